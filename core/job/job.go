@@ -1,0 +1,103 @@
+// Package job answers who this task is and how it meets the others: the MP_ and LAPI_ environment variables, the wire-up with the
+// launcher (lapirun) or, for tasks started by hand, among the tasks of one node, and the job key. It knows nothing of LAPI's
+// calls or of links: what it passes between tasks are bytes and file descriptors.
+package job
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+)
+
+// ShmMode is LAPI_USE_SHM (guide, Chapter 5).
+type ShmMode uint8
+
+// The values of LAPI_USE_SHM.
+const (
+	ShmNo ShmMode = iota
+	ShmYes
+	ShmOnly
+)
+
+// InetAddr is one instance of MP_LAPI_INET_ADDR: an address of this task and the interface it belongs to.
+type InetAddr struct {
+	Addr   netip.Addr
+	Device string
+}
+
+// Config is what the environment says, checked and with the guide's defaults (Appendix D) filled in.
+type Config struct {
+	Task      int    // MP_CHILD
+	NumTasks  int    // MP_PROCS
+	Partition string // MP_PARTITION
+	EUILib    string // MP_EUILIB: "ip" or "us"
+	Shm       ShmMode
+	// CommonTasks are the other tasks on this node (MP_COMMON_TASKS), ascending, without Task; under lapirun all others.
+	CommonTasks []int
+	Inet        []InetAddr // MP_LAPI_INET_ADDR; nil if unset
+	InetSet     bool       // MP_LAPI_INET_ADDR is set
+	NetworkSet  bool       // MP_LAPI_NETWORK is set (checked; used by verbs)
+	InfoLevel   int        // MP_INFOLEVEL
+	NoTimeout   bool       // MP_DEBUG_NOTIMEOUT
+
+	UDPPacketSize      int           // MP_UDP_PACKET_SIZE; 0 if unset: the path's MTU
+	AckThreshold       int           // MP_ACK_THRESH, 1-30; default 30
+	PollingInterval    time.Duration // MP_POLLING_INTERVAL; default 400 ms
+	RetransmitInterval int           // MP_RETRANSMIT_INTERVAL, polling loops; default 1000000
+	RexmitBufCount     int           // MP_REXMIT_BUF_CNT; default 128
+	RexmitBufSize      int           // MP_REXMIT_BUF_SIZE; default 16384
+	RexmitBufSizeSet   bool          // then BUF_CP_SIZE is its value, else min(128, RexmitBufSize)
+
+	Launched bool // under lapirun: an inherited socket leads to the launcher
+}
+
+// EnvError is an environment variable that keeps LAPI from initialising.
+type EnvError struct {
+	Variable string // the variable to look at
+	Code     int    // the LAPI return code, as in lapi.h
+	Text     string // what is wrong and what to do, a sentence without the task's name
+}
+
+func (e *EnvError) Error() string { return fmt.Sprintf("%s: %s", e.Variable, e.Text) }
+
+// Part is what one task contributes to an exchange.
+type Part struct {
+	Data  []byte
+	Files []int // descriptors of this process; on receipt the caller owns them
+}
+
+// EventKind says what the outside told this task.
+type EventKind uint8
+
+// Kinds of events.
+const (
+	// TaskDied: Event.Task has died, or left the job without LAPI_Term.
+	TaskDied EventKind = iota + 1
+	// LauncherGone: lapirun has ended; this task must end too.
+	LauncherGone
+)
+
+// Event is news about the job.
+type Event struct {
+	Kind EventKind
+	Task int
+	Text string // why, for the message, such as "killed by signal 9"
+}
+
+// Session is the wire-up of one LAPI instance, from LAPI_Init to LAPI_Term. It has no goroutine and is used under its
+// context's lock, except Exchange, which only LAPI_Init calls.
+type Session interface {
+	// Exchange gives part to every task of the session (Tasks) and returns theirs, indexed by task id; entries of tasks not in
+	// the session are zero. All of them must call it, the same number of times. Files arrive as new descriptors, close-on-exec.
+	Exchange(part Part) ([]Part, error)
+	// Tasks are the tasks that the session reaches, this one included, ascending.
+	Tasks() []int
+	// Descriptor becomes readable when Poll has something; -1 if there is never any.
+	Descriptor() int
+	// Poll returns the next event without blocking.
+	Poll() (Event, bool)
+	// Leave tells the others that this task leaves in good order (LAPI_Term): no TaskDied is sent for it on this instance.
+	Leave()
+	// Close releases the session.
+	Close() error
+}

@@ -1,0 +1,66 @@
+/*
+ * context.h - the context block: what the C entry points, the library's own threads and core share of one LAPI
+ * context (handle). Private to the library.
+ *
+ * core reads and writes the block through transport/layout, generated from this file; fixed-width members only, no
+ * pointers, so that one layout serves every word size. A comment at each member says who writes it and what orders it.
+ */
+#ifndef CSHIM_CONTEXT_H
+#define CSHIM_CONTEXT_H
+
+#include <stdint.h>
+
+#define CSHIM_MAX_CONTEXTS 16   /* LAPI instances of one process: guide, LAPI_Init, instance_no 1 to 16 */
+#define CSHIM_MAX_DESCRIPTORS 16
+
+/* state */
+#define CSHIM_FREE 0
+#define CSHIM_INITIALIZING 1
+#define CSHIM_ACTIVE 2
+#define CSHIM_TERMINATING 3
+
+/* flags returned by golapi_dispatch */
+#define CSHIM_DISPATCH_TICKET 1u   /* the ticket asked for is done */
+#define CSHIM_DISPATCH_PROGRESS 2u /* something arrived, was sent or completed */
+#define CSHIM_DISPATCH_ERROR 4u    /* an error waits for golapi_next_error */
+
+typedef struct cshim_context {
+	/* Identity: written by LAPI_Init before state becomes ACTIVE (release), constant until LAPI_Term. */
+	uint32_t state;        /* atomic; above */
+	uint32_t handle;       /* the lapi_handle_t; user handlers get a pointer to this member */
+	int32_t task;
+	int32_t num_tasks;
+
+	/* The context lock (docs/architecture.md, "Locks"). */
+	uint32_t lock_word;    /* atomic futex: 0 free, else owner's thread id, CSHIM_LOCK_CONTENDED or'd in while others wait */
+	uint32_t lock_depth;   /* owner only: how often it has locked */
+	uint32_t lock_waiters; /* atomic: threads inside the slow path of locking */
+	uint32_t lock_turns;   /* atomic: how often ownership was taken; lets a yielding owner see that another had its turn */
+
+	/* Progress and sleep. */
+	uint32_t event_seq;     /* atomic futex: core adds 1 when a counter changed, a message or a ticket completed */
+	uint32_t event_waiters; /* atomic: threads asleep on event_seq; core wakes it (all) if not 0 */
+	uint32_t pollers;       /* atomic: user and handler threads inside a waiting or polling call */
+	uint32_t poll_turns;    /* atomic: changes with each polling call; the service thread looks for change */
+	uint32_t watcher;       /* atomic: thread id of the one thread asleep on the descriptors, 0 if none */
+	uint32_t interrupt_set; /* atomic: LAPI_Senv INTERRUPT_SET; written by core under the lock */
+	uint32_t spin_turns;    /* constant: empty dispatcher turns before a waiting thread yields */
+	uint32_t yield_turns;   /* constant: yields before it sleeps */
+
+	/* What LAPI_Msgpoll returns: LAPI_SEND_COMPLETE, LAPI_RECV_COMPLETE; core sets bits, Msgpoll takes them; under the lock. */
+	uint32_t msg_state;
+	uint32_t dispatching;   /* under the lock: 1 while golapi_dispatch runs, so that handlers do not nest it */
+
+	/* Completion handlers: core adds 1 for each handler it queues, under the lock; handler threads sleep on it. */
+	uint32_t completion_seq;     /* atomic futex */
+	uint32_t completion_threads; /* constant: how many handler threads LAPI_Init makes */
+
+	/* What a sleeping thread polls: constant while ACTIVE. */
+	int32_t num_descriptors;
+	int32_t descriptors[CSHIM_MAX_DESCRIPTORS]; /* [0] is an eventfd of this process: cshim_kick writes it */
+	int32_t reserved_for_alignment;
+} cshim_context;
+
+#define CSHIM_LOCK_CONTENDED 0x80000000u
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * golapi.h - what capi (Go) gives the C entry points, and what they give it. Private to the library.
+ *
+ * Unless a comment says otherwise a golapi_ function runs with the context lock held and never blocks. context is the
+ * index of the context block. Results are LAPI return codes.
+ */
+#ifndef CSHIM_GOLAPI_H
+#define CSHIM_GOLAPI_H
+
+#include <stdint.h>
+#include "context.h"
+
+typedef uint64_t cshim_addr; /* an address in some task: transport.Addr */
+
+/* Without the lock, may block: sets up the context in a block in state INITIALIZING; lib is lapi_info_t's lib_vers. */
+extern int golapi_init(int context, cshim_addr info);
+/* Begins to leave: the ticket is done when all that this task sent is acknowledged, at most TIMEOUT later. */
+extern int golapi_term_begin(int context, uint64_t *ticket);
+/* Without the lock, after the context's threads have ended: releases everything. May block shortly. */
+extern int golapi_term_end(int context);
+
+/* One turn of the dispatcher. ticket: 0, or what to report as CSHIM_DISPATCH_TICKET. Never nested (context->dispatching). */
+extern uint32_t golapi_dispatch(int context, uint64_t ticket);
+/* The result of a finished ticket, which it forgets. */
+extern int golapi_ticket_result(int context, uint64_t ticket);
+/* About to sleep: 1 if there is work now; else *timeout_ns is how long at most (-1: for ever). golapi_disarm after waking. */
+extern int golapi_arm(int context, int64_t *timeout_ns);
+extern void golapi_disarm(int context);
+
+/* An error for the user's error handler. 0: none left. handler 0: none registered, text is the message. */
+typedef struct cshim_error {
+	cshim_addr handler;
+	int32_t code, type, task, src;
+	char text[240];
+} cshim_error;
+extern int golapi_next_error(int context, cshim_error *error);
+
+/* A queued completion handler. 0: none. golapi_completion_done after it has returned. */
+typedef struct cshim_completion {
+	cshim_addr handler, info;
+	uint64_t id;
+} cshim_completion;
+extern int golapi_next_completion(int context, cshim_completion *completion);
+extern void golapi_completion_done(int context, uint64_t id);
+
+extern int golapi_put(int context, uint32_t tgt, uint64_t len, cshim_addr tgt_addr, cshim_addr org_addr,
+                      cshim_addr tgt_cntr, cshim_addr org_cntr, cshim_addr cmpl_cntr);
+extern int golapi_get(int context, uint32_t tgt, uint64_t len, cshim_addr tgt_addr, cshim_addr org_addr,
+                      cshim_addr tgt_cntr, cshim_addr org_cntr);
+extern int golapi_amsend(int context, uint32_t tgt, cshim_addr hdr_hdl, cshim_addr uhdr, uint32_t uhdr_len,
+                         cshim_addr udata, uint64_t udata_len, cshim_addr tgt_cntr, cshim_addr org_cntr,
+                         cshim_addr cmpl_cntr);
+/* width 4 or 8 bytes */
+extern int golapi_rmw(int context, uint32_t width, uint32_t op, uint32_t tgt, cshim_addr tgt_var, cshim_addr in_val,
+                      cshim_addr prev_tgt_val, cshim_addr org_cntr);
+
+extern int golapi_addr_set(int context, cshim_addr addr, int32_t index);
+extern int golapi_addr_get(int context, int32_t index, cshim_addr *addr);
+extern int golapi_qenv(int context, uint32_t query, cshim_addr ret_val);
+extern int golapi_senv(int context, uint32_t query, int32_t val);
+/* Without the lock. */
+extern int golapi_msg_string(int code, cshim_addr buf);
+
+/* Blocking calls begin here and are over when their ticket is done. */
+extern int golapi_fence_begin(int context, uint64_t *ticket);
+extern int golapi_gfence_begin(int context, uint64_t *ticket);
+/* table gets num_tasks entries of width 4 or 8 bytes before the ticket is done */
+extern int golapi_address_init_begin(int context, uint64_t value, cshim_addr table, uint32_t width, uint64_t *ticket);
+
+/* C for Go: user handlers, called on the current thread's own stack with the lock held. */
+typedef struct cshim_header_result {
+	cshim_addr buffer, completion, info;
+	uint64_t dgsp, bytes;
+	int32_t ret_flags, ctl_flags;
+} cshim_header_result;
+void cshim_call_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_t uhdr_len, uint64_t msg_len,
+                       int32_t src, cshim_addr one_packet, cshim_header_result *result);
+void cshim_call_completion(int context, cshim_addr handler, cshim_addr info);
+cshim_context *cshim_context_at(int context);
+
+#endif

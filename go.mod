@@ -1,0 +1,3 @@
+module lapi
+
+go 1.26
