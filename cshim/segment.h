@@ -1,0 +1,113 @@
+/*
+ * segment.h - the memory through which tasks of one node exchange messages (transport/shm). Private to the library.
+ *
+ * Each task owns one segment, a sealed memfd that all others of the node map. It holds what comes in: per sender one
+ * ring of slots with one producer and one consumer, so that no lock is needed and a sender that dies blocks nobody.
+ *
+ *	head | cshim_ring_control[rings] | up to a page boundary | ring of sender 0 | ring of sender 1 | ...
+ *
+ * The same layout for every word size and architecture (little-endian): fixed widths, no pointers. Whoever writes a
+ * word that another process reads says below what orders it. Nobody trusts what it reads here: every value is
+ * range-checked, and what a process must rely on is kept in its private structs at the end of this file.
+ *
+ * A message takes one slot or several consecutive ones: the head word, the header (a multiple of 8 bytes), the data. It
+ * never wraps; a message that does not fit before the ring's end is preceded by padding. The receiver knows a new
+ * message by the sequence in the head word of the next slot. That slot may hold bytes of a longer message of
+ * the previous round, which might look like anything; therefore the sender remembers the slots it used as
+ * continuations and clears the head word of such a slot before it publishes the message in front of it.
+ *
+ * Sleeping, cold rings and waiting for room each are a pair "store mine, then read yours" on both sides. All four
+ * accesses are sequentially consistent, so at least one side sees the other's store and no wake-up is lost.
+ */
+#ifndef CSHIM_SEGMENT_H
+#define CSHIM_SEGMENT_H
+
+#include <stdint.h>
+
+#define CSHIM_SEGMENT_MAGIC 0x315F6D68736C4150u /* bytes "PAlshm_1" */
+#define CSHIM_SEGMENT_VERSION 1
+#define CSHIM_MAX_RINGS 128      /* tasks of one node: MAX_SHM_TASKS of the guide's Appendix F */
+#define CSHIM_SLOT_SIZE 64       /* one cache line */
+#define CSHIM_RING_SLOTS 256     /* 16 KiB: rings of 64 slots halve the message rate, 1024 gain nothing */
+#define CSHIM_MESSAGE_SLOTS 80   /* the longest message: 4 KiB of data and any header, thrice in a ring */
+#define CSHIM_PAGE 4096
+
+/* armed */
+#define CSHIM_AWAKE 0
+#define CSHIM_ARMED 1  /* asleep, or about to look once more and sleep: whoever has news sets AWAKE and writes the bell */
+#define CSHIM_CLOSED 2 /* the owner has left; nothing will be read any more */
+
+/* head word of a message: sequence | kind << 32 | header units << 40 | data bytes << 48 */
+#define CSHIM_SEQUENCE_VALID 0x80000000u /* sequence = slot index | this; so a cleared word is never valid */
+#define CSHIM_HEADER_UNIT 8
+#define CSHIM_KIND_PADDING 255 /* skip to the ring's end; other kinds are transport.MsgID, 1 to 31 */
+
+typedef struct cshim_slot {
+	uint64_t head; /* stored last, as one word: publishes the message (release; pairs with the receiver's load, acquire) */
+	uint8_t bytes[CSHIM_SLOT_SIZE - 8];
+} cshim_slot;
+
+/* One for each sender, in the receiver's segment. Three lines that never move together, and one unused so that the
+   adjacent-line prefetcher does not tie them to the next ring's. */
+typedef struct cshim_ring_control {
+	/* Written by the receiver at the end of each batch and each quarter ring. */
+	uint64_t consumed; /* slots before this index are free (release; the receiver has finished reading them) */
+	uint64_t held;     /* 1 + index of the oldest refused message that was not accepted since, 0: none; stored before the
+	                      consumed that passes it. A message is accepted if consumed is past it and held is 0 or past it. */
+	uint8_t line0[48];
+	/* Written by the receiver, rarely. */
+	uint32_t cold;     /* 1: the receiver does not look at this ring unless its bit in pending is set */
+	uint8_t line1[60];
+	/* Set by the sender before it sleeps, taken by the receiver. */
+	uint32_t waiting;  /* 1: wake the sender when consumed or held changes */
+	uint8_t line2[60];
+	uint8_t line3[64];
+} cshim_ring_control;
+
+typedef struct cshim_segment_head {
+	/* Constant once the descriptor has been given away. */
+	uint64_t magic;
+	uint32_t version;
+	uint32_t slot_size;
+	uint32_t ring_slots;
+	uint32_t rings;        /* sender i of the node's tasks in ascending order uses ring i */
+	int32_t task;
+	int32_t pid;
+	uint64_t size;         /* of the segment, bytes */
+	uint64_t cookie;       /* random; also in the owner's private memory, to prove that cross-memory attach reaches it */
+	uint8_t line0[16];
+	uint8_t line1[64];
+	/* Written by the owner, and by senders that wake it (compare-and-swap ARMED to AWAKE). */
+	uint32_t armed;
+	uint8_t line2[60];
+	uint8_t line3[64];
+	/* Bit set: the cold ring of that sender has messages. Set by senders, taken by the owner. */
+	uint64_t pending[CSHIM_MAX_RINGS / 64];
+	uint8_t line4[48];
+	uint8_t line5[64];
+} cshim_segment_head;
+
+/* Process-private, under the context lock: one for each peer in each direction. */
+
+typedef struct cshim_sender {
+	uint64_t tail;     /* index of the next slot to write; slot = index % CSHIM_RING_SLOTS */
+	uint64_t consumed; /* last seen in the receiver's ring control, checked */
+	uint64_t continued[CSHIM_RING_SLOTS / 64]; /* bit: the slot was last written as a continuation */
+	uint8_t line[16];
+} cshim_sender;
+
+typedef struct cshim_receiver {
+	uint64_t head;      /* index of the next slot to read */
+	uint64_t published; /* last stored in consumed */
+	uint64_t turn;      /* the turn of the dispatcher that last found a message */
+	uint8_t line[40];
+} cshim_receiver;
+
+#ifndef __cplusplus
+_Static_assert(sizeof(cshim_slot) == CSHIM_SLOT_SIZE, "a slot is one line");
+_Static_assert(sizeof(cshim_ring_control) == 256, "ring control is four lines");
+_Static_assert(sizeof(cshim_segment_head) == 384, "segment head is six lines");
+_Static_assert(sizeof(cshim_sender) == 64 && sizeof(cshim_receiver) == 64, "one line each");
+#endif
+
+#endif

@@ -1,0 +1,10 @@
+/*
+ * shared.h - everything that C and Go both read and write, for transport/layout. Private to the library.
+ */
+#ifndef CSHIM_SHARED_H
+#define CSHIM_SHARED_H
+
+#include "context.h"
+#include "segment.h"
+
+#endif

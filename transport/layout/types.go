@@ -1,0 +1,46 @@
+//go:build ignore
+
+// Input of generate.go: what of cshim/shared.h appears in this package, under which name.
+package layout
+
+// #include "../../cshim/shared.h"
+import "C"
+
+type (
+	Context     C.cshim_context
+	Slot        C.cshim_slot
+	RingControl C.cshim_ring_control
+	SegmentHead C.cshim_segment_head
+	Sender      C.cshim_sender
+	Receiver    C.cshim_receiver
+)
+
+const (
+	MaxContexts    = C.CSHIM_MAX_CONTEXTS
+	MaxDescriptors = C.CSHIM_MAX_DESCRIPTORS
+
+	Free         = C.CSHIM_FREE
+	Initializing = C.CSHIM_INITIALIZING
+	Active       = C.CSHIM_ACTIVE
+	Terminating  = C.CSHIM_TERMINATING
+
+	DispatchTicket   = C.CSHIM_DISPATCH_TICKET
+	DispatchProgress = C.CSHIM_DISPATCH_PROGRESS
+	DispatchError    = C.CSHIM_DISPATCH_ERROR
+
+	LockContended = C.CSHIM_LOCK_CONTENDED
+
+	SegmentMagic   = C.CSHIM_SEGMENT_MAGIC
+	SegmentVersion = C.CSHIM_SEGMENT_VERSION
+	MaxRings       = C.CSHIM_MAX_RINGS
+	SlotSize       = C.CSHIM_SLOT_SIZE
+	RingSlots      = C.CSHIM_RING_SLOTS
+	MessageSlots   = C.CSHIM_MESSAGE_SLOTS
+	Page           = C.CSHIM_PAGE
+	Awake          = C.CSHIM_AWAKE
+	Armed          = C.CSHIM_ARMED
+	Closed         = C.CSHIM_CLOSED
+	SequenceValid  = C.CSHIM_SEQUENCE_VALID
+	HeaderUnit     = C.CSHIM_HEADER_UNIT
+	KindPadding    = C.CSHIM_KIND_PADDING
+)
