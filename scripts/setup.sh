@@ -1,0 +1,68 @@
+#!/bin/bash
+# Installs what building and testing need and this machine lacks, with apt, as root or through sudo. Does nothing, and needs no
+# network, when nothing is missing.
+#
+# usage: scripts/setup.sh [extra program...]     such as gnuplot
+#
+# Required: Go (any 1.21 or later: it fetches the toolchain that go.mod names), gcc, make, git, pkg-config. Wanted: clang (the
+# headers are compiled with it as well); its absence is reported by the tests that skip it.
+set -u
+
+# program=Debian package
+required="gcc=gcc make=make pkg-config=pkg-config nm=binutils go=golang-go"
+wanted="clang=clang g++=g++"
+
+say() { printf 'setup: %s\n' "$*"; }
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# Prints the packages of those programs in "$@" (program=package) that are missing.
+missing() {
+	local entry
+	for entry in "$@"; do
+		have "${entry%%=*}" || printf '%s ' "${entry#*=}"
+	done
+}
+
+# A C library without its headers is as good as none.
+libc_headers() {
+	have gcc || return 0
+	printf '#include <pthread.h>\nint main(void) { return 0; }\n' | gcc -x c -o /dev/null - 2>/dev/null || printf 'libc6-dev '
+}
+
+as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	elif have sudo; then
+		sudo -n "$@"
+	else
+		say "not root, and no sudo: cannot run $*"
+		return 1
+	fi
+}
+
+updated=no
+install() {
+	have apt-get || { say "no apt-get here: install by hand: $*"; return 1; }
+	if [ "$updated" = no ]; then
+		as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update </dev/null || return 1
+		updated=yes
+	fi
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$@" </dev/null >/dev/null
+}
+
+# shellcheck disable=SC2046,SC2086  # lists of words are meant to be split
+main() {
+	local need extra program
+	need="$(missing $required)$(libc_headers)"
+	if [ -n "$need" ]; then
+		say "installing $need"
+		install $need || { say "these are needed: $need"; exit 1; }
+	fi
+	for extra in $(missing $wanted) $(missing $(for program in "$@"; do printf '%s=%s ' "$program" "$program"; done)); do
+		say "installing $extra"
+		install "$extra" || say "goes on without $extra"
+	done
+	say "ready: $(go version 2>/dev/null | cut -d' ' -f3), $(gcc --version | head -n 1), $(make --version | head -n 1)"
+}
+main "$@"

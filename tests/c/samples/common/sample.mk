@@ -1,0 +1,54 @@
+# How samples find LAPI. Each group's Makefile sets PROGRAMS and includes this file.
+#
+#   make                       in the source tree: uses ../../../../include and build/lib (run `make` at the top first)
+#   make LAPI_PREFIX=/opt/lapi an installed copy, wherever it was put
+#   make                       anywhere else: asks pkg-config for "lapi" (PKG_CONFIG_PATH may have to name its folder)
+#
+# The programs remember where the library is (rpath), so that they run without LD_LIBRARY_PATH.
+
+CC ?= gcc
+CFLAGS ?= -O2 -g -Wall -Wextra
+common := $(dir $(lastword $(MAKEFILE_LIST)))
+top := $(abspath $(common)/../../../..)
+
+ifdef LAPI_PREFIX
+  lapi_cflags := -I$(LAPI_PREFIX)/include
+  lapi_libs := -L$(LAPI_PREFIX)/lib -Wl,-rpath,$(abspath $(LAPI_PREFIX)/lib) -llapi_r
+  LAPIRUN ?= $(LAPI_PREFIX)/bin/lapirun
+else ifneq ($(wildcard $(top)/include/lapi.h),)
+  lapi_cflags := -I$(top)/include
+  lapi_libs := -L$(top)/build/lib -Wl,-rpath,$(top)/build/lib -llapi_r
+  LAPIRUN ?= $(top)/build/bin/lapirun
+else
+  lapi_cflags := $(shell pkg-config --cflags lapi)
+  lapi_libs := $(shell pkg-config --libs lapi) -Wl,-rpath,$(shell pkg-config --variable=libdir lapi)
+  LAPIRUN ?= $(shell pkg-config --variable=prefix lapi)/bin/lapirun
+  ifeq ($(strip $(lapi_libs)),)
+    $(error LAPI not found: set LAPI_PREFIX, or PKG_CONFIG_PATH to the folder of lapi.pc)
+  endif
+endif
+
+# Where the programs go; `make samples` at the top puts them under build/.
+OUT ?= .
+TASKS ?= 2
+
+built := $(addprefix $(OUT)/,$(PROGRAMS))
+
+all: $(built)
+
+$(built): $(OUT)/%: %.c $(common)sample.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -I$(common) $(lapi_cflags) -o $@ $< $(lapi_libs) $(LDLIBS)
+
+# Runs every program of the group with TASKS tasks, over shared memory and then over UDP/IP.
+run: all
+	@for program in $(built); do for shm in yes no; do \
+		echo "== LAPI_USE_SHM=$$shm $(notdir $(LAPIRUN)) -n $(TASKS) $$program"; \
+		LAPI_USE_SHM=$$shm $(LAPIRUN) -n $(TASKS) $$program || exit 1; \
+	done; done
+
+clean:
+	rm -f $(built) $(EXTRA_CLEAN)
+
+.PHONY: all run clean
+.DEFAULT_GOAL := all
