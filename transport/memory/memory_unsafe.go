@@ -32,7 +32,9 @@ func Bytes(a transport.Addr, n uint64) []byte {
 }
 
 // AddrOf is the address of b's first byte. b must not be on the Go heap, or must be kept alive and used only while it is.
-func AddrOf(b []byte) transport.Addr { return transport.Addr(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) }
+func AddrOf(b []byte) transport.Addr {
+	return transport.Addr(uintptr(unsafe.Pointer(unsafe.SliceData(b))))
+}
 
 // recoverFault turns the run-time's fault panic into *FaultError and lets every other panic through.
 func recoverFault(err *error, base transport.Addr) {
@@ -58,10 +60,26 @@ func recoverFault(err *error, base transport.Addr) {
 // nilFault is how the run-time reports a fault in the first page.
 const nilFault = "runtime error: invalid memory address or nil pointer dereference"
 
+// User memory lies between these on every architecture. The first page never is: the run-time takes a fault there for the use
+// of a nil pointer.
+const (
+	userStart = 4096
+	userEnd   = 1 << 56
+)
+
+// outside says whether n bytes at a cannot all be user memory, whatever is mapped. The run-time would not report such a range as
+// a fault but as a misuse of unsafe.
+func outside(a transport.Addr, n uint64) bool {
+	return a < userStart || uint64(a) >= userEnd || n > userEnd-uint64(a)
+}
+
 // CopyIn writes src to user memory at dst.
 func CopyIn(dst transport.Addr, src []byte) (err error) {
 	if len(src) == 0 {
 		return nil
+	}
+	if outside(dst, uint64(len(src))) {
+		return &transport.FaultError{Addr: dst}
 	}
 	defer recoverFault(&err, dst)
 	copy(unsafe.Slice((*byte)(pointer(dst)), len(src)), src)
@@ -73,6 +91,9 @@ func CopyOut(dst []byte, src transport.Addr) (err error) {
 	if len(dst) == 0 {
 		return nil
 	}
+	if outside(src, uint64(len(dst))) {
+		return &transport.FaultError{Addr: src}
+	}
 	defer recoverFault(&err, src)
 	copy(dst, unsafe.Slice((*byte)(pointer(src)), len(dst)))
 	return nil
@@ -83,7 +104,17 @@ func Copy(dst, src transport.Addr, n uint64) (err error) {
 	if n == 0 {
 		return nil
 	}
-	defer recoverFault(&err, dst)
+	if outside(dst, n) {
+		return &transport.FaultError{Addr: dst}
+	}
+	if outside(src, n) {
+		return &transport.FaultError{Addr: src}
+	}
+	base := dst
+	if src > dst {
+		base = src // where the kernel does not tell, the higher one is the one that no user address has
+	}
+	defer recoverFault(&err, base)
 	copy(unsafe.Slice((*byte)(pointer(dst)), n), unsafe.Slice((*byte)(pointer(src)), n))
 	return nil
 }
@@ -101,6 +132,9 @@ func Add32(a transport.Addr, v int32) (sum int32, err error) {
 
 // Load32 reads the 32-bit word at a, atomically if aligned.
 func Load32(a transport.Addr) (v int32, err error) {
+	if outside(a, 4) {
+		return 0, &transport.FaultError{Addr: a}
+	}
 	defer recoverFault(&err, a)
 	if a&3 == 0 {
 		return atomic.LoadInt32((*int32)(pointer(a))), nil
@@ -111,6 +145,9 @@ func Load32(a transport.Addr) (v int32, err error) {
 // Atomic performs kind on the word of width 4 or 8 at a and returns the value before it, zero-extended. Aligned words are
 // updated by the processor's own atomics; unaligned ones under one process-wide lock.
 func Atomic(kind transport.AtomicKind, a transport.Addr, width uint8, operand, compare uint64) (old uint64, err error) {
+	if outside(a, uint64(width)) {
+		return 0, &transport.FaultError{Addr: a}
+	}
 	defer recoverFault(&err, a)
 	if a&transport.Addr(width-1) != 0 {
 		unaligned.Lock()
