@@ -1,0 +1,72 @@
+# liblapi_r.so and lapirun. `make` builds, `make demo` shows, `make test` tests; CI runs the same targets.
+# build/ holds everything made; nothing else is written.
+
+GO      ?= go
+CC      ?= cc
+PREFIX  ?= /usr/local
+VERSION := 0.1.0
+BUILD   := build
+LIB     := $(BUILD)/lib/liblapi_r.so
+RUN     := $(BUILD)/bin/lapirun
+
+GO_SOURCES := $(shell find capi core transport cmd/lapirun -name '*.go' -not -name '*_test.go')
+C_SOURCES  := $(wildcard cshim/*.c cshim/*.h cshim/*.go include/*.h) cshim/exports.map
+
+# The version script keeps everything but the API inside: a plain c-shared build exports dozens of the run-time's symbols.
+LIB_LDFLAGS := -s -w -extldflags "-Wl,-soname,liblapi_r.so.1 -Wl,--version-script=$(CURDIR)/cshim/exports.map -Wl,-z,relro -Wl,-z,now"
+
+.PHONY: all build install uninstall test race lint vet clean demo samples bench bench-plot abi headers conform
+all build: $(LIB) $(RUN) $(BUILD)/bin/poe $(BUILD)/lib/pkgconfig/lapi.pc
+
+$(LIB): $(GO_SOURCES) $(C_SOURCES) go.mod
+	@mkdir -p $(BUILD)/lib
+	CC=$(CC) $(GO) build -buildmode=c-shared -trimpath -ldflags '$(LIB_LDFLAGS)' -o $(BUILD)/lib/liblapi_r.so.1 ./capi
+	@rm -f $(BUILD)/lib/liblapi_r.h $(BUILD)/lib/liblapi_r.so.h $(BUILD)/lib/liblapi_r.so.1.h
+	@ln -sf liblapi_r.so.1 $(BUILD)/lib/liblapi_r.so
+	@ln -sf liblapi_r.so.1 $(BUILD)/lib/liblapi.so
+	@touch -h $(BUILD)/lib/liblapi_r.so
+
+$(RUN): $(GO_SOURCES) go.mod
+	@mkdir -p $(BUILD)/bin
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./cmd/lapirun
+
+$(BUILD)/bin/poe: $(RUN)
+	@ln -sf lapirun $@
+
+$(BUILD)/lib/pkgconfig/lapi.pc: Makefile
+	@mkdir -p $(dir $@)
+	@printf '%s\n' 'prefix=$${pcfiledir}/../..' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: lapi' \
+	  'Description: IBM LAPI, one-sided communication, for Linux' 'Version: $(VERSION)' \
+	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -llapi_r' > $@
+
+# Relocatable: nothing in the installed files knows PREFIX.
+INSTALL_DIR := $(DESTDIR)$(PREFIX)
+install: build
+	install -d $(INSTALL_DIR)/lib/pkgconfig $(INSTALL_DIR)/include $(INSTALL_DIR)/bin
+	install -m 755 $(BUILD)/lib/liblapi_r.so.1 $(INSTALL_DIR)/lib/
+	ln -sf liblapi_r.so.1 $(INSTALL_DIR)/lib/liblapi_r.so
+	ln -sf liblapi_r.so.1 $(INSTALL_DIR)/lib/liblapi.so
+	install -m 644 $(BUILD)/lib/pkgconfig/lapi.pc $(INSTALL_DIR)/lib/pkgconfig/
+	install -m 644 include/lapi.h include/css_shared.h $(INSTALL_DIR)/include/
+	install -m 755 $(RUN) $(INSTALL_DIR)/bin/
+	ln -sf lapirun $(INSTALL_DIR)/bin/poe
+
+uninstall:
+	rm -f $(addprefix $(INSTALL_DIR)/,lib/liblapi_r.so.1 lib/liblapi_r.so lib/liblapi.so lib/pkgconfig/lapi.pc \
+	  include/lapi.h include/css_shared.h bin/lapirun bin/poe)
+
+vet:
+	$(GO) vet ./cmd/... ./core/... ./transport/...
+	@test -z "$$(gofmt -l cmd core transport capi cshim)" || { gofmt -l cmd core transport capi cshim; echo 'run gofmt -w on these files'; exit 1; }
+
+race:
+	$(GO) test -race -shuffle=on -timeout 20m ./cmd/... ./core/... ./transport/...
+
+clean:
+	rm -rf $(BUILD)
+
+-include tests/c/abi/abi.mk
+-include cshim/ctest/ctest.mk
+-include tests/c/conform/conform.mk
+-include tests/c/samples/samples.mk
+-include tests/c/bench/bench.mk

@@ -1,0 +1,94 @@
+package main
+
+// #include <stdio.h>
+// #include <stdlib.h>
+// #include <unistd.h>
+// #include "golapi.h"
+//
+// static void print_out(const char *text) { fputs(text, stdout); fflush(stdout); }
+import "C"
+
+import (
+	"os"
+	"strconv"
+	"unsafe"
+
+	"lapi/core/lapi"
+	"lapi/transport"
+)
+
+// host calls the user's functions for one context (lapi.Host).
+type host struct{ context C.int }
+
+func (h host) HeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, msgLen uint64, src int32, onePacket transport.Addr, r *lapi.HeaderResult) {
+	C.cshim_call_header(h.context, C.cshim_addr(handler), C.cshim_addr(uhdr), C.uint32_t(uhdrLen), C.uint64_t(msgLen), C.int32_t(src),
+		C.cshim_addr(onePacket), (*C.cshim_header_result)(unsafe.Pointer(r)))
+}
+
+// The result is passed to C as it is.
+var _ = [1]struct{}{}[unsafe.Sizeof(lapi.HeaderResult{})-unsafe.Sizeof(C.cshim_header_result{})]
+
+func (h host) CompletionHandler(handler, info transport.Addr) {
+	C.cshim_call_completion(h.context, C.cshim_addr(handler), C.cshim_addr(info))
+}
+
+// Message prints a line on the standard error if MP_INFOLEVEL is at least level.
+func (h host) Message(level int, text string) {
+	if level > 0 {
+		value, _ := getenv("MP_INFOLEVEL")
+		if n, err := strconv.Atoi(value); err != nil || n < level {
+			return
+		}
+	}
+	os.Stderr.WriteString("LAPI: " + text + "\n")
+}
+
+func (h host) Print(text string) {
+	s := C.CString(text)
+	defer C.free(unsafe.Pointer(s))
+	C.print_out(s)
+}
+
+func (h host) Exit(text string) {
+	os.Stderr.WriteString("LAPI: " + text + "\n")
+	C._exit(1)
+}
+
+// getenv asks C: programs may set variables with setenv after the Go run-time has taken its copy.
+func getenv(name string) (string, bool) {
+	s := C.CString(name)
+	defer C.free(unsafe.Pointer(s))
+	v := C.getenv(s)
+	if v == nil {
+		return "", false
+	}
+	return C.GoString(v), true
+}
+
+//export golapi_next_error
+func golapi_next_error(context C.int, e *C.cshim_error) C.int {
+	event, ok := contexts[context].NextError()
+	if !ok {
+		return 0
+	}
+	e.handler = C.cshim_addr(event.Handler)
+	e.code, e._type, e.task, e.src = C.int32_t(event.Code), C.int32_t(event.Type), C.int32_t(event.Task), C.int32_t(event.Of)
+	text := unsafe.Slice((*byte)(unsafe.Pointer(&e.text[0])), len(e.text))
+	text[copy(text[:len(text)-1], event.Text)] = 0
+	return 1
+}
+
+//export golapi_next_completion
+func golapi_next_completion(context C.int, q *C.cshim_completion) C.int {
+	handler, info, id, ok := contexts[context].NextCompletion()
+	if !ok {
+		return 0
+	}
+	q.handler, q.info, q.id = C.cshim_addr(handler), C.cshim_addr(info), C.uint64_t(id)
+	return 1
+}
+
+//export golapi_completion_done
+func golapi_completion_done(context C.int, id C.uint64_t) {
+	contexts[context].CompletionDone(uint64(id))
+}

@@ -1,0 +1,204 @@
+package main
+
+// #include <stdlib.h>
+// #include <lapi.h>
+// #include "golapi.h"
+//
+// int cshim_call_udp_handler(cshim_addr handler, int context, cshim_addr local, cshim_addr list, cshim_addr info);
+import "C"
+
+import (
+	"net/netip"
+	"os"
+	"sync"
+	"unsafe"
+
+	"lapi/core/lapi"
+	"lapi/core/lapi/codes"
+	"lapi/transport"
+	"lapi/transport/layout"
+)
+
+// instances says which context has which instance number; LAPI_Init may run in several threads at once.
+var instances struct {
+	sync.Mutex
+	of [C.CSHIM_MAX_CONTEXTS]int // by context; 0: none
+}
+
+// takeInstance reserves an instance number for context: wanted, or the lowest free one if that is 0.
+func takeInstance(context C.int, wanted uint32) (int, bool) {
+	instances.Lock()
+	defer instances.Unlock()
+	var used [lapi.MaxContexts + 1]bool
+	for _, n := range instances.of {
+		used[n] = true
+	}
+	n := int(wanted)
+	if wanted > lapi.MaxContexts {
+		return 0, false
+	}
+	for n == 0 || wanted == 0 && n <= lapi.MaxContexts && used[n] {
+		n++
+	}
+	if n > lapi.MaxContexts || used[n] {
+		return 0, false
+	}
+	instances.of[context] = n
+	return n, true
+}
+
+func freeInstance(context C.int) {
+	instances.Lock()
+	instances.of[context] = 0
+	instances.Unlock()
+}
+
+//export golapi_init
+func golapi_init(context C.int, infoAddr C.cshim_addr) C.int {
+	info := (*C.lapi_info_t)(pointer(infoAddr))
+	flags := uint32(info.protocol)
+	if info.info6 != 0 {
+		return C.int(codes.ErrInfoNonzero)
+	}
+	if flags&C.LAPI_PSS_GPFS != 0 && os.Geteuid() != 0 {
+		return C.int(codes.ErrPssNonRoot)
+	}
+	instance, ok := takeInstance(context, uint32(info.instance_no))
+	if !ok {
+		return C.int(codes.ErrAllHndlInUse)
+	}
+	c, code := lapi.New(&lapi.Options{
+		Shared:     (*layout.Context)(unsafe.Pointer(C.cshim_context_at(context))),
+		Host:       host{context},
+		Getenv:     getenv,
+		Instance:   instance,
+		LibVersion: int32(info.lib_vers),
+		ErrHandler: transport.Addr(uintptr(unsafe.Pointer(info.err_hndlr))),
+		UDP:        userAddresses(context, info.add_info, instance),
+		Persistent: flags&C.LAPI_PSS_GPFS != 0,
+		Polling:    flags&C.LAPI_INTERRUPT_OFF != 0,
+	})
+	if code != codes.Success {
+		freeInstance(context)
+		return C.int(code)
+	}
+	info.protocol = C.UDP_DEV
+	contexts[context] = c
+	return C.int(codes.Success)
+}
+
+// pointer is the C object at a; the caller of LAPI_Init vouches for it.
+func pointer(a C.cshim_addr) unsafe.Pointer {
+	p := uintptr(a)
+	return *(*unsafe.Pointer)(unsafe.Pointer(&p))
+}
+
+// userAddresses gives core the user's handler or list for a job started by hand (guide, Chapter 16); nil if there is neither. A handler
+// wins over a list, and the forms that know IPv6 over those that do not.
+func userAddresses(context C.int, add *C.lapi_extend_t, instance int) lapi.UDPAddresses {
+	switch {
+	case add == nil:
+		return nil
+	case add.udp_ext_hndlr != nil:
+		return askHandler[C.lapi_udp_storage](context, uintptr(unsafe.Pointer(add.udp_ext_hndlr)), instance)
+	case add.udp_hndlr != nil:
+		return askHandler[C.lapi_udp_t](context, uintptr(unsafe.Pointer(add.udp_hndlr)), instance)
+	case add.add_udp_ext_addrs != nil:
+		return readList(add.add_udp_ext_addrs)
+	case add.add_udp_addrs != nil:
+		return readList(add.add_udp_addrs)
+	}
+	return nil
+}
+
+// udpEntry is one entry of a list in C: lapi_udp_t or lapi_udp_storage.
+type udpEntry interface {
+	C.lapi_udp_t | C.lapi_udp_storage
+}
+
+func readList[E udpEntry](list *E) lapi.UDPAddresses {
+	return func(_ netip.AddrPort, _, total, _ int) ([]netip.AddrPort, codes.Code) {
+		return fromC(unsafe.Slice(list, total)), codes.Success
+	}
+}
+
+// askHandler calls the user's handler with memory of C: its own address as far as known, and room for everyone's.
+func askHandler[E udpEntry](context C.int, handler uintptr, instance int) lapi.UDPAddresses {
+	return func(local netip.AddrPort, task, total, remote int) ([]netip.AddrPort, codes.Code) {
+		var e E
+		list := (*E)(C.calloc(C.size_t(total+1), C.size_t(unsafe.Sizeof(e))))
+		question := (*C.lapi_udpinfo_t)(C.calloc(1, C.size_t(unsafe.Sizeof(C.lapi_udpinfo_t{}))))
+		defer C.free(unsafe.Pointer(list))
+		defer C.free(unsafe.Pointer(question))
+		all := unsafe.Slice(list, total+1) // the last entry is the local address
+		toC(&all[total], local)
+		question.task_id = C.uint(task)
+		question.tot_num_tasks, question.num_tasks, question.instance_no = C.uint(total), C.uint(remote), C.uint(instance)
+		rc := C.cshim_call_udp_handler(C.cshim_addr(handler), context, C.cshim_addr(uintptr(unsafe.Pointer(&all[total]))),
+			C.cshim_addr(uintptr(unsafe.Pointer(list))), C.cshim_addr(uintptr(unsafe.Pointer(question))))
+		if rc != 0 {
+			return nil, codes.ErrUserUDPHndlrFail
+		}
+		return fromC(all[:total]), codes.Success
+	}
+}
+
+func fromC[E udpEntry](list []E) (addrs []netip.AddrPort) {
+	for i := range list {
+		switch e := any(&list[i]).(type) {
+		case *C.lapi_udp_t:
+			addrs = append(addrs, netip.AddrPortFrom(netip.AddrFrom4(*(*[4]byte)(unsafe.Pointer(&e.ip_addr))), fromNetwork(e.port_no)))
+		case *C.lapi_udp_storage:
+			a := netip.AddrFrom4(*(*[4]byte)(unsafe.Pointer(&e.ip_addr)))
+			if e.af == C.AF_INET6 {
+				a = netip.AddrFrom16(*(*[16]byte)(unsafe.Pointer(&e.ip_addr)))
+			}
+			addrs = append(addrs, netip.AddrPortFrom(a, fromNetwork(e.port_no)))
+		}
+	}
+	return addrs
+}
+
+func toC[E udpEntry](to *E, a netip.AddrPort) {
+	if !a.IsValid() {
+		return
+	}
+	switch e := any(to).(type) {
+	case *C.lapi_udp_t:
+		if a.Addr().Is4() {
+			*(*[4]byte)(unsafe.Pointer(&e.ip_addr)) = a.Addr().As4()
+		}
+		e.port_no = toNetwork(a.Port())
+	case *C.lapi_udp_storage:
+		e.af = C.AF_INET
+		if a.Addr().Is4() {
+			*(*[4]byte)(unsafe.Pointer(&e.ip_addr)) = a.Addr().As4()
+		} else {
+			e.af = C.AF_INET6
+			*(*[16]byte)(unsafe.Pointer(&e.ip_addr)) = a.Addr().As16()
+		}
+		e.port_no = toNetwork(a.Port())
+	}
+}
+
+// Ports are in network byte order in C.
+func fromNetwork(p C.in_port_t) uint16 {
+	b := (*[2]byte)(unsafe.Pointer(&p))
+	return uint16(b[0])<<8 | uint16(b[1])
+}
+
+func toNetwork(p uint16) (n C.in_port_t) {
+	*(*[2]byte)(unsafe.Pointer(&n)) = [2]byte{byte(p >> 8), byte(p)}
+	return n
+}
+
+//export golapi_msg_string
+func golapi_msg_string(code C.int, buf C.cshim_addr) C.int {
+	text, known := codes.String(int(code))
+	out := unsafe.Slice((*byte)(pointer(buf)), C.LAPI_MAX_ERR_STRING)
+	out[copy(out[:len(out)-1], text)] = 0
+	if !known {
+		return C.int(codes.ErrCodeUnknown)
+	}
+	return C.int(codes.Success)
+}

@@ -1,0 +1,353 @@
+package lapi
+
+import (
+	"net/netip"
+
+	"lapi/core/job"
+	"lapi/core/lapi/codes"
+	"lapi/transport"
+	"lapi/transport/emul"
+	"lapi/transport/layout"
+	"lapi/transport/memory"
+)
+
+// Limits of the library that LAPI_Qenv reports and the calls enforce.
+const (
+	MaxUhdrSize      = 1984       // MAX_UHDR_SZ, bytes; one constant for all paths
+	AddressTableSize = 256        // LOC_ADDRTBL_SZ: indices 1 … 255; no function lies below this address
+	MaxContexts      = 16         // MAX_PORTS
+	MaxShmTasks      = 128        // guide, Appendix F
+	MaxTasks         = 16384      // guide, Appendix F
+	MaxAtomSize      = 32         // MAX_ATOM_SIZE, bytes
+	MaxMessageSize   = 1<<63 - 1  // LAPI_MAX_MSG_SZ
+	minTimeout       = 10         // MIN_TIMEOUT, seconds
+	maxTimeout       = 86400      // MAX_TIMEOUT, seconds
+	defaultTimeout   = 900        // TIMEOUT, seconds
+	defaultBulkMin   = 150 * 1024 // BULK_MIN_MSG_SIZE, bytes
+)
+
+// Tunables.
+const (
+	directMin      = 16 << 10 // bytes from which a put or an active message on one node is copied straight between the tasks' memory
+	directGetMin   = 1        // bytes from which a get is: reading costs the target nothing
+	progressBatch  = 64       // messages a link may deliver in one turn of the dispatcher
+	udpIdleTurns   = 16       // turns between looks at a socket that has been silent, while shared memory is polled
+	sessionTurns   = 1024     // turns between looks at the job session
+	earlyBytesMax  = 4 << 20  // bytes of fragments kept for active messages whose header has not come, for each peer
+	faultTextBytes = 240      // of cshim_error
+)
+
+// Host calls the user's functions. Their addresses came from the user; capi calls them through C.
+type Host interface {
+	// HeaderHandler runs a header handler on the current thread and fills r.
+	HeaderHandler(handler transport.Addr, uhdr transport.Addr, uhdrLen uint32, msgLen uint64, src int32, onePacket transport.Addr, r *HeaderResult)
+	// CompletionHandler runs an inline completion handler on the current thread.
+	CompletionHandler(handler, info transport.Addr)
+	// Message prints a message of the library for the user, at MP_INFOLEVEL level or above.
+	Message(level int, text string)
+	// Print writes to the standard output, through C's stdio.
+	Print(text string)
+	// Exit prints text and ends the task at once.
+	Exit(text string)
+}
+
+// HeaderResult is what a header handler gave back: the buffer, the completion handler and its parameter, and the fields of
+// lapi_return_info_t that it may set.
+type HeaderResult struct {
+	Buffer, Completion, Info transport.Addr
+	DGSP, Bytes              uint64
+	RetFlags, CtlFlags       int32
+}
+
+// Bits and values of lapi.h that core acts on.
+const (
+	retLocalState = 1
+	retSendReply  = 2
+	ctlDeliver    = 0
+	ctlBury       = 1
+	ctlDrop       = 2
+	sendComplete  = 1 // LAPI_SEND_COMPLETE
+	recvComplete  = 2 // LAPI_RECV_COMPLETE
+)
+
+// ErrType is lapi_err_t: the kind of operation that an error concerns.
+type ErrType int32
+
+// The values of lapi_err_t.
+const (
+	GetErr ErrType = iota
+	PutErr
+	RmwErr
+	AmErr
+	IntErr
+	TmrErr
+)
+
+// task is what a context knows of one task of the job.
+type task struct {
+	id      int
+	link    transport.Link // nil only while LAPI_Init runs
+	ep      transport.Endpoint
+	atomics *emul.Emulator // of link; nil where the link's atomics are native
+	sendMax int            // data bytes of the largest fragment, whatever its header
+	headers int            // the link's HeaderMax
+	isSelf  bool
+	shared  bool // reached by shared memory
+	direct  bool // the link can copy straight between the two tasks' memory
+
+	dead     bool
+	lastKind ErrType      // of the latest operation to it
+	expected int          // completions it owes us
+	pending  outgoingList // messages that the link had no room for, oldest first
+	used     bool         // on Context.usedTasks: sent to since it was last known to be flushed
+	usedAt   uint64       // Context.sends when it was last sent to
+	flushed  uint64       // Context.sends when the latest finished flush began
+	nextID   uint32       // of fragmented messages to it
+
+	incoming   *incoming // unfinished messages from it
+	earlyBytes int
+}
+
+// Context is one LAPI instance: what a lapi_handle_t stands for.
+type Context struct {
+	shared *layout.Context
+	host   Host
+	cfg    *job.Config
+	clock  transport.Clock
+
+	session  job.Session
+	instance int
+	me       int
+	tasks    []task
+	self     transport.Link
+	shm      transport.Link // nil if no task is reached by it
+	udp      udpLink        // likewise
+	emuls    []*emul.Emulator
+
+	errHandler transport.Addr
+	libVersion int32
+	persistent bool  // LAPI_PSS_GPFS
+	shmTasks   []int // reached by shared memory, this one included; nil if shared memory is not used
+
+	udpAddrs []netip.AddrPort // of all tasks, in a job started by hand
+
+	errorCheck   bool
+	ackThreshold int   // ACK_THRESHOLD, packets
+	timeout      int64 // seconds
+	bufCopy      int   // BUF_CP_SIZE
+	addresses    [AddressTableSize]transport.Addr
+
+	issued    uint64         // number of the latest operation
+	sends     uint64         // what was given to links, to order it against flushes
+	usedTasks []int32        // sent to since their last flush began
+	getRmw    originList     // gets and read-modify-writes under way, oldest first
+	waiting   int            // messages on all pending lists
+	freeOut   *outgoing      // pools; nothing is allocated in the steady state
+	freeOp    *fragmentOp    //
+	freeIn    *incoming      //
+	origins   []*originOp    // by token index
+	freeOrig  []uint32       //
+	readers   tokenTable     // direct active messages that a target is still to fetch
+	unknown   []unknownIndex // active messages that wait for their index to be registered
+
+	completions   completionQueue
+	tickets       []ticket
+	lastTicket    uint64
+	fences        []*fence
+	freeFlush     *flushOp
+	collectives   []*collective
+	exchanges     map[uint32]*exchange // by generation: under way, or begun by others
+	freeExchanges []*exchange
+	nextExchange  uint32            // generation of the latest collective here
+	doneExchange  uint32            // of the latest that is over
+	exchangeSent  func(m *outgoing) // roundSent
+	term          *leaving
+	errors        []ErrorEvent
+
+	scratch     []byte // user header for the header handler: 8-aligned, writable
+	result      HeaderResult
+	changed     bool // a counter or ticket changed: wake who waits
+	udpIdle     int
+	sessionTurn int
+	terminating bool
+}
+
+// nextSeq numbers operations, so that a fence knows which came before it.
+func (c *Context) nextSeq() uint64 {
+	c.issued++
+	return c.issued
+}
+
+// Flags of Dispatch, as in cshim/context.h.
+const (
+	DispatchTicket   = 1
+	DispatchProgress = 2
+	DispatchError    = 4
+)
+
+// Dispatch is one turn of the dispatcher: it receives, runs handlers, sends what had to wait, and moves fences and collectives
+// on. wanted is a ticket to report, or 0.
+func (c *Context) Dispatch(wanted uint64) (flags uint32) {
+	memory.Guard()
+	n := 0
+	if c.shm != nil {
+		n += c.shm.Progress(progressBatch)
+	}
+	n += c.self.Progress(progressBatch)
+	if c.udp != nil {
+		n += c.progressUDP()
+	}
+	for _, e := range c.emuls {
+		n += e.Progress()
+	}
+	if c.waiting > 0 {
+		n += c.sendWaiting()
+	}
+	if len(c.fences) > 0 {
+		c.advanceFences()
+	}
+	if len(c.collectives) > 0 {
+		c.advanceCollectives()
+	}
+	if c.term != nil {
+		c.advanceTerm()
+	}
+	if len(c.unknown) > 0 {
+		c.checkUnknown()
+	}
+	if c.sessionTurn++; c.sessionTurn >= sessionTurns {
+		c.pollSession()
+	}
+	c.publish()
+	if n > 0 {
+		flags |= DispatchProgress
+	}
+	if len(c.errors) > 0 {
+		flags |= DispatchError
+	}
+	if wanted != 0 && c.ticketDone(wanted) {
+		flags |= DispatchTicket
+	}
+	return flags
+}
+
+// progressUDP looks at the socket in every turn when it is all there is or when it was busy lately; a look costs a system call.
+func (c *Context) progressUDP() int {
+	if c.shm != nil && c.udpIdle > 0 && c.udpIdle%udpIdleTurns != 0 {
+		c.udpIdle++
+		return 0
+	}
+	n := c.udp.Progress(progressBatch)
+	if n > 0 {
+		c.udpIdle = 0
+	} else {
+		c.udpIdle++
+	}
+	return n
+}
+
+// publish wakes the threads that wait for a counter or a ticket, if one changed. Every entry into this package that
+// can change one ends with it.
+func (c *Context) publish() {
+	if c.changed {
+		c.changed = false
+		wakeEvents(c.shared)
+	}
+}
+
+// Arm prepares a thread's sleep. It returns false if there is work now; else for how long to sleep at most, -1 without end.
+func (c *Context) Arm() (timeout int64, ok bool) {
+	memory.Guard()
+	if len(c.errors) > 0 {
+		return 0, false
+	}
+	next := int64(0)
+	for _, l := range c.links() {
+		w, isWaiter := l.(transport.Waiter)
+		if !isWaiter {
+			continue
+		}
+		if w.Arm() {
+			c.Disarm()
+			return 0, false
+		}
+		next = earlier(next, w.NextTimeout())
+	}
+	next = earlier(next, c.nextDeadline())
+	if c.waiting > 0 { // a link had no room; it does not tell when it has
+		next = earlier(next, c.clock()+int64(1e6))
+	}
+	c.sessionTurn = sessionTurns // look at once after waking
+	if next == 0 {
+		return -1, true
+	}
+	return max(next-c.clock(), 0), true
+}
+
+// Disarm ends what Arm began.
+func (c *Context) Disarm() {
+	for _, l := range c.links() {
+		if w, ok := l.(transport.Waiter); ok {
+			w.Disarm()
+		}
+	}
+	c.udpIdle = 0
+}
+
+// earlier is the earlier of two times, where 0 is never.
+func earlier(a, b int64) int64 {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+func (c *Context) links() (ls [3]transport.Link) {
+	ls[0] = c.self
+	if c.shm != nil {
+		ls[1] = c.shm
+	}
+	if c.udp != nil {
+		ls[2] = c.udp
+	}
+	return ls
+}
+
+// target checks a task id that names the target of an operation.
+func (c *Context) target(id uint32) (*task, codes.Code) {
+	if id >= uint32(len(c.tasks)) {
+		return nil, codes.ErrTgt
+	}
+	t := &c.tasks[id]
+	if t.dead {
+		return t, codes.ErrNoConnectivity
+	}
+	return t, codes.Success
+}
+
+// use notes that something was given to t's link, for fences.
+func (c *Context) use(t *task) {
+	c.sends++
+	t.usedAt = c.sends
+	if !t.used {
+		t.used = true
+		c.usedTasks = append(c.usedTasks, int32(t.id))
+	}
+}
+
+// count adds 1 to the counter at a; 0 is no counter.
+func (c *Context) count(a transport.Addr, kind ErrType, src int) {
+	if a == 0 {
+		return
+	}
+	if _, err := memory.Add32(a, 1); err != nil {
+		c.fault(err, codes.ErrTgtAddrNull, kind, src)
+		return
+	}
+	c.changed = true
+}
+
+// completed notes for LAPI_Msgpoll that a message of the user's was sent or received.
+func (c *Context) completed(state uint32) {
+	c.shared.MsgState |= state
+}

@@ -1,0 +1,183 @@
+package lapi
+
+import (
+	"time"
+
+	"lapi/core/lapi/codes"
+	"lapi/transport"
+)
+
+// reader is a direct active message that its target has not fetched yet: the origin's memory must stay.
+type reader struct {
+	t       *task
+	data    transport.Addr
+	n       uint64
+	orgCntr transport.Addr
+	id      uint32
+	seq     uint64
+	used    bool
+	gen     uint32
+}
+
+// tokenTable holds readers by token: index and generation.
+type tokenTable struct {
+	slots []reader
+	free  []uint32
+	count int
+}
+
+func (tt *tokenTable) put(r reader) uint64 {
+	var i uint32
+	if n := len(tt.free); n > 0 {
+		i = tt.free[n-1]
+		tt.free = tt.free[:n-1]
+	} else {
+		i = uint32(len(tt.slots))
+		tt.slots = append(tt.slots, reader{})
+	}
+	r.gen, r.used = tt.slots[i].gen+1, true
+	tt.slots[i] = r
+	tt.count++
+	return uint64(r.gen)<<32 | uint64(i)
+}
+
+// take removes the reader of a token that t may answer.
+func (tt *tokenTable) take(t *task, token uint64) (reader, bool) {
+	i := uint32(token)
+	if i >= uint32(len(tt.slots)) {
+		return reader{}, false
+	}
+	r := tt.slots[i]
+	if !r.used || r.gen != uint32(token>>32) || r.t != t {
+		return reader{}, false
+	}
+	tt.slots[i] = reader{gen: r.gen}
+	tt.free = append(tt.free, i)
+	tt.count--
+	return r, true
+}
+
+// drop forgets everything that t was to fetch.
+func (tt *tokenTable) drop(t *task) {
+	for i := range tt.slots {
+		if tt.slots[i].used && tt.slots[i].t == t {
+			tt.take(t, uint64(tt.slots[i].gen)<<32|uint64(i))
+		}
+	}
+}
+
+// before says whether a reader issued at seq or earlier is left.
+func (tt *tokenTable) before(seq uint64) bool {
+	if tt.count == 0 {
+		return false
+	}
+	for i := range tt.slots {
+		if tt.slots[i].used && tt.slots[i].seq <= seq {
+			return true
+		}
+	}
+	return false
+}
+
+// fetch is the target's side of a direct active message whose buffer is known: it reads the origin's memory and says so.
+func (c *Context) fetch(t *task, in *incoming) {
+	answer := pairHeader{a: in.am.token}
+	switch {
+	case in.buried:
+		in.received = in.am.length
+		answer.b = 1
+	default:
+		f := c.newFragmentOp(nil)
+		f.op.Local, f.op.Remote, f.op.N = in.buffer, in.am.direct, in.am.length
+		_, err := t.link.Get(t.ep, &f.op)
+		c.freeFragmentOp(f)
+		fault, isFault := err.(*transport.FaultError)
+		switch {
+		case isFault:
+			in.failed, in.received, answer.b = true, in.am.length, 1
+			if fault.Remote {
+				c.remoteFault(t, fault.Addr, codes.ErrOrgAddrNull, AmErr)
+				h := faultHeader{code: uint32(codes.ErrOrgAddrNull), kind: uint32(AmErr), addr: fault.Addr}
+				c.sendControl(t, msgFault, IntErr, h.encode)
+			} else {
+				c.targetFault(fault, AmErr, t.id, 0)
+			}
+		case err == nil:
+			in.received, answer.b = in.am.length, 1
+		default:
+			t.direct = false // the origin sends fragments
+		}
+	}
+	c.sendControl(t, msgFetched, AmErr, answer.encode)
+}
+
+// onFetched is the origin's side: its memory is free, or the data must go by fragments.
+func (c *Context) onFetched(m *transport.Msg) transport.Verdict {
+	var h pairHeader
+	if !h.decode(m.Hdr) {
+		return c.malformed(m)
+	}
+	t := &c.tasks[m.From]
+	r, ok := c.readers.take(t, h.a)
+	if !ok {
+		return c.malformed(m)
+	}
+	if h.b == 1 {
+		c.count(r.orgCntr, AmErr, c.me)
+		c.completed(sendComplete)
+		return transport.Accept
+	}
+	t.direct = false
+	o := c.newOutgoing(t, msgAmFragment, AmErr)
+	o.part, o.message = msgAmFragment, uint64(r.id)
+	o.hdrLen = len((&partHeader{o.message, 0}).encode(o.hdr[:]))
+	o.data, o.n, o.first = r.data, r.n, min(r.n, uint64(t.sendMax))
+	o.orgCntr, o.user = r.orgCntr, true
+	o.seq = r.seq // a fence that waited for the fetch waits for this
+	c.start(o)
+	return transport.Accept
+}
+
+// unknownIndex is an active message whose handler index is not registered (yet): it is refused until it is, or TIMEOUT is over.
+type unknownIndex struct {
+	t     *task
+	id    uint32
+	index transport.Addr
+	since int64
+	given bool // reported: bury it when it comes again
+}
+
+// unknownHandler refuses a message whose index is not registered; after TIMEOUT the error handler hears of it and the message
+// is dropped.
+func (c *Context) unknownHandler(t *task, in *incoming) transport.Verdict {
+	for i := range c.unknown {
+		u := &c.unknown[i]
+		if u.t != t || u.id != in.am.id {
+			continue
+		}
+		if !u.given {
+			return transport.Refuse
+		}
+		c.unknown = append(c.unknown[:i], c.unknown[i+1:]...)
+		in.handled, in.buried, in.failed = true, true, true
+		return transport.Accept
+	}
+	c.unknown = append(c.unknown, unknownIndex{t: t, id: in.am.id, index: in.am.handler, since: c.clock()})
+	return transport.Refuse
+}
+
+// checkUnknown forgets what was registered meanwhile and reports what was not within TIMEOUT.
+func (c *Context) checkUnknown() {
+	kept := c.unknown[:0]
+	for _, u := range c.unknown {
+		if c.addresses[u.index] != 0 || u.t.dead {
+			continue
+		}
+		if !u.given && !c.cfg.NoTimeout && c.clock()-u.since > c.timeout*int64(time.Second) {
+			u.given = true
+			c.raise(codes.ErrHdrHndlrNull, AmErr, u.t.id, "an active message names a header handler index that LAPI_Addr_set has not registered")
+		}
+		kept = append(kept, u)
+	}
+	c.unknown = kept
+}

@@ -1,0 +1,186 @@
+package lapi
+
+import (
+	"lapi/core/lapi/codes"
+	"lapi/transport"
+	"lapi/transport/memory"
+)
+
+// originOp is a get or a read-modify-write under way: the origin waits for its answer.
+type originOp struct {
+	op         transport.Op // of a read-modify-write
+	c          *Context
+	t          *task
+	prev, next *originOp // Context.getRmw, in the order issued
+	seq        uint64
+	kind       ErrType
+	index      uint32 // in Context.origins
+	generation uint32 // of the token, so that a late answer finds nothing
+
+	local    transport.Addr // where the data (get) or the previous value (rmw) goes
+	n        uint64
+	received uint64
+	failed   bool
+	orgCntr  transport.Addr
+	compares bool // COMPARE_AND_SWAP: store TRUE or FALSE
+}
+
+type originList struct{ head, tail *originOp }
+
+func (l *originList) push(o *originOp) {
+	o.prev, o.next = l.tail, nil
+	if l.tail == nil {
+		l.head = o
+	} else {
+		l.tail.next = o
+	}
+	l.tail = o
+}
+
+func (l *originList) remove(o *originOp) {
+	if o.prev == nil {
+		l.head = o.next
+	} else {
+		o.prev.next = o.next
+	}
+	if o.next == nil {
+		l.tail = o.prev
+	} else {
+		o.next.prev = o.prev
+	}
+	o.prev, o.next = nil, nil
+}
+
+func (c *Context) newOriginOp(t *task, kind ErrType) *originOp {
+	var o *originOp
+	if n := len(c.freeOrig); n > 0 {
+		o = c.origins[c.freeOrig[n-1]]
+		c.freeOrig = c.freeOrig[:n-1]
+	} else {
+		o = &originOp{c: c, index: uint32(len(c.origins)), generation: 1}
+		o.op.Owner, o.op.Done = o, rmwDone
+		c.origins = append(c.origins, o)
+	}
+	o.t, o.kind, o.seq = t, kind, c.nextSeq()
+	o.received, o.failed, o.compares = 0, false, false
+	c.getRmw.push(o)
+	return o
+}
+
+func (c *Context) freeOriginOp(o *originOp) {
+	c.getRmw.remove(o)
+	o.t = nil
+	o.generation++
+	c.freeOrig = append(c.freeOrig, o.index)
+}
+
+func (o *originOp) token() uint64 { return uint64(o.generation)<<32 | uint64(o.index) }
+
+// originOf finds the operation that an answer of t belongs to, nil if it is over.
+func (c *Context) originOf(t *task, token uint64) *originOp {
+	if uint32(token) >= uint32(len(c.origins)) {
+		return nil
+	}
+	o := c.origins[uint32(token)]
+	if o.generation != uint32(token>>32) || o.t != t {
+		return nil
+	}
+	return o
+}
+
+// Get is LAPI_Get (guide, Chapter 18): copies n bytes at tgtAddr of the target to orgAddr. The origin counter says that the
+// data is here, the target counter that the target may change it.
+func (c *Context) Get(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr transport.Addr) codes.Code {
+	memory.Guard()
+	t, code := c.target(tgt)
+	switch {
+	case code != codes.Success:
+		return code
+	case n > MaxMessageSize:
+		return codes.ErrDataLen
+	case n > 0 && tgtAddr == 0:
+		return codes.ErrTgtAddrNull
+	case n > 0 && orgAddr == 0:
+		return codes.ErrOrgAddrNull
+	}
+	t.lastKind = GetErr
+	if n >= directGetMin && t.direct && c.getDirect(t, n, tgtAddr, orgAddr, tgtCntr, orgCntr) {
+		c.publish()
+		return codes.Success
+	}
+	o := c.newOriginOp(t, GetErr)
+	o.local, o.n, o.orgCntr = orgAddr, n, orgCntr
+	h := getHeader{tgtAddr: tgtAddr, length: n, tgtCntr: tgtCntr, token: o.token()}
+	c.sendControl(t, msgGet, GetErr, h.encode)
+	c.publish()
+	return codes.Success
+}
+
+// getDirect reads straight from the target's memory; only the target counter needs a message. False: use messages.
+func (c *Context) getDirect(t *task, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr transport.Addr) bool {
+	f := c.newFragmentOp(nil)
+	defer c.freeFragmentOp(f)
+	f.op.Local, f.op.Remote, f.op.N = orgAddr, tgtAddr, n
+	_, err := t.link.Get(t.ep, &f.op)
+	if fault, ok := err.(*transport.FaultError); ok {
+		c.directFault(t, fault, GetErr)
+		return true
+	}
+	if err != nil {
+		t.direct = false
+		return false
+	}
+	c.count(orgCntr, GetErr, c.me)
+	c.completed(recvComplete)
+	if tgtCntr != 0 {
+		h := putHeader{tgtCntr: tgtCntr}
+		c.sendControl(t, msgPut, GetErr, h.encode)
+	}
+	return true
+}
+
+// onGet is the target's side: it answers with the data, in parts.
+func (c *Context) onGet(m *transport.Msg) transport.Verdict {
+	var h getHeader
+	if !h.decode(m.Hdr) {
+		return c.malformed(m)
+	}
+	t := &c.tasks[m.From]
+	a := c.newOutgoing(t, msgGetData, GetErr)
+	a.part, a.message = msgGetData, h.token
+	a.hdrLen = len((&partHeader{h.token, 0}).encode(a.hdr[:]))
+	a.data, a.n, a.first = h.tgtAddr, h.length, min(h.length, uint64(t.sendMax))
+	a.orgCntr, a.user = h.tgtCntr, true
+	c.start(a)
+	return transport.Accept
+}
+
+// onGetData is the origin's side of a part of the answer.
+func (c *Context) onGetData(m *transport.Msg) transport.Verdict {
+	var h partHeader
+	if !h.decode(m.Hdr) {
+		return c.malformed(m)
+	}
+	o := c.originOf(&c.tasks[m.From], h.message)
+	if o == nil || o.kind != GetErr || !inside(h.offset, uint64(len(m.Data)), o.n) {
+		return c.malformed(m)
+	}
+	if err := memory.CopyIn(o.local+transport.Addr(h.offset), m.Data); err != nil && !o.failed {
+		o.failed = true
+		c.fault(err, codes.ErrOrgAddrNull, GetErr, c.me)
+	}
+	o.received += uint64(len(m.Data))
+	if o.received >= o.n {
+		c.answered(o)
+	}
+	return transport.Accept
+}
+
+// answered ends a get or a read-modify-write.
+func (c *Context) answered(o *originOp) {
+	if !o.failed {
+		c.count(o.orgCntr, o.kind, c.me)
+		c.completed(recvComplete)
+	}
+	c.freeOriginOp(o)
+}

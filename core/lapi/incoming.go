@@ -1,0 +1,111 @@
+package lapi
+
+import (
+	"lapi/transport"
+	"lapi/transport/memory"
+)
+
+// incoming is a message of several fragments on its way from one task. A put needs only the count; an active message:
+//
+//	fragments before its header ──> early, kept
+//	header and all of the user header here ──> header handler runs (again if it says LAPI_DROP_PKT) ──> placed
+//	received == total ──> finished
+type incoming struct {
+	next     *incoming
+	id       uint64
+	received uint64 // bytes counted
+	failed   bool   // an address was bad: the rest is counted and dropped
+
+	// Active messages only.
+	am        amHeader
+	hasHeader bool // msgAm was accepted
+	handled   bool // the header handler has run
+	buried    bool // its data goes nowhere
+	buffer    transport.Addr
+	handler   completion
+	inline    bool
+	uhdr      []byte // of a split user header
+	uhdrGot   uint64
+	early     []earlyPart
+}
+
+// earlyPart is a fragment that came before it could be placed.
+type earlyPart struct {
+	offset uint64 // of the stream
+	data   []byte
+}
+
+// putIDs sets the message ids of puts apart from those of active messages of the same origin.
+const putIDs = 1 << 32
+
+func (c *Context) findIncoming(t *task, id uint64) *incoming {
+	for in := t.incoming; in != nil; in = in.next {
+		if in.id == id {
+			return in
+		}
+	}
+	return nil
+}
+
+func (c *Context) newIncoming(t *task, id uint64) *incoming {
+	in := c.freeIn
+	if in == nil {
+		in = new(incoming)
+	} else {
+		c.freeIn = in.next
+		early, uhdr := in.early[:0], in.uhdr[:0]
+		*in = incoming{early: early, uhdr: uhdr}
+	}
+	in.id = id
+	in.next = t.incoming
+	t.incoming = in
+	return in
+}
+
+func (c *Context) freeIncoming(t *task, in *incoming) {
+	for p := &t.incoming; *p != nil; p = &(*p).next {
+		if *p == in {
+			*p = in.next
+			break
+		}
+	}
+	for i := range in.early {
+		t.earlyBytes -= len(in.early[i].data)
+		in.early[i].data = nil
+	}
+	in.next = c.freeIn
+	c.freeIn = in
+}
+
+// keepEarly copies a fragment that cannot be placed yet. False: too much is kept for this task; refuse it, it comes again.
+func (c *Context) keepEarly(t *task, in *incoming, offset uint64, data []byte) bool {
+	if t.earlyBytes+len(data) > earlyBytesMax {
+		return false
+	}
+	t.earlyBytes += len(data)
+	in.early = append(in.early, earlyPart{offset, append([]byte(nil), data...)})
+	return true
+}
+
+// placeEarly puts the kept fragments where they belong, now that the buffer is known.
+func (c *Context) placeEarly(t *task, in *incoming) {
+	for i := range in.early {
+		p := &in.early[i]
+		t.earlyBytes -= len(p.data)
+		c.place(t, in, p.offset, p.data)
+		p.data = nil
+	}
+	in.early = in.early[:0]
+}
+
+// place copies a piece of the stream (behind the user header) to the buffer and counts it.
+func (c *Context) place(t *task, in *incoming, offset uint64, data []byte) {
+	in.received += uint64(len(data))
+	if in.failed || in.buried || len(data) == 0 {
+		return
+	}
+	if err := memory.CopyIn(in.buffer+transport.Addr(offset), data); err != nil {
+		in.failed = true
+		c.targetFault(err, AmErr, t.id, 0)
+	}
+}

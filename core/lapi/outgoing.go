@@ -1,0 +1,285 @@
+package lapi
+
+import (
+	"lapi/core/lapi/codes"
+	"lapi/transport"
+	"lapi/transport/memory"
+)
+
+// outgoing is a message of this package on its way to a task, until all its data has been copied out of the origin's memory:
+//
+//	started ──> on the target's pending list while the link is busy ──> all fragments given to the link ──> finished
+//
+// finished means: inflight == 0, the origin's memory may be overwritten, the origin counter has changed.
+type outgoing struct {
+	next     *outgoing
+	t        *task
+	seq      uint64
+	kind     ErrType
+	id       transport.MsgID // of the first or only fragment
+	part     transport.MsgID // of the other fragments; 0: the message is sent whole
+	hdr      [amHeaderSize + MaxUhdrSize + partHeaderSize]byte
+	hdrLen   int
+	first    uint64 // user data bytes that travel with the first header
+	data     transport.Addr
+	n        uint64 // bytes of stream: split user header (if any), then data
+	uhdrLen  uint64 // bytes of split user header at the head of the stream, kept in hdr
+	offset   uint64 // of the stream, what the link already has
+	started  bool   // the first fragment went
+	allSent  bool   // the link has got every fragment, or gets no more
+	inflight int    // fragments that the link holds
+	message  uint64 // what partHeader names
+
+	orgCntr  transport.Addr
+	org      transport.Addr // counter of this task when data has left: of a get, the target counter
+	user     bool           // counts for Msgpoll
+	copied   []byte         // this package's copy of small data
+	failed   bool
+	finished func(m *outgoing) // nil, or what follows
+	state    *exchange         // of msgExchange: keeps its values alive
+}
+
+type outgoingList struct{ head, tail *outgoing }
+
+func (l *outgoingList) push(m *outgoing) {
+	m.next = nil
+	if l.tail == nil {
+		l.head = m
+	} else {
+		l.tail.next = m
+	}
+	l.tail = m
+}
+
+func (l *outgoingList) pushFront(m *outgoing) {
+	m.next = l.head
+	l.head = m
+	if l.tail == nil {
+		l.tail = m
+	}
+}
+
+func (l *outgoingList) pop() *outgoing {
+	m := l.head
+	l.head = m.next
+	if l.head == nil {
+		l.tail = nil
+	}
+	m.next = nil
+	return m
+}
+
+// fragmentOp is a link operation for one fragment.
+type fragmentOp struct {
+	op   transport.Op
+	next *fragmentOp
+	m    *outgoing
+	c    *Context
+}
+
+func (c *Context) newOutgoing(t *task, id transport.MsgID, kind ErrType) *outgoing {
+	m := c.freeOut
+	if m == nil {
+		m = new(outgoing)
+	} else {
+		c.freeOut = m.next
+	}
+	m.next, m.t, m.id, m.kind = nil, t, id, kind
+	m.seq = c.nextSeq()
+	m.part, m.hdrLen, m.first, m.data, m.n, m.uhdrLen, m.offset = 0, 0, 0, 0, 0, 0, 0
+	m.started, m.allSent, m.inflight, m.message = false, false, 0, 0
+	m.orgCntr, m.user, m.failed, m.finished, m.state = 0, false, false, nil, nil
+	return m
+}
+
+func (c *Context) freeOutgoing(m *outgoing) {
+	m.t = nil
+	m.next = c.freeOut
+	c.freeOut = m
+}
+
+func (c *Context) newFragmentOp(m *outgoing) *fragmentOp {
+	f := c.freeOp
+	if f == nil {
+		f = &fragmentOp{c: c}
+		f.op.Owner = f
+		f.op.Done = fragmentDone
+	} else {
+		c.freeOp = f.next
+	}
+	f.m = m
+	return f
+}
+
+func (c *Context) freeFragmentOp(f *fragmentOp) {
+	f.m = nil
+	f.next = c.freeOp
+	c.freeOp = f
+}
+
+// start gives m to its link, or queues it. Small user data is copied if it must wait, so that the user may overwrite it
+// (BUF_CP_SIZE).
+func (c *Context) start(m *outgoing) {
+	t := m.t
+	if t.dead {
+		m.failed = true
+	}
+	if t.pending.head == nil && c.advance(m) {
+		return
+	}
+	if m.n-m.uhdrLen <= uint64(c.bufCopy) && m.state == nil {
+		c.copyData(m)
+	}
+	t.pending.push(m)
+	c.waiting++
+}
+
+// copyData makes m independent of the user's memory.
+func (c *Context) copyData(m *outgoing) {
+	n := int(m.n - m.uhdrLen)
+	if cap(m.copied) < n {
+		m.copied = make([]byte, max(n, 128))
+	}
+	m.copied = m.copied[:n]
+	if err := memory.CopyOut(m.copied, m.data); err != nil {
+		c.fault(err, codes.ErrOrgAddrNull, m.kind, c.me)
+		clear(m.copied)
+	}
+	m.data = memory.AddrOf(m.copied)
+}
+
+// advance sends as many fragments of m as the link takes. True: it gets no more of them, m may be gone. m is on no list.
+func (c *Context) advance(m *outgoing) bool {
+	t := m.t
+	for !m.failed {
+		id, hdr, data, n := m.nextFragment(t)
+		f := c.newFragmentOp(m)
+		f.op.Local, f.op.N = data, n
+		m.inflight++
+		status, err := t.link.Send(t.ep, id, hdr, &f.op)
+		if err != nil || status == transport.Done {
+			m.inflight--
+			c.freeFragmentOp(f)
+		}
+		if err == transport.ErrBusy {
+			return false
+		}
+		if err != nil {
+			c.sendFailed(m, err)
+			break
+		}
+		c.use(t)
+		m.started = true
+		m.offset += n
+		if m.offset >= m.n {
+			break
+		}
+	}
+	m.allSent = true
+	if m.inflight == 0 {
+		c.finish(m)
+	}
+	return true
+}
+
+// nextFragment is what to send next: header and a piece of the stream.
+func (m *outgoing) nextFragment(t *task) (id transport.MsgID, hdr []byte, data transport.Addr, n uint64) {
+	if !m.started {
+		return m.id, m.hdr[:m.hdrLen], m.data, m.first
+	}
+	hdr = m.partHeader()
+	if m.offset < m.uhdrLen { // a split user header: it lies behind the first header
+		n = min(m.uhdrLen-m.offset, uint64(t.sendMax))
+		return m.part, hdr, memory.AddrOf(m.hdr[amHeaderSize:]) + transport.Addr(m.offset), n
+	}
+	at := m.offset - m.uhdrLen
+	n = min(m.n-m.offset, uint64(t.sendMax))
+	return m.part, hdr, m.data + transport.Addr(at), n
+}
+
+// partHeader writes the header of the next fragment behind everything else in hdr.
+func (m *outgoing) partHeader() []byte {
+	if m.id == msgPutFragment {
+		order.PutUint64(m.hdr[32:], m.offset)
+		return m.hdr[:m.hdrLen]
+	}
+	at := len(m.hdr) - partHeaderSize
+	return (&partHeader{m.message, m.offset}).encode(m.hdr[at:])
+}
+
+// fragmentDone is Op.Done of every fragment that a link had queued.
+func fragmentDone(op *transport.Op, err error) {
+	f := op.Owner.(*fragmentOp)
+	c, m := f.c, f.m
+	c.freeFragmentOp(f)
+	m.inflight--
+	if err != nil {
+		c.sendFailed(m, err)
+	}
+	if m.allSent && m.inflight == 0 {
+		c.finish(m)
+	}
+}
+
+// sendFailed marks m as failed: its address was bad, its peer is gone, or the link closes. No more of it is sent.
+func (c *Context) sendFailed(m *outgoing, err error) {
+	if m.failed {
+		return
+	}
+	m.failed = true
+	if fault, ok := err.(*transport.FaultError); ok {
+		c.originFault(m, fault)
+	}
+}
+
+// finish is the end of m: the origin's memory is free.
+func (c *Context) finish(m *outgoing) {
+	if m.finished != nil {
+		m.finished(m)
+	}
+	if !m.failed {
+		c.count(m.orgCntr, m.kind, c.me)
+		if m.user {
+			c.completed(sendComplete)
+		}
+	}
+	c.freeOutgoing(m)
+}
+
+// sendWaiting tries again for messages that found their link busy.
+func (c *Context) sendWaiting() (n int) {
+	for i := range c.tasks {
+		t := &c.tasks[i]
+		for t.pending.head != nil {
+			m := t.pending.pop()
+			if !c.advance(m) {
+				t.pending.pushFront(m)
+				break
+			}
+			c.waiting--
+			n++
+		}
+		if c.waiting == 0 {
+			break
+		}
+	}
+	return n
+}
+
+// dropPending ends every message that waits for t, which is gone. What the link holds of them comes back through
+// fragmentDone.
+func (c *Context) dropPending(t *task) {
+	for t.pending.head != nil {
+		m := t.pending.pop()
+		c.waiting--
+		m.failed = true
+		c.advance(m)
+	}
+}
+
+// sendControl sends a message of the library itself, without data.
+func (c *Context) sendControl(t *task, id transport.MsgID, kind ErrType, encode func(b []byte) []byte) {
+	m := c.newOutgoing(t, id, kind)
+	m.hdrLen = len(encode(m.hdr[:]))
+	c.start(m)
+}

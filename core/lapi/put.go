@@ -1,0 +1,139 @@
+package lapi
+
+import (
+	"lapi/core/lapi/codes"
+	"lapi/transport"
+	"lapi/transport/memory"
+)
+
+// Put is LAPI_Put (guide, Chapter 18): copies n bytes at orgAddr to tgtAddr of the target. Counters may be 0.
+func (c *Context) Put(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, cmplCntr transport.Addr) codes.Code {
+	memory.Guard()
+	t, code := c.target(tgt)
+	switch {
+	case code != codes.Success:
+		return code
+	case n > MaxMessageSize:
+		return codes.ErrDataLen
+	case n > 0 && tgtAddr == 0:
+		return codes.ErrTgtAddrNull
+	case n > 0 && orgAddr == 0:
+		return codes.ErrOrgAddrNull
+	}
+	t.lastKind = PutErr
+	if cmplCntr != 0 {
+		t.expected++
+	}
+	h := putHeader{tgtAddr: tgtAddr, tgtCntr: tgtCntr, cmplCntr: cmplCntr}
+	if n >= directMin && t.direct && c.putDirect(t, n, orgAddr, orgCntr, &h) {
+		c.publish()
+		return codes.Success
+	}
+	m := c.newOutgoing(t, msgPut, PutErr)
+	m.user, m.orgCntr = true, orgCntr
+	m.data, m.n = orgAddr, n
+	if n <= uint64(t.sendMax) {
+		m.hdrLen, m.first = len(h.encode(m.hdr[:])), n
+	} else {
+		t.nextID++
+		f := putFragmentHeader{putHeader: h, total: n, id: t.nextID}
+		m.id, m.part = msgPutFragment, msgPutFragment
+		m.hdrLen, m.first = len(f.encode(m.hdr[:])), uint64(t.sendMax)
+	}
+	c.start(m)
+	c.publish()
+	return codes.Success
+}
+
+// putDirect copies straight into the target's memory; then a put without data carries the counters, if any. False: the link
+// cannot, use messages.
+func (c *Context) putDirect(t *task, n uint64, orgAddr, orgCntr transport.Addr, h *putHeader) bool {
+	f := c.newFragmentOp(nil)
+	defer c.freeFragmentOp(f)
+	f.op.Local, f.op.Remote, f.op.N = orgAddr, h.tgtAddr, n
+	_, err := t.link.Put(t.ep, &f.op) // links that copy directly do so at once
+	if fault, ok := err.(*transport.FaultError); ok {
+		c.directFault(t, fault, PutErr)
+		return true
+	}
+	if err != nil {
+		t.direct = false
+		return false
+	}
+	c.count(orgCntr, PutErr, c.me)
+	c.completed(sendComplete)
+	if h.tgtCntr != 0 || h.cmplCntr != 0 {
+		c.sendControl(t, msgPut, PutErr, h.encode)
+	}
+	return true
+}
+
+// onPut is the target's side of a put that came whole.
+func (c *Context) onPut(m *transport.Msg) transport.Verdict {
+	var h putHeader
+	if !h.decode(m.Hdr) {
+		return c.malformed(m)
+	}
+	if err := memory.CopyIn(h.tgtAddr, m.Data); err != nil {
+		c.targetFault(err, PutErr, int(m.From), 0)
+		return transport.Accept
+	}
+	c.putComplete(&h, int(m.From))
+	return transport.Accept
+}
+
+// onPutFragment is the same for a part of a put.
+func (c *Context) onPutFragment(m *transport.Msg) transport.Verdict {
+	var h putFragmentHeader
+	if !h.decode(m.Hdr, len(m.Data)) {
+		return c.malformed(m)
+	}
+	t := &c.tasks[m.From]
+	in := c.findIncoming(t, uint64(h.id)|putIDs)
+	if in == nil {
+		in = c.newIncoming(t, uint64(h.id)|putIDs)
+	}
+	if !in.failed {
+		if err := memory.CopyIn(h.tgtAddr+transport.Addr(h.offset), m.Data); err != nil {
+			in.failed = true
+			c.targetFault(err, PutErr, t.id, 0)
+		}
+	}
+	in.received += uint64(len(m.Data))
+	if in.received >= h.total {
+		if !in.failed {
+			c.putComplete(&h.putHeader, t.id)
+		}
+		c.freeIncoming(t, in)
+	}
+	return transport.Accept
+}
+
+// putComplete: all data of a put is in place.
+func (c *Context) putComplete(h *putHeader, origin int) {
+	c.completed(recvComplete)
+	c.count(h.tgtCntr, PutErr, origin)
+	c.tellComplete(origin, h.cmplCntr)
+}
+
+// tellComplete adds 1 to the completion counter at the origin, if there is one.
+func (c *Context) tellComplete(origin int, cmplCntr transport.Addr) {
+	if cmplCntr != 0 {
+		h := pairHeader{a: uint64(cmplCntr)}
+		c.sendControl(&c.tasks[origin], msgCounter, IntErr, h.encode)
+	}
+}
+
+// onCounter is the origin's side of it.
+func (c *Context) onCounter(m *transport.Msg) transport.Verdict {
+	var h pairHeader
+	if !h.decode(m.Hdr) {
+		return c.malformed(m)
+	}
+	t := &c.tasks[m.From]
+	if t.expected > 0 {
+		t.expected--
+	}
+	c.count(transport.Addr(h.a), t.lastKind, t.id)
+	return transport.Accept
+}

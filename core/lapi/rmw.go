@@ -1,0 +1,105 @@
+package lapi
+
+import (
+	"lapi/core/lapi/codes"
+	"lapi/transport"
+	"lapi/transport/memory"
+)
+
+// The values of RMW_ops_t.
+const (
+	FetchAndAdd uint32 = iota
+	FetchAndOr
+	Swap
+	CompareAndSwap
+)
+
+var atomicKinds = [...]transport.AtomicKind{
+	FetchAndAdd: transport.AtomicAdd, FetchAndOr: transport.AtomicOr, Swap: transport.AtomicSwap, CompareAndSwap: transport.AtomicCAS,
+}
+
+// Rmw is LAPI_Rmw (width 4) and LAPI_Rmw64 (width 8): op on the word at tgtVar of the target, with the one (of
+// CompareAndSwap: two) words at inVal. prevVal, if not 0, gets the previous value, of CompareAndSwap 1 or 0.
+func (c *Context) Rmw(width uint8, op, tgt uint32, tgtVar, inVal, prevVal, orgCntr transport.Addr) codes.Code {
+	memory.Guard()
+	t, code := c.target(tgt)
+	switch {
+	case code != codes.Success:
+		return code
+	case op > CompareAndSwap:
+		return codes.ErrRmwOp
+	case tgtVar == 0:
+		return codes.ErrTgtVarNull
+	case inVal == 0:
+		return codes.ErrInValNull
+	}
+	in, err := loadWords(inVal, width, op == CompareAndSwap)
+	if err != nil {
+		c.fault(err, codes.ErrOrgAddrNull, RmwErr, c.me)
+		return codes.ErrInValNull
+	}
+	t.lastKind = RmwErr
+	o := c.newOriginOp(t, RmwErr)
+	o.local, o.n, o.orgCntr, o.compares = prevVal, uint64(width), orgCntr, op == CompareAndSwap
+	o.op.Remote, o.op.Width, o.op.Operand, o.op.Compare = tgtVar, width, in[0], 0
+	if o.compares {
+		o.op.Compare, o.op.Operand = in[0], in[1]
+	}
+	if status, err := c.atomic(t, atomicKinds[op], &o.op); err != nil || status == transport.Done {
+		rmwDone(&o.op, err)
+	}
+	c.publish()
+	return codes.Success
+}
+
+func (c *Context) atomic(t *task, kind transport.AtomicKind, op *transport.Op) (transport.Status, error) {
+	if t.atomics == nil {
+		return t.link.Atomic(t.ep, kind, op)
+	}
+	return t.atomics.Atomic(t.ep, kind, op)
+}
+
+// loadWords reads one or two words of user memory, zero-extended.
+func loadWords(a transport.Addr, width uint8, two bool) (w [2]uint64, err error) {
+	var b [16]byte
+	n := int(width)
+	if two {
+		n *= 2
+	}
+	if err = memory.CopyOut(b[:n], a); err != nil {
+		return w, err
+	}
+	if width == 4 {
+		w[0], w[1] = uint64(order.Uint32(b[0:])), uint64(order.Uint32(b[4:]))
+	} else {
+		w[0], w[1] = order.Uint64(b[0:]), order.Uint64(b[8:])
+	}
+	return w, nil
+}
+
+// rmwDone stores what the operation found. It is Op.Done of a queued one.
+func rmwDone(op *transport.Op, err error) {
+	o := op.Owner.(*originOp)
+	c := o.c
+	if err != nil {
+		o.failed = true
+		if fault, ok := err.(*transport.FaultError); ok {
+			c.fault(fault, codes.ErrTgtAddrNull, RmwErr, o.t.id)
+		}
+	} else if o.local != 0 {
+		v := op.Result
+		if o.compares {
+			v = 0
+			if op.Result == op.Compare {
+				v = 1
+			}
+		}
+		var b [8]byte
+		order.PutUint64(b[:], v)
+		if err := memory.CopyIn(o.local, b[:o.n]); err != nil {
+			o.failed = true
+			c.fault(err, codes.ErrOrgAddrNull, RmwErr, c.me)
+		}
+	}
+	c.answered(o)
+}

@@ -1,0 +1,428 @@
+package lapi
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"runtime"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"lapi/core/job"
+	"lapi/core/lapi/codes"
+	"lapi/transport"
+	"lapi/transport/emul"
+	"lapi/transport/layout"
+	"lapi/transport/memory"
+	"lapi/transport/self"
+	"lapi/transport/shm"
+	"lapi/transport/udp"
+)
+
+// Options are what the caller of LAPI_Init passes, beside the environment.
+type Options struct {
+	Shared     *layout.Context
+	Host       Host
+	Getenv     func(string) (string, bool)
+	Instance   int // 1 … MaxContexts: tasks' contexts of one number belong together
+	LibVersion int32
+	ErrHandler transport.Addr
+	UDP        UDPAddresses // nil if the user gave neither handler nor list
+	Persistent bool         // LAPI_PSS_GPFS: no collectives
+	Polling    bool         // LAPI_INTERRUPT_OFF
+}
+
+// UDPAddresses gives the addresses of all tasks of a job started by hand, from the user's handler or list (guide, Chapter 16).
+// local is where the library would listen on its own account, remote the number of tasks not reached by shared memory.
+type UDPAddresses func(local netip.AddrPort, task, total, remote int) ([]netip.AddrPort, codes.Code)
+
+// udpLink is the UDP link with what LAPI_Senv sets.
+type udpLink interface {
+	transport.Link
+	SetTimeout(d time.Duration)
+	SetAckThreshold(packets int)
+}
+
+// setup is a LAPI_Init under way: what a failure must give back.
+type setup struct {
+	*Context
+	o      *Options
+	cfg    *job.Config
+	onNode []int // tasks to reach by shared memory, this one included; nil: none
+	remote int   // tasks to reach by UDP
+}
+
+// New is LAPI_Init (guide, Chapter 5, Figure 1): it decides how each task is reached, meets the others and connects the links. It
+// may block and runs without the lock: nobody knows the context yet.
+func New(o *Options) (*Context, codes.Code) {
+	memory.Guard()
+	cfg, err := job.FromEnv(o.Getenv, o.Host.Message)
+	if err != nil {
+		return nil, o.report(err)
+	}
+	s := &setup{o: o, cfg: cfg, Context: &Context{
+		shared: o.Shared, host: o.Host, cfg: cfg, clock: monotonic(), instance: o.Instance, me: cfg.Task,
+		tasks: make([]task, cfg.NumTasks), errHandler: o.ErrHandler, libVersion: o.LibVersion, timeout: defaultTimeout, persistent: o.Persistent,
+		ackThreshold: cfg.AckThreshold, bufCopy: min(128, cfg.RexmitBufSize), exchanges: map[uint32]*exchange{},
+	}}
+	s.exchangeSent = s.roundSent
+	if cfg.RexmitBufSizeSet {
+		s.bufCopy = cfg.RexmitBufSize
+	}
+	// Off the Go heap: the user's header handlers get its address.
+	if s.scratch, err = unix.Mmap(-1, 0, pad8(MaxUhdrSize), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS); err != nil {
+		return nil, codes.ErrMemoryExhausted
+	}
+	for _, step := range []func() codes.Code{s.chooseNode, s.openLinks, s.meet, s.finish} {
+		if code := step(); code != codes.Success {
+			s.abandon()
+			return nil, code
+		}
+	}
+	return s.Context, codes.Success
+}
+
+func monotonic() transport.Clock {
+	start := time.Now()
+	return func() int64 { return int64(time.Since(start)) + 1 }
+}
+
+// report says what the environment lacks; the code is for the caller.
+func (o *Options) report(err error) codes.Code {
+	var e *job.EnvError
+	if errors.As(err, &e) {
+		o.Host.Message(0, "LAPI_Init: "+e.Error())
+		return codes.Code(e.Code)
+	}
+	o.Host.Message(0, "LAPI_Init: "+err.Error())
+	return codes.ErrUnknown
+}
+
+func (s *setup) say(level int, format string, args ...any) {
+	s.host.Message(level, fmt.Sprintf("task %d: LAPI_Init: ", s.me)+fmt.Sprintf(format, args...))
+}
+
+// chooseNode decides who is reached by shared memory: the tasks of this node, at most MaxShmTasks of them.
+func (s *setup) chooseNode() codes.Code {
+	s.remote = s.cfg.NumTasks - 1
+	if s.cfg.Shm == job.ShmNo {
+		return codes.Success
+	}
+	node := append(slices.Clone(s.cfg.CommonTasks), s.me)
+	slices.Sort(node)
+	if s.cfg.Shm == job.ShmOnly && (len(node) < s.cfg.NumTasks || len(node) > MaxShmTasks) {
+		s.say(0, "LAPI_USE_SHM=only, but %d of %d tasks are on this node (at most %d can share memory); see MP_COMMON_TASKS", len(node), s.cfg.NumTasks, MaxShmTasks)
+		return codes.ErrShmSetup
+	}
+	if len(node) > MaxShmTasks {
+		node = node[:MaxShmTasks]
+	}
+	if !slices.Contains(node, s.me) || len(node) == 1 {
+		if s.cfg.NumTasks == 1 {
+			s.say(1, "%d: shared memory is not used: there is only one task", codes.AttShmSingleTask)
+		}
+		return codes.Success
+	}
+	s.onNode = node
+	s.remote = s.cfg.NumTasks - len(node)
+	return codes.Success
+}
+
+// openLinks makes this task's side of each link that it needs.
+func (s *setup) openLinks() codes.Code {
+	var err error
+	if s.self, err = self.New(self.Config{Task: s.me, Clock: s.clock}); err != nil {
+		s.say(0, "%v", err)
+		return codes.ErrMemoryExhausted
+	}
+	if s.onNode != nil {
+		l, err := shm.New(shm.Config{Task: s.me, NumTasks: s.cfg.NumTasks, NodeTasks: s.onNode, Clock: s.clock, PeerFailed: s.peerFailed})
+		if err != nil {
+			if code := s.shmFailed(err); code != codes.Success {
+				return code
+			}
+		} else {
+			s.shm = l
+		}
+	}
+	if s.session, err = job.Open(s.cfg, s.instance); err != nil {
+		s.say(0, "cannot meet the other tasks: %v", err)
+		return codes.ErrUnknown
+	}
+	if s.remote > 0 {
+		return s.openUDP()
+	}
+	return codes.Success
+}
+
+// shmFailed falls back to UDP where that is allowed.
+func (s *setup) shmFailed(err error) codes.Code {
+	s.say(1, "%d: this task could not create shared memory: %v", codes.AttShmCreateFail, err)
+	s.shm, s.onNode, s.remote = nil, nil, s.cfg.NumTasks-1
+	if s.cfg.Shm == job.ShmOnly {
+		return codes.ErrShmSetup
+	}
+	return codes.Success
+}
+
+// openUDP binds this task's socket: to its address in MP_LAPI_INET_ADDR, or to its own entry of the user's list.
+func (s *setup) openUDP() codes.Code {
+	key, authenticated, err := s.cfg.Key()
+	if err != nil {
+		return s.o.report(err)
+	}
+	if !authenticated && s.me == 0 {
+		s.say(0, "this job is unauthenticated: anyone who can send from its tasks' addresses can disturb it; set LAPI_JOB_KEY_FILE or use lapirun")
+	}
+	local := netip.AddrPort{}
+	if len(s.cfg.Inet) > 0 {
+		local = netip.AddrPortFrom(s.cfg.Inet[0].Addr, 0)
+	}
+	if !s.cfg.Launched {
+		if code := s.standaloneAddresses(local); code != codes.Success {
+			return code
+		}
+		local = s.udpAddrs[s.me]
+	} else if !local.IsValid() {
+		s.say(0, "MP_LAPI_INET_ADDR is not set; it names the addresses of this task, as in @1:127.0.0.1,lo")
+		return codes.ErrNoNetstrSet
+	}
+	l, err := udp.New(udp.Config{
+		Task: s.me, NumTasks: s.cfg.NumTasks, Key: key, Partition: s.cfg.Partition, Instance: s.instance, LocalAddr: local,
+		PacketSize: s.cfg.UDPPacketSize, AckThreshold: s.cfg.AckThreshold, PollingInterval: s.cfg.PollingInterval,
+		RetransmitInterval: s.cfg.RetransmitInterval, RexmitBufCount: s.cfg.RexmitBufCount, RexmitBufSize: s.cfg.RexmitBufSize, CopyMax: s.bufCopy,
+		Timeout: defaultTimeout * time.Second, NoTimeout: s.cfg.NoTimeout, PeerFailed: s.peerFailed, Clock: s.clock,
+	})
+	if err != nil {
+		s.say(0, "cannot open a UDP socket on %v: %v", local, err)
+		return codes.ErrUDPSocket
+	}
+	s.udp = l
+	return codes.Success
+}
+
+// standaloneAddresses asks the user's handler or list where the tasks of a job started by hand are.
+func (s *setup) standaloneAddresses(local netip.AddrPort) codes.Code {
+	if s.o.UDP == nil {
+		if s.cfg.InetSet {
+			s.say(0, "started by hand, over UDP: lapi_info_t.add_info must give a udp_hndlr or an add_udp_addrs list; or use lapirun")
+			return codes.ErrNoUDPHndlr
+		}
+		s.say(0, "MP_LAPI_INET_ADDR is not set and add_info gives no UDP addresses; use lapirun, or set up the job as in docs/environment.md")
+		return codes.ErrNoNetstrSet
+	}
+	addrs, code := s.o.UDP(local, s.me, s.cfg.NumTasks, s.remote)
+	if code != codes.Success {
+		s.say(0, "the user's UDP handler failed")
+		return code
+	}
+	if !addrs[s.me].Addr().IsValid() || addrs[s.me].Port() == 0 {
+		s.say(0, "the UDP address list has no address and port for this task")
+		return codes.ErrUDPPortInfo
+	}
+	s.udpAddrs = addrs
+	return codes.Success
+}
+
+// meet exchanges what the links' peers need, and connects.
+func (s *setup) meet() codes.Code {
+	parts, err := s.session.Exchange(s.part())
+	if err != nil {
+		s.say(0, "cannot meet the other tasks: %v", err)
+		return codes.ErrUnknown
+	}
+	for i := range s.tasks {
+		t := &s.tasks[i]
+		t.id, t.ep = i, transport.Endpoint(i)
+		var p peerPart
+		if i != s.me && len(parts) > i && parts[i].Data != nil {
+			if p, err = decodePart(parts[i].Data); err != nil {
+				s.say(0, "task %d: %v", i, err)
+				return codes.ErrUnknown
+			}
+		}
+		if code := s.connect(t, &p, parts); code != codes.Success {
+			return code
+		}
+	}
+	return codes.Success
+}
+
+// connect chooses the link to t: itself, shared memory if both have it, UDP.
+func (s *setup) connect(t *task, p *peerPart, parts []job.Part) codes.Code {
+	if t.id == s.me {
+		t.isSelf = true
+		return s.useLink(t, s.self, transport.Address{})
+	}
+	if s.shm != nil && slices.Contains(s.onNode, t.id) && p.shm != nil {
+		t.shared = true
+		return s.useLink(t, s.shm, transport.Address{Bytes: p.shm, Files: parts[t.id].Files})
+	}
+	if s.cfg.Shm == job.ShmOnly {
+		s.say(0, "LAPI_USE_SHM=only, but task %d has no shared memory", t.id)
+		return codes.ErrShmSetup
+	}
+	if s.udp == nil { // shared memory with t failed over there: UDP after all
+		if code := s.openUDP(); code != codes.Success {
+			return code
+		}
+	}
+	addr := p.udp
+	if s.udpAddrs != nil {
+		if addr = nil; s.udpAddrs[t.id].IsValid() {
+			addr = udp.EncodeAddress(s.udpAddrs[t.id])
+		}
+	}
+	if addr == nil {
+		s.say(0, "there is no UDP address for task %d", t.id)
+		return codes.ErrUDPPortInfo
+	}
+	return s.useLink(t, s.udp, transport.Address{Bytes: addr})
+}
+
+func (s *setup) useLink(t *task, l transport.Link, a transport.Address) codes.Code {
+	t.link = l
+	lim := l.Limits()
+	t.sendMax = (lim.SendMax - putFragmentHeaderSize) &^ 7
+	t.headers = lim.HeaderMax
+	if err := l.Connect(t.ep, a); err != nil {
+		s.say(0, "cannot reach task %d: %v", t.id, err)
+		if t.shared {
+			return codes.ErrShmSetup
+		}
+		return codes.ErrUDPSocket
+	}
+	switch d, ok := l.(interface {
+		CanDirect(transport.Endpoint) bool
+	}); {
+	case ok:
+		t.direct = d.CanDirect(t.ep)
+	default:
+		t.direct = lim.Caps&(transport.CapPut|transport.CapGet) == transport.CapPut|transport.CapGet
+	}
+	return codes.Success
+}
+
+// finish sets the handlers of every link, the emulated atomics and the block that C reads.
+func (s *setup) finish() codes.Code {
+	var waits []int
+	for _, l := range s.links() {
+		if l == nil {
+			continue
+		}
+		s.setHandlers(l)
+		if w, ok := l.(transport.Waiter); ok {
+			waits = append(waits, w.Descriptors()...)
+		}
+		if l.Limits().Caps&transport.CapAtomicCPU == 0 {
+			e := emul.New(l, msgAtomic, msgAtomicReply)
+			s.emuls = append(s.emuls, e)
+			for i := range s.tasks {
+				if s.tasks[i].link == l {
+					s.tasks[i].atomics = e
+				}
+			}
+		}
+	}
+	for i := range s.tasks {
+		if t := &s.tasks[i]; t.shared || t.isSelf && s.shm != nil {
+			s.shmTasks = append(s.shmTasks, i)
+		}
+	}
+	waits = append(waits, s.session.Descriptor())
+	spin, yield := s.patience()
+	if err := openShared(s.shared, s.me, len(s.tasks), spin, yield, waits); err != nil {
+		s.say(0, "%v", err)
+		return codes.ErrUnknown
+	}
+	setInterrupt(s.shared, !s.o.Polling)
+	return codes.Success
+}
+
+// patience is how long a waiting thread spins: about as long as a wake-up costs while every task of the node has a processor of
+// its own, else hardly at all.
+func (s *setup) patience() (spin, yield int) {
+	if s.onNode != nil && len(s.onNode) <= runtime.NumCPU() || s.onNode == nil && s.cfg.NumTasks <= runtime.NumCPU() {
+		return 400, 20
+	}
+	return 20, 40
+}
+
+func (c *Context) setHandlers(l transport.Link) {
+	for id, h := range map[transport.MsgID]transport.MsgHandler{
+		msgPut: c.onPut, msgPutFragment: c.onPutFragment, msgGet: c.onGet, msgGetData: c.onGetData, msgAm: c.onAm,
+		msgAmFragment: c.onAmFragment, msgFetched: c.onFetched, msgCounter: c.onCounter, msgExchange: c.onExchange, msgFault: c.onFault,
+	} {
+		l.Handle(id, h)
+	}
+}
+
+func (c *Context) applyTimeout() {
+	if c.udp != nil {
+		c.udp.SetTimeout(time.Duration(c.timeout) * time.Second)
+	}
+}
+
+// abandon gives back what a failed LAPI_Init had opened.
+func (s *setup) abandon() {
+	for _, l := range s.links() {
+		if l != nil {
+			l.Close()
+		}
+	}
+	if s.session != nil {
+		s.session.Leave()
+		s.session.Close()
+	}
+	closeShared(s.shared)
+	unix.Munmap(s.scratch)
+}
+
+// peerPart is what a task tells the others in LAPI_Init: its version and the addresses of its links.
+type peerPart struct{ udp, shm []byte }
+
+// partVersion changes with the wire formats of this package and its links.
+const partVersion = 1
+
+func (s *setup) part() job.Part {
+	b := []byte{partVersion}
+	p := job.Part{}
+	for _, l := range []transport.Link{s.udp, s.shm} {
+		if isNil(l) {
+			b = order.AppendUint16(b, 0)
+			continue
+		}
+		a := l.Address()
+		b = order.AppendUint16(b, uint16(len(a.Bytes)))
+		b = append(b, a.Bytes...)
+		p.Files = append(p.Files, a.Files...)
+	}
+	p.Data = b
+	return p
+}
+
+func isNil(l transport.Link) bool {
+	u, ok := l.(udpLink)
+	return l == nil || ok && u == nil
+}
+
+func decodePart(b []byte) (p peerPart, err error) {
+	bad := errors.New("it runs another version of the library")
+	if len(b) < 1 || b[0] != partVersion {
+		return p, bad
+	}
+	b = b[1:]
+	for _, field := range []*[]byte{&p.udp, &p.shm} {
+		if len(b) < 2 || len(b) < 2+int(order.Uint16(b)) {
+			return p, bad
+		}
+		n := int(order.Uint16(b))
+		if n > 0 {
+			*field = b[2 : 2+n]
+		}
+		b = b[2+n:]
+	}
+	return p, nil
+}

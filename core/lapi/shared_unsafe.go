@@ -1,0 +1,77 @@
+package lapi
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"lapi/transport/layout"
+)
+
+// The context block's words that C threads sleep on are futexes of this process only.
+const futexWake = 1 | 128 // FUTEX_WAKE | FUTEX_PRIVATE_FLAG
+
+func wake(word *uint32, n int) {
+	unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWake, uintptr(n), 0, 0, 0)
+}
+
+// wakeEvents publishes that a counter, message state or ticket changed. The increment is a release: it pairs with the
+// acquire load of event_seq in cshim/wait.c, after which a waiter looks at its counter again. Sequentially consistent against
+// event_waiters, which a waiter raises before its last look.
+func wakeEvents(s *layout.Context) {
+	atomic.AddUint32(&s.EventSeq, 1)
+	if atomic.LoadUint32(&s.EventWaiters) != 0 {
+		wake(&s.EventSeq, 1<<30)
+	}
+}
+
+// wakeCompletion tells the handler threads of one more queued completion handler; it pairs with the load before their
+// futex wait in cshim/threads.c.
+func wakeCompletion(s *layout.Context) {
+	atomic.AddUint32(&s.CompletionSeq, 1)
+	wake(&s.CompletionSeq, 1)
+}
+
+// kick ends the sleep of the thread that watches the descriptors, if any.
+func kick(s *layout.Context) {
+	if atomic.LoadUint32(&s.Watcher) != 0 {
+		one := [8]byte{1}
+		unix.RawSyscall(unix.SYS_WRITE, uintptr(s.Descriptors[0]), uintptr(unsafe.Pointer(&one[0])), 8)
+	}
+}
+
+// openShared fills the block's constants and its descriptors: an eventfd of this process, then the links' and the session's.
+func openShared(s *layout.Context, task, numTasks, spin, yield int, descriptors []int) error {
+	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return err
+	}
+	s.Task, s.NumTasks = int32(task), int32(numTasks)
+	s.SpinTurns, s.YieldTurns = uint32(spin), uint32(yield)
+	s.Descriptors[0] = int32(fd)
+	s.NumDescriptors = 1
+	for _, d := range descriptors {
+		if d >= 0 && int(s.NumDescriptors) < len(s.Descriptors) {
+			s.Descriptors[s.NumDescriptors] = int32(d)
+			s.NumDescriptors++
+		}
+	}
+	setInterrupt(s, true)
+	return nil
+}
+
+func closeShared(s *layout.Context) {
+	if s.NumDescriptors > 0 {
+		unix.Close(int(s.Descriptors[0]))
+	}
+	s.NumDescriptors = 0
+}
+
+func setInterrupt(s *layout.Context, on bool) {
+	v := uint32(0)
+	if on {
+		v = 1
+	}
+	atomic.StoreUint32(&s.InterruptSet, v)
+}
