@@ -4,12 +4,13 @@
 #
 # usage: scripts/setup.sh [extra program...]     such as gnuplot
 #
-# Required: Go (any 1.21 or later: it fetches the toolchain that go.mod names), gcc, make, git, pkg-config. Wanted: clang (the
-# headers are compiled with it as well); its absence is reported by the tests that skip it.
+# Required: Go of the version in go.mod (Debian 12 packages an older one, so it is not installed here), gcc, make, pkg-config,
+# nm. Wanted: clang and g++, which compile the headers as well; tests that lack them say that they skip.
 set -u
+cd "$(dirname "$0")/.." || exit 2
 
 # program=Debian package
-required="gcc=gcc make=make pkg-config=pkg-config nm=binutils go=golang-go"
+required="gcc=gcc make=make pkg-config=pkg-config nm=binutils"
 wanted="clang=clang g++=g++"
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -54,6 +55,10 @@ install() {
 # shellcheck disable=SC2046,SC2086  # lists of words are meant to be split
 main() {
 	local need extra program
+	if ! have go; then
+		say "Go is missing: install version $(sed -n "s/^go //p" go.mod) or later, and put its bin folder into PATH"
+		exit 1
+	fi
 	need="$(missing $required)$(libc_headers)"
 	if [ -n "$need" ]; then
 		say "installing $need"

@@ -25,7 +25,7 @@ static inline uint standalone_read(const char *name, lapi_udp_t *list, uint max)
 	}
 	while (count < max && fscanf(file, "%63s %u", address, &port) == 2) {
 		list[count].ip_addr = inet_addr(address); /* network byte order */
-		list[count].port_no = port;               /* host byte order */
+		list[count].port_no = htons(port);        /* likewise */
 		count++;
 	}
 	fclose(file);
