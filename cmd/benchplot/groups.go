@@ -1,0 +1,86 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+)
+
+// program is one process, or one job, of a trial.
+type program struct {
+	side   Side
+	medium string
+	tasks  int // of a job; 0: not a job
+	name   string
+	args   []string
+}
+
+// group is what is measured in turn: ours and the raw limits that stand beside it.
+type group struct {
+	name     string
+	programs []program
+}
+
+// plan says how long and how often.
+type plan struct {
+	sizes   string
+	seconds string // for each point
+	rounds  int
+}
+
+func planOf(o *options) plan {
+	p := plan{seconds: "0.06", rounds: 7}
+	var sizes []string
+	for n := 8; n <= 4<<20; n *= 2 {
+		sizes = append(sizes, strconv.Itoa(n))
+	}
+	p.sizes = strings.Join(sizes, ",")
+	if o.quick {
+		p = plan{sizes: "8,1024,65536,1048576,4194304", seconds: "0.02", rounds: 3}
+	}
+	if o.rounds > 0 {
+		p.rounds = o.rounds
+	}
+	return p
+}
+
+func (p plan) flags(extra ...string) []string {
+	return append([]string{"--sizes=" + p.sizes, "--seconds=" + p.seconds}, extra...)
+}
+
+func (p plan) raw(name string, extra ...string) program {
+	return program{side: Raw, name: "rawbench", args: append([]string{name}, p.flags(extra...)...)}
+}
+
+func (p plan) crossing() program {
+	return program{side: Raw, name: "crossing", args: []string{"call", "--seconds=" + p.seconds}}
+}
+
+func (p plan) job(medium string, tasks int, test string, extra ...string) program {
+	return program{side: Ours, medium: medium, tasks: tasks, name: "lapibench", args: append([]string{test}, p.flags(extra...)...)}
+}
+
+// groups lists everything that a round measures.
+func (p plan) groups() []group {
+	g := []group{
+		{"shm-latency", []program{p.job("shm", 2, "latency"), p.raw("cacheline"), p.raw("writev"), p.raw("memcpy"), p.crossing()}},
+		{"shm-bandwidth", []program{p.job("shm", 2, "bandwidth"), p.raw("writev"), p.raw("memcpy")}},
+		{"shm-rate", []program{p.job("shm", 2, "rate"), p.raw("queue")}},
+		{"shm-call", []program{p.job("shm", 2, "call"), p.crossing()}},
+		{"udp-latency", []program{p.job("udp", 2, "latency"), p.raw("udp-pingpong")}},
+		{"udp-bandwidth", []program{p.job("udp", 2, "bandwidth"), p.raw("udp-stream")}},
+		{"udp-rate", []program{p.job("udp", 2, "rate"), p.raw("udp-rate")}},
+	}
+	for _, n := range []int{2, 4, 8} {
+		g = append(g, group{"gfence-" + strconv.Itoa(n), []program{p.job("shm", n, "gfence"), p.raw("barrier", "--tasks="+strconv.Itoa(n)), p.job("udp", n, "gfence")}})
+	}
+	for _, n := range []int{2, 64} {
+		g = append(g, group{"startup-" + strconv.Itoa(n), []program{p.job("shm", n, "startup"), p.job("udp", n, "startup")}},
+			group{"memory-" + strconv.Itoa(n), []program{p.job("shm", n, "memory"), p.job("udp", n, "memory")}})
+	}
+	for _, m := range []string{"shm", "udp"} {
+		i := p
+		i.seconds = "1"
+		g = append(g, group{"interrupt-" + m, []program{i.job(m, 2, "interrupt"), i.job(m, 2, "interrupt-busy")}})
+	}
+	return g
+}

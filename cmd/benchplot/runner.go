@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// trialTimeout ends a trial that hangs; the longest takes a few seconds.
+const trialTimeout = 90 * time.Second
+
+// runAll measures every group in every round, ours and raw in turn, and reports progress on stderr. A program that fails is
+// reported and leaves no rows; the run goes on.
+func runAll(ctx context.Context, o *options) ([]Row, error) {
+	if err := os.MkdirAll(o.out, 0o755); err != nil {
+		return nil, err
+	}
+	p := planOf(o)
+	var rows []Row
+	start := time.Now()
+	for round := 1; round <= p.rounds; round++ {
+		for _, g := range p.groups() {
+			if !strings.Contains(g.name, o.only) {
+				continue
+			}
+			fmt.Fprintf(os.Stderr, "%5.1fs round %d/%d %-14s", time.Since(start).Seconds(), round, p.rounds, g.name)
+			for _, pr := range inTurn(g.programs, round) {
+				if pr.side == Ours && o.rawOnly {
+					continue
+				}
+				rows = append(rows, runTrial(ctx, o, pr, round)...)
+			}
+			fmt.Fprintln(os.Stderr)
+			if ctx.Err() != nil {
+				return nil, errors.New("interrupted")
+			}
+		}
+	}
+	if len(rows) == 0 {
+		return nil, errors.New("nothing was measured")
+	}
+	return rows, nil
+}
+
+// inTurn reverses the order in every other round, so that neither side always runs first.
+func inTurn(p []program, round int) []program {
+	if round%2 == 1 {
+		return p
+	}
+	r := make([]program, len(p))
+	for i := range p {
+		r[len(p)-1-i] = p[i]
+	}
+	return r
+}
+
+// runTrial runs one program and returns its rows.
+func runTrial(ctx context.Context, o *options, pr program, round int) []Row {
+	start := time.Now()
+	out, err := execute(ctx, o, pr)
+	var rows []Row
+	for _, line := range strings.Split(out, "\n") {
+		if r, ok := parseRow(line); ok {
+			r.Round, r.Side, r.Medium = round, pr.side, pr.medium
+			rows = append(rows, r)
+		}
+	}
+	if err == nil && len(rows) == 0 {
+		err = errors.New("no results")
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "\n  %s %s failed: %v\n", pr.name, pr.args[0], err)
+		return nil
+	}
+	fmt.Fprintf(os.Stderr, "  %s %s %.1fs", pr.label(), pr.args[0], time.Since(start).Seconds())
+	if pr.args[0] == "startup" {
+		rows = append(rows, Row{Round: round, Side: Ours, Medium: pr.medium, Test: "startup", Op: "job", Size: pr.tasks,
+			Value: float64(time.Since(start).Microseconds()) / 1e3, Unit: "ms"})
+	}
+	return rows
+}
+
+func (pr program) label() string {
+	if pr.side == Raw {
+		return "raw"
+	}
+	return pr.medium
+}
+
+// execute runs a program to its end and returns what it printed; the error carries its last words.
+func execute(ctx context.Context, o *options, pr program) (string, error) {
+	path, err := filepath.Abs(filepath.Join(o.bin, pr.name))
+	if err != nil {
+		return "", err
+	}
+	args := pr.args
+	env := cleanEnvironment()
+	if pr.tasks > 0 {
+		board, err := newBoard(o.out)
+		if err != nil {
+			return "", err
+		}
+		defer os.Remove(board)
+		args = append([]string{"-n", fmt.Sprint(pr.tasks), path}, append(append([]string{}, pr.args...), "--board="+board)...)
+		path = o.lapirun
+		env = append(env, mediumEnvironment(pr.medium)...)
+	}
+	ctx, cancel := context.WithTimeout(ctx, trialTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env = env
+	var out, words bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &words
+	// A group of its own, so that a hanging job goes as a whole.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 5 * time.Second
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			err = fmt.Errorf("ended by the harness (%w)", ctx.Err())
+		}
+		return out.String(), fmt.Errorf("%w: %s", err, tail(words.String(), 600))
+	}
+	return out.String(), nil
+}
+
+// newBoard makes the file that the tasks of a job share, in memory if the machine has such a file system.
+func newBoard(out string) (string, error) {
+	dir := "/dev/shm"
+	if _, err := os.Stat(dir); err != nil {
+		dir = out
+	}
+	f, err := os.CreateTemp(dir, "lapi-bench-board-")
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(f.Name())
+}
+
+// cleanEnvironment is ours without what would change the measured library's behaviour.
+func cleanEnvironment() []string {
+	var env []string
+	for _, e := range os.Environ() {
+		if !strings.HasPrefix(e, "MP_") && !strings.HasPrefix(e, "LAPI_") {
+			env = append(env, e)
+		}
+	}
+	return env
+}
+
+func mediumEnvironment(medium string) []string {
+	if medium == "udp" {
+		return []string{"MP_EUILIB=ip", "LAPI_USE_SHM=no"}
+	}
+	return []string{"MP_EUILIB=ip", "LAPI_USE_SHM=only"}
+}
+
+func tail(s string, n int) string {
+	s = strings.TrimSpace(s)
+	if len(s) > n {
+		s = "..." + s[len(s)-n:]
+	}
+	return s
+}
+
+// complete is an error if a group that should have results has none: a benchmark that ran nothing did not pass.
+func complete(o *options, rows []Row) error {
+	have := map[string]bool{}
+	for _, r := range rows {
+		have[string(r.Side)+r.Medium+r.Test] = true
+	}
+	var missing []string
+	for _, g := range planOf(o).groups() {
+		for _, pr := range g.programs {
+			if pr.side == Raw || o.rawOnly || !strings.Contains(g.name, o.only) {
+				continue
+			}
+			if test := strings.TrimSuffix(pr.args[0], "-busy"); !have[string(Ours)+pr.medium+test] {
+				missing = append(missing, g.name+"/"+pr.args[0])
+			}
+		}
+	}
+	if missing != nil {
+		return fmt.Errorf("no results for %s", strings.Join(missing, ", "))
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+/* lapi_bench.h - what the benchmark programs that use LAPI share: the task, its addresses, the measuring of rounds. */
+#ifndef LAPI_BENCH_H
+#define LAPI_BENCH_H
+
+#include <lapi.h>
+
+#include "board.h"
+
+#define LAPI_BATCHES 15
+
+/* A LAPI call that must succeed: what it returned otherwise ends the task, and with it the job. */
+#define CHECK(call) check((call), #call)
+void check(int code, const char *call);
+
+/* What a task knows. The arrays from LAPI_Address_init are indexed by task. */
+typedef struct task {
+	board *b;
+	const bench_options *o;
+	lapi_handle_t handle;
+	int id, num_tasks;
+	char *out, *in;              /* buffers of the largest size */
+	void **in_at;                /* in of every task */
+	lapi_cntr_t arrived;         /* target counter of what is measured */
+	void **arrived_at;
+	lapi_cntr_t over;            /* target counter: the origin has finished a point */
+	void **over_at;
+	lapi_cntr_t origin, completed;
+	long long word;              /* target of fetch-and-add */
+	void **word_at;
+} task;
+
+/* Makes the context with interrupts on or off, finds out who this is, and, when buffers is not 0, allocates buffers of
+ * that many bytes and exchanges addresses. Pins the task in polling mode. */
+void task_init(task *t, board *b, const bench_options *o, int interrupts, size_t buffers);
+/* Gfence, LAPI_Term, frees. */
+void task_term(task *t);
+/* Meets the other tasks on the board while LAPI makes progress. */
+void task_meet(task *t);
+/* Waits until a counter has grown by val. */
+void task_wait(task *t, lapi_cntr_t *c, int val);
+
+/* n rounds of an operation of size bytes between tasks 0 and 1. In step: task 1 calls it with the same n, answering; else
+ * task 1 only waits in LAPI for counter over. Both are in LAPI whenever task 0 measures. */
+typedef void lapi_rounds(task *t, size_t size, uint64_t n);
+typedef struct lapi_result {
+	double ns, before, after; /* of one round */
+	long preempted;
+} lapi_result;
+lapi_result task_measure(task *t, lapi_rounds *rounds, int in_step, size_t size);
+
+/* The tests, as named on the command line; they make and end the context. */
+void test_latency(board *b, const bench_options *o);
+void test_bandwidth(board *b, const bench_options *o);
+void test_rate(board *b, const bench_options *o);
+void test_gfence(board *b, const bench_options *o);
+void test_call(board *b, const bench_options *o);
+void test_startup(board *b, const bench_options *o);
+void test_memory(board *b, const bench_options *o);
+void test_interrupt(board *b, const bench_options *o);
+void test_interrupt_busy(board *b, const bench_options *o);
+
+#endif

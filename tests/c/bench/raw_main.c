@@ -1,0 +1,94 @@
+/* raw_main.c - the raw limits of the machine, measured the way the LAPI programs beside it are. */
+#define _GNU_SOURCE
+#include "raw.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const struct {
+	const char *name;
+	void (*run)(board *, const bench_options *);
+} tests[] = {
+	{"cacheline", raw_cacheline},
+	{"queue", raw_queue},
+	{"barrier", raw_barrier},
+	{"memcpy", raw_memcpy},
+	{"writev", raw_writev},
+	{"udp-pingpong", raw_udp_pingpong},
+	{"udp-stream", raw_udp_stream},
+	{"udp-rate", raw_udp_rate},
+};
+
+void raw_spawn(board *b, const bench_options *o, int n, raw_body *body, void *arg)
+{
+	int i, status;
+	pid_t pid;
+
+	for (i = 1; i < n; i++) {
+		pid = fork();
+		if (pid < 0)
+			fail("fork: %s", strerror(errno));
+		if (pid > 0)
+			continue;
+		/* A child never outlives the test: the parent may be killed by the harness. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		alarm(120);
+		pin_to_core(i);
+		body(b, o, i, arg);
+		_exit(0);
+	}
+	pin_to_core(0);
+	body(b, o, 0, arg);
+	for (i = 1; i < n; i++)
+		if (wait(&status) < 0 || status != 0)
+			fail("a process of test %s failed (status %#x)", o->test, status);
+}
+
+raw_result raw_measure(board *b, const bench_options *o, int id, raw_rounds *rounds, void *arg)
+{
+	double v[RAW_BATCHES];
+	raw_result r = {0, 0, 0, 0};
+	uint64_t n, t;
+	int k;
+
+	board_barrier(b, 2, NULL, NULL);
+	r.before = board_state(b, id);
+	rounds(arg, 4); /* cold: not to be timed */
+	t = clock_ns();
+	rounds(arg, 16);
+	if (id == 0)
+		b->word[0].value = batch_iterations(o, RAW_BATCHES, (double)(clock_ns() - t), 16);
+	board_barrier(b, 2, NULL, NULL);
+	n = b->word[0].value;
+	r.preempted = preemptions();
+	for (k = 0; k < RAW_BATCHES; k++) {
+		t = clock_ns();
+		rounds(arg, n);
+		v[k] = (double)(clock_ns() - t) / (double)n;
+	}
+	r.preempted = preemptions() - r.preempted;
+	board_barrier(b, 2, NULL, NULL);
+	r.after = board_state(b, id);
+	r.ns = median(v, RAW_BATCHES);
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	bench_options o;
+	size_t i;
+
+	parse_options(argc, argv, &o);
+	alarm(120);
+	for (i = 0; i < sizeof tests / sizeof *tests; i++) {
+		if (!strcmp(o.test, tests[i].name)) {
+			tests[i].run(board_open(NULL), &o);
+			return 0;
+		}
+	}
+	fail("no test %s", o.test);
+}
