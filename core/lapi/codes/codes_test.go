@@ -1,0 +1,127 @@
+package codes
+
+import (
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// headerFile is the public header, which numbers the codes for C.
+const headerFile = "../../../include/lapi.h"
+
+// header returns the LAPI_ERR_, LAPI_ATT_ and LAPI_WARN_ names that lapi.h defines as numbers: today's, and the old ones.
+func header(t *testing.T) (today, old map[string]int) {
+	text, err := os.ReadFile(headerFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, before, found := strings.Cut(string(text), "Names of older releases")
+	if !found {
+		t.Fatal("lapi.h: no section of old names")
+	}
+	define := regexp.MustCompile(`(?m)^#define (LAPI_(?:SUCCESS|ERR_\w+|ATT_\w+|WARN_\w+|WAIT_\w+)) (\d+)\b`)
+	collect := func(text string) map[string]int {
+		names := map[string]int{}
+		for _, m := range define.FindAllStringSubmatch(text, -1) {
+			names[m[1]], _ = strconv.Atoi(m[2])
+		}
+		return names
+	}
+	return collect(now), collect(before)
+}
+
+func TestNamesAndNumbersAreTheHeaders(t *testing.T) {
+	today, old := header(t)
+	if len(today) != 1+int(Last-First)+1 {
+		t.Errorf("lapi.h defines %d codes, want %d", len(today), 1+int(Last-First)+1)
+	}
+	for name, number := range today {
+		if got := Name(Code(number)); got != name {
+			t.Errorf("Name(%d) = %q, lapi.h has %s", number, got, name)
+		}
+	}
+	if len(old) != 41 {
+		t.Errorf("lapi.h defines %d old names, want 41", len(old))
+	}
+	for name, number := range old {
+		if Name(Code(number)) == "" {
+			t.Errorf("old name %s has number %d, which is no code", name, number)
+		}
+	}
+}
+
+func TestEveryCodeHasText(t *testing.T) {
+	seen := map[string]int{}
+	check := func(code int) {
+		text, known := String(code)
+		if !known || text == "" || len(text) >= 160 || strings.Trim(text, " ") != text {
+			t.Errorf("String(%d) = %q, %v", code, text, known)
+		}
+		for _, r := range text {
+			if r < ' ' || r > '~' {
+				t.Errorf("String(%d) = %q: not printable ASCII", code, text)
+			}
+		}
+		if other, double := seen[text]; double {
+			t.Errorf("codes %d and %d have the same text", other, code)
+		}
+		seen[text] = code
+	}
+	check(int(Success))
+	for code := int(First); code <= int(Last); code++ {
+		check(code)
+	}
+	for e := range systemTexts {
+		check(int(e))
+	}
+}
+
+func TestUnknownNumbers(t *testing.T) {
+	for _, code := range []int{-1, -400, 134, 399, 512, 1 << 30, -1 << 31} {
+		if text, known := String(code); known || text != "" {
+			t.Errorf("String(%d) = %q, %v", code, text, known)
+		}
+		if name := Name(Code(code)); name != "" {
+			t.Errorf("Name(%d) = %q", code, name)
+		}
+	}
+}
+
+func TestErrnoTexts(t *testing.T) {
+	// Go words errno values as the C library does, in lower case; that is an independent source.
+	for e := unix.Errno(1); e <= 133; e++ {
+		text, known := String(int(e))
+		if unix.ErrnoName(e) == "" {
+			if known {
+				t.Errorf("String(%d) = %q: no such errno", e, text)
+			}
+			continue
+		}
+		if e == unix.EHWPOISON { // Go has no text for this one
+			continue
+		}
+		if !known || !strings.EqualFold(text, e.Error()) {
+			t.Errorf("String(%d) = %q, %v; Go says %q", e, text, known, e.Error())
+		}
+	}
+	if text, _ := String(int(unix.EHWPOISON)); text != "Memory page has hardware error" {
+		t.Errorf("EHWPOISON: %q", text)
+	}
+	if text, _ := String(int(unix.ENOENT)); text != "No such file or directory" {
+		t.Errorf("ENOENT: %q", text)
+	}
+}
+
+func TestStringAllocatesNothing(t *testing.T) {
+	if n := testing.AllocsPerRun(100, func() {
+		String(int(ErrTgt))
+		String(int(unix.ENOENT))
+		Name(ErrTgt)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
