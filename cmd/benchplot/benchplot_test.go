@@ -168,7 +168,7 @@ func TestTableAndCSV(t *testing.T) {
 func TestPlotScript(t *testing.T) {
 	s := summarise(exampleRun(), 110)
 	script, n := pictures()[0].script(s, "x.png")
-	if n != 1 || !strings.Contains(string(script), "8 0.5 0.5 0.5\n4096 3 3 3\n") || strings.Contains(string(script), "memcpy") {
+	if n != 2 || !strings.Contains(string(script), "8 0.5 0.5 0.5\n4096 3 3 3\n") || !strings.Contains(string(script), "4194304 0.1 0.1 0.1\n") {
 		t.Errorf("%d curves:\n%s", n, script)
 	}
 }

@@ -7,6 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+)
+
+// The range of sizes of every picture, bytes.
+const (
+	smallest = 8
+	largest  = 4 << 20
 )
 
 // curve is one line of a picture.
@@ -15,6 +22,7 @@ type curve struct {
 	title string
 	scale float64 // from the series' unit to the picture's
 	raw   bool
+	flat  bool // has no size: a level across the picture
 }
 
 // picture is one PNG: something against size, on logarithmic axes.
@@ -24,15 +32,16 @@ type picture struct {
 }
 
 func pictures() []picture {
-	ours := func(m, test, op, title string) curve { return curve{Key{Ours, m, test, op, 0}, title, 1, false} }
+	ours := func(m, test, op, title string) curve { return curve{Key{Ours, m, test, op, 0}, title, 1, false, false} }
 	raw := func(test, op, title string, scale float64) curve {
-		return curve{Key{Raw, "", test, op, 0}, title, scale, true}
+		return curve{Key{Raw, "", test, op, 0}, title, scale, true, false}
 	}
 	return []picture{
 		{"latency-shm", "Latency, shared memory, 2 tasks, polling", "microseconds", []curve{
 			ours("shm", "latency", "put", "put, one way"), ours("shm", "latency", "am", "active message, one way"),
 			ours("shm", "latency", "get", "get"), ours("shm", "latency", "put-completed", "put until completed"),
-			raw("writev", "time", "raw: process_vm_writev", 1e-3), raw("memcpy", "time", "raw: memcpy", 1e-3)}},
+			raw("writev", "time", "raw: process_vm_writev", 1e-3),
+			{Key{Raw, "", "cacheline", "oneway", 0}, "raw: cache line, one way", 1e-3, true, true}}},
 		{"latency-udp", "Latency, UDP on loopback, 2 tasks, polling", "microseconds", []curve{
 			ours("udp", "latency", "put", "put, one way"), ours("udp", "latency", "am", "active message, one way"),
 			ours("udp", "latency", "get", "get"), ours("udp", "latency", "put-completed", "put until completed"),
@@ -73,25 +82,37 @@ func plotAll(o *options, s *Summaries) error {
 	return nil
 }
 
+// points returns the data of a curve: size, median, quartiles.
+func (s *Summaries) points(c curve, sizes []int) string {
+	var b strings.Builder
+	for _, size := range sizes {
+		c.key.Size = size
+		v := s.All[c.key]
+		at := []int{size}
+		if c.flat {
+			at = []int{smallest, largest}
+		}
+		for _, x := range at {
+			fmt.Fprintf(&b, "%d %g %g %g\n", x, v.Median*c.scale, v.Low*c.scale, v.High*c.scale)
+		}
+	}
+	return b.String()
+}
+
 // script returns what gnuplot is to do, data included, and how many curves there are.
 func (p *picture) script(s *Summaries, png string) ([]byte, int) {
 	var data, plot bytes.Buffer
-	n := 0
+	n, raws := 0, 0
 	for i, c := range p.curves {
 		sizes := s.sizes(c.key.Side, c.key.Medium, c.key.Test, c.key.Op)
-		if len(sizes) < 2 {
+		if len(sizes) < 2 && !(c.flat && len(sizes) == 1) {
 			continue
 		}
-		fmt.Fprintf(&data, "$c%d << EOD\n", i)
-		for _, size := range sizes {
-			c.key.Size = size
-			v := s.All[c.key]
-			fmt.Fprintf(&data, "%d %g %g %g\n", size, v.Median*c.scale, v.Low*c.scale, v.High*c.scale)
-		}
-		fmt.Fprintf(&data, "EOD\n")
+		fmt.Fprintf(&data, "$c%d << EOD\n%sEOD\n", i, s.points(c, sizes))
 		style := fmt.Sprintf("lw 2.5 lc %d pt %d ps 1.2", i+1, 4+2*i+1)
 		if c.raw {
-			style = fmt.Sprintf("lw 2.5 dt (6,4) lc rgb '%s' pt %d ps 1.1", []string{"#000000", "#888888"}[i%2], 1+i%2)
+			style = fmt.Sprintf("lw 2.5 dt (6,4) lc rgb '%s' pt %d ps 1.1", []string{"#000000", "#888888"}[raws%2], 1+raws%2)
+			raws++
 		}
 		sep := ", \\\n  "
 		if n == 0 {
@@ -101,7 +122,7 @@ func (p *picture) script(s *Summaries, png string) ([]byte, int) {
 		n++
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "set terminal pngcairo size 1100,750 font 'Sans,13'\nset output %q\n", png)
+	fmt.Fprintf(&b, "set terminal pngcairo size 1100,750 noenhanced font 'Sans,13'\nset output %q\n", png)
 	b.Write(data.Bytes())
 	fmt.Fprintf(&b, "set title %q font ',16'\nset xlabel 'message size'\nset ylabel %q\n", p.title, p.unit)
 	fmt.Fprintf(&b, "set logscale x 2\nset logscale y 10\nset xrange [6:6e6]\nset grid lc rgb '#dddddd'\nset key top left box opaque spacing 1.2\n")
