@@ -9,10 +9,12 @@
 #include <time.h>
 #include "sample.h"
 
-#define WIDTH 240
-#define HEIGHT 120
+#define SCALE 4            /* cells along each side of a point of the pattern */
+#define WIDTH (240 * SCALE)
+#define HEIGHT (120 * SCALE)
 #define CELLS (WIDTH + 2)  /* a row has a cold edge at both ends */
-#define STEPS 1500
+#define STEPS 600
+#define KEPT 0.9995        /* of its heat, in a step; the rest goes into the air */
 
 enum { ABOVE, BELOW };
 
@@ -45,9 +47,9 @@ static int is_hot(int row, int column)
 		"1.........1...1..1111....1.", "1.........11111..1.......1.", "1.........1...1..1.......1.",
 		"11111.....1...1..1......111",
 	};
-	int line = (row - 25) / 10, place = (column - 13) / 8;
+	int line = (row / SCALE - 25) / 10, place = (column / SCALE - 13) / 8;
 
-	return row >= 25 && line < 7 && column >= 13 && place < 27 && letters[line][place] == '1';
+	return row >= 25 * SCALE && line < 7 && column >= 13 * SCALE && place < 27 && letters[line][place] == '1';
 }
 
 static double *cell_row(double *cells, int row)
@@ -68,7 +70,7 @@ static struct strip make_strip(int first, int rows)
 	return strip;
 }
 
-/* One step: each cell becomes the mean of its four neighbours; hot cells stay hot. Then old and new change places. */
+/* One step: each cell becomes the mean of its four neighbours, less what is lost; hot cells stay hot. Then old and new change places. */
 static void spread(struct strip *strip)
 {
 	double *new = strip->new;
@@ -81,7 +83,7 @@ static void spread(struct strip *strip)
 		for (int column = 1; column <= WIDTH; column++)
 			to[column] = is_hot(strip->first + row - 1, column - 1)
 			                     ? 100
-			                     : 0.25 * (up[column] + down[column] + here[column - 1] + here[column + 1]);
+			                     : KEPT / 4 * (up[column] + down[column] + here[column - 1] + here[column + 1]);
 	}
 	strip->new = strip->old;
 	strip->old = new;
@@ -154,8 +156,8 @@ static void draw(const double *plate, int colour)
 	static const char shades[] = " .:-=+*#%@";
 	static const int colours[] = { 34, 34, 36, 36, 32, 33, 33, 31, 31, 35 };
 
-	for (int row = 2; row < HEIGHT; row += 5) {
-		for (int column = 1; column < WIDTH; column += 3) {
+	for (int row = 2 * SCALE; row < HEIGHT; row += 5 * SCALE) {
+		for (int column = SCALE; column < WIDTH; column += 3 * SCALE) {
 			int level = (int)(plate[(size_t)(row + 1) * CELLS + column + 1] / 10.0001);
 
 			if (colour)

@@ -12,7 +12,7 @@
 
 #define WIDTH 76
 #define HEIGHT 30
-#define SAMPLES 14     /* points along each side of a character cell */
+#define SAMPLES 24     /* points along each side of a character cell */
 #define ITERATIONS 600
 
 struct row {
@@ -56,7 +56,7 @@ static int escape(double x, double y)
 	return count;
 }
 
-/* The shade of a cell: from the mean over its points, 0 (dark) to 9. */
+/* The shade of a cell: from the mean over its points, 0 (left at once) to 9 (never). */
 static unsigned char shade(int row, int column)
 {
 	long sum = 0;
@@ -67,7 +67,7 @@ static unsigned char shade(int row, int column)
 			double y = -1.2 + 2.4 * (row + (j + 0.5) / SAMPLES) / HEIGHT;
 			int count = escape(x, y);
 
-			sum += count == ITERATIONS ? 0 : count < 30 ? count : 30;
+			sum += count < 30 ? count : 30;
 		}
 	return (unsigned char)(sum * 10 / (31L * SAMPLES * SAMPLES));
 }
