@@ -1,0 +1,64 @@
+/*
+ * api_counter.c - LAPI_Setcntr, LAPI_Getcntr and LAPI_Waitcntr.
+ *
+ * A counter is the first int of a lapi_cntr_t, nothing else of it is touched: programs built for L1_LIB have only that int.
+ */
+#include "internal.h"
+
+static int *value_of(lapi_cntr_t *cntr)
+{
+	return (int *)(void *)cntr;
+}
+
+/*
+ * Without the lock unless somebody waits. The exchange is sequentially consistent: either the waiter's look at the counter
+ * comes after it, or this look at pollers comes after the waiter's cshim_poll_begin.
+ */
+int PLAPI_Setcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int val)
+{
+	cshim_context *context = cshim_find(hndl);
+
+	if (!context)
+		return LAPI_ERR_HNDL_INVALID;
+	if (!cntr)
+		return LAPI_ERR_CNTR_NULL;
+	__atomic_exchange_n(value_of(cntr), val, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&context->pollers, __ATOMIC_SEQ_CST) == 0)
+		return LAPI_SUCCESS;
+	context = cshim_enter(hndl);
+	if (!context)
+		return LAPI_SUCCESS; /* ended meanwhile, and with it all waits; the counter is set */
+	cshim_wake_sleepers(context);
+	cshim_leave(context);
+	return LAPI_SUCCESS;
+}
+
+int PLAPI_Getcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int *val)
+{
+	if (!cshim_find(hndl))
+		return LAPI_ERR_HNDL_INVALID;
+	if (!cntr)
+		return LAPI_ERR_CNTR_NULL;
+	if (!val)
+		return LAPI_ERR_RET_PTR_NULL;
+	/* Acquire pairs with core's increment: the data that the counter announces is in place. */
+	*val = __atomic_load_n(value_of(cntr), __ATOMIC_ACQUIRE);
+	return LAPI_SUCCESS;
+}
+
+int PLAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int val, int *cur_cntr_val)
+{
+	cshim_context *context = cshim_enter(hndl);
+	int rc, remainder = 0;
+
+	if (!context)
+		return LAPI_ERR_HNDL_INVALID;
+	rc = cntr ? cshim_wait_counter(context, value_of(cntr), val, &remainder) : LAPI_ERR_CNTR_NULL;
+	cshim_leave(context);
+	if (rc == LAPI_SUCCESS && cur_cntr_val)
+		*cur_cntr_val = remainder;
+	return rc;
+}
+
+#define CSHIM_GROUP_COUNTER
+#include "pairs_gen.h"

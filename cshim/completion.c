@@ -1,0 +1,41 @@
+/* completion.c - a completion handler thread: runs queued completion handlers, one at a time, without the lock. */
+#define _GNU_SOURCE
+#include "futex.h"
+#include "internal.h"
+
+/*
+ * Sleeps until core queues a handler. completion_seq is read under the lock, under which core adds to it and wakes, after the
+ * queue was found empty: so when a handler is queued later this thread is in the futex's queue, or finds another value there.
+ */
+static void rest(cshim_context *context)
+{
+	uint32_t seen = __atomic_load_n(&context->completion_seq, __ATOMIC_SEQ_CST), depth;
+
+	depth = cshim_lock_release_all(context);
+	cshim_futex_wait(&context->completion_seq, seen, -1);
+	cshim_lock_restore(context, depth);
+}
+
+void cshim_completion_run(cshim_context *context, uint32_t handle)
+{
+	int index = cshim_index_of(context);
+	cshim_completion completion;
+	uint32_t depth;
+
+	cshim_lock(context);
+	while (cshim_alive(context, handle)) {
+		if (!golapi_next_completion(index, &completion)) {
+			rest(context);
+			continue;
+		}
+		depth = cshim_lock_release_all(context);
+		cshim_call_completion(index, completion.handler, completion.info);
+		cshim_lock_restore(context, depth);
+		if (!cshim_alive(context, handle))
+			break;
+		/* Counters change now, and the peer hears of it: whoever waits for that must know. */
+		golapi_completion_done(index, completion.id);
+		cshim_notify(context);
+	}
+	cshim_unlock(context);
+}

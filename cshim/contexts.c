@@ -1,0 +1,139 @@
+/* contexts.c - the context blocks of this process, their handles, and what makes them unusable: LAPI_Term and fork. */
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+/*
+ * A handle is generation * 16 + index of the block, the generation starting at 1: small numbers, never 0, and a handle from
+ * before the last LAPI_Term of a block does not match the block's next use.
+ */
+enum { INDEX_BITS = 4 };
+_Static_assert(CSHIM_MAX_CONTEXTS == 1 << INDEX_BITS, "a handle's index names every block");
+
+/* Own cache lines, so that one context's lock does not disturb another's. */
+cshim_context cshim_contexts[CSHIM_MAX_CONTEXTS] __attribute__((aligned(128)));
+cshim_private cshim_privates[CSHIM_MAX_CONTEXTS] __attribute__((aligned(128)));
+
+static int forked;      /* atomic: set in the child of a fork */
+static int forked_told; /* atomic: the message was written */
+
+cshim_context *cshim_context_at(int context)
+{
+	return context >= 0 && context < CSHIM_MAX_CONTEXTS ? &cshim_contexts[context] : NULL;
+}
+
+/* The child has one thread, this one; neither core's run-time nor the service threads have survived. */
+static void after_fork_in_child(void)
+{
+	__atomic_store_n(&forked, 1, __ATOMIC_RELAXED);
+	cshim_tid_forget();
+}
+
+/* When the library is loaded, because core's run-time starts then: a fork before LAPI_Init cuts it off as well. */
+__attribute__((constructor)) static void loaded(void)
+{
+	int i;
+
+	for (i = 0; i < CSHIM_MAX_CONTEXTS; i++)
+		cshim_privates[i].lock_owner = LAPI_NULL_THREAD_ID;
+	pthread_atfork(NULL, NULL, after_fork_in_child);
+}
+
+int cshim_forked_away(void)
+{
+	if (__builtin_expect(!__atomic_load_n(&forked, __ATOMIC_RELAXED), 1))
+		return 0;
+	if (!__atomic_exchange_n(&forked_told, 1, __ATOMIC_RELAXED))
+		cshim_complain(NULL, "this process was made by fork: LAPI cannot be used in it before an exec");
+	return 1;
+}
+
+int cshim_alive(const cshim_context *context, uint32_t handle)
+{
+	/* Acquire pairs with the release store of ACTIVE in LAPI_Init: who sees ACTIVE sees the block filled. */
+	return __atomic_load_n(&context->state, __ATOMIC_ACQUIRE) == CSHIM_ACTIVE &&
+	       __atomic_load_n(&context->handle, __ATOMIC_RELAXED) == handle;
+}
+
+cshim_context *cshim_find(lapi_handle_t handle)
+{
+	cshim_context *context = &cshim_contexts[handle & (CSHIM_MAX_CONTEXTS - 1)];
+
+	if (cshim_forked_away() || !cshim_alive(context, handle))
+		return NULL;
+	return context;
+}
+
+cshim_context *cshim_enter(lapi_handle_t handle)
+{
+	cshim_context *context = cshim_find(handle);
+
+	if (!context)
+		return NULL;
+	cshim_lock(context);
+	/* LAPI_Term may have gone through while this thread waited for the lock. */
+	if (!cshim_alive(context, handle)) {
+		cshim_unlock(context);
+		return NULL;
+	}
+	return context;
+}
+
+void cshim_leave(cshim_context *context)
+{
+	cshim_notify(context);
+	cshim_unlock(context);
+}
+
+cshim_context *cshim_claim(void)
+{
+	int i;
+
+	for (i = 0; i < CSHIM_MAX_CONTEXTS; i++) {
+		cshim_context *context = &cshim_contexts[i];
+		cshim_private *private = &cshim_privates[i];
+		uint32_t expected = CSHIM_FREE;
+
+		/* Acquire pairs with cshim_give_back: the last user's writes to the block are over. */
+		if (!__atomic_compare_exchange_n(&context->state, &expected, CSHIM_INITIALIZING, 0, __ATOMIC_ACQUIRE,
+		                                 __ATOMIC_RELAXED))
+			continue;
+		private->generation++;
+		if (private->generation >> (32 - INDEX_BITS - 1)) /* keep clear of LAPI_VOID_HANDLE; 2^27 uses later old handles recur */
+			private->generation = 1;
+		__atomic_store_n(&context->handle, private->generation << INDEX_BITS | (uint32_t)i, __ATOMIC_RELAXED);
+		return context;
+	}
+	return NULL;
+}
+
+void cshim_give_back(cshim_context *context)
+{
+	__atomic_store_n(&context->state, CSHIM_FREE, __ATOMIC_RELEASE);
+}
+
+void cshim_complain(const cshim_context *context, const char *format, ...)
+{
+	char text[512];
+	int used = 0, more;
+	va_list arguments;
+
+	if (context)
+		used = snprintf(text, sizeof(text), "LAPI task %d: ", context->task);
+	else
+		used = snprintf(text, sizeof(text), "LAPI: ");
+	va_start(arguments, format);
+	more = vsnprintf(text + used, sizeof(text) - (size_t)used - 1, format, arguments);
+	va_end(arguments);
+	if (more > 0)
+		used += more;
+	if ((size_t)used > sizeof(text) - 2)
+		used = (int)sizeof(text) - 2;
+	text[used++] = '\n';
+	/* Not stdio: a thread of the program may hold its lock, and in the child of a fork nobody would release it. */
+	if (write(STDERR_FILENO, text, (size_t)used) < 0)
+		return; /* nowhere left to say so */
+}

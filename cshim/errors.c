@@ -1,0 +1,61 @@
+/* errors.c - brings core's errors to the user's error handler, or ends the task where there is none. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+/* Writes out what the program has printed, but waits for no other thread: that one may hold the stream for ever. */
+static void flush_if_free(FILE *stream)
+{
+	if (ftrylockfile(stream) != 0)
+		return;
+	fflush_unlocked(stream);
+	funlockfile(stream);
+}
+
+/*
+ * No error handler: the failure ends the task. Not by exit: atexit handlers of the program make LAPI calls, which may wait for
+ * the very peer that has failed.
+ */
+static void end_task(const cshim_context *context, const cshim_error *error)
+{
+	cshim_complain(context, "%.*s", (int)sizeof(error->text), error->text);
+	flush_if_free(stdout);
+	flush_if_free(stderr);
+	_exit(EXIT_FAILURE);
+}
+
+static void call_error_handler(cshim_context *context, const cshim_error *error)
+{
+	LAPI_err_hndlr *handler = (LAPI_err_hndlr *)(uintptr_t)error->handler;
+	int code = error->code, task = error->task, src = error->src;
+	lapi_err_t type = (lapi_err_t)error->type;
+
+	handler(&context->handle, &code, &type, &task, &src);
+}
+
+/*
+ * The handler may call LAPI_Term, from this very thread; then the context is gone when it returns. polling: the caller is between
+ * cshim_poll_begin and cshim_poll_end; while the handler runs it does not poll, and the service thread may step in.
+ */
+void cshim_run_errors(cshim_context *context, int polling)
+{
+	uint32_t handle = context->handle, depth;
+	cshim_error error;
+
+	while (cshim_alive(context, handle) && golapi_next_error(cshim_index_of(context), &error)) {
+		if (!error.handler)
+			end_task(context, &error);
+		if (polling)
+			cshim_poll_end(context);
+		/* Sleepers would have nobody to watch for them meanwhile. */
+		cshim_hand_over(context);
+		depth = cshim_lock_release_all(context);
+		call_error_handler(context, &error);
+		cshim_lock_restore(context, depth);
+		if (polling)
+			cshim_poll_begin(context);
+	}
+}

@@ -1,0 +1,65 @@
+/* handlers.c - calls the user's handlers for core, on the stack of the thread that dispatches. */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "internal.h"
+
+/* What lapi_return_info_t's MAGIC holds; any value that a stray store is unlikely to produce. */
+enum { RETURN_INFO_MAGIC = 0x4c415049 };
+
+/* The header handler wrote over the structure: nothing in it can be believed, so the message is delivered as by default. */
+static void distrust(cshim_context *context, cshim_header_result *result)
+{
+	static int told; /* atomic */
+
+	if (!__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
+		cshim_complain(context, "a header handler changed MAGIC of its lapi_return_info_t; its flags are ignored");
+	result->ret_flags = LAPI_NORMAL;
+	result->ctl_flags = LAPI_DELIVER_MSG;
+	result->dgsp = 0;
+	result->bytes = 0;
+}
+
+void cshim_call_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_t uhdr_len, uint64_t msg_len, int32_t src,
+                       cshim_addr one_packet, cshim_header_result *result)
+{
+	cshim_context *block = &cshim_contexts[context];
+	hdr_hndlr_t *header_handler = (hdr_hndlr_t *)(uintptr_t)handler;
+	compl_hndlr_t *completion_handler = NULL;
+	void *user_info = NULL, *buffer;
+	lapi_return_info_t info;
+	uint length = uhdr_len;
+
+	memset(&info, 0, sizeof(info)); /* LAPI_NORMAL, LAPI_DELIVER_MSG, no DGSP */
+	info.msg_len = (ulong)msg_len;
+	info.MAGIC = RETURN_INFO_MAGIC;
+	info.src = src;
+	info.udata_one_pkt_ptr = (void *)(uintptr_t)one_packet;
+	/* The prototype knows only a length; the structure behind it is the newer interface (guide, Chapter 11). */
+	buffer = header_handler(&block->handle, (void *)(uintptr_t)uhdr, &length, (ulong *)(void *)&info, &completion_handler,
+	                        &user_info);
+	result->buffer = (uintptr_t)buffer;
+	result->completion = (uintptr_t)completion_handler;
+	result->info = (uintptr_t)user_info;
+	result->dgsp = (uintptr_t)info.dgsp_handle;
+	result->bytes = info.bytes;
+	result->ret_flags = info.ret_flags;
+	result->ctl_flags = (int32_t)info.ctl_flags;
+	if (info.MAGIC != RETURN_INFO_MAGIC)
+		distrust(block, result);
+}
+
+void cshim_call_completion(int context, cshim_addr handler, cshim_addr info)
+{
+	compl_hndlr_t *completion_handler = (compl_hndlr_t *)(uintptr_t)handler;
+
+	completion_handler(&cshim_contexts[context].handle, (void *)(uintptr_t)info);
+}
+
+int cshim_call_udp_handler(cshim_addr handler, int context, cshim_addr local, cshim_addr list, cshim_addr info)
+{
+	udp_init_hndlr *udp_handler = (udp_init_hndlr *)(uintptr_t)handler;
+
+	return udp_handler(&cshim_contexts[context].handle, (lapi_udp_t *)(uintptr_t)local, (lapi_udp_t *)(uintptr_t)list,
+	                   (lapi_udpinfo_t *)(uintptr_t)info);
+}

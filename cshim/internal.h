@@ -1,0 +1,146 @@
+/*
+ * internal.h - what the C files of the library share: the C-only half of each context, entering and leaving a context,
+ * waiting, errors and the library's threads.
+ *
+ * Lock order: the context lock, nothing else. "Under the lock" means the context lock of the same context.
+ */
+#ifndef CSHIM_INTERNAL_H
+#define CSHIM_INTERNAL_H
+
+#include <stdint.h>
+
+#include "context.h"
+#include "golapi.h"
+#include "lapi.h"
+#include "lock.h"
+
+/* One thread's wait, on that thread's stack. */
+typedef struct cshim_wait {
+	uint64_t ticket; /* 0: the wait is for counter to reach val */
+	int *counter;
+	int val;
+	struct cshim_wait *next; /* list of all waits of the context, under the lock */
+} cshim_wait;
+
+struct cshim_crew;
+
+/*
+ * What C keeps of a context besides the shared block. A block is used again after LAPI_Term, possibly while threads of
+ * its last incarnation are still on their way out; so what counts them (and the same members of the shared block)
+ * is never reset, and a thread that finds another handle than its own touches nothing else.
+ */
+typedef struct cshim_private {
+	pthread_t lock_owner; /* atomic: owner of the lock, LAPI_NULL_THREAD_ID if free; only the owner writes */
+	uint32_t dispatcher;  /* under the lock: the thread inside golapi_dispatch; valid while context->dispatching */
+	uint32_t generation;  /* by the owner of the state INITIALIZING or TERMINATING: incarnations so far */
+	uint32_t leaving;     /* under the lock: LAPI_Term has begun */
+
+	uint32_t noticed_events; /* under the lock: event_seq up to which the watcher was told */
+	uint32_t satisfied;      /* under the lock: calls of LAPI_Waitcntr that had nothing to wait for */
+	cshim_wait *waits;       /* under the lock: every wait under way */
+	cshim_wait *watching;    /* under the lock: the wait of the user thread that is the watcher, until it is kicked */
+
+	uint32_t service_seq;    /* atomic futex: the service thread must look around */
+	uint32_t service_parked; /* under the lock: it sleeps until user threads leave */
+	uint32_t service_tid;    /* atomic: its thread id, 0 if it does not run */
+	struct cshim_crew *crew; /* by LAPI_Init and LAPI_Term: the library's threads */
+} cshim_private;
+
+/* contexts.c */
+
+extern cshim_context cshim_contexts[CSHIM_MAX_CONTEXTS];
+extern cshim_private cshim_privates[CSHIM_MAX_CONTEXTS];
+
+static inline int cshim_index_of(const cshim_context *context)
+{
+	return (int)(context - cshim_contexts);
+}
+
+static inline cshim_private *cshim_private_of(const cshim_context *context)
+{
+	return &cshim_privates[cshim_index_of(context)];
+}
+
+/* 1 in the child of a fork, where nothing but exec works; says so on stderr, once. */
+int cshim_forked_away(void);
+/* 1 if handle names an active context and this is it. Under the lock the answer stays true until the lock is released. */
+int cshim_alive(const cshim_context *context, uint32_t handle);
+/* The active context that handle names, without locking it; NULL if there is none. */
+cshim_context *cshim_find(lapi_handle_t handle);
+/* Likewise, and locked. Every golapi_ call that needs the lock lies between cshim_enter and cshim_leave. */
+cshim_context *cshim_enter(lapi_handle_t handle);
+/* Notifies (cshim_notify) and gives up one level of the lock. */
+void cshim_leave(cshim_context *context);
+/* A free block, in state INITIALIZING, with a new handle; NULL if all are in use. */
+cshim_context *cshim_claim(void);
+/* Gives a block back that is INITIALIZING or TERMINATING. */
+void cshim_give_back(cshim_context *context);
+/* An address as core knows it. */
+#define CSHIM_ADDR(pointer) ((cshim_addr)(uintptr_t)(pointer))
+
+/* A message of the library to stderr, in one write, with the task's number in front; context may be NULL. */
+void cshim_complain(const cshim_context *context, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* wait.c; all under the lock */
+
+/*
+ * One dispatcher turn; CSHIM_DISPATCH_ flags. The caller makes sure with cshim_may_dispatch that it is not in a handler, and
+ * calls cshim_run_errors when the flags say so.
+ */
+uint32_t cshim_dispatch(cshim_context *context, uint64_t ticket);
+/* LAPI_SUCCESS, or LAPI_ERR_UNKNOWN with a message that names call, if the caller is a handler inside the dispatcher. */
+int cshim_may_dispatch(cshim_context *context, const char *call);
+/* Waits until a ticket is done and returns its result; LAPI_ERR_HNDL_INVALID if the context ended meanwhile. */
+int cshim_wait_ticket(cshim_context *context, uint64_t ticket);
+/* Waits until *counter >= val, subtracts val, and stores what is left to *remainder. LAPI_ERR_MULTIPLE_WAITERS if another waits. */
+int cshim_wait_counter(cshim_context *context, int *counter, int val, int *remainder);
+/* A user thread begins and ends a call that polls: the service thread keeps out of its way. */
+void cshim_poll_begin(cshim_context *context);
+void cshim_poll_end(cshim_context *context);
+
+/* sleep.c; all under the lock */
+
+/* Sleeps until something may have happened that wait waits for. Gives up and takes back all levels of the lock. */
+void cshim_sleep(cshim_context *context, cshim_wait *wait);
+/*
+ * Takes the watcher's role and sleeps on the descriptors; wait is NULL for the service thread. 0, and nothing done, if another
+ * thread is the watcher. The role is given up again before it returns.
+ */
+int cshim_watch(cshim_context *context, cshim_wait *wait);
+/* If threads sleep and nobody watches, wakes one of them to do so. A thread calls it when it stops looking after the context. */
+void cshim_hand_over(cshim_context *context);
+/* Every thread that called core does this before it lets go of the lock: kicks the watcher if its wait may be over. */
+void cshim_notify(cshim_context *context);
+/* C changed something that threads may wait for: does what core does then, and notifies. */
+void cshim_wake_sleepers(cshim_context *context);
+/* Makes the watcher return from its sleep. */
+void cshim_kick(cshim_context *context);
+/* 1 if a wait for a counter is over. */
+int cshim_counter_reached(const cshim_wait *wait);
+
+/* errors.c; under the lock, all levels are released around the user's handler */
+
+void cshim_run_errors(cshim_context *context, int polling);
+
+/* threads.c, service.c, completion.c */
+
+/*
+ * Starts the library's threads of a context in state ACTIVE: LAPI_SUCCESS, or a code; also then cshim_threads_stop must be called.
+ * Without the lock.
+ */
+int cshim_threads_start(cshim_context *context, const com_thread_info_t *attributes, uint32_t completion_threads);
+/* The context has left ACTIVE: wakes all its threads and waits for their end, but for the calling one. Without the lock. */
+void cshim_threads_stop(cshim_context *context);
+/* The bodies of the threads; they return when the incarnation called handle has ended. */
+void cshim_service_run(cshim_context *context, uint32_t handle);
+void cshim_completion_run(cshim_context *context, uint32_t handle);
+/* Makes the service thread look around. Under the lock. */
+void cshim_service_alert(cshim_context *context);
+
+/* handlers.c */
+
+/* Calls a standalone job's udp_hndlr; returns what it returns. See lapi.h, udp_init_hndlr, for the arguments. */
+int cshim_call_udp_handler(cshim_addr handler, int context, cshim_addr local, cshim_addr list, cshim_addr info);
+
+#endif

@@ -1,0 +1,183 @@
+/*
+ * wait.c - waiting: turn the dispatcher until a ticket is done or a counter reached, letting others have the lock in between;
+ * first spinning, then yielding the processor, then asleep (sleep.c).
+ *
+ * Every function here runs under the lock. The user may have locked it before the call, any number of times: whenever the
+ * lock is let go all levels are, and they are all taken back.
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+
+#include "internal.h"
+
+/* Out of so many LAPI_Waitcntr calls with nothing to wait for, one turns the dispatcher, so that polling programs progress. */
+enum { SATISFIED_PER_TURN = 16 };
+
+uint32_t cshim_dispatch(cshim_context *context, uint64_t ticket)
+{
+	cshim_private *private = cshim_private_of(context);
+	uint32_t flags;
+
+	/* Another thread, whose handler has given up the lock for a moment: its turn is not over. */
+	if (context->dispatching)
+		return 0;
+	private->dispatcher = cshim_tid();
+	/* Atomic: LAPI_Msgpoll looks at it without the lock. */
+	__atomic_store_n(&context->dispatching, 1, __ATOMIC_RELAXED);
+	flags = golapi_dispatch(cshim_index_of(context), ticket);
+	__atomic_store_n(&context->dispatching, 0, __ATOMIC_RELAXED);
+	cshim_notify(context);
+	return flags;
+}
+
+int cshim_may_dispatch(cshim_context *context, const char *call)
+{
+	if (!context->dispatching || cshim_private_of(context)->dispatcher != cshim_tid())
+		return LAPI_SUCCESS;
+	cshim_complain(context, "%s called from a header handler or an inline completion handler, which must not wait", call);
+	return LAPI_ERR_UNKNOWN;
+}
+
+void cshim_poll_begin(cshim_context *context)
+{
+	/*
+	 * Sequentially consistent: LAPI_Setcntr changes a counter without the lock and then looks at pollers; the waiter
+	 * adds itself to pollers and then looks at the counter. One of them sees the other.
+	 */
+	__atomic_add_fetch(&context->pollers, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&context->poll_turns, 1, __ATOMIC_RELAXED);
+}
+
+void cshim_poll_end(cshim_context *context)
+{
+	__atomic_sub_fetch(&context->pollers, 1, __ATOMIC_SEQ_CST);
+	if (cshim_private_of(context)->service_parked)
+		cshim_service_alert(context);
+}
+
+static void link_wait(cshim_private *private, cshim_wait *wait)
+{
+	wait->next = private->waits;
+	private->waits = wait;
+}
+
+static void unlink_wait(cshim_private *private, cshim_wait *wait)
+{
+	cshim_wait **at = &private->waits;
+
+	while (*at != wait)
+		at = &(*at)->next;
+	*at = wait->next;
+}
+
+/* A turn without progress, the idle-th in a row. Returns the next value of idle. */
+static uint32_t idle_turn(cshim_context *context, cshim_wait *wait, uint32_t idle)
+{
+	uint32_t depth;
+
+	if (idle < context->spin_turns) {
+		cshim_lock_pass(context);
+		return idle + 1;
+	}
+	if (idle - context->spin_turns < context->yield_turns) {
+		/* Not with the lock in hand: the thread that runs instead may want it. */
+		depth = cshim_lock_release_all(context);
+		sched_yield();
+		cshim_lock_restore(context, depth);
+		return idle + 1;
+	}
+	cshim_sleep(context, wait);
+	return 0;
+}
+
+/* Turns the dispatcher until wait is over: LAPI_SUCCESS, or LAPI_ERR_HNDL_INVALID if the context has ended. */
+static int turn_until_done(cshim_context *context, cshim_wait *wait, uint32_t handle)
+{
+	uint32_t idle = 0;
+
+	for (;;) {
+		uint32_t flags = cshim_dispatch(context, wait->ticket);
+
+		if (flags & CSHIM_DISPATCH_ERROR)
+			cshim_run_errors(context, 1);
+		if (!cshim_alive(context, handle))
+			return LAPI_ERR_HNDL_INVALID;
+		if (wait->ticket ? (flags & CSHIM_DISPATCH_TICKET) != 0 : cshim_counter_reached(wait))
+			return LAPI_SUCCESS;
+		if (flags & CSHIM_DISPATCH_PROGRESS) {
+			idle = 0;
+			cshim_lock_pass(context);
+		} else {
+			idle = idle_turn(context, wait, idle);
+		}
+		if (!cshim_alive(context, handle))
+			return LAPI_ERR_HNDL_INVALID;
+	}
+}
+
+static int wait_until_done(cshim_context *context, cshim_wait *wait)
+{
+	cshim_private *private = cshim_private_of(context);
+	int rc;
+
+	link_wait(private, wait);
+	cshim_poll_begin(context);
+	rc = turn_until_done(context, wait, context->handle);
+	unlink_wait(private, wait);
+	cshim_hand_over(context);
+	cshim_poll_end(context);
+	return rc;
+}
+
+int cshim_wait_ticket(cshim_context *context, uint64_t ticket)
+{
+	cshim_wait wait = {.ticket = ticket};
+	int rc = wait_until_done(context, &wait);
+
+	return rc == LAPI_SUCCESS ? golapi_ticket_result(cshim_index_of(context), ticket) : rc;
+}
+
+static int waited_for(const cshim_private *private, const int *counter)
+{
+	const cshim_wait *wait;
+
+	for (wait = private->waits; wait; wait = wait->next)
+		if (!wait->ticket && wait->counter == counter)
+			return 1;
+	return 0;
+}
+
+/* The counter was there already: mostly nothing to do, but see SATISFIED_PER_TURN. */
+static void turn_now_and_then(cshim_context *context)
+{
+	cshim_private *private = cshim_private_of(context);
+
+	if (++private->satisfied % SATISFIED_PER_TURN != 0 || context->dispatching)
+		return;
+	cshim_poll_begin(context);
+	if (cshim_dispatch(context, 0) & CSHIM_DISPATCH_ERROR)
+		cshim_run_errors(context, 1);
+	cshim_lock_pass(context);
+	cshim_poll_end(context);
+}
+
+int cshim_wait_counter(cshim_context *context, int *counter, int val, int *remainder)
+{
+	cshim_wait wait = {.counter = counter, .val = val};
+	int rc = LAPI_SUCCESS;
+
+	if (waited_for(cshim_private_of(context), counter))
+		return LAPI_ERR_MULTIPLE_WAITERS;
+	if (!cshim_counter_reached(&wait)) {
+		rc = cshim_may_dispatch(context, "LAPI_Waitcntr");
+		if (rc == LAPI_SUCCESS)
+			rc = wait_until_done(context, &wait);
+		if (rc != LAPI_SUCCESS)
+			return rc;
+		*remainder = __atomic_sub_fetch(counter, val, __ATOMIC_SEQ_CST);
+		return LAPI_SUCCESS;
+	}
+	*remainder = __atomic_sub_fetch(counter, val, __ATOMIC_SEQ_CST);
+	turn_now_and_then(context);
+	return LAPI_SUCCESS;
+}
