@@ -1,0 +1,241 @@
+// Package shm is the link between tasks of one node: messages through shared memory, puts and gets straight between the tasks'
+// private memories (cross-memory attach, process_vm_readv and process_vm_writev).
+//
+// Abilities: messages in the order sent; put and get native where the kernel permits cross-memory attach (CanDirect, probed at
+// Connect), ErrNotSupported to peers where it does not; no atomics.
+// Limits: a message of sendMax bytes of which headerMax are header; any length and alignment of put and get.
+// Progress: Send, Put and Get are done when they return. Progress receives; a refused message is copied aside and comes again.
+// When the receiver sleeps (Waiter), senders wake it through an eventfd; otherwise no message costs a system call.
+// Environment variables: none. Config.DisableCMA switches cross-memory attach off.
+//
+// # Memory
+//
+// cshim/segment.h describes the segments and their protocol, the C side of the library uses the same. A link trusts nothing that it
+// reads from a segment: a value that cannot be makes the peer failed (Config.PeerFailed), and never does harm here. A process that was
+// killed at any point leaves others unharmed, and no memory behind: segments are anonymous files that live as long as they are mapped.
+//
+// User memory is accessed through transport/memory: memory.Guard must have run on the calling goroutine.
+//
+// # Locking
+//
+// The owner's lock covers everything but the segments; their words are ordered as cshim/segment.h says.
+package shm
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"lapi/transport"
+	"lapi/transport/hold"
+	"lapi/transport/layout"
+)
+
+// MaxTasks is how many tasks of a node, this one included, can be linked: the guide's MAX_SHM_TASKS.
+const MaxTasks = layout.MaxRings
+
+// Config is what New needs to know. Nothing of it may change later.
+type Config struct {
+	Task     int             // this task
+	NumTasks int             // of the job; endpoints are 0 to NumTasks-1
+	Tasks    []int           // on this node, this one included; all of them must pass the same set
+	Clock    transport.Clock // paces the repetition of refused messages
+	// PeerFailed is called, from Progress, when a peer has written what no peer writes. ep is disconnected already. May be nil.
+	PeerFailed func(ep transport.Endpoint, err error)
+	// DisableCMA makes the link do without cross-memory attach: Put and Get are not supported.
+	DisableCMA bool
+}
+
+// Link is one task's end of all paths to the other tasks of its node. See transport.Link for its methods and locking.
+type Link struct {
+	config     Config
+	tasks      []int // ascending; the index is the ring's
+	index      int   // of this task in tasks
+	own        segment
+	private    private
+	bell       int  // eventfd that wakes this task
+	unread     bool // a peer has said that it rings, and the bell was not read since
+	bellBuffer [8]byte
+	pid        int
+	cookie     uint64
+	closed     bool
+
+	handlers [transport.MaxMsgID + 1]transport.MsgHandler
+	msg      transport.Msg // for the handler under way; here so that it is not allocated
+	peers    []*peer       // by endpoint; nil: not connected
+	rings    []*peer       // by ring
+	active   []*peer       // whose rings are looked at in each turn
+	first    int           // where in active the next turn begins
+	turn     uint64
+	waiting  []*peer // with flushes under way
+	broken   []*peer // failed, PeerFailed not called yet
+	holding  int     // peers with held messages
+	pool     hold.Pool
+	stats    transport.Stats
+}
+
+// New makes the link and this task's segment. It fails if the kernel gives no memory or descriptors, or config cannot be.
+func New(config Config) (*Link, error) {
+	tasks := slices.Clone(config.Tasks)
+	slices.Sort(tasks)
+	index, found := slices.BinarySearch(tasks, config.Task)
+	if !found || len(slices.Compact(slices.Clone(tasks))) != len(tasks) || tasks[0] < 0 || tasks[len(tasks)-1] >= config.NumTasks {
+		return nil, fmt.Errorf("shm: task %d with tasks %v of %d: %w", config.Task, tasks, config.NumTasks, transport.ErrBadParam)
+	}
+	if len(tasks) > MaxTasks {
+		return nil, fmt.Errorf("shm: %d tasks on one node, at most %d: %w", len(tasks), MaxTasks, transport.ErrBadParam)
+	}
+	l := &Link{config: config, tasks: tasks, index: index, pid: unix.Getpid(), bell: -1}
+	l.own.file = -1
+	l.peers = make([]*peer, config.NumTasks)
+	l.rings = make([]*peer, len(tasks))
+	if err := l.create(); err != nil {
+		l.release()
+		return nil, fmt.Errorf("shm: %w", err)
+	}
+	return l, nil
+}
+
+// create makes what the kernel gives: segment, private memory, bell.
+func (l *Link) create() error {
+	var random [8]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return err
+	}
+	l.cookie = binary.LittleEndian.Uint64(random[:])
+	var err error
+	if l.private, err = newPrivate(len(l.tasks), l.cookie); err != nil {
+		return err
+	}
+	if l.own, err = createSegment(len(l.tasks)); err != nil {
+		return err
+	}
+	head := l.own.head()
+	head.Magic, head.Version = layout.SegmentMagic, layout.SegmentVersion
+	head.SlotSize, head.RingSlots, head.Rings = layout.SlotSize, layout.RingSlots, uint32(len(l.tasks))
+	head.Task, head.Pid = int32(l.config.Task), int32(l.pid)
+	head.Size, head.Cookie = uint64(len(l.own.bytes)), l.cookie
+	l.bell, err = unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC)
+	return err
+}
+
+// Limits implements transport.Link.
+func (l *Link) Limits() transport.Limits {
+	limits := transport.Limits{
+		Caps:    transport.CapOrdered,
+		SendMax: sendMax, HeaderMax: headerMax,
+		PutAlign: 1, GetAlign: 1,
+	}
+	if !l.config.DisableCMA {
+		limits.Caps |= transport.CapPut | transport.CapGet
+		limits.PutMax, limits.GetMax = math.MaxInt64, math.MaxInt64
+	}
+	return limits
+}
+
+// Handle implements transport.Link.
+func (l *Link) Handle(id transport.MsgID, h transport.MsgHandler) { l.handlers[id] = h }
+
+// Register implements transport.Link; no registration is needed.
+func (l *Link) Register(a transport.Addr, n uint64, _ transport.Access) (transport.Region, error) {
+	return transport.Region{Addr: a, N: n}, nil
+}
+
+// Deregister implements transport.Link.
+func (l *Link) Deregister(transport.Region) error { return nil }
+
+// Atomic implements transport.Link; transport/emul gives atomics to this link.
+func (l *Link) Atomic(transport.Endpoint, transport.AtomicKind, *transport.Op) (transport.Status, error) {
+	return transport.Done, transport.ErrNotSupported
+}
+
+// Stats implements transport.Link.
+func (l *Link) Stats() *transport.Stats { return &l.stats }
+
+// path returns the peer of ep if operations to it are possible.
+func (l *Link) path(ep transport.Endpoint) (*peer, error) {
+	if uint(ep) < uint(len(l.peers)) {
+		if p := l.peers[ep]; p != nil && !p.gone {
+			return p, nil
+		}
+	}
+	if l.closed {
+		return nil, transport.ErrClosed
+	}
+	return nil, transport.ErrUnreachable
+}
+
+// suspect stops all traffic with p at once; the next Progress disconnects it and tells the owner.
+func (l *Link) suspect(p *peer, err error) {
+	if p.gone {
+		return
+	}
+	p.gone, p.failure = true, err
+	l.broken = append(l.broken, p)
+}
+
+// reportBroken disconnects suspects and tells the owner of them.
+func (l *Link) reportBroken() (n int) {
+	for len(l.broken) > 0 {
+		p := l.broken[0]
+		l.broken = l.broken[1:]
+		l.drop(p, transport.ErrUnreachable)
+		if l.config.PeerFailed != nil {
+			l.config.PeerFailed(p.ep, p.failure)
+		}
+		n++
+	}
+	return n
+}
+
+// Close implements transport.Link. Peers see at once that nobody reads their messages any more. It must not be called from a handler.
+func (l *Link) Close() error {
+	if l.closed {
+		return nil
+	}
+	l.closed = true
+	atomic.StoreUint32(&l.own.head().Armed, layout.Closed) // release: after the last consumed and held; see flushState
+	for _, p := range l.rings {
+		if p != nil {
+			l.wake(p) // it may wait for room or for a flush that will never be
+			p.gone = true
+			l.drop(p, transport.ErrClosed)
+		}
+	}
+	return l.release()
+}
+
+// release gives everything back to the kernel.
+func (l *Link) release() error {
+	var errs []error
+	for _, p := range l.rings {
+		if p != nil {
+			errs = append(errs, p.out.release(), closeFile(p.bell))
+		}
+	}
+	clear(l.rings)
+	clear(l.peers)
+	l.active, l.waiting = nil, nil
+	l.pool.Release()
+	errs = append(errs, l.own.release(), l.private.release(), closeFile(l.bell))
+	l.bell = -1
+	return errors.Join(errs...)
+}
+
+func closeFile(fd int) error {
+	if fd < 0 {
+		return nil
+	}
+	return unix.Close(fd)
+}
+
+var (
+	_ transport.Link   = (*Link)(nil)
+	_ transport.Waiter = (*Link)(nil)
+)

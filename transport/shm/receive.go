@@ -1,0 +1,274 @@
+package shm
+
+import (
+	"math/bits"
+	"sync/atomic"
+
+	"lapi/transport"
+	"lapi/transport/hold"
+	"lapi/transport/layout"
+)
+
+const (
+	hotTasks   = 4    // with at most so many tasks on the node every ring is looked at in each turn
+	coldTurns  = 8192 // turns without a message after which a ring is not looked at any more
+	coldLook   = 1024 // how often, in turns, such rings are looked for; a power of two
+	publishMin = ringSlots / 4
+	heldMax    = 4 << 20 // bytes of refused messages of one peer; beyond that the next one refused stops its ring
+)
+
+// Progress implements transport.Link.
+func (l *Link) Progress(max int) int {
+	if l.closed {
+		return 0
+	}
+	l.turn++
+	n := 0
+	if l.holding > 0 {
+		n = l.offerHeld(max)
+	}
+	if len(l.tasks) > hotTasks {
+		l.takePending()
+		if l.turn%coldLook == 0 {
+			l.coolDown()
+		}
+	}
+	if len(l.active) > 0 {
+		if l.first++; l.first >= len(l.active) {
+			l.first = 0
+		}
+		// The list may change under a handler (Disconnect): then a ring is looked at in the next turn.
+		for i, at := 0, l.first; i < len(l.active) && n < max; i++ {
+			if at >= len(l.active) {
+				at = 0
+			}
+			n += l.receive(l.active[at], max-n)
+			at++
+		}
+	}
+	if len(l.waiting) > 0 {
+		n += l.checkFlushes()
+	}
+	if len(l.broken) > 0 {
+		n += l.reportBroken()
+	}
+	return n
+}
+
+// receive offers at most max messages of p's ring to their handlers, and returns how many were accepted or held.
+func (l *Link) receive(p *peer, max int) (n int) {
+	r := p.receiver
+	for n < max {
+		// acquire: pairs with the store in publishHead; what is read of the message was written before it.
+		head := atomic.LoadUint64(p.inSlots.head(r.Head & ringMask))
+		if uint64(uint32(head)) != sequence(r.Head) {
+			break
+		}
+		kind, header, data := unpack(head)
+		position := r.Head & ringMask
+		if kind == layout.KindPadding && position != 0 {
+			r.Head += ringSlots - position
+			continue
+		}
+		slots := slotsOf(header, data)
+		if kind == 0 || kind > uint8(transport.MaxMsgID) || slots > layout.MessageSlots || position+slots > ringSlots || header+data > uint64(sendMax) {
+			l.suspect(p, errNonsense)
+			return n
+		}
+		if !l.deliver(p, transport.MsgID(kind), position, header, data) {
+			break
+		}
+		n++
+		r.Head += slots
+		if r.Head-r.Published >= publishMin {
+			l.publishConsumed(p)
+		}
+	}
+	if n > 0 {
+		r.Turn = l.turn
+	}
+	if r.Head != r.Published && !p.gone {
+		l.publishConsumed(p)
+	}
+	return n
+}
+
+// deliver offers the message at position to its handler. False: it stays where it is, for p is gone or too much is held.
+func (l *Link) deliver(p *peer, id transport.MsgID, position, header, data uint64) bool {
+	if p.reoffered {
+		l.stats.RetransmittedPackets++
+	}
+	h := l.handlers[id]
+	if h == nil {
+		l.stats.GhostPackets++
+		return true
+	}
+	l.msg = transport.Msg{From: p.ep, Hdr: p.inSlots.body(position, 0, header), Data: p.inSlots.body(position, header, data)}
+	verdict := h(&l.msg)
+	if p.gone {
+		return false
+	}
+	if verdict == transport.Refuse && !l.holdBack(p, id, position, header, data) {
+		p.reoffered = true
+		return false
+	}
+	p.reoffered = false
+	if verdict == transport.Accept {
+		l.stats.PacketsReceived++
+		l.stats.DataReceived += data
+	}
+	return true
+}
+
+// holdBack copies a refused message aside, so that others pass. False: no more of this peer's can be held.
+func (l *Link) holdBack(p *peer, id transport.MsgID, position, header, data uint64) bool {
+	if p.held.Bytes() >= heldMax {
+		return false
+	}
+	m, err := p.held.New(p.ep, id, p.inSlots.body(position, 0, header), int(data))
+	if err != nil {
+		return false // the kernel has no memory
+	}
+	copy(m.Data, p.inSlots.body(position, header, data))
+	m.Refused = true
+	p.held.Append(m, p.receiver.Head)
+	if !p.holding {
+		p.holding = true
+		l.holding++
+		atomic.StoreUint64(&p.inControl.Held, p.receiver.Head+1) // release: before the consumed that passes the message
+	}
+	return true
+}
+
+// offerHeld offers refused messages again.
+func (l *Link) offerHeld(max int) (n int) {
+	for _, p := range l.rings {
+		if p == nil || !p.holding {
+			continue
+		}
+		before, _ := p.held.Oldest()
+		accepted := p.held.Offer(max-n, l.config.Clock)
+		n += accepted
+		if p.gone {
+			continue
+		}
+		oldest, some := p.held.Oldest()
+		if some && oldest == before {
+			continue
+		}
+		held := uint64(0)
+		if some {
+			held = oldest + 1
+		}
+		atomic.StoreUint64(&p.inControl.Held, held) // release: the handlers have accepted what is before
+		l.wakeWaiting(p)
+		l.settleHolding(p)
+	}
+	return n
+}
+
+// settleHolding keeps the count of peers with held messages.
+func (l *Link) settleHolding(p *peer) {
+	if p.holding && p.held.Len() == 0 {
+		p.holding = false
+		l.holding--
+	}
+}
+
+// deliverHeld offers a message that was refused to its handler again.
+func (l *Link) deliverHeld(p *peer, m *hold.Message) transport.Verdict {
+	l.stats.RetransmittedPackets++
+	data := uint64(len(m.Data)) // the handler may change m
+	l.msg = m.Msg
+	if l.handlers[m.ID](&l.msg) == transport.Refuse {
+		return transport.Refuse
+	}
+	l.stats.PacketsReceived++
+	l.stats.DataReceived += data
+	return transport.Accept
+}
+
+// publishConsumed gives the slots before the head back to the sender, and wakes it if it waits for that.
+func (l *Link) publishConsumed(p *peer) {
+	p.receiver.Published = p.receiver.Head
+	// release: the handlers have finished reading. Sequentially consistent for the load of waiting.
+	atomic.StoreUint64(&p.inControl.Consumed, p.receiver.Head)
+	l.wakeWaiting(p)
+}
+
+// wakeWaiting wakes a sender that sleeps until consumed or held changes. Its load comes after the store of those; the sender
+// looks at them after its store of waiting.
+func (l *Link) wakeWaiting(p *peer) {
+	if atomic.LoadUint32(&p.inControl.Waiting) != 0 {
+		atomic.StoreUint32(&p.inControl.Waiting, 0)
+		l.wake(p)
+	}
+}
+
+// activate puts p's ring into the list of those that are looked at.
+func (l *Link) activate(p *peer) {
+	if p.active || p.gone {
+		return
+	}
+	p.active = true
+	p.receiver.Turn = l.turn
+	l.active = append(l.active, p)
+	if atomic.LoadUint32(&p.inControl.Cold) != 0 {
+		atomic.StoreUint32(&p.inControl.Cold, 0)
+	}
+}
+
+// deactivate takes p's ring out of the list.
+func (l *Link) deactivate(p *peer) {
+	if !p.active {
+		return
+	}
+	p.active = false
+	for i, q := range l.active {
+		if q == p {
+			last := len(l.active) - 1
+			l.active[i] = l.active[last]
+			l.active = l.active[:last]
+			return
+		}
+	}
+}
+
+// takePending activates the cold rings whose senders say that there is a message.
+func (l *Link) takePending() {
+	pending := &l.own.head().Pending
+	for w := range pending {
+		if atomic.LoadUint64(&pending[w]) == 0 {
+			continue
+		}
+		for set := atomic.SwapUint64(&pending[w], 0); set != 0; set &= set - 1 {
+			if ring := w*64 + bits.TrailingZeros64(set); ring < len(l.rings) && l.rings[ring] != nil {
+				l.activate(l.rings[ring])
+			}
+		}
+	}
+}
+
+// coolDown takes rings that were silent for long out of the list, so that they cost nothing.
+func (l *Link) coolDown() {
+	for i := 0; i < len(l.active); {
+		p := l.active[i]
+		if l.turn-p.receiver.Turn < coldTurns {
+			i++
+			continue
+		}
+		atomic.StoreUint32(&p.inControl.Cold, 1)
+		if p.hasMessage() { // the load comes after the store of cold; a sender looks at cold after its store
+			atomic.StoreUint32(&p.inControl.Cold, 0)
+			p.receiver.Turn = l.turn
+			i++
+			continue
+		}
+		l.deactivate(p)
+	}
+}
+
+// hasMessage says whether the next slot of p's ring holds a message.
+func (p *peer) hasMessage() bool {
+	return uint64(uint32(atomic.LoadUint64(p.inSlots.head(p.receiver.Head&ringMask)))) == sequence(p.receiver.Head)
+}

@@ -1,0 +1,240 @@
+package shm
+
+import (
+	"errors"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"lapi/transport"
+	"lapi/transport/layout"
+	"lapi/transport/memory"
+)
+
+const (
+	ringSlots = layout.RingSlots
+	ringMask  = ringSlots - 1
+	slotSize  = layout.SlotSize
+
+	// sendMax is what fits the longest message beside its head word; headerMax leaves 4 KiB of it to data.
+	sendMax   = layout.MessageSlots*slotSize - int(headWord)
+	headerMax = sendMax - 4096
+)
+
+// The longest message and the padding in front of it must fit an empty ring, wherever it begins; header units must fit a byte and
+// the data's length 16 bits of the head word.
+var (
+	_ [ringSlots - 2*layout.MessageSlots]struct{}
+	_ [255 - headerMax/layout.HeaderUnit]struct{}
+	_ [1<<16 - 1 - sendMax]struct{}
+)
+
+var errNonsense = errors.New("shm: the peer has written a value that cannot be")
+
+// pack makes the head word of a message. It, sequence and unpack are the only ones that know its form; see cshim/segment.h.
+func pack(index uint64, kind uint8, header int, data uint64) uint64 {
+	return sequence(index) | uint64(kind)<<32 | uint64(header/layout.HeaderUnit)<<40 | data<<48
+}
+
+// sequence is the lower half of the head word of a message in the slot with that index.
+func sequence(index uint64) uint64 { return uint64(uint32(index) | layout.SequenceValid) }
+
+func unpack(head uint64) (kind uint8, header, data uint64) {
+	return uint8(head >> 32), head >> 40 & 0xff * layout.HeaderUnit, head >> 48
+}
+
+// slotsOf is how many slots a message with that much header and data takes.
+func slotsOf(header, data uint64) uint64 {
+	return (headWord + header + data + slotSize - 1) / slotSize
+}
+
+// Send implements transport.Link. It never returns Queued.
+func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte, op *transport.Op) (transport.Status, error) {
+	p, err := l.path(ep)
+	if err != nil {
+		return transport.Done, err
+	}
+	if id == 0 || id > transport.MaxMsgID || len(hdr) > headerMax || len(hdr)%8 != 0 || op.N > uint64(sendMax-len(hdr)) {
+		return transport.Done, transport.ErrBadParam
+	}
+	s := p.sender
+	n := slotsOf(uint64(len(hdr)), op.N)
+	position := s.Tail & ringMask
+	var padding uint64
+	if position+n > ringSlots {
+		padding = ringSlots - position
+	}
+	if s.Tail+padding+n-s.Consumed > ringSlots {
+		if err := l.room(p, padding+n); err != nil {
+			return transport.Done, err
+		}
+	}
+	at := (position + padding) & ringMask
+	markContinued(s, at, n)
+	copy(p.outSlots.body(at, 0, uint64(len(hdr))), hdr)
+	if op.N > 0 {
+		if err := memory.CopyOut(p.outSlots.body(at, uint64(len(hdr)), op.N), op.Local); err != nil {
+			return transport.Done, err // nothing was published: the slots are still free
+		}
+	}
+	if padding > 0 {
+		p.clearContinued(at)
+		publishHead(p, s.Tail, layout.KindPadding, 0, 0)
+		s.Tail += padding
+	}
+	p.clearContinued((at + n) & ringMask)
+	publishHead(p, s.Tail, uint8(id), len(hdr), op.N)
+	s.Tail += n
+	l.stats.PacketsSent++
+	l.stats.DataSent += op.N
+	return transport.Done, l.notify(p)
+}
+
+// room looks whether the receiver has freed slots, so that need of them are free now.
+func (l *Link) room(p *peer, need uint64) error {
+	s := p.sender
+	consumed := atomic.LoadUint64(&p.outControl.Consumed) // acquire: the receiver has finished reading what is before it
+	if consumed-s.Consumed > s.Tail-s.Consumed {
+		l.suspect(p, errNonsense)
+		return transport.ErrUnreachable
+	}
+	s.Consumed = consumed
+	if s.Tail+need-consumed <= ringSlots {
+		p.blocked = false
+		return nil
+	}
+	if atomic.LoadUint32(&p.outHead.Armed) == layout.Closed {
+		return transport.ErrUnreachable
+	}
+	p.blocked = true
+	return transport.ErrBusy
+}
+
+// markContinued remembers which of the n slots from position on hold no head word after this message.
+func markContinued(s *layout.Sender, position, n uint64) {
+	for i := position + 1; i < position+n; i++ {
+		s.Continued[i/64] |= 1 << (i % 64)
+	}
+}
+
+// clearContinued makes sure that the receiver, when it comes to the slot at position, does not take the inside of
+// a longer message for a head word. The slot is free if it is a continuation: the oldest message that was not consumed begins with a head word.
+func (p *peer) clearContinued(position uint64) {
+	word, bit := &p.sender.Continued[position/64], uint64(1)<<(position%64)
+	if *word&bit != 0 {
+		*word &^= bit
+		atomic.StoreUint64(p.outSlots.head(position), 0)
+	}
+}
+
+// publishHead makes the message in the slot with that index visible.
+func publishHead(p *peer, index uint64, kind uint8, header int, data uint64) {
+	position := index & ringMask
+	p.sender.Continued[position/64] &^= 1 << (position % 64)
+	// release: pairs with the load in Link.receive. Sequentially consistent too, for the loads in notify.
+	atomic.StoreUint64(p.outSlots.head(position), pack(index, kind, header, data))
+}
+
+// notify tells a receiver that is not looking that there is a message. The loads come after the store of the head word, and the
+// receiver looks at the ring after its stores of cold and armed: one of the two sees the other.
+func (l *Link) notify(p *peer) error {
+	if atomic.LoadUint32(&p.outControl.Cold) != 0 {
+		atomic.OrUint64(&p.outHead.Pending[l.index/64], 1<<(l.index%64))
+	}
+	switch atomic.LoadUint32(&p.outHead.Armed) {
+	case layout.Awake:
+		return nil
+	case layout.Closed:
+		return transport.ErrUnreachable // the message will not be read any more
+	}
+	l.wake(p)
+	return nil
+}
+
+// wake rings p's bell if it sleeps, once for each sleep.
+func (l *Link) wake(p *peer) {
+	armed := &p.outHead.Armed
+	if atomic.LoadUint32(armed) != layout.Armed || !atomic.CompareAndSwapUint32(armed, layout.Armed, layout.Awake) {
+		return
+	}
+	one := [8]byte{1}
+	_, _ = unix.Write(p.bell, one[:]) // EAGAIN: it rings already
+}
+
+// Flush implements transport.Link.
+func (l *Link) Flush(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
+	p, err := l.path(ep)
+	if err != nil {
+		return transport.Done, err
+	}
+	mark := p.sender.Tail
+	if done, err := l.flushed(p, mark); done || err != nil {
+		return transport.Done, err
+	}
+	op.Link = transport.OpState{Ep: ep, Mark: mark}
+	if p.flushes == nil {
+		p.flushes = op
+	} else {
+		p.lastFlush.Link.Next = op
+	}
+	p.lastFlush = op
+	if !p.flushing {
+		p.flushing = true
+		l.waiting = append(l.waiting, p)
+	}
+	return transport.Queued, nil
+}
+
+// flushed says whether every message before the slot index mark was accepted; the error is ErrUnreachable if that can not be any more.
+func (l *Link) flushed(p *peer, mark uint64) (bool, error) {
+	closed := atomic.LoadUint32(&p.outHead.Armed) == layout.Closed // before the others: what they say then is final
+	consumed := atomic.LoadUint64(&p.outControl.Consumed)          // before held: the receiver stores held first
+	held := atomic.LoadUint64(&p.outControl.Held)
+	if consumed-p.sender.Consumed > p.sender.Tail-p.sender.Consumed {
+		l.suspect(p, errNonsense)
+		return false, transport.ErrUnreachable
+	}
+	if consumed >= mark && (held == 0 || held > mark) {
+		return true, nil
+	}
+	if closed {
+		return false, transport.ErrUnreachable
+	}
+	return false, nil
+}
+
+// checkFlushes completes what flushes it can. Done functions may begin new ones.
+func (l *Link) checkFlushes() (n int) {
+	for i := 0; i < len(l.waiting); {
+		p := l.waiting[i]
+		for p.flushes != nil {
+			mark := p.flushes.Link.Mark
+			done, err := l.flushed(p, mark)
+			if !done && err == nil {
+				break
+			}
+			n += l.finishFlushes(p, mark, err)
+		}
+		if p.flushes != nil {
+			i++
+			continue
+		}
+		p.flushing = false
+		last := len(l.waiting) - 1
+		l.waiting[i] = l.waiting[last]
+		l.waiting = l.waiting[:last]
+	}
+	return n
+}
+
+// finishFlushes completes p's flushes with a mark of at most upTo.
+func (l *Link) finishFlushes(p *peer, upTo uint64, err error) (n int) {
+	for p.flushes != nil && p.flushes.Link.Mark <= upTo {
+		op := p.flushes
+		p.flushes = op.Link.Next
+		op.Link.Next = nil
+		op.Done(op, err)
+		n++
+	}
+	return n
+}
