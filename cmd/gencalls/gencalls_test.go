@@ -1,0 +1,165 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func table(t *testing.T) []call {
+	t.Helper()
+	calls, err := parseTable(read(t, tableFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return calls
+}
+
+func TestGeneratedFilesAreCurrent(t *testing.T) {
+	calls := table(t)
+	for _, out := range outputs {
+		if read(t, out.file) != out.render(calls) {
+			t.Errorf("%s is out of date: run go generate ./cmd/gencalls", out.file)
+		}
+	}
+}
+
+func TestGenerateWritesAllOutputs(t *testing.T) {
+	dir := t.TempDir()
+	for _, sub := range []string{"cshim", "tests/c/abi"} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, tableFile), []byte(read(t, tableFile)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := generate(dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, out := range outputs {
+		got, err := os.ReadFile(filepath.Join(dir, out.file))
+		if err != nil || string(got) != read(t, out.file) {
+			t.Errorf("%s: differs from the tree's, or %v", out.file, err)
+		}
+	}
+	if err := generate(t.TempDir()); err == nil {
+		t.Error("no error although there is no table")
+	}
+}
+
+// declarations returns what lapi.h declares, keyed by symbol: functions with their type, variables with theirs.
+func declarations(t *testing.T) map[string]string {
+	text := regexp.MustCompile(`(?s)/\*.*?\*/`).ReplaceAllString(read(t, "include/lapi.h"), " ")
+	text = regexp.MustCompile(`(?m)^#(.*\\\n)*.*$`).ReplaceAllString(text, "")
+	found := map[string]string{}
+	function := regexp.MustCompile(`(\w+) (P?LAPI_\w+)\(([^;{}]*)\);`)
+	for _, m := range function.FindAllStringSubmatch(text, -1) {
+		found[m[2]] = normalize(m[1] + " (" + m[3] + ")")
+	}
+	variable := regexp.MustCompile(`extern (\w+) (LAPI_\w+);`)
+	for _, m := range variable.FindAllStringSubmatch(text, -1) {
+		found[m[2]] = m[1]
+	}
+	return found
+}
+
+func TestTableAgreesWithHeader(t *testing.T) {
+	declared := declarations(t)
+	want := map[string]string{}
+	for _, c := range table(t) {
+		want["LAPI_"+c.name] = c.prototype
+		if c.group != dataGroup {
+			want["PLAPI_"+c.name] = c.prototype
+		}
+	}
+	for symbol, prototype := range want {
+		if got, ok := declared[symbol]; !ok {
+			t.Errorf("%s is not declared in lapi.h", symbol)
+		} else if got != prototype {
+			t.Errorf("%s: the table has %q, lapi.h %q", symbol, prototype, got)
+		}
+	}
+	for symbol := range declared {
+		if _, ok := want[symbol]; !ok {
+			t.Errorf("%s is declared in lapi.h, but not in the table", symbol)
+		}
+	}
+}
+
+// The guide has 31 subroutines; the release after it added two and a variable.
+func TestTableIsComplete(t *testing.T) {
+	functions, exported := 0, 0
+	for _, c := range table(t) {
+		if c.group != dataGroup {
+			functions++
+		}
+		if c.exported {
+			exported++
+		}
+	}
+	if functions != 31+2 {
+		t.Errorf("%d functions, want 33", functions)
+	}
+	if got := len(symbols(table(t))); got != 2*exported {
+		t.Errorf("%d symbols for %d exported calls", got, exported)
+	}
+}
+
+func TestRenderedText(t *testing.T) {
+	calls, err := parseTable("Put transfer exported\n\tint (int a,\n\t     int b)\nXfer transfer declared\n int (int a)\n" +
+		"BYTE data exported\n\tlapi_dg_handle_t\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := calls[0].prototype; got != "int (int a, int b)" {
+		t.Errorf("type of two lines: %q", got)
+	}
+	if got, want := renderSymbols(calls), "D LAPI_BYTE\nW LAPI_Put\nT PLAPI_Put\n"; got != want {
+		t.Errorf("symbols %q, want %q", got, want)
+	}
+	exports := renderExports(calls)
+	if !strings.Contains(exports, "global:\n\tLAPI_BYTE;\n\tLAPI_Put;\n\tPLAPI_Put;\nlocal:\n\t*;\n") {
+		t.Errorf("version script %q", exports)
+	}
+	pairs := renderPairs(calls)
+	if !strings.Contains(pairs, "#ifdef CSHIM_GROUP_TRANSFER\nextern __typeof__(PLAPI_Put) LAPI_Put\n") ||
+		strings.Contains(pairs, "Xfer") || strings.Contains(pairs, "BYTE") {
+		t.Errorf("pairs %q", pairs)
+	}
+}
+
+func TestBadTables(t *testing.T) {
+	for _, c := range []struct{ text, err string }{
+		{"", "1: no calls"},
+		{"# nothing\n", "1: no calls"},
+		{"\tint (void)\n", "1: a type before"},
+		{"Put transfer\n", "1: want name"},
+		{"Put transfer exported now\n", "1: want name"},
+		{"put transfer exported\n", "1: bad name"},
+		{"LAPI_Put transfer exported\n", "1: bad name"},
+		{"Put transport exported\n", "1: unknown group"},
+		{"\nPut transfer hidden\n", "2: unknown state"},
+		{"Put transfer exported\n", "1: Put: bad type"},
+		{"Put transfer exported\n\tint LAPI_Put(int a);\n", "1: Put: bad type"},
+		{"BYTE data exported\n\tint (int a)\n", "1: BYTE: bad type"},
+		{"Put transfer exported\n\tint (int a)\nPut vector declared\n\tint (int a)\n", "3: Put comes twice"},
+	} {
+		if _, err := parseTable(c.text); err == nil || !strings.HasPrefix(err.Error(), c.err) {
+			t.Errorf("%q: error %v, want %q", c.text, err, c.err)
+		}
+	}
+}

@@ -1,0 +1,35 @@
+# make abi: what compiled programs have built in, and what the library shows, against goldens.
+# make headers: the public headers compile alone and quietly in every dialect.
+# make abi-update: rewrites this machine's golden; look at the difference before you commit it.
+# symbols.golden comes from cmd/gencalls.
+
+ABI         := tests/c/abi
+ABI_MACHINE := $(shell $(CC) -dumpmachine | cut -d- -f1)
+ABI_GOLDEN  := $(ABI)/$(ABI_MACHINE).golden
+ABI_SOURCES := $(addprefix $(ABI)/,main.c types.c layout.c values.c codes.c)
+
+.PHONY: abi abi-types abi-symbols abi-update headers
+abi: abi-types abi-symbols
+
+$(BUILD)/abi/print: $(ABI_SOURCES) $(ABI)/abi.h include/lapi.h include/css_shared.h
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -Wall -Wextra -Werror -Iinclude $(ABI_SOURCES) -o $@
+
+abi-types: $(BUILD)/abi/print
+	@test -s $(ABI_GOLDEN) || { echo 'abi: no golden for $(ABI_MACHINE): make abi-update, check it, commit it'; exit 1; }
+	@$(BUILD)/abi/print > $(BUILD)/abi/types.txt
+	@diff -u $(ABI_GOLDEN) $(BUILD)/abi/types.txt || { echo 'abi: the headers differ from $(ABI_GOLDEN)'; exit 1; }
+	@echo "abi: $$(wc -l < $(BUILD)/abi/types.txt) facts of the headers as in $(ABI_GOLDEN)"
+
+abi-symbols: $(LIB)
+	@mkdir -p $(BUILD)/abi
+	@nm -D --defined-only $(LIB) > $(BUILD)/abi/nm.txt
+	@sed -e 's/^[0-9a-f]* *//' -e 's/@.*//' $(BUILD)/abi/nm.txt | LC_ALL=C sort -k 2 > $(BUILD)/abi/symbols.txt
+	@diff -u $(ABI)/symbols.golden $(BUILD)/abi/symbols.txt || { echo 'abi: $(LIB) exports other symbols than the table says'; exit 1; }
+	@echo "abi: $$(wc -l < $(BUILD)/abi/symbols.txt) symbols of $(LIB) as in $(ABI)/symbols.golden"
+
+abi-update: $(BUILD)/abi/print
+	$(BUILD)/abi/print > $(ABI_GOLDEN)
+
+headers:
+	@sh $(ABI)/headers.sh
