@@ -61,7 +61,7 @@ func golapi_init(context C.int, infoAddr C.cshim_addr) C.int {
 		return C.int(codes.ErrInfoNonzero)
 	}
 	if flags&C.LAPI_PSS_GPFS != 0 && os.Geteuid() != 0 {
-		return C.int(codes.ErrPssNonRoot)
+		return C.int(codes.ErrPSSNonRoot)
 	}
 	instance, ok := takeInstance(context, uint32(info.instance_no))
 	if !ok {

@@ -51,7 +51,7 @@ func (c *Context) AddressInitBegin(value uint64, table transport.Addr, width uin
 func (c *Context) beginCollective(k *collective) (uint64, codes.Code) {
 	memory.Guard()
 	if c.persistent {
-		return 0, codes.ErrCollectivePss
+		return 0, codes.ErrCollectivePSS
 	}
 	for i := range c.tasks {
 		if c.tasks[i].dead {

@@ -32,7 +32,7 @@ func (q *completionQueue) push(d completion) {
 // queueCompletion hands a completion handler to the handler threads.
 func (c *Context) queueCompletion(d completion) {
 	c.completions.push(d)
-	wakeCompletion(c.shared)
+	noteCompletion(c.shared)
 }
 
 // NextCompletion takes the oldest queued completion handler; its thread calls it without the lock and then CompletionDone.

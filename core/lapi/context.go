@@ -246,12 +246,12 @@ func (c *Context) progressUDP() int {
 	return n
 }
 
-// publish wakes the threads that wait for a counter or a ticket, if one changed. Every entry into this package that
-// can change one ends with it.
+// publish tells the threads that wait for a counter or a ticket if one changed. Every entry into this package that can
+// change one ends with it.
 func (c *Context) publish() {
 	if c.changed {
 		c.changed = false
-		wakeEvents(c.shared)
+		noteEvent(c.shared)
 	}
 }
 

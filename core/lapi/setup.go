@@ -32,6 +32,9 @@ type Options struct {
 	UDP        UDPAddresses // nil if the user gave neither handler nor list
 	Persistent bool         // LAPI_PSS_GPFS: no collectives
 	Polling    bool         // LAPI_INTERRUPT_OFF
+	// OpenSession and Key replace job.Open and Config.Key, for tests that run a whole job in one process.
+	OpenSession func(*job.Config, int) (job.Session, error)
+	Key         func(*job.Config) (key []byte, authenticated bool, err error)
 }
 
 // UDPAddresses gives the addresses of all tasks of a job started by hand, from the user's handler or list (guide, Chapter 16).
@@ -133,12 +136,12 @@ func (s *setup) chooseNode() codes.Code {
 // openLinks makes this task's side of each link that it needs.
 func (s *setup) openLinks() codes.Code {
 	var err error
-	if s.self, err = self.New(self.Config{Task: s.me, Clock: s.clock}); err != nil {
+	if s.self, err = self.New(s.clock); err != nil {
 		s.say(0, "%v", err)
 		return codes.ErrMemoryExhausted
 	}
 	if s.onNode != nil {
-		l, err := shm.New(shm.Config{Task: s.me, NumTasks: s.cfg.NumTasks, NodeTasks: s.onNode, Clock: s.clock, PeerFailed: s.peerFailed})
+		l, err := shm.New(shm.Config{Task: s.me, NumTasks: s.cfg.NumTasks, Tasks: s.onNode, Clock: s.clock, PeerFailed: s.peerFailed})
 		if err != nil {
 			if code := s.shmFailed(err); code != codes.Success {
 				return code
@@ -147,7 +150,11 @@ func (s *setup) openLinks() codes.Code {
 			s.shm = l
 		}
 	}
-	if s.session, err = job.Open(s.cfg, s.instance); err != nil {
+	open := s.o.OpenSession
+	if open == nil {
+		open = job.Open
+	}
+	if s.session, err = open(s.cfg, s.instance); err != nil {
 		s.say(0, "cannot meet the other tasks: %v", err)
 		return codes.ErrUnknown
 	}
@@ -169,7 +176,11 @@ func (s *setup) shmFailed(err error) codes.Code {
 
 // openUDP binds this task's socket: to its address in MP_LAPI_INET_ADDR, or to its own entry of the user's list.
 func (s *setup) openUDP() codes.Code {
-	key, authenticated, err := s.cfg.Key()
+	getKey := s.o.Key
+	if getKey == nil {
+		getKey = (*job.Config).Key
+	}
+	key, authenticated, err := getKey(s.cfg)
 	if err != nil {
 		return s.o.report(err)
 	}
@@ -254,7 +265,7 @@ func (s *setup) meet() codes.Code {
 func (s *setup) connect(t *task, p *peerPart, parts []job.Part) codes.Code {
 	if t.id == s.me {
 		t.isSelf = true
-		return s.useLink(t, s.self, transport.Address{})
+		return s.useLink(t, s.self, s.self.Address())
 	}
 	if s.shm != nil && slices.Contains(s.onNode, t.id) && p.shm != nil {
 		t.shared = true

@@ -9,29 +9,12 @@ import (
 	"lapi/transport/layout"
 )
 
-// The context block's words that C threads sleep on are futexes of this process only.
-const futexWake = 1 | 128 // FUTEX_WAKE | FUTEX_PRIVATE_FLAG
+// noteEvent publishes that a counter, message state or ticket changed: C threads that sleep on event_seq are woken by
+// cshim_notify, which every entry point calls before it lets go of the lock (cshim/sleep.c gives the argument).
+func noteEvent(s *layout.Context) { atomic.AddUint32(&s.EventSeq, 1) }
 
-func wake(word *uint32, n int) {
-	unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWake, uintptr(n), 0, 0, 0)
-}
-
-// wakeEvents publishes that a counter, message state or ticket changed. The increment is a release: it pairs with the
-// acquire load of event_seq in cshim/wait.c, after which a waiter looks at its counter again. Sequentially consistent against
-// event_waiters, which a waiter raises before its last look.
-func wakeEvents(s *layout.Context) {
-	atomic.AddUint32(&s.EventSeq, 1)
-	if atomic.LoadUint32(&s.EventWaiters) != 0 {
-		wake(&s.EventSeq, 1<<30)
-	}
-}
-
-// wakeCompletion tells the handler threads of one more queued completion handler; it pairs with the load before their
-// futex wait in cshim/threads.c.
-func wakeCompletion(s *layout.Context) {
-	atomic.AddUint32(&s.CompletionSeq, 1)
-	wake(&s.CompletionSeq, 1)
-}
+// noteCompletion does the same for the handler threads: one more completion handler is queued.
+func noteCompletion(s *layout.Context) { atomic.AddUint32(&s.CompletionSeq, 1) }
 
 // kick ends the sleep of the thread that watches the descriptors, if any.
 func kick(s *layout.Context) {

@@ -1,0 +1,227 @@
+package lapi
+
+import (
+	"fmt"
+	"maps"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"lapi/core/job"
+	"lapi/core/lapi/codes"
+	"lapi/transport"
+	"lapi/transport/layout"
+	"lapi/transport/memory"
+)
+
+// testJob is a whole job in one process: a context for each task, driven by one goroutine, with real links between them.
+type testJob struct {
+	t     testing.TB
+	tasks []*testTask
+}
+
+// testTask is the Host of one context and its handlers by their made-up addresses.
+type testTask struct {
+	*Context
+	mu       sync.Mutex
+	headers  map[transport.Addr]func(h *headerCall, r *HeaderResult)
+	handlers map[transport.Addr]func(info transport.Addr)
+	messages []string
+	exited   string
+	call     headerCall
+}
+
+type headerCall struct {
+	uhdr      []byte
+	msgLen    uint64
+	src       int32
+	onePacket transport.Addr
+}
+
+func (k *testTask) HeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, msgLen uint64, src int32, onePacket transport.Addr, r *HeaderResult) {
+	k.call = headerCall{memory.Bytes(uhdr, uint64(uhdrLen)), msgLen, src, onePacket}
+	k.headers[handler](&k.call, r)
+}
+func (k *testTask) CompletionHandler(handler, info transport.Addr) { k.handlers[handler](info) }
+func (k *testTask) Message(level int, text string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.messages = append(k.messages, text)
+}
+func (k *testTask) Print(text string) { k.Message(0, text) }
+func (k *testTask) Exit(text string)  { k.exited = text }
+
+// meeting is a job.Session among the tasks of one testJob.
+type meeting struct {
+	mu     sync.Mutex
+	cond   *sync.Cond
+	parts  []job.Part
+	round  []int
+	events [][]job.Event
+}
+
+type seat struct {
+	*meeting
+	me, n, rounds int
+}
+
+func (s *seat) Exchange(p job.Part) ([]job.Part, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.Files = dup(p.Files)
+	s.parts[s.me] = p
+	s.rounds++
+	s.round[s.me] = s.rounds
+	s.cond.Broadcast()
+	for {
+		all := true
+		for _, r := range s.round {
+			all = all && r >= s.rounds
+		}
+		if all {
+			break
+		}
+		s.cond.Wait()
+	}
+	out := make([]job.Part, s.n)
+	for i, p := range s.parts {
+		if i != s.me {
+			out[i] = job.Part{Data: p.Data, Files: dup(p.Files)}
+		}
+	}
+	return out, nil
+}
+func (s *seat) Tasks() (ids []int) {
+	for i := range s.n {
+		ids = append(ids, i)
+	}
+	return ids
+}
+func (s *seat) Descriptor() int { return -1 }
+func (s *seat) Poll() (e job.Event, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.events[s.me]) == 0 {
+		return e, false
+	}
+	e = s.events[s.me][0]
+	s.events[s.me] = s.events[s.me][1:]
+	return e, true
+}
+func (s *seat) Leave()       {}
+func (s *seat) Close() error { return nil }
+
+// paths are the environments that make all tasks meet over one link.
+var paths = map[string]map[string]string{
+	"shm": {"LAPI_USE_SHM": "only"},
+	"udp": {"LAPI_USE_SHM": "no"},
+}
+
+func newJob(t testing.TB, n int, env map[string]string) *testJob {
+	t.Helper()
+	m := &meeting{parts: make([]job.Part, n), round: make([]int, n), events: make([][]job.Event, n)}
+	m.cond = sync.NewCond(&m.mu)
+	j := &testJob{t: t, tasks: make([]*testTask, n)}
+	var wait sync.WaitGroup
+	result := make([]codes.Code, n)
+	for i := range n {
+		k := &testTask{headers: map[transport.Addr]func(*headerCall, *HeaderResult){}, handlers: map[transport.Addr]func(transport.Addr){}}
+		j.tasks[i] = k
+		vars := map[string]string{"MP_MSG_API": "lapi", "MP_CHILD": fmt.Sprint(i), "MP_PROCS": fmt.Sprint(n), "MP_PARTITION": "test",
+			"MP_LAPI_INET_ADDR": "@1:127.0.0.1,lo"}
+		if n > 1 {
+			vars["MP_COMMON_TASKS"] = commonTasks(i, n)
+		}
+		maps.Copy(vars, env)
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			k.Context, result[i] = New(&Options{
+				Shared: new(layout.Context), Host: k, Instance: 1, ErrHandler: 1,
+				Getenv: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
+				Key: func(*job.Config) ([]byte, bool, error) {
+					return []byte("a key that all tasks of this job have"), true, nil
+				},
+				OpenSession: func(c *job.Config, _ int) (job.Session, error) {
+					c.Launched = true // addresses come by the exchange
+					return &seat{meeting: m, me: i, n: n}, nil
+				},
+			})
+		}()
+	}
+	wait.Wait()
+	for i, code := range result {
+		if code != codes.Success {
+			t.Fatalf("LAPI_Init of task %d: %s %q", i, codes.Name(code), j.tasks[i].messages)
+		}
+	}
+	t.Cleanup(func() {
+		for _, k := range j.tasks {
+			k.TermEnd()
+		}
+	})
+	return j
+}
+
+func commonTasks(me, n int) string {
+	s := fmt.Sprint(n - 1)
+	for i := range n {
+		if i != me {
+			s += fmt.Sprint(":", i)
+		}
+	}
+	return s
+}
+
+// until dispatches in all tasks until done; it fails after a generous time.
+func (j *testJob) until(what string, done func() bool) {
+	j.t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for turn := 0; !done(); turn++ {
+		for _, k := range j.tasks {
+			k.Dispatch(0)
+			for {
+				handler, info, id, ok := k.NextCompletion()
+				if !ok {
+					break
+				}
+				k.handlers[handler](info)
+				k.CompletionDone(id)
+			}
+		}
+		if turn%1024 == 0 && time.Now().After(deadline) {
+			j.t.Fatalf("waiting for %s: still not there", what)
+		}
+	}
+}
+
+// at is the address of a Go variable used as a task's memory. It moves the variable to the heap, where it stays put; the caller keeps it
+// reachable.
+func at[T any](p *T) transport.Addr {
+	escape = p
+	return transport.Addr(uintptr(unsafe.Pointer(p)))
+}
+
+var escape any
+
+func (j *testJob) ok(code codes.Code) {
+	j.t.Helper()
+	if code != codes.Success {
+		j.t.Fatalf("%s (%d)", codes.Name(code), code)
+	}
+}
+
+// dup gives the receiver of an exchange descriptors of its own.
+func dup(files []int) (out []int) {
+	for _, f := range files {
+		d, err := unix.FcntlInt(uintptr(f), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			panic(err)
+		}
+		out = append(out, d)
+	}
+	return out
+}
