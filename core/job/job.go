@@ -49,6 +49,10 @@ type Config struct {
 	RexmitBufSizeSet   bool          // then BUF_CP_SIZE is its value, else min(128, RexmitBufSize)
 
 	Launched bool // under lapirun: an inherited socket leads to the launcher
+
+	launcherFD int    // that socket, if Launched
+	keyFile    string // LAPI_JOB_KEY_FILE
+	key        []byte // what Key or Open has found
 }
 
 // EnvError is an environment variable that keeps LAPI from initialising.

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"lapi/core/job"
+)
+
+// launcherFD is the descriptor of the socket in a task. High, because shell scripts use the lowest for themselves.
+const launcherFD = 60
+
+// taskEnvironment returns the environment of a task: the launcher's with what POE would set.
+func taskEnvironment(environ []string, o *options, task int, partition uint32, launcher string) []string {
+	set := map[string]string{
+		"MP_CHILD":           strconv.Itoa(task),
+		"MP_PROCS":           strconv.Itoa(o.procs),
+		"MP_PARTITION":       strconv.FormatUint(uint64(partition), 10),
+		"MP_COMMON_TASKS":    commonTasks(task, o.procs),
+		job.LauncherVariable: launcher,
+	}
+	for name, value := range o.set {
+		if name != "MP_PROCS" {
+			set[name] = value
+		}
+	}
+	defaults := [][2]string{{"MP_MSG_API", "lapi"}, {"MP_EUILIB", "ip"}, {"LAPI_USE_SHM", "yes"}}
+	if lookup(environ, "MP_LAPI_NETWORK") == "" { // LAPI_Init refuses both
+		defaults = append(defaults, [2]string{"MP_LAPI_INET_ADDR", "@1:127.0.0.1,lo"})
+	}
+	for _, d := range defaults {
+		if _, ok := set[d[0]]; !ok && lookup(environ, d[0]) == "" {
+			set[d[0]] = d[1]
+		}
+	}
+	env := make([]string, 0, len(environ)+len(set))
+	for _, e := range environ {
+		name, _, _ := strings.Cut(e, "=")
+		if _, ok := set[name]; !ok {
+			env = append(env, e)
+		}
+	}
+	for name, value := range set {
+		env = append(env, name+"="+value)
+	}
+	return env
+}
+
+// commonTasks is MP_COMMON_TASKS: how many others there are, and which.
+func commonTasks(task, procs int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d", procs-1)
+	for t := range procs {
+		if t != task {
+			fmt.Fprintf(&b, ":%d", t)
+		}
+	}
+	return b.String()
+}

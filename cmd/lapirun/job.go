@@ -1,0 +1,277 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"lapi/core/job"
+	"lapi/core/job/hub"
+	"lapi/core/job/wire"
+)
+
+// drainTime is how long output is awaited once all tasks have ended, when something that they started holds it open.
+const drainTime = time.Second
+
+// launch is the job as lapirun sees it. Only the main goroutine uses it, but for copying.
+type launch struct {
+	name      string
+	o         *options
+	path      string
+	environ   []string
+	partition uint32
+	hub       *hub.Hub
+	guardian  *guardian
+	stdout    *sink
+	stderr    *sink
+	copying   sync.WaitGroup
+	children  chan os.Signal
+	signals   chan os.Signal
+
+	tasks     []*process
+	running   int
+	ending    bool
+	forwarded map[int]bool // signals that this lapirun got and passed on
+	interrupt int          // SIGINTs so far
+	kill      <-chan time.Time
+	status    int // of the first task that failed
+}
+
+// process is one task.
+type process struct {
+	pid     int
+	started time.Time
+	ended   bool
+}
+
+func newJob(name string, o *options, environ []string) (*launch, error) {
+	path, err := exec.LookPath(o.program)
+	if err != nil && !errors.Is(err, exec.ErrDot) {
+		return nil, err
+	}
+	key := make([]byte, job.KeySize)
+	partition := make([]byte, 4)
+	rand.Read(key) // never fails, says its documentation
+	rand.Read(partition)
+	return &launch{
+		name: name, o: o, path: path, environ: environ, hub: hub.New(o.procs, key),
+		partition: binary.LittleEndian.Uint32(partition) >> 1,
+		stdout:    newSink(os.Stdout, o.stdout), stderr: newSink(os.Stderr, stdoutMode{}),
+		forwarded: make(map[int]bool),
+	}, nil
+}
+
+// startStatus is the exit status for a program that could not be started.
+func startStatus(err error) int {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound):
+		return exitNotFound
+	case errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOEXEC) || errors.Is(err, syscall.EISDIR):
+		return exitNotRunnable
+	}
+	return exitFailure
+}
+
+func (j *launch) say(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "%s: %s\n", j.name, fmt.Sprintf(format, args...))
+}
+
+// run starts the job and returns lapirun's exit status when it is over.
+func (j *launch) run() int {
+	j.catchSignals()
+	var err error
+	if j.guardian, err = startGuardian(); err != nil {
+		j.say("%v", err)
+		return exitFailure
+	}
+	if err := j.startTasks(); err != nil {
+		j.say("%v", err)
+		j.status = startStatus(err)
+		j.killTasks(unix.SIGKILL)
+	} else if j.o.infoLevel >= 2 {
+		j.say("%d tasks of %s, MP_PARTITION %d", j.o.procs, j.path, j.partition)
+	}
+	for j.running > 0 {
+		j.turn()
+	}
+	j.cleanUp()
+	return j.status
+}
+
+// turn handles one event.
+func (j *launch) turn() {
+	select {
+	case <-j.children:
+		j.bury()
+	case s := <-j.signals:
+		j.signalled(s.(syscall.Signal))
+	case <-j.kill:
+		j.kill = nil
+		if j.o.infoLevel >= 1 {
+			j.say("killing the tasks that have not ended within %v", j.o.grace)
+		}
+		j.killTasks(unix.SIGKILL)
+	}
+}
+
+func (j *launch) startTasks() error {
+	in, err := newInputs(j.o.stdin, j.o.procs)
+	if err != nil {
+		return err
+	}
+	defer in.started()
+	for task := range j.o.procs {
+		stdin, err := in.of(task, j.o.stdin)
+		if err == nil {
+			err = j.startTask(task, stdin)
+		}
+		if err != nil {
+			return fmt.Errorf("task %d: %w", task, err)
+		}
+	}
+	return nil
+}
+
+func (j *launch) startTask(task int, stdin *os.File) error {
+	mine, theirs, err := wire.Pair()
+	if err != nil {
+		return err
+	}
+	control := os.NewFile(uintptr(theirs), "control")
+	defer control.Close()
+	if err := j.hub.Serve(task, mine); err != nil {
+		return err
+	}
+	launcher, err := job.LauncherValue(launcherFD, theirs)
+	if err != nil {
+		return err
+	}
+	stdout, stderr, err := j.outputs(task)
+	if err != nil {
+		return err
+	}
+	defer stdout.Close()
+	defer stderr.Close()
+	files := make([]*os.File, launcherFD+1)
+	files[0], files[1], files[2], files[launcherFD] = stdin, stdout, stderr, control
+	p, err := os.StartProcess(j.path, append([]string{j.o.program}, j.o.args...), &os.ProcAttr{
+		Env:   taskEnvironment(j.environ, j.o, task, j.partition, launcher),
+		Files: files,
+		Sys:   &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
+	})
+	if err != nil {
+		return err
+	}
+	j.tasks = append(j.tasks, &process{pid: p.Pid, started: time.Now()})
+	j.running++
+	j.guardian.watch(p.Pid)
+	return p.Release() // lapirun waits by number
+}
+
+// outputs makes the pipes for a task's output and begins to copy them.
+func (j *launch) outputs(task int) (stdout, stderr *os.File, err error) {
+	outRead, outWrite, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	errRead, errWrite, err := os.Pipe()
+	if err != nil {
+		outRead.Close()
+		outWrite.Close()
+		return nil, nil, err
+	}
+	j.copying.Go(func() { newStream(j.stdout, task, j.o.procs, j.o.label).copyFrom(outRead) })
+	j.copying.Go(func() { newStream(j.stderr, task, j.o.procs, j.o.label).copyFrom(errRead) })
+	return outWrite, errWrite, nil
+}
+
+// bury looks for tasks that have ended.
+func (j *launch) bury() {
+	for task, p := range j.tasks {
+		if p.ended {
+			continue
+		}
+		if d, ok := peekDeath(p.pid); ok {
+			p.ended = true
+			j.running--
+			j.ended(task, p, d)
+		}
+	}
+}
+
+func (j *launch) ended(task int, p *process, d death) {
+	j.hub.TaskEnded(task, d.String())
+	if d.code() == 0 {
+		return
+	}
+	text := fmt.Sprintf("task %d (%s, process %d) %s after %s", task, j.o.program, p.pid, d, since(p.started))
+	first := j.status == 0
+	if first {
+		j.status = d.code()
+	}
+	expected := j.ending || j.forwarded[d.signal]
+	switch {
+	case j.o.keepGoing && !j.ending:
+		j.say("%s", text)
+	case first && !expected:
+		j.say("%s%s", text, map[bool]string{true: "; ending the other tasks"}[j.running > 0])
+	case j.o.infoLevel >= 2:
+		j.say("%s", text)
+	}
+	if !j.o.keepGoing {
+		j.end()
+	}
+}
+
+// end asks all tasks to end; after the grace they are killed.
+func (j *launch) end() {
+	if j.ending || j.running == 0 {
+		return
+	}
+	j.ending = true
+	j.hub.Quiet()
+	j.killTasks(unix.SIGTERM)
+	j.killTasks(unix.SIGCONT) // a stopped task could not end
+	j.kill = time.After(j.o.grace)
+}
+
+// killTasks sends a signal to the process groups of the tasks that run.
+func (j *launch) killTasks(s syscall.Signal) {
+	for _, p := range j.tasks {
+		if !p.ended {
+			_ = unix.Kill(-p.pid, s)
+		}
+	}
+}
+
+// cleanUp ends what tasks have left behind in their process groups, and waits for their output.
+func (j *launch) cleanUp() {
+	copied := make(chan struct{})
+	go func() {
+		j.copying.Wait()
+		close(copied)
+	}()
+	await(copied, drainTime)
+	for _, p := range j.tasks {
+		_ = unix.Kill(-p.pid, unix.SIGKILL)
+	}
+	await(copied, drainTime)
+	j.guardian.dismiss()
+	signal.Reset()
+}
+
+func await(done <-chan struct{}, limit time.Duration) {
+	select {
+	case <-done:
+	case <-time.After(limit):
+	}
+}

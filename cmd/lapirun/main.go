@@ -1,0 +1,63 @@
+// Command lapirun starts a LAPI job: N tasks of a program on this machine, wired up with each other. It is installed as poe too, and
+// takes the options and MP_ variables of POE that make sense for local tasks. See usage.go for the user's view.
+//
+// # Processes
+//
+//	lapirun ──┬── guardian   kills the tasks' process groups when lapirun is gone without a word
+//	          ├── task 0     each leads a process group of its own; the kernel kills it when lapirun dies (PR_SET_PDEATHSIG)
+//	          └── task N-1
+//
+// Nothing is on disk and no port is open: a task inherits one end of a socket pair, of which LAPI_LAUNCHER_FD tells the descriptor and
+// the inode; package hub serves the other end. The job key travels over it and is in no argument list and no environment.
+//
+// # Goroutines
+//
+// The main goroutine stays on the main thread, because PR_SET_PDEATHSIG is tied to the thread that starts a task; it
+// starts the tasks and then handles signals, deaths and timeouts one at a time, so that the state of the job needs no lock. Others only
+// copy output and input and serve the hub.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+func init() { runtime.LockOSThread() }
+
+func main() {
+	if os.Args[0] == guardianName {
+		guard(os.NewFile(3, "launcher"))
+		return
+	}
+	os.Exit(run(os.Args, os.Environ()))
+}
+
+// Exit statuses of lapirun's own; else the status is a task's.
+const (
+	exitUsage       = 2
+	exitFailure     = 1   // lapirun could not do its work
+	exitNotRunnable = 126 // as shells have it
+	exitNotFound    = 127
+)
+
+func run(args, environ []string) int {
+	name := filepath.Base(args[0])
+	o, err := parse(args[1:], environ)
+	if errors.Is(err, errHelp) {
+		fmt.Print(usage(name))
+		return 0
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\nTry '%s -h' for the options.\n", name, err, name)
+		return exitUsage
+	}
+	j, err := newJob(name, o, environ)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		return startStatus(err)
+	}
+	return j.run()
+}

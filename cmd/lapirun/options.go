@@ -1,0 +1,267 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// options is what the command line and the MP_ variables ask for.
+type options struct {
+	procs     int
+	label     bool
+	stdout    stdoutMode
+	stdin     int // task that reads standard input, or stdinAll, stdinNone
+	infoLevel int
+	keepGoing bool
+	grace     time.Duration
+	set       map[string]string // variables that options set for the tasks
+	program   string
+	args      []string
+}
+
+const (
+	stdinNone = -1
+	stdinAll  = -2
+	maxProcs  = 16384 // MAX_TASKS of the guide
+)
+
+var errHelp = errors.New("help")
+
+// option is one option with a value. POE's may follow the program.
+type option struct {
+	names    []string
+	variable string // MP_ variable: read if the option is absent, set for the tasks if not ""
+	poe      bool
+	apply    func(o *options, value string) error
+}
+
+func setOnly(*options, string) error { return nil }
+
+var valued = []option{
+	{[]string{"procs"}, "MP_PROCS", true, applyProcs},
+	{[]string{"n", "np"}, "", false, applyProcs},
+	{[]string{"labelio"}, "MP_LABELIO", true, applyLabel},
+	{[]string{"stdoutmode"}, "MP_STDOUTMODE", true, applyStdout},
+	{[]string{"stdinmode"}, "MP_STDINMODE", true, applyStdin},
+	{[]string{"infolevel", "ilevel"}, "MP_INFOLEVEL", true, applyInfoLevel},
+	{[]string{"msg_api"}, "MP_MSG_API", true, setOnly},
+	{[]string{"euilib"}, "MP_EUILIB", true, setOnly},
+	{[]string{"udp_packet_size"}, "MP_UDP_PACKET_SIZE", true, setOnly},
+	{[]string{"ack_thresh"}, "MP_ACK_THRESH", true, setOnly},
+	{[]string{"polling_interval"}, "MP_POLLING_INTERVAL", true, setOnly},
+	{[]string{"retransmit_interval"}, "MP_RETRANSMIT_INTERVAL", true, setOnly},
+	{[]string{"rexmit_buf_cnt"}, "MP_REXMIT_BUF_CNT", true, setOnly},
+	{[]string{"rexmit_buf_size"}, "MP_REXMIT_BUF_SIZE", true, setOnly},
+	{[]string{"grace"}, "", false, applyGrace},
+}
+
+func applyProcs(o *options, v string) (err error) {
+	o.procs, err = number(v, 1, maxProcs)
+	return err
+}
+
+func applyLabel(o *options, v string) error {
+	switch strings.ToLower(v) {
+	case "yes":
+		o.label = true
+	case "no":
+		o.label = false
+	default:
+		return fmt.Errorf("%q is neither yes nor no", v)
+	}
+	return nil
+}
+
+func applyStdout(o *options, v string) error {
+	switch strings.ToLower(v) {
+	case "unordered":
+		o.stdout = stdoutMode{kind: unordered}
+	case "ordered":
+		o.stdout = stdoutMode{kind: ordered}
+	default:
+		task, err := number(v, 0, maxProcs-1)
+		if err != nil {
+			return fmt.Errorf("%q is neither unordered nor ordered nor a task", v)
+		}
+		o.stdout = stdoutMode{kind: single, task: task}
+	}
+	return nil
+}
+
+func applyStdin(o *options, v string) error {
+	switch strings.ToLower(v) {
+	case "all":
+		o.stdin = stdinAll
+	case "none":
+		o.stdin = stdinNone
+	default:
+		task, err := number(v, 0, maxProcs-1)
+		if err != nil {
+			return fmt.Errorf("%q is neither all nor none nor a task", v)
+		}
+		o.stdin = task
+	}
+	return nil
+}
+
+func applyInfoLevel(o *options, v string) (err error) {
+	o.infoLevel, err = number(v, 0, 6)
+	return err
+}
+
+func applyGrace(o *options, v string) error {
+	s, err := strconv.ParseFloat(v, 64)
+	if err != nil || !(s >= 0 && s <= 86400) {
+		return fmt.Errorf("%q is not a number of seconds from 0 to 86400", v)
+	}
+	o.grace = time.Duration(s * float64(time.Second))
+	return nil
+}
+
+func number(v string, lo, hi int) (int, error) {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < lo || n > hi {
+		return 0, fmt.Errorf("%q is not a number from %d to %d", v, lo, hi)
+	}
+	return n, nil
+}
+
+// parse reads args (without the command's name) and the variables that stand for absent options.
+func parse(args, environ []string) (*options, error) {
+	o := &options{procs: 1, grace: 5 * time.Second, set: make(map[string]string)}
+	if err := o.readVariables(environ); err != nil {
+		return nil, err
+	}
+	rest, all, err := o.leading(args)
+	if err != nil {
+		return nil, err
+	}
+	if len(rest) == 0 {
+		return nil, errors.New("no program is named")
+	}
+	o.program, o.args = rest[0], rest[1:]
+	if !all {
+		if err := o.trailing(rest[1:]); err != nil {
+			return nil, err
+		}
+	}
+	if o.stdout.kind == single && o.stdout.task >= o.procs {
+		return nil, fmt.Errorf("stdoutmode names task %d, but there are only %d tasks", o.stdout.task, o.procs)
+	}
+	if o.stdin >= o.procs {
+		return nil, fmt.Errorf("stdinmode names task %d, but there are only %d tasks", o.stdin, o.procs)
+	}
+	return o, nil
+}
+
+func (o *options) readVariables(environ []string) error {
+	for _, opt := range valued {
+		value := lookup(environ, opt.variable)
+		if opt.variable == "" || value == "" {
+			continue
+		}
+		if err := opt.apply(o, value); err != nil {
+			return fmt.Errorf("%s: %w", opt.variable, err)
+		}
+	}
+	return nil
+}
+
+// leading reads the options before the program. all: a -- says that the rest is the program's alone.
+func (o *options) leading(args []string) (rest []string, all bool, err error) {
+	for len(args) > 0 {
+		arg := args[0]
+		if arg == "--" {
+			return args[1:], true, nil
+		}
+		if len(arg) < 2 || arg[0] != '-' {
+			return args, false, nil
+		}
+		name := strings.TrimPrefix(arg[1:], "-")
+		args = args[1:]
+		switch name {
+		case "h", "help", "?":
+			return nil, false, errHelp
+		case "k", "keep-going":
+			o.keepGoing = true
+			continue
+		case "l":
+			o.label = true
+			continue
+		}
+		name, value, given := strings.Cut(name, "=")
+		opt := find(name, false)
+		if opt == nil {
+			return nil, false, fmt.Errorf("unknown option %s", arg)
+		}
+		if !given {
+			if len(args) == 0 {
+				return nil, false, fmt.Errorf("%s needs a value", arg)
+			}
+			value, args = args[0], args[1:]
+		}
+		if err := o.use(opt, arg, value); err != nil {
+			return nil, false, err
+		}
+	}
+	return nil, false, nil
+}
+
+// trailing takes POE's options out of the program's arguments.
+func (o *options) trailing(args []string) error {
+	o.args = nil
+	for i := 0; i < len(args); i++ {
+		if args[i] == "--" {
+			o.args = append(o.args, args[i:]...)
+			return nil
+		}
+		name, dash := strings.CutPrefix(args[i], "-")
+		opt := find(name, true)
+		if !dash || opt == nil {
+			o.args = append(o.args, args[i])
+			continue
+		}
+		if i+1 == len(args) {
+			return fmt.Errorf("%s needs a value (put -- before the program if this is the program's own option)", args[i])
+		}
+		if err := o.use(opt, args[i], args[i+1]); err != nil {
+			return err
+		}
+		i++
+	}
+	return nil
+}
+
+func (o *options) use(opt *option, shown, value string) error {
+	if err := opt.apply(o, value); err != nil {
+		return fmt.Errorf("%s: %w", shown, err)
+	}
+	if opt.variable != "" {
+		o.set[opt.variable] = value
+	}
+	return nil
+}
+
+func find(name string, poe bool) *option {
+	for i := range valued {
+		for _, n := range valued[i].names {
+			if n == name && (valued[i].poe || !poe) {
+				return &valued[i]
+			}
+		}
+	}
+	return nil
+}
+
+// lookup returns the value of a variable in environ, "" if it is unset.
+func lookup(environ []string, name string) string {
+	for _, e := range environ {
+		if v, ok := strings.CutPrefix(e, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// passed are the signals that go to the tasks. SIGPIPE is caught so that a closed standard output does not end lapirun: the tasks'
+// writes fail then, as they would without it.
+var passed = []os.Signal{
+	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
+	syscall.SIGTSTP, syscall.SIGCONT,
+}
+
+func (j *launch) catchSignals() {
+	j.children = make(chan os.Signal, 1)
+	signal.Notify(j.children, syscall.SIGCHLD)
+	j.signals = make(chan os.Signal, 16)
+	for _, s := range passed {
+		if !signal.Ignored(s) { // nohup, and background jobs of scripts
+			signal.Notify(j.signals, s)
+		}
+	}
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+}
+
+// signalled passes a signal on and does what it asks of lapirun.
+func (j *launch) signalled(s syscall.Signal) {
+	switch s {
+	case syscall.SIGTSTP:
+		j.killTasks(s)
+		_ = unix.Kill(os.Getpid(), unix.SIGSTOP) // go on with SIGCONT
+		return
+	case syscall.SIGCONT, syscall.SIGUSR1, syscall.SIGUSR2:
+		j.killTasks(s)
+		return
+	case syscall.SIGINT:
+		j.interrupt++
+		if j.interrupt > 1 { // the tasks had their chance
+			j.end()
+			return
+		}
+	}
+	j.forwarded[int(s)] = true
+	j.killTasks(s)
+	if s != syscall.SIGINT && j.kill == nil {
+		j.hub.Quiet()
+		j.kill = time.After(j.o.grace)
+	}
+}
+
+// String says how the process ended, to follow its name.
+func (d death) String() string {
+	if d.signal == 0 {
+		return fmt.Sprintf("exited with status %d", d.status)
+	}
+	s := syscall.Signal(d.signal)
+	text := fmt.Sprintf("was killed by signal %d (%s, %s)", d.signal, unix.SignalName(s), s)
+	if d.core {
+		text += ", core dumped"
+	}
+	return text
+}
+
+// code is the exit status that a shell would give.
+func (d death) code() int {
+	if d.signal != 0 {
+		return 128 + d.signal
+	}
+	return d.status
+}
+
+func since(t time.Time) string { return time.Since(t).Round(time.Millisecond).String() }

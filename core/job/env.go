@@ -1,0 +1,262 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// variables are all that FromEnv looks at and a user may have set on purpose. None of them set: the program was simply started.
+var variables = []string{
+	"MP_MSG_API", "MP_CHILD", "MP_PROCS", "MP_PARTITION", "MP_COMMON_TASKS", "MP_LAPI_INET_ADDR", "MP_LAPI_NETWORK",
+	"MP_EUILIB", "MP_INFOLEVEL", "MP_DEBUG_NOTIMEOUT", "MP_UDP_PACKET_SIZE", "MP_ACK_THRESH", "MP_POLLING_INTERVAL",
+	"MP_RETRANSMIT_INTERVAL", "MP_REXMIT_BUF_CNT", "MP_REXMIT_BUF_SIZE",
+}
+
+// FromEnv reads the environment of a task. getenv is the C library's, because a program may have called setenv before
+// LAPI_Init. A variable set to the empty string counts as unset. The error is an *EnvError.
+//
+// warn gets a sentence for each value that was corrected and the MP_INFOLEVEL from which it is worth printing; it is called only for
+// levels up to the task's own. It may be nil. FromEnv changes nothing in the process.
+func FromEnv(getenv func(string) (string, bool), warn func(level int, text string)) (*Config, error) {
+	if warn == nil {
+		warn = func(int, string) {}
+	}
+	r := &reader{getenv: getenv, warn: warn}
+	if !r.any(variables) {
+		return nil, &EnvError{"MP_CHILD", codeNoEnvVar, "no MP_ variable is set, so this program was started without a job. " +
+			"Start it with \"lapirun -n N program\", or, to start tasks by hand, set MP_MSG_API=lapi, MP_CHILD, MP_PROCS and MP_PARTITION for each"}
+	}
+	c := &Config{}
+	r.level(c)
+	steps := []func(*Config) error{r.messageAPI, r.library, r.identity, r.launcher, r.network, r.sharedMemory, r.udpPacketSize}
+	for _, step := range steps {
+		if err := step(c); err != nil {
+			return nil, err
+		}
+	}
+	r.tuning(c)
+	c.keyFile, _ = r.get(KeyFileVariable)
+	return c, nil
+}
+
+// reader looks up variables and reports what it corrects.
+type reader struct {
+	getenv    func(string) (string, bool)
+	warn      func(int, string)
+	infoLevel int
+}
+
+func (r *reader) get(name string) (string, bool) {
+	s, ok := r.getenv(name)
+	return s, ok && s != ""
+}
+
+func (r *reader) any(names []string) bool {
+	for _, name := range names {
+		if _, ok := r.get(name); ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *reader) warnf(level int, format string, args ...any) {
+	if level <= r.infoLevel {
+		r.warn(level, fmt.Sprintf(format, args...))
+	}
+}
+
+// number returns a variable's value, brought into lo to hi; a correction is always worth a message, whatever the level.
+func (r *reader) number(name string, lo, hi, unset int) (value int, set bool) {
+	s, ok := r.get(name)
+	if !ok {
+		return unset, false
+	}
+	n, err := parseNumber(s)
+	huge := errors.Is(err, errHuge)
+	if huge {
+		n = math.MaxInt32
+	} else if err != nil {
+		r.warnf(0, "%s=%q is %v; %d is used. Set it to a whole number from %d to %d", name, s, err, unset, lo, hi)
+		return unset, false
+	}
+	if used := min(max(n, lo), hi); used != n || huge {
+		r.warnf(0, "%s=%s is out of range; %d is used. Set it to a whole number from %d to %d", name, s, used, lo, hi)
+		n = used
+	}
+	return n, true
+}
+
+func (r *reader) level(c *Config) {
+	c.InfoLevel, _ = r.number("MP_INFOLEVEL", 0, maxInfoLevel, 0)
+	r.infoLevel = c.InfoLevel
+}
+
+func (r *reader) messageAPI(c *Config) error {
+	const remedy = "set it to lapi (or lapi,mpi, mpi,lapi or mpi_lapi)"
+	s, ok := r.get("MP_MSG_API")
+	switch {
+	case !ok:
+		return &EnvError{"MP_MSG_API", codeMsgAPI, "it is not set; " + remedy + ", or start the program with lapirun"}
+	case s == "lapi" || s == "lapi,mpi" || s == "mpi,lapi" || s == "mpi_lapi":
+		return nil
+	case s == "mpi":
+		return &EnvError{"MP_MSG_API", codeMsgAPI, "the value mpi leaves LAPI out; " + remedy}
+	}
+	return &EnvError{"MP_MSG_API", codeMsgAPI, fmt.Sprintf("the value %q is not valid; %s", s, remedy)}
+}
+
+func (r *reader) library(c *Config) error {
+	c.EUILib = "ip"
+	s, ok := r.get("MP_EUILIB")
+	switch {
+	case !ok || s == "ip":
+		return nil
+	case s == "us":
+		return &EnvError{"MP_EUILIB", codeCSSLoadFailed, "the value us asks for user space communication, which this release cannot do; set it to ip"}
+	}
+	return &EnvError{"MP_EUILIB", codeCSSLoadFailed, fmt.Sprintf("the value %q is not valid; set it to ip (in lower case)", s)}
+}
+
+func (r *reader) identity(c *Config) error {
+	procs, err := r.required("MP_PROCS", "the number of tasks of the job", 1, maxTasks)
+	if err != nil {
+		return err
+	}
+	child, err := r.required("MP_CHILD", "the id of this task", 0, procs-1)
+	if err != nil {
+		return err
+	}
+	c.Task, c.NumTasks = child, procs
+	c.Partition, _ = r.get("MP_PARTITION")
+	_, launched := r.get(LauncherVariable)
+	if c.Partition == "" && c.NumTasks > 1 && !launched {
+		return &EnvError{"MP_PARTITION", codeNoEnvVar, "it is not set; set it to a number that all tasks of this job share and no other job has"}
+	}
+	return nil
+}
+
+func (r *reader) required(name, what string, lo, hi int) (int, error) {
+	s, ok := r.get(name)
+	if !ok {
+		return 0, &EnvError{name, codeNoEnvVar, fmt.Sprintf("it is not set; set it to %s, or start the program with lapirun", what)}
+	}
+	n, err := parseNumber(s)
+	if err != nil {
+		return 0, &EnvError{name, codeNoEnvVar, fmt.Sprintf("the value %q is %v; set it to %s, from %d to %d", s, err, what, lo, hi)}
+	}
+	if n < lo || n > hi {
+		return 0, &EnvError{name, codeNoEnvVar, fmt.Sprintf("the value %d is out of range; set it to %s, from %d to %d", n, what, lo, hi)}
+	}
+	return n, nil
+}
+
+func (r *reader) launcher(c *Config) error {
+	s, ok := r.get(LauncherVariable)
+	if !ok {
+		return nil
+	}
+	fd, err := parseLauncher(s)
+	if err != nil {
+		return &EnvError{LauncherVariable, codeNoEnvVar, fmt.Sprintf("the value %q does not lead to lapirun (%v). "+
+			"Only a task that lapirun itself started can use LAPI in its job; unset the variable to start a job of one's own", s, err)}
+	}
+	c.Launched, c.launcherFD = true, fd
+	return nil
+}
+
+func (r *reader) network(c *Config) error {
+	inet, inetSet := r.get("MP_LAPI_INET_ADDR")
+	network, networkSet := r.get("MP_LAPI_NETWORK")
+	if inetSet && networkSet {
+		return &EnvError{"MP_LAPI_NETWORK", codeBothNetstrSet, "it is set, and so is MP_LAPI_INET_ADDR; unset one of them (for MP_EUILIB=ip: MP_LAPI_NETWORK)"}
+	}
+	if inetSet {
+		all, err := parseInetAddr(inet)
+		if err != nil {
+			return &EnvError{"MP_LAPI_INET_ADDR", codeNoNetstrSet, fmt.Sprintf("the value %q is malformed: %v. "+
+				"Expected is @number:address,device[:address,device…], such as @1:192.168.0.1,eth0", inet, err)}
+		}
+		c.Inet, c.InetSet = all, true
+	}
+	if networkSet {
+		if err := checkNetwork(network); err != nil {
+			return &EnvError{"MP_LAPI_NETWORK", codeNoNetstrSet, fmt.Sprintf("the value %q is malformed: %v. "+
+				"Expected is @number:window,adapter[:window,adapter…], such as @1:164,sn0", network, err)}
+		}
+		c.NetworkSet = true
+	}
+	return nil
+}
+
+func (r *reader) sharedMemory(c *Config) error {
+	if s, ok := r.get("LAPI_USE_SHM"); ok {
+		mode, ok := parseShm(s)
+		if !ok {
+			return &EnvError{"LAPI_USE_SHM", codeSHMSetup, fmt.Sprintf("the value %q is not valid; set it to yes, no or only", s)}
+		}
+		c.Shm = mode
+	}
+	if s, ok := r.get("MP_COMMON_TASKS"); ok {
+		tasks, err := parseCommonTasks(s, c.Task, c.NumTasks)
+		if err != nil {
+			return &EnvError{"MP_COMMON_TASKS", codeSHMSetup, fmt.Sprintf("the value %q is malformed: %v. "+
+				"Expected is number:task:task…, the other tasks on this node, such as 3:0:2:3 for task 1 of 4", s, err)}
+		}
+		c.CommonTasks = tasks
+	}
+	if c.Launched { // the launcher is local, whatever a user has exported
+		c.CommonTasks = others(c.Task, c.NumTasks)
+	}
+	missing := c.NumTasks - 1 - len(c.CommonTasks)
+	if c.Shm == ShmOnly && missing > 0 {
+		return &EnvError{"LAPI_USE_SHM", codeSHMSetup, fmt.Sprintf("the value only needs all %d tasks on this node, and MP_COMMON_TASKS "+
+			"lists %d of the %d others; list them all or set LAPI_USE_SHM=yes", c.NumTasks, len(c.CommonTasks), c.NumTasks-1)}
+	}
+	if c.Shm == ShmYes && c.NumTasks > 1 && len(c.CommonTasks) == 0 {
+		r.warnf(1, "LAPI_USE_SHM=yes has no effect: MP_COMMON_TASKS lists no other task on this node")
+	}
+	return nil
+}
+
+func others(task, numTasks int) []int {
+	all := make([]int, 0, numTasks-1)
+	for t := range numTasks {
+		if t != task {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+func (r *reader) udpPacketSize(c *Config) error {
+	s, ok := r.get("MP_UDP_PACKET_SIZE")
+	if !ok {
+		return nil
+	}
+	n, err := parseNumber(s)
+	if err == nil && (n < minUDPPacketSize || n > maxUDPPacketSize) {
+		err = fmt.Errorf("out of range")
+	}
+	if err != nil {
+		return &EnvError{"MP_UDP_PACKET_SIZE", codeUDPPktSz, fmt.Sprintf("the value %q is %v; set it to %d to %d bytes, or unset it",
+			s, err, minUDPPacketSize, maxUDPPacketSize)}
+	}
+	c.UDPPacketSize = n
+	return nil
+}
+
+func (r *reader) tuning(c *Config) {
+	ack, _ := r.number("MP_ACK_THRESH", 1, maxAckThreshold, defaultAckThreshold)
+	c.AckThreshold = min(ack, effectiveAckThreshold)
+	micros, _ := r.number("MP_POLLING_INTERVAL", minPollingMicros, math.MaxInt32, defaultPollingMicros)
+	c.PollingInterval = time.Duration(micros) * time.Microsecond
+	c.RetransmitInterval, _ = r.number("MP_RETRANSMIT_INTERVAL", minRetransmitInterval, math.MaxInt32, defaultRetransmitLoops)
+	c.RexmitBufCount, _ = r.number("MP_REXMIT_BUF_CNT", 1, math.MaxInt32, defaultRexmitBufCount)
+	c.RexmitBufSize, c.RexmitBufSizeSet = r.number("MP_REXMIT_BUF_SIZE", 1, math.MaxInt32, defaultRexmitBufSize)
+	debug, ok := r.get("MP_DEBUG_NOTIMEOUT")
+	c.NoTimeout = ok && !strings.EqualFold(debug, "no") // "no" is how the guide writes the default
+}

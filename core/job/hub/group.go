@@ -1,0 +1,118 @@
+package hub
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"lapi/core/job/wire"
+)
+
+// group is the sessions that belong together: at most one of each task. Guarded by Hub.mu.
+type group struct {
+	members []*session // by task; nil before it joins
+	left    []bool     // by task: said Leave
+	dead    []string   // by task: how it died, "" if it did not
+	joined  int        // members that came
+	over    int        // members whose socket has ended
+	rounds  map[uint32]*round
+}
+
+// round is one exchange.
+type round struct {
+	parts   []wire.Contribution
+	present []bool
+}
+
+func newGroup(numTasks int) *group {
+	return &group{
+		members: make([]*session, numTasks), left: make([]bool, numTasks), dead: make([]string, numTasks),
+		rounds: make(map[uint32]*round),
+	}
+}
+
+// contribute adds a task's part; m's files become the group's.
+func (g *group) contribute(s *session, m wire.Message) error {
+	if m.Number != s.round {
+		m.CloseFiles()
+		return fmt.Errorf("part of round %d in round %d", m.Number, s.round)
+	}
+	s.round++
+	r := g.rounds[m.Number]
+	if r == nil {
+		r = &round{present: make([]bool, len(g.members))}
+		g.rounds[m.Number] = r
+	}
+	r.present[s.task] = true
+	r.parts = append(r.parts, wire.Contribution{Task: s.task, Data: m.Data, Files: m.Files})
+	if len(r.parts) == len(g.members) {
+		g.complete(m.Number, r)
+		return nil
+	}
+	for t := range g.members {
+		if (g.dead[t] != "" || g.left[t]) && !r.present[t] {
+			s.send(g.failure(m.Number, t), nil)
+			return nil
+		}
+	}
+	return nil
+}
+
+// complete sends all parts to all members; the descriptors are closed when the last of them has got its copy.
+func (g *group) complete(number uint32, r *round) {
+	delete(g.rounds, number)
+	data, files := wire.EncodeParts(r.parts)
+	pending := new(atomic.Int32)
+	pending.Store(int32(len(g.members)))
+	done := func() {
+		if pending.Add(-1) == 0 {
+			closeFiles(files)
+		}
+	}
+	for _, s := range g.members {
+		s.send(wire.Message{Kind: wire.Parts, Number: number, Data: data, Files: files}, done)
+	}
+}
+
+// failWithout tells everybody who waits in an exchange for a task that will not contribute any more.
+func (g *group) failWithout(taskID int) {
+	for number, r := range g.rounds {
+		if r.present[taskID] {
+			continue
+		}
+		for t, s := range g.members {
+			if r.present[t] {
+				s.send(g.failure(number, taskID), nil)
+			}
+		}
+	}
+}
+
+func (g *group) failure(number uint32, taskID int) wire.Message {
+	text := fmt.Sprintf("task %d %s", taskID, g.dead[taskID])
+	if g.dead[taskID] == "" {
+		text = fmt.Sprintf("task %d has left (LAPI_Term)", taskID)
+	} else if g.members[taskID] == nil {
+		text += " before it called LAPI_Init"
+	}
+	return wire.Message{Kind: wire.Failed, Number: number, Data: []byte(text)}
+}
+
+// allAccounted says that nobody will join any more.
+func (g *group) allAccounted() bool {
+	for t, s := range g.members {
+		if s == nil && g.dead[t] == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// discard closes the descriptors of exchanges that will never be complete.
+func (g *group) discard() {
+	for _, r := range g.rounds {
+		for _, c := range r.parts {
+			closeFiles(c.Files)
+		}
+	}
+	clear(g.rounds)
+}

@@ -1,0 +1,227 @@
+// Package hub is the launcher's side of the wire-up: it accepts sessions of tasks, passes their contributions to exchanges
+// around, and tells them of deaths.
+//
+// Every task has a control socket, which it inherits; over it come Hello messages, each with a socket for one session. The n-th session
+// that each task opens of a LAPI instance form a group; an exchange is among the members of a group. So a task
+// that has left an instance and opens it again meets the others' next sessions, never their present ones.
+//
+// A task is dead to a group if its process has ended, or its session's socket was closed, before the session said Leave.
+// A closed socket is reported after reapDelay, because the launcher will know by then how the process ended.
+//
+// All methods may be called by several goroutines. One mutex guards everything; it is not held while sockets are read or
+// written: each session has a goroutine for either direction.
+package hub
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"lapi/core/job"
+	"lapi/core/job/wire"
+)
+
+// reapDelay is how long the hub waits for TaskEnded after a session's socket was closed, and for the rest of a socket's
+// messages after TaskEnded. LAPI must know of a death on its node within a second.
+const reapDelay = 100 * time.Millisecond
+
+// Hub serves one job.
+type Hub struct {
+	key []byte
+
+	mu     sync.Mutex
+	tasks  []task
+	groups map[groupID]*group
+	quiet  bool
+}
+
+// task is what the hub knows of one task. Guarded by Hub.mu.
+type task struct {
+	ended  bool
+	how    string      // how its process ended, if ended
+	opened map[int]int // sessions opened so far, by instance
+}
+
+type groupID struct{ instance, incarnation int }
+
+// New returns a hub for a job of numTasks tasks with the given key of job.KeySize bytes.
+func New(numTasks int, key []byte) *Hub {
+	h := &Hub{key: key, tasks: make([]task, numTasks), groups: make(map[groupID]*group)}
+	for t := range h.tasks {
+		h.tasks[t].opened = make(map[int]int)
+	}
+	return h
+}
+
+// Serve reads the control socket of a task, which it takes over, until every process that holds the other end has ended.
+func (h *Hub) Serve(taskID int, socket int) error {
+	link, err := newLink(socket)
+	if err != nil {
+		return err
+	}
+	go func() {
+		defer link.close()
+		for {
+			m, err := link.receive()
+			if err != nil {
+				return
+			}
+			h.greeted(taskID, m)
+		}
+	}()
+	return nil
+}
+
+// Quiet ends the reports of deaths: the launcher is ending the whole job.
+func (h *Hub) Quiet() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.quiet = true
+}
+
+// TaskEnded says that a task's process has ended, and how, such as "killed by signal 9".
+func (h *Hub) TaskEnded(taskID int, how string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := &h.tasks[taskID]
+	if t.ended {
+		return
+	}
+	t.ended, t.how = true, how
+	// What it has sent before its end counts; a child that it forked may keep its sockets open, so that their end may never come.
+	time.AfterFunc(reapDelay, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		for id, g := range h.groups {
+			h.died(g, taskID, how)
+			if s := g.members[taskID]; s != nil {
+				s.link.f.Close() // ends readAll, should a forked child hold the other end
+			}
+			h.forget(id, g)
+		}
+	})
+}
+
+func (h *Hub) greeted(taskID int, m wire.Message) {
+	if m.Kind != wire.Hello || len(m.Files) != 1 {
+		m.CloseFiles()
+		return
+	}
+	link, err := newLink(m.Files[0])
+	if err != nil {
+		return
+	}
+	g, err := job.ParseGreeting(m.Data)
+	if err == nil && (g.Task != taskID || g.NumTasks != len(h.tasks)) {
+		err = fmt.Errorf("this process was started as task %d of %d, but its MP_CHILD and MP_PROCS say task %d of %d",
+			taskID, len(h.tasks), g.Task, g.NumTasks)
+	}
+	if err != nil {
+		link.sendAndClose(wire.Message{Kind: wire.Refuse, Data: []byte(err.Error())})
+		return
+	}
+	welcome := wire.Message{Kind: wire.Welcome, Data: h.key}
+	if g.Purpose == job.Ask {
+		link.sendAndClose(welcome)
+		return
+	}
+	s := &session{hub: h, task: taskID, link: link, wake: make(chan struct{}, 1)}
+	s.send(welcome, nil)
+	h.join(s, g.Instance)
+	go s.readAll()
+	go s.writeAll()
+}
+
+func (h *Hub) join(s *session, instance int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := &h.tasks[s.task]
+	id := groupID{instance, t.opened[instance]}
+	t.opened[instance]++
+	g := h.groups[id]
+	if g == nil {
+		g = newGroup(len(h.tasks))
+		h.groups[id] = g
+		h.buryAbsent(g, id)
+	}
+	s.group, s.id = g, id
+	g.members[s.task] = s
+	g.joined++
+	for dead, how := range g.dead {
+		if how != "" {
+			s.send(wire.Message{Kind: wire.Died, Number: uint32(dead), Data: []byte(how)}, nil)
+		}
+	}
+}
+
+// buryAbsent marks the tasks that will never join g, because they have ended with fewer sessions.
+func (h *Hub) buryAbsent(g *group, id groupID) {
+	for t := range h.tasks {
+		if h.tasks[t].ended && h.tasks[t].opened[id.instance] <= id.incarnation {
+			g.dead[t] = h.tasks[t].how
+		}
+	}
+}
+
+// died marks a task dead in a group that it has not left, tells the members and fails the exchanges that need it. mu is held.
+func (h *Hub) died(g *group, taskID int, how string) {
+	if g.left[taskID] || g.dead[taskID] != "" {
+		return
+	}
+	g.dead[taskID] = how
+	if h.quiet {
+		return
+	}
+	for _, s := range g.members {
+		if s != nil && s.task != taskID {
+			s.send(wire.Message{Kind: wire.Died, Number: uint32(taskID), Data: []byte(how)}, nil)
+		}
+	}
+	g.failWithout(taskID)
+}
+
+// closed is called when a session's socket has ended.
+func (h *Hub) closed(s *session) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s.closed = true
+	if s.left || h.tasks[s.task].ended {
+		h.finish(s)
+		return
+	}
+	time.AfterFunc(reapDelay, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.finish(s)
+	})
+}
+
+// finish declares the death of a session that ended without Leave, and forgets its group once nobody is in it. mu is held.
+func (h *Hub) finish(s *session) {
+	g := s.group
+	if !s.left {
+		how := h.tasks[s.task].how
+		if how == "" {
+			how = "closed its connection without LAPI_Term"
+		}
+		h.died(g, s.task, how)
+	}
+	g.over++
+	h.forget(s.id, g)
+}
+
+// forget drops a group once all its sessions have ended and nobody will join it any more. mu is held.
+func (h *Hub) forget(id groupID, g *group) {
+	if g.over == g.joined && g.allAccounted() {
+		g.discard()
+		delete(h.groups, id)
+	}
+}
+
+// closeFiles closes descriptors of this process.
+func closeFiles(files []int) {
+	for _, fd := range files {
+		unix.Close(fd)
+	}
+}

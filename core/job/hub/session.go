@@ -1,0 +1,199 @@
+package hub
+
+import (
+	"io"
+	"os"
+	"sync"
+	"syscall"
+
+	"lapi/core/job/wire"
+)
+
+// link is a wire.Conn whose goroutines sleep in the runtime's poller. One goroutine receives, one sends.
+type link struct {
+	f       *os.File
+	raw     syscall.RawConn
+	in, out *wire.Conn // one socket, two Conns, so that the directions share no state
+	scratch wire.Scratch
+}
+
+// newLink takes over fd.
+func newLink(fd int) (*link, error) {
+	out, err := wire.NewConn(fd)
+	if err != nil {
+		return nil, err
+	}
+	in, err := wire.NewConn(fd)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), "session") // non-blocking by NewConn, so the poller takes it
+	raw, err := f.SyscallConn()
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return &link{f: f, raw: raw, in: in, out: out}, nil
+}
+
+// receive waits for a message.
+func (l *link) receive() (m wire.Message, err error) {
+	waitErr := l.raw.Read(func(uintptr) bool {
+		var ok bool
+		m, ok, err = l.in.Receive(&l.scratch)
+		return ok || err != nil
+	})
+	if waitErr != nil {
+		return m, waitErr
+	}
+	return m, err
+}
+
+// send sends m, however long the peer takes to read it.
+func (l *link) send(m wire.Message) (err error) {
+	l.out.Queue(m)
+	waitErr := l.raw.Write(func(uintptr) bool {
+		var sent bool
+		sent, err = l.out.Flush()
+		return sent || err != nil
+	})
+	if waitErr != nil {
+		return waitErr
+	}
+	return err
+}
+
+func (l *link) sendAndClose(m wire.Message) {
+	go func() {
+		_ = l.send(m) // who does not listen to the answer does not need it
+		l.close()
+	}()
+}
+
+func (l *link) close() {
+	l.in.Drop()
+	l.f.Close()
+}
+
+// session is one task's part in a group. task, hub, link, group and id are constant once it has joined.
+type session struct {
+	hub   *Hub
+	task  int
+	link  *link
+	group *group
+	id    groupID
+
+	// Guarded by Hub.mu.
+	round  uint32 // exchanges that it has contributed to
+	left   bool
+	closed bool
+
+	// The queue of writeAll has its own mutex, because completions of sends come from writers.
+	queueMu sync.Mutex
+	queue   []outgoing
+	ended   bool          // writeAll has ended: nothing is sent any more
+	wake    chan struct{} // one token: the queue has changed
+}
+
+type outgoing struct {
+	m    wire.Message
+	done func() // m's data and files are no longer needed; may be nil
+}
+
+// send queues m for writeAll. It does not block.
+func (s *session) send(m wire.Message, done func()) {
+	s.queueMu.Lock()
+	ended := s.ended
+	if !ended {
+		s.queue = append(s.queue, outgoing{m, done})
+	}
+	s.queueMu.Unlock()
+	if ended {
+		if done != nil {
+			done()
+		}
+		return
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what is queued; nil when the session has ended.
+func (s *session) take() []outgoing {
+	for range s.wake {
+		s.queueMu.Lock()
+		batch, ended := s.queue, s.ended
+		s.queue = nil
+		s.queueMu.Unlock()
+		if ended || len(batch) > 0 {
+			return batch
+		}
+	}
+	return nil
+}
+
+// writeAll sends until the session ends or its task no longer listens.
+func (s *session) writeAll() {
+	for {
+		batch := s.take()
+		if batch == nil {
+			return
+		}
+		for _, o := range batch {
+			if s.link.send(o.m) != nil {
+				s.endQueue()
+			}
+			if o.done != nil {
+				o.done()
+			}
+		}
+	}
+}
+
+// endQueue lets go of everything unsent and ends writeAll.
+func (s *session) endQueue() {
+	s.queueMu.Lock()
+	rest := s.queue
+	s.queue, s.ended = nil, true
+	s.queueMu.Unlock()
+	for _, o := range rest {
+		if o.done != nil {
+			o.done()
+		}
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// readAll receives until the socket ends.
+func (s *session) readAll() {
+	for {
+		m, err := s.link.receive()
+		if err != nil || s.received(m) != nil {
+			break
+		}
+	}
+	s.hub.closed(s)
+	s.endQueue()
+	s.link.close()
+}
+
+func (s *session) received(m wire.Message) error {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	switch m.Kind {
+	case wire.Part:
+		return s.group.contribute(s, m)
+	case wire.Leave:
+		s.left = true
+		s.group.left[s.task] = true
+		s.group.failWithout(s.task)
+		return nil
+	}
+	m.CloseFiles()
+	return io.ErrUnexpectedEOF
+}

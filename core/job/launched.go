@@ -1,0 +1,223 @@
+package job
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"lapi/core/job/wire"
+)
+
+// launched is a session with lapirun. It has a socket of its own, of which the launcher gets the other end through the inherited
+// socket: so sessions of several instances need not know of each other, and a session's end is seen when its process ends.
+type launched struct {
+	task, numTasks int
+	conn           *wire.Conn
+	watch          *watch
+	scratch        *wire.Scratch
+	round          uint32
+	events         []Event
+	gone           bool // the launcher has closed its end
+}
+
+// connectLauncher greets the launcher and returns the connection and the job key.
+func connectLauncher(c *Config, purpose Purpose, instance int) (*wire.Conn, []byte, error) {
+	// Programs that the task starts later shall not hold the launcher's socket.
+	unix.CloseOnExec(c.launcherFD)
+	mine, theirs, err := wire.Pair()
+	if err != nil {
+		return nil, nil, fmt.Errorf("socketpair: %w", err)
+	}
+	conn, err := wire.NewConn(mine)
+	if err != nil {
+		unix.Close(theirs)
+		return nil, nil, err
+	}
+	g := Greeting{Purpose: purpose, Task: c.Task, NumTasks: c.NumTasks, Instance: instance, PID: os.Getpid()}
+	err = wire.SendTo(c.launcherFD, wire.Message{Kind: wire.Hello, Data: g.Encode(), Files: []int{theirs}})
+	unix.Close(theirs)
+	if err == io.EOF {
+		err = fmt.Errorf("lapirun has ended")
+	}
+	var m wire.Message
+	if err == nil {
+		m, err = await(conn, new(wire.Scratch))
+	}
+	switch {
+	case err != nil:
+	case m.Kind == wire.Refuse:
+		err = fmt.Errorf("lapirun refuses: %s", m.Data)
+	case m.Kind != wire.Welcome || len(m.Data) != KeySize:
+		err = fmt.Errorf("lapirun answers with a message that this release does not know")
+	}
+	if err != nil {
+		conn.Close()
+		return nil, nil, err
+	}
+	return conn, m.Data, nil
+}
+
+// await returns the next message, however long it takes; the launcher answers or ends.
+func await(conn *wire.Conn, scratch *wire.Scratch) (wire.Message, error) {
+	for {
+		m, ok, err := conn.Receive(scratch)
+		if err == io.EOF {
+			return m, fmt.Errorf("lapirun has ended")
+		}
+		if err != nil || ok {
+			return m, err
+		}
+		if _, err := pollFor([]unix.PollFd{{Fd: int32(conn.Fd()), Events: unix.POLLIN}}, time.Time{}); err != nil {
+			return m, err
+		}
+	}
+}
+
+func fetchKey(c *Config) ([]byte, error) {
+	conn, key, err := connectLauncher(c, Ask, 0)
+	if err != nil {
+		return nil, err
+	}
+	conn.Close()
+	return key, nil
+}
+
+func openLaunched(c *Config, instance int) (Session, error) {
+	conn, key, err := connectLauncher(c, Join, instance)
+	if err != nil {
+		return nil, err
+	}
+	c.key = key
+	w, err := newWatch()
+	if err == nil {
+		if err = w.add(conn.Fd(), 0); err != nil {
+			w.close()
+		}
+	}
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return &launched{task: c.Task, numTasks: c.NumTasks, conn: conn, watch: w, scratch: new(wire.Scratch)}, nil
+}
+
+// Exchange waits without limit, because a task of the job may call LAPI_Init hours after another; it ends when one that it waits for dies.
+func (s *launched) Exchange(part Part) ([]Part, error) {
+	s.conn.Queue(wire.Message{Kind: wire.Part, Number: s.round, Data: part.Data, Files: part.Files})
+	for {
+		sent, err := flush(s.conn)
+		if err != nil {
+			return nil, err
+		}
+		m, ok, err := s.conn.Receive(s.scratch)
+		switch {
+		case err == io.EOF:
+			s.launcherGone()
+			return nil, fmt.Errorf("lapirun has ended")
+		case err != nil:
+			return nil, err
+		case !ok:
+			if _, err := pollFor([]unix.PollFd{{Fd: int32(s.conn.Fd()), Events: readiness(sent)}}, time.Time{}); err != nil {
+				return nil, err
+			}
+		case m.Kind == wire.Parts && m.Number == s.round:
+			s.round++
+			return s.unpack(m)
+		case m.Kind == wire.Failed && m.Number == s.round:
+			return nil, fmt.Errorf("%s", m.Data)
+		default:
+			s.note(m)
+		}
+	}
+}
+
+func (s *launched) unpack(m wire.Message) ([]Part, error) {
+	all, err := wire.DecodeParts(m.Data, m.Files, s.numTasks)
+	if err != nil || len(all) != s.numTasks {
+		m.CloseFiles()
+		return nil, fmt.Errorf("contributions of %d tasks instead of %d (%v)", len(all), s.numTasks, err)
+	}
+	parts := make([]Part, s.numTasks)
+	for _, c := range all {
+		parts[c.Task] = Part{Data: c.Data, Files: c.Files}
+	}
+	return parts, nil
+}
+
+// note keeps what a message says about the job for Poll.
+func (s *launched) note(m wire.Message) {
+	if m.Kind == wire.Died && int64(m.Number) < int64(s.numTasks) {
+		s.events = append(s.events, Event{Kind: TaskDied, Task: int(m.Number), Text: string(m.Data)})
+	}
+	m.CloseFiles()
+}
+
+func (s *launched) launcherGone() {
+	if !s.gone {
+		s.gone = true
+		s.watch.remove(s.conn.Fd()) // else the descriptor would stay readable for ever
+		s.events = append(s.events, Event{Kind: LauncherGone, Text: "lapirun has ended"})
+	}
+}
+
+func (s *launched) Tasks() []int {
+	all := make([]int, s.numTasks)
+	for t := range all {
+		all[t] = t
+	}
+	return all
+}
+
+func (s *launched) Descriptor() int { return s.watch.fd }
+
+// Poll costs one system call if there is no event, and allocates nothing then.
+func (s *launched) Poll() (Event, bool) {
+	if len(s.events) == 0 && !s.gone {
+		s.receive()
+	}
+	if len(s.events) == 0 {
+		return Event{}, false
+	}
+	e := s.events[0]
+	s.events = s.events[1:]
+	return e, true
+}
+
+func (s *launched) receive() {
+	for {
+		m, ok, err := s.conn.Receive(s.scratch)
+		if err != nil {
+			s.launcherGone()
+			return
+		}
+		if !ok {
+			return
+		}
+		s.note(m)
+	}
+}
+
+func (s *launched) Leave() { sendLast(s.conn) }
+
+// sendLast queues Leave and waits for it to go, a second at most: without it the others would take this task for dead.
+func sendLast(conn *wire.Conn) {
+	conn.Queue(wire.Message{Kind: wire.Leave})
+	deadline := time.Now().Add(time.Second)
+	for {
+		sent, err := conn.Flush()
+		if sent || err != nil {
+			return
+		}
+		if ok, _ := pollFor([]unix.PollFd{{Fd: int32(conn.Fd()), Events: unix.POLLOUT}}, deadline); !ok {
+			return
+		}
+	}
+}
+
+func (s *launched) Close() error {
+	s.watch.close()
+	s.conn.Close()
+	return nil
+}

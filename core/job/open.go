@@ -1,0 +1,41 @@
+package job
+
+import "fmt"
+
+// Open begins the wire-up of one LAPI instance (0 to 15, equal in all tasks): with lapirun, or among CommonTasks of this node,
+// or, for a task started by hand that shares memory with nobody, with this task alone. Tasks may open an instance at different times; the n-th
+// session that each opens of an instance belong together.
+//
+// Among tasks started by hand Open waits until all have come, at most c.MeetLimit() (the error then names the missing
+// tasks). Several instances may be opened at a time.
+func Open(c *Config, instance int) (Session, error) {
+	if instance < 0 || instance >= maxInstances {
+		return nil, fmt.Errorf("instance %d is not in 0 to %d", instance, maxInstances-1)
+	}
+	switch {
+	case c.Launched:
+		return openLaunched(c, instance)
+	case c.Shm != ShmNo && len(c.CommonTasks) > 0:
+		return openStandalone(c, instance)
+	}
+	return &alone{task: c.Task, numTasks: c.NumTasks}, nil
+}
+
+// alone is the session of a task that reaches no other by way of this package.
+type alone struct{ task, numTasks int }
+
+func (s *alone) Exchange(part Part) ([]Part, error) {
+	files, err := duplicate(part.Files)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Part, s.numTasks)
+	all[s.task] = Part{Data: part.Data, Files: files}
+	return all, nil
+}
+
+func (s *alone) Tasks() []int        { return []int{s.task} }
+func (s *alone) Descriptor() int     { return -1 }
+func (s *alone) Poll() (Event, bool) { return Event{}, false }
+func (s *alone) Leave()              {}
+func (s *alone) Close() error        { return nil }

@@ -1,0 +1,173 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+var (
+	errNoNumber = errors.New("not a number")
+	errHuge     = errors.New("too large a number")
+)
+
+// parseNumber accepts decimal digits only, so that "0x10", "1e3", "+1" and " 1" are errors as in the guide.
+func parseNumber(s string) (int, error) {
+	if s == "" || strings.Trim(s, "0123456789") != "" {
+		return 0, errNoNumber
+	}
+	n, err := strconv.ParseInt(s, 10, 32)
+	if err != nil {
+		return 0, errHuge
+	}
+	return int(n), nil
+}
+
+// parseCommonTasks reads "n:task:task…": the other tasks on this node, ascending in the result.
+func parseCommonTasks(s string, task, numTasks int) ([]int, error) {
+	fields := strings.Split(s, ":")
+	n, err := parseNumber(fields[0])
+	if err != nil {
+		return nil, fmt.Errorf("its first field %q is %w", fields[0], err)
+	}
+	ids := fields[1:]
+	if len(ids) != n {
+		return nil, fmt.Errorf("it announces %d tasks and lists %d", n, len(ids))
+	}
+	var tasks []int
+	for _, id := range ids {
+		t, err := parseNumber(id)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("task %q is %w", id, err)
+		case t >= numTasks:
+			return nil, fmt.Errorf("task %d does not exist: MP_PROCS is %d", t, numTasks)
+		case t == task:
+			return nil, fmt.Errorf("task %d is this task itself (MP_CHILD); list only the others", t)
+		}
+		tasks = append(tasks, t)
+	}
+	slices.Sort(tasks)
+	for i := 1; i < len(tasks); i++ {
+		if tasks[i] == tasks[i-1] {
+			return nil, fmt.Errorf("task %d is listed twice", tasks[i])
+		}
+	}
+	return tasks, nil
+}
+
+// parseInstances reads "@n:item:item…", items separated by colons outside of brackets (IPv6 addresses stand in brackets).
+func parseInstances(s string) ([]string, error) {
+	rest, ok := strings.CutPrefix(s, "@")
+	if !ok {
+		return nil, errors.New("it does not begin with @")
+	}
+	count, rest, ok := strings.Cut(rest, ":")
+	if !ok {
+		return nil, errors.New("no instance follows the number of instances")
+	}
+	n, err := parseNumber(count)
+	if err != nil {
+		return nil, fmt.Errorf("the number of instances %q is %w", count, err)
+	}
+	if n < 1 || n > maxInstances {
+		return nil, fmt.Errorf("the number of instances is %d, not 1 to %d", n, maxInstances)
+	}
+	items := splitOutsideBrackets(rest)
+	if len(items) != n {
+		return nil, fmt.Errorf("it announces %d instances and lists %d", n, len(items))
+	}
+	return items, nil
+}
+
+func splitOutsideBrackets(s string) []string {
+	var items []string
+	start, depth := 0, 0
+	for i := range len(s) {
+		switch s[i] {
+		case '[':
+			depth++
+		case ']':
+			depth--
+		case ':':
+			if depth <= 0 {
+				items = append(items, s[start:i])
+				start = i + 1
+			}
+		}
+	}
+	return append(items, s[start:])
+}
+
+func checkDevice(name string) error {
+	if name == "" || len(name) > maxDeviceName || strings.ContainsAny(name, " \t\n/,:") {
+		return fmt.Errorf("%q is no name of a network device", name)
+	}
+	return nil
+}
+
+// parseInetAddr reads MP_LAPI_INET_ADDR.
+func parseInetAddr(s string) ([]InetAddr, error) {
+	items, err := parseInstances(s)
+	if err != nil {
+		return nil, err
+	}
+	var all []InetAddr
+	for _, item := range items {
+		text, device, ok := strings.Cut(item, ",")
+		if !ok {
+			return nil, fmt.Errorf("%q lacks the comma between address and device", item)
+		}
+		if v6, ok := strings.CutPrefix(text, "["); ok {
+			text = strings.TrimSuffix(v6, "]")
+		}
+		a, err := netip.ParseAddr(text)
+		if err != nil {
+			return nil, fmt.Errorf("%q is no IP address", text)
+		}
+		if a.IsMulticast() || a.IsUnspecified() || a == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
+			return nil, fmt.Errorf("%s is not the address of one interface", a)
+		}
+		if err := checkDevice(device); err != nil {
+			return nil, err
+		}
+		all = append(all, InetAddr{Addr: a.Unmap(), Device: device})
+	}
+	return all, nil
+}
+
+// checkNetwork checks MP_LAPI_NETWORK, which user space mode would use.
+func checkNetwork(s string) error {
+	items, err := parseInstances(s)
+	if err != nil {
+		return err
+	}
+	for _, item := range items {
+		window, device, ok := strings.Cut(item, ",")
+		if !ok {
+			return fmt.Errorf("%q lacks the comma between window and adapter", item)
+		}
+		if _, err := parseNumber(window); err != nil {
+			return fmt.Errorf("window %q is %w", window, err)
+		}
+		if err := checkDevice(device); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func parseShm(s string) (ShmMode, bool) {
+	switch strings.ToLower(s) {
+	case "no":
+		return ShmNo, true
+	case "yes":
+		return ShmYes, true
+	case "only":
+		return ShmOnly, true
+	}
+	return ShmNo, false
+}

@@ -1,0 +1,196 @@
+package job_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// kinds are the two ways to start a job; every session test runs both.
+var kinds = []struct {
+	name  string
+	start func(t *testing.T, n int, role string, env ...string) *tasks
+}{{"lapirun", launch}, {"hand", byHand}}
+
+func both(t *testing.T, test func(t *testing.T, start func(t *testing.T, n int, role string, env ...string) *tasks)) {
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) { test(t, k.start) })
+	}
+}
+
+type starter = func(t *testing.T, n int, role string, env ...string) *tasks
+
+func TestExchange(t *testing.T) {
+	both(t, func(t *testing.T, start starter) {
+		for _, n := range []int{1, 2, 3, 8} {
+			start(t, n, "exchange").succeed()
+		}
+	})
+}
+
+func TestExchange64(t *testing.T) {
+	both(t, func(t *testing.T, start starter) {
+		begin := time.Now()
+		start(t, 64, "exchange").succeed()
+		t.Logf("64 tasks from start to end: %v", time.Since(begin))
+	})
+}
+
+func TestRepeatedSessions(t *testing.T) {
+	both(t, func(t *testing.T, start starter) { start(t, 4, "repeat").succeed() })
+}
+
+func TestSeveralInstances(t *testing.T) {
+	both(t, func(t *testing.T, start starter) { start(t, 3, "instances").succeed() })
+}
+
+func TestDeathIsTold(t *testing.T) {
+	both(t, func(t *testing.T, start starter) {
+		j := start(t, 3, "events")
+		for _, k := range j.all {
+			k.expect(t, "ready")
+		}
+		j.all[1].killHard(t)
+		begin := time.Now()
+		for _, i := range []int{0, 2} {
+			rest := j.all[i].expect(t, "event ")
+			if !strings.HasPrefix(rest, "1 1 ") {
+				t.Errorf("task %d: event %s", i, rest)
+			}
+			t.Logf("after %v: %s", time.Since(begin), rest)
+		}
+	})
+}
+
+// A task that said Leave is not dead, whatever becomes of it; one that exits with status 0 and did not say it is.
+func TestLeave(t *testing.T) {
+	both(t, func(t *testing.T, start starter) {
+		j := start(t, 3, "events")
+		for _, k := range j.all {
+			k.expect(t, "ready")
+		}
+		j.all[1].say(t, "leave")
+		j.all[1].expect(t, "left")
+		j.all[1].killHard(t)
+		<-j.all[1].ended
+		j.all[2].say(t, "exit")
+		if rest := j.all[0].expect(t, "event "); !strings.HasPrefix(rest, "1 2 ") {
+			t.Errorf("event %s", rest)
+		}
+		j.all[0].say(t, "exit")
+		<-j.all[0].ended
+		if out := j.all[0].output(); strings.Contains(out, "event 1 1") {
+			t.Errorf("a death of task 1, which had left, was reported:\n%s", out)
+		}
+	})
+}
+
+func TestExchangeWithDead(t *testing.T) {
+	both(t, func(t *testing.T, start starter) {
+		j := start(t, 3, "events")
+		for _, k := range j.all {
+			k.expect(t, "ready")
+		}
+		j.all[0].say(t, "swap") // waits for task 1 when that dies
+		j.all[1].killHard(t)
+		j.all[2].say(t, "swap")
+		for _, i := range []int{0, 2} {
+			// The death may be told before or after the exchange fails.
+			if rest := j.all[i].expect(t, "swap: "); !strings.Contains(rest, "task 1 ") {
+				t.Errorf("task %d: %s", i, rest)
+			}
+			j.all[i].await(t, "event 1 1 ")
+		}
+	})
+}
+
+func TestTaskThatNeverComes(t *testing.T) {
+	j := launch(t, 3, "early", "EARLY=before")
+	for _, i := range []int{0, 2} {
+		rest := j.all[i].expect(t, "error: ")
+		if !strings.Contains(rest, "task 1 ") || !strings.Contains(rest, "before it called LAPI_Init") {
+			t.Errorf("task %d: %s", i, rest)
+		}
+	}
+}
+
+func TestTaskThatGoesBetweenRounds(t *testing.T) {
+	both(t, func(t *testing.T, start starter) {
+		j := start(t, 3, "early", "EARLY=between")
+		for _, i := range []int{0, 2} {
+			if rest := j.all[i].expect(t, "error: "); !strings.Contains(rest, "task 1 ") {
+				t.Errorf("task %d: %s", i, rest)
+			}
+			if !strings.Contains(j.all[i].output(), "round 1") {
+				t.Errorf("task %d did not finish the first round, to which all contributed", i)
+			}
+		}
+	})
+}
+
+func TestProgramStartedByTask(t *testing.T) { launch(t, 2, "child").succeed() }
+
+func TestDeathOfTaskThatForked(t *testing.T) {
+	both(t, func(t *testing.T, start starter) {
+		j := start(t, 2, "forker")
+		for _, k := range j.all {
+			k.expect(t, "ready")
+		}
+		j.all[1].killHard(t)
+		if rest := j.all[0].expect(t, "event "); !strings.HasPrefix(rest, "1 1 ") {
+			t.Errorf("event %s", rest)
+		}
+	})
+}
+
+func TestTasksStartedLate(t *testing.T) {
+	j := &tasks{t: t}
+	for _, i := range []int{2, 0, 1} {
+		j.startByHand(i, 3, "exchange")
+		time.Sleep(300 * time.Millisecond)
+	}
+	j.succeed()
+}
+
+// A task that ended while the others still waited may be started again.
+func TestTaskRestartedWhileMeeting(t *testing.T) {
+	j := &tasks{t: t}
+	j.startByHand(1, 3, "exchange")
+	j.startByHand(2, 3, "exchange")
+	time.Sleep(200 * time.Millisecond) // time to meet; the test holds without it too
+	j.all[1].killHard(t)
+	<-j.all[1].ended
+	j.all = j.all[:1]
+	j.startByHand(2, 3, "exchange")
+	j.startByHand(0, 3, "exchange")
+	j.succeed()
+}
+
+// Until all have met, a task's name is taken; a second process of the same task must be told so.
+func TestSecondProcessOfOneTask(t *testing.T) {
+	j := &tasks{t: t}
+	j.startByHand(1, 2, "missing") // waits for task 0
+	j.startByHand(1, 2, "missing")
+	var rest string
+	limit := time.After(guard)
+	select {
+	case <-j.all[0].ended:
+		rest = j.all[0].expect(t, "error: ")
+	case <-j.all[1].ended:
+		rest = j.all[1].expect(t, "error: ")
+	case <-limit:
+		t.Fatal("neither of the two was refused")
+	}
+	if !strings.Contains(rest, "already") {
+		t.Errorf("error %s", rest)
+	}
+}
+
+func TestNumbersThatDiffer(t *testing.T) {
+	j := &tasks{t: t}
+	j.startByHand(0, 3, "missing")
+	j.startByHand(1, 2, "missing")
+	if rest := j.all[1].expect(t, "error: "); !strings.Contains(rest, "MP_PROCS") {
+		t.Errorf("task 1: %s", rest)
+	}
+}

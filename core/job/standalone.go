@@ -1,0 +1,298 @@
+package job
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"lapi/core/job/wire"
+)
+
+// Limits on waiting for other tasks that were started by hand; none with MP_DEBUG_NOTIMEOUT.
+const (
+	meetLimit     = 60 * time.Second  // until all tasks have called LAPI_Init
+	exchangeLimit = 900 * time.Second // inside of it, as LAPI's TIMEOUT
+)
+
+// MeetLimit is how long Open waits for the other tasks of a job that was started by hand; 0: for ever.
+func (c *Config) MeetLimit() time.Duration {
+	if c.NoTimeout {
+		return 0
+	}
+	return meetLimit
+}
+
+func deadlineOf(c *Config, limit time.Duration) time.Time {
+	if c.NoTimeout {
+		return time.Time{}
+	}
+	return time.Now().Add(limit)
+}
+
+// standalone is a session among tasks of this node that were started by hand: a connection to each. That a peer has died is
+// seen by the end of its connection, or of its process where a child that it forked keeps the connection open.
+type standalone struct {
+	c       *Config
+	members []int   // tasks, ascending, this one included
+	peers   []*peer // by task; nil for this task and those not in the session
+	watch   *watch
+	scratch *wire.Scratch
+	round   uint32
+	events  []Event
+}
+
+// peer is the connection to one task.
+type peer struct {
+	task    int
+	conn    *wire.Conn
+	pid     int
+	process int            // pidfd of it; -1 where the kernel has none
+	parts   []wire.Message // contributions that came early
+	left    bool
+	how     string // it is dead, and how; "" while it lives
+}
+
+func openStandalone(c *Config, instance int) (Session, error) {
+	w, err := newWatch()
+	if err != nil {
+		return nil, err
+	}
+	s := &standalone{c: c, watch: w, scratch: new(wire.Scratch), peers: make([]*peer, c.NumTasks)}
+	s.members = append(slices.Clone(c.CommonTasks), c.Task)
+	slices.Sort(s.members)
+	m := newMeeting(c, instance, s)
+	err = m.run()
+	m.close()
+	if err == nil {
+		err = s.watchPeers()
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// adopt makes a greeted connection the way to a task.
+func (s *standalone) adopt(task int, conn *wire.Conn, pid int) {
+	process, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		process = -1
+	}
+	s.peers[task] = &peer{task: task, conn: conn, pid: pid, process: process}
+}
+
+// drop forgets a connection that has ended before all had met; the task may come again.
+func (s *standalone) drop(p *peer) {
+	s.peers[p.task] = nil
+	p.close()
+}
+
+func (p *peer) close() {
+	p.conn.Close()
+	if p.process >= 0 {
+		unix.Close(p.process)
+	}
+	for i := range p.parts {
+		p.parts[i].CloseFiles()
+	}
+}
+
+func (s *standalone) watchPeers() error {
+	for _, p := range s.peers {
+		if p == nil {
+			continue
+		}
+		if err := s.watch.add(p.conn.Fd(), p.task); err != nil {
+			return err
+		}
+		if p.process >= 0 {
+			if err := s.watch.add(p.process, p.task); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Exchange sends part to every member and waits for theirs.
+func (s *standalone) Exchange(part Part) ([]Part, error) {
+	for _, p := range s.peers {
+		if p != nil && p.how == "" {
+			p.conn.Queue(wire.Message{Kind: wire.Part, Number: s.round, Data: part.Data, Files: part.Files})
+		}
+	}
+	deadline := deadlineOf(s.c, exchangeLimit)
+	for {
+		waiting, err := s.turn()
+		if err != nil {
+			return nil, err
+		}
+		if len(waiting) == 0 {
+			break
+		}
+		ok, err := pollFor(waiting, deadline)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, fmt.Errorf("no answer within %v from %s (LAPI_Init)", exchangeLimit, s.silent())
+		}
+	}
+	return s.collect(part)
+}
+
+// turn sends and receives what it can, and returns what to wait for; nothing: all that this round needs is there and sent.
+func (s *standalone) turn() (waiting []unix.PollFd, err error) {
+	for _, p := range s.peers {
+		if p == nil {
+			continue
+		}
+		sent, err := flush(p.conn)
+		if err != nil {
+			return nil, fmt.Errorf("sending to task %d: %w", p.task, err)
+		}
+		s.receive(p)
+		if len(p.parts) == 0 && (p.how != "" || p.left) {
+			how := p.how
+			if how == "" {
+				how = "has left (LAPI_Term)"
+			}
+			return nil, fmt.Errorf("task %d %s", p.task, how)
+		}
+		if len(p.parts) > 0 && (sent || p.how != "") {
+			continue
+		}
+		waiting = append(waiting, unix.PollFd{Fd: int32(p.conn.Fd()), Events: readiness(sent)})
+		if p.process >= 0 {
+			waiting = append(waiting, unix.PollFd{Fd: int32(p.process), Events: unix.POLLIN})
+		}
+	}
+	return waiting, nil
+}
+
+// collect takes the first part of each peer.
+func (s *standalone) collect(own Part) ([]Part, error) {
+	files, err := duplicate(own.Files)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Part, s.c.NumTasks)
+	all[s.c.Task] = Part{Data: own.Data, Files: files}
+	for _, p := range s.peers {
+		if p == nil {
+			continue
+		}
+		m := p.parts[0]
+		p.parts = p.parts[1:]
+		all[p.task] = Part{Data: m.Data, Files: m.Files}
+		if m.Number != s.round {
+			closeParts(all)
+			return nil, fmt.Errorf("task %d is in round %d of the exchange, this task in round %d", p.task, m.Number, s.round)
+		}
+	}
+	s.round++
+	return all, nil
+}
+
+// silent names the tasks whose parts are missing.
+func (s *standalone) silent() string {
+	var tasks []int
+	for _, p := range s.peers {
+		if p != nil && len(p.parts) == 0 {
+			tasks = append(tasks, p.task)
+		}
+	}
+	return nameTasks(tasks)
+}
+
+// receive reads what a peer has sent, up to the end of its connection or process.
+func (s *standalone) receive(p *peer) {
+	if p.how != "" {
+		return
+	}
+	// Looked at first: what the process sent before its end can be read after it.
+	exited := p.exited()
+	for {
+		m, ok, err := p.conn.Receive(s.scratch)
+		switch {
+		case err == io.EOF && !exited:
+			s.died(p, "closed its connection without LAPI_Term")
+			return
+		case err != nil && err != io.EOF:
+			s.died(p, fmt.Sprintf("cannot be understood: %v", err))
+			return
+		case err != nil || !ok:
+			if exited {
+				s.died(p, fmt.Sprintf("has ended (process %d)", p.pid))
+			}
+			return
+		case m.Kind == wire.Part:
+			p.parts = append(p.parts, m)
+		case m.Kind == wire.Leave:
+			p.left = true
+			m.CloseFiles()
+		default:
+			m.CloseFiles()
+		}
+	}
+}
+
+// exited says whether the peer's process has ended, as far as the kernel tells.
+func (p *peer) exited() bool {
+	if p.process < 0 {
+		return false
+	}
+	set := [1]unix.PollFd{{Fd: int32(p.process), Events: unix.POLLIN}}
+	n, err := unix.Poll(set[:], 0)
+	return err == nil && n > 0
+}
+
+// died ends the use of a peer; it is news unless the peer said Leave.
+func (s *standalone) died(p *peer, how string) {
+	p.how = how
+	s.watch.remove(p.conn.Fd())
+	if p.process >= 0 {
+		s.watch.remove(p.process)
+	}
+	if !p.left {
+		s.events = append(s.events, Event{Kind: TaskDied, Task: p.task, Text: how})
+	}
+}
+
+func (s *standalone) Tasks() []int    { return slices.Clone(s.members) }
+func (s *standalone) Descriptor() int { return s.watch.fd }
+
+// Poll costs one system call if there is no event, and allocates nothing then.
+func (s *standalone) Poll() (Event, bool) {
+	for len(s.events) == 0 {
+		task, ok := s.watch.ready()
+		if !ok {
+			return Event{}, false
+		}
+		s.receive(s.peers[task])
+	}
+	e := s.events[0]
+	s.events = s.events[1:]
+	return e, true
+}
+
+func (s *standalone) Leave() {
+	for _, p := range s.peers {
+		if p != nil && p.how == "" {
+			sendLast(p.conn)
+		}
+	}
+}
+
+func (s *standalone) Close() error {
+	for _, p := range s.peers {
+		if p != nil {
+			p.close()
+		}
+	}
+	s.watch.close()
+	return nil
+}

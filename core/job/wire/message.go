@@ -1,0 +1,156 @@
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// Version is the protocol's; both ends must have the same.
+const Version = 1
+
+// Limits of records and messages.
+const (
+	MaxRecord      = 32 << 10 // payload bytes of one record
+	MaxRecordFiles = 250      // descriptors of one record; the kernel's limit is 253
+	MaxMessage     = 64 << 20 // payload bytes of one message: 16384 tasks with 4 KiB each
+	MaxFiles       = 1 << 16  // descriptors of one message
+	headerSize     = 8
+)
+
+// Kind says what a message means.
+type Kind uint8
+
+// Kinds of messages, and who sends them.
+const (
+	Hello   Kind = iota + 1 // task to launcher (with the session's socket), connecting task to listening task
+	Welcome                 // the answer: accepted
+	Refuse                  // the answer: not accepted, Data is the reason
+	Part                    // one task's contribution to the exchange of round Number
+	Parts                   // launcher to task: all contributions to round Number
+	Failed                  // launcher to task: round Number will never be complete, Data is the reason
+	Died                    // launcher to task: task Number has died, Data says how
+	Leave                   // this session ends in good order
+	lastKind
+)
+
+// Message is one message. Its files are this process's descriptors; those of a received message belong to the receiver.
+type Message struct {
+	Kind   Kind
+	Number uint32
+	Data   []byte
+	Files  []int
+}
+
+// CloseFiles closes the message's descriptors.
+func (m *Message) CloseFiles() {
+	for _, fd := range m.Files {
+		unix.Close(fd)
+	}
+	m.Files = nil
+}
+
+// ErrMalformed is a record that does not follow the protocol.
+var ErrMalformed = errors.New("malformed record")
+
+type header struct {
+	kind   Kind
+	more   bool
+	files  int
+	number uint32
+}
+
+func (h header) encode(b []byte) {
+	b[0] = Version
+	b[1] = byte(h.kind)
+	b[2] = 0
+	if h.more {
+		b[2] = 1
+	}
+	b[3] = byte(h.files)
+	binary.LittleEndian.PutUint32(b[4:], h.number)
+}
+
+func decodeHeader(b []byte) (header, error) {
+	if len(b) < headerSize {
+		return header{}, fmt.Errorf("%w: %d bytes", ErrMalformed, len(b))
+	}
+	if b[0] != Version {
+		return header{}, fmt.Errorf("%w: protocol version %d, not %d: the job mixes releases of the library", ErrMalformed, b[0], Version)
+	}
+	h := header{kind: Kind(b[1]), more: b[2] == 1, files: int(b[3]), number: binary.LittleEndian.Uint32(b[4:])}
+	if h.kind == 0 || h.kind >= lastKind || b[2] > 1 || h.files > MaxRecordFiles {
+		return header{}, fmt.Errorf("%w: header % x", ErrMalformed, b[:headerSize])
+	}
+	return h, nil
+}
+
+// assembler joins records into messages.
+type assembler struct {
+	m     Message
+	begun bool
+}
+
+// add takes over files, in every case. done says that m is complete; it is the caller's then.
+func (a *assembler) add(record []byte, files []int) (m Message, done bool, err error) {
+	h, err := decodeHeader(record)
+	part := Message{Files: files}
+	switch {
+	case err != nil:
+	case h.files != len(files):
+		err = fmt.Errorf("%w: %d descriptors announced, %d came", ErrMalformed, h.files, len(files))
+	case a.begun && (h.kind != a.m.Kind || h.number != a.m.Number):
+		err = fmt.Errorf("%w: a message begins inside another", ErrMalformed)
+	case len(a.m.Data)+len(record)-headerSize > MaxMessage || len(a.m.Files)+len(files) > MaxFiles:
+		err = fmt.Errorf("%w: message too long", ErrMalformed)
+	}
+	if err != nil {
+		part.CloseFiles()
+		a.drop()
+		return Message{}, false, err
+	}
+	a.begun = true
+	a.m.Kind, a.m.Number = h.kind, h.number
+	a.m.Data = append(a.m.Data, record[headerSize:]...)
+	a.m.Files = append(a.m.Files, files...)
+	if h.more {
+		return Message{}, false, nil
+	}
+	m = a.m
+	a.m, a.begun = Message{}, false
+	return m, true, nil
+}
+
+func (a *assembler) drop() {
+	a.m.CloseFiles()
+	a.m, a.begun = Message{}, false
+}
+
+// cutter cuts a message into records. Descriptors go with the earliest records.
+type cutter struct {
+	m      Message
+	data   int // bytes already cut
+	files  int // descriptors already cut
+	record []byte
+}
+
+// peek builds the next record without consuming it, so that a send that did not go can be repeated.
+func (c *cutter) peek() (record []byte, files []int, last bool) {
+	n := min(len(c.m.Data)-c.data, MaxRecord)
+	f := min(len(c.m.Files)-c.files, MaxRecordFiles)
+	last = c.data+n == len(c.m.Data) && c.files+f == len(c.m.Files)
+	if cap(c.record) < headerSize+n {
+		c.record = make([]byte, headerSize+n)
+	}
+	c.record = c.record[:headerSize+n]
+	header{kind: c.m.Kind, more: !last, files: f, number: c.m.Number}.encode(c.record)
+	copy(c.record[headerSize:], c.m.Data[c.data:c.data+n])
+	return c.record, c.m.Files[c.files : c.files+f], last
+}
+
+func (c *cutter) consume(record []byte, files []int) {
+	c.data += len(record) - headerSize
+	c.files += len(files)
+}
