@@ -32,6 +32,8 @@ typedef struct task {
 /* Makes the context with interrupts on or off, finds out who this is, and, when buffers is not 0, allocates buffers of
  * that many bytes and exchanges addresses. Pins the task in polling mode. */
 void task_init(task *t, board *b, const bench_options *o, int interrupts, size_t buffers);
+/* LAPI_Address_init: the value of every task, in memory that the caller frees. */
+void **task_exchange(task *t, void *mine);
 /* Gfence, LAPI_Term, frees. */
 void task_term(task *t);
 /* Meets the other tasks on the board while LAPI makes progress. */

@@ -15,6 +15,7 @@
 
 static board *served_board;
 static volatile int computing_over;
+static void **handler_at; /* note_delay, as each task has it */
 
 /* Runs at the target: the delay since the origin's time, which the user header carries. */
 static void *note_delay(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion,
@@ -67,7 +68,7 @@ static void one_message(task *t, uint64_t number)
 {
 	uint64_t sent = clock_ns();
 
-	CHECK(LAPI_Amsend(t->handle, 1, (void *)note_delay, &sent, sizeof sent, NULL, 0, NULL, NULL, NULL));
+	CHECK(LAPI_Amsend(t->handle, 1, handler_at[1], &sent, sizeof sent, NULL, 0, NULL, NULL, NULL));
 	while (__atomic_load_n(&t->b->count.value, __ATOMIC_ACQUIRE) < number) {
 		if (clock_ns() - sent > 10000000000u)
 			fail("message %d was not served within 10 s: interrupt mode does not work", (int)number);
@@ -106,12 +107,14 @@ static void run(board *b, const bench_options *o, const char *op, int threads)
 	task_init(&t, b, o, 1, 8);
 	if (t.num_tasks != 2)
 		fail("interrupt needs 2 tasks");
+	handler_at = task_exchange(&t, (void *)note_delay);
 	CHECK(LAPI_Gfence(t.handle));
 	if (t.id == 0)
 		origin(&t, op);
 	else
 		target(&t, threads);
 	task_term(&t);
+	free(handler_at);
 }
 
 void test_interrupt(board *b, const bench_options *o)

@@ -1,10 +1,12 @@
 /* lapi_latency.c - how long one operation takes, with nothing else under way: put, active message, get, fetch-and-add. */
 #include "lapi_bench.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 /* Where the header handler puts the data of a message: the task's own buffer, which it cannot know otherwise. */
 static char *message_buffer;
+/* Where the other tasks have name_buffer: programs are loaded anywhere. */
+static void **handler_at;
 
 static void *name_buffer(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion,
                          void **info)
@@ -41,7 +43,7 @@ static void am_rounds(task *t, size_t size, uint64_t n)
 	for (; n > 0; n--) {
 		if (t->id == 1)
 			task_wait(t, &t->arrived, 1);
-		CHECK(LAPI_Amsend(t->handle, peer, (void *)name_buffer, &uhdr, sizeof uhdr, t->out, size,
+		CHECK(LAPI_Amsend(t->handle, peer, handler_at[peer], &uhdr, sizeof uhdr, t->out, size,
 		                  (lapi_cntr_t *)t->arrived_at[peer], &t->origin, NULL));
 		if (t->id == 0)
 			task_wait(t, &t->arrived, 1);
@@ -96,6 +98,7 @@ void test_latency(board *b, const bench_options *o)
 	if (t.num_tasks != 2)
 		fail("latency needs 2 tasks");
 	message_buffer = t.in;
+	handler_at = task_exchange(&t, (void *)name_buffer);
 	CHECK(LAPI_Gfence(t.handle));
 	for (i = 0; i < o->num_sizes; i++) {
 		one(&t, "put", put_rounds, 1, o->sizes[i]);
@@ -105,4 +108,5 @@ void test_latency(board *b, const bench_options *o)
 	}
 	one(&t, "fetch-and-add", fetch_and_add_rounds, 0, 8);
 	task_term(&t);
+	free(handler_at);
 }

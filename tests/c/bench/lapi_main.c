@@ -30,7 +30,7 @@ void check(int code, const char *call)
 	fail("%s: %d %s", call, code, text);
 }
 
-static void **exchange(task *t, void *mine)
+void **task_exchange(task *t, void *mine)
 {
 	void **table = calloc((size_t)t->num_tasks, sizeof *table);
 
@@ -71,10 +71,10 @@ void task_init(task *t, board *b, const bench_options *o, int interrupts, size_t
 	CHECK(LAPI_Setcntr(t->handle, &t->completed, 0));
 	t->out = buffer(buffers);
 	t->in = buffer(buffers);
-	t->in_at = exchange(t, t->in);
-	t->arrived_at = exchange(t, &t->arrived);
-	t->over_at = exchange(t, &t->over);
-	t->word_at = exchange(t, &t->word);
+	t->in_at = task_exchange(t, t->in);
+	t->arrived_at = task_exchange(t, &t->arrived);
+	t->over_at = task_exchange(t, &t->over);
+	t->word_at = task_exchange(t, &t->word);
 }
 
 void task_term(task *t)
