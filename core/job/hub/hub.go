@@ -89,6 +89,11 @@ func (h *Hub) TaskEnded(taskID int, how string) {
 		return
 	}
 	t.ended, t.how = true, how
+	for _, g := range h.groups {
+		if s := g.members[taskID]; s != nil && s.closed {
+			h.finish(s)
+		}
+	}
 	// What it has sent before its end counts; a child that it forked may keep its sockets open, so that their end may never come.
 	time.AfterFunc(reapDelay, func() {
 		h.mu.Lock()
@@ -199,6 +204,10 @@ func (h *Hub) closed(s *session) {
 
 // finish declares the death of a session that ended without Leave, and forgets its group once nobody is in it. mu is held.
 func (h *Hub) finish(s *session) {
+	if s.finished {
+		return
+	}
+	s.finished = true
 	g := s.group
 	if !s.left {
 		how := h.tasks[s.task].how

@@ -84,9 +84,10 @@ type session struct {
 	id    groupID
 
 	// Guarded by Hub.mu.
-	round  uint32 // exchanges that it has contributed to
-	left   bool
-	closed bool
+	round    uint32 // exchanges that it has contributed to
+	left     bool
+	closed   bool // its socket has ended
+	finished bool // finish has run
 
 	// The queue of writeAll has its own mutex, because completions of sends come from writers.
 	queueMu sync.Mutex

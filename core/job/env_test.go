@@ -1,0 +1,198 @@
+package job
+
+import (
+	"errors"
+	"net/netip"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// env is a getenv over pairs "NAME=value".
+func env(pairs ...string) func(string) (string, bool) {
+	m := map[string]string{}
+	for _, p := range pairs {
+		name, value, _ := strings.Cut(p, "=")
+		m[name] = value
+	}
+	return func(name string) (string, bool) { v, ok := m[name]; return v, ok }
+}
+
+// good is a task of a job of four on one node, started by hand.
+func good(more ...string) func(string) (string, bool) {
+	return env(append([]string{"MP_MSG_API=lapi", "MP_CHILD=1", "MP_PROCS=4", "MP_PARTITION=7"}, more...)...)
+}
+
+func TestDefaults(t *testing.T) {
+	c, err := FromEnv(good(), func(level int, text string) { t.Errorf("warning %d: %s", level, text) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Config{
+		Task: 1, NumTasks: 4, Partition: "7", EUILib: "ip", AckThreshold: 30, PollingInterval: 400 * time.Millisecond,
+		RetransmitInterval: 1000000, RexmitBufCount: 128, RexmitBufSize: 16384,
+	}
+	if !reflect.DeepEqual(c, want) {
+		t.Errorf("got  %+v\nwant %+v", c, want)
+	}
+}
+
+func TestAllSet(t *testing.T) {
+	c, err := FromEnv(good("MP_MSG_API=mpi,lapi", "MP_EUILIB=ip", "LAPI_USE_SHM=YES", "MP_COMMON_TASKS=2:3:0",
+		"MP_LAPI_INET_ADDR=@3:192.168.1.2,eth0:10.0.0.1,ib0:[fe80::1],eth1", "MP_INFOLEVEL=2", "MP_DEBUG_NOTIMEOUT=yes",
+		"MP_UDP_PACKET_SIZE=65536", "MP_ACK_THRESH=5", "MP_POLLING_INTERVAL=10001", "MP_RETRANSMIT_INTERVAL=1000",
+		"MP_REXMIT_BUF_CNT=1", "MP_REXMIT_BUF_SIZE=256"), func(level int, text string) { t.Errorf("warning %d: %s", level, text) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Config{
+		Task: 1, NumTasks: 4, Partition: "7", EUILib: "ip", Shm: ShmYes, CommonTasks: []int{0, 3},
+		Inet: []InetAddr{{netip.MustParseAddr("192.168.1.2"), "eth0"}, {netip.MustParseAddr("10.0.0.1"), "ib0"},
+			{netip.MustParseAddr("fe80::1"), "eth1"}},
+		InetSet: true, InfoLevel: 2, NoTimeout: true, UDPPacketSize: 65536, AckThreshold: 5, PollingInterval: 10001 * time.Microsecond,
+		RetransmitInterval: 1000, RexmitBufCount: 1, RexmitBufSize: 256, RexmitBufSizeSet: true,
+	}
+	if !reflect.DeepEqual(c, want) {
+		t.Errorf("got  %+v\nwant %+v", c, want)
+	}
+}
+
+// Every environment that LAPI_Init refuses: the code, the variable named, and what the text must say.
+func TestRefused(t *testing.T) {
+	cases := []struct {
+		name     string
+		env      func(string) (string, bool)
+		code     int
+		variable string
+		says     string
+	}{
+		{"nothing set", env(), 510, "MP_CHILD", "lapirun"},
+		{"only variables of others", env("LAPI_USE_SHM=yes", "HOME=/"), 510, "MP_CHILD", "lapirun"},
+		{"all empty", env("MP_MSG_API=", "MP_CHILD="), 510, "MP_CHILD", "lapirun"},
+		{"no message API", env("MP_CHILD=0", "MP_PROCS=1"), 406, "MP_MSG_API", "not set"},
+		{"empty message API", good("MP_MSG_API="), 406, "MP_MSG_API", "not set"},
+		{"message API mpi", good("MP_MSG_API=mpi"), 406, "MP_MSG_API", "mpi"},
+		{"bad message API", good("MP_MSG_API=LAPI"), 406, "MP_MSG_API", `"LAPI"`},
+		{"message API with blank", good("MP_MSG_API=lapi, mpi"), 406, "MP_MSG_API", "lapi, mpi"},
+		{"user space", good("MP_EUILIB=us"), 404, "MP_EUILIB", "user space"},
+		{"library in capitals", good("MP_EUILIB=IP"), 404, "MP_EUILIB", `"IP"`},
+		{"no task", env("MP_MSG_API=lapi", "MP_PROCS=4"), 510, "MP_CHILD", "not set"},
+		{"no number of tasks", env("MP_MSG_API=lapi", "MP_CHILD=4"), 510, "MP_PROCS", "not set"},
+		{"task too high", good("MP_CHILD=4"), 510, "MP_CHILD", "from 0 to 3"},
+		{"task negative", good("MP_CHILD=-1"), 510, "MP_CHILD", `"-1"`},
+		{"task no number", good("MP_CHILD=one"), 510, "MP_CHILD", `"one"`},
+		{"no tasks", good("MP_PROCS=0"), 510, "MP_PROCS", "from 1"},
+		{"too many tasks", good("MP_PROCS=16385"), 510, "MP_PROCS", "16384"},
+		{"number of tasks huge", good("MP_PROCS=99999999999999999999"), 510, "MP_PROCS", "too large"},
+		{"no partition", env("MP_MSG_API=lapi", "MP_CHILD=0", "MP_PROCS=2"), 510, "MP_PARTITION", "share"},
+		{"both networks", good("MP_LAPI_INET_ADDR=@1:1.2.3.4,eth0", "MP_LAPI_NETWORK=@1:164,sn0"), 402, "MP_LAPI_NETWORK", "MP_LAPI_INET_ADDR"},
+		{"both networks, one malformed", good("MP_LAPI_INET_ADDR=x", "MP_LAPI_NETWORK=y"), 402, "MP_LAPI_NETWORK", "MP_LAPI_INET_ADDR"},
+		{"inet without @", good("MP_LAPI_INET_ADDR=1:1.2.3.4,eth0"), 407, "MP_LAPI_INET_ADDR", "@number:address,device"},
+		{"inet without list", good("MP_LAPI_INET_ADDR=@1"), 407, "MP_LAPI_INET_ADDR", "@number:address,device"},
+		{"inet count", good("MP_LAPI_INET_ADDR=@2:1.2.3.4,eth0"), 407, "MP_LAPI_INET_ADDR", "announces 2 instances and lists 1"},
+		{"inet none", good("MP_LAPI_INET_ADDR=@0:"), 407, "MP_LAPI_INET_ADDR", "not 1 to 16"},
+		{"inet address", good("MP_LAPI_INET_ADDR=@1:1.2.3.256,eth0"), 407, "MP_LAPI_INET_ADDR", `"1.2.3.256"`},
+		{"inet name", good("MP_LAPI_INET_ADDR=@1:localhost,eth0"), 407, "MP_LAPI_INET_ADDR", "localhost"},
+		{"inet any", good("MP_LAPI_INET_ADDR=@1:0.0.0.0,eth0"), 407, "MP_LAPI_INET_ADDR", "0.0.0.0"},
+		{"inet multicast", good("MP_LAPI_INET_ADDR=@1:224.0.0.1,eth0"), 407, "MP_LAPI_INET_ADDR", "224.0.0.1"},
+		{"inet without device", good("MP_LAPI_INET_ADDR=@1:1.2.3.4"), 407, "MP_LAPI_INET_ADDR", "comma"},
+		{"inet empty device", good("MP_LAPI_INET_ADDR=@1:1.2.3.4,"), 407, "MP_LAPI_INET_ADDR", "device"},
+		{"inet long device", good("MP_LAPI_INET_ADDR=@1:1.2.3.4,abcdefghijklmnop"), 407, "MP_LAPI_INET_ADDR", "device"},
+		{"network window", good("MP_LAPI_NETWORK=@1:x,sn0"), 407, "MP_LAPI_NETWORK", "@number:window,adapter"},
+		{"network comma", good("MP_LAPI_NETWORK=@1:164"), 407, "MP_LAPI_NETWORK", "@1:164,sn0"},
+		{"shared memory", good("LAPI_USE_SHM=maybe"), 439, "LAPI_USE_SHM", `"maybe"`},
+		{"common tasks no number", good("MP_COMMON_TASKS=x"), 439, "MP_COMMON_TASKS", "3:0:2:3"},
+		{"common tasks count", good("MP_COMMON_TASKS=3:0:2"), 439, "MP_COMMON_TASKS", "announces 3 tasks and lists 2"},
+		{"common tasks empty field", good("MP_COMMON_TASKS=2:0:"), 439, "MP_COMMON_TASKS", "not a number"},
+		{"common tasks itself", good("MP_COMMON_TASKS=2:0:1"), 439, "MP_COMMON_TASKS", "itself"},
+		{"common tasks twice", good("MP_COMMON_TASKS=2:3:3"), 439, "MP_COMMON_TASKS", "twice"},
+		{"common tasks too high", good("MP_COMMON_TASKS=1:4"), 439, "MP_COMMON_TASKS", "MP_PROCS is 4"},
+		{"common tasks malformed but unused", good("LAPI_USE_SHM=no", "MP_COMMON_TASKS=,"), 439, "MP_COMMON_TASKS", "malformed"},
+		{"only, but others are elsewhere", good("LAPI_USE_SHM=Only", "MP_COMMON_TASKS=2:0:2"), 439, "LAPI_USE_SHM", "MP_COMMON_TASKS"},
+		{"packet too small", good("MP_UDP_PACKET_SIZE=1023"), 415, "MP_UDP_PACKET_SIZE", "1024 to 65536"},
+		{"packet too large", good("MP_UDP_PACKET_SIZE=65537"), 415, "MP_UDP_PACKET_SIZE", "1024 to 65536"},
+		{"packet no number", good("MP_UDP_PACKET_SIZE=8k"), 415, "MP_UDP_PACKET_SIZE", `"8k"`},
+		{"launcher malformed", good("LAPI_LAUNCHER_FD=3"), 510, "LAPI_LAUNCHER_FD", "lapirun"},
+		{"launcher closed", good("LAPI_LAUNCHER_FD=987654:1"), 510, "LAPI_LAUNCHER_FD", "lapirun"},
+		{"launcher is another file", good("LAPI_LAUNCHER_FD=0:1"), 510, "LAPI_LAUNCHER_FD", "something else"},
+	}
+	for _, k := range cases {
+		t.Run(k.name, func(t *testing.T) {
+			c, err := FromEnv(k.env, nil)
+			var e *EnvError
+			if !errors.As(err, &e) {
+				t.Fatalf("config %+v, error %v", c, err)
+			}
+			if e.Code != k.code || e.Variable != k.variable || !strings.Contains(e.Text, k.says) {
+				t.Errorf("code %d, %v; want code %d of %s with %q", e.Code, e, k.code, k.variable, k.says)
+			}
+		})
+	}
+}
+
+// Values that are corrected: what is used instead, and the message.
+func TestCorrected(t *testing.T) {
+	ack := func(c *Config) int { return c.AckThreshold }
+	polling := func(c *Config) int { return int(c.PollingInterval / time.Microsecond) }
+	retransmit := func(c *Config) int { return c.RetransmitInterval }
+	count := func(c *Config) int { return c.RexmitBufCount }
+	size := func(c *Config) int { return c.RexmitBufSize }
+	level := func(c *Config) int { return c.InfoLevel }
+	cases := []struct {
+		set  string
+		got  func(*Config) int
+		want int
+	}{
+		{"MP_ACK_THRESH=0", ack, 1}, {"MP_ACK_THRESH=32", ack, 30}, {"MP_ACK_THRESH=-3", ack, 30}, {"MP_ACK_THRESH=many", ack, 30},
+		{"MP_POLLING_INTERVAL=10000", polling, 10001}, {"MP_POLLING_INTERVAL=99999999999", polling, 1<<31 - 1},
+		{"MP_POLLING_INTERVAL=1s", polling, 400000},
+		{"MP_RETRANSMIT_INTERVAL=999", retransmit, 1000}, {"MP_RETRANSMIT_INTERVAL=2147483648", retransmit, 1<<31 - 1},
+		{"MP_REXMIT_BUF_CNT=0", count, 1}, {"MP_REXMIT_BUF_CNT=x", count, 128},
+		{"MP_REXMIT_BUF_SIZE=0", size, 1}, {"MP_REXMIT_BUF_SIZE=16K", size, 16384},
+		{"MP_INFOLEVEL=7", level, 6}, {"MP_INFOLEVEL=-1", level, 0}, {"MP_INFOLEVEL=high", level, 0},
+	}
+	for _, k := range cases {
+		t.Run(k.set, func(t *testing.T) {
+			var said []string
+			c, err := FromEnv(good(k.set), func(level int, text string) { said = append(said, text) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if k.got(c) != k.want {
+				t.Errorf("%d is used, not %d", k.got(c), k.want)
+			}
+			name, value, _ := strings.Cut(k.set, "=")
+			if len(said) != 1 || !strings.Contains(said[0], name) || !strings.Contains(said[0], value) || !strings.Contains(said[0], "Set it to") {
+				t.Errorf("messages %q", said)
+			}
+		})
+	}
+}
+
+func TestAccepted(t *testing.T) {
+	quiet := func(level int, text string) { t.Errorf("warning %d: %s", level, text) }
+	for _, set := range []string{"MP_MSG_API=lapi,mpi", "MP_MSG_API=mpi_lapi", "LAPI_USE_SHM=nO", "MP_COMMON_TASKS=0",
+		"MP_LAPI_NETWORK=@2:164,sn0:165,sn1", "MP_UDP_PACKET_SIZE=1024", "MP_ACK_THRESH=31", "MP_REXMIT_BUF_CNT=2147483647", "MP_CHILD=3"} {
+		if _, err := FromEnv(good(set), quiet); err != nil {
+			t.Errorf("%s: %v", set, err)
+		}
+	}
+	c, err := FromEnv(good("MP_ACK_THRESH=31", "MP_DEBUG_NOTIMEOUT=no", "LAPI_USE_SHM=only", "MP_COMMON_TASKS=3:0:2:3"), quiet)
+	if err != nil || c.AckThreshold != 30 || c.NoTimeout || c.Shm != ShmOnly || !reflect.DeepEqual(c.CommonTasks, []int{0, 2, 3}) {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if c, err := FromEnv(env("MP_MSG_API=lapi", "MP_CHILD=0", "MP_PROCS=1"), quiet); err != nil || c.NumTasks != 1 {
+		t.Errorf("a job of one task without a partition: %+v, %v", c, err)
+	}
+}
+
+// Advice is given only to those who ask for warnings.
+func TestWarningLevel(t *testing.T) {
+	for level, want := range map[string]int{"0": 0, "1": 1} {
+		n := 0
+		if _, err := FromEnv(good("LAPI_USE_SHM=yes", "MP_INFOLEVEL="+level), func(int, string) { n++ }); err != nil || n != want {
+			t.Errorf("MP_INFOLEVEL=%s: %d messages, %v", level, n, err)
+		}
+	}
+}

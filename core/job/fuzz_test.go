@@ -1,0 +1,101 @@
+package job
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What a parser accepts must have the form that its error message shows: writing the result again gives an equal result.
+
+func FuzzCommonTasks(f *testing.F) {
+	for _, s := range []string{"3:0:2:3", "0", "0:", "1:1", "2:0", "2:0:0", ":::", "-1:0", "3:0:2:99999999999", "03:0:2:3"} {
+		f.Add(s, 1, 4)
+	}
+	f.Fuzz(func(t *testing.T, s string, task, numTasks int) {
+		tasks, err := parseCommonTasks(s, task, numTasks)
+		if err != nil {
+			return
+		}
+		if !slices.IsSorted(tasks) || slices.Contains(tasks, task) || len(tasks) > numTasks {
+			t.Fatalf("%q gives %v", s, tasks)
+		}
+		text := fmt.Sprint(len(tasks))
+		for _, k := range tasks {
+			text += fmt.Sprintf(":%d", k)
+		}
+		again, err := parseCommonTasks(text, task, numTasks)
+		if err != nil || !slices.Equal(again, tasks) {
+			t.Fatalf("%q gives %v, but %q gives %v, %v", s, tasks, text, again, err)
+		}
+	})
+}
+
+func FuzzInetAddr(f *testing.F) {
+	for _, s := range []string{"@2:192.161.0.1,sn0:192.161.1.1,sn1", "@1:[::1],lo", "@1:[", "@1:]:,", "@", "@1:", "@1:1.2.3.4,", "@1:::,x",
+		"@1:[[1.2.3.4]],a", "@16:1.2.3.4,a", "@1:::ffff:1.2.3.4,a", "@1:[fe80::1%eth0],eth0"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		all, err := parseInetAddr(s)
+		if err != nil {
+			return
+		}
+		text := fmt.Sprintf("@%d", len(all))
+		for _, a := range all {
+			if !a.Addr.IsValid() || a.Addr.Is4In6() || a.Device == "" {
+				t.Fatalf("%q gives %+v", s, a)
+			}
+			text += fmt.Sprintf(":[%s],%s", a.Addr, a.Device)
+		}
+		again, err := parseInetAddr(text)
+		if err != nil || !slices.Equal(again, all) {
+			t.Fatalf("%q gives %v, but %q gives %v, %v", s, all, text, again, err)
+		}
+	})
+}
+
+func FuzzNetwork(f *testing.F) {
+	for _, s := range []string{"@1:164,sn0", "@2:1,a:2,b", "@1:,", "@1:1", "@-1:1,a"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if checkNetwork(s) == nil && (!strings.HasPrefix(s, "@") || strings.Count(s, ",") < 1) {
+			t.Fatalf("%q is accepted", s)
+		}
+	})
+}
+
+// FuzzEnvironment sets all variables to odd values: a Config is within its documented ranges, or there is an error that names a variable.
+func FuzzEnvironment(f *testing.F) {
+	f.Add("lapi", "1", "4", "7", "3:0:2:3", "@1:1.2.3.4,eth0", "30", "yes")
+	f.Add("mpi", "-1", "", "x\x00y", "0", "", "99999999999999999999", "only")
+	f.Fuzz(func(t *testing.T, api, child, procs, partition, common, inet, number, shm string) {
+		c, err := FromEnv(env("MP_MSG_API="+api, "MP_CHILD="+child, "MP_PROCS="+procs, "MP_PARTITION="+partition, "MP_COMMON_TASKS="+common,
+			"MP_LAPI_INET_ADDR="+inet, "LAPI_USE_SHM="+shm, "MP_ACK_THRESH="+number, "MP_POLLING_INTERVAL="+number,
+			"MP_RETRANSMIT_INTERVAL="+number, "MP_REXMIT_BUF_CNT="+number, "MP_REXMIT_BUF_SIZE="+number, "MP_INFOLEVEL="+number), nil)
+		if err != nil {
+			if e, ok := err.(*EnvError); !ok || e.Code < 400 || e.Code > 511 || e.Variable == "" {
+				t.Fatalf("error %v", err)
+			}
+			return
+		}
+		if c.NumTasks < 1 || c.Task < 0 || c.Task >= c.NumTasks || len(c.CommonTasks) >= c.NumTasks ||
+			c.AckThreshold < 1 || c.AckThreshold > 30 || c.PollingInterval <= 0 || c.RetransmitInterval < 1000 ||
+			c.RexmitBufCount < 1 || c.RexmitBufSize < 1 || c.InfoLevel < 0 || c.InfoLevel > 6 {
+			t.Fatalf("%+v", c)
+		}
+	})
+}
+
+func FuzzGreeting(f *testing.F) {
+	f.Add(Greeting{Join, 1, 2, 3, 4}.Encode())
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		g, err := ParseGreeting(b)
+		if err == nil && (g.Task >= g.NumTasks || g.Task < 0 || g.Instance < 0 || g.Instance >= maxInstances) {
+			t.Fatalf("%+v", g)
+		}
+	})
+}
