@@ -28,6 +28,7 @@ type curve struct {
 // picture is one PNG: something against size, on logarithmic axes.
 type picture struct {
 	name, title, unit string
+	key               string // where the legend is out of the way
 	curves            []curve
 }
 
@@ -37,19 +38,19 @@ func pictures() []picture {
 		return curve{Key{Raw, "", test, op, 0}, title, scale, true, false}
 	}
 	return []picture{
-		{"latency-shm", "Latency, shared memory, 2 tasks, polling", "microseconds", []curve{
+		{"latency-shm", "Latency, shared memory, 2 tasks, polling", "microseconds", "top left", []curve{
 			ours("shm", "latency", "put", "put, one way"), ours("shm", "latency", "am", "active message, one way"),
 			ours("shm", "latency", "get", "get"), ours("shm", "latency", "put-completed", "put until completed"),
 			raw("writev", "time", "raw: process_vm_writev", 1e-3),
 			{Key{Raw, "", "cacheline", "oneway", 0}, "raw: cache line, one way", 1e-3, true, true}}},
-		{"latency-udp", "Latency, UDP on loopback, 2 tasks, polling", "microseconds", []curve{
+		{"latency-udp", "Latency, UDP on loopback, 2 tasks, polling", "microseconds", "top left", []curve{
 			ours("udp", "latency", "put", "put, one way"), ours("udp", "latency", "am", "active message, one way"),
 			ours("udp", "latency", "get", "get"), ours("udp", "latency", "put-completed", "put until completed"),
 			raw("udp", "oneway", "raw: bare UDP, one way", 1)}},
-		{"bandwidth-shm", "Bandwidth, shared memory, 2 tasks, polling", "GB/s", []curve{
+		{"bandwidth-shm", "Bandwidth, shared memory, 2 tasks, polling", "GB/s", "bottom right", []curve{
 			ours("shm", "bandwidth", "put", "put, windowed"), ours("shm", "bandwidth", "get", "get, windowed"),
 			raw("writev", "bandwidth", "raw: process_vm_writev", 1), raw("memcpy", "bandwidth", "raw: memcpy", 1)}},
-		{"bandwidth-udp", "Bandwidth, UDP on loopback, 2 tasks, polling", "GB/s", []curve{
+		{"bandwidth-udp", "Bandwidth, UDP on loopback, 2 tasks, polling", "GB/s", "bottom right", []curve{
 			ours("udp", "bandwidth", "put", "put, windowed"), ours("udp", "bandwidth", "get", "get, windowed"),
 			raw("udp", "bandwidth", "raw: bare UDP stream", 1)}},
 	}
@@ -125,7 +126,7 @@ func (p *picture) script(s *Summaries, png string) ([]byte, int) {
 	fmt.Fprintf(&b, "set terminal pngcairo size 1100,750 noenhanced font 'Sans,13'\nset output %q\n", png)
 	b.Write(data.Bytes())
 	fmt.Fprintf(&b, "set title %q font ',16'\nset xlabel 'message size'\nset ylabel %q\n", p.title, p.unit)
-	fmt.Fprintf(&b, "set logscale x 2\nset logscale y 10\nset xrange [6:6e6]\nset grid lc rgb '#dddddd'\nset key top left box opaque spacing 1.2\n")
+	fmt.Fprintf(&b, "set logscale x 2\nset logscale y 10\nset xrange [6:6e6]\nset grid xtics ytics back lt 1 lw 1 lc rgb '#cccccc'\nset key %s Left reverse box opaque spacing 1.2\n", p.key)
 	fmt.Fprintf(&b, "set xtics ('8 B' 8, '64 B' 64, '512 B' 512, '4 KiB' 4096, '32 KiB' 32768, '256 KiB' 262144, '1 MiB' 1048576, '4 MiB' 4194304)\n")
 	fmt.Fprintf(&b, "set format y '%%g'\nplot %s\n", plot.String())
 	return b.Bytes(), n
