@@ -1,0 +1,28 @@
+package shm
+
+import (
+	"testing"
+
+	"lapi/transport/conform"
+	"lapi/transport/emul"
+)
+
+func factory(extra int, change ...func(*Config)) conform.Factory {
+	return conform.Factory{MaxNodes: 8, New: func(t *testing.T, n int) *conform.Net {
+		net := &conform.Net{Self: true}
+		links := newLinks(t, n+extra, change...)
+		for _, l := range links[:n] {
+			net.Nodes = append(net.Nodes, conform.Node{Link: l, Emul: emul.New(l, conform.EmulRequest, conform.EmulReply)})
+		}
+		return net
+	}}
+}
+
+func TestConform(t *testing.T) { conform.Run(t, factory(0)) }
+
+func TestConformWithoutCMA(t *testing.T) {
+	conform.Run(t, factory(0, func(c *Config) { c.DisableCMA = true }))
+}
+
+// TestConformColdRings has so many tasks on the node that silent rings are not looked at.
+func TestConformColdRings(t *testing.T) { conform.Run(t, factory(70)) }
