@@ -1,0 +1,75 @@
+# Conformance, host and kill tests from C. Included by the top Makefile; everything made goes to build/conform.
+# Programs see only include/ and the built library, as a user's would.
+
+CONFORM_BUILD    := $(BUILD)/conform
+CONFORM_DIR      := tests/c/conform
+HOST_DIR         := tests/c/host
+CONFORM_CFLAGS   ?= -O2 -g -std=gnu11 -Wall -Wextra -Wpedantic -Werror
+CONFORM_LINK     := -L$(BUILD)/lib -llapi_r -lpthread -Wl,-rpath,'$$ORIGIN/../lib'
+CONFORM_PROGRAMS := env counters put get amsend handlers completion rmw fence address progress threads errors init huge
+CONFORM_FRAME    := $(CONFORM_BUILD)/conform.o $(CONFORM_BUILD)/helpers.o
+HOST_PROGRAMS    := init_env fork_child signals leaks standalone
+
+CONFORM_BINARIES := $(addprefix $(CONFORM_BUILD)/,$(CONFORM_PROGRAMS) atexit nopie cxx)
+HOST_BINARIES    := $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS) dlopened victim libprofile.so profiled_linked profiled_plain header_only)
+
+.PHONY: conform conform-full conform-huge conform-build host-test kill-test
+
+$(CONFORM_BUILD)/%.o: $(CONFORM_DIR)/%.c $(CONFORM_DIR)/conform.h include/lapi.h include/css_shared.h
+	@mkdir -p $(CONFORM_BUILD)
+	$(CC) $(CONFORM_CFLAGS) -Iinclude -c $< -o $@
+
+$(addprefix $(CONFORM_BUILD)/,$(CONFORM_PROGRAMS) atexit): $(CONFORM_BUILD)/%: $(CONFORM_BUILD)/%.o $(CONFORM_FRAME) $(LIB)
+	$(CC) $< $(CONFORM_FRAME) $(CONFORM_LINK) -o $@
+
+# Function addresses by value need a program that is not position-independent.
+$(CONFORM_BUILD)/nopie: $(CONFORM_DIR)/nopie.c $(CONFORM_DIR)/conform.c $(CONFORM_DIR)/helpers.c $(CONFORM_DIR)/conform.h $(LIB)
+	$(CC) $(CONFORM_CFLAGS) -fno-pie -no-pie -Iinclude $(filter %.c,$^) $(CONFORM_LINK) -o $@
+
+# The same program as C++.
+$(CONFORM_BUILD)/cxx: $(CONFORM_DIR)/nopie.c $(CONFORM_FRAME) $(LIB)
+	$(CXX) -O2 -g -std=c++11 -Wall -Wextra -Werror -fno-pie -no-pie -Iinclude -x c++ $< -x none $(CONFORM_FRAME) $(CONFORM_LINK) -o $@
+
+$(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS)): $(CONFORM_BUILD)/%: $(HOST_DIR)/%.c $(HOST_DIR)/host.h $(LIB)
+	@mkdir -p $(CONFORM_BUILD)
+	$(CC) $(CONFORM_CFLAGS) -Iinclude $< $(CONFORM_LINK) -o $@
+
+$(CONFORM_BUILD)/victim: $(HOST_DIR)/kill/victim.c $(HOST_DIR)/host.h $(LIB)
+	@mkdir -p $(CONFORM_BUILD)
+	$(CC) $(CONFORM_CFLAGS) -Iinclude $< $(CONFORM_LINK) -o $@
+
+$(CONFORM_BUILD)/dlopened: $(HOST_DIR)/dlopened.c $(LIB)
+	@mkdir -p $(CONFORM_BUILD)
+	$(CC) $(CONFORM_CFLAGS) -Iinclude $< -lpthread -ldl -o $@
+
+$(CONFORM_BUILD)/libprofile.so: $(HOST_DIR)/profile/libprofile.c $(LIB)
+	@mkdir -p $(CONFORM_BUILD)
+	$(CC) $(CONFORM_CFLAGS) -fPIC -shared -Iinclude $< $(CONFORM_LINK) -o $@
+
+$(CONFORM_BUILD)/profiled_linked: $(HOST_DIR)/profile/profiled.c $(HOST_DIR)/host.h $(CONFORM_BUILD)/libprofile.so
+	$(CC) $(CONFORM_CFLAGS) -Iinclude $< -L$(CONFORM_BUILD) -lprofile -Wl,-rpath,'$$ORIGIN' $(CONFORM_LINK) -ldl -o $@
+
+$(CONFORM_BUILD)/profiled_plain: $(HOST_DIR)/profile/profiled.c $(HOST_DIR)/host.h $(LIB)
+	@mkdir -p $(CONFORM_BUILD)
+	$(CC) $(CONFORM_CFLAGS) -Iinclude $< $(CONFORM_LINK) -ldl -o $@
+
+$(CONFORM_BUILD)/header_only: $(HOST_DIR)/header_only_a.c $(HOST_DIR)/header_only_b.c include/lapi.h
+	@mkdir -p $(CONFORM_BUILD)
+	$(CC) $(CONFORM_CFLAGS) -Iinclude $(filter %.c,$^) -o $@
+
+conform-build: $(CONFORM_BINARIES) $(HOST_BINARIES) $(RUN)
+
+conform: conform-build
+	@BUILD=$(BUILD) bash tests/c/run-tests quick
+
+conform-full: conform-build
+	@BUILD=$(BUILD) bash tests/c/run-tests full
+
+conform-huge: conform-build
+	@BUILD=$(BUILD) bash tests/c/run-tests huge
+
+host-test: conform-build
+	@BUILD=$(BUILD) bash tests/c/run-tests host
+
+kill-test: conform-build
+	@BUILD=$(BUILD) bash tests/c/host/kill/run-kill

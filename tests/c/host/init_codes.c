@@ -1,0 +1,236 @@
+/*
+ * init_codes.c - the return codes of LAPI_Init and the messages of docs/return-codes.md that need more than an environment: a
+ * user who is not root, threads that cannot be made, addresses that are not this machine's, the persistent subsystem, a
+ * job whose other task never comes. Each case is this program again, in a process of its own, started by hand.
+ */
+#define _GNU_SOURCE
+#include "host.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+/* One task, alone, over UDP with a list; a case changes what it needs. */
+static void usual_environment(void)
+{
+	clearenv();
+	setenv("MP_MSG_API", "lapi", 1);
+	setenv("MP_CHILD", "0", 1);
+	setenv("MP_PROCS", "1", 1);
+	setenv("MP_PARTITION", "4712", 1);
+	setenv("MP_LAPI_INET_ADDR", "@1:127.0.0.1,lo", 1);
+	setenv("MP_INFOLEVEL", "2", 1);
+}
+
+/* LAPI_Init of a two-task job with this list. */
+static int init_with_list(lapi_udp_t *list)
+{
+	lapi_extend_t extend;
+	lapi_handle_t h;
+	lapi_info_t info;
+
+	setenv("MP_PROCS", "2", 1);
+	host_info(&info);
+	bzero(&extend, sizeof extend);
+	extend.add_udp_addrs = list;
+	extend.num_udp_addr = 2;
+	info.add_info = &extend;
+	return LAPI_Init(&h, &info);
+}
+
+static void no_root_for_the_persistent_subsystem(void)
+{
+	lapi_handle_t h;
+	lapi_info_t info;
+
+	if (geteuid() == 0 && setuid(65534) != 0) {
+		perror("setuid");
+		host_case_failures++;
+		return;
+	}
+	host_info(&info);
+	info.protocol = (lapi_dev_t)LAPI_PSS_GPFS;
+	HOST_CODE(LAPI_ERR_PSS_NON_ROOT, LAPI_Init(&h, &info));
+}
+
+/* Needs root, for which LAPI_Init allows the persistent subsystem. */
+static void no_collectives_for_the_persistent_subsystem(void)
+{
+	lapi_handle_t h;
+	lapi_info_t info;
+	void *table[1];
+	lapi_long_t table64[1];
+
+	host_info(&info);
+	info.protocol = (lapi_dev_t)LAPI_PSS_GPFS;
+	HOST_OK(LAPI_Init(&h, &info));
+	HOST_CODE(LAPI_ERR_COLLECTIVE_PSS, LAPI_Gfence(h));
+	HOST_CODE(LAPI_ERR_COLLECTIVE_PSS, LAPI_Address_init(h, &h, table));
+	HOST_CODE(LAPI_ERR_COLLECTIVE_PSS, LAPI_Address_init64(h, 1, table64));
+	HOST_OK(LAPI_Fence(h));
+	HOST_OK(LAPI_Term(h));
+}
+
+/* Stacks larger than any address space: pthread_create fails, and nothing of the attempt remains. */
+static void no_memory_for_threads(void)
+{
+	com_thread_info_t threads;
+	pthread_attr_t attributes;
+	lapi_handle_t h;
+	lapi_info_t info;
+
+	bzero(&threads, sizeof threads);
+	HOST_CHECK(pthread_attr_init(&attributes) == 0);
+	HOST_CHECK(pthread_attr_setstacksize(&attributes, (size_t)1 << 47) == 0);
+	threads.thread_attr = &attributes;
+	host_info(&info);
+	info.lapi_thread_attr = &threads;
+	HOST_CODE(LAPI_ERR_MEMORY_EXHAUSTED, LAPI_Init(&h, &info));
+	info.lapi_thread_attr = NULL;
+	HOST_OK(LAPI_Init(&h, &info));
+	host_use(h);
+	HOST_OK(LAPI_Term(h));
+	pthread_attr_destroy(&attributes);
+}
+
+static void list_without_own_port(void)
+{
+	lapi_udp_t list[2] = { { inet_addr("127.0.0.1"), 0 }, { inet_addr("127.0.0.1"), htons(40111) } };
+
+	HOST_CODE(LAPI_ERR_UDP_PORT_INFO, init_with_list(list));
+}
+
+/* 192.0.2.0/24 is for documentation: no machine has such an address. */
+static void address_of_no_machine(void)
+{
+	lapi_udp_t list[2] = { { inet_addr("192.0.2.1"), htons(40110) }, { inet_addr("127.0.0.1"), htons(40111) } };
+
+	HOST_CODE(LAPI_ERR_UDP_SOCKET, init_with_list(list));
+}
+
+/* Started by lapirun, so it would think, which is gone. */
+static void no_launcher_behind_its_variable(void)
+{
+	lapi_handle_t h;
+	lapi_info_t info;
+
+	setenv("LAPI_LAUNCHER_FD", "63:1", 1);
+	host_info(&info);
+	HOST_CHECK(LAPI_Init(&h, &info) != LAPI_SUCCESS);
+}
+
+static void shared_memory_of_one_task(void)
+{
+	lapi_handle_t h;
+	lapi_info_t info;
+
+	setenv("LAPI_USE_SHM", "yes", 1);
+	host_info(&info);
+	HOST_OK(LAPI_Init(&h, &info));
+	HOST_OK(LAPI_Term(h));
+}
+
+/* After fork without exec the library is not there: errors, no hang. */
+static void calls_in_a_forked_child(void)
+{
+	char text[LAPI_MAX_ERR_STRING];
+	lapi_handle_t h;
+	lapi_info_t info;
+	int status = -1;
+	pid_t pid;
+
+	host_info(&info);
+	HOST_OK(LAPI_Init(&h, &info));
+	pid = fork();
+	if (pid == 0) {
+		HOST_CODE(LAPI_ERR_HNDL_INVALID, LAPI_Probe(h));
+		HOST_CODE(LAPI_ERR_UNKNOWN, LAPI_Msg_string(LAPI_ERR_TGT, text));
+		HOST_CHECK(LAPI_Init(&h, &info) != LAPI_SUCCESS);
+		_exit(host_case_failures ? 1 : 0);
+	}
+	HOST_CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
+	HOST_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	host_use(h);
+	HOST_OK(LAPI_Term(h));
+}
+
+static const struct init_case {
+	const char *name;
+	void (*run)(void);
+	const char *mention; /* what the library must print; NULL: nothing asked */
+} cases[] = {
+	{ "no_root_for_the_persistent_subsystem", no_root_for_the_persistent_subsystem, NULL },
+	{ "no_collectives_for_the_persistent_subsystem", no_collectives_for_the_persistent_subsystem, NULL },
+	{ "no_memory_for_threads", no_memory_for_threads, NULL },
+	{ "list_without_own_port", list_without_own_port, "no address and port" },
+	{ "address_of_no_machine", address_of_no_machine, "192.0.2.1" },
+	{ "no_launcher_behind_its_variable", no_launcher_behind_its_variable, NULL },
+	{ "shared_memory_of_one_task", shared_memory_of_one_task, "504" /* LAPI_ATT_SHM_SINGLE_TASK */ },
+	{ "calls_in_a_forked_child", calls_in_a_forked_child, NULL },
+};
+
+static int run_child(const char *name)
+{
+	size_t i;
+
+	alarm(60); /* only against a hang */
+	for (i = 0; i < sizeof cases / sizeof cases[0]; i++)
+		if (strcmp(cases[i].name, name) == 0)
+			cases[i].run();
+	return host_case_failures ? 1 : 0;
+}
+
+/* Runs a case in a process of its own and reads all that it prints. */
+static void run(const struct init_case *c)
+{
+	char text[8192];
+	size_t have = 0;
+	ssize_t n;
+	int ends[2], status = -1;
+	pid_t pid;
+
+	if (pipe(ends) != 0 || (pid = fork()) < 0) {
+		perror(c->name);
+		host_case_failures++;
+		return;
+	}
+	if (pid == 0) {
+		dup2(ends[1], 2);
+		close(ends[0]);
+		close(ends[1]);
+		usual_environment();
+		execl("/proc/self/exe", "init_codes", "child", c->name, (char *)NULL);
+		_exit(127);
+	}
+	close(ends[1]);
+	while (have < sizeof text - 1 && (n = read(ends[0], text + have, sizeof text - 1 - have)) > 0)
+		have += (size_t)n;
+	text[have] = 0;
+	close(ends[0]);
+	HOST_CHECK(waitpid(pid, &status, 0) == pid);
+	HOST_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	HOST_CHECK(c->mention == NULL || strstr(text, c->mention) != NULL);
+	if (host_case_failures)
+		fprintf(stderr, "  %s: status %#x, it printed:\n%s", c->name, status, text);
+}
+
+int main(int argc, char **argv)
+{
+	size_t i;
+	int k;
+
+	if (argc == 3 && strcmp(argv[1], "child") == 0)
+		return run_child(argv[2]);
+	for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		for (k = 1; k < argc && strcmp(argv[k], cases[i].name) != 0; k++)
+			;
+		if (argc > 1 && k == argc)
+			continue;
+		run(&cases[i]);
+		host_end_case(cases[i].name, 0);
+	}
+	return host_close("init_codes", 0);
+}

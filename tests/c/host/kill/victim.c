@@ -1,0 +1,181 @@
+/*
+ * victim.c - one task dies by SIGKILL at a random moment while all send to all. The others' error handlers must hear of it,
+ * once each and within a second, with the right arguments; and those others go on working and end in good order.
+ *
+ * Usage: victim SHARED-FILE SEED. The file tells all tasks when the victim died; task 0 is the victim when SEED is odd.
+ */
+#define _GNU_SOURCE
+#include "../host.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <time.h>
+
+typedef struct shared {
+	long long died_at; /* nanoseconds, CLOCK_MONOTONIC; 0: still alive */
+	int ready;         /* tasks that have exchanged all addresses */
+} shared;
+
+static shared *common;
+static lapi_handle_t handle;
+static int task, tasks, victim;
+
+static int calls, heard_code, heard_type, heard_task, heard_src;
+static long long heard_at;
+
+static unsigned char source[70000], sink[8][70000];
+static int word;
+static void *sinks[128], *handlers[128], *words[128];
+static lapi_cntr_t done, arrived;
+static void *arrivals[128];
+
+static long long nanoseconds(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+static void hear(lapi_handle_t *h, int *code, lapi_err_t *type, int *own, int *src)
+{
+	(void)h;
+	heard_code = *code;
+	heard_type = (int)*type;
+	heard_task = *own;
+	heard_src = *src;
+	heard_at = nanoseconds();
+	__atomic_add_fetch(&calls, 1, __ATOMIC_ACQ_REL);
+}
+
+static void *die(void *microseconds)
+{
+	long us = (long)(intptr_t)microseconds;
+	struct timespec rest = { us / 1000000, us % 1000000 * 1000 };
+	while (__atomic_load_n(&common->ready, __ATOMIC_ACQUIRE) < tasks)
+		sched_yield();
+	nanosleep(&rest, NULL);
+	__atomic_store_n(&common->died_at, nanoseconds(), __ATOMIC_RELEASE);
+	kill(getpid(), SIGKILL);
+	return NULL;
+}
+
+static void *take(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **info)
+{
+	(void)h, (void)uhdr, (void)uhdr_len, (void)msg_len, (void)completion;
+	*info = NULL;
+	return sink[((lapi_return_info_t *)(void *)msg_len)->src % 8];
+}
+
+/* Sends a little of everything. Once a peer is known dead its calls may be refused: only the survivors' must succeed. */
+static void send_to(int target, unsigned *state)
+{
+	ulong n;
+	int code, one = 1;
+	*state = *state * 1103515245u + 12345u;
+	n = (*state >> 8) % 3 ? (*state >> 12) % 200 : (*state >> 12) % sizeof source;
+	code = LAPI_Put(handle, (uint)target, n, (char *)sinks[target] + task % 8 * sizeof source, source, NULL, NULL, NULL);
+	HOST_CHECK(code == LAPI_SUCCESS || target == victim);
+	code = LAPI_Amsend(handle, (uint)target, handlers[target], NULL, 0, source, n, NULL, NULL, NULL);
+	HOST_CHECK(code == LAPI_SUCCESS || target == victim);
+	code = LAPI_Rmw(handle, FETCH_AND_ADD, (uint)target, (int *)words[target], &one, NULL, NULL);
+	HOST_CHECK(code == LAPI_SUCCESS || target == victim);
+}
+
+/* Traffic until the error handler was called; at most 10 s after the death. */
+static void until_heard(unsigned seed)
+{
+	long long died;
+	int i = 0;
+	for (;;) {
+		died = __atomic_load_n(&common->died_at, __ATOMIC_ACQUIRE);
+		if (__atomic_load_n(&calls, __ATOMIC_ACQUIRE) > 0)
+			return;
+		if (died && nanoseconds() - died > 10000000000LL) {
+			fprintf(stderr, "task %d: no call of the error handler 10 s after task %d died\n", task, victim);
+			host_case_failures++;
+			return;
+		}
+		send_to(i++ % tasks, &seed);
+		if (i % 16 == 0) {
+			LAPI_Probe(handle);
+			sched_yield();
+		}
+	}
+}
+
+/* Survivors still reach each other, with counters. */
+static void survivors_work(void)
+{
+	int target, sent = 0;
+	for (target = 0; target < tasks; target++)
+		if (target != victim) {
+			HOST_OK(LAPI_Put(handle, (uint)target, 5000, (char *)sinks[target] + task % 8 * sizeof source, source,
+			                 (lapi_cntr_t *)arrivals[target], NULL, &done));
+			sent++;
+		}
+	HOST_OK(LAPI_Waitcntr(handle, &done, sent, NULL));
+	HOST_OK(LAPI_Waitcntr(handle, &arrived, sent, NULL));
+}
+
+static void check_what_was_heard(void)
+{
+	long long late = heard_at - common->died_at;
+	HOST_CHECK(heard_code == LAPI_ERR_NO_CONNECTIVITY);
+	HOST_CHECK(heard_src == victim);
+	HOST_CHECK(heard_task == task);
+	HOST_CHECK(heard_type >= GET_ERR && heard_type <= TMR_ERR);
+	if (late > 1000000000LL)
+		fprintf(stderr, "task %d: heard %.3f s after the death\n", task, (double)late * 1e-9);
+	HOST_CHECK(late <= 1000000000LL); /* abi/lapi.md: death on one node is known within 1 s */
+}
+
+int main(int argc, char **argv)
+{
+	lapi_info_t info;
+	unsigned seed = argc > 2 ? (unsigned)atoi(argv[2]) : 1;
+	int fd, i;
+	pthread_t killer;
+	struct timespec rest = { 0, 3000000 };
+	fd = argc > 1 ? open(argv[1], O_RDWR | O_CLOEXEC) : -1;
+	if (fd < 0) {
+		fprintf(stderr, "usage: victim SHARED-FILE SEED\n");
+		return 2;
+	}
+	common = (shared *)mmap(NULL, sizeof *common, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	alarm(60);
+	bzero(&info, sizeof info);
+	info.err_hndlr = hear;
+	if (common == MAP_FAILED || LAPI_Init(&handle, &info) != LAPI_SUCCESS)
+		return 2;
+	HOST_OK(LAPI_Qenv(handle, TASK_ID, &task));
+	HOST_OK(LAPI_Qenv(handle, NUM_TASKS, &tasks));
+	HOST_OK(LAPI_Senv(handle, INTERRUPT_SET, seed / 2 % 2));
+	victim = seed % 2 ? 0 : tasks - 1;
+	HOST_OK(LAPI_Address_init(handle, sink, sinks));
+	HOST_OK(LAPI_Address_init(handle, (void *)(uintptr_t)take, handlers));
+	HOST_OK(LAPI_Address_init(handle, &arrived, arrivals));
+	HOST_OK(LAPI_Address_init(handle, &word, words));
+	__atomic_add_fetch(&common->ready, 1, __ATOMIC_ACQ_REL);
+	if (task == victim) {
+		if (pthread_create(&killer, NULL, die, (void *)(intptr_t)(1000 + seed * 7919 % 120000)) != 0)
+			return 2;
+		for (;;)
+			until_heard(seed);
+	}
+	until_heard(seed + (unsigned)task);
+	check_what_was_heard();
+	survivors_work();
+	for (i = 0; i < 100; i++) { /* a second call would come now */
+		LAPI_Probe(handle);
+		send_to(victim, &seed);
+		nanosleep(&rest, NULL);
+	}
+	HOST_CHECK(__atomic_load_n(&calls, __ATOMIC_ACQUIRE) == 1);
+	HOST_CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
+	printf("%s task %d\n", host_case_failures ? "FAIL" : "survived", task);
+	return host_case_failures != 0;
+}

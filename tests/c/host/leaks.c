@@ -1,0 +1,77 @@
+/*
+ * leaks.c - LAPI_Init and LAPI_Term many times leave no descriptor, no thread and no growing memory behind.
+ */
+#define _GNU_SOURCE
+#include "host.h"
+
+#include <dirent.h>
+#include <time.h>
+
+static int task = -1;
+
+static int entries(const char *path)
+{
+	DIR *dir = opendir(path);
+	int n = 0;
+	if (!dir)
+		return -1;
+	while (readdir(dir) != NULL)
+		n++;
+	closedir(dir);
+	return n;
+}
+
+static long resident_kib(void)
+{
+	char line[256];
+	long kib = -1;
+	FILE *file = fopen("/proc/self/smaps_rollup", "r");
+	if (!file)
+		return -1;
+	while (fgets(line, sizeof line, file))
+		if (sscanf(line, "Private_Dirty: %ld", &kib) == 1)
+			break;
+	fclose(file);
+	return kib;
+}
+
+static void rounds(int n)
+{
+	lapi_info_t info;
+	lapi_handle_t h;
+	int i;
+	for (i = 0; i < n; i++) {
+		host_info(&info);
+		HOST_OK(LAPI_Init(&h, &info));
+		if (host_case_failures)
+			return;
+		HOST_OK(LAPI_Qenv(h, TASK_ID, &task));
+		host_use(h);
+		HOST_OK(LAPI_Term(h));
+	}
+}
+
+int main(void)
+{
+	int descriptors, threads, i;
+	long kib;
+	rounds(8); /* the run-time's own threads and memory settle */
+	descriptors = entries("/proc/self/fd");
+	threads = entries("/proc/self/task");
+	kib = resident_kib();
+	rounds(40);
+	HOST_CHECK(entries("/proc/self/fd") <= descriptors);
+	host_end_case("no_descriptor_is_left", task != 0);
+	/* A detached thread may take a moment to go; the run-time may have started one or two of its own. */
+	for (i = 0; i < 100 && entries("/proc/self/task") > threads + 2; i++) {
+		struct timespec rest = { 0, 20000000 };
+		nanosleep(&rest, NULL);
+	}
+	HOST_CHECK(entries("/proc/self/task") <= threads + 2);
+	host_end_case("no_thread_is_left", task != 0);
+	if (resident_kib() > kib + 8192)
+		fprintf(stderr, "private memory grew from %ld to %ld KiB in 40 rounds\n", kib, resident_kib());
+	HOST_CHECK(resident_kib() <= kib + 8192);
+	host_end_case("memory_does_not_grow", task != 0);
+	return host_close("leaks", task != 0);
+}

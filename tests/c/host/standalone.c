@@ -1,0 +1,201 @@
+/*
+ * standalone.c - jobs started by hand, as the guide's Chapter 16 describes: every task a process of its own with MP_ variables, the
+ * addresses from the user's list or the user's handler, with and without shared memory. This program starts the tasks, which are
+ * itself with the argument "task".
+ */
+#define _GNU_SOURCE
+#include "host.h"
+
+#include <arpa/inet.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define MOST_TASKS 4
+
+static lapi_udp_t addresses[MOST_TASKS];
+static int handler_calls, handler_arguments_wrong, expected_unreached;
+
+/* ---- a task ---- */
+
+static void read_ports(const char *list)
+{
+	int i;
+	for (i = 0; i < MOST_TASKS; i++) {
+		addresses[i].ip_addr = inet_addr("127.0.0.1");
+		addresses[i].port_no = htons((unsigned short)atoi(list));
+		list = strchr(list, ':');
+		if (!list++)
+			return;
+	}
+}
+
+static int give_addresses(lapi_handle_t *h, lapi_udp_t *local, lapi_udp_t *list, lapi_udpinfo_t *info)
+{
+	(void)h, (void)local;
+	handler_calls++;
+	handler_arguments_wrong |= (int)info->task_id != atoi(getenv("MP_CHILD"));
+	handler_arguments_wrong |= (int)info->tot_num_tasks != atoi(getenv("MP_PROCS"));
+	handler_arguments_wrong |= (int)info->num_tasks != expected_unreached;
+	if (handler_arguments_wrong)
+		fprintf(stderr, "handler: task_id %u, tot_num_tasks %u, num_tasks %u, instance_no %u\n", info->task_id,
+		        info->tot_num_tasks, info->num_tasks, info->instance_no);
+	memcpy(list, addresses, info->tot_num_tasks * sizeof *list);
+	return 0;
+}
+
+/* argv: task METHOD PORTS DELAY; METHOD is list, handler or both. */
+static int be_task(char **argv)
+{
+	lapi_info_t info;
+	lapi_extend_t extend;
+	lapi_handle_t h;
+	const char *method = argv[2];
+	int i, tasks = atoi(getenv("MP_PROCS")), by_handler = strcmp(method, "list") != 0;
+	const char *shm = getenv("LAPI_USE_SHM");
+	struct timespec delay = { 0, atoi(argv[4]) * 1000000L };
+	nanosleep(&delay, NULL);
+	alarm(90);
+	read_ports(argv[3]);
+	expected_unreached = shm && strcmp(shm, "no") != 0 ? 0 : tasks;
+	host_info(&info);
+	bzero(&extend, sizeof extend);
+	if (by_handler)
+		extend.udp_hndlr = give_addresses;
+	if (strcmp(method, "handler") != 0) {
+		extend.add_udp_addrs = addresses;
+		extend.num_udp_addr = (uint)tasks;
+	}
+	info.add_info = &extend;
+	HOST_OK(LAPI_Init(&h, &info));
+	if (host_case_failures)
+		return 1;
+	if (strcmp(method, "list") != 0 && expected_unreached)
+		HOST_CHECK(handler_calls == 1);
+	HOST_CHECK(!handler_arguments_wrong);
+	for (i = 0; i < 50; i++)
+		host_use(h);
+	HOST_OK(LAPI_Term(h));
+	return host_case_failures != 0;
+}
+
+/* ---- the starter ---- */
+
+/* Ports that were free a moment ago. */
+static int free_ports(char *list, size_t room, int n)
+{
+	int sockets[MOST_TASKS], i, ok = 1;
+	size_t used = 0;
+	for (i = 0; i < n; i++) {
+		struct sockaddr_in a;
+		socklen_t size = sizeof a;
+		sockets[i] = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+		memset(&a, 0, sizeof a);
+		a.sin_family = AF_INET;
+		a.sin_addr.s_addr = inet_addr("127.0.0.1");
+		ok &= sockets[i] >= 0 && bind(sockets[i], (struct sockaddr *)&a, sizeof a) == 0 &&
+		      getsockname(sockets[i], (struct sockaddr *)&a, &size) == 0;
+		used += (size_t)snprintf(list + used, room - used, "%s%d", i ? ":" : "", ntohs(a.sin_port));
+	}
+	for (i = 0; i < n; i++)
+		close(sockets[i]);
+	return ok;
+}
+
+static void set_number(const char *name, int value)
+{
+	char text[32];
+	snprintf(text, sizeof text, "%d", value);
+	setenv(name, text, 1);
+}
+
+static pid_t start_task(int task, int tasks, const char *method, const char *shm, const char *ports)
+{
+	char common[64], delay[16];
+	int i, used;
+	pid_t pid = fork();
+	if (pid != 0)
+		return pid;
+	used = snprintf(common, sizeof common, "%d", tasks - 1);
+	for (i = 0; i < tasks; i++)
+		if (i != task)
+			used += snprintf(common + used, sizeof common - (size_t)used, ":%d", i);
+	snprintf(delay, sizeof delay, "%d", task * 120); /* tasks come one after the other, as when typed */
+	set_number("MP_CHILD", task);
+	set_number("MP_PROCS", tasks);
+	setenv("MP_MSG_API", "lapi", 1);
+	set_number("MP_PARTITION", (int)getppid());
+	setenv("MP_LAPI_INET_ADDR", "@1:127.0.0.1,lo", 1);
+	if (shm) {
+		setenv("LAPI_USE_SHM", shm, 1);
+		setenv("MP_COMMON_TASKS", common, 1);
+	} else
+		unsetenv("LAPI_USE_SHM");
+	execl("/proc/self/exe", "standalone", "task", method, ports, delay, (char *)NULL);
+	_exit(127);
+}
+
+static void job(int tasks, const char *method, const char *shm)
+{
+	char ports[128];
+	pid_t pids[MOST_TASKS];
+	int i, status;
+	HOST_CHECK(free_ports(ports, sizeof ports, tasks));
+	fflush(NULL);
+	for (i = 0; i < tasks; i++)
+		pids[i] = start_task(i, tasks, method, shm, ports);
+	for (i = 0; i < tasks; i++) {
+		HOST_CHECK(waitpid(pids[i], &status, 0) == pids[i]);
+		if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+			fprintf(stderr, "task %d of %d (%s, shared memory %s) ended with status %#x\n", i, tasks, method, shm ? shm : "unset",
+			        status);
+		HOST_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	}
+}
+
+/* The same with a key file: mode 0600 works, one that others can read is refused. */
+static void keyed_job(void)
+{
+	char path[] = "build/conform/key-XXXXXX";
+	int fd = mkstemp(path), status;
+	pid_t pid;
+	char ports[64];
+	HOST_CHECK(fd >= 0);
+	if (fd < 0)
+		return;
+	HOST_CHECK(write(fd, "0123456789abcdef0123456789abcdef", 32) == 32);
+	close(fd);
+	setenv("LAPI_JOB_KEY_FILE", path, 1);
+	job(2, "list", NULL);
+	HOST_CHECK(chmod(path, 0644) == 0);
+	HOST_CHECK(free_ports(ports, sizeof ports, 1));
+	fflush(NULL);
+	pid = start_task(0, 1, "list", NULL, ports);
+	waitpid(pid, &status, 0);
+	HOST_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 1); /* LAPI_Init refused */
+	unsetenv("LAPI_JOB_KEY_FILE");
+	unlink(path);
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const methods[] = { "list", "handler", "both" };
+	static const char *const paths[] = { NULL, "no", "yes", "only" };
+	char name[64];
+	int m, p;
+	if (argc == 5 && strcmp(argv[1], "task") == 0)
+		return be_task(argv);
+	for (m = 0; m < 3; m++)
+		for (p = 0; p < 4; p++) {
+			if (m == 2 && p > 0)
+				continue;
+			job(p == 1 ? 2 : 3, methods[m], paths[p]);
+			snprintf(name, sizeof name, "by_hand_with_%s_shared_memory_%s", methods[m], paths[p] ? paths[p] : "unset");
+			host_end_case(name, 0);
+		}
+	keyed_job();
+	host_end_case("by_hand_with_a_key_file", 0);
+	return host_close("standalone", 0);
+}
