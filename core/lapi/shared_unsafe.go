@@ -9,12 +9,27 @@ import (
 	"lapi/transport/layout"
 )
 
-// noteEvent publishes that a counter, message state or ticket changed: C threads that sleep on event_seq are woken by
-// cshim_notify, which every entry point calls before it lets go of the lock (cshim/sleep.c gives the argument).
-func noteEvent(s *layout.Context) { atomic.AddUint32(&s.EventSeq, 1) }
+// The context block's words that C threads sleep on are futexes of this process only.
+const futexWake = 1 | 128 // FUTEX_WAKE | FUTEX_PRIVATE_FLAG
 
-// noteCompletion does the same for the handler threads: one more completion handler is queued.
-func noteCompletion(s *layout.Context) { atomic.AddUint32(&s.CompletionSeq, 1) }
+func wake(word *uint32, n int) {
+	unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWake, uintptr(n), 0, 0, 0)
+}
+
+// noteEvent publishes that a counter, message state or ticket changed, and wakes who sleeps on event_seq. Sequentially
+// consistent against event_waiters, which a sleeper raises, under the lock, before it reads event_seq (cshim/sleep.c).
+func noteEvent(s *layout.Context) {
+	atomic.AddUint32(&s.EventSeq, 1)
+	if atomic.LoadUint32(&s.EventWaiters) != 0 {
+		wake(&s.EventSeq, 1<<30)
+	}
+}
+
+// noteCompletion tells a handler thread of one more queued completion handler (cshim/completion.c).
+func noteCompletion(s *layout.Context) {
+	atomic.AddUint32(&s.CompletionSeq, 1)
+	wake(&s.CompletionSeq, 1)
+}
 
 // kick ends the sleep of the thread that watches the descriptors, if any.
 func kick(s *layout.Context) {
