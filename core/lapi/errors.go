@@ -138,6 +138,7 @@ func (c *Context) peerFailed(ep transport.Endpoint, err error) {
 	code := codes.ErrNoConnectivity
 	if err == transport.ErrTimeout {
 		code = codes.ErrTimeout
+		c.attention(levelFailure, codes.AttCommTimeout, "(task %d, %d seconds)", ep, c.timeout)
 	}
 	c.fail(&c.tasks[ep], code, err.Error())
 }

@@ -84,6 +84,7 @@ func New(o *Options) (*Context, codes.Code) {
 			return nil, code
 		}
 	}
+	s.attention(levelInform, codes.AttVersion, "%s (Linux, instance %d, %d tasks)", Version, s.instance, cfg.NumTasks)
 	return s.Context, codes.Success
 }
 
@@ -124,7 +125,7 @@ func (s *setup) chooseNode() codes.Code {
 	}
 	if !slices.Contains(node, s.me) || len(node) == 1 {
 		if s.cfg.NumTasks == 1 {
-			s.say(1, "%d: shared memory is not used: there is only one task", codes.AttShmSingleTask)
+			s.attention(levelFailure, codes.AttShmSingleTask, "LAPI_USE_SHM has no effect.")
 		}
 		return codes.Success
 	}
@@ -166,7 +167,8 @@ func (s *setup) openLinks() codes.Code {
 
 // shmFailed falls back to UDP where that is allowed.
 func (s *setup) shmFailed(err error) codes.Code {
-	s.say(1, "%d: this task could not create shared memory: %v", codes.AttShmCreateFail, err)
+	s.attention(levelFailure, codes.AttShmCreateFail, "(%v)", err)
+	s.attention(levelFailure, codes.AttShminitFail, "Tasks are reached by UDP if LAPI_USE_SHM allows it.")
 	s.shm, s.onNode, s.remote = nil, nil, s.cfg.NumTasks-1
 	if s.cfg.Shm == job.ShmOnly {
 		return codes.ErrShmSetup
@@ -211,6 +213,7 @@ func (s *setup) openUDP() codes.Code {
 		return codes.ErrUDPSocket
 	}
 	s.udp = l
+	s.attention(levelInform, codes.AttPortStart, "(instance %d, bound to %v)", s.instance, local)
 	return codes.Success
 }
 
@@ -271,6 +274,9 @@ func (s *setup) connect(t *task, p *peerPart, parts []job.Part) codes.Code {
 		t.shared = true
 		return s.useLink(t, s.shm, transport.Address{Bytes: p.shm, Files: parts[t.id].Files})
 	}
+	if s.shm != nil && slices.Contains(s.onNode, t.id) {
+		s.attention(levelFailure, codes.AttShmGetFail, "(task %d has none)", t.id)
+	}
 	if s.cfg.Shm == job.ShmOnly {
 		s.say(0, "LAPI_USE_SHM=only, but task %d has no shared memory", t.id)
 		return codes.ErrShmSetup
@@ -301,6 +307,7 @@ func (s *setup) useLink(t *task, l transport.Link, a transport.Address) codes.Co
 	if err := l.Connect(t.ep, a); err != nil {
 		s.say(0, "cannot reach task %d: %v", t.id, err)
 		if t.shared {
+			s.attention(levelFailure, codes.AttShmAttFail, "(task %d's: %v)", t.id, err)
 			return codes.ErrShmSetup
 		}
 		return codes.ErrUDPSocket

@@ -110,7 +110,7 @@ var entries = [Last - First + 1]entry{
 	ErrNoRDMAResource - First:       {"LAPI_ERR_NO_RDMA_RESOURCE", "There are no RDMA resources left."},
 	AttBulkEnabled - First:          {"LAPI_ATT_BULK_ENABLED", "Bulk transfer is on."},
 	AttCommTimeout - First:          {"LAPI_ATT_COMM_TIMEOUT", "Communication between tasks has timed out."},
-	AttVersion - First:              {"LAPI_ATT_VERSION", "The version of the LAPI library."},
+	AttVersion - First:              {"LAPI_ATT_VERSION", "LAPI library version."},
 	AttShminitFail - First:          {"LAPI_ATT_SHMINIT_FAIL", "Shared memory was not initialized."},
 	AttShminitCkptFail - First:      {"LAPI_ATT_SHMINIT_CKPT_FAIL", "Shared memory was not initialized after a restart from a checkpoint."},
 	AttShmSingleTask - First:        {"LAPI_ATT_SHM_SINGLE_TASK", "Shared memory is not used: there is only one task."},
