@@ -35,7 +35,9 @@ int PLAPI_Setcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int val)
 
 int PLAPI_Getcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int *val)
 {
-	if (!cshim_find(hndl))
+	cshim_context *context = cshim_find(hndl);
+
+	if (!context)
 		return LAPI_ERR_HNDL_INVALID;
 	if (!cntr)
 		return LAPI_ERR_CNTR_NULL;
@@ -43,6 +45,9 @@ int PLAPI_Getcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int *val)
 		return LAPI_ERR_RET_PTR_NULL;
 	/* Acquire pairs with core's increment: the data that the counter announces is in place. */
 	*val = __atomic_load_n(value_of(cntr), __ATOMIC_ACQUIRE);
+	/* A loop of this call with the lock held: the thread that would change the counter may be waiting for the lock. */
+	if (__atomic_load_n(&context->lock_waiters, __ATOMIC_RELAXED) != 0 && cshim_lock_owned(context))
+		cshim_lock_pass(context);
 	return LAPI_SUCCESS;
 }
 

@@ -1,4 +1,5 @@
 /* api_env.c - LAPI_Qenv, LAPI_Senv and LAPI_Msg_string. */
+#include "catalogue.h"
 #include "internal.h"
 
 int PLAPI_Qenv(lapi_handle_t hndl, lapi_query_t query, int *ret_val)
@@ -45,11 +46,14 @@ int PLAPI_Senv(lapi_handle_t hndl, lapi_query_t query, int set_val)
 
 int PLAPI_Msg_string(int error_code, void *buf)
 {
+	int rc;
+
 	if (cshim_forked_away())
 		return LAPI_ERR_UNKNOWN;
 	if (!buf)
 		return LAPI_ERR_RET_PTR_NULL;
-	return golapi_msg_string(error_code, CSHIM_ADDR(buf));
+	rc = golapi_msg_string(error_code, CSHIM_ADDR(buf));
+	return rc == LAPI_SUCCESS ? cshim_translate(error_code, buf) : rc;
 }
 
 #define CSHIM_GROUP_ENV

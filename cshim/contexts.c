@@ -11,6 +11,9 @@
  * before the last LAPI_Term of a block does not match the block's next use.
  */
 enum { INDEX_BITS = 4 };
+/* Out of so many calls that leave while others wait for the lock, one makes sure that they get it. */
+enum { CROWDED_PER_PASS = 16 };
+
 _Static_assert(CSHIM_MAX_CONTEXTS == 1 << INDEX_BITS, "a handle's index names every block");
 
 /* Own cache lines, so that one context's lock does not disturb another's. */
@@ -82,9 +85,24 @@ cshim_context *cshim_enter(lapi_handle_t handle)
 	return context;
 }
 
+/*
+ * Lets waiters have the lock. Where the user holds it too they have no other chance. Else they have one at each unlock, but a sleeper
+ * loses that race against a thread that makes one call after the other; passing always would cost every call a switch of threads.
+ */
+static void be_fair(cshim_context *context)
+{
+	cshim_private *private = cshim_private_of(context);
+
+	if (__atomic_load_n(&context->lock_waiters, __ATOMIC_RELAXED) == 0)
+		return;
+	if (context->lock_depth > 1 || ++private->crowded % CROWDED_PER_PASS == 0)
+		cshim_lock_pass(context);
+}
+
 void cshim_leave(cshim_context *context)
 {
 	cshim_notify(context);
+	be_fair(context);
 	cshim_unlock(context);
 }
 

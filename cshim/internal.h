@@ -36,6 +36,7 @@ typedef struct cshim_private {
 	uint32_t leaving;     /* under the lock: LAPI_Term has begun */
 
 	uint32_t noticed_events; /* under the lock: event_seq up to which the watcher was told */
+	uint32_t crowded;        /* under the lock: calls that left while others waited for the lock */
 	uint32_t satisfied;      /* under the lock: calls of LAPI_Waitcntr that had nothing to wait for */
 	cshim_wait *waits;       /* under the lock: every wait under way */
 	cshim_wait *watching;    /* under the lock: the wait of the user thread that is the watcher, until it is kicked */

@@ -185,7 +185,7 @@ void cshim_lock_pass(cshim_context *context)
 	uint32_t turns, depth;
 	int i;
 
-	if (__atomic_load_n(&context->lock_waiters, __ATOMIC_RELAXED) == 0)
+	if (__atomic_load_n(&context->lock_waiters, __ATOMIC_RELAXED) == 0 || context->dispatching)
 		return;
 	turns = __atomic_load_n(&context->lock_turns, __ATOMIC_RELAXED);
 	depth = cshim_lock_release_all(context);

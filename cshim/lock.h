@@ -35,7 +35,8 @@ uint32_t cshim_lock_release_all(cshim_context *context);
 void cshim_lock_restore(cshim_context *context, uint32_t depth);
 /*
  * Lets one waiting thread have the lock, if there is any, and takes all levels back. A thread that turns the dispatcher calls it
- * each turn: without it a release followed at once by a lock would always win against a waiter that must first wake up.
+ * each turn: without it a release followed at once by a lock would always win against a waiter that must first wake up. Does
+ * nothing inside a handler: the dispatcher's turn is not over, and other threads must not enter core before that.
  */
 void cshim_lock_pass(cshim_context *context);
 

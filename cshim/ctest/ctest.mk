@@ -1,0 +1,28 @@
+# Tests of the C side against a core made of a queue: plain, under the thread sanitizer, under the address sanitizer.
+# `make cshim-test`; needs nothing but a C compiler.
+
+CSHIM_TEST_DIR := $(or $(BUILD),build)/cshim-test
+CSHIM_TEST_SOURCES := $(wildcard cshim/*.c) $(wildcard cshim/ctest/*.c)
+CSHIM_TEST_HEADERS := $(wildcard cshim/*.h cshim/ctest/*.h include/*.h)
+# Without the sleepers' safety net, so that a lost wake-up shows.
+CSHIM_TEST_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Iinclude -DCSHIM_SAFETY_NS=-1 -pthread
+
+.PHONY: cshim-test cshim-test-plain cshim-test-thread cshim-test-address cshim-lint
+cshim-test: cshim-lint cshim-test-plain cshim-test-thread cshim-test-address
+
+$(CSHIM_TEST_DIR)/plain: CSHIM_TEST_EXTRA :=
+$(CSHIM_TEST_DIR)/thread: CSHIM_TEST_EXTRA := -fsanitize=thread
+$(CSHIM_TEST_DIR)/address: CSHIM_TEST_EXTRA := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+$(CSHIM_TEST_DIR)/plain $(CSHIM_TEST_DIR)/thread $(CSHIM_TEST_DIR)/address: $(CSHIM_TEST_SOURCES) $(CSHIM_TEST_HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(CSHIM_TEST_FLAGS) $(CSHIM_TEST_EXTRA) -o $@ $(CSHIM_TEST_SOURCES)
+
+cshim-test-plain cshim-test-thread cshim-test-address: cshim-test-%: $(CSHIM_TEST_DIR)/%
+	$<
+
+# Every compiler there is must be quiet.
+cshim-lint:
+	@for cc in gcc clang; do \
+	  command -v $$cc >/dev/null || { echo "skipped: $$cc is not installed"; continue; }; \
+	  for f in $(CSHIM_TEST_SOURCES); do $$cc -std=gnu11 -O2 -Wall -Wextra -Werror -Iinclude -fsyntax-only $$f || exit 1; done; \
+	done

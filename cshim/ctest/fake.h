@@ -1,0 +1,70 @@
+/*
+ * fake.h - a core made of a queue, in place of the golapi_ functions of capi: so that the lock, waiting, the threads and the entry
+ * points are tested without the Go run-time, under sanitizers. It keeps core's side of golapi.h and aborts when C breaks its own.
+ */
+#ifndef CTEST_FAKE_H
+#define CTEST_FAKE_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../internal.h"
+
+#define CHECK(condition)                                                                              \
+	do {                                                                                          \
+		if (!(condition)) {                                                                   \
+			fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);       \
+			abort();                                                                      \
+		}                                                                                     \
+	} while (0)
+
+/* What the fake does, read at its next use; tests set it before LAPI_Init or between calls. */
+extern struct fake_settings {
+	uint32_t spin_turns, yield_turns;
+	int init_code;       /* golapi_init's result */
+	int polling;         /* begin with INTERRUPT_SET off */
+	int64_t timeout_ns;  /* what golapi_arm asks for */
+} fake_settings;
+
+/* What has happened since fake_reset_counts; atomic. */
+extern struct fake_counts {
+	uint32_t dispatches, arms, disarms, inits, term_ends, completions_done;
+} fake_counts;
+void fake_reset_counts(void);
+
+typedef void fake_action(int context, void *argument);
+
+/* A "packet": action runs in a dispatcher turn, under the lock. From any thread, without the lock. */
+void fake_arrive(cshim_context *context, fake_action *action, void *argument);
+/* A packet that adds 1 to a counter. */
+void fake_count(cshim_context *context, int *counter);
+/* From an action: adds to a counter as core does; sets bits of msg_state; ends every ticket; queues a completion handler or an error. */
+void fake_add(int context, int *counter, int n);
+void fake_set_state(int context, uint32_t bits);
+void fake_finish_tickets(int context, int result);
+void fake_queue_completion(int context, compl_hndlr_t *handler, void *info);
+void fake_queue_error(int context, LAPI_err_hndlr *handler, int code);
+/* When set, tickets stay open until fake_finish_tickets; else one dispatcher turn ends them. */
+void fake_hold_tickets(int hold);
+/* The context behind a handle. */
+cshim_context *fake_context(lapi_handle_t handle);
+
+/* LAPI_Init that must succeed. */
+lapi_handle_t fake_init(lapi_info_t *info);
+void fake_sleep_us(long us);
+/* Waits until *word is at least value; aborts after a minute. */
+void fake_await(const uint32_t *word, uint32_t value);
+pthread_t fake_thread(void *(*body)(void *), void *argument);
+
+/* The tests, one function a file. */
+void test_lock(void);
+void test_wait(void);
+void test_stress(void);
+void test_threads(void);
+void test_calls(void);
+void test_handlers(void);
+void test_term(void);
+void test_fork(void);
+
+#endif

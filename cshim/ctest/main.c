@@ -1,0 +1,58 @@
+/* main.c - runs the tests named on the command line, or all. A test that hangs is killed by the alarm, which names it. */
+#define _GNU_SOURCE
+#include "fake.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} tests[] = {
+	{"lock", test_lock},         {"wait", test_wait},   {"stress", test_stress}, {"threads", test_threads}, {"calls", test_calls},
+	{"handlers", test_handlers}, {"term", test_term},   {"fork", test_fork},
+};
+
+static const char *running;
+
+static void hangs(int signal)
+{
+	(void)signal;
+	if (write(2, running, strlen(running)) > 0 && write(2, ": hangs\n", 8) > 0)
+		abort();
+	abort();
+}
+
+static int wanted(int argc, char **argv, const char *name)
+{
+	int i;
+
+	for (i = 1; i < argc; i++)
+		if (strcmp(argv[i], name) == 0)
+			return 1;
+	return argc < 2;
+}
+
+int main(int argc, char **argv)
+{
+	size_t i, ran = 0;
+
+	signal(SIGALRM, hangs);
+	for (i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
+		if (!wanted(argc, argv, tests[i].name))
+			continue;
+		running = tests[i].name;
+		alarm(120);
+		fake_reset_counts();
+		tests[i].run();
+		printf("ok %s\n", running);
+		fflush(stdout);
+		ran++;
+	}
+	if (ran == 0) {
+		fprintf(stderr, "no such test\n");
+		return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,153 @@
+/* test_lock.c - the context lock by itself, on a block that no context uses. */
+#include "fake.h"
+
+#include <errno.h>
+
+enum { THREADS = 4, ROUNDS = 20000, TURNS = 300 };
+
+static cshim_context *const block = &cshim_contexts[CSHIM_MAX_CONTEXTS - 1];
+static long shared; /* plain: the thread sanitizer sees whether the lock orders it */
+
+static void *other_thread_unlocks(void *result)
+{
+	CHECK(!cshim_lock_owned(block));
+	CHECK(cshim_unlock(block) == EINVAL);
+	CHECK(cshim_trylock(block) == EBUSY);
+	*(pthread_t *)result = cshim_lock_getowner(block);
+	return NULL;
+}
+
+static void test_recursion(void)
+{
+	pthread_t other, seen;
+
+	CHECK(cshim_unlock(block) == EINVAL);
+	CHECK(cshim_lock_getowner(block) == LAPI_NULL_THREAD_ID);
+	cshim_lock(block);
+	cshim_lock(block);
+	CHECK(cshim_trylock(block) == 0);
+	CHECK(block->lock_depth == 3 && cshim_lock_owned(block));
+	other = fake_thread(other_thread_unlocks, &seen);
+	pthread_join(other, NULL);
+	CHECK(pthread_equal(seen, pthread_self()));
+	CHECK(cshim_lock_release_all(block) == 3);
+	CHECK(!cshim_lock_owned(block));
+	cshim_lock_restore(block, 3);
+	CHECK(cshim_unlock(block) == 0 && cshim_unlock(block) == 0);
+	CHECK(cshim_lock_owned(block));
+	CHECK(cshim_unlock(block) == 0);
+	CHECK(cshim_unlock(block) == EINVAL);
+	CHECK(block->lock_word == 0);
+}
+
+static void *count_up(void *argument)
+{
+	int i;
+
+	(void)argument;
+	for (i = 0; i < ROUNDS; i++) {
+		if (i % 3 == 0 && cshim_trylock(block) == 0) {
+			shared++;
+			cshim_unlock(block);
+			continue;
+		}
+		cshim_lock(block);
+		cshim_lock(block);
+		shared++;
+		if (i % 64 == 0)
+			cshim_lock_pass(block);
+		CHECK(cshim_lock_owned(block) && block->lock_depth == 2);
+		CHECK(cshim_unlock(block) == 0);
+		CHECK(cshim_unlock(block) == 0);
+	}
+	return NULL;
+}
+
+static void test_exclusion(void)
+{
+	pthread_t threads[THREADS];
+	int i;
+
+	shared = 0;
+	for (i = 0; i < THREADS; i++)
+		threads[i] = fake_thread(count_up, NULL);
+	for (i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	CHECK(shared == (long)THREADS * ROUNDS);
+	CHECK(block->lock_word == 0 && block->lock_waiters == 0);
+}
+
+static uint32_t turns_taken; /* atomic */
+
+static void *take_turns(void *argument)
+{
+	int i;
+
+	(void)argument;
+	for (i = 0; i < TURNS; i++) {
+		cshim_lock(block);
+		shared++;
+		CHECK(cshim_unlock(block) == 0);
+		__atomic_add_fetch(&turns_taken, 1, __ATOMIC_SEQ_CST);
+	}
+	return NULL;
+}
+
+/* An owner that only ever passes the lock on, as a waiting thread does whose user holds it too, starves nobody. */
+static void test_pass(void)
+{
+	pthread_t threads[2];
+	long passes = 0;
+	int i;
+
+	__atomic_store_n(&turns_taken, 0, __ATOMIC_SEQ_CST);
+	cshim_lock(block);
+	cshim_lock(block);
+	for (i = 0; i < 2; i++)
+		threads[i] = fake_thread(take_turns, NULL);
+	while (__atomic_load_n(&turns_taken, __ATOMIC_SEQ_CST) < 2 * TURNS) {
+		cshim_lock_pass(block);
+		CHECK(cshim_lock_owned(block) && block->lock_depth == 2);
+		passes++;
+	}
+	for (i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	CHECK(passes > 0);
+	CHECK(cshim_unlock(block) == 0 && cshim_unlock(block) == 0);
+	CHECK(block->lock_word == 0 && block->lock_waiters == 0);
+}
+
+static void *wait_for_lock(void *argument)
+{
+	(void)argument;
+	cshim_lock(block);
+	shared = 1;
+	cshim_unlock(block);
+	return NULL;
+}
+
+/* A waiter that has gone to sleep is woken. */
+static void test_sleeping_waiter(void)
+{
+	pthread_t waiter;
+
+	cshim_lock(block);
+	shared = 0;
+	waiter = fake_thread(wait_for_lock, NULL);
+	fake_await(&block->lock_waiters, 1);
+	while (!(__atomic_load_n(&block->lock_word, __ATOMIC_SEQ_CST) & CSHIM_LOCK_CONTENDED))
+		fake_sleep_us(100);
+	fake_sleep_us(2000); /* most likely asleep by now; nothing depends on it */
+	CHECK(shared == 0);
+	cshim_unlock(block);
+	pthread_join(waiter, NULL);
+	CHECK(shared == 1);
+}
+
+void test_lock(void)
+{
+	test_recursion();
+	test_exclusion();
+	test_pass();
+	test_sleeping_waiter();
+}

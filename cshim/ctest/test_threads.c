@@ -1,0 +1,238 @@
+/* test_threads.c - the service thread and the completion handler threads. */
+#define _GNU_SOURCE
+#include "fake.h"
+
+#include <signal.h>
+#include <string.h>
+
+static lapi_handle_t handle;
+
+/* In interrupt mode a task that makes no call is served, and again after polling, and after a long wait. */
+static void test_served(void)
+{
+	cshim_context *context;
+	uint32_t counter = 0;
+	lapi_cntr_t own;
+	int i;
+
+	handle = fake_init(NULL);
+	context = fake_context(handle);
+	for (i = 1; i <= 20; i++) {
+		fake_count(context, (int *)&counter);
+		fake_await(&counter, (uint32_t)i);
+	}
+	for (i = 0; i < 200; i++)
+		CHECK(LAPI_Probe(handle) == LAPI_SUCCESS);
+	fake_count(context, (int *)&counter);
+	fake_await(&counter, 21);
+	CHECK(LAPI_Setcntr(handle, &own, 0) == LAPI_SUCCESS);
+	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
+}
+
+static void *long_wait(void *counter)
+{
+	CHECK(LAPI_Waitcntr(handle, counter, 1, NULL) == LAPI_SUCCESS);
+	return NULL;
+}
+
+/* While a user thread sits in one call the service thread parks, and comes back when that ends. */
+static void test_parks(void)
+{
+	cshim_context *context;
+	cshim_private *private;
+	lapi_cntr_t own = {0};
+	uint32_t counter = 0;
+	pthread_t waiter;
+	int parked = 0;
+
+	handle = fake_init(NULL);
+	context = fake_context(handle);
+	private = cshim_private_of(context);
+	waiter = fake_thread(long_wait, &own);
+	while (!parked) {
+		fake_sleep_us(500);
+		cshim_lock(context);
+		parked = (int)private->service_parked;
+		cshim_unlock(context);
+	}
+	/* The waiter serves now, as the watcher. */
+	fake_count(context, (int *)&counter);
+	fake_await(&counter, 1);
+	cshim_lock(context);
+	CHECK(private->service_parked);
+	cshim_unlock(context);
+	fake_count(context, (int *)&own);
+	pthread_join(waiter, NULL);
+	fake_count(context, (int *)&counter);
+	fake_await(&counter, 2);
+	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
+}
+
+/* In polling mode nothing happens without a call; switching wakes the service thread and stops it for good. */
+static void test_modes(void)
+{
+	cshim_context *context;
+	uint32_t counter = 0, before;
+	int i, mode = -1;
+
+	fake_settings.polling = 1;
+	handle = fake_init(NULL);
+	context = fake_context(handle);
+	fake_count(context, (int *)&counter);
+	fake_sleep_us(20000);
+	CHECK(__atomic_load_n(&counter, __ATOMIC_SEQ_CST) == 0);
+	CHECK(__atomic_load_n(&fake_counts.dispatches, __ATOMIC_SEQ_CST) == 0);
+	for (i = 0; i < 20; i++) {
+		CHECK(LAPI_Senv(handle, INTERRUPT_SET, 1) == LAPI_SUCCESS);
+		fake_count(context, (int *)&counter);
+		fake_await(&counter, (uint32_t)i + 2);
+		CHECK(LAPI_Senv(handle, INTERRUPT_SET, 0) == LAPI_SUCCESS);
+		before = __atomic_load_n(&fake_counts.dispatches, __ATOMIC_SEQ_CST);
+		fake_sleep_us(300);
+		CHECK(__atomic_load_n(&fake_counts.dispatches, __ATOMIC_SEQ_CST) == before);
+	}
+	CHECK(LAPI_Qenv(handle, INTERRUPT_SET, &mode) == LAPI_SUCCESS && mode == 0);
+	/* Not armed: peers need not ring at a task that does not listen. */
+	fake_await(&fake_counts.disarms, __atomic_load_n(&fake_counts.arms, __ATOMIC_SEQ_CST));
+	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
+	fake_settings.polling = 0;
+}
+
+typedef struct job {
+	lapi_cntr_t go;     /* the handler waits for it inside */
+	uint32_t ran, ended; /* atomic */
+	char name[16];
+	int owned, segv_open, usr1_blocked;
+	void *seen; /* thread-specific value set by the init function */
+} job;
+
+static __thread void *specific;
+
+static void init_thread(void *parm, void *extra)
+{
+	CHECK(extra == &handle);
+	specific = parm;
+}
+
+static void handler(lapi_handle_t *hndl, void *argument)
+{
+	job *j = argument;
+	sigset_t blocked;
+
+	CHECK(*hndl == handle);
+	pthread_getname_np(pthread_self(), j->name, sizeof(j->name));
+	j->owned = cshim_lock_owned(fake_context(handle));
+	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+	j->usr1_blocked = sigismember(&blocked, SIGUSR1);
+	j->segv_open = !sigismember(&blocked, SIGSEGV);
+	j->seen = specific;
+	__atomic_add_fetch(&j->ran, 1, __ATOMIC_SEQ_CST);
+	CHECK(LAPI_Waitcntr(*hndl, &j->go, 1, NULL) == LAPI_SUCCESS);
+	__atomic_add_fetch(&j->ended, 1, __ATOMIC_SEQ_CST);
+}
+
+static void queue(int context, void *argument)
+{
+	fake_queue_completion(context, handler, argument);
+}
+
+static void check_job(const job *j)
+{
+	CHECK(strncmp(j->name, "lapi-compl-", 11) == 0);
+	CHECK(!j->owned && j->usr1_blocked && j->segv_open);
+	CHECK(j->seen == &handle);
+}
+
+/* Handlers run without the lock, in the user's kind of thread, may wait, and as many at a time as the user asked for. */
+static void test_completion(int detached)
+{
+	enum { JOBS = 4, AT_A_TIME = 3 };
+	job jobs[JOBS];
+	lapi_info_t info;
+	pthread_attr_t attributes;
+	com_thread_info_t threads = {&attributes, init_thread, &handle, &handle};
+	uint32_t done_before = __atomic_load_n(&fake_counts.completions_done, __ATOMIC_SEQ_CST);
+	int i;
+
+	memset(jobs, 0, sizeof(jobs));
+	memset(&info, 0, sizeof(info));
+	pthread_attr_init(&attributes);
+	if (detached)
+		pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	info.num_compl_hndlr_thr = AT_A_TIME;
+	info.lapi_thread_attr = &threads;
+	handle = fake_init(&info);
+	pthread_attr_destroy(&attributes);
+	for (i = 0; i < JOBS; i++)
+		fake_arrive(fake_context(handle), queue, &jobs[i]);
+	for (i = 0; i < AT_A_TIME; i++)
+		fake_await(&jobs[i].ran, 1);
+	fake_sleep_us(2000);
+	CHECK(__atomic_load_n(&jobs[AT_A_TIME].ran, __ATOMIC_SEQ_CST) == 0);
+	for (i = 0; i < JOBS; i++) {
+		CHECK(LAPI_Setcntr(handle, &jobs[i].go, 1) == LAPI_SUCCESS);
+		fake_await(&jobs[i].ended, 1);
+	}
+	for (i = 0; i < JOBS; i++)
+		check_job(&jobs[i]);
+	fake_await(&fake_counts.completions_done, done_before + JOBS);
+	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
+}
+
+/* A handler that waits progresses while the main thread sits in a call with the lock held, with one handler thread. */
+static void test_completion_while_held(void)
+{
+	cshim_context *context;
+	lapi_cntr_t counter = {0};
+	int value;
+	job j;
+
+	memset(&j, 0, sizeof(j));
+	handle = fake_init(NULL);
+	context = fake_context(handle);
+	cshim_lock(context);
+	fake_arrive(context, queue, &j);
+	while (!__atomic_load_n(&j.ran, __ATOMIC_SEQ_CST))
+		CHECK(LAPI_Probe(handle) == LAPI_SUCCESS);
+	fake_count(context, (int *)&j.go);
+	while (!__atomic_load_n(&j.ended, __ATOMIC_SEQ_CST))
+		CHECK(LAPI_Fence(handle) == LAPI_SUCCESS);
+	/* A loop of LAPI_Getcntr alone: the service thread gets the lock out of it. */
+	fake_count(context, (int *)&counter);
+	for (value = 0; value < 1;)
+		CHECK(LAPI_Getcntr(handle, &counter, &value) == LAPI_SUCCESS);
+	CHECK(cshim_lock_owned(context) && context->lock_depth == 1);
+	CHECK(cshim_unlock(context) == 0);
+	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
+}
+
+/* Threads that cannot be made: an error, and the block is free again. */
+static void test_no_threads(void)
+{
+	lapi_info_t info;
+	pthread_attr_t attributes;
+	com_thread_info_t threads = {&attributes, NULL, NULL, NULL};
+	lapi_handle_t got = 99;
+
+	memset(&info, 0, sizeof(info));
+	pthread_attr_init(&attributes);
+	CHECK(pthread_attr_setstacksize(&attributes, (size_t)1 << 46) == 0);
+	info.lapi_thread_attr = &threads;
+	CHECK(LAPI_Init(&got, &info) == LAPI_ERR_MEMORY_EXHAUSTED);
+	CHECK(got == LAPI_VOID_HANDLE);
+	pthread_attr_destroy(&attributes);
+	handle = fake_init(NULL);
+	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
+}
+
+void test_threads(void)
+{
+	test_served();
+	test_parks();
+	fake_reset_counts();
+	test_modes();
+	test_completion(0);
+	test_completion(1);
+	test_completion_while_held();
+	test_no_threads();
+}

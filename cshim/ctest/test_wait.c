@@ -1,0 +1,217 @@
+/* test_wait.c - waits for counters and tickets: when they end, what they leave, and who wakes them. */
+#include "fake.h"
+
+#include <string.h>
+
+static lapi_handle_t handle;
+
+static int value(lapi_cntr_t *counter)
+{
+	int v = -1000;
+
+	CHECK(LAPI_Getcntr(handle, counter, &v) == LAPI_SUCCESS);
+	return v;
+}
+
+/* What LAPI_Waitcntr does with values: subtract, leave the rest, 0 and negative numbers, results that alias or are absent. */
+static void test_values(void)
+{
+	lapi_cntr_t counter;
+	int val = 2;
+
+	CHECK(LAPI_Setcntr(handle, &counter, 5) == LAPI_SUCCESS);
+	CHECK(LAPI_Waitcntr(handle, &counter, val, &val) == LAPI_SUCCESS);
+	CHECK(val == 3 && value(&counter) == 3);
+	CHECK(LAPI_Waitcntr(handle, &counter, 3, NULL) == LAPI_SUCCESS);
+	CHECK(value(&counter) == 0);
+	CHECK(LAPI_Waitcntr(handle, &counter, 0, &val) == LAPI_SUCCESS);
+	CHECK(val == 0);
+	CHECK(LAPI_Waitcntr(handle, &counter, -4, &val) == LAPI_SUCCESS);
+	CHECK(val == 4);
+	CHECK(LAPI_Waitcntr(handle, NULL, 1, NULL) == LAPI_ERR_CNTR_NULL);
+}
+
+typedef struct waiter {
+	lapi_cntr_t counter;
+	int val, rc, left;
+	uint32_t begun, done; /* atomic */
+} waiter;
+
+static void *wait_once(void *argument)
+{
+	waiter *w = argument;
+
+	__atomic_store_n(&w->begun, 1, __ATOMIC_SEQ_CST);
+	w->rc = LAPI_Waitcntr(handle, &w->counter, w->val, &w->left);
+	__atomic_store_n(&w->done, 1, __ATOMIC_SEQ_CST);
+	return NULL;
+}
+
+static pthread_t start(waiter *w, int val)
+{
+	pthread_t thread;
+
+	memset(w, 0, sizeof(*w));
+	w->val = val;
+	thread = fake_thread(wait_once, w);
+	fake_await(&w->begun, 1);
+	return thread;
+}
+
+static void finish(waiter *w, pthread_t thread)
+{
+	pthread_join(thread, NULL);
+	CHECK(w->rc == LAPI_SUCCESS && w->left == 0);
+}
+
+/* 0 waits while the counter is negative; packets count it up while the waiter sleeps. */
+static void test_negative(void)
+{
+	cshim_context *context = fake_context(handle);
+	waiter w;
+	pthread_t thread;
+	int i;
+
+	memset(&w, 0, sizeof(w));
+	CHECK(LAPI_Setcntr(handle, &w.counter, -3) == LAPI_SUCCESS);
+	thread = fake_thread(wait_once, &w);
+	for (i = 0; i < 3; i++) {
+		fake_await(&context->pollers, 1);
+		fake_sleep_us(500);
+		CHECK(__atomic_load_n(&w.done, __ATOMIC_SEQ_CST) == 0);
+		fake_count(context, (int *)&w.counter);
+	}
+	finish(&w, thread);
+}
+
+/* Three waiters on three counters: one is the watcher, two sleep on event_seq. Each is woken by a packet, by LAPI_Setcntr. */
+static void test_wakers(int by_set)
+{
+	cshim_context *context = fake_context(handle);
+	waiter w[3];
+	pthread_t threads[3];
+	int i, order[] = {1, 0, 2};
+
+	for (i = 0; i < 3; i++)
+		threads[i] = start(&w[i], 1);
+	fake_await(&context->event_waiters, 2);
+	for (i = 0; i < 3; i++) {
+		waiter *next = &w[order[i]];
+
+		fake_sleep_us(300);
+		CHECK(__atomic_load_n(&next->done, __ATOMIC_SEQ_CST) == 0);
+		if (by_set)
+			CHECK(LAPI_Setcntr(handle, &next->counter, 1) == LAPI_SUCCESS);
+		else
+			fake_count(context, (int *)&next->counter);
+		fake_await(&next->done, 1);
+	}
+	for (i = 0; i < 3; i++)
+		finish(&w[i], threads[i]);
+}
+
+static void test_multiple_waiters(void)
+{
+	waiter w;
+	pthread_t thread = start(&w, 1);
+	cshim_context *context = fake_context(handle);
+
+	fake_await(&context->pollers, 1);
+	cshim_lock(context); /* after this the waiter is registered: it polls, and had the lock */
+	cshim_unlock(context);
+	CHECK(LAPI_Waitcntr(handle, &w.counter, 1, NULL) == LAPI_ERR_MULTIPLE_WAITERS);
+	CHECK(LAPI_Setcntr(handle, &w.counter, 1) == LAPI_SUCCESS);
+	finish(&w, thread);
+	CHECK(LAPI_Setcntr(handle, &w.counter, 1) == LAPI_SUCCESS);
+	CHECK(LAPI_Waitcntr(handle, &w.counter, 1, NULL) == LAPI_SUCCESS);
+}
+
+/* The user holds the lock around the wait, twice: others get it while the wait sleeps, and the levels come back. */
+static void test_lock_held(void)
+{
+	cshim_context *context = fake_context(handle);
+	lapi_cntr_t mine;
+	waiter other;
+	pthread_t thread;
+	int i;
+
+	cshim_lock(context);
+	cshim_lock(context);
+	thread = start(&other, 1);
+	for (i = 0; i < 20; i++) {
+		CHECK(LAPI_Setcntr(handle, &mine, 0) == LAPI_SUCCESS);
+		fake_count(context, (int *)&mine);
+		CHECK(LAPI_Waitcntr(handle, &mine, 1, NULL) == LAPI_SUCCESS);
+		CHECK(cshim_lock_owned(context) && context->lock_depth == 2);
+	}
+	fake_count(context, (int *)&other.counter);
+	while (!__atomic_load_n(&other.done, __ATOMIC_SEQ_CST)) {
+		CHECK(LAPI_Probe(handle) == LAPI_SUCCESS);
+		CHECK(cshim_lock_owned(context) && context->lock_depth == 2);
+	}
+	CHECK(LAPI_Gfence(handle) == LAPI_SUCCESS);
+	CHECK(cshim_unlock(context) == 0 && cshim_unlock(context) == 0);
+	CHECK(!cshim_lock_owned(context));
+	finish(&other, thread);
+}
+
+static void end_with_timeout(int context, void *argument)
+{
+	(void)argument;
+	fake_finish_tickets(context, LAPI_ERR_TIMEOUT);
+}
+
+/* A ticket's result is the call's. */
+static void test_ticket_result(void)
+{
+	CHECK(LAPI_Fence(handle) == LAPI_SUCCESS);
+	fake_hold_tickets(1);
+	fake_arrive(fake_context(handle), end_with_timeout, NULL);
+	CHECK(LAPI_Fence(handle) == LAPI_ERR_TIMEOUT);
+	fake_hold_tickets(0);
+}
+
+/* Waits that are satisfied at once let polling programs progress all the same. */
+static void test_satisfied(void)
+{
+	cshim_context *context = fake_context(handle);
+	lapi_cntr_t counter, arrived;
+	int i;
+
+	CHECK(LAPI_Setcntr(handle, &arrived, 0) == LAPI_SUCCESS);
+	fake_count(context, (int *)&arrived);
+	for (i = 0; i < 100 && value(&arrived) == 0; i++) {
+		CHECK(LAPI_Setcntr(handle, &counter, 1) == LAPI_SUCCESS);
+		CHECK(LAPI_Waitcntr(handle, &counter, 1, NULL) == LAPI_SUCCESS);
+	}
+	CHECK(value(&arrived) == 1);
+}
+
+static void test_all(int polling, uint32_t spin, uint32_t yield)
+{
+	fake_settings.polling = polling;
+	fake_settings.spin_turns = spin;
+	fake_settings.yield_turns = yield;
+	handle = fake_init(NULL);
+	test_values();
+	test_negative();
+	if (spin < 1000) { /* else nobody sleeps soon */
+		test_wakers(0);
+		test_wakers(1);
+	}
+	test_multiple_waiters();
+	test_lock_held();
+	test_ticket_result();
+	test_satisfied();
+	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
+	fake_settings = (struct fake_settings){200, 20, 0, 0, -1};
+}
+
+void test_wait(void)
+{
+	test_all(0, 200, 20);
+	test_all(1, 200, 20);
+	test_all(0, 0, 0);
+	test_all(1, 0, 0);
+	test_all(1, 100000, 0);
+}
