@@ -1,0 +1,123 @@
+package udp
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"lapi/transport"
+	"lapi/transport/udp/wire"
+)
+
+// Config is what a Link must know. Zero values mean the defaults of params.go where there is one.
+type Config struct {
+	LocalAddr netip.AddrPort  // where the socket is bound; port 0: the kernel chooses. Of the Link, not the Machine
+	Clock     transport.Clock // likewise; nil: the monotonic clock
+	// Drop, if not nil, is asked for each packet going out whether to lose it: for tests of the Link.
+	Drop func(packet []byte) bool
+
+	Task     int // this task; 0 <= Task < NumTasks
+	NumTasks int
+	// Key is the job key; without one the handshake proves nothing but that the peer hears what is sent to its address.
+	Key       []byte
+	Partition string // packets of another partition are dropped
+	Instance  int    // LAPI instance; likewise
+	// Incarnation tells this use of the address from all earlier ones; 0: a random one.
+	Incarnation uint64
+
+	PacketSize    int // bytes of a datagram, MinPacketSize to 65536, of which wire.MaxDatagram are sent; 0: what the path takes in one piece
+	ReceiveBuffer int // bytes that may wait at this task's socket, for peers' windows; the Link asks the kernel for so much (0: for as much as it gives)
+
+	AckThreshold       int           // 1 to MaxAckThreshold packets
+	PollingInterval    time.Duration // bounds every timer of acknowledgement and retransmission
+	RetransmitInterval int           // calls of Turn between two runs of that logic, at most
+	RexmitBufCount     int           // retransmit buffers for data that does not fit a packet's own memory
+	RexmitBufSize      int           // bytes of data that one holds
+	CopyMax            int           // Send copies up to so many bytes of data, and returns Done, while buffers last; -1: none
+
+	Timeout   time.Duration // a peer that is silent for so long, while something is due from it, has failed
+	NoTimeout bool          // never
+	// PeerFailed is told of such a peer, from inside OnTimeout, once; everything queued for it has completed or will in
+	// Complete. May be nil.
+	PeerFailed func(ep transport.Endpoint, err error)
+
+	// Random is a source of unpredictable numbers; nil: the kernel's. For simulations.
+	Random func() uint64
+}
+
+func systemRandom() uint64 {
+	var b [8]byte
+	rand.Read(b[:]) // never fails: the run-time ends the process if the kernel has no randomness
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+func orDefault[T int | time.Duration](v *T, d T) {
+	if *v == 0 {
+		*v = d
+	}
+}
+
+// complete fills in defaults and checks ranges.
+func (c *Config) complete() error {
+	orDefault(&c.PacketSize, wire.MaxDatagram)
+	if c.PacketSize > wire.MaxDatagram && c.PacketSize <= 1<<16 {
+		c.PacketSize = wire.MaxDatagram
+	}
+	orDefault(&c.ReceiveBuffer, 1<<18)
+	orDefault(&c.AckThreshold, DefaultAckThreshold)
+	orDefault(&c.PollingInterval, DefaultPollingInterval)
+	orDefault(&c.RetransmitInterval, DefaultRetransmitInterval)
+	orDefault(&c.RexmitBufCount, DefaultRexmitBufCount)
+	orDefault(&c.RexmitBufSize, DefaultRexmitBufSize)
+	orDefault(&c.CopyMax, c.RexmitBufSize)
+	orDefault(&c.Timeout, DefaultTimeout)
+	if c.Random == nil {
+		c.Random = systemRandom
+	}
+	for c.Incarnation == 0 {
+		c.Incarnation = c.Random()
+	}
+	switch {
+	case c.NumTasks < 1 || c.Task < 0 || c.Task >= c.NumTasks:
+		return fmt.Errorf("udp: task %d of %d: %w", c.Task, c.NumTasks, transport.ErrBadParam)
+	case c.PacketSize < MinPacketSize || c.PacketSize > wire.MaxDatagram:
+		return fmt.Errorf("udp: packet size %d: %w", c.PacketSize, transport.ErrBadParam)
+	case c.AckThreshold < 1 || c.AckThreshold > MaxAckThreshold:
+		return fmt.Errorf("udp: acknowledgement threshold %d: %w", c.AckThreshold, transport.ErrBadParam)
+	case c.PollingInterval < 0 || c.RetransmitInterval < 0 || c.Timeout < 0:
+		return fmt.Errorf("udp: negative interval: %w", transport.ErrBadParam)
+	case c.RexmitBufCount < 0 || c.RexmitBufSize < 0 || c.ReceiveBuffer < 0:
+		return fmt.Errorf("udp: negative buffer size: %w", transport.ErrBadParam)
+	case c.Instance < 0 || c.Instance > 0xffff:
+		return fmt.Errorf("udp: instance %d: %w", c.Instance, transport.ErrBadParam)
+	}
+	return nil
+}
+
+// EncodeAddress makes what Connect takes for a peer of which no more is known than where its socket is, as in a job
+// whose tasks were started by hand. Link.Address also names the incarnation.
+func EncodeAddress(a netip.AddrPort) []byte { return encodeAddress(a, 0) }
+
+func encodeAddress(a netip.AddrPort, incarnation uint64) []byte {
+	b := make([]byte, 0, 1+16+2+8)
+	ip := a.Addr().Unmap()
+	b = append(b, byte(ip.BitLen()/8))
+	b = append(b, ip.AsSlice()...)
+	b = binary.LittleEndian.AppendUint16(b, a.Port())
+	return binary.LittleEndian.AppendUint64(b, incarnation)
+}
+
+// DecodeAddress takes such bytes apart; incarnation is 0 if they do not tell. The error wraps transport.ErrBadParam.
+func DecodeAddress(b []byte) (a netip.AddrPort, incarnation uint64, err error) {
+	if len(b) > 0 && (b[0] == 4 || b[0] == 16) && len(b) == 1+int(b[0])+2+8 {
+		n := 1 + int(b[0])
+		ip, _ := netip.AddrFromSlice(b[1:n])
+		port := binary.LittleEndian.Uint16(b[n:])
+		if port != 0 && ip.IsValid() && !ip.IsUnspecified() && !ip.IsMulticast() {
+			return netip.AddrPortFrom(ip, port), binary.LittleEndian.Uint64(b[n+2:]), nil
+		}
+	}
+	return netip.AddrPort{}, 0, fmt.Errorf("udp: malformed address of %d bytes: %w", len(b), transport.ErrBadParam)
+}

@@ -1,0 +1,84 @@
+package udp
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+	"time"
+
+	"lapi/transport"
+	"lapi/transport/conform"
+	"lapi/transport/emul"
+)
+
+var loopback = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 0)
+
+// links makes n connected links on the loopback interface; set changes the configuration of each.
+func links(t testing.TB, n int, set func(task int, c *Config)) []*Link {
+	t.Helper()
+	all := make([]*Link, n)
+	for i := range all {
+		c := Config{Task: i, NumTasks: n, Key: []byte("a key"), Partition: t.Name(), LocalAddr: loopback}
+		if set != nil {
+			set(i, &c)
+		}
+		l, err := New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[i] = l
+	}
+	for i, l := range all {
+		for j := range all {
+			if i != j {
+				if err := l.Connect(transport.Endpoint(j), all[j].Address()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// losing loses this share of all packets, by a seeded choice of its own for each task.
+func losing(share float64) func(int, *Config) {
+	return func(task int, c *Config) {
+		if share == 0 {
+			return
+		}
+		r := rand.New(rand.NewPCG(uint64(task), 42))
+		c.Drop = func([]byte) bool { return r.Float64() < share }
+	}
+}
+
+func factory(set func(int, *Config)) conform.Factory {
+	return conform.Factory{MaxNodes: 4, New: func(t *testing.T, n int) *conform.Net {
+		net := &conform.Net{}
+		for _, l := range links(t, n, set) {
+			net.Nodes = append(net.Nodes, conform.Node{Link: l, Emul: emul.New(l, conform.EmulRequest, conform.EmulReply)})
+		}
+		return net
+	}}
+}
+
+func TestConform(t *testing.T) { conform.Run(t, factory(nil)) }
+
+// Every packet small, nothing copied but what must be, few buffers: the other ways through Send.
+func TestConformSmallPackets(t *testing.T) {
+	conform.Run(t, factory(func(_ int, c *Config) {
+		c.PacketSize = 1100 // the suite wants more than MinPacketSize leaves
+		c.CopyMax = 64
+		c.RexmitBufCount = 1
+		c.AckThreshold = 1
+	}))
+}
+
+func TestConformLoss(t *testing.T) {
+	for name, share := range map[string]float64{"1%": 0.01, "10%": 0.1, "30%": 0.3} {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			conform.Run(t, factory(losing(share)))
+			t.Logf("%v", time.Since(start).Round(time.Millisecond))
+		})
+	}
+}

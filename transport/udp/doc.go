@@ -1,0 +1,46 @@
+// Package udp is the link between tasks over UDP/IP.
+//
+// Machine is the protocol: a state machine without sockets, clock or goroutines. It is told what arrives and what time it is,
+// and hands packets to an Outlet; a simulator drives it as well as the kernel does. Link (link.go) joins it to a
+// socket of package sock. Package wire has the packets.
+//
+// Abilities: messages. No put, get or atomics of its own (ErrNotSupported): transport/emul makes them of messages.
+// Limits: one Send is one datagram at most: SendMax is the packet size less 40 bytes.
+// Progress: nothing happens outside calls. Idle, it costs one system call. Waiter: one descriptor, the socket.
+// Environment variables: none here; core passes MP_UDP_PACKET_SIZE, MP_ACK_THRESH, MP_POLLING_INTERVAL,
+// MP_RETRANSMIT_INTERVAL, MP_REXMIT_BUF_CNT, MP_REXMIT_BUF_SIZE and MP_DEBUG_NOTIMEOUT in Config.
+//
+// # Sessions
+//
+// The first operation on a peer, or its first Hello, begins a session. Each Hello carries the origin's incarnation and nonce and repeats
+// what it knows of the other's. Who hears its own nonce back knows that the peer is alive now, and sends data; the
+// cookie of that data, which depends on both nonces, both incarnations and the job key, proves the same to the other side. A session never
+// changes its incarnations: packets of any other are ghosts, counted and dropped.
+//
+//	        Hello from us or for us             nonce or cookie of ours heard
+//	unmet ─────────────────────────> greeting ──────────────────────────────> open ──Bye──> left
+//	                                     └──────────────timeout───────────────┴──────────> failed
+//
+// A peer that has not started yet does not answer; Hello is repeated until Config.Timeout.
+//
+// # Delivery
+//
+// Packets of a session are numbered. The receiver offers the messages of a packet to their handlers and marks the packet received when
+// all were accepted; a marked packet is never offered again. If a handler refuses, the packet stays unmarked, the receiver says so
+// at once, and the origin sends it again after a pause; what the packet held beside the refused message is
+// remembered, so that nothing is offered twice after it was accepted. Refused packets are not in flight: others pass.
+//
+// # Acknowledgement
+//
+// Every data packet carries the receiver's state of the other direction: the next expected number and 64 bits of what has arrived behind
+// it. Without data going back, an acknowledgement goes when AckThreshold packets have arrived, when the origin asks for it (half a window
+// used, window closed, flush), when the socket is empty and the end of a message was marked as such, or after ackDelay.
+//
+// # Leaving
+//
+// Close sends Bye, which carries the last acknowledgements, and repeats it until the peer has answered, or five times. So the loss of a
+// last acknowledgement leaves nobody waiting. A peer that left in good order needs nothing more: what it has not acknowledged is
+// dropped, and completes without an error, flushes included: nobody is there who could miss it. New operations on it
+// return ErrUnreachable, a new Flush has nothing to wait for. An owner that must know that its messages were accepted
+// flushes before it lets the peer leave, as LAPI_Gfence does.
+package udp

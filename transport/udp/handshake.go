@@ -1,0 +1,147 @@
+package udp
+
+import (
+	"net/netip"
+
+	"lapi/transport"
+	"lapi/transport/udp/wire"
+)
+
+// handshake is how a session begins; doc.go says why this way.
+type handshake struct {
+	expected  uint64    // the peer's incarnation as its address told; 0: not known
+	nonce     uint64    // ours for this peer
+	theirs    wire.Side // the peer's as its latest Hello told; final once the state is open
+	known     bool      // theirs is set
+	cookieIn  uint64    // of packets from the peer; 0 until theirs is known
+	cookieOut uint64
+	helloDue  int64 // when to repeat Hello; 0: nothing waits for the session
+	helloWait int64 // the pause before
+	regreetAt int64 // not before then
+}
+
+func newPeer(m *Machine, ep transport.Endpoint, addr netip.AddrPort, incarnation uint64) *peer {
+	p := &peer{m: m, ep: ep, addr: addr}
+	p.handshake.expected = incarnation
+	for p.nonce == 0 {
+		p.nonce = m.cfg.Random()
+	}
+	p.base, p.sendNext, p.nextSeq = firstSeq, firstSeq, firstSeq
+	p.incoming.expect, p.highest = firstSeq, firstSeq
+	return p
+}
+
+// greet begins the session, because something waits for it.
+func (p *peer) greet(now int64) {
+	if p.helloDue != 0 {
+		return
+	}
+	p.state = stateGreeting
+	p.waitSince = now
+	p.helloWait = int64(helloDelay)
+	p.sendHello(0)
+	p.helloDue = now + p.helloWait
+	p.timer(p.helloDue)
+}
+
+// regreet tells a peer whose packets do not fit that it must tell us its nonce again.
+func (p *peer) regreet(now int64) {
+	if now >= p.regreetAt {
+		p.regreetAt = now + int64(helloDelay)
+		p.sendHello(0)
+	}
+}
+
+func (p *peer) sendHello(flags wire.Flags) {
+	m := p.m
+	h := wire.Hello{
+		Flags: flags, Instance: uint16(m.cfg.Instance), Task: uint32(m.cfg.Task), Target: uint32(p.ep), NumTasks: uint32(m.cfg.NumTasks),
+		Partition: m.partition, Incarnation: m.cfg.Incarnation, Nonce: p.nonce,
+		TargetIncarnation: p.theirs.Incarnation, TargetNonce: p.theirs.Nonce, ReceiveBuffer: uint32(min(m.cfg.ReceiveBuffer, 1<<31)),
+	}
+	h.Put(m.scratch[:], m.cfg.Key)
+	if m.out.Transmit(p.addr, m.scratch[:wire.HelloSize], 0, 0) != Full {
+		m.stats.PacketsSent++
+	}
+}
+
+// onHello takes in a Hello. Nothing of it is believed before its address and its signature fit.
+func (m *Machine) onHello(now int64, from netip.AddrPort, b []byte) {
+	var h wire.Hello
+	p := m.greeter(from, b, &h)
+	if p == nil {
+		m.stats.GhostPackets++
+		return
+	}
+	theirs := wire.Side{Task: h.Task, Incarnation: h.Incarnation, Nonce: h.Nonce}
+	if p.state == stateLeft && theirs.Incarnation != p.theirs.Incarnation && p.expected == 0 {
+		p.rebirth()
+	}
+	if p.state >= stateOpen && theirs != p.theirs || !p.alive() { // another incarnation, or a session that is over
+		m.stats.GhostPackets++
+		return
+	}
+	m.stats.PacketsReceived++
+	if p.state != stateOpen {
+		p.meet(theirs)
+		p.congestion.start(int(h.ReceiveBuffer), m.cfg.PacketSize)
+		if h.TargetIncarnation == m.cfg.Incarnation && h.TargetNonce == p.nonce {
+			p.opened(now)
+		}
+	}
+	if h.Flags&wire.FlagAnswer == 0 {
+		var flags wire.Flags
+		if p.state == stateOpen {
+			flags = wire.FlagAnswer
+		}
+		p.sendHello(flags)
+	}
+}
+
+// greeter returns the peer that a Hello is from, if all in it fits.
+func (m *Machine) greeter(from netip.AddrPort, b []byte, h *wire.Hello) *peer {
+	if h.Decode(b) != nil || h.Task >= uint32(len(m.peers)) || m.leaving {
+		return nil
+	}
+	p := m.peers[h.Task]
+	if p == nil || p.addr != from || p.state == stateFailed {
+		return nil
+	}
+	fits := h.Target == uint32(m.cfg.Task) && h.NumTasks == uint32(m.cfg.NumTasks) && h.Partition == m.partition &&
+		h.Instance == uint16(m.cfg.Instance) && h.Incarnation != 0 && h.Nonce != 0 &&
+		(p.expected == 0 || p.expected == h.Incarnation)
+	if !fits || !wire.Verify(b, m.cfg.Key) {
+		return nil
+	}
+	return p
+}
+
+// meet notes who the peer says it is; the latest word counts until the session is open.
+func (p *peer) meet(theirs wire.Side) {
+	if p.state == stateUnmet {
+		p.state = stateGreeting
+	}
+	if p.known && p.theirs == theirs {
+		return
+	}
+	p.theirs, p.known = theirs, true
+	ours := wire.Side{Task: uint32(p.m.cfg.Task), Incarnation: p.m.cfg.Incarnation, Nonce: p.nonce}
+	p.cookieIn = wire.Cookie(p.m.cfg.Key, theirs, ours)
+	p.cookieOut = wire.Cookie(p.m.cfg.Key, ours, theirs)
+}
+
+// opened: the peer has proved that it is alive and knows our nonce.
+func (p *peer) opened(now int64) {
+	p.begin()
+	p.state = stateOpen
+	p.helloDue, p.waitSince = 0, 0
+	p.pump(now)
+}
+
+// rebirth: at the address of a peer that left in good order another incarnation speaks. It starts anew; what was before is a ghost.
+func (p *peer) rebirth() {
+	n := newPeer(p.m, p.ep, p.addr, 0)
+	n.listed, n.wantSoon = p.listed, p.wantSoon
+	n.state = stateUnmet
+	*p = *n
+}

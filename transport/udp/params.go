@@ -1,0 +1,91 @@
+package udp
+
+import (
+	"time"
+
+	"lapi/transport/udp/wire"
+)
+
+// Limits that the LAPI guide fixes or gives defaults for (Appendix D, LAPI_Qenv).
+const (
+	// MaxPacketsOut is how many packets to one peer may be in flight: LAPI_Qenv MAX_PKTS_OUT.
+	MaxPacketsOut = 64
+	// DefaultAckThreshold packets are received before a batch of acknowledgements goes back: MP_ACK_THRESH.
+	DefaultAckThreshold = 30
+	// MaxAckThreshold is the highest that LAPI_Senv ACK_THRESHOLD allows. It is below MaxPacketsOut/2, so that a sender with a
+	// full window gets an acknowledgement before it must stop.
+	MaxAckThreshold = 30
+	// DefaultTimeout is how long a peer may be silent: LAPI_Senv TIMEOUT.
+	DefaultTimeout = 900 * time.Second
+	// DefaultPollingInterval is MP_POLLING_INTERVAL: the longest time between two runs of the acknowledge and retransmit logic.
+	DefaultPollingInterval = 400 * time.Millisecond
+	// DefaultRetransmitInterval is MP_RETRANSMIT_INTERVAL: the most calls of Progress between two such runs.
+	DefaultRetransmitInterval = 1000000
+	// DefaultRexmitBufCount and DefaultRexmitBufSize (bytes) are MP_REXMIT_BUF_CNT and MP_REXMIT_BUF_SIZE.
+	DefaultRexmitBufCount = 128
+	DefaultRexmitBufSize  = 16384
+	// MinPacketSize is the least that MP_UDP_PACKET_SIZE allows, in bytes.
+	MinPacketSize = 1024
+)
+
+// Our own choices.
+const (
+	// seqWindow is how far the newest packet may be ahead of the oldest that is not acknowledged. It is larger than MaxPacketsOut
+	// so that refused packets, which are not in flight, let others pass. A power of two, and a multiple of wire.BlockSpan.
+	seqWindow = 512
+	// firstSeq is a session's first sequence number: so near the end that each longer session wraps around.
+	firstSeq = wire.Seq(1<<32 - 100)
+	// maxWaiting packets may wait for the window, a peer; maxWaitingUnmet before the peer has answered for the first time: peers that
+	// never start must not take the packets that others need.
+	maxWaiting      = 64
+	maxWaitingUnmet = 16
+	// maxMessages may share a packet: what the receiver remembers of a packet accepted in part is one word.
+	maxMessages = 64
+
+	// headSize is the memory of a packet itself: headers, and small data. A page.
+	headSize = 4096
+	// maxHeader bounds Limits.HeaderMax; several headers must fit a head.
+	maxHeader = 2048
+	// headChunk packets are allocated at a time, at most 64 a task and maxHeads at all.
+	headChunk = 64
+	maxHeads  = 32768
+	rexChunk  = 8
+
+	// ackDelay is how long a received packet may wait for company, or for data going the other way, before it is acknowledged.
+	ackDelay = 200 * time.Microsecond
+	// A peer that is descheduled looks like loss: minTimeout is a few scheduler ticks shorter than a spurious
+	// retransmission costs, initialTimeout holds until the first round trip is known.
+	minTimeout     = 2 * time.Millisecond
+	initialTimeout = 10 * time.Millisecond
+	maxTimeout     = time.Second
+	// A packet counts as lost when one sent this many transmissions, or this much time and an eighth of a round trip, later was
+	// acknowledged and it was not.
+	reorderPackets = 3
+	reorderTime    = time.Millisecond
+
+	// A refused packet is sent again after refuseDelay, doubled for each further refusal up to refuseDelayMax.
+	refuseDelay    = 500 * time.Microsecond
+	refuseDelayMax = 20 * time.Millisecond
+
+	// Handshake: a Hello is repeated after helloDelay, doubled up to helloDelayMax; answers to packets of no session are at least
+	// helloDelay apart.
+	helloDelay    = time.Millisecond
+	helloDelayMax = 100 * time.Millisecond
+
+	// Leaving: Bye is sent byeCount times, byeDelay apart, doubled each time, until the peer answers.
+	byeCount = 5
+	byeDelay = 2 * time.Millisecond
+
+	// fullDelay is when to try again after the socket took no more.
+	fullDelay = time.Millisecond
+
+	// longSilence retransmissions in a row close the window.
+	longSilence = 5
+
+	// packetOverhead is what a packet costs a receive buffer beyond its bytes, about.
+	packetOverhead = 512
+	// The byte window begins at the peer's receive buffer divided by firstShare and never exceeds it divided by mostShare:
+	// several origins send to one target.
+	firstShare = 8
+	mostShare  = 2
+)

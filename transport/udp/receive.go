@@ -1,0 +1,314 @@
+package udp
+
+import (
+	"net/netip"
+
+	"lapi/transport"
+	"lapi/transport/udp/wire"
+)
+
+// incoming is the receiving half of a peer.
+//
+//	expect                    highest
+//	  │ some received, some not  │  nothing from here on
+type incoming struct {
+	expect   wire.Seq // the first not received
+	highest  wire.Seq // behind the last received
+	ackCount int      // packets received and not yet acknowledged
+	ackDue   int64    // when they must be; 0: there are none
+	wantAck  bool     // the origin asks for it when there is nothing else to do
+	latest   wire.Seq // received last
+	// parts remembers of packets with several messages, some of them refused, which ones were accepted.
+	parts map[wire.Seq]uint64
+}
+
+// OnPacket takes in one datagram and offers its messages to their handlers; it returns how many it offered. b must be
+// outside the Go heap, start on a multiple of 8 bytes, and is the handlers' to write until OnPacket returns.
+func (m *Machine) OnPacket(now int64, from netip.AddrPort, b []byte) int {
+	if m.closed {
+		return 0
+	}
+	kind, err := wire.KindOf(b)
+	if err != nil {
+		m.stats.GhostPackets++
+		return 0
+	}
+	if kind == wire.KindHello {
+		m.onHello(now, from, b)
+		return 0
+	}
+	var h wire.Header
+	if h.Decode(b) != nil {
+		m.stats.GhostPackets++
+		return 0
+	}
+	p := m.authentic(now, from, &h)
+	if p == nil {
+		m.stats.GhostPackets++
+		return 0
+	}
+	rest := b[wire.HeaderSize:]
+	switch h.Kind {
+	case wire.KindData:
+		return p.onData(now, &h, rest)
+	case wire.KindAck:
+		if !p.onAck(now, &h, rest) {
+			m.stats.GhostPackets++
+			return 0
+		}
+		m.stats.PacketsReceived++
+		if h.Flags&wire.FlagAckNow != 0 {
+			p.sendAck(wire.KindAck, 0)
+		}
+	case wire.KindBye:
+		p.onBye(now, &h, rest)
+	}
+	return 0
+}
+
+// authentic returns the peer that h comes from, or nil if it does not belong to a session with it.
+func (m *Machine) authentic(now int64, from netip.AddrPort, h *wire.Header) *peer {
+	if h.Task >= uint32(len(m.peers)) {
+		return nil
+	}
+	p := m.peers[h.Task]
+	if p == nil || p.addr != from || p.state == stateUnmet || p.state == stateFailed {
+		return nil
+	}
+	if h.Cookie != p.cookieIn || p.cookieIn == 0 {
+		if p.state == stateGreeting { // it has a session with us that we do not know: tell it so
+			p.regreet(now)
+		}
+		return nil
+	}
+	if p.waitSince != 0 {
+		p.waitSince = now
+	}
+	if p.state == stateGreeting { // the cookie depends on our nonce: the peer is alive
+		p.opened(now)
+	}
+	return p
+}
+
+// onData offers a packet's messages.
+func (p *peer) onData(now int64, h *wire.Header, rest []byte) int {
+	m := p.m
+	count, err := wire.Count(rest)
+	if err != nil || count > maxMessages || !p.onAck(now, h, nil) {
+		m.stats.GhostPackets++
+		return 0
+	}
+	if m.leaving || p.state == stateLeft { // no handler runs any more: say so again
+		if p.state != stateLeft {
+			p.sendAck(wire.KindBye, 0)
+		}
+		m.stats.GhostPackets++
+		return 0
+	}
+	if h.Seq.Before(p.expect) || p.has(h.Seq) {
+		m.stats.DuplicatePackets++
+		p.sendAck(wire.KindAck, 0) // the acknowledgement was lost, or is late
+		return 0
+	}
+	if !h.Seq.InWindow(p.expect, seqWindow) {
+		m.stats.GhostPackets++
+		return 0
+	}
+	m.stats.PacketsReceived++
+	offered, accepted := p.offer(h.Seq, rest, count)
+	if !p.alive() { // a handler disconnected the peer
+		return offered
+	}
+	if !accepted {
+		p.sendRefusal(h.Seq)
+		return offered
+	}
+	p.mark(h.Seq)
+	p.acknowledge(now, h.Flags)
+	return offered
+}
+
+// offer calls the handlers of a packet's messages, but for those accepted before.
+func (p *peer) offer(s wire.Seq, rest []byte, count int) (offered int, all bool) {
+	m := p.m
+	var seen uint64
+	if p.parts != nil {
+		seen = p.parts[s]
+	}
+	refused := false
+	for i := 0; i < count; i++ {
+		var w wire.Message
+		rest, _ = w.Next(rest) // Count has checked the lengths
+		if seen>>i&1 != 0 {
+			continue
+		}
+		offered++
+		accepted := m.call(p, &w)
+		if !p.alive() {
+			return offered, false
+		}
+		if !accepted {
+			refused = true
+			continue
+		}
+		seen |= 1 << i
+		m.stats.DataReceived += uint64(len(w.Data))
+	}
+	if refused && count > 1 {
+		if p.parts == nil {
+			p.parts = make(map[wire.Seq]uint64)
+		}
+		p.parts[s] = seen // at most seqWindow of them
+	} else if p.parts != nil {
+		delete(p.parts, s)
+	}
+	return offered, !refused
+}
+
+// call runs one handler. A message of a kind without handler comes from a peer that does not fit us: it is counted and dropped.
+func (m *Machine) call(p *peer, w *wire.Message) (accepted bool) {
+	if w.ID > uint8(transport.MaxMsgID) || m.handlers[w.ID] == nil {
+		m.stats.GhostPackets++
+		return true
+	}
+	m.msg = transport.Msg{From: p.ep, Hdr: w.Hdr, Data: w.Data}
+	return m.handlers[w.ID](&m.msg) == transport.Accept
+}
+
+// has says whether s, not before expect, was received.
+func (p *peer) has(s wire.Seq) bool {
+	return s.Before(p.highest) && p.win.received[s%seqWindow/wire.BlockSpan]>>(s%wire.BlockSpan)&1 != 0
+}
+
+// mark notes that s was received and accepted.
+func (p *peer) mark(s wire.Seq) {
+	p.latest = s
+	if s == p.expect && s == p.highest { // in order, as almost always
+		p.expect++
+		p.highest++
+		return
+	}
+	p.win.received[s%seqWindow/wire.BlockSpan] |= 1 << (s % wire.BlockSpan)
+	if !s.Before(p.highest) {
+		p.highest = s + 1
+	}
+	for p.expect != p.highest && p.has(p.expect) {
+		p.win.received[p.expect%seqWindow/wire.BlockSpan] &^= 1 << (p.expect % wire.BlockSpan)
+		p.expect++
+	}
+}
+
+// receivedFrom is the 64 bits from s on: which of them were received.
+func (p *peer) receivedFrom(s wire.Seq) uint64 {
+	i, shift := s%seqWindow/wire.BlockSpan, s%wire.BlockSpan
+	b := p.win.received[i] >> shift
+	if shift != 0 {
+		b |= p.win.received[(i+1)%wire.Seq(len(p.win.received))] << (wire.BlockSpan - shift)
+	}
+	if n := uint32(p.highest - s); n < wire.BlockSpan { // behind highest the ring holds nothing of this round
+		b &= 1<<n - 1
+	}
+	return b
+}
+
+// newest is the header's view: the block with the packet received last.
+func (p *peer) newest() (offset uint16, b uint64) {
+	if d := uint32(p.latest - p.expect); d < seqWindow {
+		offset = uint16(d &^ (wire.BlockSpan - 1))
+	}
+	return offset, p.receivedFrom(p.expect + wire.Seq(offset))
+}
+
+// acknowledge decides when the packet just received is.
+func (p *peer) acknowledge(now int64, flags wire.Flags) {
+	p.ackCount++
+	if flags&wire.FlagAckNow != 0 || p.ackCount >= p.m.cfg.AckThreshold {
+		p.sendAck(wire.KindAck, 0)
+		return
+	}
+	if p.ackDue == 0 {
+		p.ackDue = now + min(int64(ackDelay), int64(p.m.cfg.PollingInterval))
+		p.timer(p.ackDue)
+	}
+	if flags&wire.FlagAckSoon != 0 {
+		p.wantAck = true
+		if !p.wantSoon {
+			p.wantSoon = true
+			p.m.soon = append(p.m.soon, p)
+		}
+	}
+}
+
+// acksWent: a packet with acknowledgements has gone out.
+func (p *peer) acksWent() {
+	if p.ackCount == 0 {
+		return
+	}
+	p.m.stats.AcksSent++
+	if uint32(p.highest-p.expect) <= wire.BlockSpan { // the header told of everything
+		p.ackCount, p.ackDue, p.wantAck = 0, 0, false
+	}
+}
+
+// sendAck sends all there is to say of what came from p, as an Ack or Bye. If the outlet is full it is lost, as any packet may be.
+func (p *peer) sendAck(kind wire.Kind, flags wire.Flags) {
+	p.sendBlocks(p.putBlocks(kind, flags))
+}
+
+// sendRefusal does so and says that s arrived and was refused.
+func (p *peer) sendRefusal(s wire.Seq) {
+	n := p.putBlocks(wire.KindAck, 0)
+	k := wire.Block{First: s, Refused: 1}
+	k.Put(p.m.scratch[n:])
+	p.sendBlocks(n + wire.BlockSize)
+}
+
+// putBlocks writes an Ack or Bye into scratch, with a block for each 64 numbers of which some were received. Its header's own bits
+// are then more of the same. Who is leaving says so in every packet.
+func (p *peer) putBlocks(kind wire.Kind, flags wire.Flags) int {
+	if p.m.leaving {
+		kind = wire.KindBye
+	}
+	b := p.m.scratch[:]
+	p.fillHeader(b, kind, flags, 0)
+	n := wire.HeaderSize
+	for s := p.expect; s.Before(p.highest); s += wire.BlockSpan {
+		k := wire.Block{First: s, Received: p.receivedFrom(s)}
+		if k.Received != 0 {
+			k.Put(b[n:])
+			n += wire.BlockSize
+		}
+	}
+	return n
+}
+
+func (p *peer) sendBlocks(n int) {
+	m := p.m
+	if m.out.Transmit(p.addr, m.scratch[:n], 0, 0) == Full {
+		return
+	}
+	m.stats.PacketsSent++
+	m.stats.AcksSent++
+	p.ackCount, p.ackDue, p.wantAck = 0, 0, false
+}
+
+// OnIdle answers the requests that could wait until the socket was empty.
+func (m *Machine) OnIdle(now int64) {
+	for _, p := range m.soon {
+		p.wantSoon = false
+		if p.wantAck {
+			p.sendAck(wire.KindAck, 0)
+		}
+	}
+	m.soon = m.soon[:0]
+}
+
+// settle sends every acknowledgement that waits for company.
+func (m *Machine) settle(now int64) {
+	m.OnIdle(now)
+	for _, p := range m.active {
+		if p.ackDue != 0 {
+			p.sendAck(wire.KindAck, 0)
+		}
+	}
+}

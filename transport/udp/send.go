@@ -1,0 +1,277 @@
+package udp
+
+import (
+	"lapi/transport"
+	"lapi/transport/memory"
+	"lapi/transport/udp/wire"
+)
+
+// Send implements transport.Link. Up to CopyMax bytes of data are copied while there is memory for it (Done); else the packet refers to
+// op.Local until the peer has acknowledged it (Queued). ErrBusy: too many packets wait for this peer, or for all.
+func (m *Machine) Send(now int64, ep transport.Endpoint, id transport.MsgID, hdr []byte, op *transport.Op) (transport.Status, error) {
+	p, err := m.target(ep)
+	if err != nil {
+		return 0, err
+	}
+	if id == 0 || id > transport.MaxMsgID || len(hdr)&7 != 0 || len(hdr) > m.limits.HeaderMax || op.N > uint64(m.limits.SendMax-len(hdr)) {
+		return 0, transport.ErrBadParam
+	}
+	p.begin()
+	if k := p.sharable(len(hdr), op.N); k != nil {
+		return transport.Done, k.add(id, hdr, op)
+	}
+	if !p.room() {
+		return 0, transport.ErrBusy
+	}
+	k := m.pool.get()
+	if k == nil {
+		return 0, transport.ErrBusy
+	}
+	status, err := m.fill(k, id, hdr, op)
+	if err != nil {
+		m.pool.put(k)
+		return 0, err
+	}
+	p.push(k)
+	if p.state == stateOpen {
+		p.pump(now)
+	} else {
+		p.greet(now)
+	}
+	return status, nil
+}
+
+// target is the peer of a new operation.
+func (m *Machine) target(ep transport.Endpoint) (*peer, error) {
+	p := m.connected(ep)
+	switch {
+	case m.closed:
+		return nil, transport.ErrClosed
+	case p == nil || !p.alive() || m.leaving:
+		return nil, transport.ErrUnreachable
+	}
+	return p, nil
+}
+
+// room says whether one more packet may wait.
+func (p *peer) room() bool {
+	limit := maxWaiting
+	if p.state != stateOpen {
+		limit = maxWaitingUnmet
+	}
+	return p.unsent() < limit && int(p.nextSeq-p.base) < seqWindow
+}
+
+// sharable is the last waiting packet if a message of this size may join it.
+func (p *peer) sharable(header int, data uint64) *packet {
+	if p.unsent() == 0 || int(data) > p.m.cfg.CopyMax {
+		return nil
+	}
+	k := *p.slot(p.nextSeq - 1)
+	if !k.open || k.messages == maxMessages || wire.Align8(k.n)+wire.MessageSize+header+int(data) > p.m.bufferSize(k.buf) {
+		return nil
+	}
+	return k
+}
+
+// bufferSize is how much of b one packet may use.
+func (m *Machine) bufferSize(b []byte) int { return min(len(b), m.cfg.PacketSize) }
+
+// fill makes k the packet of one message.
+func (m *Machine) fill(k *packet, id transport.MsgID, hdr []byte, op *transport.Op) (transport.Status, error) {
+	k.n = wire.HeaderSize
+	if int(op.N) <= m.cfg.CopyMax || op.N == 0 {
+		if overhead+len(hdr)+int(op.N) > m.bufferSize(k.buf) {
+			if k.rex = m.pool.rexes.get(); k.rex != nil {
+				k.buf = k.rex
+			}
+		}
+		if overhead+len(hdr)+int(op.N) <= m.bufferSize(k.buf) {
+			k.open = true
+			return transport.Done, k.add(id, hdr, op)
+		}
+	}
+	k.last = k.n
+	wire.PutMessage(k.buf[k.n:], uint8(id), len(hdr), int(op.N))
+	k.n += wire.MessageSize + copy(k.buf[k.n+wire.MessageSize:], hdr)
+	k.data, k.dataN, k.op = op.Local, int(op.N), op
+	k.messages, k.counts = 1, int(op.N)
+	return transport.Queued, nil
+}
+
+// add copies a message to the packet, whose buffer has room for it. A *FaultError leaves the packet as it was.
+func (k *packet) add(id transport.MsgID, hdr []byte, op *transport.Op) error {
+	at := wire.Align8(k.n)
+	body := at + wire.MessageSize + len(hdr)
+	end := body + int(op.N)
+	if op.N > 0 {
+		if err := memory.CopyOut(k.buf[body:end], op.Local); err != nil {
+			return err
+		}
+	}
+	clear(k.buf[k.n:at]) // padding: nothing of an earlier packet leaves this task
+	wire.PutMessage(k.buf[at:], uint8(id), len(hdr), int(op.N))
+	copy(k.buf[at+wire.MessageSize:], hdr)
+	k.n = end
+	k.messages++
+	k.counts += int(op.N)
+	return nil
+}
+
+// push gives k its sequence number.
+func (p *peer) push(k *packet) {
+	k.seq = p.nextSeq
+	k.state = packetWaiting
+	*p.slot(k.seq) = k
+	p.nextSeq++
+}
+
+// pump transmits what the window allows: what is missing first, then what waits.
+func (p *peer) pump(now int64) {
+	if p.state != stateOpen || p.fullDue != 0 {
+		return
+	}
+	for p.missing > 0 {
+		k := p.firstMissing()
+		if !p.admits(k) || !p.transmit(k, now, 0) {
+			return
+		}
+	}
+	for p.sendNext != p.nextSeq {
+		k := *p.slot(p.sendNext)
+		if !p.admits(k) || !p.transmit(k, now, 0) {
+			return
+		}
+	}
+}
+
+func (p *peer) firstMissing() *packet {
+	for s := p.base; s != p.sendNext; s++ {
+		if k := *p.slot(s); k != nil && k.state == packetMissing {
+			return k
+		}
+	}
+	panic("udp: missing packets are counted, but none is there")
+}
+
+// admits says whether the window has room for k. One packet may always fly.
+func (p *peer) admits(k *packet) bool {
+	return p.flying == 0 || p.flying < MaxPacketsOut && p.flyingBytes+k.size() <= p.window
+}
+
+// transmit sends k, for the first time or again. False: the outlet is full; k stays as it is and fullDue is set.
+func (p *peer) transmit(k *packet, now int64, flags wire.Flags) bool {
+	m := p.m
+	flags |= p.ask(k)
+	p.fillHeader(k.buf, wire.KindData, flags, k.seq)
+	outcome := m.out.Transmit(p.addr, k.buf[:k.n], k.data, k.dataN)
+	if outcome == Fault {
+		p.void(k)
+		outcome = m.out.Transmit(p.addr, k.buf[:k.n], 0, 0)
+	}
+	if outcome == Full {
+		p.fullDue = now + int64(fullDelay)
+		p.timer(p.fullDue)
+		return false
+	}
+	p.acksWent()
+	m.stats.PacketsSent++
+	p.moved(k, packetFlying)
+	if k.sends == 0 {
+		p.sendNext++
+		m.stats.DataSent += uint64(k.counts)
+	} else {
+		m.stats.RetransmittedPackets++
+	}
+	k.sends++
+	k.open = false
+	p.tx++
+	k.tx, k.sentAt = p.tx, now
+	if p.waitSince == 0 {
+		p.waitSince = now
+	}
+	if p.retryDue == 0 {
+		p.retryDue = now + p.retryAfter()
+		p.timer(p.retryDue)
+	}
+	return true
+}
+
+// ask says how k asks for its acknowledgement: at once when half a window has gone without asking, when the window closes behind
+// it or a flush stands there; in passing when user memory is lent and the message ends here.
+func (p *peer) ask(k *packet) wire.Flags {
+	p.askedBytes += k.size()
+	p.askedCount++
+	full := p.m.cfg.PacketSize + packetOverhead
+	closes := k.state == packetWaiting && (p.flying+1 >= MaxPacketsOut || p.flyingBytes+k.size()+min(full, p.window/4) > p.window)
+	if p.askedBytes >= p.window/2 || p.askedCount >= MaxPacketsOut/2 || closes || p.probing && k.seq == p.flushSeq-1 {
+		p.askedBytes, p.askedCount = 0, 0
+		return wire.FlagAckNow
+	}
+	if k.op != nil && k.n+k.dataN < p.m.limits.SendMax {
+		return wire.FlagAckSoon
+	}
+	return 0
+}
+
+// void takes the lent data out of k, because it cannot be read: the operation ends with the fault, the sequence number travels
+// with what else is in the packet, so that the receiver does not wait for it.
+func (p *peer) void(k *packet) {
+	if k.op != nil {
+		p.m.done.add(k.op, &transport.FaultError{Addr: firstFault(k.data, k.dataN)})
+	}
+	before := k.size()
+	k.counts -= k.dataN
+	k.n, k.op, k.data, k.dataN = k.last, nil, 0, 0
+	k.messages--
+	if k.state == packetFlying {
+		p.flyingBytes -= before - k.size()
+	}
+}
+
+// firstFault looks for the first of n bytes at a that cannot be read, a page at a time.
+func firstFault(a transport.Addr, n int) transport.Addr {
+	const page = 4096
+	var b [1]byte
+	for at, end := a, a+transport.Addr(n); at < end; at = (at | (page - 1)) + 1 {
+		if memory.CopyOut(b[:], at) != nil {
+			return at
+		}
+		if at|(page-1) == ^transport.Addr(0) {
+			break
+		}
+	}
+	return a
+}
+
+// moved accounts for k's way from its state to another.
+func (p *peer) moved(k *packet, to packetState) {
+	switch k.state {
+	case packetFlying:
+		p.flying--
+		p.flyingBytes -= k.size()
+	case packetMissing:
+		p.missing--
+	case packetRefused:
+		p.refused--
+	}
+	k.state = to
+	switch to {
+	case packetFlying:
+		p.flying++
+		p.flyingBytes += k.size()
+	case packetMissing:
+		p.missing++
+	case packetRefused:
+		p.refused++
+	}
+}
+
+// fillHeader writes a packet's header, with the acknowledgement of the other direction.
+func (p *peer) fillHeader(b []byte, kind wire.Kind, flags wire.Flags, seq wire.Seq) {
+	h := wire.Header{Kind: kind, Flags: flags, Task: uint32(p.m.cfg.Task), Cookie: p.cookieOut, Seq: seq, Ack: p.expect}
+	if p.highest != p.expect {
+		h.AckOffset, h.Bits = p.newest()
+	}
+	h.Put(b)
+}

@@ -1,0 +1,141 @@
+// Package wire is the packet format of LAPI over UDP/IP: what one datagram holds, byte by byte. All numbers are
+// little-endian and of fixed width, so 32- and 64-bit tasks and processors of either byte order understand each other.
+//
+// Every packet starts alike:
+//
+//	 0       7 8     15 16            31 32                           63
+//	+--------+--------+-----------------+--------------------------------+
+//	| V | K  | flags  |  ack offset     |  origin task                   |   0
+//	+--------+--------+-----------------+--------------------------------+
+//	|  cookie of this direction of this session                         |   8
+//	+-----------------------------------+--------------------------------+
+//	|  sequence number                  |  next expected (Ack)           |  16
+//	+-----------------------------------+--------------------------------+
+//	|  ack bits: bit i tells of sequence number Ack + offset + i         |  24
+//	+--------------------------------------------------------------------+
+//
+// V is the version (high four bits of byte 0), K the kind. What follows depends on the kind:
+//
+//   - Data: messages (see Message), each starting on a multiple of 8 bytes. The sequence number counts packets.
+//   - Ack, Bye: blocks (see Block) that tell of more sequence numbers. They have no sequence number of their own.
+//   - Hello has a layout of its own behind byte 8; see Hello.
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// Version of the format. Packets of another version are not understood at all.
+const Version = 1
+
+// Kind of a packet.
+type Kind uint8
+
+// Kinds of packets.
+const (
+	KindHello Kind = 1 + iota // begins a session
+	KindData                  // messages
+	KindAck                   // acknowledgements alone
+	KindBye                   // the origin leaves in good order; carries its last acknowledgements
+)
+
+// Flags of a packet. Their meaning depends on the kind.
+type Flags uint8
+
+// Flags of packets.
+const (
+	FlagAckNow  Flags = 1 << iota // Data, Ack: acknowledge at once
+	FlagAckSoon                   // Data: acknowledge when there is nothing else to do
+	FlagAnswer                    // Bye: answers a Bye. Hello: no answer needed, the session stands
+)
+
+// Sizes in bytes.
+const (
+	HeaderSize  = 32 // of every packet but Hello
+	MessageSize = 8  // in front of each message
+	BlockSize   = 24
+	BlockSpan   = 64 // sequence numbers that a block, and the header's ack bits, tell of
+	// MaxDatagram is the most that UDP over IPv4 carries.
+	MaxDatagram = 65507
+)
+
+// Errors of decoding. Their packets are dropped and counted.
+var (
+	ErrShort     = errors.New("wire: packet too short")
+	ErrVersion   = errors.New("wire: packet of another version")
+	ErrKind      = errors.New("wire: packet of an unknown kind")
+	ErrMalformed = errors.New("wire: lengths inside the packet do not fit")
+)
+
+// Seq is a packet's sequence number; it wraps around.
+type Seq uint32
+
+// Before says whether s comes before t, for numbers less than 2^31 apart.
+func (s Seq) Before(t Seq) bool { return int32(s-t) < 0 }
+
+// InWindow says whether s is one of the n numbers that start with first.
+func (s Seq) InWindow(first Seq, n uint32) bool { return uint32(s-first) < n }
+
+// Header is the part that all packets but Hello share.
+type Header struct {
+	Kind      Kind
+	Flags     Flags
+	AckOffset uint16
+	Task      uint32 // origin
+	Cookie    uint64
+	Seq       Seq    // of Data
+	Ack       Seq    // every sequence number before it has arrived
+	Bits      uint64 // bit i: Ack+AckOffset+i has arrived
+}
+
+// Put writes h to the first HeaderSize bytes of b.
+func (h *Header) Put(b []byte) {
+	_ = b[HeaderSize-1]
+	b[0] = Version<<4 | byte(h.Kind)
+	b[1] = byte(h.Flags)
+	binary.LittleEndian.PutUint16(b[2:], h.AckOffset)
+	binary.LittleEndian.PutUint32(b[4:], h.Task)
+	binary.LittleEndian.PutUint64(b[8:], h.Cookie)
+	binary.LittleEndian.PutUint32(b[16:], uint32(h.Seq))
+	binary.LittleEndian.PutUint32(b[20:], uint32(h.Ack))
+	binary.LittleEndian.PutUint64(b[24:], h.Bits)
+}
+
+// KindOf looks at the first byte: the kind, or why this is no packet of ours.
+func KindOf(b []byte) (Kind, error) {
+	if len(b) == 0 {
+		return 0, ErrShort
+	}
+	if b[0]>>4 != Version {
+		return 0, ErrVersion
+	}
+	k := Kind(b[0] & 15)
+	if k < KindHello || k > KindBye {
+		return 0, ErrKind
+	}
+	return k, nil
+}
+
+// Decode reads the header of a packet that is no Hello.
+func (h *Header) Decode(b []byte) error {
+	k, err := KindOf(b)
+	if err != nil {
+		return err
+	}
+	if k == KindHello {
+		return ErrKind
+	}
+	if len(b) < HeaderSize {
+		return ErrShort
+	}
+	h.Kind = k
+	h.Flags = Flags(b[1])
+	h.AckOffset = binary.LittleEndian.Uint16(b[2:])
+	h.Task = binary.LittleEndian.Uint32(b[4:])
+	h.Cookie = binary.LittleEndian.Uint64(b[8:])
+	h.Seq = Seq(binary.LittleEndian.Uint32(b[16:]))
+	h.Ack = Seq(binary.LittleEndian.Uint32(b[20:]))
+	h.Bits = binary.LittleEndian.Uint64(b[24:])
+	return nil
+}
