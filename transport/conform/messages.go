@@ -276,8 +276,8 @@ func testRefuse(r *run) {
 	for _, n := range r.Nodes {
 		again += n.Link.Stats().RetransmittedPackets
 	}
-	if again < messages/3*times {
-		r.Errorf("%d retransmissions are counted, at least %d happened", again, messages/3*times)
+	if again < times { // of packets: refused messages may have shared them
+		r.Errorf("%d retransmissions are counted, at least %d happened", again, times)
 	}
 }
 
