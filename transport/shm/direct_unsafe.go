@@ -10,8 +10,8 @@ import (
 	"lapi/transport/memory"
 )
 
-// pieceMax is how much one system call is asked to move; the kernel stops a page short of 2 GiB.
-const pieceMax = 1 << 30
+// pieceMax is how much one system call is asked to move; the kernel stops a page short of 2 GiB. A variable for tests.
+var pieceMax uint64 = 1 << 30
 
 // vector is the kernel's iovec. Its base is no Go pointer, because it is an address of a user's or a peer's memory.
 type vector struct{ base, length uintptr }

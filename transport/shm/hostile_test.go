@@ -1,0 +1,211 @@
+package shm
+
+import (
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+
+	"lapi/transport"
+	"lapi/transport/layout"
+	"lapi/transport/memory"
+)
+
+// victim is a link whose ring from peer 0 a test writes as it likes.
+type victim struct {
+	*Link
+	writer   *Link
+	messages int
+	failed   error
+}
+
+func newVictim(t testing.TB) *victim {
+	v := &victim{}
+	links := newLinks(t, 2, func(c *Config) {
+		if c.Task == 1 {
+			c.PeerFailed = func(ep transport.Endpoint, err error) {
+				if ep != 0 || v.failed != nil {
+					t.Errorf("PeerFailed(%d, %v) after %v", ep, err, v.failed)
+				}
+				v.failed = err
+			}
+		}
+	})
+	v.writer, v.Link = links[0], links[1]
+	for id := transport.MsgID(1); id <= transport.MaxMsgID; id++ {
+		v.Handle(id, func(m *transport.Msg) transport.Verdict {
+			v.messages++
+			touchAll(m.Hdr)
+			touchAll(m.Data)
+			return transport.Verdict(v.messages % 2)
+		})
+	}
+	return v
+}
+
+func touchAll(b []byte) {
+	for i := range b {
+		b[i]++
+	}
+}
+
+// ring is the memory of the ring from peer 0, as that peer sees it.
+func (v *victim) ring() []byte { return v.writer.peers[1].outSlots.all() }
+
+func TestImpossibleHeads(t *testing.T) {
+	for name, head := range map[string]uint64{
+		"kind 0":               pack(0, 0, 8, 8),
+		"kind over MaxMsgID":   pack(0, uint8(transport.MaxMsgID)+1, 8, 8),
+		"padding of all":       pack(0, layout.KindPadding, 0, 0),
+		"data over the limit":  pack(0, 1, 0, uint64(sendMax)+1),
+		"data of 64 KiB":       pack(0, 1, 0, 1<<16-1),
+		"header and data over": pack(0, 1, 1016, uint64(sendMax)-1016+1),
+	} {
+		v := newVictim(t)
+		atomic.StoreUint64(v.writer.peers[1].outSlots.head(0), head)
+		v.Progress(10)
+		if v.messages != 0 || v.failed == nil {
+			t.Errorf("%s: %d messages, peer failed: %v", name, v.messages, v.failed)
+		}
+		if _, err := v.Send(0, 1, nil, &transport.Op{}); err != transport.ErrUnreachable {
+			t.Errorf("%s: Send to the failed peer: %v", name, err)
+		}
+		v.Progress(10)
+	}
+	// A message that would pass the ring's end, behind good ones up to near the end.
+	v := newVictim(t)
+	for v.writer.peers[1].sender.Tail < ringSlots-3 {
+		mustSend(t, v.writer, 1, 1, nil, nil)
+	}
+	for v.peers[0].receiver.Head < ringSlots-3 {
+		v.Progress(1000)
+	}
+	atomic.StoreUint64(v.writer.peers[1].outSlots.head(ringSlots-3), pack(ringSlots-3, 1, 0, 3*slotSize))
+	v.Progress(10)
+	if v.failed == nil {
+		t.Error("a message past the ring's end did no harm to its sender")
+	}
+}
+
+// TestImpossibleControl: a receiver that claims to have consumed what was not sent, or takes consumption back, has failed.
+func TestImpossibleControl(t *testing.T) {
+	for name, consumed := range map[string]uint64{"not sent": ringSlots + 2, "far": 1 << 63, "taken back": 3} {
+		v := newVictim(t) // here the receiver of its messages is the hostile one
+		control := v.peers[0].outControl
+		op := &transport.Op{Done: func(*transport.Op, error) {}}
+		for range ringSlots {
+			mustSend(t, v.Link, 0, 1, nil, nil)
+		}
+		atomic.StoreUint64(&control.Consumed, 10)
+		mustSend(t, v.Link, 0, 1, nil, nil)
+		if _, err := v.Flush(0, op); err != nil {
+			t.Fatal(err)
+		}
+		atomic.StoreUint64(&control.Consumed, consumed)
+		v.Progress(1)
+		for range 10 {
+			if _, err := v.Send(0, 1, nil, &transport.Op{}); err != nil {
+				break
+			}
+		}
+		v.Progress(1)
+		if !errors.Is(v.failed, errNonsense) {
+			t.Errorf("%s: the peer has not failed: %v", name, v.failed)
+		}
+	}
+	// What else a peer can write does no harm: at worst it loses its own messages, or makes this task look up.
+	v := newVictim(t)
+	head := v.own.head()
+	for _, armed := range []uint32{0, 1, 2, 3, ^uint32(0)} {
+		atomic.StoreUint32(&head.Armed, armed)
+		for i := range head.Pending {
+			atomic.StoreUint64(&head.Pending[i], ^uint64(0))
+		}
+		atomic.StoreUint64(&v.peers[0].outControl.Held, ^uint64(0))
+		atomic.StoreUint32(&v.peers[0].inControl.Waiting, ^uint32(0))
+		atomic.StoreUint32(&v.peers[0].inControl.Cold, ^uint32(0))
+		_ = v.Arm()
+		v.Disarm()
+		v.Progress(10)
+		v.takePending()
+	}
+	if v.failed != nil {
+		t.Errorf("peer failed: %v", v.failed)
+	}
+}
+
+// FuzzRing writes bytes into the ring, between good messages too, and lets the receiver look.
+func FuzzRing(f *testing.F) {
+	good := binary.LittleEndian.AppendUint64(nil, pack(0, 1, 8, 100))
+	f.Add(uint16(0), good)
+	f.Add(uint16(3), binary.LittleEndian.AppendUint64(nil, pack(3, layout.KindPadding, 0, 0)))
+	f.Add(uint16(255), binary.LittleEndian.AppendUint64(nil, pack(255, 2, 1000, 5000)))
+	f.Fuzz(func(t *testing.T, slot uint16, raw []byte) {
+		v := newVictim(t)
+		start := uint64(slot) & ringMask
+		for v.writer.peers[1].sender.Tail < start {
+			mustSend(t, v.writer, 1, 1, nil, nil)
+		}
+		copy(v.ring()[start*slotSize:], raw)
+		for range 10 {
+			v.Progress(100)
+			_, _ = v.Send(0, 1, nil, &transport.Op{})
+		}
+		if head := v.peers[0].receiver.Head; head > 1<<20 {
+			t.Errorf("the receiver has run to slot %d", head)
+		}
+	})
+}
+
+// TestRandomRing has another goroutine scribble over the ring while the receiver reads it.
+func TestRandomRing(t *testing.T) {
+	memory.Guard()
+	for seed := range uint64(20) {
+		v := newVictim(t)
+		stop := make(chan struct{})
+		stopped := make(chan struct{})
+		ring := v.ring()
+		go func() {
+			defer close(stopped)
+			random := rand.New(rand.NewPCG(seed, 1))
+			for index := uint64(0); ; {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				position := random.Uint64N(ringSlots)
+				if random.IntN(2) == 0 {
+					position = index % ringSlots
+					index++
+				}
+				head := pack(position, uint8(1+random.IntN(40)), 8*random.IntN(256), random.Uint64N(6000))
+				atomic.StoreUint64(v.writer.peers[1].outSlots.head(position), head)
+				ring[random.IntN(len(ring))] = byte(random.Uint32())
+			}
+		}()
+		for range 5000 {
+			v.Progress(100)
+		}
+		close(stop)
+		<-stopped
+	}
+}
+
+// FuzzAddress gives Connect's decoder arbitrary bytes.
+func FuzzAddress(f *testing.F) {
+	l, err := New(Config{Task: 1, NumTasks: 4, Tasks: []int{0, 1, 3}, Clock: clock})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = l.Close() })
+	f.Add(l.Address().Bytes)
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		a, ring, err := l.decodeAddress(b)
+		if err == nil && (l.tasks[ring] != int(a.Task) || a.Rings != 3) {
+			t.Errorf("accepted %+v as ring %d", a, ring)
+		}
+	})
+}
