@@ -14,6 +14,9 @@ func FuzzCommonTasks(f *testing.F) {
 		f.Add(s, 1, 4)
 	}
 	f.Fuzz(func(t *testing.T, s string, task, numTasks int) {
+		if numTasks < 1 || task < 0 || task >= numTasks {
+			return // the callers have checked MP_PROCS and MP_CHILD
+		}
 		tasks, err := parseCommonTasks(s, task, numTasks)
 		if err != nil {
 			return

@@ -174,8 +174,10 @@ func (s *launched) Descriptor() int { return s.watch.fd }
 
 // Poll costs one system call if there is no event, and allocates nothing then.
 func (s *launched) Poll() (Event, bool) {
-	if len(s.events) == 0 && !s.gone {
-		s.receive()
+	if len(s.events) == 0 {
+		if _, ok := s.watch.ready(); ok {
+			s.receive()
+		}
 	}
 	if len(s.events) == 0 {
 		return Event{}, false
