@@ -30,7 +30,9 @@ static inline void sample_call(int code, const char *call, const char *file, int
 		return;
 	if (LAPI_Msg_string(code, text) != LAPI_SUCCESS)
 		snprintf(text, sizeof text, "no text for this code");
-	fprintf(stderr, "task %d: %s:%d: %s returned %d: %s\n", sample_task, file, line, call, code, text);
+	if (sample_task >= 0)
+		fprintf(stderr, "task %d: ", sample_task);
+	fprintf(stderr, "%s:%d: %s returned %d: %s\n", file, line, call, code, text);
 	exit(1);
 }
 
