@@ -15,7 +15,7 @@ C_SOURCES  := $(wildcard cshim/*.c cshim/*.h cshim/*.go include/*.h) cshim/expor
 # The version script keeps everything but the API inside: a plain c-shared build exports dozens of the run-time's symbols.
 LIB_LDFLAGS := -s -w -extldflags "-Wl,-soname,liblapi_r.so.1 -Wl,--version-script=$(CURDIR)/cshim/exports.map -Wl,-z,relro -Wl,-z,now"
 
-.PHONY: all build install uninstall test race lint vet clean demo samples bench bench-plot abi headers conform
+.PHONY: go-test all build install uninstall test race lint vet clean demo samples bench bench-plot abi headers conform
 all build: $(LIB) $(RUN) $(BUILD)/bin/poe $(BUILD)/lib/pkgconfig/lapi.pc
 
 $(LIB): $(GO_SOURCES) $(C_SOURCES) go.mod
@@ -55,12 +55,20 @@ uninstall:
 	rm -f $(addprefix $(INSTALL_DIR)/,lib/liblapi_r.so.1 lib/liblapi_r.so lib/liblapi.so lib/pkgconfig/lapi.pc \
 	  include/lapi.h include/css_shared.h bin/lapirun bin/poe)
 
+# In the order of how soon they tell something. `go-test` runs with the race detector.
+TEST_TARGETS ?= build vet abi headers go-test cshim-test conform host-test kill-test samples install-test
+test:
+	@scripts/test.sh $(TEST_TARGETS)
+
+go-test:
+	$(GO) test -race -shuffle=on -timeout 15m ./cmd/... ./core/... ./transport/...
+
 vet:
 	$(GO) vet ./cmd/... ./core/... ./transport/...
 	@test -z "$$(gofmt -l cmd core transport capi cshim)" || { gofmt -l cmd core transport capi cshim; echo 'run gofmt -w on these files'; exit 1; }
 
 race:
-	$(GO) test -race -shuffle=on -timeout 20m ./cmd/... ./core/... ./transport/...
+	$(GO) test -race -shuffle=on -count=5 -timeout 60m ./cmd/... ./core/... ./transport/...
 
 clean:
 	rm -rf $(BUILD)
