@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"math"
 	"os"
 	"path/filepath"
@@ -39,7 +40,7 @@ func TestRawRoundTrip(t *testing.T) {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	text, _ := os.ReadFile(path)
-	if !bytes.Contains(text, []byte("60.00,61.00,0,true")) || !bytes.Contains(text, []byte("400.0,61.00,2,false")) {
+	if !bytes.Contains(text, []byte("60.00,61.00,0,0,true")) || !bytes.Contains(text, []byte("400.0,61.00,2,0,false")) {
 		t.Fatalf("state flags are wrong:\n%s", text)
 	}
 }
@@ -202,7 +203,7 @@ func TestInterruptEndsTrial(t *testing.T) {
 	script(t, o.bin, "sleep 1000\n")
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
-	if _, err := execute(ctx, o, program{side: Raw, name: "rawbench", args: []string{"queue"}}); err == nil {
+	if _, _, err := execute(ctx, o, program{side: Raw, name: "rawbench", args: []string{"queue"}}); err == nil {
 		t.Error("a killed trial succeeded")
 	}
 }
@@ -227,5 +228,46 @@ func TestSignificant(t *testing.T) {
 		if got := brief(c.v); got != c.want {
 			t.Errorf("%v: %q, want %q", c.v, got, c.want)
 		}
+	}
+}
+
+func TestOthers(t *testing.T) {
+	if got := parseBusy("cpu  100 1 20 9999 5 3 2 1 0 0\ncpu0 1 1 1\n"); got != 127*tick {
+		t.Errorf("busy: %v", got)
+	}
+	if got := parseBusy("intr 5"); got != 0 {
+		t.Errorf("no line: %v", got)
+	}
+	if got := othersCores(1500*time.Millisecond, 500*time.Millisecond, time.Second); math.Abs(got-0.98) > 1e-9 {
+		t.Errorf("others: %v", got)
+	}
+	if got := othersCores(500*time.Millisecond, 500*time.Millisecond, time.Second); got != 0 {
+		t.Errorf("nobody else: %v", got)
+	}
+	rows := series(Raw, "", "queue", "rate", 8, "M/s", 1, 2)
+	rows[1].Others = 1
+	if s := summarise(rows, 110).get(Raw, "", "queue", "rate", 8); s.Median != 1 || s.Dropped != 1 {
+		t.Errorf("a trial beside other programs was kept: %+v", s)
+	}
+}
+
+func TestAccounted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "board")
+	if err := os.WriteFile(path, binary.NativeEndian.AppendUint64(nil, 1500), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := accounted(path); got != 1500 {
+		t.Errorf("got %v", got)
+	}
+	if got := accounted(path + "-missing"); got != 0 {
+		t.Errorf("no board: %v", got)
+	}
+}
+
+func TestPatienceEnds(t *testing.T) {
+	patience := -time.Second
+	waitQuiet(context.Background(), &patience) // must return at once
+	if patience != -time.Second {
+		t.Errorf("patience is %v", patience)
 	}
 }

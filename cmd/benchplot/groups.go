@@ -3,6 +3,7 @@ package main
 import (
 	"strconv"
 	"strings"
+	"time"
 )
 
 // program is one process, or one job, of a trial.
@@ -25,17 +26,19 @@ type plan struct {
 	sizes   string
 	seconds string // for each point
 	rounds  int
+	// patience is how long the run waits, all in all, for other programs to leave the machine alone.
+	patience time.Duration
 }
 
 func planOf(o *options) plan {
-	p := plan{seconds: "0.06", rounds: 7}
+	p := plan{seconds: "0.06", rounds: 7, patience: 10 * time.Minute}
 	var sizes []string
 	for n := 8; n <= 4<<20; n *= 2 {
 		sizes = append(sizes, strconv.Itoa(n))
 	}
 	p.sizes = strings.Join(sizes, ",")
 	if o.quick {
-		p = plan{sizes: "8,1024,65536,1048576,4194304", seconds: "0.02", rounds: 3}
+		p = plan{sizes: "8,1024,65536,1048576,4194304", seconds: "0.02", rounds: 3, patience: 20 * time.Second}
 	}
 	if o.rounds > 0 {
 		p.rounds = o.rounds

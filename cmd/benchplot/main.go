@@ -18,6 +18,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
 type options struct {
@@ -27,6 +28,7 @@ type options struct {
 	stateLimit     float64
 	bin, lapirun   string
 	out            string
+	patience       time.Duration // left: see plan
 }
 
 func main() {

@@ -29,10 +29,11 @@ type Row struct {
 	Unit      string
 	Before    float64 // cache-line ping-pong before the point, ns; 0: not measured
 	After     float64
-	Preempted int // how often the measuring thread lost its core
+	Preempted int     // how often the measuring thread lost its core
+	Others    float64 // processors that other programs used during the trial
 }
 
-var rawHeader = []string{"round", "side", "medium", "test", "op", "size", "value", "unit", "state_before_ns", "state_after_ns", "preempted", "state_ok"}
+var rawHeader = []string{"round", "side", "medium", "test", "op", "size", "value", "unit", "state_before_ns", "state_after_ns", "preempted", "others_cores", "undisturbed"}
 
 // parseRow reads a line "row,test,op,size,value,unit,before,after,preempted"; false for any other line.
 func parseRow(line string) (Row, bool) {
@@ -55,8 +56,10 @@ func parseRow(line string) (Row, bool) {
 	return r, true
 }
 
-// disturbed says whether the machine was slower around the row than limit ns a cache line.
-func (r *Row) disturbed(limit float64) bool { return r.Before > limit || r.After > limit }
+// disturbed says whether the machine was slower around the row than limit ns a cache line, or busy with other programs.
+func (r *Row) disturbed(limit float64) bool {
+	return r.Before > limit || r.After > limit || r.Others > quietCores
+}
 
 // writeRaw writes every row, with a flag for those that summarise drops under the limit wanted, ns.
 func writeRaw(path string, rows []Row, wanted float64) error {
@@ -65,7 +68,7 @@ func writeRaw(path string, rows []Row, wanted float64) error {
 	for i := range rows {
 		r := &rows[i]
 		all = append(all, []string{strconv.Itoa(r.Round), string(r.Side), r.Medium, r.Test, r.Op, strconv.Itoa(r.Size), number(r.Value), r.Unit,
-			number(r.Before), number(r.After), strconv.Itoa(r.Preempted), strconv.FormatBool(!r.disturbed(limit))})
+			number(r.Before), number(r.After), strconv.Itoa(r.Preempted), number(r.Others), strconv.FormatBool(!r.disturbed(limit))})
 	}
 	return writeCSV(path, all)
 }
@@ -91,10 +94,11 @@ func readRaw(path string) ([]Row, error) {
 		}
 		r, ok := parseRow(strings.Join([]string{"row", c[3], c[4], c[5], c[6], c[7], c[8], c[9], c[10]}, ","))
 		round, err := strconv.Atoi(c[0])
-		if !ok || err != nil {
+		others, err2 := strconv.ParseFloat(c[11], 64)
+		if !ok || err != nil || err2 != nil {
 			return nil, fmt.Errorf("%s: line %d does not parse", path, i+1)
 		}
-		r.Round, r.Side, r.Medium = round, Side(c[1]), c[2]
+		r.Round, r.Side, r.Medium, r.Others = round, Side(c[1]), c[2], others
 		rows = append(rows, r)
 	}
 	return rows, nil

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -23,6 +24,7 @@ func runAll(ctx context.Context, o *options) ([]Row, error) {
 		return nil, err
 	}
 	p := planOf(o)
+	o.patience = p.patience
 	var rows []Row
 	start := time.Now()
 	for round := 1; round <= p.rounds; round++ {
@@ -61,10 +63,13 @@ func inTurn(p []program, round int) []program {
 	return r
 }
 
-// runTrial runs one program and returns its rows.
+// runTrial runs one program, when the machine is quiet or patience has run out, and returns its rows.
 func runTrial(ctx context.Context, o *options, pr program, round int) []Row {
-	start := time.Now()
-	out, err := execute(ctx, o, pr)
+	waitQuiet(ctx, &o.patience)
+	start, busy := time.Now(), busyTime()
+	out, own, err := execute(ctx, o, pr)
+	elapsed := time.Since(start)
+	others := othersCores(busyTime()-busy, own, elapsed)
 	var rows []Row
 	for _, line := range strings.Split(out, "\n") {
 		if r, ok := parseRow(line); ok {
@@ -79,10 +84,16 @@ func runTrial(ctx context.Context, o *options, pr program, round int) []Row {
 		fmt.Fprintf(os.Stderr, "\n  %s %s failed: %v\n", pr.name, pr.args[0], err)
 		return nil
 	}
-	fmt.Fprintf(os.Stderr, "  %s %s %.1fs", pr.label(), pr.args[0], time.Since(start).Seconds())
+	fmt.Fprintf(os.Stderr, "  %s %s %.1fs", pr.label(), pr.args[0], elapsed.Seconds())
+	if others > quietCores {
+		fmt.Fprintf(os.Stderr, " (others: %.1f cores)", others)
+	}
 	if pr.args[0] == "startup" {
 		rows = append(rows, Row{Round: round, Side: Ours, Medium: pr.medium, Test: "startup", Op: "job", Size: pr.tasks,
-			Value: float64(time.Since(start).Microseconds()) / 1e3, Unit: "ms"})
+			Value: float64(elapsed.Microseconds()) / 1e3, Unit: "ms"})
+	}
+	for i := range rows {
+		rows[i].Others = others
 	}
 	return rows
 }
@@ -94,18 +105,18 @@ func (pr program) label() string {
 	return pr.medium
 }
 
-// execute runs a program to its end and returns what it printed; the error carries its last words.
-func execute(ctx context.Context, o *options, pr program) (string, error) {
+// execute runs a program to its end and returns what it printed and the processor time that it and its tasks used; the error
+// carries its last words.
+func execute(ctx context.Context, o *options, pr program) (printed string, used time.Duration, err error) {
 	path, err := filepath.Abs(filepath.Join(o.bin, pr.name))
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
-	args := pr.args
+	args, board := pr.args, ""
 	env := cleanEnvironment()
 	if pr.tasks > 0 {
-		board, err := newBoard(o.out)
-		if err != nil {
-			return "", err
+		if board, err = newBoard(o.out); err != nil {
+			return "", 0, err
 		}
 		defer os.Remove(board)
 		args = append([]string{"-n", fmt.Sprint(pr.tasks), path}, append(append([]string{}, pr.args...), "--board="+board)...)
@@ -122,13 +133,20 @@ func execute(ctx context.Context, o *options, pr program) (string, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
-	if err := cmd.Run(); err != nil {
+	err = cmd.Run()
+	if s := cmd.ProcessState; s != nil {
+		used = s.UserTime() + s.SystemTime()
+	}
+	if board != "" { // the launcher's own time is next to nothing, and may hold its tasks' or not
+		used = accounted(board)
+	}
+	if err != nil {
 		if ctx.Err() != nil {
 			err = fmt.Errorf("ended by the harness (%w)", ctx.Err())
 		}
-		return out.String(), fmt.Errorf("%w: %s", err, tail(words.String(), 600))
+		return out.String(), used, fmt.Errorf("%w: %s", err, tail(words.String(), 600))
 	}
-	return out.String(), nil
+	return out.String(), used, nil
 }
 
 // newBoard makes the file that the tasks of a job share, in memory if the machine has such a file system.
@@ -142,6 +160,20 @@ func newBoard(out string) (string, error) {
 		return "", err
 	}
 	return filepath.Abs(f.Name())
+}
+
+// accounted is the processor time that the tasks of a job left on their board, its first word.
+func accounted(board string) time.Duration {
+	f, err := os.Open(board)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	var ns int64
+	if binary.Read(f, binary.NativeEndian, &ns) != nil {
+		return 0
+	}
+	return time.Duration(ns)
 }
 
 // cleanEnvironment is ours without what would change the measured library's behaviour.

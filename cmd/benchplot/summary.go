@@ -69,7 +69,8 @@ func quantile(v []float64, p float64) float64 {
 	return v[i] + (at-float64(i))*(v[i+1]-v[i])
 }
 
-// summarise takes medians and quartiles of each series, without the results that the state of the machine spoilt.
+// summarise takes medians and quartiles of each series, without the results that the state of the machine or other programs
+// spoilt.
 func summarise(rows []Row, wanted float64) *Summaries {
 	s := &Summaries{All: map[Key]*Summary{}, Limit: stateLimit(rows, wanted), Usual: quantile(states(rows), 0.5)}
 	good, bad := map[Key][]float64{}, map[Key][]float64{}

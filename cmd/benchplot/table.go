@@ -96,7 +96,7 @@ func kind(atLeast bool) string {
 // print writes the whole report for people.
 func (s *Summaries) print(b *bytes.Buffer) {
 	fmt.Fprintf(b, "Medians over the rounds, quartiles in brackets; x: ratio to the raw limit of the same run.\n")
-	fmt.Fprintf(b, "Cache line one way, median of all checks: %s ns; %d results kept, %d dropped for a check above %s ns.\n",
+	fmt.Fprintf(b, "Cache line one way, median of all checks: %s ns; %d results kept, %d dropped: a check above %s ns, or other programs at work.\n",
 		number(s.Usual), s.Kept, s.Dropped, number(s.Limit))
 	fmt.Fprintf(b, "A * marks series that were never undisturbed.\n")
 	s.printRaw(b)

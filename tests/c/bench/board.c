@@ -47,6 +47,19 @@ board *board_open(const char *path)
 	return p;
 }
 
+static uint64_t nanoseconds(struct timeval t)
+{
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
+}
+
+void board_account(board *b)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	__atomic_add_fetch(&b->cpu.value, nanoseconds(u.ru_utime) + nanoseconds(u.ru_stime), __ATOMIC_RELAXED);
+}
+
 void poll_pause(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

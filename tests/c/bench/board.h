@@ -21,6 +21,7 @@ typedef struct board_line {
 } board_line;
 
 typedef struct board {
+	board_line cpu;         /* first, the harness reads it: ns of processor time that the tasks used, added when each ends */
 	board_line arrived;     /* tasks that have reached the current barrier */
 	board_line generation;  /* barriers completed */
 	board_line state[2];    /* the two lines of the state check */
@@ -32,6 +33,9 @@ typedef struct board {
 	} task[BOARD_MAX_TASKS];
 	volatile double sample[4096]; /* samples that one task writes and another prints */
 } board;
+
+/* Adds this process's processor time to the board: the last thing a task does. */
+void board_account(board *b);
 
 /* Called in a waiting loop, so that the tasks waited for can go on. NULL: nothing to drive. */
 typedef void board_progress(void *arg);

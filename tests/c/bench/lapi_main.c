@@ -156,15 +156,18 @@ lapi_result task_measure(task *t, lapi_rounds *rounds, int in_step, size_t size)
 int main(int argc, char **argv)
 {
 	bench_options o;
+	board *b;
 	size_t i;
 
 	parse_options(argc, argv, &o);
 	if (!o.board_path)
 		fail("--board is needed: the tasks meet in that file");
 	alarm(180); /* guards against hangs only; the harness may set less */
+	b = board_open(o.board_path);
 	for (i = 0; i < sizeof tests / sizeof *tests; i++) {
 		if (!strcmp(o.test, tests[i].name)) {
-			tests[i].run(board_open(o.board_path), &o);
+			tests[i].run(b, &o);
+			board_account(b);
 			return 0;
 		}
 	}
