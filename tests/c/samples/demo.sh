@@ -49,6 +49,9 @@ show LAPI_USE_SHM=yes $lapirun -n 4 $out/demo/mandelbrot
 
 heading "Heat spreads over a plate cut into four strips, whose tasks put their edges to each other, over UDP/IP"
 show LAPI_USE_SHM=no $lapirun -n 4 $out/demo/heat
+printf '%s$ LAPI_USE_SHM=yes %s -n 4 %s/demo/heat%s        (the same over shared memory: the last line only)\n' "$dim" $lapirun $out "$off"
+LAPI_USE_SHM=yes $lapirun -n 4 $out/demo/heat >>"$log" 2>&1 </dev/null || fail "that was not right, see $log"
+grep "both plates are equal" "$log" | tail -n 1
 
 heading "A job without a launcher: each task is started by hand"
 OUT="$PWD/$out/standalone/udp" tests/c/samples/standalone/udp/start-by-hand 2 >>"$log" 2>&1 ||
@@ -60,7 +63,8 @@ cat <<'END'
   make test                            all tests
   make samples                         every sample, 2 and 4 tasks, both paths, as a table
   less tests/c/samples/README.md       what each sample shows
-  make install PREFIX=$HOME/lapi       then: cc prog.c $(PKG_CONFIG_PATH=$HOME/lapi/lib/pkgconfig pkg-config --cflags --libs lapi)
-                                             $HOME/lapi/bin/lapirun -n 4 ./a.out
+  make install PREFIX=$HOME/lapi       then, for a program of your own:
+    gcc prog.c $(PKG_CONFIG_PATH=$HOME/lapi/lib/pkgconfig pkg-config --cflags --libs lapi) -Wl,-rpath,$HOME/lapi/lib
+    $HOME/lapi/bin/lapirun -n 4 ./a.out
   less README.md                       your own programs, what works, where to read on
 END

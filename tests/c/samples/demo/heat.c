@@ -11,7 +11,7 @@
 
 #define SCALE 4            /* cells along each side of a point of the pattern */
 #define WIDTH (240 * SCALE)
-#define HEIGHT (120 * SCALE)
+#define HEIGHT (100 * SCALE)
 #define CELLS (WIDTH + 2)  /* a row has a cold edge at both ends */
 #define STEPS 600
 #define KEPT 0.9995        /* of its heat, in a step; the rest goes into the air */
@@ -47,9 +47,9 @@ static int is_hot(int row, int column)
 		"1.........1...1..1111....1.", "1.........11111..1.......1.", "1.........1...1..1.......1.",
 		"11111.....1...1..1......111",
 	};
-	int line = (row / SCALE - 25) / 10, place = (column / SCALE - 13) / 8;
+	int line = (row / SCALE - 15) / 10, place = (column / SCALE - 13) / 8;
 
-	return row >= 25 * SCALE && line < 7 && column >= 13 * SCALE && place < 27 && letters[line][place] == '1';
+	return row >= 15 * SCALE && line < 7 && column >= 13 * SCALE && place < 27 && letters[line][place] == '1';
 }
 
 static double *cell_row(double *cells, int row)
@@ -157,11 +157,15 @@ static void draw(const double *plate, int colour)
 	static const int colours[] = { 34, 34, 36, 36, 32, 33, 33, 31, 31, 35 };
 
 	for (int row = 2 * SCALE; row < HEIGHT; row += 5 * SCALE) {
+		int shown = 0;
+
 		for (int column = SCALE; column < WIDTH; column += 3 * SCALE) {
 			int level = (int)(plate[(size_t)(row + 1) * CELLS + column + 1] / 10.0001);
 
-			if (colour)
-				printf("\033[%dm", colours[level]);
+			if (colour && shown != colours[level]) {
+				shown = colours[level];
+				printf("\033[%dm", shown);
+			}
 			putchar(shades[level]);
 		}
 		printf("%s\n", colour ? "\033[0m" : "");
