@@ -13,12 +13,13 @@ func (p *peer) onAck(now int64, h *wire.Header, rest []byte) bool {
 		return false
 	}
 	news := false
+	p.freshSent = 0
 	for p.base.Before(h.Ack) {
-		news = p.acked(p.base, now) || news
+		news = p.acked(p.base) || news
 		p.base++
 	}
 	gaps := h.Bits != 0
-	news = p.ackedBlock(h.Ack+wire.Seq(h.AckOffset), h.Bits, now) || news
+	news = p.ackedBlock(h.Ack+wire.Seq(h.AckOffset), h.Bits) || news
 	refused := false
 	for len(rest) > 0 {
 		var k wire.Block
@@ -27,13 +28,16 @@ func (p *peer) onAck(now int64, h *wire.Header, rest []byte) bool {
 			return false
 		}
 		gaps = gaps || k.Received != 0
-		news = p.ackedBlock(k.First, k.Received, now) || news
+		news = p.ackedBlock(k.First, k.Received) || news
 		refused = p.refusedBlock(k.First, k.Refused, now) || refused
 	}
 	if !news && !refused {
 		return true
 	}
 	p.m.stats.AcksReceived++
+	if p.freshSent != 0 {
+		p.rtt.sample(now - p.freshSent)
+	}
 	for p.base != p.sendNext && *p.slot(p.base) == nil {
 		p.base++
 	}
@@ -47,17 +51,18 @@ func (p *peer) onAck(now int64, h *wire.Header, rest []byte) bool {
 }
 
 // acked takes the packet s off the window. False: it was not there any more.
-func (p *peer) acked(s wire.Seq, now int64) bool {
+func (p *peer) acked(s wire.Seq) bool {
 	k := *p.slot(s)
 	if k == nil || k.sends == 0 {
 		return false
 	}
 	*p.slot(s) = nil
-	if k.sends == 1 && k.tx > p.ackedTx && k.refusals == 0 {
-		p.rtt.sample(now - k.sentAt)
-	}
 	if k.tx > p.ackedTx {
 		p.ackedTx, p.ackedSent = k.tx, k.sentAt
+		p.freshSent = k.sentAt
+		if k.sends > 1 { // which transmission is acknowledged?
+			p.freshSent = 0
+		}
 	}
 	p.congestion.acked(k.size(), p.m.cfg.PacketSize)
 	p.moved(k, packetWaiting)
@@ -69,11 +74,11 @@ func (p *peer) acked(s wire.Seq, now int64) bool {
 }
 
 // ackedBlock does so for each bit of b, which begins with sequence number first.
-func (p *peer) ackedBlock(first wire.Seq, b uint64, now int64) (news bool) {
+func (p *peer) ackedBlock(first wire.Seq, b uint64) (news bool) {
 	for ; b != 0; b &= b - 1 {
 		s := first + wire.Seq(bits.TrailingZeros64(b))
 		if s.InWindow(p.base, uint32(p.sendNext-p.base)) {
-			news = p.acked(s, now) || news
+			news = p.acked(s) || news
 		}
 	}
 	return news

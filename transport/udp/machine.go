@@ -58,7 +58,7 @@ func NewMachine(cfg Config, out Outlet) (*Machine, error) {
 	sendMax := (cfg.PacketSize - overhead) &^ 7
 	m := &Machine{
 		cfg: cfg, out: out, partition: wire.PartitionHash(cfg.Partition), peers: make([]*peer, cfg.NumTasks),
-		limits: transport.Limits{SendMax: sendMax, HeaderMax: min(sendMax, maxHeader), PutAlign: 1, GetAlign: 1},
+		limits: transport.Limits{SendMax: sendMax, HeaderMax: min(sendMax-minData, maxHeader), PutAlign: 1, GetAlign: 1},
 		pool:   newPool(&cfg, sendMax),
 	}
 	return m, nil

@@ -46,6 +46,8 @@ const (
 	headSize = 4096
 	// maxHeader bounds Limits.HeaderMax; several headers must fit a head.
 	maxHeader = 2048
+	// minData bytes of data fit beside the longest header, in the smallest packet too. A multiple of 8.
+	minData = 256
 	// headChunk packets are allocated at a time, at most 64 a task and maxHeads at all.
 	headChunk = 64
 	maxHeads  = 32768
