@@ -40,8 +40,10 @@ $(built): $(OUT)/%: %.c $(common)sample.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -I$(common) $(lapi_cflags) -o $@ $< $(lapi_libs) $(LDLIBS)
 
-# Runs every program of the group with TASKS tasks, over shared memory and then over UDP/IP.
-run: all
+# Runs every program of the group with TASKS tasks, over shared memory and then over UDP/IP. A group whose tasks are started
+# without lapirun sets STANDALONE and gives `run` a way of its own.
+run: $(if $(STANDALONE),,run-each)
+run-each: all
 	@for program in $(built); do for shm in yes no; do \
 		echo "== LAPI_USE_SHM=$$shm $(notdir $(LAPIRUN)) -n $(TASKS) $$program"; \
 		LAPI_USE_SHM=$$shm $(LAPIRUN) -n $(TASKS) $$program || exit 1; \
@@ -50,5 +52,5 @@ run: all
 clean:
 	rm -f $(built) $(EXTRA_CLEAN)
 
-.PHONY: all run clean
+.PHONY: all run run-each clean
 .DEFAULT_GOAL := all
