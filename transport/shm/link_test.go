@@ -415,3 +415,49 @@ func TestHeadWord(t *testing.T) {
 		}
 	}
 }
+
+// TestDataLikeHeads fills long messages with what would be head words of the next round, where the slots begin, and sends short
+// ones over them in that round: the receiver must not take the remains for messages.
+func TestDataLikeHeads(t *testing.T) {
+	links := newLinks(t, 2)
+	var got, next uint64
+	links[1].Handle(1, func(m *transport.Msg) transport.Verdict {
+		if len(m.Hdr) != 8 || binary.LittleEndian.Uint64(m.Hdr) != next {
+			t.Fatalf("what comes as message %d has header % x", next, m.Hdr)
+		}
+		next++
+		got++
+		return transport.Accept
+	})
+	data := userMemory(t, 4096)
+	sender := links[0].peers[1].sender
+	sent := uint64(0)
+	send := func(n int) {
+		position := sender.Tail & ringMask
+		if slots := slotsOf(8, uint64(n)); position+slots > ringSlots {
+			position = 0
+		}
+		round := sender.Tail - sender.Tail&ringMask + ringSlots
+		for i := slotSize - 16; i+8 <= n; i += slotSize { // the data begins 16 bytes after the first slot
+			slot := position + uint64(i+16)/slotSize
+			binary.LittleEndian.PutUint64(data[i:], pack(round+slot, 1, 0, 0))
+		}
+		mustSend(t, links[0], 1, 1, word(sent), data[:n])
+		sent++
+		links[1].Progress(100)
+		if got != sent {
+			t.Fatalf("%d messages sent, %d came", sent, got)
+		}
+	}
+	for round := range 40 {
+		for range 3 {
+			send(4000 - 64*(round%7))
+		}
+		for sender.Tail&ringMask < ringSlots-1-uint64(round%3) {
+			send(round % 50)
+		}
+		for range 100 + round {
+			send(8)
+		}
+	}
+}

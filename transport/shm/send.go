@@ -157,8 +157,8 @@ func (l *Link) wake(p *peer) {
 	if atomic.LoadUint32(armed) != layout.Armed || !atomic.CompareAndSwapUint32(armed, layout.Armed, layout.Awake) {
 		return
 	}
-	one := [8]byte{1}
-	_, _ = unix.Write(p.bell, one[:]) // EAGAIN: it rings already
+	l.bellBuffer = [8]byte{1}
+	_, _ = unix.Write(p.bell, l.bellBuffer[:]) // EAGAIN: it rings already
 }
 
 // Flush implements transport.Link.
