@@ -246,9 +246,46 @@ void parse_options(int argc, char **argv, bench_options *o)
 		fail("usage: %s test [--board=file] [--sizes=8,64] [--seconds=s] [--tasks=n] [--datagram=bytes]", argv[0]);
 }
 
-uint64_t batch_iterations(const bench_options *o, int batches, double ns, uint64_t count)
+void batch_begin(batches *s)
 {
-	double n = o->seconds * 1e9 / batches / (ns / (double)count + 1);
+	s->preemptions_before = preemptions();
+	s->start = clock_ns();
+}
+
+void batch_end(batches *s, uint64_t n)
+{
+	uint64_t end = clock_ns();
+
+	s->ns[s->count] = (double)(end - s->start) / (double)n;
+	s->preempted[s->count++] = preemptions() != s->preemptions_before;
+}
+
+double batches_median(const batches *s)
+{
+	double kept[BATCHES], all[BATCHES];
+	int i, n = 0;
+
+	for (i = 0; i < s->count; i++) {
+		all[i] = s->ns[i];
+		if (!s->preempted[i])
+			kept[n++] = s->ns[i];
+	}
+	return n * 6 >= s->count ? median(kept, n) : median(all, s->count);
+}
+
+long batches_preempted(const batches *s)
+{
+	long n = 0;
+	int i;
+
+	for (i = 0; i < s->count; i++)
+		n += s->preempted[i];
+	return n;
+}
+
+uint64_t batch_iterations(const bench_options *o, double ns, uint64_t count)
+{
+	double n = o->seconds * 1e9 / BATCHES / (ns / (double)count + 1);
 
 	return n < 1 ? 1 : (uint64_t)n;
 }

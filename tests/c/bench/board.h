@@ -72,6 +72,24 @@ double fraction(double *v, int n, double p);
 /* How often this thread was preempted so far. */
 long preemptions(void);
 
+/* A measurement is a row of batches. */
+#define BATCHES 30
+typedef struct batches {
+	double ns[BATCHES]; /* of one iteration */
+	int preempted[BATCHES];
+	int count;
+	uint64_t start;
+	long preemptions_before;
+} batches;
+
+/* Around each batch of n iterations. */
+void batch_begin(batches *s);
+void batch_end(batches *s, uint64_t n);
+/* Median of the batches in which this thread kept its core; of all, if those are less than a sixth. ns of one iteration. */
+double batches_median(const batches *s);
+/* In how many batches the thread lost its core. */
+long batches_preempted(const batches *s);
+
 /* Prints one result for the harness: test and op name it, size in bytes (0 if it has none). before and after are what
  * board_state said around it (0: not measured), preempted how often its thread lost the core meanwhile. */
 void print_row(const char *test, const char *op, size_t size, double value, const char *unit, double before, double after,
@@ -94,7 +112,7 @@ typedef struct bench_options {
 /* Reads "test --board=f --sizes=8,64 --seconds=0.02 --tasks=2 --datagram=65507"; ends the program on anything else. */
 void parse_options(int argc, char **argv, bench_options *o);
 
-/* How many iterations fill one of n batches, when warm took ns nanoseconds for count iterations. At least 1. */
-uint64_t batch_iterations(const bench_options *o, int batches, double ns, uint64_t count);
+/* How many iterations fill one batch, when count iterations took ns nanoseconds. At least 1. */
+uint64_t batch_iterations(const bench_options *o, double ns, uint64_t count);
 
 #endif

@@ -6,8 +6,6 @@
 
 #include "board.h"
 
-#define LAPI_BATCHES 15
-
 /* A LAPI call that must succeed: what it returned otherwise ends the task, and with it the job. */
 #define CHECK(call) check((call), #call)
 void check(int code, const char *call);

@@ -122,9 +122,9 @@ static void end_of_rounds(task *t, int in_step)
 lapi_result task_measure(task *t, lapi_rounds *rounds, int in_step, size_t size)
 {
 	lapi_result r = {0, 0, 0, 0};
-	double v[LAPI_BATCHES];
+	int active = t->id == 0 || in_step;
+	batches s = {.count = 0};
 	uint64_t n, start;
-	int k, active = t->id == 0 || in_step;
 
 	task_meet(t);
 	r.before = board_state(t->b, t->id);
@@ -133,23 +133,23 @@ lapi_result task_measure(task *t, lapi_rounds *rounds, int in_step, size_t size)
 		start = clock_ns();
 		rounds(t, size, 16);
 		if (t->id == 0)
-			t->b->word[0].value = batch_iterations(t->o, LAPI_BATCHES, (double)(clock_ns() - start), 16);
+			t->b->word[0].value = batch_iterations(t->o, (double)(clock_ns() - start), 16);
 	}
 	end_of_rounds(t, in_step);
 	task_meet(t);
 	n = t->b->word[0].value;
-	r.preempted = preemptions();
-	for (k = 0; active && k < LAPI_BATCHES; k++) {
-		start = clock_ns();
+	while (active && s.count < BATCHES) {
+		batch_begin(&s);
 		rounds(t, size, n);
-		v[k] = (double)(clock_ns() - start) / (double)n;
+		batch_end(&s, n);
 	}
 	end_of_rounds(t, in_step);
-	r.preempted = preemptions() - r.preempted;
 	task_meet(t);
 	r.after = board_state(t->b, t->id);
-	if (active)
-		r.ns = median(v, LAPI_BATCHES);
+	if (active) {
+		r.ns = batches_median(&s);
+		r.preempted = batches_preempted(&s);
+	}
 	return r;
 }
 

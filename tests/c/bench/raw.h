@@ -4,8 +4,6 @@
 
 #include "board.h"
 
-#define RAW_BATCHES 15
-
 /* What a test does in each of two or more pinned processes; id counts from 0. */
 typedef void raw_body(board *b, const bench_options *o, int id, void *arg);
 

@@ -50,10 +50,9 @@ void raw_spawn(board *b, const bench_options *o, int n, raw_body *body, void *ar
 
 raw_result raw_measure(board *b, const bench_options *o, int id, raw_rounds *rounds, void *arg)
 {
-	double v[RAW_BATCHES];
 	raw_result r = {0, 0, 0, 0};
+	batches s = {.count = 0};
 	uint64_t n, t;
-	int k;
 
 	board_barrier(b, 2, NULL, NULL);
 	r.before = board_state(b, id);
@@ -61,19 +60,18 @@ raw_result raw_measure(board *b, const bench_options *o, int id, raw_rounds *rou
 	t = clock_ns();
 	rounds(arg, 16);
 	if (id == 0)
-		b->word[0].value = batch_iterations(o, RAW_BATCHES, (double)(clock_ns() - t), 16);
+		b->word[0].value = batch_iterations(o, (double)(clock_ns() - t), 16);
 	board_barrier(b, 2, NULL, NULL);
 	n = b->word[0].value;
-	r.preempted = preemptions();
-	for (k = 0; k < RAW_BATCHES; k++) {
-		t = clock_ns();
+	while (s.count < BATCHES) {
+		batch_begin(&s);
 		rounds(arg, n);
-		v[k] = (double)(clock_ns() - t) / (double)n;
+		batch_end(&s, n);
 	}
-	r.preempted = preemptions() - r.preempted;
 	board_barrier(b, 2, NULL, NULL);
 	r.after = board_state(b, id);
-	r.ns = median(v, RAW_BATCHES);
+	r.ns = batches_median(&s);
+	r.preempted = batches_preempted(&s);
 	return r;
 }
 

@@ -144,32 +144,42 @@ static void central_barrier(board *b, int n)
 	}
 }
 
+/* n barriers of all, timed. */
+static void barriers(board *b, const bench_options *o, batches *s, uint64_t n)
+{
+	uint64_t i;
+
+	board_barrier(b, o->tasks, NULL, NULL);
+	batch_begin(s);
+	for (i = 0; i < n; i++)
+		central_barrier(b, o->tasks);
+	batch_end(s, n);
+}
+
 static void barrier_body(board *b, const bench_options *o, int id, void *arg)
 {
-	double v[RAW_BATCHES], before = 0, after = 0;
-	uint64_t t, i, n = 50;
-	int k;
+	double before = 0, after = 0;
+	batches s = {.count = 0};
 
 	(void)arg;
 	board_barrier(b, o->tasks, NULL, NULL);
 	if (id < 2 && o->tasks > 1)
 		before = board_state(b, id);
-	for (k = -1; k < RAW_BATCHES; k++) {
-		board_barrier(b, o->tasks, NULL, NULL);
-		t = clock_ns();
-		for (i = 0; i < n; i++)
-			central_barrier(b, o->tasks);
-		if (k >= 0)
-			v[k] = (double)(clock_ns() - t) / (double)n;
-		else if (id == 0)
-			b->word[0].value = batch_iterations(o, RAW_BATCHES, (double)(clock_ns() - t), n);
-		board_barrier(b, o->tasks, NULL, NULL);
-		n = b->word[0].value;
-	}
+	barriers(b, o, &s, 50); /* only to see how long one takes */
+	if (id == 0)
+		b->word[0].value = batch_iterations(o, s.ns[0], 1);
+	board_barrier(b, o->tasks, NULL, NULL);
+	s.count = 0;
+	while (s.count < BATCHES)
+		barriers(b, o, &s, b->word[0].value);
+	board_barrier(b, o->tasks, NULL, NULL);
 	if (id < 2 && o->tasks > 1)
 		after = board_state(b, id);
+	/* with more tasks than cores giving up the core is part of it: every batch counts */
 	if (id == 0)
-		print_row("barrier", "central", (size_t)o->tasks, median(v, RAW_BATCHES) / 1e3, "us", before, after, 0);
+		print_row("barrier", "central", (size_t)o->tasks,
+		          (o->tasks > usable_cores() ? median(s.ns, BATCHES) : batches_median(&s)) / 1e3, "us", before, after,
+		          batches_preempted(&s));
 }
 
 void raw_barrier(board *b, const bench_options *o)
@@ -212,28 +222,26 @@ static void copies(const copy *c, uint64_t n)
 
 static void print_copy(board *b, const bench_options *o, copy *c, const char *test)
 {
-	double v[RAW_BATCHES], before, after;
+	batches s = {.count = 0};
+	double before, after, ns;
 	uint64_t n, t;
-	long preempted;
-	int k;
 
 	board_barrier(b, 2, NULL, NULL);
 	before = board_state(b, 0);
 	copies(c, 2); /* cold: not to be timed */
 	t = clock_ns();
 	copies(c, 8);
-	n = batch_iterations(o, RAW_BATCHES, (double)(clock_ns() - t), 8);
-	preempted = preemptions();
-	for (k = 0; k < RAW_BATCHES; k++) {
-		t = clock_ns();
+	n = batch_iterations(o, (double)(clock_ns() - t), 8);
+	while (s.count < BATCHES) {
+		batch_begin(&s);
 		copies(c, n);
-		v[k] = (double)(clock_ns() - t) / (double)n;
+		batch_end(&s, n);
 	}
-	preempted = preemptions() - preempted;
+	ns = batches_median(&s);
 	board_barrier(b, 2, NULL, NULL);
 	after = board_state(b, 0);
-	print_row(test, "time", c->n, median(v, RAW_BATCHES), "ns", before, after, preempted);
-	print_row(test, "bandwidth", c->n, (double)c->n / median(v, RAW_BATCHES), "GB/s", before, after, preempted);
+	print_row(test, "time", c->n, ns, "ns", before, after, batches_preempted(&s));
+	print_row(test, "bandwidth", c->n, (double)c->n / ns, "GB/s", before, after, batches_preempted(&s));
 }
 
 /* The target waits asleep in the barrier, idle, as the target of a one-sided copy may be. */
