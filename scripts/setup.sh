@@ -2,16 +2,15 @@
 # Installs what building and testing need and this machine lacks, with apt, as root or through sudo. Does nothing, and needs no
 # network, when nothing is missing.
 #
-# usage: scripts/setup.sh [extra program...]     such as gnuplot
+# usage: scripts/setup.sh [program=package...]     more that is wanted, such as clang=clang
 #
 # Required: Go of the version in go.mod (Debian 12 packages an older one, so it is not installed here), gcc, make, pkg-config,
-# nm. Wanted: clang and g++, which compile the headers as well; tests that lack them say that they skip.
+# nm. What is named as an argument is only wanted: without it some tests skip, and say so.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
 # program=Debian package
 required="gcc=gcc make=make pkg-config=pkg-config nm=binutils"
-wanted="clang=clang g++=g++"
 
 say() { printf 'setup: %s\n' "$*"; }
 
@@ -54,7 +53,7 @@ install() {
 
 # shellcheck disable=SC2046,SC2086  # lists of words are meant to be split
 main() {
-	local need extra program
+	local need extra
 	if ! have go; then
 		say "Go is missing: install version $(sed -n "s/^go //p" go.mod) or later, and put its bin folder into PATH"
 		exit 1
@@ -64,7 +63,7 @@ main() {
 		say "installing $need"
 		install $need || { say "these are needed: $need"; exit 1; }
 	fi
-	for extra in $(missing $wanted) $(missing $(for program in "$@"; do printf '%s=%s ' "$program" "$program"; done)); do
+	for extra in $(missing "$@"); do
 		say "installing $extra"
 		install "$extra" || say "goes on without $extra"
 	done
