@@ -138,7 +138,9 @@ func (c *Context) peerFailed(ep transport.Endpoint, err error) {
 	code := codes.ErrNoConnectivity
 	if err == transport.ErrTimeout {
 		code = codes.ErrTimeout
-		c.attention(levelFailure, codes.AttCommTimeout, "(task %d, %d seconds)", ep, c.timeout)
+		if !c.tasks[ep].dead { // the first to notice says it
+			c.attention(levelFailure, codes.AttCommTimeout, "(task %d, %d seconds)", ep, c.timeout)
+		}
 	}
 	c.fail(&c.tasks[ep], code, err.Error())
 }

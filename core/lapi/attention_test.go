@@ -1,0 +1,85 @@
+package lapi
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"lapi/core/lapi/codes"
+	"lapi/transport"
+)
+
+// said says whether a task printed the message of an attention code.
+func (k *testTask) said(code codes.Code) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	text, _ := codes.String(int(code))
+	for _, m := range k.messages {
+		if strings.Contains(m, fmt.Sprintf("%d: %s", code, text)) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestStartIsAnnounced(t *testing.T) {
+	for _, k := range newJob(t, 2, paths["udp"]).tasks {
+		if !k.said(codes.AttVersion) || !k.said(codes.AttPortStart) {
+			t.Errorf("task %d: no version or no port in %q", k.me, k.messages)
+		}
+	}
+	for _, k := range newJob(t, 2, paths["shm"]).tasks {
+		if !k.said(codes.AttVersion) || k.said(codes.AttPortStart) {
+			t.Errorf("task %d: no version, or a port although there is none, in %q", k.me, k.messages)
+		}
+	}
+}
+
+// The udp link's own tests say when it reports a time-out; this is what becomes of it.
+func TestTimeout(t *testing.T) {
+	k := newJob(t, 2, paths["udp"]).tasks[0]
+	k.peerFailed(1, transport.ErrTimeout)
+	k.peerFailed(1, transport.ErrTimeout)
+	e, ok := k.NextError()
+	if !ok || e.Code != codes.ErrTimeout || e.Type != IntErr || e.Task != 0 || e.Of != 1 {
+		t.Errorf("error event %+v, %v", e, ok)
+	}
+	if e, ok = k.NextError(); ok {
+		t.Errorf("a second event for one failure: %+v", e)
+	}
+	if !k.said(codes.AttCommTimeout) {
+		t.Errorf("no message in %q", k.messages)
+	}
+}
+
+// brokenLink cannot be connected.
+type brokenLink struct{ transport.Link }
+
+func (brokenLink) Limits() transport.Limits { return transport.Limits{} }
+func (brokenLink) Connect(transport.Endpoint, transport.Address) error {
+	return errors.New("no room for the segment")
+}
+
+func TestSegmentThatCannotBeAttached(t *testing.T) {
+	k := newJob(t, 2, paths["udp"]).tasks[0]
+	peer := &task{id: 1, shared: true}
+	s := &setup{Context: k.Context}
+	if code := s.useLink(peer, brokenLink{}, transport.Address{}); code != codes.ErrShmSetup {
+		t.Errorf("code %d", code)
+	}
+	if !k.said(codes.AttShmAttFail) {
+		t.Errorf("no message in %q", k.messages)
+	}
+}
+
+func TestVersionIsTheMakefiles(t *testing.T) {
+	text, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), "VERSION := "+Version+"\n") {
+		t.Errorf("the Makefile has another version than %s", Version)
+	}
+}
