@@ -10,13 +10,26 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-/* One task, alone, over UDP with a list; a case changes what it needs. */
-static void usual_environment(void)
+static int passed_over; /* cases that could not be run */
+
+/* Two ports below those that the system gives away, other ones in each run of this program. */
+static unsigned short port(int task)
 {
+	return htons((unsigned short)(10000 + atoi(getenv("INIT_CODES_RUN")) % 10000 * 2 + task));
+}
+
+/* One task, alone, over UDP with a list; a case changes what it needs. */
+static void usual_environment(pid_t run)
+{
+	char number[16];
+
 	clearenv();
+	snprintf(number, sizeof number, "%d", (int)run);
+	setenv("INIT_CODES_RUN", number, 1);
 	setenv("MP_MSG_API", "lapi", 1);
 	setenv("MP_CHILD", "0", 1);
 	setenv("MP_PROCS", "1", 1);
@@ -56,7 +69,7 @@ static void no_root_for_the_persistent_subsystem(void)
 	HOST_CODE(LAPI_ERR_PSS_NON_ROOT, LAPI_Init(&h, &info));
 }
 
-/* Needs root, for which LAPI_Init allows the persistent subsystem. */
+/* For root: LAPI_Init gives nobody else the persistent subsystem. */
 static void no_collectives_for_the_persistent_subsystem(void)
 {
 	lapi_handle_t h;
@@ -98,7 +111,7 @@ static void no_memory_for_threads(void)
 
 static void list_without_own_port(void)
 {
-	lapi_udp_t list[2] = { { inet_addr("127.0.0.1"), 0 }, { inet_addr("127.0.0.1"), htons(40111) } };
+	lapi_udp_t list[2] = { { inet_addr("127.0.0.1"), 0 }, { inet_addr("127.0.0.1"), port(1) } };
 
 	HOST_CODE(LAPI_ERR_UDP_PORT_INFO, init_with_list(list));
 }
@@ -106,7 +119,7 @@ static void list_without_own_port(void)
 /* 192.0.2.0/24 is for documentation: no machine has such an address. */
 static void address_of_no_machine(void)
 {
-	lapi_udp_t list[2] = { { inet_addr("192.0.2.1"), htons(40110) }, { inet_addr("127.0.0.1"), htons(40111) } };
+	lapi_udp_t list[2] = { { inet_addr("192.0.2.1"), port(0) }, { inet_addr("127.0.0.1"), port(1) } };
 
 	HOST_CODE(LAPI_ERR_UDP_SOCKET, init_with_list(list));
 }
@@ -131,6 +144,85 @@ static void shared_memory_of_one_task(void)
 	host_info(&info);
 	HOST_OK(LAPI_Init(&h, &info));
 	HOST_OK(LAPI_Term(h));
+}
+
+static const char *current_case;
+
+/* Starts task 1 of the case, which comes to the same place in a process of its own. */
+static pid_t start_second_task(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		setenv("MP_CHILD", "1", 1);
+		execl("/proc/self/exe", "init_codes", "child", current_case, (char *)NULL);
+		_exit(127);
+	}
+	return pid;
+}
+
+/* A job of two tasks, started by hand. The caller is task 0, or the process that it has started. */
+static void two_tasks(const char *use_shm, void (*before)(int task))
+{
+	lapi_udp_t list[2] = { { inet_addr("127.0.0.1"), port(0) }, { inet_addr("127.0.0.1"), port(1) } };
+	int task = atoi(getenv("MP_CHILD")), status = -1;
+	pid_t second = task == 0 ? start_second_task() : 0;
+	lapi_extend_t extend;
+	lapi_handle_t h;
+	lapi_info_t info;
+
+	setenv("MP_PROCS", "2", 1);
+	setenv("LAPI_USE_SHM", use_shm, 1);
+	setenv("MP_COMMON_TASKS", task == 0 ? "1:1" : "1:0", 1);
+	if (before)
+		before(task);
+	host_info(&info);
+	bzero(&extend, sizeof extend);
+	extend.add_udp_addrs = list;
+	extend.num_udp_addr = 2;
+	info.add_info = &extend;
+	HOST_OK(LAPI_Init(&h, &info));
+	if (!host_case_failures) {
+		host_use(h);
+		HOST_OK(LAPI_Term(h));
+	}
+	if (task == 0) {
+		HOST_CHECK(second > 0 && waitpid(second, &status, 0) == second);
+		HOST_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	}
+}
+
+static void two_tasks_over_udp(void)
+{
+	two_tasks("no", NULL);
+}
+
+/* No file may have a size, a memory segment is one. */
+static void without_files(int task)
+{
+	struct rlimit none = { 0, 0 };
+
+	(void)task;
+	signal(SIGXFSZ, SIG_IGN);
+	HOST_CHECK(setrlimit(RLIMIT_FSIZE, &none) == 0);
+}
+
+static void second_without_files(int task)
+{
+	if (task == 1)
+		without_files(task);
+}
+
+/* Both fall back to UDP. */
+static void no_segment(void)
+{
+	two_tasks("yes", without_files);
+}
+
+/* Task 0 has a segment, but cannot have that of task 1: UDP between them. */
+static void no_segment_over_there(void)
+{
+	two_tasks("yes", second_without_files);
 }
 
 /* After fork without exec the library is not there: errors, no hang. */
@@ -161,21 +253,27 @@ static const struct init_case {
 	const char *name;
 	void (*run)(void);
 	const char *mention; /* what the library must print; NULL: nothing asked */
+	int needs_root;
 } cases[] = {
-	{ "no_root_for_the_persistent_subsystem", no_root_for_the_persistent_subsystem, NULL },
-	{ "no_collectives_for_the_persistent_subsystem", no_collectives_for_the_persistent_subsystem, NULL },
-	{ "no_memory_for_threads", no_memory_for_threads, NULL },
-	{ "list_without_own_port", list_without_own_port, "no address and port" },
-	{ "address_of_no_machine", address_of_no_machine, "192.0.2.1" },
-	{ "no_launcher_behind_its_variable", no_launcher_behind_its_variable, NULL },
-	{ "shared_memory_of_one_task", shared_memory_of_one_task, "504" /* LAPI_ATT_SHM_SINGLE_TASK */ },
-	{ "calls_in_a_forked_child", calls_in_a_forked_child, NULL },
+	{ "no_root_for_the_persistent_subsystem", no_root_for_the_persistent_subsystem, NULL, 0 },
+	{ "no_collectives_for_the_persistent_subsystem", no_collectives_for_the_persistent_subsystem, NULL, 1 },
+	{ "no_memory_for_threads", no_memory_for_threads, NULL, 0 },
+	{ "list_without_own_port", list_without_own_port, "no address and port", 0 },
+	{ "address_of_no_machine", address_of_no_machine, "192.0.2.1", 0 },
+	{ "no_launcher_behind_its_variable", no_launcher_behind_its_variable, NULL, 0 },
+	{ "shared_memory_of_one_task", shared_memory_of_one_task, "504", 0 }, /* LAPI_ATT_SHM_SINGLE_TASK */
+	{ "two_tasks_over_udp", two_tasks_over_udp, "509", 0 }, /* LAPI_ATT_PORT_START */
+	{ "no_segment", no_segment, "502", 0 }, /* LAPI_ATT_SHMINIT_FAIL, after LAPI_ATT_SHM_CREATE_FAIL */
+	{ "no_segment_at_all", no_segment, "505", 0 }, /* LAPI_ATT_SHM_CREATE_FAIL */
+	{ "no_segment_over_there", no_segment_over_there, "506", 0 }, /* LAPI_ATT_SHM_GET_FAIL */
+	{ "calls_in_a_forked_child", calls_in_a_forked_child, NULL, 0 },
 };
 
 static int run_child(const char *name)
 {
 	size_t i;
 
+	current_case = name;
 	alarm(60); /* only against a hang */
 	for (i = 0; i < sizeof cases / sizeof cases[0]; i++)
 		if (strcmp(cases[i].name, name) == 0)
@@ -190,7 +288,7 @@ static void run(const struct init_case *c)
 	size_t have = 0;
 	ssize_t n;
 	int ends[2], status = -1;
-	pid_t pid;
+	pid_t pid, self = getpid();
 
 	if (pipe(ends) != 0 || (pid = fork()) < 0) {
 		perror(c->name);
@@ -201,7 +299,7 @@ static void run(const struct init_case *c)
 		dup2(ends[1], 2);
 		close(ends[0]);
 		close(ends[1]);
-		usual_environment();
+		usual_environment(self);
 		execl("/proc/self/exe", "init_codes", "child", c->name, (char *)NULL);
 		_exit(127);
 	}
@@ -229,8 +327,14 @@ int main(int argc, char **argv)
 			;
 		if (argc > 1 && k == argc)
 			continue;
+		if (cases[i].needs_root && geteuid() != 0) {
+			printf("  skip %s: needs root\n", cases[i].name);
+			passed_over++;
+			continue;
+		}
 		run(&cases[i]);
 		host_end_case(cases[i].name, 0);
 	}
-	return host_close("init_codes", 0);
+	printf("init_codes: %d passed, %d failed, %d skipped\n", host_passed, host_failed, passed_over);
+	return host_failed ? 1 : 0;
 }
