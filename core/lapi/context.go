@@ -170,6 +170,9 @@ type Context struct {
 	udpIdle     int
 	sessionTurn int
 	terminating bool
+
+	armed      bool  // a thread sleeps on the descriptors
+	armedUntil int64 // when it wakes by itself; 0: never
 }
 
 // nextSeq numbers operations, so that a fence knows which came before it.
@@ -253,6 +256,31 @@ func (c *Context) publish() {
 		c.changed = false
 		noteEvent(c.shared)
 	}
+	if c.armed && c.wakeSooner() {
+		c.armed = false // one kick will do
+		kick(c.shared)
+	}
+}
+
+// wakeSooner says whether this entry left something that is due before the sleeping watcher wakes by itself: a message to
+// oneself, a retransmission. No descriptor tells of these.
+func (c *Context) wakeSooner() bool {
+	next := earlier(c.nextLinkTimeout(), c.nextDeadline())
+	return next != 0 && (c.armedUntil == 0 || next < c.armedUntil)
+}
+
+// nextLinkTimeout is when a link, or a message that waits for room in one, wants the dispatcher to run; 0 if never.
+func (c *Context) nextLinkTimeout() int64 {
+	next := int64(0)
+	for _, l := range c.links() {
+		if w, ok := l.(transport.Waiter); ok {
+			next = earlier(next, w.NextTimeout())
+		}
+	}
+	if c.waiting > 0 { // a link had no room; it does not tell when it has
+		next = earlier(next, c.clock()+int64(1e6))
+	}
+	return next
 }
 
 // Arm prepares a thread's sleep. It returns false if there is work now; else for how long to sleep at most, -1 without end.
@@ -261,22 +289,14 @@ func (c *Context) Arm() (timeout int64, ok bool) {
 	if len(c.errors) > 0 {
 		return 0, false
 	}
-	next := int64(0)
 	for _, l := range c.links() {
-		w, isWaiter := l.(transport.Waiter)
-		if !isWaiter {
-			continue
-		}
-		if w.Arm() {
+		if w, ok := l.(transport.Waiter); ok && w.Arm() {
 			c.Disarm()
 			return 0, false
 		}
-		next = earlier(next, w.NextTimeout())
 	}
-	next = earlier(next, c.nextDeadline())
-	if c.waiting > 0 { // a link had no room; it does not tell when it has
-		next = earlier(next, c.clock()+int64(1e6))
-	}
+	next := earlier(c.nextLinkTimeout(), c.nextDeadline())
+	c.armed, c.armedUntil = true, next
 	c.sessionTurn = sessionTurns // look at once after waking
 	if next == 0 {
 		return -1, true
@@ -286,6 +306,7 @@ func (c *Context) Arm() (timeout int64, ok bool) {
 
 // Disarm ends what Arm began.
 func (c *Context) Disarm() {
+	c.armed = false
 	for _, l := range c.links() {
 		if w, ok := l.(transport.Waiter); ok {
 			w.Disarm()

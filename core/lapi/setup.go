@@ -155,7 +155,7 @@ func (s *setup) openLinks() codes.Code {
 	if open == nil {
 		open = job.Open
 	}
-	if s.session, err = open(s.cfg, s.instance); err != nil {
+	if s.session, err = open(s.cfg, s.instance-1); err != nil {
 		s.say(0, "cannot meet the other tasks: %v", err)
 		return codes.ErrUnknown
 	}
@@ -227,7 +227,11 @@ func (s *setup) standaloneAddresses(local netip.AddrPort) codes.Code {
 		s.say(0, "MP_LAPI_INET_ADDR is not set and add_info gives no UDP addresses; use lapirun, or set up the job as in docs/environment.md")
 		return codes.ErrNoNetstrSet
 	}
-	addrs, code := s.o.UDP(local, s.me, s.cfg.NumTasks, s.remote)
+	remote := s.remote
+	if s.shm == nil { // then not even this task is reached by shared memory: the list is to have all tasks
+		remote = s.cfg.NumTasks
+	}
+	addrs, code := s.o.UDP(local, s.me, s.cfg.NumTasks, remote)
 	if code != codes.Success {
 		s.say(0, "the user's UDP handler failed")
 		return code
@@ -247,6 +251,7 @@ func (s *setup) meet() codes.Code {
 		s.say(0, "cannot meet the other tasks: %v", err)
 		return codes.ErrUnknown
 	}
+	defer closeFiles(parts)
 	for i := range s.tasks {
 		t := &s.tasks[i]
 		t.id, t.ep = i, transport.Endpoint(i)
@@ -264,6 +269,15 @@ func (s *setup) meet() codes.Code {
 	return codes.Success
 }
 
+// closeFiles closes the descriptors that no link took over: those of this task's own part, and of tasks not reached by shared memory.
+func closeFiles(parts []job.Part) {
+	for _, p := range parts {
+		for _, fd := range p.Files {
+			unix.Close(fd)
+		}
+	}
+}
+
 // connect chooses the link to t: itself, shared memory if both have it, UDP.
 func (s *setup) connect(t *task, p *peerPart, parts []job.Part) codes.Code {
 	if t.id == s.me {
@@ -272,7 +286,9 @@ func (s *setup) connect(t *task, p *peerPart, parts []job.Part) codes.Code {
 	}
 	if s.shm != nil && slices.Contains(s.onNode, t.id) && p.shm != nil {
 		t.shared = true
-		return s.useLink(t, s.shm, transport.Address{Bytes: p.shm, Files: parts[t.id].Files})
+		files := parts[t.id].Files
+		parts[t.id].Files = nil // the link takes them over
+		return s.useLink(t, s.shm, transport.Address{Bytes: p.shm, Files: files})
 	}
 	if s.shm != nil && slices.Contains(s.onNode, t.id) {
 		s.attention(levelFailure, codes.AttShmGetFail, "(task %d has none)", t.id)
