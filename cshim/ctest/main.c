@@ -11,7 +11,7 @@ static const struct {
 	void (*run)(void);
 } tests[] = {
 	{"lock", test_lock},         {"wait", test_wait},   {"stress", test_stress}, {"threads", test_threads}, {"calls", test_calls},
-	{"handlers", test_handlers}, {"term", test_term},   {"fork", test_fork},
+	{"handlers", test_handlers}, {"term", test_term},   {"fork", test_fork},     {"fatal", test_fatal},
 };
 
 static const char *running;
@@ -38,6 +38,8 @@ int main(int argc, char **argv)
 {
 	size_t i, ran = 0;
 
+	if (argc == 2 && strcmp(argv[1], "fatal-child") == 0)
+		fatal_main();
 	signal(SIGALRM, hangs);
 	for (i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
 		if (!wanted(argc, argv, tests[i].name))
