@@ -286,11 +286,11 @@ func testFlush(r *run) {
 	got := 0
 	r.handle(ep, 7, func(*transport.Msg) transport.Verdict { got++; return transport.Accept })
 	r.until("a flush of nothing", r.flush(0, ep).done)
-	data := r.memoryOf(3000)
+	data := r.memoryOf(min(3000, r.Nodes[0].Link.Limits().SendMax))
 	sent := 0
 	for round := range 30 {
 		for i := range round * 3 {
-			r.send(0, ep, 7, nil, data[:i*29])
+			r.send(0, ep, 7, nil, data[:i*29%(len(data)+1)])
 			sent++
 		}
 		flush := r.flush(0, ep)
