@@ -249,6 +249,7 @@ static void completion_handler_sends_and_probes(void)
 	int i;
 	prepare(ask_to_send);
 	exchange((void *)(uintptr_t)discard, discard_handlers);
+	conform_sync(); /* everybody has the table that its handlers use */
 	for (i = 0; i < 20; i++)
 		am_to(next, NULL, 0, NULL, 0);
 	conform_sync();
@@ -284,6 +285,7 @@ static void completion_handler_fences(void)
 	word = 0;
 	prepare(ask_for_rmw);
 	exchange(&word, words);
+	conform_sync(); /* everybody has the table that its handlers use */
 	for (i = 0; i < 20; i++)
 		am_to(next, NULL, 0, NULL, 0);
 	counter_wait(&cmpl_cntr, 20);

@@ -228,6 +228,7 @@ static void gfence_while_completion_handlers_send(void)
 	prepare();
 	hops_seen = 0;
 	exchange((void *)(uintptr_t)arrive, hop_handlers);
+	conform_sync(); /* everybody has the table that its handlers use */
 	send_hop(HOPS);
 	for (i = 0; i < 60; i++)
 		conform_sync();

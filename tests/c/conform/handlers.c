@@ -382,6 +382,7 @@ static void inline_handler_sends_reply(void)
 	prepare(ask_for_reply);
 	replies = 0;
 	exchange((void *)(uintptr_t)take_reply, reply_handlers);
+	conform_sync(); /* everybody has the table that its handlers use */
 	for (i = 0; i < 300; i++)
 		am_to((task_id + i) % num_tasks, NULL, 0, source, (size_t)(i % 7) * 40);
 	wait_all_counters(300);

@@ -51,7 +51,7 @@ static const init_case cases[] = {
 	{ "euilib_ip", { "MP_EUILIB=ip", NULL }, LIST, 0, NULL, -1, 0 },
 	{ "no_network_string", { "-MP_LAPI_INET_ADDR", "MP_PROCS=2", NULL }, WITHOUT, LAPI_ERR_NO_NETSTR_SET, "MP_LAPI_INET_ADDR", -1, 0 },
 	{ "no_handler_and_no_list", { "MP_PROCS=2", NULL }, WITHOUT, LAPI_ERR_NO_UDP_HNDLR, NULL, -1, 0 },
-	{ "handler_fails", { NULL }, FAILING_HANDLER, LAPI_ERR_USER_UDP_HNDLR_FAIL, NULL, -1, 0 },
+	{ "handler_fails", { "MP_PROCS=2", NULL }, FAILING_HANDLER, LAPI_ERR_USER_UDP_HNDLR_FAIL, NULL, -1, 0 },
 	{ "packet_size_too_small", { "MP_UDP_PACKET_SIZE=1023", NULL }, LIST, LAPI_ERR_UDP_PKT_SZ, "MP_UDP_PACKET_SIZE", -1, 0 },
 	{ "packet_size_too_large", { "MP_UDP_PACKET_SIZE=65537", NULL }, LIST, LAPI_ERR_UDP_PKT_SZ, "MP_UDP_PACKET_SIZE", -1, 0 },
 	{ "packet_size_no_number", { "MP_UDP_PACKET_SIZE=8k", NULL }, LIST, LAPI_ERR_UDP_PKT_SZ, "MP_UDP_PACKET_SIZE", -1, 0 },

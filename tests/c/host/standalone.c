@@ -170,9 +170,9 @@ static void keyed_job(void)
 	setenv("LAPI_JOB_KEY_FILE", path, 1);
 	job(2, "list", NULL);
 	HOST_CHECK(chmod(path, 0644) == 0);
-	HOST_CHECK(free_ports(ports, sizeof ports, 1));
+	HOST_CHECK(free_ports(ports, sizeof ports, 2));
 	fflush(NULL);
-	pid = start_task(0, 1, "list", NULL, ports);
+	pid = start_task(0, 2, "list", NULL, ports);
 	waitpid(pid, &status, 0);
 	HOST_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 1); /* LAPI_Init refused */
 	unsetenv("LAPI_JOB_KEY_FILE");
