@@ -132,7 +132,7 @@ typedef css_dev_t lapi_dev_t;                            /* a communication devi
 #define LAPI_ERR_ADDR_HNDL_RANGE 419          /* index outside the address table */
 #define LAPI_ERR_ADDR_TBL_NULL 420            /* address table is NULL */
 #define LAPI_ERR_TGT_PURGED 421               /* the target task is purged */
-#define LAPI_ERR_MULTIPLE_WAITERS 422         /* another thread waits for this counter */
+#define LAPI_ERR_MULTIPLE_WAITERS 422         /* another thread is waiting for this counter */
 #define LAPI_ERR_MEMORY_EXHAUSTED 423         /* no memory from the system */
 #define LAPI_ERR_INFO_NONZERO 424             /* a reserved field of lapi_info_t is not zero */
 #define LAPI_ERR_ORG_ADDR_NULL 425            /* origin address is NULL, or cannot be accessed */
@@ -600,7 +600,7 @@ typedef int(udp_init_ext_hndlr)(lapi_handle_t *hndl, lapi_udp_storage *local_add
 typedef struct {
 	udp_init_hndlr *udp_hndlr;           /* NULL: none */
 	lapi_udp_t *add_udp_addrs;           /* NULL: none; else an entry for each task */
-	uint num_udp_addr;                   /* entries of the list */
+	uint num_udp_addr;                   /* entries of the list; the library reads NUM_TASKS of them */
 	uint pad;
 	udp_init_ext_hndlr *udp_ext_hndlr;   /* NULL: none; wins over udp_hndlr */
 	lapi_udp_storage *add_udp_ext_addrs; /* NULL: none; wins over add_udp_addrs */
@@ -1118,7 +1118,8 @@ int LAPI_Senv(lapi_handle_t hndl, lapi_query_t query, int set_val);
 /*
  * LAPI_Msg_string writes the text for a return code to buf, which has LAPI_MAX_ERR_STRING bytes. Codes of the
  * operating system (errno) are known too. Needs no handle. Errors: LAPI_ERR_RET_PTR_NULL; LAPI_ERR_CODE_UNKNOWN, buf
- * then says so; LAPI_ERR_CATALOG_FAIL when the locale's catalogue cannot be opened.
+ * is empty then; LAPI_ERR_CATALOG_FAIL when the locale is not English and its catalogue cannot be opened, buf is
+ * English then.
  */
 int LAPI_Msg_string(int error_code, void *buf);
 
@@ -1203,8 +1204,9 @@ int LAPI_Setcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int val);
 int LAPI_Getcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int *val);
 
 /*
- * LAPI_Waitcntr blocks until the counter is at least val, subtracts val, and stores the rest in *cur_cntr_val (NULL: not
- * wanted). Drives communication. Several threads may wait for different counters. Error: LAPI_ERR_CNTR_NULL.
+ * LAPI_Waitcntr blocks until the counter is at least val, subtracts val, and stores the rest in *cur_cntr_val (NULL:
+ * not wanted). Drives communication. Several threads may wait, each for a counter of its own. Errors:
+ * LAPI_ERR_CNTR_NULL, LAPI_ERR_MULTIPLE_WAITERS (another thread waits for this counter).
  */
 int LAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int val, int *cur_cntr_val);
 
@@ -1234,7 +1236,8 @@ int LAPI_Gfence(lapi_handle_t hndl);
 /*
  * LAPI_Putv and LAPI_Getv are LAPI_Put and LAPI_Get between two vectors of one type, which must fit each other.
  * Getv's data goes from tgt_vec to org_vec. The descriptions are the caller's again when the origin counter has
- * risen. Errors besides those: the LAPI_ERR_ORG_VEC_, _TGT_VEC_, _VEC_, _STRIDE_, _EXTENT and _STRIDE codes.
+ * risen. Errors: LAPI_ERR_TGT, LAPI_ERR_TGT_PURGED, and the codes from LAPI_ERR_ORG_EXTENT to LAPI_ERR_VEC_LEN_DIFF
+ * that name a vector.
  */
 int LAPI_Putv(lapi_handle_t hndl, uint tgt, lapi_vec_t *tgt_vec, lapi_vec_t *org_vec, lapi_cntr_t *tgt_cntr,
               lapi_cntr_t *org_cntr, lapi_cntr_t *cmpl_cntr);
@@ -1261,10 +1264,10 @@ int LAPI_Xfer(lapi_handle_t hndl, lapi_xfer_t *xfer_cmd);
 int LAPI_Util(lapi_handle_t hndl, lapi_util_t *util_cmd);
 
 /*
- * LAPI_Setcntr_wstatus makes a counter ready for LAPI_Nopoll_wait and hangs a list of num_dest tasks on it, with what
- * became of the message to each in dest_status (LAPI_MSG_INITIAL and its like). Both lists, num_dest entries long, are
- * the user's and are kept until the counter is set anew. Needs L2_LIB or later. Errors: LAPI_ERR_CNTR_NULL,
- * LAPI_ERR_RET_PTR_NULL.
+ * LAPI_Setcntr_wstatus sets a counter to 0 and hangs a list of num_dest tasks on it (NULL: none), with what becomes of
+ * the message of each in dest_status (LAPI_MSG_INITIAL and its like), for LAPI_Nopoll_wait. Both lists, num_dest entries
+ * long, are the user's and stay until the counter is set anew. Needs L2_LIB or later. Errors: LAPI_ERR_CNTR_NULL,
+ * LAPI_ERR_RET_PTR_NULL (a dest_list without dest_status).
  */
 int LAPI_Setcntr_wstatus(lapi_handle_t hndl, lapi_cntr_t *cntr, int num_dest, uint *dest_list, int *dest_status);
 
