@@ -12,7 +12,8 @@ Starts the tasks of a LAPI job on this machine and waits for them.
 
 Options:
   -n, -np, -procs N      number of tasks, 1 to 16384 (MP_PROCS; 1)
-  -labelio yes|no        begin each line of output with the task's id (MP_LABELIO; no)
+  -labelio yes|no        begin each line of output with the id of its task
+                         (MP_LABELIO; no)
   -l                     the same as -labelio yes
   -stdoutmode MODE       unordered: lines of output as they come;
                          ordered: task by task;
@@ -34,15 +35,15 @@ they are then taken out of its arguments. An option goes before a variable.
 
 Every task gets MP_CHILD, MP_PROCS, MP_PARTITION and MP_COMMON_TASKS, and unless
 they are set already MP_MSG_API=lapi, MP_EUILIB=ip, LAPI_USE_SHM=yes and
-MP_LAPI_INET_ADDR=@1:127.0.0.1,lo. Use LAPI_USE_SHM=no for UDP between all tasks.
+MP_LAPI_INET_ADDR=@1:127.0.0.1,lo. LAPI_USE_SHM=no makes all tasks use UDP.
 
-If a task exits with a status other than 0 or is killed by a signal, lapirun says
-so, ends the other tasks (SIGTERM, then SIGKILL), and exits with that task's
-status, or 128 plus the signal's number. With --keep-going the others go on; the
-status is still that of the first task that failed. SIGINT, SIGTERM, SIGHUP,
-SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are passed to all tasks; a second
-SIGINT ends the job. Exit status 2: bad usage; 126, 127: the program cannot be
-started, was not found.
+If a task exits with a status other than 0 or is killed by a signal, lapirun
+says so, ends the other tasks (SIGTERM, then SIGKILL), and exits with that
+task's status, or 128 plus the signal's number. With --keep-going the others go
+on; the status is still that of the first task that failed. SIGINT, SIGTERM,
+SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are passed to all tasks;
+a second SIGINT ends the job. Exit status 2: bad usage; 126: the program cannot
+be run; 127: there is no such program.
 
 Examples:
   lapirun -n 4 ./program input.dat

@@ -1,0 +1,269 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestExitStatus(t *testing.T) {
+	start(t, "-n", "3", "true").want(0)
+	for script, want := range map[string]struct {
+		status int
+		says   string
+	}{
+		"[ $MP_CHILD != 2 ] || exit 7":      {7, "task 2 (sh, process"},
+		"[ $MP_CHILD != 1 ] || kill -9 $$":  {137, "was killed by signal 9 (SIGKILL, killed) after"},
+		"[ $MP_CHILD != 0 ] || kill -15 $$": {143, "task 0"},
+	} {
+		r := start(t, "-n", "3", "sh", "-c", script).want(want.status)
+		if !strings.Contains(r.err(), want.says) {
+			t.Errorf("%s: %q lacks %q", script, r.err(), want.says)
+		}
+	}
+}
+
+func TestCannotStart(t *testing.T) {
+	dir := t.TempDir()
+	plain, broken := filepath.Join(dir, "plain"), filepath.Join(dir, "broken")
+	for name, mode := range map[string]os.FileMode{plain: 0o600, broken: 0o700} {
+		if err := os.WriteFile(name, []byte("\x7fELF"), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for program, status := range map[string]int{plain: 126, broken: 126, filepath.Join(dir, "missing"): 127, "no-such-program-anywhere": 127} {
+		if r := start(t, "-n", "2", program).want(status); !strings.HasPrefix(r.err(), "lapirun: ") {
+			t.Errorf("%s: %q", program, r.err())
+		}
+	}
+	r := start(t, "-x").want(2)
+	if !strings.Contains(r.err(), "-x") || !strings.Contains(r.err(), "lapirun -h") {
+		t.Errorf("%q", r.err())
+	}
+	if r := start(t, "-h").want(0); !strings.Contains(r.out(), "Usage: lapirun") {
+		t.Errorf("%q", r.out())
+	}
+}
+
+// sleepers is a script whose tasks print their process and that of a child in the same group, and sleep.
+const sleepers = `sleep 1000 & echo "pid $$ $!"; wait`
+
+func TestDeathEndsOthers(t *testing.T) {
+	r := start(t, "-n", "4", "sh", "-c", `if [ $MP_CHILD = 2 ]; then read x; exit 5; fi; `+sleepers)
+	r.want(5) // task 2 has no input, so it exits at once
+	if n := strings.Count(r.err(), "\n"); n != 1 || !strings.Contains(r.err(), "task 2") || !strings.Contains(r.err(), "status 5") ||
+		!strings.Contains(r.err(), "ending the other tasks") {
+		t.Errorf("%q", r.err())
+	}
+	gone(t, pids(t, r.lines(0, "pid ")))
+}
+
+func TestGrace(t *testing.T) {
+	begin := time.Now()
+	r := start(t, "-n", "2", "--grace", "0.3", "sh", "-c", `if [ $MP_CHILD = 1 ]; then sleep 0.3; exit 4; fi; trap "echo asked" TERM; echo pid $$; while :; do sleep 1; done`)
+	r.want(4)
+	if time.Since(begin) < 600*time.Millisecond {
+		t.Errorf("the grace was only %v", time.Since(begin)-300*time.Millisecond)
+	}
+	gone(t, pids(t, r.lines(1, "pid ")))
+	r.lines(1, "asked")
+}
+
+func TestKeepGoing(t *testing.T) {
+	r := start(t, "-n", "3", "--keep-going", "sh", "-c", `if [ $MP_CHILD = 1 ]; then kill -9 $$; fi; sleep 0.4; echo done $MP_CHILD`).want(137)
+	if got := len(r.lines(2, "done ")); got != 2 || !strings.Contains(r.err(), "task 1") || strings.Contains(r.err(), "ending") {
+		t.Errorf("%d tasks; %q", got, r.err())
+	}
+}
+
+func TestMeeting(t *testing.T) {
+	for _, n := range []string{"1", "2", "64"} {
+		cmd := prepare("-n", n, "env", asVariable+"=task", os.Args[0])
+		begin := time.Now()
+		startCmd(t, cmd).want(0)
+		t.Logf("%s tasks: %v", n, time.Since(begin))
+	}
+}
+
+// With --keep-going the others hear of a death, and how it came.
+func TestDeathIsTold(t *testing.T) {
+	for end, want := range map[string]string{"kill": "1 1 was killed by signal 9 (SIGKILL, killed)", "exit": "1 1 exited with status 0"} {
+		r := start(t, "-n", "3", "-k", "env", asVariable+"=task", "LAPIRUN_TEST_LEAVE=no", "LAPIRUN_TEST_END="+end, os.Args[0])
+		r.want(map[string]int{"kill": 137, "exit": 0}[end])
+		if got := strings.Count(r.out(), want+"\n"); got != 2 {
+			t.Errorf("%s: %q", end, r.out())
+		}
+	}
+}
+
+func TestKillHard(t *testing.T) {
+	for range 5 {
+		r := start(t, "-n", "3", "sh", "-c", sleepers)
+		all := pids(t, r.lines(3, "pid "))
+		if len(all) != 6 {
+			t.Fatalf("%v", all)
+		}
+		all = append(all, children(t, r.cmd.Process.Pid)...) // the guardian too
+		r.signal(syscall.SIGKILL)
+		r.want(137)
+		gone(t, all)
+	}
+}
+
+// Even with its guardian killed first lapirun takes its tasks along.
+func TestKillGuardianToo(t *testing.T) {
+	r := start(t, "-n", "3", "sh", "-c", "echo pid $$; exec sleep 1000")
+	tasks := pids(t, r.lines(3, "pid "))
+	for _, pid := range children(t, r.cmd.Process.Pid) {
+		if comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); strings.TrimSpace(string(comm)) == guardianName {
+			if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			tasks = append(tasks, pid)
+		}
+	}
+	if len(tasks) != 4 {
+		t.Fatalf("processes %v: no guardian", tasks)
+	}
+	r.signal(syscall.SIGKILL)
+	r.want(137)
+	gone(t, tasks)
+}
+
+// What a task leaves running in its process group ends with the job, and cannot delay it for ever.
+func TestLeftovers(t *testing.T) {
+	r := start(t, "-n", "2", "sh", "-c", `sleep 1000 & echo pid $!`).want(0)
+	gone(t, pids(t, r.lines(2, "pid ")))
+}
+
+func TestSignalsArePassed(t *testing.T) {
+	script := `trap 'echo got USR1' USR1; trap 'echo got USR2' USR2; trap 'echo got INT' INT; trap 'echo got HUP; exit 6' HUP
+echo ready; while :; do sleep 0.02; done`
+	r := start(t, "-n", "2", "sh", "-c", script)
+	r.lines(2, "ready")
+	for _, s := range []syscall.Signal{syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGINT} {
+		r.signal(s)
+		r.lines(2, "got "+strings.TrimPrefix(unix.SignalName(s), "SIG"))
+	}
+	r.signal(syscall.SIGHUP)
+	r.want(6) // the first task that exits ends the other, which may not get to its trap
+	r.lines(1, "got HUP")
+}
+
+func TestSignalsEndTheJob(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+		r := start(t, "-n", "2", "sh", "-c", "ulimit -c 0; echo pid $$; exec sleep 1000")
+		all := pids(t, r.lines(2, "pid "))
+		r.signal(s)
+		r.want(128 + int(s))
+		if r.err() != "" {
+			t.Errorf("%v: %q", s, r.err())
+		}
+		gone(t, all)
+	}
+}
+
+func TestSecondInterruptEndsTheJob(t *testing.T) {
+	r := start(t, "-n", "2", "--grace", "0.2", "sh", "-c", `trap "echo got" INT; trap "" TERM; echo pid $$; while :; do sleep 0.02; done`)
+	all := pids(t, r.lines(2, "pid "))
+	r.signal(syscall.SIGINT)
+	r.lines(2, "got")
+	r.signal(syscall.SIGINT)
+	r.want(137)
+	gone(t, all)
+}
+
+func TestStopAndContinue(t *testing.T) {
+	r := start(t, "-n", "2", "sh", "-c", "echo pid $$; exec sleep 1000")
+	all := append(pids(t, r.lines(2, "pid ")), r.cmd.Process.Pid)
+	await := func(stopped bool) {
+		t.Helper()
+		for limit := time.Now().Add(hang); ; time.Sleep(2 * time.Millisecond) {
+			n := 0
+			for _, pid := range all {
+				if (state(pid) == "T") == stopped {
+					n++
+				}
+			}
+			if n == len(all) {
+				return
+			}
+			if time.Now().After(limit) {
+				t.Fatalf("only %d of %d processes have stopped: %v", n, len(all), stopped)
+			}
+		}
+	}
+	r.signal(syscall.SIGTSTP)
+	await(true)
+	r.signal(syscall.SIGCONT)
+	await(false)
+	r.signal(syscall.SIGTERM)
+	r.want(143)
+}
+
+func TestNohup(t *testing.T) {
+	nohup, err := exec.LookPath("nohup")
+	if err != nil {
+		t.Skip("no nohup(1)")
+	}
+	cmd := prepare("-n", "2", "sh", "-c", "echo ready; sleep 0.4; echo end")
+	cmd.Path, cmd.Args = nohup, append([]string{"nohup"}, cmd.Args...)
+	r := startCmd(t, cmd)
+	r.lines(2, "ready")
+	r.signal(syscall.SIGHUP)
+	r.want(0)
+	r.lines(2, "end")
+}
+
+// inspect is a task that checks what lapirun has left it.
+func inspect() error {
+	for fd := range 3 {
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+		if err != nil || flags&unix.O_NONBLOCK != 0 {
+			return fmt.Errorf("descriptor %d: flags %#o, %v", fd, flags, err)
+		}
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return err
+	}
+	for _, line := range strings.Split(string(status), "\n") {
+		if name, mask, _ := strings.Cut(line, ":"); (name == "SigIgn" || name == "SigBlk") && strings.Trim(mask, "0 \t") != "" {
+			return errors.New(line)
+		}
+	}
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return err
+	}
+	for _, fd := range fds {
+		link, _ := os.Readlink("/proc/self/fd/" + fd.Name())
+		n, _ := strconv.Atoi(fd.Name())
+		if flags, err := unix.FcntlInt(uintptr(n), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			fmt.Println("inherited", fd.Name(), link)
+		}
+	}
+	return nil
+}
+
+// Tasks get blocking descriptors, no ignored or blocked signals, and of lapirun's descriptors only the socket to it.
+func TestWhatTasksInherit(t *testing.T) {
+	r := start(t, "env", asVariable+"=inspect", os.Args[0]).want(0)
+	own := map[string]bool{"0": true, "1": true, "2": true, strconv.Itoa(launcherFD): true}
+	for _, fd := range r.lines(len(own), "inherited ") {
+		number, link, _ := strings.Cut(fd, " ")
+		here, _ := os.Readlink("/proc/self/fd/" + number) // what the tests inherited from elsewhere, lapirun did too
+		if !own[number] && link != here {
+			t.Errorf("descriptor %s is %s", number, link)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestOptions(t *testing.T) {
+	base := options{procs: 1, grace: 5 * time.Second, program: "prog"}
+	with := func(change func(o *options)) options { o := base; change(&o); return o }
+	cases := []struct {
+		line    string
+		environ []string
+		want    options
+	}{
+		{"prog", nil, base},
+		{"-n 3 prog a -b", nil, with(func(o *options) { o.procs = 3; o.args = []string{"a", "-b"} })},
+		{"-procs=3 --labelio yes prog", nil, with(func(o *options) { o.procs = 3; o.label = true })},
+		{"prog x -procs 4 y -labelio yes -stdoutmode ordered -infolevel 2 -stdinmode none", nil, with(func(o *options) {
+			o.procs, o.label, o.stdout, o.infoLevel, o.stdin = 4, true, stdoutMode{kind: ordered}, 2, stdinNone
+			o.args = []string{"x", "y"}
+		})},
+		{"prog -n 3 -k -- -procs 9", nil, with(func(o *options) { o.args = []string{"-n", "3", "-k", "--", "-procs", "9"} })},
+		{"-n 2 -- prog -procs 9", nil, with(func(o *options) { o.procs = 2; o.args = []string{"-procs", "9"} })},
+		{"-k --grace 0.5 -l prog --procs 3", nil, with(func(o *options) {
+			o.keepGoing, o.grace, o.label = true, 500*time.Millisecond, true
+			o.args = []string{"--procs", "3"} // POE's options have one dash
+		})},
+		{"prog", []string{"MP_PROCS=5", "MP_LABELIO=yes", "MP_STDOUTMODE=3", "MP_INFOLEVEL=1", "MP_STDINMODE=all"}, with(func(o *options) {
+			o.procs, o.label, o.stdout, o.infoLevel, o.stdin = 5, true, stdoutMode{single, 3}, 1, stdinAll
+		})},
+		{"-n 2 -labelio no prog -stdoutmode unordered", []string{"MP_PROCS=5", "MP_LABELIO=yes", "MP_STDOUTMODE=1"}, with(func(o *options) { o.procs = 2 })},
+	}
+	for _, k := range cases {
+		got, err := parse(strings.Fields(k.line), k.environ)
+		if err != nil {
+			t.Errorf("%s: %v", k.line, err)
+			continue
+		}
+		got.set = nil
+		if len(got.args) == 0 {
+			got.args = nil
+		}
+		if !reflect.DeepEqual(*got, k.want) {
+			t.Errorf("%s:\ngot  %+v\nwant %+v", k.line, *got, k.want)
+		}
+	}
+}
+
+func TestBadOptions(t *testing.T) {
+	for line, says := range map[string]string{
+		"":                                 "no program",
+		"-n 2":                             "no program",
+		"-n":                               "needs a value",
+		"-n 0 prog":                        "1 to 16384",
+		"-n 16385 prog":                    "1 to 16384",
+		"-n two prog":                      `"two"`,
+		"-q prog":                          "unknown option -q",
+		"-labelio maybe prog":              "yes nor no",
+		"-stdoutmode 4 -n 4 prog":          "only 4 tasks",
+		"-stdoutmode x prog":               "stdoutmode",
+		"-stdinmode 4 -n 4 prog":           "only 4 tasks",
+		"-stdinmode x prog":                "stdinmode",
+		"-infolevel 7 prog":                "0 to 6",
+		"-grace -1 prog":                   "seconds",
+		"-grace NaN prog":                  "seconds",
+		"prog -procs":                      "needs a value",
+		"prog -procs x":                    `"x"`,
+		"prog -labelio yes -stdoutmode 1":  "only 1 tasks",
+		"-n 1 prog -stdoutmode unorderedx": "stdoutmode",
+	} {
+		if o, err := parse(strings.Fields(line), nil); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %+v, %v; want %q", line, o, err, says)
+		}
+	}
+	if _, err := parse([]string{"prog"}, []string{"MP_LABELIO=perhaps"}); err == nil || !strings.Contains(err.Error(), "MP_LABELIO") {
+		t.Errorf("bad variable: %v", err)
+	}
+	for _, help := range []string{"-h", "--help", "-help"} {
+		if _, err := parse([]string{help}, nil); !errors.Is(err, errHelp) {
+			t.Errorf("%s: %v", help, err)
+		}
+	}
+}
+
+// Every option is in the usage text.
+func TestUsageIsComplete(t *testing.T) {
+	text := usage("lapirun")
+	for _, opt := range valued {
+		for _, name := range opt.names {
+			if !strings.Contains(text, "-"+name) {
+				t.Errorf("no -%s", name)
+			}
+		}
+	}
+	for _, line := range strings.Split(text, "\n") {
+		if len(line) > 80 {
+			t.Errorf("longer than 80 columns: %s", line)
+		}
+	}
+}
+
+func TestTaskEnvironment(t *testing.T) {
+	o, err := parse(strings.Fields("-n 3 prog -infolevel 2 -udp_packet_size 2048"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	environ := []string{"HOME=/home", "MP_PROCS=77", "MP_CHILD=77", "MP_PARTITION=77", "LAPI_LAUNCHER_FD=7:7", "MP_INFOLEVEL=1"}
+	get := func(env []string, name string) string {
+		n := 0
+		for _, e := range env {
+			if strings.HasPrefix(e, name+"=") {
+				n++
+			}
+		}
+		if n > 1 {
+			t.Errorf("%s is set %d times", name, n)
+		}
+		return lookup(env, name)
+	}
+	env := taskEnvironment(environ, o, 1, 99, "60:123")
+	for name, want := range map[string]string{
+		"HOME": "/home", "MP_CHILD": "1", "MP_PROCS": "3", "MP_PARTITION": "99", "MP_COMMON_TASKS": "2:0:2", "MP_MSG_API": "lapi",
+		"MP_EUILIB": "ip", "LAPI_USE_SHM": "yes", "MP_LAPI_INET_ADDR": "@1:127.0.0.1,lo", "LAPI_LAUNCHER_FD": "60:123",
+		"MP_INFOLEVEL": "2", "MP_UDP_PACKET_SIZE": "2048",
+	} {
+		if got := get(env, name); got != want {
+			t.Errorf("%s=%s, not %s", name, got, want)
+		}
+	}
+	own := []string{"MP_MSG_API=mpi_lapi", "MP_EUILIB=us", "LAPI_USE_SHM=no", "MP_LAPI_NETWORK=@1:164,sn0"}
+	env = taskEnvironment(own, o, 0, 99, "60:123")
+	for _, e := range own {
+		name, want, _ := strings.Cut(e, "=")
+		if got := get(env, name); got != want {
+			t.Errorf("%s=%s, not the user's %s", name, got, want)
+		}
+	}
+	if got := get(env, "MP_LAPI_INET_ADDR"); got != "" {
+		t.Errorf("MP_LAPI_INET_ADDR=%s beside the user's MP_LAPI_NETWORK", got)
+	}
+}
+
+func TestReadGroups(t *testing.T) {
+	groups, ended := readGroups(strings.NewReader("12\n13\nrubbish\n1\n0\n-4\n"))
+	if ended || !reflect.DeepEqual(groups, []int{12, 13}) {
+		t.Errorf("%v %v", groups, ended)
+	}
+	if _, ended := readGroups(strings.NewReader("12\nend\n")); !ended {
+		t.Error("the end is not seen")
+	}
+}
