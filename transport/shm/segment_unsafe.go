@@ -38,7 +38,11 @@ func segmentSize(rings int) uint64 { return ringsAt(rings) + uint64(rings)*ringS
 // createSegment makes this task's segment, zero. It takes memory only where it is touched, and can never change its size, so that a
 // mapping of it is always good.
 func createSegment(rings int) (segment, error) {
-	file, err := unix.MemfdCreate("lapi-shm", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
+	file, err := unix.MemfdCreate("lapi-shm", flags|unix.MFD_NOEXEC_SEAL)
+	if err == unix.EINVAL { // before Linux 6.3
+		file, err = unix.MemfdCreate("lapi-shm", flags)
+	}
 	if err != nil {
 		return segment{file: -1}, os.NewSyscallError("memfd_create", err)
 	}
