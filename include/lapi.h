@@ -1265,8 +1265,8 @@ int LAPI_Util(lapi_handle_t hndl, lapi_util_t *util_cmd);
 
 /*
  * LAPI_Setcntr_wstatus sets a counter to 0 and hangs a list of num_dest tasks on it (NULL: none), with what becomes of
- * the message of each in dest_status (LAPI_MSG_INITIAL and its like), for LAPI_Nopoll_wait. Both lists, num_dest entries
- * long, are the user's and stay until the counter is set anew. Needs L2_LIB or later. Errors: LAPI_ERR_CNTR_NULL,
+ * the message of each in dest_status (LAPI_MSG_INITIAL and its like), for LAPI_Nopoll_wait. Both lists have num_dest
+ * entries, are the user's and stay until the counter is set anew. Needs L2_LIB or later. Errors: LAPI_ERR_CNTR_NULL,
  * LAPI_ERR_RET_PTR_NULL (a dest_list without dest_status).
  */
 int LAPI_Setcntr_wstatus(lapi_handle_t hndl, lapi_cntr_t *cntr, int num_dest, uint *dest_list, int *dest_status);
