@@ -56,8 +56,8 @@ func (g *guardian) dismiss() {
 
 // guard is the guardian process: it remembers process groups until the pipe ends, and kills them unless "end" came before.
 func guard(pipe *os.File) {
+	_ = os.WriteFile("/proc/self/comm", []byte(guardianName), 0) // only a name; all works without it
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2)
-	_ = os.WriteFile("/proc/self/comm", []byte(guardianName), 0) // only a name for ps
 	groups, ended := readGroups(pipe)
 	if ended {
 		return
