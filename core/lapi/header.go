@@ -20,11 +20,12 @@ const (
 	msgFault                                  // an address that the receiver of this message named was bad
 	msgAtomic                                 // emul: request
 	msgAtomicReply                            // emul: reply
+	msgPutDirect                              // the data of a put is in the receiver's memory already: counters, statistics
 )
 
 var order = binary.LittleEndian
 
-// putHeader is msgPut: the data of the message goes to tgtAddr.
+// putHeader is msgPut: the data of the message goes to tgtAddr. In msgPutDirect the data's length stands in its place.
 //
 //	0 tgtAddr | 8 tgtCntr | 16 cmplCntr
 type putHeader struct {

@@ -45,8 +45,8 @@ func (c *Context) Put(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, 
 	return codes.Success
 }
 
-// putDirect copies straight into the target's memory; then a put without data carries the counters, if any. False: the link
-// cannot, use messages.
+// putDirect copies straight into the target's memory; then a message without data carries the counters, and tells the target
+// what it received. False: the link cannot, use messages.
 func (c *Context) putDirect(t *task, n uint64, orgAddr, orgCntr transport.Addr, h *putHeader) bool {
 	f := c.newFragmentOp(nil)
 	defer c.freeFragmentOp(f)
@@ -62,9 +62,8 @@ func (c *Context) putDirect(t *task, n uint64, orgAddr, orgCntr transport.Addr, 
 	}
 	c.count(orgCntr, PutErr, c.me)
 	c.completed(sendComplete)
-	if h.tgtCntr != 0 || h.cmplCntr != 0 {
-		c.sendControl(t, msgPut, PutErr, h.encode)
-	}
+	h.tgtAddr = transport.Addr(n)
+	c.sendControl(t, msgPutDirect, PutErr, h.encode)
 	return true
 }
 
@@ -82,7 +81,20 @@ func (c *Context) onPut(m *transport.Msg) transport.Verdict {
 	return transport.Accept
 }
 
-// onPutFragment is the same for a part of a put.
+// onPutDirect is the target's side of a put whose data the origin has copied into this memory by itself.
+func (c *Context) onPutDirect(m *transport.Msg) transport.Verdict {
+	var h putHeader
+	if !h.decode(m.Hdr) || len(m.Data) != 0 {
+		return c.malformed(m)
+	}
+	s := c.tasks[m.From].link.Stats()
+	s.PacketsReceived++
+	s.DataReceived += uint64(h.tgtAddr)
+	c.putComplete(&h, int(m.From))
+	return transport.Accept
+}
+
+// onPutFragment is onPut for a part of a put.
 func (c *Context) onPutFragment(m *transport.Msg) transport.Verdict {
 	var h putFragmentHeader
 	if !h.decode(m.Hdr, len(m.Data)) {

@@ -386,8 +386,9 @@ func (s *setup) patience() (spin, yield int) {
 
 func (c *Context) setHandlers(l transport.Link) {
 	for id, h := range map[transport.MsgID]transport.MsgHandler{
-		msgPut: c.onPut, msgPutFragment: c.onPutFragment, msgGet: c.onGet, msgGetData: c.onGetData, msgAm: c.onAm,
-		msgAmFragment: c.onAmFragment, msgFetched: c.onFetched, msgCounter: c.onCounter, msgExchange: c.onExchange, msgFault: c.onFault,
+		msgPut: c.onPut, msgPutFragment: c.onPutFragment, msgPutDirect: c.onPutDirect,
+		msgGet: c.onGet, msgGetData: c.onGetData, msgAm: c.onAm, msgAmFragment: c.onAmFragment,
+		msgFetched: c.onFetched, msgCounter: c.onCounter, msgExchange: c.onExchange, msgFault: c.onFault,
 	} {
 		l.Handle(id, h)
 	}
