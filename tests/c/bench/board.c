@@ -208,8 +208,9 @@ static void parse_sizes(const char *s, bench_options *o)
 		if (o->num_sizes == 32)
 			fail("more than 32 sizes");
 		o->sizes[o->num_sizes++] = strtoull(s, &end, 10);
-		if (end == s || (*end != ',' && *end != 0) || o->sizes[o->num_sizes - 1] < 8)
-			fail("bad size in --sizes: %s (bytes, at least 8, separated by commas)", s);
+		if (end == s || (*end != ',' && *end != 0) || o->sizes[o->num_sizes - 1] < 8 ||
+		    (o->num_sizes > 1 && o->sizes[o->num_sizes - 1] <= o->sizes[o->num_sizes - 2]))
+			fail("bad size in --sizes: %s (bytes, at least 8, ascending, separated by commas)", s);
 		s = *end ? end + 1 : end;
 	}
 }

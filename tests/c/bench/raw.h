@@ -8,7 +8,7 @@
 typedef void raw_body(board *b, const bench_options *o, int id, void *arg);
 
 /* Runs body in n processes, each pinned to a core by its id; the caller is number 0. Returns when all have ended; ends the program
- * if one failed. before_fork, which may be NULL, prepares what they share. */
+ * if one failed. arg goes to each, as it was before the fork. */
 void raw_spawn(board *b, const bench_options *o, int n, raw_body *body, void *arg);
 
 /* The rounds of a test whose sides run in step: round(arg, n) does n rounds and is called by both sides with the same

@@ -249,7 +249,8 @@ static void copy_body(board *b, const bench_options *o, int id, void *arg)
 {
 	size_t most = o->sizes[o->num_sizes - 1];
 	int i, across = arg != NULL;
-	copy c = {buffer(most), buffer(most), 0, 0};
+	char *from = buffer(most), *to = buffer(most);
+	copy c = {from, to, 0, 0};
 
 	if (id == 1) {
 		prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
@@ -272,6 +273,8 @@ static void copy_body(board *b, const bench_options *o, int id, void *arg)
 		board_barrier(b, 2, NULL, NULL);
 		board_state(b, 1);
 	}
+	free(from);
+	free(to);
 }
 
 void raw_memcpy(board *b, const bench_options *o)
