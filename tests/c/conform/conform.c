@@ -323,6 +323,7 @@ int conform_main(int argc, char **argv, const conform_case *cases, size_t count)
 	conform_initial_interrupt = query(INTERRUPT_SET);
 	conform_initial_checking = query(ERROR_CHK);
 	result = conform_run(argc, argv, cases, count);
+	conform_sync(); /* a task that ends with a failure takes the others down: first let task 0 say its closing line */
 	code = LAPI_Term(hndl);
 	if (code != LAPI_SUCCESS) {
 		fprintf(stderr, "task %d: LAPI_Term returned %d\n", task_id, code);

@@ -144,6 +144,25 @@ static void msgpoll_latches_completions(void)
 	}
 }
 
+/* Without any counter Msgpoll is the only way to hear of a put. */
+static void msgpoll_reports_put_without_counters(void)
+{
+	static const size_t lengths[] = { 0, 100, sizeof source };
+	lapi_msg_state_t seen;
+	int i;
+	prepare();
+	for (i = 0; i < 3; i++) {
+		clear_flags();
+		conform_sync();
+		LAPI_OK(LAPI_Put(hndl, (uint)next, lengths[i], sinks[next], source, NULL, NULL, NULL));
+		seen = 0;
+		while ((seen & LAPI_BOTH_COMPLETE) != LAPI_BOTH_COMPLETE) {
+			seen |= poll_once(1);
+			sched_yield();
+		}
+	}
+}
+
 static void msgpoll_reports_active_messages(void)
 {
 	lapi_msg_state_t seen = 0;
@@ -330,6 +349,7 @@ static const conform_case cases[] = {
 	CONFORM_CASE(msgpoll_ignores_the_librarys_messages),
 	CONFORM_CASE(msgpoll_reports_send_and_receive),
 	CONFORM_CASE(msgpoll_latches_completions),
+	CONFORM_CASE(msgpoll_reports_put_without_counters),
 	CONFORM_CASE(msgpoll_reports_active_messages),
 	CONFORM_CASE(msgpoll_returns_on_progress),
 	CONFORM_CASE(interrupt_serves_a_computing_task),
