@@ -21,7 +21,7 @@ import (
 const (
 	sendMax   = 16 << 10 // bytes of header and data
 	headerMax = 1 << 10
-	roomMax   = 4 << 20 // bytes of waiting messages that no handler has refused so far or has
+	roomMax   = 4 << 20 // bytes of messages that wait, refused ones included
 	cookie    = 16      // bytes of the address
 )
 
