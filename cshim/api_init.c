@@ -20,7 +20,7 @@ static void clear(cshim_context *context, const lapi_info_t *info)
 	context->num_descriptors = 0;
 	context->completion_threads = completion_threads(info);
 	private->leaving = 0;
-	private->service_parked = 0;
+	__atomic_store_n(&private->service_parked, 0, __ATOMIC_SEQ_CST);
 	private->satisfied = 0;
 	cshim_unlock(context);
 }

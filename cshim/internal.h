@@ -42,7 +42,7 @@ typedef struct cshim_private {
 	cshim_wait *watching;    /* under the lock: the wait of the user thread that is the watcher, until it is kicked */
 
 	uint32_t service_seq;    /* atomic futex: the service thread must look around */
-	uint32_t service_parked; /* under the lock: it sleeps until user threads leave */
+	uint32_t service_parked; /* atomic: it sleeps until user threads leave */
 	uint32_t service_tid;    /* atomic: its thread id, 0 if it does not run */
 	struct cshim_crew *crew; /* by LAPI_Init and LAPI_Term: the library's threads */
 } cshim_private;
@@ -136,7 +136,7 @@ void cshim_threads_stop(cshim_context *context);
 /* The bodies of the threads; they return when the incarnation called handle has ended. */
 void cshim_service_run(cshim_context *context, uint32_t handle);
 void cshim_completion_run(cshim_context *context, uint32_t handle);
-/* Makes the service thread look around. Under the lock. */
+/* Makes the service thread look around, after something that it decides by has changed. */
 void cshim_service_alert(cshim_context *context);
 
 /* handlers.c */

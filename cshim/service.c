@@ -5,7 +5,13 @@
  *   ticking  user threads poll now and then: looks every TICK_NS whether they still do
  *   serving  nobody polls: turns the dispatcher, then is the watcher
  *
- * It does not arm the links while ticking, so that peers need not ring and polling costs nothing.
+ * It does not arm the links while ticking, so that peers need not ring, and it takes the lock only to serve: a user thread that
+ * polls would have to pass the lock at each tick, which costs it as much as a wake-up.
+ *
+ * No alert is lost: the thread reads service_seq, then what it decides by (state, interrupt_set, pollers), then sleeps while
+ * service_seq is unchanged; who changes one of those adds 1 to service_seq after that. cshim_poll_end spares itself the alert
+ * unless service_parked is set: the thread sets it before it looks at pollers, cshim_poll_end looks at it after it has changed
+ * pollers. All of this is sequentially consistent.
  */
 #define _GNU_SOURCE
 #include "futex.h"
@@ -30,67 +36,108 @@ void cshim_service_alert(cshim_context *context)
 {
 	cshim_private *private = cshim_private_of(context);
 
-	private->service_parked = 0;
+	__atomic_store_n(&private->service_parked, 0, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&private->service_seq, 1, __ATOMIC_SEQ_CST);
 	cshim_futex_wake(&private->service_seq, 1);
 }
 
-/*
- * Lets go of the lock and sleeps until alerted, at most timeout_ns. service_seq is read under the lock, under which all
- * reasons for an alert arise: an alert after that finds another value or a sleeper.
- */
-static void rest(cshim_context *context, int64_t timeout_ns)
+static uint32_t pollers_of(const cshim_context *context)
 {
-	cshim_private *private = cshim_private_of(context);
-	uint32_t seen = __atomic_load_n(&private->service_seq, __ATOMIC_SEQ_CST), depth;
-
-	depth = cshim_lock_release_all(context);
-	cshim_futex_wait(&private->service_seq, seen, timeout_ns);
-	cshim_lock_restore(context, depth);
+	return __atomic_load_n(&context->pollers, __ATOMIC_SEQ_CST);
 }
 
-/* User threads poll, or have done so since the last look. */
-static void stay_away(cshim_context *context, look *last, uint32_t pollers, uint32_t turns)
+static uint32_t turns_of(const cshim_context *context)
 {
-	if (pollers && turns == last->poll_turns)
+	return __atomic_load_n(&context->poll_turns, __ATOMIC_SEQ_CST);
+}
+
+static int interrupts_on(const cshim_context *context)
+{
+	return __atomic_load_n(&context->interrupt_set, __ATOMIC_SEQ_CST) != 0;
+}
+
+/* 1 if user threads poll, or have done so since the last look. */
+static int others_poll(const cshim_context *context, const look *last)
+{
+	return pollers_of(context) != 0 || turns_of(context) != last->poll_turns;
+}
+
+/* Sleeps until service_seq is no longer seen. */
+static void rest(cshim_context *context, uint32_t seen, int64_t timeout_ns)
+{
+	cshim_futex_wait(&cshim_private_of(context)->service_seq, seen, timeout_ns);
+}
+
+/* Leaves the context to the user threads for a tick, or until the one that has polled for long is done. */
+static void stay_away(cshim_context *context, look *last, uint32_t seen)
+{
+	uint32_t turns = turns_of(context);
+
+	if (pollers_of(context) && turns == last->poll_turns)
 		last->same_call++;
 	else
 		last->same_call = 0;
 	last->poll_turns = turns;
 	last->idle = 0;
 	if (last->same_call < PARK_TICKS) {
-		rest(context, TICK_NS);
+		rest(context, seen, TICK_NS);
 		return;
 	}
-	cshim_private_of(context)->service_parked = 1; /* cshim_poll_end alerts */
-	rest(context, -1);
 	last->same_call = 0;
+	__atomic_store_n(&cshim_private_of(context)->service_parked, 1, __ATOMIC_SEQ_CST);
+	if (pollers_of(context))
+		rest(context, seen, -1);
+	else
+		__atomic_store_n(&cshim_private_of(context)->service_parked, 0, __ATOMIC_SEQ_CST);
 }
 
-static void serve(cshim_context *context, look *last)
+/* Under the lock: one step of serving. Returns for how long to rest after it; 0: not at all. */
+static int64_t serve(cshim_context *context, look *last)
 {
 	uint32_t flags = cshim_dispatch(context, 0);
 	uint32_t linger = context->spin_turns >= LINGER_MIN_SPIN ? LINGER_TURNS : 0;
 
-	if (flags & CSHIM_DISPATCH_ERROR) {
+	if (flags & CSHIM_DISPATCH_ERROR)
 		cshim_run_errors(context, 0);
-		return;
-	}
-	if (flags & CSHIM_DISPATCH_PROGRESS) {
+	if (flags & (CSHIM_DISPATCH_PROGRESS | CSHIM_DISPATCH_ERROR)) {
 		last->idle = 0;
-		cshim_lock_pass(context);
-		return;
+		return 0;
 	}
-	if (last->idle++ < linger) {
-		cshim_lock_pass(context);
-		return;
-	}
+	if (last->idle++ < linger)
+		return 0;
 	last->idle = 0;
 	if (!cshim_watch(context, NULL))
-		rest(context, TICK_NS); /* a user thread watches: it is about to leave, as it polls no more */
-	/* If a user thread has begun to poll it shall watch from now on. */
+		return TICK_NS; /* a user thread watches: it is about to leave, as it polls no more */
+	/* If user threads have begun to poll one of them shall watch from now on. */
 	cshim_hand_over(context);
-	/* After a watch the next turn of the caller's loop serves at once, unless somebody polls. */
+	return 0;
+}
+
+/*
+ * Serves until somebody polls or the incarnation ends. interrupt_set is looked at under the lock, under which LAPI_Senv changes
+ * it: once that has returned, nothing runs here.
+ */
+static void serve_while_alone(cshim_context *context, uint32_t handle, look *last, uint32_t seen)
+{
+	int64_t pause_ns = 0;
+
+	cshim_lock(context);
+	while (pause_ns == 0 && cshim_alive(context, handle) && interrupts_on(context) && !others_poll(context, last)) {
+		pause_ns = serve(context, last);
+		cshim_lock_pass(context);
+	}
+	cshim_unlock(context);
+	if (pause_ns)
+		rest(context, seen, pause_ns);
+}
+
+/* From here LAPI_Senv and sleeping user threads know whom to kick. */
+static void introduce(cshim_context *context, uint32_t handle)
+{
+	cshim_lock(context);
+	if (cshim_alive(context, handle))
+		__atomic_store_n(&cshim_private_of(context)->service_tid, cshim_tid(), __ATOMIC_SEQ_CST);
+	cshim_unlock(context);
 }
 
 void cshim_service_run(cshim_context *context, uint32_t handle)
@@ -98,19 +145,17 @@ void cshim_service_run(cshim_context *context, uint32_t handle)
 	cshim_private *private = cshim_private_of(context);
 	look last = {0, 0, 0};
 
-	cshim_lock(context);
-	if (cshim_alive(context, handle))
-		__atomic_store_n(&private->service_tid, cshim_tid(), __ATOMIC_SEQ_CST);
-	while (cshim_alive(context, handle)) {
-		uint32_t pollers = __atomic_load_n(&context->pollers, __ATOMIC_SEQ_CST);
-		uint32_t turns = __atomic_load_n(&context->poll_turns, __ATOMIC_RELAXED);
+	introduce(context, handle);
+	for (;;) {
+		uint32_t seen = __atomic_load_n(&private->service_seq, __ATOMIC_SEQ_CST);
 
-		if (!__atomic_load_n(&context->interrupt_set, __ATOMIC_RELAXED))
-			rest(context, -1);
-		else if (pollers || turns != last.poll_turns)
-			stay_away(context, &last, pollers, turns);
+		if (!cshim_alive(context, handle))
+			return;
+		if (!interrupts_on(context))
+			rest(context, seen, -1);
+		else if (others_poll(context, &last))
+			stay_away(context, &last, seen);
 		else
-			serve(context, &last);
+			serve_while_alone(context, handle, &last, seen);
 	}
-	cshim_unlock(context);
 }

@@ -51,7 +51,7 @@ void cshim_poll_begin(cshim_context *context)
 void cshim_poll_end(cshim_context *context)
 {
 	__atomic_sub_fetch(&context->pollers, 1, __ATOMIC_SEQ_CST);
-	if (cshim_private_of(context)->service_parked)
+	if (__atomic_load_n(&cshim_private_of(context)->service_parked, __ATOMIC_SEQ_CST))
 		cshim_service_alert(context);
 }
 

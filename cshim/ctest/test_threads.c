@@ -43,24 +43,16 @@ static void test_parks(void)
 	lapi_cntr_t own = {0};
 	uint32_t counter = 0;
 	pthread_t waiter;
-	int parked = 0;
 
 	handle = fake_init(NULL);
 	context = fake_context(handle);
 	private = cshim_private_of(context);
 	waiter = fake_thread(long_wait, &own);
-	while (!parked) {
-		fake_sleep_us(500);
-		cshim_lock(context);
-		parked = (int)private->service_parked;
-		cshim_unlock(context);
-	}
+	fake_await(&private->service_parked, 1);
 	/* The waiter serves now, as the watcher. */
 	fake_count(context, (int *)&counter);
 	fake_await(&counter, 1);
-	cshim_lock(context);
-	CHECK(private->service_parked);
-	cshim_unlock(context);
+	CHECK(__atomic_load_n(&private->service_parked, __ATOMIC_SEQ_CST) == 1);
 	fake_count(context, (int *)&own);
 	pthread_join(waiter, NULL);
 	fake_count(context, (int *)&counter);
