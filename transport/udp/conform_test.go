@@ -66,7 +66,7 @@ func TestConform(t *testing.T) { conform.Run(t, factory(nil)) }
 // Every packet small, nothing copied but what must be, few buffers: the other ways through Send.
 func TestConformSmallPackets(t *testing.T) {
 	conform.Run(t, factory(func(_ int, c *Config) {
-		c.PacketSize = 1300 // a little more than MinPacketSize: the suite sends up to 1100 bytes
+		c.PacketSize = MinPacketSize
 		c.CopyMax = 64
 		c.RexmitBufCount = 1
 		c.AckThreshold = 1

@@ -1,0 +1,258 @@
+package udp
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"lapi/transport"
+	"lapi/transport/memory"
+	"lapi/transport/udp/sock"
+)
+
+// userMemory is n bytes outside the Go heap, as users' buffers are.
+func userMemory(t testing.TB, n int) []byte {
+	t.Helper()
+	b, err := syscall.Mmap(-1, 0, n, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANONYMOUS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Munmap(b) })
+	return b
+}
+
+// endless is the body of a thread that works until stop is set, and tells when it has ended.
+func endless(stop *atomic.Bool, turn func()) (ended chan struct{}) {
+	ended = make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		memory.Guard()
+		for !stop.Load() {
+			turn()
+		}
+		close(ended)
+	}()
+	return ended
+}
+
+// BenchmarkPingPong is half a round trip of 8 bytes between two threads that poll: bare sockets, then links.
+func BenchmarkPingPong(b *testing.B) {
+	b.Run("bare", func(b *testing.B) {
+		x, y := bareSockets(b)
+		var stop atomic.Bool
+		ended := endless(&stop, func() {
+			if d, from, ok := y.Receive(); ok {
+				y.Send(from, d, 0, 0)
+			}
+		})
+		word := userMemory(b, 8)
+		for b.Loop() {
+			x.Send(y.Local(), word, 0, 0)
+			for {
+				if _, _, ok := x.Receive(); ok {
+					break
+				}
+			}
+		}
+		stop.Store(true)
+		<-ended
+		oneWay(b)
+	})
+	b.Run("link", func(b *testing.B) {
+		ls := links(b, 2, nil)
+		var stop atomic.Bool
+		memory.Guard()
+		var hdr [40]byte
+		got := 0
+		ls[0].Handle(2, func(*transport.Msg) transport.Verdict { got++; return transport.Accept })
+		data := userMemory(b, 16)
+		back := transport.Op{Local: memory.AddrOf(data), N: 8}
+		fresh := false
+		ls[1].Handle(2, func(*transport.Msg) transport.Verdict { fresh = true; return transport.Accept })
+		ended := endless(&stop, func() {
+			if ls[1].Progress(16); fresh { // the answer goes after Progress, as from a user's thread
+				fresh = false
+				_, _ = ls[1].Send(0, 2, hdr[:], &back)
+			}
+		})
+		there := transport.Op{Local: memory.AddrOf(data[8:]), N: 8}
+		for b.Loop() {
+			want := got + 1
+			if _, err := ls[0].Send(1, 2, hdr[:], &there); err != nil {
+				b.Fatal(err)
+			}
+			for got < want {
+				ls[0].Progress(16)
+			}
+		}
+		stop.Store(true)
+		<-ended
+		closeAll(b, ls)
+		oneWay(b)
+	})
+}
+
+// BenchmarkCost is what one 8-byte message costs the processor, both ends on one thread: sending, taking it in, and one look at an
+// empty socket each way. Unlike the times between two threads it says something on a machine that has other work.
+func BenchmarkCost(b *testing.B) {
+	b.Run("bare", func(b *testing.B) {
+		x, y := bareSockets(b)
+		word := userMemory(b, 8)
+		for b.Loop() {
+			x.Send(y.Local(), word, 0, 0)
+			y.Receive()
+			y.Receive()
+			y.Send(x.Local(), word, 0, 0)
+			x.Receive()
+			x.Receive()
+		}
+		oneWay(b)
+	})
+	b.Run("link", func(b *testing.B) {
+		ls := links(b, 2, nil)
+		memory.Guard()
+		var hdr [40]byte
+		got := 0
+		for _, l := range ls {
+			l.Handle(2, func(*transport.Msg) transport.Verdict { got++; return transport.Accept })
+		}
+		op := transport.Op{Local: memory.AddrOf(userMemory(b, 8)), N: 8}
+		for b.Loop() {
+			for i, l := range ls {
+				want := got + 1
+				if _, err := l.Send(transport.Endpoint(1-i), 2, hdr[:], &op); err != nil {
+					b.Fatal(err)
+				}
+				for ls[1-i].Progress(16); got < want; ls[1-i].Progress(16) { // only while the session begins
+					l.Progress(16)
+				}
+				ls[1-i].Progress(16)
+			}
+		}
+		oneWay(b)
+		closeAll(b, ls)
+	})
+}
+
+func oneWay(b *testing.B) {
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/2, "ns/one-way")
+}
+
+func bareSockets(b *testing.B) (x, y *sock.Socket) {
+	b.Helper()
+	var s [2]*sock.Socket
+	for i := range s {
+		var err error
+		if s[i], err = sock.Open(loopback, socketBuffer, socketBuffer); err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { _ = s[i].Close() })
+	}
+	return s[0], s[1]
+}
+
+func closeAll(t testing.TB, ls []*Link) {
+	t.Helper()
+	for _, l := range ls {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// BenchmarkStream sends 1 MiB at a time in the largest datagrams and waits until it has arrived: bare sockets with a credit for each
+// 8 datagrams and at most 16 on their way, so that nothing is lost, then links.
+func BenchmarkStream(b *testing.B) {
+	const message = 1 << 20
+	piece := links(b, 2, nil)[0].Limits().SendMax - 64
+	b.Run("bare", func(b *testing.B) { benchBareStream(b, message, piece) })
+	b.Run("link", func(b *testing.B) { benchLinkStream(b, message, piece) })
+}
+
+func benchBareStream(b *testing.B, message, piece int) {
+	x, y := bareSockets(b)
+	var stop atomic.Bool
+	var peer netip.AddrPort
+	into := userMemory(b, message)
+	n := 0
+	credit := userMemory(b, 8)
+	ended := endless(&stop, func() {
+		d, from, ok := y.Receive()
+		if !ok {
+			return
+		}
+		peer = from
+		at := int(binary.LittleEndian.Uint64(d))
+		copy(into[at:], d[64:])
+		if n++; n%8 == 0 {
+			y.Send(peer, credit, 0, 0)
+		}
+	})
+	from := userMemory(b, message)
+	head := userMemory(b, 64)
+	sent, allowed := 0, 16
+	b.SetBytes(int64(message))
+	for b.Loop() {
+		for at := 0; at < message; at += piece {
+			for sent == allowed {
+				if _, _, ok := x.Receive(); ok {
+					allowed += 8
+				}
+			}
+			binary.LittleEndian.PutUint64(head, uint64(at))
+			size := min(piece, message-at)
+			x.Send(y.Local(), head, uint64(memory.AddrOf(from[at:at+size])), size)
+			sent++
+		}
+	}
+	stop.Store(true)
+	<-ended
+}
+
+func benchLinkStream(b *testing.B, message, piece int) {
+	ls := links(b, 2, nil)
+	var stop atomic.Bool
+	memory.Guard()
+	into := userMemory(b, message)
+	ls[1].Handle(2, func(m *transport.Msg) transport.Verdict {
+		copy(into[binary.LittleEndian.Uint64(m.Hdr):], m.Data)
+		return transport.Accept
+	})
+	ended := endless(&stop, func() { ls[1].Progress(16) })
+	from := userMemory(b, message)
+	hdr := make([]byte, 40)
+	pending := 0
+	ops := make([]transport.Op, message/piece+1)
+	for i := range ops {
+		ops[i].Done = func(*transport.Op, error) { pending-- }
+	}
+	b.SetBytes(int64(message))
+	for b.Loop() {
+		for i, at := 0, 0; at < message; i, at = i+1, at+piece {
+			binary.LittleEndian.PutUint64(hdr, uint64(at))
+			size := min(piece, message-at)
+			ops[i].Local, ops[i].N = memory.AddrOf(from[at:at+size]), uint64(size)
+			status, err := ls[0].Send(1, 2, hdr, &ops[i])
+			for err == transport.ErrBusy {
+				ls[0].Progress(16)
+				status, err = ls[0].Send(1, 2, hdr, &ops[i])
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+			if status == transport.Queued {
+				pending++
+			}
+		}
+		for pending > 0 {
+			ls[0].Progress(16)
+		}
+	}
+	stop.Store(true)
+	<-ended
+	b.ReportMetric(float64(ls[0].Stats().RetransmittedPackets)/float64(b.N), "retransmitted/op")
+	closeAll(b, ls)
+}
