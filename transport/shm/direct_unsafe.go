@@ -82,7 +82,7 @@ func (l *Link) transfer(ep transport.Endpoint, trap uintptr, op *transport.Op) e
 			continue
 		}
 		if errno != 0 || n == 0 {
-			return p.explain(errno, local, remote, trap == unix.SYS_PROCESS_VM_READV)
+			return l.explain(p, errno, local, remote, trap == unix.SYS_PROCESS_VM_READV)
 		}
 		moved += n
 	}
@@ -96,7 +96,7 @@ func beyond(a transport.Addr, n uint64) bool {
 }
 
 // explain turns the error of a system call, which moved nothing between these addresses, into the link's.
-func (p *peer) explain(errno unix.Errno, local, remote transport.Addr, writesLocal bool) error {
+func (l *Link) explain(p *peer, errno unix.Errno, local, remote transport.Addr, get bool) error {
 	switch errno {
 	case unix.ESRCH:
 		return transport.ErrUnreachable
@@ -106,18 +106,19 @@ func (p *peer) explain(errno unix.Errno, local, remote transport.Addr, writesLoc
 	case unix.ENOMEM:
 		return transport.ErrBusy
 	}
-	if err := touch(local, writesLocal); err != nil {
-		return &transport.FaultError{Addr: local}
+	if l.sourceReadable(p, local, remote, get) != get {
+		return &transport.FaultError{Addr: remote, Remote: true}
 	}
-	return &transport.FaultError{Addr: remote, Remote: true}
+	return &transport.FaultError{Addr: local}
 }
 
-// touch finds out whether the byte at a can be read or written, without changing it.
-func touch(a transport.Addr, write bool) error {
-	if !write {
-		var b [1]byte
-		return memory.CopyOut(b[:], a)
+// sourceReadable says whether the first byte that could not be moved can be read: then its destination is at fault. Reading
+// the source is enough, and unlike writing the destination it changes nothing.
+func (l *Link) sourceReadable(p *peer, local, remote transport.Addr, get bool) bool {
+	var b [1]byte
+	if !get {
+		return memory.CopyOut(b[:], local) == nil
 	}
-	_, err := memory.Atomic(transport.AtomicOr, a&^3, 4, 0, 0)
-	return err
+	n, errno := attach(unix.SYS_PROCESS_VM_READV, p.pid, memory.AddrOf(l.private.scratch()), remote, 1)
+	return errno == 0 && n == 1
 }
