@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -44,8 +45,9 @@ func startGuardian() (*guardian, error) {
 	return &guardian{w, p}, nil
 }
 
-// watch adds a task's process group. A guardian that was killed is missed by nobody as long as lapirun lives.
-func (g *guardian) watch(pid int) { fmt.Fprintf(g.pipe, "%d\n", pid) }
+// watch adds a task: its process group, and the mark by which its environment can be told. A guardian that was killed is missed by
+// nobody as long as lapirun lives.
+func (g *guardian) watch(pid int, mark string) { fmt.Fprintf(g.pipe, "%d %s\n", pid, mark) }
 
 // dismiss ends the guardian; the tasks have ended.
 func (g *guardian) dismiss() {
@@ -54,28 +56,33 @@ func (g *guardian) dismiss() {
 	_, _ = g.process.Wait()
 }
 
-// guard is the guardian process: it remembers process groups until the pipe ends, and kills them unless "end" came before.
+// guard is the guardian process: it remembers tasks until the pipe ends, and kills them unless "end" came before.
 func guard(pipe *os.File) {
 	_ = os.WriteFile("/proc/self/comm", []byte(guardianName), 0) // only a name; all works without it
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2)
-	groups, ended := readGroups(pipe)
+	groups, marks, ended := readTasks(pipe)
 	if ended {
 		return
 	}
 	for _, pgid := range groups {
 		_ = unix.Kill(-pgid, unix.SIGKILL) // ESRCH: nobody is left in it
 	}
+	killMarked(marks)
 }
 
-func readGroups(r io.Reader) (groups []int, ended bool) {
+// readTasks reads what watch and dismiss write.
+func readTasks(r io.Reader) (groups []int, marks map[string]bool, ended bool) {
+	marks = make(map[string]bool)
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
 		if lines.Text() == "end" {
-			return groups, true
+			return groups, marks, true
 		}
-		if pid, err := strconv.Atoi(lines.Text()); err == nil && pid > 1 {
+		number, mark, ok := strings.Cut(lines.Text(), " ")
+		if pid, err := strconv.Atoi(number); ok && err == nil && pid > 1 {
 			groups = append(groups, pid)
+			marks[mark] = true
 		}
 	}
-	return groups, false
+	return groups, marks, false
 }

@@ -38,6 +38,7 @@ type launch struct {
 	signals   chan os.Signal
 
 	tasks     []*process
+	marks     map[string]bool // the tasks' values of LAPI_LAUNCHER_FD
 	running   int
 	ending    bool
 	forwarded map[int]bool // signals that this lapirun got and passed on
@@ -66,7 +67,7 @@ func newJob(name string, o *options, environ []string) (*launch, error) {
 		name: name, o: o, path: path, environ: environ, hub: hub.New(o.procs, key),
 		partition: binary.LittleEndian.Uint32(partition) >> 1,
 		stdout:    newSink(os.Stdout, o.stdout), stderr: newSink(os.Stderr, stdoutMode{}),
-		forwarded: make(map[int]bool),
+		forwarded: make(map[int]bool), marks: make(map[string]bool),
 	}, nil
 }
 
@@ -82,7 +83,7 @@ func startStatus(err error) int {
 }
 
 func (j *launch) say(format string, args ...any) {
-	fmt.Fprintf(os.Stderr, "%s: %s\n", j.name, fmt.Sprintf(format, args...))
+	j.stderr.say(fmt.Sprintf("%s: %s\n", j.name, fmt.Sprintf(format, args...)))
 }
 
 // run starts the job and returns lapirun's exit status when it is over.
@@ -173,7 +174,8 @@ func (j *launch) startTask(task int, stdin *os.File) error {
 	}
 	j.tasks = append(j.tasks, &process{pid: p.Pid, started: time.Now()})
 	j.running++
-	j.guardian.watch(p.Pid)
+	j.marks[launcher] = true
+	j.guardian.watch(p.Pid, launcher)
 	return p.Release() // lapirun waits by number
 }
 
@@ -253,25 +255,32 @@ func (j *launch) killTasks(s syscall.Signal) {
 	}
 }
 
-// cleanUp ends what tasks have left behind in their process groups, and waits for their output.
+// cleanUp ends what tasks have left behind, and waits for their output. Only a process that a task of a job without failure has
+// put into a group of its own, with output of its own, is left alone: somebody wants it.
 func (j *launch) cleanUp() {
 	copied := make(chan struct{})
 	go func() {
 		j.copying.Wait()
 		close(copied)
 	}()
-	await(copied, drainTime)
+	complete := await(copied, drainTime)
 	for _, p := range j.tasks {
 		_ = unix.Kill(-p.pid, unix.SIGKILL)
 	}
-	await(copied, drainTime)
+	if !complete || j.status != 0 {
+		killMarked(j.marks)
+		await(copied, drainTime)
+	}
 	j.guardian.dismiss()
 	signal.Reset()
 }
 
-func await(done <-chan struct{}, limit time.Duration) {
+// await says whether done came within the limit.
+func await(done <-chan struct{}, limit time.Duration) bool {
 	select {
 	case <-done:
+		return true
 	case <-time.After(limit):
+		return false
 	}
 }

@@ -119,6 +119,31 @@ func TestKillHard(t *testing.T) {
 	}
 }
 
+// strayScript is a task that starts a process in a session of its own, out of reach of its group's signals.
+const strayScript = `setsid sh -c 'echo pid $$; exec sleep 1000' & echo pid $$; `
+
+// Processes that have left their task's group end too: when lapirun is killed, and when a task fails.
+func TestStrays(t *testing.T) {
+	if _, err := exec.LookPath("setsid"); err != nil {
+		t.Skip("no setsid(1)")
+	}
+	r := start(t, "-n", "2", "sh", "-c", strayScript+"wait")
+	all := pids(t, r.lines(4, "pid "))
+	r.signal(syscall.SIGKILL)
+	r.want(137)
+	gone(t, all)
+
+	r = start(t, "-n", "2", "sh", "-c", strayScript+"sleep 0.2; exit 3")
+	all = pids(t, r.lines(4, "pid "))
+	r.want(3)
+	gone(t, all)
+
+	r = start(t, "-n", "2", "sh", "-c", strayScript+"sleep 0.2") // holds the output open
+	all = pids(t, r.lines(4, "pid "))
+	r.want(0)
+	gone(t, all)
+}
+
 // Even with its guardian killed first lapirun takes its tasks along.
 func TestKillGuardianToo(t *testing.T) {
 	r := start(t, "-n", "3", "sh", "-c", "echo pid $$; exec sleep 1000")

@@ -144,12 +144,20 @@ func TestTaskEnvironment(t *testing.T) {
 	}
 }
 
-func TestReadGroups(t *testing.T) {
-	groups, ended := readGroups(strings.NewReader("12\n13\nrubbish\n1\n0\n-4\n"))
-	if ended || !reflect.DeepEqual(groups, []int{12, 13}) {
-		t.Errorf("%v %v", groups, ended)
+func TestReadTasks(t *testing.T) {
+	groups, marks, ended := readTasks(strings.NewReader("12 60:7\n13 60:8\nrubbish\n1 60:1\n0 60:2\n-4 60:3\n14\n"))
+	if ended || !reflect.DeepEqual(groups, []int{12, 13}) || !reflect.DeepEqual(marks, map[string]bool{"60:7": true, "60:8": true}) {
+		t.Errorf("%v %v %v", groups, marks, ended)
 	}
-	if _, ended := readGroups(strings.NewReader("12\nend\n")); !ended {
+	if _, _, ended := readTasks(strings.NewReader("12 60:7\nend\n")); !ended {
 		t.Error("the end is not seen")
+	}
+}
+
+func TestMarkOf(t *testing.T) {
+	for environ, want := range map[string]string{"": "", "A=b\x00LAPI_LAUNCHER_FD=60:5\x00C=d\x00": "60:5", "XLAPI_LAUNCHER_FD=60:5": ""} {
+		if got := markOf([]byte(environ)); got != want {
+			t.Errorf("%q: %q", environ, got)
+		}
 	}
 }

@@ -140,6 +140,17 @@ func (k *sink) emit(s *stream, data []byte) error {
 	return k.put(text)
 }
 
+// say writes a line of lapirun's own.
+func (k *sink) say(line string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.open >= 0 {
+		line = "\n" + line
+		k.open = -1
+	}
+	_ = k.put([]byte(line)) // where should lapirun complain?
+}
+
 func (k *sink) put(text []byte) error {
 	if k.broken {
 		return os.ErrClosed

@@ -25,6 +25,7 @@ type meeting struct {
 	listener int
 	calling  map[int]*call // by task: connections that this task has begun
 	guests   []*guest      // connections to this task that have not greeted yet
+	limit    time.Duration // how long to wait for the others
 	retry    time.Duration // between attempts to connect
 	misfit   string        // why a task was refused, for the message if it stays away
 }
@@ -49,7 +50,7 @@ const (
 )
 
 func newMeeting(c *Config, instance int, s *standalone) *meeting {
-	return &meeting{c: c, instance: instance, s: s, listener: -1, calling: make(map[int]*call), retry: firstRetry}
+	return &meeting{c: c, instance: instance, s: s, listener: -1, limit: meetLimit, calling: make(map[int]*call), retry: firstRetry}
 }
 
 // address is the abstract socket of a task. A partition that is long or no plain word appears as its hash.
@@ -67,7 +68,7 @@ func (m *meeting) run() error {
 	if err := m.listen(); err != nil {
 		return err
 	}
-	deadline := deadlineOf(m.c, meetLimit)
+	deadline := deadlineOf(m.c, m.limit)
 	for {
 		if err := m.connectAll(); err != nil {
 			return err
@@ -334,7 +335,7 @@ func (m *meeting) missing() []int {
 
 func (m *meeting) timeout() error {
 	text := fmt.Sprintf("%s did not come within %v; every task that MP_COMMON_TASKS lists must be started on this node with MP_PARTITION=%s",
-		nameTasks(m.missing()), meetLimit, m.c.Partition)
+		nameTasks(m.missing()), m.limit, m.c.Partition)
 	if m.misfit != "" {
 		text += "; " + m.misfit
 	}

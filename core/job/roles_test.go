@@ -6,14 +6,17 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 	"lapi/core/job"
+	"lapi/core/job/wire"
 )
 
 // roles are the programs that test tasks run.
@@ -27,6 +30,8 @@ var roles = map[string]func() error{
 	"child":     childRole,
 	"grandson":  grandsonRole,
 	"forker":    forkerRole,
+	"squatter":  squatterRole,
+	"stranger":  strangerRole,
 	"sleeper":   func() error { time.Sleep(guard); return nil },
 }
 
@@ -315,4 +320,65 @@ func forkerRole() error {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
+}
+
+const nobody = 65534
+
+// squatterRole is another user who has taken the name of task 0 before it came.
+func squatterRole() error {
+	c, err := config()
+	if err != nil {
+		return err
+	}
+	name := job.MeetingName(c, 0, 0)
+	if err := syscall.Setuid(nobody); err != nil {
+		return err
+	}
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET, 0)
+	if err != nil {
+		return err
+	}
+	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: name}); err != nil {
+		return err
+	}
+	if err := unix.Listen(fd, 10); err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	time.Sleep(guard)
+	return nil
+}
+
+// strangerRole is another user who greets task 0 as if it were task 1.
+func strangerRole() error {
+	c, err := config()
+	if err != nil {
+		return err
+	}
+	name := job.MeetingName(c, 0, 0)
+	if err := syscall.Setuid(nobody); err != nil {
+		return err
+	}
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET, 0)
+	if err != nil {
+		return err
+	}
+	for err = unix.ECONNREFUSED; err == unix.ECONNREFUSED; time.Sleep(time.Millisecond) {
+		err = unix.Connect(fd, &unix.SockaddrUnix{Name: name})
+	}
+	if err != nil {
+		return err
+	}
+	conn, err := wire.NewConn(fd)
+	if err != nil {
+		return err
+	}
+	hello := job.Greeting{Purpose: job.Join, Task: 1, NumTasks: c.NumTasks}
+	conn.Queue(wire.Message{Kind: wire.Hello, Data: hello.Encode()})
+	if _, err := conn.Flush(); err != nil && err != io.EOF {
+		return err
+	}
+	m, err := next(conn)
+	fmt.Printf("answer: %d %v\n", m.Kind, err)
+	return nil
 }

@@ -1,9 +1,13 @@
 package job_test
 
 import (
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"lapi/core/job"
 )
 
 // kinds are the two ways to start a job; every session test runs both.
@@ -193,4 +197,52 @@ func TestNumbersThatDiffer(t *testing.T) {
 	if rest := j.all[1].expect(t, "error: "); !strings.Contains(rest, "MP_PROCS") {
 		t.Errorf("task 1: %s", rest)
 	}
+}
+
+func TestMissingTasksAreNamed(t *testing.T) {
+	env := map[string]string{"MP_MSG_API": "lapi", "MP_CHILD": "1", "MP_PROCS": "4", "MP_PARTITION": "missing" + strconv.Itoa(os.Getpid()),
+		"LAPI_USE_SHM": "yes", "MP_COMMON_TASKS": "3:0:2:3"}
+	c, err := job.FromEnv(func(name string) (string, bool) { v, ok := env[name]; return v, ok }, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = job.MeetWithin(c, 50*time.Millisecond)
+	if err == nil || !strings.Contains(err.Error(), "tasks 0, 2 and 3 did not come") || !strings.Contains(err.Error(), env["MP_PARTITION"]) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to become another user")
+	}
+}
+
+// Another user can keep a job from starting, but cannot get into it.
+func TestNameTakenByAnotherUser(t *testing.T) {
+	needRoot(t)
+	j := &tasks{t: t}
+	j.startByHand(2, 3, "squatter")
+	j.all[0].expect(t, "ready")
+	j.startByHand(1, 3, "missing")
+	if rest := j.all[1].expect(t, "error: "); !strings.Contains(rest, "user 65534") {
+		t.Errorf("task 1: %s", rest)
+	}
+	j.startByHand(0, 3, "missing")
+	if rest := j.all[2].expect(t, "error: "); !strings.Contains(rest, "another process") {
+		t.Errorf("task 0: %s", rest)
+	}
+}
+
+func TestStrangerIsNotAnswered(t *testing.T) {
+	needRoot(t)
+	j := &tasks{t: t}
+	j.startByHand(0, 2, "exchange")
+	j.startByHand(1, 2, "stranger")
+	if rest := j.all[1].expect(t, "answer: "); rest != "0 EOF" {
+		t.Errorf("answer %s", rest)
+	}
+	j.startByHand(1, 2, "exchange")
+	j.succeed()
 }

@@ -16,14 +16,6 @@ const (
 	exchangeLimit = 900 * time.Second // inside of it, as LAPI's TIMEOUT
 )
 
-// MeetLimit is how long Open waits for the other tasks of a job that was started by hand; 0: for ever.
-func (c *Config) MeetLimit() time.Duration {
-	if c.NoTimeout {
-		return 0
-	}
-	return meetLimit
-}
-
 func deadlineOf(c *Config, limit time.Duration) time.Time {
 	if c.NoTimeout {
 		return time.Time{}
