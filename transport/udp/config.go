@@ -26,6 +26,10 @@ type Config struct {
 	Instance  int    // LAPI instance; likewise
 	// Incarnation tells this use of the address from all earlier ones; 0: a random one.
 	Incarnation uint64
+	// Round tells sessions at fixed addresses apart, where peers cannot know each other's incarnation beforehand: a task in its second
+	// LAPI_Init must not meet one that is still in its first. Hellos of another round are dropped. A Link at a fixed port
+	// counts by itself.
+	Round uint32
 
 	PacketSize    int // bytes of a datagram, MinPacketSize to 65536, of which wire.MaxDatagram are sent; 0: what the path takes in one piece
 	ReceiveBuffer int // bytes that may wait at this task's socket, for peers' windows; the Link asks the kernel for so much (0: for as much as it gives)

@@ -15,7 +15,9 @@
 // The first operation on a peer, or its first Hello, begins a session. Each Hello carries the origin's incarnation and nonce and repeats
 // what it knows of the other's. Who hears its own nonce back knows that the peer is alive now, and sends data; the
 // cookie of that data, which depends on both nonces, both incarnations and the job key, proves the same to the other side. A session never
-// changes its incarnations: packets of any other are ghosts, counted and dropped.
+// changes its incarnations: packets of any other are ghosts, counted and dropped. The address that Link.Address gives names the
+// incarnation, so that a task never meets an earlier or later user of the same port; where addresses come from the user, the round
+// in Hello does that (Config.Round).
 //
 //	        Hello from us or for us             nonce or cookie of ours heard
 //	unmet ─────────────────────────> greeting ──────────────────────────────> open ──Bye──> left

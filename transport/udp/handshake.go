@@ -57,7 +57,7 @@ func (p *peer) sendHello(flags wire.Flags) {
 	h := wire.Hello{
 		Flags: flags, Instance: uint16(m.cfg.Instance), Task: uint32(m.cfg.Task), Target: uint32(p.ep), NumTasks: uint32(m.cfg.NumTasks),
 		Partition: m.partition, Incarnation: m.cfg.Incarnation, Nonce: p.nonce,
-		TargetIncarnation: p.theirs.Incarnation, TargetNonce: p.theirs.Nonce, ReceiveBuffer: uint32(min(m.cfg.ReceiveBuffer, 1<<31)),
+		TargetIncarnation: p.theirs.Incarnation, TargetNonce: p.theirs.Nonce, ReceiveBuffer: uint32(min(m.cfg.ReceiveBuffer, 1<<31)), Round: m.cfg.Round,
 	}
 	h.Put(m.scratch[:], m.cfg.Key)
 	if m.out.Transmit(p.addr, m.scratch[:wire.HelloSize], 0, 0) != Full {
@@ -74,9 +74,6 @@ func (m *Machine) onHello(now int64, from netip.AddrPort, b []byte) {
 		return
 	}
 	theirs := wire.Side{Task: h.Task, Incarnation: h.Incarnation, Nonce: h.Nonce}
-	if p.state == stateLeft && theirs.Incarnation != p.theirs.Incarnation && p.expected == 0 {
-		p.rebirth()
-	}
 	if p.state >= stateOpen && theirs != p.theirs || !p.alive() { // another incarnation, or a session that is over
 		m.stats.GhostPackets++
 		return
@@ -108,7 +105,7 @@ func (m *Machine) greeter(from netip.AddrPort, b []byte, h *wire.Hello) *peer {
 		return nil
 	}
 	fits := h.Target == uint32(m.cfg.Task) && h.NumTasks == uint32(m.cfg.NumTasks) && h.Partition == m.partition &&
-		h.Instance == uint16(m.cfg.Instance) && h.Incarnation != 0 && h.Nonce != 0 &&
+		h.Instance == uint16(m.cfg.Instance) && h.Round == m.cfg.Round && h.Incarnation != 0 && h.Nonce != 0 &&
 		(p.expected == 0 || p.expected == h.Incarnation)
 	if !fits || !wire.Verify(b, m.cfg.Key) {
 		return nil
@@ -136,12 +133,4 @@ func (p *peer) opened(now int64) {
 	p.state = stateOpen
 	p.helloDue, p.waitSince = 0, 0
 	p.pump(now)
-}
-
-// rebirth: at the address of a peer that left in good order another incarnation speaks. It starts anew; what was before is a ghost.
-func (p *peer) rebirth() {
-	n := newPeer(p.m, p.ep, p.addr, 0)
-	n.listed, n.wantSoon = p.listed, p.wantSoon
-	n.state = stateUnmet
-	*p = *n
 }

@@ -3,6 +3,7 @@ package udp
 import (
 	"fmt"
 	"net/netip"
+	"sync"
 	"time"
 
 	"lapi/transport"
@@ -25,6 +26,7 @@ type Link struct {
 	*Machine
 	sock   *sock.Socket
 	clock  transport.Clock
+	fixed  bool // the port was given
 	idle   int  // calls of Progress in a row that found the socket empty
 	stream bool // the last call found a packet
 }
@@ -48,7 +50,7 @@ func New(cfg Config) (*Link, error) {
 	if n := s.ReceiveBuffer(); n > 0 {
 		cfg.ReceiveBuffer = n
 	}
-	l := &Link{sock: s, clock: cfg.Clock}
+	l := &Link{sock: s, clock: cfg.Clock, fixed: cfg.LocalAddr.Port() != 0 && cfg.Round == 0}
 	if l.clock == nil {
 		start := time.Now()
 		l.clock = func() int64 { return int64(time.Since(start)) + 1 }
@@ -62,6 +64,31 @@ func New(cfg Config) (*Link, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// rounds counts, for each fixed address, the links of this process that were connected there. All tasks of a job begin and end their
+// sessions together, so that their numbers agree. It is for the whole process: links with locks of their own use it.
+var rounds struct {
+	sync.Mutex
+	of map[netip.AddrPort]uint32
+}
+
+// Connect implements transport.Link.
+func (l *Link) Connect(ep transport.Endpoint, a transport.Address) error {
+	if err := l.Machine.Connect(ep, a); err != nil {
+		return err
+	}
+	if l.fixed {
+		l.fixed = false
+		rounds.Lock()
+		defer rounds.Unlock()
+		if rounds.of == nil {
+			rounds.of = make(map[netip.AddrPort]uint32)
+		}
+		rounds.of[l.sock.Local()]++
+		l.cfg.Round = rounds.of[l.sock.Local()]
+	}
+	return nil
 }
 
 // outlet is a socket as the protocol sees it.

@@ -25,7 +25,7 @@ import (
 //	+--------------------------------------------------------------------+
 //	|  target's nonce, 0 if not known                                    |  48
 //	+-----------------------------------+--------------------------------+
-//	|  origin's receive buffer, bytes   |  0                             |  56
+//	|  origin's receive buffer, bytes   |  round                         |  56
 //	+-----------------------------------+--------------------------------+
 //	|  HMAC-SHA256 of all before, with the job key, its first 16 bytes   |  64
 //	|                                                                    |  72
@@ -42,6 +42,7 @@ type Hello struct {
 	TargetIncarnation uint64
 	TargetNonce       uint64
 	ReceiveBuffer     uint32
+	Round             uint32 // counts the uses of a fixed address; both sides must be in the same
 }
 
 // HelloSize is a Hello's length in bytes.
@@ -72,7 +73,7 @@ func (h *Hello) Put(b, key []byte) {
 	le.PutUint64(b[40:], h.TargetIncarnation)
 	le.PutUint64(b[48:], h.TargetNonce)
 	le.PutUint32(b[56:], h.ReceiveBuffer)
-	le.PutUint32(b[60:], 0)
+	le.PutUint32(b[60:], h.Round)
 	copy(b[helloSigned:HelloSize], helloMAC(key, b))
 }
 
@@ -93,7 +94,7 @@ func (h *Hello) Decode(b []byte) error {
 		Flags: Flags(b[1]), Instance: le.Uint16(b[2:]), Task: le.Uint32(b[4:]), Target: le.Uint32(b[8:]), NumTasks: le.Uint32(b[12:]),
 		Partition: le.Uint64(b[16:]), Incarnation: le.Uint64(b[24:]), Nonce: le.Uint64(b[32:]),
 		TargetIncarnation: le.Uint64(b[40:]), TargetNonce: le.Uint64(b[48:]),
-		ReceiveBuffer: le.Uint32(b[56:]),
+		ReceiveBuffer: le.Uint32(b[56:]), Round: le.Uint32(b[60:]),
 	}
 	return nil
 }
