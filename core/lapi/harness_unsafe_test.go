@@ -32,6 +32,7 @@ type testTask struct {
 	messages []string
 	exited   string
 	call     headerCall
+	ended    bool // the test itself called TermEnd
 }
 
 type headerCall struct {
@@ -160,7 +161,9 @@ func newJob(t testing.TB, n int, env map[string]string) *testJob {
 	}
 	t.Cleanup(func() {
 		for _, k := range j.tasks {
-			k.TermEnd()
+			if !k.ended {
+				k.TermEnd()
+			}
 		}
 	})
 	return j

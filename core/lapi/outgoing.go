@@ -229,6 +229,10 @@ func (c *Context) sendFailed(m *outgoing, err error) {
 	m.failed = true
 	if fault, ok := err.(*transport.FaultError); ok {
 		c.originFault(m, fault)
+		return
+	}
+	if err == transport.ErrUnreachable && m.user && c.term == nil {
+		c.fail(m.t, codes.ErrNoConnectivity, "it has ended its LAPI context; a LAPI_Gfence before LAPI_Term keeps tasks together")
 	}
 }
 

@@ -1,0 +1,85 @@
+package lapi
+
+import (
+	"testing"
+
+	"lapi/core/job"
+	"lapi/core/lapi/codes"
+)
+
+// drainErrors counts the error handler calls that are due in k, which all must be code about task of.
+func drainErrors(t *testing.T, k *testTask, code codes.Code, of int) (n int) {
+	t.Helper()
+	for {
+		e, ok := k.NextError()
+		if !ok {
+			return n
+		}
+		n++
+		if e.Code != code || e.Of != of || e.Task != k.me || e.Handler == 0 {
+			t.Errorf("error handler of task %d: %s about task %d: %s", k.me, codes.Name(e.Code), e.Of, e.Text)
+		}
+	}
+}
+
+// TestPeerDies: once for each peer and failure the error handler hears of it; what was under way ends, counters stay, other
+// tasks are unaffected, collectives end.
+func TestPeerDies(t *testing.T) {
+	for name, env := range paths {
+		t.Run(name, func(t *testing.T) {
+			j := newJob(t, 3, env)
+			k := j.tasks[0]
+			var org, other int32
+			src, dst := make([]byte, 1<<20), make([]byte, 1<<20)
+			j.ok(k.Get(1, 0, 0, 0, 0, at(&org)))
+			id, code := k.GfenceBegin()
+			j.ok(code)
+			seat := k.session.(*seat)
+			seat.mu.Lock()
+			seat.events[0] = append(seat.events[0], job.Event{Kind: job.TaskDied, Task: 1, Text: "was killed in a test"})
+			seat.events[0] = append(seat.events[0], job.Event{Kind: job.TaskDied, Task: 1, Text: "again"})
+			seat.mu.Unlock()
+			k.pollSession()
+			if n := drainErrors(t, k, codes.ErrNoConnectivity, 1); n != 1 {
+				t.Errorf("%d calls of the error handler, want 1", n)
+			}
+			if !k.ticketDone(id) || k.TicketResult(id) != codes.ErrNoConnectivity {
+				t.Error("the collective goes on without a task")
+			}
+			if code := k.Put(1, 8, addrOf(dst), addrOf(src), 0, 0, 0); code != codes.ErrNoConnectivity {
+				t.Errorf("put to a dead task: %s", codes.Name(code))
+			}
+			j.ok(k.Put(2, uint64(len(src)), addrOf(dst), addrOf(src), 0, 0, at(&other)))
+			j.until("a put to a living task", func() bool { return other == 1 })
+			fence, _ := k.FenceBegin()
+			j.until("a fence", func() bool { return k.ticketDone(fence) })
+			if org != 0 {
+				t.Error("a get from a dead task counted")
+			}
+		})
+	}
+}
+
+// TestPeerLeaves: a put to a task that has ended its context is an error, not a silent loss.
+func TestPeerLeaves(t *testing.T) {
+	for name, env := range paths {
+		t.Run(name, func(t *testing.T) {
+			j := newJob(t, 2, env)
+			var word, there uint64
+			var done int32
+			j.ok(j.tasks[0].Put(1, 8, at(&there), at(&word), 0, 0, at(&done)))
+			j.until("a first put", func() bool { return done == 1 })
+			gone := j.tasks[1]
+			gone.ended = true
+			j.tasks = j.tasks[:1]
+			gone.TermEnd()
+			j.until("the error handler", func() bool {
+				j.tasks[0].Put(1, 8, at(&there), at(&word), 0, 0, 0)
+				return len(j.tasks[0].errors) > 0
+			})
+			if n := drainErrors(t, j.tasks[0], codes.ErrNoConnectivity, 1); n != 1 {
+				t.Errorf("%d calls of the error handler, want 1", n)
+			}
+		})
+	}
+}
