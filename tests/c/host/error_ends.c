@@ -1,0 +1,98 @@
+/*
+ * error_ends.c - how errors that LAPI reports asynchronously may end. argv[1] says which:
+ *
+ *   term       the error handler itself makes a LAPI_Gfence and a LAPI_Term and ends the program, as the guide's example does
+ *   unhandled  no error handler is registered: LAPI ends the task with a message (the caller expects a bad status)
+ *   index      an active message names an index that the target never registers: after TIMEOUT its error handler hears 409
+ */
+#define _GNU_SOURCE
+#include "host.h"
+
+#include <stdint.h>
+#include <sys/mman.h>
+
+static lapi_handle_t handle;
+static int task = -1, tasks;
+
+/* Puts to memory of this task that nobody may touch: the error is this task's own. */
+static void put_nowhere(void)
+{
+	static char data[64];
+	void *nowhere = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	HOST_CHECK(nowhere != MAP_FAILED);
+	HOST_OK(LAPI_Put(handle, (uint)task, sizeof data, nowhere, data, NULL, NULL, NULL));
+}
+
+static void wait_for_ever(void)
+{
+	static lapi_cntr_t never;
+	LAPI_Waitcntr(handle, &never, 1, NULL); /* returns with an error once the handle is gone, or not at all */
+	for (;;)
+		pause();
+}
+
+static void end_in_handler(lapi_handle_t *h, int *code, lapi_err_t *type, int *own, int *src)
+{
+	char text[LAPI_MAX_ERR_STRING];
+	HOST_CHECK(*code == LAPI_ERR_TGT_ADDR_NULL);
+	HOST_CHECK(*type == PUT_ERR);
+	HOST_CHECK(*own == task && *src == task);
+	HOST_OK(LAPI_Msg_string(*code, text));
+	HOST_OK(LAPI_Gfence(*h));
+	HOST_OK(LAPI_Term(*h));
+	host_end_case("term_in_error_handler", task != 0);
+	exit(host_close("error_ends", task != 0));
+}
+
+static volatile int heard;
+
+static void hear_index(lapi_handle_t *h, int *code, lapi_err_t *type, int *own, int *src)
+{
+	(void)h;
+	HOST_CHECK(*code == LAPI_ERR_HDR_HNDLR_NULL);
+	HOST_CHECK(*type == AM_ERR);
+	HOST_CHECK(*own == task && *src == (task + tasks - 1) % tasks);
+	__atomic_add_fetch(&heard, 1, __ATOMIC_ACQ_REL);
+}
+
+static void unregistered_index(void)
+{
+	HOST_OK(LAPI_Senv(handle, TIMEOUT, 10));
+	HOST_OK(LAPI_Gfence(handle));
+	HOST_OK(LAPI_Amsend(handle, (uint)((task + 1) % tasks), (void *)(uintptr_t)7, NULL, 0, "data", 4, NULL, NULL, NULL));
+	while (!__atomic_load_n(&heard, __ATOMIC_ACQUIRE))
+		HOST_OK(LAPI_Probe(handle));
+	HOST_CHECK(heard == 1);
+	host_use(handle); /* and everything else goes on */
+	HOST_OK(LAPI_Term(handle));
+	host_end_case("unregistered_index_is_an_error_after_timeout", task != 0);
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "";
+	lapi_info_t info;
+	bzero(&info, sizeof info);
+	if (strcmp(how, "term") == 0)
+		info.err_hndlr = end_in_handler;
+	else if (strcmp(how, "index") == 0)
+		info.err_hndlr = hear_index;
+	else if (strcmp(how, "unhandled") != 0) {
+		fprintf(stderr, "usage: error_ends term|unhandled|index\n");
+		return 2;
+	}
+	alarm(60);
+	if (LAPI_Init(&handle, &info) != LAPI_SUCCESS)
+		return 2;
+	HOST_OK(LAPI_Qenv(handle, TASK_ID, &task));
+	HOST_OK(LAPI_Qenv(handle, NUM_TASKS, &tasks));
+	HOST_OK(LAPI_Gfence(handle));
+	if (strcmp(how, "index") == 0) {
+		unregistered_index();
+		return host_close("error_ends", task != 0);
+	}
+	if (strcmp(how, "term") == 0 || task == 0)
+		put_nowhere();
+	wait_for_ever();
+	return 1;
+}
