@@ -1,0 +1,172 @@
+package sock
+
+import (
+	"bytes"
+	"net/netip"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+var loopback = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 0)
+
+func open(t *testing.T, a netip.AddrPort) *Socket {
+	t.Helper()
+	s, err := Open(a, 1<<20, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func receive(t *testing.T, s *Socket) ([]byte, netip.AddrPort) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); s.Wait(int64(time.Second)) {
+		if b, from, ok := s.Receive(); ok {
+			return b, from
+		}
+	}
+	t.Fatal("nothing arrives")
+	return nil, netip.AddrPort{}
+}
+
+// mapped is n bytes outside the Go heap, before a page without access.
+func mapped(t *testing.T, n int) []byte {
+	t.Helper()
+	page := unix.Getpagesize()
+	size := (n + page - 1) / page * page
+	b, err := unix.Mmap(-1, 0, size+page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Munmap(b) })
+	if err := unix.Mprotect(b[size:], unix.PROT_NONE); err != nil {
+		t.Fatal(err)
+	}
+	return b[size-n : size]
+}
+
+func testExchange(t *testing.T, local netip.AddrPort) {
+	a, b := open(t, local), open(t, local)
+	if a.Local().Port() == 0 || a.Local() == b.Local() || a.Local().Addr() != local.Addr() {
+		t.Fatalf("bound to %v and %v", a.Local(), b.Local())
+	}
+	data := mapped(t, 60000)
+	for i := range data {
+		data[i] = byte(i * 3)
+	}
+	head := mapped(t, 40)
+	copy(head, "head")
+	for _, n := range []int{0, 1, 1000, 60000} {
+		if got := a.Send(b.Local(), head, uint64(addressOf(data)), n); got != Sent {
+			t.Fatalf("%d bytes: outcome %d", n, got)
+		}
+		d, from := receive(t, b)
+		if from != a.Local() || !bytes.Equal(d[:40], head) || !bytes.Equal(d[40:], data[:n]) {
+			t.Errorf("%d bytes arrive as %d from %v", n, len(d)-40, from)
+		}
+	}
+	if _, _, ok := b.Receive(); ok {
+		t.Error("more arrives than was sent")
+	}
+}
+
+func TestExchange(t *testing.T) { testExchange(t, loopback) }
+
+func TestExchangeIPv6(t *testing.T) {
+	local := netip.AddrPortFrom(netip.IPv6Loopback(), 0)
+	s, err := Open(local, 1<<16, 1<<16)
+	if err != nil {
+		t.Skipf("this host has no IPv6 loopback: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	testExchange(t, local)
+}
+
+func TestSendOutcomes(t *testing.T) {
+	a, b := open(t, loopback), open(t, loopback)
+	head, data := mapped(t, 40), mapped(t, 1000)
+	bad := uint64(addressOf(data)) + 500
+	for name, address := range map[string]uint64{"page without access": bad, "zero": 0, "not canonical": 1 << 63, "kernel": ^uint64(0) - 5000} {
+		if got := a.Send(b.Local(), head, address, 1000); got != Fault {
+			t.Errorf("%s: outcome %d, want a fault", name, got)
+		}
+	}
+	if got := a.Send(b.Local(), head, uint64(addressOf(mapped(t, 65500))), 65500); got != Sent { // 33 bytes too long: lost
+		t.Errorf("too long a datagram: outcome %d, want a loss", got)
+	}
+	nobody := netip.AddrPortFrom(loopback.Addr(), 1)
+	for range 3 { // nobody there: lost, also after the kernel has heard so
+		if got := a.Send(nobody, head, 0, 0); got != Sent {
+			t.Errorf("to nobody: outcome %d, want a loss", got)
+		}
+	}
+	if _, _, ok := a.Receive(); ok {
+		t.Error("something arrives")
+	}
+	if got := a.Send(b.Local(), head, 0, 0); got != Sent {
+		t.Errorf("outcome %d", got)
+	}
+	if d, _ := receive(t, b); len(d) != 40 {
+		t.Errorf("%d bytes arrive after all that", len(d))
+	}
+}
+
+func TestSocketFlags(t *testing.T) {
+	s := open(t, loopback)
+	flags, err := unix.FcntlInt(uintptr(s.Descriptor()), unix.F_GETFD, 0)
+	if err != nil || flags&unix.FD_CLOEXEC == 0 {
+		t.Errorf("not close-on-exec: %#x, %v", flags, err)
+	}
+	if s.ReceiveBuffer() < 1<<15 {
+		t.Errorf("receive buffer of %d bytes", s.ReceiveBuffer())
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	used := open(t, loopback)
+	for name, a := range map[string]netip.AddrPort{
+		"no address": {}, "port in use": used.Local(),
+		"not of this host": netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, 1}), 0), // TEST-NET-1 is nobody's
+	} {
+		if s, err := Open(a, 1<<16, 1<<16); err == nil {
+			s.Close()
+			t.Errorf("%s: opened", name)
+		}
+	}
+}
+
+func TestPathPayload(t *testing.T) {
+	if n := PathPayload(loopback.Addr()); n < 1024 || n > maxPayload {
+		t.Errorf("loopback carries %d bytes", n)
+	}
+	if n := PathPayload(netip.AddrFrom4([4]byte{127, 9, 9, 9})); n != PathPayload(loopback.Addr()) {
+		t.Errorf("127.9.9.9 is loopback too, but carries %d bytes", n)
+	}
+	if n := PathPayload(netip.AddrFrom4([4]byte{192, 0, 2, 1})); n != fallbackMTU-28 {
+		t.Errorf("an address of no interface: %d bytes", n)
+	}
+}
+
+func TestNoAllocations(t *testing.T) {
+	a, b := open(t, loopback), open(t, loopback)
+	head, data := mapped(t, 40), mapped(t, 1000)
+	address := uint64(addressOf(data))
+	if n := testing.AllocsPerRun(100, func() {
+		a.Send(b.Local(), head, address, len(data))
+		a.Send(b.Local(), head, 0, 0)
+		for range 3 {
+			b.Receive()
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
