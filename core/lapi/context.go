@@ -93,6 +93,7 @@ type task struct {
 	headers int            // the link's HeaderMax
 	isSelf  bool
 	shared  bool // reached by shared memory
+	atOnce  int  // bytes of data up to which a Send that finds room copies them
 	direct  bool // the link can copy straight between the two tasks' memory
 
 	dead     bool
@@ -164,7 +165,8 @@ type Context struct {
 	term          *leaving
 	errors        []ErrorEvent
 
-	scratch     []byte // user header for the header handler: 8-aligned, writable
+	header      [putHeaderSize]byte // for sendNow
+	scratch     []byte              // user header for the header handler: 8-aligned, writable
 	result      HeaderResult
 	changed     bool // a counter or ticket changed: wake who waits
 	udpIdle     int

@@ -134,6 +134,30 @@ func (c *Context) start(m *outgoing) {
 	c.waiting++
 }
 
+// sendNow sends a message of the user's that fits one fragment, without the bookkeeping of outgoing. False: nothing happened, use
+// start: others wait for room, or the link does not copy the data at once.
+func (c *Context) sendNow(t *task, id transport.MsgID, kind ErrType, hdr []byte, data transport.Addr, n uint64, orgCntr transport.Addr) bool {
+	if t.pending.head != nil || n > uint64(t.atOnce) {
+		return false
+	}
+	f := c.newFragmentOp(nil)
+	f.op.Local, f.op.N = data, n
+	status, err := t.link.Send(t.ep, id, hdr, &f.op)
+	if err != nil || status != transport.Done {
+		if err == nil {
+			panic("lapi: a link queued data that it copies at once")
+		}
+		c.freeFragmentOp(f)
+		return false
+	}
+	c.freeFragmentOp(f)
+	c.nextSeq()
+	c.use(t)
+	c.count(orgCntr, kind, c.me)
+	c.completed(sendComplete)
+	return true
+}
+
 // copyData makes m independent of the user's memory.
 func (c *Context) copyData(m *outgoing) {
 	n := int(m.n - m.uhdrLen)

@@ -29,6 +29,10 @@ func (c *Context) Put(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, 
 		c.publish()
 		return codes.Success
 	}
+	if c.sendNow(t, msgPut, PutErr, h.encode(c.header[:]), orgAddr, n, orgCntr) {
+		c.publish()
+		return codes.Success
+	}
 	m := c.newOutgoing(t, msgPut, PutErr)
 	m.user, m.orgCntr = true, orgCntr
 	m.data, m.n = orgAddr, n

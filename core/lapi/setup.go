@@ -320,6 +320,10 @@ func (s *setup) useLink(t *task, l transport.Link, a transport.Address) codes.Co
 	lim := l.Limits()
 	t.sendMax = (lim.SendMax - putFragmentHeaderSize) &^ 7
 	t.headers = lim.HeaderMax
+	t.atOnce = t.sendMax
+	if s.udp != nil && l == transport.Link(s.udp) {
+		t.atOnce = min(s.bufCopy, t.sendMax)
+	}
 	if err := l.Connect(t.ep, a); err != nil {
 		s.say(0, "cannot reach task %d: %v", t.id, err)
 		if t.shared {

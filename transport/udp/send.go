@@ -6,8 +6,9 @@ import (
 	"lapi/transport/udp/wire"
 )
 
-// Send implements transport.Link. Up to CopyMax bytes of data are copied while there is memory for it (Done); else the packet refers to
-// op.Local until the peer has acknowledged it (Queued). ErrBusy: too many packets wait for this peer, or for all.
+// Send implements transport.Link. Up to CopyMax bytes of data are always copied (Done); of more, the packet refers to op.Local until the
+// peer has acknowledged it (Queued). ErrBusy: too many packets wait for this peer, or for all, or every retransmit buffer
+// is taken.
 func (m *Machine) Send(now int64, ep transport.Endpoint, id transport.MsgID, hdr []byte, op *transport.Op) (transport.Status, error) {
 	p, err := m.target(ep)
 	if err != nil {
@@ -82,9 +83,10 @@ func (m *Machine) fill(k *packet, id transport.MsgID, hdr []byte, op *transport.
 	k.n = wire.HeaderSize
 	if int(op.N) <= m.cfg.CopyMax || op.N == 0 {
 		if overhead+len(hdr)+int(op.N) > m.bufferSize(k.buf) {
-			if k.rex = m.pool.rexes.get(); k.rex != nil {
-				k.buf = k.rex
+			if k.rex = m.pool.rexes.get(); k.rex == nil {
+				return 0, transport.ErrBusy
 			}
+			k.buf = k.rex
 		}
 		if overhead+len(hdr)+int(op.N) <= m.bufferSize(k.buf) {
 			k.open = true
