@@ -28,8 +28,8 @@ int PLAPI_Setcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int val)
 	context = cshim_enter(hndl);
 	if (!context)
 		return LAPI_SUCCESS; /* ended meanwhile, and with it all waits; the counter is set */
-	cshim_wake_sleepers(context);
-	cshim_leave(context);
+	__atomic_add_fetch(&context->event_seq, 1, __ATOMIC_SEQ_CST);
+	cshim_leave(context); /* notifies */
 	return LAPI_SUCCESS;
 }
 

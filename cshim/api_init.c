@@ -35,7 +35,8 @@ static void close_down(cshim_context *context)
 
 	__atomic_store_n(&context->state, CSHIM_TERMINATING, __ATOMIC_RELEASE);
 	private->watching = NULL;
-	cshim_wake_sleepers(context);
+	private->turner = NULL;
+	cshim_wake_followers(context);
 	cshim_kick(context);
 	cshim_lock_release_all(context);
 }

@@ -11,10 +11,10 @@
  * before the last LAPI_Term of a block does not match the block's next use.
  */
 enum { INDEX_BITS = 4 };
+_Static_assert(CSHIM_MAX_CONTEXTS == 1 << INDEX_BITS, "a handle's index names every block");
+
 /* Out of so many calls that leave while others wait for the lock, one makes sure that they get it. */
 enum { CROWDED_PER_PASS = 16 };
-
-_Static_assert(CSHIM_MAX_CONTEXTS == 1 << INDEX_BITS, "a handle's index names every block");
 
 /* Own cache lines, so that one context's lock does not disturb another's. */
 cshim_context cshim_contexts[CSHIM_MAX_CONTEXTS] __attribute__((aligned(128)));

@@ -14,13 +14,22 @@
 #include "lapi.h"
 #include "lock.h"
 
-/* One thread's wait, on that thread's stack. */
+/*
+ * One thread's wait, on that thread's stack. At any time one waiting thread, the turner, turns the dispatcher for all; the others follow:
+ * they spin for a moment and then sleep on their own futex, until somebody under the lock finds their wait over (sleep.c).
+ */
 typedef struct cshim_wait {
 	uint64_t ticket; /* 0: the wait is for counter to reach val */
 	int *counter;
 	int val;
+	int following;           /* under the lock: its thread follows and was not woken yet */
+	uint32_t signal;         /* atomic futex: CSHIM_SIGNAL_ */
 	struct cshim_wait *next; /* list of all waits of the context, under the lock */
 } cshim_wait;
+
+#define CSHIM_SIGNAL_NONE 0   /* the follower spins */
+#define CSHIM_SIGNAL_ASLEEP 1 /* it sleeps, or is about to: a futex wake is needed */
+#define CSHIM_SIGNAL_WOKEN 2  /* it shall look again */
 
 struct cshim_crew;
 
@@ -35,11 +44,14 @@ typedef struct cshim_private {
 	uint32_t generation;  /* by the owner of the state INITIALIZING or TERMINATING: incarnations so far */
 	uint32_t leaving;     /* under the lock: LAPI_Term has begun */
 
-	uint32_t noticed_events; /* under the lock: event_seq up to which the watcher was told */
+	uint32_t noticed_events; /* under the lock: event_seq up to which waiting threads were told */
 	uint32_t crowded;        /* under the lock: calls that left while others waited for the lock */
 	uint32_t satisfied;      /* under the lock: calls of LAPI_Waitcntr that had nothing to wait for */
 	cshim_wait *waits;       /* under the lock: every wait under way */
-	cshim_wait *watching;    /* under the lock: the wait of the user thread that is the watcher, until it is kicked */
+	cshim_wait *turner;      /* under the lock: the wait of the thread that turns the dispatcher for all, NULL if none does */
+	cshim_wait *watching;    /* under the lock: the turner's wait while it is the watcher, until it is kicked */
+	uint32_t followers;      /* atomic, written under the lock: waits that are following */
+	uint32_t spinners;       /* atomic: followers that spin */
 
 	uint32_t service_seq;    /* atomic futex: the service thread must look around */
 	uint32_t service_parked; /* atomic: it sleeps until user threads leave */
@@ -102,19 +114,24 @@ void cshim_poll_end(cshim_context *context);
 
 /* sleep.c; all under the lock */
 
-/* Sleeps until something may have happened that wait waits for. Gives up and takes back all levels of the lock. */
+/* The turner sleeps until something may have happened. Gives up and takes back all levels of the lock. May end its role. */
 void cshim_sleep(cshim_context *context, cshim_wait *wait);
+/* Lets another thread turn, and waits until wait may be over or a turner is wanted. Likewise with the lock. */
+void cshim_follow(cshim_context *context, cshim_wait *wait, uint32_t spins);
 /*
  * Takes the watcher's role and sleeps on the descriptors; wait is NULL for the service thread. 0, and nothing done, if another
  * thread is the watcher. The role is given up again before it returns.
  */
 int cshim_watch(cshim_context *context, cshim_wait *wait);
-/* If threads sleep and nobody watches, wakes one of them to do so. A thread calls it when it stops looking after the context. */
+/* If nobody turns or watches, wakes a follower to do so. A thread calls it when it stops looking after the context. */
 void cshim_hand_over(cshim_context *context);
-/* Every thread that called core does this before it lets go of the lock: kicks the watcher if its wait may be over. */
+/*
+ * Every thread that called core does this before it lets go of the lock: wakes followers whose wait is over, and kicks the
+ * watcher if its wait may be.
+ */
 void cshim_notify(cshim_context *context);
-/* C changed something that threads may wait for: does what core does then, and notifies. */
-void cshim_wake_sleepers(cshim_context *context);
+/* Wakes all followers, to find that the context has ended. */
+void cshim_wake_followers(cshim_context *context);
 /* Makes the watcher return from its sleep. */
 void cshim_kick(cshim_context *context);
 /* 1 if a wait for a counter is over. */

@@ -29,20 +29,21 @@ void cshim_tid_forget(void)
 	own_tid = 0;
 }
 
-/* Spinning is of use only where the owner can run at the same time. */
-static int several_processors(void)
+int cshim_processors(void)
 {
-	static int answer; /* 0: not asked, 1: one, 2: several; all writers write the same */
+	static int answer; /* 0: not asked; all writers write the same */
 	int known = __atomic_load_n(&answer, __ATOMIC_RELAXED);
 
 	if (known == 0) {
-		known = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1;
+		long online = sysconf(_SC_NPROCESSORS_ONLN);
+
+		known = online > 0 ? (int)online : 1;
 		__atomic_store_n(&answer, known, __ATOMIC_RELAXED);
 	}
-	return known == 2;
+	return known;
 }
 
-static void pause_processor(void)
+void cshim_pause(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
 	__builtin_ia32_pause();
@@ -102,7 +103,7 @@ static void release(cshim_context *context)
  */
 static void lock_slow(cshim_context *context)
 {
-	int spins = several_processors() ? SPINS : 0;
+	int spins = cshim_processors() > 1 ? SPINS : 0; /* of use only where the owner can run at the same time */
 
 	__atomic_add_fetch(&context->lock_waiters, 1, __ATOMIC_SEQ_CST);
 	for (;;) {
@@ -117,7 +118,7 @@ static void lock_slow(cshim_context *context)
 		}
 		if (spins > 0) {
 			spins--;
-			pause_processor();
+			cshim_pause();
 			continue;
 		}
 		if (!(word & CSHIM_LOCK_CONTENDED)) {
@@ -194,8 +195,8 @@ void cshim_lock_pass(cshim_context *context)
 			break;
 		if (__atomic_load_n(&context->lock_waiters, __ATOMIC_RELAXED) == 0)
 			break;
-		if (i < PASS_SPINS && several_processors())
-			pause_processor();
+		if (i < PASS_SPINS && cshim_processors() > 1)
+			cshim_pause();
 		else
 			sched_yield();
 	}

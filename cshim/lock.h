@@ -13,6 +13,10 @@
 #include <stdint.h>
 #include "context.h"
 
+/* How many processors are online, and a short pause of this one inside a spin loop. */
+int cshim_processors(void);
+void cshim_pause(void);
+
 /* The calling thread's kernel id, from a cache in thread-local storage. */
 uint32_t cshim_tid(void);
 /* In the child of a fork, by its only thread: the cached id was the parent's. */

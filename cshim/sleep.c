@@ -1,26 +1,24 @@
 /*
- * sleep.c - threads that wait for a context asleep, and those who wake them.
+ * sleep.c - threads that wait for a context without turning its dispatcher, and those who wake them.
  *
- * One thread at a time is the watcher: it arms the links, so that peers ring, and sleeps in ppoll on the descriptors. Other
- * waiting threads sleep on the futex event_seq. Why no wake-up is lost:
+ * One thread at a time is the watcher: it arms the links, so that peers ring, and sleeps in ppoll on the descriptors. That is the turner
+ * or the service thread. Other waiting threads follow, each with a futex of its own. Why no wake-up is lost:
  *
- *  1. Core changes what a thread may wait for (counters, tickets) under the lock, and with each change adds 1 to event_seq and
- *     wakes the futex if event_waiters is not 0. Every thread that called core calls cshim_notify before it lets go of
- *     the lock. (LAPI_Setcntr stores without the lock; if anybody polls, see cshim_poll_begin, it takes the lock after that and does
- *     the same, cshim_wake_sleepers.)
- *  2. A sleeper adds itself to event_waiters and reads event_seq under the lock, after it has found its wait not over. A
- *     later change comes after it has let go of the lock; its author finds event_waiters not 0, and the futex either sees
- *     another event_seq than the sleeper's or has the sleeper in its queue.
+ *  1. Core changes what a thread may wait for (counters, tickets) under the lock, and adds 1 to event_seq with each change. Every
+ *     thread that called core calls cshim_notify before it lets go of the lock. (LAPI_Setcntr stores without the lock; if
+ *     anybody polls, see cshim_poll_begin, it takes the lock after that and does the same.)
+ *  2. A follower is marked under the lock, after it has found its wait not over. A later change comes after it has let go of the
+ *     lock; its author finds the mark and, if the wait is over, stores WOKEN to its futex. The follower goes to sleep only by changing NONE
+ *     to ASLEEP: either that fails, or the author sees ASLEEP and wakes the futex.
  *  3. The watcher enters its wait in private->watching under the lock. A later change finds it there and writes the eventfd, which
  *     is level-triggered: it does not matter whether ppoll has begun. What happens outside this process
  *     is the links' business: golapi_arm returns 1 if something came before they were armed.
- *  4. Sleepers need someone awake or a watcher. A thread sleeps on event_seq only while there is a watcher. A watcher gives its role up under
- *     the lock and is awake then. A thread that stops looking after the context (its wait is over, or it is the service thread) calls
- *     cshim_hand_over, still under the lock: if nobody watches and somebody sleeps, one sleeper is woken, and then 4 holds for it.
+ *  4. Followers need a turner or a watcher. A thread follows only while there is one. The turner gives its role up, and the service thread
+ *     the watcher's, under the lock, and calls cshim_hand_over, still under the lock: if there is no other, one follower is woken, and
+ *     becomes the turner unless a thread that came by was faster.
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -49,43 +47,61 @@ void cshim_kick(cshim_context *context)
 		errno = saved;
 }
 
-/* The watcher's wait may be over: for a ticket nobody but the dispatcher knows. */
-static int watcher_concerned(const cshim_wait *watching)
+/* The wait may be over: for a ticket nobody but the dispatcher knows. */
+static int concerned(const cshim_wait *wait)
 {
-	return watching && (watching->ticket || cshim_counter_reached(watching));
+	return wait->ticket || cshim_counter_reached(wait);
+}
+
+/* The wait lies on its thread's stack, but that thread needs the lock, which the caller has, to leave. */
+static void wake_follower(cshim_context *context, cshim_wait *wait)
+{
+	wait->following = 0;
+	__atomic_sub_fetch(&cshim_private_of(context)->followers, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_exchange_n(&wait->signal, CSHIM_SIGNAL_WOKEN, __ATOMIC_SEQ_CST) == CSHIM_SIGNAL_ASLEEP)
+		cshim_futex_wake(&wait->signal, 1);
 }
 
 void cshim_notify(cshim_context *context)
 {
 	cshim_private *private = cshim_private_of(context);
 	uint32_t events = __atomic_load_n(&context->event_seq, __ATOMIC_SEQ_CST);
+	cshim_wait *wait;
 
 	if (events == private->noticed_events)
 		return;
 	private->noticed_events = events;
-	if (watcher_concerned(private->watching)) {
+	if (__atomic_load_n(&private->followers, __ATOMIC_RELAXED))
+		for (wait = private->waits; wait; wait = wait->next)
+			if (wait->following && concerned(wait))
+				wake_follower(context, wait);
+	if (private->watching && concerned(private->watching)) {
 		private->watching = NULL; /* one kick will do */
 		cshim_kick(context);
 	}
 }
 
-void cshim_wake_sleepers(cshim_context *context)
+void cshim_wake_followers(cshim_context *context)
 {
-	__atomic_add_fetch(&context->event_seq, 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&context->event_waiters, __ATOMIC_SEQ_CST))
-		cshim_futex_wake(&context->event_seq, INT_MAX);
-	cshim_notify(context);
+	cshim_wait *wait;
+
+	for (wait = cshim_private_of(context)->waits; wait; wait = wait->next)
+		if (wait->following)
+			wake_follower(context, wait);
 }
 
 void cshim_hand_over(cshim_context *context)
 {
-	if (__atomic_load_n(&context->watcher, __ATOMIC_SEQ_CST) != 0)
+	cshim_private *private = cshim_private_of(context);
+	cshim_wait *wait;
+
+	if (private->turner || __atomic_load_n(&context->watcher, __ATOMIC_SEQ_CST) != 0)
 		return;
-	if (__atomic_load_n(&context->event_waiters, __ATOMIC_SEQ_CST) == 0)
-		return;
-	/* The change of event_seq reaches a thread that has read it and is not in the futex yet. */
-	__atomic_add_fetch(&context->event_seq, 1, __ATOMIC_SEQ_CST);
-	cshim_futex_wake(&context->event_seq, 1);
+	for (wait = private->waits; wait; wait = wait->next)
+		if (wait->following) {
+			wake_follower(context, wait);
+			return;
+		}
 }
 
 /* Sleeps on the descriptors, without the lock; then takes the kicks out of the eventfd. */
@@ -143,17 +159,44 @@ int cshim_watch(cshim_context *context, cshim_wait *wait)
 	return 1;
 }
 
-/* Sleeps as one of many, while another thread watches. */
-static void sleep_on_events(cshim_context *context)
+/* Spins for a wake-up, if there is a processor for it. Others need them too: the turner, and the thread that it serves. */
+static void spin_for_signal(cshim_context *context, const cshim_wait *wait, uint32_t spins)
 {
-	uint32_t seen, depth;
+	cshim_private *private = cshim_private_of(context);
 
-	__atomic_add_fetch(&context->event_waiters, 1, __ATOMIC_SEQ_CST);
-	seen = __atomic_load_n(&context->event_seq, __ATOMIC_SEQ_CST);
+	if (spins == 0)
+		return;
+	if (__atomic_add_fetch(&private->spinners, 1, __ATOMIC_RELAXED) < (uint32_t)cshim_processors())
+		while (spins-- > 0 && __atomic_load_n(&wait->signal, __ATOMIC_SEQ_CST) == CSHIM_SIGNAL_NONE)
+			cshim_pause();
+	__atomic_sub_fetch(&private->spinners, 1, __ATOMIC_RELAXED);
+}
+
+static void sleep_for_signal(cshim_wait *wait)
+{
+	uint32_t signal = CSHIM_SIGNAL_NONE;
+
+	if (__atomic_compare_exchange_n(&wait->signal, &signal, CSHIM_SIGNAL_ASLEEP, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		cshim_futex_wait(&wait->signal, CSHIM_SIGNAL_ASLEEP, CSHIM_SAFETY_NS);
+	/* Awake for no reason: the caller looks again, and comes back. */
+}
+
+void cshim_follow(cshim_context *context, cshim_wait *wait, uint32_t spins)
+{
+	cshim_private *private = cshim_private_of(context);
+	uint32_t depth;
+
+	wait->following = 1;
+	__atomic_store_n(&wait->signal, CSHIM_SIGNAL_NONE, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&private->followers, 1, __ATOMIC_SEQ_CST);
 	depth = cshim_lock_release_all(context);
-	cshim_futex_wait(&context->event_seq, seen, CSHIM_SAFETY_NS);
-	__atomic_sub_fetch(&context->event_waiters, 1, __ATOMIC_SEQ_CST);
+	spin_for_signal(context, wait, spins);
+	sleep_for_signal(wait);
 	cshim_lock_restore(context, depth);
+	if (wait->following) {
+		wait->following = 0;
+		__atomic_sub_fetch(&private->followers, 1, __ATOMIC_SEQ_CST);
+	}
 }
 
 void cshim_sleep(cshim_context *context, cshim_wait *wait)
@@ -162,8 +205,8 @@ void cshim_sleep(cshim_context *context, cshim_wait *wait)
 
 	if (cshim_watch(context, wait))
 		return;
-	/* The service thread makes room: a message then wakes the thread that waits for it, not first another. */
-	if (__atomic_load_n(&context->watcher, __ATOMIC_SEQ_CST) == __atomic_load_n(&private->service_tid, __ATOMIC_SEQ_CST))
-		cshim_kick(context);
-	sleep_on_events(context);
+	/* The service thread watches. It makes room: a message then wakes the thread that waits for it, not first another. */
+	private->turner = NULL;
+	cshim_kick(context);
+	cshim_follow(context, wait, 0);
 }

@@ -1,6 +1,7 @@
 /*
  * wait.c - waiting: turn the dispatcher until a ticket is done or a counter reached, letting others have the lock in between;
- * first spinning, then yielding the processor, then asleep (sleep.c).
+ * first spinning, then yielding the processor, then asleep (sleep.c). Of several waiting threads one does that, the turner. If
+ * all did, they would pass the lock around with a switch of threads at each turn.
  *
  * Every function here runs under the lock. The user may have locked it before the call, any number of times: whenever the
  * lock is let go all levels are, and they are all taken back.
@@ -90,21 +91,60 @@ static uint32_t idle_turn(cshim_context *context, cshim_wait *wait, uint32_t idl
 	return 0;
 }
 
-/* Turns the dispatcher until wait is over: LAPI_SUCCESS, or LAPI_ERR_HNDL_INVALID if the context has ended. */
+static void stop_turning(cshim_context *context, const cshim_wait *wait)
+{
+	cshim_private *private = cshim_private_of(context);
+
+	if (private->turner == wait)
+		private->turner = NULL;
+}
+
+typedef enum outcome { NOTHING, PROGRESS, DONE } outcome;
+
+/* One turn of the dispatcher for wait. The caller must find out whether the context still lives. */
+static outcome turn_for(cshim_context *context, cshim_wait *wait)
+{
+	uint32_t flags = cshim_dispatch(context, wait->ticket);
+
+	if (flags & CSHIM_DISPATCH_ERROR) {
+		/* The handler may take long, and wait itself. */
+		stop_turning(context, wait);
+		cshim_run_errors(context, 1);
+	}
+	if (wait->ticket ? (flags & CSHIM_DISPATCH_TICKET) != 0 : cshim_counter_reached(wait))
+		return DONE;
+	return flags & (CSHIM_DISPATCH_PROGRESS | CSHIM_DISPATCH_ERROR) ? PROGRESS : NOTHING;
+}
+
+/* A look at wait: turns the dispatcher if nobody else does. A ticket's fate is not known without, a counter's is. */
+static outcome look_after(cshim_context *context, cshim_wait *wait)
+{
+	cshim_private *private = cshim_private_of(context);
+
+	if (!private->turner)
+		private->turner = wait;
+	if (wait->ticket || private->turner == wait)
+		return turn_for(context, wait);
+	return cshim_counter_reached(wait) ? DONE : NOTHING;
+}
+
+/* Turns the dispatcher, or lets the turner do it, until wait is over: LAPI_SUCCESS, or LAPI_ERR_HNDL_INVALID if the context ends. */
 static int turn_until_done(cshim_context *context, cshim_wait *wait, uint32_t handle)
 {
+	cshim_private *private = cshim_private_of(context);
 	uint32_t idle = 0;
 
 	for (;;) {
-		uint32_t flags = cshim_dispatch(context, wait->ticket);
+		outcome seen = look_after(context, wait);
 
-		if (flags & CSHIM_DISPATCH_ERROR)
-			cshim_run_errors(context, 1);
 		if (!cshim_alive(context, handle))
 			return LAPI_ERR_HNDL_INVALID;
-		if (wait->ticket ? (flags & CSHIM_DISPATCH_TICKET) != 0 : cshim_counter_reached(wait))
+		if (seen == DONE)
 			return LAPI_SUCCESS;
-		if (flags & CSHIM_DISPATCH_PROGRESS) {
+		if (private->turner != wait) {
+			if (private->turner) /* else the error handler has cost this thread the role, and it is free */
+				cshim_follow(context, wait, context->spin_turns);
+		} else if (seen == PROGRESS) {
 			idle = 0;
 			cshim_lock_pass(context);
 		} else {
@@ -124,6 +164,7 @@ static int wait_until_done(cshim_context *context, cshim_wait *wait)
 	cshim_poll_begin(context);
 	rc = turn_until_done(context, wait, context->handle);
 	unlink_wait(private, wait);
+	stop_turning(context, wait);
 	cshim_hand_over(context);
 	cshim_poll_end(context);
 	return rc;

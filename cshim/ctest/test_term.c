@@ -47,7 +47,7 @@ static void test_waiters(int polling)
 	handle = fake_init(NULL);
 	for (i = 0; i < 3; i++)
 		threads[i] = fake_thread(wait_for_ever, &counters[i]);
-	fake_await(&fake_context(handle)->event_waiters, 2);
+	fake_await(&cshim_private_of(fake_context(handle))->followers, 2);
 	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
 	for (i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);

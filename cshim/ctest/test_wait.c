@@ -84,7 +84,7 @@ static void test_negative(void)
 	finish(&w, thread);
 }
 
-/* Three waiters on three counters: one is the watcher, two sleep on event_seq. Each is woken by a packet, by LAPI_Setcntr. */
+/* Three waiters on three counters: one turns, two follow. Each is woken by a packet, by LAPI_Setcntr. */
 static void test_wakers(int by_set)
 {
 	cshim_context *context = fake_context(handle);
@@ -94,7 +94,7 @@ static void test_wakers(int by_set)
 
 	for (i = 0; i < 3; i++)
 		threads[i] = start(&w[i], 1);
-	fake_await(&context->event_waiters, 2);
+	fake_await(&cshim_private_of(context)->followers, 2);
 	for (i = 0; i < 3; i++) {
 		waiter *next = &w[order[i]];
 
@@ -208,7 +208,7 @@ static void test_busy_watcher(void)
 	__atomic_store_n(&leave_error_handler, 0, __ATOMIC_SEQ_CST);
 	threads[0] = start(&watcher, 1);
 	threads[1] = start(&sleeper, 1);
-	fake_await(&context->event_waiters, 1);
+	fake_await(&cshim_private_of(context)->followers, 1);
 	fake_arrive(context, fail, NULL);
 	fake_await(&in_error_handler, 1);
 	fake_count(context, (int *)&sleeper.counter);
