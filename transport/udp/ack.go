@@ -143,6 +143,7 @@ func (p *peer) findMissing(h *wire.Header) {
 // retimed sets the retransmission timer after news from the peer.
 func (p *peer) retimed(now int64) {
 	p.backoff = 0
+	p.askedBytes, p.askedCount = 0, 0
 	p.retryDue = 0
 	p.waitSince = 0
 	if p.flying > 0 {

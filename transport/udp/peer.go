@@ -60,7 +60,7 @@ type outgoing struct {
 	ackedTx    uint64 // the latest transmission known to have arrived
 	ackedSent  int64  // and when it was
 	freshSent  int64  // when the latest transmission was that the packet at hand acknowledges, if it was a first one
-	askedBytes int    // sent since an acknowledgement was asked for
+	askedBytes int    // sent since an acknowledgement came or was asked for
 	askedCount int
 	retryDue   int64    // when the oldest packet in flight is sent again; 0: nothing is in flight
 	backoff    uint     // how often in a row it was

@@ -199,7 +199,7 @@ func (p *peer) transmit(k *packet, now int64, flags wire.Flags) bool {
 	return true
 }
 
-// ask says how k asks for its acknowledgement: at once when half a window has gone without asking, when the window closes behind
+// ask says how k asks for its acknowledgement: at once when half a window has gone without one, when the window closes behind
 // it or a flush stands there; in passing when user memory is lent and the message ends here.
 func (p *peer) ask(k *packet) wire.Flags {
 	p.askedBytes += k.size()

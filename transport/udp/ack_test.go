@@ -1,0 +1,264 @@
+package udp
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"lapi/transport"
+	"lapi/transport/udp/wire"
+)
+
+// Acknowledgements go in batches of ACK_THRESHOLD packets, and the threshold changes at run time.
+func TestAckThreshold(t *testing.T) {
+	p := newPair(t, 2, func(_ int, c *Config) { c.AckThreshold = 5 })
+	p.meet()
+	for _, threshold := range []int{5, 12, 1} {
+		p.ms[1].SetAckThreshold(threshold)
+		for round := range 3 {
+			for i := 1; i <= threshold; i++ {
+				p.want("acknowledgements before the threshold", p.count(1, wire.KindAck), 0)
+				p.send(0, 1, 1, 8)
+				p.deliver(0)
+			}
+			p.want("acknowledgements at the threshold", p.count(1, wire.KindAck), 1)
+			p.settle()
+			if p.ms[0].peers[1].outstanding() {
+				t.Fatalf("threshold %d, round %d: something is not acknowledged", threshold, round)
+			}
+		}
+	}
+	p.ms[1].SetAckThreshold(1000)
+	p.want("a threshold out of range", p.ms[1].cfg.AckThreshold, MaxAckThreshold)
+	p.ms[1].SetAckThreshold(0)
+	p.want("a threshold out of range", p.ms[1].cfg.AckThreshold, 1)
+}
+
+// A lone packet is acknowledged after ackDelay, not before; POLLING_INTERVAL bounds that, and so does RETRANSMIT_INTERVAL.
+func TestAckDelay(t *testing.T) {
+	for _, polling := range []time.Duration{DefaultPollingInterval, 50 * time.Microsecond} {
+		p := newPair(t, 2, func(_ int, c *Config) { c.PollingInterval = polling })
+		p.meet()
+		p.send(0, 1, 1, 8)
+		p.deliver(0)
+		due := p.ms[1].NextTimeout()
+		if want := p.now + int64(min(ackDelay, polling)); due == 0 || due > want {
+			t.Errorf("the next timeout is in %v", time.Duration(due-p.now))
+		}
+		p.now += int64(min(ackDelay, polling)) - 1
+		p.ms[1].OnTimeout(p.now)
+		p.want("acknowledgements before their time", p.count(1, wire.KindAck), 0)
+		p.now++
+		p.ms[1].OnTimeout(p.now)
+		p.want("acknowledgements in time", p.count(1, wire.KindAck), 1)
+	}
+	p := newPair(t, 2, func(_ int, c *Config) { c.RetransmitInterval = 7 })
+	p.meet()
+	p.ms[1].turns = 0
+	p.send(0, 1, 1, 8)
+	p.deliver(0)
+	for i := 1; i <= 7; i++ {
+		if due := p.ms[1].Turn(); due != (i == 7) {
+			t.Errorf("turn %d of 7: %v", i, due)
+		}
+	}
+	p.ms[1].Check(p.now)
+	p.want("acknowledgements after RETRANSMIT_INTERVAL turns without time", p.count(1, wire.KindAck), 1)
+}
+
+// Data that goes back carries the acknowledgement.
+func TestPiggyback(t *testing.T) {
+	p := newPair(t, 2, nil)
+	p.ms[0].Handle(1, func(*transport.Msg) transport.Verdict { return transport.Accept })
+	p.meet()
+	p.send(0, 1, 1, 8)
+	p.deliver(0)
+	p.send(1, 0, 1, 8)
+	p.deliver(1)
+	if p.ms[0].peers[1].outstanding() {
+		t.Error("the answer acknowledged nothing")
+	}
+	if p.ms[1].peers[0].ackDue != 0 {
+		t.Error("the acknowledgement went and is still to go")
+	}
+}
+
+// retransmissions is how often a lost packet is sent again within d, with Check each turn or not.
+func retransmissions(t *testing.T, d time.Duration, set func(int, *Config), turns bool) int {
+	p := newPair(t, 2, set)
+	p.meet()
+	before := p.ms[0].Stats().RetransmittedPackets
+	p.lose = func(from int, _ []byte) bool { return from == 0 }
+	p.send(0, 1, 1, 8)
+	for end := p.now + int64(d); p.now < end; p.now += int64(100 * time.Microsecond) {
+		p.ms[0].OnTimeout(p.now)
+		if turns && p.ms[0].Turn() {
+			p.ms[0].Check(p.now)
+		}
+	}
+	return int(p.ms[0].Stats().RetransmittedPackets - before)
+}
+
+// POLLING_INTERVAL and RETRANSMIT_INTERVAL are upper bounds of the pause between retransmissions, whatever the backoff is.
+func TestIntervalsBoundRetransmission(t *testing.T) {
+	const d = 4 * time.Second
+	plain := retransmissions(t, d, nil, false)
+	polling := retransmissions(t, d, func(_ int, c *Config) { c.PollingInterval = 10 * time.Millisecond }, false)
+	loops := retransmissions(t, d, func(_ int, c *Config) { c.RetransmitInterval = 100 }, true) // 100 turns are 10 ms here
+	if plain < 10 || plain > 30 {                                                               // at most 400 ms apart, after the backoff
+		t.Errorf("%d retransmissions with the defaults", plain)
+	}
+	if polling < 390 || polling > 450 {
+		t.Errorf("%d retransmissions in %v with POLLING_INTERVAL 10 ms", polling, d)
+	}
+	if loops < 390 || loops > 450 {
+		t.Errorf("%d retransmissions in %v with RETRANSMIT_INTERVAL of 10 ms", loops, d)
+	}
+}
+
+// A hole that later packets reveal is filled without waiting for a timer.
+func TestFastRetransmission(t *testing.T) {
+	p := newPair(t, 2, func(_ int, c *Config) { c.AckThreshold = 10 })
+	p.meet()
+	n := 0
+	p.lose = func(from int, _ []byte) bool {
+		if from == 0 {
+			n++
+		}
+		return from == 0 && (n == 2 || n == 4)
+	}
+	for range 12 {
+		p.send(0, 1, 1, 8)
+	}
+	window := p.ms[0].peers[1].window
+	p.settle()
+	p.want("retransmitted packets", int(p.ms[0].Stats().RetransmittedPackets), 2)
+	p.want("duplicates", int(p.ms[1].Stats().DuplicatePackets), 0)
+	if got := p.ms[0].peers[1].window; got >= window || got < window/3 {
+		t.Errorf("the window went from %d to %d bytes: it should shrink once", window, got)
+	}
+	p.pass(time.Millisecond)
+	if p.ms[0].peers[1].outstanding() {
+		t.Error("something is missing")
+	}
+}
+
+// No more than MaxPacketsOut packets are in flight; waiting ones share packets; beyond all bounds Send says ErrBusy.
+func TestWindow(t *testing.T) {
+	p := newPair(t, 2, nil)
+	p.meet()
+	p.lose = func(from int, _ []byte) bool { return false }
+	messages := 0
+	for ; ; messages++ {
+		if _, err := p.trySend(0, 1, 1, 100); err == transport.ErrBusy {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if messages > 1<<20 {
+			t.Fatal("there is no end to what Send takes")
+		}
+	}
+	p.want("packets in flight", p.count(0, wire.KindData), MaxPacketsOut)
+	waiting := messages - MaxPacketsOut
+	if waiting < 10*maxWaiting || waiting > maxMessages*maxWaiting {
+		t.Errorf("%d messages wait in at most %d packets", waiting, maxWaiting)
+	}
+	got := 0
+	p.ms[1].Handle(1, func(*transport.Msg) transport.Verdict { got++; return transport.Accept })
+	p.pass(100 * time.Millisecond)
+	p.want("messages arrived", got, messages)
+	if data := p.ms[0].Stats().RetransmittedPackets; data != 0 {
+		t.Errorf("%d packets were sent twice", data)
+	}
+}
+
+// The byte window keeps large packets from overrunning the peer's receive buffer.
+func TestByteWindow(t *testing.T) {
+	p := newPair(t, 2, func(_ int, c *Config) { c.ReceiveBuffer = 1 << 18 })
+	p.meet()
+	bytes, most := 0, 0
+	for range 60 {
+		p.send(0, 1, 1, 8000)
+	}
+	for p.ms[0].peers[1].outstanding() {
+		bytes = 0
+		for _, f := range p.wires[0] {
+			bytes += len(f.b)
+		}
+		most = max(most, bytes)
+		p.settle()
+		p.pass(time.Millisecond)
+	}
+	if most < 16000 || most > 1<<17 {
+		t.Errorf("%d bytes were on their way to a buffer of %d", most, 1<<18)
+	}
+}
+
+// What is small is always copied, if need be after waiting for a buffer; larger data is lent.
+func TestCopyOrLend(t *testing.T) {
+	p := newPair(t, 2, func(_ int, c *Config) { c.CopyMax = 6000; c.RexmitBufCount = 2; c.RexmitBufSize = 6000 })
+	p.meet()
+	for i, c := range []struct {
+		n    int
+		want transport.Status
+	}{
+		{100, transport.Done}, {6000, transport.Done}, {5000, transport.Done},
+		{3000, transport.Done}, // has room in the packet's own memory
+		{6001, transport.Queued}, {0, transport.Done},
+	} {
+		if s := p.send(0, 1, 1, c.n); s.status != c.want {
+			t.Errorf("send %d of %d bytes: status %d, want %d", i, c.n, s.status, c.want)
+		}
+	}
+	if _, err := p.trySend(0, 1, 1, 5000); err != transport.ErrBusy {
+		t.Errorf("no buffer is left, but: %v", err)
+	}
+	p.pass(time.Millisecond)
+	if s := p.send(0, 1, 1, 6000); s.status != transport.Done {
+		t.Error("an acknowledged packet keeps its buffer")
+	}
+}
+
+func TestLimits(t *testing.T) {
+	for _, size := range []int{MinPacketSize, 1472, 8192, wire.MaxDatagram} {
+		p := newPair(t, 2, func(_ int, c *Config) { c.PacketSize = size })
+		l := p.ms[0].Limits()
+		if l.SendMax != (size-40)&^7 || l.HeaderMax%8 != 0 || l.HeaderMax > l.SendMax {
+			t.Errorf("packet size %d: %+v", size, l)
+		}
+		longest := 0
+		p.lose = func(_ int, b []byte) bool { longest = max(longest, len(b)); return false }
+		p.meet()
+		p.send(0, 1, 1, l.SendMax)
+		if longest > size || longest <= size-8 {
+			t.Errorf("packet size %d: the longest has %d bytes", size, longest)
+		}
+		if _, err := p.trySend(0, 1, 1, l.SendMax+1); !errors.Is(err, transport.ErrBadParam) {
+			t.Errorf("one byte too many: %v", err)
+		}
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	for name, set := range map[string]func(*Config){
+		"task":       func(c *Config) { c.Task = 2 },
+		"tasks":      func(c *Config) { c.NumTasks = 0 },
+		"small":      func(c *Config) { c.PacketSize = MinPacketSize - 1 },
+		"large":      func(c *Config) { c.PacketSize = 65537 },
+		"threshold":  func(c *Config) { c.AckThreshold = MaxAckThreshold + 1 },
+		"negative":   func(c *Config) { c.AckThreshold = -1 },
+		"polling":    func(c *Config) { c.PollingInterval = -1 },
+		"instance":   func(c *Config) { c.Instance = 1 << 16 },
+		"retransmit": func(c *Config) { c.RexmitBufCount = -1 },
+	} {
+		c := Config{NumTasks: 2}
+		set(&c)
+		if _, err := NewMachine(c, nil); !errors.Is(err, transport.ErrBadParam) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if m, err := NewMachine(Config{NumTasks: 1, PacketSize: 65536}, nil); err != nil || m.cfg.PacketSize != wire.MaxDatagram {
+		t.Errorf("MP_UDP_PACKET_SIZE 65536: %v", err)
+	}
+}

@@ -1,0 +1,446 @@
+package udp
+
+import (
+	"errors"
+	"net/netip"
+	"testing"
+	"time"
+
+	"lapi/transport"
+	"lapi/transport/udp/wire"
+)
+
+// Either side may begin, both may at once, and each Hello may be lost.
+func TestHandshake(t *testing.T) {
+	for name, c := range map[string]struct {
+		begin []int
+		lost  int // of the first packets
+	}{
+		"one": {[]int{0}, 0}, "other": {[]int{1}, 0}, "crossing": {[]int{0, 1}, 0},
+		"first lost": {[]int{0}, 1}, "answer lost": {[]int{0}, 2}, "third lost": {[]int{0}, 3}, "crossing, lost": {[]int{0, 1}, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPair(t, 2, nil)
+			got := 0
+			for _, m := range p.ms {
+				m.Handle(1, func(*transport.Msg) transport.Verdict { got++; return transport.Accept })
+			}
+			n := 0
+			p.lose = func(int, []byte) bool { n++; return n <= c.lost }
+			for _, i := range c.begin {
+				p.send(i, 1-i, 1, 8)
+				p.send(i, 1-i, 1, 8)
+			}
+			p.pass(50 * time.Millisecond)
+			p.want("messages", got, 2*len(c.begin))
+			for i, m := range p.ms {
+				if m.peers[1-i].state != stateOpen || m.peers[1-i].outstanding() {
+					t.Errorf("task %d: state %d", i, m.peers[1-i].state)
+				}
+				p.want("ghosts", int(m.Stats().GhostPackets), 0)
+			}
+			if p.ms[0].peers[1].cookieOut != p.ms[1].peers[0].cookieIn || p.ms[0].peers[1].cookieOut == p.ms[0].peers[1].cookieIn {
+				t.Error("the cookies do not fit")
+			}
+		})
+	}
+}
+
+// Whoever is of another job, partition, instance or round, or at another address, gets no session and no message through.
+func TestStrangers(t *testing.T) {
+	for name, set := range map[string]func(*Config){
+		"key":       func(c *Config) { c.Key = []byte("other") },
+		"no key":    func(c *Config) { c.Key = nil },
+		"partition": func(c *Config) { c.Partition = "other" },
+		"instance":  func(c *Config) { c.Instance = 2 },
+		"round":     func(c *Config) { c.Round = 2 },
+		"tasks":     func(c *Config) { c.NumTasks = 3 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPair(t, 2, nil)
+			p.ms[0].Handle(1, func(*transport.Msg) transport.Verdict { t.Error("a stranger's message"); return transport.Accept })
+			p.ms[1].Close()
+			p.ms[1] = p.machine(1, 2, func(_ int, c *Config) { set(c) })
+			s := p.send(1, 0, 1, 8)
+			p.pass(time.Second)
+			if p.ms[0].peers[1].state != stateUnmet || s.done != 0 {
+				t.Errorf("state %d", p.ms[0].peers[1].state)
+			}
+			if p.ms[0].Stats().GhostPackets == 0 {
+				t.Error("nothing was counted")
+			}
+		})
+	}
+	p := newPair(t, 2, nil)
+	p.send(1, 0, 1, 8)
+	f := p.wires[1][0]
+	p.hand(netip.MustParseAddrPort("10.0.0.1:100"), f)
+	p.hand(netip.MustParseAddrPort("10.0.0.7:99"), f)
+	p.want("ghosts from wrong addresses", int(p.ms[0].Stats().GhostPackets), 2)
+	p.hand(pairAddr(1), f)
+	p.want("the same from the right one", int(p.ms[0].peers[1].state), int(stateGreeting))
+}
+
+// An address that names an incarnation admits no other.
+func TestExpectedIncarnation(t *testing.T) {
+	p := newPair(t, 2, nil)
+	p.ms[0].Disconnect(1, transport.ErrUnreachable)
+	if err := p.ms[0].Connect(1, transport.Address{Bytes: encodeAddress(pairAddr(1), p.ms[1].Incarnation()+1)}); err != nil {
+		t.Fatal(err)
+	}
+	p.send(0, 1, 1, 8)
+	p.send(1, 0, 1, 8)
+	p.pass(time.Second)
+	if p.ms[0].peers[1].state == stateOpen {
+		t.Error("a session with another incarnation")
+	}
+}
+
+// A task that starts again at its address is not taken for the one before, nor are late packets of that one taken for its own.
+func TestRestart(t *testing.T) {
+	p := newPair(t, 2, nil)
+	got := 0
+	count := func(*transport.Msg) transport.Verdict { got++; return transport.Accept }
+	p.meet()
+	var late []flying
+	p.lose = func(from int, b []byte) bool {
+		late = append(late, flying{pairAddr(1 - from), append([]byte(nil), b...)})
+		return false
+	}
+	p.send(0, 1, 1, 8)
+	p.send(0, 1, 1, 8)
+	p.pass(10 * time.Millisecond)
+	p.ms[1].Close()
+	p.ms[1] = p.machine(1, 2, nil)
+	p.ms[1].Handle(1, count)
+	p.ms[0].Handle(1, count)
+	p.lose = nil
+
+	p.send(1, 0, 1, 8) // the other side still has the old session: nothing may come through
+	p.send(0, 1, 1, 8)
+	p.pass(time.Second)
+	for _, f := range late {
+		p.hand(pairAddr(0), f)
+	}
+	p.want("messages between an old and a new incarnation", got, 0)
+	if p.ms[0].Stats().GhostPackets == 0 || p.ms[1].Stats().GhostPackets == 0 {
+		t.Error("nothing was counted")
+	}
+
+	p.ms[0].Close()
+	p.ms[0] = p.machine(0, 2, nil)
+	p.ms[0].Handle(1, count)
+	for _, f := range late { // while they do not know each other yet
+		p.hand(pairAddr(0), f)
+		p.hand(pairAddr(1), f)
+	}
+	p.send(0, 1, 1, 8)
+	p.pass(time.Second)
+	p.want("messages between new incarnations", got, 2)
+	for _, f := range late { // and when they do
+		p.hand(pairAddr(0), f)
+	}
+	p.want("messages after late packets", got, 2)
+}
+
+// A peer that never answers, or falls silent, fails after TIMEOUT, once; MP_DEBUG_NOTIMEOUT prevents that; TIMEOUT changes at run time.
+func TestTimeout(t *testing.T) {
+	for name, open := range map[string]bool{"never there": false, "silent": true} {
+		t.Run(name, func(t *testing.T) {
+			p := newPair(t, 2, func(_ int, c *Config) { c.Timeout = 900 * time.Second })
+			if open {
+				p.meet()
+			}
+			p.ms[0].SetTimeout(20 * time.Second)
+			p.lose = func(int, []byte) bool { return true }
+			lent := p.send(0, 1, 1, 8000)
+			flush := p.flush(0, 1)
+			p.pass(19 * time.Second)
+			if len(p.failed) != 0 || lent.over() || flush.over() {
+				t.Fatalf("failed too early: %v", p.failed)
+			}
+			p.pass(4 * time.Second)
+			if len(p.failed) != 1 || p.failed[0] != "1 of 0: "+transport.ErrTimeout.Error() {
+				t.Errorf("PeerFailed: %q", p.failed)
+			}
+			if lent.done != 1 || flush.done != 1 || lent.err != transport.ErrUnreachable || flush.err != transport.ErrUnreachable {
+				t.Errorf("operations end with %v, %v", lent.err, flush.err)
+			}
+			if _, err := p.trySend(0, 1, 1, 8); err != transport.ErrUnreachable {
+				t.Errorf("Send to a failed peer: %v", err)
+			}
+			p.pass(100 * time.Second)
+			p.want("failures", len(p.failed), 1)
+		})
+	}
+	p := newPair(t, 2, func(_ int, c *Config) { c.Timeout = time.Second; c.NoTimeout = true })
+	got := 0
+	p.ms[1].Handle(1, func(*transport.Msg) transport.Verdict { got++; return transport.Accept })
+	p.lose = func(int, []byte) bool { return true }
+	p.send(0, 1, 1, 8)
+	p.pass(time.Hour)
+	p.lose = nil
+	p.pass(time.Second)
+	p.want("failures without timeout", len(p.failed), 0)
+	p.want("messages to a peer that came late", got, 1)
+}
+
+// A peer that answers is not timed out, however long its handler refuses.
+func TestRefusalIsNoTimeout(t *testing.T) {
+	p := newPair(t, 2, func(_ int, c *Config) { c.Timeout = time.Second })
+	p.meet()
+	offers, accept := 0, false
+	p.ms[1].Handle(1, func(*transport.Msg) transport.Verdict {
+		if offers++; accept {
+			return transport.Accept
+		}
+		return transport.Refuse
+	})
+	before := p.ms[0].Stats().RetransmittedPackets
+	p.send(0, 1, 1, 8)
+	for range 10 {
+		p.pass(time.Second)
+	}
+	again := int(p.ms[0].Stats().RetransmittedPackets - before)
+	p.want("offers", offers, again+1)
+	if offers < 100 {
+		t.Errorf("%d offers in 10 s", offers)
+	}
+	others := 0
+	p.ms[1].Handle(2, func(*transport.Msg) transport.Verdict { others++; return transport.Accept })
+	for range 300 { // others pass, many more than the window holds
+		p.send(0, 1, 2, 8)
+		p.settle()
+	}
+	p.want("others", others, 300)
+	accept = true
+	p.pass(time.Second)
+	if p.ms[0].peers[1].outstanding() {
+		t.Error("the message does not get through when it may")
+	}
+	p.want("failures", len(p.failed), 0)
+}
+
+// Of messages that share a packet only the refused one comes again.
+func TestRefusalInSharedPacket(t *testing.T) {
+	p := newPair(t, 2, nil)
+	var got []int
+	refuse := 3
+	p.ms[1].Handle(1, func(m *transport.Msg) transport.Verdict {
+		got = append(got, len(m.Data))
+		if len(m.Data) == 3 && refuse > 0 {
+			refuse--
+			return transport.Refuse
+		}
+		return transport.Accept
+	})
+	for n := 1; n <= 5; n++ {
+		p.send(0, 1, 1, n) // no session yet: they wait and share
+	}
+	flush := p.flush(0, 1)
+	p.settle()
+	p.want("data packets", int(p.ms[0].peers[1].tx), 1)
+	if flush.over() {
+		t.Error("flushed although a message is refused")
+	}
+	p.pass(100 * time.Millisecond)
+	want := []int{1, 2, 3, 4, 5, 3, 3, 3}
+	if len(got) != len(want) {
+		t.Fatalf("offered %v, want %v", got, want)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Fatalf("offered %v, want %v", got, want)
+		}
+	}
+	if !flush.over() || len(p.ms[1].peers[0].parts) != 0 {
+		t.Error("something is left over")
+	}
+}
+
+// Data that cannot be read ends its own operation and harms nothing else, at once or on retransmission.
+func TestFault(t *testing.T) {
+	p := newPair(t, 2, nil)
+	p.meet()
+	got := 0
+	p.ms[1].Handle(1, func(*transport.Msg) transport.Verdict { got++; return transport.Accept })
+	bad := unmapped(t)
+	for _, n := range []int{8, 8000} { // copied, lent
+		s := &sent{}
+		s.op.Local = bad
+		err := p.begin(0, 1, 1, n, s)
+		p.settle()
+		if err == nil {
+			err = s.err
+		}
+		var fault *transport.FaultError
+		if !errors.As(err, &fault) || fault.Remote || fault.Addr < bad || fault.Addr >= bad+transport.Addr(n) {
+			t.Errorf("%d bytes that cannot be read: %v", n, err)
+		}
+	}
+	p.lose = func(from int, _ []byte) bool { return from == 0 }
+	lent := p.send(0, 1, 1, 8000)
+	lent.op.Local = 0 // what the packet refers to was noted in Send
+	k := *p.ms[0].peers[1].slot(p.ms[0].peers[1].base)
+	for k.op == nil {
+		k = *p.ms[0].peers[1].slot(k.seq + 1)
+	}
+	k.data = bad // as if it had been unmapped since
+	p.send(0, 1, 1, 8)
+	p.lose = nil
+	p.pass(time.Second)
+	var fault *transport.FaultError
+	if !errors.As(lent.err, &fault) {
+		t.Errorf("memory gone after Send: %v", lent.err)
+	}
+	p.want("good messages", got, 1)
+	if o := p.ms[0].peers[1]; o.outstanding() || o.flyingBytes != 0 || o.flying != 0 {
+		t.Errorf("%d packets, %d bytes are still in flight", o.flying, o.flyingBytes)
+	}
+}
+
+// The loss of every acknowledgement fails nobody: Bye carries them.
+func TestLastAcknowledgementLost(t *testing.T) {
+	p := newPair(t, 2, func(_ int, c *Config) { c.Timeout = time.Second })
+	p.meet()
+	byes := 0
+	p.lose = func(from int, b []byte) bool {
+		if k, _ := wire.KindOf(b); from == 1 && k == wire.KindBye {
+			byes++
+			return byes < byeCount // only the last gets through
+		}
+		return from == 1
+	}
+	lent := p.send(0, 1, 1, 8000)
+	flush := p.flush(0, 1)
+	p.settle()
+	p.ms[1].Leave(p.now)
+	p.pass(100 * time.Millisecond)
+	if !p.ms[1].Left() {
+		t.Error("leaving does not end")
+	}
+	p.ms[1].Close()
+	p.pass(10 * time.Second)
+	if lent.done != 1 || lent.err != nil || flush.done != 1 || flush.err != nil || len(p.failed) != 0 {
+		t.Errorf("lent: %d %v, flush: %d %v, failed: %v", lent.done, lent.err, flush.done, flush.err, p.failed)
+	}
+}
+
+// A peer that left in good order is no failure; what it no longer took is dropped.
+func TestPeerLeft(t *testing.T) {
+	p := newPair(t, 2, func(_ int, c *Config) { c.Timeout = time.Second })
+	p.meet()
+	p.ms[1].Handle(1, func(*transport.Msg) transport.Verdict { t.Error("a handler runs after Leave"); return transport.Accept })
+	lent := p.send(0, 1, 1, 8000)
+	flush := p.flush(0, 1)
+	p.ms[1].Leave(p.now)
+	p.pass(10 * time.Millisecond)
+	if lent.done != 1 || lent.err != nil || flush.done != 1 || flush.err != nil {
+		t.Errorf("lent: %d %v, flush: %d %v", lent.done, lent.err, flush.done, flush.err)
+	}
+	if _, err := p.trySend(0, 1, 1, 8); err != transport.ErrUnreachable {
+		t.Errorf("Send: %v", err)
+	}
+	if f := p.flush(0, 1); f.status != transport.Done {
+		t.Error("a flush of a peer that left has something to wait for")
+	}
+	if _, err := p.ms[1].Send(p.now, 0, 1, nil, &transport.Op{}); err != transport.ErrUnreachable {
+		t.Errorf("Send after Leave: %v", err)
+	}
+	if !p.ms[1].Left() {
+		t.Error("an answered Bye is still repeated")
+	}
+	p.pass(10 * time.Second)
+	p.want("failures", len(p.failed), 0)
+}
+
+// While the outlet is full nothing is lost and nothing spins.
+func TestFullOutlet(t *testing.T) {
+	p := newPair(t, 2, nil)
+	p.meet()
+	got := 0
+	p.ms[1].Handle(1, func(*transport.Msg) transport.Verdict { got++; return transport.Accept })
+	p.full[0] = true
+	for range 20 {
+		p.send(0, 1, 1, 500)
+	}
+	if due := p.ms[0].NextTimeout(); due <= p.now {
+		t.Error("a full outlet is tried without a pause")
+	}
+	p.pass(10 * time.Millisecond)
+	p.full[0] = false
+	p.pass(10 * time.Millisecond)
+	p.want("messages", got, 20)
+	p.want("retransmissions", int(p.ms[0].Stats().RetransmittedPackets), 0)
+}
+
+func TestStats(t *testing.T) {
+	p := newPair(t, 2, nil)
+	p.meet()
+	before := *p.ms[0].Stats()
+	for range 3 {
+		p.send(0, 1, 1, 1000)
+	}
+	p.pass(10 * time.Millisecond)
+	a, b := p.ms[0].Stats(), p.ms[1].Stats()
+	p.want("DataSent", int(a.DataSent-before.DataSent), 3000)
+	p.want("DataReceived", int(b.DataReceived), 3000)
+	if a.PacketsSent != b.PacketsReceived || b.PacketsSent != a.PacketsReceived {
+		t.Errorf("sent and received packets differ: %+v, %+v", a, b)
+	}
+	if a.AcksReceived == 0 || b.AcksSent < a.AcksReceived {
+		t.Errorf("acknowledgements: %d sent, %d received", b.AcksSent, a.AcksReceived)
+	}
+	if a.RetransmittedPackets+b.DuplicatePackets+a.GhostPackets+b.GhostPackets != 0 {
+		t.Errorf("nothing went wrong, but %+v, %+v", a, b)
+	}
+}
+
+func TestAddress(t *testing.T) {
+	for _, s := range []string{"127.0.0.1:1", "10.1.2.3:65535", "[::1]:80", "[2001:db8::1]:9"} {
+		want := netip.MustParseAddrPort(s)
+		got, incarnation, err := DecodeAddress(encodeAddress(want, 77))
+		if err != nil || got != want || incarnation != 77 {
+			t.Errorf("%v: %v, %d, %v", want, got, incarnation, err)
+		}
+	}
+	good := EncodeAddress(pairAddr(1))
+	for name, b := range map[string][]byte{
+		"nothing": nil, "short": good[:len(good)-1], "long": append(good[:len(good):len(good)], 0), "family": append([]byte{5}, good[1:]...),
+		"port 0": EncodeAddress(netip.MustParseAddrPort("1.2.3.4:0")), "any": EncodeAddress(netip.MustParseAddrPort("0.0.0.0:5")),
+	} {
+		if _, _, err := DecodeAddress(b); !errors.Is(err, transport.ErrBadParam) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// FuzzPacket gives an open session packets with the right cookie and anything else: the machine counts or takes them, and lives. Afterwards
+// it still works.
+func FuzzPacket(f *testing.F) {
+	f.Add(byte(wire.KindData), byte(0), uint16(0), uint32(0), uint32(0), uint64(0), []byte("\x01\x00\x00\x00\x00\x00\x00\x00"))
+	f.Add(byte(wire.KindAck), byte(1), uint16(0), uint32(0), uint32(1), uint64(5), make([]byte, 48))
+	f.Add(byte(wire.KindData), byte(3), uint16(64), uint32(511), uint32(0xffffffff), ^uint64(0), []byte("\x02\x00\x08\x00\x00\x00\x00\x0012345678"))
+	f.Fuzz(func(t *testing.T, kind, flags byte, offset uint16, seq, ack uint32, bits uint64, rest []byte) {
+		p := newPair(t, 2, nil)
+		p.meet()
+		for range 5 {
+			p.send(0, 1, 1, 200) // something to acknowledge
+		}
+		m, peer := p.ms[0], p.ms[0].peers[1]
+		h := wire.Header{
+			Kind: wire.Kind(kind & 15), Flags: wire.Flags(flags), AckOffset: offset, Task: 1, Cookie: peer.cookieIn,
+			Seq: peer.expect + wire.Seq(seq), Ack: peer.base + wire.Seq(ack), Bits: bits,
+		}
+		b := p.buffer[:wire.HeaderSize+copy(p.buffer[wire.HeaderSize:], rest)]
+		h.Put(b)
+		m.Handle(1, func(msg *transport.Msg) transport.Verdict { return transport.Verdict(len(msg.Data) & 1) })
+		m.OnPacket(p.now, pairAddr(1), b)
+		m.OnPacket(p.now, pairAddr(1), p.buffer[:copy(p.buffer, rest)])
+		m.OnTimeout(p.now + int64(time.Second))
+		m.Complete()
+		if peer.flying < 0 || peer.missing < 0 || peer.refused < 0 || peer.flyingBytes < 0 || uint32(peer.sendNext-peer.base) > seqWindow {
+			t.Errorf("the window is inconsistent: %d flying, %d missing, %d refused, %d bytes", peer.flying, peer.missing, peer.refused, peer.flyingBytes)
+		}
+	})
+}
