@@ -248,3 +248,31 @@ func TestNoAllocation(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// A goroutine starts with a few KiB; after room, an array of 60 KiB below must not make the stack grow (and move) any more.
+func TestRoomForSignalHandlers(t *testing.T) {
+	done := make(chan [2]uintptr)
+	go func() {
+		var here int
+		Guard()
+		before := stackAddress(&here)
+		touchDeep(60 << 10 / 1024)
+		done <- [2]uintptr{before, stackAddress(&here)}
+	}()
+	if got := <-done; got[0] != got[1] {
+		t.Errorf("the stack moved from %#x to %#x: there was no room", got[0], got[1])
+	}
+	if n := testing.AllocsPerRun(100, Guard); n != 0 {
+		t.Errorf("Guard allocates %v times", n)
+	}
+}
+
+//go:noinline
+func touchDeep(kib int) byte {
+	var pad [900]byte
+	pad[kib%900] = 1
+	if kib == 0 {
+		return pad[0]
+	}
+	return touchDeep(kib-1) + pad[1]
+}

@@ -110,6 +110,32 @@ static void own_signal_on_alternate_stack(void)
 	HOST_CHECK(on_alternate_stack == 50);
 }
 
+/* As most programs install them: without SA_ONSTACK, so on whatever stack the thread has at the moment. Takes 40 KiB of it. */
+static void on_alarm_anywhere(int signal_number)
+{
+	volatile char room[40960];
+	memset((void *)room, signal_number, sizeof room);
+	alarms += room[signal_number] == signal_number;
+}
+
+static void handler_without_alternate_stack(void)
+{
+	struct sigaction action, before;
+	struct itimerval timer = { { 0, 150 }, { 0, 150 } }, off = { { 0, 0 }, { 0, 0 } };
+	int i;
+	memset(&action, 0, sizeof action);
+	action.sa_handler = on_alarm_anywhere;
+	action.sa_flags = SA_RESTART;
+	sigaction(SIGALRM, &action, &before);
+	alarms = 0;
+	setitimer(ITIMER_REAL, &timer, NULL);
+	for (i = 0; i < 1500; i++)
+		host_use(handle);
+	setitimer(ITIMER_REAL, &off, NULL);
+	HOST_CHECK(alarms > 0);
+	sigaction(SIGALRM, &before, NULL);
+}
+
 /* A program that handles its own faults goes on handling them. */
 static void own_fault_handler(void)
 {
@@ -147,6 +173,9 @@ int main(void)
 	signals_during_calls();
 	HOST_OK(LAPI_Gfence(handle));
 	host_end_case("signals_during_calls", task != 0);
+	handler_without_alternate_stack();
+	HOST_OK(LAPI_Gfence(handle));
+	host_end_case("handler_without_alternate_stack", task != 0);
 	own_signal_on_alternate_stack();
 	host_end_case("own_signal_on_alternate_stack", task != 0);
 	own_fault_handler();
