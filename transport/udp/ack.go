@@ -9,7 +9,7 @@ import (
 
 // onAck takes in a header's acknowledgements and, of an Ack or Bye packet, the blocks in rest. False: they are not possible.
 func (p *peer) onAck(now int64, h *wire.Header, rest []byte) bool {
-	if uint32(p.sendNext-h.Ack) >= 1<<31 { // of what was never sent
+	if uint32(p.sendNext-h.Ack) >= 1<<31 || len(rest)%wire.BlockSize != 0 { // of what was never sent, or damaged
 		return false
 	}
 	news := false
@@ -23,10 +23,7 @@ func (p *peer) onAck(now int64, h *wire.Header, rest []byte) bool {
 	refused := false
 	for len(rest) > 0 {
 		var k wire.Block
-		var err error
-		if rest, err = k.Next(rest); err != nil {
-			return false
-		}
+		rest, _ = k.Next(rest) // there is a whole one
 		gaps = gaps || k.Received != 0
 		news = p.ackedBlock(k.First, k.Received) || news
 		refused = p.refusedBlock(k.First, k.Refused, now) || refused

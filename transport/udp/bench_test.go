@@ -141,7 +141,7 @@ func oneWay(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/2, "ns/one-way")
 }
 
-func bareSockets(b *testing.B) (x, y *sock.Socket) {
+func bareSockets(b testing.TB) (x, y *sock.Socket) {
 	b.Helper()
 	var s [2]*sock.Socket
 	for i := range s {
