@@ -42,6 +42,7 @@ func (r *rtt) sample(t int64) {
 	if t < 0 {
 		return
 	}
+	t = min(t, int64(maxTimeout)) // this task was away itself
 	if r.smooth == 0 {
 		r.smooth, r.deviation = max(t, 1), t/2
 		return

@@ -30,7 +30,8 @@
 // Packets of a session are numbered. The receiver offers the messages of a packet to their handlers and marks the packet received when
 // all were accepted; a marked packet is never offered again. If a handler refuses, the packet stays unmarked, the receiver says so
 // at once, and the origin sends it again after a pause; what the packet held beside the refused message is
-// remembered, so that nothing is offered twice after it was accepted. Refused packets are not in flight: others pass.
+// remembered, so that nothing is offered twice after it was accepted. Refused packets are not in flight: others pass, until the newest is
+// seqWindow packets ahead of the refused one.
 //
 // # Acknowledgement
 //

@@ -37,7 +37,7 @@ func (p *peer) greet(now int64) {
 		return
 	}
 	p.state = stateGreeting
-	p.waitSince = now
+	p.waitSince, p.backoff = now, 0
 	p.helloWait = int64(helloDelay)
 	p.sendHello(0)
 	p.helloDue = now + p.helloWait
@@ -131,6 +131,6 @@ func (p *peer) meet(theirs wire.Side) {
 func (p *peer) opened(now int64) {
 	p.begin()
 	p.state = stateOpen
-	p.helloDue, p.waitSince = 0, 0
+	p.helloDue, p.waitSince, p.backoff = 0, 0, 0
 	p.pump(now)
 }

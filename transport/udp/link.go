@@ -156,7 +156,8 @@ func (l *Link) Register(a transport.Addr, n uint64, _ transport.Access) (transpo
 func (l *Link) Deregister(transport.Region) error { return nil }
 
 // Progress implements transport.Link. Of several packets that wait, it takes more than one only if the call before it found one too: so
-// a lone message, whose answer somebody waits for, does not also pay for the look that finds nothing.
+// a lone message, whose answer somebody waits for, does not also pay for the look that finds nothing. The messages of one packet are
+// offered together, also if they are more than max.
 func (l *Link) Progress(max int) int {
 	if l.closed {
 		return 0

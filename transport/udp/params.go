@@ -81,6 +81,8 @@ const (
 	// fullDelay is when to try again after the socket took no more.
 	fullDelay = time.Millisecond
 
+	// timeoutTries: so often in a row a peer was asked before it has failed, whatever the clock says.
+	timeoutTries = 3
 	// longSilence retransmissions in a row close the window.
 	longSilence = 5
 

@@ -185,6 +185,30 @@ func TestTimeout(t *testing.T) {
 	p.want("messages to a peer that came late", got, 1)
 }
 
+// A task that makes no call for longer than TIMEOUT does not blame its peers: their answers wait at its socket.
+func TestOwnAbsence(t *testing.T) {
+	for name, open := range map[string]bool{"greeting": false, "open": true} {
+		p := newPair(t, 2, func(_ int, c *Config) { c.Timeout = 10 * time.Second })
+		got := 0
+		if open {
+			p.meet()
+		}
+		p.ms[1].Handle(1, func(*transport.Msg) transport.Verdict { got++; return transport.Accept })
+		p.send(0, 1, 1, 8)
+		flush := p.flush(0, 1)
+		p.deliver(0) // the peer answers; task 0 is away
+		p.now += int64(time.Hour)
+		p.ms[0].OnTimeout(p.now)
+		p.pass(time.Second)
+		if len(p.failed) != 0 || !flush.over() || got != 1 {
+			t.Errorf("%s: failed: %v, %d messages", name, p.failed, got)
+		}
+		if r := p.ms[0].peers[1].rtt.smooth; r > int64(maxTimeout) {
+			t.Errorf("%s: a round trip of %v", name, time.Duration(r))
+		}
+	}
+}
+
 // A peer that answers is not timed out, however long its handler refuses.
 func TestRefusalIsNoTimeout(t *testing.T) {
 	p := newPair(t, 2, func(_ int, c *Config) { c.Timeout = time.Second })

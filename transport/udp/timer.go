@@ -97,9 +97,10 @@ func (p *peer) onTimers(now int64, all bool) {
 	p.pump(now)
 }
 
-// silent says whether the peer has not been heard of for TIMEOUT.
+// silent says whether the peer has not been heard of for TIMEOUT, although it was asked several times: a task that was away itself for so long
+// has its answer waiting at the socket.
 func (p *peer) silent(now int64) bool {
-	return !p.m.cfg.NoTimeout && p.waitSince != 0 && now-p.waitSince >= int64(p.m.cfg.Timeout)
+	return !p.m.cfg.NoTimeout && p.waitSince != 0 && now-p.waitSince >= int64(p.m.cfg.Timeout) && p.backoff >= timeoutTries
 }
 
 func (p *peer) fail() {
@@ -115,6 +116,7 @@ func (p *peer) onHelloTimer(now int64) {
 		return
 	}
 	p.sendHello(0)
+	p.backoff++
 	p.helloWait = min(2*p.helloWait, int64(helloDelayMax), int64(p.m.cfg.PollingInterval))
 	p.helloDue = now + p.helloWait
 }
