@@ -20,6 +20,7 @@ enum { CROWDED_PER_PASS = 16 };
 cshim_context cshim_contexts[CSHIM_MAX_CONTEXTS] __attribute__((aligned(128)));
 cshim_private cshim_privates[CSHIM_MAX_CONTEXTS] __attribute__((aligned(128)));
 
+static int claimed;     /* atomic: blocks that are not FREE */
 static int forked;      /* atomic: set in the child of a fork */
 static int forked_told; /* atomic: the message was written */
 
@@ -119,6 +120,7 @@ cshim_context *cshim_claim(void)
 		if (!__atomic_compare_exchange_n(&context->state, &expected, CSHIM_INITIALIZING, 0, __ATOMIC_ACQUIRE,
 		                                 __ATOMIC_RELAXED))
 			continue;
+		__atomic_add_fetch(&claimed, 1, __ATOMIC_RELAXED);
 		private->generation++;
 		if (private->generation >> (32 - INDEX_BITS - 1)) /* keep clear of LAPI_VOID_HANDLE; 2^27 uses later old handles recur */
 			private->generation = 1;
@@ -128,8 +130,14 @@ cshim_context *cshim_claim(void)
 	return NULL;
 }
 
+int cshim_active_contexts(void)
+{
+	return __atomic_load_n(&claimed, __ATOMIC_RELAXED);
+}
+
 void cshim_give_back(cshim_context *context)
 {
+	__atomic_sub_fetch(&claimed, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&context->state, CSHIM_FREE, __ATOMIC_RELEASE);
 }
 

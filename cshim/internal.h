@@ -86,6 +86,8 @@ cshim_context *cshim_enter(lapi_handle_t handle);
 void cshim_leave(cshim_context *context);
 /* A free block, in state INITIALIZING, with a new handle; NULL if all are in use. */
 cshim_context *cshim_claim(void);
+/* How many contexts are, or are becoming, active. A snapshot. */
+int cshim_active_contexts(void);
 /* Gives a block back that is INITIALIZING or TERMINATING. */
 void cshim_give_back(cshim_context *context);
 /* An address as core knows it. */

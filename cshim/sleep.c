@@ -26,10 +26,23 @@
 #include "futex.h"
 #include "internal.h"
 
-/* How long a sleeper sleeps at most. Nothing depends on it; the stress tests run without (see above why). */
+/* How long a follower sleeps at most. Nothing depends on it; the stress tests run without (see above why). */
 #ifndef CSHIM_SAFETY_NS
 #define CSHIM_SAFETY_NS 100000000
 #endif
+
+/*
+ * A counter belongs to no context: a program with several may wait in one for what arrives in another. That other's notify does not
+ * see the wait, and must not, as it has not the lock; so then every wait looks at its counter this often.
+ */
+#define SEVERAL_CONTEXTS_NS 10000000
+
+static int64_t at_most(int64_t timeout_ns)
+{
+	if (cshim_active_contexts() < 2 || (timeout_ns >= 0 && timeout_ns < SEVERAL_CONTEXTS_NS))
+		return timeout_ns;
+	return SEVERAL_CONTEXTS_NS;
+}
 
 int cshim_counter_reached(const cshim_wait *wait)
 {
@@ -108,7 +121,7 @@ void cshim_hand_over(cshim_context *context)
 static void poll_descriptors(cshim_context *context, int64_t timeout_ns)
 {
 	struct pollfd polled[CSHIM_MAX_DESCRIPTORS];
-	struct timespec at_most = {0, 0};
+	struct timespec limit = {0, 0};
 	int i, count = context->num_descriptors, saved = errno;
 	uint64_t kicks;
 
@@ -118,11 +131,11 @@ static void poll_descriptors(cshim_context *context, int64_t timeout_ns)
 		polled[i].revents = 0;
 	}
 	if (timeout_ns >= 0) {
-		at_most.tv_sec = timeout_ns / 1000000000;
-		at_most.tv_nsec = timeout_ns % 1000000000;
+		limit.tv_sec = timeout_ns / 1000000000;
+		limit.tv_nsec = timeout_ns % 1000000000;
 	}
 	/* The descriptors stay open: LAPI_Term closes them only when nobody watches. The eventfd does not block. */
-	if (ppoll(polled, (nfds_t)count, timeout_ns >= 0 ? &at_most : NULL, NULL) > 0 && count > 0 &&
+	if (ppoll(polled, (nfds_t)count, timeout_ns >= 0 ? &limit : NULL, NULL) > 0 && count > 0 &&
 	    (polled[0].revents & POLLIN) && read(polled[0].fd, &kicks, sizeof(kicks)) < 0)
 		errno = EAGAIN; /* another thread's dispatcher was faster */
 	errno = saved;
@@ -148,7 +161,7 @@ int cshim_watch(cshim_context *context, cshim_wait *wait)
 	}
 	private->watching = wait;
 	depth = cshim_lock_release_all(context);
-	poll_descriptors(context, timeout_ns);
+	poll_descriptors(context, wait ? at_most(timeout_ns) : timeout_ns);
 	cshim_lock_restore(context, depth);
 	if (private->watching == wait)
 		private->watching = NULL;
@@ -177,7 +190,7 @@ static void sleep_for_signal(cshim_wait *wait)
 	uint32_t signal = CSHIM_SIGNAL_NONE;
 
 	if (__atomic_compare_exchange_n(&wait->signal, &signal, CSHIM_SIGNAL_ASLEEP, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-		cshim_futex_wait(&wait->signal, CSHIM_SIGNAL_ASLEEP, CSHIM_SAFETY_NS);
+		cshim_futex_wait(&wait->signal, CSHIM_SIGNAL_ASLEEP, at_most(CSHIM_SAFETY_NS));
 	/* Awake for no reason: the caller looks again, and comes back. */
 }
 

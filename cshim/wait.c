@@ -46,7 +46,8 @@ void cshim_poll_begin(cshim_context *context)
 	 * adds itself to pollers and then looks at the counter. One of them sees the other.
 	 */
 	__atomic_add_fetch(&context->pollers, 1, __ATOMIC_SEQ_CST);
-	__atomic_add_fetch(&context->poll_turns, 1, __ATOMIC_RELAXED);
+	/* Only changed under the lock, hence no locked instruction. */
+	__atomic_store_n(&context->poll_turns, context->poll_turns + 1, __ATOMIC_RELAXED);
 }
 
 void cshim_poll_end(cshim_context *context)
@@ -141,12 +142,12 @@ static int turn_until_done(cshim_context *context, cshim_wait *wait, uint32_t ha
 			return LAPI_ERR_HNDL_INVALID;
 		if (seen == DONE)
 			return LAPI_SUCCESS;
-		if (private->turner != wait) {
-			if (private->turner) /* else the error handler has cost this thread the role, and it is free */
-				cshim_follow(context, wait, context->spin_turns);
-		} else if (seen == PROGRESS) {
+		if (seen == PROGRESS) {
+			/* Look again before all else: an error handler may have run, without the lock, and wait be over since. */
 			idle = 0;
 			cshim_lock_pass(context);
+		} else if (private->turner != wait) {
+			cshim_follow(context, wait, context->spin_turns);
 		} else {
 			idle = idle_turn(context, wait, idle);
 		}

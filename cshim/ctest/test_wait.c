@@ -221,6 +221,63 @@ static void test_busy_watcher(void)
 	finish(&sleeper, threads[1]);
 }
 
+static void *fence_with_timeout(void *done)
+{
+	CHECK(LAPI_Fence(handle) == LAPI_ERR_TIMEOUT);
+	__atomic_store_n((uint32_t *)done, 1, __ATOMIC_SEQ_CST);
+	return NULL;
+}
+
+static void end_with_timeout(int context, void *argument);
+
+/* In polling mode: a ticket is done, by another thread's turn, while the thread that waits for it is in the error handler. */
+static void test_done_in_error_handler(void)
+{
+	cshim_context *context = fake_context(handle);
+	waiter other;
+	pthread_t threads[2];
+	uint32_t done = 0, turns;
+
+	__atomic_store_n(&in_error_handler, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&leave_error_handler, 0, __ATOMIC_SEQ_CST);
+	fake_hold_tickets(1);
+	fake_arrive(context, fail, NULL);
+	threads[0] = fake_thread(fence_with_timeout, &done);
+	fake_await(&in_error_handler, 1);
+	threads[1] = start(&other, 1);
+	turns = __atomic_load_n(&fake_counts.dispatches, __ATOMIC_SEQ_CST);
+	fake_arrive(context, end_with_timeout, NULL);
+	fake_await(&fake_counts.dispatches, turns + 1);
+	while (__atomic_load_n(&context->watcher, __ATOMIC_SEQ_CST) == 0)
+		fake_sleep_us(20);
+	CHECK(__atomic_load_n(&done, __ATOMIC_SEQ_CST) == 0);
+	__atomic_store_n(&leave_error_handler, 1, __ATOMIC_SEQ_CST);
+	pthread_join(threads[0], NULL);
+	fake_hold_tickets(0);
+	fake_count(context, (int *)&other.counter);
+	finish(&other, threads[1]);
+}
+
+/* A counter that changes by what arrives in another context ends the wait too. */
+static void test_other_context(void)
+{
+	lapi_handle_t second;
+	waiter w[2];
+	pthread_t threads[2];
+	int i;
+
+	fake_settings.polling = 0;
+	second = fake_init(NULL);
+	for (i = 0; i < 2; i++)
+		threads[i] = start(&w[i], 1);
+	fake_await(&cshim_private_of(fake_context(handle))->followers, 1);
+	for (i = 0; i < 2; i++)
+		fake_count(fake_context(second), (int *)&w[i].counter);
+	for (i = 0; i < 2; i++)
+		finish(&w[i], threads[i]);
+	CHECK(LAPI_Term(second) == LAPI_SUCCESS);
+}
+
 static void end_with_timeout(int context, void *argument)
 {
 	(void)argument;
@@ -268,11 +325,14 @@ static void test_all(int polling, uint32_t spin, uint32_t yield)
 	if (polling && spin == 0) {
 		test_late_sleeper();
 		test_busy_watcher();
+		test_done_in_error_handler();
 	}
 	test_multiple_waiters();
 	test_lock_held();
 	test_ticket_result();
 	test_satisfied();
+	if (spin < 1000)
+		test_other_context();
 	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
 	fake_settings = (struct fake_settings){200, 20, 0, 0, -1};
 }
