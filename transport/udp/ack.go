@@ -14,12 +14,15 @@ func (p *peer) onAck(now int64, h *wire.Header, rest []byte) bool {
 	}
 	news := false
 	p.freshSent = 0
+	if tx := p.tx - uint64(uint16(p.tx)-h.Echo); tx > p.ackedTx && tx <= p.tx {
+		p.ackedTx = tx
+	}
 	for p.base.Before(h.Ack) {
 		news = p.acked(p.base) || news
 		p.base++
 	}
 	gaps := h.Bits != 0
-	news = p.ackedBlock(h.Ack+wire.Seq(h.AckOffset), h.Bits) || news
+	news = p.ackedBlock(h.AckFirst(), h.Bits) || news
 	refused := false
 	for len(rest) > 0 {
 		var k wire.Block
@@ -54,12 +57,8 @@ func (p *peer) acked(s wire.Seq) bool {
 		return false
 	}
 	*p.slot(s) = nil
-	if k.tx > p.ackedTx {
-		p.ackedTx, p.ackedSent = k.tx, k.sentAt
-		p.freshSent = k.sentAt
-		if k.sends > 1 { // which transmission is acknowledged?
-			p.freshSent = 0
-		}
+	if k.tx == p.ackedTx { // the very transmission that arrived: when it was sent is known
+		p.ackedSent, p.freshSent = k.sentAt, k.sentAt
 	}
 	p.congestion.acked(k.size(), p.m.cfg.PacketSize)
 	p.moved(k, packetWaiting)
@@ -93,8 +92,8 @@ func (p *peer) refusedBlock(first wire.Seq, b uint64, now int64) (news bool) {
 			continue
 		}
 		news = true
-		if k.tx > p.ackedTx {
-			p.ackedTx, p.ackedSent = k.tx, k.sentAt
+		if k.tx == p.ackedTx {
+			p.ackedSent = k.sentAt
 		}
 		delay := min(int64(refuseDelay)<<min(k.refusals, 16), int64(refuseDelayMax), int64(p.m.cfg.PollingInterval))
 		k.refusals++
@@ -108,14 +107,14 @@ func (p *peer) refusedBlock(first wire.Seq, b uint64, now int64) (news bool) {
 	return news
 }
 
-// overtaken is a quick look whether findMissing may find anything: not if the oldest packet is in flight, was sent once, after all that
-// is known to have arrived, and nothing behind it arrived.
+// overtaken is a quick look whether findMissing may find anything: not if the oldest packet is in flight, was sent after all that is known
+// to have arrived, and nothing behind it arrived.
 func (p *peer) overtaken(gaps bool) bool {
 	if p.flying == 0 {
 		return false
 	}
 	k := *p.slot(p.base)
-	return gaps || k == nil || k.state != packetFlying || k.sends > 1 || k.tx < p.ackedTx
+	return gaps || k == nil || k.state != packetFlying || k.tx < p.ackedTx
 }
 
 // findMissing looks for packets in flight that others have overtaken: they are lost. Data packets tell of the 64 numbers in h, Ack and Bye
@@ -127,7 +126,7 @@ func (p *peer) findMissing(h *wire.Header) {
 		if k == nil || k.state != packetFlying || k.tx >= p.ackedTx {
 			continue
 		}
-		if h.Kind == wire.KindData && !s.InWindow(h.Ack+wire.Seq(h.AckOffset), wire.BlockSpan) {
+		if h.Kind == wire.KindData && !s.InWindow(h.AckFirst(), wire.BlockSpan) {
 			continue
 		}
 		if p.ackedTx-k.tx >= reorderPackets || p.ackedSent-k.sentAt > late {

@@ -143,6 +143,42 @@ func TestFastRetransmission(t *testing.T) {
 	}
 }
 
+// A peer that was away for a while makes a retransmission superfluous. It is not taken as a sign that others are lost.
+func TestLateReceiver(t *testing.T) {
+	p := newPair(t, 2, func(_ int, c *Config) { c.AckThreshold = 8 })
+	p.meet()
+	for range 20 {
+		p.send(0, 1, 1, 8)
+	}
+	p.now += int64(initialTimeout) + 1
+	p.ms[0].OnTimeout(p.now)
+	window := p.ms[0].peers[1].window
+	p.settle()
+	p.pass(time.Millisecond)
+	p.want("retransmitted packets", int(p.ms[0].Stats().RetransmittedPackets), 1)
+	p.want("duplicates", int(p.ms[1].Stats().DuplicatePackets), 1)
+	if p.ms[0].peers[1].window < window || p.ms[0].peers[1].outstanding() {
+		t.Error("the window shrank, or something is missing")
+	}
+}
+
+// When all that was in flight is lost, one retransmission by timer reveals it all.
+func TestWholeFlightLost(t *testing.T) {
+	p := newPair(t, 2, nil)
+	p.meet()
+	p.lose = func(from int, _ []byte) bool { return from == 0 }
+	for range 20 {
+		p.send(0, 1, 1, 8)
+	}
+	p.lose = nil
+	p.now += int64(initialTimeout) + 1
+	p.ms[0].OnTimeout(p.now)
+	p.want("packets sent by the timer", p.count(0, wire.KindData), 1)
+	p.settle()
+	p.want("retransmitted packets", int(p.ms[0].Stats().RetransmittedPackets), 20)
+	p.want("duplicates", int(p.ms[1].Stats().DuplicatePackets), 0)
+}
+
 // No more than MaxPacketsOut packets are in flight; waiting ones share packets; beyond all bounds Send says ErrBusy.
 func TestWindow(t *testing.T) {
 	p := newPair(t, 2, nil)

@@ -84,7 +84,7 @@ func (c *Config) complete() error {
 		c.Incarnation = c.Random()
 	}
 	switch {
-	case c.NumTasks < 1 || c.Task < 0 || c.Task >= c.NumTasks:
+	case c.NumTasks < 1 || c.NumTasks > wire.MaxTask+1 || c.Task < 0 || c.Task >= c.NumTasks:
 		return fmt.Errorf("udp: task %d of %d: %w", c.Task, c.NumTasks, transport.ErrBadParam)
 	case c.PacketSize < MinPacketSize || c.PacketSize > wire.MaxDatagram:
 		return fmt.Errorf("udp: packet size %d: %w", c.PacketSize, transport.ErrBadParam)

@@ -18,6 +18,7 @@ type incoming struct {
 	ackDue   int64    // when they must be; 0: there are none
 	wantAck  bool     // the origin asks for it when there is nothing else to do
 	latest   wire.Seq // received last
+	newestTx uint16   // the newest transmission number among what came
 	// parts remembers of packets with several messages, some of them refused, which ones were accepted.
 	parts map[wire.Seq]uint64
 }
@@ -68,7 +69,7 @@ func (m *Machine) OnPacket(now int64, from netip.AddrPort, b []byte) int {
 
 // authentic returns the peer that h comes from, or nil if it does not belong to a session with it.
 func (m *Machine) authentic(now int64, from netip.AddrPort, h *wire.Header) *peer {
-	if h.Task >= uint32(len(m.peers)) {
+	if int(h.Task) >= len(m.peers) {
 		return nil
 	}
 	p := m.peers[h.Task]
@@ -104,6 +105,9 @@ func (p *peer) onData(now int64, h *wire.Header, rest []byte) int {
 		}
 		m.stats.GhostPackets++
 		return 0
+	}
+	if int16(h.Tx-p.newestTx) > 0 {
+		p.newestTx = h.Tx
 	}
 	if h.Seq.Before(p.expect) || p.has(h.Seq) {
 		m.stats.DuplicatePackets++
@@ -212,12 +216,15 @@ func (p *peer) receivedFrom(s wire.Seq) uint64 {
 }
 
 // newest is the header's view: the block with the packet received last.
-func (p *peer) newest() (offset uint16, b uint64) {
+func (p *peer) newest() (block uint8, b uint64) {
 	if d := uint32(p.latest - p.expect); d < seqWindow {
-		offset = uint16(d &^ (wire.BlockSpan - 1))
+		block = uint8(d / wire.BlockSpan)
 	}
-	return offset, p.receivedFrom(p.expect + wire.Seq(offset))
+	return block, p.receivedFrom(p.expect + wire.Seq(block)*wire.BlockSpan)
 }
+
+// The blocks of the receive window must fit the header's field.
+const _ = uint(wire.MaxAckBlock - (seqWindow/wire.BlockSpan - 1))
 
 // acknowledge decides when the packet just received is.
 func (p *peer) acknowledge(now int64, flags wire.Flags) {

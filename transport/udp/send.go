@@ -271,9 +271,11 @@ func (p *peer) moved(k *packet, to packetState) {
 
 // fillHeader writes a packet's header, with the acknowledgement of the other direction.
 func (p *peer) fillHeader(b []byte, kind wire.Kind, flags wire.Flags, seq wire.Seq) {
-	h := wire.Header{Kind: kind, Flags: flags, Task: uint32(p.m.cfg.Task), Cookie: p.cookieOut, Seq: seq, Ack: p.expect}
+	h := wire.Header{
+		Kind: kind, Flags: flags, Task: uint16(p.m.cfg.Task), Tx: uint16(p.tx + 1), Echo: p.newestTx, Cookie: p.cookieOut, Seq: seq, Ack: p.expect,
+	}
 	if p.highest != p.expect {
-		h.AckOffset, h.Bits = p.newest()
+		h.AckBlock, h.Bits = p.newest()
 	}
 	h.Put(b)
 }

@@ -442,10 +442,10 @@ func TestAddress(t *testing.T) {
 // FuzzPacket gives an open session packets with the right cookie and anything else: the machine counts or takes them, and lives. Afterwards
 // it still works.
 func FuzzPacket(f *testing.F) {
-	f.Add(byte(wire.KindData), byte(0), uint16(0), uint32(0), uint32(0), uint64(0), []byte("\x01\x00\x00\x00\x00\x00\x00\x00"))
-	f.Add(byte(wire.KindAck), byte(1), uint16(0), uint32(0), uint32(1), uint64(5), make([]byte, 48))
-	f.Add(byte(wire.KindData), byte(3), uint16(64), uint32(511), uint32(0xffffffff), ^uint64(0), []byte("\x02\x00\x08\x00\x00\x00\x00\x0012345678"))
-	f.Fuzz(func(t *testing.T, kind, flags byte, offset uint16, seq, ack uint32, bits uint64, rest []byte) {
+	f.Add(byte(wire.KindData), byte(0), byte(0), uint16(1), uint16(0), uint32(0), uint32(0), uint64(0), []byte("\x01\x00\x00\x00\x00\x00\x00\x00"))
+	f.Add(byte(wire.KindAck), byte(1), byte(0), uint16(1), uint16(0), uint32(0), uint32(1), uint64(5), make([]byte, 48))
+	f.Add(byte(wire.KindData), byte(3), byte(1), uint16(5), uint16(1), uint32(511), uint32(0xffffffff), ^uint64(0), []byte("\x02\x00\x08\x00\x00\x00\x00\x0012345678"))
+	f.Fuzz(func(t *testing.T, kind, flags, block byte, tx, echo uint16, seq, ack uint32, bits uint64, rest []byte) {
 		p := newPair(t, 2, nil)
 		p.meet()
 		for range 5 {
@@ -453,7 +453,7 @@ func FuzzPacket(f *testing.F) {
 		}
 		m, peer := p.ms[0], p.ms[0].peers[1]
 		h := wire.Header{
-			Kind: wire.Kind(kind & 15), Flags: wire.Flags(flags), AckOffset: offset, Task: 1, Cookie: peer.cookieIn,
+			Kind: wire.Kind(kind & 15), Flags: wire.Flags(flags), AckBlock: uint8(block & 15), Task: 1, Tx: tx, Echo: uint16(peer.tx) + echo, Cookie: peer.cookieIn,
 			Seq: peer.expect + wire.Seq(seq), Ack: peer.base + wire.Seq(ack), Bits: bits,
 		}
 		b := p.buffer[:wire.HeaderSize+copy(p.buffer[wire.HeaderSize:], rest)]

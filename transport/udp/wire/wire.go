@@ -3,18 +3,22 @@
 //
 // Every packet starts alike:
 //
-//	 0       7 8     15 16            31 32                           63
-//	+--------+--------+-----------------+--------------------------------+
-//	| V | K  | flags  |  ack offset     |  origin task                   |   0
-//	+--------+--------+-----------------+--------------------------------+
+//	 0       7 8     15 16            31 32           47 48          63
+//	+--------+--------+-----------------+----------------+---------------+
+//	| V | K  | B | F  |  origin task    |  transmission  |  echo         |   0
+//	+--------+--------+-----------------+----------------+---------------+
 //	|  cookie of this direction of this session                         |   8
 //	+-----------------------------------+--------------------------------+
 //	|  sequence number                  |  next expected (Ack)           |  16
 //	+-----------------------------------+--------------------------------+
-//	|  ack bits: bit i tells of sequence number Ack + offset + i         |  24
+//	|  ack bits: bit i tells of sequence number Ack + 64 B + i           |  24
 //	+--------------------------------------------------------------------+
 //
-// V is the version (high four bits of byte 0), K the kind. What follows depends on the kind:
+// V is the version (high four bits of byte 0), K the kind, B the block that the ack bits tell of, F the flags. Each time that a Data packet
+// is sent it gets the next transmission number, while its sequence number stays. Echo is the newest transmission number that has come from
+// the other side: so the origin knows which transmission of a packet arrived, and whether later ones have overtaken others.
+//
+// What follows the header depends on the kind:
 //
 //   - Data: messages (see Message), each starting on a multiple of 8 bytes. The sequence number counts packets.
 //   - Ack, Bye: blocks (see Block) that tell of more sequence numbers. They have no sequence number of their own.
@@ -48,6 +52,14 @@ const (
 	FlagAckNow  Flags = 1 << iota // Data, Ack: acknowledge at once
 	FlagAckSoon                   // Data: acknowledge when there is nothing else to do
 	FlagAnswer                    // Bye: answers a Bye. Hello: no answer needed, the session stands
+
+	flagBits = 0x0f
+)
+
+// Ranges of header fields.
+const (
+	MaxTask     = 1<<16 - 1
+	MaxAckBlock = 15
 )
 
 // Sizes in bytes.
@@ -79,23 +91,29 @@ func (s Seq) InWindow(first Seq, n uint32) bool { return uint32(s-first) < n }
 
 // Header is the part that all packets but Hello share.
 type Header struct {
-	Kind      Kind
-	Flags     Flags
-	AckOffset uint16
-	Task      uint32 // origin
-	Cookie    uint64
-	Seq       Seq    // of Data
-	Ack       Seq    // every sequence number before it has arrived
-	Bits      uint64 // bit i: Ack+AckOffset+i has arrived
+	Kind     Kind
+	Flags    Flags
+	AckBlock uint8  // at most MaxAckBlock
+	Task     uint16 // origin
+	Tx       uint16 // of Data: number of this transmission
+	Echo     uint16 // newest Tx that came from the other side
+	Cookie   uint64
+	Seq      Seq    // of Data
+	Ack      Seq    // every sequence number before it has arrived
+	Bits     uint64 // bit i: AckFirst()+i has arrived
 }
+
+// AckFirst is the sequence number that the ack bits begin with.
+func (h *Header) AckFirst() Seq { return h.Ack + Seq(h.AckBlock)*BlockSpan }
 
 // Put writes h to the first HeaderSize bytes of b.
 func (h *Header) Put(b []byte) {
 	_ = b[HeaderSize-1]
 	b[0] = Version<<4 | byte(h.Kind)
-	b[1] = byte(h.Flags)
-	binary.LittleEndian.PutUint16(b[2:], h.AckOffset)
-	binary.LittleEndian.PutUint32(b[4:], h.Task)
+	b[1] = h.AckBlock<<4 | byte(h.Flags&flagBits)
+	binary.LittleEndian.PutUint16(b[2:], h.Task)
+	binary.LittleEndian.PutUint16(b[4:], h.Tx)
+	binary.LittleEndian.PutUint16(b[6:], h.Echo)
 	binary.LittleEndian.PutUint64(b[8:], h.Cookie)
 	binary.LittleEndian.PutUint32(b[16:], uint32(h.Seq))
 	binary.LittleEndian.PutUint32(b[20:], uint32(h.Ack))
@@ -130,9 +148,11 @@ func (h *Header) Decode(b []byte) error {
 		return ErrShort
 	}
 	h.Kind = k
-	h.Flags = Flags(b[1])
-	h.AckOffset = binary.LittleEndian.Uint16(b[2:])
-	h.Task = binary.LittleEndian.Uint32(b[4:])
+	h.Flags = Flags(b[1]) & flagBits
+	h.AckBlock = b[1] >> 4
+	h.Task = binary.LittleEndian.Uint16(b[2:])
+	h.Tx = binary.LittleEndian.Uint16(b[4:])
+	h.Echo = binary.LittleEndian.Uint16(b[6:])
 	h.Cookie = binary.LittleEndian.Uint64(b[8:])
 	h.Seq = Seq(binary.LittleEndian.Uint32(b[16:]))
 	h.Ack = Seq(binary.LittleEndian.Uint32(b[20:]))
