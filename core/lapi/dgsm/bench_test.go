@@ -1,0 +1,104 @@
+package dgsm
+
+import (
+	"fmt"
+	"testing"
+
+	"lapi/transport"
+	"lapi/transport/memory"
+)
+
+// BenchmarkPack packs layouts over 8 MiB of user memory, beside a loop of copies that knows the layout.
+func BenchmarkPack(b *testing.B) {
+	const span = 8 << 20
+	user, packed := userMemory(b, span), userMemory(b, span)
+	for _, c := range []struct {
+		name  string
+		block int
+		every int
+		p     program
+	}{
+		{"doubles8of64", 64, 512, simple(64, 0, 512)},
+		{"doubles8of64gosub", 64, 512, strided(64, span/512, 512, span)},
+		{"double1of8", 8, 64, simple(8, 0, 64)},
+		{"block4of8", 4, 8, simple(4, 0, 8)},
+		{"KiB1of2", 1024, 2048, simple(1024, 0, 2048)},
+	} {
+		c.p.Density = Sparse
+		p := c.p.must(b)
+		n := span / c.every * c.block
+		b.Run(c.name+"/loop", func(b *testing.B) {
+			b.SetBytes(int64(n))
+			for b.Loop() {
+				for from, to := 0, 0; to < n; from, to = from+c.every, to+c.block {
+					copy(packed[to:to+c.block], user[from:])
+				}
+			}
+		})
+		var m Machine
+		t := Transfer{Program: p, Base: memory.AddrOf(user), Bytes: uint64(n)}
+		b.Run(c.name+"/pack", func(b *testing.B) {
+			b.SetBytes(int64(n))
+			for b.Loop() {
+				out := Buffer{Addr: memory.AddrOf(packed), Size: span}
+				if err := m.Pack(t, &out); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(c.name+"/unpack", func(b *testing.B) {
+			b.SetBytes(int64(n))
+			for b.Loop() {
+				in := Buffer{Addr: memory.AddrOf(packed), Size: span}
+				if err := m.Unpack(t, &in, span); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkIrregular gathers through a list of unequal blocks, where every block is a step of its own.
+func BenchmarkIrregular(b *testing.B) {
+	user := userMemory(b, 1<<20)
+	var a assembler
+	var list []int64
+	at := int64(0)
+	for i := range int64(1000) {
+		list = append(list, at, 8+8*(i%3))
+		at += 40 + 8*(i%5)
+	}
+	a.mcopy(list...)
+	a.iterate(0)
+	g := program{Descriptor{Depth: 1, Extent: at}, a.code}
+	p := g.describe(b)
+	n := p.Covers() * 8
+	dst := make([]byte, n)
+	var m Machine
+	start(b, &m, p, memory.AddrOf(user), 0, n)
+	for _, fragment := range []int{1400, int(n)} {
+		b.Run(fmt.Sprint("fragment", fragment), func(b *testing.B) {
+			b.SetBytes(int64(n))
+			for b.Loop() {
+				for at := 0; at < int(n); at += fragment {
+					if err := m.Gather(dst[at:min(at+fragment, int(n))], uint64(at)); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkSeek goes to the other end of a transfer through routines within routines.
+func BenchmarkSeek(b *testing.B) {
+	g := nested(8)
+	p := g.must(b)
+	var m Machine
+	start(b, &m, p, transport.Addr(1<<20), 0, p.Covers()*1000)
+	end := m.Len() - 1
+	for b.Loop() {
+		m.Seek(end)
+		m.Seek(1)
+	}
+}
