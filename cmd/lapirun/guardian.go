@@ -45,9 +45,12 @@ func startGuardian() (*guardian, error) {
 	return &guardian{w, p}, nil
 }
 
-// watch adds a task: its process group, and the mark by which its environment can be told. A guardian that was killed is missed by
-// nobody as long as lapirun lives.
-func (g *guardian) watch(pid int, mark string) { fmt.Fprintf(g.pipe, "%d %s\n", pid, mark) }
+// expect names the mark by which a task's environment can be told, before the task is started: lapirun may be killed before it
+// has told the task's number.
+func (g *guardian) expect(mark string) { fmt.Fprintf(g.pipe, "mark %s\n", mark) }
+
+// watch adds a task's process group. A guardian that was killed is missed by nobody as long as lapirun lives.
+func (g *guardian) watch(pid int) { fmt.Fprintf(g.pipe, "group %d\n", pid) }
 
 // dismiss ends the guardian; the tasks have ended.
 func (g *guardian) dismiss() {
@@ -70,18 +73,21 @@ func guard(pipe *os.File) {
 	killMarked(marks)
 }
 
-// readTasks reads what watch and dismiss write.
+// readTasks reads what expect, watch and dismiss write.
 func readTasks(r io.Reader) (groups []int, marks map[string]bool, ended bool) {
 	marks = make(map[string]bool)
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
-		if lines.Text() == "end" {
+		what, value, _ := strings.Cut(lines.Text(), " ")
+		switch what {
+		case "end":
 			return groups, marks, true
-		}
-		number, mark, ok := strings.Cut(lines.Text(), " ")
-		if pid, err := strconv.Atoi(number); ok && err == nil && pid > 1 {
-			groups = append(groups, pid)
-			marks[mark] = true
+		case "mark":
+			marks[value] = true
+		case "group":
+			if pid, err := strconv.Atoi(value); err == nil && pid > 1 {
+				groups = append(groups, pid)
+			}
 		}
 	}
 	return groups, marks, false

@@ -162,6 +162,8 @@ func (j *launch) startTask(task int, stdin *os.File) error {
 	}
 	defer stdout.Close()
 	defer stderr.Close()
+	j.marks[launcher] = true
+	j.guardian.expect(launcher)
 	files := make([]*os.File, launcherFD+1)
 	files[0], files[1], files[2], files[launcherFD] = stdin, stdout, stderr, control
 	p, err := os.StartProcess(j.path, append([]string{j.o.program}, j.o.args...), &os.ProcAttr{
@@ -174,8 +176,7 @@ func (j *launch) startTask(task int, stdin *os.File) error {
 	}
 	j.tasks = append(j.tasks, &process{pid: p.Pid, started: time.Now()})
 	j.running++
-	j.marks[launcher] = true
-	j.guardian.watch(p.Pid, launcher)
+	j.guardian.watch(p.Pid)
 	return p.Release() // lapirun waits by number
 }
 

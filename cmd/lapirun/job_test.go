@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -64,7 +63,7 @@ func TestDeathEndsOthers(t *testing.T) {
 		!strings.Contains(r.err(), "ending the other tasks") {
 		t.Errorf("%q", r.err())
 	}
-	gone(t, pids(t, r.lines(0, "pid ")))
+	gone(t, processes(pids(t, r.lines(0, "pid "))))
 }
 
 func TestGrace(t *testing.T) {
@@ -74,7 +73,7 @@ func TestGrace(t *testing.T) {
 	if time.Since(begin) < 600*time.Millisecond {
 		t.Errorf("the grace was only %v", time.Since(begin)-300*time.Millisecond)
 	}
-	gone(t, pids(t, r.lines(1, "pid ")))
+	gone(t, processes(pids(t, r.lines(1, "pid "))))
 	r.lines(1, "asked")
 }
 
@@ -106,17 +105,51 @@ func TestDeathIsTold(t *testing.T) {
 }
 
 func TestKillHard(t *testing.T) {
-	for range 5 {
+	for range 10 {
 		r := start(t, "-n", "3", "sh", "-c", sleepers)
 		all := pids(t, r.lines(3, "pid "))
 		if len(all) != 6 {
 			t.Fatalf("%v", all)
 		}
-		all = append(all, children(t, r.cmd.Process.Pid)...) // the guardian too
+		started := processes(append(all, children(t, r.cmd.Process.Pid)...)) // the guardian too
 		r.signal(syscall.SIGKILL)
 		r.want(137)
-		gone(t, all)
+		gone(t, started)
 	}
+}
+
+// Killed at any moment, also between starting a task and telling the guardian.
+func TestKillHardWhileStarting(t *testing.T) {
+	for i := range 20 {
+		cmd := prepare("-n", "8", "sh", "-c", "sleep 1000 & sleep 1000")
+		sign := fmt.Sprintf("LAPIRUN_TEST_RUN=%d.%d", os.Getpid(), i)
+		cmd.Env = append(cmd.Env, sign)
+		r := startCmd(t, cmd)
+		time.Sleep(time.Duration(i) * time.Millisecond)
+		r.signal(syscall.SIGKILL)
+		_ = r.status()
+		for limit := time.Now().Add(hang); len(withVariable(t, sign)) > 0; time.Sleep(2 * time.Millisecond) {
+			if time.Now().After(limit) {
+				t.Fatalf("killed after %d ms, it leaves %q", i, withVariable(t, sign))
+			}
+		}
+	}
+}
+
+// withVariable lists the processes whose environment has an entry.
+func withVariable(t *testing.T, entry string) (found []string) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if environ, err := os.ReadFile(name); err == nil && strings.Contains(string(environ), entry+"\x00") {
+			command, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline"))
+			found = append(found, name+": "+string(command))
+		}
+	}
+	return found
 }
 
 // strayScript is a task that starts a process in a session of its own, out of reach of its group's signals.
@@ -128,18 +161,18 @@ func TestStrays(t *testing.T) {
 		t.Skip("no setsid(1)")
 	}
 	r := start(t, "-n", "2", "sh", "-c", strayScript+"wait")
-	all := pids(t, r.lines(4, "pid "))
+	all := processes(pids(t, r.lines(4, "pid ")))
 	r.signal(syscall.SIGKILL)
 	r.want(137)
 	gone(t, all)
 
 	r = start(t, "-n", "2", "sh", "-c", strayScript+"sleep 0.2; exit 3")
-	all = pids(t, r.lines(4, "pid "))
+	all = processes(pids(t, r.lines(4, "pid ")))
 	r.want(3)
 	gone(t, all)
 
 	r = start(t, "-n", "2", "sh", "-c", strayScript+"sleep 0.2") // holds the output open
-	all = pids(t, r.lines(4, "pid "))
+	all = processes(pids(t, r.lines(4, "pid ")))
 	r.want(0)
 	gone(t, all)
 }
@@ -149,13 +182,13 @@ func TestKillGuardianToo(t *testing.T) {
 	r := start(t, "-n", "3", "sh", "-c", "echo pid $$; exec sleep 1000")
 	tasks := pids(t, r.lines(3, "pid "))
 	guardian := guardianOf(t, r.cmd.Process.Pid)
+	started := processes(append(tasks, guardian))
 	if err := unix.Kill(guardian, unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	tasks = append(tasks, guardian)
 	r.signal(syscall.SIGKILL)
 	r.want(137)
-	gone(t, tasks)
+	gone(t, started)
 }
 
 // guardianOf waits until the guardian has taken its name.
@@ -175,7 +208,7 @@ func guardianOf(t *testing.T, lapirun int) int {
 // What a task leaves running in its process group ends with the job, and cannot delay it for ever.
 func TestLeftovers(t *testing.T) {
 	r := start(t, "-n", "2", "sh", "-c", `sleep 1000 & echo pid $!`).want(0)
-	gone(t, pids(t, r.lines(2, "pid ")))
+	gone(t, processes(pids(t, r.lines(2, "pid "))))
 }
 
 func TestSignalsArePassed(t *testing.T) {
@@ -195,7 +228,7 @@ echo ready; while :; do sleep 0.02; done`
 func TestSignalsEndTheJob(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		r := start(t, "-n", "2", "sh", "-c", "ulimit -c 0; echo pid $$; exec sleep 1000")
-		all := pids(t, r.lines(2, "pid "))
+		all := processes(pids(t, r.lines(2, "pid ")))
 		r.signal(s)
 		r.want(128 + int(s))
 		if r.err() != "" {
@@ -207,7 +240,7 @@ func TestSignalsEndTheJob(t *testing.T) {
 
 func TestSecondInterruptEndsTheJob(t *testing.T) {
 	r := start(t, "-n", "2", "--grace", "0.2", "sh", "-c", `trap "echo got" INT; trap "" TERM; echo pid $$; while :; do sleep 0.02; done`)
-	all := pids(t, r.lines(2, "pid "))
+	all := processes(pids(t, r.lines(2, "pid ")))
 	r.signal(syscall.SIGINT)
 	r.lines(2, "got")
 	r.signal(syscall.SIGINT)
@@ -265,14 +298,8 @@ func inspect() error {
 			return fmt.Errorf("descriptor %d: flags %#o, %v", fd, flags, err)
 		}
 	}
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return err
-	}
-	for _, line := range strings.Split(string(status), "\n") {
-		if name, mask, _ := strings.Cut(line, ":"); (name == "SigIgn" || name == "SigBlk") && strings.Trim(mask, "0 \t") != "" {
-			return errors.New(line)
-		}
+	if masks := signalMasks(); masks != os.Getenv(masksVariable) {
+		return fmt.Errorf("signals ignored and blocked: %s, lapirun's own: %s", masks, os.Getenv(masksVariable))
 	}
 	fds, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -289,8 +316,25 @@ func inspect() error {
 }
 
 // Tasks get blocking descriptors, no ignored or blocked signals, and of lapirun's descriptors only the socket to it.
+// masksVariable passes on which signals whoever started the tests had ignored or blocked: tasks inherit just that.
+const masksVariable = "LAPIRUN_TEST_MASKS"
+
+// signalMasks is which signals this process ignores and blocks.
+func signalMasks() (masks string) {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return err.Error()
+	}
+	for _, line := range strings.Split(string(status), "\n") {
+		if name, mask, _ := strings.Cut(line, ":"); name == "SigIgn" || name == "SigBlk" {
+			masks += strings.TrimSpace(mask) + " "
+		}
+	}
+	return masks
+}
+
 func TestWhatTasksInherit(t *testing.T) {
-	r := start(t, "env", asVariable+"=inspect", os.Args[0]).want(0)
+	r := start(t, "env", asVariable+"=inspect", masksVariable+"="+signalMasks(), os.Args[0]).want(0)
 	own := map[string]bool{"0": true, "1": true, "2": true, strconv.Itoa(launcherFD): true}
 	for _, fd := range r.lines(len(own), "inherited ") {
 		number, link, _ := strings.Cut(fd, " ")

@@ -224,24 +224,41 @@ func state(pid int) string {
 	return rest[:1]
 }
 
+// began is when a process started, in clock ticks since boot, which tells it from a later one with its number; "" if there is none.
+func began(pid int) string {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return ""
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return strings.Fields(rest)[19]
+}
+
+// processes remembers processes while they certainly run.
+func processes(all []int) map[int]string {
+	m := make(map[int]string)
+	for _, pid := range all {
+		m[pid] = began(pid)
+	}
+	return m
+}
+
 // gone waits until none of the processes is left; a zombie that its new parent has not collected does not count.
-func gone(t *testing.T, all []int) {
+func gone(t *testing.T, all map[int]string) {
 	t.Helper()
 	for limit := time.Now().Add(hang); ; time.Sleep(2 * time.Millisecond) {
-		var left []int
-		for _, pid := range all {
-			if s := state(pid); s != "" && s != "Z" && s != "X" {
-				left = append(left, pid)
+		var left []string
+		for pid, start := range all {
+			if s := state(pid); s != "" && s != "Z" && s != "X" && began(pid) == start {
+				command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+				left = append(left, fmt.Sprintf("%d (%s, %q)", pid, s, command))
 			}
 		}
 		if len(left) == 0 {
 			return
 		}
 		if time.Now().After(limit) {
-			for _, pid := range left {
-				_ = unix.Kill(pid, unix.SIGKILL)
-			}
-			t.Fatalf("processes %v have outlived lapirun", left)
+			t.Fatalf("left behind: %v", left)
 		}
 	}
 }

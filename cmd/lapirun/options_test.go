@@ -145,11 +145,11 @@ func TestTaskEnvironment(t *testing.T) {
 }
 
 func TestReadTasks(t *testing.T) {
-	groups, marks, ended := readTasks(strings.NewReader("12 60:7\n13 60:8\nrubbish\n1 60:1\n0 60:2\n-4 60:3\n14\n"))
+	groups, marks, ended := readTasks(strings.NewReader("mark 60:7\ngroup 12\nmark 60:8\ngroup 13\nrubbish\n\ngroup 1\ngroup 0\ngroup -4\ngroup\n"))
 	if ended || !reflect.DeepEqual(groups, []int{12, 13}) || !reflect.DeepEqual(marks, map[string]bool{"60:7": true, "60:8": true}) {
 		t.Errorf("%v %v %v", groups, marks, ended)
 	}
-	if _, _, ended := readTasks(strings.NewReader("12 60:7\nend\n")); !ended {
+	if _, _, ended := readTasks(strings.NewReader("group 12\nend\n")); !ended {
 		t.Error("the end is not seen")
 	}
 }

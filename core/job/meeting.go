@@ -173,7 +173,10 @@ func sameUser(fd int) (pid int, err error) {
 
 // wait sleeps until something happened or the next attempt to connect is due.
 func (m *meeting) wait() error {
-	set := []unix.PollFd{{Fd: int32(m.listener), Events: unix.POLLIN}}
+	var set []unix.PollFd
+	if len(m.guests) < maxGuests {
+		set = append(set, unix.PollFd{Fd: int32(m.listener), Events: unix.POLLIN})
+	}
 	for _, c := range m.calling {
 		set = append(set, unix.PollFd{Fd: int32(c.conn.Fd()), Events: unix.POLLIN})
 	}
@@ -194,7 +197,9 @@ func (m *meeting) wait() error {
 
 // serve accepts, greets and answers.
 func (m *meeting) serve() error {
-	m.accept()
+	if err := m.accept(); err != nil {
+		return err
+	}
 	if err := m.answers(); err != nil {
 		return err
 	}
@@ -209,11 +214,17 @@ func (m *meeting) serve() error {
 	return nil
 }
 
-func (m *meeting) accept() {
+func (m *meeting) accept() error {
 	for len(m.guests) < maxGuests {
 		fd, _, err := unix.Accept4(m.listener, unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK)
+		if err == unix.EAGAIN {
+			return nil
+		}
+		if err == unix.EINTR || err == unix.ECONNABORTED {
+			continue
+		}
 		if err != nil {
-			return
+			return fmt.Errorf("accepting a task: %w", err)
 		}
 		pid, err := sameUser(fd)
 		if err != nil {
@@ -224,6 +235,7 @@ func (m *meeting) accept() {
 			m.guests = append(m.guests, &guest{conn, pid})
 		}
 	}
+	return nil
 }
 
 // answers hears what lower tasks say to this one's greeting.

@@ -94,18 +94,22 @@ func (h *Hub) TaskEnded(taskID int, how string) {
 			h.finish(s)
 		}
 	}
-	// What it has sent before its end counts; a child that it forked may keep its sockets open, so that their end may never come.
-	time.AfterFunc(reapDelay, func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		for id, g := range h.groups {
-			h.died(g, taskID, how)
-			if s := g.members[taskID]; s != nil {
-				s.link.f.Close() // ends readAll, should a forked child hold the other end
-			}
-			h.forget(id, g)
+	time.AfterFunc(reapDelay, func() { h.endSessions(taskID) })
+}
+
+// endSessions ends what a task that has ended leaves open: a child that it forked may hold its sockets. What it had sent before
+// is still read, and may be a Leave.
+func (h *Hub) endSessions(taskID int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for id, g := range h.groups {
+		if s := g.members[taskID]; s != nil {
+			s.link.shutdown()
+			continue
 		}
-	})
+		h.died(g, taskID, h.tasks[taskID].how)
+		h.forget(id, g)
+	}
 }
 
 func (h *Hub) greeted(taskID int, m wire.Message) {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"syscall"
 
+	"golang.org/x/sys/unix"
 	"lapi/core/job/wire"
 )
 
@@ -68,6 +69,11 @@ func (l *link) sendAndClose(m wire.Message) {
 		_ = l.send(m) // who does not listen to the answer does not need it
 		l.close()
 	}()
+}
+
+// shutdown lets receive read what has arrived and then see the end.
+func (l *link) shutdown() {
+	_ = l.raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_RDWR) }) // an error: it is closed already
 }
 
 func (l *link) close() {
