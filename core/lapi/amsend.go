@@ -41,7 +41,7 @@ func (c *Context) Amsend(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32
 		m.hdrLen = amHeaderSize
 		m.uhdrLen = uint64(uhdrLen)
 		m.n += m.uhdrLen
-	case n >= directMin && t.direct:
+	case n >= directAmMin && n > uint64(c.bufCopy) && t.direct: // the target reads later: not what the user may overwrite on return
 		h.isDirect, h.direct = true, udata
 		m.hdrLen = whole
 		m.n, m.user, m.orgCntr = 0, false, 0 // they wait for msgFetched

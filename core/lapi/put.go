@@ -25,7 +25,7 @@ func (c *Context) Put(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, 
 		t.expected++
 	}
 	h := putHeader{tgtAddr: tgtAddr, tgtCntr: tgtCntr, cmplCntr: cmplCntr}
-	if n >= directMin && t.direct && c.putDirect(t, n, orgAddr, orgCntr, &h) {
+	if n >= directPutMin && t.direct && c.putDirect(t, n, orgAddr, orgCntr, &h) {
 		c.publish()
 		return codes.Success
 	}
