@@ -171,3 +171,18 @@ func nested(depth int) program {
 	}
 	return program{Descriptor{Depth: int32(depth), Size: size, Extent: extent, Rext: extent}, a.code}
 }
+
+// chain is routines that each do nothing but call the next, depth of them.
+func chain(depth int) program {
+	var a assembler
+	for range depth - 1 {
+		entry := len(a.code)
+		call := a.gosub(1, 1, 0)
+		a.code[call+gosubTo] = gosubSize + iterateSize
+		a.iterate(entry)
+	}
+	entry := len(a.code)
+	a.copy(1, 0)
+	a.iterate(entry)
+	return program{Descriptor{Depth: int32(depth), Size: 1, Extent: 1, Rext: int64(depth)}, a.code}
+}

@@ -101,7 +101,7 @@ func (m *Machine) gatherAll(dst []byte) {
 func gatherRun(dst []byte, r run) {
 	n, a := int(r.n), transport.Addr(r.addr)
 	for len(dst) >= n {
-		copy(dst[:n], memory.Bytes(a, r.n))
+		move(dst[:n], memory.Bytes(a, r.n))
 		dst = dst[n:]
 		a += transport.Addr(r.stride)
 	}
@@ -126,8 +126,21 @@ func (m *Machine) scatterAll(src []byte) {
 func scatterRun(src []byte, r run) {
 	n, a := int(r.n), transport.Addr(r.addr)
 	for len(src) >= n {
-		copy(memory.Bytes(a, r.n), src[:n])
+		move(memory.Bytes(a, r.n), src[:n])
 		src = src[n:]
 		a += transport.Addr(r.stride)
+	}
+}
+
+// move is copy for two slices of one length. Columns of matrices are single numbers: a call for each would cost more than
+// moving it.
+func move(dst, src []byte) {
+	switch len(src) {
+	case 4:
+		native.PutUint32(dst, native.Uint32(src))
+	case 8:
+		native.PutUint64(dst, native.Uint64(src))
+	default:
+		copy(dst, src)
 	}
 }

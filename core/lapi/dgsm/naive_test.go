@@ -1,6 +1,9 @@
 package dgsm
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // The naive machine runs a program instruction by instruction, as the guide describes it: an instruction counter, a stack,
 // a repetition count in each frame. It shares nothing with the real one but the layout of instructions.
@@ -17,6 +20,8 @@ type naiveFrame struct {
 	stride int64
 	ret    int
 }
+
+var errSteps = errors.New("too many steps")
 
 // naive returns the places of the first n bytes. An error is a program that goes wrong, or takes more than limit steps.
 func naive(code []int32, extent int64, n, limit int) (out []naiveByte, err error) {
@@ -35,7 +40,7 @@ func naive(code []int32, extent int64, n, limit int) (out []naiveByte, err error
 	}
 	for steps := 0; len(out) < n; steps++ {
 		if steps > limit {
-			return out, fmt.Errorf("more than %d steps", limit)
+			return out, errSteps
 		}
 		f := &stack[len(stack)-1]
 		switch code[ic] {

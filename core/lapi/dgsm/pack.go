@@ -22,15 +22,19 @@ func (b *Buffer) room(n uint64) ([]byte, error) {
 	if n == 0 {
 		return nil, nil
 	}
-	// memory.Bytes takes only what can be a slice; whether it can be accessed the copies find out.
-	if b.Addr == 0 || a < b.Addr || uint64(a) >= maxUser || n > maxUser-uint64(a) {
+	// memory.Bytes takes only what can be a slice; whether it can be accessed the copies find out. A fault in the first page
+	// does not tell which of the two addresses of a copy it was.
+	if b.Addr < minUser || a < b.Addr || uint64(a) >= maxUser || n > maxUser-uint64(a) {
 		return nil, &transport.FaultError{Addr: a}
 	}
 	return memory.Bytes(a, n), nil
 }
 
-// maxUser is an address that no user memory reaches, on any architecture.
-const maxUser = 1 << 56
+// User memory lies between these on every architecture.
+const (
+	minUser = 4096
+	maxUser = 1 << 56
+)
 
 // Pack is LAPI_DGSP_PACK: gathers t.Bytes bytes to the buffer and moves its Position on. Each call starts at the program's
 // beginning; t.First is not looked at. Errors: as StartGather; LAPI_ERR_PACK_SZ if the buffer is too small, *transport.FaultError
