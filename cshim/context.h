@@ -39,7 +39,6 @@ typedef struct cshim_context {
 
 	/* Progress and sleep. */
 	uint32_t event_seq;     /* atomic: core adds 1, under the lock, when a counter changed, a message or a ticket completed */
-	uint32_t event_waiters; /* atomic: threads asleep on event_seq as a futex; 0: C wakes its threads one by one (sleep.c) */
 	uint32_t pollers;       /* atomic: user and handler threads inside a waiting or polling call */
 	uint32_t poll_turns;    /* atomic: changes with each polling call; the service thread looks for change */
 	uint32_t watcher;       /* atomic: thread id of the one thread asleep on the descriptors, 0 if none */

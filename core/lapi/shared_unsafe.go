@@ -16,14 +16,9 @@ func wake(word *uint32, n int) {
 	unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWake, uintptr(n), 0, 0, 0)
 }
 
-// noteEvent publishes that a counter, message state or ticket changed, and wakes who sleeps on event_seq. Sequentially
-// consistent against event_waiters, which a sleeper raises, under the lock, before it reads event_seq (cshim/sleep.c).
-func noteEvent(s *layout.Context) {
-	atomic.AddUint32(&s.EventSeq, 1)
-	if atomic.LoadUint32(&s.EventWaiters) != 0 {
-		wake(&s.EventSeq, 1<<30)
-	}
-}
+// noteEvent publishes that a counter, message state or ticket changed. cshim_notify, which every entry point calls before it lets go
+// of the lock, sees the number change and wakes whose wait is over (cshim/sleep.c).
+func noteEvent(s *layout.Context) { atomic.AddUint32(&s.EventSeq, 1) }
 
 // noteCompletion tells a handler thread of one more queued completion handler (cshim/completion.c).
 func noteCompletion(s *layout.Context) {

@@ -171,8 +171,6 @@ static void event(int context)
 	cshim_context *block = cshim_context_at(context);
 
 	__atomic_add_fetch(&block->event_seq, 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&block->event_waiters, __ATOMIC_SEQ_CST))
-		cshim_futex_wake(&block->event_seq, INT_MAX);
 }
 
 static int take(fake_core *core, packet *taken)

@@ -15,7 +15,6 @@ type (
 		LockWaiters          uint32
 		LockTurns            uint32
 		EventSeq             uint32
-		EventWaiters         uint32
 		Pollers              uint32
 		PollTurns            uint32
 		Watcher              uint32
