@@ -97,6 +97,7 @@ func (j *launch) run() int {
 	if err := j.startTasks(); err != nil {
 		j.say("%v", err)
 		j.status = startStatus(err)
+		j.ending = true
 		j.killTasks(unix.SIGKILL)
 	} else if j.o.infoLevel >= 2 {
 		j.say("%d tasks of %s, MP_PARTITION %d", j.o.procs, j.path, j.partition)
@@ -223,10 +224,12 @@ func (j *launch) ended(task int, p *process, d death) {
 	}
 	expected := j.ending || j.forwarded[d.signal]
 	switch {
-	case j.o.keepGoing && !j.ending:
+	case j.o.keepGoing && !expected:
 		j.say("%s", text)
+	case first && !expected && j.running > 0:
+		j.say("%s; ending the other tasks", text)
 	case first && !expected:
-		j.say("%s%s", text, map[bool]string{true: "; ending the other tasks"}[j.running > 0])
+		j.say("%s", text)
 	case j.o.infoLevel >= 2:
 		j.say("%s", text)
 	}
