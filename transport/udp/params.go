@@ -59,8 +59,8 @@ const (
 
 	// ackDelay is how long a received packet may wait for company, or for data going the other way, before it is acknowledged.
 	ackDelay = 200 * time.Microsecond
-	// A peer that is descheduled looks like loss: minTimeout is a few scheduler ticks shorter than a spurious
-	// retransmission costs, initialTimeout holds until the first round trip is known.
+	// A packet without answer is sent again after minTimeout at the earliest: a peer that is descheduled looks like loss, and a superfluous
+	// retransmission costs little. initialTimeout holds until the first round trip is known.
 	minTimeout     = 2 * time.Millisecond
 	initialTimeout = 10 * time.Millisecond
 	maxTimeout     = time.Second

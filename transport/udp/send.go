@@ -212,13 +212,14 @@ func (p *peer) transmit(k *packet, now int64, flags wire.Flags) bool {
 }
 
 // ask says how k asks for its acknowledgement: at once when half a window has gone without one, when the window closes behind
-// it or a flush stands there; in passing when user memory is lent and the message ends here.
+// it, a flush stands there or no retransmit buffer is left; in passing when user memory is lent and the message ends here.
 func (p *peer) ask(k *packet) wire.Flags {
 	p.askedBytes += k.size()
 	p.askedCount++
 	full := p.m.cfg.PacketSize + packetOverhead
 	closes := k.state == packetWaiting && (p.flying+1 >= most(k) || p.flyingBytes+k.size()+min(full, p.window/4) > p.window)
-	if p.askedBytes >= p.window/2 || p.askedCount >= MaxPacketsOut/2 || closes || p.probing && k.seq == p.flushSeq-1 {
+	if p.askedBytes >= p.window/2 || p.askedCount >= MaxPacketsOut/2 || closes || p.probing && k.seq == p.flushSeq-1 ||
+		k.rex != nil && p.m.pool.rexes.empty() {
 		p.askedBytes, p.askedCount = 0, 0
 		return wire.FlagAckNow
 	}
