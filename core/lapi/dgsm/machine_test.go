@@ -113,8 +113,8 @@ func TestSeekIsWalking(t *testing.T) {
 					}
 				}
 			}
-			if m.Seek(n + 1) {
-				t.Fatal("Seek behind the end")
+			if m.Seek(n+1) || m.Len() != n {
+				t.Fatalf("Seek behind the end of %d bytes of %d", m.Len(), n)
 			}
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -83,6 +84,10 @@ func TestControlRules(t *testing.T) {
 	if n := p.AtomAlign(23); n != 20 || p.AtomAlign(3) != 0 || !p.HasControl() {
 		t.Errorf("23 bytes hold atoms of %d", n)
 	}
+	none := simple(8, 0, 8)
+	if n := none.must(t).AtomAlign(23); n != 23 {
+		t.Errorf("without atoms 23 bytes are %d", n)
+	}
 	returns := int64(0)
 	ddm := func(_, _ transport.Addr, _ uint64, _, _ int32) int64 { return returns }
 	tr := Transfer{p, memory.AddrOf(user), 0, 64, ddm}
@@ -93,9 +98,9 @@ func TestControlRules(t *testing.T) {
 	if err := m.StartScatter(tr, 0); err == nil || err.Code != codes.ErrDgspCtl {
 		t.Errorf("scatter without atoms: %v", err)
 	}
-	none := tr
-	none.DDM = nil
-	if err := m.StartScatter(none, 4); err == nil || err.Code != codes.ErrDgspCtl {
+	deaf := tr
+	deaf.DDM = nil
+	if err := m.StartScatter(deaf, 4); err == nil || err.Code != codes.ErrDgspCtl {
 		t.Errorf("no DDM function: %v", err)
 	}
 	for _, returns = range []int64{0, -1, 9, -1 << 63} {
@@ -109,7 +114,7 @@ func TestControlRules(t *testing.T) {
 func wantCode(t *testing.T, what string, err error, code codes.Code) {
 	t.Helper()
 	var e *Error
-	if !errors.As(err, &e) || e.Code != code || e.Text == "" {
+	if !errors.As(err, &e) || e.Code != code || e.Text == "" || !strings.HasPrefix(e.Error(), codes.Name(code)+": ") {
 		t.Errorf("%s: %v, want %s", what, err, codes.Name(code))
 	}
 }
