@@ -67,6 +67,20 @@ extern int golapi_gfence_begin(int context, uint64_t *ticket);
 /* table gets num_tasks entries of width 4 or 8 bytes before the ticket is done */
 extern int golapi_address_init_begin(int context, uint64_t value, cshim_addr table, uint32_t width, uint64_t *ticket);
 
+/*
+ * DGSPs belong to the process: the first three run with or without a lock. golapi_dgsp_pack gathers n bytes at in to out, behind
+ * *position of its size bytes; golapi_dgsp_unpack scatters n bytes of in, behind *position of its in_size bytes, to the out_size bytes
+ * at out. position moves on if all is well.
+ */
+extern int golapi_dgsp_register(cshim_addr descriptor, cshim_addr *handle);
+extern int golapi_dgsp_reserve(cshim_addr handle);
+extern int golapi_dgsp_unreserve(cshim_addr handle);
+extern void golapi_dgsp_ddm(int context, cshim_addr handler);
+extern int golapi_dgsp_pack(int context, cshim_addr handle, cshim_addr in, uint64_t n, cshim_addr out, uint64_t size,
+                            uint64_t *position);
+extern int golapi_dgsp_unpack(int context, cshim_addr handle, cshim_addr in, uint64_t in_size, uint64_t *position,
+                              cshim_addr out, uint64_t n, uint64_t out_size);
+
 /* C for Go: user handlers, called on the current thread's own stack with the lock held. */
 typedef struct cshim_header_result {
 	cshim_addr buffer, completion, info;
@@ -76,6 +90,8 @@ typedef struct cshim_header_result {
 void cshim_call_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_t uhdr_len, uint64_t msg_len,
                        int32_t src, cshim_addr one_packet, cshim_header_result *result);
 void cshim_call_completion(int context, cshim_addr handler, cshim_addr info);
+int64_t cshim_call_ddm(cshim_addr handler, cshim_addr in, cshim_addr inout, int64_t n, int32_t operand, int32_t operation);
 cshim_context *cshim_context_at(int context);
+cshim_addr cshim_byte(void); /* the descriptor of LAPI_BYTE */
 
 #endif

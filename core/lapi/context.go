@@ -5,6 +5,7 @@ import (
 
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/dgsm"
 	"lapi/transport"
 	"lapi/transport/emul"
 	"lapi/transport/layout"
@@ -13,17 +14,17 @@ import (
 
 // Limits of the library that LAPI_Qenv reports and the calls enforce.
 const (
-	MaxUhdrSize      = 1984       // MAX_UHDR_SZ, bytes; one constant for all paths
-	AddressTableSize = 256        // LOC_ADDRTBL_SZ: indices 1 … 255; no function lies below this address
-	MaxContexts      = 16         // MAX_PORTS
-	MaxShmTasks      = 128        // guide, Appendix F
-	MaxTasks         = 16384      // guide, Appendix F
-	MaxAtomSize      = 32         // MAX_ATOM_SIZE, bytes
-	MaxMessageSize   = 1<<63 - 1  // LAPI_MAX_MSG_SZ
-	minTimeout       = 10         // MIN_TIMEOUT, seconds
-	maxTimeout       = 86400      // MAX_TIMEOUT, seconds
-	defaultTimeout   = 900        // TIMEOUT, seconds
-	defaultBulkMin   = 150 * 1024 // BULK_MIN_MSG_SIZE, bytes
+	MaxUhdrSize      = 1984             // MAX_UHDR_SZ, bytes; one constant for all paths
+	AddressTableSize = 256              // LOC_ADDRTBL_SZ: indices 1 … 255; no function lies below this address
+	MaxContexts      = 16               // MAX_PORTS
+	MaxShmTasks      = 128              // guide, Appendix F
+	MaxTasks         = 16384            // guide, Appendix F
+	MaxAtomSize      = dgsm.MaxAtomSize // MAX_ATOM_SIZE, bytes
+	MaxMessageSize   = 1<<63 - 1        // LAPI_MAX_MSG_SZ
+	minTimeout       = 10               // MIN_TIMEOUT, seconds
+	maxTimeout       = 86400            // MAX_TIMEOUT, seconds
+	defaultTimeout   = 900              // TIMEOUT, seconds
+	defaultBulkMin   = 150 * 1024       // BULK_MIN_MSG_SIZE, bytes
 )
 
 // Tunables.
@@ -46,6 +47,8 @@ type Host interface {
 	CompletionHandler(handler, info transport.Addr)
 	// Message prints a message of the library for the user, at MP_INFOLEVEL level or above.
 	Message(level int, text string)
+	// DDM runs a data distribution manager function (LAPI_REG_DDM_FUNC) on the current thread.
+	DDM(handler, in, inout transport.Addr, n uint64, operand, operation int32) int64
 	// Print writes to the standard output, through C's stdio.
 	Print(text string)
 	// Exit prints text and ends the task at once.
@@ -152,6 +155,8 @@ type Context struct {
 	readers   tokenTable     // direct active messages that a target is still to fetch
 	unknown   []unknownIndex // active messages that wait for their index to be registered
 
+	ddm           dgsm.DDM // LAPI_REG_DDM_FUNC; nil: none
+	packer        dgsm.Machine
 	completions   completionQueue
 	tickets       []ticket
 	lastTicket    uint64

@@ -29,6 +29,7 @@ type testTask struct {
 	mu       sync.Mutex
 	headers  map[transport.Addr]func(h *headerCall, r *HeaderResult)
 	handlers map[transport.Addr]func(info transport.Addr)
+	ddms     map[transport.Addr]func(in, inout transport.Addr, n uint64, operand, operation int32) int64
 	messages []string
 	exited   string
 	call     headerCall
@@ -47,6 +48,9 @@ func (k *testTask) HeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, m
 	k.headers[handler](&k.call, r)
 }
 func (k *testTask) CompletionHandler(handler, info transport.Addr) { k.handlers[handler](info) }
+func (k *testTask) DDM(handler, in, inout transport.Addr, n uint64, operand, operation int32) int64 {
+	return k.ddms[handler](in, inout, n, operand, operation)
+}
 func (k *testTask) Message(level int, text string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
