@@ -28,6 +28,7 @@ static void prepare(void)
 	next = (task_id + 1) % num_tasks;
 	previous = (task_id + num_tasks - 1) % num_tasks;
 	memset(sink, 0, sizeof sink);
+	conform_sync(); /* nobody sends before everybody is ready */
 }
 
 static void describe(lapi_vec_t *v, lapi_vectype_t type, uint count, void **info, ulong *len)

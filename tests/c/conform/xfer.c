@@ -63,6 +63,7 @@ static void prepare(void *handler)
 	__atomic_store_n(&sent, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&received, 0, __ATOMIC_RELAXED);
 	memset(sink, 0, sizeof sink);
+	conform_sync(); /* nobody sends before everybody is ready */
 }
 
 #define LONG(pointer) ((lapi_long_t)(uintptr_t)(pointer))
