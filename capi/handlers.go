@@ -14,6 +14,7 @@ import (
 	"unsafe"
 
 	"lapi/core/lapi"
+	"lapi/core/lapi/codes"
 	"lapi/transport"
 )
 
@@ -23,6 +24,15 @@ type host struct{ context C.int }
 func (h host) HeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, msgLen uint64, src int32, onePacket transport.Addr, r *lapi.HeaderResult) {
 	C.cshim_call_header(h.context, C.cshim_addr(handler), C.cshim_addr(uhdr), C.uint32_t(uhdrLen), C.uint64_t(msgLen), C.int32_t(src),
 		C.cshim_addr(onePacket), (*C.cshim_header_result)(unsafe.Pointer(r)))
+}
+
+func (h host) VectorHeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, lengths transport.Addr, src int32, onePacket transport.Addr, r *lapi.HeaderResult) {
+	C.cshim_call_vector_header(h.context, C.cshim_addr(handler), C.cshim_addr(uhdr), C.uint32_t(uhdrLen), C.cshim_addr(lengths), C.int32_t(src),
+		C.cshim_addr(onePacket), (*C.cshim_header_result)(unsafe.Pointer(r)))
+}
+
+func (h host) SendHandler(handler, info transport.Addr, tgt int32, reason codes.Code) {
+	C.cshim_call_send_completion(h.context, C.cshim_addr(handler), C.cshim_addr(info), C.uint32_t(tgt), C.uint32_t(reason))
 }
 
 // The result is passed to C as it is.

@@ -54,6 +54,26 @@ extern int golapi_amsend(int context, uint32_t tgt, cshim_addr hdr_hdl, cshim_ad
 extern int golapi_rmw(int context, uint32_t width, uint32_t op, uint32_t tgt, cshim_addr tgt_var, cshim_addr in_val,
                       cshim_addr prev_tgt_val, cshim_addr org_cntr);
 
+extern int golapi_putv(int context, uint32_t tgt, cshim_addr tgt_vec, cshim_addr org_vec, cshim_addr tgt_cntr,
+                       cshim_addr org_cntr, cshim_addr cmpl_cntr);
+extern int golapi_getv(int context, uint32_t tgt, cshim_addr tgt_vec, cshim_addr org_vec, cshim_addr tgt_cntr,
+                       cshim_addr org_cntr);
+extern int golapi_amsendv(int context, uint32_t tgt, cshim_addr hdr_hdl, cshim_addr uhdr, uint32_t uhdr_len,
+                          cshim_addr org_vec, cshim_addr tgt_cntr, cshim_addr org_cntr, cshim_addr cmpl_cntr);
+
+/* The members of all LAPI_Xfer structures; lapi.Transfer in core. Vectors stand in tgt_addr and org_addr, a
+ * read-modify-write's variable and input too, an active message's udata in org_addr. */
+typedef struct cshim_transfer {
+	cshim_addr hdr_hdl, uhdr, tgt_addr, org_addr, prev_val;
+	uint64_t len;
+	cshim_addr tgt_cntr, org_cntr, cmpl_cntr;
+	cshim_addr handler, info; /* send completion handler; of a get the completion handler */
+	uint32_t flags, tgt, uhdr_len;
+	uint32_t op, size; /* of a read-modify-write: RMW_ops_t, bits */
+	uint32_t reserved;
+} cshim_transfer;
+extern int golapi_xfer(int context, uint32_t type, cshim_transfer *transfer);
+
 extern int golapi_addr_set(int context, cshim_addr addr, int32_t index);
 extern int golapi_addr_get(int context, int32_t index, cshim_addr *addr);
 extern int golapi_qenv(int context, uint32_t query, cshim_addr ret_val);
@@ -89,6 +109,10 @@ typedef struct cshim_header_result {
 } cshim_header_result;
 void cshim_call_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_t uhdr_len, uint64_t msg_len,
                        int32_t src, cshim_addr one_packet, cshim_header_result *result);
+/* The same for a vector's message: the handler gets the lengths of the origin's blocks and returns a vector. */
+void cshim_call_vector_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_t uhdr_len, cshim_addr lengths,
+                              int32_t src, cshim_addr one_packet, cshim_header_result *result);
+void cshim_call_send_completion(int context, cshim_addr handler, cshim_addr info, uint32_t tgt, uint32_t reason);
 void cshim_call_completion(int context, cshim_addr handler, cshim_addr info);
 int64_t cshim_call_ddm(cshim_addr handler, cshim_addr in, cshim_addr inout, int64_t n, int32_t operand, int32_t operation);
 cshim_context *cshim_context_at(int context);

@@ -20,6 +20,17 @@ static void distrust(cshim_context *context, cshim_header_result *result)
 	result->bytes = 0;
 }
 
+/* Fills in what lapi_return_info_t brings back. */
+static void take_back(cshim_context *block, const lapi_return_info_t *info, cshim_header_result *result)
+{
+	result->dgsp = (uintptr_t)info->dgsp_handle;
+	result->bytes = info->bytes;
+	result->ret_flags = info->ret_flags;
+	result->ctl_flags = (int32_t)info->ctl_flags;
+	if (info->MAGIC != RETURN_INFO_MAGIC)
+		distrust(block, result);
+}
+
 void cshim_call_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_t uhdr_len, uint64_t msg_len, int32_t src,
                        cshim_addr one_packet, cshim_header_result *result)
 {
@@ -41,12 +52,57 @@ void cshim_call_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_
 	result->buffer = (uintptr_t)buffer;
 	result->completion = (uintptr_t)completion_handler;
 	result->info = (uintptr_t)user_info;
-	result->dgsp = (uintptr_t)info.dgsp_handle;
-	result->bytes = info.bytes;
-	result->ret_flags = info.ret_flags;
-	result->ctl_flags = (int32_t)info.ctl_flags;
-	if (info.MAGIC != RETURN_INFO_MAGIC)
-		distrust(block, result);
+	take_back(block, &info, result);
+}
+
+/*
+ * The prototype gives the handler len_vec, a pointer to a pointer to the lengths. Programs take it for a lapi_return_info_t as
+ * well, to ask for an inline completion handler or to drop the message: so that pointer is the first word of one.
+ */
+void cshim_call_vector_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_t uhdr_len, cshim_addr lengths,
+                              int32_t src, cshim_addr one_packet, cshim_header_result *result)
+{
+	cshim_context *block = &cshim_contexts[context];
+	vhdr_hndlr_t *header_handler = (vhdr_hndlr_t *)(uintptr_t)handler;
+	compl_hndlr_t *completion_handler = NULL;
+	void *user_info = NULL;
+	union {
+		ulong *lengths;
+		lapi_return_info_t info;
+	} given;
+	uint length = uhdr_len;
+
+	_Static_assert(sizeof given.lengths == sizeof given.info.msg_len, "the pointer fills the word of msg_len");
+	memset(&given, 0, sizeof given);
+	given.lengths = (ulong *)(uintptr_t)lengths;
+	given.info.MAGIC = RETURN_INFO_MAGIC;
+	given.info.src = src;
+	given.info.udata_one_pkt_ptr = (void *)(uintptr_t)one_packet;
+	result->buffer = (uintptr_t)header_handler(&block->handle, (void *)(uintptr_t)uhdr, &length, &given.lengths,
+	                                           &completion_handler, &user_info);
+	result->completion = (uintptr_t)completion_handler;
+	result->info = (uintptr_t)user_info;
+	take_back(block, &given.info, result);
+}
+
+/*
+ * Also outside the dispatcher, at the end of a call that sends: while the handler runs the dispatcher counts as running in this
+ * thread, so that a call which would wait inside the handler is refused as in all handlers that hold the lock.
+ */
+void cshim_call_send_completion(int context, cshim_addr handler, cshim_addr info, uint32_t tgt, uint32_t reason)
+{
+	cshim_context *block = &cshim_contexts[context];
+	cshim_private *private = cshim_private_of(block);
+	scompl_hndlr_t *send_handler = (scompl_hndlr_t *)(uintptr_t)handler;
+	uint32_t was = block->dispatching, who = private->dispatcher;
+	lapi_sh_info_t why = {.src = tgt, .reason = reason};
+
+	private->dispatcher = cshim_tid();
+	/* Atomic: LAPI_Msgpoll looks at it without the lock. */
+	__atomic_store_n(&block->dispatching, 1, __ATOMIC_RELAXED);
+	send_handler(&block->handle, (void *)(uintptr_t)info, &why);
+	__atomic_store_n(&block->dispatching, was, __ATOMIC_RELAXED);
+	private->dispatcher = who;
 }
 
 void cshim_call_completion(int context, cshim_addr handler, cshim_addr info)

@@ -68,3 +68,17 @@ extern __typeof__(PLAPI_Rmw) LAPI_Rmw
 extern __typeof__(PLAPI_Rmw64) LAPI_Rmw64
 	__attribute__((weak, visibility("default"), alias("PLAPI_Rmw64")));
 #endif
+
+#ifdef CSHIM_GROUP_VECTOR
+extern __typeof__(PLAPI_Amsendv) LAPI_Amsendv
+	__attribute__((weak, visibility("default"), alias("PLAPI_Amsendv")));
+extern __typeof__(PLAPI_Getv) LAPI_Getv
+	__attribute__((weak, visibility("default"), alias("PLAPI_Getv")));
+extern __typeof__(PLAPI_Putv) LAPI_Putv
+	__attribute__((weak, visibility("default"), alias("PLAPI_Putv")));
+#endif
+
+#ifdef CSHIM_GROUP_XFER
+extern __typeof__(PLAPI_Xfer) LAPI_Xfer
+	__attribute__((weak, visibility("default"), alias("PLAPI_Xfer")));
+#endif

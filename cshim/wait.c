@@ -35,7 +35,7 @@ int cshim_may_dispatch(cshim_context *context, const char *call)
 {
 	if (!context->dispatching || cshim_private_of(context)->dispatcher != cshim_tid())
 		return LAPI_SUCCESS;
-	cshim_complain(context, "%s called from a header handler or an inline completion handler, which must not wait", call);
+	cshim_complain(context, "%s called from a header handler, an inline completion handler or a send completion handler, which must not wait", call);
 	return LAPI_ERR_UNKNOWN;
 }
 

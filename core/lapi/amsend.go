@@ -10,6 +10,12 @@ import (
 // LAPI_Addr_set) in the target and moves n bytes at udata to the buffer it names.
 func (c *Context) Amsend(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32, udata transport.Addr, n uint64,
 	tgtCntr, orgCntr, cmplCntr transport.Addr) codes.Code {
+	return c.amsend(tgt, hdrHdl, uhdr, uhdrLen, udata, n, tgtCntr, orgCntr, cmplCntr, Callback{})
+}
+
+// amsend is Amsend; done, if any, is the send completion handler.
+func (c *Context) amsend(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32, udata transport.Addr, n uint64,
+	tgtCntr, orgCntr, cmplCntr transport.Addr, done Callback) codes.Code {
 	memory.Guard()
 	t, code := c.target(tgt)
 	if code == codes.Success {
@@ -30,7 +36,7 @@ func (c *Context) Amsend(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32
 	}
 	t.nextID++
 	h := amHeader{handler: hdrHdl, length: n, tgtCntr: tgtCntr, cmplCntr: cmplCntr, id: t.nextID, uhdrLen: uint16(uhdrLen)}
-	m.user, m.orgCntr = true, orgCntr
+	m.user, m.orgCntr, m.done = true, orgCntr, done
 	m.message, m.part = uint64(h.id), msgAmFragment
 	m.data, m.n = udata, n
 	padded := pad8(int(uhdrLen))
@@ -44,8 +50,8 @@ func (c *Context) Amsend(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32
 	case n >= directAmMin && n > uint64(c.bufCopy) && t.direct: // the target reads later: not what the user may overwrite on return
 		h.isDirect, h.direct = true, udata
 		m.hdrLen = whole
-		m.n, m.user, m.orgCntr = 0, false, 0 // they wait for msgFetched
-		h.token = c.readers.put(reader{t: t, data: udata, n: n, orgCntr: orgCntr, id: h.id, seq: m.seq})
+		m.n, m.user, m.orgCntr, m.done = 0, false, 0, Callback{} // they wait for msgFetched
+		h.token = c.readers.put(reader{t: t, data: udata, n: n, orgCntr: orgCntr, done: done, id: h.id, seq: m.seq})
 	default:
 		m.hdrLen = whole
 		m.first = min(n, uint64(t.link.Limits().SendMax-whole))
@@ -58,6 +64,20 @@ func (c *Context) Amsend(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32
 
 // checkAm checks what Amsend got, in the order of the guide's list of errors.
 func (c *Context) checkAm(hdrHdl, uhdr transport.Addr, uhdrLen uint32, udata transport.Addr, n uint64) codes.Code {
+	if code := c.checkUhdr(hdrHdl, uhdr, uhdrLen); code != codes.Success {
+		return code
+	}
+	switch {
+	case n > MaxMessageSize:
+		return codes.ErrDataLen
+	case udata == 0 && n > 0:
+		return codes.ErrOrgAddrNull
+	}
+	return codes.Success
+}
+
+// checkUhdr checks what all active messages have.
+func (c *Context) checkUhdr(hdrHdl, uhdr transport.Addr, uhdrLen uint32) codes.Code {
 	switch {
 	case hdrHdl == 0:
 		return codes.ErrHdrHndlrNull
@@ -67,10 +87,6 @@ func (c *Context) checkAm(hdrHdl, uhdr transport.Addr, uhdrLen uint32, udata tra
 		return codes.ErrHdrLen
 	case uhdr == 0 && uhdrLen > 0:
 		return codes.ErrUhdrNull
-	case n > MaxMessageSize:
-		return codes.ErrDataLen
-	case udata == 0 && n > 0:
-		return codes.ErrOrgAddrNull
 	}
 	return codes.Success
 }
@@ -95,7 +111,7 @@ func (c *Context) onAm(m *transport.Msg) transport.Verdict {
 	}
 	in.am = h
 	if h.split {
-		return c.splitHeader(t, in)
+		return c.splitHeader(t, in, nil, nil)
 	}
 	if v := c.runHeader(t, in, uhdr, 0); v == transport.Refuse {
 		return v
@@ -142,7 +158,13 @@ func (c *Context) runHeader(t *task, in *incoming, uhdr []byte, onePacket transp
 	}
 	r := &c.result
 	*r = HeaderResult{}
-	c.host.HeaderHandler(handler, place, uint32(len(uhdr)), in.am.length, int32(t.id), onePacket, r)
+	lengths := []byte(nil)
+	if in.vectored {
+		lengths = c.lengthsOf(in)
+		c.host.VectorHeaderHandler(handler, place, uint32(len(uhdr)), memory.AddrOf(lengths), int32(t.id), onePacket, r)
+	} else {
+		c.host.HeaderHandler(handler, place, uint32(len(uhdr)), in.am.length, int32(t.id), onePacket, r)
+	}
 	if r.CtlFlags == ctlDrop {
 		return transport.Refuse
 	}
@@ -155,40 +177,49 @@ func (c *Context) runHeader(t *task, in *incoming, uhdr []byte, onePacket transp
 		in.buried = true
 		c.raise(codes.ErrDgsp, AmErr, t.id, "the header handler named a DGSP for a message of LAPI_Amsend")
 	}
+	if in.vectored && !in.buried {
+		c.targetVector(t, in, lengths)
+	}
 	return transport.Accept
 }
 
-// splitHeader notes a header whose user header comes in fragments; some may be here already. If the header handler then wants
+// splitHeader notes a header without all of the user header, and (of a vector) of the lengths of blocks: these lead the stream. uhdr
+// is what came, data the beginning of the stream; some fragments may be here already. If the header handler then wants
 // the message again (LAPI_DROP_PKT), everything is as if the header had not come.
-func (c *Context) splitHeader(t *task, in *incoming) transport.Verdict {
-	if cap(in.uhdr) < MaxUhdrSize {
-		in.uhdr = make([]byte, MaxUhdrSize)
+func (c *Context) splitHeader(t *task, in *incoming, uhdr, data []byte) transport.Verdict {
+	prefix := in.prefix()
+	size := len(uhdr) + int(prefix)
+	if cap(in.uhdr) < size {
+		in.uhdr = make([]byte, max(size, MaxUhdrSize))
 	}
-	split := uint64(in.am.uhdrLen)
-	in.uhdr = in.uhdr[:split]
-	in.uhdrGot = 0
+	in.uhdr, in.uhdrFrom = in.uhdr[:size], len(uhdr)
+	copy(in.uhdr, uhdr)
+	rest := in.uhdr[in.uhdrFrom:]
+	lead := copy(rest, data)
+	in.uhdrGot = uint64(lead)
 	for i := range in.early {
-		if p := &in.early[i]; p.offset < split {
-			in.uhdrGot += uint64(copy(in.uhdr[p.offset:], p.data))
+		if p := &in.early[i]; p.offset < prefix {
+			in.uhdrGot += uint64(copy(rest[p.offset:], p.data))
 		}
 	}
-	if in.uhdrGot == split {
-		if v := c.runHeader(t, in, in.uhdr, 0); v == transport.Refuse {
+	if in.uhdrGot == prefix {
+		if v := c.runHeader(t, in, in.uhdr[:in.am.uhdrLen], 0); v == transport.Refuse {
 			return v
 		}
 	}
 	in.hasHeader = true
 	kept := in.early[:0]
 	for _, p := range in.early {
-		if p.offset < split {
-			t.earlyBytes -= len(p.data)
-		} else {
-			kept = append(kept, earlyPart{p.offset - split, p.data})
+		n := min(max(prefix, p.offset)-p.offset, uint64(len(p.data))) // of the prefix
+		t.earlyBytes -= int(n)
+		if n < uint64(len(p.data)) {
+			kept = append(kept, earlyPart{p.offset + n - prefix, p.data[n:]})
 		}
 	}
 	clear(in.early[len(kept):])
 	in.early = kept
 	if in.handled {
+		c.place(t, in, 0, data[lead:])
 		c.placeEarly(t, in)
 		c.finishIfComplete(t, in)
 	}
@@ -217,33 +248,31 @@ func (c *Context) onAmFragment(m *transport.Msg) transport.Verdict {
 
 // amPart handles a part of the stream of a message whose header is known.
 func (c *Context) amPart(t *task, in *incoming, offset uint64, data []byte) transport.Verdict {
-	total := in.am.length
-	split := uint64(0)
-	if in.am.split {
-		split = uint64(in.am.uhdrLen)
-	}
-	if !inside(offset, uint64(len(data)), total+split) {
+	prefix := in.prefix()
+	if !inside(offset, uint64(len(data)), in.am.length+prefix) {
 		return transport.Accept // malformed: dropped
 	}
-	if offset >= split && in.handled {
-		c.place(t, in, offset-split, data)
-		c.finishIfComplete(t, in)
-		return transport.Accept
-	}
-	if offset >= split { // user data before the user header is whole
-		if !c.keepEarly(t, in, offset-split, data) {
+	n := min(max(prefix, offset)-offset, uint64(len(data))) // of the prefix
+	behind := data[n:]
+	at := offset + n - prefix // of behind
+	done := in.handled || in.uhdrGot+n == prefix && n > 0
+	if !done && len(behind) > 0 { // user data before the header handler can run
+		if !c.keepEarly(t, in, at, behind) {
 			return transport.Refuse
 		}
-		return transport.Accept
+		behind = nil
 	}
-	n := copy(in.uhdr[offset:], data)
-	if in.uhdrGot+uint64(n) == split {
-		if v := c.runHeader(t, in, in.uhdr, 0); v == transport.Refuse {
-			return v
+	if n > 0 {
+		copy(in.uhdr[uint64(in.uhdrFrom)+offset:], data[:n])
+		if in.uhdrGot+n == prefix {
+			if v := c.runHeader(t, in, in.uhdr[:in.am.uhdrLen], 0); v == transport.Refuse {
+				return v
+			}
 		}
+		in.uhdrGot += n
 	}
-	in.uhdrGot += uint64(n)
 	if in.handled {
+		c.place(t, in, at, behind)
 		c.placeEarly(t, in)
 		c.finishIfComplete(t, in)
 	}

@@ -32,6 +32,7 @@ const (
 	directPutMin   = 4 << 10  // bytes from which a put on one node is copied straight between the tasks' memory; measured: equal at 2 to 4 KiB
 	directAmMin    = 16 << 10 // bytes from which an active message's data is: below, it comes whole, and its handler sees it at once
 	directGetMin   = 1        // bytes from which a get is: reading costs the target nothing
+	directBlockMin = 256      // mean bytes of a vector's blocks from which it is copied straight
 	progressBatch  = 64       // messages a link may deliver in one turn of the dispatcher
 	udpIdleTurns   = 16       // turns between looks at a socket that has been silent, while shared memory is polled
 	sessionTurns   = 1024     // turns between looks at the job session
@@ -43,6 +44,11 @@ const (
 type Host interface {
 	// HeaderHandler runs a header handler on the current thread and fills r.
 	HeaderHandler(handler transport.Addr, uhdr transport.Addr, uhdrLen uint32, msgLen uint64, src int32, onePacket transport.Addr, r *HeaderResult)
+	// VectorHeaderHandler runs the header handler of a vector's active message; lengths are those of the origin's blocks, an
+	// ulong each. The handler returns its vector's address as the buffer.
+	VectorHeaderHandler(handler transport.Addr, uhdr transport.Addr, uhdrLen uint32, lengths transport.Addr, src int32, onePacket transport.Addr, r *HeaderResult)
+	// SendHandler runs a send completion handler on the current thread.
+	SendHandler(handler, info transport.Addr, tgt int32, reason codes.Code)
 	// CompletionHandler runs an inline completion handler on the current thread.
 	CompletionHandler(handler, info transport.Addr)
 	// Message prints a message of the library for the user, at MP_INFOLEVEL level or above.
@@ -142,14 +148,22 @@ type Context struct {
 	bufCopy      int   // BUF_CP_SIZE
 	addresses    [AddressTableSize]transport.Addr
 
-	issued    uint64         // number of the latest operation
-	sends     uint64         // what was given to links, to order it against flushes
-	usedTasks []int32        // sent to since their last flush began
-	getRmw    originList     // gets and read-modify-writes under way, oldest first
-	waiting   int            // messages on all pending lists
-	freeOut   *outgoing      // pools; nothing is allocated in the steady state
-	freeOp    *fragmentOp    //
-	freeIn    *incoming      //
+	issued    uint64      // number of the latest operation
+	sends     uint64      // what was given to links, to order it against flushes
+	usedTasks []int32     // sent to since their last flush began
+	getRmw    originList  // gets and read-modify-writes under way, oldest first
+	waiting   int         // messages on all pending lists
+	freeOut   *outgoing   // pools; nothing is allocated in the steady state
+	freeOp    *fragmentOp //
+	freeIn    *incoming   //
+	stagings  [][]byte    // for fragments of vectors
+	here      []transport.Range
+	there     []transport.Range
+	scattered vector // of a vector's fragment that is being placed
+	lengths   []byte // lengths of a vector's blocks, for the header handler; not on the Go heap
+	sent      []sendCompletion
+	calling   bool // a send completion handler runs
+	whole     incoming
 	origins   []*originOp    // by token index
 	freeOrig  []uint32       //
 	readers   tokenTable     // direct active messages that a target is still to fetch
@@ -260,6 +274,9 @@ func (c *Context) progressUDP() int {
 // publish tells the threads that wait for a counter or a ticket if one changed. Every entry into this package that can
 // change one ends with it.
 func (c *Context) publish() {
+	if len(c.sent) > 0 && !c.calling {
+		c.runSendHandlers()
+	}
 	if c.changed {
 		c.changed = false
 		noteEvent(c.shared)

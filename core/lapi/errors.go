@@ -185,6 +185,9 @@ func (c *Context) fail(t *task, code codes.Code, why string) {
 		next := o.next
 		if o.t == t {
 			o.failed = true
+			if o.kind == RmwErr {
+				c.sendDone(o.done, t, codes.ErrNoConnectivity)
+			}
 			c.freeOriginOp(o)
 		}
 		o = next
@@ -192,7 +195,7 @@ func (c *Context) fail(t *task, code codes.Code, why string) {
 	for t.incoming != nil {
 		c.freeIncoming(t, t.incoming)
 	}
-	c.readers.drop(t)
+	c.readers.drop(t, func(r reader) { c.sendDone(r.done, t, codes.ErrNoConnectivity) })
 	c.failCollectives()
 	if !c.terminating {
 		c.raise(code, kind, t.id, why)

@@ -12,11 +12,15 @@ type reader struct {
 	t       *task
 	data    transport.Addr
 	n       uint64
+	org     vector // where the data is, if vectored; the target reads its list
 	orgCntr transport.Addr
+	done    Callback
 	id      uint32
 	seq     uint64
 	used    bool
 	gen     uint32
+
+	vectored bool
 }
 
 // tokenTable holds readers by token: index and generation.
@@ -57,11 +61,12 @@ func (tt *tokenTable) take(t *task, token uint64) (reader, bool) {
 	return r, true
 }
 
-// drop forgets everything that t was to fetch.
-func (tt *tokenTable) drop(t *task) {
+// drop forgets everything that t was to fetch; each of these is told to dropped.
+func (tt *tokenTable) drop(t *task, dropped func(r reader)) {
 	for i := range tt.slots {
 		if tt.slots[i].used && tt.slots[i].t == t {
-			tt.take(t, uint64(tt.slots[i].gen)<<32|uint64(i))
+			r, _ := tt.take(t, uint64(tt.slots[i].gen)<<32|uint64(i))
+			dropped(r)
 		}
 	}
 }
@@ -81,34 +86,52 @@ func (tt *tokenTable) before(seq uint64) bool {
 
 // fetch is the target's side of a direct active message whose buffer is known: it reads the origin's memory and says so.
 func (c *Context) fetch(t *task, in *incoming) {
-	answer := pairHeader{a: in.am.token}
-	switch {
-	case in.buried:
+	answer := pairHeader{a: in.am.token, b: fetchDone}
+	if in.buried || in.failed {
 		in.received = in.am.length
-		answer.b = 1
+		c.sendControl(t, msgFetched, AmErr, answer.encode)
+		return
+	}
+	err := c.fetchData(t, in)
+	fault, isFault := err.(*transport.FaultError)
+	switch {
+	case isFault:
+		in.failed, in.received = true, in.am.length
+		c.fetchFault(t, fault)
+	case err == nil:
+		in.received = in.am.length
 	default:
-		f := c.newFragmentOp(nil)
-		f.op.Local, f.op.Remote, f.op.N = in.buffer, in.am.direct, in.am.length
-		_, err := t.link.Get(t.ep, &f.op)
-		c.freeFragmentOp(f)
-		fault, isFault := err.(*transport.FaultError)
-		switch {
-		case isFault:
-			in.failed, in.received, answer.b = true, in.am.length, 1
-			if fault.Remote {
-				c.remoteFault(t, fault.Addr, codes.ErrOrgAddrNull, AmErr)
-				h := faultHeader{code: uint32(codes.ErrOrgAddrNull), kind: uint32(AmErr), addr: fault.Addr}
-				c.sendControl(t, msgFault, IntErr, h.encode)
-			} else {
-				c.targetFault(fault, AmErr, t.id, 0)
-			}
-		case err == nil:
-			in.received, answer.b = in.am.length, 1
-		default:
-			t.direct = false // the origin sends fragments
-		}
+		t.direct = false // the origin sends fragments
+		answer.b = fetchRefused
 	}
 	c.sendControl(t, msgFetched, AmErr, answer.encode)
+}
+
+func (c *Context) fetchData(t *task, in *incoming) error {
+	if in.vectored {
+		return c.moveDirect(t, true, &in.tgt, &in.org, min(in.tgt.total, in.org.total))
+	}
+	return c.read(t, in.buffer, in.am.direct, in.am.length)
+}
+
+// read copies n bytes at remote in t's memory straight to local.
+func (c *Context) read(t *task, local, remote transport.Addr, n uint64) error {
+	f := c.newFragmentOp(nil)
+	defer c.freeFragmentOp(f)
+	f.op.Local, f.op.Remote, f.op.N = local, remote, n
+	_, err := t.link.Get(t.ep, &f.op)
+	return err
+}
+
+// fetchFault is about an address, here or at the origin, that a fetch could not access.
+func (c *Context) fetchFault(t *task, fault *transport.FaultError) {
+	if !fault.Remote {
+		c.targetFault(fault, AmErr, t.id, 0)
+		return
+	}
+	c.remoteFault(t, fault.Addr, codes.ErrOrgAddrNull, AmErr)
+	h := faultHeader{code: uint32(codes.ErrOrgAddrNull), kind: uint32(AmErr), addr: fault.Addr}
+	c.sendControl(t, msgFault, IntErr, h.encode)
 }
 
 // onFetched is the origin's side: its memory is free, or the data must go by fragments.
@@ -122,17 +145,26 @@ func (c *Context) onFetched(m *transport.Msg) transport.Verdict {
 	if !ok {
 		return c.malformed(m)
 	}
-	if h.b == 1 {
+	if h.b == fetchDone {
 		c.count(r.orgCntr, AmErr, c.me)
 		c.completed(sendComplete)
+		c.sendDone(r.done, t, codes.Success)
 		return transport.Accept
 	}
 	t.direct = false
 	o := c.newOutgoing(t, msgAmFragment, AmErr)
 	o.part, o.message = msgAmFragment, uint64(r.id)
 	o.hdrLen = len((&partHeader{o.message, 0}).encode(o.hdr[:]))
-	o.data, o.n, o.first = r.data, r.n, min(r.n, uint64(t.sendMax))
-	o.orgCntr, o.user = r.orgCntr, true
+	o.data, o.n = r.data, r.n
+	if r.vectored {
+		o.vectored, o.isCopied, o.org = true, false, r.org
+		if h.b == fetchNothing && r.org.kind != vecStrided {
+			o.lengths = 8 * uint64(len(r.org.list))
+			o.n += o.lengths
+		}
+	}
+	o.first = min(o.n, uint64(t.sendMax))
+	o.orgCntr, o.user, o.done = r.orgCntr, true, r.done
 	o.seq = r.seq // a fence that waited for the fetch waits for this
 	c.start(o)
 	return transport.Accept

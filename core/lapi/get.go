@@ -22,7 +22,10 @@ type originOp struct {
 	received uint64
 	failed   bool
 	orgCntr  transport.Addr
-	compares bool // COMPARE_AND_SWAP: store TRUE or FALSE
+	done     Callback // of a get the completion handler, of a read-modify-write the send completion handler
+	compares bool     // COMPARE_AND_SWAP: store TRUE or FALSE
+	vectored bool     // the data goes to org
+	org      vector
 }
 
 type originList struct{ head, tail *originOp }
@@ -62,13 +65,16 @@ func (c *Context) newOriginOp(t *task, kind ErrType) *originOp {
 		c.origins = append(c.origins, o)
 	}
 	o.t, o.kind, o.seq = t, kind, c.nextSeq()
-	o.received, o.failed, o.compares = 0, false, false
+	o.received, o.failed, o.compares, o.vectored, o.done = 0, false, false, false, Callback{}
 	c.getRmw.push(o)
 	return o
 }
 
 func (c *Context) freeOriginOp(o *originOp) {
 	c.getRmw.remove(o)
+	if o.vectored {
+		o.org.reset()
+	}
 	o.t = nil
 	o.generation++
 	c.freeOrig = append(c.freeOrig, o.index)
@@ -91,6 +97,11 @@ func (c *Context) originOf(t *task, token uint64) *originOp {
 // Get is LAPI_Get (guide, Chapter 18): copies n bytes at tgtAddr of the target to orgAddr. The origin counter says that the
 // data is here, the target counter that the target may change it.
 func (c *Context) Get(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr transport.Addr) codes.Code {
+	return c.get(tgt, n, tgtAddr, orgAddr, tgtCntr, orgCntr, Callback{})
+}
+
+// get is Get; done, if any, is queued for the completion handler threads when the data is here.
+func (c *Context) get(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr transport.Addr, done Callback) codes.Code {
 	memory.Guard()
 	t, code := c.target(tgt)
 	switch {
@@ -104,12 +115,12 @@ func (c *Context) Get(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr t
 		return codes.ErrOrgAddrNull
 	}
 	t.lastKind = GetErr
-	if n >= directGetMin && t.direct && c.getDirect(t, n, tgtAddr, orgAddr, tgtCntr, orgCntr) {
+	if n >= directGetMin && t.direct && c.getDirect(t, n, tgtAddr, orgAddr, tgtCntr, orgCntr, done) {
 		c.publish()
 		return codes.Success
 	}
 	o := c.newOriginOp(t, GetErr)
-	o.local, o.n, o.orgCntr = orgAddr, n, orgCntr
+	o.local, o.n, o.orgCntr, o.done = orgAddr, n, orgCntr, done
 	h := getHeader{tgtAddr: tgtAddr, length: n, tgtCntr: tgtCntr, token: o.token()}
 	c.sendControl(t, msgGet, GetErr, h.encode)
 	c.publish()
@@ -117,7 +128,7 @@ func (c *Context) Get(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr t
 }
 
 // getDirect reads straight from the target's memory; only the target counter needs a message. False: use messages.
-func (c *Context) getDirect(t *task, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr transport.Addr) bool {
+func (c *Context) getDirect(t *task, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr transport.Addr, done Callback) bool {
 	f := c.newFragmentOp(nil)
 	defer c.freeFragmentOp(f)
 	f.op.Local, f.op.Remote, f.op.N = orgAddr, tgtAddr, n
@@ -132,6 +143,7 @@ func (c *Context) getDirect(t *task, n uint64, tgtAddr, orgAddr, tgtCntr, orgCnt
 	}
 	c.count(orgCntr, GetErr, c.me)
 	c.completed(recvComplete)
+	c.received(done)
 	if tgtCntr != 0 {
 		h := putHeader{tgtCntr: tgtCntr}
 		c.sendControl(t, msgPut, GetErr, h.encode)
@@ -165,7 +177,13 @@ func (c *Context) onGetData(m *transport.Msg) transport.Verdict {
 	if o == nil || o.kind != GetErr || !inside(h.offset, uint64(len(m.Data)), o.n) {
 		return c.malformed(m)
 	}
-	if err := memory.CopyIn(o.local+transport.Addr(h.offset), m.Data); err != nil && !o.failed {
+	var err error
+	if o.vectored {
+		err = o.org.scatter(h.offset, m.Data)
+	} else {
+		err = memory.CopyIn(o.local+transport.Addr(h.offset), m.Data)
+	}
+	if err != nil && !o.failed {
 		o.failed = true
 		c.fault(err, codes.ErrOrgAddrNull, GetErr, c.me)
 	}
@@ -181,6 +199,23 @@ func (c *Context) answered(o *originOp) {
 	if !o.failed {
 		c.count(o.orgCntr, o.kind, c.me)
 		c.completed(recvComplete)
+		if o.kind == GetErr {
+			c.received(o.done)
+		}
+	}
+	if o.kind == RmwErr {
+		c.sendDone(o.done, o.t, o.outcome())
 	}
 	c.freeOriginOp(o)
+}
+
+// outcome is what a read-modify-write's send completion handler hears.
+func (o *originOp) outcome() codes.Code {
+	switch {
+	case o.t.dead:
+		return codes.ErrNoConnectivity
+	case o.failed:
+		return codes.ErrTgtAddrNull
+	}
+	return codes.Success
 }

@@ -34,6 +34,7 @@ type testTask struct {
 	exited   string
 	call     headerCall
 	ended    bool // the test itself called TermEnd
+	sends    map[transport.Addr]func(info transport.Addr, tgt int32, reason codes.Code)
 }
 
 type headerCall struct {
@@ -41,11 +42,19 @@ type headerCall struct {
 	msgLen    uint64
 	src       int32
 	onePacket transport.Addr
+	lengths   transport.Addr // of a vector's blocks
 }
 
 func (k *testTask) HeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, msgLen uint64, src int32, onePacket transport.Addr, r *HeaderResult) {
-	k.call = headerCall{memory.Bytes(uhdr, uint64(uhdrLen)), msgLen, src, onePacket}
+	k.call = headerCall{memory.Bytes(uhdr, uint64(uhdrLen)), msgLen, src, onePacket, 0}
 	k.headers[handler](&k.call, r)
+}
+func (k *testTask) VectorHeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, lengths transport.Addr, src int32, onePacket transport.Addr, r *HeaderResult) {
+	k.call = headerCall{memory.Bytes(uhdr, uint64(uhdrLen)), 0, src, onePacket, lengths}
+	k.headers[handler](&k.call, r)
+}
+func (k *testTask) SendHandler(handler, info transport.Addr, tgt int32, reason codes.Code) {
+	k.sends[handler](info, tgt, reason)
 }
 func (k *testTask) CompletionHandler(handler, info transport.Addr) { k.handlers[handler](info) }
 func (k *testTask) DDM(handler, in, inout transport.Addr, n uint64, operand, operation int32) int64 {
@@ -133,7 +142,8 @@ func newJob(t testing.TB, n int, env map[string]string) *testJob {
 	var wait sync.WaitGroup
 	result := make([]codes.Code, n)
 	for i := range n {
-		k := &testTask{headers: map[transport.Addr]func(*headerCall, *HeaderResult){}, handlers: map[transport.Addr]func(transport.Addr){}}
+		k := &testTask{headers: map[transport.Addr]func(*headerCall, *HeaderResult){}, handlers: map[transport.Addr]func(transport.Addr){},
+			sends: map[transport.Addr]func(transport.Addr, int32, codes.Code){}}
 		j.tasks[i] = k
 		vars := map[string]string{"MP_MSG_API": "lapi", "MP_CHILD": fmt.Sprint(i), "MP_PROCS": fmt.Sprint(n), "MP_PARTITION": "test",
 			"MP_LAPI_INET_ADDR": "@1:127.0.0.1,lo"}

@@ -21,6 +21,9 @@ const (
 	msgAtomic                                 // emul: request
 	msgAtomicReply                            // emul: reply
 	msgPutDirect                              // the data of a put is in the receiver's memory already: counters, statistics
+	msgPutv                                   // a part of a vector put; each can be placed by itself
+	msgGetv                                   // asks for a part of a vector
+	msgAmv                                    // begins an active message of a vector; msgAmFragment carries the rest
 )
 
 var order = binary.LittleEndian
@@ -187,11 +190,9 @@ func (h *amHeader) encode(b []byte) []byte {
 	return b[:amHeaderSize]
 }
 
-// decode returns the user header that came along (empty if split) and whether all lengths agree with n bytes of data.
-func (h *amHeader) decode(b []byte, n int) (uhdr []byte, ok bool) {
-	if len(b) < amHeaderSize {
-		return nil, false
-	}
+// fields reads amHeader without judging it.
+func (h *amHeader) fields(b []byte) {
+	_ = b[amHeaderSize-1]
 	h.handler = transport.Addr(order.Uint64(b[0:]))
 	h.length = order.Uint64(b[8:])
 	h.tgtCntr = transport.Addr(order.Uint64(b[16:]))
@@ -203,6 +204,14 @@ func (h *amHeader) decode(b []byte, n int) (uhdr []byte, ok bool) {
 	flags := order.Uint16(b[54:])
 	h.split = flags&amFlagSplit != 0
 	h.isDirect = flags&amFlagDirect != 0
+}
+
+// decode returns the user header that came along (empty if split) and whether all lengths agree with n bytes of data.
+func (h *amHeader) decode(b []byte, n int) (uhdr []byte, ok bool) {
+	if len(b) < amHeaderSize {
+		return nil, false
+	}
+	h.fields(b)
 	if h.uhdrLen > MaxUhdrSize || uint64(n) > h.length || (h.split || h.isDirect) && n != 0 {
 		return nil, false
 	}
@@ -217,10 +226,17 @@ func (h *amHeader) decode(b []byte, n int) (uhdr []byte, ok bool) {
 
 func pad8(n int) int { return (n + 7) &^ 7 }
 
-// pairHeader serves the small messages: msgCounter (counter, 0), msgFetched (token, 1 if it could be read),
+// pairHeader serves the small messages: msgCounter (counter, 0), msgFetched (token, what the target did with the data).
 //
 //	0 a | 8 b
 type pairHeader struct{ a, b uint64 }
+
+// What msgFetched says.
+const (
+	fetchRefused = 0 // it cannot be read: send it in fragments
+	fetchDone    = 1 // it was read, or will not be: its memory is free
+	fetchNothing = 2 // of a vector: nor could the list of its blocks: send the lengths, too
+)
 
 const pairHeaderSize = 16
 

@@ -24,9 +24,27 @@ type incoming struct {
 	buffer    transport.Addr
 	handler   completion
 	inline    bool
-	uhdr      []byte // of a split user header
-	uhdrGot   uint64
+	uhdr      []byte // user header, then lengths of a vector's blocks, when they come in fragments
+	uhdrFrom  int    // of uhdr, what came with msgAm; the rest heads the stream
+	uhdrGot   uint64 // bytes of that rest
 	early     []earlyPart
+
+	// Active messages of vectors only.
+	vectored bool
+	amv      amvHeader
+	org      vector // of a direct one
+	tgt      vector // the header handler's
+}
+
+// prefix is how many bytes of the stream precede the data.
+func (in *incoming) prefix() (n uint64) {
+	if in.am.split {
+		n = uint64(in.am.uhdrLen)
+	}
+	if in.vectored && !in.am.isDirect {
+		n += in.amv.lengths()
+	}
+	return n
 }
 
 // earlyPart is a fragment that came before it could be placed.
@@ -34,6 +52,9 @@ type earlyPart struct {
 	offset uint64 // of the stream
 	data   []byte
 }
+
+// uhdrKept is how much memory for user header and lengths an incoming keeps for later ones, bytes.
+const uhdrKept = 64 << 10
 
 // putIDs sets the message ids of puts apart from those of active messages of the same origin.
 const putIDs = 1 << 32
@@ -53,8 +74,12 @@ func (c *Context) newIncoming(t *task, id uint64) *incoming {
 		in = new(incoming)
 	} else {
 		c.freeIn = in.next
-		early, uhdr := in.early[:0], in.uhdr[:0]
-		*in = incoming{early: early, uhdr: uhdr}
+		in.org.reset()
+		in.tgt.reset()
+		if cap(in.uhdr) > uhdrKept {
+			in.uhdr = nil
+		}
+		*in = incoming{early: in.early[:0], uhdr: in.uhdr[:0], org: in.org, tgt: in.tgt}
 	}
 	in.id = id
 	in.next = t.incoming
@@ -104,7 +129,13 @@ func (c *Context) place(t *task, in *incoming, offset uint64, data []byte) {
 	if in.failed || in.buried || len(data) == 0 {
 		return
 	}
-	if err := memory.CopyIn(in.buffer+transport.Addr(offset), data); err != nil {
+	var err error
+	if in.vectored {
+		err = in.tgt.scatter(offset, data)
+	} else {
+		err = memory.CopyIn(in.buffer+transport.Addr(offset), data)
+	}
+	if err != nil {
 		in.failed = true
 		c.targetFault(err, AmErr, t.id, 0)
 	}

@@ -18,25 +18,35 @@ type outgoing struct {
 	kind     ErrType
 	id       transport.MsgID // of the first or only fragment
 	part     transport.MsgID // of the other fragments; 0: the message is sent whole
-	hdr      [amHeaderSize + MaxUhdrSize + partHeaderSize]byte
+	hdr      [amHeaderSize + amvHeaderSize + MaxUhdrSize + partHeaderSize]byte
 	hdrLen   int
 	first    uint64 // user data bytes that travel with the first header
 	data     transport.Addr
-	n        uint64 // bytes of stream: split user header (if any), then data
+	n        uint64 // bytes of stream: split user header and lengths of blocks (if any), then data
 	uhdrLen  uint64 // bytes of split user header at the head of the stream, kept in hdr
+	uhdrAt   int    // where in hdr
 	offset   uint64 // of the stream, what the link already has
 	started  bool   // the first fragment went
 	allSent  bool   // the link has got every fragment, or gets no more
 	inflight int    // fragments that the link holds
 	message  uint64 // what partHeader names
 
+	vectored bool        // the fields down to held are used
+	org      vector      // where the data is, or (msgGetv) where it is to go
+	tgt      vector      // of msgPutv and msgGetv: the target's blocks
+	lengths  uint64      // bytes of lengths of org's blocks in the stream, before the data
+	skipped  uint64      // of msgGetData: where in the get's stream this message's begins
+	held     *fragmentOp // the next fragment, when the link had no room for it
+	isCopied bool        // the data is in copied
+
 	orgCntr  transport.Addr
-	org      transport.Addr // counter of this task when data has left: of a get, the target counter
-	user     bool           // counts for Msgpoll
-	copied   []byte         // this package's copy of small data
+	done     Callback // send completion handler
+	user     bool     // counts for Msgpoll
+	copied   []byte   // this package's copy of small data
 	failed   bool
 	finished func(m *outgoing) // nil, or what follows
 	state    *exchange         // of msgExchange: keeps its values alive
+	asked    request           // of msgGetData: the part of a vector that it answers
 }
 
 type outgoingList struct{ head, tail *outgoing }
@@ -75,6 +85,11 @@ type fragmentOp struct {
 	next *fragmentOp
 	m    *outgoing
 	c    *Context
+	id   transport.MsgID
+	hdr  []byte
+	step uint64 // bytes of m's stream that it stands for
+	// staging holds the data of a vector's fragment, gathered; it goes back to Context.stagings.
+	staging []byte
 }
 
 func (c *Context) newOutgoing(t *task, id transport.MsgID, kind ErrType) *outgoing {
@@ -86,13 +101,29 @@ func (c *Context) newOutgoing(t *task, id transport.MsgID, kind ErrType) *outgoi
 	}
 	m.next, m.t, m.id, m.kind = nil, t, id, kind
 	m.seq = c.nextSeq()
-	m.part, m.hdrLen, m.first, m.data, m.n, m.uhdrLen, m.offset = 0, 0, 0, 0, 0, 0, 0
+	m.part, m.hdrLen, m.first, m.data, m.n, m.uhdrLen, m.uhdrAt, m.offset = 0, 0, 0, 0, 0, 0, amHeaderSize, 0
 	m.started, m.allSent, m.inflight, m.message = false, false, 0, 0
-	m.orgCntr, m.user, m.failed, m.finished, m.state = 0, false, false, nil, nil
+	m.orgCntr, m.done, m.user, m.failed, m.finished, m.state = 0, Callback{}, false, false, nil, nil
+	return m
+}
+
+// newVectored is newOutgoing for a message whose data lies in m.org.
+func (c *Context) newVectored(t *task, id transport.MsgID, kind ErrType) *outgoing {
+	m := c.newOutgoing(t, id, kind)
+	m.vectored, m.isCopied = true, false
 	return m
 }
 
 func (c *Context) freeOutgoing(m *outgoing) {
+	if m.vectored {
+		m.vectored, m.skipped, m.lengths, m.asked = false, 0, 0, request{}
+		m.org.reset()
+		m.tgt.reset()
+		if m.held != nil {
+			c.freeFragmentOp(m.held)
+			m.held = nil
+		}
+	}
 	m.t = nil
 	m.next = c.freeOut
 	c.freeOut = m
@@ -112,7 +143,11 @@ func (c *Context) newFragmentOp(m *outgoing) *fragmentOp {
 }
 
 func (c *Context) freeFragmentOp(f *fragmentOp) {
-	f.m = nil
+	if f.staging != nil {
+		c.stagings = append(c.stagings, f.staging)
+		f.staging = nil
+	}
+	f.m, f.hdr = nil, nil
 	f.next = c.freeOp
 	c.freeOp = f
 }
@@ -127,7 +162,9 @@ func (c *Context) start(m *outgoing) {
 	if t.pending.head == nil && c.advance(m) {
 		return
 	}
-	if m.n-m.uhdrLen <= uint64(c.bufCopy) && m.state == nil {
+	if m.vectored {
+		c.copyVector(m)
+	} else if m.n-m.uhdrLen <= uint64(c.bufCopy) && m.state == nil {
 		c.copyData(m)
 	}
 	t.pending.push(m)
@@ -176,17 +213,22 @@ func (c *Context) copyData(m *outgoing) {
 func (c *Context) advance(m *outgoing) bool {
 	t := m.t
 	for !m.failed {
-		id, hdr, data, n := m.nextFragment(t)
-		f := c.newFragmentOp(m)
-		f.op.Local, f.op.N = data, n
+		f, err := c.prepare(m)
+		if err != nil {
+			c.sendFailed(m, err)
+			break
+		}
+		step := f.step
 		m.inflight++
-		status, err := t.link.Send(t.ep, id, hdr, &f.op)
+		status, err := t.link.Send(t.ep, f.id, f.hdr, &f.op)
+		if err == transport.ErrBusy {
+			m.inflight--
+			c.putOff(m, f)
+			return false
+		}
 		if err != nil || status == transport.Done {
 			m.inflight--
 			c.freeFragmentOp(f)
-		}
-		if err == transport.ErrBusy {
-			return false
 		}
 		if err != nil {
 			c.sendFailed(m, err)
@@ -194,7 +236,7 @@ func (c *Context) advance(m *outgoing) bool {
 		}
 		c.use(t)
 		m.started = true
-		m.offset += n
+		m.offset += step
 		if m.offset >= m.n {
 			break
 		}
@@ -206,6 +248,26 @@ func (c *Context) advance(m *outgoing) bool {
 	return true
 }
 
+// prepare makes m's next fragment. An error is a fault in the user's memory.
+func (c *Context) prepare(m *outgoing) (*fragmentOp, error) {
+	if m.vectored {
+		return c.prepareVector(m)
+	}
+	f := c.newFragmentOp(m)
+	f.id, f.hdr, f.op.Local, f.op.N = m.nextFragment(m.t)
+	f.step = f.op.N
+	return f, nil
+}
+
+// putOff keeps a fragment that the link had no room for, if making it again would cost.
+func (c *Context) putOff(m *outgoing, f *fragmentOp) {
+	if m.vectored {
+		m.held = f
+	} else {
+		c.freeFragmentOp(f)
+	}
+}
+
 // nextFragment is what to send next: header and a piece of the stream.
 func (m *outgoing) nextFragment(t *task) (id transport.MsgID, hdr []byte, data transport.Addr, n uint64) {
 	if !m.started {
@@ -214,7 +276,7 @@ func (m *outgoing) nextFragment(t *task) (id transport.MsgID, hdr []byte, data t
 	hdr = m.partHeader()
 	if m.offset < m.uhdrLen { // a split user header: it lies behind the first header
 		n = min(m.uhdrLen-m.offset, uint64(t.sendMax))
-		return m.part, hdr, memory.AddrOf(m.hdr[amHeaderSize:]) + transport.Addr(m.offset), n
+		return m.part, hdr, memory.AddrOf(m.hdr[m.uhdrAt:]) + transport.Addr(m.offset), n
 	}
 	at := m.offset - m.uhdrLen
 	n = min(m.n-m.offset, uint64(t.sendMax))
@@ -228,7 +290,7 @@ func (m *outgoing) partHeader() []byte {
 		return m.hdr[:m.hdrLen]
 	}
 	at := len(m.hdr) - partHeaderSize
-	return (&partHeader{m.message, m.offset}).encode(m.hdr[at:])
+	return (&partHeader{m.message, m.skipped + m.offset}).encode(m.hdr[at:])
 }
 
 // fragmentDone is Op.Done of every fragment that a link had queued.
@@ -265,12 +327,18 @@ func (c *Context) finish(m *outgoing) {
 	if m.finished != nil {
 		m.finished(m)
 	}
+	code := codes.Success
 	if !m.failed {
 		c.count(m.orgCntr, m.kind, c.me)
 		if m.user {
 			c.completed(sendComplete)
 		}
+	} else if m.t.dead {
+		code = codes.ErrNoConnectivity
+	} else {
+		code = codes.ErrOrgAddrNull
 	}
+	c.sendDone(m.done, m.t, code)
 	c.freeOutgoing(m)
 }
 

@@ -8,6 +8,11 @@ import (
 
 // Put is LAPI_Put (guide, Chapter 18): copies n bytes at orgAddr to tgtAddr of the target. Counters may be 0.
 func (c *Context) Put(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, cmplCntr transport.Addr) codes.Code {
+	return c.put(tgt, n, tgtAddr, orgAddr, tgtCntr, orgCntr, cmplCntr, Callback{})
+}
+
+// put is Put; done, if any, is the send completion handler.
+func (c *Context) put(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, cmplCntr transport.Addr, done Callback) codes.Code {
 	memory.Guard()
 	t, code := c.target(tgt)
 	switch {
@@ -26,15 +31,17 @@ func (c *Context) Put(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, 
 	}
 	h := putHeader{tgtAddr: tgtAddr, tgtCntr: tgtCntr, cmplCntr: cmplCntr}
 	if n >= directPutMin && t.direct && c.putDirect(t, n, orgAddr, orgCntr, &h) {
+		c.sendDone(done, t, codes.Success)
 		c.publish()
 		return codes.Success
 	}
 	if c.sendNow(t, msgPut, PutErr, h.encode(c.header[:]), orgAddr, n, orgCntr) {
+		c.sendDone(done, t, codes.Success)
 		c.publish()
 		return codes.Success
 	}
 	m := c.newOutgoing(t, msgPut, PutErr)
-	m.user, m.orgCntr = true, orgCntr
+	m.user, m.orgCntr, m.done = true, orgCntr, done
 	m.data, m.n = orgAddr, n
 	if n <= uint64(t.sendMax) {
 		m.hdrLen, m.first = len(h.encode(m.hdr[:])), n

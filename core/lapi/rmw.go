@@ -21,6 +21,11 @@ var atomicKinds = [...]transport.AtomicKind{
 // Rmw is LAPI_Rmw (width 4) and LAPI_Rmw64 (width 8): op on the word at tgtVar of the target, with the one (of
 // CompareAndSwap: two) words at inVal. prevVal, if not 0, gets the previous value, of CompareAndSwap 1 or 0.
 func (c *Context) Rmw(width uint8, op, tgt uint32, tgtVar, inVal, prevVal, orgCntr transport.Addr) codes.Code {
+	return c.rmw(width, op, tgt, tgtVar, inVal, prevVal, orgCntr, Callback{})
+}
+
+// rmw is Rmw; done, if any, runs when the origin counter changes.
+func (c *Context) rmw(width uint8, op, tgt uint32, tgtVar, inVal, prevVal, orgCntr transport.Addr, done Callback) codes.Code {
 	memory.Guard()
 	t, code := c.target(tgt)
 	switch {
@@ -40,7 +45,7 @@ func (c *Context) Rmw(width uint8, op, tgt uint32, tgtVar, inVal, prevVal, orgCn
 	}
 	t.lastKind = RmwErr
 	o := c.newOriginOp(t, RmwErr)
-	o.local, o.n, o.orgCntr, o.compares = prevVal, uint64(width), orgCntr, op == CompareAndSwap
+	o.local, o.n, o.orgCntr, o.done, o.compares = prevVal, uint64(width), orgCntr, done, op == CompareAndSwap
 	o.op.Remote, o.op.Width, o.op.Operand, o.op.Compare = tgtVar, width, in[0], 0
 	if o.compares {
 		o.op.Compare, o.op.Operand = in[0], in[1]

@@ -396,6 +396,7 @@ func (c *Context) setHandlers(l transport.Link) {
 		msgPut: c.onPut, msgPutFragment: c.onPutFragment, msgPutDirect: c.onPutDirect,
 		msgGet: c.onGet, msgGetData: c.onGetData, msgAm: c.onAm, msgAmFragment: c.onAmFragment,
 		msgFetched: c.onFetched, msgCounter: c.onCounter, msgExchange: c.onExchange, msgFault: c.onFault,
+		msgPutv: c.onPutv, msgGetv: c.onGetv, msgAmv: c.onAmv,
 	} {
 		l.Handle(id, h)
 	}
@@ -419,14 +420,14 @@ func (s *setup) abandon() {
 		s.session.Close()
 	}
 	closeShared(s.shared)
-	unix.Munmap(s.scratch)
+	s.freeMappings()
 }
 
 // peerPart is what a task tells the others in LAPI_Init: its version and the addresses of its links.
 type peerPart struct{ udp, shm []byte }
 
 // partVersion changes with the wire formats of this package and its links.
-const partVersion = 1
+const partVersion = 2
 
 func (s *setup) part() job.Part {
 	b := []byte{partVersion}

@@ -69,5 +69,13 @@ func (c *Context) TermEnd() {
 		c.session.Close()
 	}
 	closeShared(c.shared)
+	c.freeMappings()
+}
+
+// freeMappings gives back the memory that user header handlers were shown.
+func (c *Context) freeMappings() {
 	unix.Munmap(c.scratch)
+	if c.lengths != nil {
+		unix.Munmap(c.lengths[:cap(c.lengths)])
+	}
 }

@@ -417,6 +417,44 @@ int golapi_amsend(int context, uint32_t tgt, cshim_addr hdr_hdl, cshim_addr uhdr
 	return transfer(context, tgt, org_cntr);
 }
 
+/* Of vectors the fake knows only the counters. */
+int golapi_putv(int context, uint32_t tgt, cshim_addr tgt_vec, cshim_addr org_vec, cshim_addr tgt_cntr, cshim_addr org_cntr,
+                cshim_addr cmpl_cntr)
+{
+	(void)tgt_cntr, (void)cmpl_cntr;
+	if (!org_vec)
+		return LAPI_ERR_ORG_VEC_NULL;
+	return tgt_vec ? transfer(context, tgt, org_cntr) : LAPI_ERR_TGT_VEC_NULL;
+}
+
+int golapi_getv(int context, uint32_t tgt, cshim_addr tgt_vec, cshim_addr org_vec, cshim_addr tgt_cntr, cshim_addr org_cntr)
+{
+	return golapi_putv(context, tgt, tgt_vec, org_vec, tgt_cntr, org_cntr, 0);
+}
+
+int golapi_amsendv(int context, uint32_t tgt, cshim_addr hdr_hdl, cshim_addr uhdr, uint32_t uhdr_len, cshim_addr org_vec,
+                   cshim_addr tgt_cntr, cshim_addr org_cntr, cshim_addr cmpl_cntr)
+{
+	(void)uhdr, (void)uhdr_len, (void)tgt_cntr, (void)cmpl_cntr;
+	if (!hdr_hdl)
+		return LAPI_ERR_HDR_HNDLR_NULL;
+	return org_vec ? transfer(context, tgt, org_cntr) : LAPI_ERR_ORG_VEC_NULL;
+}
+
+/* A transfer's send completion handler runs at once, as core's does for small messages. */
+int golapi_xfer(int context, uint32_t type, cshim_transfer *t)
+{
+	int rc = LAPI_ERR_XFER_CMD;
+
+	if (type == LAPI_PUT_XFER)
+		rc = golapi_put(context, t->tgt, t->len, t->tgt_addr, t->org_addr, t->tgt_cntr, t->org_cntr, t->cmpl_cntr);
+	else if (type == LAPI_GET_XFER)
+		rc = golapi_get(context, t->tgt, t->len, t->tgt_addr, t->org_addr, t->tgt_cntr, t->org_cntr);
+	if (rc == LAPI_SUCCESS && t->handler && type == LAPI_PUT_XFER)
+		cshim_call_send_completion(context, t->handler, t->info, t->tgt, LAPI_SUCCESS);
+	return rc;
+}
+
 int golapi_rmw(int context, uint32_t width, uint32_t op, uint32_t tgt, cshim_addr tgt_var, cshim_addr in_val,
                cshim_addr prev_tgt_val, cshim_addr org_cntr)
 {

@@ -1,0 +1,281 @@
+package lapi
+
+import (
+	"fmt"
+
+	"lapi/core/lapi/codes"
+	"lapi/transport"
+	"lapi/transport/memory"
+)
+
+// Amsendv is LAPI_Amsendv (guide, Chapters 6 and 18): an active message whose data is the vector at orgVec. The header handler at the
+// target names another vector. The description is read before Amsendv returns. done, if any, is the send completion handler.
+func (c *Context) Amsendv(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32, orgVec, tgtCntr, orgCntr, cmplCntr transport.Addr,
+	done Callback) codes.Code {
+	memory.Guard()
+	t, code := c.target(tgt)
+	if code == codes.Success {
+		code = c.checkUhdr(hdrHdl, uhdr, uhdrLen)
+	}
+	if code != codes.Success {
+		return code
+	}
+	m := c.newVectored(t, msgAmv, AmErr)
+	if code = c.loadOne(&m.org, orgVec); code != codes.Success {
+		c.freeOutgoing(m)
+		return code
+	}
+	const uhdrAt = amHeaderSize + amvHeaderSize
+	if err := memory.CopyOut(m.hdr[uhdrAt:uhdrAt+uhdrLen], uhdr); err != nil {
+		c.freeOutgoing(m)
+		c.fault(err, codes.ErrOrgAddrNull, AmErr, c.me)
+		return codes.ErrUhdrNull
+	}
+	t.lastKind = AmErr
+	if cmplCntr != 0 {
+		t.expected++
+	}
+	t.nextID++
+	h := amHeader{handler: hdrHdl, length: m.org.total, tgtCntr: tgtCntr, cmplCntr: cmplCntr, id: t.nextID, uhdrLen: uint16(uhdrLen)}
+	m.user, m.orgCntr, m.done = true, orgCntr, done
+	m.message, m.part, m.uhdrAt = uint64(h.id), msgAmFragment, uhdrAt
+	c.layOutAmv(m, &h, done)
+	c.start(m)
+	c.publish()
+	return codes.Success
+}
+
+// loadOne reads the vector of an active message's origin.
+func (c *Context) loadOne(v *vector, at transport.Addr) codes.Code {
+	var d description
+	if code := c.describe(&d, at, false, &originVector); code != codes.Success {
+		return code
+	}
+	if d.kind > vecGeneric {
+		return codes.ErrOrgVecType
+	}
+	return c.load(v, &d, &originVector)
+}
+
+// layOutAmv decides what goes where: all behind the header, the user header at the head of the stream, or nothing but the header,
+// with the data for the target to fetch.
+func (c *Context) layOutAmv(m *outgoing, h *amHeader, done Callback) {
+	t, v, uhdrLen := m.t, &m.org, int(h.uhdrLen)
+	a := amvHeader{kind: v.kind, count: uint32(v.count), block: v.block, stride: v.stride}
+	if v.kind == vecStrided {
+		a.base = v.base
+	}
+	m.lengths = a.lengths()
+	m.n = m.lengths + v.total
+	padded := pad8(uhdrLen)
+	clear(m.hdr[m.uhdrAt+uhdrLen : m.uhdrAt+padded])
+	switch whole := m.uhdrAt + padded; {
+	case whole > t.headers:
+		h.split = true
+		m.hdrLen = m.uhdrAt
+		m.uhdrLen = uint64(uhdrLen)
+		m.n += m.uhdrLen
+	case v.total >= directAmMin && v.total > uint64(c.bufCopy) && t.direct && worthDirect(v, v, v.total):
+		h.isDirect = true
+		m.hdrLen = whole
+		if v.kind != vecStrided {
+			a.base = memory.AddrOf(blockBytes(v.list)) // the reader keeps it
+		}
+		h.token = c.readers.put(reader{t: t, vectored: true, org: *v, n: v.total, orgCntr: m.orgCntr, done: done, id: h.id, seq: m.seq})
+		m.org = vector{}
+		m.n, m.lengths, m.user, m.orgCntr, m.done = 0, 0, false, 0, Callback{} // they wait for msgFetched
+	default:
+		m.hdrLen = whole
+		m.first = min(m.n, uint64(t.link.Limits().SendMax-whole)&^7)
+	}
+	h.encode(m.hdr[:])
+	a.encode(m.hdr[amHeaderSize:])
+}
+
+// onAmv is the target's side of the first fragment.
+func (c *Context) onAmv(m *transport.Msg) transport.Verdict {
+	var h amHeader
+	var v amvHeader
+	uhdr, ok := decodeAmv(&h, &v, m.Hdr, len(m.Data))
+	if !ok {
+		return c.malformed(m)
+	}
+	t := &c.tasks[m.From]
+	if !h.split && !h.isDirect && v.lengths()+h.length == uint64(len(m.Data)) {
+		return c.wholeAmv(t, &h, &v, uhdr, m.Data)
+	}
+	in := c.findIncoming(t, uint64(h.id))
+	if in == nil {
+		in = c.newIncoming(t, uint64(h.id))
+	}
+	if in.hasHeader {
+		return c.malformed(m)
+	}
+	in.vectored, in.am, in.amv = true, h, v
+	if h.isDirect {
+		return c.directAmv(t, in, uhdr)
+	}
+	return c.splitHeader(t, in, uhdr, m.Data)
+}
+
+// wholeAmv handles a message that came in one fragment.
+func (c *Context) wholeAmv(t *task, h *amHeader, v *amvHeader, uhdr, data []byte) transport.Verdict {
+	in := &c.whole
+	in.tgt.reset()
+	*in = incoming{vectored: true, am: *h, amv: *v, tgt: in.tgt, uhdr: data[:v.lengths()]}
+	in.uhdrFrom = wholeLengths
+	data = data[v.lengths():]
+	var onePacket transport.Addr
+	if len(data) > 0 {
+		onePacket = memory.AddrOf(data)
+	}
+	if v := c.runHeader(t, in, uhdr, onePacket); v == transport.Refuse {
+		return v
+	}
+	c.place(t, in, 0, data)
+	c.amComplete(t, in)
+	return transport.Accept
+}
+
+// wholeLengths in uhdrFrom says that uhdr holds nothing but the lengths, in the link's memory.
+const wholeLengths = -1
+
+// directAmv handles a message whose data, and list of blocks, are to be read from the origin's memory.
+func (c *Context) directAmv(t *task, in *incoming, uhdr []byte) transport.Verdict {
+	v := &in.amv
+	in.org.reset()
+	in.org.kind, in.org.count, in.org.total = v.kind, uint64(v.count), in.am.length
+	in.org.base, in.org.block, in.org.stride = v.base, v.block, v.stride
+	if !t.direct {
+		return c.refuseDirect(t, in, uhdr)
+	}
+	if v.kind != vecStrided {
+		list := make([]block, v.count)
+		err := c.read(t, memory.AddrOf(blockBytes(list)), v.base, uint64(len(list)*blockSize))
+		if fault, ok := err.(*transport.FaultError); ok {
+			c.fetchFault(t, fault)
+			c.freeIncoming(t, in)
+			return transport.Accept
+		}
+		if err != nil {
+			t.direct = false
+			return c.refuseDirect(t, in, uhdr)
+		}
+		if !validList(list, in.am.length) {
+			c.freeIncoming(t, in)
+			return c.malformed(&transport.Msg{From: t.ep})
+		}
+		in.org.list = list
+	}
+	if r := c.runHeader(t, in, uhdr, 0); r == transport.Refuse {
+		return r
+	}
+	in.hasHeader = true
+	c.fetch(t, in)
+	c.placeEarly(t, in)
+	c.finishIfComplete(t, in)
+	return transport.Accept
+}
+
+// validList says whether list, which another task wrote, describes total bytes.
+func validList(list []block, total uint64) bool {
+	end := uint64(0)
+	for i := range list {
+		if list[i].end < end {
+			return false
+		}
+		end = list[i].end
+	}
+	return end == total
+}
+
+// refuseDirect asks the origin for lengths and data in fragments instead.
+func (c *Context) refuseDirect(t *task, in *incoming, uhdr []byte) transport.Verdict {
+	token := in.am.token
+	in.am.isDirect = false
+	if v := c.splitHeader(t, in, uhdr, nil); v == transport.Refuse {
+		return v
+	}
+	answer := pairHeader{a: token, b: fetchNothing}
+	c.sendControl(t, msgFetched, AmErr, answer.encode)
+	return transport.Accept
+}
+
+// lengthsOf is where the header handler finds the lengths of the origin's blocks, not on the Go heap. Of a strided vector, whose
+// blocks are all alike, there is one.
+func (c *Context) lengthsOf(in *incoming) []byte {
+	var from []byte
+	n := int(8 * uint64(in.amv.count))
+	switch {
+	case in.amv.kind == vecStrided:
+		n = 8
+	case in.uhdrFrom == wholeLengths:
+		return in.uhdr
+	case !in.am.isDirect:
+		from = in.uhdr[in.am.uhdrLen:]
+	}
+	if c.lengths = offHeap(c.lengths, n); c.lengths == nil {
+		c.raise(codes.ErrMemoryExhausted, AmErr, c.me, "no memory for the lengths of a vector's blocks")
+		return nil
+	}
+	switch {
+	case in.amv.kind == vecStrided:
+		order.PutUint64(c.lengths, in.amv.block)
+	case in.am.isDirect:
+		for i := range in.org.list {
+			order.PutUint64(c.lengths[8*i:], in.org.list[i].end-in.org.start(i))
+		}
+	default:
+		copy(c.lengths, from)
+	}
+	return c.lengths
+}
+
+// targetVector reads the vector that the header handler returned and holds it against the origin's (guide, Table 7). If it does not
+// fit, the error handlers of both tasks hear of it and the data is dropped.
+func (c *Context) targetVector(t *task, in *incoming, lengths []byte) {
+	code := c.loadReturned(in, lengths)
+	if code == codes.Success {
+		return
+	}
+	in.failed = true
+	c.raise(code, AmErr, t.id, fmt.Sprintf("the vector that the header handler returned for a message of task %d cannot take it", t.id))
+	if t.id != c.me {
+		h := faultHeader{code: uint32(code), kind: uint32(AmErr), addr: in.buffer}
+		c.sendControl(t, msgFault, IntErr, h.encode)
+	}
+}
+
+func (c *Context) loadReturned(in *incoming, lengths []byte) codes.Code {
+	var d description
+	if code := c.describe(&d, in.buffer, false, &targetVector); code != codes.Success {
+		return code
+	}
+	switch {
+	case d.kind > vecGeneric:
+		return codes.ErrTgtVecType
+	case d.kind != in.amv.kind:
+		return codes.ErrVecTypeDiff
+	case d.kind != vecGeneric && d.count != in.amv.count:
+		return codes.ErrVecNumDiff
+	}
+	if code := c.load(&in.tgt, &d, &targetVector); code != codes.Success {
+		return code
+	}
+	if in.tgt.block != in.amv.block || c.errorCheck && d.kind == vecIOVector && !c.lengthsFit(in, lengths) {
+		return codes.ErrVecLenDiff
+	}
+	return codes.Success
+}
+
+func (c *Context) lengthsFit(in *incoming, lengths []byte) bool {
+	if len(lengths) != 8*len(in.tgt.list) {
+		return false
+	}
+	for i := range in.tgt.list {
+		if in.tgt.list[i].end-in.tgt.start(i) != order.Uint64(lengths[8*i:]) {
+			return false
+		}
+	}
+	return true
+}

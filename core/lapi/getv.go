@@ -1,0 +1,151 @@
+package lapi
+
+import (
+	"lapi/core/lapi/codes"
+	"lapi/transport"
+	"lapi/transport/memory"
+)
+
+// Getv is LAPI_Getv (guide, Chapters 6 and 18): copies the blocks of the vector at tgtVec, whose addresses are the target's, to those
+// of the vector at orgVec. long: tgtVec is a lapi_lvec_t. The descriptions are read before Getv returns. done, if any, is queued for the
+// completion handler threads when the data is here.
+func (c *Context) Getv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgtCntr, orgCntr transport.Addr, done Callback) codes.Code {
+	memory.Guard()
+	t, code := c.target(tgt)
+	if code != codes.Success {
+		return code
+	}
+	m := c.newVectored(t, msgGetv, GetErr)
+	if code = c.loadPair(&m.org, &m.tgt, orgVec, tgtVec, long); code != codes.Success {
+		c.freeOutgoing(m)
+		return code
+	}
+	t.lastKind = GetErr
+	m.n, m.part = min(m.org.total, m.tgt.total), msgGetv
+	if m.n >= directGetMin && t.direct && worthDirectGet(&m.org, &m.tgt, m.n) && c.getvDirect(m, tgtCntr, orgCntr, done) {
+		c.publish()
+		return codes.Success
+	}
+	o := c.newOriginOp(t, GetErr)
+	o.local, o.n, o.orgCntr, o.done = 0, m.n, orgCntr, done
+	o.vectored = true
+	o.org, m.org = m.org, o.org // the operation outlives its request
+	t.nextID++
+	h := vectorHeader{tgtCntr: tgtCntr, reply: o.token(), total: m.n, id: t.nextID}
+	if m.tgt.kind == vecStrided {
+		h.base, h.block, h.stride = m.tgt.base, m.tgt.block, m.tgt.stride
+	}
+	m.hdrLen = len(h.encode(m.hdr[:]))
+	c.start(m)
+	c.publish()
+	return codes.Success
+}
+
+// worthDirectGet: a get by messages takes the target's help and two ways, so a direct one pays even for short blocks if they are few.
+func worthDirectGet(a, b *vector, n uint64) bool {
+	return max(a.pieces(), b.pieces()) <= 64 || worthDirect(a, b, n)
+}
+
+// getvDirect is getDirect for vectors. False: use messages. True: m is gone.
+func (c *Context) getvDirect(m *outgoing, tgtCntr, orgCntr transport.Addr, done Callback) bool {
+	t := m.t
+	err := c.moveDirect(t, true, &m.org, &m.tgt, m.n)
+	if fault, ok := err.(*transport.FaultError); ok {
+		c.directFault(t, fault, GetErr)
+		c.freeOutgoing(m)
+		return true
+	}
+	if err != nil {
+		t.direct = false
+		return false
+	}
+	c.freeOutgoing(m)
+	c.count(orgCntr, GetErr, c.me)
+	c.completed(recvComplete)
+	c.received(done)
+	if tgtCntr != 0 {
+		h := putHeader{tgtCntr: tgtCntr}
+		c.sendControl(t, msgPut, GetErr, h.encode)
+	}
+	return true
+}
+
+// request is the part of a vector get that a message of data answers, at the target.
+type request struct {
+	id      uint64 // of the incoming that counts the parts
+	total   uint64
+	tgtCntr transport.Addr
+}
+
+// onGetv is the target's side of a part of a request: it answers with the data, in fragments.
+func (c *Context) onGetv(m *transport.Msg) transport.Verdict {
+	var h vectorHeader
+	if !h.decode(m.Hdr, len(m.Data)) || int(h.entries)*vectorEntrySize != len(m.Data) {
+		return c.malformed(m)
+	}
+	t := &c.tasks[m.From]
+	a := c.newVectored(t, msgGetData, GetErr)
+	if !asked(&a.org, &h, m.Data) {
+		c.freeOutgoing(a)
+		return c.malformed(m)
+	}
+	a.part, a.message, a.skipped = msgGetData, h.reply, h.offset
+	a.hdrLen = len((&partHeader{h.reply, h.offset}).encode(a.hdr[:]))
+	a.n = a.org.total
+	a.first = min(a.n, uint64(t.sendMax))
+	if a.n == h.total {
+		a.orgCntr, a.user = h.tgtCntr, true
+	} else {
+		a.asked = request{uint64(h.id) | putIDs, h.total, h.tgtCntr}
+		a.finished = c.partAnswered
+	}
+	c.start(a)
+	return transport.Accept
+}
+
+// asked fills v with the part of this task's memory that h asks for.
+func asked(v *vector, h *vectorHeader, data []byte) bool {
+	if h.entries == 0 {
+		h.strided(v)
+		return h.offset == 0
+	}
+	v.reset()
+	v.kind, v.count = vecIOVector, uint64(h.entries)
+	for i := range h.entries {
+		a, n := entry(data, i)
+		if n > h.total-h.offset-v.total {
+			return false
+		}
+		v.total += n
+		v.list = append(v.list, block{a, v.total})
+	}
+	return true
+}
+
+// partAnswered: the data of one part of a request has left. After the last part the user may change the target's blocks.
+func (c *Context) partAnswered(m *outgoing) {
+	t, r := m.t, m.asked
+	if t.dead {
+		return
+	}
+	in := c.findIncoming(t, r.id)
+	if in == nil {
+		in = c.newIncoming(t, r.id)
+	}
+	in.failed = in.failed || m.failed
+	if in.received += m.n; in.received < r.total {
+		return
+	}
+	if !in.failed {
+		c.count(r.tgtCntr, GetErr, t.id)
+		c.completed(sendComplete)
+	}
+	c.freeIncoming(t, in)
+}
+
+// received queues a get's completion handler: the data is here.
+func (c *Context) received(done Callback) {
+	if done.Handler != 0 {
+		c.queueCompletion(completion{handler: done.Handler, info: done.Info, origin: c.me})
+	}
+}

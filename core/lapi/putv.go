@@ -1,0 +1,136 @@
+package lapi
+
+import (
+	"lapi/core/lapi/codes"
+	"lapi/transport"
+	"lapi/transport/memory"
+)
+
+// Putv is LAPI_Putv (guide, Chapters 6 and 18): copies the blocks of the vector at orgVec to those of the vector at tgtVec, whose
+// addresses are the target's. long: tgtVec is a lapi_lvec_t. The descriptions are read before Putv returns. done, if any, runs when
+// the origin's blocks may be overwritten.
+func (c *Context) Putv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgtCntr, orgCntr, cmplCntr transport.Addr, done Callback) codes.Code {
+	memory.Guard()
+	t, code := c.target(tgt)
+	if code != codes.Success {
+		return code
+	}
+	m := c.newVectored(t, msgPutv, PutErr)
+	if code = c.loadPair(&m.org, &m.tgt, orgVec, tgtVec, long); code != codes.Success {
+		c.freeOutgoing(m)
+		return code
+	}
+	t.lastKind = PutErr
+	if cmplCntr != 0 {
+		t.expected++
+	}
+	m.n, m.part = min(m.org.total, m.tgt.total), msgPutv // they differ only where nobody checked
+	m.user, m.orgCntr, m.done = true, orgCntr, done
+	if m.n >= directPutMin && t.direct && worthDirect(&m.org, &m.tgt, m.n) && c.putvDirect(m, tgtCntr, cmplCntr) {
+		c.publish()
+		return codes.Success
+	}
+	t.nextID++
+	h := vectorHeader{tgtCntr: tgtCntr, reply: uint64(cmplCntr), total: m.n, id: t.nextID}
+	if m.tgt.kind == vecStrided {
+		h.base, h.block, h.stride = m.tgt.base, m.tgt.block, m.tgt.stride
+	}
+	m.hdrLen = len(h.encode(m.hdr[:]))
+	c.start(m)
+	c.publish()
+	return codes.Success
+}
+
+// putvDirect is putDirect for vectors. False: use messages. True: m is gone.
+func (c *Context) putvDirect(m *outgoing, tgtCntr, cmplCntr transport.Addr) bool {
+	t := m.t
+	err := c.moveDirect(t, false, &m.org, &m.tgt, m.n)
+	if fault, ok := err.(*transport.FaultError); ok {
+		c.directFault(t, fault, PutErr)
+		c.sendDone(m.done, t, codes.Success) // its data will not be read again
+		c.freeOutgoing(m)
+		return true
+	}
+	if err != nil {
+		t.direct = false
+		return false
+	}
+	c.count(m.orgCntr, PutErr, c.me)
+	c.completed(sendComplete)
+	c.sendDone(m.done, t, codes.Success)
+	h := putHeader{tgtAddr: transport.Addr(m.n), tgtCntr: tgtCntr, cmplCntr: cmplCntr}
+	c.freeOutgoing(m)
+	c.sendControl(t, msgPutDirect, PutErr, h.encode)
+	return true
+}
+
+// onPutv is the target's side of a part of a vector put.
+func (c *Context) onPutv(m *transport.Msg) transport.Verdict {
+	var h vectorHeader
+	if !h.decode(m.Hdr, len(m.Data)) {
+		return c.malformed(m)
+	}
+	data := m.Data[h.entries*vectorEntrySize:]
+	if !inside(h.offset, uint64(len(data)), h.total) || h.entries > 0 && !entriesHold(m.Data, h.entries, uint64(len(data))) {
+		return c.malformed(m)
+	}
+	t := &c.tasks[m.From]
+	if h.total == uint64(len(data)) { // nothing else will come
+		if err := c.scatterPart(&h, m.Data, data); err != nil {
+			c.targetFault(err, PutErr, t.id, 0)
+			return transport.Accept
+		}
+		c.putvComplete(&h, t.id)
+		return transport.Accept
+	}
+	id := uint64(h.id) | putIDs
+	in := c.findIncoming(t, id)
+	if in == nil {
+		in = c.newIncoming(t, id)
+	}
+	if !in.failed {
+		if err := c.scatterPart(&h, m.Data, data); err != nil {
+			in.failed = true
+			c.targetFault(err, PutErr, t.id, 0)
+		}
+	}
+	if in.received += uint64(len(data)); in.received >= h.total {
+		if !in.failed {
+			c.putvComplete(&h, t.id)
+		}
+		c.freeIncoming(t, in)
+	}
+	return transport.Accept
+}
+
+// entriesHold says whether a message's entries have n bytes in all.
+func entriesHold(data []byte, entries uint32, n uint64) bool {
+	for i := range entries {
+		_, length := entry(data, i)
+		if length > n {
+			return false
+		}
+		n -= length
+	}
+	return n == 0
+}
+
+// scatterPart puts a part of a vector where its header, or the entries at the head of all, say.
+func (c *Context) scatterPart(h *vectorHeader, all, data []byte) error {
+	if h.entries == 0 {
+		h.strided(&c.scattered)
+		return c.scattered.scatter(h.offset, data)
+	}
+	for i := range h.entries {
+		a, n := entry(all, i)
+		if err := memory.CopyIn(a, data[:n]); err != nil {
+			return err
+		}
+		data = data[n:]
+	}
+	return nil
+}
+
+func (c *Context) putvComplete(h *vectorHeader, origin int) {
+	c.putComplete(&putHeader{tgtCntr: h.tgtCntr, cmplCntr: transport.Addr(h.reply)}, origin)
+}

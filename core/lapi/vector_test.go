@@ -1,0 +1,539 @@
+package lapi
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"lapi/core/lapi/codes"
+	"lapi/transport"
+	"lapi/transport/memory"
+)
+
+// userVector is a lapi_vec_t with its arrays, as a user would lay it out.
+type userVector struct {
+	b          []byte
+	info, lens []uint64
+	buffer     []byte // what info points into, kept
+}
+
+func (v *userVector) at() transport.Addr { return at(&v.b[0]) }
+
+func describe(kind uint32, count int, info, lens []uint64) *userVector {
+	v := &userVector{b: make([]byte, 24), info: info, lens: lens}
+	binary.LittleEndian.PutUint32(v.b[0:], kind)
+	binary.LittleEndian.PutUint32(v.b[4:], uint32(count))
+	if len(info) > 0 {
+		binary.LittleEndian.PutUint64(v.b[8:], uint64(at(&info[0])))
+	}
+	if len(lens) > 0 {
+		binary.LittleEndian.PutUint64(v.b[16:], uint64(at(&lens[0])))
+	}
+	return v
+}
+
+// spread lays blocks of the given lengths out in one buffer, with gaps of one byte to gap bytes, in a shuffled order.
+func spread(kind uint32, lens []uint64, gap int, r *rand.Rand) (*userVector, []byte) {
+	room := uint64(1)
+	for _, n := range lens {
+		room += n + uint64(gap)
+	}
+	buffer, info := make([]byte, room), make([]uint64, len(lens))
+	at0, next := uint64(at(&buffer[0])), uint64(0)
+	for _, i := range r.Perm(len(lens)) {
+		next += 1 + r.Uint64N(uint64(gap))
+		info[i] = at0 + next
+		if lens[i] == 0 {
+			info[i] = 0
+		}
+		next += lens[i]
+	}
+	v := describe(kind, len(lens), info, lens)
+	v.buffer = buffer
+	return v, buffer
+}
+
+// stream reads a vector's bytes in order.
+func (v *userVector) stream() (out []byte) {
+	for i, a := range v.info {
+		out = append(out, memory.Bytes(transport.Addr(a), v.lens[i])...)
+	}
+	return out
+}
+
+// shapes are lists of block lengths around what matters: nothing, empty blocks, one, few large, many small, more than a call of the
+// kernel's takes, more than a fragment's entries.
+func shapes(r *rand.Rand) (all [][]uint64) {
+	all = append(all, nil, []uint64{0, 0}, []uint64{1}, []uint64{0, 5, 0}, []uint64{70000, 1, 30000}, []uint64{128}, []uint64{200000})
+	for _, s := range []struct{ count, most int }{{3, 40}, {64, 1024}, {500, 9}, {3000, 30}, {1500, 600}, {9000, 2}, {20, 30000}} {
+		lens := make([]uint64, s.count)
+		for i := range lens {
+			lens[i] = r.Uint64N(uint64(s.most) + 1)
+		}
+		all = append(all, lens)
+	}
+	return all
+}
+
+func TestPutvList(t *testing.T) {
+	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
+		r := rand.New(rand.NewPCG(3, 4))
+		for _, lens := range shapes(r) {
+			from, src := spread(vecIOVector, lens, 9, r)
+			to, dst := spread(vecIOVector, lens, 5, r)
+			copy(src, pattern(len(src), 1))
+			want := from.stream()
+			var org, target, cmpl int32
+			j.ok(j.tasks[0].Putv(tgt, to.at(), from.at(), false, at(&target), at(&org), at(&cmpl), Callback{}))
+			clear(from.info) // the descriptions are ours again
+			clear(from.b)
+			j.until("the counters of a vector put", func() bool { return org == 1 && target == 1 && cmpl == 1 })
+			if !bytes.Equal(to.stream(), want) {
+				t.Fatalf("vector put of %d blocks arrived damaged", len(lens))
+			}
+			runtime.KeepAlive(from)
+			checkGaps(t, to, dst)
+		}
+	})
+}
+
+// checkGaps fails if anything but the blocks of v was written; the buffer was zero before, and blocks hold whatever.
+func checkGaps(t *testing.T, v *userVector, buffer []byte) {
+	t.Helper()
+	base := uint64(at(&buffer[0]))
+	for i, a := range v.info {
+		if v.lens[i] > 0 {
+			clear(buffer[a-base : a-base+v.lens[i]])
+		}
+	}
+	for i, b := range buffer {
+		if b != 0 {
+			t.Fatalf("byte %d between the blocks was written", i)
+		}
+	}
+}
+
+func TestGetvList(t *testing.T) {
+	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
+		r := rand.New(rand.NewPCG(5, 6))
+		var completed int
+		j.tasks[0].handlers[0x300] = func(info transport.Addr) { completed += int(info) }
+		for _, lens := range shapes(r) {
+			from, src := spread(vecIOVector, lens, 9, r)
+			to, dst := spread(vecIOVector, lens, 5, r)
+			copy(src, pattern(len(src), 1))
+			want := from.stream()
+			var org, target int32
+			completed = 0
+			j.ok(j.tasks[0].Getv(tgt, from.at(), to.at(), true, at(&target), at(&org), Callback{0x300, 7}))
+			j.until("the counters of a vector get", func() bool { return org == 1 && target == 1 && completed == 7 })
+			if !bytes.Equal(to.stream(), want) {
+				t.Fatalf("vector get of %d blocks arrived damaged", len(lens))
+			}
+			runtime.KeepAlive(from)
+			checkGaps(t, to, dst)
+		}
+	})
+}
+
+// strided describes count blocks in a new buffer, which is filled from seed (0: zero), and returns what the blocks hold.
+func strided(count, block, stride int, seed uint64) (v *userVector, buffer []byte, blocks func() []byte) {
+	buffer = make([]byte, count*stride+1)
+	if seed != 0 {
+		copy(buffer, pattern(len(buffer), seed))
+	}
+	v = describe(vecStrided, count, []uint64{uint64(at(&buffer[0])), uint64(block), uint64(stride)}, nil)
+	v.buffer = buffer
+	return v, buffer, func() (out []byte) {
+		for i := range count {
+			out = append(out, buffer[i*stride:i*stride+block]...)
+		}
+		return out
+	}
+}
+
+func TestStrided(t *testing.T) {
+	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
+		for _, s := range []struct{ count, block, from, to int }{
+			{0, 8, 8, 8}, {5, 0, 8, 16}, {1, 7, 7, 7}, {3, 5, 8, 11}, {64, 1024, 2048, 1500}, {2000, 8, 64, 24}, {3000, 300, 301, 400},
+			{10, 30000, 30000, 30001}, {4, 100000, 100000, 100000},
+		} {
+			from, _, want := strided(s.count, s.block, s.from, 1)
+			to, _, got := strided(s.count, s.block, s.to, 0)
+			var org, target, cmpl int32
+			j.ok(j.tasks[0].Putv(tgt, to.at(), from.at(), true, at(&target), at(&org), at(&cmpl), Callback{}))
+			j.until("a strided put", func() bool { return org == 1 && target == 1 && cmpl == 1 })
+			if !bytes.Equal(got(), want()) {
+				t.Fatalf("strided put of %v arrived damaged", s)
+			}
+			back, buffer, got := strided(s.count, s.block, s.to, 0)
+			j.ok(j.tasks[0].Getv(tgt, from.at(), back.at(), false, at(&target), at(&org), Callback{}))
+			j.until("a strided get", func() bool { return org == 2 && target == 2 })
+			if !bytes.Equal(got(), want()) {
+				t.Fatalf("strided get of %v arrived damaged", s)
+			}
+			for i := range s.count {
+				if gap := buffer[i*s.to+s.block : (i+1)*s.to]; !bytes.Equal(gap, make([]byte, len(gap))) {
+					t.Fatalf("the gap behind block %d was written", i)
+				}
+			}
+		}
+	})
+}
+
+// TestAmsendvList covers user headers of every kind with every shape, over messages, direct copies and their refusals, with the header
+// handler putting the message off now and then.
+func TestAmsendvList(t *testing.T) {
+	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
+		r := rand.New(rand.NewPCG(7, 8))
+		for i, lens := range shapes(r) {
+			for k, h := range []int{0, 4, 100, MaxUhdrSize} {
+				amsendvOnce(t, j, tgt, lens, h, (i+k)%3, r)
+			}
+		}
+	})
+	t.Run("the target cannot read", func(t *testing.T) {
+		j := newJob(t, 2, paths["shm"])
+		r := rand.New(rand.NewPCG(9, 10))
+		for i, lens := range append(shapes(r), []uint64{100000, 3}) {
+			j.tasks[0].Context.tasks[1].direct = true
+			j.tasks[1].Context.tasks[0].direct = false
+			amsendvOnce(t, j, 1, lens, 8*(i%3), i%2, r)
+		}
+	})
+}
+
+func amsendvOnce(t *testing.T, j *testJob, tgt uint32, lens []uint64, h, drops int, r *rand.Rand) {
+	t.Helper()
+	const handler, completed = 0x1000, 0x2000
+	k := j.tasks[tgt]
+	from, src := spread(vecIOVector, lens, 9, r)
+	to, dst := spread(vecIOVector, lens, 5, r)
+	copy(src, pattern(len(src), 1))
+	head := pattern(h, 2)
+	want := from.stream()
+	var got []byte
+	var ran int
+	k.handlers[completed] = func(info transport.Addr) { ran += int(info) }
+	k.headers[handler] = func(c *headerCall, r *HeaderResult) {
+		if drops > 0 {
+			drops--
+			r.CtlFlags = ctlDrop
+			return
+		}
+		for i, n := range lens {
+			if got := binary.LittleEndian.Uint64(memory.Bytes(c.lengths+transport.Addr(8*i), 8)); got != n {
+				t.Errorf("the header handler got length %d of block %d, not %d", got, i, n)
+				break
+			}
+		}
+		got = bytes.Clone(c.uhdr)
+		r.Buffer, r.Completion, r.Info = to.at(), completed, 7
+	}
+	var org, target, cmpl int32
+	j.ok(j.tasks[0].Amsendv(tgt, handler, addrOf(head), uint32(h), from.at(), at(&target), at(&org), at(&cmpl), Callback{}))
+	clear(from.info)
+	clear(from.b)
+	j.until("the counters of a vector's active message", func() bool { return org == 1 && target == 1 && cmpl == 1 })
+	if !bytes.Equal(to.stream(), want) || !bytes.Equal(got, head) || ran != 7 || drops != 0 {
+		t.Fatalf("active message of %d blocks and %d bytes of header arrived damaged", len(lens), h)
+	}
+	runtime.KeepAlive(from)
+	checkGaps(t, to, dst)
+}
+
+// TestGeneric: both sides cut the stream as they like; the shorter side ends the transfer.
+func TestGeneric(t *testing.T) {
+	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
+		r := rand.New(rand.NewPCG(11, 12))
+		for _, a := range shapes(r) {
+			for _, b := range [][]uint64{nil, {3, 4}, {100000, 20000, 1}, {50000, 0, 1000, 7}} {
+				from, src := spread(vecGeneric, a, 9, r)
+				to, dst := spread(vecGeneric, b, 5, r)
+				copy(src, pattern(len(src), 1))
+				want, room := from.stream(), to.stream()
+				n := copy(room, want)
+				var target int32
+				j.tasks[tgt].headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer = to.at() }
+				j.ok(j.tasks[0].Amsendv(tgt, 0x1000, 0, 0, from.at(), at(&target), 0, 0, Callback{}))
+				j.until("a generic vector", func() bool { return target == 1 })
+				if got := to.stream(); !bytes.Equal(got[:n], room[:n]) || !bytes.Equal(got[n:], make([]byte, len(got)-n)) {
+					t.Fatalf("%d blocks to %d: damaged", len(a), len(b))
+				}
+				runtime.KeepAlive(from)
+			checkGaps(t, to, dst)
+			}
+		}
+	})
+}
+
+// TestStridedAmsendv also covers NULL for a vector: the data is dropped, the counters change.
+func TestStridedAmsendv(t *testing.T) {
+	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
+		for _, s := range []struct{ count, block, from, to int }{{0, 8, 8, 8}, {3, 5, 8, 11}, {64, 1024, 2048, 1500}, {3000, 300, 301, 400}} {
+			for _, null := range []bool{false, true} {
+				from, _, want := strided(s.count, s.block, s.from, 1)
+				to, _, got := strided(s.count, s.block, s.to, 0)
+				var org, target, cmpl int32
+				j.tasks[tgt].headers[0x1000] = func(c *headerCall, r *HeaderResult) {
+					if n := binary.LittleEndian.Uint64(memory.Bytes(c.lengths, 8)); s.count > 0 && n != uint64(s.block) {
+						t.Errorf("the header handler got block size %d, not %d", n, s.block)
+					}
+					if !null {
+						r.Buffer = to.at()
+					}
+				}
+				j.ok(j.tasks[0].Amsendv(tgt, 0x1000, 0, 0, from.at(), at(&target), at(&org), at(&cmpl), Callback{}))
+				j.until("a strided active message", func() bool { return org == 1 && target == 1 && cmpl == 1 })
+				if equal := bytes.Equal(got(), want()); equal == null && s.count > 0 {
+					t.Fatalf("strided active message %v, dropped %v: as if it were not", s, null)
+				}
+			}
+		}
+	})
+}
+
+// TestReturnedVectorMustFit: what the header handler returns breaks one rule after the other; both tasks hear of it, no counter at the
+// target changes, the origin's memory is free.
+func TestReturnedVectorMustFit(t *testing.T) {
+	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
+		r := rand.New(rand.NewPCG(13, 14))
+		lens := []uint64{30000, 8}
+		list := func(kind uint32, lens ...uint64) *userVector { v, _ := spread(kind, lens, 5, r); return v }
+		short, _, _ := strided(2, 4, 8, 0)
+		noAddr := list(vecIOVector, lens...)
+		noAddr.info[1] = 0
+		for i, broken := range []struct {
+			v    *userVector
+			from *userVector
+			want codes.Code
+		}{
+			{list(vecGeneric, lens...), nil, codes.ErrVecTypeDiff},
+			{list(7, lens...), nil, codes.ErrTgtVecType},
+			{list(vecIOVector, 30000, 4, 4), nil, codes.ErrVecNumDiff},
+			{list(vecIOVector, 30000, 9), nil, codes.ErrVecLenDiff},
+			{noAddr, nil, codes.ErrTgtVecAddr},
+			{describe(vecStrided, 2, []uint64{1 << 20, 8, 4}, nil), short, codes.ErrTgtStride},
+			{describe(vecStrided, 2, []uint64{1 << 20, 8, 16}, nil), short, codes.ErrVecLenDiff},
+			{describe(vecStrided, 2, []uint64{0, 4, 16}, nil), short, codes.ErrStrideTgtVecAddrNull},
+			{describe(vecStrided, 2, []uint64{1 << 20, 4, 1 << 62}, nil), short, codes.ErrTgtExtent},
+		} {
+			from := broken.from
+			if from == nil {
+				from = list(vecIOVector, lens...)
+			}
+			for _, k := range j.tasks {
+				k.errorCheck = true
+			}
+			var org, target int32
+			j.tasks[tgt].headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer = broken.v.at() }
+			j.ok(j.tasks[0].Amsendv(tgt, 0x1000, 0, 0, from.at(), at(&target), at(&org), 0, Callback{}))
+			for _, k := range []*testTask{j.tasks[0], j.tasks[tgt]} {
+				var e ErrorEvent
+				ok := false
+				j.until(fmt.Sprintf("error %s", codes.Name(broken.want)), func() bool {
+					if !ok {
+						e, ok = k.NextError()
+					}
+					return ok
+				})
+				if e.Code != broken.want || e.Type != AmErr {
+					t.Fatalf("case %d: error %s of kind %v, want %s", i, codes.Name(e.Code), e.Type, codes.Name(broken.want))
+				}
+				if tgt == 0 {
+					break
+				}
+			}
+			j.until("the origin counter", func() bool { return org == 1 })
+			if target != 0 {
+				t.Fatalf("case %d: the target counter changed", i)
+			}
+		}
+	})
+}
+
+// TestVectorErrors provokes every code of LAPI_Putv and LAPI_Getv, and of LAPI_Amsendv where it has them.
+func TestVectorErrors(t *testing.T) {
+	j := newJob(t, 1, nil)
+	k := j.tasks[0]
+	var word uint64
+	a := uint64(at(&word))
+	good := func() *userVector { return describe(vecIOVector, 2, []uint64{a, a}, []uint64{4, 4}) }
+	lines := func(info ...uint64) *userVector { return describe(vecStrided, 2, info, nil) }
+	for _, e := range []struct {
+		name     string
+		org, tgt *userVector
+		want     codes.Code
+		am       bool // of Amsendv's origin too
+		element  bool // checked only with ERROR_CHK on
+	}{
+		{"org null", nil, good(), codes.ErrOrgVecNull, true, false},
+		{"tgt null", good(), nil, codes.ErrTgtVecNull, false, false},
+		{"org type", describe(3, 2, []uint64{a, a}, []uint64{4, 4}), good(), codes.ErrOrgVecType, true, false},
+		{"tgt type", good(), describe(3, 2, []uint64{a, a}, []uint64{4, 4}), codes.ErrTgtVecType, false, false},
+		{"org generic", describe(vecGeneric, 1, []uint64{a}, []uint64{4}), good(), codes.ErrOrgVecType, false, false},
+		{"tgt generic", good(), describe(vecGeneric, 1, []uint64{a}, []uint64{4}), codes.ErrTgtVecType, false, false},
+		{"types", good(), lines(a, 4, 4), codes.ErrVecTypeDiff, false, false},
+		{"numbers", good(), describe(vecIOVector, 1, []uint64{a}, []uint64{8}), codes.ErrVecNumDiff, false, false},
+		{"lengths", good(), describe(vecIOVector, 2, []uint64{a, a}, []uint64{8, 0}), codes.ErrVecLenDiff, false, true},
+		{"blocks", lines(a, 4, 8), lines(a, 8, 8), codes.ErrVecLenDiff, false, false},
+		{"org addr", describe(vecIOVector, 2, []uint64{a, 0}, []uint64{4, 4}), good(), codes.ErrOrgVecAddr, true, true},
+		{"tgt addr", good(), describe(vecIOVector, 2, []uint64{a, 0}, []uint64{4, 4}), codes.ErrTgtVecAddr, false, true},
+		{"org info null", describe(vecIOVector, 2, nil, []uint64{4, 4}), good(), codes.ErrOrgVecAddr, true, false},
+		{"org len", describe(vecIOVector, 2, []uint64{a, a}, []uint64{1 << 62, 1 << 62}), good(), codes.ErrOrgVecLen, true, false},
+		{"org len null", describe(vecIOVector, 2, []uint64{a, a}, nil), good(), codes.ErrOrgVecLen, true, false},
+		{"tgt len", good(), describe(vecIOVector, 2, []uint64{a, a}, []uint64{1 << 62, 1 << 62}), codes.ErrTgtVecLen, false, false},
+		{"org stride", lines(a, 8, 4), lines(a, 8, 8), codes.ErrOrgStride, true, false},
+		{"tgt stride", lines(a, 8, 8), lines(a, 8, 4), codes.ErrTgtStride, false, false},
+		{"org extent", lines(a, 8, 1<<62), lines(a, 8, 8), codes.ErrOrgExtent, true, false},
+		{"org extent wraps", lines(a, 8, 1<<63), lines(a, 8, 8), codes.ErrOrgExtent, true, false},
+		{"tgt extent", lines(a, 8, 8), lines(a, 8, 1<<62), codes.ErrTgtExtent, false, false},
+		{"org base", lines(0, 8, 8), lines(a, 8, 8), codes.ErrStrideOrgVecAddrNull, true, false},
+		{"tgt base", lines(a, 8, 8), lines(0, 8, 8), codes.ErrStrideTgtVecAddrNull, false, false},
+		{"org strided info null", describe(vecStrided, 2, nil, nil), lines(a, 8, 8), codes.ErrStrideOrgVecAddrNull, true, false},
+	} {
+		where := func(v *userVector) transport.Addr {
+			if v == nil {
+				return 0
+			}
+			return v.at()
+		}
+		for _, check := range []bool{true, false} {
+			if e.element && !check {
+				continue
+			}
+			k.errorCheck = check
+			if got := k.Putv(0, where(e.tgt), where(e.org), false, 0, 0, 0, Callback{}); got != e.want {
+				t.Errorf("%s: put %s, want %s", e.name, codes.Name(got), codes.Name(e.want))
+			}
+			if got := k.Getv(0, where(e.tgt), where(e.org), true, 0, 0, Callback{}); got != e.want {
+				t.Errorf("%s: get %s, want %s", e.name, codes.Name(got), codes.Name(e.want))
+			}
+			if e.am {
+				if got := k.Amsendv(0, 0x1000, 0, 0, where(e.org), 0, 0, 0, Callback{}); got != e.want {
+					t.Errorf("%s: amsend %s, want %s", e.name, codes.Name(got), codes.Name(e.want))
+				}
+			}
+		}
+	}
+	if got := k.Putv(1, 0, 0, false, 0, 0, 0, Callback{}); got != codes.ErrTgt {
+		t.Errorf("target: %s", codes.Name(got))
+	}
+}
+
+// TestVectorOfUnmappedMemory: descriptions and blocks in memory that does not exist become errors.
+func TestVectorOfUnmappedMemory(t *testing.T) {
+	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
+		const nowhere = 0x10000
+		buffer := make([]byte, 100000)
+		a := uint64(at(&buffer[0]))
+		k := j.tasks[0]
+		next := func(k *testTask, want codes.Code) {
+			t.Helper()
+			var e ErrorEvent
+			ok := false
+			j.until("an error", func() bool {
+				if !ok {
+					e, ok = k.NextError()
+				}
+				return ok
+			})
+			if e.Code != want {
+				t.Fatalf("error %s, want %s", codes.Name(e.Code), codes.Name(want))
+			}
+		}
+		if code := k.Putv(tgt, nowhere, nowhere, false, 0, 0, 0, Callback{}); code != codes.ErrOrgVecNull {
+			t.Fatalf("unmapped description: %s", codes.Name(code))
+		}
+		next(k, codes.ErrOrgVecNull)
+		huge := describe(vecIOVector, 1<<26, []uint64{a}, []uint64{0})
+		if code := k.Amsendv(tgt, 1, 0, 0, huge.at(), 0, 0, 0, Callback{}); code == codes.Success {
+			t.Fatal("a list of 2^26 entries in memory for one was believed")
+		}
+		k.NextError() // there is one if the list met unmapped memory before lengths that cannot be
+		for _, n := range []uint64{8, 40000} { // by messages, and direct
+			good := describe(vecIOVector, 2, []uint64{a, a + n}, []uint64{n, n})
+			bad := describe(vecIOVector, 2, []uint64{a, nowhere}, []uint64{n, n})
+			var org, target int32
+			j.ok(k.Putv(tgt, good.at(), bad.at(), false, at(&target), at(&org), 0, Callback{}))
+			next(k, codes.ErrOrgAddrNull)
+			j.ok(k.Putv(tgt, bad.at(), good.at(), false, at(&target), 0, 0, Callback{}))
+			next(j.tasks[tgt], codes.ErrTgtAddrNull)
+			if tgt != 0 {
+				next(k, codes.ErrTgtAddrNull)
+			}
+			j.ok(k.Getv(tgt, bad.at(), good.at(), false, at(&target), at(&org), Callback{}))
+			next(k, codes.ErrTgtAddrNull)
+			if tgt != 0 {
+				next(j.tasks[tgt], codes.ErrTgtAddrNull)
+			}
+			j.ok(k.Getv(tgt, good.at(), bad.at(), false, 0, at(&org), Callback{}))
+			next(k, codes.ErrOrgAddrNull)
+			if org != 0 || target != 0 {
+				t.Fatalf("%d bytes: counters %d %d changed though the data was not there", n, org, target)
+			}
+		}
+		runtime.KeepAlive(buffer)
+	})
+}
+
+// TestSmallVectorsAreFree: up to BUF_CP_SIZE bytes may be overwritten on return, however much is under way.
+func TestSmallVectorsAreFree(t *testing.T) {
+	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
+		const messages = 3000
+		dst := make([]uint64, 2*messages)
+		var words [4]uint64
+		for i := range messages {
+			words[0], words[2] = uint64(i)+1, uint64(i)+2
+			from := describe(vecIOVector, 2, []uint64{uint64(at(&words[0])), uint64(at(&words[2]))}, []uint64{8, 8})
+			to := describe(vecIOVector, 2, []uint64{uint64(at(&dst[2*i+1])), uint64(at(&dst[2*i]))}, []uint64{8, 8})
+			j.ok(j.tasks[0].Putv(tgt, to.at(), from.at(), false, 0, 0, 0, Callback{}))
+			words = [4]uint64{}
+		}
+		id, _ := j.tasks[0].FenceBegin()
+		j.until("a fence", func() bool { return j.tasks[0].ticketDone(id) })
+		for i := range messages {
+			if dst[2*i+1] != uint64(i)+1 || dst[2*i] != uint64(i)+2 {
+				t.Fatalf("message %d is %d %d", i, dst[2*i+1], dst[2*i])
+			}
+		}
+	})
+}
+
+// TestVectorSteadyState: small vectors allocate nothing once the pools are filled.
+func TestVectorSteadyState(t *testing.T) {
+	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
+		src, dst := make([]byte, 64), make([]byte, 64)
+		s, d := uint64(at(&src[0])), uint64(at(&dst[0]))
+		from := describe(vecIOVector, 2, []uint64{s, s + 32}, []uint64{8, 8})
+		to := describe(vecIOVector, 2, []uint64{d, d + 16}, []uint64{8, 8})
+		lines, rows := describe(vecStrided, 4, []uint64{s, 8, 16}, nil), describe(vecStrided, 4, []uint64{d, 8, 12}, nil)
+		fromAt, toAt, linesAt, rowsAt := from.at(), to.at(), lines.at(), rows.at()
+		var org, want int32
+		orgAt := at(&org)
+		j.tasks[tgt].headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer = toAt }
+		k := j.tasks[0]
+		once := func() {
+			want += 5
+			k.Putv(tgt, toAt, fromAt, false, 0, 0, orgAt, Callback{})
+			k.Getv(tgt, toAt, fromAt, false, 0, orgAt, Callback{})
+			k.Putv(tgt, rowsAt, linesAt, false, 0, 0, orgAt, Callback{})
+			k.Getv(tgt, rowsAt, linesAt, false, 0, orgAt, Callback{})
+			k.Amsendv(tgt, 0x1000, 0, 0, fromAt, 0, 0, orgAt, Callback{})
+			for org < want {
+				for _, k := range j.tasks {
+					k.Dispatch(0)
+				}
+			}
+		}
+		for range 100 {
+			once()
+		}
+		if n := testing.AllocsPerRun(200, once); n >= 1 {
+			t.Errorf("%.1f allocations for five operations", n)
+		}
+	})
+}

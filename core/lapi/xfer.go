@@ -1,0 +1,63 @@
+package lapi
+
+import (
+	"lapi/core/lapi/codes"
+	"lapi/transport"
+)
+
+// The values of lapi_xfer_type_t that this package knows.
+const (
+	XferGet uint32 = iota
+	XferAm
+	XferPut
+	XferGetv
+	XferPutv
+	XferAmv
+	XferRmw
+)
+
+// useTgtVecType is the flag USE_TGT_VEC_TYPE: the target's vector is a lapi_vec_t. All other flags of LAPI_Xfer are hints, or for
+// types that have their own calls.
+const useTgtVecType = 0x2
+
+// Transfer is what LAPI_Xfer is asked to do: the members of all its structures. It is cshim_transfer of cshim/golapi.h.
+type Transfer struct {
+	HdrHdl, Uhdr     transport.Addr
+	TgtAddr, OrgAddr transport.Addr // or vectors; of a read-modify-write tgt_var and in_val; of an active message udata is OrgAddr
+	PrevVal          transport.Addr
+	N                uint64
+	TgtCntr          transport.Addr
+	OrgCntr          transport.Addr
+	CmplCntr         transport.Addr
+	Done             Callback // send completion handler; of a get completion handler
+	Flags            uint32
+	Tgt              uint32
+	UhdrLen          uint32
+	Op               uint32 // RMW_ops_t
+	Size             uint32 // of a read-modify-write's words, bits
+	_                uint32
+}
+
+// Xfer is LAPI_Xfer (guide, Chapter 18, Tables 24 to 31).
+func (c *Context) Xfer(kind uint32, x *Transfer) codes.Code {
+	switch kind {
+	case XferGet:
+		return c.get(x.Tgt, x.N, x.TgtAddr, x.OrgAddr, x.TgtCntr, x.OrgCntr, x.Done)
+	case XferAm:
+		return c.amsend(x.Tgt, x.HdrHdl, x.Uhdr, x.UhdrLen, x.OrgAddr, x.N, x.TgtCntr, x.OrgCntr, x.CmplCntr, x.Done)
+	case XferPut:
+		return c.put(x.Tgt, x.N, x.TgtAddr, x.OrgAddr, x.TgtCntr, x.OrgCntr, x.CmplCntr, x.Done)
+	case XferGetv:
+		return c.Getv(x.Tgt, x.TgtAddr, x.OrgAddr, x.Flags&useTgtVecType == 0, x.TgtCntr, x.OrgCntr, x.Done)
+	case XferPutv:
+		return c.Putv(x.Tgt, x.TgtAddr, x.OrgAddr, x.Flags&useTgtVecType == 0, x.TgtCntr, x.OrgCntr, x.CmplCntr, x.Done)
+	case XferAmv:
+		return c.Amsendv(x.Tgt, x.HdrHdl, x.Uhdr, x.UhdrLen, x.OrgAddr, x.TgtCntr, x.OrgCntr, x.CmplCntr, x.Done)
+	case XferRmw:
+		if x.Size != 32 && x.Size != 64 {
+			return codes.ErrOpSz
+		}
+		return c.rmw(uint8(x.Size/8), x.Op, x.Tgt, x.TgtAddr, x.OrgAddr, x.PrevVal, x.OrgCntr, x.Done)
+	}
+	return codes.ErrXferCmd
+}

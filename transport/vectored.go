@@ -1,0 +1,40 @@
+package transport
+
+// Range is a piece of some task's memory: N bytes from Addr on.
+type Range struct {
+	Addr Addr
+	N    uint64
+}
+
+// RangesMax is how many ranges each list of a vectored operation may have: what the kernel takes in one call.
+const RangesMax = 1024
+
+// Vectored is offered by links that copy between lists of ranges without the peer's help, at once. The lists hold equally many
+// bytes, at most RangesMax ranges each, and may be cut differently: byte i of one goes to byte i of the other. They are the
+// link's to change during the call. Errors are those of Link.Put and Link.Get; an operation that fails may have moved a part.
+type Vectored interface {
+	PutVector(ep Endpoint, local, remote []Range) error
+	GetVector(ep Endpoint, local, remote []Range) error
+}
+
+// Sum is the number of bytes in a list.
+func Sum(list []Range) (n uint64) {
+	for i := range list {
+		n += list[i].N
+	}
+	return n
+}
+
+// Advance takes n bytes off the front of a list and returns what is left; n is at most the list's sum. Ranges without bytes are
+// dropped on the way.
+func Advance(list []Range, n uint64) []Range {
+	for len(list) > 0 && n >= list[0].N {
+		n -= list[0].N
+		list = list[1:]
+	}
+	if len(list) > 0 {
+		list[0].Addr += Addr(n)
+		list[0].N -= n
+	}
+	return list
+}
