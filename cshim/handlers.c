@@ -44,6 +44,7 @@ void cshim_call_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_
 	memset(&info, 0, sizeof(info)); /* LAPI_NORMAL, LAPI_DELIVER_MSG, no DGSP */
 	info.msg_len = (ulong)msg_len;
 	info.MAGIC = RETURN_INFO_MAGIC;
+	info.bytes = (ulong)msg_len; /* a DGSP delivers all of it unless the handler says less */
 	info.src = src;
 	info.udata_one_pkt_ptr = (void *)(uintptr_t)one_packet;
 	/* The prototype knows only a length; the structure behind it is the newer interface (guide, Chapter 11). */

@@ -130,7 +130,7 @@ func (c *Context) onAm(m *transport.Msg) transport.Verdict {
 
 // wholeAm handles a message that came in one fragment, without bookkeeping.
 func (c *Context) wholeAm(t *task, h *amHeader, uhdr, data []byte) transport.Verdict {
-	in := incoming{am: *h}
+	in := incoming{am: *h, whole: true}
 	var onePacket transport.Addr
 	if len(data) > 0 {
 		onePacket = memory.AddrOf(data)
@@ -140,6 +140,7 @@ func (c *Context) wholeAm(t *task, h *amHeader, uhdr, data []byte) transport.Ver
 	}
 	c.place(t, &in, 0, data)
 	c.amComplete(t, &in)
+	c.freePlacement(in.placement)
 	return transport.Accept
 }
 
@@ -170,12 +171,11 @@ func (c *Context) runHeader(t *task, in *incoming, uhdr []byte, onePacket transp
 	}
 	in.handled = true
 	in.buffer = r.Buffer
-	in.buried = r.CtlFlags == ctlBury || r.Buffer == 0
+	in.buried = r.CtlFlags == ctlBury || r.Buffer == 0 && r.DGSP == 0
 	in.handler = completion{handler: r.Completion, info: r.Info}
 	in.inline = r.RetFlags&(retLocalState|retSendReply) != 0
-	if r.DGSP != 0 && !in.buried {
-		in.buried = true
-		c.raise(codes.ErrDgsp, AmErr, t.id, "the header handler named a DGSP for a message of LAPI_Amsend")
+	if r.DGSP != 0 && !in.buried && !in.vectored {
+		c.scatterBy(t, in, transport.Addr(r.DGSP), r.Bytes)
 	}
 	if in.vectored && !in.buried {
 		c.targetVector(t, in, lengths)

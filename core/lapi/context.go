@@ -169,21 +169,22 @@ type Context struct {
 	readers   tokenTable     // direct active messages that a target is still to fetch
 	unknown   []unknownIndex // active messages that wait for their index to be registered
 
-	ddm           dgsm.DDM // LAPI_REG_DDM_FUNC; nil: none
-	packer        dgsm.Machine
-	completions   completionQueue
-	tickets       []ticket
-	lastTicket    uint64
-	fences        []*fence
-	freeFlush     *flushOp
-	collectives   []*collective
-	exchanges     map[uint32]*exchange // by generation: under way, or begun by others
-	freeExchanges []*exchange
-	nextExchange  uint32            // generation of the latest collective here
-	doneExchange  uint32            // of the latest that is over
-	exchangeSent  func(m *outgoing) // roundSent
-	term          *leaving
-	errors        []ErrorEvent
+	ddm            dgsm.DDM // LAPI_REG_DDM_FUNC; nil: none
+	packer         dgsm.Machine
+	freePlacements *placement
+	completions    completionQueue
+	tickets        []ticket
+	lastTicket     uint64
+	fences         []*fence
+	freeFlush      *flushOp
+	collectives    []*collective
+	exchanges      map[uint32]*exchange // by generation: under way, or begun by others
+	freeExchanges  []*exchange
+	nextExchange   uint32            // generation of the latest collective here
+	doneExchange   uint32            // of the latest that is over
+	exchangeSent   func(m *outgoing) // roundSent
+	term           *leaving
+	errors         []ErrorEvent
 
 	header      [putHeaderSize]byte // for sendNow
 	scratch     []byte              // user header for the header handler: 8-aligned, writable

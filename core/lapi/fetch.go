@@ -92,6 +92,11 @@ func (c *Context) fetch(t *task, in *incoming) {
 		c.sendControl(t, msgFetched, AmErr, answer.encode)
 		return
 	}
+	if in.placement != nil { // into one block only
+		answer.b = fetchPlaced
+		c.sendControl(t, msgFetched, AmErr, answer.encode)
+		return
+	}
 	err := c.fetchData(t, in)
 	fault, isFault := err.(*transport.FaultError)
 	switch {
@@ -151,7 +156,9 @@ func (c *Context) onFetched(m *transport.Msg) transport.Verdict {
 		c.sendDone(r.done, t, codes.Success)
 		return transport.Accept
 	}
-	t.direct = false
+	if h.b != fetchPlaced {
+		t.direct = false
+	}
 	o := c.newOutgoing(t, msgAmFragment, AmErr)
 	o.part, o.message = msgAmFragment, uint64(r.id)
 	o.hdrLen = len((&partHeader{o.message, 0}).encode(o.hdr[:]))

@@ -120,7 +120,7 @@ func (c *Context) prepareStream(m *outgoing, f *fragmentOp) error {
 // addData puts n bytes of m's data, from offset on, behind the first lead bytes of the fragment.
 func (c *Context) addData(m *outgoing, f *fragmentOp, lead int, offset uint64, n int) error {
 	f.op.N = uint64(lead + n)
-	if lead == 0 && !m.isCopied { // in one piece: the link may take it from where it is
+	if lead == 0 && !m.isCopied && m.placement == nil { // in one piece: the link may take it from where it is
 		at := m.org.at(offset)
 		if a, got := at.next(uint64(n)); got == uint64(n) {
 			f.op.Local = a
@@ -135,7 +135,15 @@ func (c *Context) addData(m *outgoing, f *fragmentOp, lead int, offset uint64, n
 		copy(f.staging[lead:lead+n], m.copied[offset:])
 		return nil
 	}
-	return m.org.gather(f.staging[lead:lead+n], offset)
+	return m.gather(f.staging[lead:lead+n], offset)
+}
+
+// gather copies m's data from offset on to dst.
+func (m *outgoing) gather(dst []byte, offset uint64) error {
+	if m.placement != nil {
+		return m.placement.machine.Gather(dst, offset)
+	}
+	return m.org.gather(dst, offset)
 }
 
 // copyVector makes m, which must wait, independent of the user's memory if it is small.
@@ -148,7 +156,7 @@ func (c *Context) copyVector(m *outgoing) {
 		m.copied = make([]byte, max(n, 128))
 	}
 	m.copied = m.copied[:n]
-	if err := m.org.gather(m.copied, 0); err != nil {
+	if err := m.gather(m.copied, 0); err != nil {
 		c.fault(err, codes.ErrOrgAddrNull, m.kind, c.me)
 		clear(m.copied)
 	}

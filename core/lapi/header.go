@@ -161,12 +161,14 @@ type amHeader struct {
 	id                uint32
 	uhdrLen           uint16
 	split, isDirect   bool
+	atom              uint8 // atom_size of the DGSP that gathers the data; 0: none
 }
 
 const (
 	amHeaderSize = 56
 	amFlagSplit  = 1
 	amFlagDirect = 2
+	amAtomShift  = 8 // of the flags, the upper byte is atom_size
 )
 
 func (h *amHeader) encode(b []byte) []byte {
@@ -186,7 +188,7 @@ func (h *amHeader) encode(b []byte) []byte {
 	if h.isDirect {
 		flags |= amFlagDirect
 	}
-	order.PutUint16(b[54:], flags)
+	order.PutUint16(b[54:], flags|uint16(h.atom)<<amAtomShift)
 	return b[:amHeaderSize]
 }
 
@@ -204,6 +206,7 @@ func (h *amHeader) fields(b []byte) {
 	flags := order.Uint16(b[54:])
 	h.split = flags&amFlagSplit != 0
 	h.isDirect = flags&amFlagDirect != 0
+	h.atom = uint8(flags >> amAtomShift)
 }
 
 // decode returns the user header that came along (empty if split) and whether all lengths agree with n bytes of data.
@@ -235,6 +238,7 @@ type pairHeader struct{ a, b uint64 }
 const (
 	fetchRefused = 0 // it cannot be read: send it in fragments
 	fetchDone    = 1 // it was read, or will not be: its memory is free
+	fetchPlaced  = 3 // it is to go where a DGSP says: send it in fragments, this time
 	fetchNothing = 2 // of a vector: nor could the list of its blocks: send the lengths, too
 )
 

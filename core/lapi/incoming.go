@@ -24,9 +24,11 @@ type incoming struct {
 	buffer    transport.Addr
 	handler   completion
 	inline    bool
-	uhdr      []byte // user header, then lengths of a vector's blocks, when they come in fragments
-	uhdrFrom  int    // of uhdr, what came with msgAm; the rest heads the stream
-	uhdrGot   uint64 // bytes of that rest
+	whole     bool       // all data came in one fragment
+	placement *placement // nil, or how the data goes to the buffer
+	uhdr      []byte     // user header, then lengths of a vector's blocks, when they come in fragments
+	uhdrFrom  int        // of uhdr, what came with msgAm; the rest heads the stream
+	uhdrGot   uint64     // bytes of that rest
 	early     []earlyPart
 
 	// Active messages of vectors only.
@@ -98,6 +100,8 @@ func (c *Context) freeIncoming(t *task, in *incoming) {
 		t.earlyBytes -= len(in.early[i].data)
 		in.early[i].data = nil
 	}
+	c.freePlacement(in.placement)
+	in.placement = nil
 	in.next = c.freeIn
 	c.freeIn = in
 }
@@ -130,9 +134,12 @@ func (c *Context) place(t *task, in *incoming, offset uint64, data []byte) {
 		return
 	}
 	var err error
-	if in.vectored {
+	switch {
+	case in.vectored:
 		err = in.tgt.scatter(offset, data)
-	} else {
+	case in.placement != nil:
+		err = in.scatter(offset, data)
+	default:
 		err = memory.CopyIn(in.buffer+transport.Addr(offset), data)
 	}
 	if err != nil {

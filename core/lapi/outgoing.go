@@ -2,6 +2,7 @@ package lapi
 
 import (
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/dgsm"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
@@ -31,13 +32,14 @@ type outgoing struct {
 	inflight int    // fragments that the link holds
 	message  uint64 // what partHeader names
 
-	vectored bool        // the fields down to held are used
-	org      vector      // where the data is, or (msgGetv) where it is to go
-	tgt      vector      // of msgPutv and msgGetv: the target's blocks
-	lengths  uint64      // bytes of lengths of org's blocks in the stream, before the data
-	skipped  uint64      // of msgGetData: where in the get's stream this message's begins
-	held     *fragmentOp // the next fragment, when the link had no room for it
-	isCopied bool        // the data is in copied
+	vectored  bool        // the fields down to held are used
+	org       vector      // where the data is, or (msgGetv) where it is to go
+	tgt       vector      // of msgPutv and msgGetv: the target's blocks
+	lengths   uint64      // bytes of lengths of org's blocks in the stream, before the data
+	skipped   uint64      // of msgGetData: where in the get's stream this message's begins
+	held      *fragmentOp // the next fragment, when the link had no room for it
+	isCopied  bool        // the data is in copied
+	placement *placement  // nil, or how the data lies instead of org
 
 	orgCntr  transport.Addr
 	done     Callback // send completion handler
@@ -116,6 +118,8 @@ func (c *Context) newVectored(t *task, id transport.MsgID, kind ErrType) *outgoi
 
 func (c *Context) freeOutgoing(m *outgoing) {
 	if m.vectored {
+		c.freePlacement(m.placement)
+		m.placement = nil
 		m.vectored, m.skipped, m.lengths, m.asked = false, 0, 0, request{}
 		m.org.reset()
 		m.tgt.reset()
@@ -279,7 +283,7 @@ func (m *outgoing) nextFragment(t *task) (id transport.MsgID, hdr []byte, data t
 		return m.part, hdr, memory.AddrOf(m.hdr[m.uhdrAt:]) + transport.Addr(m.offset), n
 	}
 	at := m.offset - m.uhdrLen
-	n = min(m.n-m.offset, uint64(t.sendMax))
+	n = m.cut(min(m.n-m.offset, uint64(t.sendMax)), m.n-m.offset)
 	return m.part, hdr, m.data + transport.Addr(at), n
 }
 
@@ -315,6 +319,10 @@ func (c *Context) sendFailed(m *outgoing, err error) {
 	m.failed = true
 	if fault, ok := err.(*transport.FaultError); ok {
 		c.originFault(m, fault)
+		return
+	}
+	if broken, ok := err.(*dgsm.Error); ok {
+		c.raise(broken.Code, m.kind, m.t.id, broken.Text)
 		return
 	}
 	if err == transport.ErrUnreachable && m.user && c.term == nil {

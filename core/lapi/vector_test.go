@@ -264,7 +264,7 @@ func TestGeneric(t *testing.T) {
 					t.Fatalf("%d blocks to %d: damaged", len(a), len(b))
 				}
 				runtime.KeepAlive(from)
-			checkGaps(t, to, dst)
+				checkGaps(t, to, dst)
 			}
 		}
 	})
@@ -453,7 +453,7 @@ func TestVectorOfUnmappedMemory(t *testing.T) {
 		if code := k.Amsendv(tgt, 1, 0, 0, huge.at(), 0, 0, 0, Callback{}); code == codes.Success {
 			t.Fatal("a list of 2^26 entries in memory for one was believed")
 		}
-		k.NextError() // there is one if the list met unmapped memory before lengths that cannot be
+		k.NextError()                          // there is one if the list met unmapped memory before lengths that cannot be
 		for _, n := range []uint64{8, 40000} { // by messages, and direct
 			good := describe(vecIOVector, 2, []uint64{a, a + n}, []uint64{n, n})
 			bad := describe(vecIOVector, 2, []uint64{a, nowhere}, []uint64{n, n})

@@ -14,6 +14,7 @@ const (
 	XferPutv
 	XferAmv
 	XferRmw
+	XferDGSP
 )
 
 // useTgtVecType is the flag USE_TGT_VEC_TYPE: the target's vector is a lapi_vec_t. All other flags of LAPI_Xfer are hints, or for
@@ -23,7 +24,7 @@ const useTgtVecType = 0x2
 // Transfer is what LAPI_Xfer is asked to do: the members of all its structures. It is cshim_transfer of cshim/golapi.h.
 type Transfer struct {
 	HdrHdl, Uhdr     transport.Addr
-	TgtAddr, OrgAddr transport.Addr // or vectors; of a read-modify-write tgt_var and in_val; of an active message udata is OrgAddr
+	TgtAddr, OrgAddr transport.Addr // or vectors; of LAPI_DGSP_XFER TgtAddr is the DGSP's handle; of a read-modify-write tgt_var and in_val; of an active message udata is OrgAddr
 	PrevVal          transport.Addr
 	N                uint64
 	TgtCntr          transport.Addr
@@ -58,6 +59,8 @@ func (c *Context) Xfer(kind uint32, x *Transfer) codes.Code {
 			return codes.ErrOpSz
 		}
 		return c.rmw(uint8(x.Size/8), x.Op, x.Tgt, x.TgtAddr, x.OrgAddr, x.PrevVal, x.OrgCntr, x.Done)
+	case XferDGSP:
+		return c.amdgsp(x)
 	}
 	return codes.ErrXferCmd
 }

@@ -1,0 +1,146 @@
+package lapi
+
+import (
+	"lapi/core/lapi/codes"
+	"lapi/core/lapi/dgsm"
+	"lapi/transport"
+	"lapi/transport/memory"
+)
+
+// placement is one end of an active message whose data lies as a DGSP says: the program, which the library keeps meanwhile, and
+// the machine that runs it.
+type placement struct {
+	next    *placement
+	hold    dgsm.Hold
+	machine dgsm.Machine
+	bytes   uint64 // of a target: how many of the message to deliver
+}
+
+// newPlacement keeps the program of a handle. LAPI_ERR_DGSP: it is not registered.
+func (c *Context) newPlacement(handle transport.Addr) (*placement, *dgsm.Error) {
+	hold, err := dgsps.Hold(handle)
+	if err != nil {
+		return nil, err
+	}
+	l := c.freePlacements
+	if l == nil {
+		l = new(placement)
+	} else {
+		c.freePlacements = l.next
+	}
+	l.hold = hold
+	return l, nil
+}
+
+func (c *Context) freePlacement(l *placement) {
+	if l == nil {
+		return
+	}
+	dgsps.Release(l.hold)
+	l.hold = dgsm.Hold{}
+	l.next = c.freePlacements
+	c.freePlacements = l
+}
+
+// amdgsp is LAPI_DGSP_XFER (guide, Chapter 6 and LAPI_Xfer): an active message of n bytes that the DGSP gathers at udata, whose
+// offsets are addresses where udata is 0. At the target it arrives as any active message: in one piece, or as the DGSP says that
+// the header handler names.
+func (c *Context) amdgsp(x *Transfer) codes.Code {
+	memory.Guard()
+	t, code := c.target(x.Tgt)
+	if code == codes.Success {
+		code = c.checkUhdr(x.HdrHdl, x.Uhdr, x.UhdrLen)
+	}
+	if code == codes.Success && x.N > MaxMessageSize {
+		code = codes.ErrDataLen
+	}
+	if code != codes.Success {
+		return code
+	}
+	l, err := c.newPlacement(x.TgtAddr)
+	if err == nil {
+		err = l.machine.StartGather(dgsm.Transfer{Program: l.hold.Program(), Base: x.OrgAddr, Bytes: x.N})
+	}
+	if err != nil {
+		c.freePlacement(l)
+		return explainDGSP(c.host, "LAPI_Xfer: LAPI_DGSP_XFER", err)
+	}
+	program := l.hold.Program()
+	if offset, ok := program.Contiguous(x.N); ok && program.AtomSize == 0 { // one block: as any other message, directly if that is worth it
+		c.freePlacement(l)
+		return c.amsend(x.Tgt, x.HdrHdl, x.Uhdr, x.UhdrLen, x.OrgAddr+transport.Addr(offset), x.N, x.TgtCntr, x.OrgCntr, x.CmplCntr, x.Done)
+	}
+	return c.sendPlaced(t, x, l)
+}
+
+func (c *Context) sendPlaced(t *task, x *Transfer, l *placement) codes.Code {
+	m := c.newVectored(t, msgAm, AmErr)
+	m.placement = l
+	if err := memory.CopyOut(m.hdr[amHeaderSize:amHeaderSize+x.UhdrLen], x.Uhdr); err != nil {
+		c.freeOutgoing(m)
+		c.fault(err, codes.ErrOrgAddrNull, AmErr, c.me)
+		return codes.ErrUhdrNull
+	}
+	t.lastKind = AmErr
+	if x.CmplCntr != 0 {
+		t.expected++
+	}
+	t.nextID++
+	h := amHeader{handler: x.HdrHdl, length: x.N, tgtCntr: x.TgtCntr, cmplCntr: x.CmplCntr, id: t.nextID, uhdrLen: uint16(x.UhdrLen),
+		atom: uint8(l.hold.Program().AtomSize)}
+	m.user, m.orgCntr, m.done = true, x.OrgCntr, x.Done
+	m.message, m.part, m.n = uint64(h.id), msgAmFragment, x.N
+	padded := pad8(int(x.UhdrLen))
+	clear(m.hdr[amHeaderSize+int(x.UhdrLen) : amHeaderSize+padded])
+	m.hdrLen = amHeaderSize + padded
+	if m.hdrLen > t.headers {
+		h.split = true
+		m.hdrLen = amHeaderSize
+		m.uhdrLen = uint64(x.UhdrLen)
+		m.n += m.uhdrLen
+	} else {
+		m.first = m.cut(min(x.N, uint64(t.link.Limits().SendMax-m.hdrLen)), x.N)
+	}
+	h.encode(m.hdr[:])
+	c.start(m)
+	c.publish()
+	return codes.Success
+}
+
+// cut is how much of n bytes the next fragment takes, of left bytes that there are: no atom is split.
+func (m *outgoing) cut(n, left uint64) uint64 {
+	if m.placement == nil || n == left {
+		return n
+	}
+	return m.placement.hold.Program().AtomAlign(n)
+}
+
+// scatterBy makes in's data go where the DGSP says that the header handler named; bytes of it. A bad DGSP reaches the error handler, and
+// the data is dropped.
+func (c *Context) scatterBy(t *task, in *incoming, handle transport.Addr, bytes uint64) {
+	l, err := c.newPlacement(handle)
+	if err == nil {
+		l.bytes = min(bytes, in.am.length)
+		atom := int32(in.am.atom)
+		if atom == 0 && in.whole {
+			atom = -1
+		}
+		err = l.machine.StartScatter(dgsm.Transfer{Program: l.hold.Program(), Base: in.buffer, Bytes: l.bytes, DDM: c.ddm}, atom)
+	}
+	if err != nil {
+		c.freePlacement(l)
+		in.buried = true
+		c.raise(err.Code, AmErr, t.id, "the DGSP that the header handler named cannot be used: "+err.Text)
+		return
+	}
+	in.placement = l
+}
+
+// scatter is place for such a message.
+func (in *incoming) scatter(offset uint64, data []byte) error {
+	l := in.placement
+	if offset >= l.bytes {
+		return nil
+	}
+	return l.machine.Scatter(data[:min(uint64(len(data)), l.bytes-offset)], offset)
+}
