@@ -174,8 +174,18 @@ func (c *Context) fail(t *task, code codes.Code, why string) {
 		return
 	}
 	kind := c.concerned(t)
-	t.dead = true
 	why = "no connectivity to task " + fmt.Sprint(t.id) + ": " + why
+	c.cutOff(t)
+	c.failCollectives(codes.ErrNoConnectivity)
+	if !c.terminating {
+		c.raise(code, kind, t.id, why)
+	}
+	c.changed = true
+}
+
+// cutOff ends everything under way to and from t without changing a counter, and every later attempt.
+func (c *Context) cutOff(t *task) {
+	t.dead = true
 	for _, e := range c.emuls {
 		e.Disconnect(t.ep, transport.ErrUnreachable)
 	}
@@ -193,11 +203,7 @@ func (c *Context) fail(t *task, code codes.Code, why string) {
 		c.freeIncoming(t, t.incoming)
 	}
 	c.readers.drop(t)
-	c.failCollectives()
-	if !c.terminating {
-		c.raise(code, kind, t.id, why)
-	}
-	c.changed = true
+	t.expected = 0
 }
 
 // concerned is the kind of operation that a failure of t hits, IntErr if none is under way.

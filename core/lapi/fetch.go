@@ -123,7 +123,7 @@ func (c *Context) onFetched(m *transport.Msg) transport.Verdict {
 		return c.malformed(m)
 	}
 	if h.b == 1 {
-		c.count(r.orgCntr, AmErr, c.me)
+		c.countFor(r.orgCntr, AmErr, c.me, t.id)
 		c.completed(sendComplete)
 		return transport.Accept
 	}

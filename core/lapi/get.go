@@ -130,7 +130,7 @@ func (c *Context) getDirect(t *task, n uint64, tgtAddr, orgAddr, tgtCntr, orgCnt
 		t.direct = false
 		return false
 	}
-	c.count(orgCntr, GetErr, c.me)
+	c.countFor(orgCntr, GetErr, c.me, t.id)
 	c.completed(recvComplete)
 	if tgtCntr != 0 {
 		h := putHeader{tgtCntr: tgtCntr}
@@ -179,7 +179,7 @@ func (c *Context) onGetData(m *transport.Msg) transport.Verdict {
 // answered ends a get or a read-modify-write.
 func (c *Context) answered(o *originOp) {
 	if !o.failed {
-		c.count(o.orgCntr, o.kind, c.me)
+		c.countFor(o.orgCntr, o.kind, c.me, o.t.id)
 		c.completed(recvComplete)
 	}
 	c.freeOriginOp(o)

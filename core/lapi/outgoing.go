@@ -153,7 +153,7 @@ func (c *Context) sendNow(t *task, id transport.MsgID, kind ErrType, hdr []byte,
 	c.freeFragmentOp(f)
 	c.nextSeq()
 	c.use(t)
-	c.count(orgCntr, kind, c.me)
+	c.countFor(orgCntr, kind, c.me, t.id)
 	c.completed(sendComplete)
 	return true
 }
@@ -266,7 +266,7 @@ func (c *Context) finish(m *outgoing) {
 		m.finished(m)
 	}
 	if !m.failed {
-		c.count(m.orgCntr, m.kind, c.me)
+		c.countFor(m.orgCntr, m.kind, c.me, m.t.id)
 		if m.user {
 			c.completed(sendComplete)
 		}
