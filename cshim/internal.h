@@ -115,6 +115,8 @@ void cshim_complain(const cshim_context *context, const char *format, ...)
  * calls cshim_run_errors when the flags say so.
  */
 uint32_t cshim_dispatch(cshim_context *context, uint64_t ticket);
+/* 1 if the caller is a handler that runs with the lock held, or inside the dispatcher: it must not give up the lock. */
+int cshim_in_handler(const cshim_context *context);
 /* LAPI_SUCCESS, or LAPI_ERR_UNKNOWN with a message that names call, if the caller is a handler inside the dispatcher. */
 int cshim_may_dispatch(cshim_context *context, const char *call);
 /* Waits until a ticket is done and returns its result; LAPI_ERR_HNDL_INVALID if the context ended meanwhile. */

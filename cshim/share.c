@@ -165,9 +165,9 @@ static cshim_context *may_wait(lapi_handle_t hndl, lapi_cond_t *cond)
 {
 	cshim_context *context = cshim_find(hndl);
 
-	if (!context || !cshim_lock_owned(context) || !usable(cond))
+	if (!context || !cshim_lock_owned(context) || !usable(cond) || cshim_in_handler(context))
 		return NULL;
-	return cshim_may_dispatch(context, "a wait on a condition variable") == LAPI_SUCCESS ? context : NULL;
+	return context;
 }
 
 static int cond_wait(lapi_handle_t hndl, lapi_cond_t *cond)

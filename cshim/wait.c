@@ -31,11 +31,16 @@ uint32_t cshim_dispatch(cshim_context *context, uint64_t ticket)
 	return flags;
 }
 
-int cshim_may_dispatch(cshim_context *context, const char *call)
+int cshim_in_handler(const cshim_context *context)
 {
 	const cshim_private *private = cshim_private_of(context);
 
-	if (private->handler_floor == 0 && (!context->dispatching || private->dispatcher != cshim_tid()))
+	return private->handler_floor != 0 || (context->dispatching && private->dispatcher == cshim_tid());
+}
+
+int cshim_may_dispatch(cshim_context *context, const char *call)
+{
+	if (!cshim_in_handler(context))
 		return LAPI_SUCCESS;
 	cshim_complain(context, "%s called from a header, inline completion or send completion handler, which must not wait", call);
 	return LAPI_ERR_UNKNOWN;

@@ -98,6 +98,7 @@ type task struct {
 	direct  bool // the link can copy straight between the two tasks' memory
 
 	dead     bool
+	died     bool              // the job session has said so
 	purged   bool              // by LAPI_Purge_totask; then it is dead as well
 	session  uint32            // how often it was purged
 	address  transport.Address // without files: what link.Connect got

@@ -159,6 +159,7 @@ func (c *Context) pollSession() {
 		switch e.Kind {
 		case job.TaskDied:
 			if e.Task >= 0 && e.Task < len(c.tasks) && e.Task != c.me {
+				c.tasks[e.Task].died = true
 				c.fail(&c.tasks[e.Task], codes.ErrNoConnectivity, fmt.Sprintf("task %d %s", e.Task, e.Text))
 			}
 		case job.LauncherGone:

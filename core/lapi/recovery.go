@@ -1,6 +1,7 @@
 package lapi
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 
@@ -83,6 +84,9 @@ type reconnector interface {
 }
 
 func (c *Context) reconnect(t *task) error {
+	if t.shared && t.died { // its segment is that of a process that is no more
+		return errors.New("its process has ended, and only over UDP can another one take its place (LAPI_USE_SHM=no)")
+	}
 	l, ok := t.link.(reconnector)
 	if !ok {
 		return transport.ErrNotSupported

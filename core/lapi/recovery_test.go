@@ -15,9 +15,6 @@ func want(t *testing.T, what string, got, expected codes.Code) {
 	}
 }
 
-// resumable are the paths over which tasks can begin anew with each other.
-var resumable = map[string]map[string]string{"udp": paths["udp"]}
-
 // TestPurgeGivesUp: what is under way to a purged task ends and changes no counter, operations on it fail, others go on.
 func TestPurgeGivesUp(t *testing.T) {
 	for name, env := range paths {
@@ -93,7 +90,7 @@ func TestCollectivesAfterPurge(t *testing.T) {
 
 // TestPurgeAndResume: two living tasks give each other up and begin anew. Nothing of the time before arrives.
 func TestPurgeAndResume(t *testing.T) {
-	for name, env := range resumable {
+	for name, env := range paths {
 		t.Run(name, func(t *testing.T) {
 			j := newJob(t, 2, env)
 			a, b := j.tasks[0], j.tasks[1]
