@@ -103,6 +103,7 @@ type task struct {
 	session  uint32            // how often it was purged
 	address  transport.Address // without files: what link.Connect got
 	lastKind ErrType           // of the latest operation to it
+	lastSent ErrType           // of what the link got last for it
 	expected int               // completions it owes us
 	pending  outgoingList      // messages that the link had no room for, oldest first
 	used     bool              // on Context.usedTasks: sent to since it was last known to be flushed
@@ -358,8 +359,9 @@ func (c *Context) target(id uint32) (*task, codes.Code) {
 	return t, codes.Success
 }
 
-// use notes that something was given to t's link, for fences.
-func (c *Context) use(t *task) {
+// use notes that something of an operation of that kind was given to t's link, for fences.
+func (c *Context) use(t *task, kind ErrType) {
+	t.lastSent = kind
 	c.sends++
 	t.usedAt = c.sends
 	if !t.used {

@@ -174,7 +174,7 @@ func (c *Context) fail(t *task, code codes.Code, why string) {
 	if t.dead {
 		return
 	}
-	kind := c.concerned(t)
+	kind := c.concerned(t, code)
 	why = "no connectivity to task " + fmt.Sprint(t.id) + ": " + why
 	c.cutOff(t)
 	c.failCollectives(codes.ErrNoConnectivity)
@@ -207,8 +207,9 @@ func (c *Context) cutOff(t *task) {
 	t.expected = 0
 }
 
-// concerned is the kind of operation that a failure of t hits, IntErr if none is under way.
-func (c *Context) concerned(t *task) ErrType {
+// concerned is the kind of operation that a failure of t hits, IntErr if none is under way. A time-out always hits one: links
+// wait for an answer only when they have sent something.
+func (c *Context) concerned(t *task, code codes.Code) ErrType {
 	if t.pending.head != nil {
 		return t.pending.head.kind
 	}
@@ -219,6 +220,9 @@ func (c *Context) concerned(t *task) ErrType {
 	}
 	if t.expected > 0 {
 		return t.lastKind
+	}
+	if code == codes.ErrTimeout && t.usedAt != 0 {
+		return t.lastSent
 	}
 	return IntErr
 }

@@ -152,7 +152,7 @@ func (c *Context) sendNow(t *task, id transport.MsgID, kind ErrType, hdr []byte,
 	}
 	c.freeFragmentOp(f)
 	c.nextSeq()
-	c.use(t)
+	c.use(t, kind)
 	c.countFor(orgCntr, kind, c.me, t.id)
 	c.completed(sendComplete)
 	return true
@@ -192,7 +192,7 @@ func (c *Context) advance(m *outgoing) bool {
 			c.sendFailed(m, err)
 			break
 		}
-		c.use(t)
+		c.use(t, m.kind)
 		m.started = true
 		m.offset += n
 		if m.offset >= m.n {
