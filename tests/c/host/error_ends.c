@@ -4,13 +4,10 @@
  *   term       the error handler itself makes a LAPI_Gfence and a LAPI_Term and ends the program, as the guide's example does
  *   unhandled  no error handler is registered: LAPI ends the task with a message (the caller expects a bad status)
  *   index      an active message names an index that the target never registers: after TIMEOUT its error handler hears 409
- *   silent     task 1 is stopped: after TIMEOUT the error handler of task 0, which has put to it, hears LAPI_ERR_TIMEOUT; UDP only
  */
 #define _GNU_SOURCE
 #include "host.h"
 
-#include <sched.h>
-#include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
 
@@ -71,59 +68,6 @@ static void unregistered_index(void)
 	host_end_case("unregistered_index_is_an_error_after_timeout", task != 0);
 }
 
-static int over;
-static volatile sig_atomic_t continued;
-
-static void note_continued(int signal_number)
-{
-	(void)signal_number;
-	continued = 1;
-}
-
-static void hear_silence(lapi_handle_t *h, int *code, lapi_err_t *type, int *own, int *src)
-{
-	(void)h;
-	if (__atomic_load_n(&over, __ATOMIC_ACQUIRE)) /* the tasks end one after the other */
-		return;
-	HOST_CHECK(*code == LAPI_ERR_TIMEOUT);
-	HOST_CHECK(*type == PUT_ERR);
-	HOST_CHECK(*own == 0 && *src == 1);
-	__atomic_add_fetch(&heard, 1, __ATOMIC_ACQ_REL);
-}
-
-/* Task 0 stops task 1, and goes on with task 2. */
-static void silent_task(void)
-{
-	static char data[8];
-	void *pids[128], *flags[128];
-	lapi_cntr_t late, done;
-	signal(SIGCONT, note_continued);
-	HOST_OK(LAPI_Setcntr(handle, &late, 0));
-	HOST_OK(LAPI_Setcntr(handle, &done, 0));
-	HOST_OK(LAPI_Senv(handle, TIMEOUT, 10));
-	HOST_OK(LAPI_Address_init(handle, (void *)(intptr_t)getpid(), pids));
-	HOST_OK(LAPI_Address_init(handle, &over, flags));
-	HOST_OK(LAPI_Gfence(handle));
-	if (task == 0) {
-		kill((pid_t)(intptr_t)pids[1], SIGSTOP);
-		HOST_OK(LAPI_Put(handle, 1, sizeof data, data, data, NULL, NULL, NULL));
-		while (!__atomic_load_n(&heard, __ATOMIC_ACQUIRE))
-			HOST_OK(LAPI_Probe(handle));
-		HOST_CODE(LAPI_ERR_NO_CONNECTIVITY, LAPI_Put(handle, 1, sizeof data, data, data, NULL, NULL, &late));
-		HOST_CODE(LAPI_ERR_NO_CONNECTIVITY, LAPI_Gfence(handle));
-		__atomic_store_n(&over, 1, __ATOMIC_RELEASE);
-		HOST_OK(LAPI_Put(handle, 2, sizeof over, flags[2], &over, NULL, NULL, &done)); /* the others are unaffected */
-		HOST_OK(LAPI_Waitcntr(handle, &done, 1, NULL));
-		HOST_CHECK(heard == 1 && late.cntr == 0);
-		kill((pid_t)(intptr_t)pids[1], SIGCONT);
-	}
-	while (task == 1 && !continued)
-		HOST_OK(LAPI_Probe(handle));
-	while (task == 2 && !__atomic_load_n(&over, __ATOMIC_ACQUIRE))
-		HOST_OK(LAPI_Probe(handle));
-	host_end_case("silent_task_is_an_error_after_timeout", task != 0);
-}
-
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -133,10 +77,8 @@ int main(int argc, char **argv)
 		info.err_hndlr = end_in_handler;
 	else if (strcmp(how, "index") == 0)
 		info.err_hndlr = hear_index;
-	else if (strcmp(how, "silent") == 0)
-		info.err_hndlr = hear_silence;
 	else if (strcmp(how, "unhandled") != 0) {
-		fprintf(stderr, "usage: error_ends term|unhandled|index|silent\n");
+		fprintf(stderr, "usage: error_ends term|unhandled|index\n");
 		return 2;
 	}
 	alarm(60);
@@ -147,10 +89,6 @@ int main(int argc, char **argv)
 	HOST_OK(LAPI_Gfence(handle));
 	if (strcmp(how, "index") == 0) {
 		unregistered_index();
-		return host_close("error_ends", task != 0);
-	}
-	if (strcmp(how, "silent") == 0) { /* without LAPI_Term: task 0 has nobody to wait for, task 1 does not know it */
-		silent_task();
 		return host_close("error_ends", task != 0);
 	}
 	if (strcmp(how, "term") == 0 || task == 0)
