@@ -2,6 +2,7 @@
  * api_counter.c - LAPI_Setcntr, LAPI_Getcntr and LAPI_Waitcntr.
  *
  * A counter is the first int of a lapi_cntr_t, nothing else of it is touched: programs built for L1_LIB have only that int.
+ * Setting a counter anew takes the list of LAPI_Setcntr_wstatus off it.
  */
 #include "internal.h"
 
@@ -23,11 +24,14 @@ int PLAPI_Setcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int val)
 	if (!cntr)
 		return LAPI_ERR_CNTR_NULL;
 	__atomic_exchange_n(value_of(cntr), val, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&context->pollers, __ATOMIC_SEQ_CST) == 0)
+	if (__atomic_load_n(&context->pollers, __ATOMIC_SEQ_CST) == 0 &&
+	    __atomic_load_n(&cshim_private_of(context)->listed, __ATOMIC_SEQ_CST) == 0)
 		return LAPI_SUCCESS;
 	context = cshim_enter(hndl);
 	if (!context)
 		return LAPI_SUCCESS; /* ended meanwhile, and with it all waits; the counter is set */
+	if (cshim_private_of(context)->listed)
+		golapi_counter_unlist(cshim_index_of(context), CSHIM_ADDR(cntr));
 	__atomic_add_fetch(&context->event_seq, 1, __ATOMIC_SEQ_CST);
 	cshim_leave(context); /* notifies */
 	return LAPI_SUCCESS;

@@ -20,6 +20,8 @@ static void clear(cshim_context *context, const lapi_info_t *info)
 	context->num_descriptors = 0;
 	context->completion_threads = completion_threads(info);
 	private->leaving = 0;
+	private->lib_vers = (uint32_t)info->lib_vers;
+	__atomic_store_n(&private->listed, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&private->service_parked, 0, __ATOMIC_SEQ_CST);
 	private->satisfied = 0;
 	cshim_unlock(context);
@@ -37,6 +39,7 @@ static void close_down(cshim_context *context)
 	private->watching = NULL;
 	private->turner = NULL;
 	cshim_wake_followers(context);
+	cshim_share_end(context);
 	cshim_kick(context);
 	cshim_lock_release_all(context);
 }

@@ -54,6 +54,7 @@ void cshim_run_errors(cshim_context *context, int polling)
 		cshim_hand_over(context);
 		depth = cshim_lock_release_all(context);
 		call_error_handler(context, &error);
+		cshim_lock_forfeit(context);
 		cshim_lock_restore(context, depth);
 		if (polling)
 			cshim_poll_begin(context);

@@ -19,6 +19,16 @@ void cshim_futex_wait(uint32_t *word, uint32_t expected, int64_t timeout_ns)
 	errno = saved;
 }
 
+int cshim_futex_wait_until(uint32_t *word, uint32_t expected, const struct timespec *until)
+{
+	int saved = errno, late;
+
+	late = syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE | FUTEX_CLOCK_REALTIME, expected, until, NULL,
+	               FUTEX_BITSET_MATCH_ANY) < 0 && errno == ETIMEDOUT;
+	errno = saved;
+	return late;
+}
+
 void cshim_futex_wake(uint32_t *word, int count)
 {
 	int saved = errno;

@@ -101,6 +101,26 @@ extern int golapi_dgsp_pack(int context, cshim_addr handle, cshim_addr in, uint6
 extern int golapi_dgsp_unpack(int context, cshim_addr handle, cshim_addr in, uint64_t in_size, uint64_t *position,
                               cshim_addr out, uint64_t n, uint64_t out_size);
 
+/*
+ * LAPI_ADD_UDP_DEST_PORT and, where with_family is 1, LAPI_ADD_UDP_DEST_EXT: task tgt is to be reached at port, a lapi_udp_t or a
+ * lapi_udp_storage.
+ */
+extern int golapi_add_udp_dest(int context, uint32_t tgt, uint32_t instance_no, cshim_addr port, int with_family);
+
+extern int golapi_purge(int context, uint32_t dest);
+extern int golapi_resume(int context, uint32_t dest);
+/*
+ * Hangs a list of num_dest tasks on a counter and stores the first entries of status; dest 0: takes the list off. member is the address of
+ * the counter's dest_status, which holds status afterwards: while it does the list is believed.
+ */
+extern int golapi_counter_list(int context, cshim_addr cntr, int32_t num_dest, cshim_addr dest, cshim_addr status, cshim_addr member);
+extern void golapi_counter_unlist(int context, cshim_addr cntr);
+/* What a purge means to a thread that waits for a counter; news is told once. */
+#define CSHIM_COUNTER_QUIET 0    /* nothing: no task of its list was purged since it was asked last */
+#define CSHIM_COUNTER_PURGED 1   /* one was */
+#define CSHIM_COUNTER_UNLISTED 2 /* it has no list: every purge concerns it */
+extern int golapi_counter_purged(int context, cshim_addr cntr);
+
 /* C for Go: user handlers, called on the current thread's own stack with the lock held. */
 typedef struct cshim_header_result {
 	cshim_addr buffer, completion, info;

@@ -7,6 +7,38 @@
 /* What lapi_return_info_t's MAGIC holds; any value that a stray store is unlikely to produce. */
 enum { RETURN_INFO_MAGIC = 0x4c415049 };
 
+/* What handler_begins found: the caller does not own the lock. */
+#define WITHOUT_LOCK UINT32_MAX
+
+/*
+ * A handler begins. If it has the lock (queued completion handlers do not), what is locked now stays locked until it returns.
+ * Returns what handler_ends needs.
+ */
+static uint32_t handler_begins(cshim_context *context)
+{
+	cshim_private *private = cshim_private_of(context);
+	uint32_t before;
+
+	if (!cshim_lock_owned(context))
+		return WITHOUT_LOCK;
+	before = private->handler_floor;
+	private->handler_floor = context->lock_depth;
+	return before;
+}
+
+/* The handler has returned. Levels that it took and did not give back are taken from it: they would hold the lock for ever. */
+static void handler_ends(cshim_context *context, uint32_t before)
+{
+	cshim_private *private = cshim_private_of(context);
+
+	if (before == WITHOUT_LOCK) {
+		cshim_lock_forfeit(context);
+		return;
+	}
+	context->lock_depth = private->handler_floor;
+	private->handler_floor = before;
+}
+
 /* The header handler wrote over the structure: nothing in it can be believed, so the message is delivered as by default. */
 static void distrust(cshim_context *context, cshim_header_result *result)
 {
@@ -40,6 +72,7 @@ void cshim_call_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_
 	void *user_info = NULL, *buffer;
 	lapi_return_info_t info;
 	uint length = uhdr_len;
+	uint32_t before;
 
 	memset(&info, 0, sizeof(info)); /* LAPI_NORMAL, LAPI_DELIVER_MSG, no DGSP */
 	info.msg_len = (ulong)msg_len;
@@ -48,8 +81,10 @@ void cshim_call_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_
 	info.src = src;
 	info.udata_one_pkt_ptr = (void *)(uintptr_t)one_packet;
 	/* The prototype knows only a length; the structure behind it is the newer interface (guide, Chapter 11). */
+	before = handler_begins(block);
 	buffer = header_handler(&block->handle, (void *)(uintptr_t)uhdr, &length, (ulong *)(void *)&info, &completion_handler,
 	                        &user_info);
+	handler_ends(block, before);
 	result->buffer = (uintptr_t)buffer;
 	result->completion = (uintptr_t)completion_handler;
 	result->info = (uintptr_t)user_info;
@@ -108,9 +143,13 @@ void cshim_call_send_completion(int context, cshim_addr handler, cshim_addr info
 
 void cshim_call_completion(int context, cshim_addr handler, cshim_addr info)
 {
+	cshim_context *block = &cshim_contexts[context];
 	compl_hndlr_t *completion_handler = (compl_hndlr_t *)(uintptr_t)handler;
 
-	completion_handler(&cshim_contexts[context].handle, (void *)(uintptr_t)info);
+	uint32_t before = handler_begins(block);
+
+	completion_handler(&block->handle, (void *)(uintptr_t)info);
+	handler_ends(block, before);
 }
 
 int cshim_call_udp_handler(cshim_addr handler, int context, cshim_addr local, cshim_addr list, cshim_addr info)

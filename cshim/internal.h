@@ -22,6 +22,8 @@ typedef struct cshim_wait {
 	uint64_t ticket; /* 0: the wait is for counter to reach val */
 	int *counter;
 	int val;
+	int nopoll;              /* LAPI_Nopoll_wait: sleeps at once, and ends early when a task is purged */
+	int purged;              /* under the lock: one was */
 	int following;           /* under the lock: its thread follows and was not woken yet */
 	uint32_t signal;         /* atomic futex: CSHIM_SIGNAL_ */
 	struct cshim_wait *next; /* list of all waits of the context, under the lock */
@@ -32,6 +34,7 @@ typedef struct cshim_wait {
 #define CSHIM_SIGNAL_WOKEN 2  /* it shall look again */
 
 struct cshim_crew;
+struct cshim_sharer;
 
 /*
  * What C keeps of a context besides the shared block. A block is used again after LAPI_Term, possibly while threads of
@@ -43,6 +46,14 @@ typedef struct cshim_private {
 	uint32_t dispatcher;  /* under the lock: the thread inside golapi_dispatch; valid while context->dispatching */
 	uint32_t generation;  /* by the owner of the state INITIALIZING or TERMINATING: incarnations so far */
 	uint32_t leaving;     /* under the lock: LAPI_Term has begun */
+	uint32_t lib_vers;    /* constant from LAPI_Init on: lapi_info_t.lib_vers */
+	uint32_t listed;      /* atomic, written under the lock: LAPI_Setcntr_wstatus has been called in this incarnation */
+	/*
+	 * By the owner: levels of the lock that the user's handler under way must not give up, as core is in the middle of something below
+	 * it; 0 outside of handlers that run with the lock held. While it is not 0 the lock stays with its owner.
+	 */
+	uint32_t handler_floor;
+	struct cshim_sharer *sharers; /* under the lock: threads that wait on condition variables, oldest first (share.c) */
 
 	uint32_t noticed_events; /* under the lock: event_seq up to which waiting threads were told */
 	uint32_t crowded;        /* under the lock: calls that left while others waited for the lock */
@@ -104,12 +115,21 @@ void cshim_complain(const cshim_context *context, const char *format, ...)
  * calls cshim_run_errors when the flags say so.
  */
 uint32_t cshim_dispatch(cshim_context *context, uint64_t ticket);
+/* 1 if the caller is a handler that runs with the lock held, or inside the dispatcher: it must not give up the lock. */
+int cshim_in_handler(const cshim_context *context);
 /* LAPI_SUCCESS, or LAPI_ERR_UNKNOWN with a message that names call, if the caller is a handler inside the dispatcher. */
 int cshim_may_dispatch(cshim_context *context, const char *call);
 /* Waits until a ticket is done and returns its result; LAPI_ERR_HNDL_INVALID if the context ended meanwhile. */
 int cshim_wait_ticket(cshim_context *context, uint64_t ticket);
 /* Waits until *counter >= val, subtracts val, and stores what is left to *remainder. LAPI_ERR_MULTIPLE_WAITERS if another waits. */
 int cshim_wait_counter(cshim_context *context, int *counter, int val, int *remainder);
+/*
+ * The same for LAPI_Nopoll_wait: the thread does not spin, it sleeps until something arrives. Also LAPI_ERR_TGT_PURGED, with the counter
+ * as it is, when a task was purged that the counter lists, or any task if it lists none.
+ */
+int cshim_nopoll_counter(cshim_context *context, int *counter, int val, int *remainder);
+/* A task was purged: lets the calls of LAPI_Nopoll_wait end that it concerns. */
+void cshim_end_purged_waits(cshim_context *context);
 /* A user thread begins and ends a call that polls: the service thread keeps out of its way. */
 void cshim_poll_begin(cshim_context *context);
 void cshim_poll_end(cshim_context *context);
@@ -138,6 +158,13 @@ void cshim_wake_followers(cshim_context *context);
 void cshim_kick(cshim_context *context);
 /* 1 if a wait for a counter is over. */
 int cshim_counter_reached(const cshim_wait *wait);
+
+/* share.c; under the lock */
+
+/* What LAPI_Util(LAPI_GET_THREAD_FUNC) hands out. */
+void cshim_share_functions(lapi_thread_func_t *functions);
+/* The context has left ACTIVE: every wait on a condition variable ends with EINVAL. */
+void cshim_share_end(cshim_context *context);
 
 /* errors.c; under the lock, all levels are released around the user's handler */
 

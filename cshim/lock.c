@@ -174,6 +174,12 @@ uint32_t cshim_lock_release_all(cshim_context *context)
 	return depth;
 }
 
+void cshim_lock_forfeit(cshim_context *context)
+{
+	if (cshim_lock_owned(context))
+		release(context);
+}
+
 void cshim_lock_restore(cshim_context *context, uint32_t depth)
 {
 	if (!try_take(context, 0, __ATOMIC_ACQUIRE))
@@ -186,7 +192,8 @@ void cshim_lock_pass(cshim_context *context)
 	uint32_t turns, depth;
 	int i;
 
-	if (__atomic_load_n(&context->lock_waiters, __ATOMIC_RELAXED) == 0 || context->dispatching)
+	if (__atomic_load_n(&context->lock_waiters, __ATOMIC_RELAXED) == 0 || context->dispatching ||
+	    cshim_private_of(context)->handler_floor)
 		return;
 	turns = __atomic_load_n(&context->lock_turns, __ATOMIC_RELAXED);
 	depth = cshim_lock_release_all(context);

@@ -37,6 +37,8 @@ int cshim_lock_owned(cshim_context *context);
 uint32_t cshim_lock_release_all(cshim_context *context);
 /* Takes the lock back, depth levels of it; the caller does not own it. */
 void cshim_lock_restore(cshim_context *context, uint32_t depth);
+/* Gives up all levels if the calling thread has any: a user's function has returned with the lock that it was called without. */
+void cshim_lock_forfeit(cshim_context *context);
 /*
  * Lets one waiting thread have the lock, if there is any, and takes all levels back. A thread that turns the dispatcher calls it
  * each turn: without it a release followed at once by a lock would always win against a waiter that must first wake up. Does

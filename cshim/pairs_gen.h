@@ -56,6 +56,17 @@ extern __typeof__(PLAPI_Probe) LAPI_Probe
 	__attribute__((weak, visibility("default"), alias("PLAPI_Probe")));
 #endif
 
+#ifdef CSHIM_GROUP_RECOVERY
+extern __typeof__(PLAPI_Nopoll_wait) LAPI_Nopoll_wait
+	__attribute__((weak, visibility("default"), alias("PLAPI_Nopoll_wait")));
+extern __typeof__(PLAPI_Purge_totask) LAPI_Purge_totask
+	__attribute__((weak, visibility("default"), alias("PLAPI_Purge_totask")));
+extern __typeof__(PLAPI_Resume_totask) LAPI_Resume_totask
+	__attribute__((weak, visibility("default"), alias("PLAPI_Resume_totask")));
+extern __typeof__(PLAPI_Setcntr_wstatus) LAPI_Setcntr_wstatus
+	__attribute__((weak, visibility("default"), alias("PLAPI_Setcntr_wstatus")));
+#endif
+
 #ifdef CSHIM_GROUP_TRANSFER
 extern __typeof__(PLAPI_Amsend) LAPI_Amsend
 	__attribute__((weak, visibility("default"), alias("PLAPI_Amsend")));
@@ -67,6 +78,11 @@ extern __typeof__(PLAPI_Rmw) LAPI_Rmw
 	__attribute__((weak, visibility("default"), alias("PLAPI_Rmw")));
 extern __typeof__(PLAPI_Rmw64) LAPI_Rmw64
 	__attribute__((weak, visibility("default"), alias("PLAPI_Rmw64")));
+#endif
+
+#ifdef CSHIM_GROUP_UTIL
+extern __typeof__(PLAPI_Util) LAPI_Util
+	__attribute__((weak, visibility("default"), alias("PLAPI_Util")));
 #endif
 
 #ifdef CSHIM_GROUP_VECTOR

@@ -40,7 +40,8 @@
 /* head word of a message: sequence | kind << 32 | header units << 40 | data bytes << 48 */
 #define CSHIM_SEQUENCE_VALID 0x80000000u /* sequence = slot index | this; so a cleared word is never valid */
 #define CSHIM_HEADER_UNIT 8
-#define CSHIM_KIND_PADDING 255 /* skip to the ring's end; other kinds are transport.MsgID, 1 to 31 */
+#define CSHIM_KIND_PADDING 255 /* skip to the ring's end; other kinds are transport.MsgID, 1 to 31, */
+#define CSHIM_KIND_RENEWED 254 /* and this: the sender has disconnected and begins anew (transport/shm/renew.go) */
 
 typedef struct cshim_slot {
 	uint64_t head; /* stored last, as one word: publishes the message (release; pairs with the receiver's load, acquire) */

@@ -63,7 +63,7 @@ void cshim_kick(cshim_context *context)
 /* The wait may be over: for a ticket nobody but the dispatcher knows. */
 static int concerned(const cshim_wait *wait)
 {
-	return wait->ticket || cshim_counter_reached(wait);
+	return wait->ticket || wait->purged || cshim_counter_reached(wait);
 }
 
 /* The wait lies on its thread's stack, but that thread needs the lock, which the caller has, to leave. */
@@ -154,7 +154,7 @@ int cshim_watch(cshim_context *context, cshim_wait *wait)
 
 	if (!__atomic_compare_exchange_n(&context->watcher, &nobody, cshim_tid(), 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		return 0;
-	if (golapi_arm(cshim_index_of(context), &timeout_ns) || (wait && !wait->ticket && cshim_counter_reached(wait))) {
+	if (golapi_arm(cshim_index_of(context), &timeout_ns) || (wait && !wait->ticket && concerned(wait))) {
 		golapi_disarm(cshim_index_of(context));
 		stop_watching(context);
 		return 1;

@@ -31,11 +31,18 @@ uint32_t cshim_dispatch(cshim_context *context, uint64_t ticket)
 	return flags;
 }
 
+int cshim_in_handler(const cshim_context *context)
+{
+	const cshim_private *private = cshim_private_of(context);
+
+	return private->handler_floor != 0 || (context->dispatching && private->dispatcher == cshim_tid());
+}
+
 int cshim_may_dispatch(cshim_context *context, const char *call)
 {
-	if (!context->dispatching || cshim_private_of(context)->dispatcher != cshim_tid())
+	if (!cshim_in_handler(context))
 		return LAPI_SUCCESS;
-	cshim_complain(context, "%s called from a header handler, an inline completion handler or a send completion handler, which must not wait", call);
+	cshim_complain(context, "%s called from a header, inline completion or send completion handler, which must not wait", call);
 	return LAPI_ERR_UNKNOWN;
 }
 
@@ -77,11 +84,11 @@ static uint32_t idle_turn(cshim_context *context, cshim_wait *wait, uint32_t idl
 {
 	uint32_t depth;
 
-	if (idle < context->spin_turns) {
+	if (!wait->nopoll && idle < context->spin_turns) {
 		cshim_lock_pass(context);
 		return idle + 1;
 	}
-	if (idle - context->spin_turns < context->yield_turns) {
+	if (!wait->nopoll && idle - context->spin_turns < context->yield_turns) {
 		/* Not with the lock in hand: the thread that runs instead may want it. */
 		depth = cshim_lock_release_all(context);
 		sched_yield();
@@ -129,7 +136,10 @@ static outcome look_after(cshim_context *context, cshim_wait *wait)
 	return cshim_counter_reached(wait) ? DONE : NOTHING;
 }
 
-/* Turns the dispatcher, or lets the turner do it, until wait is over: LAPI_SUCCESS, or LAPI_ERR_HNDL_INVALID if the context ends. */
+/*
+ * Turns the dispatcher, or lets the turner do it, until wait is over: LAPI_SUCCESS, LAPI_ERR_HNDL_INVALID if the context ends, or
+ * LAPI_ERR_TGT_PURGED.
+ */
 static int turn_until_done(cshim_context *context, cshim_wait *wait, uint32_t handle)
 {
 	cshim_private *private = cshim_private_of(context);
@@ -142,12 +152,14 @@ static int turn_until_done(cshim_context *context, cshim_wait *wait, uint32_t ha
 			return LAPI_ERR_HNDL_INVALID;
 		if (seen == DONE)
 			return LAPI_SUCCESS;
+		if (wait->purged)
+			return LAPI_ERR_TGT_PURGED;
 		if (seen == PROGRESS) {
 			/* Look again before all else: an error handler may have run, without the lock, and wait be over since. */
 			idle = 0;
 			cshim_lock_pass(context);
 		} else if (private->turner != wait) {
-			cshim_follow(context, wait, context->spin_turns);
+			cshim_follow(context, wait, wait->nopoll ? 0 : context->spin_turns);
 		} else {
 			idle = idle_turn(context, wait, idle);
 		}
@@ -203,23 +215,53 @@ static void turn_now_and_then(cshim_context *context)
 	cshim_poll_end(context);
 }
 
+/* The counter is not there yet: waits, and takes val away from it. */
+static int wait_and_subtract(cshim_context *context, cshim_wait *wait, const char *call, int *remainder)
+{
+	int rc = cshim_may_dispatch(context, call);
+
+	if (rc == LAPI_SUCCESS)
+		rc = wait_until_done(context, wait);
+	if (rc == LAPI_SUCCESS)
+		*remainder = __atomic_sub_fetch(wait->counter, wait->val, __ATOMIC_SEQ_CST);
+	return rc;
+}
+
 int cshim_wait_counter(cshim_context *context, int *counter, int val, int *remainder)
 {
 	cshim_wait wait = {.counter = counter, .val = val};
-	int rc = LAPI_SUCCESS;
 
 	if (waited_for(cshim_private_of(context), counter))
 		return LAPI_ERR_MULTIPLE_WAITERS;
-	if (!cshim_counter_reached(&wait)) {
-		rc = cshim_may_dispatch(context, "LAPI_Waitcntr");
-		if (rc == LAPI_SUCCESS)
-			rc = wait_until_done(context, &wait);
-		if (rc != LAPI_SUCCESS)
-			return rc;
-		*remainder = __atomic_sub_fetch(counter, val, __ATOMIC_SEQ_CST);
-		return LAPI_SUCCESS;
-	}
+	if (!cshim_counter_reached(&wait))
+		return wait_and_subtract(context, &wait, "LAPI_Waitcntr", remainder);
 	*remainder = __atomic_sub_fetch(counter, val, __ATOMIC_SEQ_CST);
 	turn_now_and_then(context);
 	return LAPI_SUCCESS;
+}
+
+int cshim_nopoll_counter(cshim_context *context, int *counter, int val, int *remainder)
+{
+	cshim_wait wait = {.counter = counter, .val = val, .nopoll = 1};
+
+	if (waited_for(cshim_private_of(context), counter))
+		return LAPI_ERR_MULTIPLE_WAITERS;
+	if (cshim_counter_reached(&wait)) {
+		*remainder = __atomic_sub_fetch(counter, val, __ATOMIC_SEQ_CST);
+		return LAPI_SUCCESS;
+	}
+	/* The purge may have been before this call; a counter without a list has no memory of that. */
+	if (golapi_counter_purged(cshim_index_of(context), CSHIM_ADDR(counter)) == CSHIM_COUNTER_PURGED)
+		return LAPI_ERR_TGT_PURGED;
+	return wait_and_subtract(context, &wait, "LAPI_Nopoll_wait", remainder);
+}
+
+void cshim_end_purged_waits(cshim_context *context)
+{
+	cshim_wait *wait;
+
+	for (wait = cshim_private_of(context)->waits; wait; wait = wait->next)
+		if (wait->nopoll && !wait->purged)
+			wait->purged = golapi_counter_purged(cshim_index_of(context), CSHIM_ADDR(wait->counter)) != CSHIM_COUNTER_QUIET;
+	__atomic_add_fetch(&context->event_seq, 1, __ATOMIC_SEQ_CST); /* for cshim_notify */
 }

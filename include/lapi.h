@@ -1267,12 +1267,14 @@ int LAPI_Util(lapi_handle_t hndl, lapi_util_t *util_cmd);
  * LAPI_Setcntr_wstatus sets a counter to 0 and hangs a list of num_dest tasks on it (NULL: none), with what becomes of
  * the message of each in dest_status (LAPI_MSG_INITIAL and its like), for LAPI_Nopoll_wait. Both lists have num_dest
  * entries, are the user's and stay until the counter is set anew. Needs L2_LIB or later. Errors: LAPI_ERR_CNTR_NULL,
- * LAPI_ERR_RET_PTR_NULL (a dest_list without dest_status).
+ * LAPI_ERR_RET_PTR_NULL (a dest_list without dest_status), LAPI_ERR_TGT (an entry that is no task),
+ * LAPI_ERR_UNKNOWN (L1_LIB).
  */
 int LAPI_Setcntr_wstatus(lapi_handle_t hndl, lapi_cntr_t *cntr, int num_dest, uint *dest_list, int *dest_status);
 
 /*
- * LAPI_Nopoll_wait is LAPI_Waitcntr without driving communication: for interrupt mode. One thread for each counter.
+ * LAPI_Nopoll_wait is LAPI_Waitcntr without polling: the thread sleeps until something arrives. One thread for each
+ * counter.
  * Needs L2_LIB or later. Errors: LAPI_ERR_CNTR_NULL, LAPI_ERR_CNTR_VAL (val 0 or less), LAPI_ERR_MULTIPLE_WAITERS,
  * LAPI_ERR_TGT_PURGED (a task of the counter's list was purged).
  */
@@ -1280,7 +1282,8 @@ int LAPI_Nopoll_wait(lapi_handle_t hndl, lapi_cntr_t *cntr_ptr, int val, int *cu
 
 /*
  * LAPI_Purge_totask gives up all that is under way to and from task dest; operations towards it then fail with
- * LAPI_ERR_TGT_PURGED. LAPI_Resume_totask allows them again, with the task that has come back. Error: LAPI_ERR_TGT.
+ * LAPI_ERR_TGT_PURGED, and collective calls fail with it for good. LAPI_Resume_totask allows operations again, with the
+ * task that has come back or has purged and resumed this one. Errors: LAPI_ERR_TGT, LAPI_ERR_NO_CONNECTIVITY (Resume).
  */
 int LAPI_Purge_totask(lapi_handle_t hndl, uint dest);
 int LAPI_Resume_totask(lapi_handle_t hndl, uint dest);

@@ -295,7 +295,7 @@ func (c *Context) amComplete(t *task, in *incoming) {
 	}
 	c.completed(recvComplete)
 	done := in.handler
-	done.origin, done.tgtCntr, done.cmplCntr = t.id, in.am.tgtCntr, in.am.cmplCntr
+	done.origin, done.session, done.tgtCntr, done.cmplCntr = t.id, t.session, in.am.tgtCntr, in.am.cmplCntr
 	switch {
 	case done.handler == 0:
 	case in.inline:

@@ -54,6 +54,25 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
+// A time-out tells of what was sent last, also where no counter waits for it.
+func TestTimeoutKind(t *testing.T) {
+	for kind, begin := range map[ErrType]func(k *testTask, a transport.Addr) codes.Code{
+		PutErr: func(k *testTask, a transport.Addr) codes.Code { return k.Put(1, 8, a, a, 0, 0, 0) },
+		GetErr: func(k *testTask, a transport.Addr) codes.Code { return k.Get(1, 8, a, a, 0, 0) },
+		AmErr:  func(k *testTask, a transport.Addr) codes.Code { return k.Amsend(1, 1, 0, 0, a, 8, 0, 0, 0) },
+		RmwErr: func(k *testTask, a transport.Addr) codes.Code { return k.Rmw(4, FetchAndAdd, 1, a, a, 0, 0) },
+	} {
+		k := newJob(t, 2, paths["udp"]).tasks[0]
+		if code := begin(k, at(new(uint64))); code != codes.Success {
+			t.Fatal(codes.Name(code))
+		}
+		k.peerFailed(1, transport.ErrTimeout)
+		if e, ok := k.NextError(); !ok || e.Type != kind || e.Code != codes.ErrTimeout {
+			t.Errorf("%v: error event %+v, %v", kind, e, ok)
+		}
+	}
+}
+
 // brokenLink cannot be connected.
 type brokenLink struct{ transport.Link }
 

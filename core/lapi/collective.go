@@ -53,6 +53,9 @@ func (c *Context) beginCollective(k *collective) (uint64, codes.Code) {
 	if c.persistent {
 		return 0, codes.ErrCollectivePSS
 	}
+	if c.everPurged {
+		return 0, codes.ErrTgtPurged
+	}
 	for i := range c.tasks {
 		if c.tasks[i].dead {
 			return 0, codes.ErrNoConnectivity
@@ -192,6 +195,10 @@ func (c *Context) roundSent(m *outgoing) {
 func (c *Context) onExchange(m *transport.Msg) transport.Verdict {
 	var h exchangeHeader
 	n := len(c.tasks)
+	if h.decode(m.Hdr, len(m.Data)) && (h.round == refusedRound || c.everPurged) {
+		c.refuseExchange(&c.tasks[m.From], h.round)
+		return transport.Accept
+	}
 	if !h.decode(m.Hdr, len(m.Data)) || h.round >= uint32(rounds(n)) || h.generation-c.doneExchange-1 > 1<<16 {
 		return c.malformed(m)
 	}
@@ -222,9 +229,9 @@ func (c *Context) storeTable(k *collective, x *exchange) codes.Code {
 }
 
 // failCollectives ends all collectives under way: a task is gone that they need.
-func (c *Context) failCollectives() {
+func (c *Context) failCollectives(code codes.Code) {
 	for _, k := range c.collectives {
-		c.endTicket(k.ticket, codes.ErrNoConnectivity)
+		c.endTicket(k.ticket, code)
 	}
 	c.collectives = c.collectives[:0]
 }

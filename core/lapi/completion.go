@@ -6,6 +6,7 @@ import "lapi/transport"
 type completion struct {
 	handler, info     transport.Addr
 	origin            int
+	session           uint32 // task.session of the origin when its message came
 	tgtCntr, cmplCntr transport.Addr
 }
 
@@ -71,5 +72,7 @@ func (c *Context) CompletionDone(id uint64) {
 
 func (c *Context) handlerReturned(d *completion) {
 	c.count(d.tgtCntr, AmErr, d.origin)
-	c.tellComplete(d.origin, d.cmplCntr)
+	if d.session == c.tasks[d.origin].session {
+		c.tellComplete(d.origin, d.cmplCntr)
+	}
 }

@@ -107,13 +107,18 @@ type task struct {
 	direct  bool // the link can copy straight between the two tasks' memory
 
 	dead     bool
-	lastKind ErrType      // of the latest operation to it
-	expected int          // completions it owes us
-	pending  outgoingList // messages that the link had no room for, oldest first
-	used     bool         // on Context.usedTasks: sent to since it was last known to be flushed
-	usedAt   uint64       // Context.sends when it was last sent to
-	flushed  uint64       // Context.sends when the latest finished flush began
-	nextID   uint32       // of fragmented messages to it
+	died     bool              // the job session has said so
+	purged   bool              // by LAPI_Purge_totask; then it is dead as well
+	session  uint32            // how often it was purged
+	address  transport.Address // without files: what link.Connect got
+	lastKind ErrType           // of the latest operation to it
+	lastSent ErrType           // of what the link got last for it
+	expected int               // completions it owes us
+	pending  outgoingList      // messages that the link had no room for, oldest first
+	used     bool              // on Context.usedTasks: sent to since it was last known to be flushed
+	usedAt   uint64            // Context.sends when it was last sent to
+	flushed  uint64            // Context.sends when the latest finished flush began
+	nextID   uint32            // of fragmented messages to it
 
 	incoming   *incoming // unfinished messages from it
 	earlyBytes int
@@ -183,7 +188,9 @@ type Context struct {
 	nextExchange   uint32            // generation of the latest collective here
 	doneExchange   uint32            // of the latest that is over
 	exchangeSent   func(m *outgoing) // roundSent
+	everPurged     bool              // LAPI_Purge_totask was called here, or in a task that shares our collectives: there are none any more
 	term           *leaving
+	lists          map[transport.Addr]*destList // by counter: LAPI_Setcntr_wstatus
 	errors         []ErrorEvent
 
 	header      [putHeaderSize]byte // for sendNow
@@ -366,14 +373,18 @@ func (c *Context) target(id uint32) (*task, codes.Code) {
 		return nil, codes.ErrTgt
 	}
 	t := &c.tasks[id]
+	if t.purged {
+		return t, codes.ErrTgtPurged
+	}
 	if t.dead {
 		return t, codes.ErrNoConnectivity
 	}
 	return t, codes.Success
 }
 
-// use notes that something was given to t's link, for fences.
-func (c *Context) use(t *task) {
+// use notes that something of an operation of that kind was given to t's link, for fences.
+func (c *Context) use(t *task, kind ErrType) {
+	t.lastSent = kind
 	c.sends++
 	t.usedAt = c.sends
 	if !t.used {
@@ -383,9 +394,15 @@ func (c *Context) use(t *task) {
 }
 
 // count adds 1 to the counter at a; 0 is no counter.
-func (c *Context) count(a transport.Addr, kind ErrType, src int) {
+func (c *Context) count(a transport.Addr, kind ErrType, src int) { c.countFor(a, kind, src, src) }
+
+// countFor is count where the message that the counter tells of went between this task and peer, but src named the counter.
+func (c *Context) countFor(a transport.Addr, kind ErrType, src, peer int) {
 	if a == 0 {
 		return
+	}
+	if len(c.lists) > 0 {
+		c.noteReceived(a, peer)
 	}
 	if _, err := memory.Add32(a, 1); err != nil {
 		c.fault(err, codes.ErrTgtAddrNull, kind, src)

@@ -159,6 +159,7 @@ func (c *Context) pollSession() {
 		switch e.Kind {
 		case job.TaskDied:
 			if e.Task >= 0 && e.Task < len(c.tasks) && e.Task != c.me {
+				c.tasks[e.Task].died = true
 				c.fail(&c.tasks[e.Task], codes.ErrNoConnectivity, fmt.Sprintf("task %d %s", e.Task, e.Text))
 			}
 		case job.LauncherGone:
@@ -173,9 +174,27 @@ func (c *Context) fail(t *task, code codes.Code, why string) {
 	if t.dead {
 		return
 	}
-	kind := c.concerned(t)
-	t.dead = true
+	kind := c.concerned(t, code)
 	why = "no connectivity to task " + fmt.Sprint(t.id) + ": " + why
+	c.cutOff(t)
+	c.failCollectives(codes.ErrNoConnectivity)
+	if !c.terminating {
+		c.raise(code, kind, t.id, why)
+	}
+	c.changed = true
+}
+
+// gone is why nothing more reaches t: it was purged, or has failed.
+func (t *task) gone() codes.Code {
+	if t.purged {
+		return codes.ErrTgtPurged
+	}
+	return codes.ErrNoConnectivity
+}
+
+// cutOff ends everything under way to and from t without changing a counter, and every later attempt.
+func (c *Context) cutOff(t *task) {
+	t.dead = true
 	for _, e := range c.emuls {
 		e.Disconnect(t.ep, transport.ErrUnreachable)
 	}
@@ -186,7 +205,7 @@ func (c *Context) fail(t *task, code codes.Code, why string) {
 		if o.t == t {
 			o.failed = true
 			if o.kind == RmwErr {
-				c.sendDone(o.done, t, codes.ErrNoConnectivity)
+				c.sendDone(o.done, t, t.gone())
 			}
 			c.freeOriginOp(o)
 		}
@@ -195,16 +214,13 @@ func (c *Context) fail(t *task, code codes.Code, why string) {
 	for t.incoming != nil {
 		c.freeIncoming(t, t.incoming)
 	}
-	c.readers.drop(t, func(r reader) { c.sendDone(r.done, t, codes.ErrNoConnectivity) })
-	c.failCollectives()
-	if !c.terminating {
-		c.raise(code, kind, t.id, why)
-	}
-	c.changed = true
+	c.readers.drop(t, func(r reader) { c.sendDone(r.done, t, t.gone()) })
+	t.expected = 0
 }
 
-// concerned is the kind of operation that a failure of t hits, IntErr if none is under way.
-func (c *Context) concerned(t *task) ErrType {
+// concerned is the kind of operation that a failure of t hits, IntErr if none is under way. A time-out always hits one: links
+// wait for an answer only when they have sent something.
+func (c *Context) concerned(t *task, code codes.Code) ErrType {
 	if t.pending.head != nil {
 		return t.pending.head.kind
 	}
@@ -215,6 +231,9 @@ func (c *Context) concerned(t *task) ErrType {
 	}
 	if t.expected > 0 {
 		return t.lastKind
+	}
+	if code == codes.ErrTimeout && t.usedAt != 0 {
+		return t.lastSent
 	}
 	return IntErr
 }

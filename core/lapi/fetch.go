@@ -151,7 +151,7 @@ func (c *Context) onFetched(m *transport.Msg) transport.Verdict {
 		return c.malformed(m)
 	}
 	if h.b == fetchDone {
-		c.count(r.orgCntr, AmErr, c.me)
+		c.countFor(r.orgCntr, AmErr, c.me, t.id)
 		c.completed(sendComplete)
 		c.sendDone(r.done, t, codes.Success)
 		return transport.Accept

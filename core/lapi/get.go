@@ -141,7 +141,7 @@ func (c *Context) getDirect(t *task, n uint64, tgtAddr, orgAddr, tgtCntr, orgCnt
 		t.direct = false
 		return false
 	}
-	c.count(orgCntr, GetErr, c.me)
+	c.countFor(orgCntr, GetErr, c.me, t.id)
 	c.completed(recvComplete)
 	c.received(done)
 	if tgtCntr != 0 {
@@ -197,7 +197,7 @@ func (c *Context) onGetData(m *transport.Msg) transport.Verdict {
 // answered ends a get or a read-modify-write.
 func (c *Context) answered(o *originOp) {
 	if !o.failed {
-		c.count(o.orgCntr, o.kind, c.me)
+		c.countFor(o.orgCntr, o.kind, c.me, o.t.id)
 		c.completed(recvComplete)
 		if o.kind == GetErr {
 			c.received(o.done)
@@ -213,7 +213,7 @@ func (c *Context) answered(o *originOp) {
 func (o *originOp) outcome() codes.Code {
 	switch {
 	case o.t.dead:
-		return codes.ErrNoConnectivity
+		return o.t.gone()
 	case o.failed:
 		return codes.ErrTgtAddrNull
 	}

@@ -60,7 +60,7 @@ func (c *Context) getvDirect(m *outgoing, tgtCntr, orgCntr transport.Addr, done 
 		return false
 	}
 	c.freeOutgoing(m)
-	c.count(orgCntr, GetErr, c.me)
+	c.countFor(orgCntr, GetErr, c.me, t.id)
 	c.completed(recvComplete)
 	c.received(done)
 	if tgtCntr != 0 {

@@ -193,8 +193,8 @@ func (c *Context) sendNow(t *task, id transport.MsgID, kind ErrType, hdr []byte,
 	}
 	c.freeFragmentOp(f)
 	c.nextSeq()
-	c.use(t)
-	c.count(orgCntr, kind, c.me)
+	c.use(t, kind)
+	c.countFor(orgCntr, kind, c.me, t.id)
 	c.completed(sendComplete)
 	return true
 }
@@ -238,7 +238,7 @@ func (c *Context) advance(m *outgoing) bool {
 			c.sendFailed(m, err)
 			break
 		}
-		c.use(t)
+		c.use(t, m.kind)
 		m.started = true
 		m.offset += step
 		if m.offset >= m.n {
@@ -337,12 +337,12 @@ func (c *Context) finish(m *outgoing) {
 	}
 	code := codes.Success
 	if !m.failed {
-		c.count(m.orgCntr, m.kind, c.me)
+		c.countFor(m.orgCntr, m.kind, c.me, m.t.id)
 		if m.user {
 			c.completed(sendComplete)
 		}
 	} else if m.t.dead {
-		code = codes.ErrNoConnectivity
+		code = m.t.gone()
 	} else {
 		code = codes.ErrOrgAddrNull
 	}

@@ -71,7 +71,7 @@ func (c *Context) putDirect(t *task, n uint64, orgAddr, orgCntr transport.Addr, 
 		t.direct = false
 		return false
 	}
-	c.count(orgCntr, PutErr, c.me)
+	c.countFor(orgCntr, PutErr, c.me, t.id)
 	c.completed(sendComplete)
 	h.tgtAddr = transport.Addr(n)
 	c.sendControl(t, msgPutDirect, PutErr, h.encode)

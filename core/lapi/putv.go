@@ -55,7 +55,7 @@ func (c *Context) putvDirect(m *outgoing, tgtCntr, cmplCntr transport.Addr) bool
 		t.direct = false
 		return false
 	}
-	c.count(m.orgCntr, PutErr, c.me)
+	c.countFor(m.orgCntr, PutErr, c.me, m.t.id)
 	c.completed(sendComplete)
 	c.sendDone(m.done, t, codes.Success)
 	h := putHeader{tgtAddr: transport.Addr(m.n), tgtCntr: tgtCntr, cmplCntr: cmplCntr}

@@ -46,6 +46,7 @@ type udpLink interface {
 	transport.Link
 	SetTimeout(d time.Duration)
 	SetAckThreshold(packets int)
+	Reconnect(ep transport.Endpoint, a transport.Address) error
 }
 
 // setup is a LAPI_Init under way: what a failure must give back.
@@ -317,6 +318,7 @@ func (s *setup) connect(t *task, p *peerPart, parts []job.Part) codes.Code {
 
 func (s *setup) useLink(t *task, l transport.Link, a transport.Address) codes.Code {
 	t.link = l
+	t.address = transport.Address{Bytes: a.Bytes}
 	lim := l.Limits()
 	t.sendMax = (lim.SendMax - putFragmentHeaderSize) &^ 7
 	t.headers = lim.HeaderMax

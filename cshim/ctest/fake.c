@@ -43,6 +43,8 @@ typedef struct fake_core {
 	cshim_error errors[TURN];
 	unsigned first_error, end_error;
 	cshim_addr addresses[16];
+	cshim_addr listed; /* the counter with a list */
+	int purge_news;
 } fake_core;
 
 static fake_core cores[CSHIM_MAX_CONTEXTS] = {[0 ... CSHIM_MAX_CONTEXTS - 1] = {.mutex = PTHREAD_MUTEX_INITIALIZER}};
@@ -92,6 +94,8 @@ int golapi_init(int context, cshim_addr info)
 	if (fake_settings.init_code)
 		return fake_settings.init_code;
 	core->head = core->tail = 0;
+	core->listed = 0;
+	core->purge_news = 0;
 	memset(core->tickets, 0, sizeof(core->tickets));
 	core->first_completion = core->end_completion = core->first_error = core->end_error = 0;
 	core->bell = make_eventfd();
@@ -499,6 +503,51 @@ int golapi_senv(int context, uint32_t query, int32_t val)
 		return LAPI_ERR_QUERY_TYPE;
 	__atomic_store_n(&cshim_context_at(context)->interrupt_set, val ? 1 : 0, __ATOMIC_SEQ_CST);
 	return LAPI_SUCCESS;
+}
+
+int golapi_add_udp_dest(int context, uint32_t tgt, uint32_t instance_no, cshim_addr port, int with_family)
+{
+	enter(context);
+	(void)instance_no, (void)with_family;
+	return !port ? LAPI_ERR_UDP_PORT_INFO : tgt > 0 ? LAPI_ERR_TGT : LAPI_SUCCESS;
+}
+
+/* The only task whose purge counters may list is 0. */
+int golapi_purge(int context, uint32_t dest)
+{
+	enter(context)->purge_news = 1;
+	return dest > 0 ? LAPI_ERR_TGT : LAPI_SUCCESS;
+}
+
+int golapi_resume(int context, uint32_t dest)
+{
+	enter(context);
+	return dest > 0 ? LAPI_ERR_TGT : LAPI_SUCCESS;
+}
+
+int golapi_counter_list(int context, cshim_addr cntr, int32_t num_dest, cshim_addr dest, cshim_addr status, cshim_addr member)
+{
+	(void)num_dest, (void)dest, (void)status;
+	CHECK(member == cntr + offsetof(struct new_cntr, dest_status));
+	enter(context)->listed = dest ? cntr : 0;
+	return LAPI_SUCCESS;
+}
+
+void golapi_counter_unlist(int context, cshim_addr cntr)
+{
+	if (enter(context)->listed == cntr)
+		enter(context)->listed = 0;
+}
+
+int golapi_counter_purged(int context, cshim_addr cntr)
+{
+	fake_core *core = enter(context);
+	int news = core->purge_news;
+
+	if (core->listed != cntr)
+		return CSHIM_COUNTER_UNLISTED;
+	core->purge_news = 0;
+	return news ? CSHIM_COUNTER_PURGED : CSHIM_COUNTER_QUIET;
 }
 
 int golapi_msg_string(int code, cshim_addr buf)

@@ -66,6 +66,7 @@ void test_calls(void);
 void test_handlers(void);
 void test_term(void);
 void test_fork(void);
+void test_share(void);
 void test_fatal(void);
 /* The program that test_fatal starts. */
 void fatal_main(void);

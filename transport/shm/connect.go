@@ -17,6 +17,7 @@ type peer struct {
 	pid  int
 	bell int // its eventfd
 	gone bool
+	renewal
 	// failure is why, if the peer is gone for what it wrote.
 	failure error
 
@@ -95,7 +96,7 @@ func (l *Link) decodeAddress(b []byte) (a address, ring int, err error) {
 	return a, ring, nil
 }
 
-// Connect implements transport.Link. A peer can be connected once in a link's life.
+// Connect implements transport.Link. A peer can be connected once in a link's life; see Reconnect.
 func (l *Link) Connect(ep transport.Endpoint, a transport.Address) error {
 	p, err := l.newPeer(ep, a)
 	if err != nil {
@@ -138,6 +139,7 @@ func (l *Link) newPeer(ep transport.Endpoint, a transport.Address) (*peer, error
 		ep: ep, ring: ring, pid: int(from.Pid), bell: a.Files[1],
 		out: out, outHead: head, outControl: out.control(l.index), outSlots: out.ring(l.index, len(l.tasks)),
 		sender:    l.private.sender(ring),
+		renewal:   renewal{announced: true},
 		inControl: l.own.control(ring), inSlots: l.own.ring(ring, len(l.tasks)), receiver: l.private.receiver(ring),
 	}
 	_ = closeFile(a.Files[0])
@@ -162,6 +164,7 @@ func (l *Link) Disconnect(ep transport.Endpoint, err error) {
 // drop ends all that is under way with p, which is gone. Its memory stays mapped until Close, because a handler or a send may be
 // looking at it.
 func (l *Link) drop(p *peer, err error) {
+	l.endRenewal(p)
 	p.held.Clear()
 	l.deactivate(p)
 	l.settleHolding(p)

@@ -76,6 +76,7 @@ type Link struct {
 	waiting  []*peer // with flushes under way
 	broken   []*peer // failed, PeerFailed not called yet
 	holding  int     // peers with held messages
+	renewing int     // peers that the announcement of a new beginning has no room to
 	pool     hold.Pool
 	stats    transport.Stats
 }

@@ -27,6 +27,9 @@ func (l *Link) Progress(max int) int {
 	if l.holding > 0 {
 		n = l.offerHeld(max)
 	}
+	if l.renewing > 0 {
+		l.announceAll()
+	}
 	if len(l.tasks) > hotTasks {
 		l.takePending()
 		if l.turn%coldLook == 0 {
@@ -71,11 +74,17 @@ func (l *Link) receive(p *peer, max int) (n int) {
 			continue
 		}
 		slots := slotsOf(header, data)
+		if kind == kindRenewed && header+data == 0 {
+			p.renewed()
+			r.Head++
+			n++
+			continue
+		}
 		if kind == 0 || kind > uint8(transport.MaxMsgID) || slots > layout.MessageSlots || position+slots > ringSlots || header+data > uint64(sendMax) {
 			l.suspect(p, errNonsense)
 			return n
 		}
-		if !l.deliver(p, transport.MsgID(kind), position, header, data) {
+		if !p.awaiting && !l.deliver(p, transport.MsgID(kind), position, header, data) {
 			break
 		}
 		n++

@@ -57,6 +57,11 @@ func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte, op *t
 	if id == 0 || id > transport.MaxMsgID || len(hdr) > headerMax || len(hdr)%8 != 0 || op.N > uint64(sendMax-len(hdr)) {
 		return transport.Done, transport.ErrBadParam
 	}
+	if !p.announced {
+		if err := l.announce(p); err != nil {
+			return transport.Done, err
+		}
+	}
 	s := p.sender
 	n := slotsOf(uint64(len(hdr)), op.N)
 	position := s.Tail & ringMask

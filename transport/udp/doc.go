@@ -23,6 +23,10 @@
 //	unmet ─────────────────────────> greeting ──────────────────────────────> open ──Bye──> left
 //	                                     └──────────────timeout───────────────┴──────────> failed
 //
+// A task that has failed and comes back is a new incarnation, and not in the round of the others. So the others Reconnect: the
+// new session takes any incarnation, and its Hellos are of round 0, which is in everyone's round. Two tasks that live but gave
+// each other up (LAPI_Purge_totask) do the same: their new nonces tell the sessions apart.
+//
 // A peer that has not started yet does not answer; Hello is repeated until Config.Timeout.
 //
 // # Delivery

@@ -18,7 +18,11 @@ type handshake struct {
 	helloDue  int64 // when to repeat Hello; 0: nothing waits for the session
 	helloWait int64 // the pause before
 	regreetAt int64 // not before then
+	again     bool  // by Reconnect: the two tasks have not begun together, rounds mean nothing
 }
+
+// anyRound in a Hello says that its sender has reconnected to the peer.
+const anyRound = 0
 
 func newPeer(m *Machine, ep transport.Endpoint, addr netip.AddrPort, incarnation uint64) *peer {
 	p := &peer{m: m, ep: ep, addr: addr}
@@ -29,6 +33,18 @@ func newPeer(m *Machine, ep transport.Endpoint, addr netip.AddrPort, incarnation
 	p.base, p.sendNext, p.nextSeq = firstSeq, firstSeq, firstSeq
 	p.incoming.expect, p.highest = firstSeq, firstSeq
 	return p
+}
+
+// move looks for the peer elsewhere: the session has not been open yet.
+func (p *peer) move(now int64, addr netip.AddrPort, incarnation uint64) {
+	p.addr = addr
+	p.expected, p.theirs, p.known, p.cookieIn, p.cookieOut = incarnation, wire.Side{}, false, 0, 0
+	if p.helloDue == 0 {
+		p.state = stateUnmet
+		return
+	}
+	p.helloDue = 0
+	p.greet(now)
 }
 
 // greet begins the session, because something waits for it.
@@ -58,6 +74,9 @@ func (p *peer) sendHello(flags wire.Flags) {
 		Flags: flags, Instance: uint16(m.cfg.Instance), Task: uint32(m.cfg.Task), Target: uint32(p.ep), NumTasks: uint32(m.cfg.NumTasks),
 		Partition: m.partition, Incarnation: m.cfg.Incarnation, Nonce: p.nonce,
 		TargetIncarnation: p.theirs.Incarnation, TargetNonce: p.theirs.Nonce, ReceiveBuffer: uint32(min(m.cfg.ReceiveBuffer, 1<<30)), Round: m.cfg.Round,
+	}
+	if p.again {
+		h.Round = anyRound
 	}
 	h.Put(m.scratch[:], m.cfg.Key)
 	if m.out.Transmit(p.addr, m.scratch[:wire.HelloSize], 0, 0) != Full {
@@ -105,7 +124,7 @@ func (m *Machine) greeter(from netip.AddrPort, b []byte, h *wire.Hello) *peer {
 		return nil
 	}
 	fits := h.Target == uint32(m.cfg.Task) && h.NumTasks == uint32(m.cfg.NumTasks) && h.Partition == m.partition &&
-		h.Instance == uint16(m.cfg.Instance) && h.Round == m.cfg.Round && h.Incarnation != 0 && h.Nonce != 0 &&
+		h.Instance == uint16(m.cfg.Instance) && (h.Round == m.cfg.Round || h.Round == anyRound || p.again) && h.Incarnation != 0 && h.Nonce != 0 &&
 		(p.expected == 0 || p.expected == h.Incarnation)
 	if !fits || !wire.Verify(b, m.cfg.Key) {
 		return nil

@@ -91,6 +91,11 @@ func (l *Link) Connect(ep transport.Endpoint, a transport.Address) error {
 	return nil
 }
 
+// Reconnect gives ep another session; see Machine.Reconnect.
+func (l *Link) Reconnect(ep transport.Endpoint, a transport.Address) error {
+	return l.Machine.Reconnect(l.clock(), ep, a)
+}
+
 // outlet is a socket as the protocol sees it.
 type outlet sock.Socket
 

@@ -113,6 +113,33 @@ func (m *Machine) Connect(ep transport.Endpoint, a transport.Address) error {
 	return nil
 }
 
+// Reconnect gives ep, whose task is to come back or has moved, another session: with whatever incarnation of the task is, or will be, at
+// a, in any Config.Round. A session that was disconnected, has failed or was left begins anew; one that has never been open only
+// looks elsewhere, and what waits for it goes there. ErrBusy: there is an open session; Disconnect first.
+func (m *Machine) Reconnect(now int64, ep transport.Endpoint, a transport.Address) error {
+	p := m.connected(ep)
+	switch {
+	case m.closed:
+		return transport.ErrClosed
+	case p == nil:
+		return fmt.Errorf("udp: reconnect to task %d: %w", ep, transport.ErrBadParam)
+	case p.state == stateOpen:
+		return transport.ErrBusy
+	}
+	addr, incarnation, err := DecodeAddress(a.Bytes)
+	if err != nil {
+		return err
+	}
+	if !p.alive() {
+		p = newPeer(m, ep, addr, incarnation)
+		m.peers[ep] = p
+	} else {
+		p.move(now, addr, incarnation)
+	}
+	p.again = true
+	return nil
+}
+
 // Disconnect implements transport.Link. The operations complete before it returns.
 func (m *Machine) Disconnect(ep transport.Endpoint, err error) {
 	if p := m.connected(ep); p != nil && p.state != stateFailed {

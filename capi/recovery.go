@@ -1,0 +1,51 @@
+package main
+
+// #include <lapi.h>
+// #include "golapi.h"
+import "C"
+
+import (
+	"net/netip"
+	"unsafe"
+
+	"lapi/core/lapi/codes"
+)
+
+//export golapi_add_udp_dest
+func golapi_add_udp_dest(context C.int, tgt, instance C.uint32_t, port C.cshim_addr, withFamily C.int) C.int {
+	if port == 0 {
+		return C.int(codes.ErrUDPPortInfo)
+	}
+	var a []netip.AddrPort
+	if withFamily != 0 {
+		a = fromC(unsafe.Slice((*C.lapi_udp_storage)(pointer(port)), 1))
+	} else {
+		a = fromC(unsafe.Slice((*C.lapi_udp_t)(pointer(port)), 1))
+	}
+	return C.int(contexts[context].AddUDPDest(uint32(tgt), uint32(instance), a[0]))
+}
+
+//export golapi_purge
+func golapi_purge(context C.int, dest C.uint32_t) C.int {
+	return C.int(contexts[context].Purge(uint32(dest)))
+}
+
+//export golapi_resume
+func golapi_resume(context C.int, dest C.uint32_t) C.int {
+	return C.int(contexts[context].Resume(uint32(dest)))
+}
+
+//export golapi_counter_list
+func golapi_counter_list(context C.int, cntr C.cshim_addr, n C.int32_t, dest, status, member C.cshim_addr) C.int {
+	return C.int(contexts[context].ListCounter(addr(cntr), int32(n), addr(dest), addr(status), addr(member)))
+}
+
+//export golapi_counter_unlist
+func golapi_counter_unlist(context C.int, cntr C.cshim_addr) {
+	contexts[context].UnlistCounter(addr(cntr))
+}
+
+//export golapi_counter_purged
+func golapi_counter_purged(context C.int, cntr C.cshim_addr) C.int {
+	return C.int(contexts[context].CounterPurged(addr(cntr)))
+}

@@ -1,0 +1,96 @@
+package shm
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"lapi/transport"
+	"lapi/transport/layout"
+)
+
+// A peer that was disconnected while both tasks live can be connected anew, over the same rings. While it is gone its messages are not
+// read. To tell those of before from those after, each side announces its new beginning with a message of its own in the ring: a
+// receiver that has reconnected drops what comes before the sender's announcement.
+//
+//	gone ── Reconnect ──> awaiting the announcement ──> open
+//	          └── it came before, when this side had not disconnected yet ──^
+//
+// The two sides reconnect at different times, but equally often.
+
+// kindRenewed is the announcement, without header and data; see kinds in cshim/segment.h.
+const kindRenewed = 254 // CSHIM_KIND_RENEWED
+
+// renewal is a peer's state of it.
+type renewal struct {
+	awaiting  bool // what comes is of before
+	early     bool // the announcement came although this side has not reconnected: that is for the next Reconnect
+	announced bool // ours is in the ring, or none is due
+}
+
+// Reconnect ends what Disconnect began. The address is not looked at: the peer is the same incarnation as before.
+//
+// ErrUnreachable: the peer has left, or has broken the protocol. ErrBusy: it is not disconnected.
+func (l *Link) Reconnect(ep transport.Endpoint, _ transport.Address) error {
+	if l.closed {
+		return transport.ErrClosed
+	}
+	if uint(ep) >= uint(len(l.peers)) || l.peers[ep] == nil {
+		return fmt.Errorf("shm: endpoint %d was never connected: %w", ep, transport.ErrBadParam)
+	}
+	p := l.peers[ep]
+	switch {
+	case !p.gone:
+		return transport.ErrBusy
+	case p.failure != nil || atomic.LoadUint32(&p.outHead.Armed) == layout.Closed:
+		return transport.ErrUnreachable
+	}
+	p.gone, p.blocked, p.reoffered = false, false, false
+	p.awaiting, p.early, p.announced = !p.early, false, false
+	atomic.StoreUint64(&p.inControl.Held, 0) // the refused messages were dropped; release, as in offerHeld
+	l.activate(p)
+	l.renewing++
+	l.announce(p)
+	return nil
+}
+
+// announce puts the announcement into p's ring if there is room. Nothing else may be sent before it.
+func (l *Link) announce(p *peer) error {
+	s := p.sender
+	if s.Tail+1-s.Consumed > ringSlots {
+		if err := l.room(p, 1); err != nil {
+			return err
+		}
+	}
+	p.clearContinued((s.Tail + 1) & ringMask)
+	publishHead(p, s.Tail, kindRenewed, 0, 0)
+	s.Tail++
+	p.announced = true
+	l.renewing--
+	return l.notify(p)
+}
+
+// announceAll tries those for which there was no room.
+func (l *Link) announceAll() {
+	for _, p := range l.rings {
+		if p != nil && !p.gone && !p.announced {
+			_ = l.announce(p) // if the peer is gone Send will say so
+		}
+	}
+}
+
+// endRenewal: p is gone again.
+func (l *Link) endRenewal(p *peer) {
+	if !p.announced {
+		p.announced = true
+		l.renewing--
+	}
+}
+
+// renewed takes in the peer's announcement.
+func (p *peer) renewed() {
+	if p.awaiting {
+		p.awaiting = false
+		return
+	}
+	p.early = true
+}
