@@ -13,6 +13,7 @@
 #include "golapi.h"
 #include "lapi.h"
 #include "lock.h"
+#include "trace.h"
 
 /*
  * One thread's wait, on that thread's stack. At any time one waiting thread, the turner, turns the dispatcher for all; the others follow:
@@ -81,8 +82,12 @@ int cshim_alive(const cshim_context *context, uint32_t handle);
 /* The active context that handle names, without locking it; NULL if there is none. */
 cshim_context *cshim_find(lapi_handle_t handle);
 /* Likewise, and locked. Every golapi_ call that needs the lock lies between cshim_enter and cshim_leave. */
-cshim_context *cshim_enter(lapi_handle_t handle);
-/* Notifies (cshim_notify) and gives up one level of the lock. */
+#define cshim_enter(handle) cshim_enter_call((handle), __func__)
+/* cshim_enter for a function that serves several calls; call names the one, in the trace. */
+cshim_context *cshim_enter_call(lapi_handle_t handle, const char *call);
+/* Notifies (cshim_notify) and gives up one level of the lock. Returns code, the call's return code, for the trace. */
+int cshim_leave_with(cshim_context *context, int code);
+/* cshim_leave_with where there is no code to tell. */
 void cshim_leave(cshim_context *context);
 /* A free block, in state INITIALIZING, with a new handle; NULL if all are in use. */
 cshim_context *cshim_claim(void);
@@ -113,6 +118,18 @@ int cshim_wait_counter(cshim_context *context, int *counter, int val, int *remai
 /* A user thread begins and ends a call that polls: the service thread keeps out of its way. */
 void cshim_poll_begin(cshim_context *context);
 void cshim_poll_end(cshim_context *context);
+
+/* trace.c */
+
+/* Adds a record without peer and size, if the context is ACTIVE. Under the lock; context->trace_level is not 0. */
+void cshim_trace_write(const cshim_context *context, uint32_t kind, const char *name, int32_t code);
+
+/* Likewise if the trace has level or more. Off it costs a load and a branch, always taken the same way. */
+static inline void cshim_trace(const cshim_context *context, uint32_t level, uint32_t kind, const char *name, int32_t code)
+{
+	if (__builtin_expect(__atomic_load_n(&context->trace_level, __ATOMIC_RELAXED) >= level, 0))
+		cshim_trace_write(context, kind, name, code);
+}
 
 /* sleep.c; all under the lock */
 

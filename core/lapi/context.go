@@ -174,6 +174,8 @@ type Context struct {
 	sessionTurn int
 	terminating bool
 
+	trace *tracer // nil: off
+
 	armed      bool  // a thread sleeps on the descriptors
 	armedUntil int64 // when it wakes by itself; 0: never
 }
@@ -225,6 +227,7 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 		c.pollSession()
 	}
 	c.publish()
+	c.trace.turned(n)
 	if n > 0 {
 		flags |= DispatchProgress
 	}
@@ -369,6 +372,7 @@ func (c *Context) count(a transport.Addr, kind ErrType, src int) {
 		return
 	}
 	c.changed = true
+	c.trace.counted(a, src)
 }
 
 // completed notes for LAPI_Msgpoll that a message of the user's was sent or received.
