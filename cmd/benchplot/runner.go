@@ -15,7 +15,7 @@ import (
 )
 
 // trialTimeout ends a trial that hangs; the longest takes a few seconds.
-const trialTimeout = 90 * time.Second
+const trialTimeout = 45 * time.Second
 
 // runAll measures every group in every round, ours and raw in turn, and reports progress on stderr. A program that fails is
 // reported and leaves no rows; the run goes on.

@@ -254,6 +254,6 @@ func (s *Net) arrive(e event) {
 		b[i] = 0xdb
 	}
 	if len(s.queue) == 0 || s.queue[0].at > s.now || s.queue[0].to != e.to {
-		e.to.machine.OnIdle(s.now)
+		e.to.machine.OnIdle()
 	}
 }

@@ -18,7 +18,7 @@ func TestAckThreshold(t *testing.T) {
 		for round := range 3 {
 			for i := 1; i <= threshold; i++ {
 				p.want("acknowledgements before the threshold", p.count(1, wire.KindAck), 0)
-				p.send(0, 1, 1, 8)
+				p.send(0, 1, 1, 200) // lent: of small ones the origin asks earlier
 				p.deliver(0)
 			}
 			p.want("acknowledgements at the threshold", p.count(1, wire.KindAck), 1)
@@ -148,7 +148,7 @@ func TestLateReceiver(t *testing.T) {
 	p := newPair(t, 2, func(_ int, c *Config) { c.AckThreshold = 8 })
 	p.meet()
 	for range 20 {
-		p.send(0, 1, 1, 8)
+		p.send(0, 1, 1, 200)
 	}
 	p.now += int64(initialTimeout) + 1
 	p.ms[0].OnTimeout(p.now)
@@ -168,7 +168,7 @@ func TestWholeFlightLost(t *testing.T) {
 	p.meet()
 	p.lose = func(from int, _ []byte) bool { return from == 0 }
 	for range 20 {
-		p.send(0, 1, 1, 8)
+		p.send(0, 1, 1, 200)
 	}
 	p.lose = nil
 	p.now += int64(initialTimeout) + 1
@@ -179,14 +179,23 @@ func TestWholeFlightLost(t *testing.T) {
 	p.want("duplicates", int(p.ms[1].Stats().DuplicatePackets), 0)
 }
 
-// No more than MaxPacketsOut packets are in flight; waiting ones share packets; beyond all bounds Send says ErrBusy.
+// No more than MaxPacketsOut packets are in flight; small messages wait earlier and share packets; beyond all bounds Send says ErrBusy.
 func TestWindow(t *testing.T) {
+	for name, c := range map[string]struct{ size, first int }{"copied": {100, maxSharable}, "lent": {200, 20}} {
+		t.Run(name, func(t *testing.T) { testWindow(t, c.size, c.first) })
+	}
+}
+
+// testWindow sends messages until there is no room; of the first 20 as many fly alone as first says.
+func testWindow(t *testing.T, size, first int) {
 	p := newPair(t, 2, nil)
 	p.meet()
-	p.lose = func(from int, _ []byte) bool { return false }
 	messages := 0
 	for ; ; messages++ {
-		if _, err := p.trySend(0, 1, 1, 100); err == transport.ErrBusy {
+		if messages == 20 {
+			p.want("packets of 20 messages in flight", p.count(0, wire.KindData), first)
+		}
+		if _, err := p.trySend(0, 1, 1, size); err == transport.ErrBusy {
 			break
 		} else if err != nil {
 			t.Fatal(err)
@@ -196,9 +205,8 @@ func TestWindow(t *testing.T) {
 		}
 	}
 	p.want("packets in flight", p.count(0, wire.KindData), MaxPacketsOut)
-	waiting := messages - MaxPacketsOut
-	if waiting < 10*maxWaiting || waiting > maxMessages*maxWaiting {
-		t.Errorf("%d messages wait in at most %d packets", waiting, maxWaiting)
+	if shared := messages > 20*(MaxPacketsOut+maxWaiting); shared != (first == maxSharable) || messages > maxMessages*(MaxPacketsOut+maxWaiting) {
+		t.Errorf("%d messages in %d packets", messages, MaxPacketsOut+maxWaiting)
 	}
 	got := 0
 	p.ms[1].Handle(1, func(*transport.Msg) transport.Verdict { got++; return transport.Accept })

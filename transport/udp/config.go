@@ -39,7 +39,7 @@ type Config struct {
 	RetransmitInterval int           // calls of Turn between two runs of that logic, at most
 	RexmitBufCount     int           // retransmit buffers for data that does not fit a packet's own memory
 	RexmitBufSize      int           // bytes of data that one holds
-	CopyMax            int           // Send copies up to so many bytes of data, and returns Done, while buffers last; -1: none
+	CopyMax            int           // Send copies up to so many bytes of data and returns Done; -1: none
 
 	Timeout   time.Duration // a peer that is silent for so long, while something is due from it, has failed
 	NoTimeout bool          // never

@@ -57,7 +57,7 @@ func (p *peer) sendHello(flags wire.Flags) {
 	h := wire.Hello{
 		Flags: flags, Instance: uint16(m.cfg.Instance), Task: uint32(m.cfg.Task), Target: uint32(p.ep), NumTasks: uint32(m.cfg.NumTasks),
 		Partition: m.partition, Incarnation: m.cfg.Incarnation, Nonce: p.nonce,
-		TargetIncarnation: p.theirs.Incarnation, TargetNonce: p.theirs.Nonce, ReceiveBuffer: uint32(min(m.cfg.ReceiveBuffer, 1<<31)), Round: m.cfg.Round,
+		TargetIncarnation: p.theirs.Incarnation, TargetNonce: p.theirs.Nonce, ReceiveBuffer: uint32(min(m.cfg.ReceiveBuffer, 1<<30)), Round: m.cfg.Round,
 	}
 	h.Put(m.scratch[:], m.cfg.Key)
 	if m.out.Transmit(p.addr, m.scratch[:wire.HelloSize], 0, 0) != Full {

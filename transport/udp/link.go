@@ -193,7 +193,7 @@ func (l *Link) Progress(max int) int {
 // turnIdle is Progress with an empty socket.
 func (l *Link) turnIdle() {
 	if len(l.soon) > 0 {
-		l.OnIdle(l.clock())
+		l.OnIdle()
 	}
 	if l.idle++; l.due != 0 && l.idle%clockTurns == 0 {
 		l.OnTimeout(l.clock())
@@ -206,7 +206,7 @@ func (l *Link) Descriptors() []int { return []int{l.sock.Descriptor()} }
 // Arm implements transport.Waiter. Acknowledgements that wait for company go now: none will come while this task sleeps.
 func (l *Link) Arm() bool {
 	if l.due != 0 {
-		l.settle(l.clock())
+		l.settle()
 	}
 	return l.done.first != nil
 }

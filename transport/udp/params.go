@@ -39,6 +39,10 @@ const (
 	// never start must not take the packets that others need.
 	maxWaiting      = 64
 	maxWaitingUnmet = 16
+	// A packet of less than shareBytes that others may join flies only if fewer than maxSharable do: then the next acknowledgement,
+	// which the last of these asks for, lets all go that has come together meanwhile.
+	maxSharable = 8
+	shareBytes  = 2048
 	// maxMessages may share a packet: what the receiver remembers of a packet accepted in part is one word.
 	maxMessages = 64
 
@@ -55,8 +59,8 @@ const (
 
 	// ackDelay is how long a received packet may wait for company, or for data going the other way, before it is acknowledged.
 	ackDelay = 200 * time.Microsecond
-	// A peer that is descheduled looks like loss: minTimeout is a few scheduler ticks shorter than a spurious
-	// retransmission costs, initialTimeout holds until the first round trip is known.
+	// A packet without answer is sent again after minTimeout at the earliest: a peer that is descheduled looks like loss, and a superfluous
+	// retransmission costs little. initialTimeout holds until the first round trip is known.
 	minTimeout     = 2 * time.Millisecond
 	initialTimeout = 10 * time.Millisecond
 	maxTimeout     = time.Second

@@ -58,8 +58,8 @@ type outgoing struct {
 
 	tx         uint64 // transmissions so far
 	ackedTx    uint64 // the latest transmission known to have arrived
-	ackedSent  int64  // and when it was
-	freshSent  int64  // when the latest transmission was that the packet at hand acknowledges, if it was a first one
+	ackedSent  int64  // when it, or the latest before it of which that is known, was sent
+	freshSent  int64  // when that was, if the packet at hand acknowledges it; else 0
 	askedBytes int    // sent since an acknowledgement came or was asked for
 	askedCount int
 	retryDue   int64    // when the oldest packet in flight is sent again; 0: nothing is in flight

@@ -73,6 +73,9 @@ func (c *chunks) get() []byte {
 	return b
 }
 
+// empty says whether all pieces that there may be are taken.
+func (c *chunks) empty() bool { return len(c.free) == 0 && c.made == c.max }
+
 func (c *chunks) put(b []byte) { c.free = append(c.free, b) }
 
 func (c *chunks) grow() bool {

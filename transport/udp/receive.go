@@ -300,7 +300,7 @@ func (p *peer) sendBlocks(n int) {
 }
 
 // OnIdle answers the requests that could wait until the socket was empty.
-func (m *Machine) OnIdle(now int64) {
+func (m *Machine) OnIdle() {
 	for _, p := range m.soon {
 		p.wantSoon = false
 		if p.wantAck {
@@ -311,8 +311,8 @@ func (m *Machine) OnIdle(now int64) {
 }
 
 // settle sends every acknowledgement that waits for company.
-func (m *Machine) settle(now int64) {
-	m.OnIdle(now)
+func (m *Machine) settle() {
+	m.OnIdle()
 	for _, p := range m.active {
 		if p.ackDue != 0 {
 			p.sendAck(wire.KindAck, 0)

@@ -120,8 +120,11 @@ func (k *packet) add(id transport.MsgID, hdr []byte, op *transport.Op) error {
 	return nil
 }
 
-// push gives k its sequence number.
+// push gives k its sequence number. Nothing joins the packet before it any more.
 func (p *peer) push(k *packet) {
+	if p.unsent() > 0 {
+		(*p.slot(p.nextSeq - 1)).open = false
+	}
 	k.seq = p.nextSeq
 	k.state = packetWaiting
 	*p.slot(k.seq) = k
@@ -156,9 +159,18 @@ func (p *peer) firstMissing() *packet {
 	panic("udp: missing packets are counted, but none is there")
 }
 
-// admits says whether the window has room for k. One packet may always fly.
+// admits says whether the window has room for k. One packet may always fly. A packet that others may still join must wait earlier: that is
+// how small messages come to share packets, of which each costs the same.
 func (p *peer) admits(k *packet) bool {
-	return p.flying == 0 || p.flying < MaxPacketsOut && p.flyingBytes+k.size() <= p.window
+	return p.flying == 0 || p.flying < most(k) && p.flyingBytes+k.size() <= p.window
+}
+
+// most is how many packets may be in flight with k.
+func most(k *packet) int {
+	if k.open && k.n < shareBytes && k.messages < maxMessages {
+		return maxSharable
+	}
+	return MaxPacketsOut
 }
 
 // transmit sends k, for the first time or again. False: the outlet is full; k stays as it is and fullDue is set.
@@ -200,13 +212,14 @@ func (p *peer) transmit(k *packet, now int64, flags wire.Flags) bool {
 }
 
 // ask says how k asks for its acknowledgement: at once when half a window has gone without one, when the window closes behind
-// it or a flush stands there; in passing when user memory is lent and the message ends here.
+// it, a flush stands there or no retransmit buffer is left; in passing when user memory is lent and the message ends here.
 func (p *peer) ask(k *packet) wire.Flags {
 	p.askedBytes += k.size()
 	p.askedCount++
 	full := p.m.cfg.PacketSize + packetOverhead
-	closes := k.state == packetWaiting && (p.flying+1 >= MaxPacketsOut || p.flyingBytes+k.size()+min(full, p.window/4) > p.window)
-	if p.askedBytes >= p.window/2 || p.askedCount >= MaxPacketsOut/2 || closes || p.probing && k.seq == p.flushSeq-1 {
+	closes := k.state == packetWaiting && (p.flying+1 >= most(k) || p.flyingBytes+k.size()+min(full, p.window/4) > p.window)
+	if p.askedBytes >= p.window/2 || p.askedCount >= MaxPacketsOut/2 || closes || p.probing && k.seq == p.flushSeq-1 ||
+		k.rex != nil && p.m.pool.rexes.empty() {
 		p.askedBytes, p.askedCount = 0, 0
 		return wire.FlagAckNow
 	}

@@ -133,6 +133,7 @@ func (p *peer) onRetryTimer(now int64) {
 		return
 	}
 	if !p.transmit(k, now, wire.FlagAckNow) {
+		p.retryDue = p.fullDue
 		return
 	}
 	p.backoff++

@@ -2,7 +2,9 @@ package dgsm
 
 import (
 	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"lapi/transport"
 	"lapi/transport/memory"
@@ -101,4 +103,54 @@ func BenchmarkSeek(b *testing.B) {
 		m.Seek(end)
 		m.Seek(1)
 	}
+}
+
+// BenchmarkRatio is the required figure: packing and unpacking 8 doubles in each 64 over 8 MiB as a part of the speed of a loop of copies,
+// all three in turn, so that whatever else the machine does hits them alike. It reports ratios of medians.
+func BenchmarkRatio(b *testing.B) {
+	const span, block, every = 8 << 20, 64, 512
+	const n = span / every * block
+	user, packed := userMemory(b, span), userMemory(b, span)
+	g := simple(block, 0, every)
+	tr := Transfer{Program: g.must(b), Base: memory.AddrOf(user), Bytes: n}
+	var m Machine
+	whole := Buffer{Addr: memory.AddrOf(packed), Size: n}
+	ways := [4]func(){
+		func() {
+			for from, to := 0, 0; to < n; from, to = from+every, to+block {
+				copy(packed[to:to+block], user[from:from+block])
+			}
+		},
+		func() {
+			for from, to := 0, 0; to < n; from, to = from+every, to+block {
+				copy(user[from:from+block], packed[to:to+block])
+			}
+		},
+		func() {
+			out := whole
+			if err := m.Pack(tr, &out); err != nil {
+				b.Fatal(err)
+			}
+		},
+		func() {
+			in := whole
+			if err := m.Unpack(tr, &in, span); err != nil {
+				b.Fatal(err)
+			}
+		},
+	}
+	var times [4][]time.Duration
+	for b.Loop() {
+		for i, way := range ways {
+			begin := time.Now()
+			way()
+			times[i] = append(times[i], time.Since(begin))
+		}
+	}
+	median := func(i int) float64 {
+		slices.Sort(times[i])
+		return float64(times[i][len(times[i])/2])
+	}
+	b.ReportMetric(median(0)/median(2), "pack/loop")
+	b.ReportMetric(median(1)/median(3), "unpack/loop")
 }

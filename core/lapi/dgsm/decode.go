@@ -11,7 +11,7 @@ const NoControl = -1
 var noControl = control{operation: NoControl}
 
 // op is one step of a routine, with at least one byte. Without sub it is count blocks of block bytes, the first at offset
-// from the routine's base and each stride further than the one before; a single block has no stride. With sub it is
+// from the routine's base and each stride further than the one before; of a single one stride means nothing. With sub it is
 // count passes of that routine, placed likewise, and block is the size of a pass.
 type op struct {
 	start  uint64 // bytes of the routine's pass before this step
@@ -243,10 +243,7 @@ func (t *path) gosub() *Error {
 	}
 	t.r.height = max(t.r.height, sub.height+1)
 	if sub.size > 0 {
-		call := op{offset: long(code, at+gosubOffset), block: sub.size, count: uint64(reps), sub: sub}
-		if reps > 1 {
-			call.stride = long(code, at+gosubStride)
-		}
+		call := op{offset: long(code, at+gosubOffset), block: sub.size, count: uint64(reps), stride: long(code, at+gosubStride), sub: sub}
 		if err := t.add(call); err != nil {
 			return err
 		}

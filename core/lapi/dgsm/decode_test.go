@@ -98,6 +98,15 @@ func broken() map[string]struct {
 	none := simple(8, 0, 8)
 	none.Depth = 0
 	list["no depth"] = fault{none, codes.ErrDgspStack}
+	detour := chain(4) // depth 4, but first met on a shorter way
+	var front assembler
+	for _, to := range []int{1, 0} {
+		at := front.gosub(1, 0, 0)
+		front.code[at+gosubTo] = int32(2*gosubSize + iterateSize + to*(gosubSize+iterateSize) - at)
+	}
+	front.iterate(0)
+	detour.code, detour.Depth = append(front.code, detour.code...), 4
+	list["depth by a detour"] = fault{detour, codes.ErrDgspStack}
 	beyond := chain(MaxDepth + 1)
 	list["deeper than any"] = fault{beyond, codes.ErrDgspStack}
 	many := strided(1<<40, 1<<40, 0, 0)

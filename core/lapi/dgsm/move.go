@@ -81,30 +81,31 @@ func (m *Machine) deliver(src []byte, dst transport.Addr) error {
 	return nil
 }
 
-// gatherAll is Gather from the current position, as far as nothing is wrong: a fault leaves the machine before the run that
-// met it. The guard is one for all runs; what went wrong the caller finds out by copying that run's blocks one by one.
+// gatherAll is Gather from the current position, as far as nothing is wrong: it leaves the machine before the run that meets
+// a bad address. The guard is one for all runs; what is wrong the caller finds out by copying that run's blocks one by one.
 func (m *Machine) gatherAll(dst []byte) {
 	defer func() { _ = recover() }()
 	for len(dst) > 0 {
 		r := m.run(uint64(len(dst)))
 		n := r.n * r.count
-		if r.count == 1 {
-			copy(dst, memory.Bytes(transport.Addr(r.addr), r.n))
-		} else {
-			gatherRun(dst[:n], r)
+		if !gatherRun(dst[:n], r) {
+			return
 		}
 		m.pass(&r)
 		dst = dst[n:]
 	}
 }
 
-func gatherRun(dst []byte, r run) {
-	n, a := int(r.n), transport.Addr(r.addr)
-	for len(dst) >= n {
-		move(dst[:n], memory.Bytes(a, r.n))
+func gatherRun(dst []byte, r run) bool {
+	n := int(r.n)
+	for a := r.addr; len(dst) > 0; a += r.stride {
+		if outside(a) {
+			return false
+		}
+		move(dst[:n], memory.Bytes(transport.Addr(a), r.n))
 		dst = dst[n:]
-		a += transport.Addr(r.stride)
 	}
+	return true
 }
 
 // scatterAll is gatherAll the other way.
@@ -113,24 +114,35 @@ func (m *Machine) scatterAll(src []byte) {
 	for len(src) > 0 {
 		r := m.run(uint64(len(src)))
 		n := r.n * r.count
-		if r.count == 1 {
-			copy(memory.Bytes(transport.Addr(r.addr), r.n), src)
-		} else {
-			scatterRun(src[:n], r)
+		if !scatterRun(src[:n], r) {
+			return
 		}
 		m.pass(&r)
 		src = src[n:]
 	}
 }
 
-func scatterRun(src []byte, r run) {
-	n, a := int(r.n), transport.Addr(r.addr)
-	for len(src) >= n {
-		move(memory.Bytes(a, r.n), src[:n])
+func scatterRun(src []byte, r run) bool {
+	n := int(r.n)
+	for a := r.addr; len(src) > 0; a += r.stride {
+		if outside(a) {
+			return false
+		}
+		move(memory.Bytes(transport.Addr(a), r.n), src[:n])
 		src = src[n:]
-		a += transport.Addr(r.stride)
 	}
+	return true
 }
+
+// User memory lies between these on every architecture.
+const (
+	minUser = 4096
+	maxUser = 1 << 56
+)
+
+// outside says that no user memory begins at a. Such an address must not become a slice: Go takes a nil slice of some
+// length for misuse of unsafe and not for a fault.
+func outside(a uint64) bool { return a-minUser >= maxUser-minUser }
 
 // move is copy for two slices of one length. Columns of matrices are single numbers: a call for each would cost more than
 // moving it.

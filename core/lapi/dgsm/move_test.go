@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -16,15 +17,15 @@ import (
 // TestDDM: every byte comes to the DDM function or to memory as the naive machine's CONTROL says, whatever the fragments, and
 // also if the function takes its bytes in small parts.
 func TestDDM(t *testing.T) {
-	user := userMemory(t, 1<<19)
+	user, expect := userMemory(t, 1<<19), make([]byte, 1<<19)
 	base := middle(user)
 	src := userMemory(t, modelBytes)
 	fill(src, rand.New(rand.NewPCG(3, 3)))
 	calls := 0
 	models(t, true, func(t *testing.T, rnd *rand.Rand, v model) {
 		clear(user)
-		want := map[int64][]byte{} // the bytes that the DDM function saw for an address, or the stream's order otherwise
-		got := map[int64][]byte{}
+		clear(expect)
+		want, got := map[int64][]byte{}, map[int64][]byte{} // what the DDM function is to see, and sees, for each offset
 		at := uint64(0)
 		part := 1 + rnd.Uint64N(6)
 		ddm := func(in, inout transport.Addr, n uint64, operand, operation int32) int64 {
@@ -50,12 +51,11 @@ func TestDDM(t *testing.T) {
 			}
 			at += n
 		}
-		plain := map[int64]byte{}
 		for i, place := range v.places {
 			if place.ctl.operation >= 0 {
 				want[place.at] = append(want[place.at], src[i])
 			} else {
-				plain[place.at] = src[i]
+				expect[int64(len(user)/2)+place.at] = src[i]
 			}
 		}
 		for where, seen := range want {
@@ -63,10 +63,8 @@ func TestDDM(t *testing.T) {
 				t.Fatalf("offset %d: DDM saw %v, want %v", where, got[where], seen)
 			}
 		}
-		for i, b := range user {
-			if w := plain[int64(i-len(user)/2)]; b != w {
-				t.Fatalf("offset %d: %#x, want %#x", i-len(user)/2, b, w)
-			}
+		if !bytes.Equal(user, expect) {
+			t.Fatal("what is not for the DDM function is not in its place")
 		}
 	})
 	if calls == 0 {
@@ -86,6 +84,10 @@ func TestControlRules(t *testing.T) {
 	if n := p.AtomAlign(23); n != 20 || p.AtomAlign(3) != 0 || !p.HasControl() {
 		t.Errorf("23 bytes hold atoms of %d", n)
 	}
+	none := simple(8, 0, 8)
+	if n := none.must(t).AtomAlign(23); n != 23 {
+		t.Errorf("without atoms 23 bytes are %d", n)
+	}
 	returns := int64(0)
 	ddm := func(_, _ transport.Addr, _ uint64, _, _ int32) int64 { return returns }
 	tr := Transfer{p, memory.AddrOf(user), 0, 64, ddm}
@@ -96,9 +98,9 @@ func TestControlRules(t *testing.T) {
 	if err := m.StartScatter(tr, 0); err == nil || err.Code != codes.ErrDgspCtl {
 		t.Errorf("scatter without atoms: %v", err)
 	}
-	none := tr
-	none.DDM = nil
-	if err := m.StartScatter(none, 4); err == nil || err.Code != codes.ErrDgspCtl {
+	deaf := tr
+	deaf.DDM = nil
+	if err := m.StartScatter(deaf, 4); err == nil || err.Code != codes.ErrDgspCtl {
 		t.Errorf("no DDM function: %v", err)
 	}
 	for _, returns = range []int64{0, -1, 9, -1 << 63} {
@@ -112,7 +114,7 @@ func TestControlRules(t *testing.T) {
 func wantCode(t *testing.T, what string, err error, code codes.Code) {
 	t.Helper()
 	var e *Error
-	if !errors.As(err, &e) || e.Code != code || e.Text == "" {
+	if !errors.As(err, &e) || e.Code != code || e.Text == "" || !strings.HasPrefix(e.Error(), codes.Name(code)+": ") {
 		t.Errorf("%s: %v, want %s", what, err, codes.Name(code))
 	}
 }

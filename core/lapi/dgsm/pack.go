@@ -24,17 +24,11 @@ func (b *Buffer) room(n uint64) ([]byte, error) {
 	}
 	// memory.Bytes takes only what can be a slice; whether it can be accessed the copies find out. A fault in the first page
 	// does not tell which of the two addresses of a copy it was.
-	if b.Addr < minUser || a < b.Addr || uint64(a) >= maxUser || n > maxUser-uint64(a) {
+	if outside(uint64(b.Addr)) || outside(uint64(a)) || n > maxUser-uint64(a) {
 		return nil, &transport.FaultError{Addr: a}
 	}
 	return memory.Bytes(a, n), nil
 }
-
-// User memory lies between these on every architecture.
-const (
-	minUser = 4096
-	maxUser = 1 << 56
-)
 
 // Pack is LAPI_DGSP_PACK: gathers t.Bytes bytes to the buffer and moves its Position on. Each call starts at the program's
 // beginning; t.First is not looked at. Errors: as StartGather; LAPI_ERR_PACK_SZ if the buffer is too small, *transport.FaultError

@@ -99,7 +99,8 @@ func (p *Program) Covers() uint64 {
 // HasControl says whether the program has a CONTROL instruction, so that it can only scatter, by a DDM function.
 func (p *Program) HasControl() bool { return p.control }
 
-// Contiguous returns the offset of the only block of a transfer of n bytes, and true, if it is one block.
+// Contiguous returns where the first n bytes of the program's stream begin, from the buffer's start, and true, if they are one block.
+// (A transfer from byte First on asks for First + Bytes and adds First.)
 func (p *Program) Contiguous(n uint64) (offset int64, ok bool) {
 	if p.fault != nil || !p.regular || n > p.flat.block {
 		return 0, false

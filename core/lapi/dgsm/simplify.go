@@ -54,9 +54,6 @@ func (o op) joined() op {
 	if o.sub == nil && o.count > 1 && o.stride == int64(o.block) {
 		o.block, o.count = o.block*o.count, 1
 	}
-	if o.count == 1 {
-		o.stride = 0
-	}
 	return o
 }
 

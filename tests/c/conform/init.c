@@ -243,6 +243,23 @@ static void init_completion_handler_threads(void)
 	pthread_barrier_destroy(&meeting);
 }
 
+/* LAPI_INTERRUPT_OFF in lapi_info_t.protocol: the context begins in polling mode. LAPI_Init replaces it by the device. */
+static void init_in_polling_mode(void)
+{
+	lapi_info_t info;
+	lapi_handle_t h;
+	int on = -1;
+	conform_fill_info(&info);
+	info.protocol = (lapi_dev_t)LAPI_INTERRUPT_OFF;
+	if (!LAPI_OK(LAPI_Init(&h, &info)))
+		return;
+	CHECK_EQUAL(info.protocol, UDP_DEV);
+	LAPI_OK(LAPI_Qenv(h, INTERRUPT_SET, &on));
+	CHECK_EQUAL(on, 0);
+	use_context(h, 1);
+	LAPI_OK(LAPI_Term(h));
+}
+
 /* ---- leaving ---- */
 
 static lapi_cntr_t arrivals;
@@ -358,6 +375,7 @@ static const conform_case cases[] = {
 	CONFORM_CASE(init_from_two_threads_at_once),
 	CONFORM_CASE(term_from_another_thread),
 	CONFORM_CASE(init_completion_handler_threads),
+	CONFORM_CASE(init_in_polling_mode),
 	CONFORM_CASE(term_delivers_what_was_sent),
 	CONFORM_CASE(messages_to_a_task_inside_init),
 	CONFORM_CASE(two_contexts_at_once),

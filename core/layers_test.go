@@ -1,0 +1,99 @@
+// Package core holds no code: this test keeps the layers of docs/architecture.md as they are.
+package core
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+type goPackage struct {
+	ImportPath        string
+	Imports           []string
+	CgoFiles, GoFiles []string
+	TestGoFiles       []string
+	XTestGoFiles      []string
+	IgnoredGoFiles    []string
+	TestImports       []string
+	Dir               string
+}
+
+func packages(t *testing.T) (all []goPackage) {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json", "lapi/...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	d := json.NewDecoder(strings.NewReader(string(out)))
+	for d.More() {
+		var p goPackage
+		if err := d.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	if len(all) < 15 {
+		t.Fatalf("go list shows only %d packages", len(all))
+	}
+	return all
+}
+
+// links are the packages that implement a medium; none may know another.
+var links = []string{"lapi/transport/self", "lapi/transport/shm", "lapi/transport/udp", "lapi/transport/verbs"}
+
+// cgo says where import "C" is allowed; benchmarks have a library of their own.
+var cgo = []string{"lapi/capi", "lapi/cshim", "lapi/transport/verbs", "lapi/tests/c/bench/crossing"}
+
+func TestLayers(t *testing.T) {
+	for _, p := range packages(t) {
+		in := func(dir string) bool { return p.ImportPath == dir || strings.HasPrefix(p.ImportPath, dir+"/") }
+		for _, imported := range p.Imports {
+			uses := func(dir string) bool { return imported == dir || strings.HasPrefix(imported, dir+"/") }
+			switch {
+			case uses("lapi/capi"):
+				t.Errorf("%s imports %s: nothing may", p.ImportPath, imported)
+			case uses("lapi/cshim") && !in("lapi/capi"):
+				t.Errorf("%s imports %s: only capi may", p.ImportPath, imported)
+			case in("lapi/transport") && uses("lapi/core"):
+				t.Errorf("%s imports %s: transport knows nothing of core", p.ImportPath, imported)
+			case in("lapi/core/job") && uses("lapi/transport"), in("lapi/core/job") && uses("lapi/core/lapi"):
+				t.Errorf("%s imports %s: job knows nothing of links and calls", p.ImportPath, imported)
+			}
+			for _, l := range links {
+				for _, m := range links {
+					if l != m && in(l) && uses(m) {
+						t.Errorf("%s imports %s: a link knows no other", p.ImportPath, imported)
+					}
+				}
+			}
+		}
+		if len(p.CgoFiles) > 0 && !slices.Contains(cgo, p.ImportPath) {
+			t.Errorf("%s uses cgo", p.ImportPath)
+		}
+	}
+}
+
+// TestUnsafeFiles: in core and transport, unsafe is imported only by files whose name says so.
+func TestUnsafeFiles(t *testing.T) {
+	for _, p := range packages(t) {
+		if !strings.HasPrefix(p.ImportPath, "lapi/core") && !strings.HasPrefix(p.ImportPath, "lapi/transport") {
+			continue
+		}
+		for _, f := range slices.Concat(p.GoFiles, p.TestGoFiles, p.XTestGoFiles) {
+			if strings.Contains(f, "_unsafe") || strings.HasSuffix(f, "_gen.go") {
+				continue
+			}
+			src, err := os.ReadFile(path.Join(p.Dir, f))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(src), "\t\"unsafe\"\n") || strings.Contains(string(src), "import \"unsafe\"") {
+				t.Errorf("%s/%s imports unsafe; its name should say so: _unsafe.go", p.ImportPath, f)
+			}
+		}
+	}
+}

@@ -1,0 +1,124 @@
+/*
+ * stopped.c - a task that is stopped (SIGSTOP) answers nobody. Over UDP the others hear LAPI_ERR_TIMEOUT after TIMEOUT seconds,
+ * once, and not before; over shared memory nothing is lost and nobody times out; with MP_DEBUG_NOTIMEOUT nobody does over UDP either.
+ *
+ * argv[1]: "timeout" or "patient", what task 0 must see. Task 1 is stopped for 13 s by a child of task 0.
+ */
+#define _GNU_SOURCE
+#include "host.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static lapi_handle_t handle;
+static int task = -1;
+static int calls, wrong;
+
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void hear(lapi_handle_t *h, int *code, lapi_err_t *type, int *own, int *src)
+{
+	(void)h, (void)type;
+	wrong |= *code != LAPI_ERR_TIMEOUT || *own != task || *src != 1 - task;
+	if (wrong)
+		fprintf(stderr, "task %d: error handler: code %d type %d task %d src %d\n", task, *code, (int)*type, *own, *src);
+	__atomic_add_fetch(&calls, 1, __ATOMIC_ACQ_REL);
+}
+
+/* Until the kernel shows the process as stopped. */
+static void wait_until_stopped(pid_t pid)
+{
+	char path[64], state = '?';
+	int i;
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	for (i = 0; i < 3000 && state != 'T'; i++) {
+		FILE *file = fopen(path, "r");
+		if (!file || fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+			state = '?';
+		if (file)
+			fclose(file);
+		usleep(1000);
+	}
+	HOST_CHECK(state == 'T');
+}
+
+/* Stops the process for some seconds; a child does it, in case a library thread of this one is what the other waits for. */
+static void stop_for(pid_t pid, int seconds)
+{
+	pid_t child = fork();
+	struct timespec rest = { seconds, 0 };
+	if (child == 0) {
+		kill(pid, SIGSTOP);
+		nanosleep(&rest, NULL);
+		kill(pid, SIGCONT);
+		_exit(0);
+	}
+	HOST_CHECK(child > 0);
+	wait_until_stopped(pid);
+}
+
+/* Sends to the stopped task until an error is heard or the put is through. */
+static void send_to_stopped(int want_timeout)
+{
+	static int value = 7;
+	static lapi_cntr_t done;
+	static void *words[2];
+	static int word;
+	lapi_long_t pids[2];
+	double start;
+	int current = 0;
+	HOST_OK(LAPI_Address_init(handle, &word, words));
+	HOST_OK(LAPI_Address_init64(handle, (lapi_long_t)getpid(), pids));
+	HOST_OK(LAPI_Gfence(handle));
+	if (task == 1) { /* computes; is stopped meanwhile; ends when task 0 says so, or does not answer any more */
+		while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) != 7 && !__atomic_load_n(&calls, __ATOMIC_ACQUIRE))
+			HOST_OK(LAPI_Probe(handle));
+		return;
+	}
+	stop_for((pid_t)pids[1], 13);
+	start = now();
+	HOST_OK(LAPI_Put(handle, 1, sizeof value, words[1], &value, NULL, NULL, &done));
+	while (!__atomic_load_n(&calls, __ATOMIC_ACQUIRE) && current < 1) {
+		HOST_OK(LAPI_Getcntr(handle, &done, &current));
+		HOST_OK(LAPI_Probe(handle));
+		usleep(1000);
+	}
+	if (want_timeout) {
+		HOST_CHECK(calls == 1);
+		HOST_CHECK(now() - start >= 9.5);
+	} else {
+		HOST_CHECK(calls == 0);
+		HOST_CHECK(now() - start >= 10.5); /* longer than TIMEOUT */
+	}
+	HOST_CHECK(!wrong);
+	while (wait(NULL) > 0 || errno == EINTR)
+		;
+}
+
+int main(int argc, char **argv)
+{
+	int want_timeout = argc > 1 && strcmp(argv[1], "timeout") == 0;
+	lapi_info_t info;
+	bzero(&info, sizeof info);
+	info.err_hndlr = hear;
+	alarm(60);
+	if (LAPI_Init(&handle, &info) != LAPI_SUCCESS)
+		return 2;
+	HOST_OK(LAPI_Qenv(handle, TASK_ID, &task));
+	HOST_OK(LAPI_Senv(handle, TIMEOUT, 10));
+	send_to_stopped(want_timeout);
+	if (want_timeout && task == 1)
+		return 0; /* given up by the other: no orderly end */
+	if (!want_timeout)
+		HOST_OK(LAPI_Gfence(handle));
+	HOST_CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
+	host_end_case(want_timeout ? "stopped_task_times_out" : "stopped_task_is_waited_for", task != 0);
+	return host_close("stopped", task != 0);
+}
