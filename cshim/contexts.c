@@ -71,7 +71,7 @@ cshim_context *cshim_find(lapi_handle_t handle)
 	return context;
 }
 
-cshim_context *cshim_enter_call(lapi_handle_t handle, const char *call)
+cshim_context *cshim_enter_untraced(lapi_handle_t handle)
 {
 	cshim_context *context = cshim_find(handle);
 
@@ -83,7 +83,6 @@ cshim_context *cshim_enter_call(lapi_handle_t handle, const char *call)
 		cshim_unlock(context);
 		return NULL;
 	}
-	cshim_trace(context, CSHIM_TRACE_CALLS, CSHIM_TRACE_BEGIN | CSHIM_TRACE_CALL, call, 0);
 	return context;
 }
 
@@ -101,18 +100,11 @@ static void be_fair(cshim_context *context)
 		cshim_lock_pass(context);
 }
 
-int cshim_leave_with(cshim_context *context, int code)
+void cshim_leave_untraced(cshim_context *context)
 {
 	cshim_notify(context);
 	be_fair(context);
-	cshim_trace(context, CSHIM_TRACE_CALLS, CSHIM_TRACE_END | CSHIM_TRACE_CALL, "", code);
 	cshim_unlock(context);
-	return code;
-}
-
-void cshim_leave(cshim_context *context)
-{
-	cshim_leave_with(context, LAPI_SUCCESS);
 }
 
 cshim_context *cshim_claim(void)

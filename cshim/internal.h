@@ -82,13 +82,10 @@ int cshim_alive(const cshim_context *context, uint32_t handle);
 /* The active context that handle names, without locking it; NULL if there is none. */
 cshim_context *cshim_find(lapi_handle_t handle);
 /* Likewise, and locked. Every golapi_ call that needs the lock lies between cshim_enter and cshim_leave. */
+cshim_context *cshim_enter_untraced(lapi_handle_t handle);
 #define cshim_enter(handle) cshim_enter_call((handle), __func__)
-/* cshim_enter for a function that serves several calls; call names the one, in the trace. */
-cshim_context *cshim_enter_call(lapi_handle_t handle, const char *call);
-/* Notifies (cshim_notify) and gives up one level of the lock. Returns code, the call's return code, for the trace. */
-int cshim_leave_with(cshim_context *context, int code);
-/* cshim_leave_with where there is no code to tell. */
-void cshim_leave(cshim_context *context);
+/* Notifies (cshim_notify) and gives up one level of the lock. */
+void cshim_leave_untraced(cshim_context *context);
 /* A free block, in state INITIALIZING, with a new handle; NULL if all are in use. */
 cshim_context *cshim_claim(void);
 /* How many contexts are, or are becoming, active. A snapshot. */
@@ -129,6 +126,33 @@ static inline void cshim_trace(const cshim_context *context, uint32_t level, uin
 {
 	if (__builtin_expect(__atomic_load_n(&context->trace_level, __ATOMIC_RELAXED) >= level, 0))
 		cshim_trace_write(context, kind, name, code);
+}
+
+/*
+ * cshim_enter for a function that serves several calls; call names the one, in the trace. Inline, so that nothing is carried
+ * across the taking of the lock for a trace that is off.
+ */
+static inline cshim_context *cshim_enter_call(lapi_handle_t handle, const char *call)
+{
+	cshim_context *context = cshim_enter_untraced(handle);
+
+	if (context)
+		cshim_trace(context, CSHIM_TRACE_CALLS, CSHIM_TRACE_BEGIN | CSHIM_TRACE_CALL, call, 0);
+	return context;
+}
+
+/* Notifies (cshim_notify) and gives up one level of the lock. Returns code, the call's return code, which the trace shows. */
+static inline int cshim_leave_with(cshim_context *context, int code)
+{
+	cshim_trace(context, CSHIM_TRACE_CALLS, CSHIM_TRACE_END | CSHIM_TRACE_CALL, "", code);
+	cshim_leave_untraced(context);
+	return code;
+}
+
+/* cshim_leave_with where there is no code to tell. */
+static inline void cshim_leave(cshim_context *context)
+{
+	cshim_leave_with(context, LAPI_SUCCESS);
 }
 
 /* sleep.c; all under the lock */

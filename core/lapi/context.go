@@ -169,12 +169,11 @@ type Context struct {
 	header      [putHeaderSize]byte // for sendNow
 	scratch     []byte              // user header for the header handler: 8-aligned, writable
 	result      HeaderResult
-	changed     bool // a counter or ticket changed: wake who waits
+	trace       *tracer // nil: off
+	changed     bool    // a counter or ticket changed: wake who waits
 	udpIdle     int
 	sessionTurn int
 	terminating bool
-
-	trace *tracer // nil: off
 
 	armed      bool  // a thread sleeps on the descriptors
 	armedUntil int64 // when it wakes by itself; 0: never

@@ -82,7 +82,11 @@ func (f *File) reserve(size int64) error {
 		return fmt.Errorf("%d bytes have no room for a record", size)
 	}
 	fd := int(f.file.Fd())
-	if err := unix.Fallocate(fd, 0, 0, size); err != nil {
+	if err := unix.Fallocate(fd, 0, 0, size); err == unix.EOPNOTSUPP {
+		if err := fill(f.file, size); err != nil {
+			return err
+		}
+	} else if err != nil {
 		return os.NewSyscallError("fallocate", err)
 	}
 	mapped, err := unix.Mmap(fd, 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
@@ -97,6 +101,17 @@ func (f *File) reserve(size int64) error {
 	f.mapped = mapped
 	f.head = (*layout.TraceHead)(unsafe.Pointer(&mapped[0]))
 	f.records = unsafe.Slice((*layout.TraceRecord)(unsafe.Pointer(&mapped[headSize])), capacity)
+	return nil
+}
+
+// fill reserves where the file system cannot: by writing.
+func fill(file *os.File, size int64) error {
+	zeros := make([]byte, 1<<20)
+	for at := int64(0); at < size; at += int64(len(zeros)) {
+		if _, err := file.WriteAt(zeros[:min(int64(len(zeros)), size-at)], at); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
