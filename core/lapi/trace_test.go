@@ -127,6 +127,31 @@ func TestTrace(t *testing.T) {
 	}
 }
 
+// TestTraceRefused: a message that comes again is received once, and shows as a retransmission.
+func TestTraceRefused(t *testing.T) {
+	j, dir := tracedJob(t, 2, 5, paths["shm"])
+	const handler = 1000
+	calls := 0
+	j.tasks[1].headers[handler] = func(_ *headerCall, r *HeaderResult) {
+		if calls++; calls < 3 {
+			r.CtlFlags = ctlDrop
+		}
+	}
+	j.ok(j.tasks[0].Amsend(1, handler, 0, 0, 0, 0, 0, 0, 0))
+	j.until("the message to be accepted", func() bool { return calls == 3 })
+	j.settle()
+	m := j.merged(dir)
+	if s := m.Summary; s.Refused != 2 || s.Sent != s.Received || s.Arrows != s.Sent {
+		t.Errorf("summary %+v", s)
+	}
+	if refused, accepted := countEvents(m, "X", "active message (refused)"), countEvents(m, "X", "active message"); refused != 2 || accepted != 1 {
+		t.Errorf("%d refusals and %d messages", refused, accepted)
+	}
+	if countEvents(m, "i", "retransmitted") == 0 {
+		t.Error("no retransmission")
+	}
+}
+
 // settle turns the dispatchers until what the links hold was delivered.
 func (j *testJob) settle() {
 	j.t.Helper()

@@ -11,7 +11,7 @@ static const struct {
 	void (*run)(void);
 } tests[] = {
 	{"lock", test_lock},         {"wait", test_wait},   {"stress", test_stress}, {"threads", test_threads}, {"calls", test_calls},
-	{"handlers", test_handlers}, {"term", test_term},   {"fork", test_fork},     {"fatal", test_fatal},
+	{"handlers", test_handlers}, {"term", test_term},   {"fork", test_fork},     {"fatal", test_fatal}, {"trace", test_trace},
 };
 
 static const char *running;
