@@ -48,15 +48,17 @@ install: build
 	ln -sf liblapi_r.so.1 $(INSTALL_DIR)/lib/liblapi.so
 	install -m 644 $(BUILD)/lib/pkgconfig/lapi.pc $(INSTALL_DIR)/lib/pkgconfig/
 	install -m 644 include/lapi.h include/css_shared.h $(INSTALL_DIR)/include/
+	for page in $(MAN_PAGES); do install -D -m 644 $$page $(INSTALL_DIR)/share/$$page || exit 1; done
 	install -m 755 $(RUN) $(INSTALL_DIR)/bin/
 	ln -sf lapirun $(INSTALL_DIR)/bin/poe
 
 uninstall:
+	rm -f $(MAN_PAGES:%=$(INSTALL_DIR)/share/%)
 	rm -f $(addprefix $(INSTALL_DIR)/,lib/liblapi_r.so.1 lib/liblapi_r.so lib/liblapi.so lib/pkgconfig/lapi.pc \
 	  include/lapi.h include/css_shared.h bin/lapirun bin/poe)
 
 # In the order of how soon they tell something. `go-test` runs with the race detector.
-TEST_TARGETS ?= build vet abi headers go-test cshim-test conform host-test kill-test samples install-test
+TEST_TARGETS ?= build vet abi headers go-test cshim-test conform host-test kill-test samples install-test man-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 
@@ -78,3 +80,4 @@ clean:
 -include tests/c/conform/conform.mk
 -include tests/c/samples/samples.mk
 -include tests/c/bench/bench.mk
+-include tests/man.mk
