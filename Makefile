@@ -53,12 +53,8 @@ install: build
 	ln -sf liblapi_r.so.1 $(INSTALL_DIR)/lib/liblapi.so
 	install -m 644 $(BUILD)/lib/pkgconfig/lapi.pc $(INSTALL_DIR)/lib/pkgconfig/
 	install -m 644 include/lapi.h include/css_shared.h $(INSTALL_DIR)/include/
-<<<<<<< HEAD
-	install -m 755 $(RUN) $(TRACE) $(INSTALL_DIR)/bin/
-=======
 	for page in $(MAN_PAGES); do install -D -m 644 $$page $(INSTALL_DIR)/share/$$page || exit 1; done
-	install -m 755 $(RUN) $(INSTALL_DIR)/bin/
->>>>>>> main
+	install -m 755 $(RUN) $(TRACE) $(INSTALL_DIR)/bin/
 	ln -sf lapirun $(INSTALL_DIR)/bin/poe
 
 uninstall:
@@ -67,11 +63,7 @@ uninstall:
 	  include/lapi.h include/css_shared.h bin/lapirun bin/poe bin/lapitrace)
 
 # In the order of how soon they tell something. `go-test` runs with the race detector.
-<<<<<<< HEAD
-TEST_TARGETS ?= build vet abi headers go-test cshim-test conform host-test kill-test samples install-test trace-test
-=======
-TEST_TARGETS ?= build vet abi headers go-test cshim-test conform host-test kill-test samples install-test man-test
->>>>>>> main
+TEST_TARGETS ?= build vet abi headers go-test cshim-test conform host-test kill-test samples install-test man-test trace-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 
@@ -93,8 +85,5 @@ clean:
 -include tests/c/conform/conform.mk
 -include tests/c/samples/samples.mk
 -include tests/c/bench/bench.mk
-<<<<<<< HEAD
 -include tests/c/trace/trace.mk
-=======
 -include tests/man.mk
->>>>>>> main

@@ -10,8 +10,9 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } tests[] = {
+	{"trace", test_trace},
 	{"lock", test_lock},         {"wait", test_wait},   {"stress", test_stress}, {"threads", test_threads}, {"calls", test_calls},
-	{"handlers", test_handlers}, {"term", test_term},   {"fork", test_fork},     {"fatal", test_fatal}, {"trace", test_trace},
+	{"handlers", test_handlers}, {"term", test_term},   {"fork", test_fork},     {"fatal", test_fatal},
 };
 
 static const char *running;
