@@ -8,15 +8,16 @@ VERSION := 0.1.0
 BUILD   := build
 LIB     := $(BUILD)/lib/liblapi_r.so
 RUN     := $(BUILD)/bin/lapirun
+TRACE   := $(BUILD)/bin/lapitrace
 
-GO_SOURCES := $(shell find capi core transport cmd/lapirun -name '*.go' -not -name '*_test.go')
+GO_SOURCES := $(shell find capi core transport cmd/lapirun cmd/lapitrace -name '*.go' -not -name '*_test.go')
 C_SOURCES  := $(wildcard cshim/*.c cshim/*.h cshim/*.go include/*.h) cshim/exports.map
 
 # The version script keeps everything but the API inside: a plain c-shared build exports dozens of the run-time's symbols.
 LIB_LDFLAGS := -s -w -extldflags "-Wl,-soname,liblapi_r.so.1 -Wl,--version-script=$(CURDIR)/cshim/exports.map -Wl,-z,relro -Wl,-z,now"
 
 .PHONY: go-test all build install uninstall test race lint vet clean demo samples bench bench-plot abi headers conform
-all build: $(LIB) $(RUN) $(BUILD)/bin/poe $(BUILD)/lib/pkgconfig/lapi.pc
+all build: $(LIB) $(RUN) $(TRACE) $(BUILD)/bin/poe $(BUILD)/lib/pkgconfig/lapi.pc
 
 $(LIB): $(GO_SOURCES) $(C_SOURCES) go.mod
 	@mkdir -p $(BUILD)/lib
@@ -29,6 +30,10 @@ $(LIB): $(GO_SOURCES) $(C_SOURCES) go.mod
 $(RUN): $(GO_SOURCES) go.mod
 	@mkdir -p $(BUILD)/bin
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./cmd/lapirun
+
+$(TRACE): $(GO_SOURCES) go.mod
+	@mkdir -p $(BUILD)/bin
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./cmd/lapitrace
 
 $(BUILD)/bin/poe: $(RUN)
 	@ln -sf lapirun $@
@@ -48,15 +53,17 @@ install: build
 	ln -sf liblapi_r.so.1 $(INSTALL_DIR)/lib/liblapi.so
 	install -m 644 $(BUILD)/lib/pkgconfig/lapi.pc $(INSTALL_DIR)/lib/pkgconfig/
 	install -m 644 include/lapi.h include/css_shared.h $(INSTALL_DIR)/include/
-	install -m 755 $(RUN) $(INSTALL_DIR)/bin/
+	for page in $(MAN_PAGES); do install -D -m 644 $$page $(INSTALL_DIR)/share/$$page || exit 1; done
+	install -m 755 $(RUN) $(TRACE) $(INSTALL_DIR)/bin/
 	ln -sf lapirun $(INSTALL_DIR)/bin/poe
 
 uninstall:
+	rm -f $(MAN_PAGES:%=$(INSTALL_DIR)/share/%)
 	rm -f $(addprefix $(INSTALL_DIR)/,lib/liblapi_r.so.1 lib/liblapi_r.so lib/liblapi.so lib/pkgconfig/lapi.pc \
-	  include/lapi.h include/css_shared.h bin/lapirun bin/poe)
+	  include/lapi.h include/css_shared.h bin/lapirun bin/poe bin/lapitrace)
 
 # In the order of how soon they tell something. `go-test` runs with the race detector.
-TEST_TARGETS ?= build vet abi headers go-test cshim-test conform host-test kill-test samples install-test
+TEST_TARGETS ?= build vet abi headers go-test cshim-test conform host-test kill-test samples install-test man-test trace-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 
@@ -78,3 +85,5 @@ clean:
 -include tests/c/conform/conform.mk
 -include tests/c/samples/samples.mk
 -include tests/c/bench/bench.mk
+-include tests/c/trace/trace.mk
+-include tests/man.mk

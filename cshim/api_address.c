@@ -20,8 +20,7 @@ int PLAPI_Addr_set(lapi_handle_t hndl, void *addr, int addr_hndl)
 	if (!context)
 		return LAPI_ERR_HNDL_INVALID;
 	rc = golapi_addr_set(cshim_index_of(context), CSHIM_ADDR(addr), addr_hndl);
-	cshim_leave(context);
-	return rc;
+	return cshim_leave_with(context, rc);
 }
 
 static int get_address(cshim_context *context, void **addr, int addr_hndl)
@@ -45,8 +44,7 @@ int PLAPI_Addr_get(lapi_handle_t hndl, void **addr, int addr_hndl)
 	if (!context)
 		return LAPI_ERR_HNDL_INVALID;
 	rc = get_address(context, addr, addr_hndl);
-	cshim_leave(context);
-	return rc;
+	return cshim_leave_with(context, rc);
 }
 
 /* Collective: width is the size of the table's entries. */
@@ -72,8 +70,7 @@ int PLAPI_Address_init(lapi_handle_t hndl, void *my_addr, void *add_tab[])
 	if (!context)
 		return LAPI_ERR_HNDL_INVALID;
 	rc = exchange(context, "LAPI_Address_init", (uintptr_t)my_addr, add_tab, sizeof(void *));
-	cshim_leave(context);
-	return rc;
+	return cshim_leave_with(context, rc);
 }
 
 int PLAPI_Address_init64(lapi_handle_t hndl, lapi_long_t my_addr, lapi_long_t *add_tab)
@@ -84,8 +81,7 @@ int PLAPI_Address_init64(lapi_handle_t hndl, lapi_long_t my_addr, lapi_long_t *a
 	if (!context)
 		return LAPI_ERR_HNDL_INVALID;
 	rc = exchange(context, "LAPI_Address_init64", my_addr, add_tab, sizeof(lapi_long_t));
-	cshim_leave(context);
-	return rc;
+	return cshim_leave_with(context, rc);
 }
 
 #define CSHIM_GROUP_ADDRESS

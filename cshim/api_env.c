@@ -10,8 +10,7 @@ int PLAPI_Qenv(lapi_handle_t hndl, lapi_query_t query, int *ret_val)
 	if (!context)
 		return LAPI_ERR_HNDL_INVALID;
 	rc = ret_val ? golapi_qenv(cshim_index_of(context), (uint32_t)query, CSHIM_ADDR(ret_val)) : LAPI_ERR_RET_PTR_NULL;
-	cshim_leave(context);
-	return rc;
+	return cshim_leave_with(context, rc);
 }
 
 /*
@@ -40,8 +39,7 @@ int PLAPI_Senv(lapi_handle_t hndl, lapi_query_t query, int set_val)
 	rc = golapi_senv(cshim_index_of(context), (uint32_t)query, set_val);
 	if (__atomic_load_n(&context->interrupt_set, __ATOMIC_RELAXED) != before)
 		switch_mode(context);
-	cshim_leave(context);
-	return rc;
+	return cshim_leave_with(context, rc);
 }
 
 int PLAPI_Msg_string(int error_code, void *buf)

@@ -5,7 +5,7 @@ typedef int begin_function(int context, uint64_t *ticket);
 
 static int fence(lapi_handle_t hndl, const char *call, begin_function *begin)
 {
-	cshim_context *context = cshim_enter(hndl);
+	cshim_context *context = cshim_enter_call(hndl, call);
 	uint64_t ticket = 0;
 	int rc;
 
@@ -16,8 +16,7 @@ static int fence(lapi_handle_t hndl, const char *call, begin_function *begin)
 		rc = begin(cshim_index_of(context), &ticket);
 	if (rc == LAPI_SUCCESS)
 		rc = cshim_wait_ticket(context, ticket);
-	cshim_leave(context);
-	return rc;
+	return cshim_leave_with(context, rc);
 }
 
 int PLAPI_Fence(lapi_handle_t hndl)

@@ -128,8 +128,7 @@ int PLAPI_Term(lapi_handle_t hndl)
 	private = cshim_private_of(context);
 	rc = private->leaving ? LAPI_ERR_HNDL_INVALID : cshim_may_dispatch(context, "LAPI_Term");
 	if (rc != LAPI_SUCCESS) {
-		cshim_leave(context);
-		return rc;
+		return cshim_leave_with(context, rc);
 	}
 	private->leaving = 1;
 	rc = finish_sending(context);

@@ -28,8 +28,7 @@ int PLAPI_Probe(lapi_handle_t hndl)
 		cshim_lock_pass(context);
 		cshim_poll_end(context);
 	}
-	cshim_leave(context);
-	return rc;
+	return cshim_leave_with(context, rc);
 }
 
 /* What has been completed since the last call, by whichever thread. Under the lock. */
@@ -108,7 +107,7 @@ int PLAPI_Msgpoll(lapi_handle_t hndl, uint cnt, lapi_msg_info_t *info)
 		status = take_state(context) | LAPI_POLLING_NET;
 	else
 		rc = message_poll(context, hndl, cnt, &status);
-	cshim_leave(context);
+	cshim_leave_with(context, rc);
 	if (rc == LAPI_SUCCESS)
 		info->status = status;
 	return rc;

@@ -28,11 +28,13 @@ void cshim_completion_run(cshim_context *context, uint32_t handle)
 			rest(context);
 			continue;
 		}
+		cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_BEGIN | CSHIM_TRACE_HANDLER, "completion handler", 0);
 		depth = cshim_lock_release_all(context);
 		cshim_call_completion(index, completion.handler, completion.info);
 		cshim_lock_restore(context, depth);
 		if (!cshim_alive(context, handle))
 			break;
+		cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_END | CSHIM_TRACE_HANDLER, "", 0);
 		/* Counters change now, and the peer hears of it: whoever waits for that must know. */
 		golapi_completion_done(index, completion.id);
 		cshim_notify(context);

@@ -57,7 +57,10 @@ typedef struct cshim_context {
 	/* What a sleeping thread polls: constant while ACTIVE. */
 	int32_t num_descriptors;
 	int32_t descriptors[CSHIM_MAX_DESCRIPTORS]; /* [0] is an eventfd of this process: cshim_kick writes it */
-	int32_t reserved_for_alignment;
+	/* Tracing (trace.h): written by core in LAPI_Init before state becomes ACTIVE and after the threads have ended; looked at under the lock. */
+	uint32_t trace_level;  /* atomic: 0 is off */
+	uint32_t trace_reserved;
+	uint64_t trace_file;   /* where the cshim_trace_head is mapped, while trace_level is not 0 */
 } cshim_context;
 
 #define CSHIM_LOCK_CONTENDED 0x80000000u

@@ -71,7 +71,7 @@ cshim_context *cshim_find(lapi_handle_t handle)
 	return context;
 }
 
-cshim_context *cshim_enter(lapi_handle_t handle)
+cshim_context *cshim_enter_untraced(lapi_handle_t handle)
 {
 	cshim_context *context = cshim_find(handle);
 
@@ -100,7 +100,7 @@ static void be_fair(cshim_context *context)
 		cshim_lock_pass(context);
 }
 
-void cshim_leave(cshim_context *context)
+void cshim_leave_untraced(cshim_context *context)
 {
 	cshim_notify(context);
 	be_fair(context);

@@ -52,10 +52,12 @@ void cshim_run_errors(cshim_context *context, int polling)
 			cshim_poll_end(context);
 		/* Sleepers would have nobody to watch for them meanwhile. */
 		cshim_hand_over(context);
+		cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_BEGIN | CSHIM_TRACE_HANDLER, "error handler", error.code);
 		depth = cshim_lock_release_all(context);
 		call_error_handler(context, &error);
 		cshim_lock_forfeit(context);
 		cshim_lock_restore(context, depth);
+		cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_END | CSHIM_TRACE_HANDLER, "", 0);
 		if (polling)
 			cshim_poll_begin(context);
 	}

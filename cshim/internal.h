@@ -13,6 +13,7 @@
 #include "golapi.h"
 #include "lapi.h"
 #include "lock.h"
+#include "trace.h"
 
 /*
  * One thread's wait, on that thread's stack. At any time one waiting thread, the turner, turns the dispatcher for all; the others follow:
@@ -92,9 +93,10 @@ int cshim_alive(const cshim_context *context, uint32_t handle);
 /* The active context that handle names, without locking it; NULL if there is none. */
 cshim_context *cshim_find(lapi_handle_t handle);
 /* Likewise, and locked. Every golapi_ call that needs the lock lies between cshim_enter and cshim_leave. */
-cshim_context *cshim_enter(lapi_handle_t handle);
+cshim_context *cshim_enter_untraced(lapi_handle_t handle);
+#define cshim_enter(handle) cshim_enter_call((handle), __func__)
 /* Notifies (cshim_notify) and gives up one level of the lock. */
-void cshim_leave(cshim_context *context);
+void cshim_leave_untraced(cshim_context *context);
 /* A free block, in state INITIALIZING, with a new handle; NULL if all are in use. */
 cshim_context *cshim_claim(void);
 /* How many contexts are, or are becoming, active. A snapshot. */
@@ -133,6 +135,45 @@ void cshim_end_purged_waits(cshim_context *context);
 /* A user thread begins and ends a call that polls: the service thread keeps out of its way. */
 void cshim_poll_begin(cshim_context *context);
 void cshim_poll_end(cshim_context *context);
+
+/* trace.c */
+
+/* Adds a record without peer and size, if the context is ACTIVE. Under the lock; context->trace_level is not 0. */
+void cshim_trace_write(const cshim_context *context, uint32_t kind, const char *name, int32_t code);
+
+/* Likewise if the trace has level or more. Off it costs a load and a branch, always taken the same way. */
+static inline void cshim_trace(const cshim_context *context, uint32_t level, uint32_t kind, const char *name, int32_t code)
+{
+	if (__builtin_expect(__atomic_load_n(&context->trace_level, __ATOMIC_RELAXED) >= level, 0))
+		cshim_trace_write(context, kind, name, code);
+}
+
+/*
+ * cshim_enter for a function that serves several calls; call names the one, in the trace. Inline, so that nothing is carried
+ * across the taking of the lock for a trace that is off.
+ */
+static inline cshim_context *cshim_enter_call(lapi_handle_t handle, const char *call)
+{
+	cshim_context *context = cshim_enter_untraced(handle);
+
+	if (context)
+		cshim_trace(context, CSHIM_TRACE_CALLS, CSHIM_TRACE_BEGIN | CSHIM_TRACE_CALL, call, 0);
+	return context;
+}
+
+/* Notifies (cshim_notify) and gives up one level of the lock. Returns code, the call's return code, which the trace shows. */
+static inline int cshim_leave_with(cshim_context *context, int code)
+{
+	cshim_trace(context, CSHIM_TRACE_CALLS, CSHIM_TRACE_END | CSHIM_TRACE_CALL, "", code);
+	cshim_leave_untraced(context);
+	return code;
+}
+
+/* cshim_leave_with where there is no code to tell. */
+static inline void cshim_leave(cshim_context *context)
+{
+	cshim_leave_with(context, LAPI_SUCCESS);
+}
 
 /* sleep.c; all under the lock */
 

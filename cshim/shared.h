@@ -6,5 +6,6 @@
 
 #include "context.h"
 #include "segment.h"
+#include "trace.h"
 
 #endif

@@ -160,9 +160,11 @@ int cshim_watch(cshim_context *context, cshim_wait *wait)
 		return 1;
 	}
 	private->watching = wait;
+	cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_BEGIN | CSHIM_TRACE_WAIT, "asleep", 0);
 	depth = cshim_lock_release_all(context);
 	poll_descriptors(context, wait ? at_most(timeout_ns) : timeout_ns);
 	cshim_lock_restore(context, depth);
+	cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_END | CSHIM_TRACE_WAIT, "", 0);
 	if (private->watching == wait)
 		private->watching = NULL;
 	/* Core's half may be gone, but not the descriptors: LAPI_Term waits for this. */
@@ -202,10 +204,12 @@ void cshim_follow(cshim_context *context, cshim_wait *wait, uint32_t spins)
 	wait->following = 1;
 	__atomic_store_n(&wait->signal, CSHIM_SIGNAL_NONE, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&private->followers, 1, __ATOMIC_SEQ_CST);
+	cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_BEGIN | CSHIM_TRACE_WAIT, "following", 0);
 	depth = cshim_lock_release_all(context);
 	spin_for_signal(context, wait, spins);
 	sleep_for_signal(wait);
 	cshim_lock_restore(context, depth);
+	cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_END | CSHIM_TRACE_WAIT, "", 0);
 	if (wait->following) {
 		wait->following = 0;
 		__atomic_sub_fetch(&private->followers, 1, __ATOMIC_SEQ_CST);

@@ -173,6 +173,7 @@ static int wait_until_done(cshim_context *context, cshim_wait *wait)
 	cshim_private *private = cshim_private_of(context);
 	int rc;
 
+	cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_BEGIN | CSHIM_TRACE_WAIT, "wait", 0);
 	link_wait(private, wait);
 	cshim_poll_begin(context);
 	rc = turn_until_done(context, wait, context->handle);
@@ -180,6 +181,7 @@ static int wait_until_done(cshim_context *context, cshim_wait *wait)
 	stop_turning(context, wait);
 	cshim_hand_over(context);
 	cshim_poll_end(context);
+	cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_END | CSHIM_TRACE_WAIT, "", rc);
 	return rc;
 }
 

@@ -28,8 +28,11 @@ const (
 	defaultRexmitBufCount  = 128
 	defaultRexmitBufSize   = 16384
 	maxInfoLevel           = 6
-	maxInstances           = 16 // LAPI instances of a process, and network instances of MP_LAPI_INET_ADDR
-	maxDeviceName          = 15 // IFNAMSIZ without the NUL
+	maxTraceLevel          = 5
+	maxTraceSize           = 1024 // MiB
+	defaultTraceSize       = 32   // MiB: half a million records
+	maxInstances           = 16   // LAPI instances of a process, and network instances of MP_LAPI_INET_ADDR
+	maxDeviceName          = 15   // IFNAMSIZ without the NUL
 )
 
 // LauncherVariable leads a task to its launcher: "fd:inode", the number of an inherited socket and the inode that fstat

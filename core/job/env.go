@@ -257,6 +257,11 @@ func (r *reader) tuning(c *Config) {
 	c.RetransmitInterval, _ = r.number("MP_RETRANSMIT_INTERVAL", minRetransmitInterval, math.MaxInt32, defaultRetransmitLoops)
 	c.RexmitBufCount, _ = r.number("MP_REXMIT_BUF_CNT", 1, math.MaxInt32, defaultRexmitBufCount)
 	c.RexmitBufSize, c.RexmitBufSizeSet = r.number("MP_REXMIT_BUF_SIZE", 1, math.MaxInt32, defaultRexmitBufSize)
+	c.TraceLevel, _ = r.number("MP_LAPI_TRACE_LEVEL", 0, maxTraceLevel, 0)
+	c.TraceSize, _ = r.number("LAPI_TRACE_SIZE", 1, maxTraceSize, defaultTraceSize)
+	if c.TraceDir, _ = r.get("LAPI_TRACE_DIR"); c.TraceDir == "" {
+		c.TraceDir = "."
+	}
 	debug, ok := r.get("MP_DEBUG_NOTIMEOUT")
 	c.NoTimeout = ok && !strings.EqualFold(debug, "no") // "no" is how the guide writes the default
 }

@@ -31,7 +31,7 @@ func TestDefaults(t *testing.T) {
 	}
 	want := &Config{
 		Task: 1, NumTasks: 4, Partition: "7", EUILib: "ip", AckThreshold: 30, PollingInterval: 400 * time.Millisecond,
-		RetransmitInterval: 1000000, RexmitBufCount: 128, RexmitBufSize: 16384,
+		RetransmitInterval: 1000000, RexmitBufCount: 128, RexmitBufSize: 16384, TraceDir: ".", TraceSize: 32,
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)
@@ -42,7 +42,7 @@ func TestAllSet(t *testing.T) {
 	c, err := FromEnv(good("MP_MSG_API=mpi,lapi", "MP_EUILIB=ip", "LAPI_USE_SHM=YES", "MP_COMMON_TASKS=2:3:0",
 		"MP_LAPI_INET_ADDR=@3:192.168.1.2,eth0:10.0.0.1,ib0:[fe80::1],eth1", "MP_INFOLEVEL=2", "MP_DEBUG_NOTIMEOUT=yes",
 		"MP_UDP_PACKET_SIZE=65536", "MP_ACK_THRESH=5", "MP_POLLING_INTERVAL=10001", "MP_RETRANSMIT_INTERVAL=1000",
-		"MP_REXMIT_BUF_CNT=1", "MP_REXMIT_BUF_SIZE=256"), func(level int, text string) { t.Errorf("warning %d: %s", level, text) })
+		"MP_REXMIT_BUF_CNT=1", "MP_REXMIT_BUF_SIZE=256", "MP_LAPI_TRACE_LEVEL=3", "LAPI_TRACE_DIR=/traces", "LAPI_TRACE_SIZE=64"), func(level int, text string) { t.Errorf("warning %d: %s", level, text) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,6 +52,7 @@ func TestAllSet(t *testing.T) {
 			{netip.MustParseAddr("fe80::1"), "eth1"}},
 		InetSet: true, InfoLevel: 2, NoTimeout: true, UDPPacketSize: 65536, AckThreshold: 5, PollingInterval: 10001 * time.Microsecond,
 		RetransmitInterval: 1000, RexmitBufCount: 1, RexmitBufSize: 256, RexmitBufSizeSet: true,
+		TraceLevel: 3, TraceDir: "/traces", TraceSize: 64,
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)

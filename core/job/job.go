@@ -48,6 +48,10 @@ type Config struct {
 	RexmitBufSize      int           // MP_REXMIT_BUF_SIZE; default 16384
 	RexmitBufSizeSet   bool          // then BUF_CP_SIZE is its value, else min(128, RexmitBufSize)
 
+	TraceLevel int    // MP_LAPI_TRACE_LEVEL, 0 (off) to 5
+	TraceDir   string // LAPI_TRACE_DIR; default "."
+	TraceSize  int    // LAPI_TRACE_SIZE, MiB
+
 	Launched bool // under lapirun: an inherited socket leads to the launcher
 
 	launcherFD int    // that socket, if Launched

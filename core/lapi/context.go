@@ -196,7 +196,8 @@ type Context struct {
 	header      [putHeaderSize]byte // for sendNow
 	scratch     []byte              // user header for the header handler: 8-aligned, writable
 	result      HeaderResult
-	changed     bool // a counter or ticket changed: wake who waits
+	trace       *tracer // nil: off
+	changed     bool    // a counter or ticket changed: wake who waits
 	udpIdle     int
 	sessionTurn int
 	terminating bool
@@ -252,6 +253,7 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 		c.pollSession()
 	}
 	c.publish()
+	c.trace.turned(n)
 	if n > 0 {
 		flags |= DispatchProgress
 	}
@@ -409,6 +411,7 @@ func (c *Context) countFor(a transport.Addr, kind ErrType, src, peer int) {
 		return
 	}
 	c.changed = true
+	c.trace.counted(a, src)
 }
 
 // completed notes for LAPI_Msgpoll that a message of the user's was sent or received.

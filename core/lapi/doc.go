@@ -24,5 +24,6 @@
 //	fence.go collective.go term.go   LAPI_Fence, LAPI_Gfence, LAPI_Address_init, LAPI_Term
 //	attributes.go  LAPI_Qenv, LAPI_Senv
 //	errors.go      what the error handler is told; peers that fail
+//	trace.go  what MP_LAPI_TRACE_LEVEL records
 //	shared_unsafe.go  the context block shared with C
 package lapi

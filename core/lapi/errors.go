@@ -37,6 +37,7 @@ func (c *Context) raise(code codes.Code, kind ErrType, of int, what string) {
 	if c.errHandler != 0 {
 		c.host.Message(1, text)
 	}
+	c.trace.failure(code, kind, of)
 	c.errors = append(c.errors, ErrorEvent{c.errHandler, code, kind, c.me, of, text})
 	kick(c.shared)
 	c.changed = true

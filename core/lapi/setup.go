@@ -12,6 +12,7 @@ import (
 
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
+	"lapi/core/trace"
 	"lapi/transport"
 	"lapi/transport/emul"
 	"lapi/transport/layout"
@@ -62,6 +63,7 @@ type setup struct {
 // may block and runs without the lock: nobody knows the context yet.
 func New(o *Options) (*Context, codes.Code) {
 	memory.Guard()
+	began := trace.Now()
 	cfg, err := job.FromEnv(o.Getenv, o.Host.Message)
 	if err != nil {
 		return nil, o.report(err)
@@ -79,7 +81,7 @@ func New(o *Options) (*Context, codes.Code) {
 	if s.scratch, err = unix.Mmap(-1, 0, pad8(MaxUhdrSize), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS); err != nil {
 		return nil, codes.ErrMemoryExhausted
 	}
-	for _, step := range []func() codes.Code{s.chooseNode, s.openLinks, s.meet, s.finish} {
+	for _, step := range []func() codes.Code{s.chooseNode, s.openLinks, s.meet, s.startTrace(began), s.finish} {
 		if code := step(); code != codes.Success {
 			s.abandon()
 			return nil, code
@@ -352,15 +354,15 @@ func (s *setup) finish() codes.Code {
 		if l == nil {
 			continue
 		}
-		s.setHandlers(l)
+		s.setHandlers(s.traced(l))
 		if w, ok := l.(transport.Waiter); ok {
 			waits = append(waits, w.Descriptors()...)
 		}
 		if l.Limits().Caps&transport.CapAtomicCPU == 0 {
-			e := emul.New(l, msgAtomic, msgAtomicReply)
+			e := emul.New(s.traced(l), msgAtomic, msgAtomicReply)
 			s.emuls = append(s.emuls, e)
 			for i := range s.tasks {
-				if s.tasks[i].link == l {
+				if untraced(s.tasks[i].link) == l {
 					s.tasks[i].atomics = e
 				}
 			}
@@ -421,6 +423,7 @@ func (s *setup) abandon() {
 		s.session.Leave()
 		s.session.Close()
 	}
+	s.trace.close()
 	closeShared(s.shared)
 	s.freeMappings()
 }

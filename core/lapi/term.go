@@ -68,6 +68,7 @@ func (c *Context) TermEnd() {
 	if c.session != nil {
 		c.session.Close()
 	}
+	c.trace.close()
 	closeShared(c.shared)
 	c.freeMappings()
 }

@@ -68,6 +68,7 @@ void test_term(void);
 void test_fork(void);
 void test_share(void);
 void test_fatal(void);
+void test_trace(void);
 /* The program that test_fatal starts. */
 void fatal_main(void);
 

@@ -6,28 +6,30 @@ package layout
 
 type (
 	Context struct {
-		State                uint32
-		Handle               uint32
-		Task                 int32
-		NumTasks             int32
-		LockWord             uint32
-		LockDepth            uint32
-		LockWaiters          uint32
-		LockTurns            uint32
-		EventSeq             uint32
-		Pollers              uint32
-		PollTurns            uint32
-		Watcher              uint32
-		InterruptSet         uint32
-		SpinTurns            uint32
-		YieldTurns           uint32
-		MsgState             uint32
-		Dispatching          uint32
-		CompletionSeq        uint32
-		CompletionThreads    uint32
-		NumDescriptors       int32
-		Descriptors          [16]int32
-		ReservedForAlignment int32
+		State             uint32
+		Handle            uint32
+		Task              int32
+		NumTasks          int32
+		LockWord          uint32
+		LockDepth         uint32
+		LockWaiters       uint32
+		LockTurns         uint32
+		EventSeq          uint32
+		Pollers           uint32
+		PollTurns         uint32
+		Watcher           uint32
+		InterruptSet      uint32
+		SpinTurns         uint32
+		YieldTurns        uint32
+		MsgState          uint32
+		Dispatching       uint32
+		CompletionSeq     uint32
+		CompletionThreads uint32
+		NumDescriptors    int32
+		Descriptors       [16]int32
+		TraceLevel        uint32
+		TraceReserved     uint32
+		TraceFile         uint64
 	}
 	Slot struct {
 		Head  uint64
@@ -74,6 +76,30 @@ type (
 		Turn      uint64
 		Line      [40]uint8
 	}
+	TraceRecord struct {
+		Ns     uint64
+		Id     uint64
+		Size   uint64
+		Thread int32
+		Peer   int32
+		Code   int32
+		Kind   uint32
+		Name   [24]uint8
+	}
+	TraceHead struct {
+		Magic     uint64
+		Version   uint32
+		Level     uint32
+		Task      int32
+		NumTasks  int32
+		Instance  int32
+		Pid       int32
+		Capacity  uint64
+		Next      uint64
+		OpenedNs  uint64
+		Machine   [16]uint8
+		Partition [56]uint8
+	}
 )
 
 const (
@@ -104,4 +130,29 @@ const (
 	SequenceValid  = 0x80000000
 	HeaderUnit     = 0x8
 	KindPadding    = 0xff
+
+	TraceMagic   = 0x3165636172744150
+	TraceVersion = 0x1
+
+	TraceCalls      = 0x1
+	TraceMessages   = 0x2
+	TraceHandlers   = 0x3
+	TracePackets    = 0x4
+	TraceDispatcher = 0x5
+
+	TraceBegin    = 0x1
+	TraceEnd      = 0x2
+	TraceInstant  = 0x3
+	TraceComplete = 0x4
+	TraceSent     = 0x5
+	TraceReceived = 0x6
+
+	TraceCall    = 0x100
+	TraceMessage = 0x200
+	TraceHandler = 0x300
+	TraceWait    = 0x400
+	TracePacket  = 0x500
+	TraceTurn    = 0x600
+	TraceError   = 0x700
+	TraceCounter = 0x800
 )

@@ -19,6 +19,8 @@ var structs = map[string]any{
 	"cshim_segment_head": SegmentHead{},
 	"cshim_sender":       Sender{},
 	"cshim_receiver":     Receiver{},
+	"cshim_trace_record": TraceRecord{},
+	"cshim_trace_head":   TraceHead{},
 }
 
 // cName turns LockWord back into lock_word.

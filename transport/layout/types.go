@@ -13,6 +13,8 @@ type (
 	SegmentHead C.cshim_segment_head
 	Sender      C.cshim_sender
 	Receiver    C.cshim_receiver
+	TraceRecord C.cshim_trace_record
+	TraceHead   C.cshim_trace_head
 )
 
 const (
@@ -43,4 +45,29 @@ const (
 	SequenceValid  = C.CSHIM_SEQUENCE_VALID
 	HeaderUnit     = C.CSHIM_HEADER_UNIT
 	KindPadding    = C.CSHIM_KIND_PADDING
+
+	TraceMagic   = C.CSHIM_TRACE_MAGIC
+	TraceVersion = C.CSHIM_TRACE_VERSION
+
+	TraceCalls      = C.CSHIM_TRACE_CALLS
+	TraceMessages   = C.CSHIM_TRACE_MESSAGES
+	TraceHandlers   = C.CSHIM_TRACE_HANDLERS
+	TracePackets    = C.CSHIM_TRACE_PACKETS
+	TraceDispatcher = C.CSHIM_TRACE_DISPATCHER
+
+	TraceBegin    = C.CSHIM_TRACE_BEGIN
+	TraceEnd      = C.CSHIM_TRACE_END
+	TraceInstant  = C.CSHIM_TRACE_INSTANT
+	TraceComplete = C.CSHIM_TRACE_COMPLETE
+	TraceSent     = C.CSHIM_TRACE_SENT
+	TraceReceived = C.CSHIM_TRACE_RECEIVED
+
+	TraceCall    = C.CSHIM_TRACE_CALL
+	TraceMessage = C.CSHIM_TRACE_MESSAGE
+	TraceHandler = C.CSHIM_TRACE_HANDLER
+	TraceWait    = C.CSHIM_TRACE_WAIT
+	TracePacket  = C.CSHIM_TRACE_PACKET
+	TraceTurn    = C.CSHIM_TRACE_TURN
+	TraceError   = C.CSHIM_TRACE_ERROR
+	TraceCounter = C.CSHIM_TRACE_COUNTER
 )

@@ -3,6 +3,8 @@
  */
 #include "conform.h"
 
+#include <sys/mman.h>
+
 static lapi_cntr_t cntr, other;
 
 static void counter_set_get(void)
@@ -166,6 +168,29 @@ static void counter_is_four_bytes_in_l1(void)
 		CHECK_EQUAL(words[i], i == 3 ? 0 : -77);
 }
 
+/* The same where nothing lies behind it: the last four bytes before a page without access. */
+static void counter_at_the_end_of_memory_in_l1(void)
+{
+	long page = sysconf(_SC_PAGESIZE);
+	char *pages;
+	lapi_cntr_t *last;
+	void *table[CONFORM_MAX_TASKS];
+	int current, next = (task_id + 1) % num_tasks;
+	if (conform_lib != L1_LIB)
+		SKIP("needs CONFORM_LIB=l1");
+	pages = (char *)mmap(NULL, 2 * (size_t)page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (!CHECK(pages != MAP_FAILED) || !CHECK(mprotect(pages + page, (size_t)page, PROT_NONE) == 0))
+		return;
+	last = (lapi_cntr_t *)(void *)(pages + page - 4);
+	LAPI_OK(LAPI_Setcntr(hndl, last, 0));
+	exchange(last, table);
+	LAPI_OK(LAPI_Put(hndl, (uint)next, 0, NULL, NULL, (lapi_cntr_t *)table[next], last, last));
+	LAPI_OK(LAPI_Waitcntr(hndl, last, 3, &current));
+	CHECK_EQUAL(current, 0);
+	conform_sync();
+	munmap(pages, 2 * (size_t)page);
+}
+
 /* Many waits in a row, each satisfied by another task: no wake-up is lost. */
 static void wait_ring(void)
 {
@@ -245,6 +270,7 @@ static const conform_case cases[] = {
 	CONFORM_CASE(counter_reset_by_plain_store),
 	CONFORM_CASE(counter_as_origin_and_target_at_once),
 	CONFORM_CASE(counter_is_four_bytes_in_l1),
+	CONFORM_CASE(counter_at_the_end_of_memory_in_l1),
 	CONFORM_CASE(wait_ring),
 	CONFORM_CASE(wait_sleeping_task_is_woken),
 	CONFORM_CASE(wait_two_counters_any_order),

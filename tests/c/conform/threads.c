@@ -202,6 +202,34 @@ static void threads_fence_at_once(void)
 	run_threads(fence_often);
 }
 
+/* ---- many threads ---- */
+
+enum { MANY = 24 };
+
+static void *put_and_wait(void *argument)
+{
+	lapi_cntr_t mine;
+	int i;
+	counter_zero(&mine);
+	for (i = 0; i < 40; i++) {
+		uint target = (uint)(task_id + i) % (uint)num_tasks;
+		LAPI_OK(LAPI_Put(hndl, target, 300, sinks[target], source, NULL, NULL, &mine));
+		LAPI_OK(LAPI_Waitcntr(hndl, &mine, 1, NULL));
+	}
+	return argument;
+}
+
+static void threads_by_the_dozen(void)
+{
+	pthread_t threads[MANY];
+	int i;
+	prepare();
+	for (i = 0; i < MANY; i++)
+		CHECK_EQUAL(pthread_create(&threads[i], NULL, put_and_wait, NULL), 0);
+	for (i = 0; i < MANY; i++)
+		pthread_join(threads[i], NULL);
+}
+
 /* A counter set by one thread wakes another that waits for it. */
 static void *set_later(void *argument)
 {
@@ -247,6 +275,7 @@ static const conform_case cases[] = {
 	CONFORM_CASE(threads_mix_all_operations),
 	CONFORM_CASE(threads_may_not_share_a_counter),
 	CONFORM_CASE(threads_fence_at_once),
+	CONFORM_CASE(threads_by_the_dozen),
 	CONFORM_CASE(setcntr_wakes_a_waiter),
 	CONFORM_CASE(threads_query_and_set),
 };

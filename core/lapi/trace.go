@@ -1,0 +1,268 @@
+package lapi
+
+import (
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"lapi/core/lapi/codes"
+	"lapi/core/trace"
+	"lapi/transport"
+	"lapi/transport/layout"
+)
+
+// tracer records what this context does (MP_LAPI_TRACE_LEVEL; docs/tracing.md). A nil *tracer is tracing that is off: every method does
+// nothing then, at the cost of one comparison. What can be, is recorded by wrappers that exist only while tracing is on: around the
+// links (tracedLink) and around the Host (tracedHost).
+type tracer struct {
+	file   *trace.File
+	level  int
+	shared *layout.Context
+	links  [3]transport.Link
+	seen   [3]transport.Stats // of links when packets were last recorded
+}
+
+// messageNames are what a trace calls the messages of header.go.
+var messageNames = [transport.MaxMsgID + 1]string{
+	msgPut: "put", msgPutFragment: "put fragment", msgGet: "get", msgGetData: "get data", msgAm: "active message",
+	msgAmFragment: "active message fragment", msgFetched: "fetched", msgCounter: "completion", msgExchange: "exchange", msgFault: "fault",
+	msgAtomic: "rmw", msgAtomicReply: "rmw reply", msgPutDirect: "direct put",
+}
+
+func messageName(id transport.MsgID) string {
+	if int(id) < len(messageNames) && messageNames[id] != "" {
+		return messageNames[id]
+	}
+	return "message"
+}
+
+// startTrace is the step of LAPI_Init that begins the trace: once the tasks have met, before anything uses the links. began is when
+// LAPI_Init did. A trace that cannot be written is no reason to fail.
+func (s *setup) startTrace(began uint64) func() codes.Code {
+	return func() codes.Code {
+		if s.cfg.TraceLevel > 0 {
+			s.openTrace(began)
+		}
+		return codes.Success
+	}
+}
+
+func (s *setup) openTrace(began uint64) {
+	id := trace.Identity{Partition: s.cfg.Partition, Task: s.me, NumTasks: len(s.tasks), Instance: s.instance, Level: s.cfg.TraceLevel}
+	file, err := trace.Create(s.cfg.TraceDir, &id, int64(s.cfg.TraceSize)<<20)
+	if err != nil {
+		s.say(0, "no trace is written: %v; see LAPI_TRACE_DIR and LAPI_TRACE_SIZE", err)
+		return
+	}
+	t := &tracer{file: file, level: s.cfg.TraceLevel, shared: s.shared, links: s.Context.links()}
+	s.trace = t
+	s.shared.TraceFile = file.Address()
+	// Release: C threads look only after state has become ACTIVE.
+	atomic.StoreUint32(&s.shared.TraceLevel, uint32(t.level))
+	thread := int32(unix.Gettid())
+	t.file.Add(layout.TraceRecord{Ns: began, Id: trace.Now() - began, Thread: thread, Peer: -1, Kind: layout.TraceComplete | layout.TraceCall}, "LAPI_Init")
+	if t.level >= layout.TraceHandlers {
+		s.host = &tracedHost{Host: s.host, t: t}
+	}
+	if t.level >= layout.TraceMessages {
+		for i := range s.tasks {
+			s.tasks[i].link = s.traced(s.tasks[i].link)
+		}
+	}
+}
+
+// traced is l with its messages recorded, if the trace has them.
+func (c *Context) traced(l transport.Link) transport.Link {
+	if c.trace == nil || c.trace.level < layout.TraceMessages {
+		return l
+	}
+	if _, ok := l.(*tracedLink); ok {
+		return l
+	}
+	return &tracedLink{Link: l, t: c.trace}
+}
+
+// untraced is the link inside a tracedLink, or l.
+func untraced(l transport.Link) transport.Link {
+	if traced, ok := l.(*tracedLink); ok {
+		return traced.Link
+	}
+	return l
+}
+
+// close ends the trace: no thread of the context is left, and C looks at it no more.
+func (t *tracer) close() {
+	if t == nil {
+		return
+	}
+	atomic.StoreUint32(&t.shared.TraceLevel, 0)
+	t.file.Close()
+}
+
+// thread is the caller's kernel id: it holds the context lock, which says whose it is.
+func (t *tracer) thread() int32 {
+	return int32(atomic.LoadUint32(&t.shared.LockWord) &^ layout.LockContended)
+}
+
+func (t *tracer) add(kind uint32, name string, peer int, size, id uint64, code int32) {
+	t.file.Add(layout.TraceRecord{Ns: trace.Now(), Id: id, Size: size, Thread: t.thread(), Peer: int32(peer), Code: code, Kind: kind}, name)
+}
+
+// since records a piece of the caller's time that began at ns.
+func (t *tracer) since(ns uint64, kind uint32, name string, peer int, size uint64) {
+	t.file.Add(layout.TraceRecord{Ns: ns, Id: trace.Now() - ns, Size: size, Thread: t.thread(), Peer: int32(peer), Kind: kind}, name)
+}
+
+// failure records an error that the error handler will hear of.
+func (t *tracer) failure(code codes.Code, kind ErrType, of int) {
+	if t != nil {
+		t.add(layout.TraceInstant|layout.TraceError, codes.Name(code), of, 0, uint64(kind), int32(code))
+	}
+}
+
+// counted records that the counter at a grew by 1.
+func (t *tracer) counted(a transport.Addr, src int) {
+	if t != nil {
+		t.counter(a, src)
+	}
+}
+
+func (t *tracer) counter(a transport.Addr, src int) {
+	if t.level >= layout.TraceHandlers {
+		t.add(layout.TraceInstant|layout.TraceCounter, "counter", src, 1, uint64(a), 0)
+	}
+}
+
+// turned records a turn of the dispatcher that received, sent or completed n.
+func (t *tracer) turned(n int) {
+	if t != nil {
+		t.turn(n)
+	}
+}
+
+func (t *tracer) turn(n int) {
+	if t.level < layout.TracePackets {
+		return
+	}
+	t.packets()
+	if n > 0 && t.level >= layout.TraceDispatcher {
+		t.add(layout.TraceInstant|layout.TraceTurn, "turn", -1, uint64(n), 0, 0)
+	}
+}
+
+// packets records what changed in the links' statistics since the last turn.
+func (t *tracer) packets() {
+	for i, l := range t.links {
+		if l == nil {
+			continue
+		}
+		now, before := l.Stats(), &t.seen[i]
+		if *now == *before {
+			continue
+		}
+		t.grown("retransmitted", now.RetransmittedPackets, before.RetransmittedPackets)
+		t.grown("duplicate received", now.DuplicatePackets, before.DuplicatePackets)
+		t.grown("ghost received", now.GhostPackets, before.GhostPackets)
+		t.grown("packets sent", now.PacketsSent, before.PacketsSent)
+		t.grown("packets received", now.PacketsReceived, before.PacketsReceived)
+		t.grown("acks sent", now.AcksSent, before.AcksSent)
+		t.grown("acks received", now.AcksReceived, before.AcksReceived)
+		*before = *now
+	}
+}
+
+func (t *tracer) grown(name string, now, before uint64) {
+	if now > before {
+		t.add(layout.TraceInstant|layout.TracePacket, name, -1, now-before, 0, 0)
+	}
+}
+
+// tracedLink records messages and direct copies of a link. Both ends of a message name it by what they both see, its header: so nothing is
+// added to the message, and a task that does not trace is not disturbed.
+type tracedLink struct {
+	transport.Link
+	t *tracer
+}
+
+// Send is the link's, recorded if the link took the message.
+func (l *tracedLink) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte, op *transport.Op) (transport.Status, error) {
+	n, key, began := op.N, messageKey(id, hdr), trace.Now()
+	status, err := l.Link.Send(ep, id, hdr, op)
+	if err == nil {
+		l.t.file.Add(layout.TraceRecord{Ns: began, Id: key, Size: n, Thread: l.t.thread(), Peer: int32(ep),
+			Code: int32(min(trace.Now()-began, 1<<31-1)), Kind: layout.TraceSent | layout.TraceMessage}, messageName(id))
+	}
+	return status, err
+}
+
+// Handle is the link's, with each call of h recorded.
+func (l *tracedLink) Handle(id transport.MsgID, h transport.MsgHandler) {
+	name, t := messageName(id), l.t
+	l.Link.Handle(id, func(m *transport.Msg) transport.Verdict {
+		t.add(layout.TraceReceived|layout.TraceMessage, name, int(m.From), uint64(len(m.Data)), messageKey(id, m.Hdr), 0)
+		v := h(m)
+		t.add(layout.TraceEnd|layout.TraceMessage, "", int(m.From), 0, 0, int32(v))
+		return v
+	})
+}
+
+// Put is the link's, recorded: a copy of this task into a peer's memory.
+func (l *tracedLink) Put(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
+	began, n := trace.Now(), op.N
+	status, err := l.Link.Put(ep, op)
+	if err == nil {
+		l.t.since(began, layout.TraceComplete|layout.TraceMessage, "copy to task", int(ep), n)
+	}
+	return status, err
+}
+
+// Get is the link's, recorded: a copy of this task from a peer's memory.
+func (l *tracedLink) Get(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
+	began, n := trace.Now(), op.N
+	status, err := l.Link.Get(ep, op)
+	if err == nil {
+		l.t.since(began, layout.TraceComplete|layout.TraceMessage, "copy from task", int(ep), n)
+	}
+	return status, err
+}
+
+// Atomic is the link's, recorded.
+func (l *tracedLink) Atomic(ep transport.Endpoint, kind transport.AtomicKind, op *transport.Op) (transport.Status, error) {
+	began, width := trace.Now(), uint64(op.Width)
+	status, err := l.Link.Atomic(ep, kind, op)
+	if err == nil {
+		l.t.since(began, layout.TraceComplete|layout.TraceMessage, "atomic", int(ep), width)
+	}
+	return status, err
+}
+
+// messageKey is a hash of a message's kind and header (FNV-1a, by words). Headers' lengths are multiples of 8.
+func messageKey(id transport.MsgID, hdr []byte) uint64 {
+	const offset, prime = 14695981039346656037, 1099511628211
+	key := (offset ^ uint64(id)) * prime
+	for ; len(hdr) >= 8; hdr = hdr[8:] {
+		key = (key ^ order.Uint64(hdr)) * prime
+		key ^= key >> 29
+	}
+	return key
+}
+
+// tracedHost records the handlers that run inside the dispatcher. C records those that have threads of their own.
+type tracedHost struct {
+	Host
+	t *tracer
+}
+
+// HeaderHandler is Host's, recorded.
+func (h *tracedHost) HeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, msgLen uint64, src int32, onePacket transport.Addr, r *HeaderResult) {
+	h.t.add(layout.TraceBegin|layout.TraceHandler, "header handler", int(src), msgLen, uint64(handler), 0)
+	h.Host.HeaderHandler(handler, uhdr, uhdrLen, msgLen, src, onePacket, r)
+	h.t.add(layout.TraceEnd|layout.TraceHandler, "", int(src), 0, 0, r.CtlFlags)
+}
+
+// CompletionHandler is Host's, recorded.
+func (h *tracedHost) CompletionHandler(handler, info transport.Addr) {
+	h.t.add(layout.TraceBegin|layout.TraceHandler, "completion handler", -1, 0, uint64(handler), 0)
+	h.Host.CompletionHandler(handler, info)
+	h.t.add(layout.TraceEnd|layout.TraceHandler, "", -1, 0, 0, 0)
+}

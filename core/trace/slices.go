@@ -1,0 +1,61 @@
+package trace
+
+import "lapi/transport/layout"
+
+// slice is a piece of a thread's time, or (begin == end, instant) a moment.
+type slice struct {
+	record  layout.TraceRecord // what began it
+	end     uint64             // ns, on the machine's clock
+	code    int32              // of the end
+	open    bool               // no end was recorded
+	instant bool
+}
+
+// slices pairs the beginnings and ends of each thread. What was never ended ends with the trace; an end without beginning says nothing.
+func (t *Trace) slices() []slice {
+	all := make([]slice, 0, len(t.Records))
+	stacks := map[int32][]int{} // by thread: open slices, as indices in all
+	last := uint64(0)
+	for _, r := range t.Records {
+		last = max(last, r.Ns)
+		s := slice{record: r, end: r.Ns}
+		switch r.Kind & 0xff {
+		case layout.TraceBegin, layout.TraceReceived:
+			s.open = true
+			stacks[r.Thread] = append(stacks[r.Thread], len(all))
+		case layout.TraceEnd:
+			stacks[r.Thread] = closeLatest(all, stacks[r.Thread], r)
+			continue
+		case layout.TraceComplete:
+			s.end += min(r.Id, 1<<62)
+		case layout.TraceSent:
+			s.end += uint64(max(r.Code, 0))
+		default:
+			s.instant = true
+		}
+		last = max(last, s.end)
+		all = append(all, s)
+	}
+	for i := range all {
+		if all[i].open {
+			all[i].end = max(last, all[i].record.Ns)
+		}
+	}
+	return all
+}
+
+// closeLatest ends the latest open slice of r's category and what was begun inside it; it returns what stays open.
+func closeLatest(all []slice, stack []int, r layout.TraceRecord) []int {
+	for i := len(stack) - 1; i >= 0; i-- {
+		s := &all[stack[i]]
+		if (s.record.Kind^r.Kind)&^0xff != 0 {
+			continue
+		}
+		s.code = r.Code
+		for _, inner := range stack[i:] {
+			all[inner].end, all[inner].open = max(r.Ns, all[inner].record.Ns), false
+		}
+		return stack[:i]
+	}
+	return stack
+}
