@@ -76,15 +76,19 @@ func (c *Context) traced(l transport.Link) transport.Link {
 	if c.trace == nil || c.trace.level < layout.TraceMessages {
 		return l
 	}
-	if _, ok := l.(*tracedLink); ok {
-		return l
+	traced := &tracedLink{Link: l, t: c.trace}
+	if v, ok := l.(transport.Vectored); ok {
+		return &tracedVectored{traced, v}
 	}
-	return &tracedLink{Link: l, t: c.trace}
+	return traced
 }
 
 // untraced is the link inside a tracedLink, or l.
 func untraced(l transport.Link) transport.Link {
-	if traced, ok := l.(*tracedLink); ok {
+	switch traced := l.(type) {
+	case *tracedLink:
+		return traced.Link
+	case *tracedVectored:
 		return traced.Link
 	}
 	return l

@@ -1,0 +1,53 @@
+package lapi
+
+import (
+	"lapi/core/lapi/codes"
+	"lapi/core/trace"
+	"lapi/transport"
+	"lapi/transport/layout"
+)
+
+func init() { // the rest of header.go's messages
+	messageNames[msgPutv], messageNames[msgGetv], messageNames[msgAmv] = "put vector", "get vector", "active message vector"
+}
+
+// tracedVectored is a tracedLink whose link copies between lists of ranges, too.
+type tracedVectored struct {
+	*tracedLink
+	vectored transport.Vectored
+}
+
+// PutVector is the link's, recorded.
+func (l *tracedVectored) PutVector(ep transport.Endpoint, local, remote []transport.Range) error {
+	began, n := trace.Now(), transport.Sum(local)
+	err := l.vectored.PutVector(ep, local, remote)
+	if err == nil {
+		l.t.since(began, layout.TraceComplete|layout.TraceMessage, "copy list to task", int(ep), n)
+	}
+	return err
+}
+
+// GetVector is the link's, recorded.
+func (l *tracedVectored) GetVector(ep transport.Endpoint, local, remote []transport.Range) error {
+	began, n := trace.Now(), transport.Sum(local)
+	err := l.vectored.GetVector(ep, local, remote)
+	if err == nil {
+		l.t.since(began, layout.TraceComplete|layout.TraceMessage, "copy list from task", int(ep), n)
+	}
+	return err
+}
+
+// VectorHeaderHandler is Host's, recorded.
+func (h *tracedHost) VectorHeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, lengths transport.Addr, src int32,
+	onePacket transport.Addr, r *HeaderResult) {
+	h.t.add(layout.TraceBegin|layout.TraceHandler, "header handler", int(src), 0, uint64(handler), 0)
+	h.Host.VectorHeaderHandler(handler, uhdr, uhdrLen, lengths, src, onePacket, r)
+	h.t.add(layout.TraceEnd|layout.TraceHandler, "", int(src), 0, 0, r.CtlFlags)
+}
+
+// SendHandler is Host's, recorded.
+func (h *tracedHost) SendHandler(handler, info transport.Addr, tgt int32, reason codes.Code) {
+	h.t.add(layout.TraceBegin|layout.TraceHandler, "send handler", int(tgt), 0, uint64(handler), 0)
+	h.Host.SendHandler(handler, info, tgt, reason)
+	h.t.add(layout.TraceEnd|layout.TraceHandler, "", int(tgt), 0, 0, int32(reason))
+}
