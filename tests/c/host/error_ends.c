@@ -60,8 +60,10 @@ static void unregistered_index(void)
 	HOST_OK(LAPI_Senv(handle, TIMEOUT, 10));
 	HOST_OK(LAPI_Gfence(handle));
 	HOST_OK(LAPI_Amsend(handle, (uint)((task + 1) % tasks), (void *)(uintptr_t)7, NULL, 0, "data", 4, NULL, NULL, NULL));
-	while (!__atomic_load_n(&heard, __ATOMIC_ACQUIRE))
+	while (!__atomic_load_n(&heard, __ATOMIC_ACQUIRE)) {
 		HOST_OK(LAPI_Probe(handle));
+		usleep(1000);
+	}
 	HOST_CHECK(heard == 1);
 	host_use(handle); /* and everything else goes on */
 	HOST_OK(LAPI_Term(handle));
