@@ -178,12 +178,14 @@ func (c *Context) onGetData(m *transport.Msg) transport.Verdict {
 		return c.malformed(m)
 	}
 	var err error
-	if o.vectored {
+	switch {
+	case o.failed: // the rest is only counted
+	case o.vectored:
 		err = o.org.scatter(h.offset, m.Data)
-	} else {
+	default:
 		err = memory.CopyIn(o.local+transport.Addr(h.offset), m.Data)
 	}
-	if err != nil && !o.failed {
+	if err != nil {
 		o.failed = true
 		c.fault(err, codes.ErrOrgAddrNull, GetErr, c.me)
 	}
