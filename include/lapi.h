@@ -643,8 +643,11 @@ typedef struct {
 } lapi_lvec_t;
 
 /*
- * A header handler for vectors: as hdr_hndlr_t, but returns where the data goes as a vector, and gets the lengths of
- * the origin's blocks in len_vec. The vector belongs to the library until completion.
+ * A header handler for vectors: as hdr_hndlr_t, but returns where the data goes as a vector (NULL: nowhere), and gets the
+ * lengths of the origin's blocks: (*len_vec)[i], valid during the handler; of a strided vector only (*len_vec)[0], the
+ * block size. Like msg_len of the other kind, len_vec is also a lapi_return_info_t, but for msg_len, which is that pointer.
+ * The vector must fit the origin's (guide, Table 7), else both tasks' error handlers hear of it and no counter changes.
+ * It belongs to the library until completion.
  */
 typedef lapi_vec_t *(vhdr_hndlr_t)(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *len_vec[],
                                    compl_hndlr_t **comp_h, void **uinfo);
@@ -1231,8 +1234,6 @@ int LAPI_Fence(lapi_handle_t hndl);
  */
 int LAPI_Gfence(lapi_handle_t hndl);
 
-/* The calls from here on are declared, and exported by the library as they are completed: docs/scope.md. */
-
 /*
  * LAPI_Putv and LAPI_Getv are LAPI_Put and LAPI_Get between two vectors of one type, which must fit each other.
  * Getv's data goes from tgt_vec to org_vec. The descriptions are the caller's again when the origin counter has
@@ -1251,10 +1252,13 @@ int LAPI_Amsendv(lapi_handle_t hndl, uint tgt, void *hdr_hdl, void *uhdr, uint u
                  lapi_cntr_t *tgt_cntr, lapi_cntr_t *org_cntr, lapi_cntr_t *cmpl_cntr);
 
 /*
- * LAPI_Xfer makes the transfer described by *xfer_cmd, which is read before the return. Errors: LAPI_ERR_XFER_CMD,
+ * LAPI_Xfer makes the transfer described by *xfer_cmd, which is read before the return. Errors: LAPI_ERR_XFER_CMD (also
+ * for types that this release does not have: docs/scope.md),
  * and those of the call that makes the same transfer; for DGSPs the LAPI_ERR_DGSP codes; LAPI_ERR_OP_SZ.
  */
 int LAPI_Xfer(lapi_handle_t hndl, lapi_xfer_t *xfer_cmd);
+
+/* The calls from here on are declared, and exported by the library as they are completed: docs/scope.md. */
 
 /*
  * LAPI_Util does what *util_cmd asks for, and stores the results there. hndl is not looked at for registering,

@@ -289,6 +289,14 @@ func FuzzHeaders(f *testing.F) {
 		for _, d := range []func([]byte) bool{(&putHeader{}).decode, (&getHeader{}).decode, (&partHeader{}).decode, (&pairHeader{}).decode, (&faultHeader{}).decode} {
 			d(b)
 		}
+		var v vectorHeader
+		if v.decode(b, n) && (v.offset > v.total || uint64(v.entries)*vectorEntrySize > uint64(n)) {
+			t.Fatal("accepted a part of a vector that does not fit")
+		}
+		var a amvHeader
+		if uhdr, ok := decodeAmv(&am, &a, b, n); ok && (len(uhdr) > MaxUhdrSize || uint64(n) > a.lengths()+am.length) {
+			t.Fatal("accepted a vector's active message that does not fit")
+		}
 		(&exchangeHeader{}).decode(b, n)
 		decodePart(b)
 	})

@@ -44,6 +44,66 @@ static void *spoiling_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, u
 	return NULL;
 }
 
+static const ulong block_lengths[2] = {70, 30};
+
+/* Reads the lengths through the prototype, and takes the same pointer for a lapi_return_info_t. */
+static lapi_vec_t *vector_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *len_vec[], compl_hndlr_t **comp_h, void **uinfo)
+{
+	lapi_return_info_t *info = (lapi_return_info_t *)(void *)len_vec;
+
+	CHECK(*hndl == handle && cshim_lock_owned(fake_context(*hndl)));
+	CHECK(*uhdr_len == 4 && *(int *)uhdr == 17 && (*len_vec)[0] == 70 && (*len_vec)[1] == 30);
+	CHECK(info->src == 3 && info->udata_one_pkt_ptr == &target[1] && info->ret_flags == LAPI_NORMAL);
+	info->ret_flags = LAPI_LOCAL_STATE;
+	*comp_h = finished;
+	*uinfo = target;
+	return (lapi_vec_t *)(void *)&target[2];
+}
+
+static void call_vector_handler(int context)
+{
+	static int uhdr = 17;
+	cshim_header_result result;
+
+	memset(&result, 0xee, sizeof(result));
+	cshim_call_vector_header(context, CSHIM_ADDR(vector_handler), CSHIM_ADDR(&uhdr), sizeof(uhdr), CSHIM_ADDR(block_lengths), 3,
+	                         CSHIM_ADDR(&target[1]), &result);
+	CHECK(result.buffer == CSHIM_ADDR(&target[2]) && result.completion == CSHIM_ADDR(finished));
+	CHECK(result.info == CSHIM_ADDR(target) && result.ret_flags == LAPI_LOCAL_STATE && result.ctl_flags == LAPI_DELIVER_MSG);
+}
+
+static int sent;
+
+/* Runs inside LAPI_Xfer, outside the dispatcher: it may send, and is told off when it waits. */
+static void send_handler(lapi_handle_t *hndl, void *param, lapi_sh_info_t *info)
+{
+	char byte = 1;
+
+	CHECK(*hndl == handle && cshim_lock_owned(fake_context(*hndl)));
+	CHECK(info->src == 0 && info->reason == LAPI_SUCCESS && param == target);
+	CHECK(LAPI_Fence(*hndl) == LAPI_ERR_UNKNOWN && LAPI_Probe(*hndl) == LAPI_ERR_UNKNOWN);
+	CHECK(LAPI_Put(*hndl, 0, 1, &byte, &byte, NULL, NULL, NULL) == LAPI_SUCCESS);
+	sent++;
+}
+
+static void test_send_handler(void)
+{
+	char from = 5, to = 0;
+	lapi_xfer_t xfer;
+
+	memset(&xfer, 0, sizeof(xfer));
+	xfer.Put.Xfer_type = LAPI_PUT_XFER;
+	xfer.Put.tgt_addr = (lapi_long_t)(uintptr_t)&to;
+	xfer.Put.org_addr = &from;
+	xfer.Put.len = 1;
+	xfer.Put.shdlr = send_handler;
+	xfer.Put.sinfo = target;
+	CHECK(LAPI_Xfer(handle, &xfer) == LAPI_SUCCESS && sent == 1 && to == 5);
+	CHECK(!fake_context(handle)->dispatching && LAPI_Fence(handle) == LAPI_SUCCESS);
+	xfer.Xfer_type = LAPI_DGSP_XFER;
+	CHECK(LAPI_Xfer(handle, &xfer) == LAPI_ERR_XFER_CMD && LAPI_Xfer(handle, NULL) == LAPI_ERR_XFER_CMD);
+}
+
 static void call(int context, hdr_hndlr_t *handler, cshim_header_result *result)
 {
 	static int uhdr[3] = {17, 0, 0};
@@ -67,6 +127,7 @@ static void call_header_handlers(int context, void *argument)
 	CHECK(result.ret_flags == LAPI_NORMAL && result.ctl_flags == LAPI_DELIVER_MSG);
 	call(context, spoiling_handler, &result);
 	CHECK(result.ret_flags == LAPI_NORMAL && result.ctl_flags == LAPI_DELIVER_MSG && result.dgsp == 0 && result.bytes == 0);
+	call_vector_handler(context);
 	fake_add(context, (int *)&done, 1);
 }
 
@@ -160,6 +221,7 @@ void test_handlers(void)
 	handle = fake_init(NULL);
 	run(call_header_handlers);
 	run(call_from_inside);
+	test_send_handler();
 	test_error_handler();
 	test_udp_handler();
 	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);

@@ -73,6 +73,8 @@ func Run(t *testing.T, f Factory) {
 		{"Get", 2, testGet},
 		{"OneSidedLimits", 2, testOneSidedLimits},
 		{"OneSidedFaults", 2, testOneSidedFaults},
+		{"Vectors", 2, testVectors},
+		{"VectorErrors", 2, testVectorErrors},
 		{"Atomics", 2, testAtomics},
 		{"AtomicsTogether", 3, testAtomicsTogether},
 		{"AtomicFaults", 2, testAtomicFaults},
