@@ -127,6 +127,7 @@ static int take(const lapi_xfer_t *command, cshim_transfer *to)
 		take_get(&command->Get, to);
 		return LAPI_SUCCESS;
 	case LAPI_AM_XFER:
+	case LAPI_AM_LW_XFER: /* for short messages, which core sends in the shortest way anyhow */
 		take_am(&command->Am, to);
 		return LAPI_SUCCESS;
 	case LAPI_DGSP_XFER:

@@ -15,6 +15,7 @@ const (
 	XferAmv
 	XferRmw
 	XferDGSP
+	XferAmLw uint32 = 9 // as XferAm: the shortest way is taken for every short message
 )
 
 // useTgtVecType is the flag USE_TGT_VEC_TYPE: the target's vector is a lapi_vec_t. All other flags of LAPI_Xfer are hints, or for
@@ -44,7 +45,7 @@ func (c *Context) Xfer(kind uint32, x *Transfer) codes.Code {
 	switch kind {
 	case XferGet:
 		return c.get(x.Tgt, x.N, x.TgtAddr, x.OrgAddr, x.TgtCntr, x.OrgCntr, x.Done)
-	case XferAm:
+	case XferAm, XferAmLw:
 		return c.amsend(x.Tgt, x.HdrHdl, x.Uhdr, x.UhdrLen, x.OrgAddr, x.N, x.TgtCntr, x.OrgCntr, x.CmplCntr, x.Done)
 	case XferPut:
 		return c.put(x.Tgt, x.N, x.TgtAddr, x.OrgAddr, x.TgtCntr, x.OrgCntr, x.CmplCntr, x.Done)

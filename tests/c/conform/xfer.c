@@ -133,7 +133,7 @@ static void xfer_get(void)
 	}
 }
 
-static void xfer_am(void)
+static void send_active_messages(lapi_xfer_type_t type)
 {
 	size_t i;
 	prepare((void *)(uintptr_t)header);
@@ -141,7 +141,7 @@ static void xfer_am(void)
 		lapi_xfer_t x;
 		memset(&x, 0xEE, sizeof x);
 		fill_pattern(source, lengths[i], (unsigned)i);
-		x.Am.Xfer_type = LAPI_AM_XFER;
+		x.Am.Xfer_type = type;
 		x.Am.flags = 0;
 		x.Am.tgt = (uint)next;
 		x.Am.hdr_hdl = LONG(handlers[next]);
@@ -159,6 +159,17 @@ static void xfer_am(void)
 		CHECK(same_pattern(sink, lengths[i], (unsigned)i));
 		conform_sync();
 	}
+}
+
+static void xfer_am(void)
+{
+	send_active_messages(LAPI_AM_XFER);
+}
+
+/* The same structure; made for short messages, but any length works. */
+static void xfer_am_lw(void)
+{
+	send_active_messages(LAPI_AM_LW_XFER);
 }
 
 static void *org_info[4];
@@ -459,6 +470,7 @@ static const conform_case cases[] = {
 	CONFORM_CASE(xfer_put),
 	CONFORM_CASE(xfer_get),
 	CONFORM_CASE(xfer_am),
+	CONFORM_CASE(xfer_am_lw),
 	CONFORM_CASE(xfer_putv_and_getv),
 	CONFORM_CASE(xfer_amv),
 	CONFORM_CASE(xfer_rmw),
