@@ -120,7 +120,7 @@ func (c *Context) prepareStream(m *outgoing, f *fragmentOp) error {
 // addData puts n bytes of m's data, from offset on, behind the first lead bytes of the fragment.
 func (c *Context) addData(m *outgoing, f *fragmentOp, lead int, offset uint64, n int) error {
 	f.op.N = uint64(lead + n)
-	if lead == 0 && !m.isCopied && m.placement == nil { // in one piece: the link may take it from where it is
+	if lead == 0 && n > c.bufCopy && m.placement == nil { // in one piece, and not to be free on return: the link may take it from where it is
 		at := m.org.at(offset)
 		if a, got := at.next(uint64(n)); got == uint64(n) {
 			f.op.Local = a
