@@ -294,28 +294,27 @@ func TestStridedAmsendv(t *testing.T) {
 	})
 }
 
-// TestSmallVectorsAreFree: up to BUF_CP_SIZE bytes may be overwritten on return, however much is under way.
+// TestSmallVectorsAreFree: up to BUF_CP_SIZE bytes may be overwritten on return, however much is under way. Vectors of two pieces and of
+// one, which no fragment needs to gather.
 func TestSmallVectorsAreFree(t *testing.T) {
 	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
-		const messages = 3000
-		dst, pieces := make([]uint64, 2*messages), make([]uint64, messages)
-		var words [4]uint64
-		for i := range messages {
-			words[0], words[2] = uint64(i)+1, uint64(i)+2
-			from := describe(vecIOVector, 2, []uint64{uint64(at(&words[0])), uint64(at(&words[2]))}, []uint64{8, 8})
-			to := describe(vecIOVector, 2, []uint64{uint64(at(&dst[2*i+1])), uint64(at(&dst[2*i]))}, []uint64{8, 8})
-			j.ok(j.tasks[0].Putv(tgt, to.at(), from.at(), false, 0, 0, 0, Callback{}))
-			words = [4]uint64{uint64(i) + 3}
-			from = describe(vecStrided, 1, []uint64{uint64(at(&words[0])), 8, 8}, nil) // in one piece
-			to = describe(vecStrided, 1, []uint64{uint64(at(&pieces[i])), 8, 8}, nil)
-			j.ok(j.tasks[0].Putv(tgt, to.at(), from.at(), false, 0, 0, 0, Callback{}))
-			words = [4]uint64{}
-		}
-		id, _ := j.tasks[0].FenceBegin()
-		j.until("a fence", func() bool { return j.tasks[0].ticketDone(id) })
-		for i := range messages {
-			if dst[2*i+1] != uint64(i)+1 || dst[2*i] != uint64(i)+2 || pieces[i] != uint64(i)+3 {
-				t.Fatalf("message %d is %d %d %d", i, dst[2*i+1], dst[2*i], pieces[i])
+		for _, pieces := range []uint64{2, 1} {
+			const messages = 3000
+			dst := make([]uint64, 2*messages)
+			var words [4]uint64
+			for i := range messages {
+				words[0], words[2] = uint64(i)+1, uint64(i)+2
+				from := describe(vecStrided, int(pieces), []uint64{uint64(at(&words[0])), 8, 16}, nil)
+				to := describe(vecStrided, int(pieces), []uint64{uint64(at(&dst[2*i])), 8, 8}, nil)
+				j.ok(j.tasks[0].Putv(tgt, to.at(), from.at(), false, 0, 0, 0, Callback{}))
+				words = [4]uint64{}
+			}
+			id, _ := j.tasks[0].FenceBegin()
+			j.until("a fence", func() bool { return j.tasks[0].ticketDone(id) })
+			for i := range messages {
+				if dst[2*i] != uint64(i)+1 || pieces == 2 && dst[2*i+1] != uint64(i)+2 {
+					t.Fatalf("%d pieces: message %d is %d %d", pieces, i, dst[2*i], dst[2*i+1])
+				}
 			}
 		}
 	})
