@@ -94,7 +94,10 @@ func testVectorErrors(r *run) {
 	long := make([]transport.Range, transport.RangesMax+1)
 	r.wantError("GetVector of too many ranges", v.GetVector(r.target(), long, nil), transport.ErrBadParam)
 	list := func(b []byte, bad transport.Addr, place int) []transport.Range {
-		out := []transport.Range{{memory.AddrOf(b), 200}, {memory.AddrOf(b[300:]), 200}, {memory.AddrOf(b[600:]), 200}}
+		out := make([]transport.Range, 3)
+		for i := range out {
+			out[i] = transport.Range{Addr: memory.AddrOf(b[300*i:]), N: 200}
+		}
 		if place >= 0 {
 			out[place].Addr = bad
 		}
