@@ -17,16 +17,20 @@ static uint everybody[CONFORM_MAX_TASKS];
 static int box, word;
 static void *boxes[CONFORM_MAX_TASKS], *arrivals[CONFORM_MAX_TASKS], *cntrs[CONFORM_MAX_TASKS];
 
-/* An instance for this case, with counters that are whole structures unless lib is L1_LIB. */
+/*
+ * An instance for this case, with counters that are whole structures unless lib is L1_LIB. Both handles are in interrupt mode from here
+ * on: in polling mode a task that is in a call on one of them would not answer for the other.
+ */
 static int open_own(lapi_lib_t lib)
 {
 	lapi_info_t info;
 	int i;
 	conform_fill_info(&info);
 	info.lib_vers = lib;
+	LAPI_OK(LAPI_Senv(hndl, INTERRUPT_SET, 1)); /* until the next case */
 	if (!LAPI_OK(LAPI_Init(&own, &info)))
 		return 0;
-	conform_set_mode(own);
+	LAPI_OK(LAPI_Senv(own, ERROR_CHK, conform_checking));
 	for (i = 0; i < num_tasks; i++)
 		everybody[i] = (uint)i;
 	LAPI_OK(LAPI_Address_init(own, &box, boxes));
@@ -126,11 +130,13 @@ static void nopoll_wait_for_messages(void)
 		return;
 	LAPI_OK(LAPI_Setcntr_wstatus(own, &arrived, num_tasks, everybody, status));
 	LAPI_OK(LAPI_Gfence(own));
+	LAPI_OK(LAPI_Senv(own, INTERRUPT_SET, !conform_polling));
 	CHECK(pthread_create(&sender, NULL, send_late, NULL) == 0);
 	for (i = 0; i < 5; i++)
 		LAPI_OK(LAPI_Nopoll_wait(own, &arrived, 1, &current));
 	CHECK_EQUAL(current, 0);
 	pthread_join(sender, NULL);
+	LAPI_OK(LAPI_Senv(own, INTERRUPT_SET, 1));
 	LAPI_OK(LAPI_Gfence(own));
 	close_own();
 }

@@ -439,6 +439,7 @@ static void cond_wait_ends_with_term(void)
 	lapi_info_t info;
 	pthread_t thread, owner;
 	int result = -1, round, seen = 0;
+	LAPI_OK(LAPI_Senv(hndl, INTERRUPT_SET, 1)); /* LAPI_Init and LAPI_Term of the other handle do not poll this one */
 	for (round = 0; round < 2; round++) {
 		conform_fill_info(&info);
 		if (!LAPI_OK(LAPI_Init(&second, &info)))
