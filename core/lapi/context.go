@@ -375,13 +375,18 @@ func (c *Context) target(id uint32) (*task, codes.Code) {
 		return nil, codes.ErrTgt
 	}
 	t := &c.tasks[id]
-	if t.purged {
-		return t, codes.ErrTgtPurged
-	}
 	if t.dead {
-		return t, codes.ErrNoConnectivity
+		return t, t.gone()
 	}
 	return t, codes.Success
+}
+
+// gone is the code for operations on a dead task: they failed, or were given up by LAPI_Purge_totask.
+func (t *task) gone() codes.Code {
+	if t.purged {
+		return codes.ErrTgtPurged
+	}
+	return codes.ErrNoConnectivity
 }
 
 // use notes that something of an operation of that kind was given to t's link, for fences.
