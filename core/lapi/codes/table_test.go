@@ -173,7 +173,8 @@ func usedCodes(t *testing.T) map[string]bool {
 			if err != nil {
 				return err
 			}
-			if d.IsDir() && (d.Name() == "codes" || d.Name() == "ctest") {
+			// dgsm: no exported call reaches it yet.
+			if d.IsDir() && (d.Name() == "codes" || d.Name() == "ctest" || d.Name() == "dgsm") {
 				return filepath.SkipDir
 			}
 			if ext := filepath.Ext(path); ext != ".go" && ext != ".c" || strings.HasSuffix(path, "_test.go") {
