@@ -5,7 +5,7 @@
 static struct {
 	lapi_dgsm_copy_t copy;
 	lapi_dgsm_iterate_t iterate;
-} byte_code = {{LAPI_DGSM_COPY, 1, 0}, {LAPI_DGSM_ITERATE, 0}};
+} byte_code = {{LAPI_DGSM_COPY, 1, 0}, {LAPI_DGSM_ITERATE, -(int)(sizeof(lapi_dgsm_copy_t) / sizeof(int))}};
 
 static lapi_dgsp_descr_t byte_descriptor = {
 	.code = (int *)&byte_code,

@@ -107,6 +107,7 @@ void cshim_call_vector_header(int context, cshim_addr handler, cshim_addr uhdr, 
 		lapi_return_info_t info;
 	} given;
 	uint length = uhdr_len;
+	uint32_t before;
 
 	_Static_assert(sizeof given.lengths == sizeof given.info.msg_len, "the pointer fills the word of msg_len");
 	memset(&given, 0, sizeof given);
@@ -114,8 +115,10 @@ void cshim_call_vector_header(int context, cshim_addr handler, cshim_addr uhdr, 
 	given.info.MAGIC = RETURN_INFO_MAGIC;
 	given.info.src = src;
 	given.info.udata_one_pkt_ptr = (void *)(uintptr_t)one_packet;
+	before = handler_begins(block);
 	result->buffer = (uintptr_t)header_handler(&block->handle, (void *)(uintptr_t)uhdr, &length, &given.lengths,
 	                                           &completion_handler, &user_info);
+	handler_ends(block, before);
 	result->completion = (uintptr_t)completion_handler;
 	result->info = (uintptr_t)user_info;
 	take_back(block, &given.info, result);
@@ -130,13 +133,15 @@ void cshim_call_send_completion(int context, cshim_addr handler, cshim_addr info
 	cshim_context *block = &cshim_contexts[context];
 	cshim_private *private = cshim_private_of(block);
 	scompl_hndlr_t *send_handler = (scompl_hndlr_t *)(uintptr_t)handler;
-	uint32_t was = block->dispatching, who = private->dispatcher;
+	uint32_t was = block->dispatching, who = private->dispatcher, before;
 	lapi_sh_info_t why = {.src = tgt, .reason = reason};
 
 	private->dispatcher = cshim_tid();
 	/* Atomic: LAPI_Msgpoll looks at it without the lock. */
 	__atomic_store_n(&block->dispatching, 1, __ATOMIC_RELAXED);
+	before = handler_begins(block);
 	send_handler(&block->handle, (void *)(uintptr_t)info, &why);
+	handler_ends(block, before);
 	__atomic_store_n(&block->dispatching, was, __ATOMIC_RELAXED);
 	private->dispatcher = who;
 }

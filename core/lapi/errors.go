@@ -185,14 +185,6 @@ func (c *Context) fail(t *task, code codes.Code, why string) {
 	c.changed = true
 }
 
-// gone is why nothing more reaches t: it was purged, or has failed.
-func (t *task) gone() codes.Code {
-	if t.purged {
-		return codes.ErrTgtPurged
-	}
-	return codes.ErrNoConnectivity
-}
-
 // cutOff ends everything under way to and from t without changing a counter, and every later attempt.
 func (c *Context) cutOff(t *task) {
 	t.dead = true

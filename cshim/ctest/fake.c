@@ -505,6 +505,47 @@ int golapi_senv(int context, uint32_t query, int32_t val)
 	return LAPI_SUCCESS;
 }
 
+/* The fake core knows no DGSP. */
+int golapi_dgsp_register(cshim_addr descriptor, cshim_addr *handle)
+{
+	(void)descriptor;
+	*handle = 0;
+	return LAPI_ERR_DGSP;
+}
+
+int golapi_dgsp_reserve(cshim_addr handle)
+{
+	(void)handle;
+	return LAPI_ERR_DGSP;
+}
+
+int golapi_dgsp_unreserve(cshim_addr handle)
+{
+	(void)handle;
+	return LAPI_ERR_DGSP_FREE;
+}
+
+void golapi_dgsp_ddm(int context, cshim_addr handler)
+{
+	enter(context);
+	(void)handler;
+}
+
+int golapi_dgsp_pack(int context, cshim_addr handle, cshim_addr in, uint64_t n, cshim_addr out, uint64_t size, uint64_t *position)
+{
+	enter(context);
+	(void)handle, (void)in, (void)n, (void)out, (void)size, (void)position;
+	return LAPI_ERR_DGSP;
+}
+
+int golapi_dgsp_unpack(int context, cshim_addr handle, cshim_addr in, uint64_t in_size, uint64_t *position, cshim_addr out,
+                       uint64_t n, uint64_t out_size)
+{
+	enter(context);
+	(void)handle, (void)in, (void)in_size, (void)position, (void)out, (void)n, (void)out_size;
+	return LAPI_ERR_DGSP;
+}
+
 int golapi_add_udp_dest(int context, uint32_t tgt, uint32_t instance_no, cshim_addr port, int with_family)
 {
 	enter(context);

@@ -16,7 +16,20 @@ static lapi_dg_handle_t strided;
 static struct strided_code {
 	lapi_dgsm_copy_t copy;
 	lapi_dgsm_iterate_t iterate;
-} strided_code = { { LAPI_DGSM_COPY, 8, 4 }, { LAPI_DGSM_ITERATE, 0 } };
+} strided_code = { { LAPI_DGSM_COPY, 8, 4 }, { LAPI_DGSM_ITERATE, -(int)(sizeof(lapi_dgsm_copy_t) / sizeof(int)) } };
+
+/* The same under CONTROL. Instructions follow each other without gaps. */
+#define CONTROLLED_INTS (sizeof(lapi_dgsm_control_t) / sizeof(int) + sizeof(struct strided_code) / sizeof(int))
+static void make_controlled(int *code, int operation, int operand)
+{
+	lapi_dgsm_control_t control = { LAPI_DGSM_CONTROL, 0, 0 };
+	struct strided_code rest = strided_code;
+	control.operation = operation;
+	control.operand = operand;
+	rest.iterate.iter_loc -= LAPI_DGSM_CONTROL_SIZE;
+	memcpy(code, &control, sizeof control);
+	memcpy(code + LAPI_DGSM_CONTROL_SIZE, &rest, sizeof rest);
+}
 
 static lapi_dgsp_descr_t describe(void *code, size_t bytes)
 {
@@ -96,7 +109,7 @@ static int enroll_broken(lapi_dgsp_descr_t d)
 static void dgsp_verification(void)
 {
 	struct { lapi_dgsm_gosub_t gosub; lapi_dgsm_iterate_t iterate; } calls;
-	struct { lapi_dgsm_control_t control; struct strided_code rest; } controlled = { { LAPI_DGSM_CONTROL, 1, 1 }, strided_code };
+	int controlled[CONTROLLED_INTS];
 	struct strided_code broken = strided_code;
 	lapi_dgsp_descr_t d = describe(&broken, sizeof broken);
 	setenv("LAPI_VERIFY_DGSP", "yes", 1);
@@ -123,7 +136,8 @@ static void dgsp_verification(void)
 	CHECK_CODE(LAPI_ERR_DGSP_STACK, enroll_broken(describe(&calls, sizeof calls)));
 	calls.gosub.reps = -1;
 	CHECK_CODE(LAPI_ERR_DGSP_REPS, enroll_broken(describe(&calls, sizeof calls)));
-	d = describe(&controlled, sizeof controlled);
+	make_controlled(controlled, 1, 1);
+	d = describe(controlled, sizeof controlled);
 	d.density = LAPI_DGSM_CONTIG;
 	CHECK_CODE(LAPI_ERR_DGSP_CTL, enroll_broken(d));
 	unsetenv("LAPI_VERIFY_DGSP");
@@ -316,13 +330,13 @@ static long add_words(void *in, void *inout, long bytes, int operand, int operat
 
 static void dgsp_ddm_combines(void)
 {
-	struct { lapi_dgsm_control_t control; struct strided_code rest; } code = { { LAPI_DGSM_CONTROL, 2, 5 }, strided_code };
-	lapi_dgsp_descr_t d = describe(&code, sizeof code);
+	int code[CONTROLLED_INTS];
+	lapi_dgsp_descr_t d = describe(code, sizeof code);
 	lapi_dg_handle_t handle;
 	lapi_util_t cmd;
 	ulong position = 0;
 	int i, *into = (int *)(void *)(sink + 4), *from = (int *)(void *)packed;
-	code.rest.iterate.iter_loc = 0;
+	make_controlled(code, 2, 5);
 	LAPI_OK(enroll(&d, &handle));
 	for (i = 0; i < 2; i++)
 		into[i] = 100 + i, from[i] = 10 + i;
@@ -339,24 +353,31 @@ static void dgsp_ddm_combines(void)
 	LAPI_OK(unreserve(handle));
 }
 
-int main(int argc, char **argv)
+/* What the other cases need. */
+static void dgsp_prepare(void)
 {
-	static const conform_case cases[] = {
-		CONFORM_CASE(dgsp_register_reserve_unreserve), CONFORM_CASE(dgsp_verification), CONFORM_CASE(dgsp_pack_and_unpack),
-		CONFORM_CASE(dgsp_transfers), CONFORM_CASE(dgsp_receives_a_contiguous_message), CONFORM_CASE(dgsp_transfer_errors),
-		CONFORM_CASE(dgsp_ddm_combines),
-	};
 	lapi_dgsp_descr_t d = describe(&strided_code, sizeof strided_code);
-	int rc;
-	conform_start();
-	if (enroll(&d, &strided) != LAPI_SUCCESS)
-		return 1;
+	LAPI_OK(enroll(&d, &strided));
 	next = (task_id + 1) % num_tasks;
 	counter_zero(&tgt_cntr);
 	counter_zero(&org_cntr);
 	counter_zero(&cmpl_cntr);
 	exchange(&tgt_cntr, tgt_cntrs);
-	exchange((void *)header, handlers);
-	rc = conform_run(argc, argv, cases, sizeof cases / sizeof cases[0]);
-	return rc;
+	exchange((void *)(uintptr_t)header, handlers);
+}
+
+static const conform_case cases[] = {
+	CONFORM_CASE(dgsp_prepare),
+	CONFORM_CASE(dgsp_register_reserve_unreserve),
+	CONFORM_CASE(dgsp_verification),
+	CONFORM_CASE(dgsp_pack_and_unpack),
+	CONFORM_CASE(dgsp_transfers),
+	CONFORM_CASE(dgsp_receives_a_contiguous_message),
+	CONFORM_CASE(dgsp_transfer_errors),
+	CONFORM_CASE(dgsp_ddm_combines),
+};
+
+int main(int argc, char **argv)
+{
+	return conform_main(argc, argv, cases, sizeof cases / sizeof cases[0]);
 }
