@@ -19,7 +19,7 @@ static void *full_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong
 	CHECK(*hndl == handle && cshim_lock_owned(fake_context(*hndl)));
 	CHECK(*uhdr_len == 12 && *msg_len == 5000 && *(int *)uhdr == 17);
 	CHECK(info->src == 3 && info->udata_one_pkt_ptr == &target[1]);
-	CHECK(info->ret_flags == LAPI_NORMAL && info->ctl_flags == LAPI_DELIVER_MSG && info->dgsp_handle == NULL && info->bytes == 0);
+	CHECK(info->ret_flags == LAPI_NORMAL && info->ctl_flags == LAPI_DELIVER_MSG && info->dgsp_handle == NULL && info->bytes == 5000);
 	info->ret_flags = LAPI_SEND_REPLY;
 	info->ctl_flags = LAPI_BURY_MSG;
 	info->bytes = 9;
