@@ -123,7 +123,7 @@ static void call_header_handlers(int context, void *argument)
 	CHECK(result.ret_flags == LAPI_SEND_REPLY && result.ctl_flags == LAPI_BURY_MSG);
 	cshim_call_completion(context, result.completion, result.info);
 	call(context, plain_handler, &result);
-	CHECK(result.buffer == 0 && result.completion == 0 && result.info == 0 && result.bytes == 0);
+	CHECK(result.buffer == 0 && result.completion == 0 && result.info == 0 && result.bytes == 5000);
 	CHECK(result.ret_flags == LAPI_NORMAL && result.ctl_flags == LAPI_DELIVER_MSG);
 	call(context, spoiling_handler, &result);
 	CHECK(result.ret_flags == LAPI_NORMAL && result.ctl_flags == LAPI_DELIVER_MSG && result.dgsp == 0 && result.bytes == 0);
