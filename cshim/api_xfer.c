@@ -90,21 +90,11 @@ static void take_amv(const lapi_amv_t *amv, cshim_transfer *to)
 }
 
 /* The DGSP takes the place of the target address. */
-static void take_dgsp(const lapi_amdgsp_t *am, cshim_transfer *to)
+static void take_dgsp(const lapi_xfer_t *command, cshim_transfer *to)
 {
-	to->flags = (uint32_t)am->flags;
-	to->tgt = am->tgt;
-	to->hdr_hdl = am->hdr_hdl;
-	to->uhdr_len = am->uhdr_len;
-	to->uhdr = CSHIM_ADDR(am->uhdr);
-	to->org_addr = CSHIM_ADDR(am->udata);
-	to->len = am->udata_len;
-	to->handler = CSHIM_ADDR(am->shdlr);
-	to->info = CSHIM_ADDR(am->sinfo);
-	to->tgt_cntr = am->tgt_cntr;
-	to->org_cntr = CSHIM_ADDR(am->org_cntr);
-	to->cmpl_cntr = CSHIM_ADDR(am->cmpl_cntr);
-	to->tgt_addr = CSHIM_ADDR(am->dgsp);
+	_Static_assert(offsetof(lapi_am_t, cmpl_cntr) == offsetof(lapi_amdgsp_t, cmpl_cntr), "up to dgsp both are alike");
+	take_am(&command->Am, to); /* members of one union with a common beginning */
+	to->tgt_addr = CSHIM_ADDR(command->Dgsp.dgsp);
 }
 
 static void take_rmw(const lapi_rmw_t *rmw, cshim_transfer *to)
@@ -131,7 +121,7 @@ static int take(const lapi_xfer_t *command, cshim_transfer *to)
 		take_am(&command->Am, to);
 		return LAPI_SUCCESS;
 	case LAPI_DGSP_XFER:
-		take_dgsp(&command->Dgsp, to);
+		take_dgsp(command, to);
 		return LAPI_SUCCESS;
 	case LAPI_PUT_XFER:
 		take_put(&command->Put, to);

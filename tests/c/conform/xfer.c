@@ -1,5 +1,5 @@
 /*
- * xfer.c - LAPI_Xfer: every type but DGSPs, send completion handlers, completion handlers of gets.
+ * xfer.c - LAPI_Xfer: every type but DGSPs (see dgsp.c), send completion handlers, completion handlers of gets.
  */
 #include "conform.h"
 
