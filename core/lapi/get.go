@@ -104,15 +104,11 @@ func (c *Context) Get(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr t
 func (c *Context) get(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr transport.Addr, done Callback) codes.Code {
 	memory.Guard()
 	t, code := c.target(tgt)
-	switch {
-	case code != codes.Success:
+	if code == codes.Success {
+		code = checkMove(n, tgtAddr, orgAddr)
+	}
+	if code != codes.Success {
 		return code
-	case n > MaxMessageSize:
-		return codes.ErrDataLen
-	case n > 0 && tgtAddr == 0:
-		return codes.ErrTgtAddrNull
-	case n > 0 && orgAddr == 0:
-		return codes.ErrOrgAddrNull
 	}
 	t.lastKind = GetErr
 	if n >= directGetMin && t.direct && c.getDirect(t, n, tgtAddr, orgAddr, tgtCntr, orgCntr, done) {

@@ -15,15 +15,11 @@ func (c *Context) Put(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, 
 func (c *Context) put(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, cmplCntr transport.Addr, done Callback) codes.Code {
 	memory.Guard()
 	t, code := c.target(tgt)
-	switch {
-	case code != codes.Success:
+	if code == codes.Success {
+		code = checkMove(n, tgtAddr, orgAddr)
+	}
+	if code != codes.Success {
 		return code
-	case n > MaxMessageSize:
-		return codes.ErrDataLen
-	case n > 0 && tgtAddr == 0:
-		return codes.ErrTgtAddrNull
-	case n > 0 && orgAddr == 0:
-		return codes.ErrOrgAddrNull
 	}
 	t.lastKind = PutErr
 	if cmplCntr != 0 {
@@ -53,6 +49,19 @@ func (c *Context) put(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, 
 	}
 	c.start(m)
 	c.publish()
+	return codes.Success
+}
+
+// checkMove checks what put and get have: the addresses may be 0 only if there is nothing to move.
+func checkMove(n uint64, tgtAddr, orgAddr transport.Addr) codes.Code {
+	switch {
+	case n > MaxMessageSize:
+		return codes.ErrDataLen
+	case n > 0 && tgtAddr == 0:
+		return codes.ErrTgtAddrNull
+	case n > 0 && orgAddr == 0:
+		return codes.ErrOrgAddrNull
+	}
 	return codes.Success
 }
 

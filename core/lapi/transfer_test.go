@@ -60,6 +60,29 @@ func TestPut(t *testing.T) {
 	})
 }
 
+// TestCompletionWaitsForTarget: however often the origin dispatches, target and completion counter stay until the target does.
+func TestCompletionWaitsForTarget(t *testing.T) {
+	for name, env := range paths {
+		t.Run(name, func(t *testing.T) {
+			j := newJob(t, 2, env)
+			for _, n := range []int{0, 8, 3000, 100000} { // whole, fragments, direct
+				src, dst := pattern(n+1, 1), make([]byte, n+1)
+				var warm, target, cmpl int32
+				j.ok(j.tasks[0].Put(1, 0, 0, 0, 0, 0, at(&warm))) // the links have met
+				j.until("a first put", func() bool { return warm == 1 })
+				j.ok(j.tasks[0].Put(1, uint64(n), at(&dst[0]), at(&src[0]), at(&target), 0, at(&cmpl)))
+				for range 200 {
+					j.tasks[0].Dispatch(0)
+				}
+				if target != 0 || cmpl != 0 {
+					t.Fatalf("put of %d bytes: target counter %d, completion counter %d before the target has done anything", n, target, cmpl)
+				}
+				j.until("the counters", func() bool { return target == 1 && cmpl == 1 })
+			}
+		})
+	}
+}
+
 func TestGet(t *testing.T) {
 	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
 		for _, n := range sizes {
