@@ -36,6 +36,7 @@
 #define CSHIM_AWAKE 0
 #define CSHIM_ARMED 1  /* asleep, or about to look once more and sleep: whoever has news sets AWAKE and writes the bell */
 #define CSHIM_CLOSED 2 /* the owner has left; nothing will be read any more */
+#define CSHIM_AWAY 3   /* nobody looks until the owner polls, and no bell helps: it computes, in polling mode */
 
 /* head word of a message: sequence | kind << 32 | header units << 40 | data bytes << 48 */
 #define CSHIM_SEQUENCE_VALID 0x80000000u /* sequence = slot index | this; so a cleared word is never valid */
@@ -104,7 +105,51 @@ typedef struct cshim_receiver {
 	uint8_t line[40];
 } cshim_receiver;
 
+/* closed: why the lane must not send on a path; who has a reason sets its bit */
+#define CSHIM_CLOSED_LINK 1u /* the link: not connected, gone, or its announcement has found no room yet (transport/shm/renew.go) */
+#define CSHIM_CLOSED_CORE 2u /* core: messages wait for room, the task is dead or purged */
+
+/* Process-private, under the context lock: this task's end of both rings between it and one task of the node. */
+typedef struct cshim_path {
+	cshim_sender sender;
+	cshim_receiver receiver;
+	/* Addresses in this process, constant while connected: the peer's segment, and what lies in this task's. */
+	uint64_t out_head;    /* cshim_segment_head */
+	uint64_t out_control; /* cshim_ring_control */
+	uint64_t out_slots;   /* cshim_slot[CSHIM_RING_SLOTS] */
+	uint64_t in_control;
+	uint64_t in_slots;
+	int32_t task;
+	int32_t bell;         /* eventfd that wakes the peer */
+	uint32_t closed;      /* CSHIM_CLOSED_ bits; 0: the lane may send */
+	uint32_t stopped;     /* by the link: the lane must not receive */
+	uint32_t active;      /* by the link: the ring is on the list of those that are looked at */
+	uint32_t fenced;      /* constant while connected: the peer cannot call membarrier, senders need a fence of their own */
+	/* What the lane did and core has yet to hear (core/lapi/lane.go). */
+	uint32_t used;        /* something was sent since the last fence */
+	uint32_t kind;        /* lapi_err_t of the latest operation, 1 more; 0: none */
+	int32_t expected;     /* completions that the peer owes, less those that came */
+	uint8_t line[52];
+} cshim_path;
+
+/* Process-private, under the context lock: all ends of one link. */
+typedef struct cshim_paths {
+	uint64_t turn;       /* of the dispatcher */
+	uint64_t own_head;   /* address of this task's cshim_segment_head */
+	uint32_t rings;
+	uint32_t own_ring;   /* where this task's messages go in each segment */
+	uint32_t num_active;
+	uint32_t first;      /* where in active the next turn begins */
+	uint8_t active[CSHIM_MAX_RINGS]; /* by the link: rings that are looked at in each turn */
+	/* What went through the lane, since the link last added it to its statistics. */
+	uint64_t packets_sent, data_sent, packets_received, data_received;
+	uint64_t cookie;     /* also in the segment's head, to prove that cross-memory attach reaches this memory */
+	uint8_t scratch[56]; /* for that proof */
+	cshim_path path[CSHIM_MAX_RINGS];
+} cshim_paths;
+
 #ifndef __cplusplus
+_Static_assert(sizeof(cshim_path) == 256 && sizeof(cshim_paths) % 64 == 0, "paths are whole lines");
 _Static_assert(sizeof(cshim_slot) == CSHIM_SLOT_SIZE, "a slot is one line");
 _Static_assert(sizeof(cshim_ring_control) == 256, "ring control is four lines");
 _Static_assert(sizeof(cshim_segment_head) == 384, "segment head is six lines");

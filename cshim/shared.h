@@ -5,6 +5,7 @@
 #define CSHIM_SHARED_H
 
 #include "context.h"
+#include "lane.h"
 #include "segment.h"
 #include "trace.h"
 

@@ -30,6 +30,7 @@ type (
 		TraceLevel        uint32
 		TraceReserved     uint32
 		TraceFile         uint64
+		Lane              uint64
 	}
 	Slot struct {
 		Head  uint64
@@ -100,6 +101,99 @@ type (
 		Machine   [16]uint8
 		Partition [56]uint8
 	}
+	Path struct {
+		Sender     Sender
+		Receiver   Receiver
+		OutHead    uint64
+		OutControl uint64
+		OutSlots   uint64
+		InControl  uint64
+		InSlots    uint64
+		Task       int32
+		Bell       int32
+		Closed     uint32
+		Stopped    uint32
+		Active     uint32
+		Fenced     uint32
+		Used       uint32
+		Kind       uint32
+		Expected   int32
+		Line       [52]uint8
+	}
+	Paths struct {
+		Turn            uint64
+		OwnHead         uint64
+		Rings           uint32
+		OwnRing         uint32
+		NumActive       uint32
+		First           uint32
+		Active          [128]uint8
+		PacketsSent     uint64
+		DataSent        uint64
+		PacketsReceived uint64
+		DataReceived    uint64
+		Cookie          uint64
+		Scratch         [56]uint8
+		Path            [128]Path
+	}
+	Lane struct {
+		Paths      uint64
+		RingOf     uint64
+		Scratch    uint64
+		Random     uint32
+		TurnsMax   uint32
+		Turns      uint32
+		Off        uint32
+		GoWork     uint32
+		GoBusy     uint32
+		ErrorCheck uint32
+		Ops        uint32
+		FreeOp     uint32
+		Dirty      uint32
+		Issued     uint64
+		Handlers   [256]uint64
+		Op         [256]LaneOp
+	}
+	LaneOp struct {
+		Token    uint32
+		Kind     uint8
+		Width    uint8
+		Compares uint8
+		Reserved uint8
+		Task     int32
+		NextFree uint32
+		Seq      uint64
+		Local    uint64
+		N        uint64
+		OrgCntr  uint64
+		Line     uint64
+		Compare  uint64
+	}
+	AmSmall struct {
+		Handler  uint64
+		TgtCntr  uint64
+		CmplCntr uint64
+	}
+	LaneGet struct {
+		Addr   uint64
+		Length uint64
+		Cntr   uint64
+		Token  uint64
+	}
+	LaneRmw struct {
+		Variable uint64
+		Operand  uint64
+		Compare  uint64
+		Token    uint32
+		Op       uint8
+		Width    uint8
+		Zero     uint16
+	}
+	LaneReply struct {
+		Token uint32
+		State uint32
+		Value uint64
+	}
 )
 
 const (
@@ -127,9 +221,32 @@ const (
 	Awake          = 0x0
 	Armed          = 0x1
 	Closed         = 0x2
+	Away           = 0x3
 	SequenceValid  = 0x80000000
 	HeaderUnit     = 0x8
 	KindPadding    = 0xff
+
+	ClosedLink = 0x1
+	ClosedCore = 0x2
+
+	LaneHandlers = 0x100
+	LaneOps      = 0x100
+	OffLists     = 0x1
+	OffTerm      = 0x2
+	OpFree       = 0x0
+	OpGet        = 0x1
+	OpRmw        = 0x2
+
+	MsgPut       = 0x1
+	MsgCounter   = 0x8
+	MsgAmSmall   = 0x18
+	MsgLaneGet   = 0x19
+	MsgLaneRmw   = 0x1a
+	MsgLaneReply = 0x1b
+
+	AmPaddingShift = 0x38
+	ReplyOK        = 0x0
+	ReplyFailed    = 0x1
 
 	TraceMagic   = 0x3165636172744150
 	TraceVersion = 0x1

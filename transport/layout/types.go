@@ -15,6 +15,14 @@ type (
 	Receiver    C.cshim_receiver
 	TraceRecord C.cshim_trace_record
 	TraceHead   C.cshim_trace_head
+	Path        C.cshim_path
+	Paths       C.cshim_paths
+	Lane        C.cshim_lane
+	LaneOp      C.cshim_lane_op
+	AmSmall     C.cshim_am_header
+	LaneGet     C.cshim_get_header
+	LaneRmw     C.cshim_rmw_header
+	LaneReply   C.cshim_reply_header
 )
 
 const (
@@ -42,9 +50,32 @@ const (
 	Awake          = C.CSHIM_AWAKE
 	Armed          = C.CSHIM_ARMED
 	Closed         = C.CSHIM_CLOSED
+	Away           = C.CSHIM_AWAY
 	SequenceValid  = C.CSHIM_SEQUENCE_VALID
 	HeaderUnit     = C.CSHIM_HEADER_UNIT
 	KindPadding    = C.CSHIM_KIND_PADDING
+
+	ClosedLink = C.CSHIM_CLOSED_LINK
+	ClosedCore = C.CSHIM_CLOSED_CORE
+
+	LaneHandlers = C.CSHIM_LANE_HANDLERS
+	LaneOps      = C.CSHIM_LANE_OPS
+	OffLists     = C.CSHIM_OFF_LISTS
+	OffTerm      = C.CSHIM_OFF_TERM
+	OpFree       = C.CSHIM_OP_FREE
+	OpGet        = C.CSHIM_OP_GET
+	OpRmw        = C.CSHIM_OP_RMW
+
+	MsgPut       = C.CSHIM_MSG_PUT
+	MsgCounter   = C.CSHIM_MSG_COUNTER
+	MsgAmSmall   = C.CSHIM_MSG_AM_SMALL
+	MsgLaneGet   = C.CSHIM_MSG_LANE_GET
+	MsgLaneRmw   = C.CSHIM_MSG_LANE_RMW
+	MsgLaneReply = C.CSHIM_MSG_LANE_REPLY
+
+	AmPaddingShift = C.CSHIM_AM_PADDING_SHIFT
+	ReplyOK        = C.CSHIM_REPLY_OK
+	ReplyFailed    = C.CSHIM_REPLY_FAILED
 
 	TraceMagic   = C.CSHIM_TRACE_MAGIC
 	TraceVersion = C.CSHIM_TRACE_VERSION
