@@ -1,5 +1,6 @@
 /* api_transfer.c - LAPI_Put, LAPI_Get, LAPI_Amsend, LAPI_Rmw and LAPI_Rmw64. Core checks their arguments. */
 #include "internal.h"
+#include "lane_send.h"
 
 int PLAPI_Put(lapi_handle_t hndl, uint tgt, ulong len, void *tgt_addr, void *org_addr, lapi_cntr_t *tgt_cntr,
               lapi_cntr_t *org_cntr, lapi_cntr_t *cmpl_cntr)
@@ -9,8 +10,12 @@ int PLAPI_Put(lapi_handle_t hndl, uint tgt, ulong len, void *tgt_addr, void *org
 
 	if (!context)
 		return LAPI_ERR_HNDL_INVALID;
-	rc = golapi_put(cshim_index_of(context), tgt, len, CSHIM_ADDR(tgt_addr), CSHIM_ADDR(org_addr), CSHIM_ADDR(tgt_cntr),
-	                CSHIM_ADDR(org_cntr), CSHIM_ADDR(cmpl_cntr));
+	if (cshim_lane_put(context, tgt, len, CSHIM_ADDR(tgt_addr), CSHIM_ADDR(org_addr), CSHIM_ADDR(tgt_cntr), CSHIM_ADDR(org_cntr),
+	                   CSHIM_ADDR(cmpl_cntr)))
+		rc = LAPI_SUCCESS;
+	else
+		rc = golapi_put(cshim_index_of(context), tgt, len, CSHIM_ADDR(tgt_addr), CSHIM_ADDR(org_addr), CSHIM_ADDR(tgt_cntr),
+		                CSHIM_ADDR(org_cntr), CSHIM_ADDR(cmpl_cntr));
 	return cshim_leave_with(context, rc);
 }
 
@@ -22,8 +27,11 @@ int PLAPI_Get(lapi_handle_t hndl, uint tgt, ulong len, void *tgt_addr, void *org
 
 	if (!context)
 		return LAPI_ERR_HNDL_INVALID;
-	rc = golapi_get(cshim_index_of(context), tgt, len, CSHIM_ADDR(tgt_addr), CSHIM_ADDR(org_addr), CSHIM_ADDR(tgt_cntr),
-	                CSHIM_ADDR(org_cntr));
+	if (cshim_lane_get(context, tgt, len, CSHIM_ADDR(tgt_addr), CSHIM_ADDR(org_addr), CSHIM_ADDR(tgt_cntr), CSHIM_ADDR(org_cntr)))
+		rc = LAPI_SUCCESS;
+	else
+		rc = golapi_get(cshim_index_of(context), tgt, len, CSHIM_ADDR(tgt_addr), CSHIM_ADDR(org_addr), CSHIM_ADDR(tgt_cntr),
+		                CSHIM_ADDR(org_cntr));
 	return cshim_leave_with(context, rc);
 }
 
@@ -35,8 +43,12 @@ int PLAPI_Amsend(lapi_handle_t hndl, uint tgt, void *hdr_hdl, void *uhdr, uint u
 
 	if (!context)
 		return LAPI_ERR_HNDL_INVALID;
-	rc = golapi_amsend(cshim_index_of(context), tgt, CSHIM_ADDR(hdr_hdl), CSHIM_ADDR(uhdr), uhdr_len, CSHIM_ADDR(udata),
-	                   udata_len, CSHIM_ADDR(tgt_cntr), CSHIM_ADDR(org_cntr), CSHIM_ADDR(cmpl_cntr));
+	if (cshim_lane_amsend(context, tgt, CSHIM_ADDR(hdr_hdl), CSHIM_ADDR(uhdr), uhdr_len, CSHIM_ADDR(udata), udata_len,
+	                      CSHIM_ADDR(tgt_cntr), CSHIM_ADDR(org_cntr), CSHIM_ADDR(cmpl_cntr)))
+		rc = LAPI_SUCCESS;
+	else
+		rc = golapi_amsend(cshim_index_of(context), tgt, CSHIM_ADDR(hdr_hdl), CSHIM_ADDR(uhdr), uhdr_len, CSHIM_ADDR(udata),
+		                   udata_len, CSHIM_ADDR(tgt_cntr), CSHIM_ADDR(org_cntr), CSHIM_ADDR(cmpl_cntr));
 	return cshim_leave_with(context, rc);
 }
 
@@ -49,8 +61,12 @@ static int rmw(const char *call, lapi_handle_t hndl, uint32_t width, RMW_ops_t o
 
 	if (!context)
 		return LAPI_ERR_HNDL_INVALID;
-	rc = golapi_rmw(cshim_index_of(context), width, (uint32_t)op, tgt, CSHIM_ADDR(tgt_var), CSHIM_ADDR(in_val),
-	                CSHIM_ADDR(prev_tgt_val), CSHIM_ADDR(org_cntr));
+	if (cshim_lane_rmw(context, width, (uint32_t)op, tgt, CSHIM_ADDR(tgt_var), CSHIM_ADDR(in_val), CSHIM_ADDR(prev_tgt_val),
+	                   CSHIM_ADDR(org_cntr)))
+		rc = LAPI_SUCCESS;
+	else
+		rc = golapi_rmw(cshim_index_of(context), width, (uint32_t)op, tgt, CSHIM_ADDR(tgt_var), CSHIM_ADDR(in_val),
+		                CSHIM_ADDR(prev_tgt_val), CSHIM_ADDR(org_cntr));
 	return cshim_leave_with(context, rc);
 }
 

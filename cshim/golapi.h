@@ -135,6 +135,18 @@ void cshim_call_vector_header(int context, cshim_addr handler, cshim_addr uhdr, 
 void cshim_call_send_completion(int context, cshim_addr handler, cshim_addr info, uint32_t tgt, uint32_t reason);
 void cshim_call_completion(int context, cshim_addr handler, cshim_addr info);
 int64_t cshim_call_ddm(cshim_addr handler, cshim_addr in, cshim_addr inout, int64_t n, int32_t operand, int32_t operation);
+
+/* What the lane (lane.h) leaves to core. kind is an lapi_err_t. */
+
+/* Adds 1 to a counter that src named, in a message between this task and peer; the lane could not. */
+extern void golapi_lane_count(int context, cshim_addr cntr, int32_t kind, int32_t src, int32_t peer);
+/* Tells origin that its message is complete; the lane found no room. */
+extern void golapi_lane_tell(int context, int32_t origin, cshim_addr cmpl_cntr);
+/* An answer could not be stored at addr. */
+extern void golapi_lane_fault(int context, cshim_addr addr, int32_t kind);
+/* Goes on with the active message at the head of a ring, whose header handler has run and said *result. Consumes it, or holds it. */
+extern void golapi_lane_handled(int context, uint32_t ring, cshim_header_result *result);
+
 cshim_context *cshim_context_at(int context);
 cshim_addr cshim_byte(void); /* the descriptor of LAPI_BYTE */
 

@@ -46,4 +46,18 @@ void cshim_lock_forfeit(cshim_context *context);
  */
 void cshim_lock_pass(cshim_context *context);
 
+
+/*
+ * Between two looks at memory that another processor writes. A bare loop of loads runs far ahead, and all of that is thrown away when
+ * the line changes; a locked instruction holds it back, and costs less than a pause.
+ */
+static inline void cshim_between_polls(void)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("lock orl $0, -4(%%rsp)" ::: "memory", "cc");
+#else
+	cshim_pause();
+#endif
+}
+
 #endif

@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define CSHIM_SEGMENT_MAGIC 0x315F6D68736C4150u /* bytes "PAlshm_1" */
-#define CSHIM_SEGMENT_VERSION 1
+#define CSHIM_SEGMENT_VERSION 2
 #define CSHIM_MAX_RINGS 128      /* tasks of one node: MAX_SHM_TASKS of the guide's Appendix F */
 #define CSHIM_SLOT_SIZE 64       /* one cache line */
 #define CSHIM_RING_SLOTS 256     /* 16 KiB: rings of 64 slots halve the message rate, 1024 gain nothing */

@@ -10,9 +10,21 @@
 #include <sched.h>
 
 #include "internal.h"
+#include "lane_send.h"
 
 /* Out of so many LAPI_Waitcntr calls with nothing to wait for, one turns the dispatcher, so that polling programs progress. */
 enum { SATISFIED_PER_TURN = 16 };
+
+/* Turns of the dispatcher at the beginning of a wait, before other threads come into play: about 2 us where nothing arrives. */
+enum { SOON_TURNS = 100 };
+
+static uint32_t turn_of_core(cshim_context *context, uint64_t ticket)
+{
+	uint32_t flags = golapi_dispatch(cshim_index_of(context), ticket);
+
+	cshim_lane_turned(context);
+	return flags;
+}
 
 uint32_t cshim_dispatch(cshim_context *context, uint64_t ticket)
 {
@@ -25,7 +37,10 @@ uint32_t cshim_dispatch(cshim_context *context, uint64_t ticket)
 	private->dispatcher = cshim_tid();
 	/* Atomic: LAPI_Msgpoll looks at it without the lock. */
 	__atomic_store_n(&context->dispatching, 1, __ATOMIC_RELAXED);
-	flags = golapi_dispatch(cshim_index_of(context), ticket);
+	flags = cshim_lane_turn(context);
+	/* Tickets are core's. */
+	if (ticket || flags & CSHIM_LANE_CORE)
+		flags = (flags & ~CSHIM_LANE_CORE) | turn_of_core(context, ticket);
 	__atomic_store_n(&context->dispatching, 0, __ATOMIC_RELAXED);
 	cshim_notify(context);
 	return flags;
@@ -217,12 +232,40 @@ static void turn_now_and_then(cshim_context *context)
 	cshim_poll_end(context);
 }
 
+/*
+ * Turns the dispatcher for as long as a wait on a busy node mostly takes, before anything else: 1 if that was enough. The lock stays
+ * with the caller, so this ends as soon as another thread wants it.
+ */
+static int reached_soon(cshim_context *context, const cshim_wait *wait)
+{
+	cshim_private *private = cshim_private_of(context);
+	uint32_t handle = context->handle;
+	int turns;
+
+	if (!context->lane || context->spin_turns == 0 || private->turner || cshim_in_handler(context))
+		return 0;
+	/* The service thread sees that somebody polls. */
+	__atomic_store_n(&context->poll_turns, context->poll_turns + 1, __ATOMIC_RELAXED);
+	for (turns = 0; turns < SOON_TURNS; turns++) {
+		if (cshim_dispatch(context, 0) & CSHIM_DISPATCH_ERROR)
+			return 0; /* it is reported again, in a turn that can run the error handler */
+		if (!cshim_alive(context, handle))
+			return 0;
+		if (cshim_counter_reached(wait))
+			return 1;
+		if (__atomic_load_n(&context->lock_waiters, __ATOMIC_RELAXED))
+			return 0;
+		cshim_between_polls();
+	}
+	return 0;
+}
+
 /* The counter is not there yet: waits, and takes val away from it. */
 static int wait_and_subtract(cshim_context *context, cshim_wait *wait, const char *call, int *remainder)
 {
 	int rc = cshim_may_dispatch(context, call);
 
-	if (rc == LAPI_SUCCESS)
+	if (rc == LAPI_SUCCESS && (wait->nopoll || !reached_soon(context, wait)))
 		rc = wait_until_done(context, wait);
 	if (rc == LAPI_SUCCESS)
 		*remainder = __atomic_sub_fetch(wait->counter, wait->val, __ATOMIC_SEQ_CST);

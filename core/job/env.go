@@ -262,6 +262,22 @@ func (r *reader) tuning(c *Config) {
 	if c.TraceDir, _ = r.get("LAPI_TRACE_DIR"); c.TraceDir == "" {
 		c.TraceDir = "."
 	}
+	c.FastLane = r.fastLane()
 	debug, ok := r.get("MP_DEBUG_NOTIMEOUT")
 	c.NoTimeout = ok && !strings.EqualFold(debug, "no") // "no" is how the guide writes the default
+}
+
+// fastLane reads LAPI_FASTLANE, which is this library's own.
+func (r *reader) fastLane() FastLane {
+	s, ok := r.get("LAPI_FASTLANE")
+	switch {
+	case !ok || s == "on":
+		return FastLaneOn
+	case s == "off":
+		return FastLaneOff
+	case s == "random":
+		return FastLaneRandom
+	}
+	r.warnf(0, "LAPI_FASTLANE=%q is not valid; on is used. Set it to on, off or random", s)
+	return FastLaneOn
 }

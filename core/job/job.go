@@ -9,6 +9,16 @@ import (
 	"time"
 )
 
+// FastLane is what LAPI_FASTLANE says: whether small transfers on one node are done without a call into Go.
+type FastLane uint8
+
+// The values of FastLane.
+const (
+	FastLaneOn     FastLane = iota // the default
+	FastLaneOff                    // everything goes through Go
+	FastLaneRandom                 // either, call by call: for tests
+)
+
 // ShmMode is LAPI_USE_SHM (guide, Chapter 5).
 type ShmMode uint8
 
@@ -31,6 +41,7 @@ type Config struct {
 	NumTasks  int    // MP_PROCS
 	Partition string // MP_PARTITION
 	EUILib    string // MP_EUILIB: "ip" or "us"
+	FastLane  FastLane
 	Shm       ShmMode
 	// CommonTasks are the other tasks on this node (MP_COMMON_TASKS), ascending, without Task; under lapirun all others.
 	CommonTasks []int

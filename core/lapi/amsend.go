@@ -138,8 +138,13 @@ func (c *Context) wholeAm(t *task, h *amHeader, uhdr, data []byte) transport.Ver
 	if v := c.runHeader(t, &in, uhdr, onePacket); v == transport.Refuse {
 		return v
 	}
-	c.place(t, &in, 0, data)
-	c.amComplete(t, &in)
+	return c.placeWhole(t, &in, data)
+}
+
+// placeWhole ends a message that came in one fragment: its header handler has run.
+func (c *Context) placeWhole(t *task, in *incoming, data []byte) transport.Verdict {
+	c.place(t, in, 0, data)
+	c.amComplete(t, in)
 	c.freePlacement(in.placement)
 	return transport.Accept
 }
@@ -148,7 +153,7 @@ func (c *Context) wholeAm(t *task, h *amHeader, uhdr, data []byte) transport.Ver
 func (c *Context) runHeader(t *task, in *incoming, uhdr []byte, onePacket transport.Addr) transport.Verdict {
 	handler := in.am.handler
 	if handler < AddressTableSize {
-		if handler = c.addresses[handler]; handler == 0 {
+		if handler = transport.Addr(c.handlerTable()[handler]); handler == 0 {
 			return c.unknownHandler(t, in)
 		}
 	}
@@ -166,6 +171,11 @@ func (c *Context) runHeader(t *task, in *incoming, uhdr []byte, onePacket transp
 	} else {
 		c.host.HeaderHandler(handler, place, uint32(len(uhdr)), in.am.length, int32(t.id), onePacket, r)
 	}
+	return c.heedHeader(t, in, r, lengths)
+}
+
+// heedHeader takes in what a header handler said. lengths are what that of a vector was shown.
+func (c *Context) heedHeader(t *task, in *incoming, r *HeaderResult, lengths []byte) transport.Verdict {
 	if r.CtlFlags == ctlDrop {
 		return transport.Refuse
 	}

@@ -154,6 +154,9 @@ func (c *Context) Senv(query uint32, v int32) codes.Code {
 			return codes.ErrSetVal
 		}
 		c.errorCheck = v == 1
+		if c.lane != nil {
+			c.lane.ErrorCheck = uint32(v)
+		}
 	case qInterruptSet:
 		if !toggle {
 			return codes.ErrSetVal
@@ -220,7 +223,7 @@ func (c *Context) AddrSet(a transport.Addr, index int32) codes.Code {
 	if index < 1 || index >= AddressTableSize {
 		return codes.ErrAddrHndlRange
 	}
-	c.addresses[index] = a
+	c.handlerTable()[index] = uint64(a)
 	return codes.Success
 }
 
@@ -229,5 +232,13 @@ func (c *Context) AddrGet(index int32) (transport.Addr, codes.Code) {
 	if index < 1 || index >= AddressTableSize {
 		return 0, codes.ErrAddrHndlRange
 	}
-	return c.addresses[index], codes.Success
+	return transport.Addr(c.handlerTable()[index]), codes.Success
+}
+
+// handlerTable holds the addresses of LAPI_Addr_set by index, 0: none. The lane has it where there is one.
+func (c *Context) handlerTable() *[AddressTableSize]uint64 {
+	if c.lane != nil {
+		return &c.lane.Handlers
+	}
+	return &c.handlers
 }

@@ -114,6 +114,7 @@ type task struct {
 	lastKind ErrType           // of the latest operation to it
 	lastSent ErrType           // of what the link got last for it
 	expected int               // completions it owes us
+	path     *layout.Path      // of a task of this node, if there is a lane
 	pending  outgoingList      // messages that the link had no room for, oldest first
 	used     bool              // on Context.usedTasks: sent to since it was last known to be flushed
 	usedAt   uint64            // Context.sends when it was last sent to
@@ -151,9 +152,10 @@ type Context struct {
 	ackThreshold int   // ACK_THRESHOLD, packets
 	timeout      int64 // seconds
 	bufCopy      int   // BUF_CP_SIZE
-	addresses    [AddressTableSize]transport.Addr
 
-	issued    uint64      // number of the latest operation
+	lane      *lane   // nil: none
+	issued    *uint64 // number of the latest operation; the lane's, or own
+	ownIssued uint64
 	sends     uint64      // what was given to links, to order it against flushes
 	usedTasks []int32     // sent to since their last flush began
 	getRmw    originList  // gets and read-modify-writes under way, oldest first
@@ -202,14 +204,16 @@ type Context struct {
 	sessionTurn int
 	terminating bool
 
+	handlers [AddressTableSize]uint64 // LAPI_Addr_set, where there is no lane
+
 	armed      bool  // a thread sleeps on the descriptors
 	armedUntil int64 // when it wakes by itself; 0: never
 }
 
 // nextSeq numbers operations, so that a fence knows which came before it.
 func (c *Context) nextSeq() uint64 {
-	c.issued++
-	return c.issued
+	*c.issued++
+	return *c.issued
 }
 
 // Flags of Dispatch, as in cshim/context.h.
@@ -249,7 +253,7 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 	if len(c.unknown) > 0 {
 		c.checkUnknown()
 	}
-	if c.sessionTurn++; c.sessionTurn >= sessionTurns {
+	if c.sessionTurn++; c.sessionTurn >= sessionTurns || c.lane != nil && c.lane.Turns >= laneTurns/2 {
 		c.pollSession()
 	}
 	c.publish()
@@ -268,7 +272,7 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 
 // progressUDP looks at the socket in every turn when it is all there is or when it was busy lately; a look costs a system call.
 func (c *Context) progressUDP() int {
-	if c.shm != nil && c.udpIdle > 0 && c.udpIdle%udpIdleTurns != 0 {
+	if c.shm != nil && c.lane == nil && c.udpIdle > 0 && c.udpIdle%udpIdleTurns != 0 {
 		c.udpIdle++
 		return 0
 	}
@@ -287,6 +291,7 @@ func (c *Context) publish() {
 	if len(c.sent) > 0 && !c.calling {
 		c.runSendHandlers()
 	}
+	c.tellLane()
 	if c.changed {
 		c.changed = false
 		noteEvent(c.shared)

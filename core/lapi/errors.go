@@ -72,6 +72,10 @@ func (c *Context) originFault(m *outgoing, f *transport.FaultError) {
 		c.targetFault(f, GetErr, m.t.id, m.message)
 		return
 	}
+	if m.id == msgLaneReply {
+		c.laneGetFailed(m, f)
+		return
+	}
 	c.fault(f, codes.ErrOrgAddrNull, m.kind, c.me)
 }
 
@@ -175,6 +179,7 @@ func (c *Context) fail(t *task, code codes.Code, why string) {
 	if t.dead {
 		return
 	}
+	c.hearLane()
 	kind := c.concerned(t, code)
 	why = "no connectivity to task " + fmt.Sprint(t.id) + ": " + why
 	c.cutOff(t)
@@ -188,6 +193,9 @@ func (c *Context) fail(t *task, code codes.Code, why string) {
 // cutOff ends everything under way to and from t without changing a counter, and every later attempt.
 func (c *Context) cutOff(t *task) {
 	t.dead = true
+	c.hearLane()
+	c.mayRun(t)
+	c.dropLaneOps(t)
 	for _, e := range c.emuls {
 		e.Disconnect(t.ep, transport.ErrUnreachable)
 	}
@@ -221,6 +229,9 @@ func (c *Context) concerned(t *task, code codes.Code) ErrType {
 		if o.t == t {
 			return o.kind
 		}
+	}
+	if kind, ok := c.laneKind(t); ok {
+		return kind
 	}
 	if t.expected > 0 {
 		return t.lastKind

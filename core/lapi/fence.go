@@ -76,7 +76,8 @@ func (c *Context) FenceBegin() (uint64, codes.Code) {
 }
 
 func (c *Context) beginFence(f *fence) {
-	f.seq = c.issued
+	c.hearLane()
+	f.seq = *c.issued
 	c.fences = append(c.fences, f)
 	c.advanceFences()
 }
@@ -102,7 +103,7 @@ func (c *Context) quiet(seq uint64) bool {
 	if o := c.getRmw.head; o != nil && o.seq <= seq {
 		return false
 	}
-	if c.readers.before(seq) {
+	if c.readers.before(seq) || !c.laneQuiet(seq) {
 		return false
 	}
 	if c.waiting == 0 {

@@ -172,6 +172,7 @@ func (c *Context) start(m *outgoing) {
 		c.copyData(m)
 	}
 	t.pending.push(m)
+	c.mayRun(t)
 	c.waiting++
 }
 
@@ -363,6 +364,7 @@ func (c *Context) sendWaiting() (n int) {
 			c.waiting--
 			n++
 		}
+		c.mayRun(t)
 		if c.waiting == 0 {
 			break
 		}
@@ -379,6 +381,7 @@ func (c *Context) dropPending(t *task) {
 		m.failed = true
 		c.advance(m)
 	}
+	c.mayRun(t)
 }
 
 // sendControl sends a message of the library itself, without data.

@@ -163,6 +163,7 @@ func (c *Context) onCounter(m *transport.Msg) transport.Verdict {
 		return c.malformed(m)
 	}
 	t := &c.tasks[m.From]
+	c.hearLane()
 	if t.expected > 0 {
 		t.expected--
 	}

@@ -75,6 +75,7 @@ func (c *Context) Resume(dest uint32) codes.Code {
 		return codes.ErrNoConnectivity
 	}
 	t.dead, t.purged = false, false
+	c.mayRun(t)
 	return codes.Success
 }
 

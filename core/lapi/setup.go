@@ -74,6 +74,7 @@ func New(o *Options) (*Context, codes.Code) {
 		ackThreshold: cfg.AckThreshold, bufCopy: min(128, cfg.RexmitBufSize), exchanges: map[uint32]*exchange{},
 	}}
 	s.exchangeSent = s.roundSent
+	s.issued = &s.ownIssued
 	if cfg.RexmitBufSizeSet {
 		s.bufCopy = cfg.RexmitBufSize
 	}
@@ -81,7 +82,7 @@ func New(o *Options) (*Context, codes.Code) {
 	if s.scratch, err = unix.Mmap(-1, 0, pad8(MaxUhdrSize), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS); err != nil {
 		return nil, codes.ErrMemoryExhausted
 	}
-	for _, step := range []func() codes.Code{s.chooseNode, s.openLinks, s.meet, s.startTrace(began), s.finish} {
+	for _, step := range []func() codes.Code{s.chooseNode, s.openLinks, s.meet, s.startTrace(began), s.openLane, s.finish} {
 		if code := step(); code != codes.Success {
 			s.abandon()
 			return nil, code
@@ -401,6 +402,7 @@ func (c *Context) setHandlers(l transport.Link) {
 		msgGet: c.onGet, msgGetData: c.onGetData, msgAm: c.onAm, msgAmFragment: c.onAmFragment,
 		msgFetched: c.onFetched, msgCounter: c.onCounter, msgExchange: c.onExchange, msgFault: c.onFault,
 		msgPutv: c.onPutv, msgGetv: c.onGetv, msgAmv: c.onAmv,
+		msgAmSmall: c.onAmSmall, msgLaneGet: c.onLaneGet, msgLaneRmw: c.onLaneRmw,
 	} {
 		l.Handle(id, h)
 	}
@@ -424,6 +426,7 @@ func (s *setup) abandon() {
 		s.session.Close()
 	}
 	s.trace.close()
+	s.shared.Lane = 0
 	closeShared(s.shared)
 	s.freeMappings()
 }

@@ -69,6 +69,7 @@ func (c *Context) TermEnd() {
 		c.session.Close()
 	}
 	c.trace.close()
+	c.shared.Lane = 0
 	closeShared(c.shared)
 	c.freeMappings()
 }
@@ -76,6 +77,7 @@ func (c *Context) TermEnd() {
 // freeMappings gives back the memory that user header handlers were shown.
 func (c *Context) freeMappings() {
 	unix.Munmap(c.scratch)
+	c.lane.close()
 	if c.lengths != nil {
 		unix.Munmap(c.lengths[:cap(c.lengths)])
 	}

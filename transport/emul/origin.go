@@ -213,6 +213,9 @@ func (e *Emulator) answered(m *transport.Msg) transport.Verdict {
 	return transport.Accept
 }
 
+// Waiting says whether Progress has something to send.
+func (e *Emulator) Waiting() bool { return e.toSend.head != nil || e.replies.head != nil }
+
 // Progress gives the link what it had no room for. Call it after the link's Progress. It returns how many messages that were.
 func (e *Emulator) Progress() (n int) {
 	if e.toSend.head == nil && e.replies.head == nil {

@@ -212,7 +212,7 @@ const (
 	LockContended = 0x80000000
 
 	SegmentMagic   = 0x315f6d68736c4150
-	SegmentVersion = 0x1
+	SegmentVersion = 0x2
 	MaxRings       = 0x80
 	SlotSize       = 0x40
 	RingSlots      = 0x100

@@ -26,6 +26,7 @@ type peer struct {
 	outHead    *layout.SegmentHead
 	outControl *layout.RingControl
 	outSlots   slots
+	path       *layout.Path // what the lane uses of all this; sender and receiver are in it
 	sender     *layout.Sender
 	blocked    bool          // Send has said ErrBusy since this task last saw room
 	flushes    *transport.Op // waiting, in the order of their marks
@@ -36,7 +37,6 @@ type peer struct {
 	inControl *layout.RingControl
 	inSlots   slots
 	receiver  *layout.Receiver
-	active    bool // in Link.active
 	held      hold.Queue
 	holding   bool // counted in Link.holding
 	reoffered bool // the message in the next slot was refused and could not be held
@@ -53,10 +53,13 @@ type address struct {
 	Task      int32
 	Pid       int32
 	WordSize  uint32 // bytes of a pointer
-	Reserved  uint32
+	Flags     uint32
 	CookieAt  uint64 // an address in the task's private memory
 	Cookie    uint64 // and what is there
 }
+
+// needsFences in address.Flags: the task cannot call fenceAll.
+const needsFences = 1
 
 // addressMagic begins the bytes of an address.
 const addressMagic = "LAPIshm1"
@@ -66,9 +69,13 @@ const wordSize = 4 << (^uintptr(0) >> 63)
 
 // Address implements transport.Link. Files are the segment and the bell.
 func (l *Link) Address() transport.Address {
+	flags := uint32(0)
+	if !CanFenceAll() {
+		flags |= needsFences
+	}
 	b, err := binary.Append([]byte(addressMagic), binary.LittleEndian, address{
 		Version: layout.SegmentVersion, SlotSize: layout.SlotSize, RingSlots: layout.RingSlots, Rings: uint32(len(l.tasks)),
-		Task: int32(l.config.Task), Pid: int32(l.pid), WordSize: wordSize,
+		Task: int32(l.config.Task), Pid: int32(l.pid), WordSize: wordSize, Flags: flags,
 		CookieAt: uint64(l.private.cookieAddr()), Cookie: l.cookie,
 	})
 	if err != nil {
@@ -107,8 +114,21 @@ func (l *Link) Connect(ep transport.Endpoint, a transport.Address) error {
 	}
 	p.held.Init(&l.pool, func(m *hold.Message) transport.Verdict { return l.deliverHeld(p, m) })
 	l.rings[p.ring], l.peers[ep] = p, p
+	p.settle()
 	l.activate(p)
 	return nil
+}
+
+// settle tells the lane whether it may use p's rings. It follows every change of what it looks at.
+func (p *peer) settle() {
+	p.path.Closed &^= layout.ClosedLink
+	if p.gone || !p.announced {
+		p.path.Closed |= layout.ClosedLink
+	}
+	p.path.Stopped = 0
+	if p.gone || p.awaiting || p.reoffered {
+		p.path.Stopped = 1
+	}
 }
 
 // newPeer checks everything and maps the peer's segment; then it closes the segment's file.
@@ -138,10 +158,12 @@ func (l *Link) newPeer(ep transport.Endpoint, a transport.Address) (*peer, error
 	p := &peer{
 		ep: ep, ring: ring, pid: int(from.Pid), bell: a.Files[1],
 		out: out, outHead: head, outControl: out.control(l.index), outSlots: out.ring(l.index, len(l.tasks)),
-		sender:    l.private.sender(ring),
+		path: l.private.path(ring), sender: &l.private.path(ring).Sender, receiver: &l.private.path(ring).Receiver,
 		renewal:   renewal{announced: true},
-		inControl: l.own.control(ring), inSlots: l.own.ring(ring, len(l.tasks)), receiver: l.private.receiver(ring),
+		inControl: l.own.control(ring), inSlots: l.own.ring(ring, len(l.tasks)),
 	}
+	p.path.Task, p.path.Bell, p.path.Fenced = from.Task, int32(p.bell), from.Flags&needsFences
+	p.locate()
 	_ = closeFile(a.Files[0])
 	p.direct = !l.config.DisableCMA && probe(p.pid, transport.Addr(from.CookieAt), from.Cookie, l.private.scratch())
 	return p, nil
@@ -157,6 +179,7 @@ func (l *Link) CanDirect(ep transport.Endpoint) bool {
 func (l *Link) Disconnect(ep transport.Endpoint, err error) {
 	if p, none := l.path(ep); none == nil {
 		p.gone = true
+		p.settle()
 		l.drop(p, err)
 	}
 }

@@ -59,8 +59,9 @@ type Link struct {
 	index      int   // of this task in tasks
 	own        segment
 	private    private
-	bell       int  // eventfd that wakes this task
-	unread     bool // a peer has said that it rings, and the bell was not read since
+	paths      *layout.Paths // in private
+	bell       int           // eventfd that wakes this task
+	unread     bool          // a peer has said that it rings, and the bell was not read since
 	bellBuffer [8]byte
 	pid        int
 	cookie     uint64
@@ -70,13 +71,11 @@ type Link struct {
 	msg      transport.Msg // for the handler under way; here so that it is not allocated
 	peers    []*peer       // by endpoint; nil: not connected
 	rings    []*peer       // by ring
-	active   []*peer       // whose rings are looked at in each turn
-	first    int           // where in active the next turn begins
-	turn     uint64
-	waiting  []*peer // with flushes under way
-	broken   []*peer // failed, PeerFailed not called yet
-	holding  int     // peers with held messages
-	renewing int     // peers that the announcement of a new beginning has no room to
+	cooled   uint64        // the turn that last looked for rings that went cold
+	waiting  []*peer       // with flushes under way
+	broken   []*peer       // failed, PeerFailed not called yet
+	holding  int           // peers with held messages
+	renewing int           // peers that the announcement of a new beginning has no room to
 	pool     hold.Pool
 	stats    transport.Stats
 }
@@ -114,6 +113,8 @@ func (l *Link) create() error {
 	if l.private, err = newPrivate(len(l.tasks), l.cookie); err != nil {
 		return err
 	}
+	l.paths = l.private.paths()
+	l.paths.Rings, l.paths.OwnRing = uint32(len(l.tasks)), uint32(l.index)
 	if l.own, err = createSegment(len(l.tasks)); err != nil {
 		return err
 	}
@@ -122,6 +123,7 @@ func (l *Link) create() error {
 	head.SlotSize, head.RingSlots, head.Rings = layout.SlotSize, layout.RingSlots, uint32(len(l.tasks))
 	head.Task, head.Pid = int32(l.config.Task), int32(l.pid)
 	head.Size, head.Cookie = uint64(len(l.own.bytes)), l.cookie
+	l.locate()
 	l.bell, err = unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC)
 	return err
 }
@@ -156,8 +158,42 @@ func (l *Link) Atomic(transport.Endpoint, transport.AtomicKind, *transport.Op) (
 	return transport.Done, transport.ErrNotSupported
 }
 
-// Stats implements transport.Link.
-func (l *Link) Stats() *transport.Stats { return &l.stats }
+// Stats implements transport.Link. What the lane counted since the last call is added here.
+func (l *Link) Stats() *transport.Stats {
+	if v := l.paths; v != nil {
+		l.stats.PacketsSent += v.PacketsSent
+		l.stats.DataSent += v.DataSent
+		l.stats.PacketsReceived += v.PacketsReceived
+		l.stats.DataReceived += v.DataReceived
+		v.PacketsSent, v.DataSent, v.PacketsReceived, v.DataReceived = 0, 0, 0, 0
+	}
+	return &l.stats
+}
+
+// Paths is where the lane finds the rings; constant until Close.
+func (l *Link) Paths() *layout.Paths { return l.paths }
+
+// PathOf is the path to ep, nil if there is none.
+func (l *Link) PathOf(ep transport.Endpoint) *layout.Path {
+	if uint(ep) < uint(len(l.peers)) && l.peers[ep] != nil {
+		return l.peers[ep].path
+	}
+	return nil
+}
+
+// Busy says whether a turn of Progress may have something to do beside messages in active rings.
+func (l *Link) Busy() bool {
+	return l.holding > 0 || l.renewing > 0 || len(l.waiting) > 0 || len(l.broken) > 0
+}
+
+// Take offers the message at the head of a ring to h, instead of its kind's handler. There must be one; the lane has seen it.
+func (l *Link) Take(ring uint32, h transport.MsgHandler) {
+	p := l.rings[ring]
+	kind, header, data := unpack(atomic.LoadUint64(p.inSlots.head(p.receiver.Head & ringMask)))
+	if l.offer(p, h, transport.MsgID(kind), p.receiver.Head&ringMask, header, data) {
+		p.receiver.Head += slotsOf(header, data)
+	}
+}
 
 // path returns the peer of ep if operations to it are possible.
 func (l *Link) path(ep transport.Endpoint) (*peer, error) {
@@ -178,6 +214,7 @@ func (l *Link) suspect(p *peer, err error) {
 		return
 	}
 	p.gone, p.failure = true, err
+	p.settle()
 	l.broken = append(l.broken, p)
 }
 
@@ -206,6 +243,7 @@ func (l *Link) Close() error {
 		if p != nil {
 			l.wake(p) // it may wait for room or for a flush that will never be
 			p.gone = true
+			p.settle()
 			l.drop(p, transport.ErrClosed)
 		}
 	}
@@ -222,8 +260,10 @@ func (l *Link) release() error {
 	}
 	clear(l.rings)
 	clear(l.peers)
-	l.active, l.waiting = nil, nil
+	l.waiting = nil
 	l.pool.Release()
+	l.Stats()
+	l.paths = nil
 	errs = append(errs, l.own.release(), l.private.release(), closeFile(l.bell))
 	l.bell = -1
 	return errors.Join(errs...)

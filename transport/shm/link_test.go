@@ -229,7 +229,7 @@ func TestColdRing(t *testing.T) {
 	got := 0
 	links[1].Handle(1, func(*transport.Msg) transport.Verdict { got++; return transport.Accept })
 	for round := range 3 {
-		until(t, "cold rings", func() bool { return len(links[1].active) == 0 }, func() { links[1].Progress(1) })
+		until(t, "cold rings", func() bool { return links[1].paths.NumActive == 0 }, func() { links[1].Progress(1) })
 		if round == 2 && links[1].Arm() {
 			t.Fatal("a silent link would not sleep")
 		}
@@ -245,8 +245,8 @@ func TestColdRing(t *testing.T) {
 				t.Errorf("round %d: a message in the cold ring of %d did not come", round, from)
 			}
 		}
-		if len(links[1].active) != 3 {
-			t.Errorf("round %d: %d rings are active, want 3", round, len(links[1].active))
+		if links[1].paths.NumActive != 3 {
+			t.Errorf("round %d: %d rings are active, want 3", round, links[1].paths.NumActive)
 		}
 	}
 }

@@ -22,7 +22,8 @@ func (l *Link) Progress(max int) int {
 	if l.closed {
 		return 0
 	}
-	l.turn++
+	v := l.paths
+	v.Turn++
 	n := 0
 	if l.holding > 0 {
 		n = l.offerHeld(max)
@@ -32,20 +33,21 @@ func (l *Link) Progress(max int) int {
 	}
 	if len(l.tasks) > hotTasks {
 		l.takePending()
-		if l.turn%coldLook == 0 {
+		if v.Turn-l.cooled >= coldLook {
+			l.cooled = v.Turn
 			l.coolDown()
 		}
 	}
-	if len(l.active) > 0 {
-		if l.first++; l.first >= len(l.active) {
-			l.first = 0
+	if v.NumActive > 0 {
+		if v.First++; v.First >= v.NumActive {
+			v.First = 0
 		}
 		// The list may change under a handler (Disconnect): then a ring is looked at in the next turn.
-		for i, at := 0, l.first; i < len(l.active) && n < max; i++ {
-			if at >= len(l.active) {
+		for i, at := uint32(0), v.First; i < v.NumActive && n < max; i++ {
+			if at >= v.NumActive {
 				at = 0
 			}
-			n += l.receive(l.active[at], max-n)
+			n += l.receive(l.rings[v.Active[at]], max-n)
 			at++
 		}
 	}
@@ -80,6 +82,9 @@ func (l *Link) receive(p *peer, max int) (n int) {
 			n++
 			continue
 		}
+		if kind == layout.MsgLaneReply && !p.awaiting {
+			break // the lane takes it
+		}
 		if kind == 0 || kind > uint8(transport.MaxMsgID) || slots > layout.MessageSlots || position+slots > ringSlots || header+data > uint64(sendMax) {
 			l.suspect(p, errNonsense)
 			return n
@@ -94,7 +99,7 @@ func (l *Link) receive(p *peer, max int) (n int) {
 		}
 	}
 	if n > 0 {
-		r.Turn = l.turn
+		r.Turn = l.paths.Turn
 	}
 	if r.Head != r.Published && !p.gone {
 		l.publishConsumed(p)
@@ -112,6 +117,11 @@ func (l *Link) deliver(p *peer, id transport.MsgID, position, header, data uint6
 		l.stats.GhostPackets++
 		return true
 	}
+	return l.offer(p, h, id, position, header, data)
+}
+
+// offer is deliver with a handler.
+func (l *Link) offer(p *peer, h transport.MsgHandler, id transport.MsgID, position, header, data uint64) bool {
 	l.msg = transport.Msg{From: p.ep, Hdr: p.inSlots.body(position, 0, header), Data: p.inSlots.body(position, header, data)}
 	verdict := h(&l.msg)
 	if p.gone {
@@ -119,9 +129,13 @@ func (l *Link) deliver(p *peer, id transport.MsgID, position, header, data uint6
 	}
 	if verdict == transport.Refuse && !l.holdBack(p, id, position, header, data) {
 		p.reoffered = true
+		p.settle()
 		return false
 	}
-	p.reoffered = false
+	if p.reoffered {
+		p.reoffered = false
+		p.settle()
+	}
 	if verdict == transport.Accept {
 		l.stats.PacketsReceived++
 		l.stats.DataReceived += data
@@ -216,12 +230,14 @@ func (l *Link) wakeWaiting(p *peer) {
 
 // activate puts p's ring into the list of those that are looked at.
 func (l *Link) activate(p *peer) {
-	if p.active || p.gone {
+	if p.path.Active != 0 || p.gone {
 		return
 	}
-	p.active = true
-	p.receiver.Turn = l.turn
-	l.active = append(l.active, p)
+	v := l.paths
+	p.path.Active = 1
+	p.receiver.Turn = v.Turn
+	v.Active[v.NumActive] = uint8(p.ring)
+	v.NumActive++
 	if atomic.LoadUint32(&p.inControl.Cold) != 0 {
 		atomic.StoreUint32(&p.inControl.Cold, 0)
 	}
@@ -229,15 +245,15 @@ func (l *Link) activate(p *peer) {
 
 // deactivate takes p's ring out of the list.
 func (l *Link) deactivate(p *peer) {
-	if !p.active {
+	if p.path.Active == 0 {
 		return
 	}
-	p.active = false
-	for i, q := range l.active {
-		if q == p {
-			last := len(l.active) - 1
-			l.active[i] = l.active[last]
-			l.active = l.active[:last]
+	p.path.Active = 0
+	v := l.paths
+	for i, ring := range v.Active[:v.NumActive] {
+		if int(ring) == p.ring {
+			v.NumActive--
+			v.Active[i] = v.Active[v.NumActive]
 			return
 		}
 	}
@@ -260,16 +276,27 @@ func (l *Link) takePending() {
 
 // coolDown takes rings that were silent for long out of the list, so that they cost nothing.
 func (l *Link) coolDown() {
-	for i := 0; i < len(l.active); {
-		p := l.active[i]
-		if l.turn-p.receiver.Turn < coldTurns {
+	v := l.paths
+	silent := false
+	for _, ring := range v.Active[:v.NumActive] {
+		if p := l.rings[ring]; v.Turn-p.receiver.Turn >= coldTurns {
+			atomic.StoreUint32(&p.inControl.Cold, 1)
+			silent = true
+		}
+	}
+	if !silent {
+		return
+	}
+	fenceAll() // a sender stores its message, then looks at cold, without a fence: see docs/fastlane.md
+	for i := uint32(0); i < v.NumActive; {
+		p := l.rings[v.Active[i]]
+		if atomic.LoadUint32(&p.inControl.Cold) == 0 {
 			i++
 			continue
 		}
-		atomic.StoreUint32(&p.inControl.Cold, 1)
-		if p.hasMessage() { // the load comes after the store of cold; a sender looks at cold after its store
+		if p.hasMessage() {
 			atomic.StoreUint32(&p.inControl.Cold, 0)
-			p.receiver.Turn = l.turn
+			p.receiver.Turn = v.Turn
 			i++
 			continue
 		}

@@ -47,6 +47,7 @@ func (l *Link) Reconnect(ep transport.Endpoint, _ transport.Address) error {
 	p.gone, p.blocked, p.reoffered = false, false, false
 	p.awaiting, p.early, p.announced = !p.early, false, false
 	atomic.StoreUint64(&p.inControl.Held, 0) // the refused messages were dropped; release, as in offerHeld
+	p.settle()
 	l.activate(p)
 	l.renewing++
 	l.announce(p)
@@ -65,6 +66,7 @@ func (l *Link) announce(p *peer) error {
 	publishHead(p, s.Tail, kindRenewed, 0, 0)
 	s.Tail++
 	p.announced = true
+	p.settle()
 	l.renewing--
 	return l.notify(p)
 }
@@ -82,6 +84,7 @@ func (l *Link) announceAll() {
 func (l *Link) endRenewal(p *peer) {
 	if !p.announced {
 		p.announced = true
+		p.settle()
 		l.renewing--
 	}
 }
@@ -90,6 +93,7 @@ func (l *Link) endRenewal(p *peer) {
 func (p *peer) renewed() {
 	if p.awaiting {
 		p.awaiting = false
+		p.settle()
 		return
 	}
 	p.early = true

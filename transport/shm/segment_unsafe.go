@@ -117,24 +117,21 @@ func (s slots) body(position, offset, n uint64) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(s.base, position*layout.SlotSize+headWord+offset)), n)
 }
 
-// private is memory of this process alone, off the Go heap, because C uses the structs in it as well.
+// private is the cshim_paths of this process: memory off the Go heap, because the lane uses it as well.
 type private struct{ bytes []byte }
 
-const (
-	senderSize   = uint64(unsafe.Sizeof(layout.Sender{}))
-	receiverSize = uint64(unsafe.Sizeof(layout.Receiver{}))
-	cookieSpace  = 64 // the cookie and the scratch, on a line of their own
-)
-
-// newPrivate makes one sender and one receiver struct for each ring, and puts cookie where peers can look for it.
+// newPrivate makes the ends of all rings, closed, and puts cookie where peers can look for it. Only what is used takes memory.
 func newPrivate(rings int, cookie uint64) (private, error) {
-	size := cookieSpace + uint64(rings)*(senderSize+receiverSize)
-	b, err := unix.Mmap(-1, 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	b, err := unix.Mmap(-1, 0, int(unsafe.Sizeof(layout.Paths{})), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		return private{}, os.NewSyscallError("mmap", err)
 	}
 	p := private{b}
-	*(*uint64)(unsafe.Pointer(&b[0])) = cookie
+	p.paths().Cookie = cookie
+	for i := range rings {
+		p.path(i).Closed = layout.ClosedLink
+		p.path(i).Stopped = 1
+	}
 	return p, nil
 }
 
@@ -145,18 +142,27 @@ func (p private) release() error {
 	return unix.Munmap(p.bytes)
 }
 
+func (p private) paths() *layout.Paths       { return (*layout.Paths)(unsafe.Pointer(&p.bytes[0])) }
+func (p private) path(ring int) *layout.Path { return &p.paths().Path[ring] }
+
 // cookieAddr is the address of the cookie in this process.
 func (p private) cookieAddr() transport.Addr {
-	return transport.Addr(uintptr(unsafe.Pointer(&p.bytes[0])))
+	return transport.Addr(uintptr(unsafe.Pointer(&p.paths().Cookie)))
 }
 
 // scratch is 8 bytes for the probe of a peer's cookie.
-func (p private) scratch() []byte { return p.bytes[8:16] }
+func (p private) scratch() []byte { return p.paths().Scratch[:8] }
 
-func (p private) sender(ring int) *layout.Sender {
-	return (*layout.Sender)(unsafe.Pointer(&p.bytes[cookieSpace+uint64(ring)*(senderSize+receiverSize)]))
+// locate tells the lane where a path's rings are.
+func (p *peer) locate() {
+	p.path.OutHead = uint64(uintptr(unsafe.Pointer(p.outHead)))
+	p.path.OutControl = uint64(uintptr(unsafe.Pointer(p.outControl)))
+	p.path.OutSlots = uint64(uintptr(p.outSlots.base))
+	p.path.InControl = uint64(uintptr(unsafe.Pointer(p.inControl)))
+	p.path.InSlots = uint64(uintptr(p.inSlots.base))
 }
 
-func (p private) receiver(ring int) *layout.Receiver {
-	return (*layout.Receiver)(unsafe.Pointer(&p.bytes[cookieSpace+uint64(ring)*(senderSize+receiverSize)+senderSize]))
+// locate tells the lane where this task's segment is.
+func (l *Link) locate() {
+	l.paths.OwnHead = uint64(uintptr(unsafe.Pointer(l.own.head())))
 }

@@ -22,6 +22,7 @@ func (l *Link) Arm() bool {
 			atomic.StoreUint32(&p.outControl.Waiting, 1)
 		}
 	}
+	fenceAll() // peers store what there is to see, then look at these words, without a fence: see docs/fastlane.md
 	if l.hasWork() {
 		l.Disarm()
 		return true
@@ -39,7 +40,8 @@ func (l *Link) hasWork() bool {
 			return true
 		}
 	}
-	for _, p := range l.active {
+	for _, ring := range l.paths.Active[:l.paths.NumActive] {
+		p := l.rings[ring]
 		if p.hasMessage() && !(p.reoffered && p.holding) { // a refused one that cannot be held waits for those that are
 			return true
 		}

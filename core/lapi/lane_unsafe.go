@@ -1,0 +1,53 @@
+package lapi
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"lapi/transport/layout"
+	"lapi/transport/memory"
+	"lapi/transport/shm"
+)
+
+// canLane says whether the kernel lets this process use the lane: peers' barriers must reach it, and its own the peers.
+func canLane() bool { return shm.BeFenced() && shm.CanFenceAll() }
+
+// newLane makes the lane's memory: the struct, the ring of each task, room for a user header.
+func newLane(tasks []task, link laneLink) (*lane, error) {
+	const size = int(unsafe.Sizeof(layout.Lane{}))
+	b, err := unix.Mmap(-1, 0, size+pad8(MaxUhdrSize)+2*len(tasks), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		return nil, err
+	}
+	l := &lane{Lane: (*layout.Lane)(unsafe.Pointer(&b[0])), memory: b}
+	l.Paths = uint64(uintptr(unsafe.Pointer(link.Paths())))
+	l.Scratch = uint64(memory.AddrOf(b[size:]))
+	rings := b[size+pad8(MaxUhdrSize):]
+	l.RingOf = uint64(memory.AddrOf(rings))
+	paths := link.Paths()
+	for i := range tasks {
+		ring := int16(-1)
+		if t := &tasks[i]; t.shared {
+			t.path = link.PathOf(t.ep)
+			for r := range paths.Path {
+				if t.path == &paths.Path[r] {
+					ring = int16(r)
+				}
+			}
+		}
+		order.PutUint16(rings[2*i:], uint16(ring))
+	}
+	for i := range l.Op {
+		l.Op[i].Token, l.Op[i].NextFree = uint32(i), uint32(i+1)
+	}
+	return l, nil
+}
+
+func (l *lane) address() uint64 { return uint64(uintptr(unsafe.Pointer(l.Lane))) }
+
+func (l *lane) close() {
+	if l != nil {
+		_ = unix.Munmap(l.memory)
+	}
+}

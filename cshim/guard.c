@@ -1,0 +1,304 @@
+/*
+ * guard.c - see guard.h.
+ *
+ * On x86-64 the functions that touch the addresses are assembly without a stack frame, all in one piece of code: a fault with the program
+ * counter inside it makes the function return 1, by changing the interrupted context. Nothing has to be set up
+ * before an access. Elsewhere an access is bracketed by sigsetjmp.
+ *
+ * The handler is installed after the Go run-time's (LAPI_Init), so it comes first; what is not its own goes to the handler it found. The
+ * run-time's handler works on the context it is given, as if the kernel had called it.
+ */
+#define _GNU_SOURCE
+#include "guard.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include "lapi.h"
+
+static struct sigaction before_segv, before_bus;
+
+/* The handler that was there before this one. */
+static void pass_on(int number, siginfo_t *info, void *context)
+{
+	const struct sigaction *before = number == SIGBUS ? &before_bus : &before_segv;
+
+	if (before->sa_flags & SA_SIGINFO) {
+		before->sa_sigaction(number, info, context);
+	} else if (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN) {
+		before->sa_handler(number);
+	} else {
+		/* After the return the process ends as it would have without us. */
+		signal(number, SIG_DFL);
+		raise(number);
+	}
+}
+
+#if defined(__x86_64__)
+
+/* The pieces between these two labels keep the stack as it was at their call, and no register that their caller wants back. */
+extern const char cshim_guard_begin[], cshim_guard_end[], cshim_guard_fault[];
+
+__asm__(".pushsection .text\n"
+        ".p2align 6\n"
+        "cshim_guard_begin:\n"
+        /* int guard_copy(void *to, const void *from, size_t n): the sizes below 128 by overlapping moves */
+        ".type guard_copy, @function\n"
+        "guard_copy:\n"
+        "	cmpq $16, %rdx\n"
+        "	jae 2f\n"
+        "	cmpq $8, %rdx\n"
+        "	jb 1f\n"
+        "	movq (%rsi), %rax\n"
+        "	movq -8(%rsi,%rdx), %rcx\n"
+        "	movq %rax, (%rdi)\n"
+        "	movq %rcx, -8(%rdi,%rdx)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        "1:	cmpq $4, %rdx\n"
+        "	jb 3f\n"
+        "	movl (%rsi), %eax\n"
+        "	movl -4(%rsi,%rdx), %ecx\n"
+        "	movl %eax, (%rdi)\n"
+        "	movl %ecx, -4(%rdi,%rdx)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        "3:	testq %rdx, %rdx\n"
+        "	jz 4f\n"
+        "	movzbl (%rsi), %eax\n"
+        "	movzbl -1(%rsi,%rdx), %ecx\n"
+        "	movb %al, (%rdi)\n"
+        "	movb %cl, -1(%rdi,%rdx)\n"
+        "	cmpq $3, %rdx\n"
+        "	jne 4f\n"
+        "	movzbl 1(%rsi), %eax\n"
+        "	movb %al, 1(%rdi)\n"
+        "4:	xorl %eax, %eax\n"
+        "	ret\n"
+        "2:	cmpq $32, %rdx\n"
+        "	ja 5f\n"
+        "	movdqu (%rsi), %xmm0\n"
+        "	movdqu -16(%rsi,%rdx), %xmm1\n"
+        "	movdqu %xmm0, (%rdi)\n"
+        "	movdqu %xmm1, -16(%rdi,%rdx)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        "5:	cmpq $1024, %rdx\n"
+        "	jae 7f\n"
+        "	movdqu -32(%rsi,%rdx), %xmm2\n" /* the last 32 bytes, whatever comes before */
+        "	movdqu -16(%rsi,%rdx), %xmm3\n"
+        "	leaq -32(%rdi,%rdx), %rcx\n"
+        "6:	movdqu (%rsi), %xmm0\n"
+        "	movdqu 16(%rsi), %xmm1\n"
+        "	movdqu %xmm0, (%rdi)\n"
+        "	movdqu %xmm1, 16(%rdi)\n"
+        "	addq $32, %rsi\n"
+        "	addq $32, %rdi\n"
+        "	cmpq %rcx, %rdi\n"
+        "	jb 6b\n"
+        "	movdqu %xmm2, (%rcx)\n"
+        "	movdqu %xmm3, 16(%rcx)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        "7:	movq %rdx, %rcx\n"
+        "	rep movsb\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        /* int guard_count(int32_t *at) */
+        ".type guard_count, @function\n"
+        "guard_count:\n"
+        "	lock addl $1, (%rdi)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        /* int guard_add4(void *at, uint64_t operand, uint64_t compare, uint64_t *old), and so on */
+        ".type guard_add4, @function\n"
+        "guard_add4:\n"
+        "	lock xaddl %esi, (%rdi)\n"
+        "	movl %esi, %esi\n"
+        "	movq %rsi, (%rcx)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        ".type guard_add8, @function\n"
+        "guard_add8:\n"
+        "	lock xaddq %rsi, (%rdi)\n"
+        "	movq %rsi, (%rcx)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        ".type guard_or4, @function\n"
+        "guard_or4:\n"
+        "	movl (%rdi), %eax\n"
+        "1:	movl %eax, %r8d\n"
+        "	orl %esi, %r8d\n"
+        "	lock cmpxchgl %r8d, (%rdi)\n"
+        "	jne 1b\n"
+        "	movq %rax, (%rcx)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        ".type guard_or8, @function\n"
+        "guard_or8:\n"
+        "	movq (%rdi), %rax\n"
+        "1:	movq %rax, %r8\n"
+        "	orq %rsi, %r8\n"
+        "	lock cmpxchgq %r8, (%rdi)\n"
+        "	jne 1b\n"
+        "	movq %rax, (%rcx)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        ".type guard_swap4, @function\n"
+        "guard_swap4:\n"
+        "	xchgl %esi, (%rdi)\n"
+        "	movl %esi, %esi\n"
+        "	movq %rsi, (%rcx)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        ".type guard_swap8, @function\n"
+        "guard_swap8:\n"
+        "	xchgq %rsi, (%rdi)\n"
+        "	movq %rsi, (%rcx)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        ".type guard_cas4, @function\n"
+        "guard_cas4:\n"
+        "	movl %edx, %eax\n"
+        "	lock cmpxchgl %esi, (%rdi)\n"
+        "	movl %eax, %eax\n"
+        "	movq %rax, (%rcx)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        ".type guard_cas8, @function\n"
+        "guard_cas8:\n"
+        "	movq %rdx, %rax\n"
+        "	lock cmpxchgq %rsi, (%rdi)\n"
+        "	movq %rax, (%rcx)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        "cshim_guard_end:\n"
+        "cshim_guard_fault:\n"
+        "	movl $1, %eax\n"
+        "	ret\n"
+        ".popsection\n");
+
+typedef int guard_word(void *at, uint64_t operand, uint64_t compare, uint64_t *old);
+extern int guard_copy(void *to, const void *from, size_t n) __asm__("guard_copy");
+extern int guard_count(int32_t *at) __asm__("guard_count");
+extern guard_word guard_add4 __asm__("guard_add4"), guard_add8 __asm__("guard_add8"), guard_or4 __asm__("guard_or4"),
+	guard_or8 __asm__("guard_or8"), guard_swap4 __asm__("guard_swap4"), guard_swap8 __asm__("guard_swap8"),
+	guard_cas4 __asm__("guard_cas4"), guard_cas8 __asm__("guard_cas8");
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+	ucontext_t *interrupted = context;
+	const char *at = (const char *)interrupted->uc_mcontext.gregs[REG_RIP];
+
+	if (at >= cshim_guard_begin && at < cshim_guard_end)
+		interrupted->uc_mcontext.gregs[REG_RIP] = (greg_t)cshim_guard_fault;
+	else
+		pass_on(number, info, context);
+}
+
+int cshim_guarded_copy(void *to, const void *from, size_t n)
+{
+	return guard_copy(to, from, n);
+}
+
+int cshim_guarded_count(int32_t *at)
+{
+	return guard_count(at);
+}
+
+int cshim_guarded_rmw(int op, int width, void *at, uint64_t operand, uint64_t compare, uint64_t *old)
+{
+	static guard_word *const functions[][2] = {
+		[FETCH_AND_ADD] = {guard_add4, guard_add8},
+		[FETCH_AND_OR] = {guard_or4, guard_or8},
+		[SWAP] = {guard_swap4, guard_swap8},
+		[COMPARE_AND_SWAP] = {guard_cas4, guard_cas8},
+	};
+
+	return functions[op][width == 8](at, operand, compare, old);
+}
+
+#else
+
+/* Where a fault of this thread goes, while it is inside one of the functions below. */
+static __thread sigjmp_buf *volatile armed __attribute__((tls_model("initial-exec")));
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+	sigjmp_buf *to = armed;
+
+	if (to) {
+		armed = NULL;
+		siglongjmp(*to, 1);
+	}
+	pass_on(number, info, context);
+}
+
+#define GUARDED(access)                  \
+	do {                             \
+		sigjmp_buf back;         \
+		if (sigsetjmp(back, 1))  \
+			return 1;        \
+		armed = &back;           \
+		access;                  \
+		armed = NULL;            \
+		return 0;                \
+	} while (0)
+
+int cshim_guarded_copy(void *to, const void *from, size_t n)
+{
+	GUARDED(memcpy(to, from, n));
+}
+
+int cshim_guarded_count(int32_t *at)
+{
+	GUARDED(__atomic_add_fetch(at, 1, __ATOMIC_SEQ_CST));
+}
+
+#define RMW_OF(type)                                                                                          \
+	static uint64_t rmw_##type(int op, type *at, type operand, type compare)                              \
+	{                                                                                                     \
+		switch (op) {                                                                                 \
+		case FETCH_AND_ADD:                                                                           \
+			return __atomic_fetch_add(at, operand, __ATOMIC_SEQ_CST);                             \
+		case FETCH_AND_OR:                                                                            \
+			return __atomic_fetch_or(at, operand, __ATOMIC_SEQ_CST);                              \
+		case SWAP:                                                                                    \
+			return __atomic_exchange_n(at, operand, __ATOMIC_SEQ_CST);                            \
+		}                                                                                             \
+		__atomic_compare_exchange_n(at, &compare, operand, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);    \
+		return compare;                                                                               \
+	}
+RMW_OF(uint32_t)
+RMW_OF(uint64_t)
+
+int cshim_guarded_rmw(int op, int width, void *at, uint64_t operand, uint64_t compare, uint64_t *old)
+{
+	GUARDED(*old = width == 8 ? rmw_uint64_t(op, at, operand, compare)
+	                          : rmw_uint32_t(op, at, (uint32_t)operand, (uint32_t)compare));
+}
+
+#endif
+
+static void install(void)
+{
+	struct sigaction action;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_sigaction = on_fault;
+	/* On the alternate stack, as the run-time demands of handlers in front of its own. */
+	action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+	sigfillset(&action.sa_mask);
+	sigaction(SIGSEGV, &action, &before_segv);
+	sigaction(SIGBUS, &action, &before_bus);
+}
+
+void cshim_guard_install(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, install);
+}
