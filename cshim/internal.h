@@ -56,6 +56,8 @@ typedef struct cshim_private {
 	uint32_t handler_floor;
 	struct cshim_sharer *sharers; /* under the lock: threads that wait on condition variables, oldest first (share.c) */
 
+	uint64_t asked;          /* under the lock: the ticket that core was last asked about; it was not done then, */
+	uint32_t asked_events;   /* and is not while event_seq is this */
 	uint32_t noticed_events; /* under the lock: event_seq up to which waiting threads were told */
 	uint32_t crowded;        /* under the lock: calls that left while others waited for the lock */
 	uint32_t satisfied;      /* under the lock: calls of LAPI_Waitcntr that had nothing to wait for */

@@ -22,6 +22,8 @@ static uint32_t turn_of_core(cshim_context *context, uint64_t ticket)
 {
 	uint32_t flags = golapi_dispatch(cshim_index_of(context), ticket);
 
+	cshim_private_of(context)->asked = ticket;
+	cshim_private_of(context)->asked_events = context->event_seq;
 	cshim_lane_turned(context);
 	return flags;
 }
@@ -38,8 +40,8 @@ uint32_t cshim_dispatch(cshim_context *context, uint64_t ticket)
 	/* Atomic: LAPI_Msgpoll looks at it without the lock. */
 	__atomic_store_n(&context->dispatching, 1, __ATOMIC_RELAXED);
 	flags = cshim_lane_turn(context);
-	/* Tickets are core's. */
-	if (ticket || flags & CSHIM_LANE_CORE)
+	/* Tickets end in core's turns, and by messages that are core's. */
+	if (flags & CSHIM_LANE_CORE || (ticket && (ticket != private->asked || context->event_seq != private->asked_events)))
 		flags = (flags & ~CSHIM_LANE_CORE) | turn_of_core(context, ticket);
 	__atomic_store_n(&context->dispatching, 0, __ATOMIC_RELAXED);
 	cshim_notify(context);

@@ -74,7 +74,7 @@ func (c *Context) tellLane() {
 	}
 	busy := c.waiting > 0 || c.getRmw.head != nil || c.readers.count > 0 || len(c.fences) > 0 || len(c.collectives) > 0 || c.term != nil ||
 		len(c.usedTasks) > 0
-	work := c.waiting > 0 || len(c.fences) > 0 || len(c.collectives) > 0 || c.term != nil || len(c.unknown) > 0 || len(c.errors) > 0 ||
+	work := c.waiting > 0 || len(c.fences) > 0 || c.term != nil || len(c.unknown) > 0 || len(c.errors) > 0 ||
 		c.lane.link.Busy() || c.self.(transport.Waiter).NextTimeout() != 0 || c.udp != nil && c.udpIdle < udpIdleTurns
 	for _, e := range c.emuls {
 		work = work || e.Waiting()

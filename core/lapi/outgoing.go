@@ -179,7 +179,7 @@ func (c *Context) start(m *outgoing) {
 // sendNow sends a message of the user's that fits one fragment, without the bookkeeping of outgoing. False: nothing happened, use
 // start: others wait for room, or the link does not copy the data at once.
 func (c *Context) sendNow(t *task, id transport.MsgID, kind ErrType, hdr []byte, data transport.Addr, n uint64, orgCntr transport.Addr) bool {
-	if t.pending.head != nil || n > uint64(t.atOnce) {
+	if n > uint64(t.atOnce) || t.pending.head != nil && !c.drained(t) {
 		return false
 	}
 	f := c.newFragmentOp(nil)
@@ -354,22 +354,33 @@ func (c *Context) finish(m *outgoing) {
 // sendWaiting tries again for messages that found their link busy.
 func (c *Context) sendWaiting() (n int) {
 	for i := range c.tasks {
-		t := &c.tasks[i]
-		for t.pending.head != nil {
-			m := t.pending.pop()
-			if !c.advance(m) {
-				t.pending.pushFront(m)
-				break
-			}
-			c.waiting--
-			n++
-		}
-		c.mayRun(t)
+		n += c.drain(&c.tasks[i])
 		if c.waiting == 0 {
 			break
 		}
 	}
 	return n
+}
+
+// drain tries again for the messages that wait for room in t's link. It returns how many that has taken.
+func (c *Context) drain(t *task) (n int) {
+	for t.pending.head != nil {
+		m := t.pending.pop()
+		if !c.advance(m) {
+			t.pending.pushFront(m)
+			break
+		}
+		c.waiting--
+		n++
+	}
+	c.mayRun(t)
+	return n
+}
+
+// drained is drain for one who wants to send to t now: whether nothing waits in front any more.
+func (c *Context) drained(t *task) bool {
+	c.drain(t)
+	return t.pending.head == nil
 }
 
 // dropPending ends every message that waits for t, which is gone. What the link holds of them comes back through
