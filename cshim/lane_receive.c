@@ -129,7 +129,7 @@ static void publish_consumed(cshim_path *path)
 	__atomic_store_n(&control->consumed, path->receiver.head, __ATOMIC_RELEASE);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (__builtin_expect(path->fenced != 0, 0))
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		cshim_full_fence();
 	if (__builtin_expect(__atomic_load_n(&control->waiting, __ATOMIC_RELAXED) != 0, 0)) {
 		__atomic_store_n(&control->waiting, 0, __ATOMIC_RELAXED);
 		cshim_ring_bell(path);

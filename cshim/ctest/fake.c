@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "fake.h"
+#include "fake_lane.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -220,6 +221,8 @@ uint32_t golapi_dispatch(int context, uint64_t number)
 		p.action(context, p.argument);
 		flags |= CSHIM_DISPATCH_PROGRESS;
 	}
+	if (fake_lane_turn(context))
+		flags |= CSHIM_DISPATCH_PROGRESS;
 	if (number)
 		flags |= turn_ticket(core, number);
 	if (core->first_error != core->end_error)
@@ -254,7 +257,7 @@ int golapi_arm(int context, int64_t *timeout_ns)
 	some = core->head != core->tail;
 	pthread_mutex_unlock(&core->mutex);
 	*timeout_ns = fake_settings.timeout_ns;
-	return some;
+	return fake_lane_arm(cshim_context_at(context)) || some;
 }
 
 void golapi_disarm(int context)
@@ -264,6 +267,7 @@ void golapi_disarm(int context)
 
 	count(&fake_counts.disarms);
 	__atomic_store_n(&core->armed, 0, __ATOMIC_SEQ_CST);
+	fake_lane_disarm(cshim_context_at(context));
 	if (read(core->bell, &rings, sizeof(rings)) < 0)
 		CHECK(errno == EAGAIN);
 }
@@ -382,12 +386,17 @@ int golapi_next_error(int context, cshim_error *error)
 	return 1;
 }
 
-/* The transfers only note that they were called; core's own tests are elsewhere. */
+/* The transfers only note that they were called; core's own tests are elsewhere. What a lane passes on they refuse. */
+
+static int refused(int context, uint32_t tgt)
+{
+	return tgt != 0 || cshim_context_at(context)->lane;
+}
 
 static int transfer(int context, uint32_t tgt, cshim_addr org_cntr)
 {
 	enter(context);
-	if (tgt != 0)
+	if (refused(context, tgt))
 		return LAPI_ERR_TGT;
 	if (org_cntr)
 		fake_add(context, (int *)(uintptr_t)org_cntr, 1);
@@ -398,7 +407,7 @@ int golapi_put(int context, uint32_t tgt, uint64_t len, cshim_addr tgt_addr, csh
                cshim_addr org_cntr, cshim_addr cmpl_cntr)
 {
 	(void)tgt_cntr, (void)cmpl_cntr;
-	if (tgt == 0)
+	if (!refused(context, tgt))
 		memcpy((void *)(uintptr_t)tgt_addr, (void *)(uintptr_t)org_addr, len);
 	return transfer(context, tgt, org_cntr);
 }
@@ -407,7 +416,7 @@ int golapi_get(int context, uint32_t tgt, uint64_t len, cshim_addr tgt_addr, csh
                cshim_addr org_cntr)
 {
 	(void)tgt_cntr;
-	if (tgt == 0)
+	if (!refused(context, tgt))
 		memcpy((void *)(uintptr_t)org_addr, (void *)(uintptr_t)tgt_addr, len);
 	return transfer(context, tgt, org_cntr);
 }
@@ -462,6 +471,8 @@ int golapi_xfer(int context, uint32_t type, cshim_transfer *t)
 int golapi_rmw(int context, uint32_t width, uint32_t op, uint32_t tgt, cshim_addr tgt_var, cshim_addr in_val,
                cshim_addr prev_tgt_val, cshim_addr org_cntr)
 {
+	if (refused(context, tgt))
+		return LAPI_ERR_TGT;
 	CHECK(op == FETCH_AND_ADD && tgt_var && in_val && prev_tgt_val);
 	memcpy((void *)(uintptr_t)prev_tgt_val, (void *)(uintptr_t)tgt_var, width);
 	if (width == 4)

@@ -69,6 +69,8 @@ void test_fork(void);
 void test_share(void);
 void test_fatal(void);
 void test_trace(void);
+void test_guard(void);
+void test_lane(void);
 /* The program that test_fatal starts. */
 void fatal_main(void);
 

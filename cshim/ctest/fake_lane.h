@@ -1,0 +1,31 @@
+/* fake_lane.h - two contexts of one process, joined by the fast lane. */
+#ifndef CTEST_FAKE_LANE_H
+#define CTEST_FAKE_LANE_H
+
+#include "../lane.h"
+#include "fake.h"
+
+#if defined(__SANITIZE_THREAD__)
+#define FAKE_LANE_FENCED 1
+#else
+#define FAKE_LANE_FENCED 0
+#endif
+
+/* Atomic. */
+extern struct fake_lane_counts {
+	uint32_t arms, bad_counters, faults, handled;
+} fake_lane_counts;
+
+/* The contexts become tasks 0 and 1 of a job. Nothing else may use them meanwhile. */
+void fake_lane_attach(lapi_handle_t handles[2]);
+void fake_lane_detach(lapi_handle_t handle);
+/* This task's end of the rings between the two. */
+cshim_path *fake_lane_path(lapi_handle_t handle);
+
+/* For fake.c. */
+int fake_lane_arm(cshim_context *context);
+void fake_lane_disarm(cshim_context *context);
+/* Sends completion messages that found no room; 1 if something went. */
+int fake_lane_turn(int context);
+
+#endif

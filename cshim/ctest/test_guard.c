@@ -1,0 +1,105 @@
+/* test_guard.c - guarded accesses: right for every length and offset, and a bad address is an answer, not the end. */
+#define _GNU_SOURCE
+#include "fake.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../guard.h"
+
+enum { PAGE = 4096, SPACE = 3 * PAGE };
+
+static volatile sig_atomic_t seen;
+
+static void see(int number)
+{
+	seen = number;
+}
+
+/* SPACE bytes between two pages that cannot be accessed. */
+static unsigned char *fenced_memory(void)
+{
+	unsigned char *all = mmap(NULL, SPACE + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(all != MAP_FAILED && mprotect(all + PAGE, SPACE, PROT_READ | PROT_WRITE) == 0);
+	return all + PAGE;
+}
+
+static void every_length(unsigned char *from, unsigned char *to)
+{
+	static const int offsets[] = {0, 1, 7, 16, 33};
+	size_t n, i;
+	int k;
+
+	for (n = 0; n < 2200; n += n < 300 ? 1 : 97)
+		for (k = 0; k < 5; k++) {
+			unsigned char *a = from + SPACE - n, *b = to + SPACE - n - (size_t)offsets[k]; /* a ends where memory does */
+
+			memset(to, 0xEE, SPACE);
+			for (i = 0; i < n; i++)
+				a[i] = (unsigned char)(i * 31 + n);
+			CHECK(cshim_guarded_copy(b, a, n) == 0);
+			CHECK(memcmp(a, b, n) == 0);
+			CHECK(b[-1] == 0xEE && (offsets[k] == 0 || b[n] == 0xEE));
+		}
+}
+
+static void bad_addresses(unsigned char *good, unsigned char *end)
+{
+	static const size_t lengths[] = {1, 2, 3, 5, 8, 12, 16, 31, 32, 33, 100, 1000, 1024, 4096, 8000};
+	uint64_t old;
+	size_t i;
+	int op;
+
+	for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		CHECK(cshim_guarded_copy(end - lengths[i] + 1, good, lengths[i]) == 1);
+		CHECK(cshim_guarded_copy(good, end - lengths[i] + 1, lengths[i]) == 1);
+		CHECK(cshim_guarded_copy((void *)16, good, lengths[i]) == 1);
+		/* Not canonical: the processor tells no address. */
+		CHECK(cshim_guarded_copy((void *)0x0123456789abcdef, good, lengths[i]) == 1);
+	}
+	CHECK(cshim_guarded_copy(end, good, 0) == 0);
+	CHECK(cshim_guarded_count((int32_t *)end) == 1);
+	CHECK(cshim_guarded_count(NULL) == 1);
+	for (op = FETCH_AND_ADD; op <= COMPARE_AND_SWAP; op++) {
+		CHECK(cshim_guarded_rmw(op, 4, end, 1, 0, &old) == 1);
+		CHECK(cshim_guarded_rmw(op, 8, end, 1, 0, &old) == 1);
+	}
+}
+
+static void atomics(void)
+{
+	int32_t counter = 41;
+	uint32_t narrow = 0xfffffffe;
+	uint64_t wide = 5, old = 0;
+
+	CHECK(cshim_guarded_count(&counter) == 0 && counter == 42);
+	CHECK(cshim_guarded_rmw(FETCH_AND_ADD, 4, &narrow, 3, 0, &old) == 0 && old == 0xfffffffe && narrow == 1);
+	CHECK(cshim_guarded_rmw(FETCH_AND_OR, 4, &narrow, 6, 0, &old) == 0 && old == 1 && narrow == 7);
+	CHECK(cshim_guarded_rmw(SWAP, 4, &narrow, 0x80000000u, 0, &old) == 0 && old == 7 && narrow == 0x80000000u);
+	CHECK(cshim_guarded_rmw(COMPARE_AND_SWAP, 4, &narrow, 9, 8, &old) == 0 && old == 0x80000000u && narrow == 0x80000000u);
+	CHECK(cshim_guarded_rmw(COMPARE_AND_SWAP, 4, &narrow, 9, 0x80000000u, &old) == 0 && old == 0x80000000u && narrow == 9);
+	CHECK(cshim_guarded_rmw(FETCH_AND_ADD, 8, &wide, ~(uint64_t)0, 0, &old) == 0 && old == 5 && wide == 4);
+	CHECK(cshim_guarded_rmw(FETCH_AND_OR, 8, &wide, (uint64_t)1 << 40, 0, &old) == 0 && old == 4 && wide == ((uint64_t)1 << 40) + 4);
+	CHECK(cshim_guarded_rmw(SWAP, 8, &wide, 1, 0, &old) == 0 && old == ((uint64_t)1 << 40) + 4 && wide == 1);
+	CHECK(cshim_guarded_rmw(COMPARE_AND_SWAP, 8, &wide, 2, 1, &old) == 0 && old == 1 && wide == 2);
+	CHECK(cshim_guarded_rmw(COMPARE_AND_SWAP, 8, &wide, 3, 1, &old) == 0 && old == 2 && wide == 2);
+}
+
+void test_guard(void)
+{
+	unsigned char *from = fenced_memory(), *to = fenced_memory();
+	/* The handler that the guard finds gets what is not the guard's. */
+	signal(SIGSEGV, see);
+	cshim_guard_install();
+	every_length(from, to);
+	bad_addresses(from, to + SPACE);
+	atomics();
+	CHECK(seen == 0);
+	raise(SIGSEGV);
+	CHECK(seen == SIGSEGV);
+	munmap(from - PAGE, SPACE + 2 * PAGE);
+	munmap(to - PAGE, SPACE + 2 * PAGE);
+}

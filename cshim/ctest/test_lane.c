@@ -1,0 +1,283 @@
+/*
+ * test_lane.c - the fast lane with both ends in one process, a thread each: all its operations with contents checked, full rings, sleep
+ * and wake-up. Built without the sleepers' safety net: a lost wake-up is a hang.
+ */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "../guard.h"
+#include "fake_lane.h"
+
+enum { ROUNDS = 3000, FLOOD = 400, BUFFER = 8192 };
+
+static lapi_handle_t handles[2];
+
+/* What a task offers the other. */
+static struct side {
+	unsigned char in[2][BUFFER], message[2][BUFFER];
+	lapi_cntr_t arrived, messages, origin, completed;
+	int sum;
+	long long wide_sum;
+	uint32_t expect_round;
+} sides[2];
+
+static unsigned next_random(unsigned *state)
+{
+	*state = *state * 1103515245u + 12345u;
+	return *state >> 16;
+}
+
+static void fill(unsigned char *to, size_t n, unsigned seed)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		to[i] = (unsigned char)(seed * 7 + i * 13);
+}
+
+static void check(const unsigned char *at, size_t n, unsigned seed)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		CHECK(at[i] == (unsigned char)(seed * 7 + i * 13));
+}
+
+/* The user header: which task, which round, and the seed of as many more bytes as there are. */
+typedef struct message_head {
+	uint32_t origin, round;
+} message_head;
+
+static void *take_message(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **info)
+{
+	const message_head *head = uhdr;
+	lapi_return_info_t *more = (lapi_return_info_t *)msg_len;
+
+	(void)hndl, (void)info;
+	CHECK((uintptr_t)uhdr % 8 == 0 && *uhdr_len >= sizeof(*head));
+	check((const unsigned char *)(head + 1), *uhdr_len - sizeof(*head), head->round);
+	memset(uhdr, 0, *uhdr_len); /* it is the handler's to change */
+	CHECK(more->msg_len <= BUFFER);
+	*completion = NULL;
+	return sides[1 - head->origin].message[head->round % 2];
+}
+
+/* Does op until the lane has taken it: the fake core takes nothing. */
+#define UNTIL_TAKEN(op, handle)                                      \
+	do {                                                         \
+		int taken = (op);                                    \
+		if (taken == LAPI_SUCCESS)                           \
+			break;                                       \
+		CHECK(taken == LAPI_ERR_TGT);                        \
+		CHECK(LAPI_Probe(handle) == LAPI_SUCCESS);           \
+	} while (1)
+
+static void wait_for(lapi_handle_t handle, lapi_cntr_t *counter, int n)
+{
+	CHECK(LAPI_Waitcntr(handle, counter, n, NULL) == LAPI_SUCCESS);
+}
+
+/* Both tasks put to each other; a buffer is used again two rounds later, when the other has answered for the round between. */
+static void put_round(int me, unsigned round, unsigned *random)
+{
+	unsigned char data[BUFFER];
+	size_t n = next_random(random) % (CSHIM_LANE_DATA - 8) + 8;
+	struct side *mine = &sides[me], *its = &sides[1 - me];
+	uint32_t length = (uint32_t)n;
+
+	fill(data, n, round);
+	memcpy(data, &length, sizeof(length));
+	UNTIL_TAKEN(LAPI_Put(handles[me], (uint)(1 - me), n, its->in[round % 2], data, &its->arrived, &mine->origin, &mine->completed),
+	            handles[me]);
+	memset(data, 0, n); /* it was copied */
+	wait_for(handles[me], &mine->origin, 1);
+	wait_for(handles[me], &mine->completed, 1);
+	wait_for(handles[me], &mine->arrived, 1);
+	memcpy(&length, mine->in[round % 2], sizeof(length));
+	CHECK(length >= 8 && length <= CSHIM_LANE_DATA);
+	check(mine->in[round % 2] + length - 1, 0, round);
+	CHECK(mine->in[round % 2][length - 1] == (unsigned char)(round * 7 + (length - 1) * 13));
+}
+
+static void message_round(int me, unsigned round, unsigned *random)
+{
+	unsigned char data[BUFFER], header[64];
+	message_head head = {(uint32_t)me, round};
+	size_t n = next_random(random) % 600, extra = next_random(random) % 48;
+	struct side *mine = &sides[me], *its = &sides[1 - me];
+
+	memcpy(header, &head, sizeof(head));
+	fill(header + sizeof(head), extra, round);
+	fill(data, n, round);
+	UNTIL_TAKEN(LAPI_Amsend(handles[me], (uint)(1 - me), (void *)take_message, header, (uint)(sizeof(head) + extra), data, n,
+	                        &its->messages, NULL, &mine->completed),
+	            handles[me]);
+	wait_for(handles[me], &mine->completed, 1);
+	wait_for(handles[me], &mine->messages, 1);
+	check(mine->message[round % 2], 0, round);
+}
+
+/* Reads back what this task put in this round, while the other may still be looking at it. */
+static void get_round(int me, unsigned *random)
+{
+	unsigned char data[BUFFER];
+	size_t n = next_random(random) % CSHIM_LANE_DATA + 1, i;
+	struct side *mine = &sides[me], *its = &sides[1 - me];
+	static const unsigned char nothing[BUFFER];
+
+	memset(data, 0xEE, sizeof(data));
+	UNTIL_TAKEN(LAPI_Get(handles[me], (uint)(1 - me), n, (void *)(uintptr_t)nothing, data, NULL, &mine->origin), handles[me]);
+	(void)its;
+	wait_for(handles[me], &mine->origin, 1);
+	for (i = 0; i < n; i++)
+		CHECK(data[i] == 0);
+	CHECK(data[n] == 0xEE);
+}
+
+static void rmw_round(int me)
+{
+	struct side *mine = &sides[me];
+	int one = 1, before = -1, pair[2] = {-5, 7}, swapped = 9;
+	long long wide = 1LL << 33, wide_before = -1;
+
+	UNTIL_TAKEN(LAPI_Rmw(handles[me], FETCH_AND_ADD, (uint)(1 - me), &sides[1 - me].sum, &one, &before, &mine->origin), handles[me]);
+	wait_for(handles[me], &mine->origin, 1);
+	CHECK(before >= 0);
+	UNTIL_TAKEN(LAPI_Rmw64(handles[me], FETCH_AND_ADD, (uint)(1 - me), &sides[1 - me].wide_sum, &wide, &wide_before, &mine->origin),
+	            handles[me]);
+	wait_for(handles[me], &mine->origin, 1);
+	CHECK(wide_before % wide == 0);
+	UNTIL_TAKEN(LAPI_Rmw(handles[me], COMPARE_AND_SWAP, (uint)(1 - me), &sides[1 - me].sum, pair, &swapped, &mine->origin),
+	            handles[me]);
+	wait_for(handles[me], &mine->origin, 1);
+	CHECK(swapped == 0); /* it is never -5 */
+}
+
+/* More than the ring holds before the first wait. */
+static void flood_round(int me)
+{
+	struct side *mine = &sides[me];
+	uint64_t value = 1;
+	int i;
+
+	for (i = 0; i < FLOOD; i++)
+		UNTIL_TAKEN(LAPI_Put(handles[me], (uint)(1 - me), sizeof(value), sides[1 - me].in[0], &value, &sides[1 - me].arrived, NULL,
+		                     &mine->completed),
+		            handles[me]);
+	wait_for(handles[me], &mine->completed, FLOOD);
+	wait_for(handles[me], &mine->arrived, FLOOD);
+}
+
+static void *task_main(void *argument)
+{
+	int me = (int)(intptr_t)argument;
+	unsigned random = (unsigned)me + 1;
+	unsigned round;
+
+	for (round = 0; round < ROUNDS; round++) {
+		put_round(me, round, &random);
+		message_round(me, round, &random);
+		if (round % 3 == 0)
+			get_round(me, &random);
+		if (round % 3 == 1)
+			rmw_round(me);
+		if (round % 100 == 0)
+			flood_round(me);
+		if (round % 50 == 0)
+			CHECK(LAPI_Fence(handles[me]) == LAPI_SUCCESS);
+		if (round % 64 == (unsigned)me * 32)
+			fake_sleep_us(300); /* the other one falls asleep meanwhile */
+	}
+	/* The other may still need answers. */
+	UNTIL_TAKEN(LAPI_Put(handles[me], (uint)(1 - me), 0, NULL, NULL, &sides[1 - me].arrived, NULL, NULL), handles[me]);
+	wait_for(handles[me], &sides[me].arrived, 1);
+	return NULL;
+}
+
+static void start(uint32_t spin)
+{
+	lapi_info_t info;
+	int i;
+
+	fake_settings.spin_turns = spin;
+	fake_settings.yield_turns = spin ? 20 : 2;
+	fake_settings.polling = 1;
+	for (i = 0; i < 2; i++) {
+		memset(&info, 0, sizeof(info));
+		handles[i] = fake_init(&info);
+	}
+	memset(sides, 0, sizeof(sides));
+	memset(&fake_lane_counts, 0, sizeof(fake_lane_counts));
+	fake_lane_attach(handles);
+}
+
+static void stop(void)
+{
+	int i;
+
+	for (i = 0; i < 2; i++)
+		fake_lane_detach(handles[i]);
+	for (i = 0; i < 2; i++)
+		CHECK(LAPI_Term(handles[i]) == LAPI_SUCCESS);
+	fake_settings.polling = 0;
+	fake_settings.spin_turns = 200;
+	fake_settings.yield_turns = 20;
+}
+
+static void exchange(uint32_t spin)
+{
+	pthread_t threads[2];
+	int i;
+
+	start(spin);
+	for (i = 0; i < 2; i++)
+		threads[i] = fake_thread(task_main, (void *)(intptr_t)i);
+	for (i = 0; i < 2; i++)
+		CHECK(pthread_join(threads[i], NULL) == 0);
+	for (i = 0; i < 2; i++) {
+		CHECK(sides[i].sum == ROUNDS / 3);
+		CHECK(sides[i].wide_sum == (1LL << 33) * (ROUNDS / 3));
+	}
+	CHECK(fake_lane_counts.arms > 0);
+	CHECK(fake_lane_counts.faults == 0 && fake_lane_counts.handled == 0 && fake_lane_counts.bad_counters == 0);
+	stop();
+}
+
+/* What the lane must not do: it says so and changes nothing. */
+static void passes(void)
+{
+	cshim_path *path;
+	lapi_cntr_t counter;
+	uint64_t tail;
+	int four = 4;
+
+	start(200);
+	path = fake_lane_path(handles[0]);
+	tail = path->sender.tail;
+	CHECK(LAPI_Setcntr(handles[0], &counter, 0) == LAPI_SUCCESS);
+	CHECK(LAPI_Put(handles[0], 1, CSHIM_LANE_DATA + 1, sides[1].in, sides[0].in, NULL, &counter, NULL) == LAPI_ERR_TGT);
+	CHECK(LAPI_Put(handles[0], 1, 8, sides[1].in, (void *)16, NULL, &counter, NULL) == LAPI_ERR_TGT);
+	CHECK(LAPI_Put(handles[0], 1, 8, NULL, sides[0].in, NULL, &counter, NULL) == LAPI_ERR_TGT);
+	CHECK(LAPI_Put(handles[0], 2, 8, sides[1].in, sides[0].in, NULL, &counter, NULL) == LAPI_ERR_TGT);
+	CHECK(LAPI_Amsend(handles[0], 1, (void *)take_message, (void *)16, 8, NULL, 0, NULL, NULL, NULL) == LAPI_ERR_TGT);
+	CHECK(LAPI_Rmw(handles[0], (RMW_ops_t)9, 1, &sides[1].sum, &four, NULL, NULL) != LAPI_SUCCESS);
+	path->closed = CSHIM_CLOSED_CORE;
+	CHECK(LAPI_Put(handles[0], 1, 8, sides[1].in, sides[0].in, NULL, &counter, NULL) == LAPI_ERR_TGT);
+	path->closed = 0;
+	CHECK(path->sender.tail == tail);
+	/* A bad counter or target is found at once, or by the target; nobody dies of it. */
+	CHECK(LAPI_Put(handles[0], 1, 8, sides[1].in, sides[0].in, NULL, (lapi_cntr_t *)16, NULL) == LAPI_SUCCESS);
+	CHECK(fake_lane_counts.bad_counters == 1);
+	CHECK(LAPI_Put(handles[0], 1, 8, sides[1].in, sides[0].in, (lapi_cntr_t *)17, NULL, NULL) == LAPI_SUCCESS);
+	CHECK(LAPI_Probe(handles[1]) == LAPI_SUCCESS);
+	CHECK(fake_lane_counts.bad_counters == 2);
+	stop();
+}
+
+void test_lane(void)
+{
+	cshim_guard_install();
+	passes();
+	exchange(200); /* mostly spinning */
+	exchange(0);   /* mostly asleep */
+}
