@@ -67,6 +67,7 @@ func golapi_init(context C.int, infoAddr C.cshim_addr) C.int {
 	if !ok {
 		return C.int(codes.ErrAllHndlInUse)
 	}
+	dgsps() // LAPI_BYTE can be sent, and named by header handlers, from now on
 	c, code := lapi.New(&lapi.Options{
 		Shared:     (*layout.Context)(unsafe.Pointer(C.cshim_context_at(context))),
 		Host:       host{context},
