@@ -48,6 +48,9 @@ type Config struct {
 	RexmitBufSize      int           // MP_REXMIT_BUF_SIZE; default 16384
 	RexmitBufSizeSet   bool          // then BUF_CP_SIZE is its value, else min(128, RexmitBufSize)
 
+	UseBulk bool // MP_USE_BULK_XFER
+	BulkMin int  // MP_BULK_MIN_MSG_SIZE, bytes, at least 4096; default 153600
+
 	TraceLevel int    // MP_LAPI_TRACE_LEVEL, 0 (off) to 5
 	TraceDir   string // LAPI_TRACE_DIR; default "."
 	TraceSize  int    // LAPI_TRACE_SIZE, MiB
