@@ -68,7 +68,7 @@ func (c *Context) amdgsp(x *Transfer) codes.Code {
 	program := l.hold.Program()
 	if offset, ok := program.Contiguous(x.N); ok && program.AtomSize == 0 { // one block: as any other message, directly if that is worth it
 		c.freePlacement(l)
-		return c.amsend(x.Tgt, x.HdrHdl, x.Uhdr, x.UhdrLen, x.OrgAddr+transport.Addr(offset), x.N, x.TgtCntr, x.OrgCntr, x.CmplCntr, x.Done)
+		return c.amsend(x.Tgt, x.HdrHdl, x.Uhdr, x.UhdrLen, x.OrgAddr+transport.Addr(offset), x.N, x.TgtCntr, x.OrgCntr, x.CmplCntr, x.Done, hintOf(x.Flags))
 	}
 	return c.sendPlaced(t, x, l)
 }

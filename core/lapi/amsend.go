@@ -10,12 +10,12 @@ import (
 // LAPI_Addr_set) in the target and moves n bytes at udata to the buffer it names.
 func (c *Context) Amsend(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32, udata transport.Addr, n uint64,
 	tgtCntr, orgCntr, cmplCntr transport.Addr) codes.Code {
-	return c.amsend(tgt, hdrHdl, uhdr, uhdrLen, udata, n, tgtCntr, orgCntr, cmplCntr, Callback{})
+	return c.amsend(tgt, hdrHdl, uhdr, uhdrLen, udata, n, tgtCntr, orgCntr, cmplCntr, Callback{}, noHint)
 }
 
 // amsend is Amsend; done, if any, is the send completion handler.
 func (c *Context) amsend(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32, udata transport.Addr, n uint64,
-	tgtCntr, orgCntr, cmplCntr transport.Addr, done Callback) codes.Code {
+	tgtCntr, orgCntr, cmplCntr transport.Addr, done Callback, way hint) codes.Code {
 	memory.Guard()
 	t, code := c.target(tgt)
 	if code == codes.Success {
@@ -47,7 +47,7 @@ func (c *Context) amsend(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32
 		m.hdrLen = amHeaderSize
 		m.uhdrLen = uint64(uhdrLen)
 		m.n += m.uhdrLen
-	case n >= directAmMin && n > uint64(c.bufCopy) && t.direct: // the target reads later: not what the user may overwrite on return
+	case c.amGoesDirect(t, n, way):
 		h.isDirect, h.direct = true, udata
 		m.hdrLen = whole
 		m.n, m.user, m.orgCntr, m.done = 0, false, 0, Callback{} // they wait for msgFetched

@@ -24,20 +24,16 @@ const (
 	minTimeout       = 10               // MIN_TIMEOUT, seconds
 	maxTimeout       = 86400            // MAX_TIMEOUT, seconds
 	defaultTimeout   = 900              // TIMEOUT, seconds
-	defaultBulkMin   = 150 * 1024       // BULK_MIN_MSG_SIZE, bytes
 )
 
 // Tunables.
 const (
-	directPutMin   = 4 << 10  // bytes from which a put on one node is copied straight between the tasks' memory; measured: equal at 2 to 4 KiB
-	directAmMin    = 16 << 10 // bytes from which an active message's data is: below, it comes whole, and its handler sees it at once
-	directGetMin   = 1        // bytes from which a get is: reading costs the target nothing
-	directBlockMin = 512      // mean bytes of a vector's blocks from which it is copied straight; measured: the kernel takes 0.15 us a block, as long as messages of 512 bytes
-	progressBatch  = 64       // messages a link may deliver in one turn of the dispatcher
-	udpIdleTurns   = 16       // turns between looks at a socket that has been silent, while shared memory is polled
-	sessionTurns   = 1024     // turns between looks at the job session
-	earlyBytesMax  = 4 << 20  // bytes of fragments kept for active messages whose header has not come, for each peer
-	faultTextBytes = 240      // of cshim_error
+	directBlockMin = 512     // mean bytes of a vector's blocks from which it is copied straight; measured: the kernel takes 0.15 us a block, as long as messages of 512 bytes
+	progressBatch  = 64      // messages a link may deliver in one turn of the dispatcher
+	udpIdleTurns   = 16      // turns between looks at a socket that has been silent, while shared memory is polled
+	sessionTurns   = 1024    // turns between looks at the job session
+	earlyBytesMax  = 4 << 20 // bytes of fragments kept for active messages whose header has not come, for each peer
+	faultTextBytes = 240     // of cshim_error
 )
 
 // Host calls the user's functions. Their addresses came from the user; capi calls them through C.

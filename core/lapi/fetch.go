@@ -88,6 +88,7 @@ func (tt *tokenTable) before(seq uint64) bool {
 func (c *Context) fetch(t *task, in *incoming) {
 	answer := pairHeader{a: in.am.token, b: fetchDone}
 	if in.buried || in.failed {
+		answer.b = fetchUnread
 		in.received = in.am.length
 		c.sendControl(t, msgFetched, AmErr, answer.encode)
 		return
@@ -102,6 +103,7 @@ func (c *Context) fetch(t *task, in *incoming) {
 	switch {
 	case isFault:
 		in.failed, in.received = true, in.am.length
+		answer.b = fetchUnread
 		c.fetchFault(t, fault)
 	case err == nil:
 		in.received = in.am.length
@@ -116,16 +118,7 @@ func (c *Context) fetchData(t *task, in *incoming) error {
 	if in.vectored {
 		return c.moveDirect(t, true, &in.tgt, &in.org, min(in.tgt.total, in.org.total))
 	}
-	return c.read(t, in.buffer, in.am.direct, in.am.length)
-}
-
-// read copies n bytes at remote in t's memory straight to local.
-func (c *Context) read(t *task, local, remote transport.Addr, n uint64) error {
-	f := c.newFragmentOp(nil)
-	defer c.freeFragmentOp(f)
-	f.op.Local, f.op.Remote, f.op.N = local, remote, n
-	_, err := t.link.Get(t.ep, &f.op)
-	return err
+	return c.copyDirect(t, true, in.buffer, in.am.direct, in.am.length)
 }
 
 // fetchFault is about an address, here or at the origin, that a fetch could not access.
@@ -151,6 +144,9 @@ func (c *Context) onFetched(m *transport.Msg) transport.Verdict {
 		return c.malformed(m)
 	}
 	if h.b == fetchDone {
+		t.countSent(r.n)
+	}
+	if h.b == fetchDone || h.b == fetchUnread {
 		c.countFor(r.orgCntr, AmErr, c.me, t.id)
 		c.completed(sendComplete)
 		c.sendDone(r.done, t, codes.Success)

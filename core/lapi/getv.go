@@ -10,6 +10,11 @@ import (
 // of the vector at orgVec. long: tgtVec is a lapi_lvec_t. The descriptions are read before Getv returns. done, if any, is queued for the
 // completion handler threads when the data is here.
 func (c *Context) Getv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgtCntr, orgCntr transport.Addr, done Callback) codes.Code {
+	return c.getv(tgt, tgtVec, orgVec, long, tgtCntr, orgCntr, done, noHint)
+}
+
+// getv is Getv for a caller that may prefer a way.
+func (c *Context) getv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgtCntr, orgCntr transport.Addr, done Callback, way hint) codes.Code {
 	memory.Guard()
 	t, code := c.target(tgt)
 	if code != codes.Success {
@@ -22,7 +27,7 @@ func (c *Context) Getv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgt
 	}
 	t.lastKind = GetErr
 	m.n, m.part = min(m.org.total, m.tgt.total), msgGetv
-	if m.n >= directGetMin && t.direct && worthDirectGet(&m.org, &m.tgt, m.n) && c.getvDirect(m, tgtCntr, orgCntr, done) {
+	if c.getvGoesDirect(t, &m.org, &m.tgt, m.n, way) && c.getvDirect(m, tgtCntr, orgCntr, done) {
 		c.publish()
 		return codes.Success
 	}

@@ -237,9 +237,10 @@ type pairHeader struct{ a, b uint64 }
 // What msgFetched says.
 const (
 	fetchRefused = 0 // it cannot be read: send it in fragments
-	fetchDone    = 1 // it was read, or will not be: its memory is free
+	fetchDone    = 1 // it was read: its memory is free
 	fetchPlaced  = 3 // it is to go where a DGSP says: send it in fragments, this time
 	fetchNothing = 2 // of a vector: nor could the list of its blocks: send the lengths, too
+	fetchUnread  = 4 // it will not be read, the message is buried or has failed: its memory is free
 )
 
 const pairHeaderSize = 16

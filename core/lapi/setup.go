@@ -88,6 +88,7 @@ func New(o *Options) (*Context, codes.Code) {
 		}
 	}
 	s.attention(levelInform, codes.AttVersion, "%s (Linux, instance %d, %d tasks)", Version, s.instance, cfg.NumTasks)
+	s.announceBulk()
 	return s.Context, codes.Success
 }
 
@@ -432,7 +433,7 @@ func (s *setup) abandon() {
 type peerPart struct{ udp, shm []byte }
 
 // partVersion changes with the wire formats of this package and its links.
-const partVersion = 2
+const partVersion = 3
 
 func (s *setup) part() job.Part {
 	b := []byte{partVersion}

@@ -172,7 +172,7 @@ func (c *Context) moveDirect(t *task, get bool, local, remote *vector, n uint64)
 	near, far := local.at(0), remote.at(0)
 	for n > 0 {
 		from := near
-		here := near.ranges(c.here[:0], n)
+		here := near.ranges(c.here[:0], min(n, directChunk))
 		step := transport.Sum(here)
 		there := far.ranges(c.there[:0], step)
 		if got := transport.Sum(there); got < step { // so many small ranges over there that they fill the list first

@@ -18,8 +18,8 @@ const (
 	XferAmLw uint32 = 9 // as XferAm: the shortest way is taken for every short message
 )
 
-// useTgtVecType is the flag USE_TGT_VEC_TYPE: the target's vector is a lapi_vec_t. All other flags of LAPI_Xfer are hints, or for
-// types that have their own calls.
+// useTgtVecType is the flag USE_TGT_VEC_TYPE: the target's vector is a lapi_vec_t. direct.go has those about bulk
+// transfer. All other flags of LAPI_Xfer are hints that change nothing here, or for types that have their own calls.
 const useTgtVecType = 0x2
 
 // Transfer is what LAPI_Xfer is asked to do: the members of all its structures. It is cshim_transfer of cshim/golapi.h.
@@ -42,19 +42,20 @@ type Transfer struct {
 
 // Xfer is LAPI_Xfer (guide, Chapter 18, Tables 24 to 31).
 func (c *Context) Xfer(kind uint32, x *Transfer) codes.Code {
+	way := hintOf(x.Flags)
 	switch kind {
 	case XferGet:
-		return c.get(x.Tgt, x.N, x.TgtAddr, x.OrgAddr, x.TgtCntr, x.OrgCntr, x.Done)
+		return c.get(x.Tgt, x.N, x.TgtAddr, x.OrgAddr, x.TgtCntr, x.OrgCntr, x.Done, way)
 	case XferAm, XferAmLw:
-		return c.amsend(x.Tgt, x.HdrHdl, x.Uhdr, x.UhdrLen, x.OrgAddr, x.N, x.TgtCntr, x.OrgCntr, x.CmplCntr, x.Done)
+		return c.amsend(x.Tgt, x.HdrHdl, x.Uhdr, x.UhdrLen, x.OrgAddr, x.N, x.TgtCntr, x.OrgCntr, x.CmplCntr, x.Done, way)
 	case XferPut:
-		return c.put(x.Tgt, x.N, x.TgtAddr, x.OrgAddr, x.TgtCntr, x.OrgCntr, x.CmplCntr, x.Done)
+		return c.put(x.Tgt, x.N, x.TgtAddr, x.OrgAddr, x.TgtCntr, x.OrgCntr, x.CmplCntr, x.Done, way)
 	case XferGetv:
-		return c.Getv(x.Tgt, x.TgtAddr, x.OrgAddr, x.Flags&useTgtVecType == 0, x.TgtCntr, x.OrgCntr, x.Done)
+		return c.getv(x.Tgt, x.TgtAddr, x.OrgAddr, x.Flags&useTgtVecType == 0, x.TgtCntr, x.OrgCntr, x.Done, way)
 	case XferPutv:
-		return c.Putv(x.Tgt, x.TgtAddr, x.OrgAddr, x.Flags&useTgtVecType == 0, x.TgtCntr, x.OrgCntr, x.CmplCntr, x.Done)
+		return c.putv(x.Tgt, x.TgtAddr, x.OrgAddr, x.Flags&useTgtVecType == 0, x.TgtCntr, x.OrgCntr, x.CmplCntr, x.Done, way)
 	case XferAmv:
-		return c.Amsendv(x.Tgt, x.HdrHdl, x.Uhdr, x.UhdrLen, x.OrgAddr, x.TgtCntr, x.OrgCntr, x.CmplCntr, x.Done)
+		return c.amsendv(x.Tgt, x.HdrHdl, x.Uhdr, x.UhdrLen, x.OrgAddr, x.TgtCntr, x.OrgCntr, x.CmplCntr, x.Done, way)
 	case XferRmw:
 		if x.Size != 32 && x.Size != 64 {
 			return codes.ErrOpSz
