@@ -56,6 +56,9 @@ func (t *task) goesDirect(n, least uint64, h hint) bool {
 	return h == byBulk && n > 0
 }
 
+// forced says whether h sends to t directly even what is not worth it.
+func (t *task) forced(h hint) bool { return h == byBulk && !t.isSelf }
+
 // putGoesDirect says whether a put of n bytes is written by the origin into the target's memory.
 func (c *Context) putGoesDirect(t *task, n uint64, h hint) bool {
 	return t.goesDirect(n, directPutMin, h)
@@ -82,17 +85,17 @@ func (c *Context) leastDirectAm() uint64 {
 
 // putvGoesDirect is putGoesDirect for vectors: org and tgt of n bytes.
 func (c *Context) putvGoesDirect(t *task, org, tgt *vector, n uint64, h hint) bool {
-	return t.goesDirect(n, directPutMin, h) && (h == byBulk || worthDirect(org, tgt, n))
+	return t.goesDirect(n, directPutMin, h) && (t.forced(h) || worthDirect(org, tgt, n))
 }
 
 // getvGoesDirect is getGoesDirect for vectors.
 func (c *Context) getvGoesDirect(t *task, org, tgt *vector, n uint64, h hint) bool {
-	return t.goesDirect(n, directGetMin, h) && (h == byBulk || worthDirectGet(org, tgt, n))
+	return t.goesDirect(n, directGetMin, h) && (t.forced(h) || worthDirectGet(org, tgt, n))
 }
 
 // amvGoesDirect is amGoesDirect for vectors.
 func (c *Context) amvGoesDirect(t *task, org *vector, h hint) bool {
-	return c.amGoesDirect(t, org.total, h) && (h == byBulk || worthDirect(org, org, org.total))
+	return c.amGoesDirect(t, org.total, h) && (t.forced(h) || worthDirect(org, org, org.total))
 }
 
 // copyDirect copies n bytes straight between this task's memory and t's, in chunks: to t, or (get) from it.

@@ -223,6 +223,17 @@ func TestHintsWithoutDirectWay(t *testing.T) {
 	})
 }
 
+// TestForcedNotWithinATask: the same for vectors, whose short blocks a task gathers for itself, too.
+func TestForcedNotWithinATask(t *testing.T) {
+	k := newJob(t, 1, nil).tasks[0]
+	v := &vector{kind: vecStrided, count: 200, block: 40, stride: 80, total: 8000}
+	for _, h := range []hint{noHint, byBulk, byPackets} {
+		if k.putvGoesDirect(&k.tasks[0], v, v, v.total, h) {
+			t.Errorf("hint %d: directly", h)
+		}
+	}
+}
+
 // withChunks sets the length of chunks for a test.
 func withChunks(t *testing.T, n uint64) {
 	before := directChunk
