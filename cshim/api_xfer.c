@@ -97,6 +97,13 @@ static void take_dgsp(const lapi_xfer_t *command, cshim_transfer *to)
 	to->tgt_addr = CSHIM_ADDR(command->Dgsp.dgsp);
 }
 
+static void take_amx(const lapi_xfer_t *command, cshim_transfer *to)
+{
+	_Static_assert(offsetof(lapi_amdgsp_t, dgsp) == offsetof(lapi_amx_t, dgsp), "up to send_offset_dgsp_bytes both are alike");
+	take_dgsp(command, to);
+	to->skip = command->Amx.send_offset_dgsp_bytes;
+}
+
 static void take_rmw(const lapi_rmw_t *rmw, cshim_transfer *to)
 {
 	to->op = (uint32_t)rmw->op;
@@ -122,6 +129,9 @@ static int take(const lapi_xfer_t *command, cshim_transfer *to)
 		return LAPI_SUCCESS;
 	case LAPI_DGSP_XFER:
 		take_dgsp(command, to);
+		return LAPI_SUCCESS;
+	case LAPI_AMX_XFER:
+		take_amx(command, to);
 		return LAPI_SUCCESS;
 	case LAPI_PUT_XFER:
 		take_put(&command->Put, to);

@@ -65,7 +65,7 @@ extern int golapi_amsendv(int context, uint32_t tgt, cshim_addr hdr_hdl, cshim_a
  * read-modify-write's variable and input too, an active message's udata in org_addr. */
 typedef struct cshim_transfer {
 	cshim_addr hdr_hdl, uhdr, tgt_addr, org_addr, prev_val;
-	uint64_t len;
+	uint64_t len, skip; /* skip: of LAPI_AMX_XFER, send_offset_dgsp_bytes */
 	cshim_addr tgt_cntr, org_cntr, cmpl_cntr;
 	cshim_addr handler, info; /* send completion handler; of a get the completion handler */
 	uint32_t flags, tgt, uhdr_len;
@@ -124,7 +124,7 @@ extern int golapi_counter_purged(int context, cshim_addr cntr);
 /* C for Go: user handlers, called on the current thread's own stack with the lock held. */
 typedef struct cshim_header_result {
 	cshim_addr buffer, completion, info;
-	uint64_t dgsp, bytes;
+	uint64_t dgsp, bytes, skip; /* skip: recv_offset_dgsp_bytes */
 	int32_t ret_flags, ctl_flags;
 } cshim_header_result;
 void cshim_call_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_t uhdr_len, uint64_t msg_len,

@@ -175,7 +175,7 @@ func (c *Context) runHeader(t *task, in *incoming, uhdr []byte, onePacket transp
 	in.handler = completion{handler: r.Completion, info: r.Info}
 	in.inline = r.RetFlags&(retLocalState|retSendReply) != 0
 	if r.DGSP != 0 && !in.buried && !in.vectored {
-		c.scatterBy(t, in, transport.Addr(r.DGSP), r.Bytes)
+		c.scatterBy(t, in, r)
 	}
 	if in.vectored && !in.buried {
 		c.targetVector(t, in, lengths)

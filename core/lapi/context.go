@@ -65,7 +65,7 @@ type Host interface {
 // lapi_return_info_t that it may set.
 type HeaderResult struct {
 	Buffer, Completion, Info transport.Addr
-	DGSP, Bytes              uint64
+	DGSP, Bytes, Skip        uint64 // Skip: recv_offset_dgsp_bytes
 	RetFlags, CtlFlags       int32
 }
 

@@ -16,6 +16,7 @@ const (
 	XferRmw
 	XferDGSP
 	XferAmLw uint32 = 9 // as XferAm: the shortest way is taken for every short message
+	XferAmx  uint32 = 10
 )
 
 // useTgtVecType is the flag USE_TGT_VEC_TYPE: the target's vector is a lapi_vec_t. All other flags of LAPI_Xfer are hints, or for
@@ -28,6 +29,7 @@ type Transfer struct {
 	TgtAddr, OrgAddr transport.Addr // or vectors; of LAPI_DGSP_XFER TgtAddr is the DGSP's handle; of a read-modify-write tgt_var and in_val; of an active message udata is OrgAddr
 	PrevVal          transport.Addr
 	N                uint64
+	Skip             uint64 // of LAPI_AMX_XFER: bytes of the DGSP's stream before the first that is sent
 	TgtCntr          transport.Addr
 	OrgCntr          transport.Addr
 	CmplCntr         transport.Addr
@@ -60,7 +62,7 @@ func (c *Context) Xfer(kind uint32, x *Transfer) codes.Code {
 			return codes.ErrOpSz
 		}
 		return c.rmw(uint8(x.Size/8), x.Op, x.Tgt, x.TgtAddr, x.OrgAddr, x.PrevVal, x.OrgCntr, x.Done)
-	case XferDGSP:
+	case XferDGSP, XferAmx:
 		return c.amdgsp(x)
 	}
 	return codes.ErrXferCmd
