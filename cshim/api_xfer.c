@@ -104,6 +104,19 @@ static void take_amx(const lapi_xfer_t *command, cshim_transfer *to)
 	to->skip = command->Amx.send_offset_dgsp_bytes;
 }
 
+static void take_mc(const lapi_mc_t *mc, cshim_transfer *to)
+{
+	to->flags = (uint32_t)mc->flags;
+	to->tgt = mc->group;
+	to->hdr_hdl = mc->hdr_hdl;
+	to->uhdr_len = mc->uhdr_len;
+	to->uhdr = CSHIM_ADDR(mc->uhdr);
+	to->org_addr = CSHIM_ADDR(mc->udata);
+	to->len = mc->udata_len;
+	to->handler = CSHIM_ADDR(mc->shdlr);
+	to->info = CSHIM_ADDR(mc->sinfo);
+}
+
 static void take_rmw(const lapi_rmw_t *rmw, cshim_transfer *to)
 {
 	to->op = (uint32_t)rmw->op;
@@ -132,6 +145,9 @@ static int take(const lapi_xfer_t *command, cshim_transfer *to)
 		return LAPI_SUCCESS;
 	case LAPI_AMX_XFER:
 		take_amx(command, to);
+		return LAPI_SUCCESS;
+	case LAPI_MC_XFER:
+		take_mc(&command->Mc, to);
 		return LAPI_SUCCESS;
 	case LAPI_PUT_XFER:
 		take_put(&command->Put, to);

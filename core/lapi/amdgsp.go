@@ -46,7 +46,7 @@ func (c *Context) freePlacement(l *placement) {
 // amdgsp is LAPI_DGSP_XFER (guide, Chapter 6 and LAPI_Xfer): an active message of n bytes that the DGSP gathers at udata, whose
 // offsets are addresses where udata is 0; and LAPI_AMX_XFER, the same from byte Skip of the DGSP's stream on. At the target it
 // arrives as any active message: in one piece, or as the DGSP says that the header handler names.
-func (c *Context) amdgsp(x *Transfer) codes.Code {
+func (c *Context) amdgsp(x *Transfer, done Callback) codes.Code {
 	memory.Guard()
 	t, code := c.target(x.Tgt)
 	if code == codes.Success {
@@ -70,12 +70,12 @@ func (c *Context) amdgsp(x *Transfer) codes.Code {
 	program := l.hold.Program()
 	if offset, ok := program.Contiguous(x.Skip + x.N); ok && program.AtomSize == 0 { // one block: as any other message, directly if that is worth it
 		c.freePlacement(l)
-		return c.amsend(x.Tgt, x.HdrHdl, x.Uhdr, x.UhdrLen, x.OrgAddr+transport.Addr(offset)+transport.Addr(x.Skip), x.N, x.TgtCntr, x.OrgCntr, x.CmplCntr, x.Done)
+		return c.amsend(x.Tgt, x.HdrHdl, x.Uhdr, x.UhdrLen, x.OrgAddr+transport.Addr(offset)+transport.Addr(x.Skip), x.N, x.TgtCntr, x.OrgCntr, x.CmplCntr, done)
 	}
-	return c.sendPlaced(t, x, l)
+	return c.sendPlaced(t, x, l, done)
 }
 
-func (c *Context) sendPlaced(t *task, x *Transfer, l *placement) codes.Code {
+func (c *Context) sendPlaced(t *task, x *Transfer, l *placement, done Callback) codes.Code {
 	m := c.newVectored(t, msgAm, AmErr)
 	m.placement = l
 	if err := memory.CopyOut(m.hdr[amHeaderSize:amHeaderSize+x.UhdrLen], x.Uhdr); err != nil {
@@ -90,7 +90,7 @@ func (c *Context) sendPlaced(t *task, x *Transfer, l *placement) codes.Code {
 	t.nextID++
 	h := amHeader{handler: x.HdrHdl, length: x.N, tgtCntr: x.TgtCntr, cmplCntr: x.CmplCntr, id: t.nextID, uhdrLen: uint16(x.UhdrLen),
 		atom: uint8(l.hold.Program().AtomSize)}
-	m.user, m.orgCntr, m.done = true, x.OrgCntr, x.Done
+	m.user, m.orgCntr, m.done = true, x.OrgCntr, done
 	m.message, m.part, m.n = uint64(h.id), msgAmFragment, x.N
 	padded := pad8(int(x.UhdrLen))
 	clear(m.hdr[amHeaderSize+int(x.UhdrLen) : amHeaderSize+padded])

@@ -21,9 +21,18 @@ func (c *Context) amsend(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32
 	if code == codes.Success {
 		code = c.checkAm(hdrHdl, uhdr, uhdrLen, udata, n)
 	}
-	if code != codes.Success {
-		return code
+	if code == codes.Success {
+		code = c.sendAm(t, hdrHdl, uhdr, uhdrLen, udata, n, tgtCntr, orgCntr, cmplCntr, done)
 	}
+	if code == codes.Success {
+		c.publish()
+	}
+	return code
+}
+
+// sendAm is amsend behind its checks, up to publish. ErrUhdrNull: the user header cannot be read, nothing was sent.
+func (c *Context) sendAm(t *task, hdrHdl, uhdr transport.Addr, uhdrLen uint32, udata transport.Addr, n uint64,
+	tgtCntr, orgCntr, cmplCntr transport.Addr, done Callback) codes.Code {
 	m := c.newOutgoing(t, msgAm, AmErr)
 	if err := memory.CopyOut(m.hdr[amHeaderSize:amHeaderSize+uhdrLen], uhdr); err != nil {
 		c.freeOutgoing(m)
@@ -58,7 +67,6 @@ func (c *Context) amsend(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32
 	}
 	h.encode(m.hdr[:])
 	c.start(m)
-	c.publish()
 	return codes.Success
 }
 

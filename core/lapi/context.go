@@ -193,6 +193,10 @@ type Context struct {
 	lists          map[transport.Addr]*destList // by counter: LAPI_Setcntr_wstatus
 	errors         []ErrorEvent
 
+	groups          map[uint32][]uint32 // by name: the tasks of each
+	freeMulticasts  *multicast
+	multicastHeader [MaxUhdrSize]byte // user header of a multicast while its messages are made
+
 	header      [putHeaderSize]byte // for sendNow
 	scratch     []byte              // user header for the header handler: 8-aligned, writable
 	result      HeaderResult

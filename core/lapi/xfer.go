@@ -17,6 +17,7 @@ const (
 	XferDGSP
 	XferAmLw uint32 = 9 // as XferAm: the shortest way is taken for every short message
 	XferAmx  uint32 = 10
+	XferMc   uint32 = 11
 )
 
 // useTgtVecType is the flag USE_TGT_VEC_TYPE: the target's vector is a lapi_vec_t. All other flags of LAPI_Xfer are hints, or for
@@ -33,9 +34,9 @@ type Transfer struct {
 	TgtCntr          transport.Addr
 	OrgCntr          transport.Addr
 	CmplCntr         transport.Addr
-	Done             Callback // send completion handler; of a get completion handler
+	Handler, Info    transport.Addr // send completion handler and its parameter; of a get completion handler
 	Flags            uint32
-	Tgt              uint32
+	Tgt              uint32 // of LAPI_MC_XFER the group
 	UhdrLen          uint32
 	Op               uint32 // RMW_ops_t
 	Size             uint32 // of a read-modify-write's words, bits
@@ -44,26 +45,29 @@ type Transfer struct {
 
 // Xfer is LAPI_Xfer (guide, Chapter 18, Tables 24 to 31).
 func (c *Context) Xfer(kind uint32, x *Transfer) codes.Code {
+	done := Callback{Handler: x.Handler, Info: x.Info}
 	switch kind {
 	case XferGet:
-		return c.get(x.Tgt, x.N, x.TgtAddr, x.OrgAddr, x.TgtCntr, x.OrgCntr, x.Done)
+		return c.get(x.Tgt, x.N, x.TgtAddr, x.OrgAddr, x.TgtCntr, x.OrgCntr, done)
 	case XferAm, XferAmLw:
-		return c.amsend(x.Tgt, x.HdrHdl, x.Uhdr, x.UhdrLen, x.OrgAddr, x.N, x.TgtCntr, x.OrgCntr, x.CmplCntr, x.Done)
+		return c.amsend(x.Tgt, x.HdrHdl, x.Uhdr, x.UhdrLen, x.OrgAddr, x.N, x.TgtCntr, x.OrgCntr, x.CmplCntr, done)
 	case XferPut:
-		return c.put(x.Tgt, x.N, x.TgtAddr, x.OrgAddr, x.TgtCntr, x.OrgCntr, x.CmplCntr, x.Done)
+		return c.put(x.Tgt, x.N, x.TgtAddr, x.OrgAddr, x.TgtCntr, x.OrgCntr, x.CmplCntr, done)
 	case XferGetv:
-		return c.Getv(x.Tgt, x.TgtAddr, x.OrgAddr, x.Flags&useTgtVecType == 0, x.TgtCntr, x.OrgCntr, x.Done)
+		return c.Getv(x.Tgt, x.TgtAddr, x.OrgAddr, x.Flags&useTgtVecType == 0, x.TgtCntr, x.OrgCntr, done)
 	case XferPutv:
-		return c.Putv(x.Tgt, x.TgtAddr, x.OrgAddr, x.Flags&useTgtVecType == 0, x.TgtCntr, x.OrgCntr, x.CmplCntr, x.Done)
+		return c.Putv(x.Tgt, x.TgtAddr, x.OrgAddr, x.Flags&useTgtVecType == 0, x.TgtCntr, x.OrgCntr, x.CmplCntr, done)
 	case XferAmv:
-		return c.Amsendv(x.Tgt, x.HdrHdl, x.Uhdr, x.UhdrLen, x.OrgAddr, x.TgtCntr, x.OrgCntr, x.CmplCntr, x.Done)
+		return c.Amsendv(x.Tgt, x.HdrHdl, x.Uhdr, x.UhdrLen, x.OrgAddr, x.TgtCntr, x.OrgCntr, x.CmplCntr, done)
 	case XferRmw:
 		if x.Size != 32 && x.Size != 64 {
 			return codes.ErrOpSz
 		}
-		return c.rmw(uint8(x.Size/8), x.Op, x.Tgt, x.TgtAddr, x.OrgAddr, x.PrevVal, x.OrgCntr, x.Done)
+		return c.rmw(uint8(x.Size/8), x.Op, x.Tgt, x.TgtAddr, x.OrgAddr, x.PrevVal, x.OrgCntr, done)
 	case XferDGSP, XferAmx:
-		return c.amdgsp(x)
+		return c.amdgsp(x, done)
+	case XferMc:
+		return c.multicast(x, done)
 	}
 	return codes.ErrXferCmd
 }
