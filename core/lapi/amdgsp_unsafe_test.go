@@ -18,13 +18,19 @@ type rowsDGSP struct {
 
 const (
 	rowData, rowExtent, rowBegin = 24, 40, 8
-	opCopy, opIterate            = 0, 3 // LAPI_DGSM_
-	copyInts                     = 6    // of lapi_dgsm_copy_t
+	// LAPI_DGSM_
+	opCopy, opIterate, opControl = 0, 3, 4
+	copyInts, controlInts        = 6, 3 // of lapi_dgsm_copy_t, lapi_dgsm_control_t
 )
 
 func registerRows(t *testing.T, k *testTask, atom int32) *rowsDGSP {
 	t.Helper()
-	d := &rowsDGSP{code: []int32{opCopy, 0, rowData, 0, rowBegin, 0, opIterate, -copyInts}}
+	return registerCode(t, k, atom, []int32{opCopy, 0, rowData, 0, rowBegin, 0, opIterate, -copyInts})
+}
+
+func registerCode(t *testing.T, k *testTask, atom int32, code []int32) *rowsDGSP {
+	t.Helper()
+	d := &rowsDGSP{code: code}
 	d.descr = [8]uint64{
 		uint64(uintptr(unsafe.Pointer(&d.code[0]))),
 		uint64(len(d.code)) | 1<<32, // code_size, depth
@@ -32,11 +38,11 @@ func registerRows(t *testing.T, k *testTask, atom int32) *rowsDGSP {
 		rowData, rowExtent, rowBegin, rowBegin + rowData,
 		uint64(atom),
 	}
-	var code codes.Code
-	d.handle, code = DGSPs{Host: k}.Register(at(&d.descr[0]), false)
-	if code != codes.Success {
-		t.Fatalf("registering: %s %q", codes.Name(code), k.messages)
+	handle, result := DGSPs{Host: k}.Register(at(&d.descr[0]), false)
+	if result != codes.Success {
+		t.Fatalf("registering: %s %q", codes.Name(result), k.messages)
 	}
+	d.handle = handle
 	t.Cleanup(func() {
 		DGSPs{Host: k}.Unreserve(d.handle)
 		runtime.KeepAlive(d)
@@ -177,4 +183,36 @@ func TestCutSplitsNoAtom(t *testing.T) {
 		l.first = 0
 		j.tasks[0].freePlacement(l)
 	}
+}
+
+// TestFragmentsOfASkippedProgramHoldWholeAtoms: whatever a DDM function at the target is called with ends between atoms, although the
+// message begins inside one.
+func TestFragmentsOfASkippedProgramHoldWholeAtoms(t *testing.T) {
+	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
+		const atom, skip, n = 8, 20, 100000
+		from, to := pattern(skip/rowData*rowExtent+n*2, 1), make([]byte, n*2)
+		gather := registerRows(t, j.tasks[0], atom)
+		scatter := registerCode(t, j.tasks[tgt], atom, []int32{opControl, 1, 2, opCopy, 0, rowData, 0, rowBegin, 0, opIterate, -copyInts - controlInts})
+		pos, calls := skip, 0
+		j.tasks[tgt].ddms = map[transport.Addr]func(in, inout transport.Addr, n uint64, operand, operation int32) int64{
+			0x700: func(_, inout transport.Addr, n uint64, _, _ int32) int64 {
+				if fragment := int((uint64(inout) - uint64(at(&to[0])) - rowBegin) % rowExtent); (fragment+int(n))%atom != 0 {
+					t.Errorf("a call for %d bytes at byte %d of a row", n, fragment)
+				}
+				calls++
+				pos += int(n)
+				return int64(n)
+			}}
+		j.tasks[tgt].RegisterDDM(0x700)
+		j.tasks[tgt].headers[0x1000] = func(h *headerCall, r *HeaderResult) {
+			r.Buffer, r.DGSP, r.Bytes, r.Skip = at(&to[0]), uint64(scatter.handle), h.msgLen, skip
+		}
+		var arrived int32
+		j.ok(j.tasks[0].Xfer(XferAmx, &Transfer{Tgt: tgt, HdrHdl: 0x1000, TgtAddr: gather.handle, OrgAddr: at(&from[0]), N: n - skip, Skip: skip,
+			TgtCntr: at(&arrived)}))
+		j.until("the target counter", func() bool { return arrived == 1 })
+		if pos != n || calls <= n/rowData {
+			t.Errorf("%d calls took %d bytes of %d; more calls than blocks were expected", calls, pos-skip, n-skip)
+		}
+	})
 }

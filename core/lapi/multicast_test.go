@@ -278,6 +278,9 @@ func TestMulticastFromHandlers(t *testing.T) {
 			j.ok(k.GroupFree(name))
 		}
 		j.ok(k.Xfer(XferMc, &x))
+		if handled == 0 {
+			t.Error("the data was copied, but the handler does not run before the call returns")
+		}
 		j.until("ten multicasts", func() bool { return handled == 10 && r.calls[0]+r.calls[1]+r.calls[2]+r.calls[3] == 40 })
 		want(t, "the group", k.GroupFree(name), codes.ErrTgt)
 	})
