@@ -214,5 +214,6 @@ func TestFragmentsOfASkippedProgramHoldWholeAtoms(t *testing.T) {
 		if pos != n || calls <= n/rowData {
 			t.Errorf("%d calls took %d bytes of %d; more calls than blocks were expected", calls, pos-skip, n-skip)
 		}
+		runtime.KeepAlive([]any{from, to})
 	})
 }

@@ -16,6 +16,7 @@ func (k *testTask) group(t testing.TB, members ...uint32) uint32 {
 	if code := k.GroupCreate(uint32(len(members)), at(&members[0]), at(&name)); code != codes.Success || name == 0 {
 		t.Fatalf("group of %v: %s, named %d", members, codes.Name(code), name)
 	}
+	runtime.KeepAlive(members)
 	return name
 }
 
@@ -50,6 +51,7 @@ func TestGroupErrors(t *testing.T) {
 		}
 	}
 	want(t, "a group that never was", k.GroupFree(0), codes.ErrTgt)
+	runtime.KeepAlive(members)
 }
 
 // TestGroupNames: a freed name is never another group, nor is that of another context.
@@ -87,5 +89,5 @@ func TestGroupsLimit(t *testing.T) {
 	want(t, "one too many", k.GroupCreate(1, at(&self), at(&name)), codes.ErrMemoryExhausted)
 	want(t, "free", k.GroupFree(names[100]), codes.Success)
 	want(t, "another", k.GroupCreate(1, at(&self), at(&name)), codes.Success)
-	runtime.KeepAlive(names)
+	runtime.KeepAlive([]any{names, &self, &name})
 }

@@ -2,6 +2,7 @@ package lapi
 
 import (
 	"bytes"
+	"runtime"
 	"testing"
 
 	"lapi/core/lapi/codes"
@@ -72,7 +73,7 @@ func testMulticast(t *testing.T, j *testJob, name uint32, members []uint32, n, u
 	}
 	x := Transfer{Tgt: name, HdrHdl: 0x1000, Uhdr: addrOf(uhdr), UhdrLen: uint32(uhdrLen), OrgAddr: addrOf(src), N: uint64(n), Handler: 0x500, Info: 7}
 	j.ok(j.tasks[0].Xfer(XferMc, &x))
-	clear(uhdr)
+	clear(uhdr) // it is copied, as all user headers are
 	x = Transfer{}
 	id, _ := j.tasks[0].FenceBegin()
 	j.until("the handler and a fence", func() bool { return handled > 0 && j.tasks[0].ticketDone(id) })
@@ -149,6 +150,7 @@ func TestSmallMulticastIsCopied(t *testing.T) {
 				}
 			}
 		}
+		runtime.KeepAlive([]any{src, uhdr})
 	})
 }
 
@@ -217,6 +219,7 @@ func TestMulticastErrors(t *testing.T) {
 	if r.calls[0] != 0 || r.calls[1] != 0 {
 		t.Errorf("calls that failed sent something: %v", r.calls)
 	}
+	runtime.KeepAlive(buffer)
 }
 
 // TestMulticastOfALostTask: a member dies while its message flies, waits or is to be fetched: the others get theirs, the handler runs once and
@@ -257,6 +260,7 @@ func TestMulticastOfALostTask(t *testing.T) {
 			t.Errorf("the handler ran %d times, header handlers %v", handled, r.calls)
 		}
 		j.ok(k.Purge(3))
+		runtime.KeepAlive(data)
 		want(t, "the first that cannot be reached decides", k.Xfer(XferMc, &Transfer{Tgt: k.group(t, 3, 2), HdrHdl: 0x1000}), codes.ErrTgtPurged)
 	})
 }
@@ -283,6 +287,7 @@ func TestMulticastFromHandlers(t *testing.T) {
 		}
 		j.until("ten multicasts", func() bool { return handled == 10 && r.calls[0]+r.calls[1]+r.calls[2]+r.calls[3] == 40 })
 		want(t, "the group", k.GroupFree(name), codes.ErrTgt)
+		runtime.KeepAlive([]any{&word, r})
 	})
 }
 
@@ -313,5 +318,6 @@ func TestMulticastSteadyState(t *testing.T) {
 		if n := testing.AllocsPerRun(200, once); n >= 1 {
 			t.Errorf("%.1f allocations for a multicast", n)
 		}
+		runtime.KeepAlive([]any{src, dst})
 	})
 }
