@@ -21,9 +21,18 @@ func (c *Context) amsend(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32
 	if code == codes.Success {
 		code = c.checkAm(hdrHdl, uhdr, uhdrLen, udata, n)
 	}
-	if code != codes.Success {
-		return code
+	if code == codes.Success {
+		code = c.sendAm(t, hdrHdl, uhdr, uhdrLen, udata, n, tgtCntr, orgCntr, cmplCntr, done, way)
 	}
+	if code == codes.Success {
+		c.publish()
+	}
+	return code
+}
+
+// sendAm is amsend behind its checks, up to publish. ErrUhdrNull: the user header cannot be read, nothing was sent.
+func (c *Context) sendAm(t *task, hdrHdl, uhdr transport.Addr, uhdrLen uint32, udata transport.Addr, n uint64,
+	tgtCntr, orgCntr, cmplCntr transport.Addr, done Callback, way hint) codes.Code {
 	m := c.newOutgoing(t, msgAm, AmErr)
 	if err := memory.CopyOut(m.hdr[amHeaderSize:amHeaderSize+uhdrLen], uhdr); err != nil {
 		c.freeOutgoing(m)
@@ -58,7 +67,6 @@ func (c *Context) amsend(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32
 	}
 	h.encode(m.hdr[:])
 	c.start(m)
-	c.publish()
 	return codes.Success
 }
 
@@ -175,7 +183,7 @@ func (c *Context) runHeader(t *task, in *incoming, uhdr []byte, onePacket transp
 	in.handler = completion{handler: r.Completion, info: r.Info}
 	in.inline = r.RetFlags&(retLocalState|retSendReply) != 0
 	if r.DGSP != 0 && !in.buried && !in.vectored {
-		c.scatterBy(t, in, transport.Addr(r.DGSP), r.Bytes)
+		c.scatterBy(t, in, r)
 	}
 	if in.vectored && !in.buried {
 		c.targetVector(t, in, lengths)

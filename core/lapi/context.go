@@ -31,7 +31,9 @@ const (
 	directBlockMin = 512     // mean bytes of a vector's blocks from which it is copied straight; measured: the kernel takes 0.15 us a block, as long as messages of 512 bytes
 	progressBatch  = 64      // messages a link may deliver in one turn of the dispatcher
 	udpIdleTurns   = 16      // turns between looks at a socket that has been silent, while shared memory is polled
-	sessionTurns   = 1024    // turns between looks at the job session
+	sessionTurns   = 1024    // turns between looks at the job session, which cost a system call
+	sessionEvery   = 100e6   // ns between them at most, as far as sessionClock allows: turns may be rare, or long
+	sessionClock   = 64      // turns between looks at the clock
 	earlyBytesMax  = 4 << 20 // bytes of fragments kept for active messages whose header has not come, for each peer
 	faultTextBytes = 240     // of cshim_error
 )
@@ -61,7 +63,7 @@ type Host interface {
 // lapi_return_info_t that it may set.
 type HeaderResult struct {
 	Buffer, Completion, Info transport.Addr
-	DGSP, Bytes              uint64
+	DGSP, Bytes, Skip        uint64 // Skip: recv_offset_dgsp_bytes
 	RetFlags, CtlFlags       int32
 }
 
@@ -189,6 +191,10 @@ type Context struct {
 	lists          map[transport.Addr]*destList // by counter: LAPI_Setcntr_wstatus
 	errors         []ErrorEvent
 
+	groups          map[uint32][]uint32 // by name: the tasks of each
+	freeMulticasts  *multicast
+	multicastHeader [MaxUhdrSize]byte // user header of a multicast while its messages are made
+
 	header      [putHeaderSize]byte // for sendNow
 	scratch     []byte              // user header for the header handler: 8-aligned, writable
 	result      HeaderResult
@@ -196,6 +202,7 @@ type Context struct {
 	changed     bool    // a counter or ticket changed: wake who waits
 	udpIdle     int
 	sessionTurn int
+	sessionNext int64 // when the session is to be looked at again, however few turns there were
 	terminating bool
 
 	armed      bool  // a thread sleeps on the descriptors
@@ -245,7 +252,7 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 	if len(c.unknown) > 0 {
 		c.checkUnknown()
 	}
-	if c.sessionTurn++; c.sessionTurn >= sessionTurns {
+	if c.sessionTurn++; c.sessionTurn >= sessionTurns || c.sessionTurn%sessionClock == 0 && c.clock() >= c.sessionNext {
 		c.pollSession()
 	}
 	c.publish()

@@ -149,6 +149,7 @@ func (c *Context) peerFailed(ep transport.Endpoint, err error) {
 // pollSession asks the job session for news.
 func (c *Context) pollSession() {
 	c.sessionTurn = 0
+	c.sessionNext = c.clock() + sessionEvery
 	if c.session == nil {
 		return
 	}

@@ -83,3 +83,23 @@ func TestPeerLeaves(t *testing.T) {
 		})
 	}
 }
+
+// TestDeathIsHeardInSlowTurns: a death is known within a second, also to a task whose turns of the dispatcher are few or long.
+func TestDeathIsHeardInSlowTurns(t *testing.T) {
+	j := newJob(t, 2, paths["shm"])
+	k := j.tasks[0]
+	now := k.clock()
+	k.clock = func() int64 { return now }
+	k.pollSession()
+	s := k.session.(*seat)
+	s.mu.Lock()
+	s.events[0] = append(s.events[0], job.Event{Kind: job.TaskDied, Task: 1, Text: "was killed by the test"})
+	s.mu.Unlock()
+	for died := now; len(k.errors) == 0; now += 14e6 {
+		if now > died+1e9 {
+			t.Fatal("nothing is heard for a second")
+		}
+		k.Dispatch(0)
+	}
+	drainErrors(t, k, codes.ErrNoConnectivity, 1)
+}

@@ -163,20 +163,27 @@ func (c *Context) copyVector(m *outgoing) {
 	m.isCopied = true
 }
 
-// Callback is a function of the user's and its parameter; Handler 0: none.
-type Callback struct{ Handler, Info transport.Addr }
+// Callback is what follows when an operation's data may be overwritten (of a get: is there): a function of the user's with its parameter,
+// or, for one of a multicast's messages, the multicast. The zero Callback is nothing.
+type Callback struct {
+	Handler, Info transport.Addr
+	multicast     *multicast
+}
 
 // sendCompletion is a send completion handler that is due.
 type sendCompletion struct {
 	Callback
-	tgt  int
+	tgt  int // a task, or the group of a multicast
 	code codes.Code
 }
 
 // sendDone notes that an operation's data may be overwritten, for its send completion handler. It runs at the end of the current
 // entry into this package, when everything is in order: it may begin operations of its own.
 func (c *Context) sendDone(done Callback, t *task, code codes.Code) {
-	if done.Handler != 0 {
+	switch {
+	case done.multicast != nil:
+		c.partDone(done.multicast, t, code)
+	case done.Handler != 0:
 		c.sent = append(c.sent, sendCompletion{done, t.id, code})
 	}
 }
