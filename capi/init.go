@@ -76,6 +76,7 @@ func golapi_init(context C.int, infoAddr C.cshim_addr) C.int {
 		ErrHandler: transport.Addr(uintptr(unsafe.Pointer(info.err_hndlr))),
 		UDP:        userAddresses(context, info.add_info, instance),
 		Persistent: flags&C.LAPI_PSS_GPFS != 0,
+		Adapter:    adapterName(info, flags),
 		Polling:    flags&C.LAPI_INTERRUPT_OFF != 0,
 	})
 	if code != codes.Success {
@@ -85,6 +86,14 @@ func golapi_init(context C.int, infoAddr C.cshim_addr) C.int {
 	info.protocol = C.UDP_DEV
 	contexts[context] = c
 	return C.int(codes.Success)
+}
+
+// adapterName is what the persistent subsystem asks for; of others adapter_name is not looked at.
+func adapterName(info *C.lapi_info_t, flags uint32) string {
+	if flags&C.LAPI_PSS_GPFS == 0 {
+		return ""
+	}
+	return C.GoString((*C.char)(info.adapter_name)) // "" for NULL
 }
 
 // pointer is the C object at a; the caller of LAPI_Init vouches for it.
