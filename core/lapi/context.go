@@ -35,7 +35,8 @@ const (
 	directBlockMin = 512      // mean bytes of a vector's blocks from which it is copied straight; measured: the kernel takes 0.15 us a block, as long as messages of 512 bytes
 	progressBatch  = 64       // messages a link may deliver in one turn of the dispatcher
 	udpIdleTurns   = 16       // turns between looks at a socket that has been silent, while shared memory is polled
-	sessionTurns   = 1024     // turns between looks at the job session
+	sessionTurns   = 64       // turns between looks at the clock, for the job session
+	sessionPause   = 50e6     // ns between looks at the job session, which cost a system call
 	earlyBytesMax  = 4 << 20  // bytes of fragments kept for active messages whose header has not come, for each peer
 	faultTextBytes = 240      // of cshim_error
 )
@@ -200,6 +201,7 @@ type Context struct {
 	changed     bool    // a counter or ticket changed: wake who waits
 	udpIdle     int
 	sessionTurn int
+	sessionAt   int64 // when the job session was looked at
 	terminating bool
 
 	armed      bool  // a thread sleeps on the descriptors
@@ -250,7 +252,11 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 		c.checkUnknown()
 	}
 	if c.sessionTurn++; c.sessionTurn >= sessionTurns {
-		c.pollSession()
+		c.sessionTurn = 0
+		if now := c.clock(); now-c.sessionAt >= sessionPause {
+			c.sessionAt = now
+			c.pollSession()
+		}
 	}
 	c.publish()
 	c.trace.turned(n)
@@ -332,7 +338,7 @@ func (c *Context) Arm() (timeout int64, ok bool) {
 	}
 	next := earlier(c.nextLinkTimeout(), c.nextDeadline())
 	c.armed, c.armedUntil = true, next
-	c.sessionTurn = sessionTurns // look at once after waking
+	c.sessionTurn, c.sessionAt = sessionTurns, -sessionPause // look at once after waking
 	if next == 0 {
 		return -1, true
 	}
