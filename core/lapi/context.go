@@ -121,6 +121,9 @@ type task struct {
 	flushed  uint64            // Context.sends when the latest finished flush began
 	nextID   uint32            // of fragmented messages to it
 
+	unsaidReads uint64 // bytes that direct gets have read of it, and it has not been told of
+	unsaid      bool   // on Context.unsaidTasks
+
 	incoming   *incoming // unfinished messages from it
 	earlyBytes int
 }
@@ -154,26 +157,27 @@ type Context struct {
 	bufCopy      int   // BUF_CP_SIZE
 	addresses    [AddressTableSize]transport.Addr
 
-	issued    uint64      // number of the latest operation
-	sends     uint64      // what was given to links, to order it against flushes
-	usedTasks []int32     // sent to since their last flush began
-	getRmw    originList  // gets and read-modify-writes under way, oldest first
-	waiting   int         // messages on all pending lists
-	freeOut   *outgoing   // pools; nothing is allocated in the steady state
-	freeOp    *fragmentOp //
-	freeIn    *incoming   //
-	stagings  [][]byte    // for fragments of vectors
-	here      []transport.Range
-	there     []transport.Range
-	scattered vector // of a vector's fragment that is being placed
-	lengths   []byte // lengths of a vector's blocks, for the header handler; not on the Go heap
-	sent      []sendCompletion
-	calling   bool // a send completion handler runs
-	whole     incoming
-	origins   []*originOp    // by token index
-	freeOrig  []uint32       //
-	readers   tokenTable     // direct active messages that a target is still to fetch
-	unknown   []unknownIndex // active messages that wait for their index to be registered
+	issued      uint64      // number of the latest operation
+	sends       uint64      // what was given to links, to order it against flushes
+	usedTasks   []int32     // sent to since their last flush began
+	unsaidTasks []int32     // that may have unsaidReads
+	getRmw      originList  // gets and read-modify-writes under way, oldest first
+	waiting     int         // messages on all pending lists
+	freeOut     *outgoing   // pools; nothing is allocated in the steady state
+	freeOp      *fragmentOp //
+	freeIn      *incoming   //
+	stagings    [][]byte    // for fragments of vectors
+	here        []transport.Range
+	there       []transport.Range
+	scattered   vector // of a vector's fragment that is being placed
+	lengths     []byte // lengths of a vector's blocks, for the header handler; not on the Go heap
+	sent        []sendCompletion
+	calling     bool // a send completion handler runs
+	whole       incoming
+	origins     []*originOp    // by token index
+	freeOrig    []uint32       //
+	readers     tokenTable     // direct active messages that a target is still to fetch
+	unknown     []unknownIndex // active messages that wait for their index to be registered
 
 	ddm            dgsm.DDM // LAPI_REG_DDM_FUNC; nil: none
 	packer         dgsm.Machine

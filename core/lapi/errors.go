@@ -234,7 +234,7 @@ func (c *Context) cutOff(t *task) {
 		c.freeIncoming(t, t.incoming)
 	}
 	c.readers.drop(t, func(r reader) { c.sendDone(r.done, t, t.gone()) })
-	t.expected = 0
+	t.expected, t.unsaidReads = 0, 0
 }
 
 // concerned is the kind of operation that a failure of t hits, IntErr if none is under way. A time-out always hits one: links

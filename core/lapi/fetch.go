@@ -88,6 +88,7 @@ func (tt *tokenTable) before(seq uint64) bool {
 func (c *Context) fetch(t *task, in *incoming) {
 	answer := pairHeader{a: in.am.token, b: fetchDone}
 	if in.buried || in.failed {
+		answer.b = fetchUnread
 		in.received = in.am.length
 		c.sendControl(t, msgFetched, AmErr, answer.encode)
 		return
@@ -102,6 +103,7 @@ func (c *Context) fetch(t *task, in *incoming) {
 	switch {
 	case isFault:
 		in.failed, in.received = true, in.am.length
+		answer.b = fetchUnread
 		c.fetchFault(t, fault)
 	case err == nil:
 		in.received = in.am.length
@@ -150,7 +152,12 @@ func (c *Context) onFetched(m *transport.Msg) transport.Verdict {
 	if !ok {
 		return c.malformed(m)
 	}
-	if h.b == fetchDone {
+	if h.b == fetchDone || h.b == fetchUnread {
+		if h.b == fetchDone && !t.isSelf { // else the link has counted both ends
+			s := t.link.Stats()
+			s.PacketsSent++
+			s.DataSent += r.n
+		}
 		c.countFor(r.orgCntr, AmErr, c.me, t.id)
 		c.completed(sendComplete)
 		c.sendDone(r.done, t, codes.Success)

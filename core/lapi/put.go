@@ -107,9 +107,11 @@ func (c *Context) onPutDirect(m *transport.Msg) transport.Verdict {
 	if !h.decode(m.Hdr) || len(m.Data) != 0 {
 		return c.malformed(m)
 	}
-	s := c.tasks[m.From].link.Stats()
-	s.PacketsReceived++
-	s.DataReceived += uint64(h.tgtAddr)
+	if t := &c.tasks[m.From]; !t.isSelf { // else the link has counted both ends
+		s := t.link.Stats()
+		s.PacketsReceived++
+		s.DataReceived += uint64(h.tgtAddr)
+	}
 	c.putComplete(&h, int(m.From))
 	return transport.Accept
 }

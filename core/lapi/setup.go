@@ -404,7 +404,7 @@ func (c *Context) setHandlers(l transport.Link) {
 		msgPut: c.onPut, msgPutFragment: c.onPutFragment, msgPutDirect: c.onPutDirect,
 		msgGet: c.onGet, msgGetData: c.onGetData, msgAm: c.onAm, msgAmFragment: c.onAmFragment,
 		msgFetched: c.onFetched, msgCounter: c.onCounter, msgExchange: c.onExchange, msgFault: c.onFault,
-		msgPutv: c.onPutv, msgGetv: c.onGetv, msgAmv: c.onAmv,
+		msgPutv: c.onPutv, msgGetv: c.onGetv, msgAmv: c.onAmv, msgRead: c.onRead,
 	} {
 		l.Handle(id, h)
 	}
@@ -436,7 +436,7 @@ func (s *setup) abandon() {
 type peerPart struct{ udp, shm []byte }
 
 // partVersion changes with the wire formats of this package and its links.
-const partVersion = 2
+const partVersion = 3
 
 func (s *setup) part() job.Part {
 	b := []byte{partVersion}
