@@ -172,8 +172,11 @@ func fromC[E udpEntry](list []E) (addrs []netip.AddrPort) {
 		case *C.lapi_udp_t:
 			addrs = append(addrs, netip.AddrPortFrom(netip.AddrFrom4(*(*[4]byte)(unsafe.Pointer(&e.ip_addr))), fromNetwork(e.port_no)))
 		case *C.lapi_udp_storage:
-			a := netip.AddrFrom4(*(*[4]byte)(unsafe.Pointer(&e.ip_addr)))
-			if e.af == C.AF_INET6 {
+			var a netip.Addr // not valid for a family that is neither
+			switch e.af {
+			case C.AF_INET, C.AF_UNSPEC:
+				a = netip.AddrFrom4(*(*[4]byte)(unsafe.Pointer(&e.ip_addr)))
+			case C.AF_INET6:
 				a = netip.AddrFrom16(*(*[16]byte)(unsafe.Pointer(&e.ip_addr)))
 			}
 			addrs = append(addrs, netip.AddrPortFrom(a, fromNetwork(e.port_no)))
