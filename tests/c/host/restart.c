@@ -162,6 +162,7 @@ static void refused_addresses(enum way way)
 	cmd.UdpExt.tgt = VICTIM;
 	cmd.UdpExt.udp_port = &other;
 	HOST_CODE(LAPI_ERR_UDP_PORT_INFO, LAPI_Util(handle, &cmd));
+	other = of_either_family(SAME_ADDRESS, 9);
 	other.af = 99; /* no family at all */
 	HOST_CODE(LAPI_ERR_UDP_PORT_INFO, LAPI_Util(handle, &cmd));
 	bzero(&cmd, sizeof cmd);
