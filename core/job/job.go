@@ -82,8 +82,10 @@ type EventKind uint8
 
 // Kinds of events.
 const (
-	// TaskDied: Event.Task has died, or left the job without LAPI_Term.
+	// TaskDied: Event.Task has died.
 	TaskDied EventKind = iota + 1
+	// TaskEnded: Event.Task has ended on purpose, with status 0, but without LAPI_Term.
+	TaskEnded
 	// LauncherGone: lapirun has ended; this task must end too.
 	LauncherGone
 )
@@ -109,6 +111,9 @@ type Session interface {
 	Poll() (Event, bool)
 	// Leave tells the others that this task leaves in good order (LAPI_Term): no TaskDied is sent for it on this instance.
 	Leave()
+	// Farewell is for a process that ends with status 0 without LAPI_Term: the record to send then, and the sockets to send it to. It makes
+	// of the TaskDied that follows a TaskEnded. The sockets stay the session's.
+	Farewell() (record []byte, sockets []int)
 	// Close releases the session.
 	Close() error
 }

@@ -43,6 +43,7 @@ type peer struct {
 	process int            // pidfd of it; -1 where the kernel has none
 	parts   []wire.Message // contributions that came early
 	left    bool
+	ending  bool   // it has said that it ends with status 0
 	how     string // it is dead, and how; "" while it lives
 }
 
@@ -226,6 +227,9 @@ func (s *standalone) receive(p *peer) {
 		case m.Kind == wire.Leave:
 			p.left = true
 			m.CloseFiles()
+		case m.Kind == wire.Ending:
+			p.ending = true
+			m.CloseFiles()
 		default:
 			m.CloseFiles()
 		}
@@ -249,7 +253,11 @@ func (s *standalone) died(p *peer, how string) {
 	if p.process >= 0 {
 		s.watch.remove(p.process)
 	}
-	if !p.left {
+	switch {
+	case p.left:
+	case p.ending:
+		s.events = append(s.events, Event{Kind: TaskEnded, Task: p.task, Text: "exited with status 0"})
+	default:
 		s.events = append(s.events, Event{Kind: TaskDied, Task: p.task, Text: how})
 	}
 }
@@ -277,6 +285,15 @@ func (s *standalone) Leave() {
 			sendLast(p.conn)
 		}
 	}
+}
+
+func (s *standalone) Farewell() (record []byte, sockets []int) {
+	for _, p := range s.peers {
+		if p != nil && p.how == "" {
+			sockets = append(sockets, p.conn.Fd())
+		}
+	}
+	return wire.Record(wire.Ending), sockets
 }
 
 func (s *standalone) Close() error {

@@ -31,9 +31,8 @@ const (
 	directBlockMin = 512     // mean bytes of a vector's blocks from which it is copied straight; measured: the kernel takes 0.15 us a block, as long as messages of 512 bytes
 	progressBatch  = 64      // messages a link may deliver in one turn of the dispatcher
 	udpIdleTurns   = 16      // turns between looks at a socket that has been silent, while shared memory is polled
-	sessionTurns   = 1024    // turns between looks at the job session, which cost a system call
-	sessionEvery   = 100e6   // ns between them at most, as far as sessionClock allows: turns may be rare, or long
-	sessionClock   = 64      // turns between looks at the clock
+	sessionTurns   = 64      // turns between looks at the clock, for the job session
+	sessionPause   = 50e6    // ns between looks at the job session, which cost a system call
 	earlyBytesMax  = 4 << 20 // bytes of fragments kept for active messages whose header has not come, for each peer
 	faultTextBytes = 240     // of cshim_error
 )
@@ -118,6 +117,9 @@ type task struct {
 	flushed  uint64            // Context.sends when the latest finished flush began
 	nextID   uint32            // of fragmented messages to it
 
+	unsaidReads uint64 // bytes that direct gets have read of it, and it has not been told of
+	unsaid      bool   // on Context.unsaidTasks
+
 	incoming   *incoming // unfinished messages from it
 	earlyBytes int
 }
@@ -151,26 +153,27 @@ type Context struct {
 	bufCopy      int   // BUF_CP_SIZE
 	addresses    [AddressTableSize]transport.Addr
 
-	issued    uint64      // number of the latest operation
-	sends     uint64      // what was given to links, to order it against flushes
-	usedTasks []int32     // sent to since their last flush began
-	getRmw    originList  // gets and read-modify-writes under way, oldest first
-	waiting   int         // messages on all pending lists
-	freeOut   *outgoing   // pools; nothing is allocated in the steady state
-	freeOp    *fragmentOp //
-	freeIn    *incoming   //
-	stagings  [][]byte    // for fragments of vectors
-	here      []transport.Range
-	there     []transport.Range
-	scattered vector // of a vector's fragment that is being placed
-	lengths   []byte // lengths of a vector's blocks, for the header handler; not on the Go heap
-	sent      []sendCompletion
-	calling   bool // a send completion handler runs
-	whole     incoming
-	origins   []*originOp    // by token index
-	freeOrig  []uint32       //
-	readers   tokenTable     // direct active messages that a target is still to fetch
-	unknown   []unknownIndex // active messages that wait for their index to be registered
+	issued      uint64      // number of the latest operation
+	sends       uint64      // what was given to links, to order it against flushes
+	usedTasks   []int32     // sent to since their last flush began
+	unsaidTasks []int32     // that may have unsaidReads
+	getRmw      originList  // gets and read-modify-writes under way, oldest first
+	waiting     int         // messages on all pending lists
+	freeOut     *outgoing   // pools; nothing is allocated in the steady state
+	freeOp      *fragmentOp //
+	freeIn      *incoming   //
+	stagings    [][]byte    // for fragments of vectors
+	here        []transport.Range
+	there       []transport.Range
+	scattered   vector // of a vector's fragment that is being placed
+	lengths     []byte // lengths of a vector's blocks, for the header handler; not on the Go heap
+	sent        []sendCompletion
+	calling     bool // a send completion handler runs
+	whole       incoming
+	origins     []*originOp    // by token index
+	freeOrig    []uint32       //
+	readers     tokenTable     // direct active messages that a target is still to fetch
+	unknown     []unknownIndex // active messages that wait for their index to be registered
 
 	ddm            dgsm.DDM // LAPI_REG_DDM_FUNC; nil: none
 	packer         dgsm.Machine
@@ -202,7 +205,7 @@ type Context struct {
 	changed     bool    // a counter or ticket changed: wake who waits
 	udpIdle     int
 	sessionTurn int
-	sessionNext int64 // when the session is to be looked at again, however few turns there were
+	sessionAt   int64 // when the job session was looked at
 	terminating bool
 
 	armed      bool  // a thread sleeps on the descriptors
@@ -252,8 +255,12 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 	if len(c.unknown) > 0 {
 		c.checkUnknown()
 	}
-	if c.sessionTurn++; c.sessionTurn >= sessionTurns || c.sessionTurn%sessionClock == 0 && c.clock() >= c.sessionNext {
-		c.pollSession()
+	if c.sessionTurn++; c.sessionTurn >= sessionTurns {
+		c.sessionTurn = 0
+		if now := c.clock(); now-c.sessionAt >= sessionPause {
+			c.sessionAt = now
+			c.pollSession()
+		}
 	}
 	c.publish()
 	c.trace.turned(n)
@@ -335,7 +342,7 @@ func (c *Context) Arm() (timeout int64, ok bool) {
 	}
 	next := earlier(c.nextLinkTimeout(), c.nextDeadline())
 	c.armed, c.armedUntil = true, next
-	c.sessionTurn = sessionTurns // look at once after waking
+	c.sessionTurn, c.sessionAt = sessionTurns, -sessionPause // look at once after waking
 	if next == 0 {
 		return -1, true
 	}

@@ -137,10 +137,7 @@ func (c *Context) getDirect(t *task, n uint64, tgtAddr, orgAddr, tgtCntr, orgCnt
 	c.countFor(orgCntr, GetErr, c.me, t.id)
 	c.completed(recvComplete)
 	c.received(done)
-	if tgtCntr != 0 {
-		h := putHeader{tgtCntr: tgtCntr}
-		c.sendControl(t, msgPut, GetErr, h.encode)
-	}
+	c.tellRead(t, n, tgtCntr)
 	return true
 }
 

@@ -53,8 +53,8 @@ func worthDirectGet(a, b *vector, n uint64) bool {
 
 // getvDirect is getDirect for vectors. False: use messages. True: m is gone.
 func (c *Context) getvDirect(m *outgoing, tgtCntr, orgCntr transport.Addr, done Callback) bool {
-	t := m.t
-	err := c.moveDirect(t, true, &m.org, &m.tgt, m.n)
+	t, n := m.t, m.n
+	err := c.moveDirect(t, true, &m.org, &m.tgt, n)
 	if fault, ok := err.(*transport.FaultError); ok {
 		c.directFault(t, fault, GetErr)
 		c.freeOutgoing(m)
@@ -68,10 +68,7 @@ func (c *Context) getvDirect(m *outgoing, tgtCntr, orgCntr transport.Addr, done 
 	c.countFor(orgCntr, GetErr, c.me, t.id)
 	c.completed(recvComplete)
 	c.received(done)
-	if tgtCntr != 0 {
-		h := putHeader{tgtCntr: tgtCntr}
-		c.sendControl(t, msgPut, GetErr, h.encode)
-	}
+	c.tellRead(t, n, tgtCntr)
 	return true
 }
 

@@ -24,6 +24,7 @@ const (
 	msgPutv                                   // a part of a vector put; each can be placed by itself
 	msgGetv                                   // asks for a part of a vector
 	msgAmv                                    // begins an active message of a vector; msgAmFragment carries the rest
+	msgRead                                   // the sender has read the receiver's memory: target counter, statistics
 )
 
 var order = binary.LittleEndian
@@ -229,7 +230,7 @@ func (h *amHeader) decode(b []byte, n int) (uhdr []byte, ok bool) {
 
 func pad8(n int) int { return (n + 7) &^ 7 }
 
-// pairHeader serves the small messages: msgCounter (counter, 0), msgFetched (token, what the target did with the data).
+// pairHeader serves the small messages: msgCounter (counter, 0), msgRead (counter or 0, bytes), msgFetched (token, what the target did with the data).
 //
 //	0 a | 8 b
 type pairHeader struct{ a, b uint64 }

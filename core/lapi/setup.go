@@ -32,6 +32,7 @@ type Options struct {
 	ErrHandler transport.Addr
 	UDP        UDPAddresses // nil if the user gave neither handler nor list
 	Persistent bool         // LAPI_PSS_GPFS: no collectives
+	Adapter    string       // adapter_name: the network interface to use, if Persistent; "": as MP_LAPI_INET_ADDR says
 	Polling    bool         // LAPI_INTERRUPT_OFF
 	// OpenSession and Key replace job.Open and Config.Key, for tests that run a whole job in one process.
 	OpenSession func(*job.Config, int) (job.Session, error)
@@ -53,10 +54,11 @@ type udpLink interface {
 // setup is a LAPI_Init under way: what a failure must give back.
 type setup struct {
 	*Context
-	o      *Options
-	cfg    *job.Config
-	onNode []int // tasks to reach by shared memory, this one included; nil: none
-	remote int   // tasks to reach by UDP
+	o       *Options
+	cfg     *job.Config
+	onNode  []int        // tasks to reach by shared memory, this one included; nil: none
+	remote  int          // tasks to reach by UDP
+	adapter []netip.Addr // addresses of Options.Adapter; nil: none is asked for
 }
 
 // New is LAPI_Init (guide, Chapter 5, Figure 1): it decides how each task is reached, meets the others and connects the links. It
@@ -81,7 +83,7 @@ func New(o *Options) (*Context, codes.Code) {
 	if s.scratch, err = unix.Mmap(-1, 0, pad8(MaxUhdrSize), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS); err != nil {
 		return nil, codes.ErrMemoryExhausted
 	}
-	for _, step := range []func() codes.Code{s.chooseNode, s.openLinks, s.meet, s.startTrace(began), s.finish} {
+	for _, step := range []func() codes.Code{s.chooseAdapter, s.chooseNode, s.openLinks, s.meet, s.startTrace(began), s.finish} {
 		if code := step(); code != codes.Success {
 			s.abandon()
 			return nil, code
@@ -180,7 +182,7 @@ func (s *setup) shmFailed(err error) codes.Code {
 	return codes.Success
 }
 
-// openUDP binds this task's socket: to its address in MP_LAPI_INET_ADDR, or to its own entry of the user's list.
+// openUDP binds this task's socket: to its adapter's address or that in MP_LAPI_INET_ADDR, or to its own entry of the user's list.
 func (s *setup) openUDP() codes.Code {
 	getKey := s.o.Key
 	if getKey == nil {
@@ -193,10 +195,7 @@ func (s *setup) openUDP() codes.Code {
 	if !authenticated && s.me == 0 {
 		s.say(0, "this job is unauthenticated: anyone who can send from its tasks' addresses can disturb it; set LAPI_JOB_KEY_FILE or use lapirun")
 	}
-	local := netip.AddrPort{}
-	if len(s.cfg.Inet) > 0 {
-		local = netip.AddrPortFrom(s.cfg.Inet[0].Addr, 0)
-	}
+	local := s.localAddress()
 	if !s.cfg.Launched {
 		if code := s.standaloneAddresses(local); code != codes.Success {
 			return code
@@ -242,6 +241,11 @@ func (s *setup) standaloneAddresses(local netip.AddrPort) codes.Code {
 	}
 	if !addrs[s.me].Addr().IsValid() || addrs[s.me].Port() == 0 {
 		s.say(0, "the UDP address list has no address and port for this task")
+		return codes.ErrUDPPortInfo
+	}
+	var err error
+	if addrs[s.me], err = s.onAdapter(addrs[s.me]); err != nil {
+		s.say(0, "%v", err)
 		return codes.ErrUDPPortInfo
 	}
 	s.udpAddrs = addrs
@@ -401,7 +405,7 @@ func (c *Context) setHandlers(l transport.Link) {
 		msgPut: c.onPut, msgPutFragment: c.onPutFragment, msgPutDirect: c.onPutDirect,
 		msgGet: c.onGet, msgGetData: c.onGetData, msgAm: c.onAm, msgAmFragment: c.onAmFragment,
 		msgFetched: c.onFetched, msgCounter: c.onCounter, msgExchange: c.onExchange, msgFault: c.onFault,
-		msgPutv: c.onPutv, msgGetv: c.onGetv, msgAmv: c.onAmv,
+		msgPutv: c.onPutv, msgGetv: c.onGetv, msgAmv: c.onAmv, msgRead: c.onRead,
 	} {
 		l.Handle(id, h)
 	}

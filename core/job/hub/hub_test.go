@@ -188,6 +188,25 @@ func TestEndKnownBeforeLeave(t *testing.T) {
 	}
 }
 
+// A session that said Ending has ended, one that did not has died; late comers hear the same.
+func TestEndingIsNoDeath(t *testing.T) {
+	b := newBench(t, 3)
+	stays, ends, dies := b.join(0, 0), b.join(1, 0), b.join(2, 0)
+	if n, err := unix.Write(ends.Fd(), wire.Record(wire.Ending)); n <= 0 || err != nil {
+		t.Fatal(err)
+	}
+	ends.Close()
+	b.hub.TaskEnded(1, "exited with status 0")
+	if m := b.expect(stays, wire.Ended); m.Number != 1 || string(m.Data) != "exited with status 0" {
+		t.Errorf("%+v", m)
+	}
+	dies.Close()
+	b.hub.TaskEnded(2, "exited with status 0")
+	if m := b.expect(stays, wire.Died); m.Number != 2 {
+		t.Errorf("%+v", m)
+	}
+}
+
 func TestQuiet(t *testing.T) {
 	b := newBench(t, 2)
 	stays, goes := b.join(0, 0), b.join(1, 0)
