@@ -90,8 +90,11 @@ type fragmentOp struct {
 	id   transport.MsgID
 	hdr  []byte
 	step uint64 // bytes of m's stream that it stands for
-	// staging holds the data of a vector's fragment, gathered; it goes back to Context.stagings.
-	staging []byte
+
+	// Of messages with vectored only.
+	lead    int                 // bytes of entries or lengths in front of the data
+	by      transport.Gathering // the link, if it is to gather them all
+	staging []byte              // else it is gathered here; goes back to Context.stagings
 }
 
 func (c *Context) newOutgoing(t *task, id transport.MsgID, kind ErrType) *outgoing {
@@ -224,7 +227,7 @@ func (c *Context) advance(m *outgoing) bool {
 		}
 		step := f.step
 		m.inflight++
-		status, err := t.link.Send(t.ep, f.id, f.hdr, &f.op)
+		status, err := f.send(t)
 		if err == transport.ErrBusy {
 			m.inflight--
 			c.putOff(m, f)
@@ -252,6 +255,14 @@ func (c *Context) advance(m *outgoing) bool {
 	return true
 }
 
+// send gives f to the link.
+func (f *fragmentOp) send(t *task) (transport.Status, error) {
+	if f.by != nil {
+		return transport.Done, f.by.SendGathered(t.ep, f.id, f.hdr, f.op.N, f)
+	}
+	return t.link.Send(t.ep, f.id, f.hdr, &f.op)
+}
+
 // prepare makes m's next fragment. An error is a fault in the user's memory.
 func (c *Context) prepare(m *outgoing) (*fragmentOp, error) {
 	if m.vectored {
@@ -259,7 +270,7 @@ func (c *Context) prepare(m *outgoing) (*fragmentOp, error) {
 	}
 	f := c.newFragmentOp(m)
 	f.id, f.hdr, f.op.Local, f.op.N = m.nextFragment(m.t)
-	f.step = f.op.N
+	f.step, f.by = f.op.N, nil
 	return f, nil
 }
 

@@ -50,20 +50,30 @@ func slotsOf(header, data uint64) uint64 {
 
 // Send implements transport.Link. It never returns Queued.
 func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte, op *transport.Op) (transport.Status, error) {
+	return transport.Done, l.send(ep, id, hdr, op.N, op.Local, nil)
+}
+
+// SendGathered implements transport.Gathering: the data is written into the peer's ring.
+func (l *Link) SendGathered(ep transport.Endpoint, id transport.MsgID, hdr []byte, n uint64, from transport.Gatherer) error {
+	return l.send(ep, id, hdr, n, 0, from)
+}
+
+// send is Send of length bytes that lie at data, or come from a Gatherer.
+func (l *Link) send(ep transport.Endpoint, id transport.MsgID, hdr []byte, length uint64, data transport.Addr, from transport.Gatherer) error {
 	p, err := l.path(ep)
 	if err != nil {
-		return transport.Done, err
+		return err
 	}
-	if id == 0 || id > transport.MaxMsgID || len(hdr) > headerMax || len(hdr)%8 != 0 || op.N > uint64(sendMax-len(hdr)) {
-		return transport.Done, transport.ErrBadParam
+	if id == 0 || id > transport.MaxMsgID || len(hdr) > headerMax || len(hdr)%8 != 0 || length > uint64(sendMax-len(hdr)) {
+		return transport.ErrBadParam
 	}
 	if !p.announced {
 		if err := l.announce(p); err != nil {
-			return transport.Done, err
+			return err
 		}
 	}
 	s := p.sender
-	n := slotsOf(uint64(len(hdr)), op.N)
+	n := slotsOf(uint64(len(hdr)), length)
 	position := s.Tail & ringMask
 	var padding uint64
 	if position+n > ringSlots {
@@ -71,15 +81,15 @@ func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte, op *t
 	}
 	if s.Tail+padding+n-s.Consumed > ringSlots {
 		if err := l.room(p, padding+n); err != nil {
-			return transport.Done, err
+			return err
 		}
 	}
 	at := (position + padding) & ringMask
 	markContinued(s, at, n)
 	copy(p.outSlots.body(at, 0, uint64(len(hdr))), hdr)
-	if op.N > 0 {
-		if err := memory.CopyOut(p.outSlots.body(at, uint64(len(hdr)), op.N), op.Local); err != nil {
-			return transport.Done, err // nothing was published: the slots are still free
+	if length > 0 {
+		if err := write(p.outSlots.body(at, uint64(len(hdr)), length), data, from); err != nil {
+			return err // nothing was published: the slots are still free
 		}
 	}
 	if padding > 0 {
@@ -88,11 +98,19 @@ func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte, op *t
 		s.Tail += padding
 	}
 	p.clearContinued((at + n) & ringMask)
-	publishHead(p, s.Tail, uint8(id), len(hdr), op.N)
+	publishHead(p, s.Tail, uint8(id), len(hdr), length)
 	s.Tail += n
 	l.stats.PacketsSent++
-	l.stats.DataSent += op.N
-	return transport.Done, l.notify(p)
+	l.stats.DataSent += length
+	return l.notify(p)
+}
+
+// write fills slots with a message's data, which lies at data or comes from a Gatherer.
+func write(slots []byte, data transport.Addr, from transport.Gatherer) error {
+	if from != nil {
+		return from.Gather(slots)
+	}
+	return memory.CopyOut(slots, data)
 }
 
 // room looks whether the receiver has freed slots, so that need of them are free now.
