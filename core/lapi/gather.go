@@ -33,8 +33,14 @@ func (c *Context) prepareVector(m *outgoing) (*fragmentOp, error) {
 	return f, nil
 }
 
-// vectorRoom is how many bytes of data fit behind a vectorHeader.
-func (t *task) vectorRoom() int { return t.sendMax - (vectorHeaderSize - putFragmentHeaderSize) }
+// gatherRoom is how much data the next fragment to t may hold, with any header, if it is gathered.
+func (t *task) gatherRoom() uint64 {
+	most := t.sendMax - (vectorHeaderSize - putFragmentHeaderSize)
+	if by, ok := t.link.(transport.Gathering); ok {
+		most = max(most, by.GatherMax(t.ep))
+	}
+	return uint64(most)
+}
 
 // stage gives f memory for one fragment to any task.
 func (c *Context) stage(f *fragmentOp) []byte {
@@ -55,7 +61,7 @@ func (c *Context) stage(f *fragmentOp) []byte {
 
 // preparePutv makes a fragment that the target can place by itself. Many entries leave less room for data.
 func (c *Context) preparePutv(m *outgoing, f *fragmentOp) {
-	room, entries := uint64(m.t.vectorRoom()), 0
+	room, entries := m.t.gatherRoom(), 0
 	n := min(m.n-m.offset, room)
 	if n > 0 && m.tgt.kind != vecStrided {
 		n = 0
@@ -75,7 +81,7 @@ func (c *Context) preparePutv(m *outgoing, f *fragmentOp) {
 func (c *Context) prepareGetv(m *outgoing, f *fragmentOp) {
 	entries, n := 0, m.n
 	if m.n > 0 && m.tgt.kind != vecStrided {
-		most := m.t.vectorRoom() / vectorEntrySize
+		most := int(m.t.gatherRoom() / vectorEntrySize)
 		n = 0
 		for at := m.tgt.at(m.offset); entries < most && m.offset+n < m.n; entries++ {
 			_, got := at.next(m.n - m.offset - n)
@@ -97,7 +103,11 @@ func (f *fragmentOp) vectorPart(entries int, n uint64) {
 // prepareStream makes a fragment of a stream: split user header, lengths of blocks, data. The user header never shares one with the
 // rest.
 func (c *Context) prepareStream(m *outgoing, f *fragmentOp) {
-	id, hdr, data, n := m.nextFragment(m.t)
+	most := uint64(m.t.sendMax)
+	if m.started && m.offset >= m.uhdrLen {
+		most = max(most, m.t.gatherRoom())
+	}
+	id, hdr, data, n := m.nextFragment(most)
 	f.id, f.hdr, f.step, f.op.N = id, hdr, n, n
 	if m.started && m.offset < m.uhdrLen {
 		f.op.Local = data
@@ -108,11 +118,15 @@ func (c *Context) prepareStream(m *outgoing, f *fragmentOp) {
 	}
 }
 
-// layOut says where f's data comes from, unless that is clear: the user's memory, if it is in one piece there; else it is gathered, by the
-// link or now.
+// layOut says where f's data comes from, unless that is clear: it is gathered, by the link or now, or lies in one piece in the user's
+// memory.
 func (c *Context) layOut(m *outgoing, f *fragmentOp) error {
 	n := f.op.N - uint64(f.lead)
 	if f.op.N == 0 || f.op.Local != 0 {
+		return nil
+	}
+	if by, ok := m.t.link.(transport.Gathering); ok {
+		f.by = by
 		return nil
 	}
 	if f.lead == 0 && n > uint64(c.bufCopy) && m.placement == nil { // not to be free on return: the link may take it from where it is
@@ -121,10 +135,6 @@ func (c *Context) layOut(m *outgoing, f *fragmentOp) error {
 			f.op.Local = a
 			return nil
 		}
-	}
-	if by, ok := m.t.link.(transport.Gathering); ok {
-		f.by = by
-		return nil
 	}
 	b := c.stage(f)[:f.op.N]
 	f.op.Local = memory.AddrOf(b)

@@ -269,32 +269,32 @@ func (c *Context) prepare(m *outgoing) (*fragmentOp, error) {
 		return c.prepareVector(m)
 	}
 	f := c.newFragmentOp(m)
-	f.id, f.hdr, f.op.Local, f.op.N = m.nextFragment(m.t)
+	f.id, f.hdr, f.op.Local, f.op.N = m.nextFragment(uint64(m.t.sendMax))
 	f.step, f.by = f.op.N, nil
 	return f, nil
 }
 
 // putOff keeps a fragment that the link had no room for, if making it again would cost.
 func (c *Context) putOff(m *outgoing, f *fragmentOp) {
-	if m.vectored {
+	if m.vectored && f.by == nil {
 		m.held = f
 	} else {
 		c.freeFragmentOp(f)
 	}
 }
 
-// nextFragment is what to send next: header and a piece of the stream.
-func (m *outgoing) nextFragment(t *task) (id transport.MsgID, hdr []byte, data transport.Addr, n uint64) {
+// nextFragment is what to send next: header and a piece of the stream, at most most bytes unless it is the first.
+func (m *outgoing) nextFragment(most uint64) (id transport.MsgID, hdr []byte, data transport.Addr, n uint64) {
 	if !m.started {
 		return m.id, m.hdr[:m.hdrLen], m.data, m.first
 	}
 	hdr = m.partHeader()
 	if m.offset < m.uhdrLen { // a split user header: it lies behind the first header
-		n = min(m.uhdrLen-m.offset, uint64(t.sendMax))
+		n = min(m.uhdrLen-m.offset, most)
 		return m.part, hdr, memory.AddrOf(m.hdr[m.uhdrAt:]) + transport.Addr(m.offset), n
 	}
 	at := m.offset - m.uhdrLen
-	n = m.cut(min(m.n-m.offset, uint64(t.sendMax)), m.n-m.offset)
+	n = m.cut(min(m.n-m.offset, most), m.n-m.offset)
 	return m.part, hdr, m.data + transport.Addr(at), n
 }
 

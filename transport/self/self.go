@@ -131,6 +131,9 @@ func (l *Link) SendGathered(ep transport.Endpoint, id transport.MsgID, hdr []byt
 	return l.append(m, err)
 }
 
+// GatherMax implements transport.Gathering.
+func (l *Link) GatherMax(transport.Endpoint) int { return sendMax - headerMax }
+
 // message makes a message with room for n bytes of data.
 func (l *Link) message(ep transport.Endpoint, id transport.MsgID, hdr []byte, n uint64) (*hold.Message, error) {
 	if err := l.check(ep); err != nil {

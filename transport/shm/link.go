@@ -78,6 +78,7 @@ type Link struct {
 	holding  int     // peers with held messages
 	renewing int     // peers that the announcement of a new beginning has no room to
 	pool     hold.Pool
+	chunks   [numChunks]chunk
 	stats    transport.Stats
 }
 
