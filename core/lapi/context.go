@@ -32,7 +32,8 @@ const (
 	directPutMin   = 4 << 10  // bytes from which a put on one node is copied straight between the tasks' memory; measured: equal at 2 to 4 KiB
 	directAmMin    = 16 << 10 // bytes from which an active message's data is: below, it comes whole, and its handler sees it at once
 	directGetMin   = 1        // bytes from which a get is: reading costs the target nothing
-	directBlockMin = 512      // mean bytes of a vector's blocks from which it is copied straight; measured: the kernel takes 0.15 us a block, as long as messages of 512 bytes
+	directBlockMin = 16 << 10 // mean bytes of a vector's blocks over there from which it is copied straight; below, two copies through a chunk take less than the kernel's work for each block
+	directGetFew   = 4        // blocks up to which a get is copied straight all the same: asking the target takes as long
 	progressBatch  = 64       // messages a link may deliver in one turn of the dispatcher
 	udpIdleTurns   = 16       // turns between looks at a socket that has been silent, while shared memory is polled
 	sessionTurns   = 1024     // turns between looks at the job session

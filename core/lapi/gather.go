@@ -151,6 +151,8 @@ func (m *outgoing) dataOffset() uint64 {
 func (f *fragmentOp) Gather(dst []byte) error {
 	m, lead := f.m, dst[:f.lead]
 	switch {
+	case !m.vectored:
+		return memory.CopyOut(dst, f.op.Local)
 	case f.lead == 0:
 	case m.id == msgPutv || m.id == msgGetv:
 		f.entries(lead)

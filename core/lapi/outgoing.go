@@ -269,8 +269,15 @@ func (c *Context) prepare(m *outgoing) (*fragmentOp, error) {
 		return c.prepareVector(m)
 	}
 	f := c.newFragmentOp(m)
-	f.id, f.hdr, f.op.Local, f.op.N = m.nextFragment(uint64(m.t.sendMax))
-	f.step, f.by = f.op.N, nil
+	most := uint64(m.t.sendMax)
+	if m.started && m.n-m.offset > most && m.offset >= m.uhdrLen {
+		most = max(most, m.t.gatherRoom())
+	}
+	f.id, f.hdr, f.op.Local, f.op.N = m.nextFragment(most)
+	f.step, f.by, f.lead = f.op.N, nil, 0
+	if f.op.N > uint64(m.t.sendMax) {
+		f.by = m.t.link.(transport.Gathering)
+	}
 	return f, nil
 }
 

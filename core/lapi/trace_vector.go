@@ -23,6 +23,9 @@ type tracedVectored struct {
 	node nodeLink
 }
 
+// GatherMax is the link's.
+func (l *tracedVectored) GatherMax(ep transport.Endpoint) int { return l.node.GatherMax(ep) }
+
 // SendGathered is the link's, recorded if the link took the message.
 func (l *tracedVectored) SendGathered(ep transport.Endpoint, id transport.MsgID, hdr []byte, n uint64, from transport.Gatherer) error {
 	key, began := messageKey(id, hdr), trace.Now()

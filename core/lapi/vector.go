@@ -208,10 +208,14 @@ func (c *Context) moveDirect(t *task, get bool, local, remote *vector, n uint64)
 	return nil
 }
 
-// worthDirect says whether blocks are so long that the kernel's work for each is less than that of copying them twice more.
-func worthDirect(a, b *vector, n uint64) bool {
-	return n/max(a.pieces(), b.pieces(), 1) >= directBlockMin
+// worthDirect says whether blocks are so long that the kernel's work for each is less than that of copying them twice. far is the vector in
+// the other task's memory, whose every block the kernel must find and hold; near is the one here.
+func worthDirect(near, far *vector, n uint64) bool {
+	return n/max(far.pieces(), near.pieces()/directLocal, 1) >= directBlockMin
 }
+
+// directLocal is how many blocks here cost the kernel as much as one over there; measured.
+const directLocal = 8
 
 // vectorCodes are the errors of one side's vector.
 type vectorCodes struct{ null, kind, addr, length, extent, stride, base codes.Code }

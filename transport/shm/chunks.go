@@ -118,14 +118,15 @@ func (l *Link) returned(c *chunk) bool {
 
 // openChunk reads what a message of kindChunk says. False: it cannot be.
 func (p *peer) openChunk(position, header, data uint64, tasks int) (id transport.MsgID, hdr, body []byte, ok bool) {
-	if header < chunkPrefix || data > chunkSize {
+	if header < chunkPrefix || header > uint64(chunkPrefix+headerMax) || data > chunkSize {
 		return 0, nil, nil, false
 	}
 	hdr = p.inSlots.body(position, 0, header)
 	prefix := binary.LittleEndian.Uint64(hdr) // once: the peer may change it
 	i := prefix >> 32
-	if prefix&0xffffffff > uint64(transport.MaxMsgID) || i >= numChunks {
+	kind := uint32(prefix)
+	if kind == 0 || kind > uint32(transport.MaxMsgID) || i >= numChunks {
 		return 0, nil, nil, false
 	}
-	return transport.MsgID(prefix), hdr[chunkPrefix:], p.out.chunk(int(i), tasks)[:data], true
+	return transport.MsgID(kind), hdr[chunkPrefix:], p.out.chunk(int(i), tasks)[:data], true
 }
