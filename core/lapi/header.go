@@ -24,6 +24,7 @@ const (
 	msgPutv                                   // a part of a vector put; each can be placed by itself
 	msgGetv                                   // asks for a part of a vector
 	msgAmv                                    // begins an active message of a vector; msgAmFragment carries the rest
+	msgAmPieces                               // is a direct active message of data that a DGSP has placed, its headers are those of msgAmv
 )
 
 var order = binary.LittleEndian
