@@ -119,3 +119,36 @@ func TestPlacedDirect(t *testing.T) {
 		}
 	}
 }
+
+// TestLongStridedSteadyState: strided transfers of 64 KiB, and a DGSP's, allocate nothing once the pools are filled.
+func TestLongStridedSteadyState(t *testing.T) {
+	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
+		from, _, _ := strided(64, 1024, 2048, 1)
+		to, dst, _ := strided(64, 1024, 1500, 0)
+		by := enroll(t, 1024, 2048, 0)
+		fromAt, toAt, base, into := from.at(), to.at(), addrOf(from.buffer), addrOf(dst)
+		var org, want int32
+		orgAt := at(&org)
+		j.tasks[tgt].headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer = into }
+		k := j.tasks[0]
+		x := &Transfer{Tgt: tgt, HdrHdl: 0x1000, TgtAddr: by, OrgAddr: base, N: 60000, CmplCntr: orgAt}
+		once := func() {
+			want += 3
+			k.Putv(tgt, toAt, fromAt, false, 0, 0, orgAt, Callback{})
+			k.Getv(tgt, fromAt, toAt, false, 0, orgAt, Callback{})
+			k.Xfer(XferDGSP, x)
+			for org < want {
+				for _, k := range j.tasks {
+					k.Dispatch(0)
+				}
+			}
+		}
+		for range 100 {
+			once()
+		}
+		if n := testing.AllocsPerRun(200, once); n >= 1 {
+			t.Errorf("%.1f allocations for three operations", n)
+		}
+		runtime.KeepAlive([]any{from, to})
+	})
+}
