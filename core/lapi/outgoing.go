@@ -91,9 +91,8 @@ type fragmentOp struct {
 	hdr  []byte
 	step uint64 // bytes of m's stream that it stands for
 
-	// Of messages with vectored only.
-	lead    int                 // bytes of entries or lengths in front of the data
-	by      transport.Gathering // the link, if it is to gather them all
+	lead    int                 // of a vector's: bytes of entries or lengths in front of the data
+	by      transport.Gathering // the link, if it is to gather all of it
 	staging []byte              // else it is gathered here; goes back to Context.stagings
 }
 
