@@ -94,19 +94,26 @@ func (c *Context) sendPlaced(t *task, x *Transfer, l *placement, done Callback) 
 	m.message, m.part, m.n = uint64(h.id), msgAmFragment, x.N
 	padded := pad8(int(x.UhdrLen))
 	clear(m.hdr[amHeaderSize+int(x.UhdrLen) : amHeaderSize+padded])
+	if !c.offerPieces(m, &h, x, l) {
+		m.layOutPlaced(&h, x, padded)
+	}
+	c.start(m)
+	c.publish()
+	return codes.Success
+}
+
+// layOutPlaced makes m a message whose data is gathered into fragments.
+func (m *outgoing) layOutPlaced(h *amHeader, x *Transfer, padded int) {
 	m.hdrLen = amHeaderSize + padded
-	if m.hdrLen > t.headers {
+	if m.hdrLen > m.t.headers {
 		h.split = true
 		m.hdrLen = amHeaderSize
 		m.uhdrLen = uint64(x.UhdrLen)
 		m.n += m.uhdrLen
 	} else {
-		m.first = m.cut(min(x.N, uint64(t.link.Limits().SendMax-m.hdrLen)), x.N)
+		m.first = m.cut(min(x.N, uint64(m.t.link.Limits().SendMax-m.hdrLen)), x.N)
 	}
 	h.encode(m.hdr[:])
-	c.start(m)
-	c.publish()
-	return codes.Success
 }
 
 // cut is how much of n bytes the next fragment takes, of left bytes that there are: no atom is split. Atoms are counted from the

@@ -156,22 +156,20 @@ func (c *Context) directAmv(t *task, in *incoming, uhdr []byte) transport.Verdic
 		return c.refuseDirect(t, in, uhdr)
 	}
 	if v.kind != vecStrided {
-		list := make([]block, v.count)
-		err := c.copyDirect(t, true, memory.AddrOf(blockBytes(list)), v.base, uint64(len(list)*blockSize))
+		err := c.readList(t, in)
 		if fault, ok := err.(*transport.FaultError); ok {
 			c.fetchFault(t, fault)
 			c.freeIncoming(t, in)
 			return transport.Accept
 		}
+		if err == errBadList {
+			c.freeIncoming(t, in)
+			return c.malformed(&transport.Msg{From: t.ep})
+		}
 		if err != nil {
 			t.direct = false
 			return c.refuseDirect(t, in, uhdr)
 		}
-		if !validList(list, in.am.length) {
-			c.freeIncoming(t, in)
-			return c.malformed(&transport.Msg{From: t.ep})
-		}
-		in.org.list = list
 	}
 	if r := c.runHeader(t, in, uhdr, 0); r == transport.Refuse {
 		return r

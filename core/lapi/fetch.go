@@ -1,6 +1,7 @@
 package lapi
 
 import (
+	"errors"
 	"time"
 
 	"lapi/core/lapi/codes"
@@ -84,6 +85,9 @@ func (tt *tokenTable) before(seq uint64) bool {
 	return false
 }
 
+// errBadList: a list of blocks in the origin's memory cannot be the message's.
+var errBadList = errors.New("the list of a message's blocks is not its")
+
 // fetch is the target's side of a direct active message whose buffer is known: it reads the origin's memory and says so.
 func (c *Context) fetch(t *task, in *incoming) {
 	answer := pairHeader{a: in.am.token, b: fetchDone}
@@ -93,7 +97,7 @@ func (c *Context) fetch(t *task, in *incoming) {
 		c.sendControl(t, msgFetched, AmErr, answer.encode)
 		return
 	}
-	if in.placement != nil { // into one block only
+	if in.placement != nil && !in.worthFetching() {
 		answer.b = fetchPlaced
 		c.sendControl(t, msgFetched, AmErr, answer.encode)
 		return
@@ -107,6 +111,9 @@ func (c *Context) fetch(t *task, in *incoming) {
 		c.fetchFault(t, fault)
 	case err == nil:
 		in.received = in.am.length
+	case err == errBadList:
+		in.failed, in.received = true, in.am.length
+		c.malformed(&transport.Msg{From: t.ep})
 	default:
 		t.direct = false // the origin sends fragments
 		answer.b = fetchRefused
@@ -115,8 +122,13 @@ func (c *Context) fetch(t *task, in *incoming) {
 }
 
 func (c *Context) fetchData(t *task, in *incoming) error {
-	if in.vectored {
+	switch {
+	case in.vectored:
 		return c.moveDirect(t, true, &in.tgt, &in.org, min(in.tgt.total, in.org.total))
+	case !t.direct:
+		return transport.ErrNotSupported
+	case in.pieces || in.placement != nil:
+		return c.fetchPieces(t, in)
 	}
 	return c.copyDirect(t, true, in.buffer, in.am.direct, in.am.length)
 }

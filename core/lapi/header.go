@@ -25,6 +25,7 @@ const (
 	msgGetv                                   // asks for a part of a vector
 	msgAmv                                    // begins an active message of a vector; msgAmFragment carries the rest
 	msgRead                                   // the sender has read the receiver's memory: target counter, statistics
+	msgAmPieces                               // is a direct active message of data that a DGSP has placed, its headers are those of msgAmv
 )
 
 var order = binary.LittleEndian

@@ -405,7 +405,7 @@ func (c *Context) setHandlers(l transport.Link) {
 		msgPut: c.onPut, msgPutFragment: c.onPutFragment, msgPutDirect: c.onPutDirect,
 		msgGet: c.onGet, msgGetData: c.onGetData, msgAm: c.onAm, msgAmFragment: c.onAmFragment,
 		msgFetched: c.onFetched, msgCounter: c.onCounter, msgExchange: c.onExchange, msgFault: c.onFault,
-		msgPutv: c.onPutv, msgGetv: c.onGetv, msgAmv: c.onAmv, msgRead: c.onRead,
+		msgPutv: c.onPutv, msgGetv: c.onGetv, msgAmv: c.onAmv, msgRead: c.onRead, msgAmPieces: c.onAmPieces,
 	} {
 		l.Handle(id, h)
 	}

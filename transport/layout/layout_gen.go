@@ -118,7 +118,7 @@ const (
 	LockContended = 0x80000000
 
 	SegmentMagic   = 0x315f6d68736c4150
-	SegmentVersion = 0x1
+	SegmentVersion = 0x2
 	MaxRings       = 0x80
 	SlotSize       = 0x40
 	RingSlots      = 0x100
@@ -130,6 +130,9 @@ const (
 	SequenceValid  = 0x80000000
 	HeaderUnit     = 0x8
 	KindPadding    = 0xff
+	KindChunk      = 0xfd
+	ChunkSize      = 0x8000
+	Chunks         = 0x8
 
 	TraceMagic   = 0x3165636172744150
 	TraceVersion = 0x1

@@ -45,6 +45,9 @@ const (
 	SequenceValid  = C.CSHIM_SEQUENCE_VALID
 	HeaderUnit     = C.CSHIM_HEADER_UNIT
 	KindPadding    = C.CSHIM_KIND_PADDING
+	KindChunk      = C.CSHIM_KIND_CHUNK
+	ChunkSize      = C.CSHIM_CHUNK_SIZE
+	Chunks         = C.CSHIM_CHUNKS
 
 	TraceMagic   = C.CSHIM_TRACE_MAGIC
 	TraceVersion = C.CSHIM_TRACE_VERSION

@@ -3,7 +3,7 @@
 //
 // Abilities: messages in the order sent; put and get native where the kernel permits cross-memory attach (CanDirect, probed at
 // Connect), ErrNotSupported to peers where it does not; no atomics.
-// Limits: a message of sendMax bytes of which headerMax are header; any length and alignment of put and get.
+// Limits: a message of sendMax bytes of which headerMax are header, a gathered one of chunkSize (chunks.go); any length and alignment of put and get.
 // Progress: Send, Put and Get are done when they return. Progress receives; a refused message is copied aside and comes again.
 // When the receiver sleeps (Waiter), senders wake it through an eventfd; otherwise no message costs a system call.
 // Environment variables: none. Config.DisableCMA switches cross-memory attach off.
@@ -78,6 +78,7 @@ type Link struct {
 	holding  int     // peers with held messages
 	renewing int     // peers that the announcement of a new beginning has no room to
 	pool     hold.Pool
+	chunks   [numChunks]chunk
 	stats    transport.Stats
 }
 
