@@ -9,7 +9,7 @@ import (
 )
 
 // Version is the protocol's; both ends must have the same.
-const Version = 1
+const Version = 2
 
 // Limits of records and messages.
 const (
