@@ -29,18 +29,15 @@ type Comeback interface {
 
 var _ Comeback = (*standalone)(nil)
 
-// watchPlace keeps the place open for those who come back; who is there already is seen by the next Poll.
+// watchPlace keeps the place open for those who come back. They are welcomed only after this task's own exchange, in which they have
+// no part.
 func (s *standalone) watchPlace() error {
 	for _, g := range s.place.guests {
 		if err := s.watch.add(g.conn.Fd(), visitors); err != nil {
 			return err
 		}
 	}
-	if err := s.watch.add(s.place.listener, visitors); err != nil {
-		return err
-	}
-	s.receiveVisitors()
-	return nil
+	return s.watch.add(s.place.listener, visitors)
 }
 
 // receiveVisitors serves the place: it welcomes who comes back, and lets the others wait.

@@ -29,8 +29,8 @@ type meeting struct {
 	absent  map[int]bool  // by task: the latest attempt to connect found nobody
 	limit   time.Duration // how long to wait for the others
 	retry   time.Duration // between attempts to connect
-	began   time.Time
-	misfit  string // why a task was refused, for the message if it stays away
+	search  time.Time     // when to look everywhere: at all seats, and for the higher tasks
+	misfit  string        // why a task was refused, for the message if it stays away
 }
 
 // call is a connection to another task that has not answered yet.
@@ -40,9 +40,10 @@ type call struct {
 }
 
 const (
-	firstRetry = time.Millisecond
-	lastRetry  = 50 * time.Millisecond
-	callHigher = 200 * time.Millisecond // how long higher tasks are given to connect by themselves
+	firstRetry  = time.Millisecond
+	lastRetry   = 50 * time.Millisecond
+	firstSearch = 200 * time.Millisecond // how long all are given to come in the usual way
+	nextSearch  = 500 * time.Millisecond // with many tasks a search costs: twice the time of a start of 64 if each attempt were one
 )
 
 func newMeeting(c *Config, instance int, s *standalone) *meeting {
@@ -57,7 +58,7 @@ func (m *meeting) run() error {
 	if err := m.open(); err != nil {
 		return err
 	}
-	m.began = time.Now()
+	m.search = time.Now().Add(firstSearch)
 	deadline := deadlineOf(m.c, m.limit)
 	for {
 		if err := m.connectAll(); err != nil {
@@ -87,26 +88,33 @@ func (m *meeting) over() bool {
 	return true
 }
 
-// connectAll begins a connection to every lower task that has none, and after a while to the higher ones.
+// connectAll begins a connection to every lower task that has none, and now and then to the higher ones.
 func (m *meeting) connectAll() error {
-	higher := m.s.returning || time.Since(m.began) > callHigher
+	everywhere := m.s.returning || time.Now().After(m.search)
+	if everywhere {
+		m.search = time.Now().Add(nextSearch)
+	}
 	for _, t := range m.c.CommonTasks {
-		if t > m.c.Task && !higher {
+		if t > m.c.Task && !everywhere {
 			break
 		}
 		if m.s.peers[t] != nil || m.calling[t] != nil {
 			continue
 		}
-		if err := m.connect(t); err != nil {
+		if err := m.connect(t, everywhere); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m *meeting) connect(task int) error {
-	fd, pid, absent, err := m.find(task)
-	m.absent[task] = absent
+func (m *meeting) connect(task int, everywhere bool) error {
+	try := 1
+	if everywhere {
+		try = seats
+	}
+	fd, pid, absent, err := m.find(task, try)
+	m.absent[task] = absent && everywhere
 	if fd < 0 {
 		return err
 	}

@@ -215,6 +215,7 @@ func (s *standalone) collect(own Part) ([]Part, error) {
 		}
 	}
 	s.round++
+	s.receiveVisitors() // who has greeted before says nothing more that would wake the watch
 	return all, nil
 }
 

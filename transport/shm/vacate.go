@@ -79,3 +79,11 @@ func (l *Link) Await(ep transport.Endpoint) error {
 	l.awaited[ep] = true
 	return nil
 }
+
+// Left says whether the peer of ep has closed its link, so that there is nobody to reconnect with.
+func (l *Link) Left(ep transport.Endpoint) bool {
+	if uint(ep) >= uint(len(l.peers)) || l.peers[ep] == nil {
+		return false
+	}
+	return atomic.LoadUint32(&l.peers[ep].outHead.Armed) == layout.Closed
+}
