@@ -109,11 +109,11 @@ func (m *meeting) connectAll() error {
 }
 
 func (m *meeting) connect(task int, everywhere bool) error {
-	try := 1
+	first := 1
 	if everywhere {
-		try = seats
+		first = seats
 	}
-	fd, pid, absent, err := m.find(task, try)
+	fd, pid, absent, err := m.find(task, first)
 	m.absent[task] = absent && everywhere
 	if fd < 0 {
 		return err

@@ -131,8 +131,8 @@ func visit(address *unix.SockaddrUnix) (conn, pid int, err error) {
 
 // find connects to another task at one of its first seats. absent: nobody is there; conn is -1 then, and also if an attempt may
 // succeed later.
-func (p *place) find(task, seats int) (conn, pid int, absent bool, err error) {
-	for seat := range seats {
+func (p *place) find(task, first int) (conn, pid int, absent bool, err error) {
+	for seat := range first {
 		conn, pid, err = visit(p.address(task, seat))
 		switch err {
 		case nil:
