@@ -113,7 +113,7 @@ func (c *Context) AddUDPDest(tgt, instance uint32, a netip.AddrPort) codes.Code 
 	t := &c.tasks[tgt]
 	bytes := udp.EncodeAddress(a)
 	_, _, err := udp.DecodeAddress(bytes)
-	if err != nil || instance != 0 && int(instance) != c.instance || c.udp == nil || t.link != transport.Link(c.udp) ||
+	if err != nil || instance != 0 && int(instance) != c.instance || c.udp == nil || untraced(t.link) != transport.Link(c.udp) ||
 		a.Addr().Unmap().Is4() != c.udpAddrs[c.me].Addr().Unmap().Is4() {
 		return codes.ErrUDPPortInfo
 	}

@@ -8,13 +8,11 @@
 #define _GNU_SOURCE
 #include "comeback.h"
 #include "host.h"
-
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -140,17 +138,17 @@ static void purge(int t)
 
 static void survive(int round)
 {
-	int t, late = now->resume_late;
+	int t;
 	for (t = 0; t < now->tasks; t++)
 		if (t != task && is_victim(t)) {
 			seen[t] = value_of(&common->least[t]);
 			purge(t);
-			if (!late)
+			if (!now->resume_late)
 				HOST_OK(LAPI_Resume_totask(handle, (uint)t));
 		}
 	add(&common->resumed);
 	UNTIL(value_of(&common->settled) > round);
-	for (t = 0; late && t < now->tasks; t++)
+	for (t = 0; now->resume_late && t < now->tasks; t++)
 		if (t != task && is_victim(t))
 			HOST_OK(LAPI_Resume_totask(handle, (uint)t));
 }
