@@ -88,6 +88,9 @@ const (
 	TaskEnded
 	// LauncherGone: lapirun has ended; this task must end too.
 	LauncherGone
+	// TaskReturned: Event.Task has died, or left, and was started again. Event.Part is its part of the exchange, whose
+	// files are the receiver's; it waits for Comeback.Answer.
+	TaskReturned
 )
 
 // Event is news about the job.
@@ -95,6 +98,7 @@ type Event struct {
 	Kind EventKind
 	Task int
 	Text string // why, for the message, such as "killed by signal 9"
+	Part Part   // of TaskReturned
 }
 
 // Session is the wire-up of one LAPI instance, from LAPI_Init to LAPI_Term. It has no goroutine and is used under its
@@ -102,6 +106,7 @@ type Event struct {
 type Session interface {
 	// Exchange gives part to every task of the session (Tasks) and returns theirs, indexed by task id; entries of tasks not in
 	// the session are zero. All of them must call it, the same number of times. Files arrive as new descriptors, close-on-exec.
+	// After a task has come back (TaskReturned in the others) the entries of those that are not there are zero too.
 	Exchange(part Part) ([]Part, error)
 	// Tasks are the tasks that the session reaches, this one included, ascending.
 	Tasks() []int

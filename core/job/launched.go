@@ -209,9 +209,12 @@ func (s *launched) Leave() { sendLast(s.conn) }
 
 func (s *launched) Farewell() ([]byte, []int) { return wire.Record(wire.Ending), []int{s.conn.Fd()} }
 
-// sendLast queues Leave and waits for it to go, a second at most: without it the others would take this task for dead.
-func sendLast(conn *wire.Conn) {
-	conn.Queue(wire.Message{Kind: wire.Leave})
+// sendLast says Leave: without it the others would take this task for dead.
+func sendLast(conn *wire.Conn) { sendSoon(conn, wire.Message{Kind: wire.Leave}) }
+
+// sendSoon sends m and waits for it to go, a second at most.
+func sendSoon(conn *wire.Conn, m wire.Message) {
+	conn.Queue(m)
 	deadline := time.Now().Add(time.Second)
 	for {
 		sent, err := conn.Flush()

@@ -105,9 +105,8 @@ type task struct {
 	direct  bool // the link can copy straight between the two tasks' memory
 
 	dead     bool
-	died     bool              // the job session has said so
 	purged   bool              // by LAPI_Purge_totask; then it is dead as well
-	session  uint32            // how often it was purged
+	session  uint32            // how often all that was under way with it was given up
 	address  transport.Address // without files: what link.Connect got
 	lastKind ErrType           // of the latest operation to it
 	lastSent ErrType           // of what the link got last for it
@@ -123,6 +122,8 @@ type task struct {
 
 	incoming   *incoming // unfinished messages from it
 	earlyBytes int
+
+	comeback // of a task reached by shared memory
 }
 
 // Context is one LAPI instance: what a lapi_handle_t stands for.
@@ -137,8 +138,8 @@ type Context struct {
 	me       int
 	tasks    []task
 	self     transport.Link
-	shm      transport.Link // nil if no task is reached by it
-	udp      udpLink        // likewise
+	shm      sharedLink // nil if no task is reached by it
+	udp      udpLink    // likewise
 	emuls    []*emul.Emulator
 
 	errHandler transport.Addr
@@ -208,6 +209,7 @@ type Context struct {
 	sessionTurn int
 	sessionAt   int64 // when the job session was looked at
 	terminating bool
+	absent      int // tasks that are
 
 	armed      bool  // a thread sleeps on the descriptors
 	armedUntil int64 // when it wakes by itself; 0: never
@@ -255,6 +257,9 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 	}
 	if len(c.unknown) > 0 {
 		c.checkUnknown()
+	}
+	if c.absent > 0 {
+		c.checkAbsent()
 	}
 	if c.sessionTurn++; c.sessionTurn >= sessionTurns {
 		c.sessionTurn = 0

@@ -2,6 +2,7 @@ package lapi
 
 import (
 	"fmt"
+	"slices"
 
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
@@ -159,14 +160,17 @@ func (c *Context) pollSession() {
 		}
 		switch e.Kind {
 		case job.TaskDied:
-			if e.Task >= 0 && e.Task < len(c.tasks) && e.Task != c.me {
-				c.tasks[e.Task].died = true
-				c.fail(&c.tasks[e.Task], codes.ErrNoConnectivity, fmt.Sprintf("task %d %s", e.Task, e.Text))
+			if t, code := c.peer(uint32(e.Task)); code == codes.Success {
+				t.died = true
+				t.turnAway()
+				c.fail(t, codes.ErrNoConnectivity, fmt.Sprintf("task %d %s", e.Task, e.Text))
 			}
 		case job.TaskEnded:
 			if e.Task >= 0 && e.Task < len(c.tasks) && e.Task != c.me {
 				c.ended(&c.tasks[e.Task], e.Text+" without LAPI_Term")
 			}
+		case job.TaskReturned:
+			c.taskReturned(e)
 		case job.LauncherGone:
 			c.host.Exit(fmt.Sprintf("task %d: the launcher has ended (%s); this task ends too", c.me, e.Text))
 		}
@@ -215,6 +219,8 @@ func (c *Context) fail(t *task, code codes.Code, why string) {
 // cutOff ends everything under way to and from t without changing a counter, and every later attempt.
 func (c *Context) cutOff(t *task) {
 	t.dead = true
+	t.session++
+	c.setAbsent(t, false)
 	for _, e := range c.emuls {
 		e.Disconnect(t.ep, transport.ErrUnreachable)
 	}
@@ -235,6 +241,7 @@ func (c *Context) cutOff(t *task) {
 		c.freeIncoming(t, t.incoming)
 	}
 	c.readers.drop(t, func(r reader) { c.sendDone(r.done, t, t.gone()) })
+	c.unknown = slices.DeleteFunc(c.unknown, func(u unknownIndex) bool { return u.t == t })
 	t.expected, t.unsaidReads = 0, 0
 }
 

@@ -217,7 +217,7 @@ func (c *Context) unknownHandler(t *task, in *incoming) transport.Verdict {
 func (c *Context) checkUnknown() {
 	kept := c.unknown[:0]
 	for _, u := range c.unknown {
-		if c.addresses[u.index] != 0 || u.t.dead {
+		if c.addresses[u.index] != 0 {
 			continue
 		}
 		if !u.given && !c.cfg.NoTimeout && c.clock()-u.since > c.timeout*int64(time.Second) {

@@ -254,7 +254,7 @@ func (s *setup) standaloneAddresses(local netip.AddrPort) codes.Code {
 
 // meet exchanges what the links' peers need, and connects.
 func (s *setup) meet() codes.Code {
-	parts, err := s.session.Exchange(s.part())
+	parts, err := s.session.Exchange(s.part(true))
 	if err != nil {
 		s.say(0, "cannot meet the other tasks: %v", err)
 		return codes.ErrUnknown
@@ -292,13 +292,23 @@ func (s *setup) connect(t *task, p *peerPart, parts []job.Part) codes.Code {
 		t.isSelf = true
 		return s.useLink(t, s.self, s.self.Address())
 	}
-	if s.shm != nil && slices.Contains(s.onNode, t.id) && p.shm != nil {
+	onNode := s.shm != nil && slices.Contains(s.onNode, t.id)
+	if onNode && parts[t.id].Data == nil { // this task has come back, and t has not
+		t.shared, t.died = true, true
+		s.setLink(t, s.shm)
+		if err := s.await(t); err != nil {
+			s.say(0, "task %d: %v", t.id, err)
+			return codes.ErrShmSetup
+		}
+		return codes.Success
+	}
+	if onNode && p.shm != nil {
 		t.shared = true
 		files := parts[t.id].Files
 		parts[t.id].Files = nil // the link takes them over
 		return s.useLink(t, s.shm, transport.Address{Bytes: p.shm, Files: files})
 	}
-	if s.shm != nil && slices.Contains(s.onNode, t.id) {
+	if onNode {
 		s.attention(levelFailure, codes.AttShmGetFail, "(task %d has none)", t.id)
 	}
 	if s.cfg.Shm == job.ShmOnly {
@@ -324,15 +334,8 @@ func (s *setup) connect(t *task, p *peerPart, parts []job.Part) codes.Code {
 }
 
 func (s *setup) useLink(t *task, l transport.Link, a transport.Address) codes.Code {
-	t.link = l
+	s.setLink(t, l)
 	t.address = transport.Address{Bytes: a.Bytes}
-	lim := l.Limits()
-	t.sendMax = (lim.SendMax - putFragmentHeaderSize) &^ 7
-	t.headers = lim.HeaderMax
-	t.atOnce = t.sendMax
-	if s.udp != nil && l == transport.Link(s.udp) {
-		t.atOnce = min(s.bufCopy, t.sendMax)
-	}
 	if err := l.Connect(t.ep, a); err != nil {
 		s.say(0, "cannot reach task %d: %v", t.id, err)
 		if t.shared {
@@ -341,15 +344,31 @@ func (s *setup) useLink(t *task, l transport.Link, a transport.Address) codes.Co
 		}
 		return codes.ErrUDPSocket
 	}
-	switch d, ok := l.(interface {
-		CanDirect(transport.Endpoint) bool
-	}); {
-	case ok:
-		t.direct = d.CanDirect(t.ep)
-	default:
-		t.direct = lim.Caps&(transport.CapPut|transport.CapGet) == transport.CapPut|transport.CapGet
-	}
+	t.direct = canDirect(l, t.ep)
 	return codes.Success
+}
+
+// setLink notes the link to t and what its limits mean for messages.
+func (s *setup) setLink(t *task, l transport.Link) {
+	t.link = l
+	lim := l.Limits()
+	t.sendMax = (lim.SendMax - putFragmentHeaderSize) &^ 7
+	t.headers = lim.HeaderMax
+	t.atOnce = t.sendMax
+	if s.udp != nil && l == transport.Link(s.udp) {
+		t.atOnce = min(s.bufCopy, t.sendMax)
+	}
+}
+
+// canDirect says whether l copies straight between this task's memory and that of ep's.
+func canDirect(l transport.Link, ep transport.Endpoint) bool {
+	if d, ok := l.(interface {
+		CanDirect(transport.Endpoint) bool
+	}); ok {
+		return d.CanDirect(ep)
+	}
+	const both = transport.CapPut | transport.CapGet
+	return l.Limits().Caps&both == both
 }
 
 // finish sets the handlers of every link, the emulated atomics and the block that C reads.
@@ -385,6 +404,7 @@ func (s *setup) finish() codes.Code {
 		return codes.ErrUnknown
 	}
 	setInterrupt(s.shared, !s.o.Polling)
+	s.sessionTurn = sessionTurns // what the session has heard meanwhile does not wake anybody
 	return codes.Success
 }
 
@@ -431,51 +451,4 @@ func (s *setup) abandon() {
 	s.trace.close()
 	closeShared(s.shared)
 	s.freeMappings()
-}
-
-// peerPart is what a task tells the others in LAPI_Init: its version and the addresses of its links.
-type peerPart struct{ udp, shm []byte }
-
-// partVersion changes with the wire formats of this package and its links.
-const partVersion = 3
-
-func (s *setup) part() job.Part {
-	b := []byte{partVersion}
-	p := job.Part{}
-	for _, l := range []transport.Link{s.udp, s.shm} {
-		if isNil(l) {
-			b = order.AppendUint16(b, 0)
-			continue
-		}
-		a := l.Address()
-		b = order.AppendUint16(b, uint16(len(a.Bytes)))
-		b = append(b, a.Bytes...)
-		p.Files = append(p.Files, a.Files...)
-	}
-	p.Data = b
-	return p
-}
-
-func isNil(l transport.Link) bool {
-	u, ok := l.(udpLink)
-	return l == nil || ok && u == nil
-}
-
-func decodePart(b []byte) (p peerPart, err error) {
-	bad := errors.New("it runs another version of the library")
-	if len(b) < 1 || b[0] != partVersion {
-		return p, bad
-	}
-	b = b[1:]
-	for _, field := range []*[]byte{&p.udp, &p.shm} {
-		if len(b) < 2 || len(b) < 2+int(order.Uint16(b)) {
-			return p, bad
-		}
-		n := int(order.Uint16(b))
-		if n > 0 {
-			*field = b[2 : 2+n]
-		}
-		b = b[2+n:]
-	}
-	return p, nil
 }

@@ -45,6 +45,7 @@ func (c *Context) nextDeadline() (at int64) {
 	if c.term != nil && !c.term.over {
 		at = c.term.deadline
 	}
+	at = earlier(at, c.absentDeadline())
 	for i := range c.unknown {
 		if u := &c.unknown[i]; !u.given && !c.cfg.NoTimeout {
 			at = earlier(at, u.since+c.timeout*int64(time.Second))
@@ -70,6 +71,9 @@ func (c *Context) TermEnd() {
 	}
 	if c.session != nil {
 		c.session.Close()
+	}
+	for i := range c.tasks {
+		c.tasks[i].turnAway()
 	}
 	c.trace.close()
 	closeShared(c.shared)

@@ -70,6 +70,7 @@ type Link struct {
 	msg      transport.Msg // for the handler under way; here so that it is not allocated
 	peers    []*peer       // by endpoint; nil: not connected
 	rings    []*peer       // by ring
+	awaited  []bool        // by endpoint: not connected, and operations are to wait until it is
 	active   []*peer       // whose rings are looked at in each turn
 	first    int           // where in active the next turn begins
 	turn     uint64
@@ -96,6 +97,7 @@ func New(config Config) (*Link, error) {
 	l := &Link{config: config, tasks: tasks, index: index, pid: unix.Getpid(), bell: -1}
 	l.own.file = -1
 	l.peers = make([]*peer, config.NumTasks)
+	l.awaited = make([]bool, config.NumTasks)
 	l.rings = make([]*peer, len(tasks))
 	if err := l.create(); err != nil {
 		l.release()
@@ -167,8 +169,11 @@ func (l *Link) path(ep transport.Endpoint) (*peer, error) {
 			return p, nil
 		}
 	}
-	if l.closed {
+	switch {
+	case l.closed:
 		return nil, transport.ErrClosed
+	case uint(ep) < uint(len(l.awaited)) && l.awaited[ep]:
+		return nil, transport.ErrBusy
 	}
 	return nil, transport.ErrUnreachable
 }

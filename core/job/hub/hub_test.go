@@ -106,6 +106,7 @@ func TestBadGreetings(t *testing.T) {
 		"another task":   {Purpose: job.Join, Task: 1, NumTasks: 2},
 		"another number": {Purpose: job.Join, Task: 0, NumTasks: 3},
 		"instance":       {Purpose: job.Join, Task: 0, NumTasks: 2, Instance: 16},
+		"return":         {Purpose: job.Return, Task: 0, NumTasks: 2},
 		"purpose":        {Purpose: 9, Task: 0, NumTasks: 2},
 	} {
 		c := b.greet(0, g.Encode())
