@@ -46,6 +46,7 @@ $(BUILD)/lib/pkgconfig/lapi.pc: Makefile
 
 # Relocatable: nothing in the installed files knows PREFIX.
 INSTALL_DIR := $(DESTDIR)$(PREFIX)
+LANGUAGES   := $(notdir $(wildcard nls/*))
 install: build
 	install -d $(INSTALL_DIR)/lib/pkgconfig $(INSTALL_DIR)/include $(INSTALL_DIR)/bin
 	install -m 755 $(BUILD)/lib/liblapi_r.so.1 $(INSTALL_DIR)/lib/
@@ -54,11 +55,15 @@ install: build
 	install -m 644 $(BUILD)/lib/pkgconfig/lapi.pc $(INSTALL_DIR)/lib/pkgconfig/
 	install -m 644 include/lapi.h include/css_shared.h $(INSTALL_DIR)/include/
 	for page in $(MAN_PAGES); do install -D -m 644 $$page $(INSTALL_DIR)/share/$$page || exit 1; done
+	@command -v gencat > /dev/null || echo 'install: without gencat, LAPI_Msg_string stays English'
+	command -v gencat > /dev/null || exit 0; for language in $(LANGUAGES); do \
+	  install -d $(INSTALL_DIR)/share/locale/$$language/LC_MESSAGES && rm -f $(INSTALL_DIR)/share/locale/$$language/LC_MESSAGES/liblapi_r.cat && \
+	  gencat $(INSTALL_DIR)/share/locale/$$language/LC_MESSAGES/liblapi_r.cat nls/$$language/liblapi_r.msg || exit 1; done
 	install -m 755 $(RUN) $(TRACE) $(INSTALL_DIR)/bin/
 	ln -sf lapirun $(INSTALL_DIR)/bin/poe
 
 uninstall:
-	rm -f $(MAN_PAGES:%=$(INSTALL_DIR)/share/%)
+	rm -f $(MAN_PAGES:%=$(INSTALL_DIR)/share/%) $(LANGUAGES:%=$(INSTALL_DIR)/share/locale/%/LC_MESSAGES/liblapi_r.cat)
 	rm -f $(addprefix $(INSTALL_DIR)/,lib/liblapi_r.so.1 lib/liblapi_r.so lib/liblapi.so lib/pkgconfig/lapi.pc \
 	  include/lapi.h include/css_shared.h bin/lapirun bin/poe bin/lapitrace)
 

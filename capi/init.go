@@ -67,6 +67,7 @@ func golapi_init(context C.int, infoAddr C.cshim_addr) C.int {
 	if !ok {
 		return C.int(codes.ErrAllHndlInUse)
 	}
+	dgsps() // LAPI_BYTE can be sent, and named by header handlers, from now on
 	c, code := lapi.New(&lapi.Options{
 		Shared:     (*layout.Context)(unsafe.Pointer(C.cshim_context_at(context))),
 		Host:       host{context},
@@ -76,6 +77,7 @@ func golapi_init(context C.int, infoAddr C.cshim_addr) C.int {
 		ErrHandler: transport.Addr(uintptr(unsafe.Pointer(info.err_hndlr))),
 		UDP:        userAddresses(context, info.add_info, instance),
 		Persistent: flags&C.LAPI_PSS_GPFS != 0,
+		Adapter:    adapterName(info, flags),
 		Polling:    flags&C.LAPI_INTERRUPT_OFF != 0,
 	})
 	if code != codes.Success {
@@ -83,8 +85,30 @@ func golapi_init(context C.int, infoAddr C.cshim_addr) C.int {
 		return C.int(code)
 	}
 	info.protocol = C.UDP_DEV
+	setFarewell(context, c)
 	contexts[context] = c
 	return C.int(codes.Success)
+}
+
+// setFarewell leaves with C what the process is to say if it ends without LAPI_Term.
+func setFarewell(context C.int, c *lapi.Context) {
+	record, sockets := c.Farewell()
+	if len(sockets) == 0 {
+		return
+	}
+	fds := make([]C.int, len(sockets))
+	for i, fd := range sockets {
+		fds[i] = C.int(fd)
+	}
+	C.cshim_farewell_set(context, unsafe.Pointer(&record[0]), C.size_t(len(record)), &fds[0], C.size_t(len(fds)))
+}
+
+// adapterName is what the persistent subsystem asks for; of others adapter_name is not looked at.
+func adapterName(info *C.lapi_info_t, flags uint32) string {
+	if flags&C.LAPI_PSS_GPFS == 0 {
+		return ""
+	}
+	return C.GoString((*C.char)(info.adapter_name)) // "" for NULL
 }
 
 // pointer is the C object at a; the caller of LAPI_Init vouches for it.
@@ -149,8 +173,11 @@ func fromC[E udpEntry](list []E) (addrs []netip.AddrPort) {
 		case *C.lapi_udp_t:
 			addrs = append(addrs, netip.AddrPortFrom(netip.AddrFrom4(*(*[4]byte)(unsafe.Pointer(&e.ip_addr))), fromNetwork(e.port_no)))
 		case *C.lapi_udp_storage:
-			a := netip.AddrFrom4(*(*[4]byte)(unsafe.Pointer(&e.ip_addr)))
-			if e.af == C.AF_INET6 {
+			var a netip.Addr // not valid for a family that is neither
+			switch e.af {
+			case C.AF_INET, C.AF_UNSPEC:
+				a = netip.AddrFrom4(*(*[4]byte)(unsafe.Pointer(&e.ip_addr)))
+			case C.AF_INET6:
 				a = netip.AddrFrom16(*(*[16]byte)(unsafe.Pointer(&e.ip_addr)))
 			}
 			addrs = append(addrs, netip.AddrPortFrom(a, fromNetwork(e.port_no)))

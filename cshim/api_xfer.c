@@ -97,6 +97,26 @@ static void take_dgsp(const lapi_xfer_t *command, cshim_transfer *to)
 	to->tgt_addr = CSHIM_ADDR(command->Dgsp.dgsp);
 }
 
+static void take_amx(const lapi_xfer_t *command, cshim_transfer *to)
+{
+	_Static_assert(offsetof(lapi_amdgsp_t, dgsp) == offsetof(lapi_amx_t, dgsp), "up to send_offset_dgsp_bytes both are alike");
+	take_dgsp(command, to);
+	to->skip = command->Amx.send_offset_dgsp_bytes;
+}
+
+static void take_mc(const lapi_mc_t *mc, cshim_transfer *to)
+{
+	to->flags = (uint32_t)mc->flags;
+	to->tgt = mc->group;
+	to->hdr_hdl = mc->hdr_hdl;
+	to->uhdr_len = mc->uhdr_len;
+	to->uhdr = CSHIM_ADDR(mc->uhdr);
+	to->org_addr = CSHIM_ADDR(mc->udata);
+	to->len = mc->udata_len;
+	to->handler = CSHIM_ADDR(mc->shdlr);
+	to->info = CSHIM_ADDR(mc->sinfo);
+}
+
 static void take_rmw(const lapi_rmw_t *rmw, cshim_transfer *to)
 {
 	to->op = (uint32_t)rmw->op;
@@ -122,6 +142,12 @@ static int take(const lapi_xfer_t *command, cshim_transfer *to)
 		return LAPI_SUCCESS;
 	case LAPI_DGSP_XFER:
 		take_dgsp(command, to);
+		return LAPI_SUCCESS;
+	case LAPI_AMX_XFER:
+		take_amx(command, to);
+		return LAPI_SUCCESS;
+	case LAPI_MC_XFER:
+		take_mc(&command->Mc, to);
 		return LAPI_SUCCESS;
 	case LAPI_PUT_XFER:
 		take_put(&command->Put, to);

@@ -46,6 +46,11 @@ __attribute__((constructor)) static void loaded(void)
 	pthread_atfork(NULL, NULL, after_fork_in_child);
 }
 
+int cshim_is_forked(void)
+{
+	return __atomic_load_n(&forked, __ATOMIC_RELAXED);
+}
+
 int cshim_forked_away(void)
 {
 	if (__builtin_expect(!__atomic_load_n(&forked, __ATOMIC_RELAXED), 1))

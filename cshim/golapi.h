@@ -7,6 +7,7 @@
 #ifndef CSHIM_GOLAPI_H
 #define CSHIM_GOLAPI_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include "context.h"
 
@@ -62,10 +63,10 @@ extern int golapi_amsendv(int context, uint32_t tgt, cshim_addr hdr_hdl, cshim_a
                           cshim_addr org_vec, cshim_addr tgt_cntr, cshim_addr org_cntr, cshim_addr cmpl_cntr);
 
 /* The members of all LAPI_Xfer structures; lapi.Transfer in core. Vectors stand in tgt_addr and org_addr, a
- * read-modify-write's variable and input too, an active message's udata in org_addr. */
+ * read-modify-write's variable and input too, an active message's udata in org_addr, a group in tgt. */
 typedef struct cshim_transfer {
 	cshim_addr hdr_hdl, uhdr, tgt_addr, org_addr, prev_val;
-	uint64_t len;
+	uint64_t len, skip; /* skip: of LAPI_AMX_XFER, send_offset_dgsp_bytes */
 	cshim_addr tgt_cntr, org_cntr, cmpl_cntr;
 	cshim_addr handler, info; /* send completion handler; of a get the completion handler */
 	uint32_t flags, tgt, uhdr_len;
@@ -73,6 +74,10 @@ typedef struct cshim_transfer {
 	uint32_t reserved;
 } cshim_transfer;
 extern int golapi_xfer(int context, uint32_t type, cshim_transfer *transfer);
+
+/* list: an array of num_tasks uint; *group, a lapi_group_t, gets the name. */
+extern int golapi_group_create(int context, uint32_t num_tasks, cshim_addr list, cshim_addr group);
+extern int golapi_group_free(int context, uint32_t group);
 
 extern int golapi_addr_set(int context, cshim_addr addr, int32_t index);
 extern int golapi_addr_get(int context, int32_t index, cshim_addr *addr);
@@ -124,7 +129,7 @@ extern int golapi_counter_purged(int context, cshim_addr cntr);
 /* C for Go: user handlers, called on the current thread's own stack with the lock held. */
 typedef struct cshim_header_result {
 	cshim_addr buffer, completion, info;
-	uint64_t dgsp, bytes;
+	uint64_t dgsp, bytes, skip; /* skip: recv_offset_dgsp_bytes */
 	int32_t ret_flags, ctl_flags;
 } cshim_header_result;
 void cshim_call_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_t uhdr_len, uint64_t msg_len,
@@ -148,6 +153,13 @@ extern void golapi_lane_fault(int context, cshim_addr addr, int32_t kind);
 extern void golapi_lane_handled(int context, uint32_t ring, cshim_header_result *result);
 
 cshim_context *cshim_context_at(int context);
+/*
+ * While a context begins: what the process sends to the session's sockets if it ends with status 0 but without LAPI_Term; record and
+ * fds are copied. Cleared before the sockets close.
+ */
+enum { CSHIM_FAREWELL_BYTES = 16 };
+void cshim_farewell_set(int context, const void *record, size_t bytes, const int *fds, size_t n);
+void cshim_farewell_clear(int context);
 cshim_addr cshim_byte(void); /* the descriptor of LAPI_BYTE */
 
 #endif

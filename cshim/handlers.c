@@ -50,6 +50,7 @@ static void distrust(cshim_context *context, cshim_header_result *result)
 	result->ctl_flags = LAPI_DELIVER_MSG;
 	result->dgsp = 0;
 	result->bytes = 0;
+	result->skip = 0;
 }
 
 /* Fills in what lapi_return_info_t brings back. */
@@ -57,6 +58,7 @@ static void take_back(cshim_context *block, const lapi_return_info_t *info, cshi
 {
 	result->dgsp = (uintptr_t)info->dgsp_handle;
 	result->bytes = info->bytes;
+	result->skip = info->recv_offset_dgsp_bytes;
 	result->ret_flags = info->ret_flags;
 	result->ctl_flags = (int32_t)info->ctl_flags;
 	if (info->MAGIC != RETURN_INFO_MAGIC)

@@ -90,6 +90,8 @@ static inline cshim_private *cshim_private_of(const cshim_context *context)
 
 /* 1 in the child of a fork, where nothing but exec works; says so on stderr, once. */
 int cshim_forked_away(void);
+/* The same without a word; async-signal-safe. */
+int cshim_is_forked(void);
 /* 1 if handle names an active context and this is it. Under the lock the answer stays true until the lock is released. */
 int cshim_alive(const cshim_context *context, uint32_t handle);
 /* The active context that handle names, without locking it; NULL if there is none. */

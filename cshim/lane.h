@@ -15,6 +15,7 @@
 #define CSHIM_LANE_OPS 256      /* gets and read-modify-writes under way at once; more go through core */
 #define CSHIM_LANE_DATA 4096    /* longest put, get, or header and data of an active message, bytes */
 #define CSHIM_LANE_UHDR 1984    /* MAX_UHDR_SZ */
+#define CSHIM_LANE_CORE_MS 20   /* core looks at the job session, and at rings that went cold, about so often */
 
 /* off: why the lane does nothing but take its own answers; who has a reason sets its bit */
 #define CSHIM_OFF_LISTS 1u /* a counter has a list of tasks (LAPI_Setcntr_wstatus): core notes who changed it */
@@ -47,8 +48,10 @@ typedef struct cshim_lane {
 	uint64_t ring_of;     /* address of an int16_t for each task: its ring, -1 if it is not reached by shared memory; constant */
 	uint64_t scratch;     /* address of CSHIM_LANE_UHDR bytes for the user header that a header handler is shown; constant */
 	uint32_t random;      /* 0, or the state of the coin of LAPI_FASTLANE=random */
-	uint32_t turns_max;   /* constant: core gets a turn after so many without */
+	uint32_t turns_max;   /* constant: core gets a turn after so many without, or after CSHIM_LANE_CORE_MS */
 	uint32_t turns;       /* since core had one */
+	uint32_t core_ms;     /* when core had it, ms of the coarse clock */
+	uint32_t reserved;
 	uint32_t off;         /* CSHIM_OFF_ bits, by core */
 	uint32_t go_work;     /* by core: it wants a turn each time */
 	uint32_t go_busy;     /* by core: operations of its own are outstanding, so a fence must ask it */

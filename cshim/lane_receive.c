@@ -1,12 +1,15 @@
 /* lane_receive.c - a turn of the lane: what comes in active rings. */
+#define _GNU_SOURCE
 #include "lane_path.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "lane_send.h"
 
 enum {
 	BATCH = 64,                        /* messages of one ring in one turn */
+	CLOCK_TURNS = 64,                  /* turns between looks at the clock */
 	PUBLISH_SLOTS = CSHIM_RING_SLOTS / 4 /* consumed is published each quarter ring: each message would halve the rate */
 };
 
@@ -201,6 +204,23 @@ static int some_pending(const cshim_paths *paths)
 	return (__atomic_load_n(&own->pending[0], __ATOMIC_RELAXED) | __atomic_load_n(&own->pending[1], __ATOMIC_RELAXED)) != 0;
 }
 
+/* Milliseconds, from a clock that costs no more than some loads. */
+static uint32_t coarse_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint32_t)now.tv_sec * 1000u + (uint32_t)(now.tv_nsec / 1000000);
+}
+
+/* Core gets a turn now and then in any case: for the job session, which is how deaths become known, whether turns are many or few. */
+static int core_is_due(cshim_lane *lane)
+{
+	if (++lane->turns >= lane->turns_max)
+		return 1;
+	return lane->turns % CLOCK_TURNS == 0 && coarse_ms() - lane->core_ms >= CSHIM_LANE_CORE_MS;
+}
+
 uint32_t cshim_lane_turn(cshim_context *context)
 {
 	cshim_lane *lane = cshim_lane_of(context);
@@ -224,7 +244,7 @@ uint32_t cshim_lane_turn(cshim_context *context)
 		if (n & ~CSHIM_LANE_CORE)
 			flags |= CSHIM_DISPATCH_PROGRESS;
 	}
-	if (lane->go_work || ++lane->turns >= lane->turns_max || some_pending(paths))
+	if (lane->go_work || core_is_due(lane) || some_pending(paths))
 		flags |= CSHIM_LANE_CORE;
 	return flags;
 }
@@ -233,8 +253,10 @@ void cshim_lane_turned(cshim_context *context)
 {
 	cshim_lane *lane = cshim_lane_of(context);
 
-	if (lane)
-		lane->turns = 0;
+	if (!lane)
+		return;
+	lane->turns = 0;
+	lane->core_ms = coarse_ms();
 }
 
 int cshim_lane_fenced(cshim_context *context)

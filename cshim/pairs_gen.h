@@ -42,6 +42,13 @@ extern __typeof__(PLAPI_Gfence) LAPI_Gfence
 	__attribute__((weak, visibility("default"), alias("PLAPI_Gfence")));
 #endif
 
+#ifdef CSHIM_GROUP_GROUP
+extern __typeof__(PLAPI_Group_create) LAPI_Group_create
+	__attribute__((weak, visibility("default"), alias("PLAPI_Group_create")));
+extern __typeof__(PLAPI_Group_free) LAPI_Group_free
+	__attribute__((weak, visibility("default"), alias("PLAPI_Group_free")));
+#endif
+
 #ifdef CSHIM_GROUP_INIT
 extern __typeof__(PLAPI_Init) LAPI_Init
 	__attribute__((weak, visibility("default"), alias("PLAPI_Init")));

@@ -4,7 +4,7 @@
  * Each task owns one segment, a sealed memfd that all others of the node map. It holds what comes in: per sender one
  * ring of slots with one producer and one consumer, so that no lock is needed and a sender that dies blocks nobody.
  *
- *	head | cshim_ring_control[rings] | up to a page boundary | ring of sender 0 | ring of sender 1 | ...
+ *	head | cshim_ring_control[rings] | up to a page boundary | ring of sender 0 | ring of sender 1 | ... | chunks
  *
  * The same layout for every word size and architecture (little-endian): fixed widths, no pointers. Whoever writes a
  * word that another process reads says below what orders it. Nobody trusts what it reads here: every value is
@@ -15,6 +15,10 @@
  * message by the sequence in the head word of the next slot. That slot may hold bytes of a longer message of
  * the previous round, which might look like anything; therefore the sender remembers the slots it used as
  * continuations and clears the head word of such a slot before it publishes the message in front of it.
+ *
+ * A message of many pieces whose data is too long for slots is gathered in a chunk, which is the sender's: in the sender's own segment, and
+ * lent to one receiver. Its message in the ring (CSHIM_KIND_CHUNK) says which; the chunk is free again when the receiver has consumed
+ * that message. Others can see the chunk, too: it is no secret among the tasks of a job.
  *
  * Sleeping, cold rings and waiting for room each are a pair "store mine, then read yours" on both sides. All four
  * accesses are sequentially consistent, so at least one side sees the other's store and no wake-up is lost.
@@ -31,6 +35,8 @@
 #define CSHIM_RING_SLOTS 256     /* 16 KiB: rings of 64 slots halve the message rate, 1024 gain nothing */
 #define CSHIM_MESSAGE_SLOTS 80   /* the longest message: 4 KiB of data and any header, thrice in a ring */
 #define CSHIM_PAGE 4096
+#define CSHIM_CHUNK_SIZE 32768   /* at most 65535: the head word tells the length */
+#define CSHIM_CHUNKS 8           /* of each task, for all its receivers; 256 KiB stay in the cache */
 
 /* armed */
 #define CSHIM_AWAKE 0
@@ -42,6 +48,7 @@
 #define CSHIM_SEQUENCE_VALID 0x80000000u /* sequence = slot index | this; so a cleared word is never valid */
 #define CSHIM_HEADER_UNIT 8
 #define CSHIM_KIND_PADDING 255 /* skip to the ring's end; other kinds are transport.MsgID, 1 to 31, */
+#define CSHIM_KIND_CHUNK 253   /* the data lies in a chunk of the sender's segment; the first 8 bytes of the header: kind | chunk << 32 */
 #define CSHIM_KIND_RENEWED 254 /* and this: the sender has disconnected and begins anew (transport/shm/renew.go) */
 
 typedef struct cshim_slot {

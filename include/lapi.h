@@ -539,7 +539,7 @@ typedef void *(hdr_hndlr_t)(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulo
 
 /* Why and for whom a send completion handler runs. */
 typedef struct {
-	uint src;         /* the target task */
+	uint src;         /* the target task; of LAPI_MC_XFER the group, or the first task whose message was given up */
 	uint reason;      /* LAPI_SUCCESS, or why the message was given up, such as LAPI_ERR_TGT_PURGED */
 	ulong reserve[6];
 } lapi_sh_info_t;
@@ -819,7 +819,7 @@ typedef struct { /* LAPI_DGSP_XFER; udata may be NULL: the DGSP's offsets are ad
 	lapi_status_t status;
 } lapi_amdgsp_t;
 
-typedef struct { /* LAPI_AMX_XFER: as LAPI_DGSP_XFER, beginning inside the DGSP */
+typedef struct { /* LAPI_AMX_XFER: as LAPI_DGSP_XFER, from a byte of the DGSP's data on */
 	lapi_xfer_type_t Xfer_type;
 	int flags;
 	uint tgt;
@@ -838,7 +838,7 @@ typedef struct { /* LAPI_AMX_XFER: as LAPI_DGSP_XFER, beginning inside the DGSP 
 	ulong send_offset_dgsp_bytes; /* bytes of the DGSP to skip first */
 } lapi_amx_t;
 
-typedef struct { /* LAPI_MC_XFER: an active message to each task of a group */
+typedef struct { /* LAPI_MC_XFER: an active message to each task of a group; shdlr runs once for all */
 	lapi_xfer_type_t Xfer_type;
 	int flags;
 	lapi_group_t group;
@@ -1253,12 +1253,10 @@ int LAPI_Amsendv(lapi_handle_t hndl, uint tgt, void *hdr_hdl, void *uhdr, uint u
 
 /*
  * LAPI_Xfer makes the transfer described by *xfer_cmd, which is read before the return. Errors: LAPI_ERR_XFER_CMD (also
- * for types that this release does not have: docs/scope.md),
- * and those of the call that makes the same transfer; for DGSPs the LAPI_ERR_DGSP codes; LAPI_ERR_OP_SZ.
+ * for LAPI_RDMA_XFER, which this release does not have), those of the call that makes the same transfer; for DGSPs the
+ * LAPI_ERR_DGSP codes; LAPI_ERR_OP_SZ; LAPI_ERR_TGT also for a group that does not exist.
  */
 int LAPI_Xfer(lapi_handle_t hndl, lapi_xfer_t *xfer_cmd);
-
-/* The calls from here on are declared, and exported by the library as they are completed: docs/scope.md. */
 
 /*
  * LAPI_Util does what *util_cmd asks for, and stores the results there. hndl is not looked at for registering,
@@ -1293,8 +1291,10 @@ int LAPI_Purge_totask(lapi_handle_t hndl, uint dest);
 int LAPI_Resume_totask(lapi_handle_t hndl, uint dest);
 
 /*
- * LAPI_Group_create makes a group of num_tasks tasks for LAPI_MC_XFER and stores its name in *group; LAPI_Group_free
- * gives it back.
+ * LAPI_Group_create makes a group of the num_tasks different tasks in task_list, which is copied, for LAPI_MC_XFER, and
+ * stores its name in *group. Only this context knows it. LAPI_Group_free ends its use; what has begun goes on. Neither
+ * waits. Errors: LAPI_ERR_RET_PTR_NULL, LAPI_ERR_TGT (num_tasks is not 1 to NUM_TASKS, an entry is no task or comes
+ * twice; no such group), LAPI_ERR_MEMORY_EXHAUSTED (16384 groups).
  */
 int LAPI_Group_create(lapi_handle_t hndl, uint num_tasks, uint *task_list, lapi_group_t *group);
 int LAPI_Group_free(lapi_handle_t hndl, lapi_group_t group);

@@ -17,6 +17,20 @@ type Vectored interface {
 	GetVector(ep Endpoint, local, remote []Range) error
 }
 
+// Gathering is offered by links that copy a message's data before Send returns: they let its maker write it where they would copy it.
+type Gathering interface {
+	// SendGathered is Send of n bytes of data that from writes, and never Queued. from is called at most once,
+	// and only if there is room and n is not 0; its error is returned, and then nothing was sent.
+	SendGathered(ep Endpoint, id MsgID, hdr []byte, n uint64, from Gatherer) error
+	// GatherMax is how many bytes the next SendGathered to ep may have, with any header; it depends on what is under way.
+	GatherMax(ep Endpoint) int
+}
+
+// Gatherer writes a message's data. dst starts on a multiple of 8 bytes; it is the link's, and must not be kept.
+type Gatherer interface {
+	Gather(dst []byte) error
+}
+
 // Sum is the number of bytes in a list.
 func Sum(list []Range) (n uint64) {
 	for i := range list {

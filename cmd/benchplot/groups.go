@@ -67,6 +67,7 @@ func (p plan) groups() []group {
 	g := []group{
 		{"shm-latency", []program{p.job("shm", 2, "latency"), p.raw("cacheline"), p.raw("writev"), p.raw("memcpy"), p.crossing()}},
 		{"shm-bandwidth", []program{p.job("shm", 2, "bandwidth"), p.raw("writev"), p.raw("memcpy")}},
+		{"shm-vector", []program{p.job("shm", 2, "vector", "--sizes=65536,1048576"), p.raw("writev")}},
 		{"shm-rate", []program{p.job("shm", 2, "rate"), p.raw("queue")}},
 		{"shm-call", []program{p.job("shm", 2, "call"), p.crossing()}},
 		{"udp-latency", []program{p.job("udp", 2, "latency"), p.raw("udp-pingpong")}},

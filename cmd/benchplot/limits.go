@@ -1,6 +1,9 @@
 package main
 
-import "math/bits"
+import (
+	"fmt"
+	"math/bits"
+)
 
 // Up to this size a message fits one cache line with its header, and the line's way is the limit; beyond it copying is.
 const lineBytes = 64
@@ -11,7 +14,7 @@ func (s *Summaries) rawLimit(o *Summary) (value float64, what string, ok bool) {
 	switch o.Medium + "/" + o.Test {
 	case "shm/latency":
 		return s.shmLatencyLimit(o)
-	case "shm/bandwidth":
+	case "shm/bandwidth", "shm/vector":
 		return s.scaled("writev", "bandwidth", o.Size, 1, "process_vm_writev")
 	case "shm/rate":
 		return s.scaled("queue", "rate", 8, 1, "bare queue")
@@ -104,6 +107,19 @@ func (s *Summaries) expectations() []Expectation {
 		o := s.get(Ours, "shm", "bandwidth", "put", n)
 		limit, _, ok := s.scaled("writev", "bandwidth", n, 0.9, "")
 		add("shm put bandwidth, "+size(n), true, o, limit, "0.9 x process_vm_writev", ok)
+	}
+	for _, v := range []struct {
+		what, op, whole string
+		size            int
+		share           float64
+	}{
+		{"shm strided put, 64 x 1 KiB", "putv-1024", "put", 64 << 10, 0.7},
+		{"shm get of 16 pieces, 1 MiB", "getv-16-pieces", "get", 1 << 20, 0.8},
+	} {
+		if whole := s.get(Ours, "shm", "vector", v.whole, v.size); whole != nil {
+			formula := fmt.Sprintf("%g x one %s of as many bytes", v.share, v.whole)
+			add(v.what, true, s.get(Ours, "shm", "vector", v.op, v.size), v.share*whole.Median, formula, true)
+		}
 	}
 	line, _, ok := s.scaled("cacheline", "oneway", 0, 5e-3, "")
 	call, _, ok2 := s.scaled("crossing", "call", 0, 2e-3, "")

@@ -103,10 +103,15 @@ func (s *Summaries) print(b *bytes.Buffer) {
 	for _, m := range []string{"shm", "udp"} {
 		s.printSizes(b, m, "latency", []string{"put", "am", "get", "put-completed"}, m+": latency, us (put and am one way; get and put-completed until the origin may go on)")
 		s.printSizes(b, m, "bandwidth", []string{"put", "get"}, m+": bandwidth, GB/s")
+		s.printSizes(b, m, "vector", vectorOps, m+": data in blocks, GB/s (put, get and am: as many bytes in one block)")
 		s.printSingles(b, m)
 	}
 	s.printExpected(b)
 }
+
+// vectorOps are the columns of the table of data in blocks; a number is the length of a block, with a gap of as many bytes behind it.
+var vectorOps = []string{"put", "putv-1024", "putv-32768", "get", "getv-1024", "getv-32768", "getv-16-pieces", "am", "dgsp-1024", "dgsp-32768",
+	"dgsp-to-blocks-1024", "dgsp-to-blocks-32768"}
 
 func (s *Summaries) printRaw(b *bytes.Buffer) {
 	fmt.Fprintf(b, "\nRaw limits\n")
@@ -214,7 +219,7 @@ func (s *Summaries) printSingles(b *bytes.Buffer, medium string) {
 	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
 	title := fmt.Sprintf("\n%s: the rest\n", medium)
 	for _, v := range s.sorted() {
-		single := v.Test != "bandwidth" && (v.Test != "latency" || v.Op == "fetch-and-add")
+		single := v.Test != "bandwidth" && v.Test != "vector" && (v.Test != "latency" || v.Op == "fetch-and-add")
 		if v.Side != Ours || v.Medium != medium || !single {
 			continue
 		}

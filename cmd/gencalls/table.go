@@ -21,7 +21,7 @@ const dataGroup = "data"
 // groups are the groups a record may name.
 var groups = map[string]bool{
 	"init": true, "env": true, "address": true, "counter": true, "transfer": true, "fence": true, "progress": true,
-	"util": true, "recovery": true, "vector": true, "xfer": true, dataGroup: true,
+	"util": true, "recovery": true, "vector": true, "xfer": true, "group": true, dataGroup: true,
 }
 
 var (

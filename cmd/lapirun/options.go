@@ -55,6 +55,8 @@ var valued = []option{
 	{[]string{"retransmit_interval"}, "MP_RETRANSMIT_INTERVAL", true, setOnly},
 	{[]string{"rexmit_buf_cnt"}, "MP_REXMIT_BUF_CNT", true, setOnly},
 	{[]string{"rexmit_buf_size"}, "MP_REXMIT_BUF_SIZE", true, setOnly},
+	{[]string{"use_bulk_xfer"}, "MP_USE_BULK_XFER", true, setOnly},
+	{[]string{"bulk_min_msg_size"}, "MP_BULK_MIN_MSG_SIZE", true, setOnly},
 	{[]string{"grace"}, "", false, applyGrace},
 }
 

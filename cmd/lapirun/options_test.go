@@ -104,7 +104,7 @@ func TestUsageIsComplete(t *testing.T) {
 }
 
 func TestTaskEnvironment(t *testing.T) {
-	o, err := parse(strings.Fields("-n 3 prog -infolevel 2 -udp_packet_size 2048"), nil)
+	o, err := parse(strings.Fields("-n 3 prog -infolevel 2 -udp_packet_size 2048 -use_bulk_xfer yes -bulk_min_msg_size 8K"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestTaskEnvironment(t *testing.T) {
 	for name, want := range map[string]string{
 		"HOME": "/home", "MP_CHILD": "1", "MP_PROCS": "3", "MP_PARTITION": "99", "MP_COMMON_TASKS": "2:0:2", "MP_MSG_API": "lapi",
 		"MP_EUILIB": "ip", "LAPI_USE_SHM": "yes", "MP_LAPI_INET_ADDR": "@1:127.0.0.1,lo", "LAPI_LAUNCHER_FD": "60:123",
-		"MP_INFOLEVEL": "2", "MP_UDP_PACKET_SIZE": "2048",
+		"MP_INFOLEVEL": "2", "MP_UDP_PACKET_SIZE": "2048", "MP_USE_BULK_XFER": "yes", "MP_BULK_MIN_MSG_SIZE": "8K",
 	} {
 		if got := get(env, name); got != want {
 			t.Errorf("%s=%s, not %s", name, got, want)

@@ -22,7 +22,8 @@ Options:
                          the number of a task (MP_STDINMODE; 0)
   -infolevel, -ilevel N  0 to 6: how much LAPI and lapirun say (MP_INFOLEVEL; 0)
   -msg_api, -euilib, -udp_packet_size, -ack_thresh, -polling_interval,
-  -retransmit_interval, -rexmit_buf_cnt, -rexmit_buf_size VALUE
+  -retransmit_interval, -rexmit_buf_cnt, -rexmit_buf_size, -use_bulk_xfer,
+  -bulk_min_msg_size VALUE
                          set MP_MSG_API, MP_EUILIB and so on for the tasks
   -k, --keep-going       when a task dies, leave the others running
   --grace SECONDS        from asking tasks to end until killing them (5)

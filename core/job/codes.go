@@ -30,9 +30,11 @@ const (
 	maxInfoLevel           = 6
 	maxTraceLevel          = 5
 	maxTraceSize           = 1024 // MiB
-	defaultTraceSize       = 32   // MiB: half a million records
-	maxInstances           = 16   // LAPI instances of a process, and network instances of MP_LAPI_INET_ADDR
-	maxDeviceName          = 15   // IFNAMSIZ without the NUL
+	minBulkMin             = 4096
+	defaultBulkMin         = 150 * 1024
+	defaultTraceSize       = 32 // MiB: half a million records
+	maxInstances           = 16 // LAPI instances of a process, and network instances of MP_LAPI_INET_ADDR
+	maxDeviceName          = 15 // IFNAMSIZ without the NUL
 )
 
 // LauncherVariable leads a task to its launcher: "fd:inode", the number of an inherited socket and the inode that fstat

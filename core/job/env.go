@@ -12,7 +12,7 @@ import (
 var variables = []string{
 	"MP_MSG_API", "MP_CHILD", "MP_PROCS", "MP_PARTITION", "MP_COMMON_TASKS", "MP_LAPI_INET_ADDR", "MP_LAPI_NETWORK",
 	"MP_EUILIB", "MP_INFOLEVEL", "MP_DEBUG_NOTIMEOUT", "MP_UDP_PACKET_SIZE", "MP_ACK_THRESH", "MP_POLLING_INTERVAL",
-	"MP_RETRANSMIT_INTERVAL", "MP_REXMIT_BUF_CNT", "MP_REXMIT_BUF_SIZE",
+	"MP_RETRANSMIT_INTERVAL", "MP_REXMIT_BUF_CNT", "MP_REXMIT_BUF_SIZE", "MP_USE_BULK_XFER", "MP_BULK_MIN_MSG_SIZE",
 }
 
 // FromEnv reads the environment of a task. getenv is the C library's, because a program may have called setenv before
@@ -38,6 +38,7 @@ func FromEnv(getenv func(string) (string, bool), warn func(level int, text strin
 		}
 	}
 	r.tuning(c)
+	r.bulk(c)
 	c.keyFile, _ = r.get(KeyFileVariable)
 	return c, nil
 }
@@ -280,4 +281,28 @@ func (r *reader) fastLane() FastLane {
 	}
 	r.warnf(0, "LAPI_FASTLANE=%q is not valid; on is used. Set it to on, off or random", s)
 	return FastLaneOn
+}
+
+// bulk reads what concerns bulk transfer. The guide writes its sizes as 4K and 150K, so that is how a user may, too.
+func (r *reader) bulk(c *Config) {
+	if s, ok := r.get("MP_USE_BULK_XFER"); ok {
+		c.UseBulk = strings.EqualFold(s, "yes")
+		if !c.UseBulk && !strings.EqualFold(s, "no") {
+			r.warnf(0, "MP_USE_BULK_XFER=%q is neither yes nor no; no is used. Set it to one of them", s)
+		}
+	}
+	const name, remedy = "MP_BULK_MIN_MSG_SIZE", "Set it to a number of bytes from 4096 to 2147483647, such as 153600 or 150K"
+	c.BulkMin = defaultBulkMin
+	s, ok := r.get(name)
+	if !ok {
+		return
+	}
+	n, err := parseSize(s)
+	if err != nil {
+		r.warnf(0, "%s=%q is %v; %d is used. %s", name, s, err, c.BulkMin, remedy)
+		return
+	}
+	if c.BulkMin = int(min(max(n, minBulkMin), math.MaxInt32)); uint64(c.BulkMin) != n {
+		r.warnf(0, "%s=%s is out of range; %d is used. %s", name, s, c.BulkMin, remedy)
+	}
 }

@@ -31,7 +31,7 @@ func TestDefaults(t *testing.T) {
 	}
 	want := &Config{
 		Task: 1, NumTasks: 4, Partition: "7", EUILib: "ip", AckThreshold: 30, PollingInterval: 400 * time.Millisecond,
-		RetransmitInterval: 1000000, RexmitBufCount: 128, RexmitBufSize: 16384, TraceDir: ".", TraceSize: 32,
+		RetransmitInterval: 1000000, RexmitBufCount: 128, RexmitBufSize: 16384, BulkMin: 153600, TraceDir: ".", TraceSize: 32,
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)
@@ -42,7 +42,7 @@ func TestAllSet(t *testing.T) {
 	c, err := FromEnv(good("MP_MSG_API=mpi,lapi", "MP_EUILIB=ip", "LAPI_USE_SHM=YES", "MP_COMMON_TASKS=2:3:0",
 		"MP_LAPI_INET_ADDR=@3:192.168.1.2,eth0:10.0.0.1,ib0:[fe80::1],eth1", "MP_INFOLEVEL=2", "MP_DEBUG_NOTIMEOUT=yes",
 		"MP_UDP_PACKET_SIZE=65536", "MP_ACK_THRESH=5", "MP_POLLING_INTERVAL=10001", "MP_RETRANSMIT_INTERVAL=1000",
-		"MP_REXMIT_BUF_CNT=1", "MP_REXMIT_BUF_SIZE=256", "MP_LAPI_TRACE_LEVEL=3", "LAPI_TRACE_DIR=/traces", "LAPI_TRACE_SIZE=64"), func(level int, text string) { t.Errorf("warning %d: %s", level, text) })
+		"MP_REXMIT_BUF_CNT=1", "MP_REXMIT_BUF_SIZE=256", "MP_USE_BULK_XFER=yes", "MP_BULK_MIN_MSG_SIZE=4096", "MP_LAPI_TRACE_LEVEL=3", "LAPI_TRACE_DIR=/traces", "LAPI_TRACE_SIZE=64"), func(level int, text string) { t.Errorf("warning %d: %s", level, text) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestAllSet(t *testing.T) {
 		Inet: []InetAddr{{netip.MustParseAddr("192.168.1.2"), "eth0"}, {netip.MustParseAddr("10.0.0.1"), "ib0"},
 			{netip.MustParseAddr("fe80::1"), "eth1"}},
 		InetSet: true, InfoLevel: 2, NoTimeout: true, UDPPacketSize: 65536, AckThreshold: 5, PollingInterval: 10001 * time.Microsecond,
-		RetransmitInterval: 1000, RexmitBufCount: 1, RexmitBufSize: 256, RexmitBufSizeSet: true,
+		RetransmitInterval: 1000, RexmitBufCount: 1, RexmitBufSize: 256, RexmitBufSizeSet: true, UseBulk: true, BulkMin: 4096,
 		TraceLevel: 3, TraceDir: "/traces", TraceSize: 64,
 	}
 	if !reflect.DeepEqual(c, want) {
@@ -140,6 +140,13 @@ func TestCorrected(t *testing.T) {
 	count := func(c *Config) int { return c.RexmitBufCount }
 	size := func(c *Config) int { return c.RexmitBufSize }
 	level := func(c *Config) int { return c.InfoLevel }
+	bulkMin := func(c *Config) int { return c.BulkMin }
+	bulk := func(c *Config) int {
+		if c.UseBulk {
+			return 1
+		}
+		return 0
+	}
 	cases := []struct {
 		set  string
 		got  func(*Config) int
@@ -152,6 +159,12 @@ func TestCorrected(t *testing.T) {
 		{"MP_REXMIT_BUF_CNT=0", count, 1}, {"MP_REXMIT_BUF_CNT=x", count, 128},
 		{"MP_REXMIT_BUF_SIZE=0", size, 1}, {"MP_REXMIT_BUF_SIZE=16K", size, 16384},
 		{"MP_INFOLEVEL=7", level, 6}, {"MP_INFOLEVEL=-1", level, 0}, {"MP_INFOLEVEL=high", level, 0},
+		{"MP_USE_BULK_XFER=maybe", bulk, 0}, {"MP_USE_BULK_XFER=1", bulk, 0}, {"MP_USE_BULK_XFER=yes ", bulk, 0},
+		{"MP_BULK_MIN_MSG_SIZE=0", bulkMin, 4096}, {"MP_BULK_MIN_MSG_SIZE=4095", bulkMin, 4096}, {"MP_BULK_MIN_MSG_SIZE=3K", bulkMin, 4096},
+		{"MP_BULK_MIN_MSG_SIZE=-1", bulkMin, 153600}, {"MP_BULK_MIN_MSG_SIZE=K", bulkMin, 153600}, {"MP_BULK_MIN_MSG_SIZE=8KB", bulkMin, 153600},
+		{"MP_BULK_MIN_MSG_SIZE=0x2000", bulkMin, 153600}, {"MP_BULK_MIN_MSG_SIZE=2147483648", bulkMin, 1<<31 - 1},
+		{"MP_BULK_MIN_MSG_SIZE=2G", bulkMin, 1<<31 - 1}, {"MP_BULK_MIN_MSG_SIZE=17179869184G", bulkMin, 1<<31 - 1},
+		{"MP_BULK_MIN_MSG_SIZE=99999999999999999999", bulkMin, 1<<31 - 1},
 	}
 	for _, k := range cases {
 		t.Run(k.set, func(t *testing.T) {
@@ -185,6 +198,22 @@ func TestAccepted(t *testing.T) {
 	}
 	if c, err := FromEnv(env("MP_MSG_API=lapi", "MP_CHILD=0", "MP_PROCS=1"), quiet); err != nil || c.NumTasks != 1 {
 		t.Errorf("a job of one task without a partition: %+v, %v", c, err)
+	}
+}
+
+func TestBulkAccepted(t *testing.T) {
+	for set, want := range map[string]struct {
+		use bool
+		min int
+	}{
+		"MP_USE_BULK_XFER=YES": {true, 153600}, "MP_USE_BULK_XFER=No": {false, 153600}, "MP_USE_BULK_XFER=": {false, 153600},
+		"MP_BULK_MIN_MSG_SIZE=4097": {false, 4097}, "MP_BULK_MIN_MSG_SIZE=4K": {false, 4096}, "MP_BULK_MIN_MSG_SIZE=1m": {false, 1 << 20},
+		"MP_BULK_MIN_MSG_SIZE=1G": {false, 1 << 30}, "MP_BULK_MIN_MSG_SIZE=2147483647": {false, 1<<31 - 1},
+	} {
+		c, err := FromEnv(good(set), func(level int, text string) { t.Errorf("%s: warning %d: %s", set, level, text) })
+		if err != nil || c.UseBulk != want.use || c.BulkMin != want.min {
+			t.Errorf("%s: %+v, %v", set, c, err)
+		}
 	}
 }
 

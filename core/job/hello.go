@@ -11,8 +11,9 @@ type Purpose uint8
 
 // Purposes of greetings.
 const (
-	Join Purpose = iota + 1 // begin a session
-	Ask                     // only the job key, from the launcher
+	Join   Purpose = iota + 1 // begin a session
+	Ask                       // only the job key, from the launcher
+	Return                    // begin a session, or come back to that of a higher task
 )
 
 // Greeting is the data of a Hello message: who speaks.
@@ -49,7 +50,7 @@ func ParseGreeting(b []byte) (Greeting, error) {
 		Instance: int(int32(binary.LittleEndian.Uint32(b[12:]))),
 		PID:      int(int32(binary.LittleEndian.Uint32(b[16:]))),
 	}
-	if g.Purpose != Join && g.Purpose != Ask || g.NumTasks < 1 || g.NumTasks > maxTasks || g.Task < 0 || g.Task >= g.NumTasks ||
+	if g.Purpose < Join || g.Purpose > Return || g.NumTasks < 1 || g.NumTasks > maxTasks || g.Task < 0 || g.Task >= g.NumTasks ||
 		g.Instance < 0 || g.Instance >= maxInstances {
 		return Greeting{}, errors.New("greeting out of range")
 	}

@@ -59,6 +59,9 @@ type Config struct {
 	RexmitBufSize      int           // MP_REXMIT_BUF_SIZE; default 16384
 	RexmitBufSizeSet   bool          // then BUF_CP_SIZE is its value, else min(128, RexmitBufSize)
 
+	UseBulk bool // MP_USE_BULK_XFER
+	BulkMin int  // MP_BULK_MIN_MSG_SIZE, bytes, at least 4096; default 153600
+
 	TraceLevel int    // MP_LAPI_TRACE_LEVEL, 0 (off) to 5
 	TraceDir   string // LAPI_TRACE_DIR; default "."
 	TraceSize  int    // LAPI_TRACE_SIZE, MiB
@@ -90,10 +93,15 @@ type EventKind uint8
 
 // Kinds of events.
 const (
-	// TaskDied: Event.Task has died, or left the job without LAPI_Term.
+	// TaskDied: Event.Task has died.
 	TaskDied EventKind = iota + 1
+	// TaskEnded: Event.Task has ended on purpose, with status 0, but without LAPI_Term.
+	TaskEnded
 	// LauncherGone: lapirun has ended; this task must end too.
 	LauncherGone
+	// TaskReturned: Event.Task has died, or left, and was started again. Event.Part is its part of the exchange, whose
+	// files are the receiver's; it waits for Comeback.Answer.
+	TaskReturned
 )
 
 // Event is news about the job.
@@ -101,6 +109,7 @@ type Event struct {
 	Kind EventKind
 	Task int
 	Text string // why, for the message, such as "killed by signal 9"
+	Part Part   // of TaskReturned
 }
 
 // Session is the wire-up of one LAPI instance, from LAPI_Init to LAPI_Term. It has no goroutine and is used under its
@@ -108,6 +117,7 @@ type Event struct {
 type Session interface {
 	// Exchange gives part to every task of the session (Tasks) and returns theirs, indexed by task id; entries of tasks not in
 	// the session are zero. All of them must call it, the same number of times. Files arrive as new descriptors, close-on-exec.
+	// After a task has come back (TaskReturned in the others) the entries of those that are not there are zero too.
 	Exchange(part Part) ([]Part, error)
 	// Tasks are the tasks that the session reaches, this one included, ascending.
 	Tasks() []int
@@ -117,6 +127,9 @@ type Session interface {
 	Poll() (Event, bool)
 	// Leave tells the others that this task leaves in good order (LAPI_Term): no TaskDied is sent for it on this instance.
 	Leave()
+	// Farewell is for a process that ends with status 0 without LAPI_Term: the record to send then, and the sockets to send it to. It makes
+	// of the TaskDied that follows a TaskEnded. The sockets stay the session's.
+	Farewell() (record []byte, sockets []int)
 	// Close releases the session.
 	Close() error
 }

@@ -142,11 +142,13 @@ func TestMeetingNames(t *testing.T) {
 		for instance := range 2 {
 			for task := range 2 {
 				m := newMeeting(&Config{Partition: partition}, instance, nil)
-				name := m.address(task).Name
-				if seen[name] || len(name) > 100 || strings.ContainsRune(name, 0) {
-					t.Errorf("%q", name)
+				for seat := range seats {
+					name := m.address(task, seat).Name
+					if seen[name] || len(name) > 100 || strings.ContainsRune(name, 0) {
+						t.Errorf("%q", name)
+					}
+					seen[name] = true
 				}
-				seen[name] = true
 			}
 		}
 	}

@@ -148,8 +148,12 @@ func (s *launched) unpack(m wire.Message) ([]Part, error) {
 
 // note keeps what a message says about the job for Poll.
 func (s *launched) note(m wire.Message) {
-	if m.Kind == wire.Died && int64(m.Number) < int64(s.numTasks) {
-		s.events = append(s.events, Event{Kind: TaskDied, Task: int(m.Number), Text: string(m.Data)})
+	kind := TaskDied
+	if m.Kind == wire.Ended {
+		kind = TaskEnded
+	}
+	if (m.Kind == wire.Died || m.Kind == wire.Ended) && int64(m.Number) < int64(s.numTasks) {
+		s.events = append(s.events, Event{Kind: kind, Task: int(m.Number), Text: string(m.Data)})
 	}
 	m.CloseFiles()
 }
@@ -203,9 +207,14 @@ func (s *launched) receive() {
 
 func (s *launched) Leave() { sendLast(s.conn) }
 
-// sendLast queues Leave and waits for it to go, a second at most: without it the others would take this task for dead.
-func sendLast(conn *wire.Conn) {
-	conn.Queue(wire.Message{Kind: wire.Leave})
+func (s *launched) Farewell() ([]byte, []int) { return wire.Record(wire.Ending), []int{s.conn.Fd()} }
+
+// sendLast says Leave: without it the others would take this task for dead.
+func sendLast(conn *wire.Conn) { sendSoon(conn, wire.Message{Kind: wire.Leave}) }
+
+// sendSoon sends m and waits for it to go, a second at most.
+func sendSoon(conn *wire.Conn, m wire.Message) {
+	conn.Queue(m)
 	deadline := time.Now().Add(time.Second)
 	for {
 		sent, err := conn.Flush()

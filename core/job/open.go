@@ -38,4 +38,7 @@ func (s *alone) Tasks() []int        { return []int{s.task} }
 func (s *alone) Descriptor() int     { return -1 }
 func (s *alone) Poll() (Event, bool) { return Event{}, false }
 func (s *alone) Leave()              {}
-func (s *alone) Close() error        { return nil }
+
+// Farewell is for nobody: no other task hears of this one's end.
+func (s *alone) Farewell() ([]byte, []int) { return nil, nil }
+func (s *alone) Close() error              { return nil }

@@ -3,6 +3,7 @@ package job
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -24,6 +25,25 @@ func parseNumber(s string) (int, error) {
 		return 0, errHuge
 	}
 	return int(n), nil
+}
+
+// parseSize reads a number of bytes: decimal digits, then perhaps K, M or G for units of 1024, 1024² or 1024³ bytes. One that is too large
+// for 64 bits counts as the largest.
+func parseSize(s string) (uint64, error) {
+	shift := 0
+	if i := len(s) - 1; i > 0 {
+		if k := strings.IndexByte("KMG", s[i]&^0x20); k >= 0 {
+			s, shift = s[:i], 10*(k+1)
+		}
+	}
+	if s == "" || strings.Trim(s, "0123456789") != "" {
+		return 0, errNoNumber
+	}
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil || n > math.MaxUint64>>shift {
+		return math.MaxUint64, nil
+	}
+	return n << shift, nil
 }
 
 // parseCommonTasks reads "n:task:task…": the other tasks on this node, ascending in the result.

@@ -33,6 +33,10 @@ type standalone struct {
 	scratch *wire.Scratch
 	round   uint32
 	events  []Event
+	place   *place
+	deaf    bool // the place is not watched, for lack of descriptors or too many guests, until a task dies
+	// returning: others have welcomed this task back into their session, so it does without those that are not there.
+	returning bool
 }
 
 // peer is the connection to one task.
@@ -43,7 +47,13 @@ type peer struct {
 	process int            // pidfd of it; -1 where the kernel has none
 	parts   []wire.Message // contributions that came early
 	left    bool
+	ending  bool   // it has said that it ends with status 0
 	how     string // it is dead, and how; "" while it lives
+
+	returning bool   // it was welcomed back and has not sent its part
+	round     uint32 // of that part
+	expected  bool   // it may come back although it has left
+	nonsense  bool   // it counts as dead for what it sent; its process may live
 }
 
 func openStandalone(c *Config, instance int) (Session, error) {
@@ -55,10 +65,14 @@ func openStandalone(c *Config, instance int) (Session, error) {
 	s.members = append(slices.Clone(c.CommonTasks), c.Task)
 	slices.Sort(s.members)
 	m := newMeeting(c, instance, s)
+	s.place = m.place
 	err = m.run()
-	m.close()
+	m.hangUp()
 	if err == nil {
 		err = s.watchPeers()
+	}
+	if err == nil {
+		err = s.watchPlace()
 	}
 	if err != nil {
 		s.Close()
@@ -76,9 +90,10 @@ func (s *standalone) adopt(task int, conn *wire.Conn, pid int) {
 	s.peers[task] = &peer{task: task, conn: conn, pid: pid, process: process}
 }
 
-// drop forgets a connection that has ended before all had met; the task may come again.
+// drop forgets a connection whose task may come again.
 func (s *standalone) drop(p *peer) {
 	s.peers[p.task] = nil
+	s.unwatch(p)
 	p.close()
 }
 
@@ -97,16 +112,27 @@ func (s *standalone) watchPeers() error {
 		if p == nil {
 			continue
 		}
-		if err := s.watch.add(p.conn.Fd(), p.task); err != nil {
+		if err := s.watchPeer(p); err != nil {
 			return err
-		}
-		if p.process >= 0 {
-			if err := s.watch.add(p.process, p.task); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
+}
+
+func (s *standalone) watchPeer(p *peer) error {
+	err := s.watch.add(p.conn.Fd(), p.task)
+	if err == nil && p.process >= 0 {
+		err = s.watch.add(p.process, p.task)
+	}
+	return err
+}
+
+// unwatch is explicit, because a forked process may keep the descriptors open.
+func (s *standalone) unwatch(p *peer) {
+	s.watch.remove(p.conn.Fd())
+	if p.process >= 0 {
+		s.watch.remove(p.process)
+	}
 }
 
 // Exchange sends part to every member and waits for theirs.
@@ -148,6 +174,10 @@ func (s *standalone) turn() (waiting []unix.PollFd, err error) {
 		}
 		s.receive(p)
 		if len(p.parts) == 0 && (p.how != "" || p.left) {
+			if s.returning { // as if it had not been there
+				s.drop(p)
+				continue
+			}
 			how := p.how
 			if how == "" {
 				how = "has left (LAPI_Term)"
@@ -186,6 +216,7 @@ func (s *standalone) collect(own Part) ([]Part, error) {
 		}
 	}
 	s.round++
+	s.receiveVisitors() // who has greeted before says nothing more that would wake the watch
 	return all, nil
 }
 
@@ -214,6 +245,7 @@ func (s *standalone) receive(p *peer) {
 			s.died(p, "closed its connection without LAPI_Term")
 			return
 		case err != nil && err != io.EOF:
+			p.nonsense = true
 			s.died(p, fmt.Sprintf("cannot be understood: %v", err))
 			return
 		case err != nil || !ok:
@@ -221,10 +253,15 @@ func (s *standalone) receive(p *peer) {
 				s.died(p, fmt.Sprintf("has ended (process %d)", p.pid))
 			}
 			return
+		case m.Kind == wire.Part && p.returning:
+			s.returned(p, m)
 		case m.Kind == wire.Part:
 			p.parts = append(p.parts, m)
 		case m.Kind == wire.Leave:
 			p.left = true
+			m.CloseFiles()
+		case m.Kind == wire.Ending:
+			p.ending = true
 			m.CloseFiles()
 		default:
 			m.CloseFiles()
@@ -234,22 +271,19 @@ func (s *standalone) receive(p *peer) {
 
 // exited says whether the peer's process has ended, as far as the kernel tells.
 func (p *peer) exited() bool {
-	if p.process < 0 {
-		return false
-	}
-	set := [1]unix.PollFd{{Fd: int32(p.process), Events: unix.POLLIN}}
-	n, err := unix.Poll(set[:], 0)
-	return err == nil && n > 0
+	return p.process >= 0 && readable(p.process)
 }
 
-// died ends the use of a peer; it is news unless the peer said Leave.
+// died ends the use of a peer. It is news unless the peer said Leave, or has not given its part to a session that can do without.
 func (s *standalone) died(p *peer, how string) {
 	p.how = how
-	s.watch.remove(p.conn.Fd())
-	if p.process >= 0 {
-		s.watch.remove(p.process)
-	}
-	if !p.left {
+	s.unwatch(p)
+	missed := p.returning || s.returning && s.round == 0 && len(p.parts) == 0
+	switch {
+	case p.left || missed:
+	case p.ending:
+		s.events = append(s.events, Event{Kind: TaskEnded, Task: p.task, Text: "exited with status 0"})
+	default:
 		s.events = append(s.events, Event{Kind: TaskDied, Task: p.task, Text: how})
 	}
 }
@@ -264,7 +298,15 @@ func (s *standalone) Poll() (Event, bool) {
 		if !ok {
 			return Event{}, false
 		}
-		s.receive(s.peers[task])
+		if task == visitors {
+			s.receiveVisitors()
+			continue
+		}
+		p := s.peers[task]
+		s.receive(p)
+		if p.how != "" && (s.deaf || len(s.place.guests) > 0) {
+			s.receiveVisitors() // perhaps its successor waits
+		}
 	}
 	e := s.events[0]
 	s.events = s.events[1:]
@@ -279,11 +321,24 @@ func (s *standalone) Leave() {
 	}
 }
 
+func (s *standalone) Farewell() (record []byte, sockets []int) {
+	for _, p := range s.peers {
+		if p != nil && p.how == "" {
+			sockets = append(sockets, p.conn.Fd())
+		}
+	}
+	return wire.Record(wire.Ending), sockets
+}
+
 func (s *standalone) Close() error {
+	s.place.close()
 	for _, p := range s.peers {
 		if p != nil {
 			p.close()
 		}
+	}
+	for _, e := range s.events {
+		closeAll(e.Part.Files)
 	}
 	s.watch.close()
 	return nil

@@ -13,6 +13,7 @@ type placement struct {
 	next    *placement
 	hold    dgsm.Hold
 	machine dgsm.Machine
+	first   uint64 // of the program's stream: where the message begins
 	bytes   uint64 // of a target: how many of the message to deliver
 }
 
@@ -28,7 +29,7 @@ func (c *Context) newPlacement(handle transport.Addr) (*placement, *dgsm.Error) 
 	} else {
 		c.freePlacements = l.next
 	}
-	l.hold = hold
+	l.hold, l.first = hold, 0
 	return l, nil
 }
 
@@ -43,9 +44,9 @@ func (c *Context) freePlacement(l *placement) {
 }
 
 // amdgsp is LAPI_DGSP_XFER (guide, Chapter 6 and LAPI_Xfer): an active message of n bytes that the DGSP gathers at udata, whose
-// offsets are addresses where udata is 0. At the target it arrives as any active message: in one piece, or as the DGSP says that
-// the header handler names.
-func (c *Context) amdgsp(x *Transfer) codes.Code {
+// offsets are addresses where udata is 0; and LAPI_AMX_XFER, the same from byte Skip of the DGSP's stream on. At the target it
+// arrives as any active message: in one piece, or as the DGSP says that the header handler names.
+func (c *Context) amdgsp(x *Transfer, done Callback) codes.Code {
 	memory.Guard()
 	t, code := c.target(x.Tgt)
 	if code == codes.Success {
@@ -59,21 +60,22 @@ func (c *Context) amdgsp(x *Transfer) codes.Code {
 	}
 	l, err := c.newPlacement(x.TgtAddr)
 	if err == nil {
-		err = l.machine.StartGather(dgsm.Transfer{Program: l.hold.Program(), Base: x.OrgAddr, Bytes: x.N})
+		err = l.machine.StartGather(dgsm.Transfer{Program: l.hold.Program(), Base: x.OrgAddr, First: x.Skip, Bytes: x.N})
+		l.first = x.Skip
 	}
 	if err != nil {
 		c.freePlacement(l)
-		return explainDGSP(c.host, "LAPI_Xfer: LAPI_DGSP_XFER", err)
+		return explainDGSP(c.host, "LAPI_Xfer", err)
 	}
 	program := l.hold.Program()
-	if offset, ok := program.Contiguous(x.N); ok && program.AtomSize == 0 { // one block: as any other message, directly if that is worth it
+	if offset, ok := program.Contiguous(x.Skip + x.N); ok && program.AtomSize == 0 { // one block: as any other message, directly if that is worth it
 		c.freePlacement(l)
-		return c.amsend(x.Tgt, x.HdrHdl, x.Uhdr, x.UhdrLen, x.OrgAddr+transport.Addr(offset), x.N, x.TgtCntr, x.OrgCntr, x.CmplCntr, x.Done)
+		return c.amsend(x.Tgt, x.HdrHdl, x.Uhdr, x.UhdrLen, x.OrgAddr+transport.Addr(offset)+transport.Addr(x.Skip), x.N, x.TgtCntr, x.OrgCntr, x.CmplCntr, done, hintOf(x.Flags))
 	}
-	return c.sendPlaced(t, x, l)
+	return c.sendPlaced(t, x, l, done)
 }
 
-func (c *Context) sendPlaced(t *task, x *Transfer, l *placement) codes.Code {
+func (c *Context) sendPlaced(t *task, x *Transfer, l *placement, done Callback) codes.Code {
 	m := c.newVectored(t, msgAm, AmErr)
 	m.placement = l
 	if err := memory.CopyOut(m.hdr[amHeaderSize:amHeaderSize+x.UhdrLen], x.Uhdr); err != nil {
@@ -88,44 +90,61 @@ func (c *Context) sendPlaced(t *task, x *Transfer, l *placement) codes.Code {
 	t.nextID++
 	h := amHeader{handler: x.HdrHdl, length: x.N, tgtCntr: x.TgtCntr, cmplCntr: x.CmplCntr, id: t.nextID, uhdrLen: uint16(x.UhdrLen),
 		atom: uint8(l.hold.Program().AtomSize)}
-	m.user, m.orgCntr, m.done = true, x.OrgCntr, x.Done
+	m.user, m.orgCntr, m.done = true, x.OrgCntr, done
 	m.message, m.part, m.n = uint64(h.id), msgAmFragment, x.N
 	padded := pad8(int(x.UhdrLen))
 	clear(m.hdr[amHeaderSize+int(x.UhdrLen) : amHeaderSize+padded])
-	m.hdrLen = amHeaderSize + padded
-	if m.hdrLen > t.headers {
-		h.split = true
-		m.hdrLen = amHeaderSize
-		m.uhdrLen = uint64(x.UhdrLen)
-		m.n += m.uhdrLen
-	} else {
-		m.first = m.cut(min(x.N, uint64(t.link.Limits().SendMax-m.hdrLen)), x.N)
+	if !c.offerPieces(m, &h, x, l) {
+		m.layOutPlaced(&h, x, padded)
 	}
-	h.encode(m.hdr[:])
 	c.start(m)
 	c.publish()
 	return codes.Success
 }
 
-// cut is how much of n bytes the next fragment takes, of left bytes that there are: no atom is split.
+// layOutPlaced makes m a message whose data is gathered into fragments.
+func (m *outgoing) layOutPlaced(h *amHeader, x *Transfer, padded int) {
+	m.hdrLen = amHeaderSize + padded
+	if m.hdrLen > m.t.headers {
+		h.split = true
+		m.hdrLen = amHeaderSize
+		m.uhdrLen = uint64(x.UhdrLen)
+		m.n += m.uhdrLen
+	} else {
+		m.first = m.cut(min(x.N, uint64(m.t.link.Limits().SendMax-m.hdrLen)), x.N)
+	}
+	h.encode(m.hdr[:])
+}
+
+// cut is how much of n bytes the next fragment takes, of left bytes that there are: no atom is split. Atoms are counted from the
+// beginning of the program's stream, so the first of a message that begins inside one is the rest of it.
 func (m *outgoing) cut(n, left uint64) uint64 {
 	if m.placement == nil || n == left {
 		return n
 	}
-	return m.placement.hold.Program().AtomAlign(n)
+	program := m.placement.hold.Program()
+	if program.AtomSize == 0 {
+		return n
+	}
+	at := m.placement.first
+	if m.offset > m.uhdrLen {
+		at += m.offset - m.uhdrLen
+	}
+	begun := at % uint64(program.AtomSize)
+	return max(program.AtomAlign(begun+n), begun) - begun
 }
 
-// scatterBy makes in's data go where the DGSP says that the header handler named; bytes of it. A bad DGSP reaches the error handler, and
-// the data is dropped.
-func (c *Context) scatterBy(t *task, in *incoming, handle transport.Addr, bytes uint64) {
-	l, err := c.newPlacement(handle)
+// scatterBy makes in's data go where the DGSP says that the header handler named, as many bytes and from where in its stream on as the
+// handler said. A bad DGSP reaches the error handler, and the data is dropped.
+func (c *Context) scatterBy(t *task, in *incoming, r *HeaderResult) {
+	l, err := c.newPlacement(transport.Addr(r.DGSP))
 	if err == nil {
-		l.bytes = min(bytes, in.am.length)
+		l.bytes = min(r.Bytes, in.am.length)
 		atom := int32(in.am.atom)
 		if atom == 0 && in.whole {
 			atom = -1
 		}
-		err = l.machine.StartScatter(dgsm.Transfer{Program: l.hold.Program(), Base: in.buffer, Bytes: l.bytes, DDM: c.ddm}, atom)
+		err = l.machine.StartScatter(dgsm.Transfer{Program: l.hold.Program(), Base: in.buffer, First: r.Skip, Bytes: l.bytes, DDM: c.ddm}, atom)
 	}
 	if err != nil {
 		c.freePlacement(l)

@@ -10,20 +10,29 @@ import (
 // LAPI_Addr_set) in the target and moves n bytes at udata to the buffer it names.
 func (c *Context) Amsend(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32, udata transport.Addr, n uint64,
 	tgtCntr, orgCntr, cmplCntr transport.Addr) codes.Code {
-	return c.amsend(tgt, hdrHdl, uhdr, uhdrLen, udata, n, tgtCntr, orgCntr, cmplCntr, Callback{})
+	return c.amsend(tgt, hdrHdl, uhdr, uhdrLen, udata, n, tgtCntr, orgCntr, cmplCntr, Callback{}, noHint)
 }
 
 // amsend is Amsend; done, if any, is the send completion handler.
 func (c *Context) amsend(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32, udata transport.Addr, n uint64,
-	tgtCntr, orgCntr, cmplCntr transport.Addr, done Callback) codes.Code {
+	tgtCntr, orgCntr, cmplCntr transport.Addr, done Callback, way hint) codes.Code {
 	memory.Guard()
 	t, code := c.target(tgt)
 	if code == codes.Success {
 		code = c.checkAm(hdrHdl, uhdr, uhdrLen, udata, n)
 	}
-	if code != codes.Success {
-		return code
+	if code == codes.Success {
+		code = c.sendAm(t, hdrHdl, uhdr, uhdrLen, udata, n, tgtCntr, orgCntr, cmplCntr, done, way)
 	}
+	if code == codes.Success {
+		c.publish()
+	}
+	return code
+}
+
+// sendAm is amsend behind its checks, up to publish. ErrUhdrNull: the user header cannot be read, nothing was sent.
+func (c *Context) sendAm(t *task, hdrHdl, uhdr transport.Addr, uhdrLen uint32, udata transport.Addr, n uint64,
+	tgtCntr, orgCntr, cmplCntr transport.Addr, done Callback, way hint) codes.Code {
 	m := c.newOutgoing(t, msgAm, AmErr)
 	if err := memory.CopyOut(m.hdr[amHeaderSize:amHeaderSize+uhdrLen], uhdr); err != nil {
 		c.freeOutgoing(m)
@@ -47,7 +56,7 @@ func (c *Context) amsend(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32
 		m.hdrLen = amHeaderSize
 		m.uhdrLen = uint64(uhdrLen)
 		m.n += m.uhdrLen
-	case n >= directAmMin && n > uint64(c.bufCopy) && t.direct: // the target reads later: not what the user may overwrite on return
+	case c.amGoesDirect(t, n, way):
 		h.isDirect, h.direct = true, udata
 		m.hdrLen = whole
 		m.n, m.user, m.orgCntr, m.done = 0, false, 0, Callback{} // they wait for msgFetched
@@ -58,7 +67,6 @@ func (c *Context) amsend(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32
 	}
 	h.encode(m.hdr[:])
 	c.start(m)
-	c.publish()
 	return codes.Success
 }
 
@@ -185,7 +193,7 @@ func (c *Context) heedHeader(t *task, in *incoming, r *HeaderResult, lengths []b
 	in.handler = completion{handler: r.Completion, info: r.Info}
 	in.inline = r.RetFlags&(retLocalState|retSendReply) != 0
 	if r.DGSP != 0 && !in.buried && !in.vectored {
-		c.scatterBy(t, in, transport.Addr(r.DGSP), r.Bytes)
+		c.scatterBy(t, in, r)
 	}
 	if in.vectored && !in.buried {
 		c.targetVector(t, in, lengths)

@@ -12,6 +12,12 @@ import (
 // target names another vector. The description is read before Amsendv returns. done, if any, is the send completion handler.
 func (c *Context) Amsendv(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32, orgVec, tgtCntr, orgCntr, cmplCntr transport.Addr,
 	done Callback) codes.Code {
+	return c.amsendv(tgt, hdrHdl, uhdr, uhdrLen, orgVec, tgtCntr, orgCntr, cmplCntr, done, noHint)
+}
+
+// amsendv is Amsendv for a caller that may prefer a way.
+func (c *Context) amsendv(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32, orgVec, tgtCntr, orgCntr, cmplCntr transport.Addr,
+	done Callback, way hint) codes.Code {
 	memory.Guard()
 	t, code := c.target(tgt)
 	if code == codes.Success {
@@ -39,7 +45,7 @@ func (c *Context) Amsendv(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint3
 	h := amHeader{handler: hdrHdl, length: m.org.total, tgtCntr: tgtCntr, cmplCntr: cmplCntr, id: t.nextID, uhdrLen: uint16(uhdrLen)}
 	m.user, m.orgCntr, m.done = true, orgCntr, done
 	m.message, m.part, m.uhdrAt = uint64(h.id), msgAmFragment, uhdrAt
-	c.layOutAmv(m, &h, done)
+	c.layOutAmv(m, &h, done, way)
 	c.start(m)
 	c.publish()
 	return codes.Success
@@ -59,7 +65,7 @@ func (c *Context) loadOne(v *vector, at transport.Addr) codes.Code {
 
 // layOutAmv decides what goes where: all behind the header, the user header at the head of the stream, or nothing but the header,
 // with the data for the target to fetch.
-func (c *Context) layOutAmv(m *outgoing, h *amHeader, done Callback) {
+func (c *Context) layOutAmv(m *outgoing, h *amHeader, done Callback, way hint) {
 	t, v, uhdrLen := m.t, &m.org, int(h.uhdrLen)
 	a := amvHeader{kind: v.kind, count: uint32(v.count), block: v.block, stride: v.stride}
 	if v.kind == vecStrided {
@@ -75,7 +81,7 @@ func (c *Context) layOutAmv(m *outgoing, h *amHeader, done Callback) {
 		m.hdrLen = m.uhdrAt
 		m.uhdrLen = uint64(uhdrLen)
 		m.n += m.uhdrLen
-	case v.total >= directAmMin && v.total > uint64(c.bufCopy) && t.direct && worthDirect(v, v, v.total):
+	case c.amvGoesDirect(t, v, way):
 		h.isDirect = true
 		m.hdrLen = whole
 		if v.kind != vecStrided {
@@ -150,22 +156,20 @@ func (c *Context) directAmv(t *task, in *incoming, uhdr []byte) transport.Verdic
 		return c.refuseDirect(t, in, uhdr)
 	}
 	if v.kind != vecStrided {
-		list := make([]block, v.count)
-		err := c.read(t, memory.AddrOf(blockBytes(list)), v.base, uint64(len(list)*blockSize))
+		err := c.readList(t, in)
 		if fault, ok := err.(*transport.FaultError); ok {
 			c.fetchFault(t, fault)
 			c.freeIncoming(t, in)
 			return transport.Accept
 		}
+		if err == errBadList {
+			c.freeIncoming(t, in)
+			return c.malformed(&transport.Msg{From: t.ep})
+		}
 		if err != nil {
 			t.direct = false
 			return c.refuseDirect(t, in, uhdr)
 		}
-		if !validList(list, in.am.length) {
-			c.freeIncoming(t, in)
-			return c.malformed(&transport.Msg{From: t.ep})
-		}
-		in.org.list = list
 	}
 	if r := c.runHeader(t, in, uhdr, 0); r == transport.Refuse {
 		return r

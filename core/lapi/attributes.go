@@ -119,8 +119,10 @@ func (c *Context) attribute(query uint32) int64 {
 		return boolean(c.shmTasks != nil)
 	case qShmNumTasks:
 		return int64(len(c.shmTasks))
+	case qBulkXfer:
+		return boolean(c.bulkEnabled())
 	case qBulkMinMsgSize:
-		return defaultBulkMin
+		return int64(c.cfg.BulkMin)
 	}
 	return 0
 }

@@ -24,18 +24,16 @@ const (
 	minTimeout       = 10               // MIN_TIMEOUT, seconds
 	maxTimeout       = 86400            // MAX_TIMEOUT, seconds
 	defaultTimeout   = 900              // TIMEOUT, seconds
-	defaultBulkMin   = 150 * 1024       // BULK_MIN_MSG_SIZE, bytes
 )
 
 // Tunables.
 const (
-	directPutMin   = 4 << 10  // bytes from which a put on one node is copied straight between the tasks' memory; measured: equal at 2 to 4 KiB
-	directAmMin    = 16 << 10 // bytes from which an active message's data is: below, it comes whole, and its handler sees it at once
-	directGetMin   = 1        // bytes from which a get is: reading costs the target nothing
-	directBlockMin = 512      // mean bytes of a vector's blocks from which it is copied straight; measured: the kernel takes 0.15 us a block, as long as messages of 512 bytes
+	directBlockMin = 16 << 10 // mean bytes of a vector's blocks over there from which it is copied straight; below, two copies through a chunk take less than the kernel's work for each block
+	directGetFew   = 4        // blocks up to which a get is copied straight all the same: asking the target takes as long
 	progressBatch  = 64       // messages a link may deliver in one turn of the dispatcher
 	udpIdleTurns   = 16       // turns between looks at a socket that has been silent, while shared memory is polled
-	sessionTurns   = 1024     // turns between looks at the job session
+	sessionTurns   = 64       // turns between looks at the clock, for the job session
+	sessionPause   = 50e6     // ns between looks at the job session, which cost a system call
 	earlyBytesMax  = 4 << 20  // bytes of fragments kept for active messages whose header has not come, for each peer
 	faultTextBytes = 240      // of cshim_error
 )
@@ -65,7 +63,7 @@ type Host interface {
 // lapi_return_info_t that it may set.
 type HeaderResult struct {
 	Buffer, Completion, Info transport.Addr
-	DGSP, Bytes              uint64
+	DGSP, Bytes, Skip        uint64 // Skip: recv_offset_dgsp_bytes
 	RetFlags, CtlFlags       int32
 }
 
@@ -107,9 +105,8 @@ type task struct {
 	direct  bool // the link can copy straight between the two tasks' memory
 
 	dead     bool
-	died     bool              // the job session has said so
 	purged   bool              // by LAPI_Purge_totask; then it is dead as well
-	session  uint32            // how often it was purged
+	session  uint32            // how often all that was under way with it was given up
 	address  transport.Address // without files: what link.Connect got
 	lastKind ErrType           // of the latest operation to it
 	lastSent ErrType           // of what the link got last for it
@@ -121,8 +118,13 @@ type task struct {
 	flushed  uint64            // Context.sends when the latest finished flush began
 	nextID   uint32            // of fragmented messages to it
 
+	unsaidReads uint64 // bytes that direct gets have read of it, and it has not been told of
+	unsaid      bool   // on Context.unsaidTasks
+
 	incoming   *incoming // unfinished messages from it
 	earlyBytes int
+
+	comeback // of a task reached by shared memory
 }
 
 // Context is one LAPI instance: what a lapi_handle_t stands for.
@@ -137,8 +139,8 @@ type Context struct {
 	me       int
 	tasks    []task
 	self     transport.Link
-	shm      transport.Link // nil if no task is reached by it
-	udp      udpLink        // likewise
+	shm      sharedLink // nil if no task is reached by it
+	udp      udpLink    // likewise
 	emuls    []*emul.Emulator
 
 	errHandler transport.Addr
@@ -153,28 +155,29 @@ type Context struct {
 	timeout      int64 // seconds
 	bufCopy      int   // BUF_CP_SIZE
 
-	lane      *lane   // nil: none
-	issued    *uint64 // number of the latest operation; the lane's, or own
-	ownIssued uint64
-	sends     uint64      // what was given to links, to order it against flushes
-	usedTasks []int32     // sent to since their last flush began
-	getRmw    originList  // gets and read-modify-writes under way, oldest first
-	waiting   int         // messages on all pending lists
-	freeOut   *outgoing   // pools; nothing is allocated in the steady state
-	freeOp    *fragmentOp //
-	freeIn    *incoming   //
-	stagings  [][]byte    // for fragments of vectors
-	here      []transport.Range
-	there     []transport.Range
-	scattered vector // of a vector's fragment that is being placed
-	lengths   []byte // lengths of a vector's blocks, for the header handler; not on the Go heap
-	sent      []sendCompletion
-	calling   bool // a send completion handler runs
-	whole     incoming
-	origins   []*originOp    // by token index
-	freeOrig  []uint32       //
-	readers   tokenTable     // direct active messages that a target is still to fetch
-	unknown   []unknownIndex // active messages that wait for their index to be registered
+	lane        *lane       // nil: none
+	issued      *uint64     // number of the latest operation; the lane's, or own
+	ownIssued   uint64      //
+	sends       uint64      // what was given to links, to order it against flushes
+	usedTasks   []int32     // sent to since their last flush began
+	unsaidTasks []int32     // that may have unsaidReads
+	getRmw      originList  // gets and read-modify-writes under way, oldest first
+	waiting     int         // messages on all pending lists
+	freeOut     *outgoing   // pools; nothing is allocated in the steady state
+	freeOp      *fragmentOp //
+	freeIn      *incoming   //
+	stagings    [][]byte    // for fragments of vectors
+	here        []transport.Range
+	there       []transport.Range
+	scattered   vector // of a vector's fragment that is being placed
+	lengths     []byte // lengths of a vector's blocks, for the header handler; not on the Go heap
+	sent        []sendCompletion
+	calling     bool // a send completion handler runs
+	whole       incoming
+	origins     []*originOp    // by token index
+	freeOrig    []uint32       //
+	readers     tokenTable     // direct active messages that a target is still to fetch
+	unknown     []unknownIndex // active messages that wait for their index to be registered
 
 	ddm            dgsm.DDM // LAPI_REG_DDM_FUNC; nil: none
 	packer         dgsm.Machine
@@ -195,6 +198,10 @@ type Context struct {
 	lists          map[transport.Addr]*destList // by counter: LAPI_Setcntr_wstatus
 	errors         []ErrorEvent
 
+	groups          map[uint32][]uint32 // by name: the tasks of each
+	freeMulticasts  *multicast
+	multicastHeader [MaxUhdrSize]byte // user header of a multicast while its messages are made
+
 	header      [putHeaderSize]byte // for sendNow
 	scratch     []byte              // user header for the header handler: 8-aligned, writable
 	result      HeaderResult
@@ -202,7 +209,9 @@ type Context struct {
 	changed     bool    // a counter or ticket changed: wake who waits
 	udpIdle     int
 	sessionTurn int
+	sessionAt   int64 // when the job session was looked at
 	terminating bool
+	absent      int // tasks that are
 
 	handlers [AddressTableSize]uint64 // LAPI_Addr_set, where there is no lane
 
@@ -253,8 +262,15 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 	if len(c.unknown) > 0 {
 		c.checkUnknown()
 	}
-	if c.sessionTurn++; c.sessionTurn >= sessionTurns || c.lane != nil && c.lane.Turns >= laneTurns/2 {
-		c.pollSession()
+	if c.absent > 0 {
+		c.checkAbsent()
+	}
+	if c.sessionTurn++; c.sessionTurn >= sessionTurns || c.lane != nil { // the lane leaves turns to this package only now and then
+		c.sessionTurn = 0
+		if now := c.clock(); now-c.sessionAt >= sessionPause {
+			c.sessionAt = now
+			c.pollSession()
+		}
 	}
 	c.publish()
 	c.trace.turned(n)
@@ -337,7 +353,7 @@ func (c *Context) Arm() (timeout int64, ok bool) {
 	}
 	next := earlier(c.nextLinkTimeout(), c.nextDeadline())
 	c.armed, c.armedUntil = true, next
-	c.sessionTurn = sessionTurns // look at once after waking
+	c.sessionTurn, c.sessionAt = sessionTurns, -sessionPause // look at once after waking
 	if next == 0 {
 		return -1, true
 	}

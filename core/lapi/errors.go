@@ -2,6 +2,7 @@ package lapi
 
 import (
 	"fmt"
+	"slices"
 
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
@@ -152,7 +153,7 @@ func (c *Context) peerFailed(ep transport.Endpoint, err error) {
 
 // pollSession asks the job session for news.
 func (c *Context) pollSession() {
-	c.sessionTurn = 0
+	c.sessionTurn, c.sessionAt = 0, c.clock()
 	if c.session == nil {
 		return
 	}
@@ -163,15 +164,45 @@ func (c *Context) pollSession() {
 		}
 		switch e.Kind {
 		case job.TaskDied:
-			if e.Task >= 0 && e.Task < len(c.tasks) && e.Task != c.me {
-				c.tasks[e.Task].died = true
-				c.fail(&c.tasks[e.Task], codes.ErrNoConnectivity, fmt.Sprintf("task %d %s", e.Task, e.Text))
+			if t, code := c.peer(uint32(e.Task)); code == codes.Success {
+				t.died = true
+				t.turnAway()
+				c.fail(t, codes.ErrNoConnectivity, fmt.Sprintf("task %d %s", e.Task, e.Text))
 			}
+		case job.TaskEnded:
+			if e.Task >= 0 && e.Task < len(c.tasks) && e.Task != c.me {
+				c.ended(&c.tasks[e.Task], e.Text+" without LAPI_Term")
+			}
+		case job.TaskReturned:
+			c.taskReturned(e)
 		case job.LauncherGone:
 			c.host.Exit(fmt.Sprintf("task %d: the launcher has ended (%s); this task ends too", c.me, e.Text))
 		}
 	}
 }
+
+// ended: t's process has ended on purpose, with status 0, but without LAPI_Term. What it had sent is taken in first. That it is gone is
+// an error only if somebody waits for it; later calls towards it return LAPI_ERR_NO_CONNECTIVITY.
+func (c *Context) ended(t *task, why string) {
+	t.died = true
+	for turn := 0; turn < maxLastTurns && !t.dead && t.link.Progress(progressBatch) > 0; turn++ {
+	}
+	if t.dead {
+		return
+	}
+	if t.incoming != nil || len(c.collectives) > 0 || c.concerned(t, codes.ErrNoConnectivity) != IntErr {
+		c.fail(t, codes.ErrNoConnectivity, fmt.Sprintf("task %d %s", t.id, why))
+		return
+	}
+	if !c.terminating {
+		c.host.Message(levelFailure, fmt.Sprintf("task %d: task %d %s", c.me, t.id, why))
+	}
+	c.cutOff(t)
+	c.changed = true
+}
+
+// maxLastTurns bounds how long the last messages of a task that has ended are taken in, in turns of its link.
+const maxLastTurns = 1000
 
 // fail takes t out of the job: once for each peer and failure the error handler hears of it. Everything under way to and
 // from t ends without changing a counter; collectives end with LAPI_ERR_NO_CONNECTIVITY.
@@ -196,6 +227,8 @@ func (c *Context) cutOff(t *task) {
 	c.hearLane()
 	c.mayRun(t)
 	c.dropLaneOps(t)
+	t.session++
+	c.setAbsent(t, false)
 	for _, e := range c.emuls {
 		e.Disconnect(t.ep, transport.ErrUnreachable)
 	}
@@ -216,7 +249,8 @@ func (c *Context) cutOff(t *task) {
 		c.freeIncoming(t, t.incoming)
 	}
 	c.readers.drop(t, func(r reader) { c.sendDone(r.done, t, t.gone()) })
-	t.expected = 0
+	c.unknown = slices.DeleteFunc(c.unknown, func(u unknownIndex) bool { return u.t == t })
+	t.expected, t.unsaidReads = 0, 0
 }
 
 // concerned is the kind of operation that a failure of t hits, IntErr if none is under way. A time-out always hits one: links

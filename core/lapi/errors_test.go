@@ -60,6 +60,55 @@ func TestPeerDies(t *testing.T) {
 	}
 }
 
+// TestPeerEnds: a task that ends with status 0 without LAPI_Term is an error only to who waits for it.
+func TestPeerEnds(t *testing.T) {
+	var word, there uint64
+	var counter int32
+	var ticket uint64
+	begin := map[string]func(j *testJob, k *testTask){
+		"nothing is under way": func(*testJob, *testTask) {},
+		"a put without counters": func(j *testJob, k *testTask) {
+			j.ok(k.Put(1, 8, at(&there), at(&word), 0, 0, 0))
+		},
+		"a get": func(j *testJob, k *testTask) { j.ok(k.Get(1, 8, at(&there), at(&word), 0, at(&counter))) },
+		"a completion counter": func(j *testJob, k *testTask) {
+			j.ok(k.Amsend(1, 9, 0, 0, at(&word), 8, 0, 0, at(&counter)))
+		},
+		"a collective": func(j *testJob, k *testTask) { ticket, _ = k.GfenceBegin() },
+	}
+	quiet := map[string]bool{"nothing is under way": true, "a put without counters": true}
+	for name, env := range paths {
+		for what, f := range begin {
+			t.Run(name+", "+what, func(t *testing.T) {
+				j := newJob(t, 3, env)
+				k := j.tasks[0]
+				counter = 0
+				f(j, k)
+				seat := k.session.(*seat)
+				seat.mu.Lock()
+				seat.events[0] = append(seat.events[0], job.Event{Kind: job.TaskEnded, Task: 1, Text: "exited with status 0"})
+				seat.mu.Unlock()
+				k.pollSession()
+				want := 1
+				if quiet[what] || counter != 0 { // read straight from the other's memory: over
+					want = 0
+				}
+				if n := drainErrors(t, k, codes.ErrNoConnectivity, 1); n != want {
+					t.Errorf("%d calls of the error handler, want %d", n, want)
+				}
+				if code := k.Put(1, 8, at(&there), at(&word), 0, 0, 0); code != codes.ErrNoConnectivity {
+					t.Errorf("a later put: %s", codes.Name(code))
+				}
+				fence, _ := k.FenceBegin()
+				j.until("a fence", func() bool { return k.ticketDone(fence) })
+				if what == "a collective" && k.TicketResult(ticket) != codes.ErrNoConnectivity {
+					t.Error("the collective does not fail")
+				}
+			})
+		}
+	}
+}
+
 // TestPeerLeaves: a put to a task that has ended its context is an error, not a silent loss.
 func TestPeerLeaves(t *testing.T) {
 	for name, env := range paths {
@@ -82,4 +131,24 @@ func TestPeerLeaves(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDeathIsHeardInSlowTurns: a death is known within a second, also to a task whose turns of the dispatcher are few or long.
+func TestDeathIsHeardInSlowTurns(t *testing.T) {
+	j := newJob(t, 2, paths["shm"])
+	k := j.tasks[0]
+	now := k.clock()
+	k.clock = func() int64 { return now }
+	k.pollSession()
+	s := k.session.(*seat)
+	s.mu.Lock()
+	s.events[0] = append(s.events[0], job.Event{Kind: job.TaskDied, Task: 1, Text: "was killed by the test"})
+	s.mu.Unlock()
+	for died := now; len(k.errors) == 0; now += 14e6 {
+		if now > died+1e9 {
+			t.Fatal("nothing is heard for a second")
+		}
+		k.Dispatch(0)
+	}
+	drainErrors(t, k, codes.ErrNoConnectivity, 1)
 }

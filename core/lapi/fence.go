@@ -77,6 +77,7 @@ func (c *Context) FenceBegin() (uint64, codes.Code) {
 
 func (c *Context) beginFence(f *fence) {
 	c.hearLane()
+	c.tellAllReads()
 	f.seq = *c.issued
 	c.fences = append(c.fences, f)
 	c.advanceFences()

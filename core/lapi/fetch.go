@@ -1,6 +1,7 @@
 package lapi
 
 import (
+	"errors"
 	"time"
 
 	"lapi/core/lapi/codes"
@@ -84,15 +85,19 @@ func (tt *tokenTable) before(seq uint64) bool {
 	return false
 }
 
+// errBadList: a list of blocks in the origin's memory cannot be the message's.
+var errBadList = errors.New("the list of a message's blocks is not its")
+
 // fetch is the target's side of a direct active message whose buffer is known: it reads the origin's memory and says so.
 func (c *Context) fetch(t *task, in *incoming) {
 	answer := pairHeader{a: in.am.token, b: fetchDone}
 	if in.buried || in.failed {
+		answer.b = fetchUnread
 		in.received = in.am.length
 		c.sendControl(t, msgFetched, AmErr, answer.encode)
 		return
 	}
-	if in.placement != nil { // into one block only
+	if in.placement != nil && !in.worthFetching() {
 		answer.b = fetchPlaced
 		c.sendControl(t, msgFetched, AmErr, answer.encode)
 		return
@@ -102,9 +107,13 @@ func (c *Context) fetch(t *task, in *incoming) {
 	switch {
 	case isFault:
 		in.failed, in.received = true, in.am.length
+		answer.b = fetchUnread
 		c.fetchFault(t, fault)
 	case err == nil:
 		in.received = in.am.length
+	case err == errBadList:
+		in.failed, in.received = true, in.am.length
+		c.malformed(&transport.Msg{From: t.ep})
 	default:
 		t.direct = false // the origin sends fragments
 		answer.b = fetchRefused
@@ -113,19 +122,15 @@ func (c *Context) fetch(t *task, in *incoming) {
 }
 
 func (c *Context) fetchData(t *task, in *incoming) error {
-	if in.vectored {
+	switch {
+	case in.vectored:
 		return c.moveDirect(t, true, &in.tgt, &in.org, min(in.tgt.total, in.org.total))
+	case !t.direct:
+		return transport.ErrNotSupported
+	case in.pieces || in.placement != nil:
+		return c.fetchPieces(t, in)
 	}
-	return c.read(t, in.buffer, in.am.direct, in.am.length)
-}
-
-// read copies n bytes at remote in t's memory straight to local.
-func (c *Context) read(t *task, local, remote transport.Addr, n uint64) error {
-	f := c.newFragmentOp(nil)
-	defer c.freeFragmentOp(f)
-	f.op.Local, f.op.Remote, f.op.N = local, remote, n
-	_, err := t.link.Get(t.ep, &f.op)
-	return err
+	return c.copyDirect(t, true, in.buffer, in.am.direct, in.am.length)
 }
 
 // fetchFault is about an address, here or at the origin, that a fetch could not access.
@@ -151,6 +156,9 @@ func (c *Context) onFetched(m *transport.Msg) transport.Verdict {
 		return c.malformed(m)
 	}
 	if h.b == fetchDone {
+		t.countSent(r.n)
+	}
+	if h.b == fetchDone || h.b == fetchUnread {
 		c.countFor(r.orgCntr, AmErr, c.me, t.id)
 		c.completed(sendComplete)
 		c.sendDone(r.done, t, codes.Success)
@@ -209,7 +217,7 @@ func (c *Context) unknownHandler(t *task, in *incoming) transport.Verdict {
 func (c *Context) checkUnknown() {
 	kept := c.unknown[:0]
 	for _, u := range c.unknown {
-		if c.handlerTable()[u.index] != 0 || u.t.dead {
+		if c.handlerTable()[u.index] != 0 {
 			continue
 		}
 		if !u.given && !c.cfg.NoTimeout && c.clock()-u.since > c.timeout*int64(time.Second) {

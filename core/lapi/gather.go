@@ -6,8 +6,9 @@ import (
 	"lapi/transport/memory"
 )
 
-// This file makes the fragments of messages whose data lies in a vector: it gathers what one fragment holds in memory of this
-// package, which the link may refer to until the fragment is delivered.
+// This file makes the fragments of messages whose data lies in a vector or as a DGSP says. The link lets the fragment's data be gathered
+// straight into its own memory (transport.Gathering), or it is gathered in memory of this package, which the link may refer to until the
+// fragment is delivered.
 
 // prepareVector is prepare for such a message.
 func (c *Context) prepareVector(m *outgoing) (*fragmentOp, error) {
@@ -16,25 +17,30 @@ func (c *Context) prepareVector(m *outgoing) (*fragmentOp, error) {
 		return f, nil
 	}
 	f := c.newFragmentOp(m)
-	f.id, f.op.Local, f.op.N = m.id, 0, 0
-	var err error
+	f.id, f.op.Local, f.op.N, f.lead, f.by = m.id, 0, 0, 0, nil
 	switch m.id {
 	case msgPutv:
-		err = c.preparePutv(m, f)
+		c.preparePutv(m, f)
 	case msgGetv:
 		c.prepareGetv(m, f)
 	default:
-		err = c.prepareStream(m, f)
+		c.prepareStream(m, f)
 	}
-	if err != nil {
+	if err := c.layOut(m, f); err != nil {
 		c.freeFragmentOp(f)
 		return nil, err
 	}
 	return f, nil
 }
 
-// vectorRoom is how many bytes of data fit behind a vectorHeader.
-func (t *task) vectorRoom() int { return t.sendMax - (vectorHeaderSize - putFragmentHeaderSize) }
+// gatherRoom is how much data the next fragment to t may hold, with any header, if it is gathered.
+func (t *task) gatherRoom() uint64 {
+	most := t.sendMax - (vectorHeaderSize - putFragmentHeaderSize)
+	if by, ok := t.link.(transport.Gathering); ok {
+		most = max(most, by.GatherMax(t.ep))
+	}
+	return uint64(most)
+}
 
 // stage gives f memory for one fragment to any task.
 func (c *Context) stage(f *fragmentOp) []byte {
@@ -54,88 +60,124 @@ func (c *Context) stage(f *fragmentOp) []byte {
 }
 
 // preparePutv makes a fragment that the target can place by itself. Many entries leave less room for data.
-func (c *Context) preparePutv(m *outgoing, f *fragmentOp) error {
-	room, entries := uint64(m.t.vectorRoom()), 0
+func (c *Context) preparePutv(m *outgoing, f *fragmentOp) {
+	room, entries := m.t.gatherRoom(), 0
 	n := min(m.n-m.offset, room)
 	if n > 0 && m.tgt.kind != vecStrided {
-		data := c.stage(f)
 		n = 0
 		for at := m.tgt.at(m.offset); m.offset+n < m.n; entries++ {
 			if entries > 0 && room < vectorEntrySize+vectorEntryMinData {
 				break
 			}
-			a, got := at.next(min(m.n-m.offset-n, room-vectorEntrySize))
-			putEntry(data, entries, a, got)
+			_, got := at.next(min(m.n-m.offset-n, room-vectorEntrySize))
 			n, room = n+got, room-vectorEntrySize-got
 		}
 	}
-	order.PutUint64(m.hdr[vectorOffsetAt:], m.offset)
-	order.PutUint32(m.hdr[vectorEntriesAt:], uint32(entries))
-	f.hdr, f.step = m.hdr[:vectorHeaderSize], n
-	return c.addData(m, f, entries*vectorEntrySize, m.offset, int(n))
+	f.vectorPart(entries, n)
+	f.op.N = uint64(f.lead) + n
 }
 
 // prepareGetv makes a part of a request: of a list, as many entries as fit.
 func (c *Context) prepareGetv(m *outgoing, f *fragmentOp) {
-	entries := 0
-	f.hdr, f.step = m.hdr[:vectorHeaderSize], m.n
-	order.PutUint64(m.hdr[vectorOffsetAt:], m.offset)
+	entries, n := 0, m.n
 	if m.n > 0 && m.tgt.kind != vecStrided {
-		data, most := c.stage(f), m.t.vectorRoom()/vectorEntrySize
-		f.step = 0
-		for at := m.tgt.at(m.offset); entries < most && m.offset+f.step < m.n; entries++ {
-			a, n := at.next(m.n - m.offset - f.step)
-			putEntry(data, entries, a, n)
-			f.step += n
+		most := int(m.t.gatherRoom() / vectorEntrySize)
+		n = 0
+		for at := m.tgt.at(m.offset); entries < most && m.offset+n < m.n; entries++ {
+			_, got := at.next(m.n - m.offset - n)
+			n += got
 		}
-		f.op.Local, f.op.N = memory.AddrOf(data), uint64(entries*vectorEntrySize)
 	}
+	f.vectorPart(entries, n)
+	f.op.N = uint64(f.lead)
+}
+
+// vectorPart makes f a part of a put or request: n bytes of the target's vector, named by that many entries.
+func (f *fragmentOp) vectorPart(entries int, n uint64) {
+	m := f.m
+	order.PutUint64(m.hdr[vectorOffsetAt:], m.offset)
 	order.PutUint32(m.hdr[vectorEntriesAt:], uint32(entries))
+	f.hdr, f.step, f.lead = m.hdr[:vectorHeaderSize], n, entries*vectorEntrySize
 }
 
 // prepareStream makes a fragment of a stream: split user header, lengths of blocks, data. The user header never shares one with the
 // rest.
-func (c *Context) prepareStream(m *outgoing, f *fragmentOp) error {
-	id, hdr, data, n := m.nextFragment(m.t)
-	f.id, f.hdr, f.step = id, hdr, n
-	if n == 0 || m.started && m.offset < m.uhdrLen {
-		f.op.Local, f.op.N = data, n
-		return nil
+func (c *Context) prepareStream(m *outgoing, f *fragmentOp) {
+	most := uint64(m.t.sendMax)
+	if m.started && m.offset >= m.uhdrLen {
+		most = max(most, m.t.gatherRoom())
 	}
-	at, lead := m.offset-m.uhdrLen, 0
-	if at < m.lengths {
-		lead = int(min(n, m.lengths-at))
-		b := c.stage(f)
-		for i := range lead / 8 { // fragments are cut at multiples of 8 bytes
-			k := int(at)/8 + i
-			order.PutUint64(b[8*i:], m.org.list[k].end-m.org.start(k))
-		}
-		at = 0
-	} else {
-		at -= m.lengths
+	id, hdr, data, n := m.nextFragment(most)
+	f.id, f.hdr, f.step, f.op.N = id, hdr, n, n
+	if m.started && m.offset < m.uhdrLen {
+		f.op.Local = data
+		return
 	}
-	return c.addData(m, f, lead, at, int(n)-lead)
+	if at := m.offset - m.uhdrLen; at < m.lengths {
+		f.lead = int(min(n, m.lengths-at))
+	}
 }
 
-// addData puts n bytes of m's data, from offset on, behind the first lead bytes of the fragment.
-func (c *Context) addData(m *outgoing, f *fragmentOp, lead int, offset uint64, n int) error {
-	f.op.N = uint64(lead + n)
-	if lead == 0 && n > c.bufCopy && m.placement == nil { // in one piece, and not to be free on return: the link may take it from where it is
-		at := m.org.at(offset)
-		if a, got := at.next(uint64(n)); got == uint64(n) {
+// layOut says where f's data comes from, unless that is clear: it is gathered, by the link or now, or lies in one piece in the user's
+// memory.
+func (c *Context) layOut(m *outgoing, f *fragmentOp) error {
+	n := f.op.N - uint64(f.lead)
+	if f.op.N == 0 || f.op.Local != 0 {
+		return nil
+	}
+	if by, ok := m.t.link.(transport.Gathering); ok {
+		f.by = by
+		return nil
+	}
+	if f.lead == 0 && n > uint64(c.bufCopy) && m.placement == nil { // not to be free on return: the link may take it from where it is
+		at := m.org.at(m.dataOffset())
+		if a, got := at.next(n); got == n {
 			f.op.Local = a
 			return nil
 		}
 	}
-	if f.staging == nil {
-		c.stage(f)
+	b := c.stage(f)[:f.op.N]
+	f.op.Local = memory.AddrOf(b)
+	return f.Gather(b)
+}
+
+// dataOffset is where in m's data its next fragment begins.
+func (m *outgoing) dataOffset() uint64 {
+	before := m.uhdrLen + m.lengths
+	return max(m.offset, before) - before
+}
+
+// Gather implements transport.Gatherer: writes the fragment's entries or lengths, and its data. f is the next fragment of its message.
+func (f *fragmentOp) Gather(dst []byte) error {
+	m, lead := f.m, dst[:f.lead]
+	switch {
+	case !m.vectored:
+		return memory.CopyOut(dst, f.op.Local)
+	case f.lead == 0:
+	case m.id == msgPutv || m.id == msgGetv:
+		f.entries(lead)
+	default: // fragments are cut at multiples of 8 bytes
+		for k := int(m.offset-m.uhdrLen) / 8; len(lead) > 0; k++ {
+			order.PutUint64(lead, m.org.list[k].end-m.org.start(k))
+			lead = lead[8:]
+		}
 	}
-	f.op.Local = memory.AddrOf(f.staging)
+	dst = dst[f.lead:]
 	if m.isCopied {
-		copy(f.staging[lead:lead+n], m.copied[offset:])
+		copy(dst, m.copied[m.dataOffset():])
 		return nil
 	}
-	return m.gather(f.staging[lead:lead+n], offset)
+	return m.gather(dst, m.dataOffset())
+}
+
+// entries writes the blocks of the target's vector that f is a part of.
+func (f *fragmentOp) entries(b []byte) {
+	at, left := f.m.tgt.at(f.m.offset), f.step
+	for i := range len(b) / vectorEntrySize {
+		a, n := at.next(left)
+		putEntry(b, i, a, n)
+		left -= n
+	}
 }
 
 // gather copies m's data from offset on to dst.
@@ -163,20 +205,27 @@ func (c *Context) copyVector(m *outgoing) {
 	m.isCopied = true
 }
 
-// Callback is a function of the user's and its parameter; Handler 0: none.
-type Callback struct{ Handler, Info transport.Addr }
+// Callback is what follows when an operation's data may be overwritten (of a get: is there): a function of the user's with its parameter,
+// or, for one of a multicast's messages, the multicast. The zero Callback is nothing.
+type Callback struct {
+	Handler, Info transport.Addr
+	multicast     *multicast
+}
 
 // sendCompletion is a send completion handler that is due.
 type sendCompletion struct {
 	Callback
-	tgt  int
+	tgt  int // a task, or the group of a multicast
 	code codes.Code
 }
 
 // sendDone notes that an operation's data may be overwritten, for its send completion handler. It runs at the end of the current
 // entry into this package, when everything is in order: it may begin operations of its own.
 func (c *Context) sendDone(done Callback, t *task, code codes.Code) {
-	if done.Handler != 0 {
+	switch {
+	case done.multicast != nil:
+		c.partDone(done.multicast, t, code)
+	case done.Handler != 0:
 		c.sent = append(c.sent, sendCompletion{done, t.id, code})
 	}
 }

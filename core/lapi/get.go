@@ -97,11 +97,11 @@ func (c *Context) originOf(t *task, token uint64) *originOp {
 // Get is LAPI_Get (guide, Chapter 18): copies n bytes at tgtAddr of the target to orgAddr. The origin counter says that the
 // data is here, the target counter that the target may change it.
 func (c *Context) Get(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr transport.Addr) codes.Code {
-	return c.get(tgt, n, tgtAddr, orgAddr, tgtCntr, orgCntr, Callback{})
+	return c.get(tgt, n, tgtAddr, orgAddr, tgtCntr, orgCntr, Callback{}, noHint)
 }
 
 // get is Get; done, if any, is queued for the completion handler threads when the data is here.
-func (c *Context) get(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr transport.Addr, done Callback) codes.Code {
+func (c *Context) get(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr transport.Addr, done Callback, way hint) codes.Code {
 	memory.Guard()
 	t, code := c.target(tgt)
 	if code == codes.Success {
@@ -111,7 +111,7 @@ func (c *Context) get(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr t
 		return code
 	}
 	t.lastKind = GetErr
-	if n >= directGetMin && t.direct && c.getDirect(t, n, tgtAddr, orgAddr, tgtCntr, orgCntr, done) {
+	if c.getGoesDirect(t, n, way) && c.getDirect(t, n, tgtAddr, orgAddr, tgtCntr, orgCntr, done) {
 		c.publish()
 		return codes.Success
 	}
@@ -125,10 +125,7 @@ func (c *Context) get(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr t
 
 // getDirect reads straight from the target's memory; only the target counter needs a message. False: use messages.
 func (c *Context) getDirect(t *task, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr transport.Addr, done Callback) bool {
-	f := c.newFragmentOp(nil)
-	defer c.freeFragmentOp(f)
-	f.op.Local, f.op.Remote, f.op.N = orgAddr, tgtAddr, n
-	_, err := t.link.Get(t.ep, &f.op)
+	err := c.copyDirect(t, true, orgAddr, tgtAddr, n)
 	if fault, ok := err.(*transport.FaultError); ok {
 		c.directFault(t, fault, GetErr)
 		return true
@@ -140,10 +137,7 @@ func (c *Context) getDirect(t *task, n uint64, tgtAddr, orgAddr, tgtCntr, orgCnt
 	c.countFor(orgCntr, GetErr, c.me, t.id)
 	c.completed(recvComplete)
 	c.received(done)
-	if tgtCntr != 0 {
-		h := putHeader{tgtCntr: tgtCntr}
-		c.sendControl(t, msgPut, GetErr, h.encode)
-	}
+	c.tellRead(t, n, tgtCntr)
 	return true
 }
 

@@ -10,6 +10,11 @@ import (
 // of the vector at orgVec. long: tgtVec is a lapi_lvec_t. The descriptions are read before Getv returns. done, if any, is queued for the
 // completion handler threads when the data is here.
 func (c *Context) Getv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgtCntr, orgCntr transport.Addr, done Callback) codes.Code {
+	return c.getv(tgt, tgtVec, orgVec, long, tgtCntr, orgCntr, done, noHint)
+}
+
+// getv is Getv for a caller that may prefer a way.
+func (c *Context) getv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgtCntr, orgCntr transport.Addr, done Callback, way hint) codes.Code {
 	memory.Guard()
 	t, code := c.target(tgt)
 	if code != codes.Success {
@@ -22,7 +27,7 @@ func (c *Context) Getv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgt
 	}
 	t.lastKind = GetErr
 	m.n, m.part = min(m.org.total, m.tgt.total), msgGetv
-	if m.n >= directGetMin && t.direct && worthDirectGet(&m.org, &m.tgt, m.n) && c.getvDirect(m, tgtCntr, orgCntr, done) {
+	if c.getvGoesDirect(t, &m.org, &m.tgt, m.n, way) && c.getvDirect(m, tgtCntr, orgCntr, done) {
 		c.publish()
 		return codes.Success
 	}
@@ -42,14 +47,14 @@ func (c *Context) Getv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgt
 }
 
 // worthDirectGet: a get by messages takes the target's help and two ways, so a direct one pays even for short blocks if they are few.
-func worthDirectGet(a, b *vector, n uint64) bool {
-	return max(a.pieces(), b.pieces()) <= 64 || worthDirect(a, b, n)
+func worthDirectGet(near, far *vector, n uint64) bool {
+	return far.pieces() <= directGetFew && near.pieces() <= directLocal*directGetFew || worthDirect(near, far, n)
 }
 
 // getvDirect is getDirect for vectors. False: use messages. True: m is gone.
 func (c *Context) getvDirect(m *outgoing, tgtCntr, orgCntr transport.Addr, done Callback) bool {
-	t := m.t
-	err := c.moveDirect(t, true, &m.org, &m.tgt, m.n)
+	t, n := m.t, m.n
+	err := c.moveDirect(t, true, &m.org, &m.tgt, n)
 	if fault, ok := err.(*transport.FaultError); ok {
 		c.directFault(t, fault, GetErr)
 		c.freeOutgoing(m)
@@ -63,10 +68,7 @@ func (c *Context) getvDirect(m *outgoing, tgtCntr, orgCntr transport.Addr, done 
 	c.countFor(orgCntr, GetErr, c.me, t.id)
 	c.completed(recvComplete)
 	c.received(done)
-	if tgtCntr != 0 {
-		h := putHeader{tgtCntr: tgtCntr}
-		c.sendControl(t, msgPut, GetErr, h.encode)
-	}
+	c.tellRead(t, n, tgtCntr)
 	return true
 }
 

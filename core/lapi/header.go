@@ -24,6 +24,8 @@ const (
 	msgPutv                                   // a part of a vector put; each can be placed by itself
 	msgGetv                                   // asks for a part of a vector
 	msgAmv                                    // begins an active message of a vector; msgAmFragment carries the rest
+	msgRead                                   // the sender has read the receiver's memory: target counter, statistics
+	msgAmPieces                               // is a direct active message of data that a DGSP has placed, its headers are those of msgAmv
 )
 
 var order = binary.LittleEndian
@@ -229,7 +231,7 @@ func (h *amHeader) decode(b []byte, n int) (uhdr []byte, ok bool) {
 
 func pad8(n int) int { return (n + 7) &^ 7 }
 
-// pairHeader serves the small messages: msgCounter (counter, 0), msgFetched (token, what the target did with the data).
+// pairHeader serves the small messages: msgCounter (counter, 0), msgRead (counter or 0, bytes), msgFetched (token, what the target did with the data).
 //
 //	0 a | 8 b
 type pairHeader struct{ a, b uint64 }
@@ -237,9 +239,10 @@ type pairHeader struct{ a, b uint64 }
 // What msgFetched says.
 const (
 	fetchRefused = 0 // it cannot be read: send it in fragments
-	fetchDone    = 1 // it was read, or will not be: its memory is free
+	fetchDone    = 1 // it was read: its memory is free
 	fetchPlaced  = 3 // it is to go where a DGSP says: send it in fragments, this time
 	fetchNothing = 2 // of a vector: nor could the list of its blocks: send the lengths, too
+	fetchUnread  = 4 // it will not be read, the message is buried or has failed: its memory is free
 )
 
 const pairHeaderSize = 16

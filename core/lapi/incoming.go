@@ -26,12 +26,13 @@ type incoming struct {
 	inline    bool
 	whole     bool       // all data came in one fragment
 	placement *placement // nil, or how the data goes to the buffer
+	pieces    bool       // msgAmPieces: the data lies in blocks at the origin; org, tgt and amv are used
 	uhdr      []byte     // user header, then lengths of a vector's blocks, when they come in fragments
 	uhdrFrom  int        // of uhdr, what came with msgAm; the rest heads the stream
 	uhdrGot   uint64     // bytes of that rest
 	early     []earlyPart
 
-	// Active messages of vectors only.
+	// Active messages of vectors, and direct ones whose data lies in blocks.
 	vectored bool
 	amv      amvHeader
 	org      vector // of a direct one

@@ -26,8 +26,8 @@ type laneLink interface {
 }
 
 const (
-	laneTurns    = 4096 // turns of the lane without work of core's until core gets one, about 100 µs
-	laneUDPTurns = 16   // the same while there is a socket to look at
+	laneTurns    = 1 << 20 // turns of the lane after which core gets one in any case; by the clock it is sooner
+	laneUDPTurns = 16      // the same while there is a socket to look at
 	laneUnknown  = 1 << 31
 )
 

@@ -90,8 +90,10 @@ type fragmentOp struct {
 	id   transport.MsgID
 	hdr  []byte
 	step uint64 // bytes of m's stream that it stands for
-	// staging holds the data of a vector's fragment, gathered; it goes back to Context.stagings.
-	staging []byte
+
+	lead    int                 // of a vector's: bytes of entries or lengths in front of the data
+	by      transport.Gathering // the link, if it is to gather all of it
+	staging []byte              // else it is gathered here; goes back to Context.stagings
 }
 
 func (c *Context) newOutgoing(t *task, id transport.MsgID, kind ErrType) *outgoing {
@@ -225,7 +227,7 @@ func (c *Context) advance(m *outgoing) bool {
 		}
 		step := f.step
 		m.inflight++
-		status, err := t.link.Send(t.ep, f.id, f.hdr, &f.op)
+		status, err := f.send(t)
 		if err == transport.ErrBusy {
 			m.inflight--
 			c.putOff(m, f)
@@ -253,38 +255,53 @@ func (c *Context) advance(m *outgoing) bool {
 	return true
 }
 
+// send gives f to the link.
+func (f *fragmentOp) send(t *task) (transport.Status, error) {
+	if f.by != nil {
+		return transport.Done, f.by.SendGathered(t.ep, f.id, f.hdr, f.op.N, f)
+	}
+	return t.link.Send(t.ep, f.id, f.hdr, &f.op)
+}
+
 // prepare makes m's next fragment. An error is a fault in the user's memory.
 func (c *Context) prepare(m *outgoing) (*fragmentOp, error) {
 	if m.vectored {
 		return c.prepareVector(m)
 	}
 	f := c.newFragmentOp(m)
-	f.id, f.hdr, f.op.Local, f.op.N = m.nextFragment(m.t)
-	f.step = f.op.N
+	most := uint64(m.t.sendMax)
+	if m.started && m.n-m.offset > most && m.offset >= m.uhdrLen {
+		most = max(most, m.t.gatherRoom())
+	}
+	f.id, f.hdr, f.op.Local, f.op.N = m.nextFragment(most)
+	f.step, f.by, f.lead = f.op.N, nil, 0
+	if f.op.N > uint64(m.t.sendMax) {
+		f.by = m.t.link.(transport.Gathering)
+	}
 	return f, nil
 }
 
 // putOff keeps a fragment that the link had no room for, if making it again would cost.
 func (c *Context) putOff(m *outgoing, f *fragmentOp) {
-	if m.vectored {
+	if m.vectored && f.by == nil {
 		m.held = f
 	} else {
 		c.freeFragmentOp(f)
 	}
 }
 
-// nextFragment is what to send next: header and a piece of the stream.
-func (m *outgoing) nextFragment(t *task) (id transport.MsgID, hdr []byte, data transport.Addr, n uint64) {
+// nextFragment is what to send next: header and a piece of the stream, at most most bytes unless it is the first.
+func (m *outgoing) nextFragment(most uint64) (id transport.MsgID, hdr []byte, data transport.Addr, n uint64) {
 	if !m.started {
 		return m.id, m.hdr[:m.hdrLen], m.data, m.first
 	}
 	hdr = m.partHeader()
 	if m.offset < m.uhdrLen { // a split user header: it lies behind the first header
-		n = min(m.uhdrLen-m.offset, uint64(t.sendMax))
+		n = min(m.uhdrLen-m.offset, most)
 		return m.part, hdr, memory.AddrOf(m.hdr[m.uhdrAt:]) + transport.Addr(m.offset), n
 	}
 	at := m.offset - m.uhdrLen
-	n = m.cut(min(m.n-m.offset, uint64(t.sendMax)), m.n-m.offset)
+	n = m.cut(min(m.n-m.offset, most), m.n-m.offset)
 	return m.part, hdr, m.data + transport.Addr(at), n
 }
 

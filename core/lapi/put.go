@@ -8,11 +8,11 @@ import (
 
 // Put is LAPI_Put (guide, Chapter 18): copies n bytes at orgAddr to tgtAddr of the target. Counters may be 0.
 func (c *Context) Put(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, cmplCntr transport.Addr) codes.Code {
-	return c.put(tgt, n, tgtAddr, orgAddr, tgtCntr, orgCntr, cmplCntr, Callback{})
+	return c.put(tgt, n, tgtAddr, orgAddr, tgtCntr, orgCntr, cmplCntr, Callback{}, noHint)
 }
 
 // put is Put; done, if any, is the send completion handler.
-func (c *Context) put(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, cmplCntr transport.Addr, done Callback) codes.Code {
+func (c *Context) put(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, cmplCntr transport.Addr, done Callback, way hint) codes.Code {
 	memory.Guard()
 	t, code := c.target(tgt)
 	if code == codes.Success {
@@ -26,7 +26,7 @@ func (c *Context) put(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, 
 		t.expected++
 	}
 	h := putHeader{tgtAddr: tgtAddr, tgtCntr: tgtCntr, cmplCntr: cmplCntr}
-	if n >= directPutMin && t.direct && c.putDirect(t, n, orgAddr, orgCntr, &h) {
+	if c.putGoesDirect(t, n, way) && c.putDirect(t, n, orgAddr, orgCntr, &h) {
 		c.sendDone(done, t, codes.Success)
 		c.publish()
 		return codes.Success
@@ -68,10 +68,7 @@ func checkMove(n uint64, tgtAddr, orgAddr transport.Addr) codes.Code {
 // putDirect copies straight into the target's memory; then a message without data carries the counters, and tells the target
 // what it received. False: the link cannot, use messages.
 func (c *Context) putDirect(t *task, n uint64, orgAddr, orgCntr transport.Addr, h *putHeader) bool {
-	f := c.newFragmentOp(nil)
-	defer c.freeFragmentOp(f)
-	f.op.Local, f.op.Remote, f.op.N = orgAddr, h.tgtAddr, n
-	_, err := t.link.Put(t.ep, &f.op) // links that copy directly do so at once
+	err := c.copyDirect(t, false, orgAddr, h.tgtAddr, n)
 	if fault, ok := err.(*transport.FaultError); ok {
 		c.directFault(t, fault, PutErr)
 		return true
@@ -107,9 +104,7 @@ func (c *Context) onPutDirect(m *transport.Msg) transport.Verdict {
 	if !h.decode(m.Hdr) || len(m.Data) != 0 {
 		return c.malformed(m)
 	}
-	s := c.tasks[m.From].link.Stats()
-	s.PacketsReceived++
-	s.DataReceived += uint64(h.tgtAddr)
+	c.tasks[m.From].countReceived(uint64(h.tgtAddr))
 	c.putComplete(&h, int(m.From))
 	return transport.Accept
 }

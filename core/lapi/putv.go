@@ -10,6 +10,11 @@ import (
 // addresses are the target's. long: tgtVec is a lapi_lvec_t. The descriptions are read before Putv returns. done, if any, runs when
 // the origin's blocks may be overwritten.
 func (c *Context) Putv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgtCntr, orgCntr, cmplCntr transport.Addr, done Callback) codes.Code {
+	return c.putv(tgt, tgtVec, orgVec, long, tgtCntr, orgCntr, cmplCntr, done, noHint)
+}
+
+// putv is Putv for a caller that may prefer a way.
+func (c *Context) putv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgtCntr, orgCntr, cmplCntr transport.Addr, done Callback, way hint) codes.Code {
 	memory.Guard()
 	t, code := c.target(tgt)
 	if code != codes.Success {
@@ -26,7 +31,7 @@ func (c *Context) Putv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgt
 	}
 	m.n, m.part = min(m.org.total, m.tgt.total), msgPutv // they differ only where nobody checked
 	m.user, m.orgCntr, m.done = true, orgCntr, done
-	if m.n >= directPutMin && t.direct && worthDirect(&m.org, &m.tgt, m.n) && c.putvDirect(m, tgtCntr, cmplCntr) {
+	if c.putvGoesDirect(t, &m.org, &m.tgt, m.n, way) && c.putvDirect(m, tgtCntr, cmplCntr) {
 		c.publish()
 		return codes.Success
 	}

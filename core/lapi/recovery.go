@@ -1,7 +1,6 @@
 package lapi
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 
@@ -34,7 +33,6 @@ func (c *Context) Purge(dest uint32) codes.Code {
 		return code
 	}
 	t.purged = true // before operations end: what follows them must know why
-	t.session++
 	if !t.dead {
 		c.cutOff(t)
 	}
@@ -62,13 +60,17 @@ func (c *Context) refuseExchange(t *task, round uint32) {
 }
 
 // Resume is LAPI_Resume_totask: lets operations on a task that was purged, or has failed, begin anew, with whatever incarnation of it is
-// there by then. For a task that is neither it does nothing. ErrTgt: dest is no other task; ErrNoConnectivity: there is no way to
-// begin anew.
+// there by then, or will be. For a task that is neither it does nothing. ErrTgt: dest is no other task; ErrNoConnectivity: there is no
+// way to begin anew.
 func (c *Context) Resume(dest uint32) codes.Code {
 	memory.Guard()
 	t, code := c.peer(dest)
-	if code != codes.Success || !t.dead {
+	if code != codes.Success {
 		return code
+	}
+	c.pollSession() // its process may have ended, or another one be there
+	if !t.dead {
+		return codes.Success
 	}
 	if err := c.reconnect(t); err != nil {
 		c.host.Message(0, fmt.Sprintf("task %d: LAPI_Resume_totask: cannot begin anew with task %d: %v", c.me, t.id, err))
@@ -76,6 +78,7 @@ func (c *Context) Resume(dest uint32) codes.Code {
 	}
 	t.dead, t.purged = false, false
 	c.mayRun(t)
+	c.publish()
 	return codes.Success
 }
 
@@ -85,10 +88,10 @@ type reconnector interface {
 }
 
 func (c *Context) reconnect(t *task) error {
-	if t.shared && t.died { // its segment is that of a process that is no more
-		return errors.New("its process has ended, and only over UDP can another one take its place (LAPI_USE_SHM=no)")
+	if t.shared && (t.died || c.shm.Left(t.ep)) {
+		return c.resumeShared(t)
 	}
-	l, ok := t.link.(reconnector)
+	l, ok := untraced(t.link).(reconnector)
 	if !ok {
 		return transport.ErrNotSupported
 	}
@@ -111,7 +114,7 @@ func (c *Context) AddUDPDest(tgt, instance uint32, a netip.AddrPort) codes.Code 
 	t := &c.tasks[tgt]
 	bytes := udp.EncodeAddress(a)
 	_, _, err := udp.DecodeAddress(bytes)
-	if err != nil || instance != 0 && int(instance) != c.instance || c.udp == nil || t.link != transport.Link(c.udp) ||
+	if err != nil || instance != 0 && int(instance) != c.instance || c.udp == nil || untraced(t.link) != transport.Link(c.udp) ||
 		a.Addr().Unmap().Is4() != c.udpAddrs[c.me].Addr().Unmap().Is4() {
 		return codes.ErrUDPPortInfo
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // want compares codes.
-func want(t *testing.T, what string, got, expected codes.Code) {
+func want(t testing.TB, what string, got, expected codes.Code) {
 	t.Helper()
 	if got != expected {
 		t.Errorf("%s: %s, want %s", what, codes.Name(got), codes.Name(expected))

@@ -32,6 +32,7 @@ type Options struct {
 	ErrHandler transport.Addr
 	UDP        UDPAddresses // nil if the user gave neither handler nor list
 	Persistent bool         // LAPI_PSS_GPFS: no collectives
+	Adapter    string       // adapter_name: the network interface to use, if Persistent; "": as MP_LAPI_INET_ADDR says
 	Polling    bool         // LAPI_INTERRUPT_OFF
 	// OpenSession and Key replace job.Open and Config.Key, for tests that run a whole job in one process.
 	OpenSession func(*job.Config, int) (job.Session, error)
@@ -53,10 +54,11 @@ type udpLink interface {
 // setup is a LAPI_Init under way: what a failure must give back.
 type setup struct {
 	*Context
-	o      *Options
-	cfg    *job.Config
-	onNode []int // tasks to reach by shared memory, this one included; nil: none
-	remote int   // tasks to reach by UDP
+	o       *Options
+	cfg     *job.Config
+	onNode  []int        // tasks to reach by shared memory, this one included; nil: none
+	remote  int          // tasks to reach by UDP
+	adapter []netip.Addr // addresses of Options.Adapter; nil: none is asked for
 }
 
 // New is LAPI_Init (guide, Chapter 5, Figure 1): it decides how each task is reached, meets the others and connects the links. It
@@ -82,13 +84,14 @@ func New(o *Options) (*Context, codes.Code) {
 	if s.scratch, err = unix.Mmap(-1, 0, pad8(MaxUhdrSize), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS); err != nil {
 		return nil, codes.ErrMemoryExhausted
 	}
-	for _, step := range []func() codes.Code{s.chooseNode, s.openLinks, s.meet, s.startTrace(began), s.openLane, s.finish} {
+	for _, step := range []func() codes.Code{s.chooseAdapter, s.chooseNode, s.openLinks, s.meet, s.startTrace(began), s.openLane, s.finish} {
 		if code := step(); code != codes.Success {
 			s.abandon()
 			return nil, code
 		}
 	}
 	s.attention(levelInform, codes.AttVersion, "%s (Linux, instance %d, %d tasks)", Version, s.instance, cfg.NumTasks)
+	s.announceBulk()
 	return s.Context, codes.Success
 }
 
@@ -180,7 +183,7 @@ func (s *setup) shmFailed(err error) codes.Code {
 	return codes.Success
 }
 
-// openUDP binds this task's socket: to its address in MP_LAPI_INET_ADDR, or to its own entry of the user's list.
+// openUDP binds this task's socket: to its adapter's address or that in MP_LAPI_INET_ADDR, or to its own entry of the user's list.
 func (s *setup) openUDP() codes.Code {
 	getKey := s.o.Key
 	if getKey == nil {
@@ -193,10 +196,7 @@ func (s *setup) openUDP() codes.Code {
 	if !authenticated && s.me == 0 {
 		s.say(0, "this job is unauthenticated: anyone who can send from its tasks' addresses can disturb it; set LAPI_JOB_KEY_FILE or use lapirun")
 	}
-	local := netip.AddrPort{}
-	if len(s.cfg.Inet) > 0 {
-		local = netip.AddrPortFrom(s.cfg.Inet[0].Addr, 0)
-	}
+	local := s.localAddress()
 	if !s.cfg.Launched {
 		if code := s.standaloneAddresses(local); code != codes.Success {
 			return code
@@ -244,13 +244,18 @@ func (s *setup) standaloneAddresses(local netip.AddrPort) codes.Code {
 		s.say(0, "the UDP address list has no address and port for this task")
 		return codes.ErrUDPPortInfo
 	}
+	var err error
+	if addrs[s.me], err = s.onAdapter(addrs[s.me]); err != nil {
+		s.say(0, "%v", err)
+		return codes.ErrUDPPortInfo
+	}
 	s.udpAddrs = addrs
 	return codes.Success
 }
 
 // meet exchanges what the links' peers need, and connects.
 func (s *setup) meet() codes.Code {
-	parts, err := s.session.Exchange(s.part())
+	parts, err := s.session.Exchange(s.part(true))
 	if err != nil {
 		s.say(0, "cannot meet the other tasks: %v", err)
 		return codes.ErrUnknown
@@ -288,13 +293,23 @@ func (s *setup) connect(t *task, p *peerPart, parts []job.Part) codes.Code {
 		t.isSelf = true
 		return s.useLink(t, s.self, s.self.Address())
 	}
-	if s.shm != nil && slices.Contains(s.onNode, t.id) && p.shm != nil {
+	onNode := s.shm != nil && slices.Contains(s.onNode, t.id)
+	if onNode && parts[t.id].Data == nil { // this task has come back, and t has not
+		t.shared, t.died = true, true
+		s.setLink(t, s.shm)
+		if err := s.await(t); err != nil {
+			s.say(0, "task %d: %v", t.id, err)
+			return codes.ErrShmSetup
+		}
+		return codes.Success
+	}
+	if onNode && p.shm != nil {
 		t.shared = true
 		files := parts[t.id].Files
 		parts[t.id].Files = nil // the link takes them over
 		return s.useLink(t, s.shm, transport.Address{Bytes: p.shm, Files: files})
 	}
-	if s.shm != nil && slices.Contains(s.onNode, t.id) {
+	if onNode {
 		s.attention(levelFailure, codes.AttShmGetFail, "(task %d has none)", t.id)
 	}
 	if s.cfg.Shm == job.ShmOnly {
@@ -320,15 +335,8 @@ func (s *setup) connect(t *task, p *peerPart, parts []job.Part) codes.Code {
 }
 
 func (s *setup) useLink(t *task, l transport.Link, a transport.Address) codes.Code {
-	t.link = l
+	s.setLink(t, l)
 	t.address = transport.Address{Bytes: a.Bytes}
-	lim := l.Limits()
-	t.sendMax = (lim.SendMax - putFragmentHeaderSize) &^ 7
-	t.headers = lim.HeaderMax
-	t.atOnce = t.sendMax
-	if s.udp != nil && l == transport.Link(s.udp) {
-		t.atOnce = min(s.bufCopy, t.sendMax)
-	}
 	if err := l.Connect(t.ep, a); err != nil {
 		s.say(0, "cannot reach task %d: %v", t.id, err)
 		if t.shared {
@@ -337,15 +345,31 @@ func (s *setup) useLink(t *task, l transport.Link, a transport.Address) codes.Co
 		}
 		return codes.ErrUDPSocket
 	}
-	switch d, ok := l.(interface {
-		CanDirect(transport.Endpoint) bool
-	}); {
-	case ok:
-		t.direct = d.CanDirect(t.ep)
-	default:
-		t.direct = lim.Caps&(transport.CapPut|transport.CapGet) == transport.CapPut|transport.CapGet
-	}
+	t.direct = canDirect(l, t.ep)
 	return codes.Success
+}
+
+// setLink notes the link to t and what its limits mean for messages.
+func (s *setup) setLink(t *task, l transport.Link) {
+	t.link = l
+	lim := l.Limits()
+	t.sendMax = (lim.SendMax - putFragmentHeaderSize) &^ 7
+	t.headers = lim.HeaderMax
+	t.atOnce = t.sendMax
+	if s.udp != nil && l == transport.Link(s.udp) {
+		t.atOnce = min(s.bufCopy, t.sendMax)
+	}
+}
+
+// canDirect says whether l copies straight between this task's memory and that of ep's.
+func canDirect(l transport.Link, ep transport.Endpoint) bool {
+	if d, ok := l.(interface {
+		CanDirect(transport.Endpoint) bool
+	}); ok {
+		return d.CanDirect(ep)
+	}
+	const both = transport.CapPut | transport.CapGet
+	return l.Limits().Caps&both == both
 }
 
 // finish sets the handlers of every link, the emulated atomics and the block that C reads.
@@ -381,6 +405,7 @@ func (s *setup) finish() codes.Code {
 		return codes.ErrUnknown
 	}
 	setInterrupt(s.shared, !s.o.Polling)
+	s.sessionTurn = sessionTurns // what the session has heard meanwhile does not wake anybody
 	return codes.Success
 }
 
@@ -401,7 +426,7 @@ func (c *Context) setHandlers(l transport.Link) {
 		msgPut: c.onPut, msgPutFragment: c.onPutFragment, msgPutDirect: c.onPutDirect,
 		msgGet: c.onGet, msgGetData: c.onGetData, msgAm: c.onAm, msgAmFragment: c.onAmFragment,
 		msgFetched: c.onFetched, msgCounter: c.onCounter, msgExchange: c.onExchange, msgFault: c.onFault,
-		msgPutv: c.onPutv, msgGetv: c.onGetv, msgAmv: c.onAmv,
+		msgPutv: c.onPutv, msgGetv: c.onGetv, msgAmv: c.onAmv, msgRead: c.onRead, msgAmPieces: c.onAmPieces,
 		msgAmSmall: c.onAmSmall, msgLaneGet: c.onLaneGet, msgLaneRmw: c.onLaneRmw,
 	} {
 		l.Handle(id, h)
@@ -429,51 +454,4 @@ func (s *setup) abandon() {
 	s.shared.Lane = 0
 	closeShared(s.shared)
 	s.freeMappings()
-}
-
-// peerPart is what a task tells the others in LAPI_Init: its version and the addresses of its links.
-type peerPart struct{ udp, shm []byte }
-
-// partVersion changes with the wire formats of this package and its links.
-const partVersion = 2
-
-func (s *setup) part() job.Part {
-	b := []byte{partVersion}
-	p := job.Part{}
-	for _, l := range []transport.Link{s.udp, s.shm} {
-		if isNil(l) {
-			b = order.AppendUint16(b, 0)
-			continue
-		}
-		a := l.Address()
-		b = order.AppendUint16(b, uint16(len(a.Bytes)))
-		b = append(b, a.Bytes...)
-		p.Files = append(p.Files, a.Files...)
-	}
-	p.Data = b
-	return p
-}
-
-func isNil(l transport.Link) bool {
-	u, ok := l.(udpLink)
-	return l == nil || ok && u == nil
-}
-
-func decodePart(b []byte) (p peerPart, err error) {
-	bad := errors.New("it runs another version of the library")
-	if len(b) < 1 || b[0] != partVersion {
-		return p, bad
-	}
-	b = b[1:]
-	for _, field := range []*[]byte{&p.udp, &p.shm} {
-		if len(b) < 2 || len(b) < 2+int(order.Uint16(b)) {
-			return p, bad
-		}
-		n := int(order.Uint16(b))
-		if n > 0 {
-			*field = b[2 : 2+n]
-		}
-		b = b[2+n:]
-	}
-	return p, nil
 }

@@ -45,6 +45,7 @@ func (c *Context) nextDeadline() (at int64) {
 	if c.term != nil && !c.term.over {
 		at = c.term.deadline
 	}
+	at = earlier(at, c.absentDeadline())
 	for i := range c.unknown {
 		if u := &c.unknown[i]; !u.given && !c.cfg.NoTimeout {
 			at = earlier(at, u.since+c.timeout*int64(time.Second))
@@ -52,6 +53,9 @@ func (c *Context) nextDeadline() (at int64) {
 	}
 	return at
 }
+
+// Farewell is job.Session's: what to send where if the process ends with status 0 but without LAPI_Term.
+func (c *Context) Farewell() (record []byte, sockets []int) { return c.session.Farewell() }
 
 // TermEnd releases everything. It runs without the lock, after every thread of the context has left it.
 func (c *Context) TermEnd() {
@@ -67,6 +71,9 @@ func (c *Context) TermEnd() {
 	}
 	if c.session != nil {
 		c.session.Close()
+	}
+	for i := range c.tasks {
+		c.tasks[i].turnAway()
 	}
 	c.trace.close()
 	c.shared.Lane = 0

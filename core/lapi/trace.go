@@ -26,7 +26,7 @@ type tracer struct {
 var messageNames = [transport.MaxMsgID + 1]string{
 	msgPut: "put", msgPutFragment: "put fragment", msgGet: "get", msgGetData: "get data", msgAm: "active message",
 	msgAmFragment: "active message fragment", msgFetched: "fetched", msgCounter: "completion", msgExchange: "exchange", msgFault: "fault",
-	msgAtomic: "rmw", msgAtomicReply: "rmw reply", msgPutDirect: "direct put",
+	msgAtomic: "rmw", msgAtomicReply: "rmw reply", msgPutDirect: "direct put", msgRead: "direct get",
 }
 
 func messageName(id transport.MsgID) string {
@@ -77,8 +77,8 @@ func (c *Context) traced(l transport.Link) transport.Link {
 		return l
 	}
 	traced := &tracedLink{Link: l, t: c.trace}
-	if v, ok := l.(transport.Vectored); ok {
-		return &tracedVectored{traced, v}
+	if node, ok := l.(nodeLink); ok {
+		return &tracedVectored{traced, node}
 	}
 	return traced
 }
@@ -193,10 +193,15 @@ func (l *tracedLink) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte,
 	n, key, began := op.N, messageKey(id, hdr), trace.Now()
 	status, err := l.Link.Send(ep, id, hdr, op)
 	if err == nil {
-		l.t.file.Add(layout.TraceRecord{Ns: began, Id: key, Size: n, Thread: l.t.thread(), Peer: int32(ep),
-			Code: int32(min(trace.Now()-began, 1<<31-1)), Kind: layout.TraceSent | layout.TraceMessage}, messageName(id))
+		l.sent(ep, id, key, n, began)
 	}
 	return status, err
+}
+
+// sent records a message that the link took.
+func (l *tracedLink) sent(ep transport.Endpoint, id transport.MsgID, key, n, began uint64) {
+	l.t.file.Add(layout.TraceRecord{Ns: began, Id: key, Size: n, Thread: l.t.thread(), Peer: int32(ep),
+		Code: int32(min(trace.Now()-began, 1<<31-1)), Kind: layout.TraceSent | layout.TraceMessage}, messageName(id))
 }
 
 // Handle is the link's, with each call of h recorded.

@@ -9,18 +9,38 @@ import (
 
 func init() { // the rest of header.go's messages
 	messageNames[msgPutv], messageNames[msgGetv], messageNames[msgAmv] = "put vector", "get vector", "active message vector"
+	messageNames[msgAmPieces] = "active message pieces"
 }
 
-// tracedVectored is a tracedLink whose link copies between lists of ranges, too.
+// nodeLink is what the links within a node can do more than others.
+type nodeLink interface {
+	transport.Vectored
+	transport.Gathering
+}
+
+// tracedVectored is a tracedLink of such a link.
 type tracedVectored struct {
 	*tracedLink
-	vectored transport.Vectored
+	node nodeLink
+}
+
+// GatherMax is the link's.
+func (l *tracedVectored) GatherMax(ep transport.Endpoint) int { return l.node.GatherMax(ep) }
+
+// SendGathered is the link's, recorded if the link took the message.
+func (l *tracedVectored) SendGathered(ep transport.Endpoint, id transport.MsgID, hdr []byte, n uint64, from transport.Gatherer) error {
+	key, began := messageKey(id, hdr), trace.Now()
+	err := l.node.SendGathered(ep, id, hdr, n, from)
+	if err == nil {
+		l.sent(ep, id, key, n, began)
+	}
+	return err
 }
 
 // PutVector is the link's, recorded.
 func (l *tracedVectored) PutVector(ep transport.Endpoint, local, remote []transport.Range) error {
 	began, n := trace.Now(), transport.Sum(local)
-	err := l.vectored.PutVector(ep, local, remote)
+	err := l.node.PutVector(ep, local, remote)
 	if err == nil {
 		l.t.since(began, layout.TraceComplete|layout.TraceMessage, "copy list to task", int(ep), n)
 	}
@@ -30,7 +50,7 @@ func (l *tracedVectored) PutVector(ep transport.Endpoint, local, remote []transp
 // GetVector is the link's, recorded.
 func (l *tracedVectored) GetVector(ep transport.Endpoint, local, remote []transport.Range) error {
 	began, n := trace.Now(), transport.Sum(local)
-	err := l.vectored.GetVector(ep, local, remote)
+	err := l.node.GetVector(ep, local, remote)
 	if err == nil {
 		l.t.since(began, layout.TraceComplete|layout.TraceMessage, "copy list from task", int(ep), n)
 	}

@@ -16,7 +16,11 @@ func TestTracedLinksAbilities(t *testing.T) {
 			if _, traced := link.(transport.Vectored); traced != has {
 				t.Errorf("%s, level %d: copies between lists: %v, untraced: %v", name, level, traced, has)
 			}
-			if name == "shm" && !has {
+			_, gathers := untraced(link).(transport.Gathering)
+			if _, traced := link.(transport.Gathering); traced != gathers {
+				t.Errorf("%s, level %d: gathers: %v, untraced: %v", name, level, traced, gathers)
+			}
+			if name == "shm" && (!has || !gathers) {
 				t.Error("shm does not copy between lists")
 			}
 			if level == 0 {

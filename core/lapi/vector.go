@@ -66,6 +66,18 @@ func (v *vector) at(offset uint64) cursor {
 	return cursor{v, uint64(i), offset - v.start(i)}
 }
 
+// nextBlocks is next, and of a strided vector as many whole blocks as there are in most bytes: count blocks of n bytes.
+func (c *cursor) nextBlocks(most uint64) (a transport.Addr, n, count uint64) {
+	v := c.v
+	if v.kind == vecStrided && c.within == 0 && v.stride > v.block && v.block > 0 && most/2 >= v.block && v.count-c.i >= 2 {
+		a, count = v.base+transport.Addr(c.i*v.stride), min(v.count-c.i, most/v.block)
+		c.i += count
+		return a, v.block, count
+	}
+	a, n = c.next(most)
+	return a, n, 1
+}
+
 // start is the offset at which block i of a list begins.
 func (v *vector) start(i int) uint64 {
 	if i == 0 {
@@ -112,14 +124,14 @@ func (c *cursor) next(most uint64) (a transport.Addr, n uint64) {
 // gather copies len(dst) bytes of the stream, from offset on, to dst. Bytes beyond the stream's end stay as they are.
 func (v *vector) gather(dst []byte, offset uint64) error {
 	for at := v.at(offset); len(dst) > 0; {
-		a, n := at.next(uint64(len(dst)))
+		a, n, count := at.nextBlocks(uint64(len(dst)))
 		if n == 0 {
 			return nil
 		}
-		if err := memory.CopyOut(dst[:n], a); err != nil {
+		if err := memory.CopyOutBlocks(dst[:n*count], a, n, v.stride); err != nil {
 			return err
 		}
-		dst = dst[n:]
+		dst = dst[n*count:]
 	}
 	return nil
 }
@@ -127,14 +139,14 @@ func (v *vector) gather(dst []byte, offset uint64) error {
 // scatter copies src to its place in the stream, from offset on. Bytes beyond the stream's end are dropped.
 func (v *vector) scatter(offset uint64, src []byte) error {
 	for at := v.at(offset); len(src) > 0; {
-		a, n := at.next(uint64(len(src)))
+		a, n, count := at.nextBlocks(uint64(len(src)))
 		if n == 0 {
 			return nil
 		}
-		if err := memory.CopyIn(a, src[:n]); err != nil {
+		if err := memory.CopyInBlocks(a, src[:n*count], n, v.stride); err != nil {
 			return err
 		}
-		src = src[n:]
+		src = src[n*count:]
 	}
 	return nil
 }
@@ -172,7 +184,7 @@ func (c *Context) moveDirect(t *task, get bool, local, remote *vector, n uint64)
 	near, far := local.at(0), remote.at(0)
 	for n > 0 {
 		from := near
-		here := near.ranges(c.here[:0], n)
+		here := near.ranges(c.here[:0], min(n, directChunk))
 		step := transport.Sum(here)
 		there := far.ranges(c.there[:0], step)
 		if got := transport.Sum(there); got < step { // so many small ranges over there that they fill the list first
@@ -196,10 +208,14 @@ func (c *Context) moveDirect(t *task, get bool, local, remote *vector, n uint64)
 	return nil
 }
 
-// worthDirect says whether blocks are so long that the kernel's work for each is less than that of copying them twice more.
-func worthDirect(a, b *vector, n uint64) bool {
-	return n/max(a.pieces(), b.pieces(), 1) >= directBlockMin
+// worthDirect says whether blocks are so long that the kernel's work for each is less than that of copying them twice. far is the vector in
+// the other task's memory, whose every block the kernel must find and hold; near is the one here.
+func worthDirect(near, far *vector, n uint64) bool {
+	return n/max(far.pieces(), near.pieces()/directLocal, 1) >= directBlockMin
 }
+
+// directLocal is how many blocks here cost the kernel as much as one over there; measured.
+const directLocal = 8
 
 // vectorCodes are the errors of one side's vector.
 type vectorCodes struct{ null, kind, addr, length, extent, stride, base codes.Code }

@@ -126,7 +126,7 @@ func TestGetvList(t *testing.T) {
 			want := from.stream()
 			var org, target int32
 			completed = 0
-			j.ok(j.tasks[0].Getv(tgt, from.at(), to.at(), true, at(&target), at(&org), Callback{0x300, 7}))
+			j.ok(j.tasks[0].Getv(tgt, from.at(), to.at(), true, at(&target), at(&org), Callback{Handler: 0x300, Info: 7}))
 			j.until("the counters of a vector get", func() bool { return org == 1 && target == 1 && completed == 7 })
 			if !bytes.Equal(to.stream(), want) {
 				t.Fatalf("vector get of %d blocks arrived damaged", len(lens))

@@ -16,10 +16,12 @@ const (
 	XferRmw
 	XferDGSP
 	XferAmLw uint32 = 9 // as XferAm: the shortest way is taken for every short message
+	XferAmx  uint32 = 10
+	XferMc   uint32 = 11
 )
 
-// useTgtVecType is the flag USE_TGT_VEC_TYPE: the target's vector is a lapi_vec_t. All other flags of LAPI_Xfer are hints, or for
-// types that have their own calls.
+// useTgtVecType is the flag USE_TGT_VEC_TYPE: the target's vector is a lapi_vec_t. direct.go has those about bulk
+// transfer. All other flags of LAPI_Xfer are hints that change nothing here, or for types that have their own calls.
 const useTgtVecType = 0x2
 
 // Transfer is what LAPI_Xfer is asked to do: the members of all its structures. It is cshim_transfer of cshim/golapi.h.
@@ -28,12 +30,13 @@ type Transfer struct {
 	TgtAddr, OrgAddr transport.Addr // or vectors; of LAPI_DGSP_XFER TgtAddr is the DGSP's handle; of a read-modify-write tgt_var and in_val; of an active message udata is OrgAddr
 	PrevVal          transport.Addr
 	N                uint64
+	Skip             uint64 // of LAPI_AMX_XFER: bytes of the DGSP's stream before the first that is sent
 	TgtCntr          transport.Addr
 	OrgCntr          transport.Addr
 	CmplCntr         transport.Addr
-	Done             Callback // send completion handler; of a get completion handler
+	Handler, Info    transport.Addr // send completion handler and its parameter; of a get completion handler
 	Flags            uint32
-	Tgt              uint32
+	Tgt              uint32 // of LAPI_MC_XFER the group
 	UhdrLen          uint32
 	Op               uint32 // RMW_ops_t
 	Size             uint32 // of a read-modify-write's words, bits
@@ -42,26 +45,29 @@ type Transfer struct {
 
 // Xfer is LAPI_Xfer (guide, Chapter 18, Tables 24 to 31).
 func (c *Context) Xfer(kind uint32, x *Transfer) codes.Code {
+	done, way := Callback{Handler: x.Handler, Info: x.Info}, hintOf(x.Flags)
 	switch kind {
 	case XferGet:
-		return c.get(x.Tgt, x.N, x.TgtAddr, x.OrgAddr, x.TgtCntr, x.OrgCntr, x.Done)
+		return c.get(x.Tgt, x.N, x.TgtAddr, x.OrgAddr, x.TgtCntr, x.OrgCntr, done, way)
 	case XferAm, XferAmLw:
-		return c.amsend(x.Tgt, x.HdrHdl, x.Uhdr, x.UhdrLen, x.OrgAddr, x.N, x.TgtCntr, x.OrgCntr, x.CmplCntr, x.Done)
+		return c.amsend(x.Tgt, x.HdrHdl, x.Uhdr, x.UhdrLen, x.OrgAddr, x.N, x.TgtCntr, x.OrgCntr, x.CmplCntr, done, way)
 	case XferPut:
-		return c.put(x.Tgt, x.N, x.TgtAddr, x.OrgAddr, x.TgtCntr, x.OrgCntr, x.CmplCntr, x.Done)
+		return c.put(x.Tgt, x.N, x.TgtAddr, x.OrgAddr, x.TgtCntr, x.OrgCntr, x.CmplCntr, done, way)
 	case XferGetv:
-		return c.Getv(x.Tgt, x.TgtAddr, x.OrgAddr, x.Flags&useTgtVecType == 0, x.TgtCntr, x.OrgCntr, x.Done)
+		return c.getv(x.Tgt, x.TgtAddr, x.OrgAddr, x.Flags&useTgtVecType == 0, x.TgtCntr, x.OrgCntr, done, way)
 	case XferPutv:
-		return c.Putv(x.Tgt, x.TgtAddr, x.OrgAddr, x.Flags&useTgtVecType == 0, x.TgtCntr, x.OrgCntr, x.CmplCntr, x.Done)
+		return c.putv(x.Tgt, x.TgtAddr, x.OrgAddr, x.Flags&useTgtVecType == 0, x.TgtCntr, x.OrgCntr, x.CmplCntr, done, way)
 	case XferAmv:
-		return c.Amsendv(x.Tgt, x.HdrHdl, x.Uhdr, x.UhdrLen, x.OrgAddr, x.TgtCntr, x.OrgCntr, x.CmplCntr, x.Done)
+		return c.amsendv(x.Tgt, x.HdrHdl, x.Uhdr, x.UhdrLen, x.OrgAddr, x.TgtCntr, x.OrgCntr, x.CmplCntr, done, way)
 	case XferRmw:
 		if x.Size != 32 && x.Size != 64 {
 			return codes.ErrOpSz
 		}
-		return c.rmw(uint8(x.Size/8), x.Op, x.Tgt, x.TgtAddr, x.OrgAddr, x.PrevVal, x.OrgCntr, x.Done)
-	case XferDGSP:
-		return c.amdgsp(x)
+		return c.rmw(uint8(x.Size/8), x.Op, x.Tgt, x.TgtAddr, x.OrgAddr, x.PrevVal, x.OrgCntr, done)
+	case XferDGSP, XferAmx:
+		return c.amdgsp(x, done)
+	case XferMc:
+		return c.multicast(x, done)
 	}
 	return codes.ErrXferCmd
 }

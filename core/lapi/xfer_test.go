@@ -18,7 +18,7 @@ func transfers(tgt uint32, n uint64, src, dst transport.Addr, org, target *userV
 		{Tgt: tgt, OrgAddr: src, TgtAddr: dst, Size: 64, Op: XferRmw},
 	}
 	for i := range all {
-		all[i].Done = Callback{handler, transport.Addr(i)}
+		all[i].Handler, all[i].Info = handler, transport.Addr(i)
 	}
 	return all
 }

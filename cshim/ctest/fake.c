@@ -454,11 +454,14 @@ int golapi_amsendv(int context, uint32_t tgt, cshim_addr hdr_hdl, cshim_addr uhd
 	return org_vec ? transfer(context, tgt, org_cntr) : LAPI_ERR_ORG_VEC_NULL;
 }
 
+cshim_transfer fake_transfer;
+
 /* A transfer's send completion handler runs at once, as core's does for small messages. */
 int golapi_xfer(int context, uint32_t type, cshim_transfer *t)
 {
 	int rc = LAPI_ERR_XFER_CMD;
 
+	fake_transfer = *t;
 	if (type == LAPI_PUT_XFER)
 		rc = golapi_put(context, t->tgt, t->len, t->tgt_addr, t->org_addr, t->tgt_cntr, t->org_cntr, t->cmpl_cntr);
 	else if (type == LAPI_GET_XFER)
@@ -466,6 +469,24 @@ int golapi_xfer(int context, uint32_t type, cshim_transfer *t)
 	if (rc == LAPI_SUCCESS && t->handler && type == LAPI_PUT_XFER)
 		cshim_call_send_completion(context, t->handler, t->info, t->tgt, LAPI_SUCCESS);
 	return rc;
+}
+
+/* Groups of one member, which is their name. */
+int golapi_group_create(int context, uint32_t num_tasks, cshim_addr list, cshim_addr group)
+{
+	CHECK(cshim_lock_owned(cshim_context_at(context)));
+	if (!list || !group)
+		return LAPI_ERR_RET_PTR_NULL;
+	if (num_tasks != 1)
+		return LAPI_ERR_TGT;
+	*(lapi_group_t *)(uintptr_t)group = *(uint *)(uintptr_t)list;
+	return LAPI_SUCCESS;
+}
+
+int golapi_group_free(int context, uint32_t group)
+{
+	CHECK(cshim_lock_owned(cshim_context_at(context)));
+	return group == 5 ? LAPI_SUCCESS : LAPI_ERR_TGT;
 }
 
 int golapi_rmw(int context, uint32_t width, uint32_t op, uint32_t tgt, cshim_addr tgt_var, cshim_addr in_val,

@@ -47,6 +47,8 @@ void fake_queue_completion(int context, compl_hndlr_t *handler, void *info);
 void fake_queue_error(int context, LAPI_err_hndlr *handler, int code);
 /* When set, tickets stay open until fake_finish_tickets; else one dispatcher turn ends them. */
 void fake_hold_tickets(int hold);
+/* What golapi_xfer was given last. */
+extern cshim_transfer fake_transfer;
 /* The context behind a handle. */
 cshim_context *fake_context(lapi_handle_t handle);
 

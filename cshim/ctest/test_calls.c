@@ -35,6 +35,8 @@ static void check_bad_handle(lapi_handle_t bad)
 	CHECK(LAPI_Msgpoll(bad, 1, &info) == LAPI_ERR_HNDL_INVALID);
 	CHECK(LAPI_Fence(bad) == LAPI_ERR_HNDL_INVALID);
 	CHECK(LAPI_Gfence(bad) == LAPI_ERR_HNDL_INVALID);
+	CHECK(LAPI_Group_create(bad, 1, NULL, NULL) == LAPI_ERR_HNDL_INVALID);
+	CHECK(LAPI_Group_free(bad, 1) == LAPI_ERR_HNDL_INVALID);
 }
 
 static void test_init_arguments(void)
@@ -203,11 +205,51 @@ static void test_polling_net(void)
 	CHECK(LAPI_Senv(handle, INTERRUPT_SET, 1) == LAPI_SUCCESS);
 }
 
+static void test_groups(void)
+{
+	uint member = 5;
+	lapi_group_t group = 0;
+	lapi_xfer_t xfer;
+
+	CHECK(LAPI_Group_create(handle, 1, &member, NULL) == LAPI_ERR_RET_PTR_NULL);
+	CHECK(LAPI_Group_create(handle, 1, NULL, &group) == LAPI_ERR_RET_PTR_NULL);
+	CHECK(LAPI_Group_create(handle, 2, &member, &group) == LAPI_ERR_TGT && group == 0);
+	CHECK(LAPI_Group_create(handle, 1, &member, &group) == LAPI_SUCCESS && group == 5);
+	memset(&xfer, 0xee, sizeof(xfer));
+	xfer.Mc = (lapi_mc_t){.Xfer_type = LAPI_MC_XFER, .flags = 1, .group = group, .hdr_hdl = 2, .uhdr_len = 3, .uhdr = &member,
+	                      .udata = &group, .udata_len = 4, .shdlr = NULL, .sinfo = &xfer};
+	LAPI_Xfer(handle, &xfer);
+	CHECK(fake_transfer.flags == 1 && fake_transfer.tgt == 5 && fake_transfer.hdr_hdl == 2 && fake_transfer.uhdr_len == 3);
+	CHECK(fake_transfer.uhdr == CSHIM_ADDR(&member) && fake_transfer.org_addr == CSHIM_ADDR(&group) && fake_transfer.len == 4);
+	CHECK(fake_transfer.handler == 0 && fake_transfer.info == CSHIM_ADDR(&xfer));
+	CHECK(fake_transfer.tgt_cntr == 0 && fake_transfer.org_cntr == 0 && fake_transfer.cmpl_cntr == 0);
+	CHECK(LAPI_Group_free(handle, group + 1) == LAPI_ERR_TGT && LAPI_Group_free(handle, group) == LAPI_SUCCESS);
+}
+
+/* LAPI_AMX_XFER has one member more than LAPI_DGSP_XFER, which has one more than LAPI_AM_XFER. */
+static void test_amx_members(void)
+{
+	lapi_xfer_t xfer;
+	lapi_cntr_t counter;
+
+	memset(&xfer, 0xee, sizeof(xfer));
+	xfer.Amx = (lapi_amx_t){.Xfer_type = LAPI_AMX_XFER, .tgt = 1, .hdr_hdl = 2, .udata_len = 3, .tgt_cntr = 4, .cmpl_cntr = &counter,
+	                        .dgsp = LAPI_BYTE, .send_offset_dgsp_bytes = 1UL << 40};
+	LAPI_Xfer(handle, &xfer);
+	CHECK(fake_transfer.tgt == 1 && fake_transfer.hdr_hdl == 2 && fake_transfer.len == 3 && fake_transfer.tgt_cntr == 4);
+	CHECK(fake_transfer.cmpl_cntr == CSHIM_ADDR(&counter) && fake_transfer.tgt_addr == CSHIM_ADDR(LAPI_BYTE));
+	CHECK(fake_transfer.skip == 1UL << 40);
+	xfer.Xfer_type = LAPI_DGSP_XFER;
+	LAPI_Xfer(handle, &xfer);
+	CHECK(fake_transfer.skip == 0 && fake_transfer.tgt_addr == CSHIM_ADDR(LAPI_BYTE));
+}
+
 /* The LAPI_ names are weak aliases of the PLAPI_ ones. */
 static void test_pairs(void)
 {
 	CHECK((uintptr_t)LAPI_Put == (uintptr_t)PLAPI_Put);
 	CHECK((uintptr_t)LAPI_Init == (uintptr_t)PLAPI_Init);
+	CHECK((uintptr_t)LAPI_Group_create == (uintptr_t)PLAPI_Group_create && (uintptr_t)LAPI_Group_free == (uintptr_t)PLAPI_Group_free);
 	CHECK((uintptr_t)LAPI_Msg_string == (uintptr_t)PLAPI_Msg_string);
 }
 
@@ -224,6 +266,8 @@ void test_calls(void)
 	test_addresses();
 	test_environment();
 	test_transfers();
+	test_groups();
+	test_amx_members();
 	test_counters();
 	test_msgpoll();
 	test_polling_net();

@@ -20,6 +20,8 @@ static void *full_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong
 	CHECK(*uhdr_len == 12 && *msg_len == 5000 && *(int *)uhdr == 17);
 	CHECK(info->src == 3 && info->udata_one_pkt_ptr == &target[1]);
 	CHECK(info->ret_flags == LAPI_NORMAL && info->ctl_flags == LAPI_DELIVER_MSG && info->dgsp_handle == NULL && info->bytes == 5000);
+	CHECK(info->recv_offset_dgsp_bytes == 0);
+	info->recv_offset_dgsp_bytes = 77;
 	info->ret_flags = LAPI_SEND_REPLY;
 	info->ctl_flags = LAPI_BURY_MSG;
 	info->bytes = 9;
@@ -119,14 +121,14 @@ static void call_header_handlers(int context, void *argument)
 	(void)argument;
 	call(context, full_handler, &result);
 	CHECK(result.buffer == CSHIM_ADDR(&target[2]) && result.completion == CSHIM_ADDR(finished));
-	CHECK(result.info == CSHIM_ADDR(target) && result.bytes == 9 && result.dgsp == 0);
+	CHECK(result.info == CSHIM_ADDR(target) && result.bytes == 9 && result.dgsp == 0 && result.skip == 77);
 	CHECK(result.ret_flags == LAPI_SEND_REPLY && result.ctl_flags == LAPI_BURY_MSG);
 	cshim_call_completion(context, result.completion, result.info);
 	call(context, plain_handler, &result);
-	CHECK(result.buffer == 0 && result.completion == 0 && result.info == 0 && result.bytes == 5000);
+	CHECK(result.buffer == 0 && result.completion == 0 && result.info == 0 && result.bytes == 5000 && result.skip == 0);
 	CHECK(result.ret_flags == LAPI_NORMAL && result.ctl_flags == LAPI_DELIVER_MSG);
 	call(context, spoiling_handler, &result);
-	CHECK(result.ret_flags == LAPI_NORMAL && result.ctl_flags == LAPI_DELIVER_MSG && result.dgsp == 0 && result.bytes == 0);
+	CHECK(result.ret_flags == LAPI_NORMAL && result.ctl_flags == LAPI_DELIVER_MSG && result.dgsp == 0 && result.bytes == 0 && result.skip == 0);
 	call_vector_handler(context);
 	fake_add(context, (int *)&done, 1);
 }

@@ -143,6 +143,8 @@ type (
 		Random     uint32
 		TurnsMax   uint32
 		Turns      uint32
+		CoreMs     uint32
+		Reserved   uint32
 		Off        uint32
 		GoWork     uint32
 		GoBusy     uint32
@@ -225,6 +227,9 @@ const (
 	SequenceValid  = 0x80000000
 	HeaderUnit     = 0x8
 	KindPadding    = 0xff
+	KindChunk      = 0xfd
+	ChunkSize      = 0x8000
+	Chunks         = 0x8
 
 	ClosedLink = 0x1
 	ClosedCore = 0x2

@@ -54,6 +54,9 @@ const (
 	SequenceValid  = C.CSHIM_SEQUENCE_VALID
 	HeaderUnit     = C.CSHIM_HEADER_UNIT
 	KindPadding    = C.CSHIM_KIND_PADDING
+	KindChunk      = C.CSHIM_KIND_CHUNK
+	ChunkSize      = C.CSHIM_CHUNK_SIZE
+	Chunks         = C.CSHIM_CHUNKS
 
 	ClosedLink = C.CSHIM_CLOSED_LINK
 	ClosedCore = C.CSHIM_CLOSED_CORE

@@ -42,21 +42,29 @@ func AddrOf(b []byte) transport.Addr {
 
 // recoverFault turns the run-time's fault panic into *FaultError and lets every other panic through.
 func recoverFault(err *error, base transport.Addr) {
-	r := recover()
-	if r == nil {
-		return
+	if r := recover(); r != nil {
+		*err = faultOf(r, base)
 	}
+}
+
+// recoverFaultAt is recoverFault where what is accessed moves on.
+func recoverFaultAt(err *error, base *transport.Addr) {
+	if r := recover(); r != nil {
+		*err = faultOf(r, *base)
+	}
+}
+
+// faultOf is the fault that a panic tells of; every other panic goes on.
+func faultOf(r any, base transport.Addr) error {
 	if f, ok := r.(interface{ Addr() uintptr }); ok {
 		a := transport.Addr(f.Addr())
 		if a == 0 { // the kernel does not tell for non-canonical addresses
 			a = base
 		}
-		*err = &transport.FaultError{Addr: a}
-		return
+		return &transport.FaultError{Addr: a}
 	}
 	if e, ok := r.(error); ok && e.Error() == nilFault {
-		*err = &transport.FaultError{Addr: base}
-		return
+		return &transport.FaultError{Addr: base}
 	}
 	panic(r)
 }

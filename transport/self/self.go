@@ -112,28 +112,58 @@ func (l *Link) check(ep transport.Endpoint) error {
 
 // Send implements transport.Link. It never returns Queued.
 func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte, op *transport.Op) (transport.Status, error) {
-	if err := l.check(ep); err != nil {
+	m, err := l.message(ep, id, hdr, op.N)
+	if err != nil {
 		return transport.Done, err
 	}
-	if id == 0 || id > transport.MaxMsgID || len(hdr) > headerMax || len(hdr)%8 != 0 || op.N > uint64(sendMax-len(hdr)) {
-		return transport.Done, transport.ErrBadParam
+	return transport.Done, l.append(m, memory.CopyOut(m.Data, op.Local))
+}
+
+// SendGathered implements transport.Gathering.
+func (l *Link) SendGathered(ep transport.Endpoint, id transport.MsgID, hdr []byte, n uint64, from transport.Gatherer) error {
+	m, err := l.message(ep, id, hdr, n)
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		err = from.Gather(m.Data)
+	}
+	return l.append(m, err)
+}
+
+// GatherMax implements transport.Gathering.
+func (l *Link) GatherMax(transport.Endpoint) int { return sendMax - headerMax }
+
+// message makes a message with room for n bytes of data.
+func (l *Link) message(ep transport.Endpoint, id transport.MsgID, hdr []byte, n uint64) (*hold.Message, error) {
+	if err := l.check(ep); err != nil {
+		return nil, err
+	}
+	if id == 0 || id > transport.MaxMsgID || len(hdr) > headerMax || len(hdr)%8 != 0 || n > uint64(sendMax-len(hdr)) {
+		return nil, transport.ErrBadParam
 	}
 	if l.queue.Bytes() >= roomMax {
-		return transport.Done, transport.ErrBusy
+		return nil, transport.ErrBusy
 	}
-	m, err := l.queue.New(ep, id, hdr, int(op.N))
+	m, err := l.queue.New(ep, id, hdr, int(n))
 	if err != nil {
-		return transport.Done, transport.ErrBusy // the kernel has no memory: there may be some when messages have gone
+		return nil, transport.ErrBusy // the kernel has no memory: there may be some when messages have gone
 	}
-	if err := memory.CopyOut(m.Data, op.Local); err != nil {
+	return m, nil
+}
+
+// append puts a filled message at the end of the queue, or drops it if filling it failed with err, which it returns.
+func (l *Link) append(m *hold.Message, err error) error {
+	if err != nil {
 		l.queue.Drop(m)
-		return transport.Done, err
+		return err
 	}
+	n := uint64(len(m.Data))
 	l.queue.Append(m, l.sent)
 	l.sent++
 	l.stats.PacketsSent++
-	l.stats.DataSent += op.N
-	return transport.Done, nil
+	l.stats.DataSent += n
+	return nil
 }
 
 // Put implements transport.Link: a copy.

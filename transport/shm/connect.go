@@ -103,7 +103,7 @@ func (l *Link) decodeAddress(b []byte) (a address, ring int, err error) {
 	return a, ring, nil
 }
 
-// Connect implements transport.Link. A peer can be connected once in a link's life; see Reconnect.
+// Connect implements transport.Link. Each process of a peer can be connected once; see Reconnect for the same process, Vacate for another.
 func (l *Link) Connect(ep transport.Endpoint, a transport.Address) error {
 	p, err := l.newPeer(ep, a)
 	if err != nil {
@@ -113,7 +113,7 @@ func (l *Link) Connect(ep transport.Endpoint, a transport.Address) error {
 		return err
 	}
 	p.held.Init(&l.pool, func(m *hold.Message) transport.Verdict { return l.deliverHeld(p, m) })
-	l.rings[p.ring], l.peers[ep] = p, p
+	l.rings[p.ring], l.peers[ep], l.awaited[ep] = p, p, false
 	p.settle()
 	l.activate(p)
 	return nil
@@ -144,7 +144,7 @@ func (l *Link) newPeer(ep transport.Endpoint, a transport.Address) (*peer, error
 		return nil, err
 	}
 	if l.peers[ep] != nil || l.rings[ring] != nil {
-		return nil, fmt.Errorf("shm: endpoint %d or task %d is or was connected: %w", ep, from.Task, transport.ErrBadParam)
+		return nil, fmt.Errorf("shm: endpoint %d or task %d is connected: %w", ep, from.Task, transport.ErrBadParam)
 	}
 	out, err := mapSegment(a.Files[0], len(l.tasks))
 	if err != nil {
@@ -177,14 +177,17 @@ func (l *Link) CanDirect(ep transport.Endpoint) bool {
 
 // Disconnect implements transport.Link.
 func (l *Link) Disconnect(ep transport.Endpoint, err error) {
-	if p, none := l.path(ep); none == nil {
+	switch p, none := l.path(ep); none {
+	case nil:
 		p.gone = true
 		p.settle()
 		l.drop(p, err)
+	case transport.ErrBusy:
+		l.awaited[ep] = false
 	}
 }
 
-// drop ends all that is under way with p, which is gone. Its memory stays mapped until Close, because a handler or a send may be
+// drop ends all that is under way with p, which is gone. Its memory stays mapped until Vacate or Close, because a handler or a send may be
 // looking at it.
 func (l *Link) drop(p *peer, err error) {
 	l.endRenewal(p)

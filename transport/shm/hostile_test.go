@@ -140,6 +140,8 @@ func FuzzRing(f *testing.F) {
 	good := binary.LittleEndian.AppendUint64(nil, pack(0, 1, 8, 100))
 	f.Add(uint16(0), good)
 	f.Add(uint16(3), binary.LittleEndian.AppendUint64(nil, pack(3, layout.KindPadding, 0, 0)))
+	chunked := binary.LittleEndian.AppendUint64(nil, pack(5, kindChunk, 8, chunkSize))
+	f.Add(uint16(5), binary.LittleEndian.AppendUint64(chunked, 1|7<<32))
 	f.Add(uint16(255), binary.LittleEndian.AppendUint64(nil, pack(255, 2, 1000, 5000)))
 	f.Fuzz(func(t *testing.T, slot uint16, raw []byte) {
 		v := newVictim(t)
@@ -181,6 +183,9 @@ func TestRandomRing(t *testing.T) {
 					index++
 				}
 				head := pack(position, uint8(1+random.IntN(40)), 8*random.IntN(256), random.Uint64N(6000))
+				if random.IntN(4) == 0 {
+					head = pack(position, kindChunk, 8*random.IntN(20), random.Uint64N(1<<16))
+				}
 				atomic.StoreUint64(v.writer.peers[1].outSlots.head(position), head)
 				ring[random.IntN(len(ring))] = byte(random.Uint32())
 			}

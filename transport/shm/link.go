@@ -3,7 +3,7 @@
 //
 // Abilities: messages in the order sent; put and get native where the kernel permits cross-memory attach (CanDirect, probed at
 // Connect), ErrNotSupported to peers where it does not; no atomics.
-// Limits: a message of sendMax bytes of which headerMax are header; any length and alignment of put and get.
+// Limits: a message of sendMax bytes of which headerMax are header, a gathered one of chunkSize (chunks.go); any length and alignment of put and get.
 // Progress: Send, Put and Get are done when they return. Progress receives; a refused message is copied aside and comes again.
 // When the receiver sleeps (Waiter), senders wake it through an eventfd; otherwise no message costs a system call.
 // Environment variables: none. Config.DisableCMA switches cross-memory attach off.
@@ -71,12 +71,14 @@ type Link struct {
 	msg      transport.Msg // for the handler under way; here so that it is not allocated
 	peers    []*peer       // by endpoint; nil: not connected
 	rings    []*peer       // by ring
+	awaited  []bool        // by endpoint: not connected, and operations are to wait until it is
 	cooled   uint64        // the turn that last looked for rings that went cold
 	waiting  []*peer       // with flushes under way
 	broken   []*peer       // failed, PeerFailed not called yet
 	holding  int           // peers with held messages
 	renewing int           // peers that the announcement of a new beginning has no room to
 	pool     hold.Pool
+	chunks   [numChunks]chunk
 	stats    transport.Stats
 }
 
@@ -94,6 +96,7 @@ func New(config Config) (*Link, error) {
 	l := &Link{config: config, tasks: tasks, index: index, pid: unix.Getpid(), bell: -1}
 	l.own.file = -1
 	l.peers = make([]*peer, config.NumTasks)
+	l.awaited = make([]bool, config.NumTasks)
 	l.rings = make([]*peer, len(tasks))
 	if err := l.create(); err != nil {
 		l.release()
@@ -173,10 +176,10 @@ func (l *Link) Stats() *transport.Stats {
 // Paths is where the lane finds the rings; constant until Close.
 func (l *Link) Paths() *layout.Paths { return l.paths }
 
-// PathOf is the path to ep, nil if there is none.
+// PathOf is the path to the task of ep, connected or not; nil if that is not of this node.
 func (l *Link) PathOf(ep transport.Endpoint) *layout.Path {
-	if uint(ep) < uint(len(l.peers)) && l.peers[ep] != nil {
-		return l.peers[ep].path
+	if ring, found := slices.BinarySearch(l.tasks, int(ep)); found {
+		return l.private.path(ring)
 	}
 	return nil
 }
@@ -189,8 +192,9 @@ func (l *Link) Busy() bool {
 // Take offers the message at the head of a ring to h, instead of its kind's handler. There must be one; the lane has seen it.
 func (l *Link) Take(ring uint32, h transport.MsgHandler) {
 	p := l.rings[ring]
-	kind, header, data := unpack(atomic.LoadUint64(p.inSlots.head(p.receiver.Head & ringMask)))
-	if l.offer(p, h, transport.MsgID(kind), p.receiver.Head&ringMask, header, data) {
+	position := p.receiver.Head & ringMask
+	kind, header, data := unpack(atomic.LoadUint64(p.inSlots.head(position)))
+	if id, hdr, body, ok := l.open(p, kind, position, header, data); ok && l.offer(p, h, id, hdr, body) {
 		p.receiver.Head += slotsOf(header, data)
 	}
 }
@@ -202,8 +206,11 @@ func (l *Link) path(ep transport.Endpoint) (*peer, error) {
 			return p, nil
 		}
 	}
-	if l.closed {
+	switch {
+	case l.closed:
 		return nil, transport.ErrClosed
+	case uint(ep) < uint(len(l.awaited)) && l.awaited[ep]:
+		return nil, transport.ErrBusy
 	}
 	return nil, transport.ErrUnreachable
 }

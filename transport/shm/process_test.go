@@ -52,6 +52,23 @@ func swap(socket int, own transport.Address) (transport.Address, error) {
 func startChild(t testing.TB, role string, change ...func(*Config)) (*Link, *exec.Cmd) {
 	t.Helper()
 	memory.Guard()
+	config := Config{Task: 0, NumTasks: 2, Tasks: []int{0, 1}, Clock: clock, PeerFailed: func(_ transport.Endpoint, err error) {
+		t.Errorf("the peer failed: %v", err)
+	}}
+	for _, f := range change {
+		f(&config)
+	}
+	l, err := New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l, startAgain(t, l, role)
+}
+
+// startAgain starts a process of task 1 and connects it with l, which has no task 1 yet, or none any more.
+func startAgain(t testing.TB, l *Link, role string) *exec.Cmd {
+	t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -70,17 +87,6 @@ func startChild(t testing.TB, role string, change ...func(*Config)) (*Link, *exe
 		_, _ = cmd.Process.Wait()
 		_ = unix.Close(pair[0])
 	})
-	config := Config{Task: 0, NumTasks: 2, Tasks: []int{0, 1}, Clock: clock, PeerFailed: func(_ transport.Endpoint, err error) {
-		t.Errorf("the peer failed: %v", err)
-	}}
-	for _, f := range change {
-		f(&config)
-	}
-	l, err := New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
 	address, err := swap(pair[0], l.Address())
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +94,7 @@ func startChild(t testing.TB, role string, change ...func(*Config)) (*Link, *exe
 	if err := l.Connect(1, address); err != nil {
 		t.Fatal(err)
 	}
-	return l, cmd
+	return cmd
 }
 
 // childMain is the process of task 1.

@@ -76,6 +76,9 @@ func (l *Link) receive(p *peer, max int) (n int) {
 			continue
 		}
 		slots := slotsOf(header, data)
+		if kind == kindChunk {
+			slots = slotsOf(header, 0)
+		}
 		if kind == kindRenewed && header+data == 0 {
 			p.renewed()
 			r.Head++
@@ -85,11 +88,16 @@ func (l *Link) receive(p *peer, max int) (n int) {
 		if kind == layout.MsgLaneReply && !p.awaiting {
 			break // the lane takes it
 		}
-		if kind == 0 || kind > uint8(transport.MaxMsgID) || slots > layout.MessageSlots || position+slots > ringSlots || header+data > uint64(sendMax) {
+		if slots > layout.MessageSlots || position+slots > ringSlots {
 			l.suspect(p, errNonsense)
 			return n
 		}
-		if !p.awaiting && !l.deliver(p, transport.MsgID(kind), position, header, data) {
+		id, hdr, body, ok := l.open(p, kind, position, header, data)
+		if !ok {
+			l.suspect(p, errNonsense)
+			return n
+		}
+		if !p.awaiting && !l.deliver(p, id, hdr, body) {
 			break
 		}
 		n++
@@ -107,8 +115,19 @@ func (l *Link) receive(p *peer, max int) (n int) {
 	return n
 }
 
-// deliver offers the message at position to its handler. False: it stays where it is, for p is gone or too much is held.
-func (l *Link) deliver(p *peer, id transport.MsgID, position, header, data uint64) bool {
+// open finds header and data of the message at position, whose slots are inside the ring. False: there is no such message.
+func (l *Link) open(p *peer, kind uint8, position, header, data uint64) (id transport.MsgID, hdr, body []byte, ok bool) {
+	if kind == kindChunk {
+		return p.openChunk(position, header, data, len(l.tasks))
+	}
+	if kind == 0 || kind > uint8(transport.MaxMsgID) || header+data > uint64(sendMax) {
+		return 0, nil, nil, false
+	}
+	return transport.MsgID(kind), p.inSlots.body(position, 0, header), p.inSlots.body(position, header, data), true
+}
+
+// deliver offers a message to its handler. False: it stays where it is, for p is gone or too much is held.
+func (l *Link) deliver(p *peer, id transport.MsgID, hdr, data []byte) bool {
 	if p.reoffered {
 		l.stats.RetransmittedPackets++
 	}
@@ -117,17 +136,17 @@ func (l *Link) deliver(p *peer, id transport.MsgID, position, header, data uint6
 		l.stats.GhostPackets++
 		return true
 	}
-	return l.offer(p, h, id, position, header, data)
+	return l.offer(p, h, id, hdr, data)
 }
 
 // offer is deliver with a handler.
-func (l *Link) offer(p *peer, h transport.MsgHandler, id transport.MsgID, position, header, data uint64) bool {
-	l.msg = transport.Msg{From: p.ep, Hdr: p.inSlots.body(position, 0, header), Data: p.inSlots.body(position, header, data)}
+func (l *Link) offer(p *peer, h transport.MsgHandler, id transport.MsgID, hdr, data []byte) bool {
+	l.msg = transport.Msg{From: p.ep, Hdr: hdr, Data: data}
 	verdict := h(&l.msg)
 	if p.gone {
 		return false
 	}
-	if verdict == transport.Refuse && !l.holdBack(p, id, position, header, data) {
+	if verdict == transport.Refuse && !l.holdBack(p, id, hdr, data) {
 		p.reoffered = true
 		p.settle()
 		return false
@@ -138,21 +157,21 @@ func (l *Link) offer(p *peer, h transport.MsgHandler, id transport.MsgID, positi
 	}
 	if verdict == transport.Accept {
 		l.stats.PacketsReceived++
-		l.stats.DataReceived += data
+		l.stats.DataReceived += uint64(len(data))
 	}
 	return true
 }
 
 // holdBack copies a refused message aside, so that others pass. False: no more of this peer's can be held.
-func (l *Link) holdBack(p *peer, id transport.MsgID, position, header, data uint64) bool {
+func (l *Link) holdBack(p *peer, id transport.MsgID, hdr, data []byte) bool {
 	if p.held.Bytes() >= heldMax {
 		return false
 	}
-	m, err := p.held.New(p.ep, id, p.inSlots.body(position, 0, header), int(data))
+	m, err := p.held.New(p.ep, id, hdr, len(data))
 	if err != nil {
 		return false // the kernel has no memory
 	}
-	copy(m.Data, p.inSlots.body(position, header, data))
+	copy(m.Data, data)
 	m.Refused = true
 	p.held.Append(m, p.receiver.Head)
 	if !p.holding {

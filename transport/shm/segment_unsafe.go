@@ -32,8 +32,11 @@ func ringsAt(rings int) uint64 {
 	return (headSize + uint64(rings)*controlSize + layout.Page - 1) &^ (layout.Page - 1)
 }
 
+// chunksAt is where its chunks begin.
+func chunksAt(rings int) uint64 { return ringsAt(rings) + uint64(rings)*ringSize }
+
 // segmentSize is the size of a segment with that many rings, in bytes.
-func segmentSize(rings int) uint64 { return ringsAt(rings) + uint64(rings)*ringSize }
+func segmentSize(rings int) uint64 { return chunksAt(rings) + layout.Chunks*layout.ChunkSize }
 
 // createSegment makes this task's segment, zero. It takes memory only where it is touched, and can never change its size, so that a
 // mapping of it is always good.
@@ -102,6 +105,12 @@ func (s *segment) control(ring int) *layout.RingControl {
 
 func (s *segment) ring(ring, rings int) slots {
 	return slots{s.at(ringsAt(rings) + uint64(ring)*ringSize)}
+}
+
+// chunk is the memory of a chunk.
+func (s *segment) chunk(i, rings int) []byte {
+	at := chunksAt(rings) + uint64(i)*layout.ChunkSize
+	return s.bytes[at : at+layout.ChunkSize]
 }
 
 // slots is the memory of one ring. Positions are slot indices modulo the ring; callers keep position and length inside.

@@ -50,20 +50,45 @@ func slotsOf(header, data uint64) uint64 {
 
 // Send implements transport.Link. It never returns Queued.
 func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte, op *transport.Op) (transport.Status, error) {
+	return transport.Done, l.send(ep, id, hdr, op.N, op.Local, nil)
+}
+
+// send is Send of length bytes that lie at data, or come from a Gatherer.
+func (l *Link) send(ep transport.Endpoint, id transport.MsgID, hdr []byte, length uint64, data transport.Addr, from transport.Gatherer) error {
 	p, err := l.path(ep)
 	if err != nil {
-		return transport.Done, err
+		return err
 	}
-	if id == 0 || id > transport.MaxMsgID || len(hdr) > headerMax || len(hdr)%8 != 0 || op.N > uint64(sendMax-len(hdr)) {
-		return transport.Done, transport.ErrBadParam
+	if !valid(id, hdr) || length > uint64(sendMax-len(hdr)) {
+		return transport.ErrBadParam
 	}
+	n := slotsOf(uint64(len(hdr)), length)
+	at, err := l.reserve(p, n)
+	if err != nil {
+		return err
+	}
+	copy(p.outSlots.body(at, 0, uint64(len(hdr))), hdr)
+	if length > 0 {
+		if err := write(p.outSlots.body(at, uint64(len(hdr)), length), data, from); err != nil {
+			return err // nothing was published: the slots are still free
+		}
+	}
+	return l.publish(p, at, n, uint8(id), len(hdr), length)
+}
+
+// valid says whether a message may have this id and header.
+func valid(id transport.MsgID, hdr []byte) bool {
+	return id != 0 && id <= transport.MaxMsgID && len(hdr) <= headerMax && len(hdr)%8 == 0
+}
+
+// reserve finds room for a message of n slots and returns the position of its first. Nothing happens to them before publish.
+func (l *Link) reserve(p *peer, n uint64) (at uint64, err error) {
 	if !p.announced {
 		if err := l.announce(p); err != nil {
-			return transport.Done, err
+			return 0, err
 		}
 	}
 	s := p.sender
-	n := slotsOf(uint64(len(hdr)), op.N)
 	position := s.Tail & ringMask
 	var padding uint64
 	if position+n > ringSlots {
@@ -71,28 +96,36 @@ func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte, op *t
 	}
 	if s.Tail+padding+n-s.Consumed > ringSlots {
 		if err := l.room(p, padding+n); err != nil {
-			return transport.Done, err
+			return 0, err
 		}
 	}
-	at := (position + padding) & ringMask
+	at = (position + padding) & ringMask
 	markContinued(s, at, n)
-	copy(p.outSlots.body(at, 0, uint64(len(hdr))), hdr)
-	if op.N > 0 {
-		if err := memory.CopyOut(p.outSlots.body(at, uint64(len(hdr)), op.N), op.Local); err != nil {
-			return transport.Done, err // nothing was published: the slots are still free
-		}
-	}
-	if padding > 0 {
+	return at, nil
+}
+
+// publish makes the message of n slots at a reserved position visible, with the padding in front of it.
+func (l *Link) publish(p *peer, at, n uint64, kind uint8, header int, data uint64) error {
+	s := p.sender
+	if s.Tail&ringMask != at {
 		p.clearContinued(at)
 		publishHead(p, s.Tail, layout.KindPadding, 0, 0)
-		s.Tail += padding
+		s.Tail += ringSlots - s.Tail&ringMask
 	}
 	p.clearContinued((at + n) & ringMask)
-	publishHead(p, s.Tail, uint8(id), len(hdr), op.N)
+	publishHead(p, s.Tail, kind, header, data)
 	s.Tail += n
 	l.stats.PacketsSent++
-	l.stats.DataSent += op.N
-	return transport.Done, l.notify(p)
+	l.stats.DataSent += data
+	return l.notify(p)
+}
+
+// write fills slots with a message's data, which lies at data or comes from a Gatherer.
+func write(slots []byte, data transport.Addr, from transport.Gatherer) error {
+	if from != nil {
+		return from.Gather(slots)
+	}
+	return memory.CopyOut(slots, data)
 }
 
 // room looks whether the receiver has freed slots, so that need of them are free now.

@@ -11,6 +11,7 @@ import (
 type group struct {
 	members []*session // by task; nil before it joins
 	left    []bool     // by task: said Leave
+	ending  []bool     // by task: said Ending
 	dead    []string   // by task: how it died, "" if it did not
 	joined  int        // members that came
 	over    int        // members whose socket has ended
@@ -25,7 +26,7 @@ type round struct {
 
 func newGroup(numTasks int) *group {
 	return &group{
-		members: make([]*session, numTasks), left: make([]bool, numTasks), dead: make([]string, numTasks),
+		members: make([]*session, numTasks), left: make([]bool, numTasks), ending: make([]bool, numTasks), dead: make([]string, numTasks),
 		rounds: make(map[uint32]*round),
 	}
 }
@@ -85,6 +86,15 @@ func (g *group) failWithout(taskID int) {
 			}
 		}
 	}
+}
+
+// obituary is what the members hear of a task that is dead.
+func (g *group) obituary(taskID int) wire.Message {
+	kind := wire.Died
+	if g.ending[taskID] {
+		kind = wire.Ended
+	}
+	return wire.Message{Kind: kind, Number: uint32(taskID), Data: []byte(g.dead[taskID])}
 }
 
 func (g *group) failure(number uint32, taskID int) wire.Message {

@@ -6,6 +6,7 @@
 // that has left an instance and opens it again meets the others' next sessions, never their present ones.
 //
 // A task is dead to a group if its process has ended, or its session's socket was closed, before the session said Leave.
+// It has ended, which is less, if the session said Ending.
 // A closed socket is reported after reapDelay, because the launcher will know by then how the process ended.
 //
 // All methods may be called by several goroutines. One mutex guards everything; it is not held while sockets are read or
@@ -13,6 +14,7 @@
 package hub
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -126,6 +128,9 @@ func (h *Hub) greeted(taskID int, m wire.Message) {
 		err = fmt.Errorf("this process was started as task %d of %d, but its MP_CHILD and MP_PROCS say task %d of %d",
 			taskID, len(h.tasks), g.Task, g.NumTasks)
 	}
+	if err == nil && g.Purpose == job.Return {
+		err = errors.New("tasks that lapirun has started do not come back")
+	}
 	if err != nil {
 		link.sendAndClose(wire.Message{Kind: wire.Refuse, Data: []byte(err.Error())})
 		return
@@ -159,7 +164,7 @@ func (h *Hub) join(s *session, instance int) {
 	g.joined++
 	for dead, how := range g.dead {
 		if how != "" {
-			s.send(wire.Message{Kind: wire.Died, Number: uint32(dead), Data: []byte(how)}, nil)
+			s.send(g.obituary(dead), nil)
 		}
 	}
 }
@@ -184,7 +189,7 @@ func (h *Hub) died(g *group, taskID int, how string) {
 	}
 	for _, s := range g.members {
 		if s != nil && s.task != taskID {
-			s.send(wire.Message{Kind: wire.Died, Number: uint32(taskID), Data: []byte(how)}, nil)
+			s.send(g.obituary(taskID), nil)
 		}
 	}
 	g.failWithout(taskID)

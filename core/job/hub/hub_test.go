@@ -106,6 +106,7 @@ func TestBadGreetings(t *testing.T) {
 		"another task":   {Purpose: job.Join, Task: 1, NumTasks: 2},
 		"another number": {Purpose: job.Join, Task: 0, NumTasks: 3},
 		"instance":       {Purpose: job.Join, Task: 0, NumTasks: 2, Instance: 16},
+		"return":         {Purpose: job.Return, Task: 0, NumTasks: 2},
 		"purpose":        {Purpose: 9, Task: 0, NumTasks: 2},
 	} {
 		c := b.greet(0, g.Encode())
@@ -185,6 +186,25 @@ func TestEndKnownBeforeLeave(t *testing.T) {
 	var s wire.Scratch
 	if m, ok, err := stays.Receive(&s); ok || err != nil {
 		t.Errorf("%+v %v", m, err)
+	}
+}
+
+// A session that said Ending has ended, one that did not has died; late comers hear the same.
+func TestEndingIsNoDeath(t *testing.T) {
+	b := newBench(t, 3)
+	stays, ends, dies := b.join(0, 0), b.join(1, 0), b.join(2, 0)
+	if n, err := unix.Write(ends.Fd(), wire.Record(wire.Ending)); n <= 0 || err != nil {
+		t.Fatal(err)
+	}
+	ends.Close()
+	b.hub.TaskEnded(1, "exited with status 0")
+	if m := b.expect(stays, wire.Ended); m.Number != 1 || string(m.Data) != "exited with status 0" {
+		t.Errorf("%+v", m)
+	}
+	dies.Close()
+	b.hub.TaskEnded(2, "exited with status 0")
+	if m := b.expect(stays, wire.Died); m.Number != 2 {
+		t.Errorf("%+v", m)
 	}
 }
 

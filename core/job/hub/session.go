@@ -195,6 +195,9 @@ func (s *session) received(m wire.Message) error {
 	switch m.Kind {
 	case wire.Part:
 		return s.group.contribute(s, m)
+	case wire.Ending:
+		s.group.ending[s.task] = true
+		return nil
 	case wire.Leave:
 		s.left = true
 		s.group.left[s.task] = true

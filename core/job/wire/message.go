@@ -9,7 +9,7 @@ import (
 )
 
 // Version is the protocol's; both ends must have the same.
-const Version = 1
+const Version = 2
 
 // Limits of records and messages.
 const (
@@ -33,6 +33,8 @@ const (
 	Failed                  // launcher to task: round Number will never be complete, Data is the reason
 	Died                    // launcher to task: task Number has died, Data says how
 	Leave                   // this session ends in good order
+	Ending                  // this task's process ends on purpose, with status 0, but its session has not left
+	Ended                   // launcher to task: task Number has ended after Ending, Data says how
 	lastKind
 )
 
@@ -71,6 +73,13 @@ func (h header) encode(b []byte) {
 	}
 	b[3] = byte(h.files)
 	binary.LittleEndian.PutUint32(b[4:], h.number)
+}
+
+// Record is the one record of a message that has neither data nor descriptors, for who sends it without a Conn.
+func Record(kind Kind) []byte {
+	b := make([]byte, headerSize)
+	header{kind: kind}.encode(b)
+	return b
 }
 
 func decodeHeader(b []byte) (header, error) {

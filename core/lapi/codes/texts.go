@@ -84,7 +84,7 @@ var entries = [Last - First + 1]entry{
 	ErrDgspReps - First:             {"LAPI_ERR_DGSP_REPS", "The DGSP holds a negative number of repetitions."},
 	ErrDgspStack - First:            {"LAPI_ERR_DGSP_STACK", "The DGSP nests deeper than its depth field says."},
 	ErrOpSz - First:                 {"LAPI_ERR_OP_SZ", "The size of the read-modify-write is neither 32 nor 64."},
-	ErrUDPPortInfo - First:          {"LAPI_ERR_UDP_PORT_INFO", "The udp_port pointer is NULL."},
+	ErrUDPPortInfo - First:          {"LAPI_ERR_UDP_PORT_INFO", "A UDP address is missing, or is none that the task can have."},
 	ErrXferCmd - First:              {"LAPI_ERR_XFER_CMD", "The transfer type does not exist."},
 	ErrUtilCmd - First:              {"LAPI_ERR_UTIL_CMD", "The utility type does not exist."},
 	ErrCatalogFail - First:          {"LAPI_ERR_CATALOG_FAIL", "The message catalogue could not be opened."},

@@ -234,3 +234,49 @@ func TestNoAllocation(t *testing.T) {
 		}
 	}
 }
+
+// TestListThenFragments: a part of a program is listed block by block, as for a direct copy, and then gathered in fragments in any order
+// after all; then once more. The lists and the bytes are those of the naive machine.
+func TestListThenFragments(t *testing.T) {
+	user := userMemory(t, 1<<19)
+	fill(user, rand.New(rand.NewPCG(5, 5)))
+	base := middle(user)
+	models(t, false, func(t *testing.T, rnd *rand.Rand, v model) {
+		n := 1 + rnd.Uint64N(modelBytes)
+		var m Machine
+		if err := m.StartGather(Transfer{Program: v.p, Base: base, Bytes: n}); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			m.Seek(0)
+			var list [5]Piece
+			for at := uint64(0); at < n; at = m.Pos() {
+				from := at
+				for _, piece := range list[:m.Pieces(list[:1+rnd.IntN(5)], n-at)] {
+					for i := range piece.N {
+						if got, want := int64(piece.Addr-base)+int64(i), v.places[from+i].at; got != want {
+							t.Fatalf("byte %d is listed at %d, want %d", from+i, got, want)
+						}
+					}
+					from += piece.N
+				}
+				if from == at {
+					t.Fatalf("no pieces at %d of %d", at, n)
+				}
+			}
+			step := 1 + rnd.Uint64N(n)
+			for _, k := range rnd.Perm(int((n + step - 1) / step)) {
+				at := uint64(k) * step
+				dst := make([]byte, min(step, n-at))
+				if err := m.Gather(dst, at); err != nil {
+					t.Fatal(err)
+				}
+				for i, b := range dst {
+					if want := user[int64(len(user)/2)+v.places[at+uint64(i)].at]; b != want {
+						t.Fatalf("byte %d is %d, want %d", at+uint64(i), b, want)
+					}
+				}
+			}
+		}
+	})
+}

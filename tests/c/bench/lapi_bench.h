@@ -52,6 +52,7 @@ lapi_result task_measure(task *t, lapi_rounds *rounds, int in_step, size_t size)
 void test_latency(board *b, const bench_options *o);
 void test_bandwidth(board *b, const bench_options *o);
 void test_rate(board *b, const bench_options *o);
+void test_vector(board *b, const bench_options *o);
 void test_gfence(board *b, const bench_options *o);
 void test_call(board *b, const bench_options *o);
 void test_startup(board *b, const bench_options *o);

@@ -12,6 +12,7 @@ static const struct {
 	{"latency", test_latency},
 	{"bandwidth", test_bandwidth},
 	{"rate", test_rate},
+	{"vector", test_vector},
 	{"gfence", test_gfence},
 	{"call", test_call},
 	{"startup", test_startup},

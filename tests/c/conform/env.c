@@ -216,6 +216,91 @@ static void env_statistics_count_the_path(void)
 	}
 }
 
+/* ---- every kind of transfer, small and large ---- */
+
+enum { STATISTICS_MAX = 1 << 20 };
+static unsigned char counted_source[STATISTICS_MAX], counted_sink[STATISTICS_MAX];
+static lapi_cntr_t counted_there, counted_here;
+static void *counted_sinks[CONFORM_MAX_TASKS], *counted_cntrs[CONFORM_MAX_TASKS], *counted_handlers[CONFORM_MAX_TASKS];
+
+static void *into_sink(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **user_info)
+{
+	(void)h, (void)uhdr, (void)uhdr_len, (void)msg_len, (void)user_info;
+	*completion = NULL;
+	return counted_sink;
+}
+
+static void transfer_put(int to, ulong n)
+{
+	LAPI_OK(LAPI_Put(hndl, (uint)to, n, counted_sinks[to], counted_source, (lapi_cntr_t *)counted_cntrs[to], NULL, &counted_here));
+}
+
+static void transfer_am(int to, ulong n)
+{
+	LAPI_OK(LAPI_Amsend(hndl, (uint)to, counted_handlers[to], NULL, 0, counted_source, n, (lapi_cntr_t *)counted_cntrs[to], NULL, &counted_here));
+}
+
+static void transfer_get(int to, ulong n)
+{
+	LAPI_OK(LAPI_Get(hndl, (uint)to, n, counted_sinks[to], counted_source, (lapi_cntr_t *)counted_cntrs[to], &counted_here));
+}
+
+/* Two blocks with a gap between them. */
+static void transfer_putv(int to, ulong n)
+{
+	void *here_info[3] = { counted_source, (void *)(n / 2), (void *)(n / 2 + 8) };
+	void *there_info[3] = { counted_sinks[to], (void *)(n / 2), (void *)(n / 2 + 16) };
+	lapi_vec_t here = { LAPI_GEN_STRIDED_XFER, 2, here_info, NULL }, there = { LAPI_GEN_STRIDED_XFER, 2, there_info, NULL };
+
+	LAPI_OK(LAPI_Putv(hndl, (uint)to, &there, &here, (lapi_cntr_t *)counted_cntrs[to], NULL, &counted_here));
+}
+
+/* n bytes to, or of, a task and from the one before: counted at both ends, on this path and no other. */
+static void count_transfer(const char *name, void (*transfer)(int to, ulong n), int to, ulong n, lapi_query_t path, lapi_query_t other)
+{
+	lapi_statistics_t before, after, other_before, other_after;
+	unsigned long long sent, received, elsewhere;
+
+	conform_sync();
+	before = statistics(path);
+	other_before = statistics(other);
+	conform_sync();
+	transfer(to, n);
+	counter_wait(&counted_there, 1);
+	counter_wait(&counted_here, 1);
+	conform_sync();
+	after = statistics(path);
+	other_after = statistics(other);
+	sent = after.Tot_data_sent - before.Tot_data_sent;
+	received = after.Tot_data_rcv - before.Tot_data_rcv;
+	elsewhere = other_after.Tot_data_sent - other_before.Tot_data_sent + other_after.Tot_data_rcv - other_before.Tot_data_rcv;
+	/* The library's own messages and the user headers are little beside it. */
+	if (!CHECK(sent >= n && sent < n + n / 2 + 2000) | !CHECK(received >= n && received < n + n / 2 + 2000) | !CHECK(elsewhere < n / 2 + 2000))
+		fprintf(stderr, "  %s of %lu bytes to task %d: %llu sent, %llu received, %llu elsewhere\n", name, n, to, sent, received, elsewhere);
+}
+
+static void env_statistics_of_every_transfer(void)
+{
+	static const struct { const char *name; void (*transfer)(int to, ulong n); } kinds[] = {
+		{ "LAPI_Put", transfer_put }, { "LAPI_Amsend", transfer_am }, { "LAPI_Get", transfer_get }, { "LAPI_Putv", transfer_putv },
+	};
+	static const ulong lengths[] = { 400, 4000, 60000, STATISTICS_MAX - 32 };
+	lapi_query_t net = strcasecmp(variable("LAPI_USE_SHM"), "no") == 0 ? QUERY_STATISTICS : QUERY_SHM_STATISTICS;
+	size_t k, i;
+
+	counter_zero(&counted_there);
+	counter_zero(&counted_here);
+	exchange(counted_sink, counted_sinks);
+	exchange(&counted_there, counted_cntrs);
+	exchange((void *)(uintptr_t)into_sink, counted_handlers);
+	for (k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
+		for (i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+			count_transfer(kinds[k].name, kinds[k].transfer, task_id, lengths[i], QUERY_LOCAL_SEND_STATISTICS, net);
+			if (num_tasks > 1)
+				count_transfer(kinds[k].name, kinds[k].transfer, (task_id + 1) % num_tasks, lengths[i], net, QUERY_LOCAL_SEND_STATISTICS);
+		}
+}
+
 /* PRINT_STATISTICS writes to standard output and leaves *ret_val alone. */
 static void env_print_statistics(void)
 {
@@ -261,6 +346,7 @@ static const conform_case cases[] = {
 	CONFORM_CASE(env_ack_threshold_works),
 	CONFORM_CASE(env_shared_memory_tasks),
 	CONFORM_CASE(env_statistics_count_the_path),
+	CONFORM_CASE(env_statistics_of_every_transfer),
 	CONFORM_CASE(env_print_statistics),
 	CONFORM_CASE(env_protocol_returned),
 };

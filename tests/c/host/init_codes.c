@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -87,6 +88,46 @@ static void no_collectives_for_the_persistent_subsystem(void)
 	HOST_OK(LAPI_Term(h));
 }
 
+static void persistent_info(lapi_info_t *info, const char *adapter)
+{
+	host_info(info);
+	info->protocol = (lapi_dev_t)LAPI_PSS_GPFS;
+	info->adapter_name = (void *)(uintptr_t)adapter;
+}
+
+/* Wrong also where no task is reached over it; of other programs nobody looks at adapter_name. */
+static void adapter_that_is_not_there(void)
+{
+	lapi_handle_t h;
+	lapi_info_t info;
+
+	persistent_info(&info, "nosuch0");
+	HOST_CODE(LAPI_ERR_UDP_SOCKET, LAPI_Init(&h, &info));
+	persistent_info(&info, "");
+	HOST_OK(LAPI_Init(&h, &info));
+	HOST_OK(LAPI_Term(h));
+	host_info(&info);
+	info.adapter_name = (void *)1;
+	HOST_OK(LAPI_Init(&h, &info));
+	HOST_OK(LAPI_Term(h));
+}
+
+/* The task's own entry of the list is not the adapter's. */
+static void list_against_the_adapter(void)
+{
+	lapi_udp_t list[2] = { { inet_addr("192.0.2.1"), port(0) }, { inet_addr("127.0.0.1"), port(1) } };
+	lapi_extend_t extend;
+	lapi_handle_t h;
+	lapi_info_t info;
+
+	setenv("MP_PROCS", "2", 1);
+	persistent_info(&info, "lo");
+	bzero(&extend, sizeof extend);
+	extend.add_udp_addrs = list;
+	info.add_info = &extend;
+	HOST_CODE(LAPI_ERR_UDP_PORT_INFO, LAPI_Init(&h, &info));
+}
+
 /* Stacks larger than any address space: pthread_create fails, and nothing of the attempt remains. */
 static void no_memory_for_threads(void)
 {
@@ -146,6 +187,23 @@ static void shared_memory_of_one_task(void)
 	HOST_OK(LAPI_Term(h));
 }
 
+/* Attention messages (guide, Appendix C): MP_INFOLEVEL 1 shows what failed, 2 also what is only worth knowing. */
+static void one_task_at_level(const char *level)
+{
+	setenv("MP_INFOLEVEL", level, 1);
+	shared_memory_of_one_task();
+}
+
+static void nothing_at_level_0(void)
+{
+	one_task_at_level("0");
+}
+
+static void failures_at_level_1(void)
+{
+	one_task_at_level("1");
+}
+
 static const char *current_case;
 
 /* Starts task 1 of the case, which comes to the same place in a process of its own. */
@@ -186,6 +244,52 @@ static void two_tasks(const char *use_shm, void (*before)(int task))
 		host_use(h);
 		HOST_OK(LAPI_Term(h));
 	}
+	if (task == 0) {
+		HOST_CHECK(second > 0 && waitpid(second, &status, 0) == second);
+		HOST_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	}
+}
+
+static int heard;
+
+static void *hear(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **handler, void **info)
+{
+	(void)h, (void)uhdr, (void)uhdr_len, (void)msg_len, (void)handler, (void)info;
+	__atomic_store_n(&heard, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* Each sends to the other by index: there are no collectives. Term waits until all is acknowledged. */
+static void greet_each_other(lapi_handle_t h, int task)
+{
+	HOST_OK(LAPI_Addr_set(h, (void *)(uintptr_t)hear, 1));
+	HOST_OK(LAPI_Amsend(h, (uint)(1 - task), (void *)(uintptr_t)1, NULL, 0, NULL, 0, NULL, NULL, NULL));
+	while (!__atomic_load_n(&heard, __ATOMIC_ACQUIRE))
+		HOST_OK(LAPI_Probe(h));
+	HOST_OK(LAPI_Term(h));
+}
+
+/* The list leaves this task's own address open, and MP_LAPI_INET_ADDR names none of this machine: the adapter decides. */
+static void adapter_selects_the_interface(void)
+{
+	int task = atoi(getenv("MP_CHILD")), status = -1;
+	pid_t second = task == 0 ? start_second_task() : 0;
+	lapi_udp_t list[2] = { { inet_addr("127.0.0.1"), port(0) }, { inet_addr("127.0.0.1"), port(1) } };
+	lapi_extend_t extend;
+	lapi_handle_t h;
+	lapi_info_t info;
+
+	setenv("MP_PROCS", "2", 1);
+	setenv("MP_LAPI_INET_ADDR", "@1:192.0.2.1,en0", 1);
+	setenv("MP_COMMON_TASKS", task == 0 ? "1:1" : "1:0", 1);
+	list[task].ip_addr = INADDR_ANY;
+	persistent_info(&info, "lo");
+	bzero(&extend, sizeof extend);
+	extend.add_udp_addrs = list;
+	info.add_info = &extend;
+	HOST_OK(LAPI_Init(&h, &info));
+	if (!host_case_failures)
+		greet_each_other(h, task);
 	if (task == 0) {
 		HOST_CHECK(second > 0 && waitpid(second, &status, 0) == second);
 		HOST_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -252,16 +356,21 @@ static void calls_in_a_forked_child(void)
 static const struct init_case {
 	const char *name;
 	void (*run)(void);
-	const char *mention; /* what the library must print; NULL: nothing asked */
+	const char *mention; /* what the library must print; with a ! in front, must not; several: parted by |; NULL: nothing asked */
 	int needs_root;
 } cases[] = {
 	{ "no_root_for_the_persistent_subsystem", no_root_for_the_persistent_subsystem, NULL, 0 },
 	{ "no_collectives_for_the_persistent_subsystem", no_collectives_for_the_persistent_subsystem, NULL, 1 },
+	{ "adapter_that_is_not_there", adapter_that_is_not_there, "nosuch0", 1 },
+	{ "list_against_the_adapter", list_against_the_adapter, "not an address of adapter_name", 1 },
+	{ "adapter_selects_the_interface", adapter_selects_the_interface, "bound to 127.0.0.1:", 1 },
 	{ "no_memory_for_threads", no_memory_for_threads, NULL, 0 },
 	{ "list_without_own_port", list_without_own_port, "no address and port", 0 },
 	{ "address_of_no_machine", address_of_no_machine, "192.0.2.1", 0 },
 	{ "no_launcher_behind_its_variable", no_launcher_behind_its_variable, NULL, 0 },
-	{ "shared_memory_of_one_task", shared_memory_of_one_task, "504", 0 }, /* LAPI_ATT_SHM_SINGLE_TASK */
+	{ "nothing_at_level_0", nothing_at_level_0, "!LAPI", 0 },
+	{ "failures_at_level_1", failures_at_level_1, ": 504: |!501", 0 },
+	{ "shared_memory_of_one_task", shared_memory_of_one_task, ": 504: |: 501: ", 0 }, /* LAPI_ATT_SHM_SINGLE_TASK, LAPI_ATT_VERSION */
 	{ "two_tasks_over_udp", two_tasks_over_udp, "509", 0 }, /* LAPI_ATT_PORT_START */
 	{ "no_segment", no_segment, "502", 0 }, /* LAPI_ATT_SHMINIT_FAIL, after LAPI_ATT_SHM_CREATE_FAIL */
 	{ "no_segment_at_all", no_segment, "505", 0 }, /* LAPI_ATT_SHM_CREATE_FAIL */
@@ -279,6 +388,21 @@ static int run_child(const char *name)
 		if (strcmp(cases[i].name, name) == 0)
 			cases[i].run();
 	return host_case_failures ? 1 : 0;
+}
+
+/* Whether text is as mention says. */
+static int as_mentioned(const char *text, const char *mention)
+{
+	char one[64];
+	size_t n;
+
+	for (; mention && *mention; mention += n + (mention[n] == '|')) {
+		n = strcspn(mention, "|");
+		snprintf(one, sizeof one, "%.*s", (int)n, mention);
+		if (one[0] == '!' ? strstr(text, one + 1) != NULL : strstr(text, one) == NULL)
+			return 0;
+	}
+	return 1;
 }
 
 /* Runs a case in a process of its own and reads all that it prints. */
@@ -310,7 +434,7 @@ static void run(const struct init_case *c)
 	close(ends[0]);
 	HOST_CHECK(waitpid(pid, &status, 0) == pid);
 	HOST_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-	HOST_CHECK(c->mention == NULL || strstr(text, c->mention) != NULL);
+	HOST_CHECK(as_mentioned(text, c->mention));
 	if (host_case_failures)
 		fprintf(stderr, "  %s: status %#x, it printed:\n%s", c->name, status, text);
 }

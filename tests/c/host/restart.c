@@ -18,7 +18,7 @@
 enum { TASKS = 3, VICTIM = 1, SIZE = 50000, BEFORE = 5, AFTER = 30 };
 
 /* How the survivors find the task that comes back. */
-enum way { SAME_ADDRESS, NEW_PORT, NEW_PORT_EXT, RESUMED_BEFORE_THE_ADDRESS, LATER_ROUND, WAYS };
+enum way { SAME_ADDRESS, NEW_PORT, NEW_PORT_EXT, RESUMED_BEFORE_THE_ADDRESS, LATER_ROUND, NEW_PORT_IPV6, WAYS };
 
 /* In a file that all processes map: addresses, and how far everybody is. Collective calls end with the purge. */
 typedef struct board {
@@ -118,34 +118,53 @@ static void check_second_part(void)
 	HOST_CHECK(completed.cntr == 0 && arrived.cntr == 0);
 }
 
+static lapi_udp_storage of_either_family(enum way way, int port)
+{
+	lapi_udp_storage storage;
+	bzero(&storage, sizeof storage);
+	storage.port_no = htons((unsigned short)port);
+	storage.af = way == NEW_PORT_IPV6 ? AF_INET6 : AF_INET;
+	if (way == NEW_PORT_IPV6)
+		storage.ip_addr.ipv6_addr = in6addr_loopback;
+	else
+		storage.ip_addr.ipv4_addr = inet_addr("127.0.0.1");
+	return storage;
+}
+
 static int give_address(enum way way)
 {
 	lapi_util_t cmd;
 	lapi_udp_t port;
 	lapi_udp_storage storage;
 	bzero(&cmd, sizeof cmd);
-	bzero(&storage, sizeof storage);
 	port.ip_addr = inet_addr("127.0.0.1");
 	port.port_no = htons((unsigned short)common->port);
-	if (way != NEW_PORT_EXT) {
+	if (way != NEW_PORT_EXT && way != NEW_PORT_IPV6) {
 		cmd.Util_type = LAPI_ADD_UDP_DEST_PORT;
 		cmd.Udp.tgt = VICTIM;
 		cmd.Udp.udp_port = &port;
 		return LAPI_Util(handle, &cmd);
 	}
-	storage.ip_addr.ipv4_addr = port.ip_addr;
-	storage.port_no = port.port_no;
-	storage.af = AF_INET;
+	storage = of_either_family(way, common->port);
 	cmd.Util_type = LAPI_ADD_UDP_DEST_EXT;
 	cmd.UdpExt.tgt = VICTIM;
 	cmd.UdpExt.udp_port = &storage;
 	return LAPI_Util(handle, &cmd);
 }
 
-static void refused_addresses(void)
+static void refused_addresses(enum way way)
 {
 	lapi_util_t cmd;
+	lapi_udp_storage other = of_either_family(way == NEW_PORT_IPV6 ? SAME_ADDRESS : NEW_PORT_IPV6, 9); /* not the job's family */
 	lapi_udp_t port = { inet_addr("127.0.0.1"), htons(9) }, nothing = { inet_addr("127.0.0.1"), 0 };
+	bzero(&cmd, sizeof cmd);
+	cmd.Util_type = LAPI_ADD_UDP_DEST_EXT;
+	cmd.UdpExt.tgt = VICTIM;
+	cmd.UdpExt.udp_port = &other;
+	HOST_CODE(LAPI_ERR_UDP_PORT_INFO, LAPI_Util(handle, &cmd));
+	other = of_either_family(SAME_ADDRESS, 9);
+	other.af = 99; /* no family at all */
+	HOST_CODE(LAPI_ERR_UDP_PORT_INFO, LAPI_Util(handle, &cmd));
 	bzero(&cmd, sizeof cmd);
 	cmd.Util_type = LAPI_ADD_UDP_DEST_PORT;
 	cmd.Udp.tgt = VICTIM;
@@ -171,13 +190,13 @@ static void recover(enum way way)
 	UNTIL(at_least(&common->killed, 1));
 	HOST_OK(LAPI_Setcntr_wstatus(handle, &listed, 1, list, status));
 	HOST_OK(LAPI_Put(handle, VICTIM, SIZE, there(common->sinks[VICTIM]), source, NULL, NULL, &listed)); /* nobody is there */
-	refused_addresses();
+	refused_addresses(way);
 	HOST_OK(LAPI_Purge_totask(handle, VICTIM));
 	HOST_CODE(LAPI_ERR_TGT_PURGED, LAPI_Nopoll_wait(handle, &listed, 1, NULL));
 	HOST_CHECK(status[0] == LAPI_MSG_PURGED);
 	HOST_CODE(LAPI_ERR_TGT_PURGED, LAPI_Put(handle, VICTIM, 0, NULL, NULL, NULL, NULL, NULL));
 	HOST_CODE(LAPI_ERR_TGT_PURGED, LAPI_Gfence(handle));
-	if (way == NEW_PORT || way == NEW_PORT_EXT)
+	if (way == NEW_PORT || way == NEW_PORT_EXT || way == NEW_PORT_IPV6)
 		HOST_OK(give_address(way));
 	HOST_OK(LAPI_Resume_totask(handle, VICTIM));
 	if (way == RESUMED_BEFORE_THE_ADDRESS) {
@@ -205,14 +224,16 @@ static void first_part(void)
 	add(&common->before_over);
 }
 
-static int initialize(const char *ports)
+static int initialize(const char *ports, enum way way)
 {
+	lapi_udp_storage either[TASKS];
 	lapi_info_t info;
 	lapi_extend_t extend;
 	int i;
 	for (i = 0; i < TASKS; i++) {
 		addresses[i].ip_addr = inet_addr("127.0.0.1");
 		addresses[i].port_no = htons((unsigned short)atoi(ports));
+		either[i] = of_either_family(way, atoi(ports));
 		ports = strchr(ports, ':') ? strchr(ports, ':') + 1 : ports;
 	}
 	bzero(&info, sizeof info);
@@ -220,7 +241,10 @@ static int initialize(const char *ports)
 	info.err_hndlr = hear;
 	info.lib_vers = LAST_LIB;
 	info.add_info = &extend;
-	extend.add_udp_addrs = addresses;
+	if (way == NEW_PORT_IPV6)
+		extend.add_udp_ext_addrs = either;
+	else
+		extend.add_udp_addrs = addresses;
 	extend.num_udp_addr = TASKS;
 	HOST_OK(LAPI_Init(&handle, &info));
 	return host_case_failures == 0;
@@ -238,12 +262,12 @@ static int be_task(char **argv)
 	task = atoi(getenv("MP_CHILD"));
 	for (i = 0; i < SIZE; i++)
 		source[i] = (unsigned char)(i * 7 + 3);
-	if (!initialize(argv[3]))
+	if (!initialize(argv[3], way))
 		return 1;
 	if (way == LATER_ROUND && !again) { /* the task that comes back is in its first LAPI_Init, the others in their second */
 		HOST_OK(LAPI_Gfence(handle));
 		HOST_OK(LAPI_Term(handle));
-		if (!initialize(argv[3]))
+		if (!initialize(argv[3], way))
 			return 1;
 	}
 	if (again)
@@ -337,7 +361,7 @@ static void job(const char *file, enum way way)
 	kill(pids[VICTIM], SIGKILL);
 	waitpid(pids[VICTIM], &status, 0);
 	HOST_CHECK(WIFSIGNALED(status));
-	if (way == NEW_PORT || way == NEW_PORT_EXT || way == RESUMED_BEFORE_THE_ADDRESS)
+	if (way == NEW_PORT || way == NEW_PORT_EXT || way == NEW_PORT_IPV6 || way == RESUMED_BEFORE_THE_ADDRESS)
 		ports[VICTIM] = ports[TASKS];
 	common->port = ports[VICTIM];
 	add(&common->killed);
@@ -357,7 +381,8 @@ static void job(const char *file, enum way way)
 int main(int argc, char **argv)
 {
 	static const char *const names[WAYS] = { "at_its_old_address", "at_a_new_port", "at_a_new_port_of_either_family",
-		                                 "resumed_before_its_address_is_known", "while_the_others_are_in_a_later_round" };
+		                                 "resumed_before_its_address_is_known", "while_the_others_are_in_a_later_round",
+		                                 "at_a_new_port_over_ipv6" };
 	char file[] = "build/conform/restart-XXXXXX", name[80];
 	int fd, way;
 	if (argc == 6 && strcmp(argv[1], "task") == 0)
@@ -369,6 +394,10 @@ int main(int argc, char **argv)
 	}
 	close(fd);
 	for (way = 0; way < WAYS; way++) {
+		if (way == NEW_PORT_IPV6 && access("/proc/net/if_inet6", R_OK) != 0) {
+			printf("  not run: %s: this machine has no IPv6\n", names[way]);
+			continue;
+		}
 		job(file, (enum way)way);
 		snprintf(name, sizeof name, "killed_task_comes_back_%s", names[way]);
 		host_end_case(name, 0);

@@ -25,8 +25,8 @@ static double now(void)
 
 static void hear(lapi_handle_t *h, int *code, lapi_err_t *type, int *own, int *src)
 {
-	(void)h, (void)type;
-	wrong |= *code != LAPI_ERR_TIMEOUT || *own != task || *src != 1 - task;
+	(void)h;
+	wrong |= *code != LAPI_ERR_TIMEOUT || (task == 0 && *type != PUT_ERR) || *own != task || *src != 1 - task;
 	if (wrong)
 		fprintf(stderr, "task %d: error handler: code %d type %d task %d src %d\n", task, *code, (int)*type, *own, *src);
 	__atomic_add_fetch(&calls, 1, __ATOMIC_ACQ_REL);

@@ -103,12 +103,64 @@ static int overdue(void)
 	return 1;
 }
 
+/* Multicasts to all tasks, or to those that survive, and what their send completion handlers said. */
+static lapi_group_t everybody, survivors;
+static int multicasts, multicasts_over, multicasts_lost;
+
+static void multicast_over(lapi_handle_t *h, void *expected, lapi_sh_info_t *info)
+{
+	(void)h;
+	multicasts_over++;
+	if (info->reason == LAPI_SUCCESS) {
+		HOST_CHECK(info->src == *(lapi_group_t *)expected);
+		return;
+	}
+	multicasts_lost++;
+	HOST_CHECK(info->reason == LAPI_ERR_NO_CONNECTIVITY && (int)info->src == victim && expected == &everybody);
+}
+
+/* Once the victim is known dead nobody gets what is meant for it, too; the others alone always do. */
+static void multicast(lapi_group_t *group, ulong n)
+{
+	lapi_xfer_t x;
+	int code;
+	memset(&x, 0, sizeof x);
+	x.Mc.Xfer_type = LAPI_MC_XFER;
+	x.Mc.group = *group;
+	x.Mc.hdr_hdl = 1;
+	x.Mc.udata = source;
+	x.Mc.udata_len = n;
+	x.Mc.shdlr = multicast_over;
+	x.Mc.sinfo = group;
+	code = LAPI_Xfer(handle, &x);
+	HOST_CHECK(code == LAPI_SUCCESS || (group == &everybody && code == LAPI_ERR_NO_CONNECTIVITY));
+	multicasts += code == LAPI_SUCCESS;
+}
+
+static void make_groups(void)
+{
+	uint all[128], alive[128];
+	int i, n = 0;
+	for (i = 0; i < tasks; i++) {
+		all[i] = (uint)i;
+		if (i != victim)
+			alive[n++] = (uint)i;
+	}
+	HOST_OK(LAPI_Group_create(handle, (uint)tasks, all, &everybody));
+	HOST_OK(LAPI_Group_create(handle, (uint)n, alive, &survivors));
+	HOST_OK(LAPI_Addr_set(handle, (void *)(uintptr_t)take, 1));
+}
+
 /* Traffic until the error handler was called. */
 static void send_until_heard(unsigned seed)
 {
 	int i = 0;
 	while (__atomic_load_n(&calls, __ATOMIC_ACQUIRE) == 0 && !overdue()) {
 		send_to(i++ % tasks, &seed);
+		if (i % 8 == 0) {
+			multicast(&everybody, i % 16 ? 100 : sizeof source);
+			multicast(&survivors, 3000);
+		}
 		if (i % 16 == 0) {
 			LAPI_Probe(handle);
 			sched_yield();
@@ -158,6 +210,12 @@ static void survivors_work(void)
 		}
 	HOST_OK(LAPI_Waitcntr(handle, &done, sent, NULL));
 	HOST_OK(LAPI_Waitcntr(handle, &arrived, sent, NULL));
+	multicast(&survivors, sizeof source);
+	multicast(&everybody, 100);
+	HOST_OK(LAPI_Fence(handle));
+	while (__atomic_load_n(&multicasts_over, __ATOMIC_ACQUIRE) < multicasts && !overdue())
+		LAPI_Probe(handle);
+	HOST_CHECK(multicasts_over == multicasts);
 }
 
 static void check_what_was_heard(void)
@@ -205,6 +263,7 @@ int main(int argc, char **argv)
 	HOST_OK(LAPI_Address_init(handle, (void *)(uintptr_t)take, handlers));
 	HOST_OK(LAPI_Address_init(handle, &arrived, arrivals));
 	HOST_OK(LAPI_Address_init(handle, &word, words));
+	make_groups();
 	__atomic_add_fetch(&common->ready, 1, __ATOMIC_ACQ_REL);
 	if (task == victim) {
 		if (pthread_create(&killer, NULL, die, (void *)(intptr_t)(1000 + seed * 7919 % 120000)) != 0)
@@ -221,7 +280,8 @@ int main(int argc, char **argv)
 		nanosleep(&rest, NULL);
 	}
 	HOST_CHECK(__atomic_load_n(&calls, __ATOMIC_ACQUIRE) == 1);
+	HOST_CHECK(multicasts_over == multicasts);
 	HOST_CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
-	printf("%s task %d\n", host_case_failures ? "FAIL" : "survived", task);
+	printf("%s task %d, %d of %d multicasts lost a member\n", host_case_failures ? "FAIL" : "survived", task, multicasts_lost, multicasts);
 	return host_case_failures != 0;
 }

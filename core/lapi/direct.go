@@ -1,0 +1,165 @@
+package lapi
+
+import (
+	"lapi/core/lapi/codes"
+	"lapi/transport"
+)
+
+// This file decides which data goes directly, that is, is copied by one of the two tasks straight between their memory, and which in
+// packets, that is, in messages of the link. One function answers for each kind of transfer. docs/bulk.md has the rules.
+
+// Tunables.
+const (
+	directPutMin = 4 << 10  // bytes from which a put on one node is copied straight between the tasks' memory; measured: equal at 2 to 4 KiB
+	directAmMin  = 16 << 10 // bytes from which an active message's data is: below, it comes whole, and its handler sees it at once
+	directGetMin = 1        // bytes from which a get is: reading costs the target nothing
+)
+
+// directChunk is the most that one direct copy moves, bytes (guide, Chapter 13). A variable for tests.
+var directChunk uint64 = 32 << 20
+
+// The flags of LAPI_Xfer about bulk transfer.
+const (
+	notUseBulkXfer = 0x20
+	useBulkXfer    = 0x40
+)
+
+// hint is what the caller of a transfer wants of its way.
+type hint uint8
+
+const (
+	noHint    hint = iota // as the task's settings and the library's own measurements say
+	byBulk                // directly, if the link can, whatever the length
+	byPackets             // never directly
+)
+
+// hintOf reads the flags of LAPI_Xfer: of both, the one against bulk transfer wins.
+func hintOf(flags uint32) hint {
+	switch {
+	case flags&notUseBulkXfer != 0:
+		return byPackets
+	case flags&useBulkXfer != 0:
+		return byBulk
+	}
+	return noHint
+}
+
+// goesDirect says whether n bytes go directly between this task and t; least is from how many on they do without a hint. What a task
+// copies within its own memory never is a bulk transfer, so hints change nothing there.
+func (t *task) goesDirect(n, least uint64, h hint) bool {
+	switch {
+	case !t.direct:
+		return false
+	case h == noHint || t.isSelf:
+		return n >= least
+	}
+	return h == byBulk && n > 0
+}
+
+// forced says whether h sends to t directly even what is not worth it.
+func (t *task) forced(h hint) bool { return h == byBulk && !t.isSelf }
+
+// putGoesDirect says whether a put of n bytes is written by the origin into the target's memory.
+func (c *Context) putGoesDirect(t *task, n uint64, h hint) bool {
+	return t.goesDirect(n, directPutMin, h)
+}
+
+// getGoesDirect says whether a get of n bytes is read by the origin from the target's memory.
+func (c *Context) getGoesDirect(t *task, n uint64, h hint) bool {
+	return t.goesDirect(n, directGetMin, h)
+}
+
+// amGoesDirect says whether the n bytes of an active message are read by the target from the origin's memory. It reads them later: so
+// not what the user may overwrite when the call returns.
+func (c *Context) amGoesDirect(t *task, n uint64, h hint) bool {
+	return n > uint64(c.bufCopy) && t.goesDirect(n, c.leastDirectAm(), h)
+}
+
+// leastDirectAm: who asks for bulk transfer of shorter messages than the library would choose gets it.
+func (c *Context) leastDirectAm() uint64 {
+	if c.cfg.UseBulk {
+		return min(directAmMin, uint64(c.cfg.BulkMin))
+	}
+	return directAmMin
+}
+
+// putvGoesDirect is putGoesDirect for vectors: org and tgt of n bytes.
+func (c *Context) putvGoesDirect(t *task, org, tgt *vector, n uint64, h hint) bool {
+	return t.goesDirect(n, directPutMin, h) && (t.forced(h) || worthDirect(org, tgt, n))
+}
+
+// getvGoesDirect is getGoesDirect for vectors.
+func (c *Context) getvGoesDirect(t *task, org, tgt *vector, n uint64, h hint) bool {
+	return t.goesDirect(n, directGetMin, h) && (t.forced(h) || worthDirectGet(org, tgt, n))
+}
+
+// amvGoesDirect is amGoesDirect for vectors.
+func (c *Context) amvGoesDirect(t *task, org *vector, h hint) bool {
+	return c.amGoesDirect(t, org.total, h) && (t.forced(h) || worthDirect(org, org, org.total))
+}
+
+// copyDirect copies n bytes straight between this task's memory and t's, in chunks: to t, or (get) from it.
+func (c *Context) copyDirect(t *task, get bool, local, remote transport.Addr, n uint64) error {
+	f := c.newFragmentOp(nil)
+	defer c.freeFragmentOp(f)
+	for n > 0 {
+		step := min(n, directChunk)
+		f.op.Local, f.op.Remote, f.op.N = local, remote, step
+		var err error
+		if get { // links that copy directly do so at once
+			_, err = t.link.Get(t.ep, &f.op)
+		} else {
+			_, err = t.link.Put(t.ep, &f.op)
+		}
+		if err != nil {
+			return err
+		}
+		n -= step
+		local += transport.Addr(step)
+		remote += transport.Addr(step)
+	}
+	return nil
+}
+
+// copies is in how many packets the statistics count n bytes that went directly: each copy is one.
+func copies(n uint64) uint64 { return (n + directChunk - 1) / directChunk }
+
+// countReceived counts n bytes that t has written into this task's memory. (A link's own counts are those of the task that
+// copies, and within one task those of both sides.)
+func (t *task) countReceived(n uint64) {
+	if s := t.link.Stats(); !t.isSelf {
+		s.PacketsReceived += copies(n)
+		s.DataReceived += n
+	}
+}
+
+// countSent counts n bytes that t has read from this task's memory.
+func (t *task) countSent(n uint64) {
+	if s := t.link.Stats(); !t.isSelf {
+		s.PacketsSent += copies(n)
+		s.DataSent += n
+	}
+}
+
+// reachedDirectly is to how many other tasks data can go directly.
+func (c *Context) reachedDirectly() (n int) {
+	for i := range c.tasks {
+		if t := &c.tasks[i]; t.direct && !t.isSelf {
+			n++
+		}
+	}
+	return n
+}
+
+// bulkEnabled is BULK_XFER: bulk transfer was asked for and there is someone to use it with.
+func (c *Context) bulkEnabled() bool { return c.cfg.UseBulk && c.reachedDirectly() > 0 }
+
+// announceBulk says in LAPI_Init what became of MP_USE_BULK_XFER=yes.
+func (s *setup) announceBulk() {
+	switch {
+	case s.bulkEnabled():
+		s.attention(levelInform, codes.AttBulkEnabled, "(messages from %d bytes on; %d of %d other tasks)", s.cfg.BulkMin, s.reachedDirectly(), len(s.tasks)-1)
+	case s.cfg.UseBulk:
+		s.say(levelFailure, "MP_USE_BULK_XFER=yes has no effect: there is no direct way to another task's memory, so all data goes in packets")
+	}
+}

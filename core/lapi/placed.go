@@ -1,0 +1,138 @@
+package lapi
+
+import (
+	"lapi/core/lapi/dgsm"
+	"lapi/transport"
+	"lapi/transport/memory"
+)
+
+// This file makes direct copies of data that lies as a DGSP says: the program's blocks are listed, and the target copies as from or to a
+// vector. It is worth it where blocks are as long as those of vectors that are copied so (worthDirect); else the data is gathered
+// into fragments (gather.go) and scattered from them.
+
+// list makes v the blocks of the program's first n bytes. False: they are more than most, or a DDM function is to see the data.
+func (l *placement) list(v *vector, n uint64, most uint64) bool {
+	v.reset()
+	v.kind, v.total = vecGeneric, n
+	if l.hold.Program().HasControl() {
+		return false
+	}
+	var batch [32]dgsm.Piece
+	l.machine.Seek(0)
+	for left := n; left > 0; {
+		got := l.machine.Pieces(batch[:], left)
+		for i := range batch[:got] {
+			left -= batch[i].N
+			v.list = append(v.list, block{batch[i].Addr, n - left})
+		}
+		if uint64(len(v.list)) > most {
+			return false
+		}
+	}
+	v.count = uint64(len(v.list))
+	return true
+}
+
+// oneBlock makes v the n bytes at a.
+func (v *vector) oneBlock(a transport.Addr, n uint64) {
+	v.reset()
+	v.kind, v.count, v.total, v.base, v.block, v.stride = vecStrided, min(n, 1), n, a, n, n
+}
+
+// forcedBlocks is how many blocks a message has at most that is read directly only because its flags say so.
+const forcedBlocks = 1 << 16
+
+// offerPieces makes m, whose user header is in place, a message whose target fetches the data from the blocks that l lists. False: it is
+// not worth it, and m is as before. Atoms are for data that comes in packets.
+func (c *Context) offerPieces(m *outgoing, h *amHeader, x *Transfer, l *placement) bool {
+	t, n := m.t, x.N
+	whole := amHeaderSize + amvHeaderSize + pad8(int(x.UhdrLen))
+	way := hintOf(x.Flags)
+	blocks := n / directBlockMin
+	if t.forced(way) {
+		blocks = min(n, forcedBlocks)
+	}
+	if !c.amGoesDirect(t, n, way) || whole > t.headers || h.atom != 0 || !l.list(&m.org, n, blocks) {
+		return false
+	}
+	c.freePlacement(l)
+	m.placement = nil
+	m.id, h.isDirect = msgAmPieces, true
+	a := amvHeader{kind: vecGeneric, count: uint32(m.org.count), base: memory.AddrOf(blockBytes(m.org.list))}
+	h.token = c.readers.put(reader{t: t, vectored: true, org: m.org, n: n, orgCntr: m.orgCntr, done: m.done, id: h.id, seq: m.seq})
+	m.org = vector{}                                         // the reader keeps it
+	m.n, m.user, m.orgCntr, m.done = 0, false, 0, Callback{} // they wait for msgFetched
+	m.hdrLen = whole
+	copy(m.hdr[amHeaderSize+amvHeaderSize:whole], m.hdr[amHeaderSize:])
+	h.encode(m.hdr[:])
+	a.encode(m.hdr[amHeaderSize:])
+	return true
+}
+
+// onAmPieces is the target's side of such a message.
+func (c *Context) onAmPieces(m *transport.Msg) transport.Verdict {
+	var h amHeader
+	var v amvHeader
+	uhdr, ok := decodeAmv(&h, &v, m.Hdr, len(m.Data))
+	if !ok || !h.isDirect || v.kind != vecGeneric {
+		return c.malformed(m)
+	}
+	t := &c.tasks[m.From]
+	in := c.findIncoming(t, uint64(h.id))
+	if in == nil {
+		in = c.newIncoming(t, uint64(h.id))
+	}
+	if in.hasHeader {
+		return c.malformed(m)
+	}
+	in.am, in.amv, in.pieces = h, v, true
+	if v := c.runHeader(t, in, uhdr, 0); v == transport.Refuse {
+		return v
+	}
+	in.hasHeader = true
+	c.fetch(t, in)
+	c.placeEarly(t, in)
+	c.finishIfComplete(t, in)
+	return transport.Accept
+}
+
+// readList reads the list of the origin's blocks that a direct message of in names.
+func (c *Context) readList(t *task, in *incoming) error {
+	v := &in.amv
+	in.org.reset()
+	in.org.kind, in.org.count, in.org.total = v.kind, uint64(v.count), in.am.length
+	list := make([]block, v.count)
+	if err := c.copyDirect(t, true, memory.AddrOf(blockBytes(list)), v.base, uint64(len(list)*blockSize)); err != nil {
+		return err
+	}
+	if !validList(list, in.am.length) {
+		return errBadList
+	}
+	in.org.list = list
+	return nil
+}
+
+// worthFetching says whether in's data, which goes where a DGSP says, is to be read straight there, and lists its blocks.
+func (in *incoming) worthFetching() bool {
+	l := in.placement
+	return l.list(&in.tgt, l.bytes, l.bytes/directBlockMin*directLocal)
+}
+
+// fetchPieces is fetchData where the data lies in blocks at one end or both.
+func (c *Context) fetchPieces(t *task, in *incoming) error {
+	n := in.am.length
+	switch {
+	case in.pieces:
+		if err := c.readList(t, in); err != nil {
+			return err
+		}
+	default:
+		in.org.oneBlock(in.am.direct, n)
+	}
+	if l := in.placement; l != nil {
+		n = l.bytes
+	} else {
+		in.tgt.oneBlock(in.buffer, n)
+	}
+	return c.moveDirect(t, true, &in.tgt, &in.org, n)
+}

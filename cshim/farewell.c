@@ -1,0 +1,94 @@
+/*
+ * farewell.c - a task that ends on purpose, by exit(0) or the end of main, but without LAPI_Term, says so to the others' job sessions. Else
+ * they could not tell it from one that crashed: tasks started by hand are no children of anybody who would know the status.
+ *
+ * Nothing here may wait or take a lock: exit may be called in a handler, in a signal handler, with the context lock held. So core leaves the
+ * one record to be sent and the sockets here while the context begins.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+typedef struct farewell_socket {
+	int fd;
+	ino_t inode; /* tells whether fd is still that socket */
+} farewell_socket;
+
+typedef struct farewell {
+	unsigned char record[CSHIM_FAREWELL_BYTES];
+	size_t bytes, sockets;
+	farewell_socket to[];
+} farewell;
+
+/* By context. Atomic: LAPI_Term in one thread and exit in another may meet here; who takes it out has it. */
+static farewell *farewells[CSHIM_MAX_CONTEXTS];
+
+static farewell *take(int context)
+{
+	return __atomic_exchange_n(&farewells[context], (farewell *)NULL, __ATOMIC_ACQ_REL);
+}
+
+static ino_t inode_of(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 ? st.st_ino : 0;
+}
+
+void cshim_farewell_set(int context, const void *record, size_t bytes, const int *fds, size_t n)
+{
+	farewell *f = malloc(sizeof(*f) + n * sizeof(f->to[0]));
+	size_t i;
+
+	if (!f || bytes > sizeof(f->record)) {
+		free(f);
+		return; /* then an exit without LAPI_Term counts as a death */
+	}
+	memcpy(f->record, record, bytes);
+	f->bytes = bytes;
+	f->sockets = n;
+	for (i = 0; i < n; i++) {
+		f->to[i].fd = fds[i];
+		f->to[i].inode = inode_of(fds[i]);
+	}
+	/* Release pairs with take. */
+	__atomic_store_n(&farewells[context], f, __ATOMIC_RELEASE);
+}
+
+void cshim_farewell_clear(int context)
+{
+	free(take(context));
+}
+
+/* Best effort: a socket that is full, or closed, is left alone. */
+static void say_farewell(int status, void *unused)
+{
+	farewell *f;
+	size_t i;
+	int context;
+
+	(void)unused;
+	if ((status & 0xff) != 0 || cshim_is_forked())
+		return;
+	for (context = 0; context < CSHIM_MAX_CONTEXTS; context++) {
+		f = take(context);
+		for (i = 0; f && i < f->sockets; i++)
+			if (f->to[i].inode && inode_of(f->to[i].fd) == f->to[i].inode)
+				(void)!send(f->to[i].fd, f->record, f->bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+	}
+}
+
+/* When the library is loaded, so that it runs after the program's own exit handlers: those may still call LAPI_Term. */
+__attribute__((constructor)) static void loaded(void)
+{
+#ifdef __GLIBC__ /* others tell no exit handler the status: there such an exit counts as a death */
+	on_exit(say_farewell, NULL);
+#else
+	(void)say_farewell;
+#endif
+}
