@@ -13,6 +13,10 @@ type program struct {
 	tasks  int // of a job; 0: not a job
 	name   string
 	args   []string
+	// launcher starts a job, with options: lapirun if nil. "-n" and the number of tasks follow.
+	launcher []string
+	env      []string
+	foreign  foreign // instead of all this, for programs that are not of this tree
 }
 
 // group is what is measured in turn: ours and the raw limits that stand beside it.

@@ -56,13 +56,13 @@ func pictures() []picture {
 	}
 }
 
-// plotAll draws every picture for which there are results; an error if there are none, or gnuplot fails.
-func plotAll(o *options, s *Summaries) error {
+// plotAll draws every one of the pictures for which there are results; an error if there are none, or gnuplot fails.
+func plotAll(o *options, all []picture, s *Summaries) error {
 	if _, err := exec.LookPath("gnuplot"); err != nil {
 		return errors.New("gnuplot is not installed (Debian: gnuplot-nox)")
 	}
 	drawn := 0
-	for _, p := range pictures() {
+	for _, p := range all {
 		script, n := p.script(s, filepath.Join(o.out, p.name+".png"))
 		if n == 0 {
 			continue
@@ -78,7 +78,7 @@ func plotAll(o *options, s *Summaries) error {
 		drawn++
 	}
 	if drawn == 0 {
-		return errors.New("the run has nothing to draw: latency and bandwidth are missing")
+		return errors.New("the run has nothing to draw: no operation was measured at two sizes or more")
 	}
 	return nil
 }

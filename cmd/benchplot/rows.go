@@ -16,13 +16,14 @@ type Side string
 const (
 	Ours Side = "ours"
 	Raw  Side = "raw"
+	Peer Side = "peer" // another library; Medium names it
 )
 
 // Row is one result of one trial: what a benchmark program printed, and where in the run that was.
 type Row struct {
 	Round     int
 	Side      Side
-	Medium    string // "shm", "udp"; "" for raw limits that belong to no medium
+	Medium    string // "shm", "udp"; "" for raw limits that belong to no medium; when peers are compared: who
 	Test, Op  string
 	Size      int // bytes; for gfence, barrier, startup and memory the number of tasks
 	Value     float64

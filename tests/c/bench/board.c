@@ -235,6 +235,8 @@ void parse_options(int argc, char **argv, bench_options *o)
 			o->seconds = atof(argv[i] + 10);
 		else if (!strncmp(argv[i], "--tasks=", 8))
 			o->tasks = atoi(argv[i] + 8);
+		else if (!strncmp(argv[i], "--ops=", 6))
+			o->ops = argv[i] + 6;
 		else if (!strncmp(argv[i], "--datagram=", 11))
 			o->datagram = strtoull(argv[i] + 11, NULL, 10);
 		else if (argv[i][0] != '-' && !o->test)

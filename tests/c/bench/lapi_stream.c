@@ -24,7 +24,7 @@ static void put_rounds(task *t, size_t size, uint64_t n)
 	}
 }
 
-static void get_rounds(task *t, size_t size, uint64_t n)
+static void get_window_rounds(task *t, size_t size, uint64_t n)
 {
 	int i, window = window_of(size);
 
@@ -48,7 +48,7 @@ static void put_then_fence_rounds(task *t, size_t size, uint64_t n)
 
 static void bandwidth(task *t, const char *op, lapi_rounds *rounds, size_t size)
 {
-	lapi_result r = task_measure(t, rounds, 0, size);
+	measured r = task_measure(t, rounds, 0, size);
 
 	if (t->id == 0)
 		print_row("bandwidth", op, size, (double)size * window_of(size) / r.ns, "GB/s", r.before, r.after, r.preempted);
@@ -65,14 +65,14 @@ void test_bandwidth(board *b, const bench_options *o)
 	CHECK(LAPI_Gfence(t.handle));
 	for (i = 0; i < o->num_sizes; i++) {
 		bandwidth(&t, "put", put_rounds, o->sizes[i]);
-		bandwidth(&t, "get", get_rounds, o->sizes[i]);
+		bandwidth(&t, "get", get_window_rounds, o->sizes[i]);
 	}
 	task_term(&t);
 }
 
 static void rate(task *t, const char *op, lapi_rounds *rounds)
 {
-	lapi_result r = task_measure(t, rounds, 0, 8);
+	measured r = task_measure(t, rounds, 0, 8);
 
 	if (t->id == 0)
 		print_row("rate", op, 8, window_of(8) * 1e3 / r.ns, "M/s", r.before, r.after, r.preempted);
