@@ -26,6 +26,7 @@ import (
 
 type options struct {
 	quick, rawOnly bool
+	realtime       bool // see startOn
 	rounds         int
 	only, rowNames string
 	stateLimit     float64
@@ -51,6 +52,7 @@ func main() {
 		fs.StringVar(&o.lapirun, "lapirun", "build/bin/lapirun", "the launcher")
 	}
 	if strings.HasPrefix(os.Args[1], "peers") {
+		fs.BoolVar(&o.realtime, "realtime", false, "run trials of no more tasks than processors at real-time priority (root): for busy machines")
 		fs.StringVar(&o.rowNames, "rows", "", "only these rows of the comparison with peers: names or patterns, separated by commas")
 	}
 	fs.Parse(os.Args[2:])

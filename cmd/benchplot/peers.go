@@ -16,8 +16,12 @@ import (
 // The comparison with peers: other libraries that do the same on this machine, in the same run, pinned the same way, in turn with
 // ours. What was measured in a disturbed state of the machine is measured again, a few times.
 
-// repeats is how often a trial is measured again in a round for the sake of its disturbed results.
-const repeats = 3
+// repeats is how often a trial is measured again in a round for the sake of its disturbed results; repeatsShare is how much of the
+// run's time that may take.
+const (
+	repeats      = 3
+	repeatsShare = 0.4
+)
 
 // peersPlan says how long and how often. limit is how long the run may last before it starts nothing new; what it has
 // measured by then is reported.
@@ -78,6 +82,11 @@ func measurePeers(ctx context.Context, o *options, chosen []comparison) ([]Row, 
 	}
 	p, limit := peersPlan(o)
 	o.patience = p.patience
+	if o.realtime {
+		if err := mayRealtime(); err != nil {
+			return nil, fmt.Errorf("real-time priority: %w", err)
+		}
+	}
 	c := &campaign{o: o, start: time.Now(), limit: limit}
 	for _, q := range participants(p) {
 		if why := q.missing(o); why != "" {
@@ -123,6 +132,7 @@ type campaign struct {
 	all   []participant
 	start time.Time
 	limit time.Duration
+	again time.Duration // spent on repeating
 	rows  []Row
 }
 
@@ -137,14 +147,18 @@ func (c *campaign) measure(ctx context.Context, g *peerGroup, round int) {
 	for _, q := range all {
 		left := g.sizes
 		for attempt := 0; attempt <= repeats && len(left) > 0 && ctx.Err() == nil; attempt++ {
-			if attempt > 0 && c.over() {
+			if attempt > 0 && c.again > time.Duration(repeatsShare*float64(time.Since(c.start))) {
 				break
 			}
+			start := time.Now()
 			var disturbed []int
 			for _, pr := range q.programs(g, left) {
 				disturbed = append(disturbed, c.trial(ctx, q, g, pr, round)...)
 			}
 			left = disturbed
+			if attempt > 0 {
+				c.again += time.Since(start)
+			}
 		}
 	}
 }

@@ -8,14 +8,10 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"runtime"
 	"sort"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // ucxTest is how ucx_perftest measures an operation. Times and rates come from its column of messages per second, as its
@@ -84,7 +80,7 @@ func (t ucxTest) run(ctx context.Context, o *options, op string, sizes []int) ([
 	}
 	// heap: user memory, not memory that the peer has allocated and mapped at both sides
 	env := append(cleanEnvironment(), "UCX_TLS=posix,cma", "UCX_ALLOC_PRIO=heap", "UCX_WARN_UNUSED_ENV_VARS=n")
-	out, used, err := runPair(ctx, env, func(port int) (server, client []string) {
+	out, used, err := runPair(ctx, o, env, func(port int) (server, client []string) {
 		s := []string{"ucx_perftest", "-p", strconv.Itoa(port), "-b", f.Name()}
 		return s, append([]string{"ucx_perftest", "localhost", "-f", "-v"}, s[1:]...)
 	})
@@ -136,7 +132,7 @@ func (p plan) libfabric(g *peerGroup, sizes []int) []program {
 		var rows []Row
 		var all time.Duration
 		for _, size := range sizes {
-			out, used, err := runPair(ctx, cleanEnvironment(), func(port int) (server, client []string) {
+			out, used, err := runPair(ctx, o, cleanEnvironment(), func(port int) (server, client []string) {
 				s := []string{"fi_pingpong", "-p", "shm", "-e", "rdm", "-S", strconv.Itoa(size), "-I", strconv.Itoa(min(20000, max(100, 64<<20/size)))}
 				return append(s, "-B", strconv.Itoa(port)), append(append([]string{}, s...), "-P", strconv.Itoa(port), "localhost")
 			})
@@ -165,7 +161,7 @@ func parsePingpong(out string) (us float64, ok bool) {
 
 // runPair runs a server and, when it listens on the port, its client, on a core each, and returns what the client printed and the
 // processor time of both.
-func runPair(ctx context.Context, env []string, commands func(port int) (server, client []string)) (string, time.Duration, error) {
+func runPair(ctx context.Context, o *options, env []string, commands func(port int) (server, client []string)) (string, time.Duration, error) {
 	port, err := freePort()
 	if err != nil {
 		return "", 0, err
@@ -177,11 +173,11 @@ func runPair(ctx context.Context, env []string, commands func(port int) (server,
 	var out, serverWords, clientWords bytes.Buffer
 	server.Env, server.Stdout, server.Stderr = env, &serverWords, &serverWords
 	client.Env, client.Stdout, client.Stderr = env, &out, &clientWords
-	if err := startOnCore(server, 1); err != nil {
+	if err := startOn(server, 1, o.realtime); err != nil {
 		return "", 0, err
 	}
 	if waitListening(ctx, port) {
-		if err = startOnCore(client, 0); err == nil {
+		if err = startOn(client, 0, o.realtime); err == nil {
 			err = client.Wait()
 		}
 	} else {
@@ -204,32 +200,6 @@ func processorTime(c *exec.Cmd) time.Duration {
 		return 0
 	}
 	return c.ProcessState.UserTime() + c.ProcessState.SystemTime()
-}
-
-// startOnCore starts a program on the index-th core that this one may use: it inherits the affinity of the thread that starts it.
-func startOnCore(c *exec.Cmd, index int) error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	var all, one unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &all); err != nil {
-		return err
-	}
-	skip := index % all.Count()
-	for cpu := range len(all) * 64 {
-		if all.IsSet(cpu) {
-			if skip == 0 {
-				one.Set(cpu)
-				break
-			}
-			skip--
-		}
-	}
-	if err := unix.SchedSetaffinity(0, &one); err != nil {
-		return err
-	}
-	defer unix.SchedSetaffinity(0, &all)
-	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	return c.Start()
 }
 
 func freePort() (int, error) {

@@ -59,7 +59,12 @@ func parseRow(line string) (Row, bool) {
 
 // disturbed says whether the machine was slower around the row than limit ns a cache line, or busy with other programs.
 func (r *Row) disturbed(limit float64) bool {
-	return r.Before > limit || r.After > limit || r.Others > quietCores
+	return r.slow(limit) || r.Others > quietCores
+}
+
+// slow is the first half of disturbed.
+func (r *Row) slow(limit float64) bool {
+	return r.Before > limit || r.After > limit
 }
 
 // writeRaw writes every row, with a flag for those that summarise drops under the limit wanted, ns.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -66,11 +67,16 @@ func inTurn(p []program, round int) []program {
 
 // runTrial runs one program, when the machine is quiet or patience has run out, and returns its rows.
 func runTrial(ctx context.Context, o *options, pr program, round int) []Row {
-	waitQuiet(ctx, &o.patience)
+	if !o.realtime {
+		waitQuiet(ctx, &o.patience)
+	}
 	start, busy := time.Now(), busyTime()
 	rows, own, err := results(ctx, o, pr)
 	elapsed := time.Since(start)
-	others := othersCores(busyTime()-busy, own, elapsed)
+	others := 0.0
+	if !o.realtime { // then others run only where the trial does not
+		others = othersCores(busyTime()-busy, own, elapsed)
+	}
 	for i := range rows {
 		rows[i].Round, rows[i].Side, rows[i].Medium = round, pr.side, pr.medium
 	}
@@ -149,7 +155,9 @@ func execute(ctx context.Context, o *options, pr program) (printed string, used 
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
-	err = cmd.Run()
+	if err = startOn(cmd, anyCore, o.realtime && pr.tasks <= runtime.NumCPU()); err == nil {
+		err = cmd.Wait()
+	}
 	if s := cmd.ProcessState; s != nil {
 		used = s.UserTime() + s.SystemTime()
 	}

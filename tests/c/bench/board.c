@@ -60,6 +60,14 @@ void board_account(board *b)
 	__atomic_add_fetch(&b->cpu.value, nanoseconds(u.ru_utime) + nanoseconds(u.ru_stime), __ATOMIC_RELAXED);
 }
 
+void ordinary_priority(void)
+{
+	struct sched_param ordinary = {.sched_priority = 0};
+
+	if (sched_setscheduler(0, SCHED_OTHER, &ordinary) < 0)
+		fail("sched_setscheduler: %s", strerror(errno));
+}
+
 void poll_pause(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

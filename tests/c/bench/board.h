@@ -61,6 +61,10 @@ void pin_to_core(int index);
 /* How many cores the process may use. */
 int usable_cores(void);
 
+/* For tests whose tasks compute. At a real-time priority inherited from the caller they would let nobody else run, the library's
+ * service thread included, until the harness ends the trial. */
+void ordinary_priority(void);
+
 /* Between two polls of memory that another core writes: without it, speculated loads of the polled line have to be
  * flushed when it changes. */
 void poll_pause(void);

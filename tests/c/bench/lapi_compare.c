@@ -278,6 +278,7 @@ void test_compare_computing(board *b, const bench_options *o)
 	measured r;
 	int i;
 
+	ordinary_priority();
 	task_init(&t, b, o, 1, o->sizes[o->num_sizes - 1]);
 	if (t.num_tasks != 2)
 		fail("compare-computing needs 2 tasks");
