@@ -16,6 +16,7 @@ type program struct {
 	// launcher starts a job, with options: lapirun if nil. "-n" and the number of tasks follow.
 	launcher []string
 	env      []string
+	ordinary bool    // never at real-time priority
 	foreign  foreign // instead of all this, for programs that are not of this tree
 }
 

@@ -16,6 +16,9 @@ import (
 // The comparison with peers: other libraries that do the same on this machine, in the same run, pinned the same way, in turn with
 // ours. What was measured in a disturbed state of the machine is measured again, a few times.
 
+// What waiting for a good state of the machine may take in all, besides what waiting for other programs does.
+const statePatience, statePatienceQuick = 5 * time.Minute, 30 * time.Second
+
 // repeats is how often a trial is measured again in a round for the sake of its disturbed results; repeatsShare is how much of the
 // run's time that may take.
 const (
@@ -87,7 +90,10 @@ func measurePeers(ctx context.Context, o *options, chosen []comparison) ([]Row, 
 			return nil, fmt.Errorf("real-time priority: %w", err)
 		}
 	}
-	c := &campaign{o: o, start: time.Now(), limit: limit}
+	c := &campaign{o: o, start: time.Now(), limit: limit, patience: statePatience}
+	if o.quick {
+		c.patience = statePatienceQuick
+	}
 	for _, q := range participants(p) {
 		if why := q.missing(o); why != "" {
 			fmt.Fprintf(os.Stderr, "%s is left out: %s\n", q.name, why)
@@ -133,7 +139,9 @@ type campaign struct {
 	start time.Time
 	limit time.Duration
 	again time.Duration // spent on repeating
-	rows  []Row
+	// patience is how long the run will still wait for a good state of the machine
+	patience time.Duration
+	rows     []Row
 }
 
 func (c *campaign) over() bool { return time.Since(c.start) > c.limit }
@@ -165,16 +173,13 @@ func (c *campaign) measure(ctx context.Context, g *peerGroup, round int) {
 
 // trial runs one program, keeps its rows under the names of the comparison, and returns the sizes to be measured again.
 func (c *campaign) trial(ctx context.Context, q participant, g *peerGroup, pr program, round int) (disturbed []int) {
-	var before float64
-	if pr.foreign != nil {
-		before = c.state(ctx)
-	}
+	limit := stateLimit(c.rows, c.o.stateLimit)
+	before := c.waitGood(ctx, limit)
 	rows := runTrial(ctx, c.o, pr, round)
-	var after float64
+	after := 0.0
 	if pr.foreign != nil {
 		after = c.state(ctx)
 	}
-	limit := stateLimit(c.rows, c.o.stateLimit)
 	for _, r := range rows {
 		if pr.foreign != nil {
 			r.Before, r.After = before, after
@@ -195,7 +200,20 @@ func (c *campaign) trial(ctx context.Context, q participant, g *peerGroup, pr pr
 	return slices.Compact(disturbed)
 }
 
-// state checks the machine around programs that cannot do it themselves. 0 if the check fails.
+// waitGood waits until a cache line takes no longer than limit ns, or an eighth of the patience left has gone, and returns what it took.
+func (c *campaign) waitGood(ctx context.Context, limit float64) float64 {
+	start, most := time.Now(), c.patience/8
+	for {
+		ns := c.state(ctx)
+		if ns <= limit || time.Since(start) > most || ctx.Err() != nil {
+			c.patience -= time.Since(start)
+			return ns
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// state checks the machine: for before trials, and for after those of programs that cannot do it themselves. 0 if the check fails.
 func (c *campaign) state(ctx context.Context) float64 {
 	rows, _, err := results(ctx, c.o, program{side: Raw, name: "rawbench", args: []string{"state"}})
 	if err != nil || len(rows) != 1 {

@@ -74,6 +74,7 @@ func (p plan) lapi(g *peerGroup, sizes []int) []program {
 		pr.args = p.at([]int{8}, "gfence")
 	case "put-computing":
 		pr.args = p.at(sizes, "compare-computing")
+		pr.ordinary = true // the library's service thread needs a turn, too
 	default:
 		pr.args = p.at(sizes, "compare", "--ops="+strings.Join(g.ours, ","))
 	}
@@ -113,6 +114,6 @@ func (p plan) bare(op, test string) func(*peerGroup, []int) []program {
 		if g.op != op {
 			return nil
 		}
-		return []program{{side: Raw, medium: "", name: "rawbench", args: p.at(sizes, test)}}
+		return []program{{side: Raw, name: "rawbench", args: p.at(sizes, test), ordinary: op == "put-computing"}}
 	}
 }

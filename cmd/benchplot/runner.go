@@ -67,14 +67,14 @@ func inTurn(p []program, round int) []program {
 
 // runTrial runs one program, when the machine is quiet or patience has run out, and returns its rows.
 func runTrial(ctx context.Context, o *options, pr program, round int) []Row {
-	if !o.realtime {
+	if !pr.realtime(o) {
 		waitQuiet(ctx, &o.patience)
 	}
 	start, busy := time.Now(), busyTime()
 	rows, own, err := results(ctx, o, pr)
 	elapsed := time.Since(start)
 	others := 0.0
-	if !o.realtime { // then others run only where the trial does not
+	if !pr.realtime(o) { // then others run only where the trial does not
 		others = othersCores(busyTime()-busy, own, elapsed)
 	}
 	for i := range rows {
@@ -116,6 +116,11 @@ func results(ctx context.Context, o *options, pr program) ([]Row, time.Duration,
 	return rows, used, err
 }
 
+// realtime says whether a program runs at real-time priority: not if its tasks have to share processors, as they poll.
+func (pr program) realtime(o *options) bool {
+	return o.realtime && !pr.ordinary && pr.tasks <= runtime.NumCPU()
+}
+
 func (pr program) label() string {
 	if pr.side == Raw {
 		return "raw"
@@ -155,7 +160,7 @@ func execute(ctx context.Context, o *options, pr program) (printed string, used 
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
-	if err = startOn(cmd, anyCore, o.realtime && pr.tasks <= runtime.NumCPU()); err == nil {
+	if err = startOn(cmd, anyCore, pr.realtime(o)); err == nil {
 		err = cmd.Wait()
 	}
 	if s := cmd.ProcessState; s != nil {
