@@ -31,6 +31,7 @@ type plan struct {
 	sizes   string
 	seconds string // for each point
 	rounds  int
+	offset  int // see board.h
 	// patience is how long the run waits, all in all, for other programs to leave the machine alone.
 	patience time.Duration
 }

@@ -27,7 +27,7 @@ import (
 type options struct {
 	quick, rawOnly bool
 	realtime       bool // see startOn
-	rounds         int
+	rounds, offset int
 	only, rowNames string
 	stateLimit     float64
 	bin, lapirun   string
@@ -52,6 +52,7 @@ func main() {
 		fs.StringVar(&o.lapirun, "lapirun", "build/bin/lapirun", "the launcher")
 	}
 	if strings.HasPrefix(os.Args[1], "peers") {
+		fs.IntVar(&o.offset, "offset", 0, "bytes from a page boundary at which buffers start, ours, MPI's and the bare pipeline's: malloc's have 16")
 		fs.BoolVar(&o.realtime, "realtime", false, "run trials of no more tasks than processors at real-time priority (root): for busy machines")
 		fs.StringVar(&o.rowNames, "rows", "", "only these rows of the comparison with peers: names or patterns, separated by commas")
 	}

@@ -38,6 +38,7 @@ func peersPlan(o *options) (p plan, limit time.Duration) {
 	if o.rounds > 0 {
 		p.rounds = o.rounds
 	}
+	p.offset = o.offset
 	return p, limit
 }
 

@@ -63,7 +63,11 @@ func joinSizes(sizes []int) string {
 }
 
 func (p plan) at(sizes []int, words ...string) []string {
-	return append(words, "--sizes="+joinSizes(sizes), "--seconds="+p.seconds)
+	words = append(words, "--sizes="+joinSizes(sizes), "--seconds="+p.seconds)
+	if p.offset != 0 {
+		words = append(words, "--offset="+strconv.Itoa(p.offset))
+	}
+	return words
 }
 
 func (p plan) lapi(g *peerGroup, sizes []int) []program {

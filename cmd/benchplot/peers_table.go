@@ -166,8 +166,8 @@ func printPeers(b *bytes.Buffer, s *Summaries, rows []compared) {
 // peerPictures draws an operation each, ours and everybody who has it.
 func peerPictures() []picture {
 	var all []picture
-	add := func(op, title, unit, key string, ours ...string) {
-		p := picture{"peers-" + op, title, unit, key, nil}
+	add := func(op, title, unit string, ours ...string) {
+		p := picture{"peers-" + op, title, unit, "outside right top", nil}
 		for _, name := range ours {
 			p.curves = append(p.curves, curve{Key{Ours, "lapi", "compare", name, 0}, "LAPI " + name, 1, false, false})
 		}
@@ -177,11 +177,11 @@ func peerPictures() []picture {
 		p.curves = append(p.curves, curve{Key{Raw, "pipeline", "compare", op, 0}, "raw: bare double copy", 1, true, false})
 		all = append(all, p)
 	}
-	add("am", "Active message or send, one way, user memory, both poll", "microseconds", "top left", "am", "am-probe")
-	add("put", "Put, one way, user memory, both poll", "microseconds", "top left", "put")
-	add("put-completed", "Put until completed, user memory, both poll", "microseconds", "top left", "put-completed")
-	add("get", "Get, user memory, both poll", "microseconds", "top left", "get")
-	add("put-bandwidth", "Puts, 64 outstanding to 64 KiB, 16 above", "GB/s", "bottom right", "put-bandwidth")
-	add("get-bandwidth", "Gets, 64 outstanding to 64 KiB, 16 above", "GB/s", "bottom right", "get-bandwidth")
+	add("am", "Active message or send, one way, user memory, both poll", "microseconds", "am", "am-probe")
+	add("put", "Put, one way, user memory, both poll", "microseconds", "put")
+	add("put-completed", "Put until completed, user memory, both poll", "microseconds", "put-completed")
+	add("get", "Get, user memory, both poll", "microseconds", "get")
+	add("put-bandwidth", "Puts, 64 outstanding to 64 KiB, 16 above", "GB/s", "put-bandwidth")
+	add("get-bandwidth", "Gets, 64 outstanding to 64 KiB, 16 above", "GB/s", "get-bandwidth")
 	return all
 }

@@ -110,11 +110,12 @@ typedef struct bench_options {
 	int num_sizes;
 	double seconds;  /* of measuring, for each point */
 	int tasks;       /* processes, where the program makes them itself */
+	size_t offset;   /* of the buffers of compared programs from a page boundary, bytes; malloc's large blocks have 16 */
 	const char *ops; /* of the test, which it shall measure, separated by commas; NULL: all */
 	size_t datagram; /* largest datagram of the bare UDP tests, bytes */
 } bench_options;
 
-/* Reads "test --board=f --sizes=8,64 --seconds=0.02 --tasks=2 --datagram=65507 --ops=put,get"; ends the program on anything else. */
+/* Reads "test --board=f --sizes=8,64 --seconds=0.02 --tasks=2 --datagram=65507 --ops=put,get --offset=16"; ends the program on anything else. */
 void parse_options(int argc, char **argv, bench_options *o);
 
 /* How many iterations fill one batch, when count iterations took ns nanoseconds. At least 1. */

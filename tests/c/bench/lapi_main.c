@@ -71,8 +71,8 @@ void task_init(task *t, board *b, const bench_options *o, int interrupts, size_t
 	CHECK(LAPI_Setcntr(t->handle, &t->over, 0));
 	CHECK(LAPI_Setcntr(t->handle, &t->origin, 0));
 	CHECK(LAPI_Setcntr(t->handle, &t->completed, 0));
-	t->out = task_buffer(buffers);
-	t->in = task_buffer(buffers);
+	t->out = task_buffer(o->offset + buffers) + o->offset;
+	t->in = task_buffer(o->offset + buffers) + o->offset;
 	t->in_at = task_exchange(t, t->in);
 	t->arrived_at = task_exchange(t, &t->arrived);
 	t->over_at = task_exchange(t, &t->over);
@@ -83,8 +83,10 @@ void task_term(task *t)
 {
 	CHECK(LAPI_Gfence(t->handle));
 	CHECK(LAPI_Term(t->handle));
-	free(t->out);
-	free(t->in);
+	if (t->out)
+		free(t->out - t->o->offset);
+	if (t->in)
+		free(t->in - t->o->offset);
 	free(t->in_at);
 	free(t->arrived_at);
 	free(t->over_at);

@@ -215,8 +215,8 @@ int main(int argc, char **argv)
 	} else if (!strcmp(o.test, "compare") && ranks == 2) {
 		size_t most = o.sizes[o.num_sizes - 1];
 
-		out = buffer(most);
-		in = buffer(most);
+		out = buffer(o.offset + most) + o.offset;
+		in = buffer(o.offset + most) + o.offset;
 		word = (long long *)(void *)buffer(4096);
 		*word = 0;
 		CHECK(MPI_Win_create(in, (MPI_Aint)most, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window));

@@ -63,8 +63,9 @@ static void pipeline_body(board *b, const bench_options *o, int id, void *arg)
 	int i;
 
 	/* on a page boundary, as the others' buffers: large copies between addresses of different alignment are slow on some processors */
-	if (posix_memalign((void **)&s.buffer, 4096, most))
+	if (posix_memalign((void **)&s.buffer, 4096, o->offset + most))
 		fail("no memory for %zu bytes", most);
+	s.buffer += o->offset;
 	memset(s.buffer, 1 + id, most);
 	for (i = 0; i < o->num_sizes; i++) {
 		measured r;
@@ -76,7 +77,7 @@ static void pipeline_body(board *b, const bench_options *o, int id, void *arg)
 		else if (s.buffer[0] != 1 || s.buffer[s.size - 1] != 1)
 			fail("the pipeline lost %zu bytes", s.size);
 	}
-	free(s.buffer);
+	free(s.buffer - o->offset);
 }
 
 void raw_pipeline(board *b, const bench_options *o)
