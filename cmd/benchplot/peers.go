@@ -193,7 +193,7 @@ func (c *campaign) trial(ctx context.Context, q participant, g *peerGroup, pr pr
 			r.Test, r.Op = "compare", g.op
 		}
 		c.rows = append(c.rows, r)
-		if r.disturbed(limit) {
+		if r.disturbed(limit) && pr.realtime(c.o) == c.o.realtime { // else others are known to be at work, and stay
 			disturbed = append(disturbed, r.Size)
 		}
 	}

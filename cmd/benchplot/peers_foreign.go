@@ -46,7 +46,7 @@ func ucxRepetitions(size int) int {
 	if size >= 1<<20 {
 		return 3
 	}
-	return 7
+	return 5
 }
 
 func (p plan) ucx(tests map[string]ucxTest) func(*peerGroup, []int) []program {

@@ -47,15 +47,20 @@ func (s *Summaries) compare(c comparison) compared {
 	return r
 }
 
-// verdict says whether the ratio is as wanted: "yes", "no", or "" where none is wanted or there is none.
+// verdict says whether the ratio is as wanted: "yes", "no", or "" where none is wanted or there is none; with a question mark if the
+// machine was disturbed whenever one of the two was measured.
 func (r *compared) verdict() string {
-	switch {
-	case r.wanted == 0 || r.ratio == 0:
+	if r.wanted == 0 || r.ratio == 0 {
 		return ""
-	case r.ratio == r.wanted || moreIsBetter(r.ours.Unit) == (r.ratio > r.wanted):
-		return "yes"
 	}
-	return "no"
+	answer := "no"
+	if r.ratio == r.wanted || moreIsBetter(r.ours.Unit) == (r.ratio > r.wanted) {
+		answer = "yes"
+	}
+	if r.ours.Disturbed || r.best.Disturbed {
+		answer += "?"
+	}
+	return answer
 }
 
 func (r *compared) wantedText() string {
@@ -129,7 +134,7 @@ func printPeers(b *bytes.Buffer, s *Summaries, rows []compared) {
 	fmt.Fprintf(b, "Medians over the rounds; ratio: ours to the best of the others. Times in us: less is better; rates in M/s and GB/s: more is.\n")
 	fmt.Fprintf(b, "Cache line one way, median of all checks: %s ns; %d results kept, %d dropped: a check above %s ns, or other programs at work.\n",
 		number(s.Usual), s.Kept, s.Dropped, number(s.Limit))
-	fmt.Fprintf(b, "* the machine was never undisturbed. Kept and dropped: ours, then all others'.\n\n")
+	fmt.Fprintf(b, "* or ?: the machine was never undisturbed. Kept and dropped: ours, then all others'.\n\n")
 	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(w, "row\tunit\tours\tquartiles\t%s\traw\tbest\tratio\twanted\treached\tkept/dropped\n", strings.Join(peerNames, "\t"))
 	for i := range rows {

@@ -204,6 +204,23 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+func TestVerdictOfDisturbed(t *testing.T) {
+	rows := append(series(Ours, "lapi", "compare", "am", 8, "us", 0.05), series(Peer, "ucx", "compare", "am", 8, "us", 0.1)...)
+	rows[1].Before = 300
+	chosen, _ := chooseRows("am8")
+	if r := summarise(rows, 110).compare(chosen[0]); r.verdict() != "yes?" {
+		t.Errorf("got %q", r.verdict())
+	}
+}
+
+func TestFallbackPrefersGoodState(t *testing.T) {
+	rows := series(Ours, "lapi", "compare", "am", 8, "us", 1, 2, 900)
+	rows[0].Others, rows[1].Others, rows[2].After = 1, 1, 300
+	if v := summarise(rows, 110).get(Ours, "lapi", "compare", "am", 8); v.Median != 1.5 || !v.Disturbed || v.Dropped != 3 {
+		t.Errorf("got %+v", v)
+	}
+}
+
 func TestReportPeers(t *testing.T) {
 	o := &options{out: t.TempDir()}
 	if err := reportPeers(o, comparisons(), compareRun()); err != nil {
