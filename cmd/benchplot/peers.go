@@ -175,6 +175,7 @@ func (c *campaign) measure(ctx context.Context, g *peerGroup, round int) {
 // trial runs one program, keeps its rows under the names of the comparison, and returns the sizes to be measured again.
 func (c *campaign) trial(ctx context.Context, q participant, g *peerGroup, pr program, round int) (disturbed []int) {
 	limit := stateLimit(c.rows, c.o.stateLimit)
+	pr.medium = q.name
 	before := c.waitGood(ctx, limit)
 	rows := runTrial(ctx, c.o, pr, round)
 	after := 0.0

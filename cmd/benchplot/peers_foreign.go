@@ -49,39 +49,40 @@ func ucxRepetitions(size int) int {
 	return 5
 }
 
+// One start for each size, so that the state of the machine is checked around each.
 func (p plan) ucx(tests map[string]ucxTest) func(*peerGroup, []int) []program {
-	return func(g *peerGroup, sizes []int) []program {
+	return func(g *peerGroup, sizes []int) (all []program) {
 		t, ok := tests[g.op]
 		if !ok {
 			return nil
 		}
-		name := map[bool]string{true: "ucx-tag", false: "ucx"}[strings.HasPrefix(t.test, "tag")]
-		return []program{{side: Peer, medium: name, name: "ucx_perftest", args: []string{t.test}, foreign: func(ctx context.Context, o *options) ([]Row, time.Duration, error) {
-			return t.run(ctx, o, g.op, sizes)
-		}}}
-	}
-}
-
-// batch is the list of tests that ucx_perftest runs: each size several times.
-func (t ucxTest) batch(sizes []int) string {
-	var b strings.Builder
-	for _, size := range sizes {
-		n := min(t.messages, max(16, 64<<20/size))
-		for range ucxRepetitions(size) {
-			fmt.Fprintf(&b, "%d -t %s %s -s %d -n %d -w %d\n", size, t.test, t.flags, size, n, max(2, n/10))
+		for _, size := range sizes {
+			all = append(all, program{side: Peer, name: "ucx_perftest", args: []string{t.test}, foreign: func(ctx context.Context, o *options) ([]Row, time.Duration, error) {
+				return t.run(ctx, o, g.op, size)
+			}})
 		}
+		return all
 	}
-	return b.String()
 }
 
-func (t ucxTest) run(ctx context.Context, o *options, op string, sizes []int) ([]Row, time.Duration, error) {
+// batch is the list of tests that ucx_perftest runs: the same several times.
+func (t ucxTest) batch(size int) string {
+	n := min(t.messages, max(16, 64<<20/size))
+	test := fmt.Sprintf("%d -t %s %s -s %d -n %d -w %d\n", size, t.test, t.flags, size, n, max(2, n/10))
+	return strings.Repeat(test, ucxRepetitions(size))
+}
+
+func (t ucxTest) run(ctx context.Context, o *options, op string, size int) ([]Row, time.Duration, error) {
 	f, err := os.CreateTemp("", "bench-peers-*.batch")
 	if err != nil {
 		return nil, 0, err
 	}
 	defer os.Remove(f.Name())
-	f.WriteString(t.batch(sizes))
-	if err := f.Close(); err != nil {
+	_, err = f.WriteString(t.batch(size))
+	if err2 := f.Close(); err == nil {
+		err = err2
+	}
+	if err != nil {
 		return nil, 0, err
 	}
 	// heap: user memory, not memory that the peer has allocated and mapped at both sides
@@ -130,28 +131,29 @@ func parseUCX(out, op string) []Row {
 }
 
 // libfabric's shm provider: of its programs Debian has only the ping-pong.
-func (p plan) libfabric(g *peerGroup, sizes []int) []program {
+func (p plan) libfabric(g *peerGroup, sizes []int) (all []program) {
 	if g.op != "am" {
 		return nil
 	}
-	return []program{{side: Peer, medium: "libfabric", name: "fi_pingpong", args: []string{"shm"}, foreign: func(ctx context.Context, o *options) ([]Row, time.Duration, error) {
-		var rows []Row
-		var all time.Duration
-		for _, size := range sizes {
-			out, used, err := runPair(ctx, o, cleanEnvironment(), func(port int) (server, client []string) {
-				s := []string{"fi_pingpong", "-p", "shm", "-e", "rdm", "-S", strconv.Itoa(size), "-I", strconv.Itoa(min(20000, max(100, 64<<20/size)))}
-				return append(s, "-B", strconv.Itoa(port)), append(append([]string{}, s...), "-P", strconv.Itoa(port), "localhost")
-			})
-			all += used
-			if err != nil {
-				return rows, all, err
-			}
-			if us, ok := parsePingpong(out); ok {
-				rows = append(rows, Row{Test: "compare", Op: g.op, Size: size, Value: us, Unit: "us"})
-			}
-		}
-		return rows, all, nil
-	}}}
+	for _, size := range sizes {
+		all = append(all, program{side: Peer, name: "fi_pingpong", args: []string{"shm"}, foreign: func(ctx context.Context, o *options) ([]Row, time.Duration, error) {
+			return pingpong(ctx, o, g.op, size)
+		}})
+	}
+	return all
+}
+
+func pingpong(ctx context.Context, o *options, op string, size int) ([]Row, time.Duration, error) {
+	rounds := min(20000, max(100, 64<<20/size))
+	out, used, err := runPair(ctx, o, cleanEnvironment(), func(port int) (server, client []string) {
+		s := []string{"fi_pingpong", "-p", "shm", "-e", "rdm", "-S", strconv.Itoa(size), "-I", strconv.Itoa(rounds)}
+		return append(s, "-B", strconv.Itoa(port)), append(append([]string{}, s...), "-P", strconv.Itoa(port), "localhost")
+	})
+	us, ok := parsePingpong(out)
+	if err != nil || !ok {
+		return nil, used, err
+	}
+	return []Row{{Test: "compare", Op: op, Size: size, Value: us, Unit: "us"}}, used, nil
 }
 
 // parsePingpong finds the column usec/xfer in the last line.

@@ -173,11 +173,15 @@ func peerPictures() []picture {
 	var all []picture
 	add := func(op, title, unit string, ours ...string) {
 		p := picture{"peers-" + op, title, unit, "outside right top", nil}
-		for _, name := range ours {
+		lapi := func(name string) {
 			p.curves = append(p.curves, curve{Key{Ours, "lapi", "compare", name, 0}, "LAPI " + name, 1, false, false})
 		}
+		lapi(ours[0])
 		for _, name := range peerNames {
 			p.curves = append(p.curves, curve{Key{Peer, name, "compare", op, 0}, name, 1, false, false})
+		}
+		for _, name := range ours[1:] { // last, so that everybody's colour is the same in all pictures
+			lapi(name)
 		}
 		p.curves = append(p.curves, curve{Key{Raw, "pipeline", "compare", op, 0}, "raw: bare double copy", 1, true, false})
 		all = append(all, p)

@@ -112,7 +112,8 @@ func TestProgramsOfGroups(t *testing.T) {
 }
 
 func TestUCXBatch(t *testing.T) {
-	lines := strings.Split(strings.TrimSpace(ucxTests["fetch-and-add"].batch([]int{8, 4 << 20})), "\n")
+	batches := ucxTests["fetch-and-add"].batch(8) + ucxTests["fetch-and-add"].batch(4<<20)
+	lines := strings.Split(strings.TrimSpace(batches), "\n")
 	if len(lines) != ucxRepetitions(8)+ucxRepetitions(4<<20) || lines[0] != "8 -t ucp_fadd -O 1 -s 8 -n 20000 -w 2000" ||
 		lines[len(lines)-1] != "4194304 -t ucp_fadd -O 1 -s 4194304 -n 16 -w 2" {
 		t.Errorf("got %q", lines)
