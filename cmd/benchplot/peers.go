@@ -76,10 +76,13 @@ func comparePeers(command string, o *options) error {
 	if err := plotAll(o, peerPictures(), s); err != nil {
 		fmt.Fprintln(os.Stderr, "benchplot: no pictures:", err)
 	}
-	return nil
+	if command == "peers-plot" {
+		return nil
+	}
+	return oursComplete(chosen, rows)
 }
 
-// measurePeers runs all rounds. An error if ours has no result for a row: peers may be missing, ours may not.
+// measurePeers runs all rounds.
 func measurePeers(ctx context.Context, o *options, chosen []comparison) ([]Row, error) {
 	if err := os.MkdirAll(o.out, 0o755); err != nil {
 		return nil, err
@@ -117,9 +120,13 @@ func measurePeers(ctx context.Context, o *options, chosen []comparison) ([]Row, 
 			}
 		}
 	}
-	return c.rows, oursComplete(chosen, c.rows)
+	if len(c.rows) == 0 {
+		return nil, errors.New("nothing was measured")
+	}
+	return c.rows, nil
 }
 
+// oursComplete is an error if ours has no result for a row: peers may be missing, ours may not.
 func oursComplete(chosen []comparison, rows []Row) error {
 	var missing []string
 	for _, c := range chosen {
