@@ -49,6 +49,12 @@ measured task_measure(task *t, lapi_rounds *rounds, int in_step, size_t size);
 /* Rounds of one operation that lasts until the origin knows it is complete. */
 lapi_rounds put_completed_rounds, get_rounds, fetch_and_add_rounds;
 
+/* A window: starts count operations of size bytes to task 1 and waits for all of them. */
+void put_window(task *t, size_t size, int count);
+void get_window(task *t, size_t size, int count);
+/* By LAPI_Fence instead of the completion counter. */
+void put_fence_window(task *t, size_t size, int count);
+
 /* The tests, as named on the command line; they make and end the context. */
 void test_latency(board *b, const bench_options *o);
 void test_bandwidth(board *b, const bench_options *o);

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RATE_WINDOW 64
-
 static char *message_buffer;      /* where the header handlers put a message's data */
 static volatile uint64_t handled; /* how often probed_handler ran */
 static void **handler_at, **probed_handler_at;
@@ -80,39 +78,22 @@ static void am_probe_rounds(task *t, size_t size, uint64_t n)
 	}
 }
 
-/* Windows: a round starts all of one and waits for all. */
-
 static void put_windows(task *t, size_t size, uint64_t n)
 {
-	int i, window = compared_window(size);
-
-	for (; n > 0; n--) {
-		for (i = 0; i < window; i++)
-			CHECK(LAPI_Put(t->handle, 1, size, t->in_at[1], t->out, NULL, NULL, &t->completed));
-		task_wait(t, &t->completed, window);
-	}
+	for (; n > 0; n--)
+		put_window(t, size, compared_window(size));
 }
 
 static void put_fence_windows(task *t, size_t size, uint64_t n)
 {
-	int i, window = compared_window(size);
-
-	for (; n > 0; n--) {
-		for (i = 0; i < window; i++)
-			CHECK(LAPI_Put(t->handle, 1, size, t->in_at[1], t->out, NULL, NULL, NULL));
-		CHECK(LAPI_Fence(t->handle));
-	}
+	for (; n > 0; n--)
+		put_fence_window(t, size, compared_window(size));
 }
 
 static void get_windows(task *t, size_t size, uint64_t n)
 {
-	int i, window = compared_window(size);
-
-	for (; n > 0; n--) {
-		for (i = 0; i < window; i++)
-			CHECK(LAPI_Get(t->handle, 1, size, t->in_at[1], t->out, NULL, &t->origin));
-		task_wait(t, &t->origin, window);
-	}
+	for (; n > 0; n--)
+		get_window(t, size, compared_window(size));
 }
 
 static void am_windows(task *t, size_t size, uint64_t n)

@@ -12,38 +12,49 @@ static int window_of(size_t size)
 	return w < 4 ? 4 : w > RATE_WINDOW ? RATE_WINDOW : (int)w;
 }
 
-/* A round is a window: all of it is started, then all of it is waited for. */
+void put_window(task *t, size_t size, int count)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+		CHECK(LAPI_Put(t->handle, 1, size, t->in_at[1], t->out, NULL, NULL, &t->completed));
+	task_wait(t, &t->completed, count);
+}
+
+void get_window(task *t, size_t size, int count)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+		CHECK(LAPI_Get(t->handle, 1, size, t->in_at[1], t->out, NULL, &t->origin));
+	task_wait(t, &t->origin, count);
+}
+
+void put_fence_window(task *t, size_t size, int count)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+		CHECK(LAPI_Put(t->handle, 1, size, t->in_at[1], t->out, NULL, NULL, NULL));
+	CHECK(LAPI_Fence(t->handle));
+}
+
 static void put_rounds(task *t, size_t size, uint64_t n)
 {
-	int i, window = window_of(size);
-
-	for (; n > 0; n--) {
-		for (i = 0; i < window; i++)
-			CHECK(LAPI_Put(t->handle, 1, size, t->in_at[1], t->out, NULL, NULL, &t->completed));
-		task_wait(t, &t->completed, window);
-	}
+	for (; n > 0; n--)
+		put_window(t, size, window_of(size));
 }
 
 static void get_window_rounds(task *t, size_t size, uint64_t n)
 {
-	int i, window = window_of(size);
-
-	for (; n > 0; n--) {
-		for (i = 0; i < window; i++)
-			CHECK(LAPI_Get(t->handle, 1, size, t->in_at[1], t->out, NULL, &t->origin));
-		task_wait(t, &t->origin, window);
-	}
+	for (; n > 0; n--)
+		get_window(t, size, window_of(size));
 }
 
 static void put_then_fence_rounds(task *t, size_t size, uint64_t n)
 {
-	int i, window = window_of(size);
-
-	for (; n > 0; n--) {
-		for (i = 0; i < window; i++)
-			CHECK(LAPI_Put(t->handle, 1, size, t->in_at[1], t->out, NULL, NULL, NULL));
-		CHECK(LAPI_Fence(t->handle));
-	}
+	for (; n > 0; n--)
+		put_fence_window(t, size, window_of(size));
 }
 
 static void bandwidth(task *t, const char *op, lapi_rounds *rounds, size_t size)
