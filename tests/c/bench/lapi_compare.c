@@ -9,6 +9,7 @@
 
 static char *message_buffer;      /* where the header handlers put a message's data */
 static volatile uint64_t handled; /* how often probed_handler ran */
+static uint64_t awaited;          /* how often this task has waited for it: it may run before, as any call makes progress */
 static void **handler_at, **probed_handler_at;
 
 static void *handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **info)
@@ -57,9 +58,9 @@ static void am_rounds(task *t, size_t size, uint64_t n)
 	}
 }
 
-static void probe_until_handled(task *t, uint64_t times)
+static void probe_until_handled(task *t)
 {
-	while (handled < times)
+	for (awaited++; handled < awaited;)
 		CHECK(LAPI_Probe(t->handle));
 }
 
@@ -68,13 +69,11 @@ static void am_probe_rounds(task *t, size_t size, uint64_t n)
 	uint peer = (uint)(1 - t->id);
 
 	for (; n > 0; n--) {
-		uint64_t next = handled + 1;
-
 		if (t->id == 1)
-			probe_until_handled(t, next);
+			probe_until_handled(t);
 		CHECK(LAPI_Amsend(t->handle, peer, probed_handler_at[peer], NULL, 0, t->out, size, NULL, NULL, NULL));
 		if (t->id == 0)
-			probe_until_handled(t, next);
+			probe_until_handled(t);
 	}
 }
 
