@@ -18,7 +18,7 @@ type comparison struct {
 	wanted float64 // ratio of ours to the best peer that is expected, 0: none; at most for times, at least for rates
 }
 
-// comparisons lists the rows in the order of the table. Ratios wanted are the for the fast lane.
+// comparisons lists the rows in the order of the table. Ratios wanted are the fast lane's goals, where there is one.
 func comparisons() []comparison {
 	const KiB, MiB = 1 << 10, 1 << 20
 	return []comparison{
