@@ -13,6 +13,11 @@ type program struct {
 	tasks  int // of a job; 0: not a job
 	name   string
 	args   []string
+	// launcher starts a job, with options: lapirun if nil. "-n" and the number of tasks follow.
+	launcher []string
+	env      []string
+	ordinary bool    // never at real-time priority
+	foreign  foreign // instead of all this, for programs that are not of this tree
 }
 
 // group is what is measured in turn: ours and the raw limits that stand beside it.
@@ -26,6 +31,7 @@ type plan struct {
 	sizes   string
 	seconds string // for each point
 	rounds  int
+	offset  int // see board.h
 	// patience is how long the run waits, all in all, for other programs to leave the machine alone.
 	patience time.Duration
 }

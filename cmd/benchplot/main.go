@@ -4,10 +4,12 @@
 //	benchplot run   [-quick] [-rounds n] [-only text] [-raw-only] -bin build/bench -lapirun build/bin/lapirun -out build/bench
 //	benchplot table -out build/bench
 //	benchplot plot  -out build/bench
+//	benchplot peers [-quick] [-rounds n] [-rows put8,get*] -bin build/bench -lapirun build/bin/lapirun -out build/bench/peers
 //
 // run writes raw.csv (every result of every trial), then what table writes: results.csv (medians, spread, ratios),
 // expected.csv (the expected figures and what was reached), table.txt; it prints table.txt. plot draws latency and bandwidth
-// against size, one PNG each for a medium, with gnuplot.
+// against size, one PNG each for a medium, with gnuplot. peers does all three for the comparison with other libraries; peers-table
+// and peers-plot repeat the last two from its raw.csv.
 package main
 
 import (
@@ -17,14 +19,16 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
 
 type options struct {
 	quick, rawOnly bool
-	rounds         int
-	only           string
+	realtime       bool // see startOn
+	rounds, offset int
+	only, rowNames string
 	stateLimit     float64
 	bin, lapirun   string
 	out            string
@@ -39,13 +43,18 @@ func main() {
 	fs := flag.NewFlagSet("benchplot "+os.Args[1], flag.ExitOnError)
 	fs.StringVar(&o.out, "out", "build/bench", "folder of the results")
 	fs.Float64Var(&o.stateLimit, "state-limit", defaultStateLimit, "drop results around which a cache-line ping-pong took longer, ns")
-	if os.Args[1] == "run" {
+	if os.Args[1] == "run" || os.Args[1] == "peers" {
 		fs.BoolVar(&o.quick, "quick", false, "few sizes and rounds, about a minute")
 		fs.BoolVar(&o.rawOnly, "raw-only", false, "measure the raw limits only")
 		fs.IntVar(&o.rounds, "rounds", 0, "how often everything is repeated (default 7, quick 3)")
 		fs.StringVar(&o.only, "only", "", "only groups whose name contains this text")
 		fs.StringVar(&o.bin, "bin", "build/bench", "folder of the benchmark programs")
 		fs.StringVar(&o.lapirun, "lapirun", "build/bin/lapirun", "the launcher")
+	}
+	if strings.HasPrefix(os.Args[1], "peers") {
+		fs.IntVar(&o.offset, "offset", 0, "bytes from a page boundary at which buffers start, ours, MPI's and the bare pipeline's: malloc's have 16")
+		fs.BoolVar(&o.realtime, "realtime", false, "run trials of no more tasks than processors at real-time priority (root): for busy machines")
+		fs.StringVar(&o.rowNames, "rows", "", "only these rows of the comparison with peers: names or patterns, separated by commas")
 	}
 	fs.Parse(os.Args[2:])
 	if err := command(os.Args[1], &o); err != nil {
@@ -55,7 +64,7 @@ func main() {
 }
 
 func usage() {
-	fmt.Fprintln(os.Stderr, "usage: benchplot run|table|plot [flags]; -h after the command lists its flags")
+	fmt.Fprintln(os.Stderr, "usage: benchplot run|table|plot|peers|peers-table|peers-plot [flags]; -h after the command lists its flags")
 	os.Exit(2)
 }
 
@@ -87,7 +96,9 @@ func command(name string, o *options) error {
 		if err != nil {
 			return err
 		}
-		return plotAll(o, summarise(rows, o.stateLimit))
+		return plotAll(o, pictures(), summarise(rows, o.stateLimit))
+	case "peers", "peers-table", "peers-plot":
+		return comparePeers(name, o)
 	}
 	usage()
 	return nil

@@ -16,6 +16,9 @@ const (
 	largest  = 4 << 20
 )
 
+// colours of the curves that are not raw, to be told apart on white.
+var colours = []string{"#9400d3", "#009e73", "#56b4e9", "#e69f00", "#8b4513", "#0072b2", "#e51e10", "#708000"}
+
 // curve is one line of a picture.
 type curve struct {
 	key   Key // without size
@@ -56,13 +59,13 @@ func pictures() []picture {
 	}
 }
 
-// plotAll draws every picture for which there are results; an error if there are none, or gnuplot fails.
-func plotAll(o *options, s *Summaries) error {
+// plotAll draws every one of the pictures for which there are results; an error if there are none, or gnuplot fails.
+func plotAll(o *options, all []picture, s *Summaries) error {
 	if _, err := exec.LookPath("gnuplot"); err != nil {
 		return errors.New("gnuplot is not installed (Debian: gnuplot-nox)")
 	}
 	drawn := 0
-	for _, p := range pictures() {
+	for _, p := range all {
 		script, n := p.script(s, filepath.Join(o.out, p.name+".png"))
 		if n == 0 {
 			continue
@@ -78,7 +81,7 @@ func plotAll(o *options, s *Summaries) error {
 		drawn++
 	}
 	if drawn == 0 {
-		return errors.New("the run has nothing to draw: latency and bandwidth are missing")
+		return errors.New("the run has nothing to draw: no operation was measured at two sizes or more")
 	}
 	return nil
 }
@@ -104,13 +107,18 @@ func (s *Summaries) points(c curve, sizes []int) string {
 func (p *picture) script(s *Summaries, png string) ([]byte, int) {
 	var data, plot bytes.Buffer
 	n, raws := 0, 0
+	low, high := largest, smallest
 	for i, c := range p.curves {
 		sizes := s.sizes(c.key.Side, c.key.Medium, c.key.Test, c.key.Op)
 		if len(sizes) < 2 && !(c.flat && len(sizes) == 1) {
 			continue
 		}
 		fmt.Fprintf(&data, "$c%d << EOD\n%sEOD\n", i, s.points(c, sizes))
-		style := fmt.Sprintf("lw 2.5 lc %d pt %d ps 1.2", i+1, 4+2*i+1)
+		low, high = min(low, sizes[0]), max(high, sizes[len(sizes)-1])
+		if c.flat {
+			low, high = min(low, smallest), max(high, largest)
+		}
+		style := fmt.Sprintf("lw 2.5 lc rgb '%s' pt %d ps 1.2", colours[i%len(colours)], 4+2*i+1)
 		if c.raw {
 			style = fmt.Sprintf("lw 2.5 dt (6,4) lc rgb '%s' pt %d ps 1.1", []string{"#000000", "#888888"}[raws%2], 1+raws%2)
 			raws++
@@ -126,7 +134,8 @@ func (p *picture) script(s *Summaries, png string) ([]byte, int) {
 	fmt.Fprintf(&b, "set terminal pngcairo size 1100,750 noenhanced font 'Sans,13'\nset output %q\n", png)
 	b.Write(data.Bytes())
 	fmt.Fprintf(&b, "set title %q font ',16'\nset xlabel 'message size'\nset ylabel %q\n", p.title, p.unit)
-	fmt.Fprintf(&b, "set logscale x 2\nset logscale y 10\nset xrange [6:6e6]\nset grid xtics ytics back lt 1 lw 1 lc rgb '#cccccc'\nset key %s Left reverse box opaque spacing 1.2\n", p.key)
+	fmt.Fprintf(&b, "set logscale x 2\nset logscale y 10\nset xrange [%g:%g]\nset grid xtics ytics back lt 1 lw 1 lc rgb '#cccccc'\nset key %s Left reverse box opaque spacing 1.2\n",
+		float64(low)/1.3, float64(high)*1.4, p.key)
 	fmt.Fprintf(&b, "set xtics ('8 B' 8, '64 B' 64, '512 B' 512, '4 KiB' 4096, '32 KiB' 32768, '256 KiB' 262144, '1 MiB' 1048576, '4 MiB' 4194304)\n")
 	fmt.Fprintf(&b, "set format y '%%g'\nplot %s\n", plot.String())
 	return b.Bytes(), n

@@ -16,13 +16,14 @@ type Side string
 const (
 	Ours Side = "ours"
 	Raw  Side = "raw"
+	Peer Side = "peer" // another library; Medium names it
 )
 
 // Row is one result of one trial: what a benchmark program printed, and where in the run that was.
 type Row struct {
 	Round     int
 	Side      Side
-	Medium    string // "shm", "udp"; "" for raw limits that belong to no medium
+	Medium    string // "shm", "udp"; "" for raw limits that belong to no medium; when peers are compared: who
 	Test, Op  string
 	Size      int // bytes; for gfence, barrier, startup and memory the number of tasks
 	Value     float64
@@ -58,7 +59,12 @@ func parseRow(line string) (Row, bool) {
 
 // disturbed says whether the machine was slower around the row than limit ns a cache line, or busy with other programs.
 func (r *Row) disturbed(limit float64) bool {
-	return r.Before > limit || r.After > limit || r.Others > quietCores
+	return r.slow(limit) || r.Others > quietCores
+}
+
+// slow is the first half of disturbed.
+func (r *Row) slow(limit float64) bool {
+	return r.Before > limit || r.After > limit
 }
 
 // writeRaw writes every row, with a flag for those that summarise drops under the limit wanted, ns.

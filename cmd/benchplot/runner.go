@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -65,17 +67,18 @@ func inTurn(p []program, round int) []program {
 
 // runTrial runs one program, when the machine is quiet or patience has run out, and returns its rows.
 func runTrial(ctx context.Context, o *options, pr program, round int) []Row {
-	waitQuiet(ctx, &o.patience)
+	if !pr.realtime(o) {
+		waitQuiet(ctx, &o.patience)
+	}
 	start, busy := time.Now(), busyTime()
-	out, own, err := execute(ctx, o, pr)
+	rows, own, err := results(ctx, o, pr)
 	elapsed := time.Since(start)
-	others := othersCores(busyTime()-busy, own, elapsed)
-	var rows []Row
-	for _, line := range strings.Split(out, "\n") {
-		if r, ok := parseRow(line); ok {
-			r.Round, r.Side, r.Medium = round, pr.side, pr.medium
-			rows = append(rows, r)
-		}
+	others := 0.0
+	if !pr.realtime(o) { // then others run only where the trial does not
+		others = othersCores(busyTime()-busy, own, elapsed)
+	}
+	for i := range rows {
+		rows[i].Round, rows[i].Side, rows[i].Medium = round, pr.side, pr.medium
 	}
 	if err == nil && len(rows) == 0 {
 		err = errors.New("no results")
@@ -96,6 +99,26 @@ func runTrial(ctx context.Context, o *options, pr program, round int) []Row {
 		rows[i].Others = others
 	}
 	return rows
+}
+
+// results runs a program and returns its rows and the processor time it used.
+func results(ctx context.Context, o *options, pr program) ([]Row, time.Duration, error) {
+	if pr.foreign != nil {
+		return pr.foreign(ctx, o)
+	}
+	out, used, err := execute(ctx, o, pr)
+	var rows []Row
+	for _, line := range strings.Split(out, "\n") {
+		if r, ok := parseRow(line); ok {
+			rows = append(rows, r)
+		}
+	}
+	return rows, used, err
+}
+
+// realtime says whether a program runs at real-time priority: not if its tasks have to share processors, as they poll.
+func (pr program) realtime(o *options) bool {
+	return o.realtime && !pr.ordinary && pr.tasks <= runtime.NumCPU()
 }
 
 func (pr program) label() string {
@@ -119,26 +142,32 @@ func execute(ctx context.Context, o *options, pr program) (printed string, used 
 			return "", 0, err
 		}
 		defer os.Remove(board)
-		args = append([]string{"-n", fmt.Sprint(pr.tasks), path}, append(append([]string{}, pr.args...), "--board="+board)...)
-		path = o.lapirun
-		env = append(env, mediumEnvironment(pr.medium)...)
+		launcher := pr.launcher
+		if launcher == nil {
+			launcher = []string{o.lapirun}
+			env = append(env, mediumEnvironment(pr.medium)...)
+		}
+		args = append(append(append([]string{}, launcher[1:]...), "-n", fmt.Sprint(pr.tasks), path), append(pr.args, "--board="+board)...)
+		path = launcher[0]
 	}
 	ctx, cancel := context.WithTimeout(ctx, trialTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Env = env
+	cmd.Env = append(env, pr.env...)
 	var out, words bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &words
 	// A group of its own, so that a hanging job goes as a whole.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
-	err = cmd.Run()
+	if err = startOn(cmd, anyCore, pr.realtime(o)); err == nil {
+		err = cmd.Wait()
+	}
 	if s := cmd.ProcessState; s != nil {
 		used = s.UserTime() + s.SystemTime()
 	}
-	if board != "" { // the launcher's own time is next to nothing, and may hold its tasks' or not
-		used = accounted(board)
+	if board != "" { // the launcher's own time may hold its tasks' or not
+		used = max(used, accounted(board))
 	}
 	if err != nil {
 		if ctx.Err() != nil {
@@ -176,15 +205,16 @@ func accounted(board string) time.Duration {
 	return time.Duration(ns)
 }
 
-// cleanEnvironment is ours without what would change the measured library's behaviour.
+// cleanEnvironment is ours without what would change the measured libraries' behaviour.
 func cleanEnvironment() []string {
-	var env []string
-	for _, e := range os.Environ() {
-		if !strings.HasPrefix(e, "MP_") && !strings.HasPrefix(e, "LAPI_") {
-			env = append(env, e)
+	return slices.DeleteFunc(os.Environ(), func(e string) bool {
+		for _, prefix := range []string{"MP_", "LAPI_", "UCX_", "OMPI_", "PMIX_", "MPIR_", "MPICH_", "FI_"} {
+			if strings.HasPrefix(e, prefix) {
+				return true
+			}
 		}
-	}
-	return env
+		return false
+	})
 }
 
 func mediumEnvironment(medium string) []string {

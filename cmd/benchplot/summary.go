@@ -73,7 +73,7 @@ func quantile(v []float64, p float64) float64 {
 // spoilt.
 func summarise(rows []Row, wanted float64) *Summaries {
 	s := &Summaries{All: map[Key]*Summary{}, Limit: stateLimit(rows, wanted), Usual: quantile(states(rows), 0.5)}
-	good, bad := map[Key][]float64{}, map[Key][]float64{}
+	good, beside, bad := map[Key][]float64{}, map[Key][]float64{}, map[Key][]float64{}
 	units := map[Key]string{}
 	for i := range rows {
 		r := &rows[i]
@@ -82,6 +82,9 @@ func summarise(rows []Row, wanted float64) *Summaries {
 		if r.disturbed(s.Limit) {
 			bad[k] = append(bad[k], r.Value)
 			s.Dropped++
+			if !r.slow(s.Limit) {
+				beside[k] = append(beside[k], r.Value)
+			}
 		} else {
 			good[k] = append(good[k], r.Value)
 			s.Kept++
@@ -90,7 +93,10 @@ func summarise(rows []Row, wanted float64) *Summaries {
 	for k, unit := range units {
 		v := good[k]
 		disturbed := len(v) == 0
-		if disturbed {
+		if disturbed { // if it must be, rather beside other programs than in a slow state
+			v = beside[k]
+		}
+		if len(v) == 0 {
 			v = bad[k]
 		}
 		sort.Float64s(v)

@@ -10,6 +10,7 @@ BENCH_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror
 BENCH_HEADERS := $(wildcard $(BENCH_SRC)/*.h)
 BENCH_LAPI := $(wildcard $(BENCH_SRC)/lapi_*.c)
 BENCH_RAW := $(wildcard $(BENCH_SRC)/raw_*.c)
+BENCH_SHARED := $(BENCH_SRC)/board.c $(BENCH_SRC)/measure.c
 BENCH_PROGRAMS := $(BENCH)/rawbench $(BENCH)/lapibench $(BENCH)/crossing $(BENCH)/benchplot
 
 .PHONY: bench bench-plot bench-programs
@@ -25,22 +26,24 @@ bench-plot: $(BENCH)/benchplot
 		{ echo 'gnuplot is missing: install it (Debian: gnuplot-nox)' >&2; exit 1; }
 	$(BENCH)/benchplot plot -out $(BENCH)
 
-$(BENCH)/rawbench: $(BENCH_RAW) $(BENCH_SRC)/board.c $(BENCH_HEADERS)
+$(BENCH)/rawbench: $(BENCH_RAW) $(BENCH_SHARED) $(BENCH_HEADERS)
 	@mkdir -p $(@D)
-	$(CC) $(BENCH_CFLAGS) -o $@ $(BENCH_RAW) $(BENCH_SRC)/board.c
+	$(CC) $(BENCH_CFLAGS) -o $@ $(BENCH_RAW) $(BENCH_SHARED)
 
 # Linked as users link; the path to the library is relative, so that the tree may move.
-$(BENCH)/lapibench: $(BENCH_LAPI) $(BENCH_SRC)/board.c $(BENCH_HEADERS) include/lapi.h | build
+$(BENCH)/lapibench: $(BENCH_LAPI) $(BENCH_SHARED) $(BENCH_HEADERS) include/lapi.h | build
 	@mkdir -p $(@D)
-	$(CC) $(BENCH_CFLAGS) -Iinclude -o $@ $(BENCH_LAPI) $(BENCH_SRC)/board.c -Lbuild/lib -llapi_r -lpthread -Wl,-rpath,'$$ORIGIN/../lib'
+	$(CC) $(BENCH_CFLAGS) -Iinclude -o $@ $(BENCH_LAPI) $(BENCH_SHARED) -Lbuild/lib -llapi_r -lpthread -Wl,-rpath,'$$ORIGIN/../lib'
 
 $(BENCH)/libcrossing.so: $(BENCH_SRC)/crossing/crossing.go
 	@mkdir -p $(@D)
 	go build -buildmode=c-shared -o $@ $<
 
-$(BENCH)/crossing: $(BENCH_SRC)/crossing/crossing.c $(BENCH_SRC)/board.c $(BENCH_HEADERS) $(BENCH)/libcrossing.so
-	$(CC) $(BENCH_CFLAGS) -o $@ $(BENCH_SRC)/crossing/crossing.c $(BENCH_SRC)/board.c -L$(BENCH) -lcrossing -Wl,-rpath,'$$ORIGIN'
+$(BENCH)/crossing: $(BENCH_SRC)/crossing/crossing.c $(BENCH_SHARED) $(BENCH_HEADERS) $(BENCH)/libcrossing.so
+	$(CC) $(BENCH_CFLAGS) -o $@ $(BENCH_SRC)/crossing/crossing.c $(BENCH_SHARED) -L$(BENCH) -lcrossing -Wl,-rpath,'$$ORIGIN'
 
 $(BENCH)/benchplot: $(wildcard cmd/benchplot/*.go) go.mod
 	@mkdir -p $(@D)
 	go build -o $@ ./cmd/benchplot
+
+include tests/c/bench/peers.mk

@@ -60,6 +60,14 @@ void board_account(board *b)
 	__atomic_add_fetch(&b->cpu.value, nanoseconds(u.ru_utime) + nanoseconds(u.ru_stime), __ATOMIC_RELAXED);
 }
 
+void ordinary_priority(void)
+{
+	struct sched_param ordinary = {.sched_priority = 0};
+
+	if (sched_setscheduler(0, SCHED_OTHER, &ordinary) < 0)
+		fail("sched_setscheduler: %s", strerror(errno));
+}
+
 void poll_pause(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -235,6 +243,10 @@ void parse_options(int argc, char **argv, bench_options *o)
 			o->seconds = atof(argv[i] + 10);
 		else if (!strncmp(argv[i], "--tasks=", 8))
 			o->tasks = atoi(argv[i] + 8);
+		else if (!strncmp(argv[i], "--offset=", 9))
+			o->offset = strtoull(argv[i] + 9, NULL, 10);
+		else if (!strncmp(argv[i], "--ops=", 6))
+			o->ops = argv[i] + 6;
 		else if (!strncmp(argv[i], "--datagram=", 11))
 			o->datagram = strtoull(argv[i] + 11, NULL, 10);
 		else if (argv[i][0] != '-' && !o->test)
@@ -243,8 +255,8 @@ void parse_options(int argc, char **argv, bench_options *o)
 			fail("unknown argument %s", argv[i]);
 	}
 	if (!o->test || o->seconds <= 0 || o->tasks < 1 || o->tasks > BOARD_MAX_TASKS || o->datagram < 64 ||
-	    o->datagram > 65507 || o->num_sizes == 0)
-		fail("usage: %s test [--board=file] [--sizes=8,64] [--seconds=s] [--tasks=n] [--datagram=bytes]", argv[0]);
+	    o->datagram > 65507 || o->num_sizes == 0 || o->offset > 4096)
+		fail("usage: %s test [--board=file] [--sizes=8,64] [--seconds=s] [--tasks=n] [--datagram=bytes] [--ops=put,get] [--offset=bytes]", argv[0]);
 }
 
 void batch_begin(batches *s)

@@ -61,6 +61,10 @@ void pin_to_core(int index);
 /* How many cores the process may use. */
 int usable_cores(void);
 
+/* For tests whose tasks compute. At a real-time priority inherited from the caller they would let nobody else run, the library's
+ * service thread included, until the harness ends the trial. */
+void ordinary_priority(void);
+
 /* Between two polls of memory that another core writes: without it, speculated loads of the polled line have to be
  * flushed when it changes. */
 void poll_pause(void);
@@ -106,10 +110,12 @@ typedef struct bench_options {
 	int num_sizes;
 	double seconds;  /* of measuring, for each point */
 	int tasks;       /* processes, where the program makes them itself */
+	size_t offset;   /* of the buffers of compared programs from a page boundary, bytes; malloc's large blocks have 16 */
+	const char *ops; /* of the test, which it shall measure, separated by commas; NULL: all */
 	size_t datagram; /* largest datagram of the bare UDP tests, bytes */
 } bench_options;
 
-/* Reads "test --board=f --sizes=8,64 --seconds=0.02 --tasks=2 --datagram=65507"; ends the program on anything else. */
+/* Reads "test --board=f --sizes=8,64 --seconds=0.02 --tasks=2 --datagram=65507 --ops=put,get --offset=16"; ends the program on anything else. */
 void parse_options(int argc, char **argv, bench_options *o);
 
 /* How many iterations fill one batch, when count iterations took ns nanoseconds. At least 1. */

@@ -1,43 +1,29 @@
 /* lapi_gfence.c - LAPI_Gfence among all tasks with nothing under way, and what a call costs that sends nothing. */
 #include "lapi_bench.h"
 
-/* n times, timed. */
-static void gfences(task *t, batches *s, uint64_t n)
+static void gfence(void *arg)
 {
-	uint64_t i;
+	CHECK(LAPI_Gfence(((task *)arg)->handle));
+}
 
-	batch_begin(s);
-	for (i = 0; i < n; i++)
-		CHECK(LAPI_Gfence(t->handle));
-	batch_end(s, n);
+static void progress(void *arg)
+{
+	CHECK(LAPI_Probe(((task *)arg)->handle));
 }
 
 void test_gfence(board *b, const bench_options *o)
 {
-	double before = 0, after = 0;
-	batches s = {.count = 0};
+	barrier_measurement m = {b, o, 0, 0, gfence, progress, NULL};
+	measured r;
 	task t;
 
 	task_init(&t, b, o, 0, 8);
-	task_meet(&t);
-	if (t.id < 2 && t.num_tasks > 1)
-		before = board_state(b, t.id);
-	CHECK(LAPI_Gfence(t.handle));
-	gfences(&t, &s, 20); /* only to see how long one takes */
+	m.id = t.id;
+	m.n = t.num_tasks;
+	m.arg = &t;
+	r = measure_barrier(&m);
 	if (t.id == 0)
-		b->word[0].value = batch_iterations(o, s.ns[0], 1);
-	task_meet(&t);
-	s.count = 0;
-	while (s.count < BATCHES)
-		gfences(&t, &s, b->word[0].value);
-	task_meet(&t);
-	if (t.id < 2 && t.num_tasks > 1)
-		after = board_state(b, t.id);
-	/* with more tasks than cores giving up the core is part of it: every batch counts */
-	if (t.id == 0)
-		print_row("gfence", "gfence", (size_t)t.num_tasks,
-		          (t.num_tasks > usable_cores() ? median(s.ns, BATCHES) : batches_median(&s)) / 1e3, "us", before, after,
-		          batches_preempted(&s));
+		print_row("gfence", "gfence", (size_t)t.num_tasks, r.ns / 1e3, "us", r.before, r.after, r.preempted);
 	task_term(&t);
 }
 
@@ -68,7 +54,7 @@ static void probe_rounds(task *t, size_t size, uint64_t n)
 
 static void one(task *t, const char *op, lapi_rounds *rounds)
 {
-	lapi_result r = task_measure(t, rounds, 0, 8);
+	measured r = task_measure(t, rounds, 0, 8);
 
 	if (t->id == 0)
 		print_row("call", op, 0, r.ns, "ns", r.before, r.after, r.preempted);

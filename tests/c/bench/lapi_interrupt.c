@@ -6,9 +6,7 @@
  */
 #include "lapi_bench.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,13 +102,9 @@ static void origin(task *t, const char *op)
 
 static void run(board *b, const bench_options *o, const char *op, int threads)
 {
-	struct sched_param ordinary = {.sched_priority = 0};
 	task t;
 
-	/* At a real-time priority inherited from the caller the computing threads would let nobody else run, the library's service
-	 * thread included, until the harness ends the trial. */
-	if (sched_setscheduler(0, SCHED_OTHER, &ordinary) < 0)
-		fail("sched_setscheduler: %s", strerror(errno));
+	ordinary_priority();
 	served_board = b;
 	task_init(&t, b, o, 1, 8);
 	if (t.num_tasks != 2)

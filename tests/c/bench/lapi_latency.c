@@ -52,7 +52,7 @@ static void am_rounds(task *t, size_t size, uint64_t n)
 }
 
 /* Until the origin knows that the data is at the target. */
-static void put_completed_rounds(task *t, size_t size, uint64_t n)
+void put_completed_rounds(task *t, size_t size, uint64_t n)
 {
 	for (; n > 0; n--) {
 		CHECK(LAPI_Put(t->handle, 1, size, t->in_at[1], t->out, NULL, NULL, &t->completed));
@@ -60,7 +60,7 @@ static void put_completed_rounds(task *t, size_t size, uint64_t n)
 	}
 }
 
-static void get_rounds(task *t, size_t size, uint64_t n)
+void get_rounds(task *t, size_t size, uint64_t n)
 {
 	for (; n > 0; n--) {
 		CHECK(LAPI_Get(t->handle, 1, size, t->in_at[1], t->out, NULL, &t->origin));
@@ -68,7 +68,7 @@ static void get_rounds(task *t, size_t size, uint64_t n)
 	}
 }
 
-static void fetch_and_add_rounds(task *t, size_t size, uint64_t n)
+void fetch_and_add_rounds(task *t, size_t size, uint64_t n)
 {
 	long long one = 1, previous;
 
@@ -81,7 +81,7 @@ static void fetch_and_add_rounds(task *t, size_t size, uint64_t n)
 
 static void one(task *t, const char *op, lapi_rounds *rounds, int in_step, size_t size)
 {
-	lapi_result r = task_measure(t, rounds, in_step, size);
+	measured r = task_measure(t, rounds, in_step, size);
 
 	/* in step a round is there and back; else it is the whole operation, as its user waits for it */
 	if (t->id == 0)

@@ -17,6 +17,8 @@ static const struct {
 	{"call", test_call},
 	{"startup", test_startup},
 	{"memory", test_memory},
+	{"compare", test_compare},
+	{"compare-computing", test_compare_computing},
 	{"interrupt", test_interrupt},
 	{"interrupt-busy", test_interrupt_busy},
 };
@@ -41,7 +43,7 @@ void **task_exchange(task *t, void *mine)
 	return table;
 }
 
-static char *buffer(size_t n)
+char *task_buffer(size_t n)
 {
 	void *p;
 
@@ -70,8 +72,8 @@ void task_init(task *t, board *b, const bench_options *o, int interrupts, size_t
 	CHECK(LAPI_Setcntr(t->handle, &t->over, 0));
 	CHECK(LAPI_Setcntr(t->handle, &t->origin, 0));
 	CHECK(LAPI_Setcntr(t->handle, &t->completed, 0));
-	t->out = buffer(buffers);
-	t->in = buffer(buffers);
+	t->out = task_buffer(o->offset + buffers) + o->offset;
+	t->in = task_buffer(o->offset + buffers) + o->offset;
 	t->in_at = task_exchange(t, t->in);
 	t->arrived_at = task_exchange(t, &t->arrived);
 	t->over_at = task_exchange(t, &t->over);
@@ -82,8 +84,10 @@ void task_term(task *t)
 {
 	CHECK(LAPI_Gfence(t->handle));
 	CHECK(LAPI_Term(t->handle));
-	free(t->out);
-	free(t->in);
+	if (t->out)
+		free(t->out - t->o->offset);
+	if (t->in)
+		free(t->in - t->o->offset);
 	free(t->in_at);
 	free(t->arrived_at);
 	free(t->over_at);
@@ -107,11 +111,24 @@ void task_wait(task *t, lapi_cntr_t *c, int val)
 	CHECK(LAPI_Waitcntr(t->handle, c, val, NULL));
 }
 
-/* Ends a stretch in which task 1 only waited in LAPI: task 0 tells it, task 1 waits to be told. */
-static void end_of_rounds(task *t, int in_step)
+/* A stretch of rounds, as measure calls it. */
+typedef struct stretch {
+	task *t;
+	lapi_rounds *rounds;
+	size_t size;
+} stretch;
+
+static void stretch_rounds(void *arg, uint64_t n)
 {
-	if (in_step)
-		return;
+	stretch *s = arg;
+
+	s->rounds(s->t, s->size, n);
+}
+
+static void stretch_over(void *arg)
+{
+	task *t = ((stretch *)arg)->t;
+
 	if (t->id == 1) {
 		task_wait(t, &t->over, 1);
 	} else {
@@ -120,38 +137,17 @@ static void end_of_rounds(task *t, int in_step)
 	}
 }
 
-lapi_result task_measure(task *t, lapi_rounds *rounds, int in_step, size_t size)
+static void stretch_progress(void *arg)
 {
-	lapi_result r = {0, 0, 0, 0};
-	int active = t->id == 0 || in_step;
-	batches s = {.count = 0};
-	uint64_t n, start;
+	probe(((stretch *)arg)->t);
+}
 
-	task_meet(t);
-	r.before = board_state(t->b, t->id);
-	if (active) {
-		rounds(t, size, 4); /* cold: not to be timed */
-		start = clock_ns();
-		rounds(t, size, 16);
-		if (t->id == 0)
-			t->b->word[0].value = batch_iterations(t->o, (double)(clock_ns() - start), 16);
-	}
-	end_of_rounds(t, in_step);
-	task_meet(t);
-	n = t->b->word[0].value;
-	while (active && s.count < BATCHES) {
-		batch_begin(&s);
-		rounds(t, size, n);
-		batch_end(&s, n);
-	}
-	end_of_rounds(t, in_step);
-	task_meet(t);
-	r.after = board_state(t->b, t->id);
-	if (active) {
-		r.ns = batches_median(&s);
-		r.preempted = batches_preempted(&s);
-	}
-	return r;
+measured task_measure(task *t, lapi_rounds *rounds, int in_step, size_t size)
+{
+	stretch s = {t, rounds, size};
+	measurement m = {t->b, t->o, t->id, stretch_rounds, in_step ? NULL : stretch_over, stretch_progress, &s};
+
+	return measure(&m);
 }
 
 int main(int argc, char **argv)

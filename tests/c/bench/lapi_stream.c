@@ -12,43 +12,54 @@ static int window_of(size_t size)
 	return w < 4 ? 4 : w > RATE_WINDOW ? RATE_WINDOW : (int)w;
 }
 
-/* A round is a window: all of it is started, then all of it is waited for. */
-static void put_rounds(task *t, size_t size, uint64_t n)
+void put_window(task *t, size_t size, int count)
 {
-	int i, window = window_of(size);
+	int i;
 
-	for (; n > 0; n--) {
-		for (i = 0; i < window; i++)
-			CHECK(LAPI_Put(t->handle, 1, size, t->in_at[1], t->out, NULL, NULL, &t->completed));
-		task_wait(t, &t->completed, window);
-	}
+	for (i = 0; i < count; i++)
+		CHECK(LAPI_Put(t->handle, 1, size, t->in_at[1], t->out, NULL, NULL, &t->completed));
+	task_wait(t, &t->completed, count);
 }
 
-static void get_rounds(task *t, size_t size, uint64_t n)
+void get_window(task *t, size_t size, int count)
 {
-	int i, window = window_of(size);
+	int i;
 
-	for (; n > 0; n--) {
-		for (i = 0; i < window; i++)
-			CHECK(LAPI_Get(t->handle, 1, size, t->in_at[1], t->out, NULL, &t->origin));
-		task_wait(t, &t->origin, window);
-	}
+	for (i = 0; i < count; i++)
+		CHECK(LAPI_Get(t->handle, 1, size, t->in_at[1], t->out, NULL, &t->origin));
+	task_wait(t, &t->origin, count);
+}
+
+void put_fence_window(task *t, size_t size, int count)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+		CHECK(LAPI_Put(t->handle, 1, size, t->in_at[1], t->out, NULL, NULL, NULL));
+	CHECK(LAPI_Fence(t->handle));
+}
+
+static void put_rounds(task *t, size_t size, uint64_t n)
+{
+	for (; n > 0; n--)
+		put_window(t, size, window_of(size));
+}
+
+static void get_window_rounds(task *t, size_t size, uint64_t n)
+{
+	for (; n > 0; n--)
+		get_window(t, size, window_of(size));
 }
 
 static void put_then_fence_rounds(task *t, size_t size, uint64_t n)
 {
-	int i, window = window_of(size);
-
-	for (; n > 0; n--) {
-		for (i = 0; i < window; i++)
-			CHECK(LAPI_Put(t->handle, 1, size, t->in_at[1], t->out, NULL, NULL, NULL));
-		CHECK(LAPI_Fence(t->handle));
-	}
+	for (; n > 0; n--)
+		put_fence_window(t, size, window_of(size));
 }
 
 static void bandwidth(task *t, const char *op, lapi_rounds *rounds, size_t size)
 {
-	lapi_result r = task_measure(t, rounds, 0, size);
+	measured r = task_measure(t, rounds, 0, size);
 
 	if (t->id == 0)
 		print_row("bandwidth", op, size, (double)size * window_of(size) / r.ns, "GB/s", r.before, r.after, r.preempted);
@@ -65,14 +76,14 @@ void test_bandwidth(board *b, const bench_options *o)
 	CHECK(LAPI_Gfence(t.handle));
 	for (i = 0; i < o->num_sizes; i++) {
 		bandwidth(&t, "put", put_rounds, o->sizes[i]);
-		bandwidth(&t, "get", get_rounds, o->sizes[i]);
+		bandwidth(&t, "get", get_window_rounds, o->sizes[i]);
 	}
 	task_term(&t);
 }
 
 static void rate(task *t, const char *op, lapi_rounds *rounds)
 {
-	lapi_result r = task_measure(t, rounds, 0, 8);
+	measured r = task_measure(t, rounds, 0, 8);
 
 	if (t->id == 0)
 		print_row("rate", op, 8, window_of(8) * 1e3 / r.ns, "M/s", r.before, r.after, r.preempted);

@@ -18,6 +18,9 @@ static const struct {
 	{"barrier", raw_barrier},
 	{"memcpy", raw_memcpy},
 	{"writev", raw_writev},
+	{"writev-computing", raw_writev_computing},
+	{"pipeline", raw_pipeline},
+	{"state", raw_state},
 	{"udp-pingpong", raw_udp_pingpong},
 	{"udp-stream", raw_udp_stream},
 	{"udp-rate", raw_udp_rate},
@@ -48,31 +51,11 @@ void raw_spawn(board *b, const bench_options *o, int n, raw_body *body, void *ar
 			fail("a process of test %s failed (status %#x)", o->test, status);
 }
 
-raw_result raw_measure(board *b, const bench_options *o, int id, raw_rounds *rounds, void *arg)
+measured raw_measure(board *b, const bench_options *o, int id, raw_rounds *rounds, void *arg)
 {
-	raw_result r = {0, 0, 0, 0};
-	batches s = {.count = 0};
-	uint64_t n, t;
+	measurement m = {b, o, id, rounds, NULL, NULL, arg};
 
-	board_barrier(b, 2, NULL, NULL);
-	r.before = board_state(b, id);
-	rounds(arg, 4); /* cold: not to be timed */
-	t = clock_ns();
-	rounds(arg, 16);
-	if (id == 0)
-		b->word[0].value = batch_iterations(o, (double)(clock_ns() - t), 16);
-	board_barrier(b, 2, NULL, NULL);
-	n = b->word[0].value;
-	while (s.count < BATCHES) {
-		batch_begin(&s);
-		rounds(arg, n);
-		batch_end(&s, n);
-	}
-	board_barrier(b, 2, NULL, NULL);
-	r.after = board_state(b, id);
-	r.ns = batches_median(&s);
-	r.preempted = batches_preempted(&s);
-	return r;
+	return measure(&m);
 }
 
 int main(int argc, char **argv)

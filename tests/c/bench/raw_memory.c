@@ -40,7 +40,7 @@ static void line_rounds(void *arg, uint64_t n)
 static void cacheline_body(board *b, const bench_options *o, int id, void *arg)
 {
 	lines l = {b, id, 0};
-	raw_result r = raw_measure(b, o, id, line_rounds, &l);
+	measured r = raw_measure(b, o, id, line_rounds, &l);
 
 	(void)arg;
 	if (id == 0)
@@ -104,7 +104,7 @@ static void queue_rounds(void *arg, uint64_t n)
 static void queue_body(board *b, const bench_options *o, int id, void *arg)
 {
 	queue_side s = {arg, id, 0, 0, {0}};
-	raw_result r = raw_measure(b, o, id, queue_rounds, &s);
+	measured r = raw_measure(b, o, id, queue_rounds, &s);
 
 	if (id == 0)
 		print_row("queue", "rate", 8, 1e3 / r.ns, "M/s", r.before, r.after, r.preempted);
@@ -144,42 +144,21 @@ static void central_barrier(board *b, int n)
 	}
 }
 
-/* n barriers of all, timed. */
-static void barriers(board *b, const bench_options *o, batches *s, uint64_t n)
+static void one_barrier(void *arg)
 {
-	uint64_t i;
+	const barrier_measurement *m = arg;
 
-	board_barrier(b, o->tasks, NULL, NULL);
-	batch_begin(s);
-	for (i = 0; i < n; i++)
-		central_barrier(b, o->tasks);
-	batch_end(s, n);
+	central_barrier(m->b, m->n);
 }
 
 static void barrier_body(board *b, const bench_options *o, int id, void *arg)
 {
-	double before = 0, after = 0;
-	batches s = {.count = 0};
+	barrier_measurement m = {b, o, id, o->tasks, one_barrier, NULL, &m};
+	measured r = measure_barrier(&m);
 
 	(void)arg;
-	board_barrier(b, o->tasks, NULL, NULL);
-	if (id < 2 && o->tasks > 1)
-		before = board_state(b, id);
-	barriers(b, o, &s, 50); /* only to see how long one takes */
 	if (id == 0)
-		b->word[0].value = batch_iterations(o, s.ns[0], 1);
-	board_barrier(b, o->tasks, NULL, NULL);
-	s.count = 0;
-	while (s.count < BATCHES)
-		barriers(b, o, &s, b->word[0].value);
-	board_barrier(b, o->tasks, NULL, NULL);
-	if (id < 2 && o->tasks > 1)
-		after = board_state(b, id);
-	/* with more tasks than cores giving up the core is part of it: every batch counts */
-	if (id == 0)
-		print_row("barrier", "central", (size_t)o->tasks,
-		          (o->tasks > usable_cores() ? median(s.ns, BATCHES) : batches_median(&s)) / 1e3, "us", before, after,
-		          batches_preempted(&s));
+		print_row("barrier", "central", (size_t)o->tasks, r.ns / 1e3, "us", r.before, r.after, r.preempted);
 }
 
 void raw_barrier(board *b, const bench_options *o)
@@ -244,11 +223,23 @@ static void print_copy(board *b, const bench_options *o, copy *c, const char *te
 	print_row(test, "bandwidth", c->n, (double)c->n / ns, "GB/s", before, after, batches_preempted(&s));
 }
 
-/* The target waits asleep in the barrier, idle, as the target of a one-sided copy may be. */
+typedef enum copy_kind { WITHIN, TO_SLEEPING, TO_COMPUTING } copy_kind;
+
+/* Until the other side has arrived at the board's next barrier. */
+static void compute(board *b)
+{
+	volatile double x = 1;
+
+	while (__atomic_load_n(&b->arrived.value, __ATOMIC_ACQUIRE) == 0)
+		x = x * 1.0000001 + 1e-9;
+}
+
+/* The target waits asleep in the barrier, idle, as the target of a one-sided copy may be; or it computes. */
 static void copy_body(board *b, const bench_options *o, int id, void *arg)
 {
 	size_t most = o->sizes[o->num_sizes - 1];
-	int i, across = arg != NULL;
+	copy_kind kind = *(copy_kind *)arg;
+	int i;
 	char *from = buffer(most), *to = buffer(most);
 	copy c = {from, to, 0, 0};
 
@@ -258,7 +249,7 @@ static void copy_body(board *b, const bench_options *o, int id, void *arg)
 		b->word[3].value = (uint64_t)getpid();
 	}
 	board_barrier(b, 2, NULL, NULL);
-	if (across) {
+	if (kind != WITHIN) {
 		c.to = (char *)(uintptr_t)b->word[2].value;
 		c.target = (pid_t)b->word[3].value;
 	}
@@ -270,6 +261,8 @@ static void copy_body(board *b, const bench_options *o, int id, void *arg)
 		}
 		board_barrier(b, 2, NULL, NULL);
 		board_state(b, 1);
+		if (kind == TO_COMPUTING)
+			compute(b);
 		board_barrier(b, 2, NULL, NULL);
 		board_state(b, 1);
 	}
@@ -279,12 +272,21 @@ static void copy_body(board *b, const bench_options *o, int id, void *arg)
 
 void raw_memcpy(board *b, const bench_options *o)
 {
-	raw_spawn(b, o, 2, copy_body, NULL);
+	copy_kind kind = WITHIN;
+
+	raw_spawn(b, o, 2, copy_body, &kind);
 }
 
 void raw_writev(board *b, const bench_options *o)
 {
-	static int across;
+	copy_kind kind = TO_SLEEPING;
 
-	raw_spawn(b, o, 2, copy_body, &across);
+	raw_spawn(b, o, 2, copy_body, &kind);
+}
+
+void raw_writev_computing(board *b, const bench_options *o)
+{
+	copy_kind kind = TO_COMPUTING;
+
+	raw_spawn(b, o, 2, copy_body, &kind);
 }

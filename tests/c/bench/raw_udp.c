@@ -224,7 +224,7 @@ static side new_side(const udp_test *t, int id, size_t message, size_t datagram)
 static void udp_body(board *b, const bench_options *o, int id, void *arg)
 {
 	const udp_test *t = arg;
-	raw_result r;
+	measured r;
 	side s;
 	int i;
 
