@@ -98,6 +98,7 @@ int PLAPI_Init(lapi_handle_t *hndl, lapi_info_t *lapi_info)
 	if (!lapi_info)
 		return LAPI_ERR_INFO_NULL;
 	cshim_guard_install();
+	cshim_lock_prepare();
 	context = cshim_claim();
 	if (!context)
 		return LAPI_ERR_ALL_HNDL_IN_USE;

@@ -31,8 +31,8 @@ typedef struct cshim_context {
 	int32_t task;
 	int32_t num_tasks;
 
-	/* The context lock (docs/architecture.md, "Locks"). */
-	uint32_t lock_word;    /* atomic futex: 0 free, else owner's thread id, CSHIM_LOCK_CONTENDED or'd in while others wait */
+	/* The context lock (lock.h); more of it at the end. */
+	uint32_t lock_word;    /* atomic: 0 free, else the owner's thread id */
 	uint32_t lock_depth;   /* owner only: how often it has locked */
 	uint32_t lock_waiters; /* atomic: threads inside the slow path of locking */
 	uint32_t lock_turns;   /* atomic: how often ownership was taken; lets a yielding owner see that another had its turn */
@@ -62,8 +62,15 @@ typedef struct cshim_context {
 	uint32_t trace_reserved;
 	uint64_t trace_file;   /* where the cshim_trace_head is mapped, while trace_level is not 0 */
 	uint64_t lane;         /* address of the cshim_lane, 0: there is none; written like trace_level */
+
+	/* The context lock, continued. Never reset: threads of an earlier incarnation may still be on their way out. */
+	uint64_t lock_thread;  /* atomic: the owner's pthread_t, 0 if free; only the owner writes */
+	uint32_t lock_after;   /* atomic: what a thread must see to that has released the lock: CSHIM_LOCK_ flags */
+	uint32_t lock_wakes;   /* atomic futex: changes when sleeping waiters shall look at the lock again */
 } cshim_context;
 
-#define CSHIM_LOCK_CONTENDED 0x80000000u
+/* lock_after */
+#define CSHIM_LOCK_WAKE 1u  /* somebody sleeps, or is about to: one must be woken */
+#define CSHIM_LOCK_FENCE 2u /* waiters cannot order the releaser's accesses for it: it must look again behind a fence */
 
 #endif

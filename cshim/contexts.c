@@ -39,10 +39,6 @@ static void after_fork_in_child(void)
 /* When the library is loaded, because core's run-time starts then: a fork before LAPI_Init cuts it off as well. */
 __attribute__((constructor)) static void loaded(void)
 {
-	int i;
-
-	for (i = 0; i < CSHIM_MAX_CONTEXTS; i++)
-		cshim_privates[i].lock_owner = LAPI_NULL_THREAD_ID;
 	pthread_atfork(NULL, NULL, after_fork_in_child);
 }
 

@@ -43,7 +43,6 @@ struct cshim_sharer;
  * is never reset, and a thread that finds another handle than its own touches nothing else.
  */
 typedef struct cshim_private {
-	pthread_t lock_owner; /* atomic: owner of the lock, LAPI_NULL_THREAD_ID if free; only the owner writes */
 	uint32_t dispatcher;  /* under the lock: the thread inside golapi_dispatch; valid while context->dispatching */
 	uint32_t generation;  /* by the owner of the state INITIALIZING or TERMINATING: incarnations so far */
 	uint32_t leaving;     /* under the lock: LAPI_Term has begun */

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
-#include <errno.h>
 #include <sched.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "futex.h"
@@ -9,24 +9,26 @@
 #include "lock.h"
 
 enum {
-	SPINS = 100,       /* looks at a taken lock before sleeping: about as long as one dispatcher turn of the owner */
-	PASS_SPINS = 64,   /* pauses that a passing owner gives a waiter that is awake on another processor */
-	PASS_YIELDS = 400, /* then yields: enough for a sleeping waiter to wake; a bound, should it never run */
+	SPINS = 100,         /* looks at a taken lock before sleeping: about as long as one dispatcher turn of the owner */
+	PASS_SPINS = 64,     /* pauses that a passing owner gives a waiter that is awake on another processor */
+	PASS_YIELDS = 400,   /* then yields: enough for a sleeping waiter to wake; a bound, should it never run */
+	DRAIN_NS = 10000000, /* longer than any processor keeps a store to itself: nanoseconds are usual */
 };
 
-/* Initial-exec: one instruction, and no allocation on first use in a thread. */
-static __thread uint32_t own_tid __attribute__((tls_model("initial-exec")));
+__thread cshim_self cshim_this_thread;
 
-uint32_t cshim_tid(void)
+static int asymmetric; /* atomic: 1 if waiters order the accesses of releasing threads by cshim_barrier_everywhere */
+
+uint32_t cshim_tid_ask(void)
 {
-	if (__builtin_expect(own_tid == 0, 0))
-		own_tid = (uint32_t)syscall(SYS_gettid);
-	return own_tid;
+	cshim_this_thread.thread = (uint64_t)pthread_self();
+	cshim_this_thread.tid = (uint32_t)syscall(SYS_gettid);
+	return cshim_this_thread.tid;
 }
 
 void cshim_tid_forget(void)
 {
-	own_tid = 0;
+	cshim_this_thread.tid = 0;
 }
 
 int cshim_processors(void)
@@ -52,139 +54,141 @@ void cshim_pause(void)
 #endif
 }
 
-static uint32_t owner_of(uint32_t word)
+/* From now on whoever releases a lock has its own barrier. Locks that are being released at this moment may still lack it. */
+static void fence_releases(void)
 {
-	return word & ~CSHIM_LOCK_CONTENDED;
+	int i;
+
+	for (i = 0; i < CSHIM_MAX_CONTEXTS; i++)
+		__atomic_fetch_or(&cshim_contexts[i].lock_after, CSHIM_LOCK_FENCE, __ATOMIC_SEQ_CST);
 }
 
-/* Only a thread itself writes its own id into the word, so a relaxed load tells it reliably whether it is the owner. */
-int cshim_lock_owned(cshim_context *context)
+static void prepare(void)
 {
-	return owner_of(__atomic_load_n(&context->lock_word, __ATOMIC_RELAXED)) == cshim_tid();
+	if (cshim_barrier_register())
+		__atomic_store_n(&asymmetric, 1, __ATOMIC_RELEASE);
+	else
+		fence_releases();
 }
 
-/* The caller has just put its id into lock_word. Until it has run, lock_owner says that nobody owns the lock. */
-static void take(cshim_context *context, uint32_t depth)
+void cshim_lock_prepare(void)
 {
-	/* Only the owner writes lock_turns and the owner's pthread_t; others read them without the lock, hence atomics. */
-	uint32_t turns = __atomic_load_n(&context->lock_turns, __ATOMIC_RELAXED);
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	context->lock_depth = depth;
-	__atomic_store_n(&context->lock_turns, turns + 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&cshim_private_of(context)->lock_owner, pthread_self(), __ATOMIC_RELAXED);
-}
-
-/* Free word to the caller's id; mark is CSHIM_LOCK_CONTENDED or 0. Acquire pairs with the release in release(). */
-static int try_take(cshim_context *context, uint32_t mark, int order)
-{
-	uint32_t expected = 0;
-
-	return __atomic_compare_exchange_n(&context->lock_word, &expected, cshim_tid() | mark, 0, order, __ATOMIC_RELAXED);
-}
-
-static void release(cshim_context *context)
-{
-	uint32_t word;
-
-	context->lock_depth = 0;
-	/* Before the word is free, so that no later owner's entry is overwritten. */
-	__atomic_store_n(&cshim_private_of(context)->lock_owner, LAPI_NULL_THREAD_ID, __ATOMIC_RELAXED);
-	/* Sequentially consistent, thus also a release: lock_slow counts on one order of this, lock_waiters and its looks. */
-	word = __atomic_exchange_n(&context->lock_word, 0, __ATOMIC_SEQ_CST);
-	if (word & CSHIM_LOCK_CONTENDED)
-		cshim_futex_wake(&context->lock_word, 1);
+	pthread_once(&once, prepare);
 }
 
 /*
- * A thread takes the word without the mark only if it is the only one counted in lock_waiters. A sleeper cannot be missed
- * so: it added itself to the count before it looked at the word with the mark in it, which was before the owner's
- * exchange to 0, which was before our look at the count (all sequentially consistent). A thread that comes
- * later sets the mark itself before it sleeps.
+ * A barrier in every thread. The kernel refuses what it had granted if the program has installed a filter of system calls since then.
+ * Then time must do: whatever a thread has stored before is visible after DRAIN_NS.
  */
-static void lock_slow(cshim_context *context)
+static void order_everywhere(void)
+{
+	struct timespec left = {0, DRAIN_NS};
+	int saved = errno;
+
+	if (cshim_barrier_everywhere())
+		return;
+	fence_releases();
+	while (nanosleep(&left, &left) < 0 && errno == EINTR)
+		;
+	errno = saved;
+	__atomic_store_n(&asymmetric, 0, __ATOMIC_RELEASE);
+}
+
+/* Between a waiter's store to lock_after and its look at the lock: pairs with what is between the two accesses of a release. */
+static void order_releases(void)
+{
+	if (__atomic_load_n(&asymmetric, __ATOMIC_ACQUIRE))
+		order_everywhere();
+	else
+		cshim_barrier_full();
+}
+
+/* The rest of a release: CSHIM_LOCK_ flags are set. The lock may have another owner by now. */
+void cshim_lock_see_to(cshim_context *context)
+{
+	uint32_t after = __atomic_load_n(&context->lock_after, __ATOMIC_RELAXED);
+
+	if (after & CSHIM_LOCK_FENCE) {
+		cshim_barrier_full();
+		after = __atomic_load_n(&context->lock_after, __ATOMIC_RELAXED);
+	}
+	if (!(after & CSHIM_LOCK_WAKE))
+		return;
+	/* In this order: who sets the flag between the two finds lock_wakes changed, and does not sleep. */
+	__atomic_fetch_and(&context->lock_after, ~CSHIM_LOCK_WAKE, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&context->lock_wakes, 1, __ATOMIC_SEQ_CST);
+	cshim_futex_wake(&context->lock_wakes, 1);
+}
+
+/* Looks at a taken lock for a while; 1 if it has been taken. */
+static int spin_for_lock(cshim_context *context)
 {
 	int spins = cshim_processors() > 1 ? SPINS : 0; /* of use only where the owner can run at the same time */
 
-	__atomic_add_fetch(&context->lock_waiters, 1, __ATOMIC_SEQ_CST);
 	for (;;) {
-		uint32_t word = __atomic_load_n(&context->lock_word, __ATOMIC_SEQ_CST);
-
-		if (word == 0) {
-			uint32_t others = __atomic_load_n(&context->lock_waiters, __ATOMIC_SEQ_CST) - 1;
-
-			if (try_take(context, others ? CSHIM_LOCK_CONTENDED : 0, __ATOMIC_SEQ_CST))
-				break;
-			continue;
-		}
-		if (spins > 0) {
-			spins--;
-			cshim_pause();
-			continue;
-		}
-		if (!(word & CSHIM_LOCK_CONTENDED)) {
-			uint32_t marked = word | CSHIM_LOCK_CONTENDED;
-
-			if (!__atomic_compare_exchange_n(&context->lock_word, &word, marked, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-				continue;
-			word = marked;
-		}
-		cshim_futex_wait(&context->lock_word, word, -1);
+		if (__atomic_load_n(&context->lock_word, __ATOMIC_RELAXED) == 0 && cshim_lock_try(context))
+			return 1;
+		if (spins-- <= 0)
+			return 0;
+		cshim_pause();
 	}
-	__atomic_sub_fetch(&context->lock_waiters, 1, __ATOMIC_SEQ_CST);
 }
 
-void cshim_lock(cshim_context *context)
+/*
+ * Sleeps until the lock may be free; 1 if it has been taken instead. Why no sleeper is missed:
+ *
+ *  1. The owner frees the word and then looks at lock_after; this thread sets CSHIM_LOCK_WAKE there and then looks at the word. Between
+ *     this thread's two accesses order_releases puts a barrier into the owner: an owner past its look then had freed
+ *     the word before, and this thread sees it free (or taken by another, to whom the same applies); any other sees the flag.
+ *  2. The owner that sees the flag takes it away and changes lock_wakes before it wakes. lock_wakes was read here before the flag was
+ *     set: so either the futex finds it changed, or this thread is among those of whom one is woken.
+ *  3. One flag and one wake-up may stand for several sleepers. The one woken is answerable for the others: it sets the flag again,
+ *     before it sleeps again (here) or, once it has the lock, if there are others (cshim_lock_wait).
+ */
+static int sleep_for_lock(cshim_context *context)
 {
-	if (cshim_lock_owned(context)) {
-		context->lock_depth++;
-		return;
-	}
-	cshim_lock_restore(context, 1);
-}
+	uint32_t seen = __atomic_load_n(&context->lock_wakes, __ATOMIC_SEQ_CST);
 
-int cshim_trylock(cshim_context *context)
-{
-	if (cshim_lock_owned(context)) {
-		context->lock_depth++;
-		return 0;
-	}
-	if (!try_take(context, 0, __ATOMIC_SEQ_CST))
-		return EBUSY;
-	take(context, 1);
+	__atomic_fetch_or(&context->lock_after, CSHIM_LOCK_WAKE, __ATOMIC_SEQ_CST);
+	order_releases();
+	if (cshim_lock_try(context))
+		return 1;
+	cshim_futex_wait(&context->lock_wakes, seen, -1);
 	return 0;
 }
 
-int cshim_unlock(cshim_context *context)
+/* Becomes the owner, however long that takes. */
+void cshim_lock_wait(cshim_context *context)
 {
-	if (!cshim_lock_owned(context))
-		return EINVAL;
-	if (context->lock_depth > 1) {
-		context->lock_depth--;
-		return 0;
-	}
-	release(context);
-	return 0;
+	__atomic_add_fetch(&context->lock_waiters, 1, __ATOMIC_SEQ_CST);
+	while (!spin_for_lock(context) && !sleep_for_lock(context))
+		;
+	/* A thread that comes into the count later sets the flag itself before it sleeps. */
+	if (__atomic_sub_fetch(&context->lock_waiters, 1, __ATOMIC_SEQ_CST) > 0)
+		__atomic_fetch_or(&context->lock_after, CSHIM_LOCK_WAKE, __ATOMIC_SEQ_CST);
 }
 
 uint32_t cshim_lock_release_all(cshim_context *context)
 {
 	uint32_t depth = context->lock_depth;
 
-	release(context);
+	cshim_lock_let_go(context);
 	return depth;
 }
 
 void cshim_lock_forfeit(cshim_context *context)
 {
 	if (cshim_lock_owned(context))
-		release(context);
+		cshim_lock_let_go(context);
 }
 
 void cshim_lock_restore(cshim_context *context, uint32_t depth)
 {
-	if (!try_take(context, 0, __ATOMIC_ACQUIRE))
-		lock_slow(context);
-	take(context, depth);
+	if (!cshim_lock_try(context))
+		cshim_lock_wait(context);
+	cshim_lock_taken(context, depth);
 }
 
 void cshim_lock_pass(cshim_context *context)
@@ -212,5 +216,7 @@ void cshim_lock_pass(cshim_context *context)
 
 pthread_t cshim_lock_getowner(cshim_context *context)
 {
-	return __atomic_load_n(&cshim_private_of(context)->lock_owner, __ATOMIC_RELAXED);
+	uint64_t thread = __atomic_load_n(&context->lock_thread, __ATOMIC_RELAXED);
+
+	return thread ? (pthread_t)thread : LAPI_NULL_THREAD_ID;
 }

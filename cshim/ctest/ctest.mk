@@ -26,3 +26,13 @@ cshim-lint:
 	  command -v $$cc >/dev/null || { echo "skipped: $$cc is not installed"; continue; }; \
 	  for f in $(CSHIM_TEST_SOURCES); do $$cc -std=gnu11 -O2 -Wall -Wextra -Werror -Iinclude -fsyntax-only $$f || exit 1; done; \
 	done
+
+# What the context lock costs: once each, see cshim/ctest/bench/lock_bench.c.
+LOCK_BENCH_SOURCES := $(wildcard cshim/*.c) cshim/ctest/fake.c cshim/ctest/help.c cshim/ctest/bench/lock_bench.c
+.PHONY: lock-bench
+$(CSHIM_TEST_DIR)/lock-bench: $(LOCK_BENCH_SOURCES) $(CSHIM_TEST_HEADERS)
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 -Wall -Wextra -Werror -Iinclude -pthread -o $@ $(LOCK_BENCH_SOURCES)
+
+lock-bench: $(CSHIM_TEST_DIR)/lock-bench
+	@$< pair && $< alternate && $< contend && for us in 10000 1000 100; do $< occasional $$us || exit 1; done

@@ -135,7 +135,7 @@ static void test_sleeping_waiter(void)
 	shared = 0;
 	waiter = fake_thread(wait_for_lock, NULL);
 	fake_await(&block->lock_waiters, 1);
-	while (!(__atomic_load_n(&block->lock_word, __ATOMIC_SEQ_CST) & CSHIM_LOCK_CONTENDED))
+	while (!(__atomic_load_n(&block->lock_after, __ATOMIC_SEQ_CST) & CSHIM_LOCK_WAKE))
 		fake_sleep_us(100);
 	fake_sleep_us(2000); /* most likely asleep by now; nothing depends on it */
 	CHECK(shared == 0);
@@ -146,6 +146,7 @@ static void test_sleeping_waiter(void)
 
 void test_lock(void)
 {
+	cshim_lock_prepare();
 	test_recursion();
 	test_exclusion();
 	test_pass();

@@ -31,6 +31,9 @@ type (
 		TraceReserved     uint32
 		TraceFile         uint64
 		Lane              uint64
+		LockThread        uint64
+		LockAfter         uint32
+		LockWakes         uint32
 	}
 	Slot struct {
 		Head  uint64
@@ -210,8 +213,6 @@ const (
 	DispatchTicket   = 0x1
 	DispatchProgress = 0x2
 	DispatchError    = 0x4
-
-	LockContended = 0x80000000
 
 	SegmentMagic   = 0x315f6d68736c4150
 	SegmentVersion = 0x2

@@ -38,7 +38,6 @@ const (
 	DispatchProgress = C.CSHIM_DISPATCH_PROGRESS
 	DispatchError    = C.CSHIM_DISPATCH_ERROR
 
-	LockContended = C.CSHIM_LOCK_CONTENDED
 
 	SegmentMagic   = C.CSHIM_SEGMENT_MAGIC
 	SegmentVersion = C.CSHIM_SEGMENT_VERSION
