@@ -11,10 +11,7 @@ static int *value_of(lapi_cntr_t *cntr)
 	return (int *)(void *)cntr;
 }
 
-/*
- * Without the lock unless somebody waits. The exchange is sequentially consistent: either the waiter's look at the counter
- * comes after it, or this look at pollers comes after the waiter's cshim_poll_begin.
- */
+/* Under the lock, as every change of a counter is (cshim_counter_add). */
 int PLAPI_Setcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int val)
 {
 	cshim_context *context = cshim_find(hndl);
@@ -23,18 +20,17 @@ int PLAPI_Setcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int val)
 		return LAPI_ERR_HNDL_INVALID;
 	if (!cntr)
 		return LAPI_ERR_CNTR_NULL;
-	__atomic_exchange_n(value_of(cntr), val, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&context->pollers, __ATOMIC_SEQ_CST) == 0 &&
-	    __atomic_load_n(&cshim_private_of(context)->listed, __ATOMIC_SEQ_CST) == 0)
-		return LAPI_SUCCESS;
 	context = cshim_enter(hndl);
-	if (!context)
-		return LAPI_SUCCESS; /* ended meanwhile, and with it all waits; the counter is set */
-	if (cshim_private_of(context)->listed)
+	if (!context) {
+		__atomic_store_n(value_of(cntr), val, __ATOMIC_SEQ_CST);
+		return LAPI_SUCCESS; /* ended meanwhile, and with it all waits */
+	}
+	/* Atomic: a thread of another context may be adding to it. */
+	__atomic_store_n(value_of(cntr), val, __ATOMIC_RELEASE);
+	if (__builtin_expect(cshim_private_of(context)->listed, 0))
 		golapi_counter_unlist(cshim_index_of(context), CSHIM_ADDR(cntr));
-	__atomic_add_fetch(&context->event_seq, 1, __ATOMIC_SEQ_CST);
-	cshim_leave(context); /* notifies */
-	return LAPI_SUCCESS;
+	__atomic_store_n(&context->event_seq, context->event_seq + 1, __ATOMIC_RELAXED);
+	return cshim_leave_with(context, LAPI_SUCCESS); /* notifies */
 }
 
 int PLAPI_Getcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int *val)

@@ -20,8 +20,8 @@ enum { CROWDED_PER_PASS = 16 };
 cshim_context cshim_contexts[CSHIM_MAX_CONTEXTS] __attribute__((aligned(128)));
 cshim_private cshim_privates[CSHIM_MAX_CONTEXTS] __attribute__((aligned(128)));
 
-static int claimed;     /* atomic: blocks that are not FREE */
-static int forked;      /* atomic: set in the child of a fork */
+int cshim_claimed;      /* atomic: blocks that are not FREE */
+int cshim_forked;       /* atomic: set in the child of a fork */
 static int forked_told; /* atomic: the message was written */
 
 cshim_context *cshim_context_at(int context)
@@ -32,7 +32,7 @@ cshim_context *cshim_context_at(int context)
 /* The child has one thread, this one; neither core's run-time nor the service threads have survived. */
 static void after_fork_in_child(void)
 {
-	__atomic_store_n(&forked, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&cshim_forked, 1, __ATOMIC_RELAXED);
 	cshim_tid_forget();
 }
 
@@ -44,68 +44,28 @@ __attribute__((constructor)) static void loaded(void)
 
 int cshim_is_forked(void)
 {
-	return __atomic_load_n(&forked, __ATOMIC_RELAXED);
+	return __atomic_load_n(&cshim_forked, __ATOMIC_RELAXED);
 }
 
 int cshim_forked_away(void)
 {
-	if (__builtin_expect(!__atomic_load_n(&forked, __ATOMIC_RELAXED), 1))
+	if (__builtin_expect(!__atomic_load_n(&cshim_forked, __ATOMIC_RELAXED), 1))
 		return 0;
 	if (!__atomic_exchange_n(&forked_told, 1, __ATOMIC_RELAXED))
 		cshim_complain(NULL, "this process was made by fork: LAPI cannot be used in it before an exec");
 	return 1;
 }
 
-int cshim_alive(const cshim_context *context, uint32_t handle)
-{
-	/* Acquire pairs with the release store of ACTIVE in LAPI_Init: who sees ACTIVE sees the block filled. */
-	return __atomic_load_n(&context->state, __ATOMIC_ACQUIRE) == CSHIM_ACTIVE &&
-	       __atomic_load_n(&context->handle, __ATOMIC_RELAXED) == handle;
-}
-
-cshim_context *cshim_find(lapi_handle_t handle)
-{
-	cshim_context *context = &cshim_contexts[handle & (CSHIM_MAX_CONTEXTS - 1)];
-
-	if (cshim_forked_away() || !cshim_alive(context, handle))
-		return NULL;
-	return context;
-}
-
-cshim_context *cshim_enter_untraced(lapi_handle_t handle)
-{
-	cshim_context *context = cshim_find(handle);
-
-	if (!context)
-		return NULL;
-	cshim_lock(context);
-	/* LAPI_Term may have gone through while this thread waited for the lock. */
-	if (!cshim_alive(context, handle)) {
-		cshim_unlock(context);
-		return NULL;
-	}
-	return context;
-}
-
 /*
  * Lets waiters have the lock. Where the user holds it too they have no other chance. Else they have one at each unlock, but a sleeper
  * loses that race against a thread that makes one call after the other; passing always would cost every call a switch of threads.
  */
-static void be_fair(cshim_context *context)
+void cshim_be_fair(cshim_context *context)
 {
 	cshim_private *private = cshim_private_of(context);
 
-	if (__atomic_load_n(&context->lock_waiters, __ATOMIC_RELAXED) == 0)
-		return;
 	if (context->lock_depth > 1 || ++private->crowded % CROWDED_PER_PASS == 0)
 		cshim_lock_pass(context);
-}
-
-void cshim_leave_untraced(cshim_context *context)
-{
-	cshim_notify(context);
-	be_fair(context);
-	cshim_unlock(context);
 }
 
 cshim_context *cshim_claim(void)
@@ -121,7 +81,7 @@ cshim_context *cshim_claim(void)
 		if (!__atomic_compare_exchange_n(&context->state, &expected, CSHIM_INITIALIZING, 0, __ATOMIC_ACQUIRE,
 		                                 __ATOMIC_RELAXED))
 			continue;
-		__atomic_add_fetch(&claimed, 1, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&cshim_claimed, 1, __ATOMIC_RELAXED);
 		private->generation++;
 		if (private->generation >> (32 - INDEX_BITS - 1)) /* keep clear of LAPI_VOID_HANDLE; 2^27 uses later old handles recur */
 			private->generation = 1;
@@ -131,14 +91,9 @@ cshim_context *cshim_claim(void)
 	return NULL;
 }
 
-int cshim_active_contexts(void)
-{
-	return __atomic_load_n(&claimed, __ATOMIC_RELAXED);
-}
-
 void cshim_give_back(cshim_context *context)
 {
-	__atomic_sub_fetch(&claimed, 1, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(&cshim_claimed, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&context->state, CSHIM_FREE, __ATOMIC_RELEASE);
 }
 

@@ -107,10 +107,15 @@ __asm__(".pushsection .text\n"
         "	rep movsb\n"
         "	xorl %eax, %eax\n"
         "	ret\n"
-        /* int guard_count(int32_t *at) */
+        /* int guard_count(int32_t *at, int shared) */
         ".type guard_count, @function\n"
         "guard_count:\n"
-        "	lock addl $1, (%rdi)\n"
+        "	testl %esi, %esi\n"
+        "	jnz 1f\n"
+        "	addl $1, (%rdi)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        "1:	lock addl $1, (%rdi)\n"
         "	xorl %eax, %eax\n"
         "	ret\n"
         /* int guard_add4(void *at, uint64_t operand, uint64_t compare, uint64_t *old), and so on */
@@ -183,7 +188,7 @@ __asm__(".pushsection .text\n"
 
 typedef int guard_word(void *at, uint64_t operand, uint64_t compare, uint64_t *old);
 extern int guard_copy(void *to, const void *from, size_t n) __asm__("guard_copy");
-extern int guard_count(int32_t *at) __asm__("guard_count");
+extern int guard_count(int32_t *at, int shared) __asm__("guard_count");
 extern guard_word guard_add4 __asm__("guard_add4"), guard_add8 __asm__("guard_add8"), guard_or4 __asm__("guard_or4"),
 	guard_or8 __asm__("guard_or8"), guard_swap4 __asm__("guard_swap4"), guard_swap8 __asm__("guard_swap8"),
 	guard_cas4 __asm__("guard_cas4"), guard_cas8 __asm__("guard_cas8");
@@ -204,9 +209,9 @@ int cshim_guarded_copy(void *to, const void *from, size_t n)
 	return guard_copy(to, from, n);
 }
 
-int cshim_guarded_count(int32_t *at)
+int cshim_guarded_count(int32_t *at, int shared)
 {
-	return guard_count(at);
+	return guard_count(at, shared);
 }
 
 int cshim_guarded_rmw(int op, int width, void *at, uint64_t operand, uint64_t compare, uint64_t *old)
@@ -253,8 +258,9 @@ int cshim_guarded_copy(void *to, const void *from, size_t n)
 	GUARDED(memcpy(to, from, n));
 }
 
-int cshim_guarded_count(int32_t *at)
+int cshim_guarded_count(int32_t *at, int shared)
 {
+	(void)shared;
 	GUARDED(__atomic_add_fetch(at, 1, __ATOMIC_SEQ_CST));
 }
 

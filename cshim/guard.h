@@ -14,8 +14,9 @@
 void cshim_guard_install(void);
 
 int cshim_guarded_copy(void *to, const void *from, size_t n);
-/* Atomic, aligned words: *at += 1. Release: who sees the counter sees what was written before. */
-int cshim_guarded_count(int32_t *at);
+/* *at += 1, aligned; atomic against other writers if shared is not 0, always against readers. Release: who sees the counter sees what was
+   written before. */
+int cshim_guarded_count(int32_t *at, int shared);
 /* Atomic, aligned words of width 4 or 8; op is an RMW_ops_t. *old is the value before, zero-extended. */
 int cshim_guarded_rmw(int op, int width, void *at, uint64_t operand, uint64_t compare, uint64_t *old);
 

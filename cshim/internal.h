@@ -37,6 +37,9 @@ typedef struct cshim_wait {
 struct cshim_crew;
 struct cshim_sharer;
 
+/* What follows is the library's own: calls of it need no detour for another library's function of the same name. */
+#pragma GCC visibility push(hidden)
+
 /*
  * What C keeps of a context besides the shared block. A block is used again after LAPI_Term, possibly while threads of
  * its last incarnation are still on their way out; so what counts them (and the same members of the shared block)
@@ -91,19 +94,66 @@ static inline cshim_private *cshim_private_of(const cshim_context *context)
 int cshim_forked_away(void);
 /* The same without a word; async-signal-safe. */
 int cshim_is_forked(void);
+extern int cshim_forked;
 /* 1 if handle names an active context and this is it. Under the lock the answer stays true until the lock is released. */
-int cshim_alive(const cshim_context *context, uint32_t handle);
+static inline int cshim_alive(const cshim_context *context, uint32_t handle)
+{
+	/* Acquire pairs with the release store of ACTIVE in LAPI_Init: who sees ACTIVE sees the block filled. */
+	return __atomic_load_n(&context->state, __ATOMIC_ACQUIRE) == CSHIM_ACTIVE &&
+	       __atomic_load_n(&context->handle, __ATOMIC_RELAXED) == handle;
+}
+
 /* The active context that handle names, without locking it; NULL if there is none. */
-cshim_context *cshim_find(lapi_handle_t handle);
+static inline cshim_context *cshim_find(lapi_handle_t handle)
+{
+	cshim_context *context = &cshim_contexts[handle & (CSHIM_MAX_CONTEXTS - 1)];
+
+	if (__builtin_expect(__atomic_load_n(&cshim_forked, __ATOMIC_RELAXED), 0) && cshim_forked_away())
+		return NULL;
+	return __builtin_expect(cshim_alive(context, handle), 1) ? context : NULL;
+}
+
 /* Likewise, and locked. Every golapi_ call that needs the lock lies between cshim_enter and cshim_leave. */
-cshim_context *cshim_enter_untraced(lapi_handle_t handle);
+static inline cshim_context *cshim_enter_untraced(lapi_handle_t handle)
+{
+	cshim_context *context = cshim_find(handle);
+
+	if (!context)
+		return NULL;
+	cshim_lock(context);
+	/* LAPI_Term may have gone through while this thread waited for the lock. */
+	if (__builtin_expect(!cshim_alive(context, handle), 0)) {
+		cshim_unlock(context);
+		return NULL;
+	}
+	return context;
+}
 #define cshim_enter(handle) cshim_enter_call((handle), __func__)
-/* Notifies (cshim_notify) and gives up one level of the lock. */
-void cshim_leave_untraced(cshim_context *context);
+/* Lets threads that wait for the lock have it, now and then. */
+void cshim_be_fair(cshim_context *context);
 /* A free block, in state INITIALIZING, with a new handle; NULL if all are in use. */
 cshim_context *cshim_claim(void);
 /* How many contexts are, or are becoming, active. A snapshot. */
-int cshim_active_contexts(void);
+extern int cshim_claimed;
+static inline int cshim_active_contexts(void)
+{
+	return __atomic_load_n(&cshim_claimed, __ATOMIC_RELAXED);
+}
+
+/*
+ * Adds to a counter, under the lock. While there is one context every thread that changes a counter has the lock, so no locked
+ * instruction is needed; others read. Returns the new value. Release: who sees it sees what was written before.
+ */
+static inline int cshim_counter_add(int *counter, int n)
+{
+	int sum;
+
+	if (__builtin_expect(cshim_active_contexts() > 1, 0))
+		return __atomic_add_fetch(counter, n, __ATOMIC_SEQ_CST);
+	sum = __atomic_load_n(counter, __ATOMIC_RELAXED) + n;
+	__atomic_store_n(counter, sum, __ATOMIC_RELEASE);
+	return sum;
+}
 /* Gives a block back that is INITIALIZING or TERMINATING. */
 void cshim_give_back(cshim_context *context);
 /* An address as core knows it. */
@@ -121,7 +171,13 @@ void cshim_complain(const cshim_context *context, const char *format, ...)
  */
 uint32_t cshim_dispatch(cshim_context *context, uint64_t ticket);
 /* 1 if the caller is a handler that runs with the lock held, or inside the dispatcher: it must not give up the lock. */
-int cshim_in_handler(const cshim_context *context);
+static inline int cshim_in_handler(const cshim_context *context)
+{
+	const cshim_private *private = cshim_private_of(context);
+
+	return __builtin_expect(private->handler_floor != 0, 0) ||
+	       (__builtin_expect(context->dispatching, 0) && private->dispatcher == cshim_tid());
+}
 /* LAPI_SUCCESS, or LAPI_ERR_UNKNOWN with a message that names call, if the caller is a handler inside the dispatcher. */
 int cshim_may_dispatch(cshim_context *context, const char *call);
 /* Waits until a ticket is done and returns its result; LAPI_ERR_HNDL_INVALID if the context ended meanwhile. */
@@ -138,6 +194,20 @@ void cshim_end_purged_waits(cshim_context *context);
 /* A user thread begins and ends a call that polls: the service thread keeps out of its way. */
 void cshim_poll_begin(cshim_context *context);
 void cshim_poll_end(cshim_context *context);
+
+/* sleep.c: what follows when event_seq has moved. */
+void cshim_notify_of(cshim_context *context, uint32_t events);
+/*
+ * Every thread that called core does this before it lets go of the lock: wakes followers whose wait is over, and kicks the
+ * watcher if its wait may be.
+ */
+static inline void cshim_notify(cshim_context *context)
+{
+	uint32_t events = __atomic_load_n(&context->event_seq, __ATOMIC_SEQ_CST);
+
+	if (events != cshim_private_of(context)->noticed_events)
+		cshim_notify_of(context, events);
+}
 
 /* trace.c */
 
@@ -162,6 +232,15 @@ static inline cshim_context *cshim_enter_call(lapi_handle_t handle, const char *
 	if (context)
 		cshim_trace(context, CSHIM_TRACE_CALLS, CSHIM_TRACE_BEGIN | CSHIM_TRACE_CALL, call, 0);
 	return context;
+}
+
+/* Notifies (cshim_notify) and gives up one level of the lock. */
+static inline void cshim_leave_untraced(cshim_context *context)
+{
+	cshim_notify(context);
+	if (__builtin_expect(__atomic_load_n(&context->lock_waiters, __ATOMIC_RELAXED) != 0, 0))
+		cshim_be_fair(context);
+	cshim_unlock(context);
 }
 
 /* Notifies (cshim_notify) and gives up one level of the lock. Returns code, the call's return code, which the trace shows. */
@@ -191,11 +270,6 @@ void cshim_follow(cshim_context *context, cshim_wait *wait, uint32_t spins);
 int cshim_watch(cshim_context *context, cshim_wait *wait);
 /* If nobody turns or watches, wakes a follower to do so. A thread calls it when it stops looking after the context. */
 void cshim_hand_over(cshim_context *context);
-/*
- * Every thread that called core does this before it lets go of the lock: wakes followers whose wait is over, and kicks the
- * watcher if its wait may be.
- */
-void cshim_notify(cshim_context *context);
 /* Wakes all followers, to find that the context has ended. */
 void cshim_wake_followers(cshim_context *context);
 /* Makes the watcher return from its sleep. */
@@ -233,5 +307,7 @@ void cshim_service_alert(cshim_context *context);
 
 /* Calls a standalone job's udp_hndlr; returns what it returns. See lapi.h, udp_init_hndlr, for the arguments. */
 int cshim_call_udp_handler(cshim_addr handler, int context, cshim_addr local, cshim_addr list, cshim_addr info);
+
+#pragma GCC visibility pop
 
 #endif

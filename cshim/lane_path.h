@@ -163,6 +163,23 @@ static inline void cshim_lane_note(cshim_lane *lane, cshim_path *path, lapi_err_
 	lane->issued++;
 }
 
+/* 1 if an active ring holds a message, or core wants a turn: the least that a turn of the dispatcher looks at. */
+static inline int cshim_lane_sees(const cshim_lane *lane)
+{
+	const cshim_paths *paths = cshim_paths_of(lane);
+	uint32_t i, n = paths->num_active;
+
+	for (i = 0; i < n; i++) {
+		const cshim_path *path = &paths->path[paths->active[i]];
+		/* Relaxed: the turn that follows loads it again, with acquire. */
+		uint64_t word = __atomic_load_n(&cshim_slot_at(path->in_slots, path->receiver.head)->head, __ATOMIC_RELAXED);
+
+		if ((uint32_t)word == ((uint32_t)path->receiver.head | CSHIM_SEQUENCE_VALID))
+			return 1;
+	}
+	return lane->go_work != 0;
+}
+
 /* A counter, or what LAPI_Msgpoll reports, has changed. Under the lock, hence no locked instruction; others only read. */
 static inline void cshim_lane_event(cshim_context *context)
 {
@@ -174,7 +191,8 @@ static inline void cshim_lane_count(cshim_context *context, cshim_lane *lane, ui
 {
 	if (cntr == 0)
 		return;
-	if (__builtin_expect(lane->off || cntr % sizeof(int32_t) || cshim_guarded_count((int32_t *)(uintptr_t)cntr), 0)) {
+	if (__builtin_expect(lane->off || cntr % sizeof(int32_t) ||
+	                     cshim_guarded_count((int32_t *)(uintptr_t)cntr, cshim_active_contexts() > 1), 0)) {
 		golapi_lane_count(cshim_index_of(context), cntr, (int32_t)kind, src, peer);
 		return;
 	}

@@ -10,8 +10,8 @@
  *
  * No alert is lost: the thread reads service_seq, then what it decides by (state, interrupt_set, pollers), then sleeps while
  * service_seq is unchanged; who changes one of those adds 1 to service_seq after that. cshim_poll_end spares itself the alert
- * unless service_parked is set: the thread sets it before it looks at pollers, cshim_poll_end looks at it after it has changed
- * pollers. All of this is sequentially consistent.
+ * unless service_parked is set: the thread sets it before it looks at pollers, with a barrier in every thread between the two; cshim_poll_end
+ * looks at it after it has changed pollers. Without such barriers the thread does not park.
  */
 #define _GNU_SOURCE
 #include "futex.h"
@@ -85,7 +85,7 @@ static void stay_away(cshim_context *context, look *last, uint32_t seen)
 	}
 	last->same_call = 0;
 	__atomic_store_n(&cshim_private_of(context)->service_parked, 1, __ATOMIC_SEQ_CST);
-	if (pollers_of(context))
+	if (cshim_barrier_everywhere() && pollers_of(context)) /* cshim_poll_end stores and looks without a barrier of its own */
 		rest(context, seen, -1);
 	else
 		__atomic_store_n(&cshim_private_of(context)->service_parked, 0, __ATOMIC_SEQ_CST);

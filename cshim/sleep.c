@@ -75,20 +75,17 @@ static void wake_follower(cshim_context *context, cshim_wait *wait)
 		cshim_futex_wake(&wait->signal, 1);
 }
 
-void cshim_notify(cshim_context *context)
+void cshim_notify_of(cshim_context *context, uint32_t events)
 {
 	cshim_private *private = cshim_private_of(context);
-	uint32_t events = __atomic_load_n(&context->event_seq, __ATOMIC_SEQ_CST);
 	cshim_wait *wait;
 
-	if (events == private->noticed_events)
-		return;
 	private->noticed_events = events;
 	if (__atomic_load_n(&private->followers, __ATOMIC_RELAXED))
 		for (wait = private->waits; wait; wait = wait->next)
 			if (wait->following && concerned(wait))
 				wake_follower(context, wait);
-	if (private->watching && concerned(private->watching)) {
+	if (__builtin_expect(private->watching != NULL, 0) && concerned(private->watching)) {
 		private->watching = NULL; /* one kick will do */
 		cshim_kick(context);
 	}

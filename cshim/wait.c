@@ -10,13 +10,14 @@
 #include <sched.h>
 
 #include "internal.h"
+#include "lane_path.h"
 #include "lane_send.h"
 
 /* Out of so many LAPI_Waitcntr calls with nothing to wait for, one turns the dispatcher, so that polling programs progress. */
 enum { SATISFIED_PER_TURN = 16 };
 
-/* Turns of the dispatcher at the beginning of a wait, before other threads come into play: about 2 us where nothing arrives. */
-enum { SOON_TURNS = 100 };
+/* Looks at the beginning of a wait, before other threads come into play: about 3 us where nothing arrives. */
+enum { SOON_LOOKS = 400, LOOKS_PER_TURN = 64 };
 
 static uint32_t turn_of_core(cshim_context *context, uint64_t ticket)
 {
@@ -48,13 +49,6 @@ uint32_t cshim_dispatch(cshim_context *context, uint64_t ticket)
 	return flags;
 }
 
-int cshim_in_handler(const cshim_context *context)
-{
-	const cshim_private *private = cshim_private_of(context);
-
-	return private->handler_floor != 0 || (context->dispatching && private->dispatcher == cshim_tid());
-}
-
 int cshim_may_dispatch(cshim_context *context, const char *call)
 {
 	if (!cshim_in_handler(context))
@@ -63,21 +57,22 @@ int cshim_may_dispatch(cshim_context *context, const char *call)
 	return LAPI_ERR_UNKNOWN;
 }
 
+/*
+ * pollers is changed under the lock, so without locked instructions. Two who look at it without the lock: LAPI_Setcntr, for whose sake a
+ * thread that is about to wait has a full barrier after this; and the service thread, which puts one into every thread before it
+ * believes what it sees and parks (service.c).
+ */
 void cshim_poll_begin(cshim_context *context)
 {
-	/*
-	 * Sequentially consistent: LAPI_Setcntr changes a counter without the lock and then looks at pollers; the waiter
-	 * adds itself to pollers and then looks at the counter. One of them sees the other.
-	 */
-	__atomic_add_fetch(&context->pollers, 1, __ATOMIC_SEQ_CST);
-	/* Only changed under the lock, hence no locked instruction. */
+	__atomic_store_n(&context->pollers, context->pollers + 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&context->poll_turns, context->poll_turns + 1, __ATOMIC_RELAXED);
 }
 
 void cshim_poll_end(cshim_context *context)
 {
-	__atomic_sub_fetch(&context->pollers, 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&cshim_private_of(context)->service_parked, __ATOMIC_SEQ_CST))
+	__atomic_store_n(&context->pollers, context->pollers - 1, __ATOMIC_RELAXED);
+	cshim_barrier_light();
+	if (__builtin_expect(__atomic_load_n(&cshim_private_of(context)->service_parked, __ATOMIC_RELAXED) != 0, 0))
 		cshim_service_alert(context);
 }
 
@@ -193,6 +188,8 @@ static int wait_until_done(cshim_context *context, cshim_wait *wait)
 	cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_BEGIN | CSHIM_TRACE_WAIT, "wait", 0);
 	link_wait(private, wait);
 	cshim_poll_begin(context);
+	/* LAPI_Setcntr changes a counter and then looks at pollers; this thread looks at the counter after that. One sees the other. */
+	cshim_barrier_full();
 	rc = turn_until_done(context, wait, context->handle);
 	unlink_wait(private, wait);
 	stop_turning(context, wait);
@@ -236,26 +233,28 @@ static void turn_now_and_then(cshim_context *context)
 
 /*
  * Turns the dispatcher for as long as a wait on a busy node mostly takes, before anything else: 1 if that was enough. The lock stays
- * with the caller, so this ends as soon as another thread wants it.
+ * with the caller, so this ends as soon as another thread wants it. Most looks are no more than that: at the rings, whether there is something.
  */
 static int reached_soon(cshim_context *context, const cshim_wait *wait)
 {
-	cshim_private *private = cshim_private_of(context);
+	const cshim_lane *lane = cshim_lane_of(context);
 	uint32_t handle = context->handle;
-	int turns;
+	int looks;
 
-	if (!context->lane || context->spin_turns == 0 || private->turner || cshim_in_handler(context))
+	if (!lane || context->spin_turns == 0 || cshim_private_of(context)->turner || cshim_in_handler(context))
 		return 0;
 	/* The service thread sees that somebody polls. */
 	__atomic_store_n(&context->poll_turns, context->poll_turns + 1, __ATOMIC_RELAXED);
-	for (turns = 0; turns < SOON_TURNS; turns++) {
-		if (cshim_dispatch(context, 0) & CSHIM_DISPATCH_ERROR)
-			return 0; /* it is reported again, in a turn that can run the error handler */
-		if (!cshim_alive(context, handle))
-			return 0;
-		if (cshim_counter_reached(wait))
-			return 1;
-		if (__atomic_load_n(&context->lock_waiters, __ATOMIC_RELAXED))
+	for (looks = 1; looks < SOON_LOOKS; looks++) {
+		if (cshim_lane_sees(lane) || looks % LOOKS_PER_TURN == 0) {
+			if (cshim_dispatch(context, 0) & CSHIM_DISPATCH_ERROR)
+				return 0; /* it is reported again, in a turn that can run the error handler */
+			if (cshim_counter_reached(wait))
+				return cshim_alive(context, handle);
+			if (!cshim_alive(context, handle))
+				return 0;
+		}
+		if (__builtin_expect(__atomic_load_n(&context->lock_waiters, __ATOMIC_RELAXED) != 0, 0))
 			return 0;
 		cshim_between_polls();
 	}
@@ -270,7 +269,7 @@ static int wait_and_subtract(cshim_context *context, cshim_wait *wait, const cha
 	if (rc == LAPI_SUCCESS && (wait->nopoll || !reached_soon(context, wait)))
 		rc = wait_until_done(context, wait);
 	if (rc == LAPI_SUCCESS)
-		*remainder = __atomic_sub_fetch(wait->counter, wait->val, __ATOMIC_SEQ_CST);
+		*remainder = cshim_counter_add(wait->counter, -wait->val);
 	return rc;
 }
 
@@ -282,7 +281,7 @@ int cshim_wait_counter(cshim_context *context, int *counter, int val, int *remai
 		return LAPI_ERR_MULTIPLE_WAITERS;
 	if (!cshim_counter_reached(&wait))
 		return wait_and_subtract(context, &wait, "LAPI_Waitcntr", remainder);
-	*remainder = __atomic_sub_fetch(counter, val, __ATOMIC_SEQ_CST);
+	*remainder = cshim_counter_add(counter, -val);
 	turn_now_and_then(context);
 	return LAPI_SUCCESS;
 }
@@ -294,7 +293,7 @@ int cshim_nopoll_counter(cshim_context *context, int *counter, int val, int *rem
 	if (waited_for(cshim_private_of(context), counter))
 		return LAPI_ERR_MULTIPLE_WAITERS;
 	if (cshim_counter_reached(&wait)) {
-		*remainder = __atomic_sub_fetch(counter, val, __ATOMIC_SEQ_CST);
+		*remainder = cshim_counter_add(counter, -val);
 		return LAPI_SUCCESS;
 	}
 	/* The purge may have been before this call; a counter without a list has no memory of that. */

@@ -61,8 +61,9 @@ static void bad_addresses(unsigned char *good, unsigned char *end)
 		CHECK(cshim_guarded_copy((void *)0x0123456789abcdef, good, lengths[i]) == 1);
 	}
 	CHECK(cshim_guarded_copy(end, good, 0) == 0);
-	CHECK(cshim_guarded_count((int32_t *)end) == 1);
-	CHECK(cshim_guarded_count(NULL) == 1);
+	CHECK(cshim_guarded_count((int32_t *)end, 0) == 1);
+	CHECK(cshim_guarded_count((int32_t *)end, 1) == 1);
+	CHECK(cshim_guarded_count(NULL, 0) == 1);
 	for (op = FETCH_AND_ADD; op <= COMPARE_AND_SWAP; op++) {
 		CHECK(cshim_guarded_rmw(op, 4, end, 1, 0, &old) == 1);
 		CHECK(cshim_guarded_rmw(op, 8, end, 1, 0, &old) == 1);
@@ -75,7 +76,7 @@ static void atomics(void)
 	uint32_t narrow = 0xfffffffe;
 	uint64_t wide = 5, old = 0;
 
-	CHECK(cshim_guarded_count(&counter) == 0 && counter == 42);
+	CHECK(cshim_guarded_count(&counter, 0) == 0 && cshim_guarded_count(&counter, 1) == 0 && counter == 43);
 	CHECK(cshim_guarded_rmw(FETCH_AND_ADD, 4, &narrow, 3, 0, &old) == 0 && old == 0xfffffffe && narrow == 1);
 	CHECK(cshim_guarded_rmw(FETCH_AND_OR, 4, &narrow, 6, 0, &old) == 0 && old == 1 && narrow == 7);
 	CHECK(cshim_guarded_rmw(SWAP, 4, &narrow, 0x80000000u, 0, &old) == 0 && old == 7 && narrow == 0x80000000u);
