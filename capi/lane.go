@@ -15,8 +15,8 @@ func golapi_lane_count(context C.int, cntr C.cshim_addr, kind, src, peer C.int32
 }
 
 //export golapi_lane_tell
-func golapi_lane_tell(context C.int, origin C.int32_t, cmplCntr C.cshim_addr) {
-	contexts[context].LaneTell(int(origin), addr(cmplCntr))
+func golapi_lane_tell(context C.int, origin C.int32_t, cmplCntr C.cshim_addr, more C.uint64_t) {
+	contexts[context].LaneTell(int(origin), addr(cmplCntr), uint64(more))
 }
 
 //export golapi_lane_fault

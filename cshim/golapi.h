@@ -145,8 +145,8 @@ int64_t cshim_call_ddm(cshim_addr handler, cshim_addr in, cshim_addr inout, int6
 
 /* Adds 1 to a counter that src named, in a message between this task and peer; the lane could not. */
 extern void golapi_lane_count(int context, cshim_addr cntr, int32_t kind, int32_t src, int32_t peer);
-/* Tells origin that its message is complete; the lane found no room. */
-extern void golapi_lane_tell(int context, int32_t origin, cshim_addr cmpl_cntr);
+/* Tells origin that a message of its, and more others, are complete; the lane found no room. */
+extern void golapi_lane_tell(int context, int32_t origin, cshim_addr cmpl_cntr, uint64_t more);
 /* An answer could not be stored at addr. */
 extern void golapi_lane_fault(int context, cshim_addr addr, int32_t kind);
 /* Goes on with the active message at the head of a ring, whose header handler has run and said *result. Consumes it, or holds it. */

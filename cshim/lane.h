@@ -59,6 +59,9 @@ typedef struct cshim_lane {
 	uint32_t ops;         /* how many of op are under way */
 	uint32_t free_op;     /* index of the first free op; CSHIM_LANE_OPS: none */
 	uint32_t dirty;       /* some path has something that core has yet to hear */
+	/* Completions of one counter of one task, in a row, are told in one message, at the end of the turn: */
+	uint64_t told;        /* the counter; 0: none */
+	uint64_t told_more;   /* times, beyond the first */
 	uint64_t issued;      /* number of the latest operation of the context, lane or core */
 	uint64_t handlers[CSHIM_LANE_HANDLERS]; /* by core: LAPI_Addr_set; 0: none */
 	cshim_lane_op op[CSHIM_LANE_OPS];

@@ -63,21 +63,18 @@ void cshim_append_wake(cshim_paths *paths, cshim_path *path)
 		cshim_ring_bell(path);
 }
 
-void cshim_lane_tell(cshim_context *context, cshim_lane *lane, cshim_path *path, uint64_t cmpl_cntr)
+void cshim_lane_tell_now(cshim_context *context, cshim_lane *lane, cshim_path *path)
 {
-	cshim_counter_header *header;
+	cshim_counter_header told = {lane->told, lane->told_more};
 	cshim_append append;
 
-	if (cmpl_cntr == 0)
-		return;
-	if (path->closed || !cshim_append_begin(path, sizeof(*header), &append)) {
-		golapi_lane_tell(cshim_index_of(context), path->task, cmpl_cntr);
+	lane->told = 0;
+	if (path->closed || !cshim_append_begin(path, sizeof(told), &append)) {
+		golapi_lane_tell(cshim_index_of(context), path->task, told.cntr, told.more);
 		return;
 	}
-	header = (cshim_counter_header *)append.body;
-	header->cntr = cmpl_cntr;
-	header->zero = 0;
-	cshim_append_end(cshim_paths_of(lane), path, &append, CSHIM_MSG_COUNTER, sizeof(*header), 0);
+	*(cshim_counter_header *)append.body = told;
+	cshim_append_end(cshim_paths_of(lane), path, &append, CSHIM_MSG_COUNTER, sizeof(told), 0);
 	path->used = 1;
 	lane->dirty = 1;
 }

@@ -80,6 +80,18 @@ static inline void cshim_full_fence(void)
 	__atomic_exchange_n(&own, 1, __ATOMIC_SEQ_CST);
 }
 
+#define CSHIM_SLOTS_AHEAD 8
+
+/* The line of at will be written soon. A baseline compiler would emit a prefetch for reading, which is of no use here. */
+static inline void cshim_prefetch_to_write(const void *at)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)at));
+#else
+	__builtin_prefetch(at, 1);
+#endif
+}
+
 /* A message that is being written: where its header goes, and what publishes it. */
 typedef struct cshim_append {
 	unsigned char *body; /* header, then data */
@@ -142,6 +154,9 @@ static inline void cshim_append_end(cshim_paths *paths, cshim_path *path, cshim_
 	                 (uint32_t)index | CSHIM_SEQUENCE_VALID | (uint64_t)kind << 32 | header / CSHIM_HEADER_UNIT << 40 | data << 48,
 	                 __ATOMIC_RELEASE);
 	path->sender.tail = index + append->slots;
+	/* The next message's first locked instruction waits for this one's slot. So that it is here by then, ask for slots early; not for the
+	   very next, which the receiver is looking at. */
+	cshim_prefetch_to_write(cshim_slot_at(path->out_slots, index + CSHIM_SLOTS_AHEAD));
 	paths->packets_sent++;
 	paths->data_sent += data;
 	/* Store the message, then look whether anybody must be told: the receiver's membarrier orders the two (docs/fastlane.md). */
@@ -199,8 +214,22 @@ static inline void cshim_lane_count(cshim_context *context, cshim_lane *lane, ui
 	cshim_lane_event(context);
 }
 
-/* Tells origin that its message is complete. */
-void cshim_lane_tell(cshim_context *context, cshim_lane *lane, cshim_path *path, uint64_t cmpl_cntr);
+/* Tells the task of path what cshim_lane_tell has put off. */
+void cshim_lane_tell_now(cshim_context *context, cshim_lane *lane, cshim_path *path);
+/* Tells origin that its message is complete, at the latest at the end of this ring's turn. */
+static inline void cshim_lane_tell(cshim_context *context, cshim_lane *lane, cshim_path *path, uint64_t cmpl_cntr)
+{
+	if (cmpl_cntr == 0)
+		return;
+	if (lane->told == cmpl_cntr) {
+		lane->told_more++;
+		return;
+	}
+	if (lane->told)
+		cshim_lane_tell_now(context, lane, path);
+	lane->told = cmpl_cntr;
+	lane->told_more = 0;
+}
 
 /* lane_get.c */
 

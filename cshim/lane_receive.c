@@ -41,8 +41,12 @@ static fate receive_counter(cshim_context *context, cshim_lane *lane, cshim_path
 	if (header != sizeof(counter) || data != 0)
 		return LEFT;
 	memcpy(&counter, body, sizeof(counter));
-	path->expected--;
+	if (counter.more >= CSHIM_RING_SLOTS)
+		return LEFT; /* more than can be under way: core drops it */
+	path->expected -= 1 + (int32_t)counter.more;
 	lane->dirty = 1;
+	for (; counter.more > 0; counter.more--)
+		cshim_lane_count(context, lane, counter.cntr, PUT_ERR, path->task, path->task);
 	cshim_lane_count(context, lane, counter.cntr, path->kind ? (lapi_err_t)(path->kind - 1) : PUT_ERR, path->task, path->task);
 	return TAKEN;
 }
@@ -189,6 +193,8 @@ static uint32_t receive_ring(cshim_context *context, cshim_lane *lane, cshim_pat
 		if (receiver->head - receiver->published >= PUBLISH_SLOTS)
 			publish_consumed(path);
 	}
+	if (lane->told)
+		cshim_lane_tell_now(context, lane, path);
 	if (n & ~CSHIM_LANE_CORE)
 		receiver->turn = cshim_paths_of(lane)->turn;
 	if (receiver->head != receiver->published && !path->stopped)

@@ -21,7 +21,8 @@ typedef struct cshim_put_header {
 } cshim_put_header;
 
 typedef struct cshim_counter_header {
-	uint64_t cntr, zero;
+	uint64_t cntr;
+	uint64_t more; /* times, beyond the first */
 } cshim_counter_header;
 
 /* No user address of any architecture reaches the upper byte: there stands how many bytes of padding follow the user header. */

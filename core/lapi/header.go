@@ -231,7 +231,7 @@ func (h *amHeader) decode(b []byte, n int) (uhdr []byte, ok bool) {
 
 func pad8(n int) int { return (n + 7) &^ 7 }
 
-// pairHeader serves the small messages: msgCounter (counter, 0), msgRead (counter or 0, bytes), msgFetched (token, what the target did with the data).
+// pairHeader serves the small messages: msgCounter (counter, how many times beyond the first), msgRead (counter or 0, bytes), msgFetched (token, what the target did with the data).
 //
 //	0 a | 8 b
 type pairHeader struct{ a, b uint64 }

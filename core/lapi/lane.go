@@ -178,10 +178,11 @@ func (c *Context) LaneCount(a transport.Addr, kind ErrType, src, peer int) {
 	c.publish()
 }
 
-// LaneTell is tellComplete for the lane, which found no room.
-func (c *Context) LaneTell(origin int, cmplCntr transport.Addr) {
+// LaneTell is tellComplete for the lane, which found no room; it stands for more messages than one if more is not 0.
+func (c *Context) LaneTell(origin int, cmplCntr transport.Addr, more uint64) {
 	memory.Guard()
-	c.tellComplete(origin, cmplCntr)
+	h := pairHeader{a: uint64(cmplCntr), b: more}
+	c.sendControl(&c.tasks[origin], msgCounter, IntErr, h.encode)
 	c.publish()
 }
 

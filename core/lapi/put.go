@@ -3,6 +3,7 @@ package lapi
 import (
 	"lapi/core/lapi/codes"
 	"lapi/transport"
+	"lapi/transport/layout"
 	"lapi/transport/memory"
 )
 
@@ -157,11 +158,16 @@ func (c *Context) onCounter(m *transport.Msg) transport.Verdict {
 	if !h.decode(m.Hdr) {
 		return c.malformed(m)
 	}
+	if h.b >= layout.RingSlots { // more than can be under way
+		return c.malformed(m)
+	}
 	t := &c.tasks[m.From]
 	c.hearLane()
-	if t.expected > 0 {
-		t.expected--
+	for range h.b + 1 {
+		if t.expected > 0 {
+			t.expected--
+		}
+		c.count(transport.Addr(h.a), t.lastKind, t.id)
 	}
-	c.count(transport.Addr(h.a), t.lastKind, t.id)
 	return transport.Accept
 }

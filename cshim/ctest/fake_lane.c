@@ -138,13 +138,14 @@ static struct waiting {
 	unsigned first, end;
 } waiting[2];
 
-void golapi_lane_tell(int context, int32_t origin, cshim_addr cmpl_cntr)
+void golapi_lane_tell(int context, int32_t origin, cshim_addr cmpl_cntr, uint64_t more)
 {
 	struct waiting *w = &waiting[1 - origin];
 
 	(void)context;
 	CHECK(w->end - w->first < 4096);
-	w->counters[w->end++ % 4096] = cmpl_cntr;
+	for (more++; more > 0; more--)
+		w->counters[w->end++ % 4096] = cmpl_cntr;
 	lanes[1 - origin].go_work = 1;
 }
 
@@ -159,7 +160,9 @@ int fake_lane_turn(int context)
 	while (n-- > 0) { /* those that find no room again come back to the end */
 		cshim_addr counter = w->counters[w->first++ % 4096];
 
-		cshim_lane_tell(block, &lanes[block->task], &paths[block->task].path[1 - block->task], counter);
+		lanes[block->task].told = counter;
+		lanes[block->task].told_more = 0;
+		cshim_lane_tell_now(block, &lanes[block->task], &paths[block->task].path[1 - block->task]);
 	}
 	lanes[block->task].go_work = w->first != w->end;
 	return w->first != before && !lanes[block->task].go_work;

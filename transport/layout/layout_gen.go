@@ -155,6 +155,8 @@ type (
 		Ops        uint32
 		FreeOp     uint32
 		Dirty      uint32
+		Told       uint64
+		ToldMore   uint64
 		Issued     uint64
 		Handlers   [256]uint64
 		Op         [256]LaneOp
