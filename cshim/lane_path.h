@@ -72,14 +72,6 @@ static inline uint64_t cshim_slots_of(uint64_t bytes)
 	return (8 + bytes + CSHIM_SLOT_SIZE - 1) / CSHIM_SLOT_SIZE;
 }
 
-/* As __atomic_thread_fence, by something that the thread sanitizer knows. */
-static inline void cshim_full_fence(void)
-{
-	uint32_t own = 0;
-
-	__atomic_exchange_n(&own, 1, __ATOMIC_SEQ_CST);
-}
-
 #define CSHIM_SLOTS_AHEAD 8
 
 /* The line of at will be written soon. A baseline compiler would emit a prefetch for reading, which is of no use here. */
@@ -160,9 +152,9 @@ static inline void cshim_append_end(cshim_paths *paths, cshim_path *path, cshim_
 	paths->packets_sent++;
 	paths->data_sent += data;
 	/* Store the message, then look whether anybody must be told: the receiver's membarrier orders the two (docs/fastlane.md). */
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	cshim_barrier_light();
 	if (__builtin_expect(path->fenced != 0, 0))
-		cshim_full_fence();
+		cshim_barrier_full();
 	if (__builtin_expect((__atomic_load_n(&cshim_control(path->out_control)->cold, __ATOMIC_RELAXED) |
 	                      __atomic_load_n(&cshim_head(path->out_head)->armed, __ATOMIC_RELAXED)) != 0,
 	                     0))
