@@ -217,6 +217,16 @@ func TestBulkAccepted(t *testing.T) {
 	}
 }
 
+func TestFastLane(t *testing.T) {
+	for value, want := range map[string]FastLane{"": FastLaneOn, "on": FastLaneOn, "off": FastLaneOff, "random": FastLaneRandom, "fast": FastLaneOn} {
+		n := 0
+		c, err := FromEnv(good("LAPI_FASTLANE="+value), func(int, string) { n++ })
+		if err != nil || c.FastLane != want || (n == 1) != (value == "fast") {
+			t.Errorf("LAPI_FASTLANE=%s: %v, %d messages, %v", value, c.FastLane, n, err)
+		}
+	}
+}
+
 // Advice is given only to those who ask for warnings.
 func TestWarningLevel(t *testing.T) {
 	for level, want := range map[string]int{"0": 0, "1": 1} {

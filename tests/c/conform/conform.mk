@@ -13,7 +13,7 @@ HOST_PROGRAMS    := init_env init_codes catalogue fork_child signals leaks stand
 CONFORM_BINARIES := $(addprefix $(CONFORM_BUILD)/,$(CONFORM_PROGRAMS) atexit nopie cxx)
 HOST_BINARIES    := $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS) dlopened victim libprofile.so profiled_linked profiled_plain header_only)
 
-.PHONY: conform conform-full conform-huge conform-build host-test kill-test
+.PHONY: conform conform-lane conform-full conform-huge conform-build host-test kill-test
 
 $(CONFORM_BUILD)/%.o: $(CONFORM_DIR)/%.c $(CONFORM_DIR)/conform.h include/lapi.h include/css_shared.h
 	@mkdir -p $(CONFORM_BUILD)
@@ -63,6 +63,15 @@ conform-build: $(CONFORM_BINARIES) $(HOST_BINARIES) $(RUN)
 
 conform: conform-build
 	@BUILD=$(BUILD) bash tests/c/run-tests quick
+
+# What the fast lane does, without it and with a coin at each call; tests/c/conform runs with it anyhow.
+CONFORM_LANE := counters put get amsend vector xfer handlers completion rmw fence progress threads errors recovery
+conform-lane: conform-build
+	@for lane in off random; do \
+	  echo "LAPI_FASTLANE=$$lane"; \
+	  LAPI_FASTLANE=$$lane WAYS="2:only:polling:on:l2 3:yes:interrupt:off:last 8:yes:polling:on:l1" BUILD=$(BUILD) \
+	    bash tests/c/run-tests quick $(CONFORM_LANE) || exit 1; \
+	done
 
 conform-full: conform-build
 	@BUILD=$(BUILD) bash tests/c/run-tests full
