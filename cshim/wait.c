@@ -63,6 +63,15 @@ int cshim_may_dispatch(cshim_context *context, const char *call)
 	return LAPI_ERR_UNKNOWN;
 }
 
+/* For the service thread, which looks whether anybody polls. */
+static void note_poll(cshim_context *context)
+{
+	/* Only changed under the lock, hence no locked instruction. */
+	__atomic_store_n(&context->poll_turns, context->poll_turns + 1, __ATOMIC_RELAXED);
+	if (__builtin_expect(cshim_private_of(context)->away != 0, 0))
+		cshim_come_back(context);
+}
+
 void cshim_poll_begin(cshim_context *context)
 {
 	/*
@@ -70,8 +79,7 @@ void cshim_poll_begin(cshim_context *context)
 	 * adds itself to pollers and then looks at the counter. One of them sees the other.
 	 */
 	__atomic_add_fetch(&context->pollers, 1, __ATOMIC_SEQ_CST);
-	/* Only changed under the lock, hence no locked instruction. */
-	__atomic_store_n(&context->poll_turns, context->poll_turns + 1, __ATOMIC_RELAXED);
+	note_poll(context);
 }
 
 void cshim_poll_end(cshim_context *context)
@@ -246,8 +254,7 @@ static int reached_soon(cshim_context *context, const cshim_wait *wait)
 
 	if (!context->lane || context->spin_turns == 0 || private->turner || cshim_in_handler(context))
 		return 0;
-	/* The service thread sees that somebody polls. */
-	__atomic_store_n(&context->poll_turns, context->poll_turns + 1, __ATOMIC_RELAXED);
+	note_poll(context);
 	for (turns = 0; turns < SOON_TURNS; turns++) {
 		if (cshim_dispatch(context, 0) & CSHIM_DISPATCH_ERROR)
 			return 0; /* it is reported again, in a turn that can run the error handler */

@@ -47,14 +47,17 @@ func (c *Context) amsend(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32
 		m.hdrLen = amHeaderSize
 		m.uhdrLen = uint64(uhdrLen)
 		m.n += m.uhdrLen
-	case n >= directAmMin && n > uint64(c.bufCopy) && t.direct: // the target reads later: not what the user may overwrite on return
+	case t.fetchesDirect(n) && n > uint64(c.bufCopy): // the target reads later: not what the user may overwrite on return
 		h.isDirect, h.direct = true, udata
 		m.hdrLen = whole
 		m.n, m.user, m.orgCntr, m.done = 0, false, 0, Callback{} // they wait for msgFetched
 		h.token = c.readers.put(reader{t: t, data: udata, n: n, orgCntr: orgCntr, done: done, id: h.id, seq: m.seq})
 	default:
 		m.hdrLen = whole
-		m.first = min(n, uint64(t.link.Limits().SendMax-whole))
+		if m.first = n; n > uint64(t.link.Limits().SendMax-whole) {
+			m.step = t.partSize(n)
+			m.first = min(m.step, uint64(t.link.Limits().SendMax-whole))
+		}
 	}
 	h.encode(m.hdr[:])
 	c.start(m)

@@ -29,15 +29,11 @@ const (
 
 // Tunables.
 const (
-	directPutMin   = 4 << 10  // bytes from which a put on one node is copied straight between the tasks' memory; measured: equal at 2 to 4 KiB
-	directAmMin    = 16 << 10 // bytes from which an active message's data is: below, it comes whole, and its handler sees it at once
-	directGetMin   = 1        // bytes from which a get is: reading costs the target nothing
-	directBlockMin = 512      // mean bytes of a vector's blocks from which it is copied straight; measured: the kernel takes 0.15 us a block, as long as messages of 512 bytes
-	progressBatch  = 64       // messages a link may deliver in one turn of the dispatcher
-	udpIdleTurns   = 16       // turns between looks at a socket that has been silent, while shared memory is polled
-	sessionTurns   = 1024     // turns between looks at the job session
-	earlyBytesMax  = 4 << 20  // bytes of fragments kept for active messages whose header has not come, for each peer
-	faultTextBytes = 240      // of cshim_error
+	progressBatch  = 64      // messages a link may deliver in one turn of the dispatcher
+	udpIdleTurns   = 16      // turns between looks at a socket that has been silent, while shared memory is polled
+	sessionTurns   = 1024    // turns between looks at the job session
+	earlyBytesMax  = 4 << 20 // bytes of fragments kept for active messages whose header has not come, for each peer
+	faultTextBytes = 240     // of cshim_error
 )
 
 // Host calls the user's functions. Their addresses came from the user; capi calls them through C.
@@ -95,16 +91,18 @@ const (
 
 // task is what a context knows of one task of the job.
 type task struct {
-	id      int
-	link    transport.Link // nil only while LAPI_Init runs
-	ep      transport.Endpoint
-	atomics *emul.Emulator // of link; nil where the link's atomics are native
-	sendMax int            // data bytes of the largest fragment, whatever its header
-	headers int            // the link's HeaderMax
-	isSelf  bool
-	shared  bool // reached by shared memory
-	atOnce  int  // bytes of data up to which a Send that finds room copies them
-	direct  bool // the link can copy straight between the two tasks' memory
+	id           int
+	link         transport.Link // nil only while LAPI_Init runs
+	ep           transport.Endpoint
+	atomics      *emul.Emulator // of link; nil where the link's atomics are native
+	sendMax      int            // data bytes of the largest fragment, whatever its header
+	headers      int            // the link's HeaderMax
+	isSelf       bool
+	shared       bool     // reached by shared memory
+	atOnce       int      // bytes of data up to which a Send that finds room copies them
+	direct       bool     // the link can copy straight between the two tasks' memory
+	attender     attender // the link, if it is one
+	ownPutFailed uint32   // see putFailed
 
 	dead     bool
 	died     bool              // the job session has said so
@@ -321,6 +319,13 @@ func (c *Context) nextLinkTimeout() int64 {
 		next = earlier(next, c.clock()+int64(1e6))
 	}
 	return next
+}
+
+// SetAway tells the tasks of this node whether this one's user polls.
+func (c *Context) SetAway(away bool) {
+	if l, ok := c.shm.(interface{ SetAway(bool) }); ok {
+		l.SetAway(away)
+	}
 }
 
 // Arm prepares a thread's sleep. It returns false if there is work now; else for how long to sleep at most, -1 without end.

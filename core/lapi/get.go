@@ -111,7 +111,7 @@ func (c *Context) get(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr t
 		return code
 	}
 	t.lastKind = GetErr
-	if n >= directGetMin && t.direct && c.getDirect(t, n, tgtAddr, orgAddr, tgtCntr, orgCntr, done) {
+	if t.getsDirect(n) && c.getDirect(t, n, tgtAddr, orgAddr, tgtCntr, orgCntr, done) {
 		c.publish()
 		return codes.Success
 	}
@@ -157,7 +157,8 @@ func (c *Context) onGet(m *transport.Msg) transport.Verdict {
 	a := c.newOutgoing(t, msgGetData, GetErr)
 	a.part, a.message = msgGetData, h.token
 	a.hdrLen = len((&partHeader{h.token, 0}).encode(a.hdr[:]))
-	a.data, a.n, a.first = h.tgtAddr, h.length, min(h.length, uint64(t.sendMax))
+	a.step = t.partSize(h.length)
+	a.data, a.n, a.first = h.tgtAddr, h.length, min(h.length, a.step)
 	a.orgCntr, a.user = h.tgtCntr, true
 	c.start(a)
 	return transport.Accept

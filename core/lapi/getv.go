@@ -22,7 +22,7 @@ func (c *Context) Getv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgt
 	}
 	t.lastKind = GetErr
 	m.n, m.part = min(m.org.total, m.tgt.total), msgGetv
-	if m.n >= directGetMin && t.direct && worthDirectGet(&m.org, &m.tgt, m.n) && c.getvDirect(m, tgtCntr, orgCntr, done) {
+	if m.n > 0 && t.direct && worthDirectGet(&m.org, &m.tgt, m.n) && c.getvDirect(m, tgtCntr, orgCntr, done) {
 		c.publish()
 		return codes.Success
 	}

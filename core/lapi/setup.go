@@ -325,6 +325,7 @@ func (s *setup) useLink(t *task, l transport.Link, a transport.Address) codes.Co
 	lim := l.Limits()
 	t.sendMax = (lim.SendMax - putFragmentHeaderSize) &^ 7
 	t.headers = lim.HeaderMax
+	t.attender, _ = l.(attender)
 	t.atOnce = t.sendMax
 	if s.udp != nil && l == transport.Link(s.udp) {
 		t.atOnce = min(s.bufCopy, t.sendMax)
@@ -403,6 +404,7 @@ func (c *Context) setHandlers(l transport.Link) {
 		msgFetched: c.onFetched, msgCounter: c.onCounter, msgExchange: c.onExchange, msgFault: c.onFault,
 		msgPutv: c.onPutv, msgGetv: c.onGetv, msgAmv: c.onAmv,
 		msgAmSmall: c.onAmSmall, msgLaneGet: c.onLaneGet, msgLaneRmw: c.onLaneRmw,
+		msgPutPart: c.onPutPart, msgPutLast: c.onPutLast,
 	} {
 		l.Handle(id, h)
 	}

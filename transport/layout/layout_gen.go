@@ -59,7 +59,8 @@ type (
 		Line0     [16]uint8
 		Line1     [64]uint8
 		Armed     uint32
-		Line2     [60]uint8
+		Away      uint32
+		Line2     [56]uint8
 		Line3     [64]uint8
 		Pending   [2]uint64
 		Line4     [48]uint8
@@ -75,7 +76,8 @@ type (
 		Head      uint64
 		Published uint64
 		Turn      uint64
-		Line      [40]uint8
+		Chunked   uint64
+		Line      [32]uint8
 	}
 	TraceRecord struct {
 		Ns     uint64
@@ -107,8 +109,10 @@ type (
 		OutHead    uint64
 		OutControl uint64
 		OutSlots   uint64
+		OutChunks  uint64
 		InControl  uint64
 		InSlots    uint64
+		InChunks   uint64
 		Task       int32
 		Bell       int32
 		Closed     uint32
@@ -118,7 +122,10 @@ type (
 		Used       uint32
 		Kind       uint32
 		Expected   int32
-		Line       [52]uint8
+		Direct     uint32
+		PutFailed  uint32
+		Line       [28]uint8
+		Chunks     Chunks
 	}
 	Paths struct {
 		Turn            uint64
@@ -132,6 +139,7 @@ type (
 		DataSent        uint64
 		PacketsReceived uint64
 		DataReceived    uint64
+		ChunkOf         [32]uint32
 		Cookie          uint64
 		Scratch         [56]uint8
 		Path            [128]Path
@@ -194,6 +202,19 @@ type (
 		State uint32
 		Value uint64
 	}
+	PutPart struct {
+		Addr  uint64
+		First uint64
+	}
+	Chunks struct {
+		Tail  uint64
+		Until [64]uint64
+		Line  [56]uint8
+	}
+	Place struct {
+		Offset uint32
+		Length uint32
+	}
 )
 
 const (
@@ -212,7 +233,7 @@ const (
 	LockContended = 0x80000000
 
 	SegmentMagic   = 0x315f6d68736c4150
-	SegmentVersion = 0x2
+	SegmentVersion = 0x3
 	MaxRings       = 0x80
 	SlotSize       = 0x40
 	RingSlots      = 0x100
@@ -221,10 +242,17 @@ const (
 	Awake          = 0x0
 	Armed          = 0x1
 	Closed         = 0x2
-	Away           = 0x3
 	SequenceValid  = 0x80000000
 	HeaderUnit     = 0x8
 	KindPadding    = 0xff
+	KindChunk      = 0x80
+	InlineMax      = 0x1000
+	ChunkUnit      = 0x1000
+	ChunkUnits     = 0x40
+	ChunkArea      = 0x40000
+	ChunkMax       = 0x11000
+	ChunkClasses   = 0x20
+	ChunkPublish   = 0x4000
 
 	ClosedLink = 0x1
 	ClosedCore = 0x2
@@ -243,10 +271,13 @@ const (
 	MsgLaneGet   = 0x19
 	MsgLaneRmw   = 0x1a
 	MsgLaneReply = 0x1b
+	MsgPutPart   = 0x1c
+	MsgPutLast   = 0x1d
 
 	AmPaddingShift = 0x38
 	ReplyOK        = 0x0
 	ReplyFailed    = 0x1
+	ReplyPart      = 0x2
 
 	TraceMagic   = 0x3165636172744150
 	TraceVersion = 0x1

@@ -58,9 +58,9 @@ func TestImpossibleHeads(t *testing.T) {
 		"kind 0":               pack(0, 0, 8, 8),
 		"kind over MaxMsgID":   pack(0, uint8(transport.MaxMsgID)+1, 8, 8),
 		"padding of all":       pack(0, layout.KindPadding, 0, 0),
-		"data over the limit":  pack(0, 1, 0, uint64(sendMax)+1),
+		"data over the limit":  pack(0, 1, 0, uint64(slotMax)+1),
 		"data of 64 KiB":       pack(0, 1, 0, 1<<16-1),
-		"header and data over": pack(0, 1, 1016, uint64(sendMax)-1016+1),
+		"header and data over": pack(0, 1, 1016, uint64(slotMax)-1016+1),
 	} {
 		v := newVictim(t)
 		atomic.StoreUint64(v.writer.peers[1].outSlots.head(0), head)

@@ -3,7 +3,7 @@
 //
 // Abilities: messages in the order sent; put and get native where the kernel permits cross-memory attach (CanDirect, probed at
 // Connect), ErrNotSupported to peers where it does not; no atomics.
-// Limits: a message of sendMax bytes of which headerMax are header; any length and alignment of put and get.
+// Limits: a message of sendMax bytes of which headerMax are header (64 KiB of data and any header); any length and alignment of put and get.
 // Progress: Send, Put and Get are done when they return. Progress receives; a refused message is copied aside and comes again.
 // When the receiver sleeps (Waiter), senders wake it through an eventfd; otherwise no message costs a system call.
 // Environment variables: none. Config.DisableCMA switches cross-memory attach off.
@@ -114,6 +114,7 @@ func (l *Link) create() error {
 		return err
 	}
 	l.paths = l.private.paths()
+	tabulate(&l.paths.ChunkOf)
 	l.paths.Rings, l.paths.OwnRing = uint32(len(l.tasks)), uint32(l.index)
 	if l.own, err = createSegment(len(l.tasks)); err != nil {
 		return err
@@ -189,9 +190,14 @@ func (l *Link) Busy() bool {
 // Take offers the message at the head of a ring to h, instead of its kind's handler. There must be one; the lane has seen it.
 func (l *Link) Take(ring uint32, h transport.MsgHandler) {
 	p := l.rings[ring]
-	kind, header, data := unpack(atomic.LoadUint64(p.inSlots.head(p.receiver.Head & ringMask)))
-	if l.offer(p, h, transport.MsgID(kind), p.receiver.Head&ringMask, header, data) {
-		p.receiver.Head += slotsOf(header, data)
+	position := p.receiver.Head & ringMask
+	a, ok := p.examine(atomic.LoadUint64(p.inSlots.head(position)), position)
+	if !ok {
+		l.suspect(p, errNonsense) // it was another when the lane looked
+		return
+	}
+	if l.offer(p, h, &a) {
+		l.advance(p, &a)
 	}
 }
 

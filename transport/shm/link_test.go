@@ -405,9 +405,9 @@ func TestNoAllocation(t *testing.T) {
 // TestHeadWord: what pack writes, unpack reads, and a sequence is never 0 nor that of the round before.
 func TestHeadWord(t *testing.T) {
 	for _, index := range []uint64{0, 1, ringSlots, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 32, 1<<40 + 5} {
-		head := pack(index, 31, headerMax, uint64(sendMax))
+		head := pack(index, 31, headerMax, uint64(slotMax))
 		kind, header, data := unpack(head)
-		if kind != 31 || header != uint64(headerMax) || data != uint64(sendMax) || uint64(uint32(head)) != sequence(index) {
+		if kind != 31 || header != uint64(headerMax) || data != uint64(slotMax) || uint64(uint32(head)) != sequence(index) {
 			t.Errorf("index %d: %d %d %d", index, kind, header, data)
 		}
 		if sequence(index) == 0 || sequence(index) == sequence(index+ringSlots) {

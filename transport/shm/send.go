@@ -3,6 +3,7 @@ package shm
 import (
 	"errors"
 	"sync/atomic"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -16,9 +17,11 @@ const (
 	ringMask  = ringSlots - 1
 	slotSize  = layout.SlotSize
 
-	// sendMax is what fits the longest message beside its head word; headerMax leaves 4 KiB of it to data.
-	sendMax   = layout.MessageSlots*slotSize - int(headWord)
-	headerMax = sendMax - 4096
+	sendMax   = layout.ChunkMax
+	slotMax   = layout.MessageSlots*slotSize - int(headWord) // header and data of the longest message without a chunk
+	headerMax = slotMax - layout.InlineMax
+
+	placeSize = uint64(unsafe.Sizeof(layout.Place{}))
 )
 
 // The longest message and the padding in front of it must fit an empty ring, wherever it begins; header units must fit a byte and
@@ -26,7 +29,7 @@ const (
 var (
 	_ [ringSlots - 2*layout.MessageSlots]struct{}
 	_ [255 - headerMax/layout.HeaderUnit]struct{}
-	_ [1<<16 - 1 - sendMax]struct{}
+	_ [1<<16 - 1 - slotMax]struct{}
 )
 
 var errNonsense = errors.New("shm: the peer has written a value that cannot be")
@@ -62,41 +65,88 @@ func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte, op *t
 			return transport.Done, err
 		}
 	}
-	s := p.sender
-	n := slotsOf(uint64(len(hdr)), op.N)
-	position := s.Tail & ringMask
-	var padding uint64
-	if position+n > ringSlots {
-		padding = ringSlots - position
+	if op.N > layout.InlineMax {
+		err = l.sendChunk(p, id, hdr, op)
+	} else {
+		err = l.sendInline(p, id, hdr, op)
 	}
-	if s.Tail+padding+n-s.Consumed > ringSlots {
-		if err := l.room(p, padding+n); err != nil {
-			return transport.Done, err
-		}
+	if err != nil {
+		return transport.Done, err // nothing was published: the slots are still free
 	}
-	at := (position + padding) & ringMask
-	markContinued(s, at, n)
-	copy(p.outSlots.body(at, 0, uint64(len(hdr))), hdr)
-	if op.N > 0 {
-		if err := memory.CopyOut(p.outSlots.body(at, uint64(len(hdr)), op.N), op.Local); err != nil {
-			return transport.Done, err // nothing was published: the slots are still free
-		}
-	}
-	if padding > 0 {
-		p.clearContinued(at)
-		publishHead(p, s.Tail, layout.KindPadding, 0, 0)
-		s.Tail += padding
-	}
-	p.clearContinued((at + n) & ringMask)
-	publishHead(p, s.Tail, uint8(id), len(hdr), op.N)
-	s.Tail += n
 	l.stats.PacketsSent++
 	l.stats.DataSent += op.N
 	return transport.Done, l.notify(p)
 }
 
-// room looks whether the receiver has freed slots, so that need of them are free now.
-func (l *Link) room(p *peer, need uint64) error {
+// sendInline is Send with header and data in slots.
+func (l *Link) sendInline(p *peer, id transport.MsgID, hdr []byte, op *transport.Op) error {
+	n := slotsOf(uint64(len(hdr)), op.N)
+	at, err := l.begin(p, n)
+	if err != nil {
+		return err
+	}
+	copy(p.outSlots.body(at, 0, uint64(len(hdr))), hdr)
+	if op.N > 0 {
+		if err := memory.CopyOut(p.outSlots.body(at, uint64(len(hdr)), op.N), op.Local); err != nil {
+			return err
+		}
+	}
+	p.end(at, n, uint8(id), len(hdr), op.N)
+	return nil
+}
+
+// sendChunk is Send with the data in a chunk.
+func (l *Link) sendChunk(p *peer, id transport.MsgID, hdr []byte, op *transport.Op) error {
+	n := slotsOf(placeSize+uint64(len(hdr)), 0)
+	c, err := l.chunkRoom(p, op.N)
+	if err != nil {
+		return err
+	}
+	at, err := l.begin(p, n)
+	if err != nil {
+		return err
+	}
+	if err := c.fill(p, at, hdr, op); err != nil {
+		return err
+	}
+	p.end(at, n, uint8(id)|layout.KindChunk, len(hdr), 0)
+	c.take(&p.path.Chunks, p.sender.Tail)
+	return nil
+}
+
+// begin finds room for a message of n slots, and returns the position of the first.
+func (l *Link) begin(p *peer, n uint64) (at uint64, err error) {
+	s := p.sender
+	position := s.Tail & ringMask
+	var padding uint64
+	if position+n > ringSlots {
+		padding = ringSlots - position
+	}
+	if need := s.Tail + padding + n; need-s.Consumed > ringSlots {
+		if err := l.consumed(p, need-ringSlots); err != nil {
+			return 0, err
+		}
+	}
+	at = (position + padding) & ringMask
+	markContinued(s, at, n)
+	return at, nil
+}
+
+// end publishes the message of n slots at position at, behind the padding that it needs.
+func (p *peer) end(at, n uint64, kind uint8, header int, data uint64) {
+	s := p.sender
+	if padding := (at - s.Tail) & ringMask; padding > 0 {
+		p.clearContinued(at)
+		publishHead(p, s.Tail, layout.KindPadding, 0, 0)
+		s.Tail += padding
+	}
+	p.clearContinued((at + n) & ringMask)
+	publishHead(p, s.Tail, kind, header, data)
+	s.Tail += n
+}
+
+// consumed looks whether the receiver has freed every slot before an index.
+func (l *Link) consumed(p *peer, index uint64) error {
 	s := p.sender
 	consumed := atomic.LoadUint64(&p.outControl.Consumed) // acquire: the receiver has finished reading what is before it
 	if consumed-s.Consumed > s.Tail-s.Consumed {
@@ -104,7 +154,7 @@ func (l *Link) room(p *peer, need uint64) error {
 		return transport.ErrUnreachable
 	}
 	s.Consumed = consumed
-	if s.Tail+need-consumed <= ringSlots {
+	if consumed >= index {
 		p.blocked = false
 		return nil
 	}
