@@ -45,7 +45,8 @@ extern const char cshim_guard_begin[], cshim_guard_end[], cshim_guard_fault[];
 __asm__(".pushsection .text\n"
         ".p2align 6\n"
         "cshim_guard_begin:\n"
-        /* int guard_copy(void *to, const void *from, size_t n): the sizes below 128 by overlapping moves */
+        /* int guard_copy(void *to, const void *from, size_t n): not with rep movsb, which some processors do at a twentieth of its speed
+           unless to and from agree modulo 32 */
         ".type guard_copy, @function\n"
         "guard_copy:\n"
         "	cmpq $16, %rdx\n"
@@ -86,9 +87,7 @@ __asm__(".pushsection .text\n"
         "	movdqu %xmm1, -16(%rdi,%rdx)\n"
         "	xorl %eax, %eax\n"
         "	ret\n"
-        "5:	cmpq $1024, %rdx\n"
-        "	jae 7f\n"
-        "	movdqu -32(%rsi,%rdx), %xmm2\n" /* the last 32 bytes, whatever comes before */
+        "5:	movdqu -32(%rsi,%rdx), %xmm2\n" /* the last 32 bytes, whatever comes before */
         "	movdqu -16(%rsi,%rdx), %xmm3\n"
         "	leaq -32(%rdi,%rdx), %rcx\n"
         "6:	movdqu (%rsi), %xmm0\n"
@@ -103,8 +102,39 @@ __asm__(".pushsection .text\n"
         "	movdqu %xmm3, 16(%rcx)\n"
         "	xorl %eax, %eax\n"
         "	ret\n"
-        "7:	movq %rdx, %rcx\n"
-        "	rep movsb\n"
+        /* int guard_copy_wide(void *to, const void *from, size_t n), n >= 256: to a boundary of 32, then in pieces of 128, then the last 128 */
+        ".type guard_copy_wide, @function\n"
+        "guard_copy_wide:\n"
+        "	vmovdqu (%rsi), %ymm0\n"
+        "	vmovdqu %ymm0, (%rdi)\n"
+        "	leaq -128(%rdi,%rdx), %rdx\n" /* where the last piece goes */
+        "	leaq 32(%rdi), %rcx\n"
+        "	andq $-32, %rcx\n"
+        "	subq %rdi, %rcx\n"
+        "	addq %rcx, %rdi\n"
+        "	addq %rcx, %rsi\n"
+        "	movq %rsi, %rcx\n"
+        "	subq %rdi, %rcx\n" /* from - to, all along */
+        "8:	vmovdqu (%rdi,%rcx), %ymm0\n"
+        "	vmovdqu 32(%rdi,%rcx), %ymm1\n"
+        "	vmovdqu 64(%rdi,%rcx), %ymm2\n"
+        "	vmovdqu 96(%rdi,%rcx), %ymm3\n"
+        "	vmovdqa %ymm0, (%rdi)\n"
+        "	vmovdqa %ymm1, 32(%rdi)\n"
+        "	vmovdqa %ymm2, 64(%rdi)\n"
+        "	vmovdqa %ymm3, 96(%rdi)\n"
+        "	addq $128, %rdi\n"
+        "	cmpq %rdx, %rdi\n"
+        "	jb 8b\n"
+        "	vmovdqu (%rdx,%rcx), %ymm0\n"
+        "	vmovdqu 32(%rdx,%rcx), %ymm1\n"
+        "	vmovdqu 64(%rdx,%rcx), %ymm2\n"
+        "	vmovdqu 96(%rdx,%rcx), %ymm3\n"
+        "	vmovdqu %ymm0, (%rdx)\n"
+        "	vmovdqu %ymm1, 32(%rdx)\n"
+        "	vmovdqu %ymm2, 64(%rdx)\n"
+        "	vmovdqu %ymm3, 96(%rdx)\n"
+        "	vzeroupper\n"
         "	xorl %eax, %eax\n"
         "	ret\n"
         /* int guard_count(int32_t *at) */
@@ -183,6 +213,17 @@ __asm__(".pushsection .text\n"
 
 typedef int guard_word(void *at, uint64_t operand, uint64_t compare, uint64_t *old);
 extern int guard_copy(void *to, const void *from, size_t n) __asm__("guard_copy");
+extern int guard_copy_wide(void *to, const void *from, size_t n) __asm__("guard_copy_wide");
+
+/* Bytes from which guard_copy_wide is used, which needs AVX; by install(). */
+#define WIDE_MIN 512
+static size_t wide_min = SIZE_MAX;
+
+static void choose(void)
+{
+	if (__builtin_cpu_supports("avx2"))
+		wide_min = WIDE_MIN;
+}
 extern int guard_count(int32_t *at) __asm__("guard_count");
 extern guard_word guard_add4 __asm__("guard_add4"), guard_add8 __asm__("guard_add8"), guard_or4 __asm__("guard_or4"),
 	guard_or8 __asm__("guard_or8"), guard_swap4 __asm__("guard_swap4"), guard_swap8 __asm__("guard_swap8"),
@@ -201,7 +242,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
 
 int cshim_guarded_copy(void *to, const void *from, size_t n)
 {
-	return guard_copy(to, from, n);
+	return n < wide_min ? guard_copy(to, from, n) : guard_copy_wide(to, from, n);
 }
 
 int cshim_guarded_count(int32_t *at)
@@ -235,6 +276,10 @@ static void on_fault(int number, siginfo_t *info, void *context)
 		siglongjmp(*to, 1);
 	}
 	pass_on(number, info, context);
+}
+
+static void choose(void)
+{
 }
 
 #define GUARDED(access)                  \
@@ -287,6 +332,7 @@ static void install(void)
 {
 	struct sigaction action;
 
+	choose();
 	memset(&action, 0, sizeof(action));
 	action.sa_sigaction = on_fault;
 	/* On the alternate stack, as the run-time demands of handlers in front of its own. */

@@ -50,9 +50,12 @@ typedef struct am_place {
 	unsigned char *header, *bytes;
 } am_place;
 
+_Static_assert((8 + sizeof(cshim_am_header) + CSHIM_LANE_UHDR + CSHIM_INLINE_MAX + CSHIM_SLOT_SIZE - 1) / CSHIM_SLOT_SIZE <= CSHIM_MESSAGE_SLOTS,
+               "any active message without a chunk fits the slots of a message");
+
 static int am_begin(cshim_path *path, uint64_t header, uint64_t data, am_place *place)
 {
-	place->chunked = data > CSHIM_INLINE_MAX || cshim_slots_of(header + data) > CSHIM_MESSAGE_SLOTS;
+	place->chunked = data > CSHIM_INLINE_MAX;
 	if (place->chunked) {
 		if (!cshim_chunk_begin(path, header, data, &place->chunk))
 			return 0;

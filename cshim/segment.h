@@ -34,8 +34,8 @@
 #define CSHIM_MAX_RINGS 128      /* tasks of one node: MAX_SHM_TASKS of the guide's Appendix F */
 #define CSHIM_SLOT_SIZE 64       /* one cache line */
 #define CSHIM_RING_SLOTS 256     /* 16 KiB: rings of 64 slots halve the message rate, 1024 gain nothing */
-#define CSHIM_MESSAGE_SLOTS 80   /* the longest message: 4 KiB of data and any header, thrice in a ring */
-#define CSHIM_INLINE_MAX 4096    /* longer data is sent in a chunk, whatever room is in the slots */
+#define CSHIM_MESSAGE_SLOTS 40   /* the longest message in slots: CSHIM_INLINE_MAX of data and any header */
+#define CSHIM_INLINE_MAX 512     /* longer data goes in a chunk: a long message in slots leaves little of the ring to others, measured from 768 */
 #define CSHIM_PAGE 4096
 
 #define CSHIM_CHUNK_UNIT 4096

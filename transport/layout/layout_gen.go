@@ -237,7 +237,7 @@ const (
 	MaxRings       = 0x80
 	SlotSize       = 0x40
 	RingSlots      = 0x100
-	MessageSlots   = 0x50
+	MessageSlots   = 0x28
 	Page           = 0x1000
 	Awake          = 0x0
 	Armed          = 0x1
@@ -246,7 +246,7 @@ const (
 	HeaderUnit     = 0x8
 	KindPadding    = 0xff
 	KindChunk      = 0x80
-	InlineMax      = 0x1000
+	InlineMax      = 0x200
 	ChunkUnit      = 0x1000
 	ChunkUnits     = 0x40
 	ChunkArea      = 0x40000

@@ -141,6 +141,8 @@ func FuzzRing(f *testing.F) {
 	f.Add(uint16(0), good)
 	f.Add(uint16(3), binary.LittleEndian.AppendUint64(nil, pack(3, layout.KindPadding, 0, 0)))
 	f.Add(uint16(255), binary.LittleEndian.AppendUint64(nil, pack(255, 2, 1000, 5000)))
+	chunked := binary.LittleEndian.AppendUint64(nil, pack(7, 1|layout.KindChunk, 8, 0))
+	f.Add(uint16(7), binary.LittleEndian.AppendUint64(chunked, 100|5000<<32))
 	f.Fuzz(func(t *testing.T, slot uint16, raw []byte) {
 		v := newVictim(t)
 		start := uint64(slot) & ringMask
@@ -181,6 +183,9 @@ func TestRandomRing(t *testing.T) {
 					index++
 				}
 				head := pack(position, uint8(1+random.IntN(40)), 8*random.IntN(256), random.Uint64N(6000))
+				if random.IntN(3) == 0 {
+					head = pack(position, uint8(1+random.IntN(40))|layout.KindChunk, 8*random.IntN(256), 0)
+				}
 				atomic.StoreUint64(v.writer.peers[1].outSlots.head(position), head)
 				ring[random.IntN(len(ring))] = byte(random.Uint32())
 			}

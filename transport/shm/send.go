@@ -19,7 +19,7 @@ const (
 
 	sendMax   = layout.ChunkMax
 	slotMax   = layout.MessageSlots*slotSize - int(headWord) // header and data of the longest message without a chunk
-	headerMax = slotMax - layout.InlineMax
+	headerMax = 1016                                         // the longest that all kinds share; the lane's active messages have more
 
 	placeSize = uint64(unsafe.Sizeof(layout.Place{}))
 )
@@ -29,6 +29,7 @@ const (
 var (
 	_ [ringSlots - 2*layout.MessageSlots]struct{}
 	_ [255 - headerMax/layout.HeaderUnit]struct{}
+	_ [slotMax - layout.InlineMax - headerMax]struct{}
 	_ [1<<16 - 1 - slotMax]struct{}
 )
 
