@@ -42,6 +42,45 @@ static void pass_on(int number, siginfo_t *info, void *context)
 /* The pieces between these two labels keep the stack as it was at their call, and no register that their caller wants back. */
 extern const char cshim_guard_begin[], cshim_guard_end[], cshim_guard_fault[];
 
+/*
+ * int name(void *to, const void *from, size_t n), n >= 256: the first 32 bytes, from a boundary of 32 on pieces of 128, then the last 128.
+ * Stores that pass the cache by are ordered by nothing but the fence.
+ */
+#define WIDE_COPY(name, store, fence)                               \
+	".type " name ", @function\n" name ":\n"                    \
+	"	vmovdqu (%rsi), %ymm0\n"                             \
+	"	vmovdqu %ymm0, (%rdi)\n"                             \
+	"	leaq -128(%rdi,%rdx), %rdx\n" /* where the last goes */ \
+	"	leaq 32(%rdi), %rcx\n"                               \
+	"	andq $-32, %rcx\n"                                   \
+	"	subq %rdi, %rcx\n"                                   \
+	"	addq %rcx, %rdi\n"                                   \
+	"	addq %rcx, %rsi\n"                                   \
+	"	movq %rsi, %rcx\n"                                   \
+	"	subq %rdi, %rcx\n" /* from - to, all along */        \
+	"8:	vmovdqu (%rdi,%rcx), %ymm0\n"                        \
+	"	vmovdqu 32(%rdi,%rcx), %ymm1\n"                      \
+	"	vmovdqu 64(%rdi,%rcx), %ymm2\n"                      \
+	"	vmovdqu 96(%rdi,%rcx), %ymm3\n"                      \
+	"	" store " %ymm0, (%rdi)\n"                           \
+	"	" store " %ymm1, 32(%rdi)\n"                         \
+	"	" store " %ymm2, 64(%rdi)\n"                         \
+	"	" store " %ymm3, 96(%rdi)\n"                         \
+	"	addq $128, %rdi\n"                                   \
+	"	cmpq %rdx, %rdi\n"                                   \
+	"	jb 8b\n"                                             \
+	"	vmovdqu (%rdx,%rcx), %ymm0\n"                        \
+	"	vmovdqu 32(%rdx,%rcx), %ymm1\n"                      \
+	"	vmovdqu 64(%rdx,%rcx), %ymm2\n"                      \
+	"	vmovdqu 96(%rdx,%rcx), %ymm3\n" fence                \
+	"	vmovdqu %ymm0, (%rdx)\n"                             \
+	"	vmovdqu %ymm1, 32(%rdx)\n"                           \
+	"	vmovdqu %ymm2, 64(%rdx)\n"                           \
+	"	vmovdqu %ymm3, 96(%rdx)\n"                           \
+	"	vzeroupper\n"                                        \
+	"	xorl %eax, %eax\n"                                   \
+	"	ret\n"
+
 __asm__(".pushsection .text\n"
         ".p2align 6\n"
         "cshim_guard_begin:\n"
@@ -102,41 +141,8 @@ __asm__(".pushsection .text\n"
         "	movdqu %xmm3, 16(%rcx)\n"
         "	xorl %eax, %eax\n"
         "	ret\n"
-        /* int guard_copy_wide(void *to, const void *from, size_t n), n >= 256: to a boundary of 32, then in pieces of 128, then the last 128 */
-        ".type guard_copy_wide, @function\n"
-        "guard_copy_wide:\n"
-        "	vmovdqu (%rsi), %ymm0\n"
-        "	vmovdqu %ymm0, (%rdi)\n"
-        "	leaq -128(%rdi,%rdx), %rdx\n" /* where the last piece goes */
-        "	leaq 32(%rdi), %rcx\n"
-        "	andq $-32, %rcx\n"
-        "	subq %rdi, %rcx\n"
-        "	addq %rcx, %rdi\n"
-        "	addq %rcx, %rsi\n"
-        "	movq %rsi, %rcx\n"
-        "	subq %rdi, %rcx\n" /* from - to, all along */
-        "8:	vmovdqu (%rdi,%rcx), %ymm0\n"
-        "	vmovdqu 32(%rdi,%rcx), %ymm1\n"
-        "	vmovdqu 64(%rdi,%rcx), %ymm2\n"
-        "	vmovdqu 96(%rdi,%rcx), %ymm3\n"
-        "	vmovdqa %ymm0, (%rdi)\n"
-        "	vmovdqa %ymm1, 32(%rdi)\n"
-        "	vmovdqa %ymm2, 64(%rdi)\n"
-        "	vmovdqa %ymm3, 96(%rdi)\n"
-        "	addq $128, %rdi\n"
-        "	cmpq %rdx, %rdi\n"
-        "	jb 8b\n"
-        "	vmovdqu (%rdx,%rcx), %ymm0\n"
-        "	vmovdqu 32(%rdx,%rcx), %ymm1\n"
-        "	vmovdqu 64(%rdx,%rcx), %ymm2\n"
-        "	vmovdqu 96(%rdx,%rcx), %ymm3\n"
-        "	vmovdqu %ymm0, (%rdx)\n"
-        "	vmovdqu %ymm1, 32(%rdx)\n"
-        "	vmovdqu %ymm2, 64(%rdx)\n"
-        "	vmovdqu %ymm3, 96(%rdx)\n"
-        "	vzeroupper\n"
-        "	xorl %eax, %eax\n"
-        "	ret\n"
+        WIDE_COPY("guard_copy_wide", "vmovdqa", "")
+        WIDE_COPY("guard_copy_stream", "vmovntdq", "	sfence\n")
         /* int guard_count(int32_t *at) */
         ".type guard_count, @function\n"
         "guard_count:\n"
@@ -214,8 +220,9 @@ __asm__(".pushsection .text\n"
 typedef int guard_word(void *at, uint64_t operand, uint64_t compare, uint64_t *old);
 extern int guard_copy(void *to, const void *from, size_t n) __asm__("guard_copy");
 extern int guard_copy_wide(void *to, const void *from, size_t n) __asm__("guard_copy_wide");
+extern int guard_copy_stream(void *to, const void *from, size_t n) __asm__("guard_copy_stream");
 
-/* Bytes from which guard_copy_wide is used, which needs AVX; by install(). */
+/* Bytes from which guard_copy_wide and _stream are used, which need AVX; by install(). */
 #define WIDE_MIN 512
 static size_t wide_min = SIZE_MAX;
 
@@ -243,6 +250,11 @@ static void on_fault(int number, siginfo_t *info, void *context)
 int cshim_guarded_copy(void *to, const void *from, size_t n)
 {
 	return n < wide_min ? guard_copy(to, from, n) : guard_copy_wide(to, from, n);
+}
+
+int cshim_guarded_stream(void *to, const void *from, size_t n)
+{
+	return n < wide_min ? guard_copy(to, from, n) : guard_copy_stream(to, from, n);
 }
 
 int cshim_guarded_count(int32_t *at)
@@ -296,6 +308,11 @@ static void choose(void)
 int cshim_guarded_copy(void *to, const void *from, size_t n)
 {
 	GUARDED(memcpy(to, from, n));
+}
+
+int cshim_guarded_stream(void *to, const void *from, size_t n)
+{
+	return cshim_guarded_copy(to, from, n);
 }
 
 int cshim_guarded_count(int32_t *at)

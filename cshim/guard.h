@@ -14,6 +14,8 @@
 void cshim_guard_install(void);
 
 int cshim_guarded_copy(void *to, const void *from, size_t n);
+/* The same, but what is written does not push other things out of the cache: to memory that is too much for it, twice as fast. */
+int cshim_guarded_stream(void *to, const void *from, size_t n);
 /* Atomic, aligned words: *at += 1. Release: who sees the counter sees what was written before. */
 int cshim_guarded_count(int32_t *at);
 /* Atomic, aligned words of width 4 or 8; op is an RMW_ops_t. *old is the value before, zero-extended. */

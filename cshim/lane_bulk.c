@@ -25,10 +25,10 @@ static int send_chunk(cshim_paths *paths, cshim_path *path, uint32_t kind, const
 /* The parts of a put but for the last, which is of at most step bytes. Returns how many bytes went. */
 static uint64_t put_parts(cshim_paths *paths, cshim_path *path, uint64_t len, uint64_t step, uint64_t tgt_addr, uint64_t org_addr)
 {
-	uint64_t at;
+	uint64_t huge = len >= CSHIM_HUGE_MIN ? CSHIM_PART_HUGE : 0, at;
 
 	for (at = 0; len - at > step; at += step) {
-		cshim_part_header part = {tgt_addr + at, at == 0};
+		cshim_part_header part = {tgt_addr + at, huge | (at == 0 ? CSHIM_PART_FIRST : 0)};
 
 		if (!send_chunk(paths, path, CSHIM_MSG_PUT_PART, &part, sizeof(part), org_addr + at, step))
 			break;

@@ -186,7 +186,7 @@ static int store_previous(const cshim_lane_op *op, uint64_t value)
 static int store_answer(const cshim_lane_op *op, const cshim_reply_header *reply, const cshim_arrival *arrival)
 {
 	if (op->kind == CSHIM_OP_GET)
-		return cshim_guarded_copy((void *)(uintptr_t)(op->local + reply->value), arrival->bytes, arrival->data);
+		return cshim_place_data(op->local + reply->value, arrival, op->n >= CSHIM_HUGE_MIN);
 	return op->local && store_previous(op, reply->value);
 }
 

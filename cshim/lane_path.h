@@ -212,6 +212,14 @@ typedef struct cshim_arrival {
 	const unsigned char *bytes; /* the data */
 } cshim_arrival;
 
+/* Copies a message's data to an address of the user's; 1 if that is bad. huge: it is part of more than the cache holds. */
+static inline int cshim_place_data(uint64_t to, const cshim_arrival *arrival, int huge)
+{
+	if (huge)
+		return cshim_guarded_stream((void *)(uintptr_t)to, arrival->bytes, arrival->data);
+	return cshim_guarded_copy((void *)(uintptr_t)to, arrival->bytes, arrival->data);
+}
+
 /* lane_chunk.c */
 
 /* A message whose data lies in a chunk. */

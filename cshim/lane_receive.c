@@ -37,7 +37,9 @@ static fate receive_part(cshim_path *path, const cshim_arrival *arrival)
 	if (arrival->header != sizeof(part))
 		return LEFT;
 	memcpy(&part, arrival->body, sizeof(part));
-	if ((path->put_failed && !part.first) || cshim_guarded_copy((void *)(uintptr_t)part.addr, arrival->bytes, arrival->data))
+	if (path->put_failed && !(part.flags & CSHIM_PART_FIRST))
+		return LEFT;
+	if (cshim_place_data(part.addr, arrival, (part.flags & CSHIM_PART_HUGE) != 0))
 		return LEFT;
 	path->put_failed = 0;
 	return TAKEN;

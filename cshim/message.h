@@ -24,9 +24,14 @@ typedef struct cshim_put_header {
 } cshim_put_header;
 
 typedef struct cshim_part_header {
-	uint64_t addr; /* where this part goes */
-	uint64_t first;    /* 1: a put begins with it */
+	uint64_t addr;  /* where this part goes */
+	uint64_t flags; /* below */
 } cshim_part_header;
+
+#define CSHIM_PART_FIRST 1u /* a put begins with it */
+#define CSHIM_PART_HUGE 2u  /* the put has CSHIM_HUGE_MIN bytes or more */
+/* Bytes from which a transfer's destination is taken to be in no cache, nor of use there. */
+#define CSHIM_HUGE_MIN (16u << 20)
 
 typedef struct cshim_counter_header {
 	uint64_t cntr, zero;

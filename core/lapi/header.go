@@ -57,10 +57,10 @@ func (h *putHeader) decode(b []byte) bool {
 
 // putPartHeader is msgPutPart: a part of a put, but the last, where messages stay in order. The last part is a putHeader.
 //
-//	0 address of this part | 8 whether a put begins with it
+//	0 address of this part | 8 flags: layout.PartFirst, layout.PartHuge
 type putPartHeader struct {
 	addr  transport.Addr
-	first bool
+	flags uint64
 }
 
 const putPartHeaderSize = 16
@@ -68,10 +68,7 @@ const putPartHeaderSize = 16
 func (h *putPartHeader) encode(b []byte) []byte {
 	_ = b[putPartHeaderSize-1]
 	order.PutUint64(b[0:], uint64(h.addr))
-	order.PutUint64(b[8:], 0)
-	if h.first {
-		b[8] = 1
-	}
+	order.PutUint64(b[8:], h.flags)
 	return b[:putPartHeaderSize]
 }
 
@@ -80,7 +77,7 @@ func (h *putPartHeader) decode(b []byte) bool {
 		return false
 	}
 	h.addr = transport.Addr(order.Uint64(b[0:]))
-	h.first = order.Uint64(b[8:]) != 0
+	h.flags = order.Uint64(b[8:])
 	return true
 }
 

@@ -2,6 +2,7 @@ package lapi
 
 import (
 	"lapi/transport"
+	"lapi/transport/layout"
 	"lapi/transport/memory"
 )
 
@@ -29,7 +30,13 @@ func (m *outgoing) putPart() (id transport.MsgID, hdr []byte, data transport.Add
 		h.tgtAddr += at
 		return msgPutLast, h.encode(b), data, n
 	}
-	p := putPartHeader{addr: h.tgtAddr + at, first: m.offset == 0 && !m.continued}
+	p := putPartHeader{addr: h.tgtAddr + at}
+	if m.offset == 0 && !m.continued {
+		p.flags |= layout.PartFirst
+	}
+	if m.n >= layout.HugeMin {
+		p.flags |= layout.PartHuge
+	}
 	return msgPutPart, p.encode(b), data, m.step
 }
 
@@ -63,7 +70,7 @@ func (c *Context) onPutPart(m *transport.Msg) transport.Verdict {
 		return c.malformed(m)
 	}
 	t := &c.tasks[m.From]
-	if h.first {
+	if h.flags&layout.PartFirst != 0 {
 		*t.putFailed() = 0
 	}
 	c.placePart(t, h.addr, m.Data)

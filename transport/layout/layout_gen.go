@@ -204,7 +204,7 @@ type (
 	}
 	PutPart struct {
 		Addr  uint64
-		First uint64
+		Flags uint64
 	}
 	Chunks struct {
 		Tail  uint64
@@ -278,6 +278,9 @@ const (
 	ReplyOK        = 0x0
 	ReplyFailed    = 0x1
 	ReplyPart      = 0x2
+	PartFirst      = 0x1
+	PartHuge       = 0x2
+	HugeMin        = 0x1000000
 
 	TraceMagic   = 0x3165636172744150
 	TraceVersion = 0x1

@@ -89,6 +89,9 @@ const (
 	ReplyOK        = C.CSHIM_REPLY_OK
 	ReplyFailed    = C.CSHIM_REPLY_FAILED
 	ReplyPart      = C.CSHIM_REPLY_PART
+	PartFirst      = C.CSHIM_PART_FIRST
+	PartHuge       = C.CSHIM_PART_HUGE
+	HugeMin        = C.CSHIM_HUGE_MIN
 
 	TraceMagic   = C.CSHIM_TRACE_MAGIC
 	TraceVersion = C.CSHIM_TRACE_VERSION
