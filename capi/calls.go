@@ -30,6 +30,9 @@ func golapi_arm(context C.int, timeout *C.int64_t) C.int {
 //export golapi_disarm
 func golapi_disarm(context C.int) { contexts[context].Disarm() }
 
+//export golapi_away
+func golapi_away(context, away C.int) { contexts[context].SetAway(away != 0) }
+
 //export golapi_put
 func golapi_put(context C.int, tgt C.uint32_t, n C.uint64_t, tgtAddr, orgAddr, tgtCntr, orgCntr, cmplCntr C.cshim_addr) C.int {
 	return C.int(contexts[context].Put(uint32(tgt), uint64(n), addr(tgtAddr), addr(orgAddr), addr(tgtCntr), addr(orgCntr), addr(cmplCntr)))

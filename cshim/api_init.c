@@ -25,6 +25,7 @@ static void clear(cshim_context *context, const lapi_info_t *info)
 	__atomic_store_n(&private->listed, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&private->service_parked, 0, __ATOMIC_SEQ_CST);
 	private->satisfied = 0;
+	private->away = 0;
 	cshim_unlock(context);
 }
 

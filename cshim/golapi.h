@@ -28,6 +28,9 @@ extern int golapi_ticket_result(int context, uint64_t ticket);
 extern int golapi_arm(int context, int64_t *timeout_ns);
 extern void golapi_disarm(int context);
 
+/* 1: no user thread has polled for a moment, so peers shall not count on this task to copy; 0: one does. */
+extern void golapi_away(int context, int away);
+
 /* An error for the user's error handler. 0: none left. handler 0: none registered, text is the message. */
 typedef struct cshim_error {
 	cshim_addr handler;
@@ -147,6 +150,12 @@ int64_t cshim_call_ddm(cshim_addr handler, cshim_addr in, cshim_addr inout, int6
 extern void golapi_lane_count(int context, cshim_addr cntr, int32_t kind, int32_t src, int32_t peer);
 /* Tells origin that a message of its, and more others, are complete; the lane found no room. */
 extern void golapi_lane_tell(int context, int32_t origin, cshim_addr cmpl_cntr, uint64_t more);
+/* Goes on with a put whose first parts went, and found no more room: what is left of it. */
+extern void golapi_lane_put_rest(int context, int32_t tgt, uint64_t len, cshim_addr tgt_addr, cshim_addr org_addr, cshim_addr tgt_cntr,
+                                 cshim_addr org_cntr, cshim_addr cmpl_cntr);
+/* Likewise the answer to a get of len bytes at addr: those before offset went. */
+extern void golapi_lane_get_rest(int context, int32_t origin, uint32_t token, uint64_t len, cshim_addr addr, uint64_t offset,
+                                 cshim_addr tgt_cntr);
 /* An answer could not be stored at addr. */
 extern void golapi_lane_fault(int context, cshim_addr addr, int32_t kind);
 /* Goes on with the active message at the head of a ring, whose header handler has run and said *result. Consumes it, or holds it. */

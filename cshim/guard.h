@@ -14,6 +14,8 @@
 void cshim_guard_install(void);
 
 int cshim_guarded_copy(void *to, const void *from, size_t n);
+/* The same, but what is written does not push other things out of the cache: to memory that is too much for it, twice as fast. */
+int cshim_guarded_stream(void *to, const void *from, size_t n);
 /* *at += 1, aligned; atomic against other writers if shared is not 0, always against readers. Release: who sees the counter sees what was
    written before. */
 int cshim_guarded_count(int32_t *at, int shared);

@@ -72,6 +72,7 @@ typedef struct cshim_private {
 	uint32_t service_seq;    /* atomic futex: the service thread must look around */
 	uint32_t service_parked; /* atomic: it sleeps until user threads leave */
 	uint32_t service_tid;    /* atomic: its thread id, 0 if it does not run */
+	uint32_t away;           /* under the lock: peers were told that no user thread polls */
 	struct cshim_crew *crew; /* by LAPI_Init and LAPI_Term: the library's threads */
 } cshim_private;
 
@@ -300,6 +301,8 @@ void cshim_threads_stop(cshim_context *context);
 /* The bodies of the threads; they return when the incarnation called handle has ended. */
 void cshim_service_run(cshim_context *context, uint32_t handle);
 void cshim_completion_run(cshim_context *context, uint32_t handle);
+/* Under the lock. A user thread polls again: tells the peers, and the service thread, which is to notice when it does no more. */
+void cshim_come_back(cshim_context *context);
 /* Makes the service thread look around, after something that it decides by has changed. */
 void cshim_service_alert(cshim_context *context);
 

@@ -13,7 +13,7 @@
 
 #define CSHIM_LANE_HANDLERS 256 /* indices of LAPI_Addr_set: LOC_ADDRTBL_SZ */
 #define CSHIM_LANE_OPS 256      /* gets and read-modify-writes under way at once; more go through core */
-#define CSHIM_LANE_DATA 4096    /* longest put, get, or header and data of an active message, bytes */
+#define CSHIM_LANE_AM 65536     /* longest data of an active message of the lane, bytes */
 #define CSHIM_LANE_UHDR 1984    /* MAX_UHDR_SZ */
 #define CSHIM_LANE_CORE_MS 20   /* core looks at the job session, and at rings that went cold, about so often */
 

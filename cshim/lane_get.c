@@ -1,5 +1,5 @@
 /*
- * lane_get.c - small gets and read-modify-writes: request, service at the target, answer.
+ * lane_get.c - gets and read-modify-writes: request, service at the target, answer.
  *
  * An operation under way has a place in the lane's table; its token comes back with the answer. A place is used again under another
  * token, so a late answer, or one of a task that was purged, finds nothing.
@@ -48,8 +48,7 @@ int cshim_lane_get(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t 
 	cshim_lane_op *op;
 
 	/* Only a task that looks at its ring answers soon; from the others core reads by itself. */
-	if (!path || len > CSHIM_LANE_DATA || len == 0 || !tgt_addr || !org_addr ||
-	    __atomic_load_n(&cshim_head(path->out_head)->armed, __ATOMIC_RELAXED) != CSHIM_AWAKE ||
+	if (!path || len > INT64_MAX || len == 0 || !tgt_addr || !org_addr || !cshim_attends(path) ||
 	    !cshim_append_begin(path, sizeof(*header), &append))
 		return CSHIM_LANE_PASS;
 	op = take_op(lane, path, CSHIM_OP_GET, org_addr, org_cntr);
@@ -118,17 +117,18 @@ int cshim_lane_rmw(cshim_context *context, uint32_t width, uint32_t operation, u
 	return CSHIM_LANE_DONE;
 }
 
-int cshim_lane_serve_get(cshim_context *context, cshim_lane *lane, cshim_path *path, const unsigned char *body, uint64_t header,
-                         uint64_t data)
+int cshim_lane_serve_get(cshim_context *context, cshim_lane *lane, cshim_path *path, const cshim_arrival *arrival)
 {
 	cshim_get_header get;
 	cshim_reply_header *reply;
 	cshim_append append;
 
-	if (header != sizeof(get) || data != 0 || path->closed)
+	if (arrival->header != sizeof(get) || arrival->data != 0 || path->closed)
 		return 0;
-	memcpy(&get, body, sizeof(get));
-	if (get.length > CSHIM_LANE_DATA || !cshim_append_begin(path, sizeof(*reply) + get.length, &append))
+	memcpy(&get, arrival->body, sizeof(get));
+	if (get.length > CSHIM_INLINE_MAX)
+		return cshim_bulk_serve_get(context, lane, path, &get);
+	if (!cshim_append_begin(path, sizeof(*reply) + get.length, &append))
 		return 0;
 	reply = (cshim_reply_header *)append.body;
 	if (cshim_guarded_copy(reply + 1, (const void *)(uintptr_t)get.addr, get.length))
@@ -144,8 +144,7 @@ int cshim_lane_serve_get(cshim_context *context, cshim_lane *lane, cshim_path *p
 	return 1;
 }
 
-int cshim_lane_serve_rmw(cshim_context *context, cshim_lane *lane, cshim_path *path, const unsigned char *body, uint64_t header,
-                         uint64_t data)
+int cshim_lane_serve_rmw(cshim_context *context, cshim_lane *lane, cshim_path *path, const cshim_arrival *arrival)
 {
 	cshim_rmw_header rmw;
 	cshim_reply_header *reply;
@@ -153,9 +152,9 @@ int cshim_lane_serve_rmw(cshim_context *context, cshim_lane *lane, cshim_path *p
 	uint64_t old;
 
 	(void)context;
-	if (header != sizeof(rmw) || data != 0 || path->closed)
+	if (arrival->header != sizeof(rmw) || arrival->data != 0 || path->closed)
 		return 0;
-	memcpy(&rmw, body, sizeof(rmw));
+	memcpy(&rmw, arrival->body, sizeof(rmw));
 	/* Words that are not aligned are core's: all of the process share one lock for them. */
 	if (rmw.op > COMPARE_AND_SWAP || (rmw.width != 4 && rmw.width != 8) || rmw.variable % rmw.width ||
 	    !cshim_append_begin(path, sizeof(*reply), &append) ||
@@ -183,38 +182,52 @@ static int store_previous(const cshim_lane_op *op, uint64_t value)
 	                      : cshim_guarded_copy((void *)(uintptr_t)op->local, &narrow, sizeof(narrow));
 }
 
-/* Stores what an answer brings; 1 if it cannot be. */
-static int store_answer(const cshim_lane_op *op, const cshim_reply_header *reply, const unsigned char *data)
+/* Stores what an answer, or a part of one, brings; 1 if it cannot be. */
+static int store_answer(const cshim_lane_op *op, const cshim_reply_header *reply, const cshim_arrival *arrival)
 {
 	if (op->kind == CSHIM_OP_GET)
-		return cshim_guarded_copy((void *)(uintptr_t)op->local, data, op->n);
+		return cshim_place_data(op->local + reply->value, arrival, op->n >= CSHIM_HUGE_MIN);
 	return op->local && store_previous(op, reply->value);
 }
 
-void cshim_lane_reply(cshim_context *context, cshim_lane *lane, cshim_path *path, const unsigned char *body, uint64_t header,
-                     uint64_t data)
+/* 1 if op may have such an answer: its data lies inside what was asked for, and ends it if nothing follows. */
+static int answers(const cshim_lane_op *op, const cshim_reply_header *reply, uint64_t data)
+{
+	if (op->kind == CSHIM_OP_RMW)
+		return reply->state != CSHIM_REPLY_PART && data == 0;
+	if (reply->state == CSHIM_REPLY_FAILED)
+		return data == 0;
+	if (reply->value > op->n || data > op->n - reply->value)
+		return 0;
+	return reply->state == CSHIM_REPLY_PART || reply->value + data == op->n;
+}
+
+void cshim_lane_reply(cshim_context *context, cshim_lane *lane, cshim_path *path, const cshim_arrival *arrival)
 {
 	cshim_reply_header reply;
 	cshim_lane_op *op, done;
 	lapi_err_t kind;
 
-	if (header != sizeof(reply))
+	if (arrival->header != sizeof(reply))
 		return; /* no task of this version sends that */
-	memcpy(&reply, body, sizeof(reply));
+	memcpy(&reply, arrival->body, sizeof(reply));
 	op = &lane->op[reply.token % CSHIM_LANE_OPS];
-	if (op->kind == CSHIM_OP_FREE || op->token != reply.token || op->task != path->task)
+	if (op->kind == CSHIM_OP_FREE || op->token != reply.token || op->task != path->task || !answers(op, &reply, arrival->data))
 		return; /* it was given up meanwhile */
-	if (reply.state == CSHIM_REPLY_OK && data != (op->kind == CSHIM_OP_GET ? op->n : 0))
-		return; /* likewise */
 	done = *op;
-	free_op(lane, op);
-	if (reply.state != CSHIM_REPLY_OK)
+	if (reply.state != CSHIM_REPLY_PART)
+		free_op(lane, op);
+	if (reply.state == CSHIM_REPLY_FAILED)
 		return; /* the fault itself came by another message */
 	kind = done.kind == CSHIM_OP_GET ? GET_ERR : RMW_ERR;
-	if (store_answer(&done, &reply, body + sizeof(reply))) {
+	if (store_answer(&done, &reply, arrival)) {
+		if (reply.state == CSHIM_REPLY_PART)
+			free_op(lane, op); /* the other parts find nothing */
 		golapi_lane_fault(cshim_index_of(context), done.local, (int32_t)kind);
 		return;
 	}
+	if (reply.state == CSHIM_REPLY_PART)
+		return;
 	context->msg_state |= LAPI_RECV_COMPLETE;
 	cshim_lane_event(context);
 	cshim_lane_count(context, lane, done.org_cntr, kind, context->task, path->task);

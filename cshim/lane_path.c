@@ -4,26 +4,33 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* Looks at a full ring whose receiver is awake before core queues the message: about a microsecond. */
-enum { ROOM_LOOKS = 100 };
+/* 1 if a message of the peer's waits here. */
+static int has_message(const cshim_path *path)
+{
+	uint64_t head = path->receiver.head;
 
-int cshim_append_room(cshim_path *path, uint64_t slots)
+	return (uint32_t)__atomic_load_n(&cshim_slot_at(path->in_slots, head)->head, __ATOMIC_RELAXED) == ((uint32_t)head | CSHIM_SEQUENCE_VALID);
+}
+
+int cshim_await_consumed(cshim_path *path, uint64_t index, int looks)
 {
 	const cshim_ring_control *control = cshim_control(path->out_control);
-	const cshim_segment_head *head = cshim_head(path->out_head);
 	cshim_sender *sender = &path->sender;
-	int looks;
+	int n;
 
-	for (looks = 0; looks < ROOM_LOOKS; looks++) {
+	for (n = 0; n < looks; n++) {
 		/* acquire: the receiver has finished reading what is before it */
 		uint64_t consumed = __atomic_load_n(&control->consumed, __ATOMIC_ACQUIRE);
 
 		if (consumed - sender->consumed > sender->tail - sender->consumed)
 			return 0; /* nonsense: core looks again, and knows what to do */
+		if (consumed != sender->consumed)
+			n = 0;
 		sender->consumed = consumed;
-		if (sender->tail + slots - consumed <= CSHIM_RING_SLOTS)
+		if (consumed >= index)
 			return 1;
-		if (__atomic_load_n(&head->armed, __ATOMIC_RELAXED) != CSHIM_AWAKE || cshim_processors() < 2)
+		/* Two that wait for each other's room would wait long. */
+		if (!cshim_attends(path) || cshim_processors() < 2 || (n > CSHIM_ROOM_LOOKS && has_message(path)))
 			return 0;
 		cshim_between_polls();
 	}

@@ -91,14 +91,31 @@ typedef struct cshim_append {
 	uint64_t slots;
 } cshim_append;
 
+/* Looks at a full ring whose receiver attends to it before core queues the message: about a microsecond. */
+#define CSHIM_ROOM_LOOKS 100
+
 /* lane_path.c */
 
-/* Finds room where the fast case in cshim_append_begin has not; 0: there is none, or the peer is not to be believed. */
-int cshim_append_room(cshim_path *path, uint64_t slots);
+/*
+ * Looks so many times whether the receiver has consumed everything before a slot index, and begins to count again whenever it has consumed
+ * something; 0: it has not, or the peer is not to be believed.
+ */
+int cshim_await_consumed(cshim_path *path, uint64_t index, int looks);
 void cshim_append_padding(cshim_path *path, cshim_append *append);
 void cshim_append_wake(cshim_paths *paths, cshim_path *path);
 /* Wakes the peer if it sleeps. */
 void cshim_ring_bell(cshim_path *path);
+
+/*
+ * 1 if the peer looks at its ring now or soon: it is awake, and its user polls. Data goes through chunks then, and both ends copy. Else its
+ * memory is better accessed from here, where that is permitted.
+ */
+static inline int cshim_attends(const cshim_path *path)
+{
+	const cshim_segment_head *head = cshim_head(path->out_head);
+
+	return (__atomic_load_n(&head->armed, __ATOMIC_RELAXED) | __atomic_load_n(&head->away, __ATOMIC_RELAXED)) == CSHIM_AWAKE;
+}
 
 static inline void cshim_clear_continued(cshim_path *path, uint64_t index)
 {
@@ -111,27 +128,33 @@ static inline void cshim_clear_continued(cshim_path *path, uint64_t index)
 	}
 }
 
-/* Begins a message of so many bytes of header and data; 0 if there is no room. Nothing is visible before cshim_append_end. */
-static inline int cshim_append_begin(cshim_path *path, uint64_t bytes, cshim_append *append)
+/* Where a message of so many slots goes; 0 if there is no room, however often one looks. Nothing is visible before the end. */
+static inline int cshim_append_slots(cshim_path *path, uint64_t slots, int looks, cshim_append *append)
 {
 	const cshim_sender *sender = &path->sender;
-	uint64_t position = sender->tail & CSHIM_RING_MASK, i;
+	uint64_t position = sender->tail & CSHIM_RING_MASK, end, i;
 
-	append->slots = cshim_slots_of(bytes);
-	append->padding = position + append->slots > CSHIM_RING_SLOTS ? CSHIM_RING_SLOTS - position : 0;
-	if (__builtin_expect(sender->tail + append->padding + append->slots - sender->consumed > CSHIM_RING_SLOTS, 0) &&
-	    !cshim_append_room(path, append->padding + append->slots))
+	append->slots = slots;
+	append->padding = position + slots > CSHIM_RING_SLOTS ? CSHIM_RING_SLOTS - position : 0;
+	end = sender->tail + append->padding + slots;
+	if (__builtin_expect(end - sender->consumed > CSHIM_RING_SLOTS, 0) &&
+	    !cshim_await_consumed(path, end - CSHIM_RING_SLOTS, looks))
 		return 0;
 	position = (position + append->padding) & CSHIM_RING_MASK;
-	for (i = position + 1; i < position + append->slots; i++)
+	for (i = position + 1; i < position + slots; i++)
 		path->sender.continued[i / 64] |= (uint64_t)1 << (i % 64);
 	append->body = cshim_slot_at(path->out_slots, position)->bytes;
 	return 1;
 }
 
-/* Publishes it: header bytes are a multiple of 8. */
-static inline void cshim_append_end(cshim_paths *paths, cshim_path *path, cshim_append *append, uint32_t kind, uint64_t header,
-                                    uint64_t data)
+/* Begins a message of so many bytes of header and data, in slots. */
+static inline int cshim_append_begin(cshim_path *path, uint64_t bytes, cshim_append *append)
+{
+	return cshim_append_slots(path, cshim_slots_of(bytes), CSHIM_ROOM_LOOKS, append);
+}
+
+/* Publishes it. word: the head word without the sequence. */
+static inline void cshim_append_publish(cshim_paths *paths, cshim_path *path, cshim_append *append, uint64_t word, uint64_t data)
 {
 	uint64_t index, position;
 
@@ -142,9 +165,7 @@ static inline void cshim_append_end(cshim_paths *paths, cshim_path *path, cshim_
 	cshim_clear_continued(path, index + append->slots);
 	path->sender.continued[position / 64] &= ~((uint64_t)1 << (position % 64));
 	/* release: pairs with the load in the receiver's loop */
-	__atomic_store_n(&cshim_slot_at(path->out_slots, position)->head,
-	                 (uint32_t)index | CSHIM_SEQUENCE_VALID | (uint64_t)kind << 32 | header / CSHIM_HEADER_UNIT << 40 | data << 48,
-	                 __ATOMIC_RELEASE);
+	__atomic_store_n(&cshim_slot_at(path->out_slots, position)->head, (uint32_t)index | CSHIM_SEQUENCE_VALID | word, __ATOMIC_RELEASE);
 	path->sender.tail = index + append->slots;
 	/* The next message's first locked instruction waits for this one's slot. So that it is here by then, ask for slots early; not for the
 	   very next, which the receiver is looking at. */
@@ -159,6 +180,13 @@ static inline void cshim_append_end(cshim_paths *paths, cshim_path *path, cshim_
 	                      __atomic_load_n(&cshim_head(path->out_head)->armed, __ATOMIC_RELAXED)) != 0,
 	                     0))
 		cshim_append_wake(paths, path);
+}
+
+/* Publishes what cshim_append_begin began: header bytes are a multiple of 8. */
+static inline void cshim_append_end(cshim_paths *paths, cshim_path *path, cshim_append *append, uint32_t kind, uint64_t header,
+                                    uint64_t data)
+{
+	cshim_append_publish(paths, path, append, (uint64_t)kind << 32 | header / CSHIM_HEADER_UNIT << 40 | data << 48, data);
 }
 
 /* An operation of the user's has sent a message on path. kind: lapi_err_t. */
@@ -223,15 +251,64 @@ static inline void cshim_lane_tell(cshim_context *context, cshim_lane *lane, csh
 	lane->told_more = 0;
 }
 
+/* A message that has come, while it is looked at. */
+typedef struct cshim_arrival {
+	uint32_t kind;
+	uint64_t header, data; /* bytes, checked */
+	const unsigned char *body;  /* the header */
+	const unsigned char *bytes; /* the data */
+} cshim_arrival;
+
+/* Copies a message's data to an address of the user's; 1 if that is bad. huge: it is part of more than the cache holds. */
+static inline int cshim_place_data(uint64_t to, const cshim_arrival *arrival, int huge)
+{
+	if (huge)
+		return cshim_guarded_stream((void *)(uintptr_t)to, arrival->bytes, arrival->data);
+	return cshim_guarded_copy((void *)(uintptr_t)to, arrival->bytes, arrival->data);
+}
+
+/* lane_chunk.c */
+
+/* A message whose data lies in a chunk. */
+typedef struct cshim_chunk {
+	cshim_append append;
+	unsigned char *header;
+	unsigned char *bytes; /* the data */
+	uint64_t skipped;      /* units up to the area's end */
+	uint64_t units;
+	uint64_t data;
+} cshim_chunk;
+
+/* Begins a message of so many bytes of header and data, of which CSHIM_CHUNK_MAX at most; 0 if there is no room. */
+int cshim_chunk_begin(cshim_path *path, uint64_t header, uint64_t data, cshim_chunk *chunk);
+void cshim_chunk_end(cshim_paths *paths, cshim_path *path, cshim_chunk *chunk, uint32_t kind, uint64_t header);
+/* Finds the data of a message in a slot: 1 if it lies within the area. arrival has what the head word says, and body. */
+int cshim_chunk_arrived(const cshim_path *path, cshim_slot *slot, cshim_arrival *arrival);
+
+/* In chunks of how many bytes n bytes go. */
+static inline uint64_t cshim_chunk_step(const cshim_paths *paths, uint64_t n)
+{
+	unsigned class = 63 - (unsigned)__builtin_clzll(n | 1);
+
+	return paths->chunk_of[class < CSHIM_CHUNK_CLASSES ? class : CSHIM_CHUNK_CLASSES - 1];
+}
+
 /* lane_get.c */
 
-/* The answer to a get or read-modify-write of this task's has come. */
-void cshim_lane_reply(cshim_context *context, cshim_lane *lane, cshim_path *path, const unsigned char *body, uint64_t header,
-                      uint64_t data);
+/* The answer to a get or read-modify-write of this task's has come, or a part of it. */
+void cshim_lane_reply(cshim_context *context, cshim_lane *lane, cshim_path *path, const cshim_arrival *arrival);
 /* The requests, at the target. 0: core shall do it. */
-int cshim_lane_serve_get(cshim_context *context, cshim_lane *lane, cshim_path *path, const unsigned char *body, uint64_t header,
-                         uint64_t data);
-int cshim_lane_serve_rmw(cshim_context *context, cshim_lane *lane, cshim_path *path, const unsigned char *body, uint64_t header,
-                         uint64_t data);
+int cshim_lane_serve_get(cshim_context *context, cshim_lane *lane, cshim_path *path, const cshim_arrival *arrival);
+int cshim_lane_serve_rmw(cshim_context *context, cshim_lane *lane, cshim_path *path, const cshim_arrival *arrival);
+
+/* lane_send.c */
+
+/* The origin's half of a put or active message is over: its buffer is free, as the data was copied. */
+void cshim_lane_sent(cshim_context *context, cshim_lane *lane, cshim_path *path, lapi_err_t kind, uint64_t org_cntr, uint64_t cmpl_cntr);
+
+/* lane_bulk.c: CSHIM_LANE_DONE or _PASS; and 0: core shall do it. */
+
+int cshim_bulk_put(cshim_context *context, cshim_path *path, uint64_t len, const cshim_put_header *put, uint64_t org_addr, uint64_t org_cntr);
+int cshim_bulk_serve_get(cshim_context *context, cshim_lane *lane, cshim_path *path, const cshim_get_header *get);
 
 #endif

@@ -16,15 +16,14 @@ enum {
 /* What to do after a message. */
 typedef enum fate { TAKEN, LEFT, GONE } fate; /* GONE: core has taken it out of the ring */
 
-static fate receive_put(cshim_context *context, cshim_lane *lane, cshim_path *path, const unsigned char *body, uint64_t header,
-                        uint64_t data)
+static fate receive_put(cshim_context *context, cshim_lane *lane, cshim_path *path, const cshim_arrival *arrival)
 {
 	cshim_put_header put;
 
-	if (header != sizeof(put))
+	if (arrival->header != sizeof(put))
 		return LEFT;
-	memcpy(&put, body, sizeof(put));
-	if (cshim_guarded_copy((void *)(uintptr_t)put.tgt_addr, body + sizeof(put), data))
+	memcpy(&put, arrival->body, sizeof(put));
+	if (cshim_guarded_copy((void *)(uintptr_t)put.tgt_addr, arrival->bytes, arrival->data))
 		return LEFT;
 	context->msg_state |= LAPI_RECV_COMPLETE;
 	cshim_lane_event(context);
@@ -33,14 +32,29 @@ static fate receive_put(cshim_context *context, cshim_lane *lane, cshim_path *pa
 	return TAKEN;
 }
 
-static fate receive_counter(cshim_context *context, cshim_lane *lane, cshim_path *path, const unsigned char *body, uint64_t header,
-                            uint64_t data)
+/* A part of a put but the last. Once an address was bad the rest of that put is core's. */
+static fate receive_part(cshim_path *path, const cshim_arrival *arrival)
+{
+	cshim_part_header part;
+
+	if (arrival->header != sizeof(part))
+		return LEFT;
+	memcpy(&part, arrival->body, sizeof(part));
+	if (path->put_failed && !(part.flags & CSHIM_PART_FIRST))
+		return LEFT;
+	if (cshim_place_data(part.addr, arrival, (part.flags & CSHIM_PART_HUGE) != 0))
+		return LEFT;
+	path->put_failed = 0;
+	return TAKEN;
+}
+
+static fate receive_counter(cshim_context *context, cshim_lane *lane, cshim_path *path, const cshim_arrival *arrival)
 {
 	cshim_counter_header counter;
 
-	if (header != sizeof(counter) || data != 0)
+	if (arrival->header != sizeof(counter) || arrival->data != 0)
 		return LEFT;
-	memcpy(&counter, body, sizeof(counter));
+	memcpy(&counter, arrival->body, sizeof(counter));
 	if (counter.more >= CSHIM_RING_SLOTS)
 		return LEFT; /* more than can be under way: core drops it */
 	path->expected -= 1 + (int32_t)counter.more;
@@ -61,31 +75,30 @@ static int simple(const cshim_header_result *result)
 	return 1;
 }
 
-static fate receive_am(cshim_context *context, cshim_lane *lane, cshim_path *path, const unsigned char *body, uint64_t header,
-                       uint64_t data)
+static fate receive_am(cshim_context *context, cshim_lane *lane, cshim_path *path, const cshim_arrival *arrival)
 {
 	int index = cshim_index_of(context);
 	cshim_header_result result = {0};
-	uint64_t handler, uhdr_len;
+	uint64_t data = arrival->data, handler, uhdr_len;
 	cshim_am_header am;
 
-	if (header < sizeof(am))
+	if (arrival->header < sizeof(am))
 		return LEFT;
-	memcpy(&am, body, sizeof(am));
+	memcpy(&am, arrival->body, sizeof(am));
 	handler = am.handler & (((uint64_t)1 << CSHIM_AM_PADDING_SHIFT) - 1);
-	uhdr_len = header - sizeof(am) - (am.handler >> CSHIM_AM_PADDING_SHIFT);
+	uhdr_len = arrival->header - sizeof(am) - (am.handler >> CSHIM_AM_PADDING_SHIFT);
 	if (uhdr_len > CSHIM_LANE_UHDR) /* wrapped around, too */
 		return LEFT;
 	if (handler < CSHIM_LANE_HANDLERS && (handler = lane->handlers[handler]) == 0)
 		return LEFT;
 	if (uhdr_len) /* to a place that is aligned and the handler's to change */
-		memcpy((void *)(uintptr_t)lane->scratch, body + sizeof(am), uhdr_len);
+		memcpy((void *)(uintptr_t)lane->scratch, arrival->body + sizeof(am), uhdr_len);
 	cshim_call_header(index, handler, uhdr_len ? lane->scratch : 0, (uint32_t)uhdr_len, data, path->task,
-	                  data ? (uintptr_t)(body + header) : 0, &result);
+	                  data ? (uintptr_t)arrival->bytes : 0, &result);
 	if (path->stopped)
 		return LEFT; /* the handler has let another thread in, and that has cut the task off */
 	if (!simple(&result) || (data && result.buffer && result.ctl_flags == LAPI_DELIVER_MSG &&
-	                               cshim_guarded_copy((void *)(uintptr_t)result.buffer, body + header, data))) {
+	                               cshim_guarded_copy((void *)(uintptr_t)result.buffer, arrival->bytes, data))) {
 		golapi_lane_handled(index, (uint32_t)(path - cshim_paths_of(lane)->path), &result);
 		return GONE;
 	}
@@ -99,28 +112,31 @@ static fate receive_am(cshim_context *context, cshim_lane *lane, cshim_path *pat
 }
 
 /* One message of a kind that the lane knows, else LEFT. only_replies: core does all that can be left to it. */
-static fate receive(cshim_context *context, cshim_lane *lane, cshim_path *path, const unsigned char *body, uint64_t word, int only_replies)
+static fate receive(cshim_context *context, cshim_lane *lane, cshim_path *path, const cshim_arrival *arrival, int only_replies)
 {
-	uint64_t header = (word >> 40 & 0xff) * CSHIM_HEADER_UNIT, data = word >> 48;
-	uint32_t kind = word >> 32 & 0xff;
-
-	if (kind == CSHIM_MSG_LANE_REPLY) {
-		cshim_lane_reply(context, lane, path, body, header, data);
+	if (arrival->kind == CSHIM_MSG_LANE_REPLY) {
+		cshim_lane_reply(context, lane, path, arrival);
 		return TAKEN;
 	}
 	if (only_replies)
 		return LEFT;
-	switch (kind) {
+	switch (arrival->kind) {
+	case CSHIM_MSG_PUT_LAST:
+		if (path->put_failed)
+			return LEFT;
+		/* fall through */
 	case CSHIM_MSG_PUT:
-		return receive_put(context, lane, path, body, header, data);
+		return receive_put(context, lane, path, arrival);
+	case CSHIM_MSG_PUT_PART:
+		return receive_part(path, arrival);
 	case CSHIM_MSG_COUNTER:
-		return receive_counter(context, lane, path, body, header, data);
+		return receive_counter(context, lane, path, arrival);
 	case CSHIM_MSG_AM_SMALL:
-		return receive_am(context, lane, path, body, header, data);
+		return receive_am(context, lane, path, arrival);
 	case CSHIM_MSG_LANE_GET:
-		return cshim_lane_serve_get(context, lane, path, body, header, data) ? TAKEN : LEFT;
+		return cshim_lane_serve_get(context, lane, path, arrival) ? TAKEN : LEFT;
 	case CSHIM_MSG_LANE_RMW:
-		return cshim_lane_serve_rmw(context, lane, path, body, header, data) ? TAKEN : LEFT;
+		return cshim_lane_serve_rmw(context, lane, path, arrival) ? TAKEN : LEFT;
 	default:
 		return LEFT;
 	}
@@ -132,6 +148,7 @@ static void publish_consumed(cshim_path *path)
 	cshim_ring_control *control = cshim_control(path->in_control);
 
 	path->receiver.published = path->receiver.head;
+	path->receiver.chunked = 0;
 	/* release: the slots were read. Then look whether the sender sleeps until it changes: its membarrier orders the two. */
 	__atomic_store_n(&control->consumed, path->receiver.head, __ATOMIC_RELEASE);
 	cshim_barrier_light();
@@ -143,15 +160,39 @@ static void publish_consumed(cshim_path *path)
 	}
 }
 
-/* 1 if the word is the head of a message, or of padding, that fits where it is. */
-static int plausible(uint64_t word, uint64_t position, uint64_t *slots)
+/* 1 if the word is the head of a message, or of padding, that fits where it is: what the slots say of it is in arrival. */
+static int plausible(const cshim_path *path, cshim_slot *slot, uint64_t word, uint64_t position, uint64_t *slots, cshim_arrival *arrival)
 {
-	if ((word >> 32 & 0xff) == CSHIM_KIND_PADDING && position != 0) {
-		*slots = CSHIM_RING_SLOTS - position;
-		return 1;
+	arrival->kind = word >> 32 & 0xff;
+	arrival->header = (word >> 40 & 0xff) * CSHIM_HEADER_UNIT;
+	arrival->data = word >> 48;
+	arrival->body = slot->bytes;
+	arrival->bytes = slot->bytes + arrival->header;
+	if (__builtin_expect((arrival->kind & CSHIM_KIND_CHUNK) != 0, 0)) {
+		if (arrival->kind == CSHIM_KIND_PADDING) {
+			*slots = CSHIM_RING_SLOTS - position;
+			return position != 0;
+		}
+		*slots = cshim_slots_of(sizeof(cshim_place) + arrival->header);
+		arrival->kind &= ~(uint32_t)CSHIM_KIND_CHUNK;
+		return position + *slots <= CSHIM_RING_SLOTS && cshim_chunk_arrived(path, slot, arrival);
 	}
-	*slots = cshim_slots_of((word >> 40 & 0xff) * CSHIM_HEADER_UNIT + (word >> 48));
+	*slots = cshim_slots_of(arrival->header + arrival->data);
 	return *slots <= CSHIM_MESSAGE_SLOTS && position + *slots <= CSHIM_RING_SLOTS;
+}
+
+/* A message was taken: gives its slots, and those before, back as soon as they are worth a line's way. */
+static void advance(cshim_paths *paths, cshim_path *path, uint64_t slots, const cshim_arrival *arrival)
+{
+	cshim_receiver *receiver = &path->receiver;
+
+	paths->packets_received++;
+	paths->data_received += arrival->data;
+	receiver->head += slots;
+	if (arrival->data > CSHIM_INLINE_MAX)
+		receiver->chunked += arrival->data;
+	if (receiver->head - receiver->published >= PUBLISH_SLOTS || receiver->chunked >= CSHIM_CHUNK_PUBLISH)
+		publish_consumed(path);
 }
 
 /* What one ring holds, up to a batch. Returns how many messages, with CSHIM_LANE_CORE if the next one is core's. */
@@ -164,11 +205,12 @@ static uint32_t receive_ring(cshim_context *context, cshim_lane *lane, cshim_pat
 		cshim_slot *slot = cshim_slot_at(path->in_slots, receiver->head);
 		/* acquire: pairs with the store in cshim_append_end; what is read of the message was written before it */
 		uint64_t word = __atomic_load_n(&slot->head, __ATOMIC_ACQUIRE), slots;
+		cshim_arrival arrival;
 		fate fate;
 
 		if ((uint32_t)word != ((uint32_t)receiver->head | CSHIM_SEQUENCE_VALID))
 			break;
-		if (path->stopped || !plausible(word, receiver->head & CSHIM_RING_MASK, &slots)) {
+		if (path->stopped || !plausible(path, slot, word, receiver->head & CSHIM_RING_MASK, &slots, &arrival)) {
 			n |= CSHIM_LANE_CORE;
 			break;
 		}
@@ -176,7 +218,7 @@ static uint32_t receive_ring(cshim_context *context, cshim_lane *lane, cshim_pat
 			receiver->head += slots;
 			continue;
 		}
-		fate = receive(context, lane, path, slot->bytes, word, lane->off || cshim_lane_coin(lane));
+		fate = receive(context, lane, path, &arrival, lane->off || cshim_lane_coin(lane));
 		if (fate == LEFT) {
 			n |= CSHIM_LANE_CORE;
 			break;
@@ -187,11 +229,7 @@ static uint32_t receive_ring(cshim_context *context, cshim_lane *lane, cshim_pat
 				break;
 			continue;
 		}
-		cshim_paths_of(lane)->packets_received++;
-		cshim_paths_of(lane)->data_received += word >> 48;
-		receiver->head += slots;
-		if (receiver->head - receiver->published >= PUBLISH_SLOTS)
-			publish_consumed(path);
+		advance(cshim_paths_of(lane), path, slots, &arrival);
 	}
 	if (lane->told)
 		cshim_lane_tell_now(context, lane, path);

@@ -4,7 +4,7 @@
  * Each task owns one segment, a sealed memfd that all others of the node map. It holds what comes in: per sender one
  * ring of slots with one producer and one consumer, so that no lock is needed and a sender that dies blocks nobody.
  *
- *	head | cshim_ring_control[rings] | up to a page boundary | ring of sender 0 | ring of sender 1 | ... | chunks
+ *	head | cshim_ring_control[rings] | up to a page boundary | ring of sender 0 | ring of sender 1 | ... | chunk area of sender 0 | ...
  *
  * The same layout for every word size and architecture (little-endian): fixed widths, no pointers. Whoever writes a
  * word that another process reads says below what orders it. Nobody trusts what it reads here: every value is
@@ -16,9 +16,10 @@
  * the previous round, which might look like anything; therefore the sender remembers the slots it used as
  * continuations and clears the head word of such a slot before it publishes the message in front of it.
  *
- * A message of many pieces whose data is too long for slots is gathered in a chunk, which is the sender's: in the sender's own segment, and
- * lent to one receiver. Its message in the ring (CSHIM_KIND_CHUNK) says which; the chunk is free again when the receiver has consumed
- * that message. Others can see the chunk, too: it is no secret among the tasks of a job.
+ * Data that is too long for slots lies in the sender's chunk area: CSHIM_KIND_CHUNK is set in the message's kind, the head word says 0 bytes of
+ * data, and the 8 bytes behind it say where the data lies and how much it is. The sender fills the area in order, in units,
+ * each chunk in one piece; a unit is free again when consumed passes the message that used it. So chunks need no words of their
+ * own, and both ends copy at once: a pipeline.
  *
  * Sleeping, cold rings and waiting for room each are a pair "store mine, then read yours" on both sides. All four
  * accesses are sequentially consistent, so at least one side sees the other's store and no wake-up is lost.
@@ -29,27 +30,36 @@
 #include <stdint.h>
 
 #define CSHIM_SEGMENT_MAGIC 0x315F6D68736C4150u /* bytes "PAlshm_1" */
-#define CSHIM_SEGMENT_VERSION 2
+#define CSHIM_SEGMENT_VERSION 3
 #define CSHIM_MAX_RINGS 128      /* tasks of one node: MAX_SHM_TASKS of the guide's Appendix F */
 #define CSHIM_SLOT_SIZE 64       /* one cache line */
 #define CSHIM_RING_SLOTS 256     /* 16 KiB: rings of 64 slots halve the message rate, 1024 gain nothing */
-#define CSHIM_MESSAGE_SLOTS 80   /* the longest message: 4 KiB of data and any header, thrice in a ring */
+#define CSHIM_MESSAGE_SLOTS 40   /* the longest message in slots: CSHIM_INLINE_MAX of data and any header */
+#define CSHIM_INLINE_MAX 512     /* longer data goes in a chunk: a long message in slots leaves little of the ring to others, measured from 768 */
 #define CSHIM_PAGE 4096
-#define CSHIM_CHUNK_SIZE 32768   /* at most 65535: the head word tells the length */
-#define CSHIM_CHUNKS 8           /* of each task, for all its receivers; 256 KiB stay in the cache */
+
+#define CSHIM_CHUNK_UNIT 4096
+#define CSHIM_CHUNK_UNITS 64     /* of an area, 256 KiB: what both caches of a pair hold; 512 KiB and more are slower */
+#define CSHIM_CHUNK_AREA (CSHIM_CHUNK_UNIT * CSHIM_CHUNK_UNITS)
+#define CSHIM_CHUNK_MAX (17 * CSHIM_CHUNK_UNIT) /* header and data of the longest message: 64 KiB and any header */
+#define CSHIM_CHUNK_CLASSES 32   /* of lengths, by powers of two */
 
 /* armed */
 #define CSHIM_AWAKE 0
 #define CSHIM_ARMED 1  /* asleep, or about to look once more and sleep: whoever has news sets AWAKE and writes the bell */
 #define CSHIM_CLOSED 2 /* the owner has left; nothing will be read any more */
-#define CSHIM_AWAY 3   /* nobody looks until the owner polls, and no bell helps: it computes, in polling mode */
 
 /* head word of a message: sequence | kind << 32 | header units << 40 | data bytes << 48 */
 #define CSHIM_SEQUENCE_VALID 0x80000000u /* sequence = slot index | this; so a cleared word is never valid */
 #define CSHIM_HEADER_UNIT 8
 #define CSHIM_KIND_PADDING 255 /* skip to the ring's end; other kinds are transport.MsgID, 1 to 31, */
-#define CSHIM_KIND_CHUNK 253   /* the data lies in a chunk of the sender's segment; the first 8 bytes of the header: kind | chunk << 32 */
 #define CSHIM_KIND_RENEWED 254 /* and this: the sender has disconnected and begins anew (transport/shm/renew.go) */
+#define CSHIM_KIND_CHUNK 0x80  /* or'd to a kind of 1 to 31: the data lies in the chunk area; cshim_place is in front of the header */
+
+typedef struct cshim_place {
+	uint32_t offset; /* in the chunk area */
+	uint32_t length; /* bytes of data */
+} cshim_place;
 
 typedef struct cshim_slot {
 	uint64_t head; /* stored last, as one word: publishes the message (release; pairs with the receiver's load, acquire) */
@@ -88,7 +98,9 @@ typedef struct cshim_segment_head {
 	uint8_t line1[64];
 	/* Written by the owner, and by senders that wake it (compare-and-swap ARMED to AWAKE). */
 	uint32_t armed;
-	uint8_t line2[60];
+	/* Written by the owner: 1 while no user thread has polled for a moment. It computes: who moves much data should do it alone. A hint. */
+	uint32_t away;
+	uint8_t line2[56];
 	uint8_t line3[64];
 	/* Bit set: the cold ring of that sender has messages. Set by senders, taken by the owner. */
 	uint64_t pending[CSHIM_MAX_RINGS / 64];
@@ -109,8 +121,19 @@ typedef struct cshim_receiver {
 	uint64_t head;      /* index of the next slot to read */
 	uint64_t published; /* last stored in consumed */
 	uint64_t turn;      /* the turn of the dispatcher that last found a message */
-	uint8_t line[40];
+	uint64_t chunked;   /* bytes of chunks read since consumed was last stored */
+	uint8_t line[32];
 } cshim_receiver;
+
+/* Receivers publish consumed when so many bytes of chunks are free: the sender waits for them sooner than for slots. */
+#define CSHIM_CHUNK_PUBLISH (CSHIM_CHUNK_AREA / 16)
+
+/* The sender's view of its chunk area. */
+typedef struct cshim_chunks {
+	uint64_t tail; /* number of the next unit to write; its place is that modulo CSHIM_CHUNK_UNITS */
+	uint64_t until[CSHIM_CHUNK_UNITS]; /* by place: the unit is in use until consumed is so far. Never less than an older unit's. */
+	uint8_t line[56];
+} cshim_chunks;
 
 /* closed: why the lane must not send on a path; who has a reason sets its bit */
 #define CSHIM_CLOSED_LINK 1u /* the link: not connected, gone, or its announcement has found no room yet (transport/shm/renew.go) */
@@ -124,8 +147,10 @@ typedef struct cshim_path {
 	uint64_t out_head;    /* cshim_segment_head */
 	uint64_t out_control; /* cshim_ring_control */
 	uint64_t out_slots;   /* cshim_slot[CSHIM_RING_SLOTS] */
+	uint64_t out_chunks;  /* CSHIM_CHUNK_AREA bytes */
 	uint64_t in_control;
 	uint64_t in_slots;
+	uint64_t in_chunks;
 	int32_t task;
 	int32_t bell;         /* eventfd that wakes the peer */
 	uint32_t closed;      /* CSHIM_CLOSED_ bits; 0: the lane may send */
@@ -136,7 +161,10 @@ typedef struct cshim_path {
 	uint32_t used;        /* something was sent since the last fence */
 	uint32_t kind;        /* lapi_err_t of the latest operation, 1 more; 0: none */
 	int32_t expected;     /* completions that the peer owes, less those that came */
-	uint8_t line[52];
+	uint32_t direct;      /* by the link: cross-memory attach reaches the peer */
+	uint32_t put_failed;  /* by core: an address of the put whose parts are coming in was bad, so its last part changes no counter */
+	uint8_t line[28];
+	cshim_chunks chunks;
 } cshim_path;
 
 /* Process-private, under the context lock: all ends of one link. */
@@ -150,17 +178,19 @@ typedef struct cshim_paths {
 	uint8_t active[CSHIM_MAX_RINGS]; /* by the link: rings that are looked at in each turn */
 	/* What went through the lane, since the link last added it to its statistics. */
 	uint64_t packets_sent, data_sent, packets_received, data_received;
+	uint32_t chunk_of[CSHIM_CHUNK_CLASSES]; /* constant: bytes of the chunks in which 2^i bytes or more go, less than twice that */
 	uint64_t cookie;     /* also in the segment's head, to prove that cross-memory attach reaches this memory */
 	uint8_t scratch[56]; /* for that proof */
 	cshim_path path[CSHIM_MAX_RINGS];
 } cshim_paths;
 
 #ifndef __cplusplus
-_Static_assert(sizeof(cshim_path) == 256 && sizeof(cshim_paths) % 64 == 0, "paths are whole lines");
+_Static_assert(sizeof(cshim_path) == 832 && sizeof(cshim_place) == 8 && sizeof(cshim_paths) % 64 == 0, "paths are whole lines");
 _Static_assert(sizeof(cshim_slot) == CSHIM_SLOT_SIZE, "a slot is one line");
 _Static_assert(sizeof(cshim_ring_control) == 256, "ring control is four lines");
 _Static_assert(sizeof(cshim_segment_head) == 384, "segment head is six lines");
 _Static_assert(sizeof(cshim_sender) == 64 && sizeof(cshim_receiver) == 64, "one line each");
+_Static_assert(sizeof(cshim_chunks) % 64 == 0, "whole lines");
 #endif
 
 #endif

@@ -1,9 +1,13 @@
 /*
  * service.c - the service thread: in interrupt mode it serves a task whose own threads are busy elsewhere.
  *
- *   parked   interrupt mode is off, or a user thread has been inside one polling call for long: asleep until alerted
+ *   parked   a user thread has been inside one polling call for long, or interrupt mode is off and nobody polls: asleep until alerted
  *   ticking  user threads poll now and then: looks every TICK_NS whether they still do
- *   serving  nobody polls: turns the dispatcher, then is the watcher
+ *   serving  nobody polls, in interrupt mode: turns the dispatcher, then is the watcher
+ *
+ * When nobody has polled for a tick it tells the peers, in both modes, that this task is away: who moves much data then does it alone,
+ * instead of through chunks that nobody empties, or that take the processor from the user's computation. A call that polls
+ * takes that back.
  *
  * It does not arm the links while ticking, so that peers need not ring, and it takes the lock only to serve: a user thread that
  * polls would have to pass the lock at each tick, which costs it as much as a wake-up.
@@ -39,6 +43,22 @@ void cshim_service_alert(cshim_context *context)
 	__atomic_store_n(&private->service_parked, 0, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&private->service_seq, 1, __ATOMIC_SEQ_CST);
 	cshim_futex_wake(&private->service_seq, 1);
+}
+
+/* Under the lock, and nobody polls. */
+static void go_away(cshim_context *context)
+{
+	if (cshim_private_of(context)->away)
+		return;
+	cshim_private_of(context)->away = 1;
+	golapi_away(cshim_index_of(context), 1);
+}
+
+void cshim_come_back(cshim_context *context)
+{
+	cshim_private_of(context)->away = 0;
+	golapi_away(cshim_index_of(context), 0);
+	cshim_service_alert(context);
 }
 
 static uint32_t pollers_of(const cshim_context *context)
@@ -122,6 +142,8 @@ static void serve_while_alone(cshim_context *context, uint32_t handle, look *las
 	int64_t pause_ns = 0;
 
 	cshim_lock(context);
+	if (cshim_alive(context, handle) && !others_poll(context, last))
+		go_away(context);
 	while (pause_ns == 0 && cshim_alive(context, handle) && interrupts_on(context) && !others_poll(context, last)) {
 		pause_ns = serve(context, last);
 		cshim_lock_pass(context);
@@ -129,6 +151,16 @@ static void serve_while_alone(cshim_context *context, uint32_t handle, look *las
 	cshim_unlock(context);
 	if (pause_ns)
 		rest(context, seen, pause_ns);
+}
+
+/* Polling mode, and nobody polls: until somebody does, or LAPI_Senv or LAPI_Term changes what counts. */
+static void rest_while_away(cshim_context *context, uint32_t handle, const look *last, uint32_t seen)
+{
+	cshim_lock(context);
+	if (cshim_alive(context, handle) && !others_poll(context, last))
+		go_away(context);
+	cshim_unlock(context);
+	rest(context, seen, -1);
 }
 
 /* From here LAPI_Senv and sleeping user threads know whom to kick. */
@@ -151,10 +183,10 @@ void cshim_service_run(cshim_context *context, uint32_t handle)
 
 		if (!cshim_alive(context, handle))
 			return;
-		if (!interrupts_on(context))
-			rest(context, seen, -1);
-		else if (others_poll(context, &last))
+		if (others_poll(context, &last))
 			stay_away(context, &last, seen);
+		else if (!interrupts_on(context))
+			rest_while_away(context, handle, &last, seen);
 		else
 			serve_while_alone(context, handle, &last, seen);
 	}

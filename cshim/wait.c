@@ -57,6 +57,14 @@ int cshim_may_dispatch(cshim_context *context, const char *call)
 	return LAPI_ERR_UNKNOWN;
 }
 
+/* For the service thread, which looks whether anybody polls. */
+static void note_poll(cshim_context *context)
+{
+	__atomic_store_n(&context->poll_turns, context->poll_turns + 1, __ATOMIC_RELAXED);
+	if (__builtin_expect(cshim_private_of(context)->away != 0, 0))
+		cshim_come_back(context);
+}
+
 /*
  * pollers is changed under the lock, so without locked instructions. Two who look at it without the lock: LAPI_Setcntr, for whose sake a
  * thread that is about to wait has a full barrier after this; and the service thread, which puts one into every thread before it
@@ -65,7 +73,7 @@ int cshim_may_dispatch(cshim_context *context, const char *call)
 void cshim_poll_begin(cshim_context *context)
 {
 	__atomic_store_n(&context->pollers, context->pollers + 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&context->poll_turns, context->poll_turns + 1, __ATOMIC_RELAXED);
+	note_poll(context);
 }
 
 void cshim_poll_end(cshim_context *context)
@@ -243,8 +251,7 @@ static int reached_soon(cshim_context *context, const cshim_wait *wait)
 
 	if (!lane || context->spin_turns == 0 || cshim_private_of(context)->turner || cshim_in_handler(context))
 		return 0;
-	/* The service thread sees that somebody polls. */
-	__atomic_store_n(&context->poll_turns, context->poll_turns + 1, __ATOMIC_RELAXED);
+	note_poll(context);
 	for (looks = 1; looks < SOON_LOOKS; looks++) {
 		if (cshim_lane_sees(lane) || looks % LOOKS_PER_TURN == 0) {
 			if (cshim_dispatch(context, 0) & CSHIM_DISPATCH_ERROR)

@@ -93,16 +93,18 @@ const (
 
 // task is what a context knows of one task of the job.
 type task struct {
-	id      int
-	link    transport.Link // nil only while LAPI_Init runs
-	ep      transport.Endpoint
-	atomics *emul.Emulator // of link; nil where the link's atomics are native
-	sendMax int            // data bytes of the largest fragment, whatever its header
-	headers int            // the link's HeaderMax
-	isSelf  bool
-	shared  bool // reached by shared memory
-	atOnce  int  // bytes of data up to which a Send that finds room copies them
-	direct  bool // the link can copy straight between the two tasks' memory
+	id           int
+	link         transport.Link // nil only while LAPI_Init runs
+	ep           transport.Endpoint
+	atomics      *emul.Emulator // of link; nil where the link's atomics are native
+	sendMax      int            // data bytes of the largest fragment, whatever its header
+	headers      int            // the link's HeaderMax
+	isSelf       bool
+	shared       bool     // reached by shared memory
+	atOnce       int      // bytes of data up to which a Send that finds room copies them
+	direct       bool     // the link can copy straight between the two tasks' memory
+	attender     attender // the link, if it is one
+	ownPutFailed uint32   // see putFailed
 
 	dead     bool
 	purged   bool              // by LAPI_Purge_totask; then it is dead as well
@@ -337,6 +339,13 @@ func (c *Context) nextLinkTimeout() int64 {
 		next = earlier(next, c.clock()+int64(1e6))
 	}
 	return next
+}
+
+// SetAway tells the tasks of this node whether this one's user polls.
+func (c *Context) SetAway(away bool) {
+	if l, ok := c.shm.(interface{ SetAway(bool) }); ok {
+		l.SetAway(away)
+	}
 }
 
 // Arm prepares a thread's sleep. It returns false if there is work now; else for how long to sleep at most, -1 without end.

@@ -10,9 +10,10 @@ import (
 
 // Tunables.
 const (
-	directPutMin = 4 << 10  // bytes from which a put on one node is copied straight between the tasks' memory; measured: equal at 2 to 4 KiB
-	directAmMin  = 16 << 10 // bytes from which an active message's data is: below, it comes whole, and its handler sees it at once
-	directGetMin = 1        // bytes from which a get is: reading costs the target nothing
+	directPutMin   = 4 << 10  // bytes from which a put on one node is copied straight between the tasks' memory; measured: equal at 2 to 4 KiB
+	directAmMin    = 16 << 10 // bytes from which an active message's data is: below, it comes whole, and its handler sees it at once
+	directGetMin   = 1        // bytes from which a get is: reading costs the target nothing
+	pipelineGetMin = 4 << 10  // bytes from which a get is answered in messages by a target that attends: reading less costs less than asking
 )
 
 // directChunk is the most that one direct copy moves, bytes (guide, Chapter 13). A variable for tests.
@@ -44,35 +45,41 @@ func hintOf(flags uint32) hint {
 	return noHint
 }
 
-// goesDirect says whether n bytes go directly between this task and t; least is from how many on they do without a hint. What a task
+// goesDirect says whether n bytes go directly between this task and t; least is from how many on they do without a hint. Then a target that
+// attends to its messages gets them so, unless the user wants bulk transfer: two that copy are faster than one. What a task
 // copies within its own memory never is a bulk transfer, so hints change nothing there.
-func (t *task) goesDirect(n, least uint64, h hint) bool {
+func (c *Context) goesDirect(t *task, n, least uint64, h hint) bool {
 	switch {
 	case !t.direct:
 		return false
-	case h == noHint || t.isSelf:
+	case t.isSelf:
 		return n >= least
+	case h == noHint:
+		return n >= least && (c.wantsBulk(n) || !t.pipelines())
 	}
 	return h == byBulk && n > 0
 }
+
+// wantsBulk says whether a message of n bytes is to be a bulk transfer by the user's settings.
+func (c *Context) wantsBulk(n uint64) bool { return c.cfg.UseBulk && n >= uint64(c.cfg.BulkMin) }
 
 // forced says whether h sends to t directly even what is not worth it.
 func (t *task) forced(h hint) bool { return h == byBulk && !t.isSelf }
 
 // putGoesDirect says whether a put of n bytes is written by the origin into the target's memory.
 func (c *Context) putGoesDirect(t *task, n uint64, h hint) bool {
-	return t.goesDirect(n, directPutMin, h)
+	return c.goesDirect(t, n, directPutMin, h)
 }
 
 // getGoesDirect says whether a get of n bytes is read by the origin from the target's memory.
 func (c *Context) getGoesDirect(t *task, n uint64, h hint) bool {
-	return t.goesDirect(n, directGetMin, h)
+	return c.goesDirect(t, n, directGetMin, h) || h == noHint && t.direct && n > 0 && n < pipelineGetMin
 }
 
 // amGoesDirect says whether the n bytes of an active message are read by the target from the origin's memory. It reads them later: so
 // not what the user may overwrite when the call returns.
 func (c *Context) amGoesDirect(t *task, n uint64, h hint) bool {
-	return n > uint64(c.bufCopy) && t.goesDirect(n, c.leastDirectAm(), h)
+	return n > uint64(c.bufCopy) && c.goesDirect(t, n, c.leastDirectAm(), h)
 }
 
 // leastDirectAm: who asks for bulk transfer of shorter messages than the library would choose gets it.
@@ -85,12 +92,12 @@ func (c *Context) leastDirectAm() uint64 {
 
 // putvGoesDirect is putGoesDirect for vectors: org and tgt of n bytes.
 func (c *Context) putvGoesDirect(t *task, org, tgt *vector, n uint64, h hint) bool {
-	return t.goesDirect(n, directPutMin, h) && (t.forced(h) || worthDirect(org, tgt, n))
+	return c.goesDirect(t, n, directPutMin, h) && (t.forced(h) || worthDirect(org, tgt, n))
 }
 
 // getvGoesDirect is getGoesDirect for vectors.
 func (c *Context) getvGoesDirect(t *task, org, tgt *vector, n uint64, h hint) bool {
-	return t.goesDirect(n, directGetMin, h) && (t.forced(h) || worthDirectGet(org, tgt, n))
+	return c.goesDirect(t, n, directGetMin, h) && (t.forced(h) || worthDirectGet(org, tgt, n))
 }
 
 // amvGoesDirect is amGoesDirect for vectors.

@@ -78,7 +78,7 @@ func newWatched(t *testing.T, env map[string]string) *watched {
 	for name, value := range env {
 		all[name] = value
 	}
-	w := &watched{testJob: newJob(t, 2, all)}
+	w := &watched{testJob: newJob(t, 2, all).compute()}
 	w.origin, w.target = w.tasks[0].watch(1), w.tasks[1].watch(0)
 	return w
 }

@@ -178,7 +178,8 @@ func (c *Context) onFetched(m *transport.Msg) transport.Verdict {
 			o.n += o.lengths
 		}
 	}
-	o.first = min(o.n, uint64(t.sendMax))
+	o.step = t.partSize(o.n)
+	o.first = min(o.n, o.step)
 	o.orgCntr, o.user, o.done = r.orgCntr, true, r.done
 	o.seq = r.seq // a fence that waited for the fetch waits for this
 	c.start(o)

@@ -61,7 +61,7 @@ func (c *Context) stage(f *fragmentOp) []byte {
 
 // preparePutv makes a fragment that the target can place by itself. Many entries leave less room for data.
 func (c *Context) preparePutv(m *outgoing, f *fragmentOp) {
-	room, entries := m.t.gatherRoom(), 0
+	room, entries := min(m.t.gatherRoom(), m.step), 0
 	n := min(m.n-m.offset, room)
 	if n > 0 && m.tgt.kind != vecStrided {
 		n = 0

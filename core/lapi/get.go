@@ -151,7 +151,8 @@ func (c *Context) onGet(m *transport.Msg) transport.Verdict {
 	a := c.newOutgoing(t, msgGetData, GetErr)
 	a.part, a.message = msgGetData, h.token
 	a.hdrLen = len((&partHeader{h.token, 0}).encode(a.hdr[:]))
-	a.data, a.n, a.first = h.tgtAddr, h.length, min(h.length, uint64(t.sendMax))
+	a.step = t.partSize(h.length)
+	a.data, a.n, a.first = h.tgtAddr, h.length, min(h.length, a.step)
 	a.orgCntr, a.user = h.tgtCntr, true
 	c.start(a)
 	return transport.Accept

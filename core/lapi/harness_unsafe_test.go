@@ -244,3 +244,13 @@ func dup(files []int) (out []int) {
 	}
 	return out
 }
+
+// compute makes all tasks look as if their users did not poll, so that large data goes directly.
+func (j *testJob) compute() *testJob {
+	for _, k := range j.tasks {
+		if a, ok := untraced(k.shm).(interface{ SetAway(bool) }); ok {
+			a.SetAway(true)
+		}
+	}
+	return j
+}

@@ -57,6 +57,32 @@ func (h *putHeader) decode(b []byte) bool {
 	return true
 }
 
+// putPartHeader is msgPutPart: a part of a put, but the last, where messages stay in order. The last part is a putHeader.
+//
+//	0 address of this part | 8 flags: layout.PartFirst, layout.PartHuge
+type putPartHeader struct {
+	addr  transport.Addr
+	flags uint64
+}
+
+const putPartHeaderSize = 16
+
+func (h *putPartHeader) encode(b []byte) []byte {
+	_ = b[putPartHeaderSize-1]
+	order.PutUint64(b[0:], uint64(h.addr))
+	order.PutUint64(b[8:], h.flags)
+	return b[:putPartHeaderSize]
+}
+
+func (h *putPartHeader) decode(b []byte) bool {
+	if len(b) != putPartHeaderSize {
+		return false
+	}
+	h.addr = transport.Addr(order.Uint64(b[0:]))
+	h.flags = order.Uint64(b[8:])
+	return true
+}
+
 // putFragmentHeader is msgPutFragment: everything to place and count this part, whatever arrives first.
 //
 //	0 putHeader | 24 total | 32 offset | 40 message id (32) | 44 zero (32)

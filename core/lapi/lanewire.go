@@ -13,6 +13,8 @@ const (
 	msgLaneGet   transport.MsgID = layout.MsgLaneGet
 	msgLaneRmw   transport.MsgID = layout.MsgLaneRmw
 	msgLaneReply transport.MsgID = layout.MsgLaneReply
+	msgPutPart   transport.MsgID = layout.MsgPutPart
+	msgPutLast   transport.MsgID = layout.MsgPutLast
 )
 
 // Kinds that core and lane write alike.
@@ -66,7 +68,7 @@ func (c *Context) onAmSmall(m *transport.Msg) transport.Verdict {
 
 // replyHeader is cshim_reply_header.
 //
-//	0 token (32) | 4 state (32) | 8 value
+//	0 token (32) | 4 state (32) | 8 value; of a get, where in it the data belongs
 type replyHeader struct {
 	token, state uint32
 	value        uint64
@@ -85,19 +87,36 @@ func (h *replyHeader) encode(b []byte) []byte {
 //	0 address | 8 length | 16 tgtCntr | 24 token (32) | 28 zero (32)
 func (c *Context) onLaneGet(m *transport.Msg) transport.Verdict {
 	b := m.Hdr
-	t := &c.tasks[m.From]
-	if len(b) != laneGetSize || len(m.Data) != 0 || order.Uint64(b[8:]) > uint64(t.sendMax-replyHeaderSize) {
+	if len(b) != laneGetSize || len(m.Data) != 0 || order.Uint64(b[8:]) > MaxMessageSize {
 		return c.malformed(m)
 	}
-	h := replyHeader{token: order.Uint32(b[24:])}
-	a := c.newOutgoing(t, msgLaneReply, GetErr)
-	a.hdrLen = len(h.encode(a.hdr[:]))
-	a.message = uint64(h.token)
-	a.data, a.n = transport.Addr(order.Uint64(b)), order.Uint64(b[8:])
-	a.first = a.n
-	a.orgCntr, a.user = transport.Addr(order.Uint64(b[16:])), true
-	c.start(a)
+	c.answerLane(&c.tasks[m.From], order.Uint32(b[24:]), transport.Addr(order.Uint64(b)), order.Uint64(b[8:]), 0, transport.Addr(order.Uint64(b[16:])))
 	return transport.Accept
+}
+
+// answerLane sends what the lane of t asked for, in parts, but for what lies before offset, which went.
+func (c *Context) answerLane(t *task, token uint32, data transport.Addr, n, offset uint64, tgtCntr transport.Addr) {
+	a := c.newOutgoing(t, msgLaneReply, GetErr)
+	a.part, a.message, a.skipped = msgLaneReply, uint64(token), offset
+	a.data, a.n, a.step = data+transport.Addr(offset), n-offset, t.partSize(n)
+	a.orgCntr, a.user = tgtCntr, true
+	c.start(a)
+}
+
+// LaneGetRest goes on with an answer whose first parts, up to offset, the lane has sent.
+func (c *Context) LaneGetRest(origin int, token uint32, n uint64, data transport.Addr, offset uint64, tgtCntr transport.Addr) {
+	memory.Guard()
+	c.answerLane(&c.tasks[origin], token, data, n, offset, tgtCntr)
+	c.publish()
+}
+
+// replyPart makes the header of the next part of m's answer, of n bytes.
+func (m *outgoing) replyPart(n uint64) []byte {
+	h := replyHeader{token: uint32(m.message), value: m.skipped + m.offset}
+	if m.offset+n < m.n {
+		h.state = layout.ReplyPart
+	}
+	return h.encode(m.hdr[:])
 }
 
 // onLaneRmw is the target's side of the lane's read-modify-write (cshim_rmw_header).

@@ -13,30 +13,32 @@ import (
 //
 // finished means: inflight == 0, the origin's memory may be overwritten, the origin counter has changed.
 type outgoing struct {
-	next     *outgoing
-	t        *task
-	seq      uint64
-	kind     ErrType
-	id       transport.MsgID // of the first or only fragment
-	part     transport.MsgID // of the other fragments; 0: the message is sent whole
-	hdr      [amHeaderSize + amvHeaderSize + MaxUhdrSize + partHeaderSize]byte
-	hdrLen   int
-	first    uint64 // user data bytes that travel with the first header
-	data     transport.Addr
-	n        uint64 // bytes of stream: split user header and lengths of blocks (if any), then data
-	uhdrLen  uint64 // bytes of split user header at the head of the stream, kept in hdr
-	uhdrAt   int    // where in hdr
-	offset   uint64 // of the stream, what the link already has
-	started  bool   // the first fragment went
-	allSent  bool   // the link has got every fragment, or gets no more
-	inflight int    // fragments that the link holds
-	message  uint64 // what partHeader names
+	next      *outgoing
+	t         *task
+	seq       uint64
+	kind      ErrType
+	id        transport.MsgID // of the first or only fragment
+	part      transport.MsgID // of the other fragments; 0: the message is sent whole
+	hdr       [amHeaderSize + amvHeaderSize + MaxUhdrSize + partHeaderSize]byte
+	hdrLen    int
+	first     uint64 // user data bytes that travel with the first header
+	data      transport.Addr
+	n         uint64 // bytes of stream: split user header and lengths of blocks (if any), then data
+	uhdrLen   uint64 // bytes of split user header at the head of the stream, kept in hdr
+	uhdrAt    int    // where in hdr
+	offset    uint64 // of the stream, what the link already has
+	started   bool   // the first fragment went
+	continued bool   // of a put in parts: the lane has sent some before
+	allSent   bool   // the link has got every fragment, or gets no more
+	step      uint64 // bytes of data in a fragment
+	inflight  int    // fragments that the link holds
+	message   uint64 // what partHeader names
+	skipped   uint64 // of an answer: where in the get's stream this message's begins
 
 	vectored  bool        // the fields down to held are used
 	org       vector      // where the data is, or (msgGetv) where it is to go
 	tgt       vector      // of msgPutv and msgGetv: the target's blocks
 	lengths   uint64      // bytes of lengths of org's blocks in the stream, before the data
-	skipped   uint64      // of msgGetData: where in the get's stream this message's begins
 	held      *fragmentOp // the next fragment, when the link had no room for it
 	isCopied  bool        // the data is in copied
 	placement *placement  // nil, or how the data lies instead of org
@@ -50,6 +52,9 @@ type outgoing struct {
 	state    *exchange         // of msgExchange: keeps its values alive
 	asked    request           // of msgGetData: the part of a vector that it answers
 }
+
+// vectorPartMin is the least part in which a vector's data goes, where a link says that smaller ones were better: each costs some work.
+const vectorPartMin = 16 << 10
 
 type outgoingList struct{ head, tail *outgoing }
 
@@ -106,7 +111,8 @@ func (c *Context) newOutgoing(t *task, id transport.MsgID, kind ErrType) *outgoi
 	m.next, m.t, m.id, m.kind = nil, t, id, kind
 	m.seq = c.nextSeq()
 	m.part, m.hdrLen, m.first, m.data, m.n, m.uhdrLen, m.uhdrAt, m.offset = 0, 0, 0, 0, 0, 0, amHeaderSize, 0
-	m.started, m.allSent, m.inflight, m.message = false, false, 0, 0
+	m.started, m.allSent, m.inflight, m.message, m.skipped, m.step = false, false, 0, 0, 0, uint64(t.sendMax)
+	m.continued = false
 	m.orgCntr, m.done, m.user, m.failed, m.finished, m.state = 0, Callback{}, false, false, nil, nil
 	return m
 }
@@ -122,7 +128,7 @@ func (c *Context) freeOutgoing(m *outgoing) {
 	if m.vectored {
 		c.freePlacement(m.placement)
 		m.placement = nil
-		m.vectored, m.skipped, m.lengths, m.asked = false, 0, 0, request{}
+		m.vectored, m.lengths, m.asked = false, 0, request{}
 		m.org.reset()
 		m.tgt.reset()
 		if m.held != nil {
@@ -162,6 +168,9 @@ func (c *Context) freeFragmentOp(f *fragmentOp) {
 // (BUF_CP_SIZE).
 func (c *Context) start(m *outgoing) {
 	t := m.t
+	if m.vectored {
+		m.step = max(t.partSize(m.n), vectorPartMin)
+	}
 	if t.dead {
 		m.failed = true
 	}
@@ -292,7 +301,13 @@ func (c *Context) putOff(m *outgoing, f *fragmentOp) {
 
 // nextFragment is what to send next: header and a piece of the stream, at most most bytes unless it is the first.
 func (m *outgoing) nextFragment(most uint64) (id transport.MsgID, hdr []byte, data transport.Addr, n uint64) {
-	if !m.started {
+	switch {
+	case m.id == msgPutPart:
+		return m.putPart()
+	case m.id == msgLaneReply && m.part != 0:
+		n = min(m.n-m.offset, m.step)
+		return m.id, m.replyPart(n), m.data + transport.Addr(m.offset), n
+	case !m.started:
 		return m.id, m.hdr[:m.hdrLen], m.data, m.first
 	}
 	hdr = m.partHeader()
@@ -301,7 +316,7 @@ func (m *outgoing) nextFragment(most uint64) (id transport.MsgID, hdr []byte, da
 		return m.part, hdr, memory.AddrOf(m.hdr[m.uhdrAt:]) + transport.Addr(m.offset), n
 	}
 	at := m.offset - m.uhdrLen
-	n = m.cut(min(m.n-m.offset, most), m.n-m.offset)
+	n = m.cut(min(m.n-m.offset, m.step, most), m.n-m.offset)
 	return m.part, hdr, m.data + transport.Addr(at), n
 }
 

@@ -80,7 +80,7 @@ func TestPlacedDirect(t *testing.T) {
 			{from: 40000, to: n, atom: 32},
 		} {
 			t.Run(fmt.Sprintf("%+v, refused %v", c, refused), func(t *testing.T) {
-				j := newJob(t, 2, paths["shm"])
+				j := newJob(t, 2, paths["shm"]).compute()
 				link := &countedLink{nodeCounted: j.tasks[1].tasks[0].link.(nodeCounted)}
 				j.tasks[1].tasks[0].link = link
 				j.tasks[1].tasks[0].direct = !refused

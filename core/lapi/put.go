@@ -32,7 +32,7 @@ func (c *Context) put(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, 
 		c.publish()
 		return codes.Success
 	}
-	if c.sendNow(t, msgPut, PutErr, h.encode(c.header[:]), orgAddr, n, orgCntr) {
+	if n <= t.partSize(n) && c.sendNow(t, msgPut, PutErr, h.encode(c.header[:]), orgAddr, n, orgCntr) {
 		c.sendDone(done, t, codes.Success)
 		c.publish()
 		return codes.Success
@@ -40,13 +40,16 @@ func (c *Context) put(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, 
 	m := c.newOutgoing(t, msgPut, PutErr)
 	m.user, m.orgCntr, m.done = true, orgCntr, done
 	m.data, m.n = orgAddr, n
-	if n <= uint64(t.sendMax) {
+	switch part := t.partSize(n); {
+	case n <= part:
 		m.hdrLen, m.first = len(h.encode(m.hdr[:])), n
-	} else {
+	case t.shared:
+		m.inParts(&h, true)
+	default:
 		t.nextID++
 		f := putFragmentHeader{putHeader: h, total: n, id: t.nextID}
 		m.id, m.part = msgPutFragment, msgPutFragment
-		m.hdrLen, m.first = len(f.encode(m.hdr[:])), uint64(t.sendMax)
+		m.hdrLen, m.first = len(f.encode(m.hdr[:])), part
 	}
 	c.start(m)
 	c.publish()

@@ -355,6 +355,7 @@ func (s *setup) setLink(t *task, l transport.Link) {
 	lim := l.Limits()
 	t.sendMax = (lim.SendMax - putFragmentHeaderSize) &^ 7
 	t.headers = lim.HeaderMax
+	t.attender, _ = l.(attender)
 	t.atOnce = t.sendMax
 	if s.udp != nil && l == transport.Link(s.udp) {
 		t.atOnce = min(s.bufCopy, t.sendMax)
@@ -428,6 +429,7 @@ func (c *Context) setHandlers(l transport.Link) {
 		msgFetched: c.onFetched, msgCounter: c.onCounter, msgExchange: c.onExchange, msgFault: c.onFault,
 		msgPutv: c.onPutv, msgGetv: c.onGetv, msgAmv: c.onAmv, msgRead: c.onRead, msgAmPieces: c.onAmPieces,
 		msgAmSmall: c.onAmSmall, msgLaneGet: c.onLaneGet, msgLaneRmw: c.onLaneRmw,
+		msgPutPart: c.onPutPart, msgPutLast: c.onPutLast,
 	} {
 		l.Handle(id, h)
 	}

@@ -26,7 +26,7 @@ type tracer struct {
 var messageNames = [transport.MaxMsgID + 1]string{
 	msgPut: "put", msgPutFragment: "put fragment", msgGet: "get", msgGetData: "get data", msgAm: "active message",
 	msgAmFragment: "active message fragment", msgFetched: "fetched", msgCounter: "completion", msgExchange: "exchange", msgFault: "fault",
-	msgAtomic: "rmw", msgAtomicReply: "rmw reply", msgPutDirect: "direct put", msgRead: "direct get",
+	msgAtomic: "rmw", msgAtomicReply: "rmw reply", msgPutDirect: "direct put", msgRead: "direct get", msgPutPart: "put part", msgPutLast: "put last",
 }
 
 func messageName(id transport.MsgID) string {

@@ -36,6 +36,11 @@ func overPaths(t *testing.T, f func(t *testing.T, j *testJob, tgt uint32)) {
 		}
 		f(t, j, 1)
 	})
+	t.Run("shm while all compute", func(t *testing.T) {
+		j := newJob(t, 2, paths["shm"])
+		noteAway(j, true)
+		f(t, j, 1)
+	})
 	t.Run("self", func(t *testing.T) { f(t, newJob(t, 1, nil), 0) })
 	t.Run("small datagrams", func(t *testing.T) {
 		f(t, newJob(t, 2, map[string]string{"LAPI_USE_SHM": "no", "MP_UDP_PACKET_SIZE": "1024"}), 1)

@@ -272,6 +272,12 @@ void golapi_disarm(int context)
 		CHECK(errno == EAGAIN);
 }
 
+void golapi_away(int context, int away)
+{
+	enter(context);
+	__atomic_store_n(&fake_counts.away, (uint32_t)away, __ATOMIC_SEQ_CST);
+}
+
 void fake_arrive(cshim_context *context, fake_action *action, void *argument)
 {
 	fake_core *core = &cores[cshim_index_of(context)];

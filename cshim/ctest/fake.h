@@ -30,6 +30,7 @@ extern struct fake_settings {
 /* What has happened since fake_reset_counts; atomic. */
 extern struct fake_counts {
 	uint32_t dispatches, arms, disarms, inits, term_ends, completions_done;
+	uint32_t away; /* what golapi_away was told last; not reset */
 } fake_counts;
 void fake_reset_counts(void);
 

@@ -29,10 +29,50 @@ static void test_served(void)
 	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
 }
 
+/* In polling mode peers hear that a task is away when nobody has polled for a moment, and at once when somebody does. In interrupt mode the
+   service thread sleeps armed, which tells them the same. */
+static void test_away(void)
+{
+	int i;
+
+	fake_settings.polling = 1;
+	__atomic_store_n(&fake_counts.away, 0, __ATOMIC_SEQ_CST);
+	handle = fake_init(NULL);
+	for (i = 0; i < 10; i++) {
+		fake_await(&fake_counts.away, 1);
+		CHECK(LAPI_Probe(handle) == LAPI_SUCCESS);
+		if (i % 2 == 0)
+			fake_sleep_us(1000);
+	}
+	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
+	fake_settings.polling = 0;
+}
+
 static void *long_wait(void *counter)
 {
 	CHECK(LAPI_Waitcntr(handle, counter, 1, NULL) == LAPI_SUCCESS);
 	return NULL;
+}
+
+/* Somebody polls all the time: the task is never away. Ticks of the service thread that come late only make it stay longer. */
+static void test_not_away(void)
+{
+	lapi_cntr_t own = {0};
+	pthread_t waiter;
+
+	fake_settings.polling = 1;
+	handle = fake_init(NULL);
+	fake_await(&fake_counts.away, 1);
+	waiter = fake_thread(long_wait, &own);
+	while (__atomic_load_n(&fake_counts.away, __ATOMIC_SEQ_CST))
+		fake_sleep_us(10);
+	fake_sleep_us(10000);
+	CHECK(__atomic_load_n(&fake_counts.away, __ATOMIC_SEQ_CST) == 0);
+	fake_count(fake_context(handle), (int *)&own);
+	pthread_join(waiter, NULL);
+	fake_await(&fake_counts.away, 1);
+	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
+	fake_settings.polling = 0;
 }
 
 /* While a user thread sits in one call the service thread parks, and comes back when that ends. */
@@ -221,6 +261,8 @@ void test_threads(void)
 {
 	test_served();
 	test_parks();
+	test_away();
+	test_not_away();
 	fake_reset_counts();
 	test_modes();
 	test_completion(0);

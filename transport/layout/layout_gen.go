@@ -62,7 +62,8 @@ type (
 		Line0     [16]uint8
 		Line1     [64]uint8
 		Armed     uint32
-		Line2     [60]uint8
+		Away      uint32
+		Line2     [56]uint8
 		Line3     [64]uint8
 		Pending   [2]uint64
 		Line4     [48]uint8
@@ -78,7 +79,8 @@ type (
 		Head      uint64
 		Published uint64
 		Turn      uint64
-		Line      [40]uint8
+		Chunked   uint64
+		Line      [32]uint8
 	}
 	TraceRecord struct {
 		Ns     uint64
@@ -110,8 +112,10 @@ type (
 		OutHead    uint64
 		OutControl uint64
 		OutSlots   uint64
+		OutChunks  uint64
 		InControl  uint64
 		InSlots    uint64
+		InChunks   uint64
 		Task       int32
 		Bell       int32
 		Closed     uint32
@@ -121,7 +125,10 @@ type (
 		Used       uint32
 		Kind       uint32
 		Expected   int32
-		Line       [52]uint8
+		Direct     uint32
+		PutFailed  uint32
+		Line       [28]uint8
+		Chunks     Chunks
 	}
 	Paths struct {
 		Turn            uint64
@@ -135,6 +142,7 @@ type (
 		DataSent        uint64
 		PacketsReceived uint64
 		DataReceived    uint64
+		ChunkOf         [32]uint32
 		Cookie          uint64
 		Scratch         [56]uint8
 		Path            [128]Path
@@ -201,6 +209,19 @@ type (
 		State uint32
 		Value uint64
 	}
+	PutPart struct {
+		Addr  uint64
+		Flags uint64
+	}
+	Chunks struct {
+		Tail  uint64
+		Until [64]uint64
+		Line  [56]uint8
+	}
+	Place struct {
+		Offset uint32
+		Length uint32
+	}
 )
 
 const (
@@ -217,22 +238,26 @@ const (
 	DispatchError    = 0x4
 
 	SegmentMagic   = 0x315f6d68736c4150
-	SegmentVersion = 0x2
+	SegmentVersion = 0x3
 	MaxRings       = 0x80
 	SlotSize       = 0x40
 	RingSlots      = 0x100
-	MessageSlots   = 0x50
+	MessageSlots   = 0x28
 	Page           = 0x1000
 	Awake          = 0x0
 	Armed          = 0x1
 	Closed         = 0x2
-	Away           = 0x3
 	SequenceValid  = 0x80000000
 	HeaderUnit     = 0x8
 	KindPadding    = 0xff
-	KindChunk      = 0xfd
-	ChunkSize      = 0x8000
-	Chunks         = 0x8
+	KindChunk      = 0x80
+	InlineMax      = 0x200
+	ChunkUnit      = 0x1000
+	ChunkUnits     = 0x40
+	ChunkArea      = 0x40000
+	ChunkMax       = 0x11000
+	ChunkClasses   = 0x20
+	ChunkPublish   = 0x4000
 
 	ClosedLink = 0x1
 	ClosedCore = 0x2
@@ -251,10 +276,16 @@ const (
 	MsgLaneGet   = 0x19
 	MsgLaneRmw   = 0x1a
 	MsgLaneReply = 0x1b
+	MsgPutPart   = 0x1c
+	MsgPutLast   = 0x1d
 
 	AmPaddingShift = 0x38
 	ReplyOK        = 0x0
 	ReplyFailed    = 0x1
+	ReplyPart      = 0x2
+	PartFirst      = 0x1
+	PartHuge       = 0x2
+	HugeMin        = 0x1000000
 
 	TraceMagic   = 0x3165636172744150
 	TraceVersion = 0x1

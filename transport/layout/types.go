@@ -23,6 +23,9 @@ type (
 	LaneGet     C.cshim_get_header
 	LaneRmw     C.cshim_rmw_header
 	LaneReply   C.cshim_reply_header
+	PutPart     C.cshim_part_header
+	Chunks      C.cshim_chunks
+	Place       C.cshim_place
 )
 
 const (
@@ -38,7 +41,6 @@ const (
 	DispatchProgress = C.CSHIM_DISPATCH_PROGRESS
 	DispatchError    = C.CSHIM_DISPATCH_ERROR
 
-
 	SegmentMagic   = C.CSHIM_SEGMENT_MAGIC
 	SegmentVersion = C.CSHIM_SEGMENT_VERSION
 	MaxRings       = C.CSHIM_MAX_RINGS
@@ -49,13 +51,17 @@ const (
 	Awake          = C.CSHIM_AWAKE
 	Armed          = C.CSHIM_ARMED
 	Closed         = C.CSHIM_CLOSED
-	Away           = C.CSHIM_AWAY
 	SequenceValid  = C.CSHIM_SEQUENCE_VALID
 	HeaderUnit     = C.CSHIM_HEADER_UNIT
 	KindPadding    = C.CSHIM_KIND_PADDING
 	KindChunk      = C.CSHIM_KIND_CHUNK
-	ChunkSize      = C.CSHIM_CHUNK_SIZE
-	Chunks         = C.CSHIM_CHUNKS
+	InlineMax      = C.CSHIM_INLINE_MAX
+	ChunkUnit      = C.CSHIM_CHUNK_UNIT
+	ChunkUnits     = C.CSHIM_CHUNK_UNITS
+	ChunkArea      = C.CSHIM_CHUNK_AREA
+	ChunkMax       = C.CSHIM_CHUNK_MAX
+	ChunkClasses   = C.CSHIM_CHUNK_CLASSES
+	ChunkPublish   = C.CSHIM_CHUNK_PUBLISH
 
 	ClosedLink = C.CSHIM_CLOSED_LINK
 	ClosedCore = C.CSHIM_CLOSED_CORE
@@ -74,10 +80,16 @@ const (
 	MsgLaneGet   = C.CSHIM_MSG_LANE_GET
 	MsgLaneRmw   = C.CSHIM_MSG_LANE_RMW
 	MsgLaneReply = C.CSHIM_MSG_LANE_REPLY
+	MsgPutPart   = C.CSHIM_MSG_PUT_PART
+	MsgPutLast   = C.CSHIM_MSG_PUT_LAST
 
 	AmPaddingShift = C.CSHIM_AM_PADDING_SHIFT
 	ReplyOK        = C.CSHIM_REPLY_OK
 	ReplyFailed    = C.CSHIM_REPLY_FAILED
+	ReplyPart      = C.CSHIM_REPLY_PART
+	PartFirst      = C.CSHIM_PART_FIRST
+	PartHuge       = C.CSHIM_PART_HUGE
+	HugeMin        = C.CSHIM_HUGE_MIN
 
 	TraceMagic   = C.CSHIM_TRACE_MAGIC
 	TraceVersion = C.CSHIM_TRACE_VERSION

@@ -26,6 +26,7 @@ type peer struct {
 	outHead    *layout.SegmentHead
 	outControl *layout.RingControl
 	outSlots   slots
+	outChunks  chunks
 	path       *layout.Path // what the lane uses of all this; sender and receiver are in it
 	sender     *layout.Sender
 	blocked    bool          // Send has said ErrBusy since this task last saw room
@@ -36,6 +37,7 @@ type peer struct {
 	// Messages from it: a ring in this task's segment.
 	inControl *layout.RingControl
 	inSlots   slots
+	inChunks  chunks
 	receiver  *layout.Receiver
 	held      hold.Queue
 	holding   bool // counted in Link.holding
@@ -125,6 +127,10 @@ func (p *peer) settle() {
 	if p.gone || !p.announced {
 		p.path.Closed |= layout.ClosedLink
 	}
+	p.path.Direct = 0
+	if p.direct {
+		p.path.Direct = 1
+	}
 	p.path.Stopped = 0
 	if p.gone || p.awaiting || p.reoffered {
 		p.path.Stopped = 1
@@ -157,15 +163,16 @@ func (l *Link) newPeer(ep transport.Endpoint, a transport.Address) (*peer, error
 	}
 	p := &peer{
 		ep: ep, ring: ring, pid: int(from.Pid), bell: a.Files[1],
-		out: out, outHead: head, outControl: out.control(l.index), outSlots: out.ring(l.index, len(l.tasks)),
+		out: out, outHead: head, outControl: out.control(l.index), outSlots: out.ring(l.index, len(l.tasks)), outChunks: out.chunks(l.index, len(l.tasks)),
 		path: l.private.path(ring), sender: &l.private.path(ring).Sender, receiver: &l.private.path(ring).Receiver,
 		renewal:   renewal{announced: true},
-		inControl: l.own.control(ring), inSlots: l.own.ring(ring, len(l.tasks)),
+		inControl: l.own.control(ring), inSlots: l.own.ring(ring, len(l.tasks)), inChunks: l.own.chunks(ring, len(l.tasks)),
 	}
 	p.path.Task, p.path.Bell, p.path.Fenced = from.Task, int32(p.bell), from.Flags&needsFences
 	p.locate()
 	_ = closeFile(a.Files[0])
 	p.direct = !l.config.DisableCMA && probe(p.pid, transport.Addr(from.CookieAt), from.Cookie, l.private.scratch())
+	p.settle()
 	return p, nil
 }
 

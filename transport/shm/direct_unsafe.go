@@ -102,6 +102,7 @@ func (l *Link) explain(p *peer, errno unix.Errno, local, remote transport.Addr, 
 		return transport.ErrUnreachable
 	case unix.EPERM, unix.ENOSYS:
 		p.direct = false // it was permitted at Connect: the peer has changed its credentials, or left
+		p.settle()
 		return transport.ErrNotSupported
 	case unix.ENOMEM:
 		return transport.ErrBusy

@@ -58,9 +58,9 @@ func TestImpossibleHeads(t *testing.T) {
 		"kind 0":               pack(0, 0, 8, 8),
 		"kind over MaxMsgID":   pack(0, uint8(transport.MaxMsgID)+1, 8, 8),
 		"padding of all":       pack(0, layout.KindPadding, 0, 0),
-		"data over the limit":  pack(0, 1, 0, uint64(sendMax)+1),
+		"data over the limit":  pack(0, 1, 0, uint64(slotMax)+1),
 		"data of 64 KiB":       pack(0, 1, 0, 1<<16-1),
-		"header and data over": pack(0, 1, 1016, uint64(sendMax)-1016+1),
+		"header and data over": pack(0, 1, 1016, uint64(slotMax)-1016+1),
 	} {
 		v := newVictim(t)
 		atomic.StoreUint64(v.writer.peers[1].outSlots.head(0), head)
@@ -140,9 +140,9 @@ func FuzzRing(f *testing.F) {
 	good := binary.LittleEndian.AppendUint64(nil, pack(0, 1, 8, 100))
 	f.Add(uint16(0), good)
 	f.Add(uint16(3), binary.LittleEndian.AppendUint64(nil, pack(3, layout.KindPadding, 0, 0)))
-	chunked := binary.LittleEndian.AppendUint64(nil, pack(5, kindChunk, 8, chunkSize))
-	f.Add(uint16(5), binary.LittleEndian.AppendUint64(chunked, 1|7<<32))
 	f.Add(uint16(255), binary.LittleEndian.AppendUint64(nil, pack(255, 2, 1000, 5000)))
+	chunked := binary.LittleEndian.AppendUint64(nil, pack(7, 1|layout.KindChunk, 8, 0))
+	f.Add(uint16(7), binary.LittleEndian.AppendUint64(chunked, 100|5000<<32))
 	f.Fuzz(func(t *testing.T, slot uint16, raw []byte) {
 		v := newVictim(t)
 		start := uint64(slot) & ringMask
@@ -183,8 +183,8 @@ func TestRandomRing(t *testing.T) {
 					index++
 				}
 				head := pack(position, uint8(1+random.IntN(40)), 8*random.IntN(256), random.Uint64N(6000))
-				if random.IntN(4) == 0 {
-					head = pack(position, kindChunk, 8*random.IntN(20), random.Uint64N(1<<16))
+				if random.IntN(3) == 0 {
+					head = pack(position, uint8(1+random.IntN(40))|layout.KindChunk, 8*random.IntN(256), 0)
 				}
 				atomic.StoreUint64(v.writer.peers[1].outSlots.head(position), head)
 				ring[random.IntN(len(ring))] = byte(random.Uint32())

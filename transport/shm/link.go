@@ -3,7 +3,7 @@
 //
 // Abilities: messages in the order sent; put and get native where the kernel permits cross-memory attach (CanDirect, probed at
 // Connect), ErrNotSupported to peers where it does not; no atomics.
-// Limits: a message of sendMax bytes of which headerMax are header, a gathered one of chunkSize (chunks.go); any length and alignment of put and get.
+// Limits: a message of sendMax bytes of which headerMax are header (64 KiB of data and any header); any length and alignment of put and get.
 // Progress: Send, Put and Get are done when they return. Progress receives; a refused message is copied aside and comes again.
 // When the receiver sleeps (Waiter), senders wake it through an eventfd; otherwise no message costs a system call.
 // Environment variables: none. Config.DisableCMA switches cross-memory attach off.
@@ -78,7 +78,6 @@ type Link struct {
 	holding  int           // peers with held messages
 	renewing int           // peers that the announcement of a new beginning has no room to
 	pool     hold.Pool
-	chunks   [numChunks]chunk
 	stats    transport.Stats
 }
 
@@ -117,6 +116,7 @@ func (l *Link) create() error {
 		return err
 	}
 	l.paths = l.private.paths()
+	tabulate(&l.paths.ChunkOf)
 	l.paths.Rings, l.paths.OwnRing = uint32(len(l.tasks)), uint32(l.index)
 	if l.own, err = createSegment(len(l.tasks)); err != nil {
 		return err
@@ -193,9 +193,13 @@ func (l *Link) Busy() bool {
 func (l *Link) Take(ring uint32, h transport.MsgHandler) {
 	p := l.rings[ring]
 	position := p.receiver.Head & ringMask
-	kind, header, data := unpack(atomic.LoadUint64(p.inSlots.head(position)))
-	if id, hdr, body, ok := l.open(p, kind, position, header, data); ok && l.offer(p, h, id, hdr, body) {
-		p.receiver.Head += slotsOf(header, data)
+	a, ok := p.examine(atomic.LoadUint64(p.inSlots.head(position)), position)
+	if !ok {
+		l.suspect(p, errNonsense) // it was another when the lane looked
+		return
+	}
+	if l.offer(p, h, &a) {
+		l.advance(p, &a)
 	}
 }
 

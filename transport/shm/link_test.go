@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/transport"
+	"lapi/transport/layout"
 	"lapi/transport/memory"
 )
 
@@ -370,11 +371,15 @@ func TestNoAllocation(t *testing.T) {
 	})
 	data := userMemory(t, 8192)
 	op := transport.Op{Local: memory.AddrOf(data), Remote: memory.AddrOf(data[4096:]), N: 4000}
+	long := transport.Op{Local: memory.AddrOf(data), N: 8000}
 	flush := transport.Op{Done: func(*transport.Op, error) {}}
 	hdr := make([]byte, 40)
 	round := func() {
 		_ = links[1].Arm()
 		if _, err := links[0].Send(1, 1, hdr, &op); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := links[0].Send(1, 1, hdr, &long); err != nil {
 			t.Fatal(err)
 		}
 		if links[0].CanDirect(1) {
@@ -405,9 +410,9 @@ func TestNoAllocation(t *testing.T) {
 // TestHeadWord: what pack writes, unpack reads, and a sequence is never 0 nor that of the round before.
 func TestHeadWord(t *testing.T) {
 	for _, index := range []uint64{0, 1, ringSlots, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 32, 1<<40 + 5} {
-		head := pack(index, 31, headerMax, uint64(sendMax))
+		head := pack(index, 31, headerMax, uint64(slotMax))
 		kind, header, data := unpack(head)
-		if kind != 31 || header != uint64(headerMax) || data != uint64(sendMax) || uint64(uint32(head)) != sequence(index) {
+		if kind != 31 || header != uint64(headerMax) || data != uint64(slotMax) || uint64(uint32(head)) != sequence(index) {
 			t.Errorf("index %d: %d %d %d", index, kind, header, data)
 		}
 		if sequence(index) == 0 || sequence(index) == sequence(index+ringSlots) {
@@ -450,8 +455,8 @@ func TestDataLikeHeads(t *testing.T) {
 		}
 	}
 	for round := range 40 {
-		for range 3 {
-			send(4000 - 64*(round%7))
+		for range 20 {
+			send(layout.InlineMax - 16*(round%7))
 		}
 		for sender.Tail&ringMask < ringSlots-1-uint64(round%3) {
 			send(round % 50)

@@ -69,42 +69,30 @@ func (l *Link) receive(p *peer, max int) (n int) {
 		if uint64(uint32(head)) != sequence(r.Head) {
 			break
 		}
-		kind, header, data := unpack(head)
 		position := r.Head & ringMask
-		if kind == layout.KindPadding && position != 0 {
+		if uint8(head>>32) == layout.KindPadding && position != 0 {
 			r.Head += ringSlots - position
 			continue
 		}
-		slots := slotsOf(header, data)
-		if kind == kindChunk {
-			slots = slotsOf(header, 0)
-		}
-		if kind == kindRenewed && header+data == 0 {
+		if uint8(head>>32) == kindRenewed && head>>40 == 0 {
 			p.renewed()
 			r.Head++
 			n++
 			continue
 		}
-		if kind == layout.MsgLaneReply && !p.awaiting {
-			break // the lane takes it
-		}
-		if slots > layout.MessageSlots || position+slots > ringSlots {
-			l.suspect(p, errNonsense)
-			return n
-		}
-		id, hdr, body, ok := l.open(p, kind, position, header, data)
+		a, ok := p.examine(head, position)
 		if !ok {
 			l.suspect(p, errNonsense)
 			return n
 		}
-		if !p.awaiting && !l.deliver(p, id, hdr, body) {
+		if a.id == layout.MsgLaneReply && !p.awaiting {
+			break // the lane takes it
+		}
+		if !p.awaiting && !l.deliver(p, &a) {
 			break
 		}
 		n++
-		r.Head += slots
-		if r.Head-r.Published >= publishMin {
-			l.publishConsumed(p)
-		}
+		l.advance(p, &a)
 	}
 	if n > 0 {
 		r.Turn = l.paths.Turn
@@ -115,38 +103,67 @@ func (l *Link) receive(p *peer, max int) (n int) {
 	return n
 }
 
-// open finds header and data of the message at position, whose slots are inside the ring. False: there is no such message.
-func (l *Link) open(p *peer, kind uint8, position, header, data uint64) (id transport.MsgID, hdr, body []byte, ok bool) {
-	if kind == kindChunk {
-		return p.openChunk(position, header, data, len(l.tasks))
+// advance passes a message that was taken, and gives its slots back as soon as enough are free to be worth it.
+func (l *Link) advance(p *peer, a *arrival) {
+	r := p.receiver
+	r.Head += a.slots
+	if a.n > layout.InlineMax {
+		r.Chunked += a.n
 	}
-	if kind == 0 || kind > uint8(transport.MaxMsgID) || header+data > uint64(sendMax) {
-		return 0, nil, nil, false
+	if r.Head-r.Published >= publishMin || r.Chunked >= layout.ChunkPublish {
+		l.publishConsumed(p)
 	}
-	return transport.MsgID(kind), p.inSlots.body(position, 0, header), p.inSlots.body(position, header, data), true
+}
+
+// arrival is a message in a ring, found to be possible.
+type arrival struct {
+	id              transport.MsgID
+	position, slots uint64
+	header, n       uint64 // bytes of header and data
+	hdr, data       []byte
+}
+
+// examine finds header and data of the message at position with that head word. False: it cannot be.
+func (p *peer) examine(head, position uint64) (a arrival, ok bool) {
+	kind, header, n := unpack(head)
+	chunked := kind&layout.KindChunk != 0
+	a.id = transport.MsgID(kind &^ layout.KindChunk)
+	a.position, a.header, a.n = position, header, n
+	a.slots = slotsOf(header, n)
+	if chunked {
+		a.slots = slotsOf(placeSize+header, 0)
+	}
+	if a.id == 0 || a.id > transport.MaxMsgID || a.slots > layout.MessageSlots || position+a.slots > ringSlots || header+n > uint64(slotMax) {
+		return a, false
+	}
+	if chunked {
+		return a, p.arrived(&a)
+	}
+	a.hdr, a.data = p.inSlots.body(position, 0, header), p.inSlots.body(position, header, n)
+	return a, true
 }
 
 // deliver offers a message to its handler. False: it stays where it is, for p is gone or too much is held.
-func (l *Link) deliver(p *peer, id transport.MsgID, hdr, data []byte) bool {
+func (l *Link) deliver(p *peer, a *arrival) bool {
 	if p.reoffered {
 		l.stats.RetransmittedPackets++
 	}
-	h := l.handlers[id]
+	h := l.handlers[a.id]
 	if h == nil {
 		l.stats.GhostPackets++
 		return true
 	}
-	return l.offer(p, h, id, hdr, data)
+	return l.offer(p, h, a)
 }
 
 // offer is deliver with a handler.
-func (l *Link) offer(p *peer, h transport.MsgHandler, id transport.MsgID, hdr, data []byte) bool {
-	l.msg = transport.Msg{From: p.ep, Hdr: hdr, Data: data}
+func (l *Link) offer(p *peer, h transport.MsgHandler, a *arrival) bool {
+	l.msg = transport.Msg{From: p.ep, Hdr: a.hdr, Data: a.data}
 	verdict := h(&l.msg)
 	if p.gone {
 		return false
 	}
-	if verdict == transport.Refuse && !l.holdBack(p, id, hdr, data) {
+	if verdict == transport.Refuse && !l.holdBack(p, a) {
 		p.reoffered = true
 		p.settle()
 		return false
@@ -157,21 +174,21 @@ func (l *Link) offer(p *peer, h transport.MsgHandler, id transport.MsgID, hdr, d
 	}
 	if verdict == transport.Accept {
 		l.stats.PacketsReceived++
-		l.stats.DataReceived += uint64(len(data))
+		l.stats.DataReceived += a.n
 	}
 	return true
 }
 
 // holdBack copies a refused message aside, so that others pass. False: no more of this peer's can be held.
-func (l *Link) holdBack(p *peer, id transport.MsgID, hdr, data []byte) bool {
+func (l *Link) holdBack(p *peer, a *arrival) bool {
 	if p.held.Bytes() >= heldMax {
 		return false
 	}
-	m, err := p.held.New(p.ep, id, hdr, len(data))
+	m, err := p.held.New(p.ep, a.id, a.hdr, int(a.n))
 	if err != nil {
 		return false // the kernel has no memory
 	}
-	copy(m.Data, data)
+	copy(m.Data, a.data)
 	m.Refused = true
 	p.held.Append(m, p.receiver.Head)
 	if !p.holding {
@@ -232,7 +249,7 @@ func (l *Link) deliverHeld(p *peer, m *hold.Message) transport.Verdict {
 
 // publishConsumed gives the slots before the head back to the sender, and wakes it if it waits for that.
 func (l *Link) publishConsumed(p *peer) {
-	p.receiver.Published = p.receiver.Head
+	p.receiver.Published, p.receiver.Chunked = p.receiver.Head, 0
 	// release: the handlers have finished reading. Sequentially consistent for the load of waiting.
 	atomic.StoreUint64(&p.inControl.Consumed, p.receiver.Head)
 	l.wakeWaiting(p)

@@ -58,7 +58,7 @@ func (l *Link) Reconnect(ep transport.Endpoint, _ transport.Address) error {
 func (l *Link) announce(p *peer) error {
 	s := p.sender
 	if s.Tail+1-s.Consumed > ringSlots {
-		if err := l.room(p, 1); err != nil {
+		if err := l.consumed(p, s.Tail+1-ringSlots); err != nil {
 			return err
 		}
 	}

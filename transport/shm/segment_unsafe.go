@@ -32,11 +32,11 @@ func ringsAt(rings int) uint64 {
 	return (headSize + uint64(rings)*controlSize + layout.Page - 1) &^ (layout.Page - 1)
 }
 
-// chunksAt is where its chunks begin.
+// chunksAt is where the chunk areas of a segment begin.
 func chunksAt(rings int) uint64 { return ringsAt(rings) + uint64(rings)*ringSize }
 
 // segmentSize is the size of a segment with that many rings, in bytes.
-func segmentSize(rings int) uint64 { return chunksAt(rings) + layout.Chunks*layout.ChunkSize }
+func segmentSize(rings int) uint64 { return chunksAt(rings) + uint64(rings)*layout.ChunkArea }
 
 // createSegment makes this task's segment, zero. It takes memory only where it is touched, and can never change its size, so that a
 // mapping of it is always good.
@@ -107,10 +107,8 @@ func (s *segment) ring(ring, rings int) slots {
 	return slots{s.at(ringsAt(rings) + uint64(ring)*ringSize)}
 }
 
-// chunk is the memory of a chunk.
-func (s *segment) chunk(i, rings int) []byte {
-	at := chunksAt(rings) + uint64(i)*layout.ChunkSize
-	return s.bytes[at : at+layout.ChunkSize]
+func (s *segment) chunks(ring, rings int) chunks {
+	return chunks{s.at(chunksAt(rings) + uint64(ring)*layout.ChunkArea)}
 }
 
 // slots is the memory of one ring. Positions are slot indices modulo the ring; callers keep position and length inside.
@@ -167,6 +165,8 @@ func (p *peer) locate() {
 	p.path.OutHead = uint64(uintptr(unsafe.Pointer(p.outHead)))
 	p.path.OutControl = uint64(uintptr(unsafe.Pointer(p.outControl)))
 	p.path.OutSlots = uint64(uintptr(p.outSlots.base))
+	p.path.OutChunks = uint64(uintptr(p.outChunks.base))
+	p.path.InChunks = uint64(uintptr(p.inChunks.base))
 	p.path.InControl = uint64(uintptr(unsafe.Pointer(p.inControl)))
 	p.path.InSlots = uint64(uintptr(p.inSlots.base))
 }

@@ -3,6 +3,7 @@ package shm
 import (
 	"errors"
 	"sync/atomic"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -16,9 +17,13 @@ const (
 	ringMask  = ringSlots - 1
 	slotSize  = layout.SlotSize
 
-	// sendMax is what fits the longest message beside its head word; headerMax leaves 4 KiB of it to data.
-	sendMax   = layout.MessageSlots*slotSize - int(headWord)
-	headerMax = sendMax - 4096
+	sendMax   = layout.ChunkMax
+	slotMax   = layout.MessageSlots*slotSize - int(headWord) // header and data of the longest message without a chunk
+	headerMax = 1016                                         // the longest that all kinds share; the lane's active messages have more
+
+	gatherMax = 32 << 10 // a gathered message: both ends are to work at once
+
+	placeSize = uint64(unsafe.Sizeof(layout.Place{}))
 )
 
 // The longest message and the padding in front of it must fit an empty ring, wherever it begins; header units must fit a byte and
@@ -26,7 +31,8 @@ const (
 var (
 	_ [ringSlots - 2*layout.MessageSlots]struct{}
 	_ [255 - headerMax/layout.HeaderUnit]struct{}
-	_ [1<<16 - 1 - sendMax]struct{}
+	_ [slotMax - layout.InlineMax - headerMax]struct{}
+	_ [1<<16 - 1 - slotMax]struct{}
 )
 
 var errNonsense = errors.New("shm: the peer has written a value that cannot be")
@@ -50,52 +56,106 @@ func slotsOf(header, data uint64) uint64 {
 
 // Send implements transport.Link. It never returns Queued.
 func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte, op *transport.Op) (transport.Status, error) {
-	return transport.Done, l.send(ep, id, hdr, op.N, op.Local, nil)
+	return transport.Done, l.send(ep, id, hdr, source{op.N, op.Local, nil})
 }
 
-// send is Send of length bytes that lie at data, or come from a Gatherer.
-func (l *Link) send(ep transport.Endpoint, id transport.MsgID, hdr []byte, length uint64, data transport.Addr, from transport.Gatherer) error {
+// SendGathered implements transport.Gathering.
+func (l *Link) SendGathered(ep transport.Endpoint, id transport.MsgID, hdr []byte, n uint64, from transport.Gatherer) error {
+	return l.send(ep, id, hdr, source{n, 0, from})
+}
+
+// GatherMax implements transport.Gathering.
+func (l *Link) GatherMax(transport.Endpoint) int { return gatherMax }
+
+// source is a message's data: n bytes that lie at local, or come from a Gatherer.
+type source struct {
+	n     uint64
+	local transport.Addr
+	from  transport.Gatherer
+}
+
+// write fills dst with the data.
+func (s *source) write(dst []byte) error {
+	switch {
+	case s.n == 0:
+		return nil
+	case s.from != nil:
+		return s.from.Gather(dst)
+	}
+	return memory.CopyOut(dst, s.local)
+}
+
+// send is Send and SendGathered.
+func (l *Link) send(ep transport.Endpoint, id transport.MsgID, hdr []byte, data source) error {
 	p, err := l.path(ep)
 	if err != nil {
 		return err
 	}
-	if !valid(id, hdr) || length > uint64(sendMax-len(hdr)) {
+	if id == 0 || id > transport.MaxMsgID || len(hdr) > headerMax || len(hdr)%8 != 0 || data.n > uint64(sendMax-len(hdr)) {
 		return transport.ErrBadParam
 	}
-	n := slotsOf(uint64(len(hdr)), length)
-	at, err := l.reserve(p, n)
+	if !p.announced {
+		if err := l.announce(p); err != nil {
+			return err
+		}
+	}
+	if data.n > layout.InlineMax {
+		err = l.sendChunk(p, id, hdr, &data)
+	} else {
+		err = l.sendInline(p, id, hdr, &data)
+	}
+	if err != nil {
+		return err // nothing was published: the slots are still free
+	}
+	l.stats.PacketsSent++
+	l.stats.DataSent += data.n
+	return l.notify(p)
+}
+
+// sendInline is Send with header and data in slots.
+func (l *Link) sendInline(p *peer, id transport.MsgID, hdr []byte, data *source) error {
+	n := slotsOf(uint64(len(hdr)), data.n)
+	at, err := l.begin(p, n)
 	if err != nil {
 		return err
 	}
 	copy(p.outSlots.body(at, 0, uint64(len(hdr))), hdr)
-	if length > 0 {
-		if err := write(p.outSlots.body(at, uint64(len(hdr)), length), data, from); err != nil {
-			return err // nothing was published: the slots are still free
-		}
+	if err := data.write(p.outSlots.body(at, uint64(len(hdr)), data.n)); err != nil {
+		return err
 	}
-	return l.publish(p, at, n, uint8(id), len(hdr), length)
+	p.end(at, n, uint8(id), len(hdr), data.n)
+	return nil
 }
 
-// valid says whether a message may have this id and header.
-func valid(id transport.MsgID, hdr []byte) bool {
-	return id != 0 && id <= transport.MaxMsgID && len(hdr) <= headerMax && len(hdr)%8 == 0
+// sendChunk is Send with the data in a chunk.
+func (l *Link) sendChunk(p *peer, id transport.MsgID, hdr []byte, data *source) error {
+	n := slotsOf(placeSize+uint64(len(hdr)), 0)
+	c, err := l.chunkRoom(p, data.n)
+	if err != nil {
+		return err
+	}
+	at, err := l.begin(p, n)
+	if err != nil {
+		return err
+	}
+	if err := c.fill(p, at, hdr, data); err != nil {
+		return err
+	}
+	p.end(at, n, uint8(id)|layout.KindChunk, len(hdr), 0)
+	c.take(&p.path.Chunks, p.sender.Tail)
+	return nil
 }
 
-// reserve finds room for a message of n slots and returns the position of its first. Nothing happens to them before publish.
-func (l *Link) reserve(p *peer, n uint64) (at uint64, err error) {
-	if !p.announced {
-		if err := l.announce(p); err != nil {
-			return 0, err
-		}
-	}
+// begin finds room for a message of n slots, and returns the position of the first.
+func (l *Link) begin(p *peer, n uint64) (at uint64, err error) {
 	s := p.sender
 	position := s.Tail & ringMask
 	var padding uint64
 	if position+n > ringSlots {
 		padding = ringSlots - position
 	}
-	if s.Tail+padding+n-s.Consumed > ringSlots {
-		if err := l.room(p, padding+n); err != nil {
+	if need := s.Tail + padding + n; need-s.Consumed > ringSlots {
+		if err := l.consumed(p, need-ringSlots); err != nil {
 			return 0, err
 		}
 	}
@@ -104,32 +164,21 @@ func (l *Link) reserve(p *peer, n uint64) (at uint64, err error) {
 	return at, nil
 }
 
-// publish makes the message of n slots at a reserved position visible, with the padding in front of it.
-func (l *Link) publish(p *peer, at, n uint64, kind uint8, header int, data uint64) error {
+// end publishes the message of n slots at position at, behind the padding that it needs.
+func (p *peer) end(at, n uint64, kind uint8, header int, data uint64) {
 	s := p.sender
-	if s.Tail&ringMask != at {
+	if padding := (at - s.Tail) & ringMask; padding > 0 {
 		p.clearContinued(at)
 		publishHead(p, s.Tail, layout.KindPadding, 0, 0)
-		s.Tail += ringSlots - s.Tail&ringMask
+		s.Tail += padding
 	}
 	p.clearContinued((at + n) & ringMask)
 	publishHead(p, s.Tail, kind, header, data)
 	s.Tail += n
-	l.stats.PacketsSent++
-	l.stats.DataSent += data
-	return l.notify(p)
 }
 
-// write fills slots with a message's data, which lies at data or comes from a Gatherer.
-func write(slots []byte, data transport.Addr, from transport.Gatherer) error {
-	if from != nil {
-		return from.Gather(slots)
-	}
-	return memory.CopyOut(slots, data)
-}
-
-// room looks whether the receiver has freed slots, so that need of them are free now.
-func (l *Link) room(p *peer, need uint64) error {
+// consumed looks whether the receiver has freed every slot before an index.
+func (l *Link) consumed(p *peer, index uint64) error {
 	s := p.sender
 	consumed := atomic.LoadUint64(&p.outControl.Consumed) // acquire: the receiver has finished reading what is before it
 	if consumed-s.Consumed > s.Tail-s.Consumed {
@@ -137,7 +186,7 @@ func (l *Link) room(p *peer, need uint64) error {
 		return transport.ErrUnreachable
 	}
 	s.Consumed = consumed
-	if s.Tail+need-consumed <= ringSlots {
+	if consumed >= index {
 		p.blocked = false
 		return nil
 	}

@@ -65,6 +65,7 @@ func (l *Link) clearRing(ring int) {
 	atomic.AndUint64(&l.own.head().Pending[ring/64], ^(uint64(1) << (ring % 64)))
 	l.private.path(ring).Sender = layout.Sender{}
 	l.private.path(ring).Receiver = layout.Receiver{}
+	l.private.path(ring).Chunks = layout.Chunks{}
 }
 
 // Await makes operations on ep, which is not connected, return ErrBusy until Connect or Disconnect, so that they wait for the task

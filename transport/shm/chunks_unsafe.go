@@ -1,0 +1,115 @@
+package shm
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"sync/atomic"
+	"unsafe"
+
+	"lapi/transport"
+	"lapi/transport/layout"
+)
+
+// This file is chunks: data too long for slots. cshim/segment.h has the protocol; cshim/lane_chunk.c is the same in C.
+
+// chunkOf says in chunks of how many bytes a message goes whose data has from or more bytes. They should be many enough that both ends
+// copy at once, and few enough to cost little; together with those of the messages around it they stay in the ring's area. Measured
+// on tasks that poll, with sizes of 8 to 64 KiB: at most 10 % between neighbours, 25 % for 16 KiB in one chunk or two. So the table is
+// not measured again on each machine.
+var chunkOf = []struct{ from, chunk uint64 }{
+	{0, 4 << 10},
+	{16 << 10, 8 << 10},
+	{128 << 10, 16 << 10},
+	{512 << 10, 32 << 10},
+}
+
+// tabulate writes chunkOf where the lane looks for it.
+func tabulate(table *[layout.ChunkClasses]uint32) {
+	for class := range table {
+		for _, c := range chunkOf {
+			if 1<<class >= c.from {
+				table[class] = uint32(c.chunk)
+			}
+		}
+	}
+}
+
+// PartSize is in parts of how many bytes n bytes are best sent.
+func (l *Link) PartSize(n uint64) int {
+	return int(l.paths.ChunkOf[min(bits.Len64(n|1)-1, layout.ChunkClasses-1)])
+}
+
+// Attends says whether ep looks at its messages now or soon: then data is best sent to it in messages, and both ends copy.
+func (l *Link) Attends(ep transport.Endpoint) bool {
+	p, err := l.path(ep)
+	return err == nil && atomic.LoadUint32(&p.outHead.Armed)|atomic.LoadUint32(&p.outHead.Away) == layout.Awake
+}
+
+// SetAway tells all peers whether this task's user polls; see cshim_segment_head.away.
+func (l *Link) SetAway(away bool) {
+	value := uint32(0)
+	if away {
+		value = 1
+	}
+	if !l.closed {
+		atomic.StoreUint32(&l.own.head().Away, value)
+	}
+}
+
+// chunks is the memory of one chunk area.
+type chunks struct{ base unsafe.Pointer }
+
+// at is n bytes from an offset on, which the caller keeps inside the area.
+func (c chunks) at(offset, n uint64) []byte {
+	return unsafe.Slice((*byte)(unsafe.Add(c.base, offset)), n)
+}
+
+// chunk is what a message takes of the area.
+type chunk struct{ skipped, offset, units uint64 }
+
+// chunkRoom finds room for n bytes.
+func (l *Link) chunkRoom(p *peer, n uint64) (c chunk, err error) {
+	const units = layout.ChunkUnits
+	c.units = (n + layout.ChunkUnit - 1) / layout.ChunkUnit
+	at := p.path.Chunks.Tail % units
+	if at+c.units > units {
+		c.skipped, at = units-at, 0
+	}
+	c.offset = at * layout.ChunkUnit
+	until := p.path.Chunks.Until[at+c.units-1] // of all these the last to become free
+	if p.sender.Consumed < until {
+		err = l.consumed(p, until)
+	}
+	return c, err
+}
+
+// take makes c part of the message that ends in front of the slot with that index.
+func (c chunk) take(s *layout.Chunks, end uint64) {
+	for range c.skipped + c.units {
+		s.Until[s.Tail%layout.ChunkUnits] = end
+		s.Tail++
+	}
+}
+
+// place is cshim_place.
+func (c chunk) place(n uint64) uint64 { return c.offset | n<<32 }
+
+// fill copies a message's header and data to the slots at position and the chunk.
+func (c chunk) fill(p *peer, position uint64, hdr []byte, data *source) error {
+	binary.LittleEndian.PutUint64(p.outSlots.body(position, 0, placeSize), c.place(data.n))
+	copy(p.outSlots.body(position, placeSize, uint64(len(hdr))), hdr)
+	return data.write(p.outChunks.at(c.offset, data.n))
+}
+
+// arrived finds the data of a message at position whose data lies in a chunk. False: it says what cannot be.
+func (p *peer) arrived(a *arrival) bool {
+	place := atomic.LoadUint64((*uint64)(unsafe.Pointer(&p.inSlots.body(a.position, 0, placeSize)[0]))) // once: the peer may write there
+	offset, n := place&(1<<32-1), place>>32
+	if a.n != 0 || a.header+n > uint64(sendMax) || offset+n > layout.ChunkArea {
+		return false
+	}
+	a.n = n
+	a.hdr = p.inSlots.body(a.position, placeSize, a.header)
+	a.data = p.inChunks.at(offset, n)
+	return true
+}
