@@ -142,8 +142,8 @@ void cshim_call_completion(int context, cshim_addr handler, cshim_addr info);
 int64_t cshim_call_ddm(cshim_addr handler, cshim_addr in, cshim_addr inout, int64_t n, int32_t operand, int32_t operation);
 cshim_context *cshim_context_at(int context);
 /*
- * While a context begins: what the process sends to the session's sockets if it ends with status 0 but without LAPI_Term; record and
- * fds are copied. Cleared before the sockets close.
+ * What the process sends to the session's sockets if it ends with status 0 but without LAPI_Term; record and fds are copied. Set when
+ * a context begins, and again when a task that came back has a new socket; cleared before the sockets close.
  */
 enum { CSHIM_FAREWELL_BYTES = 16 };
 void cshim_farewell_set(int context, const void *record, size_t bytes, const int *fds, size_t n);

@@ -97,7 +97,7 @@ func TestHintsOfMulticast(t *testing.T) {
 // belongs. Through chunks they are fewer packets than through slots.
 func TestStatisticsOfBlocks(t *testing.T) {
 	const blocks, block, n = 64, 1024, 64 * 1024
-	w := newWatched(t, nil)
+	w := newJob(t, 2, paths["shm"]) // a watched link has no chunks
 	by := enroll(t, block, 2*block, 0)
 	for _, c := range []struct {
 		what  string
