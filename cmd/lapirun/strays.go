@@ -17,13 +17,13 @@ import (
 
 // Bounds of killMarked, which looks again for processes that were just being made, or were in the midst of an exec.
 const (
-	passes = 200
-	pause  = time.Millisecond // between passes that have found nothing to kill
+	patience = 5 * time.Second  // on a busy machine an exec may be interrupted for long
+	pause    = time.Millisecond // between passes that have found nothing to kill
 )
 
 // killMarked kills every process of this user whose LAPI_LAUNCHER_FD is in marks, until there is none.
 func killMarked(marks map[string]bool) {
-	for range passes {
+	for limit := time.Now().Add(patience); time.Now().Before(limit); {
 		all, hidden := marked(marks)
 		killed := false
 		for _, pid := range all {
@@ -46,10 +46,11 @@ func marked(marks map[string]bool) (all []int, hidden bool) {
 	if err != nil {
 		return nil, false
 	}
+	buffer := make([]byte, 1<<16)
 	for _, name := range files {
-		environ, err := os.ReadFile(name)
+		var environ []byte
+		environ, buffer = readAtOnce(name, buffer)
 		switch {
-		case err != nil:
 		case len(environ) == 0:
 			hidden = hidden || inExec(filepath.Dir(name))
 		case marks[markOf(environ)]:
@@ -62,22 +63,61 @@ func marked(marks map[string]bool) (all []int, hidden bool) {
 	return all, hidden
 }
 
+// readAtOnce reads a file of /proc by one system call, because an exec between two would cut it off; into buffer, or a larger one, which it
+// returns too. Empty: it cannot be read.
+func readAtOnce(name string, buffer []byte) (content, used []byte) {
+	for {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, buffer
+		}
+		n, err := f.Read(buffer)
+		f.Close()
+		if err != nil {
+			return nil, buffer
+		}
+		if n < len(buffer) {
+			return buffer[:n], buffer
+		}
+		buffer = make([]byte, 2*len(buffer))
+	}
+}
+
 // Fields of /proc/*/stat behind the name: proc_pid_stat(5) counts from 1, these from 0 and from the state on, which is its third.
 const (
-	statState  = 0
-	statVSize  = 23 - 3
-	statEnvEnd = 51 - 3
+	statState    = 0
+	statStart    = 22 - 3
+	statVSize    = 23 - 3
+	statEnvStart = 50 - 3
+	statEnvEnd   = 51 - 3
 )
 
-// inExec says whether a process, given by its folder in /proc and without an environment, has memory but has not been given its arguments
-// and environment there yet: the kernel shows such a place as 0. A process that was given an empty environment has a place for it.
-func inExec(folder string) bool {
+// statOf reads those fields of a process, given by its folder in /proc; nil if it is gone.
+func statOf(folder string) []string {
 	stat, err := os.ReadFile(filepath.Join(folder, "stat"))
-	if err != nil {
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if err != nil || len(fields) <= statEnvEnd {
+		return nil
+	}
+	return fields
+}
+
+// inExec says whether a process that had no environment to show may be one of a task's in the midst of an exec: it is this user's, no older
+// than this one, has memory, and has a place for arguments and environment either not yet (0), or by now one that is not empty. Only who was given an
+// empty environment has an empty place.
+func inExec(folder string) bool {
+	var owner unix.Stat_t
+	p, own := statOf(folder), statOf("/proc/self")
+	if unix.Stat(folder, &owner) != nil || int(owner.Uid) != os.Geteuid() || p == nil || own == nil || p[statState] == "Z" || p[statVSize] == "0" || ticks(p[statStart]) < ticks(own[statStart]) {
 		return false
 	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	return len(fields) > statEnvEnd && fields[statState] != "Z" && fields[statVSize] != "0" && fields[statEnvEnd] == "0"
+	return p[statEnvEnd] == "0" || p[statEnvEnd] != p[statEnvStart]
+}
+
+// ticks is a time in /proc/*/stat.
+func ticks(field string) uint64 {
+	n, _ := strconv.ParseUint(field, 10, 64) // the kernel wrote it
+	return n
 }
 
 // markOf returns the value of LAPI_LAUNCHER_FD in an environment as /proc shows it; "" if it is not set.
