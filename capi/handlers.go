@@ -63,6 +63,17 @@ func (h host) Print(text string) {
 	C.print_out(s)
 }
 
+func (h host) Farewell(record []byte, sockets []int) {
+	if len(sockets) == 0 {
+		return
+	}
+	fds := make([]C.int, len(sockets))
+	for i, fd := range sockets {
+		fds[i] = C.int(fd)
+	}
+	C.cshim_farewell_set(h.context, unsafe.Pointer(&record[0]), C.size_t(len(record)), &fds[0], C.size_t(len(fds)))
+}
+
 func (h host) Exit(text string) {
 	os.Stderr.WriteString("LAPI: " + text + "\n")
 	C._exit(1)

@@ -85,22 +85,8 @@ func golapi_init(context C.int, infoAddr C.cshim_addr) C.int {
 		return C.int(code)
 	}
 	info.protocol = C.UDP_DEV
-	setFarewell(context, c)
 	contexts[context] = c
 	return C.int(codes.Success)
-}
-
-// setFarewell leaves with C what the process is to say if it ends without LAPI_Term.
-func setFarewell(context C.int, c *lapi.Context) {
-	record, sockets := c.Farewell()
-	if len(sockets) == 0 {
-		return
-	}
-	fds := make([]C.int, len(sockets))
-	for i, fd := range sockets {
-		fds[i] = C.int(fd)
-	}
-	C.cshim_farewell_set(context, unsafe.Pointer(&record[0]), C.size_t(len(record)), &fds[0], C.size_t(len(fds)))
 }
 
 // adapterName is what the persistent subsystem asks for; of others adapter_name is not looked at.

@@ -3,7 +3,7 @@
  * they could not tell it from one that crashed: tasks started by hand are no children of anybody who would know the status.
  *
  * Nothing here may wait or take a lock: exit may be called in a handler, in a signal handler, with the context lock held. So core leaves the
- * one record to be sent and the sockets here while the context begins.
+ * one record to be sent and the sockets here when the context begins, and when another process takes a task's place.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -56,8 +56,7 @@ void cshim_farewell_set(int context, const void *record, size_t bytes, const int
 		f->to[i].fd = fds[i];
 		f->to[i].inode = inode_of(fds[i]);
 	}
-	/* Release pairs with take. */
-	__atomic_store_n(&farewells[context], f, __ATOMIC_RELEASE);
+	free(__atomic_exchange_n(&farewells[context], f, __ATOMIC_ACQ_REL));
 }
 
 void cshim_farewell_clear(int context)

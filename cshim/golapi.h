@@ -163,8 +163,8 @@ extern void golapi_lane_handled(int context, uint32_t ring, cshim_header_result 
 
 cshim_context *cshim_context_at(int context);
 /*
- * While a context begins: what the process sends to the session's sockets if it ends with status 0 but without LAPI_Term; record and
- * fds are copied. Cleared before the sockets close.
+ * What the process sends to the session's sockets if it ends with status 0 but without LAPI_Term; record and fds are copied. Set when
+ * a context begins, and again when a task that came back has a new socket; cleared before the sockets close.
  */
 enum { CSHIM_FAREWELL_BYTES = 16 };
 void cshim_farewell_set(int context, const void *record, size_t bytes, const int *fds, size_t n);

@@ -74,6 +74,8 @@ func (p plan) groups() []group {
 		{"shm-latency", []program{p.job("shm", 2, "latency"), p.raw("cacheline"), p.raw("writev"), p.raw("memcpy"), p.crossing()}},
 		{"shm-bandwidth", []program{p.job("shm", 2, "bandwidth"), p.raw("writev"), p.raw("memcpy")}},
 		{"shm-vector", []program{p.job("shm", 2, "vector", "--sizes=65536,1048576"), p.raw("writev")}},
+		{"pack", []program{p.job("shm", 2, "pack", "--sizes=8388608")}},
+		{"shm-lock", []program{p.job("shm", 2, "lock")}},
 		{"shm-rate", []program{p.job("shm", 2, "rate"), p.raw("queue")}},
 		{"shm-call", []program{p.job("shm", 2, "call"), p.crossing()}},
 		{"udp-latency", []program{p.job("udp", 2, "latency"), p.raw("udp-pingpong")}},

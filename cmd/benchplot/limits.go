@@ -16,6 +16,14 @@ func (s *Summaries) rawLimit(o *Summary) (value float64, what string, ok bool) {
 		return s.shmLatencyLimit(o)
 	case "shm/bandwidth", "shm/vector":
 		return s.scaled("writev", "bandwidth", o.Size, 1, "process_vm_writev")
+	case "shm/pack":
+		if o.Op == "pack" || o.Op == "unpack" {
+			return s.besides(o, o.Op+"-loop", "a loop of memcpy")
+		}
+	case "shm/lock":
+		if o.Op == "am-with" {
+			return s.besides(o, "am-without", "that without")
+		}
 	case "shm/rate":
 		return s.scaled("queue", "rate", 8, 1, "bare queue")
 	case "shm/gfence":
@@ -33,6 +41,15 @@ func (s *Summaries) rawLimit(o *Summary) (value float64, what string, ok bool) {
 		return s.scaled("crossing", "call", 0, 1, "C to Go call")
 	}
 	return 0, "", false
+}
+
+// besides is another of our series, measured in turn with o.
+func (s *Summaries) besides(o *Summary, op, what string) (float64, string, bool) {
+	v := s.get(Ours, o.Medium, o.Test, op, o.Size)
+	if v == nil || v.Median <= 0 {
+		return 0, "", false
+	}
+	return v.Median, what, true
 }
 
 // ways is how often data crosses from task to task before the operation's user may go on.
@@ -120,6 +137,16 @@ func (s *Summaries) expectations() []Expectation {
 			formula := fmt.Sprintf("%g x one %s of as many bytes", v.share, v.whole)
 			add(v.what, true, s.get(Ours, "shm", "vector", v.op, v.size), v.share*whole.Median, formula, true)
 		}
+	}
+	for _, op := range []string{"pack", "unpack"} {
+		if o := s.get(Ours, "shm", "pack", op, 8<<20); o != nil {
+			limit, _, ok := s.rawLimit(o)
+			add("LAPI_DGSP "+op+", 8 of 64 doubles, 8 MiB", true, o, 0.7*limit, "0.7 x a loop of memcpy", ok)
+		}
+	}
+	if o := s.get(Ours, "shm", "lock", "am-with", 0); o != nil {
+		limit, _, ok := s.rawLimit(o)
+		add("active message one way, shared lock held", false, o, 1.03*limit, "1.03 x without", ok)
 	}
 	line, _, ok := s.scaled("cacheline", "oneway", 0, 5e-3, "")
 	call, _, ok2 := s.scaled("crossing", "call", 0, 2e-3, "")

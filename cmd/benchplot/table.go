@@ -128,7 +128,7 @@ func sizeOrTasks(v *Summary) string {
 	switch v.Test {
 	case "gfence", "barrier", "startup", "memory":
 		return strconv.Itoa(v.Size) + " tasks"
-	case "cacheline", "crossing", "call":
+	case "cacheline", "crossing", "call", "lock":
 		return ""
 	}
 	return size(v.Size)

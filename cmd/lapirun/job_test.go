@@ -177,6 +177,22 @@ func TestStrays(t *testing.T) {
 	gone(t, all)
 }
 
+// A process that has left the group and does nothing but exec itself often has no environment to show: it ends too.
+func TestStraysInExec(t *testing.T) {
+	if _, err := exec.LookPath("setsid"); err != nil {
+		t.Skip("no setsid(1)")
+	}
+	for range 20 {
+		cmd := prepare("-n", "1", "sh", "-c", `setsid sh -c 'echo pid $$; exec sh -c "$AGAIN"' & wait`)
+		cmd.Env = append(cmd.Env, `AGAIN=exec sh -c "$AGAIN"`)
+		r := startCmd(t, cmd)
+		stray := processes(pids(t, r.lines(1, "pid ")))
+		r.signal(syscall.SIGKILL)
+		r.want(137)
+		gone(t, stray)
+	}
+}
+
 // Even with its guardian killed first lapirun takes its tasks along.
 func TestKillGuardianToo(t *testing.T) {
 	r := start(t, "-n", "3", "sh", "-c", "echo pid $$; exec sleep 1000")

@@ -65,12 +65,14 @@ func (c *Context) taskReturned(e job.Event) {
 	if err != nil || !t.shared { // what is left is UDP, which needs nothing from here
 		closeFiles([]job.Part{e.Part})
 		session.Answer(t.id, c.part(false))
+		c.host.Farewell(c.session.Farewell())
 		if err != nil {
 			c.host.Message(0, fmt.Sprintf("task %d: task %d has come back and cannot be reached: %v", c.me, t.id, err))
 		}
 		return
 	}
 	session.Answer(t.id, c.part(true))
+	c.host.Farewell(c.session.Farewell()) // it has a socket of its own
 	t.turnAway()
 	t.arrived = transport.Address{Bytes: part.shm, Files: e.Part.Files}
 	c.host.Message(levelInform, fmt.Sprintf("task %d: task %d has come back", c.me, t.id))

@@ -350,8 +350,12 @@ func TestComebackOfTaskThatLeft(t *testing.T) {
 	if e := h.sessions[0].expected; len(e) != 1 || e[0] != 1 {
 		t.Errorf("expected back: %v", e)
 	}
+	before := k.farewells
 	want(t, "init", h.comeBack(1), codes.Success)
 	h.works(0, 1)
+	if k.farewells != before+1 {
+		t.Error("an exit of this task would be a death to the one that came back")
+	}
 }
 
 // TestComebackWithoutSharedMemory: a task that was reached by shared memory and now has none cannot be taken back.

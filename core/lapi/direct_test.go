@@ -127,11 +127,11 @@ func (w *watched) transfer(kind uint32, n int, flags uint32) {
 var types = []uint32{XferGet, XferAm, XferPut, XferGetv, XferPutv, XferAmv}
 
 // TestHints: with LAPI_USE_BULK_XFER all lengths go directly, with LAPI_NOT_USE_BULK_XFER none, which wins; with neither, those from a
-// length on, which MP_USE_BULK_XFER lowers for active messages.
+// length on, which MP_USE_BULK_XFER lowers for active messages, but not for blocks that are worth no range of the kernel's.
 func TestHints(t *testing.T) {
-	const huge = 1 << 30
-	own := map[uint32]int{XferGet: 1, XferAm: 16384, XferPut: 4096, XferGetv: 1, XferPutv: 4096, XferAmv: 16384}
-	low := map[uint32]int{XferGet: 1, XferAm: 5000, XferPut: 4096, XferGetv: 1, XferPutv: 4096, XferAmv: 5000}
+	const huge, longBlocks = 1 << 30, 2 * directBlockMin // the vectors have two
+	own := map[uint32]int{XferGet: 1, XferAm: 16384, XferPut: 4096, XferGetv: 1, XferPutv: longBlocks, XferAmv: longBlocks}
+	low := map[uint32]int{XferGet: 1, XferAm: 5000, XferPut: 4096, XferGetv: 1, XferPutv: longBlocks, XferAmv: longBlocks}
 	for _, s := range []struct {
 		name  string
 		env   map[string]string
@@ -150,7 +150,7 @@ func TestHints(t *testing.T) {
 					forced = 129 // BUF_CP_SIZE and 1
 				}
 				for flags, least := range map[uint32]int{0: s.least[kind], useBulkXfer: forced, notUseBulkXfer: huge, useBulkXfer | notUseBulkXfer: huge} {
-					for _, n := range []int{2, 128, 129, 1000, 4095, 4096, 4999, 5000, 16383, 16384, 200000} {
+					for _, n := range []int{2, 128, 129, 1000, 4095, 4096, 4999, 5000, 16383, 16384, 32767, 32768, 200000} {
 						w.transfer(kind, n, flags)
 						got, want := w.copied(), []uint64(nil)
 						if n >= least {
@@ -241,14 +241,15 @@ func withChunks(t *testing.T, n uint64) {
 	t.Cleanup(func() { directChunk = before })
 }
 
-// TestChunks: no direct copy moves more than a chunk, and each counts as a packet on both sides.
+// TestChunks: no direct copy moves more than a chunk, and each counts as a packet on both sides. (Blocks this short go directly only
+// with the flag.)
 func TestChunks(t *testing.T) {
 	withChunks(t, 20000)
 	w := newWatched(t, nil)
 	for _, kind := range types {
 		for n, want := range map[int][]uint64{19999: {19999}, 20000: {20000}, 20001: {20000, 1}, 60000: {20000, 20000, 20000}, 65000: {20000, 20000, 20000, 5000}} {
 			origin, target := *w.tasks[0].shm.Stats(), *w.tasks[1].shm.Stats()
-			w.transfer(kind, n, 0)
+			w.transfer(kind, n, useBulkXfer)
 			if got := w.copied(); !slices.Equal(got, want) {
 				t.Errorf("type %d, %d bytes: direct copies %v, not %v", kind, n, got, want)
 			}

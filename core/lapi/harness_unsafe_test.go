@@ -26,15 +26,16 @@ type testJob struct {
 // testTask is the Host of one context and its handlers by their made-up addresses.
 type testTask struct {
 	*Context
-	mu       sync.Mutex
-	headers  map[transport.Addr]func(h *headerCall, r *HeaderResult)
-	handlers map[transport.Addr]func(info transport.Addr)
-	ddms     map[transport.Addr]func(in, inout transport.Addr, n uint64, operand, operation int32) int64
-	messages []string
-	exited   string
-	call     headerCall
-	ended    bool // the test itself called TermEnd
-	sends    map[transport.Addr]func(info transport.Addr, tgt int32, reason codes.Code)
+	mu        sync.Mutex
+	headers   map[transport.Addr]func(h *headerCall, r *HeaderResult)
+	handlers  map[transport.Addr]func(info transport.Addr)
+	ddms      map[transport.Addr]func(in, inout transport.Addr, n uint64, operand, operation int32) int64
+	messages  []string
+	exited    string
+	farewells int // calls of Farewell
+	call      headerCall
+	ended     bool // the test itself called TermEnd
+	sends     map[transport.Addr]func(info transport.Addr, tgt int32, reason codes.Code)
 }
 
 type headerCall struct {
@@ -64,6 +65,9 @@ func (k *testTask) Message(level int, text string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.messages = append(k.messages, text)
+}
+func (k *testTask) Farewell(_ []byte, sockets []int) {
+	k.farewells++
 }
 func (k *testTask) Print(text string) { k.Message(0, text) }
 func (k *testTask) Exit(text string)  { k.exited = text }

@@ -92,6 +92,7 @@ func New(o *Options) (*Context, codes.Code) {
 	}
 	s.attention(levelInform, codes.AttVersion, "%s (Linux, instance %d, %d tasks)", Version, s.instance, cfg.NumTasks)
 	s.announceBulk()
+	s.host.Farewell(s.session.Farewell())
 	return s.Context, codes.Success
 }
 

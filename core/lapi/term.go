@@ -54,9 +54,6 @@ func (c *Context) nextDeadline() (at int64) {
 	return at
 }
 
-// Farewell is job.Session's: what to send where if the process ends with status 0 but without LAPI_Term.
-func (c *Context) Farewell() (record []byte, sockets []int) { return c.session.Farewell() }
-
 // TermEnd releases everything. It runs without the lock, after every thread of the context has left it.
 func (c *Context) TermEnd() {
 	memory.Guard()

@@ -26,7 +26,7 @@ import (
 
 // reapDelay is how long the hub waits for TaskEnded after a session's socket was closed, and for the rest of a socket's
 // messages after TaskEnded. LAPI must know of a death on its node within a second.
-const reapDelay = 100 * time.Millisecond
+const reapDelay = 300 * time.Millisecond
 
 // Hub serves one job.
 type Hub struct {

@@ -60,6 +60,8 @@ void test_latency(board *b, const bench_options *o);
 void test_bandwidth(board *b, const bench_options *o);
 void test_rate(board *b, const bench_options *o);
 void test_vector(board *b, const bench_options *o);
+void test_pack(board *b, const bench_options *o);
+void test_lock(board *b, const bench_options *o);
 void test_gfence(board *b, const bench_options *o);
 void test_call(board *b, const bench_options *o);
 void test_startup(board *b, const bench_options *o);

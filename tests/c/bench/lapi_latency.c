@@ -79,13 +79,30 @@ void fetch_and_add_rounds(task *t, size_t size, uint64_t n)
 	}
 }
 
-static void one(task *t, const char *op, lapi_rounds *rounds, int in_step, size_t size)
+/* The same active messages with the lock that LAPI shares held from the first to the last (guide, Chapter 12). */
+static lapi_thread_func_t shared_lock;
+
+static void am_locked_rounds(task *t, size_t size, uint64_t n)
+{
+	if (shared_lock.mutex_lock(t->handle))
+		fail("the shared lock cannot be locked");
+	am_rounds(t, size, n);
+	if (shared_lock.mutex_unlock(t->handle))
+		fail("the shared lock cannot be unlocked");
+}
+
+static void row(task *t, const char *test, const char *op, lapi_rounds *rounds, int in_step, size_t size)
 {
 	measured r = task_measure(t, rounds, in_step, size);
 
 	/* in step a round is there and back; else it is the whole operation, as its user waits for it */
 	if (t->id == 0)
-		print_row("latency", op, size, r.ns / (in_step ? 2e3 : 1e3), "us", r.before, r.after, r.preempted);
+		print_row(test, op, size, r.ns / (in_step ? 2e3 : 1e3), "us", r.before, r.after, r.preempted);
+}
+
+static void one(task *t, const char *op, lapi_rounds *rounds, int in_step, size_t size)
+{
+	row(t, "latency", op, rounds, in_step, size);
 }
 
 void test_latency(board *b, const bench_options *o)
@@ -107,6 +124,24 @@ void test_latency(board *b, const bench_options *o)
 		one(&t, "put-completed", put_completed_rounds, 0, o->sizes[i]);
 	}
 	one(&t, "fetch-and-add", fetch_and_add_rounds, 0, 8);
+	task_term(&t);
+	free(handler_at);
+}
+
+void test_lock(board *b, const bench_options *o)
+{
+	task t;
+
+	task_init(&t, b, o, 0, 8);
+	if (t.num_tasks != 2)
+		fail("lock needs 2 tasks");
+	message_buffer = t.in;
+	handler_at = task_exchange(&t, (void *)name_buffer);
+	shared_lock.Util_type = LAPI_GET_THREAD_FUNC;
+	CHECK(LAPI_Util(t.handle, (lapi_util_t *)(void *)&shared_lock));
+	CHECK(LAPI_Gfence(t.handle));
+	row(&t, "lock", "am-without", am_rounds, 1, 0);
+	row(&t, "lock", "am-with", am_locked_rounds, 1, 0);
 	task_term(&t);
 	free(handler_at);
 }

@@ -13,6 +13,8 @@ static const struct {
 	{"bandwidth", test_bandwidth},
 	{"rate", test_rate},
 	{"vector", test_vector},
+	{"pack", test_pack},
+	{"lock", test_lock},
 	{"gfence", test_gfence},
 	{"call", test_call},
 	{"startup", test_startup},

@@ -14,7 +14,7 @@
 #define LONG(pointer) ((lapi_long_t)(uintptr_t)(pointer))
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-enum { MB = 1 << 20, CHUNK = 32 * MB, LARGEST = 70 * MB };
+enum { MB = 1 << 20, CHUNK = 32 * MB, LARGEST = 70 * MB, LONGEST_PACKET = 32 << 10 }; /* that packet: over shared memory */
 
 static const int flag_sets[] = { 0, LAPI_USE_BULK_XFER, LAPI_NOT_USE_BULK_XFER, LAPI_USE_BULK_XFER | LAPI_NOT_USE_BULK_XFER };
 static const lapi_xfer_type_t types[] = { LAPI_GET_XFER, LAPI_PUT_XFER, LAPI_AM_XFER, LAPI_DGSP_XFER };
@@ -258,8 +258,8 @@ static void bulk_flags_and_lengths(void)
 			for (i = 0; i < COUNT(lengths); i++) {
 				ulong n = lengths[i], packet = (ulong)query(MAX_PKT_SZ);
 				counts c = transfer(types[t], n, flag_sets[f]);
-				/* Between a packet and three the counts do not tell both ways apart; over UDP there is but one. */
-				if (task_id == 0 && query(QUERY_SHM_ENABLED) && (n <= packet / 2 || n >= 3 * packet))
+				/* Between a packet and three of the longest the counts do not tell both ways apart; over UDP there is but one. */
+				if (task_id == 0 && query(QUERY_SHM_ENABLED) && (n <= packet / 2 || n >= 3 * LONGEST_PACKET))
 					check_way(types[t], n, flag_sets[f], direct && n >= least(types[t], flag_sets[f]), c);
 			}
 }

@@ -235,6 +235,8 @@ static int initialize(char *ports)
 	info.add_info = &extend;
 	extend.add_udp_addrs = addresses;
 	extend.num_udp_addr = (uint)now->tasks;
+	if (now->persistent)
+		info.protocol = (lapi_dev_t)LAPI_PSS_GPFS;
 	HOST_OK(LAPI_Init(&handle, &info));
 	if (host_case_failures == 0 && now->polling)
 		HOST_OK(LAPI_Senv(handle, INTERRUPT_SET, 0));
@@ -252,15 +254,6 @@ static int segments(void)
 	if (f)
 		fclose(f);
 	return n;
-}
-
-static board *map_board(const char *file)
-{
-	int fd = open(file, O_RDWR | O_CLOEXEC);
-	void *p = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (fd >= 0)
-		close(fd);
-	return p == MAP_FAILED ? NULL : (board *)p;
 }
 
 /* argv: task FILE PORTS PLAN ROUND INCARNATION; ROUND is the first one, or the one in which it comes back. */
@@ -487,6 +480,10 @@ int main(int argc, char **argv)
 	before = leftovers("/dev/shm") + leftovers("/tmp");
 	for (i = 0; i < PLANS; i++) {
 		now = &plans[i];
+		if (now->persistent && geteuid() != 0) {
+			printf("  not run: %s: only root may be that\n", now->name);
+			continue;
+		}
 		job();
 		snprintf(name, sizeof name, "comes_back_%s", now->name);
 		host_end_case(name, 0);

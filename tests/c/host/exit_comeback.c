@@ -1,0 +1,234 @@
+/*
+ * exit_comeback.c - of three tasks started by hand on one node, one is killed and started again (guide, Chapter 19), and another returns from
+ * main without LAPI_Term at about that time. The third takes the killed one back and works with it, whatever comes first. What the
+ * one that has gone is for the one that came back is another matter: that is not used.
+ * This program starts the tasks, which are itself with the argument "task".
+ */
+#define _GNU_SOURCE
+#include "host.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+enum { TASKS = 3, STAYS = 0, GOES = 1, COMES_BACK = 2, ROUNDS = 12, SIZE = 100000 };
+
+/* In a file that all processes map. */
+typedef struct board {
+	uint64_t sinks[TASKS], counters[TASKS];
+	int ready, goes, finished;
+} board;
+
+static board *common;
+static lapi_handle_t handle;
+static int task;
+static unsigned char source[SIZE], sink[SIZE];
+static lapi_cntr_t completed, arrived;
+
+static int value_of(const int *value)
+{
+	return __atomic_load_n(value, __ATOMIC_ACQUIRE);
+}
+
+static void add(int *value)
+{
+	__atomic_add_fetch(value, 1, __ATOMIC_ACQ_REL);
+}
+
+/* Of the one that is killed everybody may hear; of the one that goes nobody, because nobody waits for it. */
+static void hear(lapi_handle_t *h, int *code, lapi_err_t *type, int *own, int *src)
+{
+	(void)h, (void)type, (void)own;
+	if (*code != LAPI_ERR_NO_CONNECTIVITY || *src != COMES_BACK) {
+		fprintf(stderr, "task %d: error handler: code %d, task %d\n", task, *code, *src);
+		host_case_failures++;
+	}
+}
+
+static int put_to(int other)
+{
+	return LAPI_Put(handle, (uint)other, SIZE, (void *)(uintptr_t)common->sinks[other], source,
+	                (lapi_cntr_t *)(uintptr_t)common->counters[other], NULL, &completed);
+}
+
+static void enter(void)
+{
+	common->sinks[task] = (uintptr_t)sink;
+	common->counters[task] = (uintptr_t)&arrived;
+	add(&common->ready);
+}
+
+static void until(const int *value, int wanted)
+{
+	while (value_of(value) < wanted) {
+		LAPI_Probe(handle);
+		sched_yield();
+	}
+}
+
+/* The task that stays and the one that came back. */
+static void work_with(int other)
+{
+	HOST_OK(put_to(other));
+	HOST_OK(LAPI_Waitcntr(handle, &completed, 1, NULL));
+	HOST_OK(LAPI_Waitcntr(handle, &arrived, 1, NULL));
+	HOST_CHECK(memcmp(sink, source, SIZE) == 0);
+	add(&common->finished);
+	until(&common->finished, 2);
+}
+
+static void stay(void)
+{
+	int code;
+
+	while ((code = LAPI_Put(handle, COMES_BACK, 0, NULL, NULL, NULL, NULL, NULL)) == LAPI_SUCCESS) {
+		LAPI_Probe(handle);
+		sched_yield();
+	}
+	HOST_CHECK(code == LAPI_ERR_NO_CONNECTIVITY);
+	HOST_OK(LAPI_Purge_totask(handle, COMES_BACK));
+	HOST_OK(LAPI_Resume_totask(handle, COMES_BACK));
+	until(&common->ready, TASKS + 1);
+	work_with(COMES_BACK);
+}
+
+static board *map(const char *file)
+{
+	int fd = open(file, O_RDWR | O_CLOEXEC);
+	void *p = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (fd >= 0)
+		close(fd);
+	return p == MAP_FAILED ? NULL : (board *)p;
+}
+
+/* argv: task FILE AGAIN */
+static int be_task(char **argv)
+{
+	lapi_info_t info;
+	int i, again = argv[3][0] == '1';
+
+	common = map(argv[2]);
+	if (!common)
+		return 2;
+	task = atoi(getenv("MP_CHILD"));
+	for (i = 0; i < SIZE; i++)
+		source[i] = (unsigned char)(i * 7 + 3);
+	bzero(&info, sizeof info);
+	info.err_hndlr = hear;
+	alarm(100);
+	HOST_OK(LAPI_Init(&handle, &info));
+	if (host_case_failures)
+		return 1;
+	HOST_OK(LAPI_Setcntr(handle, &completed, 0));
+	HOST_OK(LAPI_Setcntr(handle, &arrived, 0));
+	enter();
+	if (again) {
+		work_with(STAYS);
+	} else {
+		until(&common->ready, TASKS);
+		if (task == STAYS)
+			stay();
+		if (task == COMES_BACK)
+			for (;;)
+				pause(); /* to be killed */
+		if (task == GOES) {
+			while (!value_of(&common->goes)) /* in interrupt mode others are served meanwhile */
+				usleep(100);
+			return host_case_failures != 0;
+		}
+	}
+	HOST_OK(LAPI_Term(handle));
+	return host_case_failures != 0;
+}
+
+/* ---- the starter ---- */
+
+static pid_t start(int id, const char *file, const char *again)
+{
+	static const char *const others[TASKS] = { "2:1:2", "2:0:2", "2:0:1" };
+	char number[16];
+	pid_t starter = getpid(), pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid != 0)
+		return pid;
+	setenv("MP_MSG_API", "lapi", 1);
+	setenv("LAPI_USE_SHM", "only", 1);
+	setenv("MP_COMMON_TASKS", others[id], 1);
+	snprintf(number, sizeof number, "%d", TASKS);
+	setenv("MP_PROCS", number, 1);
+	snprintf(number, sizeof number, "%d", id);
+	setenv("MP_CHILD", number, 1);
+	snprintf(number, sizeof number, "%d", (int)starter);
+	setenv("MP_PARTITION", number, 1);
+	execl("/proc/self/exe", "exit_comeback", "task", file, again, (char *)NULL);
+	_exit(127);
+}
+
+static void ends_well(pid_t pid)
+{
+	int status = -1;
+
+	HOST_CHECK(waitpid(pid, &status, 0) == pid);
+	HOST_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* early: from the kill to the exit, or, negative, from the exit to the kill; so many microseconds. */
+static void job(const char *file, int early)
+{
+	pid_t pids[TASKS];
+	int i;
+
+	common = map(file);
+	if (!common) {
+		HOST_CHECK(!"room for the test");
+		return;
+	}
+	memset(common, 0, sizeof *common);
+	for (i = 0; i < TASKS; i++)
+		pids[i] = start(i, file, "0");
+	for (i = 0; i < 60000 && value_of(&common->ready) < TASKS; i++)
+		usleep(1000);
+	if (early < 0) {
+		add(&common->goes);
+		usleep((useconds_t)-early);
+	}
+	kill(pids[COMES_BACK], SIGKILL);
+	HOST_CHECK(waitpid(pids[COMES_BACK], NULL, 0) == pids[COMES_BACK]);
+	pids[COMES_BACK] = start(COMES_BACK, file, "1");
+	if (early >= 0) {
+		usleep((useconds_t)early);
+		add(&common->goes);
+	}
+	for (i = 0; i < TASKS; i++)
+		ends_well(pids[i]);
+	munmap(common, sizeof *common);
+}
+
+int main(int argc, char **argv)
+{
+	char file[] = "build/conform/exit_comeback-XXXXXX";
+	int fd, round;
+
+	if (argc == 4 && strcmp(argv[1], "task") == 0)
+		return be_task(argv);
+	fd = mkstemp(file);
+	if (fd < 0 || ftruncate(fd, sizeof(board)) != 0) {
+		perror(file);
+		return 2;
+	}
+	close(fd);
+	for (round = 0; round < ROUNDS; round++)
+		job(file, round * 1500);
+	host_end_case("task_exits_while_another_comes_back", 0);
+	for (round = 1; round < ROUNDS; round++)
+		job(file, -round * round * 100);
+	host_end_case("task_exits_before_another_comes_back", 0);
+	unlink(file);
+	return host_close("exit_comeback", 0);
+}
