@@ -62,6 +62,7 @@ typedef struct cshim_context {
 	uint32_t trace_reserved;
 	uint64_t trace_file;   /* where the cshim_trace_head is mapped, while trace_level is not 0 */
 	uint64_t lane;         /* address of the cshim_lane, 0: there is none; written like trace_level */
+	uint64_t barrier;      /* address of the cshim_paths whose barrier LAPI_Gfence uses, 0: it is core's; likewise */
 } cshim_context;
 
 #define CSHIM_LOCK_CONTENDED 0x80000000u

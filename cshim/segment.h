@@ -24,13 +24,16 @@
 
 #include <stdint.h>
 
+#include "barrier.h"
+
 #define CSHIM_SEGMENT_MAGIC 0x315F6D68736C4150u /* bytes "PAlshm_1" */
-#define CSHIM_SEGMENT_VERSION 2
+#define CSHIM_SEGMENT_VERSION 3
 #define CSHIM_MAX_RINGS 128      /* tasks of one node: MAX_SHM_TASKS of the guide's Appendix F */
 #define CSHIM_SLOT_SIZE 64       /* one cache line */
 #define CSHIM_RING_SLOTS 256     /* 16 KiB: rings of 64 slots halve the message rate, 1024 gain nothing */
 #define CSHIM_MESSAGE_SLOTS 80   /* the longest message: 4 KiB of data and any header, thrice in a ring */
 #define CSHIM_PAGE 4096
+#define CSHIM_BARRIER_ROUNDS 7   /* log2 of CSHIM_MAX_RINGS */
 
 /* armed */
 #define CSHIM_AWAKE 0
@@ -66,6 +69,26 @@ typedef struct cshim_ring_control {
 	uint8_t line3[64];
 } cshim_ring_control;
 
+/* A word of the node barrier (barrier.h), alone on two lines, so that neither a neighbour nor the prefetcher moves it. */
+typedef struct cshim_barrier_word {
+	uint64_t value;
+	uint8_t line[120];
+} cshim_barrier_word;
+
+/* The barrier's words in one segment. All of them are loaded with acquire. */
+typedef struct cshim_barrier_words {
+	/*
+	 * Written by the owner (release): the generation that it has signalled in each round. That of round 0 is its arrival, and stored
+	 * in every barrier; the others only where the barrier is a dissemination.
+	 */
+	cshim_barrier_word round[CSHIM_BARRIER_ROUNDS];
+	/* Used in the segment of the node's first task only, where the barrier is a central counter. */
+	cshim_barrier_word arrivals; /* fetch-and-add by each task that arrives: generations times tasks */
+	cshim_barrier_word released; /* the generation that is over; stored by the last to arrive */
+	/* Stored by any peer: it takes part in no collective any more; the lapi code to fail with. Then it rings the bell. */
+	cshim_barrier_word refused;
+} cshim_barrier_words;
+
 typedef struct cshim_segment_head {
 	/* Constant once the descriptor has been given away. */
 	uint64_t magic;
@@ -87,6 +110,7 @@ typedef struct cshim_segment_head {
 	uint64_t pending[CSHIM_MAX_RINGS / 64];
 	uint8_t line4[48];
 	uint8_t line5[64];
+	cshim_barrier_words barrier;
 } cshim_segment_head;
 
 /* Process-private, under the context lock: one for each peer in each direction. */
@@ -145,6 +169,7 @@ typedef struct cshim_paths {
 	uint64_t packets_sent, data_sent, packets_received, data_received;
 	uint64_t cookie;     /* also in the segment's head, to prove that cross-memory attach reaches this memory */
 	uint8_t scratch[56]; /* for that proof */
+	cshim_barrier barrier;
 	cshim_path path[CSHIM_MAX_RINGS];
 } cshim_paths;
 
@@ -152,7 +177,9 @@ typedef struct cshim_paths {
 _Static_assert(sizeof(cshim_path) == 256 && sizeof(cshim_paths) % 64 == 0, "paths are whole lines");
 _Static_assert(sizeof(cshim_slot) == CSHIM_SLOT_SIZE, "a slot is one line");
 _Static_assert(sizeof(cshim_ring_control) == 256, "ring control is four lines");
-_Static_assert(sizeof(cshim_segment_head) == 384, "segment head is six lines");
+_Static_assert(sizeof(cshim_barrier_words) == 1280 && sizeof(cshim_segment_head) == 384 + sizeof(cshim_barrier_words),
+               "segment head is six lines and the barrier's");
+_Static_assert(1 << CSHIM_BARRIER_ROUNDS >= CSHIM_MAX_RINGS, "rounds for all tasks of a node");
 _Static_assert(sizeof(cshim_sender) == 64 && sizeof(cshim_receiver) == 64, "one line each");
 #endif
 

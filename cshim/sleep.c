@@ -23,6 +23,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "barrier_wait.h"
 #include "futex.h"
 #include "internal.h"
 
@@ -50,6 +51,11 @@ int cshim_counter_reached(const cshim_wait *wait)
 	return __atomic_load_n(wait->counter, __ATOMIC_ACQUIRE) >= wait->val;
 }
 
+int cshim_reached(cshim_context *context, const cshim_wait *wait)
+{
+	return wait->generation ? cshim_barrier_reached(context, wait->generation) : cshim_counter_reached(wait);
+}
+
 void cshim_kick(cshim_context *context)
 {
 	uint64_t one = 1;
@@ -61,9 +67,9 @@ void cshim_kick(cshim_context *context)
 }
 
 /* The wait may be over: for a ticket nobody but the dispatcher knows. */
-static int concerned(const cshim_wait *wait)
+static int concerned(cshim_context *context, const cshim_wait *wait)
 {
-	return wait->ticket || wait->purged || cshim_counter_reached(wait);
+	return wait->ticket || wait->purged || cshim_reached(context, wait);
 }
 
 /* The wait lies on its thread's stack, but that thread needs the lock, which the caller has, to leave. */
@@ -86,9 +92,9 @@ void cshim_notify(cshim_context *context)
 	private->noticed_events = events;
 	if (__atomic_load_n(&private->followers, __ATOMIC_RELAXED))
 		for (wait = private->waits; wait; wait = wait->next)
-			if (wait->following && concerned(wait))
+			if (wait->following && concerned(context, wait))
 				wake_follower(context, wait);
-	if (private->watching && concerned(private->watching)) {
+	if (private->watching && concerned(context, private->watching)) {
 		private->watching = NULL; /* one kick will do */
 		cshim_kick(context);
 	}
@@ -154,7 +160,8 @@ int cshim_watch(cshim_context *context, cshim_wait *wait)
 
 	if (!__atomic_compare_exchange_n(&context->watcher, &nobody, cshim_tid(), 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		return 0;
-	if (golapi_arm(cshim_index_of(context), &timeout_ns) || (wait && !wait->ticket && concerned(wait))) {
+	if (golapi_arm(cshim_index_of(context), &timeout_ns) || (wait && !wait->ticket && concerned(context, wait)) ||
+	    cshim_barrier_check(context)) {
 		golapi_disarm(cshim_index_of(context));
 		stop_watching(context);
 		return 1;

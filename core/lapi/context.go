@@ -153,8 +153,9 @@ type Context struct {
 	timeout      int64 // seconds
 	bufCopy      int   // BUF_CP_SIZE
 
-	lane      *lane   // nil: none
-	issued    *uint64 // number of the latest operation; the lane's, or own
+	lane      *lane    // nil: none
+	barrier   *barrier // nil: LAPI_Gfence is all ours
+	issued    *uint64  // number of the latest operation; the lane's, or own
 	ownIssued uint64
 	sends     uint64      // what was given to links, to order it against flushes
 	usedTasks []int32     // sent to since their last flush began

@@ -5,6 +5,26 @@
 package layout
 
 type (
+	Barrier struct {
+		Rounds   uint32
+		Failed   uint32
+		Begun    uint64
+		Arrived  uint64
+		Over     uint64
+		Round    uint32
+		Reserved uint32
+		Line     [24]uint8
+	}
+	BarrierWord struct {
+		Value uint64
+		Line  [120]uint8
+	}
+	Barriers struct {
+		Round    [7]BarrierWord
+		Arrivals BarrierWord
+		Released BarrierWord
+		Refused  BarrierWord
+	}
 	Context struct {
 		State             uint32
 		Handle            uint32
@@ -31,6 +51,7 @@ type (
 		TraceReserved     uint32
 		TraceFile         uint64
 		Lane              uint64
+		Barrier           uint64
 	}
 	Slot struct {
 		Head  uint64
@@ -64,6 +85,7 @@ type (
 		Pending   [2]uint64
 		Line4     [48]uint8
 		Line5     [64]uint8
+		Barrier   Barriers
 	}
 	Sender struct {
 		Tail      uint64
@@ -134,6 +156,7 @@ type (
 		DataReceived    uint64
 		Cookie          uint64
 		Scratch         [56]uint8
+		Barrier         Barrier
 		Path            [128]Path
 	}
 	Lane struct {
@@ -212,7 +235,7 @@ const (
 	LockContended = 0x80000000
 
 	SegmentMagic   = 0x315f6d68736c4150
-	SegmentVersion = 0x2
+	SegmentVersion = 0x3
 	MaxRings       = 0x80
 	SlotSize       = 0x40
 	RingSlots      = 0x100
