@@ -34,13 +34,13 @@
 
 /*
  * A counter belongs to no context: a program with several may wait in one for what arrives in another. That other's notify does not
- * see the wait, and must not, as it has not the lock; so then every wait looks at its counter this often.
+ * see the wait, and must not, as it has not the lock; so then every wait for a counter looks at it this often.
  */
 #define SEVERAL_CONTEXTS_NS 10000000
 
-static int64_t at_most(int64_t timeout_ns)
+static int64_t at_most(const cshim_wait *wait, int64_t timeout_ns)
 {
-	if (cshim_active_contexts() < 2 || (timeout_ns >= 0 && timeout_ns < SEVERAL_CONTEXTS_NS))
+	if (wait->ticket || wait->generation || cshim_active_contexts() < 2 || (timeout_ns >= 0 && timeout_ns < SEVERAL_CONTEXTS_NS))
 		return timeout_ns;
 	return SEVERAL_CONTEXTS_NS;
 }
@@ -169,7 +169,7 @@ int cshim_watch(cshim_context *context, cshim_wait *wait)
 	private->watching = wait;
 	cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_BEGIN | CSHIM_TRACE_WAIT, "asleep", 0);
 	depth = cshim_lock_release_all(context);
-	poll_descriptors(context, wait ? at_most(timeout_ns) : timeout_ns);
+	poll_descriptors(context, wait ? at_most(wait, timeout_ns) : timeout_ns);
 	cshim_lock_restore(context, depth);
 	cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_END | CSHIM_TRACE_WAIT, "", 0);
 	if (private->watching == wait)
@@ -199,7 +199,7 @@ static void sleep_for_signal(cshim_wait *wait)
 	uint32_t signal = CSHIM_SIGNAL_NONE;
 
 	if (__atomic_compare_exchange_n(&wait->signal, &signal, CSHIM_SIGNAL_ASLEEP, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-		cshim_futex_wait(&wait->signal, CSHIM_SIGNAL_ASLEEP, at_most(CSHIM_SAFETY_NS));
+		cshim_futex_wait(&wait->signal, CSHIM_SIGNAL_ASLEEP, at_most(wait, CSHIM_SAFETY_NS));
 	/* Awake for no reason: the caller looks again, and comes back. */
 }
 

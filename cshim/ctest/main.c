@@ -10,7 +10,7 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } tests[] = {
-	{"trace", test_trace},       {"guard", test_guard}, {"lane", test_lane},
+	{"trace", test_trace},       {"guard", test_guard}, {"lane", test_lane}, {"barrier", test_barrier},
 	{"lock", test_lock},         {"wait", test_wait},   {"stress", test_stress}, {"threads", test_threads}, {"calls", test_calls},
 	{"handlers", test_handlers}, {"term", test_term},   {"fork", test_fork},     {"share", test_share},     {"fatal", test_fatal},
 };
