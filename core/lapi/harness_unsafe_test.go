@@ -242,3 +242,8 @@ func dup(files []int) (out []int) {
 	}
 	return out
 }
+
+// refusedAt is the word in the task's segment that says who of its peers has given up the barrier.
+func (t *task) refusedAt() uint64 {
+	return (*layout.SegmentHead)(unsafe.Pointer(uintptr(t.path.OutHead))).Barrier.Refused.Value
+}
