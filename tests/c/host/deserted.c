@@ -2,21 +2,25 @@
  * deserted.c - tasks wait in LAPI_Gfence for one that never comes. argv[1] says what that one does:
  *
  *   leave   task 0 calls LAPI_Term: the others' calls end with LAPI_ERR_NO_CONNECTIVITY, and later ones at once
+ *   die     task 0 is killed: likewise, and the error handlers hear of it; every other task prints a closing line (run-kill)
  *   purge   task 0 purges task 1: the others' calls, also task 1's, end with LAPI_ERR_TGT_PURGED, and later ones at once
  *
  * Once while they spin, in a first job; then, in a second with all waiting long enough, while they sleep.
  */
 #include "host.h"
 
+#include <signal.h>
 #include <time.h>
 
-static int purging, task, tasks;
+static int purging, dying, task, tasks;
+static int heard;
 static lapi_handle_t handle;
 
 static void hear(lapi_handle_t *h, int *code, lapi_err_t *type, int *own, int *src)
 {
 	(void)h, (void)type;
 	HOST_CHECK(*code == LAPI_ERR_NO_CONNECTIVITY && *src == 0 && *own == task && !purging);
+	__atomic_add_fetch(&heard, 1, __ATOMIC_ACQ_REL);
 }
 
 static void rest_ms(int ms)
@@ -46,6 +50,8 @@ static void one_job(int late_ms)
 	HOST_OK(LAPI_Gfence(handle));
 	if (task == 0) {
 		rest_ms(late_ms);
+		if (dying)
+			raise(SIGKILL);
 		if (purging) {
 			HOST_OK(LAPI_Purge_totask(handle, 1));
 			HOST_CODE(LAPI_ERR_TGT_PURGED, LAPI_Gfence(handle));
@@ -53,7 +59,10 @@ static void one_job(int late_ms)
 	} else {
 		wait_in_vain();
 	}
+	while (dying && __atomic_load_n(&heard, __ATOMIC_ACQUIRE) == 0) /* the call may end first, if a peer has heard first */
+		HOST_OK(LAPI_Probe(handle));
 	HOST_OK(LAPI_Term(handle));
+	HOST_CHECK(!dying || task == 0 || heard == 1);
 	host_end_case(late_ms ? "while they sleep" : "while they come", task != 0);
 }
 
@@ -61,7 +70,9 @@ int main(int argc, char **argv)
 {
 	alarm(60);
 	purging = argc > 1 && strcmp(argv[1], "purge") == 0;
-	one_job(0);
+	dying = argc > 1 && strcmp(argv[1], "die") == 0;
+	if (!dying)
+		one_job(0);
 	one_job(300);
-	return host_close("deserted", task != 0);
+	return host_close("deserted", task != 0 && !dying);
 }
