@@ -245,5 +245,6 @@ func dup(files []int) (out []int) {
 
 // refusedAt is the word in the task's segment that says who of its peers has given up the barrier.
 func (t *task) refusedAt() uint64 {
-	return (*layout.SegmentHead)(unsafe.Pointer(uintptr(t.path.OutHead))).Barrier.Refused.Value
+	offset := unsafe.Offsetof(layout.SegmentHead{}.Barrier) + unsafe.Offsetof(layout.Barriers{}.Refused)
+	return order.Uint64(memory.Bytes(transport.Addr(t.path.OutHead)+transport.Addr(offset), 8))
 }
