@@ -64,21 +64,30 @@ static void signal_round(cshim_paths *paths, uint32_t round)
 	wake(paths, (paths->own_ring + (1u << round)) % paths->rings);
 }
 
+/* Whom this task waits for in the round that it is in. */
+static uint32_t signaller(const cshim_paths *paths)
+{
+	return (paths->own_ring + paths->rings - (1u << paths->barrier.round)) % paths->rings;
+}
+
+static uint64_t signal_of(const cshim_paths *paths, uint32_t task)
+{
+	return __atomic_load_n(&words_of(paths, task)->round[paths->barrier.round].value, __ATOMIC_ACQUIRE);
+}
+
+static uint64_t released(const cshim_paths *paths)
+{
+	return __atomic_load_n(&words_of(paths, 0)->released.value, __ATOMIC_ACQUIRE);
+}
+
 static void look_at_signals(cshim_context *context, cshim_paths *paths)
 {
 	cshim_barrier *barrier = &paths->barrier;
-	uint64_t generation = barrier->arrived, seen;
 
 	for (;;) {
-		uint32_t from = (paths->own_ring + paths->rings - (1u << barrier->round)) % paths->rings;
-
-		seen = __atomic_load_n(&words_of(paths, from)->round[barrier->round].value, __ATOMIC_ACQUIRE);
-		/* It may have left already, and signal the next; it cannot be further without this task. */
-		if (seen != generation && seen != generation + 1) {
-			if (seen != generation - 1)
-				give_up(context, paths, from);
+		/* It may have left already, and signal the next generation. */
+		if (signal_of(paths, signaller(paths)) - barrier->arrived > 1)
 			return;
-		}
 		if (++barrier->round == barrier->rounds)
 			break;
 		signal_round(paths, barrier->round);
@@ -86,25 +95,27 @@ static void look_at_signals(cshim_context *context, cshim_paths *paths)
 	end_generation(context, barrier);
 }
 
-static void look_at_counter(cshim_context *context, cshim_paths *paths)
-{
-	cshim_barrier *barrier = &paths->barrier;
-	uint64_t seen = __atomic_load_n(&words_of(paths, 0)->released.value, __ATOMIC_ACQUIRE);
-
-	if (seen == barrier->arrived)
-		end_generation(context, barrier);
-	else if (seen != barrier->arrived - 1)
-		give_up(context, paths, 0);
-}
-
+/* Changes nothing of core's, so it may happen anywhere, in a handler's call as well. */
 static void look(cshim_context *context, cshim_paths *paths)
 {
 	if (paths->barrier.arrived == paths->barrier.over)
 		return;
 	if (paths->barrier.rounds)
 		look_at_signals(context, paths);
-	else
-		look_at_counter(context, paths);
+	else if (released(paths) == paths->barrier.arrived)
+		end_generation(context, &paths->barrier);
+}
+
+/* A task whose word is neither what this one waits for nor what was there before; paths->rings: none. */
+static uint32_t talker_of_nonsense(const cshim_paths *paths)
+{
+	uint64_t before = paths->barrier.arrived - 1;
+	uint32_t from = paths->barrier.rounds ? signaller(paths) : 0;
+
+	/* Nobody can be further than one generation ahead without this task, nor release one that it has not arrived at. */
+	if ((paths->barrier.rounds ? signal_of(paths, from) : released(paths)) - before > (paths->barrier.rounds ? 2 : 1))
+		return from;
+	return paths->rings;
 }
 
 /* The last to arrive at the counter lets the others go. */
@@ -175,15 +186,17 @@ int cshim_barrier_check(cshim_context *context)
 	uint64_t refused;
 	uint32_t task;
 
-	if (!paths || paths->barrier.arrived == paths->barrier.over)
+	if (!paths || paths->barrier.arrived == paths->barrier.over || paths->barrier.failed)
 		return 0;
 	barrier = &paths->barrier;
 	/* acquire: all that its author did before; if that was to let this task go, the look finds it */
 	refused = __atomic_load_n(&words_of(paths, paths->own_ring)->refused.value, __ATOMIC_ACQUIRE);
 	look(context, paths);
-	if (barrier->arrived == barrier->over || barrier->failed)
+	if (barrier->arrived == barrier->over)
 		return 1;
 	task = deserter(paths);
+	if (task == paths->rings)
+		task = talker_of_nonsense(paths);
 	if (!refused && task == paths->rings)
 		return 0;
 	if (all_arrived(paths))

@@ -131,6 +131,29 @@ static void *fails(void *argument)
 	return NULL;
 }
 
+static void *waits(void *counter)
+{
+	CHECK(LAPI_Waitcntr(handles[1], counter, 1, NULL) == LAPI_SUCCESS);
+	return NULL;
+}
+
+/* The failure is no news for ever: a wait sleeps as before. */
+static void sleeps_behind(void)
+{
+	lapi_cntr_t counter;
+	pthread_t waiter;
+	uint32_t before;
+
+	CHECK(LAPI_Setcntr(handles[1], &counter, 0) == LAPI_SUCCESS);
+	waiter = fake_thread(waits, &counter);
+	fake_sleep_us(20000);
+	before = __atomic_load_n(&fake_barrier_counts.arms, __ATOMIC_RELAXED);
+	fake_sleep_us(100000);
+	CHECK(__atomic_load_n(&fake_barrier_counts.arms, __ATOMIC_RELAXED) - before < 100); /* each 10 ms, for there are several contexts */
+	fake_count(fake_context(handles[1]), (int *)&counter);
+	CHECK(pthread_join(waiter, NULL) == 0);
+}
+
 /* Task 0 does not come: what does happen ends the others' wait, asleep or not. */
 static void nobody_hangs(uint32_t rounds, uint32_t spin, void (*happens)(void), int code)
 {
@@ -145,6 +168,7 @@ static void nobody_hangs(uint32_t rounds, uint32_t spin, void (*happens)(void), 
 	happens();
 	for (i = 1; i < 4; i++)
 		CHECK(pthread_join(threads[i], NULL) == 0);
+	sleeps_behind();
 	stop();
 }
 
