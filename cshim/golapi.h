@@ -161,6 +161,13 @@ extern void golapi_lane_fault(int context, cshim_addr addr, int32_t kind);
 /* Goes on with the active message at the head of a ring, whose header handler has run and said *result. Consumes it, or holds it. */
 extern void golapi_lane_handled(int context, uint32_t ring, cshim_header_result *result);
 
+/* The node barrier (barrier.h) cannot go on. Core sets barrier.failed. */
+
+/* task (-1: nobody knows which) has left without arriving, or what it wrote makes no sense. */
+extern void golapi_barrier_broken(int context, int32_t task);
+/* A peer takes part in no collective any more, for the reason of code. */
+extern void golapi_barrier_refused(int context, int32_t code);
+
 cshim_context *cshim_context_at(int context);
 /*
  * What the process sends to the session's sockets if it ends with status 0 but without LAPI_Term; record and fds are copied. Set when

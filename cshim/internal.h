@@ -20,7 +20,8 @@
  * they spin for a moment and then sleep on their own futex, until somebody under the lock finds their wait over (sleep.c).
  */
 typedef struct cshim_wait {
-	uint64_t ticket; /* 0: the wait is for counter to reach val */
+	uint64_t ticket; /* 0: the wait is for generation, or for counter to reach val */
+	uint64_t generation; /* of the node barrier (barrier.h); 0: none */
 	int *counter;
 	int val;
 	int nopoll;              /* LAPI_Nopoll_wait: sleeps at once, and ends early when a task is purged */
@@ -190,6 +191,8 @@ int cshim_wait_counter(cshim_context *context, int *counter, int val, int *remai
  * as it is, when a task was purged that the counter lists, or any task if it lists none.
  */
 int cshim_nopoll_counter(cshim_context *context, int *counter, int val, int *remainder);
+/* Waits until a generation of the node barrier is over, or never will be: LAPI_SUCCESS. Or LAPI_ERR_HNDL_INVALID. */
+int cshim_wait_generation(cshim_context *context, uint64_t generation);
 /* A task was purged: lets the calls of LAPI_Nopoll_wait end that it concerns. */
 void cshim_end_purged_waits(cshim_context *context);
 /* A user thread begins and ends a call that polls: the service thread keeps out of its way. */
@@ -277,6 +280,8 @@ void cshim_wake_followers(cshim_context *context);
 void cshim_kick(cshim_context *context);
 /* 1 if a wait for a counter is over. */
 int cshim_counter_reached(const cshim_wait *wait);
+/* 1 if a wait that is not for a ticket is over. */
+int cshim_reached(cshim_context *context, const cshim_wait *wait);
 
 /* share.c; under the lock */
 

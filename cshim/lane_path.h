@@ -173,9 +173,9 @@ static inline void cshim_append_publish(cshim_paths *paths, cshim_path *path, cs
 	paths->packets_sent++;
 	paths->data_sent += data;
 	/* Store the message, then look whether anybody must be told: the receiver's membarrier orders the two (docs/fastlane.md). */
-	cshim_barrier_light();
+	cshim_membarrier_light();
 	if (__builtin_expect(path->fenced != 0, 0))
-		cshim_barrier_full();
+		cshim_membarrier_full();
 	if (__builtin_expect((__atomic_load_n(&cshim_control(path->out_control)->cold, __ATOMIC_RELAXED) |
 	                      __atomic_load_n(&cshim_head(path->out_head)->armed, __ATOMIC_RELAXED)) != 0,
 	                     0))

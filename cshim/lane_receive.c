@@ -151,9 +151,9 @@ static void publish_consumed(cshim_path *path)
 	path->receiver.chunked = 0;
 	/* release: the slots were read. Then look whether the sender sleeps until it changes: its membarrier orders the two. */
 	__atomic_store_n(&control->consumed, path->receiver.head, __ATOMIC_RELEASE);
-	cshim_barrier_light();
+	cshim_membarrier_light();
 	if (__builtin_expect(path->fenced != 0, 0))
-		cshim_barrier_full();
+		cshim_membarrier_full();
 	if (__builtin_expect(__atomic_load_n(&control->waiting, __ATOMIC_RELAXED) != 0, 0)) {
 		__atomic_store_n(&control->waiting, 0, __ATOMIC_RELAXED);
 		cshim_ring_bell(path);

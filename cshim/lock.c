@@ -17,7 +17,7 @@ enum {
 
 __thread cshim_self cshim_this_thread;
 
-static int asymmetric; /* atomic: 1 if waiters order the accesses of releasing threads by cshim_barrier_everywhere */
+static int asymmetric; /* atomic: 1 if waiters order the accesses of releasing threads by cshim_membarrier_everywhere */
 
 uint32_t cshim_tid_ask(void)
 {
@@ -65,7 +65,7 @@ static void fence_releases(void)
 
 static void prepare(void)
 {
-	if (cshim_barrier_register())
+	if (cshim_membarrier_register())
 		__atomic_store_n(&asymmetric, 1, __ATOMIC_RELEASE);
 	else
 		fence_releases();
@@ -87,7 +87,7 @@ static void order_everywhere(void)
 	struct timespec left = {0, DRAIN_NS};
 	int saved = errno;
 
-	if (cshim_barrier_everywhere())
+	if (cshim_membarrier_everywhere())
 		return;
 	fence_releases();
 	while (nanosleep(&left, &left) < 0 && errno == EINTR)
@@ -102,7 +102,7 @@ static void order_releases(void)
 	if (__atomic_load_n(&asymmetric, __ATOMIC_ACQUIRE))
 		order_everywhere();
 	else
-		cshim_barrier_full();
+		cshim_membarrier_full();
 }
 
 /* The rest of a release: CSHIM_LOCK_ flags are set. The lock may have another owner by now. */
@@ -111,7 +111,7 @@ void cshim_lock_see_to(cshim_context *context)
 	uint32_t after = __atomic_load_n(&context->lock_after, __ATOMIC_RELAXED);
 
 	if (after & CSHIM_LOCK_FENCE) {
-		cshim_barrier_full();
+		cshim_membarrier_full();
 		after = __atomic_load_n(&context->lock_after, __ATOMIC_RELAXED);
 	}
 	if (!(after & CSHIM_LOCK_WAKE))

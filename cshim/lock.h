@@ -14,7 +14,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#include "barrier.h"
+#include "membarrier.h"
 #include "context.h"
 
 /* Once in a process, before any lock is taken: finds out what the kernel offers. Any thread, any number of times. */
@@ -85,7 +85,7 @@ static inline void cshim_lock_let_go(cshim_context *context)
 	__atomic_store_n(&context->lock_thread, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&context->lock_word, 0, __ATOMIC_RELEASE);
 	/* Store, then load: the waiter's side of it is in sleep_for_lock. */
-	cshim_barrier_light();
+	cshim_membarrier_light();
 	if (__builtin_expect(__atomic_load_n(&context->lock_after, __ATOMIC_RELAXED) != 0, 0))
 		cshim_lock_see_to(context);
 }

@@ -29,6 +29,8 @@
 
 #include <stdint.h>
 
+#include "barrier.h"
+
 #define CSHIM_SEGMENT_MAGIC 0x315F6D68736C4150u /* bytes "PAlshm_1" */
 #define CSHIM_SEGMENT_VERSION 3
 #define CSHIM_MAX_RINGS 128      /* tasks of one node: MAX_SHM_TASKS of the guide's Appendix F */
@@ -37,6 +39,7 @@
 #define CSHIM_MESSAGE_SLOTS 40   /* the longest message in slots: CSHIM_INLINE_MAX of data and any header */
 #define CSHIM_INLINE_MAX 512     /* longer data goes in a chunk: a long message in slots leaves little of the ring to others, measured from 768 */
 #define CSHIM_PAGE 4096
+#define CSHIM_BARRIER_ROUNDS 7   /* log2 of CSHIM_MAX_RINGS */
 
 #define CSHIM_CHUNK_UNIT 4096
 #define CSHIM_CHUNK_UNITS 64     /* of an area, 256 KiB: what both caches of a pair hold; 512 KiB and more are slower */
@@ -83,6 +86,26 @@ typedef struct cshim_ring_control {
 	uint8_t line3[64];
 } cshim_ring_control;
 
+/* A word of the node barrier (barrier.h), alone on two lines, so that neither a neighbour nor the prefetcher moves it. */
+typedef struct cshim_barrier_word {
+	uint64_t value;
+	uint8_t line[120];
+} cshim_barrier_word;
+
+/* The barrier's words in one segment. All of them are loaded with acquire. */
+typedef struct cshim_barrier_words {
+	/*
+	 * Written by the owner (release): the generation that it has signalled in each round. That of round 0 is its arrival, and stored
+	 * in every barrier; the others only where the barrier is a dissemination.
+	 */
+	cshim_barrier_word round[CSHIM_BARRIER_ROUNDS];
+	/* Used in the segment of the node's first task only, where the barrier is a central counter. */
+	cshim_barrier_word arrivals; /* fetch-and-add by each task that arrives: generations times tasks */
+	cshim_barrier_word released; /* the generation that is over; stored by the last to arrive */
+	/* Stored by any peer: it takes part in no collective any more; the lapi code to fail with. Then it rings the bell. */
+	cshim_barrier_word refused;
+} cshim_barrier_words;
+
 typedef struct cshim_segment_head {
 	/* Constant once the descriptor has been given away. */
 	uint64_t magic;
@@ -106,6 +129,7 @@ typedef struct cshim_segment_head {
 	uint64_t pending[CSHIM_MAX_RINGS / 64];
 	uint8_t line4[48];
 	uint8_t line5[64];
+	cshim_barrier_words barrier;
 } cshim_segment_head;
 
 /* Process-private, under the context lock: one for each peer in each direction. */
@@ -181,6 +205,7 @@ typedef struct cshim_paths {
 	uint32_t chunk_of[CSHIM_CHUNK_CLASSES]; /* constant: bytes of the chunks in which 2^i bytes or more go, less than twice that */
 	uint64_t cookie;     /* also in the segment's head, to prove that cross-memory attach reaches this memory */
 	uint8_t scratch[56]; /* for that proof */
+	cshim_barrier barrier;
 	cshim_path path[CSHIM_MAX_RINGS];
 } cshim_paths;
 
@@ -188,7 +213,9 @@ typedef struct cshim_paths {
 _Static_assert(sizeof(cshim_path) == 832 && sizeof(cshim_place) == 8 && sizeof(cshim_paths) % 64 == 0, "paths are whole lines");
 _Static_assert(sizeof(cshim_slot) == CSHIM_SLOT_SIZE, "a slot is one line");
 _Static_assert(sizeof(cshim_ring_control) == 256, "ring control is four lines");
-_Static_assert(sizeof(cshim_segment_head) == 384, "segment head is six lines");
+_Static_assert(sizeof(cshim_barrier_words) == 1280 && sizeof(cshim_segment_head) == 384 + sizeof(cshim_barrier_words),
+               "segment head is six lines and the barrier's");
+_Static_assert(1 << CSHIM_BARRIER_ROUNDS >= CSHIM_MAX_RINGS, "rounds for all tasks of a node");
 _Static_assert(sizeof(cshim_sender) == 64 && sizeof(cshim_receiver) == 64, "one line each");
 _Static_assert(sizeof(cshim_chunks) % 64 == 0, "whole lines");
 #endif

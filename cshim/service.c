@@ -105,7 +105,7 @@ static void stay_away(cshim_context *context, look *last, uint32_t seen)
 	}
 	last->same_call = 0;
 	__atomic_store_n(&cshim_private_of(context)->service_parked, 1, __ATOMIC_SEQ_CST);
-	if (cshim_barrier_everywhere() && pollers_of(context)) /* cshim_poll_end stores and looks without a barrier of its own */
+	if (cshim_membarrier_everywhere() && pollers_of(context)) /* cshim_poll_end stores and looks without a barrier of its own */
 		rest(context, seen, -1);
 	else
 		__atomic_store_n(&cshim_private_of(context)->service_parked, 0, __ATOMIC_SEQ_CST);

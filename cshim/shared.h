@@ -4,6 +4,7 @@
 #ifndef CSHIM_SHARED_H
 #define CSHIM_SHARED_H
 
+#include "barrier.h"
 #include "context.h"
 #include "lane.h"
 #include "segment.h"

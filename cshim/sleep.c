@@ -23,6 +23,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "barrier_wait.h"
 #include "futex.h"
 #include "internal.h"
 
@@ -33,13 +34,13 @@
 
 /*
  * A counter belongs to no context: a program with several may wait in one for what arrives in another. That other's notify does not
- * see the wait, and must not, as it has not the lock; so then every wait looks at its counter this often.
+ * see the wait, and must not, as it has not the lock; so then every wait for a counter looks at it this often.
  */
 #define SEVERAL_CONTEXTS_NS 10000000
 
-static int64_t at_most(int64_t timeout_ns)
+static int64_t at_most(const cshim_wait *wait, int64_t timeout_ns)
 {
-	if (cshim_active_contexts() < 2 || (timeout_ns >= 0 && timeout_ns < SEVERAL_CONTEXTS_NS))
+	if (wait->ticket || wait->generation || cshim_active_contexts() < 2 || (timeout_ns >= 0 && timeout_ns < SEVERAL_CONTEXTS_NS))
 		return timeout_ns;
 	return SEVERAL_CONTEXTS_NS;
 }
@@ -48,6 +49,11 @@ int cshim_counter_reached(const cshim_wait *wait)
 {
 	/* Acquire pairs with core's atomic increment: who sees the counter sees the data that it announces. */
 	return __atomic_load_n(wait->counter, __ATOMIC_ACQUIRE) >= wait->val;
+}
+
+int cshim_reached(cshim_context *context, const cshim_wait *wait)
+{
+	return wait->generation ? cshim_barrier_reached(context, wait->generation) : cshim_counter_reached(wait);
 }
 
 void cshim_kick(cshim_context *context)
@@ -61,9 +67,9 @@ void cshim_kick(cshim_context *context)
 }
 
 /* The wait may be over: for a ticket nobody but the dispatcher knows. */
-static int concerned(const cshim_wait *wait)
+static int concerned(cshim_context *context, const cshim_wait *wait)
 {
-	return wait->ticket || wait->purged || cshim_counter_reached(wait);
+	return wait->ticket || wait->purged || cshim_reached(context, wait);
 }
 
 /* The wait lies on its thread's stack, but that thread needs the lock, which the caller has, to leave. */
@@ -83,9 +89,9 @@ void cshim_notify_of(cshim_context *context, uint32_t events)
 	private->noticed_events = events;
 	if (__atomic_load_n(&private->followers, __ATOMIC_RELAXED))
 		for (wait = private->waits; wait; wait = wait->next)
-			if (wait->following && concerned(wait))
+			if (wait->following && concerned(context, wait))
 				wake_follower(context, wait);
-	if (__builtin_expect(private->watching != NULL, 0) && concerned(private->watching)) {
+	if (__builtin_expect(private->watching != NULL, 0) && concerned(context, private->watching)) {
 		private->watching = NULL; /* one kick will do */
 		cshim_kick(context);
 	}
@@ -151,7 +157,8 @@ int cshim_watch(cshim_context *context, cshim_wait *wait)
 
 	if (!__atomic_compare_exchange_n(&context->watcher, &nobody, cshim_tid(), 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		return 0;
-	if (golapi_arm(cshim_index_of(context), &timeout_ns) || (wait && !wait->ticket && concerned(wait))) {
+	if (golapi_arm(cshim_index_of(context), &timeout_ns) || (wait && !wait->ticket && concerned(context, wait)) ||
+	    cshim_barrier_check(context)) {
 		golapi_disarm(cshim_index_of(context));
 		stop_watching(context);
 		return 1;
@@ -159,7 +166,7 @@ int cshim_watch(cshim_context *context, cshim_wait *wait)
 	private->watching = wait;
 	cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_BEGIN | CSHIM_TRACE_WAIT, "asleep", 0);
 	depth = cshim_lock_release_all(context);
-	poll_descriptors(context, wait ? at_most(timeout_ns) : timeout_ns);
+	poll_descriptors(context, wait ? at_most(wait, timeout_ns) : timeout_ns);
 	cshim_lock_restore(context, depth);
 	cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_END | CSHIM_TRACE_WAIT, "", 0);
 	if (private->watching == wait)
@@ -189,7 +196,7 @@ static void sleep_for_signal(cshim_wait *wait)
 	uint32_t signal = CSHIM_SIGNAL_NONE;
 
 	if (__atomic_compare_exchange_n(&wait->signal, &signal, CSHIM_SIGNAL_ASLEEP, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-		cshim_futex_wait(&wait->signal, CSHIM_SIGNAL_ASLEEP, at_most(CSHIM_SAFETY_NS));
+		cshim_futex_wait(&wait->signal, CSHIM_SIGNAL_ASLEEP, at_most(wait, CSHIM_SAFETY_NS));
 	/* Awake for no reason: the caller looks again, and comes back. */
 }
 

@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include <sched.h>
 
+#include "barrier_wait.h"
 #include "internal.h"
 #include "lane_path.h"
 #include "lane_send.h"
@@ -26,6 +27,7 @@ static uint32_t turn_of_core(cshim_context *context, uint64_t ticket)
 	cshim_private_of(context)->asked = ticket;
 	cshim_private_of(context)->asked_events = context->event_seq;
 	cshim_lane_turned(context);
+	cshim_barrier_check(context);
 	return flags;
 }
 
@@ -37,6 +39,8 @@ uint32_t cshim_dispatch(cshim_context *context, uint64_t ticket)
 	/* Another thread, whose handler has given up the lock for a moment: its turn is not over. */
 	if (context->dispatching)
 		return 0;
+	if (context->barrier)
+		cshim_barrier_turn(context);
 	private->dispatcher = cshim_tid();
 	/* Atomic: LAPI_Msgpoll looks at it without the lock. */
 	__atomic_store_n(&context->dispatching, 1, __ATOMIC_RELAXED);
@@ -79,7 +83,7 @@ void cshim_poll_begin(cshim_context *context)
 void cshim_poll_end(cshim_context *context)
 {
 	__atomic_store_n(&context->pollers, context->pollers - 1, __ATOMIC_RELAXED);
-	cshim_barrier_light();
+	cshim_membarrier_light();
 	if (__builtin_expect(__atomic_load_n(&cshim_private_of(context)->service_parked, __ATOMIC_RELAXED) != 0, 0))
 		cshim_service_alert(context);
 }
@@ -132,14 +136,21 @@ typedef enum outcome { NOTHING, PROGRESS, DONE } outcome;
 /* One turn of the dispatcher for wait. The caller must find out whether the context still lives. */
 static outcome turn_for(cshim_context *context, cshim_wait *wait)
 {
-	uint32_t flags = cshim_dispatch(context, wait->ticket);
+	uint32_t flags;
+
+	/* Others wait for this task to go on, and not for the turn. */
+	if (wait->generation && cshim_barrier_reached(context, wait->generation))
+		return DONE;
+	flags = cshim_dispatch(context, wait->ticket);
 
 	if (flags & CSHIM_DISPATCH_ERROR) {
 		/* The handler may take long, and wait itself. */
 		stop_turning(context, wait);
 		cshim_run_errors(context, 1);
+		if (wait->generation)
+			return PROGRESS; /* the next turn looks, if the context still lives */
 	}
-	if (wait->ticket ? (flags & CSHIM_DISPATCH_TICKET) != 0 : cshim_counter_reached(wait))
+	if (wait->ticket ? (flags & CSHIM_DISPATCH_TICKET) != 0 : cshim_reached(context, wait))
 		return DONE;
 	return flags & (CSHIM_DISPATCH_PROGRESS | CSHIM_DISPATCH_ERROR) ? PROGRESS : NOTHING;
 }
@@ -153,7 +164,7 @@ static outcome look_after(cshim_context *context, cshim_wait *wait)
 		private->turner = wait;
 	if (wait->ticket || private->turner == wait)
 		return turn_for(context, wait);
-	return cshim_counter_reached(wait) ? DONE : NOTHING;
+	return cshim_reached(context, wait) ? DONE : NOTHING;
 }
 
 /*
@@ -197,7 +208,7 @@ static int wait_until_done(cshim_context *context, cshim_wait *wait)
 	link_wait(private, wait);
 	cshim_poll_begin(context);
 	/* LAPI_Setcntr changes a counter and then looks at pollers; this thread looks at the counter after that. One sees the other. */
-	cshim_barrier_full();
+	cshim_membarrier_full();
 	rc = turn_until_done(context, wait, context->handle);
 	unlink_wait(private, wait);
 	stop_turning(context, wait);
@@ -215,12 +226,19 @@ int cshim_wait_ticket(cshim_context *context, uint64_t ticket)
 	return rc == LAPI_SUCCESS ? golapi_ticket_result(cshim_index_of(context), ticket) : rc;
 }
 
+int cshim_wait_generation(cshim_context *context, uint64_t generation)
+{
+	cshim_wait wait = {.generation = generation};
+
+	return wait_until_done(context, &wait);
+}
+
 static int waited_for(const cshim_private *private, const int *counter)
 {
 	const cshim_wait *wait;
 
 	for (wait = private->waits; wait; wait = wait->next)
-		if (!wait->ticket && wait->counter == counter)
+		if (wait->counter == counter)
 			return 1;
 	return 0;
 }

@@ -61,6 +61,9 @@ func (c *Context) beginCollective(k *collective) (uint64, codes.Code) {
 			return 0, codes.ErrNoConnectivity
 		}
 	}
+	if code := c.barrier.failure(); code != codes.Success {
+		return 0, code // it was a peer that has given up
+	}
 	c.nextExchange++
 	k.generation = c.nextExchange
 	k.ticket = c.newTicket()
@@ -234,4 +237,5 @@ func (c *Context) failCollectives(code codes.Code) {
 		c.endTicket(k.ticket, code)
 	}
 	c.collectives = c.collectives[:0]
+	c.barrier.fail(code)
 }

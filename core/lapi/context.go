@@ -161,6 +161,7 @@ type Context struct {
 	bufCopy      int   // BUF_CP_SIZE
 
 	lane        *lane       // nil: none
+	barrier     *barrier    // nil: LAPI_Gfence is all ours
 	issued      *uint64     // number of the latest operation; the lane's, or own
 	ownIssued   uint64      //
 	sends       uint64      // what was given to links, to order it against flushes

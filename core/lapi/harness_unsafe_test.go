@@ -258,3 +258,9 @@ func (j *testJob) compute() *testJob {
 	}
 	return j
 }
+
+// refusedAt is the word in the task's segment that says who of its peers has given up the barrier.
+func (t *task) refusedAt() uint64 {
+	offset := unsafe.Offsetof(layout.SegmentHead{}.Barrier) + unsafe.Offsetof(layout.Barriers{}.Refused)
+	return order.Uint64(memory.Bytes(transport.Addr(t.path.OutHead)+transport.Addr(offset), 8))
+}

@@ -13,6 +13,9 @@ import (
 // canLane says whether the kernel lets this process use the lane: peers' barriers must reach it, and its own the peers.
 func canLane() bool { return shm.BeFenced() && shm.CanFenceAll() }
 
+// pathsAddress is where C finds the link's ends.
+func pathsAddress(link laneLink) uint64 { return uint64(uintptr(unsafe.Pointer(link.Paths()))) }
+
 // newLane makes the lane's memory: the struct, the ring of each task, room for a user header.
 func newLane(tasks []task, link laneLink) (*lane, error) {
 	const size = int(unsafe.Sizeof(layout.Lane{}))
@@ -21,7 +24,7 @@ func newLane(tasks []task, link laneLink) (*lane, error) {
 		return nil, err
 	}
 	l := &lane{Lane: (*layout.Lane)(unsafe.Pointer(&b[0])), memory: b}
-	l.Paths = uint64(uintptr(unsafe.Pointer(link.Paths())))
+	l.Paths = pathsAddress(link)
 	l.Scratch = uint64(memory.AddrOf(b[size:]))
 	rings := b[size+pad8(MaxUhdrSize):]
 	l.RingOf = uint64(memory.AddrOf(rings))

@@ -84,7 +84,7 @@ func New(o *Options) (*Context, codes.Code) {
 	if s.scratch, err = unix.Mmap(-1, 0, pad8(MaxUhdrSize), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS); err != nil {
 		return nil, codes.ErrMemoryExhausted
 	}
-	for _, step := range []func() codes.Code{s.chooseAdapter, s.chooseNode, s.openLinks, s.meet, s.startTrace(began), s.openLane, s.finish} {
+	for _, step := range []func() codes.Code{s.chooseAdapter, s.chooseNode, s.openLinks, s.meet, s.startTrace(began), s.openLane, s.openBarrier, s.finish} {
 		if code := step(); code != codes.Success {
 			s.abandon()
 			return nil, code
@@ -150,7 +150,8 @@ func (s *setup) openLinks() codes.Code {
 		return codes.ErrMemoryExhausted
 	}
 	if s.onNode != nil {
-		l, err := shm.New(shm.Config{Task: s.me, NumTasks: s.cfg.NumTasks, Tasks: s.onNode, Clock: s.clock, PeerFailed: s.peerFailed})
+		l, err := shm.New(shm.Config{Task: s.me, NumTasks: s.cfg.NumTasks, Tasks: s.onNode, Clock: s.clock, PeerFailed: s.peerFailed,
+			Barrier: s.canBarrier(), Crowded: crowded(len(s.onNode))})
 		if err != nil {
 			if code := s.shmFailed(err); code != codes.Success {
 				return code
@@ -417,11 +418,14 @@ func (s *setup) finish() codes.Code {
 // spin at all: then another task needs the processor, and gets it after each empty turn. Measured with 4 and 8 tasks on 2
 // processors: a Gfence takes half as long as with 20 turns before the first yield, over shared memory and UDP.
 func (s *setup) patience() (spin, yield int) {
-	if s.onNode != nil && len(s.onNode) <= runtime.NumCPU() || s.onNode == nil && s.cfg.NumTasks <= runtime.NumCPU() {
+	if s.onNode != nil && !crowded(len(s.onNode)) || s.onNode == nil && !crowded(s.cfg.NumTasks) {
 		return 400, 1000
 	}
 	return 0, 100
 }
+
+// crowded says whether tasks of this node have to share processors.
+func crowded(tasks int) bool { return tasks > runtime.NumCPU() }
 
 func (c *Context) setHandlers(l transport.Link) {
 	for id, h := range map[transport.MsgID]transport.MsgHandler{
@@ -454,7 +458,7 @@ func (s *setup) abandon() {
 		s.session.Close()
 	}
 	s.trace.close()
-	s.shared.Lane = 0
+	s.shared.Lane, s.shared.Barrier = 0, 0
 	closeShared(s.shared)
 	s.freeMappings()
 }

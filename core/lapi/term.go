@@ -73,7 +73,7 @@ func (c *Context) TermEnd() {
 		c.tasks[i].turnAway()
 	}
 	c.trace.close()
-	c.shared.Lane = 0
+	c.shared.Lane, c.shared.Barrier = 0, 0
 	closeShared(c.shared)
 	c.freeMappings()
 }

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "fake.h"
+#include "fake_barrier.h"
 #include "fake_lane.h"
 
 #include <errno.h>
@@ -257,7 +258,7 @@ int golapi_arm(int context, int64_t *timeout_ns)
 	some = core->head != core->tail;
 	pthread_mutex_unlock(&core->mutex);
 	*timeout_ns = fake_settings.timeout_ns;
-	return fake_lane_arm(cshim_context_at(context)) || some;
+	return fake_lane_arm(cshim_context_at(context)) || fake_barrier_arm(cshim_context_at(context)) || some;
 }
 
 void golapi_disarm(int context)
@@ -268,6 +269,7 @@ void golapi_disarm(int context)
 	count(&fake_counts.disarms);
 	__atomic_store_n(&core->armed, 0, __ATOMIC_SEQ_CST);
 	fake_lane_disarm(cshim_context_at(context));
+	fake_barrier_disarm(cshim_context_at(context));
 	if (read(core->bell, &rings, sizeof(rings)) < 0)
 		CHECK(errno == EAGAIN);
 }

@@ -74,6 +74,7 @@ void test_fatal(void);
 void test_trace(void);
 void test_guard(void);
 void test_lane(void);
+void test_barrier(void);
 /* The program that test_fatal starts. */
 void fatal_main(void);
 

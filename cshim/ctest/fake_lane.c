@@ -152,11 +152,14 @@ void golapi_lane_tell(int context, int32_t origin, cshim_addr cmpl_cntr, uint64_
 int fake_lane_turn(int context)
 {
 	cshim_context *block = cshim_context_at(context);
-	struct waiting *w = &waiting[block->task];
-	unsigned before = w->first, n = w->end - w->first;
+	struct waiting *w;
+	unsigned before, n;
 
 	if (!block->lane)
 		return 0;
+	w = &waiting[block->task];
+	before = w->first;
+	n = w->end - w->first;
 	while (n-- > 0) { /* those that find no room again come back to the end */
 		cshim_addr counter = w->counters[w->first++ % 4096];
 

@@ -5,6 +5,26 @@
 package layout
 
 type (
+	Barrier struct {
+		Rounds   uint32
+		Failed   uint32
+		Begun    uint64
+		Arrived  uint64
+		Over     uint64
+		Round    uint32
+		Reserved uint32
+		Line     [24]uint8
+	}
+	BarrierWord struct {
+		Value uint64
+		Line  [120]uint8
+	}
+	Barriers struct {
+		Round    [7]BarrierWord
+		Arrivals BarrierWord
+		Released BarrierWord
+		Refused  BarrierWord
+	}
 	Context struct {
 		State             uint32
 		Handle            uint32
@@ -34,6 +54,7 @@ type (
 		LockThread        uint64
 		LockAfter         uint32
 		LockWakes         uint32
+		Barrier           uint64
 	}
 	Slot struct {
 		Head  uint64
@@ -68,6 +89,7 @@ type (
 		Pending   [2]uint64
 		Line4     [48]uint8
 		Line5     [64]uint8
+		Barrier   Barriers
 	}
 	Sender struct {
 		Tail      uint64
@@ -145,6 +167,7 @@ type (
 		ChunkOf         [32]uint32
 		Cookie          uint64
 		Scratch         [56]uint8
+		Barrier         Barrier
 		Path            [128]Path
 	}
 	Lane struct {

@@ -7,6 +7,9 @@ package layout
 import "C"
 
 type (
+	Barrier     C.cshim_barrier
+	BarrierWord C.cshim_barrier_word
+	Barriers    C.cshim_barrier_words
 	Context     C.cshim_context
 	Slot        C.cshim_slot
 	RingControl C.cshim_ring_control

@@ -12,11 +12,12 @@ import (
 
 // peer is another task of the node, or this one.
 type peer struct {
-	ep   transport.Endpoint
-	ring int // of its messages, in this task's segment
-	pid  int
-	bell int // its eventfd
-	gone bool
+	ep    transport.Endpoint
+	ring  int // of its messages, in this task's segment
+	pid   int
+	bell  int // its eventfd
+	gone  bool
+	flags uint32 // of its address
 	renewal
 	// failure is why, if the peer is gone for what it wrote.
 	failure error
@@ -60,8 +61,12 @@ type address struct {
 	Cookie    uint64 // and what is there
 }
 
-// needsFences in address.Flags: the task cannot call fenceAll.
-const needsFences = 1
+// Bits of address.Flags.
+const (
+	needsFences  = 1 << iota // the task cannot call fenceAll
+	joinsBarrier             // Config.Barrier
+	isCrowded                // Config.Crowded
+)
 
 // addressMagic begins the bytes of an address.
 const addressMagic = "LAPIshm1"
@@ -74,6 +79,12 @@ func (l *Link) Address() transport.Address {
 	flags := uint32(0)
 	if !CanFenceAll() {
 		flags |= needsFences
+	}
+	if l.config.Barrier {
+		flags |= joinsBarrier
+	}
+	if l.config.Crowded {
+		flags |= isCrowded
 	}
 	b, err := binary.Append([]byte(addressMagic), binary.LittleEndian, address{
 		Version: layout.SegmentVersion, SlotSize: layout.SlotSize, RingSlots: layout.RingSlots, Rings: uint32(len(l.tasks)),
@@ -162,7 +173,7 @@ func (l *Link) newPeer(ep transport.Endpoint, a transport.Address) (*peer, error
 		return nil, fmt.Errorf("shm: the segment of task %d is not the one its address means: %w", from.Task, transport.ErrBadParam)
 	}
 	p := &peer{
-		ep: ep, ring: ring, pid: int(from.Pid), bell: a.Files[1],
+		ep: ep, ring: ring, flags: from.Flags, pid: int(from.Pid), bell: a.Files[1],
 		out: out, outHead: head, outControl: out.control(l.index), outSlots: out.ring(l.index, len(l.tasks)), outChunks: out.chunks(l.index, len(l.tasks)),
 		path: l.private.path(ring), sender: &l.private.path(ring).Sender, receiver: &l.private.path(ring).Receiver,
 		renewal:   renewal{announced: true},

@@ -50,6 +50,8 @@ type Config struct {
 	PeerFailed func(ep transport.Endpoint, err error)
 	// DisableCMA makes the link do without cross-memory attach: Put and Get are not supported.
 	DisableCMA bool
+	// Barrier: this task can take part in the barrier of the node's tasks. Crowded: it sees fewer processors than there are tasks.
+	Barrier, Crowded bool
 }
 
 // Link is one task's end of all paths to the other tasks of its node. See transport.Link for its methods and locking.

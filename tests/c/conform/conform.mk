@@ -8,7 +8,7 @@ CONFORM_CFLAGS   ?= -O2 -g -std=gnu11 -Wall -Wextra -Wpedantic -Werror
 CONFORM_LINK     := -L$(BUILD)/lib -llapi_r -lpthread -Wl,-rpath,'$$ORIGIN/../lib'
 CONFORM_PROGRAMS := env counters put get amsend vector xfer bulk dgsp dgsp_large multicast handlers completion rmw fence address progress threads errors init huge util locking recovery
 CONFORM_FRAME    := $(CONFORM_BUILD)/conform.o $(CONFORM_BUILD)/helpers.o
-HOST_PROGRAMS    := init_env init_codes catalogue fork_child signals leaks standalone error_ends exits stopped restart comeback exit_comeback
+HOST_PROGRAMS    := init_env init_codes catalogue fork_child signals leaks standalone error_ends exits stopped restart comeback exit_comeback deserted
 
 CONFORM_BINARIES := $(addprefix $(CONFORM_BUILD)/,$(CONFORM_PROGRAMS) atexit nopie cxx)
 HOST_BINARIES    := $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS) dlopened victim libprofile.so profiled_linked profiled_plain header_only)

@@ -277,6 +277,129 @@ static void gfence_with_uneven_load(void)
 	}
 }
 
+/* ---- collectives of all kinds in one order, tasks arriving at different times ---- */
+
+static unsigned step(unsigned *state)
+{
+	*state = *state * 1103515245u + 12345u;
+	return *state >> 16;
+}
+
+static void check_table(int i)
+{
+	static lapi_long_t wide[CONFORM_MAX_TASKS];
+	static void *table[CONFORM_MAX_TASKS];
+	int target;
+	if (i % 2 == 0) {
+		LAPI_OK(LAPI_Address_init64(hndl, (lapi_long_t)(i * 1000 + task_id), wide));
+		for (target = 0; target < num_tasks; target++)
+			CHECK_EQUAL(wide[target], i * 1000 + target);
+		return;
+	}
+	LAPI_OK(LAPI_Address_init(hndl, (void *)(uintptr_t)(i * 1000 + task_id), table));
+	for (target = 0; target < num_tasks; target++)
+		CHECK_EQUAL((uintptr_t)table[target], i * 1000 + target);
+}
+
+static void collectives_in_any_mixture(void)
+{
+	unsigned common = 7, own = (unsigned)task_id * 977 + 5;
+	int i, next = (task_id + 1) % num_tasks, previous = (task_id + num_tasks - 1) % num_tasks;
+	prepare();
+	for (i = 1; i <= 200; i++) {
+		unsigned what = step(&common) % 4;
+		if (step(&own) % 16 == 0)
+			usleep(step(&own) % 2000); /* long enough for the others to fall asleep */
+		if (what == 0) {
+			check_table(i);
+			continue;
+		}
+		fill_pattern(source, 300, (unsigned)(i + task_id));
+		LAPI_OK(LAPI_Put(hndl, (uint)next, 300, (char *)sinks[next] + i % 2 * 300, source, NULL, NULL, NULL));
+		LAPI_OK(LAPI_Gfence(hndl));
+		CHECK(same_pattern(sink + i % 2 * 300, 300, (unsigned)(i + previous)));
+		if (what == 1) {
+			check_table(i);
+			LAPI_OK(LAPI_Gfence(hndl));
+		}
+	}
+	LAPI_OK(LAPI_Gfence(hndl));
+}
+
+/* One that is late works with those that wait in Gfence, also in polling mode. */
+static void gfence_serves_others(void)
+{
+	static unsigned char copy[3000];
+	void *sources[CONFORM_MAX_TASKS];
+	lapi_cntr_t done;
+	int i, k, near, one = 1, before, late = num_tasks < 4 ? num_tasks : 4;
+	prepare();
+	exchange(source, sources);
+	fill_pattern(source, sizeof copy, (unsigned)task_id);
+	conform_sync();
+	for (i = 0; i < 2 * late; i++) {
+		counter_zero(&done);
+		for (k = 0; i % late == task_id && k < 30; k++)
+			for (near = 1; near <= late; near++) {
+				int target = (task_id + near) % num_tasks;
+				LAPI_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, (uint)target, (int *)flags[target], &one, &before, &done));
+				counter_wait(&done, 1);
+				LAPI_OK(LAPI_Get(hndl, (uint)target, sizeof copy, sources[target], copy, NULL, &done));
+				counter_wait(&done, 1);
+				CHECK(same_pattern(copy, sizeof copy, (unsigned)target));
+				if (k % 10 == 0)
+					sleep_ms(1); /* they sleep meanwhile */
+			}
+		conform_sync();
+	}
+	CHECK_EQUAL(sum_over_tasks(peek(&flag)), 2 * late * late * 30);
+}
+
+static lapi_cntr_t last_word;
+
+static void *wait_for_last_word(void *unused)
+{
+	counter_wait(&last_word, 1);
+	return unused;
+}
+
+/* Another thread waits already, so it is that one that turns the dispatcher, and sleeps. */
+static void gfence_beside_a_waiting_thread(void)
+{
+	void *words[CONFORM_MAX_TASKS];
+	pthread_t waiter;
+	int i, next = (task_id + 1) % num_tasks;
+	counter_zero(&last_word);
+	exchange(&last_word, words);
+	CHECK_EQUAL(pthread_create(&waiter, NULL, wait_for_last_word, NULL), 0);
+	for (i = 0; i < 60; i++) {
+		if (i % 10 == task_id % 10)
+			sleep_ms(3);
+		conform_sync();
+	}
+	LAPI_OK(LAPI_Put(hndl, (uint)next, 0, NULL, NULL, (lapi_cntr_t *)words[next], NULL, NULL));
+	pthread_join(waiter, NULL);
+	conform_sync();
+}
+
+static void *twice(void *unused)
+{
+	int i;
+	for (i = 0; i < 100; i++)
+		conform_sync();
+	return unused;
+}
+
+/* Two threads of each task at once: each call is one of the task's, whichever thread makes it. */
+static void gfences_of_two_threads(void)
+{
+	pthread_t other;
+	CHECK_EQUAL(pthread_create(&other, NULL, twice, NULL), 0);
+	twice(NULL);
+	pthread_join(other, NULL);
+	conform_sync();
+}
+
 static const conform_case cases[] = {
 	CONFORM_CASE(fence_with_nothing_under_way),
 	CONFORM_CASE(fence_orders_puts),
@@ -289,6 +412,10 @@ static const conform_case cases[] = {
 	CONFORM_CASE(gfence_while_completion_handlers_send),
 	CONFORM_CASE(gfence_from_another_thread),
 	CONFORM_CASE(gfence_with_uneven_load),
+	CONFORM_CASE(collectives_in_any_mixture),
+	CONFORM_CASE(gfence_serves_others),
+	CONFORM_CASE(gfence_beside_a_waiting_thread),
+	CONFORM_CASE(gfences_of_two_threads),
 };
 
 int main(int argc, char **argv)

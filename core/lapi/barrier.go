@@ -1,0 +1,79 @@
+package lapi
+
+import (
+	"lapi/core/lapi/codes"
+	"lapi/transport/layout"
+	"lapi/transport/memory"
+)
+
+// barrier is core's side of the barrier that LAPI_Gfence uses, in C, where all tasks of the job are on this node (cshim/barrier.h): core
+// says whether there is one, and when it cannot go on. nil: there is none, and LAPI_Gfence is GfenceBegin.
+type barrier struct {
+	*layout.Barrier
+	link barrierLink
+}
+
+// barrierLink is what it needs of the link of this node's tasks.
+type barrierLink interface {
+	Barrier() *layout.Barrier
+	RefuseBarrier(code uint32)
+}
+
+// canBarrier says whether this task can take part: not in a job with tasks elsewhere, nor where a trace is to show the messages of a
+// Gfence. It does not depend on LAPI_FASTLANE, which tasks may have set differently.
+func (s *setup) canBarrier() bool {
+	return s.remote == 0 && !s.persistent && s.cfg.TraceLevel == 0 && canLane()
+}
+
+// openBarrier is a step of LAPI_Init, after the tasks have met.
+func (s *setup) openBarrier() codes.Code {
+	link, ok := s.shm.(barrierLink)
+	if !ok || s.udp != nil {
+		return codes.Success
+	}
+	if b := link.Barrier(); b != nil {
+		s.barrier = &barrier{b, link}
+		s.shared.Barrier = pathsAddress(s.shm.(laneLink))
+	}
+	return codes.Success
+}
+
+// fail ends the barrier for good, here and in all peers: a task is gone, or collectives have been given up.
+func (b *barrier) fail(code codes.Code) {
+	if b == nil || b.Failed != 0 {
+		return
+	}
+	b.Failed = uint32(code)
+	b.link.RefuseBarrier(uint32(code))
+}
+
+// failure is the code that it has failed with.
+func (b *barrier) failure() codes.Code {
+	if b == nil {
+		return codes.Success
+	}
+	return codes.Code(b.Failed)
+}
+
+// BarrierBroken: task has left without arriving at the barrier, or has written there what no task writes; -1: it is not known which.
+func (c *Context) BarrierBroken(task int) {
+	memory.Guard()
+	if task >= 0 && task < len(c.tasks) && task != c.me {
+		c.fail(&c.tasks[task], codes.ErrNoConnectivity, "it has left the job, or does not keep to the protocol, while this task is in LAPI_Gfence")
+	}
+	c.failCollectives(codes.ErrNoConnectivity)
+	c.changed = true
+	c.publish()
+}
+
+// BarrierRefused: a peer takes part in no collective any more. ErrTgtPurged: after LAPI_Purge_totask.
+func (c *Context) BarrierRefused(code codes.Code) {
+	memory.Guard()
+	if code == codes.ErrTgtPurged {
+		c.giveUpCollectives()
+	} else {
+		c.failCollectives(code)
+	}
+	c.changed = true
+	c.publish()
+}

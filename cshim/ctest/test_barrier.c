@@ -1,0 +1,247 @@
+/*
+ * test_barrier.c - LAPI_Gfence through the node barrier, all tasks in one process: nobody leaves before all have arrived, what was written
+ * before is seen behind (the thread sanitizer knows), sleepers are woken, threads of a task take turns, and no failure hangs. Built without the
+ * sleepers' safety net: a lost wake-up is a hang.
+ */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "fake_barrier.h"
+
+enum { ROUNDS = 500, THREAD_ROUNDS = 200 };
+
+static lapi_handle_t handles[FAKE_BARRIER_TASKS];
+static int tasks;
+static int sleepy; /* now and then a task comes late */
+
+/* By generation, modulo 2: nobody writes what others may still read. */
+static struct written {
+	uint64_t value;
+} written[2][FAKE_BARRIER_TASKS];
+
+static unsigned next_random(unsigned *state)
+{
+	*state = *state * 1103515245u + 12345u;
+	return *state >> 16;
+}
+
+static void *task_main(void *argument)
+{
+	int me = (int)(intptr_t)argument, i;
+	unsigned random = (unsigned)me + 1;
+	uint64_t round;
+
+	for (round = 1; round <= ROUNDS; round++) {
+		written[round % 2][me].value = round * 100 + (uint64_t)me;
+		if (sleepy && next_random(&random) % 40 == 0)
+			fake_sleep_us((long)(next_random(&random) % 400));
+		CHECK(LAPI_Gfence(handles[me]) == LAPI_SUCCESS);
+		for (i = 0; i < tasks; i++)
+			CHECK(written[round % 2][i].value == round * 100 + (uint64_t)i);
+	}
+	return NULL;
+}
+
+static void start(int n, uint32_t rounds, uint32_t spin)
+{
+	lapi_info_t info;
+	int i;
+
+	fake_settings.spin_turns = spin;
+	fake_settings.yield_turns = spin ? 20 : 2;
+	fake_settings.polling = 1;
+	tasks = n;
+	memset(written, 0, sizeof(written));
+	for (i = 0; i < n; i++) {
+		memset(&info, 0, sizeof(info));
+		handles[i] = fake_init(&info);
+	}
+	fake_barrier_attach(handles, n, rounds);
+}
+
+static void stop(void)
+{
+	int i;
+
+	for (i = 0; i < tasks; i++)
+		fake_barrier_detach(handles[i]);
+	for (i = 0; i < tasks; i++)
+		CHECK(LAPI_Term(handles[i]) == LAPI_SUCCESS);
+	fake_settings.polling = 0;
+	fake_settings.spin_turns = 200;
+	fake_settings.yield_turns = 20;
+}
+
+static void run(void *(*body)(void *), int first, int n)
+{
+	pthread_t threads[FAKE_BARRIER_TASKS];
+	int i;
+
+	for (i = first; i < n; i++)
+		threads[i] = fake_thread(body, (void *)(intptr_t)i);
+	for (i = first; i < n; i++)
+		CHECK(pthread_join(threads[i], NULL) == 0);
+}
+
+static void in_step(int n, uint32_t rounds, uint32_t spin, int late)
+{
+	start(n, rounds, spin);
+	sleepy = late;
+	run(task_main, 0, n);
+	if (late)
+		CHECK(fake_barrier_counts.arms > 0);
+	CHECK(fake_barrier_counts.broken == 0 && fake_barrier_counts.refused == 0);
+	stop();
+}
+
+/* Two threads of each task: whichever comes first in one may come second in another; the number of calls is what counts. */
+static void *two_threads(void *argument)
+{
+	int me = (int)(intptr_t)argument % 2, i;
+	unsigned random = (unsigned)(intptr_t)argument;
+
+	for (i = 0; i < THREAD_ROUNDS; i++) {
+		if (next_random(&random) % 20 == 0)
+			fake_sleep_us(200);
+		CHECK(LAPI_Gfence(handles[me]) == LAPI_SUCCESS);
+	}
+	return NULL;
+}
+
+static void threads_take_turns(uint32_t rounds)
+{
+	int task;
+
+	start(2, rounds, 50);
+	run(two_threads, 0, 4);
+	for (task = 0; task < 2; task++)
+		CHECK(fake_barrier_words(task)->round[0].value == 2 * THREAD_ROUNDS);
+	stop();
+}
+
+static int expected;
+
+static void *fails(void *argument)
+{
+	lapi_handle_t handle = handles[(intptr_t)argument];
+
+	CHECK(LAPI_Gfence(handle) == expected);
+	/* Whoever calls again is core's: its fake's answer is success. The barrier is not used again. */
+	CHECK(LAPI_Gfence(handle) == LAPI_SUCCESS);
+	return NULL;
+}
+
+static void *waits(void *counter)
+{
+	CHECK(LAPI_Waitcntr(handles[1], counter, 1, NULL) == LAPI_SUCCESS);
+	return NULL;
+}
+
+/* The failure is no news for ever: a wait sleeps as before. */
+static void sleeps_behind(void)
+{
+	lapi_cntr_t counter;
+	pthread_t waiter;
+	uint32_t before;
+
+	CHECK(LAPI_Setcntr(handles[1], &counter, 0) == LAPI_SUCCESS);
+	waiter = fake_thread(waits, &counter);
+	fake_sleep_us(20000);
+	before = __atomic_load_n(&fake_barrier_counts.arms, __ATOMIC_RELAXED);
+	fake_sleep_us(100000);
+	CHECK(__atomic_load_n(&fake_barrier_counts.arms, __ATOMIC_RELAXED) - before < 100); /* each 10 ms, for there are several contexts */
+	fake_count(fake_context(handles[1]), (int *)&counter);
+	CHECK(pthread_join(waiter, NULL) == 0);
+}
+
+/* Task 0 does not come: what does happen ends the others' wait, asleep or not. */
+static void nobody_hangs(uint32_t rounds, uint32_t spin, void (*happens)(void), int code)
+{
+	pthread_t threads[FAKE_BARRIER_TASKS];
+	int i;
+
+	start(4, rounds, spin);
+	expected = code;
+	for (i = 1; i < 4; i++)
+		threads[i] = fake_thread(fails, (void *)(intptr_t)i);
+	fake_sleep_us(20000);
+	happens();
+	for (i = 1; i < 4; i++)
+		CHECK(pthread_join(threads[i], NULL) == 0);
+	sleeps_behind();
+	stop();
+}
+
+static void leaves(void)
+{
+	fake_barrier_leave(0, tasks);
+}
+
+static void purges(void)
+{
+	fake_barrier_refuse(0, tasks, LAPI_ERR_TGT_PURGED);
+}
+
+static void refuses_with_nonsense(void)
+{
+	fake_barrier_refuse(0, tasks, 0x7fffffff);
+}
+
+/* Nobody rings when nonsense is written: the tasks must be awake to see it, or be woken. */
+static void writes_nonsense(void)
+{
+	int i;
+
+	for (i = 0; i < CSHIM_BARRIER_ROUNDS; i++)
+		__atomic_store_n(&fake_barrier_words(0)->round[i].value, 1ULL << 63, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&fake_barrier_words(0)->released.value, 12345, __ATOMIC_SEQ_CST);
+	fake_barrier_refuse(0, tasks, 0);
+}
+
+/* A counter that cannot be. */
+static void impossible_counter(void)
+{
+	start(2, 0, 200);
+	fake_barrier_words(0)->arrivals.value = ~0ULL - 5;
+	CHECK(LAPI_Gfence(handles[0]) == LAPI_ERR_NO_CONNECTIVITY);
+	CHECK(LAPI_Gfence(handles[1]) == LAPI_SUCCESS); /* both have arrived */
+	CHECK(fake_barrier_counts.broken == 2);
+	stop();
+}
+
+/* Who left after all had arrived has harmed nobody. */
+static void late_look(uint32_t rounds)
+{
+	start(2, rounds, 0);
+	__atomic_store_n(&fake_barrier_words(0)->round[0].value, 1, __ATOMIC_SEQ_CST);
+	fake_barrier_leave(0, 2);
+	fake_barrier_refuse(0, 2, LAPI_ERR_TGT_PURGED);
+	CHECK(LAPI_Gfence(handles[1]) == LAPI_SUCCESS);
+	stop();
+}
+
+void test_barrier(void)
+{
+	static const uint32_t spins[] = {200, 0};
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		in_step(2, 1, spins[i], 0);
+		in_step(3, 2, spins[i], 1);
+		in_step(5, 3, spins[i], 1);
+		in_step(2, 0, spins[i], 1);
+		in_step(6, 0, spins[i], 1);
+		nobody_hangs(2, spins[i], leaves, LAPI_ERR_NO_CONNECTIVITY);
+		nobody_hangs(0, spins[i], leaves, LAPI_ERR_NO_CONNECTIVITY);
+		nobody_hangs(2, spins[i], purges, LAPI_ERR_TGT_PURGED);
+		nobody_hangs(0, spins[i], purges, LAPI_ERR_TGT_PURGED);
+		nobody_hangs(2, spins[i], refuses_with_nonsense, LAPI_ERR_NO_CONNECTIVITY);
+		nobody_hangs(2, spins[i], writes_nonsense, LAPI_ERR_NO_CONNECTIVITY);
+		nobody_hangs(0, spins[i], writes_nonsense, LAPI_ERR_NO_CONNECTIVITY);
+	}
+	threads_take_turns(1);
+	threads_take_turns(0);
+	impossible_counter();
+	late_look(1);
+	late_look(0);
+}

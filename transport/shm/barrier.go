@@ -1,0 +1,44 @@
+package shm
+
+import (
+	"math/bits"
+	"sync/atomic"
+
+	"lapi/transport/layout"
+)
+
+// The barrier among the tasks of a node is C's (cshim/barrier.h). Here is who decides whether there is one, and how core gives it up.
+
+// Barrier is this task's state of the barrier, nil if not every task of the node has said that it takes part (Config.Barrier), or one is
+// not connected. All tasks come to the same answer. It is valid from the last Connect until Close.
+func (l *Link) Barrier() *layout.Barrier {
+	crowded := l.config.Crowded
+	if !l.config.Barrier {
+		return nil
+	}
+	for ring, p := range l.rings {
+		if ring == l.index {
+			continue
+		}
+		if p == nil || p.flags&joinsBarrier == 0 {
+			return nil
+		}
+		crowded = crowded || p.flags&isCrowded != 0
+	}
+	b := &l.paths.Barrier
+	if !crowded {
+		b.Rounds = uint32(bits.Len(uint(len(l.tasks) - 1)))
+	}
+	return b
+}
+
+// RefuseBarrier tells all peers that this task takes part in the barrier no more, and why: a code of core's. Peers that are gone hear
+// of it as well: they may live, and wait.
+func (l *Link) RefuseBarrier(code uint32) {
+	for _, p := range l.rings {
+		if p != nil {
+			atomic.StoreUint64(&p.outHead.Barrier.Refused.Value, uint64(code))
+			l.wake(p)
+		}
+	}
+}

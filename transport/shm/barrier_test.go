@@ -1,0 +1,64 @@
+package shm
+
+import (
+	"sync/atomic"
+	"testing"
+
+	"lapi/transport/layout"
+)
+
+// TestBarrierNeedsAll: there is a barrier in all tasks or in none, and they agree on how it works.
+func TestBarrierNeedsAll(t *testing.T) {
+	for name, c := range map[string]struct {
+		without, crowded int // the task that differs, -1: none
+		rounds           uint32
+		none             bool
+	}{
+		"all":              {-1, -1, 3, false},
+		"one cannot":       {2, -1, 0, true},
+		"one is crowded":   {-1, 4, 0, false},
+		"the last one not": {4, 0, 0, true},
+	} {
+		links := newLinks(t, 5, func(config *Config) {
+			config.Barrier, config.Crowded = config.Task != c.without, config.Task == c.crowded
+		})
+		for i, l := range links {
+			switch b := l.Barrier(); {
+			case (b == nil) != c.none:
+				t.Errorf("%s: task %d: barrier %v", name, i, b)
+			case b != nil && b.Rounds != c.rounds:
+				t.Errorf("%s: task %d: %d rounds", name, i, b.Rounds)
+			}
+		}
+	}
+}
+
+// TestBarrierUnconnected: no barrier without a connection to everybody.
+func TestBarrierUnconnected(t *testing.T) {
+	l, err := New(Config{Task: 0, NumTasks: 2, Tasks: []int{0, 1}, Clock: clock, Barrier: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if l.Barrier() != nil {
+		t.Error("a barrier with nobody")
+	}
+}
+
+// TestRefuseBarrier: every peer is told, and woken if it sleeps.
+func TestRefuseBarrier(t *testing.T) {
+	links := newLinks(t, 3, func(config *Config) { config.Barrier = true })
+	if links[1].Arm() {
+		t.Fatal("an idle link cannot be armed")
+	}
+	links[0].Disconnect(2, nil)
+	links[0].RefuseBarrier(7)
+	for _, l := range links[1:] {
+		if got := atomic.LoadUint64(&l.own.head().Barrier.Refused.Value); got != 7 {
+			t.Errorf("task %d: refused is %d", l.config.Task, got)
+		}
+	}
+	if atomic.LoadUint32(&links[1].own.head().Armed) != layout.Awake {
+		t.Error("a sleeper was not woken")
+	}
+}
