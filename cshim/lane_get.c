@@ -127,7 +127,7 @@ int cshim_lane_serve_get(cshim_context *context, cshim_lane *lane, cshim_path *p
 
 	if (header != sizeof(get) || data != 0 || path->closed)
 		return 0;
-	memcpy(&get, body, sizeof(get));
+	cshim_take_header(&get, body, sizeof(get));
 	if (get.length > CSHIM_LANE_DATA || !cshim_append_begin(path, sizeof(*reply) + get.length, &append))
 		return 0;
 	reply = (cshim_reply_header *)append.body;
@@ -155,7 +155,7 @@ int cshim_lane_serve_rmw(cshim_context *context, cshim_lane *lane, cshim_path *p
 	(void)context;
 	if (header != sizeof(rmw) || data != 0 || path->closed)
 		return 0;
-	memcpy(&rmw, body, sizeof(rmw));
+	cshim_take_header(&rmw, body, sizeof(rmw));
 	/* Words that are not aligned are core's: all of the process share one lock for them. */
 	if (rmw.op > COMPARE_AND_SWAP || (rmw.width != 4 && rmw.width != 8) || rmw.variable % rmw.width ||
 	    !cshim_append_begin(path, sizeof(*reply), &append) ||
@@ -200,7 +200,7 @@ void cshim_lane_reply(cshim_context *context, cshim_lane *lane, cshim_path *path
 
 	if (header != sizeof(reply))
 		return; /* no task of this version sends that */
-	memcpy(&reply, body, sizeof(reply));
+	cshim_take_header(&reply, body, sizeof(reply));
 	op = &lane->op[reply.token % CSHIM_LANE_OPS];
 	if (op->kind == CSHIM_OP_FREE || op->token != reply.token || op->task != path->task)
 		return; /* it was given up meanwhile */

@@ -20,7 +20,7 @@ static fate receive_put(cshim_context *context, cshim_lane *lane, cshim_path *pa
 
 	if (header != sizeof(put))
 		return LEFT;
-	memcpy(&put, body, sizeof(put));
+	cshim_take_header(&put, body, sizeof(put));
 	if (cshim_guarded_copy((void *)(uintptr_t)put.tgt_addr, body + sizeof(put), data))
 		return LEFT;
 	context->msg_state |= LAPI_RECV_COMPLETE;
@@ -37,7 +37,7 @@ static fate receive_counter(cshim_context *context, cshim_lane *lane, cshim_path
 
 	if (header != sizeof(counter) || data != 0)
 		return LEFT;
-	memcpy(&counter, body, sizeof(counter));
+	cshim_take_header(&counter, body, sizeof(counter));
 	path->expected--;
 	lane->dirty = 1;
 	cshim_lane_count(context, lane, counter.cntr, path->kind ? (lapi_err_t)(path->kind - 1) : PUT_ERR, path->task, path->task);
@@ -64,7 +64,7 @@ static fate receive_am(cshim_context *context, cshim_lane *lane, cshim_path *pat
 
 	if (header < sizeof(am))
 		return LEFT;
-	memcpy(&am, body, sizeof(am));
+	cshim_take_header(&am, body, sizeof(am));
 	handler = am.handler & (((uint64_t)1 << CSHIM_AM_PADDING_SHIFT) - 1);
 	uhdr_len = header - sizeof(am) - (am.handler >> CSHIM_AM_PADDING_SHIFT);
 	if (uhdr_len > CSHIM_LANE_UHDR) /* wrapped around, too */
@@ -131,7 +131,8 @@ static void publish_consumed(cshim_path *path)
 	if (__builtin_expect(path->fenced != 0, 0))
 		cshim_full_fence();
 	if (__builtin_expect(__atomic_load_n(&control->waiting, __ATOMIC_RELAXED) != 0, 0)) {
-		__atomic_store_n(&control->waiting, 0, __ATOMIC_RELAXED);
+		/* Before the look at armed, even one that finds the sender awake: else it could undo what the sender stores before it sleeps again. */
+		__atomic_store_n(&control->waiting, 0, __ATOMIC_SEQ_CST);
 		cshim_ring_bell(path);
 	}
 }

@@ -16,8 +16,9 @@
  * the previous round, which might look like anything; therefore the sender remembers the slots it used as
  * continuations and clears the head word of such a slot before it publishes the message in front of it.
  *
- * Sleeping, cold rings and waiting for room each are a pair "store mine, then read yours" on both sides. All four
- * accesses are sequentially consistent, so at least one side sees the other's store and no wake-up is lost.
+ * Sleeping, cold rings and waiting for room each are a pair "store mine, then read yours" on both sides. Go's accesses
+ * are sequentially consistent; the fast lane's are not, and the side that is about to sleep fences for both (docs/fastlane.md). So at least
+ * one side sees the other's store and no wake-up is lost. cshim/model has these rules for a checker.
  */
 #ifndef CSHIM_SEGMENT_H
 #define CSHIM_SEGMENT_H

@@ -190,6 +190,10 @@ func (l *Link) Busy() bool {
 func (l *Link) Take(ring uint32, h transport.MsgHandler) {
 	p := l.rings[ring]
 	kind, header, data := unpack(atomic.LoadUint64(p.inSlots.head(p.receiver.Head & ringMask)))
+	if !plausible(kind, p.receiver.Head&ringMask, header, data) {
+		l.suspect(p, errNonsense) // the peer has changed it since
+		return
+	}
 	if l.offer(p, h, transport.MsgID(kind), p.receiver.Head&ringMask, header, data) {
 		p.receiver.Head += slotsOf(header, data)
 	}

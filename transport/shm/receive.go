@@ -85,7 +85,7 @@ func (l *Link) receive(p *peer, max int) (n int) {
 		if kind == layout.MsgLaneReply && !p.awaiting {
 			break // the lane takes it
 		}
-		if kind == 0 || kind > uint8(transport.MaxMsgID) || slots > layout.MessageSlots || position+slots > ringSlots || header+data > uint64(sendMax) {
+		if !plausible(kind, position, header, data) {
 			l.suspect(p, errNonsense)
 			return n
 		}
@@ -105,6 +105,12 @@ func (l *Link) receive(p *peer, max int) (n int) {
 		l.publishConsumed(p)
 	}
 	return n
+}
+
+// plausible says whether a message of that kind and so many bytes can begin at position.
+func plausible(kind uint8, position, header, data uint64) bool {
+	slots := slotsOf(header, data)
+	return kind != 0 && kind <= uint8(transport.MaxMsgID) && slots <= layout.MessageSlots && position+slots <= ringSlots && header+data <= uint64(sendMax)
 }
 
 // deliver offers the message at position to its handler. False: it stays where it is, for p is gone or too much is held.

@@ -83,7 +83,9 @@ func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte, op *t
 		}
 	}
 	if padding > 0 {
-		p.clearContinued(at)
+		// The slots that are skipped count as continuations: they may hold head words of old, and sequences come again after 2^31.
+		// Slot 0, where the message begins, never is one.
+		markContinued(s, position, padding)
 		publishHead(p, s.Tail, layout.KindPadding, 0, 0)
 		s.Tail += padding
 	}
