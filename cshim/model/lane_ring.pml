@@ -9,6 +9,7 @@
  * Found (assertions, deadlocks): a message that is torn, comes twice, out of order or not at all; a slot written while it is read; a
  * sender that waits for room for ever.
  *
+ * Fewer states: NO_TWOS: only the shortest and the longest messages; GIVES_NONE_UP; EAGER: consumed is published after each message.
  * -DWEAK also delays the receiver's loads of a message, to anywhere before its next release.
  *
  * Defects: NO_CLEAR, CLEAR_LATE: continuations are not cleared, or after the message in front is visible. HEAD_FIRST: the
@@ -253,7 +254,9 @@ proctype receiver() {
 			take_message();
 			if /* a batch has ended, or not */
 			:: publish_consumed()
+#ifndef EAGER
 			:: true
+#endif
 			fi
 		:: !IS_AT(word, head) ->
 			publish_consumed();
