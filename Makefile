@@ -87,6 +87,7 @@ clean:
 
 -include tests/c/abi/abi.mk
 -include cshim/ctest/ctest.mk
+-include cshim/model/model.mk
 -include tests/c/conform/conform.mk
 -include tests/c/samples/samples.mk
 -include tests/c/bench/bench.mk

@@ -125,7 +125,7 @@ int cshim_lane_serve_get(cshim_context *context, cshim_lane *lane, cshim_path *p
 
 	if (arrival->header != sizeof(get) || arrival->data != 0 || path->closed)
 		return 0;
-	memcpy(&get, arrival->body, sizeof(get));
+	cshim_take_header(&get, arrival->body, sizeof(get));
 	if (get.length > CSHIM_INLINE_MAX)
 		return cshim_bulk_serve_get(context, lane, path, &get);
 	if (!cshim_append_begin(path, sizeof(*reply) + get.length, &append))
@@ -154,7 +154,7 @@ int cshim_lane_serve_rmw(cshim_context *context, cshim_lane *lane, cshim_path *p
 	(void)context;
 	if (arrival->header != sizeof(rmw) || arrival->data != 0 || path->closed)
 		return 0;
-	memcpy(&rmw, arrival->body, sizeof(rmw));
+	cshim_take_header(&rmw, arrival->body, sizeof(rmw));
 	/* Words that are not aligned are core's: all of the process share one lock for them. */
 	if (rmw.op > COMPARE_AND_SWAP || (rmw.width != 4 && rmw.width != 8) || rmw.variable % rmw.width ||
 	    !cshim_append_begin(path, sizeof(*reply), &append) ||
@@ -210,7 +210,7 @@ void cshim_lane_reply(cshim_context *context, cshim_lane *lane, cshim_path *path
 
 	if (arrival->header != sizeof(reply))
 		return; /* no task of this version sends that */
-	memcpy(&reply, arrival->body, sizeof(reply));
+	cshim_take_header(&reply, arrival->body, sizeof(reply));
 	op = &lane->op[reply.token % CSHIM_LANE_OPS];
 	if (op->kind == CSHIM_OP_FREE || op->token != reply.token || op->task != path->task || !answers(op, &reply, arrival->data))
 		return; /* it was given up meanwhile */

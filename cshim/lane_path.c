@@ -37,12 +37,16 @@ int cshim_await_consumed(cshim_path *path, uint64_t index, int looks)
 	return 0;
 }
 
-/* A message never wraps: the slots up to the ring's end are skipped. The message behind is not visible yet. */
+/*
+ * A message never wraps: the slots up to the ring's end are skipped. The message behind is not visible yet; slot 0, where it begins, is never
+ * a continuation. Those that are skipped count as continuations: they may hold head words of old, and sequences come again after 2^31.
+ */
 void cshim_append_padding(cshim_path *path, cshim_append *append)
 {
-	uint64_t index = path->sender.tail, position = index & CSHIM_RING_MASK;
+	uint64_t index = path->sender.tail, position = index & CSHIM_RING_MASK, i;
 
-	cshim_clear_continued(path, index + append->padding);
+	for (i = position + 1; i < position + append->padding; i++)
+		path->sender.continued[i / 64] |= (uint64_t)1 << (i % 64);
 	path->sender.continued[position / 64] &= ~((uint64_t)1 << (position % 64));
 	__atomic_store_n(&cshim_slot_at(path->out_slots, position)->head,
 	                 (uint32_t)index | CSHIM_SEQUENCE_VALID | (uint64_t)CSHIM_KIND_PADDING << 32, __ATOMIC_RELEASE);
@@ -56,7 +60,7 @@ void cshim_ring_bell(cshim_path *path)
 	uint64_t one = 1;
 	int saved = errno;
 
-	if (__atomic_compare_exchange_n(&cshim_head(path->out_head)->armed, &armed, CSHIM_AWAKE, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED) &&
+	if (__atomic_compare_exchange_n(&cshim_head(path->out_head)->armed, &armed, CSHIM_AWAKE, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) &&
 	    write(path->bell, &one, sizeof(one)) < 0)
 		errno = saved; /* EAGAIN: it rings already */
 }

@@ -22,7 +22,7 @@ static fate receive_put(cshim_context *context, cshim_lane *lane, cshim_path *pa
 
 	if (arrival->header != sizeof(put))
 		return LEFT;
-	memcpy(&put, arrival->body, sizeof(put));
+	cshim_take_header(&put, arrival->body, sizeof(put));
 	if (cshim_guarded_copy((void *)(uintptr_t)put.tgt_addr, arrival->bytes, arrival->data))
 		return LEFT;
 	context->msg_state |= LAPI_RECV_COMPLETE;
@@ -39,7 +39,7 @@ static fate receive_part(cshim_path *path, const cshim_arrival *arrival)
 
 	if (arrival->header != sizeof(part))
 		return LEFT;
-	memcpy(&part, arrival->body, sizeof(part));
+	cshim_take_header(&part, arrival->body, sizeof(part));
 	if (path->put_failed && !(part.flags & CSHIM_PART_FIRST))
 		return LEFT;
 	if (cshim_place_data(part.addr, arrival, (part.flags & CSHIM_PART_HUGE) != 0))
@@ -54,7 +54,7 @@ static fate receive_counter(cshim_context *context, cshim_lane *lane, cshim_path
 
 	if (arrival->header != sizeof(counter) || arrival->data != 0)
 		return LEFT;
-	memcpy(&counter, arrival->body, sizeof(counter));
+	cshim_take_header(&counter, arrival->body, sizeof(counter));
 	if (counter.more >= CSHIM_RING_SLOTS)
 		return LEFT; /* more than can be under way: core drops it */
 	path->expected -= 1 + (int32_t)counter.more;
@@ -84,7 +84,7 @@ static fate receive_am(cshim_context *context, cshim_lane *lane, cshim_path *pat
 
 	if (arrival->header < sizeof(am))
 		return LEFT;
-	memcpy(&am, arrival->body, sizeof(am));
+	cshim_take_header(&am, arrival->body, sizeof(am));
 	handler = am.handler & (((uint64_t)1 << CSHIM_AM_PADDING_SHIFT) - 1);
 	uhdr_len = arrival->header - sizeof(am) - (am.handler >> CSHIM_AM_PADDING_SHIFT);
 	if (uhdr_len > CSHIM_LANE_UHDR) /* wrapped around, too */
@@ -155,7 +155,8 @@ static void publish_consumed(cshim_path *path)
 	if (__builtin_expect(path->fenced != 0, 0))
 		cshim_membarrier_full();
 	if (__builtin_expect(__atomic_load_n(&control->waiting, __ATOMIC_RELAXED) != 0, 0)) {
-		__atomic_store_n(&control->waiting, 0, __ATOMIC_RELAXED);
+		/* Before the look at armed, even one that finds the sender awake: else it could undo what the sender stores before it sleeps again. */
+		__atomic_store_n(&control->waiting, 0, __ATOMIC_SEQ_CST);
 		cshim_ring_bell(path);
 	}
 }

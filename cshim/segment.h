@@ -21,8 +21,9 @@
  * each chunk in one piece; a unit is free again when consumed passes the message that used it. So chunks need no words of their
  * own, and both ends copy at once: a pipeline.
  *
- * Sleeping, cold rings and waiting for room each are a pair "store mine, then read yours" on both sides. All four
- * accesses are sequentially consistent, so at least one side sees the other's store and no wake-up is lost.
+ * Sleeping, cold rings and waiting for room each are a pair "store mine, then read yours" on both sides. Go's accesses
+ * are sequentially consistent; the fast lane's are not, and the side that is about to sleep fences for both (docs/fastlane.md). So at least
+ * one side sees the other's store and no wake-up is lost. cshim/model has these rules for a checker.
  */
 #ifndef CSHIM_SEGMENT_H
 #define CSHIM_SEGMENT_H

@@ -60,7 +60,7 @@ func TestHintsOfAmx(t *testing.T) {
 
 // TestHintsOfMulticast: they hold for each member's message.
 func TestHintsOfMulticast(t *testing.T) {
-	j := newJob(t, 4, paths["shm"])
+	j := newJob(t, 4, paths["shm"]).compute()
 	var links [4]*watchedLink
 	for i := 1; i < 4; i++ {
 		links[i] = j.tasks[i].watch(0)
@@ -145,7 +145,7 @@ func TestStatisticsOfBlocks(t *testing.T) {
 // TestMulticastAcrossRecovery: a group may have a task that died, was purged, is expected back, and is back: it is what each of its members
 // is for a message of its own.
 func TestMulticastAcrossRecovery(t *testing.T) {
-	const n = 200_000
+	const n = 600_000 // more than a chunk area holds
 	h := newHandJob(t, 3)
 	k := h.tasks[0]
 	name := k.group(t, 2, 1, 0)

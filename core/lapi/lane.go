@@ -160,7 +160,7 @@ func (c *Context) dropLaneOps(t *task) {
 	}
 }
 
-// freeLaneOp is cshim_lane_op_free in cshim/lane_get.c.
+// freeLaneOp is free_op in cshim/lane_get.c.
 func (c *Context) freeLaneOp(i uint32) {
 	o := &c.lane.Op[i]
 	o.Kind = layout.OpFree

@@ -214,3 +214,58 @@ func FuzzAddress(f *testing.F) {
 		}
 	})
 }
+
+// The lane has found a message plausible; until Take looks, the peer changes its head word.
+func TestTakeOfChangedHead(t *testing.T) {
+	for name, head := range map[string]uint64{
+		"kind 0":             pack(0, 0, 8, 8),
+		"data of 64 KiB":     pack(0, 1, 0, 1<<16-1),
+		"data over the ring": pack(250, 1, 0, uint64(7*slotSize)),
+	} {
+		v := newVictim(t)
+		p := v.peers[0]
+		if name == "data over the ring" {
+			p.receiver.Head = 250
+		}
+		before := p.receiver.Head
+		atomic.StoreUint64(v.writer.peers[1].outSlots.head(before&ringMask), head)
+		v.Take(uint32(p.ring), v.handlers[1])
+		v.Progress(1)
+		if v.messages != 0 || v.failed == nil || p.receiver.Head != before {
+			t.Errorf("%s: %d messages, peer failed: %v, head moved by %d", name, v.messages, v.failed, p.receiver.Head-before)
+		}
+	}
+}
+
+// Slots that padding skipped keep head words of an earlier round. When their sequences come again nobody must take them for messages.
+func TestSequencesComeAgain(t *testing.T) {
+	links := newLinks(t, 2)
+	got := 0
+	links[1].Handle(1, func(*transport.Msg) transport.Verdict { got++; return transport.Accept })
+	s, r := links[0].peers[1].sender, links[1].peers[0].receiver
+	send := func(messages int, n uint64) {
+		t.Helper()
+		data := make([]byte, n+1)
+		got = 0
+		for range messages {
+			op := transport.Op{Local: memory.AddrOf(data), N: n}
+			if _, err := links[0].Send(1, 1, nil, &op); err != nil {
+				t.Fatal(err)
+			}
+			links[1].Progress(1)
+		}
+		links[1].Progress(10)
+		if got != messages {
+			t.Fatalf("%d messages came of %d", got, messages)
+		}
+	}
+	const rest = 5 // slots at the ring's end behind the padding's
+	send(ringSlots, 8)
+	send(ringSlots-rest-1, 8)
+	send(1, layout.InlineMax) // nine slots
+	position := r.Head & ringMask
+	s.Tail = 1<<31 + position
+	s.Consumed, r.Head, r.Published = s.Tail, s.Tail, s.Tail
+	atomic.StoreUint64(&links[1].peers[0].inControl.Consumed, r.Head)
+	send(int(ringSlots-rest-position), 8)
+}

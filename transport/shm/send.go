@@ -168,7 +168,9 @@ func (l *Link) begin(p *peer, n uint64) (at uint64, err error) {
 func (p *peer) end(at, n uint64, kind uint8, header int, data uint64) {
 	s := p.sender
 	if padding := (at - s.Tail) & ringMask; padding > 0 {
-		p.clearContinued(at)
+		// The slots that are skipped count as continuations: they may hold head words of old, and sequences come again after 2^31.
+		// Slot 0, where the message begins, never is one.
+		markContinued(s, s.Tail&ringMask, padding)
 		publishHead(p, s.Tail, layout.KindPadding, 0, 0)
 		s.Tail += padding
 	}

@@ -11,7 +11,7 @@ CONFORM_FRAME    := $(CONFORM_BUILD)/conform.o $(CONFORM_BUILD)/helpers.o
 HOST_PROGRAMS    := init_env init_codes catalogue fork_child signals leaks standalone error_ends exits stopped restart comeback exit_comeback deserted
 
 CONFORM_BINARIES := $(addprefix $(CONFORM_BUILD)/,$(CONFORM_PROGRAMS) atexit nopie cxx)
-HOST_BINARIES    := $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS) dlopened victim libprofile.so profiled_linked profiled_plain header_only)
+HOST_BINARIES    := $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS) dlopened victim stepped libprofile.so profiled_linked profiled_plain header_only)
 
 .PHONY: conform conform-lane conform-full conform-huge conform-build host-test kill-test
 
@@ -39,6 +39,11 @@ $(CONFORM_BUILD)/comeback: $(HOST_DIR)/comeback.h
 $(CONFORM_BUILD)/victim: $(HOST_DIR)/kill/victim.c $(HOST_DIR)/host.h $(LIB)
 	@mkdir -p $(CONFORM_BUILD)
 	$(CC) $(CONFORM_CFLAGS) -Iinclude $< $(CONFORM_LINK) -o $@
+
+# Its steps are counted: no symbol is to be looked up at the first call.
+$(CONFORM_BUILD)/stepped: $(HOST_DIR)/kill/stepped.c $(HOST_DIR)/host.h $(LIB)
+	@mkdir -p $(CONFORM_BUILD)
+	$(CC) $(CONFORM_CFLAGS) -Iinclude $< $(CONFORM_LINK) -Wl,-z,now -o $@
 
 $(CONFORM_BUILD)/dlopened: $(HOST_DIR)/dlopened.c $(LIB)
 	@mkdir -p $(CONFORM_BUILD)

@@ -1,0 +1,111 @@
+/*
+ * lane_fence.pml - a sender's fence over messages of which some are refused and accepted later (cshim/lane_receive.c: cshim_lane_fenced,
+ * publish_consumed; transport/shm/receive.go: holdBack, offerHeld; send.go: flushed).
+ *
+ * The receiver stores `held` before the `consumed` that passes a refused message; the sender loads `consumed` before `held`. A message may
+ * be consumed by the lane, whose store of `consumed` is a release, while others are held.
+ *
+ * Found: a fence that is over before a message was accepted, or never.
+ *
+ * Defects: HELD_LATE: held is stored after consumed. HELD_FIRST: the sender loads held first; with WEAK what a load without acquire comes
+ * to. CONSUMED_RELAXED (WEAK only).
+ */
+#ifndef MESSAGES
+#define MESSAGES 3
+#endif
+
+#define PROCESSORS 1
+#define RECEIVER 0
+
+#define CONSUMED 0
+#define HELD 1
+#define CELLS 2
+#include "lane_memory.pml"
+
+bool accepted[MESSAGES];
+byte sent, oldest = MESSAGES; /* of those that are held; MESSAGES: none */
+
+inline find_oldest() {
+	oldest = 0;
+	do
+	:: oldest < head && accepted[oldest] -> oldest++
+	:: else -> break
+	od;
+	if
+	:: oldest == head -> oldest = MESSAGES
+	:: else
+	fi
+}
+
+proctype receiver() {
+	byte me = RECEIVER, k, head, published;
+
+	do
+	:: head < sent -> accepted[head] = true; head++
+	:: head < sent -> head++; /* refused; held says the oldest */
+		if
+		:: oldest == MESSAGES ->
+			oldest = head - 1;
+#ifndef HELD_LATE
+			store_release(HELD, head)
+#endif
+		:: else
+		fi
+	:: head != published ->
+#ifdef CONSUMED_RELAXED
+		store(CONSUMED, head);
+#else
+		store_release(CONSUMED, head);
+#endif
+		published = head;
+#ifdef HELD_LATE
+		store_release(HELD, (oldest == MESSAGES -> 0 : oldest + 1))
+#endif
+	:: oldest != MESSAGES -> /* it is offered again */
+		accepted[oldest] = true;
+		d_step { find_oldest() };
+		store_release(HELD, (oldest == MESSAGES -> 0 : oldest + 1))
+	:: head == MESSAGES && published == MESSAGES && oldest == MESSAGES -> break
+	od
+}
+
+proctype sender() {
+	byte consumed, held, i;
+
+	do
+	:: sent < MESSAGES ->
+		sent++;
+		if
+		:: true -> /* Fence */
+			do
+			::
+#ifdef HELD_FIRST
+				held = cell[HELD];
+				consumed = cell[CONSUMED];
+#else
+				consumed = cell[CONSUMED];
+				held = cell[HELD];
+#endif
+				if
+				:: consumed >= sent && (held == 0 || held > sent) -> break
+				:: else -> cell[CONSUMED] != consumed || cell[HELD] != held
+				fi
+			od;
+			i = 0;
+			do
+			:: i < sent -> assert(accepted[i]); i++
+			:: else -> break
+			od
+		:: true
+		fi
+	:: else -> break
+	od
+}
+
+init {
+	atomic {
+		run sender();
+		run receiver();
+		run memory(RECEIVER)
+	}
+}

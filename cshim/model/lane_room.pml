@@ -1,0 +1,166 @@
+/*
+ * lane_room.pml - a sender that sleeps until the receiver has consumed something (cshim/lane_receive.c: publish_consumed, lane_path.c:
+ * cshim_ring_bell; transport/shm/receive.go: publishConsumed, wakeWaiting; sleep.go: Arm, hasRoom, Disarm).
+ *
+ * The receiver stores `consumed` and looks at `waiting`; the sender stores `armed` and `waiting`, waits for membarrier, and looks at
+ * `consumed`. The receiver takes `waiting` back before it rings. HOW: as in lane_sleep.pml, the receiver's way. The sender also
+ * awakes for other reasons, and `waiting` stays then.
+ *
+ * Found: the sender sleeps for ever.
+ *
+ * Defects: NO_MEMBARRIER with LANE. LOOK_FIRST: the receiver looks before it stores. RINGS_FIRST: it rings, then takes waiting back.
+ * WEAK only: LAZY: the store that takes `waiting` back is plain, and a compare-and-swap that fails orders nothing.
+ */
+#define LANE 0
+#define FENCED 1
+#define GO 2
+#ifndef HOW
+#define HOW LANE
+#endif
+#ifndef BATCHES
+#define BATCHES 3
+#endif
+
+#define PROCESSORS 2
+#define SENDER 0
+#define RECEIVER 1
+
+#define CONSUMED 0
+#define WAITING 1
+#define ARMED 2
+#define CELLS 3
+#include "lane_memory.pml"
+
+bool bell, other_bell;
+byte seen;
+
+inline take_waiting() {
+#ifdef LAZY
+	store(WAITING, 0)
+#else
+	store_sc(WAITING, 0)
+#endif
+}
+
+inline ring_bell() {
+	d_step {
+#ifdef LAZY
+		if
+		:: cell[ARMED] -> drain(me)
+		:: else
+		fi;
+#else
+		drain(me);
+#endif
+		took = cell[ARMED];
+		if
+		:: took -> cell[ARMED] = 0
+		:: else
+		fi
+	};
+	if
+	:: took -> bell = true; took = false
+	:: else
+	fi
+}
+
+inline tell() {
+	load(WAITING, waiting);
+	if
+	:: waiting ->
+#ifdef RINGS_FIRST
+		ring_bell();
+		take_waiting()
+#else
+		take_waiting();
+		ring_bell()
+#endif
+	:: else
+	fi;
+	waiting = 0
+}
+
+proctype receiver() {
+	byte me = RECEIVER, k, consumed, waiting;
+	bool took;
+
+	do
+	:: consumed < BATCHES ->
+		consumed++;
+#ifdef LOOK_FIRST
+		tell();
+#endif
+		if
+		:: HOW == GO -> store_sc(CONSUMED, consumed)
+		:: else -> store_release(CONSUMED, consumed)
+		fi;
+		if
+		:: HOW == FENCED -> fence()
+		:: else
+		fi;
+#ifndef LOOK_FIRST
+		tell()
+#endif
+	:: else -> break
+	od
+}
+
+proctype sender() {
+	byte me = SENDER, k, other, now;
+	bool unread;
+
+	do
+	:: load(CONSUMED, now); /* room */
+		if
+		:: now != seen -> seen = now
+		:: else -> /* Arm */
+			store_sc(ARMED, 1);
+			store_sc(WAITING, 1);
+#ifdef NO_MEMBARRIER
+			fence();
+#else
+			membarrier();
+#endif
+			load(CONSUMED, now);
+			if
+			:: now != seen
+			:: else ->
+end:				(bell || other_bell) -> other_bell = false
+			fi;
+			d_step { /* Disarm */
+				drain(me);
+				unread = unread || !cell[ARMED];
+				cell[ARMED] = 0
+			};
+			d_step {
+				if
+				:: unread && bell -> bell = false; unread = false
+				:: else
+				fi
+			}
+		fi;
+		now = 0
+	od
+}
+
+/* Something else the sender awakes for: twice, at any time. */
+proctype others() {
+	other_bell = true;
+	!other_bell;
+	other_bell = true
+}
+
+proctype judge() {
+	timeout -> assert(seen == BATCHES)
+}
+
+init {
+	atomic {
+		run sender();
+		run receiver();
+		run memory(SENDER);
+		run memory(RECEIVER);
+		run others();
+		run judge()
+	}
+}
