@@ -23,6 +23,7 @@ typedef struct segment {
 	cshim_segment_head head;
 	cshim_ring_control control[2];
 	cshim_slot slots[2][CSHIM_RING_SLOTS];
+	unsigned char chunks[2][CSHIM_CHUNK_AREA] __attribute__((aligned(64)));
 } segment;
 
 static segment segments[2] __attribute__((aligned(64)));
@@ -51,8 +52,12 @@ static void attach(int task, cshim_context *context, int peer_bell)
 	path->out_head = CSHIM_ADDR(&segments[peer].head);
 	path->out_control = CSHIM_ADDR(&segments[peer].control[task]);
 	path->out_slots = CSHIM_ADDR(segments[peer].slots[task]);
+	path->out_chunks = CSHIM_ADDR(segments[peer].chunks[task]);
+	path->in_chunks = CSHIM_ADDR(segments[task].chunks[peer]);
 	path->in_control = CSHIM_ADDR(&segments[task].control[peer]);
 	path->in_slots = CSHIM_ADDR(segments[task].slots[peer]);
+	for (i = 0; i < CSHIM_CHUNK_CLASSES; i++)
+		ends->chunk_of[i] = 8192;
 	path->task = peer;
 	path->bell = peer_bell;
 	path->active = 1;
