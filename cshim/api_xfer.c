@@ -3,6 +3,7 @@
  * structure for core. A new transfer type is one more function and one more case.
  */
 #include "internal.h"
+#include "lane_send.h"
 
 /* What LAPI_Put has, and LAPI_Get with its completion handler in place of the send completion handler. */
 static void take_put(const lapi_put_t *put, cshim_transfer *to)
@@ -169,6 +170,28 @@ static int take(const lapi_xfer_t *command, cshim_transfer *to)
 	}
 }
 
+/* Transfers that are what LAPI_Put and its like do: no flags, no handlers. 1: the lane has done it. */
+static int lane_xfer(cshim_context *context, uint32_t type, const cshim_transfer *t)
+{
+	if (t->flags || t->handler)
+		return 0;
+	switch (type) {
+	case LAPI_PUT_XFER:
+		return cshim_lane_put(context, t->tgt, t->len, t->tgt_addr, t->org_addr, t->tgt_cntr, t->org_cntr, t->cmpl_cntr);
+	case LAPI_GET_XFER:
+		return cshim_lane_get(context, t->tgt, t->len, t->tgt_addr, t->org_addr, t->tgt_cntr, t->org_cntr);
+	case LAPI_AM_XFER:
+	case LAPI_AM_LW_XFER:
+		return cshim_lane_amsend(context, t->tgt, t->hdr_hdl, t->uhdr, t->uhdr_len, t->org_addr, t->len, t->tgt_cntr, t->org_cntr,
+		                         t->cmpl_cntr);
+	case LAPI_RMW_XFER:
+		return (t->size == 32 || t->size == 64) && cshim_lane_rmw(context, t->size / 8, t->op, t->tgt, t->tgt_addr, t->org_addr, t->prev_val,
+		                                                          t->org_cntr);
+	default:
+		return 0;
+	}
+}
+
 int PLAPI_Xfer(lapi_handle_t hndl, lapi_xfer_t *xfer_cmd)
 {
 	cshim_context *context = cshim_enter(hndl);
@@ -178,7 +201,7 @@ int PLAPI_Xfer(lapi_handle_t hndl, lapi_xfer_t *xfer_cmd)
 	if (!context)
 		return LAPI_ERR_HNDL_INVALID;
 	rc = xfer_cmd ? take(xfer_cmd, &transfer) : LAPI_ERR_XFER_CMD;
-	if (rc == LAPI_SUCCESS)
+	if (rc == LAPI_SUCCESS && !lane_xfer(context, (uint32_t)xfer_cmd->Xfer_type, &transfer))
 		rc = golapi_xfer(cshim_index_of(context), (uint32_t)xfer_cmd->Xfer_type, &transfer);
 	cshim_leave(context);
 	return rc;

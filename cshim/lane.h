@@ -62,6 +62,7 @@ typedef struct cshim_lane {
 	/* Completions of one counter of one task, in a row, are told in one message, at the end of the turn: */
 	uint64_t told;        /* the counter; 0: none */
 	uint64_t told_more;   /* times, beyond the first */
+	uint64_t bulk_min;    /* constant: bytes from which a transfer is to be a bulk transfer (MP_USE_BULK_XFER), which core does */
 	uint64_t issued;      /* number of the latest operation of the context, lane or core */
 	uint64_t handlers[CSHIM_LANE_HANDLERS]; /* by core: LAPI_Addr_set; 0: none */
 	cshim_lane_op op[CSHIM_LANE_OPS];

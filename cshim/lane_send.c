@@ -24,6 +24,8 @@ int cshim_lane_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t 
 
 	if (!path || (len && (!tgt_addr || !org_addr)))
 		return CSHIM_LANE_PASS;
+	if (len >= lane->bulk_min)
+		return CSHIM_LANE_PASS;
 	if (len > CSHIM_INLINE_MAX) {
 		cshim_put_header put = {tgt_addr, tgt_cntr, cmpl_cntr};
 
@@ -94,7 +96,8 @@ int cshim_lane_amsend(cshim_context *context, uint32_t tgt, uint64_t hdr_hdl, ui
 	am_place place;
 
 	if (!path || !hdr_hdl || hdr_hdl >> CSHIM_AM_PADDING_SHIFT || uhdr_len > CSHIM_LANE_UHDR || (uhdr_len && !uhdr) ||
-	    (lane->error_check && uhdr_len % 4) || (udata_len && !udata) || !am_fits(path, udata_len))
+	    (lane->error_check && uhdr_len % 4) || (udata_len && !udata) || udata_len >= lane->bulk_min ||
+	    !am_fits(path, udata_len))
 		return CSHIM_LANE_PASS;
 	if (!am_begin(path, header_bytes, udata_len, &place))
 		return CSHIM_LANE_PASS;

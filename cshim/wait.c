@@ -289,10 +289,11 @@ static int reached_soon(cshim_context *context, const cshim_wait *wait)
 /* The counter is not there yet: waits, and takes val away from it. */
 static int wait_and_subtract(cshim_context *context, cshim_wait *wait, const char *call, int *remainder)
 {
+	uint32_t handle = context->handle;
 	int rc = cshim_may_dispatch(context, call);
 
 	if (rc == LAPI_SUCCESS && (wait->nopoll || !reached_soon(context, wait)))
-		rc = wait_until_done(context, wait);
+		rc = cshim_alive(context, handle) ? wait_until_done(context, wait) : LAPI_ERR_HNDL_INVALID;
 	if (rc == LAPI_SUCCESS)
 		*remainder = cshim_counter_add(wait->counter, -wait->val);
 	return rc;

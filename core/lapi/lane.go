@@ -43,6 +43,10 @@ func (s *setup) openLane() codes.Code {
 	}
 	l.link = link
 	l.TurnsMax = laneTurns
+	l.BulkMin = 1<<64 - 1
+	if s.cfg.UseBulk {
+		l.BulkMin = uint64(s.cfg.BulkMin)
+	}
 	if s.udp != nil {
 		l.TurnsMax = laneUDPTurns
 	}

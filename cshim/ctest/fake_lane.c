@@ -67,6 +67,7 @@ static void attach(int task, cshim_context *context, int peer_bell)
 	lane->ring_of = CSHIM_ADDR(ring_of[task]);
 	lane->scratch = CSHIM_ADDR(scratch[task]);
 	lane->turns_max = 4096;
+	lane->bulk_min = UINT64_MAX;
 	for (i = 0; i < CSHIM_LANE_OPS; i++) {
 		lane->op[i].token = i;
 		lane->op[i].next_free = i + 1;

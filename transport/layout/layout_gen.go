@@ -188,6 +188,7 @@ type (
 		Dirty      uint32
 		Told       uint64
 		ToldMore   uint64
+		BulkMin    uint64
 		Issued     uint64
 		Handlers   [256]uint64
 		Op         [256]LaneOp

@@ -14,7 +14,7 @@
 #define LONG(pointer) ((lapi_long_t)(uintptr_t)(pointer))
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-enum { MB = 1 << 20, CHUNK = 32 * MB, LARGEST = 70 * MB, LONGEST_PACKET = 32 << 10 }; /* that packet: over shared memory */
+enum { MB = 1 << 20, CHUNK = 32 * MB, LARGEST = 70 * MB, LONGEST_PACKET = 64 << 10, TINY = 256 }; /* that packet: over shared memory */
 
 static const int flag_sets[] = { 0, LAPI_USE_BULK_XFER, LAPI_NOT_USE_BULK_XFER, LAPI_USE_BULK_XFER | LAPI_NOT_USE_BULK_XFER };
 static const lapi_xfer_type_t types[] = { LAPI_GET_XFER, LAPI_PUT_XFER, LAPI_AM_XFER, LAPI_DGSP_XFER };
@@ -197,7 +197,7 @@ static void check_way(lapi_xfer_type_t type, ulong n, int flags, int direct, cou
 		CHECK_EQUAL(c.data_received, n);
 	} else {
 		packets = c.sent;
-		right = direct ? packets == copies + 1 : n <= (ulong)query(MAX_PKT_SZ) / 2 ? packets == 1 : packets > copies + 1;
+		right = direct ? packets == copies + 1 : n <= TINY ? packets == 1 : packets > copies + 1;
 		CHECK_EQUAL(c.data_sent, n);
 	}
 	if (!CHECK(right))
@@ -232,22 +232,21 @@ static void bulk_attributes(void)
 	CHECK_CODE(LAPI_ERR_QUERY_TYPE, LAPI_Senv(hndl, BULK_MIN_MSG_SIZE, 8192));
 }
 
-/* From which length on a transfer goes directly, with these flags. */
-static ulong least(lapi_xfer_type_t type, int flags)
+/* 1 if a transfer is to go directly, 0 in packets, -1 if that is LAPI's own choice: then it hangs on what the target is doing. */
+static int wanted_way(lapi_xfer_type_t type, int flags, ulong n)
 {
-	ulong own = type == LAPI_GET_XFER ? 1 : type == LAPI_PUT_XFER ? 4096 : 16384, minimum = (ulong)query(BULK_MIN_MSG_SIZE);
-	if (flags & LAPI_NOT_USE_BULK_XFER)
-		return (ulong)-1;
+	int am = type == LAPI_AM_XFER || type == LAPI_DGSP_XFER;
+	if (!direct_way() || (flags & LAPI_NOT_USE_BULK_XFER))
+		return 0;
 	if (flags & LAPI_USE_BULK_XFER) /* an active message's buffer is free on return up to BUF_CP_SIZE */
-		return type == LAPI_AM_XFER || type == LAPI_DGSP_XFER ? (ulong)query(BUF_CP_SIZE) + 1 : 1;
-	return query(BULK_XFER) && minimum < own ? minimum : own;
+		return !am || n > (ulong)query(BUF_CP_SIZE);
+	return query(BULK_XFER) && n >= (ulong)query(BULK_MIN_MSG_SIZE) ? 1 : -1;
 }
 
 static void bulk_flags_and_lengths(void)
 {
 	ulong minimum = (ulong)query(BULK_MIN_MSG_SIZE);
 	ulong lengths[] = { 1, 128, 129, 1000, 4095, 4096, 4097, 16383, 16384, minimum - 1, minimum, minimum + 1, 2 * MB };
-	int direct = direct_way();
 	size_t t, f, i;
 	if (num_tasks < 2)
 		SKIP("one task");
@@ -256,11 +255,12 @@ static void bulk_flags_and_lengths(void)
 	for (t = 0; t < COUNT(types); t++)
 		for (f = 0; f < COUNT(flag_sets); f++)
 			for (i = 0; i < COUNT(lengths); i++) {
-				ulong n = lengths[i], packet = (ulong)query(MAX_PKT_SZ);
+				ulong n = lengths[i];
 				counts c = transfer(types[t], n, flag_sets[f]);
-				/* Between a packet and three of the longest the counts do not tell both ways apart; over UDP there is but one. */
-				if (task_id == 0 && query(QUERY_SHM_ENABLED) && (n <= packet / 2 || n >= 3 * LONGEST_PACKET))
-					check_way(types[t], n, flag_sets[f], direct && n >= least(types[t], flag_sets[f]), c);
+				int way = wanted_way(types[t], flag_sets[f], n);
+				/* In between the counts do not tell two packets from a copy and its message; over UDP there is but one way. */
+				if (task_id == 0 && query(QUERY_SHM_ENABLED) && way >= 0 && (way == 1 || n <= TINY || n >= 3 * LONGEST_PACKET))
+					check_way(types[t], n, flag_sets[f], way, c);
 			}
 }
 
