@@ -47,6 +47,9 @@ func (b *barrier) fail(code codes.Code) {
 	b.link.RefuseBarrier(uint32(code))
 }
 
+// underWay says whether this task is in a LAPI_Gfence.
+func (b *barrier) underWay() bool { return b != nil && b.Begun != b.Over }
+
 // failure is the code that it has failed with.
 func (b *barrier) failure() codes.Code {
 	if b == nil {

@@ -190,7 +190,8 @@ func (c *Context) ended(t *task, why string) {
 	if t.dead {
 		return
 	}
-	if t.incoming != nil || len(c.collectives) > 0 || c.concerned(t, codes.ErrNoConnectivity) != IntErr {
+	c.hearLane()
+	if t.incoming != nil || len(c.collectives) > 0 || c.barrier.underWay() || c.concerned(t, codes.ErrNoConnectivity) != IntErr {
 		c.fail(t, codes.ErrNoConnectivity, fmt.Sprintf("task %d %s", t.id, why))
 		return
 	}
@@ -198,6 +199,7 @@ func (c *Context) ended(t *task, why string) {
 		c.host.Message(levelFailure, fmt.Sprintf("task %d: task %d %s", c.me, t.id, why))
 	}
 	c.cutOff(t)
+	c.failCollectives(codes.ErrNoConnectivity)
 	c.changed = true
 }
 

@@ -16,6 +16,7 @@ const (
 	headSize    = uint64(unsafe.Sizeof(layout.SegmentHead{}))
 	controlSize = uint64(unsafe.Sizeof(layout.RingControl{}))
 	ringSize    = uint64(layout.SlotSize * layout.RingSlots)
+	placeSize   = uint64(unsafe.Sizeof(layout.Place{}))        // of what says where a chunk is
 	headWord    = uint64(unsafe.Offsetof(layout.Slot{}.Bytes)) // bytes of the head word in front of header and data
 
 	seals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL

@@ -3,7 +3,6 @@ package shm
 import (
 	"errors"
 	"sync/atomic"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -23,7 +22,6 @@ const (
 
 	gatherMax = 32 << 10 // a gathered message: both ends are to work at once
 
-	placeSize = uint64(unsafe.Sizeof(layout.Place{}))
 )
 
 // The longest message and the padding in front of it must fit an empty ring, wherever it begins; header units must fit a byte and
