@@ -25,6 +25,7 @@ static int task, incarnation, seen[MOST_TASKS]; /* seen: the least incarnation o
 static int sent[MOST_TASKS], received[MOST_TASKS], outstanding[MOST_TASKS];
 static unsigned char source[SIZE], sink[MOST_TASKS][SIZE];
 static int word, one = 1, previous;
+static long long got;
 static lapi_cntr_t completed[MOST_TASKS], arrived;
 
 static int is_victim(int t)
@@ -99,7 +100,8 @@ static void work(int t)
 		outstanding[t]++;
 		sent[t]++;
 	}
-	outstanding[t] += begun(LAPI_Get(handle, (uint)t, 8, place, source, NULL, &completed[t]), t);
+	/* Not to source: what it brings may be older than the put, as nothing orders the two. */
+	outstanding[t] += begun(LAPI_Get(handle, (uint)t, sizeof got, place, &got, NULL, &completed[t]), t);
 	outstanding[t] += begun(LAPI_Rmw(handle, FETCH_AND_ADD, (uint)t, (int *)there(common->words[t]), &one, &previous, &completed[t]), t);
 }
 
