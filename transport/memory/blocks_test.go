@@ -15,8 +15,8 @@ func TestBlocks(t *testing.T) {
 	p := mapPage(t)
 	user := Bytes(p.start, p.size)
 	random := rand.New(rand.NewPCG(6, 6))
-	for range 6000 {
-		n := []uint64{1, 2, 4, 8, 16, 24, 32, 48, 64, 3, 40, 65, 300}[random.IntN(13)]
+	for range 10000 {
+		n := []uint64{1, 2, 4, 8, 16, 32, 64, 300, 1 + random.Uint64N(callWorth+4)}[random.IntN(9)]
 		stride := n + random.Uint64N(20)
 		count := 1 + random.Uint64N((p.size-n)/stride)
 		low := random.Uint64N(p.size - (count-1)*stride - n + 1)
@@ -54,7 +54,7 @@ func TestBlocks(t *testing.T) {
 func TestBlocksOnTop(t *testing.T) {
 	Guard()
 	p := mapPage(t)
-	for _, n := range []uint64{2, 8, 24, 64, 100} {
+	for _, n := range []uint64{2, 8, 11, 24, 64, 100, 300} {
 		for _, stride := range []uint64{0, 1, n - 1, -(n - 1)} {
 			const count = 5
 			packed, model := make([]byte, n*count), make([]byte, p.size)
@@ -128,7 +128,7 @@ func TestBlockFaults(t *testing.T) {
 func TestBlockFaultsByLength(t *testing.T) {
 	Guard()
 	p := mapPage(t)
-	for _, n := range []uint64{1, 2, 4, 8, 16, 24, 32, 48, 64, 100} {
+	for _, n := range []uint64{1, 2, 4, 5, 8, 11, 16, 24, 32, 48, 64, 72, 100, 128, 300} {
 		const good, all = 5, 9
 		src, dst := bytes.Repeat([]byte{byte(n)}, int(n*all)), make([]byte, n*all)
 		start := p.hole - transport.Addr(good*n)

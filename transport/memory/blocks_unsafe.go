@@ -111,48 +111,72 @@ func within(a transport.Addr, n, stride, count uint64) bool {
 // source and destination overlap.
 type (
 	block16 struct{ a, b uint64 }
-	block24 struct{ a, b, c uint64 }
 	block32 struct{ a, b, c, d uint64 }
-	block48 struct{ a, b block24 }
 	block64 struct{ a, b block32 }
 )
+
+// callWorth is the length from which a call for each block costs nothing that could be measured.
+const callWorth = 256
 
 // moveBlocks moves count blocks of n bytes, which lie dstStep and srcStep apart. Numbers and short rows of them are the
 // common layouts; a call for each such block would cost more than moving it.
 func moveBlocks(dst, src unsafe.Pointer, n, dstStep, srcStep, count uintptr) {
-	switch n {
-	case 1:
+	switch {
+	case n == 1:
 		moveAs[uint8](dst, src, dstStep, srcStep, count)
-	case 2:
+	case n == 2:
 		moveAs[uint16](dst, src, dstStep, srcStep, count)
-	case 4:
+	case n == 4:
 		moveAs[uint32](dst, src, dstStep, srcStep, count)
-	case 8:
+	case n == 8:
 		moveAs[uint64](dst, src, dstStep, srcStep, count)
-	case 16:
+	case n == 16:
 		moveAs[block16](dst, src, dstStep, srcStep, count)
-	case 24:
-		moveAs[block24](dst, src, dstStep, srcStep, count)
-	case 32:
+	case n == 32:
 		moveAs[block32](dst, src, dstStep, srcStep, count)
-	case 48:
-		moveAs[block48](dst, src, dstStep, srcStep, count)
-	case 64:
+	case n == 64:
 		moveAs[block64](dst, src, dstStep, srcStep, count)
+	case n < 8 || n > callWorth:
+		moveLong(dst, src, n, dstStep, srcStep, count)
+	case n < 16:
+		moveParts[uint64](dst, src, n, dstStep, srcStep, count)
+	case n < 64:
+		moveParts[block16](dst, src, n, dstStep, srcStep, count)
 	default:
-		var to, from uintptr
-		for ; count > 0; count-- {
-			moveOne(unsafe.Add(dst, to), unsafe.Add(src, from), n)
-			to, from = to+dstStep, from+srcStep
-		}
+		moveParts[block64](dst, src, n, dstStep, srcStep, count)
 	}
 }
 
-// moveAs is moveBlocks for blocks as long as a T. Offsets grow, not pointers: none may point behind a slice of Go's.
+// moveAs is moveBlocks for blocks as long as a T. Here and below offsets grow, not pointers: none may point behind a slice
+// of Go's.
 func moveAs[T any](dst, src unsafe.Pointer, dstStep, srcStep, count uintptr) {
 	var to, from uintptr
 	for ; count > 0; count-- {
 		*(*T)(unsafe.Add(dst, to)) = *(*T)(unsafe.Add(src, from))
+		to, from = to+dstStep, from+srcStep
+	}
+}
+
+// moveParts is moveBlocks for blocks of a T or more: as many Ts as are needed, the last of which ends with the block and may lie on the
+// one before.
+func moveParts[T any](dst, src unsafe.Pointer, n, dstStep, srcStep, count uintptr) {
+	var part T
+	last := n - unsafe.Sizeof(part)
+	var to, from uintptr
+	for ; count > 0; count-- {
+		for i := uintptr(0); i < last; i += unsafe.Sizeof(part) {
+			*(*T)(unsafe.Add(dst, to+i)) = *(*T)(unsafe.Add(src, from+i))
+		}
+		*(*T)(unsafe.Add(dst, to+last)) = *(*T)(unsafe.Add(src, from+last))
+		to, from = to+dstStep, from+srcStep
+	}
+}
+
+// moveLong is moveBlocks for blocks of any length.
+func moveLong(dst, src unsafe.Pointer, n, dstStep, srcStep, count uintptr) {
+	var to, from uintptr
+	for ; count > 0; count-- {
+		moveOne(unsafe.Add(dst, to), unsafe.Add(src, from), n)
 		to, from = to+dstStep, from+srcStep
 	}
 }
