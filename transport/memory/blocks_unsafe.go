@@ -102,7 +102,7 @@ func within(a transport.Addr, n, stride, count uint64) bool {
 		return false
 	}
 	if back {
-		return way <= uint64(a) && !outside(a-transport.Addr(way), n)
+		return !outside(a-transport.Addr(way), n) // a difference below 0 wraps to far above userEnd
 	}
 	return !outside(a+transport.Addr(way), n)
 }
