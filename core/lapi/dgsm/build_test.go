@@ -80,7 +80,12 @@ func random(rnd *rand.Rand, controls bool) program {
 	routines := 1 + rnd.IntN(4)
 	entries := make([]int, routines)
 	offset := func() int64 { return int64(rnd.IntN(120)) - 50 }
-	length := func() int64 { return max(0, int64(rnd.IntN(14))-1) }
+	length := func() int64 {
+		if rnd.IntN(4) == 0 { // a length with instructions of its own in transport/memory, or none
+			return []int64{16, 24, 32, 40, 48, 64}[rnd.IntN(6)]
+		}
+		return max(0, int64(rnd.IntN(14))-1)
+	}
 	for r := range routines {
 		entries[r] = len(a.code)
 		for range rnd.IntN(5) {
@@ -89,8 +94,9 @@ func random(rnd *rand.Rand, controls bool) program {
 				a.copy(length(), offset())
 			case kind < 5:
 				var list []int64
-				for at := offset(); len(list) < 2*rnd.IntN(6); at += int64(rnd.IntN(3)) * 8 {
-					list = append(list, at, 8)
+				n := []int64{8, 8, 16, 64}[rnd.IntN(4)]
+				for at := offset(); len(list) < 2*rnd.IntN(6); at += int64(rnd.IntN(3)) * n {
+					list = append(list, at, n)
 				}
 				a.mcopy(list...)
 			case kind < 8 && r+1 < routines:

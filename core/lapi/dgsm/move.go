@@ -88,24 +88,12 @@ func (m *Machine) gatherAll(dst []byte) {
 	for len(dst) > 0 {
 		r := m.run(uint64(len(dst)))
 		n := r.n * r.count
-		if !gatherRun(dst[:n], r) {
+		if !memory.GatherBlocks(dst[:n], transport.Addr(r.addr), r.n, r.stride) {
 			return
 		}
 		m.pass(&r)
 		dst = dst[n:]
 	}
-}
-
-func gatherRun(dst []byte, r run) bool {
-	n := int(r.n)
-	for a := r.addr; len(dst) > 0; a += r.stride {
-		if outside(a) {
-			return false
-		}
-		move(dst[:n], memory.Bytes(transport.Addr(a), r.n))
-		dst = dst[n:]
-	}
-	return true
 }
 
 // scatterAll is gatherAll the other way.
@@ -114,45 +102,10 @@ func (m *Machine) scatterAll(src []byte) {
 	for len(src) > 0 {
 		r := m.run(uint64(len(src)))
 		n := r.n * r.count
-		if !scatterRun(src[:n], r) {
+		if !memory.ScatterBlocks(src[:n], transport.Addr(r.addr), r.n, r.stride) {
 			return
 		}
 		m.pass(&r)
 		src = src[n:]
-	}
-}
-
-func scatterRun(src []byte, r run) bool {
-	n := int(r.n)
-	for a := r.addr; len(src) > 0; a += r.stride {
-		if outside(a) {
-			return false
-		}
-		move(memory.Bytes(transport.Addr(a), r.n), src[:n])
-		src = src[n:]
-	}
-	return true
-}
-
-// User memory lies between these on every architecture.
-const (
-	minUser = 4096
-	maxUser = 1 << 56
-)
-
-// outside says that no user memory begins at a. Such an address must not become a slice: Go takes a nil slice of some
-// length for misuse of unsafe and not for a fault.
-func outside(a uint64) bool { return a-minUser >= maxUser-minUser }
-
-// move is copy for two slices of one length. Columns of matrices are single numbers: a call for each would cost more than
-// moving it.
-func move(dst, src []byte) {
-	switch len(src) {
-	case 4:
-		native.PutUint32(dst, native.Uint32(src))
-	case 8:
-		native.PutUint64(dst, native.Uint64(src))
-	default:
-		copy(dst, src)
 	}
 }

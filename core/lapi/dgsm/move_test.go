@@ -133,9 +133,9 @@ func TestFaults(t *testing.T) {
 	list.mcopy(0, 8, 24, 16, 48, 8)
 	list.iterate(0)
 	irregular := program{Descriptor{Depth: 1, Extent: 64}, list.code}
-	run, word, deep := strided(12, 4, 16, 64), simple(8, 0, 16), nested(3)
+	run, word, row, deep := strided(12, 4, 16, 64), simple(8, 0, 16), simple(64, 0, 128), nested(3)
 	for name, p := range map[string]*Program{
-		"strided": run.must(t), "words": word.must(t), "irregular": irregular.describe(t), "nested": deep.must(t),
+		"strided": run.must(t), "words": word.must(t), "rows": row.must(t), "irregular": irregular.describe(t), "nested": deep.must(t),
 	} {
 		for _, before := range []uint64{64, 128, 1000} {
 			base := hole - transport.Addr(before)

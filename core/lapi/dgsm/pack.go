@@ -71,3 +71,13 @@ func (m *Machine) Unpack(t Transfer, in *Buffer, outSize uint64) error {
 	in.Position += t.Bytes
 	return nil
 }
+
+// User memory lies between these on every architecture.
+const (
+	minUser = 4096
+	maxUser = 1 << 56
+)
+
+// outside says that no user memory begins at a. Such an address must not become a slice: Go takes a nil slice of some
+// length for misuse of unsafe and not for a fault.
+func outside(a uint64) bool { return a-minUser >= maxUser-minUser }

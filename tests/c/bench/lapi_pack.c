@@ -98,7 +98,7 @@ void test_pack(board *b, const bench_options *o)
 		lapi_rounds *rounds;
 	} ops[] = {{"pack", pack_rounds}, {"pack-loop", pack_loop_rounds}, {"unpack", unpack_rounds}, {"unpack-loop", unpack_loop_rounds}};
 	size_t size = o->sizes[o->num_sizes - 1], i;
-	lapi_result r;
+	measured r;
 	task t;
 
 	task_init(&t, b, o, 0, size);

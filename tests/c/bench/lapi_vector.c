@@ -48,7 +48,7 @@ static void list(lapi_vec_t *v, void **at, char *base, size_t size)
 	v->len = lengths;
 }
 
-static void put_rounds(task *t, size_t size, uint64_t n)
+static void plain_put_rounds(task *t, size_t size, uint64_t n)
 {
 	int i;
 
@@ -72,7 +72,7 @@ static void putv_rounds(task *t, size_t size, uint64_t n)
 	}
 }
 
-static void get_rounds(task *t, size_t size, uint64_t n)
+static void plain_get_rounds(task *t, size_t size, uint64_t n)
 {
 	int i;
 
@@ -211,7 +211,7 @@ static void release(task *t)
 static void one(task *t, const char *op, int blocks, lapi_rounds *rounds, size_t size)
 {
 	char name[64];
-	lapi_result r;
+	measured r;
 
 	under_way = size >= WINDOW_BYTES ? 1 : (int)(WINDOW_BYTES / size);
 	r = task_measure(t, rounds, 0, size);
@@ -249,8 +249,8 @@ void test_vector(board *b, const bench_options *o)
 	for (i = 0; i < o->num_sizes; i++) {
 		if (o->sizes[i] < 2 * LONG_BLOCK)
 			fail("vector needs sizes of at least %d", 2 * LONG_BLOCK);
-		one(&t, "put", 0, put_rounds, o->sizes[i]);
-		one(&t, "get", 0, get_rounds, o->sizes[i]);
+		one(&t, "put", 0, plain_put_rounds, o->sizes[i]);
+		one(&t, "get", 0, plain_get_rounds, o->sizes[i]);
 		one(&t, "am", 0, am_rounds, o->sizes[i]);
 		one(&t, "getv-16-pieces", 0, getv_pieces_rounds, o->sizes[i]);
 		block = SHORT_BLOCK;
