@@ -3,7 +3,7 @@
 
 CSHIM_TEST_DIR := $(or $(BUILD),build)/cshim-test
 CSHIM_TEST_SOURCES := $(wildcard cshim/*.c) $(wildcard cshim/ctest/*.c)
-CSHIM_TEST_HEADERS := $(wildcard cshim/*.h cshim/ctest/*.h include/*.h)
+CSHIM_TEST_HEADERS := $(wildcard cshim/*.h cshim/ctest/*.h include/*.h) tests/c/host/refuse.h
 # Without the sleepers' safety net, so that a lost wake-up shows.
 CSHIM_TEST_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Iinclude -DCSHIM_SAFETY_NS=-1 -pthread
 
