@@ -28,7 +28,7 @@ cshim-lint:
 	done
 
 # What the context lock costs: once each, see cshim/ctest/bench/lock_bench.c.
-LOCK_BENCH_SOURCES := $(wildcard cshim/*.c) cshim/ctest/fake.c cshim/ctest/help.c cshim/ctest/bench/lock_bench.c
+LOCK_BENCH_SOURCES := $(wildcard cshim/*.c cshim/ctest/fake*.c) cshim/ctest/help.c cshim/ctest/bench/lock_bench.c
 .PHONY: lock-bench
 $(CSHIM_TEST_DIR)/lock-bench: $(LOCK_BENCH_SOURCES) $(CSHIM_TEST_HEADERS)
 	@mkdir -p $(@D)
