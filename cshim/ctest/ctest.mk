@@ -3,12 +3,12 @@
 
 CSHIM_TEST_DIR := $(or $(BUILD),build)/cshim-test
 CSHIM_TEST_SOURCES := $(wildcard cshim/*.c) $(wildcard cshim/ctest/*.c)
-CSHIM_TEST_HEADERS := $(wildcard cshim/*.h cshim/ctest/*.h include/*.h)
+CSHIM_TEST_HEADERS := $(wildcard cshim/*.h cshim/ctest/*.h include/*.h) tests/c/host/refuse.h
 # Without the sleepers' safety net, so that a lost wake-up shows.
 CSHIM_TEST_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Iinclude -DCSHIM_SAFETY_NS=-1 -pthread
 
 .PHONY: cshim-test cshim-test-plain cshim-test-thread cshim-test-address cshim-lint
-cshim-test: cshim-lint cshim-test-plain cshim-test-thread cshim-test-address
+cshim-test: cshim-lint cshim-test-plain cshim-test-thread cshim-test-address $(CSHIM_TEST_DIR)/lock-bench
 
 $(CSHIM_TEST_DIR)/plain: CSHIM_TEST_EXTRA :=
 $(CSHIM_TEST_DIR)/thread: CSHIM_TEST_EXTRA := -fsanitize=thread
@@ -28,7 +28,7 @@ cshim-lint:
 	done
 
 # What the context lock costs: once each, see cshim/ctest/bench/lock_bench.c.
-LOCK_BENCH_SOURCES := $(wildcard cshim/*.c) cshim/ctest/fake.c cshim/ctest/help.c cshim/ctest/bench/lock_bench.c
+LOCK_BENCH_SOURCES := $(wildcard cshim/*.c cshim/ctest/fake*.c) cshim/ctest/help.c cshim/ctest/bench/lock_bench.c
 .PHONY: lock-bench
 $(CSHIM_TEST_DIR)/lock-bench: $(LOCK_BENCH_SOURCES) $(CSHIM_TEST_HEADERS)
 	@mkdir -p $(@D)

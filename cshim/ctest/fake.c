@@ -258,7 +258,7 @@ int golapi_arm(int context, int64_t *timeout_ns)
 	some = core->head != core->tail;
 	pthread_mutex_unlock(&core->mutex);
 	*timeout_ns = fake_settings.timeout_ns;
-	return fake_lane_arm(cshim_context_at(context)) || fake_barrier_arm(cshim_context_at(context)) || some;
+	return fake_lane_arm(cshim_context_at(context), timeout_ns) || fake_barrier_arm(cshim_context_at(context)) || some;
 }
 
 void golapi_disarm(int context)

@@ -75,7 +75,13 @@ void test_trace(void);
 void test_guard(void);
 void test_lane(void);
 void test_barrier(void);
-/* The program that test_fatal starts. */
+void test_refused(void);
+/* Part of test_lane, after first. */
+void test_lane_after(void (*first)(void));
+/* 1 if the lock's releases have barriers of their own, which is where membarrier is refused. */
+int test_lock_fenced(void);
+/* The programs that test_fatal and test_refused start. */
 void fatal_main(void);
+int refused_main(const char *what);
 
 #endif

@@ -22,8 +22,12 @@ void fake_lane_detach(lapi_handle_t handle);
 /* This task's end of the rings between the two. */
 cshim_path *fake_lane_path(lapi_handle_t handle);
 
+/* What orders a sender's store and its look whether the receiver sleeps: its own fence, the receiver's membarrier, or nothing any more. */
+typedef enum fake_lane_order { FAKE_LANE_SENDERS, FAKE_LANE_MEMBARRIER, FAKE_LANE_NOBODY } fake_lane_order;
+fake_lane_order fake_lane_ordered_by(void);
+
 /* For fake.c. */
-int fake_lane_arm(cshim_context *context);
+int fake_lane_arm(cshim_context *context, int64_t *timeout_ns);
 void fake_lane_disarm(cshim_context *context);
 /* Sends completion messages that found no room; 1 if something went. */
 int fake_lane_turn(int context);

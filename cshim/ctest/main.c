@@ -14,6 +14,7 @@ static const struct {
 	{"trace", test_trace},       {"lane", test_lane},   {"barrier", test_barrier},
 	{"lock", test_lock},         {"wait", test_wait},   {"stress", test_stress}, {"threads", test_threads}, {"calls", test_calls},
 	{"handlers", test_handlers}, {"term", test_term},   {"fork", test_fork},     {"share", test_share},     {"fatal", test_fatal},
+	{"refused", test_refused},
 };
 
 static const char *running;
@@ -43,6 +44,11 @@ int main(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[1], "fatal-child") == 0)
 		fatal_main();
 	signal(SIGALRM, hangs);
+	if (argc == 3 && strcmp(argv[1], "refused-child") == 0) {
+		running = argv[2];
+		alarm(120);
+		return refused_main(argv[2]);
+	}
 	for (i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
 		if (!wanted(argc, argv, tests[i].name))
 			continue;

@@ -224,12 +224,15 @@ static void stop(void)
 	fake_settings.yield_turns = 20;
 }
 
-static void exchange(uint32_t spin)
+/* first: what happens once the two are joined. */
+static void exchange(uint32_t spin, void (*first)(void))
 {
 	pthread_t threads[2];
 	int i;
 
 	start(spin);
+	if (first)
+		first();
 	for (i = 0; i < 2; i++)
 		threads[i] = fake_thread(task_main, (void *)(intptr_t)i);
 	for (i = 0; i < 2; i++)
@@ -277,6 +280,12 @@ void test_lane(void)
 {
 	cshim_guard_install();
 	passes();
-	exchange(200); /* mostly spinning */
-	exchange(0);   /* mostly asleep */
+	exchange(200, NULL); /* mostly spinning */
+	exchange(0, NULL);   /* mostly asleep */
+}
+
+void test_lane_after(void (*first)(void))
+{
+	cshim_guard_install();
+	exchange(0, first);
 }

@@ -144,6 +144,11 @@ static void test_sleeping_waiter(void)
 	CHECK(shared == 1);
 }
 
+int test_lock_fenced(void)
+{
+	return (__atomic_load_n(&block->lock_after, __ATOMIC_SEQ_CST) & CSHIM_LOCK_FENCE) != 0;
+}
+
 void test_lock(void)
 {
 	cshim_lock_prepare();

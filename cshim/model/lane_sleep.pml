@@ -5,13 +5,15 @@
  * Senders store a message's head word and then look at `cold` and `armed`. The receiver stores those, waits for membarrier, and then
  * looks at the head words: it gives rings up and takes them back, sleeps and wakes, whenever it likes. Each sender does it in one of three ways:
  * LANE, plain stores and loads; FENCED, with a fence between, for a receiver that has no membarrier (-DNO_MEMBARRIER); GO, sequentially consistent ones.
+ * With -DREFUSED the kernel no longer fences for a receiver that has told its senders that it does (transport/shm/fence.go: orderPeers): it gives no ring
+ * up any more, and wakes up by itself after a time in which all stores have come out.
  * With -DKILL sender 0 stops for ever after any step; some time later the job tells the receiver, which wakes it.
  *
  * Found: the receiver sleeps, or looks elsewhere, for ever, and a message is there.
  *
  * Defects: NO_MEMBARRIER with LANE. NO_ARM_BARRIER, NO_COLD_BARRIER: one of the two is left out. LOOK_FIRST: the sender looks before it
  * stores. COLD_FIRST: it looks at `cold` before it stores, at `armed` behind. ARM_LATE: the receiver looks before it arms. KEEPS_PENDING: Arm
- * does not look at `pending`. NO_NOTICE: the job does not tell of deaths: a sender that took `armed` and died before it wrote the
+ * does not look at `pending`. KEEPS_COOLING, SLEEPS_LONG (-DREFUSED): rings are given up all the same; the sleep is not bounded. NO_NOTICE: the job does not tell of deaths: a sender that took `armed` and died before it wrote the
  * bell would keep the others' messages waiting.
  */
 #define LANE 0
@@ -40,6 +42,7 @@
 
 bool pending[SENDERS]; /* changed by locked instructions only */
 bool bell, notice;     /* the kernel's: an eventfd, and the socket of the job */
+bool late;             /* the sleep has lasted its time */
 bool dead;
 byte got[SENDERS];
 
@@ -124,7 +127,7 @@ proctype sender(byte me; byte how; byte messages) {
 }
 
 inline fence_all() {
-#ifdef NO_MEMBARRIER
+#if defined(NO_MEMBARRIER) || defined(REFUSED)
 	fence()
 #else
 	membarrier()
@@ -216,7 +219,7 @@ inline sleep() {
 	if
 	:: work
 	:: else ->
-end:		(bell || notice) -> notice = false
+end:		(bell || notice || late) -> notice = false; late = false
 	fi;
 	disarm();
 	work = false
@@ -231,8 +234,10 @@ proctype receiver() {
 	do
 	:: turn();
 		if
+#if !defined(REFUSED) || defined(KEEPS_COOLING)
 		:: cool_down(0)
 		:: cool_down(1)
+#endif
 		:: sleep()
 		:: true
 		fi
@@ -250,6 +255,9 @@ proctype job() {
 
 /* Nothing moves any more. A dead sender's last message may stay where nobody looks. */
 proctype judge() {
+#if defined(REFUSED) && !defined(SLEEPS_LONG)
+	timeout -> late = true;
+#endif
 	timeout -> assert((dead || got[0] == MESSAGES) && got[1] == 1)
 }
 

@@ -77,7 +77,7 @@ const wordSize = 4 << (^uintptr(0) >> 63)
 // Address implements transport.Link. Files are the segment and the bell.
 func (l *Link) Address() transport.Address {
 	flags := uint32(0)
-	if !CanFenceAll() {
+	if !l.fencing {
 		flags |= needsFences
 	}
 	if l.config.Barrier {

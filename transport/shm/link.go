@@ -69,6 +69,10 @@ type Link struct {
 	cookie     uint64
 	closed     bool
 
+	fenceAll  func() bool // fenceAll, but in tests
+	fencing   bool        // the peers do not fence: CanFenceAll when they were told
+	unordered bool        // and now fenceAll is refused: see orderPeers
+
 	handlers [transport.MaxMsgID + 1]transport.MsgHandler
 	msg      transport.Msg // for the handler under way; here so that it is not allocated
 	peers    []*peer       // by endpoint; nil: not connected
@@ -94,7 +98,7 @@ func New(config Config) (*Link, error) {
 	if len(tasks) > MaxTasks {
 		return nil, fmt.Errorf("shm: %d tasks on one node, at most %d: %w", len(tasks), MaxTasks, transport.ErrBadParam)
 	}
-	l := &Link{config: config, tasks: tasks, index: index, pid: unix.Getpid(), bell: -1}
+	l := &Link{config: config, tasks: tasks, index: index, pid: unix.Getpid(), bell: -1, fenceAll: fenceAll, fencing: CanFenceAll()}
 	l.own.file = -1
 	l.peers = make([]*peer, config.NumTasks)
 	l.awaited = make([]bool, config.NumTasks)

@@ -312,6 +312,9 @@ func (l *Link) takePending() {
 
 // coolDown takes rings that were silent for long out of the list, so that they cost nothing.
 func (l *Link) coolDown() {
+	if l.unordered {
+		return
+	}
 	v := l.paths
 	silent := false
 	for _, ring := range v.Active[:v.NumActive] {
@@ -323,14 +326,14 @@ func (l *Link) coolDown() {
 	if !silent {
 		return
 	}
-	fenceAll() // a sender stores its message, then looks at cold, without a fence: see docs/fastlane.md
+	ordered := l.orderPeers() // a sender stores its message, then looks at cold, without a fence: see docs/fastlane.md
 	for i := uint32(0); i < v.NumActive; {
 		p := l.rings[v.Active[i]]
 		if atomic.LoadUint32(&p.inControl.Cold) == 0 {
 			i++
 			continue
 		}
-		if p.hasMessage() {
+		if !ordered || p.hasMessage() {
 			atomic.StoreUint32(&p.inControl.Cold, 0)
 			p.receiver.Turn = v.Turn
 			i++

@@ -11,7 +11,8 @@ import (
 // Descriptors implements transport.Waiter: the bell.
 func (l *Link) Descriptors() []int { return []int{l.bell} }
 
-// Arm implements transport.Waiter. From here on whoever has news for this task rings its bell; what was there before is seen here.
+// Arm implements transport.Waiter. From here on whoever has news for this task rings its bell; what was there before is seen here. Where that
+// cannot be had, NextTimeout makes the sleep short.
 func (l *Link) Arm() bool {
 	if l.closed {
 		return true
@@ -22,7 +23,7 @@ func (l *Link) Arm() bool {
 			atomic.StoreUint32(&p.outControl.Waiting, 1)
 		}
 	}
-	fenceAll() // peers store what there is to see, then look at these words, without a fence: see docs/fastlane.md
+	l.orderPeers() // peers store what there is to see, then look at these words, without a fence: see docs/fastlane.md
 	if l.hasWork() {
 		l.Disarm()
 		return true
@@ -95,12 +96,15 @@ func (l *Link) Disarm() {
 	}
 }
 
-// NextTimeout implements transport.Waiter: when a refused message is to be offered again.
+// NextTimeout implements transport.Waiter: when a refused message is to be offered again, or a peer may not have rung.
 func (l *Link) NextTimeout() int64 {
-	if l.holding == 0 {
-		return 0
-	}
 	var next int64
+	if l.unordered {
+		next = l.config.Clock() + lookAgainNs
+	}
+	if l.holding == 0 {
+		return next
+	}
 	for _, p := range l.rings {
 		if p == nil || !p.holding {
 			continue

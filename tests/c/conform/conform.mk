@@ -8,10 +8,10 @@ CONFORM_CFLAGS   ?= -O2 -g -std=gnu11 -Wall -Wextra -Wpedantic -Werror
 CONFORM_LINK     := -L$(BUILD)/lib -llapi_r -lpthread -Wl,-rpath,'$$ORIGIN/../lib'
 CONFORM_PROGRAMS := env counters put get amsend vector xfer bulk dgsp dgsp_large multicast handlers completion rmw fence address progress threads errors init huge util locking recovery
 CONFORM_FRAME    := $(CONFORM_BUILD)/conform.o $(CONFORM_BUILD)/helpers.o
-HOST_PROGRAMS    := init_env init_codes catalogue fork_child signals leaks standalone error_ends exits stopped restart comeback exit_comeback deserted
+HOST_PROGRAMS    := init_env init_codes catalogue fork_child signals leaks standalone error_ends exits stopped restart comeback exit_comeback deserted refused_later
 
 CONFORM_BINARIES := $(addprefix $(CONFORM_BUILD)/,$(CONFORM_PROGRAMS) atexit nopie cxx)
-HOST_BINARIES    := $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS) dlopened victim stepped libprofile.so profiled_linked profiled_plain header_only)
+HOST_BINARIES    := $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS) dlopened no_membarrier victim stepped libprofile.so profiled_linked profiled_plain header_only)
 
 .PHONY: conform conform-lane conform-full conform-huge conform-build host-test kill-test
 
@@ -35,6 +35,12 @@ $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS)): $(CONFORM_BUILD)/%: $(HOST_DIR)
 	$(CC) $(CONFORM_CFLAGS) -Iinclude $< $(CONFORM_LINK) -o $@
 
 $(CONFORM_BUILD)/comeback: $(HOST_DIR)/comeback.h
+
+$(CONFORM_BUILD)/refused_later: $(HOST_DIR)/refuse.h
+
+$(CONFORM_BUILD)/no_membarrier: $(HOST_DIR)/no_membarrier.c $(HOST_DIR)/refuse.h
+	@mkdir -p $(CONFORM_BUILD)
+	$(CC) $(CONFORM_CFLAGS) $< -o $@
 
 $(CONFORM_BUILD)/victim: $(HOST_DIR)/kill/victim.c $(HOST_DIR)/host.h $(LIB)
 	@mkdir -p $(CONFORM_BUILD)
