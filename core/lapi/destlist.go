@@ -58,6 +58,7 @@ func (c *Context) ListCounter(cntr transport.Addr, n int32, dest, status, member
 	}
 	if dest == 0 || n == 0 {
 		delete(c.lists, cntr)
+		c.tellLane()
 		return codes.Success
 	}
 	raw := make([]byte, 4*n)
@@ -86,6 +87,7 @@ func (c *Context) ListCounter(cntr transport.Addr, n int32, dest, status, member
 		c.lists = make(map[transport.Addr]*destList)
 	}
 	c.lists[cntr] = l
+	c.tellLane() // from here on no message may pass this package by
 	return codes.Success
 }
 
@@ -93,6 +95,7 @@ func (c *Context) ListCounter(cntr transport.Addr, n int32, dest, status, member
 func (c *Context) UnlistCounter(cntr transport.Addr) {
 	memory.Guard()
 	delete(c.lists, cntr)
+	c.tellLane()
 }
 
 // noteReceived: a message between this task and peer is about to change the counter at a.

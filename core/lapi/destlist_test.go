@@ -7,6 +7,7 @@ import (
 
 	"lapi/core/lapi/codes"
 	"lapi/transport"
+	"lapi/transport/layout"
 	"lapi/transport/udp"
 )
 
@@ -116,4 +117,30 @@ func TestDestListErrors(t *testing.T) {
 		t.Errorf("%d calls of the error handler for bad addresses, want 2", n)
 	}
 	want(t, "none", k.ListCounter(at(&l.cntr), 2, 0, 0, at(&l.member)), codes.Success)
+}
+
+// A counter with a list takes everything away from the lane at once: it would count without noting who did.
+func TestListClosesLane(t *testing.T) {
+	j := newJob(t, 2, paths["shm"])
+	k := j.tasks[0]
+	if k.lane == nil {
+		t.Skip("this kernel permits no lane")
+	}
+	b := make([]byte, 32)
+	list := func(dest transport.Addr) {
+		t.Helper()
+		if code := k.ListCounter(addrOf(b), 1, dest, addrOf(b)+8, addrOf(b)+16); code != codes.Success {
+			t.Fatal(codes.Name(code))
+		}
+	}
+	for range 2 {
+		list(addrOf(b) + 4)
+		if k.lane.Off&layout.OffLists == 0 {
+			t.Error("the lane still counts for a counter with a list")
+		}
+		list(0)
+		if k.lane.Off != 0 {
+			t.Error("the lane is off without a list")
+		}
+	}
 }

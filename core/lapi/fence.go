@@ -72,6 +72,7 @@ type flushOp struct {
 func (c *Context) FenceBegin() (uint64, codes.Code) {
 	id := c.newTicket()
 	c.beginFence(&fence{ticket: id, done: func(c *Context, f *fence) { c.endTicket(f.ticket, codes.Success) }})
+	c.publish() // what the lane sent is this package's to fence now
 	return id, codes.Success
 }
 
