@@ -8,7 +8,7 @@
 #include "../guard.h"
 #include "fake_lane.h"
 
-enum { ROUNDS = 3000, FLOOD = 400, DATA = 30000, BUFFER = DATA + 8 }; /* DATA goes in several chunks */
+enum { ROUNDS = 3000, FLOOD = 400, DATA = 30000, BUFFER = DATA + 8, BIG = 8000, BIGS = 60 }; /* DATA goes in several chunks */
 
 static lapi_handle_t handles[2];
 
@@ -168,6 +168,25 @@ static void flood_round(int me)
 	wait_for(handles[me], &mine->arrived, FLOOD);
 }
 
+/* More than the chunk area holds, before the first wait: no chunk may be written again before it was read. */
+static void chunk_round(int me, unsigned round)
+{
+	static unsigned char places[2][BIGS][BIG];
+	unsigned char data[BIG];
+	struct side *mine = &sides[me];
+	unsigned i;
+
+	for (i = 0; i < BIGS; i++) {
+		fill(data, BIG, round + i);
+		UNTIL_TAKEN(LAPI_Put(handles[me], (uint)(1 - me), BIG, places[1 - me][i], data, &sides[1 - me].arrived, NULL, &mine->completed),
+		            handles[me]);
+	}
+	wait_for(handles[me], &mine->completed, BIGS);
+	wait_for(handles[me], &mine->arrived, BIGS);
+	for (i = 0; i < BIGS; i++)
+		check(places[me][i], BIG, round + i);
+}
+
 static void *task_main(void *argument)
 {
 	int me = (int)(intptr_t)argument;
@@ -183,6 +202,8 @@ static void *task_main(void *argument)
 			rmw_round(me);
 		if (round % 100 == 0)
 			flood_round(me);
+		if (round % 100 == 50)
+			chunk_round(me, round);
 		if (round % 50 == 0)
 			CHECK(LAPI_Fence(handles[me]) == LAPI_SUCCESS);
 		if (round % 64 == (unsigned)me * 32)
