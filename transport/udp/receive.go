@@ -38,13 +38,13 @@ func (m *Machine) OnPacket(now int64, path Path, from netip.AddrPort, b []byte) 
 		m.onHello(now, path, from, b)
 		return 0
 	}
-	var h wire.Header
-	if h.Decode(b) != nil {
+	p := m.authentic(now, path, from, b)
+	if p == nil {
 		m.stats.GhostPackets++
 		return 0
 	}
-	p := m.authentic(now, path, from, &h)
-	if p == nil {
+	var h wire.Header
+	if h.Decode(b) != nil {
 		m.stats.GhostPackets++
 		return 0
 	}
@@ -65,30 +65,6 @@ func (m *Machine) OnPacket(now int64, path Path, from netip.AddrPort, b []byte) 
 		p.onBye(now, &h, rest)
 	}
 	return 0
-}
-
-// authentic returns the peer that h comes from, or nil if it does not belong to a session with it.
-func (m *Machine) authentic(now int64, path Path, from netip.AddrPort, h *wire.Header) *peer {
-	if int(h.Task) >= len(m.peers) {
-		return nil
-	}
-	p := m.peers[h.Task]
-	if p == nil || !p.from(path, from) || p.state == stateUnmet || p.state == stateFailed {
-		return nil
-	}
-	if h.Cookie != p.cookieIn || p.cookieIn == 0 {
-		if p.state == stateGreeting { // it has a session with us that we do not know: tell it so
-			p.regreet(now)
-		}
-		return nil
-	}
-	if p.waitSince != 0 {
-		p.waitSince = now
-	}
-	if p.state == stateGreeting { // the cookie depends on our nonce: the peer is alive
-		p.opened(now)
-	}
-	return p
 }
 
 // onData offers a packet's messages.
@@ -291,7 +267,7 @@ func (p *peer) putBlocks(kind wire.Kind, flags wire.Flags) int {
 
 func (p *peer) sendBlocks(n int) {
 	m := p.m
-	if m.out.Transmit(0, p.addrs[0], m.scratch[:n], 0, 0) == Full {
+	if p.seal(m.scratch[:n], 0, 0); m.out.Transmit(0, p.addrs[0], m.scratch[:n], 0, 0) == Full {
 		return
 	}
 	m.stats.PacketsSent++

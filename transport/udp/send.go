@@ -178,9 +178,13 @@ func (p *peer) transmit(k *packet, now int64, flags wire.Flags) bool {
 	m := p.m
 	flags |= p.ask(k)
 	p.fillHeader(k.buf, wire.KindData, flags, k.seq)
-	outcome := m.out.Transmit(0, p.addrs[0], k.buf[:k.n], k.data, k.dataN)
+	outcome := Fault
+	if p.seal(k.buf[:k.n], k.data, k.dataN) {
+		outcome = m.out.Transmit(0, p.addrs[0], k.buf[:k.n], k.data, k.dataN)
+	}
 	if outcome == Fault {
 		p.void(k)
+		p.seal(k.buf[:k.n], 0, 0)
 		outcome = m.out.Transmit(0, p.addrs[0], k.buf[:k.n], 0, 0)
 	}
 	if outcome == Full {
@@ -285,7 +289,7 @@ func (p *peer) moved(k *packet, to packetState) {
 // fillHeader writes a packet's header, with the acknowledgement of the other direction.
 func (p *peer) fillHeader(b []byte, kind wire.Kind, flags wire.Flags, seq wire.Seq) {
 	h := wire.Header{
-		Kind: kind, Flags: flags, Task: uint16(p.m.cfg.Task), Tx: uint16(p.tx + 1), Echo: p.newestTx, Cookie: p.cookieOut, Seq: seq, Ack: p.expect,
+		Kind: kind, Flags: flags, Task: uint16(p.m.cfg.Task), Tx: uint16(p.tx + 1), Echo: p.newestTx, Seq: seq, Ack: p.expect,
 	}
 	if p.highest != p.expect {
 		h.AckBlock, h.Bits = p.newest()
