@@ -92,4 +92,5 @@ clean:
 -include tests/c/samples/samples.mk
 -include tests/c/bench/bench.mk
 -include tests/c/trace/trace.mk
+-include tests/c/hostile/hostile.mk
 -include tests/man.mk
