@@ -68,7 +68,7 @@ uninstall:
 	  include/lapi.h include/css_shared.h bin/lapirun bin/poe bin/lapitrace)
 
 # In the order of how soon they tell something. `go-test` runs with the race detector.
-TEST_TARGETS ?= build vet abi headers go-test cshim-test model conform conform-lane host-test kill-test samples install-test man-test trace-test
+TEST_TARGETS ?= build vet abi headers go-test cshim-test model conform conform-lane host-test kill-test hostile-test samples install-test man-test trace-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 

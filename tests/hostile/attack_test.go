@@ -26,7 +26,7 @@ func attack(t *testing.T, a *Attacker, perSecond int, send func(j *job, r *rand.
 	c := [2]struct{ rounds, ghosts, duplicates, retransmitted int }{j.counts(0), j.counts(1)}
 	counted := c[0].ghosts + c[1].ghosts + c[0].duplicates + c[1].duplicates
 	t.Logf("%d packets, %d counted; %d rounds", sent, counted, c[0].rounds)
-	if sent < perSecond/2 || counted < sent/2 {
+	if sent < perSecond/10 || counted < sent/10 {
 		t.Errorf("%d packets sent, %d counted", sent, counted)
 	}
 	if c[0].rounds == 0 {

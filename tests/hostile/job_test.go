@@ -55,6 +55,18 @@ func start(t testing.TB, mode string, d time.Duration, env ...string) *job {
 	return j
 }
 
+// startByHandShared starts the two tasks of a job that share memory, without a launcher, and waits until they are there.
+func startByHandShared(t testing.TB, d time.Duration) *job {
+	t.Helper()
+	env := func(other int) []string {
+		return []string{"LAPI_USE_SHM=only", fmt.Sprint("MP_COMMON_TASKS=1:", other)}
+	}
+	j := startByHand(t, d, env(1), env(0))
+	j.await("task 0 ready")
+	j.await("task 1 ready")
+	return j
+}
+
 // startByHand starts the two tasks of a job over UDP without a launcher, each with variables of its own; it does not wait.
 func startByHand(t testing.TB, d time.Duration, env ...[]string) *job {
 	t.Helper()

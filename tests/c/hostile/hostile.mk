@@ -4,7 +4,8 @@
 .PHONY: hostile-test hostile-bench
 hostile-test: all $(BUILD)/hostile/traffic
 	$(GO) vet ./tests/hostile
-	BUILD=$(CURDIR)/$(BUILD) $(GO) test -count=1 -timeout 10m ./tests/hostile
+	@BUILD=$(CURDIR)/$(BUILD) $(GO) test -v -count=1 -timeout 10m ./tests/hostile | awk '!/^=== /; /^ *--- PASS/ { p++ } /^ *--- FAIL/ { f++ } /^ *--- SKIP/ { s++ } \
+	  /^FAIL/ { bad = 1 } END { printf "%d passed, %d failed, %d skipped\n", p, f, s; exit bad || !p }'
 
 hostile-bench: all $(BUILD)/hostile/traffic
 	BUILD=$(CURDIR)/$(BUILD) $(GO) test -count=1 -timeout 20m -run '^$$' -bench . -benchtime 1x ./tests/hostile
