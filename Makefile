@@ -6,6 +6,16 @@ CC      ?= cc
 PREFIX  ?= /usr/local
 VERSION := 0.1.0
 BUILD   := build
+
+# With M32=1 every target is about 32-bit programs (i386), and makes them in build32/, so that both can take part in one job.
+ifdef M32
+  BUILD := build32
+  CC    := $(CC) -m32
+  CXX   := $(CXX) -m32
+  export GOARCH := 386
+  export CGO_ENABLED := 1
+  export CC CXX
+endif
 LIB     := $(BUILD)/lib/liblapi_r.so
 RUN     := $(BUILD)/bin/lapirun
 TRACE   := $(BUILD)/bin/lapitrace
@@ -21,7 +31,7 @@ all build: $(LIB) $(RUN) $(TRACE) $(BUILD)/bin/poe $(BUILD)/lib/pkgconfig/lapi.p
 
 $(LIB): $(GO_SOURCES) $(C_SOURCES) go.mod
 	@mkdir -p $(BUILD)/lib
-	CC=$(CC) $(GO) build -buildmode=c-shared -trimpath -ldflags '$(LIB_LDFLAGS)' -o $(BUILD)/lib/liblapi_r.so.1 ./capi
+	CC='$(CC)' $(GO) build -buildmode=c-shared -trimpath -ldflags '$(LIB_LDFLAGS)' -o $(BUILD)/lib/liblapi_r.so.1 ./capi
 	@rm -f $(BUILD)/lib/liblapi_r.h $(BUILD)/lib/liblapi_r.so.h $(BUILD)/lib/liblapi_r.so.1.h
 	@ln -sf liblapi_r.so.1 $(BUILD)/lib/liblapi_r.so
 	@ln -sf liblapi_r.so.1 $(BUILD)/lib/liblapi.so
