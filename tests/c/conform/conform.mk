@@ -36,7 +36,7 @@ $(CONFORM_BUILD)/cxx: $(CONFORM_DIR)/nopie.c $(CONFORM_FRAME) $(LIB)
 
 $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS)): $(CONFORM_BUILD)/%: $(HOST_DIR)/%.c $(HOST_DIR)/host.h $(LIB)
 	@mkdir -p $(CONFORM_BUILD)
-	$(CC) $(CONFORM_CFLAGS) -Iinclude $< $(CONFORM_LINK) -o $@
+	$(CC) $(CONFORM_CFLAGS) -DHOST_FOLDER='"$(CONFORM_BUILD)"' -Iinclude $< $(CONFORM_LINK) -o $@
 
 $(CONFORM_BUILD)/comeback: $(HOST_DIR)/comeback.h
 
