@@ -6,6 +6,7 @@ package sock
 import (
 	"encoding/binary"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"syscall"
@@ -54,6 +55,7 @@ type calls struct {
 type Socket struct {
 	fd     int
 	local  netip.AddrPort
+	scope  uint32 // number of the interface that local's zone names; 0: local is not link-local
 	memory []byte // calls, then the receive buffer
 	calls  *calls
 	buffer []byte
@@ -115,7 +117,10 @@ func (s *Socket) bind(local netip.AddrPort) error {
 	if a := local.Addr().Unmap(); a.Is4() {
 		sa = &unix.SockaddrInet4{Addr: a.As4(), Port: int(local.Port())}
 	} else {
-		sa = &unix.SockaddrInet6{Addr: a.As16(), Port: int(local.Port())}
+		if err := s.findScope(a); err != nil {
+			return err
+		}
+		sa = &unix.SockaddrInet6{Addr: a.As16(), Port: int(local.Port()), ZoneId: s.scope}
 	}
 	if err := unix.Bind(s.fd, sa); err != nil {
 		return os.NewSyscallError("bind", err)
@@ -130,6 +135,19 @@ func (s *Socket) bind(local netip.AddrPort) error {
 	case *unix.SockaddrInet6:
 		s.local = netip.AddrPortFrom(netip.AddrFrom16(b.Addr), uint16(b.Port))
 	}
+	return nil
+}
+
+// findScope looks up the zone of a link-local address. Peers' addresses have none: they are met on the same interface.
+func (s *Socket) findScope(a netip.Addr) error {
+	if a.Zone() == "" {
+		return nil
+	}
+	i, err := net.InterfaceByName(a.Zone())
+	if err != nil {
+		return fmt.Errorf("zone %s: %w", a.Zone(), syscall.ENODEV)
+	}
+	s.scope = uint32(i.Index)
 	return nil
 }
 
@@ -166,6 +184,9 @@ func (s *Socket) address(to netip.AddrPort) {
 		binary.NativeEndian.PutUint16(b, unix.AF_INET6)
 		ip := a.As16()
 		copy(b[8:], ip[:])
+		if a.IsLinkLocalUnicast() {
+			binary.NativeEndian.PutUint32(b[24:], s.scope)
+		}
 		s.toLen = unix.SizeofSockaddrInet6
 	}
 }
