@@ -56,6 +56,7 @@ func (p *peer) acked(s wire.Seq) bool {
 	if k == nil || k.sends == 0 {
 		return false
 	}
+	p.m.untie(k)
 	*p.slot(s) = nil
 	if k.tx == p.ackedTx { // the very transmission that arrived: when it was sent is known
 		p.ackedSent, p.freshSent = k.sentAt, k.sentAt

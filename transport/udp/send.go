@@ -176,12 +176,13 @@ func most(k *packet) int {
 // transmit sends k, for the first time or again. False: the outlet is full; k stays as it is and fullDue is set.
 func (p *peer) transmit(k *packet, now int64, flags wire.Flags) bool {
 	m := p.m
+	m.untie(k)
 	flags |= p.ask(k)
 	p.fillHeader(k.buf, wire.KindData, flags, k.seq)
-	outcome := m.out.Transmit(0, p.addrs[0], k.buf[:k.n], k.data, k.dataN)
+	outcome := m.give(p, k)
 	if outcome == Fault {
 		p.void(k)
-		outcome = m.out.Transmit(0, p.addrs[0], k.buf[:k.n], 0, 0)
+		outcome = m.give(p, k)
 	}
 	if outcome == Full {
 		p.fullDue = now + int64(fullDelay)
@@ -191,8 +192,10 @@ func (p *peer) transmit(k *packet, now int64, flags wire.Flags) bool {
 	p.acksWent()
 	m.stats.PacketsSent++
 	p.moved(k, packetFlying)
-	if k.sends == 0 {
+	if k.seq == p.sendNext {
 		p.sendNext++
+	}
+	if k.sends == 0 {
 		m.stats.DataSent += uint64(k.counts)
 	} else {
 		m.stats.RetransmittedPackets++
