@@ -72,5 +72,10 @@ func TestConformSmallPackets(t *testing.T) {
 	}))
 }
 
+// Without GSO and GRO, as where the kernel has none.
+func TestConformPlain(t *testing.T) {
+	conform.Run(t, factory(func(_ int, c *Config) { c.Plain = true }))
+}
+
 // TestLoss in link_test.go has more loss; here every rule of the suite is tried with some.
 func TestConformLoss(t *testing.T) { conform.Run(t, factory(losing(0.05))) }
