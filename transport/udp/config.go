@@ -50,8 +50,11 @@ type Config struct {
 	Timeout   time.Duration // a peer that is silent for so long, while something is due from it, has failed
 	NoTimeout bool          // never
 	// PeerFailed is told of such a peer, from inside OnTimeout, once; everything queued for it has completed or will in
-	// Complete. May be nil.
+	// Complete. err is transport.ErrAdaptersDown if this task could send by none of its addresses, transport.ErrUnreachable if none of several
+	// paths to the peer worked, transport.ErrTimeout if it was silent on the only one. May be nil.
 	PeerFailed func(ep transport.Endpoint, err error)
+	// PathChanged is told that the path of that number to ep, of several, is left because it does not work, or used again. May be nil.
+	PathChanged func(ep transport.Endpoint, path Path, used bool)
 
 	// Random is a source of unpredictable numbers; nil: the kernel's. For simulations.
 	Random func() uint64
