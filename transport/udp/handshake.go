@@ -9,12 +9,11 @@ import (
 
 // handshake is how a session begins; doc.go says why this way.
 type handshake struct {
-	expected  uint64    // the peer's incarnation as its address told; 0: not known
-	nonce     uint64    // ours for this peer
-	theirs    wire.Side // the peer's as its latest Hello told; final once the state is open
-	known     bool      // theirs is set
-	cookieIn  uint64    // of packets from the peer; 0 until theirs is known
-	cookieOut uint64
+	expected uint64    // the peer's incarnation as its address told; 0: not known
+	nonce    uint64    // ours for this peer
+	theirs   wire.Side // the peer's as its latest Hello told; final once the state is open
+	known    bool      // theirs is set
+	admission
 	helloDue  int64 // when to repeat Hello; 0: nothing waits for the session
 	helloWait int64 // the pause before
 	regreetAt int64 // not before then
@@ -40,7 +39,7 @@ func newPeer(m *Machine, ep transport.Endpoint, addrs []netip.AddrPort, incarnat
 func (p *peer) move(now int64, addrs []netip.AddrPort, incarnation uint64) {
 	p.routes = p.m.routesTo(addrs)
 	p.best, p.turn = 0, 0
-	p.expected, p.theirs, p.known, p.cookieIn, p.cookieOut = incarnation, wire.Side{}, false, 0, 0
+	p.expected, p.theirs, p.known, p.in, p.out = incarnation, wire.Side{}, false, nil, nil
 	if p.helloDue == 0 {
 		p.state = stateUnmet
 		return
@@ -76,15 +75,16 @@ func (p *peer) sendHello(r *route, flags wire.Flags) {
 	if r.down {
 		return
 	}
+	p.signatures()
 	h := wire.Hello{
-		Flags: flags, Instance: uint16(m.cfg.Instance), Task: uint32(m.cfg.Task), Target: uint32(p.ep), NumTasks: uint32(m.cfg.NumTasks),
+		Level: m.cfg.Level, Flags: flags, Instance: uint16(m.cfg.Instance), Task: uint32(m.cfg.Task), Target: uint32(p.ep), NumTasks: uint32(m.cfg.NumTasks),
 		Partition: m.partition, Incarnation: m.cfg.Incarnation, Nonce: p.nonce,
 		TargetIncarnation: p.theirs.Incarnation, TargetNonce: p.theirs.Nonce, ReceiveBuffer: uint32(min(m.cfg.ReceiveBuffer, 1<<30)), Round: m.cfg.Round,
 	}
 	if p.again {
 		h.Round = anyRound
 	}
-	h.Put(m.scratch[:], m.cfg.Key)
+	h.Put(m.scratch[:], p.helloOut)
 	if m.out.Transmit(r.path, r.addr, m.scratch[:wire.HelloSize], 0, 0) != Full {
 		m.stats.PacketsSent++
 	}
@@ -120,28 +120,6 @@ func (m *Machine) onHello(now int64, path Path, from netip.AddrPort, b []byte) {
 	}
 }
 
-// greeter returns the peer that a Hello is from, and the path, if all in it fits.
-func (m *Machine) greeter(path Path, from netip.AddrPort, b []byte, h *wire.Hello) (*peer, *route) {
-	if h.Decode(b) != nil || h.Task >= uint32(len(m.peers)) || m.leaving {
-		return nil, nil
-	}
-	p := m.peers[h.Task]
-	if p == nil || p.state == stateFailed {
-		return nil, nil
-	}
-	r := p.from(path, from)
-	if r == nil {
-		return nil, nil
-	}
-	fits := h.Target == uint32(m.cfg.Task) && h.NumTasks == uint32(m.cfg.NumTasks) && h.Partition == m.partition &&
-		h.Instance == uint16(m.cfg.Instance) && (h.Round == m.cfg.Round || h.Round == anyRound || p.again) && h.Incarnation != 0 && h.Nonce != 0 &&
-		(p.expected == 0 || p.expected == h.Incarnation)
-	if !fits || !wire.Verify(b, m.cfg.Key) {
-		return nil, nil
-	}
-	return p, r
-}
-
 // meet notes who the peer says it is; the latest word counts until the session is open.
 func (p *peer) meet(theirs wire.Side) {
 	if p.state == stateUnmet {
@@ -152,8 +130,8 @@ func (p *peer) meet(theirs wire.Side) {
 	}
 	p.theirs, p.known = theirs, true
 	ours := wire.Side{Task: uint32(p.m.cfg.Task), Incarnation: p.m.cfg.Incarnation, Nonce: p.nonce}
-	p.cookieIn = wire.Cookie(p.m.cfg.Key, theirs, ours)
-	p.cookieOut = wire.Cookie(p.m.cfg.Key, ours, theirs)
+	p.in = wire.NewSecret(p.m.cfg.Key, p.m.cfg.Level, theirs, ours, firstSeq)
+	p.out = wire.NewSecret(p.m.cfg.Key, p.m.cfg.Level, ours, theirs, firstSeq)
 }
 
 // hasBuffer sets the windows for a peer whose sockets hold so many bytes each.

@@ -39,13 +39,13 @@ func (m *Machine) OnPacket(now int64, path Path, from netip.AddrPort, b []byte) 
 		m.onHello(now, path, from, b)
 		return 0
 	}
-	var h wire.Header
-	if h.Decode(b) != nil {
+	p, r := m.authentic(now, path, from, b)
+	if p == nil {
 		m.stats.GhostPackets++
 		return 0
 	}
-	p, r := m.authentic(now, path, from, &h)
-	if p == nil {
+	var h wire.Header
+	if h.Decode(b) != nil {
 		m.stats.GhostPackets++
 		return 0
 	}
@@ -67,34 +67,6 @@ func (m *Machine) OnPacket(now int64, path Path, from netip.AddrPort, b []byte) 
 		p.onBye(now, r, &h, rest)
 	}
 	return 0
-}
-
-// authentic returns the peer that h comes from and the path, or nil if it does not belong to a session with it.
-func (m *Machine) authentic(now int64, path Path, from netip.AddrPort, h *wire.Header) (*peer, *route) {
-	if int(h.Task) >= len(m.peers) {
-		return nil, nil
-	}
-	p := m.peers[h.Task]
-	if p == nil || p.state == stateUnmet || p.state == stateFailed {
-		return nil, nil
-	}
-	r := p.from(path, from)
-	if r == nil {
-		return nil, nil
-	}
-	if h.Cookie != p.cookieIn || p.cookieIn == 0 {
-		if p.state == stateGreeting { // it has a session with us that we do not know: tell it so
-			p.regreet(r, now)
-		}
-		return nil, nil
-	}
-	if p.waitSince != 0 {
-		p.waitSince = now
-	}
-	if p.state == stateGreeting { // the cookie depends on our nonce: the peer is alive
-		p.opened(r, now)
-	}
-	return p, r
 }
 
 // heard notes the transmission number of a packet that came by r.
@@ -313,7 +285,7 @@ func (p *peer) putBlocks(r *route, kind wire.Kind, flags wire.Flags) int {
 
 func (p *peer) sendBlocks(r *route, n int) bool {
 	m := p.m
-	if m.out.Transmit(r.path, r.addr, m.scratch[:n], 0, 0) == Full {
+	if p.seal(m.scratch[:n], 0, 0); m.out.Transmit(r.path, r.addr, m.scratch[:n], 0, 0) == Full {
 		return false
 	}
 	m.stats.PacketsSent++

@@ -175,9 +175,13 @@ func (p *peer) transmit(k *packet, r *route, now int64, flags wire.Flags) bool {
 	m := p.m
 	flags |= p.ask(k, r)
 	r.fillHeader(p, k.buf, wire.KindData, flags, k.seq)
-	outcome := m.out.Transmit(r.path, r.addr, k.buf[:k.n], k.data, k.dataN)
+	outcome := Fault
+	if p.seal(k.buf[:k.n], k.data, k.dataN) {
+		outcome = m.out.Transmit(r.path, r.addr, k.buf[:k.n], k.data, k.dataN)
+	}
 	if outcome == Fault {
 		p.void(k)
+		p.seal(k.buf[:k.n], 0, 0)
 		outcome = m.out.Transmit(r.path, r.addr, k.buf[:k.n], 0, 0)
 	}
 	if outcome == Full {
@@ -266,7 +270,7 @@ func firstFault(a transport.Addr, n int) transport.Addr {
 // fillHeader writes the header of a packet that goes by r, with the acknowledgement of the other direction.
 func (r *route) fillHeader(p *peer, b []byte, kind wire.Kind, flags wire.Flags, seq wire.Seq) {
 	h := wire.Header{
-		Kind: kind, Flags: flags, Task: uint16(p.m.cfg.Task), Tx: uint16(r.nextNumber()), Echo: r.newestTx, Cookie: p.cookieOut, Seq: seq, Ack: p.expect,
+		Kind: kind, Flags: flags, Task: uint16(p.m.cfg.Task), Tx: uint16(r.nextNumber()), Echo: r.newestTx, Seq: seq, Ack: p.expect,
 	}
 	if p.highest != p.expect {
 		h.AckBlock, h.Bits = p.newest()

@@ -40,9 +40,6 @@ func TestHandshake(t *testing.T) {
 				}
 				p.want("ghosts", int(m.Stats().GhostPackets), 0)
 			}
-			if p.ms[0].peers[1].cookieOut != p.ms[1].peers[0].cookieIn || p.ms[0].peers[1].cookieOut == p.ms[0].peers[1].cookieIn {
-				t.Error("the cookies do not fit")
-			}
 		})
 	}
 }
@@ -442,7 +439,7 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// FuzzPacket gives an open session packets with the right cookie and anything else: the machine counts or takes them, and lives. Afterwards
+// FuzzPacket gives an open session packets with the right check and anything else: the machine counts or takes them, and lives. Afterwards
 // it still works.
 func FuzzPacket(f *testing.F) {
 	f.Add(byte(wire.KindData), byte(0), byte(0), uint16(1), uint16(0), uint32(0), uint32(0), uint64(0), []byte("\x01\x00\x00\x00\x00\x00\x00\x00"))
@@ -456,11 +453,12 @@ func FuzzPacket(f *testing.F) {
 		}
 		m, peer := p.ms[0], p.ms[0].peers[1]
 		h := wire.Header{
-			Kind: wire.Kind(kind & 15), Flags: wire.Flags(flags), AckBlock: uint8(block & 15), Task: 1, Tx: tx, Echo: uint16(peer.routes[0].tx) + echo, Cookie: peer.cookieIn,
+			Kind: wire.Kind(kind & 15), Flags: wire.Flags(flags), AckBlock: uint8(block & 15), Task: 1, Tx: tx, Echo: uint16(peer.routes[0].tx) + echo,
 			Seq: peer.expect + wire.Seq(seq), Ack: peer.base + wire.Seq(ack), Bits: bits,
 		}
 		b := p.buffer[:wire.HeaderSize+copy(p.buffer[wire.HeaderSize:], rest)]
 		h.Put(b)
+		sealed(p.ms[1].peers[0].out, b)
 		m.Handle(1, func(msg *transport.Msg) transport.Verdict { return transport.Verdict(len(msg.Data) & 1) })
 		m.OnPacket(p.now, 0, pairAddr(1), b)
 		m.OnPacket(p.now, 0, pairAddr(1), p.buffer[:copy(p.buffer, rest)])

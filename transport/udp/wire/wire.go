@@ -7,7 +7,7 @@
 //	+--------+--------+-----------------+----------------+---------------+
 //	| V | K  | B | F  |  origin task    |  transmission  |  echo         |   0
 //	+--------+--------+-----------------+----------------+---------------+
-//	|  cookie of this direction of this session                         |   8
+//	|  check, with the secret of this direction of this session          |   8
 //	+-----------------------------------+--------------------------------+
 //	|  sequence number                  |  next expected (Ack)           |  16
 //	+-----------------------------------+--------------------------------+
@@ -33,7 +33,7 @@ import (
 )
 
 // Version of the format. Packets of another version are not understood at all.
-const Version = 1
+const Version = 2
 
 // Kind of a packet.
 type Kind uint8
@@ -101,7 +101,6 @@ type Header struct {
 	Task     uint16 // origin
 	Tx       uint16 // of Data, and of Ack with FlagAckNow: number of this transmission on its path
 	Echo     uint16 // newest Tx that came from the other side by this path
-	Cookie   uint64
 	Seq      Seq    // of Data
 	Ack      Seq    // every sequence number before it has arrived
 	Bits     uint64 // bit i: AckFirst()+i has arrived
@@ -110,7 +109,14 @@ type Header struct {
 // AckFirst is the sequence number that the ack bits begin with.
 func (h *Header) AckFirst() Seq { return h.Ack + Seq(h.AckBlock)*BlockSpan }
 
-// Put writes h to the first HeaderSize bytes of b.
+// Where fields are that Secret looks at.
+const (
+	checkAt = 8
+	seqAt   = 16
+	ackAt   = 20
+)
+
+// Put writes h to the first HeaderSize bytes of b, without the check: that is Secret.Seal's.
 func (h *Header) Put(b []byte) {
 	_ = b[HeaderSize-1]
 	b[0] = Version<<4 | byte(h.Kind)
@@ -118,9 +124,9 @@ func (h *Header) Put(b []byte) {
 	binary.LittleEndian.PutUint16(b[2:], h.Task)
 	binary.LittleEndian.PutUint16(b[4:], h.Tx)
 	binary.LittleEndian.PutUint16(b[6:], h.Echo)
-	binary.LittleEndian.PutUint64(b[8:], h.Cookie)
-	binary.LittleEndian.PutUint32(b[16:], uint32(h.Seq))
-	binary.LittleEndian.PutUint32(b[20:], uint32(h.Ack))
+	binary.LittleEndian.PutUint64(b[checkAt:], 0)
+	binary.LittleEndian.PutUint32(b[seqAt:], uint32(h.Seq))
+	binary.LittleEndian.PutUint32(b[ackAt:], uint32(h.Ack))
 	binary.LittleEndian.PutUint64(b[24:], h.Bits)
 }
 
@@ -139,7 +145,10 @@ func KindOf(b []byte) (Kind, error) {
 	return k, nil
 }
 
-// Decode reads the header of a packet that is no Hello.
+// Task is the origin of a packet, as it says, before anything is known to be true; len(b) >= HeaderSize.
+func Task(b []byte) uint16 { return binary.LittleEndian.Uint16(b[2:]) }
+
+// Decode reads the header of a packet that is no Hello. It proves nothing: Secret.Open does.
 func (h *Header) Decode(b []byte) error {
 	k, err := KindOf(b)
 	if err != nil {
@@ -157,9 +166,8 @@ func (h *Header) Decode(b []byte) error {
 	h.Task = binary.LittleEndian.Uint16(b[2:])
 	h.Tx = binary.LittleEndian.Uint16(b[4:])
 	h.Echo = binary.LittleEndian.Uint16(b[6:])
-	h.Cookie = binary.LittleEndian.Uint64(b[8:])
-	h.Seq = Seq(binary.LittleEndian.Uint32(b[16:]))
-	h.Ack = Seq(binary.LittleEndian.Uint32(b[20:]))
+	h.Seq = Seq(binary.LittleEndian.Uint32(b[seqAt:]))
+	h.Ack = Seq(binary.LittleEndian.Uint32(b[ackAt:]))
 	h.Bits = binary.LittleEndian.Uint64(b[24:])
 	return nil
 }
