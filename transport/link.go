@@ -218,5 +218,12 @@ type Waiter interface {
 	NextTimeout() int64
 }
 
+// Pusher is what a link offers that keeps messages of one entry, to send them together.
+type Pusher interface {
+	// Push sends them. The owner calls it at the end of each entry that may have sent, and before it waits or runs user code that
+	// may take long. Progress pushes by itself. Calls with nothing to send cost next to nothing.
+	Push()
+}
+
 // Clock gives monotonic time in nanoseconds. Links never read time in any other way.
 type Clock func() int64

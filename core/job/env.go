@@ -199,7 +199,11 @@ func (r *reader) network(c *Config) error {
 			return &EnvError{"MP_LAPI_INET_ADDR", codeNoNetstrSet, fmt.Sprintf("the value %q is malformed: %v. "+
 				"Expected is @number:address,device[:address,device…], such as @1:192.168.0.1,eth0", inet, err)}
 		}
-		c.Inet, c.InetSet = all, true
+		if len(all) > MaxAdapters {
+			r.warnf(1, "MP_LAPI_INET_ADDR names %d instances; the first %d are used", len(all), MaxAdapters)
+			all = all[:MaxAdapters]
+		}
+		c.Adapters, c.InetSet = all, true
 	}
 	if networkSet {
 		if err := checkNetwork(network); err != nil {
@@ -227,9 +231,6 @@ func (r *reader) sharedMemory(c *Config) error {
 		}
 		c.CommonTasks = tasks
 	}
-	if c.Launched { // the launcher is local, whatever a user has exported
-		c.CommonTasks = others(c.Task, c.NumTasks)
-	}
 	missing := c.NumTasks - 1 - len(c.CommonTasks)
 	if c.Shm == ShmOnly && missing > 0 {
 		return &EnvError{"LAPI_USE_SHM", codeSHMSetup, fmt.Sprintf("the value only needs all %d tasks on this node, and MP_COMMON_TASKS "+
@@ -239,16 +240,6 @@ func (r *reader) sharedMemory(c *Config) error {
 		r.warnf(1, "LAPI_USE_SHM=yes has no effect: MP_COMMON_TASKS lists no other task on this node")
 	}
 	return nil
-}
-
-func others(task, numTasks int) []int {
-	all := make([]int, 0, numTasks-1)
-	for t := range numTasks {
-		if t != task {
-			all = append(all, t)
-		}
-	}
-	return all
 }
 
 func (r *reader) udpPacketSize(c *Config) error {

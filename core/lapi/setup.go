@@ -46,6 +46,7 @@ type UDPAddresses func(local netip.AddrPort, task, total, remote int) ([]netip.A
 // udpLink is the UDP link with what LAPI_Senv sets.
 type udpLink interface {
 	transport.Link
+	transport.Pusher
 	SetTimeout(d time.Duration)
 	SetAckThreshold(packets int)
 	Reconnect(ep transport.Endpoint, a transport.Address) error

@@ -96,6 +96,7 @@ func (p *peer) acked(s wire.Seq, now int64) {
 	if k == nil || k.sends == 0 {
 		return
 	}
+	p.m.untie(k)
 	*p.slot(s) = nil
 	r := &p.routes[k.path]
 	if k.tx <= r.ackedTx {

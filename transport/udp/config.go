@@ -21,6 +21,8 @@ type Local struct {
 type Config struct {
 	Locals []Local         // this task's addresses, 1 to MaxPaths
 	Clock  transport.Clock // of the Link, not the Machine; nil: the monotonic clock
+	// Plain: each packet is a system call of its own; else the kernel is given, and gives, several in one where it can. Of the Link.
+	Plain bool
 	// Drop, if not nil, is asked for each packet going out whether to lose it: for tests of the Link.
 	Drop func(packet []byte) bool
 

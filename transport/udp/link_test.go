@@ -259,7 +259,7 @@ func TestNoAllocations(t *testing.T) {
 func TestNoise(t *testing.T) {
 	memory.Guard()
 	ls := links(t, 2, nil)
-	x, _ := bareSockets(t)
+	x, _ := bareSockets(t, false)
 	got := count(ls[1])
 	noise := userMemory(t, 2000)
 	for i := range 50 {

@@ -17,9 +17,10 @@ type Outcome uint8
 
 // Outcomes.
 const (
-	Sent  Outcome = iota // on its way, or lost, which is the same to the origin
-	Full                 // not taken for lack of room; to be tried again later
-	Fault                // the user memory could not be read; nothing was sent
+	Sent     Outcome = iota // on its way, or lost, which is the same to the origin
+	Full                    // not taken for lack of room; to be tried again later
+	Fault                   // the user memory could not be read; nothing was sent
+	Gathered                // of a Gatherer: on its way at Push
 )
 
 // Outlet is the medium below a Machine.
@@ -40,6 +41,7 @@ const MaxPaths = 8
 type Machine struct {
 	cfg        Config
 	out        Outlet
+	gatherer   Gatherer // out, if it is one
 	limits     transport.Limits
 	partition  uint64
 	stats      transport.Stats
@@ -53,6 +55,8 @@ type Machine struct {
 	pool       pool
 	done       opList        // operations that are over, their Done not yet called
 	msg        transport.Msg // what a handler sees
+	burst      []gathered    // what the gatherer has, in its order
+	bursts     uint64        // calls of Push so far, and 1
 	leaving    bool          // Leave was called
 	downPaths  uint8         // a bit for each path whose local address is down (PathDown)
 	origins    origins       // how many peers send
@@ -71,7 +75,9 @@ func NewMachine(cfg Config, out Outlet) (*Machine, error) {
 		limits:     transport.Limits{SendMax: sendMax, HeaderMax: min(sendMax-minData, maxHeader), PutAlign: 1, GetAlign: 1},
 		pool:       newPool(&cfg, sendMax),
 		mostFlying: min(MaxPacketsOut*max(burstBytes/cfg.PacketSize, 1), maxFlying),
+		bursts:     1,
 	}
+	m.gatherer, _ = out.(Gatherer)
 	return m, nil
 }
 

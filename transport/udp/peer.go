@@ -133,6 +133,7 @@ func (p *peer) timer(t int64) {
 
 // drop ends a session: every operation goes to done with err, every packet is freed.
 func (p *peer) drop(to sessionState, err error, done *opList) {
+	p.m.Push() // the outlet must not have the packets any more
 	if p.win != nil {
 		for s := p.base; s != p.nextSeq; s++ {
 			k := *p.slot(s)

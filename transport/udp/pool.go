@@ -48,6 +48,7 @@ type packet struct {
 	state    packetState
 	sends    uint32 // how often sent
 	refusals uint32
+	burst    uint64 // Machine.bursts when the outlet gathered it
 	tx       uint64 // number of its latest transmission, in the order of its path's
 	sentAt   int64
 	due      int64 // when refused

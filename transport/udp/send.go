@@ -173,16 +173,17 @@ func (p *peer) transmitBy(k *packet, now int64) bool {
 // transmit sends k by r, for the first time or again. False: the outlet is full; k stays as it is and r.fullDue is set.
 func (p *peer) transmit(k *packet, r *route, now int64, flags wire.Flags) bool {
 	m := p.m
+	m.untie(k)
 	flags |= p.ask(k, r)
 	r.fillHeader(p, k.buf, wire.KindData, flags, k.seq)
 	outcome := Fault
 	if p.seal(k.buf[:k.n], k.data, k.dataN) {
-		outcome = m.out.Transmit(r.path, r.addr, k.buf[:k.n], k.data, k.dataN)
+		outcome = m.give(p, r, k)
 	}
 	if outcome == Fault {
 		p.void(k)
 		p.seal(k.buf[:k.n], 0, 0)
-		outcome = m.out.Transmit(r.path, r.addr, k.buf[:k.n], 0, 0)
+		outcome = m.give(p, r, k)
 	}
 	if outcome == Full {
 		r.fullDue = now + int64(fullDelay)
@@ -194,8 +195,10 @@ func (p *peer) transmit(k *packet, r *route, now int64, flags wire.Flags) bool {
 	p.moved(k, packetWaiting) // off the path that it took before
 	k.path = r.path
 	p.moved(k, packetFlying)
-	if k.sends == 0 {
+	if k.seq == p.sendNext {
 		p.sendNext++
+	}
+	if k.sends == 0 {
 		m.stats.DataSent += uint64(k.counts)
 	} else {
 		m.stats.RetransmittedPackets++

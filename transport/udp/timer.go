@@ -148,6 +148,10 @@ func (p *peer) onHelloTimer(now int64) {
 // and r is left; whatever else is in flight on r follows when the answer tells that it is missing, or at the next time. The
 // window stays, because a peer that merely does not run looks the same; only a long silence closes it.
 func (p *peer) onRetryTimer(r *route, now int64) {
+	if r.flying == 0 {
+		r.retryDue = 0
+		return
+	}
 	k := p.oldest(r)
 	if now < r.retryDue && now-k.sentAt < r.timeout() {
 		return // only Check looks so early
