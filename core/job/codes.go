@@ -45,5 +45,8 @@ const MaxAdapters = 8
 // must show for it, so that a process which inherits the variable but not the socket cannot mistake another descriptor for it.
 const LauncherVariable = "LAPI_LAUNCHER_FD"
 
+// authVariable chooses how packets prove where they come from.
+const authVariable = "LAPI_AUTH"
+
 // KeyFileVariable names the file with the job key of tasks started by hand.
 const KeyFileVariable = "LAPI_JOB_KEY_FILE"

@@ -32,7 +32,7 @@ func FromEnv(getenv func(string) (string, bool), warn func(level int, text strin
 	}
 	c := &Config{}
 	r.level(c)
-	steps := []func(*Config) error{r.messageAPI, r.library, r.identity, r.launcher, r.network, r.sharedMemory, r.udpPacketSize, r.udpLoss}
+	steps := []func(*Config) error{r.messageAPI, r.library, r.identity, r.launcher, r.network, r.sharedMemory, r.udpPacketSize, r.udpLoss, r.authentication}
 	for _, step := range steps {
 		if err := step(c); err != nil {
 			return nil, err
@@ -40,8 +40,26 @@ func FromEnv(getenv func(string) (string, bool), warn func(level int, text strin
 	}
 	r.tuning(c)
 	r.bulk(c)
-	c.keyFile, _ = r.get(KeyFileVariable)
 	return c, nil
+}
+
+// authentication reads LAPI_AUTH and LAPI_JOB_KEY_FILE, which are this library's own. A level that cannot be had is an error, not a weaker level.
+func (r *reader) authentication(c *Config) error {
+	c.keyFile, _ = r.get(KeyFileVariable)
+	s, ok := r.get(authVariable)
+	switch {
+	case !ok || s == "cookie":
+	case s == "none":
+		c.Auth = AuthNone
+	case s != "mac":
+		return &EnvError{authVariable, codeNoEnvVar, fmt.Sprintf("the value %q is not valid; set it to cookie, mac or none (in lower case), the same for all tasks", s)}
+	case !c.Launched && c.keyFile == "":
+		return &EnvError{KeyFileVariable, codeNoEnvVar, "it is not set, and " + authVariable + "=mac needs a job key; " +
+			"set it to a file with a secret that all tasks of the job share, or start the program with lapirun"}
+	default:
+		c.Auth = AuthMAC
+	}
+	return nil
 }
 
 // reader looks up variables and reports what it corrects.

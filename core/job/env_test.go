@@ -110,6 +110,8 @@ func TestRefused(t *testing.T) {
 		{"inet 17", good("MP_LAPI_INET_ADDR=@17:1.2.3.4,a"), 407, "MP_LAPI_INET_ADDR", "not 1 to 16"},
 		{"network window", good("MP_LAPI_NETWORK=@1:x,sn0"), 407, "MP_LAPI_NETWORK", "@number:window,adapter"},
 		{"network comma", good("MP_LAPI_NETWORK=@1:164"), 407, "MP_LAPI_NETWORK", "@1:164,sn0"},
+		{"level", good("LAPI_AUTH=MAC"), 510, "LAPI_AUTH", "cookie, mac or none"},
+		{"level without a key", good("LAPI_AUTH=mac"), 510, "LAPI_JOB_KEY_FILE", "needs a job key"},
 		{"shared memory", good("LAPI_USE_SHM=maybe"), 439, "LAPI_USE_SHM", `"maybe"`},
 		{"common tasks no number", good("MP_COMMON_TASKS=x"), 439, "MP_COMMON_TASKS", "3:0:2:3"},
 		{"common tasks count", good("MP_COMMON_TASKS=3:0:2"), 439, "MP_COMMON_TASKS", "announces 3 tasks and lists 2"},
@@ -275,6 +277,14 @@ func TestWarningLevel(t *testing.T) {
 		n := 0
 		if _, err := FromEnv(good("LAPI_USE_SHM=yes", "MP_INFOLEVEL="+level), func(int, string) { n++ }); err != nil || n != want {
 			t.Errorf("MP_INFOLEVEL=%s: %d messages, %v", level, n, err)
+		}
+	}
+}
+
+func TestAuth(t *testing.T) {
+	for value, want := range map[string]Auth{"": AuthCookie, "cookie": AuthCookie, "mac": AuthMAC, "none": AuthNone} {
+		if c, err := FromEnv(good("LAPI_JOB_KEY_FILE=/key", "LAPI_AUTH="+value), nil); err != nil || c.Auth != want {
+			t.Errorf("%q: %+v, %v", value, c, err)
 		}
 	}
 }

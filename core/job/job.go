@@ -19,6 +19,16 @@ const (
 	FastLaneRandom                 // either, call by call: for tests
 )
 
+// Auth is LAPI_AUTH: how UDP packets prove that they belong to the job (docs/threat-model.md). All tasks must have the same.
+type Auth uint8
+
+// The values of LAPI_AUTH.
+const (
+	AuthCookie Auth = iota // a keyed check of all headers: the default
+	AuthMAC                // of the whole packet
+	AuthNone               // no secret
+)
+
 // ShmMode is LAPI_USE_SHM (guide, Chapter 5).
 type ShmMode uint8
 
@@ -48,6 +58,7 @@ type Config struct {
 	Partition string // MP_PARTITION
 	EUILib    string // MP_EUILIB: "ip" or "us"
 	FastLane  FastLane
+	Auth      Auth
 	Shm       ShmMode
 	// CommonTasks are the other tasks on this node (MP_COMMON_TASKS), ascending, without Task.
 	CommonTasks []int

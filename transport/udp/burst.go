@@ -29,12 +29,12 @@ type gathered struct {
 	k *packet
 }
 
-// give hands k, whose header is written, to the outlet. In between, the burst, its memory must not change: see untie.
-func (m *Machine) give(p *peer, k *packet) Outcome {
+// give hands k, which is sealed, to the outlet, to go by r. In between, the burst, its memory must not change: see untie.
+func (m *Machine) give(p *peer, r *route, k *packet) Outcome {
 	if m.gatherer == nil {
-		return m.out.Transmit(0, p.addrs[0], k.buf[:k.n], k.data, k.dataN)
+		return m.out.Transmit(r.path, r.addr, k.buf[:k.n], k.data, k.dataN)
 	}
-	outcome := m.gatherer.Gather(0, p.addrs[0], k.buf[:k.n], k.data, k.dataN)
+	outcome := m.gatherer.Gather(r.path, r.addr, k.buf[:k.n], k.data, k.dataN)
 	if outcome == Gathered {
 		m.burst = append(m.burst, gathered{p, k})
 		k.burst = m.bursts
@@ -83,6 +83,7 @@ func (p *peer) bounced(k *packet, why Outcome) {
 	if k.state == packetFlying {
 		p.moved(k, packetMissing)
 	}
-	p.fullDue = max(again, p.fullDue)
-	p.timer(p.fullDue)
+	r := &p.routes[k.path]
+	r.fullDue = max(again, r.fullDue)
+	p.timer(r.fullDue)
 }

@@ -145,12 +145,12 @@ func TestBurstMemory(t *testing.T) {
 			}
 		}
 		f := p.flush(0, 1)
-		for i := 0; i < 200 && f.done == 0; i++ {
+		for i := 0; i < 200 && !f.over(); i++ {
 			p.push()
 			p.pass(20 * time.Millisecond)
 		}
-		if f.done != 1 || arrived != len(all) || damaged != 0 {
-			t.Errorf("seed %d: flushed %d times, %d of %d arrive, %d damaged", seed, f.done, arrived, len(all), damaged)
+		if !f.over() || arrived != len(all) || damaged != 0 {
+			t.Errorf("seed %d: flushed: %v, %d of %d arrive, %d damaged", seed, f.over(), arrived, len(all), damaged)
 		}
 		if gs[0].pushes == 0 || p.ms[0].stats.RetransmittedPackets == 0 {
 			t.Errorf("seed %d: %d pushes, %d retransmissions: nothing was tried", seed, gs[0].pushes, p.ms[0].stats.RetransmittedPackets)
@@ -213,7 +213,7 @@ func TestBurstFault(t *testing.T) {
 func TestBurstFull(t *testing.T) {
 	p, gs := newGatheringPair(t, 2, nil)
 	p.meet()
-	before, window := p.ms[0].stats, p.ms[0].peers[1].window
+	before, window := p.ms[0].stats, p.ms[0].peers[1].routes[0].window
 	gs[0].bounce = func(int) Outcome { return Full }
 	var all []*sent
 	for range 5 {
@@ -235,7 +235,7 @@ func TestBurstFull(t *testing.T) {
 		}
 	}
 	s := p.ms[0].stats
-	if s.RetransmittedPackets != before.RetransmittedPackets || s.DataSent-before.DataSent != 5000 || p.ms[0].peers[1].window < window {
-		t.Errorf("%d retransmissions, %d bytes sent, window %d", s.RetransmittedPackets, s.DataSent-before.DataSent, p.ms[0].peers[1].window)
+	if s.RetransmittedPackets != before.RetransmittedPackets || s.DataSent-before.DataSent != 5000 || p.ms[0].peers[1].routes[0].window < window {
+		t.Errorf("%d retransmissions, %d bytes sent, window %d", s.RetransmittedPackets, s.DataSent-before.DataSent, p.ms[0].peers[1].routes[0].window)
 	}
 }
