@@ -148,6 +148,7 @@ func (p *peer) answered(r *route, now int64) {
 		}
 		r.returnedAt = now
 		r.congestion.start(p.buffer, p.m.cfg.PacketSize)
+		r.rtt = rtt{} // another route, perhaps
 	}
 	if r.health != untested {
 		p.m.routeChanged(p, r, true)
