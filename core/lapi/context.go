@@ -151,6 +151,7 @@ type Context struct {
 	errHandler transport.Addr
 	libVersion int32
 	persistent bool  // LAPI_PSS_GPFS
+	single     bool  // the call under way has LAPI_NOT_STRIPE
 	shmTasks   []int // reached by shared memory, this one included; nil if shared memory is not used
 
 	udpAddrs []netip.AddrPort // of all tasks, in a job started by hand
