@@ -28,7 +28,7 @@ C_SOURCES  := $(wildcard cshim/*.c cshim/*.h cshim/*.go include/*.h) cshim/expor
 # The version script keeps everything but the API inside: a plain c-shared build exports dozens of the run-time's symbols.
 LIB_LDFLAGS := -s -w -extldflags "-Wl,-soname,liblapi_r.so.1 -Wl,--version-script=$(CURDIR)/cshim/exports.map -Wl,-z,relro -Wl,-z,now"
 
-.PHONY: go-test m32-test all build install uninstall test race lint vet clean demo samples bench bench-plot abi headers conform
+.PHONY: go-test m32-test all build install uninstall test race fuzz lint vet clean demo samples bench bench-plot abi headers conform
 all build: $(LIB) $(RUN) $(TRACE) $(BUILD)/bin/poe $(BUILD)/lib/pkgconfig/lapi.pc
 
 $(LIB): $(GO_SOURCES) $(C_SOURCES) go.mod
@@ -86,7 +86,7 @@ uninstall:
 	  include/lapi.h include/css_shared.h bin/lapirun bin/poe bin/lapitrace $(DRIVERS:%=bin/%))
 
 # In the order of how soon they tell something. `go-test` runs with the race detector.
-TEST_TARGETS ?= build vet abi headers go-test cshim-test model conform conform-lane host-test kill-test samples install-test man-test trace-test m32-test
+TEST_TARGETS ?= build vet abi headers go-test cshim-test model conform conform-lane host-test kill-test hostile-test samples install-test man-test trace-test m32-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 
@@ -105,6 +105,12 @@ vet:
 race:
 	$(GO) test -race -shuffle=on -count=5 -timeout 60m ./cmd/... ./core/... ./transport/...
 
+# Every decoder that takes bytes from outside has a fuzz target; `make test` runs their seeds and finds, this looks for more.
+FUZZTIME    ?= 10m
+FUZZWORKERS ?= 1
+fuzz:
+	@GO='$(GO)' FUZZTIME=$(FUZZTIME) FUZZWORKERS=$(FUZZWORKERS) scripts/fuzz.sh
+
 clean:
 	rm -rf $(BUILD)
 
@@ -115,4 +121,5 @@ clean:
 -include tests/c/samples/samples.mk
 -include tests/c/bench/bench.mk
 -include tests/c/trace/trace.mk
+-include tests/c/hostile/hostile.mk
 -include tests/man.mk
