@@ -68,19 +68,21 @@ uninstall:
 	  include/lapi.h include/css_shared.h bin/lapirun bin/poe bin/lapitrace)
 
 # In the order of how soon they tell something. `go-test` runs with the race detector.
-TEST_TARGETS ?= build vet abi headers go-test cshim-test model conform conform-lane host-test kill-test samples install-test man-test trace-test
+TEST_TARGETS ?= build vet abi headers go-test sim cshim-test model conform conform-lane host-test kill-test samples install-test man-test trace-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 
+# The simulator's seeds take ten times as long with the race detector: `sim` runs all.
+RACE_SEEDS ?= 20
 go-test:
-	$(GO) test -race -shuffle=on -timeout 15m ./cmd/... ./core/... ./transport/...
+	SIM_SEEDS=$(RACE_SEEDS) $(GO) test -race -shuffle=on -timeout 15m ./cmd/... ./core/... ./transport/...
 
 vet:
 	$(GO) vet ./cmd/... ./core/... ./transport/...
 	@test -z "$$(gofmt -l cmd core transport capi cshim)" || { gofmt -l cmd core transport capi cshim; echo 'run gofmt -w on these files'; exit 1; }
 
 race:
-	$(GO) test -race -shuffle=on -count=5 -timeout 60m ./cmd/... ./core/... ./transport/...
+	SIM_SEEDS=$(RACE_SEEDS) $(GO) test -race -shuffle=on -count=5 -timeout 60m ./cmd/... ./core/... ./transport/...
 
 clean:
 	rm -rf $(BUILD)
@@ -88,6 +90,7 @@ clean:
 -include tests/c/abi/abi.mk
 -include cshim/ctest/ctest.mk
 -include cshim/model/model.mk
+-include transport/simnet/sim.mk
 -include tests/c/conform/conform.mk
 -include tests/c/samples/samples.mk
 -include tests/c/bench/bench.mk
