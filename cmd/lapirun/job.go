@@ -59,10 +59,12 @@ func newJob(name string, o *options, environ []string) (*launch, error) {
 	if err != nil && !errors.Is(err, exec.ErrDot) {
 		return nil, err
 	}
-	key := make([]byte, job.KeySize)
+	key, err := job.NewKey()
+	if err != nil {
+		return nil, err
+	}
 	partition := make([]byte, 4)
-	rand.Read(key) // never fails, says its documentation
-	rand.Read(partition)
+	rand.Read(partition) // never fails, says its documentation
 	return &launch{
 		name: name, o: o, path: path, environ: environ, hub: hub.New(o.procs, key),
 		partition: binary.LittleEndian.Uint32(partition) >> 1,

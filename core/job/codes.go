@@ -37,9 +37,15 @@ const (
 	maxDeviceName          = 15 // IFNAMSIZ without the NUL
 )
 
+// MaxAdapters is how many instances of MP_LAPI_INET_ADDR count; further ones are ignored (guide, Chapter 14, note below Table 12).
+const MaxAdapters = 8
+
 // LauncherVariable leads a task to its launcher: "fd:inode", the number of an inherited socket and the inode that fstat
 // must show for it, so that a process which inherits the variable but not the socket cannot mistake another descriptor for it.
 const LauncherVariable = "LAPI_LAUNCHER_FD"
+
+// authVariable chooses how packets prove where they come from.
+const authVariable = "LAPI_AUTH"
 
 // KeyFileVariable names the file with the job key of tasks started by hand.
 const KeyFileVariable = "LAPI_JOB_KEY_FILE"

@@ -31,7 +31,7 @@ func FromEnv(getenv func(string) (string, bool), warn func(level int, text strin
 	}
 	c := &Config{}
 	r.level(c)
-	steps := []func(*Config) error{r.messageAPI, r.library, r.identity, r.launcher, r.network, r.sharedMemory, r.udpPacketSize}
+	steps := []func(*Config) error{r.messageAPI, r.library, r.identity, r.launcher, r.network, r.sharedMemory, r.udpPacketSize, r.authentication}
 	for _, step := range steps {
 		if err := step(c); err != nil {
 			return nil, err
@@ -39,8 +39,26 @@ func FromEnv(getenv func(string) (string, bool), warn func(level int, text strin
 	}
 	r.tuning(c)
 	r.bulk(c)
-	c.keyFile, _ = r.get(KeyFileVariable)
 	return c, nil
+}
+
+// authentication reads LAPI_AUTH and LAPI_JOB_KEY_FILE, which are this library's own. A level that cannot be had is an error, not a weaker level.
+func (r *reader) authentication(c *Config) error {
+	c.keyFile, _ = r.get(KeyFileVariable)
+	s, ok := r.get(authVariable)
+	switch {
+	case !ok || s == "cookie":
+	case s == "none":
+		c.Auth = AuthNone
+	case s != "mac":
+		return &EnvError{authVariable, codeNoEnvVar, fmt.Sprintf("the value %q is not valid; set it to cookie, mac or none (in lower case), the same for all tasks", s)}
+	case !c.Launched && c.keyFile == "":
+		return &EnvError{KeyFileVariable, codeNoEnvVar, "it is not set, and " + authVariable + "=mac needs a job key; " +
+			"set it to a file with a secret that all tasks of the job share, or start the program with lapirun"}
+	default:
+		c.Auth = AuthMAC
+	}
+	return nil
 }
 
 // reader looks up variables and reports what it corrects.
@@ -181,7 +199,11 @@ func (r *reader) network(c *Config) error {
 			return &EnvError{"MP_LAPI_INET_ADDR", codeNoNetstrSet, fmt.Sprintf("the value %q is malformed: %v. "+
 				"Expected is @number:address,device[:address,device…], such as @1:192.168.0.1,eth0", inet, err)}
 		}
-		c.Inet, c.InetSet = all, true
+		if len(all) > MaxAdapters {
+			r.warnf(1, "MP_LAPI_INET_ADDR names %d instances; the first %d are used", len(all), MaxAdapters)
+			all = all[:MaxAdapters]
+		}
+		c.Adapters, c.InetSet = all, true
 	}
 	if networkSet {
 		if err := checkNetwork(network); err != nil {
@@ -209,9 +231,6 @@ func (r *reader) sharedMemory(c *Config) error {
 		}
 		c.CommonTasks = tasks
 	}
-	if c.Launched { // the launcher is local, whatever a user has exported
-		c.CommonTasks = others(c.Task, c.NumTasks)
-	}
 	missing := c.NumTasks - 1 - len(c.CommonTasks)
 	if c.Shm == ShmOnly && missing > 0 {
 		return &EnvError{"LAPI_USE_SHM", codeSHMSetup, fmt.Sprintf("the value only needs all %d tasks on this node, and MP_COMMON_TASKS "+
@@ -221,16 +240,6 @@ func (r *reader) sharedMemory(c *Config) error {
 		r.warnf(1, "LAPI_USE_SHM=yes has no effect: MP_COMMON_TASKS lists no other task on this node")
 	}
 	return nil
-}
-
-func others(task, numTasks int) []int {
-	all := make([]int, 0, numTasks-1)
-	for t := range numTasks {
-		if t != task {
-			all = append(all, t)
-		}
-	}
-	return all
 }
 
 func (r *reader) udpPacketSize(c *Config) error {

@@ -19,6 +19,16 @@ const (
 	FastLaneRandom                 // either, call by call: for tests
 )
 
+// Auth is LAPI_AUTH: how UDP packets prove that they belong to the job (docs/threat-model.md). All tasks must have the same.
+type Auth uint8
+
+// The values of LAPI_AUTH.
+const (
+	AuthCookie Auth = iota // a keyed check of all headers: the default
+	AuthMAC                // of the whole packet
+	AuthNone               // no secret
+)
+
 // ShmMode is LAPI_USE_SHM (guide, Chapter 5).
 type ShmMode uint8
 
@@ -29,9 +39,9 @@ const (
 	ShmOnly
 )
 
-// InetAddr is one instance of MP_LAPI_INET_ADDR: an address of this task and the interface it belongs to.
-type InetAddr struct {
-	Addr   netip.Addr
+// Adapter is one instance of MP_LAPI_INET_ADDR: an address of this task and the network interface that has it.
+type Adapter struct {
+	Addr   netip.Addr // with its zone, which is Device, if it is link-local IPv6
 	Device string
 }
 
@@ -42,14 +52,17 @@ type Config struct {
 	Partition string // MP_PARTITION
 	EUILib    string // MP_EUILIB: "ip" or "us"
 	FastLane  FastLane
+	Auth      Auth
 	Shm       ShmMode
-	// CommonTasks are the other tasks on this node (MP_COMMON_TASKS), ascending, without Task; under lapirun all others.
+	// CommonTasks are the other tasks on this node (MP_COMMON_TASKS), ascending, without Task.
 	CommonTasks []int
-	Inet        []InetAddr // MP_LAPI_INET_ADDR; nil if unset
-	InetSet     bool       // MP_LAPI_INET_ADDR is set
-	NetworkSet  bool       // MP_LAPI_NETWORK is set (checked; used by verbs)
-	InfoLevel   int        // MP_INFOLEVEL
-	NoTimeout   bool       // MP_DEBUG_NOTIMEOUT
+	// Adapters are MP_LAPI_INET_ADDR, in its order, the first MaxAdapters of them; nil if unset. The i-th of one task talks to the i-th of
+	// another. An entry may repeat an earlier one.
+	Adapters   []Adapter
+	InetSet    bool // MP_LAPI_INET_ADDR is set
+	NetworkSet bool // MP_LAPI_NETWORK is set (checked; used by verbs)
+	InfoLevel  int  // MP_INFOLEVEL
+	NoTimeout  bool // MP_DEBUG_NOTIMEOUT
 
 	UDPPacketSize      int           // MP_UDP_PACKET_SIZE; 0 if unset: the path's MTU
 	AckThreshold       int           // MP_ACK_THRESH, 1-30; default 30

@@ -55,7 +55,7 @@ func adapterAddresses(name string) (addrs []netip.Addr, err error) {
 // localAddress is where this task listens, if it may choose: the adapter's address, of several one that MP_LAPI_INET_ADDR names
 // too, or without adapter the first of MP_LAPI_INET_ADDR. Not valid: there is neither.
 func (s *setup) localAddress() netip.AddrPort {
-	for _, a := range s.cfg.Inet {
+	for _, a := range s.cfg.Adapters {
 		if s.adapter == nil || slices.Contains(s.adapter, a.Addr.Unmap()) {
 			return netip.AddrPortFrom(a.Addr, 0)
 		}

@@ -307,9 +307,12 @@ func (c *Context) progressUDP() int {
 	return n
 }
 
-// publish tells the threads that wait for a counter or a ticket if one changed. Every entry into this package that can
-// change one ends with it.
+// publish lets go the packets that the link has gathered, and tells the threads that wait for a counter or a ticket if one changed. Every
+// entry into this package that can send or change one ends with it.
 func (c *Context) publish() {
+	if c.udp != nil {
+		c.udp.Push() // before user code runs
+	}
 	if len(c.sent) > 0 && !c.calling {
 		c.runSendHandlers()
 	}

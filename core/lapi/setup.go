@@ -46,6 +46,7 @@ type UDPAddresses func(local netip.AddrPort, task, total, remote int) ([]netip.A
 // udpLink is the UDP link with what LAPI_Senv sets.
 type udpLink interface {
 	transport.Link
+	transport.Pusher
 	SetTimeout(d time.Duration)
 	SetAckThreshold(packets int)
 	Reconnect(ep transport.Endpoint, a transport.Address) error
@@ -93,6 +94,9 @@ func New(o *Options) (*Context, codes.Code) {
 	s.attention(levelInform, codes.AttVersion, "%s (Linux, instance %d, %d tasks)", Version, s.instance, cfg.NumTasks)
 	s.announceBulk()
 	s.host.Farewell(s.session.Farewell())
+	if s.udp == nil {
+		cfg.ForgetKey() // nobody needs it
+	}
 	return s.Context, codes.Success
 }
 
@@ -187,16 +191,9 @@ func (s *setup) shmFailed(err error) codes.Code {
 
 // openUDP binds this task's socket: to its adapter's address or that in MP_LAPI_INET_ADDR, or to its own entry of the user's list.
 func (s *setup) openUDP() codes.Code {
-	getKey := s.o.Key
-	if getKey == nil {
-		getKey = (*job.Config).Key
-	}
-	key, authenticated, err := getKey(s.cfg)
+	key, err := s.jobKey()
 	if err != nil {
 		return s.o.report(err)
-	}
-	if !authenticated && s.me == 0 {
-		s.say(0, "this job is unauthenticated: anyone who can send from its tasks' addresses can disturb it; set LAPI_JOB_KEY_FILE or use lapirun")
 	}
 	local := s.localAddress()
 	if !s.cfg.Launched {
@@ -209,7 +206,7 @@ func (s *setup) openUDP() codes.Code {
 		return codes.ErrNoNetstrSet
 	}
 	l, err := udp.New(udp.Config{
-		Task: s.me, NumTasks: s.cfg.NumTasks, Key: key, Partition: s.cfg.Partition, Instance: s.instance, Locals: []udp.Local{{Addr: local}},
+		Task: s.me, NumTasks: s.cfg.NumTasks, Key: key, Level: levelOf[s.cfg.Auth], Disagreement: s.disagreement, Partition: s.cfg.Partition, Instance: s.instance, Locals: []udp.Local{{Addr: local}},
 		PacketSize: s.cfg.UDPPacketSize, AckThreshold: s.cfg.AckThreshold, PollingInterval: s.cfg.PollingInterval,
 		RetransmitInterval: s.cfg.RetransmitInterval, RexmitBufCount: s.cfg.RexmitBufCount, RexmitBufSize: s.cfg.RexmitBufSize, CopyMax: s.bufCopy,
 		Timeout: defaultTimeout * time.Second, NoTimeout: s.cfg.NoTimeout, PeerFailed: s.peerFailed, Clock: s.clock,
@@ -458,6 +455,7 @@ func (s *setup) abandon() {
 		s.session.Close()
 	}
 	s.trace.close()
+	s.cfg.ForgetKey()
 	s.shared.Lane, s.shared.Barrier = 0, 0
 	closeShared(s.shared)
 	s.freeMappings()

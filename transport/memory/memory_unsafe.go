@@ -111,6 +111,19 @@ func CopyOut(dst []byte, src transport.Addr) (err error) {
 	return nil
 }
 
+// Read lets f look at n bytes of user memory at a, which it must not keep.
+func Read(a transport.Addr, n uint64, f func(b []byte)) (err error) {
+	if n == 0 {
+		return nil
+	}
+	if outside(a, n) {
+		return &transport.FaultError{Addr: a}
+	}
+	defer recoverFault(&err, a)
+	f(Bytes(a, n))
+	return nil
+}
+
 // Copy moves n bytes of user memory from src to dst; the ranges may overlap.
 func Copy(dst, src transport.Addr, n uint64) (err error) {
 	if n == 0 {
