@@ -11,7 +11,7 @@ func (s *run) checkUsage() {
 			continue
 		}
 		u := k.link.Usage()
-		if most := 64*s.sc.Tasks + 512; u.Packets > most || u.RetransmitBuffers > s.sc.RexmitBufCount || u.Partial > 512*s.sc.Tasks || u.Timers > s.sc.Tasks*(1+s.sc.Restarts) {
+		if u.Packets > u.MostPackets || u.RetransmitBuffers > s.sc.RexmitBufCount || u.Partial > 512*s.sc.Tasks || u.Timers > s.sc.Tasks*(1+s.sc.Restarts) {
 			s.fail("task %d has too much in use: %+v", i, u)
 		}
 	}
@@ -62,7 +62,8 @@ func (s *run) checkSums() {
 		s.fail("%d bytes of data: sent %d, received %d", total, st.DataSent, st.DataReceived)
 	}
 	again := uint64(c.Duplicated + c.Strays)
-	if st.DuplicatePackets > st.RetransmittedPackets+again || st.RetransmittedPackets > st.PacketsSent || st.AcksReceived > st.AcksSent+again {
+	if st.DuplicatePackets > st.RetransmittedPackets+again || st.RetransmittedPackets > st.PacketsSent || st.AcksSent > st.PacketsSent ||
+		st.AcksReceived > st.PacketsReceived+st.DuplicatePackets {
 		s.fail("statistics that cannot be: %+v; network: %+v", *st, *c)
 	}
 }

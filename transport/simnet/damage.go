@@ -4,19 +4,46 @@ import (
 	"lapi/transport/udp/wire"
 )
 
-// Level is how packets are authenticated (LAPI_AUTH), which decides what damage they are safe against.
-type Level uint8
+// stray makes a packet that must not be believed, after the model of packet i: one of earlier again, or one cut short, of another version, with another
+// check, or noise.
+func (s *Net) stray(i int32) int32 {
+	if s.random.IntN(3) == 0 {
+		if j := s.replay(); j >= 0 {
+			return j
+		}
+	}
+	j := s.copyOf(i)
+	s.forge(j)
+	return j
+}
 
-// Levels.
+// A packet in remembered is replaced after keepTimes packets, on the average.
 const (
-	LevelNone Level = iota
-	LevelCookie
-	LevelMAC
+	remembered = 16
+	keepTimes  = 50
 )
 
-func (l Level) String() string { return [...]string{"none", "cookie", "mac"}[l] }
+// remember keeps packet i for a replay perhaps, much later.
+func (s *Net) remember(i int32) {
+	if len(s.earlier) < remembered {
+		s.earlier = append(s.earlier, s.copyOf(i))
+		return
+	}
+	if n := s.random.IntN(remembered * keepTimes); n < remembered {
+		s.packets.drop(s.earlier[n])
+		s.earlier[n] = s.copyOf(i)
+	}
+}
 
-// forge makes packet i one that must not be believed: cut short, of another version, of another session, or noise.
+// replay is a copy of a packet of earlier; -1: there is none.
+func (s *Net) replay() int32 {
+	if len(s.earlier) == 0 {
+		return -1
+	}
+	s.Counts.Replayed++
+	return s.copyOf(s.earlier[s.random.IntN(len(s.earlier))])
+}
+
 func (s *Net) forge(i int32) {
 	k, r := &s.packets.all[i], s.random
 	k.damaged = true
@@ -27,7 +54,7 @@ func (s *Net) forge(i int32) {
 	case 1:
 		k.b[0] ^= 0xf0
 	case 2:
-		k.b[8+r.IntN(8)] ^= 1 << r.IntN(8) // the cookie, or what a Hello's signature covers
+		k.b[8+r.IntN(8)] ^= 1 << r.IntN(8) // the check, or what a Hello's signature covers
 	case 3:
 		for j := range k.b {
 			k.b[j] = byte(r.Uint32())
@@ -51,10 +78,19 @@ func (s *Net) damage(i int32) {
 	s.note("damaged", i)
 }
 
-// guarded is the part of a packet in which the protocol notices every flipped bit at any level.
+// guarded is the part of a packet in which the protocol notices every flipped bit at any level: all but the data of the last message.
 func guarded(b []byte) (first, n int) {
-	if kind, _ := wire.KindOf(b); kind == wire.KindHello {
-		return 0, len(b)
+	n = len(b)
+	if kind, err := wire.KindOf(b); err != nil || kind != wire.KindData {
+		return 0, n
 	}
-	return 8, 8
+	for rest := b[min(wire.HeaderSize, len(b)):]; len(rest) > 0; {
+		var m wire.Message
+		var err error
+		if rest, err = m.Next(rest); err != nil {
+			return 0, n
+		}
+		n = len(b) - len(m.Data)
+	}
+	return 0, n
 }

@@ -34,11 +34,12 @@ type Disturbance struct {
 	A, B int
 	Path udp.Path
 	MTU  int
+	Told bool // of DeadAdapter: A hears of it, as of an interface that goes down
 	Time time.Duration
 }
 
 func (d Disturbance) String() string {
-	return fmt.Sprintf("%s: tasks %d, %d, path %d, MTU %d, for %v", kindNames[d.Kind], d.A, d.B, d.Path, d.MTU, d.Time)
+	return fmt.Sprintf("%s: tasks %d, %d, path %d, MTU %d, told %v, for %v", kindNames[d.Kind], d.A, d.B, d.Path, d.MTU, d.Told, d.Time)
 }
 
 // disturbanceEvents and below are events that end disturbances.
@@ -68,6 +69,8 @@ func (s *Net) apply(d *Disturbance, by int) {
 	case Stuffed:
 		s.nodes[d.A].stuffed += by
 		return
+	case DeadAdapter:
+		s.tell(s.nodes[d.A], d, by)
 	}
 	for from := range s.nodes {
 		for to := range s.nodes {
@@ -83,6 +86,17 @@ func (s *Net) apply(d *Disturbance, by int) {
 				}
 			}
 		}
+	}
+}
+
+// tell has n hear of d, if it is told of it and of no other that holds the same adapter down.
+func (s *Net) tell(n *Node, d *Disturbance, by int) {
+	if !d.Told {
+		return
+	}
+	n.down[d.Path] += by
+	if n.onPath != nil && n.down[d.Path] == max(by, 0) {
+		n.onPath(d.Path, by < 0)
 	}
 }
 
@@ -112,6 +126,7 @@ func (sc *Scenario) disturbance(r *rand.Rand) Disturbance {
 	d := Disturbance{Kind: Kind(r.IntN(int(kinds))), A: r.IntN(sc.Tasks), Time: between(r, 100*time.Microsecond, sc.LongestDisturbance)}
 	d.B = (d.A + 1 + r.IntN(sc.Tasks-1)) % sc.Tasks
 	d.Path = udp.Path(r.IntN(sc.Addresses[d.A]))
+	d.Told = d.Kind == DeadAdapter && r.IntN(2) == 0
 	if d.Kind == Narrow {
 		d.MTU = 200 + r.IntN(sc.PacketSize)
 	}

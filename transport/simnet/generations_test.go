@@ -8,6 +8,7 @@ import (
 
 	"lapi/transport"
 	"lapi/transport/memory"
+	"lapi/transport/udp/wire"
 )
 
 // TestGenerations lets all tasks start anew again and again at the same addresses, while packets of earlier incarnations are still on their
@@ -17,7 +18,7 @@ func TestGenerations(t *testing.T) {
 	memory.Guard()
 	ghosts := uint64(0)
 	for seed := uint64(1); seed <= seeds; seed++ {
-		sc := &Scenario{Seed: seed, Tasks: 2, Addresses: []int{1, 1}, Level: LevelCookie, PacketSize: 1472, ReceiveBuffer: 1 << 20}
+		sc := &Scenario{Seed: seed, Tasks: 2, Addresses: []int{1, 1}, Level: wire.LevelCookie, PacketSize: 1472, ReceiveBuffer: 1 << 20}
 		sc.Ways[0] = Way{Loss: 0.1, Duplicate: 0.3, DelayMax: 30 * time.Millisecond}
 		net := New(sc, nil)
 		random := rand.New(rand.NewPCG(seed, 3))

@@ -45,8 +45,8 @@ func (s *Net) route(n *Node, to netip.AddrPort, i int32) {
 	r := s.random
 	if w := l.way; w.Stray > 0 && r.Float64() < w.Stray {
 		s.Counts.Strays++
-		j := s.copyOf(i)
-		s.forge(j)
+		s.remember(i)
+		j := s.stray(i)
 		s.note("stray", j)
 		s.deliver(l, n, j)
 	}

@@ -22,9 +22,23 @@ const lingerMax = int64(70 * time.Millisecond)
 // NewLink makes the protocol of the node's task. Locals, ReceiveBuffer and Random of cfg are the node's.
 func NewLink(n *Node, cfg udp.Config) (*Link, error) {
 	cfg.Locals, cfg.ReceiveBuffer, cfg.Random = n.Locals(), n.buffer, n.random.Uint64
-	m, err := udp.NewMachine(cfg, n)
+	m, err := udp.NewMachine(cfg, n.outlet())
 	if err != nil {
 		return nil, err
+	}
+	n.onPath = func(path udp.Path, up bool) {
+		if up {
+			m.PathUp(n.net.now, path)
+		} else {
+			m.PathDown(n.net.now, path)
+		}
+		m.Push()
+		n.Touch()
+	}
+	for path := range n.addrs {
+		if n.down[path] > 0 {
+			m.PathDown(n.net.now, udp.Path(path))
+		}
 	}
 	return &Link{Machine: m, node: n, sentBefore: n.sent, gotBefore: n.got}, nil
 }
@@ -93,7 +107,9 @@ func (l *Link) Progress(max int) int {
 	if l.Turn() && l.Machine.NextTimeout() != 0 {
 		l.Check(now)
 	}
-	return n + l.Complete()
+	n += l.Complete()
+	l.Push()
+	return n
 }
 
 // isDeaf says whether the task stops looking at its socket before it is idle, as one does that computes.
@@ -139,6 +155,7 @@ func (l *Link) Close() error {
 			}
 		}
 		l.OnTimeout(s.now)
+		l.Push()
 	}
 	l.node.Attach(linger, func() int64 { return min(l.timeout(end), end) })
 	for !l.Left() && s.now < end && s.Step() {
@@ -157,8 +174,8 @@ func (l *Link) timeout(never int64) int64 {
 // Abandon ends the machine without a word to anybody, as the death of its task does.
 func (l *Link) Abandon() {
 	if !l.closed {
-		l.sent, l.got, l.closed = l.Sent(), l.Got(), true
 		l.Machine.Close()
+		l.sent, l.got, l.closed = l.Sent(), l.Got(), true
 		l.node.Detach(false)
 	}
 }
@@ -182,4 +199,5 @@ func (l *Link) Got() int {
 var (
 	_ transport.Link   = (*Link)(nil)
 	_ transport.Waiter = (*Link)(nil)
+	_ transport.Pusher = (*Link)(nil)
 )

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"lapi/transport"
-	"lapi/transport/memory"
 	"lapi/transport/udp"
+	"lapi/transport/udp/wire"
 )
 
 // Counts is what the network did with packets.
@@ -24,7 +24,8 @@ type Counts struct {
 	Nobody     int // there was no task at the address
 	Cut        int // a partition or a dead adapter was in the way
 	Duplicated int
-	Strays     int // forged packets put on the way
+	Strays     int // forged packets and replays put on the way
+	Replayed   int // of these, packets that had been on their way long before
 	Damaged    int // packets that had bits flipped
 	Full       int // times that a sender's socket took none
 }
@@ -41,6 +42,7 @@ func (c *Counts) Add(d *Counts) {
 	c.Cut += d.Cut
 	c.Duplicated += d.Duplicated
 	c.Strays += d.Strays
+	c.Replayed += d.Replayed
 	c.Damaged += d.Damaged
 	c.Full += d.Full
 }
@@ -62,6 +64,7 @@ type Net struct {
 	err     error
 	log     io.Writer // nil: none
 	current []Disturbance
+	earlier []int32 // packets kept for replays
 }
 
 // maxIdleTurns in a row without a packet and without time passing are a timer that is always due.
@@ -72,10 +75,10 @@ const startOfTime = 1
 
 // New makes the network of a scenario, its nodes without tasks yet. log gets a line for each packet; it may be nil.
 func New(sc *Scenario, log io.Writer) *Net {
-	s := &Net{random: rand.New(rand.NewPCG(sc.Seed, 1)), now: startOfTime, log: log, payload: sc.Level == LevelMAC}
+	s := &Net{random: rand.New(rand.NewPCG(sc.Seed, 1)), now: startOfTime, log: log, payload: sc.Level == wire.LevelMAC}
 	for i := range sc.Tasks {
 		n := &Node{
-			net: s, index: i, due: math.MaxInt64, full: sc.Full, buffer: sc.ReceiveBuffer, service: int64(sc.Service), deaf: sc.Deaf,
+			net: s, index: i, due: math.MaxInt64, full: sc.Full, buffer: sc.ReceiveBuffer, service: int64(sc.Service), deaf: sc.Deaf, gathers: sc.Gather,
 			random: rand.New(rand.NewPCG(sc.Seed, uint64(i)+100)),
 		}
 		for p := range sc.Addresses[i] {
@@ -114,7 +117,7 @@ func (s *Net) fail(format string, a ...any) {
 }
 
 // InFlight is how many packets are on their way or wait at sockets.
-func (s *Net) InFlight() int { return s.packets.inUse() }
+func (s *Net) InFlight() int { return s.packets.inUse() - len(s.earlier) }
 
 // Close frees the network's memory. Links are closed by their owners, before.
 func (s *Net) Close() error { return s.packets.close() }
@@ -208,8 +211,13 @@ type Node struct {
 	inboxBytes int
 	ready      int64 // when the oldest packet came
 	out, in    [udp.MaxPaths]int64
-	sent       int // packets taken from its machines
-	got        int // packets handed to them
+	gathers    bool // packets go at Push
+	gathered   []gathered
+	bounces    []udp.Bounce
+	onPath     func(path udp.Path, up bool) // the task hears of its adapters
+	down       [udp.MaxPaths]int            // disturbances that keep one down, and that the task has heard of
+	sent       int                          // packets taken from its machines
+	got        int                          // packets handed to them
 }
 
 // socketOverhead is what a packet costs a socket's buffer beyond its bytes.
@@ -239,7 +247,7 @@ func (n *Node) Attach(turn func(), next func() int64) {
 
 // Detach: nothing runs here any more, and what waits at the socket is lost unless keep is set, as if somebody else had opened it at once.
 func (n *Node) Detach(keep bool) {
-	n.turn, n.next, n.due, n.dirty = nil, nil, math.MaxInt64, false
+	n.turn, n.next, n.onPath, n.due, n.dirty = nil, nil, nil, math.MaxInt64, false
 	for !keep && n.waiting() > 0 {
 		i, _ := n.take()
 		n.net.packets.drop(i)
@@ -306,29 +314,4 @@ func (n *Node) take() (i int32, ok bool) {
 		n.ready = n.net.now
 	}
 	return i, true
-}
-
-// Transmit implements udp.Outlet.
-func (n *Node) Transmit(path udp.Path, to netip.AddrPort, head []byte, data transport.Addr, count int) udp.Outcome {
-	s := n.net
-	if n.stuffed > 0 || n.full > 0 && s.random.Float64() < n.full {
-		s.Counts.Full++
-		return udp.Full
-	}
-	i := s.packets.make(len(head) + count)
-	k := &s.packets.all[i]
-	copy(k.b, head)
-	if memory.CopyOut(k.b[len(head):], data) != nil {
-		s.packets.drop(i)
-		return udp.Fault
-	}
-	if int(path) >= len(n.addrs) {
-		s.fail("task %d sends from path %d and has %d", n.index, path, len(n.addrs))
-		return udp.Sent
-	}
-	s.Counts.Sent++
-	n.sent++
-	k.from, k.path = n.addrs[path], path
-	s.route(n, to, i)
-	return udp.Sent
 }

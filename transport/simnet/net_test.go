@@ -70,7 +70,7 @@ func TestQueue(t *testing.T) {
 
 // wires is a network of n tasks with two addresses each, whose nodes note what arrives.
 func wires(t *testing.T, n int, way Way) (s *Net, got [][]string) {
-	sc := &Scenario{Seed: 1, Tasks: n, Level: LevelCookie, ReceiveBuffer: 10000}
+	sc := &Scenario{Seed: 1, Tasks: n, Level: wire.LevelCookie, ReceiveBuffer: 10000}
 	for range n {
 		sc.Addresses = append(sc.Addresses, 2)
 	}

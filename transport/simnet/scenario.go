@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lapi/transport/udp"
+	"lapi/transport/udp/wire"
 )
 
 // Scenario is all that a seed decides beforehand.
@@ -14,7 +15,7 @@ type Scenario struct {
 	Seed      uint64
 	Tasks     int   // 2 to 16
 	Addresses []int // of each task, 1 to 4
-	Level     Level
+	Level     wire.Level
 	HasKey    bool
 
 	// Settings of the protocol, alike in all tasks but for ReceiveBuffer, which is the socket's.
@@ -22,6 +23,7 @@ type Scenario struct {
 	PollingInterval, Timeout                                                             time.Duration
 
 	Ways    [udp.MaxPaths]Way
+	Gather  bool          // tasks' packets go together at the end of an entry
 	Full    float64       // share of packets that a task's socket does not take
 	Deaf    float64       // how often a task does not look whether its socket is empty
 	Service time.Duration // that a task needs for a packet
@@ -82,7 +84,7 @@ func (sc *Scenario) Target(r *rand.Rand, from int) int {
 // NewScenario is the scenario of a seed.
 func NewScenario(seed uint64) *Scenario {
 	r := rand.New(rand.NewPCG(seed, 2))
-	sc := &Scenario{Seed: seed, Tasks: 2 + int(math.Pow(r.Float64(), 2)*15), Level: LevelCookie, HasKey: r.IntN(2) == 0, Messages: 1000}
+	sc := &Scenario{Seed: seed, Tasks: 2 + int(math.Pow(r.Float64(), 2)*15), Level: wire.Level(r.IntN(int(wire.LevelNone) + 1)), HasKey: r.IntN(2) == 0, Messages: 1000}
 	most := 1 + r.IntN(4)
 	for range sc.Tasks {
 		n := most
@@ -106,8 +108,10 @@ func NewScenario(seed uint64) *Scenario {
 	if r.IntN(3) == 0 {
 		sc.Service = between(r, 100*time.Nanosecond, 50*time.Microsecond)
 	}
+	sc.HasKey = sc.HasKey || sc.Level == wire.LevelMAC
 	sc.drawWays(r)
 	sc.drawTraffic(r)
+	sc.Gather = r.IntN(2) == 0
 	return sc
 }
 
@@ -188,7 +192,7 @@ func (sc *Scenario) Config(task int) udp.Config {
 	c := udp.Config{
 		Task: task, NumTasks: sc.Tasks, Partition: "simulation", Round: 1, PacketSize: sc.PacketSize, CopyMax: sc.CopyMax,
 		RexmitBufCount: sc.RexmitBufCount, AckThreshold: sc.AckThreshold, RetransmitInterval: sc.RetransmitInterval,
-		PollingInterval: sc.PollingInterval, Timeout: sc.Timeout,
+		PollingInterval: sc.PollingInterval, Timeout: sc.Timeout, Level: sc.Level,
 	}
 	if sc.HasKey {
 		c.Key = []byte("a key of the simulation's tasks")
@@ -201,8 +205,8 @@ func (sc *Scenario) String() string {
 	text := fmt.Sprintf("seed %d: %d tasks with %v addresses, LAPI_AUTH=%v, key %v; packets of %d, CopyMax %d, %d retransmit buffers, ACK_THRESHOLD %d, "+
 		"RETRANSMIT_INTERVAL %d, POLLING_INTERVAL %v, TIMEOUT %v, socket buffer %d\n", sc.Seed, sc.Tasks, sc.Addresses, sc.Level, sc.HasKey, sc.PacketSize,
 		sc.CopyMax, sc.RexmitBufCount, sc.AckThreshold, sc.RetransmitInterval, sc.PollingInterval, sc.Timeout, sc.ReceiveBuffer)
-	text += fmt.Sprintf("  %d messages, %v, bursts of up to %d every %v; refused %.2f, answered %.2f, flushed %.2f; full %.3f, deaf %.2f, service %v\n",
-		sc.Messages, sc.Pattern, sc.Burst, sc.Think, sc.Refuse, sc.Reply, sc.Flush, sc.Full, sc.Deaf, sc.Service)
+	text += fmt.Sprintf("  %d messages, %v, bursts of up to %d every %v; refused %.2f, answered %.2f, flushed %.2f; full %.3f, deaf %.2f, service %v, gathered %v\n",
+		sc.Messages, sc.Pattern, sc.Burst, sc.Think, sc.Refuse, sc.Reply, sc.Flush, sc.Full, sc.Deaf, sc.Service, sc.Gather)
 	text += fmt.Sprintf("  %d disturbances of up to %v, %d restarts (unannounced: %v)\n", sc.Disturbances, sc.LongestDisturbance, sc.Restarts, sc.Unannounced)
 	paths := 0
 	for _, n := range sc.Addresses {

@@ -227,6 +227,7 @@ func (s *run) user(i int) {
 			s.flush(i, to)
 		}
 	}
+	k.link.Push()
 }
 
 // flush checks that all that the link got before it is accepted when it is done.

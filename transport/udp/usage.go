@@ -3,6 +3,7 @@ package udp
 // Usage is what a Machine holds at the moment, for tests and diagnosis.
 type Usage struct {
 	Packets           int // between Send and their acknowledgement
+	MostPackets       int // that there may be
 	RetransmitBuffers int // of those that hold data of such packets
 	Partial           int // received packets of which some messages were accepted and some refused
 	Timers            int // peers whose timers run
@@ -14,6 +15,7 @@ func (m *Machine) Usage() (u Usage) {
 	for k := m.pool.free; k != nil; k = k.next {
 		u.Packets--
 	}
+	u.MostPackets = m.pool.heads.max
 	u.RetransmitBuffers = m.pool.rexes.made - len(m.pool.rexes.free)
 	for _, p := range m.peers {
 		if p != nil {
