@@ -174,7 +174,7 @@ func (p *peer) transmitBy(k *packet, now int64) bool {
 func (p *peer) transmit(k *packet, r *route, now int64, flags wire.Flags) bool {
 	m := p.m
 	m.untie(k)
-	flags |= p.ask(k, r)
+	flags |= p.ask(k, r, now)
 	r.fillHeader(p, k.buf, wire.KindData, flags, k.seq)
 	outcome := Fault
 	if p.seal(k.buf[:k.n], k.data, k.dataN) {
@@ -222,15 +222,16 @@ func (p *peer) transmit(k *packet, r *route, now int64, flags wire.Flags) bool {
 }
 
 // ask says how k, which goes by r, asks for its acknowledgement: at once when half a window has gone without one, when the window closes behind
-// it, it was the last that was missing, a flush stands there or no retransmit buffer is left; in passing when user memory is lent and the message
+// it, it was the last that was missing, a flush stands there, no retransmit buffer is left, or the round trip of r, one of several, has not been
+// measured for a while, as acknowledgements that come by the others do not tell; in passing when user memory is lent and the message
 // ends here.
-func (p *peer) ask(k *packet, r *route) wire.Flags {
+func (p *peer) ask(k *packet, r *route, now int64) wire.Flags {
 	r.askedBytes += k.size()
 	r.askedCount++
 	full, window, most := p.m.cfg.PacketSize+packetOverhead, r.allowed(), p.mostFlying(k)
 	closes := k.state == packetWaiting && (p.flying+1 >= most || r.flyingBytes+k.size()+min(full, window/4) > window)
 	if r.askedBytes >= window/2 || r.askedCount >= p.m.mostFlying/2 || closes || p.probing && k.seq == p.flushSeq-1 ||
-		k.state == packetMissing && p.missing == 1 || k.rex != nil && p.m.pool.rexes.empty() {
+		k.state == packetMissing && p.missing == 1 || p.striped() && k.spreads() && now-r.timedAt > r.smooth || k.rex != nil && p.m.pool.rexes.empty() {
 		r.askedBytes, r.askedCount = 0, 0
 		return wire.FlagAckNow
 	}
