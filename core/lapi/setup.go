@@ -205,9 +205,14 @@ func (s *setup) openUDP() codes.Code {
 		s.say(0, "MP_LAPI_INET_ADDR is not set; it names the addresses of this task, as in @1:127.0.0.1,lo")
 		return codes.ErrNoNetstrSet
 	}
+	var drop func([]byte) bool
+	if loss := s.cfg.UDPLoss; loss.Percent > 0 {
+		drop = udp.Losing(loss.Percent, loss.Seed, s.me)
+		s.say(0, "LAPI_UDP_LOSS is set: %v %% of this task's datagrams are lost on purpose", loss.Percent)
+	}
 	l, err := udp.New(udp.Config{
 		Task: s.me, NumTasks: s.cfg.NumTasks, Key: key, Level: levelOf[s.cfg.Auth], Disagreement: s.disagreement, Partition: s.cfg.Partition, Instance: s.instance, Locals: []udp.Local{{Addr: local}},
-		PacketSize: s.cfg.UDPPacketSize, AckThreshold: s.cfg.AckThreshold, PollingInterval: s.cfg.PollingInterval,
+		PacketSize: s.cfg.UDPPacketSize, Plain: s.cfg.UDPPlain, Drop: drop, AckThreshold: s.cfg.AckThreshold, PollingInterval: s.cfg.PollingInterval,
 		RetransmitInterval: s.cfg.RetransmitInterval, RexmitBufCount: s.cfg.RexmitBufCount, RexmitBufSize: s.cfg.RexmitBufSize, CopyMax: s.bufCopy,
 		Timeout: defaultTimeout * time.Second, NoTimeout: s.cfg.NoTimeout, PeerFailed: s.peerFailed, Clock: s.clock,
 	})
