@@ -152,6 +152,9 @@ func (p *peer) pump(now int64) {
 		if !p.transmitBy(k, now) {
 			return
 		}
+		if p.firstMissing.Before(s) { // what came back from the outlet meanwhile is to go again, too
+			s = p.firstMissing - 1
+		}
 	}
 	for p.sendNext != p.nextSeq {
 		if !p.transmitBy(*p.slot(p.sendNext), now) {
