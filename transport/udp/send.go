@@ -193,7 +193,7 @@ func (p *peer) transmit(k *packet, r *route, now int64, flags wire.Flags) bool {
 		p.timer(r.fullDue)
 		return false
 	}
-	p.acksWent()
+	k.acks = p.acksWent()
 	m.stats.PacketsSent++
 	p.moved(k, packetWaiting) // off the path that it took before
 	k.path = r.path
