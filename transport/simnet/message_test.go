@@ -115,7 +115,7 @@ func (s *run) create(from, to int) bool {
 		s.fragments = s.fragments[:i+1]
 		f := &s.fragments[i]
 		*f = fragment{message: id, offset: offset, n: n}
-		f.op.N, f.op.Owner, f.op.Done = uint64(n), s.owners[i], fragmentDone
+		f.op.N, f.op.Owner, f.op.Done, f.op.Single = uint64(n), s.owners[i], fragmentDone, s.sc.Single
 		if n > 0 {
 			f.op.Local = memory.AddrOf(m.data[offset:])
 		}

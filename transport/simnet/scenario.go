@@ -34,6 +34,7 @@ type Scenario struct {
 	Refuse             float64       // share of messages that a handler refuses the first time, and again
 	Reply              float64       // share of messages to which the handler sends one
 	Flush              float64       // share of bursts after which a task flushes
+	Single             bool          // messages are not to be spread over paths
 	Pattern            Pattern
 	Disturbances       int  // that befall the run
 	Restarts           int  // of tasks, while the others go on
@@ -111,7 +112,7 @@ func NewScenario(seed uint64) *Scenario {
 	sc.HasKey = sc.HasKey || sc.Level == wire.LevelMAC
 	sc.drawWays(r)
 	sc.drawTraffic(r)
-	sc.Gather = r.IntN(2) == 0
+	sc.Gather, sc.Single = r.IntN(2) == 0, r.IntN(8) == 0
 	return sc
 }
 
@@ -205,8 +206,8 @@ func (sc *Scenario) String() string {
 	text := fmt.Sprintf("seed %d: %d tasks with %v addresses, LAPI_AUTH=%v, key %v; packets of %d, CopyMax %d, %d retransmit buffers, ACK_THRESHOLD %d, "+
 		"RETRANSMIT_INTERVAL %d, POLLING_INTERVAL %v, TIMEOUT %v, socket buffer %d\n", sc.Seed, sc.Tasks, sc.Addresses, sc.Level, sc.HasKey, sc.PacketSize,
 		sc.CopyMax, sc.RexmitBufCount, sc.AckThreshold, sc.RetransmitInterval, sc.PollingInterval, sc.Timeout, sc.ReceiveBuffer)
-	text += fmt.Sprintf("  %d messages, %v, bursts of up to %d every %v; refused %.2f, answered %.2f, flushed %.2f; full %.3f, deaf %.2f, service %v, gathered %v\n",
-		sc.Messages, sc.Pattern, sc.Burst, sc.Think, sc.Refuse, sc.Reply, sc.Flush, sc.Full, sc.Deaf, sc.Service, sc.Gather)
+	text += fmt.Sprintf("  %d messages, %v, bursts of up to %d every %v; refused %.2f, answered %.2f, flushed %.2f, spread %v; full %.3f, deaf %.2f, service %v, gathered %v\n",
+		sc.Messages, sc.Pattern, sc.Burst, sc.Think, sc.Refuse, sc.Reply, sc.Flush, !sc.Single, sc.Full, sc.Deaf, sc.Service, sc.Gather)
 	text += fmt.Sprintf("  %d disturbances of up to %v, %d restarts (unannounced: %v)\n", sc.Disturbances, sc.LongestDisturbance, sc.Restarts, sc.Unannounced)
 	paths := 0
 	for _, n := range sc.Addresses {
