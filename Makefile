@@ -86,12 +86,14 @@ uninstall:
 	  include/lapi.h include/css_shared.h bin/lapirun bin/poe bin/lapitrace $(DRIVERS:%=bin/%))
 
 # In the order of how soon they tell something. `go-test` runs with the race detector.
-TEST_TARGETS ?= build vet abi headers go-test cshim-test model conform conform-lane host-test kill-test hostile-test samples install-test man-test trace-test m32-test
+TEST_TARGETS ?= build vet abi headers go-test sim cshim-test model conform conform-lane host-test kill-test hostile-test samples install-test man-test trace-test m32-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 
+# The simulator's seeds take ten times as long with the race detector: `sim` runs all.
+RACE_SEEDS ?= 20
 go-test:
-	$(GO) test -race -shuffle=on -timeout 15m ./cmd/... ./core/... ./transport/...
+	SIM_SEEDS=$(RACE_SEEDS) $(GO) test -race -shuffle=on -timeout 15m ./cmd/... ./core/... ./transport/...
 
 # A 32-bit build, its headers and symbols, a part of the conformance suite, and jobs of 32- and 64-bit tasks. All of it: make M32=1 conform
 # host-test kill-test samples abi.
@@ -103,7 +105,7 @@ vet:
 	@test -z "$$(gofmt -l cmd core transport capi cshim)" || { gofmt -l cmd core transport capi cshim; echo 'run gofmt -w on these files'; exit 1; }
 
 race:
-	$(GO) test -race -shuffle=on -count=5 -timeout 60m ./cmd/... ./core/... ./transport/...
+	SIM_SEEDS=$(RACE_SEEDS) $(GO) test -race -shuffle=on -count=5 -timeout 60m ./cmd/... ./core/... ./transport/...
 
 # Every decoder that takes bytes from outside has a fuzz target; `make test` runs their seeds and finds, this looks for more.
 FUZZTIME    ?= 10m
@@ -117,6 +119,7 @@ clean:
 -include tests/c/abi/abi.mk
 -include cshim/ctest/ctest.mk
 -include cshim/model/model.mk
+-include transport/simnet/sim.mk
 -include tests/c/conform/conform.mk
 -include tests/c/samples/samples.mk
 -include tests/c/bench/bench.mk
