@@ -68,7 +68,7 @@ uninstall:
 	  include/lapi.h include/css_shared.h bin/lapirun bin/poe bin/lapitrace)
 
 # In the order of how soon they tell something. `go-test` runs with the race detector.
-TEST_TARGETS ?= build vet abi headers go-test cshim-test model conform conform-lane host-test kill-test samples install-test man-test trace-test
+TEST_TARGETS ?= build vet abi headers go-test cshim-test model conform conform-lane host-test kill-test samples install-test man-test trace-test net-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 
@@ -92,4 +92,5 @@ clean:
 -include tests/c/samples/samples.mk
 -include tests/c/bench/bench.mk
 -include tests/c/trace/trace.mk
+-include tests/net/net.mk
 -include tests/man.mk

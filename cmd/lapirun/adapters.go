@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -26,6 +27,7 @@ type netInterface struct {
 	Name     string
 	Up       bool
 	Loopback bool
+	MTU      int            // bytes
 	Addrs    []netip.Prefix // without zones
 }
 
@@ -311,6 +313,32 @@ type nodeError struct {
 }
 
 func (e nodeError) Error() string { return fmt.Sprintf("node %d %s", e.node, e.text) }
+
+// packetSize is the largest datagram that every chosen adapter takes in one piece, in bytes, if their MTUs differ; 0 if they do not, when each task
+// finds that out by itself. A switch drops what is too long for the other side, and nobody hears of it.
+func packetSize(nodes []inventory, chosen [][]job.Adapter) int {
+	least, most := math.MaxInt, math.MinInt
+	for i, adapters := range chosen {
+		for _, a := range adapters {
+			headers := 20 + 8 // of IP and UDP
+			if a.Addr.Is6() {
+				headers = 40 + 8
+			}
+			d, _ := nodes[i].device(a.Device)
+			least, most = min(least, d.MTU-headers), max(most, d.MTU-headers)
+		}
+	}
+	if least == most {
+		return 0
+	}
+	return min(max(least, minPacketSize), maxPacketSize)
+}
+
+// What MP_UDP_PACKET_SIZE allows (guide, Appendix D).
+const (
+	minPacketSize = 1024
+	maxPacketSize = 65536
+)
 
 // sameAdapter says whether several instances are all on one adapter, so that there is none to fail over to.
 func sameAdapter(all []job.Adapter) bool {

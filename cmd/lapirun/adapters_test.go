@@ -121,6 +121,29 @@ func TestAdapterHasOneNetwork(t *testing.T) {
 	}
 }
 
+func TestPacketSize(t *testing.T) {
+	for _, k := range []struct {
+		text0, text1 string
+		mtu0, mtu1   int
+		want         int
+	}{
+		{"eth0 10.0.0.1/24", "eth0 10.0.0.2/24", 9000, 9000, 0},
+		{"eth0 10.0.0.1/24", "eth0 10.0.0.2/24", 9000, 1500, 1472},
+		{"eth0 fd00::1/64", "eth0 fd00::2/64", 1280, 65536, 1232},
+		{"eth0 10.0.0.1/24", "eth0 10.0.0.2/24", 1500, 576, 1024},
+	} {
+		nodes := []inventory{machine(1, k.text0), machine(2, k.text1)}
+		nodes[0].Interfaces[1].MTU, nodes[1].Interfaces[1].MTU = k.mtu0, k.mtu1
+		all, err := chooseAdapters(nodes, "", 0)
+		if got := packetSize(nodes, all); err != nil || got != k.want {
+			t.Errorf("MTUs %d and %d: %d, %v; want %d", k.mtu0, k.mtu1, got, err, k.want)
+		}
+	}
+	if got := packetSize([]inventory{{}}, [][]job.Adapter{loopback([]inventory{{}}).adapters[0]}); got != 0 {
+		t.Errorf("nothing listed: %d", got)
+	}
+}
+
 func TestTakeInventory(t *testing.T) {
 	n, err := takeInventory()
 	if err != nil {

@@ -67,7 +67,7 @@ func takeInventory() (inventory, error) {
 			return n, fmt.Errorf("listing the addresses of %s: %w", i.Name, err)
 		}
 		const up = net.FlagUp | net.FlagRunning
-		d := netInterface{Name: i.Name, Up: i.Flags&up == up, Loopback: i.Flags&net.FlagLoopback != 0}
+		d := netInterface{Name: i.Name, Up: i.Flags&up == up, Loopback: i.Flags&net.FlagLoopback != 0, MTU: i.MTU}
 		for _, a := range addrs {
 			if p, err := netip.ParsePrefix(a.String()); err == nil {
 				d.Addrs = append(d.Addrs, netip.PrefixFrom(p.Addr().Unmap(), p.Bits()))

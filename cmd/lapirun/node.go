@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"strconv"
 
 	"lapi/core/job"
 )
@@ -94,7 +95,8 @@ func (j *launch) commandLine(n *node) (path string, args []string, err error) {
 	return path, append(append([]string(nil), n.prefix...), program...), nil
 }
 
-// chooseAddresses sets the nodes' addresses by MP_EUIDEVICE and MP_INSTANCES (adapters.go), unless the user has named addresses.
+// chooseAddresses sets the nodes' addresses by MP_EUIDEVICE and MP_INSTANCES (adapters.go), unless the user has named addresses, and with them the
+// packet size that they have in common.
 func (j *launch) chooseAddresses() error {
 	chosen := j.o.device != "" || j.o.instances != 0
 	for _, variable := range []string{"MP_LAPI_INET_ADDR", "MP_LAPI_NETWORK"} { // with either, LAPI_Init refuses the other
@@ -123,6 +125,12 @@ func (j *launch) chooseAddresses() error {
 	}
 	if err != nil {
 		return err
+	}
+	if size := packetSize(nodes, all); size != 0 && lookup(j.environ, "MP_UDP_PACKET_SIZE") == "" && j.o.set["MP_UDP_PACKET_SIZE"] == "" {
+		j.o.set["MP_UDP_PACKET_SIZE"] = strconv.Itoa(size)
+		if j.o.infoLevel >= 2 {
+			j.say("the nodes' MTUs differ: MP_UDP_PACKET_SIZE=%d", size)
+		}
 	}
 	for i, n := range j.o.nodes {
 		n.addresses = job.FormatAdapters(all[i])

@@ -1,0 +1,19 @@
+# Tests and measurements over networks that they make themselves (docs/network.md). Included by the top Makefile.
+#
+#   make net-test         jobs over several nodes; NET_FLAGS="-run Outage -v" narrows it
+#   make bench-net        what several links are worth, and how long a failover takes
+
+NET_BUILD := $(BUILD)/net
+
+.PHONY: net-test net-build bench-net
+
+$(NET_BUILD)/%: tests/net/programs/%.c $(LIB)
+	@mkdir -p $(NET_BUILD)
+	$(CC) $(CONFORM_CFLAGS) -Iinclude $< $(CONFORM_LINK) -o $@
+
+net-build: conform-build $(NET_BUILD)/steady
+
+net-test: net-build
+	@scripts/setup.sh ip=iproute2 tc=iproute2 iptables=iptables
+	$(GO) vet ./tests/net/...
+	$(GO) test -count=1 -timeout 10m ./tests/net -build $(CURDIR)/$(BUILD) $(NET_FLAGS)
