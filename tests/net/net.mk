@@ -11,7 +11,8 @@ $(NET_BUILD)/%: tests/net/programs/%.c $(LIB)
 	@mkdir -p $(NET_BUILD)
 	$(CC) $(CONFORM_CFLAGS) -Iinclude $< $(CONFORM_LINK) -o $@
 
-net-build: conform-build $(NET_BUILD)/steady
+NET_PROGRAMS := $(NET_BUILD)/steady $(NET_BUILD)/stream
+net-build: conform-build $(NET_PROGRAMS)
 
 net-test: net-build
 	@scripts/setup.sh ip=iproute2 tc=iproute2 iptables=iptables
