@@ -18,3 +18,8 @@ net-test: net-build
 	@scripts/setup.sh ip=iproute2 tc=iproute2 iptables=iptables
 	$(GO) vet ./tests/net/...
 	$(GO) test -count=1 -timeout 10m ./tests/net -build $(CURDIR)/$(BUILD) $(NET_FLAGS)
+
+bench-net: net-build
+	@scripts/setup.sh ip=iproute2 tc=iproute2
+	$(GO) build -o $(NET_BUILD)/bench ./tests/net/bench
+	$(NET_BUILD)/bench -build $(CURDIR)/$(BUILD) $(NET_FLAGS)
