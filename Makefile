@@ -47,6 +47,9 @@ $(BUILD)/lib/pkgconfig/lapi.pc: Makefile
 # Relocatable: nothing in the installed files knows PREFIX.
 INSTALL_DIR := $(DESTDIR)$(PREFIX)
 LANGUAGES   := $(notdir $(wildcard nls/*))
+# Compilers under the names that old makefiles use; all are links to the first.
+DRIVERS     := mpcc_r mpCC_r mpxlf_r mpxlf90_r mpxlf95_r mpcc mpCC mpxlf mpxlf90 mpxlf95 \
+               cc_r CC_r xlc_r xlC_r xlf_r xlf90_r xlf95_r
 install: build
 	install -d $(INSTALL_DIR)/lib/pkgconfig $(INSTALL_DIR)/include $(INSTALL_DIR)/bin
 	install -m 755 $(BUILD)/lib/liblapi_r.so.1 $(INSTALL_DIR)/lib/
@@ -61,11 +64,13 @@ install: build
 	  gencat $(INSTALL_DIR)/share/locale/$$language/LC_MESSAGES/liblapi_r.cat nls/$$language/liblapi_r.msg || exit 1; done
 	install -m 755 $(RUN) $(TRACE) $(INSTALL_DIR)/bin/
 	ln -sf lapirun $(INSTALL_DIR)/bin/poe
+	install -m 755 drivers/lapi-compiler $(INSTALL_DIR)/bin/$(firstword $(DRIVERS))
+	for driver in $(wordlist 2,99,$(DRIVERS)); do ln -sf $(firstword $(DRIVERS)) $(INSTALL_DIR)/bin/$$driver || exit 1; done
 
 uninstall:
 	rm -f $(MAN_PAGES:%=$(INSTALL_DIR)/share/%) $(LANGUAGES:%=$(INSTALL_DIR)/share/locale/%/LC_MESSAGES/liblapi_r.cat)
 	rm -f $(addprefix $(INSTALL_DIR)/,lib/liblapi_r.so.1 lib/liblapi_r.so lib/liblapi.so lib/pkgconfig/lapi.pc \
-	  include/lapi.h include/css_shared.h bin/lapirun bin/poe bin/lapitrace)
+	  include/lapi.h include/css_shared.h bin/lapirun bin/poe bin/lapitrace $(DRIVERS:%=bin/%))
 
 # In the order of how soon they tell something. `go-test` runs with the race detector.
 TEST_TARGETS ?= build vet abi headers go-test cshim-test model conform conform-lane host-test kill-test samples install-test man-test trace-test net-test

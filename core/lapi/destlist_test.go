@@ -17,7 +17,7 @@ func (k *testTask) addrOfUDP(t *testing.T) netip.AddrPort {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a
+	return a[0]
 }
 
 // listed is a counter with a list, as in lapi.h but for the order of its members.

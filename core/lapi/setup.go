@@ -209,7 +209,7 @@ func (s *setup) openUDP() codes.Code {
 		return codes.ErrNoNetstrSet
 	}
 	l, err := udp.New(udp.Config{
-		Task: s.me, NumTasks: s.cfg.NumTasks, Key: key, Partition: s.cfg.Partition, Instance: s.instance, LocalAddr: local,
+		Task: s.me, NumTasks: s.cfg.NumTasks, Key: key, Partition: s.cfg.Partition, Instance: s.instance, Locals: []udp.Local{{Addr: local}},
 		PacketSize: s.cfg.UDPPacketSize, AckThreshold: s.cfg.AckThreshold, PollingInterval: s.cfg.PollingInterval,
 		RetransmitInterval: s.cfg.RetransmitInterval, RexmitBufCount: s.cfg.RexmitBufCount, RexmitBufSize: s.cfg.RexmitBufSize, CopyMax: s.bufCopy,
 		Timeout: defaultTimeout * time.Second, NoTimeout: s.cfg.NoTimeout, PeerFailed: s.peerFailed, Clock: s.clock,

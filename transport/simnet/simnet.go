@@ -147,7 +147,7 @@ func (s *Net) Sleep(i int, asleep bool) {
 }
 
 // Transmit implements udp.Outlet for node n.
-func (n *node) Transmit(to netip.AddrPort, head []byte, data transport.Addr, count int) udp.Outcome {
+func (n *node) Transmit(_ udp.Path, to netip.AddrPort, head []byte, data transport.Addr, count int) udp.Outcome {
 	s := n.net
 	if s.random.Float64() < s.cfg.Full {
 		s.Counts.Full++
@@ -249,7 +249,7 @@ func (s *Net) arrive(e event) {
 		return
 	}
 	b := s.buffer[:copy(s.buffer, e.b)]
-	e.to.machine.OnPacket(s.now, e.from, b)
+	e.to.machine.OnPacket(s.now, 0, e.from, b)
 	for i := range b {
 		b[i] = 0xdb
 	}

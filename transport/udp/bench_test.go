@@ -146,7 +146,7 @@ func bareSockets(b testing.TB) (x, y *sock.Socket) {
 	var s [2]*sock.Socket
 	for i := range s {
 		var err error
-		if s[i], err = sock.Open(loopback, socketBuffer, socketBuffer); err != nil {
+		if s[i], err = sock.Open(loopback, "", socketBuffer, socketBuffer); err != nil {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() { _ = s[i].Close() })

@@ -11,10 +11,16 @@ import (
 	"lapi/transport/udp/wire"
 )
 
+// Local is an address of this task.
+type Local struct {
+	Addr   netip.AddrPort // where its socket is bound; port 0: the kernel chooses
+	Device string         // the interface that its packets must use; empty: any. Of the Link, not the Machine
+}
+
 // Config is what a Link must know. Zero values mean the defaults of params.go where there is one.
 type Config struct {
-	LocalAddr netip.AddrPort  // where the socket is bound; port 0: the kernel chooses. Of the Link, not the Machine
-	Clock     transport.Clock // likewise; nil: the monotonic clock
+	Locals []Local         // this task's addresses, 1 to MaxPaths
+	Clock  transport.Clock // of the Link, not the Machine; nil: the monotonic clock
 	// Drop, if not nil, is asked for each packet going out whether to lose it: for tests of the Link.
 	Drop func(packet []byte) bool
 
@@ -84,6 +90,8 @@ func (c *Config) complete() error {
 		c.Incarnation = c.Random()
 	}
 	switch {
+	case len(c.Locals) > MaxPaths:
+		return fmt.Errorf("udp: %d addresses: %w", len(c.Locals), transport.ErrBadParam)
 	case c.NumTasks < 1 || c.NumTasks > wire.MaxTask+1 || c.Task < 0 || c.Task >= c.NumTasks:
 		return fmt.Errorf("udp: task %d of %d: %w", c.Task, c.NumTasks, transport.ErrBadParam)
 	case c.PacketSize < MinPacketSize || c.PacketSize > wire.MaxDatagram:
@@ -100,28 +108,43 @@ func (c *Config) complete() error {
 	return nil
 }
 
-// EncodeAddress makes what Connect takes for a peer of which no more is known than where its socket is, as in a job
-// whose tasks were started by hand. Link.Address also names the incarnation.
-func EncodeAddress(a netip.AddrPort) []byte { return encodeAddress(a, 0) }
+// EncodeAddress makes what Connect takes for a peer of which no more is known than where its sockets are, as in a job
+// whose tasks were started by hand: one address for each path, at least one. Link.Address also names the incarnation.
+func EncodeAddress(addrs ...netip.AddrPort) []byte { return encodeAddress(addrs, 0) }
 
-func encodeAddress(a netip.AddrPort, incarnation uint64) []byte {
-	b := make([]byte, 0, 1+16+2+8)
-	ip := a.Addr().Unmap()
-	b = append(b, byte(ip.BitLen()/8))
-	b = append(b, ip.AsSlice()...)
-	b = binary.LittleEndian.AppendUint16(b, a.Port())
-	return binary.LittleEndian.AppendUint64(b, incarnation)
+func encodeAddress(addrs []netip.AddrPort, incarnation uint64) []byte {
+	b := make([]byte, 0, 8+len(addrs)*(1+16+2))
+	b = binary.LittleEndian.AppendUint64(b, incarnation)
+	for _, a := range addrs {
+		ip := a.Addr().Unmap()
+		b = append(b, byte(ip.BitLen()/8))
+		b = append(b, ip.AsSlice()...)
+		b = binary.LittleEndian.AppendUint16(b, a.Port())
+	}
+	return b
 }
 
 // DecodeAddress takes such bytes apart; incarnation is 0 if they do not tell. The error wraps transport.ErrBadParam.
-func DecodeAddress(b []byte) (a netip.AddrPort, incarnation uint64, err error) {
-	if len(b) > 0 && (b[0] == 4 || b[0] == 16) && len(b) == 1+int(b[0])+2+8 {
+func DecodeAddress(b []byte) (addrs []netip.AddrPort, incarnation uint64, err error) {
+	malformed := fmt.Errorf("udp: malformed address of %d bytes: %w", len(b), transport.ErrBadParam)
+	if len(b) < 8 {
+		return nil, 0, malformed
+	}
+	incarnation = binary.LittleEndian.Uint64(b)
+	for b = b[8:]; len(b) > 0; {
 		n := 1 + int(b[0])
+		if n != 1+4 && n != 1+16 || len(b) < n+2 || len(addrs) == MaxPaths {
+			return nil, 0, malformed
+		}
 		ip, _ := netip.AddrFromSlice(b[1:n])
 		port := binary.LittleEndian.Uint16(b[n:])
-		if port != 0 && ip.IsValid() && !ip.IsUnspecified() && !ip.IsMulticast() {
-			return netip.AddrPortFrom(ip, port), binary.LittleEndian.Uint64(b[n+2:]), nil
+		if port == 0 || ip.IsUnspecified() || ip.IsMulticast() {
+			return nil, 0, malformed
 		}
+		addrs, b = append(addrs, netip.AddrPortFrom(ip, port)), b[n+2:]
 	}
-	return netip.AddrPort{}, 0, fmt.Errorf("udp: malformed address of %d bytes: %w", len(b), transport.ErrBadParam)
+	if addrs == nil {
+		return nil, 0, malformed
+	}
+	return addrs, incarnation, nil
 }

@@ -17,7 +17,7 @@ func links(t testing.TB, n int, set func(task int, c *Config)) []*Link {
 	t.Helper()
 	all := make([]*Link, n)
 	for i := range all {
-		c := Config{Task: i, NumTasks: n, Key: []byte("a key"), Partition: t.Name(), LocalAddr: loopback}
+		c := Config{Task: i, NumTasks: n, Key: []byte("a key"), Partition: t.Name(), Locals: []Local{{Addr: loopback}}}
 		if set != nil {
 			set(i, &c)
 		}

@@ -24,8 +24,8 @@ type handshake struct {
 // anyRound in a Hello says that its sender has reconnected to the peer.
 const anyRound = 0
 
-func newPeer(m *Machine, ep transport.Endpoint, addr netip.AddrPort, incarnation uint64) *peer {
-	p := &peer{m: m, ep: ep, addr: addr}
+func newPeer(m *Machine, ep transport.Endpoint, addrs []netip.AddrPort, incarnation uint64) *peer {
+	p := &peer{m: m, ep: ep, addrs: addrs}
 	p.handshake.expected = incarnation
 	for p.nonce == 0 {
 		p.nonce = m.cfg.Random()
@@ -36,8 +36,8 @@ func newPeer(m *Machine, ep transport.Endpoint, addr netip.AddrPort, incarnation
 }
 
 // move looks for the peer elsewhere: the session has not been open yet.
-func (p *peer) move(now int64, addr netip.AddrPort, incarnation uint64) {
-	p.addr = addr
+func (p *peer) move(now int64, addrs []netip.AddrPort, incarnation uint64) {
+	p.addrs = addrs
 	p.expected, p.theirs, p.known, p.cookieIn, p.cookieOut = incarnation, wire.Side{}, false, 0, 0
 	if p.helloDue == 0 {
 		p.state = stateUnmet
@@ -79,15 +79,15 @@ func (p *peer) sendHello(flags wire.Flags) {
 		h.Round = anyRound
 	}
 	h.Put(m.scratch[:], m.cfg.Key)
-	if m.out.Transmit(p.addr, m.scratch[:wire.HelloSize], 0, 0) != Full {
+	if m.out.Transmit(0, p.addrs[0], m.scratch[:wire.HelloSize], 0, 0) != Full {
 		m.stats.PacketsSent++
 	}
 }
 
 // onHello takes in a Hello. Nothing of it is believed before its address and its signature fit.
-func (m *Machine) onHello(now int64, from netip.AddrPort, b []byte) {
+func (m *Machine) onHello(now int64, path Path, from netip.AddrPort, b []byte) {
 	var h wire.Hello
-	p := m.greeter(from, b, &h)
+	p := m.greeter(path, from, b, &h)
 	if p == nil {
 		m.stats.GhostPackets++
 		return
@@ -115,12 +115,12 @@ func (m *Machine) onHello(now int64, from netip.AddrPort, b []byte) {
 }
 
 // greeter returns the peer that a Hello is from, if all in it fits.
-func (m *Machine) greeter(from netip.AddrPort, b []byte, h *wire.Hello) *peer {
+func (m *Machine) greeter(path Path, from netip.AddrPort, b []byte, h *wire.Hello) *peer {
 	if h.Decode(b) != nil || h.Task >= uint32(len(m.peers)) || m.leaving {
 		return nil
 	}
 	p := m.peers[h.Task]
-	if p == nil || p.addr != from || p.state == stateFailed {
+	if p == nil || !p.from(path, from) || p.state == stateFailed {
 		return nil
 	}
 	fits := h.Target == uint32(m.cfg.Task) && h.NumTasks == uint32(m.cfg.NumTasks) && h.Partition == m.partition &&

@@ -1,6 +1,7 @@
 package udp
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"sync"
@@ -8,6 +9,7 @@ import (
 
 	"lapi/transport"
 	"lapi/transport/udp/sock"
+	"lapi/transport/udp/wire"
 )
 
 const (
@@ -20,22 +22,23 @@ const (
 	lingerMax = int64(70 * time.Millisecond)
 )
 
-// Link joins a Machine to a socket and a clock. It is the transport.Link and transport.Waiter over UDP/IP; its owner's lock protects
+// Link joins a Machine to its sockets, one for each address, and a clock. It is the transport.Link and transport.Waiter over UDP/IP; its owner's lock protects
 // it. memory.Guard must have run on the calling goroutine.
 type Link struct {
 	*Machine
-	sock   *sock.Socket
+	socks  []*sock.Socket // by path
 	clock  transport.Clock
-	fixed  bool // the port was given
-	idle   int  // calls of Progress in a row that found the socket empty
+	fixed  bool // the ports were given
+	idle   int  // calls of Progress in a row that found the sockets empty
 	stream bool // the last call found a packet
+	next   int  // the socket to look at first: they take turns
 }
 
-// New opens the socket and makes the link. LocalAddr's address must be one of this host; port 0 lets the kernel choose. The
+// New opens the sockets and makes the link. The addresses must be of this host; port 0 lets the kernel choose. The
 // error wraps transport.ErrBadParam if a value is out of range, or the kernel's.
 func New(cfg Config) (*Link, error) {
-	if cfg.PacketSize == 0 && cfg.LocalAddr.Addr().IsValid() {
-		cfg.PacketSize = max(sock.PathPayload(cfg.LocalAddr.Addr()), MinPacketSize)
+	if cfg.PacketSize == 0 {
+		cfg.PacketSize = pathPayload(cfg.Locals)
 	}
 	if cfg.ReceiveBuffer == 0 {
 		cfg.ReceiveBuffer = socketBuffer
@@ -43,27 +46,63 @@ func New(cfg Config) (*Link, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	s, err := sock.Open(cfg.LocalAddr, cfg.ReceiveBuffer, socketBuffer)
-	if err != nil {
-		return nil, fmt.Errorf("udp: %w", err)
+	l := &Link{clock: cfg.Clock, fixed: cfg.Round == 0}
+	if err := l.open(&cfg); err != nil {
+		l.closeSockets()
+		return nil, err
 	}
-	if n := s.ReceiveBuffer(); n > 0 {
-		cfg.ReceiveBuffer = n
-	}
-	l := &Link{sock: s, clock: cfg.Clock, fixed: cfg.LocalAddr.Port() != 0 && cfg.Round == 0}
 	if l.clock == nil {
 		start := time.Now()
 		l.clock = func() int64 { return int64(time.Since(start)) + 1 }
 	}
-	var out Outlet = (*outlet)(s)
+	var out Outlet = (*outlet)(l)
 	if cfg.Drop != nil {
 		out = &lossy{out, cfg.Drop}
 	}
+	var err error
 	if l.Machine, err = NewMachine(cfg, out); err != nil {
-		s.Close()
+		l.closeSockets()
 		return nil, err
 	}
 	return l, nil
+}
+
+// pathPayload is what every interface of these addresses carries in one piece.
+func pathPayload(locals []Local) int {
+	n := wire.MaxDatagram
+	for _, a := range locals {
+		if a.Addr.Addr().IsValid() {
+			n = min(n, sock.PathPayload(a.Addr.Addr()))
+		}
+	}
+	return max(n, MinPacketSize)
+}
+
+// open opens a socket for each address.
+func (l *Link) open(cfg *Config) error {
+	if len(cfg.Locals) == 0 {
+		return fmt.Errorf("udp: no address: %w", transport.ErrBadParam)
+	}
+	buffer := cfg.ReceiveBuffer
+	for _, a := range cfg.Locals {
+		s, err := sock.Open(a.Addr, a.Device, buffer, socketBuffer)
+		if err != nil {
+			return fmt.Errorf("udp: %w", err)
+		}
+		l.socks = append(l.socks, s)
+		if n := s.ReceiveBuffer(); n > 0 {
+			cfg.ReceiveBuffer = min(cfg.ReceiveBuffer, n)
+		}
+		l.fixed = l.fixed && a.Addr.Port() != 0
+	}
+	return nil
+}
+
+func (l *Link) closeSockets() (err error) {
+	for _, s := range l.socks {
+		err = errors.Join(err, s.Close())
+	}
+	return err
 }
 
 // rounds counts, for each fixed address, the links of this process that were connected there. All tasks of a job begin and end their
@@ -85,8 +124,8 @@ func (l *Link) Connect(ep transport.Endpoint, a transport.Address) error {
 		if rounds.of == nil {
 			rounds.of = make(map[netip.AddrPort]uint32)
 		}
-		rounds.of[l.sock.Local()]++
-		l.cfg.Round = rounds.of[l.sock.Local()]
+		rounds.of[l.socks[0].Local()]++
+		l.cfg.Round = rounds.of[l.socks[0].Local()]
 	}
 	return nil
 }
@@ -96,11 +135,11 @@ func (l *Link) Reconnect(ep transport.Endpoint, a transport.Address) error {
 	return l.Machine.Reconnect(l.clock(), ep, a)
 }
 
-// outlet is a socket as the protocol sees it.
-type outlet sock.Socket
+// outlet is the sockets as the protocol sees them.
+type outlet Link
 
-func (o *outlet) Transmit(to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome {
-	return Outcome((*sock.Socket)(o).Send(to, head, uint64(data), n))
+func (o *outlet) Transmit(path Path, to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome {
+	return Outcome(o.socks[path].Send(to, head, uint64(data), n))
 }
 
 // The conversion above rests on both packages numbering outcomes alike.
@@ -112,20 +151,25 @@ type lossy struct {
 	drop func(packet []byte) bool
 }
 
-func (o *lossy) Transmit(to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome {
+func (o *lossy) Transmit(path Path, to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome {
 	if o.drop(head) {
 		return Sent
 	}
-	return o.Outlet.Transmit(to, head, data, n)
+	return o.Outlet.Transmit(path, to, head, data, n)
 }
 
 // Address implements transport.Link.
 func (l *Link) Address() transport.Address {
-	return transport.Address{Bytes: encodeAddress(l.sock.Local(), l.Incarnation())}
+	return transport.Address{Bytes: encodeAddress(l.Locals(), l.Incarnation())}
 }
 
-// Local is where the socket is bound.
-func (l *Link) Local() netip.AddrPort { return l.sock.Local() }
+// Locals is where the sockets are bound, by path.
+func (l *Link) Locals() (a []netip.AddrPort) {
+	for _, s := range l.socks {
+		a = append(a, s.Local())
+	}
+	return a
+}
 
 // Send implements transport.Link; see Machine.Send.
 func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte, op *transport.Op) (transport.Status, error) {
@@ -169,7 +213,7 @@ func (l *Link) Progress(max int) int {
 	}
 	n, packets, now := 0, 0, int64(0)
 	for n < max && packets < max {
-		b, from, ok := l.sock.Receive()
+		path, b, from, ok := l.receive()
 		if !ok {
 			break
 		}
@@ -177,7 +221,7 @@ func (l *Link) Progress(max int) int {
 			now = l.clock()
 		}
 		packets++
-		n += l.OnPacket(now, from, b)
+		n += l.OnPacket(now, path, from, b)
 		if !l.stream {
 			break
 		}
@@ -195,7 +239,21 @@ func (l *Link) Progress(max int) int {
 	return n + l.Complete()
 }
 
-// turnIdle is Progress with an empty socket.
+// receive takes a packet from the first socket that has one.
+func (l *Link) receive() (path Path, b []byte, from netip.AddrPort, ok bool) {
+	for range l.socks {
+		i := l.next
+		if b, from, ok = l.socks[i].Receive(); ok {
+			return Path(i), b, from, true
+		}
+		if l.next++; l.next == len(l.socks) {
+			l.next = 0
+		}
+	}
+	return 0, nil, from, false
+}
+
+// turnIdle is Progress with empty sockets.
 func (l *Link) turnIdle() {
 	if len(l.soon) > 0 {
 		l.OnIdle()
@@ -206,7 +264,12 @@ func (l *Link) turnIdle() {
 }
 
 // Descriptors implements transport.Waiter.
-func (l *Link) Descriptors() []int { return []int{l.sock.Descriptor()} }
+func (l *Link) Descriptors() (fds []int) {
+	for _, s := range l.socks {
+		fds = append(fds, s.Descriptor())
+	}
+	return fds
+}
 
 // Arm implements transport.Waiter. Acknowledgements that wait for company go now: none will come while this task sleeps.
 func (l *Link) Arm() bool {
@@ -227,15 +290,15 @@ func (l *Link) Close() error {
 	end := l.clock() + lingerMax
 	l.Leave(l.clock())
 	for now := l.clock(); !l.Left() && now < end; now = l.clock() {
-		if b, from, ok := l.sock.Receive(); ok {
-			l.OnPacket(now, from, b)
+		if path, b, from, ok := l.receive(); ok {
+			l.OnPacket(now, path, from, b)
 			continue
 		}
 		l.OnTimeout(now)
-		l.sock.Wait(min(l.NextTimeout(), end) - now)
+		sock.Wait(l.Descriptors(), min(l.NextTimeout(), end)-now)
 	}
 	l.Machine.Close()
-	return l.sock.Close()
+	return l.closeSockets()
 }
 
 var (

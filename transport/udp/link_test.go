@@ -146,17 +146,17 @@ func TestManyToOneSmallBuffer(t *testing.T) {
 // freePort is an address that nobody uses now.
 func freePort(t *testing.T) netip.AddrPort {
 	t.Helper()
-	l, err := New(Config{NumTasks: 1, LocalAddr: loopback})
+	l, err := New(Config{NumTasks: 1, Locals: []Local{{Addr: loopback}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	return l.Local()
+	return l.Locals()[0]
 }
 
 func fixed(t *testing.T, task int, addrs []netip.AddrPort) *Link {
 	t.Helper()
-	l, err := New(Config{Task: task, NumTasks: len(addrs), LocalAddr: addrs[task]})
+	l, err := New(Config{Task: task, NumTasks: len(addrs), Locals: []Local{{Addr: addrs[task]}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +263,7 @@ func TestNoise(t *testing.T) {
 	got := count(ls[1])
 	noise := userMemory(t, 2000)
 	for i := range 50 {
-		x.Send(ls[1].Local(), noise[:i*37], 0, 0)
+		x.Send(ls[1].Locals()[0], noise[:i*37], 0, 0)
 	}
 	op := transport.Op{}
 	if _, err := ls[0].Send(1, 5, nil, &op); err != nil {

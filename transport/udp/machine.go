@@ -24,9 +24,16 @@ const (
 
 // Outlet is the medium below a Machine.
 type Outlet interface {
-	// Transmit sends head, followed by n bytes of user memory at data, as one packet. Nothing is kept.
-	Transmit(to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome
+	// Transmit sends head, followed by n bytes of user memory at data, as one packet from the local address of path. Nothing is kept.
+	Transmit(path Path, to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome
 }
+
+// Path is a way between this task and a peer: from this task's local address of that number (Config.Locals) to the peer's of the same
+// number. There are as many paths to a peer as the task with fewer addresses has.
+type Path uint8
+
+// MaxPaths is how many addresses of a task count (guide, Chapter 14: instances).
+const MaxPaths = 8
 
 // Machine is the protocol of one task. Times are nanoseconds of any clock that does not go backwards and is never 0. It is not safe
 // for concurrent use; its owner's lock protects it. Handlers and Op.Done may call any method but OnPacket, OnTimeout, Check and Complete.
@@ -105,11 +112,11 @@ func (m *Machine) Connect(ep transport.Endpoint, a transport.Address) error {
 	if p := m.peers[ep]; p != nil && p.alive() {
 		return fmt.Errorf("udp: task %d is connected already: %w", ep, transport.ErrBadParam)
 	}
-	addr, incarnation, err := DecodeAddress(a.Bytes)
+	addrs, incarnation, err := DecodeAddress(a.Bytes)
 	if err != nil {
 		return err
 	}
-	m.peers[ep] = newPeer(m, ep, addr, incarnation)
+	m.peers[ep] = newPeer(m, ep, addrs, incarnation)
 	return nil
 }
 
@@ -126,15 +133,15 @@ func (m *Machine) Reconnect(now int64, ep transport.Endpoint, a transport.Addres
 	case p.state == stateOpen:
 		return transport.ErrBusy
 	}
-	addr, incarnation, err := DecodeAddress(a.Bytes)
+	addrs, incarnation, err := DecodeAddress(a.Bytes)
 	if err != nil {
 		return err
 	}
 	if !p.alive() {
-		p = newPeer(m, ep, addr, incarnation)
+		p = newPeer(m, ep, addrs, incarnation)
 		m.peers[ep] = p
 	} else {
-		p.move(now, addr, incarnation)
+		p.move(now, addrs, incarnation)
 	}
 	p.again = true
 	return nil

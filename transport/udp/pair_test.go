@@ -38,7 +38,7 @@ func pairAddr(i int) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), 99)
 }
 
-func (o pairOutlet) Transmit(to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome {
+func (o pairOutlet) Transmit(_ Path, to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome {
 	if o.p.full[o.i] {
 		return Full
 	}
@@ -106,7 +106,7 @@ func (p *pair) hand(from netip.AddrPort, f flying) {
 	for j, m := range p.ms {
 		if pairAddr(j) == f.to {
 			b := p.buffer[:copy(p.buffer, f.b)]
-			m.OnPacket(p.now, from, b)
+			m.OnPacket(p.now, 0, from, b)
 		}
 	}
 }

@@ -22,7 +22,7 @@ const (
 type peer struct {
 	m        *Machine
 	ep       transport.Endpoint
-	addr     netip.AddrPort
+	addrs    []netip.AddrPort // by path; not empty
 	state    sessionState
 	listed   bool // in m.active
 	wantSoon bool // in m.soon
@@ -30,6 +30,11 @@ type peer struct {
 	outgoing
 	incoming
 	farewell
+}
+
+// from says whether a is the peer's address of path.
+func (p *peer) from(path Path, a netip.AddrPort) bool {
+	return int(path) < len(p.addrs) && p.addrs[path] == a
 }
 
 func (p *peer) alive() bool { return p.state < stateLeft }

@@ -23,9 +23,9 @@ type incoming struct {
 	parts map[wire.Seq]uint64
 }
 
-// OnPacket takes in one datagram and offers its messages to their handlers; it returns how many it offered. b must be
+// OnPacket takes in one datagram that came to the local address of path, and offers its messages to their handlers; it returns how many it offered. b must be
 // outside the Go heap, start on a multiple of 8 bytes, and is the handlers' to write until OnPacket returns.
-func (m *Machine) OnPacket(now int64, from netip.AddrPort, b []byte) int {
+func (m *Machine) OnPacket(now int64, path Path, from netip.AddrPort, b []byte) int {
 	if m.closed {
 		return 0
 	}
@@ -35,7 +35,7 @@ func (m *Machine) OnPacket(now int64, from netip.AddrPort, b []byte) int {
 		return 0
 	}
 	if kind == wire.KindHello {
-		m.onHello(now, from, b)
+		m.onHello(now, path, from, b)
 		return 0
 	}
 	var h wire.Header
@@ -43,7 +43,7 @@ func (m *Machine) OnPacket(now int64, from netip.AddrPort, b []byte) int {
 		m.stats.GhostPackets++
 		return 0
 	}
-	p := m.authentic(now, from, &h)
+	p := m.authentic(now, path, from, &h)
 	if p == nil {
 		m.stats.GhostPackets++
 		return 0
@@ -68,12 +68,12 @@ func (m *Machine) OnPacket(now int64, from netip.AddrPort, b []byte) int {
 }
 
 // authentic returns the peer that h comes from, or nil if it does not belong to a session with it.
-func (m *Machine) authentic(now int64, from netip.AddrPort, h *wire.Header) *peer {
+func (m *Machine) authentic(now int64, path Path, from netip.AddrPort, h *wire.Header) *peer {
 	if int(h.Task) >= len(m.peers) {
 		return nil
 	}
 	p := m.peers[h.Task]
-	if p == nil || p.addr != from || p.state == stateUnmet || p.state == stateFailed {
+	if p == nil || !p.from(path, from) || p.state == stateUnmet || p.state == stateFailed {
 		return nil
 	}
 	if h.Cookie != p.cookieIn || p.cookieIn == 0 {
@@ -291,7 +291,7 @@ func (p *peer) putBlocks(kind wire.Kind, flags wire.Flags) int {
 
 func (p *peer) sendBlocks(n int) {
 	m := p.m
-	if m.out.Transmit(p.addr, m.scratch[:n], 0, 0) == Full {
+	if m.out.Transmit(0, p.addrs[0], m.scratch[:n], 0, 0) == Full {
 		return
 	}
 	m.stats.PacketsSent++

@@ -178,10 +178,10 @@ func (p *peer) transmit(k *packet, now int64, flags wire.Flags) bool {
 	m := p.m
 	flags |= p.ask(k)
 	p.fillHeader(k.buf, wire.KindData, flags, k.seq)
-	outcome := m.out.Transmit(p.addr, k.buf[:k.n], k.data, k.dataN)
+	outcome := m.out.Transmit(0, p.addrs[0], k.buf[:k.n], k.data, k.dataN)
 	if outcome == Fault {
 		p.void(k)
-		outcome = m.out.Transmit(p.addr, k.buf[:k.n], 0, 0)
+		outcome = m.out.Transmit(0, p.addrs[0], k.buf[:k.n], 0, 0)
 	}
 	if outcome == Full {
 		p.fullDue = now + int64(fullDelay)

@@ -3,6 +3,7 @@ package udp
 import (
 	"errors"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -85,7 +86,7 @@ func TestStrangers(t *testing.T) {
 func TestExpectedIncarnation(t *testing.T) {
 	p := newPair(t, 2, nil)
 	p.ms[0].Disconnect(1, transport.ErrUnreachable)
-	if err := p.ms[0].Connect(1, transport.Address{Bytes: encodeAddress(pairAddr(1), p.ms[1].Incarnation()+1)}); err != nil {
+	if err := p.ms[0].Connect(1, transport.Address{Bytes: encodeAddress([]netip.AddrPort{pairAddr(1)}, p.ms[1].Incarnation()+1)}); err != nil {
 		t.Fatal(err)
 	}
 	p.send(0, 1, 1, 8)
@@ -423,14 +424,16 @@ func TestStats(t *testing.T) {
 func TestAddress(t *testing.T) {
 	for _, s := range []string{"127.0.0.1:1", "10.1.2.3:65535", "[::1]:80", "[2001:db8::1]:9"} {
 		want := netip.MustParseAddrPort(s)
-		got, incarnation, err := DecodeAddress(encodeAddress(want, 77))
-		if err != nil || got != want || incarnation != 77 {
+		list := []netip.AddrPort{want, pairAddr(3), want}
+		got, incarnation, err := DecodeAddress(encodeAddress(list, 77))
+		if err != nil || !slices.Equal(got, list) || incarnation != 77 {
 			t.Errorf("%v: %v, %d, %v", want, got, incarnation, err)
 		}
 	}
 	good := EncodeAddress(pairAddr(1))
 	for name, b := range map[string][]byte{
-		"nothing": nil, "short": good[:len(good)-1], "long": append(good[:len(good):len(good)], 0), "family": append([]byte{5}, good[1:]...),
+		"nothing": nil, "short": good[:len(good)-1], "long": append(good[:len(good):len(good)], 0), "family": append(make([]byte, 8), 5, 0, 0, 0, 0, 0, 0, 1),
+		"no address": good[:8], "too many": EncodeAddress(slices.Repeat([]netip.AddrPort{pairAddr(1)}, MaxPaths+1)...),
 		"port 0": EncodeAddress(netip.MustParseAddrPort("1.2.3.4:0")), "any": EncodeAddress(netip.MustParseAddrPort("0.0.0.0:5")),
 	} {
 		if _, _, err := DecodeAddress(b); !errors.Is(err, transport.ErrBadParam) {
@@ -459,8 +462,8 @@ func FuzzPacket(f *testing.F) {
 		b := p.buffer[:wire.HeaderSize+copy(p.buffer[wire.HeaderSize:], rest)]
 		h.Put(b)
 		m.Handle(1, func(msg *transport.Msg) transport.Verdict { return transport.Verdict(len(msg.Data) & 1) })
-		m.OnPacket(p.now, pairAddr(1), b)
-		m.OnPacket(p.now, pairAddr(1), p.buffer[:copy(p.buffer, rest)])
+		m.OnPacket(p.now, 0, pairAddr(1), b)
+		m.OnPacket(p.now, 0, pairAddr(1), p.buffer[:copy(p.buffer, rest)])
 		m.OnTimeout(p.now + int64(time.Second))
 		m.Complete()
 		if peer.flying < 0 || peer.missing < 0 || peer.refused < 0 || peer.flyingBytes < 0 || uint32(peer.sendNext-peer.base) > seqWindow {

@@ -67,20 +67,20 @@ type Socket struct {
 
 const receiveAt = 4096 // of memory
 
-// Open binds a socket to local; port 0 lets the kernel choose. receive and send are the buffer sizes to ask for, in bytes.
-func Open(local netip.AddrPort, receive, send int) (*Socket, error) {
+// Open binds a socket to local; port 0 lets the kernel choose. Its packets use device, if that is not empty. receive and send are the buffer sizes to ask for, in bytes.
+func Open(local netip.AddrPort, device string, receive, send int) (*Socket, error) {
 	s := &Socket{fd: -1}
 	if !local.Addr().IsValid() {
 		return nil, fmt.Errorf("no address to bind to: %w", syscall.EADDRNOTAVAIL)
 	}
-	if err := s.open(local, receive, send); err != nil {
+	if err := s.open(local, device, receive, send); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("socket on %v: %w", local, err)
 	}
 	return s, nil
 }
 
-func (s *Socket) open(local netip.AddrPort, receive, send int) (err error) {
+func (s *Socket) open(local netip.AddrPort, device string, receive, send int) (err error) {
 	family := unix.AF_INET
 	if local.Addr().Unmap().Is6() {
 		family = unix.AF_INET6
@@ -95,6 +95,11 @@ func (s *Socket) open(local netip.AddrPort, receive, send int) (err error) {
 		_ = unix.SetsockoptInt(s.fd, unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_DONT)
 	} else {
 		_ = unix.SetsockoptInt(s.fd, unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER, unix.IPV6_PMTUDISC_DONT)
+	}
+	if device != "" {
+		if err = unix.BindToDevice(s.fd, device); err != nil {
+			return os.NewSyscallError("bind to "+device, err)
+		}
 	}
 	if err = s.bind(local); err != nil {
 		return err
@@ -259,10 +264,14 @@ func (s *Socket) source() netip.AddrPort {
 	return s.from
 }
 
-// Wait sleeps until a datagram is there or timeout nanoseconds have passed. It may return early.
-func (s *Socket) Wait(timeout int64) {
+// Wait sleeps until one of the sockets' descriptors has a datagram or timeout nanoseconds have passed. It may return early.
+func Wait(descriptors []int, timeout int64) {
 	t := unix.NsecToTimespec(max(timeout, 0))
-	_, _ = unix.Ppoll([]unix.PollFd{{Fd: int32(s.fd), Events: unix.POLLIN}}, &t, nil)
+	set := make([]unix.PollFd, len(descriptors))
+	for i, fd := range descriptors {
+		set[i] = unix.PollFd{Fd: int32(fd), Events: unix.POLLIN}
+	}
+	_, _ = unix.Ppoll(set, &t, nil)
 }
 
 // Close releases the socket and its memory.

@@ -8,6 +8,8 @@
 
 CC ?= gcc
 CFLAGS ?= -O2 -g -Wall -Wextra
+CXX ?= g++
+CXXFLAGS ?= -O2 -g -Wall -Wextra -std=c++11
 common := $(dir $(lastword $(MAKEFILE_LIST)))
 top := $(abspath $(common)/../../../..)
 
@@ -36,9 +38,13 @@ built := $(addprefix $(OUT)/,$(PROGRAMS))
 
 all: $(built)
 
-$(built): $(OUT)/%: %.c $(common)sample.h
+$(OUT)/%: %.c $(common)sample.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -I$(common) $(lapi_cflags) -o $@ $< $(lapi_libs) $(LDLIBS)
+
+$(OUT)/%: %.cc
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) $(lapi_cflags) -o $@ $< $(lapi_libs) $(LDLIBS)
 
 # Runs every program of the group with TASKS tasks, over shared memory and then over UDP/IP. A group whose tasks are started
 # without lapirun sets STANDALONE and gives `run` a way of its own.
