@@ -16,7 +16,6 @@ net-build: conform-build $(NET_PROGRAMS)
 
 net-test: net-build
 	@scripts/setup.sh ip=iproute2 tc=iproute2 iptables=iptables
-	$(GO) vet ./tests/net/...
 	$(GO) test -count=1 -timeout 10m ./tests/net -build $(CURDIR)/$(BUILD) $(NET_FLAGS)
 
 bench-net: net-build
