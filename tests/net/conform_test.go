@@ -25,7 +25,7 @@ func TestConform(t *testing.T) {
 
 func TestConformFourNodes(t *testing.T) {
 	w := newWorld(t, world.Shape{Nodes: 4, Links: 2})
-	for _, program := range []string{"put", "amsend", "fence", "address"} {
+	for _, program := range []string{"put", "fence", "address"} {
 		t.Run(program, func(t *testing.T) {
 			counted(t)
 			conforms(t, w, []int{1, 2, 1, 1}, program, "CONFORM_MODE=polling", "MP_EUIDEVICE=sn_all")
@@ -56,7 +56,7 @@ func TestIPv6(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			counted(t)
 			w := newWorld(t, k.shape)
-			for _, program := range []string{"put", "amsend", "fence"} {
+			for _, program := range []string{"put", "fence"} {
 				conforms(t, w, []int{1, 2}, program, "CONFORM_MODE=polling", k.environ)
 			}
 			for l := range 2 {

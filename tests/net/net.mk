@@ -1,6 +1,6 @@
 # Tests and measurements over networks that they make themselves (docs/network.md). Included by the top Makefile.
 #
-#   make net-test         jobs over several nodes; NET_FLAGS="-run Outage -v" narrows it
+#   make net-test         jobs over several nodes; NET_FLAGS="-test.run Outage -test.v" narrows it
 #   make bench-net        what several links are worth, and how long a failover takes
 
 NET_BUILD := $(BUILD)/net
@@ -16,7 +16,8 @@ net-build: conform-build $(NET_PROGRAMS)
 
 net-test: net-build
 	@scripts/setup.sh ip=iproute2 tc=iproute2 iptables=iptables
-	$(GO) test -count=1 -timeout 10m ./tests/net -build $(CURDIR)/$(BUILD) $(NET_FLAGS)
+	$(GO) test -c -o $(NET_BUILD)/tests ./tests/net
+	$(NET_BUILD)/tests -test.timeout 10m -build $(CURDIR)/$(BUILD) $(NET_FLAGS)
 
 bench-net: net-build
 	@scripts/setup.sh ip=iproute2 tc=iproute2
