@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync/atomic"
+	"time"
 )
 
 // A World is nodes 0, 1 … with links 0, 1 … each. Link l of every node is its device eth<l>, and leads to switch l; the subnets are those of
@@ -46,8 +47,29 @@ func (w *World) build(s Shape) error {
 			return fmt.Errorf("node %d: %w", n, err)
 		}
 	}
+	for n := range w.Nodes {
+		for l := range w.Links {
+			if err := w.awaitRunning(n, l); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
+
+// awaitRunning waits until the kernel has noticed that a link is up, which it does in its own time.
+func (w *World) awaitRunning(n, l int) error {
+	var state string
+	for limit := time.Now().Add(patience); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
+		out, err := w.Output(n, "cat", fmt.Sprintf("/sys/class/net/%s/operstate", device(l)))
+		if state = strings.TrimSpace(out); err != nil || state == "up" {
+			return err
+		}
+	}
+	return fmt.Errorf("node %d: %s stays %s", n, device(l), state)
+}
+
+const patience = 30 * time.Second // only against hangs
 
 func (w *World) addSwitches(s Shape) error {
 	if s.Routed {
