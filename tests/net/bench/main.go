@@ -1,7 +1,7 @@
 // Command bench measures over networks of its own (docs/network.md) what several links are worth: the bandwidth of large puts over two links
 // against one, each shaped to the same rate, and the longest pause of a put ping-pong when links fail.
 //
-//	bench [-build FOLDER] [-trials N] [-rate MBIT] [-cut DURATION]
+//	bench [-build FOLDER] [-trials N] [-rate MBIT] [-cut DURATION] [-priority N]
 package main
 
 import (
@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"time"
@@ -25,6 +26,7 @@ var (
 	build  = flag.String("build", "build", "the folder with lapirun and the programs")
 	trials = flag.Int("trials", 5, "runs of each kind, interleaved")
 	rate   = flag.Int("rate", 400, "rate of each link, Mbit/s")
+	chrt   = flag.Int("priority", 0, "real-time priority of the tasks, 1 to 99, on a machine that others use; 0: none")
 	cut    = flag.Duration("cut", 1500*time.Millisecond, "how long a link fails")
 )
 
@@ -49,7 +51,11 @@ const limit = time.Minute
 
 // job runs one task on each of two nodes. started, if not nil, is called when the job has written a line; it is for steady.
 func job(w *world.World, device string, started func() error, program ...string) (output string, err error) {
-	args := []string{"-euidevice", device, "--on", w.Command(0), "--on", w.Command(1), "--", filepath.Join(*build, "net", program[0])}
+	args := []string{"-euidevice", device}
+	for n := range 2 {
+		args = append(args, "--on", prefix(n)+w.Command(n))
+	}
+	args = append(args, "--", filepath.Join(*build, "net", program[0]))
 	cmd := exec.Command(filepath.Join(*build, "bin/lapirun"), append(args, program[1:]...)...)
 	cmd.Stderr = os.Stderr
 	pipe, err := cmd.StdoutPipe()
@@ -69,6 +75,14 @@ func job(w *world.World, device string, started func() error, program ...string)
 	}
 	rest, readErr := io.ReadAll(lines)
 	return string(rest), errors.Join(err, readErr, cmd.Wait())
+}
+
+// prefix is what is put before a node's command: a processor for each, and a priority, if that is asked for.
+func prefix(node int) string {
+	if *chrt == 0 {
+		return ""
+	}
+	return fmt.Sprintf("chrt -f %d taskset -c %d ", *chrt, node%runtime.NumCPU())
 }
 
 var streamLine = regexp.MustCompile(`(?m)^stream: task 0: (\d+) bytes in (\d+) us$`)
