@@ -86,7 +86,7 @@ uninstall:
 	  include/lapi.h include/css_shared.h bin/lapirun bin/poe bin/lapitrace $(DRIVERS:%=bin/%))
 
 # In the order of how soon they tell something. `go-test` runs with the race detector.
-TEST_TARGETS ?= build vet abi headers go-test sim cshim-test model conform conform-lane host-test kill-test hostile-test samples install-test man-test trace-test m32-test
+TEST_TARGETS ?= build vet abi headers go-test sim cshim-test model conform conform-lane host-test kill-test hostile-test samples install-test man-test trace-test net-test m32-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 
@@ -101,8 +101,8 @@ m32-test: conform-build
 	@tests/c/m32-test
 
 vet:
-	$(GO) vet ./cmd/... ./core/... ./transport/...
-	@test -z "$$(gofmt -l cmd core transport capi cshim)" || { gofmt -l cmd core transport capi cshim; echo 'run gofmt -w on these files'; exit 1; }
+	$(GO) vet ./cmd/... ./core/... ./transport/... ./tests/net/...
+	@test -z "$$(gofmt -l cmd core transport capi cshim tests/net)" || { gofmt -l cmd core transport capi cshim tests/net; echo 'run gofmt -w on these files'; exit 1; }
 
 race:
 	SIM_SEEDS=$(RACE_SEEDS) $(GO) test -race -shuffle=on -count=5 -timeout 60m ./cmd/... ./core/... ./transport/...
@@ -125,4 +125,5 @@ clean:
 -include tests/c/bench/bench.mk
 -include tests/c/trace/trace.mk
 -include tests/c/hostile/hostile.mk
+-include tests/net/net.mk
 -include tests/man.mk
