@@ -53,7 +53,9 @@ install: build
 	ln -sf liblapi_r.so.1 $(INSTALL_DIR)/lib/liblapi_r.so
 	ln -sf liblapi_r.so.1 $(INSTALL_DIR)/lib/liblapi.so
 	install -m 644 $(BUILD)/lib/pkgconfig/lapi.pc $(INSTALL_DIR)/lib/pkgconfig/
-	install -m 644 include/lapi.h include/css_shared.h $(INSTALL_DIR)/include/
+	install -m 644 include/lapi.h include/css_shared.h fortran/lapif.h $(INSTALL_DIR)/include/
+	install -D -m 644 fortran/lapif.h $(INSTALL_DIR)/include64/lapif.h
+	install -D -m 644 fortran/include32/lapif.h $(INSTALL_DIR)/include32/lapif.h
 	for page in $(MAN_PAGES); do install -D -m 644 $$page $(INSTALL_DIR)/share/$$page || exit 1; done
 	@command -v gencat > /dev/null || echo 'install: without gencat, LAPI_Msg_string stays English'
 	command -v gencat > /dev/null || exit 0; for language in $(LANGUAGES); do \
@@ -65,10 +67,10 @@ install: build
 uninstall:
 	rm -f $(MAN_PAGES:%=$(INSTALL_DIR)/share/%) $(LANGUAGES:%=$(INSTALL_DIR)/share/locale/%/LC_MESSAGES/liblapi_r.cat)
 	rm -f $(addprefix $(INSTALL_DIR)/,lib/liblapi_r.so.1 lib/liblapi_r.so lib/liblapi.so lib/pkgconfig/lapi.pc \
-	  include/lapi.h include/css_shared.h bin/lapirun bin/poe bin/lapitrace)
+	  include/lapi.h include/css_shared.h include/lapif.h include64/lapif.h include32/lapif.h bin/lapirun bin/poe bin/lapitrace)
 
 # In the order of how soon they tell something. `go-test` runs with the race detector.
-TEST_TARGETS ?= build vet abi headers go-test cshim-test model conform conform-lane host-test kill-test samples install-test man-test trace-test
+TEST_TARGETS ?= build vet abi headers go-test cshim-test model conform conform-lane host-test kill-test fortran-test samples install-test man-test trace-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 
@@ -92,4 +94,5 @@ clean:
 -include tests/c/samples/samples.mk
 -include tests/c/bench/bench.mk
 -include tests/c/trace/trace.mk
+-include tests/fortran/fortran.mk
 -include tests/man.mk

@@ -4,215 +4,483 @@
  * Included by fortran_calls.c alone. The LAPI names are weak, as those of C are (pairs_gen.h).
  */
 
-#define CSHIM_FORTRAN_ALIAS(kind, name, of) \
-	extern __typeof__(of) name __attribute__((kind visibility("default"), alias(#of)));
-#define CSHIM_FORTRAN_WEAK weak,
-#define CSHIM_FORTRAN_STRONG
-#define CSHIM_FORTRAN_NAMES(lower, UPPER) \
-	CSHIM_FORTRAN_ALIAS(CSHIM_FORTRAN_STRONG, plapi_##lower##_, plapi_##lower) \
-	CSHIM_FORTRAN_ALIAS(CSHIM_FORTRAN_STRONG, PLAPI_##UPPER, plapi_##lower) \
-	CSHIM_FORTRAN_ALIAS(CSHIM_FORTRAN_STRONG, PLAPI_##UPPER##_, plapi_##lower) \
-	CSHIM_FORTRAN_ALIAS(CSHIM_FORTRAN_STRONG, plapi_##lower##__, plapi_##lower) \
-	CSHIM_FORTRAN_ALIAS(CSHIM_FORTRAN_WEAK, lapi_##lower, plapi_##lower) \
-	CSHIM_FORTRAN_ALIAS(CSHIM_FORTRAN_WEAK, lapi_##lower##_, plapi_##lower) \
-	CSHIM_FORTRAN_ALIAS(CSHIM_FORTRAN_WEAK, LAPI_##UPPER, plapi_##lower) \
-	CSHIM_FORTRAN_ALIAS(CSHIM_FORTRAN_WEAK, LAPI_##UPPER##_, plapi_##lower) \
-	CSHIM_FORTRAN_ALIAS(CSHIM_FORTRAN_WEAK, lapi_##lower##__, plapi_##lower)
+#define CSHIM_FORTRAN_STRONG(name, of) extern __typeof__(of) name __attribute__((visibility("default"), alias(#of)));
+#define CSHIM_FORTRAN_WEAK(name, of) extern __typeof__(of) name __attribute__((weak, visibility("default"), alias(#of)));
 
 __attribute__((visibility("default"))) int plapi_addr_get(const int32_t *hndl, void *addr, const int32_t *addr_hndl, int32_t *ierror)
 {
 	return fortran_result(ierror, PLAPI_Addr_get(fortran_int(hndl), fortran_any(addr), fortran_int(addr_hndl)));
 }
-CSHIM_FORTRAN_NAMES(addr_get, ADDR_GET)
+CSHIM_FORTRAN_STRONG(plapi_addr_get_, plapi_addr_get)
+CSHIM_FORTRAN_STRONG(PLAPI_ADDR_GET, plapi_addr_get)
+CSHIM_FORTRAN_STRONG(PLAPI_ADDR_GET_, plapi_addr_get)
+CSHIM_FORTRAN_STRONG(plapi_addr_get__, plapi_addr_get)
+CSHIM_FORTRAN_WEAK(lapi_addr_get, plapi_addr_get)
+CSHIM_FORTRAN_WEAK(lapi_addr_get_, plapi_addr_get)
+CSHIM_FORTRAN_WEAK(LAPI_ADDR_GET, plapi_addr_get)
+CSHIM_FORTRAN_WEAK(LAPI_ADDR_GET_, plapi_addr_get)
+CSHIM_FORTRAN_WEAK(lapi_addr_get__, plapi_addr_get)
 
 __attribute__((visibility("default"))) int plapi_addr_set(const int32_t *hndl, void *addr, const int32_t *addr_hndl, int32_t *ierror)
 {
 	return fortran_result(ierror, fortran_addr_set(hndl, addr, addr_hndl));
 }
-CSHIM_FORTRAN_NAMES(addr_set, ADDR_SET)
+CSHIM_FORTRAN_STRONG(plapi_addr_set_, plapi_addr_set)
+CSHIM_FORTRAN_STRONG(PLAPI_ADDR_SET, plapi_addr_set)
+CSHIM_FORTRAN_STRONG(PLAPI_ADDR_SET_, plapi_addr_set)
+CSHIM_FORTRAN_STRONG(plapi_addr_set__, plapi_addr_set)
+CSHIM_FORTRAN_STRONG(plapi_addr_set___, plapi_addr_set)
+CSHIM_FORTRAN_STRONG(PLAPI_ADDR_SET__, plapi_addr_set)
+CSHIM_FORTRAN_WEAK(lapi_addr_set, plapi_addr_set)
+CSHIM_FORTRAN_WEAK(lapi_addr_set_, plapi_addr_set)
+CSHIM_FORTRAN_WEAK(LAPI_ADDR_SET, plapi_addr_set)
+CSHIM_FORTRAN_WEAK(LAPI_ADDR_SET_, plapi_addr_set)
+CSHIM_FORTRAN_WEAK(lapi_addr_set__, plapi_addr_set)
+CSHIM_FORTRAN_WEAK(lapi_addr_set___, plapi_addr_set)
+CSHIM_FORTRAN_WEAK(LAPI_ADDR_SET__, plapi_addr_set)
 
 __attribute__((visibility("default"))) int plapi_address(void *my_addr, void *ret_addr, int32_t *ierror)
 {
 	return fortran_result(ierror, PLAPI_Address(fortran_any(my_addr), fortran_any(ret_addr)));
 }
-CSHIM_FORTRAN_NAMES(address, ADDRESS)
+CSHIM_FORTRAN_STRONG(plapi_address_, plapi_address)
+CSHIM_FORTRAN_STRONG(PLAPI_ADDRESS, plapi_address)
+CSHIM_FORTRAN_STRONG(PLAPI_ADDRESS_, plapi_address)
+CSHIM_FORTRAN_STRONG(plapi_address__, plapi_address)
+CSHIM_FORTRAN_STRONG(plapi_address___, plapi_address)
+CSHIM_FORTRAN_STRONG(PLAPI_ADDRESS__, plapi_address)
+CSHIM_FORTRAN_WEAK(lapi_address, plapi_address)
+CSHIM_FORTRAN_WEAK(lapi_address_, plapi_address)
+CSHIM_FORTRAN_WEAK(LAPI_ADDRESS, plapi_address)
+CSHIM_FORTRAN_WEAK(LAPI_ADDRESS_, plapi_address)
+CSHIM_FORTRAN_WEAK(lapi_address__, plapi_address)
+CSHIM_FORTRAN_WEAK(lapi_address___, plapi_address)
+CSHIM_FORTRAN_WEAK(LAPI_ADDRESS__, plapi_address)
 
 __attribute__((visibility("default"))) int plapi_address_init(const int32_t *hndl, void *const *my_addr, void *add_tab, int32_t *ierror)
 {
 	return fortran_result(ierror, PLAPI_Address_init(fortran_int(hndl), fortran_addr(my_addr), fortran_any(add_tab)));
 }
-CSHIM_FORTRAN_NAMES(address_init, ADDRESS_INIT)
+CSHIM_FORTRAN_STRONG(plapi_address_init_, plapi_address_init)
+CSHIM_FORTRAN_STRONG(PLAPI_ADDRESS_INIT, plapi_address_init)
+CSHIM_FORTRAN_STRONG(PLAPI_ADDRESS_INIT_, plapi_address_init)
+CSHIM_FORTRAN_STRONG(plapi_address_init__, plapi_address_init)
+CSHIM_FORTRAN_WEAK(lapi_address_init, plapi_address_init)
+CSHIM_FORTRAN_WEAK(lapi_address_init_, plapi_address_init)
+CSHIM_FORTRAN_WEAK(LAPI_ADDRESS_INIT, plapi_address_init)
+CSHIM_FORTRAN_WEAK(LAPI_ADDRESS_INIT_, plapi_address_init)
+CSHIM_FORTRAN_WEAK(lapi_address_init__, plapi_address_init)
 
 __attribute__((visibility("default"))) int plapi_address_init64(const int32_t *hndl, void *const *my_addr, void *add_tab, int32_t *ierror)
 {
 	return fortran_result(ierror, PLAPI_Address_init64(fortran_int(hndl), (uintptr_t)fortran_addr(my_addr), fortran_any(add_tab)));
 }
-CSHIM_FORTRAN_NAMES(address_init64, ADDRESS_INIT64)
+CSHIM_FORTRAN_STRONG(plapi_address_init64_, plapi_address_init64)
+CSHIM_FORTRAN_STRONG(PLAPI_ADDRESS_INIT64, plapi_address_init64)
+CSHIM_FORTRAN_STRONG(PLAPI_ADDRESS_INIT64_, plapi_address_init64)
+CSHIM_FORTRAN_STRONG(plapi_address_init64__, plapi_address_init64)
+CSHIM_FORTRAN_WEAK(lapi_address_init64, plapi_address_init64)
+CSHIM_FORTRAN_WEAK(lapi_address_init64_, plapi_address_init64)
+CSHIM_FORTRAN_WEAK(LAPI_ADDRESS_INIT64, plapi_address_init64)
+CSHIM_FORTRAN_WEAK(LAPI_ADDRESS_INIT64_, plapi_address_init64)
+CSHIM_FORTRAN_WEAK(lapi_address_init64__, plapi_address_init64)
 
 __attribute__((visibility("default"))) int plapi_amsend(const int32_t *hndl, const int32_t *tgt, void *hdr_hdl, void *uhdr, const int32_t *uhdr_len, void *udata, const ulong *udata_len, void *const *tgt_cntr, void *org_cntr, void *cmpl_cntr, int32_t *ierror)
 {
 	return fortran_result(ierror, fortran_amsend(hndl, tgt, hdr_hdl, uhdr, uhdr_len, udata, udata_len, tgt_cntr, org_cntr, cmpl_cntr));
 }
-CSHIM_FORTRAN_NAMES(amsend, AMSEND)
+CSHIM_FORTRAN_STRONG(plapi_amsend_, plapi_amsend)
+CSHIM_FORTRAN_STRONG(PLAPI_AMSEND, plapi_amsend)
+CSHIM_FORTRAN_STRONG(PLAPI_AMSEND_, plapi_amsend)
+CSHIM_FORTRAN_STRONG(plapi_amsend__, plapi_amsend)
+CSHIM_FORTRAN_STRONG(plapi_amsend___, plapi_amsend)
+CSHIM_FORTRAN_STRONG(PLAPI_AMSEND__, plapi_amsend)
+CSHIM_FORTRAN_WEAK(lapi_amsend, plapi_amsend)
+CSHIM_FORTRAN_WEAK(lapi_amsend_, plapi_amsend)
+CSHIM_FORTRAN_WEAK(LAPI_AMSEND, plapi_amsend)
+CSHIM_FORTRAN_WEAK(LAPI_AMSEND_, plapi_amsend)
+CSHIM_FORTRAN_WEAK(lapi_amsend__, plapi_amsend)
+CSHIM_FORTRAN_WEAK(lapi_amsend___, plapi_amsend)
+CSHIM_FORTRAN_WEAK(LAPI_AMSEND__, plapi_amsend)
 
 __attribute__((visibility("default"))) int plapi_amsendv(const int32_t *hndl, const int32_t *tgt, void *hdr_hdl, void *uhdr, const int32_t *uhdr_len, void *org_vec, void *const *tgt_cntr, void *org_cntr, void *cmpl_cntr, int32_t *ierror)
 {
 	return fortran_result(ierror, fortran_amsendv(hndl, tgt, hdr_hdl, uhdr, uhdr_len, org_vec, tgt_cntr, org_cntr, cmpl_cntr));
 }
-CSHIM_FORTRAN_NAMES(amsendv, AMSENDV)
+CSHIM_FORTRAN_STRONG(plapi_amsendv_, plapi_amsendv)
+CSHIM_FORTRAN_STRONG(PLAPI_AMSENDV, plapi_amsendv)
+CSHIM_FORTRAN_STRONG(PLAPI_AMSENDV_, plapi_amsendv)
+CSHIM_FORTRAN_STRONG(plapi_amsendv__, plapi_amsendv)
+CSHIM_FORTRAN_STRONG(plapi_amsendv___, plapi_amsendv)
+CSHIM_FORTRAN_STRONG(PLAPI_AMSENDV__, plapi_amsendv)
+CSHIM_FORTRAN_WEAK(lapi_amsendv, plapi_amsendv)
+CSHIM_FORTRAN_WEAK(lapi_amsendv_, plapi_amsendv)
+CSHIM_FORTRAN_WEAK(LAPI_AMSENDV, plapi_amsendv)
+CSHIM_FORTRAN_WEAK(LAPI_AMSENDV_, plapi_amsendv)
+CSHIM_FORTRAN_WEAK(lapi_amsendv__, plapi_amsendv)
+CSHIM_FORTRAN_WEAK(lapi_amsendv___, plapi_amsendv)
+CSHIM_FORTRAN_WEAK(LAPI_AMSENDV__, plapi_amsendv)
 
 __attribute__((visibility("default"))) int plapi_fence(const int32_t *hndl, int32_t *ierror)
 {
 	return fortran_result(ierror, PLAPI_Fence(fortran_int(hndl)));
 }
-CSHIM_FORTRAN_NAMES(fence, FENCE)
+CSHIM_FORTRAN_STRONG(plapi_fence_, plapi_fence)
+CSHIM_FORTRAN_STRONG(PLAPI_FENCE, plapi_fence)
+CSHIM_FORTRAN_STRONG(PLAPI_FENCE_, plapi_fence)
+CSHIM_FORTRAN_STRONG(plapi_fence__, plapi_fence)
+CSHIM_FORTRAN_WEAK(lapi_fence, plapi_fence)
+CSHIM_FORTRAN_WEAK(lapi_fence_, plapi_fence)
+CSHIM_FORTRAN_WEAK(LAPI_FENCE, plapi_fence)
+CSHIM_FORTRAN_WEAK(LAPI_FENCE_, plapi_fence)
+CSHIM_FORTRAN_WEAK(lapi_fence__, plapi_fence)
 
 __attribute__((visibility("default"))) int plapi_get(const int32_t *hndl, const int32_t *tgt, const ulong *len, void *const *tgt_addr, void *org_addr, void *const *tgt_cntr, void *org_cntr, int32_t *ierror)
 {
 	return fortran_result(ierror, PLAPI_Get(fortran_int(hndl), fortran_int(tgt), fortran_long(len), fortran_addr(tgt_addr), fortran_any(org_addr), fortran_addr(tgt_cntr), fortran_any(org_cntr)));
 }
-CSHIM_FORTRAN_NAMES(get, GET)
+CSHIM_FORTRAN_STRONG(plapi_get_, plapi_get)
+CSHIM_FORTRAN_STRONG(PLAPI_GET, plapi_get)
+CSHIM_FORTRAN_STRONG(PLAPI_GET_, plapi_get)
+CSHIM_FORTRAN_STRONG(plapi_get__, plapi_get)
+CSHIM_FORTRAN_WEAK(lapi_get, plapi_get)
+CSHIM_FORTRAN_WEAK(lapi_get_, plapi_get)
+CSHIM_FORTRAN_WEAK(LAPI_GET, plapi_get)
+CSHIM_FORTRAN_WEAK(LAPI_GET_, plapi_get)
+CSHIM_FORTRAN_WEAK(lapi_get__, plapi_get)
 
 __attribute__((visibility("default"))) int plapi_getcntr(const int32_t *hndl, void *cntr, void *val, int32_t *ierror)
 {
 	return fortran_result(ierror, PLAPI_Getcntr(fortran_int(hndl), fortran_any(cntr), fortran_any(val)));
 }
-CSHIM_FORTRAN_NAMES(getcntr, GETCNTR)
+CSHIM_FORTRAN_STRONG(plapi_getcntr_, plapi_getcntr)
+CSHIM_FORTRAN_STRONG(PLAPI_GETCNTR, plapi_getcntr)
+CSHIM_FORTRAN_STRONG(PLAPI_GETCNTR_, plapi_getcntr)
+CSHIM_FORTRAN_STRONG(plapi_getcntr__, plapi_getcntr)
+CSHIM_FORTRAN_WEAK(lapi_getcntr, plapi_getcntr)
+CSHIM_FORTRAN_WEAK(lapi_getcntr_, plapi_getcntr)
+CSHIM_FORTRAN_WEAK(LAPI_GETCNTR, plapi_getcntr)
+CSHIM_FORTRAN_WEAK(LAPI_GETCNTR_, plapi_getcntr)
+CSHIM_FORTRAN_WEAK(lapi_getcntr__, plapi_getcntr)
 
 __attribute__((visibility("default"))) int plapi_getv(const int32_t *hndl, const int32_t *tgt, void *tgt_vec, void *org_vec, void *const *tgt_cntr, void *org_cntr, int32_t *ierror)
 {
 	return fortran_result(ierror, PLAPI_Getv(fortran_int(hndl), fortran_int(tgt), fortran_vector(tgt_vec), fortran_any(org_vec), fortran_addr(tgt_cntr), fortran_any(org_cntr)));
 }
-CSHIM_FORTRAN_NAMES(getv, GETV)
+CSHIM_FORTRAN_STRONG(plapi_getv_, plapi_getv)
+CSHIM_FORTRAN_STRONG(PLAPI_GETV, plapi_getv)
+CSHIM_FORTRAN_STRONG(PLAPI_GETV_, plapi_getv)
+CSHIM_FORTRAN_STRONG(plapi_getv__, plapi_getv)
+CSHIM_FORTRAN_WEAK(lapi_getv, plapi_getv)
+CSHIM_FORTRAN_WEAK(lapi_getv_, plapi_getv)
+CSHIM_FORTRAN_WEAK(LAPI_GETV, plapi_getv)
+CSHIM_FORTRAN_WEAK(LAPI_GETV_, plapi_getv)
+CSHIM_FORTRAN_WEAK(lapi_getv__, plapi_getv)
 
 __attribute__((visibility("default"))) int plapi_gfence(const int32_t *hndl, int32_t *ierror)
 {
 	return fortran_result(ierror, PLAPI_Gfence(fortran_int(hndl)));
 }
-CSHIM_FORTRAN_NAMES(gfence, GFENCE)
+CSHIM_FORTRAN_STRONG(plapi_gfence_, plapi_gfence)
+CSHIM_FORTRAN_STRONG(PLAPI_GFENCE, plapi_gfence)
+CSHIM_FORTRAN_STRONG(PLAPI_GFENCE_, plapi_gfence)
+CSHIM_FORTRAN_STRONG(plapi_gfence__, plapi_gfence)
+CSHIM_FORTRAN_WEAK(lapi_gfence, plapi_gfence)
+CSHIM_FORTRAN_WEAK(lapi_gfence_, plapi_gfence)
+CSHIM_FORTRAN_WEAK(LAPI_GFENCE, plapi_gfence)
+CSHIM_FORTRAN_WEAK(LAPI_GFENCE_, plapi_gfence)
+CSHIM_FORTRAN_WEAK(lapi_gfence__, plapi_gfence)
 
 __attribute__((visibility("default"))) int plapi_init(void *hndl, void *lapi_info, int32_t *ierror)
 {
 	return fortran_result(ierror, fortran_init(hndl, lapi_info));
 }
-CSHIM_FORTRAN_NAMES(init, INIT)
+CSHIM_FORTRAN_STRONG(plapi_init_, plapi_init)
+CSHIM_FORTRAN_STRONG(PLAPI_INIT, plapi_init)
+CSHIM_FORTRAN_STRONG(PLAPI_INIT_, plapi_init)
+CSHIM_FORTRAN_STRONG(plapi_init__, plapi_init)
+CSHIM_FORTRAN_WEAK(lapi_init, plapi_init)
+CSHIM_FORTRAN_WEAK(lapi_init_, plapi_init)
+CSHIM_FORTRAN_WEAK(LAPI_INIT, plapi_init)
+CSHIM_FORTRAN_WEAK(LAPI_INIT_, plapi_init)
+CSHIM_FORTRAN_WEAK(lapi_init__, plapi_init)
 
 __attribute__((visibility("default"))) int plapi_msg_string(const int32_t *error_code, void *buf, int32_t *ierror)
 {
 	return fortran_result(ierror, fortran_msg_string(error_code, buf));
 }
-CSHIM_FORTRAN_NAMES(msg_string, MSG_STRING)
+CSHIM_FORTRAN_STRONG(plapi_msg_string_, plapi_msg_string)
+CSHIM_FORTRAN_STRONG(PLAPI_MSG_STRING, plapi_msg_string)
+CSHIM_FORTRAN_STRONG(PLAPI_MSG_STRING_, plapi_msg_string)
+CSHIM_FORTRAN_STRONG(plapi_msg_string__, plapi_msg_string)
+CSHIM_FORTRAN_WEAK(lapi_msg_string, plapi_msg_string)
+CSHIM_FORTRAN_WEAK(lapi_msg_string_, plapi_msg_string)
+CSHIM_FORTRAN_WEAK(LAPI_MSG_STRING, plapi_msg_string)
+CSHIM_FORTRAN_WEAK(LAPI_MSG_STRING_, plapi_msg_string)
+CSHIM_FORTRAN_WEAK(lapi_msg_string__, plapi_msg_string)
 
 __attribute__((visibility("default"))) int plapi_msgpoll(const int32_t *hndl, const int32_t *cnt, void *info, int32_t *ierror)
 {
 	return fortran_result(ierror, PLAPI_Msgpoll(fortran_int(hndl), fortran_int(cnt), fortran_any(info)));
 }
-CSHIM_FORTRAN_NAMES(msgpoll, MSGPOLL)
+CSHIM_FORTRAN_STRONG(plapi_msgpoll_, plapi_msgpoll)
+CSHIM_FORTRAN_STRONG(PLAPI_MSGPOLL, plapi_msgpoll)
+CSHIM_FORTRAN_STRONG(PLAPI_MSGPOLL_, plapi_msgpoll)
+CSHIM_FORTRAN_STRONG(plapi_msgpoll__, plapi_msgpoll)
+CSHIM_FORTRAN_WEAK(lapi_msgpoll, plapi_msgpoll)
+CSHIM_FORTRAN_WEAK(lapi_msgpoll_, plapi_msgpoll)
+CSHIM_FORTRAN_WEAK(LAPI_MSGPOLL, plapi_msgpoll)
+CSHIM_FORTRAN_WEAK(LAPI_MSGPOLL_, plapi_msgpoll)
+CSHIM_FORTRAN_WEAK(lapi_msgpoll__, plapi_msgpoll)
 
 __attribute__((visibility("default"))) int plapi_probe(const int32_t *hndl, int32_t *ierror)
 {
 	return fortran_result(ierror, PLAPI_Probe(fortran_int(hndl)));
 }
-CSHIM_FORTRAN_NAMES(probe, PROBE)
+CSHIM_FORTRAN_STRONG(plapi_probe_, plapi_probe)
+CSHIM_FORTRAN_STRONG(PLAPI_PROBE, plapi_probe)
+CSHIM_FORTRAN_STRONG(PLAPI_PROBE_, plapi_probe)
+CSHIM_FORTRAN_STRONG(plapi_probe__, plapi_probe)
+CSHIM_FORTRAN_WEAK(lapi_probe, plapi_probe)
+CSHIM_FORTRAN_WEAK(lapi_probe_, plapi_probe)
+CSHIM_FORTRAN_WEAK(LAPI_PROBE, plapi_probe)
+CSHIM_FORTRAN_WEAK(LAPI_PROBE_, plapi_probe)
+CSHIM_FORTRAN_WEAK(lapi_probe__, plapi_probe)
 
 __attribute__((visibility("default"))) int plapi_put(const int32_t *hndl, const int32_t *tgt, const ulong *len, void *const *tgt_addr, void *org_addr, void *const *tgt_cntr, void *org_cntr, void *cmpl_cntr, int32_t *ierror)
 {
 	return fortran_result(ierror, PLAPI_Put(fortran_int(hndl), fortran_int(tgt), fortran_long(len), fortran_addr(tgt_addr), fortran_any(org_addr), fortran_addr(tgt_cntr), fortran_any(org_cntr), fortran_any(cmpl_cntr)));
 }
-CSHIM_FORTRAN_NAMES(put, PUT)
+CSHIM_FORTRAN_STRONG(plapi_put_, plapi_put)
+CSHIM_FORTRAN_STRONG(PLAPI_PUT, plapi_put)
+CSHIM_FORTRAN_STRONG(PLAPI_PUT_, plapi_put)
+CSHIM_FORTRAN_STRONG(plapi_put__, plapi_put)
+CSHIM_FORTRAN_WEAK(lapi_put, plapi_put)
+CSHIM_FORTRAN_WEAK(lapi_put_, plapi_put)
+CSHIM_FORTRAN_WEAK(LAPI_PUT, plapi_put)
+CSHIM_FORTRAN_WEAK(LAPI_PUT_, plapi_put)
+CSHIM_FORTRAN_WEAK(lapi_put__, plapi_put)
 
 __attribute__((visibility("default"))) int plapi_putv(const int32_t *hndl, const int32_t *tgt, void *tgt_vec, void *org_vec, void *const *tgt_cntr, void *org_cntr, void *cmpl_cntr, int32_t *ierror)
 {
 	return fortran_result(ierror, PLAPI_Putv(fortran_int(hndl), fortran_int(tgt), fortran_vector(tgt_vec), fortran_any(org_vec), fortran_addr(tgt_cntr), fortran_any(org_cntr), fortran_any(cmpl_cntr)));
 }
-CSHIM_FORTRAN_NAMES(putv, PUTV)
+CSHIM_FORTRAN_STRONG(plapi_putv_, plapi_putv)
+CSHIM_FORTRAN_STRONG(PLAPI_PUTV, plapi_putv)
+CSHIM_FORTRAN_STRONG(PLAPI_PUTV_, plapi_putv)
+CSHIM_FORTRAN_STRONG(plapi_putv__, plapi_putv)
+CSHIM_FORTRAN_WEAK(lapi_putv, plapi_putv)
+CSHIM_FORTRAN_WEAK(lapi_putv_, plapi_putv)
+CSHIM_FORTRAN_WEAK(LAPI_PUTV, plapi_putv)
+CSHIM_FORTRAN_WEAK(LAPI_PUTV_, plapi_putv)
+CSHIM_FORTRAN_WEAK(lapi_putv__, plapi_putv)
 
 __attribute__((visibility("default"))) int plapi_qenv(const int32_t *hndl, const int32_t *query, void *ret_val, int32_t *ierror)
 {
 	return fortran_result(ierror, PLAPI_Qenv(fortran_int(hndl), fortran_int(query), fortran_any(ret_val)));
 }
-CSHIM_FORTRAN_NAMES(qenv, QENV)
+CSHIM_FORTRAN_STRONG(plapi_qenv_, plapi_qenv)
+CSHIM_FORTRAN_STRONG(PLAPI_QENV, plapi_qenv)
+CSHIM_FORTRAN_STRONG(PLAPI_QENV_, plapi_qenv)
+CSHIM_FORTRAN_STRONG(plapi_qenv__, plapi_qenv)
+CSHIM_FORTRAN_WEAK(lapi_qenv, plapi_qenv)
+CSHIM_FORTRAN_WEAK(lapi_qenv_, plapi_qenv)
+CSHIM_FORTRAN_WEAK(LAPI_QENV, plapi_qenv)
+CSHIM_FORTRAN_WEAK(LAPI_QENV_, plapi_qenv)
+CSHIM_FORTRAN_WEAK(lapi_qenv__, plapi_qenv)
 
 __attribute__((visibility("default"))) int plapi_rmw(const int32_t *hndl, const int32_t *op, const int32_t *tgt, void *const *tgt_var, void *in_val, void *prev_tgt_val, void *org_cntr, int32_t *ierror)
 {
 	return fortran_result(ierror, PLAPI_Rmw(fortran_int(hndl), fortran_int(op), fortran_int(tgt), fortran_addr(tgt_var), fortran_any(in_val), fortran_any(prev_tgt_val), fortran_any(org_cntr)));
 }
-CSHIM_FORTRAN_NAMES(rmw, RMW)
+CSHIM_FORTRAN_STRONG(plapi_rmw_, plapi_rmw)
+CSHIM_FORTRAN_STRONG(PLAPI_RMW, plapi_rmw)
+CSHIM_FORTRAN_STRONG(PLAPI_RMW_, plapi_rmw)
+CSHIM_FORTRAN_STRONG(plapi_rmw__, plapi_rmw)
+CSHIM_FORTRAN_WEAK(lapi_rmw, plapi_rmw)
+CSHIM_FORTRAN_WEAK(lapi_rmw_, plapi_rmw)
+CSHIM_FORTRAN_WEAK(LAPI_RMW, plapi_rmw)
+CSHIM_FORTRAN_WEAK(LAPI_RMW_, plapi_rmw)
+CSHIM_FORTRAN_WEAK(lapi_rmw__, plapi_rmw)
 
 __attribute__((visibility("default"))) int plapi_rmw64(const int32_t *hndl, const int32_t *op, const int32_t *tgt, void *const *tgt_var, void *in_val, void *prev_tgt_val, void *org_cntr, int32_t *ierror)
 {
 	return fortran_result(ierror, PLAPI_Rmw64(fortran_int(hndl), fortran_int(op), fortran_int(tgt), fortran_addr(tgt_var), fortran_any(in_val), fortran_any(prev_tgt_val), fortran_any(org_cntr)));
 }
-CSHIM_FORTRAN_NAMES(rmw64, RMW64)
+CSHIM_FORTRAN_STRONG(plapi_rmw64_, plapi_rmw64)
+CSHIM_FORTRAN_STRONG(PLAPI_RMW64, plapi_rmw64)
+CSHIM_FORTRAN_STRONG(PLAPI_RMW64_, plapi_rmw64)
+CSHIM_FORTRAN_STRONG(plapi_rmw64__, plapi_rmw64)
+CSHIM_FORTRAN_WEAK(lapi_rmw64, plapi_rmw64)
+CSHIM_FORTRAN_WEAK(lapi_rmw64_, plapi_rmw64)
+CSHIM_FORTRAN_WEAK(LAPI_RMW64, plapi_rmw64)
+CSHIM_FORTRAN_WEAK(LAPI_RMW64_, plapi_rmw64)
+CSHIM_FORTRAN_WEAK(lapi_rmw64__, plapi_rmw64)
 
 __attribute__((visibility("default"))) int plapi_senv(const int32_t *hndl, const int32_t *query, const int32_t *set_val, int32_t *ierror)
 {
 	return fortran_result(ierror, PLAPI_Senv(fortran_int(hndl), fortran_int(query), fortran_int(set_val)));
 }
-CSHIM_FORTRAN_NAMES(senv, SENV)
+CSHIM_FORTRAN_STRONG(plapi_senv_, plapi_senv)
+CSHIM_FORTRAN_STRONG(PLAPI_SENV, plapi_senv)
+CSHIM_FORTRAN_STRONG(PLAPI_SENV_, plapi_senv)
+CSHIM_FORTRAN_STRONG(plapi_senv__, plapi_senv)
+CSHIM_FORTRAN_WEAK(lapi_senv, plapi_senv)
+CSHIM_FORTRAN_WEAK(lapi_senv_, plapi_senv)
+CSHIM_FORTRAN_WEAK(LAPI_SENV, plapi_senv)
+CSHIM_FORTRAN_WEAK(LAPI_SENV_, plapi_senv)
+CSHIM_FORTRAN_WEAK(lapi_senv__, plapi_senv)
 
 __attribute__((visibility("default"))) int plapi_setcntr(const int32_t *hndl, void *cntr, const int32_t *val, int32_t *ierror)
 {
 	return fortran_result(ierror, PLAPI_Setcntr(fortran_int(hndl), fortran_any(cntr), fortran_int(val)));
 }
-CSHIM_FORTRAN_NAMES(setcntr, SETCNTR)
+CSHIM_FORTRAN_STRONG(plapi_setcntr_, plapi_setcntr)
+CSHIM_FORTRAN_STRONG(PLAPI_SETCNTR, plapi_setcntr)
+CSHIM_FORTRAN_STRONG(PLAPI_SETCNTR_, plapi_setcntr)
+CSHIM_FORTRAN_STRONG(plapi_setcntr__, plapi_setcntr)
+CSHIM_FORTRAN_WEAK(lapi_setcntr, plapi_setcntr)
+CSHIM_FORTRAN_WEAK(lapi_setcntr_, plapi_setcntr)
+CSHIM_FORTRAN_WEAK(LAPI_SETCNTR, plapi_setcntr)
+CSHIM_FORTRAN_WEAK(LAPI_SETCNTR_, plapi_setcntr)
+CSHIM_FORTRAN_WEAK(lapi_setcntr__, plapi_setcntr)
 
 __attribute__((visibility("default"))) int plapi_term(const int32_t *hndl, int32_t *ierror)
 {
 	return fortran_result(ierror, PLAPI_Term(fortran_int(hndl)));
 }
-CSHIM_FORTRAN_NAMES(term, TERM)
+CSHIM_FORTRAN_STRONG(plapi_term_, plapi_term)
+CSHIM_FORTRAN_STRONG(PLAPI_TERM, plapi_term)
+CSHIM_FORTRAN_STRONG(PLAPI_TERM_, plapi_term)
+CSHIM_FORTRAN_STRONG(plapi_term__, plapi_term)
+CSHIM_FORTRAN_WEAK(lapi_term, plapi_term)
+CSHIM_FORTRAN_WEAK(lapi_term_, plapi_term)
+CSHIM_FORTRAN_WEAK(LAPI_TERM, plapi_term)
+CSHIM_FORTRAN_WEAK(LAPI_TERM_, plapi_term)
+CSHIM_FORTRAN_WEAK(lapi_term__, plapi_term)
 
 __attribute__((visibility("default"))) int plapi_util(const int32_t *hndl, void *util_cmd, int32_t *ierror)
 {
 	return fortran_result(ierror, fortran_util(hndl, util_cmd));
 }
-CSHIM_FORTRAN_NAMES(util, UTIL)
+CSHIM_FORTRAN_STRONG(plapi_util_, plapi_util)
+CSHIM_FORTRAN_STRONG(PLAPI_UTIL, plapi_util)
+CSHIM_FORTRAN_STRONG(PLAPI_UTIL_, plapi_util)
+CSHIM_FORTRAN_STRONG(plapi_util__, plapi_util)
+CSHIM_FORTRAN_WEAK(lapi_util, plapi_util)
+CSHIM_FORTRAN_WEAK(lapi_util_, plapi_util)
+CSHIM_FORTRAN_WEAK(LAPI_UTIL, plapi_util)
+CSHIM_FORTRAN_WEAK(LAPI_UTIL_, plapi_util)
+CSHIM_FORTRAN_WEAK(lapi_util__, plapi_util)
 
 __attribute__((visibility("default"))) int plapi_waitcntr(const int32_t *hndl, void *cntr, const int32_t *val, void *cur_cntr_val, int32_t *ierror)
 {
 	return fortran_result(ierror, PLAPI_Waitcntr(fortran_int(hndl), fortran_any(cntr), fortran_int(val), fortran_any(cur_cntr_val)));
 }
-CSHIM_FORTRAN_NAMES(waitcntr, WAITCNTR)
+CSHIM_FORTRAN_STRONG(plapi_waitcntr_, plapi_waitcntr)
+CSHIM_FORTRAN_STRONG(PLAPI_WAITCNTR, plapi_waitcntr)
+CSHIM_FORTRAN_STRONG(PLAPI_WAITCNTR_, plapi_waitcntr)
+CSHIM_FORTRAN_STRONG(plapi_waitcntr__, plapi_waitcntr)
+CSHIM_FORTRAN_WEAK(lapi_waitcntr, plapi_waitcntr)
+CSHIM_FORTRAN_WEAK(lapi_waitcntr_, plapi_waitcntr)
+CSHIM_FORTRAN_WEAK(LAPI_WAITCNTR, plapi_waitcntr)
+CSHIM_FORTRAN_WEAK(LAPI_WAITCNTR_, plapi_waitcntr)
+CSHIM_FORTRAN_WEAK(lapi_waitcntr__, plapi_waitcntr)
 
 __attribute__((visibility("default"))) int plapi_xfer(const int32_t *hndl, void *xfer_cmd, int32_t *ierror)
 {
 	return fortran_result(ierror, PLAPI_Xfer(fortran_int(hndl), fortran_any(xfer_cmd)));
 }
-CSHIM_FORTRAN_NAMES(xfer, XFER)
+CSHIM_FORTRAN_STRONG(plapi_xfer_, plapi_xfer)
+CSHIM_FORTRAN_STRONG(PLAPI_XFER, plapi_xfer)
+CSHIM_FORTRAN_STRONG(PLAPI_XFER_, plapi_xfer)
+CSHIM_FORTRAN_STRONG(plapi_xfer__, plapi_xfer)
+CSHIM_FORTRAN_WEAK(lapi_xfer, plapi_xfer)
+CSHIM_FORTRAN_WEAK(lapi_xfer_, plapi_xfer)
+CSHIM_FORTRAN_WEAK(LAPI_XFER, plapi_xfer)
+CSHIM_FORTRAN_WEAK(LAPI_XFER_, plapi_xfer)
+CSHIM_FORTRAN_WEAK(lapi_xfer__, plapi_xfer)
 
 __attribute__((visibility("default"))) int plapi_nopoll_wait(const int32_t *hndl, void *cntr, const int32_t *val, void *cur_cntr_val, int32_t *ierror)
 {
 	return fortran_result(ierror, PLAPI_Nopoll_wait(fortran_int(hndl), fortran_any(cntr), fortran_int(val), fortran_any(cur_cntr_val)));
 }
-CSHIM_FORTRAN_NAMES(nopoll_wait, NOPOLL_WAIT)
+CSHIM_FORTRAN_STRONG(plapi_nopoll_wait_, plapi_nopoll_wait)
+CSHIM_FORTRAN_STRONG(PLAPI_NOPOLL_WAIT, plapi_nopoll_wait)
+CSHIM_FORTRAN_STRONG(PLAPI_NOPOLL_WAIT_, plapi_nopoll_wait)
+CSHIM_FORTRAN_STRONG(plapi_nopoll_wait__, plapi_nopoll_wait)
+CSHIM_FORTRAN_WEAK(lapi_nopoll_wait, plapi_nopoll_wait)
+CSHIM_FORTRAN_WEAK(lapi_nopoll_wait_, plapi_nopoll_wait)
+CSHIM_FORTRAN_WEAK(LAPI_NOPOLL_WAIT, plapi_nopoll_wait)
+CSHIM_FORTRAN_WEAK(LAPI_NOPOLL_WAIT_, plapi_nopoll_wait)
+CSHIM_FORTRAN_WEAK(lapi_nopoll_wait__, plapi_nopoll_wait)
 
 __attribute__((visibility("default"))) int plapi_purge_totask(const int32_t *hndl, const int32_t *dest, int32_t *ierror)
 {
 	return fortran_result(ierror, PLAPI_Purge_totask(fortran_int(hndl), fortran_int(dest)));
 }
-CSHIM_FORTRAN_NAMES(purge_totask, PURGE_TOTASK)
+CSHIM_FORTRAN_STRONG(plapi_purge_totask_, plapi_purge_totask)
+CSHIM_FORTRAN_STRONG(PLAPI_PURGE_TOTASK, plapi_purge_totask)
+CSHIM_FORTRAN_STRONG(PLAPI_PURGE_TOTASK_, plapi_purge_totask)
+CSHIM_FORTRAN_STRONG(plapi_purge_totask__, plapi_purge_totask)
+CSHIM_FORTRAN_WEAK(lapi_purge_totask, plapi_purge_totask)
+CSHIM_FORTRAN_WEAK(lapi_purge_totask_, plapi_purge_totask)
+CSHIM_FORTRAN_WEAK(LAPI_PURGE_TOTASK, plapi_purge_totask)
+CSHIM_FORTRAN_WEAK(LAPI_PURGE_TOTASK_, plapi_purge_totask)
+CSHIM_FORTRAN_WEAK(lapi_purge_totask__, plapi_purge_totask)
 
 __attribute__((visibility("default"))) int plapi_resume_totask(const int32_t *hndl, const int32_t *dest, int32_t *ierror)
 {
 	return fortran_result(ierror, PLAPI_Resume_totask(fortran_int(hndl), fortran_int(dest)));
 }
-CSHIM_FORTRAN_NAMES(resume_totask, RESUME_TOTASK)
+CSHIM_FORTRAN_STRONG(plapi_resume_totask_, plapi_resume_totask)
+CSHIM_FORTRAN_STRONG(PLAPI_RESUME_TOTASK, plapi_resume_totask)
+CSHIM_FORTRAN_STRONG(PLAPI_RESUME_TOTASK_, plapi_resume_totask)
+CSHIM_FORTRAN_STRONG(plapi_resume_totask__, plapi_resume_totask)
+CSHIM_FORTRAN_WEAK(lapi_resume_totask, plapi_resume_totask)
+CSHIM_FORTRAN_WEAK(lapi_resume_totask_, plapi_resume_totask)
+CSHIM_FORTRAN_WEAK(LAPI_RESUME_TOTASK, plapi_resume_totask)
+CSHIM_FORTRAN_WEAK(LAPI_RESUME_TOTASK_, plapi_resume_totask)
+CSHIM_FORTRAN_WEAK(lapi_resume_totask__, plapi_resume_totask)
 
 __attribute__((visibility("default"))) int plapi_setcntr_wstatus(const int32_t *hndl, void *cntr, const int32_t *num_dest, void *dest_list, void *dest_status, int32_t *ierror)
 {
 	return fortran_result(ierror, PLAPI_Setcntr_wstatus(fortran_int(hndl), fortran_any(cntr), fortran_int(num_dest), fortran_any(dest_list), fortran_any(dest_status)));
 }
-CSHIM_FORTRAN_NAMES(setcntr_wstatus, SETCNTR_WSTATUS)
+CSHIM_FORTRAN_STRONG(plapi_setcntr_wstatus_, plapi_setcntr_wstatus)
+CSHIM_FORTRAN_STRONG(PLAPI_SETCNTR_WSTATUS, plapi_setcntr_wstatus)
+CSHIM_FORTRAN_STRONG(PLAPI_SETCNTR_WSTATUS_, plapi_setcntr_wstatus)
+CSHIM_FORTRAN_STRONG(plapi_setcntr_wstatus__, plapi_setcntr_wstatus)
+CSHIM_FORTRAN_WEAK(lapi_setcntr_wstatus, plapi_setcntr_wstatus)
+CSHIM_FORTRAN_WEAK(lapi_setcntr_wstatus_, plapi_setcntr_wstatus)
+CSHIM_FORTRAN_WEAK(LAPI_SETCNTR_WSTATUS, plapi_setcntr_wstatus)
+CSHIM_FORTRAN_WEAK(LAPI_SETCNTR_WSTATUS_, plapi_setcntr_wstatus)
+CSHIM_FORTRAN_WEAK(lapi_setcntr_wstatus__, plapi_setcntr_wstatus)
 
 __attribute__((visibility("default"))) int plapi_group_create(const int32_t *hndl, const int32_t *num_tasks, void *task_list, void *group, int32_t *ierror)
 {
 	return fortran_result(ierror, PLAPI_Group_create(fortran_int(hndl), fortran_int(num_tasks), fortran_any(task_list), fortran_any(group)));
 }
-CSHIM_FORTRAN_NAMES(group_create, GROUP_CREATE)
+CSHIM_FORTRAN_STRONG(plapi_group_create_, plapi_group_create)
+CSHIM_FORTRAN_STRONG(PLAPI_GROUP_CREATE, plapi_group_create)
+CSHIM_FORTRAN_STRONG(PLAPI_GROUP_CREATE_, plapi_group_create)
+CSHIM_FORTRAN_STRONG(plapi_group_create__, plapi_group_create)
+CSHIM_FORTRAN_WEAK(lapi_group_create, plapi_group_create)
+CSHIM_FORTRAN_WEAK(lapi_group_create_, plapi_group_create)
+CSHIM_FORTRAN_WEAK(LAPI_GROUP_CREATE, plapi_group_create)
+CSHIM_FORTRAN_WEAK(LAPI_GROUP_CREATE_, plapi_group_create)
+CSHIM_FORTRAN_WEAK(lapi_group_create__, plapi_group_create)
 
 __attribute__((visibility("default"))) int plapi_group_free(const int32_t *hndl, const int32_t *group, int32_t *ierror)
 {
 	return fortran_result(ierror, PLAPI_Group_free(fortran_int(hndl), fortran_int(group)));
 }
-CSHIM_FORTRAN_NAMES(group_free, GROUP_FREE)
+CSHIM_FORTRAN_STRONG(plapi_group_free_, plapi_group_free)
+CSHIM_FORTRAN_STRONG(PLAPI_GROUP_FREE, plapi_group_free)
+CSHIM_FORTRAN_STRONG(PLAPI_GROUP_FREE_, plapi_group_free)
+CSHIM_FORTRAN_STRONG(plapi_group_free__, plapi_group_free)
+CSHIM_FORTRAN_WEAK(lapi_group_free, plapi_group_free)
+CSHIM_FORTRAN_WEAK(lapi_group_free_, plapi_group_free)
+CSHIM_FORTRAN_WEAK(LAPI_GROUP_FREE, plapi_group_free)
+CSHIM_FORTRAN_WEAK(LAPI_GROUP_FREE_, plapi_group_free)
+CSHIM_FORTRAN_WEAK(lapi_group_free__, plapi_group_free)

@@ -81,6 +81,16 @@ func spellings(name string) []string {
 	return []string{lower, lower + "_", upper, upper + "_", lower + "__"}
 }
 
+// entries returns the names of a call's entry point. Where lapif.h has a name with an underscore more for a procedure as argument, the
+// compilers with two underscores make three of it, and those with capitals two.
+func entries(prefix string, c call) []string {
+	names := spellings(prefix + c.name)
+	if c.takesProcedure() {
+		names = append(names, names[0]+"___", names[2]+"__")
+	}
+	return names
+}
+
 // commonBlock is the COMMON block of lapif.h with LAPI_ADDR_NULL and LAPI_BYTE.
 const commonBlock = "LAPI_ADDRESSES"
 
@@ -91,10 +101,10 @@ func fortranSymbols(calls []call) []symbol {
 		all = append(all, symbol{"B", s})
 	}
 	for _, c := range fortranCalls(calls) {
-		for _, s := range spellings("LAPI_" + c.name) {
+		for _, s := range entries("LAPI_", c) {
 			all = append(all, symbol{"W", s})
 		}
-		for _, s := range spellings("PLAPI_" + c.name) {
+		for _, s := range entries("PLAPI_", c) {
 			all = append(all, symbol{"T", s})
 		}
 	}

@@ -15,20 +15,8 @@ func renderEntries(source source) string {
  * Included by fortran_calls.c alone. The LAPI names are weak, as those of C are (pairs_gen.h).
  */
 
-#define CSHIM_FORTRAN_ALIAS(kind, name, of) \
-	extern __typeof__(of) name __attribute__((kind visibility("default"), alias(#of)));
-#define CSHIM_FORTRAN_WEAK weak,
-#define CSHIM_FORTRAN_STRONG
-#define CSHIM_FORTRAN_NAMES(lower, UPPER) \
-	CSHIM_FORTRAN_ALIAS(CSHIM_FORTRAN_STRONG, plapi_##lower##_, plapi_##lower) \
-	CSHIM_FORTRAN_ALIAS(CSHIM_FORTRAN_STRONG, PLAPI_##UPPER, plapi_##lower) \
-	CSHIM_FORTRAN_ALIAS(CSHIM_FORTRAN_STRONG, PLAPI_##UPPER##_, plapi_##lower) \
-	CSHIM_FORTRAN_ALIAS(CSHIM_FORTRAN_STRONG, plapi_##lower##__, plapi_##lower) \
-	CSHIM_FORTRAN_ALIAS(CSHIM_FORTRAN_WEAK, lapi_##lower, plapi_##lower) \
-	CSHIM_FORTRAN_ALIAS(CSHIM_FORTRAN_WEAK, lapi_##lower##_, plapi_##lower) \
-	CSHIM_FORTRAN_ALIAS(CSHIM_FORTRAN_WEAK, LAPI_##UPPER, plapi_##lower) \
-	CSHIM_FORTRAN_ALIAS(CSHIM_FORTRAN_WEAK, LAPI_##UPPER##_, plapi_##lower) \
-	CSHIM_FORTRAN_ALIAS(CSHIM_FORTRAN_WEAK, lapi_##lower##__, plapi_##lower)
+#define CSHIM_FORTRAN_STRONG(name, of) extern __typeof__(of) name __attribute__((visibility("default"), alias(#of)));
+#define CSHIM_FORTRAN_WEAK(name, of) extern __typeof__(of) name __attribute__((weak, visibility("default"), alias(#of)));
 `, origin)
 	for _, c := range fortranCalls(source.calls) {
 		b.WriteString(renderEntry(c))
@@ -38,8 +26,7 @@ func renderEntries(source source) string {
 
 // renderEntry returns one entry point.
 func renderEntry(c call) string {
-	lower, upper := strings.ToLower(c.name), strings.ToUpper(c.name)
-	types := c.cTypes()
+	lower, types := strings.ToLower(c.name), c.cTypes()
 	var declared, passed []string
 	for i, p := range c.parameters() {
 		declared = append(declared, parameterKinds[p.kind]+withBlank(parameterKinds[p.kind])+p.name)
@@ -53,9 +40,16 @@ func renderEntry(c call) string {
 	if c.own() {
 		called = "fortran_" + lower
 	}
-	return fmt.Sprintf("\n__attribute__((visibility(\"default\"))) int plapi_%s(%s, int32_t *ierror)\n{\n\treturn fortran_result(ierror, %s(%s));\n}\n"+
-		"CSHIM_FORTRAN_NAMES(%s, %s)\n",
-		lower, strings.Join(declared, ", "), called, strings.Join(passed, ", "), lower, upper)
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n__attribute__((visibility(\"default\"))) int plapi_%s(%s, int32_t *ierror)\n{\n\treturn fortran_result(ierror, %s(%s));\n}\n",
+		lower, strings.Join(declared, ", "), called, strings.Join(passed, ", "))
+	for _, name := range entries("PLAPI_", c)[1:] {
+		fmt.Fprintf(&b, "CSHIM_FORTRAN_STRONG(%s, plapi_%s)\n", name, lower)
+	}
+	for _, name := range entries("LAPI_", c) {
+		fmt.Fprintf(&b, "CSHIM_FORTRAN_WEAK(%s, plapi_%s)\n", name, lower)
+	}
+	return b.String()
 }
 
 // withBlank returns what stands between a C type and a name.
