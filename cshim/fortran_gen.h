@@ -457,9 +457,9 @@ CSHIM_FORTRAN_WEAK(LAPI_SETCNTR_WSTATUS, plapi_setcntr_wstatus)
 CSHIM_FORTRAN_WEAK(LAPI_SETCNTR_WSTATUS_, plapi_setcntr_wstatus)
 CSHIM_FORTRAN_WEAK(lapi_setcntr_wstatus__, plapi_setcntr_wstatus)
 
-__attribute__((visibility("default"))) int plapi_group_create(const int32_t *hndl, const int32_t *num_tasks, void *task_list, void *group, int32_t *ierror)
+__attribute__((visibility("default"))) int plapi_group_create(const int32_t *hndl, const int32_t *count, void *task_list, void *group, int32_t *ierror)
 {
-	return fortran_result(ierror, PLAPI_Group_create(fortran_int(hndl), fortran_int(num_tasks), fortran_any(task_list), fortran_any(group)));
+	return fortran_result(ierror, PLAPI_Group_create(fortran_int(hndl), fortran_int(count), fortran_any(task_list), fortran_any(group)));
 }
 CSHIM_FORTRAN_STRONG(plapi_group_create_, plapi_group_create)
 CSHIM_FORTRAN_STRONG(PLAPI_GROUP_CREATE, plapi_group_create)

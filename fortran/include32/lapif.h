@@ -1142,14 +1142,13 @@
       end subroutine
       end interface
       interface
-! LAPI_GROUP_CREATE(hndl, num_tasks, task_list, group, ierror)
-      subroutine LAPI_GROUP_CREATE(a,b,c,d,ierror)
-      integer(4) :: a,b,ierror
-!GCC$ ATTRIBUTES NO_ARG_CHECK :: c,d
-!DEC$ ATTRIBUTES NO_ARG_CHECK :: c,d
-!DIR$ IGNORE_TKR c,d
-!IBM* IGNORE_TKR c,d
-      integer(4), dimension(*) :: c,d
+      subroutine LAPI_GROUP_CREATE(hndl,count,task_list,group,ierror)
+      integer(4) :: hndl,count,ierror
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: task_list,group
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: task_list,group
+!DIR$ IGNORE_TKR task_list,group
+!IBM* IGNORE_TKR task_list,group
+      integer(4), dimension(*) :: task_list,group
       end subroutine
       end interface
       interface
@@ -1480,14 +1479,13 @@
       end subroutine
       end interface
       interface
-! PLAPI_GROUP_CREATE(hndl, num_tasks, task_list, group, ierror)
-      subroutine PLAPI_GROUP_CREATE(a,b,c,d,ierror)
-      integer(4) :: a,b,ierror
-!GCC$ ATTRIBUTES NO_ARG_CHECK :: c,d
-!DEC$ ATTRIBUTES NO_ARG_CHECK :: c,d
-!DIR$ IGNORE_TKR c,d
-!IBM* IGNORE_TKR c,d
-      integer(4), dimension(*) :: c,d
+      subroutine PLAPI_GROUP_CREATE(hndl,count,task_list,group,ierror)
+      integer(4) :: hndl,count,ierror
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: task_list,group
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: task_list,group
+!DIR$ IGNORE_TKR task_list,group
+!IBM* IGNORE_TKR task_list,group
+      integer(4), dimension(*) :: task_list,group
       end subroutine
       end interface
       interface
