@@ -69,7 +69,9 @@ install: build
 	ln -sf liblapi_r.so.1 $(INSTALL_DIR)/$(LIBDIR)/liblapi_r.so
 	ln -sf liblapi_r.so.1 $(INSTALL_DIR)/$(LIBDIR)/liblapi.so
 	install -m 644 $(BUILD)/lib/pkgconfig/lapi.pc $(INSTALL_DIR)/$(LIBDIR)/pkgconfig/
-	install -m 644 include/lapi.h include/css_shared.h $(INSTALL_DIR)/include/
+	install -m 644 include/lapi.h include/css_shared.h fortran/lapif.h $(INSTALL_DIR)/include/
+	install -D -m 644 fortran/lapif.h $(INSTALL_DIR)/include64/lapif.h
+	install -D -m 644 fortran/include32/lapif.h $(INSTALL_DIR)/include32/lapif.h
 	for page in $(MAN_PAGES); do install -D -m 644 $$page $(INSTALL_DIR)/share/$$page || exit 1; done
 	@command -v gencat > /dev/null || echo 'install: without gencat, LAPI_Msg_string stays English'
 	command -v gencat > /dev/null || exit 0; for language in $(LANGUAGES); do \
@@ -83,10 +85,10 @@ install: build
 uninstall:
 	rm -f $(MAN_PAGES:%=$(INSTALL_DIR)/share/%) $(LANGUAGES:%=$(INSTALL_DIR)/share/locale/%/LC_MESSAGES/liblapi_r.cat)
 	rm -f $(addprefix $(INSTALL_DIR)/,$(foreach l,lib lib32,$l/liblapi_r.so.1 $l/liblapi_r.so $l/liblapi.so $l/pkgconfig/lapi.pc) \
-	  include/lapi.h include/css_shared.h bin/lapirun bin/poe bin/lapitrace $(DRIVERS:%=bin/%))
+	  include/lapi.h include/css_shared.h include/lapif.h include64/lapif.h include32/lapif.h bin/lapirun bin/poe bin/lapitrace $(DRIVERS:%=bin/%))
 
 # In the order of how soon they tell something. `go-test` runs with the race detector.
-TEST_TARGETS ?= build vet abi headers go-test sim cshim-test model conform conform-lane host-test kill-test hostile-test samples install-test man-test trace-test net-test m32-test
+TEST_TARGETS ?= build vet abi headers go-test sim cshim-test model conform conform-lane host-test kill-test hostile-test fortran-test samples install-test man-test trace-test net-test m32-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 
@@ -126,4 +128,5 @@ clean:
 -include tests/c/trace/trace.mk
 -include tests/c/hostile/hostile.mk
 -include tests/net/net.mk
+-include tests/fortran/fortran.mk
 -include tests/man.mk
