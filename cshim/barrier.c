@@ -37,7 +37,7 @@ static void wake(cshim_paths *paths, uint32_t task)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (__builtin_expect(path->fenced != 0, 0))
 		cshim_membarrier_full();
-	if (__builtin_expect(__atomic_load_n(&cshim_head(path->out_head)->armed, __ATOMIC_RELAXED) == CSHIM_ARMED, 0))
+	if (__builtin_expect(__atomic_load_n(&cshim_head(path->out_head)->armed, __ATOMIC_RELAXED) & CSHIM_ASLEEP, 0))
 		cshim_ring_bell(path);
 }
 

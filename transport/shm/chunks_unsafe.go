@@ -42,7 +42,7 @@ func (l *Link) PartSize(n uint64) int {
 // Attends says whether ep looks at its messages now or soon: then data is best sent to it in messages, and both ends copy.
 func (l *Link) Attends(ep transport.Endpoint) bool {
 	p, err := l.path(ep)
-	return err == nil && atomic.LoadUint32(&p.outHead.Armed)|atomic.LoadUint32(&p.outHead.Away) == layout.Awake
+	return err == nil && atomic.LoadUint64(&p.outHead.Armed)|uint64(atomic.LoadUint32(&p.outHead.Away)) == layout.Awake
 }
 
 // SetAway tells all peers whether this task's user polls; see cshim_segment_head.away.

@@ -63,7 +63,7 @@ type Link struct {
 	private    private
 	paths      *layout.Paths // in private
 	bell       int           // eventfd that wakes this task
-	unread     bool          // a peer has said that it rings, and the bell was not read since
+	sleeps     uint64        // times that Arm was called: the number of the sleep
 	bellBuffer [8]byte
 	pid        int
 	cookie     uint64
@@ -255,7 +255,7 @@ func (l *Link) Close() error {
 		return nil
 	}
 	l.closed = true
-	atomic.StoreUint32(&l.own.head().Armed, layout.Closed) // release: after the last consumed and held; see flushState
+	atomic.StoreUint64(&l.own.head().Armed, layout.Closed) // release: after the last consumed and held; see flushState
 	for _, p := range l.rings {
 		if p != nil {
 			l.wake(p) // it may wait for room or for a flush that will never be
