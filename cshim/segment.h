@@ -41,6 +41,7 @@
 #define CSHIM_INLINE_MAX 512     /* longer data goes in a chunk: a long message in slots leaves little of the ring to others, measured from 768 */
 #define CSHIM_PAGE 4096
 #define CSHIM_BARRIER_ROUNDS 7   /* log2 of CSHIM_MAX_RINGS */
+#define CSHIM_BARRIER_PLACES 64  /* for processors; more of them share */
 
 #define CSHIM_CHUNK_UNIT 4096
 #define CSHIM_CHUNK_UNITS 64     /* of an area, 256 KiB: what both caches of a pair hold; 512 KiB and more are slower */
@@ -110,6 +111,11 @@ typedef struct cshim_barrier_words {
 	cshim_barrier_word released; /* the generation that is over; stored by the last to arrive */
 	/* Stored by any peer: it takes part in no collective any more; the lapi code to fail with. Then it rings the bell. */
 	cshim_barrier_word refused;
+	/*
+	 * In the segment of the node's first task, by processor: who has arrived there, see barrier.c. Stored by tasks that arrive, one at a
+	 * time as they share the processor, or hardly ever not. A hint: nothing is wrong with any value, only slow.
+	 */
+	cshim_barrier_word gathered[CSHIM_BARRIER_PLACES];
 } cshim_barrier_words;
 
 typedef struct cshim_segment_head {
@@ -219,7 +225,7 @@ typedef struct cshim_paths {
 _Static_assert(sizeof(cshim_path) == 832 && sizeof(cshim_place) == 8 && sizeof(cshim_paths) % 64 == 0, "paths are whole lines");
 _Static_assert(sizeof(cshim_slot) == CSHIM_SLOT_SIZE, "a slot is one line");
 _Static_assert(sizeof(cshim_ring_control) == 256, "ring control is four lines");
-_Static_assert(sizeof(cshim_barrier_words) == 1280 && sizeof(cshim_segment_head) == 384 + sizeof(cshim_barrier_words),
+_Static_assert(sizeof(cshim_barrier_words) == (10 + CSHIM_BARRIER_PLACES) * 128 && sizeof(cshim_segment_head) == 384 + sizeof(cshim_barrier_words),
                "segment head is six lines and the barrier's");
 _Static_assert(1 << CSHIM_BARRIER_ROUNDS >= CSHIM_MAX_RINGS, "rounds for all tasks of a node");
 _Static_assert(sizeof(cshim_sender) == 64 && sizeof(cshim_receiver) == 64, "one line each");

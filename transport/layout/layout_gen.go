@@ -6,14 +6,14 @@ package layout
 
 type (
 	Barrier struct {
-		Rounds   uint32
-		Failed   uint32
-		Begun    uint64
-		Arrived  uint64
-		Over     uint64
-		Round    uint32
-		Reserved uint32
-		Line     [24]uint8
+		Rounds  uint32
+		Failed  uint32
+		Begun   uint64
+		Arrived uint64
+		Over    uint64
+		Round   uint32
+		Last    uint32
+		Line    [24]uint8
 	}
 	BarrierWord struct {
 		Value uint64
@@ -24,6 +24,7 @@ type (
 		Arrivals BarrierWord
 		Released BarrierWord
 		Refused  BarrierWord
+		Gathered [64]BarrierWord
 	}
 	Context struct {
 		State             uint32
