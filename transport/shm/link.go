@@ -33,6 +33,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/transport"
+	"lapi/transport/calibration"
 	"lapi/transport/hold"
 	"lapi/transport/layout"
 )
@@ -52,6 +53,8 @@ type Config struct {
 	DisableCMA bool
 	// Barrier: this task can take part in the barrier of the node's tasks. Crowded: it sees fewer processors than there are tasks.
 	Barrier, Crowded bool
+	// Sizes has those of chunks; nil: the built-in ones.
+	Sizes *calibration.Table
 }
 
 // Link is one task's end of all paths to the other tasks of its node. See transport.Link for its methods and locking.
@@ -122,7 +125,11 @@ func (l *Link) create() error {
 		return err
 	}
 	l.paths = l.private.paths()
-	tabulate(&l.paths.ChunkOf)
+	sizes := l.config.Sizes
+	if sizes == nil {
+		sizes = calibration.BuiltIn()
+	}
+	tabulate(&l.paths.ChunkOf, sizes)
 	l.paths.Rings, l.paths.OwnRing = uint32(len(l.tasks)), uint32(l.index)
 	if l.own, err = createSegment(len(l.tasks)); err != nil {
 		return err
