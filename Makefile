@@ -9,6 +9,7 @@ BUILD   := build
 LIB     := $(BUILD)/lib/liblapi_r.so
 RUN     := $(BUILD)/bin/lapirun
 TRACE   := $(BUILD)/bin/lapitrace
+TRANSFERS := $(BUILD)/libexec/lapi/transfers
 
 GO_SOURCES := $(shell find capi core transport cmd/lapirun cmd/lapitrace -name '*.go' -not -name '*_test.go')
 C_SOURCES  := $(wildcard cshim/*.c cshim/*.h cshim/*.go include/*.h) cshim/exports.map
@@ -17,7 +18,7 @@ C_SOURCES  := $(wildcard cshim/*.c cshim/*.h cshim/*.go include/*.h) cshim/expor
 LIB_LDFLAGS := -s -w -extldflags "-Wl,-soname,liblapi_r.so.1 -Wl,--version-script=$(CURDIR)/cshim/exports.map -Wl,-z,relro -Wl,-z,now"
 
 .PHONY: go-test all build install uninstall test race lint vet clean demo samples bench bench-plot abi headers conform
-all build: $(LIB) $(RUN) $(TRACE) $(BUILD)/bin/poe $(BUILD)/lib/pkgconfig/lapi.pc
+all build: $(LIB) $(RUN) $(TRACE) $(TRANSFERS) $(BUILD)/bin/poe $(BUILD)/lib/pkgconfig/lapi.pc
 
 $(LIB): $(GO_SOURCES) $(C_SOURCES) go.mod
 	@mkdir -p $(BUILD)/lib
@@ -35,6 +36,11 @@ $(TRACE): $(GO_SOURCES) go.mod
 	@mkdir -p $(BUILD)/bin
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./cmd/lapitrace
 
+# What `lapirun --calibrate` times. It finds the library, and lapirun finds it, where the installation was moved to.
+$(TRANSFERS): calibrate/transfers.c include/lapi.h include/css_shared.h $(LIB)
+	@mkdir -p $(@D)
+	$(CC) -O2 -g -std=gnu11 -Wall -Wextra -Werror -Iinclude $< -L$(BUILD)/lib -llapi_r -Wl,-rpath,'$$ORIGIN/../../lib' -o $@
+
 $(BUILD)/bin/poe: $(RUN)
 	@ln -sf lapirun $@
 
@@ -48,7 +54,7 @@ $(BUILD)/lib/pkgconfig/lapi.pc: Makefile
 INSTALL_DIR := $(DESTDIR)$(PREFIX)
 LANGUAGES   := $(notdir $(wildcard nls/*))
 install: build
-	install -d $(INSTALL_DIR)/lib/pkgconfig $(INSTALL_DIR)/include $(INSTALL_DIR)/bin
+	install -d $(INSTALL_DIR)/lib/pkgconfig $(INSTALL_DIR)/include $(INSTALL_DIR)/bin $(INSTALL_DIR)/libexec/lapi
 	install -m 755 $(BUILD)/lib/liblapi_r.so.1 $(INSTALL_DIR)/lib/
 	ln -sf liblapi_r.so.1 $(INSTALL_DIR)/lib/liblapi_r.so
 	ln -sf liblapi_r.so.1 $(INSTALL_DIR)/lib/liblapi.so
@@ -61,11 +67,12 @@ install: build
 	  gencat $(INSTALL_DIR)/share/locale/$$language/LC_MESSAGES/liblapi_r.cat nls/$$language/liblapi_r.msg || exit 1; done
 	install -m 755 $(RUN) $(TRACE) $(INSTALL_DIR)/bin/
 	ln -sf lapirun $(INSTALL_DIR)/bin/poe
+	install -m 755 $(TRANSFERS) $(INSTALL_DIR)/libexec/lapi/
 
 uninstall:
 	rm -f $(MAN_PAGES:%=$(INSTALL_DIR)/share/%) $(LANGUAGES:%=$(INSTALL_DIR)/share/locale/%/LC_MESSAGES/liblapi_r.cat)
 	rm -f $(addprefix $(INSTALL_DIR)/,lib/liblapi_r.so.1 lib/liblapi_r.so lib/liblapi.so lib/pkgconfig/lapi.pc \
-	  include/lapi.h include/css_shared.h bin/lapirun bin/poe bin/lapitrace)
+	  include/lapi.h include/css_shared.h bin/lapirun bin/poe bin/lapitrace libexec/lapi/transfers)
 
 # In the order of how soon they tell something. `go-test` runs with the race detector.
 TEST_TARGETS ?= build vet abi headers go-test cshim-test model conform conform-lane host-test kill-test samples install-test man-test trace-test
@@ -84,6 +91,10 @@ race:
 
 clean:
 	rm -rf $(BUILD)
+
+# Tests and benchmarks are not to depend on what somebody has calibrated here; LAPI_CALIBRATION=file for those that are to.
+LAPI_CALIBRATION ?= off
+export LAPI_CALIBRATION
 
 -include tests/c/abi/abi.mk
 -include cshim/ctest/ctest.mk
