@@ -2,6 +2,7 @@ package job
 
 // LAPI return codes that environment variables can lead to; abi/lapi.md and the guide's Table 35 fix their numbers.
 const (
+	codeUnknown       = 400 // LAPI_ERR_UNKNOWN
 	codeBothNetstrSet = 402 // LAPI_ERR_BOTH_NETSTR_SET
 	codeCSSLoadFailed = 404 // LAPI_ERR_CSS_LOAD_FAILED
 	codeMsgAPI        = 406 // LAPI_ERR_MSG_API
@@ -36,6 +37,9 @@ const (
 	maxInstances           = 16 // LAPI instances of a process, and network instances of MP_LAPI_INET_ADDR
 	maxDeviceName          = 15 // IFNAMSIZ without the NUL
 )
+
+// MaxAdapters is how many instances of MP_LAPI_INET_ADDR count; further ones are ignored (guide, Chapter 14, note below Table 12).
+const MaxAdapters = 8
 
 // LauncherVariable leads a task to its launcher: "fd:inode", the number of an inherited socket and the inode that fstat
 // must show for it, so that a process which inherits the variable but not the socket cannot mistake another descriptor for it.

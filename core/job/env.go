@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -31,7 +32,7 @@ func FromEnv(getenv func(string) (string, bool), warn func(level int, text strin
 	}
 	c := &Config{}
 	r.level(c)
-	steps := []func(*Config) error{r.messageAPI, r.library, r.identity, r.launcher, r.network, r.sharedMemory, r.udpPacketSize, r.authentication}
+	steps := []func(*Config) error{r.messageAPI, r.library, r.identity, r.launcher, r.network, r.sharedMemory, r.udpPacketSize, r.udpLoss, r.authentication}
 	for _, step := range steps {
 		if err := step(c); err != nil {
 			return nil, err
@@ -181,7 +182,8 @@ func (r *reader) launcher(c *Config) error {
 	fd, err := parseLauncher(s)
 	if err != nil {
 		return &EnvError{LauncherVariable, codeNoEnvVar, fmt.Sprintf("the value %q does not lead to lapirun (%v). "+
-			"Only a task that lapirun itself started can use LAPI in its job; unset the variable to start a job of one's own", s, err)}
+			"Only a task that lapirun itself started can use LAPI in its job, and a command of --on must leave descriptors open; "+
+			"unset the variable to start a job of one's own", s, err)}
 	}
 	c.Launched, c.launcherFD = true, fd
 	return nil
@@ -199,7 +201,11 @@ func (r *reader) network(c *Config) error {
 			return &EnvError{"MP_LAPI_INET_ADDR", codeNoNetstrSet, fmt.Sprintf("the value %q is malformed: %v. "+
 				"Expected is @number:address,device[:address,device…], such as @1:192.168.0.1,eth0", inet, err)}
 		}
-		c.Inet, c.InetSet = all, true
+		if len(all) > MaxAdapters {
+			r.warnf(1, "MP_LAPI_INET_ADDR names %d instances; the first %d are used", len(all), MaxAdapters)
+			all = all[:MaxAdapters]
+		}
+		c.Adapters, c.InetSet = all, true
 	}
 	if networkSet {
 		if err := checkNetwork(network); err != nil {
@@ -227,9 +233,6 @@ func (r *reader) sharedMemory(c *Config) error {
 		}
 		c.CommonTasks = tasks
 	}
-	if c.Launched { // the launcher is local, whatever a user has exported
-		c.CommonTasks = others(c.Task, c.NumTasks)
-	}
 	missing := c.NumTasks - 1 - len(c.CommonTasks)
 	if c.Shm == ShmOnly && missing > 0 {
 		return &EnvError{"LAPI_USE_SHM", codeSHMSetup, fmt.Sprintf("the value only needs all %d tasks on this node, and MP_COMMON_TASKS "+
@@ -239,16 +242,6 @@ func (r *reader) sharedMemory(c *Config) error {
 		r.warnf(1, "LAPI_USE_SHM=yes has no effect: MP_COMMON_TASKS lists no other task on this node")
 	}
 	return nil
-}
-
-func others(task, numTasks int) []int {
-	all := make([]int, 0, numTasks-1)
-	for t := range numTasks {
-		if t != task {
-			all = append(all, t)
-		}
-	}
-	return all
 }
 
 func (r *reader) udpPacketSize(c *Config) error {
@@ -268,6 +261,34 @@ func (r *reader) udpPacketSize(c *Config) error {
 	return nil
 }
 
+// udpLoss reads LAPI_UDP_LOSS=percent[:seed]. A test must not believe that it has tried what it has not: a bad value is an error.
+func (r *reader) udpLoss(c *Config) error {
+	s, ok := r.get("LAPI_UDP_LOSS")
+	if !ok {
+		return nil
+	}
+	percent, seed, seeded := strings.Cut(s, ":")
+	p, err := strconv.ParseFloat(percent, 64)
+	bad := err != nil || !(p >= 0 && p <= 100)
+	if c.UDPLoss.Percent = p; seeded {
+		c.UDPLoss.Seed, err = strconv.ParseUint(seed, 10, 64)
+		bad = bad || err != nil
+	}
+	if bad {
+		return &EnvError{"LAPI_UDP_LOSS", codeUnknown, fmt.Sprintf("the value %q is not valid; set it to percent or percent:seed, such as 1 or 0.5:42, or unset it", s)}
+	}
+	return nil
+}
+
+// onOff reads a variable of this library's own that is on unless it says off.
+func (r *reader) onOff(name string) (on bool) {
+	s, ok := r.get(name)
+	if ok && s != "on" && s != "off" {
+		r.warnf(0, "%s=%q is not valid; on is used. Set it to on or off", name, s)
+	}
+	return s != "off"
+}
+
 func (r *reader) tuning(c *Config) {
 	ack, _ := r.number("MP_ACK_THRESH", 1, maxAckThreshold, defaultAckThreshold)
 	c.AckThreshold = min(ack, effectiveAckThreshold)
@@ -282,6 +303,7 @@ func (r *reader) tuning(c *Config) {
 		c.TraceDir = "."
 	}
 	c.FastLane = r.fastLane()
+	c.UDPPlain = !r.onOff("LAPI_UDP_GSO")
 	debug, ok := r.get("MP_DEBUG_NOTIMEOUT")
 	c.NoTimeout = ok && !strings.EqualFold(debug, "no") // "no" is how the guide writes the default
 }

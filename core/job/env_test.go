@@ -40,7 +40,7 @@ func TestDefaults(t *testing.T) {
 
 func TestAllSet(t *testing.T) {
 	c, err := FromEnv(good("MP_MSG_API=mpi,lapi", "MP_EUILIB=ip", "LAPI_USE_SHM=YES", "MP_COMMON_TASKS=2:3:0",
-		"MP_LAPI_INET_ADDR=@3:192.168.1.2,eth0:10.0.0.1,ib0:[fe80::1],eth1", "MP_INFOLEVEL=2", "MP_DEBUG_NOTIMEOUT=yes",
+		"MP_LAPI_INET_ADDR=@3:192.168.1.2,eth0:10.0.0.1,ib0:[fe80::1%eth1],eth1", "MP_INFOLEVEL=2", "MP_DEBUG_NOTIMEOUT=yes",
 		"MP_UDP_PACKET_SIZE=65536", "MP_ACK_THRESH=5", "MP_POLLING_INTERVAL=10001", "MP_RETRANSMIT_INTERVAL=1000",
 		"MP_REXMIT_BUF_CNT=1", "MP_REXMIT_BUF_SIZE=256", "MP_USE_BULK_XFER=yes", "MP_BULK_MIN_MSG_SIZE=4096", "MP_LAPI_TRACE_LEVEL=3", "LAPI_TRACE_DIR=/traces", "LAPI_TRACE_SIZE=64"), func(level int, text string) { t.Errorf("warning %d: %s", level, text) })
 	if err != nil {
@@ -48,8 +48,8 @@ func TestAllSet(t *testing.T) {
 	}
 	want := &Config{
 		Task: 1, NumTasks: 4, Partition: "7", EUILib: "ip", Shm: ShmYes, CommonTasks: []int{0, 3},
-		Inet: []InetAddr{{netip.MustParseAddr("192.168.1.2"), "eth0"}, {netip.MustParseAddr("10.0.0.1"), "ib0"},
-			{netip.MustParseAddr("fe80::1"), "eth1"}},
+		Adapters: []Adapter{{netip.MustParseAddr("192.168.1.2"), "eth0"}, {netip.MustParseAddr("10.0.0.1"), "ib0"},
+			{netip.MustParseAddr("fe80::1%eth1"), "eth1"}},
 		InetSet: true, InfoLevel: 2, NoTimeout: true, UDPPacketSize: 65536, AckThreshold: 5, PollingInterval: 10001 * time.Microsecond,
 		RetransmitInterval: 1000, RexmitBufCount: 1, RexmitBufSize: 256, RexmitBufSizeSet: true, UseBulk: true, BulkMin: 4096,
 		TraceLevel: 3, TraceDir: "/traces", TraceSize: 64,
@@ -100,6 +100,14 @@ func TestRefused(t *testing.T) {
 		{"inet without device", good("MP_LAPI_INET_ADDR=@1:1.2.3.4"), 407, "MP_LAPI_INET_ADDR", "comma"},
 		{"inet empty device", good("MP_LAPI_INET_ADDR=@1:1.2.3.4,"), 407, "MP_LAPI_INET_ADDR", "device"},
 		{"inet long device", good("MP_LAPI_INET_ADDR=@1:1.2.3.4,abcdefghijklmnop"), 407, "MP_LAPI_INET_ADDR", "device"},
+		{"inet IPv6 without brackets", good("MP_LAPI_INET_ADDR=@1:fd00::1,eth0"), 407, "MP_LAPI_INET_ADDR", "announces 1 instances and lists 3"},
+		{"inet IPv6 half a bracket", good("MP_LAPI_INET_ADDR=@1:[fd00::1,eth0"), 407, "MP_LAPI_INET_ADDR", "closing bracket"},
+		{"inet IPv4 in brackets", good("MP_LAPI_INET_ADDR=@1:[1.2.3.4],eth0"), 407, "MP_LAPI_INET_ADDR", "brackets"},
+		{"inet link-local without zone", good("MP_LAPI_INET_ADDR=@1:[fe80::1],eth0"), 407, "MP_LAPI_INET_ADDR", "[fe80::1%eth0],eth0"},
+		{"inet zone of another device", good("MP_LAPI_INET_ADDR=@1:[fe80::1%eth1],eth0"), 407, "MP_LAPI_INET_ADDR", "[fe80::1%eth0],eth0"},
+		{"inet zone on a global address", good("MP_LAPI_INET_ADDR=@1:[fd00::1%eth0],eth0"), 407, "MP_LAPI_INET_ADDR", "no zone"},
+		{"inet mapped any", good("MP_LAPI_INET_ADDR=@1:[::ffff:0.0.0.0],eth0"), 407, "MP_LAPI_INET_ADDR", "not the address of one"},
+		{"inet 17", good("MP_LAPI_INET_ADDR=@17:1.2.3.4,a"), 407, "MP_LAPI_INET_ADDR", "not 1 to 16"},
 		{"network window", good("MP_LAPI_NETWORK=@1:x,sn0"), 407, "MP_LAPI_NETWORK", "@number:window,adapter"},
 		{"network comma", good("MP_LAPI_NETWORK=@1:164"), 407, "MP_LAPI_NETWORK", "@1:164,sn0"},
 		{"level", good("LAPI_AUTH=MAC"), 510, "LAPI_AUTH", "cookie, mac or none"},
@@ -115,6 +123,11 @@ func TestRefused(t *testing.T) {
 		{"only, but others are elsewhere", good("LAPI_USE_SHM=Only", "MP_COMMON_TASKS=2:0:2"), 439, "LAPI_USE_SHM", "MP_COMMON_TASKS"},
 		{"packet too small", good("MP_UDP_PACKET_SIZE=1023"), 415, "MP_UDP_PACKET_SIZE", "1024 to 65536"},
 		{"packet too large", good("MP_UDP_PACKET_SIZE=65537"), 415, "MP_UDP_PACKET_SIZE", "1024 to 65536"},
+		{"loss no number", good("LAPI_UDP_LOSS=1%"), 400, "LAPI_UDP_LOSS", "0.5:42"},
+		{"loss too much", good("LAPI_UDP_LOSS=100.1"), 400, "LAPI_UDP_LOSS", `"100.1"`},
+		{"loss negative", good("LAPI_UDP_LOSS=-1"), 400, "LAPI_UDP_LOSS", `"-1"`},
+		{"loss not a number at all", good("LAPI_UDP_LOSS=NaN"), 400, "LAPI_UDP_LOSS", "NaN"},
+		{"loss seed", good("LAPI_UDP_LOSS=1:x"), 400, "LAPI_UDP_LOSS", "percent:seed"},
 		{"packet no number", good("MP_UDP_PACKET_SIZE=8k"), 415, "MP_UDP_PACKET_SIZE", `"8k"`},
 		{"launcher malformed", good("LAPI_LAUNCHER_FD=3"), 510, "LAPI_LAUNCHER_FD", "lapirun"},
 		{"launcher closed", good("LAPI_LAUNCHER_FD=987654:1"), 510, "LAPI_LAUNCHER_FD", "lapirun"},
@@ -226,6 +239,35 @@ func TestFastLane(t *testing.T) {
 		if err != nil || c.FastLane != want || (n == 1) != (value == "fast") {
 			t.Errorf("LAPI_FASTLANE=%s: %v, %d messages, %v", value, c.FastLane, n, err)
 		}
+	}
+}
+
+func TestUDPSwitches(t *testing.T) {
+	for value, plain := range map[string]bool{"": false, "on": false, "off": true, "Off": false, "0": false} {
+		n := 0
+		c, err := FromEnv(good("LAPI_UDP_GSO="+value), func(int, string) { n++ })
+		if err != nil || c.UDPPlain != plain || (n == 1) != (value == "Off" || value == "0") {
+			t.Errorf("LAPI_UDP_GSO=%s: %v, %d messages, %v", value, c.UDPPlain, n, err)
+		}
+	}
+	for value, want := range map[string]Loss{"": {}, "0": {}, "1": {1, 0}, "0.5:42": {0.5, 42}, "100:18446744073709551615": {100, 1<<64 - 1}} {
+		c, err := FromEnv(good("LAPI_UDP_LOSS="+value), nil)
+		if err != nil || c.UDPLoss != want {
+			t.Errorf("LAPI_UDP_LOSS=%s: %+v, %v", value, c.UDPLoss, err)
+		}
+	}
+}
+
+// The first eight instances count.
+func TestAdaptersBeyondEight(t *testing.T) {
+	var said []string
+	c, err := FromEnv(good("MP_INFOLEVEL=1", "MP_LAPI_INET_ADDR=@9"+strings.Repeat(":10.0.0.1,eth0", 8)+":10.0.0.2,eth1"),
+		func(_ int, text string) { said = append(said, text) })
+	if err != nil || len(c.Adapters) != MaxAdapters || c.Adapters[7].Device != "eth0" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if len(said) != 1 || !strings.Contains(said[0], "first 8") {
+		t.Errorf("messages %q", said)
 	}
 }
 

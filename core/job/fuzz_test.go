@@ -37,7 +37,8 @@ func FuzzCommonTasks(f *testing.F) {
 
 func FuzzInetAddr(f *testing.F) {
 	for _, s := range []string{"@2:192.161.0.1,sn0:192.161.1.1,sn1", "@1:[::1],lo", "@1:[", "@1:]:,", "@", "@1:", "@1:1.2.3.4,", "@1:::,x",
-		"@1:[[1.2.3.4]],a", "@16:1.2.3.4,a", "@1:::ffff:1.2.3.4,a", "@1:[fe80::1%eth0],eth0"} {
+		"@1:[[1.2.3.4]],a", "@16:1.2.3.4,a", "@1:::ffff:1.2.3.4,a", "@1:[fe80::1%eth0],eth0", "@1:[fe80::1%],eth0",
+		"@1:[::ffff:1.2.3.4],a"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -45,13 +46,12 @@ func FuzzInetAddr(f *testing.F) {
 		if err != nil {
 			return
 		}
-		text := fmt.Sprintf("@%d", len(all))
 		for _, a := range all {
-			if !a.Addr.IsValid() || a.Addr.Is4In6() || a.Device == "" {
+			if !a.Addr.IsValid() || a.Addr.Is4In6() || a.Device == "" || a.Addr.Zone() != "" && a.Addr.Zone() != a.Device {
 				t.Fatalf("%q gives %+v", s, a)
 			}
-			text += fmt.Sprintf(":[%s],%s", a.Addr, a.Device)
 		}
+		text := FormatAdapters(all)
 		again, err := parseInetAddr(text)
 		if err != nil || !slices.Equal(again, all) {
 			t.Fatalf("%q gives %v, but %q gives %v, %v", s, all, text, again, err)

@@ -39,10 +39,16 @@ const (
 	ShmOnly
 )
 
-// InetAddr is one instance of MP_LAPI_INET_ADDR: an address of this task and the interface it belongs to.
-type InetAddr struct {
-	Addr   netip.Addr
+// Adapter is one instance of MP_LAPI_INET_ADDR: an address of this task and the network interface that has it.
+type Adapter struct {
+	Addr   netip.Addr // with its zone, which is Device, if it is link-local IPv6
 	Device string
+}
+
+// Loss is what LAPI_UDP_LOSS asks for: datagrams that this task loses on purpose before it sends them.
+type Loss struct {
+	Percent float64 // of all, 0 to 100
+	Seed    uint64  // of the choice; each task's differs nevertheless
 }
 
 // Config is what the environment says, checked and with the guide's defaults (Appendix D) filled in.
@@ -54,15 +60,19 @@ type Config struct {
 	FastLane  FastLane
 	Auth      Auth
 	Shm       ShmMode
-	// CommonTasks are the other tasks on this node (MP_COMMON_TASKS), ascending, without Task; under lapirun all others.
+	// CommonTasks are the other tasks on this node (MP_COMMON_TASKS), ascending, without Task.
 	CommonTasks []int
-	Inet        []InetAddr // MP_LAPI_INET_ADDR; nil if unset
-	InetSet     bool       // MP_LAPI_INET_ADDR is set
-	NetworkSet  bool       // MP_LAPI_NETWORK is set (checked; used by verbs)
-	InfoLevel   int        // MP_INFOLEVEL
-	NoTimeout   bool       // MP_DEBUG_NOTIMEOUT
+	// Adapters are MP_LAPI_INET_ADDR, in its order, the first MaxAdapters of them; nil if unset. The i-th of one task talks to the i-th of
+	// another. An entry may repeat an earlier one.
+	Adapters   []Adapter
+	InetSet    bool // MP_LAPI_INET_ADDR is set
+	NetworkSet bool // MP_LAPI_NETWORK is set (checked; used by verbs)
+	InfoLevel  int  // MP_INFOLEVEL
+	NoTimeout  bool // MP_DEBUG_NOTIMEOUT
 
 	UDPPacketSize      int           // MP_UDP_PACKET_SIZE; 0 if unset: the path's MTU
+	UDPPlain           bool          // LAPI_UDP_GSO=off: each datagram is a system call of its own
+	UDPLoss            Loss          // LAPI_UDP_LOSS, for tests
 	AckThreshold       int           // MP_ACK_THRESH, 1-30; default 30
 	PollingInterval    time.Duration // MP_POLLING_INTERVAL; default 400 ms
 	RetransmitInterval int           // MP_RETRANSMIT_INTERVAL, polling loops; default 1000000

@@ -123,40 +123,73 @@ func splitOutsideBrackets(s string) []string {
 }
 
 func checkDevice(name string) error {
-	if name == "" || len(name) > maxDeviceName || strings.ContainsAny(name, " \t\n/,:") {
+	if name == "" || len(name) > maxDeviceName || strings.ContainsAny(name, " \t\n/,:[]%") {
 		return fmt.Errorf("%q is no name of a network device", name)
 	}
 	return nil
 }
 
 // parseInetAddr reads MP_LAPI_INET_ADDR.
-func parseInetAddr(s string) ([]InetAddr, error) {
+func parseInetAddr(s string) ([]Adapter, error) {
 	items, err := parseInstances(s)
 	if err != nil {
 		return nil, err
 	}
-	var all []InetAddr
+	var all []Adapter
 	for _, item := range items {
 		text, device, ok := strings.Cut(item, ",")
 		if !ok {
 			return nil, fmt.Errorf("%q lacks the comma between address and device", item)
 		}
-		if v6, ok := strings.CutPrefix(text, "["); ok {
-			text = strings.TrimSuffix(v6, "]")
-		}
-		a, err := netip.ParseAddr(text)
-		if err != nil {
-			return nil, fmt.Errorf("%q is no IP address", text)
-		}
-		if a.IsMulticast() || a.IsUnspecified() || a == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
-			return nil, fmt.Errorf("%s is not the address of one interface", a)
-		}
 		if err := checkDevice(device); err != nil {
 			return nil, err
 		}
-		all = append(all, InetAddr{Addr: a.Unmap(), Device: device})
+		a, err := parseAddress(text, device)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Adapter{Addr: a, Device: device})
 	}
 	return all, nil
+}
+
+// parseAddress reads the address of one interface: IPv4 in dotted decimal, or IPv6 in brackets, link-local with the device as its zone.
+func parseAddress(text, device string) (a netip.Addr, err error) {
+	inner, bracketed := strings.CutPrefix(text, "[")
+	if bracketed {
+		if inner, bracketed = strings.CutSuffix(inner, "]"); !bracketed {
+			return a, fmt.Errorf("%q lacks its closing bracket", text)
+		}
+	}
+	if a, err = netip.ParseAddr(inner); err != nil {
+		return a, fmt.Errorf("%q is no IP address", inner)
+	}
+	linkLocal := a.Is6() && !a.Is4In6() && a.IsLinkLocalUnicast()
+	switch {
+	case bracketed != a.Is6():
+		return a, fmt.Errorf("%q: an IPv6 address stands in brackets, an IPv4 address does not", text)
+	case a.Unmap().IsMulticast() || a.Unmap().IsUnspecified() || a.Unmap() == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
+		return a, fmt.Errorf("%s is not the address of one interface", a)
+	case linkLocal && a.Zone() != device:
+		return a, fmt.Errorf("%s is link-local, so it needs its device as zone: [%s],%s", a, a.WithZone(device), device)
+	case !linkLocal && a.Zone() != "":
+		return a, fmt.Errorf("%s is not link-local and has no zone", a)
+	}
+	return a.Unmap(), nil
+}
+
+// FormatAdapters writes what MP_LAPI_INET_ADDR holds for all.
+func FormatAdapters(all []Adapter) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "@%d", len(all))
+	for _, a := range all {
+		if a.Addr.Is6() {
+			fmt.Fprintf(&b, ":[%s],%s", a.Addr, a.Device)
+		} else {
+			fmt.Fprintf(&b, ":%s,%s", a.Addr, a.Device)
+		}
+	}
+	return b.String()
 }
 
 // checkNetwork checks MP_LAPI_NETWORK, which user space mode would use.

@@ -24,10 +24,10 @@ func TestAdapterAddresses(t *testing.T) {
 func TestLocalAddress(t *testing.T) {
 	ip := netip.MustParseAddr
 	two := []netip.Addr{ip("10.0.0.1"), ip("fd00::1")}
-	inet := []job.InetAddr{{Addr: ip("192.0.2.1"), Device: "en0"}, {Addr: ip("fd00::1"), Device: "en1"}}
+	inet := []job.Adapter{{Addr: ip("192.0.2.1"), Device: "en0"}, {Addr: ip("fd00::1"), Device: "en1"}}
 	for _, c := range []struct {
 		adapter []netip.Addr
-		inet    []job.InetAddr
+		inet    []job.Adapter
 		want    netip.Addr
 	}{
 		{nil, nil, netip.Addr{}},
@@ -36,7 +36,7 @@ func TestLocalAddress(t *testing.T) {
 		{two, inet[:1], ip("10.0.0.1")},
 		{two, inet, ip("fd00::1")}, // named by both
 	} {
-		s := setup{cfg: &job.Config{Inet: c.inet}, adapter: c.adapter}
+		s := setup{cfg: &job.Config{Adapters: c.inet}, adapter: c.adapter}
 		if got := s.localAddress(); got.Addr() != c.want || got.Port() != 0 {
 			t.Errorf("adapter %v, MP_LAPI_INET_ADDR %v: %v, want %v", c.adapter, c.inet, got, c.want)
 		}

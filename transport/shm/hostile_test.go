@@ -117,8 +117,8 @@ func TestImpossibleControl(t *testing.T) {
 	// What else a peer can write does no harm: at worst it loses its own messages, or makes this task look up.
 	v := newVictim(t)
 	head := v.own.head()
-	for _, armed := range []uint32{0, 1, 2, 3, ^uint32(0)} {
-		atomic.StoreUint32(&head.Armed, armed)
+	for _, armed := range []uint64{0, 1, 2, 3, ^uint64(0)} {
+		atomic.StoreUint64(&head.Armed, armed)
 		for i := range head.Pending {
 			atomic.StoreUint64(&head.Pending[i], ^uint64(0))
 		}

@@ -37,52 +37,60 @@ func (p *peer) seal(head []byte, data transport.Addr, n int) bool {
 	return memory.Read(data, uint64(n), func(b []byte) { p.out.Seal(head, b, len(head)+n) }) == nil
 }
 
-// authentic returns the peer whose session b, no Hello, belongs to, or nil. Only the kind, the origin's task number and lengths
+// authentic returns the peer whose session b, no Hello, belongs to, and the path that it came by, or nil. Only the kind, the origin's task number and lengths
 // are used before the check has shown that the packet is genuine.
-func (m *Machine) authentic(now int64, path Path, from netip.AddrPort, b []byte) *peer {
+func (m *Machine) authentic(now int64, path Path, from netip.AddrPort, b []byte) (*peer, *route) {
 	if len(b) < wire.HeaderSize || int(wire.Task(b)) >= len(m.peers) {
-		return nil
+		return nil, nil
 	}
 	p := m.peers[wire.Task(b)]
-	if p == nil || !p.from(path, from) || p.state == stateUnmet || p.state == stateFailed {
-		return nil
+	if p == nil || p.state == stateUnmet || p.state == stateFailed {
+		return nil, nil
+	}
+	r := p.from(path, from)
+	if r == nil {
+		return nil, nil
 	}
 	if p.in == nil || !p.in.Open(b) {
 		if p.state == stateGreeting { // it has a session with us that we do not know: tell it so
-			p.regreet(now)
+			p.regreet(r, now)
 		}
-		return nil
+		return nil, nil
 	}
 	if p.waitSince != 0 {
 		p.waitSince = now
 	}
 	if p.state == stateGreeting { // its secret depends on our nonce: the peer is alive
-		p.opened(now)
+		p.opened(r, now)
 	}
-	return p
+	return p, r
 }
 
-// greeter returns the peer that a Hello is from, if all in it fits. Before the signature has been looked at, its fields only choose the peer and lead
+// greeter returns the peer that a Hello is from, and the path, if all in it fits. Before the signature has been looked at, its fields only choose the peer and lead
 // to its being dropped.
-func (m *Machine) greeter(path Path, from netip.AddrPort, b []byte, h *wire.Hello) *peer {
+func (m *Machine) greeter(path Path, from netip.AddrPort, b []byte, h *wire.Hello) (*peer, *route) {
 	if h.Decode(b) != nil || h.Task >= uint32(len(m.peers)) || m.leaving {
-		return nil
+		return nil, nil
 	}
 	p := m.peers[h.Task]
-	if p == nil || !p.from(path, from) || p.state == stateFailed {
-		return nil
+	if p == nil || p.state == stateFailed {
+		return nil, nil
+	}
+	r := p.from(path, from)
+	if r == nil {
+		return nil, nil
 	}
 	fits := h.Target == uint32(m.cfg.Task) && h.NumTasks == uint32(m.cfg.NumTasks) && h.Partition == m.partition &&
 		h.Instance == uint16(m.cfg.Instance) && (h.Round == m.cfg.Round || h.Round == anyRound || p.again) && h.Incarnation != 0 && h.Nonce != 0 &&
 		(p.expected == 0 || p.expected == h.Incarnation)
 	if !fits {
-		return nil
+		return nil, nil
 	}
 	if p.signatures(); h.Level != m.cfg.Level || !wire.Verify(b, p.helloIn) {
 		p.disagree(h.Level)
-		return nil
+		return nil, nil
 	}
-	return p
+	return p, r
 }
 
 // disagree tells the owner, once, of a peer that wants a session but seems to have another level or job key. Once there is a session it can only be

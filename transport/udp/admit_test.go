@@ -191,7 +191,7 @@ func TestSendingAllocatesNothing(t *testing.T) {
 		peer := p.ms[0].peers[1]
 		data := userMemory(t, 4096)
 		b := userMemory(t, 4096)
-		peer.fillHeader(b, wire.KindData, 0, peer.nextSeq)
+		peer.routes[0].fillHeader(peer, b, wire.KindData, 0, peer.nextSeq)
 		wire.PutMessage(b[wire.HeaderSize:], 1, 8, len(data))
 		head := b[:wire.HeaderSize+wire.MessageSize+8]
 		if n := testing.AllocsPerRun(100, func() { peer.seal(head, memory.AddrOf(data), len(data)) }); n != 0 {

@@ -21,6 +21,8 @@ type Local struct {
 type Config struct {
 	Locals []Local         // this task's addresses, 1 to MaxPaths
 	Clock  transport.Clock // of the Link, not the Machine; nil: the monotonic clock
+	// Plain: each packet is a system call of its own; else the kernel is given, and gives, several in one where it can. Of the Link.
+	Plain bool
 	// Drop, if not nil, is asked for each packet going out whether to lose it: for tests of the Link.
 	Drop func(packet []byte) bool
 
@@ -52,8 +54,11 @@ type Config struct {
 	Timeout   time.Duration // a peer that is silent for so long, while something is due from it, has failed
 	NoTimeout bool          // never
 	// PeerFailed is told of such a peer, from inside OnTimeout, once; everything queued for it has completed or will in
-	// Complete. May be nil.
+	// Complete. err is transport.ErrAdaptersDown if this task could send by none of its addresses, transport.ErrUnreachable if none of several
+	// paths to the peer worked, transport.ErrTimeout if it was silent on the only one. May be nil.
 	PeerFailed func(ep transport.Endpoint, err error)
+	// PathChanged is told that the path of that number to ep, of several, is left because it does not work, or used again. May be nil.
+	PathChanged func(ep transport.Endpoint, path Path, used bool)
 
 	// Disagreement is told, from inside OnPacket and once a session, of a peer whose Hello fits but for its level, theirs, or, if that is the same,
 	// its key. Nothing proves that the Hello is the peer's own. There will be no session with it. May be nil.

@@ -24,7 +24,8 @@ type handshake struct {
 const anyRound = 0
 
 func newPeer(m *Machine, ep transport.Endpoint, addrs []netip.AddrPort, incarnation uint64) *peer {
-	p := &peer{m: m, ep: ep, addrs: addrs}
+	p := &peer{m: m, ep: ep}
+	p.routes = m.routesTo(addrs)
 	p.handshake.expected = incarnation
 	for p.nonce == 0 {
 		p.nonce = m.cfg.Random()
@@ -36,7 +37,8 @@ func newPeer(m *Machine, ep transport.Endpoint, addrs []netip.AddrPort, incarnat
 
 // move looks for the peer elsewhere: the session has not been open yet.
 func (p *peer) move(now int64, addrs []netip.AddrPort, incarnation uint64) {
-	p.addrs = addrs
+	p.routes = p.m.routesTo(addrs)
+	p.best, p.turn = 0, 0
 	p.expected, p.theirs, p.known, p.in, p.out = incarnation, wire.Side{}, false, nil, nil
 	if p.helloDue == 0 {
 		p.state = stateUnmet
@@ -52,23 +54,27 @@ func (p *peer) greet(now int64) {
 		return
 	}
 	p.state = stateGreeting
-	p.waitSince, p.backoff = now, 0
+	p.waitSince, p.tries = now, 0
 	p.helloWait = int64(helloDelay)
-	p.sendHello(0)
+	p.sendHello(p.usable(), 0)
 	p.helloDue = now + p.helloWait
 	p.timer(p.helloDue)
 }
 
 // regreet tells a peer whose packets do not fit that it must tell us its nonce again.
-func (p *peer) regreet(now int64) {
+func (p *peer) regreet(r *route, now int64) {
 	if now >= p.regreetAt {
 		p.regreetAt = now + int64(helloDelay)
-		p.sendHello(0)
+		p.sendHello(r, 0)
 	}
 }
 
-func (p *peer) sendHello(flags wire.Flags) {
+// sendHello says Hello by r.
+func (p *peer) sendHello(r *route, flags wire.Flags) {
 	m := p.m
+	if r.down {
+		return
+	}
 	p.signatures()
 	h := wire.Hello{
 		Level: m.cfg.Level, Flags: flags, Instance: uint16(m.cfg.Instance), Task: uint32(m.cfg.Task), Target: uint32(p.ep), NumTasks: uint32(m.cfg.NumTasks),
@@ -79,7 +85,7 @@ func (p *peer) sendHello(flags wire.Flags) {
 		h.Round = anyRound
 	}
 	h.Put(m.scratch[:], p.helloOut)
-	if m.out.Transmit(0, p.addrs[0], m.scratch[:wire.HelloSize], 0, 0) != Full {
+	if m.out.Transmit(r.path, r.addr, m.scratch[:wire.HelloSize], 0, 0) != Full {
 		m.stats.PacketsSent++
 	}
 }
@@ -87,7 +93,7 @@ func (p *peer) sendHello(flags wire.Flags) {
 // onHello takes in a Hello. Nothing of it is believed before its address and its signature fit.
 func (m *Machine) onHello(now int64, path Path, from netip.AddrPort, b []byte) {
 	var h wire.Hello
-	p := m.greeter(path, from, b, &h)
+	p, r := m.greeter(path, from, b, &h)
 	if p == nil {
 		m.stats.GhostPackets++
 		return
@@ -100,9 +106,9 @@ func (m *Machine) onHello(now int64, path Path, from netip.AddrPort, b []byte) {
 	m.stats.PacketsReceived++
 	if p.state != stateOpen {
 		p.meet(theirs)
-		p.congestion.start(int(h.ReceiveBuffer), m.cfg.PacketSize)
+		p.hasBuffer(int(h.ReceiveBuffer))
 		if h.TargetIncarnation == m.cfg.Incarnation && h.TargetNonce == p.nonce {
-			p.opened(now)
+			p.opened(r, now)
 		}
 	}
 	if h.Flags&wire.FlagAnswer == 0 {
@@ -110,7 +116,7 @@ func (m *Machine) onHello(now int64, path Path, from netip.AddrPort, b []byte) {
 		if p.state == stateOpen {
 			flags = wire.FlagAnswer
 		}
-		p.sendHello(flags)
+		p.sendHello(r, flags)
 	}
 }
 
@@ -128,10 +134,19 @@ func (p *peer) meet(theirs wire.Side) {
 	p.out = wire.NewSecret(p.m.cfg.Key, p.m.cfg.Level, ours, theirs, firstSeq)
 }
 
-// opened: the peer has proved that it is alive and knows our nonce.
-func (p *peer) opened(now int64) {
+// hasBuffer sets the windows for a peer whose sockets hold so many bytes each.
+func (p *peer) hasBuffer(bytes int) {
+	p.buffer = bytes
+	for i := range p.routes {
+		p.routes[i].start(bytes, p.m.cfg.PacketSize)
+	}
+}
+
+// opened: the peer has proved, by r, that it is alive and knows our nonce.
+func (p *peer) opened(r *route, now int64) {
 	p.begin()
 	p.state = stateOpen
-	p.helloDue, p.waitSince, p.backoff = 0, 0, 0
+	p.helloDue, p.waitSince, p.tries = 0, 0, 0
+	r.health, r.answeredAt, p.best = live, now, int(r.path)
 	p.pump(now)
 }

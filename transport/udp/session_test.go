@@ -201,7 +201,7 @@ func TestOwnAbsence(t *testing.T) {
 		if len(p.failed) != 0 || !flush.over() || got != 1 {
 			t.Errorf("%s: failed: %v, %d messages", name, p.failed, got)
 		}
-		if r := p.ms[0].peers[1].rtt.smooth; r > int64(maxTimeout) {
+		if r := p.ms[0].peers[1].routes[0].smooth; r > int64(maxTimeout) {
 			t.Errorf("%s: a round trip of %v", name, time.Duration(r))
 		}
 	}
@@ -261,7 +261,7 @@ func TestRefusalInSharedPacket(t *testing.T) {
 	}
 	flush := p.flush(0, 1)
 	p.settle()
-	p.want("data packets", int(p.ms[0].peers[1].tx), 1)
+	p.want("data packets", int(p.ms[0].peers[1].routes[0].tx), 1)
 	if flush.over() {
 		t.Error("flushed although a message is refused")
 	}
@@ -316,8 +316,8 @@ func TestFault(t *testing.T) {
 		t.Errorf("memory gone after Send: %v", lent.err)
 	}
 	p.want("good messages", got, 1)
-	if o := p.ms[0].peers[1]; o.outstanding() || o.flyingBytes != 0 || o.flying != 0 {
-		t.Errorf("%d packets, %d bytes are still in flight", o.flying, o.flyingBytes)
+	if o := p.ms[0].peers[1]; o.outstanding() || o.routes[0].flyingBytes != 0 || o.flying != 0 {
+		t.Errorf("%d packets, %d bytes are still in flight", o.flying, o.routes[0].flyingBytes)
 	}
 }
 
@@ -453,7 +453,7 @@ func FuzzPacket(f *testing.F) {
 		}
 		m, peer := p.ms[0], p.ms[0].peers[1]
 		h := wire.Header{
-			Kind: wire.Kind(kind & 15), Flags: wire.Flags(flags), AckBlock: uint8(block & 15), Task: 1, Tx: tx, Echo: uint16(peer.tx) + echo,
+			Kind: wire.Kind(kind & 15), Flags: wire.Flags(flags), AckBlock: uint8(block & 15), Task: 1, Tx: tx, Echo: uint16(peer.routes[0].tx) + echo,
 			Seq: peer.expect + wire.Seq(seq), Ack: peer.base + wire.Seq(ack), Bits: bits,
 		}
 		b := p.buffer[:wire.HeaderSize+copy(p.buffer[wire.HeaderSize:], rest)]
@@ -464,8 +464,8 @@ func FuzzPacket(f *testing.F) {
 		m.OnPacket(p.now, 0, pairAddr(1), p.buffer[:copy(p.buffer, rest)])
 		m.OnTimeout(p.now + int64(time.Second))
 		m.Complete()
-		if peer.flying < 0 || peer.missing < 0 || peer.refused < 0 || peer.flyingBytes < 0 || uint32(peer.sendNext-peer.base) > seqWindow {
-			t.Errorf("the window is inconsistent: %d flying, %d missing, %d refused, %d bytes", peer.flying, peer.missing, peer.refused, peer.flyingBytes)
+		if peer.flying < 0 || peer.missing < 0 || peer.refused < 0 || peer.routes[0].flyingBytes < 0 || uint32(peer.sendNext-peer.base) > seqWindow {
+			t.Errorf("the window is inconsistent: %d flying, %d missing, %d refused, %d bytes", peer.flying, peer.missing, peer.refused, peer.routes[0].flyingBytes)
 		}
 	})
 }

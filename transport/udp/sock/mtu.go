@@ -13,6 +13,7 @@ const (
 // PathPayload is how many bytes of UDP data leave the interface that has the address a in one piece; at most 65507. If no
 // interface has it, Ethernet's.
 func PathPayload(a netip.Addr) int {
+	a = a.WithZone("")
 	headers := 20 + 8
 	if a.Unmap().Is6() {
 		headers = 40 + 8
@@ -35,7 +36,7 @@ func interfaceMTU(a netip.Addr) int {
 			if err != nil {
 				continue
 			}
-			if p.Addr().Unmap() == a.WithZone("") || i.Flags&net.FlagLoopback != 0 && p.Contains(a) {
+			if p.Addr().Unmap() == a || i.Flags&net.FlagLoopback != 0 && p.Contains(a) {
 				return max(i.MTU, 576)
 			}
 		}

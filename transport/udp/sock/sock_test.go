@@ -2,6 +2,7 @@ package sock
 
 import (
 	"bytes"
+	"net"
 	"net/netip"
 	"testing"
 	"time"
@@ -13,7 +14,7 @@ var loopback = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 0)
 
 func open(t *testing.T, a netip.AddrPort) *Socket {
 	t.Helper()
-	s, err := Open(a, "", 1<<20, 1<<20)
+	s, err := Open(a, Options{Receive: 1 << 20, Send: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +55,7 @@ func mapped(t *testing.T, n int) []byte {
 
 func testExchange(t *testing.T, local netip.AddrPort) {
 	a, b := open(t, local), open(t, local)
-	if a.Local().Port() == 0 || a.Local() == b.Local() || a.Local().Addr() != local.Addr() {
+	if a.Local().Port() == 0 || a.Local() == b.Local() || a.Local().Addr() != local.Addr().WithZone("") {
 		t.Fatalf("bound to %v and %v", a.Local(), b.Local())
 	}
 	data := mapped(t, 60000)
@@ -81,7 +82,7 @@ func TestExchange(t *testing.T) { testExchange(t, loopback) }
 
 func TestExchangeIPv6(t *testing.T) {
 	local := netip.AddrPortFrom(netip.IPv6Loopback(), 0)
-	s, err := Open(local, "", 1<<16, 1<<16)
+	s, err := Open(local, Options{})
 	if err != nil {
 		t.Skipf("this host has no IPv6 loopback: %v", err)
 	}
@@ -137,7 +138,7 @@ func TestOpenErrors(t *testing.T) {
 		"no address": {}, "port in use": used.Local(),
 		"not of this host": netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, 1}), 0), // TEST-NET-1 is nobody's
 	} {
-		if s, err := Open(a, "", 1<<16, 1<<16); err == nil {
+		if s, err := Open(a, Options{}); err == nil {
 			s.Close()
 			t.Errorf("%s: opened", name)
 		}
@@ -169,4 +170,43 @@ func TestNoAllocations(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
+}
+
+// A link-local address is bound and sent to by the interface that its zone names.
+func TestLinkLocal(t *testing.T) {
+	local, ok := linkLocal(t)
+	if !ok {
+		t.Skip("skipped: no interface that is up has a link-local IPv6 address")
+	}
+	testExchange(t, netip.AddrPortFrom(local, 0))
+	if n := PathPayload(local); n != PathPayload(local.WithZone("")) {
+		t.Errorf("PathPayload(%v) is %d", local, n)
+	}
+}
+
+func TestUnknownZone(t *testing.T) {
+	if s, err := Open(netip.MustParseAddrPort("[fe80::1%nosuch0]:0"), Options{}); err == nil {
+		t.Errorf("bound to %v", s.Local())
+	}
+}
+
+// linkLocal is a link-local address of this machine, with its zone.
+func linkLocal(t *testing.T) (netip.Addr, bool) {
+	t.Helper()
+	all, err := net.Interfaces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range all {
+		addrs, err := i.Addrs()
+		if err != nil || i.Flags&net.FlagUp == 0 {
+			continue
+		}
+		for _, x := range addrs {
+			if p, err := netip.ParsePrefix(x.String()); err == nil && p.Addr().Is6() && p.Addr().IsLinkLocalUnicast() {
+				return p.Addr().WithZone(i.Name), true
+			}
+		}
+	}
+	return netip.Addr{}, false
 }

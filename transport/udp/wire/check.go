@@ -142,8 +142,12 @@ func extend(latest uint64, low uint32) uint64 {
 	return latest + uint64(int64(int32(low-uint32(latest))))
 }
 
-// put writes what stands in the place of the check while it is computed.
+// put writes what stands in the place of the check while it is computed. Packets other than Data have no sequence number: which one came last is
+// not the same to both ends.
 func put(b []byte, seq, ack uint64) {
+	if Kind(b[0]&15) != KindData {
+		seq = 0
+	}
 	binary.LittleEndian.PutUint32(b[checkAt:], uint32(seq>>32))
 	binary.LittleEndian.PutUint32(b[checkAt+4:], uint32(ack>>32))
 }

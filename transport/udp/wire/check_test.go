@@ -209,3 +209,21 @@ func BenchmarkCheck(b *testing.B) {
 		})
 	}
 }
+
+// TestAckAfterEitherHalf: an Ack is believed whether the last Data packet that arrived, or that went, was of before or after the wrap.
+func TestAckAfterEitherHalf(t *testing.T) {
+	for _, arrived := range []Seq{testFirst, 5} {
+		out, in := ends("key", LevelCookie)
+		for _, seq := range []Seq{testFirst, 5} {
+			b := dataPacket(seq, 8)
+			out.Seal(b, nil, len(b))
+			if seq == arrived && !in.Open(b) {
+				t.Fatal("a data packet is not believed")
+			}
+		}
+		b := ackPacket(1)
+		if out.Seal(b, nil, len(b)); !in.Open(b) {
+			t.Errorf("an Ack after %#x is not believed", uint32(arrived))
+		}
+	}
+}

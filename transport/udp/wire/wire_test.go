@@ -11,7 +11,7 @@ func TestHeader(t *testing.T) {
 	var b [HeaderSize]byte
 	h.Put(b[:])
 	want := []byte{
-		0x22, 0x51, 0x34, 0x12, 7, 8, 9, 0xa, 0, 0, 0, 0, 0, 0, 0, 0,
+		0x22, 0x29, 0x34, 0x12, 7, 8, 9, 0xa, 0, 0, 0, 0, 0, 0, 0, 0,
 		0xf0, 0xff, 0xff, 0xff, 1, 0, 0, 0x80, 0xf, 0, 0, 0, 0, 0, 0, 0xf0,
 	}
 	if !bytes.Equal(b[:], want) {
@@ -41,6 +41,23 @@ func TestDecodeErrors(t *testing.T) {
 		var h Header
 		if err := h.Decode(c.b); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+		}
+	}
+}
+
+func TestRoom(t *testing.T) {
+	b := bytes.Repeat([]byte{0xff}, RoomSize+2*BlockSize)
+	PutRoom(b, 0x01020304)
+	if want := []byte{4, 3, 2, 1, 0, 0, 0, 0}; !bytes.Equal(b[:RoomSize], want) {
+		t.Errorf("bytes % x, want % x", b[:RoomSize], want)
+	}
+	room, rest, err := Room(b)
+	if room != 0x01020304 || len(rest) != 2*BlockSize || err != nil {
+		t.Errorf("room %#x, %d bytes left, %v", room, len(rest), err)
+	}
+	for _, n := range []int{0, RoomSize - 1, RoomSize + 1, RoomSize + BlockSize - 1} {
+		if _, _, err := Room(b[:n]); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%d bytes: %v", n, err)
 		}
 	}
 }
