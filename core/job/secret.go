@@ -46,8 +46,8 @@ func NewKey() ([]byte, error) {
 	return key, nil
 }
 
-// scrub overwrites the stack below its caller, where a function that has returned may have left a part of a secret. It must also be called before that
-// function, so that the stack does not move in between.
+// scrub overwrites the stack below its caller, where a function that has returned may have left a part of a secret. It must also be called
+// before that function, so that the stack does not move in between.
 //
 //go:noinline
 func scrub() {

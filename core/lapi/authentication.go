@@ -30,8 +30,8 @@ func (s *setup) jobKey() (key []byte, err error) {
 	return key, err
 }
 
-// disagreement tells the user of a task that wants to talk to this one and has another LAPI_AUTH, or another job key. What is sent to it waits, and ends as
-// to any task that does not answer.
+// disagreement tells the user of a task that wants to talk to this one and has another LAPI_AUTH, or another job key. What is sent to it
+// waits, and ends as to any task that does not answer.
 func (c *Context) disagreement(ep transport.Endpoint, theirs wire.Level) {
 	ours := levelOf[c.cfg.Auth]
 	text := "another job key than this task, or none. Give all tasks a LAPI_JOB_KEY_FILE with the same contents"

@@ -66,8 +66,8 @@ func (m *Machine) authentic(now int64, path Path, from netip.AddrPort, b []byte)
 	return p, r
 }
 
-// greeter returns the peer that a Hello is from, and the path, if all in it fits. Before the signature has been looked at, its fields only choose the peer and lead
-// to its being dropped.
+// greeter returns the peer that a Hello is from, and the path, if all in it fits. Before the signature has been looked at, its fields only
+// choose the peer and lead to its being dropped.
 func (m *Machine) greeter(path Path, from netip.AddrPort, b []byte, h *wire.Hello) (*peer, *route) {
 	if h.Decode(b) != nil || h.Task >= uint32(len(m.peers)) || m.leaving {
 		return nil, nil

@@ -3,11 +3,12 @@
  *
  * usage: traffic check|small|large SECONDS
  *
- * check   each task writes a pattern into the other's memory, round by round, with puts, active messages and gets; each looks whether it is as it must
- *         be, and whether anything beside it has changed
+ * check   each task writes a pattern into the other's memory, round by round, with puts, active messages and gets; each looks whether it
+ *         is as it must be, and whether anything beside it has changed
  * small   task 0 keeps 64 puts of 8 bytes under way; large: 8 of 64 KiB
  *
- * The time counts from the first message; before, LAPI_Senv makes TIMEOUT 10 seconds. At the end each task prints `task T rounds R ghosts G duplicates D retransmitted X`; task 0 of small and large also `rate N`, puts a second.
+ * TIMEOUT is 10 seconds. At the end each task prints `task T rounds R ghosts G duplicates D retransmitted X`; task 0 of small and large
+ * also `rate N`, puts a second.
  */
 #include <arpa/inet.h>
 #include <lapi.h>

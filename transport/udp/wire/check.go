@@ -94,10 +94,9 @@ func NewSecret(key []byte, level Level, origin, target Side, first Seq) *Secret 
 	panic("wire: " + err.Error()) // the key's size is right
 }
 
-// Seal writes the check of a packet: head, which is all of it but for what follows in data; data may be nil. The header is complete but for the check, and the lengths inside
-// are right. It must be called again whenever the header has changed.
-//
-// At levels other than LevelMAC data is not looked at.
+// Seal writes the check of a packet of total bytes: head, and data behind it, which is nil if head is all or the level is not LevelMAC: then it
+// does not count. The header is complete but for the check, and the lengths inside are right, else Seal panics. It must be called again
+// whenever the header has changed.
 func (s *Secret) Seal(head, data []byte, total int) {
 	front, ok := front(head, total)
 	if !ok {
@@ -152,8 +151,8 @@ func put(b []byte, seq, ack uint64) {
 	binary.LittleEndian.PutUint32(b[checkAt+4:], uint32(ack>>32))
 }
 
-// sum is the check of head and data, total bytes together. At LevelMAC a packet of more than shortCheck bytes is hashed in two pieces, which meet where the last message's
-// data begins, because there the sender's memory may be in two.
+// sum is the check of head and data, total bytes together. At LevelMAC a packet of more than shortCheck bytes is hashed in two pieces, which
+// meet where the last message's data begins, because there the sender's memory may be in two.
 func (s *Secret) sum(head []byte, front int, data []byte, total int) uint64 {
 	if s.level != LevelMAC {
 		if front <= shortCheck {
@@ -176,8 +175,8 @@ func (s *Secret) sum(head []byte, front int, data []byte, total int) uint64 {
 	return siphash.Hash(s.k0, s.k1, s.gmac.Seal(b, s.nonce, nil, data))
 }
 
-// front is how many bytes of a packet of total bytes stand before the data of its last message; all, if it is not of messages. Only these need to
-// be in b. False: lengths inside do not fit.
+// front is how many bytes of a packet of total bytes stand before the data of its last message; all, if it is not of messages. Only
+// these need to be in b. False: lengths inside do not fit.
 func front(b []byte, total int) (n int, ok bool) {
 	if Kind(b[0]&15) != KindData {
 		return total, len(b) == total
