@@ -23,25 +23,29 @@ func TestKeyMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := fmt.Sprintf("%x-", uintptr(unsafe.Pointer(&key[0])))
-	smaps := func() string {
+	at := uintptr(unsafe.Pointer(&key[0]))
+	smaps := func() string { // the flags of the mapping with the key; its neighbours may be keys too
 		b, err := os.ReadFile("/proc/self/smaps")
 		if err != nil {
 			t.Skip(err)
 		}
-		_, of, ok := strings.Cut(string(b), "\n"+at)
-		if !ok {
-			return ""
+		inside := false
+		for line := range strings.Lines(string(b)) {
+			var start, end uintptr
+			if n, _ := fmt.Sscanf(line, "%x-%x ", &start, &end); n == 2 {
+				inside = start <= at && at < end
+			}
+			if flags, ok := strings.CutPrefix(line, "VmFlags:"); ok && inside {
+				return strings.TrimSuffix(flags, "\n") + " "
+			}
 		}
-		_, flags, _ := strings.Cut(of, "VmFlags:")
-		flags, _, _ = strings.Cut(flags, "\n")
-		return flags + " "
+		return ""
 	}
 	if flags := smaps(); !strings.Contains(flags, " dd ") || !strings.Contains(flags, " wf ") {
 		t.Errorf("flags%s", flags)
 	}
 	c.ForgetKey()
-	if flags := smaps(); flags != "" {
+	if flags := smaps(); strings.Contains(flags, " dd ") {
 		t.Errorf("the key's page is still there:%s", flags)
 	}
 	if again, ok, err := c.Key(); err != nil || !ok || len(again) != KeySize {
