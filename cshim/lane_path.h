@@ -74,7 +74,13 @@ static inline uint64_t cshim_slots_of(uint64_t bytes)
 	return (8 + bytes + CSHIM_SLOT_SIZE - 1) / CSHIM_SLOT_SIZE;
 }
 
+/*
+ * In a stream of messages the next one's first locked instruction waits for this one's slot. So that it is here by then, slots are asked
+ * for early; not the very next, which the receiver is looking at. Not for single messages: the receiver has a slot of the last round in
+ * its cache, and looks at it before it answers.
+ */
 #define CSHIM_SLOTS_AHEAD 8
+#define CSHIM_SLOTS_STREAM 4
 
 /* The line of at will be written soon. A baseline compiler would emit a prefetch for reading, which is of no use here. */
 static inline void cshim_prefetch_to_write(const void *at)
@@ -162,6 +168,19 @@ static inline int cshim_append_begin(cshim_path *path, uint64_t bytes, cshim_app
 	return cshim_append_slots(path, cshim_slots_of(bytes), CSHIM_ROOM_LOOKS, append);
 }
 
+/* A message has begun at index: prepares for the ones that are likely to follow. */
+static inline void cshim_append_ahead(const cshim_paths *paths, cshim_path *path, uint64_t index)
+{
+	cshim_sender *sender = &path->sender;
+
+	if (__builtin_expect(sender->turn != paths->turn, 1)) {
+		sender->turn = paths->turn;
+		sender->streamed = index;
+		} else if (__builtin_expect(index - sender->streamed >= CSHIM_SLOTS_STREAM, 0)) {
+		cshim_prefetch_to_write(cshim_slot_at(path->out_slots, index + CSHIM_SLOTS_AHEAD));
+	}
+}
+
 /* Publishes it. word: the head word without the sequence. */
 static inline void cshim_append_publish(cshim_paths *paths, cshim_path *path, cshim_append *append, uint64_t word, uint64_t data)
 {
@@ -176,9 +195,7 @@ static inline void cshim_append_publish(cshim_paths *paths, cshim_path *path, cs
 	/* release: pairs with the load in the receiver's loop */
 	__atomic_store_n(&cshim_slot_at(path->out_slots, position)->head, (uint32_t)index | CSHIM_SEQUENCE_VALID | word, __ATOMIC_RELEASE);
 	path->sender.tail = index + append->slots;
-	/* The next message's first locked instruction waits for this one's slot. So that it is here by then, ask for slots early; not for the
-	   very next, which the receiver is looking at. */
-	cshim_prefetch_to_write(cshim_slot_at(path->out_slots, index + CSHIM_SLOTS_AHEAD));
+	cshim_append_ahead(paths, path, index);
 	paths->packets_sent++;
 	paths->data_sent += data;
 	/* Store the message, then look whether anybody must be told: the receiver's membarrier orders the two (docs/fastlane.md). */
