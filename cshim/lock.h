@@ -93,12 +93,16 @@ static inline void cshim_lock_let_go(cshim_context *context)
 /* Takes the lock, or one more level of it. Blocks while another thread owns it. */
 static inline void cshim_lock(cshim_context *context)
 {
-	if (cshim_lock_owned(context)) {
-		context->lock_depth++;
-		return;
-	}
-	if (__builtin_expect(!cshim_lock_try(context), 0))
+	uint32_t owner = 0, self = cshim_tid();
+
+	/* Free mostly, so the first look is the one that takes it. Acquire pairs with the release in cshim_lock_let_go. */
+	if (__builtin_expect(!__atomic_compare_exchange_n(&context->lock_word, &owner, self, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED), 0)) {
+		if (owner == self) {
+			context->lock_depth++;
+			return;
+		}
 		cshim_lock_wait(context);
+	}
 	cshim_lock_taken(context, 1);
 }
 
@@ -115,15 +119,21 @@ static inline int cshim_trylock(cshim_context *context)
 	return 0;
 }
 
+/* The owner gives up one level. */
+static inline void cshim_lock_drop(cshim_context *context)
+{
+	if (__builtin_expect(context->lock_depth > 1, 0))
+		context->lock_depth--;
+	else
+		cshim_lock_let_go(context);
+}
+
 /* Gives up one level. EINVAL, and nothing done, if the caller does not own the lock. */
 static inline int cshim_unlock(cshim_context *context)
 {
 	if (!cshim_lock_owned(context))
 		return EINVAL;
-	if (context->lock_depth > 1)
-		context->lock_depth--;
-	else
-		cshim_lock_let_go(context);
+	cshim_lock_drop(context);
 	return 0;
 }
 

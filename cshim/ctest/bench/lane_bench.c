@@ -50,6 +50,15 @@ static void put(void)
 	LAPI_Waitcntr(target, &counter, 1, NULL);
 }
 
+static void put_window(void)
+{
+	int i;
+
+	for (i = 0; i < 64; i++)
+		LAPI_Put(origin, 1, 8, to, from, &counter, NULL, NULL);
+	LAPI_Waitcntr(target, &counter, 64, NULL);
+}
+
 static void am(void)
 {
 	LAPI_Amsend(origin, 1, (void *)handler, NULL, 0, from, 8, &counter, NULL, NULL);
@@ -142,6 +151,7 @@ int main(int argc, char **argv)
 	measure(wanted, "put answered", put_answered);
 	measure(wanted, "get answered", get_answered);
 	measure(wanted, "rmw answered", rmw_answered);
+	measure(wanted, "64 puts", put_window);
 	measure(wanted, "probe", probe_nothing);
 	return 0;
 }
