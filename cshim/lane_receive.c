@@ -1,5 +1,6 @@
 /* lane_receive.c - a turn of the lane: what comes in active rings. */
 #define _GNU_SOURCE
+#include "handlers.h"
 #include "lane_path.h"
 
 #include <string.h>
@@ -66,19 +67,28 @@ static fate receive_counter(cshim_context *context, cshim_lane *lane, cshim_path
 }
 
 /* 1 if what the header handler said is all within what the lane can do. */
-static int simple(const cshim_header_result *result)
+static int simple(const cshim_header_call *call)
 {
-	if (result->dgsp || result->ctl_flags == LAPI_DROP_PKT)
+	if (call->info.dgsp_handle || call->info.ctl_flags == LAPI_DROP_PKT || call->info.MAGIC != CSHIM_RETURN_INFO_MAGIC)
 		return 0;
-	if (result->completion && !(result->ret_flags & (LAPI_LOCAL_STATE | LAPI_SEND_REPLY)))
+	if (call->completion && !(call->info.ret_flags & (LAPI_LOCAL_STATE | LAPI_SEND_REPLY)))
 		return 0; /* for the handler threads */
 	return 1;
 }
 
+/* Its header handler has run, and wants more than the lane can do. */
+static fate leave_to_core(cshim_context *context, cshim_lane *lane, cshim_path *path, const cshim_header_call *call)
+{
+	cshim_header_result result;
+
+	cshim_header_said(context, call, &result);
+	golapi_lane_handled(cshim_index_of(context), (uint32_t)(path - cshim_paths_of(lane)->path), &result);
+	return GONE;
+}
+
 static fate receive_am(cshim_context *context, cshim_lane *lane, cshim_path *path, const cshim_arrival *arrival)
 {
-	int index = cshim_index_of(context);
-	cshim_header_result result = {0};
+	cshim_header_call call;
 	uint64_t data = arrival->data, handler, uhdr_len;
 	cshim_am_header am;
 
@@ -93,19 +103,17 @@ static fate receive_am(cshim_context *context, cshim_lane *lane, cshim_path *pat
 		return LEFT;
 	if (uhdr_len) /* to a place that is aligned and the handler's to change */
 		memcpy((void *)(uintptr_t)lane->scratch, arrival->body + sizeof(am), uhdr_len);
-	cshim_call_header(index, handler, uhdr_len ? lane->scratch : 0, (uint32_t)uhdr_len, data, path->task,
-	                  data ? (uintptr_t)arrival->bytes : 0, &result);
+	cshim_header_run(context, handler, uhdr_len ? lane->scratch : 0, (uint32_t)uhdr_len, data, path->task,
+	                 data ? (uintptr_t)arrival->bytes : 0, &call);
 	if (path->stopped)
 		return LEFT; /* the handler has let another thread in, and that has cut the task off */
-	if (!simple(&result) || (data && result.buffer && result.ctl_flags == LAPI_DELIVER_MSG &&
-	                               cshim_guarded_copy((void *)(uintptr_t)result.buffer, arrival->bytes, data))) {
-		golapi_lane_handled(index, (uint32_t)(path - cshim_paths_of(lane)->path), &result);
-		return GONE;
-	}
+	if (!simple(&call) || (data && call.buffer && call.info.ctl_flags == LAPI_DELIVER_MSG &&
+	                       cshim_guarded_copy(call.buffer, arrival->bytes, data)))
+		return leave_to_core(context, lane, path, &call);
 	context->msg_state |= LAPI_RECV_COMPLETE;
 	cshim_lane_event(context);
-	if (result.completion)
-		cshim_call_completion(index, result.completion, result.info);
+	if (call.completion)
+		cshim_call_completion(cshim_index_of(context), CSHIM_ADDR(call.completion), CSHIM_ADDR(call.user_info));
 	cshim_lane_count(context, lane, am.tgt_cntr, AM_ERR, path->task, path->task);
 	cshim_lane_tell(context, lane, path, am.cmpl_cntr);
 	return TAKEN;

@@ -95,19 +95,41 @@ static int am_fits(const cshim_path *path, uint64_t udata_len)
 	return udata_len <= CSHIM_INLINE_MAX || (udata_len <= CSHIM_LANE_AM && (!path->direct || cshim_attends(path)));
 }
 
+/* One without a user header whose data fits one slot. */
+static inline int am_short(cshim_context *context, cshim_lane *lane, cshim_path *path, uint64_t hdr_hdl, uint64_t udata, uint64_t udata_len,
+                           uint64_t tgt_cntr, uint64_t org_cntr, uint64_t cmpl_cntr)
+{
+	cshim_am_header *header = cshim_one_slot_begin(path);
+
+	if (!header)
+		return CSHIM_LANE_PASS;
+	header->handler = hdr_hdl;
+	header->tgt_cntr = tgt_cntr;
+	header->cmpl_cntr = cmpl_cntr;
+	if (cshim_guarded_copy_short(header + 1, (const void *)(uintptr_t)udata, udata_len))
+		return CSHIM_LANE_PASS;
+	cshim_one_slot_end(cshim_paths_of(lane), path, CSHIM_MSG_AM_SMALL, sizeof(*header), udata_len);
+	cshim_lane_sent(context, lane, path, AM_ERR, org_cntr, cmpl_cntr);
+	return CSHIM_LANE_DONE;
+}
+
 int cshim_lane_amsend(cshim_context *context, uint32_t tgt, uint64_t hdr_hdl, uint64_t uhdr, uint32_t uhdr_len, uint64_t udata,
                       uint64_t udata_len, uint64_t tgt_cntr, uint64_t org_cntr, uint64_t cmpl_cntr)
 {
 	cshim_lane *lane = cshim_lane_of(context);
 	cshim_path *path = cshim_lane_path(context, lane, tgt);
-	uint64_t padding = -(uint64_t)uhdr_len & 7, header_bytes = sizeof(cshim_am_header) + uhdr_len + padding;
+	uint64_t padding, header_bytes;
 	cshim_am_header *header;
 	am_place place;
 
-	if (!path || !hdr_hdl || hdr_hdl >> CSHIM_AM_PADDING_SHIFT || uhdr_len > CSHIM_LANE_UHDR || (uhdr_len && !uhdr) ||
-	    (lane->error_check && uhdr_len % 4) || (udata_len && !udata) || udata_len >= lane->bulk_min ||
-	    !am_fits(path, udata_len))
+	if (!path || !hdr_hdl || hdr_hdl >> CSHIM_AM_PADDING_SHIFT || (udata_len && !udata) || udata_len >= lane->bulk_min)
 		return CSHIM_LANE_PASS;
+	if (uhdr_len == 0 && udata_len <= CSHIM_ONE_SLOT - sizeof(*header))
+		return am_short(context, lane, path, hdr_hdl, udata, udata_len, tgt_cntr, org_cntr, cmpl_cntr);
+	if (uhdr_len > CSHIM_LANE_UHDR || (uhdr_len && !uhdr) || (lane->error_check && uhdr_len % 4) || !am_fits(path, udata_len))
+		return CSHIM_LANE_PASS;
+	padding = -(uint64_t)uhdr_len & 7;
+	header_bytes = sizeof(*header) + uhdr_len + padding;
 	if (!am_begin(path, header_bytes, udata_len, &place))
 		return CSHIM_LANE_PASS;
 	header = (cshim_am_header *)(void *)place.header;
