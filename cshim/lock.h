@@ -154,14 +154,21 @@ void cshim_lock_forfeit(cshim_context *context);
 void cshim_lock_pass(cshim_context *context);
 
 
+/* By cshim_lock_prepare: 1 if a locked instruction is the best that there is between two looks, on x86. */
+extern int cshim_polls_locked;
+
 /*
  * Between two looks at memory that another processor writes. A bare loop of loads runs far ahead, and all of that is thrown away when
- * the line changes; a locked instruction holds it back, and costs less than a pause.
+ * the line changes. An lfence holds it back, and lets the line's news through at once; so does a locked instruction, on some processors
+ * sooner (docs/performance.md). A pause takes longer.
  */
 static inline void cshim_between_polls(void)
 {
 #if defined(__x86_64__)
-	__asm__ volatile("lock orl $0, -4(%%rsp)" ::: "memory", "cc");
+	if (__builtin_expect(cshim_polls_locked, 0))
+		__asm__ volatile("lock orl $0, -4(%%rsp)" ::: "memory", "cc");
+	else
+		__asm__ volatile("lfence" ::: "memory");
 #else
 	cshim_pause();
 #endif
