@@ -330,8 +330,8 @@ static uint32_t receive_for(cshim_context *context, cshim_lane *lane, cshim_path
 	n = receive_ring(context, lane, path, counter, val);
 	__atomic_store_n(&context->dispatching, 0, __ATOMIC_RELAXED);
 	cshim_notify(context);
-	/* A turn with all that belongs to it comes as often as among others: the next one finds core due. */
-	if ((lane->turns + 1) % CLOCK_TURNS == 0 || lane->turns + 1 >= lane->turns_max)
+	/* A turn with all that belongs to it is due as often as without this function, and then counts by itself. */
+	if (lane->go_work || (lane->turns + 1) % CLOCK_TURNS == 0 || lane->turns + 1 >= lane->turns_max)
 		n |= CSHIM_LANE_CORE;
 	else
 		lane->turns++;

@@ -158,6 +158,12 @@ static outcome turn_for(cshim_context *context, cshim_wait *wait)
 	return flags & (CSHIM_DISPATCH_PROGRESS | CSHIM_DISPATCH_ERROR) ? PROGRESS : NOTHING;
 }
 
+/* 1 if the lane leaves core alone for long: there is no socket to look at. */
+static int core_rests(const cshim_context *context)
+{
+	return context->lane && cshim_lane_of(context)->turns_max > GLANCES_PER_TURN * GLANCE_LOOKS;
+}
+
 /*
  * 1 if the turner need only look at the rings this time. It spins, and waits for a counter; nothing else has a claim on a turn. seen then says what
  * that brought.
@@ -166,7 +172,7 @@ static int glances(cshim_context *context, const cshim_wait *wait, uint32_t idle
 {
 	uint32_t flags;
 
-	if (idle % GLANCES_PER_TURN == 0 || idle >= context->spin_turns || !wait->counter || wait->nopoll || !context->lane ||
+	if (idle % GLANCES_PER_TURN == 0 || idle >= context->spin_turns || !wait->counter || wait->nopoll || !core_rests(context) ||
 	    context->dispatching || cshim_private_of(context)->turner != wait)
 		return 0;
 	flags = cshim_lane_await(context, wait->counter, wait->val, GLANCE_LOOKS);
