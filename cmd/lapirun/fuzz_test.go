@@ -35,7 +35,7 @@ func FuzzOptions(f *testing.F) {
 		if o.procs > 100 {
 			return
 		}
-		env := taskEnvironment(environ, o, o.procs-1, 5, "60:1")
+		env := taskEnvironment(environ, o, &node{procs: o.procs}, o.procs-1, 5, "60:1")
 		for _, want := range []string{"MP_CHILD=", "MP_PROCS=", "MP_PARTITION=5", "MP_COMMON_TASKS="} {
 			if n := strings.Count("\n"+strings.Join(env, "\n"), "\n"+want); n != 1 {
 				t.Errorf("%q, %q: %s is there %d times", args, environ, want, n)
