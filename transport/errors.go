@@ -12,6 +12,7 @@ var (
 	ErrNotSupported = errors.New("transport: operation or alignment not supported by the link")
 	ErrUnreachable  = errors.New("transport: no path to the peer")
 	ErrTimeout      = errors.New("transport: the peer did not answer in time")
+	ErrAdaptersDown = errors.New("transport: every address of this task is down")
 	ErrClosed       = errors.New("transport: link closed")
 )
 

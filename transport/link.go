@@ -102,6 +102,7 @@ type Op struct {
 	Width   uint8  // of an atomic operation: 4 or 8 bytes
 	Operand uint64 // of an atomic operation
 	Compare uint64 // of AtomicCAS
+	Single  bool   // of Send: by one path only, where the link has several
 	// Done runs once if the operation was Queued: when Local may be reused (Send), when the data is in place (Put:
 	// at the peer, Get: here), when Result is valid (Atomic), when all earlier messages were accepted (Flush).
 	// err is nil, ErrClosed, ErrUnreachable or a *FaultError. Done may start new operations on any link.
@@ -215,6 +216,13 @@ type Waiter interface {
 	Disarm()
 	// NextTimeout is when Progress must run even if nothing arrives, on the link's clock; 0 if never.
 	NextTimeout() int64
+}
+
+// Pusher is what a link offers that keeps messages of one entry, to send them together.
+type Pusher interface {
+	// Push sends them. The owner calls it at the end of each entry that may have sent, and before it waits or runs user code that
+	// may take long. Progress pushes by itself. Calls with nothing to send cost next to nothing.
+	Push()
 }
 
 // Clock gives monotonic time in nanoseconds. Links never read time in any other way.

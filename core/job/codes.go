@@ -2,6 +2,7 @@ package job
 
 // LAPI return codes that environment variables can lead to; abi/lapi.md and the guide's Table 35 fix their numbers.
 const (
+	codeUnknown       = 400 // LAPI_ERR_UNKNOWN
 	codeBothNetstrSet = 402 // LAPI_ERR_BOTH_NETSTR_SET
 	codeCSSLoadFailed = 404 // LAPI_ERR_CSS_LOAD_FAILED
 	codeMsgAPI        = 406 // LAPI_ERR_MSG_API
@@ -43,6 +44,9 @@ const MaxAdapters = 8
 // LauncherVariable leads a task to its launcher: "fd:inode", the number of an inherited socket and the inode that fstat
 // must show for it, so that a process which inherits the variable but not the socket cannot mistake another descriptor for it.
 const LauncherVariable = "LAPI_LAUNCHER_FD"
+
+// authVariable chooses how packets prove where they come from.
+const authVariable = "LAPI_AUTH"
 
 // KeyFileVariable names the file with the job key of tasks started by hand.
 const KeyFileVariable = "LAPI_JOB_KEY_FILE"

@@ -110,6 +110,8 @@ func TestRefused(t *testing.T) {
 		{"inet 17", good("MP_LAPI_INET_ADDR=@17:1.2.3.4,a"), 407, "MP_LAPI_INET_ADDR", "not 1 to 16"},
 		{"network window", good("MP_LAPI_NETWORK=@1:x,sn0"), 407, "MP_LAPI_NETWORK", "@number:window,adapter"},
 		{"network comma", good("MP_LAPI_NETWORK=@1:164"), 407, "MP_LAPI_NETWORK", "@1:164,sn0"},
+		{"level", good("LAPI_AUTH=MAC"), 510, "LAPI_AUTH", "cookie, mac or none"},
+		{"level without a key", good("LAPI_AUTH=mac"), 510, "LAPI_JOB_KEY_FILE", "needs a job key"},
 		{"shared memory", good("LAPI_USE_SHM=maybe"), 439, "LAPI_USE_SHM", `"maybe"`},
 		{"common tasks no number", good("MP_COMMON_TASKS=x"), 439, "MP_COMMON_TASKS", "3:0:2:3"},
 		{"common tasks count", good("MP_COMMON_TASKS=3:0:2"), 439, "MP_COMMON_TASKS", "announces 3 tasks and lists 2"},
@@ -121,6 +123,11 @@ func TestRefused(t *testing.T) {
 		{"only, but others are elsewhere", good("LAPI_USE_SHM=Only", "MP_COMMON_TASKS=2:0:2"), 439, "LAPI_USE_SHM", "MP_COMMON_TASKS"},
 		{"packet too small", good("MP_UDP_PACKET_SIZE=1023"), 415, "MP_UDP_PACKET_SIZE", "1024 to 65536"},
 		{"packet too large", good("MP_UDP_PACKET_SIZE=65537"), 415, "MP_UDP_PACKET_SIZE", "1024 to 65536"},
+		{"loss no number", good("LAPI_UDP_LOSS=1%"), 400, "LAPI_UDP_LOSS", "0.5:42"},
+		{"loss too much", good("LAPI_UDP_LOSS=100.1"), 400, "LAPI_UDP_LOSS", `"100.1"`},
+		{"loss negative", good("LAPI_UDP_LOSS=-1"), 400, "LAPI_UDP_LOSS", `"-1"`},
+		{"loss not a number at all", good("LAPI_UDP_LOSS=NaN"), 400, "LAPI_UDP_LOSS", "NaN"},
+		{"loss seed", good("LAPI_UDP_LOSS=1:x"), 400, "LAPI_UDP_LOSS", "percent:seed"},
 		{"packet no number", good("MP_UDP_PACKET_SIZE=8k"), 415, "MP_UDP_PACKET_SIZE", `"8k"`},
 		{"launcher malformed", good("LAPI_LAUNCHER_FD=3"), 510, "LAPI_LAUNCHER_FD", "lapirun"},
 		{"launcher closed", good("LAPI_LAUNCHER_FD=987654:1"), 510, "LAPI_LAUNCHER_FD", "lapirun"},
@@ -235,6 +242,22 @@ func TestFastLane(t *testing.T) {
 	}
 }
 
+func TestUDPSwitches(t *testing.T) {
+	for value, plain := range map[string]bool{"": false, "on": false, "off": true, "Off": false, "0": false} {
+		n := 0
+		c, err := FromEnv(good("LAPI_UDP_GSO="+value), func(int, string) { n++ })
+		if err != nil || c.UDPPlain != plain || (n == 1) != (value == "Off" || value == "0") {
+			t.Errorf("LAPI_UDP_GSO=%s: %v, %d messages, %v", value, c.UDPPlain, n, err)
+		}
+	}
+	for value, want := range map[string]Loss{"": {}, "0": {}, "1": {1, 0}, "0.5:42": {0.5, 42}, "100:18446744073709551615": {100, 1<<64 - 1}} {
+		c, err := FromEnv(good("LAPI_UDP_LOSS="+value), nil)
+		if err != nil || c.UDPLoss != want {
+			t.Errorf("LAPI_UDP_LOSS=%s: %+v, %v", value, c.UDPLoss, err)
+		}
+	}
+}
+
 // The first eight instances count.
 func TestAdaptersBeyondEight(t *testing.T) {
 	var said []string
@@ -254,6 +277,14 @@ func TestWarningLevel(t *testing.T) {
 		n := 0
 		if _, err := FromEnv(good("LAPI_USE_SHM=yes", "MP_INFOLEVEL="+level), func(int, string) { n++ }); err != nil || n != want {
 			t.Errorf("MP_INFOLEVEL=%s: %d messages, %v", level, n, err)
+		}
+	}
+}
+
+func TestAuth(t *testing.T) {
+	for value, want := range map[string]Auth{"": AuthCookie, "cookie": AuthCookie, "mac": AuthMAC, "none": AuthNone} {
+		if c, err := FromEnv(good("LAPI_JOB_KEY_FILE=/key", "LAPI_AUTH="+value), nil); err != nil || c.Auth != want {
+			t.Errorf("%q: %+v, %v", value, c, err)
 		}
 	}
 }

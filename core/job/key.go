@@ -1,7 +1,8 @@
 package job
 
 import (
-	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -16,11 +17,13 @@ const (
 	maxKeyFile = 4096
 )
 
-// KeySize is the size of a job key in bytes.
-const KeySize = 32
+// KeySize is the size of a job key in bytes. It is the block size of SHA-256 so that a hash reads the key where it is and keeps no
+// part of it in a buffer of its own.
+const KeySize = 64
 
 // Key returns the secret that all tasks of the job share, KeySize bytes: from lapirun, or made from the contents of LAPI_JOB_KEY_FILE.
-// Without either the job is not authenticated, and key is nil. The caller must not change the key. Not for concurrent use.
+// Without either the job is not authenticated, and key is nil. The key is in memory that no core dump contains, the only copy in this
+// process; the caller must neither change nor copy it, nor use it after ForgetKey. Not for concurrent use.
 //
 // The key file must be a regular file that belongs to this user and that nobody else can read or write, and hold
 // 16 to 4096 bytes; all tasks need the same contents.
@@ -30,7 +33,7 @@ func (c *Config) Key() (key []byte, authenticated bool, err error) {
 	}
 	switch {
 	case c.Launched:
-		c.key, err = fetchKey(c)
+		err = fetchKey(c)
 	case c.keyFile != "":
 		c.key, err = readKeyFile(c.keyFile)
 	default:
@@ -40,6 +43,12 @@ func (c *Config) Key() (key []byte, authenticated bool, err error) {
 		return nil, false, err
 	}
 	return c.key, true, nil
+}
+
+// ForgetKey wipes the key. Key finds it anew.
+func (c *Config) ForgetKey() {
+	freeSecret(c.key)
+	c.key = nil
 }
 
 func readKeyFile(name string) ([]byte, error) {
@@ -60,15 +69,47 @@ func readKeyFile(name string) ([]byte, error) {
 	if err := checkKeyFile(&st); err != nil {
 		return fail(err)
 	}
-	contents, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
+	// One block of the hash says what this is and how long; then come the contents and zeros up to the end of a block: the hash reads whole
+	// blocks where they are, and has no need to keep a part of them.
+	const block = sha512.BlockSize
+	b, err := secretMemory(block + maxKeyFile + block)
 	if err != nil {
 		return fail(err)
 	}
-	if len(contents) < minKeyFile || len(contents) > maxKeyFile {
+	defer freeSecret(b)
+	n := 0
+	for n <= maxKeyFile {
+		k, err := f.Read(b[block+n : block+maxKeyFile+1])
+		if n += k; err == io.EOF {
+			break
+		}
+		if err != nil {
+			return fail(err)
+		}
+	}
+	if n < minKeyFile || n > maxKeyFile {
 		return fail(fmt.Errorf("it must hold %d to %d bytes", minKeyFile, maxKeyFile))
 	}
-	sum := sha256.Sum256(append([]byte("LAPI job key file\x00"), contents...))
-	return sum[:], nil
+	copy(b, "LAPI job key file")
+	binary.LittleEndian.PutUint64(b[block-8:], uint64(n))
+	key, err := secretMemory(KeySize)
+	if err != nil {
+		return fail(err)
+	}
+	scrub()
+	hashTo(key, b[:block+(n+block-1)/block*block])
+	scrub()
+	return key, nil
+}
+
+// hashTo writes the hash of whole blocks to key, and leaves it nowhere else but on the stack.
+//
+//go:noinline
+func hashTo(key, blocks []byte) {
+	h := sha512.New()
+	h.Write(blocks)
+	h.Sum(key[:0])
+	h.Reset()
 }
 
 func checkKeyFile(st *unix.Stat_t) error {

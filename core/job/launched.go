@@ -22,18 +22,18 @@ type launched struct {
 	gone           bool // the launcher has closed its end
 }
 
-// connectLauncher greets the launcher and returns the connection and the job key.
-func connectLauncher(c *Config, purpose Purpose, instance int) (*wire.Conn, []byte, error) {
+// connectLauncher greets the launcher and returns the connection; c has the job key then.
+func connectLauncher(c *Config, purpose Purpose, instance int) (*wire.Conn, error) {
 	// Programs that the task starts later shall not hold the launcher's socket.
 	unix.CloseOnExec(c.launcherFD)
 	mine, theirs, err := wire.Pair()
 	if err != nil {
-		return nil, nil, fmt.Errorf("socketpair: %w", err)
+		return nil, fmt.Errorf("socketpair: %w", err)
 	}
 	conn, err := wire.NewConn(mine)
 	if err != nil {
 		unix.Close(theirs)
-		return nil, nil, err
+		return nil, err
 	}
 	g := Greeting{Purpose: purpose, Task: c.Task, NumTasks: c.NumTasks, Instance: instance, PID: os.Getpid()}
 	err = wire.SendTo(c.launcherFD, wire.Message{Kind: wire.Hello, Data: g.Encode(), Files: []int{theirs}})
@@ -52,11 +52,17 @@ func connectLauncher(c *Config, purpose Purpose, instance int) (*wire.Conn, []by
 	case m.Kind != wire.Welcome || len(m.Data) != KeySize:
 		err = fmt.Errorf("lapirun answers with a message that this release does not know")
 	}
+	if err == nil && c.key == nil {
+		if c.key, err = secretMemory(KeySize); err == nil {
+			copy(c.key, m.Data)
+		}
+	}
+	clear(m.Data)
 	if err != nil {
 		conn.Close()
-		return nil, nil, err
+		return nil, err
 	}
-	return conn, m.Data, nil
+	return conn, nil
 }
 
 // await returns the next message, however long it takes; the launcher answers or ends.
@@ -75,21 +81,20 @@ func await(conn *wire.Conn, scratch *wire.Scratch) (wire.Message, error) {
 	}
 }
 
-func fetchKey(c *Config) ([]byte, error) {
-	conn, key, err := connectLauncher(c, Ask, 0)
+func fetchKey(c *Config) error {
+	conn, err := connectLauncher(c, Ask, 0)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	conn.Close()
-	return key, nil
+	return nil
 }
 
 func openLaunched(c *Config, instance int) (Session, error) {
-	conn, key, err := connectLauncher(c, Join, instance)
+	conn, err := connectLauncher(c, Join, instance)
 	if err != nil {
 		return nil, err
 	}
-	c.key = key
 	w, err := newWatch()
 	if err == nil {
 		if err = w.add(conn.Fd(), 0); err != nil {

@@ -72,6 +72,7 @@ func (c *Context) TermEnd() {
 	for i := range c.tasks {
 		c.tasks[i].turnAway()
 	}
+	c.cfg.ForgetKey()
 	c.trace.close()
 	c.shared.Lane, c.shared.Barrier = 0, 0
 	closeShared(c.shared)

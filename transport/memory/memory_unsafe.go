@@ -72,11 +72,11 @@ func faultOf(r any, base transport.Addr) error {
 // nilFault is how the run-time reports a fault in the first page.
 const nilFault = "runtime error: invalid memory address or nil pointer dereference"
 
-// User memory lies between these on every architecture. The first page never is: the run-time takes a fault there for the use
+// User memory lies between these on every architecture; where addresses have 32 bits, below all that these can name. The first page never is: the run-time takes a fault there for the use
 // of a nil pointer.
 const (
 	userStart = 4096
-	userEnd   = 1 << 56
+	userEnd   = 1 << (32 + 24*(^uint(0)>>63))
 )
 
 // outside says whether n bytes at a cannot all be user memory, whatever is mapped. The run-time would not report such a range as
@@ -108,6 +108,19 @@ func CopyOut(dst []byte, src transport.Addr) (err error) {
 	}
 	defer recoverFault(&err, src)
 	copy(dst, unsafe.Slice((*byte)(pointer(src)), len(dst)))
+	return nil
+}
+
+// Read lets f look at n bytes of user memory at a, which it must not keep.
+func Read(a transport.Addr, n uint64, f func(b []byte)) (err error) {
+	if n == 0 {
+		return nil
+	}
+	if outside(a, n) {
+		return &transport.FaultError{Addr: a}
+	}
+	defer recoverFault(&err, a)
+	f(Bytes(a, n))
 	return nil
 }
 

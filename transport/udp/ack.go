@@ -7,77 +7,122 @@ import (
 	"lapi/transport/udp/wire"
 )
 
-// onAck takes in a header's acknowledgements and, of an Ack or Bye packet, the blocks in rest. False: they are not possible.
-func (p *peer) onAck(now int64, h *wire.Header, rest []byte) bool {
-	if uint32(p.sendNext-h.Ack) >= 1<<31 || len(rest)%wire.BlockSize != 0 { // of what was never sent, or damaged
+// onAck takes in the acknowledgements of a header that came by r and, of an Ack or Bye packet, the blocks in rest. False: they are not possible.
+func (p *peer) onAck(now int64, r *route, h *wire.Header, rest []byte) bool {
+	if uint32(p.sendNext-h.Ack) >= 1<<31 { // of what was never sent
 		return false
 	}
-	news := false
-	p.freshSent = 0
-	if tx := p.tx - uint64(uint16(p.tx)-h.Echo); tx > p.ackedTx && tx <= p.tx {
-		p.ackedTx = tx
+	if h.Kind != wire.KindData {
+		room, blocks, err := wire.Room(rest)
+		if err != nil {
+			return false
+		}
+		p.roomIs(room)
+		rest = blocks
 	}
+	p.newsOf = 0
+	echoed := p.echo(now, r, h)
 	for p.base.Before(h.Ack) {
-		news = p.acked(p.base) || news
+		p.acked(p.base, now)
 		p.base++
 	}
 	gaps := h.Bits != 0
-	news = p.ackedBlock(h.AckFirst(), h.Bits) || news
+	p.ackedBlock(h.AckFirst(), h.Bits, now)
 	refused := false
 	for len(rest) > 0 {
 		var k wire.Block
 		rest, _ = k.Next(rest) // there is a whole one
 		gaps = gaps || k.Received != 0
-		news = p.ackedBlock(k.First, k.Received) || news
+		p.ackedBlock(k.First, k.Received, now)
 		refused = p.refusedBlock(k.First, k.Refused, now) || refused
 	}
-	if !news && !refused {
+	r.fresh = false
+	if p.newsOf == 0 && !refused && !echoed {
 		return true
 	}
 	p.m.stats.AcksReceived++
-	if p.freshSent != 0 {
-		p.rtt.sample(now - p.freshSent)
-	}
-	for p.base != p.sendNext && *p.slot(p.base) == nil {
-		p.base++
-	}
-	if p.overtaken(gaps) {
-		p.findMissing(h)
-	}
-	p.retimed(now)
-	p.flushed()
-	p.pump(now)
+	p.news(now, r, h, gaps)
 	return true
 }
 
-// acked takes the packet s off the window. False: it was not there any more.
-func (p *peer) acked(s wire.Seq) bool {
-	k := *p.slot(s)
-	if k == nil || k.sends == 0 {
+// echo notes which transmission is known to have arrived by r. False: none that was not known before.
+func (p *peer) echo(now int64, r *route, h *wire.Header) bool {
+	tx := r.tx - uint64(uint16(r.tx)-h.Echo)
+	if tx <= r.ackedTx || tx > r.tx {
 		return false
 	}
-	*p.slot(s) = nil
-	if k.tx == p.ackedTx { // the very transmission that arrived: when it was sent is known
-		p.ackedSent, p.freshSent = k.sentAt, k.sentAt
+	r.ackedTx = tx
+	r.fresh = tx != r.timedTx
+	if !r.fresh {
+		r.sample(now, now-r.timedAt)
+		r.ackedSent = max(r.ackedSent, r.timedAt)
 	}
-	p.congestion.acked(k.size(), p.m.cfg.PacketSize)
+	p.answered(r, now)
+	return true
+}
+
+// news draws the conclusions from acknowledgements that came by r.
+func (p *peer) news(now int64, r *route, h *wire.Header, gaps bool) {
+	for p.base != p.sendNext && *p.slot(p.base) == nil {
+		p.base++
+	}
+	if p.overtaken(r, gaps) {
+		p.findMissing(r, h)
+	}
+	p.tries = 0
+	for i := range p.routes {
+		o := &p.routes[i]
+		if o != r && p.newsOf>>i&1 == 0 {
+			continue
+		}
+		o.grow(now, p.m.cfg.PacketSize, &o.rtt)
+		o.askedBytes, o.askedCount = 0, 0
+		o.again(now, p.m)
+		if o.retryDue != 0 {
+			p.timer(o.retryDue)
+		}
+	}
+	p.waitSince = 0
+	if p.outstanding() {
+		p.waitSince = now
+	}
+	p.flushed()
+	p.pump(now)
+}
+
+// acked takes the packet s off the window, if it is there still.
+func (p *peer) acked(s wire.Seq, now int64) {
+	k := *p.slot(s)
+	if k == nil || k.sends == 0 {
+		return
+	}
+	p.m.untie(k)
+	*p.slot(s) = nil
+	r := &p.routes[k.path]
+	if k.tx <= r.ackedTx {
+		r.ackedSent = max(r.ackedSent, k.sentAt)
+	}
+	if r.fresh && k.tx == r.ackedTx { // the very transmission that arrived
+		r.sample(now, now-k.sentAt)
+	}
+	r.acked(k.size())
+	r.lossShare -= r.lossShare >> 6
+	p.newsOf |= 1 << k.path
 	p.moved(k, packetWaiting)
 	if k.op != nil {
 		p.m.done.add(k.op, nil)
 	}
 	p.m.pool.put(k)
-	return true
 }
 
 // ackedBlock does so for each bit of b, which begins with sequence number first.
-func (p *peer) ackedBlock(first wire.Seq, b uint64) (news bool) {
+func (p *peer) ackedBlock(first wire.Seq, b uint64, now int64) {
 	for ; b != 0; b &= b - 1 {
 		s := first + wire.Seq(bits.TrailingZeros64(b))
 		if s.InWindow(p.base, uint32(p.sendNext-p.base)) {
-			news = p.acked(s) || news
+			p.acked(s, now)
 		}
 	}
-	return news
 }
 
 // refusedBlock parks the packets that the peer has seen and does not want yet.
@@ -92,9 +137,6 @@ func (p *peer) refusedBlock(first wire.Seq, b uint64, now int64) (news bool) {
 			continue
 		}
 		news = true
-		if k.tx == p.ackedTx {
-			p.ackedSent = k.sentAt
-		}
 		delay := min(int64(refuseDelay)<<min(k.refusals, 16), int64(refuseDelayMax), int64(p.m.cfg.PollingInterval))
 		k.refusals++
 		k.due = now + delay
@@ -107,47 +149,43 @@ func (p *peer) refusedBlock(first wire.Seq, b uint64, now int64) (news bool) {
 	return news
 }
 
-// overtaken is a quick look whether findMissing may find anything: not if the oldest packet is in flight, was sent after all that is known
-// to have arrived, and nothing behind it arrived.
-func (p *peer) overtaken(gaps bool) bool {
+// overtaken is a quick look whether findMissing may find anything: not if the oldest packet is in flight on r, was sent after all that is
+// known to have arrived there, and nothing behind it arrived.
+func (p *peer) overtaken(r *route, gaps bool) bool {
 	if p.flying == 0 {
 		return false
 	}
 	k := *p.slot(p.base)
-	return gaps || k == nil || k.state != packetFlying || k.tx < p.ackedTx
+	return gaps || k == nil || k.state != packetFlying || k.path != r.path || k.tx < r.ackedTx
 }
 
-// findMissing looks for packets in flight that others have overtaken: they are lost. Data packets tell of the 64 numbers in h, Ack and Bye
-// of all; of others nothing is known.
-func (p *peer) findMissing(h *wire.Header) {
-	late := max(int64(reorderTime), p.smooth/8)
+// findMissing looks for packets in flight that others have overtaken on their path: they are lost. And so are those on a path that was
+// left, if they were sent before what r has brought an answer to. Data packets tell of the 64 numbers in h, Ack and Bye of all; of others
+// nothing is known.
+func (p *peer) findMissing(r *route, h *wire.Header) {
 	for s := p.base; s != p.sendNext; s++ {
 		k := *p.slot(s)
-		if k == nil || k.state != packetFlying || k.tx >= p.ackedTx {
+		if k == nil || k.state != packetFlying {
 			continue
 		}
 		if h.Kind == wire.KindData && !s.InWindow(h.AckFirst(), wire.BlockSpan) {
 			continue
 		}
-		if p.ackedTx-k.tx >= reorderPackets || p.ackedSent-k.sentAt > late {
+		o := &p.routes[k.path]
+		passed := k.tx < o.ackedTx && (o.ackedTx-k.tx >= reorderPackets || o.ackedSent-k.sentAt > max(int64(reorderTime), o.smooth/4))
+		if passed || o.health != live && k.sentAt < r.ackedSent && p.striped() {
 			p.moved(k, packetMissing)
-			p.congestion.lost(k.tx, p.tx, p.m.cfg.PacketSize)
+			o.lost(k.tx, o.tx, k.size(), p.m.cfg.PacketSize, &o.rtt)
+			o.lossShare += (1<<16 - o.lossShare) >> 6
 		}
 	}
 }
 
-// retimed sets the retransmission timer after news from the peer.
-func (p *peer) retimed(now int64) {
-	p.backoff = 0
-	p.askedBytes, p.askedCount = 0, 0
-	p.retryDue = 0
-	p.waitSince = 0
-	if p.flying > 0 {
-		p.retryDue = now + p.retryAfter()
-		p.timer(p.retryDue)
-	}
-	if p.outstanding() {
-		p.waitSince = now
+// roomIs takes in what the peer says of its sockets.
+func (p *peer) roomIs(bytes uint32) {
+	most := min(int(bytes), 1<<30)
+	for i := range p.routes {
+		p.routes[i].most = most
 	}
 }
 
@@ -184,8 +222,17 @@ func (m *Machine) Flush(now int64, ep transport.Endpoint, op *transport.Op) (tra
 	if p.state != stateOpen {
 		p.greet(now)
 	} else if p.sendNext == p.nextSeq {
-		p.sendAck(wire.KindAck, wire.FlagAckNow)
+		p.askAll(now)
 	}
 	p.probing, p.flushSeq = true, p.nextSeq
 	return transport.Queued, nil
+}
+
+// askAll asks for acknowledgements of what is in flight, on each path where something is.
+func (p *peer) askAll(now int64) {
+	for i := range p.routes {
+		if r := &p.routes[i]; r.flying > 0 {
+			p.sendAckNow(r, now)
+		}
+	}
 }

@@ -2,7 +2,7 @@ package udp
 
 import (
 	"encoding/binary"
-	"net/netip"
+	"fmt"
 	"runtime"
 	"sync/atomic"
 	"syscall"
@@ -41,7 +41,7 @@ func endless(stop *atomic.Bool, turn func()) (ended chan struct{}) {
 // BenchmarkPingPong is half a round trip of 8 bytes between two threads that poll: bare sockets, then links.
 func BenchmarkPingPong(b *testing.B) {
 	b.Run("bare", func(b *testing.B) {
-		x, y := bareSockets(b)
+		x, y := bareSockets(b, false)
 		var stop atomic.Bool
 		ended := endless(&stop, func() {
 			if d, from, ok := y.Receive(); ok {
@@ -99,7 +99,7 @@ func BenchmarkPingPong(b *testing.B) {
 // empty socket each way. Unlike the times between two threads it says something on a machine that has other work.
 func BenchmarkCost(b *testing.B) {
 	b.Run("bare", func(b *testing.B) {
-		x, y := bareSockets(b)
+		x, y := bareSockets(b, false)
 		word := userMemory(b, 8)
 		for b.Loop() {
 			x.Send(y.Local(), word, 0, 0)
@@ -141,12 +141,12 @@ func oneWay(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/2, "ns/one-way")
 }
 
-func bareSockets(b testing.TB) (x, y *sock.Socket) {
+func bareSockets(b testing.TB, plain bool) (x, y *sock.Socket) {
 	b.Helper()
 	var s [2]*sock.Socket
 	for i := range s {
 		var err error
-		if s[i], err = sock.Open(loopback, "", socketBuffer, socketBuffer); err != nil {
+		if s[i], err = sock.Open(loopback, sock.Options{Receive: socketBuffer, Send: socketBuffer, Plain: plain}); err != nil {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() { _ = s[i].Close() })
@@ -163,19 +163,27 @@ func closeAll(t testing.TB, ls []*Link) {
 	}
 }
 
-// BenchmarkStream sends 1 MiB at a time in the largest datagrams and waits until it has arrived: bare sockets with a credit for each
-// 8 datagrams and at most 16 on their way, so that nothing is lost, then links.
+// BenchmarkStream sends 1 MiB at a time and waits until it has arrived: bare sockets with credits, so that nothing is lost, then links,
+// each in packets of several sizes, gathered and each by itself.
 func BenchmarkStream(b *testing.B) {
 	const message = 1 << 20
-	piece := links(b, 2, nil)[0].Limits().SendMax - 64
-	b.Run("bare", func(b *testing.B) { benchBareStream(b, message, piece) })
-	b.Run("link", func(b *testing.B) { benchLinkStream(b, message, piece) })
+	for _, size := range []int{1400, 8192, 16384, 21832, 32744, 65507} {
+		for _, plain := range []bool{true, false} {
+			set := func(_ int, c *Config) { c.PacketSize, c.Plain = size, plain }
+			ls := links(b, 2, set)
+			piece := ls[0].Limits().SendMax - 64
+			closeAll(b, ls)
+			b.Run(fmt.Sprintf("bare/size=%d/plain=%v", size, plain), func(b *testing.B) { benchBareStream(b, message, piece, plain) })
+			b.Run(fmt.Sprintf("link/size=%d/plain=%v", size, plain), func(b *testing.B) { benchLinkStream(b, message, piece, set) })
+		}
+	}
 }
 
-func benchBareStream(b *testing.B, message, piece int) {
-	x, y := bareSockets(b)
+// benchBareStream has at most 1 MiB on its way, and a credit for each eighth of that.
+func benchBareStream(b *testing.B, message, piece int, plain bool) {
+	x, y := bareSockets(b, plain)
+	window := min(max(16, 1<<20/piece), 256)
 	var stop atomic.Bool
-	var peer netip.AddrPort
 	into := userMemory(b, message)
 	n := 0
 	credit := userMemory(b, 8)
@@ -184,36 +192,38 @@ func benchBareStream(b *testing.B, message, piece int) {
 		if !ok {
 			return
 		}
-		peer = from
 		at := int(binary.LittleEndian.Uint64(d))
 		copy(into[at:], d[64:])
-		if n++; n%8 == 0 {
-			y.Send(peer, credit, 0, 0)
+		if n++; n%(window/8) == 0 {
+			y.Send(from, credit, 0, 0)
 		}
 	})
 	from := userMemory(b, message)
-	head := userMemory(b, 64)
-	sent, allowed := 0, 16
+	heads := userMemory(b, 64*64)
+	sent, allowed := 0, window
 	b.SetBytes(int64(message))
 	for b.Loop() {
 		for at := 0; at < message; at += piece {
 			for sent == allowed {
+				x.Push(nil)
 				if _, _, ok := x.Receive(); ok {
-					allowed += 8
+					allowed += window / 8
 				}
 			}
+			head := heads[sent%64*64:][:64]
 			binary.LittleEndian.PutUint64(head, uint64(at))
 			size := min(piece, message-at)
-			x.Send(y.Local(), head, uint64(memory.AddrOf(from[at:at+size])), size)
+			x.Gather(0, y.Local(), head, uint64(memory.AddrOf(from[at:at+size])), size)
 			sent++
 		}
+		x.Push(nil)
 	}
 	stop.Store(true)
 	<-ended
 }
 
-func benchLinkStream(b *testing.B, message, piece int) {
-	ls := links(b, 2, nil)
+func benchLinkStream(b *testing.B, message, piece int, set func(int, *Config)) {
+	ls := links(b, 2, set)
 	var stop atomic.Bool
 	memory.Guard()
 	into := userMemory(b, message)

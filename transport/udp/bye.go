@@ -38,15 +38,18 @@ func (p *peer) bye(now int64) {
 		p.byeDue = 0
 		return
 	}
-	p.sendAck(wire.KindBye, 0)
+	if p.byeSent > 0 {
+		p.nextTurn()
+	}
+	p.sendAck(p.farewellRoute(), wire.KindBye, 0)
 	p.byeDue = now + min(int64(byeDelay)<<p.byeSent, int64(p.m.cfg.PollingInterval))
 	p.byeSent++
 	p.timer(p.byeDue)
 }
 
 // onBye takes in a peer's Bye, or its answer to ours.
-func (p *peer) onBye(now int64, h *wire.Header, rest []byte) {
-	if !p.onAck(now, h, rest) {
+func (p *peer) onBye(now int64, r *route, h *wire.Header, rest []byte) {
+	if !p.onAck(now, r, h, rest) {
 		p.m.stats.GhostPackets++
 		return
 	}
@@ -55,8 +58,17 @@ func (p *peer) onBye(now int64, h *wire.Header, rest []byte) {
 	if h.Flags&wire.FlagAnswer != 0 {
 		return // it may be going on: all that it is owed is acknowledged
 	}
-	p.sendAck(wire.KindBye, wire.FlagAnswer)
+	p.sendAck(r, wire.KindBye, wire.FlagAnswer)
 	if p.state == stateOpen {
 		p.drop(stateLeft, nil, &p.m.done)
 	}
+}
+
+// farewellRoute is the path for the next Bye: first the best, then each that can be used in turn, as no health is looked at any more.
+func (p *peer) farewellRoute() *route {
+	r := &p.routes[p.turn]
+	if p.byeSent == 0 || r.down {
+		return p.usable()
+	}
+	return r
 }

@@ -21,15 +21,19 @@ type Local struct {
 type Config struct {
 	Locals []Local         // this task's addresses, 1 to MaxPaths
 	Clock  transport.Clock // of the Link, not the Machine; nil: the monotonic clock
+	// Plain: each packet is a system call of its own; else the kernel is given, and gives, several in one where it can. Of the Link.
+	Plain bool
 	// Drop, if not nil, is asked for each packet going out whether to lose it: for tests of the Link.
 	Drop func(packet []byte) bool
 
 	Task     int // this task; 0 <= Task < NumTasks
 	NumTasks int
 	// Key is the job key; without one the handshake proves nothing but that the peer hears what is sent to its address.
+	// It must stay as it is until Close.
 	Key       []byte
-	Partition string // packets of another partition are dropped
-	Instance  int    // LAPI instance; likewise
+	Level     wire.Level // what a packet's check covers; equal in all tasks
+	Partition string     // packets of another partition are dropped
+	Instance  int        // LAPI instance; likewise
 	// Incarnation tells this use of the address from all earlier ones; 0: a random one.
 	Incarnation uint64
 	// Round tells sessions at fixed addresses apart, where peers cannot know each other's incarnation beforehand: a task in its second
@@ -50,8 +54,15 @@ type Config struct {
 	Timeout   time.Duration // a peer that is silent for so long, while something is due from it, has failed
 	NoTimeout bool          // never
 	// PeerFailed is told of such a peer, from inside OnTimeout, once; everything queued for it has completed or will in
-	// Complete. May be nil.
+	// Complete. err is transport.ErrAdaptersDown if this task could send by none of its addresses, transport.ErrUnreachable if none of several
+	// paths to the peer worked, transport.ErrTimeout if it was silent on the only one. May be nil.
 	PeerFailed func(ep transport.Endpoint, err error)
+	// PathChanged is told that the path of that number to ep, of several, is left because it does not work, or used again. May be nil.
+	PathChanged func(ep transport.Endpoint, path Path, used bool)
+
+	// Disagreement is told, from inside OnPacket and once a session, of a peer whose Hello fits but for its level, theirs, or, if that is the same,
+	// its key. Nothing proves that the Hello is the peer's own. There will be no session with it. May be nil.
+	Disagreement func(ep transport.Endpoint, theirs wire.Level)
 
 	// Random is a source of unpredictable numbers; nil: the kernel's. For simulations.
 	Random func() uint64
@@ -102,6 +113,8 @@ func (c *Config) complete() error {
 		return fmt.Errorf("udp: negative interval: %w", transport.ErrBadParam)
 	case c.RexmitBufCount < 0 || c.RexmitBufSize < 0 || c.ReceiveBuffer < 0:
 		return fmt.Errorf("udp: negative buffer size: %w", transport.ErrBadParam)
+	case c.Level > wire.LevelNone || c.Level == wire.LevelMAC && len(c.Key) == 0:
+		return fmt.Errorf("udp: %v with a key of %d bytes: %w", c.Level, len(c.Key), transport.ErrBadParam)
 	case c.Instance < 0 || c.Instance > 0xffff:
 		return fmt.Errorf("udp: instance %d: %w", c.Instance, transport.ErrBadParam)
 	}

@@ -14,12 +14,12 @@
 //
 // The first operation on a peer, or its first Hello, begins a session. Each Hello carries the origin's incarnation and nonce and repeats
 // what it knows of the other's. Who hears its own nonce back knows that the peer is alive now, and sends data; the
-// cookie of that data, which depends on both nonces, both incarnations and the job key, proves the same to the other side. A session never
+// check of that data, whose secret depends on both nonces, both incarnations and the job key, proves the same to the other side. A session never
 // changes its incarnations: packets of any other are ghosts, counted and dropped. The address that Link.Address gives names the
 // incarnation, so that a task never meets an earlier or later user of the same port; where addresses come from the user, the round
 // in Hello does that (Config.Round).
 //
-//	        Hello from us or for us             nonce or cookie of ours heard
+//	        Hello from us or for us             nonce or check of ours heard
 //	unmet ─────────────────────────> greeting ──────────────────────────────> open ──Bye──> left
 //	                                     └──────────────timeout───────────────┴──────────> failed
 //
@@ -28,6 +28,18 @@
 // each other up (LAPI_Purge_totask) do the same: their new nonces tell the sessions apart.
 //
 // A peer that has not started yet does not answer; Hello is repeated until Config.Timeout.
+//
+// # Admission
+//
+// A packet is dropped and counted unless the task that it names has, at the address that it comes from, a session whose check fits
+// (wire.Secret; Config.Level says what it covers). Before that only the kind, the task and the lengths of messages are looked at: they choose the secret
+// and what is hashed, within the packet's bounds. Nothing is kept for a packet that is dropped, and the work is one check. While a session is being made
+// each peer's address gets a Hello a millisecond for such packets, at the most. A Hello is signed by a key of its own for
+// origin and target; one that is replayed to an open session is answered by another of the same size, and changes nothing.
+//
+// Replayed packets of the session are duplicates by their sequence number. It has 32 bits, so it comes round again; but the check covers 64 bits of
+// it, and of the acknowledgement. An acknowledgement that comes again tells what is known, at worst that a packet is refused, which is then sent again later.
+// A replay can make a silent peer seem alive, and the times of the loss detection worse; it can change no memory.
 //
 // # Delivery
 //

@@ -9,12 +9,11 @@ import (
 
 // handshake is how a session begins; doc.go says why this way.
 type handshake struct {
-	expected  uint64    // the peer's incarnation as its address told; 0: not known
-	nonce     uint64    // ours for this peer
-	theirs    wire.Side // the peer's as its latest Hello told; final once the state is open
-	known     bool      // theirs is set
-	cookieIn  uint64    // of packets from the peer; 0 until theirs is known
-	cookieOut uint64
+	expected uint64    // the peer's incarnation as its address told; 0: not known
+	nonce    uint64    // ours for this peer
+	theirs   wire.Side // the peer's as its latest Hello told; final once the state is open
+	known    bool      // theirs is set
+	admission
 	helloDue  int64 // when to repeat Hello; 0: nothing waits for the session
 	helloWait int64 // the pause before
 	regreetAt int64 // not before then
@@ -25,7 +24,8 @@ type handshake struct {
 const anyRound = 0
 
 func newPeer(m *Machine, ep transport.Endpoint, addrs []netip.AddrPort, incarnation uint64) *peer {
-	p := &peer{m: m, ep: ep, addrs: addrs}
+	p := &peer{m: m, ep: ep}
+	p.routes = m.routesTo(addrs)
 	p.handshake.expected = incarnation
 	for p.nonce == 0 {
 		p.nonce = m.cfg.Random()
@@ -37,8 +37,9 @@ func newPeer(m *Machine, ep transport.Endpoint, addrs []netip.AddrPort, incarnat
 
 // move looks for the peer elsewhere: the session has not been open yet.
 func (p *peer) move(now int64, addrs []netip.AddrPort, incarnation uint64) {
-	p.addrs = addrs
-	p.expected, p.theirs, p.known, p.cookieIn, p.cookieOut = incarnation, wire.Side{}, false, 0, 0
+	p.routes = p.m.routesTo(addrs)
+	p.best, p.turn = 0, 0
+	p.expected, p.theirs, p.known, p.in, p.out = incarnation, wire.Side{}, false, nil, nil
 	if p.helloDue == 0 {
 		p.state = stateUnmet
 		return
@@ -53,33 +54,38 @@ func (p *peer) greet(now int64) {
 		return
 	}
 	p.state = stateGreeting
-	p.waitSince, p.backoff = now, 0
+	p.waitSince, p.tries = now, 0
 	p.helloWait = int64(helloDelay)
-	p.sendHello(0)
+	p.sendHello(p.usable(), 0)
 	p.helloDue = now + p.helloWait
 	p.timer(p.helloDue)
 }
 
 // regreet tells a peer whose packets do not fit that it must tell us its nonce again.
-func (p *peer) regreet(now int64) {
+func (p *peer) regreet(r *route, now int64) {
 	if now >= p.regreetAt {
 		p.regreetAt = now + int64(helloDelay)
-		p.sendHello(0)
+		p.sendHello(r, 0)
 	}
 }
 
-func (p *peer) sendHello(flags wire.Flags) {
+// sendHello says Hello by r.
+func (p *peer) sendHello(r *route, flags wire.Flags) {
 	m := p.m
+	if r.down {
+		return
+	}
+	p.signatures()
 	h := wire.Hello{
-		Flags: flags, Instance: uint16(m.cfg.Instance), Task: uint32(m.cfg.Task), Target: uint32(p.ep), NumTasks: uint32(m.cfg.NumTasks),
+		Level: m.cfg.Level, Flags: flags, Instance: uint16(m.cfg.Instance), Task: uint32(m.cfg.Task), Target: uint32(p.ep), NumTasks: uint32(m.cfg.NumTasks),
 		Partition: m.partition, Incarnation: m.cfg.Incarnation, Nonce: p.nonce,
 		TargetIncarnation: p.theirs.Incarnation, TargetNonce: p.theirs.Nonce, ReceiveBuffer: uint32(min(m.cfg.ReceiveBuffer, 1<<30)), Round: m.cfg.Round,
 	}
 	if p.again {
 		h.Round = anyRound
 	}
-	h.Put(m.scratch[:], m.cfg.Key)
-	if m.out.Transmit(0, p.addrs[0], m.scratch[:wire.HelloSize], 0, 0) != Full {
+	h.Put(m.scratch[:], p.helloOut)
+	if m.out.Transmit(r.path, r.addr, m.scratch[:wire.HelloSize], 0, 0) != Full {
 		m.stats.PacketsSent++
 	}
 }
@@ -87,7 +93,7 @@ func (p *peer) sendHello(flags wire.Flags) {
 // onHello takes in a Hello. Nothing of it is believed before its address and its signature fit.
 func (m *Machine) onHello(now int64, path Path, from netip.AddrPort, b []byte) {
 	var h wire.Hello
-	p := m.greeter(path, from, b, &h)
+	p, r := m.greeter(path, from, b, &h)
 	if p == nil {
 		m.stats.GhostPackets++
 		return
@@ -100,9 +106,9 @@ func (m *Machine) onHello(now int64, path Path, from netip.AddrPort, b []byte) {
 	m.stats.PacketsReceived++
 	if p.state != stateOpen {
 		p.meet(theirs)
-		p.congestion.start(int(h.ReceiveBuffer), m.cfg.PacketSize)
+		p.hasBuffer(int(h.ReceiveBuffer))
 		if h.TargetIncarnation == m.cfg.Incarnation && h.TargetNonce == p.nonce {
-			p.opened(now)
+			p.opened(r, now)
 		}
 	}
 	if h.Flags&wire.FlagAnswer == 0 {
@@ -110,26 +116,8 @@ func (m *Machine) onHello(now int64, path Path, from netip.AddrPort, b []byte) {
 		if p.state == stateOpen {
 			flags = wire.FlagAnswer
 		}
-		p.sendHello(flags)
+		p.sendHello(r, flags)
 	}
-}
-
-// greeter returns the peer that a Hello is from, if all in it fits.
-func (m *Machine) greeter(path Path, from netip.AddrPort, b []byte, h *wire.Hello) *peer {
-	if h.Decode(b) != nil || h.Task >= uint32(len(m.peers)) || m.leaving {
-		return nil
-	}
-	p := m.peers[h.Task]
-	if p == nil || !p.from(path, from) || p.state == stateFailed {
-		return nil
-	}
-	fits := h.Target == uint32(m.cfg.Task) && h.NumTasks == uint32(m.cfg.NumTasks) && h.Partition == m.partition &&
-		h.Instance == uint16(m.cfg.Instance) && (h.Round == m.cfg.Round || h.Round == anyRound || p.again) && h.Incarnation != 0 && h.Nonce != 0 &&
-		(p.expected == 0 || p.expected == h.Incarnation)
-	if !fits || !wire.Verify(b, m.cfg.Key) {
-		return nil
-	}
-	return p
 }
 
 // meet notes who the peer says it is; the latest word counts until the session is open.
@@ -142,14 +130,23 @@ func (p *peer) meet(theirs wire.Side) {
 	}
 	p.theirs, p.known = theirs, true
 	ours := wire.Side{Task: uint32(p.m.cfg.Task), Incarnation: p.m.cfg.Incarnation, Nonce: p.nonce}
-	p.cookieIn = wire.Cookie(p.m.cfg.Key, theirs, ours)
-	p.cookieOut = wire.Cookie(p.m.cfg.Key, ours, theirs)
+	p.in = wire.NewSecret(p.m.cfg.Key, p.m.cfg.Level, theirs, ours, firstSeq)
+	p.out = wire.NewSecret(p.m.cfg.Key, p.m.cfg.Level, ours, theirs, firstSeq)
 }
 
-// opened: the peer has proved that it is alive and knows our nonce.
-func (p *peer) opened(now int64) {
+// hasBuffer sets the windows for a peer whose sockets hold so many bytes each.
+func (p *peer) hasBuffer(bytes int) {
+	p.buffer = bytes
+	for i := range p.routes {
+		p.routes[i].start(bytes, p.m.cfg.PacketSize)
+	}
+}
+
+// opened: the peer has proved, by r, that it is alive and knows our nonce.
+func (p *peer) opened(r *route, now int64) {
 	p.begin()
 	p.state = stateOpen
-	p.helloDue, p.waitSince, p.backoff = 0, 0, 0
+	p.helloDue, p.waitSince, p.tries = 0, 0, 0
+	r.health, r.answeredAt, p.best = live, now, int(r.path)
 	p.pump(now)
 }

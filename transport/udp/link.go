@@ -3,6 +3,7 @@ package udp
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"net/netip"
 	"sync"
 	"time"
@@ -32,6 +33,11 @@ type Link struct {
 	idle   int  // calls of Progress in a row that found the sockets empty
 	stream bool // the last call found a packet
 	next   int  // the socket to look at first: they take turns
+
+	gathered int      // packets that the sockets hold back since the last Push
+	holding  uint     // which sockets do: a bit each
+	bounces  []Bounce // what Push returned last
+	returned []sock.Bounce
 }
 
 // New opens the sockets and makes the link. The addresses must be of this host; port 0 lets the kernel choose. The
@@ -55,7 +61,7 @@ func New(cfg Config) (*Link, error) {
 		start := time.Now()
 		l.clock = func() int64 { return int64(time.Since(start)) + 1 }
 	}
-	var out Outlet = (*outlet)(l)
+	var out Gatherer = (*outlet)(l)
 	if cfg.Drop != nil {
 		out = &lossy{out, cfg.Drop}
 	}
@@ -85,7 +91,7 @@ func (l *Link) open(cfg *Config) error {
 	}
 	buffer := cfg.ReceiveBuffer
 	for _, a := range cfg.Locals {
-		s, err := sock.Open(a.Addr, a.Device, buffer, socketBuffer)
+		s, err := sock.Open(a.Addr, sock.Options{Device: a.Device, Receive: buffer, Send: socketBuffer, Plain: cfg.Plain})
 		if err != nil {
 			return fmt.Errorf("udp: %w", err)
 		}
@@ -142,21 +148,31 @@ func (o *outlet) Transmit(path Path, to netip.AddrPort, head []byte, data transp
 	return Outcome(o.socks[path].Send(to, head, uint64(data), n))
 }
 
-// The conversion above rests on both packages numbering outcomes alike.
-var _ = [1]struct{}{}[uint8(Sent)-uint8(sock.Sent)+uint8(Full)-uint8(sock.Full)+uint8(Fault)-uint8(sock.Fault)]
-
-// lossy loses packets, for tests.
-type lossy struct {
-	Outlet
-	drop func(packet []byte) bool
-}
-
-func (o *lossy) Transmit(path Path, to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome {
-	if o.drop(head) {
-		return Sent
+// Gather implements Gatherer.
+func (o *outlet) Gather(path Path, to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome {
+	outcome := Outcome(o.socks[path].Gather(o.gathered, to, head, uint64(data), n))
+	if outcome == Gathered {
+		o.gathered++
+		o.holding |= 1 << path
 	}
-	return o.Outlet.Transmit(path, to, head, data, n)
+	return outcome
 }
+
+// Push implements Gatherer.
+func (o *outlet) Push() []Bounce {
+	o.returned, o.bounces = o.returned[:0], o.bounces[:0]
+	for ; o.holding != 0; o.holding &= o.holding - 1 {
+		o.returned = o.socks[bits.TrailingZeros(o.holding)].Push(o.returned)
+	}
+	for _, b := range o.returned {
+		o.bounces = append(o.bounces, Bounce{b.Tag, Outcome(b.Outcome)})
+	}
+	o.gathered = 0
+	return o.bounces
+}
+
+// The conversions above rest on both packages numbering outcomes alike.
+var _ = [1]struct{}{}[uint8(Sent)-uint8(sock.Sent)+uint8(Full)-uint8(sock.Full)+uint8(Fault)-uint8(sock.Fault)+uint8(Gathered)-uint8(sock.Gathered)]
 
 // Address implements transport.Link.
 func (l *Link) Address() transport.Address {
@@ -211,6 +227,7 @@ func (l *Link) Progress(max int) int {
 	if l.closed {
 		return 0
 	}
+	l.Push()
 	n, packets, now := 0, 0, int64(0)
 	for n < max && packets < max {
 		path, b, from, ok := l.receive()
@@ -222,7 +239,7 @@ func (l *Link) Progress(max int) int {
 		}
 		packets++
 		n += l.OnPacket(now, path, from, b)
-		if !l.stream {
+		if !l.stream && !l.waiting() {
 			break
 		}
 	}
@@ -236,8 +253,13 @@ func (l *Link) Progress(max int) int {
 	if l.Turn() && l.due != 0 {
 		l.Check(l.clock())
 	}
-	return n + l.Complete()
+	n += l.Complete()
+	l.Push()
+	return n
 }
+
+// waiting says whether a socket has packets that cost no system call.
+func (l *Link) waiting() bool { return l.socks[l.next].Waiting() }
 
 // receive takes a packet from the first socket that has one.
 func (l *Link) receive() (path Path, b []byte, from netip.AddrPort, ok bool) {
@@ -276,7 +298,8 @@ func (l *Link) Arm() bool {
 	if l.due != 0 {
 		l.settle()
 	}
-	return l.done.first != nil
+	l.Push()
+	return l.done.first != nil || l.waiting()
 }
 
 // Disarm implements transport.Waiter.
@@ -295,6 +318,7 @@ func (l *Link) Close() error {
 			continue
 		}
 		l.OnTimeout(now)
+		l.Push()
 		sock.Wait(l.Descriptors(), min(l.NextTimeout(), end)-now)
 	}
 	l.Machine.Close()
@@ -304,4 +328,5 @@ func (l *Link) Close() error {
 var (
 	_ transport.Link   = (*Link)(nil)
 	_ transport.Waiter = (*Link)(nil)
+	_ transport.Pusher = (*Link)(nil)
 )

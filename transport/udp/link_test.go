@@ -100,7 +100,7 @@ func TestLoss(t *testing.T) {
 			memory.Guard()
 			ls := links(t, 2, losing(float64(percent)/100))
 			transfer(t, ls, 0, 1, 1500, func(i int) int { return i % 300 })
-			transfer(t, ls, 1, 0, 100, func(i int) int { return 65000 - i*100 })
+			transfer(t, ls, 1, 0, 500, func(i int) int { return 65000 - i*100 })
 			again := ls[0].Stats().RetransmittedPackets + ls[1].Stats().RetransmittedPackets
 			if percent > 0 && again == 0 {
 				t.Error("nothing was lost")
@@ -259,7 +259,7 @@ func TestNoAllocations(t *testing.T) {
 func TestNoise(t *testing.T) {
 	memory.Guard()
 	ls := links(t, 2, nil)
-	x, _ := bareSockets(t)
+	x, _ := bareSockets(t, false)
 	got := count(ls[1])
 	noise := userMemory(t, 2000)
 	for i := range 50 {

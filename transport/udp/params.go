@@ -8,12 +8,13 @@ import (
 
 // Limits that the LAPI guide fixes or gives defaults for (Appendix D, LAPI_Qenv).
 const (
-	// MaxPacketsOut is how many packets to one peer may be in flight: LAPI_Qenv MAX_PKTS_OUT.
+	// MaxPacketsOut is how many packets to one peer may be in flight: LAPI_Qenv MAX_PKTS_OUT. A packet in this sense is what is handed to the
+	// kernel at once: burstBytes, in as many datagrams as the packet size makes of it.
 	MaxPacketsOut = 64
 	// DefaultAckThreshold packets are received before a batch of acknowledgements goes back: MP_ACK_THRESH.
 	DefaultAckThreshold = 30
 	// MaxAckThreshold is the highest that LAPI_Senv ACK_THRESHOLD allows. It is below MaxPacketsOut/2, so that a sender with a
-	// full window gets an acknowledgement before it must stop.
+	// full window gets an acknowledgement before it must stop, of whatever size the packets are.
 	MaxAckThreshold = 30
 	// DefaultTimeout is how long a peer may be silent: LAPI_Senv TIMEOUT.
 	DefaultTimeout = 900 * time.Second
@@ -30,9 +31,13 @@ const (
 
 // Our own choices.
 const (
-	// seqWindow is how far the newest packet may be ahead of the oldest that is not acknowledged. It is larger than MaxPacketsOut
+	// burstBytes is what the kernel takes at once, of one or of many datagrams.
+	burstBytes = 1 << 16
+	// maxFlying datagrams may be in flight to one peer, however small they are. Enough for 1.4 MiB in Ethernet's packets.
+	maxFlying = 1024
+	// seqWindow is how far the newest packet may be ahead of the oldest that is not acknowledged. It is larger than maxFlying
 	// so that refused packets, which are not in flight, let others pass. A power of two, and a multiple of wire.BlockSpan.
-	seqWindow = 512
+	seqWindow = 2048
 	// firstSeq is a session's first sequence number: so near the end that each longer session wraps around.
 	firstSeq = wire.Seq(1<<32 - 100)
 	// maxWaiting packets may wait for the window, a peer; maxWaitingUnmet before the peer has answered for the first time: peers that
@@ -52,22 +57,26 @@ const (
 	maxHeader = 2048
 	// minData bytes of data fit beside the longest header, in the smallest packet too. A multiple of 8.
 	minData = 256
-	// headChunk packets are allocated at a time, at most 64 a task and maxHeads at all.
-	headChunk = 64
-	maxHeads  = 32768
-	rexChunk  = 8
+	// headChunk packets are allocated at a time, at most headsPerTask a task and maxHeads at all.
+	headChunk    = 64
+	headsPerTask = 256
+	moreHeads    = maxFlying + maxWaiting
+	maxHeads     = 32768
+	rexChunk     = 8
 
 	// ackDelay is how long a received packet may wait for company, or for data going the other way, before it is acknowledged.
 	ackDelay = 200 * time.Microsecond
 	// A packet without answer is sent again after minTimeout at the earliest: a peer that is descheduled looks like loss, and a superfluous
-	// retransmission costs little. initialTimeout holds until the first round trip is known.
+	// retransmission costs little. initialTimeout holds until the first round trip is known. Before the first of a row, after
+	// tailTimeout at the earliest, the peer is asked what has arrived: the usual loss of a last packet is found that way.
 	minTimeout     = 2 * time.Millisecond
+	tailTimeout    = 300 * time.Microsecond
 	initialTimeout = 10 * time.Millisecond
 	maxTimeout     = time.Second
-	// A packet counts as lost when one sent this many transmissions, or this much time and an eighth of a round trip, later was
-	// acknowledged and it was not.
+	// A packet counts as lost when one sent this many transmissions by the same path, or this much time and a quarter of a round trip, later
+	// was acknowledged and it was not.
 	reorderPackets = 3
-	reorderTime    = time.Millisecond
+	reorderTime    = 200 * time.Microsecond
 
 	// A refused packet is sent again after refuseDelay, doubled for each further refusal up to refuseDelayMax.
 	refuseDelay    = 500 * time.Microsecond
@@ -85,6 +94,18 @@ const (
 	// fullDelay is when to try again after the socket took no more.
 	fullDelay = time.Millisecond
 
+	// Paths. One that does not answer while others do is left, and dead when it has not answered for deadAfter. A dead one is used again
+	// after recoverAnswers probes in a row were answered, probeGap apart; after twice as many, up to mostAnswers, each time that it died again within flapTime.
+	deadAfter      = 500 * time.Millisecond
+	recoverAnswers = 3
+	mostAnswers    = 48
+	probeGap       = 20 * time.Millisecond
+	flapTime       = 10 * time.Second
+	// While a session is used, a live path that has not answered for idleProbe is probed, probeGap apart, and left after lostProbes without an
+	// answer. Others are probed probeGap apart, doubled up to idleProbe.
+	idleProbe  = 400 * time.Millisecond
+	lostProbes = 3
+
 	// timeoutTries: so often in a row a peer was asked before it has failed, whatever the clock says.
 	timeoutTries = 3
 	// longSilence retransmissions in a row close the window.
@@ -92,8 +113,21 @@ const (
 
 	// packetOverhead is what a packet costs a receive buffer beyond its bytes, about.
 	packetOverhead = 512
-	// The byte window begins at the peer's receive buffer divided by firstShare and never exceeds it divided by mostShare:
-	// several origins send to one target.
-	firstShare = 8
-	mostShare  = 2
+	// The byte window of a path begins at firstPackets or firstBytes, whichever is more, at most the peer's receive buffer divided by firstShare, and never exceeds what the peer says: the buffer
+	// divided by mostShare, or by the number of origins that have sent to it lately, whichever is more.
+	firstPackets = 4
+	firstBytes   = 1 << 16
+	firstShare   = 8
+	mostShare    = 2
+	// originsTime is how long "lately" is.
+	originsTime = 10 * time.Millisecond
+	// A window that shrinks leaves room for what the path delivers in its shortest round trip and slackTime, which stands for the time that
+	// acknowledgements wait for company and tasks for processors.
+	slackTime = 200 * time.Microsecond
+	// shortestTime is how long the shortest round trip is believed without being met again.
+	shortestTime = 10 * time.Second
+	// leastRound is the shortest time over which a rate is measured.
+	leastRound = 50 * time.Microsecond
+	// stripeBytes: shorter packets whose data was copied stay on the path that is fastest for them.
+	stripeBytes = 1024
 )

@@ -22,19 +22,32 @@ const (
 type peer struct {
 	m        *Machine
 	ep       transport.Endpoint
-	addrs    []netip.AddrPort // by path; not empty
 	state    sessionState
 	listed   bool // in m.active
 	wantSoon bool // in m.soon
 	handshake
+	striping
 	outgoing
 	incoming
 	farewell
 }
 
-// from says whether a is the peer's address of path.
-func (p *peer) from(path Path, a netip.AddrPort) bool {
-	return int(path) < len(p.addrs) && p.addrs[path] == a
+// striping is what a peer's paths have in common.
+type striping struct {
+	routes  []route // by path; not empty
+	best    int     // the path of lowest latency, as it was found when nothing was in flight
+	turn    int     // which path to try while none lives
+	usedAt  int64   // when data was sent last
+	watched bool    // the paths' health is looked at
+	buffer  int     // bytes that the peer's sockets hold, each
+}
+
+// from is the path that a packet came by from a; nil if a is not the peer's address there.
+func (p *peer) from(path Path, a netip.AddrPort) *route {
+	if int(path) >= len(p.routes) || p.routes[path].addr != a {
+		return nil
+	}
+	return &p.routes[path]
 }
 
 func (p *peer) alive() bool { return p.state < stateLeft }
@@ -56,21 +69,13 @@ type outgoing struct {
 	sendNext wire.Seq // the first that was never sent
 	nextSeq  wire.Seq // of the next packet
 
-	flying, missing, refused int // packets in these states
-	flyingBytes              int
-	congestion
-	rtt
+	flying, missing, refused int      // packets in these states, on all paths
+	firstMissing             wire.Seq // no packet before it is missing
 
-	tx         uint64 // transmissions so far
-	ackedTx    uint64 // the latest transmission known to have arrived
-	ackedSent  int64  // when it, or the latest before it of which that is known, was sent
-	freshSent  int64  // when that was, if the packet at hand acknowledges it; else 0
-	askedBytes int    // sent since an acknowledgement came or was asked for
-	askedCount int
-	retryDue   int64    // when the oldest packet in flight is sent again; 0: nothing is in flight
-	backoff    uint     // how often in a row it was
-	refusedDue int64    // when the first refused packet is; 0: none
-	fullDue    int64    // when to try the outlet again; 0: it was not full
+	newsOf     uint8    // a bit for each path of which the packet at hand acknowledges something
+	tries      uint     // how often in a row the peer was asked for a sign of life
+	refusedDue int64    // when the first refused packet is sent again; 0: none
+	stallDue   int64    // when to give up because no path can be used; 0: one can
 	waitSince  int64    // since when something has been due from the peer without a sign of life; 0: nothing is
 	probing    bool     // a flush waits for packets not yet sent: the one before flushSeq asks for its acknowledgement
 	flushSeq   wire.Seq // where the latest flush stands
@@ -128,6 +133,7 @@ func (p *peer) timer(t int64) {
 
 // drop ends a session: every operation goes to done with err, every packet is freed.
 func (p *peer) drop(to sessionState, err error, done *opList) {
+	p.m.Push() // the outlet must not have the packets any more
 	if p.win != nil {
 		for s := p.base; s != p.nextSeq; s++ {
 			k := *p.slot(s)
@@ -145,8 +151,12 @@ func (p *peer) drop(to sessionState, err error, done *opList) {
 		done.add(op, err)
 	}
 	p.base, p.sendNext = p.nextSeq, p.nextSeq
-	p.flying, p.missing, p.refused, p.flyingBytes = 0, 0, 0, 0
-	p.retryDue, p.refusedDue, p.fullDue, p.helloDue, p.waitSince, p.probing = 0, 0, 0, 0, 0, false
+	p.flying, p.missing, p.refused = 0, 0, 0
+	for i := range p.routes {
+		r := &p.routes[i]
+		r.flying, r.flyingBytes, r.retryDue, r.fullDue, r.probeDue = 0, 0, 0, 0, 0
+	}
+	p.refusedDue, p.stallDue, p.helloDue, p.waitSince, p.probing, p.watched = 0, 0, 0, 0, false, false
 	p.ackDue, p.ackCount, p.wantAck, p.parts = 0, 0, false, nil
 	p.byeDue = 0
 	p.state = to

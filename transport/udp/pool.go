@@ -41,12 +41,16 @@ type packet struct {
 	counts int // user bytes of all messages, for the statistics
 
 	seq      wire.Seq
+	path     Path // of its latest transmission
+	single   bool // must not be spread over paths
 	messages int
 	open     bool // more messages may join: nothing lent, not sent, no flush behind it
 	state    packetState
 	sends    uint32 // how often sent
 	refusals uint32
-	tx       uint64 // number of its latest transmission, in the order of the peer's transmissions
+	burst    uint64 // Machine.bursts when the outlet gathered it
+	acks     bool   // its latest transmission counts as an acknowledgement
+	tx       uint64 // number of its latest transmission, in the order of its path's
 	sentAt   int64
 	due      int64 // when refused
 	next     *packet
@@ -112,7 +116,7 @@ type pool struct {
 }
 
 func newPool(cfg *Config, sendMax int) pool {
-	heads := min(64*cfg.NumTasks+512, maxHeads)
+	heads := min(headsPerTask*cfg.NumTasks+moreHeads, maxHeads)
 	rex := wire.Align8(overhead + maxHeader + min(cfg.RexmitBufSize, sendMax))
 	return pool{
 		heads: chunks{size: headSize, count: headChunk, max: heads},

@@ -18,9 +18,10 @@ type incoming struct {
 	ackDue   int64    // when they must be; 0: there are none
 	wantAck  bool     // the origin asks for it when there is nothing else to do
 	latest   wire.Seq // received last
-	newestTx uint16   // the newest transmission number among what came
+	latestBy Path     // and by which path
 	// parts remembers of packets with several messages, some of them refused, which ones were accepted.
 	parts map[wire.Seq]uint64
+	epoch uint32 // of origins, when data came last
 }
 
 // OnPacket takes in one datagram that came to the local address of path, and offers its messages to their handlers; it returns how many it offered. b must be
@@ -38,80 +39,64 @@ func (m *Machine) OnPacket(now int64, path Path, from netip.AddrPort, b []byte) 
 		m.onHello(now, path, from, b)
 		return 0
 	}
-	var h wire.Header
-	if h.Decode(b) != nil {
+	p, r := m.authentic(now, path, from, b)
+	if p == nil {
 		m.stats.GhostPackets++
 		return 0
 	}
-	p := m.authentic(now, path, from, &h)
-	if p == nil {
+	var h wire.Header
+	if h.Decode(b) != nil {
 		m.stats.GhostPackets++
 		return 0
 	}
 	rest := b[wire.HeaderSize:]
 	switch h.Kind {
 	case wire.KindData:
-		return p.onData(now, &h, rest)
+		return p.onData(now, r, &h, rest)
 	case wire.KindAck:
-		if !p.onAck(now, &h, rest) {
+		if !p.onAck(now, r, &h, rest) {
 			m.stats.GhostPackets++
 			return 0
 		}
 		m.stats.PacketsReceived++
 		if h.Flags&wire.FlagAckNow != 0 {
-			p.sendAck(wire.KindAck, 0)
+			r.heard(&h)
+			p.sendAck(r, wire.KindAck, 0)
 		}
 	case wire.KindBye:
-		p.onBye(now, &h, rest)
+		p.onBye(now, r, &h, rest)
 	}
 	return 0
 }
 
-// authentic returns the peer that h comes from, or nil if it does not belong to a session with it.
-func (m *Machine) authentic(now int64, path Path, from netip.AddrPort, h *wire.Header) *peer {
-	if int(h.Task) >= len(m.peers) {
-		return nil
+// heard notes the transmission number of a packet that came by r.
+func (r *route) heard(h *wire.Header) {
+	if int16(h.Tx-r.newestTx) > 0 {
+		r.newestTx = h.Tx
 	}
-	p := m.peers[h.Task]
-	if p == nil || !p.from(path, from) || p.state == stateUnmet || p.state == stateFailed {
-		return nil
-	}
-	if h.Cookie != p.cookieIn || p.cookieIn == 0 {
-		if p.state == stateGreeting { // it has a session with us that we do not know: tell it so
-			p.regreet(now)
-		}
-		return nil
-	}
-	if p.waitSince != 0 {
-		p.waitSince = now
-	}
-	if p.state == stateGreeting { // the cookie depends on our nonce: the peer is alive
-		p.opened(now)
-	}
-	return p
 }
 
 // onData offers a packet's messages.
-func (p *peer) onData(now int64, h *wire.Header, rest []byte) int {
+func (p *peer) onData(now int64, r *route, h *wire.Header, rest []byte) int {
 	m := p.m
 	count, err := wire.Count(rest)
-	if err != nil || count > maxMessages || !p.onAck(now, h, nil) {
+	if err != nil || count > maxMessages || !p.onAck(now, r, h, nil) {
 		m.stats.GhostPackets++
 		return 0
 	}
 	if m.leaving || p.state == stateLeft { // no handler runs any more: say so again
 		if p.state != stateLeft {
-			p.sendAck(wire.KindBye, 0)
+			p.sendAck(r, wire.KindBye, 0)
 		}
 		m.stats.GhostPackets++
 		return 0
 	}
-	if int16(h.Tx-p.newestTx) > 0 {
-		p.newestTx = h.Tx
-	}
+	r.heard(h)
+	p.latestBy = r.path
+	m.origins.count(now, p)
 	if h.Seq.Before(p.expect) || p.has(h.Seq) {
 		m.stats.DuplicatePackets++
-		p.sendAck(wire.KindAck, 0) // the acknowledgement was lost, or is late
+		p.sendAck(r, wire.KindAck, 0) // the acknowledgement was lost, or is late
 		return 0
 	}
 	if !h.Seq.InWindow(p.expect, seqWindow) {
@@ -124,11 +109,11 @@ func (p *peer) onData(now int64, h *wire.Header, rest []byte) int {
 		return offered
 	}
 	if !accepted {
-		p.sendRefusal(h.Seq)
+		p.sendRefusal(r, h.Seq)
 		return offered
 	}
 	p.mark(h.Seq)
-	p.acknowledge(now, h.Flags)
+	p.acknowledge(now, r, h.Flags)
 	return offered
 }
 
@@ -227,10 +212,10 @@ func (p *peer) newest() (block uint8, b uint64) {
 const _ = uint(wire.MaxAckBlock - (seqWindow/wire.BlockSpan - 1))
 
 // acknowledge decides when the packet just received is.
-func (p *peer) acknowledge(now int64, flags wire.Flags) {
+func (p *peer) acknowledge(now int64, r *route, flags wire.Flags) {
 	p.ackCount++
 	if flags&wire.FlagAckNow != 0 || p.ackCount >= p.m.cfg.AckThreshold {
-		p.sendAck(wire.KindAck, 0)
+		p.sendAck(r, wire.KindAck, 0)
 		return
 	}
 	if p.ackDue == 0 {
@@ -246,39 +231,49 @@ func (p *peer) acknowledge(now int64, flags wire.Flags) {
 	}
 }
 
-// acksWent: a packet with acknowledgements has gone out.
-func (p *peer) acksWent() {
+// acksWent: a data packet has gone out. It says whether there was anything to acknowledge in it.
+func (p *peer) acksWent() bool {
 	if p.ackCount == 0 {
-		return
+		return false
 	}
 	p.m.stats.AcksSent++
 	if uint32(p.highest-p.expect) <= wire.BlockSpan { // the header told of everything
 		p.ackCount, p.ackDue, p.wantAck = 0, 0, false
 	}
+	return true
 }
 
-// sendAck sends all there is to say of what came from p, as an Ack or Bye. If the outlet is full it is lost, as any packet may be.
-func (p *peer) sendAck(kind wire.Kind, flags wire.Flags) {
-	p.sendBlocks(p.putBlocks(kind, flags))
+// answerRoute is the path for acknowledgements that had to wait: the one that data came by last, if it can be used.
+func (p *peer) answerRoute() *route {
+	if r := &p.routes[p.latestBy]; !r.down {
+		return r
+	}
+	return p.usable()
+}
+
+// sendAck sends all there is to say of what came from p by r, as an Ack or Bye. If the outlet is full it is lost, as any packet may be.
+func (p *peer) sendAck(r *route, kind wire.Kind, flags wire.Flags) bool {
+	return p.sendBlocks(r, p.putBlocks(r, kind, flags))
 }
 
 // sendRefusal does so and says that s arrived and was refused.
-func (p *peer) sendRefusal(s wire.Seq) {
-	n := p.putBlocks(wire.KindAck, 0)
+func (p *peer) sendRefusal(r *route, s wire.Seq) {
+	n := p.putBlocks(r, wire.KindAck, 0)
 	k := wire.Block{First: s, Refused: 1}
 	k.Put(p.m.scratch[n:])
-	p.sendBlocks(n + wire.BlockSize)
+	p.sendBlocks(r, n+wire.BlockSize)
 }
 
 // putBlocks writes an Ack or Bye into scratch, with a block for each 64 numbers of which some were received. Its header's own bits
 // are then more of the same. Who is leaving says so in every packet.
-func (p *peer) putBlocks(kind wire.Kind, flags wire.Flags) int {
+func (p *peer) putBlocks(r *route, kind wire.Kind, flags wire.Flags) int {
 	if p.m.leaving {
 		kind = wire.KindBye
 	}
 	b := p.m.scratch[:]
-	p.fillHeader(b, kind, flags, 0)
-	n := wire.HeaderSize
+	r.fillHeader(p, b, kind, flags, 0)
+	wire.PutRoom(b[wire.HeaderSize:], p.m.room())
+	n := wire.HeaderSize + wire.RoomSize
 	for s := p.expect; s.Before(p.highest); s += wire.BlockSpan {
 		k := wire.Block{First: s, Received: p.receivedFrom(s)}
 		if k.Received != 0 {
@@ -289,14 +284,15 @@ func (p *peer) putBlocks(kind wire.Kind, flags wire.Flags) int {
 	return n
 }
 
-func (p *peer) sendBlocks(n int) {
+func (p *peer) sendBlocks(r *route, n int) bool {
 	m := p.m
-	if m.out.Transmit(0, p.addrs[0], m.scratch[:n], 0, 0) == Full {
-		return
+	if p.seal(m.scratch[:n], 0, 0); m.out.Transmit(r.path, r.addr, m.scratch[:n], 0, 0) == Full {
+		return false
 	}
 	m.stats.PacketsSent++
 	m.stats.AcksSent++
 	p.ackCount, p.ackDue, p.wantAck = 0, 0, false
+	return true
 }
 
 // OnIdle answers the requests that could wait until the socket was empty.
@@ -304,7 +300,7 @@ func (m *Machine) OnIdle() {
 	for _, p := range m.soon {
 		p.wantSoon = false
 		if p.wantAck {
-			p.sendAck(wire.KindAck, 0)
+			p.sendAck(p.answerRoute(), wire.KindAck, 0)
 		}
 	}
 	m.soon = m.soon[:0]
@@ -315,7 +311,7 @@ func (m *Machine) settle() {
 	m.OnIdle()
 	for _, p := range m.active {
 		if p.ackDue != 0 {
-			p.sendAck(wire.KindAck, 0)
+			p.sendAck(p.answerRoute(), wire.KindAck, 0)
 		}
 	}
 }

@@ -81,6 +81,7 @@ func (m *Machine) bufferSize(b []byte) int { return min(len(b), m.cfg.PacketSize
 // fill makes k the packet of one message.
 func (m *Machine) fill(k *packet, id transport.MsgID, hdr []byte, op *transport.Op) (transport.Status, error) {
 	k.n = wire.HeaderSize
+	k.single = op.Single
 	if int(op.N) <= m.cfg.CopyMax || op.N == 0 {
 		if overhead+len(hdr)+int(op.N) > m.bufferSize(k.buf) {
 			if k.rex = m.pool.rexes.get(); k.rex == nil {
@@ -131,96 +132,110 @@ func (p *peer) push(k *packet) {
 	p.nextSeq++
 }
 
-// pump transmits what the window allows: what is missing first, then what waits.
+// pump transmits what the windows allow: what is missing first, then what waits.
 func (p *peer) pump(now int64) {
-	if p.state != stateOpen || p.fullDue != 0 {
+	if p.state != stateOpen {
 		return
 	}
-	for p.missing > 0 {
-		k := p.firstMissing()
-		if !p.admits(k) || !p.transmit(k, now, 0) {
+	if p.m.downPaths != 0 {
+		p.stalled(now)
+	}
+	for s := p.firstMissing; p.missing > 0; s++ {
+		if s == p.sendNext {
+			panic("udp: missing packets are counted, but none is there")
+		}
+		k := *p.slot(s)
+		if k == nil || k.state != packetMissing {
+			continue
+		}
+		p.firstMissing = s
+		if !p.transmitBy(k, now) {
 			return
+		}
+		if p.firstMissing.Before(s) { // what came back from the outlet meanwhile is to go again, too
+			s = p.firstMissing - 1
 		}
 	}
 	for p.sendNext != p.nextSeq {
-		k := *p.slot(p.sendNext)
-		if !p.admits(k) || !p.transmit(k, now, 0) {
+		if !p.transmitBy(*p.slot(p.sendNext), now) {
 			return
 		}
 	}
 }
 
-func (p *peer) firstMissing() *packet {
-	for s := p.base; s != p.sendNext; s++ {
-		if k := *p.slot(s); k != nil && k.state == packetMissing {
-			return k
-		}
+// transmitBy sends k by a path that has room. False: none has.
+func (p *peer) transmitBy(k *packet, now int64) bool {
+	for r := p.routeFor(k); r != nil; r = p.routeFor(k) {
+		if p.transmit(k, r, now, 0) {
+			return true
+		} // else r is full: perhaps another is not
 	}
-	panic("udp: missing packets are counted, but none is there")
+	return false
 }
 
-// admits says whether the window has room for k. One packet may always fly. A packet that others may still join must wait earlier: that is
-// how small messages come to share packets, of which each costs the same.
-func (p *peer) admits(k *packet) bool {
-	return p.flying == 0 || p.flying < most(k) && p.flyingBytes+k.size() <= p.window
-}
-
-// most is how many packets may be in flight with k.
-func most(k *packet) int {
-	if k.open && k.n < shareBytes && k.messages < maxMessages {
-		return maxSharable
-	}
-	return MaxPacketsOut
-}
-
-// transmit sends k, for the first time or again. False: the outlet is full; k stays as it is and fullDue is set.
-func (p *peer) transmit(k *packet, now int64, flags wire.Flags) bool {
+// transmit sends k by r, for the first time or again. False: the outlet is full; k stays as it is and r.fullDue is set.
+func (p *peer) transmit(k *packet, r *route, now int64, flags wire.Flags) bool {
 	m := p.m
-	flags |= p.ask(k)
-	p.fillHeader(k.buf, wire.KindData, flags, k.seq)
-	outcome := m.out.Transmit(0, p.addrs[0], k.buf[:k.n], k.data, k.dataN)
+	m.untie(k)
+	flags |= p.ask(k, r, now)
+	r.fillHeader(p, k.buf, wire.KindData, flags, k.seq)
+	outcome := Fault
+	if p.seal(k.buf[:k.n], k.data, k.dataN) {
+		outcome = m.give(p, r, k)
+	}
 	if outcome == Fault {
 		p.void(k)
-		outcome = m.out.Transmit(0, p.addrs[0], k.buf[:k.n], 0, 0)
+		p.seal(k.buf[:k.n], 0, 0)
+		outcome = m.give(p, r, k)
 	}
 	if outcome == Full {
-		p.fullDue = now + int64(fullDelay)
-		p.timer(p.fullDue)
+		r.fullDue = now + int64(fullDelay)
+		p.timer(r.fullDue)
 		return false
 	}
-	p.acksWent()
+	k.acks = p.acksWent()
 	m.stats.PacketsSent++
+	p.moved(k, packetWaiting) // off the path that it took before
+	k.path = r.path
 	p.moved(k, packetFlying)
-	if k.sends == 0 {
+	if k.seq == p.sendNext {
 		p.sendNext++
+	}
+	if k.sends == 0 {
 		m.stats.DataSent += uint64(k.counts)
 	} else {
 		m.stats.RetransmittedPackets++
 	}
 	k.sends++
 	k.open = false
-	p.tx++
-	k.tx, k.sentAt = p.tx, now
+	r.tx = r.nextNumber()
+	k.tx, k.sentAt = r.tx, now
+	r.timed(now, flags)
 	if p.waitSince == 0 {
 		p.waitSince = now
 	}
-	if p.retryDue == 0 {
-		p.retryDue = now + p.retryAfter()
-		p.timer(p.retryDue)
+	if r.retryDue == 0 {
+		r.retryDue = now + r.retryAfter(m)
+		p.timer(r.retryDue)
+	}
+	if p.striped() {
+		p.useRoutes(now)
 	}
 	return true
 }
 
-// ask says how k asks for its acknowledgement: at once when half a window has gone without one, when the window closes behind
-// it, a flush stands there or no retransmit buffer is left; in passing when user memory is lent and the message ends here.
-func (p *peer) ask(k *packet) wire.Flags {
-	p.askedBytes += k.size()
-	p.askedCount++
-	full := p.m.cfg.PacketSize + packetOverhead
-	closes := k.state == packetWaiting && (p.flying+1 >= most(k) || p.flyingBytes+k.size()+min(full, p.window/4) > p.window)
-	if p.askedBytes >= p.window/2 || p.askedCount >= MaxPacketsOut/2 || closes || p.probing && k.seq == p.flushSeq-1 ||
-		k.rex != nil && p.m.pool.rexes.empty() {
-		p.askedBytes, p.askedCount = 0, 0
+// ask says how k, which goes by r, asks for its acknowledgement: at once when half a window has gone without one, when the window closes behind
+// it, it was the last that was missing, a flush stands there, no retransmit buffer is left, or the round trip of r, one of several, has not been
+// measured for a while, as acknowledgements that come by the others do not tell; in passing when user memory is lent and the message
+// ends here.
+func (p *peer) ask(k *packet, r *route, now int64) wire.Flags {
+	r.askedBytes += k.size()
+	r.askedCount++
+	full, window, most := p.m.cfg.PacketSize+packetOverhead, r.allowed(), p.mostFlying(k)
+	closes := k.state == packetWaiting && (p.flying+1 >= most || r.flyingBytes+k.size()+min(full, window/4) > window)
+	if r.askedBytes >= window/2 || r.askedCount >= p.m.mostFlying/2 || closes || p.probing && k.seq == p.flushSeq-1 ||
+		k.state == packetMissing && p.missing == 1 || p.striped() && k.spreads() && now-r.timedAt > r.smooth || k.rex != nil && p.m.pool.rexes.empty() {
+		r.askedBytes, r.askedCount = 0, 0
 		return wire.FlagAckNow
 	}
 	if k.op != nil && k.n+k.dataN < p.m.limits.SendMax {
@@ -240,7 +255,7 @@ func (p *peer) void(k *packet) {
 	k.n, k.op, k.data, k.dataN = k.last, nil, 0, 0
 	k.messages--
 	if k.state == packetFlying {
-		p.flyingBytes -= before - k.size()
+		p.routes[k.path].flyingBytes -= before - k.size()
 	}
 }
 
@@ -259,33 +274,10 @@ func firstFault(a transport.Addr, n int) transport.Addr {
 	return a
 }
 
-// moved accounts for k's way from its state to another.
-func (p *peer) moved(k *packet, to packetState) {
-	switch k.state {
-	case packetFlying:
-		p.flying--
-		p.flyingBytes -= k.size()
-	case packetMissing:
-		p.missing--
-	case packetRefused:
-		p.refused--
-	}
-	k.state = to
-	switch to {
-	case packetFlying:
-		p.flying++
-		p.flyingBytes += k.size()
-	case packetMissing:
-		p.missing++
-	case packetRefused:
-		p.refused++
-	}
-}
-
-// fillHeader writes a packet's header, with the acknowledgement of the other direction.
-func (p *peer) fillHeader(b []byte, kind wire.Kind, flags wire.Flags, seq wire.Seq) {
+// fillHeader writes the header of a packet that goes by r, with the acknowledgement of the other direction.
+func (r *route) fillHeader(p *peer, b []byte, kind wire.Kind, flags wire.Flags, seq wire.Seq) {
 	h := wire.Header{
-		Kind: kind, Flags: flags, Task: uint16(p.m.cfg.Task), Tx: uint16(p.tx + 1), Echo: p.newestTx, Cookie: p.cookieOut, Seq: seq, Ack: p.expect,
+		Kind: kind, Flags: flags, Task: uint16(p.m.cfg.Task), Tx: uint16(r.nextNumber()), Echo: r.newestTx, Seq: seq, Ack: p.expect,
 	}
 	if p.highest != p.expect {
 		h.AckBlock, h.Bits = p.newest()

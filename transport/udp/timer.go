@@ -63,10 +63,16 @@ func earlier(a, b int64) int64 {
 
 func (p *peer) nextDue() int64 {
 	d := earlier(p.helloDue, p.ackDue)
-	d = earlier(d, p.fullDue)
 	d = earlier(d, p.refusedDue)
-	d = earlier(d, p.retryDue)
-	return earlier(d, p.byeDue)
+	d = earlier(d, p.stallDue)
+	d = earlier(d, p.byeDue)
+	for i := range p.routes {
+		r := &p.routes[i]
+		d = earlier(d, r.fullDue)
+		d = earlier(d, r.retryDue)
+		d = earlier(d, r.probeDue)
+	}
+	return d
 }
 
 // over says whether the time t, if it is set, has come.
@@ -77,7 +83,7 @@ func (p *peer) onTimers(now int64, all bool) {
 		p.onHelloTimer(now)
 	}
 	if p.ackDue != 0 && (all || now >= p.ackDue) {
-		p.sendAck(wire.KindAck, 0)
+		p.sendAck(p.answerRoute(), wire.KindAck, 0)
 		if p.ackDue != 0 { // the outlet is full
 			p.ackDue = now + int64(fullDelay)
 		}
@@ -88,11 +94,20 @@ func (p *peer) onTimers(now int64, all bool) {
 	if over(p.refusedDue, now) {
 		p.onRefusedTimer(now)
 	}
-	if over(p.fullDue, now) {
-		p.fullDue = 0
+	for i := range p.routes {
+		r := &p.routes[i]
+		if over(r.fullDue, now) {
+			r.fullDue = 0
+		}
+		if r.retryDue != 0 && (now >= r.retryDue || all) {
+			p.onRetryTimer(r, now)
+		}
+		if over(r.probeDue, now) {
+			p.onProbeTimer(r, now)
+		}
 	}
-	if p.retryDue != 0 && (now >= p.retryDue || all) {
-		p.onRetryTimer(now)
+	if over(p.stallDue, now) {
+		p.onStallTimer(now)
 	}
 	p.pump(now)
 }
@@ -100,13 +115,20 @@ func (p *peer) onTimers(now int64, all bool) {
 // silent says whether the peer has not been heard of for TIMEOUT, although it was asked several times: a task that was away itself for so long
 // has its answer waiting at the socket.
 func (p *peer) silent(now int64) bool {
-	return !p.m.cfg.NoTimeout && p.waitSince != 0 && now-p.waitSince >= int64(p.m.cfg.Timeout) && p.backoff >= timeoutTries
+	return !p.m.cfg.NoTimeout && p.waitSince != 0 && now-p.waitSince >= int64(p.m.cfg.Timeout) && p.tries >= timeoutTries
 }
 
 func (p *peer) fail() {
+	reason := transport.ErrTimeout
+	switch {
+	case p.allDown():
+		reason = transport.ErrAdaptersDown
+	case p.striped():
+		reason = transport.ErrUnreachable
+	}
 	p.drop(stateFailed, transport.ErrUnreachable, &p.m.done)
 	if p.m.cfg.PeerFailed != nil {
-		p.m.cfg.PeerFailed(p.ep, transport.ErrTimeout)
+		p.m.cfg.PeerFailed(p.ep, reason)
 	}
 }
 
@@ -115,42 +137,102 @@ func (p *peer) onHelloTimer(now int64) {
 		p.fail()
 		return
 	}
-	p.sendHello(0)
-	p.backoff++
+	p.nextTurn()
+	p.sendHello(p.usable(), 0)
+	p.tries++
 	p.helloWait = min(2*p.helloWait, int64(helloDelayMax), int64(p.m.cfg.PollingInterval))
 	p.helloDue = now + p.helloWait
 }
 
-// onRetryTimer sends the oldest packet in flight again and asks for news at once: they will tell what else is missing. The
+// onRetryTimer asks what has arrived by r, or sends the oldest packet there again. If another path lives, the packet goes by that one,
+// and r is left; whatever else is in flight on r follows when the answer tells that it is missing, or at the next time. The
 // window stays, because a peer that merely does not run looks the same; only a long silence closes it.
-func (p *peer) onRetryTimer(now int64) {
-	k := p.oldest()
-	if now < p.retryDue && now-k.sentAt < p.rtt.timeout() {
+func (p *peer) onRetryTimer(r *route, now int64) {
+	if r.flying == 0 {
+		r.retryDue = 0
+		return
+	}
+	k := p.oldest(r)
+	if now < r.retryDue && now-k.sentAt < r.timeout() {
 		return // only Check looks so early
 	}
 	if p.silent(now) {
 		p.fail()
 		return
 	}
-	if !p.transmit(k, now, wire.FlagAckNow) {
-		p.retryDue = p.fullDue
+	p.tries++
+	if r.backoff == 0 && r.smooth != 0 && k.size() >= shareBytes && r.health == live && p.probe(r, now) {
+		r.backoff++
+		r.retryDue = now + r.timeout()
 		return
 	}
-	p.backoff++
-	if p.backoff == longSilence {
-		p.window = p.least(p.m.cfg.PacketSize)
+	r.backoff++
+	if r.backoff == longSilence {
+		r.window = r.least(p.m.cfg.PacketSize)
 	}
-	p.retryDue = now + p.retryAfter()
+	switch {
+	case p.leave(r, now):
+		p.moved(k, packetMissing)
+	case p.othersLive(r): // left already, and still no answer
+		p.strand(r)
+	default:
+		p.retry(k, r, now)
+	}
+	r.again(now, p.m)
+	p.pump(now)
 }
 
-// oldest is the packet in flight with the lowest sequence number; there is one while retryDue is set.
-func (p *peer) oldest() *packet {
-	for s := p.base; s != p.sendNext; s++ {
-		if k := *p.slot(s); k != nil && k.state == packetFlying {
-			return k
-		}
+// retry sends k again by the next path in turn, as none lives, or by the only one.
+func (p *peer) retry(k *packet, r *route, now int64) {
+	if p.striped() {
+		p.nextTurn()
 	}
-	panic("udp: packets in flight are counted, but none is there")
+	other := p.usable()
+	if !p.transmit(k, other, now, wire.FlagAckNow) || other == r {
+		return
+	}
+	other.backoff = max(other.backoff, r.backoff)
+	other.again(now, p.m)
+}
+
+// again sets the time of r's next retransmission.
+func (r *route) again(now int64, m *Machine) {
+	r.retryDue = 0
+	if r.flying > 0 {
+		r.retryDue = now + r.retryAfter(m)
+	}
+}
+
+// retryAfter is the time to r's next retransmission, with backoff, bounded by POLLING_INTERVAL.
+func (r *route) retryAfter(m *Machine) int64 {
+	t := r.tail()
+	if r.backoff > 0 {
+		t = r.timeout() << min(r.backoff, 20)
+	}
+	return min(t, int64(maxTimeout), int64(m.cfg.PollingInterval))
+}
+
+// onStallTimer: this task could send by no address for TIMEOUT.
+func (p *peer) onStallTimer(now int64) {
+	p.stallDue = 0
+	if !p.allDown() || !p.outstanding() || p.m.cfg.NoTimeout {
+		return
+	}
+	if now-p.waitSince >= int64(p.m.cfg.Timeout) {
+		p.fail()
+	}
+}
+
+// stalled makes sure that somebody hears of it if this task can send by no address.
+func (p *peer) stalled(now int64) {
+	if p.stallDue != 0 || !p.outstanding() || p.m.cfg.NoTimeout || !p.allDown() {
+		return
+	}
+	if p.waitSince == 0 {
+		p.waitSince = now
+	}
+	p.stallDue = p.waitSince + int64(p.m.cfg.Timeout)
+	p.timer(p.stallDue)
 }
 
 // onRefusedTimer lets the refused packets go again whose pause is over.

@@ -123,6 +123,7 @@ func (a *assembler) add(record []byte, files []int) (m Message, done bool, err e
 	a.begun = true
 	a.m.Kind, a.m.Number = h.kind, h.number
 	a.m.Data = append(a.m.Data, record[headerSize:]...)
+	wipe(h.kind, record)
 	a.m.Files = append(a.m.Files, files...)
 	if h.more {
 		return Message{}, false, nil
@@ -162,4 +163,12 @@ func (c *cutter) peek() (record []byte, files []int, last bool) {
 func (c *cutter) consume(record []byte, files []int) {
 	c.data += len(record) - headerSize
 	c.files += len(files)
+	wipe(c.m.Kind, record)
+}
+
+// wipe clears a record that may hold the job key; what has the message's data wipes that.
+func wipe(kind Kind, record []byte) {
+	if kind == Welcome {
+		clear(record)
+	}
 }

@@ -14,7 +14,7 @@ var loopback = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 0)
 
 func open(t *testing.T, a netip.AddrPort) *Socket {
 	t.Helper()
-	s, err := Open(a, "", 1<<20, 1<<20)
+	s, err := Open(a, Options{Receive: 1 << 20, Send: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestExchange(t *testing.T) { testExchange(t, loopback) }
 
 func TestExchangeIPv6(t *testing.T) {
 	local := netip.AddrPortFrom(netip.IPv6Loopback(), 0)
-	s, err := Open(local, "", 1<<16, 1<<16)
+	s, err := Open(local, Options{})
 	if err != nil {
 		t.Skipf("this host has no IPv6 loopback: %v", err)
 	}
@@ -138,7 +138,7 @@ func TestOpenErrors(t *testing.T) {
 		"no address": {}, "port in use": used.Local(),
 		"not of this host": netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, 1}), 0), // TEST-NET-1 is nobody's
 	} {
-		if s, err := Open(a, "", 1<<16, 1<<16); err == nil {
+		if s, err := Open(a, Options{}); err == nil {
 			s.Close()
 			t.Errorf("%s: opened", name)
 		}
@@ -185,7 +185,7 @@ func TestLinkLocal(t *testing.T) {
 }
 
 func TestUnknownZone(t *testing.T) {
-	if s, err := Open(netip.MustParseAddrPort("[fe80::1%nosuch0]:0"), "", 1<<16, 1<<16); err == nil {
+	if s, err := Open(netip.MustParseAddrPort("[fe80::1%nosuch0]:0"), Options{}); err == nil {
 		t.Errorf("bound to %v", s.Local())
 	}
 }

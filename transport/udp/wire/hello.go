@@ -1,17 +1,17 @@
 package wire
 
 import (
-	"crypto/hmac"
 	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/binary"
+
+	"github.com/dchest/siphash"
 )
 
 // Hello begins a session. It is symmetric: either side sends it, and it names what it knows of the other.
 //
 //	 0       7 8     15 16            31 32                           63
 //	+--------+--------+-----------------+--------------------------------+
-//	| V | K  | flags  |  LAPI instance  |  origin task                   |   0
+//	| V | K  | L | F  |  LAPI instance  |  origin task                   |   0
 //	+--------+--------+-----------------+--------------------------------+
 //	|  target task                      |  number of tasks               |   8
 //	+-----------------------------------+--------------------------------+
@@ -27,10 +27,13 @@ import (
 //	+-----------------------------------+--------------------------------+
 //	|  origin's receive buffer, bytes   |  round                         |  56
 //	+-----------------------------------+--------------------------------+
-//	|  HMAC-SHA256 of all before, with the job key, its first 16 bytes   |  64
+//	|  SipHash-2-4-128 of all before, with the HelloKey                   |  64
 //	|                                                                    |  72
 //	+--------------------------------------------------------------------+
+//
+// L is the origin's Level, F are flags.
 type Hello struct {
+	Level             Level
 	Flags             Flags
 	Instance          uint16
 	Task              uint32 // origin
@@ -48,21 +51,27 @@ type Hello struct {
 // HelloSize is a Hello's length in bytes.
 const HelloSize = 80
 
-const helloSigned = 64 // bytes that the HMAC covers
+const helloSigned = 64 // bytes that the signature covers
 
-func helloMAC(key, b []byte) []byte {
-	m := hmac.New(sha256.New, key)
-	m.Write([]byte("lapi udp hello"))
-	m.Write(b[:helloSigned])
-	return m.Sum(nil)[:HelloSize-helloSigned]
+// HelloKey signs the Hellos of one task to another.
+type HelloKey struct{ k0, k1 uint64 }
+
+// NewHelloKey derives it from the job key. Without one, and at LevelNone, a signature is a checksum, no proof.
+func NewHelloKey(key []byte, level Level, origin, target uint32) HelloKey {
+	var info [8]byte
+	binary.LittleEndian.PutUint32(info[0:], origin)
+	binary.LittleEndian.PutUint32(info[4:], target)
+	k := derive(key, level, "hello", nil, info[:], 16)
+	defer clear(k)
+	return HelloKey{binary.LittleEndian.Uint64(k), binary.LittleEndian.Uint64(k[8:])}
 }
 
-// Put writes h to the first HelloSize bytes of b and signs it with key. An empty key gives a checksum, no proof.
-func (h *Hello) Put(b, key []byte) {
+// Put writes h to the first HelloSize bytes of b and signs it.
+func (h *Hello) Put(b []byte, key HelloKey) {
 	_ = b[HelloSize-1]
 	le := binary.LittleEndian
 	b[0] = Version<<4 | byte(KindHello)
-	b[1] = byte(h.Flags)
+	b[1] = byte(h.Level)<<4 | byte(h.Flags&flagBits)
 	le.PutUint16(b[2:], h.Instance)
 	le.PutUint32(b[4:], h.Task)
 	le.PutUint32(b[8:], h.Target)
@@ -74,7 +83,9 @@ func (h *Hello) Put(b, key []byte) {
 	le.PutUint64(b[48:], h.TargetNonce)
 	le.PutUint32(b[56:], h.ReceiveBuffer)
 	le.PutUint32(b[60:], h.Round)
-	copy(b[helloSigned:HelloSize], helloMAC(key, b))
+	lo, hi := siphash.Hash128(key.k0, key.k1, b[:helloSigned])
+	le.PutUint64(b[helloSigned:], lo)
+	le.PutUint64(b[helloSigned+8:], hi)
 }
 
 // Decode reads a Hello. It proves nothing: Verify does.
@@ -91,7 +102,7 @@ func (h *Hello) Decode(b []byte) error {
 	}
 	le := binary.LittleEndian
 	*h = Hello{
-		Flags: Flags(b[1]), Instance: le.Uint16(b[2:]), Task: le.Uint32(b[4:]), Target: le.Uint32(b[8:]), NumTasks: le.Uint32(b[12:]),
+		Level: Level(b[1] >> 4), Flags: Flags(b[1]) & flagBits, Instance: le.Uint16(b[2:]), Task: le.Uint32(b[4:]), Target: le.Uint32(b[8:]), NumTasks: le.Uint32(b[12:]),
 		Partition: le.Uint64(b[16:]), Incarnation: le.Uint64(b[24:]), Nonce: le.Uint64(b[32:]),
 		TargetIncarnation: le.Uint64(b[40:]), TargetNonce: le.Uint64(b[48:]),
 		ReceiveBuffer: le.Uint32(b[56:]), Round: le.Uint32(b[60:]),
@@ -100,35 +111,12 @@ func (h *Hello) Decode(b []byte) error {
 }
 
 // Verify says whether b, a Hello, was signed with key. Its time does not depend on where a forgery differs.
-func Verify(b, key []byte) bool {
-	return len(b) == HelloSize && subtle.ConstantTimeCompare(b[helloSigned:], helloMAC(key, b)) == 1
-}
-
-// Side is one end of a session, as the cookies depend on it.
-type Side struct {
-	Task               uint32
-	Incarnation, Nonce uint64
-}
-
-// Cookie is what each packet from origin to target carries in the session between them. Both ends compute it; who saw neither the
-// key nor (without a key) the handshake cannot. It is never 0.
-func Cookie(key []byte, origin, target Side) uint64 {
-	var b [40]byte
-	le := binary.LittleEndian
-	le.PutUint32(b[0:], origin.Task)
-	le.PutUint32(b[4:], target.Task)
-	le.PutUint64(b[8:], origin.Incarnation)
-	le.PutUint64(b[16:], target.Incarnation)
-	le.PutUint64(b[24:], origin.Nonce)
-	le.PutUint64(b[32:], target.Nonce)
-	m := hmac.New(sha256.New, key)
-	m.Write([]byte("lapi udp cookie"))
-	m.Write(b[:])
-	c := le.Uint64(m.Sum(nil))
-	if c == 0 {
-		return 1
+func Verify(b []byte, key HelloKey) bool {
+	if len(b) != HelloSize {
+		return false
 	}
-	return c
+	lo, hi := siphash.Hash128(key.k0, key.k1, b[:helloSigned])
+	return (binary.LittleEndian.Uint64(b[helloSigned:])^lo)|(binary.LittleEndian.Uint64(b[helloSigned+8:])^hi) == 0
 }
 
 // PartitionHash is a job's name as Hello carries it.

@@ -7,21 +7,23 @@
 //	+--------+--------+-----------------+----------------+---------------+
 //	| V | K  | B | F  |  origin task    |  transmission  |  echo         |   0
 //	+--------+--------+-----------------+----------------+---------------+
-//	|  cookie of this direction of this session                         |   8
+//	|  check, with the secret of this direction of this session          |   8
 //	+-----------------------------------+--------------------------------+
 //	|  sequence number                  |  next expected (Ack)           |  16
 //	+-----------------------------------+--------------------------------+
 //	|  ack bits: bit i tells of sequence number Ack + 64 B + i           |  24
 //	+--------------------------------------------------------------------+
 //
-// V is the version (high four bits of byte 0), K the kind, B the block that the ack bits tell of, F the flags. Each time that a Data packet
-// is sent it gets the next transmission number, while its sequence number stays. Echo is the newest transmission number that has come from
-// the other side: so the origin knows which transmission of a packet arrived, and whether later ones have overtaken others.
+// V is the version (high four bits of byte 0), K the kind, B the block that the ack bits tell of (high five bits of byte 1), F the flags. Each time
+// that a Data packet is sent, or an Ack packet that asks for an answer, it gets the next transmission number of its path, while a sequence number
+// belongs to the session and stays. Echo is the newest transmission number that has come from the other side by the path that the packet itself
+// takes: so the origin knows which transmission arrived there, and whether later ones have overtaken others.
 //
 // What follows the header depends on the kind:
 //
 //   - Data: messages (see Message), each starting on a multiple of 8 bytes. The sequence number counts packets.
-//   - Ack, Bye: blocks (see Block) that tell of more sequence numbers. They have no sequence number of their own.
+//   - Ack, Bye: the receiver's room (see PutRoom), then blocks (see Block) that tell of more sequence numbers. They have no sequence number of
+//     their own.
 //   - Hello has a layout of its own behind byte 8; see Hello.
 package wire
 
@@ -31,7 +33,7 @@ import (
 )
 
 // Version of the format. Packets of another version are not understood at all.
-const Version = 1
+const Version = 2
 
 // Kind of a packet.
 type Kind uint8
@@ -49,23 +51,25 @@ type Flags uint8
 
 // Flags of packets.
 const (
-	FlagAckNow  Flags = 1 << iota // Data, Ack: acknowledge at once
+	FlagAckNow  Flags = 1 << iota // Data, Ack: acknowledge at once, by the same path
 	FlagAckSoon                   // Data: acknowledge when there is nothing else to do
 	FlagAnswer                    // Bye: answers a Bye. Hello: no answer needed, the session stands
 
-	flagBits = 0x0f
+	flagBits = 0x07
+	blockAt  = 3 // where the block's number begins in the flags' byte
 )
 
 // Ranges of header fields.
 const (
 	MaxTask     = 1<<16 - 1
-	MaxAckBlock = 15
+	MaxAckBlock = 31
 )
 
 // Sizes in bytes.
 const (
 	HeaderSize  = 32 // of every packet but Hello
 	MessageSize = 8  // in front of each message
+	RoomSize    = 8  // of what an Ack or Bye packet says before its blocks
 	BlockSize   = 24
 	BlockSpan   = 64 // sequence numbers that a block, and the header's ack bits, tell of
 	// MaxDatagram is the most that UDP over IPv4 carries.
@@ -95,9 +99,8 @@ type Header struct {
 	Flags    Flags
 	AckBlock uint8  // at most MaxAckBlock
 	Task     uint16 // origin
-	Tx       uint16 // of Data: number of this transmission
-	Echo     uint16 // newest Tx that came from the other side
-	Cookie   uint64
+	Tx       uint16 // of Data, and of Ack with FlagAckNow: number of this transmission on its path
+	Echo     uint16 // newest Tx that came from the other side by this path
 	Seq      Seq    // of Data
 	Ack      Seq    // every sequence number before it has arrived
 	Bits     uint64 // bit i: AckFirst()+i has arrived
@@ -106,17 +109,24 @@ type Header struct {
 // AckFirst is the sequence number that the ack bits begin with.
 func (h *Header) AckFirst() Seq { return h.Ack + Seq(h.AckBlock)*BlockSpan }
 
-// Put writes h to the first HeaderSize bytes of b.
+// Where fields are that Secret looks at.
+const (
+	checkAt = 8
+	seqAt   = 16
+	ackAt   = 20
+)
+
+// Put writes h to the first HeaderSize bytes of b, without the check: that is Secret.Seal's.
 func (h *Header) Put(b []byte) {
 	_ = b[HeaderSize-1]
 	b[0] = Version<<4 | byte(h.Kind)
-	b[1] = h.AckBlock<<4 | byte(h.Flags&flagBits)
+	b[1] = h.AckBlock<<blockAt | byte(h.Flags&flagBits)
 	binary.LittleEndian.PutUint16(b[2:], h.Task)
 	binary.LittleEndian.PutUint16(b[4:], h.Tx)
 	binary.LittleEndian.PutUint16(b[6:], h.Echo)
-	binary.LittleEndian.PutUint64(b[8:], h.Cookie)
-	binary.LittleEndian.PutUint32(b[16:], uint32(h.Seq))
-	binary.LittleEndian.PutUint32(b[20:], uint32(h.Ack))
+	binary.LittleEndian.PutUint64(b[checkAt:], 0)
+	binary.LittleEndian.PutUint32(b[seqAt:], uint32(h.Seq))
+	binary.LittleEndian.PutUint32(b[ackAt:], uint32(h.Ack))
 	binary.LittleEndian.PutUint64(b[24:], h.Bits)
 }
 
@@ -135,7 +145,10 @@ func KindOf(b []byte) (Kind, error) {
 	return k, nil
 }
 
-// Decode reads the header of a packet that is no Hello.
+// Task is the origin of a packet, as it says, before anything is known to be true; len(b) >= HeaderSize.
+func Task(b []byte) uint16 { return binary.LittleEndian.Uint16(b[2:]) }
+
+// Decode reads the header of a packet that is no Hello. It proves nothing: Secret.Open does.
 func (h *Header) Decode(b []byte) error {
 	k, err := KindOf(b)
 	if err != nil {
@@ -149,13 +162,12 @@ func (h *Header) Decode(b []byte) error {
 	}
 	h.Kind = k
 	h.Flags = Flags(b[1]) & flagBits
-	h.AckBlock = b[1] >> 4
+	h.AckBlock = b[1] >> blockAt
 	h.Task = binary.LittleEndian.Uint16(b[2:])
 	h.Tx = binary.LittleEndian.Uint16(b[4:])
 	h.Echo = binary.LittleEndian.Uint16(b[6:])
-	h.Cookie = binary.LittleEndian.Uint64(b[8:])
-	h.Seq = Seq(binary.LittleEndian.Uint32(b[16:]))
-	h.Ack = Seq(binary.LittleEndian.Uint32(b[20:]))
+	h.Seq = Seq(binary.LittleEndian.Uint32(b[seqAt:]))
+	h.Ack = Seq(binary.LittleEndian.Uint32(b[ackAt:]))
 	h.Bits = binary.LittleEndian.Uint64(b[24:])
 	return nil
 }

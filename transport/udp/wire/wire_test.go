@@ -7,11 +7,11 @@ import (
 )
 
 func TestHeader(t *testing.T) {
-	h := Header{KindData, FlagAckNow, 5, 0x1234, 0x0807, 0x0a09, 0x1122334455667788, 0xfffffff0, 0x80000001, 0xf00000000000000f}
+	h := Header{KindData, FlagAckNow, 5, 0x1234, 0x0807, 0x0a09, 0xfffffff0, 0x80000001, 0xf00000000000000f}
 	var b [HeaderSize]byte
 	h.Put(b[:])
 	want := []byte{
-		0x12, 0x51, 0x34, 0x12, 7, 8, 9, 0xa, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11,
+		0x22, 0x29, 0x34, 0x12, 7, 8, 9, 0xa, 0, 0, 0, 0, 0, 0, 0, 0,
 		0xf0, 0xff, 0xff, 0xff, 1, 0, 0, 0x80, 0xf, 0, 0, 0, 0, 0, 0, 0xf0,
 	}
 	if !bytes.Equal(b[:], want) {
@@ -33,14 +33,31 @@ func TestDecodeErrors(t *testing.T) {
 	}{
 		{"nothing", nil, ErrShort},
 		{"short", b[:HeaderSize-1], ErrShort},
-		{"version", append([]byte{0x22}, b[1:]...), ErrVersion},
-		{"kind 0", append([]byte{0x10}, b[1:]...), ErrKind},
-		{"kind 5", append([]byte{0x15}, b[1:]...), ErrKind},
-		{"hello", append([]byte{0x11}, b[1:]...), ErrKind},
+		{"version", append([]byte{0x12}, b[1:]...), ErrVersion},
+		{"kind 0", append([]byte{0x20}, b[1:]...), ErrKind},
+		{"kind 5", append([]byte{0x25}, b[1:]...), ErrKind},
+		{"hello", append([]byte{0x21}, b[1:]...), ErrKind},
 	} {
 		var h Header
 		if err := h.Decode(c.b); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+		}
+	}
+}
+
+func TestRoom(t *testing.T) {
+	b := bytes.Repeat([]byte{0xff}, RoomSize+2*BlockSize)
+	PutRoom(b, 0x01020304)
+	if want := []byte{4, 3, 2, 1, 0, 0, 0, 0}; !bytes.Equal(b[:RoomSize], want) {
+		t.Errorf("bytes % x, want % x", b[:RoomSize], want)
+	}
+	room, rest, err := Room(b)
+	if room != 0x01020304 || len(rest) != 2*BlockSize || err != nil {
+		t.Errorf("room %#x, %d bytes left, %v", room, len(rest), err)
+	}
+	for _, n := range []int{0, RoomSize - 1, RoomSize + 1, RoomSize + BlockSize - 1} {
+		if _, _, err := Room(b[:n]); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%d bytes: %v", n, err)
 		}
 	}
 }
@@ -95,15 +112,18 @@ func TestMessages(t *testing.T) {
 }
 
 func TestHello(t *testing.T) {
-	h := Hello{FlagAnswer, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}
+	h := Hello{LevelMAC, FlagAnswer, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}
 	b := make([]byte, HelloSize)
-	key := []byte("secret")
+	key := NewHelloKey([]byte("secret"), LevelMAC, 4, 5)
 	h.Put(b, key)
 	var g Hello
 	if err := g.Decode(b); err != nil || g != h {
 		t.Errorf("decoded %+v, %v", g, err)
 	}
-	if !Verify(b, key) || Verify(b, nil) || Verify(b, []byte("Secret")) || Verify(b[:HelloSize-1], key) {
+	other := func(key string, level Level, origin, target uint32) bool {
+		return Verify(b, NewHelloKey([]byte(key), level, origin, target))
+	}
+	if !Verify(b, key) || other("", LevelMAC, 4, 5) || other("Secret", LevelMAC, 4, 5) || other("secret", LevelNone, 4, 5) || other("secret", LevelMAC, 5, 4) || Verify(b[:HelloSize-1], key) {
 		t.Error("a signature is judged wrongly")
 	}
 	for i := range b {
@@ -118,37 +138,20 @@ func TestHello(t *testing.T) {
 	}
 }
 
-func TestCookie(t *testing.T) {
-	a, b := Side{1, 2, 3}, Side{4, 5, 6}
-	seen := map[uint64]string{}
-	for name, c := range map[string]uint64{
-		"there": Cookie(nil, a, b), "back": Cookie(nil, b, a), "key": Cookie([]byte("k"), a, b),
-		"nonce": Cookie(nil, Side{1, 2, 9}, b), "incarnation": Cookie(nil, Side{1, 9, 3}, b), "task": Cookie(nil, Side{9, 2, 3}, b),
-		"their nonce": Cookie(nil, a, Side{4, 5, 9}),
-	} {
-		if c == 0 || seen[c] != "" {
-			t.Errorf("%s and %q have the cookie %#x", name, seen[c], c)
-		}
-		seen[c] = name
-	}
-	if Cookie(nil, a, b) != Cookie([]byte{}, a, b) || PartitionHash("a") == PartitionHash("b") {
-		t.Error("equal keys differ, or different partitions do not")
-	}
-}
-
 func FuzzDecode(f *testing.F) {
 	var b [HeaderSize + 40]byte
 	(&Header{Kind: KindData, Seq: 1}).Put(b[:])
 	PutMessage(b[HeaderSize:], 1, 8, 3)
 	f.Add(b[:])
 	hello := make([]byte, HelloSize)
-	(&Hello{Task: 1}).Put(hello, nil)
+	(&Hello{Task: 1}).Put(hello, HelloKey{})
 	f.Add(hello)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var h Header
 		if h.Decode(b) == nil {
 			var again [HeaderSize]byte
 			h.Put(again[:])
+			copy(again[checkAt:], b[checkAt:seqAt])
 			if !bytes.Equal(again[:], b[:HeaderSize]) {
 				t.Errorf("% x is decoded and encoded as % x", b[:HeaderSize], again)
 			}
@@ -157,7 +160,7 @@ func FuzzDecode(f *testing.F) {
 		var g Hello
 		if g.Decode(b) == nil {
 			again := make([]byte, HelloSize)
-			g.Put(again, nil)
+			g.Put(again, HelloKey{})
 			if !bytes.Equal(again[:helloSigned], b[:helloSigned]) {
 				t.Errorf("Hello % x is decoded and encoded as % x", b[:helloSigned], again[:helloSigned])
 			}

@@ -1,0 +1,229 @@
+package udp
+
+import "lapi/transport/udp/wire"
+
+// health is what is known of a path to a peer that has more than one; with one alone it says nothing.
+//
+//	            any answer                    retransmission timer or probes without answer
+//	untested ───────────────> live ──────────────────────────────────────────> suspect
+//	                           ▲ ▲──────────── any answer ────────────────────────┘ │
+//	   several answers in a row└──────────── dead <──deadAfter──────────────────────┘
+//	                                          ▲── PathDown, from any state
+//
+// An answer is an acknowledgement that came by the path and tells that a new transmission arrived by it: it proves both directions.
+type health uint8
+
+const (
+	untested health = iota
+	live
+	suspect
+	dead
+)
+
+// liveness is how a path's health is found.
+type liveness struct {
+	answeredAt int64  // when the last answer came
+	probeDue   int64  // when to look at the path's health again; 0: the session is not used
+	probeTx    uint64 // the latest probe; 0: it was answered
+	probes     uint   // without an answer, in a row
+	leftAt     int64  // since when it is suspect
+	answers    int    // in a row, since it was dead
+	needed     int    // bring it back
+	returnedAt int64  // when they did last; 0: never
+}
+
+// probe asks for an answer by r.
+func (p *peer) probe(r *route, now int64) bool {
+	if r.down || p.state != stateOpen || !p.sendAckNow(r, now) {
+		return false
+	}
+	r.probeTx = r.tx
+	r.probes++
+	return true
+}
+
+// useRoutes makes sure that the paths' health is looked at while the session is used.
+func (p *peer) useRoutes(now int64) {
+	p.usedAt = now
+	if p.watched {
+		return
+	}
+	p.watched = true
+	for i := range p.routes {
+		r := &p.routes[i]
+		if r.probeDue == 0 && !r.down {
+			if r.probeDue = now; r.health == live { // what it carries tells first
+				r.probeDue += int64(idleProbe)
+			}
+			p.timer(r.probeDue)
+		}
+	}
+}
+
+// onProbeTimer looks at r's health. While the session is not used nothing is probed: it costs nothing, and nobody needs to know.
+func (p *peer) onProbeTimer(r *route, now int64) {
+	r.probeDue = 0
+	if p.state != stateOpen || r.down {
+		return
+	}
+	if now-p.usedAt >= 2*int64(idleProbe) && !p.outstanding() {
+		p.watched = false
+		return
+	}
+	switch {
+	case r.health == live && r.probes == 0 && now-r.answeredAt < int64(idleProbe):
+		r.probeDue = r.answeredAt + int64(idleProbe)
+	case r.health == live:
+		if r.probes >= lostProbes {
+			p.leave(r, now)
+		}
+		p.probe(r, now)
+		r.probeDue = now + max(int64(probeGap), r.timeout())
+	default:
+		if r.health == suspect && now-r.leftAt >= int64(deadAfter) {
+			r.die(now)
+		}
+		if r.health == dead && r.probeTx != 0 {
+			r.answers = 0
+		}
+		p.probe(r, now)
+		r.probeDue = now + max(min(int64(probeGap)<<min(r.probes, 10), int64(idleProbe)), r.timeout())
+	}
+	p.timer(r.probeDue)
+}
+
+// leave stops the use of r, if another path lives: no new packet goes there, and it is probed.
+func (p *peer) leave(r *route, now int64) (left bool) {
+	if r.health != live || !p.othersLive(r) {
+		return false
+	}
+	r.health, r.leftAt = suspect, now
+	r.probes, r.probeDue = 0, now
+	p.timer(now)
+	p.m.routeChanged(p, r, false)
+	return true
+}
+
+func (p *peer) othersLive(r *route) bool {
+	for i := range p.routes {
+		if o := &p.routes[i]; o != r && o.health == live {
+			return true
+		}
+	}
+	return false
+}
+
+// die: more than one answer is needed before r is used again.
+func (r *route) die(now int64) {
+	if r.health == dead {
+		return
+	}
+	if r.needed == 0 || now-r.returnedAt > int64(flapTime) {
+		r.needed = recoverAnswers
+	} else {
+		r.needed = min(2*r.needed, mostAnswers)
+	}
+	r.health, r.answers, r.probes = dead, 0, 0
+}
+
+// answered: a new transmission is known to have arrived by r, and its acknowledgement came back by r.
+func (p *peer) answered(r *route, now int64) {
+	r.answeredAt, r.backoff = now, 0
+	probed := r.probeTx != 0 && r.ackedTx >= r.probeTx
+	if probed {
+		r.probeTx, r.probes = 0, 0
+		r.lossShare -= r.lossShare >> 3
+	}
+	if r.health == live || !p.striped() {
+		return
+	}
+	if r.health == dead {
+		if !probed {
+			return
+		}
+		if r.answers++; r.answers < r.needed {
+			r.probeDue = now + int64(probeGap)
+			p.timer(r.probeDue)
+			return
+		}
+		r.returnedAt = now
+		r.congestion.start(p.buffer, p.m.cfg.PacketSize)
+		r.rtt = rtt{} // another route, perhaps
+	}
+	if r.health != untested {
+		p.m.routeChanged(p, r, true)
+	}
+	r.health = live
+}
+
+// PathDown tells that nothing can be sent from, or comes to, the local address of path: its interface is down or the address gone. What is in
+// flight from there goes again by other paths at once.
+func (m *Machine) PathDown(now int64, path Path) {
+	if path >= MaxPaths || m.closed || m.downPaths>>path&1 != 0 {
+		return
+	}
+	m.downPaths |= 1 << path
+	for _, p := range m.peers {
+		if p == nil || int(path) >= len(p.routes) || !p.alive() {
+			continue
+		}
+		r := &p.routes[path]
+		if r.health == live && p.striped() {
+			m.routeChanged(p, r, false)
+		}
+		r.die(now)
+		r.down, r.probeDue = true, 0
+		if p.win != nil {
+			p.strand(r)
+			p.pump(now)
+		}
+	}
+}
+
+// PathUp tells that the address may be used again. It is, when probes by it have been answered.
+func (m *Machine) PathUp(now int64, path Path) {
+	if path >= MaxPaths || m.closed || m.downPaths>>path&1 == 0 {
+		return
+	}
+	m.downPaths &^= 1 << path
+	for _, p := range m.peers {
+		if p == nil || int(path) >= len(p.routes) || !p.alive() {
+			continue
+		}
+		r := &p.routes[path]
+		r.down = false
+		if p.watched {
+			r.probeDue = now
+			p.timer(now)
+		}
+		p.pump(now)
+	}
+}
+
+// allDown says whether this task can send by no path.
+func (p *peer) allDown() bool {
+	for i := range p.routes {
+		if !p.routes[i].down {
+			return false
+		}
+	}
+	return true
+}
+
+// routeChanged tells the owner that the path of r to p is used again, or no more.
+func (m *Machine) routeChanged(p *peer, r *route, used bool) {
+	if m.cfg.PathChanged != nil {
+		m.cfg.PathChanged(p.ep, r.path, used)
+	}
+}
+
+// sendAckNow sends an acknowledgement by r that asks for one.
+func (p *peer) sendAckNow(r *route, now int64) bool {
+	next := r.nextNumber()
+	if !p.sendAck(r, wire.KindAck, wire.FlagAckNow) {
+		return false
+	}
+	r.tx = next
+	r.timed(now, wire.FlagAckNow)
+	return true
+}
