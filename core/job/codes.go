@@ -2,6 +2,7 @@ package job
 
 // LAPI return codes that environment variables can lead to; abi/lapi.md and the guide's Table 35 fix their numbers.
 const (
+	codeUnknown       = 400 // LAPI_ERR_UNKNOWN
 	codeBothNetstrSet = 402 // LAPI_ERR_BOTH_NETSTR_SET
 	codeCSSLoadFailed = 404 // LAPI_ERR_CSS_LOAD_FAILED
 	codeMsgAPI        = 406 // LAPI_ERR_MSG_API

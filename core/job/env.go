@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -31,7 +32,7 @@ func FromEnv(getenv func(string) (string, bool), warn func(level int, text strin
 	}
 	c := &Config{}
 	r.level(c)
-	steps := []func(*Config) error{r.messageAPI, r.library, r.identity, r.launcher, r.network, r.sharedMemory, r.udpPacketSize, r.authentication}
+	steps := []func(*Config) error{r.messageAPI, r.library, r.identity, r.launcher, r.network, r.sharedMemory, r.udpPacketSize, r.udpLoss, r.authentication}
 	for _, step := range steps {
 		if err := step(c); err != nil {
 			return nil, err
@@ -259,6 +260,34 @@ func (r *reader) udpPacketSize(c *Config) error {
 	return nil
 }
 
+// udpLoss reads LAPI_UDP_LOSS=percent[:seed]. A test must not believe that it has tried what it has not: a bad value is an error.
+func (r *reader) udpLoss(c *Config) error {
+	s, ok := r.get("LAPI_UDP_LOSS")
+	if !ok {
+		return nil
+	}
+	percent, seed, seeded := strings.Cut(s, ":")
+	p, err := strconv.ParseFloat(percent, 64)
+	bad := err != nil || !(p >= 0 && p <= 100)
+	if c.UDPLoss.Percent = p; seeded {
+		c.UDPLoss.Seed, err = strconv.ParseUint(seed, 10, 64)
+		bad = bad || err != nil
+	}
+	if bad {
+		return &EnvError{"LAPI_UDP_LOSS", codeUnknown, fmt.Sprintf("the value %q is not valid; set it to percent or percent:seed, such as 1 or 0.5:42, or unset it", s)}
+	}
+	return nil
+}
+
+// onOff reads a variable of this library's own that is on unless it says off.
+func (r *reader) onOff(name string) (on bool) {
+	s, ok := r.get(name)
+	if ok && s != "on" && s != "off" {
+		r.warnf(0, "%s=%q is not valid; on is used. Set it to on or off", name, s)
+	}
+	return s != "off"
+}
+
 func (r *reader) tuning(c *Config) {
 	ack, _ := r.number("MP_ACK_THRESH", 1, maxAckThreshold, defaultAckThreshold)
 	c.AckThreshold = min(ack, effectiveAckThreshold)
@@ -273,6 +302,7 @@ func (r *reader) tuning(c *Config) {
 		c.TraceDir = "."
 	}
 	c.FastLane = r.fastLane()
+	c.UDPPlain = !r.onOff("LAPI_UDP_GSO")
 	debug, ok := r.get("MP_DEBUG_NOTIMEOUT")
 	c.NoTimeout = ok && !strings.EqualFold(debug, "no") // "no" is how the guide writes the default
 }

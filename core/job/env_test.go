@@ -123,6 +123,11 @@ func TestRefused(t *testing.T) {
 		{"only, but others are elsewhere", good("LAPI_USE_SHM=Only", "MP_COMMON_TASKS=2:0:2"), 439, "LAPI_USE_SHM", "MP_COMMON_TASKS"},
 		{"packet too small", good("MP_UDP_PACKET_SIZE=1023"), 415, "MP_UDP_PACKET_SIZE", "1024 to 65536"},
 		{"packet too large", good("MP_UDP_PACKET_SIZE=65537"), 415, "MP_UDP_PACKET_SIZE", "1024 to 65536"},
+		{"loss no number", good("LAPI_UDP_LOSS=1%"), 400, "LAPI_UDP_LOSS", "0.5:42"},
+		{"loss too much", good("LAPI_UDP_LOSS=100.1"), 400, "LAPI_UDP_LOSS", `"100.1"`},
+		{"loss negative", good("LAPI_UDP_LOSS=-1"), 400, "LAPI_UDP_LOSS", `"-1"`},
+		{"loss not a number at all", good("LAPI_UDP_LOSS=NaN"), 400, "LAPI_UDP_LOSS", "NaN"},
+		{"loss seed", good("LAPI_UDP_LOSS=1:x"), 400, "LAPI_UDP_LOSS", "percent:seed"},
 		{"packet no number", good("MP_UDP_PACKET_SIZE=8k"), 415, "MP_UDP_PACKET_SIZE", `"8k"`},
 		{"launcher malformed", good("LAPI_LAUNCHER_FD=3"), 510, "LAPI_LAUNCHER_FD", "lapirun"},
 		{"launcher closed", good("LAPI_LAUNCHER_FD=987654:1"), 510, "LAPI_LAUNCHER_FD", "lapirun"},
@@ -233,6 +238,22 @@ func TestFastLane(t *testing.T) {
 		c, err := FromEnv(good("LAPI_FASTLANE="+value), func(int, string) { n++ })
 		if err != nil || c.FastLane != want || (n == 1) != (value == "fast") {
 			t.Errorf("LAPI_FASTLANE=%s: %v, %d messages, %v", value, c.FastLane, n, err)
+		}
+	}
+}
+
+func TestUDPSwitches(t *testing.T) {
+	for value, plain := range map[string]bool{"": false, "on": false, "off": true, "Off": false, "0": false} {
+		n := 0
+		c, err := FromEnv(good("LAPI_UDP_GSO="+value), func(int, string) { n++ })
+		if err != nil || c.UDPPlain != plain || (n == 1) != (value == "Off" || value == "0") {
+			t.Errorf("LAPI_UDP_GSO=%s: %v, %d messages, %v", value, c.UDPPlain, n, err)
+		}
+	}
+	for value, want := range map[string]Loss{"": {}, "0": {}, "1": {1, 0}, "0.5:42": {0.5, 42}, "100:18446744073709551615": {100, 1<<64 - 1}} {
+		c, err := FromEnv(good("LAPI_UDP_LOSS="+value), nil)
+		if err != nil || c.UDPLoss != want {
+			t.Errorf("LAPI_UDP_LOSS=%s: %+v, %v", value, c.UDPLoss, err)
 		}
 	}
 }

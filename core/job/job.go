@@ -45,6 +45,12 @@ type Adapter struct {
 	Device string
 }
 
+// Loss is what LAPI_UDP_LOSS asks for: datagrams that this task loses on purpose before it sends them.
+type Loss struct {
+	Percent float64 // of all, 0 to 100
+	Seed    uint64  // of the choice; each task's differs nevertheless
+}
+
 // Config is what the environment says, checked and with the guide's defaults (Appendix D) filled in.
 type Config struct {
 	Task      int    // MP_CHILD
@@ -65,6 +71,8 @@ type Config struct {
 	NoTimeout  bool // MP_DEBUG_NOTIMEOUT
 
 	UDPPacketSize      int           // MP_UDP_PACKET_SIZE; 0 if unset: the path's MTU
+	UDPPlain           bool          // LAPI_UDP_GSO=off: each datagram is a system call of its own
+	UDPLoss            Loss          // LAPI_UDP_LOSS, for tests
 	AckThreshold       int           // MP_ACK_THRESH, 1-30; default 30
 	PollingInterval    time.Duration // MP_POLLING_INTERVAL; default 400 ms
 	RetransmitInterval int           // MP_RETRANSMIT_INTERVAL, polling loops; default 1000000

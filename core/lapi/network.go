@@ -28,9 +28,13 @@ func (s *setup) openUDP() codes.Code {
 	}
 	cfg := udp.Config{
 		Task: s.me, NumTasks: s.cfg.NumTasks, Key: key, Level: levelOf[s.cfg.Auth], Disagreement: s.disagreement, Partition: s.cfg.Partition,
-		Instance: s.instance, PacketSize: s.cfg.UDPPacketSize, AckThreshold: s.cfg.AckThreshold, PollingInterval: s.cfg.PollingInterval,
+		Instance: s.instance, PacketSize: s.cfg.UDPPacketSize, Plain: s.cfg.UDPPlain, AckThreshold: s.cfg.AckThreshold, PollingInterval: s.cfg.PollingInterval,
 		RetransmitInterval: s.cfg.RetransmitInterval, RexmitBufCount: s.cfg.RexmitBufCount, RexmitBufSize: s.cfg.RexmitBufSize, CopyMax: s.bufCopy,
 		Timeout: defaultTimeout * time.Second, NoTimeout: s.cfg.NoTimeout, PeerFailed: s.peerFailed, PathChanged: s.pathChanged, Clock: s.clock,
+	}
+	if loss := s.cfg.UDPLoss; loss.Percent > 0 {
+		cfg.Drop = udp.Losing(loss.Percent, loss.Seed, s.me)
+		s.say(0, "LAPI_UDP_LOSS is set: %v %% of this task's datagrams are lost on purpose", loss.Percent)
 	}
 	l, err := s.openPaths(cfg, locals)
 	if err != nil {

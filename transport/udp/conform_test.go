@@ -1,7 +1,6 @@
 package udp
 
 import (
-	"math/rand/v2"
 	"net/netip"
 	"testing"
 
@@ -42,11 +41,9 @@ func links(t testing.TB, n int, set func(task int, c *Config)) []*Link {
 // losing loses this share of all packets, by a seeded choice of its own for each task.
 func losing(share float64) func(int, *Config) {
 	return func(task int, c *Config) {
-		if share == 0 {
-			return
+		if share != 0 {
+			c.Drop = Losing(100*share, 42, task)
 		}
-		r := rand.New(rand.NewPCG(uint64(task), 42))
-		c.Drop = func([]byte) bool { return r.Float64() < share }
 	}
 }
 
@@ -70,6 +67,11 @@ func TestConformSmallPackets(t *testing.T) {
 		c.RexmitBufCount = 1
 		c.AckThreshold = 1
 	}))
+}
+
+// Without GSO and GRO, as where the kernel has none.
+func TestConformPlain(t *testing.T) {
+	conform.Run(t, factory(func(_ int, c *Config) { c.Plain = true }))
 }
 
 // TestLoss in link_test.go has more loss; here every rule of the suite is tried with some.

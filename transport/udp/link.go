@@ -174,26 +174,6 @@ func (o *outlet) Push() []Bounce {
 // The conversions above rest on both packages numbering outcomes alike.
 var _ = [1]struct{}{}[uint8(Sent)-uint8(sock.Sent)+uint8(Full)-uint8(sock.Full)+uint8(Fault)-uint8(sock.Fault)+uint8(Gathered)-uint8(sock.Gathered)]
 
-// lossy loses packets, for tests.
-type lossy struct {
-	Gatherer
-	drop func(packet []byte) bool
-}
-
-func (o *lossy) Transmit(path Path, to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome {
-	if o.drop(head) {
-		return Sent
-	}
-	return o.Gatherer.Transmit(path, to, head, data, n)
-}
-
-func (o *lossy) Gather(path Path, to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome {
-	if o.drop(head) {
-		return Sent
-	}
-	return o.Gatherer.Gather(path, to, head, data, n)
-}
-
 // Address implements transport.Link.
 func (l *Link) Address() transport.Address {
 	return transport.Address{Bytes: encodeAddress(l.Locals(), l.Incarnation())}

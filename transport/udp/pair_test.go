@@ -94,6 +94,7 @@ func (p *pair) machine(i, n int, set func(i int, c *Config)) *Machine {
 
 // deliver hands over all that i has on its way now and returns how many packets that were. What the receivers send stays on its way.
 func (p *pair) deliver(i int) int {
+	p.ms[i].Push()
 	batch := p.wires[i]
 	p.wires[i] = nil
 	for _, f := range batch {

@@ -152,6 +152,9 @@ func (p *peer) pump(now int64) {
 		if !p.transmitBy(k, now) {
 			return
 		}
+		if p.firstMissing.Before(s) { // what came back from the outlet meanwhile is to go again, too
+			s = p.firstMissing - 1
+		}
 	}
 	for p.sendNext != p.nextSeq {
 		if !p.transmitBy(*p.slot(p.sendNext), now) {
@@ -190,7 +193,7 @@ func (p *peer) transmit(k *packet, r *route, now int64, flags wire.Flags) bool {
 		p.timer(r.fullDue)
 		return false
 	}
-	p.acksWent()
+	k.acks = p.acksWent()
 	m.stats.PacketsSent++
 	p.moved(k, packetWaiting) // off the path that it took before
 	k.path = r.path

@@ -55,6 +55,7 @@ static const init_case cases[] = {
 	{ "packet_size_too_small", { "MP_UDP_PACKET_SIZE=1023", NULL }, LIST, LAPI_ERR_UDP_PKT_SZ, "MP_UDP_PACKET_SIZE", -1, 0 },
 	{ "packet_size_too_large", { "MP_UDP_PACKET_SIZE=65537", NULL }, LIST, LAPI_ERR_UDP_PKT_SZ, "MP_UDP_PACKET_SIZE", -1, 0 },
 	{ "packet_size_no_number", { "MP_UDP_PACKET_SIZE=8k", NULL }, LIST, LAPI_ERR_UDP_PKT_SZ, "MP_UDP_PACKET_SIZE", -1, 0 },
+	{ "loss_no_number", { "LAPI_UDP_LOSS=some", NULL }, LIST, LAPI_ERR_UNKNOWN, "LAPI_UDP_LOSS", -1, 0 },
 	{ "packet_size_smallest", { "MP_UDP_PACKET_SIZE=1024", NULL }, LIST, 0, NULL, -1, 0 },
 	{ "packet_size_largest", { "MP_UDP_PACKET_SIZE=65536", NULL }, LIST, 0, NULL, -1, 0 },
 	{ "common_tasks_not_all_with_only", { "LAPI_USE_SHM=only", "MP_PROCS=3", "MP_COMMON_TASKS=1:1", NULL }, LIST,

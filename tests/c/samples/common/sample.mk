@@ -8,8 +8,11 @@
 
 CC ?= gcc
 CFLAGS ?= -O2 -g -Wall -Wextra
+CXX ?= g++
+CXXFLAGS ?= -O2 -g -Wall -Wextra -std=c++11
 common := $(dir $(lastword $(MAKEFILE_LIST)))
 top := $(abspath $(common)/../../../..)
+lapi_build := $(top)/$(or $(BUILD),build)
 
 ifdef LAPI_PREFIX
   lapi_cflags := -I$(LAPI_PREFIX)/include
@@ -17,8 +20,8 @@ ifdef LAPI_PREFIX
   LAPIRUN ?= $(LAPI_PREFIX)/bin/lapirun
 else ifneq ($(wildcard $(top)/include/lapi.h),)
   lapi_cflags := -I$(top)/include
-  lapi_libs := -L$(top)/build/lib -Wl,-rpath,$(top)/build/lib -llapi_r
-  LAPIRUN ?= $(top)/build/bin/lapirun
+  lapi_libs := -L$(lapi_build)/lib -Wl,-rpath,$(lapi_build)/lib -llapi_r
+  LAPIRUN ?= $(lapi_build)/bin/lapirun
 else
   lapi_cflags := $(shell pkg-config --cflags lapi)
   lapi_libs := $(shell pkg-config --libs lapi) -Wl,-rpath,$(shell pkg-config --variable=libdir lapi)
@@ -36,9 +39,13 @@ built := $(addprefix $(OUT)/,$(PROGRAMS))
 
 all: $(built)
 
-$(built): $(OUT)/%: %.c $(common)sample.h
+$(OUT)/%: %.c $(common)sample.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -I$(common) $(lapi_cflags) -o $@ $< $(lapi_libs) $(LDLIBS)
+
+$(OUT)/%: %.cc
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) $(lapi_cflags) -o $@ $< $(lapi_libs) $(LDLIBS)
 
 # Runs every program of the group with TASKS tasks, over shared memory and then over UDP/IP. A group whose tasks are started
 # without lapirun sets STANDALONE and gives `run` a way of its own.

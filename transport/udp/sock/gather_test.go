@@ -1,0 +1,246 @@
+package sock
+
+import (
+	"bytes"
+	"net/netip"
+	"slices"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// openPlain is open for a socket that sends and receives each datagram by itself.
+func openPlain(t *testing.T, a netip.AddrPort) *Socket {
+	t.Helper()
+	s, err := Open(a, Options{Receive: 1 << 20, Send: 1 << 20, Plain: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// mustGather skips a test that would test nothing on an old kernel.
+func mustGather(t *testing.T, s *Socket) {
+	t.Helper()
+	if !s.Gathers() || !s.Merges() {
+		t.Skip("skipped: this kernel has no UDP_SEGMENT or no UDP_GRO")
+	}
+}
+
+// pattern is n bytes outside the Go heap that only i has.
+func pattern(t *testing.T, i, n int) []byte {
+	b := mapped(t, n)
+	for j := range b {
+		b[j] = byte(i*31 + j*7)
+	}
+	return b
+}
+
+// Packets of all sorts of lengths in a row, gathered, arrive whole and in order, on multiples of 8, however they were put together.
+func TestGather(t *testing.T) {
+	lengths := [][]int{
+		{40}, {40, 40, 40}, {1000, 1000, 1000, 500}, {1000, 500, 1000}, {8, 16, 24, 24, 16, 8}, {37, 37, 37, 5},
+		{1400, 1400, 1400, 1400, 1400, 1400}, {32000, 32000, 32000, 7}, {60000, 60000}, {1, 1, 1}, slices.Repeat([]int{72}, 200),
+		slices.Repeat([]int{1401}, 100), {65507, 40, 65507},
+	}
+	for name, open := range map[string][2]func(*testing.T, netip.AddrPort) *Socket{
+		"gathered": {open, open}, "plain": {openPlain, openPlain}, "to plain": {open, openPlain}, "from plain": {openPlain, open},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := open[0](t, loopback), open[1](t, loopback)
+			for _, set := range lengths {
+				exchangeSet(t, a, b, set)
+			}
+		})
+	}
+}
+
+// exchangeSet gathers packets of these lengths, every second with lent data, and receives them.
+func exchangeSet(t *testing.T, a, b *Socket, lengths []int) {
+	t.Helper()
+	var packets [][]byte
+	for i, n := range lengths {
+		p := pattern(t, i, n)
+		packets = append(packets, p)
+		head, data := p, uint64(0)
+		if i%2 == 1 && n > 8 {
+			head, data = p[:8], uint64(addressOf(p[8:]))
+		}
+		if o := a.Gather(i, b.Local(), head, data, n-len(head)); o != Sent && o != Gathered {
+			t.Fatalf("%v: outcome %d", lengths, o)
+		}
+	}
+	if bounces := a.Push(nil); len(bounces) != 0 {
+		t.Fatalf("%v: %v come back", lengths, bounces)
+	}
+	for i, p := range packets {
+		d, from := receive(t, b)
+		if from != a.Local() || !bytes.Equal(d, p) {
+			t.Fatalf("%v: packet %d of %d bytes arrives as %d from %v, or damaged", lengths, i, len(p), len(d), from)
+		}
+		if addressOf(d)%8 != 0 {
+			t.Fatalf("%v: packet %d does not start on a multiple of 8", lengths, i)
+		}
+	}
+	if _, _, ok := b.Receive(); ok {
+		t.Errorf("%v: more arrives than was sent", lengths)
+	}
+}
+
+// Several packets are one call at both ends: the receiver has the others without asking the kernel.
+func TestTogether(t *testing.T) {
+	a, b := open(t, loopback), open(t, loopback)
+	mustGather(t, a)
+	for i := range 10 {
+		if o := a.Gather(i, b.Local(), pattern(t, i, 200), 0, 0); o != Gathered {
+			t.Fatalf("outcome %d", o)
+		}
+	}
+	if _, _, ok := b.Receive(); ok {
+		t.Fatal("sent before Push")
+	}
+	a.Push(nil)
+	receive(t, b)
+	for i := 1; i < 10; i++ {
+		if !b.Waiting() {
+			t.Fatalf("packet %d is not here", i)
+		}
+		if d, _, ok := b.Receive(); !ok || !bytes.Equal(d, pattern(t, i, 200)) {
+			t.Errorf("packet %d is damaged", i)
+		}
+	}
+	if b.Waiting() {
+		t.Error("more waits")
+	}
+}
+
+// Two receivers: each gets its own.
+func TestGatherToSeveral(t *testing.T) {
+	a := open(t, loopback)
+	to := []*Socket{open(t, loopback), open(t, loopback)}
+	for i := range 20 {
+		a.Gather(i, to[i/3%2].Local(), pattern(t, i, 100), 0, 0)
+	}
+	a.Push(nil)
+	for i := range 20 {
+		if d, _ := receive(t, to[i/3%2]); !bytes.Equal(d, pattern(t, i, 100)) {
+			t.Errorf("packet %d is damaged", i)
+		}
+	}
+}
+
+// One packet's data cannot be read: it comes back, the others go.
+func TestGatherFault(t *testing.T) {
+	a, b := open(t, loopback), open(t, loopback)
+	mustGather(t, a)
+	bad := uint64(addressOf(mapped(t, 4096))) + 4096 - 50
+	for i := range 5 {
+		data := uint64(addressOf(pattern(t, i, 100)))
+		if i == 2 {
+			data = bad
+		}
+		if o := a.Gather(i, b.Local(), pattern(t, i, 16), data, 100); o != Gathered {
+			t.Fatalf("outcome %d", o)
+		}
+	}
+	if got := a.Push(nil); len(got) != 1 || got[0] != (Bounce{2, Fault}) {
+		t.Errorf("%v come back", got)
+	}
+	for _, i := range []int{0, 1, 3, 4} {
+		if d, _ := receive(t, b); !bytes.Equal(d, append(bytes.Clone(pattern(t, i, 16)), pattern(t, i, 100)...)) {
+			t.Errorf("packet %d is damaged", i)
+		}
+	}
+	if got := a.Push(nil); len(got) != 0 {
+		t.Errorf("%v come back again", got)
+	}
+	a.Gather(7, b.Local(), pattern(t, 0, 16), bad, 100) // alone
+	if got := a.Push(nil); len(got) != 1 || got[0] != (Bounce{7, Fault}) {
+		t.Errorf("of one alone, %v come back", got)
+	}
+}
+
+// A kernel that refuses runs for a reason of its own gets packet by packet.
+func TestGatherRefused(t *testing.T) {
+	a, b := open(t, loopback), open(t, loopback)
+	mustGather(t, a)
+	// without its checksum the kernel refuses to cut a datagram: EIO
+	if err := unix.SetsockoptInt(a.Descriptor(), unix.SOL_SOCKET, unix.SO_NO_CHECK, 1); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		exchangeSet(t, a, b, []int{500, 500, 500, 100})
+	}
+	if o := a.Gather(0, b.Local(), pattern(t, 0, 500), 0, 0); o != Sent {
+		t.Errorf("the kernel is asked again at once: outcome %d", o)
+	}
+	receive(t, b)
+	if err := unix.SetsockoptInt(a.Descriptor(), unix.SOL_SOCKET, unix.SO_NO_CHECK, 0); err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; a.Gather(i, b.Local(), pattern(t, 0, 8), 0, 0) == Sent; i++ { // until it is tried again
+		if receive(t, b); i > recheck {
+			t.Fatal("never tried again")
+		}
+	}
+	a.Push(nil)
+	receive(t, b)
+}
+
+// The kernel has no room: all of the run comes back, and the socket says so until Push. (Loopback frees a sender's buffer at once, so
+// the answer is put into the kernel's mouth.)
+func TestGatherFull(t *testing.T) {
+	a, b := open(t, loopback), open(t, loopback)
+	mustGather(t, a)
+	for i := range 3 {
+		a.Gather(10+i, b.Local(), pattern(t, i, 100), 0, 0)
+	}
+	a.sendPieces(syscall.EAGAIN)
+	a.count, a.used, a.bytes = 0, 0, 0
+	if o := a.Gather(13, b.Local(), pattern(t, 3, 100), 0, 0); o != Full {
+		t.Errorf("outcome %d after the kernel had no room", o)
+	}
+	if got, want := a.Push(nil), []Bounce{{10, Full}, {11, Full}, {12, Full}}; !slices.Equal(got, want) {
+		t.Errorf("%v come back", got)
+	}
+	if _, _, ok := b.Receive(); ok {
+		t.Error("something arrives")
+	}
+	exchangeSet(t, a, b, []int{100, 100}) // there is room again
+}
+
+func TestGatherNoAllocations(t *testing.T) {
+	a, b := open(t, loopback), open(t, loopback)
+	head, data := pattern(t, 0, 40), pattern(t, 1, 1000)
+	address := uint64(addressOf(data))
+	var bounces []Bounce
+	if n := testing.AllocsPerRun(100, func() {
+		for i := range 5 {
+			a.Gather(i, b.Local(), head, address, len(data))
+		}
+		bounces = a.Push(bounces[:0])
+		for range 6 {
+			b.Receive()
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// FuzzControl: whatever the control messages say, the parser stays inside them.
+func FuzzControl(f *testing.F) {
+	good := make([]byte, unix.CmsgSpace(4))
+	good[0], good[8], good[12], good[16] = byte(unix.CmsgLen(4)), unix.SOL_UDP, unix.UDP_GRO, 200
+	f.Add(good)
+	f.Add(append(bytes.Clone(good), good...))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		aligned := make([]uint64, len(b)/8+1) // as the socket's own memory is
+		c := bytesOf(aligned)[:copy(bytesOf(aligned), b)]
+		if n := segmentOf(c); n != 0 && len(c) < unix.CmsgLen(4) {
+			t.Errorf("%d from %d bytes", n, len(c))
+		}
+	})
+}
