@@ -25,7 +25,7 @@ type roads struct {
 	changes int
 	buffer  []byte
 	asleep  []int64 // by task: it does not run before; nil: all run
-	got     []int // messages by task
+	got     []int   // messages by task
 	sentBy  [MaxPaths]int
 	pings   func(to int) // a message of kind 2 has come
 }
