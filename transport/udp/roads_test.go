@@ -209,7 +209,7 @@ type stream struct {
 }
 
 func (r *roads) stream(from, to, packets int) *stream {
-	s := &stream{r: r, from: from, to: to, left: packets, ops: make([]transport.Op, 256)}
+	s := &stream{r: r, from: from, to: to, left: packets, ops: make([]transport.Op, seqWindow)}
 	size := r.ms[from].Limits().SendMax
 	data := userMemory(r.t, size)
 	for i := range s.ops {
