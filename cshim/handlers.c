@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "procedure.h"
 
 /* What lapi_return_info_t's MAGIC holds; any value that a stray store is unlikely to produce. */
 enum { RETURN_INFO_MAGIC = 0x4c415049 };
@@ -65,17 +66,40 @@ static void take_back(cshim_context *block, const lapi_return_info_t *info, cshi
 		distrust(block, result);
 }
 
+/*
+ * The header handler that a message names, 0 if this task has none: then *result says that the message's data is thrown away. Another
+ * program than the origin's runs here, which on no system would know the procedure.
+ */
+static cshim_addr header_handler_of(cshim_context *context, cshim_addr handler, int32_t src, cshim_header_result *result)
+{
+	static int told; /* atomic */
+
+	if (__builtin_expect((handler & CSHIM_PROCEDURE_NAME) == 0, 1))
+		return handler;
+	handler = cshim_procedure_at(handler);
+	if (handler)
+		return handler;
+	if (!__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
+		cshim_complain(context, "task %d names a Fortran procedure as header handler that this program does not have; its message is thrown away. "
+		               "Between different programs exchange addresses (LAPI_ADDRESS_INIT) or use indices (LAPI_ADDR_SET)", (int)src);
+	memset(result, 0, sizeof *result);
+	result->ctl_flags = LAPI_BURY_MSG;
+	return 0;
+}
+
 void cshim_call_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_t uhdr_len, uint64_t msg_len, int32_t src,
                        cshim_addr one_packet, cshim_header_result *result)
 {
 	cshim_context *block = &cshim_contexts[context];
-	hdr_hndlr_t *header_handler = (hdr_hndlr_t *)(uintptr_t)handler;
+	hdr_hndlr_t *header_handler = (hdr_hndlr_t *)(uintptr_t)header_handler_of(block, handler, src, result);
 	compl_hndlr_t *completion_handler = NULL;
 	void *user_info = NULL, *buffer;
 	lapi_return_info_t info;
 	uint length = uhdr_len;
 	uint32_t before;
 
+	if (!header_handler)
+		return;
 	memset(&info, 0, sizeof(info)); /* LAPI_NORMAL, LAPI_DELIVER_MSG, no DGSP */
 	info.msg_len = (ulong)msg_len;
 	info.MAGIC = RETURN_INFO_MAGIC;
@@ -101,7 +125,7 @@ void cshim_call_vector_header(int context, cshim_addr handler, cshim_addr uhdr, 
                               int32_t src, cshim_addr one_packet, cshim_header_result *result)
 {
 	cshim_context *block = &cshim_contexts[context];
-	vhdr_hndlr_t *header_handler = (vhdr_hndlr_t *)(uintptr_t)handler;
+	vhdr_hndlr_t *header_handler = (vhdr_hndlr_t *)(uintptr_t)header_handler_of(block, handler, src, result);
 	compl_hndlr_t *completion_handler = NULL;
 	void *user_info = NULL;
 	union {
@@ -112,6 +136,8 @@ void cshim_call_vector_header(int context, cshim_addr handler, cshim_addr uhdr, 
 	uint32_t before;
 
 	_Static_assert(sizeof given.lengths == sizeof given.info.msg_len, "the pointer fills the word of msg_len");
+	if (!header_handler)
+		return;
 	memset(&given, 0, sizeof given);
 	given.lengths = (ulong *)(uintptr_t)lengths;
 	given.info.MAGIC = RETURN_INFO_MAGIC;

@@ -53,16 +53,18 @@ void cshim_append_padding(cshim_path *path, cshim_append *append)
 	path->sender.tail = index + append->padding;
 }
 
-/* Rings the peer's bell if it sleeps, once for each sleep. */
 void cshim_ring_bell(cshim_path *path)
 {
-	uint32_t armed = CSHIM_ARMED;
-	uint64_t one = 1;
+	uint64_t *word = &cshim_head(path->out_head)->armed;
+	uint64_t armed = __atomic_load_n(word, __ATOMIC_SEQ_CST), one = 1;
 	int saved = errno;
 
-	if (__atomic_compare_exchange_n(&cshim_head(path->out_head)->armed, &armed, CSHIM_AWAKE, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) &&
-	    write(path->bell, &one, sizeof(one)) < 0)
+	if (!(armed & CSHIM_ASLEEP))
+		return;
+	if (write(path->bell, &one, sizeof(one)) < 0)
 		errno = saved; /* EAGAIN: it rings already */
+	/* Not before: who is stopped in between has woken the peer, or leaves that to others (docs/fastlane.md). */
+	__atomic_compare_exchange_n(word, &armed, CSHIM_AWAKE, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
 void cshim_append_wake(cshim_paths *paths, cshim_path *path)
@@ -70,8 +72,7 @@ void cshim_append_wake(cshim_paths *paths, cshim_path *path)
 	if (__atomic_load_n(&cshim_control(path->out_control)->cold, __ATOMIC_RELAXED))
 		__atomic_fetch_or(&cshim_head(path->out_head)->pending[paths->own_ring / 64], (uint64_t)1 << (paths->own_ring % 64),
 		                  __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&cshim_head(path->out_head)->armed, __ATOMIC_SEQ_CST) == CSHIM_ARMED)
-		cshim_ring_bell(path);
+	cshim_ring_bell(path);
 }
 
 void cshim_lane_tell_now(cshim_context *context, cshim_lane *lane, cshim_path *path)

@@ -112,7 +112,7 @@ typedef struct cshim_append {
 int cshim_await_consumed(cshim_path *path, uint64_t index, int looks);
 void cshim_append_padding(cshim_path *path, cshim_append *append);
 void cshim_append_wake(cshim_paths *paths, cshim_path *path);
-/* Wakes the peer if it sleeps. */
+/* Wakes the peer if it sleeps. A store that came before, sequentially consistent, is visible before the look whether it does. */
 void cshim_ring_bell(cshim_path *path);
 
 /*

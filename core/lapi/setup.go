@@ -14,6 +14,7 @@ import (
 	"lapi/core/lapi/codes"
 	"lapi/core/trace"
 	"lapi/transport"
+	"lapi/transport/calibration"
 	"lapi/transport/emul"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
@@ -85,7 +86,7 @@ func New(o *Options) (*Context, codes.Code) {
 	if s.scratch, err = unix.Mmap(-1, 0, pad8(MaxUhdrSize), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS); err != nil {
 		return nil, codes.ErrMemoryExhausted
 	}
-	for _, step := range []func() codes.Code{s.chooseAdapter, s.chooseNode, s.openLinks, s.meet, s.startTrace(began), s.openLane, s.openBarrier, s.finish} {
+	for _, step := range []func() codes.Code{s.chooseAdapter, s.chooseNode, s.chooseSizes, s.openLinks, s.meet, s.startTrace(began), s.openLane, s.openBarrier, s.finish} {
 		if code := step(); code != codes.Success {
 			s.abandon()
 			return nil, code
@@ -146,6 +147,25 @@ func (s *setup) chooseNode() codes.Code {
 	return codes.Success
 }
 
+// chooseSizes reads what `lapirun --calibrate` has left for this machine. What is wrong with it is no reason to fail.
+func (s *setup) chooseSizes() codes.Code {
+	s.sizes = calibration.BuiltIn()
+	path := calibration.Path(s.o.Getenv)
+	if path == "" || s.onNode == nil {
+		return codes.Success
+	}
+	named, _ := s.o.Getenv(calibration.Variable)
+	sizes, err := calibration.Load(path, calibration.ThisMachine)
+	switch {
+	case err == nil:
+		s.sizes = sizes
+		s.say(levelInform, "the sizes of %s are in force", path)
+	case !calibration.NotThere(err) || named != "":
+		s.say(levelFailure, "the calibration file %s is not used: %v. Run \"lapirun --calibrate\", or set %s=%s", path, err, calibration.Variable, calibration.Off)
+	}
+	return codes.Success
+}
+
 // openLinks makes this task's side of each link that it needs.
 func (s *setup) openLinks() codes.Code {
 	var err error
@@ -155,7 +175,7 @@ func (s *setup) openLinks() codes.Code {
 	}
 	if s.onNode != nil {
 		l, err := shm.New(shm.Config{Task: s.me, NumTasks: s.cfg.NumTasks, Tasks: s.onNode, Clock: s.clock, PeerFailed: s.peerFailed,
-			Barrier: s.canBarrier(), Crowded: crowded(len(s.onNode))})
+			Barrier: s.canBarrier(), Crowded: crowded(len(s.onNode)), Sizes: s.sizes})
 		if err != nil {
 			if code := s.shmFailed(err); code != codes.Success {
 				return code
@@ -186,74 +206,6 @@ func (s *setup) shmFailed(err error) codes.Code {
 	if s.cfg.Shm == job.ShmOnly {
 		return codes.ErrShmSetup
 	}
-	return codes.Success
-}
-
-// openUDP binds this task's socket: to its adapter's address or that in MP_LAPI_INET_ADDR, or to its own entry of the user's list.
-func (s *setup) openUDP() codes.Code {
-	key, err := s.jobKey()
-	if err != nil {
-		return s.o.report(err)
-	}
-	local := s.localAddress()
-	if !s.cfg.Launched {
-		if code := s.standaloneAddresses(local); code != codes.Success {
-			return code
-		}
-		local = s.udpAddrs[s.me]
-	} else if !local.IsValid() {
-		s.say(0, "MP_LAPI_INET_ADDR is not set; it names the addresses of this task, as in @1:127.0.0.1,lo")
-		return codes.ErrNoNetstrSet
-	}
-	var drop func([]byte) bool
-	if loss := s.cfg.UDPLoss; loss.Percent > 0 {
-		drop = udp.Losing(loss.Percent, loss.Seed, s.me)
-		s.say(0, "LAPI_UDP_LOSS is set: %v %% of this task's datagrams are lost on purpose", loss.Percent)
-	}
-	l, err := udp.New(udp.Config{
-		Task: s.me, NumTasks: s.cfg.NumTasks, Key: key, Level: levelOf[s.cfg.Auth], Disagreement: s.disagreement, Partition: s.cfg.Partition, Instance: s.instance, Locals: []udp.Local{{Addr: local}},
-		PacketSize: s.cfg.UDPPacketSize, Plain: s.cfg.UDPPlain, Drop: drop, AckThreshold: s.cfg.AckThreshold, PollingInterval: s.cfg.PollingInterval,
-		RetransmitInterval: s.cfg.RetransmitInterval, RexmitBufCount: s.cfg.RexmitBufCount, RexmitBufSize: s.cfg.RexmitBufSize, CopyMax: s.bufCopy,
-		Timeout: defaultTimeout * time.Second, NoTimeout: s.cfg.NoTimeout, PeerFailed: s.peerFailed, Clock: s.clock,
-	})
-	if err != nil {
-		s.say(0, "cannot open a UDP socket on %v: %v", local, err)
-		return codes.ErrUDPSocket
-	}
-	s.udp = l
-	s.attention(levelInform, codes.AttPortStart, "(instance %d, bound to %v)", s.instance, local)
-	return codes.Success
-}
-
-// standaloneAddresses asks the user's handler or list where the tasks of a job started by hand are.
-func (s *setup) standaloneAddresses(local netip.AddrPort) codes.Code {
-	if s.o.UDP == nil {
-		if s.cfg.InetSet {
-			s.say(0, "started by hand, over UDP: lapi_info_t.add_info must give a udp_hndlr or an add_udp_addrs list; or use lapirun")
-			return codes.ErrNoUDPHndlr
-		}
-		s.say(0, "MP_LAPI_INET_ADDR is not set and add_info gives no UDP addresses; use lapirun, or set up the job as in docs/environment.md")
-		return codes.ErrNoNetstrSet
-	}
-	remote := s.remote
-	if s.shm == nil { // then not even this task is reached by shared memory: the list is to have all tasks
-		remote = s.cfg.NumTasks
-	}
-	addrs, code := s.o.UDP(local, s.me, s.cfg.NumTasks, remote)
-	if code != codes.Success {
-		s.say(0, "the user's UDP handler failed")
-		return code
-	}
-	if !addrs[s.me].Addr().IsValid() || addrs[s.me].Port() == 0 {
-		s.say(0, "the UDP address list has no address and port for this task")
-		return codes.ErrUDPPortInfo
-	}
-	var err error
-	if addrs[s.me], err = s.onAdapter(addrs[s.me]); err != nil {
-		s.say(0, "%v", err)
-		return codes.ErrUDPPortInfo
-	}
-	s.udpAddrs = addrs
 	return codes.Success
 }
 

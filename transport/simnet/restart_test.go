@@ -1,75 +1,132 @@
 package simnet
 
 import (
-	"encoding/binary"
-	"math/rand/v2"
-	"testing"
 	"time"
 
 	"lapi/transport"
-	"lapi/transport/memory"
-	"lapi/transport/udp"
 )
 
-// TestRestarts lets all tasks start anew again and again at the same addresses, while packets of earlier incarnations are still on their
-// way and arrive among the new ones: each task sees messages of its own generation only, and all of them.
-func TestRestarts(t *testing.T) {
-	const seeds, generations, messages = 30, 5, 40
-	memory.Guard()
-	ghosts := uint64(0)
-	for seed := uint64(1); seed <= seeds; seed++ {
-		random := rand.New(rand.NewPCG(seed, 3))
-		generation, got := uint64(0), 0
-		start := func(i int, words func() uint64, out udp.Outlet) (*udp.Machine, error) {
-			m, err := udp.NewMachine(udp.Config{Task: i, NumTasks: 2, PacketSize: 1472, Random: words}, out)
-			if err == nil {
-				m.Handle(1, func(msg *transport.Msg) transport.Verdict {
-					if g := binary.LittleEndian.Uint64(msg.Hdr); g != generation {
-						t.Errorf("seed %d: a message of generation %d in generation %d", seed, g, generation)
-					}
-					got++
-					return transport.Accept
-				})
-			}
-			return m, err
-		}
-		net, err := New(Config{Seed: seed, Loss: 0.1, Duplicate: 0.3, DelayMax: 30 * time.Millisecond}, 2, start)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var op transport.Op
-		for ; generation < generations; generation++ {
-			if generation > 0 {
-				for i := range 2 {
-					ghosts += net.Machine(i).Stats().GhostPackets
-					if err := net.Restart(i, start); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-			got = 0
-			hdr := binary.LittleEndian.AppendUint64(nil, generation)
-			for sent, steps := 0, 0; sent < messages || got < messages; steps++ {
-				if sent < messages && random.IntN(3) == 0 {
-					from := random.IntN(2)
-					if _, err := net.Machine(from).Send(net.Now(), transport.Endpoint(1-from), 1, hdr, &op); err == nil {
-						sent++
-					}
-				}
-				if !net.Step() && sent == messages && got < messages || steps > maxEvents {
-					t.Fatalf("seed %d: %d of %d messages in generation %d", seed, got, messages, generation)
-				}
-			}
-			if got != messages {
-				t.Errorf("seed %d: %d messages, %d were sent", seed, got, messages)
-			}
-		}
-		if err := net.Close(); err != nil {
-			t.Fatal(err)
+// news is that a task has died; it reaches the others one by one, unless they find out by themselves.
+type news struct {
+	at           int64
+	task         int // who is told
+	of           int
+	back         bool // that it is there again
+	life, ofLife int  // of both: there is no news of an earlier one
+}
+
+// noLife in simTask.view: the session has failed, and there is no other yet.
+const noLife = -1
+
+// restart kills a task and starts it again somewhat later, at the same addresses. What is on its way stays so.
+func (s *run) restart() {
+	s.restarts++
+	i := s.random.IntN(s.sc.Tasks)
+	k := s.tasks[i]
+	if k.away {
+		return
+	}
+	s.net.Note("task %d dies", i)
+	for id := range s.messages {
+		if m := &s.messages[id]; m.from == i || m.to == i {
+			s.doubt(int32(id))
 		}
 	}
-	if ghosts == 0 {
-		t.Error("no packet of an earlier incarnation arrived: nothing was tested")
+	for to := range k.pending {
+		s.forget(i, to)
 	}
-	t.Logf("%d ghosts", ghosts)
+	k.life++ // before the link ends: what it completes now is nobody's business
+	k.away = true
+	s.retire(i)
+	dead := between(s.random, 100*time.Microsecond, 100*time.Millisecond)
+	if !s.sc.Unannounced {
+		for j, other := range s.tasks {
+			if j != i && !other.away {
+				s.later(dead, news{task: j, of: i}) // the death is known before the new task can be met
+				s.later(dead+between(s.random, time.Microsecond, 50*time.Millisecond), news{task: j, of: i, back: true})
+			}
+		}
+	}
+	s.later(dead, news{task: i, of: i, back: true})
+}
+
+func (s *run) later(d time.Duration, n news) {
+	n.at, n.life, n.ofLife = s.net.Now()+int64(d), s.tasks[n.task].life, s.tasks[n.of].life
+	s.news = append(s.news, n)
+	s.net.Schedule(d, codeTold)
+}
+
+// hear hands out the news whose time has come.
+func (s *run) hear() {
+	for i := 0; i < len(s.news); {
+		n := s.news[i]
+		if n.at > s.net.Now() {
+			i++
+			continue
+		}
+		s.news = append(s.news[:i], s.news[i+1:]...)
+		s.learn(n)
+	}
+}
+
+func (s *run) learn(n news) {
+	k := s.tasks[n.task]
+	switch {
+	case n.life != k.life || n.ofLife != s.tasks[n.of].life:
+	case n.task == n.of:
+		s.net.Note("task %d starts again", n.of)
+		s.start(n.of)
+		s.net.Schedule(s.pause(s.sc.Think), codeUser|int32(n.of))
+	case k.away || k.view[n.of] == s.tasks[n.of].life: // it has begun later itself
+	case n.back:
+		s.meetAgain(n.task, n.of)
+	default:
+		s.net.Note("task %d gives up task %d", n.task, n.of)
+		s.lose(n.task, n.of)
+		k.link.Disconnect(transport.Endpoint(n.of), transport.ErrUnreachable)
+		k.node.Touch()
+	}
+}
+
+// meetAgain begins a new session of task i with j, which has been restarted.
+func (s *run) meetAgain(i, j int) {
+	s.net.Note("task %d reconnects to task %d", i, j)
+	k := s.tasks[i]
+	k.view[j] = s.tasks[j].life
+	if err := k.link.Reconnect(transport.Endpoint(j), s.tasks[j].node.Address()); err != nil {
+		s.fail("task %d: Reconnect to %d: %v", i, j, err)
+	}
+}
+
+// lose drops what task i has for j, and waits for none of it any more.
+func (s *run) lose(i, j int) {
+	for id := range s.messages {
+		if m := &s.messages[id]; m.from == i && m.to == j {
+			s.doubt(int32(id))
+		}
+	}
+	s.forget(i, j)
+}
+
+func (s *run) forget(i, j int) {
+	k := s.tasks[i]
+	for q := &k.pending[j]; q.len() > 0; q.take() {
+		f := &s.fragments[q.items[q.head]]
+		f.given, f.done = true, true
+		k.waiting--
+		s.undone--
+	}
+}
+
+// peerFailed: task i has given up j by its timeout. That is right only if nobody tells of restarts and one of the two was restarted: then the other
+// has a session with nobody, and does not answer the new one; and who gives up first leaves the other with a session of the same kind.
+func (s *run) peerFailed(i, j int, err error) {
+	if !s.sc.Unannounced || s.tasks[i].life+s.tasks[j].life == 0 {
+		s.fail("task %d: peer %d failed: %v", i, j, err)
+		return
+	}
+	s.net.Note("task %d gives up task %d by its timeout", i, j)
+	s.lose(i, j)
+	s.tasks[i].view[j] = noLife
+	s.later(between(s.random, time.Microsecond, 50*time.Millisecond), news{task: i, of: j, back: true})
 }

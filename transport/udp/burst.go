@@ -125,6 +125,12 @@ func (p *peer) bounced(k *packet, why Outcome) {
 	if k.state == packetFlying {
 		p.moved(k, packetMissing)
 	}
+	if k.acks { // the acknowledgements are still to go
+		m.stats.AcksSent--
+		p.ackCount++
+		p.ackDue = earlier(p.ackDue, again)
+		p.timer(again)
+	}
 	r := &p.routes[k.path]
 	r.fullDue = max(again, r.fullDue)
 	p.timer(r.fullDue)

@@ -239,3 +239,32 @@ func TestBurstFull(t *testing.T) {
 		t.Errorf("%d retransmissions, %d bytes sent, window %d", s.RetransmittedPackets, s.DataSent-before.DataSent, p.ms[0].peers[1].routes[0].window)
 	}
 }
+
+// Acknowledgements in packets that come back from the outlet have not gone: the peer gets them soon after, and does not have to send
+// again.
+func TestBurstFullOfAcks(t *testing.T) {
+	p, gs := newGatheringPair(t, 2, nil)
+	p.ms[0].Handle(1, func(*transport.Msg) transport.Verdict { return transport.Accept })
+	p.meet()
+	p.push()
+	p.pass(100 * time.Millisecond)
+	there := p.send(1, 0, 1, 1000)
+	p.push()
+	p.deliver(1)
+	before, origin := p.ms[0].stats, p.ms[1].stats
+	gs[0].bounce = func(int) Outcome { return Full }
+	p.send(0, 1, 1, 1000)
+	p.push()
+	if s := p.ms[0].stats; s.AcksSent != before.AcksSent {
+		t.Errorf("%d acknowledgements are counted, none has gone", s.AcksSent-before.AcksSent)
+	}
+	for range 3 { // the acknowledgement alone is not gathered
+		p.now += int64(fullDelay)
+		p.ms[0].OnTimeout(p.now)
+		p.deliver(0)
+		p.ms[1].Complete()
+	}
+	if s := p.ms[1].stats; there.done != 1 || s.RetransmittedPackets != origin.RetransmittedPackets {
+		t.Errorf("done %d times, %d packets sent again", there.done, s.RetransmittedPackets-origin.RetransmittedPackets)
+	}
+}

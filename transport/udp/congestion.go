@@ -23,7 +23,7 @@ type congestion struct {
 // start sets the window for a peer whose socket holds buffer bytes.
 func (c *congestion) start(buffer, packetSize int) {
 	*c = congestion{most: buffer / mostShare}
-	c.window = max(buffer/firstShare, c.least(packetSize))
+	c.window = max(min(buffer/firstShare, max(firstPackets*(packetSize+packetOverhead), firstBytes)), c.least(packetSize))
 }
 
 // least is what a window is never below, so that a lost packet is noticed by the next.

@@ -132,6 +132,7 @@ func (p *peer) answered(r *route, now int64) {
 	probed := r.probeTx != 0 && r.ackedTx >= r.probeTx
 	if probed {
 		r.probeTx, r.probes = 0, 0
+		r.lossShare -= r.lossShare >> 3
 	}
 	if r.health == live || !p.striped() {
 		return
@@ -147,6 +148,7 @@ func (p *peer) answered(r *route, now int64) {
 		}
 		r.returnedAt = now
 		r.congestion.start(p.buffer, p.m.cfg.PacketSize)
+		r.rtt = rtt{} // another route, perhaps
 	}
 	if r.health != untested {
 		p.m.routeChanged(p, r, true)

@@ -113,10 +113,12 @@ const (
 
 	// packetOverhead is what a packet costs a receive buffer beyond its bytes, about.
 	packetOverhead = 512
-	// The byte window of a path begins at the peer's receive buffer divided by firstShare and never exceeds what the peer says: the buffer
+	// The byte window of a path begins at firstPackets or firstBytes, whichever is more, at most the peer's receive buffer divided by firstShare, and never exceeds what the peer says: the buffer
 	// divided by mostShare, or by the number of origins that have sent to it lately, whichever is more.
-	firstShare = 8
-	mostShare  = 2
+	firstPackets = 4
+	firstBytes   = 1 << 16
+	firstShare   = 8
+	mostShare    = 2
 	// originsTime is how long "lately" is.
 	originsTime = 10 * time.Millisecond
 	// A window that shrinks leaves room for what the path delivers in its shortest round trip and slackTime, which stands for the time that

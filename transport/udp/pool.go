@@ -49,6 +49,7 @@ type packet struct {
 	sends    uint32 // how often sent
 	refusals uint32
 	burst    uint64 // Machine.bursts when the outlet gathered it
+	acks     bool   // its latest transmission counts as an acknowledgement
 	tx       uint64 // number of its latest transmission, in the order of its path's
 	sentAt   int64
 	due      int64 // when refused

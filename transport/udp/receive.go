@@ -231,15 +231,16 @@ func (p *peer) acknowledge(now int64, r *route, flags wire.Flags) {
 	}
 }
 
-// acksWent: a packet with acknowledgements has gone out.
-func (p *peer) acksWent() {
+// acksWent: a data packet has gone out. It says whether there was anything to acknowledge in it.
+func (p *peer) acksWent() bool {
 	if p.ackCount == 0 {
-		return
+		return false
 	}
 	p.m.stats.AcksSent++
 	if uint32(p.highest-p.expect) <= wire.BlockSpan { // the header told of everything
 		p.ackCount, p.ackDue, p.wantAck = 0, 0, false
 	}
+	return true
 }
 
 // answerRoute is the path for acknowledgements that had to wait: the one that data came by last, if it can be used.

@@ -50,8 +50,15 @@ func (p *peer) striped() bool { return len(p.routes) > 1 }
 // latency is how long a lone packet takes by r, what losses cost on the average included.
 func (r *route) latency() int64 { return r.shortest/2 + r.lossShare*r.timeout()>>16 }
 
-// arrival is when bytes more would be there if they were sent by r now, in nanoseconds from now.
-func (r *route) arrival(bytes int) int64 { return r.latency() + r.queued(bytes) }
+// arrival is when k would be there if it were sent by r now, in nanoseconds from now. Of something long the losses do not count: others go on
+// meanwhile, and the window is what losses leave.
+func (r *route) arrival(k *packet) int64 {
+	t := r.shortest / 2
+	if !k.spreads() {
+		t = r.latency()
+	}
+	return t + r.queued(k.size())
+}
 
 // queued is how long r takes for bytes beyond what is in flight already.
 func (r *route) queued(bytes int) int64 {
@@ -138,12 +145,11 @@ func (p *peer) fastestFor(k *packet, best *route) *route {
 		}
 		return nil
 	}
-	size := k.size()
-	fastest, at := best, best.arrival(size)
+	fastest, at := best, best.arrival(k)
 	at -= at / 4
 	for i := range p.routes {
-		if r := &p.routes[i]; r.health == live && !r.down && r.arrival(size) < at {
-			fastest, at = r, r.arrival(size)
+		if r := &p.routes[i]; r.health == live && !r.down && r.arrival(k) < at {
+			fastest, at = r, r.arrival(k)
 		}
 	}
 	if p.admits(fastest, k) {
@@ -152,11 +158,11 @@ func (p *peer) fastestFor(k *packet, best *route) *route {
 	if !k.spreads() {
 		return nil
 	}
-	limit := fastest.latency() + fastest.queued(p.unsent()*size)
+	limit := fastest.shortest/2 + fastest.queued(p.unsent()*k.size())
 	var other *route
 	for i := range p.routes {
-		if r := &p.routes[i]; r.health == live && r.arrival(size) < limit && p.admits(r, k) {
-			other, limit = r, r.arrival(size)
+		if r := &p.routes[i]; r.health == live && r.arrival(k) < limit && p.admits(r, k) {
+			other, limit = r, r.arrival(k)
 		}
 	}
 	return other

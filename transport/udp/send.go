@@ -156,6 +156,9 @@ func (p *peer) pump(now int64) {
 		if !p.transmitBy(k, now) {
 			return
 		}
+		if p.firstMissing.Before(s) { // what came back from the outlet meanwhile is to go again, too
+			s = p.firstMissing - 1
+		}
 	}
 	for p.sendNext != p.nextSeq {
 		k := *p.slot(p.sendNext)
@@ -183,7 +186,7 @@ func (p *peer) transmitBy(k *packet, now int64) bool {
 func (p *peer) transmit(k *packet, r *route, now int64, flags wire.Flags) bool {
 	m := p.m
 	m.untie(k)
-	flags |= p.ask(k, r)
+	flags |= p.ask(k, r, now)
 	r.fillHeader(p, k.buf, wire.KindData, flags, k.seq)
 	outcome := Fault
 	if p.seal(k.buf[:k.n], k.data, k.dataN) {
@@ -199,7 +202,7 @@ func (p *peer) transmit(k *packet, r *route, now int64, flags wire.Flags) bool {
 		p.timer(r.fullDue)
 		return false
 	}
-	p.acksWent()
+	k.acks = p.acksWent()
 	m.stats.PacketsSent++
 	p.moved(k, packetWaiting) // off the path that it took before
 	k.path = r.path
@@ -231,15 +234,16 @@ func (p *peer) transmit(k *packet, r *route, now int64, flags wire.Flags) bool {
 }
 
 // ask says how k, which goes by r, asks for its acknowledgement: at once when half a window has gone without one, when the window closes behind
-// it, it was the last that was missing, a flush stands there or no retransmit buffer is left; in passing when user memory is lent and the message
+// it, it was the last that was missing, a flush stands there, no retransmit buffer is left, or the round trip of r, one of several, has not been
+// measured for a while, as acknowledgements that come by the others do not tell; in passing when user memory is lent and the message
 // ends here.
-func (p *peer) ask(k *packet, r *route) wire.Flags {
+func (p *peer) ask(k *packet, r *route, now int64) wire.Flags {
 	r.askedBytes += k.size()
 	r.askedCount++
 	full, window := p.m.cfg.PacketSize+packetOverhead, r.allowed()
 	closes := k.state == packetWaiting && (p.flying+1 >= p.m.mostFlying || r.flyingBytes+k.size()+min(full, window/4) > window)
 	if r.askedBytes >= window/2 || r.askedCount >= p.m.mostFlying/2 || closes || p.probing && k.seq == p.flushSeq-1 ||
-		k.state == packetMissing && p.missing == 1 || k.rex != nil && p.m.pool.rexes.empty() {
+		k.state == packetMissing && p.missing == 1 || p.striped() && k.spreads() && now-r.timedAt > r.smooth || k.rex != nil && p.m.pool.rexes.empty() {
 		r.askedBytes, r.askedCount = 0, 0
 		return wire.FlagAckNow
 	}

@@ -4,7 +4,7 @@
 set -u
 warnings='-Wall -Wextra -pedantic -Werror -fsyntax-only -Iinclude'
 c_dialects='gnu89 gnu90 c99 gnu99 c11 gnu11 c17 gnu17'
-cxx_dialects='c++98 gnu++98 c++11 c++14 c++17 c++20 gnu++20'
+cxx_dialects='c++98 gnu++98 c++11 c++14 c++17 c++20 gnu++20 c++2b'
 made=0 failed=0
 
 # compile COMPILER LANGUAGE DIALECT: each header by itself, then the program.

@@ -7,11 +7,15 @@ HOST_DIR         := tests/c/host
 CONFORM_CFLAGS   ?= -O2 -g -std=gnu11 -Wall -Wextra -Wpedantic -Werror
 CONFORM_LINK     := -L$(BUILD)/lib -llapi_r -lpthread -Wl,-rpath,'$$ORIGIN/../lib'
 CONFORM_PROGRAMS := env counters put get amsend vector xfer bulk dgsp dgsp_large multicast handlers completion rmw fence address progress threads errors init huge util locking recovery
+# Two GiB and more in one message is nothing for 32-bit tasks.
+ifdef M32
+CONFORM_PROGRAMS := $(filter-out huge,$(CONFORM_PROGRAMS))
+endif
 CONFORM_FRAME    := $(CONFORM_BUILD)/conform.o $(CONFORM_BUILD)/helpers.o
 HOST_PROGRAMS    := init_env init_codes catalogue fork_child signals leaks standalone error_ends exits stopped restart comeback exit_comeback deserted refused_later
 
 CONFORM_BINARIES := $(addprefix $(CONFORM_BUILD)/,$(CONFORM_PROGRAMS) atexit nopie cxx)
-HOST_BINARIES    := $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS) dlopened no_membarrier victim stepped libprofile.so profiled_linked profiled_plain header_only)
+HOST_BINARIES    := $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS) dlopened no_membarrier victim stepped halted libprofile.so profiled_linked profiled_plain header_only)
 
 .PHONY: conform conform-lane conform-full conform-huge conform-build host-test kill-test
 
@@ -32,7 +36,7 @@ $(CONFORM_BUILD)/cxx: $(CONFORM_DIR)/nopie.c $(CONFORM_FRAME) $(LIB)
 
 $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS)): $(CONFORM_BUILD)/%: $(HOST_DIR)/%.c $(HOST_DIR)/host.h $(LIB)
 	@mkdir -p $(CONFORM_BUILD)
-	$(CC) $(CONFORM_CFLAGS) -Iinclude $< $(CONFORM_LINK) -o $@
+	$(CC) $(CONFORM_CFLAGS) -DHOST_FOLDER='"$(CONFORM_BUILD)"' -Iinclude $< $(CONFORM_LINK) -o $@
 
 $(CONFORM_BUILD)/comeback: $(HOST_DIR)/comeback.h
 
@@ -46,8 +50,8 @@ $(CONFORM_BUILD)/victim: $(HOST_DIR)/kill/victim.c $(HOST_DIR)/host.h $(LIB)
 	@mkdir -p $(CONFORM_BUILD)
 	$(CC) $(CONFORM_CFLAGS) -Iinclude $< $(CONFORM_LINK) -o $@
 
-# Its steps are counted: no symbol is to be looked up at the first call.
-$(CONFORM_BUILD)/stepped: $(HOST_DIR)/kill/stepped.c $(HOST_DIR)/host.h $(LIB)
+# Their steps are counted: no symbol is to be looked up at the first call.
+$(CONFORM_BUILD)/stepped $(CONFORM_BUILD)/halted: $(CONFORM_BUILD)/%: $(HOST_DIR)/kill/%.c $(HOST_DIR)/kill/tracer.h $(HOST_DIR)/host.h $(LIB)
 	@mkdir -p $(CONFORM_BUILD)
 	$(CC) $(CONFORM_CFLAGS) -Iinclude $< $(CONFORM_LINK) -Wl,-z,now -o $@
 

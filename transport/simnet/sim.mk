@@ -1,0 +1,10 @@
+# make sim SEEDS=n [FIRST=s]    n seeds (200 if not said) from s (1) on, on all processors
+# make sim SEED=s [LOG=file]    one seed alone, with its packet log
+# docs/simulator.md says what a seed is.
+.PHONY: sim
+SEEDS ?= 200
+SIM_PACKAGES ?= ./transport/simnet ./core/lapi
+sim:
+	@set -e; for package in $(SIM_PACKAGES); do \
+	  export SIM_SEEDS=$(SEEDS) SIM_FIRST=$(FIRST) SIM_SEED=$(SEED) SIM_LOG=$(if $(LOG),$(abspath $(LOG)).$$(basename $$package)); \
+	  $(GO) test -count=1 -timeout 24h -run '^TestSimulation$$' -v $$package; done

@@ -1,0 +1,277 @@
+package udp
+
+import (
+	"container/heap"
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+	"time"
+
+	"lapi/transport"
+	"lapi/transport/memory"
+)
+
+// roads is a network with several paths between machines, in virtual time. What comes to a task by a path goes through one bottleneck
+// with a queue; so a path has a rate, a delay and losses, and many origins share the way to one target.
+type roads struct {
+	t       testing.TB
+	now     int64
+	ms      []*Machine
+	roads   [][]road // by task and path: the way there
+	queue   arrivals
+	serial  int
+	random  *rand.Rand
+	failed  []error
+	changes int
+	buffer  []byte
+	got     []int // messages by task
+	sentBy  [MaxPaths]int
+	pings   func(to int) // a message of kind 2 has come
+}
+
+// road is the way to a task by one path.
+type road struct {
+	delay time.Duration
+	rate  int64   // bytes a second; 0: no limit
+	queue int     // bytes that may wait
+	loss  float64 // of packets, 0 to 1
+	cut   func(from int) bool
+	free  int64 // when the last packet is through
+	lost  int
+}
+
+type arrival struct {
+	at       int64
+	serial   int
+	to       int
+	path     Path
+	fromAddr netip.AddrPort
+	b        []byte
+}
+
+type arrivals []arrival
+
+func (e arrivals) Len() int { return len(e) }
+func (e arrivals) Less(i, j int) bool {
+	return e[i].at < e[j].at || e[i].at == e[j].at && e[i].serial < e[j].serial
+}
+func (e arrivals) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
+func (e *arrivals) Push(x any)   { *e = append(*e, x.(arrival)) }
+func (e *arrivals) Pop() any {
+	last := (*e)[len(*e)-1]
+	*e = (*e)[:len(*e)-1]
+	return last
+}
+
+type roadOutlet struct {
+	r *roads
+	i int
+}
+
+func roadAddr(task, path int) netip.AddrPort {
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(path), 0, byte(task)}), 99)
+}
+
+func (o roadOutlet) Transmit(path Path, to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome {
+	r := o.r
+	b := make([]byte, len(head)+n)
+	copy(b, head)
+	if memory.CopyOut(b[len(head):], data) != nil {
+		return Fault
+	}
+	ip := to.Addr().As4()
+	task := int(ip[3])
+	w := &r.roads[task][path]
+	r.sentBy[path] += len(b)
+	if int(ip[1]) != int(path) || w.cut != nil && w.cut(o.i) || r.random.Float64() < w.loss {
+		w.lost++
+		return Sent
+	}
+	at := r.now + int64(w.delay)
+	if w.rate > 0 {
+		wait := max(w.free-at, 0)
+		if int(wait*w.rate/1e9) > w.queue {
+			w.lost++
+			return Sent
+		}
+		w.free = max(w.free, at) + int64(len(b))*1e9/w.rate
+		at = w.free
+	}
+	r.serial++
+	heap.Push(&r.queue, arrival{at, r.serial, task, path, roadAddr(o.i, int(path)), b})
+	return Sent
+}
+
+// newRoads makes tasks with an address for each of ways, which describe the way to every task.
+func newRoads(t testing.TB, tasks int, set func(c *Config), ways ...road) *roads {
+	t.Helper()
+	memory.Guard()
+	r := &roads{t: t, now: 1000, random: rand.New(rand.NewPCG(1, 2)), buffer: userMemory(t, 1<<17), got: make([]int, tasks)}
+	for i := range tasks {
+		r.roads = append(r.roads, append([]road(nil), ways...))
+		c := Config{Task: i, NumTasks: tasks, Key: []byte("key"), Partition: "test", PacketSize: 1472, ReceiveBuffer: 1 << 20, CopyMax: 128,
+			Timeout: time.Minute, Random: r.random.Uint64, Locals: make([]Local, len(ways))}
+		c.PeerFailed = func(_ transport.Endpoint, err error) { r.failed = append(r.failed, err) }
+		c.PathChanged = func(transport.Endpoint, Path, bool) { r.changes++ }
+		if set != nil {
+			set(&c)
+		}
+		m, err := NewMachine(c, roadOutlet{r, i})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Handle(1, func(*transport.Msg) transport.Verdict { r.got[i]++; return transport.Accept })
+		m.Handle(2, func(*transport.Msg) transport.Verdict { r.pings(i); return transport.Accept })
+		r.ms = append(r.ms, m)
+		t.Cleanup(m.Close)
+	}
+	for i, m := range r.ms {
+		for j := range r.ms {
+			if i == j {
+				continue
+			}
+			var addrs []netip.AddrPort
+			for path := range ways {
+				addrs = append(addrs, roadAddr(j, path))
+			}
+			if err := m.Connect(transport.Endpoint(j), transport.Address{Bytes: EncodeAddress(addrs...)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return r
+}
+
+// step moves to the next arrival or timer, at most to end.
+func (r *roads) step(end int64) {
+	next := end
+	if len(r.queue) > 0 {
+		next = min(next, r.queue[0].at)
+	}
+	for _, m := range r.ms {
+		if t := m.NextTimeout(); t != 0 {
+			next = min(next, t)
+		}
+	}
+	r.now = max(r.now, next)
+	if len(r.queue) > 0 && r.queue[0].at <= r.now {
+		a := heap.Pop(&r.queue).(arrival)
+		m := r.ms[a.to]
+		m.OnPacket(r.now, a.path, a.fromAddr, r.buffer[:copy(r.buffer, a.b)])
+		if len(r.queue) == 0 || r.queue[0].at > r.now || r.queue[0].to != a.to {
+			m.OnIdle()
+		}
+	}
+	for _, m := range r.ms {
+		m.OnTimeout(r.now)
+		m.Complete()
+	}
+}
+
+// pass lets d go by.
+func (r *roads) pass(d time.Duration) { r.until(d, func() bool { return false }) }
+
+// until lets time pass until done, but at most d, and says how long it took.
+func (r *roads) until(d time.Duration, done func() bool) time.Duration {
+	r.t.Helper()
+	start := r.now
+	for end := r.now + int64(d); r.now < end && !done(); {
+		r.step(end)
+	}
+	return time.Duration(r.now - start)
+}
+
+// stream is a long transfer in full packets.
+type stream struct {
+	r        *roads
+	from, to int
+	ops      []transport.Op
+	free     []*transport.Op
+	left     int // packets not yet sent
+	pending  int
+	single   bool
+}
+
+func (r *roads) stream(from, to, packets int) *stream {
+	s := &stream{r: r, from: from, to: to, left: packets, ops: make([]transport.Op, 256)}
+	size := r.ms[from].Limits().SendMax
+	data := userMemory(r.t, size)
+	for i := range s.ops {
+		op := &s.ops[i]
+		op.Local, op.N = memory.AddrOf(data), uint64(size)
+		op.Done = func(op *transport.Op, err error) {
+			s.pending--
+			s.free = append(s.free, op)
+			if err != nil && err != transport.ErrClosed {
+				r.t.Errorf("a packet of the stream: %v", err)
+			}
+		}
+		s.free = append(s.free, op)
+	}
+	return s
+}
+
+// feed sends what there is room for. True: everything has been sent and acknowledged.
+func (s *stream) feed() bool {
+	for s.left > 0 && len(s.free) > 0 {
+		op := s.free[len(s.free)-1]
+		op.Single = s.single
+		if status, err := s.r.ms[s.from].Send(s.r.now, transport.Endpoint(s.to), 1, nil, op); err == transport.ErrBusy {
+			break
+		} else if err != nil || status != transport.Queued {
+			s.r.t.Fatalf("Send: %v, %v", status, err)
+		}
+		s.free = s.free[:len(s.free)-1]
+		s.left--
+		s.pending++
+	}
+	return s.left == 0 && s.pending == 0
+}
+
+// rate is the bytes a second at which so many packets go from 0 to 1.
+func (r *roads) rate(packets int, single bool) float64 {
+	r.t.Helper()
+	s := r.stream(0, 1, packets)
+	s.single = single
+	before := r.got[1]
+	d := r.until(time.Minute, s.feed)
+	if got := r.got[1] - before; got != packets {
+		r.t.Fatalf("%d of %d packets arrived in %v", got, packets, d)
+	}
+	return float64(packets*r.ms[0].Limits().SendMax) / d.Seconds()
+}
+
+// pingPong sends a message there and back for d and returns the longest pause between two messages, and how many came to task 1.
+func (r *roads) pingPong(d time.Duration, each func()) (longest time.Duration, count int) {
+	r.t.Helper()
+	var op [2]transport.Op
+	last := r.now
+	due := [2]bool{true, false}
+	r.pings = func(to int) {
+		if to == 1 {
+			longest = max(longest, time.Duration(r.now-last))
+			last = r.now
+			count++
+		}
+		due[to] = true
+	}
+	defer func() { // the last message ends its way
+		r.pings = func(int) {}
+		r.pass(20 * time.Millisecond)
+	}()
+	r.until(d, func() bool {
+		for i := range due {
+			if due[i] {
+				_, err := r.ms[i].Send(r.now, transport.Endpoint(1-i), 2, nil, &op[i])
+				if due[i] = err == transport.ErrBusy; err != nil && !due[i] {
+					r.t.Fatalf("Send: %v", err)
+				}
+			}
+		}
+		if each != nil {
+			each()
+		}
+		return false
+	})
+	return max(longest, time.Duration(r.now-last)), count
+}

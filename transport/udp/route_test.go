@@ -1,0 +1,278 @@
+package udp
+
+import (
+	"testing"
+	"time"
+
+	"lapi/transport"
+)
+
+// gigabit is a path as Ethernet's, with a queue of 2 ms.
+func gigabit() road { return road{delay: 50 * time.Microsecond, rate: 125e6, queue: 250e3} }
+
+func slower(w road, by int64) road {
+	w.rate /= by
+	w.queue /= int(by)
+	return w
+}
+
+// A long transfer takes all paths, in proportion to their speed; by LAPI_NOT_STRIPE one alone.
+func TestSpread(t *testing.T) {
+	one := newRoads(t, 2, nil, gigabit()).rate(20000, false)
+	two := newRoads(t, 2, nil, gigabit(), gigabit()).rate(20000, false)
+	r := newRoads(t, 2, nil, gigabit(), gigabit())
+	single := r.rate(20000, true)
+	if least := min(r.sentBy[0], r.sentBy[1]); least > 100000 {
+		t.Errorf("what must not be spread took %v bytes by two paths", r.sentBy[:2])
+	}
+	r = newRoads(t, 2, nil, slower(gigabit(), 10), gigabit())
+	unequal := r.rate(20000, false)
+	eight := newRoads(t, 2, nil, gigabit(), gigabit(), gigabit(), gigabit(), gigabit(), gigabit(), gigabit(), gigabit()).rate(20000, false)
+	t.Logf("MB/s: one path %.0f, two %.0f, two but not spread %.0f, with one a tenth as fast %.0f, eight %.0f", one/1e6, two/1e6, single/1e6, unequal/1e6, eight/1e6)
+	if one < 0.9*125e6 || two < 1.8*one || single > 1.05*one || unequal < 1.02*one || eight < 6*one {
+		t.Error("the paths are not used in proportion to their speed")
+	}
+	if r.sentBy[0] > r.sentBy[1]/5 {
+		t.Errorf("the slow path took %d bytes, the fast one %d", r.sentBy[0], r.sentBy[1])
+	}
+}
+
+// A path that stops working, in whatever way, is left at once, and nothing is lost; when it works again it is used again.
+func TestFailover(t *testing.T) {
+	always := func(int) bool { return true }
+	for name, c := range map[string]struct{ fail, mend func(r *roads) }{
+		"black hole": {
+			func(r *roads) { r.roads[0][0].cut, r.roads[1][0].cut = always, always },
+			func(r *roads) { r.roads[0][0].cut, r.roads[1][0].cut = nil, nil },
+		},
+		"there":       {func(r *roads) { r.roads[1][0].cut = always }, func(r *roads) { r.roads[1][0].cut = nil }},
+		"back":        {func(r *roads) { r.roads[0][0].cut = always }, func(r *roads) { r.roads[0][0].cut = nil }},
+		"own address": {func(r *roads) { r.down(0, 0) }, func(r *roads) { r.up(0, 0) }},
+		"peer's":      {func(r *roads) { r.down(1, 0) }, func(r *roads) { r.up(1, 0) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRoads(t, 2, nil, gigabit(), slower(gigabit(), 2))
+			_, before := r.pingPong(time.Second, nil)
+			c.fail(r)
+			s := r.stream(0, 1, 50000) // beside it a transfer that uses both
+			longest, with := r.pingPong(time.Second, func() { s.feed() })
+			t.Logf("longest pause %v; %d messages in a second, then %d", longest, before, with)
+			if longest > 200*time.Millisecond || with < 20 {
+				t.Errorf("a pause of %v", longest)
+			}
+			r.until(time.Minute, s.feed)
+			r.want("packets of the transfer", r.got[1], 50000)
+			if name == "there" || name == "black hole" || name == "own address" {
+				sent := r.sentBy[0]
+				r.rate(1000, false)
+				if extra := r.sentBy[0] - sent; extra > 20000 {
+					t.Errorf("%d bytes by the path that does not work", extra)
+				}
+			}
+			c.mend(r)
+			r.pingPong(time.Second, nil) // time for probes
+			sent := r.sentBy[0]
+			r.rate(5000, false)
+			if extra := r.sentBy[0] - sent; extra < 5000*1400/2 {
+				t.Errorf("%d bytes by the path that works again", extra)
+			}
+			r.want("failures", len(r.failed), 0)
+		})
+	}
+}
+
+func (r *roads) down(task, path int) {
+	r.roads[task][path].cut = func(int) bool { return true }
+	for i := range r.ms {
+		other := r.roads[i][path].cut
+		r.roads[i][path].cut = func(from int) bool { return from == task || other != nil && other(from) }
+	}
+	r.roads[task][path].cut = func(int) bool { return true }
+	r.ms[task].PathDown(r.now, Path(path))
+}
+
+func (r *roads) up(task, path int) {
+	for i := range r.ms {
+		r.roads[i][path].cut = nil
+	}
+	r.ms[task].PathUp(r.now, Path(path))
+}
+
+func (r *roads) want(what string, got, want int) {
+	r.t.Helper()
+	if got != want {
+		r.t.Errorf("%s: %d, want %d", what, got, want)
+	}
+}
+
+// One packet alone is in flight when its path dies.
+func TestFailoverOfLonePacket(t *testing.T) {
+	r := newRoads(t, 2, nil, gigabit(), gigabit())
+	r.pingPong(100*time.Millisecond, nil)
+	for path := range r.roads[1] {
+		if &r.ms[0].peers[1].routes[path] == r.ms[0].peers[1].usable() {
+			r.roads[1][path].cut = func(int) bool { return true }
+		}
+	}
+	r.pass(2 * time.Second)
+	var op transport.Op
+	if _, err := r.ms[0].Send(r.now, 1, 1, nil, &op); err != nil {
+		t.Fatal(err)
+	}
+	d := r.until(10*time.Second, func() bool { return r.got[1] == 1 })
+	if r.got[1] != 1 || d > time.Second {
+		t.Errorf("%d messages after %v", r.got[1], d)
+	}
+}
+
+// A path that comes and goes is used less and less.
+func TestFlapping(t *testing.T) {
+	r := newRoads(t, 2, nil, gigabit(), gigabit())
+	r.pingPong(100*time.Millisecond, nil)
+	changes := [4]int{}
+	for i := range changes {
+		before := r.changes
+		for range 10 {
+			r.ms[0].PathDown(r.now, 0)
+			r.pingPong(100*time.Millisecond, nil)
+			r.ms[0].PathUp(r.now, 0)
+			r.pingPong(400*time.Millisecond, nil)
+		}
+		changes[i] = r.changes - before
+	}
+	if changes[0] == 0 || changes[3] >= changes[0] {
+		t.Errorf("the path was left and used again %v times", changes)
+	}
+	r.pingPong(5*time.Second, nil)
+	if h := r.ms[0].peers[1].routes[0].health; h != live {
+		t.Errorf("the path is not used again at all: health %d", h)
+	}
+}
+
+// Without any path traffic waits, and goes on when one is back; after TIMEOUT the peer has failed, and the error says why.
+func TestAllDown(t *testing.T) {
+	silence := func(r *roads, on bool) {
+		for i := range r.roads {
+			for j := range r.roads[i] {
+				r.roads[i][j].cut = nil
+				if on {
+					r.roads[i][j].cut = func(int) bool { return true }
+				}
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		fail, mend func(r *roads)
+		paths      []road
+		err        error
+	}{
+		"all addresses down": {func(r *roads) { r.down(0, 0); r.down(0, 1) }, func(r *roads) { r.up(0, 1) }, []road{gigabit(), gigabit()}, transport.ErrAdaptersDown},
+		"the only address":   {func(r *roads) { r.down(0, 0) }, func(r *roads) { r.up(0, 0) }, []road{gigabit()}, transport.ErrAdaptersDown},
+		"silence":            {func(r *roads) { silence(r, true) }, func(r *roads) { silence(r, false) }, []road{gigabit(), gigabit()}, transport.ErrUnreachable},
+		"silence, one path":  {func(r *roads) { silence(r, true) }, func(r *roads) { silence(r, false) }, []road{gigabit()}, transport.ErrTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, open := range []bool{true, false} {
+				r := newRoads(t, 2, func(c *Config) { c.Timeout = 10 * time.Second }, c.paths...)
+				if open {
+					r.pingPong(100*time.Millisecond, nil)
+				}
+				c.fail(r)
+				s := r.stream(0, 1, 500)
+				r.until(9*time.Second, s.feed)
+				r.want("failures before TIMEOUT", len(r.failed), 0)
+				r.want("messages", r.got[1], 0)
+				c.mend(r)
+				if d := r.until(5*time.Second, s.feed); r.got[1] != 500 || d > 3*time.Second {
+					t.Errorf("%d messages %v after the path is back", r.got[1], d)
+				}
+				c.fail(r)
+				var op transport.Op
+				if _, err := r.ms[0].Send(r.now, 1, 1, nil, &op); err != nil {
+					t.Fatal(err)
+				}
+				r.pass(20 * time.Second)
+				if len(r.failed) != 1 || r.failed[0] != c.err {
+					t.Errorf("open %v: PeerFailed: %v, want %v", open, r.failed, c.err)
+				}
+				if _, err := r.ms[0].Send(r.now, 1, 1, nil, &op); err != transport.ErrUnreachable {
+					t.Errorf("afterwards: %v", err)
+				}
+			}
+		})
+	}
+}
+
+// A session comes about by whichever path works, and a path that works later joins.
+func TestHandshakeByOtherPath(t *testing.T) {
+	cut := func(int) bool { return true }
+	r := newRoads(t, 2, nil, gigabit(), gigabit(), gigabit())
+	for i := range r.roads {
+		r.roads[i][0].cut, r.roads[i][1].cut = cut, cut
+	}
+	var op transport.Op
+	if _, err := r.ms[0].Send(r.now, 1, 1, nil, &op); err != nil {
+		t.Fatal(err)
+	}
+	if d := r.until(time.Second, func() bool { return r.got[1] == 1 }); r.got[1] != 1 {
+		t.Fatalf("no message in %v", d)
+	}
+	r.pingPong(time.Second, nil)
+	for i := range r.roads {
+		r.roads[i][1].cut = nil
+	}
+	r.pingPong(time.Second, nil)
+	for path, want := range []health{untested, live, live} {
+		if h := r.ms[0].peers[1].routes[path].health; h != want && !(path == 0 && h == dead) {
+			t.Errorf("path %d: health %d, want %d", path, h, want)
+		}
+	}
+}
+
+// A task with fewer addresses than its peer uses those it has; so does the peer.
+func TestFewerAddresses(t *testing.T) {
+	task := 0
+	r := newRoads(t, 2, func(c *Config) {
+		if task++; task == 1 {
+			c.Locals = c.Locals[:1]
+		}
+	}, gigabit(), gigabit())
+	r.rate(1000, false)
+	r.want("paths", len(r.ms[0].peers[1].routes), 1)
+	if r.sentBy[1] != 0 && r.roads[0][1].lost == 0 {
+		t.Errorf("%d bytes by a path that the peer does not have", r.sentBy[1])
+	}
+}
+
+// Beside a path that loses packets a good one is as good as alone.
+func TestLossyBesideGood(t *testing.T) {
+	good := newRoads(t, 2, nil, gigabit()).rate(20000, false)
+	for _, loss := range []float64{0.01, 0.1, 0.5} {
+		bad := gigabit()
+		bad.loss = loss
+		r := newRoads(t, 2, nil, bad, gigabit())
+		both := r.rate(20000, false)
+		r.pingPong(time.Second, nil)
+		_, alone := newRoads(t, 2, nil, gigabit()).pingPong(time.Second, nil)
+		_, count := r.pingPong(time.Second, nil)
+		t.Logf("loss %v: %.2f of the good path alone, ping-pong %d, alone %d", loss, both/good, count, alone)
+		if both < 0.9*good || count < alone*3/4 {
+			t.Error("the bad path spoils the good one")
+		}
+	}
+}
+
+// A session that is not used needs no timer, however many paths it has.
+func TestIdleNeedsNoTimer(t *testing.T) {
+	r := newRoads(t, 2, nil, gigabit(), gigabit(), gigabit())
+	for i := range r.roads {
+		r.roads[i][2].cut = func(int) bool { return true }
+	}
+	r.rate(1000, false)
+	r.pass(5 * time.Second)
+	for i, m := range r.ms {
+		if next := m.NextTimeout(); next != 0 {
+			t.Errorf("task %d wakes up in %v", i, time.Duration(next-r.now))
+		}
+	}
+}
