@@ -34,9 +34,12 @@ type Options struct {
 	Persistent bool         // LAPI_PSS_GPFS: no collectives
 	Adapter    string       // adapter_name: the network interface to use, if Persistent; "": as MP_LAPI_INET_ADDR says
 	Polling    bool         // LAPI_INTERRUPT_OFF
-	// OpenSession and Key replace job.Open and Config.Key, for tests that run a whole job in one process.
+	// OpenSession, Key, OpenUDP and Clock replace job.Open, Config.Key, udp.New and the monotonic clock, for tests that run a whole job in one
+	// process, or over a simulated network.
 	OpenSession func(*job.Config, int) (job.Session, error)
 	Key         func(*job.Config) (key []byte, authenticated bool, err error)
+	OpenUDP     func(udp.Config) (udpLink, error)
+	Clock       transport.Clock
 }
 
 // UDPAddresses gives the addresses of all tasks of a job started by hand, from the user's handler or list (guide, Chapter 16).
@@ -72,7 +75,7 @@ func New(o *Options) (*Context, codes.Code) {
 		return nil, o.report(err)
 	}
 	s := &setup{o: o, cfg: cfg, Context: &Context{
-		shared: o.Shared, host: o.Host, cfg: cfg, clock: monotonic(), instance: o.Instance, me: cfg.Task,
+		shared: o.Shared, host: o.Host, cfg: cfg, clock: o.clock(), instance: o.Instance, me: cfg.Task,
 		tasks: make([]task, cfg.NumTasks), errHandler: o.ErrHandler, libVersion: o.LibVersion, timeout: defaultTimeout, persistent: o.Persistent,
 		ackThreshold: cfg.AckThreshold, bufCopy: min(128, cfg.RexmitBufSize), exchanges: map[uint32]*exchange{},
 	}}
@@ -98,6 +101,13 @@ func New(o *Options) (*Context, codes.Code) {
 		cfg.ForgetKey() // nobody needs it
 	}
 	return s.Context, codes.Success
+}
+
+func (o *Options) clock() transport.Clock {
+	if o.Clock != nil {
+		return o.Clock
+	}
+	return monotonic()
 }
 
 func monotonic() transport.Clock {
@@ -210,7 +220,11 @@ func (s *setup) openUDP() codes.Code {
 		drop = udp.Losing(loss.Percent, loss.Seed, s.me)
 		s.say(0, "LAPI_UDP_LOSS is set: %v %% of this task's datagrams are lost on purpose", loss.Percent)
 	}
-	l, err := udp.New(udp.Config{
+	open := s.o.OpenUDP
+	if open == nil {
+		open = func(c udp.Config) (udpLink, error) { return udp.New(c) }
+	}
+	l, err := open(udp.Config{
 		Task: s.me, NumTasks: s.cfg.NumTasks, Key: key, Level: levelOf[s.cfg.Auth], Disagreement: s.disagreement, Partition: s.cfg.Partition, Instance: s.instance, Locals: []udp.Local{{Addr: local}},
 		PacketSize: s.cfg.UDPPacketSize, Plain: s.cfg.UDPPlain, Drop: drop, AckThreshold: s.cfg.AckThreshold, PollingInterval: s.cfg.PollingInterval,
 		RetransmitInterval: s.cfg.RetransmitInterval, RexmitBufCount: s.cfg.RexmitBufCount, RexmitBufSize: s.cfg.RexmitBufSize, CopyMax: s.bufCopy,

@@ -191,7 +191,7 @@ func (s *run) happen(code int32) {
 	case codeUser:
 		s.user(i)
 	case codeDisturb:
-		s.net.Disturb(s.sc.disturbance(s.random))
+		s.net.Disturb(s.sc.Disturbance(s.random))
 	case codeRestart:
 		s.restart()
 	case codeTold:
