@@ -6,6 +6,18 @@ CC      ?= cc
 PREFIX  ?= /usr/local
 VERSION := 0.1.0
 BUILD   := build
+LIBDIR  := lib
+
+# With M32=1 every target is about 32-bit programs (i386), and makes them in build32/, so that both can take part in one job.
+ifdef M32
+  BUILD := build32
+  LIBDIR := lib32
+  CC    := $(CC) -m32
+  CXX   := $(CXX) -m32
+  export GOARCH := 386
+  export CGO_ENABLED := 1
+  export CC CXX
+endif
 LIB     := $(BUILD)/lib/liblapi_r.so
 RUN     := $(BUILD)/bin/lapirun
 TRACE   := $(BUILD)/bin/lapitrace
@@ -16,12 +28,12 @@ C_SOURCES  := $(wildcard cshim/*.c cshim/*.h cshim/*.go include/*.h) cshim/expor
 # The version script keeps everything but the API inside: a plain c-shared build exports dozens of the run-time's symbols.
 LIB_LDFLAGS := -s -w -extldflags "-Wl,-soname,liblapi_r.so.1 -Wl,--version-script=$(CURDIR)/cshim/exports.map -Wl,-z,relro -Wl,-z,now"
 
-.PHONY: go-test all build install uninstall test race lint vet clean demo samples bench bench-plot abi headers conform
+.PHONY: go-test m32-test all build install uninstall test race fuzz lint vet clean demo samples bench bench-plot abi headers conform
 all build: $(LIB) $(RUN) $(TRACE) $(BUILD)/bin/poe $(BUILD)/lib/pkgconfig/lapi.pc
 
 $(LIB): $(GO_SOURCES) $(C_SOURCES) go.mod
 	@mkdir -p $(BUILD)/lib
-	CC=$(CC) $(GO) build -buildmode=c-shared -trimpath -ldflags '$(LIB_LDFLAGS)' -o $(BUILD)/lib/liblapi_r.so.1 ./capi
+	CC='$(CC)' $(GO) build -buildmode=c-shared -trimpath -ldflags '$(LIB_LDFLAGS)' -o $(BUILD)/lib/liblapi_r.so.1 ./capi
 	@rm -f $(BUILD)/lib/liblapi_r.h $(BUILD)/lib/liblapi_r.so.h $(BUILD)/lib/liblapi_r.so.1.h
 	@ln -sf liblapi_r.so.1 $(BUILD)/lib/liblapi_r.so
 	@ln -sf liblapi_r.so.1 $(BUILD)/lib/liblapi.so
@@ -40,40 +52,41 @@ $(BUILD)/bin/poe: $(RUN)
 
 $(BUILD)/lib/pkgconfig/lapi.pc: Makefile
 	@mkdir -p $(dir $@)
-	@printf '%s\n' 'prefix=$${pcfiledir}/../..' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: lapi' \
+	@printf '%s\n' 'prefix=$${pcfiledir}/../..' 'libdir=$${prefix}/$(LIBDIR)' 'includedir=$${prefix}/include' '' 'Name: lapi' \
 	  'Description: IBM LAPI, one-sided communication, for Linux' 'Version: $(VERSION)' \
 	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -llapi_r' > $@
 
-# Relocatable: nothing in the installed files knows PREFIX.
+# Relocatable: nothing in the installed files knows PREFIX. With M32=1 the library goes to lib32, beside the 64-bit one, whose lapirun
+# starts tasks of either kind.
 INSTALL_DIR := $(DESTDIR)$(PREFIX)
 LANGUAGES   := $(notdir $(wildcard nls/*))
 # Compilers under the names that old makefiles use; all are links to the first.
 DRIVERS     := mpcc_r mpCC_r mpxlf_r mpxlf90_r mpxlf95_r mpcc mpCC mpxlf mpxlf90 mpxlf95 \
                cc_r CC_r xlc_r xlC_r xlf_r xlf90_r xlf95_r
 install: build
-	install -d $(INSTALL_DIR)/lib/pkgconfig $(INSTALL_DIR)/include $(INSTALL_DIR)/bin
-	install -m 755 $(BUILD)/lib/liblapi_r.so.1 $(INSTALL_DIR)/lib/
-	ln -sf liblapi_r.so.1 $(INSTALL_DIR)/lib/liblapi_r.so
-	ln -sf liblapi_r.so.1 $(INSTALL_DIR)/lib/liblapi.so
-	install -m 644 $(BUILD)/lib/pkgconfig/lapi.pc $(INSTALL_DIR)/lib/pkgconfig/
+	install -d $(INSTALL_DIR)/$(LIBDIR)/pkgconfig $(INSTALL_DIR)/include $(INSTALL_DIR)/bin
+	install -m 755 $(BUILD)/lib/liblapi_r.so.1 $(INSTALL_DIR)/$(LIBDIR)/
+	ln -sf liblapi_r.so.1 $(INSTALL_DIR)/$(LIBDIR)/liblapi_r.so
+	ln -sf liblapi_r.so.1 $(INSTALL_DIR)/$(LIBDIR)/liblapi.so
+	install -m 644 $(BUILD)/lib/pkgconfig/lapi.pc $(INSTALL_DIR)/$(LIBDIR)/pkgconfig/
 	install -m 644 include/lapi.h include/css_shared.h $(INSTALL_DIR)/include/
 	for page in $(MAN_PAGES); do install -D -m 644 $$page $(INSTALL_DIR)/share/$$page || exit 1; done
 	@command -v gencat > /dev/null || echo 'install: without gencat, LAPI_Msg_string stays English'
 	command -v gencat > /dev/null || exit 0; for language in $(LANGUAGES); do \
 	  install -d $(INSTALL_DIR)/share/locale/$$language/LC_MESSAGES && rm -f $(INSTALL_DIR)/share/locale/$$language/LC_MESSAGES/liblapi_r.cat && \
 	  gencat $(INSTALL_DIR)/share/locale/$$language/LC_MESSAGES/liblapi_r.cat nls/$$language/liblapi_r.msg || exit 1; done
-	install -m 755 $(RUN) $(TRACE) $(INSTALL_DIR)/bin/
+	[ -n "$(M32)" ] && [ -e $(INSTALL_DIR)/bin/lapirun ] || install -m 755 $(RUN) $(TRACE) $(INSTALL_DIR)/bin/
 	ln -sf lapirun $(INSTALL_DIR)/bin/poe
 	install -m 755 drivers/lapi-compiler $(INSTALL_DIR)/bin/$(firstword $(DRIVERS))
 	for driver in $(wordlist 2,99,$(DRIVERS)); do ln -sf $(firstword $(DRIVERS)) $(INSTALL_DIR)/bin/$$driver || exit 1; done
 
 uninstall:
 	rm -f $(MAN_PAGES:%=$(INSTALL_DIR)/share/%) $(LANGUAGES:%=$(INSTALL_DIR)/share/locale/%/LC_MESSAGES/liblapi_r.cat)
-	rm -f $(addprefix $(INSTALL_DIR)/,lib/liblapi_r.so.1 lib/liblapi_r.so lib/liblapi.so lib/pkgconfig/lapi.pc \
+	rm -f $(addprefix $(INSTALL_DIR)/,$(foreach l,lib lib32,$l/liblapi_r.so.1 $l/liblapi_r.so $l/liblapi.so $l/pkgconfig/lapi.pc) \
 	  include/lapi.h include/css_shared.h bin/lapirun bin/poe bin/lapitrace $(DRIVERS:%=bin/%))
 
 # In the order of how soon they tell something. `go-test` runs with the race detector.
-TEST_TARGETS ?= build vet abi headers go-test sim cshim-test model conform conform-lane host-test kill-test samples install-test man-test trace-test
+TEST_TARGETS ?= build vet abi headers go-test sim cshim-test model conform conform-lane host-test kill-test hostile-test samples install-test man-test trace-test net-test m32-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 
@@ -82,12 +95,23 @@ RACE_SEEDS ?= 20
 go-test:
 	SIM_SEEDS=$(RACE_SEEDS) $(GO) test -race -shuffle=on -timeout 15m ./cmd/... ./core/... ./transport/...
 
+# A 32-bit build, its headers and symbols, a part of the conformance suite, and jobs of 32- and 64-bit tasks. All of it: make M32=1 conform
+# host-test kill-test samples abi.
+m32-test: conform-build
+	@tests/c/m32-test
+
 vet:
-	$(GO) vet ./cmd/... ./core/... ./transport/...
-	@test -z "$$(gofmt -l cmd core transport capi cshim)" || { gofmt -l cmd core transport capi cshim; echo 'run gofmt -w on these files'; exit 1; }
+	$(GO) vet ./cmd/... ./core/... ./transport/... ./tests/net/...
+	@test -z "$$(gofmt -l cmd core transport capi cshim tests/net)" || { gofmt -l cmd core transport capi cshim tests/net; echo 'run gofmt -w on these files'; exit 1; }
 
 race:
 	SIM_SEEDS=$(RACE_SEEDS) $(GO) test -race -shuffle=on -count=5 -timeout 60m ./cmd/... ./core/... ./transport/...
+
+# Every decoder that takes bytes from outside has a fuzz target; `make test` runs their seeds and finds, this looks for more.
+FUZZTIME    ?= 10m
+FUZZWORKERS ?= 1
+fuzz:
+	@GO='$(GO)' FUZZTIME=$(FUZZTIME) FUZZWORKERS=$(FUZZWORKERS) scripts/fuzz.sh
 
 clean:
 	rm -rf $(BUILD)
@@ -100,4 +124,6 @@ clean:
 -include tests/c/samples/samples.mk
 -include tests/c/bench/bench.mk
 -include tests/c/trace/trace.mk
+-include tests/c/hostile/hostile.mk
+-include tests/net/net.mk
 -include tests/man.mk

@@ -11,6 +11,7 @@
 #include "message.h"
 #include "segment.h"
 
+#define CSHIM_LENGTH_MAX ((uint64_t)(SIZE_MAX / 2)) /* LAPI_MAX_MSG_SZ: core refuses what is longer */
 #define CSHIM_LANE_HANDLERS 256 /* indices of LAPI_Addr_set: LOC_ADDRTBL_SZ */
 #define CSHIM_LANE_OPS 256      /* gets and read-modify-writes under way at once; more go through core */
 #define CSHIM_LANE_AM 65536     /* longest data of an active message of the lane, bytes */

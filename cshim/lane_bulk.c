@@ -43,7 +43,7 @@ int cshim_bulk_put(cshim_context *context, cshim_path *path, uint64_t len, const
 	uint64_t step = cshim_chunk_step(paths, len), at;
 	cshim_put_header last = *put;
 
-	if (len > INT64_MAX || (path->direct && !cshim_attends(path)))
+	if (len > CSHIM_LENGTH_MAX || (path->direct && !cshim_attends(path)))
 		return CSHIM_LANE_PASS;
 	at = put_parts(paths, path, len, step, put->tgt_addr, org_addr);
 	last.tgt_addr += at;
@@ -67,7 +67,7 @@ int cshim_bulk_serve_get(cshim_context *context, cshim_lane *lane, cshim_path *p
 	cshim_paths *paths = cshim_paths_of(lane);
 	uint64_t step = cshim_chunk_step(paths, get->length), at, n;
 
-	if (get->length > INT64_MAX)
+	if (get->length > CSHIM_LENGTH_MAX)
 		return 0;
 	for (at = 0; at < get->length; at += n) {
 		cshim_reply_header reply = {(uint32_t)get->token, CSHIM_REPLY_PART, at};

@@ -48,7 +48,7 @@ int cshim_lane_get(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t 
 	cshim_lane_op *op;
 
 	/* Only a task that looks at its ring answers soon; from the others core reads by itself. */
-	if (!path || len > INT64_MAX || len >= lane->bulk_min || len == 0 || !tgt_addr || !org_addr || !cshim_attends(path) ||
+	if (!path || len > CSHIM_LENGTH_MAX || len >= lane->bulk_min || len == 0 || !tgt_addr || !org_addr || !cshim_attends(path) ||
 	    !cshim_append_begin(path, sizeof(*header), &append))
 		return CSHIM_LANE_PASS;
 	op = take_op(lane, path, CSHIM_OP_GET, org_addr, org_cntr);

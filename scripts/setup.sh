@@ -14,7 +14,13 @@ required="gcc=gcc make=make pkg-config=pkg-config nm=binutils"
 
 say() { printf 'setup: %s\n' "$*"; }
 
-have() { command -v "$1" >/dev/null 2>&1; }
+# gcc-m32 stands for a gcc that makes 32-bit programs.
+have() {
+	case $1 in
+	gcc-m32) printf '#include <pthread.h>\nint main(void) { return 0; }\n' | gcc -m32 -x c -o /dev/null - 2>/dev/null ;;
+	*) command -v "$1" >/dev/null 2>&1 ;;
+	esac
+}
 
 # Prints the packages of those programs in "$@" (program=package) that are missing.
 missing() {

@@ -52,11 +52,16 @@ func adapterAddresses(name string) (addrs []netip.Addr, err error) {
 	return addrs, nil
 }
 
+// onOwnAdapter says whether the adapter, if one is asked for, has the address a.
+func (s *setup) onOwnAdapter(a netip.Addr) bool {
+	return s.adapter == nil || slices.Contains(s.adapter, a.Unmap())
+}
+
 // localAddress is where this task listens, if it may choose: the adapter's address, of several one that MP_LAPI_INET_ADDR names
 // too, or without adapter the first of MP_LAPI_INET_ADDR. Not valid: there is neither.
 func (s *setup) localAddress() netip.AddrPort {
 	for _, a := range s.cfg.Adapters {
-		if s.adapter == nil || slices.Contains(s.adapter, a.Addr.Unmap()) {
+		if s.onOwnAdapter(a.Addr) {
 			return netip.AddrPortFrom(a.Addr, 0)
 		}
 	}

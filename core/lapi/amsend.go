@@ -178,7 +178,7 @@ func (c *Context) runHeader(t *task, in *incoming, uhdr []byte, onePacket transp
 	lengths := []byte(nil)
 	if in.vectored {
 		lengths = c.lengthsOf(in)
-		c.host.VectorHeaderHandler(handler, place, uint32(len(uhdr)), memory.AddrOf(lengths), int32(t.id), onePacket, r)
+		c.host.VectorHeaderHandler(handler, place, uint32(len(uhdr)), c.shownLengths(lengths), int32(t.id), onePacket, r)
 	} else {
 		c.host.HeaderHandler(handler, place, uint32(len(uhdr)), in.am.length, int32(t.id), onePacket, r)
 	}

@@ -214,11 +214,14 @@ func (c *Context) lengthsOf(in *incoming) []byte {
 	case in.amv.kind == vecStrided:
 		n = 8
 	case in.uhdrFrom == wholeLengths:
-		return in.uhdr
+		if wordSize == 8 {
+			return in.uhdr
+		}
+		from = in.uhdr
 	case !in.am.isDirect:
 		from = in.uhdr[in.am.uhdrLen:]
 	}
-	if c.lengths = offHeap(c.lengths, n); c.lengths == nil {
+	if c.lengths = offHeap(c.lengths, n+narrowRoom(n)); c.lengths == nil {
 		c.raise(codes.ErrMemoryExhausted, AmErr, c.me, "no memory for the lengths of a vector's blocks")
 		return nil
 	}
@@ -232,7 +235,27 @@ func (c *Context) lengthsOf(in *incoming) []byte {
 	default:
 		copy(c.lengths, from)
 	}
-	return c.lengths
+	return c.lengths[:n]
+}
+
+// shownLengths is lengths as the header handler sees them: ulongs of this task.
+func (c *Context) shownLengths(lengths []byte) transport.Addr {
+	if wordSize == 8 {
+		return memory.AddrOf(lengths)
+	}
+	narrow := c.lengths[len(lengths):]
+	for i := 0; i < len(lengths); i += 8 {
+		order.PutUint32(narrow[i/2:], uint32(order.Uint64(lengths[i:])))
+	}
+	return memory.AddrOf(narrow)
+}
+
+// narrowRoom is what shownLengths needs behind n bytes of lengths.
+func narrowRoom(n int) int {
+	if wordSize == 8 {
+		return 0
+	}
+	return n / 2
 }
 
 // targetVector reads the vector that the header handler returned and holds it against the origin's (guide, Table 7). If it does not

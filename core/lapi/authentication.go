@@ -34,9 +34,9 @@ func (s *setup) jobKey() (key []byte, err error) {
 // to any task that does not answer.
 func (c *Context) disagreement(ep transport.Endpoint, theirs wire.Level) {
 	ours := levelOf[c.cfg.Auth]
-	text := "another job key than this task, or none; give all tasks a LAPI_JOB_KEY_FILE with the same contents"
+	text := "another job key than this task, or none. Give all tasks a LAPI_JOB_KEY_FILE with the same contents"
 	if theirs != ours {
-		text = fmt.Sprintf("LAPI_AUTH=%v, this task %v; set LAPI_AUTH to the same value for all tasks", theirs, ours)
+		text = fmt.Sprintf("LAPI_AUTH=%v, this task %v. Set LAPI_AUTH to the same value for all tasks", theirs, ours)
 	}
 	c.host.Message(0, fmt.Sprintf("task %d: task %d has %s. They cannot talk to each other", c.me, ep, text))
 }

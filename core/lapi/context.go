@@ -14,16 +14,16 @@ import (
 
 // Limits of the library that LAPI_Qenv reports and the calls enforce.
 const (
-	MaxUhdrSize      = 1984             // MAX_UHDR_SZ, bytes; one constant for all paths
-	AddressTableSize = 256              // LOC_ADDRTBL_SZ: indices 1 … 255; no function lies below this address
-	MaxContexts      = 16               // MAX_PORTS
-	MaxShmTasks      = 128              // guide, Appendix F
-	MaxTasks         = 16384            // guide, Appendix F
-	MaxAtomSize      = dgsm.MaxAtomSize // MAX_ATOM_SIZE, bytes
-	MaxMessageSize   = 1<<63 - 1        // LAPI_MAX_MSG_SZ
-	minTimeout       = 10               // MIN_TIMEOUT, seconds
-	maxTimeout       = 86400            // MAX_TIMEOUT, seconds
-	defaultTimeout   = 900              // TIMEOUT, seconds
+	MaxUhdrSize      = 1984                  // MAX_UHDR_SZ, bytes; one constant for all paths
+	AddressTableSize = 256                   // LOC_ADDRTBL_SZ: indices 1 … 255; no function lies below this address
+	MaxContexts      = 16                    // MAX_PORTS
+	MaxShmTasks      = 128                   // guide, Appendix F
+	MaxTasks         = 16384                 // guide, Appendix F
+	MaxAtomSize      = dgsm.MaxAtomSize      // MAX_ATOM_SIZE, bytes
+	MaxMessageSize   = uint64(^uint(0) >> 1) // LAPI_MAX_MSG_SZ: by the width of addresses
+	minTimeout       = 10                    // MIN_TIMEOUT, seconds
+	maxTimeout       = 86400                 // MAX_TIMEOUT, seconds
+	defaultTimeout   = 900                   // TIMEOUT, seconds
 )
 
 // Tunables.
@@ -151,6 +151,7 @@ type Context struct {
 	errHandler transport.Addr
 	libVersion int32
 	persistent bool  // LAPI_PSS_GPFS
+	single     bool  // the call under way has LAPI_NOT_STRIPE
 	shmTasks   []int // reached by shared memory, this one included; nil if shared memory is not used
 
 	udpAddrs []netip.AddrPort // of all tasks, in a job started by hand

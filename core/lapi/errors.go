@@ -139,16 +139,30 @@ func (k ErrType) String() string {
 	return "internal operation"
 }
 
-// peerFailed is what links call when a peer does not answer or breaks the protocol.
+// peerFailed is what links call when a peer does not answer or breaks the protocol. A time-out always hits an operation: links wait for an
+// answer only when they have sent something.
 func (c *Context) peerFailed(ep transport.Endpoint, err error) {
+	t := &c.tasks[ep]
+	if t.dead {
+		return
+	}
 	code := codes.ErrNoConnectivity
-	if err == transport.ErrTimeout {
+	switch err {
+	case transport.ErrTimeout:
 		code = codes.ErrTimeout
-		if !c.tasks[ep].dead { // the first to notice says it
-			c.attention(levelFailure, codes.AttCommTimeout, "(task %d, %d seconds)", ep, c.timeout)
+	case transport.ErrAdaptersDown:
+		code = codes.ErrAdaptersDown
+	}
+	silent := err == transport.ErrTimeout || err == transport.ErrAdaptersDown || err == transport.ErrUnreachable
+	c.hearLane()
+	kind := c.concerned(t)
+	if silent {
+		c.attention(levelFailure, codes.AttCommTimeout, "(task %d, %d seconds)", ep, c.timeout)
+		if kind == IntErr && t.usedAt != 0 {
+			kind = t.lastSent
 		}
 	}
-	c.fail(&c.tasks[ep], code, err.Error())
+	c.failWith(t, code, kind, err.Error())
 }
 
 // pollSession asks the job session for news.
@@ -191,7 +205,7 @@ func (c *Context) ended(t *task, why string) {
 		return
 	}
 	c.hearLane()
-	if t.incoming != nil || len(c.collectives) > 0 || c.barrier.underWay() || c.concerned(t, codes.ErrNoConnectivity) != IntErr {
+	if t.incoming != nil || len(c.collectives) > 0 || c.barrier.underWay() || c.concerned(t) != IntErr {
 		c.fail(t, codes.ErrNoConnectivity, fmt.Sprintf("task %d %s", t.id, why))
 		return
 	}
@@ -213,7 +227,11 @@ func (c *Context) fail(t *task, code codes.Code, why string) {
 		return
 	}
 	c.hearLane()
-	kind := c.concerned(t, code)
+	c.failWith(t, code, c.concerned(t), why)
+}
+
+// failWith is fail where it is known what kind of operation it hits.
+func (c *Context) failWith(t *task, code codes.Code, kind ErrType, why string) {
 	why = "no connectivity to task " + fmt.Sprint(t.id) + ": " + why
 	c.cutOff(t)
 	c.failCollectives(codes.ErrNoConnectivity)
@@ -255,9 +273,8 @@ func (c *Context) cutOff(t *task) {
 	t.expected, t.unsaidReads = 0, 0
 }
 
-// concerned is the kind of operation that a failure of t hits, IntErr if none is under way. A time-out always hits one: links
-// wait for an answer only when they have sent something.
-func (c *Context) concerned(t *task, code codes.Code) ErrType {
+// concerned is the kind of operation that a failure of t hits, IntErr if none is known to be under way.
+func (c *Context) concerned(t *task) ErrType {
 	if t.pending.head != nil {
 		return t.pending.head.kind
 	}
@@ -271,9 +288,6 @@ func (c *Context) concerned(t *task, code codes.Code) ErrType {
 	}
 	if t.expected > 0 {
 		return t.lastKind
-	}
-	if code == codes.ErrTimeout && t.usedAt != 0 {
-		return t.lastSent
 	}
 	return IntErr
 }

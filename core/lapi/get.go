@@ -117,7 +117,7 @@ func (c *Context) get(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr t
 	}
 	o := c.newOriginOp(t, GetErr)
 	o.local, o.n, o.orgCntr, o.done = orgAddr, n, orgCntr, done
-	h := getHeader{tgtAddr: tgtAddr, length: n, tgtCntr: tgtCntr, token: o.token()}
+	h := getHeader{tgtAddr: tgtAddr, length: n, tgtCntr: tgtCntr, token: o.token(), single: c.single}
 	c.sendControl(t, msgGet, GetErr, h.encode)
 	c.publish()
 	return codes.Success
@@ -153,7 +153,7 @@ func (c *Context) onGet(m *transport.Msg) transport.Verdict {
 	a.hdrLen = len((&partHeader{h.token, 0}).encode(a.hdr[:]))
 	a.step = t.partSize(h.length)
 	a.data, a.n, a.first = h.tgtAddr, h.length, min(h.length, a.step)
-	a.orgCntr, a.user = h.tgtCntr, true
+	a.orgCntr, a.user, a.single = h.tgtCntr, true, h.single
 	c.start(a)
 	return transport.Accept
 }

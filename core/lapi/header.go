@@ -125,14 +125,21 @@ type getHeader struct {
 	length  uint64
 	tgtCntr transport.Addr
 	token   uint64
+	single  bool // the answer keeps to one address: the highest bit of the length
 }
 
-const getHeaderSize = 32
+const (
+	getHeaderSize = 32
+	getSingle     = 1 << 63
+)
 
 func (h *getHeader) encode(b []byte) []byte {
 	_ = b[getHeaderSize-1]
 	order.PutUint64(b[0:], uint64(h.tgtAddr))
 	order.PutUint64(b[8:], h.length)
+	if h.single {
+		order.PutUint64(b[8:], h.length|getSingle)
+	}
 	order.PutUint64(b[16:], uint64(h.tgtCntr))
 	order.PutUint64(b[24:], h.token)
 	return b[:getHeaderSize]
@@ -143,7 +150,8 @@ func (h *getHeader) decode(b []byte) bool {
 		return false
 	}
 	h.tgtAddr = transport.Addr(order.Uint64(b[0:]))
-	h.length = order.Uint64(b[8:])
+	h.length = order.Uint64(b[8:]) &^ getSingle
+	h.single = order.Uint64(b[8:])&getSingle != 0
 	h.tgtCntr = transport.Addr(order.Uint64(b[16:]))
 	h.token = order.Uint64(b[24:])
 	return true

@@ -29,6 +29,7 @@ type outgoing struct {
 	offset    uint64 // of the stream, what the link already has
 	started   bool   // the first fragment went
 	continued bool   // of a put in parts: the lane has sent some before
+	single    bool   // keeps to one of several addresses
 	allSent   bool   // the link has got every fragment, or gets no more
 	step      uint64 // bytes of data in a fragment
 	inflight  int    // fragments that the link holds
@@ -112,7 +113,7 @@ func (c *Context) newOutgoing(t *task, id transport.MsgID, kind ErrType) *outgoi
 	m.seq = c.nextSeq()
 	m.part, m.hdrLen, m.first, m.data, m.n, m.uhdrLen, m.uhdrAt, m.offset = 0, 0, 0, 0, 0, 0, amHeaderSize, 0
 	m.started, m.allSent, m.inflight, m.message, m.skipped, m.step = false, false, 0, 0, 0, uint64(t.sendMax)
-	m.continued = false
+	m.continued, m.single = false, c.single
 	m.orgCntr, m.done, m.user, m.failed, m.finished, m.state = 0, Callback{}, false, false, nil, nil
 	return m
 }
@@ -151,6 +152,7 @@ func (c *Context) newFragmentOp(m *outgoing) *fragmentOp {
 		c.freeOp = f.next
 	}
 	f.m = m
+	f.op.Single = m != nil && m.single
 	return f
 }
 

@@ -11,7 +11,7 @@ import (
 type peerPart struct{ udp, shm []byte }
 
 // partVersion changes with the wire formats of this package and its links.
-const partVersion = 4
+const partVersion = 5
 
 // part is this task's; withShared: with its shared memory.
 func (c *Context) part(withShared bool) job.Part {

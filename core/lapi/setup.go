@@ -50,6 +50,7 @@ type UDPAddresses func(local netip.AddrPort, task, total, remote int) ([]netip.A
 type udpLink interface {
 	transport.Link
 	transport.Pusher
+	Locals() []netip.AddrPort
 	SetTimeout(d time.Duration)
 	SetAckThreshold(packets int)
 	Reconnect(ep transport.Endpoint, a transport.Address) error
@@ -196,78 +197,6 @@ func (s *setup) shmFailed(err error) codes.Code {
 	if s.cfg.Shm == job.ShmOnly {
 		return codes.ErrShmSetup
 	}
-	return codes.Success
-}
-
-// openUDP binds this task's socket: to its adapter's address or that in MP_LAPI_INET_ADDR, or to its own entry of the user's list.
-func (s *setup) openUDP() codes.Code {
-	key, err := s.jobKey()
-	if err != nil {
-		return s.o.report(err)
-	}
-	local := s.localAddress()
-	if !s.cfg.Launched {
-		if code := s.standaloneAddresses(local); code != codes.Success {
-			return code
-		}
-		local = s.udpAddrs[s.me]
-	} else if !local.IsValid() {
-		s.say(0, "MP_LAPI_INET_ADDR is not set; it names the addresses of this task, as in @1:127.0.0.1,lo")
-		return codes.ErrNoNetstrSet
-	}
-	var drop func([]byte) bool
-	if loss := s.cfg.UDPLoss; loss.Percent > 0 {
-		drop = udp.Losing(loss.Percent, loss.Seed, s.me)
-		s.say(0, "LAPI_UDP_LOSS is set: %v %% of this task's datagrams are lost on purpose", loss.Percent)
-	}
-	open := s.o.OpenUDP
-	if open == nil {
-		open = func(c udp.Config) (udpLink, error) { return udp.New(c) }
-	}
-	l, err := open(udp.Config{
-		Task: s.me, NumTasks: s.cfg.NumTasks, Key: key, Level: levelOf[s.cfg.Auth], Disagreement: s.disagreement, Partition: s.cfg.Partition, Instance: s.instance, Locals: []udp.Local{{Addr: local}},
-		PacketSize: s.cfg.UDPPacketSize, Plain: s.cfg.UDPPlain, Drop: drop, AckThreshold: s.cfg.AckThreshold, PollingInterval: s.cfg.PollingInterval,
-		RetransmitInterval: s.cfg.RetransmitInterval, RexmitBufCount: s.cfg.RexmitBufCount, RexmitBufSize: s.cfg.RexmitBufSize, CopyMax: s.bufCopy,
-		Timeout: defaultTimeout * time.Second, NoTimeout: s.cfg.NoTimeout, PeerFailed: s.peerFailed, Clock: s.clock,
-	})
-	if err != nil {
-		s.say(0, "cannot open a UDP socket on %v: %v", local, err)
-		return codes.ErrUDPSocket
-	}
-	s.udp = l
-	s.attention(levelInform, codes.AttPortStart, "(instance %d, bound to %v)", s.instance, local)
-	return codes.Success
-}
-
-// standaloneAddresses asks the user's handler or list where the tasks of a job started by hand are.
-func (s *setup) standaloneAddresses(local netip.AddrPort) codes.Code {
-	if s.o.UDP == nil {
-		if s.cfg.InetSet {
-			s.say(0, "started by hand, over UDP: lapi_info_t.add_info must give a udp_hndlr or an add_udp_addrs list; or use lapirun")
-			return codes.ErrNoUDPHndlr
-		}
-		s.say(0, "MP_LAPI_INET_ADDR is not set and add_info gives no UDP addresses; use lapirun, or set up the job as in docs/environment.md")
-		return codes.ErrNoNetstrSet
-	}
-	remote := s.remote
-	if s.shm == nil { // then not even this task is reached by shared memory: the list is to have all tasks
-		remote = s.cfg.NumTasks
-	}
-	addrs, code := s.o.UDP(local, s.me, s.cfg.NumTasks, remote)
-	if code != codes.Success {
-		s.say(0, "the user's UDP handler failed")
-		return code
-	}
-	if !addrs[s.me].Addr().IsValid() || addrs[s.me].Port() == 0 {
-		s.say(0, "the UDP address list has no address and port for this task")
-		return codes.ErrUDPPortInfo
-	}
-	var err error
-	if addrs[s.me], err = s.onAdapter(addrs[s.me]); err != nil {
-		s.say(0, "%v", err)
-		return codes.ErrUDPPortInfo
-	}
-	s.udpAddrs = addrs
 	return codes.Success
 }
 

@@ -20,9 +20,12 @@ const (
 	XferMc   uint32 = 11
 )
 
-// useTgtVecType is the flag USE_TGT_VEC_TYPE: the target's vector is a lapi_vec_t. direct.go has those about bulk
-// transfer. All other flags of LAPI_Xfer are hints that change nothing here, or for types that have their own calls.
-const useTgtVecType = 0x2
+// useTgtVecType is the flag USE_TGT_VEC_TYPE: the target's vector is a lapi_vec_t. notStripe is LAPI_NOT_STRIPE: the data keeps to one of several
+// addresses (guide, Chapter 14); of a get also what the target sends. direct.go has those about bulk transfer. All other flags of LAPI_Xfer are hints that change nothing here, or for types that have their own calls.
+const (
+	useTgtVecType = 0x2
+	notStripe     = 0x80
+)
 
 // Transfer is what LAPI_Xfer is asked to do: the members of all its structures. It is cshim_transfer of cshim/golapi.h.
 type Transfer struct {
@@ -45,6 +48,13 @@ type Transfer struct {
 
 // Xfer is LAPI_Xfer (guide, Chapter 18, Tables 24 to 31).
 func (c *Context) Xfer(kind uint32, x *Transfer) codes.Code {
+	c.single = x.Flags&notStripe != 0
+	code := c.xfer(kind, x)
+	c.single = false
+	return code
+}
+
+func (c *Context) xfer(kind uint32, x *Transfer) codes.Code {
 	done, way := Callback{Handler: x.Handler, Info: x.Info}, hintOf(x.Flags)
 	switch kind {
 	case XferGet:

@@ -72,11 +72,11 @@ func faultOf(r any, base transport.Addr) error {
 // nilFault is how the run-time reports a fault in the first page.
 const nilFault = "runtime error: invalid memory address or nil pointer dereference"
 
-// User memory lies between these on every architecture. The first page never is: the run-time takes a fault there for the use
+// User memory lies between these on every architecture; where addresses have 32 bits, below all that these can name. The first page never is: the run-time takes a fault there for the use
 // of a nil pointer.
 const (
 	userStart = 4096
-	userEnd   = 1 << 56
+	userEnd   = 1 << (32 + 24*(^uint(0)>>63))
 )
 
 // outside says whether n bytes at a cannot all be user memory, whatever is mapped. The run-time would not report such a range as

@@ -182,7 +182,8 @@ func (l *Link) newPeer(ep transport.Endpoint, a transport.Address) (*peer, error
 	p.path.Task, p.path.Bell, p.path.Fenced = from.Task, int32(p.bell), from.Flags&needsFences
 	p.locate()
 	_ = closeFile(a.Files[0])
-	p.direct = !l.config.DisableCMA && probe(p.pid, transport.Addr(from.CookieAt), from.Cookie, l.private.scratch())
+	// A process whose addresses have 32 bits cannot name those of one with 64; the other way there is nothing in the way.
+	p.direct = !l.config.DisableCMA && from.WordSize <= wordSize && probe(p.pid, transport.Addr(from.CookieAt), from.Cookie, l.private.scratch())
 	p.settle()
 	return p, nil
 }

@@ -85,6 +85,7 @@ type Link struct {
 	renewing int           // peers that the announcement of a new beginning has no room to
 	pool     hold.Pool
 	stats    transport.Stats
+	kernel   iovecs // for PutVector and GetVector
 }
 
 // New makes the link and this task's segment. It fails if the kernel gives no memory or descriptors, or config cannot be.

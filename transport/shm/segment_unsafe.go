@@ -52,6 +52,7 @@ func createSegment(rings int) (segment, error) {
 	}
 	s := segment{file: file}
 	size := segmentSize(rings)
+	_ = unix.Fchmod(file, 0o600) // nobody else gets at it by /proc in any case
 	if err = os.NewSyscallError("ftruncate", unix.Ftruncate(file, int64(size))); err == nil {
 		if _, err = unix.FcntlInt(uintptr(file), unix.F_ADD_SEALS, seals); err == nil {
 			s.bytes, err = unix.Mmap(file, 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)

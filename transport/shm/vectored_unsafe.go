@@ -1,15 +1,10 @@
 package shm
 
 import (
-	"unsafe"
-
 	"golang.org/x/sys/unix"
 
 	"lapi/transport"
 )
-
-// The kernel is given lists of ranges as they are.
-var _ = [1]struct{}{}[unsafe.Sizeof(transport.Range{})-unsafe.Sizeof(vector{})]
 
 // PutVector implements transport.Vectored.
 func (l *Link) PutVector(ep transport.Endpoint, local, remote []transport.Range) error {
@@ -50,12 +45,15 @@ func (l *Link) transferVector(ep transport.Endpoint, trap uintptr, local, remote
 	if len(local) > transport.RangesMax || len(remote) > transport.RangesMax || transport.Sum(local) != transport.Sum(remote) {
 		return transport.ErrBadParam
 	}
+	if err := inReach(local, remote); err != nil {
+		return err
+	}
 	for {
 		local, remote = transport.Advance(local, 0), transport.Advance(remote, 0)
 		if len(local) == 0 || len(remote) == 0 {
 			return nil
 		}
-		n, errno := attachVector(trap, p.pid, local, remote)
+		n, errno := l.attachVector(trap, p.pid, local, remote)
 		if errno == unix.EFAULT || errno == unix.EINVAL {
 			// Some range is bad, maybe not the first: the kernel looks at all local ones before it copies.
 			n, errno = attach(trap, p.pid, local[0].Addr, remote[0].Addr, min(local[0].N, remote[0].N, pieceMax))
@@ -70,10 +68,29 @@ func (l *Link) transferVector(ep transport.Endpoint, trap uintptr, local, remote
 	}
 }
 
+// inReach looks for ranges that this process cannot even name, where addresses have 32 bits: the kernel would be told of others. Of
+// longer addresses the kernel knows by itself which ones nobody has.
+func inReach(local, remote []transport.Range) error {
+	if wordSize == 8 {
+		return nil
+	}
+	for _, r := range remote {
+		if beyond(r.Addr, r.N) {
+			return &transport.FaultError{Addr: r.Addr, Remote: true}
+		}
+	}
+	for _, r := range local {
+		if beyond(r.Addr, r.N) {
+			return &transport.FaultError{Addr: r.Addr}
+		}
+	}
+	return nil
+}
+
 // attachVector is attach for lists, neither of them empty.
-func attachVector(trap uintptr, pid int, local, remote []transport.Range) (uint64, unix.Errno) {
-	moved, _, errno := unix.Syscall6(trap, uintptr(pid), uintptr(unsafe.Pointer(&local[0])), uintptr(len(local)),
-		uintptr(unsafe.Pointer(&remote[0])), uintptr(len(remote)), 0)
+func (l *Link) attachVector(trap uintptr, pid int, local, remote []transport.Range) (uint64, unix.Errno) {
+	here, there := l.kernel.lists(local, remote)
+	moved, _, errno := unix.Syscall6(trap, uintptr(pid), uintptr(here), uintptr(len(local)), uintptr(there), uintptr(len(remote)), 0)
 	if errno != 0 {
 		return 0, errno
 	}

@@ -205,6 +205,18 @@ func FuzzParts(f *testing.F) {
 	})
 }
 
+// FuzzControl gives the reader of control messages what no kernel would: it finds descriptors or an error, and reads nothing beside.
+func FuzzControl(f *testing.F) {
+	f.Add(unix.UnixRights(3, 4))
+	f.Add(append(unix.UnixRights(1), unix.UnixRights(2)...))
+	f.Add(make([]byte, 24))
+	f.Fuzz(func(t *testing.T, control []byte) {
+		if files, err := parseFiles(control); err == nil && len(files)*4 > len(control) {
+			t.Errorf("%d descriptors in %d bytes", len(files), len(control))
+		}
+	})
+}
+
 // FuzzRecords feeds an assembler with records of any content.
 func FuzzRecords(f *testing.F) {
 	f.Add([]byte{Version, byte(Part), 1, 0, 0, 0, 0, 0, 1, 2}, []byte{Version, byte(Part), 0, 0, 0, 0, 0, 0, 3})

@@ -14,8 +14,9 @@ const (
 	MaxAtomSize = 32
 	// MaxDepth is how many routines may be active at once, whatever a descriptor's depth allows. It bounds a Machine.
 	MaxDepth = 1024
-	// MaxBytes bounds the packed size of a program and the length of a transfer, so that sums of two do not overflow.
-	MaxBytes = 1 << 62
+	// MaxBytes bounds the packed size of a program and the length of a transfer, so that sums of two do not overflow; and where longs have
+	// 32 bits, what these can count.
+	MaxBytes = 1 << (31 + 31*(^uint(0)>>63))
 )
 
 // Density is lapi_dgsp_density_t: what the maker of a program promises about its layout.

@@ -4,7 +4,7 @@
 # symbols.golden comes from cmd/gencalls.
 
 ABI         := tests/c/abi
-ABI_MACHINE := $(shell $(CC) -dumpmachine | cut -d- -f1)
+ABI_MACHINE := $(if $(M32),i386,$(shell $(CC) -dumpmachine | cut -d- -f1))
 ABI_GOLDEN  := $(ABI)/$(ABI_MACHINE).golden
 ABI_SOURCES := $(addprefix $(ABI)/,main.c types.c layout.c values.c codes.c)
 

@@ -143,7 +143,9 @@ void print_enumerators(void)
 
 void print_constants(void)
 {
+#ifdef __LP64__
 	VALUE(__64BIT__);
+#endif
 	VALUE(LAPI_MAX_MSG_SZ);
 	VALUE(LAPI_ADDR_NULL);
 	VALUE(LAPI_MAX_ERR_STRING);

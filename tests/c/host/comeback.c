@@ -298,7 +298,7 @@ static int be_task(char **argv)
 
 /* ---- the starter ---- */
 
-static char file[] = "build/conform/comeback-XXXXXX", ports[128];
+static char file[] = HOST_FOLDER "/comeback-XXXXXX", ports[128];
 static pid_t pids[MOST_TASKS];
 
 static int choose_ports(void)

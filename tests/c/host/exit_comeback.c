@@ -212,7 +212,7 @@ static void job(const char *file, int early)
 
 int main(int argc, char **argv)
 {
-	char file[] = "build/conform/exit_comeback-XXXXXX";
+	char file[] = HOST_FOLDER "/exit_comeback-XXXXXX";
 	int fd, round;
 
 	if (argc == 4 && strcmp(argv[1], "task") == 0)

@@ -138,7 +138,7 @@ static void no_memory_for_threads(void)
 
 	bzero(&threads, sizeof threads);
 	HOST_CHECK(pthread_attr_init(&attributes) == 0);
-	HOST_CHECK(pthread_attr_setstacksize(&attributes, (size_t)1 << 47) == 0);
+	HOST_CHECK(pthread_attr_setstacksize(&attributes, (size_t)-1 / 2 + 1) == 0);
 	threads.thread_attr = &attributes;
 	host_info(&info);
 	info.lapi_thread_attr = &threads;

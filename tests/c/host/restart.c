@@ -383,7 +383,7 @@ int main(int argc, char **argv)
 	static const char *const names[WAYS] = { "at_its_old_address", "at_a_new_port", "at_a_new_port_of_either_family",
 		                                 "resumed_before_its_address_is_known", "while_the_others_are_in_a_later_round",
 		                                 "at_a_new_port_over_ipv6" };
-	char file[] = "build/conform/restart-XXXXXX", name[80];
+	char file[] = HOST_FOLDER "/restart-XXXXXX", name[80];
 	int fd, way;
 	if (argc == 6 && strcmp(argv[1], "task") == 0)
 		return be_task(argv);

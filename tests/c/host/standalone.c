@@ -158,7 +158,7 @@ static void job(int tasks, const char *method, const char *shm)
 /* The same with a key file: mode 0600 works, one that others can read is refused. */
 static void keyed_job(void)
 {
-	char path[] = "build/conform/key-XXXXXX";
+	char path[] = HOST_FOLDER "/key-XXXXXX";
 	int fd = mkstemp(path), status;
 	pid_t pid;
 	char ports[64];

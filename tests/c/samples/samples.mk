@@ -5,7 +5,7 @@
 # install-test  `make install` into a scratch folder, and programs built against that copy
 
 samples: all
-	tests/c/samples/run-samples
+	BUILD=$(BUILD) tests/c/samples/run-samples
 
 demo:
 	tests/c/samples/demo.sh

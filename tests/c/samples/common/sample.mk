@@ -12,6 +12,7 @@ CXX ?= g++
 CXXFLAGS ?= -O2 -g -Wall -Wextra -std=c++11
 common := $(dir $(lastword $(MAKEFILE_LIST)))
 top := $(abspath $(common)/../../../..)
+lapi_build := $(top)/$(or $(BUILD),build)
 
 ifdef LAPI_PREFIX
   lapi_cflags := -I$(LAPI_PREFIX)/include
@@ -19,8 +20,8 @@ ifdef LAPI_PREFIX
   LAPIRUN ?= $(LAPI_PREFIX)/bin/lapirun
 else ifneq ($(wildcard $(top)/include/lapi.h),)
   lapi_cflags := -I$(top)/include
-  lapi_libs := -L$(top)/build/lib -Wl,-rpath,$(top)/build/lib -llapi_r
-  LAPIRUN ?= $(top)/build/bin/lapirun
+  lapi_libs := -L$(lapi_build)/lib -Wl,-rpath,$(lapi_build)/lib -llapi_r
+  LAPIRUN ?= $(lapi_build)/bin/lapirun
 else
   lapi_cflags := $(shell pkg-config --cflags lapi)
   lapi_libs := $(shell pkg-config --libs lapi) -Wl,-rpath,$(shell pkg-config --variable=libdir lapi)

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// FuzzOptions: whatever the command line and the variables are, they are refused or within their ranges, no argument of the program is lost, and the
+// environment made of them says what was asked for. Arguments are separated by newlines.
+func FuzzOptions(f *testing.F) {
+	for _, s := range []string{"-n\n4\nprog", "--procs=2\n-labelio\nyes\na.out\n-x", "prog\n-procs\n3\n--\n-infolevel", "-stdoutmode\n1\n-n\n2\np", "-h", "-grace\nNaN\np",
+		"-np\n16385\np", "prog\n-euilib", "--\n-n", "-stdinmode=7\nx", ""} {
+		f.Add(s, "MP_PROCS=2\nMP_LABELIO=yes")
+		f.Add(s, "MP_STDOUTMODE=0\nMP_INFOLEVEL=9\nMP_PROCS")
+	}
+	f.Fuzz(func(t *testing.T, command, variables string) {
+		args, environ := strings.Split(command, "\n"), strings.Split(variables, "\n")
+		o, err := parse(slices.Clone(args), environ)
+		if err != nil {
+			return
+		}
+		if o.procs < 1 || o.procs > maxProcs || o.infoLevel < 0 || o.infoLevel > 6 || o.grace < 0 || o.stdin < stdinAll || o.stdin >= o.procs ||
+			o.stdout.kind == single && o.stdout.task >= o.procs {
+			t.Errorf("%q, %q: %+v", args, environ, o)
+		}
+		if !slices.Contains(args, o.program) || len(o.args) >= len(args) {
+			t.Errorf("%q: program %q, arguments %q", args, o.program, o.args)
+		}
+		for _, a := range o.args {
+			if !slices.Contains(args, a) {
+				t.Errorf("%q: the argument %q is new", args, a)
+			}
+		}
+		if o.procs > 100 {
+			return
+		}
+		env := taskEnvironment(environ, o, o.procs-1, 5, "60:1")
+		for _, want := range []string{"MP_CHILD=", "MP_PROCS=", "MP_PARTITION=5", "MP_COMMON_TASKS="} {
+			if n := strings.Count("\n"+strings.Join(env, "\n"), "\n"+want); n != 1 {
+				t.Errorf("%q, %q: %s is there %d times", args, environ, want, n)
+			}
+		}
+	})
+}

@@ -1,0 +1,99 @@
+package lapi
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"lapi/transport"
+	"lapi/transport/memory"
+)
+
+// tap is a link that keeps the handlers it is given.
+type tap struct {
+	transport.Link
+	handlers [transport.MaxMsgID + 1]transport.MsgHandler
+}
+
+func (l *tap) Handle(id transport.MsgID, h transport.MsgHandler) { l.handlers[id] = h }
+
+// FuzzMessages gives a task messages of any kind and content, as an authenticated peer that has gone mad may send them: the task lives and can still
+// be left. Header words 1 to 8 stand for addresses that mean something to the task, so that no input holds a real one; what others
+// name is not mapped, but with a probability that does not count.
+func FuzzMessages(f *testing.F) {
+	words := func(id transport.MsgID, data int, header ...uint64) []byte {
+		b := []byte{byte(id), byte(len(header)), byte(data)}
+		for _, w := range header {
+			b = order.AppendUint64(b, w)
+		}
+		return append(b, make([]byte, data)...)
+	}
+	am := (&amHeader{handler: 6, length: 16, uhdrLen: 8, id: 1}).encode(make([]byte, 64))
+	f.Add(words(msgPut, 8, 1, 4, 0))
+	f.Add(words(msgPutFragment, 8, 1, 4, 0, 16, 8, 1))
+	f.Add(words(msgPutDirect, 0, 8, 4, 0))
+	f.Add(words(msgGet, 0, 1, 8, 1, 1, 4))
+	f.Add(append([]byte{byte(msgAm), byte(len(am) / 8), 16}, append(am, make([]byte, 16)...)...))
+	for id := msgAmFragment; id <= msgPutLast; id++ {
+		for n := range uint64(9) {
+			f.Add(words(id, int(8*n), []uint64{6, 1, 4, 16, 8, 3, 1, 2, 5}[:n]...))
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		j := newJob(t, 2, paths["udp"])
+		k := j.tasks[1]
+		k.lenient = true
+		buffer := userBytes(t, 1<<16)
+		meaning := [...]transport.Addr{1: memory.AddrOf(buffer), 2: memory.AddrOf(buffer[len(buffer)-8:]), 3: 16, 4: memory.AddrOf(buffer[64:]), 5: 1 << 46, 6: 0x1000, 7: 0x1001, 8: 8}
+		k.headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer = meaning[1] }
+		k.headers[0x1001] = func(_ *headerCall, r *HeaderResult) { r.Buffer, r.Completion = meaning[1], 0x2000 }
+		link := &tap{Link: k.udp}
+		k.setHandlers(link)
+		memory.Guard()
+		for messages := 0; len(b) >= 3 && messages < 20; messages++ {
+			id, headerLen, dataLen := transport.MsgID(b[0])%(transport.MaxMsgID+1), 8*int(b[1]), int(b[2])
+			b = b[3:]
+			packet := buffer[1<<15:]
+			n := copy(packet, b[:min(len(b), headerLen+dataLen)])
+			b = b[n:]
+			headerLen = min(headerLen, n&^7)
+			for at := 0; at < headerLen; at += 8 {
+				if w := order.Uint64(packet[at:]); w > 0 && w < uint64(len(meaning)) {
+					order.PutUint64(packet[at:], uint64(meaning[w]))
+				}
+			}
+			if h := link.handlers[id]; h != nil {
+				h(&transport.Msg{From: 0, Hdr: packet[:headerLen:headerLen], Data: packet[headerLen:n:n]})
+			}
+		}
+		for range 10 {
+			k.Dispatch(0)
+			if _, _, id, ok := k.NextCompletion(); ok {
+				k.CompletionDone(id)
+			}
+		}
+	})
+}
+
+// FuzzSmall gives the decoders of the lane's messages arbitrary bytes.
+func FuzzSmall(f *testing.F) {
+	f.Add(make([]byte, 64), 40)
+	f.Fuzz(func(t *testing.T, b []byte, header int) {
+		header = min(max(header, 0), len(b)) &^ 7
+		m := transport.Msg{Hdr: b[:header:header], Data: b[header:]}
+		if h, uhdr, ok := decodeSmall(&m); ok && (len(uhdr) > MaxUhdrSize || h.length > uint64(len(b))) {
+			t.Errorf("accepted %+v with a user header of %d bytes, of %d in all", h, len(uhdr), len(b))
+		}
+	})
+}
+
+// userBytes is memory that looks like a user's: guarded copies work on it.
+func userBytes(t testing.TB, n int) []byte {
+	t.Helper()
+	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Munmap(b) })
+	return b
+}
