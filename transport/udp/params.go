@@ -73,6 +73,7 @@ const (
 	tailTimeout    = 300 * time.Microsecond
 	initialTimeout = 10 * time.Millisecond
 	maxTimeout     = time.Second
+	turnTimeout    = 100 * time.Millisecond // with several paths
 	// A packet counts as lost when one sent this many transmissions by the same path, or this much time and a quarter of a round trip, later
 	// was acknowledged and it was not.
 	reorderPackets = 3
