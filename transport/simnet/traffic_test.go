@@ -123,6 +123,7 @@ func (s *run) simulate(sc *Scenario, log io.Writer) error {
 		s.retire(i)
 	}
 	s.checkSums()
+	s.checkEffort()
 	err := errors.Join(append(s.failures, s.net.Err())...)
 	if e := s.net.Close(); err == nil {
 		err = e
