@@ -75,6 +75,10 @@ func (w *World) addSwitches(s Shape) error {
 	if s.Routed {
 		return run("sysctl", "-q", "-w", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
 	}
+	// A bridge that shows its packets to iptables also cuts them to fit, as no switch does. -e: the kernel may have none of that.
+	if err := run("sysctl", "-q", "-e", "-w", "net.bridge.bridge-nf-call-iptables=0", "net.bridge.bridge-nf-call-ip6tables=0"); err != nil {
+		return err
+	}
 	var batch strings.Builder
 	for l := range w.Links {
 		fmt.Fprintf(&batch, "link add %s type bridge mcast_snooping 0\nlink set %[1]s up\n", w.bridge(l))
