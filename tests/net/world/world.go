@@ -1,9 +1,7 @@
 package world
 
 import (
-	"encoding/binary"
 	"fmt"
-	"net/netip"
 	"os/exec"
 	"strings"
 	"sync/atomic"
@@ -205,14 +203,4 @@ func report(cmd *exec.Cmd) error {
 		return fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err, strings.Join(strings.Fields(string(out)), " "))
 	}
 	return nil
-}
-
-// Bound says whether a UDP socket on a node is bound to its IPv4 address on a switched link.
-func (w *World) Bound(node, link int) (bool, error) {
-	table, err := w.Output(node, "cat", "/proc/net/udp")
-	if err != nil {
-		return false, err
-	}
-	b := netip.MustParseAddr(w.Address(node, link)).As4()
-	return strings.Contains(table, fmt.Sprintf(": %08X:", binary.NativeEndian.Uint32(b[:]))), nil
 }
