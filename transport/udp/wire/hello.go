@@ -51,7 +51,10 @@ type Hello struct {
 // HelloSize is a Hello's length in bytes.
 const HelloSize = 80
 
-const helloSigned = 64 // bytes that the signature covers
+const (
+	helloSigned = 64   // bytes that the signature covers
+	helloFlags  = 0x0f // bits of the second byte
+)
 
 // HelloKey signs the Hellos of one task to another.
 type HelloKey struct{ k0, k1 uint64 }
@@ -71,7 +74,7 @@ func (h *Hello) Put(b []byte, key HelloKey) {
 	_ = b[HelloSize-1]
 	le := binary.LittleEndian
 	b[0] = Version<<4 | byte(KindHello)
-	b[1] = byte(h.Level)<<4 | byte(h.Flags&flagBits)
+	b[1] = byte(h.Level)<<4 | byte(h.Flags&helloFlags)
 	le.PutUint16(b[2:], h.Instance)
 	le.PutUint32(b[4:], h.Task)
 	le.PutUint32(b[8:], h.Target)
@@ -102,7 +105,7 @@ func (h *Hello) Decode(b []byte) error {
 	}
 	le := binary.LittleEndian
 	*h = Hello{
-		Level: Level(b[1] >> 4), Flags: Flags(b[1]) & flagBits, Instance: le.Uint16(b[2:]), Task: le.Uint32(b[4:]), Target: le.Uint32(b[8:]), NumTasks: le.Uint32(b[12:]),
+		Level: Level(b[1] >> 4), Flags: Flags(b[1]) & helloFlags, Instance: le.Uint16(b[2:]), Task: le.Uint32(b[4:]), Target: le.Uint32(b[8:]), NumTasks: le.Uint32(b[12:]),
 		Partition: le.Uint64(b[16:]), Incarnation: le.Uint64(b[24:]), Nonce: le.Uint64(b[32:]),
 		TargetIncarnation: le.Uint64(b[40:]), TargetNonce: le.Uint64(b[48:]),
 		ReceiveBuffer: le.Uint32(b[56:]), Round: le.Uint32(b[60:]),
