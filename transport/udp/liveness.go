@@ -1,6 +1,9 @@
 package udp
 
-import "lapi/transport/udp/wire"
+import (
+	"lapi/transport"
+	"lapi/transport/udp/wire"
+)
 
 // health is what is known of a path to a peer that has more than one; with one alone it says nothing.
 //
@@ -226,4 +229,13 @@ func (p *peer) sendAckNow(r *route, now int64) bool {
 	r.tx = next
 	r.timed(now, wire.FlagAckNow)
 	return true
+}
+
+// Transmissions is how many packets that want an answer have gone to ep by path so far; 0 if there is no such path.
+func (m *Machine) Transmissions(ep transport.Endpoint, path Path) uint64 {
+	p := m.connected(ep)
+	if p == nil || int(path) >= len(p.routes) {
+		return 0
+	}
+	return p.routes[path].tx
 }
