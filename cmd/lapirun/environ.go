@@ -12,12 +12,12 @@ import (
 const launcherFD = 60
 
 // taskEnvironment returns the environment of a task: the launcher's with what POE would set.
-func taskEnvironment(environ []string, o *options, task int, partition uint32, launcher string) []string {
+func taskEnvironment(environ []string, o *options, n *node, task int, partition uint32, launcher string) []string {
 	set := map[string]string{
 		"MP_CHILD":           strconv.Itoa(task),
 		"MP_PROCS":           strconv.Itoa(o.procs),
 		"MP_PARTITION":       strconv.FormatUint(uint64(partition), 10),
-		"MP_COMMON_TASKS":    commonTasks(task, o.procs),
+		"MP_COMMON_TASKS":    commonTasks(task, n.first, n.procs),
 		job.LauncherVariable: launcher,
 	}
 	for name, value := range o.set {
@@ -25,10 +25,10 @@ func taskEnvironment(environ []string, o *options, task int, partition uint32, l
 			set[name] = value
 		}
 	}
-	defaults := [][2]string{{"MP_MSG_API", "lapi"}, {"MP_EUILIB", "ip"}, {"LAPI_USE_SHM", "yes"}}
-	if lookup(environ, "MP_LAPI_NETWORK") == "" { // LAPI_Init refuses both
-		defaults = append(defaults, [2]string{"MP_LAPI_INET_ADDR", "@1:127.0.0.1,lo"})
+	if n.addresses != "" {
+		set["MP_LAPI_INET_ADDR"] = n.addresses
 	}
+	defaults := [][2]string{{"MP_MSG_API", "lapi"}, {"MP_EUILIB", "ip"}, {"LAPI_USE_SHM", "yes"}}
 	for _, d := range defaults {
 		if _, ok := set[d[0]]; !ok && lookup(environ, d[0]) == "" {
 			set[d[0]] = d[1]
@@ -47,11 +47,11 @@ func taskEnvironment(environ []string, o *options, task int, partition uint32, l
 	return env
 }
 
-// commonTasks is MP_COMMON_TASKS: how many others there are, and which.
-func commonTasks(task, procs int) string {
+// commonTasks is MP_COMMON_TASKS: how many others there are on the node of procs tasks from first on, and which.
+func commonTasks(task, first, procs int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d", procs-1)
-	for t := range procs {
+	for t := first; t < first+procs; t++ {
 		if t != task {
 			fmt.Fprintf(&b, ":%d", t)
 		}

@@ -22,11 +22,14 @@ import (
 // drainTime is how long output is awaited once all tasks have ended, when something that they started holds it open.
 const drainTime = time.Second
 
+// reapDelay is the hub's where it is not 0: a variable for tests on machines that are too busy for what suits a user.
+var reapDelay time.Duration
+
 // launch is the job as lapirun sees it. Only the main goroutine uses it, but for copying.
 type launch struct {
 	name      string
 	o         *options
-	path      string
+	path      string // of the program, if tasks are started without a command
 	environ   []string
 	partition uint32
 	hub       *hub.Hub
@@ -51,13 +54,17 @@ type launch struct {
 type process struct {
 	pid     int
 	started time.Time
+	node    *node
 	ended   bool
 }
 
 func newJob(name string, o *options, environ []string) (*launch, error) {
-	path, err := exec.LookPath(o.program)
-	if err != nil && !errors.Is(err, exec.ErrDot) {
-		return nil, err
+	path := o.program
+	if o.startsDirectly() {
+		var err error
+		if path, err = exec.LookPath(o.program); err != nil && !errors.Is(err, exec.ErrDot) {
+			return nil, err
+		}
 	}
 	key, err := job.NewKey()
 	if err != nil {
@@ -65,8 +72,12 @@ func newJob(name string, o *options, environ []string) (*launch, error) {
 	}
 	partition := make([]byte, 4)
 	rand.Read(partition) // never fails, says its documentation
+	h := hub.New(o.procs, key)
+	if reapDelay != 0 {
+		h.SetReapDelay(reapDelay)
+	}
 	return &launch{
-		name: name, o: o, path: path, environ: environ, hub: hub.New(o.procs, key),
+		name: name, o: o, path: path, environ: environ, hub: h,
 		partition: binary.LittleEndian.Uint32(partition) >> 1,
 		stdout:    newSink(os.Stdout, o.stdout), stderr: newSink(os.Stderr, stdoutMode{}),
 		forwarded: make(map[int]bool), marks: make(map[string]bool),
@@ -96,7 +107,10 @@ func (j *launch) run() int {
 		j.say("%v", err)
 		return exitFailure
 	}
-	if err := j.startTasks(); err != nil {
+	if err := j.chooseAddresses(); err != nil {
+		j.say("%v", err)
+		j.status = startStatus(err)
+	} else if err := j.startTasks(); err != nil {
 		j.say("%v", err)
 		j.status = startStatus(err)
 		j.ending = true
@@ -133,19 +147,25 @@ func (j *launch) startTasks() error {
 		return err
 	}
 	defer in.started()
-	for task := range j.o.procs {
-		stdin, err := in.of(task, j.o.stdin)
-		if err == nil {
-			err = j.startTask(task, stdin)
-		}
-		if err != nil {
-			return fmt.Errorf("task %d: %w", task, err)
+	for _, n := range j.o.nodes {
+		for task := n.first; task < n.first+n.procs; task++ {
+			stdin, err := in.of(task, j.o.stdin)
+			if err == nil {
+				err = j.startTask(n, task, stdin)
+			}
+			if err != nil {
+				return fmt.Errorf("task %d%s: %w", task, n.under(), err)
+			}
 		}
 	}
 	return nil
 }
 
-func (j *launch) startTask(task int, stdin *os.File) error {
+func (j *launch) startTask(n *node, task int, stdin *os.File) error {
+	path, args, err := j.commandLine(n)
+	if err != nil {
+		return err
+	}
 	mine, theirs, err := wire.Pair()
 	if err != nil {
 		return err
@@ -169,15 +189,15 @@ func (j *launch) startTask(task int, stdin *os.File) error {
 	j.guardian.expect(launcher)
 	files := make([]*os.File, launcherFD+1)
 	files[0], files[1], files[2], files[launcherFD] = stdin, stdout, stderr, control
-	p, err := os.StartProcess(j.path, append([]string{j.o.program}, j.o.args...), &os.ProcAttr{
-		Env:   taskEnvironment(j.environ, j.o, task, j.partition, launcher),
+	p, err := os.StartProcess(path, args, &os.ProcAttr{
+		Env:   taskEnvironment(j.environ, j.o, n, task, j.partition, launcher),
 		Files: files,
 		Sys:   &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {
 		return err
 	}
-	j.tasks = append(j.tasks, &process{pid: p.Pid, started: time.Now()})
+	j.tasks = append(j.tasks, &process{pid: p.Pid, started: time.Now(), node: n})
 	j.running++
 	j.guardian.watch(p.Pid)
 	return p.Release() // lapirun waits by number
@@ -219,7 +239,7 @@ func (j *launch) ended(task int, p *process, d death) {
 	if d.code() == 0 {
 		return
 	}
-	text := fmt.Sprintf("task %d (%s, process %d) %s after %s", task, j.o.program, p.pid, d, since(p.started))
+	text := fmt.Sprintf("task %d (%s%s, process %d) %s after %s", task, j.o.program, p.node.under(), p.pid, d, since(p.started))
 	first := j.status == 0
 	if first {
 		j.status = d.code()

@@ -7,6 +7,9 @@
 //	          ├── task 0     each leads a process group of its own; the kernel kills it when lapirun dies (PR_SET_PDEATHSIG)
 //	          └── task N-1
 //
+// With --on, the tasks of a group are started by a command, which may be their parent or, as env and ip netns exec do, become them; groups stand
+// for nodes (node.go). Beforehand a process under the same command lists what network it has (listing.go).
+//
 // Nothing is on disk and no port is open: a task inherits one end of a socket pair, of which LAPI_LAUNCHER_FD tells the descriptor and
 // the inode; package hub serves the other end. The job key travels over it and is in no argument list and no environment.
 //
@@ -32,6 +35,9 @@ func main() {
 		guard(os.NewFile(3, "launcher"))
 		return
 	}
+	if len(os.Args) == 2 && os.Args[1] == listName {
+		os.Exit(list())
+	}
 	os.Exit(run(os.Args, os.Environ()))
 }
 
@@ -49,6 +55,9 @@ func run(args, environ []string) int {
 	if errors.Is(err, errHelp) {
 		fmt.Print(usage(name))
 		return 0
+	}
+	if errors.Is(err, errCalibrate) {
+		return calibrate(name, environ)
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\nTry '%s -h' for the options.\n", name, err, name)

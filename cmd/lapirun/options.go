@@ -11,6 +11,10 @@ import (
 // options is what the command line and the MP_ variables ask for.
 type options struct {
 	procs     int
+	counted   bool    // procs was given as an option
+	nodes     []*node // of --on, in order; without it one, without a command
+	device    string  // MP_EUIDEVICE
+	instances int     // MP_INSTANCES; 0: not set
 	label     bool
 	stdout    stdoutMode
 	stdin     int // task that reads standard input, or stdinAll, stdinNone
@@ -28,7 +32,8 @@ const (
 	maxProcs  = 16384 // MAX_TASKS of the guide
 )
 
-var errHelp = errors.New("help")
+// What the command line asks for instead of a job.
+var errHelp, errCalibrate = errors.New("help"), errors.New("calibrate")
 
 // option is one option with a value. POE's may follow the program.
 type option struct {
@@ -43,6 +48,9 @@ func setOnly(*options, string) error { return nil }
 var valued = []option{
 	{[]string{"procs"}, "MP_PROCS", true, applyProcs},
 	{[]string{"n", "np"}, "", false, applyProcs},
+	{[]string{"on"}, "", false, applyOn},
+	{[]string{"euidevice"}, "MP_EUIDEVICE", true, applyDevice},
+	{[]string{"instances"}, "MP_INSTANCES", true, applyInstances},
 	{[]string{"labelio"}, "MP_LABELIO", true, applyLabel},
 	{[]string{"stdoutmode"}, "MP_STDOUTMODE", true, applyStdout},
 	{[]string{"stdinmode"}, "MP_STDINMODE", true, applyStdin},
@@ -61,7 +69,24 @@ var valued = []option{
 }
 
 func applyProcs(o *options, v string) (err error) {
-	o.procs, err = number(v, 1, maxProcs)
+	n, err := number(v, 1, maxProcs)
+	if err != nil {
+		return err
+	}
+	if len(o.nodes) > 0 {
+		return o.nodes[len(o.nodes)-1].setProcs(n)
+	}
+	o.procs, o.counted = n, true
+	return nil
+}
+
+func applyDevice(o *options, v string) error {
+	o.device = v
+	return nil
+}
+
+func applyInstances(o *options, v string) (err error) {
+	o.instances, err = parseInstances(v)
 	return err
 }
 
@@ -150,6 +175,9 @@ func parse(args, environ []string) (*options, error) {
 			return nil, err
 		}
 	}
+	if err := o.finishNodes(); err != nil {
+		return nil, err
+	}
 	if o.stdout.kind == single && o.stdout.task >= o.procs {
 		return nil, fmt.Errorf("stdoutmode names task %d, but there are only %d tasks", o.stdout.task, o.procs)
 	}
@@ -169,6 +197,7 @@ func (o *options) readVariables(environ []string) error {
 			return fmt.Errorf("%s: %w", opt.variable, err)
 		}
 	}
+	o.counted = false
 	return nil
 }
 
@@ -187,6 +216,11 @@ func (o *options) leading(args []string) (rest []string, all bool, err error) {
 		switch name {
 		case "h", "help", "?":
 			return nil, false, errHelp
+		case "calibrate":
+			if len(args) > 0 {
+				return nil, false, fmt.Errorf("%s stands alone: %s", arg, args[0])
+			}
+			return nil, false, errCalibrate
 		case "k", "keep-going":
 			o.keepGoing = true
 			continue
@@ -228,6 +262,9 @@ func (o *options) trailing(args []string) error {
 		}
 		if i+1 == len(args) {
 			return fmt.Errorf("%s needs a value (put -- before the program if this is the program's own option)", args[i])
+		}
+		if opt.variable == "MP_PROCS" && len(o.nodes) > 0 {
+			return fmt.Errorf("%s after the program: with --on, the number of tasks follows each --on", args[i])
 		}
 		if err := o.use(opt, args[i], args[i+1]); err != nil {
 			return err

@@ -40,12 +40,44 @@ func TestOptions(t *testing.T) {
 			t.Errorf("%s: %v", k.line, err)
 			continue
 		}
-		got.set = nil
+		got.set, got.nodes, got.counted = nil, nil, false
 		if len(got.args) == 0 {
 			got.args = nil
 		}
 		if !reflect.DeepEqual(*got, k.want) {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", k.line, *got, k.want)
+		}
+	}
+}
+
+func TestNodes(t *testing.T) {
+	line := []string{"--on", "ip netns exec 'a b'", "-n", "2", "-on=env X=Y", "-l", "--on", "", "-procs", "3", "-instances", "MAX", "prog", "-n", "x", "-euidevice", "sn_all"}
+	o, err := parse(line, []string{"MP_PROCS=7", "MP_INSTANCES=3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []*node{
+		{command: "ip netns exec 'a b'", prefix: []string{"ip", "netns", "exec", "a b"}, procs: 2, given: true},
+		{command: "env X=Y", prefix: []string{"env", "X=Y"}, procs: 1, first: 2},
+		{procs: 3, given: true, first: 3},
+	}
+	if !reflect.DeepEqual(o.nodes, want) || o.procs != 6 || o.instances != allAdapters || o.device != "sn_all" || !o.label {
+		t.Errorf("%+v", o)
+	}
+	if !reflect.DeepEqual(o.args, []string{"-n", "x"}) {
+		t.Errorf("arguments %q", o.args)
+	}
+	for _, k := range []struct {
+		node          *node
+		tasks, direct string
+	}{{want[0], "tasks 0 to 1 under 'ip netns exec 'a b''", " under 'ip netns exec 'a b''"}, {o.nodes[2], "tasks 3 to 5", ""}} {
+		if k.node.tasks() != k.tasks || k.node.under() != k.direct {
+			t.Errorf("%q, %q", k.node.tasks(), k.node.under())
+		}
+	}
+	for _, value := range []string{"8", "9", "99999999999999999999"} { // LAPI ignores those beyond the first eight
+		if o, err := parse([]string{"prog"}, []string{"MP_INSTANCES=" + value}); err != nil || o.instances != 8 {
+			t.Errorf("MP_INSTANCES=%s: %v", value, err)
 		}
 	}
 }
@@ -71,12 +103,29 @@ func TestBadOptions(t *testing.T) {
 		"prog -procs x":                    `"x"`,
 		"prog -labelio yes -stdoutmode 1":  "only 1 tasks",
 		"-n 1 prog -stdoutmode unorderedx": "stdoutmode",
+		"-on":                              "needs a value",
+		"--on 'a prog":                     "not closed",
+		"--on a -n 0 prog":                 "1 to 16384",
+		"--on a -n 1 -n 2 prog":            "'a' is given twice",
+		"-n 2 --on a prog":                 "each --on is followed by its own",
+		"-procs 2 --on a -n 2 prog":        "each --on is followed by its own",
+		"--on a -n 2 prog -procs 2":        "follows each --on",
+		"--on a -n 9999 --on b -n 9999 p":  "19998 tasks in all",
+		"--on a --on b -stdinmode 2 prog":  "only 2 tasks",
+		"-instances 0 prog":                `"0"`,
+		"-instances 00 prog":               `"00"`,
+		"-instances -1 prog":               `"-1"`,
+		"-instances all prog":              "from 1 on nor max",
+		"prog -instances 1x":               `"1x"`,
 	} {
 		if o, err := parse(strings.Fields(line), nil); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %+v, %v; want %q", line, o, err, says)
 		}
 	}
 	if _, err := parse([]string{"prog"}, []string{"MP_LABELIO=perhaps"}); err == nil || !strings.Contains(err.Error(), "MP_LABELIO") {
+		t.Errorf("bad variable: %v", err)
+	}
+	if _, err := parse([]string{"prog"}, []string{"MP_INSTANCES=0"}); err == nil || !strings.Contains(err.Error(), "MP_INSTANCES") {
 		t.Errorf("bad variable: %v", err)
 	}
 	for _, help := range []string{"-h", "--help", "-help"} {
@@ -121,18 +170,20 @@ func TestTaskEnvironment(t *testing.T) {
 		}
 		return lookup(env, name)
 	}
-	env := taskEnvironment(environ, o, 1, 99, "60:123")
+	n := &node{procs: 3, addresses: "@1:10.0.0.1,eth0"}
+	env := taskEnvironment(environ, o, n, 1, 99, "60:123")
 	for name, want := range map[string]string{
 		"HOME": "/home", "MP_CHILD": "1", "MP_PROCS": "3", "MP_PARTITION": "99", "MP_COMMON_TASKS": "2:0:2", "MP_MSG_API": "lapi",
-		"MP_EUILIB": "ip", "LAPI_USE_SHM": "yes", "MP_LAPI_INET_ADDR": "@1:127.0.0.1,lo", "LAPI_LAUNCHER_FD": "60:123",
+		"MP_EUILIB": "ip", "LAPI_USE_SHM": "yes", "MP_LAPI_INET_ADDR": "@1:10.0.0.1,eth0", "LAPI_LAUNCHER_FD": "60:123",
 		"MP_INFOLEVEL": "2", "MP_UDP_PACKET_SIZE": "2048", "MP_USE_BULK_XFER": "yes", "MP_BULK_MIN_MSG_SIZE": "8K",
 	} {
 		if got := get(env, name); got != want {
 			t.Errorf("%s=%s, not %s", name, got, want)
 		}
 	}
+	n.addresses = ""
 	own := []string{"MP_MSG_API=mpi_lapi", "MP_EUILIB=us", "LAPI_USE_SHM=no", "MP_LAPI_NETWORK=@1:164,sn0"}
-	env = taskEnvironment(own, o, 0, 99, "60:123")
+	env = taskEnvironment(own, o, n, 0, 99, "60:123")
 	for _, e := range own {
 		name, want, _ := strings.Cut(e, "=")
 		if got := get(env, name); got != want {
@@ -141,6 +192,12 @@ func TestTaskEnvironment(t *testing.T) {
 	}
 	if got := get(env, "MP_LAPI_INET_ADDR"); got != "" {
 		t.Errorf("MP_LAPI_INET_ADDR=%s beside the user's MP_LAPI_NETWORK", got)
+	}
+	n = &node{first: 1, procs: 2}
+	for task, want := range map[int]string{1: "1:2", 2: "1:1"} {
+		if got := get(taskEnvironment(nil, o, n, task, 99, "60:123"), "MP_COMMON_TASKS"); got != want {
+			t.Errorf("task %d of the node of tasks 1 and 2: MP_COMMON_TASKS=%s", task, got)
+		}
 	}
 }
 

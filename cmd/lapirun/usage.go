@@ -7,11 +7,24 @@ func usage(name string) string {
 }
 
 const usageText = `Usage: lapirun [options] program [arguments] [POE options]
+       lapirun --calibrate
 
 Starts the tasks of a LAPI job on this machine and waits for them.
 
 Options:
   -n, -np, -procs N      number of tasks, 1 to 16384 (MP_PROCS; 1)
+  --on COMMAND [-n N]    start N tasks (1) by COMMAND, as in 'ip netns exec a',
+                         and treat them as a node: they share memory with each
+                         other and reach the tasks of other nodes by UDP. May
+                         be repeated; tasks are numbered in this order. COMMAND
+                         is split into words as by a shell, but nothing is
+                         expanded; '' starts tasks directly
+  -euidevice NETWORK     addresses for UDP: sn_single: of one network (IP
+                         subnet); sn_all: of every network that all nodes are
+                         on; or the name of a device (MP_EUIDEVICE; loopback,
+                         or sn_single for nodes with networks of their own)
+  -instances N|max       how many adapters of each network a task uses
+                         (MP_INSTANCES; 1). The first eight count
   -labelio yes|no        begin each line of output with the id of its task
                          (MP_LABELIO; no)
   -l                     the same as -labelio yes
@@ -27,16 +40,26 @@ Options:
                          set MP_MSG_API, MP_EUILIB and so on for the tasks
   -k, --keep-going       when a task dies, leave the others running
   --grace SECONDS        from asking tasks to end until killing them (5)
+  --calibrate            instead of starting a program: measure, for some
+                         seconds, which way is best for data of which size
+                         between tasks of this machine, and keep it for all
+                         programs of this user (LAPI_CALIBRATION)
   -h, --help             this text
   --                     what follows is the program and its arguments only
 
--procs, -labelio, -stdoutmode, -stdinmode, -infolevel, -ilevel and the options
-that set MP_ variables may also follow the program, as with POE; up to a --
-they are then taken out of its arguments. An option goes before a variable.
+-procs, -euidevice, -instances, -labelio, -stdoutmode, -stdinmode, -infolevel,
+-ilevel and the options that set MP_ variables may also follow the program, as
+with POE; up to a -- they are then taken out of its arguments. An option goes
+before a variable.
 
 Every task gets MP_CHILD, MP_PROCS, MP_PARTITION and MP_COMMON_TASKS, and unless
 they are set already MP_MSG_API=lapi, MP_EUILIB=ip, LAPI_USE_SHM=yes and
-MP_LAPI_INET_ADDR=@1:127.0.0.1,lo. LAPI_USE_SHM=no makes all tasks use UDP.
+MP_LAPI_INET_ADDR by -euidevice and -instances, loopback without them.
+LAPI_USE_SHM=no makes all tasks use UDP.
+
+The COMMAND of --on must run what follows it with the environment and the open
+descriptors that it was given. lapirun starts itself under it first, to list the
+node's network interfaces, unless MP_LAPI_INET_ADDR is set.
 
 If a task exits with a status other than 0 or is killed by a signal, lapirun
 says so, ends the other tasks (SIGTERM, then SIGKILL), and exits with that
@@ -49,5 +72,7 @@ be run; 127: there is no such program.
 Examples:
   lapirun -n 4 ./program input.dat
   lapirun -n 8 -labelio yes -stdoutmode ordered ./program
+  lapirun --on 'ip netns exec a' -n 2 --on 'ip netns exec b' -n 2 ./program
+  lapirun --on 'taskset -c 0-3' -n 4 --on 'taskset -c 4-7' -n 4 ./program
   poe ./program -procs 2 -infolevel 2
 `

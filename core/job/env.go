@@ -182,7 +182,8 @@ func (r *reader) launcher(c *Config) error {
 	fd, err := parseLauncher(s)
 	if err != nil {
 		return &EnvError{LauncherVariable, codeNoEnvVar, fmt.Sprintf("the value %q does not lead to lapirun (%v). "+
-			"Only a task that lapirun itself started can use LAPI in its job; unset the variable to start a job of one's own", s, err)}
+			"Only a task that lapirun itself started can use LAPI in its job, and a command of --on must leave descriptors open; "+
+			"unset the variable to start a job of one's own", s, err)}
 	}
 	c.Launched, c.launcherFD = true, fd
 	return nil

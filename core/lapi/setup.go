@@ -14,6 +14,7 @@ import (
 	"lapi/core/lapi/codes"
 	"lapi/core/trace"
 	"lapi/transport"
+	"lapi/transport/calibration"
 	"lapi/transport/emul"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
@@ -34,9 +35,12 @@ type Options struct {
 	Persistent bool         // LAPI_PSS_GPFS: no collectives
 	Adapter    string       // adapter_name: the network interface to use, if Persistent; "": as MP_LAPI_INET_ADDR says
 	Polling    bool         // LAPI_INTERRUPT_OFF
-	// OpenSession and Key replace job.Open and Config.Key, for tests that run a whole job in one process.
+	// OpenSession, Key, OpenUDP and Clock replace job.Open, Config.Key, udp.New and the monotonic clock, for tests that run a whole job in one
+	// process, or over a simulated network.
 	OpenSession func(*job.Config, int) (job.Session, error)
 	Key         func(*job.Config) (key []byte, authenticated bool, err error)
+	OpenUDP     func(udp.Config) (udpLink, error)
+	Clock       transport.Clock
 }
 
 // UDPAddresses gives the addresses of all tasks of a job started by hand, from the user's handler or list (guide, Chapter 16).
@@ -47,6 +51,7 @@ type UDPAddresses func(local netip.AddrPort, task, total, remote int) ([]netip.A
 type udpLink interface {
 	transport.Link
 	transport.Pusher
+	Locals() []netip.AddrPort
 	SetTimeout(d time.Duration)
 	SetAckThreshold(packets int)
 	Reconnect(ep transport.Endpoint, a transport.Address) error
@@ -72,7 +77,7 @@ func New(o *Options) (*Context, codes.Code) {
 		return nil, o.report(err)
 	}
 	s := &setup{o: o, cfg: cfg, Context: &Context{
-		shared: o.Shared, host: o.Host, cfg: cfg, clock: monotonic(), instance: o.Instance, me: cfg.Task,
+		shared: o.Shared, host: o.Host, cfg: cfg, clock: o.clock(), instance: o.Instance, me: cfg.Task,
 		tasks: make([]task, cfg.NumTasks), errHandler: o.ErrHandler, libVersion: o.LibVersion, timeout: defaultTimeout, persistent: o.Persistent,
 		ackThreshold: cfg.AckThreshold, bufCopy: min(128, cfg.RexmitBufSize), exchanges: map[uint32]*exchange{},
 	}}
@@ -85,7 +90,7 @@ func New(o *Options) (*Context, codes.Code) {
 	if s.scratch, err = unix.Mmap(-1, 0, pad8(MaxUhdrSize), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS); err != nil {
 		return nil, codes.ErrMemoryExhausted
 	}
-	for _, step := range []func() codes.Code{s.chooseAdapter, s.chooseNode, s.openLinks, s.meet, s.startTrace(began), s.openLane, s.openBarrier, s.finish} {
+	for _, step := range []func() codes.Code{s.chooseAdapter, s.chooseNode, s.chooseSizes, s.openLinks, s.meet, s.startTrace(began), s.openLane, s.openBarrier, s.finish} {
 		if code := step(); code != codes.Success {
 			s.abandon()
 			return nil, code
@@ -98,6 +103,13 @@ func New(o *Options) (*Context, codes.Code) {
 		cfg.ForgetKey() // nobody needs it
 	}
 	return s.Context, codes.Success
+}
+
+func (o *Options) clock() transport.Clock {
+	if o.Clock != nil {
+		return o.Clock
+	}
+	return monotonic()
 }
 
 func monotonic() transport.Clock {
@@ -146,6 +158,25 @@ func (s *setup) chooseNode() codes.Code {
 	return codes.Success
 }
 
+// chooseSizes reads what `lapirun --calibrate` has left for this machine. What is wrong with it is no reason to fail.
+func (s *setup) chooseSizes() codes.Code {
+	s.sizes = calibration.BuiltIn()
+	path := calibration.Path(s.o.Getenv)
+	if path == "" || s.onNode == nil {
+		return codes.Success
+	}
+	named, _ := s.o.Getenv(calibration.Variable)
+	sizes, err := calibration.Load(path, calibration.ThisMachine)
+	switch {
+	case err == nil:
+		s.sizes = sizes
+		s.say(levelInform, "the sizes of %s are in force", path)
+	case !calibration.NotThere(err) || named != "":
+		s.say(levelFailure, "the calibration file %s is not used: %v. Run \"lapirun --calibrate\", or set %s=%s", path, err, calibration.Variable, calibration.Off)
+	}
+	return codes.Success
+}
+
 // openLinks makes this task's side of each link that it needs.
 func (s *setup) openLinks() codes.Code {
 	var err error
@@ -155,7 +186,7 @@ func (s *setup) openLinks() codes.Code {
 	}
 	if s.onNode != nil {
 		l, err := shm.New(shm.Config{Task: s.me, NumTasks: s.cfg.NumTasks, Tasks: s.onNode, Clock: s.clock, PeerFailed: s.peerFailed,
-			Barrier: s.canBarrier(), Crowded: crowded(len(s.onNode))})
+			Barrier: s.canBarrier(), Crowded: crowded(len(s.onNode)), Sizes: s.sizes})
 		if err != nil {
 			if code := s.shmFailed(err); code != codes.Success {
 				return code

@@ -44,9 +44,9 @@ const (
 	// never start must not take the packets that others need.
 	maxWaiting      = 64
 	maxWaitingUnmet = 16
-	// A packet of less than shareBytes that others may join flies only if fewer than maxSharable do: then the next acknowledgement,
-	// which the last of these asks for, lets all go that has come together meanwhile.
-	maxSharable = 8
+	// A packet of less than shareBytes that others may join flies only if fewer than maxSharable do, or the owner finds nothing else to
+	// do: else the next acknowledgement, which the last of these asks for, lets all go that has come together meanwhile.
+	maxSharable = 2
 	shareBytes  = 2048
 	// maxMessages may share a packet: what the receiver remembers of a packet accepted in part is one word.
 	maxMessages = 64

@@ -84,7 +84,7 @@ func (p *peer) admits(r *route, k *packet) bool {
 
 // mostFlying is how many packets may be in flight with k.
 func (p *peer) mostFlying(k *packet) int {
-	if k.open && k.n < shareBytes && k.messages < maxMessages {
+	if k.open && k.n < shareBytes && k.messages < maxMessages && !p.m.idle {
 		return maxSharable
 	}
 	return p.m.mostFlying

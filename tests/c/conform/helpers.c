@@ -103,7 +103,7 @@ size_t boundary_lengths(size_t *lengths, size_t room, size_t max)
 {
 	size_t edges[64], all[256], n = 0, total = 0, count = 0, i;
 	int around;
-	edges[n++] = (size_t)query(MAX_PKT_SZ);
+	edges[n++] = (size_t)max_over_tasks(query(MAX_PKT_SZ)); /* of tasks with several MTUs; each must have the same list */
 	edges[n++] = (size_t)query(BUF_CP_SIZE);
 	edges[n++] = (size_t)query(REX_BUF_SZ);
 	edges[n++] = (size_t)query(MAX_UHDR_SZ);

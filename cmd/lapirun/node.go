@@ -1,0 +1,145 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+
+	"lapi/core/job"
+)
+
+// node is a group of tasks that share memory with each other, and reach others by UDP: those of one --on, or all.
+type node struct {
+	command   string   // of --on, as it was given
+	prefix    []string // its words, which are put before the program; none: the program is started directly
+	procs     int
+	given     bool   // procs was set
+	first     int    // the lowest of its tasks; the others follow
+	addresses string // MP_LAPI_INET_ADDR of its tasks; "": the user has set what there is to set
+}
+
+func applyOn(o *options, v string) error {
+	words, err := splitWords(v)
+	if err != nil {
+		return fmt.Errorf("%q cannot be split into words: %w", v, err)
+	}
+	if o.counted {
+		return errors.New("a number of tasks stands before it; each --on is followed by its own, as in --on 'ip netns exec a' -n 2")
+	}
+	o.nodes = append(o.nodes, &node{command: v, prefix: words, procs: 1})
+	return nil
+}
+
+func (n *node) setProcs(procs int) error {
+	if n.given {
+		return fmt.Errorf("the number of tasks of --on '%s' is given twice", n.command)
+	}
+	n.procs, n.given = procs, true
+	return nil
+}
+
+// finishNodes numbers the tasks: those of a node follow each other, in the nodes' order.
+func (o *options) finishNodes() error {
+	if len(o.nodes) == 0 {
+		o.nodes = []*node{{procs: o.procs}}
+		return nil
+	}
+	o.procs = 0
+	for _, n := range o.nodes {
+		n.first = o.procs
+		o.procs += n.procs
+	}
+	if o.procs > maxProcs {
+		return fmt.Errorf("%d tasks in all; at most %d are possible", o.procs, maxProcs)
+	}
+	return nil
+}
+
+// startsDirectly says whether some tasks are started without a command.
+func (o *options) startsDirectly() bool {
+	for _, n := range o.nodes {
+		if len(n.prefix) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// under names the command of a node, to follow its task.
+func (n *node) under() string {
+	if len(n.prefix) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" under '%s'", n.command)
+}
+
+// tasks names the tasks of a node.
+func (n *node) tasks() string {
+	if n.procs == 1 {
+		return fmt.Sprintf("task %d%s", n.first, n.under())
+	}
+	return fmt.Sprintf("tasks %d to %d%s", n.first, n.first+n.procs-1, n.under())
+}
+
+// commandLine is what starts a task of n. Where a command does, that one looks the program up: it may see other files than lapirun.
+func (j *launch) commandLine(n *node) (path string, args []string, err error) {
+	program := append([]string{j.o.program}, j.o.args...)
+	if len(n.prefix) == 0 {
+		return j.path, program, nil
+	}
+	path, err = exec.LookPath(n.prefix[0])
+	if err != nil && !errors.Is(err, exec.ErrDot) {
+		return "", nil, err
+	}
+	return path, append(append([]string(nil), n.prefix...), program...), nil
+}
+
+// chooseAddresses sets the nodes' addresses by MP_EUIDEVICE and MP_INSTANCES (adapters.go), unless the user has named addresses, and with them the
+// packet size that they have in common.
+func (j *launch) chooseAddresses() error {
+	chosen := j.o.device != "" || j.o.instances != 0
+	for _, variable := range []string{"MP_LAPI_INET_ADDR", "MP_LAPI_NETWORK"} { // with either, LAPI_Init refuses the other
+		if lookup(j.environ, variable) == "" {
+			continue
+		}
+		if chosen && j.o.infoLevel >= 1 {
+			j.say("%s is set, so MP_EUIDEVICE and MP_INSTANCES have no effect", variable)
+		}
+		return nil
+	}
+	nodes := make([]inventory, len(j.o.nodes))
+	if chosen || len(nodes) > 1 {
+		for i, n := range j.o.nodes {
+			var err error
+			if nodes[i], err = j.inventoryOf(n); err != nil {
+				return fmt.Errorf("%s cannot be started: %w. The command must run what follows it, with the environment and descriptor %d that it "+
+					"was given; where lapirun itself cannot run under it, as in a chroot without /proc, set MP_LAPI_INET_ADDR", n.tasks(), err, launcherFD)
+			}
+		}
+	}
+	all, err := chooseAdapters(nodes, j.o.device, j.o.instances)
+	var lacks nodeError
+	if errors.As(err, &lacks) {
+		return fmt.Errorf("the node of %s %s", j.o.nodes[lacks.node].tasks(), lacks.text)
+	}
+	if err != nil {
+		return err
+	}
+	if size := packetSize(nodes, all); size != 0 && lookup(j.environ, "MP_UDP_PACKET_SIZE") == "" && j.o.set["MP_UDP_PACKET_SIZE"] == "" {
+		j.o.set["MP_UDP_PACKET_SIZE"] = strconv.Itoa(size)
+		if j.o.infoLevel >= 2 {
+			j.say("the nodes' MTUs differ: MP_UDP_PACKET_SIZE=%d", size)
+		}
+	}
+	for i, n := range j.o.nodes {
+		n.addresses = job.FormatAdapters(all[i])
+		if j.o.infoLevel >= 1 && sameAdapter(all[i]) {
+			j.say("%s: all %d instances are on %s; failover and recovery may not be possible", n.tasks(), len(all[i]), all[i][0].Device)
+		}
+		if j.o.infoLevel >= 2 {
+			j.say("%s: MP_LAPI_INET_ADDR=%s", n.tasks(), n.addresses)
+		}
+	}
+	return nil
+}
