@@ -81,7 +81,7 @@ func (p *peer) onProbeTimer(r *route, now int64) {
 			p.leave(r, now)
 		}
 		p.probe(r, now)
-		r.probeDue = now + max(int64(probeGap), r.timeout())
+		r.probeDue = now + r.probePause()
 	default:
 		if r.health == suspect && now-r.leftAt >= int64(deadAfter) {
 			r.die(now)
@@ -90,9 +90,14 @@ func (p *peer) onProbeTimer(r *route, now int64) {
 			r.answers = 0
 		}
 		p.probe(r, now)
-		r.probeDue = now + max(min(int64(probeGap)<<min(r.probes, 10), int64(idleProbe)), r.timeout())
+		r.probeDue = now + r.probePause()
 	}
 	p.timer(r.probeDue)
+}
+
+// probePause is how long an answer to the latest probe may take before there is another: longer the more stay without one.
+func (r *route) probePause() int64 {
+	return max(min(int64(probeGap)<<min(max(r.probes, 1)-1, 10), int64(idleProbe)), r.timeout())
 }
 
 // leave stops the use of r, if another path lives: no new packet goes there, and it is probed.
