@@ -267,3 +267,19 @@ func benchLinkStream(b *testing.B, message, piece int, set func(int, *Config)) {
 	b.ReportMetric(float64(ls[0].Stats().RetransmittedPackets)/float64(b.N), "retransmitted/op")
 	closeAll(b, ls)
 }
+
+// BenchmarkLoss is BenchmarkStream with datagrams lost at random, both ways: what is left of the bandwidth.
+func BenchmarkLoss(b *testing.B) {
+	const message = 1 << 20
+	for _, size := range []int{1400, 16384, 65507} {
+		for _, percent := range []float64{0, 1, 10} {
+			set := func(task int, c *Config) {
+				c.PacketSize = size
+				if percent > 0 {
+					c.Drop = Losing(percent, 42, task)
+				}
+			}
+			b.Run(fmt.Sprintf("size=%d/lost=%v%%", size, percent), func(b *testing.B) { benchLinkStream(b, message, (size-overhead)&^7-40, set) })
+		}
+	}
+}

@@ -2,7 +2,7 @@
 //
 // Machine is the protocol: a state machine without sockets, clock or goroutines. It is told what arrives and what time it is,
 // and hands packets to an Outlet; a simulator drives it as well as the kernel does. Link (link.go) joins it to a
-// socket of package sock. Package wire has the packets.
+// sockets of package sock. Package wire has the packets.
 //
 // Abilities: messages. No put, get or atomics of its own (ErrNotSupported): transport/emul makes them of messages.
 // Limits: one Send is one datagram at most: SendMax is the packet size less 40 bytes.
@@ -53,7 +53,13 @@
 //
 // Every data packet carries the receiver's state of the other direction: the next expected number and 64 bits of what has arrived behind
 // it. Without data going back, an acknowledgement goes when AckThreshold packets have arrived, when the origin asks for it (half a window
-// used, window closed, flush), when the socket is empty and the end of a message was marked as such, or after ackDelay.
+// used, window closed, flush), when the socket is empty and the end of a message was marked as such or a packet seems to be missing, or after
+// ackDelay. It goes by the path that the data came by.
+//
+// # Paths
+//
+// A peer has a path for each pair of addresses (route.go); a packet takes the one that delivers it first. liveness.go finds out which work,
+// congestion.go how much each may hold, timer.go and ack.go what is lost. docs/udp.md has the whole picture.
 //
 // # Leaving
 //

@@ -1,6 +1,9 @@
 package udp
 
-import "lapi/transport/udp/wire"
+import (
+	"lapi/transport"
+	"lapi/transport/udp/wire"
+)
 
 // health is what is known of a path to a peer that has more than one; with one alone it says nothing.
 //
@@ -78,7 +81,7 @@ func (p *peer) onProbeTimer(r *route, now int64) {
 			p.leave(r, now)
 		}
 		p.probe(r, now)
-		r.probeDue = now + max(int64(probeGap), r.timeout())
+		r.probeDue = now + r.probePause()
 	default:
 		if r.health == suspect && now-r.leftAt >= int64(deadAfter) {
 			r.die(now)
@@ -87,9 +90,14 @@ func (p *peer) onProbeTimer(r *route, now int64) {
 			r.answers = 0
 		}
 		p.probe(r, now)
-		r.probeDue = now + max(min(int64(probeGap)<<min(r.probes, 10), int64(idleProbe)), r.timeout())
+		r.probeDue = now + r.probePause()
 	}
 	p.timer(r.probeDue)
+}
+
+// probePause is how long an answer to the latest probe may take before there is another: longer the more stay without one.
+func (r *route) probePause() int64 {
+	return max(min(int64(probeGap)<<min(max(r.probes, 1)-1, 10), int64(idleProbe)), r.timeout())
 }
 
 // leave stops the use of r, if another path lives: no new packet goes there, and it is probed.
@@ -226,4 +234,13 @@ func (p *peer) sendAckNow(r *route, now int64) bool {
 	r.tx = next
 	r.timed(now, wire.FlagAckNow)
 	return true
+}
+
+// Transmissions is how many packets that want an answer have gone to ep by path so far; 0 if there is no such path.
+func (m *Machine) Transmissions(ep transport.Endpoint, path Path) uint64 {
+	p := m.connected(ep)
+	if p == nil || int(path) >= len(p.routes) {
+		return 0
+	}
+	return p.routes[path].tx
 }

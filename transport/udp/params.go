@@ -125,7 +125,7 @@ const (
 	originsTime = 10 * time.Millisecond
 	// A window that shrinks leaves room for what the path delivers in its shortest round trip and slackTime, which stands for the time that
 	// acknowledgements wait for company and tasks for processors.
-	slackTime = 200 * time.Microsecond
+	slackTime = 400 * time.Microsecond
 	// queueTime more than the shortest round trip, and a quarter of it, are no queue.
 	queueTime = 50 * time.Microsecond
 	// shortestTime is how long the shortest round trip is believed without being met again.

@@ -69,10 +69,15 @@ func (m *Machine) OnPacket(now int64, path Path, from netip.AddrPort, b []byte) 
 	return 0
 }
 
-// heard notes the transmission number of a packet that came by r.
+// heard notes the transmission number of a packet that came by r. If some before it have not come, the next few are acknowledged soon, so that the origin
+// learns of it.
 func (r *route) heard(h *wire.Header) {
-	if int16(h.Tx-r.newestTx) > 0 {
+	ahead := int16(h.Tx - r.newestTx)
+	if ahead > 0 {
 		r.newestTx = h.Tx
+	}
+	if ahead > 1 {
+		r.tellSoon = reorderPackets + 1
 	}
 }
 
@@ -113,6 +118,10 @@ func (p *peer) onData(now int64, r *route, h *wire.Header, rest []byte) int {
 		return offered
 	}
 	p.mark(h.Seq)
+	if r.tellSoon > 0 {
+		r.tellSoon--
+		h.Flags |= wire.FlagAckSoon
+	}
 	p.acknowledge(now, r, h.Flags)
 	return offered
 }

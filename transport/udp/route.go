@@ -24,6 +24,7 @@ type route struct {
 	timedAt    int64  // when it went
 	fresh      bool   // ackedTx is news of the packet at hand, and was not timed
 	newestTx   uint16 // the newest transmission number among what came by this path
+	tellSoon   uint8  // so many of the packets that come next are acknowledged soon: one before them is missing
 	askedBytes int    // sent since an acknowledgement came or was asked for
 	askedCount int
 	lossShare  int64 // of transmissions lately, in 65536ths

@@ -1,0 +1,104 @@
+package lapi
+
+import (
+	"strings"
+	"testing"
+
+	"lapi/core/lapi/codes"
+	"lapi/transport"
+	"lapi/transport/udp"
+)
+
+// twoAddresses is a job whose tasks have two paths to each other.
+var twoAddresses = map[string]string{"LAPI_USE_SHM": "no", "MP_LAPI_INET_ADDR": "@2:127.0.0.1,lo:127.0.0.2,lo"}
+
+// What a link says of a task that it cannot reach becomes the code that fits, and says which operation was concerned.
+func TestWhyThereIsNoConnectivity(t *testing.T) {
+	for err, want := range map[error]codes.Code{
+		transport.ErrTimeout: codes.ErrTimeout, transport.ErrUnreachable: codes.ErrNoConnectivity, transport.ErrAdaptersDown: codes.ErrAdaptersDown,
+	} {
+		k := newJob(t, 2, twoAddresses).tasks[0]
+		a := at(new(uint64))
+		if code := k.Put(1, 8, a, a, 0, 0, 0); code != codes.Success {
+			t.Fatal(codes.Name(code))
+		}
+		k.peerFailed(1, err)
+		k.peerFailed(1, err)
+		if e, ok := k.NextError(); !ok || e.Code != want || e.Type != PutErr || e.Of != 1 {
+			t.Errorf("%v: error event %+v, %v", err, e, ok)
+		}
+		if e, ok := k.NextError(); ok {
+			t.Errorf("%v: a second event: %+v", err, e)
+		}
+		if !k.said(codes.AttCommTimeout) {
+			t.Errorf("%v: no message in %q", err, k.messages)
+		}
+	}
+}
+
+// An address that cannot be used costs the paths from it on, and says so; the first one is needed.
+func TestAddressThatCannotBeUsed(t *testing.T) {
+	j := newJob(t, 2, map[string]string{"LAPI_USE_SHM": "no", "MP_LAPI_INET_ADDR": "@3:127.0.0.1,lo:192.0.2.1,lo:127.0.0.2,lo"})
+	for _, k := range j.tasks {
+		if !k.said(codes.AttFrSetupInternal) {
+			t.Errorf("no message in %q", k.messages)
+		}
+		if n := len(k.udp.(*udp.Link).Locals()); n != 1 {
+			t.Errorf("%d addresses are used", n)
+		}
+	}
+	if k := newJob(t, 2, twoAddresses).tasks[0]; k.said(codes.AttFrSetupInternal) || len(k.udp.(*udp.Link).Locals()) != 2 {
+		t.Errorf("two good addresses: %q", k.messages)
+	}
+}
+
+// Large puts and gets take both addresses; those with LAPI_NOT_STRIPE one alone.
+func TestNotStripe(t *testing.T) {
+	const n = 1 << 20
+	j := newJob(t, 2, twoAddresses)
+	from, to := pattern(n, 1), make([]byte, n)
+	var there, back int32
+	for i := range 16 { // until both paths are known to work
+		j.ok(j.tasks[0].Put(1, n, addrOf(to), addrOf(from), at(&there), 0, 0))
+		j.until("a put", func() bool { return int(there) > i })
+		j.ok(j.tasks[0].Get(1, n, addrOf(from), addrOf(to), 0, at(&back)))
+		j.until("a get", func() bool { return int(back) > i })
+	}
+	sent := func(task int) (n [2]uint64) {
+		for path := range n {
+			n[path] = j.tasks[task].udp.(*udp.Link).Transmissions(transport.Endpoint(1-task), udp.Path(path))
+		}
+		return n
+	}
+	for task := range 2 {
+		if n := sent(task); min(n[0], n[1]) < 10 {
+			t.Errorf("task %d: %d and %d packets by its addresses", task, n[0], n[1])
+		}
+	}
+	for _, kind := range []uint32{XferPut, XferGet} {
+		before := [2][2]uint64{sent(0), sent(1)}
+		there, back = 0, 0
+		for i := range 16 {
+			x := Transfer{Tgt: 1, N: n, TgtAddr: addrOf(to), OrgAddr: addrOf(from), TgtCntr: at(&there), OrgCntr: at(&back), Flags: notStripe}
+			j.ok(j.tasks[0].Xfer(kind, &x))
+			j.until("both counters", func() bool { return int(there) > i && int(back) > i })
+		}
+		task := map[uint32]int{XferPut: 0, XferGet: 1}[kind]
+		after := sent(task)
+		if other := min(after[0]-before[task][0], after[1]-before[task][1]); other > 5 { // probes
+			t.Errorf("transfer type %d: %v packets, then %v", kind, before[task], after)
+		}
+	}
+}
+
+func TestPathChangesAreTold(t *testing.T) {
+	k := newJob(t, 2, twoAddresses).tasks[0]
+	k.pathChanged(1, 1, false)
+	k.pathChanged(1, 1, true)
+	all := strings.Join(k.messages, "\n")
+	for _, text := range []string{"path 1 to task 1: no answer", "path 1 to task 1: it is used again"} {
+		if !strings.Contains(all, text) {
+			t.Errorf("no %q in %q", text, all)
+		}
+	}
+}
