@@ -60,6 +60,8 @@ type Options struct {
 type Socket struct {
 	fd     int
 	local  netip.AddrPort
+	device string // what it is bound to; empty: nothing
+	zone   string // the interface of a link-local address
 	scope  uint32 // number of the interface of a link-local address; 0: local is not link-local
 	memory []byte // calls, then the receive buffer
 	calls  *calls
@@ -107,6 +109,7 @@ func (s *Socket) open(local netip.AddrPort, o *Options) (err error) {
 		if err = unix.BindToDevice(s.fd, o.Device); err != nil {
 			return os.NewSyscallError("bind to "+o.Device, err)
 		}
+		s.device = o.Device
 	}
 	if err = s.bind(local, o.Device); err != nil {
 		return err
@@ -179,7 +182,7 @@ func (s *Socket) findScope(a netip.Addr, device string) error {
 	if err != nil {
 		return fmt.Errorf("zone %s: %w", zone, syscall.ENODEV)
 	}
-	s.scope = uint32(i.Index)
+	s.scope, s.zone = uint32(i.Index), zone
 	return nil
 }
 
@@ -188,6 +191,20 @@ func (s *Socket) Descriptor() int { return s.fd }
 
 // Local is where the socket is bound.
 func (s *Socket) Local() netip.AddrPort { return s.local }
+
+// Interface is the local address, with a zone if it is link-local.
+func (s *Socket) Interface() netip.Addr { return s.local.Addr().WithZone(s.zone) }
+
+// Rebind is called when the local address can be used again: an interface that was removed and came back under its name is another one to the
+// kernel. Where that refuses, the socket stays as it was.
+func (s *Socket) Rebind() {
+	if s.device != "" {
+		_ = unix.BindToDevice(s.fd, s.device)
+	}
+	if i, err := net.InterfaceByName(s.zone); s.zone != "" && err == nil {
+		s.scope, s.to = uint32(i.Index), netip.AddrPort{}
+	}
+}
 
 // ReceiveBuffer is how many bytes the kernel keeps for this socket, bookkeeping excluded, about.
 func (s *Socket) ReceiveBuffer() int {
