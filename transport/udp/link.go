@@ -42,7 +42,8 @@ type Link struct {
 // New opens the sockets and makes the link. The addresses must be of this host; port 0 lets the kernel choose. The
 // error wraps transport.ErrBadParam if a value is out of range, or the kernel's.
 func New(cfg Config) (*Link, error) {
-	if cfg.PacketSize == 0 {
+	fragment := cfg.PacketSize != 0
+	if !fragment {
 		cfg.PacketSize = pathPayload(cfg.Locals)
 	}
 	if cfg.ReceiveBuffer == 0 {
@@ -52,7 +53,7 @@ func New(cfg Config) (*Link, error) {
 		return nil, err
 	}
 	l := &Link{clock: cfg.Clock, fixed: cfg.Round == 0}
-	if err := l.open(&cfg); err != nil {
+	if err := l.open(&cfg, fragment); err != nil {
 		l.socks.Close()
 		return nil, err
 	}
@@ -85,13 +86,13 @@ func pathPayload(locals []Local) int {
 }
 
 // open opens a socket for each address.
-func (l *Link) open(cfg *Config) error {
+func (l *Link) open(cfg *Config, fragment bool) error {
 	if len(cfg.Locals) == 0 {
 		return fmt.Errorf("udp: no address: %w", transport.ErrBadParam)
 	}
 	buffer := cfg.ReceiveBuffer
 	for _, a := range cfg.Locals {
-		s, err := sock.Open(a.Addr, sock.Options{Device: a.Device, Receive: buffer, Send: socketBuffer, Plain: cfg.Plain})
+		s, err := sock.Open(a.Addr, sock.Options{Device: a.Device, Receive: buffer, Send: socketBuffer, Plain: cfg.Plain, Fragment: fragment})
 		if err != nil {
 			return fmt.Errorf("udp: %w", err)
 		}

@@ -52,6 +52,9 @@ type calls struct {
 type Options struct {
 	Device        string // the interface that its packets must use; empty: any
 	Receive, Send int    // buffer sizes to ask the kernel for, in bytes
+	// Fragment: datagrams may be cut on their way, as they are longer than the path's MTU on purpose. Else a router that cannot pass one on in
+	// one piece says so, and the kernel cuts those that follow here (RFC 1191, RFC 8201).
+	Fragment bool
 	// Plain: every datagram is a system call of its own, as where the kernel has no UDP_SEGMENT and UDP_GRO.
 	Plain bool
 }
@@ -100,11 +103,7 @@ func (s *Socket) open(local netip.AddrPort, o *Options) (err error) {
 	// The kernel gives what it allows; ReceiveBuffer tells how much that is.
 	_ = unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_RCVBUF, o.Receive)
 	_ = unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_SNDBUF, o.Send)
-	if family == unix.AF_INET { // datagrams larger than a link's MTU travel in pieces rather than not at all
-		_ = unix.SetsockoptInt(s.fd, unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_DONT)
-	} else {
-		_ = unix.SetsockoptInt(s.fd, unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER, unix.IPV6_PMTUDISC_DONT)
-	}
+	s.discoverMTU(family, o.Fragment)
 	if o.Device != "" {
 		if err = unix.BindToDevice(s.fd, o.Device); err != nil {
 			return os.NewSyscallError("bind to "+o.Device, err)
@@ -123,6 +122,19 @@ func (s *Socket) open(local netip.AddrPort, o *Options) (err error) {
 		s.probe()
 	}
 	return nil
+}
+
+// discoverMTU says what becomes of datagrams that are too long for the path: in neither case are they refused.
+func (s *Socket) discoverMTU(family int, fragment bool) {
+	v4, v6 := unix.IP_PMTUDISC_WANT, unix.IPV6_PMTUDISC_WANT
+	if fragment {
+		v4, v6 = unix.IP_PMTUDISC_DONT, unix.IPV6_PMTUDISC_DONT
+	}
+	if family == unix.AF_INET {
+		_ = unix.SetsockoptInt(s.fd, unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, v4)
+	} else {
+		_ = unix.SetsockoptInt(s.fd, unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER, v6)
+	}
 }
 
 // probe finds out whether the kernel sends (since 4.18) and receives (since 5.0) several datagrams in one piece.
