@@ -77,16 +77,17 @@ void cshim_append_wake(cshim_paths *paths, cshim_path *path)
 
 void cshim_lane_tell_now(cshim_context *context, cshim_lane *lane, cshim_path *path)
 {
-	cshim_counter_header told = {lane->told, lane->told_more};
-	cshim_append append;
+	uint64_t cntr = lane->told, more = lane->told_more;
+	cshim_counter_header *header;
 
 	lane->told = 0;
-	if (path->closed || !cshim_append_begin(path, sizeof(told), &append)) {
-		golapi_lane_tell(cshim_index_of(context), path->task, told.cntr, told.more);
+	if (path->closed || !(header = cshim_one_slot_begin(path))) {
+		golapi_lane_tell(cshim_index_of(context), path->task, cntr, more);
 		return;
 	}
-	*(cshim_counter_header *)append.body = told;
-	cshim_append_end(cshim_paths_of(lane), path, &append, CSHIM_MSG_COUNTER, sizeof(told), 0);
+	header->cntr = cntr;
+	header->more = more;
+	cshim_one_slot_end(cshim_paths_of(lane), path, CSHIM_MSG_COUNTER, sizeof(*header), 0);
 	path->used = 1;
 	lane->dirty = 1;
 }

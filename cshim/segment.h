@@ -150,7 +150,9 @@ typedef struct cshim_sender {
 	uint64_t tail;     /* index of the next slot to write; slot = index % CSHIM_RING_SLOTS */
 	uint64_t consumed; /* last seen in the receiver's ring control, checked */
 	uint64_t continued[CSHIM_RING_SLOTS / 64]; /* bit: the slot was last written as a continuation */
-	uint8_t line[16];
+	/* The lane's: messages that it sends without a turn of the dispatcher between them are a stream. */
+	uint64_t turn;     /* cshim_paths.turn when it sent the latest message */
+	uint64_t streamed; /* index of the first slot since then */
 } cshim_sender;
 
 typedef struct cshim_receiver {

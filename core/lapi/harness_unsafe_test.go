@@ -39,6 +39,11 @@ type testTask struct {
 	sends     map[transport.Addr]func(info transport.Addr, tgt int32, reason codes.Code)
 }
 
+func newTestTask() *testTask {
+	return &testTask{headers: map[transport.Addr]func(*headerCall, *HeaderResult){}, handlers: map[transport.Addr]func(transport.Addr){},
+		sends: map[transport.Addr]func(transport.Addr, int32, codes.Code){}}
+}
+
 type headerCall struct {
 	uhdr      []byte
 	msgLen    uint64
@@ -156,8 +161,7 @@ func newJob(t testing.TB, n int, env map[string]string) *testJob {
 	var wait sync.WaitGroup
 	result := make([]codes.Code, n)
 	for i := range n {
-		k := &testTask{headers: map[transport.Addr]func(*headerCall, *HeaderResult){}, handlers: map[transport.Addr]func(transport.Addr){},
-			sends: map[transport.Addr]func(transport.Addr, int32, codes.Code){}}
+		k := newTestTask()
 		j.tasks[i] = k
 		vars := map[string]string{"MP_MSG_API": "lapi", "MP_CHILD": fmt.Sprint(i), "MP_PROCS": fmt.Sprint(n), "MP_PARTITION": "test",
 			"MP_LAPI_INET_ADDR": "@1:127.0.0.1,lo"}

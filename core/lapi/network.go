@@ -50,11 +50,15 @@ func (s *setup) openUDP() codes.Code {
 
 // openPaths opens the link with all of locals, or, as tasks' addresses pair by their number, with those before the first that cannot be used: then there
 // is less, or no, failover. The error is about the first address.
-func (s *setup) openPaths(cfg udp.Config, locals []udp.Local) (l *udp.Link, err error) {
+func (s *setup) openPaths(cfg udp.Config, locals []udp.Local) (l udpLink, err error) {
+	open := s.o.OpenUDP
+	if open == nil {
+		open = func(c udp.Config) (udpLink, error) { return udp.New(c) }
+	}
 	var why error
 	for n := len(locals); n > 0; n-- {
 		cfg.Locals = locals[:n]
-		if l, err = udp.New(cfg); err == nil {
+		if l, err = open(cfg); err == nil {
 			break
 		}
 		why = err

@@ -35,9 +35,12 @@ type Options struct {
 	Persistent bool         // LAPI_PSS_GPFS: no collectives
 	Adapter    string       // adapter_name: the network interface to use, if Persistent; "": as MP_LAPI_INET_ADDR says
 	Polling    bool         // LAPI_INTERRUPT_OFF
-	// OpenSession and Key replace job.Open and Config.Key, for tests that run a whole job in one process.
+	// OpenSession, Key, OpenUDP and Clock replace job.Open, Config.Key, udp.New and the monotonic clock, for tests that run a whole job in one
+	// process, or over a simulated network.
 	OpenSession func(*job.Config, int) (job.Session, error)
 	Key         func(*job.Config) (key []byte, authenticated bool, err error)
+	OpenUDP     func(udp.Config) (udpLink, error)
+	Clock       transport.Clock
 }
 
 // UDPAddresses gives the addresses of all tasks of a job started by hand, from the user's handler or list (guide, Chapter 16).
@@ -48,6 +51,7 @@ type UDPAddresses func(local netip.AddrPort, task, total, remote int) ([]netip.A
 type udpLink interface {
 	transport.Link
 	transport.Pusher
+	Locals() []netip.AddrPort
 	SetTimeout(d time.Duration)
 	SetAckThreshold(packets int)
 	Reconnect(ep transport.Endpoint, a transport.Address) error
@@ -73,7 +77,7 @@ func New(o *Options) (*Context, codes.Code) {
 		return nil, o.report(err)
 	}
 	s := &setup{o: o, cfg: cfg, Context: &Context{
-		shared: o.Shared, host: o.Host, cfg: cfg, clock: monotonic(), instance: o.Instance, me: cfg.Task,
+		shared: o.Shared, host: o.Host, cfg: cfg, clock: o.clock(), instance: o.Instance, me: cfg.Task,
 		tasks: make([]task, cfg.NumTasks), errHandler: o.ErrHandler, libVersion: o.LibVersion, timeout: defaultTimeout, persistent: o.Persistent,
 		ackThreshold: cfg.AckThreshold, bufCopy: min(128, cfg.RexmitBufSize), exchanges: map[uint32]*exchange{},
 	}}
@@ -99,6 +103,13 @@ func New(o *Options) (*Context, codes.Code) {
 		cfg.ForgetKey() // nobody needs it
 	}
 	return s.Context, codes.Success
+}
+
+func (o *Options) clock() transport.Clock {
+	if o.Clock != nil {
+		return o.Clock
+	}
+	return monotonic()
 }
 
 func monotonic() transport.Clock {

@@ -96,7 +96,8 @@ type (
 		Tail      uint64
 		Consumed  uint64
 		Continued [4]uint64
-		Line      [16]uint8
+		Turn      uint64
+		Streamed  uint64
 	}
 	Receiver struct {
 		Head      uint64

@@ -2,6 +2,7 @@ package simnet
 
 import (
 	"lapi/transport"
+	"time"
 )
 
 // checkUsage holds what the links have in use against what they may.
@@ -49,6 +50,27 @@ func addStats(to, from *transport.Stats) {
 	to.DataReceived += from.DataReceived
 	to.AcksSent += from.AcksSent
 	to.AcksReceived += from.AcksReceived
+}
+
+// checkEffort holds the packets that were sent against what it took: each fragment once, with an acknowledgement and room for small ones that went
+// by themselves, some for each that the network spoiled or a handler refused, and, while a task is not to be reached, some in each polling interval.
+func (s *run) checkEffort() {
+	if s.sc.Unannounced || len(s.failures) > 0 {
+		return
+	}
+	c, fragments := &s.net.Counts, 0
+	for i := range s.fragments {
+		if s.fragments[i].given {
+			fragments++
+		}
+	}
+	spoilt := c.Lost + c.Dropped + c.Overflowed + c.TooLong + c.Cut + c.Damaged + c.Nobody + s.refused
+	n := s.sc.Tasks
+	intervals := int(time.Duration(s.net.Now()) / s.sc.PollingInterval)
+	most := 5*fragments + 8*spoilt + c.Duplicated + c.Strays + 20*n*n + n*intervals
+	if c.Sent > most {
+		s.fail("%d packets were sent for %d fragments, %d of which the network spoiled, in %v", c.Sent, fragments, spoilt, time.Duration(s.net.Now()))
+	}
 }
 
 // checkSums holds the statistics of all links against each other.

@@ -121,8 +121,8 @@ func (d *Disturbance) concerns(from, to int, path udp.Path) bool {
 	return path == d.Path // DeadNetwork, Narrow
 }
 
-// disturbance draws one of the scenario's.
-func (sc *Scenario) disturbance(r *rand.Rand) Disturbance {
+// Disturbance draws one of the scenario's.
+func (sc *Scenario) Disturbance(r *rand.Rand) Disturbance {
 	d := Disturbance{Kind: Kind(r.IntN(int(kinds))), A: r.IntN(sc.Tasks), Time: between(r, 100*time.Microsecond, sc.LongestDisturbance)}
 	d.B = (d.A + 1 + r.IntN(sc.Tasks-1)) % sc.Tasks
 	d.Path = udp.Path(r.IntN(sc.Addresses[d.A]))

@@ -1,6 +1,7 @@
 package simnet
 
 import (
+	"net/netip"
 	"time"
 
 	"lapi/transport"
@@ -45,6 +46,9 @@ func NewLink(n *Node, cfg udp.Config) (*Link, error) {
 
 // Address implements transport.Link. It does not name the incarnation, so that a peer takes whoever is there.
 func (l *Link) Address() transport.Address { return l.node.Address() }
+
+// Locals is the node's addresses, by path.
+func (l *Link) Locals() []netip.AddrPort { return l.node.addrs }
 
 // Reconnect is udp.Link's.
 func (l *Link) Reconnect(ep transport.Endpoint, a transport.Address) error {

@@ -123,6 +123,7 @@ func (s *run) simulate(sc *Scenario, log io.Writer) error {
 		s.retire(i)
 	}
 	s.checkSums()
+	s.checkEffort()
 	err := errors.Join(append(s.failures, s.net.Err())...)
 	if e := s.net.Close(); err == nil {
 		err = e
@@ -191,7 +192,7 @@ func (s *run) happen(code int32) {
 	case codeUser:
 		s.user(i)
 	case codeDisturb:
-		s.net.Disturb(s.sc.disturbance(s.random))
+		s.net.Disturb(s.sc.Disturbance(s.random))
 	case codeRestart:
 		s.restart()
 	case codeTold:

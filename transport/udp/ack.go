@@ -77,7 +77,7 @@ func (p *peer) news(now int64, r *route, h *wire.Header, gaps bool) {
 		}
 		o.grow(now, p.m.cfg.PacketSize, &o.rtt)
 		o.askedBytes, o.askedCount = 0, 0
-		o.again(now, p.m)
+		p.rearm(o, now)
 		if o.retryDue != 0 {
 			p.timer(o.retryDue)
 		}

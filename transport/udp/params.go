@@ -73,6 +73,7 @@ const (
 	tailTimeout    = 300 * time.Microsecond
 	initialTimeout = 10 * time.Millisecond
 	maxTimeout     = time.Second
+	turnTimeout    = 100 * time.Millisecond // with several paths
 	// A packet counts as lost when one sent this many transmissions by the same path, or this much time and a quarter of a round trip, later
 	// was acknowledged and it was not.
 	reorderPackets = 3
@@ -113,17 +114,20 @@ const (
 
 	// packetOverhead is what a packet costs a receive buffer beyond its bytes, about.
 	packetOverhead = 512
-	// The byte window of a path begins at firstPackets or firstBytes, whichever is more, at most the peer's receive buffer divided by firstShare, and never exceeds what the peer says: the buffer
-	// divided by mostShare, or by the number of origins that have sent to it lately, whichever is more.
+	// The byte window of a path begins at firstPackets or firstBytes, whichever is more, at most the peer's receive buffer divided by firstShare, and
+	// never exceeds what the peer says: the buffer divided by the number of origins that have sent to it lately, at least mostShare. The kernel
+	// counts its bookkeeping too, and allows for it: it takes twice as much.
 	firstPackets = 4
 	firstBytes   = 1 << 16
 	firstShare   = 8
-	mostShare    = 2
+	mostShare    = 1
 	// originsTime is how long "lately" is.
 	originsTime = 10 * time.Millisecond
 	// A window that shrinks leaves room for what the path delivers in its shortest round trip and slackTime, which stands for the time that
 	// acknowledgements wait for company and tasks for processors.
 	slackTime = 200 * time.Microsecond
+	// queueTime more than the shortest round trip, and a quarter of it, are no queue.
+	queueTime = 50 * time.Microsecond
 	// shortestTime is how long the shortest round trip is believed without being met again.
 	shortestTime = 10 * time.Second
 	// leastRound is the shortest time over which a rate is measured.

@@ -24,7 +24,8 @@ type roads struct {
 	failed  []error
 	changes int
 	buffer  []byte
-	got     []int // messages by task
+	asleep  []int64 // by task: it does not run before; nil: all run
+	got     []int   // messages by task
 	sentBy  [MaxPaths]int
 	pings   func(to int) // a message of kind 2 has come
 }
@@ -148,24 +149,39 @@ func (r *roads) step(end int64) {
 	if len(r.queue) > 0 {
 		next = min(next, r.queue[0].at)
 	}
-	for _, m := range r.ms {
+	for i, m := range r.ms {
 		if t := m.NextTimeout(); t != 0 {
-			next = min(next, t)
+			next = min(next, max(t, r.wakes(i)))
 		}
 	}
 	r.now = max(r.now, next)
 	if len(r.queue) > 0 && r.queue[0].at <= r.now {
 		a := heap.Pop(&r.queue).(arrival)
+		if wakes := r.wakes(a.to); wakes > r.now { // it waits at the socket
+			a.at = wakes
+			heap.Push(&r.queue, a)
+			return
+		}
 		m := r.ms[a.to]
 		m.OnPacket(r.now, a.path, a.fromAddr, r.buffer[:copy(r.buffer, a.b)])
 		if len(r.queue) == 0 || r.queue[0].at > r.now || r.queue[0].to != a.to {
 			m.OnIdle()
 		}
 	}
-	for _, m := range r.ms {
-		m.OnTimeout(r.now)
-		m.Complete()
+	for i, m := range r.ms {
+		if r.wakes(i) <= r.now {
+			m.OnTimeout(r.now)
+			m.Complete()
+		}
 	}
+}
+
+// wakes is when task i runs again.
+func (r *roads) wakes(i int) int64 {
+	if r.asleep == nil {
+		return 0
+	}
+	return r.asleep[i]
 }
 
 // pass lets d go by.
@@ -193,7 +209,7 @@ type stream struct {
 }
 
 func (r *roads) stream(from, to, packets int) *stream {
-	s := &stream{r: r, from: from, to: to, left: packets, ops: make([]transport.Op, 256)}
+	s := &stream{r: r, from: from, to: to, left: packets, ops: make([]transport.Op, seqWindow)}
 	size := r.ms[from].Limits().SendMax
 	data := userMemory(r.t, size)
 	for i := range s.ops {

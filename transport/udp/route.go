@@ -146,7 +146,9 @@ func (p *peer) fastestFor(k *packet, best *route) *route {
 		return nil
 	}
 	fastest, at := best, best.arrival(k)
-	at -= at / 4
+	if !k.spreads() {
+		at -= at / 4
+	}
 	for i := range p.routes {
 		if r := &p.routes[i]; r.health == live && !r.down && r.arrival(k) < at {
 			fastest, at = r, r.arrival(k)

@@ -81,20 +81,23 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-func (r *roads) down(task, path int) {
-	r.roads[task][path].cut = func(int) bool { return true }
+// silence cuts task off on path, both ways, or joins it again.
+func (r *roads) silence(task, path int, on bool) {
 	for i := range r.ms {
-		other := r.roads[i][path].cut
-		r.roads[i][path].cut = func(from int) bool { return from == task || other != nil && other(from) }
+		r.roads[i][path].cut = nil
+		if on {
+			r.roads[i][path].cut = func(from int) bool { return i == task || from == task }
+		}
 	}
-	r.roads[task][path].cut = func(int) bool { return true }
+}
+
+func (r *roads) down(task, path int) {
+	r.silence(task, path, true)
 	r.ms[task].PathDown(r.now, Path(path))
 }
 
 func (r *roads) up(task, path int) {
-	for i := range r.ms {
-		r.roads[i][path].cut = nil
-	}
+	r.silence(task, path, false)
 	r.ms[task].PathUp(r.now, Path(path))
 }
 
@@ -122,6 +125,39 @@ func TestFailoverOfLonePacket(t *testing.T) {
 	d := r.until(10*time.Second, func() bool { return r.got[1] == 1 })
 	if r.got[1] != 1 || d > time.Second {
 		t.Errorf("%d messages after %v", r.got[1], d)
+	}
+}
+
+// Tasks that get the processor now and then only, and so look silent on all paths, leave a path that fails as soon as they run.
+func TestFailoverOfStarved(t *testing.T) {
+	longest := time.Duration(0)
+	for seed := range 30 {
+		r := newRoads(t, 2, nil, gigabit(), gigabit())
+		for range seed {
+			r.random.Uint64()
+		}
+		r.asleep = make([]int64, 2)
+		var next [2]int64
+		starve := func() {
+			for i := range next {
+				if r.now >= next[i] {
+					r.asleep[i] = r.now + r.random.Int64N(int64(100*time.Millisecond))
+					next[i] = r.asleep[i] + r.random.Int64N(int64(10*time.Millisecond))
+				}
+			}
+		}
+		r.pingPong(time.Second, starve)
+		for path := range 2 {
+			r.silence(0, path, true)
+			pause, _ := r.pingPong(1500*time.Millisecond, starve)
+			r.silence(0, path, false)
+			after, _ := r.pingPong(500*time.Millisecond, starve)
+			longest = max(longest, pause, after)
+		}
+	}
+	t.Logf("longest pause %v", longest)
+	if longest > time.Second {
+		t.Error("it should be a few times of what they sleep")
 	}
 }
 

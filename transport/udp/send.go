@@ -224,7 +224,7 @@ func (p *peer) transmit(k *packet, r *route, now int64, flags wire.Flags) bool {
 		p.waitSince = now
 	}
 	if r.retryDue == 0 {
-		r.retryDue = now + r.retryAfter(m)
+		r.retryDue = now + p.retryAfter(r)
 		p.timer(r.retryDue)
 	}
 	if p.striped() {

@@ -178,7 +178,7 @@ func (p *peer) onRetryTimer(r *route, now int64) {
 	default:
 		p.retry(k, r, now)
 	}
-	r.again(now, p.m)
+	p.rearm(r, now)
 	p.pump(now)
 }
 
@@ -192,24 +192,28 @@ func (p *peer) retry(k *packet, r *route, now int64) {
 		return
 	}
 	other.backoff = max(other.backoff, r.backoff)
-	other.again(now, p.m)
+	p.rearm(other, now)
 }
 
-// again sets the time of r's next retransmission.
-func (r *route) again(now int64, m *Machine) {
+// rearm sets the time of r's next retransmission.
+func (p *peer) rearm(r *route, now int64) {
 	r.retryDue = 0
 	if r.flying > 0 {
-		r.retryDue = now + r.retryAfter(m)
+		r.retryDue = now + p.retryAfter(r)
 	}
 }
 
-// retryAfter is the time to r's next retransmission, with backoff, bounded by POLLING_INTERVAL.
-func (r *route) retryAfter(m *Machine) int64 {
+// retryAfter is the time to r's next retransmission, with backoff, bounded by POLLING_INTERVAL. Of several paths another one may work: then
+// it is soon tried.
+func (p *peer) retryAfter(r *route) int64 {
 	t := r.tail()
 	if r.backoff > 0 {
 		t = r.timeout() << min(r.backoff, 20)
 	}
-	return min(t, int64(maxTimeout), int64(m.cfg.PollingInterval))
+	if p.striped() {
+		t = min(t, int64(turnTimeout))
+	}
+	return min(t, int64(maxTimeout), int64(p.m.cfg.PollingInterval))
 }
 
 // onStallTimer: this task could send by no address for TIMEOUT.
