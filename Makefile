@@ -95,7 +95,7 @@ uninstall:
 	  include/lapi.h include/css_shared.h include/lapif.h include64/lapif.h include32/lapif.h bin/lapirun bin/poe bin/lapitrace libexec/lapi/transfers $(DRIVERS:%=bin/%))
 
 # In the order of how soon they tell something. `go-test` runs with the race detector.
-TEST_TARGETS ?= build vet abi headers go-test sim cshim-test model conform conform-lane host-test kill-test hostile-test fortran-test samples install-test man-test trace-test net-test m32-test
+TEST_TARGETS ?= build vet abi headers go-test sim cshim-test model conform conform-lane conform-gso host-test kill-test hostile-test fortran-test samples install-test man-test trace-test net-test m32-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 

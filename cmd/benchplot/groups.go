@@ -31,7 +31,8 @@ type plan struct {
 	sizes   string
 	seconds string // for each point
 	rounds  int
-	offset  int // see board.h
+	offset  int  // see board.h
+	network bool // not over shared memory
 	// patience is how long the run waits, all in all, for other programs to leave the machine alone.
 	patience time.Duration
 }

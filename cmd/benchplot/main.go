@@ -4,7 +4,7 @@
 //	benchplot run   [-quick] [-rounds n] [-only text] [-raw-only] -bin build/bench -lapirun build/bin/lapirun -out build/bench
 //	benchplot table -out build/bench
 //	benchplot plot  -out build/bench
-//	benchplot peers [-quick] [-rounds n] [-rows put8,get*] -bin build/bench -lapirun build/bin/lapirun -out build/bench/peers
+//	benchplot peers [-udp] [-quick] [-rounds n] [-rows put8,get*] -bin build/bench -lapirun build/bin/lapirun -out build/bench/peers
 //
 // run writes raw.csv (every result of every trial), then what table writes: results.csv (medians, spread, ratios),
 // expected.csv (the expected figures and what was reached), table.txt; it prints table.txt. plot draws latency and bandwidth
@@ -29,6 +29,7 @@ type options struct {
 	realtime       bool // see startOn
 	rounds, offset int
 	only, rowNames string
+	udp            bool // the comparison over UDP/IP
 	stateLimit     float64
 	bin, lapirun   string
 	out            string
@@ -54,6 +55,7 @@ func main() {
 	if strings.HasPrefix(os.Args[1], "peers") {
 		fs.IntVar(&o.offset, "offset", 0, "bytes from a page boundary at which buffers start, ours, MPI's and the bare pipeline's: malloc's have 16")
 		fs.BoolVar(&o.realtime, "realtime", false, "run trials of no more tasks than processors at real-time priority (root): for busy machines")
+		fs.BoolVar(&o.udp, "udp", false, "over UDP/IP, beside others over TCP, instead of shared memory")
 		fs.StringVar(&o.rowNames, "rows", "", "only these rows of the comparison with peers: names or patterns, separated by commas")
 	}
 	fs.Parse(os.Args[2:])

@@ -44,7 +44,7 @@ func peersPlan(o *options) (p plan, limit time.Duration) {
 
 // comparePeers is the commands peers, peers-table and peers-plot.
 func comparePeers(command string, o *options) error {
-	chosen, err := chooseRows(o.rowNames)
+	chosen, err := chooseRows(o.world().rows, o.rowNames)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func measurePeers(ctx context.Context, o *options, chosen []comparison) ([]Row, 
 	if o.quick {
 		c.patience = statePatienceQuick
 	}
-	for _, q := range participants(p) {
+	for _, q := range o.world().participants(p) {
 		if why := q.missing(o); why != "" {
 			fmt.Fprintf(os.Stderr, "%s is left out: %s\n", q.name, why)
 			continue

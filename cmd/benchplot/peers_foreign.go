@@ -50,7 +50,7 @@ func ucxRepetitions(size int) int {
 }
 
 // One start for each size, so that the state of the machine is checked around each.
-func (p plan) ucx(tests map[string]ucxTest) func(*peerGroup, []int) []program {
+func (p plan) ucx(tests map[string]ucxTest, env ...string) func(*peerGroup, []int) []program {
 	return func(g *peerGroup, sizes []int) (all []program) {
 		t, ok := tests[g.op]
 		if !ok {
@@ -58,7 +58,7 @@ func (p plan) ucx(tests map[string]ucxTest) func(*peerGroup, []int) []program {
 		}
 		for _, size := range sizes {
 			all = append(all, program{side: Peer, name: "ucx_perftest", args: []string{t.test}, foreign: func(ctx context.Context, o *options) ([]Row, time.Duration, error) {
-				return t.run(ctx, o, g.op, size)
+				return t.run(ctx, o, g.op, size, env)
 			}})
 		}
 		return all
@@ -72,7 +72,7 @@ func (t ucxTest) batch(size int) string {
 	return strings.Repeat(test, ucxRepetitions(size))
 }
 
-func (t ucxTest) run(ctx context.Context, o *options, op string, size int) ([]Row, time.Duration, error) {
+func (t ucxTest) run(ctx context.Context, o *options, op string, size int, transports []string) ([]Row, time.Duration, error) {
 	f, err := os.CreateTemp("", "bench-peers-*.batch")
 	if err != nil {
 		return nil, 0, err
@@ -86,7 +86,8 @@ func (t ucxTest) run(ctx context.Context, o *options, op string, size int) ([]Ro
 		return nil, 0, err
 	}
 	// heap: user memory, not memory that the peer has allocated and mapped at both sides
-	env := append(cleanEnvironment(), "UCX_TLS=posix,cma", "UCX_ALLOC_PRIO=heap", "UCX_WARN_UNUSED_ENV_VARS=n")
+	env := append(cleanEnvironment(), "UCX_ALLOC_PRIO=heap", "UCX_WARN_UNUSED_ENV_VARS=n")
+	env = append(env, transports...)
 	out, used, err := runPair(ctx, o, env, func(port int) (server, client []string) {
 		s := []string{"ucx_perftest", "-p", strconv.Itoa(port), "-b", f.Name()}
 		return s, append([]string{"ucx_perftest", "localhost", "-f", "-v"}, s[1:]...)

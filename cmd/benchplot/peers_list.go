@@ -27,8 +27,8 @@ type foreign func(ctx context.Context, o *options) (rows []Row, used time.Durati
 func participants(p plan) []participant {
 	return []participant{
 		{side: Ours, name: "lapi", programs: p.lapi},
-		{side: Peer, name: "ucx", needs: "ucx_perftest", debian: "ucx-utils", programs: p.ucx(ucxTests)},
-		{side: Peer, name: "ucx-tag", needs: "ucx_perftest", debian: "ucx-utils", programs: p.ucx(ucxTagTests)},
+		{side: Peer, name: "ucx", needs: "ucx_perftest", debian: "ucx-utils", programs: p.ucx(ucxTests, "UCX_TLS=posix,cma")},
+		{side: Peer, name: "ucx-tag", needs: "ucx_perftest", debian: "ucx-utils", programs: p.ucx(ucxTagTests, "UCX_TLS=posix,cma")},
 		p.mpi("openmpi", "openmpi", "--mca", "pml", "ob1", "--mca", "btl", "vader,self"),
 		p.mpi("openmpi-ucx", "openmpi", "--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any", "--mca", "osc", "ucx"),
 		p.mpi("mpich", "mpich"),
@@ -72,6 +72,9 @@ func (p plan) at(sizes []int, words ...string) []string {
 
 func (p plan) lapi(g *peerGroup, sizes []int) []program {
 	pr := program{side: Ours, medium: "lapi", tasks: 2, name: "lapibench", env: []string{"MP_EUILIB=ip", "LAPI_USE_SHM=yes"}}
+	if p.network {
+		pr.env[1] = "LAPI_USE_SHM=no"
+	}
 	switch g.op {
 	case "barrier":
 		pr.tasks = sizes[0]

@@ -25,7 +25,11 @@ var peerNames = []string{"ucx", "ucx-tag", "openmpi", "openmpi-ucx", "mpich", "l
 var rawNames = map[string]string{"put-cold": "pipeline", "put-computing": "process_vm_writev"}
 
 func (s *Summaries) compare(c comparison) compared {
-	r := compared{comparison: c, ours: s.get(Ours, "lapi", "compare", c.ourOp(), c.size), others: map[string]*Summary{}}
+	medium := "lapi"
+	if c.as != "" {
+		medium = c.as
+	}
+	r := compared{comparison: c, ours: s.get(Ours, medium, "compare", c.ourOp(), c.size), others: map[string]*Summary{}}
 	more := r.ours != nil && moreIsBetter(r.ours.Unit)
 	for _, name := range peerNames {
 		v := s.get(Peer, name, "compare", c.op, c.size)
@@ -40,6 +44,13 @@ func (s *Summaries) compare(c comparison) compared {
 	if raw, ok := rawNames[c.op]; ok { // what the row is about; peers are shown beside it
 		r.best = s.get(Raw, raw, "compare", c.op, c.size)
 		r.others[raw] = r.best
+	}
+	switch c.beside {
+	case "":
+	case "lapi":
+		r.best = s.get(Ours, "lapi", "compare", c.ourOp(), c.size)
+	default:
+		r.best = s.get(Raw, c.beside, "compare", c.op, c.size)
 	}
 	if r.ours != nil && r.best != nil && r.best.Median > 0 {
 		r.ratio = r.ours.Median / r.best.Median

@@ -19,16 +19,16 @@ import (
 )
 
 func TestChooseRows(t *testing.T) {
-	all, err := chooseRows("")
+	all, err := chooseRows(comparisons(), "")
 	if err != nil || len(all) != len(comparisons()) {
 		t.Fatalf("all: %d, %v", len(all), err)
 	}
-	some, err := chooseRows("put8, get*k,am8")
+	some, err := chooseRows(comparisons(), "put8, get*k,am8")
 	if got := rowNames(some); err != nil || !reflect.DeepEqual(got, []string{"am8", "put8", "get4k", "get64k", "get-bandwidth64k"}) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	for _, bad := range []string{"put9", "am8,", "[", "am8,nothing*"} {
-		if _, err := chooseRows(bad); err == nil {
+		if _, err := chooseRows(comparisons(), bad); err == nil {
 			t.Errorf("%q was accepted", bad)
 		}
 	}
@@ -62,7 +62,7 @@ func TestRowsAreDistinctAndMeasured(t *testing.T) {
 }
 
 func TestPeerGroups(t *testing.T) {
-	rows, err := chooseRows("am8,am-probe8,put-completed*,gfence*")
+	rows, err := chooseRows(comparisons(), "am8,am-probe8,put-completed*,gfence*")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestCompare(t *testing.T) {
 func TestVerdictOfDisturbed(t *testing.T) {
 	rows := append(series(Ours, "lapi", "compare", "am", 8, "us", 0.05), series(Peer, "ucx", "compare", "am", 8, "us", 0.1)...)
 	rows[1].Before = 300
-	chosen, _ := chooseRows("am8")
+	chosen, _ := chooseRows(comparisons(), "am8")
 	if r := summarise(rows, 110).compare(chosen[0]); r.verdict() != "yes?" {
 		t.Errorf("got %q", r.verdict())
 	}
@@ -269,7 +269,7 @@ func TestPeerPictures(t *testing.T) {
 }
 
 func TestOursComplete(t *testing.T) {
-	chosen, _ := chooseRows("am8,am-probe8")
+	chosen, _ := chooseRows(comparisons(), "am8,am-probe8")
 	rows := series(Ours, "lapi", "compare", "am", 8, "us", 1)
 	if err := oursComplete(chosen, rows); err == nil || !strings.Contains(err.Error(), "am-probe8") || strings.Contains(err.Error(), "am8,") {
 		t.Errorf("got %v", err)

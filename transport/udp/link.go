@@ -1,7 +1,6 @@
 package udp
 
 import (
-	"errors"
 	"fmt"
 	"math/bits"
 	"net/netip"
@@ -27,23 +26,24 @@ const (
 // it. memory.Guard must have run on the calling goroutine.
 type Link struct {
 	*Machine
-	socks  []*sock.Socket // by path
+	socks  sock.Set // by path
 	clock  transport.Clock
 	fixed  bool // the ports were given
 	idle   int  // calls of Progress in a row that found the sockets empty
 	stream bool // the last call found a packet
-	next   int  // the socket to look at first: they take turns
 
 	gathered int      // packets that the sockets hold back since the last Push
 	holding  uint     // which sockets do: a bit each
 	bounces  []Bounce // what Push returned last
 	returned []sock.Bounce
+	changed  func(i int, usable bool) // pathChanged
 }
 
 // New opens the sockets and makes the link. The addresses must be of this host; port 0 lets the kernel choose. The
 // error wraps transport.ErrBadParam if a value is out of range, or the kernel's.
 func New(cfg Config) (*Link, error) {
-	if cfg.PacketSize == 0 {
+	fragment := cfg.PacketSize != 0
+	if !fragment {
 		cfg.PacketSize = pathPayload(cfg.Locals)
 	}
 	if cfg.ReceiveBuffer == 0 {
@@ -53,8 +53,8 @@ func New(cfg Config) (*Link, error) {
 		return nil, err
 	}
 	l := &Link{clock: cfg.Clock, fixed: cfg.Round == 0}
-	if err := l.open(&cfg); err != nil {
-		l.closeSockets()
+	if err := l.open(&cfg, fragment); err != nil {
+		l.socks.Close()
 		return nil, err
 	}
 	if l.clock == nil {
@@ -67,9 +67,10 @@ func New(cfg Config) (*Link, error) {
 	}
 	var err error
 	if l.Machine, err = NewMachine(cfg, out); err != nil {
-		l.closeSockets()
+		l.socks.Close()
 		return nil, err
 	}
+	l.changed = l.pathChanged
 	return l, nil
 }
 
@@ -85,30 +86,40 @@ func pathPayload(locals []Local) int {
 }
 
 // open opens a socket for each address.
-func (l *Link) open(cfg *Config) error {
+func (l *Link) open(cfg *Config, fragment bool) error {
 	if len(cfg.Locals) == 0 {
 		return fmt.Errorf("udp: no address: %w", transport.ErrBadParam)
 	}
 	buffer := cfg.ReceiveBuffer
 	for _, a := range cfg.Locals {
-		s, err := sock.Open(a.Addr, sock.Options{Device: a.Device, Receive: buffer, Send: socketBuffer, Plain: cfg.Plain})
+		s, err := sock.Open(a.Addr, sock.Options{Device: a.Device, Receive: buffer, Send: socketBuffer, Plain: cfg.Plain, Fragment: fragment})
 		if err != nil {
 			return fmt.Errorf("udp: %w", err)
 		}
-		l.socks = append(l.socks, s)
+		l.socks.Add(s)
 		if n := s.ReceiveBuffer(); n > 0 {
 			cfg.ReceiveBuffer = min(cfg.ReceiveBuffer, n)
 		}
 		l.fixed = l.fixed && a.Addr.Port() != 0
 	}
+	l.watch()
 	return nil
 }
 
-func (l *Link) closeSockets() (err error) {
-	for _, s := range l.socks {
-		err = errors.Join(err, s.Close())
+// watch hears of the interfaces' state. A kernel that tells nothing is no error: paths that are down are noticed all the same, a little later.
+func (l *Link) watch() {
+	var addrs []netip.Addr
+	real := false
+	for i := range l.socks.Len() {
+		a := l.socks.At(i).Interface()
+		addrs, real = append(addrs, a), real || !a.IsLoopback()
 	}
-	return err
+	if !real { // the loopback interface stays
+		return
+	}
+	if w, err := sock.NewWatch(addrs); err == nil {
+		l.socks.Watch(w)
+	}
 }
 
 // rounds counts, for each fixed address, the links of this process that were connected there. All tasks of a job begin and end their
@@ -130,8 +141,8 @@ func (l *Link) Connect(ep transport.Endpoint, a transport.Address) error {
 		if rounds.of == nil {
 			rounds.of = make(map[netip.AddrPort]uint32)
 		}
-		rounds.of[l.socks[0].Local()]++
-		l.cfg.Round = rounds.of[l.socks[0].Local()]
+		rounds.of[l.socks.At(0).Local()]++
+		l.cfg.Round = rounds.of[l.socks.At(0).Local()]
 	}
 	return nil
 }
@@ -145,12 +156,12 @@ func (l *Link) Reconnect(ep transport.Endpoint, a transport.Address) error {
 type outlet Link
 
 func (o *outlet) Transmit(path Path, to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome {
-	return Outcome(o.socks[path].Send(to, head, uint64(data), n))
+	return Outcome(o.socks.At(int(path)).Send(to, head, uint64(data), n))
 }
 
 // Gather implements Gatherer.
 func (o *outlet) Gather(path Path, to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome {
-	outcome := Outcome(o.socks[path].Gather(o.gathered, to, head, uint64(data), n))
+	outcome := Outcome(o.socks.At(int(path)).Gather(o.gathered, to, head, uint64(data), n))
 	if outcome == Gathered {
 		o.gathered++
 		o.holding |= 1 << path
@@ -162,7 +173,7 @@ func (o *outlet) Gather(path Path, to netip.AddrPort, head []byte, data transpor
 func (o *outlet) Push() []Bounce {
 	o.returned, o.bounces = o.returned[:0], o.bounces[:0]
 	for ; o.holding != 0; o.holding &= o.holding - 1 {
-		o.returned = o.socks[bits.TrailingZeros(o.holding)].Push(o.returned)
+		o.returned = o.socks.At(bits.TrailingZeros(o.holding)).Push(o.returned)
 	}
 	for _, b := range o.returned {
 		o.bounces = append(o.bounces, Bounce{b.Tag, Outcome(b.Outcome)})
@@ -181,8 +192,8 @@ func (l *Link) Address() transport.Address {
 
 // Locals is where the sockets are bound, by path.
 func (l *Link) Locals() (a []netip.AddrPort) {
-	for _, s := range l.socks {
-		a = append(a, s.Local())
+	for i := range l.socks.Len() {
+		a = append(a, l.socks.At(i).Local())
 	}
 	return a
 }
@@ -239,11 +250,12 @@ func (l *Link) Progress(max int) int {
 		}
 		packets++
 		n += l.OnPacket(now, path, from, b)
-		if !l.stream && !l.waiting() {
+		if !l.stream && !l.socks.Waiting() {
 			break
 		}
 	}
 	l.stream = packets > 0
+	l.socks.Changes(l.changed)
 	if packets == 0 {
 		l.turnIdle()
 	} else {
@@ -258,26 +270,25 @@ func (l *Link) Progress(max int) int {
 	return n
 }
 
-// waiting says whether a socket has packets that cost no system call.
-func (l *Link) waiting() bool { return l.socks[l.next].Waiting() }
-
-// receive takes a packet from the first socket that has one.
+// receive takes a packet, if the socket whose turn it is has one.
 func (l *Link) receive() (path Path, b []byte, from netip.AddrPort, ok bool) {
-	for range l.socks {
-		i := l.next
-		if b, from, ok = l.socks[i].Receive(); ok {
-			return Path(i), b, from, true
-		}
-		if l.next++; l.next == len(l.socks) {
-			l.next = 0
-		}
+	i, b, from, ok := l.socks.Receive()
+	return Path(i), b, from, ok
+}
+
+// pathChanged tells the protocol what the kernel says of this task's address i.
+func (l *Link) pathChanged(i int, usable bool) {
+	if !usable {
+		l.PathDown(l.clock(), Path(i))
+		return
 	}
-	return 0, nil, from, false
+	l.socks.At(i).Rebind()
+	l.PathUp(l.clock(), Path(i))
 }
 
 // turnIdle is Progress with empty sockets.
 func (l *Link) turnIdle() {
-	if len(l.soon) > 0 || len(l.held) > 0 {
+	if (len(l.soon) > 0 || len(l.held) > 0) && l.socks.Empty() {
 		l.OnIdle()
 	}
 	if l.idle++; l.due != 0 && l.idle%clockTurns == 0 {
@@ -285,13 +296,8 @@ func (l *Link) turnIdle() {
 	}
 }
 
-// Descriptors implements transport.Waiter.
-func (l *Link) Descriptors() (fds []int) {
-	for _, s := range l.socks {
-		fds = append(fds, s.Descriptor())
-	}
-	return fds
-}
+// Descriptors implements transport.Waiter: the sockets, and what tells of the interfaces' state.
+func (l *Link) Descriptors() []int { return l.socks.Descriptors() }
 
 // Arm implements transport.Waiter. Acknowledgements that wait for company go now: none will come while this task sleeps.
 func (l *Link) Arm() bool {
@@ -299,11 +305,11 @@ func (l *Link) Arm() bool {
 		l.settle()
 	}
 	l.Push()
-	return l.done.first != nil || l.waiting()
+	return l.done.first != nil || l.socks.Waiting()
 }
 
 // Disarm implements transport.Waiter.
-func (l *Link) Disarm() {}
+func (l *Link) Disarm() { l.socks.Woken() }
 
 // Close implements transport.Link. It tells the peers, and waits for their answers for some milliseconds.
 func (l *Link) Close() error {
@@ -323,7 +329,7 @@ func (l *Link) Close() error {
 		sock.Wait(l.Descriptors(), min(l.NextTimeout(), end)-now)
 	}
 	l.Machine.Close()
-	return l.closeSockets()
+	return l.socks.Close()
 }
 
 var (

@@ -6,6 +6,8 @@ import (
 	"go/parser"
 	"go/token"
 	"net/netip"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -271,6 +273,32 @@ func TestNoise(t *testing.T) {
 	}
 	until(t, ls, "the message", func() bool { return *got == 1 && ls[1].Stats().GhostPackets == 50 })
 	closeAll(t, ls)
+}
+
+// An interface that goes down, and comes up, is told to the protocol.
+func TestInterfaceDown(t *testing.T) {
+	const name, other = "lapi-link0", "lapi-link1"
+	ip := func(words ...string) error { return exec.Command("ip", words...).Run() }
+	if os.Geteuid() != 0 || ip("link", "add", name, "type", "veth", "peer", "name", other) != nil {
+		t.Skip("skipped: not root, no ip command or no veth interfaces")
+	}
+	defer ip("link", "del", name)
+	for _, words := range [][]string{{"addr", "add", "192.0.2.78/32", "dev", name}, {"link", "set", other, "up"}, {"link", "set", name, "up"}} {
+		if err := ip(words...); err != nil {
+			t.Fatalf("ip %v: %v", words, err)
+		}
+	}
+	memory.Guard()
+	second := netip.MustParseAddrPort("192.0.2.78:0")
+	ls := links(t, 2, func(_ int, c *Config) { c.Locals = append(c.Locals, Local{Addr: second}) })
+	defer closeAll(t, ls)
+	for i, state := range []string{"down", "up"} {
+		if err := ip("link", "set", other, state); err != nil { // the cable
+			t.Fatal(err)
+		}
+		want := [2]uint8{1 << 1, 0}[i]
+		until(t, ls, "a link "+state, func() bool { return ls[0].downPaths == want && ls[1].downPaths == want })
+	}
 }
 
 // Only link.go knows the kernel: the protocol stays drivable by a simulator.

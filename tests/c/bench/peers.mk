@@ -3,6 +3,7 @@
 #   make bench-peers                   at most 30 minutes, with pictures
 #   make bench-peers QUICK=1           at most 5 minutes
 #   make bench-peers ROWS=put8,get*    these rows of the table only
+#   make bench-udp                     over UDP/IP beside TCP; QUICK=1, ROWS= as above
 #
 # Peers come from Debian; what cannot be installed is named and left out.
 
@@ -10,7 +11,13 @@ PEERS := $(BENCH)/peers
 PEER_PACKAGES := ucx_perftest=ucx-utils mpicc.openmpi=libopenmpi-dev mpirun.openmpi=openmpi-bin mpicc.mpich=libmpich-dev \
   mpirun.mpich=mpich fi_pingpong=libfabric-bin gnuplot=gnuplot-nox
 
-.PHONY: bench-peers bench-peers-programs
+# The same over UDP/IP on the loopback interface, ours beside bare sockets and beside the others over TCP.
+bench-udp: build $(BENCH)/rawbench $(BENCH)/lapibench $(BENCH)/benchplot
+	@scripts/setup.sh $(PEER_PACKAGES)
+	@$(MAKE) --no-print-directory bench-peers-programs
+	$(BENCH)/benchplot peers -udp $(if $(QUICK),-quick) $(if $(ROWS),-rows '$(ROWS)') $(BENCH_FLAGS) -bin $(BENCH) -lapirun build/bin/lapirun -out $(BENCH)/udp
+
+.PHONY: bench-udp bench-peers bench-peers-programs
 
 bench-peers: build $(BENCH)/rawbench $(BENCH)/lapibench $(BENCH)/benchplot
 	@scripts/setup.sh $(PEER_PACKAGES)

@@ -88,6 +88,12 @@ conform-lane: conform-build
 	    bash tests/c/run-tests quick $(CONFORM_LANE) || exit 1; \
 	done
 
+# UDP/IP where the kernel neither takes nor gives several datagrams at once; tests/c/conform runs with that anyhow, where it can.
+CONFORM_GSO := put get amsend vector fence progress
+.PHONY: conform-gso
+conform-gso: conform-build
+	@LAPI_UDP_GSO=off WAYS="2:no:polling:on:l2 3:no:interrupt:off:last" BUILD=$(BUILD) bash tests/c/run-tests quick $(CONFORM_GSO)
+
 conform-full: conform-build
 	@BUILD=$(BUILD) bash tests/c/run-tests full
 

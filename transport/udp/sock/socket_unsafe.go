@@ -52,6 +52,9 @@ type calls struct {
 type Options struct {
 	Device        string // the interface that its packets must use; empty: any
 	Receive, Send int    // buffer sizes to ask the kernel for, in bytes
+	// Fragment: datagrams may be cut on their way, as they are longer than the path's MTU on purpose. Else a router that cannot pass one on in
+	// one piece says so, and the kernel cuts those that follow here (RFC 1191, RFC 8201).
+	Fragment bool
 	// Plain: every datagram is a system call of its own, as where the kernel has no UDP_SEGMENT and UDP_GRO.
 	Plain bool
 }
@@ -60,6 +63,8 @@ type Options struct {
 type Socket struct {
 	fd     int
 	local  netip.AddrPort
+	device string // what it is bound to; empty: nothing
+	zone   string // the interface of a link-local address
 	scope  uint32 // number of the interface of a link-local address; 0: local is not link-local
 	memory []byte // calls, then the receive buffer
 	calls  *calls
@@ -98,15 +103,12 @@ func (s *Socket) open(local netip.AddrPort, o *Options) (err error) {
 	// The kernel gives what it allows; ReceiveBuffer tells how much that is.
 	_ = unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_RCVBUF, o.Receive)
 	_ = unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_SNDBUF, o.Send)
-	if family == unix.AF_INET { // datagrams larger than a link's MTU travel in pieces rather than not at all
-		_ = unix.SetsockoptInt(s.fd, unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_DONT)
-	} else {
-		_ = unix.SetsockoptInt(s.fd, unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER, unix.IPV6_PMTUDISC_DONT)
-	}
+	s.discoverMTU(family, o.Fragment)
 	if o.Device != "" {
 		if err = unix.BindToDevice(s.fd, o.Device); err != nil {
 			return os.NewSyscallError("bind to "+o.Device, err)
 		}
+		s.device = o.Device
 	}
 	if err = s.bind(local, o.Device); err != nil {
 		return err
@@ -120,6 +122,19 @@ func (s *Socket) open(local netip.AddrPort, o *Options) (err error) {
 		s.probe()
 	}
 	return nil
+}
+
+// discoverMTU says what becomes of datagrams that are too long for the path: in neither case are they refused.
+func (s *Socket) discoverMTU(family int, fragment bool) {
+	v4, v6 := unix.IP_PMTUDISC_WANT, unix.IPV6_PMTUDISC_WANT
+	if fragment {
+		v4, v6 = unix.IP_PMTUDISC_DONT, unix.IPV6_PMTUDISC_DONT
+	}
+	if family == unix.AF_INET {
+		_ = unix.SetsockoptInt(s.fd, unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, v4)
+	} else {
+		_ = unix.SetsockoptInt(s.fd, unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER, v6)
+	}
 }
 
 // probe finds out whether the kernel sends (since 4.18) and receives (since 5.0) several datagrams in one piece.
@@ -179,7 +194,7 @@ func (s *Socket) findScope(a netip.Addr, device string) error {
 	if err != nil {
 		return fmt.Errorf("zone %s: %w", zone, syscall.ENODEV)
 	}
-	s.scope = uint32(i.Index)
+	s.scope, s.zone = uint32(i.Index), zone
 	return nil
 }
 
@@ -188,6 +203,20 @@ func (s *Socket) Descriptor() int { return s.fd }
 
 // Local is where the socket is bound.
 func (s *Socket) Local() netip.AddrPort { return s.local }
+
+// Interface is the local address, with a zone if it is link-local.
+func (s *Socket) Interface() netip.Addr { return s.local.Addr().WithZone(s.zone) }
+
+// Rebind is called when the local address can be used again: an interface that was removed and came back under its name is another one to the
+// kernel. Where that refuses, the socket stays as it was.
+func (s *Socket) Rebind() {
+	if s.device != "" {
+		_ = unix.BindToDevice(s.fd, s.device)
+	}
+	if i, err := net.InterfaceByName(s.zone); s.zone != "" && err == nil {
+		s.scope, s.to = uint32(i.Index), netip.AddrPort{}
+	}
+}
 
 // ReceiveBuffer is how many bytes the kernel keeps for this socket, bookkeeping excluded, about.
 func (s *Socket) ReceiveBuffer() int {
