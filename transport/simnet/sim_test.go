@@ -48,7 +48,7 @@ func TestSimulation(t *testing.T) {
 	if ran >= simSeeds { // the runs must have met what they are for
 		for what, count := range map[string]int{
 			"lost": counts.Lost, "dropped": counts.Dropped, "overflowed": counts.Overflowed, "too long": counts.TooLong, "cut": counts.Cut,
-			"duplicated": counts.Duplicated, "stray": counts.Strays, "damaged": counts.Damaged, "full": counts.Full,
+			"duplicated": counts.Duplicated, "stray": counts.Strays, "replayed": counts.Replayed, "sent to nobody": counts.Nobody, "damaged": counts.Damaged, "full": counts.Full,
 			"retransmitted": int(stats.RetransmittedPackets), "duplicate": int(stats.DuplicatePackets), "ghost": int(stats.GhostPackets),
 		} {
 			if count == 0 {
