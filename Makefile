@@ -21,6 +21,7 @@ endif
 LIB     := $(BUILD)/lib/liblapi_r.so
 RUN     := $(BUILD)/bin/lapirun
 TRACE   := $(BUILD)/bin/lapitrace
+TRANSFERS := $(BUILD)/libexec/lapi/transfers
 
 GO_SOURCES := $(shell find capi core transport cmd/lapirun cmd/lapitrace -name '*.go' -not -name '*_test.go')
 C_SOURCES  := $(wildcard cshim/*.c cshim/*.h cshim/*.go include/*.h) cshim/exports.map
@@ -29,7 +30,7 @@ C_SOURCES  := $(wildcard cshim/*.c cshim/*.h cshim/*.go include/*.h) cshim/expor
 LIB_LDFLAGS := -s -w -extldflags "-Wl,-soname,liblapi_r.so.1 -Wl,--version-script=$(CURDIR)/cshim/exports.map -Wl,-z,relro -Wl,-z,now"
 
 .PHONY: go-test m32-test all build install uninstall test race fuzz lint vet clean demo samples bench bench-plot abi headers conform
-all build: $(LIB) $(RUN) $(TRACE) $(BUILD)/bin/poe $(BUILD)/lib/pkgconfig/lapi.pc
+all build: $(LIB) $(RUN) $(TRACE) $(TRANSFERS) $(BUILD)/bin/poe $(BUILD)/lib/pkgconfig/lapi.pc
 
 $(LIB): $(GO_SOURCES) $(C_SOURCES) go.mod
 	@mkdir -p $(BUILD)/lib
@@ -46,6 +47,11 @@ $(RUN): $(GO_SOURCES) go.mod
 $(TRACE): $(GO_SOURCES) go.mod
 	@mkdir -p $(BUILD)/bin
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./cmd/lapitrace
+
+# What `lapirun --calibrate` times. It finds the library, and lapirun finds it, where the installation was moved to.
+$(TRANSFERS): calibrate/transfers.c include/lapi.h include/css_shared.h $(LIB)
+	@mkdir -p $(@D)
+	$(CC) -O2 -g -std=gnu11 -Wall -Wextra -Werror -Iinclude $< -L$(BUILD)/lib -llapi_r -Wl,-rpath,'$$ORIGIN/../../lib' -o $@
 
 $(BUILD)/bin/poe: $(RUN)
 	@ln -sf lapirun $@
@@ -64,12 +70,14 @@ LANGUAGES   := $(notdir $(wildcard nls/*))
 DRIVERS     := mpcc_r mpCC_r mpxlf_r mpxlf90_r mpxlf95_r mpcc mpCC mpxlf mpxlf90 mpxlf95 \
                cc_r CC_r xlc_r xlC_r xlf_r xlf90_r xlf95_r
 install: build
-	install -d $(INSTALL_DIR)/$(LIBDIR)/pkgconfig $(INSTALL_DIR)/include $(INSTALL_DIR)/bin
+	install -d $(INSTALL_DIR)/$(LIBDIR)/pkgconfig $(INSTALL_DIR)/include $(INSTALL_DIR)/bin $(INSTALL_DIR)/libexec/lapi
 	install -m 755 $(BUILD)/lib/liblapi_r.so.1 $(INSTALL_DIR)/$(LIBDIR)/
 	ln -sf liblapi_r.so.1 $(INSTALL_DIR)/$(LIBDIR)/liblapi_r.so
 	ln -sf liblapi_r.so.1 $(INSTALL_DIR)/$(LIBDIR)/liblapi.so
 	install -m 644 $(BUILD)/lib/pkgconfig/lapi.pc $(INSTALL_DIR)/$(LIBDIR)/pkgconfig/
-	install -m 644 include/lapi.h include/css_shared.h $(INSTALL_DIR)/include/
+	install -m 644 include/lapi.h include/css_shared.h fortran/lapif.h $(INSTALL_DIR)/include/
+	install -D -m 644 fortran/lapif.h $(INSTALL_DIR)/include64/lapif.h
+	install -D -m 644 fortran/include32/lapif.h $(INSTALL_DIR)/include32/lapif.h
 	for page in $(MAN_PAGES); do install -D -m 644 $$page $(INSTALL_DIR)/share/$$page || exit 1; done
 	@command -v gencat > /dev/null || echo 'install: without gencat, LAPI_Msg_string stays English'
 	command -v gencat > /dev/null || exit 0; for language in $(LANGUAGES); do \
@@ -79,14 +87,15 @@ install: build
 	ln -sf lapirun $(INSTALL_DIR)/bin/poe
 	install -m 755 drivers/lapi-compiler $(INSTALL_DIR)/bin/$(firstword $(DRIVERS))
 	for driver in $(wordlist 2,99,$(DRIVERS)); do ln -sf $(firstword $(DRIVERS)) $(INSTALL_DIR)/bin/$$driver || exit 1; done
+	[ -n "$(M32)" ] || install -m 755 $(TRANSFERS) $(INSTALL_DIR)/libexec/lapi/
 
 uninstall:
 	rm -f $(MAN_PAGES:%=$(INSTALL_DIR)/share/%) $(LANGUAGES:%=$(INSTALL_DIR)/share/locale/%/LC_MESSAGES/liblapi_r.cat)
 	rm -f $(addprefix $(INSTALL_DIR)/,$(foreach l,lib lib32,$l/liblapi_r.so.1 $l/liblapi_r.so $l/liblapi.so $l/pkgconfig/lapi.pc) \
-	  include/lapi.h include/css_shared.h bin/lapirun bin/poe bin/lapitrace $(DRIVERS:%=bin/%))
+	  include/lapi.h include/css_shared.h include/lapif.h include64/lapif.h include32/lapif.h bin/lapirun bin/poe bin/lapitrace libexec/lapi/transfers $(DRIVERS:%=bin/%))
 
 # In the order of how soon they tell something. `go-test` runs with the race detector.
-TEST_TARGETS ?= build vet abi headers go-test sim cshim-test model conform conform-lane host-test kill-test hostile-test samples install-test man-test trace-test net-test m32-test
+TEST_TARGETS ?= build vet abi headers go-test sim cshim-test model conform conform-lane host-test kill-test hostile-test fortran-test samples install-test man-test trace-test net-test m32-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 
@@ -116,6 +125,10 @@ fuzz:
 clean:
 	rm -rf $(BUILD)
 
+# Tests and benchmarks are not to depend on what somebody has calibrated here; LAPI_CALIBRATION=file for those that are to.
+LAPI_CALIBRATION ?= off
+export LAPI_CALIBRATION
+
 -include tests/c/abi/abi.mk
 -include cshim/ctest/ctest.mk
 -include cshim/model/model.mk
@@ -126,4 +139,5 @@ clean:
 -include tests/c/trace/trace.mk
 -include tests/c/hostile/hostile.mk
 -include tests/net/net.mk
+-include tests/fortran/fortran.mk
 -include tests/man.mk

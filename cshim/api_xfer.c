@@ -171,40 +171,56 @@ static int take(const lapi_xfer_t *command, cshim_transfer *to)
 }
 
 /* Transfers that are what LAPI_Put and its like do: no flags, no handlers. 1: the lane has done it. */
-static int lane_xfer(cshim_context *context, uint32_t type, const cshim_transfer *t)
+static int lane_xfer(cshim_context *context, const lapi_xfer_t *command)
 {
-	if (t->flags || t->handler)
-		return 0;
-	switch (type) {
+	const lapi_put_t *put = &command->Put;
+	const lapi_get_t *get = &command->Get;
+	const lapi_am_t *am = &command->Am;
+	const lapi_rmw_t *rmw = &command->Rmw;
+
+	switch (command->Xfer_type) {
 	case LAPI_PUT_XFER:
-		return cshim_lane_put(context, t->tgt, t->len, t->tgt_addr, t->org_addr, t->tgt_cntr, t->org_cntr, t->cmpl_cntr);
+		return !put->flags && !put->shdlr &&
+		       cshim_lane_put(context, put->tgt, put->len, put->tgt_addr, CSHIM_ADDR(put->org_addr), put->tgt_cntr,
+		                      CSHIM_ADDR(put->org_cntr), CSHIM_ADDR(put->cmpl_cntr));
 	case LAPI_GET_XFER:
-		return cshim_lane_get(context, t->tgt, t->len, t->tgt_addr, t->org_addr, t->tgt_cntr, t->org_cntr);
+		return !get->flags && !get->chndlr &&
+		       cshim_lane_get(context, get->tgt, get->len, get->tgt_addr, CSHIM_ADDR(get->org_addr), get->tgt_cntr,
+		                      CSHIM_ADDR(get->org_cntr));
 	case LAPI_AM_XFER:
 	case LAPI_AM_LW_XFER:
-		return cshim_lane_amsend(context, t->tgt, t->hdr_hdl, t->uhdr, t->uhdr_len, t->org_addr, t->len, t->tgt_cntr, t->org_cntr,
-		                         t->cmpl_cntr);
+		return !am->flags && !am->shdlr &&
+		       cshim_lane_amsend(context, am->tgt, am->hdr_hdl, CSHIM_ADDR(am->uhdr), am->uhdr_len, CSHIM_ADDR(am->udata), am->udata_len,
+		                         am->tgt_cntr, CSHIM_ADDR(am->org_cntr), CSHIM_ADDR(am->cmpl_cntr));
 	case LAPI_RMW_XFER:
-		return (t->size == 32 || t->size == 64) && cshim_lane_rmw(context, t->size / 8, t->op, t->tgt, t->tgt_addr, t->org_addr, t->prev_val,
-		                                                          t->org_cntr);
+		return !rmw->shdlr && (rmw->size == 32 || rmw->size == 64) &&
+		       cshim_lane_rmw(context, rmw->size / 8, (uint32_t)rmw->op, rmw->tgt, rmw->tgt_var, CSHIM_ADDR(rmw->in_val),
+		                      CSHIM_ADDR(rmw->prev_tgt_val), CSHIM_ADDR(rmw->org_cntr));
 	default:
 		return 0;
 	}
 }
 
+static int core_xfer(cshim_context *context, const lapi_xfer_t *command)
+{
+	cshim_transfer transfer = {0};
+	int rc = take(command, &transfer);
+
+	return rc == LAPI_SUCCESS ? golapi_xfer(cshim_index_of(context), (uint32_t)command->Xfer_type, &transfer) : rc;
+}
+
 int PLAPI_Xfer(lapi_handle_t hndl, lapi_xfer_t *xfer_cmd)
 {
 	cshim_context *context = cshim_enter(hndl);
-	cshim_transfer transfer = {0};
-	int rc;
+	int rc = LAPI_SUCCESS;
 
 	if (!context)
 		return LAPI_ERR_HNDL_INVALID;
-	rc = xfer_cmd ? take(xfer_cmd, &transfer) : LAPI_ERR_XFER_CMD;
-	if (rc == LAPI_SUCCESS && !lane_xfer(context, (uint32_t)xfer_cmd->Xfer_type, &transfer))
-		rc = golapi_xfer(cshim_index_of(context), (uint32_t)xfer_cmd->Xfer_type, &transfer);
-	cshim_leave(context);
-	return rc;
+	if (!xfer_cmd)
+		rc = LAPI_ERR_XFER_CMD;
+	else if (!lane_xfer(context, xfer_cmd))
+		rc = core_xfer(context, xfer_cmd);
+	return cshim_leave_with(context, rc);
 }
 
 #define CSHIM_GROUP_XFER

@@ -18,6 +18,10 @@
  * arrival is a release, each step from there to the departure of a task an acquire and then a release: signals, or the counter's
  * read-modify-writes and released. So a chain of them leads from each delivery to each departure.
  *
+ * With a counter, each processor has its tasks arrive one after the other. One that is not the last there gives it to the next at once; the last keeps
+ * it and looks, as nobody there has anything to do before the other processors' tasks have arrived. It then goes on without a switch, so of
+ * n tasks on a processor n - 1 are switched to in each generation. Who is the last is known from the generation before (gathered, segment.h).
+ *
  * Sleep: who stores a word that others wait for then looks at their armed words, and rings. The sleeper stores armed, and looks at the
  * words after a membarrier (transport/shm/sleep.go, cshim_watch): see docs/fastlane.md, "Memory order".
  *
@@ -37,7 +41,7 @@ typedef struct cshim_barrier {
 	uint64_t arrived;  /* the latest that this task has arrived at */
 	uint64_t over;     /* the latest that is over: arrived, or 1 less */
 	uint32_t round;    /* of arrived, while it is not over */
-	uint32_t reserved;
+	uint32_t last;     /* nobody else seems to be about to arrive on the processor that this task arrived on */
 	uint8_t line[24];
 } cshim_barrier;
 

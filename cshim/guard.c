@@ -84,10 +84,12 @@ extern const char cshim_guard_begin[], cshim_guard_end[], cshim_guard_fault[];
 __asm__(".pushsection .text\n"
         ".p2align 6\n"
         "cshim_guard_begin:\n"
-        /* int guard_copy(void *to, const void *from, size_t n): not with rep movsb, which some processors do at a twentieth of its speed
+        /* cshim_guarded_copy_short: not with rep movsb, which some processors do at a twentieth of its speed
            unless to and from agree modulo 32 */
-        ".type guard_copy, @function\n"
-        "guard_copy:\n"
+        ".globl cshim_guarded_copy_short\n"
+        ".hidden cshim_guarded_copy_short\n"
+        ".type cshim_guarded_copy_short, @function\n"
+        "cshim_guarded_copy_short:\n"
         "	cmpq $16, %rdx\n"
         "	jae 2f\n"
         "	cmpq $8, %rdx\n"
@@ -143,9 +145,10 @@ __asm__(".pushsection .text\n"
         "	ret\n"
         WIDE_COPY("guard_copy_wide", "vmovdqa", "")
         WIDE_COPY("guard_copy_stream", "vmovntdq", "	sfence\n")
-        /* int guard_count(int32_t *at, int shared) */
-        ".type guard_count, @function\n"
-        "guard_count:\n"
+        ".globl cshim_guarded_count\n"
+        ".hidden cshim_guarded_count\n"
+        ".type cshim_guarded_count, @function\n"
+        "cshim_guarded_count:\n"
         "	testl %esi, %esi\n"
         "	jnz 1f\n"
         "	addl $1, (%rdi)\n"
@@ -223,7 +226,6 @@ __asm__(".pushsection .text\n"
         ".popsection\n");
 
 typedef int guard_word(void *at, uint64_t operand, uint64_t compare, uint64_t *old);
-extern int guard_copy(void *to, const void *from, size_t n) __asm__("guard_copy");
 extern int guard_copy_wide(void *to, const void *from, size_t n) __asm__("guard_copy_wide");
 extern int guard_copy_stream(void *to, const void *from, size_t n) __asm__("guard_copy_stream");
 
@@ -236,7 +238,6 @@ static void choose(void)
 	if (__builtin_cpu_supports("avx2"))
 		wide_min = WIDE_MIN;
 }
-extern int guard_count(int32_t *at, int shared) __asm__("guard_count");
 extern guard_word guard_add4 __asm__("guard_add4"), guard_add8 __asm__("guard_add8"), guard_or4 __asm__("guard_or4"),
 	guard_or8 __asm__("guard_or8"), guard_swap4 __asm__("guard_swap4"), guard_swap8 __asm__("guard_swap8"),
 	guard_cas4 __asm__("guard_cas4"), guard_cas8 __asm__("guard_cas8");
@@ -254,17 +255,12 @@ static void on_fault(int number, siginfo_t *info, void *context)
 
 int cshim_guarded_copy(void *to, const void *from, size_t n)
 {
-	return n < wide_min ? guard_copy(to, from, n) : guard_copy_wide(to, from, n);
+	return n < wide_min ? cshim_guarded_copy_short(to, from, n) : guard_copy_wide(to, from, n);
 }
 
 int cshim_guarded_stream(void *to, const void *from, size_t n)
 {
-	return n < wide_min ? guard_copy(to, from, n) : guard_copy_stream(to, from, n);
-}
-
-int cshim_guarded_count(int32_t *at, int shared)
-{
-	return guard_count(at, shared);
+	return n < wide_min ? cshim_guarded_copy_short(to, from, n) : guard_copy_stream(to, from, n);
 }
 
 int cshim_guarded_rmw(int op, int width, void *at, uint64_t operand, uint64_t compare, uint64_t *old)
@@ -313,6 +309,11 @@ static void choose(void)
 int cshim_guarded_copy(void *to, const void *from, size_t n)
 {
 	GUARDED(memcpy(to, from, n));
+}
+
+int cshim_guarded_copy_short(void *to, const void *from, size_t n)
+{
+	return cshim_guarded_copy(to, from, n);
 }
 
 int cshim_guarded_stream(void *to, const void *from, size_t n)

@@ -10,10 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#pragma GCC visibility push(hidden)
+
 /* Installs the handler for SIGSEGV and SIGBUS in front of those that there are, once in a process. */
 void cshim_guard_install(void);
 
 int cshim_guarded_copy(void *to, const void *from, size_t n);
+/* The same for few bytes: no faster way is looked for. */
+int cshim_guarded_copy_short(void *to, const void *from, size_t n);
 /* The same, but what is written does not push other things out of the cache: to memory that is too much for it, twice as fast. */
 int cshim_guarded_stream(void *to, const void *from, size_t n);
 /* *at += 1, aligned; atomic against other writers if shared is not 0, always against readers. Release: who sees the counter sees what was
@@ -21,5 +25,7 @@ int cshim_guarded_stream(void *to, const void *from, size_t n);
 int cshim_guarded_count(int32_t *at, int shared);
 /* Atomic, aligned words of width 4 or 8; op is an RMW_ops_t. *old is the value before, zero-extended. */
 int cshim_guarded_rmw(int op, int width, void *at, uint64_t operand, uint64_t compare, uint64_t *old);
+
+#pragma GCC visibility pop
 
 #endif

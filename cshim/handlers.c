@@ -2,41 +2,24 @@
 #define _GNU_SOURCE
 #include <string.h>
 
-#include "internal.h"
-
-/* What lapi_return_info_t's MAGIC holds; any value that a stray store is unlikely to produce. */
-enum { RETURN_INFO_MAGIC = 0x4c415049 };
+#include "handlers.h"
+#include "procedure.h"
 
 /* What handler_begins found: the caller does not own the lock. */
 #define WITHOUT_LOCK UINT32_MAX
 
-/*
- * A handler begins. If it has the lock (queued completion handlers do not), what is locked now stays locked until it returns.
- * Returns what handler_ends needs.
- */
+/* A handler begins that may run without the lock, as queued completion handlers do. */
 static uint32_t handler_begins(cshim_context *context)
 {
-	cshim_private *private = cshim_private_of(context);
-	uint32_t before;
-
-	if (!cshim_lock_owned(context))
-		return WITHOUT_LOCK;
-	before = private->handler_floor;
-	private->handler_floor = context->lock_depth;
-	return before;
+	return cshim_lock_owned(context) ? cshim_handler_begins(context) : WITHOUT_LOCK;
 }
 
-/* The handler has returned. Levels that it took and did not give back are taken from it: they would hold the lock for ever. */
 static void handler_ends(cshim_context *context, uint32_t before)
 {
-	cshim_private *private = cshim_private_of(context);
-
-	if (before == WITHOUT_LOCK) {
+	if (before == WITHOUT_LOCK)
 		cshim_lock_forfeit(context);
-		return;
-	}
-	context->lock_depth = private->handler_floor;
-	private->handler_floor = before;
+	else
+		cshim_handler_ends(context, before);
 }
 
 /* The header handler wrote over the structure: nothing in it can be believed, so the message is delivered as by default. */
@@ -61,36 +44,50 @@ static void take_back(cshim_context *block, const lapi_return_info_t *info, cshi
 	result->skip = info->recv_offset_dgsp_bytes;
 	result->ret_flags = info->ret_flags;
 	result->ctl_flags = (int32_t)info->ctl_flags;
-	if (info->MAGIC != RETURN_INFO_MAGIC)
+	if (info->MAGIC != CSHIM_RETURN_INFO_MAGIC)
 		distrust(block, result);
+}
+
+/*
+ * The header handler that a message names, 0 if this task has none: then *result says that the message's data is thrown away. Another
+ * program than the origin's runs here, which on no system would know the procedure.
+ */
+static cshim_addr header_handler_of(cshim_context *context, cshim_addr handler, int32_t src, cshim_header_result *result)
+{
+	static int told; /* atomic */
+
+	if (__builtin_expect((handler & CSHIM_PROCEDURE_NAME) == 0, 1))
+		return handler;
+	handler = cshim_procedure_at(handler);
+	if (handler)
+		return handler;
+	if (!__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
+		cshim_complain(context, "task %d names a Fortran procedure as header handler that this program does not have; its message is thrown away. "
+		               "Between different programs exchange addresses (LAPI_ADDRESS_INIT) or use indices (LAPI_ADDR_SET)", (int)src);
+	memset(result, 0, sizeof *result);
+	result->ctl_flags = LAPI_BURY_MSG;
+	return 0;
+}
+
+void cshim_header_said(cshim_context *context, const cshim_header_call *call, cshim_header_result *result)
+{
+	result->buffer = (uintptr_t)call->buffer;
+	result->completion = (uintptr_t)call->completion;
+	result->info = (uintptr_t)call->user_info;
+	take_back(context, &call->info, result);
 }
 
 void cshim_call_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_t uhdr_len, uint64_t msg_len, int32_t src,
                        cshim_addr one_packet, cshim_header_result *result)
 {
 	cshim_context *block = &cshim_contexts[context];
-	hdr_hndlr_t *header_handler = (hdr_hndlr_t *)(uintptr_t)handler;
-	compl_hndlr_t *completion_handler = NULL;
-	void *user_info = NULL, *buffer;
-	lapi_return_info_t info;
-	uint length = uhdr_len;
-	uint32_t before;
+	cshim_header_call call;
 
-	memset(&info, 0, sizeof(info)); /* LAPI_NORMAL, LAPI_DELIVER_MSG, no DGSP */
-	info.msg_len = (ulong)msg_len;
-	info.MAGIC = RETURN_INFO_MAGIC;
-	info.bytes = (ulong)msg_len; /* a DGSP delivers all of it unless the handler says less */
-	info.src = src;
-	info.udata_one_pkt_ptr = (void *)(uintptr_t)one_packet;
-	/* The prototype knows only a length; the structure behind it is the newer interface (guide, Chapter 11). */
-	before = handler_begins(block);
-	buffer = header_handler(&block->handle, (void *)(uintptr_t)uhdr, &length, (ulong *)(void *)&info, &completion_handler,
-	                        &user_info);
-	handler_ends(block, before);
-	result->buffer = (uintptr_t)buffer;
-	result->completion = (uintptr_t)completion_handler;
-	result->info = (uintptr_t)user_info;
-	take_back(block, &info, result);
+	handler = header_handler_of(block, handler, src, result);
+	if (!handler)
+		return;
+	cshim_header_run(block, handler, uhdr, uhdr_len, msg_len, src, one_packet, &call);
+	cshim_header_said(block, &call, result);
 }
 
 /*
@@ -101,7 +98,7 @@ void cshim_call_vector_header(int context, cshim_addr handler, cshim_addr uhdr, 
                               int32_t src, cshim_addr one_packet, cshim_header_result *result)
 {
 	cshim_context *block = &cshim_contexts[context];
-	vhdr_hndlr_t *header_handler = (vhdr_hndlr_t *)(uintptr_t)handler;
+	vhdr_hndlr_t *header_handler = (vhdr_hndlr_t *)(uintptr_t)header_handler_of(block, handler, src, result);
 	compl_hndlr_t *completion_handler = NULL;
 	void *user_info = NULL;
 	union {
@@ -112,9 +109,11 @@ void cshim_call_vector_header(int context, cshim_addr handler, cshim_addr uhdr, 
 	uint32_t before;
 
 	_Static_assert(sizeof given.lengths == sizeof given.info.msg_len, "the pointer fills the word of msg_len");
+	if (!header_handler)
+		return;
 	memset(&given, 0, sizeof given);
 	given.lengths = (ulong *)(uintptr_t)lengths;
-	given.info.MAGIC = RETURN_INFO_MAGIC;
+	given.info.MAGIC = CSHIM_RETURN_INFO_MAGIC;
 	given.info.src = src;
 	given.info.udata_one_pkt_ptr = (void *)(uintptr_t)one_packet;
 	before = handler_begins(block);

@@ -7,6 +7,7 @@
 #ifndef CSHIM_INTERNAL_H
 #define CSHIM_INTERNAL_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "context.h"
@@ -75,7 +76,10 @@ typedef struct cshim_private {
 	uint32_t service_tid;    /* atomic: its thread id, 0 if it does not run */
 	uint32_t away;           /* under the lock: peers were told that no user thread polls */
 	struct cshim_crew *crew; /* by LAPI_Init and LAPI_Term: the library's threads */
+	uint8_t line[80];
 } cshim_private;
+
+_Static_assert(sizeof(cshim_private) == sizeof(cshim_context), "the one is as far from the first of its kind as the other");
 
 /* contexts.c */
 
@@ -89,7 +93,7 @@ static inline int cshim_index_of(const cshim_context *context)
 
 static inline cshim_private *cshim_private_of(const cshim_context *context)
 {
-	return &cshim_privates[cshim_index_of(context)];
+	return (cshim_private *)(void *)((char *)cshim_privates + ((const char *)context - (const char *)cshim_contexts));
 }
 
 /* 1 in the child of a fork, where nothing but exec works; says so on stderr, once. */
@@ -100,10 +104,16 @@ extern int cshim_forked;
 /* 1 if handle names an active context and this is it. Under the lock the answer stays true until the lock is released. */
 static inline int cshim_alive(const cshim_context *context, uint32_t handle)
 {
+	typedef uint64_t __attribute__((may_alias)) identity; /* state and handle, in one look */
+
+	_Static_assert(offsetof(cshim_context, state) == 0 && offsetof(cshim_context, handle) == 4 &&
+	               __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "they make one word");
 	/* Acquire pairs with the release store of ACTIVE in LAPI_Init: who sees ACTIVE sees the block filled. */
-	return __atomic_load_n(&context->state, __ATOMIC_ACQUIRE) == CSHIM_ACTIVE &&
-	       __atomic_load_n(&context->handle, __ATOMIC_RELAXED) == handle;
+	return __atomic_load_n((const identity *)(const void *)context, __ATOMIC_ACQUIRE) == ((uint64_t)handle << 32 | CSHIM_ACTIVE);
 }
+
+/* Makes the compiler keep an address that it has worked out, rather than work it out again at each use. */
+#define CSHIM_KEEP(pointer) __asm__("" : "+r"(pointer))
 
 /* The active context that handle names, without locking it; NULL if there is none. */
 static inline cshim_context *cshim_find(lapi_handle_t handle)
@@ -112,6 +122,7 @@ static inline cshim_context *cshim_find(lapi_handle_t handle)
 
 	if (__builtin_expect(__atomic_load_n(&cshim_forked, __ATOMIC_RELAXED), 0) && cshim_forked_away())
 		return NULL;
+	CSHIM_KEEP(context);
 	return __builtin_expect(cshim_alive(context, handle), 1) ? context : NULL;
 }
 
@@ -125,7 +136,7 @@ static inline cshim_context *cshim_enter_untraced(lapi_handle_t handle)
 	cshim_lock(context);
 	/* LAPI_Term may have gone through while this thread waited for the lock. */
 	if (__builtin_expect(!cshim_alive(context, handle), 0)) {
-		cshim_unlock(context);
+		cshim_lock_drop(context);
 		return NULL;
 	}
 	return context;
@@ -199,18 +210,22 @@ void cshim_end_purged_waits(cshim_context *context);
 void cshim_poll_begin(cshim_context *context);
 void cshim_poll_end(cshim_context *context);
 
-/* sleep.c: what follows when event_seq has moved. */
-void cshim_notify_of(cshim_context *context, uint32_t events);
+/* sleep.c: what follows when event_seq has moved and others wait. */
+void cshim_notify_others(cshim_context *context);
 /*
  * Every thread that called core does this before it lets go of the lock: wakes followers whose wait is over, and kicks the
  * watcher if its wait may be.
  */
 static inline void cshim_notify(cshim_context *context)
 {
+	cshim_private *private = cshim_private_of(context);
 	uint32_t events = __atomic_load_n(&context->event_seq, __ATOMIC_SEQ_CST);
 
-	if (events != cshim_private_of(context)->noticed_events)
-		cshim_notify_of(context, events);
+	if (events == private->noticed_events)
+		return;
+	private->noticed_events = events;
+	if (__builtin_expect(__atomic_load_n(&private->followers, __ATOMIC_RELAXED) != 0 || private->watching, 0))
+		cshim_notify_others(context);
 }
 
 /* trace.c */
@@ -244,7 +259,7 @@ static inline void cshim_leave_untraced(cshim_context *context)
 	cshim_notify(context);
 	if (__builtin_expect(__atomic_load_n(&context->lock_waiters, __ATOMIC_RELAXED) != 0, 0))
 		cshim_be_fair(context);
-	cshim_unlock(context);
+	cshim_lock_drop(context);
 }
 
 /* Notifies (cshim_notify) and gives up one level of the lock. Returns code, the call's return code, which the trace shows. */
@@ -279,7 +294,11 @@ void cshim_wake_followers(cshim_context *context);
 /* Makes the watcher return from its sleep. */
 void cshim_kick(cshim_context *context);
 /* 1 if a wait for a counter is over. */
-int cshim_counter_reached(const cshim_wait *wait);
+static inline int cshim_counter_reached(const int *counter, int val)
+{
+	/* Acquire pairs with core's atomic increment: who sees the counter sees the data that it announces. */
+	return __atomic_load_n(counter, __ATOMIC_ACQUIRE) >= val;
+}
 /* 1 if a wait that is not for a ticket is over. */
 int cshim_reached(cshim_context *context, const cshim_wait *wait);
 

@@ -44,23 +44,21 @@ int cshim_lane_get(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t 
 	cshim_lane *lane = cshim_lane_of(context);
 	cshim_path *path = cshim_lane_path(context, lane, tgt);
 	cshim_get_header *header;
-	cshim_append append;
 	cshim_lane_op *op;
 
 	/* Only a task that looks at its ring answers soon; from the others core reads by itself. */
 	if (!path || len > CSHIM_LENGTH_MAX || len >= lane->bulk_min || len == 0 || !tgt_addr || !org_addr || !cshim_attends(path) ||
-	    !cshim_append_begin(path, sizeof(*header), &append))
+	    !(header = cshim_one_slot_begin(path)))
 		return CSHIM_LANE_PASS;
 	op = take_op(lane, path, CSHIM_OP_GET, org_addr, org_cntr);
 	if (!op)
 		return CSHIM_LANE_PASS;
 	op->n = len;
-	header = (cshim_get_header *)append.body;
 	header->addr = tgt_addr;
 	header->length = len;
 	header->cntr = tgt_cntr;
 	header->token = op->token;
-	cshim_append_end(cshim_paths_of(lane), path, &append, CSHIM_MSG_LANE_GET, sizeof(*header), 0);
+	cshim_one_slot_end(cshim_paths_of(lane), path, CSHIM_MSG_LANE_GET, sizeof(*header), 0);
 	cshim_lane_note(lane, path, GET_ERR);
 	return CSHIM_LANE_DONE;
 }
@@ -91,12 +89,11 @@ int cshim_lane_rmw(cshim_context *context, uint32_t width, uint32_t operation, u
 	cshim_path *path = cshim_lane_path(context, lane, tgt);
 	int compares = operation == COMPARE_AND_SWAP;
 	cshim_rmw_header *header;
-	cshim_append append;
 	cshim_lane_op *op;
 	uint64_t in[2];
 
 	if (!path || operation > COMPARE_AND_SWAP || !tgt_var || !in_val || load_words(in_val, width, 1 + compares, in) ||
-	    !cshim_append_begin(path, sizeof(*header), &append))
+	    !(header = cshim_one_slot_begin(path)))
 		return CSHIM_LANE_PASS;
 	op = take_op(lane, path, CSHIM_OP_RMW, prev_tgt_val, org_cntr);
 	if (!op)
@@ -104,7 +101,6 @@ int cshim_lane_rmw(cshim_context *context, uint32_t width, uint32_t operation, u
 	op->width = (uint8_t)width;
 	op->compares = (uint8_t)compares;
 	op->compare = compares ? in[0] : 0;
-	header = (cshim_rmw_header *)append.body;
 	header->variable = tgt_var;
 	header->operand = in[compares];
 	header->compare = op->compare;
@@ -112,31 +108,54 @@ int cshim_lane_rmw(cshim_context *context, uint32_t width, uint32_t operation, u
 	header->op = (uint8_t)operation;
 	header->width = (uint8_t)width;
 	header->zero = 0;
-	cshim_append_end(cshim_paths_of(lane), path, &append, CSHIM_MSG_LANE_RMW, sizeof(*header), 0);
+	cshim_one_slot_end(cshim_paths_of(lane), path, CSHIM_MSG_LANE_RMW, sizeof(*header), 0);
 	cshim_lane_note(lane, path, RMW_ERR);
 	return CSHIM_LANE_DONE;
+}
+
+/* The answer to a get, in slots; 0: core shall give it. */
+static int answer_get(cshim_lane *lane, cshim_path *path, const cshim_get_header *get)
+{
+	cshim_reply_header *reply;
+	cshim_append append;
+
+	if (!cshim_append_begin(path, sizeof(*reply) + get->length, &append))
+		return 0;
+	reply = (cshim_reply_header *)append.body;
+	if (cshim_guarded_copy(reply + 1, (const void *)(uintptr_t)get->addr, get->length))
+		return 0;
+	reply->token = (uint32_t)get->token;
+	reply->state = CSHIM_REPLY_OK;
+	reply->value = 0;
+	cshim_append_end(cshim_paths_of(lane), path, &append, CSHIM_MSG_LANE_REPLY, sizeof(*reply), get->length);
+	return 1;
+}
+
+/* The same in one slot. */
+static inline int answer_short_get(cshim_lane *lane, cshim_path *path, const cshim_get_header *get)
+{
+	cshim_reply_header *reply = cshim_one_slot_begin(path);
+
+	if (!reply || cshim_guarded_copy_short(reply + 1, (const void *)(uintptr_t)get->addr, get->length))
+		return 0;
+	reply->token = (uint32_t)get->token;
+	reply->state = CSHIM_REPLY_OK;
+	reply->value = 0;
+	cshim_one_slot_end(cshim_paths_of(lane), path, CSHIM_MSG_LANE_REPLY, sizeof(*reply), get->length);
+	return 1;
 }
 
 int cshim_lane_serve_get(cshim_context *context, cshim_lane *lane, cshim_path *path, const cshim_arrival *arrival)
 {
 	cshim_get_header get;
-	cshim_reply_header *reply;
-	cshim_append append;
 
 	if (arrival->header != sizeof(get) || arrival->data != 0 || path->closed)
 		return 0;
 	cshim_take_header(&get, arrival->body, sizeof(get));
 	if (get.length > CSHIM_INLINE_MAX)
 		return cshim_bulk_serve_get(context, lane, path, &get);
-	if (!cshim_append_begin(path, sizeof(*reply) + get.length, &append))
+	if (!(get.length <= CSHIM_ONE_SLOT - sizeof(cshim_reply_header) ? answer_short_get(lane, path, &get) : answer_get(lane, path, &get)))
 		return 0;
-	reply = (cshim_reply_header *)append.body;
-	if (cshim_guarded_copy(reply + 1, (const void *)(uintptr_t)get.addr, get.length))
-		return 0;
-	reply->token = (uint32_t)get.token;
-	reply->state = CSHIM_REPLY_OK;
-	reply->value = 0;
-	cshim_append_end(cshim_paths_of(lane), path, &append, CSHIM_MSG_LANE_REPLY, sizeof(*reply), get.length);
 	path->used = 1;
 	lane->dirty = 1;
 	context->msg_state |= LAPI_SEND_COMPLETE;
@@ -148,7 +167,6 @@ int cshim_lane_serve_rmw(cshim_context *context, cshim_lane *lane, cshim_path *p
 {
 	cshim_rmw_header rmw;
 	cshim_reply_header *reply;
-	cshim_append append;
 	uint64_t old;
 
 	(void)context;
@@ -157,14 +175,13 @@ int cshim_lane_serve_rmw(cshim_context *context, cshim_lane *lane, cshim_path *p
 	cshim_take_header(&rmw, arrival->body, sizeof(rmw));
 	/* Words that are not aligned are core's: all of the process share one lock for them. */
 	if (rmw.op > COMPARE_AND_SWAP || (rmw.width != 4 && rmw.width != 8) || rmw.variable % rmw.width ||
-	    !cshim_append_begin(path, sizeof(*reply), &append) ||
+	    !(reply = cshim_one_slot_begin(path)) ||
 	    cshim_guarded_rmw(rmw.op, rmw.width, (void *)(uintptr_t)rmw.variable, rmw.operand, rmw.compare, &old))
 		return 0;
-	reply = (cshim_reply_header *)append.body;
 	reply->token = rmw.token;
 	reply->state = CSHIM_REPLY_OK;
 	reply->value = old;
-	cshim_append_end(cshim_paths_of(lane), path, &append, CSHIM_MSG_LANE_REPLY, sizeof(*reply), 0);
+	cshim_one_slot_end(cshim_paths_of(lane), path, CSHIM_MSG_LANE_REPLY, sizeof(*reply), 0);
 	path->used = 1;
 	lane->dirty = 1;
 	return 1;
@@ -205,8 +222,10 @@ static int answers(const cshim_lane_op *op, const cshim_reply_header *reply, uin
 void cshim_lane_reply(cshim_context *context, cshim_lane *lane, cshim_path *path, const cshim_arrival *arrival)
 {
 	cshim_reply_header reply;
-	cshim_lane_op *op, done;
+	cshim_lane_op *op;
+	uint64_t local, org_cntr;
 	lapi_err_t kind;
+	int failed;
 
 	if (arrival->header != sizeof(reply))
 		return; /* no task of this version sends that */
@@ -214,21 +233,22 @@ void cshim_lane_reply(cshim_context *context, cshim_lane *lane, cshim_path *path
 	op = &lane->op[reply.token % CSHIM_LANE_OPS];
 	if (op->kind == CSHIM_OP_FREE || op->token != reply.token || op->task != path->task || !answers(op, &reply, arrival->data))
 		return; /* it was given up meanwhile */
-	done = *op;
-	if (reply.state != CSHIM_REPLY_PART)
+	if (reply.state == CSHIM_REPLY_FAILED) {
 		free_op(lane, op);
-	if (reply.state == CSHIM_REPLY_FAILED)
 		return; /* the fault itself came by another message */
-	kind = done.kind == CSHIM_OP_GET ? GET_ERR : RMW_ERR;
-	if (store_answer(&done, &reply, arrival)) {
-		if (reply.state == CSHIM_REPLY_PART)
-			free_op(lane, op); /* the other parts find nothing */
-		golapi_lane_fault(cshim_index_of(context), done.local, (int32_t)kind);
+	}
+	local = op->local;
+	org_cntr = op->org_cntr;
+	kind = op->kind == CSHIM_OP_GET ? GET_ERR : RMW_ERR;
+	failed = store_answer(op, &reply, arrival);
+	if (reply.state == CSHIM_REPLY_PART && !failed)
+		return;
+	free_op(lane, op); /* if there are other parts they find nothing */
+	if (failed) {
+		golapi_lane_fault(cshim_index_of(context), local, (int32_t)kind);
 		return;
 	}
-	if (reply.state == CSHIM_REPLY_PART)
-		return;
 	context->msg_state |= LAPI_RECV_COMPLETE;
 	cshim_lane_event(context);
-	cshim_lane_count(context, lane, done.org_cntr, kind, context->task, path->task);
+	cshim_lane_count(context, lane, org_cntr, kind, context->task, path->task);
 }

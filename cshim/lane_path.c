@@ -53,16 +53,18 @@ void cshim_append_padding(cshim_path *path, cshim_append *append)
 	path->sender.tail = index + append->padding;
 }
 
-/* Rings the peer's bell if it sleeps, once for each sleep. */
 void cshim_ring_bell(cshim_path *path)
 {
-	uint32_t armed = CSHIM_ARMED;
-	uint64_t one = 1;
+	uint64_t *word = &cshim_head(path->out_head)->armed;
+	uint64_t armed = __atomic_load_n(word, __ATOMIC_SEQ_CST), one = 1;
 	int saved = errno;
 
-	if (__atomic_compare_exchange_n(&cshim_head(path->out_head)->armed, &armed, CSHIM_AWAKE, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) &&
-	    write(path->bell, &one, sizeof(one)) < 0)
+	if (!(armed & CSHIM_ASLEEP))
+		return;
+	if (write(path->bell, &one, sizeof(one)) < 0)
 		errno = saved; /* EAGAIN: it rings already */
+	/* Not before: who is stopped in between has woken the peer, or leaves that to others (docs/fastlane.md). */
+	__atomic_compare_exchange_n(word, &armed, CSHIM_AWAKE, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
 void cshim_append_wake(cshim_paths *paths, cshim_path *path)
@@ -70,22 +72,22 @@ void cshim_append_wake(cshim_paths *paths, cshim_path *path)
 	if (__atomic_load_n(&cshim_control(path->out_control)->cold, __ATOMIC_RELAXED))
 		__atomic_fetch_or(&cshim_head(path->out_head)->pending[paths->own_ring / 64], (uint64_t)1 << (paths->own_ring % 64),
 		                  __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&cshim_head(path->out_head)->armed, __ATOMIC_SEQ_CST) == CSHIM_ARMED)
-		cshim_ring_bell(path);
+	cshim_ring_bell(path);
 }
 
 void cshim_lane_tell_now(cshim_context *context, cshim_lane *lane, cshim_path *path)
 {
-	cshim_counter_header told = {lane->told, lane->told_more};
-	cshim_append append;
+	uint64_t cntr = lane->told, more = lane->told_more;
+	cshim_counter_header *header;
 
 	lane->told = 0;
-	if (path->closed || !cshim_append_begin(path, sizeof(told), &append)) {
-		golapi_lane_tell(cshim_index_of(context), path->task, told.cntr, told.more);
+	if (path->closed || !(header = cshim_one_slot_begin(path))) {
+		golapi_lane_tell(cshim_index_of(context), path->task, cntr, more);
 		return;
 	}
-	*(cshim_counter_header *)append.body = told;
-	cshim_append_end(cshim_paths_of(lane), path, &append, CSHIM_MSG_COUNTER, sizeof(told), 0);
+	header->cntr = cntr;
+	header->more = more;
+	cshim_one_slot_end(cshim_paths_of(lane), path, CSHIM_MSG_COUNTER, sizeof(*header), 0);
 	path->used = 1;
 	lane->dirty = 1;
 }

@@ -49,6 +49,7 @@ static inline cshim_path *cshim_lane_path(const cshim_context *context, cshim_la
 	if (ring < 0)
 		return NULL;
 	path = &cshim_paths_of(lane)->path[ring];
+	CSHIM_KEEP(path);
 	if (path->closed || cshim_lane_coin(lane))
 		return NULL;
 	return path;
@@ -74,7 +75,13 @@ static inline uint64_t cshim_slots_of(uint64_t bytes)
 	return (8 + bytes + CSHIM_SLOT_SIZE - 1) / CSHIM_SLOT_SIZE;
 }
 
+/*
+ * In a stream of messages the next one's first locked instruction waits for this one's slot. So that it is here by then, slots are asked
+ * for early; not the very next, which the receiver is looking at. Not for single messages: the receiver has a slot of the last round in
+ * its cache, and looks at it before it answers.
+ */
 #define CSHIM_SLOTS_AHEAD 8
+#define CSHIM_SLOTS_STREAM 4
 
 /* The line of at will be written soon. A baseline compiler would emit a prefetch for reading, which is of no use here. */
 static inline void cshim_prefetch_to_write(const void *at)
@@ -86,11 +93,22 @@ static inline void cshim_prefetch_to_write(const void *at)
 #endif
 }
 
-/* Copies a header out of a message once and for all: what a peer changes meanwhile, nobody looks at again. */
+/* Copies a header of n bytes, one to four whole words, out of a message once and for all: what a peer changes meanwhile, nobody looks at again. */
 static inline void cshim_take_header(void *to, const unsigned char *body, size_t n)
 {
-	memcpy(to, body, n);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* else the compiler may read the message a second time, behind the checks */
+	typedef uint64_t __attribute__((may_alias)) word;
+	const word *from = (const void *)body;
+	word *at = to;
+
+	/* No loop: n is a constant everywhere, and compilers leave loops as they are. */
+	if (n > 0)
+		at[0] = __atomic_load_n(from, __ATOMIC_RELAXED);
+	if (n > 8)
+		at[1] = __atomic_load_n(from + 1, __ATOMIC_RELAXED);
+	if (n > 16)
+		at[2] = __atomic_load_n(from + 2, __ATOMIC_RELAXED);
+	if (n > 24)
+		at[3] = __atomic_load_n(from + 3, __ATOMIC_RELAXED);
 }
 
 /* A message that is being written: where its header goes, and what publishes it. */
@@ -112,7 +130,7 @@ typedef struct cshim_append {
 int cshim_await_consumed(cshim_path *path, uint64_t index, int looks);
 void cshim_append_padding(cshim_path *path, cshim_append *append);
 void cshim_append_wake(cshim_paths *paths, cshim_path *path);
-/* Wakes the peer if it sleeps. */
+/* Wakes the peer if it sleeps. A store that came before, sequentially consistent, is visible before the look whether it does. */
 void cshim_ring_bell(cshim_path *path);
 
 /*
@@ -162,23 +180,32 @@ static inline int cshim_append_begin(cshim_path *path, uint64_t bytes, cshim_app
 	return cshim_append_slots(path, cshim_slots_of(bytes), CSHIM_ROOM_LOOKS, append);
 }
 
-/* Publishes it. word: the head word without the sequence. */
-static inline void cshim_append_publish(cshim_paths *paths, cshim_path *path, cshim_append *append, uint64_t word, uint64_t data)
+/* A message has begun at index: prepares for the ones that are likely to follow. */
+static inline void cshim_append_ahead(const cshim_paths *paths, cshim_path *path, uint64_t index)
 {
-	uint64_t index, position;
+	cshim_sender *sender = &path->sender;
 
-	if (__builtin_expect(append->padding != 0, 0))
-		cshim_append_padding(path, append);
-	index = path->sender.tail;
-	position = index & CSHIM_RING_MASK;
-	cshim_clear_continued(path, index + append->slots);
-	path->sender.continued[position / 64] &= ~((uint64_t)1 << (position % 64));
+	if (__builtin_expect(sender->turn != paths->turn, 1)) {
+		sender->turn = paths->turn;
+		sender->streamed = index;
+	} else if (__builtin_expect(index - sender->streamed >= CSHIM_SLOTS_STREAM, 0)) {
+		cshim_prefetch_to_write(cshim_slot_at(path->out_slots, index + CSHIM_SLOTS_AHEAD));
+	}
+}
+
+/*
+ * Publishes a message that begins at the tail; word: the head word without the sequence. The tail's slot does not count as a continuation:
+ * the message in front of it saw to that.
+ */
+static inline void cshim_publish_at_tail(cshim_paths *paths, cshim_path *path, uint64_t slots, uint64_t word, uint64_t data)
+{
+	uint64_t index = path->sender.tail;
+
+	cshim_clear_continued(path, index + slots);
 	/* release: pairs with the load in the receiver's loop */
-	__atomic_store_n(&cshim_slot_at(path->out_slots, position)->head, (uint32_t)index | CSHIM_SEQUENCE_VALID | word, __ATOMIC_RELEASE);
-	path->sender.tail = index + append->slots;
-	/* The next message's first locked instruction waits for this one's slot. So that it is here by then, ask for slots early; not for the
-	   very next, which the receiver is looking at. */
-	cshim_prefetch_to_write(cshim_slot_at(path->out_slots, index + CSHIM_SLOTS_AHEAD));
+	__atomic_store_n(&cshim_slot_at(path->out_slots, index)->head, (uint32_t)index | CSHIM_SEQUENCE_VALID | word, __ATOMIC_RELEASE);
+	path->sender.tail = index + slots;
+	cshim_append_ahead(paths, path, index);
 	paths->packets_sent++;
 	paths->data_sent += data;
 	/* Store the message, then look whether anybody must be told: the receiver's membarrier orders the two (docs/fastlane.md). */
@@ -191,11 +218,43 @@ static inline void cshim_append_publish(cshim_paths *paths, cshim_path *path, cs
 		cshim_append_wake(paths, path);
 }
 
+/* Publishes what cshim_append_slots began. */
+static inline void cshim_append_publish(cshim_paths *paths, cshim_path *path, cshim_append *append, uint64_t word, uint64_t data)
+{
+	if (__builtin_expect(append->padding != 0, 0))
+		cshim_append_padding(path, append);
+	cshim_publish_at_tail(paths, path, append->slots, word, data);
+}
+
+static inline uint64_t cshim_head_word(uint32_t kind, uint64_t header, uint64_t data)
+{
+	return (uint64_t)kind << 32 | header / CSHIM_HEADER_UNIT << 40 | data << 48;
+}
+
 /* Publishes what cshim_append_begin began: header bytes are a multiple of 8. */
 static inline void cshim_append_end(cshim_paths *paths, cshim_path *path, cshim_append *append, uint32_t kind, uint64_t header,
                                     uint64_t data)
 {
-	cshim_append_publish(paths, path, append, (uint64_t)kind << 32 | header / CSHIM_HEADER_UNIT << 40 | data << 48, data);
+	cshim_append_publish(paths, path, append, cshim_head_word(kind, header, data), data);
+}
+
+/* Header and data of a message of one slot, at most. Such a message needs no padding, and makes no continuations. */
+#define CSHIM_ONE_SLOT (CSHIM_SLOT_SIZE - 8)
+
+/* Begins one: where its header goes, or NULL if there is no room. */
+static inline void *cshim_one_slot_begin(cshim_path *path)
+{
+	const cshim_sender *sender = &path->sender;
+
+	if (__builtin_expect(sender->tail - sender->consumed >= CSHIM_RING_SLOTS, 0) &&
+	    !cshim_await_consumed(path, sender->tail + 1 - CSHIM_RING_SLOTS, CSHIM_ROOM_LOOKS))
+		return NULL;
+	return cshim_slot_at(path->out_slots, sender->tail)->bytes;
+}
+
+static inline void cshim_one_slot_end(cshim_paths *paths, cshim_path *path, uint32_t kind, uint64_t header, uint64_t data)
+{
+	cshim_publish_at_tail(paths, path, 1, cshim_head_word(kind, header, data), data);
 }
 
 /* An operation of the user's has sent a message on path. kind: lapi_err_t. */
@@ -205,23 +264,6 @@ static inline void cshim_lane_note(cshim_lane *lane, cshim_path *path, lapi_err_
 	path->kind = (uint32_t)kind + 1;
 	lane->dirty = 1;
 	lane->issued++;
-}
-
-/* 1 if an active ring holds a message, or core wants a turn: the least that a turn of the dispatcher looks at. */
-static inline int cshim_lane_sees(const cshim_lane *lane)
-{
-	const cshim_paths *paths = cshim_paths_of(lane);
-	uint32_t i, n = paths->num_active;
-
-	for (i = 0; i < n; i++) {
-		const cshim_path *path = &paths->path[paths->active[i]];
-		/* Relaxed: the turn that follows loads it again, with acquire. */
-		uint64_t word = __atomic_load_n(&cshim_slot_at(path->in_slots, path->receiver.head)->head, __ATOMIC_RELAXED);
-
-		if ((uint32_t)word == ((uint32_t)path->receiver.head | CSHIM_SEQUENCE_VALID))
-			return 1;
-	}
-	return lane->go_work != 0;
 }
 
 /* A counter, or what LAPI_Msgpoll reports, has changed. Under the lock, hence no locked instruction; others only read. */
@@ -236,11 +278,21 @@ static inline void cshim_lane_count(cshim_context *context, cshim_lane *lane, ui
 	if (cntr == 0)
 		return;
 	if (__builtin_expect(lane->off || cntr % sizeof(int32_t) ||
-	                     cshim_guarded_count((int32_t *)(uintptr_t)cntr, cshim_active_contexts() > 1), 0)) {
+	                     cshim_guarded_count((int32_t *)(uintptr_t)cntr, cshim_active_contexts() > 1), 0))
 		golapi_lane_count(cshim_index_of(context), cntr, (int32_t)kind, src, peer);
-		return;
-	}
-	cshim_lane_event(context);
+	else
+		cshim_lane_event(context);
+}
+
+/* The origin's half of a put or active message is over: its buffer is free, as the data was copied. */
+static inline void cshim_lane_sent(cshim_context *context, cshim_lane *lane, cshim_path *path, lapi_err_t kind, uint64_t org_cntr,
+                                   uint64_t cmpl_cntr)
+{
+	cshim_lane_note(lane, path, kind);
+	if (cmpl_cntr)
+		path->expected++;
+	context->msg_state |= LAPI_SEND_COMPLETE;
+	cshim_lane_count(context, lane, org_cntr, kind, context->task, path->task);
 }
 
 /* Tells the task of path what cshim_lane_tell has put off. */
@@ -309,11 +361,6 @@ void cshim_lane_reply(cshim_context *context, cshim_lane *lane, cshim_path *path
 /* The requests, at the target. 0: core shall do it. */
 int cshim_lane_serve_get(cshim_context *context, cshim_lane *lane, cshim_path *path, const cshim_arrival *arrival);
 int cshim_lane_serve_rmw(cshim_context *context, cshim_lane *lane, cshim_path *path, const cshim_arrival *arrival);
-
-/* lane_send.c */
-
-/* The origin's half of a put or active message is over: its buffer is free, as the data was copied. */
-void cshim_lane_sent(cshim_context *context, cshim_lane *lane, cshim_path *path, lapi_err_t kind, uint64_t org_cntr, uint64_t cmpl_cntr);
 
 /* lane_bulk.c: CSHIM_LANE_DONE or _PASS; and 0: core shall do it. */
 

@@ -1,11 +1,13 @@
 /* lane_receive.c - a turn of the lane: what comes in active rings. */
 #define _GNU_SOURCE
+#include "handlers.h"
 #include "lane_path.h"
 
 #include <string.h>
 #include <time.h>
 
 #include "lane_send.h"
+#include "procedure.h"
 
 enum {
 	BATCH = 64,                        /* messages of one ring in one turn */
@@ -66,19 +68,28 @@ static fate receive_counter(cshim_context *context, cshim_lane *lane, cshim_path
 }
 
 /* 1 if what the header handler said is all within what the lane can do. */
-static int simple(const cshim_header_result *result)
+static int simple(const cshim_header_call *call)
 {
-	if (result->dgsp || result->ctl_flags == LAPI_DROP_PKT)
+	if (call->info.dgsp_handle || call->info.ctl_flags == LAPI_DROP_PKT || call->info.MAGIC != CSHIM_RETURN_INFO_MAGIC)
 		return 0;
-	if (result->completion && !(result->ret_flags & (LAPI_LOCAL_STATE | LAPI_SEND_REPLY)))
+	if (call->completion && !(call->info.ret_flags & (LAPI_LOCAL_STATE | LAPI_SEND_REPLY)))
 		return 0; /* for the handler threads */
 	return 1;
 }
 
+/* Its header handler has run, and wants more than the lane can do. */
+static fate leave_to_core(cshim_context *context, cshim_lane *lane, cshim_path *path, const cshim_header_call *call)
+{
+	cshim_header_result result;
+
+	cshim_header_said(context, call, &result);
+	golapi_lane_handled(cshim_index_of(context), (uint32_t)(path - cshim_paths_of(lane)->path), &result);
+	return GONE;
+}
+
 static fate receive_am(cshim_context *context, cshim_lane *lane, cshim_path *path, const cshim_arrival *arrival)
 {
-	int index = cshim_index_of(context);
-	cshim_header_result result = {0};
+	cshim_header_call call;
 	uint64_t data = arrival->data, handler, uhdr_len;
 	cshim_am_header am;
 
@@ -91,21 +102,21 @@ static fate receive_am(cshim_context *context, cshim_lane *lane, cshim_path *pat
 		return LEFT;
 	if (handler < CSHIM_LANE_HANDLERS && (handler = lane->handlers[handler]) == 0)
 		return LEFT;
+	if (__builtin_expect((handler & CSHIM_PROCEDURE_NAME) != 0, 0) && (handler = cshim_procedure_at(handler)) == 0)
+		return LEFT; /* core throws the message away, and says why */
 	if (uhdr_len) /* to a place that is aligned and the handler's to change */
 		memcpy((void *)(uintptr_t)lane->scratch, arrival->body + sizeof(am), uhdr_len);
-	cshim_call_header(index, handler, uhdr_len ? lane->scratch : 0, (uint32_t)uhdr_len, data, path->task,
-	                  data ? (uintptr_t)arrival->bytes : 0, &result);
+	cshim_header_run(context, handler, uhdr_len ? lane->scratch : 0, (uint32_t)uhdr_len, data, path->task,
+	                 data ? (uintptr_t)arrival->bytes : 0, &call);
 	if (path->stopped)
 		return LEFT; /* the handler has let another thread in, and that has cut the task off */
-	if (!simple(&result) || (data && result.buffer && result.ctl_flags == LAPI_DELIVER_MSG &&
-	                               cshim_guarded_copy((void *)(uintptr_t)result.buffer, arrival->bytes, data))) {
-		golapi_lane_handled(index, (uint32_t)(path - cshim_paths_of(lane)->path), &result);
-		return GONE;
-	}
+	if (!simple(&call) || (data && call.buffer && call.info.ctl_flags == LAPI_DELIVER_MSG &&
+	                       cshim_guarded_copy(call.buffer, arrival->bytes, data)))
+		return leave_to_core(context, lane, path, &call);
 	context->msg_state |= LAPI_RECV_COMPLETE;
 	cshim_lane_event(context);
-	if (result.completion)
-		cshim_call_completion(index, result.completion, result.info);
+	if (call.completion)
+		cshim_call_completion(cshim_index_of(context), CSHIM_ADDR(call.completion), CSHIM_ADDR(call.user_info));
 	cshim_lane_count(context, lane, am.tgt_cntr, AM_ERR, path->task, path->task);
 	cshim_lane_tell(context, lane, path, am.cmpl_cntr);
 	return TAKEN;
@@ -196,15 +207,18 @@ static void advance(cshim_paths *paths, cshim_path *path, uint64_t slots, const 
 		publish_consumed(path);
 }
 
-/* What one ring holds, up to a batch. Returns how many messages, with CSHIM_LANE_CORE if the next one is core's. */
-static uint32_t receive_ring(cshim_context *context, cshim_lane *lane, cshim_path *path)
+/*
+ * What one ring holds, up to a batch, or until counter, if it is not NULL, has reached val. Returns how many messages, with CSHIM_LANE_CORE
+ * if the next one is core's.
+ */
+static uint32_t receive_ring(cshim_context *context, cshim_lane *lane, cshim_path *path, const int *counter, int val)
 {
 	cshim_receiver *receiver = &path->receiver;
 	uint32_t n = 0;
 
 	while (n < BATCH) {
 		cshim_slot *slot = cshim_slot_at(path->in_slots, receiver->head);
-		/* acquire: pairs with the store in cshim_append_end; what is read of the message was written before it */
+		/* acquire: pairs with the store in cshim_publish_at_tail; what is read of the message was written before it */
 		uint64_t word = __atomic_load_n(&slot->head, __ATOMIC_ACQUIRE), slots;
 		cshim_arrival arrival;
 		fate fate;
@@ -231,6 +245,9 @@ static uint32_t receive_ring(cshim_context *context, cshim_lane *lane, cshim_pat
 			continue;
 		}
 		advance(cshim_paths_of(lane), path, slots, &arrival);
+		/* The next slot may be a line's way off. Who waits does not wait for that, unless completions may be told together. */
+		if (counter && !lane->told && cshim_counter_reached(counter, val))
+			break;
 	}
 	if (lane->told)
 		cshim_lane_tell_now(context, lane, path);
@@ -284,7 +301,7 @@ uint32_t cshim_lane_turn(cshim_context *context)
 
 		if (at >= paths->num_active)
 			at = 0;
-		n = receive_ring(context, lane, &paths->path[paths->active[at]]);
+		n = receive_ring(context, lane, &paths->path[paths->active[at]], NULL, 0);
 		flags |= n & CSHIM_LANE_CORE;
 		if (n & ~CSHIM_LANE_CORE)
 			flags |= CSHIM_DISPATCH_PROGRESS;
@@ -292,6 +309,65 @@ uint32_t cshim_lane_turn(cshim_context *context)
 	if (lane->go_work || core_is_due(lane) || some_pending(paths))
 		flags |= CSHIM_LANE_CORE;
 	return flags;
+}
+
+/* 1 if a ring holds a message. */
+static inline int holds(const cshim_path *path)
+{
+	/* Relaxed: receive_ring loads it again, with acquire. */
+	uint64_t word = __atomic_load_n(&cshim_slot_at(path->in_slots, path->receiver.head)->head, __ATOMIC_RELAXED);
+
+	return (uint32_t)word == ((uint32_t)path->receiver.head | CSHIM_SEQUENCE_VALID);
+}
+
+/* A turn for one ring that holds a message, for a thread that waits for a counter. */
+static uint32_t receive_for(cshim_context *context, cshim_lane *lane, cshim_path *path, const int *counter, int val)
+{
+	cshim_private *private = cshim_private_of(context);
+	uint32_t n;
+
+	cshim_paths_of(lane)->turn++;
+	private->dispatcher = cshim_tid();
+	/* Atomic: LAPI_Msgpoll looks at it without the lock. */
+	__atomic_store_n(&context->dispatching, 1, __ATOMIC_RELAXED);
+	n = receive_ring(context, lane, path, counter, val);
+	__atomic_store_n(&context->dispatching, 0, __ATOMIC_RELAXED);
+	cshim_notify(context);
+	/* A turn with all that belongs to it is due as often as without this function, and then counts by itself. */
+	if (lane->go_work || (lane->turns + 1) % CLOCK_TURNS == 0 || lane->turns + 1 >= lane->turns_max)
+		n |= CSHIM_LANE_CORE;
+	else
+		lane->turns++;
+	return (n & CSHIM_LANE_CORE) | (n & ~CSHIM_LANE_CORE ? CSHIM_DISPATCH_PROGRESS : 0);
+}
+
+uint32_t cshim_lane_await(cshim_context *context, const int *counter, int val, int looks)
+{
+	cshim_lane *lane = cshim_lane_of(context);
+	cshim_paths *paths = cshim_paths_of(lane);
+
+	for (; looks > 0; looks--) {
+		uint32_t i, at = paths->first;
+
+		for (i = 0; i < paths->num_active; i++, at++) {
+			cshim_path *path;
+
+			if (at >= paths->num_active)
+				at = 0;
+			path = &paths->path[paths->active[at]];
+			CSHIM_KEEP(path);
+			if (!holds(path))
+				continue;
+			paths->first = at + 1; /* the others have their turn */
+			return receive_for(context, lane, path, counter, val);
+		}
+		if (lane->go_work)
+			return CSHIM_LANE_CORE;
+		if (__builtin_expect(__atomic_load_n(&context->lock_waiters, __ATOMIC_RELAXED) != 0, 0))
+			return 0;
+		cshim_between_polls();
+	}
+	return 0;
 }
 
 void cshim_lane_turned(cshim_context *context)

@@ -5,13 +5,22 @@
 
 #include "lane_send.h"
 
-void cshim_lane_sent(cshim_context *context, cshim_lane *lane, cshim_path *path, lapi_err_t kind, uint64_t org_cntr, uint64_t cmpl_cntr)
+/* A put whose data fits one slot with its header. */
+static inline int put_short(cshim_context *context, cshim_lane *lane, cshim_path *path, uint64_t len, uint64_t tgt_addr, uint64_t org_addr,
+                            uint64_t tgt_cntr, uint64_t org_cntr, uint64_t cmpl_cntr)
 {
-	cshim_lane_note(lane, path, kind);
-	if (cmpl_cntr)
-		path->expected++;
-	context->msg_state |= LAPI_SEND_COMPLETE;
-	cshim_lane_count(context, lane, org_cntr, kind, context->task, path->task);
+	cshim_put_header *header = cshim_one_slot_begin(path);
+
+	if (!header)
+		return CSHIM_LANE_PASS;
+	header->tgt_addr = tgt_addr;
+	header->tgt_cntr = tgt_cntr;
+	header->cmpl_cntr = cmpl_cntr;
+	if (cshim_guarded_copy_short(header + 1, (const void *)(uintptr_t)org_addr, len))
+		return CSHIM_LANE_PASS; /* nothing was published: core meets the same fault */
+	cshim_one_slot_end(cshim_paths_of(lane), path, CSHIM_MSG_PUT, sizeof(*header), len);
+	cshim_lane_sent(context, lane, path, PUT_ERR, org_cntr, cmpl_cntr);
+	return CSHIM_LANE_DONE;
 }
 
 int cshim_lane_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t tgt_addr, uint64_t org_addr, uint64_t tgt_cntr,
@@ -22,10 +31,10 @@ int cshim_lane_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t 
 	cshim_put_header *header;
 	cshim_append append;
 
-	if (!path || (len && (!tgt_addr || !org_addr)))
+	if (!path || (len && (!tgt_addr || !org_addr)) || len >= lane->bulk_min)
 		return CSHIM_LANE_PASS;
-	if (len >= lane->bulk_min)
-		return CSHIM_LANE_PASS;
+	if (__builtin_expect(len <= CSHIM_ONE_SLOT - sizeof(*header), 1))
+		return put_short(context, lane, path, len, tgt_addr, org_addr, tgt_cntr, org_cntr, cmpl_cntr);
 	if (len > CSHIM_INLINE_MAX) {
 		cshim_put_header put = {tgt_addr, tgt_cntr, cmpl_cntr};
 
@@ -86,19 +95,41 @@ static int am_fits(const cshim_path *path, uint64_t udata_len)
 	return udata_len <= CSHIM_INLINE_MAX || (udata_len <= CSHIM_LANE_AM && (!path->direct || cshim_attends(path)));
 }
 
+/* One without a user header whose data fits one slot. */
+static inline int am_short(cshim_context *context, cshim_lane *lane, cshim_path *path, uint64_t hdr_hdl, uint64_t udata, uint64_t udata_len,
+                           uint64_t tgt_cntr, uint64_t org_cntr, uint64_t cmpl_cntr)
+{
+	cshim_am_header *header = cshim_one_slot_begin(path);
+
+	if (!header)
+		return CSHIM_LANE_PASS;
+	header->handler = hdr_hdl;
+	header->tgt_cntr = tgt_cntr;
+	header->cmpl_cntr = cmpl_cntr;
+	if (cshim_guarded_copy_short(header + 1, (const void *)(uintptr_t)udata, udata_len))
+		return CSHIM_LANE_PASS;
+	cshim_one_slot_end(cshim_paths_of(lane), path, CSHIM_MSG_AM_SMALL, sizeof(*header), udata_len);
+	cshim_lane_sent(context, lane, path, AM_ERR, org_cntr, cmpl_cntr);
+	return CSHIM_LANE_DONE;
+}
+
 int cshim_lane_amsend(cshim_context *context, uint32_t tgt, uint64_t hdr_hdl, uint64_t uhdr, uint32_t uhdr_len, uint64_t udata,
                       uint64_t udata_len, uint64_t tgt_cntr, uint64_t org_cntr, uint64_t cmpl_cntr)
 {
 	cshim_lane *lane = cshim_lane_of(context);
 	cshim_path *path = cshim_lane_path(context, lane, tgt);
-	uint64_t padding = -(uint64_t)uhdr_len & 7, header_bytes = sizeof(cshim_am_header) + uhdr_len + padding;
+	uint64_t padding, header_bytes;
 	cshim_am_header *header;
 	am_place place;
 
-	if (!path || !hdr_hdl || hdr_hdl >> CSHIM_AM_PADDING_SHIFT || uhdr_len > CSHIM_LANE_UHDR || (uhdr_len && !uhdr) ||
-	    (lane->error_check && uhdr_len % 4) || (udata_len && !udata) || udata_len >= lane->bulk_min ||
-	    !am_fits(path, udata_len))
+	if (!path || !hdr_hdl || hdr_hdl >> CSHIM_AM_PADDING_SHIFT || (udata_len && !udata) || udata_len >= lane->bulk_min)
 		return CSHIM_LANE_PASS;
+	if (uhdr_len == 0 && udata_len <= CSHIM_ONE_SLOT - sizeof(*header))
+		return am_short(context, lane, path, hdr_hdl, udata, udata_len, tgt_cntr, org_cntr, cmpl_cntr);
+	if (uhdr_len > CSHIM_LANE_UHDR || (uhdr_len && !uhdr) || (lane->error_check && uhdr_len % 4) || !am_fits(path, udata_len))
+		return CSHIM_LANE_PASS;
+	padding = -(uint64_t)uhdr_len & 7;
+	header_bytes = sizeof(*header) + uhdr_len + padding;
 	if (!am_begin(path, header_bytes, udata_len, &place))
 		return CSHIM_LANE_PASS;
 	header = (cshim_am_header *)(void *)place.header;

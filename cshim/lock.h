@@ -93,12 +93,16 @@ static inline void cshim_lock_let_go(cshim_context *context)
 /* Takes the lock, or one more level of it. Blocks while another thread owns it. */
 static inline void cshim_lock(cshim_context *context)
 {
-	if (cshim_lock_owned(context)) {
-		context->lock_depth++;
-		return;
-	}
-	if (__builtin_expect(!cshim_lock_try(context), 0))
+	uint32_t owner = 0, self = cshim_tid();
+
+	/* Free mostly, so the first look is the one that takes it. Acquire pairs with the release in cshim_lock_let_go. */
+	if (__builtin_expect(!__atomic_compare_exchange_n(&context->lock_word, &owner, self, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED), 0)) {
+		if (owner == self) {
+			context->lock_depth++;
+			return;
+		}
 		cshim_lock_wait(context);
+	}
 	cshim_lock_taken(context, 1);
 }
 
@@ -115,15 +119,21 @@ static inline int cshim_trylock(cshim_context *context)
 	return 0;
 }
 
+/* The owner gives up one level. */
+static inline void cshim_lock_drop(cshim_context *context)
+{
+	if (__builtin_expect(context->lock_depth > 1, 0))
+		context->lock_depth--;
+	else
+		cshim_lock_let_go(context);
+}
+
 /* Gives up one level. EINVAL, and nothing done, if the caller does not own the lock. */
 static inline int cshim_unlock(cshim_context *context)
 {
 	if (!cshim_lock_owned(context))
 		return EINVAL;
-	if (context->lock_depth > 1)
-		context->lock_depth--;
-	else
-		cshim_lock_let_go(context);
+	cshim_lock_drop(context);
 	return 0;
 }
 
@@ -144,14 +154,21 @@ void cshim_lock_forfeit(cshim_context *context);
 void cshim_lock_pass(cshim_context *context);
 
 
+/* By cshim_lock_prepare: 1 if a locked instruction is the best that there is between two looks, on x86. */
+extern int cshim_polls_locked;
+
 /*
  * Between two looks at memory that another processor writes. A bare loop of loads runs far ahead, and all of that is thrown away when
- * the line changes; a locked instruction holds it back, and costs less than a pause.
+ * the line changes. An lfence holds it back, and lets the line's news through at once; so does a locked instruction, on some processors
+ * sooner (docs/performance.md). A pause takes longer.
  */
 static inline void cshim_between_polls(void)
 {
 #if defined(__x86_64__)
-	__asm__ volatile("lock orl $0, -4(%%rsp)" ::: "memory", "cc");
+	if (__builtin_expect(cshim_polls_locked, 0))
+		__asm__ volatile("lock orl $0, -4(%%rsp)" ::: "memory", "cc");
+	else
+		__asm__ volatile("lfence" ::: "memory");
 #else
 	cshim_pause();
 #endif

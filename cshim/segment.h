@@ -33,7 +33,7 @@
 #include "barrier.h"
 
 #define CSHIM_SEGMENT_MAGIC 0x315F6D68736C4150u /* bytes "PAlshm_1" */
-#define CSHIM_SEGMENT_VERSION 3
+#define CSHIM_SEGMENT_VERSION 4
 #define CSHIM_MAX_RINGS 128      /* tasks of one node: MAX_SHM_TASKS of the guide's Appendix F */
 #define CSHIM_SLOT_SIZE 64       /* one cache line */
 #define CSHIM_RING_SLOTS 256     /* 16 KiB: rings of 64 slots halve the message rate, 1024 gain nothing */
@@ -41,6 +41,7 @@
 #define CSHIM_INLINE_MAX 512     /* longer data goes in a chunk: a long message in slots leaves little of the ring to others, measured from 768 */
 #define CSHIM_PAGE 4096
 #define CSHIM_BARRIER_ROUNDS 7   /* log2 of CSHIM_MAX_RINGS */
+#define CSHIM_BARRIER_PLACES 64  /* for processors; more of them share */
 
 #define CSHIM_CHUNK_UNIT 4096
 #define CSHIM_CHUNK_UNITS 64     /* of an area, 256 KiB: what both caches of a pair hold; 512 KiB and more are slower */
@@ -48,10 +49,15 @@
 #define CSHIM_CHUNK_MAX (17 * CSHIM_CHUNK_UNIT) /* header and data of the longest message: 64 KiB and any header */
 #define CSHIM_CHUNK_CLASSES 32   /* of lengths, by powers of two */
 
-/* armed */
+/*
+ * armed. Asleep, or about to look once more and sleep: ASLEEP, with the number of the sleep above it. Whoever has news writes the bell and then, so that
+ * others need not, changes that very number to AWAKE. In this order one that stops between the two keeps nobody else's news from the
+ * sleeper; and by the number one that comes late takes no sleep for which it has not rung. (A bell too many only makes the owner look once more.)
+ */
 #define CSHIM_AWAKE 0
-#define CSHIM_ARMED 1  /* asleep, or about to look once more and sleep: whoever has news sets AWAKE and writes the bell */
+#define CSHIM_ASLEEP 1 /* a bit */
 #define CSHIM_CLOSED 2 /* the owner has left; nothing will be read any more */
+#define CSHIM_SLEEP 4  /* the number's unit */
 
 /* head word of a message: sequence | kind << 32 | header units << 40 | data bytes << 48 */
 #define CSHIM_SEQUENCE_VALID 0x80000000u /* sequence = slot index | this; so a cleared word is never valid */
@@ -105,6 +111,11 @@ typedef struct cshim_barrier_words {
 	cshim_barrier_word released; /* the generation that is over; stored by the last to arrive */
 	/* Stored by any peer: it takes part in no collective any more; the lapi code to fail with. Then it rings the bell. */
 	cshim_barrier_word refused;
+	/*
+	 * In the segment of the node's first task, by processor: who has arrived there, see barrier.c. Stored by tasks that arrive, one at a
+	 * time as they share the processor, or hardly ever not. A hint: nothing is wrong with any value, only slow.
+	 */
+	cshim_barrier_word gathered[CSHIM_BARRIER_PLACES];
 } cshim_barrier_words;
 
 typedef struct cshim_segment_head {
@@ -120,11 +131,11 @@ typedef struct cshim_segment_head {
 	uint64_t cookie;       /* random; also in the owner's private memory, to prove that cross-memory attach reaches it */
 	uint8_t line0[16];
 	uint8_t line1[64];
-	/* Written by the owner, and by senders that wake it (compare-and-swap ARMED to AWAKE). */
-	uint32_t armed;
+	/* Written by the owner, and by senders that have rung (compare-and-swap of what they had read before, to AWAKE). */
+	uint64_t armed;
 	/* Written by the owner: 1 while no user thread has polled for a moment. It computes: who moves much data should do it alone. A hint. */
 	uint32_t away;
-	uint8_t line2[56];
+	uint8_t line2[52];
 	uint8_t line3[64];
 	/* Bit set: the cold ring of that sender has messages. Set by senders, taken by the owner. */
 	uint64_t pending[CSHIM_MAX_RINGS / 64];
@@ -139,7 +150,9 @@ typedef struct cshim_sender {
 	uint64_t tail;     /* index of the next slot to write; slot = index % CSHIM_RING_SLOTS */
 	uint64_t consumed; /* last seen in the receiver's ring control, checked */
 	uint64_t continued[CSHIM_RING_SLOTS / 64]; /* bit: the slot was last written as a continuation */
-	uint8_t line[16];
+	/* The lane's: messages that it sends without a turn of the dispatcher between them are a stream. */
+	uint64_t turn;     /* cshim_paths.turn when it sent the latest message */
+	uint64_t streamed; /* index of the first slot since then */
 } cshim_sender;
 
 typedef struct cshim_receiver {
@@ -214,7 +227,7 @@ typedef struct cshim_paths {
 _Static_assert(sizeof(cshim_path) == 832 && sizeof(cshim_place) == 8 && sizeof(cshim_paths) % 64 == 0, "paths are whole lines");
 _Static_assert(sizeof(cshim_slot) == CSHIM_SLOT_SIZE, "a slot is one line");
 _Static_assert(sizeof(cshim_ring_control) == 256, "ring control is four lines");
-_Static_assert(sizeof(cshim_barrier_words) == 1280 && sizeof(cshim_segment_head) == 384 + sizeof(cshim_barrier_words),
+_Static_assert(sizeof(cshim_barrier_words) == (10 + CSHIM_BARRIER_PLACES) * 128 && sizeof(cshim_segment_head) == 384 + sizeof(cshim_barrier_words),
                "segment head is six lines and the barrier's");
 _Static_assert(1 << CSHIM_BARRIER_ROUNDS >= CSHIM_MAX_RINGS, "rounds for all tasks of a node");
 _Static_assert(sizeof(cshim_sender) == 64 && sizeof(cshim_receiver) == 64, "one line each");

@@ -45,15 +45,9 @@ static int64_t at_most(const cshim_wait *wait, int64_t timeout_ns)
 	return SEVERAL_CONTEXTS_NS;
 }
 
-int cshim_counter_reached(const cshim_wait *wait)
-{
-	/* Acquire pairs with core's atomic increment: who sees the counter sees the data that it announces. */
-	return __atomic_load_n(wait->counter, __ATOMIC_ACQUIRE) >= wait->val;
-}
-
 int cshim_reached(cshim_context *context, const cshim_wait *wait)
 {
-	return wait->generation ? cshim_barrier_reached(context, wait->generation) : cshim_counter_reached(wait);
+	return wait->generation ? cshim_barrier_reached(context, wait->generation) : cshim_counter_reached(wait->counter, wait->val);
 }
 
 void cshim_kick(cshim_context *context)
@@ -81,12 +75,11 @@ static void wake_follower(cshim_context *context, cshim_wait *wait)
 		cshim_futex_wake(&wait->signal, 1);
 }
 
-void cshim_notify_of(cshim_context *context, uint32_t events)
+void cshim_notify_others(cshim_context *context)
 {
 	cshim_private *private = cshim_private_of(context);
 	cshim_wait *wait;
 
-	private->noticed_events = events;
 	if (__atomic_load_n(&private->followers, __ATOMIC_RELAXED))
 		for (wait = private->waits; wait; wait = wait->next)
 			if (wait->following && concerned(context, wait))

@@ -17,8 +17,11 @@
 /* Out of so many LAPI_Waitcntr calls with nothing to wait for, one turns the dispatcher, so that polling programs progress. */
 enum { SATISFIED_PER_TURN = 16 };
 
-/* Looks at the beginning of a wait, before other threads come into play: about 3 us where nothing arrives. */
+/* Looks at the rings at the beginning of a wait, before other threads come into play: about 3 us where nothing arrives. */
 enum { SOON_LOOKS = 400, LOOKS_PER_TURN = 64 };
+
+/* Later, while a thread spins: so many looks in place of a turn of the dispatcher, which takes about as long, and how many turns so until one is due. */
+enum { GLANCE_LOOKS = 4, GLANCES_PER_TURN = 8 };
 
 static uint32_t turn_of_core(cshim_context *context, uint64_t ticket)
 {
@@ -155,6 +158,30 @@ static outcome turn_for(cshim_context *context, cshim_wait *wait)
 	return flags & (CSHIM_DISPATCH_PROGRESS | CSHIM_DISPATCH_ERROR) ? PROGRESS : NOTHING;
 }
 
+/* 1 if the lane leaves core alone for long: there is no socket to look at. */
+static int core_rests(const cshim_context *context)
+{
+	return context->lane && cshim_lane_of(context)->turns_max > GLANCES_PER_TURN * GLANCE_LOOKS;
+}
+
+/*
+ * 1 if the turner need only look at the rings this time. It spins, and waits for a counter; nothing else has a claim on a turn. seen then says what
+ * that brought.
+ */
+static int glances(cshim_context *context, const cshim_wait *wait, uint32_t idle, outcome *seen)
+{
+	uint32_t flags;
+
+	if (idle % GLANCES_PER_TURN == 0 || idle >= context->spin_turns || !wait->counter || wait->nopoll || !core_rests(context) ||
+	    context->dispatching || cshim_private_of(context)->turner != wait)
+		return 0;
+	flags = cshim_lane_await(context, wait->counter, wait->val, GLANCE_LOOKS);
+	if (flags & CSHIM_LANE_CORE)
+		return 0;
+	*seen = cshim_counter_reached(wait->counter, wait->val) ? DONE : flags ? PROGRESS : NOTHING;
+	return 1;
+}
+
 /* A look at wait: turns the dispatcher if nobody else does. A ticket's fate is not known without, a counter's is. */
 static outcome look_after(cshim_context *context, cshim_wait *wait)
 {
@@ -177,8 +204,10 @@ static int turn_until_done(cshim_context *context, cshim_wait *wait, uint32_t ha
 	uint32_t idle = 0;
 
 	for (;;) {
-		outcome seen = look_after(context, wait);
+		outcome seen;
 
+		if (!glances(context, wait, idle, &seen))
+			seen = look_after(context, wait);
 		if (!cshim_alive(context, handle))
 			return LAPI_ERR_HNDL_INVALID;
 		if (seen == DONE)
@@ -187,7 +216,7 @@ static int turn_until_done(cshim_context *context, cshim_wait *wait, uint32_t ha
 			return LAPI_ERR_TGT_PURGED;
 		if (seen == PROGRESS) {
 			/* Look again before all else: an error handler may have run, without the lock, and wait be over since. */
-			idle = 0;
+			idle = 1;
 			cshim_lock_pass(context);
 		} else if (private->turner != wait) {
 			cshim_follow(context, wait, wait->nopoll ? 0 : context->spin_turns);
@@ -258,30 +287,25 @@ static void turn_now_and_then(cshim_context *context)
 }
 
 /*
- * Turns the dispatcher for as long as a wait on a busy node mostly takes, before anything else: 1 if that was enough. The lock stays
- * with the caller, so this ends as soon as another thread wants it. Most looks are no more than that: at the rings, whether there is something.
+ * Waits for a counter for as long as that mostly takes on a busy node, before anything else: 1 if that was enough. The lock stays with
+ * the caller, so this ends as soon as another thread wants it. Most looks are no more than that: at the rings, whether there is something.
  */
-static int reached_soon(cshim_context *context, const cshim_wait *wait)
+static int reached_soon(cshim_context *context, const int *counter, int val)
 {
-	const cshim_lane *lane = cshim_lane_of(context);
-	uint32_t handle = context->handle;
+	uint32_t handle = context->handle, flags;
 	int looks;
 
-	if (!lane || context->spin_turns == 0 || cshim_private_of(context)->turner || cshim_in_handler(context))
+	if (!context->lane || context->spin_turns == 0 || context->dispatching || cshim_private_of(context)->turner || cshim_in_handler(context))
 		return 0;
 	note_poll(context);
-	for (looks = 1; looks < SOON_LOOKS; looks++) {
-		if (cshim_lane_sees(lane) || looks % LOOKS_PER_TURN == 0) {
-			if (cshim_dispatch(context, 0) & CSHIM_DISPATCH_ERROR)
-				return 0; /* it is reported again, in a turn that can run the error handler */
-			if (cshim_counter_reached(wait))
-				return cshim_alive(context, handle);
-			if (!cshim_alive(context, handle))
-				return 0;
-		}
-		if (__builtin_expect(__atomic_load_n(&context->lock_waiters, __ATOMIC_RELAXED) != 0, 0))
+	for (looks = SOON_LOOKS; looks > 0; looks -= flags ? 1 : LOOKS_PER_TURN) {
+		flags = cshim_lane_await(context, counter, val, LOOKS_PER_TURN);
+		if (__builtin_expect(flags == 0 || flags & CSHIM_LANE_CORE, 0) && cshim_dispatch(context, 0) & CSHIM_DISPATCH_ERROR)
+			return 0; /* it is reported again, in a turn that can run the error handler */
+		if (cshim_counter_reached(counter, val))
+			return cshim_alive(context, handle);
+		if (__atomic_load_n(&context->lock_waiters, __ATOMIC_RELAXED) != 0 || !cshim_alive(context, handle))
 			return 0;
-		cshim_between_polls();
 	}
 	return 0;
 }
@@ -289,11 +313,10 @@ static int reached_soon(cshim_context *context, const cshim_wait *wait)
 /* The counter is not there yet: waits, and takes val away from it. */
 static int wait_and_subtract(cshim_context *context, cshim_wait *wait, const char *call, int *remainder)
 {
-	uint32_t handle = context->handle;
 	int rc = cshim_may_dispatch(context, call);
 
-	if (rc == LAPI_SUCCESS && (wait->nopoll || !reached_soon(context, wait)))
-		rc = cshim_alive(context, handle) ? wait_until_done(context, wait) : LAPI_ERR_HNDL_INVALID;
+	if (rc == LAPI_SUCCESS)
+		rc = wait_until_done(context, wait);
 	if (rc == LAPI_SUCCESS)
 		*remainder = cshim_counter_add(wait->counter, -wait->val);
 	return rc;
@@ -301,14 +324,21 @@ static int wait_and_subtract(cshim_context *context, cshim_wait *wait, const cha
 
 int cshim_wait_counter(cshim_context *context, int *counter, int val, int *remainder)
 {
-	cshim_wait wait = {.counter = counter, .val = val};
+	uint32_t handle = context->handle;
 
 	if (waited_for(cshim_private_of(context), counter))
 		return LAPI_ERR_MULTIPLE_WAITERS;
-	if (!cshim_counter_reached(&wait))
-		return wait_and_subtract(context, &wait, "LAPI_Waitcntr", remainder);
+	if (cshim_counter_reached(counter, val)) {
+		*remainder = cshim_counter_add(counter, -val);
+		turn_now_and_then(context);
+		return LAPI_SUCCESS;
+	}
+	if (!reached_soon(context, counter, val)) {
+		cshim_wait wait = {.counter = counter, .val = val};
+
+		return cshim_alive(context, handle) ? wait_and_subtract(context, &wait, "LAPI_Waitcntr", remainder) : LAPI_ERR_HNDL_INVALID;
+	}
 	*remainder = cshim_counter_add(counter, -val);
-	turn_now_and_then(context);
 	return LAPI_SUCCESS;
 }
 
@@ -318,7 +348,7 @@ int cshim_nopoll_counter(cshim_context *context, int *counter, int val, int *rem
 
 	if (waited_for(cshim_private_of(context), counter))
 		return LAPI_ERR_MULTIPLE_WAITERS;
-	if (cshim_counter_reached(&wait)) {
+	if (cshim_counter_reached(counter, val)) {
 		*remainder = cshim_counter_add(counter, -val);
 		return LAPI_SUCCESS;
 	}

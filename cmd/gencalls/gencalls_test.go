@@ -29,9 +29,12 @@ func table(t *testing.T) []call {
 }
 
 func TestGeneratedFilesAreCurrent(t *testing.T) {
-	calls := table(t)
+	s, err := load(root)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, out := range outputs {
-		if read(t, out.file) != out.render(calls) {
+		if read(t, out.file) != out.render(s) {
 			t.Errorf("%s is out of date: run go generate ./cmd/gencalls", out.file)
 		}
 	}
@@ -39,13 +42,15 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 
 func TestGenerateWritesAllOutputs(t *testing.T) {
 	dir := t.TempDir()
-	for _, sub := range []string{"cshim", "tests/c/abi"} {
+	for _, sub := range []string{"cshim", "tests/c/abi", "tests/fortran", "fortran/include32"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, tableFile), []byte(read(t, tableFile)), 0o644); err != nil {
-		t.Fatal(err)
+	for _, file := range []string{tableFile, typesFile, valuesFile} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(read(t, file)), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := generate(dir); err != nil {
 		t.Fatal(err)
@@ -102,7 +107,7 @@ func TestTableAgreesWithHeader(t *testing.T) {
 
 // The guide has 31 subroutines; the release after it added two and a variable.
 func TestTableIsComplete(t *testing.T) {
-	functions, shown := 0, 0 // shown: a function has two names, a variable one
+	functions, shown := 0, 5 // shown: a function has two names in C and ten, or 14, in Fortran, a variable one; the COMMON block five
 	for _, c := range table(t) {
 		if c.group != dataGroup {
 			functions++
@@ -110,7 +115,10 @@ func TestTableIsComplete(t *testing.T) {
 		if c.exported {
 			shown++
 			if c.group != dataGroup {
-				shown++
+				shown += 11
+				if c.takesProcedure() {
+					shown += 4
+				}
 			}
 		}
 	}
@@ -123,7 +131,8 @@ func TestTableIsComplete(t *testing.T) {
 }
 
 func TestRenderedText(t *testing.T) {
-	calls, err := parseTable("Put transfer exported\n\tint (int a,\n\t     int b)\nXfer transfer declared\n int (int a)\n" +
+	calls, err := parseTable("Put transfer exported\n\tint (int a,\n\t     int b)\n\tfortran a:int\n\t\tb:int\n" +
+		"Xfer transfer declared\n int (int a)\n fortran a:int\n" +
 		"BYTE data exported\n\tlapi_dg_handle_t\n")
 	if err != nil {
 		t.Fatal(err)
@@ -131,11 +140,16 @@ func TestRenderedText(t *testing.T) {
 	if got := calls[0].prototype; got != "int (int a, int b)" {
 		t.Errorf("type of two lines: %q", got)
 	}
-	if got, want := renderSymbols(calls), "D LAPI_BYTE\nW LAPI_Put\nT PLAPI_Put\n"; got != want {
+	if got, want := calls[0].fortran, "a:int b:int"; got != want {
+		t.Errorf("Fortran parameters of two lines: %q", got)
+	}
+	want := "B LAPI_ADDRESSES\nB LAPI_ADDRESSES_\nD LAPI_BYTE\nW LAPI_PUT\nW LAPI_PUT_\nW LAPI_Put\nT PLAPI_PUT\nT PLAPI_PUT_\nT PLAPI_Put\n" +
+		"B lapi_addresses\nB lapi_addresses_\nB lapi_addresses__\nW lapi_put\nW lapi_put_\nW lapi_put__\nT plapi_put\nT plapi_put_\nT plapi_put__\n"
+	if got := renderSymbols(calls); got != want {
 		t.Errorf("symbols %q, want %q", got, want)
 	}
 	exports := renderExports(calls)
-	if !strings.Contains(exports, "global:\n\tLAPI_BYTE;\n\tLAPI_Put;\n\tPLAPI_Put;\nlocal:\n\t*;\n") {
+	if !strings.Contains(exports, "\tLAPI_BYTE;\n\tLAPI_PUT;\n") || !strings.HasSuffix(exports, "\tplapi_put__;\nlocal:\n\t*;\n};\n") {
 		t.Errorf("version script %q", exports)
 	}
 	pairs := renderPairs(calls)
@@ -159,7 +173,13 @@ func TestBadTables(t *testing.T) {
 		{"Put transfer exported\n", "1: Put: bad type"},
 		{"Put transfer exported\n\tint LAPI_Put(int a);\n", "1: Put: bad type"},
 		{"BYTE data exported\n\tint (int a)\n", "1: BYTE: bad type"},
-		{"Put transfer exported\n\tint (int a)\nPut vector declared\n\tint (int a)\n", "3: Put comes twice"},
+		{"Put transfer exported\n\tint (int a)\n\tfortran a:int\nPut vector declared\n\tint (int a)\n", "4: Put comes twice"},
+		{"Put transfer exported\n\tint (int a)\n", "1: Put: 0 Fortran parameters, want 1"},
+		{"Put transfer exported\n\tint (int a)\n\tfortran a:int b:int\n", "1: Put: 2 Fortran parameters, want 1"},
+		{"Put transfer exported\n\tint (int a)\n\tfortran a\n", "1: Put: bad Fortran parameter"},
+		{"Put transfer exported\n\tint (int a)\n\tfortran a:number\n", "1: Put: bad Fortran parameter"},
+		{"Put transfer exported\n\tint (int a)\n\tfortran a:handler\n", "1: Put: Fortran parameter \"a:handler\" needs"},
+		{"BYTE data exported\n\tlapi_dg_handle_t\n\tfortran a:int\n", "1: BYTE: a variable has no Fortran form"},
 	} {
 		if _, err := parseTable(c.text); err == nil || !strings.HasPrefix(err.Error(), c.err) {
 			t.Errorf("%q: error %v, want %q", c.text, err, c.err)

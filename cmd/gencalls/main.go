@@ -1,6 +1,7 @@
-// Command gencalls writes what follows from the table of calls cshim/calls.txt: the LAPI_/PLAPI_ pairs, the linker's
-// version script and the golden list of exported symbols. Run it with `go generate ./cmd/gencalls` after a change of
-// the table and commit the results; the tests of this package fail while they are out of date.
+// Command gencalls writes what follows from the table of calls cshim/calls.txt: the LAPI_/PLAPI_ pairs, the Fortran entry points, the
+// linker's version script, the golden list of exported symbols and, with fortran/types.txt and the constants of the C headers,
+// lapif.h and the program that prints its layout. Run it with `go generate ./cmd/gencalls` after a change of any of these and commit
+// the results; the tests of this package fail while they are out of date.
 package main
 
 import (
@@ -12,17 +13,33 @@ import (
 
 //go:generate go run . -root ../..
 
-// tableFile is where the table is, below the root of the source tree.
-const tableFile = "cshim/calls.txt"
+// What is read, below the root of the source tree.
+const (
+	tableFile  = "cshim/calls.txt"
+	typesFile  = "fortran/types.txt"
+	valuesFile = "tests/c/abi/x86_64.golden" // the constants of the C headers, as a compiler knows them
+)
+
+// source is what the files above say.
+type source struct {
+	calls     []call
+	kinds     []kind
+	types     []structure
+	constants []constant
+}
 
 // outputs are the generated files, below the root, and what makes their contents.
 var outputs = []struct {
 	file   string
-	render func([]call) string
+	render func(source) string
 }{
-	{"cshim/pairs_gen.h", renderPairs},
-	{"cshim/exports.map", renderExports},
-	{"tests/c/abi/symbols.golden", renderSymbols},
+	{"cshim/pairs_gen.h", func(s source) string { return renderPairs(s.calls) }},
+	{"cshim/fortran_gen.h", renderEntries},
+	{"cshim/exports.map", func(s source) string { return renderExports(s.calls) }},
+	{"tests/c/abi/symbols.golden", func(s source) string { return renderSymbols(s.calls) }},
+	{"fortran/lapif.h", func(s source) string { return renderLapif(s, 64) }},
+	{"fortran/include32/lapif.h", func(s source) string { return renderLapif(s, 32) }},
+	{"tests/fortran/layout_gen.f90", renderLayout},
 }
 
 func main() {
@@ -34,18 +51,36 @@ func main() {
 	}
 }
 
-// generate reads the table below root and writes every output.
+// load reads the sources below root.
+func load(root string) (s source, err error) {
+	var texts [3]string
+	for i, file := range []string{tableFile, typesFile, valuesFile} {
+		text, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			return s, err
+		}
+		texts[i] = string(text)
+	}
+	if s.calls, err = parseTable(texts[0]); err != nil {
+		return s, fmt.Errorf("%s:%w", tableFile, err)
+	}
+	if s.kinds, s.types, err = parseTypes(texts[1]); err != nil {
+		return s, fmt.Errorf("%s:%w", typesFile, err)
+	}
+	if s.constants, err = parseConstants(texts[2]); err != nil {
+		return s, fmt.Errorf("%s: %w", valuesFile, err)
+	}
+	return s, nil
+}
+
+// generate reads the sources below root and writes every output.
 func generate(root string) error {
-	text, err := os.ReadFile(filepath.Join(root, tableFile))
+	s, err := load(root)
 	if err != nil {
 		return err
 	}
-	calls, err := parseTable(string(text))
-	if err != nil {
-		return fmt.Errorf("%s:%w", tableFile, err)
-	}
 	for _, out := range outputs {
-		if err := os.WriteFile(filepath.Join(root, out.file), []byte(out.render(calls)), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(root, out.file), []byte(out.render(s)), 0o644); err != nil {
 			return err
 		}
 	}

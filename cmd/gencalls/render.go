@@ -73,7 +73,7 @@ func renderSymbols(calls []call) string {
 // symbol is an exported symbol; kind is nm's letter for it.
 type symbol struct{ kind, name string }
 
-// symbols returns the exported symbols in the C locale's order.
+// symbols returns the exported symbols, Fortran's included, in the C locale's order.
 func symbols(calls []call) []symbol {
 	var all []symbol
 	for _, c := range calls {
@@ -85,6 +85,7 @@ func symbols(calls []call) []symbol {
 			all = append(all, symbol{"W", "LAPI_" + c.name}, symbol{"T", "PLAPI_" + c.name})
 		}
 	}
+	all = append(all, fortranSymbols(calls)...)
 	sort.Slice(all, func(i, j int) bool { return all[i].name < all[j].name })
 	return all
 }

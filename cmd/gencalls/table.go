@@ -12,6 +12,7 @@ type call struct {
 	group     string
 	exported  bool
 	prototype string // the C type, on one line: "int (lapi_handle_t hndl)"
+	fortran   string // what follows the word "fortran", on one line: "own hndl:int util_cmd:any"
 	line      int    // of the record in the table, for messages
 }
 
@@ -40,8 +41,7 @@ func parseTable(text string) ([]call, error) {
 			if len(calls) == 0 {
 				return nil, fmt.Errorf("%d: a type before the first call", i+1)
 			}
-			last := &calls[len(calls)-1]
-			last.prototype = normalize(last.prototype + " " + line)
+			calls[len(calls)-1].add(line)
 		default:
 			c, err := parseHead(line)
 			if err != nil {
@@ -52,6 +52,18 @@ func parseTable(text string) ([]call, error) {
 		}
 	}
 	return calls, checkCalls(calls)
+}
+
+// add takes an indented line of the record: more of the C type or, from the word "fortran" on, of the Fortran parameters.
+func (c *call) add(line string) {
+	text := normalize(line)
+	if first, rest, _ := strings.Cut(text, " "); first == "fortran" {
+		c.fortran = normalize(rest)
+	} else if c.fortran != "" {
+		c.fortran += " " + text
+	} else {
+		c.prototype = normalize(c.prototype + " " + text)
+	}
 }
 
 // parseHead reads the first line of a record.
@@ -89,6 +101,9 @@ func checkCalls(calls []call) error {
 		}
 		if seen[c.name] {
 			return fmt.Errorf("%d: %s comes twice", c.line, c.name)
+		}
+		if err := checkFortran(c); err != nil {
+			return fmt.Errorf("%d: %s: %w", c.line, c.name, err)
 		}
 		seen[c.name] = true
 	}

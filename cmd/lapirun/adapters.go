@@ -179,14 +179,14 @@ func commonNetworks(nodes []inventory) []network {
 	return all
 }
 
-// subnets are those of a node's interfaces, IPv4 first.
+// subnets are those of all of a node's interfaces, IPv4 first.
 func subnets(node inventory) []netip.Prefix {
 	var v4, v6 []netip.Prefix
 	for _, i := range node.Interfaces {
 		for _, p := range i.Addrs {
 			subnet := p.Masked()
 			switch {
-			case !i.Up || i.Loopback || p.Addr().IsLinkLocalUnicast() || slices.Contains(v4, subnet) || slices.Contains(v6, subnet):
+			case p.Addr().IsLinkLocalUnicast() || slices.Contains(v4, subnet) || slices.Contains(v6, subnet):
 			case p.Addr().Is4():
 				v4 = append(v4, subnet)
 			default:

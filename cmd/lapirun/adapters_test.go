@@ -31,6 +31,7 @@ func TestChooseAdapters(t *testing.T) {
 	single := []inventory{machine(1, "eth0 10.0.0.1/24 fd00::1/64; eth1 10.0.0.2/24; eth2 10.1.0.1/16; -eth3 10.2.0.1/16; eth4 fe80::1/64")}
 	twins := []inventory{machine(1, "eth0 10.0.0.1/24; eth1 10.0.1.1/24"), machine(2, "eth0 10.0.0.2/24; eth1 10.0.1.2/24")}
 	uneven := []inventory{machine(1, "a 10.0.0.1/24; b 10.0.1.1/24; c 10.0.1.2/24"), machine(2, "x 10.0.1.9/24; y 10.0.0.9/24; z 10.0.1.8/24; w 10.0.1.7/24")}
+	down := []inventory{machine(1, "-c 10.0.1.1/24; a 10.0.0.1/24; -b 10.0.0.3/24"), machine(2, "c 10.0.1.2/24; a 10.0.0.2/24")}
 	same := []inventory{machine(5, "eth0 10.0.0.1/24"), machine(5, "eth0 10.0.0.1/24")}
 	v6 := []inventory{machine(1, "eth0 fe80::a/64 fd00::1/64; eth1 fd01::1/64"), machine(2, "eth0 fe80::b/64 fd00::2/64; eth1 10.0.0.9/24 fd01::2/64")}
 	local6 := []inventory{machine(1, "eth0 fe80::a/64"), machine(2, "eth0 fe80::b/64")}
@@ -64,6 +65,7 @@ func TestChooseAdapters(t *testing.T) {
 		{"uneven, one", uneven, "sn_single", 0, "@1:10.0.0.1,a @1:10.0.0.9,y"},
 		{"uneven, two", uneven, "sn_single", 2, "@2:10.0.1.1,b:10.0.1.2,c @2:10.0.1.9,x:10.0.1.8,z"},
 		{"uneven, all", uneven, "sn_single", allAdapters, "@3:10.0.1.1,b:10.0.1.2,c:10.0.1.1,b @3:10.0.1.9,x:10.0.1.8,z:10.0.1.7,w"},
+		{"an adapter is down", down, "sn_single", allAdapters, "@1:10.0.0.1,a @1:10.0.0.2,a"},
 		{"one namespace", same, "", 0, lo + " " + lo},
 		{"one namespace, by network", same, "sn_single", 0, "@1:10.0.0.1,eth0 @1:10.0.0.1,eth0"},
 		{"one namespace, loopback", same, "lo", 0, lo + " " + lo},

@@ -10,7 +10,7 @@ import (
 // environment made of them says what was asked for. Arguments are separated by newlines.
 func FuzzOptions(f *testing.F) {
 	for _, s := range []string{"-n\n4\nprog", "--procs=2\n-labelio\nyes\na.out\n-x", "prog\n-procs\n3\n--\n-infolevel", "-stdoutmode\n1\n-n\n2\np", "-h", "-grace\nNaN\np",
-		"-np\n16385\np", "prog\n-euilib", "--\n-n", "-stdinmode=7\nx", ""} {
+		"-np\n16385\np", "--on\nchroot '/x y'\n-n\n2\n--on\n\nprog", "--on=a\n-n\n3\np\n-procs\n7", "prog\n-euilib", "--\n-n", "-stdinmode=7\nx", ""} {
 		f.Add(s, "MP_PROCS=2\nMP_LABELIO=yes")
 		f.Add(s, "MP_STDOUTMODE=0\nMP_INFOLEVEL=9\nMP_PROCS")
 	}
@@ -35,7 +35,16 @@ func FuzzOptions(f *testing.F) {
 		if o.procs > 100 {
 			return
 		}
-		env := taskEnvironment(environ, o, o.procs-1, 5, "60:1")
+		tasks := 0
+		for _, n := range o.nodes {
+			if tasks += n.procs; n.procs < 1 || n.first+n.procs != tasks {
+				t.Errorf("%q: %d tasks begin at %d, %d in all", args, n.procs, n.first, tasks)
+			}
+		}
+		if tasks != o.procs {
+			t.Errorf("%q: the nodes have %d tasks, the job %d", args, tasks, o.procs)
+		}
+		env := taskEnvironment(environ, o, o.nodes[len(o.nodes)-1], o.procs-1, 5, "60:1")
 		for _, want := range []string{"MP_CHILD=", "MP_PROCS=", "MP_PARTITION=5", "MP_COMMON_TASKS="} {
 			if n := strings.Count("\n"+strings.Join(env, "\n"), "\n"+want); n != 1 {
 				t.Errorf("%q, %q: %s is there %d times", args, environ, want, n)

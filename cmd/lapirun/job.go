@@ -22,6 +22,9 @@ import (
 // drainTime is how long output is awaited once all tasks have ended, when something that they started holds it open.
 const drainTime = time.Second
 
+// reapDelay is the hub's where it is not 0: a variable for tests on machines that are too busy for what suits a user.
+var reapDelay time.Duration
+
 // launch is the job as lapirun sees it. Only the main goroutine uses it, but for copying.
 type launch struct {
 	name      string
@@ -69,8 +72,12 @@ func newJob(name string, o *options, environ []string) (*launch, error) {
 	}
 	partition := make([]byte, 4)
 	rand.Read(partition) // never fails, says its documentation
+	h := hub.New(o.procs, key)
+	if reapDelay != 0 {
+		h.SetReapDelay(reapDelay)
+	}
 	return &launch{
-		name: name, o: o, path: path, environ: environ, hub: hub.New(o.procs, key),
+		name: name, o: o, path: path, environ: environ, hub: h,
 		partition: binary.LittleEndian.Uint32(partition) >> 1,
 		stdout:    newSink(os.Stdout, o.stdout), stderr: newSink(os.Stderr, stdoutMode{}),
 		forwarded: make(map[int]bool), marks: make(map[string]bool),

@@ -97,7 +97,9 @@ func TestMeeting(t *testing.T) {
 // With --keep-going the others hear of a death, and how it came.
 func TestDeathIsTold(t *testing.T) {
 	for end, want := range map[string]string{"kill": "1 1 was killed by signal 9 (SIGKILL, killed)", "exit": "1 1 exited with status 0"} {
-		r := start(t, "-n", "3", "-k", "env", asVariable+"=task", "LAPIRUN_TEST_LEAVE=no", "LAPIRUN_TEST_END="+end, os.Args[0])
+		cmd := prepare("-n", "3", "-k", "env", asVariable+"=task", "LAPIRUN_TEST_LEAVE=no", "LAPIRUN_TEST_END="+end, os.Args[0])
+		cmd.Env = append(cmd.Env, patientVariable+"=yes")
+		r := startCmd(t, cmd)
 		r.want(map[string]int{"kill": 137, "exit": 0}[end])
 		if got := strings.Count(r.out(), want+"\n"); got != 2 {
 			t.Errorf("%s: %q", end, r.out())

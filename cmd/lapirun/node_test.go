@@ -68,6 +68,7 @@ func TestOnFails(t *testing.T) {
 		"sh -c 'echo no such net >&2; exit 255'": {1, []string{"no such net", "255", "MP_LAPI_INET_ADDR"}},
 		"env -i":                                 {1, []string{"does not pass the environment on"}},
 		`bash -c 'exec 60>&-; "$0" "$@"'`:        {1, []string{"closes descriptor 60"}},
+		`bash -c 'exec 60</dev/null; "$0" "$@"'`: {1, []string{"closes descriptor 60"}},
 		filepath.Join(dir):                       {126, []string{"permission denied"}},
 	} {
 		if name := strings.Fields(command)[0]; name == "bash" {

@@ -57,7 +57,7 @@ func connectLauncher(c *Config, purpose Purpose, instance int) (*wire.Conn, erro
 			copy(c.key, m.Data)
 		}
 	}
-	clear(m.Data)
+	wire.Wipe(m.Data)
 	if err != nil {
 		conn.Close()
 		return nil, err

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
+
+	"lapi/core/job/wire"
 )
 
 // Secret memory is off the Go heap, in pages that no core dump contains, no child of fork sees and, if the user may lock memory, no swap
@@ -28,7 +30,7 @@ func secretMemory(n int) ([]byte, error) {
 // freeSecret wipes b, which secretMemory made.
 func freeSecret(b []byte) {
 	if b != nil {
-		clear(b)
+		wire.Wipe(b)
 		unix.Munmap(b)
 	}
 }
@@ -40,6 +42,7 @@ func NewKey() ([]byte, error) {
 		return nil, err
 	}
 	rand.Read(key) // never fails, says its documentation
+	wire.Wipe(nil)
 	return key, nil
 }
 
@@ -50,6 +53,7 @@ func NewKey() ([]byte, error) {
 func scrub() {
 	var below [32 << 10]byte
 	touch(&below)
+	wire.Wipe(nil)
 }
 
 //go:noinline

@@ -7,6 +7,7 @@ import (
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/dgsm"
 	"lapi/transport"
+	"lapi/transport/calibration"
 	"lapi/transport/emul"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
@@ -28,14 +29,13 @@ const (
 
 // Tunables.
 const (
-	directBlockMin = 16 << 10 // mean bytes of a vector's blocks over there from which it is copied straight; below, two copies through a chunk take less than the kernel's work for each block
-	directGetFew   = 4        // blocks up to which a get is copied straight all the same: asking the target takes as long
-	progressBatch  = 64       // messages a link may deliver in one turn of the dispatcher
-	udpIdleTurns   = 16       // turns between looks at a socket that has been silent, while shared memory is polled
-	sessionTurns   = 64       // turns between looks at the clock, for the job session
-	sessionPause   = 50e6     // ns between looks at the job session, which cost a system call
-	earlyBytesMax  = 4 << 20  // bytes of fragments kept for active messages whose header has not come, for each peer
-	faultTextBytes = 240      // of cshim_error
+	directGetFew   = 4       // blocks up to which a get is copied straight all the same: asking the target takes as long
+	progressBatch  = 64      // messages a link may deliver in one turn of the dispatcher
+	udpIdleTurns   = 16      // turns between looks at a socket that has been silent, while shared memory is polled
+	sessionTurns   = 64      // turns between looks at the clock, for the job session
+	sessionPause   = 50e6    // ns between looks at the job session, which cost a system call
+	earlyBytesMax  = 4 << 20 // bytes of fragments kept for active messages whose header has not come, for each peer
+	faultTextBytes = 240     // of cshim_error
 )
 
 // Host calls the user's functions. Their addresses came from the user; capi calls them through C.
@@ -209,6 +209,7 @@ type Context struct {
 	freeMulticasts  *multicast
 	multicastHeader [MaxUhdrSize]byte // user header of a multicast while its messages are made
 
+	sizes       *calibration.Table  // constant: where data leaves one way for another
 	header      [putHeaderSize]byte // for sendNow
 	scratch     []byte              // user header for the header handler: 8-aligned, writable
 	result      HeaderResult

@@ -8,11 +8,10 @@ import (
 // This file decides which data goes directly, that is, is copied by one of the two tasks straight between their memory, and which in
 // packets, that is, in messages of the link. One function answers for each kind of transfer. docs/bulk.md has the rules.
 
-// Tunables.
+// Tunables. The others are in Context.sizes.
 const (
-	directPutMin   = 4 << 10  // bytes from which a put on one node is copied straight between the tasks' memory; measured: equal at 2 to 4 KiB
-	directAmMin    = 16 << 10 // bytes from which an active message's data is: below, it comes whole, and its handler sees it at once
-	directGetMin   = 1        // bytes from which a get is: reading costs the target nothing
+	directGetMin   = 1        // bytes from which a get on one node is copied straight between the tasks' memory: reading costs the target nothing
+	selfDirectMost = 16 << 10 // bytes from which a transfer within a task is one copy, whatever was measured between two
 	pipelineGetMin = 4 << 10  // bytes from which a get is answered in messages by a target that attends: reading less costs less than asking
 )
 
@@ -53,7 +52,7 @@ func (c *Context) goesDirect(t *task, n, least uint64, h hint) bool {
 	case !t.direct:
 		return false
 	case t.isSelf:
-		return n >= least
+		return n >= min(least, selfDirectMost)
 	case h == noHint:
 		return n >= least && (c.wantsBulk(n) || !t.pipelines())
 	}
@@ -68,7 +67,7 @@ func (t *task) forced(h hint) bool { return h == byBulk && !t.isSelf }
 
 // putGoesDirect says whether a put of n bytes is written by the origin into the target's memory.
 func (c *Context) putGoesDirect(t *task, n uint64, h hint) bool {
-	return c.goesDirect(t, n, directPutMin, h)
+	return c.goesDirect(t, n, c.sizes.PutDirect, h)
 }
 
 // getGoesDirect says whether a get of n bytes is read by the origin from the target's memory.
@@ -85,24 +84,24 @@ func (c *Context) amGoesDirect(t *task, n uint64, h hint) bool {
 // leastDirectAm: who asks for bulk transfer of shorter messages than the library would choose gets it.
 func (c *Context) leastDirectAm() uint64 {
 	if c.cfg.UseBulk {
-		return min(directAmMin, uint64(c.cfg.BulkMin))
+		return min(c.sizes.AmDirect, uint64(c.cfg.BulkMin))
 	}
-	return directAmMin
+	return c.sizes.AmDirect
 }
 
 // putvGoesDirect is putGoesDirect for vectors: org and tgt of n bytes.
 func (c *Context) putvGoesDirect(t *task, org, tgt *vector, n uint64, h hint) bool {
-	return c.goesDirect(t, n, directPutMin, h) && (t.forced(h) || worthDirect(org, tgt, n))
+	return c.goesDirect(t, n, c.sizes.PutDirect, h) && (t.forced(h) || c.worthDirect(org, tgt, n))
 }
 
 // getvGoesDirect is getGoesDirect for vectors.
 func (c *Context) getvGoesDirect(t *task, org, tgt *vector, n uint64, h hint) bool {
-	return c.goesDirect(t, n, directGetMin, h) && (t.forced(h) || worthDirectGet(org, tgt, n))
+	return c.goesDirect(t, n, directGetMin, h) && (t.forced(h) || c.worthDirectGet(org, tgt, n))
 }
 
 // amvGoesDirect is amGoesDirect for vectors.
 func (c *Context) amvGoesDirect(t *task, org *vector, h hint) bool {
-	return c.amGoesDirect(t, org.total, h) && (t.forced(h) || worthDirect(org, org, org.total))
+	return c.amGoesDirect(t, org.total, h) && (t.forced(h) || c.worthDirect(org, org, org.total))
 }
 
 // copyDirect copies n bytes straight between this task's memory and t's, in chunks: to t, or (get) from it.

@@ -7,6 +7,7 @@ import (
 
 	"lapi/core/lapi/codes"
 	"lapi/transport"
+	"lapi/transport/calibration"
 )
 
 // The hints about bulk transfer with the transfer types that have a DGSP, or several targets.
@@ -66,7 +67,7 @@ func TestHintsOfMulticast(t *testing.T) {
 		links[i] = j.tasks[i].watch(0)
 	}
 	name := j.tasks[0].group(t, 3, 0, 1)
-	for flags, least := range map[uint32]int{0: directAmMin, useBulkXfer: 129, notUseBulkXfer: 1 << 30, useBulkXfer | notUseBulkXfer: 1 << 30} {
+	for flags, least := range map[uint32]int{0: int(calibration.BuiltIn().AmDirect), useBulkXfer: 129, notUseBulkXfer: 1 << 30, useBulkXfer | notUseBulkXfer: 1 << 30} {
 		for _, n := range []int{1, 128, 129, 16383, 16384, 200000} {
 			r := receive(j, n)
 			data := pattern(n, uint64(n))

@@ -12,6 +12,7 @@ import (
 
 	"lapi/core/lapi/codes"
 	"lapi/transport"
+	"lapi/transport/calibration"
 )
 
 // watchedLink notes each direct copy, and refuses those from number refuse on (0: none) with err.
@@ -129,7 +130,8 @@ var types = []uint32{XferGet, XferAm, XferPut, XferGetv, XferPutv, XferAmv}
 // TestHints: with LAPI_USE_BULK_XFER all lengths go directly, with LAPI_NOT_USE_BULK_XFER none, which wins; with neither, those from a
 // length on, which MP_USE_BULK_XFER lowers for active messages, but not for blocks that are worth no range of the kernel's.
 func TestHints(t *testing.T) {
-	const huge, longBlocks = 1 << 30, 2 * directBlockMin // the vectors have two
+	const huge = 1 << 30
+	longBlocks := 2 * int(calibration.BuiltIn().BlockDirect) // the vectors have two
 	own := map[uint32]int{XferGet: 1, XferAm: 16384, XferPut: 4096, XferGetv: 1, XferPutv: longBlocks, XferAmv: longBlocks}
 	low := map[uint32]int{XferGet: 1, XferAm: 5000, XferPut: 4096, XferGetv: 1, XferPutv: longBlocks, XferAmv: longBlocks}
 	for _, s := range []struct {

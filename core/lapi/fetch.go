@@ -97,7 +97,7 @@ func (c *Context) fetch(t *task, in *incoming) {
 		c.sendControl(t, msgFetched, AmErr, answer.encode)
 		return
 	}
-	if in.placement != nil && !in.worthFetching() {
+	if in.placement != nil && !c.worthFetching(in) {
 		answer.b = fetchPlaced
 		c.sendControl(t, msgFetched, AmErr, answer.encode)
 		return

@@ -72,6 +72,8 @@ func FuzzMessages(f *testing.F) {
 				k.CompletionDone(id)
 			}
 		}
+		k.udp.Disconnect(0, transport.ErrClosed) // else LAPI_Term would wait for the other to say goodbye
+		j.tasks[0].udp.Disconnect(1, transport.ErrClosed)
 	})
 }
 

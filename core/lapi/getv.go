@@ -47,8 +47,8 @@ func (c *Context) getv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgt
 }
 
 // worthDirectGet: a get by messages takes the target's help and two ways, so a direct one pays even for short blocks if they are few.
-func worthDirectGet(near, far *vector, n uint64) bool {
-	return far.pieces() <= directGetFew && near.pieces() <= directLocal*directGetFew || worthDirect(near, far, n)
+func (c *Context) worthDirectGet(near, far *vector, n uint64) bool {
+	return far.pieces() <= directGetFew && near.pieces() <= directLocal*directGetFew || c.worthDirect(near, far, n)
 }
 
 // getvDirect is getDirect for vectors. False: use messages. True: m is gone.

@@ -48,7 +48,7 @@ func (c *Context) offerPieces(m *outgoing, h *amHeader, x *Transfer, l *placemen
 	t, n := m.t, x.N
 	whole := amHeaderSize + amvHeaderSize + pad8(int(x.UhdrLen))
 	way := hintOf(x.Flags)
-	blocks := n / directBlockMin
+	blocks := n / c.sizes.BlockDirect
 	if t.forced(way) {
 		blocks = min(n, forcedBlocks)
 	}
@@ -113,9 +113,9 @@ func (c *Context) readList(t *task, in *incoming) error {
 }
 
 // worthFetching says whether in's data, which goes where a DGSP says, is to be read straight there, and lists its blocks.
-func (in *incoming) worthFetching() bool {
+func (c *Context) worthFetching(in *incoming) bool {
 	l := in.placement
-	return l.list(&in.tgt, l.bytes, l.bytes/directBlockMin*directLocal)
+	return l.list(&in.tgt, l.bytes, l.bytes/c.sizes.BlockDirect*directLocal)
 }
 
 // fetchPieces is fetchData where the data lies in blocks at one end or both.

@@ -14,6 +14,7 @@ import (
 	"lapi/core/lapi/codes"
 	"lapi/core/trace"
 	"lapi/transport"
+	"lapi/transport/calibration"
 	"lapi/transport/emul"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
@@ -89,7 +90,7 @@ func New(o *Options) (*Context, codes.Code) {
 	if s.scratch, err = unix.Mmap(-1, 0, pad8(MaxUhdrSize), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS); err != nil {
 		return nil, codes.ErrMemoryExhausted
 	}
-	for _, step := range []func() codes.Code{s.chooseAdapter, s.chooseNode, s.openLinks, s.meet, s.startTrace(began), s.openLane, s.openBarrier, s.finish} {
+	for _, step := range []func() codes.Code{s.chooseAdapter, s.chooseNode, s.chooseSizes, s.openLinks, s.meet, s.startTrace(began), s.openLane, s.openBarrier, s.finish} {
 		if code := step(); code != codes.Success {
 			s.abandon()
 			return nil, code
@@ -157,6 +158,25 @@ func (s *setup) chooseNode() codes.Code {
 	return codes.Success
 }
 
+// chooseSizes reads what `lapirun --calibrate` has left for this machine. What is wrong with it is no reason to fail.
+func (s *setup) chooseSizes() codes.Code {
+	s.sizes = calibration.BuiltIn()
+	path := calibration.Path(s.o.Getenv)
+	if path == "" || s.onNode == nil {
+		return codes.Success
+	}
+	named, _ := s.o.Getenv(calibration.Variable)
+	sizes, err := calibration.Load(path, calibration.ThisMachine)
+	switch {
+	case err == nil:
+		s.sizes = sizes
+		s.say(levelInform, "the sizes of %s are in force", path)
+	case !calibration.NotThere(err) || named != "":
+		s.say(levelFailure, "the calibration file %s is not used: %v. Run \"lapirun --calibrate\", or set %s=%s", path, err, calibration.Variable, calibration.Off)
+	}
+	return codes.Success
+}
+
 // openLinks makes this task's side of each link that it needs.
 func (s *setup) openLinks() codes.Code {
 	var err error
@@ -166,7 +186,7 @@ func (s *setup) openLinks() codes.Code {
 	}
 	if s.onNode != nil {
 		l, err := shm.New(shm.Config{Task: s.me, NumTasks: s.cfg.NumTasks, Tasks: s.onNode, Clock: s.clock, PeerFailed: s.peerFailed,
-			Barrier: s.canBarrier(), Crowded: crowded(len(s.onNode))})
+			Barrier: s.canBarrier(), Crowded: crowded(len(s.onNode)), Sizes: s.sizes})
 		if err != nil {
 			if code := s.shmFailed(err); code != codes.Success {
 				return code

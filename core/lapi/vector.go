@@ -210,8 +210,8 @@ func (c *Context) moveDirect(t *task, get bool, local, remote *vector, n uint64)
 
 // worthDirect says whether blocks are so long that the kernel's work for each is less than that of copying them twice. far is the vector in
 // the other task's memory, whose every block the kernel must find and hold; near is the one here.
-func worthDirect(near, far *vector, n uint64) bool {
-	return n/max(far.pieces(), near.pieces()/directLocal, 1) >= directBlockMin
+func (c *Context) worthDirect(near, far *vector, n uint64) bool {
+	return n/max(far.pieces(), near.pieces()/directLocal, 1) >= c.sizes.BlockDirect
 }
 
 // directLocal is how many blocks here cost the kernel as much as one over there; measured.

@@ -8,7 +8,7 @@ CSHIM_TEST_HEADERS := $(wildcard cshim/*.h cshim/ctest/*.h include/*.h) tests/c/
 CSHIM_TEST_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Iinclude -DCSHIM_SAFETY_NS=-1 -pthread
 
 .PHONY: cshim-test cshim-test-plain cshim-test-thread cshim-test-address cshim-lint
-cshim-test: cshim-lint cshim-test-plain cshim-test-thread cshim-test-address $(CSHIM_TEST_DIR)/lock-bench
+cshim-test: cshim-lint cshim-test-plain cshim-test-thread cshim-test-address $(CSHIM_TEST_DIR)/lock-bench $(CSHIM_TEST_DIR)/lane-bench
 
 $(CSHIM_TEST_DIR)/plain: CSHIM_TEST_EXTRA :=
 $(CSHIM_TEST_DIR)/thread: CSHIM_TEST_EXTRA := -fsanitize=thread
@@ -36,3 +36,13 @@ $(CSHIM_TEST_DIR)/lock-bench: $(LOCK_BENCH_SOURCES) $(CSHIM_TEST_HEADERS)
 
 lock-bench: $(CSHIM_TEST_DIR)/lock-bench
 	@$< pair && $< alternate && $< contend && for us in 10000 1000 100; do $< occasional $$us || exit 1; done
+
+# What the lane's small operations cost in instructions: see cshim/ctest/bench/lane_bench.c. Position-independent, as the library is.
+LANE_BENCH_SOURCES := $(wildcard cshim/*.c cshim/ctest/fake*.c) cshim/ctest/help.c cshim/ctest/bench/lane_bench.c
+.PHONY: lane-bench
+$(CSHIM_TEST_DIR)/lane-bench: $(LANE_BENCH_SOURCES) $(CSHIM_TEST_HEADERS)
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 -g -fPIC -Wall -Wextra -Werror -Iinclude -pthread -o $@ $(LANE_BENCH_SOURCES)
+
+lane-bench: $(CSHIM_TEST_DIR)/lane-bench
+	@$<

@@ -15,6 +15,7 @@
 
 static cshim_segment_head heads[FAKE_BARRIER_TASKS] __attribute__((aligned(128)));
 static cshim_paths paths[FAKE_BARRIER_TASKS] __attribute__((aligned(64)));
+static uint64_t sleeps[FAKE_BARRIER_TASKS];
 struct fake_barrier_counts fake_barrier_counts;
 
 static cshim_paths *paths_of(const cshim_context *context)
@@ -83,7 +84,7 @@ static void tell(int me, int n, uint64_t refused)
 		if (refused)
 			__atomic_store_n(&heads[peer].barrier.refused.value, refused, __ATOMIC_SEQ_CST);
 		cshim_membarrier_full();
-		if (__atomic_load_n(&heads[peer].armed, __ATOMIC_SEQ_CST) == CSHIM_ARMED)
+		if (__atomic_load_n(&heads[peer].armed, __ATOMIC_SEQ_CST) & CSHIM_ASLEEP)
 			cshim_ring_bell(&paths[me].path[peer]);
 	}
 }
@@ -101,9 +102,12 @@ void fake_barrier_refuse(int me, int n, int code)
 
 int fake_barrier_arm(cshim_context *context)
 {
+	uint64_t sleep;
+
 	if (!context->barrier)
 		return 0;
-	__atomic_store_n(&heads[context->task].armed, CSHIM_ARMED, __ATOMIC_SEQ_CST);
+	sleep = ++sleeps[context->task];
+	__atomic_store_n(&heads[context->task].armed, sleep * CSHIM_SLEEP | CSHIM_ASLEEP, __ATOMIC_SEQ_CST);
 	CHECK(syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0);
 	__atomic_add_fetch(&fake_barrier_counts.arms, 1, __ATOMIC_RELAXED);
 	return 0;

@@ -117,6 +117,9 @@ fake_lane_order fake_lane_ordered_by(void)
 	return __atomic_load_n(&unordered, __ATOMIC_RELAXED) ? FAKE_LANE_NOBODY : FAKE_LANE_MEMBARRIER;
 }
 
+/* Sleeps of each task. */
+static uint64_t sleeps[2];
+
 /* As Arm in transport/shm/sleep.go. 1: there is something. */
 int fake_lane_arm(cshim_context *context, int64_t *timeout_ns)
 {
@@ -128,7 +131,7 @@ int fake_lane_arm(cshim_context *context, int64_t *timeout_ns)
 		return 0;
 	task = context->task;
 	path = &paths[task].path[1 - task];
-	__atomic_store_n(&segments[task].head.armed, CSHIM_ARMED, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&segments[task].head.armed, ++sleeps[task] * CSHIM_SLEEP | CSHIM_ASLEEP, __ATOMIC_SEQ_CST);
 	if (!fenced && membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) != 0) {
 		__atomic_store_n(&unordered, 1, __ATOMIC_RELAXED);
 		*timeout_ns = LOOK_AGAIN_NS;

@@ -4,11 +4,12 @@
  * sleepers' safety net: a lost wake-up is a hang.
  */
 #define _GNU_SOURCE
+#include <sched.h>
 #include <string.h>
 
 #include "fake_barrier.h"
 
-enum { ROUNDS = 500, THREAD_ROUNDS = 200 };
+enum { ROUNDS = 500, THREAD_ROUNDS = 200, PINNED_ROUNDS = 60 }; /* pinned tasks wait for whatever else runs there */
 
 static lapi_handle_t handles[FAKE_BARRIER_TASKS];
 static int tasks;
@@ -220,6 +221,42 @@ static void late_look(uint32_t rounds)
 	stop();
 }
 
+static int last_arrivals; /* atomic */
+
+/* Counts the generations in which the task found itself the last to arrive on its processor. */
+static void *counts_last(void *argument)
+{
+	int me = (int)(intptr_t)argument, i;
+	const cshim_paths *paths = (const cshim_paths *)(uintptr_t)fake_context(handles[me])->barrier;
+
+	for (i = 0; i < PINNED_ROUNDS; i++) {
+		CHECK(LAPI_Gfence(handles[me]) == LAPI_SUCCESS);
+		__atomic_add_fetch(&last_arrivals, paths->barrier.last, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+/* Of the tasks of one processor the last to arrive looks on, and no other. What the hint was before does no harm. */
+static void one_looks_on(uint64_t hint)
+{
+	cpu_set_t before, one;
+	int processor = sched_getcpu(), i;
+
+	CPU_ZERO(&one);
+	CPU_SET(processor, &one);
+	CHECK(sched_getaffinity(0, sizeof(before), &before) == 0);
+	start(5, 0, 0);
+	for (i = 0; i < CSHIM_BARRIER_PLACES; i++)
+		fake_barrier_words(0)->gathered[i].value = hint;
+	last_arrivals = 0;
+	CHECK(sched_setaffinity(0, sizeof(one), &one) == 0); /* the threads inherit it */
+	run(counts_last, 0, 5);
+	CHECK(sched_setaffinity(0, sizeof(before), &before) == 0);
+	/* Once a generation, but where a task was interrupted while it counted itself. */
+	CHECK(last_arrivals > PINNED_ROUNDS / 2 && last_arrivals < PINNED_ROUNDS * 3 / 2);
+	stop();
+}
+
 void test_barrier(void)
 {
 	static const uint32_t spins[] = {200, 0};
@@ -241,6 +278,8 @@ void test_barrier(void)
 	}
 	threads_take_turns(1);
 	threads_take_turns(0);
+	one_looks_on(0);
+	one_looks_on(~(uint64_t)0);
 	impossible_counter();
 	late_look(1);
 	late_look(0);

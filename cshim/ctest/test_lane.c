@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../guard.h"
+#include "../lane_path.h"
 #include "fake_lane.h"
 
 enum { ROUNDS = 3000, FLOOD = 400, DATA = 30000, BUFFER = DATA + 8, BIG = 8000, BIGS = 60 }; /* DATA goes in several chunks */
@@ -297,10 +298,99 @@ static void passes(void)
 	stop();
 }
 
+/* The one operation that is under way. */
+static const cshim_lane_op *op_under_way(lapi_handle_t handle)
+{
+	const cshim_lane *lane = (const cshim_lane *)(uintptr_t)fake_context(handle)->lane;
+	const cshim_lane_op *found = NULL;
+	int i;
+
+	for (i = 0; i < CSHIM_LANE_OPS; i++)
+		if (lane->op[i].kind != CSHIM_OP_FREE) {
+			CHECK(!found);
+			found = &lane->op[i];
+		}
+	CHECK(found);
+	return found;
+}
+
+/* The peer answers once more, to what is over: so would one that core had given up. */
+static void answer_late(lapi_handle_t peer, uint32_t token, uint64_t value, uint64_t data)
+{
+	cshim_context *context = fake_context(peer);
+	cshim_lane *lane = (cshim_lane *)(uintptr_t)context->lane;
+	cshim_path *path = fake_lane_path(peer);
+	cshim_reply_header *reply;
+	cshim_append append;
+
+	cshim_lock(context);
+	CHECK(cshim_append_begin(path, sizeof(*reply) + data, &append));
+	reply = (cshim_reply_header *)append.body;
+	reply->token = token;
+	reply->state = CSHIM_REPLY_OK;
+	reply->value = value;
+	memset(reply + 1, 0xee, data);
+	cshim_append_end((cshim_paths *)(uintptr_t)lane->paths, path, &append, CSHIM_MSG_LANE_REPLY, sizeof(*reply), data);
+	cshim_unlock(context);
+}
+
+/* The peer serves the operation that is under way, and it is over. */
+static void finish(lapi_cntr_t *over)
+{
+	CHECK(LAPI_Probe(handles[1]) == LAPI_SUCCESS && LAPI_Probe(handles[0]) == LAPI_SUCCESS);
+	wait_for(handles[0], over, 1);
+}
+
+/* Nothing that came has ended op, which the peer has not served. */
+static void goes_on(const cshim_lane_op *op, lapi_cntr_t *over)
+{
+	int value = -1;
+
+	CHECK(LAPI_Probe(handles[0]) == LAPI_SUCCESS);
+	CHECK(op_under_way(handles[0]) == op);
+	CHECK(LAPI_Getcntr(handles[0], over, &value) == LAPI_SUCCESS && value == 0);
+}
+
+/* Operations take the same place one after the other; an answer to one that had it before finds nothing. */
+static void late_answers(void)
+{
+	static const unsigned char untouched[8];
+	const cshim_lane_op *op;
+	lapi_cntr_t over;
+	uint32_t first, second;
+	int one = 1, previous = -1;
+
+	start(200);
+	fill(sides[1].in[0], 8, 5);
+	CHECK(LAPI_Setcntr(handles[0], &over, 0) == LAPI_SUCCESS);
+	CHECK(LAPI_Get(handles[0], 1, 8, sides[1].in[0], sides[0].in[0], NULL, &over) == LAPI_SUCCESS);
+	op = op_under_way(handles[0]);
+	first = op->token;
+	finish(&over);
+
+	CHECK(LAPI_Get(handles[0], 1, 8, sides[1].in[0], sides[0].in[1], NULL, &over) == LAPI_SUCCESS);
+	second = op_under_way(handles[0])->token;
+	answer_late(handles[1], first, 0, 8);
+	goes_on(op, &over);
+	CHECK(memcmp(sides[0].in[1], untouched, 8) == 0);
+	finish(&over);
+	check(sides[0].in[1], 8, 5);
+
+	CHECK(LAPI_Rmw(handles[0], FETCH_AND_ADD, 1, &sides[1].sum, &one, &previous, &over) == LAPI_SUCCESS);
+	answer_late(handles[1], first, 99, 0);
+	answer_late(handles[1], second, 99, 0);
+	goes_on(op, &over);
+	CHECK(previous == -1);
+	finish(&over);
+	CHECK(previous == 0 && sides[1].sum == 1);
+	stop();
+}
+
 void test_lane(void)
 {
 	cshim_guard_install();
 	passes();
+	late_answers();
 	exchange(200, NULL); /* mostly spinning */
 	exchange(0, NULL);   /* mostly asleep */
 }

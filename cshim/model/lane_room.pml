@@ -3,13 +3,14 @@
  * cshim_ring_bell; transport/shm/receive.go: publishConsumed, wakeWaiting; sleep.go: Arm, hasRoom, Disarm).
  *
  * The receiver stores `consumed` and looks at `waiting`; the sender stores `armed` and `waiting`, waits for membarrier, and looks at
- * `consumed`. The receiver takes `waiting` back before it rings. HOW: as in lane_sleep.pml, the receiver's way. The sender also
+ * `consumed`. The receiver takes `waiting` back before it looks at `armed` and rings; it takes `armed` after that, if it
+ * is still the same sleep's (lane_sleep.pml). HOW: as in lane_sleep.pml, the receiver's way. The sender also
  * awakes for other reasons, and `waiting` stays then.
  *
  * Found: the sender sleeps for ever.
  *
  * Defects: NO_MEMBARRIER with LANE. LOOK_FIRST: the receiver looks before it stores. RINGS_FIRST: it rings, then takes waiting back.
- * WEAK only: LAZY: the store that takes `waiting` back is plain, and a compare-and-swap that fails orders nothing.
+ * LAZY: the store that takes `waiting` back is plain, and so is the load of `armed`.
  */
 #define LANE 0
 #define FENCED 1
@@ -31,7 +32,7 @@
 #define CELLS 3
 #include "lane_memory.pml"
 
-bool bell, other_bell;
+bool bell, other_bell, latest;
 byte seen;
 
 inline take_waiting() {
@@ -44,22 +45,20 @@ inline take_waiting() {
 
 inline ring_bell() {
 	d_step {
-#ifdef LAZY
-		if
-		:: cell[ARMED] -> drain(me)
-		:: else
-		fi;
-#else
-		drain(me);
-#endif
-		took = cell[ARMED];
-		if
-		:: took -> cell[ARMED] = 0
-		:: else
-		fi
+		armed = cell[ARMED];
+		latest = armed
 	};
 	if
-	:: took -> bell = true; took = false
+	:: armed ->
+		armed = 0;
+		bell = true;
+		d_step {
+			drain(me);
+			if
+			:: latest -> cell[ARMED] = 0
+			:: else
+			fi
+		}
 	:: else
 	fi
 }
@@ -81,8 +80,7 @@ inline tell() {
 }
 
 proctype receiver() {
-	byte me = RECEIVER, k, consumed, waiting;
-	bool took;
+	byte me = RECEIVER, k, consumed, waiting, armed;
 
 	do
 	:: consumed < BATCHES ->
@@ -107,14 +105,17 @@ proctype receiver() {
 
 proctype sender() {
 	byte me = SENDER, k, other, now;
-	bool unread;
 
 	do
 	:: load(CONSUMED, now); /* room */
 		if
 		:: now != seen -> seen = now
 		:: else -> /* Arm */
-			store_sc(ARMED, 1);
+			d_step {
+				drain(me);
+				cell[ARMED] = 1;
+				latest = false
+			};
 			store_sc(WAITING, 1);
 #ifdef NO_MEMBARRIER
 			fence();
@@ -129,15 +130,9 @@ end:				(bell || other_bell) -> other_bell = false
 			fi;
 			d_step { /* Disarm */
 				drain(me);
-				unread = unread || !cell[ARMED];
 				cell[ARMED] = 0
 			};
-			d_step {
-				if
-				:: unread && bell -> bell = false; unread = false
-				:: else
-				fi
-			}
+			bell = false
 		fi;
 		now = 0
 	od

@@ -7,14 +7,18 @@
  * LANE, plain stores and loads; FENCED, with a fence between, for a receiver that has no membarrier (-DNO_MEMBARRIER); GO, sequentially consistent ones.
  * With -DREFUSED the kernel no longer fences for a receiver that has told its senders that it does (transport/shm/fence.go: orderPeers): it gives no ring
  * up any more, and wakes up by itself after a time in which all stores have come out.
- * With -DKILL sender 0 stops for ever after any step; some time later the job tells the receiver, which wakes it.
+ * With -DSTOP sender 0 stops for ever after any step, killed or not: nobody tells the receiver.
  *
- * Found: the receiver sleeps, or looks elsewhere, for ever, and a message is there.
+ * `armed` holds the number of the sleep. A sender remembers it, writes the bell, and then takes that sleep's `armed`. As numbers do not come again, the
+ * model has only whether a sender's is still the latest.
+ *
+ * Found: the receiver sleeps, or looks elsewhere, for ever, and a message is there of a sender that has not stopped.
  *
  * Defects: NO_MEMBARRIER with LANE. NO_ARM_BARRIER, NO_COLD_BARRIER: one of the two is left out. LOOK_FIRST: the sender looks before it
  * stores. COLD_FIRST: it looks at `cold` before it stores, at `armed` behind. ARM_LATE: the receiver looks before it arms. KEEPS_PENDING: Arm
- * does not look at `pending`. KEEPS_COOLING, SLEEPS_LONG (-DREFUSED): rings are given up all the same; the sleep is not bounded. NO_NOTICE: the job does not tell of deaths: a sender that took `armed` and died before it wrote the
- * bell would keep the others' messages waiting.
+ * does not look at `pending`. KEEPS_COOLING, SLEEPS_LONG (-DREFUSED): rings are given up all the same; the sleep is not bounded. TAKES_FIRST (-DSTOP): `armed` is taken
+ * before the bell is written, so who stops between the two keeps the others' messages waiting. NO_NUMBER: `armed` does not say which sleep it is: who was slow takes the
+ * next one's, for which it has not rung.
  */
 #define LANE 0
 #define FENCED 1
@@ -41,26 +45,47 @@
 #include "lane_memory.pml"
 
 bool pending[SENDERS]; /* changed by locked instructions only */
-bool bell, notice;     /* the kernel's: an eventfd, and the socket of the job */
+bool bell;             /* the kernel's: an eventfd */
+bool latest[SENDERS];  /* the number that the sender read in `armed` is that of the latest sleep */
 bool late;             /* the sleep has lasted its time */
-bool dead;
+bool stopped;
 byte got[SENDERS];
 
-inline ring_bell() {
+inline take_armed() {
 	d_step {
 		drain(me);
-		took = cell[ARMED];
-		cell[ARMED] = 0
-	};
+		took = cell[ARMED] && latest[me];
+		if
+		:: took -> cell[ARMED] = 0
+		:: else
+		fi
+	}
+}
+
+inline ring_bell() {
+#ifdef TAKES_FIRST
+	take_armed();
 	if
-	:: took -> bell = true; took = false
+	:: took -> bell = true
 	:: else
-	fi
+	fi;
+#else
+	bell = true;
+	take_armed();
+#endif
+	took = false
+}
+
+inline load_armed() {
+	d_step {
+		armed = cell[ARMED];
+		latest[me] = armed
+	}
 }
 
 inline tell() {
 #ifdef COLD_FIRST
-	load(ARMED, armed);
+	load_armed();
 	if
 	:: cold -> d_step { drain(me); pending[me] = true }
 	:: else
@@ -71,8 +96,8 @@ inline tell() {
 	fi
 #else
 	if /* the two loads may change places */
-	:: load(COLD(me), cold); load(ARMED, armed)
-	:: load(ARMED, armed); load(COLD(me), cold)
+	:: load(COLD(me), cold); load_armed()
+	:: load_armed(); load(COLD(me), cold)
 	fi;
 	if
 	:: cold || armed ->
@@ -81,7 +106,7 @@ inline tell() {
 		:: cold -> d_step { drain(me); pending[me] = true }
 		:: else
 		fi;
-		load(ARMED, armed);
+		load_armed();
 		if
 		:: armed -> ring_bell()
 		:: else
@@ -122,7 +147,7 @@ proctype sender(byte me; byte how; byte messages) {
 		:: else -> break
 		od
 	} unless {
-		me == 0 && dead
+		me == 0 && stopped
 	}
 }
 
@@ -194,23 +219,28 @@ inline look() {
 inline disarm() {
 	d_step {
 		drain(me);
-		unread = unread || !cell[ARMED];
 		cell[ARMED] = 0
 	};
+	bell = false
+}
+
+inline arm() {
 	d_step {
-		if
-		:: unread && bell -> bell = false; unread = false
-		:: else
-		fi
+		drain(me);
+		cell[ARMED] = 1;
+#ifndef NO_NUMBER
+		latest[0] = false;
+		latest[1] = false
+#endif
 	}
 }
 
 inline sleep() {
 #ifdef ARM_LATE
 	look();
-	store_sc(ARMED, 1);
+	arm();
 #else
-	store_sc(ARMED, 1);
+	arm();
 #ifndef NO_ARM_BARRIER
 	fence_all();
 #endif
@@ -219,7 +249,7 @@ inline sleep() {
 	if
 	:: work
 	:: else ->
-end:		(bell || notice || late) -> notice = false; late = false
+end:		(bell || late) -> late = false
 	fi;
 	disarm();
 	work = false
@@ -227,7 +257,7 @@ end:		(bell || notice || late) -> notice = false; late = false
 
 proctype receiver() {
 	byte me = RECEIVER, k, other, t, now;
-	bool hot[SENDERS], unread, work;
+	bool hot[SENDERS], work;
 
 	hot[0] = true;
 	hot[1] = true;
@@ -244,21 +274,18 @@ proctype receiver() {
 	od
 }
 
-#ifdef KILL
-proctype job() {
-	dead = true;
-#ifndef NO_NOTICE
-	notice = true
-#endif
+#ifdef STOP
+proctype stop() {
+	stopped = true
 }
 #endif
 
-/* Nothing moves any more. A dead sender's last message may stay where nobody looks. */
+/* Nothing moves any more. What a stopped sender has not told of may stay where nobody looks. */
 proctype judge() {
 #if defined(REFUSED) && !defined(SLEEPS_LONG)
 	timeout -> late = true;
 #endif
-	timeout -> assert((dead || got[0] == MESSAGES) && got[1] == 1)
+	timeout -> assert((stopped || got[0] == MESSAGES) && got[1] == 1)
 }
 
 init {
@@ -268,8 +295,8 @@ init {
 		run receiver();
 		run memory(0);
 		run memory(1);
-#ifdef KILL
-		run job();
+#ifdef STOP
+		run stop();
 #endif
 		run judge()
 	}

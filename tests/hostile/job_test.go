@@ -47,7 +47,9 @@ func built(t testing.TB, name string) string {
 func start(t testing.TB, mode string, d time.Duration, env ...string) *job {
 	t.Helper()
 	j := &job{t: t, overUDP: !slices.Contains(env, "LAPI_USE_SHM=only")}
-	j.begin(append([]string{"LAPI_USE_SHM=no"}, env...), built(t, "bin/lapirun"), "-n", "2", built(t, "hostile/traffic"), mode, fmt.Sprint(d.Seconds()))
+	command := append([]string{built(t, "bin/lapirun"), "-n", "2"}, strings.Fields(os.Getenv("HOSTILE_PREFIX"))...)
+	command = append(command, built(t, "hostile/traffic"), mode, fmt.Sprint(d.Seconds()))
+	j.begin(append([]string{"LAPI_USE_SHM=no"}, env...), command...)
 	j.launch = j.run[0].Process.Pid
 	j.await("task 0 ready")
 	j.await("task 1 ready")
@@ -212,12 +214,12 @@ func (j *job) find() {
 		j.t.Fatal(err)
 	}
 	for _, dir := range all {
-		environ, _ := os.ReadFile(dir + "/environ")
 		stat, _ := os.ReadFile(dir + "/stat")
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 		if len(fields) < 2 || fields[1] != strconv.Itoa(j.launch) {
 			continue
 		}
+		environ, _ := os.ReadFile(dir + "/environ") // of others it might block, while they are kept from running
 		for _, v := range bytes.Split(environ, []byte{0}) {
 			if task, ok := strings.CutPrefix(string(v), "MP_CHILD="); ok && len(task) == 1 && task[0] < '2' {
 				pid, _ := strconv.Atoi(filepath.Base(dir))

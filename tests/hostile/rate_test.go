@@ -19,7 +19,7 @@ func BenchmarkFlood(b *testing.B) {
 			b.Run(level+" "+mode, func(b *testing.B) {
 				for b.Loop() {
 					var rates [2][]float64
-					for range 9 {
+					for range 7 {
 						for attacked := range rates {
 							rates[attacked] = append(rates[attacked], underFlood(b, mode, level, attacked == 1))
 						}

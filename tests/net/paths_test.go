@@ -1,55 +1,15 @@
 package net
 
 import (
-	"bufio"
-	"errors"
-	"io"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"lapi/tests/net/world"
 )
 
-// paths says whether this library uses all addresses of a task: whether it has a socket on the second.
-var paths = sync.OnceValues(func() (bool, error) {
-	w, err := world.Build(world.Shape{Nodes: 2, Links: 2})
-	if err != nil {
-		return false, err
-	}
-	defer w.Close()
-	lapirun, steady := filepath.Join(*build, "bin/lapirun"), filepath.Join(*build, "net/steady")
-	cmd := exec.Command(lapirun, "-euidevice", "sn_all", "--on", w.Command(0), "--on", w.Command(1), steady, "1")
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		return false, err
-	}
-	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil { // steady: started
-		return false, err
-	}
-	bound, err := w.Bound(0, 1)
-	_, _ = io.Copy(io.Discard, out)
-	return bound, errors.Join(err, cmd.Wait())
-})
-
-// needsPaths skips a test when this library uses the first address of a task only.
-func needsPaths(t *testing.T) {
-	t.Helper()
-	if all, err := paths(); err != nil {
-		t.Fatal(err)
-	} else if !all {
-		t.Skip("skipped: this library uses one address a task")
-	}
-}
-
-const failure = 2400 * time.Millisecond // long against the second within which a failed link is left
+const failure = 3 * time.Second // long against the second within which a failed link is left, on a busy machine too
 
 // One of two links fails, comes back, and then the other does: there is no pause as long as the failure, and nothing is lost.
 func TestFailover(t *testing.T) {
@@ -57,9 +17,8 @@ func TestFailover(t *testing.T) {
 		t.Run(name(fault.Name), func(t *testing.T) {
 			counted(t)
 			t.Parallel()
-			needsPaths(t)
 			w := newWorld(t, world.Shape{Nodes: 2, Links: 2})
-			j := spread(t, w, []int{2, 2}, []string{"MP_EUIDEVICE=sn_all"}, "net/steady", "7")
+			j := spread(t, w, []int{2, 2}, []string{"MP_EUIDEVICE=sn_all"}, "net/steady", "9")
 			j.waitFor("steady: started")
 			time.Sleep(300 * time.Millisecond)
 			for link := range 2 {
@@ -73,7 +32,7 @@ func TestFailover(t *testing.T) {
 				time.Sleep(failure / 3)
 			}
 			for _, pause := range j.pauses(2) {
-				if pause > failure*3/4 {
+				if pause > failure {
 					t.Errorf("the longest pause is %v, the failures took %v each", pause, failure)
 				}
 			}
@@ -84,7 +43,6 @@ func TestFailover(t *testing.T) {
 // Both links fail at a time; the job goes on when one is back.
 func TestAllLinksDown(t *testing.T) {
 	counted(t)
-	needsPaths(t)
 	w := newWorld(t, world.Shape{Nodes: 2, Links: 2})
 	j := spread(t, w, []int{1, 1}, []string{"MP_EUIDEVICE=sn_all"}, "net/steady", "3")
 	j.waitFor("steady: started")
@@ -106,7 +64,6 @@ func TestAllLinksDown(t *testing.T) {
 // Large messages take both links, where one alone would be slow.
 func TestStriping(t *testing.T) {
 	counted(t)
-	needsPaths(t)
 	w := newWorld(t, world.Shape{Nodes: 2, Links: 2})
 	const megabytes = 64
 	for link := range 2 {

@@ -6,14 +6,14 @@ package layout
 
 type (
 	Barrier struct {
-		Rounds   uint32
-		Failed   uint32
-		Begun    uint64
-		Arrived  uint64
-		Over     uint64
-		Round    uint32
-		Reserved uint32
-		Line     [24]uint8
+		Rounds  uint32
+		Failed  uint32
+		Begun   uint64
+		Arrived uint64
+		Over    uint64
+		Round   uint32
+		Last    uint32
+		Line    [24]uint8
 	}
 	BarrierWord struct {
 		Value uint64
@@ -24,6 +24,7 @@ type (
 		Arrivals BarrierWord
 		Released BarrierWord
 		Refused  BarrierWord
+		Gathered [64]BarrierWord
 	}
 	Context struct {
 		State             uint32
@@ -82,9 +83,9 @@ type (
 		Cookie    uint64
 		Line0     [16]uint8
 		Line1     [64]uint8
-		Armed     uint32
+		Armed     uint64
 		Away      uint32
-		Line2     [56]uint8
+		Line2     [52]uint8
 		Line3     [64]uint8
 		Pending   [2]uint64
 		Line4     [48]uint8
@@ -95,7 +96,8 @@ type (
 		Tail      uint64
 		Consumed  uint64
 		Continued [4]uint64
-		Line      [16]uint8
+		Turn      uint64
+		Streamed  uint64
 	}
 	Receiver struct {
 		Head      uint64
@@ -262,14 +264,15 @@ const (
 	DispatchError    = 0x4
 
 	SegmentMagic   = 0x315f6d68736c4150
-	SegmentVersion = 0x3
+	SegmentVersion = 0x4
 	MaxRings       = 0x80
 	SlotSize       = 0x40
 	RingSlots      = 0x100
 	MessageSlots   = 0x28
 	Page           = 0x1000
 	Awake          = 0x0
-	Armed          = 0x1
+	Asleep         = 0x1
+	Sleep          = 0x4
 	Closed         = 0x2
 	SequenceValid  = 0x80000000
 	HeaderUnit     = 0x8

@@ -52,7 +52,8 @@ const (
 	MessageSlots   = C.CSHIM_MESSAGE_SLOTS
 	Page           = C.CSHIM_PAGE
 	Awake          = C.CSHIM_AWAKE
-	Armed          = C.CSHIM_ARMED
+	Asleep         = C.CSHIM_ASLEEP
+	Sleep          = C.CSHIM_SLEEP
 	Closed         = C.CSHIM_CLOSED
 	SequenceValid  = C.CSHIM_SEQUENCE_VALID
 	HeaderUnit     = C.CSHIM_HEADER_UNIT

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/transport"
+	"lapi/transport/calibration"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
 )
@@ -163,14 +164,25 @@ func TestAttends(t *testing.T) {
 
 // TestPartSizes: parts fit messages, and their sizes lie in the table that the lane reads.
 func TestPartSizes(t *testing.T) {
-	l := newLinks(t, 1)[0]
-	for _, c := range chunkOf {
-		for _, n := range []uint64{c.from, c.from + 1} {
-			if got := l.PartSize(n); uint64(got) != c.chunk {
-				t.Errorf("%d bytes go in parts of %d, want %d", n, got, c.chunk)
+	calibrated := &calibration.Table{Chunks: []calibration.Chunk{{From: 0, Bytes: 8 << 10}, {From: 1 << 20, Bytes: 64 << 10}}}
+	for _, sizes := range []*calibration.Table{nil, calibrated} {
+		l, want := newLinks(t, 1, func(config *Config) { config.Sizes = sizes })[0], sizes
+		if want == nil {
+			want = calibration.BuiltIn()
+		}
+		for _, c := range want.Chunks {
+			for _, n := range []uint64{c.From, c.From + 1} {
+				if got := l.PartSize(n); uint64(got) != c.Bytes {
+					t.Errorf("%d bytes go in parts of %d, want %d", n, got, c.Bytes)
+				}
 			}
 		}
+		partsFit(t, l)
 	}
+}
+
+func partsFit(t *testing.T, l *Link) {
+	t.Helper()
 	for _, n := range []uint64{0, 1, 1 << 40, 1<<64 - 1} {
 		if got := l.PartSize(n); got < layout.ChunkUnit || got > sendMax-headerMax {
 			t.Errorf("%d bytes go in parts of %d", n, got)

@@ -58,7 +58,7 @@ func TestRefuseBarrier(t *testing.T) {
 			t.Errorf("task %d: refused is %d", l.config.Task, got)
 		}
 	}
-	if atomic.LoadUint32(&links[1].own.head().Armed) != layout.Awake {
+	if atomic.LoadUint64(&links[1].own.head().Armed) != layout.Awake {
 		t.Error("a sleeper was not woken")
 	}
 }

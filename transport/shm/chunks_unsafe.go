@@ -7,30 +7,16 @@ import (
 	"unsafe"
 
 	"lapi/transport"
+	"lapi/transport/calibration"
 	"lapi/transport/layout"
 )
 
 // This file is chunks: data too long for slots. cshim/segment.h has the protocol; cshim/lane_chunk.c is the same in C.
 
-// chunkOf says in chunks of how many bytes a message goes whose data has from or more bytes. They should be many enough that both ends
-// copy at once, and few enough to cost little; together with those of the messages around it they stay in the ring's area. Measured
-// on tasks that poll, with sizes of 8 to 64 KiB: at most 10 % between neighbours, 25 % for 16 KiB in one chunk or two. So the table is
-// not measured again on each machine.
-var chunkOf = []struct{ from, chunk uint64 }{
-	{0, 4 << 10},
-	{16 << 10, 8 << 10},
-	{128 << 10, 16 << 10},
-	{512 << 10, 32 << 10},
-}
-
-// tabulate writes chunkOf where the lane looks for it.
-func tabulate(table *[layout.ChunkClasses]uint32) {
+// tabulate writes the sizes of chunks where the lane looks for them.
+func tabulate(table *[layout.ChunkClasses]uint32, sizes *calibration.Table) {
 	for class := range table {
-		for _, c := range chunkOf {
-			if 1<<class >= c.from {
-				table[class] = uint32(c.chunk)
-			}
-		}
+		table[class] = uint32(sizes.ChunkOf(1 << class))
 	}
 }
 
@@ -42,7 +28,7 @@ func (l *Link) PartSize(n uint64) int {
 // Attends says whether ep looks at its messages now or soon: then data is best sent to it in messages, and both ends copy.
 func (l *Link) Attends(ep transport.Endpoint) bool {
 	p, err := l.path(ep)
-	return err == nil && atomic.LoadUint32(&p.outHead.Armed)|atomic.LoadUint32(&p.outHead.Away) == layout.Awake
+	return err == nil && atomic.LoadUint64(&p.outHead.Armed)|uint64(atomic.LoadUint32(&p.outHead.Away)) == layout.Awake
 }
 
 // SetAway tells all peers whether this task's user polls; see cshim_segment_head.away.

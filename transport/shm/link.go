@@ -33,6 +33,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/transport"
+	"lapi/transport/calibration"
 	"lapi/transport/hold"
 	"lapi/transport/layout"
 )
@@ -52,6 +53,8 @@ type Config struct {
 	DisableCMA bool
 	// Barrier: this task can take part in the barrier of the node's tasks. Crowded: it sees fewer processors than there are tasks.
 	Barrier, Crowded bool
+	// Sizes has those of chunks; nil: the built-in ones.
+	Sizes *calibration.Table
 }
 
 // Link is one task's end of all paths to the other tasks of its node. See transport.Link for its methods and locking.
@@ -63,7 +66,7 @@ type Link struct {
 	private    private
 	paths      *layout.Paths // in private
 	bell       int           // eventfd that wakes this task
-	unread     bool          // a peer has said that it rings, and the bell was not read since
+	sleeps     uint64        // times that Arm was called: the number of the sleep
 	bellBuffer [8]byte
 	pid        int
 	cookie     uint64
@@ -123,7 +126,11 @@ func (l *Link) create() error {
 		return err
 	}
 	l.paths = l.private.paths()
-	tabulate(&l.paths.ChunkOf)
+	sizes := l.config.Sizes
+	if sizes == nil {
+		sizes = calibration.BuiltIn()
+	}
+	tabulate(&l.paths.ChunkOf, sizes)
 	l.paths.Rings, l.paths.OwnRing = uint32(len(l.tasks)), uint32(l.index)
 	if l.own, err = createSegment(len(l.tasks)); err != nil {
 		return err
@@ -256,7 +263,7 @@ func (l *Link) Close() error {
 		return nil
 	}
 	l.closed = true
-	atomic.StoreUint32(&l.own.head().Armed, layout.Closed) // release: after the last consumed and held; see flushState
+	atomic.StoreUint64(&l.own.head().Armed, layout.Closed) // release: after the last consumed and held; see flushState
 	for _, p := range l.rings {
 		if p != nil {
 			l.wake(p) // it may wait for room or for a flush that will never be

@@ -41,7 +41,7 @@ func (l *Link) Reconnect(ep transport.Endpoint, _ transport.Address) error {
 	switch {
 	case !p.gone:
 		return transport.ErrBusy
-	case p.failure != nil || atomic.LoadUint32(&p.outHead.Armed) == layout.Closed:
+	case p.failure != nil || atomic.LoadUint64(&p.outHead.Armed) == layout.Closed:
 		return transport.ErrUnreachable
 	}
 	p.gone, p.blocked, p.reoffered = false, false, false

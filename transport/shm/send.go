@@ -190,7 +190,7 @@ func (l *Link) consumed(p *peer, index uint64) error {
 		p.blocked = false
 		return nil
 	}
-	if atomic.LoadUint32(&p.outHead.Armed) == layout.Closed {
+	if atomic.LoadUint64(&p.outHead.Armed) == layout.Closed {
 		return transport.ErrUnreachable
 	}
 	p.blocked = true
@@ -228,7 +228,7 @@ func (l *Link) notify(p *peer) error {
 	if atomic.LoadUint32(&p.outControl.Cold) != 0 {
 		atomic.OrUint64(&p.outHead.Pending[l.index/64], 1<<(l.index%64))
 	}
-	switch atomic.LoadUint32(&p.outHead.Armed) {
+	switch atomic.LoadUint64(&p.outHead.Armed) {
 	case layout.Awake:
 		return nil
 	case layout.Closed:
@@ -238,14 +238,16 @@ func (l *Link) notify(p *peer) error {
 	return nil
 }
 
-// wake rings p's bell if it sleeps, once for each sleep.
+// wake rings p's bell if it sleeps. Then it takes that sleep's armed, so that others need not ring; not before, as others would
+// wait for a bell that a task stopped in between has not rung.
 func (l *Link) wake(p *peer) {
-	armed := &p.outHead.Armed
-	if atomic.LoadUint32(armed) != layout.Armed || !atomic.CompareAndSwapUint32(armed, layout.Armed, layout.Awake) {
+	armed := atomic.LoadUint64(&p.outHead.Armed)
+	if armed&layout.Asleep == 0 {
 		return
 	}
 	l.bellBuffer = [8]byte{1}
 	_, _ = unix.Write(p.bell, l.bellBuffer[:]) // EAGAIN: it rings already
+	atomic.CompareAndSwapUint64(&p.outHead.Armed, armed, layout.Awake)
 }
 
 // Flush implements transport.Link.
@@ -274,7 +276,7 @@ func (l *Link) Flush(ep transport.Endpoint, op *transport.Op) (transport.Status,
 
 // flushed says whether every message before the slot index mark was accepted; the error is ErrUnreachable if that can not be any more.
 func (l *Link) flushed(p *peer, mark uint64) (bool, error) {
-	closed := atomic.LoadUint32(&p.outHead.Armed) == layout.Closed // before the others: what they say then is final
+	closed := atomic.LoadUint64(&p.outHead.Armed) == layout.Closed // before the others: what they say then is final
 	consumed := atomic.LoadUint64(&p.outControl.Consumed)          // before held: the receiver stores held first
 	held := atomic.LoadUint64(&p.outControl.Held)
 	if consumed-p.sender.Consumed > p.sender.Tail-p.sender.Consumed {

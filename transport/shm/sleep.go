@@ -17,7 +17,8 @@ func (l *Link) Arm() bool {
 	if l.closed {
 		return true
 	}
-	atomic.StoreUint32(&l.own.head().Armed, layout.Armed) // sequentially consistent: before all loads below
+	l.sleeps++
+	atomic.StoreUint64(&l.own.head().Armed, l.sleeps*layout.Sleep|layout.Asleep) // sequentially consistent: before all loads below
 	for _, p := range l.rings {
 		if p != nil && (p.blocked || p.flushes != nil) {
 			atomic.StoreUint32(&p.outControl.Waiting, 1)
@@ -60,7 +61,7 @@ func (l *Link) hasRoom() bool {
 		if p == nil || !p.blocked {
 			continue
 		}
-		if p.gone || atomic.LoadUint64(&p.outControl.Consumed) != p.sender.Consumed || atomic.LoadUint32(&p.outHead.Armed) == layout.Closed {
+		if p.gone || atomic.LoadUint64(&p.outControl.Consumed) != p.sender.Consumed || atomic.LoadUint64(&p.outHead.Armed) == layout.Closed {
 			p.blocked = false
 			some = true
 		}
@@ -81,19 +82,13 @@ func (l *Link) hasFlushed() bool {
 	return false
 }
 
-// Disarm implements transport.Waiter. A peer that took the armed word rings, or is about to: the bell is read now or in a later Disarm.
+// Disarm implements transport.Waiter. A peer that is slow may ring after this: then the next sleep is short.
 func (l *Link) Disarm() {
 	if l.closed {
 		return
 	}
-	if atomic.SwapUint32(&l.own.head().Armed, layout.Awake) != layout.Armed {
-		l.unread = true
-	}
-	if l.unread {
-		if _, err := unix.Read(l.bell, l.bellBuffer[:]); err == nil {
-			l.unread = false
-		}
-	}
+	atomic.StoreUint64(&l.own.head().Armed, layout.Awake)
+	_, _ = unix.Read(l.bell, l.bellBuffer[:]) // EAGAIN: nobody has rung. Who rings does so before it takes armed, so armed does not tell.
 }
 
 // NextTimeout implements transport.Waiter: when a refused message is to be offered again, or a peer may not have rung.

@@ -86,5 +86,5 @@ func (l *Link) Left(ep transport.Endpoint) bool {
 	if uint(ep) >= uint(len(l.peers)) || l.peers[ep] == nil {
 		return false
 	}
-	return atomic.LoadUint32(&l.peers[ep].outHead.Armed) == layout.Closed
+	return atomic.LoadUint64(&l.peers[ep].outHead.Armed) == layout.Closed
 }

@@ -128,7 +128,7 @@ func TestFastRetransmission(t *testing.T) {
 		return from == 0 && (n == 2 || n == 4)
 	}
 	for range 12 {
-		p.send(0, 1, 1, 8)
+		p.send(0, 1, 1, 500) // lent: each is a packet
 	}
 	window := p.ms[0].peers[1].routes[0].window
 	p.settle()

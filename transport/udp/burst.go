@@ -46,17 +46,59 @@ func (m *Machine) give(p *peer, r *route, k *packet) Outcome {
 // untie is called before k's memory, or that which its operation has lent, changes hands: the outlet must not have it any more.
 func (m *Machine) untie(k *packet) {
 	if k.burst == m.bursts && len(m.burst) > 0 {
-		m.Push()
+		m.sendBurst()
 	}
+}
+
+// ripen makes p's last packet, which others may join until then, go at Push.
+func (p *peer) ripen(now int64) {
+	p.m.ripeAt = now
+	if !p.isRipe {
+		p.isRipe = true
+		p.m.ripe = append(p.m.ripe, p)
+	}
+}
+
+// sendRipe transmits what has waited for the end of the entry.
+func (m *Machine) sendRipe() {
+	m.pushing = true
+	for _, p := range m.ripe {
+		p.isRipe = false
+		p.pump(m.ripeAt)
+		if p.unsent() > 0 && !p.isHeld {
+			p.isHeld = true
+			m.held = append(m.held, p)
+		}
+	}
+	m.ripe = m.ripe[:0]
+	m.pushing = false
+}
+
+// sendHeld transmits what waits only for company: nothing else is to be done, so none will come soon.
+func (m *Machine) sendHeld() {
+	m.pushing, m.idle = true, true
+	for _, p := range m.held {
+		p.isHeld = false
+		p.pump(m.ripeAt)
+	}
+	m.held = m.held[:0]
+	m.pushing, m.idle = false, false
 }
 
 // Push sends what the outlet has gathered. The owner calls it at the end of each entry, and before it waits or lets user code
 // run for long. A packet that could not be sent goes again when its peer's timers run: at once, without its data if that
 // cannot be read, or after a pause for room.
 func (m *Machine) Push() {
-	if len(m.burst) == 0 {
-		return
+	if len(m.ripe) > 0 {
+		m.sendRipe()
 	}
+	if len(m.burst) > 0 {
+		m.sendBurst()
+	}
+}
+
+// sendBurst has the outlet send what it has gathered.
+func (m *Machine) sendBurst() {
 	for _, b := range m.gatherer.Push() {
 		g := m.burst[b.Index]
 		g.p.bounced(g.k, b.Outcome)

@@ -172,9 +172,9 @@ func TestBurstDisconnect(t *testing.T) {
 	p.ms[2].Handle(1, func(*transport.Msg) transport.Verdict { return transport.Accept })
 	p.send(0, 2, 1, 0)
 	p.pass(10 * time.Millisecond)
-	p.send(0, 1, 1, 100)
+	p.send(0, 1, 1, 1000)
 	p.ms[0].Disconnect(1, transport.ErrUnreachable)
-	p.send(0, 2, 1, 200) // in the same memory
+	p.send(0, 2, 1, 2000) // in the same memory
 	p.push()
 	p.want("packets", len(p.wires[0]), 2)
 	first, second := p.wires[0][0].b, p.wires[0][1].b

@@ -150,6 +150,7 @@ func DecodeAddress(b []byte) (addrs []netip.AddrPort, incarnation uint64, err er
 			return nil, 0, malformed
 		}
 		ip, _ := netip.AddrFromSlice(b[1:n])
+		ip = ip.Unmap()
 		port := binary.LittleEndian.Uint16(b[n:])
 		if port == 0 || ip.IsUnspecified() || ip.IsMulticast() {
 			return nil, 0, malformed

@@ -2,15 +2,16 @@ package udp
 
 import "time"
 
-// congestion finds how many bytes may be in flight on one path. The window doubles in each round trip until the first loss or
-// the limit that the peer sets, then grows by a packet or a 32nd, whichever is more. A loss by itself does not say that the path is full: it takes
-// the window back to what the path has delivered in its shortest round trip and some slack, at most to a half. Only where more than a
-// quarter of a round was lost it is halved whatever the path delivered. So losses at random cost little, and a full queue drains.
+// congestion finds how many bytes may be in flight on one path. The window doubles in each round trip until a queue shows, or
+// the limit that the peer sets, then grows by a packet or a 32nd, whichever is more. A loss by itself does not say that the path is full. While round
+// trips are near the shortest, there is no queue, and it changes nothing. Else it takes the window back to what the path has delivered in its
+// shortest round trip and some slack, at most to a half. Only where more than a quarter of a round was lost the window is halved whatever else
+// is known. So losses at random cost little, and a full queue drains.
 type congestion struct {
 	window     int    // bytes that may be in flight, packetOverhead a packet included
 	most       int    // what the peer's socket has for us: not more, whatever the window
 	recoveryTx uint64 // losses of transmissions up to this one have been answered already
-	found      bool   // a loss has ended the doubling
+	found      bool   // the doubling is over
 	rate       int64  // bytes a millisecond that the path delivers; 0: not known
 
 	roundAt    int64 // since when the following are counted
@@ -59,7 +60,7 @@ func (c *congestion) grow(now int64, packetSize int, t *rtt) {
 			c.rate -= (c.rate - rate) / 8
 		}
 		if c.roundLost > (c.roundBytes+c.roundLost)/4 && c.roundLost > packetSize {
-			c.window = max(c.window/2, c.least(packetSize))
+			c.window, c.found = max(c.window/2, c.least(packetSize)), true
 		}
 	}
 	c.roundAt, c.roundBytes, c.roundLost, c.filled = now, 0, 0, false
@@ -72,6 +73,9 @@ func (c *congestion) lost(tx, sent uint64, bytes, packetSize int, t *rtt) {
 		return
 	}
 	c.recoveryTx = sent
+	if !t.waits() {
+		return
+	}
 	c.found = true
 	c.window = min(c.window, c.most)
 	delivered := int(c.rate * (t.shortest + int64(slackTime)) / int64(time.Millisecond))
@@ -116,6 +120,9 @@ func (r *rtt) keepShortest(now, t int64) {
 		r.shortest, r.shortestAt, r.next = r.next, now, 0
 	}
 }
+
+// waits says whether packets seem to wait on their way.
+func (r *rtt) waits() bool { return r.smooth > r.shortest+max(r.shortest/4, int64(queueTime)) }
 
 // timeout is how long an acknowledgement may take before it is missed.
 func (r *rtt) timeout() int64 {

@@ -277,7 +277,7 @@ func (l *Link) receive() (path Path, b []byte, from netip.AddrPort, ok bool) {
 
 // turnIdle is Progress with empty sockets.
 func (l *Link) turnIdle() {
-	if len(l.soon) > 0 {
+	if len(l.soon) > 0 || len(l.held) > 0 {
 		l.OnIdle()
 	}
 	if l.idle++; l.due != 0 && l.idle%clockTurns == 0 {
@@ -310,6 +310,7 @@ func (l *Link) Close() error {
 	if l.closed {
 		return nil
 	}
+	l.Push()
 	end := l.clock() + lingerMax
 	l.Leave(l.clock())
 	for now := l.clock(); !l.Left() && now < end; now = l.clock() {

@@ -299,3 +299,26 @@ func TestProtocolIsPure(t *testing.T) {
 		}
 	}
 }
+
+// Over two addresses of this host a long transfer uses both sockets, and when one address is down, the other.
+func TestTwoAddresses(t *testing.T) {
+	memory.Guard()
+	ls := links(t, 2, func(_ int, c *Config) {
+		c.Locals = []Local{{Addr: loopback}, {Addr: netip.MustParseAddrPort("127.0.0.2:0")}}
+	})
+	transfer(t, ls, 0, 1, 2000, func(i int) int { return 50000 + i })
+	for path := range ls[0].peers[1].routes {
+		if r := &ls[0].peers[1].routes[path]; r.health != live || r.tx < 20 { // in proportion to what they seem to do
+			t.Errorf("path %d: health %d, %d transmissions", path, r.health, r.tx)
+		}
+	}
+	for _, l := range ls {
+		l.PathDown(l.clock(), 0)
+	}
+	before := ls[0].peers[1].routes[0].tx
+	transfer(t, ls, 0, 1, 200, func(i int) int { return 50000 + i })
+	if after := ls[0].peers[1].routes[0].tx; after != before {
+		t.Errorf("%d transmissions from an address that is down", after-before)
+	}
+	closeAll(t, ls)
+}

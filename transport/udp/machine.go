@@ -55,6 +55,11 @@ type Machine struct {
 	pool       pool
 	done       opList        // operations that are over, their Done not yet called
 	msg        transport.Msg // what a handler sees
+	ripe       []*peer       // with a packet that goes at Push, if the window allows
+	held       []*peer       // with a packet that waits for company, perhaps
+	idle       bool          // it need not wait any longer
+	ripeAt     int64         // when the latest of them became so
+	pushing    bool          // open packets may go now
 	burst      []gathered    // what the gatherer has, in its order
 	bursts     uint64        // calls of Push so far, and 1
 	leaving    bool          // Leave was called

@@ -44,9 +44,9 @@ const (
 	// never start must not take the packets that others need.
 	maxWaiting      = 64
 	maxWaitingUnmet = 16
-	// A packet of less than shareBytes that others may join flies only if fewer than maxSharable do: then the next acknowledgement,
-	// which the last of these asks for, lets all go that has come together meanwhile.
-	maxSharable = 8
+	// A packet of less than shareBytes that others may join flies only if fewer than maxSharable do, or the owner finds nothing else to
+	// do: else the next acknowledgement, which the last of these asks for, lets all go that has come together meanwhile.
+	maxSharable = 2
 	shareBytes  = 2048
 	// maxMessages may share a packet: what the receiver remembers of a packet accepted in part is one word.
 	maxMessages = 64
@@ -114,17 +114,20 @@ const (
 
 	// packetOverhead is what a packet costs a receive buffer beyond its bytes, about.
 	packetOverhead = 512
-	// The byte window of a path begins at firstPackets or firstBytes, whichever is more, at most the peer's receive buffer divided by firstShare, and never exceeds what the peer says: the buffer
-	// divided by mostShare, or by the number of origins that have sent to it lately, whichever is more.
+	// The byte window of a path begins at firstPackets or firstBytes, whichever is more, at most the peer's receive buffer divided by firstShare, and
+	// never exceeds what the peer says: the buffer divided by the number of origins that have sent to it lately, at least mostShare. The kernel
+	// counts its bookkeeping too, and allows for it: it takes twice as much.
 	firstPackets = 4
 	firstBytes   = 1 << 16
 	firstShare   = 8
-	mostShare    = 2
+	mostShare    = 1
 	// originsTime is how long "lately" is.
 	originsTime = 10 * time.Millisecond
 	// A window that shrinks leaves room for what the path delivers in its shortest round trip and slackTime, which stands for the time that
 	// acknowledgements wait for company and tasks for processors.
 	slackTime = 200 * time.Microsecond
+	// queueTime more than the shortest round trip, and a quarter of it, are no queue.
+	queueTime = 50 * time.Microsecond
 	// shortestTime is how long the shortest round trip is believed without being met again.
 	shortestTime = 10 * time.Second
 	// leastRound is the shortest time over which a rate is measured.

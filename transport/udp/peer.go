@@ -25,6 +25,8 @@ type peer struct {
 	state    sessionState
 	listed   bool // in m.active
 	wantSoon bool // in m.soon
+	isRipe   bool // in m.ripe
+	isHeld   bool // in m.held
 	handshake
 	striping
 	outgoing
@@ -133,7 +135,9 @@ func (p *peer) timer(t int64) {
 
 // drop ends a session: every operation goes to done with err, every packet is freed.
 func (p *peer) drop(to sessionState, err error, done *opList) {
-	p.m.Push() // the outlet must not have the packets any more
+	if len(p.m.burst) > 0 { // the outlet must not have the packets any more
+		p.m.sendBurst()
+	}
 	if p.win != nil {
 		for s := p.base; s != p.nextSeq; s++ {
 			k := *p.slot(s)

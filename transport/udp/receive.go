@@ -304,6 +304,9 @@ func (m *Machine) OnIdle() {
 		}
 	}
 	m.soon = m.soon[:0]
+	if len(m.held) > 0 {
+		m.sendHeld()
+	}
 }
 
 // settle sends every acknowledgement that waits for company.

@@ -25,7 +25,7 @@ type roads struct {
 	changes int
 	buffer  []byte
 	asleep  []int64 // by task: it does not run before; nil: all run
-	got     []int // messages by task
+	got     []int   // messages by task
 	sentBy  [MaxPaths]int
 	pings   func(to int) // a message of kind 2 has come
 }
@@ -209,7 +209,7 @@ type stream struct {
 }
 
 func (r *roads) stream(from, to, packets int) *stream {
-	s := &stream{r: r, from: from, to: to, left: packets, ops: make([]transport.Op, 256)}
+	s := &stream{r: r, from: from, to: to, left: packets, ops: make([]transport.Op, seqWindow)}
 	size := r.ms[from].Limits().SendMax
 	data := userMemory(r.t, size)
 	for i := range s.ops {

@@ -83,7 +83,7 @@ func (p *peer) admits(r *route, k *packet) bool {
 
 // mostFlying is how many packets may be in flight with k.
 func (p *peer) mostFlying(k *packet) int {
-	if k.open && k.n < shareBytes && k.messages < maxMessages {
+	if k.open && k.n < shareBytes && k.messages < maxMessages && !p.m.idle {
 		return maxSharable
 	}
 	return p.m.mostFlying
@@ -146,7 +146,9 @@ func (p *peer) fastestFor(k *packet, best *route) *route {
 		return nil
 	}
 	fastest, at := best, best.arrival(k)
-	at -= at / 4
+	if !k.spreads() {
+		at -= at / 4
+	}
 	for i := range p.routes {
 		if r := &p.routes[i]; r.health == live && !r.down && r.arrival(k) < at {
 			fastest, at = r, r.arrival(k)

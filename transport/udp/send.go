@@ -19,7 +19,11 @@ func (m *Machine) Send(now int64, ep transport.Endpoint, id transport.MsgID, hdr
 	}
 	p.begin()
 	if k := p.sharable(len(hdr), op.N); k != nil {
-		return transport.Done, k.add(id, hdr, op)
+		err := k.add(id, hdr, op)
+		if k.n >= shareBytes {
+			p.ripen(now)
+		}
+		return transport.Done, err
 	}
 	if !p.room() {
 		return 0, transport.ErrBusy
@@ -157,7 +161,12 @@ func (p *peer) pump(now int64) {
 		}
 	}
 	for p.sendNext != p.nextSeq {
-		if !p.transmitBy(*p.slot(p.sendNext), now) {
+		k := *p.slot(p.sendNext)
+		if k.open && !p.m.pushing && p.m.gatherer != nil { // more may join it until this entry ends
+			p.ripen(now)
+			return
+		}
+		if !p.transmitBy(k, now) {
 			return
 		}
 	}
@@ -231,14 +240,14 @@ func (p *peer) transmit(k *packet, r *route, now int64, flags wire.Flags) bool {
 func (p *peer) ask(k *packet, r *route, now int64) wire.Flags {
 	r.askedBytes += k.size()
 	r.askedCount++
-	full, window, most := p.m.cfg.PacketSize+packetOverhead, r.allowed(), p.mostFlying(k)
-	closes := k.state == packetWaiting && (p.flying+1 >= most || r.flyingBytes+k.size()+min(full, window/4) > window)
+	full, window := p.m.cfg.PacketSize+packetOverhead, r.allowed()
+	closes := k.state == packetWaiting && (p.flying+1 >= p.m.mostFlying || r.flyingBytes+k.size()+min(full, window/4) > window)
 	if r.askedBytes >= window/2 || r.askedCount >= p.m.mostFlying/2 || closes || p.probing && k.seq == p.flushSeq-1 ||
 		k.state == packetMissing && p.missing == 1 || p.striped() && k.spreads() && now-r.timedAt > r.smooth || k.rex != nil && p.m.pool.rexes.empty() {
 		r.askedBytes, r.askedCount = 0, 0
 		return wire.FlagAckNow
 	}
-	if k.op != nil && k.n+k.dataN < p.m.limits.SendMax {
+	if k.op != nil && k.n+k.dataN < p.m.limits.SendMax || p.flying+1 >= p.mostFlying(k) {
 		return wire.FlagAckSoon
 	}
 	return 0

@@ -234,6 +234,7 @@ func TestRefusalIsNoTimeout(t *testing.T) {
 		p.send(0, 1, 2, 8)
 		p.settle()
 	}
+	p.pass(time.Millisecond)
 	p.want("others", others, 300)
 	accept = true
 	p.pass(time.Second)

@@ -24,8 +24,8 @@ import (
 	"lapi/core/job/wire"
 )
 
-// reapDelay is how long the hub waits for TaskEnded after a session's socket was closed, and for the rest of a socket's
-// messages after TaskEnded. LAPI must know of a death on its node within a second.
+// reapDelay is how long the hub waits for the rest of a socket's messages after TaskEnded, and, unless SetReapDelay says otherwise, for TaskEnded
+// after a session's socket was closed. LAPI must know of a death on its node within a second.
 const reapDelay = 300 * time.Millisecond
 
 // Hub serves one job.
@@ -36,6 +36,7 @@ type Hub struct {
 	tasks  []task
 	groups map[groupID]*group
 	quiet  bool
+	reap   time.Duration // from a socket's end to TaskEnded
 }
 
 // task is what the hub knows of one task. Guarded by Hub.mu.
@@ -49,12 +50,15 @@ type groupID struct{ instance, incarnation int }
 
 // New returns a hub for a job of numTasks tasks with the given key of job.KeySize bytes.
 func New(numTasks int, key []byte) *Hub {
-	h := &Hub{key: key, tasks: make([]task, numTasks), groups: make(map[groupID]*group)}
+	h := &Hub{key: key, tasks: make([]task, numTasks), groups: make(map[groupID]*group), reap: reapDelay}
 	for t := range h.tasks {
 		h.tasks[t].opened = make(map[int]int)
 	}
 	return h
 }
+
+// SetReapDelay says how long the end of a session's socket waits to be explained by TaskEnded. Before the first Serve.
+func (h *Hub) SetReapDelay(d time.Duration) { h.reap = d }
 
 // Serve reads the control socket of a task, which it takes over, until every process that holds the other end has ended.
 func (h *Hub) Serve(taskID int, socket int) error {
@@ -204,7 +208,7 @@ func (h *Hub) closed(s *session) {
 		h.finish(s)
 		return
 	}
-	time.AfterFunc(reapDelay, func() {
+	time.AfterFunc(h.reap, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.finish(s)

@@ -152,6 +152,9 @@ func parseFiles(control []byte) ([]int, error) {
 		if messages[i].Header.Level != unix.SOL_SOCKET || messages[i].Header.Type != unix.SCM_RIGHTS {
 			continue
 		}
+		if len(messages[i].Data)%4 != 0 { // ParseUnixRights would read beyond its end
+			return files, fmt.Errorf("%w: %d bytes of descriptors", ErrMalformed, len(messages[i].Data))
+		}
 		fds, err := unix.ParseUnixRights(&messages[i])
 		if err != nil {
 			return files, err

@@ -165,10 +165,3 @@ func (c *cutter) consume(record []byte, files []int) {
 	c.files += len(files)
 	wipe(c.m.Kind, record)
 }
-
-// wipe clears a record that may hold the job key; what has the message's data wipes that.
-func wipe(kind Kind, record []byte) {
-	if kind == Welcome {
-		clear(record)
-	}
-}

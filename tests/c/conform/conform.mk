@@ -15,7 +15,7 @@ CONFORM_FRAME    := $(CONFORM_BUILD)/conform.o $(CONFORM_BUILD)/helpers.o
 HOST_PROGRAMS    := init_env init_codes catalogue fork_child signals leaks standalone error_ends exits stopped restart comeback exit_comeback deserted refused_later
 
 CONFORM_BINARIES := $(addprefix $(CONFORM_BUILD)/,$(CONFORM_PROGRAMS) atexit nopie cxx)
-HOST_BINARIES    := $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS) dlopened no_membarrier victim stepped libprofile.so profiled_linked profiled_plain header_only)
+HOST_BINARIES    := $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS) dlopened no_membarrier victim stepped halted libprofile.so profiled_linked profiled_plain header_only)
 
 .PHONY: conform conform-lane conform-full conform-huge conform-build host-test kill-test
 
@@ -50,8 +50,8 @@ $(CONFORM_BUILD)/victim: $(HOST_DIR)/kill/victim.c $(HOST_DIR)/host.h $(LIB)
 	@mkdir -p $(CONFORM_BUILD)
 	$(CC) $(CONFORM_CFLAGS) -Iinclude $< $(CONFORM_LINK) -o $@
 
-# Its steps are counted: no symbol is to be looked up at the first call.
-$(CONFORM_BUILD)/stepped: $(HOST_DIR)/kill/stepped.c $(HOST_DIR)/host.h $(LIB)
+# Their steps are counted: no symbol is to be looked up at the first call.
+$(CONFORM_BUILD)/stepped $(CONFORM_BUILD)/halted: $(CONFORM_BUILD)/%: $(HOST_DIR)/kill/%.c $(HOST_DIR)/kill/tracer.h $(HOST_DIR)/host.h $(LIB)
 	@mkdir -p $(CONFORM_BUILD)
 	$(CC) $(CONFORM_CFLAGS) -Iinclude $< $(CONFORM_LINK) -Wl,-z,now -o $@
 

@@ -30,7 +30,7 @@ show() {
 mkdir -p build
 : >"$log"
 heading "Installing what is missing, building"
-scripts/setup.sh </dev/null || fail "see above"
+scripts/setup.sh gfortran=gfortran </dev/null || fail "see above"
 "${MAKE:-make}" -s all >>"$log" 2>&1 || { tail -n 20 "$log"; fail "the build failed, all of it is in $log"; }
 for group in init lapi_api basic demo standalone/udp; do
 	"${MAKE:-make}" -s -C "tests/c/samples/$group" OUT="$PWD/$out/$group" >>"$log" 2>&1 ||
@@ -52,6 +52,11 @@ show LAPI_USE_SHM=no $lapirun -n 4 $out/demo/heat
 printf '%s$ LAPI_USE_SHM=yes %s -n 4 %s/demo/heat%s        (the same over shared memory: the last line only)\n' "$dim" $lapirun $out "$off"
 LAPI_USE_SHM=yes $lapirun -n 4 $out/demo/heat >>"$log" 2>&1 </dev/null || fail "that was not right, see $log"
 grep "both plates are equal" "$log" | tail -n 1
+
+if [ -x $out/demo/heatf ]; then
+	heading "The same in Fortran, cut both ways: edges go by LAPI_PUTV, a fence ends each step; the picture is build/heat.ppm"
+	show HEAT_PICTURE=build/heat.ppm LAPI_USE_SHM=yes $lapirun -n 4 $out/demo/heatf
+fi
 
 heading "A job without a launcher: each task is started by hand"
 OUT="$PWD/$out/standalone/udp" tests/c/samples/standalone/udp/start-by-hand 2 >>"$log" 2>&1 ||

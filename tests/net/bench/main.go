@@ -26,7 +26,7 @@ var (
 	build  = flag.String("build", "build", "the folder with lapirun and the programs")
 	trials = flag.Int("trials", 5, "runs of each kind, interleaved")
 	rate   = flag.Int("rate", 400, "rate of each link, Mbit/s")
-	chrt   = flag.Int("priority", 0, "real-time priority of the tasks, 1 to 99, on a machine that others use; 0: none")
+	chrt   = flag.Int("priority", 0, "real-time priority of the tasks, 1 to 99, on a machine that others use; 0: none. The kernel's threads that watch links wait then, too: for bandwidth only")
 	cut    = flag.Duration("cut", 1500*time.Millisecond, "how long a link fails")
 )
 

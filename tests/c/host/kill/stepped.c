@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE
 #include "../host.h"
+#include "tracer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,13 +16,8 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
-
-#if !defined(__x86_64__) && !defined(__i386__) && !defined(__aarch64__)
-#error "no breakpoint instruction known"
-#endif
 
 enum { MOST_TASKS = 128, LONG = 300, UHDR = 24, RING = 256 };
 
@@ -90,55 +86,18 @@ static void *take(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, 
 
 /* The victim's side. */
 
-static inline void breakpoint(void)
-{
-#ifdef __aarch64__
-	__asm__ volatile("brk #0\n" ::: "memory");
-#else
-	__asm__ volatile("int3" ::: "memory");
-#endif
-}
-
-/* One step or more of the task. 0: it is gone. Sets what stopped it. */
-static int resume(enum __ptrace_request how, pid_t pid, int *signal, siginfo_t *why)
-{
-	int status;
-
-	if (ptrace(how, pid, NULL, (void *)(intptr_t)*signal) < 0 || waitpid(pid, &status, __WALL) != pid || !WIFSTOPPED(status))
-		return 0;
-	*signal = WSTOPSIG(status);
-	if (status >> 16 || ptrace(PTRACE_GETSIGINFO, pid, NULL, why) < 0) {
-		memset(why, 0, sizeof *why);
-		*signal = 0; /* no signal that the task is to get */
-	}
-	return 1;
-}
-
-/* 1: a breakpoint; its signal is not for the task. 0: another signal, or a step. */
-static int at_breakpoint(int *signal, const siginfo_t *why)
-{
-	int is = *signal == SIGTRAP && why->si_code != TRAP_TRACE;
-
-	if (*signal == SIGTRAP)
-		*signal = 0;
-	return is;
-}
-
 /* The child: waits for the breakpoint, makes so many steps or fewer until the next one, kills. */
 static void step(pid_t pid, struct end *end, long limit)
 {
 	int signal = 0, status;
 	siginfo_t why;
 
-	if (ptrace(PTRACE_SEIZE, pid, NULL, NULL) < 0 || ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) < 0 || waitpid(pid, &status, __WALL) != pid) {
-		common->refused = errno;
+	common->refused = seize(pid);
+	if (common->refused)
 		return;
-	}
 	__atomic_store_n(&end->seized, 1, __ATOMIC_RELEASE);
-	do
-		if (!resume(PTRACE_CONT, pid, &signal, &why))
-			return;
-	while (!at_breakpoint(&signal, &why));
+	if (!resume_to_breakpoint(pid, &signal))
+		return;
 	while (end->steps < limit && !end->finished) {
 		if (!resume(PTRACE_SINGLESTEP, pid, &signal, &why))
 			break;

@@ -1,4 +1,4 @@
-# How samples find LAPI. Each group's Makefile sets PROGRAMS and includes this file.
+# How samples find LAPI. Each group's Makefile sets PROGRAMS, in C, CXXPROGRAMS, in C++, and FPROGRAMS, in Fortran, and includes this file.
 #
 #   make                       in the source tree: uses ../../../../include and build/lib (run `make` at the top first)
 #   make LAPI_PREFIX=/opt/lapi an installed copy, wherever it was put
@@ -10,20 +10,25 @@ CC ?= gcc
 CFLAGS ?= -O2 -g -Wall -Wextra
 CXX ?= g++
 CXXFLAGS ?= -O2 -g -Wall -Wextra -std=c++11
+FORTRAN ?= gfortran
+FFLAGS ?= -O2 -g -Wall -Wno-unused-dummy-argument
 common := $(dir $(lastword $(MAKEFILE_LIST)))
 top := $(abspath $(common)/../../../..)
 lapi_build := $(top)/$(or $(BUILD),build)
 
 ifdef LAPI_PREFIX
   lapi_cflags := -I$(LAPI_PREFIX)/include
+  lapi_fflags := -I$(LAPI_PREFIX)/include64
   lapi_libs := -L$(LAPI_PREFIX)/lib -Wl,-rpath,$(abspath $(LAPI_PREFIX)/lib) -llapi_r
   LAPIRUN ?= $(LAPI_PREFIX)/bin/lapirun
 else ifneq ($(wildcard $(top)/include/lapi.h),)
   lapi_cflags := -I$(top)/include
+  lapi_fflags := $(if $(findstring -m32,$(CC)),-m32 -I$(top)/fortran/include32,-I$(top)/fortran)
   lapi_libs := -L$(lapi_build)/lib -Wl,-rpath,$(lapi_build)/lib -llapi_r
   LAPIRUN ?= $(lapi_build)/bin/lapirun
 else
   lapi_cflags := $(shell pkg-config --cflags lapi)
+  lapi_fflags := -I$(shell pkg-config --variable=includedir lapi)
   lapi_libs := $(shell pkg-config --libs lapi) -Wl,-rpath,$(shell pkg-config --variable=libdir lapi)
   LAPIRUN ?= $(shell pkg-config --variable=prefix lapi)/bin/lapirun
   ifeq ($(strip $(lapi_libs)),)
@@ -35,15 +40,25 @@ endif
 OUT ?= .
 TASKS ?= 2
 
-built := $(addprefix $(OUT)/,$(PROGRAMS))
+# Programs in Fortran, FPROGRAMS of the Makefile, where there is a compiler.
+fprograms := $(if $(shell command -v $(FORTRAN) 2>/dev/null),$(FPROGRAMS))
+fbuilt := $(addprefix $(OUT)/,$(fprograms))
+cxxbuilt := $(addprefix $(OUT)/,$(CXXPROGRAMS))
+built := $(addprefix $(OUT)/,$(PROGRAMS)) $(cxxbuilt) $(fbuilt)
 
 all: $(built)
+	@$(if $(filter-out $(fprograms),$(FPROGRAMS)),echo 'skipped: there is no $(FORTRAN) for $(FPROGRAMS)')
 
-$(OUT)/%: %.c $(common)sample.h
+.SECONDEXPANSION:
+$(fbuilt): $(OUT)/%: $$(wildcard $$*.F $$*.F90) $(common)samplef.F
+	@mkdir -p $(@D)
+	$(FORTRAN) $(FFLAGS) $(lapi_fflags) -J $(@D) -o $@ $^ $(lapi_libs) $(LDLIBS)
+
+$(addprefix $(OUT)/,$(PROGRAMS)): $(OUT)/%: %.c $(common)sample.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -I$(common) $(lapi_cflags) -o $@ $< $(lapi_libs) $(LDLIBS)
 
-$(OUT)/%: %.cc
+$(cxxbuilt): $(OUT)/%: %.cc
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) $(lapi_cflags) -o $@ $< $(lapi_libs) $(LDLIBS)
 

@@ -1,0 +1,157 @@
+/*
+ * lane_bench.c - what the small operations of the fast lane cost in instructions, ns: `make lane-bench`, or lane_bench name for one alone.
+ *
+ * Both ends run in one thread, so no line ever goes to another processor: what is left is the calls themselves. One line an operation, the
+ * median of many batches; "answered" is an operation with an answer: the origin's call, the target's turn, the origin's wait.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../fake_lane.h"
+
+enum { BATCHES = 301, ROUNDS = 2000 };
+
+static lapi_handle_t origin, target;
+static lapi_cntr_t counter, completed;
+static long long word, one = 1, previous;
+static char from[64], to[64];
+
+static double now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void *handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **info)
+{
+	(void)hndl;
+	(void)uhdr;
+	(void)uhdr_len;
+	(void)msg_len;
+	*completion = NULL;
+	*info = NULL;
+	return to;
+}
+
+static void put(void)
+{
+	LAPI_Put(origin, 1, 8, to, from, &counter, NULL, NULL);
+	LAPI_Waitcntr(target, &counter, 1, NULL);
+}
+
+static void put_window(void)
+{
+	int i;
+
+	for (i = 0; i < 64; i++)
+		LAPI_Put(origin, 1, 8, to, from, &counter, NULL, NULL);
+	LAPI_Waitcntr(target, &counter, 64, NULL);
+}
+
+static void am(void)
+{
+	LAPI_Amsend(origin, 1, (void *)handler, NULL, 0, from, 8, &counter, NULL, NULL);
+	LAPI_Waitcntr(target, &counter, 1, NULL);
+}
+
+static void am_probe(void)
+{
+	LAPI_Amsend(origin, 1, (void *)handler, NULL, 0, from, 8, NULL, NULL, NULL);
+	LAPI_Probe(target);
+}
+
+static void put_answered(void)
+{
+	LAPI_Put(origin, 1, 8, to, from, NULL, NULL, &completed);
+	LAPI_Probe(target);
+	LAPI_Waitcntr(origin, &completed, 1, NULL);
+}
+
+static void get_answered(void)
+{
+	LAPI_Get(origin, 1, 8, from, to, NULL, &completed);
+	LAPI_Probe(target);
+	LAPI_Waitcntr(origin, &completed, 1, NULL);
+}
+
+static void rmw_answered(void)
+{
+	LAPI_Rmw64(origin, FETCH_AND_ADD, 1, &word, &one, &previous, &completed);
+	LAPI_Probe(target);
+	LAPI_Waitcntr(origin, &completed, 1, NULL);
+}
+
+static void xfer_put(void)
+{
+	static lapi_xfer_t command;
+
+	command.Put.Xfer_type = LAPI_PUT_XFER;
+	command.Put.tgt = 1;
+	command.Put.tgt_addr = (uintptr_t)to;
+	command.Put.org_addr = from;
+	command.Put.len = 8;
+	command.Put.tgt_cntr = (uintptr_t)&counter;
+	LAPI_Xfer(origin, &command);
+	LAPI_Waitcntr(target, &counter, 1, NULL);
+}
+
+static void probe_nothing(void)
+{
+	LAPI_Probe(target);
+}
+
+static void measure(const char *wanted, const char *name, void (*round)(void))
+{
+	double ns[BATCHES], begin;
+	int batch, i;
+
+	if (wanted && strcmp(wanted, name) != 0)
+		return;
+	for (batch = 0; batch < BATCHES; batch++) {
+		begin = now_ns();
+		for (i = 0; i < ROUNDS; i++)
+			round();
+		ns[batch] = (now_ns() - begin) / ROUNDS;
+	}
+	qsort(ns, BATCHES, sizeof(ns[0]), ascending);
+	printf("%-14s %6.1f\n", name, ns[BATCHES / 2]);
+}
+
+int main(int argc, char **argv)
+{
+	const char *wanted = argc > 1 ? argv[1] : NULL;
+	lapi_handle_t handles[2];
+	lapi_info_t info;
+	int i;
+
+	fake_settings.polling = 1;
+	for (i = 0; i < 2; i++) {
+		memset(&info, 0, sizeof(info));
+		handles[i] = fake_init(&info);
+	}
+	fake_lane_attach(handles);
+	origin = handles[0];
+	target = handles[1];
+	cshim_claimed = 1; /* else counters are shared among contexts, which is dearer */
+	measure(wanted, "put", put);
+	measure(wanted, "xfer put", xfer_put);
+	measure(wanted, "am", am);
+	measure(wanted, "am probe", am_probe);
+	measure(wanted, "put answered", put_answered);
+	measure(wanted, "get answered", get_answered);
+	measure(wanted, "rmw answered", rmw_answered);
+	measure(wanted, "64 puts", put_window);
+	measure(wanted, "probe", probe_nothing);
+	return 0;
+}

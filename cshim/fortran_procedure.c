@@ -1,0 +1,122 @@
+/*
+ * fortran_procedure.c - procedures as arguments of Fortran calls, and their names.
+ *
+ * An argument is a procedure if it lies in code of a loaded file. The linkers of some machines put constants there as well: a word that
+ * holds an index of LAPI_Addr_set is a constant, no function begins so.
+ *
+ * A name is what the tasks of one program have in common, where the loader puts its files at other addresses at each: which file, and the
+ * offset in it. It is a number that no address has:
+ *
+ *	bit 55: it is a name | 32 to 54: file, 0 the program, else a hash of the file's name | 0 to 31: offset
+ */
+#define _GNU_SOURCE
+#include <link.h>
+#include <string.h>
+
+#include "fortran.h"
+#include "procedure.h"
+
+enum { FILE_SHIFT = 32, FILE_BITS = 23, INDICES = 256 };
+
+_Static_assert(CSHIM_PROCEDURE_NAME == (uint64_t)1 << (FILE_SHIFT + FILE_BITS), "the mark is above the file");
+
+/* A search through the loaded files: for the one that has code at an address or, if that is 0, for one with code at an offset. */
+typedef struct search {
+	uintptr_t address;
+	uint64_t file, offset; /* in, if address is 0; else out */
+	const void *word;      /* out: where a whole word can be read at the address, else NULL */
+	int found, first;
+} search;
+
+/* FNV-1a of the name behind the last slash, as wide as the field; 0 is the program. */
+static uint64_t hash_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	for (path = slash ? slash + 1 : path; *path; path++)
+		hash = (hash ^ (unsigned char)*path) * 0x100000001b3u;
+	hash = (hash ^ hash >> FILE_BITS) & (((uint64_t)1 << FILE_BITS) - 1);
+	return hash ? hash : 1;
+}
+
+/* The part of a file that has the address, executable and not for writing; NULL if there is none. */
+static const ElfW(Phdr) *code_at(const struct dl_phdr_info *info, uintptr_t address)
+{
+	uint32_t i;
+
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+
+		if (part->p_type == PT_LOAD && (part->p_flags & (PF_X | PF_W)) == PF_X && address - (info->dlpi_addr + part->p_vaddr) < part->p_memsz)
+			return part;
+	}
+	return NULL;
+}
+
+static void found_at(search *s, const struct dl_phdr_info *info, const ElfW(Phdr) *part, uint64_t file)
+{
+	s->found = 1;
+	s->file = file;
+	s->offset = s->address - info->dlpi_addr;
+	if ((part->p_flags & PF_R) && s->offset - part->p_vaddr + sizeof(uintptr_t) <= part->p_memsz)
+		s->word = (const void *)s->address;
+}
+
+/* For each file; the program is the first of all. 1 ends the search. */
+static int look(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	search *s = argument;
+	const ElfW(Phdr) *part;
+	int is_program = s->first;
+
+	(void)size;
+	s->first = 0;
+	if (!s->address) {
+		if (s->file != (is_program ? 0 : hash_of(info->dlpi_name)))
+			return 0;
+		s->address = info->dlpi_addr + (uintptr_t)s->offset;
+		s->found = code_at(info, s->address) != NULL;
+		return 1;
+	}
+	part = code_at(info, s->address);
+	if (part)
+		found_at(s, info, part, is_program ? 0 : hash_of(info->dlpi_name));
+	return part != NULL;
+}
+
+static int find(search *s)
+{
+	s->first = 1;
+	dl_iterate_phdr(look, s);
+	return s->found;
+}
+
+int cshim_is_procedure(const void *argument)
+{
+	search s = {.address = (uintptr_t)argument};
+	uintptr_t word;
+
+	if (!argument || !find(&s))
+		return 0;
+	if (!s.word)
+		return 1;
+	memcpy(&word, s.word, sizeof word);
+	return word >= INDICES;
+}
+
+uint64_t cshim_procedure_name(const void *procedure)
+{
+	search s = {.address = (uintptr_t)procedure};
+
+	if (!find(&s) || s.offset >> FILE_SHIFT)
+		return s.address;
+	return CSHIM_PROCEDURE_NAME | s.file << FILE_SHIFT | s.offset;
+}
+
+cshim_addr cshim_procedure_at(cshim_addr name)
+{
+	search s = {.file = (name & (CSHIM_PROCEDURE_NAME - 1)) >> FILE_SHIFT, .offset = name & (((uint64_t)1 << FILE_SHIFT) - 1)};
+
+	return find(&s) ? s.address : 0;
+}
