@@ -26,7 +26,7 @@ const (
 
 // Bounds of a run; they only guard against runs that never end.
 const (
-	maxEvents = 20_000_000
+	maxEvents = 3_000_000
 	maxTime   = int64(time.Hour)
 )
 
