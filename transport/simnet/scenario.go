@@ -116,6 +116,8 @@ func NewScenario(seed uint64) *Scenario {
 	sc.Gather, sc.Single = r.IntN(2) == 0, r.IntN(8) == 0
 	if r.IntN(8) == 0 {
 		sc.drawStubborn(r)
+	} else if r.IntN(12) == 0 {
+		sc.calm()
 	}
 	return sc
 }
@@ -175,6 +177,15 @@ func (sc *Scenario) drawTraffic(r *rand.Rand) {
 			sc.Ways[i].Loss = min(sc.Ways[i].Loss, 0.05)
 		}
 	}
+}
+
+// calm makes a network that loses nothing: what is to be seen there at once must not hide behind retransmissions.
+func (sc *Scenario) calm() {
+	for i := range sc.Ways {
+		w := &sc.Ways[i]
+		w.Loss, w.Damage, w.Rate = 0, 0, 0
+	}
+	sc.Disturbances, sc.Restarts, sc.Unannounced, sc.Full, sc.Service = 0, 0, false, 0, 0
 }
 
 // drawStubborn has some messages refused for so long, and so much sent meanwhile, that the oldest packet holds up the window of sequence numbers.

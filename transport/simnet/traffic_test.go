@@ -55,6 +55,7 @@ type run struct {
 	news      []news
 	ending    bool
 	closed    int // tasks
+	farewells int // pairs of which the one must have heard that the other has left
 	failures  []error
 	stats     transport.Stats // of all links that are over
 }
