@@ -1,6 +1,7 @@
 package simnet
 
 import (
+	"slices"
 	"time"
 
 	"lapi/transport"
@@ -9,8 +10,9 @@ import (
 // end lets the tasks leave, each at a time of its own.
 func (s *run) end() {
 	s.ending = true
+	mean := pick(s.random, 5*time.Millisecond, time.Second) // together, or one long after the other
 	for i := range s.tasks {
-		s.net.Schedule(s.pause(5*time.Millisecond), codeLeave|int32(i))
+		s.net.Schedule(s.pause(mean), codeLeave|int32(i))
 	}
 }
 
@@ -57,10 +59,47 @@ func (s *run) close(i int) {
 func (s *run) gone(i int) {
 	for j, k := range s.tasks {
 		if k.link != nil && j != i {
+			s.checkFarewell(i, j)
 			k.link.Disconnect(transport.Endpoint(i), transport.ErrUnreachable)
 			k.node.Touch()
 		}
 	}
+}
+
+// checkFarewell: where the network loses nothing, task j has heard from i itself that it has left.
+func (s *run) checkFarewell(i, j int) {
+	k := s.tasks[j]
+	if !s.sc.clean() || k.leftAt != 0 || !s.have(i, j) {
+		return
+	}
+	var op transport.Op
+	if _, err := k.link.Send(transport.Endpoint(i), msgID, nil, &op); err != transport.ErrUnreachable {
+		s.fail("task %d has left, and task %d can still send to it: %v", i, j, err)
+	}
+	s.farewells++
+}
+
+// have says whether a message has gone between two tasks.
+func (s *run) have(i, j int) bool {
+	for id := range s.messages {
+		if m := &s.messages[id]; m.accepted > 0 && (m.from == i && m.to == j || m.from == j && m.to == i) {
+			return true
+		}
+	}
+	return false
+}
+
+// clean says whether nothing gets lost: but for forged packets and duplicates, which do not count.
+func (sc *Scenario) clean() bool {
+	if sc.Disturbances+sc.Restarts > 0 || sc.Full > 0 || sc.Service > 20*time.Microsecond {
+		return false
+	}
+	for _, w := range sc.Ways[:slices.Max(sc.Addresses)] {
+		if w.Loss > 0 || w.Damage > 0 || w.Rate > 0 || w.DelayMax > 20*time.Millisecond {
+			return false
+		}
+	}
+	return true
 }
 
 // retire ends the link of task i and takes its numbers.

@@ -34,11 +34,14 @@ type fragment struct {
 
 // Bounds of a run. Memory for so much is made once, and used by one run after the other.
 const (
-	maxMessages  = 3000
+	maxMessages  = 6000
 	maxFragments = 1 << 15
 	arenaSize    = 64 << 20
 	longest      = 256 << 10 // bytes of a message
 )
+
+// stubbornMessages are refused until Scenario.Stubborn.
+const stubbornMessages = 10
 
 // drawLength: half of the messages have up to 100 bytes, one of a hundred up to 256 KiB, some nothing.
 func drawLength(r *rand.Rand) int {
@@ -205,6 +208,10 @@ func (s *run) handle(me int, msg *transport.Msg) transport.Verdict {
 	}
 	if m.fromLife < s.tasks[me].view[m.from] {
 		s.fail("message %d is from an earlier life of task %d", id, m.from)
+	}
+	if id < stubbornMessages && s.net.Now() < int64(s.sc.Stubborn) {
+		s.refused++
+		return transport.Refuse
 	}
 	if f.refusals < 4 && s.sc.Refuse > 0 && s.random.Float64() < s.sc.Refuse {
 		f.refusals++

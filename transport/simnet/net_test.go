@@ -2,6 +2,7 @@ package simnet
 
 import (
 	"bytes"
+	"fmt"
 	"hash/fnv"
 	"io"
 	"math/rand/v2"
@@ -158,6 +159,46 @@ func TestDisturbances(t *testing.T) {
 		drain(s)
 		round("after it", func(int, int, int) bool { return false })
 		drain(s)
+	}
+}
+
+// TestToldOfAdapters: a task hears once that its adapter is down, and once, when the last disturbance of it is over, that it is up; nobody else
+// hears of it.
+func TestToldOfAdapters(t *testing.T) {
+	s, _ := wires(t, 2, Way{})
+	var heard [2]string
+	for i := range heard {
+		s.Node(i).onPath = func(path udp.Path, up bool) { heard[i] += fmt.Sprintf("%d %v %v, ", path, up, time.Duration(s.now)) }
+	}
+	s.Disturb(Disturbance{Kind: DeadAdapter, A: 1, Path: 1, Told: true, Time: time.Second})
+	s.Disturb(Disturbance{Kind: DeadAdapter, A: 1, Path: 1, Told: true, Time: 2 * time.Second})
+	s.Disturb(Disturbance{Kind: DeadAdapter, A: 0, Path: 1, Time: 3 * time.Second})
+	drain(s)
+	if heard[0] != "" || heard[1] != "1 false 1ns, 1 true 2.000000001s, " {
+		t.Errorf("heard %q", heard)
+	}
+}
+
+// TestGatheredMemory: what a task writes again before Push is found out.
+func TestGatheredMemory(t *testing.T) {
+	for _, writes := range []bool{false, true} {
+		s, got := wires(t, 2, Way{})
+		g := gatherer{s.Node(0)}
+		head := []byte("head")
+		if g.Gather(0, s.Node(1).addrs[0], head, 0, 0) != udp.Gathered {
+			t.Fatal("not gathered")
+		}
+		if drain(s); len(got[1]) != 0 {
+			t.Error("a packet goes before Push")
+		}
+		if writes {
+			head[0] = 'H'
+		}
+		g.Push()
+		drain(s)
+		if (s.Err() != nil) != writes || !writes && len(got[1]) != 1 {
+			t.Errorf("written %v: %v, %d packets arrive", writes, s.Err(), len(got[1]))
+		}
 	}
 }
 

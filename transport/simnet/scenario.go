@@ -32,6 +32,7 @@ type Scenario struct {
 	Think              time.Duration // mean pause of a task between two bursts of messages
 	Burst              int           // messages of a burst at most
 	Refuse             float64       // share of messages that a handler refuses the first time, and again
+	Stubborn           time.Duration // until then handlers refuse the first messages, whatever else comes
 	Reply              float64       // share of messages to which the handler sends one
 	Flush              float64       // share of bursts after which a task flushes
 	Single             bool          // messages are not to be spread over paths
@@ -113,6 +114,11 @@ func NewScenario(seed uint64) *Scenario {
 	sc.drawWays(r)
 	sc.drawTraffic(r)
 	sc.Gather, sc.Single = r.IntN(2) == 0, r.IntN(8) == 0
+	if r.IntN(8) == 0 {
+		sc.drawStubborn(r)
+	} else if r.IntN(12) == 0 {
+		sc.calm()
+	}
 	return sc
 }
 
@@ -173,6 +179,28 @@ func (sc *Scenario) drawTraffic(r *rand.Rand) {
 	}
 }
 
+// calm makes a network that loses nothing: what is to be seen there at once must not hide behind retransmissions.
+func (sc *Scenario) calm() {
+	for i := range sc.Ways {
+		w := &sc.Ways[i]
+		w.Loss, w.Damage, w.Rate = 0, 0, 0
+	}
+	sc.Disturbances, sc.Restarts, sc.Unannounced, sc.Full, sc.Service = 0, 0, false, 0, 0
+}
+
+// drawStubborn has some messages refused for so long, and so much sent meanwhile, that the oldest packet holds up the window of sequence numbers.
+func (sc *Scenario) drawStubborn(r *rand.Rand) {
+	sc.Stubborn = between(r, 10*time.Millisecond, 2*time.Second)
+	sc.Messages, sc.Burst, sc.Pattern = 2500, 100, OneToAll
+	sc.Tasks = 2
+	sc.Addresses = append(sc.Addresses, 1)[:2]
+	sc.Think = between(r, time.Microsecond, 100*time.Microsecond)
+	sc.Reply = 0
+	for i := range sc.Ways {
+		sc.Ways[i].Loss = min(sc.Ways[i].Loss, 0.02)
+	}
+}
+
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 
 // share is 0 in one of two cases, else up to most.
@@ -206,8 +234,8 @@ func (sc *Scenario) String() string {
 	text := fmt.Sprintf("seed %d: %d tasks with %v addresses, LAPI_AUTH=%v, key %v; packets of %d, CopyMax %d, %d retransmit buffers, ACK_THRESHOLD %d, "+
 		"RETRANSMIT_INTERVAL %d, POLLING_INTERVAL %v, TIMEOUT %v, socket buffer %d\n", sc.Seed, sc.Tasks, sc.Addresses, sc.Level, sc.HasKey, sc.PacketSize,
 		sc.CopyMax, sc.RexmitBufCount, sc.AckThreshold, sc.RetransmitInterval, sc.PollingInterval, sc.Timeout, sc.ReceiveBuffer)
-	text += fmt.Sprintf("  %d messages, %v, bursts of up to %d every %v; refused %.2f, answered %.2f, flushed %.2f, spread %v; full %.3f, deaf %.2f, service %v, gathered %v\n",
-		sc.Messages, sc.Pattern, sc.Burst, sc.Think, sc.Refuse, sc.Reply, sc.Flush, !sc.Single, sc.Full, sc.Deaf, sc.Service, sc.Gather)
+	text += fmt.Sprintf("  %d messages, %v, bursts of up to %d every %v; refused %.2f and the first until %v, answered %.2f, flushed %.2f, spread %v; full %.3f, deaf %.2f, service %v, gathered %v\n",
+		sc.Messages, sc.Pattern, sc.Burst, sc.Think, sc.Refuse, sc.Stubborn, sc.Reply, sc.Flush, !sc.Single, sc.Full, sc.Deaf, sc.Service, sc.Gather)
 	text += fmt.Sprintf("  %d disturbances of up to %v, %d restarts (unannounced: %v)\n", sc.Disturbances, sc.LongestDisturbance, sc.Restarts, sc.Unannounced)
 	paths := 0
 	for _, n := range sc.Addresses {

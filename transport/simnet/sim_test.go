@@ -23,6 +23,7 @@ func TestSimulation(t *testing.T) {
 	var counts Counts
 	var stats transport.Stats
 	var free []*run
+	farewells := 0
 	one := func(seed uint64, log io.Writer) error {
 		mu.Lock()
 		var s *run
@@ -39,6 +40,7 @@ func TestSimulation(t *testing.T) {
 		mu.Lock()
 		counts.Add(&s.net.Counts)
 		addStats(&stats, &s.stats)
+		farewells += s.farewells
 		free = append(free, s)
 		mu.Unlock()
 		return err
@@ -48,8 +50,8 @@ func TestSimulation(t *testing.T) {
 	if ran >= simSeeds { // the runs must have met what they are for
 		for what, count := range map[string]int{
 			"lost": counts.Lost, "dropped": counts.Dropped, "overflowed": counts.Overflowed, "too long": counts.TooLong, "cut": counts.Cut,
-			"duplicated": counts.Duplicated, "stray": counts.Strays, "damaged": counts.Damaged, "full": counts.Full,
-			"retransmitted": int(stats.RetransmittedPackets), "duplicate": int(stats.DuplicatePackets), "ghost": int(stats.GhostPackets),
+			"duplicated": counts.Duplicated, "stray": counts.Strays, "replayed": counts.Replayed, "sent to nobody": counts.Nobody, "damaged": counts.Damaged, "full": counts.Full,
+			"needed to tell of a task that left": farewells, "retransmitted": int(stats.RetransmittedPackets), "duplicate": int(stats.DuplicatePackets), "ghost": int(stats.GhostPackets),
 		} {
 			if count == 0 {
 				t.Errorf("no packet was %s in any run: the simulation tests less than it says", what)

@@ -26,7 +26,7 @@ const (
 
 // Bounds of a run; they only guard against runs that never end.
 const (
-	maxEvents = 20_000_000
+	maxEvents = 3_000_000
 	maxTime   = int64(time.Hour)
 )
 
@@ -55,6 +55,7 @@ type run struct {
 	news      []news
 	ending    bool
 	closed    int // tasks
+	farewells int // pairs of which the one must have heard that the other has left
 	failures  []error
 	stats     transport.Stats // of all links that are over
 }
