@@ -10,6 +10,7 @@
  *	bit 55: it is a name | 32 to 54: file, 0 the program, else a hash of the file's name | 0 to 31: offset
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <link.h>
 #include <string.h>
 
@@ -92,12 +93,84 @@ static int find(search *s)
 	return s->found;
 }
 
+/* The program itself, which is asked most, never changes. Filled before main. */
+static struct {
+	struct dl_phdr_info info;
+	uintptr_t start, end;
+} program;
+
+static int remember(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	uint32_t i;
+
+	(void)size, (void)argument;
+	program.info = *info;
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+
+		if (part->p_type != PT_LOAD)
+			continue;
+		if (!program.end)
+			program.start = info->dlpi_addr + part->p_vaddr;
+		program.end = info->dlpi_addr + part->p_vaddr + part->p_memsz;
+	}
+	return 1;
+}
+
+/* Whether an address is in no loaded file at all, as stacks and heaps are; newer C libraries know it without a lock. */
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
+static __typeof__(_dl_find_object) *find_object;
+
+static int in_no_file(const void *address)
+{
+	struct dl_find_object object;
+
+	return find_object && find_object((void *)(uintptr_t)address, &object) != 0;
+}
+
+/* Looked up, not linked: the library shall run with older ones. */
+static void find_finder(void)
+{
+	find_object = (__typeof__(_dl_find_object) *)(uintptr_t)dlsym(RTLD_DEFAULT, "_dl_find_object");
+}
+#else
+static int in_no_file(const void *address)
+{
+	(void)address;
+	return 0;
+}
+
+static void find_finder(void)
+{
+}
+#endif
+
+__attribute__((constructor)) static void remember_program(void)
+{
+	dl_iterate_phdr(remember, NULL);
+	find_finder();
+}
+
+/* find for what has an address: the program at once, and what is in no file; else all files one by one. */
+static int find_address(search *s)
+{
+	const ElfW(Phdr) *part;
+
+	if (s->address - program.start < program.end - program.start) {
+		part = code_at(&program.info, s->address);
+		if (part)
+			found_at(s, &program.info, part, 0);
+		return s->found;
+	}
+	return !in_no_file((const void *)s->address) && find(s);
+}
+
 int cshim_is_procedure(const void *argument)
 {
 	search s = {.address = (uintptr_t)argument};
 	uintptr_t word;
 
-	if (!argument || !find(&s))
+	if (!argument || !find_address(&s))
 		return 0;
 	if (!s.word)
 		return 1;
@@ -109,7 +182,7 @@ uint64_t cshim_procedure_name(const void *procedure)
 {
 	search s = {.address = (uintptr_t)procedure};
 
-	if (!find(&s) || s.offset >> FILE_SHIFT)
+	if (!find_address(&s) || s.offset >> FILE_SHIFT)
 		return s.address;
 	return CSHIM_PROCEDURE_NAME | s.file << FILE_SHIFT | s.offset;
 }
@@ -118,5 +191,9 @@ cshim_addr cshim_procedure_at(cshim_addr name)
 {
 	search s = {.file = (name & (CSHIM_PROCEDURE_NAME - 1)) >> FILE_SHIFT, .offset = name & (((uint64_t)1 << FILE_SHIFT) - 1)};
 
+	if (s.file == 0) {
+		s.address = program.info.dlpi_addr + (uintptr_t)s.offset;
+		return code_at(&program.info, s.address) ? s.address : 0;
+	}
 	return find(&s) ? s.address : 0;
 }
