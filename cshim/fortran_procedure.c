@@ -7,16 +7,20 @@
  * A name is what the tasks of one program have in common, where the loader puts its files at other addresses at each: which file, and the
  * offset in it. It is a number that no address has:
  *
- *	bit 55: it is a name | 32 to 54: file, 0 the program, else a hash of the file's name | 0 to 31: offset
+ *	bit 55: it is a name | 32 to 54: file | 0 to 31: offset
+ *
+ * A file is a hash: of the program its build id, so that another program is not taken for it, of others their names.
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <link.h>
 #include <string.h>
 
 #include "fortran.h"
+#include "lane.h"
 #include "procedure.h"
 
-enum { FILE_SHIFT = 32, FILE_BITS = 23, INDICES = 256 };
+enum { FILE_SHIFT = 32, FILE_BITS = 23 };
 
 _Static_assert(CSHIM_PROCEDURE_NAME == (uint64_t)1 << (FILE_SHIFT + FILE_BITS), "the mark is above the file");
 
@@ -28,16 +32,23 @@ typedef struct search {
 	int found, first;
 } search;
 
-/* FNV-1a of the name behind the last slash, as wide as the field; 0 is the program. */
-static uint64_t hash_of(const char *path)
+/* FNV-1a, as wide as the field. */
+static uint64_t hash_of(const unsigned char *bytes, size_t n)
 {
-	const char *slash = strrchr(path, '/');
 	uint64_t hash = 0xcbf29ce484222325u;
 
-	for (path = slash ? slash + 1 : path; *path; path++)
-		hash = (hash ^ (unsigned char)*path) * 0x100000001b3u;
-	hash = (hash ^ hash >> FILE_BITS) & (((uint64_t)1 << FILE_BITS) - 1);
-	return hash ? hash : 1;
+	for (; n > 0; n--)
+		hash = (hash ^ *bytes++) * 0x100000001b3u;
+	return (hash ^ hash >> FILE_BITS ^ hash >> 2 * FILE_BITS) & (((uint64_t)1 << FILE_BITS) - 1);
+}
+
+/* The name behind the last slash. */
+static uint64_t hash_of_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	path = slash ? slash + 1 : path;
+	return hash_of((const unsigned char *)path, strlen(path));
 }
 
 /* The part of a file that has the address, executable and not for writing; NULL if there is none. */
@@ -52,6 +63,52 @@ static const ElfW(Phdr) *code_at(const struct dl_phdr_info *info, uintptr_t addr
 			return part;
 	}
 	return NULL;
+}
+
+/* The program itself, which is asked most, never changes. Filled before main. */
+static struct {
+	struct dl_phdr_info info;
+	uintptr_t start, end;
+	uint64_t file;
+} program;
+
+/* The build id that the linker has left in a part with notes; 0 if it is not there. */
+static uint64_t hash_of_build(const struct dl_phdr_info *info, const ElfW(Phdr) *part)
+{
+	const unsigned char *at = (const unsigned char *)(info->dlpi_addr + part->p_vaddr), *end = at + part->p_memsz;
+
+	while ((size_t)(end - at) >= sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)(const void *)at;
+		size_t name = (note->n_namesz + 3u) & ~3u, length = (note->n_descsz + 3u) & ~3u;
+
+		at += sizeof *note;
+		if ((size_t)(end - at) < name + length)
+			return 0;
+		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(at, "GNU", 4) == 0)
+			return hash_of(at + name, note->n_descsz);
+		at += name + length;
+	}
+	return 0;
+}
+
+static int remember(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	uint32_t i;
+
+	(void)size, (void)argument;
+	program.info = *info;
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+
+		if (part->p_type == PT_NOTE && !program.file)
+			program.file = hash_of_build(info, part);
+		if (part->p_type != PT_LOAD)
+			continue;
+		if (!program.end)
+			program.start = info->dlpi_addr + part->p_vaddr;
+		program.end = info->dlpi_addr + part->p_vaddr + part->p_memsz;
+	}
+	return 1;
 }
 
 static void found_at(search *s, const struct dl_phdr_info *info, const ElfW(Phdr) *part, uint64_t file)
@@ -73,7 +130,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *argument)
 	(void)size;
 	s->first = 0;
 	if (!s->address) {
-		if (s->file != (is_program ? 0 : hash_of(info->dlpi_name)))
+		if (s->file != (is_program ? program.file : hash_of_name(info->dlpi_name)))
 			return 0;
 		s->address = info->dlpi_addr + (uintptr_t)s->offset;
 		s->found = code_at(info, s->address) != NULL;
@@ -81,7 +138,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *argument)
 	}
 	part = code_at(info, s->address);
 	if (part)
-		found_at(s, info, part, is_program ? 0 : hash_of(info->dlpi_name));
+		found_at(s, info, part, is_program ? program.file : hash_of_name(info->dlpi_name));
 	return part != NULL;
 }
 
@@ -92,24 +149,72 @@ static int find(search *s)
 	return s->found;
 }
 
+/* Whether an address is in no loaded file at all, as stacks and heaps are; newer C libraries know it without a lock. */
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
+static __typeof__(_dl_find_object) *find_object;
+
+static int in_no_file(const void *address)
+{
+	struct dl_find_object object;
+
+	return find_object && find_object((void *)(uintptr_t)address, &object) != 0;
+}
+
+/* Looked up, not linked: the library shall run with older ones. */
+static void find_finder(void)
+{
+	find_object = (__typeof__(_dl_find_object) *)(uintptr_t)dlsym(RTLD_DEFAULT, "_dl_find_object");
+}
+#else
+static int in_no_file(const void *address)
+{
+	(void)address;
+	return 0;
+}
+
+static void find_finder(void)
+{
+}
+#endif
+
+__attribute__((constructor)) static void remember_program(void)
+{
+	dl_iterate_phdr(remember, NULL);
+	find_finder();
+}
+
+/* find for what has an address: the program at once, and what is in no file; else all files one by one. */
+static int find_address(search *s)
+{
+	const ElfW(Phdr) *part;
+
+	if (s->address - program.start < program.end - program.start) {
+		part = code_at(&program.info, s->address);
+		if (part)
+			found_at(s, &program.info, part, program.file);
+		return s->found;
+	}
+	return !in_no_file((const void *)s->address) && find(s);
+}
+
 int cshim_is_procedure(const void *argument)
 {
 	search s = {.address = (uintptr_t)argument};
 	uintptr_t word;
 
-	if (!argument || !find(&s))
+	if (!argument || !find_address(&s))
 		return 0;
 	if (!s.word)
 		return 1;
 	memcpy(&word, s.word, sizeof word);
-	return word >= INDICES;
+	return word >= CSHIM_LANE_HANDLERS;
 }
 
 uint64_t cshim_procedure_name(const void *procedure)
 {
 	search s = {.address = (uintptr_t)procedure};
 
-	if (!find(&s) || s.offset >> FILE_SHIFT)
+	if (!find_address(&s) || s.offset >> FILE_SHIFT)
 		return s.address;
 	return CSHIM_PROCEDURE_NAME | s.file << FILE_SHIFT | s.offset;
 }
@@ -118,5 +223,9 @@ cshim_addr cshim_procedure_at(cshim_addr name)
 {
 	search s = {.file = (name & (CSHIM_PROCEDURE_NAME - 1)) >> FILE_SHIFT, .offset = name & (((uint64_t)1 << FILE_SHIFT) - 1)};
 
+	if (s.file == program.file) {
+		s.address = program.info.dlpi_addr + (uintptr_t)s.offset;
+		return code_at(&program.info, s.address) ? s.address : 0;
+	}
 	return find(&s) ? s.address : 0;
 }

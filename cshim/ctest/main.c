@@ -14,7 +14,7 @@ static const struct {
 	{"trace", test_trace},       {"lane", test_lane},   {"barrier", test_barrier},
 	{"lock", test_lock},         {"wait", test_wait},   {"stress", test_stress}, {"threads", test_threads}, {"calls", test_calls},
 	{"handlers", test_handlers}, {"term", test_term},   {"fork", test_fork},     {"share", test_share},     {"fatal", test_fatal},
-	{"refused", test_refused},
+	{"refused", test_refused},   {"fortran", test_fortran},
 };
 
 static const char *running;
