@@ -311,3 +311,25 @@ func TestConfigErrors(t *testing.T) {
 		t.Errorf("MP_UDP_PACKET_SIZE 65536: %v", err)
 	}
 }
+
+// When a packet seems to be missing the next ones are acknowledged as soon as there is nothing else to do, else not.
+func TestMissingIsToldSoon(t *testing.T) {
+	for _, lost := range []int{0, 2} {
+		p := newPair(t, 2, nil)
+		p.meet()
+		p.ms[0].peers[1].routes[0].window = 1 << 22 // else the origin asks
+		n := 0
+		p.lose = func(from int, _ []byte) bool {
+			if from == 0 {
+				n++
+			}
+			return from == 0 && n == lost
+		}
+		for range 5 {
+			p.send(0, 1, 1, p.ms[0].Limits().SendMax) // so long that it is not the end of a message
+		}
+		p.deliver(0)
+		p.ms[1].OnIdle()
+		p.want("acknowledgements", p.count(1, wire.KindAck), min(lost, 1))
+	}
+}

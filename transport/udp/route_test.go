@@ -312,3 +312,47 @@ func TestIdleNeedsNoTimer(t *testing.T) {
 		}
 	}
 }
+
+// What is in flight from an address goes by another as soon as the address is known to be down; not even Hello goes from one that is.
+func TestDownTakesNoTime(t *testing.T) {
+	r := newRoads(t, 2, nil, gigabit(), gigabit())
+	r.pingPong(time.Second, nil)
+	best := r.ms[0].peers[1].usable().path
+	r.roads[1][best].cut = func(int) bool { return true }
+	var op transport.Op
+	if _, err := r.ms[0].Send(r.now, 1, 1, nil, &op); err != nil {
+		t.Fatal(err)
+	}
+	r.ms[0].PathDown(r.now, best)
+	if d := r.until(time.Second, func() bool { return r.got[1] == 1 }); d > 150*time.Microsecond { // virtual: before any timer
+		t.Errorf("it took %v", d)
+	}
+	r = newRoads(t, 2, nil, gigabit(), gigabit())
+	r.ms[0].PathDown(r.now, 0)
+	if _, err := r.ms[0].Send(r.now, 1, 1, nil, &op); err != nil {
+		t.Fatal(err)
+	}
+	r.until(time.Second, func() bool { return r.got[1] == 1 })
+	r.want("messages", r.got[1], 1)
+	r.want("bytes from the address that is down", r.sentBy[0], 0)
+}
+
+// A path that carries nothing and dies in silence is found out while the session is used.
+func TestIdlePathIsWatched(t *testing.T) {
+	r := newRoads(t, 2, nil, gigabit(), road{delay: time.Millisecond})
+	r.pingPong(time.Second, nil)
+	other := &r.ms[0].peers[1].routes[1]
+	if other.health != live {
+		t.Fatalf("health %d", other.health)
+	}
+	r.silence(1, 1, true)
+	r.pingPong(time.Second, nil)
+	if other.health == live {
+		t.Error("the path still counts as live")
+	}
+	r.silence(1, 1, false)
+	r.pingPong(2*time.Second, nil)
+	if other.health != live {
+		t.Errorf("health %d of a path that works again", other.health)
+	}
+}
