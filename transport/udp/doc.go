@@ -6,7 +6,8 @@
 //
 // Abilities: messages. No put, get or atomics of its own (ErrNotSupported): transport/emul makes them of messages.
 // Limits: one Send is one datagram at most: SendMax is the packet size less 40 bytes.
-// Progress: nothing happens outside calls. Idle, it costs one system call. Waiter: one descriptor, the socket.
+// Progress: nothing happens outside calls; what an entry sends goes at its end (Push). Idle, it costs one system call. Waiter: the sockets, and
+// a netlink socket that tells of interfaces. docs/sockets.md has what lies between the machine and the kernel.
 // Environment variables: none here; core passes MP_UDP_PACKET_SIZE, MP_ACK_THRESH, MP_POLLING_INTERVAL,
 // MP_RETRANSMIT_INTERVAL, MP_REXMIT_BUF_CNT, MP_REXMIT_BUF_SIZE and MP_DEBUG_NOTIMEOUT in Config.
 //

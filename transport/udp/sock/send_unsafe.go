@@ -107,7 +107,10 @@ func (s *Socket) Push(b []Bounce) []Bounce {
 func (s *Socket) sendRun() {
 	var errno syscall.Errno
 	s.address(s.runTo)
-	if s.count == 1 {
+	if s.used == 1 { // a lone packet of one piece: sendto is the cheaper call
+		v := &s.calls.vectors[0]
+		s.settle(0, s.sendMemory(v.base, v.length))
+	} else if s.count == 1 {
 		s.settle(0, s.sendVectors(0, s.used, 0))
 	} else if errno = s.sendVectors(0, s.used, s.segment); errno != 0 && !lost(errno) {
 		s.sendPieces(errno)
@@ -216,6 +219,17 @@ func (s *Socket) Send(to netip.AddrPort, head []byte, data uint64, n int) Outcom
 		return Fault
 	}
 	return Sent // or lost: EPERM, ENOBUFS, ENETUNREACH, ECONNREFUSED, EMSGSIZE and so on
+}
+
+// sendMemory sends n bytes at base, outside the Go heap.
+func (s *Socket) sendMemory(base, n uintptr) syscall.Errno {
+	for {
+		_, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(s.fd), base, n, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL,
+			uintptr(unsafe.Pointer(&s.calls.to)), uintptr(s.toLen))
+		if errno != syscall.EINTR {
+			return errno
+		}
+	}
 }
 
 // sendOne sends one piece. Its address is taken in the expression of the call: so it may lie on the Go heap.
