@@ -41,6 +41,7 @@ func (s *run) leave(i int) {
 		}
 	}
 	done()
+	k.link.Push()
 }
 
 // close ends the link of task i, as udp.Link does when all have answered, or after a while. That a task has left is known some time later

@@ -96,6 +96,7 @@ func (s *run) meetAgain(i, j int) {
 	if err := k.link.Reconnect(transport.Endpoint(j), s.tasks[j].node.Address()); err != nil {
 		s.fail("task %d: Reconnect to %d: %v", i, j, err)
 	}
+	k.link.Push()
 }
 
 // lose drops what task i has for j, and waits for none of it any more.

@@ -32,6 +32,7 @@ func TestSimulation(t *testing.T) {
 		}
 		mu.Unlock()
 		if s == nil {
+			var err error
 			if s, err = newRun(); err != nil {
 				return err
 			}

@@ -169,6 +169,7 @@ func (s *run) turn(i int) {
 	if k.waiting > 0 {
 		s.pump(i)
 	}
+	k.link.Push()
 }
 
 // pump gives the link of task i what it has room for.
