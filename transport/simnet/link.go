@@ -10,6 +10,7 @@ import (
 
 // Link joins a udp.Machine to a Node, as udp.Link joins one to its sockets. Its owner Attaches to the Node.
 type Link struct {
+	transport.MessagesOnly
 	*udp.Machine
 	node   *Node
 	closed bool
@@ -67,29 +68,6 @@ func (l *Link) Flush(ep transport.Endpoint, op *transport.Op) (transport.Status,
 	l.node.Touch()
 	return l.Machine.Flush(l.node.net.now, ep, op)
 }
-
-// Put implements transport.Link: not supported.
-func (l *Link) Put(transport.Endpoint, *transport.Op) (transport.Status, error) {
-	return 0, transport.ErrNotSupported
-}
-
-// Get implements transport.Link: not supported.
-func (l *Link) Get(transport.Endpoint, *transport.Op) (transport.Status, error) {
-	return 0, transport.ErrNotSupported
-}
-
-// Atomic implements transport.Link: not supported.
-func (l *Link) Atomic(transport.Endpoint, transport.AtomicKind, *transport.Op) (transport.Status, error) {
-	return 0, transport.ErrNotSupported
-}
-
-// Register implements transport.Link: none is needed.
-func (l *Link) Register(a transport.Addr, n uint64, _ transport.Access) (transport.Region, error) {
-	return transport.Region{Addr: a, N: n}, nil
-}
-
-// Deregister implements transport.Link.
-func (l *Link) Deregister(transport.Region) error { return nil }
 
 // Progress implements transport.Link.
 func (l *Link) Progress(max int) int {

@@ -25,6 +25,7 @@ const (
 // Link joins a Machine to its sockets, one for each address, and a clock. It is the transport.Link and transport.Waiter over UDP/IP; its owner's lock protects
 // it. memory.Guard must have run on the calling goroutine.
 type Link struct {
+	transport.MessagesOnly
 	*Machine
 	socks  sock.Set // by path
 	clock  transport.Clock
@@ -207,29 +208,6 @@ func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte, op *t
 func (l *Link) Flush(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
 	return l.Machine.Flush(l.clock(), ep, op)
 }
-
-// Put implements transport.Link: not supported.
-func (l *Link) Put(transport.Endpoint, *transport.Op) (transport.Status, error) {
-	return 0, transport.ErrNotSupported
-}
-
-// Get implements transport.Link: not supported.
-func (l *Link) Get(transport.Endpoint, *transport.Op) (transport.Status, error) {
-	return 0, transport.ErrNotSupported
-}
-
-// Atomic implements transport.Link: not supported.
-func (l *Link) Atomic(transport.Endpoint, transport.AtomicKind, *transport.Op) (transport.Status, error) {
-	return 0, transport.ErrNotSupported
-}
-
-// Register implements transport.Link. UDP needs no registration; the region has no key.
-func (l *Link) Register(a transport.Addr, n uint64, _ transport.Access) (transport.Region, error) {
-	return transport.Region{Addr: a, N: n}, nil
-}
-
-// Deregister implements transport.Link.
-func (l *Link) Deregister(transport.Region) error { return nil }
 
 // Progress implements transport.Link. Of several packets that wait, it takes more than one only if the call before it found one too: so
 // a lone message, whose answer somebody waits for, does not also pay for the look that finds nothing. The messages of one packet are
