@@ -26,7 +26,7 @@ const (
 	Never       = 1 << 40
 	chunkUnit   = 4 << 10
 	chunkMost   = 64 << 10 // data of the longest message of transport/shm
-	chunkFrom   = 1 << 31
+	chunkFrom   = uint64(1) << 31
 	chunkRows   = 32
 	blockLeast  = 1 << 10 // the lists of blocks that are read grow with the inverse
 	directLeast = 1
