@@ -178,6 +178,7 @@ type Context struct {
 	there       []transport.Range
 	scattered   vector // of a vector's fragment that is being placed
 	lengths     []byte // lengths of a vector's blocks, for the header handler; not on the Go heap
+	owed        owed
 	sent        []sendCompletion
 	calling     bool // a send completion handler runs
 	whole       incoming
@@ -300,7 +301,12 @@ func (c *Context) progressUDP() int {
 		c.udpIdle++
 		return 0
 	}
+	c.owed.holding = true
 	n := c.udp.Progress(progressBatch)
+	c.owed.holding = false
+	if c.owed.count > 0 {
+		c.tellOwed()
+	}
 	if n > 0 {
 		c.udpIdle = 0
 	} else {
@@ -456,6 +462,21 @@ func (c *Context) countFor(a transport.Addr, kind ErrType, src, peer int) {
 	}
 	c.changed = true
 	c.trace.counted(a, src)
+}
+
+// countMore is count for n messages at once.
+func (c *Context) countMore(a transport.Addr, kind ErrType, src int, n int32) {
+	if a == 0 || n == 1 || len(c.lists) > 0 || c.trace != nil { // each is noted by itself
+		for range n {
+			c.count(a, kind, src)
+		}
+		return
+	}
+	if _, err := memory.Add32(a, n); err != nil {
+		c.fault(err, codes.ErrTgtAddrNull, kind, src)
+		return
+	}
+	c.changed = true
 }
 
 // completed notes for LAPI_Msgpoll that a message of the user's was sent or received.

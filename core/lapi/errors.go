@@ -248,6 +248,9 @@ func (c *Context) cutOff(t *task) {
 	c.mayRun(t)
 	c.dropLaneOps(t)
 	t.session++
+	if c.owed.origin == t.id {
+		c.owed.count = 0
+	}
 	c.setAbsent(t, false)
 	for _, e := range c.emuls {
 		e.Disconnect(t.ep, transport.ErrUnreachable)

@@ -147,12 +147,43 @@ func (c *Context) putComplete(h *putHeader, origin int) {
 	c.tellComplete(origin, h.cmplCntr)
 }
 
+// owed is what a turn of the dispatcher has completed for one counter of one origin, who is yet to be told: many small messages come in one
+// packet, and one message answers them all.
+type owed struct {
+	holding  bool // the link delivers: more may follow
+	origin   int
+	cmplCntr transport.Addr
+	count    uint64
+}
+
 // tellComplete adds 1 to the completion counter at the origin, if there is one.
 func (c *Context) tellComplete(origin int, cmplCntr transport.Addr) {
-	if cmplCntr != 0 {
-		h := pairHeader{a: uint64(cmplCntr)}
-		c.sendControl(&c.tasks[origin], msgCounter, IntErr, h.encode)
+	o := &c.owed
+	switch {
+	case cmplCntr == 0:
+	case !o.holding:
+		c.sendCounter(origin, cmplCntr, 1)
+	case o.count > 0 && o.count < layout.RingSlots && o.origin == origin && o.cmplCntr == cmplCntr:
+		o.count++
+	default:
+		c.tellOwed()
+		o.origin, o.cmplCntr, o.count = origin, cmplCntr, 1
 	}
+}
+
+// tellOwed tells the origin of what is owed to it.
+func (c *Context) tellOwed() {
+	if o := &c.owed; o.count > 0 {
+		n := o.count
+		o.count = 0
+		c.sendCounter(o.origin, o.cmplCntr, n)
+	}
+}
+
+// sendCounter adds n, at most layout.RingSlots, to the completion counter at the origin.
+func (c *Context) sendCounter(origin int, cmplCntr transport.Addr, n uint64) {
+	h := pairHeader{a: uint64(cmplCntr), b: n - 1}
+	c.sendControl(&c.tasks[origin], msgCounter, IntErr, h.encode)
 }
 
 // onCounter is the origin's side of it.
@@ -166,11 +197,7 @@ func (c *Context) onCounter(m *transport.Msg) transport.Verdict {
 	}
 	t := &c.tasks[m.From]
 	c.hearLane()
-	for range h.b + 1 {
-		if t.expected > 0 {
-			t.expected--
-		}
-		c.count(transport.Addr(h.a), t.lastKind, t.id)
-	}
+	t.expected = max(0, t.expected-int(h.b+1))
+	c.countMore(transport.Addr(h.a), t.lastKind, t.id, int32(h.b+1))
 	return transport.Accept
 }

@@ -27,9 +27,10 @@ const (
 type Link struct {
 	transport.MessagesOnly
 	*Machine
-	socks  sock.Set // by path
-	clock  transport.Clock
-	fixed  bool // the ports were given
+	socks sock.Set // by path
+	clock transport.Clock
+	fixed bool // the ports were given
+	partners
 	idle   int  // calls of Progress in a row that found the sockets empty
 	stream bool // the last call found a packet
 
@@ -145,12 +146,42 @@ func (l *Link) Connect(ep transport.Endpoint, a transport.Address) error {
 		rounds.of[l.socks.At(0).Local()]++
 		l.cfg.Round = rounds.of[l.socks.At(0).Local()]
 	}
+	l.meet(ep)
 	return nil
 }
 
 // Reconnect gives ep another session; see Machine.Reconnect.
 func (l *Link) Reconnect(ep transport.Endpoint, a transport.Address) error {
-	return l.Machine.Reconnect(l.clock(), ep, a)
+	if err := l.Machine.Reconnect(l.clock(), ep, a); err != nil {
+		return err
+	}
+	l.meet(ep)
+	return nil
+}
+
+// partners is who is reached by the link.
+type partners struct {
+	only    transport.Endpoint // the first that was connected
+	some    bool               // only is set
+	several bool               // there are others
+}
+
+// meet connects the sockets to the only peer that the link has: the kernel looks up the way to it once. With a second peer that ends, as one
+// socket serves all.
+func (l *Link) meet(ep transport.Endpoint) {
+	if l.several {
+		return
+	}
+	l.several = l.some && ep != l.only
+	l.some, l.only = true, ep
+	routes := l.peers[ep].routes
+	for i := range l.socks.Len() {
+		to := netip.AddrPort{}
+		if !l.several && i < len(routes) {
+			to = routes[i].addr
+		}
+		l.socks.At(i).Connect(to)
+	}
 }
 
 // outlet is the sockets as the protocol sees them.
@@ -199,14 +230,30 @@ func (l *Link) Locals() (a []netip.AddrPort) {
 	return a
 }
 
-// Send implements transport.Link; see Machine.Send.
+// Send implements transport.Link; see Machine.Send. A message that joins others needs no clock.
 func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte, op *transport.Op) (transport.Status, error) {
-	return l.Machine.Send(l.clock(), ep, id, hdr, op)
+	p, err := l.checked(ep, id, hdr, op)
+	if err != nil {
+		return 0, err
+	}
+	if joined, err := p.join(id, hdr, op); joined {
+		return transport.Done, err
+	}
+	return p.open(l.clock(), id, hdr, op)
 }
 
 // Flush implements transport.Link; see Machine.Flush.
 func (l *Link) Flush(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
 	return l.Machine.Flush(l.clock(), ep, op)
+}
+
+// Push implements transport.Pusher; see Machine.Push.
+func (l *Link) Push() {
+	if l.ripeLate {
+		l.ripeLate = false
+		l.ripeAt = l.clock()
+	}
+	l.Machine.Push()
 }
 
 // Progress implements transport.Link. Of several packets that wait, it takes more than one only if the call before it found one too: so
@@ -267,6 +314,7 @@ func (l *Link) pathChanged(i int, usable bool) {
 // turnIdle is Progress with empty sockets.
 func (l *Link) turnIdle() {
 	if (len(l.soon) > 0 || len(l.held) > 0) && l.socks.Empty() {
+		l.ripeAt = l.clock()
 		l.OnIdle()
 	}
 	if l.idle++; l.due != 0 && l.idle%clockTurns == 0 {

@@ -59,6 +59,7 @@ type Machine struct {
 	held       []*peer       // with a packet that waits for company, perhaps
 	idle       bool          // it need not wait any longer
 	ripeAt     int64         // when the latest of them became so
+	ripeLate   bool          // ripeAt was not set at the latest
 	pushing    bool          // open packets may go now
 	burst      []gathered    // what the gatherer has, in its order
 	bursts     uint64        // calls of Push so far, and 1

@@ -46,7 +46,7 @@ const (
 	maxWaitingUnmet = 16
 	// A packet of less than shareBytes that others may join flies only if fewer than maxSharable do, or the owner finds nothing else to
 	// do: else the next acknowledgement, which the last of these asks for, lets all go that has come together meanwhile.
-	maxSharable = 2
+	maxSharable = 1
 	shareBytes  = headSize - 96
 	// maxMessages may share a packet: what the receiver remembers of a packet accepted in part is one word.
 	maxMessages = 64

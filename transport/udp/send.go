@@ -10,21 +10,47 @@ import (
 // peer has acknowledged it (Queued). ErrBusy: too many packets wait for this peer, or for all, or every retransmit buffer
 // is taken.
 func (m *Machine) Send(now int64, ep transport.Endpoint, id transport.MsgID, hdr []byte, op *transport.Op) (transport.Status, error) {
-	p, err := m.target(ep)
+	p, err := m.checked(ep, id, hdr, op)
 	if err != nil {
 		return 0, err
 	}
-	if id == 0 || id > transport.MaxMsgID || len(hdr)&7 != 0 || len(hdr) > m.limits.HeaderMax || op.N > uint64(m.limits.SendMax-len(hdr)) {
-		return 0, transport.ErrBadParam
-	}
-	p.begin()
-	if k := p.sharable(len(hdr), op.N); k != nil {
-		err := k.add(id, hdr, op)
-		if k.n >= shareBytes {
-			p.ripen(now)
-		}
+	if joined, err := p.join(id, hdr, op); joined {
+		m.ripeAt = max(m.ripeAt, now)
 		return transport.Done, err
 	}
+	return p.open(now, id, hdr, op)
+}
+
+// checked is the peer of a message to send, if the message is one that may be sent.
+func (m *Machine) checked(ep transport.Endpoint, id transport.MsgID, hdr []byte, op *transport.Op) (*peer, error) {
+	p, err := m.target(ep)
+	if err != nil {
+		return nil, err
+	}
+	if id == 0 || id > transport.MaxMsgID || len(hdr)&7 != 0 || len(hdr) > m.limits.HeaderMax || op.N > uint64(m.limits.SendMax-len(hdr)) {
+		return nil, transport.ErrBadParam
+	}
+	return p, nil
+}
+
+// join puts a message into the packet that waits for company, if there is one with room. When ripeAt is late, the owner of the clock sets it.
+func (p *peer) join(id transport.MsgID, hdr []byte, op *transport.Op) (joined bool, err error) {
+	k := p.sharable(len(hdr), op.N)
+	if k == nil {
+		return false, nil
+	}
+	err = k.add(id, hdr, op)
+	if k.n >= shareBytes || k.messages == maxMessages {
+		p.ripen(p.m.ripeAt)
+		p.m.ripeLate = true
+	}
+	return true, err
+}
+
+// open begins a packet with a message.
+func (p *peer) open(now int64, id transport.MsgID, hdr []byte, op *transport.Op) (transport.Status, error) {
+	m := p.m
+	p.begin()
 	if !p.room() {
 		return 0, transport.ErrBusy
 	}

@@ -47,9 +47,9 @@ func (s *Socket) Receive() (b []byte, from netip.AddrPort, ok bool) {
 func (s *Socket) take() (n int, errno syscall.Errno) {
 	c := s.calls
 	c.into = vector{uintptr(unsafe.Pointer(unsafe.SliceData(s.buffer))), uintptr(len(s.buffer))}
-	c.receiving = header{
-		name: uintptr(unsafe.Pointer(&c.from)), nameLen: uint32(len(c.from)),
-		vectors: uintptr(unsafe.Pointer(&c.into)), numVectors: 1,
+	c.receiving = header{vectors: uintptr(unsafe.Pointer(&c.into)), numVectors: 1}
+	if !s.peer.IsValid() {
+		c.receiving.name, c.receiving.nameLen = uintptr(unsafe.Pointer(&c.from)), uint32(len(c.from))
 	}
 	if s.merged {
 		c.receiving.control, c.receiving.controlLen = uintptr(unsafe.Pointer(&c.received)), uintptr(len(c.received))
@@ -96,6 +96,11 @@ func (s *Socket) next() []byte {
 
 // source notes where the last datagram came from.
 func (s *Socket) source() {
+	if s.peer.IsValid() { // what strangers sent before Connect fails the packets' check
+		s.from = s.peer
+		s.raw = [28]byte{}
+		return
+	}
 	if s.calls.from == s.raw {
 		return
 	}

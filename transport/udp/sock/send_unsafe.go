@@ -37,7 +37,9 @@ const (
 // gathering is the half of a socket that sends. The run is what one system call is to send: datagrams to one address, all as long as
 // the first but for the last, which may be shorter.
 type gathering struct {
-	most     int // bytes of a run; 0: every datagram goes by itself
+	most     int     // bytes of a run; 0: every datagram goes by itself
+	nameAt   uintptr // where what is sent next goes, as the kernel reads it: in calls, or 0
+	nameLen  uint32
 	runTo    netip.AddrPort
 	segment  int // length of the run's datagrams
 	bytes    int
@@ -106,7 +108,7 @@ func (s *Socket) Push(b []Bounce) []Bounce {
 // sendRun sends the run.
 func (s *Socket) sendRun() {
 	var errno syscall.Errno
-	s.address(s.runTo)
+	s.nameAt, s.nameLen = s.name(s.runTo)
 	if s.used == 1 { // a lone packet of one piece: sendto is the cheaper call
 		v := &s.calls.vectors[0]
 		s.settle(0, s.sendMemory(v.base, v.length))
@@ -173,11 +175,11 @@ func lost(errno syscall.Errno) bool {
 	return true // EPERM, ENOBUFS, ENETUNREACH, ECONNREFUSED and so on
 }
 
-// sendVectors sends calls.vectors[from:to] to calls.to: one datagram, or, if segment is not 0, datagrams of that length.
+// sendVectors sends calls.vectors[from:to] to nameAt: one datagram, or, if segment is not 0, datagrams of that length.
 func (s *Socket) sendVectors(from, to, segment int) syscall.Errno {
 	c := s.calls
 	c.header = header{
-		name: uintptr(unsafe.Pointer(&c.to)), nameLen: s.toLen,
+		name: s.nameAt, nameLen: s.nameLen,
 		vectors: uintptr(unsafe.Pointer(&c.vectors[from])), numVectors: uintptr(to - from),
 	}
 	if segment != 0 {
@@ -202,14 +204,14 @@ func (s *Socket) sendMessage() syscall.Errno {
 
 // Send sends head, and n bytes of memory at data behind it, as one datagram, now. head may lie on the Go heap if n is 0.
 func (s *Socket) Send(to netip.AddrPort, head []byte, data uint64, n int) Outcome {
-	s.address(to)
+	s.nameAt, s.nameLen = s.name(to)
 	var errno syscall.Errno
 	if n == 0 {
 		errno = s.sendOne(head)
 	} else {
 		c := s.calls
 		c.pair = [2]vector{{uintptr(unsafe.Pointer(unsafe.SliceData(head))), uintptr(len(head))}, {uintptr(data), uintptr(n)}}
-		c.header = header{name: uintptr(unsafe.Pointer(&c.to)), nameLen: s.toLen, vectors: uintptr(unsafe.Pointer(&c.pair)), numVectors: 2}
+		c.header = header{name: s.nameAt, nameLen: s.nameLen, vectors: uintptr(unsafe.Pointer(&c.pair)), numVectors: 2}
 		errno = s.sendMessage()
 	}
 	switch errno {
@@ -225,7 +227,7 @@ func (s *Socket) Send(to netip.AddrPort, head []byte, data uint64, n int) Outcom
 func (s *Socket) sendMemory(base, n uintptr) syscall.Errno {
 	for {
 		_, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(s.fd), base, n, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL,
-			uintptr(unsafe.Pointer(&s.calls.to)), uintptr(s.toLen))
+			s.nameAt, uintptr(s.nameLen))
 		if errno != syscall.EINTR {
 			return errno
 		}
@@ -236,7 +238,7 @@ func (s *Socket) sendMemory(base, n uintptr) syscall.Errno {
 func (s *Socket) sendOne(b []byte) syscall.Errno {
 	for {
 		_, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(s.fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)),
-			unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, uintptr(unsafe.Pointer(&s.calls.to)), uintptr(s.toLen))
+			unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, s.nameAt, uintptr(s.nameLen))
 		if errno != syscall.EINTR {
 			return errno
 		}

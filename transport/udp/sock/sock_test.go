@@ -210,3 +210,39 @@ func linkLocal(t *testing.T) (netip.Addr, bool) {
 	}
 	return netip.Addr{}, false
 }
+
+// A connected socket hears its peer only, gathered or not; afterwards everybody again, at the same port.
+func TestConnect(t *testing.T) {
+	for _, local := range []netip.AddrPort{loopback, netip.AddrPortFrom(netip.IPv6Loopback(), 0)} {
+		if s, err := Open(local, Options{}); err != nil {
+			t.Logf("this host has no %v", local)
+			continue
+		} else if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		a, b, stranger := open(t, local), open(t, local), open(t, local)
+		at := a.Local()
+		head := mapped(t, 40)
+		a.Connect(b.Local())
+		b.Connect(at)
+		exchangeSet(t, a, b, []int{1000, 1000, 500})
+		exchangeSet(t, b, a, []int{40})
+		stranger.Send(at, head, 0, 0)
+		if _, from, ok := a.Receive(); ok {
+			t.Errorf("something arrives from %v", from)
+		}
+		a.Send(stranger.Local(), head, 0, 0) // what goes elsewhere still goes there
+		if _, from := receive(t, stranger); from != at {
+			t.Errorf("it comes from %v, not %v", from, at)
+		}
+		a.Connect(stranger.Local())
+		exchangeSet(t, stranger, a, []int{40, 40})
+		a.Connect(netip.AddrPort{})
+		if bound, err := unix.Getsockname(a.Descriptor()); err != nil || port(bound) != int(at.Port()) {
+			t.Fatalf("bound to %v, %v, not to %v", bound, err, at)
+		}
+		exchangeSet(t, stranger, a, []int{40})
+		exchangeSet(t, b, a, []int{40})
+		exchangeSet(t, a, stranger, []int{40})
+	}
+}

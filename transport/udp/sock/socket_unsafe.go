@@ -70,6 +70,7 @@ type Socket struct {
 	calls  *calls
 	toLen  uint32
 	to     netip.AddrPort // what calls.to holds
+	peer   netip.AddrPort // Connect's; not valid: anybody may send to this socket
 	gathering
 	receiving
 }
@@ -164,7 +165,7 @@ func (s *Socket) bind(local netip.AddrPort, device string) error {
 	if err := unix.Bind(s.fd, sa); err != nil {
 		return os.NewSyscallError("bind", err)
 	}
-	bound, err := unix.Getsockname(s.fd)
+	bound, err := s.pin()
 	if err != nil {
 		return os.NewSyscallError("getsockname", err)
 	}
@@ -175,6 +176,61 @@ func (s *Socket) bind(local netip.AddrPort, device string) error {
 		s.local = netip.AddrPortFrom(netip.AddrFrom16(b.Addr), uint16(b.Port))
 	}
 	return nil
+}
+
+// pin finds where the socket is bound, and binds it there by name if the kernel chose the port: it would take such a port back when the socket is
+// not connected any more. Who loses the port in between takes another.
+func (s *Socket) pin() (unix.Sockaddr, error) {
+	bound, err := unix.Getsockname(s.fd)
+	if err != nil {
+		return nil, err
+	}
+	s.disconnect()
+	for range pinTries {
+		if now, err := unix.Getsockname(s.fd); err != nil || port(now) != 0 { // it was bound by name
+			return now, err
+		}
+		if err := unix.Bind(s.fd, bound); err != nil {
+			setPort(bound, 0)
+			continue
+		}
+		if port(bound) != 0 {
+			return bound, nil
+		}
+		if bound, err = unix.Getsockname(s.fd); err != nil {
+			return nil, err
+		}
+		s.disconnect()
+	}
+	return nil, syscall.EADDRINUSE
+}
+
+// pinTries is how often a port is lost to somebody else before there is none.
+const pinTries = 32
+
+func port(a unix.Sockaddr) int {
+	switch b := a.(type) {
+	case *unix.SockaddrInet4:
+		return b.Port
+	case *unix.SockaddrInet6:
+		return b.Port
+	}
+	return 0
+}
+
+func setPort(a unix.Sockaddr, port int) {
+	switch b := a.(type) {
+	case *unix.SockaddrInet4:
+		b.Port = port
+	case *unix.SockaddrInet6:
+		b.Port = port
+	}
+}
+
+// disconnect lets anybody send to the socket again.
+func (s *Socket) disconnect() {
+	nobody := [unix.SizeofSockaddrInet6]byte{} // family AF_UNSPEC
+	_, _, _ = syscall.RawSyscall(unix.SYS_CONNECT, uintptr(s.fd), uintptr(unsafe.Pointer(&nobody)), unsafe.Sizeof(nobody))
 }
 
 // findScope looks up the interface of a link-local address: its zone or the device. Peers' addresses have none: they are met on the same
@@ -250,6 +306,34 @@ func (s *Socket) address(to netip.AddrPort) {
 		}
 		s.toLen = unix.SizeofSockaddrInet6
 	}
+}
+
+// Connect says that only to is sent to and received from: then the kernel need not look up the way for each datagram, and drops what
+// strangers send. An address that is not valid ends this. Where the kernel refuses, all stays as if there were none.
+func (s *Socket) Connect(to netip.AddrPort) {
+	if to == s.peer {
+		return
+	}
+	if s.peer.IsValid() {
+		s.peer = netip.AddrPort{}
+		s.disconnect()
+	}
+	if !to.IsValid() {
+		return
+	}
+	s.address(to)
+	if _, _, errno := syscall.RawSyscall(unix.SYS_CONNECT, uintptr(s.fd), uintptr(unsafe.Pointer(&s.calls.to)), uintptr(s.toLen)); errno == 0 {
+		s.peer = to
+	}
+}
+
+// name is the address for the kernel to send to; none if the socket is connected to it.
+func (s *Socket) name(to netip.AddrPort) (name uintptr, n uint32) {
+	if to == s.peer {
+		return 0, 0
+	}
+	s.address(to)
+	return uintptr(unsafe.Pointer(&s.calls.to)), s.toLen
 }
 
 // Wait sleeps until one of the sockets' descriptors has a datagram or timeout nanoseconds have passed. It may return early.

@@ -1,0 +1,76 @@
+package lapi
+
+import (
+	"testing"
+
+	"lapi/transport"
+)
+
+// Small puts that come together are completed together: few messages for many counts, each counter gets its own, of every origin.
+func TestCompletionsTogether(t *testing.T) {
+	const target, rounds, first, second = 2, 40, 20, 3
+	j := newJob(t, 3, paths["udp"])
+	told := 0
+	for _, k := range j.tasks[:target] {
+		k.Context.udp.Handle(msgCounter, func(m *transport.Msg) transport.Verdict {
+			told++
+			return k.Context.onCounter(m)
+		})
+	}
+	var cmpl, tgt [target][2]int32
+	src, dst := pattern(8, 1), make([]byte, 8)
+	put := func(n, origin, counter int) {
+		for range n {
+			j.ok(j.tasks[origin].Put(target, 8, at(&dst[0]), at(&src[0]), at(&tgt[origin][counter]), 0, at(&cmpl[origin][counter])))
+		}
+	}
+	put(1, 0, 0)
+	put(1, 1, 0)
+	j.until("the links to meet", func() bool { return cmpl[0][0] == 1 && cmpl[1][0] == 1 })
+	told = 0
+	for range rounds {
+		for origin := range target {
+			put(first, origin, 0)
+			put(second, origin, 1)
+		}
+	}
+	full := [2]int32{1 + rounds*first, rounds * second}
+	j.until("all completions", func() bool { return cmpl == [target][2]int32{full, full} })
+	if tgt != cmpl {
+		t.Errorf("target counters are %v", tgt)
+	}
+	if most := target * rounds * 6; told > most { // a run that a packet's end cuts is two, and a round has two runs
+		t.Errorf("%d completions came in %d messages, more than %d", target*rounds*(first+second), told, most)
+	}
+	for _, k := range j.tasks {
+		for i := range k.Context.tasks {
+			if n := k.Context.tasks[i].expected; n != 0 {
+				t.Errorf("%d completions are still expected of task %d", n, i)
+			}
+		}
+	}
+}
+
+// What is owed is counted and sent once; what a purged task was owed is not sent.
+func TestOwed(t *testing.T) {
+	j := newJob(t, 2, paths["udp"])
+	c := j.tasks[1].Context
+	var cmpl int32
+	c.owed.holding = true
+	for range 5 {
+		c.tellComplete(0, at(&cmpl))
+	}
+	c.tellComplete(0, 0)
+	if c.owed.count != 5 {
+		t.Fatalf("%d are owed, not 5", c.owed.count)
+	}
+	c.owed.holding = false
+	c.tellOwed()
+	j.until("the counts", func() bool { return cmpl == 5 })
+	c.owed.holding = true
+	c.tellComplete(0, at(&cmpl))
+	j.ok(c.Purge(0))
+	if c.owed.count != 0 {
+		t.Error("a purged task is told of completions")
+	}
+}
