@@ -70,7 +70,7 @@ func (c *Context) amdgsp(x *Transfer, done Callback) codes.Code {
 	program := l.hold.Program()
 	if offset, ok := program.Contiguous(x.Skip + x.N); ok && program.AtomSize == 0 { // one block: as any other message, directly if that is worth it
 		c.freePlacement(l)
-		return c.amsend(x.Tgt, x.HdrHdl, x.Uhdr, x.UhdrLen, x.OrgAddr+transport.Addr(offset)+transport.Addr(x.Skip), x.N, x.TgtCntr, x.OrgCntr, x.CmplCntr, done, hintOf(x.Flags))
+		return c.amsend(x.Tgt, x.HdrHdl, x.Uhdr, x.UhdrLen, dgsm.Place(x.OrgAddr, offset+int64(x.Skip)), x.N, x.TgtCntr, x.OrgCntr, x.CmplCntr, done, hintOf(x.Flags))
 	}
 	return c.sendPlaced(t, x, l, done)
 }

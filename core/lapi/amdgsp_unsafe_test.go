@@ -2,6 +2,7 @@ package lapi
 
 import (
 	"runtime"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -12,7 +13,7 @@ import (
 // rowsDGSP covers 24 of every 40 bytes: those from 8 to 31. atom is its atom_size.
 type rowsDGSP struct {
 	code   []int32
-	descr  [8]uint64
+	descr  []byte
 	handle transport.Addr
 }
 
@@ -20,24 +21,32 @@ const (
 	rowData, rowExtent, rowBegin = 24, 40, 8
 	// LAPI_DGSM_
 	opCopy, opIterate, opControl = 0, 3, 4
-	copyInts, controlInts        = 6, 3 // of lapi_dgsm_copy_t, lapi_dgsm_control_t
+	copyInts, controlInts        = 3 * wordSize / 4, 3 // of lapi_dgsm_copy_t, lapi_dgsm_control_t
 )
 
 func registerRows(t *testing.T, k *testTask, atom int32) *rowsDGSP {
 	t.Helper()
-	return registerCode(t, k, atom, []int32{opCopy, 0, rowData, 0, rowBegin, 0, opIterate, -copyInts})
+	return registerCode(t, k, atom, append(copyCode(rowData, rowBegin), opIterate, -copyInts))
+}
+
+// copyCode is a lapi_dgsm_copy_t of this task's word size.
+func copyCode(n, offset int32) []int32 {
+	if wordSize == 4 {
+		return []int32{opCopy, n, offset}
+	}
+	return []int32{opCopy, 0, n, 0, offset, 0}
 }
 
 func registerCode(t *testing.T, k *testTask, atom int32, code []int32) *rowsDGSP {
 	t.Helper()
 	d := &rowsDGSP{code: code}
-	d.descr = [8]uint64{
-		uint64(uintptr(unsafe.Pointer(&d.code[0]))),
-		uint64(len(d.code)) | 1<<32, // code_size, depth
-		0,                           // density: sparse
-		rowData, rowExtent, rowBegin, rowBegin + rowData,
-		uint64(atom),
-	}
+	longs := 16 + wordSize&8 // after code_size, depth, density, and what aligns them
+	d.descr = make([]byte, longs+5*wordSize)
+	putWords(d.descr, []uint64{uint64(uintptr(unsafe.Pointer(&d.code[0])))})
+	order.PutUint32(d.descr[wordSize:], uint32(len(d.code)))
+	order.PutUint32(d.descr[wordSize+4:], 1)                                              // depth; density is 0, sparse
+	putWords(d.descr[longs:], []uint64{rowData, rowExtent, rowBegin, rowBegin + rowData}) // size, extent, lext, rext
+	order.PutUint32(d.descr[longs+4*wordSize:], uint32(atom))
 	handle, result := DGSPs{Host: k}.Register(at(&d.descr[0]), false)
 	if result != codes.Success {
 		t.Fatalf("registering: %s %q", codes.Name(result), k.messages)
@@ -192,7 +201,7 @@ func TestFragmentsOfASkippedProgramHoldWholeAtoms(t *testing.T) {
 		const atom, skip, n = 8, 20, 100000
 		from, to := pattern(skip/rowData*rowExtent+n*2, 1), make([]byte, n*2)
 		gather := registerRows(t, j.tasks[0], atom)
-		scatter := registerCode(t, j.tasks[tgt], atom, []int32{opControl, 1, 2, opCopy, 0, rowData, 0, rowBegin, 0, opIterate, -copyInts - controlInts})
+		scatter := registerCode(t, j.tasks[tgt], atom, slices.Concat([]int32{opControl, 1, 2}, copyCode(rowData, rowBegin), []int32{opIterate, -copyInts - controlInts}))
 		pos, calls := skip, 0
 		j.tasks[tgt].ddms = map[transport.Addr]func(in, inout transport.Addr, n uint64, operand, operation int32) int64{
 			0x700: func(_, inout transport.Addr, n uint64, _, _ int32) int64 {

@@ -116,10 +116,10 @@ func TestStatisticsOfBlocks(t *testing.T) {
 		from, _, _ := strided(blocks, block, 2*block, 1)
 		to, dst, _ := strided(blocks, block, 2*block, 0)
 		var org, target int32
-		x := Transfer{Tgt: 1, Flags: c.flags, OrgAddr: from.at(), TgtAddr: to.at(), OrgCntr: at(&org), TgtCntr: at(&target)}
+		x := Transfer{Tgt: 1, Flags: c.flags, OrgAddr: from.at(), TgtAddr: to.longAt(), OrgCntr: at(&org), TgtCntr: at(&target)}
 		switch c.kind {
 		case XferGetv:
-			x.OrgAddr, x.TgtAddr = to.at(), from.at()
+			x.OrgAddr, x.TgtAddr = to.at(), from.longAt()
 		case XferAmx:
 			x.OrgAddr, x.TgtAddr, x.N, x.HdrHdl = addrOf(from.buffer), by, n, 0x1000
 			w.tasks[1].headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer = addrOf(dst) }

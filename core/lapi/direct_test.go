@@ -109,9 +109,9 @@ func (w *watched) transfer(kind uint32, n int, flags uint32) {
 	case XferGet:
 		x.OrgAddr, x.TgtAddr = to, from
 	case XferPutv:
-		x.OrgAddr, x.TgtAddr = fromVec.at(), toVec.at()
+		x.OrgAddr, x.TgtAddr = fromVec.at(), toVec.longAt()
 	case XferGetv:
-		x.OrgAddr, x.TgtAddr = toVec.at(), fromVec.at()
+		x.OrgAddr, x.TgtAddr = toVec.at(), fromVec.longAt()
 	case XferAmv:
 		x.OrgAddr = fromVec.at()
 		w.tasks[1].headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer = toVec.at() }
@@ -179,7 +179,7 @@ func TestHintForShortBlocks(t *testing.T) {
 		}
 		from, to := strided(src), strided(dst)
 		var target int32
-		x := Transfer{Tgt: 1, Flags: flags, OrgAddr: from.at(), TgtAddr: to.at(), TgtCntr: at(&target)}
+		x := Transfer{Tgt: 1, Flags: flags, OrgAddr: from.at(), TgtAddr: to.longAt(), TgtCntr: at(&target)}
 		w.ok(w.tasks[0].Xfer(XferPutv, &x))
 		w.until("the target counter", func() bool { return target == 1 })
 		sum := uint64(0)

@@ -29,7 +29,7 @@ func (l *countedLink) GetVector(ep transport.Endpoint, local, remote []transport
 // enroll registers a program of blocks of n bytes, stride apart, with atoms of that size.
 func enroll(t *testing.T, n, stride int64, atom int32) transport.Addr {
 	t.Helper()
-	code := []int32{0, 0, int32(n), int32(n >> 32), 0, 0, 3, -6} // COPY n bytes at 0; ITERATE
+	code := append(copyCode(int32(n), 0), opIterate, -copyInts)
 	d := dgsm.Descriptor{Depth: 1, Density: dgsm.Contig, Size: n, Extent: stride, Rext: n, AtomSize: atom}
 	if stride == n {
 		d.Density = dgsm.Unit

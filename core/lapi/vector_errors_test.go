@@ -1,7 +1,6 @@
 package lapi
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -13,6 +12,9 @@ import (
 	"lapi/transport"
 	"lapi/transport/memory"
 )
+
+// large is a length, two of which are more than a message may have; twice as much is still a ulong.
+const large = 1 << (8*wordSize - 2)
 
 // TestReturnedVectorMustFit: what the header handler returns breaks one rule after the other; both tasks hear of it, no counter at the
 // target changes, the origin's memory is free.
@@ -37,7 +39,7 @@ func TestReturnedVectorMustFit(t *testing.T) {
 			{describe(vecStrided, 2, []uint64{1 << 20, 8, 4}, nil), short, codes.ErrTgtStride},
 			{describe(vecStrided, 2, []uint64{1 << 20, 8, 16}, nil), short, codes.ErrVecLenDiff},
 			{describe(vecStrided, 2, []uint64{0, 4, 16}, nil), short, codes.ErrStrideTgtVecAddrNull},
-			{describe(vecStrided, 2, []uint64{1 << 20, 4, 1 << 62}, nil), short, codes.ErrTgtExtent},
+			{describe(vecStrided, 2, []uint64{1 << 20, 4, large}, nil), short, codes.ErrTgtExtent},
 		} {
 			from := broken.from
 			if from == nil {
@@ -101,14 +103,14 @@ func TestVectorErrors(t *testing.T) {
 		{"org addr", describe(vecIOVector, 2, []uint64{a, 0}, []uint64{4, 4}), good(), codes.ErrOrgVecAddr, true, true},
 		{"tgt addr", good(), describe(vecIOVector, 2, []uint64{a, 0}, []uint64{4, 4}), codes.ErrTgtVecAddr, false, true},
 		{"org info null", describe(vecIOVector, 2, nil, []uint64{4, 4}), good(), codes.ErrOrgVecAddr, true, false},
-		{"org len", describe(vecIOVector, 2, []uint64{a, a}, []uint64{1 << 62, 1 << 62}), good(), codes.ErrOrgVecLen, true, false},
+		{"org len", describe(vecIOVector, 2, []uint64{a, a}, []uint64{large, large}), good(), codes.ErrOrgVecLen, true, false},
 		{"org len null", describe(vecIOVector, 2, []uint64{a, a}, nil), good(), codes.ErrOrgVecLen, true, false},
-		{"tgt len", good(), describe(vecIOVector, 2, []uint64{a, a}, []uint64{1 << 62, 1 << 62}), codes.ErrTgtVecLen, false, false},
+		{"tgt len", good(), describe(vecIOVector, 2, []uint64{a, a}, []uint64{large, large}), codes.ErrTgtVecLen, false, false},
 		{"org stride", lines(a, 8, 4), lines(a, 8, 8), codes.ErrOrgStride, true, false},
 		{"tgt stride", lines(a, 8, 8), lines(a, 8, 4), codes.ErrTgtStride, false, false},
-		{"org extent", lines(a, 8, 1<<62), lines(a, 8, 8), codes.ErrOrgExtent, true, false},
-		{"org extent wraps", lines(a, 8, 1<<63), lines(a, 8, 8), codes.ErrOrgExtent, true, false},
-		{"tgt extent", lines(a, 8, 8), lines(a, 8, 1<<62), codes.ErrTgtExtent, false, false},
+		{"org extent", lines(a, 8, large), lines(a, 8, 8), codes.ErrOrgExtent, true, false},
+		{"org extent wraps", lines(a, 8, 2*large), lines(a, 8, 8), codes.ErrOrgExtent, true, false},
+		{"tgt extent", lines(a, 8, 8), lines(a, 8, large), codes.ErrTgtExtent, false, false},
 		{"org base", lines(0, 8, 8), lines(a, 8, 8), codes.ErrStrideOrgVecAddrNull, true, false},
 		{"tgt base", lines(a, 8, 8), lines(0, 8, 8), codes.ErrStrideTgtVecAddrNull, false, false},
 		{"org strided info null", describe(vecStrided, 2, nil, nil), lines(a, 8, 8), codes.ErrStrideOrgVecAddrNull, true, false},
@@ -119,6 +121,12 @@ func TestVectorErrors(t *testing.T) {
 			}
 			return v.at()
 		}
+		whereLong := func(v *userVector) transport.Addr {
+			if v == nil {
+				return 0
+			}
+			return v.longAt()
+		}
 		for _, check := range []bool{true, false} {
 			if e.element && !check {
 				continue
@@ -127,7 +135,7 @@ func TestVectorErrors(t *testing.T) {
 			if got := k.Putv(0, where(e.tgt), where(e.org), false, 0, 0, 0, Callback{}); got != e.want {
 				t.Errorf("%s: put %s, want %s", e.name, codes.Name(got), codes.Name(e.want))
 			}
-			if got := k.Getv(0, where(e.tgt), where(e.org), true, 0, 0, Callback{}); got != e.want {
+			if got := k.Getv(0, whereLong(e.tgt), where(e.org), true, 0, 0, Callback{}); got != e.want {
 				t.Errorf("%s: get %s, want %s", e.name, codes.Name(got), codes.Name(e.want))
 			}
 			if e.am {
@@ -173,7 +181,7 @@ func TestVectorOfUnmappedMemory(t *testing.T) {
 		}
 		next(k, codes.ErrOrgVecNull)
 		huge := describe(vecIOVector, 1<<26, nil, []uint64{0})
-		binary.LittleEndian.PutUint64(huge.b[8:], uint64(nowhere))
+		putWords(huge.b[8:], []uint64{uint64(nowhere)})
 		if code := k.Amsendv(tgt, 1, 0, 0, huge.at(), 0, 0, 0, Callback{}); code != codes.ErrOrgVecAddr {
 			t.Fatalf("a list of 2^26 entries in memory that is not there: %s", codes.Name(code))
 		}

@@ -2,9 +2,9 @@ package lapi
 
 import (
 	"bytes"
-	"encoding/binary"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 
 	"lapi/transport"
@@ -13,24 +13,64 @@ import (
 
 // userVector is a lapi_vec_t with its arrays, as a user would lay it out.
 type userVector struct {
-	b          []byte
-	info, lens []uint64
-	buffer     []byte // what info points into, kept
+	b                    []byte
+	info, lens           []uint64 // what the arrays hold
+	infoArray, lensArray []byte   // them, of words of this task
+	long                 []byte   // a lapi_lvec_t of the same
+	buffer               []byte   // what info points into, kept
 }
 
-func (v *userVector) at() transport.Addr { return at(&v.b[0]) }
+// at is its address, when the arrays hold what info and lens say now.
+func (v *userVector) at() transport.Addr {
+	putWords(v.infoArray, v.info)
+	putWords(v.lensArray, v.lens)
+	described[lastDescribed%uint(len(described))] = v
+	lastDescribed++
+	return at(&v.b[0])
+}
+
+// longAt is the address of the same as a lapi_lvec_t, whose info has 64-bit entries in every task.
+func (v *userVector) longAt() transport.Addr {
+	v.at()
+	if wordSize == 8 || len(v.info) == 0 {
+		return at(&v.b[0])
+	}
+	v.long = slices.Clone(v.b)
+	putWords(v.long[8:], []uint64{uint64(at(&v.info[0]))})
+	return at(&v.long[0])
+}
+
+// described keeps the last descriptions until the calls that got their addresses have read them.
+var (
+	described     [16]*userVector
+	lastDescribed uint
+)
 
 func describe(kind uint32, count int, info, lens []uint64) *userVector {
-	v := &userVector{b: make([]byte, 24), info: info, lens: lens}
-	binary.LittleEndian.PutUint32(v.b[0:], kind)
-	binary.LittleEndian.PutUint32(v.b[4:], uint32(count))
+	v := &userVector{
+		b: make([]byte, 8+2*wordSize), info: info, lens: lens,
+		infoArray: make([]byte, len(info)*wordSize), lensArray: make([]byte, len(lens)*wordSize),
+	}
+	order.PutUint32(v.b[0:], kind)
+	order.PutUint32(v.b[4:], uint32(count))
 	if len(info) > 0 {
-		binary.LittleEndian.PutUint64(v.b[8:], uint64(at(&info[0])))
+		putWords(v.b[8:], []uint64{uint64(at(&v.infoArray[0]))})
 	}
 	if len(lens) > 0 {
-		binary.LittleEndian.PutUint64(v.b[16:], uint64(at(&lens[0])))
+		putWords(v.b[8+wordSize:], []uint64{uint64(at(&v.lensArray[0]))})
 	}
 	return v
+}
+
+// putWords writes ulongs as C has them in this task.
+func putWords(b []byte, values []uint64) {
+	for i, v := range values {
+		if wordSize == 4 {
+			order.PutUint32(b[4*i:], uint32(v))
+		} else {
+			order.PutUint64(b[8*i:], v)
+		}
+	}
 }
 
 // spread lays blocks of the given lengths out in one buffer, with gaps of one byte to gap bytes, in a shuffled order.
@@ -126,7 +166,7 @@ func TestGetvList(t *testing.T) {
 			want := from.stream()
 			var org, target int32
 			completed = 0
-			j.ok(j.tasks[0].Getv(tgt, from.at(), to.at(), true, at(&target), at(&org), Callback{Handler: 0x300, Info: 7}))
+			j.ok(j.tasks[0].Getv(tgt, from.longAt(), to.at(), true, at(&target), at(&org), Callback{Handler: 0x300, Info: 7}))
 			j.until("the counters of a vector get", func() bool { return org == 1 && target == 1 && completed == 7 })
 			if !bytes.Equal(to.stream(), want) {
 				t.Fatalf("vector get of %d blocks arrived damaged", len(lens))
@@ -162,7 +202,7 @@ func TestStrided(t *testing.T) {
 			from, _, want := strided(s.count, s.block, s.from, 1)
 			to, _, got := strided(s.count, s.block, s.to, 0)
 			var org, target, cmpl int32
-			j.ok(j.tasks[0].Putv(tgt, to.at(), from.at(), true, at(&target), at(&org), at(&cmpl), Callback{}))
+			j.ok(j.tasks[0].Putv(tgt, to.longAt(), from.at(), true, at(&target), at(&org), at(&cmpl), Callback{}))
 			j.until("a strided put", func() bool { return org == 1 && target == 1 && cmpl == 1 })
 			if !bytes.Equal(got(), want()) {
 				t.Fatalf("strided put of %v arrived damaged", s)
@@ -223,7 +263,7 @@ func amsendvOnce(t *testing.T, j *testJob, tgt uint32, lens []uint64, h, drops i
 			return
 		}
 		for i, n := range lens {
-			if got := binary.LittleEndian.Uint64(memory.Bytes(c.lengths+transport.Addr(8*i), 8)); got != n {
+			if got := word(memory.Bytes(c.lengths+transport.Addr(wordSize*i), wordSize), wordSize); got != n {
 				t.Errorf("the header handler got length %d of block %d, not %d", got, i, n)
 				break
 			}
@@ -277,7 +317,7 @@ func TestStridedAmsendv(t *testing.T) {
 				to, _, got := strided(s.count, s.block, s.to, 0)
 				var org, target, cmpl int32
 				j.tasks[tgt].headers[0x1000] = func(c *headerCall, r *HeaderResult) {
-					if n := binary.LittleEndian.Uint64(memory.Bytes(c.lengths, 8)); s.count > 0 && n != uint64(s.block) {
+					if n := word(memory.Bytes(c.lengths, wordSize), wordSize); s.count > 0 && n != uint64(s.block) {
 						t.Errorf("the header handler got block size %d, not %d", n, s.block)
 					}
 					if !null {

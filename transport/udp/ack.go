@@ -183,7 +183,7 @@ func (p *peer) findMissing(r *route, h *wire.Header) {
 
 // roomIs takes in what the peer says of its sockets.
 func (p *peer) roomIs(bytes uint32) {
-	most := min(int(bytes), 1<<30)
+	most := int(min(bytes, largestBuffer))
 	for i := range p.routes {
 		p.routes[i].most = most
 	}

@@ -2,6 +2,7 @@ package udp
 
 import (
 	"errors"
+	"math"
 	"testing"
 	"time"
 
@@ -331,5 +332,21 @@ func TestMissingIsToldSoon(t *testing.T) {
 		p.deliver(0)
 		p.ms[1].OnIdle()
 		p.want("acknowledgements", p.count(1, wire.KindAck), min(lost, 1))
+	}
+}
+
+// TestEnormousBuffer: what a peer says of its sockets, up to the largest number, makes no window that lets nothing through, however wide an
+// int is.
+func TestEnormousBuffer(t *testing.T) {
+	p := newPair(t, 2, nil)
+	p.meet()
+	of := p.ms[0].peers[1]
+	for _, bytes := range []uint32{1 << 31, math.MaxUint32} {
+		of.roomIs(bytes)
+		for i := range of.routes {
+			if allowed := of.routes[i].allowed(); of.routes[i].most <= 0 || allowed <= 0 {
+				t.Errorf("%d bytes: %d may be under way", bytes, allowed)
+			}
+		}
 	}
 }

@@ -78,7 +78,7 @@ func (c *congestion) lost(tx, sent uint64, bytes, packetSize int, t *rtt) {
 	}
 	c.found = true
 	c.window = min(c.window, c.most)
-	delivered := int(c.rate * (t.shortest + int64(slackTime)) / int64(time.Millisecond))
+	delivered := int(min(c.rate*(t.shortest+int64(slackTime))/int64(time.Millisecond), int64(c.window)))
 	c.window = max(min(c.window, max(delivered, c.window/2)), c.least(packetSize))
 }
 

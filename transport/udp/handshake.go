@@ -79,7 +79,7 @@ func (p *peer) sendHello(r *route, flags wire.Flags) {
 	h := wire.Hello{
 		Level: m.cfg.Level, Flags: flags, Instance: uint16(m.cfg.Instance), Task: uint32(m.cfg.Task), Target: uint32(p.ep), NumTasks: uint32(m.cfg.NumTasks),
 		Partition: m.partition, Incarnation: m.cfg.Incarnation, Nonce: p.nonce,
-		TargetIncarnation: p.theirs.Incarnation, TargetNonce: p.theirs.Nonce, ReceiveBuffer: uint32(min(m.cfg.ReceiveBuffer, 1<<30)), Round: m.cfg.Round,
+		TargetIncarnation: p.theirs.Incarnation, TargetNonce: p.theirs.Nonce, ReceiveBuffer: uint32(min(m.cfg.ReceiveBuffer, largestBuffer)), Round: m.cfg.Round,
 	}
 	if p.again {
 		h.Round = anyRound
@@ -106,7 +106,7 @@ func (m *Machine) onHello(now int64, path Path, from netip.AddrPort, b []byte) {
 	m.stats.PacketsReceived++
 	if p.state != stateOpen {
 		p.meet(theirs)
-		p.hasBuffer(int(h.ReceiveBuffer))
+		p.hasBuffer(int(min(h.ReceiveBuffer, largestBuffer)))
 		if h.TargetIncarnation == m.cfg.Incarnation && h.TargetNonce == p.nonce {
 			p.opened(r, now)
 		}
@@ -133,6 +133,9 @@ func (p *peer) meet(theirs wire.Side) {
 	p.in = wire.NewSecret(p.m.cfg.Key, p.m.cfg.Level, theirs, ours, firstSeq)
 	p.out = wire.NewSecret(p.m.cfg.Key, p.m.cfg.Level, ours, theirs, firstSeq)
 }
+
+// largestBuffer is the most that is believed of a peer's buffer, bytes: it fits an int of any width.
+const largestBuffer = 1 << 30
 
 // hasBuffer sets the windows for a peer whose sockets hold so many bytes each.
 func (p *peer) hasBuffer(bytes int) {

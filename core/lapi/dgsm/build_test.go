@@ -13,14 +13,25 @@ import (
 // assembler writes programs as a user of LAPI would: instruction after instruction into an array of ints.
 type assembler struct{ code []int32 }
 
+// long is a long of C in this task.
 func (a *assembler) long(v int64) {
-	var b [8]byte
-	native.PutUint64(b[:], uint64(v))
-	a.code = append(a.code, int32(native.Uint32(b[:])), int32(native.Uint32(b[4:])))
+	var b [longSize]byte
+	putLong(b[:], v)
+	for at := 0; at < longSize; at += 4 {
+		a.code = append(a.code, int32(native.Uint32(b[at:])))
+	}
+}
+
+// pad is what C leaves out before a long, where it leaves something out. It holds anything.
+func (a *assembler) pad() {
+	if longSize == 8 {
+		a.code = append(a.code, 0x5a5a5a5a)
+	}
 }
 
 func (a *assembler) copy(n, offset int64) {
-	a.code = append(a.code, 0, 0x5a5a5a5a) // padding holds anything
+	a.code = append(a.code, 0)
+	a.pad()
 	a.long(n)
 	a.long(offset)
 }
@@ -35,7 +46,8 @@ func (a *assembler) mcopy(dispLen ...int64) {
 // gosub leaves to_loc to be filled in; it returns the instruction's place.
 func (a *assembler) gosub(reps, offset, stride int64) int {
 	at := len(a.code)
-	a.code = append(a.code, 2, 0, gosubSize, 0x5a5a5a5a)
+	a.code = append(a.code, 2, 0, gosubSize)
+	a.pad()
 	a.long(reps)
 	a.long(offset)
 	a.long(stride)
@@ -179,11 +191,14 @@ func nested(depth int) program {
 }
 
 // chain is routines that each do nothing but call the next, depth of them.
-func chain(depth int) program {
+func chain(depth int) program { return loops(depth, 1, 1, 0) }
+
+// loops is a chain whose routines call the next so many times.
+func loops(depth int, reps, offset, stride int64) program {
 	var a assembler
 	for range depth - 1 {
 		entry := len(a.code)
-		call := a.gosub(1, 1, 0)
+		call := a.gosub(reps, offset, stride)
 		a.code[call+gosubTo] = gosubSize + iterateSize
 		a.iterate(entry)
 	}

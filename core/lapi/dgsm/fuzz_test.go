@@ -80,7 +80,7 @@ func stays(t *testing.T, p *Program, n uint64) {
 		if !ok {
 			return
 		}
-		if at := int64(piece.Addr); at < p.Lext || at+int64(piece.N) > p.Rext {
+		if at := int64(int(piece.Addr)); at < p.Lext || at+int64(piece.N) > p.Rext {
 			t.Fatalf("%d bytes at %d, outside %d to %d", piece.N, at, p.Lext, p.Rext)
 		}
 	}

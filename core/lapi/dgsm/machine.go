@@ -203,7 +203,7 @@ type run struct {
 func (m *Machine) run(limit uint64) run {
 	o := m.leaf
 	stride := uint64(o.stride)
-	r := run{m.leafBase + uint64(o.offset) + m.blk*stride + m.rem, o.block - m.rem, 1, stride}
+	r := run{place(m.base, m.leafBase+uint64(o.offset)+m.blk*stride+m.rem), o.block - m.rem, 1, stride}
 	if limit <= r.n {
 		r.n = limit
 		return r
@@ -212,6 +212,20 @@ func (m *Machine) run(limit uint64) run {
 		r.count = min(o.count-m.blk, limit/o.block)
 	}
 	return r
+}
+
+// Place is the address at offset from a transfer's base. Without a base the offset is the address, in a long of C: where that has 32 bits,
+// the upper half of the addresses is negative.
+func Place(base transport.Addr, offset int64) transport.Addr {
+	return transport.Addr(place(uint64(base), uint64(base)+uint64(offset)))
+}
+
+// place is Place of an address computed from base.
+func place(base, address uint64) uint64 {
+	if longInts == 1 && base == 0 {
+		return uint64(uint32(address))
+	}
+	return address
 }
 
 // pass goes on behind what run returned.

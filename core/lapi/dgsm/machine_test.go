@@ -51,12 +51,12 @@ func start(t testing.TB, m *Machine, p *Program, base transport.Addr, first, n u
 	}
 }
 
-// check compares a piece with the model from byte at on.
+// check compares a piece with the model from byte at on; its address is an offset, in a long of C.
 func (v *model) check(t *testing.T, piece Piece, at uint64) {
 	t.Helper()
 	for i := range piece.N {
 		want := v.places[at+i]
-		got := naiveByte{int64(piece.Addr) + int64(i), control{piece.Operation, piece.Operand}}
+		got := naiveByte{int64(int(piece.Addr)) + int64(i), control{piece.Operation, piece.Operand}}
 		if got.ctl.operation == NoControl && want.ctl.operation == NoControl {
 			got.ctl, want.ctl = noControl, noControl
 		}

@@ -45,18 +45,18 @@ func naive(code []int32, extent int64, n, limit int) (out []naiveByte, err error
 		f := &stack[len(stack)-1]
 		switch code[ic] {
 		case 0:
-			emit(f.base+long(code, ic+4), long(code, ic+2))
-			ic += 6
+			emit(f.base+long(code, ic+copyOffset), long(code, ic+copyBytes))
+			ic += copySize
 		case 1:
 			count := int(code[ic+1])
 			for b := range count {
-				emit(f.base+long(code, ic+2+4*b), long(code, ic+4+4*b))
+				emit(f.base+long(code, ic+2+blockSize*b), long(code, ic+2+longInts+blockSize*b))
 			}
-			ic += 2 + 4*count
+			ic += 2 + blockSize*count
 		case 2:
 			to, ret := ic+int(code[ic+1]), ic+int(code[ic+2])
-			if reps := long(code, ic+4); reps > 0 {
-				stack = append(stack, naiveFrame{f.base + long(code, ic+6), reps, long(code, ic+8), ret})
+			if reps := long(code, ic+gosubReps); reps > 0 {
+				stack = append(stack, naiveFrame{f.base + long(code, ic+gosubOffset), reps, long(code, ic+gosubStride), ret})
 				ic = to
 			} else {
 				ic = ret

@@ -113,7 +113,7 @@ func TestPackErrors(t *testing.T) {
 func TestAbsolute(t *testing.T) {
 	user, packed := userMemory(t, 4096), userMemory(t, 4096)
 	fill(user, rand.New(rand.NewPCG(6, 6)))
-	g := simple(16, int64(memory.AddrOf(user)), 32)
+	g := simple(16, int64(int(memory.AddrOf(user))), 32) // a long of C: negative for the upper half of 32-bit addresses
 	p := g.must(t)
 	var m Machine
 	b := Buffer{memory.AddrOf(packed), 64, 0}

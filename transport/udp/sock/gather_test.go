@@ -232,7 +232,8 @@ func TestGatherNoAllocations(t *testing.T) {
 // FuzzControl: whatever the control messages say, the parser stays inside them.
 func FuzzControl(f *testing.F) {
 	good := make([]byte, unix.CmsgSpace(4))
-	good[0], good[8], good[12], good[16] = byte(unix.CmsgLen(4)), unix.SOL_UDP, unix.UDP_GRO, 200
+	level := unix.SizeofCmsghdr - 8 // behind the length, whose size is the word's
+	good[0], good[level], good[level+4], good[level+8] = byte(unix.CmsgLen(4)), unix.SOL_UDP, unix.UDP_GRO, 200
 	f.Add(good)
 	f.Add(append(bytes.Clone(good), good...))
 	f.Add([]byte{})
