@@ -66,7 +66,7 @@ func times(m member) string {
 	if m.count == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" * %d", m.count)
+	return fmt.Sprintf(" * size(v(1)%%%s)", m.name) // the count may depend on the word size
 }
 
 // renderValues writes a unit with some constants. What is unsigned in C is printed as C does.

@@ -234,11 +234,11 @@ static void test_amx_members(void)
 
 	memset(&xfer, 0xee, sizeof(xfer));
 	xfer.Amx = (lapi_amx_t){.Xfer_type = LAPI_AMX_XFER, .tgt = 1, .hdr_hdl = 2, .udata_len = 3, .tgt_cntr = 4, .cmpl_cntr = &counter,
-	                        .dgsp = LAPI_BYTE, .send_offset_dgsp_bytes = 1UL << 40};
+	                        .dgsp = LAPI_BYTE, .send_offset_dgsp_bytes = 1UL << 30};
 	LAPI_Xfer(handle, &xfer);
 	CHECK(fake_transfer.tgt == 1 && fake_transfer.hdr_hdl == 2 && fake_transfer.len == 3 && fake_transfer.tgt_cntr == 4);
 	CHECK(fake_transfer.cmpl_cntr == CSHIM_ADDR(&counter) && fake_transfer.tgt_addr == CSHIM_ADDR(LAPI_BYTE));
-	CHECK(fake_transfer.skip == 1UL << 40);
+	CHECK(fake_transfer.skip == 1UL << 30);
 	xfer.Xfer_type = LAPI_DGSP_XFER;
 	LAPI_Xfer(handle, &xfer);
 	CHECK(fake_transfer.skip == 0 && fake_transfer.tgt_addr == CSHIM_ADDR(LAPI_BYTE));

@@ -6,10 +6,11 @@ module combining
 end module combining
 
 ! Adds what comes to what is there; its numbers come by reference, like all of Fortran's.
-integer(8) function adding(in, inout, bytes, operand, operation)
+function adding(in, inout, bytes, operand, operation)
   use combining, only: calls, seen_operand, seen_operation
   implicit none
   include 'lapif.h'
+  integer(LAPI_ADDR_TYPE) :: adding
   integer(LAPI_LONG_TYPE) :: bytes
   integer(4) :: in(bytes / 4), inout(bytes / 4), operand, operation
   calls = calls + 1
@@ -19,10 +20,11 @@ integer(8) function adding(in, inout, bytes, operand, operation)
   adding = bytes
 end function adding
 
-integer(8) function dgsp_handler(hndl, uhdr, uhdr_len, info, comp_h, user_info)
+function dgsp_handler(hndl, uhdr, uhdr_len, info, comp_h, user_info)
   use combining
   implicit none
   include 'lapif.h'
+  integer(LAPI_ADDR_TYPE) :: dgsp_handler
   integer(4) :: hndl, uhdr(*), uhdr_len, rc
   type(LAPI_RETURN_INFO_T) :: info
   integer(LAPI_ADDR_TYPE) :: comp_h, user_info
@@ -46,7 +48,7 @@ program dgsps
   integer(4) :: h, me, n, next, rc, i
   integer(LAPI_ADDR_TYPE) :: gather, address, function_address
   integer(LAPI_ADDR_TYPE), allocatable :: counters(:)
-  integer(8), external :: adding, dgsp_handler
+  integer(LAPI_ADDR_TYPE), external :: adding, dgsp_handler
   type(LAPI_CNTR_T), save, volatile :: arrived
   integer(4), save :: data(100)
 
@@ -76,7 +78,7 @@ contains
     integer(LAPI_ADDR_TYPE), intent(out) :: handle
     type(LAPI_DGSP_DESCR_T) :: descriptor
     type(LAPI_REG_DGSP_T) :: command
-    descriptor = LAPI_DGSP_DESCR_T(code_address, ints, 1, LAPI_DGSM_SPARSE, 0, size, extent, 0_8, extent, 0, 0)
+    descriptor = LAPI_DGSP_DESCR_T(code_address, ints, 1, LAPI_DGSM_SPARSE, 0, size, extent, 0_LAPI_LONG_TYPE, extent, 0, 0)
     command%Util_type = LAPI_REGISTER_DGSP
     call LAPI_ADDRESS(descriptor, command%idgsp, rc)
     command%dgsp_handle = LAPI_ADDR_NULL
@@ -88,10 +90,10 @@ contains
   subroutine registration
     type(every_other), save :: code_of
     type(LAPI_REG_DGSP_T) :: command
-    code_of%copy = LAPI_DGSM_COPY_T(LAPI_DGSM_COPY, 0, 4_8, 0_8)
+    code_of%copy = LAPI_DGSM_COPY_T(LAPI_DGSM_COPY, 0, 4_LAPI_LONG_TYPE, 0_LAPI_LONG_TYPE)
     code_of%iterate = LAPI_DGSM_ITERATE_T(LAPI_DGSM_ITERATE, -LAPI_DGSM_COPY_SIZE)
     call LAPI_ADDRESS(code_of, address, rc)
-    call register(address, LAPI_DGSM_COPY_SIZE + LAPI_DGSM_ITERATE_SIZE, 4_8, 8_8, gather)
+    call register(address, LAPI_DGSM_COPY_SIZE + LAPI_DGSM_ITERATE_SIZE, 4_LAPI_LONG_TYPE, 8_LAPI_LONG_TYPE, gather)
     call expect(gather /= LAPI_ADDR_NULL, 'a handle')
     command%Util_type = LAPI_REGISTER_DGSP
     command%idgsp = LAPI_ADDR_NULL
@@ -162,11 +164,11 @@ contains
   subroutine message
     call LAPI_ADDR_SET(h, dgsp_handler, 3, rc)
     scatter = LAPI_BYTE
-    call send(gather, 200_8)
+    call send(gather, 200_LAPI_LONG_TYPE)
     call expect(all(place(1:50) == data(1:100:2)), 'gathered')
     place = 0
     scatter = gather
-    call send(LAPI_BYTE, 200_8)
+    call send(LAPI_BYTE, 200_LAPI_LONG_TYPE)
     call expect(all(place(1:100:2) == data(1:50)) .and. all(place(2:100:2) == 0), 'scattered')
     call end_case('LAPI_DGSP_XFER')
   end subroutine message
@@ -176,10 +178,10 @@ contains
     integer(4), save :: ints(11)
     ! CONTROL has three numbers, so COPY is not where a type would have it.
     ints(1:3) = [LAPI_DGSM_CONTROL, 21, 42]
-    ints(4:9) = transfer(LAPI_DGSM_COPY_T(LAPI_DGSM_COPY, 0, 400_8, 0_8), ints(4:9))
+    ints(4:9) = transfer(LAPI_DGSM_COPY_T(LAPI_DGSM_COPY, 0, 400_LAPI_LONG_TYPE, 0_LAPI_LONG_TYPE), ints(4:9))
     ints(10:11) = [LAPI_DGSM_ITERATE, -9]
     call LAPI_ADDRESS(ints, address, rc)
-    call register(address, 11, 400_8, 400_8, scatter)
+    call register(address, 11, 400_LAPI_LONG_TYPE, 400_LAPI_LONG_TYPE, scatter)
     call LAPI_ADDRESS(adding, function_address, rc)
     command%Util_type = LAPI_REG_DDM_FUNC
     command%ddm_func = function_address
@@ -188,7 +190,7 @@ contains
     call LAPI_UTIL(h, command, rc)
     call good(rc, 'LAPI_REG_DDM_FUNC')
     place = 1000
-    call send(LAPI_BYTE, 400_8)
+    call send(LAPI_BYTE, 400_LAPI_LONG_TYPE)
     call expect(calls > 0 .and. seen_operand == 42 .and. seen_operation == 21, 'what the function was told')
     call expect(all(place == data + 1000), 'sums')
     command%ddm_func = LAPI_ADDR_NULL

@@ -9,4 +9,7 @@ FORTRAN ?= gfortran
 
 fortran-test: all
 	@command -v $(FORTRAN) > /dev/null || scripts/setup.sh gfortran=gfortran
-	@BUILD=$(BUILD) FORTRAN=$(FORTRAN) CC=$(CC) tests/fortran/run-tests
+ifdef M32
+	@scripts/setup.sh gfortran-m32=gfortran-multilib
+endif
+	@BUILD=$(BUILD) FORTRAN=$(FORTRAN) CC='$(CC)' M32=$(M32) tests/fortran/run-tests

@@ -98,7 +98,7 @@ subroutine print_lapi_cntr_t
     storage_size(v(1)%cntr, 8) / 8)
   call LAPI_ADDRESS(v(1)%signal, from, rc)
   call print_member('struct new_cntr.signal', int(from - at, 8), &
-    storage_size(v(1)%signal, 8) / 8 * 6)
+    storage_size(v(1)%signal, 8) / 8 * size(v(1)%signal))
   call LAPI_ADDRESS(v(1)%cntr_q_flg, from, rc)
   call print_member('struct new_cntr.cntr_q_flg', int(from - at, 8), &
     storage_size(v(1)%cntr_q_flg, 8) / 8)
@@ -125,7 +125,7 @@ subroutine print_lapi_cntr_t
     storage_size(v(1)%next_cntr, 8) / 8)
   call LAPI_ADDRESS(v(1)%cntr_lock, from, rc)
   call print_member('struct new_cntr.cntr_lock', int(from - at, 8), &
-    storage_size(v(1)%cntr_lock, 8) / 8 * 5)
+    storage_size(v(1)%cntr_lock, 8) / 8 * size(v(1)%cntr_lock))
   call LAPI_ADDRESS(v(1)%reserve1, from, rc)
   call print_member('struct new_cntr.reserve1', int(from - at, 8), &
     storage_size(v(1)%reserve1, 8) / 8)
@@ -195,7 +195,7 @@ subroutine print_lapi_sh_info_t
     storage_size(v(1)%reason, 8) / 8)
   call LAPI_ADDRESS(v(1)%reserve, from, rc)
   call print_member('lapi_sh_info_t.reserve', int(from - at, 8), &
-    storage_size(v(1)%reserve, 8) / 8 * 6)
+    storage_size(v(1)%reserve, 8) / 8 * size(v(1)%reserve))
 end subroutine print_lapi_sh_info_t
 
 subroutine print_lapi_msg_info_t
@@ -212,7 +212,7 @@ subroutine print_lapi_msg_info_t
     storage_size(v(1)%status, 8) / 8)
   call LAPI_ADDRESS(v(1)%reserve, from, rc)
   call print_member('lapi_msg_info_t.reserve', int(from - at, 8), &
-    storage_size(v(1)%reserve, 8) / 8 * 10)
+    storage_size(v(1)%reserve, 8) / 8 * size(v(1)%reserve))
 end subroutine print_lapi_msg_info_t
 
 subroutine print_lapi_udp_t
@@ -243,7 +243,7 @@ subroutine print_lapi_udp_storage
   print '(a,i0)', 'type lapi_udp_storage size ', to - at
   call LAPI_ADDRESS(v(1)%ip_addr, from, rc)
   call print_member('lapi_udp_storage.ip_addr', int(from - at, 8), &
-    storage_size(v(1)%ip_addr, 8) / 8 * 4)
+    storage_size(v(1)%ip_addr, 8) / 8 * size(v(1)%ip_addr))
   call LAPI_ADDRESS(v(1)%port_no, from, rc)
   call print_member('lapi_udp_storage.port_no', int(from - at, 8), &
     storage_size(v(1)%port_no, 8) / 8)
@@ -275,7 +275,7 @@ subroutine print_lapi_udpinfo_t
     storage_size(v(1)%instance_no, 8) / 8)
   call LAPI_ADDRESS(v(1)%reserve, from, rc)
   call print_member('lapi_udpinfo_t.reserve', int(from - at, 8), &
-    storage_size(v(1)%reserve, 8) / 8 * 10)
+    storage_size(v(1)%reserve, 8) / 8 * size(v(1)%reserve))
 end subroutine print_lapi_udpinfo_t
 
 subroutine print_lapi_extend_t
@@ -304,7 +304,7 @@ subroutine print_lapi_extend_t
     storage_size(v(1)%add_udp_ext_addrs, 8) / 8)
   call LAPI_ADDRESS(v(1)%reserve, from, rc)
   call print_member('lapi_extend_t.reserve', int(from - at, 8), &
-    storage_size(v(1)%reserve, 8) / 8 * 8)
+    storage_size(v(1)%reserve, 8) / 8 * size(v(1)%reserve))
 end subroutine print_lapi_extend_t
 
 subroutine print_lapi_info_t
@@ -486,7 +486,7 @@ subroutine print_lapi_dgsm_mcopy_t
     storage_size(v(1)%count, 8) / 8)
   call LAPI_ADDRESS(v(1)%block, from, rc)
   call print_member('lapi_dgsm_mcopy_t.block', int(from - at, 8), &
-    storage_size(v(1)%block, 8) / 8 * 1)
+    storage_size(v(1)%block, 8) / 8 * size(v(1)%block))
 end subroutine print_lapi_dgsm_mcopy_t
 
 subroutine print_lapi_dgsm_gosub_t

@@ -4,10 +4,11 @@ module half
   integer(4), save, volatile :: landed(10) = 0, last_from = -1
 end module half
 
-integer(8) function fortran_handler(hndl, uhdr, uhdr_len, msg_len, comp_h, user_info)
+function fortran_handler(hndl, uhdr, uhdr_len, msg_len, comp_h, user_info)
   use half
   implicit none
   include 'lapif.h'
+  integer(LAPI_ADDR_TYPE) :: fortran_handler
   integer(4) :: hndl, uhdr, uhdr_len, rc
   integer(LAPI_LONG_TYPE) :: msg_len
   integer(LAPI_ADDR_TYPE) :: comp_h, user_info
@@ -24,7 +25,7 @@ program mixed
   include 'lapif.h'
   integer(4) :: h, me, n, next, before, rc, i
   integer(4), external :: c_has, c_send
-  integer(8), external :: c_handler, fortran_handler
+  integer(LAPI_ADDR_TYPE), external :: c_handler, fortran_handler
   integer(LAPI_ADDR_TYPE), allocatable :: handlers(:), counters(:)
   integer(LAPI_ADDR_TYPE) :: address
   type(LAPI_CNTR_T), save, volatile :: arrived

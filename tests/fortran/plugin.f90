@@ -5,15 +5,16 @@ module plugin_data
   integer(4), save, volatile :: landed(10) = 0
 end module plugin_data
 
-integer(8) function plugin_handler(hndl, uhdr, uhdr_len, msg_len, comp_h, user_info)
+function plugin_handler(hndl, uhdr, uhdr_len, msg_len, comp_h, user_info)
   use plugin_data
   implicit none
   include 'lapif.h'
+  integer(LAPI_ADDR_TYPE) :: plugin_handler
   integer(4) :: hndl, uhdr(*), uhdr_len, rc
   integer(LAPI_LONG_TYPE) :: msg_len
   integer(LAPI_ADDR_TYPE) :: comp_h, user_info
   comp_h = LAPI_ADDR_NULL
-  user_info = merge(hndl + msg_len, int(uhdr(1), 8), uhdr_len == 0)
+  user_info = merge(hndl + msg_len, int(uhdr(1), LAPI_ADDR_TYPE), uhdr_len == 0)
   call LAPI_ADDRESS(landed, plugin_handler, rc)
 end function plugin_handler
 
@@ -27,7 +28,7 @@ integer(c_int) function plugin_run() bind(c)
   integer(4) :: info(25)
   type(LAPI_CNTR_T), save, volatile :: arrived
   integer(LAPI_ADDR_TYPE) :: address, counters(128)
-  integer(8), external :: plugin_handler
+  integer(LAPI_ADDR_TYPE), external :: plugin_handler
   plugin_run = 0
   info = 0
   call LAPI_INIT(h, LAPI_ADDR_NULL, rc)

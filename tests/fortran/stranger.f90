@@ -5,11 +5,14 @@ module stranger_data
   integer(4), save, volatile :: calls = 0
 end module stranger_data
 
-integer(8) function stranger_handler(hndl, uhdr, uhdr_len, msg_len, comp_h, user_info)
+function stranger_handler(hndl, uhdr, uhdr_len, msg_len, comp_h, user_info)
   use stranger_data
   implicit none
+  include 'lapif.h'
+  integer(LAPI_ADDR_TYPE) :: stranger_handler
   integer(4) :: hndl, uhdr(*), uhdr_len
-  integer(8) :: msg_len, comp_h, user_info
+  integer(LAPI_LONG_TYPE) :: msg_len
+  integer(LAPI_ADDR_TYPE) :: comp_h, user_info
   calls = calls + 1
   comp_h = 0
   user_info = 0
@@ -21,8 +24,9 @@ program stranger
   use stranger_data
   implicit none
   include 'lapif.h'
+  integer(LAPI_ADDR_TYPE) :: stranger_handler
   integer(4) :: h, me, n, rc
-  integer(8), external :: stranger_handler
+  integer(LAPI_ADDR_TYPE), external :: stranger_handler
   type(LAPI_CNTR_T), volatile, save :: done
   character(10) :: which
   call get_command_argument(1, which)

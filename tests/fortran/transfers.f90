@@ -27,10 +27,11 @@ subroutine got(hndl, parameter)
   if (hndl < 0) gets = -1
 end subroutine got
 
-integer(8) function header_handler(hndl, uhdr, uhdr_len, msg_len, comp_h, user_info)
+function header_handler(hndl, uhdr, uhdr_len, msg_len, comp_h, user_info)
   use seen
   implicit none
   include 'lapif.h'
+  integer(LAPI_ADDR_TYPE) :: header_handler
   integer(4) :: hndl, uhdr, uhdr_len, rc
   integer(LAPI_LONG_TYPE) :: msg_len
   integer(LAPI_ADDR_TYPE) :: comp_h, user_info
@@ -40,10 +41,11 @@ integer(8) function header_handler(hndl, uhdr, uhdr_len, msg_len, comp_h, user_i
   call LAPI_ADDRESS(place, header_handler, rc)
 end function header_handler
 
-integer(8) function vector_handler(hndl, uhdr, uhdr_len, len_vec, comp_h, user_info)
+function vector_handler(hndl, uhdr, uhdr_len, len_vec, comp_h, user_info)
   use seen
   implicit none
   include 'lapif.h'
+  integer(LAPI_ADDR_TYPE) :: vector_handler
   integer(4) :: hndl, uhdr, uhdr_len, rc
   integer(LAPI_ADDR_TYPE) :: len_vec, comp_h, user_info
   type(LAPI_VEC_T), save :: vec
@@ -69,7 +71,7 @@ program transfers
   integer(LAPI_ADDR_TYPE), allocatable :: fields(:), counters(:)
   integer(LAPI_ADDR_TYPE) :: address, sent_address, got_address, origin_address, done_address, tag_address
   external :: sent, got
-  integer(8), external :: header_handler, vector_handler
+  integer(LAPI_ADDR_TYPE), external :: header_handler, vector_handler
   type(LAPI_CNTR_T), save, volatile :: arrived, origin, done
   integer(4), save, volatile :: field(10, 10), mine(10, 10)
   integer(4), save :: tag = 4711
@@ -366,7 +368,7 @@ contains
     call describe_row(here, here_info, from)
     there%vec_type = LAPI_GEN_STRIDED_XFER
     there%num_vecs = 10
-    there_info = [fields(next + 1) + 4, 4_8, 40_8]
+    there_info = [int(fields(next + 1) + 4, LAPI_LONG_LONG_TYPE), 4_LAPI_LONG_LONG_TYPE, 40_LAPI_LONG_LONG_TYPE]
     call LAPI_ADDRESS(there_info, there%info, rc)
     there%len = LAPI_ADDR_NULL
     putv%Xfer_type = LAPI_PUTV_XFER

@@ -40,14 +40,15 @@ endif
 OUT ?= .
 TASKS ?= 2
 
-# Programs in Fortran, FPROGRAMS of the Makefile, where there is a compiler.
-fprograms := $(if $(shell command -v $(FORTRAN) 2>/dev/null),$(FPROGRAMS))
+# Programs in Fortran, FPROGRAMS of the Makefile, where there is a compiler, and its library, for their word size.
+lapi_word := $(filter -m32,$(CC))
+fprograms := $(if $(FPROGRAMS),$(if $(shell echo end | $(FORTRAN) $(lapi_word) -x f95 -o /dev/null - 2>/dev/null && echo yes),$(FPROGRAMS)))
 fbuilt := $(addprefix $(OUT)/,$(fprograms))
 cxxbuilt := $(addprefix $(OUT)/,$(CXXPROGRAMS))
 built := $(addprefix $(OUT)/,$(PROGRAMS)) $(cxxbuilt) $(fbuilt)
 
 all: $(built)
-	@$(if $(filter-out $(fprograms),$(FPROGRAMS)),echo 'skipped: there is no $(FORTRAN) for $(FPROGRAMS)')
+	@$(if $(filter-out $(fprograms),$(FPROGRAMS)),echo 'skipped: no $(FORTRAN) $(lapi_word) makes programs here, for $(FPROGRAMS)')
 
 .SECONDEXPANSION:
 $(fbuilt): $(OUT)/%: $$(wildcard $$*.F $$*.F90) $(common)samplef.F
