@@ -319,6 +319,9 @@ func (c *Context) progressUDP() int {
 // entry into this package that can send or change one ends with it.
 func (c *Context) publish() {
 	if c.udp != nil {
+		if c.owed.count > 0 { // a handler's call may wait for what follows from it
+			c.tellOwed()
+		}
 		c.udp.Push() // before user code runs
 	}
 	if len(c.sent) > 0 && !c.calling {

@@ -235,6 +235,8 @@ func TestConnect(t *testing.T) {
 		if _, from := receive(t, stranger); from != at {
 			t.Errorf("it comes from %v, not %v", from, at)
 		}
+		a.Rebind()
+		exchangeSet(t, a, b, []int{40})
 		a.Connect(stranger.Local())
 		exchangeSet(t, stranger, a, []int{40, 40})
 		a.Connect(netip.AddrPort{})

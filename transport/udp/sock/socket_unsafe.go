@@ -272,6 +272,10 @@ func (s *Socket) Rebind() {
 	if i, err := net.InterfaceByName(s.zone); s.zone != "" && err == nil {
 		s.scope, s.to = uint32(i.Index), netip.AddrPort{}
 	}
+	if peer := s.peer; peer.IsValid() { // it was reached by what is gone
+		s.Connect(netip.AddrPort{})
+		s.Connect(peer)
+	}
 }
 
 // ReceiveBuffer is how many bytes the kernel keeps for this socket, bookkeeping excluded, about.
