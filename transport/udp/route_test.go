@@ -408,3 +408,22 @@ func TestDeadPathIsBetterThanNone(t *testing.T) {
 		t.Errorf("a pause of %v", pause)
 	}
 }
+
+// For a lone packet a path that loses some is slower than one that is a little longer and loses none.
+func TestLossesCountForSmall(t *testing.T) {
+	r := newRoads(t, 2, nil, gigabit(), gigabit())
+	r.pingPong(time.Second, nil)
+	p := r.ms[0].peers[1]
+	for i, shortest := range []time.Duration{100 * time.Microsecond, 160 * time.Microsecond} {
+		p.routes[i].rtt = rtt{smooth: int64(shortest), shortest: int64(shortest)}
+		p.routes[i].lossShare = 0
+	}
+	p.best = 1
+	if got := p.usable().path; got != 0 {
+		t.Errorf("path %d is taken, 0 is the shorter", got)
+	}
+	p.routes[0].lossShare = 1 << 16 / 5
+	if got := p.usable().path; got != 1 {
+		t.Errorf("path %d is taken, which loses a fifth", got)
+	}
+}
