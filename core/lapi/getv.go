@@ -36,7 +36,7 @@ func (c *Context) getv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgt
 	o.vectored = true
 	o.org, m.org = m.org, o.org // the operation outlives its request
 	t.nextID++
-	h := vectorHeader{tgtCntr: tgtCntr, reply: o.token(), total: m.n, id: t.nextID}
+	h := vectorHeader{tgtCntr: tgtCntr, reply: o.token(), total: m.n, single: c.single, id: t.nextID}
 	if m.tgt.kind == vecStrided {
 		h.base, h.block, h.stride = m.tgt.base, m.tgt.block, m.tgt.stride
 	}
@@ -93,7 +93,7 @@ func (c *Context) onGetv(m *transport.Msg) transport.Verdict {
 	}
 	a.part, a.message, a.skipped = msgGetData, h.reply, h.offset
 	a.hdrLen = len((&partHeader{h.reply, h.offset}).encode(a.hdr[:]))
-	a.n = a.org.total
+	a.n, a.single = a.org.total, h.single
 	a.first = min(a.n, uint64(t.sendMax))
 	if a.n == h.total {
 		a.orgCntr, a.user = h.tgtCntr, true

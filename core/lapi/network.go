@@ -120,7 +120,7 @@ func (s *setup) standaloneAddresses(local netip.AddrPort) codes.Code {
 
 // pathChanged is what the UDP link calls when one of several paths to a task is left or used again.
 func (c *Context) pathChanged(ep transport.Endpoint, path udp.Path, used bool) {
-	text := "no answer comes by it, others are used"
+	text := "no answer comes by it, others are tried"
 	if used {
 		text = "it is used again"
 	}

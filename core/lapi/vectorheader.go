@@ -6,12 +6,13 @@ import "lapi/transport"
 // target's memory, so that parts may come in any order and none must be kept: either they are bytes offset … of equal blocks, or
 // a list of entries (address, length; 8 bytes each) leads the message's data, behind it (msgPutv) as many bytes as they say.
 //
-//	0 tgtCntr | 8 cmplCntr (msgPutv), token of the origin (msgGetv) | 16 total bytes | 24 offset
+//	0 tgtCntr | 8 cmplCntr (msgPutv), token of the origin (msgGetv) | 16 total bytes; the highest bit is single (msgGetv) | 24 offset
 //	32 message id (32) | 36 entries (32) | 40 base | 48 block | 56 stride
 type vectorHeader struct {
 	tgtCntr       transport.Addr
 	reply         uint64 // cmplCntr or token
 	total, offset uint64
+	single        bool // the answer keeps to one address
 	id, entries   uint32
 	base          transport.Addr
 	block, stride uint64
@@ -30,6 +31,9 @@ func (h *vectorHeader) encode(b []byte) []byte {
 	order.PutUint64(b[0:], uint64(h.tgtCntr))
 	order.PutUint64(b[8:], h.reply)
 	order.PutUint64(b[16:], h.total)
+	if h.single {
+		order.PutUint64(b[16:], h.total|getSingle)
+	}
 	order.PutUint64(b[vectorOffsetAt:], h.offset)
 	order.PutUint32(b[32:], h.id)
 	order.PutUint32(b[vectorEntriesAt:], h.entries)
@@ -46,7 +50,8 @@ func (h *vectorHeader) decode(b []byte, n int) bool {
 	}
 	h.tgtCntr = transport.Addr(order.Uint64(b[0:]))
 	h.reply = order.Uint64(b[8:])
-	h.total = order.Uint64(b[16:])
+	h.total = order.Uint64(b[16:]) &^ getSingle
+	h.single = order.Uint64(b[16:])&getSingle != 0
 	h.offset = order.Uint64(b[vectorOffsetAt:])
 	h.id = order.Uint32(b[32:])
 	h.entries = order.Uint32(b[vectorEntriesAt:])

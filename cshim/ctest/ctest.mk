@@ -8,7 +8,8 @@ CSHIM_TEST_HEADERS := $(wildcard cshim/*.h cshim/ctest/*.h include/*.h) tests/c/
 CSHIM_TEST_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Iinclude -DCSHIM_SAFETY_NS=-1 -pthread
 
 .PHONY: cshim-test cshim-test-plain cshim-test-thread cshim-test-address cshim-lint
-cshim-test: cshim-lint cshim-test-plain cshim-test-thread cshim-test-address $(CSHIM_TEST_DIR)/lock-bench $(CSHIM_TEST_DIR)/lane-bench
+# There is no thread sanitizer for i386.
+cshim-test: cshim-lint cshim-test-plain $(if $(M32),,cshim-test-thread) cshim-test-address $(CSHIM_TEST_DIR)/lock-bench $(CSHIM_TEST_DIR)/lane-bench
 
 $(CSHIM_TEST_DIR)/plain: CSHIM_TEST_EXTRA :=
 $(CSHIM_TEST_DIR)/thread: CSHIM_TEST_EXTRA := -fsanitize=thread

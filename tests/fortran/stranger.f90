@@ -24,7 +24,6 @@ program stranger
   use stranger_data
   implicit none
   include 'lapif.h'
-  integer(LAPI_ADDR_TYPE) :: stranger_handler
   integer(4) :: h, me, n, rc
   integer(LAPI_ADDR_TYPE), external :: stranger_handler
   type(LAPI_CNTR_T), volatile, save :: done

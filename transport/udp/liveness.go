@@ -10,7 +10,7 @@ import (
 //	            any answer                    retransmission timer or probes without answer
 //	untested ───────────────> live ──────────────────────────────────────────> suspect
 //	                           ▲ ▲──────────── any answer ────────────────────────┘ │
-//	   several answers in a row└──────────── dead <──deadAfter──────────────────────┘
+//	   several answers in a row└──────────── dead <──deadAfter, another lives───────┘
 //	                                          ▲── PathDown, from any state
 //
 // An answer is an acknowledgement that came by the path and tells that a new transmission arrived by it: it proves both directions.
@@ -83,7 +83,7 @@ func (p *peer) onProbeTimer(r *route, now int64) {
 		p.probe(r, now)
 		r.probeDue = now + r.probePause()
 	default:
-		if r.health == suspect && now-r.leftAt >= int64(deadAfter) {
+		if r.health == suspect && now-r.leftAt >= int64(deadAfter) && p.othersLive(r) {
 			r.die(now)
 		}
 		if r.health == dead && r.probeTx != 0 {
@@ -97,12 +97,13 @@ func (p *peer) onProbeTimer(r *route, now int64) {
 
 // probePause is how long an answer to the latest probe may take before there is another: longer the more stay without one.
 func (r *route) probePause() int64 {
-	return max(min(int64(probeGap)<<min(max(r.probes, 1)-1, 10), int64(idleProbe)), r.timeout())
+	return min(max(int64(probeGap)<<min(max(r.probes, 1)-1, 10), r.timeout()), int64(idleProbe))
 }
 
-// leave stops the use of r, if another path lives: no new packet goes there, and it is probed.
+// leave stops the use of r: no new packet goes there while another path lives, and it is probed. The last one is left too, as nobody knows then
+// which of them works: what answers first is used.
 func (p *peer) leave(r *route, now int64) (left bool) {
-	if r.health != live || !p.othersLive(r) {
+	if r.health != live || !p.striped() {
 		return false
 	}
 	r.health, r.leftAt = suspect, now
@@ -150,14 +151,18 @@ func (p *peer) answered(r *route, now int64) {
 		r.probeTx, r.probes = 0, 0
 		r.lossShare -= r.lossShare >> 3
 	}
-	if r.health == live || !p.striped() {
+	if r.health == live || r.down || !p.striped() { // down: the answer waited at the socket
 		return
 	}
+	last := !p.othersLive(r)
+	if last {
+		p.pardon(now)
+	}
 	if r.health == dead {
-		if !probed {
+		if !probed && !last {
 			return
 		}
-		if r.answers++; r.answers < r.needed {
+		if r.answers++; r.answers < r.needed && !last {
 			r.probeDue = now + int64(probeGap)
 			p.timer(r.probeDue)
 			return
@@ -170,6 +175,13 @@ func (p *peer) answered(r *route, now int64) {
 		p.m.routeChanged(p, r, true)
 	}
 	r.health = live
+}
+
+// pardon: the first of the paths answers after all were silent, perhaps as the peer did not run. The others have deadAfter from now on.
+func (p *peer) pardon(now int64) {
+	for i := range p.routes {
+		p.routes[i].leftAt = now
+	}
 }
 
 // PathDown tells that nothing can be sent from, or comes to, the local address of path: its interface is down or the address gone. What is in

@@ -1,6 +1,7 @@
 package udp
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -128,6 +129,20 @@ func TestFailoverOfLonePacket(t *testing.T) {
 	}
 }
 
+// starve returns what puts tasks 0 and 1 to sleep again and again, up to sleep each time, and lets them run up to run in between.
+func (r *roads) starve(random *rand.Rand, sleep, run time.Duration) func() {
+	r.asleep = make([]int64, 2)
+	var next [2]int64
+	return func() {
+		for i := range next {
+			if r.now >= next[i] {
+				r.asleep[i] = r.now + random.Int64N(int64(sleep))
+				next[i] = r.asleep[i] + random.Int64N(int64(run))
+			}
+		}
+	}
+}
+
 // Tasks that get the processor now and then only, and so look silent on all paths, leave a path that fails as soon as they run.
 func TestFailoverOfStarved(t *testing.T) {
 	longest := time.Duration(0)
@@ -136,16 +151,7 @@ func TestFailoverOfStarved(t *testing.T) {
 		for range seed {
 			r.random.Uint64()
 		}
-		r.asleep = make([]int64, 2)
-		var next [2]int64
-		starve := func() {
-			for i := range next {
-				if r.now >= next[i] {
-					r.asleep[i] = r.now + r.random.Int64N(int64(100*time.Millisecond))
-					next[i] = r.asleep[i] + r.random.Int64N(int64(10*time.Millisecond))
-				}
-			}
-		}
+		starve := r.starve(r.random, 100*time.Millisecond, 10*time.Millisecond)
 		r.pingPong(time.Second, starve)
 		for path := range 2 {
 			r.silence(0, path, true)
@@ -354,5 +360,70 @@ func TestIdlePathIsWatched(t *testing.T) {
 	r.pingPong(2*time.Second, nil)
 	if other.health != live {
 		t.Errorf("health %d of a path that works again", other.health)
+	}
+}
+
+// Tasks that seldom get the processor leave all paths now and then. The one that fails meanwhile is known by that the other answers, and an answer
+// that waited at the socket does not bring back a path whose address has gone down: nothing would be sent at all.
+func TestFailoverWhileAllSeemSilent(t *testing.T) {
+	var longest [2]time.Duration
+	for seed := range uint64(40) {
+		for i, fail := range []func(r *roads, path int){
+			func(r *roads, path int) { r.silence(1, path, true) },
+			func(r *roads, path int) { r.down(1, path) },
+		} {
+			r := newRoads(t, 2, nil, gigabit(), gigabit())
+			starve := r.starve(rand.New(rand.NewPCG(seed, 3)), 100*time.Millisecond, 30*time.Millisecond)
+			r.pingPong(500*time.Millisecond, starve)
+			for path := range 2 {
+				fail(r, path)
+				pause, _ := r.pingPong(time.Second, starve)
+				longest[i] = max(longest[i], pause)
+				r.up(1, path)
+				r.silence(1, path, false)
+				r.pingPong(300*time.Millisecond, starve)
+			}
+		}
+	}
+	t.Logf("longest pause of a path that is silent %v, that is down at the peer %v", longest[0], longest[1])
+	if longest[0] > 400*time.Millisecond || longest[1] > 400*time.Millisecond {
+		t.Error("it should be a few times of what they sleep")
+	}
+}
+
+// If the path in use fails before one that was dead has answered often enough, the first answer of that one will do.
+func TestDeadPathIsBetterThanNone(t *testing.T) {
+	r := newRoads(t, 2, nil, gigabit(), gigabit())
+	r.pingPong(time.Second, nil)
+	r.silence(1, 0, true)
+	r.pingPong(2*time.Second, nil)
+	if h := r.ms[0].peers[1].routes[0].health; h != dead {
+		t.Fatalf("health %d of a path that does not work", h)
+	}
+	r.silence(1, 0, false)
+	for i := range r.roads {
+		r.roads[i][1].cut = func(int) bool { return true }
+	}
+	if pause, _ := r.pingPong(time.Second, nil); pause > 20*time.Millisecond {
+		t.Errorf("a pause of %v", pause)
+	}
+}
+
+// For a lone packet a path that loses some is slower than one that is a little longer and loses none.
+func TestLossesCountForSmall(t *testing.T) {
+	r := newRoads(t, 2, nil, gigabit(), gigabit())
+	r.pingPong(time.Second, nil)
+	p := r.ms[0].peers[1]
+	for i, shortest := range []time.Duration{100 * time.Microsecond, 160 * time.Microsecond} {
+		p.routes[i].rtt = rtt{smooth: int64(shortest), shortest: int64(shortest)}
+		p.routes[i].lossShare = 0
+	}
+	p.best = 1
+	if got := p.usable().path; got != 0 {
+		t.Errorf("path %d is taken, 0 is the shorter", got)
+	}
+	p.routes[0].lossShare = 1 << 16 / 5
+	if got := p.usable().path; got != 1 {
+		t.Errorf("path %d is taken, which loses a fifth", got)
 	}
 }

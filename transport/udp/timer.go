@@ -144,8 +144,8 @@ func (p *peer) onHelloTimer(now int64) {
 	p.helloDue = now + p.helloWait
 }
 
-// onRetryTimer asks what has arrived by r, or sends the oldest packet there again. If another path lives, the packet goes by that one,
-// and r is left; whatever else is in flight on r follows when the answer tells that it is missing, or at the next time. The
+// onRetryTimer asks what has arrived by r, or sends the oldest packet there again. Of several paths r is left, and the packet goes by one that lives,
+// or by the next in turn; whatever else is in flight on r follows when the answer tells that it is missing, or at the next time. The
 // window stays, because a peer that merely does not run looks the same; only a long silence closes it.
 func (p *peer) onRetryTimer(r *route, now int64) {
 	if r.flying == 0 {
@@ -170,8 +170,9 @@ func (p *peer) onRetryTimer(r *route, now int64) {
 	if r.backoff == longSilence {
 		r.window = r.least(p.m.cfg.PacketSize)
 	}
+	left := p.leave(r, now)
 	switch {
-	case p.leave(r, now):
+	case left && p.othersLive(r):
 		p.moved(k, packetMissing)
 	case p.othersLive(r): // left already, and still no answer
 		p.strand(r)

@@ -1,7 +1,7 @@
 // Command bench measures over networks of its own (docs/network.md) what several links are worth: the bandwidth of large puts over two links
 // against one, each shaped to the same rate, and the longest pause of a put ping-pong when links fail.
 //
-//	bench [-build FOLDER] [-trials N] [-rate MBIT] [-cut DURATION] [-priority N]
+//	bench [-build FOLDER] [-trials N] [-rate MBIT] [-cut DURATION] [-priority N] [-fault NAME]
 package main
 
 import (
@@ -27,6 +27,7 @@ var (
 	trials = flag.Int("trials", 5, "runs of each kind, interleaved")
 	rate   = flag.Int("rate", 400, "rate of each link, Mbit/s")
 	chrt   = flag.Int("priority", 0, "real-time priority of the tasks, 1 to 99, on a machine that others use; 0: none. The kernel's threads that watch links wait then, too: for bandwidth only")
+	only   = flag.String("fault", "", "measure only the pause by this fault, none, or bandwidth; empty: all")
 	cut    = flag.Duration("cut", 1500*time.Millisecond, "how long a link fails")
 )
 
@@ -105,6 +106,9 @@ func stream(w *world.World, device string) (float64, error) {
 
 // bandwidth prints what two links are worth.
 func bandwidth() error {
+	if *only != "" && *only != "bandwidth" {
+		return nil
+	}
 	w, err := world.Build(world.Shape{Nodes: 2, Links: 2})
 	if err != nil {
 		return err
@@ -140,9 +144,15 @@ var steadyLine = regexp.MustCompile(`(?m)^steady: task 0: (\d+) rounds, longest 
 
 // failover prints the longest pause of a ping-pong of small puts while one link after the other fails and comes back.
 func failover() error {
+	if *only == "bandwidth" {
+		return nil
+	}
 	fmt.Printf("Longest pause of a put ping-pong over two links, each of which fails for %v, %d runs\n", *cut, *trials)
 	fmt.Printf("  %-12s %12s %12s %12s\n", "", "median", "least", "most")
 	for _, fault := range append([]world.Fault{{Name: "none"}}, world.Faults...) {
+		if *only != "" && *only != fault.Name {
+			continue
+		}
 		var found []float64
 		for range *trials {
 			ms, err := pause(fault)
