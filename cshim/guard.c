@@ -308,6 +308,8 @@ static void choose(void)
 
 int cshim_guarded_copy(void *to, const void *from, size_t n)
 {
+	if (n == 0) /* the addresses may be anything */
+		return 0;
 	GUARDED(memcpy(to, from, n));
 }
 
