@@ -1,8 +1,9 @@
 ! dgsps.f90 - LAPI_UTIL: data gather/scatter programs, a DDM function in Fortran, the lock; LAPI_DGSP_XFER. Any number of tasks.
 module combining
+  use, intrinsic :: iso_c_binding, only: c_intptr_t
   implicit none
   integer(4), save, volatile :: place(100) = 0, calls = 0, seen_operand = -1, seen_operation = -1
-  integer(8), save :: scatter = 0 ! the DGSP that the header handler names
+  integer(c_intptr_t), save :: scatter = 0 ! the DGSP that the header handler names
 end module combining
 
 ! Adds what comes to what is there; its numbers come by reference, like all of Fortran's.
