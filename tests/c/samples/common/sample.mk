@@ -48,7 +48,7 @@ cxxbuilt := $(addprefix $(OUT)/,$(CXXPROGRAMS))
 built := $(addprefix $(OUT)/,$(PROGRAMS)) $(cxxbuilt) $(fbuilt)
 
 all: $(built)
-	@$(if $(filter-out $(fprograms),$(FPROGRAMS)),echo 'skipped: no $(FORTRAN) $(lapi_word) makes programs here, for $(FPROGRAMS)')
+	@$(if $(filter-out $(fprograms),$(FPROGRAMS)),echo 'skipped: no $(FORTRAN) $(lapi_word) makes programs here: $(FPROGRAMS)')
 
 .SECONDEXPANSION:
 $(fbuilt): $(OUT)/%: $$(wildcard $$*.F $$*.F90) $(common)samplef.F
