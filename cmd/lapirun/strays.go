@@ -17,7 +17,7 @@ import (
 
 // Bounds of killMarked, which looks again for processes that were just being made, or were in the midst of an exec.
 const (
-	patience = 5 * time.Second  // on a busy machine an exec may be interrupted for long
+	patience = 20 * time.Second // on a busy machine an exec may be interrupted for long
 	pause    = time.Millisecond // between passes that have found nothing to kill
 )
 
