@@ -427,3 +427,22 @@ func TestLossesCountForSmall(t *testing.T) {
 		t.Errorf("path %d is taken, which loses a fifth", got)
 	}
 }
+
+// A path that was slow when it was met, and is not any more, takes its share of a transfer that begins: it is measured again at once.
+func TestSlowAtFirst(t *testing.T) {
+	slow := gigabit()
+	slow.delay = 20 * time.Millisecond
+	r := newRoads(t, 2, nil, slow, gigabit())
+	r.pingPong(200*time.Millisecond, nil)
+	for task := range r.roads {
+		r.roads[task][0].delay = gigabit().delay
+	}
+	before := r.sentBy
+	s := r.stream(0, 1, 20000)
+	r.until(10*time.Second, func() bool { s.feed(); return r.got[1] >= 20000 })
+	first, second := r.sentBy[0]-before[0], r.sentBy[1]-before[1]
+	t.Logf("%d bytes by the path that was slow, %d by the other", first, second)
+	if first < second/3 {
+		t.Error("the path that was slow is hardly used")
+	}
+}
