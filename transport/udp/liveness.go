@@ -56,7 +56,7 @@ func (p *peer) useRoutes(now int64) {
 		r := &p.routes[i]
 		if r.probeDue == 0 && !r.down {
 			if r.probeDue = now; r.health == live { // what it carries tells first
-				r.probeDue += int64(measureGap)
+				r.probeDue += int64(idleProbe)
 			}
 			p.timer(r.probeDue)
 		}
@@ -74,8 +74,8 @@ func (p *peer) onProbeTimer(r *route, now int64) {
 		return
 	}
 	switch {
-	case r.health == live && r.probes == 0 && now-r.answeredAt < p.idleGap(now):
-		r.probeDue = min(r.answeredAt+p.idleGap(now), now+int64(measureGap)) // something long may begin meanwhile
+	case r.health == live && r.probes == 0 && now-r.answeredAt < int64(idleProbe):
+		r.probeDue = r.answeredAt + int64(idleProbe)
 	case r.health == live:
 		if r.probes >= lostProbes {
 			p.leave(r, now)
@@ -120,14 +120,6 @@ func (p *peer) othersLive(r *route) bool {
 		}
 	}
 	return false
-}
-
-// idleGap is how long a live path may go without an answer before it is probed.
-func (p *peer) idleGap(now int64) int64 {
-	if now-p.longAt < 2*int64(measureGap) {
-		return int64(measureGap)
-	}
-	return int64(idleProbe)
 }
 
 // die: more than one answer is needed before r is used again.

@@ -104,9 +104,7 @@ const (
 	flapTime       = 10 * time.Second
 	// While a session is used, a live path that has not answered for idleProbe is probed, probeGap apart, and left after lostProbes without an
 	// answer. Others are probed probeGap apart, doubled up to idleProbe.
-	idleProbe = 400 * time.Millisecond
-	// measureGap is in the place of idleProbe while something long is on its way: a path that seemed slow when it was met may not be.
-	measureGap = 10 * time.Millisecond
+	idleProbe  = 400 * time.Millisecond
 	lostProbes = 3
 
 	// timeoutTries: so often in a row a peer was asked before it has failed, whatever the clock says.

@@ -40,7 +40,6 @@ type striping struct {
 	best    int     // the path of lowest latency, as it was found when nothing was in flight
 	turn    int     // which path to try while none lives
 	usedAt  int64   // when data was sent last
-	longAt  int64   // when a part of something long was
 	watched bool    // the paths' health is looked at
 	buffer  int     // bytes that the peer's sockets hold, each
 }

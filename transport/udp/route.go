@@ -61,14 +61,9 @@ func (r *route) arrival(k *packet) int64 {
 	return t + r.queued(k.size())
 }
 
-// queued is how long r takes for bytes beyond what is in flight already. Of a path that carries nothing the shortest round trip tells the
-// rate: an average moves too slowly there.
+// queued is how long r takes for bytes beyond what is in flight already.
 func (r *route) queued(bytes int) int64 {
-	round := r.smooth
-	if r.flying == 0 {
-		round = r.shortest
-	}
-	return int64(r.flyingBytes+bytes) * round / int64(max(r.window, 1))
+	return int64(r.flyingBytes+bytes) * r.smooth / int64(max(r.window, 1))
 }
 
 // admits says whether r's window has room for k. One packet may always fly. A packet that others may still join must wait earlier: that

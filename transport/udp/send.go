@@ -242,9 +242,6 @@ func (p *peer) transmit(k *packet, r *route, now int64, flags wire.Flags) bool {
 		m.stats.RetransmittedPackets++
 	}
 	k.sends++
-	if k.spreads() {
-		p.longAt = now
-	}
 	k.open = false
 	r.tx = r.nextNumber()
 	k.tx, k.sentAt = r.tx, now
