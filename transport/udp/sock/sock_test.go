@@ -96,7 +96,8 @@ func TestSendOutcomes(t *testing.T) {
 	a, b := open(t, loopback), open(t, loopback)
 	head, data := mapped(t, 40), mapped(t, 1000)
 	bad := uint64(addressOf(data)) + 500
-	for name, address := range map[string]uint64{"page without access": bad, "zero": 0, "not canonical": 1 << 63, "kernel": ^uint64(0) - 5000} {
+	for name, address := range map[string]uint64{"page without access": bad, "zero": 0, "not canonical": 1 << 63, "kernel": ^uint64(0) - 5000,
+		"good memory, but for bit 32": uint64(addressOf(mapped(t, 1000))) ^ 1<<32, "for bit 63": uint64(addressOf(mapped(t, 1000))) | 1<<63} {
 		if got := a.Send(b.Local(), head, address, 1000); got != Fault {
 			t.Errorf("%s: outcome %d, want a fault", name, got)
 		}
