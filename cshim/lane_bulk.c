@@ -13,7 +13,7 @@ static int send_chunk(cshim_paths *paths, cshim_path *path, uint32_t kind, const
 {
 	cshim_chunk chunk;
 
-	if (!cshim_chunk_begin(path, header_bytes, n, &chunk))
+	if (!cshim_chunk_begin(paths, path, header_bytes, n, &chunk))
 		return 0;
 	memcpy(chunk.header, header, header_bytes);
 	if (cshim_guarded_copy(chunk.bytes, cshim_memory_at(from), n))

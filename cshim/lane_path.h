@@ -341,7 +341,7 @@ typedef struct cshim_chunk {
 } cshim_chunk;
 
 /* Begins a message of so many bytes of header and data, of which CSHIM_CHUNK_MAX at most; 0 if there is no room. */
-int cshim_chunk_begin(cshim_path *path, uint64_t header, uint64_t data, cshim_chunk *chunk);
+int cshim_chunk_begin(const cshim_paths *paths, cshim_path *path, uint64_t header, uint64_t data, cshim_chunk *chunk);
 void cshim_chunk_end(cshim_paths *paths, cshim_path *path, cshim_chunk *chunk, uint32_t kind, uint64_t header);
 /* Finds the data of a message in a slot: 1 if it lies within the area. arrival has what the head word says, and body. */
 int cshim_chunk_arrived(const cshim_path *path, cshim_slot *slot, cshim_arrival *arrival);

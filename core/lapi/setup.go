@@ -186,7 +186,7 @@ func (s *setup) openLinks() codes.Code {
 	}
 	if s.onNode != nil {
 		l, err := shm.New(shm.Config{Task: s.me, NumTasks: s.cfg.NumTasks, Tasks: s.onNode, Clock: s.clock, PeerFailed: s.peerFailed,
-			Barrier: s.canBarrier(), Crowded: crowded(len(s.onNode)), Sizes: s.sizes})
+			Barrier: s.canBarrier(), Crowded: crowded(len(s.onNode)), Sizes: s.sizes, Area: calibration.Area(len(s.onNode), crowded(len(s.onNode)))})
 		if err != nil {
 			if code := s.shmFailed(err); code != codes.Success {
 				return code
