@@ -277,11 +277,16 @@ static uint32_t coarse_ms(void)
 	return (uint32_t)now.tv_sec * 1000u + (uint32_t)(now.tv_nsec / 1000000);
 }
 
-/* Core gets a turn now and then in any case: for the job session, which is how deaths become known, whether turns are many or few. */
+/*
+ * Core gets a turn now and then in any case: for the job session, which is how deaths become known, whether turns are many or few. Where there is a
+ * socket to look at, turns are few before it; where others have the processor in between, each may take milliseconds, and so the clock counts.
+ */
 static int core_is_due(cshim_lane *lane)
 {
 	if (++lane->turns >= lane->turns_max)
 		return 1;
+	if (lane->turns_max < CLOCK_TURNS)
+		return coarse_ms() != lane->core_ms;
 	return lane->turns % CLOCK_TURNS == 0 && coarse_ms() - lane->core_ms >= CSHIM_LANE_CORE_MS;
 }
 

@@ -86,6 +86,9 @@ func (p *peer) news(now int64, r *route, h *wire.Header, gaps bool) {
 	if p.outstanding() {
 		p.waitSince = now
 	}
+	if p.striped() {
+		p.witness(r, now)
+	}
 	p.flushed()
 	p.pump(now)
 }

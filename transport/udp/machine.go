@@ -50,6 +50,7 @@ type Machine struct {
 	active     []*peer // those that may have a timer running
 	soon       []*peer // those that asked for an acknowledgement when there is nothing else to do
 	due        int64   // no timer runs out before; 0: none runs
+	unheard    int     // timers in a row that ran out while packets may have waited at the sockets
 	turns      int     // since the last run of the acknowledge and retransmit logic
 	mostFlying int     // packets that may be in flight to one peer
 	pool       pool

@@ -255,6 +255,9 @@ func (p *peer) transmit(k *packet, r *route, now int64, flags wire.Flags) bool {
 	}
 	if p.striped() {
 		p.useRoutes(now)
+		if k.spreads() {
+			p.measure(now)
+		}
 	}
 	return true
 }
