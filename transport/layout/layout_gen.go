@@ -56,6 +56,7 @@ type (
 		LockAfter         uint32
 		LockWakes         uint32
 		Barrier           uint64
+		Outboxes          uint64
 	}
 	Slot struct {
 		Head  uint64
@@ -211,6 +212,18 @@ type (
 		OrgCntr  uint64
 		Line     uint64
 		Compare  uint64
+	}
+	Outbox struct {
+		At          uint64
+		End         uint64
+		Room        uint32
+		Messages    uint32
+		Data        uint32
+		Completions uint32
+	}
+	Outboxes struct {
+		Most   uint32
+		Random uint32
 	}
 	AmSmall struct {
 		Handler  uint64

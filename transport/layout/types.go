@@ -22,6 +22,8 @@ type (
 	Paths       C.cshim_paths
 	Lane        C.cshim_lane
 	LaneOp      C.cshim_lane_op
+	Outbox      C.cshim_outbox
+	Outboxes    C.cshim_outboxes
 	AmSmall     C.cshim_am_header
 	LaneGet     C.cshim_get_header
 	LaneRmw     C.cshim_rmw_header

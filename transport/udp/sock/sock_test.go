@@ -12,9 +12,9 @@ import (
 
 var loopback = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 0)
 
-func open(t *testing.T, a netip.AddrPort) *Socket {
+func open(t testing.TB, a netip.AddrPort) *Socket {
 	t.Helper()
-	s, err := Open(a, Options{Receive: 1 << 20, Send: 1 << 20})
+	s, err := Open(a, Options{Receive: 1 << 20, Send: 1 << 20, Length: length})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func open(t *testing.T, a netip.AddrPort) *Socket {
 	return s
 }
 
-func receive(t *testing.T, s *Socket) ([]byte, netip.AddrPort) {
+func receive(t testing.TB, s *Socket) ([]byte, netip.AddrPort) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); Wait([]int{s.Descriptor()}, int64(time.Second)) {
 		if b, from, ok := s.Receive(); ok {
@@ -63,8 +63,9 @@ func testExchange(t *testing.T, local netip.AddrPort) {
 		data[i] = byte(i * 3)
 	}
 	head := mapped(t, 40)
-	copy(head, "head")
+	copy(head[2:], "head")
 	for _, n := range []int{0, 1, 1000, 60000} {
+		declare(head, len(head)+n)
 		if got := a.Send(b.Local(), head, uint64(addressOf(data)), n); got != Sent {
 			t.Fatalf("%d bytes: outcome %d", n, got)
 		}
