@@ -25,7 +25,7 @@ static fate receive_put(cshim_context *context, cshim_lane *lane, cshim_path *pa
 	if (arrival->header != sizeof(put))
 		return LEFT;
 	cshim_take_header(&put, arrival->body, sizeof(put));
-	if (cshim_guarded_copy((void *)(uintptr_t)put.tgt_addr, arrival->bytes, arrival->data))
+	if (cshim_guarded_copy(cshim_memory_at(put.tgt_addr), arrival->bytes, arrival->data))
 		return LEFT;
 	context->msg_state |= LAPI_RECV_COMPLETE;
 	cshim_lane_event(context);
@@ -102,7 +102,9 @@ static fate receive_am(cshim_context *context, cshim_lane *lane, cshim_path *pat
 		return LEFT;
 	if (handler < CSHIM_LANE_HANDLERS && (handler = lane->handlers[handler]) == 0)
 		return LEFT;
-	if (__builtin_expect((handler & CSHIM_PROCEDURE_NAME) != 0, 0) && (handler = cshim_procedure_at(handler)) == 0)
+	if (__builtin_expect((handler & CSHIM_PROCEDURE_NAME) != 0, 0))
+		handler = cshim_procedure_at(handler);
+	if (__builtin_expect(!cshim_memory_at(handler), 0))
 		return LEFT; /* core throws the message away, and says why */
 	if (uhdr_len) /* to a place that is aligned and the handler's to change */
 		memcpy((void *)(uintptr_t)lane->scratch, arrival->body + sizeof(am), uhdr_len);

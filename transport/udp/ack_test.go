@@ -274,7 +274,7 @@ func TestLimits(t *testing.T) {
 	for _, size := range []int{MinPacketSize, 1472, 8192, wire.MaxDatagram} {
 		p := newPair(t, 2, func(_ int, c *Config) { c.PacketSize = size })
 		l := p.ms[0].Limits()
-		if l.SendMax != (size-40)&^7 || l.HeaderMax%8 != 0 || l.HeaderMax > l.SendMax {
+		if l.SendMax != (size-overhead)&^7 || l.HeaderMax%8 != 0 || l.HeaderMax > l.SendMax {
 			t.Errorf("packet size %d: %+v", size, l)
 		}
 		longest := 0

@@ -94,7 +94,7 @@ func (l *Link) open(cfg *Config, fragment bool) error {
 	}
 	buffer := cfg.ReceiveBuffer
 	for _, a := range cfg.Locals {
-		s, err := sock.Open(a.Addr, sock.Options{Device: a.Device, Receive: buffer, Send: socketBuffer, Plain: cfg.Plain, Fragment: fragment})
+		s, err := sock.Open(a.Addr, sock.Options{Device: a.Device, Receive: buffer, Send: socketBuffer, Length: wire.Length, Plain: cfg.Plain, Fragment: fragment})
 		if err != nil {
 			return fmt.Errorf("udp: %w", err)
 		}
@@ -277,7 +277,7 @@ func (l *Link) Progress(max int) int {
 			now = l.clock()
 		}
 		packets++
-		n += l.OnPacket(now, path, from, b)
+		n += l.takeIn(now, path, from, b)
 		if !l.stream && !late && !l.socks.Waiting() {
 			break
 		}
@@ -316,6 +316,16 @@ func (l *Link) late() bool {
 func (l *Link) receive() (path Path, b []byte, from netip.AddrPort, ok bool) {
 	i, b, from, ok := l.socks.Receive()
 	return Path(i), b, from, ok
+}
+
+// takeIn gives the protocol a packet. If that is not genuine, neither is the length that was read in it, by which others were to be found behind it.
+func (l *Link) takeIn(now int64, path Path, from netip.AddrPort, b []byte) int {
+	ghosts := l.stats.GhostPackets
+	n := l.OnPacket(now, path, from, b)
+	if l.stats.GhostPackets != ghosts {
+		l.stats.GhostPackets += uint64(l.socks.At(int(path)).Drop())
+	}
+	return n
 }
 
 // pathChanged tells the protocol what the kernel says of this task's address i.
@@ -367,7 +377,7 @@ func (l *Link) Close() error {
 	l.Leave(l.clock())
 	for now := l.clock(); !l.Left() && now < end; now = l.clock() {
 		if path, b, from, ok := l.receive(); ok {
-			l.OnPacket(now, path, from, b)
+			l.takeIn(now, path, from, b)
 			continue
 		}
 		l.OnTimeout(now, true)

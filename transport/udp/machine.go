@@ -68,7 +68,7 @@ type Machine struct {
 	downPaths  uint8         // a bit for each path whose local address is down (PathDown)
 	origins    origins       // how many peers send
 	closed     bool
-	scratch    [wire.HeaderSize + wire.RoomSize + (1+seqWindow/wire.BlockSpan)*wire.BlockSize]byte
+	scratch    [wire.HeaderSize + (1+seqWindow/wire.BlockSpan)*wire.BlockSize]byte
 }
 
 // NewMachine makes the protocol of one task, which sends through out.

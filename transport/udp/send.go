@@ -320,5 +320,8 @@ func (r *route) fillHeader(p *peer, b []byte, kind wire.Kind, flags wire.Flags, 
 	if p.highest != p.expect {
 		h.AckBlock, h.Bits = p.newest()
 	}
+	if kind != wire.KindData {
+		h.Room = p.m.room()
+	}
 	h.Put(b)
 }
