@@ -26,6 +26,8 @@ type job struct {
 	cmd  *exec.Cmd
 	done chan error
 
+	stopFile string // of one begun by steady
+
 	mu     sync.Mutex
 	output bytes.Buffer
 }
@@ -71,6 +73,35 @@ func spread(t *testing.T, w *world.World, tasks []int, environ []string, program
 	return j
 }
 
+// steady starts a job of that program, with messages of up to 256 KiB, which goes on until stop, and waits until it has begun.
+func steady(t *testing.T, w *world.World, tasks []int, environ ...string) *job {
+	t.Helper()
+	stop := filepath.Join(t.TempDir(), "stop")
+	j := spread(t, w, tasks, environ, "net/steady", "3600", strconv.Itoa(256<<10), stop)
+	j.stopFile = stop
+	j.goesOn(tasks[0])
+	return j
+}
+
+// stop has a job begun by steady end.
+func (j *job) stop() {
+	j.t.Helper()
+	if err := os.WriteFile(j.stopFile, nil, 0o600); err != nil {
+		j.t.Fatal(err)
+	}
+}
+
+// goesOn waits until each driver has said several times more that it is at another round: so it makes progress now, however long that takes on a
+// busy machine. The first of these lines may be older.
+func (j *job) goesOn(drivers int) {
+	j.t.Helper()
+	for driver := range drivers {
+		line := fmt.Sprintf("steady: task %d: at round ", driver)
+		want := strings.Count(j.out(), line) + 5
+		j.waitUntil(func(out string) bool { return strings.Count(out, line) >= want }, fmt.Sprintf("%q %d times", line, want))
+	}
+}
+
 // wait waits for the end, which must be a success, and returns the output.
 func (j *job) wait() string {
 	j.t.Helper()
@@ -88,15 +119,21 @@ func (j *job) wait() string {
 // waitFor waits until the job has said something.
 func (j *job) waitFor(text string) {
 	j.t.Helper()
-	for limit := time.Now().Add(hang); !strings.Contains(j.out(), text); time.Sleep(5 * time.Millisecond) {
+	j.waitUntil(func(out string) bool { return strings.Contains(out, text) }, strconv.Quote(text))
+}
+
+// waitUntil waits until what the job has said is enough.
+func (j *job) waitUntil(enough func(out string) bool, what string) {
+	j.t.Helper()
+	for limit := time.Now().Add(hang); !enough(j.out()); time.Sleep(5 * time.Millisecond) {
 		select {
 		case err := <-j.done:
 			j.done <- err
-			j.t.Fatalf("the job has ended (%v) without saying %q", err, text)
+			j.t.Fatalf("the job has ended (%v) without saying %s", err, what)
 		default:
 		}
 		if time.Now().After(limit) {
-			j.t.Fatalf("the job does not say %q", text)
+			j.t.Fatalf("the job does not say %s", what)
 		}
 	}
 }

@@ -16,9 +16,7 @@ func TestOutage(t *testing.T) {
 			counted(t)
 			t.Parallel() // they mostly wait
 			w := newWorld(t, world.Shape{Nodes: 2, Links: 1})
-			j := spread(t, w, []int{2, 2}, nil, "net/steady", "6") // a busy machine may take seconds to begin the fault
-			j.waitFor("steady: started")
-			time.Sleep(200 * time.Millisecond)
+			j := steady(t, w, []int{2, 2})
 			if err := fault.Begin(w, 1, 0); err != nil {
 				t.Skipf("skipped: %v", err)
 			}
@@ -26,6 +24,8 @@ func TestOutage(t *testing.T) {
 			if err := fault.End(w, 1, 0); err != nil {
 				t.Fatal(err)
 			}
+			j.goesOn(2)
+			j.stop()
 			for _, pause := range j.pauses(2) {
 				if pause < outage/2 {
 					t.Errorf("the longest pause is %v: the outage of %v was none", pause, outage)

@@ -1,12 +1,13 @@
 /*
  * steady.c - puts that go to and fro all the time, for networks that fail meanwhile.
  *
- * usage: lapirun --on A -n N --on B -n N steady SECONDS [LARGEST]
+ * usage: lapirun --on A -n N --on B -n N steady SECONDS [LARGEST [STOP]]
  *
  * Each task of the lower half has a partner in the upper half. In a round it puts a message, a header and a pattern, into its partner's
  * memory, which checks it and puts it back, and adds 1 to a word there, whose former value tells whether an earlier addition was
  * lost or done twice. Every 16th message is LARGEST bytes long (256 KiB), the others 64. Task 0 says `steady: started` when all is
- * set up; each driver ends with `steady: task T: R rounds, longest pause P us`, where a pause is the time of one round.
+ * set up. With STOP, a file that is not there yet, it ends as soon as that is there, too, and each driver says `steady: task T: at round R` about every 0.1 s, after a
+ * round: who is to see that rounds go on waits for such lines. Each driver ends with `steady: task T: R rounds, longest pause P us`, where a pause is the time of one round.
  */
 #include <lapi.h>
 #include <stdint.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 struct header {
 	uint64_t round;
@@ -21,7 +23,7 @@ struct header {
 	uint64_t last;   /* 1: no round follows */
 };
 
-enum { SMALL = 64, LARGE_EVERY = 16, MOST_TASKS = 128 };
+enum { SMALL = 64, LARGE_EVERY = 16, MOST_TASKS = 128, TELL_US = 100000 };
 
 static lapi_handle_t hndl;
 static int task_id, num_tasks, partner;
@@ -99,7 +101,19 @@ static void add(uint64_t round)
 		wrong("additions were lost or repeated", round);
 }
 
-static void drive(double seconds, uint64_t largest)
+/* Says how far it is, if there is somebody who ends it; 1 if that has happened. */
+static int told_to_stop(const char *stop, uint64_t round, int64_t now)
+{
+	static int64_t told;
+	if (!stop || now - told < TELL_US)
+		return 0;
+	told = now;
+	printf("steady: task %d: at round %llu\n", task_id, (unsigned long long)round);
+	fflush(stdout);
+	return access(stop, F_OK) == 0;
+}
+
+static void drive(double seconds, uint64_t largest, const char *stop)
 {
 	int64_t begin = now_us(), end = begin + (int64_t)(seconds * 1e6), last = begin, longest = 0, now;
 	uint64_t round, i;
@@ -118,6 +132,8 @@ static void drive(double seconds, uint64_t largest)
 		now = now_us();
 		longest = now - last > longest ? now - last : longest;
 		last = now;
+		if (told_to_stop(stop, round, now))
+			end = now;
 	}
 	printf("steady: task %d: %llu rounds, longest pause %lld us\n", task_id, (unsigned long long)round, (long long)longest);
 }
@@ -161,7 +177,7 @@ int main(int argc, char **argv)
 		fflush(stdout);
 	}
 	if (task_id < num_tasks / 2)
-		drive(seconds, largest);
+		drive(seconds, largest, argc > 3 ? argv[3] : NULL);
 	else
 		answer();
 	MUST(LAPI_Gfence(hndl));
