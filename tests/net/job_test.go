@@ -18,15 +18,15 @@ import (
 )
 
 // hang is only against hangs.
-const hang = 120 * time.Second
+const hang = 5 * time.Minute
 
 // job is a run of lapirun. Its output is kept, and shown if the test fails.
 type job struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	done chan error
-
-	stopFile string // of one begun by steady
+	// The file that a job of steady waits for before it ends; "": it waits for none.
+	until string
 
 	mu     sync.Mutex
 	output bytes.Buffer
@@ -73,26 +73,18 @@ func spread(t *testing.T, w *world.World, tasks []int, environ []string, program
 	return j
 }
 
-// steady starts a job of that program, with messages of up to 256 KiB, which goes on until stop, and waits until it has begun.
+// steady starts a job of that program that goes on until it is waited for, and waits until it does.
 func steady(t *testing.T, w *world.World, tasks []int, environ ...string) *job {
 	t.Helper()
-	stop := filepath.Join(t.TempDir(), "stop")
-	j := spread(t, w, tasks, environ, "net/steady", "3600", strconv.Itoa(256<<10), stop)
-	j.stopFile = stop
+	until := filepath.Join(t.TempDir(), "over")
+	j := spread(t, w, tasks, append(environ, "STEADY_UNTIL="+until), "net/steady", "1")
+	j.until = until
 	j.goesOn(tasks[0])
 	return j
 }
 
-// stop has a job begun by steady end.
-func (j *job) stop() {
-	j.t.Helper()
-	if err := os.WriteFile(j.stopFile, nil, 0o600); err != nil {
-		j.t.Fatal(err)
-	}
-}
-
-// goesOn waits until each driver has said several times more that it is at another round: so it makes progress now, however long that takes on a
-// busy machine. The first of these lines may be older.
+// goesOn waits until each driver of a job of steady has said several times more how far it is: so it makes progress now, however long that takes
+// on a busy machine. The first of these lines may be older.
 func (j *job) goesOn(drivers int) {
 	j.t.Helper()
 	for driver := range drivers {
@@ -105,6 +97,11 @@ func (j *job) goesOn(drivers int) {
 // wait waits for the end, which must be a success, and returns the output.
 func (j *job) wait() string {
 	j.t.Helper()
+	if j.until != "" {
+		if err := os.WriteFile(j.until, nil, 0o644); err != nil {
+			j.t.Fatal(err)
+		}
+	}
 	select {
 	case err := <-j.done:
 		if err != nil {
@@ -143,7 +140,7 @@ var closingLine = regexp.MustCompile(`(?m)^[a-z_]+: (\d+) passed, 0 failed, \d+ 
 // conforms runs a conformance program and checks that it did something, and all of it well.
 func conforms(t *testing.T, w *world.World, tasks []int, program string, environ ...string) {
 	t.Helper()
-	environ = append([]string{"CONFORM_HANG_SECONDS=100"}, environ...)
+	environ = append([]string{"CONFORM_HANG_SECONDS=280"}, environ...)
 	out := spread(t, w, tasks, environ, "conform/"+program).wait()
 	if m := closingLine.FindStringSubmatch(out); m == nil || m[1] == "0" {
 		t.Errorf("no closing line without failures")

@@ -24,8 +24,6 @@ func TestOutage(t *testing.T) {
 			if err := fault.End(w, 1, 0); err != nil {
 				t.Fatal(err)
 			}
-			j.goesOn(2)
-			j.stop()
 			for _, pause := range j.pauses(2) {
 				if pause < outage/2 {
 					t.Errorf("the longest pause is %v: the outage of %v was none", pause, outage)

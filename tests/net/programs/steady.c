@@ -1,13 +1,13 @@
 /*
  * steady.c - puts that go to and fro all the time, for networks that fail meanwhile.
  *
- * usage: lapirun --on A -n N --on B -n N steady SECONDS [LARGEST [STOP]]
+ * usage: lapirun --on A -n N --on B -n N steady SECONDS [LARGEST]
  *
  * Each task of the lower half has a partner in the upper half. In a round it puts a message, a header and a pattern, into its partner's
  * memory, which checks it and puts it back, and adds 1 to a word there, whose former value tells whether an earlier addition was
- * lost or done twice. Every 16th message is LARGEST bytes long (256 KiB), the others 64. Task 0 says `steady: started` when all is
- * set up. With STOP, a file that is not there yet, it ends as soon as that is there, too, and each driver says `steady: task T: at round R` about every 0.1 s, after a
- * round: who is to see that rounds go on waits for such lines. Each driver ends with `steady: task T: R rounds, longest pause P us`, where a pause is the time of one round.
+ * lost or done twice. Every 16th message is LARGEST bytes long (256 KiB), the others 64. This goes on for SECONDS and, if STEADY_UNTIL
+ * names a file, until that is there; then each driver also says `steady: task T: at round R` about every 0.1 s, after a round, so that it is seen that rounds go on. Task 0 says `steady: started` when all is set up; each driver ends with
+ * `steady: task T: R rounds, longest pause P us`, where a pause is the time of one round.
  */
 #include <lapi.h>
 #include <stdint.h>
@@ -101,19 +101,25 @@ static void add(uint64_t round)
 		wrong("additions were lost or repeated", round);
 }
 
-/* Says how far it is, if there is somebody who ends it; 1 if that has happened. */
-static int told_to_stop(const char *stop, uint64_t round, int64_t now)
+/* Whether the file that is waited for is there, or there is none. */
+static int let_go(void)
+{
+	const char *until = getenv("STEADY_UNTIL");
+	return !until || access(until, F_OK) == 0;
+}
+
+/* Says how far it is, if somebody is to see that. */
+static void tell(uint64_t round, int64_t now)
 {
 	static int64_t told;
-	if (!stop || now - told < TELL_US)
-		return 0;
+	if (now - told < TELL_US || !getenv("STEADY_UNTIL"))
+		return;
 	told = now;
 	printf("steady: task %d: at round %llu\n", task_id, (unsigned long long)round);
 	fflush(stdout);
-	return access(stop, F_OK) == 0;
 }
 
-static void drive(double seconds, uint64_t largest, const char *stop)
+static void drive(double seconds, uint64_t largest)
 {
 	int64_t begin = now_us(), end = begin + (int64_t)(seconds * 1e6), last = begin, longest = 0, now;
 	uint64_t round, i;
@@ -121,7 +127,7 @@ static void drive(double seconds, uint64_t largest, const char *stop)
 	for (round = 0; !h.last; round++) {
 		h.round = round;
 		h.length = round % LARGE_EVERY == LARGE_EVERY - 1 ? largest : SMALL;
-		h.last = last >= end;
+		h.last = last >= end && let_go();
 		memcpy(outbox, &h, sizeof h);
 		for (i = sizeof h; i < h.length; i++)
 			outbox[i] = pattern(round, i);
@@ -132,8 +138,7 @@ static void drive(double seconds, uint64_t largest, const char *stop)
 		now = now_us();
 		longest = now - last > longest ? now - last : longest;
 		last = now;
-		if (told_to_stop(stop, round, now))
-			end = now;
+		tell(round, now);
 	}
 	printf("steady: task %d: %llu rounds, longest pause %lld us\n", task_id, (unsigned long long)round, (long long)longest);
 }
@@ -177,7 +182,7 @@ int main(int argc, char **argv)
 		fflush(stdout);
 	}
 	if (task_id < num_tasks / 2)
-		drive(seconds, largest, argc > 3 ? argv[3] : NULL);
+		drive(seconds, largest);
 	else
 		answer();
 	MUST(LAPI_Gfence(hndl));
