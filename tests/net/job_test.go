@@ -73,14 +73,25 @@ func spread(t *testing.T, w *world.World, tasks []int, environ []string, program
 	return j
 }
 
-// steady starts a job of that program that goes on until it is waited for, and waits until it has begun.
+// steady starts a job of that program that goes on until it is waited for, and waits until it does.
 func steady(t *testing.T, w *world.World, tasks []int, environ ...string) *job {
 	t.Helper()
 	until := filepath.Join(t.TempDir(), "over")
 	j := spread(t, w, tasks, append(environ, "STEADY_UNTIL="+until), "net/steady", "1")
 	j.until = until
-	j.waitFor("steady: started")
+	j.goesOn(tasks[0])
 	return j
+}
+
+// goesOn waits until each driver of a job of steady has said several times more how far it is: so it makes progress now, however long that takes
+// on a busy machine. The first of these lines may be older.
+func (j *job) goesOn(drivers int) {
+	j.t.Helper()
+	for driver := range drivers {
+		line := fmt.Sprintf("steady: task %d: at round ", driver)
+		want := strings.Count(j.out(), line) + 5
+		j.waitUntil(func(out string) bool { return strings.Count(out, line) >= want }, fmt.Sprintf("%q %d times", line, want))
+	}
 }
 
 // wait waits for the end, which must be a success, and returns the output.
@@ -105,15 +116,21 @@ func (j *job) wait() string {
 // waitFor waits until the job has said something.
 func (j *job) waitFor(text string) {
 	j.t.Helper()
-	for limit := time.Now().Add(hang); !strings.Contains(j.out(), text); time.Sleep(5 * time.Millisecond) {
+	j.waitUntil(func(out string) bool { return strings.Contains(out, text) }, strconv.Quote(text))
+}
+
+// waitUntil waits until what the job has said is enough.
+func (j *job) waitUntil(enough func(out string) bool, what string) {
+	j.t.Helper()
+	for limit := time.Now().Add(hang); !enough(j.out()); time.Sleep(5 * time.Millisecond) {
 		select {
 		case err := <-j.done:
 			j.done <- err
-			j.t.Fatalf("the job has ended (%v) without saying %q", err, text)
+			j.t.Fatalf("the job has ended (%v) without saying %s", err, what)
 		default:
 		}
 		if time.Now().After(limit) {
-			j.t.Fatalf("the job does not say %q", text)
+			j.t.Fatalf("the job does not say %s", what)
 		}
 	}
 }

@@ -17,7 +17,6 @@ func TestOutage(t *testing.T) {
 			t.Parallel() // they mostly wait
 			w := newWorld(t, world.Shape{Nodes: 2, Links: 1})
 			j := steady(t, w, []int{2, 2})
-			time.Sleep(200 * time.Millisecond)
 			if err := fault.Begin(w, 1, 0); err != nil {
 				t.Skipf("skipped: %v", err)
 			}
