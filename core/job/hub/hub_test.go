@@ -12,7 +12,7 @@ import (
 	"lapi/core/job/wire"
 )
 
-const guard = 30 * time.Second // only against hangs
+const guard = 60 * time.Second // only against hangs
 
 // bench is a hub with its tasks' control sockets.
 type bench struct {
