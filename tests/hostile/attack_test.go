@@ -13,7 +13,7 @@ import (
 // attackTime is how long a job is attacked.
 const attackTime = time.Second
 
-// fewest packets are as many as must be sent and counted: on a busy machine much less may be than the rate says, and most be dropped by the kernel.
+// fewest packets are sent, however long that takes on a busy machine, and a quarter of so many must be counted: there the kernel drops more.
 const fewest = 200
 
 // attack sends for a while and lets the job end. The job checks its own memory. A task must have counted what was sent to it, as ghosts or,
@@ -25,12 +25,15 @@ func attack(t *testing.T, a *Attacker, perSecond int, send func(j *job, r *rand.
 	r := rand.New(rand.NewPCG(1, 2))
 	before := a.Sent
 	Rate(perSecond, attackTime, func() { send(j, r) })
+	for end := time.Now().Add(patience); a.Sent-before < fewest && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		send(j, r)
+	}
 	sent := a.Sent - before
 	j.finish()
 	c := [2]struct{ rounds, ghosts, duplicates, retransmitted int }{j.counts(0), j.counts(1)}
 	counted := c[0].ghosts + c[1].ghosts + c[0].duplicates + c[1].duplicates
 	t.Logf("%d packets, %d counted; %d rounds", sent, counted, c[0].rounds)
-	if sent < fewest || a.forge && counted < fewest {
+	if sent < fewest || a.forge && counted < fewest/4 {
 		t.Errorf("%d packets sent, %d counted", sent, counted)
 	}
 	if !a.forge && c[0].ghosts+c[1].ghosts > 0 {
