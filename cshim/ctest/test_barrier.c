@@ -115,6 +115,42 @@ static void in_step(int n, uint32_t exchanges, uint32_t spin, int late)
 	stop();
 }
 
+static int is_away(int task)
+{
+	cshim_context *context = fake_context(handles[task]);
+	int away;
+
+	cshim_lock(context);
+	away = (int)cshim_private_of(context)->away;
+	cshim_unlock(context);
+	return away;
+}
+
+static void *one_gfence(void *argument)
+{
+	CHECK(LAPI_Gfence(handles[(intptr_t)argument]) == LAPI_SUCCESS);
+	return NULL;
+}
+
+/* LAPI_Gfence is polling, for the task, too, that comes last and finds that all are there. */
+static void ends_being_away(uint32_t rounds, uint32_t spin)
+{
+	uint32_t before;
+	pthread_t first;
+	int ms;
+
+	start(2, rounds, spin);
+	for (ms = 0; ms < 60000 && !(is_away(0) && is_away(1)); ms++)
+		fake_sleep_us(1000);
+	before = __atomic_load_n(&fake_counts.back, __ATOMIC_SEQ_CST);
+	first = fake_thread(one_gfence, (void *)1);
+	until_one_sleeps();
+	CHECK(LAPI_Gfence(handles[0]) == LAPI_SUCCESS);
+	CHECK(pthread_join(first, NULL) == 0);
+	CHECK(__atomic_load_n(&fake_counts.back, __ATOMIC_SEQ_CST) == before + 2);
+	stop();
+}
+
 /* Two threads of each task: whichever comes first in one may come second in another; the number of calls is what counts. */
 static void *two_threads(void *argument)
 {
@@ -324,6 +360,9 @@ void test_barrier(void)
 		nobody_hangs(2, spins[i], writes_nonsense, LAPI_ERR_NO_CONNECTIVITY);
 		nobody_hangs(0, spins[i], writes_nonsense, LAPI_ERR_NO_CONNECTIVITY);
 	}
+	ends_being_away(1, 200);
+	ends_being_away(0, 200);
+	ends_being_away(0, 0);
 	threads_take_turns(1);
 	threads_take_turns(0);
 	one_looks_on(0);

@@ -43,8 +43,8 @@ func BuiltIn() *Table {
 		Chunks: []Chunk{
 			{0, 4 << 10},
 			{16 << 10, 8 << 10},
-			{128 << 10, 16 << 10},
-			{512 << 10, 32 << 10},
+			{64 << 10, 16 << 10},
+			{256 << 10, 32 << 10},
 		},
 		PutDirect:   4 << 10,  // equal at 2 to 4 KiB
 		AmDirect:    16 << 10, // below, it comes whole, and its handler sees it at once
