@@ -22,6 +22,7 @@ const (
 	MaxTasks         = 16384                 // guide, Appendix F
 	MaxAtomSize      = dgsm.MaxAtomSize      // MAX_ATOM_SIZE, bytes
 	MaxMessageSize   = uint64(^uint(0) >> 1) // LAPI_MAX_MSG_SZ: by the width of addresses
+	longestMessage   = uint64(1<<63 - 1)     // any task's
 	minTimeout       = 10                    // MIN_TIMEOUT, seconds
 	maxTimeout       = 86400                 // MAX_TIMEOUT, seconds
 	defaultTimeout   = 900                   // TIMEOUT, seconds

@@ -62,6 +62,7 @@ type Machine struct {
 	ripeAt     int64         // when the latest of them became so
 	ripeLate   bool          // ripeAt was not set at the latest
 	pushing    bool          // open packets may go now
+	alone      bool          // and are one
 	burst      []gathered    // what the gatherer has, in its order
 	bursts     uint64        // calls of Push so far, and 1
 	leaving    bool          // Leave was called

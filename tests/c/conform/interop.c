@@ -1,6 +1,6 @@
 /*
  * interop.c - LAPI_Address_init64 and LAPI_Xfer, which name another task's memory in 64 bits whatever a task's own word size is: every type of
- * transfer, what a target cannot have, handlers. Alone it runs among tasks of one word size; tests/c/samples/interop/run-mixed mixes them.
+ * transfer, and handlers. Alone it runs among tasks of one word size; tests/c/samples/interop/run-mixed mixes them.
  *
  * Each task works on the next one, and checks what the previous one did here.
  */
@@ -12,7 +12,7 @@
 static unsigned char source[ROOM], sink[ROOM], back[ROOM];
 static lapi_cntr_t tgt_cntr, org_cntr, cmpl_cntr;
 static lapi_long_t sinks[CONFORM_MAX_TASKS], sources[CONFORM_MAX_TASKS], tgt_cntrs[CONFORM_MAX_TASKS], words[CONFORM_MAX_TASKS],
-    bits[CONFORM_MAX_TASKS], handlers[CONFORM_MAX_TASKS], vector_handlers[CONFORM_MAX_TASKS], dgsp_handlers[CONFORM_MAX_TASKS];
+    handlers[CONFORM_MAX_TASKS], vector_handlers[CONFORM_MAX_TASKS], dgsp_handlers[CONFORM_MAX_TASKS];
 static int next, previous;
 static long long word_of_mine __attribute__((aligned(8)));
 
@@ -48,7 +48,6 @@ static void prepare(unsigned seed)
 	address64((void *)(uintptr_t)header_handler, handlers);
 	address64((void *)(uintptr_t)vector_handler, vector_handlers);
 	address64((void *)(uintptr_t)dgsp_handler, dgsp_handlers);
-	LAPI_OK(LAPI_Address_init64(hndl, 8 * sizeof(void *), bits));
 }
 
 /* The origin's two counters and, of the previous task's transfer, the target's: each changed once. */
@@ -487,113 +486,10 @@ static void words_of_either_width(void)
 	CHECK_EQUAL(word_of_mine, 77);
 }
 
-/* ---- what a 32-bit target has not ---- */
-
-/* The same address 4 GiB further: a 32-bit task must not take it for its own. Both tasks' error handlers hear of it. */
-static void addresses_beyond_32_bits(void)
-{
-	const lapi_long_t beyond = 1ull << 32;
-	static const size_t lengths[] = { 8, 1000, 6000, 100000, ROOM };
-	lapi_xfer_t x;
-	long long in = 1, before = -1;
-	/* Who named an address hears of each put, each get and the word; who would have the memory of each put, each get and the counter. */
-	const int named = 2 * (int)(sizeof lengths / sizeof lengths[0]) + 1;
-	int told = 0;
-	size_t i, wrong = 0;
-	word_of_mine = 5;
-	prepare(700);
-	if (sum_over_tasks(bits[next] == 32) == 0)
-		SKIP("no 32-bit task");
-	conform_expect_errors(1);
-	conform_sync();
-	if (bits[next] == 32) {
-		for (i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
-			memset(&x, 0, sizeof x);
-			x.Put.Xfer_type = LAPI_PUT_XFER;
-			x.Put.tgt = (uint)next;
-			x.Put.tgt_addr = sinks[next] + beyond;
-			x.Put.org_addr = source;
-			x.Put.len = lengths[i];
-			LAPI_OK(LAPI_Xfer(hndl, &x));
-			memset(&x, 0, sizeof x);
-			x.Get.Xfer_type = LAPI_GET_XFER;
-			x.Get.tgt = (uint)next;
-			x.Get.tgt_addr = sources[next] + beyond;
-			x.Get.org_addr = back;
-			x.Get.len = lengths[i];
-			LAPI_OK(LAPI_Xfer(hndl, &x));
-		}
-		memset(&x, 0, sizeof x);
-		x.Rmw.Xfer_type = LAPI_RMW_XFER;
-		x.Rmw.op = FETCH_AND_ADD;
-		x.Rmw.tgt = (uint)next;
-		x.Rmw.size = 64;
-		x.Rmw.tgt_var = words[next] + beyond;
-		x.Rmw.in_val = &in;
-		x.Rmw.prev_tgt_val = &before;
-		LAPI_OK(LAPI_Xfer(hndl, &x));
-		memset(&x, 0, sizeof x);
-		x.Put.Xfer_type = LAPI_PUT_XFER;
-		x.Put.tgt = (uint)next;
-		x.Put.tgt_cntr = tgt_cntrs[next] + beyond;
-		LAPI_OK(LAPI_Xfer(hndl, &x));
-		LAPI_OK(LAPI_Fence(hndl));
-		told += named;
-	}
-	if (sizeof(void *) == 4 && num_tasks > 1)
-		told += named;
-	POLL_UNTIL(conform_errors() >= told);
-	for (i = 0; i < (size_t)told; i++)
-		CHECK_EQUAL(conform_error_at((int)i).code, LAPI_ERR_TGT_ADDR_NULL);
-	conform_sync();
-	for (i = 0; i < sizeof sink; i++)
-		wrong += sink[i] != 0;
-	CHECK_EQUAL(wrong, 0);
-	for (i = 0; i < sizeof back; i++)
-		wrong += back[i] != 0;
-	CHECK_EQUAL(wrong, 0);
-	CHECK_EQUAL(word_of_mine, 5);
-	CHECK_EQUAL(counter_value(&tgt_cntr), 0);
-	conform_sync();
-	conform_expect_errors(0);
-}
-
-/* A handler of no 32-bit task: said once on stderr, the message is gone, its counters change. */
-static void handlers_beyond_32_bits(void)
-{
-	static const size_t lengths[] = { 100, 100000 };
-	lapi_xfer_t x;
-	size_t i;
-	prepare(800);
-	if (sum_over_tasks(bits[next] == 32) == 0)
-		SKIP("no 32-bit task");
-	for (i = 0; i < 2; i++) {
-		conform_sync();
-		if (bits[next] == 32) {
-			int header[3] = { task_id, (int)lengths[i], 0 };
-			memset(&x, 0, sizeof x);
-			x.Am.Xfer_type = LAPI_AM_XFER;
-			x.Am.tgt = (uint)next;
-			x.Am.hdr_hdl = handlers[next] + (1ull << 32);
-			x.Am.uhdr = header;
-			x.Am.uhdr_len = sizeof header;
-			x.Am.udata = source;
-			x.Am.udata_len = lengths[i];
-			x.Am.org_cntr = &org_cntr;
-			x.Am.cmpl_cntr = &cmpl_cntr;
-			LAPI_OK(LAPI_Xfer(hndl, &x));
-			counter_wait(&org_cntr, 1);
-			counter_wait(&cmpl_cntr, 1);
-		}
-		conform_sync();
-	}
-	CHECK(headers == 0 && sink[0] == 0 && sink[sizeof sink - 1] == 0);
-}
-
 static const conform_case cases[] = {
 	CONFORM_CASE(put_and_get_in_64_bits), CONFORM_CASE(messages_and_handlers), CONFORM_CASE(lists_of_blocks),
 	CONFORM_CASE(strided_vectors), CONFORM_CASE(vectors_in_messages), CONFORM_CASE(programs_of_either_word_size),
-	CONFORM_CASE(words_of_either_width), CONFORM_CASE(addresses_beyond_32_bits), CONFORM_CASE(handlers_beyond_32_bits),
+	CONFORM_CASE(words_of_either_width),
 };
 
 int main(int argc, char **argv)
