@@ -173,7 +173,7 @@ func newJob(t testing.TB, n int, env map[string]string) *testJob {
 		go func() {
 			defer wait.Done()
 			k.Context, result[i] = New(&Options{
-				Shared: new(layout.Context), Host: k, Instance: 1, ErrHandler: 1,
+				Shared: new(layout.Context), Host: k, Instance: 1, ErrHandler: 1, Lends: vars["TEST_LENDS"] != "",
 				Getenv: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
 				Key: func(*job.Config) ([]byte, bool, error) {
 					return []byte("a key that all tasks of this job have"), true, nil

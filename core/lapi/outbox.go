@@ -20,7 +20,7 @@ type outboxes struct {
 
 // openOutboxes is a step of LAPI_Init. Failing to is no reason to fail.
 func (s *setup) openOutboxes() codes.Code {
-	if s.udp == nil || s.cfg.FastLane == job.FastLaneOff || s.trace != nil {
+	if !s.o.Lends || s.udp == nil || s.cfg.FastLane == job.FastLaneOff || s.trace != nil {
 		return codes.Success
 	}
 	if s.outboxes = newOutboxes(len(s.tasks)); s.outboxes.Outboxes == nil {

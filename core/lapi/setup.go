@@ -30,6 +30,7 @@ type Options struct {
 	Getenv     func(string) (string, bool)
 	Instance   int // 1 … MaxContexts: tasks' contexts of one number belong together
 	LibVersion int32
+	Lends      bool // every entry begins with Enter: outboxes may be lent to C
 	ErrHandler transport.Addr
 	UDP        UDPAddresses // nil if the user gave neither handler nor list
 	Persistent bool         // LAPI_PSS_GPFS: no collectives

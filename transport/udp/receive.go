@@ -135,13 +135,15 @@ func (p *peer) offer(s wire.Seq, rest []byte, count int) (offered int, all bool)
 	}
 	refused := false
 	for i := 0; i < count; i++ {
-		var w wire.Message
-		rest, _ = w.Next(rest) // Count has checked the lengths
+		id, header, data := wire.Split(rest) // Count has checked the lengths
+		at := rest
+		rest = rest[min(wire.Align8(data), len(rest)):]
 		if seen>>i&1 != 0 {
 			continue
 		}
 		offered++
-		accepted := m.call(p, &w)
+		m.msg = transport.Msg{From: p.ep, Hdr: at[wire.MessageSize:header:header], Data: at[header:data:data]}
+		accepted := m.call(id)
 		if !p.alive() {
 			return offered, false
 		}
@@ -150,7 +152,7 @@ func (p *peer) offer(s wire.Seq, rest []byte, count int) (offered int, all bool)
 			continue
 		}
 		seen |= 1 << i
-		m.stats.DataReceived += uint64(len(w.Data))
+		m.stats.DataReceived += uint64(data - header)
 	}
 	if refused && count > 1 {
 		if p.parts == nil {
@@ -163,14 +165,13 @@ func (p *peer) offer(s wire.Seq, rest []byte, count int) (offered int, all bool)
 	return offered, !refused
 }
 
-// call runs one handler. A message of a kind without handler comes from a peer that does not fit us: it is counted and dropped.
-func (m *Machine) call(p *peer, w *wire.Message) (accepted bool) {
-	if w.ID > uint8(transport.MaxMsgID) || m.handlers[w.ID] == nil {
+// call runs the handler of the message in msg. A message of a kind without handler comes from a peer that does not fit us: it is counted and dropped.
+func (m *Machine) call(id uint8) (accepted bool) {
+	if id > uint8(transport.MaxMsgID) || m.handlers[id] == nil {
 		m.stats.GhostPackets++
 		return true
 	}
-	m.msg = transport.Msg{From: p.ep, Hdr: w.Hdr, Data: w.Data}
-	return m.handlers[w.ID](&m.msg) == transport.Accept
+	return m.handlers[id](&m.msg) == transport.Accept
 }
 
 // has says whether s, not before expect, was received.

@@ -102,6 +102,9 @@ func TestMessages(t *testing.T) {
 	if n, err := Count(b); n != 3 || err != nil {
 		t.Fatalf("count %d, %v", n, err)
 	}
+	if id, header, data := Split(b[MessageSize:]); id != 2 || header != MessageSize+8 || data != header+3 {
+		t.Errorf("split: id %d, header to %d, data to %d", id, header, data)
+	}
 	var m Message
 	rest, _ := m.Next(b)
 	rest, _ = m.Next(rest)
@@ -194,6 +197,9 @@ func walk(t *testing.T, b []byte) {
 		var e error
 		if rest, e = m.Next(rest); e != nil {
 			t.Fatalf("message %d of %d: %v", i, n, e)
+		}
+		if id, header, data := Split(b[len(b)-before:]); id != m.ID || header != MessageSize+len(m.Hdr) || data != header+len(m.Data) {
+			t.Fatalf("message %d is split at %d and %d", i, header, data)
 		}
 		if len(m.Hdr)%8 != 0 || len(m.Hdr)+len(m.Data)+MessageSize > before {
 			t.Fatalf("message %d does not fit", i)

@@ -1,0 +1,149 @@
+package lapi
+
+import (
+	"maps"
+	"testing"
+
+	"lapi/transport"
+	"lapi/transport/layout"
+	"lapi/transport/memory"
+	"lapi/transport/udp/wire"
+)
+
+// lendingJob is two tasks over UDP, the first of which has outboxes and a session with the second. lent makes two puts, of which the second waits for
+// company, so that the box of the second task is lent.
+func lendingJob(t *testing.T, env map[string]string) (j *testJob, lent func() *layout.Outbox, told *int32) {
+	all := map[string]string{"TEST_LENDS": "yes"}
+	maps.Copy(all, paths["udp"])
+	maps.Copy(all, env)
+	j = newJob(t, 2, all)
+	told = new(int32)
+	put := func() {
+		j.tasks[0].Enter()
+		j.ok(j.tasks[0].Put(1, 0, 0, 0, 0, 0, at(told)))
+	}
+	put()
+	j.until("the session", func() bool { j.tasks[0].Enter(); return *told == 1 })
+	return j, func() *layout.Outbox {
+		put()
+		put()
+		return &j.tasks[0].outboxes.of[1]
+	}, told
+}
+
+// join is what cshim_outbox_put does.
+func join(box *layout.Outbox, h *putHeader, data []byte) {
+	start := (box.At + 7) &^ 7
+	n := uint64(wire.MessageSize + putHeaderSize + len(data))
+	b := memory.Bytes(transport.Addr(start), n)
+	wire.PutMessage(b, uint8(msgPut), putHeaderSize, len(data))
+	h.encode(b[wire.MessageSize:])
+	copy(b[wire.MessageSize+putHeaderSize:], data)
+	clear(memory.Bytes(transport.Addr(box.At), start-box.At))
+	box.At = start + n
+	box.Room--
+	box.Messages++
+	box.Data += uint32(len(data))
+	if h.cmplCntr != 0 {
+		box.Completions++
+	}
+}
+
+// What joins in C arrives like any other put, behind those before it and before those behind it; a fence covers it; a completion counter is expected.
+func TestOutbox(t *testing.T) {
+	j, lent, told := lendingJob(t, nil)
+	k := j.tasks[0]
+	dst, src := make([]byte, 100), pattern(100, 5)
+	var got int32
+	box := lent()
+	if box.Room == 0 {
+		t.Fatal("nothing is lent")
+	}
+	join(box, &putHeader{at(&dst[0]), at(&got), at(told)}, []byte{1, 2, 3}) // overwritten by the next
+	join(box, &putHeader{at(&dst[0]), at(&got), 0}, src[:51])
+	issued, sent := *k.issued, k.Stats()
+	k.Enter()
+	if *box != (layout.Outbox{}) {
+		t.Errorf("the box is still lent: %+v", *box)
+	}
+	if n := *k.issued - issued; n != 2 {
+		t.Errorf("%d operations are noted", n)
+	}
+	if n := k.Context.tasks[1].expected; n != 3 {
+		t.Errorf("%d completions are expected", n)
+	}
+	j.ok(k.Put(1, 49, at(&dst[51]), at(&src[51]), at(&got), 0, 0))
+	k.Enter()
+	ticket, code := k.FenceBegin()
+	j.ok(code)
+	j.until("the fence", func() bool { k.Enter(); return k.Dispatch(ticket)&DispatchTicket != 0 })
+	if string(dst) != string(src) || got != 3 {
+		t.Errorf("after the fence the target has % x, and %d of 3 counts", dst, got)
+	}
+	j.until("the completions", func() bool { return *told == 4 })
+	if n := k.Context.tasks[1].expected; n != 0 {
+		t.Errorf("%d completions are still expected", n)
+	}
+	if n := k.Stats() - sent; n != 103 {
+		t.Errorf("%d bytes were sent, not 103", n)
+	}
+}
+
+// Stats is how many bytes of data the task has sent over UDP.
+func (k *testTask) Stats() uint64 { return k.udp.Stats().DataSent }
+
+// Nothing is lent where C must not go by itself: the switch is off, a trace or a list of tasks notes each message, LAPI_Term has begun, user code runs.
+func TestOutboxIsNotLent(t *testing.T) {
+	if _, lent, _ := lendingJob(t, nil); lent().Room != maxJoining {
+		t.Errorf("room for %d", lent().Room)
+	}
+	for name, prepare := range map[string]func(c *Context){
+		"list":    func(c *Context) { c.lists = map[transport.Addr]*destList{1 << 20: {}} },
+		"user":    func(c *Context) { c.userCode++ },
+		"term":    func(c *Context) { c.term = &leaving{} },
+		"pending": func(c *Context) { c.tasks[1].pending.head = &outgoing{} },
+	} {
+		j, lent, _ := lendingJob(t, nil)
+		c := j.tasks[0].Context
+		lent()
+		c.Enter()
+		prepare(c)
+		c.lend(&c.tasks[1])
+		if box := c.outboxes.of[1]; box.Room != 0 || len(c.outboxes.lent) != 0 {
+			t.Errorf("%s: lent all the same", name)
+		}
+		c.lists, c.userCode, c.term, c.tasks[1].pending.head = nil, 0, nil, nil
+	}
+	for name, env := range map[string]map[string]string{"off": {"LAPI_FASTLANE": "off"}, "trace": {"LAPI_TRACE": t.TempDir() + "/t", "LAPI_TRACE_LEVEL": "2"}} {
+		if j := newJob(t, 2, merged(paths["udp"], env, map[string]string{"TEST_LENDS": "yes"})); j.tasks[0].outboxes.Outboxes != nil {
+			t.Errorf("%s: there are boxes", name)
+		}
+	}
+}
+
+// maxJoining is how many messages may join the one that waits, and leave a place for core's.
+const maxJoining = 64 - 1 - 1
+
+func merged(all ...map[string]string) map[string]string {
+	out := map[string]string{}
+	for _, m := range all {
+		maps.Copy(out, m)
+	}
+	return out
+}
+
+// A handler's put lends nothing, as the entry that the handler belongs to goes on.
+func TestOutboxInHandler(t *testing.T) {
+	j, lent, _ := lendingJob(t, nil)
+	k := j.tasks[0]
+	ran, seen := false, uint32(0)
+	k.headers[1<<40] = func(*headerCall, *HeaderResult) {
+		ran = true
+		seen = lent().Room
+	}
+	j.ok(j.tasks[1].Amsend(0, 1<<40, 0, 0, 0, 0, 0, 0, 0))
+	j.until("the handler", func() bool { k.Enter(); return ran })
+	if seen != 0 || k.userCode != 0 {
+		t.Errorf("room for %d, %d handlers run", seen, k.userCode)
+	}
+}
