@@ -12,7 +12,7 @@ func (p *peer) onAck(now int64, r *route, h *wire.Header, rest []byte) bool {
 	if uint32(p.sendNext-h.Ack) >= 1<<31 { // of what was never sent
 		return false
 	}
-	if h.Kind != wire.KindData {
+	if h.Kind.Blocks() {
 		room, blocks, err := wire.Room(rest)
 		if err != nil {
 			return false
@@ -48,6 +48,7 @@ func (p *peer) onAck(now int64, r *route, h *wire.Header, rest []byte) bool {
 // echo notes which transmission is known to have arrived by r. False: none that was not known before.
 func (p *peer) echo(now int64, r *route, h *wire.Header) bool {
 	tx := r.tx - uint64(uint16(r.tx)-h.Echo)
+	p.echoed(r, tx, now)
 	if tx <= r.ackedTx || tx > r.tx {
 		return false
 	}
@@ -67,7 +68,7 @@ func (p *peer) news(now int64, r *route, h *wire.Header, gaps bool) {
 		p.base++
 	}
 	if p.overtaken(r, gaps) {
-		p.findMissing(r, h)
+		p.findMissing(now, r, h)
 	}
 	p.tries = 0
 	for i := range p.routes {
@@ -87,6 +88,9 @@ func (p *peer) news(now int64, r *route, h *wire.Header, gaps bool) {
 		p.waitSince = now
 	}
 	p.flushed()
+	if over(r.growAt, now) {
+		p.tryLonger(r, now)
+	}
 	p.pump(now)
 }
 
@@ -104,6 +108,9 @@ func (p *peer) acked(s wire.Seq, now int64) {
 	}
 	if r.fresh && k.tx == r.ackedTx { // the very transmission that arrived
 		r.sample(now, now-k.sentAt)
+	}
+	if !k.mixed {
+		r.passed(k.longest)
 	}
 	r.acked(k.size())
 	r.lossShare -= r.lossShare >> 6
@@ -160,15 +167,15 @@ func (p *peer) overtaken(r *route, gaps bool) bool {
 }
 
 // findMissing looks for packets in flight that others have overtaken on their path: they are lost. And so are those on a path that was
-// left, if they were sent before what r has brought an answer to. Data packets tell of the 64 numbers in h, Ack and Bye of all; of others
+// left, if they were sent before what r has brought an answer to. Headers tell of 64 numbers, Ack and Bye of all; of others
 // nothing is known.
-func (p *peer) findMissing(r *route, h *wire.Header) {
+func (p *peer) findMissing(now int64, r *route, h *wire.Header) {
 	for s := p.base; s != p.sendNext; s++ {
 		k := *p.slot(s)
 		if k == nil || k.state != packetFlying {
 			continue
 		}
-		if h.Kind == wire.KindData && !s.InWindow(h.AckFirst(), wire.BlockSpan) {
+		if !h.Kind.Blocks() && !s.InWindow(h.AckFirst(), wire.BlockSpan) {
 			continue
 		}
 		o := &p.routes[k.path]
@@ -177,6 +184,9 @@ func (p *peer) findMissing(r *route, h *wire.Header) {
 			p.moved(k, packetMissing)
 			o.lost(k.tx, o.tx, k.size(), p.m.cfg.PacketSize, &o.rtt)
 			o.lossShare += (1<<16 - o.lossShare) >> 6
+			if passed {
+				p.missed(k, o, now)
+			}
 		}
 	}
 }

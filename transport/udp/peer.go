@@ -42,6 +42,10 @@ type striping struct {
 	usedAt  int64   // when data was sent last
 	watched bool    // the paths' health is looked at
 	buffer  int     // bytes that the peer's sockets hold, each
+
+	packetSize int // of new packets: what all paths take
+	sendMax    int // header and data of a message that fills one
+	mostFlight int // packets that may be in flight, on all paths
 }
 
 // from is the path that a packet came by from a; nil if a is not the peer's address there.
@@ -162,6 +166,7 @@ func (p *peer) drop(to sessionState, err error, done *opList) {
 	}
 	p.refusedDue, p.stallDue, p.helloDue, p.waitSince, p.probing, p.watched = 0, 0, 0, 0, false, false
 	p.ackDue, p.ackCount, p.wantAck, p.parts = 0, 0, false, nil
+	p.forget(0, true)
 	p.byeDue = 0
 	p.state = to
 }

@@ -32,13 +32,17 @@ type roads struct {
 
 // road is the way to a task by one path.
 type road struct {
-	delay time.Duration
-	rate  int64   // bytes a second; 0: no limit
-	queue int     // bytes that may wait
-	loss  float64 // of packets, 0 to 1
-	cut   func(from int) bool
-	free  int64 // when the last packet is through
-	lost  int
+	delay   time.Duration
+	rate    int64   // bytes a second; 0: no limit
+	queue   int     // bytes that may wait
+	loss    float64 // of packets, 0 to 1
+	cut     func(from int) bool
+	mtu     int   // longer packets vanish; 0: none do
+	tells   bool  // and the kernel hears of it
+	free    int64 // when the last packet is through
+	told    int   // what the kernel has heard
+	tooLong int
+	lost    int
 }
 
 type arrival struct {
@@ -86,6 +90,13 @@ func (o roadOutlet) Transmit(path Path, to netip.AddrPort, head []byte, data tra
 	r.sentBy[path] += len(b)
 	if int(ip[1]) != int(path) || w.cut != nil && w.cut(o.i) || r.random.Float64() < w.loss {
 		w.lost++
+		return Sent
+	}
+	if w.mtu > 0 && len(b) > w.mtu {
+		w.tooLong++
+		if w.tells {
+			w.told = w.mtu
+		}
 		return Sent
 	}
 	at := r.now + int64(w.delay)

@@ -170,6 +170,9 @@ func (p *peer) onRetryTimer(r *route, now int64) {
 	if r.backoff == longSilence {
 		r.window = r.least(p.m.cfg.PacketSize)
 	}
+	if k.tx < r.ackedTx { // something that went later has arrived
+		p.missed(k, r, now)
+	}
 	left := p.leave(r, now)
 	switch {
 	case left && p.othersLive(r):
@@ -178,6 +181,9 @@ func (p *peer) onRetryTimer(r *route, now int64) {
 		p.strand(r)
 	default:
 		p.retry(k, r, now)
+		if p.m.cfg.Discover && r.backoff > 1 && k.longest > r.leastSize() { // a short one: perhaps only long ones are lost
+			p.probe(r, now)
+		}
 	}
 	p.rearm(r, now)
 	p.pump(now)
