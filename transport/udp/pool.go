@@ -52,7 +52,7 @@ type packet struct {
 	refusals uint32
 	burst    uint64 // Machine.bursts when the outlet gathered it
 	acks     bool   // its latest transmission counts as an acknowledgement
-	tx       uint64 // number of its latest transmission, in the order of its path's
+	tx       uint64 // number of its latest transmission, in the order of its path's; of several, in pieces, the last but one
 	sentAt   int64
 	due      int64 // when refused
 	next     *packet

@@ -243,6 +243,9 @@ func (p *peer) transmit(k *packet, r *route, now int64, flags wire.Flags) bool {
 	k.open = false
 	r.tx = r.nextNumber()
 	k.tx, k.sentAt = r.tx, now
+	if k.length() > r.size {
+		k.tx-- // when the last piece arrives, all should have
+	}
 	r.timed(now, flags)
 	if p.waitSince == 0 {
 		p.waitSince = now
