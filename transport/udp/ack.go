@@ -67,6 +67,7 @@ func (p *peer) news(now int64, r *route, h *wire.Header, gaps bool) {
 	for p.base != p.sendNext && *p.slot(p.base) == nil {
 		p.base++
 	}
+	r.settle(now)
 	if p.overtaken(r, gaps) {
 		p.findMissing(now, r, h)
 	}
@@ -103,6 +104,9 @@ func (p *peer) acked(s wire.Seq, now int64) {
 	p.m.untie(k)
 	*p.slot(s) = nil
 	r := &p.routes[k.path]
+	if k.overtaken && k.tx > r.ackedTx { // the transmission before the latest has arrived: it was late, not lost
+		r.late(now)
+	}
 	if k.tx <= r.ackedTx {
 		r.ackedSent = max(r.ackedSent, k.sentAt)
 	}
@@ -179,8 +183,9 @@ func (p *peer) findMissing(now int64, r *route, h *wire.Header) {
 			continue
 		}
 		o := &p.routes[k.path]
-		passed := k.tx < o.ackedTx && (o.ackedTx-k.tx >= reorderPackets || o.ackedSent-k.sentAt > max(int64(reorderTime), o.smooth/4))
+		passed := o.overtook(k)
 		if passed || o.health != live && k.sentAt < r.ackedSent && p.striped() {
+			k.overtaken = passed
 			p.moved(k, packetMissing)
 			o.lost(k.tx, o.tx, k.size(), p.m.cfg.PacketSize, &o.rtt)
 			o.lossShare += (1<<16 - o.lossShare) >> 6

@@ -83,6 +83,11 @@ const (
 	reorderPackets = 3
 	reorderTime    = 200 * time.Microsecond
 
+	// Where packets sent again for that reason are found to have been late only, so much more time is allowed for, as RFC 8985 does: from lateLeast on, doubled
+	// up to a round trip each time, and halved after each lateKeep without.
+	lateLeast = 100 * time.Microsecond
+	lateKeep  = time.Second
+
 	// A refused packet is sent again after refuseDelay, doubled for each further refusal up to refuseDelayMax.
 	refuseDelay    = 500 * time.Microsecond
 	refuseDelayMax = 20 * time.Millisecond

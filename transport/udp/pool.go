@@ -40,22 +40,23 @@ type packet struct {
 	last   int
 	counts int // user bytes of all messages, for the statistics
 
-	seq      wire.Seq
-	path     Path // of its latest transmission
-	single   bool // must not be spread over paths
-	longest  int  // bytes of the longest datagram of its latest transmission: all of it, or a piece
-	mixed    bool // not all its transmissions went by the same path, cut alike
-	messages int
-	open     bool // more messages may join: nothing lent, not sent, no flush behind it
-	state    packetState
-	sends    uint32 // how often sent
-	refusals uint32
-	burst    uint64 // Machine.bursts when the outlet gathered it
-	acks     bool   // its latest transmission counts as an acknowledgement
-	tx       uint64 // number of its latest transmission, in the order of its path's; of several, in pieces, the last but one
-	sentAt   int64
-	due      int64 // when refused
-	next     *packet
+	seq       wire.Seq
+	path      Path // of its latest transmission
+	single    bool // must not be spread over paths
+	longest   int  // bytes of the longest datagram of its latest transmission: all of it, or a piece
+	mixed     bool // not all its transmissions went by the same path, cut alike
+	messages  int
+	open      bool // more messages may join: nothing lent, not sent, no flush behind it
+	state     packetState
+	sends     uint32 // how often sent
+	overtaken bool   // its transmission before the latest counted as lost because later ones had arrived
+	refusals  uint32
+	burst     uint64 // Machine.bursts when the outlet gathered it
+	acks      bool   // its latest transmission counts as an acknowledgement
+	tx        uint64 // number of its latest transmission, in the order of its path's; of several, in pieces, the last but one
+	sentAt    int64
+	due       int64 // when refused
+	next      *packet
 }
 
 func (k *packet) size() int { return k.n + k.dataN + packetOverhead }

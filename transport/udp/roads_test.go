@@ -33,9 +33,10 @@ type roads struct {
 // road is the way to a task by one path.
 type road struct {
 	delay   time.Duration
-	rate    int64   // bytes a second; 0: no limit
-	queue   int     // bytes that may wait
-	loss    float64 // of packets, 0 to 1
+	rate    int64         // bytes a second; 0: no limit
+	queue   int           // bytes that may wait
+	loss    float64       // of packets, 0 to 1
+	spread  time.Duration // that packets take longer than delay, at most: so they overtake each other
 	cut     func(from int) bool
 	mtu     int   // longer packets vanish; 0: none do
 	tells   bool  // and the kernel hears of it
@@ -108,6 +109,9 @@ func (o roadOutlet) Transmit(path Path, to netip.AddrPort, head []byte, data tra
 		}
 		w.free = max(w.free, at) + int64(len(b))*1e9/w.rate
 		at = w.free
+	}
+	if w.spread > 0 {
+		at += r.random.Int64N(int64(w.spread))
 	}
 	r.serial++
 	heap.Push(&r.queue, arrival{at, r.serial, task, path, roadAddr(o.i, int(path)), b})

@@ -16,6 +16,7 @@ type route struct {
 	flying, flyingBytes int
 	congestion
 	rtt
+	reordering
 	sizing
 
 	tx         uint64 // transmissions so far
