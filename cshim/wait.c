@@ -64,8 +64,7 @@ int cshim_may_dispatch(cshim_context *context, const char *call)
 	return LAPI_ERR_UNKNOWN;
 }
 
-/* For the service thread, which looks whether anybody polls. */
-static void note_poll(cshim_context *context)
+void cshim_note_poll(cshim_context *context)
 {
 	__atomic_store_n(&context->poll_turns, context->poll_turns + 1, __ATOMIC_RELAXED);
 	if (__builtin_expect(cshim_private_of(context)->away != 0, 0))
@@ -80,7 +79,7 @@ static void note_poll(cshim_context *context)
 void cshim_poll_begin(cshim_context *context)
 {
 	__atomic_store_n(&context->pollers, context->pollers + 1, __ATOMIC_RELAXED);
-	note_poll(context);
+	cshim_note_poll(context);
 }
 
 void cshim_poll_end(cshim_context *context)
@@ -297,7 +296,7 @@ static int reached_soon(cshim_context *context, const int *counter, int val)
 
 	if (!context->lane || context->spin_turns == 0 || context->dispatching || cshim_private_of(context)->turner || cshim_in_handler(context))
 		return 0;
-	note_poll(context);
+	cshim_note_poll(context);
 	for (looks = SOON_LOOKS; looks > 0; looks -= flags ? 1 : LOOKS_PER_TURN) {
 		flags = cshim_lane_await(context, counter, val, LOOKS_PER_TURN);
 		if (__builtin_expect(flags == 0 || flags & CSHIM_LANE_CORE, 0) && cshim_dispatch(context, 0) & CSHIM_DISPATCH_ERROR)

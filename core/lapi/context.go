@@ -162,8 +162,10 @@ type Context struct {
 	timeout      int64 // seconds
 	bufCopy      int   // BUF_CP_SIZE
 
-	lane        *lane       // nil: none
-	barrier     *barrier    // nil: LAPI_Gfence is all ours
+	lane        *lane    // nil: none
+	barrier     *barrier // nil: LAPI_Gfence is all ours
+	outboxes    outboxes
+	userCode    int         // calls of user code by this package that are under way
 	issued      *uint64     // number of the latest operation; the lane's, or own
 	ownIssued   uint64      //
 	sends       uint64      // what was given to links, to order it against flushes

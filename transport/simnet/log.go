@@ -68,7 +68,7 @@ func describe(b []byte) string {
 	if !h.Kind.Blocks() {
 		return text
 	}
-	for rest := b[min(wire.HeaderSize+wire.RoomSize, len(b)):]; len(rest) > 0; {
+	for rest := b[min(wire.HeaderSize, len(b)):]; len(rest) > 0; {
 		var k wire.Block
 		var err error
 		if rest, err = k.Next(rest); err != nil {

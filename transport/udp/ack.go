@@ -13,14 +13,12 @@ func (p *peer) onAck(now int64, r *route, h *wire.Header, rest []byte) bool {
 		return false
 	}
 	if h.Kind.Blocks() {
-		room, blocks, err := wire.Room(rest)
-		if err != nil {
+		if len(rest)%wire.BlockSize != 0 {
 			return false
 		}
-		p.roomIs(room)
-		rest = blocks
+		p.roomIs(h.Room)
 	}
-	p.newsOf = 0
+	p.newsOf, p.ackBy = 0, r.path
 	echoed := p.echo(now, r, h)
 	for p.base.Before(h.Ack) {
 		p.acked(p.base, now)
@@ -88,6 +86,9 @@ func (p *peer) news(now int64, r *route, h *wire.Header, gaps bool) {
 	if p.outstanding() {
 		p.waitSince = now
 	}
+	if p.striped() {
+		p.witness(r, now)
+	}
 	p.flushed()
 	if over(r.growAt, now) {
 		p.tryLonger(r, now)
@@ -104,7 +105,7 @@ func (p *peer) acked(s wire.Seq, now int64) {
 	p.m.untie(k)
 	*p.slot(s) = nil
 	r := &p.routes[k.path]
-	if k.overtaken && k.tx > r.ackedTx { // the transmission before the latest has arrived: it was late, not lost
+	if k.overtaken && k.tx > r.ackedTx && k.path == p.ackBy { // the transmission before the latest has arrived: it was late, not lost
 		r.late(now)
 	}
 	if k.tx <= r.ackedTx {
@@ -190,7 +191,7 @@ func (p *peer) findMissing(now int64, r *route, h *wire.Header) {
 			o.lost(k.tx, o.tx, k.size(), p.m.cfg.PacketSize, &o.rtt)
 			o.lossShare += (1<<16 - o.lossShare) >> 6
 			if passed {
-				p.missed(k, o, now)
+				p.lostLong(k, o, now)
 			}
 		}
 	}

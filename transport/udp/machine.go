@@ -51,6 +51,7 @@ type Machine struct {
 	active    []*peer // those that may have a timer running
 	soon      []*peer // those that asked for an acknowledgement when there is nothing else to do
 	due       int64   // no timer runs out before; 0: none runs
+	unheard   int     // timers in a row that ran out while packets may have waited at the sockets
 	turns     int     // since the last run of the acknowledge and retransmit logic
 	pool      pool
 	done      opList        // operations that are over, their Done not yet called
@@ -68,7 +69,7 @@ type Machine struct {
 	origins   origins       // how many peers send
 	closed    bool
 	longest   []byte // for packets that are sent at once and do not fit scratch; nil until there is one
-	scratch   [wire.HeaderSize + wire.RoomSize + (1+seqWindow/wire.BlockSpan)*wire.BlockSize]byte
+	scratch   [wire.HeaderSize + (1+seqWindow/wire.BlockSpan)*wire.BlockSize]byte
 }
 
 // NewMachine makes the protocol of one task, which sends through out.

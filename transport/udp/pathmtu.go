@@ -13,12 +13,12 @@ import (
 //	  ▲                                                                      │ probes that were answered, after raiseAfter at the
 //	  └──────────────────────────────────────────────────────────────────────┘ latest, at once if nobody had told
 type sizing struct {
-	size      int    // bytes of a datagram; longer packets go in pieces
-	told      int    // what the kernel said last; 0: nothing
-	askedAt   int64  // when it was asked
-	losses    int    // rounds in a row in which long packets were lost and none as long arrived
-	swallowed int    // the length of the shortest of these
-	roundTx   uint64 // transmissions up to this one belong to the latest of them, or to one before
+	size       int    // bytes of a datagram; longer packets go in pieces
+	told       int    // what the kernel said last; 0: nothing
+	surveyedAt int64  // when it was asked
+	losses     int    // rounds in a row in which long packets were lost and none as long arrived
+	swallowed  int    // the length of the shortest of these
+	roundTx    uint64 // transmissions up to this one belong to the latest of them, or to one before
 
 	tried   int    // the length of the latest probe, not answered; 0: none
 	triedTx uint64 // its transmission
@@ -93,7 +93,7 @@ func (p *peer) kernelSays(r *route) int {
 // believe takes the kernel's word that only less than r.size passes, and then tries again later. Unless always is set, news only: what it said before
 // may have been found to be over. It says whether there was such a word.
 func (p *peer) believe(r *route, now int64, always bool) bool {
-	r.askedAt = now
+	r.surveyedAt = now
 	n := p.kernelSays(r)
 	if n == 0 || n == r.told && !always {
 		return false
@@ -107,9 +107,9 @@ func (p *peer) believe(r *route, now int64, always bool) bool {
 	return true
 }
 
-// missed: the transmission of k by r was lost, though later ones by r arrived. If that was because k is too long, somebody may have told the kernel; if
+// lostLong: the transmission of k by r was lost, though later ones by r arrived. If that was because k is too long, somebody may have told the kernel; if
 // long packets are lost in round after round, r swallows them and nobody says so.
-func (p *peer) missed(k *packet, r *route, now int64) {
+func (p *peer) lostLong(k *packet, r *route, now int64) {
 	if !p.m.cfg.Discover || k.longest > r.size || k.longest <= r.leastSize() || k.tx <= r.roundTx {
 		return
 	}
@@ -118,7 +118,7 @@ func (p *peer) missed(k *packet, r *route, now int64) {
 		r.swallowed = k.longest
 	}
 	enough := r.losses >= swallowedRounds
-	if (enough || r.askedAt == 0 || now-r.askedAt >= int64(askGap)) && p.believe(r, now, enough) || !enough {
+	if (enough || r.surveyedAt == 0 || now-r.surveyedAt >= int64(askGap)) && p.believe(r, now, enough) || !enough {
 		return
 	}
 	was := r.size

@@ -307,8 +307,7 @@ func (p *peer) putBlocks(r *route, kind wire.Kind, flags wire.Flags) int {
 	}
 	b := p.m.scratch[:]
 	r.fillHeader(p, b, kind, flags, 0)
-	wire.PutRoom(b[wire.HeaderSize:], p.m.room())
-	n := wire.HeaderSize + wire.RoomSize
+	n := wire.HeaderSize
 	for s := p.expect; s.Before(p.highest); s += wire.BlockSpan {
 		k := wire.Block{First: s, Received: p.receivedFrom(s)}
 		if n+wire.BlockSize > r.size { // of the others the origin hears when these are no longer needed
