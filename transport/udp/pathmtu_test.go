@@ -32,7 +32,7 @@ func (r *roads) moves(count, most int, told *int) time.Duration {
 	want, i := r.got[1]+count, 0
 	d := r.until(time.Minute, func() bool {
 		for ; i < count; i++ {
-			n := most
+			n := min(most, r.ms[0].Limits().SendMax-8)
 			if *told > 0 {
 				n = min(n, *told-8)
 			}
