@@ -65,9 +65,9 @@ func (c *Context) sendAm(t *task, hdrHdl, uhdr transport.Addr, uhdrLen uint32, u
 		h.token = c.readers.put(reader{t: t, data: udata, n: n, orgCntr: orgCntr, done: done, id: h.id, seq: m.seq})
 	default:
 		m.hdrLen = whole
-		if m.first = n; n > uint64(t.link.Limits().SendMax-whole) {
+		if m.first = n; n > t.room(whole) {
 			m.step = t.partSize(n)
-			m.first = min(m.step, uint64(t.link.Limits().SendMax-whole))
+			m.first = min(m.step, t.room(whole))
 		}
 	}
 	h.encode(m.hdr[:])

@@ -101,6 +101,7 @@ type task struct {
 	link         transport.Link // nil only while LAPI_Init runs
 	ep           transport.Endpoint
 	atomics      *emul.Emulator // of link; nil where the link's atomics are native
+	packet       int            // header and data of the longest message that is one packet of the link's
 	sendMax      int            // data bytes of the largest fragment, whatever its header
 	headers      int            // the link's HeaderMax
 	isSelf       bool

@@ -287,7 +287,7 @@ func (c *Context) prepare(m *outgoing) (*fragmentOp, error) {
 	f.id, f.hdr, f.op.Local, f.op.N = m.nextFragment(most)
 	f.step, f.by, f.lead = f.op.N, nil, 0
 	if f.op.N > uint64(m.t.sendMax) {
-		f.by = m.t.link.(transport.Gathering)
+		f.by, _ = m.t.link.(transport.Gathering) // else it was cut when the way there took more
 	}
 	return f, nil
 }

@@ -323,7 +323,7 @@ func (s *setup) useLink(t *task, l transport.Link, a transport.Address) codes.Co
 func (s *setup) setLink(t *task, l transport.Link) {
 	t.link = l
 	lim := l.Limits()
-	t.sendMax = (lim.SendMax - putFragmentHeaderSize) &^ 7
+	t.cutFor(lim.SendMax)
 	t.headers = lim.HeaderMax
 	t.attender, _ = l.(attender)
 	t.atOnce = t.sendMax

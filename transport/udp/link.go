@@ -46,7 +46,7 @@ type Link struct {
 func New(cfg Config) (*Link, error) {
 	fragment := cfg.PacketSize != 0
 	if !fragment {
-		cfg.PacketSize = pathPayload(cfg.Locals)
+		cfg.PacketSize, cfg.Discover = pathPayload(cfg.Locals), true
 	}
 	if cfg.ReceiveBuffer == 0 {
 		cfg.ReceiveBuffer = socketBuffer
@@ -81,7 +81,7 @@ func pathPayload(locals []Local) int {
 	n := wire.MaxDatagram
 	for _, a := range locals {
 		if a.Addr.Addr().IsValid() {
-			n = min(n, sock.PathPayload(a.Addr.Addr()))
+			n = min(n, sock.InterfacePayload(a.Addr.Addr()))
 		}
 	}
 	return max(n, MinPacketSize)
@@ -189,6 +189,11 @@ type outlet Link
 
 func (o *outlet) Transmit(path Path, to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome {
 	return Outcome(o.socks.At(int(path)).Send(to, head, uint64(data), n))
+}
+
+// PathMTU implements Surveyor.
+func (o *outlet) PathMTU(path Path, to netip.AddrPort) int {
+	return o.socks.At(int(path)).PathPayload(to)
 }
 
 // Gather implements Gatherer.

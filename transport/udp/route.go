@@ -16,6 +16,8 @@ type route struct {
 	flying, flyingBytes int
 	congestion
 	rtt
+	reordering
+	sizing
 
 	tx         uint64 // transmissions so far
 	ackedTx    uint64 // the latest transmission known to have arrived
@@ -41,7 +43,7 @@ func (m *Machine) routesTo(addrs []netip.AddrPort) []route {
 	n := min(len(addrs), max(len(m.cfg.Locals), 1))
 	routes := make([]route, n)
 	for i := range routes {
-		routes[i] = route{path: Path(i), addr: addrs[i], down: m.downPaths>>i&1 != 0}
+		routes[i] = route{path: Path(i), addr: addrs[i], down: m.downPaths>>i&1 != 0, sizing: sizing{size: m.cfg.PacketSize}}
 	}
 	return routes
 }
@@ -88,7 +90,7 @@ func (p *peer) mostFlying(k *packet) int {
 	if k.open && k.n < shareBytes && k.messages < maxMessages && !p.m.idle {
 		return maxSharable
 	}
-	return p.m.mostFlying
+	return p.mostFlight
 }
 
 // routeFor is the path that k is to take now; nil: there is none with room.

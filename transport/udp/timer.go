@@ -176,10 +176,16 @@ func (p *peer) onRetryTimer(r *route, now int64) {
 	if r.backoff == longSilence {
 		r.window = r.least(p.m.cfg.PacketSize)
 	}
+	if k.tx < r.ackedTx { // something that went later has arrived
+		p.lostLong(k, r, now)
+	}
 	doubted := p.doubt(r, now)
 	switch {
 	case !p.othersSpeak(r):
 		p.retry(k, r, now)
+		if p.m.cfg.Discover && r.backoff > 1 && k.longest > r.leastSize() { // a short one: perhaps only long ones are lost
+			p.probe(r, now)
+		}
 	case doubted:
 		p.moved(k, packetMissing)
 	default: // it was before, and there is still no answer

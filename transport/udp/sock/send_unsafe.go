@@ -123,8 +123,13 @@ func (s *Socket) sendRun() {
 		s.settle(0, s.sendMemory(v.base, v.length))
 	} else if s.count == 1 {
 		s.settle(0, s.sendVectors(0, s.used, 0))
-	} else if errno = s.sendVectors(0, s.used, s.segment); errno != 0 && !lost(errno) {
-		s.sendPieces(errno)
+	} else {
+		if errno = s.sendVectors(0, s.used, s.segment); errno == syscall.EMSGSIZE { // or so a router has said of a packet before, which is told once
+			errno = s.sendVectors(0, s.used, s.segment)
+		}
+		if errno != 0 && !lost(errno) {
+			s.sendPieces(errno)
+		}
 	}
 	s.count, s.used, s.bytes = 0, 0, 0
 }

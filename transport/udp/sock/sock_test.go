@@ -147,14 +147,14 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-func TestPathPayload(t *testing.T) {
-	if n := PathPayload(loopback.Addr()); n < 1024 || n > maxPayload {
+func TestInterfacePayload(t *testing.T) {
+	if n := InterfacePayload(loopback.Addr()); n < 1024 || n > maxPayload {
 		t.Errorf("loopback carries %d bytes", n)
 	}
-	if n := PathPayload(netip.AddrFrom4([4]byte{127, 9, 9, 9})); n != PathPayload(loopback.Addr()) {
+	if n := InterfacePayload(netip.AddrFrom4([4]byte{127, 9, 9, 9})); n != InterfacePayload(loopback.Addr()) {
 		t.Errorf("127.9.9.9 is loopback too, but carries %d bytes", n)
 	}
-	if n := PathPayload(netip.AddrFrom4([4]byte{192, 0, 2, 1})); n != fallbackMTU-28 {
+	if n := InterfacePayload(netip.AddrFrom4([4]byte{192, 0, 2, 1})); n != fallbackMTU-28 {
 		t.Errorf("an address of no interface: %d bytes", n)
 	}
 }
@@ -181,8 +181,8 @@ func TestLinkLocal(t *testing.T) {
 		t.Skip("skipped: no interface that is up has a link-local IPv6 address")
 	}
 	testExchange(t, netip.AddrPortFrom(local, 0))
-	if n := PathPayload(local); n != PathPayload(local.WithZone("")) {
-		t.Errorf("PathPayload(%v) is %d", local, n)
+	if n := InterfacePayload(local); n != InterfacePayload(local.WithZone("")) {
+		t.Errorf("InterfacePayload(%v) is %d", local, n)
 	}
 }
 

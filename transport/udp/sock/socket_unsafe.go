@@ -50,8 +50,8 @@ type calls struct {
 type Options struct {
 	Device        string // the interface that its packets must use; empty: any
 	Receive, Send int    // buffer sizes to ask the kernel for, in bytes
-	// Fragment: datagrams may be cut on their way, as they are longer than the path's MTU on purpose. Else a router that cannot pass one on in
-	// one piece says so, and the kernel cuts those that follow here (RFC 1191, RFC 8201).
+	// Fragment: datagrams may be cut here and on their way, as they are longer than the path's MTU on purpose. Else nobody cuts them: a router that cannot
+	// pass one on in one piece says so, which PathPayload knows then (RFC 1191, RFC 8201), and what is longer than the interface takes is lost.
 	Fragment bool
 	// Length says how long the datagram that b begins with is, by what stands in it; 0: no datagram of ours. b may go on behind it with others of the
 	// same length, the last of them perhaps shorter. Nil: they are to be received one by one.
@@ -126,9 +126,9 @@ func (s *Socket) open(local netip.AddrPort, o *Options) (err error) {
 	return nil
 }
 
-// discoverMTU says what becomes of datagrams that are too long for the path: in neither case are they refused.
+// discoverMTU says what becomes of datagrams that are too long for the path.
 func (s *Socket) discoverMTU(family int, fragment bool) {
-	v4, v6 := unix.IP_PMTUDISC_WANT, unix.IPV6_PMTUDISC_WANT
+	v4, v6 := unix.IP_PMTUDISC_PROBE, unix.IPV6_PMTUDISC_PROBE
 	if fragment {
 		v4, v6 = unix.IP_PMTUDISC_DONT, unix.IPV6_PMTUDISC_DONT
 	}
