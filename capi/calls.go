@@ -9,17 +9,17 @@ import (
 
 //export golapi_dispatch
 func golapi_dispatch(context C.int, ticket C.uint64_t) C.uint32_t {
-	return C.uint32_t(contexts[context].Dispatch(uint64(ticket)))
+	return C.uint32_t(entered(context).Dispatch(uint64(ticket)))
 }
 
 //export golapi_ticket_result
 func golapi_ticket_result(context C.int, ticket C.uint64_t) C.int {
-	return C.int(contexts[context].TicketResult(uint64(ticket)))
+	return C.int(entered(context).TicketResult(uint64(ticket)))
 }
 
 //export golapi_arm
 func golapi_arm(context C.int, timeout *C.int64_t) C.int {
-	t, ok := contexts[context].Arm()
+	t, ok := entered(context).Arm()
 	if !ok {
 		return 1
 	}
@@ -28,73 +28,73 @@ func golapi_arm(context C.int, timeout *C.int64_t) C.int {
 }
 
 //export golapi_disarm
-func golapi_disarm(context C.int) { contexts[context].Disarm() }
+func golapi_disarm(context C.int) { entered(context).Disarm() }
 
 //export golapi_away
-func golapi_away(context, away C.int) { contexts[context].SetAway(away != 0) }
+func golapi_away(context, away C.int) { entered(context).SetAway(away != 0) }
 
 //export golapi_put
 func golapi_put(context C.int, tgt C.uint32_t, n C.uint64_t, tgtAddr, orgAddr, tgtCntr, orgCntr, cmplCntr C.cshim_addr) C.int {
-	return C.int(contexts[context].Put(uint32(tgt), uint64(n), addr(tgtAddr), addr(orgAddr), addr(tgtCntr), addr(orgCntr), addr(cmplCntr)))
+	return C.int(entered(context).Put(uint32(tgt), uint64(n), addr(tgtAddr), addr(orgAddr), addr(tgtCntr), addr(orgCntr), addr(cmplCntr)))
 }
 
 //export golapi_get
 func golapi_get(context C.int, tgt C.uint32_t, n C.uint64_t, tgtAddr, orgAddr, tgtCntr, orgCntr C.cshim_addr) C.int {
-	return C.int(contexts[context].Get(uint32(tgt), uint64(n), addr(tgtAddr), addr(orgAddr), addr(tgtCntr), addr(orgCntr)))
+	return C.int(entered(context).Get(uint32(tgt), uint64(n), addr(tgtAddr), addr(orgAddr), addr(tgtCntr), addr(orgCntr)))
 }
 
 //export golapi_amsend
 func golapi_amsend(context C.int, tgt C.uint32_t, hdrHdl, uhdr C.cshim_addr, uhdrLen C.uint32_t, udata C.cshim_addr, n C.uint64_t,
 	tgtCntr, orgCntr, cmplCntr C.cshim_addr) C.int {
-	return C.int(contexts[context].Amsend(uint32(tgt), addr(hdrHdl), addr(uhdr), uint32(uhdrLen), addr(udata), uint64(n),
+	return C.int(entered(context).Amsend(uint32(tgt), addr(hdrHdl), addr(uhdr), uint32(uhdrLen), addr(udata), uint64(n),
 		addr(tgtCntr), addr(orgCntr), addr(cmplCntr)))
 }
 
 //export golapi_rmw
 func golapi_rmw(context C.int, width, op, tgt C.uint32_t, tgtVar, inVal, prevTgtVal, orgCntr C.cshim_addr) C.int {
-	return C.int(contexts[context].Rmw(uint8(width), uint32(op), uint32(tgt), addr(tgtVar), addr(inVal), addr(prevTgtVal), addr(orgCntr)))
+	return C.int(entered(context).Rmw(uint8(width), uint32(op), uint32(tgt), addr(tgtVar), addr(inVal), addr(prevTgtVal), addr(orgCntr)))
 }
 
 //export golapi_addr_set
 func golapi_addr_set(context C.int, a C.cshim_addr, index C.int32_t) C.int {
-	return C.int(contexts[context].AddrSet(addr(a), int32(index)))
+	return C.int(entered(context).AddrSet(addr(a), int32(index)))
 }
 
 //export golapi_addr_get
 func golapi_addr_get(context C.int, index C.int32_t, a *C.cshim_addr) C.int {
-	value, code := contexts[context].AddrGet(int32(index))
+	value, code := entered(context).AddrGet(int32(index))
 	*a = C.cshim_addr(value)
 	return C.int(code)
 }
 
 //export golapi_qenv
 func golapi_qenv(context C.int, query C.uint32_t, ret C.cshim_addr) C.int {
-	return C.int(contexts[context].Qenv(uint32(query), addr(ret)))
+	return C.int(entered(context).Qenv(uint32(query), addr(ret)))
 }
 
 //export golapi_senv
 func golapi_senv(context C.int, query C.uint32_t, val C.int32_t) C.int {
-	return C.int(contexts[context].Senv(uint32(query), int32(val)))
+	return C.int(entered(context).Senv(uint32(query), int32(val)))
 }
 
 //export golapi_fence_begin
 func golapi_fence_begin(context C.int, ticket *C.uint64_t) C.int {
-	return begun(ticket)(contexts[context].FenceBegin())
+	return begun(ticket)(entered(context).FenceBegin())
 }
 
 //export golapi_gfence_begin
 func golapi_gfence_begin(context C.int, ticket *C.uint64_t) C.int {
-	return begun(ticket)(contexts[context].GfenceBegin())
+	return begun(ticket)(entered(context).GfenceBegin())
 }
 
 //export golapi_address_init_begin
 func golapi_address_init_begin(context C.int, value C.uint64_t, table C.cshim_addr, width C.uint32_t, ticket *C.uint64_t) C.int {
-	return begun(ticket)(contexts[context].AddressInitBegin(uint64(value), addr(table), uint32(width)))
+	return begun(ticket)(entered(context).AddressInitBegin(uint64(value), addr(table), uint32(width)))
 }
 
 //export golapi_term_begin
 func golapi_term_begin(context C.int, ticket *C.uint64_t) C.int {
-	return begun(ticket)(contexts[context].TermBegin())
+	return begun(ticket)(entered(context).TermBegin())
 }
 
 // begun stores the ticket of a blocking call that has begun.

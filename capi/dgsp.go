@@ -38,13 +38,13 @@ func golapi_dgsp_unreserve(handle C.cshim_addr) C.int { return C.int(dgsps().Unr
 
 //export golapi_dgsp_ddm
 func golapi_dgsp_ddm(context C.int, handler C.cshim_addr) {
-	contexts[context].RegisterDDM(addr(handler))
+	entered(context).RegisterDDM(addr(handler))
 }
 
 //export golapi_dgsp_pack
 func golapi_dgsp_pack(context C.int, handle, in C.cshim_addr, n C.uint64_t, out C.cshim_addr, size C.uint64_t, position *C.uint64_t) C.int {
 	b := dgsm.Buffer{Addr: addr(out), Size: uint64(size), Position: uint64(*position)}
-	code := contexts[context].PackDGSP(addr(handle), addr(in), uint64(n), &b)
+	code := entered(context).PackDGSP(addr(handle), addr(in), uint64(n), &b)
 	*position = C.uint64_t(b.Position)
 	return C.int(code)
 }
@@ -52,7 +52,7 @@ func golapi_dgsp_pack(context C.int, handle, in C.cshim_addr, n C.uint64_t, out 
 //export golapi_dgsp_unpack
 func golapi_dgsp_unpack(context C.int, handle, in C.cshim_addr, inSize C.uint64_t, position *C.uint64_t, out C.cshim_addr, n, outSize C.uint64_t) C.int {
 	b := dgsm.Buffer{Addr: addr(in), Size: uint64(inSize), Position: uint64(*position)}
-	code := contexts[context].UnpackDGSP(addr(handle), &b, addr(out), uint64(n), uint64(outSize))
+	code := entered(context).UnpackDGSP(addr(handle), &b, addr(out), uint64(n), uint64(outSize))
 	*position = C.uint64_t(b.Position)
 	return C.int(code)
 }

@@ -5,10 +5,10 @@ import "C"
 
 //export golapi_group_create
 func golapi_group_create(context C.int, n C.uint32_t, list, group C.cshim_addr) C.int {
-	return C.int(contexts[context].GroupCreate(uint32(n), addr(list), addr(group)))
+	return C.int(entered(context).GroupCreate(uint32(n), addr(list), addr(group)))
 }
 
 //export golapi_group_free
 func golapi_group_free(context C.int, group C.uint32_t) C.int {
-	return C.int(contexts[context].GroupFree(uint32(group)))
+	return C.int(entered(context).GroupFree(uint32(group)))
 }

@@ -92,7 +92,7 @@ func getenv(name string) (string, bool) {
 
 //export golapi_next_error
 func golapi_next_error(context C.int, e *C.cshim_error) C.int {
-	event, ok := contexts[context].NextError()
+	event, ok := entered(context).NextError()
 	if !ok {
 		return 0
 	}
@@ -105,7 +105,7 @@ func golapi_next_error(context C.int, e *C.cshim_error) C.int {
 
 //export golapi_next_completion
 func golapi_next_completion(context C.int, q *C.cshim_completion) C.int {
-	handler, info, id, ok := contexts[context].NextCompletion()
+	handler, info, id, ok := entered(context).NextCompletion()
 	if !ok {
 		return 0
 	}
@@ -115,5 +115,5 @@ func golapi_next_completion(context C.int, q *C.cshim_completion) C.int {
 
 //export golapi_completion_done
 func golapi_completion_done(context C.int, id C.uint64_t) {
-	contexts[context].CompletionDone(uint64(id))
+	entered(context).CompletionDone(uint64(id))
 }

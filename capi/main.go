@@ -19,6 +19,13 @@ import (
 // contexts holds the context behind each block of cshim, by index.
 var contexts [C.CSHIM_MAX_CONTEXTS]*lapi.Context
 
+// entered is the context whose lock the caller holds, at the beginning of an entry into it.
+func entered(context C.int) *lapi.Context {
+	c := contexts[context]
+	c.Enter()
+	return c
+}
+
 func addr(a C.cshim_addr) transport.Addr { return transport.Addr(a) }
 
 func main() {}

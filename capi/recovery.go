@@ -22,30 +22,30 @@ func golapi_add_udp_dest(context C.int, tgt, instance C.uint32_t, port C.cshim_a
 	} else {
 		a = fromC(unsafe.Slice((*C.lapi_udp_t)(pointer(port)), 1))
 	}
-	return C.int(contexts[context].AddUDPDest(uint32(tgt), uint32(instance), a[0]))
+	return C.int(entered(context).AddUDPDest(uint32(tgt), uint32(instance), a[0]))
 }
 
 //export golapi_purge
 func golapi_purge(context C.int, dest C.uint32_t) C.int {
-	return C.int(contexts[context].Purge(uint32(dest)))
+	return C.int(entered(context).Purge(uint32(dest)))
 }
 
 //export golapi_resume
 func golapi_resume(context C.int, dest C.uint32_t) C.int {
-	return C.int(contexts[context].Resume(uint32(dest)))
+	return C.int(entered(context).Resume(uint32(dest)))
 }
 
 //export golapi_counter_list
 func golapi_counter_list(context C.int, cntr C.cshim_addr, n C.int32_t, dest, status, member C.cshim_addr) C.int {
-	return C.int(contexts[context].ListCounter(addr(cntr), int32(n), addr(dest), addr(status), addr(member)))
+	return C.int(entered(context).ListCounter(addr(cntr), int32(n), addr(dest), addr(status), addr(member)))
 }
 
 //export golapi_counter_unlist
 func golapi_counter_unlist(context C.int, cntr C.cshim_addr) {
-	contexts[context].UnlistCounter(addr(cntr))
+	entered(context).UnlistCounter(addr(cntr))
 }
 
 //export golapi_counter_purged
 func golapi_counter_purged(context C.int, cntr C.cshim_addr) C.int {
-	return C.int(contexts[context].CounterPurged(addr(cntr)))
+	return C.int(entered(context).CounterPurged(addr(cntr)))
 }

@@ -11,7 +11,7 @@ import (
 
 //export golapi_xfer
 func golapi_xfer(context C.int, kind C.uint32_t, x *C.cshim_transfer) C.int {
-	return C.int(contexts[context].Xfer(uint32(kind), (*lapi.Transfer)(unsafe.Pointer(x))))
+	return C.int(entered(context).Xfer(uint32(kind), (*lapi.Transfer)(unsafe.Pointer(x))))
 }
 
 // The transfer comes from C as it is.

@@ -11,7 +11,9 @@ int PLAPI_Put(lapi_handle_t hndl, uint tgt, ulong len, void *tgt_addr, void *org
 	if (!context)
 		return LAPI_ERR_HNDL_INVALID;
 	if (cshim_lane_put(context, tgt, len, CSHIM_ADDR(tgt_addr), CSHIM_ADDR(org_addr), CSHIM_ADDR(tgt_cntr), CSHIM_ADDR(org_cntr),
-	                   CSHIM_ADDR(cmpl_cntr)))
+	                   CSHIM_ADDR(cmpl_cntr)) ||
+	    cshim_outbox_put(context, tgt, len, CSHIM_ADDR(tgt_addr), CSHIM_ADDR(org_addr), CSHIM_ADDR(tgt_cntr), CSHIM_ADDR(org_cntr),
+	                     CSHIM_ADDR(cmpl_cntr)))
 		rc = LAPI_SUCCESS;
 	else
 		rc = golapi_put(cshim_index_of(context), tgt, len, CSHIM_ADDR(tgt_addr), CSHIM_ADDR(org_addr), CSHIM_ADDR(tgt_cntr),

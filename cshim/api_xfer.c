@@ -181,8 +181,10 @@ static int lane_xfer(cshim_context *context, const lapi_xfer_t *command)
 	switch (command->Xfer_type) {
 	case LAPI_PUT_XFER:
 		return !put->flags && !put->shdlr &&
-		       cshim_lane_put(context, put->tgt, put->len, put->tgt_addr, CSHIM_ADDR(put->org_addr), put->tgt_cntr,
-		                      CSHIM_ADDR(put->org_cntr), CSHIM_ADDR(put->cmpl_cntr));
+		       (cshim_lane_put(context, put->tgt, put->len, put->tgt_addr, CSHIM_ADDR(put->org_addr), put->tgt_cntr,
+		                       CSHIM_ADDR(put->org_cntr), CSHIM_ADDR(put->cmpl_cntr)) ||
+		        cshim_outbox_put(context, put->tgt, put->len, put->tgt_addr, CSHIM_ADDR(put->org_addr), put->tgt_cntr,
+		                         CSHIM_ADDR(put->org_cntr), CSHIM_ADDR(put->cmpl_cntr)));
 	case LAPI_GET_XFER:
 		return !get->flags && !get->chndlr &&
 		       cshim_lane_get(context, get->tgt, get->len, get->tgt_addr, CSHIM_ADDR(get->org_addr), get->tgt_cntr,

@@ -76,7 +76,7 @@ typedef struct cshim_private {
 	uint32_t service_tid;    /* atomic: its thread id, 0 if it does not run */
 	uint32_t away;           /* under the lock: peers were told that no user thread polls */
 	struct cshim_crew *crew; /* by LAPI_Init and LAPI_Term: the library's threads */
-	uint8_t line[120 - 5 * sizeof(void *)]; /* as much as a cshim_context in either word size: there are five pointers above */
+	uint8_t line[128 - 5 * sizeof(void *)]; /* as much as a cshim_context in either word size: there are five pointers above */
 } cshim_private;
 
 _Static_assert(sizeof(cshim_private) == sizeof(cshim_context), "the one is as far from the first of its kind as the other");
@@ -209,6 +209,8 @@ void cshim_end_purged_waits(cshim_context *context);
 /* A user thread begins and ends a call that polls: the service thread keeps out of its way. */
 void cshim_poll_begin(cshim_context *context);
 void cshim_poll_end(cshim_context *context);
+/* A user thread polls, for less time than a look of the service thread's can miss: the same without a beginning and an end. */
+void cshim_note_poll(cshim_context *context);
 
 /* sleep.c: what follows when event_seq has moved and others wait. */
 void cshim_notify_others(cshim_context *context);

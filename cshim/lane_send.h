@@ -16,6 +16,9 @@ int cshim_lane_amsend(cshim_context *context, uint32_t tgt, uint64_t hdr_hdl, ui
 /* width 4 or 8 bytes */
 int cshim_lane_rmw(cshim_context *context, uint32_t width, uint32_t op, uint32_t tgt, uint64_t tgt_var, uint64_t in_val,
                    uint64_t prev_tgt_val, uint64_t org_cntr);
+/* A small put to a task that is reached over UDP joins the packet that waits for company (outbox.h). */
+int cshim_outbox_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t tgt_addr, uint64_t org_addr, uint64_t tgt_cntr,
+                     uint64_t org_cntr, uint64_t cmpl_cntr);
 /* 1: everything sent was consumed, and core has nothing outstanding either: the fence is over. */
 int cshim_lane_fenced(cshim_context *context);
 

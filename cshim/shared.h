@@ -7,6 +7,7 @@
 #include "barrier.h"
 #include "context.h"
 #include "lane.h"
+#include "outbox.h"
 #include "segment.h"
 #include "trace.h"
 

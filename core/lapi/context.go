@@ -22,6 +22,7 @@ const (
 	MaxTasks         = 16384                 // guide, Appendix F
 	MaxAtomSize      = dgsm.MaxAtomSize      // MAX_ATOM_SIZE, bytes
 	MaxMessageSize   = uint64(^uint(0) >> 1) // LAPI_MAX_MSG_SZ: by the width of addresses
+	longestMessage   = uint64(1<<63 - 1)     // any task's
 	minTimeout       = 10                    // MIN_TIMEOUT, seconds
 	maxTimeout       = 86400                 // MAX_TIMEOUT, seconds
 	defaultTimeout   = 900                   // TIMEOUT, seconds
@@ -161,8 +162,10 @@ type Context struct {
 	timeout      int64 // seconds
 	bufCopy      int   // BUF_CP_SIZE
 
-	lane        *lane       // nil: none
-	barrier     *barrier    // nil: LAPI_Gfence is all ours
+	lane        *lane    // nil: none
+	barrier     *barrier // nil: LAPI_Gfence is all ours
+	outboxes    outboxes
+	userCode    int         // calls of user code by this package that are under way
 	issued      *uint64     // number of the latest operation; the lane's, or own
 	ownIssued   uint64      //
 	sends       uint64      // what was given to links, to order it against flushes

@@ -9,7 +9,11 @@ import (
 
 // Put is LAPI_Put (guide, Chapter 18): copies n bytes at orgAddr to tgtAddr of the target. Counters may be 0.
 func (c *Context) Put(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, cmplCntr transport.Addr) codes.Code {
-	return c.put(tgt, n, tgtAddr, orgAddr, tgtCntr, orgCntr, cmplCntr, Callback{}, noHint)
+	code := c.put(tgt, n, tgtAddr, orgAddr, tgtCntr, orgCntr, cmplCntr, Callback{}, noHint)
+	if code == codes.Success && c.outboxes.Outboxes != nil {
+		c.lend(&c.tasks[tgt])
+	}
+	return code
 }
 
 // put is Put; done, if any, is the send completion handler.

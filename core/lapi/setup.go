@@ -55,6 +55,8 @@ type udpLink interface {
 	SetTimeout(d time.Duration)
 	SetAckThreshold(packets int)
 	Reconnect(ep transport.Endpoint, a transport.Address) error
+	Lend(ep transport.Endpoint) (tail []byte, messages int)
+	Return(ep transport.Endpoint, bytes, messages, data int)
 }
 
 // setup is a LAPI_Init under way: what a failure must give back.
@@ -90,7 +92,7 @@ func New(o *Options) (*Context, codes.Code) {
 	if s.scratch, err = unix.Mmap(-1, 0, pad8(MaxUhdrSize), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS); err != nil {
 		return nil, codes.ErrMemoryExhausted
 	}
-	for _, step := range []func() codes.Code{s.chooseAdapter, s.chooseNode, s.chooseSizes, s.openLinks, s.meet, s.startTrace(began), s.openLane, s.openBarrier, s.finish} {
+	for _, step := range []func() codes.Code{s.chooseAdapter, s.chooseNode, s.chooseSizes, s.openLinks, s.meet, s.startTrace(began), s.openLane, s.openOutboxes, s.openBarrier, s.finish} {
 		if code := step(); code != codes.Success {
 			s.abandon()
 			return nil, code
@@ -186,7 +188,7 @@ func (s *setup) openLinks() codes.Code {
 	}
 	if s.onNode != nil {
 		l, err := shm.New(shm.Config{Task: s.me, NumTasks: s.cfg.NumTasks, Tasks: s.onNode, Clock: s.clock, PeerFailed: s.peerFailed,
-			Barrier: s.canBarrier(), Crowded: crowded(len(s.onNode)), Sizes: s.sizes})
+			Barrier: s.canBarrier(), Crowded: crowded(len(s.onNode)), Sizes: s.sizes, Area: calibration.Area(len(s.onNode), crowded(len(s.onNode)))})
 		if err != nil {
 			if code := s.shmFailed(err); code != codes.Success {
 				return code
@@ -424,7 +426,7 @@ func (s *setup) abandon() {
 	}
 	s.trace.close()
 	s.cfg.ForgetKey()
-	s.shared.Lane, s.shared.Barrier = 0, 0
+	s.shared.Lane, s.shared.Barrier, s.shared.Outboxes = 0, 0, 0
 	closeShared(s.shared)
 	s.freeMappings()
 }

@@ -74,7 +74,7 @@ func (c *Context) TermEnd() {
 	}
 	c.cfg.ForgetKey()
 	c.trace.close()
-	c.shared.Lane, c.shared.Barrier = 0, 0
+	c.shared.Lane, c.shared.Barrier, c.shared.Outboxes = 0, 0, 0
 	closeShared(c.shared)
 	c.freeMappings()
 }
@@ -83,6 +83,7 @@ func (c *Context) TermEnd() {
 func (c *Context) freeMappings() {
 	unix.Munmap(c.scratch)
 	c.lane.close()
+	c.outboxes.close()
 	if c.lengths != nil {
 		unix.Munmap(c.lengths[:cap(c.lengths)])
 	}

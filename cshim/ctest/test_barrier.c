@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <sched.h>
 #include <string.h>
+#include <time.h>
 
 #include "fake_barrier.h"
 
@@ -149,19 +150,32 @@ static void *waits(void *counter)
 	return NULL;
 }
 
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
 /* The failure is no news for ever: a wait sleeps as before. */
 static void sleeps_behind(void)
 {
 	lapi_cntr_t counter;
 	pthread_t waiter;
-	uint32_t before;
+	uint32_t before, sleeps;
+	int64_t began;
 
 	CHECK(LAPI_Setcntr(handles[1], &counter, 0) == LAPI_SUCCESS);
+	before = __atomic_load_n(&fake_barrier_counts.arms, __ATOMIC_RELAXED);
 	waiter = fake_thread(waits, &counter);
-	fake_sleep_us(20000);
+	fake_await(&fake_barrier_counts.arms, before + 1);
+	began = now_ms();
 	before = __atomic_load_n(&fake_barrier_counts.arms, __ATOMIC_RELAXED);
 	fake_sleep_us(100000);
-	CHECK(__atomic_load_n(&fake_barrier_counts.arms, __ATOMIC_RELAXED) - before < 100); /* each 10 ms, for there are several contexts */
+	sleeps = __atomic_load_n(&fake_barrier_counts.arms, __ATOMIC_RELAXED) - before;
+	/* Each 10 ms, for there are several contexts: a tenth of this, however long the time was. */
+	CHECK(sleeps <= now_ms() - began);
 	fake_count(fake_context(handles[1]), (int *)&counter);
 	CHECK(pthread_join(waiter, NULL) == 0);
 }

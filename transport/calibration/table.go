@@ -30,6 +30,8 @@ const (
 	chunkRows   = 32
 	blockLeast  = 1 << 10 // the lists of blocks that are read grow with the inverse
 	directLeast = 1
+	areaLeast   = 256 << 10
+	areaMost    = 1 << 20
 )
 
 // BuiltIn is what holds without a file: measured on a virtual machine with 2 processors, x86-64 server, tasks that poll for the chunks,

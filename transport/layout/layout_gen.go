@@ -56,6 +56,7 @@ type (
 		LockAfter         uint32
 		LockWakes         uint32
 		Barrier           uint64
+		Outboxes          uint64
 	}
 	Slot struct {
 		Head  uint64
@@ -151,7 +152,8 @@ type (
 		Expected   int32
 		Direct     uint32
 		PutFailed  uint32
-		Line       [28]uint8
+		ChunkArea  uint32
+		Line       [24]uint8
 		Chunks     Chunks
 	}
 	Paths struct {
@@ -168,7 +170,8 @@ type (
 		DataReceived    uint64
 		ChunkOf         [32]uint32
 		Cookie          uint64
-		Scratch         [56]uint8
+		Scratch         [48]uint8
+		ChunkUnits      uint64
 		Barrier         Barrier
 		Path            [128]Path
 	}
@@ -210,6 +213,18 @@ type (
 		Line     uint64
 		Compare  uint64
 	}
+	Outbox struct {
+		At          uint64
+		End         uint64
+		Room        uint32
+		Messages    uint32
+		Data        uint32
+		Completions uint32
+	}
+	Outboxes struct {
+		Most   uint32
+		Random uint32
+	}
 	AmSmall struct {
 		Handler  uint64
 		TgtCntr  uint64
@@ -241,7 +256,7 @@ type (
 	}
 	Chunks struct {
 		Tail  uint64
-		Until [64]uint64
+		Until [256]uint64
 		Line  [56]uint8
 	}
 	Place struct {
@@ -264,7 +279,7 @@ const (
 	DispatchError    = 0x4
 
 	SegmentMagic   = 0x315f6d68736c4150
-	SegmentVersion = 0x4
+	SegmentVersion = 0x5
 	MaxRings       = 0x80
 	SlotSize       = 0x40
 	RingSlots      = 0x100
@@ -280,8 +295,10 @@ const (
 	KindChunk      = 0x80
 	InlineMax      = 0x200
 	ChunkUnit      = 0x1000
-	ChunkUnits     = 0x40
-	ChunkArea      = 0x40000
+	ChunkUnits     = 0x100
+	ChunkArea      = 0x100000
+	ChunkAreaLeast = 0x40000
+	ChunkAreaRings = 0x4
 	ChunkMax       = 0x11000
 	ChunkClasses   = 0x20
 	ChunkPublish   = 0x4000

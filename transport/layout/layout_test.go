@@ -22,7 +22,7 @@ var structs = map[string]any{
 	"cshim_trace_record": TraceRecord{},
 	"cshim_trace_head":   TraceHead{},
 	"cshim_barrier":      Barrier{}, "cshim_barrier_word": BarrierWord{}, "cshim_barrier_words": Barriers{},
-	"cshim_path": Path{}, "cshim_paths": Paths{}, "cshim_lane": Lane{}, "cshim_lane_op": LaneOp{},
+	"cshim_path": Path{}, "cshim_paths": Paths{}, "cshim_lane": Lane{}, "cshim_outbox": Outbox{}, "cshim_outboxes": Outboxes{}, "cshim_lane_op": LaneOp{},
 	"cshim_am_header": AmSmall{}, "cshim_get_header": LaneGet{}, "cshim_rmw_header": LaneRmw{}, "cshim_reply_header": LaneReply{},
 	"cshim_part_header": PutPart{}, "cshim_chunks": Chunks{}, "cshim_place": Place{},
 }

@@ -22,6 +22,8 @@ type (
 	Paths       C.cshim_paths
 	Lane        C.cshim_lane
 	LaneOp      C.cshim_lane_op
+	Outbox      C.cshim_outbox
+	Outboxes    C.cshim_outboxes
 	AmSmall     C.cshim_am_header
 	LaneGet     C.cshim_get_header
 	LaneRmw     C.cshim_rmw_header
@@ -63,6 +65,8 @@ const (
 	ChunkUnit      = C.CSHIM_CHUNK_UNIT
 	ChunkUnits     = C.CSHIM_CHUNK_UNITS
 	ChunkArea      = C.CSHIM_CHUNK_AREA
+	ChunkAreaLeast = C.CSHIM_CHUNK_AREA_LEAST
+	ChunkAreaRings = C.CSHIM_CHUNK_AREA_RINGS
 	ChunkMax       = C.CSHIM_CHUNK_MAX
 	ChunkClasses   = C.CSHIM_CHUNK_CLASSES
 	ChunkPublish   = C.CSHIM_CHUNK_PUBLISH

@@ -60,7 +60,7 @@ func describe(b []byte) string {
 		n, err := wire.Count(b[wire.HeaderSize:])
 		return fmt.Sprintf("%s, %d messages%s", text, n, map[bool]string{true: " (malformed)"}[err != nil])
 	}
-	for rest := b[min(wire.HeaderSize+wire.RoomSize, len(b)):]; len(rest) > 0; {
+	for rest := b[min(wire.HeaderSize, len(b)):]; len(rest) > 0; {
 		var k wire.Block
 		var err error
 		if rest, err = k.Next(rest); err != nil {

@@ -13,12 +13,10 @@ func (p *peer) onAck(now int64, r *route, h *wire.Header, rest []byte) bool {
 		return false
 	}
 	if h.Kind != wire.KindData {
-		room, blocks, err := wire.Room(rest)
-		if err != nil {
+		if len(rest)%wire.BlockSize != 0 {
 			return false
 		}
-		p.roomIs(room)
-		rest = blocks
+		p.roomIs(h.Room)
 	}
 	p.newsOf = 0
 	echoed := p.echo(now, r, h)
@@ -85,6 +83,9 @@ func (p *peer) news(now int64, r *route, h *wire.Header, gaps bool) {
 	p.waitSince = 0
 	if p.outstanding() {
 		p.waitSince = now
+	}
+	if p.striped() {
+		p.witness(r, now)
 	}
 	p.flushed()
 	p.pump(now)

@@ -41,7 +41,7 @@ func endless(stop *atomic.Bool, turn func()) (ended chan struct{}) {
 // BenchmarkPingPong is half a round trip of 8 bytes between two threads that poll: bare sockets, then links.
 func BenchmarkPingPong(b *testing.B) {
 	b.Run("bare", func(b *testing.B) {
-		x, y := bareSockets(b, false)
+		x, y := bareSockets(b, false, 8)
 		var stop atomic.Bool
 		ended := endless(&stop, func() {
 			if d, from, ok := y.Receive(); ok {
@@ -99,7 +99,7 @@ func BenchmarkPingPong(b *testing.B) {
 // empty socket each way. Unlike the times between two threads it says something on a machine that has other work.
 func BenchmarkCost(b *testing.B) {
 	b.Run("bare", func(b *testing.B) {
-		x, y := bareSockets(b, false)
+		x, y := bareSockets(b, false, 8)
 		word := userMemory(b, 8)
 		for b.Loop() {
 			x.Send(y.Local(), word, 0, 0)
@@ -141,12 +141,13 @@ func oneWay(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/2, "ns/one-way")
 }
 
-func bareSockets(b testing.TB, plain bool) (x, y *sock.Socket) {
+// bareSockets are two sockets; of several datagrams in one piece each has size bytes.
+func bareSockets(b testing.TB, plain bool, size int) (x, y *sock.Socket) {
 	b.Helper()
 	var s [2]*sock.Socket
 	for i := range s {
 		var err error
-		if s[i], err = sock.Open(loopback, sock.Options{Receive: socketBuffer, Send: socketBuffer, Plain: plain}); err != nil {
+		if s[i], err = sock.Open(loopback, sock.Options{Receive: socketBuffer, Send: socketBuffer, Plain: plain, Length: func([]byte) int { return size }}); err != nil {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() { _ = s[i].Close() })
@@ -181,7 +182,7 @@ func BenchmarkStream(b *testing.B) {
 
 // benchBareStream has at most 1 MiB on its way, and a credit for each eighth of that.
 func benchBareStream(b *testing.B, message, piece int, plain bool) {
-	x, y := bareSockets(b, plain)
+	x, y := bareSockets(b, plain, 64+piece)
 	window := min(max(16, 1<<20/piece), 256)
 	var stop atomic.Bool
 	into := userMemory(b, message)

@@ -29,9 +29,9 @@ type gathered struct {
 	k *packet
 }
 
-// give hands k, which is sealed, to the outlet, to go by r. In between, the burst, its memory must not change: see untie.
+// give hands k, which is sealed, to the outlet, to go by r. In between, the burst, its memory must not change: see untie. A lone packet goes at once.
 func (m *Machine) give(p *peer, r *route, k *packet) Outcome {
-	if m.gatherer == nil {
+	if m.gatherer == nil || m.alone && k.dataN == 0 {
 		return m.out.Transmit(r.path, r.addr, k.buf[:k.n], k.data, k.dataN)
 	}
 	outcome := m.gatherer.Gather(r.path, r.addr, k.buf[:k.n], k.data, k.dataN)
@@ -61,7 +61,7 @@ func (p *peer) ripen(now int64) {
 
 // sendRipe transmits what has waited for the end of the entry.
 func (m *Machine) sendRipe() {
-	m.pushing = true
+	m.pushing, m.alone = true, m.isLone(m.ripe)
 	for _, p := range m.ripe {
 		p.isRipe = false
 		p.pump(m.ripeAt)
@@ -71,18 +71,23 @@ func (m *Machine) sendRipe() {
 		}
 	}
 	m.ripe = m.ripe[:0]
-	m.pushing = false
+	m.pushing, m.alone = false, false
 }
 
 // sendHeld transmits what waits only for company: nothing else is to be done, so none will come soon.
 func (m *Machine) sendHeld() {
-	m.pushing, m.idle = true, true
+	m.pushing, m.idle, m.alone = true, true, m.isLone(m.held)
 	for _, p := range m.held {
 		p.isHeld = false
 		p.pump(m.ripeAt)
 	}
 	m.held = m.held[:0]
-	m.pushing, m.idle = false, false
+	m.pushing, m.idle, m.alone = false, false, false
+}
+
+// isLone says whether the packets of these peers that may go are one, and the outlet has none: there is nothing to gather.
+func (m *Machine) isLone(peers []*peer) bool {
+	return len(peers) == 1 && len(m.burst) == 0 && peers[0].unsent() == 1
 }
 
 // Push sends what the outlet has gathered. The owner calls it at the end of each entry, and before it waits or lets user code

@@ -5,7 +5,7 @@
 // sockets of package sock. Package wire has the packets.
 //
 // Abilities: messages. No put, get or atomics of its own (ErrNotSupported): transport/emul makes them of messages.
-// Limits: one Send is one datagram at most: SendMax is the packet size less 40 bytes.
+// Limits: one Send is one datagram at most: SendMax is the packet size less 48 bytes.
 // Progress: nothing happens outside calls; what an entry sends goes at its end (Push). Idle, it costs one system call. Waiter: the sockets, and
 // a netlink socket that tells of interfaces. docs/sockets.md has what lies between the machine and the kernel.
 // Environment variables: none here; core passes MP_UDP_PACKET_SIZE, MP_ACK_THRESH, MP_POLLING_INTERVAL,

@@ -15,9 +15,9 @@ import (
 const (
 	// socketBuffer is what the kernel is asked for, each way; it gives what net.core.rmem_max and wmem_max allow.
 	socketBuffer = 4 << 20
-	// clockTurns: how many idle calls of Progress pass between two looks at the clock while a timer runs. A look costs a tenth
-	// of a system call.
-	clockTurns = 8
+	// lateTime: a task with several sockets that did not look at them for so long, in nanoseconds, because it computed or did not get the
+	// processor, asks all of them and takes in what has come. Longer than some turns that find nothing.
+	lateTime = int64(100 * time.Microsecond)
 	// lingerMax bounds Close, in nanoseconds: a little more than all Byes take.
 	lingerMax = int64(70 * time.Millisecond)
 )
@@ -31,8 +31,8 @@ type Link struct {
 	clock transport.Clock
 	fixed bool // the ports were given
 	partners
-	idle   int  // calls of Progress in a row that found the sockets empty
-	stream bool // the last call found a packet
+	stream   bool  // the last call of Progress found a packet
+	lookedAt int64 // when it was, with several sockets
 
 	gathered int      // packets that the sockets hold back since the last Push
 	holding  uint     // which sockets do: a bit each
@@ -94,7 +94,7 @@ func (l *Link) open(cfg *Config, fragment bool) error {
 	}
 	buffer := cfg.ReceiveBuffer
 	for _, a := range cfg.Locals {
-		s, err := sock.Open(a.Addr, sock.Options{Device: a.Device, Receive: buffer, Send: socketBuffer, Plain: cfg.Plain, Fragment: fragment})
+		s, err := sock.Open(a.Addr, sock.Options{Device: a.Device, Receive: buffer, Send: socketBuffer, Length: wire.Length, Plain: cfg.Plain, Fragment: fragment})
 		if err != nil {
 			return fmt.Errorf("udp: %w", err)
 		}
@@ -264,18 +264,21 @@ func (l *Link) Progress(max int) int {
 		return 0
 	}
 	l.Push()
-	n, packets, now := 0, 0, int64(0)
+	n, packets, now, late := 0, 0, int64(0), l.late()
 	for n < max && packets < max {
 		path, b, from, ok := l.receive()
 		if !ok {
+			if late && !l.socks.Empty() {
+				continue
+			}
 			break
 		}
 		if now == 0 {
 			now = l.clock()
 		}
 		packets++
-		n += l.OnPacket(now, path, from, b)
-		if !l.stream && !l.socks.Waiting() {
+		n += l.takeIn(now, path, from, b)
+		if !l.stream && !late && !l.socks.Waiting() {
 			break
 		}
 	}
@@ -284,8 +287,7 @@ func (l *Link) Progress(max int) int {
 	if packets == 0 {
 		l.turnIdle()
 	} else {
-		l.idle = 0
-		l.OnTimeout(now)
+		l.OnTimeout(now, false)
 	}
 	if l.Turn() && l.due != 0 {
 		l.Check(l.clock())
@@ -295,10 +297,35 @@ func (l *Link) Progress(max int) int {
 	return n
 }
 
+// late says whether packets may have come to several sockets since the last look, as that was long ago. A peer that looked at one of them only would
+// seem to answer by one path and not by another. And where turns are slow, because others use the processor, they must not be counted.
+func (l *Link) late() bool {
+	if l.socks.Len() == 1 {
+		return false
+	}
+	now := l.clock()
+	late := now-l.lookedAt > lateTime
+	l.lookedAt = now
+	if late {
+		l.socks.Woken()
+	}
+	return late
+}
+
 // receive takes a packet, if the socket whose turn it is has one.
 func (l *Link) receive() (path Path, b []byte, from netip.AddrPort, ok bool) {
 	i, b, from, ok := l.socks.Receive()
 	return Path(i), b, from, ok
+}
+
+// takeIn gives the protocol a packet. If that is not genuine, neither is the length that was read in it, by which others were to be found behind it.
+func (l *Link) takeIn(now int64, path Path, from netip.AddrPort, b []byte) int {
+	ghosts := l.stats.GhostPackets
+	n := l.OnPacket(now, path, from, b)
+	if l.stats.GhostPackets != ghosts {
+		l.stats.GhostPackets += uint64(l.socks.At(int(path)).Drop())
+	}
+	return n
 }
 
 // pathChanged tells the protocol what the kernel says of this task's address i.
@@ -317,8 +344,11 @@ func (l *Link) turnIdle() {
 		l.ripeAt = l.clock()
 		l.OnIdle()
 	}
-	if l.idle++; l.due != 0 && l.idle%clockTurns == 0 {
-		l.OnTimeout(l.clock())
+	if l.due == 0 {
+		return
+	}
+	if now := l.clock(); now >= l.due {
+		l.OnTimeout(now, l.socks.Silent())
 	}
 }
 
@@ -347,10 +377,10 @@ func (l *Link) Close() error {
 	l.Leave(l.clock())
 	for now := l.clock(); !l.Left() && now < end; now = l.clock() {
 		if path, b, from, ok := l.receive(); ok {
-			l.OnPacket(now, path, from, b)
+			l.takeIn(now, path, from, b)
 			continue
 		}
-		l.OnTimeout(now)
+		l.OnTimeout(now, true)
 		l.Push()
 		sock.Wait(l.Descriptors(), min(l.NextTimeout(), end)-now)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"lapi/transport"
 	"lapi/transport/memory"
+	"lapi/transport/udp/wire"
 )
 
 // hang only guards against a hang.
@@ -268,7 +269,7 @@ func TestNoise(t *testing.T) {
 func testNoise(t *testing.T, n int, ghosts uint64) {
 	memory.Guard()
 	ls := links(t, n, nil)
-	x, _ := bareSockets(t, false)
+	x, _ := bareSockets(t, false, 0)
 	got := count(ls[1])
 	noise := userMemory(t, 2000)
 	for i := range 50 {
@@ -279,6 +280,36 @@ func testNoise(t *testing.T, n int, ghosts uint64) {
 		t.Fatal(err)
 	}
 	until(t, ls, "the message", func() bool { return *got == 1 && ls[1].Stats().GhostPackets == ghosts })
+	closeAll(t, ls)
+}
+
+// A forged packet says where those behind it begin, which came with it in one piece: they are dropped and counted, and nothing else is.
+func TestForgedLength(t *testing.T) {
+	memory.Guard()
+	ls := links(t, 2, nil)
+	got := count(ls[1])
+	send := func() {
+		op := transport.Op{}
+		if _, err := ls[0].Send(1, 5, nil, &op); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send()
+	until(t, ls, "the first message", func() bool { return *got == 1 })
+	before := ls[1].Stats().GhostPackets
+	lie := userMemory(t, 10*wire.HeaderSize)
+	(&wire.Header{Kind: wire.KindData}).Put(lie)
+	binary.LittleEndian.PutUint16(lie[32:], wire.HeaderSize)
+	ls[0].socks.At(0).Send(ls[1].Locals()[0], lie, 0, 0) // from the peer's own address
+	send()
+	until(t, ls, "the second message", func() bool { return *got == 2 })
+	want := uint64(1) // a whole datagram, where the kernel gives one at a time
+	if ls[1].socks.At(0).Merges() {
+		want = 10
+	}
+	if n := ls[1].Stats().GhostPackets - before; n != want {
+		t.Errorf("%d ghosts, not %d", n, want)
+	}
 	closeAll(t, ls)
 }
 
@@ -354,6 +385,30 @@ func TestTwoAddresses(t *testing.T) {
 	transfer(t, ls, 0, 1, 200, func(i int) int { return 50000 + i })
 	if after := ls[0].peers[1].routes[0].tx; after != before {
 		t.Errorf("%d transmissions from an address that is down", after-before)
+	}
+	closeAll(t, ls)
+}
+
+// A task that was away takes in what has come to all its sockets at once, whichever was used before.
+func TestLateTaskReadsAllSockets(t *testing.T) {
+	memory.Guard()
+	ls := links(t, 2, func(_ int, c *Config) {
+		c.Locals = []Local{{Addr: loopback}, {Addr: netip.MustParseAddrPort("127.0.0.2:0")}}
+	})
+	transfer(t, ls, 0, 1, 200, func(i int) int { return 1000 })
+	for path := range 2 {
+		p := ls[0].peers[1]
+		for range 3 {
+			if !p.sendAckNow(&p.routes[path], ls[0].clock()) {
+				t.Fatal("the socket is full")
+			}
+		}
+	}
+	before := ls[1].Stats().PacketsReceived
+	time.Sleep(2 * time.Millisecond)
+	ls[1].Progress(64)
+	if got := ls[1].Stats().PacketsReceived - before; got < 6 {
+		t.Errorf("%d packets of 6 were taken in", got)
 	}
 	closeAll(t, ls)
 }

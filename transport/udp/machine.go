@@ -50,6 +50,7 @@ type Machine struct {
 	active     []*peer // those that may have a timer running
 	soon       []*peer // those that asked for an acknowledgement when there is nothing else to do
 	due        int64   // no timer runs out before; 0: none runs
+	unheard    int     // timers in a row that ran out while packets may have waited at the sockets
 	turns      int     // since the last run of the acknowledge and retransmit logic
 	mostFlying int     // packets that may be in flight to one peer
 	pool       pool
@@ -61,13 +62,14 @@ type Machine struct {
 	ripeAt     int64         // when the latest of them became so
 	ripeLate   bool          // ripeAt was not set at the latest
 	pushing    bool          // open packets may go now
+	alone      bool          // and are one
 	burst      []gathered    // what the gatherer has, in its order
 	bursts     uint64        // calls of Push so far, and 1
 	leaving    bool          // Leave was called
 	downPaths  uint8         // a bit for each path whose local address is down (PathDown)
 	origins    origins       // how many peers send
 	closed     bool
-	scratch    [wire.HeaderSize + wire.RoomSize + (1+seqWindow/wire.BlockSpan)*wire.BlockSize]byte
+	scratch    [wire.HeaderSize + (1+seqWindow/wire.BlockSpan)*wire.BlockSize]byte
 }
 
 // NewMachine makes the protocol of one task, which sends through out.

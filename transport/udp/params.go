@@ -102,10 +102,14 @@ const (
 	mostAnswers    = 48
 	probeGap       = 20 * time.Millisecond
 	flapTime       = 10 * time.Second
-	// While a session is used, a live path that has not answered for idleProbe is probed, probeGap apart, and left after lostProbes without an
-	// answer. Others are probed probeGap apart, doubled up to idleProbe.
+	// While a session is used, a path that has not answered for idleProbe is probed, probeGap apart, doubled up to idleProbe while there is no answer.
+	// measureGap is in its place while something long is on its way, which gains by each path.
 	idleProbe  = 400 * time.Millisecond
-	lostProbes = 3
+	measureGap = 10 * time.Millisecond
+	// enoughMisses: so many questions in a row that a path did not answer, while another did, are not the peer's fault.
+	enoughMisses = 3
+	// mostUnheard timers in a row that run out while packets wait at the sockets are put off.
+	mostUnheard = 64
 
 	// timeoutTries: so often in a row a peer was asked before it has failed, whatever the clock says.
 	timeoutTries = 3

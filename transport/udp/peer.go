@@ -38,8 +38,9 @@ type peer struct {
 type striping struct {
 	routes  []route // by path; not empty
 	best    int     // the path of lowest latency, as it was found when nothing was in flight
-	turn    int     // which path to try while none lives
+	turn    int     // which path to try while none speaks
 	usedAt  int64   // when data was sent last
+	longAt  int64   // when a part of something long was
 	watched bool    // the paths' health is looked at
 	buffer  int     // bytes that the peer's sockets hold, each
 }

@@ -281,8 +281,7 @@ func (p *peer) putBlocks(r *route, kind wire.Kind, flags wire.Flags) int {
 	}
 	b := p.m.scratch[:]
 	r.fillHeader(p, b, kind, flags, 0)
-	wire.PutRoom(b[wire.HeaderSize:], p.m.room())
-	n := wire.HeaderSize + wire.RoomSize
+	n := wire.HeaderSize
 	for s := p.expect; s.Before(p.highest); s += wire.BlockSpan {
 		k := wire.Block{First: s, Received: p.receivedFrom(s)}
 		if k.Received != 0 {

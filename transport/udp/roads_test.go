@@ -170,10 +170,22 @@ func (r *roads) step(end int64) {
 	}
 	for i, m := range r.ms {
 		if r.wakes(i) <= r.now {
-			m.OnTimeout(r.now)
+			if due := m.NextTimeout(); due != 0 && due <= r.now {
+				m.OnTimeout(r.now, r.heard(i))
+			}
 			m.Complete()
 		}
 	}
+}
+
+// heard says whether nothing waits at i's sockets.
+func (r *roads) heard(i int) bool {
+	for _, a := range r.queue {
+		if a.to == i && a.at <= r.now {
+			return false
+		}
+	}
+	return true
 }
 
 // wakes is when task i runs again.

@@ -255,6 +255,9 @@ func (p *peer) transmit(k *packet, r *route, now int64, flags wire.Flags) bool {
 	}
 	if p.striped() {
 		p.useRoutes(now)
+		if k.spreads() {
+			p.measure(now)
+		}
 	}
 	return true
 }
@@ -316,6 +319,9 @@ func (r *route) fillHeader(p *peer, b []byte, kind wire.Kind, flags wire.Flags, 
 	}
 	if p.highest != p.expect {
 		h.AckBlock, h.Bits = p.newest()
+	}
+	if kind != wire.KindData {
+		h.Room = p.m.room()
 	}
 	h.Put(b)
 }

@@ -6,7 +6,7 @@ CONFORM_DIR      := tests/c/conform
 HOST_DIR         := tests/c/host
 CONFORM_CFLAGS   ?= -O2 -g -std=gnu11 -Wall -Wextra -Wpedantic -Werror
 CONFORM_LINK     := -L$(BUILD)/lib -llapi_r -lpthread -Wl,-rpath,'$$ORIGIN/../lib'
-CONFORM_PROGRAMS := env counters put get amsend vector xfer bulk dgsp dgsp_large multicast handlers completion rmw fence address progress threads errors init huge util locking recovery
+CONFORM_PROGRAMS := env counters put get amsend vector xfer bulk dgsp dgsp_large multicast handlers completion rmw fence address progress threads errors init huge util locking recovery interop beyond
 # Two GiB and more in one message is nothing for 32-bit tasks.
 ifdef M32
 CONFORM_PROGRAMS := $(filter-out huge,$(CONFORM_PROGRAMS))

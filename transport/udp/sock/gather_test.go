@@ -2,6 +2,7 @@ package sock
 
 import (
 	"bytes"
+	"encoding/binary"
 	"net/netip"
 	"slices"
 	"syscall"
@@ -11,9 +12,9 @@ import (
 )
 
 // openPlain is open for a socket that sends and receives each datagram by itself.
-func openPlain(t *testing.T, a netip.AddrPort) *Socket {
+func openPlain(t testing.TB, a netip.AddrPort) *Socket {
 	t.Helper()
-	s, err := Open(a, Options{Receive: 1 << 20, Send: 1 << 20, Plain: true})
+	s, err := Open(a, Options{Receive: 1 << 20, Send: 1 << 20, Length: length, Plain: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,11 +30,32 @@ func mustGather(t *testing.T, s *Socket) {
 	}
 }
 
-// pattern is n bytes outside the Go heap that only i has.
+// declare makes b the front of a datagram of n bytes, as length reads it.
+func declare(b []byte, n int) { binary.LittleEndian.PutUint16(b, uint16(n)) }
+
+// length is Options.Length of these tests.
+func length(b []byte) int {
+	if len(b) < 2 {
+		return 0
+	}
+	return int(binary.LittleEndian.Uint16(b))
+}
+
+// front is a head of n bytes for a datagram of all bytes.
+func front(t *testing.T, i, n, all int) []byte {
+	b := pattern(t, i, n)
+	declare(b, all)
+	return b
+}
+
+// pattern is a datagram of n bytes outside the Go heap that only i has.
 func pattern(t *testing.T, i, n int) []byte {
 	b := mapped(t, n)
 	for j := range b {
 		b[j] = byte(i*31 + j*7)
+	}
+	if n >= 2 {
+		declare(b, n)
 	}
 	return b
 }
@@ -42,11 +64,11 @@ func pattern(t *testing.T, i, n int) []byte {
 func TestGather(t *testing.T) {
 	lengths := [][]int{
 		{40}, {40, 40, 40}, {1000, 1000, 1000, 500}, {1000, 500, 1000}, {8, 16, 24, 24, 16, 8}, {37, 37, 37, 5},
-		{1400, 1400, 1400, 1400, 1400, 1400}, {32000, 32000, 32000, 7}, {60000, 60000}, {1, 1, 1}, slices.Repeat([]int{72}, 200),
+		{1400, 1400, 1400, 1400, 1400, 1400}, {32000, 32000, 32000, 7}, {60000, 60000}, {2, 2, 2}, slices.Repeat([]int{72}, 200),
 		slices.Repeat([]int{1401}, 100), {65507, 40, 65507}, {40, 40, 60000, 60000, 60000, 40, 40},
 		slices.Repeat([]int{33000}, maxRow+1),
 	}
-	for name, open := range map[string][2]func(*testing.T, netip.AddrPort) *Socket{
+	for name, open := range map[string][2]func(testing.TB, netip.AddrPort) *Socket{
 		"gathered": {open, open}, "plain": {openPlain, openPlain}, "to plain": {open, openPlain}, "from plain": {openPlain, open},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +164,7 @@ func TestGatherFault(t *testing.T) {
 		if i == 2 {
 			data = bad
 		}
-		if o := a.Gather(i, b.Local(), pattern(t, i, 16), data, 100); o != Gathered {
+		if o := a.Gather(i, b.Local(), front(t, i, 16, 116), data, 100); o != Gathered {
 			t.Fatalf("outcome %d", o)
 		}
 	}
@@ -150,14 +172,14 @@ func TestGatherFault(t *testing.T) {
 		t.Errorf("%v come back", got)
 	}
 	for _, i := range []int{0, 1, 3, 4} {
-		if d, _ := receive(t, b); !bytes.Equal(d, append(bytes.Clone(pattern(t, i, 16)), pattern(t, i, 100)...)) {
+		if d, _ := receive(t, b); !bytes.Equal(d, append(bytes.Clone(front(t, i, 16, 116)), pattern(t, i, 100)...)) {
 			t.Errorf("packet %d is damaged", i)
 		}
 	}
 	if got := a.Push(nil); len(got) != 0 {
 		t.Errorf("%v come back again", got)
 	}
-	a.Gather(7, b.Local(), pattern(t, 0, 16), bad, 100) // alone
+	a.Gather(7, b.Local(), front(t, 0, 16, 116), bad, 100) // alone
 	if got := a.Push(nil); len(got) != 1 || got[0] != (Bounce{7, Fault}) {
 		t.Errorf("of one alone, %v come back", got)
 	}
@@ -214,7 +236,7 @@ func TestGatherFull(t *testing.T) {
 
 func TestGatherNoAllocations(t *testing.T) {
 	a, b := open(t, loopback), open(t, loopback)
-	head, data := pattern(t, 0, 40), pattern(t, 1, 1000)
+	head, data := front(t, 0, 40, 1040), pattern(t, 1, 1000)
 	address := uint64(addressOf(data))
 	var bounces []Bounce
 	if n := testing.AllocsPerRun(100, func() {
@@ -230,19 +252,53 @@ func TestGatherNoAllocations(t *testing.T) {
 	}
 }
 
-// FuzzControl: whatever the control messages say, the parser stays inside them.
-func FuzzControl(f *testing.F) {
-	good := make([]byte, unix.CmsgSpace(4))
-	level := unix.SizeofCmsghdr - 8 // behind the length, whose size is the word's
-	good[0], good[level], good[level+4], good[level+8] = byte(unix.CmsgLen(4)), unix.SOL_UDP, unix.UDP_GRO, 200
-	f.Add(good)
-	f.Add(append(bytes.Clone(good), good...))
-	f.Add([]byte{})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		aligned := make([]uint64, len(b)/8+1) // as the socket's own memory is
-		c := bytesOf(aligned)[:copy(bytesOf(aligned), b)]
-		if n := segmentOf(c); n != 0 && len(c) < unix.CmsgLen(4) {
-			t.Errorf("%d from %d bytes", n, len(c))
+// FuzzPieces: whatever the first of merged datagrams says of its length, the pieces are what arrived, in order and no more.
+func FuzzPieces(f *testing.F) {
+	a, b := open(f, loopback), open(f, loopback)
+	f.Add(uint16(100), uint16(40))
+	f.Add(uint16(1), uint16(65000))
+	f.Add(uint16(0), uint16(2))
+	f.Add(uint16(65535), uint16(300))
+	f.Fuzz(func(t *testing.T, says, n uint16) {
+		want := make([]byte, 2+int(n)%65000)
+		for i := range want {
+			want[i] = byte(i * 13)
+		}
+		declare(want, int(says))
+		whole := bytes.Clone(want)
+		if a.Send(b.Local(), want, 0, 0) != Sent {
+			t.Fatal("not sent")
+		}
+		for first := true; first || b.Waiting(); first = false {
+			d, _ := receive(t, b)
+			if len(d) == 0 || len(d) > len(whole) || !bytes.Equal(d, whole[:len(d)]) || addressOf(d)%8 != 0 {
+				t.Fatalf("%d bytes that say %d: %d bytes arrive, %d are left", len(want), says, len(d), len(whole))
+			}
+			whole = whole[len(d):]
+		}
+		if len(whole) != 0 {
+			t.Errorf("%d of %d bytes do not arrive", len(whole), len(want))
 		}
 	})
+}
+
+// Drop throws away the rest of what came in one piece, and nothing else.
+func TestDrop(t *testing.T) {
+	a, b := open(t, loopback), open(t, loopback)
+	lie := pattern(t, 0, 1000) // ten datagrams, it says, and the last of them short
+	declare(lie, 104)
+	a.Send(b.Local(), lie, 0, 0)
+	a.Send(b.Local(), pattern(t, 1, 500), 0, 0)
+	if d, _ := receive(t, b); len(d) != 104 {
+		t.Fatalf("%d bytes", len(d))
+	}
+	if n := b.Drop(); n != 9 || b.Waiting() {
+		t.Errorf("%d dropped", n)
+	}
+	if n := b.Drop(); n != 0 {
+		t.Errorf("%d dropped again", n)
+	}
+	if d, _ := receive(t, b); !bytes.Equal(d, pattern(t, 1, 500)) {
+		t.Error("the next datagram is damaged")
+	}
 }

@@ -21,7 +21,7 @@ func gatherLong(t *testing.T, a, b *Socket, n, bad int) {
 		if i == bad {
 			data = uint64(addressOf(mapped(t, 4096))) + 4096 - 50
 		}
-		if o := a.Gather(i, b.Local(), pattern(t, i, 16), data, longData); o != Gathered {
+		if o := a.Gather(i, b.Local(), front(t, i, 16, 16+longData), data, longData); o != Gathered {
 			t.Fatalf("outcome %d", o)
 		}
 	}
@@ -31,7 +31,7 @@ func gatherLong(t *testing.T, a, b *Socket, n, bad int) {
 func receiveLong(t *testing.T, b *Socket, numbers ...int) {
 	t.Helper()
 	for _, i := range numbers {
-		if d, _ := receive(t, b); !bytes.Equal(d, slices.Concat(pattern(t, i, 16), pattern(t, i, longData))) {
+		if d, _ := receive(t, b); !bytes.Equal(d, slices.Concat(front(t, i, 16, 16+longData), pattern(t, i, longData))) {
 			t.Errorf("packet %d is damaged", i)
 		}
 	}

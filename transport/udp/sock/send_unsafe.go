@@ -87,12 +87,21 @@ func (s *Socket) Gather(tag int, to netip.AddrPort, head []byte, data uint64, n 
 	return Gathered
 }
 
+// userMemory is a user's address for the kernel. Where addresses have 32 bits, one that does not fit, which a peer may have named, is the last
+// page: the kernel's, as no other memory is to be sent instead.
+func userMemory(data uint64) uintptr {
+	if a := uintptr(data); uint64(a) == data {
+		return a
+	}
+	return ^uintptr(4095)
+}
+
 // append puts a datagram at the run's end.
 func (s *Socket) append(tag int, head []byte, data uint64, n int) {
 	s.calls.vectors[s.used] = vector{uintptr(unsafe.Pointer(unsafe.SliceData(head))), uintptr(len(head))}
 	s.used++
 	if n > 0 {
-		s.calls.vectors[s.used] = vector{uintptr(data), uintptr(n)}
+		s.calls.vectors[s.used] = vector{userMemory(data), uintptr(n)}
 		s.used++
 	}
 	s.pieces[s.count] = piece{tag, s.used}
@@ -221,7 +230,7 @@ func (s *Socket) Send(to netip.AddrPort, head []byte, data uint64, n int) Outcom
 		errno = s.sendOne(head)
 	} else {
 		c := s.calls
-		c.pair = [2]vector{{uintptr(unsafe.Pointer(unsafe.SliceData(head))), uintptr(len(head))}, {uintptr(data), uintptr(n)}}
+		c.pair = [2]vector{{uintptr(unsafe.Pointer(unsafe.SliceData(head))), uintptr(len(head))}, {userMemory(data), uintptr(n)}}
 		c.header = header{name: s.nameAt, nameLen: s.nameLen, vectors: uintptr(unsafe.Pointer(&c.pair)), numVectors: 2}
 		errno = s.sendMessage()
 	}

@@ -12,9 +12,9 @@ import (
 
 var loopback = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 0)
 
-func open(t *testing.T, a netip.AddrPort) *Socket {
+func open(t testing.TB, a netip.AddrPort) *Socket {
 	t.Helper()
-	s, err := Open(a, Options{Receive: 1 << 20, Send: 1 << 20})
+	s, err := Open(a, Options{Receive: 1 << 20, Send: 1 << 20, Length: length})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func open(t *testing.T, a netip.AddrPort) *Socket {
 	return s
 }
 
-func receive(t *testing.T, s *Socket) ([]byte, netip.AddrPort) {
+func receive(t testing.TB, s *Socket) ([]byte, netip.AddrPort) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); Wait([]int{s.Descriptor()}, int64(time.Second)) {
 		if b, from, ok := s.Receive(); ok {
@@ -63,8 +63,9 @@ func testExchange(t *testing.T, local netip.AddrPort) {
 		data[i] = byte(i * 3)
 	}
 	head := mapped(t, 40)
-	copy(head, "head")
+	copy(head[2:], "head")
 	for _, n := range []int{0, 1, 1000, 60000} {
+		declare(head, len(head)+n)
 		if got := a.Send(b.Local(), head, uint64(addressOf(data)), n); got != Sent {
 			t.Fatalf("%d bytes: outcome %d", n, got)
 		}
@@ -96,7 +97,8 @@ func TestSendOutcomes(t *testing.T) {
 	a, b := open(t, loopback), open(t, loopback)
 	head, data := mapped(t, 40), mapped(t, 1000)
 	bad := uint64(addressOf(data)) + 500
-	for name, address := range map[string]uint64{"page without access": bad, "zero": 0, "not canonical": 1 << 63, "kernel": ^uint64(0) - 5000} {
+	for name, address := range map[string]uint64{"page without access": bad, "zero": 0, "not canonical": 1 << 63, "kernel": ^uint64(0) - 5000,
+		"good memory, but for bit 32": uint64(addressOf(mapped(t, 1000))) ^ 1<<32, "for bit 63": uint64(addressOf(mapped(t, 1000))) | 1<<63} {
 		if got := a.Send(b.Local(), head, address, 1000); got != Fault {
 			t.Errorf("%s: outcome %d, want a fault", name, got)
 		}

@@ -44,10 +44,8 @@ type calls struct {
 	row        [maxRow]entry
 	rowVectors [2 * maxRow]vector
 	to         [28]byte // sockaddr_in or sockaddr_in6
-	receiving  header
-	into       vector
-	received   [64]byte // control messages of what arrived
 	from       [28]byte
+	fromLen    uint32
 }
 
 // Options are how a socket is opened.
@@ -57,6 +55,9 @@ type Options struct {
 	// Fragment: datagrams may be cut on their way, as they are longer than the path's MTU on purpose. Else a router that cannot pass one on in
 	// one piece says so, and the kernel cuts those that follow here (RFC 1191, RFC 8201).
 	Fragment bool
+	// Length says how long the datagram that b begins with is, by what stands in it; 0: no datagram of ours. b may go on behind it with others of the
+	// same length, the last of them perhaps shorter. Nil: they are to be received one by one.
+	Length func(b []byte) int
 	// Plain: every datagram is a system call of its own, as where the kernel has no UDP_SEGMENT and UDP_GRO.
 	Plain bool
 }
@@ -122,7 +123,7 @@ func (s *Socket) open(local netip.AddrPort, o *Options) (err error) {
 	s.calls = (*calls)(unsafe.Pointer(unsafe.SliceData(s.memory)))
 	s.buffer = s.memory[receiveAt:]
 	if !o.Plain {
-		s.probe()
+		s.probe(o.Length)
 	}
 	return nil
 }
@@ -141,18 +142,20 @@ func (s *Socket) discoverMTU(family int, fragment bool) {
 }
 
 // probe finds out whether the kernel sends (since 4.18) and receives (since 5.0) several datagrams in one piece.
-func (s *Socket) probe() {
+func (s *Socket) probe(length func([]byte) int) {
 	if _, err := unix.GetsockoptInt(s.fd, unix.SOL_UDP, unix.UDP_SEGMENT); err == nil {
 		s.most = maxRun
 	}
-	s.merged = unix.SetsockoptInt(s.fd, unix.SOL_UDP, unix.UDP_GRO, 1) == nil
+	if length != nil && unix.SetsockoptInt(s.fd, unix.SOL_UDP, unix.UDP_GRO, 1) == nil {
+		s.length = length
+	}
 }
 
 // Gathers says whether the socket sends datagrams together.
 func (s *Socket) Gathers() bool { return s.most > 0 }
 
 // Merges says whether the socket receives them together.
-func (s *Socket) Merges() bool { return s.merged }
+func (s *Socket) Merges() bool { return s.length != nil }
 
 func (s *Socket) bind(local netip.AddrPort, device string) error {
 	var sa unix.Sockaddr

@@ -95,13 +95,14 @@ func NewSecret(key []byte, level Level, origin, target Side, first Seq) *Secret 
 }
 
 // Seal writes the check of a packet of total bytes: head, and data behind it, which is nil if head is all or the level is not LevelMAC: then it
-// does not count. The header is complete but for the check, and the lengths inside are right, else Seal panics. It must be called again
-// whenever the header has changed.
+// does not count; and the packet's length, total. The header is complete but for these, and the lengths inside are right, else Seal panics. It must
+// be called again whenever the header has changed.
 func (s *Secret) Seal(head, data []byte, total int) {
 	front, ok := front(head, total)
 	if !ok {
 		panic("wire: a packet to be sealed is malformed")
 	}
+	binary.LittleEndian.PutUint16(head[lengthAt:], uint16(total))
 	seq, ack := s.numbers(head)
 	s.seq, s.ack = seq, ack
 	put(head, seq, ack)
@@ -110,7 +111,7 @@ func (s *Secret) Seal(head, data []byte, total int) {
 
 // Open says whether b is as it was sealed. It looks at the kind and at lengths only, before it knows.
 func (s *Secret) Open(b []byte) bool {
-	if len(b) < HeaderSize {
+	if len(b) < HeaderSize || len(b) != lengthOf(b) {
 		return false
 	}
 	front, ok := front(b, len(b))

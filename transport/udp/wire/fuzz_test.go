@@ -20,7 +20,7 @@ func FuzzOpen(f *testing.F) {
 		if in.Open(append([]byte(nil), b...)) {
 			t.Fatal("a packet that nobody has sealed is opened")
 		}
-		if len(b) < HeaderSize {
+		if len(b) < HeaderSize || len(b) > MaxDatagram {
 			return
 		}
 		covered, ok := front(b, len(b))
@@ -35,8 +35,8 @@ func FuzzOpen(f *testing.F) {
 		if !in.Open(append([]byte(nil), sealed...)) {
 			t.Fatal("a sealed packet is not opened")
 		}
-		if !bytes.Equal(sealed[seqAt:], b[seqAt:]) || !bytes.Equal(sealed[:checkAt], b[:checkAt]) {
-			t.Fatal("sealing changes more than the check")
+		if !bytes.Equal(sealed[seqAt:lengthAt], b[seqAt:lengthAt]) || !bytes.Equal(sealed[lengthAt+2:], b[lengthAt+2:]) || !bytes.Equal(sealed[:checkAt], b[:checkAt]) {
+			t.Fatal("sealing changes more than check and length")
 		}
 		if at = max(at, 0) % max(covered, 1); flip != 0 && at < len(sealed) {
 			sealed[at] ^= flip

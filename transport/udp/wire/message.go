@@ -12,7 +12,7 @@ import "encoding/binary"
 //	|  up to 7 bytes of padding                                          |
 //	+--------------------------------------------------------------------+
 //
-// As the packet's own header has 32 bytes, data starts on a multiple of 8 if the packet does.
+// As the packet's own header has 40 bytes, data starts on a multiple of 8 if the packet does.
 
 // Align8 rounds n up to a multiple of 8.
 func Align8(n int) int { return (n + 7) &^ 7 }
@@ -58,25 +58,6 @@ func Count(b []byte) (n int, err error) {
 		n++
 	}
 	return n, nil
-}
-
-// PutRoom writes to the first RoomSize bytes of b what an Ack or Bye packet says before its blocks: how many bytes the origin of the
-// data may have in flight on each path, by the receiver's judgement of its own socket and of how many others send to it.
-//
-//	 0                               31 32                            63
-//	+-----------------------------------+--------------------------------+
-//	|  bytes                            |  0                             |
-//	+-----------------------------------+--------------------------------+
-func PutRoom(b []byte, bytes uint32) {
-	binary.LittleEndian.PutUint64(b, uint64(bytes))
-}
-
-// Room takes that off b, the rest of an Ack or Bye packet behind its header.
-func Room(b []byte) (bytes uint32, rest []byte, err error) {
-	if len(b) < RoomSize || (len(b)-RoomSize)%BlockSize != 0 {
-		return 0, nil, ErrMalformed
-	}
-	return binary.LittleEndian.Uint32(b), b[RoomSize:], nil
 }
 
 // Block tells of BlockSpan sequence numbers from First on, in an Ack or Bye packet:

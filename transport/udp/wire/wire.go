@@ -12,18 +12,22 @@
 //	|  sequence number                  |  next expected (Ack)           |  16
 //	+-----------------------------------+--------------------------------+
 //	|  ack bits: bit i tells of sequence number Ack + 64 B + i           |  24
-//	+--------------------------------------------------------------------+
+//	+-----------------+-----------------+--------------------------------+
+//	|  packet length  |   0             |  room: of Ack and Bye, else 0  |  32
+//	+-----------------+-----------------+--------------------------------+
 //
 // V is the version (high four bits of byte 0), K the kind, B the block that the ack bits tell of (high five bits of byte 1), F the flags. Each time
 // that a Data packet is sent, or an Ack packet that asks for an answer, it gets the next transmission number of its path, while a sequence number
 // belongs to the session and stays. Echo is the newest transmission number that has come from the other side by the path that the packet itself
 // takes: so the origin knows which transmission arrived there, and whether later ones have overtaken others.
 //
+// The length is in bytes, of the whole packet: by it what the receiver's kernel has put together is taken apart again (see Length). Room is how many bytes
+// the origin of the data may have in flight on each path, by the receiver's judgement of its own socket and of how many others send to it.
+//
 // What follows the header depends on the kind:
 //
 //   - Data: messages (see Message), each starting on a multiple of 8 bytes. The sequence number counts packets.
-//   - Ack, Bye: the receiver's room (see PutRoom), then blocks (see Block) that tell of more sequence numbers. They have no sequence number of
-//     their own.
+//   - Ack, Bye: blocks (see Block) that tell of more sequence numbers. They have no sequence number of their own.
 //   - Hello has a layout of its own behind byte 8; see Hello.
 package wire
 
@@ -33,7 +37,7 @@ import (
 )
 
 // Version of the format. Packets of another version are not understood at all.
-const Version = 2
+const Version = 3
 
 // Kind of a packet.
 type Kind uint8
@@ -67,9 +71,8 @@ const (
 
 // Sizes in bytes.
 const (
-	HeaderSize  = 32 // of every packet but Hello
+	HeaderSize  = 40 // of every packet but Hello
 	MessageSize = 8  // in front of each message
-	RoomSize    = 8  // of what an Ack or Bye packet says before its blocks
 	BlockSize   = 24
 	BlockSpan   = 64 // sequence numbers that a block, and the header's ack bits, tell of
 	// MaxDatagram is the most that UDP over IPv4 carries.
@@ -104,6 +107,7 @@ type Header struct {
 	Seq      Seq    // of Data
 	Ack      Seq    // every sequence number before it has arrived
 	Bits     uint64 // bit i: AckFirst()+i has arrived
+	Room     uint32 // of Ack and Bye, bytes
 }
 
 // AckFirst is the sequence number that the ack bits begin with.
@@ -111,12 +115,15 @@ func (h *Header) AckFirst() Seq { return h.Ack + Seq(h.AckBlock)*BlockSpan }
 
 // Where fields are that Secret looks at.
 const (
-	checkAt = 8
-	seqAt   = 16
-	ackAt   = 20
+	checkAt  = 8
+	seqAt    = 16
+	ackAt    = 20
+	bitsAt   = 24
+	lengthAt = 32
+	roomAt   = 36
 )
 
-// Put writes h to the first HeaderSize bytes of b, without the check: that is Secret.Seal's.
+// Put writes h to the first HeaderSize bytes of b, without length and check: those are Secret.Seal's.
 func (h *Header) Put(b []byte) {
 	_ = b[HeaderSize-1]
 	b[0] = Version<<4 | byte(h.Kind)
@@ -127,7 +134,9 @@ func (h *Header) Put(b []byte) {
 	binary.LittleEndian.PutUint64(b[checkAt:], 0)
 	binary.LittleEndian.PutUint32(b[seqAt:], uint32(h.Seq))
 	binary.LittleEndian.PutUint32(b[ackAt:], uint32(h.Ack))
-	binary.LittleEndian.PutUint64(b[24:], h.Bits)
+	binary.LittleEndian.PutUint64(b[bitsAt:], h.Bits)
+	binary.LittleEndian.PutUint32(b[lengthAt:], 0)
+	binary.LittleEndian.PutUint32(b[roomAt:], h.Room)
 }
 
 // KindOf looks at the first byte: the kind, or why this is no packet of ours.
@@ -168,6 +177,27 @@ func (h *Header) Decode(b []byte) error {
 	h.Echo = binary.LittleEndian.Uint16(b[6:])
 	h.Seq = Seq(binary.LittleEndian.Uint32(b[seqAt:]))
 	h.Ack = Seq(binary.LittleEndian.Uint32(b[ackAt:]))
-	h.Bits = binary.LittleEndian.Uint64(b[24:])
+	h.Bits = binary.LittleEndian.Uint64(b[bitsAt:])
+	h.Room = binary.LittleEndian.Uint32(b[roomAt:])
 	return nil
 }
+
+// Length is how long the packet that b begins with says it is, before anything is known to be true; 0: nothing that could be a packet. Receivers
+// get packets of one length in one piece, and tell by the first where the others begin.
+func Length(b []byte) int {
+	switch k, err := KindOf(b); {
+	case err != nil:
+		return 0
+	case k == KindHello:
+		return HelloSize
+	case len(b) < HeaderSize:
+		return 0
+	}
+	if n := lengthOf(b); n >= HeaderSize {
+		return n
+	}
+	return 0
+}
+
+// lengthOf is the length field of a header.
+func lengthOf(b []byte) int { return int(binary.LittleEndian.Uint16(b[lengthAt:])) }

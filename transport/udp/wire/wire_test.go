@@ -7,12 +7,12 @@ import (
 )
 
 func TestHeader(t *testing.T) {
-	h := Header{KindData, FlagAckNow, 5, 0x1234, 0x0807, 0x0a09, 0xfffffff0, 0x80000001, 0xf00000000000000f}
+	h := Header{KindData, FlagAckNow, 5, 0x1234, 0x0807, 0x0a09, 0xfffffff0, 0x80000001, 0xf00000000000000f, 0x01020304}
 	var b [HeaderSize]byte
 	h.Put(b[:])
 	want := []byte{
-		0x22, 0x29, 0x34, 0x12, 7, 8, 9, 0xa, 0, 0, 0, 0, 0, 0, 0, 0,
-		0xf0, 0xff, 0xff, 0xff, 1, 0, 0, 0x80, 0xf, 0, 0, 0, 0, 0, 0, 0xf0,
+		0x32, 0x29, 0x34, 0x12, 7, 8, 9, 0xa, 0, 0, 0, 0, 0, 0, 0, 0,
+		0xf0, 0xff, 0xff, 0xff, 1, 0, 0, 0x80, 0xf, 0, 0, 0, 0, 0, 0, 0xf0, 0, 0, 0, 0, 4, 3, 2, 1,
 	}
 	if !bytes.Equal(b[:], want) {
 		t.Errorf("bytes % x\nwant  % x", b, want)
@@ -34,9 +34,9 @@ func TestDecodeErrors(t *testing.T) {
 		{"nothing", nil, ErrShort},
 		{"short", b[:HeaderSize-1], ErrShort},
 		{"version", append([]byte{0x12}, b[1:]...), ErrVersion},
-		{"kind 0", append([]byte{0x20}, b[1:]...), ErrKind},
-		{"kind 5", append([]byte{0x25}, b[1:]...), ErrKind},
-		{"hello", append([]byte{0x21}, b[1:]...), ErrKind},
+		{"kind 0", append([]byte{0x30}, b[1:]...), ErrKind},
+		{"kind 5", append([]byte{0x35}, b[1:]...), ErrKind},
+		{"hello", append([]byte{0x31}, b[1:]...), ErrKind},
 	} {
 		var h Header
 		if err := h.Decode(c.b); !errors.Is(err, c.want) {
@@ -45,20 +45,32 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
-func TestRoom(t *testing.T) {
-	b := bytes.Repeat([]byte{0xff}, RoomSize+2*BlockSize)
-	PutRoom(b, 0x01020304)
-	if want := []byte{4, 3, 2, 1, 0, 0, 0, 0}; !bytes.Equal(b[:RoomSize], want) {
-		t.Errorf("bytes % x, want % x", b[:RoomSize], want)
-	}
-	room, rest, err := Room(b)
-	if room != 0x01020304 || len(rest) != 2*BlockSize || err != nil {
-		t.Errorf("room %#x, %d bytes left, %v", room, len(rest), err)
-	}
-	for _, n := range []int{0, RoomSize - 1, RoomSize + 1, RoomSize + BlockSize - 1} {
-		if _, _, err := Room(b[:n]); !errors.Is(err, ErrMalformed) {
-			t.Errorf("%d bytes: %v", n, err)
+// TestLength: what is told of a packet's length before it is known to be genuine.
+func TestLength(t *testing.T) {
+	out, _ := ends("key", LevelCookie)
+	data := dataPacket(testFirst, 8, 100)
+	out.Seal(data, nil, len(data))
+	ack := ackPacket(3)
+	out.Seal(ack, nil, len(ack))
+	hello := make([]byte, HelloSize)
+	(&Hello{Task: 1}).Put(hello, HelloKey{})
+	for name, b := range map[string][]byte{"data": data, "ack": ack, "hello": hello} {
+		if n := Length(append(append([]byte(nil), b...), b...)); n != len(b) {
+			t.Errorf("%s of %d bytes: %d", name, len(b), n)
 		}
+	}
+	short := append([]byte(nil), data...)
+	short[lengthAt], short[lengthAt+1] = HeaderSize-1, 0
+	for name, b := range map[string][]byte{"nothing": nil, "half a header": data[:HeaderSize-1], "another version": {0x12}, "too short a packet": short} {
+		if n := Length(b); n != 0 {
+			t.Errorf("%s: %d", name, n)
+		}
+	}
+	lent := dataPacket(testFirst, 65000)
+	head := lent[:len(lent)-65000]
+	out.Seal(head, lent[len(head):], len(lent))
+	if n := Length(head); n != len(lent) {
+		t.Errorf("with data beside it: %d, not %d", n, len(lent))
 	}
 }
 
@@ -147,11 +159,15 @@ func FuzzDecode(f *testing.F) {
 	(&Hello{Task: 1}).Put(hello, HelloKey{})
 	f.Add(hello)
 	f.Fuzz(func(t *testing.T, b []byte) {
+		if n := Length(b); n != 0 && (n < HeaderSize || n > 1<<16) {
+			t.Errorf("a packet of %d bytes", n)
+		}
 		var h Header
 		if h.Decode(b) == nil {
 			var again [HeaderSize]byte
 			h.Put(again[:])
-			copy(again[checkAt:], b[checkAt:seqAt])
+			copy(again[checkAt:seqAt], b[checkAt:])
+			copy(again[lengthAt:roomAt], b[lengthAt:]) // Seal's
 			if !bytes.Equal(again[:], b[:HeaderSize]) {
 				t.Errorf("% x is decoded and encoded as % x", b[:HeaderSize], again)
 			}
