@@ -37,13 +37,15 @@ type header struct {
 
 // calls is the memory that system calls refer to. It lies outside the Go heap, where addresses held in numbers keep their meaning.
 type calls struct {
-	header  header
-	vectors [2 * maxSegments]vector // of the run
-	pair    [2]vector               // of a datagram by itself
-	segment [32]byte                // control message with the run's segment size
-	to      [28]byte                // sockaddr_in or sockaddr_in6
-	from    [28]byte
-	fromLen uint32
+	header     header
+	vectors    [2 * maxSegments]vector // of the run
+	pair       [2]vector               // of a datagram by itself
+	segment    [32]byte                // control message with the run's segment size
+	row        [maxRow]entry
+	rowVectors [2 * maxRow]vector
+	to         [28]byte // sockaddr_in or sockaddr_in6
+	from       [28]byte
+	fromLen    uint32
 }
 
 // Options are how a socket is opened.
