@@ -7,11 +7,13 @@ PREFIX  ?= /usr/local
 VERSION := 0.1.0
 BUILD   := build
 LIBDIR  := lib
+WORD    := 64
 
 # With M32=1 every target is about 32-bit programs (i386), and makes them in build32/, so that both can take part in one job.
 ifdef M32
   BUILD := build32
   LIBDIR := lib32
+  WORD   := 32
   CC    := $(CC) -m32
   CXX   := $(CXX) -m32
   export GOARCH := 386
@@ -56,11 +58,13 @@ $(TRANSFERS): calibrate/transfers.c include/lapi.h include/css_shared.h $(LIB)
 $(BUILD)/bin/poe: $(RUN)
 	@ln -sf lapirun $@
 
+# The folder of the word size has lapif.h alone. It comes first, and is also there where pkg-config leaves out /usr/include, which gfortran
+# would not look into by itself.
 $(BUILD)/lib/pkgconfig/lapi.pc: Makefile
 	@mkdir -p $(dir $@)
 	@printf '%s\n' 'prefix=$${pcfiledir}/../..' 'libdir=$${prefix}/$(LIBDIR)' 'includedir=$${prefix}/include' '' 'Name: lapi' \
 	  'Description: IBM LAPI, one-sided communication, for Linux' 'Version: $(VERSION)' \
-	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -llapi_r' > $@
+	  'Cflags: -I$${prefix}/include$(WORD) -I$${includedir}' 'Libs: -L$${libdir} -llapi_r' > $@
 
 # Relocatable: nothing in the installed files knows PREFIX. With M32=1 the library goes to lib32, beside the 64-bit one, whose lapirun
 # starts tasks of either kind.

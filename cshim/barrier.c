@@ -13,6 +13,7 @@
 enum {
 	TURN_LOOKS = 8,      /* looks at the words for one turn of the dispatcher */
 	SPIN_LOOKS = 2400,   /* about 40 us, what a sleep and a wake-up cost, where tasks have a processor each */
+	SOON_YIELDS = 16,    /* of a processor that tasks share: one is enough where all come at their time */
 	LAST_LOOKS = 400,    /* about 10 us, several switches on another processor */
 };
 
@@ -269,17 +270,16 @@ static int looks_of(const cshim_barrier *barrier)
 }
 
 /*
- * Looks, and turns the dispatcher, for as long as others mostly take, before other threads come into play. 1: the generation is reached;
- * 0: not yet; -1: the context has ended.
+ * Looks, most times, and turns the dispatcher, for as long as others mostly take, before other threads come into play. 1: the generation
+ * is reached; 0: not yet; -1: the context has ended.
  */
-static int reached_soon(cshim_context *context, uint64_t generation)
+static int reached_soon(cshim_context *context, uint64_t generation, int most)
 {
 	cshim_private *private = cshim_private_of(context);
 	uint32_t handle = context->handle;
-	int looks, most = looks_of(&paths_of(context)->barrier);
+	int looks;
 
-	/* The service thread sees that somebody polls. */
-	__atomic_store_n(&context->poll_turns, context->poll_turns + 1, __ATOMIC_RELAXED);
+	cshim_note_poll(context);
 	for (looks = 0; looks < most && !private->turner; looks++) {
 		/* Before the first look, too: a task that goes from one LAPI_Gfence to the next serves others all the same. */
 		if (looks % TURN_LOOKS == 0) {
@@ -299,9 +299,41 @@ static int reached_soon(cshim_context *context, uint64_t generation)
 	return 0;
 }
 
+/*
+ * The same for a task that is not the last of its processor: a turn of the dispatcher, and the processor is the others'. What a wait has beyond
+ * that, for other threads and for sleep, would be done again in each of the processor's tasks, out of cold caches.
+ */
+static int reached_by_yielding(cshim_context *context, uint64_t generation)
+{
+	cshim_private *private = cshim_private_of(context);
+	uint32_t handle = context->handle, depth;
+	int yields;
+
+	for (yields = 0; yields < SOON_YIELDS && !private->turner; yields++) {
+		cshim_note_poll(context);
+		if (cshim_dispatch(context, 0) & CSHIM_DISPATCH_ERROR)
+			return 0;
+		if (!cshim_alive(context, handle))
+			return -1;
+		if (cshim_barrier_reached(context, generation))
+			return 1;
+		if (__atomic_load_n(&context->lock_waiters, __ATOMIC_RELAXED))
+			return 0;
+		depth = cshim_lock_release_all(context);
+		sched_yield();
+		cshim_lock_restore(context, depth);
+		if (!cshim_alive(context, handle))
+			return -1;
+		if (cshim_barrier_reached(context, generation))
+			return 1;
+	}
+	return 0;
+}
+
 static int wait_for(cshim_context *context, uint64_t generation)
 {
-	int soon = reached_soon(context, generation), rc = LAPI_SUCCESS;
+	int most = looks_of(&paths_of(context)->barrier), rc = LAPI_SUCCESS;
+	int soon = most ? reached_soon(context, generation, most) : reached_by_yielding(context, generation);
 
 	if (soon < 0)
 		return LAPI_ERR_HNDL_INVALID;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fortran.h"
+#include "guard.h"
 
 /* Numbers by reference. LAPI_ADDR_NULL is 0 by itself. */
 static inline int32_t fortran_int(const int32_t *argument)
@@ -35,20 +36,40 @@ static inline int fortran_result(int32_t *ierror, int code)
 	return code;
 }
 
+/* Whether a word can be read at an address of the program. */
+static int fortran_readable(const void *at)
+{
+	uintptr_t word;
+
+	return at && !cshim_guarded_copy_short(&word, at, sizeof word);
+}
+
+/*
+ * Whether a zero begins a description of type LAPI_GEN_IOVECTOR, and is no address of 0: only in a 32-bit program can it be either. A
+ * description names blocks and two lists, which can be read. More than an address may not be there at all.
+ */
+static int fortran_lists_blocks(const void *argument)
+{
+	lapi_vec_t vector;
+
+	return sizeof(void *) == 4 && !cshim_guarded_copy_short(&vector, argument, sizeof vector) && (int)vector.num_vecs > 0 &&
+	       fortran_readable(vector.info) && fortran_readable(vector.len);
+}
+
 /*
  * A target vector: the address of its description (guide, LAPI_Putv), or that description. The latter begins with a vec_type, and then a
- * number of blocks, which read as one address is none, as it is not aligned or, of LAPI_GEN_IOVECTOR, has a low half of 0; in a 32-bit
- * program this type is known by its address alone.
+ * number of blocks, which read as one address is none, as it is not aligned or, of LAPI_GEN_IOVECTOR, has a low half of 0.
  */
 static lapi_vec_t *fortran_vector(void *argument)
 {
-	const lapi_vec_t *vector = argument;
 	uintptr_t address;
+	uint32_t vec_type;
 
 	if (cshim_fortran_null(argument))
 		return NULL;
 	memcpy(&address, argument, sizeof address);
-	if (address && (uint32_t)vector->vec_type <= LAPI_GEN_GENERIC)
+	memcpy(&vec_type, argument, sizeof vec_type);
+	if (address ? vec_type <= LAPI_GEN_GENERIC : fortran_lists_blocks(argument))
 		return argument;
 	return (lapi_vec_t *)address;
 }

@@ -12,6 +12,15 @@
 
 #pragma GCC visibility push(hidden)
 
+/*
+ * Memory of this process at an address that came in a message, of 64 bits in every job: where addresses have 32, one that does not fit is
+ * NULL, which no access survives, and not some other memory's.
+ */
+static inline void *cshim_memory_at(uint64_t address)
+{
+	return (uintptr_t)address == address ? (void *)(uintptr_t)address : NULL;
+}
+
 /* Installs the handler for SIGSEGV and SIGBUS in front of those that there are, once in a process. */
 void cshim_guard_install(void);
 

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <string.h>
 
+#include "guard.h"
 #include "handlers.h"
 #include "procedure.h"
 
@@ -50,20 +51,25 @@ static void take_back(cshim_context *block, const lapi_return_info_t *info, cshi
 
 /*
  * The header handler that a message names, 0 if this task has none: then *result says that the message's data is thrown away. Another
- * program than the origin's runs here, which on no system would know the procedure.
+ * program than the origin's runs here, which on no system would know the procedure, or a 32-bit one, which has no such addresses.
  */
 static cshim_addr header_handler_of(cshim_context *context, cshim_addr handler, int32_t src, cshim_header_result *result)
 {
 	static int told; /* atomic */
+	cshim_addr found = handler;
 
-	if (__builtin_expect((handler & CSHIM_PROCEDURE_NAME) == 0, 1))
-		return handler;
-	handler = cshim_procedure_at(handler);
-	if (handler)
-		return handler;
-	if (!__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
+	if (__builtin_expect((handler & CSHIM_PROCEDURE_NAME) != 0, 0))
+		found = cshim_procedure_at(handler);
+	if (__builtin_expect(found && cshim_memory_at(found), 1))
+		return found;
+	if (__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
+		;
+	else if (handler & CSHIM_PROCEDURE_NAME)
 		cshim_complain(context, "task %d names a Fortran procedure as header handler that this program does not have; its message is thrown away. "
 		               "Between different programs exchange addresses (LAPI_ADDRESS_INIT) or use indices (LAPI_ADDR_SET)", (int)src);
+	else
+		cshim_complain(context, "task %d names address %#llx as header handler, which a 32-bit task cannot have; its message is thrown away. "
+		               "Exchange addresses by LAPI_Address_init64 or use indices (LAPI_Addr_set)", (int)src, (unsigned long long)handler);
 	memset(result, 0, sizeof *result);
 	result->ctl_flags = LAPI_BURY_MSG;
 	return 0;

@@ -209,6 +209,8 @@ void cshim_end_purged_waits(cshim_context *context);
 /* A user thread begins and ends a call that polls: the service thread keeps out of its way. */
 void cshim_poll_begin(cshim_context *context);
 void cshim_poll_end(cshim_context *context);
+/* A user thread polls for a moment, outside of such a call: the service thread sees that it did, and the task is not away any more. */
+void cshim_note_poll(cshim_context *context);
 
 /* sleep.c: what follows when event_seq has moved and others wait. */
 void cshim_notify_others(cshim_context *context);

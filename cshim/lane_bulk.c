@@ -13,10 +13,10 @@ static int send_chunk(cshim_paths *paths, cshim_path *path, uint32_t kind, const
 {
 	cshim_chunk chunk;
 
-	if (!cshim_chunk_begin(path, header_bytes, n, &chunk))
+	if (!cshim_chunk_begin(paths, path, header_bytes, n, &chunk))
 		return 0;
 	memcpy(chunk.header, header, header_bytes);
-	if (cshim_guarded_copy(chunk.bytes, (const void *)(uintptr_t)from, n))
+	if (cshim_guarded_copy(chunk.bytes, cshim_memory_at(from), n))
 		return 0;
 	cshim_chunk_end(paths, path, &chunk, kind, header_bytes);
 	return 1;

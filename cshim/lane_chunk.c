@@ -11,11 +11,11 @@ static cshim_place *place_of(cshim_slot *slot)
 	return (cshim_place *)(void *)slot->bytes;
 }
 
-int cshim_chunk_begin(cshim_path *path, uint64_t header, uint64_t data, cshim_chunk *chunk)
+int cshim_chunk_begin(const cshim_paths *paths, cshim_path *path, uint64_t header, uint64_t data, cshim_chunk *chunk)
 {
 	const cshim_chunks *chunks = &path->chunks;
-	uint64_t units = (data + CSHIM_CHUNK_UNIT - 1) / CSHIM_CHUNK_UNIT, at = chunks->tail % CSHIM_CHUNK_UNITS;
-	uint64_t skipped = at + units > CSHIM_CHUNK_UNITS ? CSHIM_CHUNK_UNITS - at : 0;
+	uint64_t units = (data + CSHIM_CHUNK_UNIT - 1) / CSHIM_CHUNK_UNIT, at = chunks->tail & (paths->chunk_units - 1);
+	uint64_t skipped = at + units > paths->chunk_units ? paths->chunk_units - at : 0;
 	uint64_t until;
 
 	at = skipped ? 0 : at;
@@ -40,7 +40,7 @@ void cshim_chunk_end(cshim_paths *paths, cshim_path *path, cshim_chunk *chunk, u
 	uint64_t until = path->sender.tail + chunk->append.padding + chunk->append.slots;
 
 	for (; chunks->tail < end; chunks->tail++)
-		chunks->until[chunks->tail % CSHIM_CHUNK_UNITS] = until;
+		chunks->until[chunks->tail & (paths->chunk_units - 1)] = until;
 	memcpy(chunk->append.body, &place, sizeof(place));
 	cshim_append_publish(paths, path, &chunk->append,
 	                     (uint64_t)(kind | CSHIM_KIND_CHUNK) << 32 | header / CSHIM_HEADER_UNIT << 40, chunk->data);
@@ -52,7 +52,7 @@ int cshim_chunk_arrived(const cshim_path *path, cshim_slot *slot, cshim_arrival 
 	uint64_t offset = __atomic_load_n(&place_of(slot)->offset, __ATOMIC_RELAXED);
 	uint64_t length = __atomic_load_n(&place_of(slot)->length, __ATOMIC_RELAXED);
 
-	if (arrival->data != 0 || arrival->header + length > CSHIM_CHUNK_MAX || offset + length > CSHIM_CHUNK_AREA)
+	if (arrival->data != 0 || arrival->header + length > CSHIM_CHUNK_MAX || offset + length > path->chunk_area)
 		return 0;
 	arrival->data = length;
 	arrival->body += sizeof(cshim_place);

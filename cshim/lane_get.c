@@ -70,7 +70,7 @@ static int load_words(uint64_t from, uint32_t width, int count, uint64_t words[2
 	uint32_t narrow[2];
 
 	words[1] = 0;
-	if (cshim_guarded_copy(raw, (const void *)(uintptr_t)from, width * (size_t)count))
+	if (cshim_guarded_copy(raw, cshim_memory_at(from), width * (size_t)count))
 		return 1;
 	if (width == 8) {
 		memcpy(words, raw, 8 * (size_t)count);
@@ -122,7 +122,7 @@ static int answer_get(cshim_lane *lane, cshim_path *path, const cshim_get_header
 	if (!cshim_append_begin(path, sizeof(*reply) + get->length, &append))
 		return 0;
 	reply = (cshim_reply_header *)append.body;
-	if (cshim_guarded_copy(reply + 1, (const void *)(uintptr_t)get->addr, get->length))
+	if (cshim_guarded_copy(reply + 1, cshim_memory_at(get->addr), get->length))
 		return 0;
 	reply->token = (uint32_t)get->token;
 	reply->state = CSHIM_REPLY_OK;
@@ -136,7 +136,7 @@ static inline int answer_short_get(cshim_lane *lane, cshim_path *path, const csh
 {
 	cshim_reply_header *reply = cshim_one_slot_begin(path);
 
-	if (!reply || cshim_guarded_copy_short(reply + 1, (const void *)(uintptr_t)get->addr, get->length))
+	if (!reply || cshim_guarded_copy_short(reply + 1, cshim_memory_at(get->addr), get->length))
 		return 0;
 	reply->token = (uint32_t)get->token;
 	reply->state = CSHIM_REPLY_OK;
@@ -176,7 +176,7 @@ int cshim_lane_serve_rmw(cshim_context *context, cshim_lane *lane, cshim_path *p
 	/* Words that are not aligned are core's: all of the process share one lock for them. */
 	if (rmw.op > COMPARE_AND_SWAP || (rmw.width != 4 && rmw.width != 8) || rmw.variable % rmw.width ||
 	    !(reply = cshim_one_slot_begin(path)) ||
-	    cshim_guarded_rmw(rmw.op, rmw.width, (void *)(uintptr_t)rmw.variable, rmw.operand, rmw.compare, &old))
+	    cshim_guarded_rmw(rmw.op, rmw.width, cshim_memory_at(rmw.variable), rmw.operand, rmw.compare, &old))
 		return 0;
 	reply->token = rmw.token;
 	reply->state = CSHIM_REPLY_OK;

@@ -278,7 +278,7 @@ static inline void cshim_lane_count(cshim_context *context, cshim_lane *lane, ui
 	if (cntr == 0)
 		return;
 	if (__builtin_expect(lane->off || cntr % sizeof(int32_t) ||
-	                     cshim_guarded_count((int32_t *)(uintptr_t)cntr, cshim_active_contexts() > 1), 0))
+	                     cshim_guarded_count(cshim_memory_at(cntr), cshim_active_contexts() > 1), 0))
 		golapi_lane_count(cshim_index_of(context), cntr, (int32_t)kind, src, peer);
 	else
 		cshim_lane_event(context);
@@ -324,8 +324,8 @@ typedef struct cshim_arrival {
 static inline int cshim_place_data(uint64_t to, const cshim_arrival *arrival, int huge)
 {
 	if (huge)
-		return cshim_guarded_stream((void *)(uintptr_t)to, arrival->bytes, arrival->data);
-	return cshim_guarded_copy((void *)(uintptr_t)to, arrival->bytes, arrival->data);
+		return cshim_guarded_stream(cshim_memory_at(to), arrival->bytes, arrival->data);
+	return cshim_guarded_copy(cshim_memory_at(to), arrival->bytes, arrival->data);
 }
 
 /* lane_chunk.c */
@@ -341,7 +341,7 @@ typedef struct cshim_chunk {
 } cshim_chunk;
 
 /* Begins a message of so many bytes of header and data, of which CSHIM_CHUNK_MAX at most; 0 if there is no room. */
-int cshim_chunk_begin(cshim_path *path, uint64_t header, uint64_t data, cshim_chunk *chunk);
+int cshim_chunk_begin(const cshim_paths *paths, cshim_path *path, uint64_t header, uint64_t data, cshim_chunk *chunk);
 void cshim_chunk_end(cshim_paths *paths, cshim_path *path, cshim_chunk *chunk, uint32_t kind, uint64_t header);
 /* Finds the data of a message in a slot: 1 if it lies within the area. arrival has what the head word says, and body. */
 int cshim_chunk_arrived(const cshim_path *path, cshim_slot *slot, cshim_arrival *arrival);

@@ -25,7 +25,7 @@ static fate receive_put(cshim_context *context, cshim_lane *lane, cshim_path *pa
 	if (arrival->header != sizeof(put))
 		return LEFT;
 	cshim_take_header(&put, arrival->body, sizeof(put));
-	if (cshim_guarded_copy((void *)(uintptr_t)put.tgt_addr, arrival->bytes, arrival->data))
+	if (cshim_guarded_copy(cshim_memory_at(put.tgt_addr), arrival->bytes, arrival->data))
 		return LEFT;
 	context->msg_state |= LAPI_RECV_COMPLETE;
 	cshim_lane_event(context);
@@ -102,7 +102,9 @@ static fate receive_am(cshim_context *context, cshim_lane *lane, cshim_path *pat
 		return LEFT;
 	if (handler < CSHIM_LANE_HANDLERS && (handler = lane->handlers[handler]) == 0)
 		return LEFT;
-	if (__builtin_expect((handler & CSHIM_PROCEDURE_NAME) != 0, 0) && (handler = cshim_procedure_at(handler)) == 0)
+	if (__builtin_expect((handler & CSHIM_PROCEDURE_NAME) != 0, 0))
+		handler = cshim_procedure_at(handler);
+	if (__builtin_expect(!cshim_memory_at(handler), 0))
 		return LEFT; /* core throws the message away, and says why */
 	if (uhdr_len) /* to a place that is aligned and the handler's to change */
 		memcpy((void *)(uintptr_t)lane->scratch, arrival->body + sizeof(am), uhdr_len);
@@ -275,11 +277,16 @@ static uint32_t coarse_ms(void)
 	return (uint32_t)now.tv_sec * 1000u + (uint32_t)(now.tv_nsec / 1000000);
 }
 
-/* Core gets a turn now and then in any case: for the job session, which is how deaths become known, whether turns are many or few. */
+/*
+ * Core gets a turn now and then in any case: for the job session, which is how deaths become known, whether turns are many or few. Where there is a
+ * socket to look at, turns are few before it; where others have the processor in between, each may take milliseconds, and so the clock counts.
+ */
 static int core_is_due(cshim_lane *lane)
 {
 	if (++lane->turns >= lane->turns_max)
 		return 1;
+	if (lane->turns_max < CLOCK_TURNS)
+		return coarse_ms() != lane->core_ms;
 	return lane->turns % CLOCK_TURNS == 0 && coarse_ms() - lane->core_ms >= CSHIM_LANE_CORE_MS;
 }
 

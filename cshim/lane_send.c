@@ -64,11 +64,11 @@ typedef struct am_place {
 _Static_assert((8 + sizeof(cshim_am_header) + CSHIM_LANE_UHDR + CSHIM_INLINE_MAX + CSHIM_SLOT_SIZE - 1) / CSHIM_SLOT_SIZE <= CSHIM_MESSAGE_SLOTS,
                "any active message without a chunk fits the slots of a message");
 
-static int am_begin(cshim_path *path, uint64_t header, uint64_t data, am_place *place)
+static int am_begin(const cshim_paths *paths, cshim_path *path, uint64_t header, uint64_t data, am_place *place)
 {
 	place->chunked = data > CSHIM_INLINE_MAX;
 	if (place->chunked) {
-		if (!cshim_chunk_begin(path, header, data, &place->chunk))
+		if (!cshim_chunk_begin(paths, path, header, data, &place->chunk))
 			return 0;
 		place->header = place->chunk.header;
 		place->bytes = place->chunk.bytes;
@@ -130,7 +130,7 @@ int cshim_lane_amsend(cshim_context *context, uint32_t tgt, uint64_t hdr_hdl, ui
 		return CSHIM_LANE_PASS;
 	padding = -(uint64_t)uhdr_len & 7;
 	header_bytes = sizeof(*header) + uhdr_len + padding;
-	if (!am_begin(path, header_bytes, udata_len, &place))
+	if (!am_begin(cshim_paths_of(lane), path, header_bytes, udata_len, &place))
 		return CSHIM_LANE_PASS;
 	header = (cshim_am_header *)(void *)place.header;
 	header->handler = hdr_hdl | padding << CSHIM_AM_PADDING_SHIFT;

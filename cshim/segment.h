@@ -33,7 +33,7 @@
 #include "barrier.h"
 
 #define CSHIM_SEGMENT_MAGIC 0x315F6D68736C4150u /* bytes "PAlshm_1" */
-#define CSHIM_SEGMENT_VERSION 4
+#define CSHIM_SEGMENT_VERSION 5
 #define CSHIM_MAX_RINGS 128      /* tasks of one node: MAX_SHM_TASKS of the guide's Appendix F */
 #define CSHIM_SLOT_SIZE 64       /* one cache line */
 #define CSHIM_RING_SLOTS 256     /* 16 KiB: rings of 64 slots halve the message rate, 1024 gain nothing */
@@ -44,8 +44,10 @@
 #define CSHIM_BARRIER_PLACES 64  /* for processors; more of them share */
 
 #define CSHIM_CHUNK_UNIT 4096
-#define CSHIM_CHUNK_UNITS 64     /* of an area, 256 KiB: what both caches of a pair hold; 512 KiB and more are slower */
+#define CSHIM_CHUNK_UNITS 256    /* of an area, 1 MiB, where few tasks share the node's memory; a sender may use less of it (transport/calibration) */
 #define CSHIM_CHUNK_AREA (CSHIM_CHUNK_UNIT * CSHIM_CHUNK_UNITS)
+#define CSHIM_CHUNK_AREA_RINGS 4 /* with more rings than this, */
+#define CSHIM_CHUNK_AREA_LEAST (256 << 10) /* so much */
 #define CSHIM_CHUNK_MAX (17 * CSHIM_CHUNK_UNIT) /* header and data of the longest message: 64 KiB and any header */
 #define CSHIM_CHUNK_CLASSES 32   /* of lengths, by powers of two */
 
@@ -164,11 +166,11 @@ typedef struct cshim_receiver {
 } cshim_receiver;
 
 /* Receivers publish consumed when so many bytes of chunks are free: the sender waits for them sooner than for slots. */
-#define CSHIM_CHUNK_PUBLISH (CSHIM_CHUNK_AREA / 16)
+#define CSHIM_CHUNK_PUBLISH (CSHIM_CHUNK_AREA_LEAST / 16)
 
 /* The sender's view of its chunk area. */
 typedef struct cshim_chunks {
-	uint64_t tail; /* number of the next unit to write; its place is that modulo CSHIM_CHUNK_UNITS */
+	uint64_t tail; /* number of the next unit to write; its place is that modulo cshim_paths.chunk_units */
 	uint64_t until[CSHIM_CHUNK_UNITS]; /* by place: the unit is in use until consumed is so far. Never less than an older unit's. */
 	uint8_t line[56];
 } cshim_chunks;
@@ -185,7 +187,7 @@ typedef struct cshim_path {
 	uint64_t out_head;    /* cshim_segment_head */
 	uint64_t out_control; /* cshim_ring_control */
 	uint64_t out_slots;   /* cshim_slot[CSHIM_RING_SLOTS] */
-	uint64_t out_chunks;  /* CSHIM_CHUNK_AREA bytes */
+	uint64_t out_chunks;  /* chunk_area bytes */
 	uint64_t in_control;
 	uint64_t in_slots;
 	uint64_t in_chunks;
@@ -201,7 +203,8 @@ typedef struct cshim_path {
 	int32_t expected;     /* completions that the peer owes, less those that came */
 	uint32_t direct;      /* by the link: cross-memory attach reaches the peer */
 	uint32_t put_failed;  /* by core: an address of the put whose parts are coming in was bad, so its last part changes no counter */
-	uint8_t line[28];
+	uint32_t chunk_area;  /* constant: bytes of a chunk area, CSHIM_CHUNK_AREA or _LEAST by the number of rings */
+	uint8_t line[24];
 	cshim_chunks chunks;
 } cshim_path;
 
@@ -218,13 +221,14 @@ typedef struct cshim_paths {
 	uint64_t packets_sent, data_sent, packets_received, data_received;
 	uint32_t chunk_of[CSHIM_CHUNK_CLASSES]; /* constant: bytes of the chunks in which 2^i bytes or more go, less than twice that */
 	uint64_t cookie;     /* also in the segment's head, to prove that cross-memory attach reaches this memory */
-	uint8_t scratch[56]; /* for that proof */
+	uint8_t scratch[48]; /* for that proof */
+	uint64_t chunk_units; /* constant: so many units of each area this task's messages use: a power of two */
 	cshim_barrier barrier;
 	cshim_path path[CSHIM_MAX_RINGS];
 } cshim_paths;
 
 #ifndef __cplusplus
-_Static_assert(sizeof(cshim_path) == 832 && sizeof(cshim_place) == 8 && sizeof(cshim_paths) % 64 == 0, "paths are whole lines");
+_Static_assert(sizeof(cshim_path) == 2368 && sizeof(cshim_place) == 8 && sizeof(cshim_paths) % 64 == 0, "paths are whole lines");
 _Static_assert(sizeof(cshim_slot) == CSHIM_SLOT_SIZE, "a slot is one line");
 _Static_assert(sizeof(cshim_ring_control) == 256, "ring control is four lines");
 _Static_assert(sizeof(cshim_barrier_words) == (10 + CSHIM_BARRIER_PLACES) * 128 && sizeof(cshim_segment_head) == 384 + sizeof(cshim_barrier_words),

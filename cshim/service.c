@@ -2,7 +2,7 @@
  * service.c - the service thread: in interrupt mode it serves a task whose own threads are busy elsewhere.
  *
  *   parked   a user thread has been inside one polling call for long, or interrupt mode is off and nobody polls: asleep until alerted
- *   ticking  user threads poll now and then: looks every TICK_NS whether they still do
+ *   ticking  user threads poll now and then: looks every tick whether they still do
  *   serving  nobody polls, in interrupt mode: turns the dispatcher, then is the watcher
  *
  * When nobody has polled for a tick it tells the peers, in both modes, that this task is away: who moves much data then does it alone,
@@ -21,12 +21,17 @@
 #include "futex.h"
 #include "internal.h"
 
+/*
+ * How long a tick is where tasks have a processor each, and where they share them: there each look costs some task two switches, for all
+ * tasks together many a millisecond, and a task waits for as long anyway before it gets its processor back.
+ */
 #define TICK_NS 500000
+#define SHARED_TICK_NS 4000000
 
 enum {
 	PARK_TICKS = 4,      /* ticks within one polling call before the service thread parks */
 	LINGER_TURNS = 64,   /* empty turns after serving, about 20 us: the next message often follows at once */
-	LINGER_MIN_SPIN = 100 /* core allows so many spin_turns only where tasks have a processor each */
+	OWN_MIN_SPIN = 100   /* core allows so many spin_turns only where tasks have a processor each */
 };
 
 /* What the thread saw at its last look; its own. */
@@ -35,6 +40,16 @@ typedef struct look {
 	uint32_t same_call; /* ticks that found somebody inside the same polling call */
 	uint32_t idle;      /* dispatcher turns without progress */
 } look;
+
+static int own_processor(const cshim_context *context)
+{
+	return context->spin_turns >= OWN_MIN_SPIN;
+}
+
+static int64_t tick_ns(const cshim_context *context)
+{
+	return own_processor(context) ? TICK_NS : SHARED_TICK_NS;
+}
 
 void cshim_service_alert(cshim_context *context)
 {
@@ -100,7 +115,7 @@ static void stay_away(cshim_context *context, look *last, uint32_t seen)
 	last->poll_turns = turns;
 	last->idle = 0;
 	if (last->same_call < PARK_TICKS) {
-		rest(context, seen, TICK_NS);
+		rest(context, seen, tick_ns(context));
 		return;
 	}
 	last->same_call = 0;
@@ -115,7 +130,7 @@ static void stay_away(cshim_context *context, look *last, uint32_t seen)
 static int64_t serve(cshim_context *context, look *last)
 {
 	uint32_t flags = cshim_dispatch(context, 0);
-	uint32_t linger = context->spin_turns >= LINGER_MIN_SPIN ? LINGER_TURNS : 0;
+	uint32_t linger = own_processor(context) ? LINGER_TURNS : 0;
 
 	if (flags & CSHIM_DISPATCH_ERROR)
 		cshim_run_errors(context, 0);
@@ -127,7 +142,7 @@ static int64_t serve(cshim_context *context, look *last)
 		return 0;
 	last->idle = 0;
 	if (!cshim_watch(context, NULL))
-		return TICK_NS; /* a user thread watches: it is about to leave, as it polls no more */
+		return tick_ns(context); /* a user thread watches: it is about to leave, as it polls no more */
 	/* If user threads have begun to poll one of them shall watch from now on. */
 	cshim_hand_over(context);
 	return 0;

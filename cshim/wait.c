@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE
 #include <sched.h>
+#include <time.h>
 
 #include "barrier_wait.h"
 #include "internal.h"
@@ -22,6 +23,9 @@ enum { SOON_LOOKS = 400, LOOKS_PER_TURN = 64 };
 
 /* Later, while a thread spins: so many looks in place of a turn of the dispatcher, which takes about as long, and how many turns so until one is due. */
 enum { GLANCE_LOOKS = 4, GLANCES_PER_TURN = 8 };
+
+/* A yield of more is longer than a wake-up takes, and than tasks that only look have the processor. Less than a slice of the kernel's. */
+enum { LONG_YIELD_NS = 500000 };
 
 static uint32_t turn_of_core(cshim_context *context, uint64_t ticket)
 {
@@ -64,8 +68,7 @@ int cshim_may_dispatch(cshim_context *context, const char *call)
 	return LAPI_ERR_UNKNOWN;
 }
 
-/* For the service thread, which looks whether anybody polls. */
-static void note_poll(cshim_context *context)
+void cshim_note_poll(cshim_context *context)
 {
 	__atomic_store_n(&context->poll_turns, context->poll_turns + 1, __ATOMIC_RELAXED);
 	if (__builtin_expect(cshim_private_of(context)->away != 0, 0))
@@ -80,7 +83,7 @@ static void note_poll(cshim_context *context)
 void cshim_poll_begin(cshim_context *context)
 {
 	__atomic_store_n(&context->pollers, context->pollers + 1, __ATOMIC_RELAXED);
-	note_poll(context);
+	cshim_note_poll(context);
 }
 
 void cshim_poll_end(cshim_context *context)
@@ -106,10 +109,42 @@ static void unlink_wait(cshim_private *private, cshim_wait *wait)
 	*at = wait->next;
 }
 
+/* 1 if the lane leaves core alone for long: there is no socket to look at. */
+static int core_rests(const cshim_context *context)
+{
+	return context->lane && cshim_lane_of(context)->turns_max > GLANCES_PER_TURN * GLANCE_LOOKS;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/*
+ * Yields the processor. 1 if it was gone for long: somebody else computes there, and at each further yield again would. A thread that waits for a socket then
+ * does better asleep, as the kernel lets it run soon when something comes. Tasks of one node that wait for each other yield to each other.
+ */
+static int yield_long(cshim_context *context)
+{
+	int64_t before;
+
+	if (core_rests(context)) {
+		sched_yield();
+		return 0;
+	}
+	before = now_ns();
+	sched_yield();
+	return now_ns() - before > LONG_YIELD_NS;
+}
+
 /* A turn without progress, the idle-th in a row. Returns the next value of idle. */
 static uint32_t idle_turn(cshim_context *context, cshim_wait *wait, uint32_t idle)
 {
 	uint32_t depth;
+	int longer;
 
 	if (!wait->nopoll && idle < context->spin_turns) {
 		cshim_lock_pass(context);
@@ -118,9 +153,9 @@ static uint32_t idle_turn(cshim_context *context, cshim_wait *wait, uint32_t idl
 	if (!wait->nopoll && idle - context->spin_turns < context->yield_turns) {
 		/* Not with the lock in hand: the thread that runs instead may want it. */
 		depth = cshim_lock_release_all(context);
-		sched_yield();
+		longer = yield_long(context);
 		cshim_lock_restore(context, depth);
-		return idle + 1;
+		return longer ? context->spin_turns + context->yield_turns : idle + 1;
 	}
 	cshim_sleep(context, wait);
 	return 0;
@@ -156,12 +191,6 @@ static outcome turn_for(cshim_context *context, cshim_wait *wait)
 	if (wait->ticket ? (flags & CSHIM_DISPATCH_TICKET) != 0 : cshim_reached(context, wait))
 		return DONE;
 	return flags & (CSHIM_DISPATCH_PROGRESS | CSHIM_DISPATCH_ERROR) ? PROGRESS : NOTHING;
-}
-
-/* 1 if the lane leaves core alone for long: there is no socket to look at. */
-static int core_rests(const cshim_context *context)
-{
-	return context->lane && cshim_lane_of(context)->turns_max > GLANCES_PER_TURN * GLANCE_LOOKS;
 }
 
 /*
@@ -297,7 +326,7 @@ static int reached_soon(cshim_context *context, const int *counter, int val)
 
 	if (!context->lane || context->spin_turns == 0 || context->dispatching || cshim_private_of(context)->turner || cshim_in_handler(context))
 		return 0;
-	note_poll(context);
+	cshim_note_poll(context);
 	for (looks = SOON_LOOKS; looks > 0; looks -= flags ? 1 : LOOKS_PER_TURN) {
 		flags = cshim_lane_await(context, counter, val, LOOKS_PER_TURN);
 		if (__builtin_expect(flags == 0 || flags & CSHIM_LANE_CORE, 0) && cshim_dispatch(context, 0) & CSHIM_DISPATCH_ERROR)

@@ -726,6 +726,12 @@
       integer(8) :: shdlr
       integer(8) :: sinfo
       end type LAPI_RMW_T
+      type LAPI_UTIL_T
+      sequence
+      integer(4) :: Util_type
+      integer(4) :: pad
+      integer(8) :: pad2(9)
+      end type LAPI_UTIL_T
       type LAPI_REG_DGSP_T
       sequence
       integer(4) :: Util_type

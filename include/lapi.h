@@ -51,6 +51,13 @@ typedef unsigned long ulong;
 #define LAPI_EXTENSION
 #endif
 
+/* The constants that are casts, so that -Wold-style-cast is quiet in C++. */
+#ifdef __cplusplus
+#define LAPI_CAST(type, value) static_cast<type>(value)
+#else
+#define LAPI_CAST(type, value) ((type)(value))
+#endif
+
 /* A lapi_long_t inside a structure lies on an 8-byte boundary in 32-bit programs too: one layout for both. */
 #define LAPI_ALIGN8 __attribute__((aligned(8)))
 
@@ -81,7 +88,9 @@ typedef unsigned short lapi_rdma_flg_t;                  /* LAPI_RCALLBACK and i
 typedef css_dev_t lapi_dev_t;                            /* a communication device */
 
 /* The longest message, bytes. Also the largest extent of a strided vector. */
-#ifdef __LP64__
+#if defined(__LP64__) && (defined(__cplusplus) ? __cplusplus < 201103L : !defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#define LAPI_MAX_MSG_SZ 0x7fffffffffffffffL /* as long, and -pedantic knows it */
+#elif defined(__LP64__)
 #define LAPI_MAX_MSG_SZ 0x7fffffffffffffffLL
 #else
 #define LAPI_MAX_MSG_SZ 0x7fffffff
@@ -89,8 +98,8 @@ typedef css_dev_t lapi_dev_t;                            /* a communication devi
 
 #define LAPI_ADDR_NULL NULL                       /* no address; any counter or buffer argument */
 #define LAPI_MAX_ERR_STRING 160                   /* bytes that LAPI_Msg_string may write, the final NUL included */
-#define LAPI_VOID_HANDLE ((lapi_handle_t)-1)      /* never a valid handle */
-#define LAPI_NULL_THREAD_ID ((pthread_t)-1)       /* lapi_mutex_getowner_t: nobody holds the lock */
+#define LAPI_VOID_HANDLE LAPI_CAST(lapi_handle_t, -1) /* never a valid handle */
+#define LAPI_NULL_THREAD_ID LAPI_CAST(pthread_t, -1) /* lapi_mutex_getowner_t: nobody holds the lock */
 
 /* Size limits. Common words, so a program's own definitions made before this file win. */
 #ifndef MAX_NODES
@@ -733,12 +742,12 @@ typedef struct {
 } lapi_dgsm_control_t;
 
 /* Sizes of the instructions in ints. Macros: sources test LAPI_DGSM_COPY_SIZE with #ifdef. */
-#define LAPI_DGSM_COPY_SIZE ((int)(sizeof(lapi_dgsm_copy_t) / sizeof(int)))
-#define LAPI_DGSM_GOSUB_SIZE ((int)(sizeof(lapi_dgsm_gosub_t) / sizeof(int)))
-#define LAPI_DGSM_ITERATE_SIZE ((int)(sizeof(lapi_dgsm_iterate_t) / sizeof(int)))
-#define LAPI_DGSM_CONTROL_SIZE ((int)(sizeof(lapi_dgsm_control_t) / sizeof(int)))
-#define LAPI_DGSM_MCOPY_SIZE ((int)(sizeof(lapi_dgsm_mcopy_t) / sizeof(int))) /* with one block */
-#define LAPI_DGSM_MCOPY_BLOCK_SIZE ((int)(sizeof(lapi_dgsm_block_t) / sizeof(int)))
+#define LAPI_DGSM_COPY_SIZE LAPI_CAST(int, sizeof(lapi_dgsm_copy_t) / sizeof(int))
+#define LAPI_DGSM_GOSUB_SIZE LAPI_CAST(int, sizeof(lapi_dgsm_gosub_t) / sizeof(int))
+#define LAPI_DGSM_ITERATE_SIZE LAPI_CAST(int, sizeof(lapi_dgsm_iterate_t) / sizeof(int))
+#define LAPI_DGSM_CONTROL_SIZE LAPI_CAST(int, sizeof(lapi_dgsm_control_t) / sizeof(int))
+#define LAPI_DGSM_MCOPY_SIZE LAPI_CAST(int, sizeof(lapi_dgsm_mcopy_t) / sizeof(int)) /* with one block */
+#define LAPI_DGSM_MCOPY_BLOCK_SIZE LAPI_CAST(int, sizeof(lapi_dgsm_block_t) / sizeof(int))
 
 /*
  * A data distribution manager function: combines bytes of arriving data at in with the destination at inout, as

@@ -395,7 +395,7 @@ func TestWaitListening(t *testing.T) {
 }
 
 func TestRunPair(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second) // for the server to say so, on a busy machine too
 	defer cancel()
 	_, _, err := runPair(ctx, &options{}, nil, func(int) (server, client []string) {
 		return []string{"sh", "-c", "echo this server has failed; exit 3"}, []string{"true"}

@@ -30,7 +30,7 @@ type calibrator struct {
 	transfers string // the program
 	launcher  string // this one
 	environ   []string
-	scratch   string // folder of the tables to try
+	table     *os.File // what to try, in memory: nothing is left on disk however this process ends
 	machine   calibration.Machine
 	seen      samples
 }
@@ -73,10 +73,10 @@ func calibrateTo(path string, environ []string) error {
 	if c.transfers, err = transfersOf(launcher); err != nil {
 		return err
 	}
-	if c.scratch, err = os.MkdirTemp("", "lapi-calibrate-"); err != nil {
+	if c.table, err = tableInMemory(); err != nil {
 		return err
 	}
-	defer os.RemoveAll(c.scratch)
+	defer c.table.Close()
 	if err := c.measure(); err != nil {
 		return err
 	}
@@ -106,6 +106,24 @@ func trialEnviron(environ []string) []string {
 	return append(kept, "LAPI_USE_SHM=only", "MP_INFOLEVEL=1")
 }
 
+// tableInMemory is a file that only this process and those that find it by /proc know of.
+func tableInMemory() (*os.File, error) {
+	fd, err := unix.MemfdCreate("lapi-calibrate", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, os.NewSyscallError("memfd_create", err)
+	}
+	return os.NewFile(uintptr(fd), fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), fd)), nil
+}
+
+// put makes t the table of the next trial.
+func (c *calibrator) put(t *calibration.Table) error {
+	if err := c.table.Truncate(0); err != nil {
+		return err
+	}
+	_, err := c.table.WriteAt([]byte(calibration.Format(t, &c.machine)), 0)
+	return err
+}
+
 // measure runs every trial in each round, so that what else the machine does meets all of them.
 func (c *calibrator) measure() error {
 	for round := 1; round <= calibrateRounds; round++ {
@@ -128,12 +146,11 @@ func (c *calibrator) measure() error {
 func (c *calibrator) trial(what string, chunk uint64) error {
 	table := calibration.BuiltIn()
 	table.Chunks = []calibration.Chunk{{From: 0, Bytes: chunk}}
-	path := filepath.Join(c.scratch, "table")
-	if err := calibration.Save(path, table, &c.machine); err != nil {
+	if err := c.put(table); err != nil {
 		return err
 	}
 	job := exec.Command(c.launcher, "-n", "2", "--", c.transfers, what, fmt.Sprint(pointTime.Milliseconds()))
-	job.Env = append(slices.Clone(c.environ), calibration.Variable+"="+path)
+	job.Env = append(slices.Clone(c.environ), calibration.Variable+"="+c.table.Name())
 	var said bytes.Buffer
 	job.Stderr = &said
 	job.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGTERM}

@@ -107,7 +107,12 @@ func launcher(t *testing.T, script string) *calibrator {
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	return &calibrator{launcher: path, transfers: "/transfers", environ: os.Environ(), scratch: t.TempDir(), machine: calibration.ThisMachine(), seen: samples{}}
+	table, err := tableInMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { table.Close() })
+	return &calibrator{launcher: path, transfers: "/transfers", environ: os.Environ(), table: table, machine: calibration.ThisMachine(), seen: samples{}}
 }
 
 func TestTrials(t *testing.T) {
@@ -131,6 +136,31 @@ sed -n 's/^chunk 0 /put 4096 1 /p' "$LAPI_CALIBRATION"`)
 		if err := launcher(t, script).trial("chunks", 4096); err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("%q: %v", script, err)
 		}
+	}
+}
+
+// The table of a trial is no file on disk that a killed lapirun would leave behind, but LAPI_Init of another process must be able to read it, also when a
+// shorter one follows a longer one.
+func TestTableInMemory(t *testing.T) {
+	c := launcher(t, "cat $LAPI_CALIBRATION > $HOME/seen")
+	home := t.TempDir()
+	t.Setenv("TMPDIR", t.TempDir())
+	c.environ = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
+	long := &calibration.Table{Chunks: []calibration.Chunk{{From: 0, Bytes: 4096}, {From: 1 << 20, Bytes: 65536}}, PutDirect: 1, AmDirect: 1, BlockDirect: 1024}
+	if err := c.put(long); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.trial("chunks", 8192) // it has no result
+	seen, err := os.ReadFile(filepath.Join(home, "seen"))
+	table, machine, parseErr := calibration.Parse(string(seen))
+	if err != nil || parseErr != nil || *machine != c.machine || len(table.Chunks) != 1 || table.Chunks[0].Bytes != 8192 {
+		t.Errorf("the trial saw %q, %v, %v", seen, err, parseErr)
+	}
+	if got, err := calibration.Load(c.table.Name(), calibration.ThisMachine); err != nil || got.Chunks[0].Bytes != 8192 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if left, _ := os.ReadDir(os.TempDir()); len(left) != 0 {
+		t.Errorf("left on disk: %v", left)
 	}
 }
 

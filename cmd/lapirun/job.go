@@ -235,7 +235,11 @@ func (j *launch) bury() {
 }
 
 func (j *launch) ended(task int, p *process, d death) {
+	abandoned := len(p.node.prefix) > 0 && d.code() == 0 && j.hub.Abandoned(task)
 	j.hub.TaskEnded(task, d.String())
+	if abandoned {
+		j.abandoned(task, p)
+	}
 	if d.code() == 0 {
 		return
 	}
@@ -254,6 +258,20 @@ func (j *launch) ended(task int, p *process, d death) {
 		j.say("%s", text)
 	case j.o.infoLevel >= 2:
 		j.say("%s", text)
+	}
+	if !j.o.keepGoing {
+		j.end()
+	}
+}
+
+// abandoned: the command of --on has ended, and left a process behind that lapirun can neither wait for nor send signals to.
+func (j *launch) abandoned(task int, p *process) {
+	if !j.ending {
+		j.say("task %d: '%s' has ended, but what it has started goes on. The command must stay until the program ends, or become it; setsid does so "+
+			"with -w", task, p.node.command)
+	}
+	if j.status == 0 {
+		j.status = exitFailure
 	}
 	if !j.o.keepGoing {
 		j.end()

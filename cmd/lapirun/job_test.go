@@ -68,11 +68,17 @@ func TestDeathEndsOthers(t *testing.T) {
 }
 
 func TestGrace(t *testing.T) {
+	const grace = 3 * time.Second // for a shell to say a word, on a busy machine too
+	trapped := filepath.Join(t.TempDir(), "trapped")
+	script := `if [ $MP_CHILD = 1 ]; then while [ ! -e $TRAPPED ]; do sleep 0.02; done; exit 4; fi
+trap "echo asked" TERM; echo pid $$; : > $TRAPPED; while :; do sleep 0.1; done`
 	begin := time.Now()
-	r := start(t, "-n", "2", "--grace", "0.3", "sh", "-c", `if [ $MP_CHILD = 1 ]; then sleep 0.3; exit 4; fi; trap "echo asked" TERM; echo pid $$; while :; do sleep 1; done`)
+	cmd := prepare("-n", "2", "--grace", fmt.Sprint(grace.Seconds()), "sh", "-c", script)
+	cmd.Env = append(cmd.Env, "TRAPPED="+trapped)
+	r := startCmd(t, cmd)
 	r.want(4)
-	if time.Since(begin) < 600*time.Millisecond {
-		t.Errorf("the grace was only %v", time.Since(begin)-300*time.Millisecond)
+	if time.Since(begin) < grace {
+		t.Errorf("the grace was only %v", time.Since(begin))
 	}
 	gone(t, processes(pids(t, r.lines(1, "pid "))))
 	r.lines(1, "asked")
@@ -155,26 +161,35 @@ func withVariable(t *testing.T, entry string) (found []string) {
 	return found
 }
 
-// strayScript is a task that starts a process in a session of its own, out of reach of its group's signals.
-const strayScript = `setsid sh -c 'echo pid $$; exec sleep 1000' & echo pid $$; `
+// strayScript is one of two tasks that start a process in a session of its own each, out of reach of their groups' signals, and go on when both run.
+const strayScript = `setsid sh -c 'echo pid $$; : > $RUNS.$MP_CHILD; exec sleep 1000' & echo pid $$
+while [ ! -e $RUNS.0 ] || [ ! -e $RUNS.1 ]; do sleep 0.02; done; `
+
+// startStrays starts them; then they do what rest says.
+func startStrays(t *testing.T, rest string) *lr {
+	t.Helper()
+	cmd := prepare("-n", "2", "sh", "-c", strayScript+rest)
+	cmd.Env = append(cmd.Env, "RUNS="+filepath.Join(t.TempDir(), "runs"))
+	return startCmd(t, cmd)
+}
 
 // Processes that have left their task's group end too: when lapirun is killed, and when a task fails.
 func TestStrays(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil {
 		t.Skip("no setsid(1)")
 	}
-	r := start(t, "-n", "2", "sh", "-c", strayScript+"wait")
+	r := startStrays(t, "wait")
 	all := processes(pids(t, r.lines(4, "pid ")))
 	r.signal(syscall.SIGKILL)
 	r.want(137)
 	gone(t, all)
 
-	r = start(t, "-n", "2", "sh", "-c", strayScript+"sleep 0.2; exit 3")
+	r = startStrays(t, "exit 3")
 	all = processes(pids(t, r.lines(4, "pid ")))
 	r.want(3)
 	gone(t, all)
 
-	r = start(t, "-n", "2", "sh", "-c", strayScript+"sleep 0.2") // holds the output open
+	r = startStrays(t, "exit 0") // what has left holds the output open
 	all = processes(pids(t, r.lines(4, "pid ")))
 	r.want(0)
 	gone(t, all)
@@ -311,11 +326,16 @@ func TestNohup(t *testing.T) {
 	if err != nil {
 		t.Skip("no nohup(1)")
 	}
-	cmd := prepare("-n", "2", "sh", "-c", "echo ready; sleep 0.4; echo end")
+	hungUp := filepath.Join(t.TempDir(), "hung-up")
+	cmd := prepare("-n", "2", "sh", "-c", "echo ready; while [ ! -e $HUNG_UP ]; do sleep 0.02; done; echo end")
+	cmd.Env = append(cmd.Env, "HUNG_UP="+hungUp)
 	cmd.Path, cmd.Args = nohup, append([]string{"nohup"}, cmd.Args...)
 	r := startCmd(t, cmd)
 	r.lines(2, "ready")
 	r.signal(syscall.SIGHUP)
+	if err := os.WriteFile(hungUp, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	r.want(0)
 	r.lines(2, "end")
 }

@@ -114,6 +114,23 @@ func TestOnAllOneAdapter(t *testing.T) {
 }
 
 // What a command has started besides the tasks ends with the job.
+// A command that ends at once, as setsid does without -w, leaves a process that lapirun cannot wait for: the job fails, and says why.
+func TestOnGoesAway(t *testing.T) {
+	r := start(t, "--on", `sh -c '"$0" "$@" & echo pid $!; exit 0'`, "sleep", "1000")
+	left := processes(pids(t, r.lines(1, "pid ")))
+	if r.want(1); !strings.Contains(r.err(), "has ended, but what it has started goes on") {
+		t.Errorf("%q", r.err())
+	}
+	gone(t, left)
+}
+
+// Who has been in the job may leave something behind, and so may what lapirun itself has started.
+func TestOnLeavesHelper(t *testing.T) {
+	cmd := prepare("--on", `sh -c '"$0" "$@"; sleep 1000 >/dev/null 2>&1 & exit 0'`, "-n", "2", "env", asVariable+"=task", os.Args[0])
+	startCmd(t, cmd).want(0)
+	start(t, "-n", "2", "sh", "-c", "sleep 1000 >/dev/null 2>&1 & exit 0").want(0)
+}
+
 func TestOnLeavesNothing(t *testing.T) {
 	r := start(t, "--on", `sh -c 'sleep 1000 & echo pid $!; "$0" "$@"'`, "-n", "2", "sh", "-c", `echo pid $$; kill -9 $$`)
 	left := processes(pids(t, r.lines(2, "pid ")))

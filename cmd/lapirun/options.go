@@ -150,7 +150,7 @@ func applyGrace(o *options, v string) error {
 
 func number(v string, lo, hi int) (int, error) {
 	n, err := strconv.Atoi(v)
-	if err != nil || n < lo || n > hi {
+	if err != nil || n < lo || n > hi || strings.Trim(v, "0123456789") != "" { // no sign, as in tasks
 		return 0, fmt.Errorf("%q is not a number from %d to %d", v, lo, hi)
 	}
 	return n, nil

@@ -90,6 +90,8 @@ func TestBadOptions(t *testing.T) {
 		"-n 0 prog":                        "1 to 16384",
 		"-n 16385 prog":                    "1 to 16384",
 		"-n two prog":                      `"two"`,
+		"-n +2 prog":                       `"+2"`,
+		"-stdoutmode -0 prog":              `"-0"`,
 		"-q prog":                          "unknown option -q",
 		"-labelio maybe prog":              "yes nor no",
 		"-stdoutmode 4 -n 4 prog":          "only 4 tasks",

@@ -58,8 +58,9 @@ MP_LAPI_INET_ADDR by -euidevice and -instances, loopback without them.
 LAPI_USE_SHM=no makes all tasks use UDP.
 
 The COMMAND of --on must run what follows it with the environment and the open
-descriptors that it was given. lapirun starts itself under it first, to list the
-node's network interfaces, unless MP_LAPI_INET_ADDR is set.
+descriptors that it was given, and not end before it. If there are several, or
+with -euidevice or -instances, lapirun starts itself under each first, to list
+the node's network interfaces, unless MP_LAPI_INET_ADDR is set.
 
 If a task exits with a status other than 0 or is killed by a signal, lapirun
 says so, ends the other tasks (SIGTERM, then SIGKILL), and exits with that

@@ -111,7 +111,7 @@ func (m *outgoing) layOutPlaced(h *amHeader, x *Transfer, padded int) {
 		m.uhdrLen = uint64(x.UhdrLen)
 		m.n += m.uhdrLen
 	} else {
-		m.first = m.cut(min(x.N, uint64(m.t.link.Limits().SendMax-m.hdrLen)), x.N)
+		m.first = m.cut(min(x.N, m.t.room(m.hdrLen)), x.N)
 	}
 	h.encode(m.hdr[:])
 }

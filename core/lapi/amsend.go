@@ -1,6 +1,8 @@
 package lapi
 
 import (
+	"fmt"
+
 	"lapi/core/lapi/codes"
 	"lapi/transport"
 	"lapi/transport/memory"
@@ -63,9 +65,9 @@ func (c *Context) sendAm(t *task, hdrHdl, uhdr transport.Addr, uhdrLen uint32, u
 		h.token = c.readers.put(reader{t: t, data: udata, n: n, orgCntr: orgCntr, done: done, id: h.id, seq: m.seq})
 	default:
 		m.hdrLen = whole
-		if m.first = n; n > uint64(t.link.Limits().SendMax-whole) {
+		if m.first = n; n > t.room(whole) {
 			m.step = t.partSize(n)
-			m.first = min(m.step, uint64(t.link.Limits().SendMax-whole))
+			m.first = min(m.step, t.room(whole))
 		}
 	}
 	h.encode(m.hdr[:])
@@ -162,6 +164,10 @@ func (c *Context) placeWhole(t *task, in *incoming, data []byte) transport.Verdi
 
 // runHeader calls the user's header handler and keeps what it says in in. Refuse: the message must come again.
 func (c *Context) runHeader(t *task, in *incoming, uhdr []byte, onePacket transport.Addr) transport.Verdict {
+	if in.am.length > MaxMessageSize {
+		c.tooLong(t, in)
+		return transport.Accept
+	}
 	handler := in.am.handler
 	if handler < AddressTableSize {
 		if handler = transport.Addr(c.handlerTable()[handler]); handler == 0 {
@@ -183,6 +189,14 @@ func (c *Context) runHeader(t *task, in *incoming, uhdr []byte, onePacket transp
 		c.host.HeaderHandler(handler, place, uint32(len(uhdr)), in.am.length, int32(t.id), onePacket, r)
 	}
 	return c.heedHeader(t, in, r, lengths)
+}
+
+// tooLong ends a message whose length a header handler here could not even be told: its origin is a 64-bit task, this is none.
+func (c *Context) tooLong(t *task, in *incoming) {
+	in.handled, in.buried, in.failed = true, true, true
+	c.raise(codes.ErrDataLen, AmErr, t.id, fmt.Sprintf("message of %d bytes from task %d, which a 32-bit task cannot take; send it in parts", in.am.length, t.id))
+	h := faultHeader{code: uint32(codes.ErrDataLen), kind: uint32(AmErr)}
+	c.sendControl(t, msgFault, IntErr, h.encode)
 }
 
 // heedHeader takes in what a header handler said. lengths are what that of a vector was shown.

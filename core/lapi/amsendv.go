@@ -92,7 +92,7 @@ func (c *Context) layOutAmv(m *outgoing, h *amHeader, done Callback, way hint) {
 		m.n, m.lengths, m.user, m.orgCntr, m.done = 0, 0, false, 0, Callback{} // they wait for msgFetched
 	default:
 		m.hdrLen = whole
-		m.first = min(m.n, uint64(t.link.Limits().SendMax-whole)&^7)
+		m.first = min(m.n, t.room(whole)&^7)
 	}
 	h.encode(m.hdr[:])
 	a.encode(m.hdr[amHeaderSize:])

@@ -22,6 +22,7 @@ const (
 	MaxTasks         = 16384                 // guide, Appendix F
 	MaxAtomSize      = dgsm.MaxAtomSize      // MAX_ATOM_SIZE, bytes
 	MaxMessageSize   = uint64(^uint(0) >> 1) // LAPI_MAX_MSG_SZ: by the width of addresses
+	longestMessage   = uint64(1<<63 - 1)     // any task's
 	minTimeout       = 10                    // MIN_TIMEOUT, seconds
 	maxTimeout       = 86400                 // MAX_TIMEOUT, seconds
 	defaultTimeout   = 900                   // TIMEOUT, seconds
@@ -100,6 +101,7 @@ type task struct {
 	link         transport.Link // nil only while LAPI_Init runs
 	ep           transport.Endpoint
 	atomics      *emul.Emulator // of link; nil where the link's atomics are native
+	packet       int            // header and data of the longest message that is one packet of the link's
 	sendMax      int            // data bytes of the largest fragment, whatever its header
 	headers      int            // the link's HeaderMax
 	isSelf       bool

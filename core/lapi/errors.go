@@ -112,7 +112,11 @@ func (c *Context) onFault(m *transport.Msg) transport.Verdict {
 			c.answered(o)
 		}
 	}
-	c.raise(codes.Code(h.code), kind, t.id, fmt.Sprintf("%s: address %#x was not accessible at the target", kind, uint64(h.addr)))
+	what := fmt.Sprintf("%s: address %#x was not accessible at the target", kind, uint64(h.addr))
+	if codes.Code(h.code) == codes.ErrDataLen {
+		what = fmt.Sprintf("%s: longer than task %d, which has 32 bits, can take; send it in parts", kind, t.id)
+	}
+	c.raise(codes.Code(h.code), kind, t.id, what)
 	return transport.Accept
 }
 

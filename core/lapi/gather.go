@@ -199,8 +199,8 @@ func (c *Context) copyVector(m *outgoing) {
 	}
 	m.copied = m.copied[:n]
 	if err := m.gather(m.copied, 0); err != nil {
-		c.fault(err, codes.ErrOrgAddrNull, m.kind, c.me)
-		clear(m.copied)
+		c.sendFailed(m, err)
+		return
 	}
 	m.isCopied = true
 }

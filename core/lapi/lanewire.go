@@ -87,7 +87,7 @@ func (h *replyHeader) encode(b []byte) []byte {
 //	0 address | 8 length | 16 tgtCntr | 24 token (32) | 28 zero (32)
 func (c *Context) onLaneGet(m *transport.Msg) transport.Verdict {
 	b := m.Hdr
-	if len(b) != laneGetSize || len(m.Data) != 0 || order.Uint64(b[8:]) > MaxMessageSize {
+	if len(b) != laneGetSize || len(m.Data) != 0 || order.Uint64(b[8:]) > longestMessage {
 		return c.malformed(m)
 	}
 	c.answerLane(&c.tasks[m.From], order.Uint32(b[24:]), transport.Addr(order.Uint64(b)), order.Uint64(b[8:]), 0, transport.Addr(order.Uint64(b[16:])))

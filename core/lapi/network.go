@@ -30,7 +30,8 @@ func (s *setup) openUDP() codes.Code {
 		Task: s.me, NumTasks: s.cfg.NumTasks, Key: key, Level: levelOf[s.cfg.Auth], Disagreement: s.disagreement, Partition: s.cfg.Partition,
 		Instance: s.instance, PacketSize: s.cfg.UDPPacketSize, Plain: s.cfg.UDPPlain, AckThreshold: s.cfg.AckThreshold, PollingInterval: s.cfg.PollingInterval,
 		RetransmitInterval: s.cfg.RetransmitInterval, RexmitBufCount: s.cfg.RexmitBufCount, RexmitBufSize: s.cfg.RexmitBufSize, CopyMax: s.bufCopy,
-		Timeout: defaultTimeout * time.Second, NoTimeout: s.cfg.NoTimeout, PeerFailed: s.peerFailed, PathChanged: s.pathChanged, Clock: s.clock,
+		Timeout: defaultTimeout * time.Second, NoTimeout: s.cfg.NoTimeout, PeerFailed: s.peerFailed, PathChanged: s.pathChanged,
+		SendMaxChanged: s.sendMaxChanged, Clock: s.clock,
 	}
 	if loss := s.cfg.UDPLoss; loss.Percent > 0 {
 		cfg.Drop = udp.Losing(loss.Percent, loss.Seed, s.me)
@@ -126,3 +127,15 @@ func (c *Context) pathChanged(ep transport.Endpoint, path udp.Path, used bool) {
 	}
 	c.host.Message(levelInform, fmt.Sprintf("task %d: path %d to task %d: %s", c.me, path, ep, text))
 }
+
+// sendMaxChanged is what the UDP link calls when a packet on the way to a task holds more, or less, than before. What was cut already goes as it is.
+func (c *Context) sendMaxChanged(ep transport.Endpoint, sendMax int) { c.tasks[ep].cutFor(sendMax) }
+
+// cutFor says how long messages to t are to be: sendMax bytes of header and data.
+func (t *task) cutFor(sendMax int) {
+	t.packet = sendMax
+	t.sendMax = (sendMax - putFragmentHeaderSize) &^ 7
+}
+
+// room is how much data goes in one message to t with a header of so many bytes.
+func (t *task) room(header int) uint64 { return uint64(max(t.packet-header, 0)) }

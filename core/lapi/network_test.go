@@ -87,9 +87,9 @@ func TestNotStripe(t *testing.T) {
 	}{
 		{"put", XferPut, addrOf(to), addrOf(from), 0},
 		{"get", XferGet, addrOf(to), addrOf(from), 1},
-		{"vector put", XferPutv, lines.at(), rows.at(), 0},
-		{"strided get", XferGetv, rows.at(), lines.at(), 1},
-		{"list get", XferGetv, list.at(), list.at(), 1},
+		{"vector put", XferPutv, lines.longAt(), rows.at(), 0},
+		{"strided get", XferGetv, rows.longAt(), lines.at(), 1},
+		{"list get", XferGetv, list.longAt(), list.at(), 1},
 	} {
 		var other uint64
 		for range 10 { // of which in one no path seems silent for a moment, so that the other takes over

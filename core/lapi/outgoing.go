@@ -213,7 +213,7 @@ func (c *Context) sendNow(t *task, id transport.MsgID, kind ErrType, hdr []byte,
 	return true
 }
 
-// copyData makes m independent of the user's memory.
+// copyData makes m independent of the user's memory. If that cannot be read, m fails as if it had been sent at once.
 func (c *Context) copyData(m *outgoing) {
 	n := int(m.n - m.uhdrLen)
 	if cap(m.copied) < n {
@@ -221,8 +221,8 @@ func (c *Context) copyData(m *outgoing) {
 	}
 	m.copied = m.copied[:n]
 	if err := memory.CopyOut(m.copied, m.data); err != nil {
-		c.fault(err, codes.ErrOrgAddrNull, m.kind, c.me)
-		clear(m.copied)
+		c.sendFailed(m, err)
+		return
 	}
 	m.data = memory.AddrOf(m.copied)
 }
@@ -287,7 +287,7 @@ func (c *Context) prepare(m *outgoing) (*fragmentOp, error) {
 	f.id, f.hdr, f.op.Local, f.op.N = m.nextFragment(most)
 	f.step, f.by, f.lead = f.op.N, nil, 0
 	if f.op.N > uint64(m.t.sendMax) {
-		f.by = m.t.link.(transport.Gathering)
+		f.by, _ = m.t.link.(transport.Gathering) // else it was cut when the way there took more
 	}
 	return f, nil
 }

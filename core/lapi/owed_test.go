@@ -74,3 +74,23 @@ func TestOwed(t *testing.T) {
 		t.Error("a purged task is told of completions")
 	}
 }
+
+// A task that fails while the link delivers is owed nothing any more, at once: a handler that runs next, or a task that comes back in its place, is not to see it.
+// What another is owed stays.
+func TestOwedToTheDead(t *testing.T) {
+	j := newJob(t, 3, paths["udp"])
+	c := j.tasks[1].Context
+	c.errHandler = 1
+	var cmpl int32
+	c.owed.holding = true
+	c.tellComplete(0, at(&cmpl))
+	c.cutOff(&c.tasks[2])
+	if c.owed.count != 1 {
+		t.Errorf("%d are owed to task 0 when task 2 has failed", c.owed.count)
+	}
+	c.cutOff(&c.tasks[0])
+	if c.owed.count != 0 {
+		t.Errorf("%d are owed to a task that has failed", c.owed.count)
+	}
+	c.owed.holding = false
+}

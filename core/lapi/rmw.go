@@ -89,7 +89,7 @@ func rmwDone(op *transport.Op, err error) {
 	if err != nil {
 		o.failed = true
 		if fault, ok := err.(*transport.FaultError); ok {
-			c.fault(fault, codes.ErrTgtAddrNull, RmwErr, o.t.id)
+			c.remoteFault(o.t, fault.Addr, codes.ErrTgtAddrNull, RmwErr)
 		}
 	} else if o.local != 0 {
 		v := op.Result

@@ -189,7 +189,7 @@ func (s *setup) openLinks() codes.Code {
 	}
 	if s.onNode != nil {
 		l, err := shm.New(shm.Config{Task: s.me, NumTasks: s.cfg.NumTasks, Tasks: s.onNode, Clock: s.clock, PeerFailed: s.peerFailed,
-			Barrier: s.canBarrier(), Crowded: crowded(len(s.onNode)), Sizes: s.sizes})
+			Barrier: s.canBarrier(), Crowded: crowded(len(s.onNode)), Sizes: s.sizes, Area: calibration.Area(len(s.onNode), crowded(len(s.onNode)))})
 		if err != nil {
 			if code := s.shmFailed(err); code != codes.Success {
 				return code
@@ -323,7 +323,7 @@ func (s *setup) useLink(t *task, l transport.Link, a transport.Address) codes.Co
 func (s *setup) setLink(t *task, l transport.Link) {
 	t.link = l
 	lim := l.Limits()
-	t.sendMax = (lim.SendMax - putFragmentHeaderSize) &^ 7
+	t.cutFor(lim.SendMax)
 	t.headers = lim.HeaderMax
 	t.attender, _ = l.(attender)
 	t.atOnce = t.sendMax

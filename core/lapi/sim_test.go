@@ -224,6 +224,7 @@ func (k *simTask) options(m *meeting, n int) *Options {
 		},
 		OpenUDP: func(c udp.Config) (udpLink, error) {
 			var err error
+			c.Discover = sc.Discover
 			k.link, err = simnet.NewLink(node, c)
 			return k.link, err
 		},

@@ -58,7 +58,7 @@ func (h *vectorHeader) decode(b []byte, n int) bool {
 	h.base = transport.Addr(order.Uint64(b[40:]))
 	h.block = order.Uint64(b[48:])
 	h.stride = order.Uint64(b[56:])
-	return h.offset <= h.total && h.total <= MaxMessageSize && uint64(h.entries)*vectorEntrySize <= uint64(n) &&
+	return h.offset <= h.total && h.total <= longestMessage && uint64(h.entries)*vectorEntrySize <= uint64(n) &&
 		h.block <= h.stride && (h.block > 0 || h.entries > 0 || h.total == 0)
 }
 
@@ -124,7 +124,7 @@ func decodeAmv(h *amHeader, v *amvHeader, b []byte, n int) (uhdr []byte, ok bool
 	v.base = transport.Addr(order.Uint64(b[amHeaderSize+8:]))
 	v.block, v.stride = order.Uint64(b[amHeaderSize+16:]), order.Uint64(b[amHeaderSize+24:])
 	switch {
-	case h.uhdrLen > MaxUhdrSize || h.length > MaxMessageSize || v.kind > vecGeneric:
+	case h.uhdrLen > MaxUhdrSize || h.length > longestMessage || v.kind > vecGeneric:
 		return nil, false
 	case v.kind == vecStrided && (v.block > v.stride || v.block*uint64(v.count) != h.length):
 		return nil, false

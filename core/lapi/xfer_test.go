@@ -61,10 +61,10 @@ func TestSendHandlersOfALostTask(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			j := newJob(t, 2, env)
 			k := j.tasks[0]
-			const n = 300000
+			const n = 3000000 // more than lies in shared memory at once
 			src, dst := make([]byte, n), make([]byte, n)
-			from := describe(vecStrided, 10000, []uint64{uint64(at(&src[0])), 16, 20}, nil)
-			to := describe(vecStrided, 10000, []uint64{uint64(at(&dst[0])), 16, 24}, nil)
+			from := describe(vecStrided, 100000, []uint64{uint64(at(&src[0])), 16, 20}, nil)
+			to := describe(vecStrided, 100000, []uint64{uint64(at(&dst[0])), 16, 24}, nil)
 			calls, lost := [5]int{}, 0
 			k.sends[0x500] = func(info transport.Addr, _ int32, reason codes.Code) {
 				calls[info]++

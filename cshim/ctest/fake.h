@@ -31,6 +31,7 @@ extern struct fake_settings {
 extern struct fake_counts {
 	uint32_t dispatches, arms, disarms, inits, term_ends, completions_done;
 	uint32_t away; /* what golapi_away was told last; not reset */
+	uint32_t back; /* how often it was told that a task is not away any more; not reset */
 } fake_counts;
 void fake_reset_counts(void);
 
@@ -74,6 +75,7 @@ void test_fatal(void);
 void test_trace(void);
 void test_guard(void);
 void test_lane(void);
+void test_hostile(void);
 void test_barrier(void);
 void test_refused(void);
 void test_fortran(void);

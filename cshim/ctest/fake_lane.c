@@ -62,6 +62,8 @@ static void attach(int task, cshim_context *context, int peer_bell)
 	path->in_slots = CSHIM_ADDR(segments[task].slots[peer]);
 	for (i = 0; i < CSHIM_CHUNK_CLASSES; i++)
 		ends->chunk_of[i] = 8192;
+	ends->chunk_units = CSHIM_CHUNK_AREA_LEAST / CSHIM_CHUNK_UNIT;
+	path->chunk_area = CSHIM_CHUNK_AREA;
 	path->task = peer;
 	path->bell = peer_bell;
 	path->active = 1;

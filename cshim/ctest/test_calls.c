@@ -185,6 +185,17 @@ static void *poll_beside(void *status)
 	return NULL;
 }
 
+/*
+ * In polling mode: until the service thread has seen that, and sleeps for good. It takes the lock for the last time when it goes away, which it
+ * does anew after the LAPI_Probe.
+ */
+static void await_service_asleep(void)
+{
+	__atomic_store_n(&fake_counts.away, 0, __ATOMIC_SEQ_CST);
+	CHECK(LAPI_Probe(handle) == LAPI_SUCCESS);
+	fake_await(&fake_counts.away, 1);
+}
+
 /* While another thread is in the dispatcher: LAPI_POLLING_NET, and what that thread has completed. */
 static void test_polling_net(void)
 {
@@ -193,6 +204,7 @@ static void test_polling_net(void)
 	cshim_context *context = fake_context(handle);
 
 	CHECK(LAPI_Senv(handle, INTERRUPT_SET, 0) == LAPI_SUCCESS);
+	await_service_asleep(); /* so that only the poller waits for the lock */
 	fake_arrive(context, linger, NULL);
 	prober = fake_thread(probe_once, NULL);
 	fake_await(&inside, 1);

@@ -61,6 +61,9 @@ static void bad_addresses(unsigned char *good, unsigned char *end)
 		CHECK(cshim_guarded_copy((void *)0x0123456789abcdef, good, lengths[i]) == 1);
 	}
 	CHECK(cshim_guarded_copy(end, good, 0) == 0);
+	CHECK(cshim_memory_at((uintptr_t)good) == good && cshim_memory_at(0) == NULL);
+	if (sizeof(void *) == 4)
+		CHECK(cshim_memory_at((uintptr_t)good | (uint64_t)1 << 32) == NULL && cshim_memory_at((uintptr_t)good | (uint64_t)1 << 63) == NULL);
 	CHECK(cshim_guarded_count((int32_t *)end, 0) == 1);
 	CHECK(cshim_guarded_count((int32_t *)end, 1) == 1);
 	CHECK(cshim_guarded_count(NULL, 0) == 1);

@@ -4,14 +4,18 @@
  */
 #define _GNU_SOURCE
 #include <string.h>
+#include <time.h>
 
 #include "../guard.h"
 #include "../lane_path.h"
 #include "fake_lane.h"
 
 enum { ROUNDS = 3000, FLOOD = 400, DATA = 30000, BUFFER = DATA + 8, BIG = 8000, BIGS = 60 }; /* DATA goes in several chunks */
+/* Where others use the processors a round takes many times as long: then fewer do. Up to FIRST_SLEEP each makes sure that the other has slept. */
+enum { LEAST_ROUNDS = 200, ENOUGH_S = 10, FIRST_SLEEP = 64 };
 
 static lapi_handle_t handles[2];
+static unsigned rounds; /* atomic: of which the exchange consists */
 
 /* What a task offers the other. */
 static struct side {
@@ -188,13 +192,34 @@ static void chunk_round(int me, unsigned round)
 		check(places[me][i], BIG, round + i);
 }
 
+/* Task 0 says when it is enough: two rounds later, for the other may be one ahead, and cannot be more. */
+static void look_at_the_clock(unsigned round, time_t began)
+{
+	if (round >= LEAST_ROUNDS && time(NULL) - began >= ENOUGH_S && __atomic_load_n(&rounds, __ATOMIC_SEQ_CST) > round + 2)
+		__atomic_store_n(&rounds, round + 2, __ATOMIC_SEQ_CST);
+}
+
+/* The other one falls asleep meanwhile: for certain once, however long its turns take here. */
+static void let_it_sleep(unsigned round)
+{
+	int ms;
+
+	if (round > FIRST_SLEEP) {
+		fake_sleep_us(300);
+		return;
+	}
+	for (ms = 0; ms < 60000 && !__atomic_load_n(&fake_lane_counts.arms, __ATOMIC_RELAXED); ms++)
+		fake_sleep_us(1000);
+}
+
 static void *task_main(void *argument)
 {
 	int me = (int)(intptr_t)argument;
 	unsigned random = (unsigned)me + 1;
 	unsigned round;
+	time_t began = time(NULL);
 
-	for (round = 0; round < ROUNDS; round++) {
+	for (round = 0; round < __atomic_load_n(&rounds, __ATOMIC_SEQ_CST); round++) {
 		put_round(me, round, &random);
 		message_round(me, round, &random);
 		if (round % 3 == 0)
@@ -207,8 +232,10 @@ static void *task_main(void *argument)
 			chunk_round(me, round);
 		if (round % 50 == 0)
 			CHECK(LAPI_Fence(handles[me]) == LAPI_SUCCESS);
-		if (round % 64 == (unsigned)me * 32)
-			fake_sleep_us(300); /* the other one falls asleep meanwhile */
+		if (round > 0 && round % 64 == (unsigned)me * 32)
+			let_it_sleep(round);
+		if (me == 0)
+			look_at_the_clock(round, began);
 	}
 	/* The other may still need answers. */
 	UNTIL_TAKEN(LAPI_Put(handles[me], (uint)(1 - me), 0, NULL, NULL, &sides[1 - me].arrived, NULL, NULL), handles[me]);
@@ -250,18 +277,20 @@ static void stop(void)
 static void exchange(uint32_t spin, void (*first)(void))
 {
 	pthread_t threads[2];
-	int i;
+	int i, sums;
 
 	start(spin);
+	rounds = ROUNDS;
 	if (first)
 		first();
 	for (i = 0; i < 2; i++)
 		threads[i] = fake_thread(task_main, (void *)(intptr_t)i);
 	for (i = 0; i < 2; i++)
 		CHECK(pthread_join(threads[i], NULL) == 0);
+	sums = (int)(rounds + 1) / 3; /* one in each round after a third one */
 	for (i = 0; i < 2; i++) {
-		CHECK(sides[i].sum == ROUNDS / 3);
-		CHECK(sides[i].wide_sum == (1LL << 33) * (ROUNDS / 3));
+		CHECK(sides[i].sum == sums);
+		CHECK(sides[i].wide_sum == (1LL << 33) * sums);
 	}
 	CHECK(fake_lane_counts.arms > 0);
 	CHECK(fake_lane_counts.faults == 0 && fake_lane_counts.handled == 0 && fake_lane_counts.bad_counters == 0);

@@ -1,6 +1,8 @@
 /* test_wait.c - waits for counters and tickets: when they end, what they leave, and who wakes them. */
+#define _GNU_SOURCE
 #include "fake.h"
 
+#include <sched.h>
 #include <string.h>
 
 static lapi_handle_t handle;
@@ -337,8 +339,56 @@ static void test_all(int polling, uint32_t spin, uint32_t yield)
 	fake_settings = (struct fake_settings){200, 20, 0, 0, -1};
 }
 
+/* Has this thread, and those that it starts, run on one processor; former is where they may otherwise. */
+static void stay_on_one(cpu_set_t *former)
+{
+	cpu_set_t one;
+	int cpu = 0;
+
+	CHECK(sched_getaffinity(0, sizeof(*former), former) == 0);
+	while (!CPU_ISSET(cpu, former))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	CHECK(sched_setaffinity(0, sizeof(one), &one) == 0);
+}
+
+static void *compute(void *argument)
+{
+	while (!__atomic_load_n((uint32_t *)argument, __ATOMIC_RELAXED))
+		;
+	return NULL;
+}
+
+/* A thread whose yields take long, as another computes on its processor, sleeps, however often it would yield else. */
+static void test_long_yield(void)
+{
+	cpu_set_t former;
+	pthread_t hog, thread;
+	uint32_t stop = 0;
+	waiter w;
+
+	fake_settings.polling = 1;
+	fake_settings.spin_turns = 0;
+	fake_settings.yield_turns = 2000000000;
+	handle = fake_init(NULL);
+	stay_on_one(&former);
+	hog = fake_thread(compute, &stop);
+	thread = start(&w, 1);
+	CHECK(sched_setaffinity(0, sizeof(former), &former) == 0);
+	fake_await(&fake_context(handle)->watcher, 1);
+	CHECK(LAPI_Setcntr(handle, &w.counter, 1) == LAPI_SUCCESS);
+	CHECK(pthread_join(thread, NULL) == 0);
+	CHECK(w.rc == LAPI_SUCCESS);
+	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+	CHECK(pthread_join(hog, NULL) == 0);
+	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
+	fake_settings = (struct fake_settings){200, 20, 0, 0, -1};
+}
+
 void test_wait(void)
 {
+	test_long_yield();
 	test_all(0, 200, 20);
 	test_all(1, 200, 20);
 	test_all(0, 0, 0);

@@ -716,6 +716,11 @@
       integer(4) :: sinfo
       integer(4) :: pad
       end type LAPI_RMW_T
+      type LAPI_UTIL_T
+      sequence
+      integer(4) :: Util_type
+      integer(4) :: pad2(9)
+      end type LAPI_UTIL_T
       type LAPI_REG_DGSP_T
       sequence
       integer(4) :: Util_type

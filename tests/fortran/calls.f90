@@ -270,6 +270,7 @@ contains
   subroutine refusals
     integer(4) :: tasks(1)
     integer(4), volatile :: states(1)
+    type(LAPI_UTIL_T) :: command
     call LAPI_SETCNTR_WSTATUS(h, LAPI_ADDR_NULL, 1, tasks, states, rc)
     call code(LAPI_ERR_CNTR_NULL, rc, 'LAPI_SETCNTR_WSTATUS of LAPI_ADDR_NULL')
     tasks = me
@@ -290,6 +291,9 @@ contains
     call code(LAPI_ERR_XFER_CMD, rc, 'LAPI_XFER without command')
     call LAPI_UTIL(h, LAPI_ADDR_NULL, rc)
     call code(LAPI_ERR_UTIL_CMD, rc, 'LAPI_UTIL without command')
+    command%Util_type = LAPI_LAST_UTIL
+    call LAPI_UTIL(h, command, rc)
+    call code(LAPI_ERR_UTIL_CMD, rc, 'LAPI_UTIL of no type')
     call end_case('recovery and refusals')
   end subroutine refusals
 end program calls

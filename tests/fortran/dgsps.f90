@@ -79,7 +79,15 @@ contains
     integer(LAPI_ADDR_TYPE), intent(out) :: handle
     type(LAPI_DGSP_DESCR_T) :: descriptor
     type(LAPI_REG_DGSP_T) :: command
-    descriptor = LAPI_DGSP_DESCR_T(code_address, ints, 1, LAPI_DGSM_SPARSE, 0, size, extent, 0_LAPI_LONG_TYPE, extent, 0, 0)
+    descriptor%code = code_address
+    descriptor%code_size = ints
+    descriptor%depth = 1
+    descriptor%density = LAPI_DGSM_SPARSE
+    descriptor%size = size
+    descriptor%extent = extent
+    descriptor%lext = 0
+    descriptor%rext = extent
+    descriptor%atom_size = 0
     command%Util_type = LAPI_REGISTER_DGSP
     call LAPI_ADDRESS(descriptor, command%idgsp, rc)
     command%dgsp_handle = LAPI_ADDR_NULL
@@ -88,10 +96,18 @@ contains
     handle = command%dgsp_handle
   end subroutine register
 
+  ! A COPY of so many bytes from the beginning. By its members: a constructor would have to name the padding, which 32 bits have none of.
+  type(LAPI_DGSM_COPY_T) function copy_of(bytes)
+    integer(4), intent(in) :: bytes
+    copy_of%opcode = LAPI_DGSM_COPY
+    copy_of%bytes = bytes
+    copy_of%offset = 0
+  end function copy_of
+
   subroutine registration
     type(every_other), save :: code_of
     type(LAPI_REG_DGSP_T) :: command
-    code_of%copy = LAPI_DGSM_COPY_T(LAPI_DGSM_COPY, 0, 4_LAPI_LONG_TYPE, 0_LAPI_LONG_TYPE)
+    code_of%copy = copy_of(4)
     code_of%iterate = LAPI_DGSM_ITERATE_T(LAPI_DGSM_ITERATE, -LAPI_DGSM_COPY_SIZE)
     call LAPI_ADDRESS(code_of, address, rc)
     call register(address, LAPI_DGSM_COPY_SIZE + LAPI_DGSM_ITERATE_SIZE, 4_LAPI_LONG_TYPE, 8_LAPI_LONG_TYPE, gather)
@@ -176,13 +192,14 @@ contains
 
   subroutine combination
     type(LAPI_REG_DDM_T) :: command
-    integer(4), save :: ints(11)
-    ! CONTROL has three numbers, so COPY is not where a type would have it.
-    ints(1:3) = [LAPI_DGSM_CONTROL, 21, 42]
-    ints(4:9) = transfer(LAPI_DGSM_COPY_T(LAPI_DGSM_COPY, 0, 400_LAPI_LONG_TYPE, 0_LAPI_LONG_TYPE), ints(4:9))
-    ints(10:11) = [LAPI_DGSM_ITERATE, -9]
+    integer(4), parameter :: copy = LAPI_DGSM_CONTROL_SIZE, iterate = copy + LAPI_DGSM_COPY_SIZE
+    integer(4), save :: ints(iterate + LAPI_DGSM_ITERATE_SIZE)
+    ! CONTROL has three numbers, so in 64 bits COPY is not where a type would have it.
+    ints(:copy) = [LAPI_DGSM_CONTROL, 21, 42]
+    ints(copy + 1:iterate) = transfer(copy_of(400), ints(copy + 1:iterate))
+    ints(iterate + 1:) = [LAPI_DGSM_ITERATE, -iterate]
     call LAPI_ADDRESS(ints, address, rc)
-    call register(address, 11, 400_LAPI_LONG_TYPE, 400_LAPI_LONG_TYPE, scatter)
+    call register(address, size(ints), 400_LAPI_LONG_TYPE, 400_LAPI_LONG_TYPE, scatter)
     call LAPI_ADDRESS(adding, function_address, rc)
     command%Util_type = LAPI_REG_DDM_FUNC
     command%ddm_func = function_address

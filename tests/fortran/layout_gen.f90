@@ -31,6 +31,7 @@ program layout
   call print_lapi_put_t
   call print_lapi_putv_t
   call print_lapi_rmw_t
+  call print_lapi_util_t
   call print_lapi_reg_dgsp_t
   call print_lapi_resv_dgsp_t
   call print_lapi_dref_dgsp_t
@@ -1050,6 +1051,20 @@ subroutine print_lapi_rmw_t
   call print_member('lapi_rmw_t.sinfo', int(from - at, 8), &
     storage_size(v(1)%sinfo, 8) / 8)
 end subroutine print_lapi_rmw_t
+
+subroutine print_lapi_util_t
+  implicit none
+  include 'lapif.h'
+  type(LAPI_UTIL_T) :: v(2)
+  integer(LAPI_ADDR_TYPE) :: at, from, to
+  integer :: rc
+  call LAPI_ADDRESS(v(1), at, rc)
+  call LAPI_ADDRESS(v(2), to, rc)
+  print '(a,i0)', 'type lapi_util_t size ', to - at
+  call LAPI_ADDRESS(v(1)%Util_type, from, rc)
+  call print_member('lapi_util_t.Util_type', int(from - at, 8), &
+    storage_size(v(1)%Util_type, 8) / 8)
+end subroutine print_lapi_util_t
 
 subroutine print_lapi_reg_dgsp_t
   implicit none

@@ -180,6 +180,7 @@ contains
     type(LAPI_VEC_T), save :: here, there
     integer(LAPI_ADDR_TYPE), save :: here_info(2), there_info(2), there_address
     integer(LAPI_LONG_TYPE), save :: len(2)
+    integer(LAPI_ADDR_TYPE), save :: no_address(4) = 0
     call clear
     call LAPI_ADDRESS(mine(1, 1), here_info(1), rc)
     call LAPI_ADDRESS(mine(5, 5), here_info(2), rc)
@@ -197,13 +198,19 @@ contains
     call expect(all(field(1:3, 3) == mine(1:3, 1)) .and. all(field(1:2, 1) == mine(5:6, 5)), 'two blocks')
     call clear
     call LAPI_PUTV(h, next, there, here, counters(next + 1), LAPI_ADDR_NULL, LAPI_ADDR_NULL, rc)
-    if (LAPI_ADDR_TYPE == 8) then
-      call wait_for(arrived, 'target counter')
-      call expect(all(field(1:3, 3) == mine(1:3, 1)) .and. all(field(1:2, 1) == mine(5:6, 5)), 'two blocks, by their description')
-    else ! there it begins with a zero, as an address that is none does
-      call code(LAPI_ERR_TGT_VEC_NULL, rc, 'LAPI_PUTV by a description of this type in 32 bits')
-    end if
+    call good(rc, 'LAPI_PUTV, the description itself')
+    call wait_for(arrived, 'target counter')
+    call expect(all(field(1:3, 3) == mine(1:3, 1)) .and. all(field(1:2, 1) == mine(5:6, 5)), 'two blocks, by their description')
     call LAPI_GFENCE(h, rc)
+    there%num_vecs = 3
+    call LAPI_PUTV(h, next, there, here, LAPI_ADDR_NULL, LAPI_ADDR_NULL, LAPI_ADDR_NULL, rc)
+    call code(LAPI_ERR_VEC_NUM_DIFF, rc, 'LAPI_PUTV by a description with a block more')
+    ! An address of 0 is none, whatever lies behind it.
+    call LAPI_PUTV(h, next, no_address(1:4), here, LAPI_ADDR_NULL, LAPI_ADDR_NULL, LAPI_ADDR_NULL, rc)
+    call code(LAPI_ERR_TGT_VEC_NULL, rc, 'LAPI_PUTV to an address of 0')
+    no_address(2) = 2
+    call LAPI_PUTV(h, next, no_address(1:4), here, LAPI_ADDR_NULL, LAPI_ADDR_NULL, LAPI_ADDR_NULL, rc)
+    call code(LAPI_ERR_TGT_VEC_NULL, rc, 'LAPI_PUTV to an address of 0, two small numbers behind it')
     call end_case('lists of blocks')
   end subroutine blocks
 

@@ -18,7 +18,7 @@ import (
 )
 
 // patience is how long anything may take that needs no time.
-const patience = 60 * time.Second
+const patience = 2 * time.Minute
 
 // job is a job of two tasks under lapirun that runs traffic.c.
 type job struct {
@@ -27,6 +27,7 @@ type job struct {
 	ended   []chan error
 	mu      sync.Mutex
 	out     bytes.Buffer
+	until   string // the file that a job of the mode check waits for before it ends
 	launch  int    // lapirun's process id
 	tasks   [2]int // process ids
 	overUDP bool
@@ -43,10 +44,13 @@ func built(t testing.TB, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// start starts a job over UDP, with these variables beside, and waits until its tasks are there.
+func newJob(t testing.TB) *job { return &job{t: t, until: filepath.Join(t.TempDir(), "over")} }
+
+// start starts a job over UDP that lasts for d at least, and until it is waited for, with these variables beside, and waits until its tasks are there.
 func start(t testing.TB, mode string, d time.Duration, env ...string) *job {
 	t.Helper()
-	j := &job{t: t, overUDP: !slices.Contains(env, "LAPI_USE_SHM=only")}
+	j := newJob(t)
+	j.overUDP = !slices.Contains(env, "LAPI_USE_SHM=only")
 	command := append([]string{built(t, "bin/lapirun"), "-n", "2"}, strings.Fields(os.Getenv("HOSTILE_PREFIX"))...)
 	command = append(command, built(t, "hostile/traffic"), mode, fmt.Sprint(d.Seconds()))
 	j.begin(append([]string{"LAPI_USE_SHM=no"}, env...), command...)
@@ -72,7 +76,7 @@ func startByHandShared(t testing.TB, d time.Duration) *job {
 // startByHand starts the two tasks of a job over UDP without a launcher, each with variables of its own; it does not wait.
 func startByHand(t testing.TB, d time.Duration, env ...[]string) *job {
 	t.Helper()
-	j := &job{t: t}
+	j := newJob(t)
 	j.ports = [2]uint16{freePort(t), freePort(t)}
 	for task := range j.tasks {
 		vars := []string{"MP_MSG_API=lapi", fmt.Sprint("MP_CHILD=", task), "MP_PROCS=2", fmt.Sprint("MP_PARTITION=", os.Getpid()),
@@ -115,7 +119,7 @@ func (j *job) freeze() (thaw func()) {
 func (j *job) begin(env []string, command ...string) {
 	j.t.Helper()
 	run := exec.Command(command[0], command[1:]...)
-	run.Env = append(os.Environ(), env...)
+	run.Env = append(append(os.Environ(), "TRAFFIC_UNTIL="+j.until), env...)
 	run.Stdout, run.Stderr = (*sink)(j), (*sink)(j)
 	if err := run.Start(); err != nil {
 		j.t.Fatal(err)
@@ -126,9 +130,12 @@ func (j *job) begin(env []string, command ...string) {
 	j.t.Cleanup(func() { _ = run.Process.Kill() }) // lapirun's guardian ends the tasks; a process that was waited for is left alone
 }
 
-// wait waits for the end of the job and returns the errors of its processes.
+// wait lets the job end, waits for that and returns the errors of its processes.
 func (j *job) wait() (errs []error) {
 	j.t.Helper()
+	if err := os.WriteFile(j.until, nil, 0o600); err != nil {
+		j.t.Fatal(err)
+	}
 	limit := time.After(patience)
 	for _, ended := range j.ended {
 		select {

@@ -18,13 +18,15 @@ import (
 )
 
 // hang is only against hangs.
-const hang = 120 * time.Second
+const hang = 5 * time.Minute
 
 // job is a run of lapirun. Its output is kept, and shown if the test fails.
 type job struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	done chan error
+	// The file that a job of steady waits for before it ends; "": it waits for none.
+	until string
 
 	mu     sync.Mutex
 	output bytes.Buffer
@@ -71,9 +73,35 @@ func spread(t *testing.T, w *world.World, tasks []int, environ []string, program
 	return j
 }
 
+// steady starts a job of that program that goes on until it is waited for, and waits until it does.
+func steady(t *testing.T, w *world.World, tasks []int, environ ...string) *job {
+	t.Helper()
+	until := filepath.Join(t.TempDir(), "over")
+	j := spread(t, w, tasks, append(environ, "STEADY_UNTIL="+until), "net/steady", "1")
+	j.until = until
+	j.goesOn(tasks[0])
+	return j
+}
+
+// goesOn waits until each driver of a job of steady has said several times more how far it is: so it makes progress now, however long that takes
+// on a busy machine. The first of these lines may be older.
+func (j *job) goesOn(drivers int) {
+	j.t.Helper()
+	for driver := range drivers {
+		line := fmt.Sprintf("steady: task %d: at round ", driver)
+		want := strings.Count(j.out(), line) + 5
+		j.waitUntil(func(out string) bool { return strings.Count(out, line) >= want }, fmt.Sprintf("%q %d times", line, want))
+	}
+}
+
 // wait waits for the end, which must be a success, and returns the output.
 func (j *job) wait() string {
 	j.t.Helper()
+	if j.until != "" {
+		if err := os.WriteFile(j.until, nil, 0o644); err != nil {
+			j.t.Fatal(err)
+		}
+	}
 	select {
 	case err := <-j.done:
 		if err != nil {
@@ -88,15 +116,21 @@ func (j *job) wait() string {
 // waitFor waits until the job has said something.
 func (j *job) waitFor(text string) {
 	j.t.Helper()
-	for limit := time.Now().Add(hang); !strings.Contains(j.out(), text); time.Sleep(5 * time.Millisecond) {
+	j.waitUntil(func(out string) bool { return strings.Contains(out, text) }, strconv.Quote(text))
+}
+
+// waitUntil waits until what the job has said is enough.
+func (j *job) waitUntil(enough func(out string) bool, what string) {
+	j.t.Helper()
+	for limit := time.Now().Add(hang); !enough(j.out()); time.Sleep(5 * time.Millisecond) {
 		select {
 		case err := <-j.done:
 			j.done <- err
-			j.t.Fatalf("the job has ended (%v) without saying %q", err, text)
+			j.t.Fatalf("the job has ended (%v) without saying %s", err, what)
 		default:
 		}
 		if time.Now().After(limit) {
-			j.t.Fatalf("the job does not say %q", text)
+			j.t.Fatalf("the job does not say %s", what)
 		}
 	}
 }
@@ -106,7 +140,7 @@ var closingLine = regexp.MustCompile(`(?m)^[a-z_]+: (\d+) passed, 0 failed, \d+ 
 // conforms runs a conformance program and checks that it did something, and all of it well.
 func conforms(t *testing.T, w *world.World, tasks []int, program string, environ ...string) {
 	t.Helper()
-	environ = append([]string{"CONFORM_HANG_SECONDS=100"}, environ...)
+	environ = append([]string{"CONFORM_HANG_SECONDS=280"}, environ...)
 	out := spread(t, w, tasks, environ, "conform/"+program).wait()
 	if m := closingLine.FindStringSubmatch(out); m == nil || m[1] == "0" {
 		t.Errorf("no closing line without failures")

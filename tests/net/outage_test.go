@@ -16,9 +16,7 @@ func TestOutage(t *testing.T) {
 			counted(t)
 			t.Parallel() // they mostly wait
 			w := newWorld(t, world.Shape{Nodes: 2, Links: 1})
-			j := spread(t, w, []int{2, 2}, nil, "net/steady", "6") // a busy machine may take seconds to begin the fault
-			j.waitFor("steady: started")
-			time.Sleep(200 * time.Millisecond)
+			j := steady(t, w, []int{2, 2})
 			if err := fault.Begin(w, 1, 0); err != nil {
 				t.Skipf("skipped: %v", err)
 			}

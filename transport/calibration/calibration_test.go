@@ -52,7 +52,7 @@ func TestBrokenFiles(t *testing.T) {
 		{"chunk 0 4096", "chunk 0 +4096"},
 		{"chunk 16384", "chunk 0"},
 		{"chunk 16384", "chunk 16385"},
-		{"chunk 524288", "chunk 4294967296"},
+		{"chunk 262144", "chunk 4294967296"},
 		{"chunk 16384 8192\n", strings.Repeat("chunk 16384 8192\n", 40)},
 		{"put-direct 4096", "put-direct 0"},
 		{"put-direct 4096", "put-direct"},
@@ -171,6 +171,42 @@ func TestMachine(t *testing.T) {
 	for _, m := range []Machine{got, ThisMachine()} {
 		if _, back, err := Parse(Format(BuiltIn(), &m)); err != nil || *back != m {
 			t.Errorf("%+v came back as %+v, %v", m, back, err)
+		}
+	}
+}
+
+func TestArea(t *testing.T) {
+	const least, most = 256 << 10, 1 << 20
+	for _, c := range []struct {
+		caches  string // nearest first
+		tasks   int
+		crowded bool
+		want    uint64
+	}{
+		{"32K 512K 32768K", 2, false, most},
+		{"32K 512K 32768K", 4, false, most},
+		{"32K 512K 32768K", 2, true, least},
+		{"32K 512K 2048K", 2, false, most},
+		{"32K 512K 2047K", 2, false, least}, // the other direction's does not fit
+		{"32K 512K 8192K", 4, false, least},
+		{"48K 1024K 32768K", 2, false, least}, // the own cache holds it
+		{"32K 513K 32768K", 2, false, least},
+		{"32K 512K", 2, false, least},
+		{"32K 0K 32768K", 2, false, least},
+		{"32K large 32768K", 2, false, least},
+		{"32K 512K 32M", 2, false, least},
+		{"", 2, false, least},
+	} {
+		root := t.TempDir()
+		for i, size := range strings.Fields(c.caches) {
+			folder := filepath.Join(root, "sys/devices/system/cpu/cpu0/cache/index"+string(rune('0'+i)))
+			if err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, "type"), []byte("Unified\n"), 0o600),
+				os.WriteFile(filepath.Join(folder, "size"), []byte(size+"\n"), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := areaOf(root, c.tasks, c.crowded); got != c.want {
+			t.Errorf("caches of %s, %d tasks, crowded %v: %d", c.caches, c.tasks, c.crowded, got)
 		}
 	}
 }

@@ -30,6 +30,8 @@ const (
 	chunkRows   = 32
 	blockLeast  = 1 << 10 // the lists of blocks that are read grow with the inverse
 	directLeast = 1
+	areaLeast   = 256 << 10
+	areaMost    = 1 << 20
 )
 
 // BuiltIn is what holds without a file: measured on a virtual machine with 2 processors, x86-64 server, tasks that poll for the chunks,
@@ -41,8 +43,8 @@ func BuiltIn() *Table {
 		Chunks: []Chunk{
 			{0, 4 << 10},
 			{16 << 10, 8 << 10},
-			{128 << 10, 16 << 10},
-			{512 << 10, 32 << 10},
+			{64 << 10, 16 << 10},
+			{256 << 10, 32 << 10},
 		},
 		PutDirect:   4 << 10,  // equal at 2 to 4 KiB
 		AmDirect:    16 << 10, // below, it comes whole, and its handler sees it at once

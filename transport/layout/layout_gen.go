@@ -152,7 +152,8 @@ type (
 		Expected   int32
 		Direct     uint32
 		PutFailed  uint32
-		Line       [28]uint8
+		ChunkArea  uint32
+		Line       [24]uint8
 		Chunks     Chunks
 	}
 	Paths struct {
@@ -169,7 +170,8 @@ type (
 		DataReceived    uint64
 		ChunkOf         [32]uint32
 		Cookie          uint64
-		Scratch         [56]uint8
+		Scratch         [48]uint8
+		ChunkUnits      uint64
 		Barrier         Barrier
 		Path            [128]Path
 	}
@@ -254,7 +256,7 @@ type (
 	}
 	Chunks struct {
 		Tail  uint64
-		Until [64]uint64
+		Until [256]uint64
 		Line  [56]uint8
 	}
 	Place struct {
@@ -277,7 +279,7 @@ const (
 	DispatchError    = 0x4
 
 	SegmentMagic   = 0x315f6d68736c4150
-	SegmentVersion = 0x4
+	SegmentVersion = 0x5
 	MaxRings       = 0x80
 	SlotSize       = 0x40
 	RingSlots      = 0x100
@@ -293,8 +295,10 @@ const (
 	KindChunk      = 0x80
 	InlineMax      = 0x200
 	ChunkUnit      = 0x1000
-	ChunkUnits     = 0x40
-	ChunkArea      = 0x40000
+	ChunkUnits     = 0x100
+	ChunkArea      = 0x100000
+	ChunkAreaLeast = 0x40000
+	ChunkAreaRings = 0x4
 	ChunkMax       = 0x11000
 	ChunkClasses   = 0x20
 	ChunkPublish   = 0x4000

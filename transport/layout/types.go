@@ -65,6 +65,8 @@ const (
 	ChunkUnit      = C.CSHIM_CHUNK_UNIT
 	ChunkUnits     = C.CSHIM_CHUNK_UNITS
 	ChunkArea      = C.CSHIM_CHUNK_AREA
+	ChunkAreaLeast = C.CSHIM_CHUNK_AREA_LEAST
+	ChunkAreaRings = C.CSHIM_CHUNK_AREA_RINGS
 	ChunkMax       = C.CSHIM_CHUNK_MAX
 	ChunkClasses   = C.CSHIM_CHUNK_CLASSES
 	ChunkPublish   = C.CSHIM_CHUNK_PUBLISH

@@ -62,25 +62,31 @@ func TestChunkArea(t *testing.T) {
 	}
 }
 
-// TestWholeArea: the area holds as much as it has, not less.
+// TestWholeArea: the area holds as much as it has, not less, or what it is to hold of that.
 func TestWholeArea(t *testing.T) {
-	links := newLinks(t, 2)
-	links[1].Handle(1, func(*transport.Msg) transport.Verdict { return transport.Accept })
-	data := userMemory(t, 64<<10)
-	op := transport.Op{Local: memory.AddrOf(data), N: uint64(len(data))}
-	for round := range 5 {
-		n := 0
-		for ; n < 100; n++ {
-			if _, err := links[0].Send(1, 1, nil, &op); err == transport.ErrBusy {
-				break
-			} else if err != nil {
-				t.Fatal(err)
+	for _, c := range []struct {
+		tasks int
+		area  uint64
+		want  int // KiB
+	}{{2, 0, 1024}, {layout.ChunkAreaRings, 1 << 30, 1024}, {layout.ChunkAreaRings + 1, 0, 256}, {2, 256 << 10, 256}, {2, 300 << 10, 256}, {2, 1, 128}} {
+		links := newLinks(t, c.tasks, func(config *Config) { config.Area = c.area })
+		links[1].Handle(1, func(*transport.Msg) transport.Verdict { return transport.Accept })
+		data := userMemory(t, 64<<10)
+		op := transport.Op{Local: memory.AddrOf(data), N: uint64(len(data))}
+		for round := range 5 {
+			n := 0
+			for ; n < 100; n++ {
+				if _, err := links[0].Send(1, 1, nil, &op); err == transport.ErrBusy {
+					break
+				} else if err != nil {
+					t.Fatal(err)
+				}
 			}
+			if n != c.want/64 {
+				t.Fatalf("%d tasks, %d bytes: round %d: %d messages of 64 KiB fit", c.tasks, c.area, round, n)
+			}
+			links[1].Progress(100)
 		}
-		if n != layout.ChunkArea/len(data) {
-			t.Fatalf("round %d: %d messages of 64 KiB fit", round, n)
-		}
-		links[1].Progress(100)
 	}
 }
 
@@ -112,15 +118,20 @@ func TestWakeOnChunkRoom(t *testing.T) {
 // TestImpossiblePlaces: a chunk outside the area, or longer than a message, does no harm but to its sender.
 func TestImpossiblePlaces(t *testing.T) {
 	head := pack(0, 1|layout.KindChunk, 8, 0)
-	for name, bad := range map[string]struct{ head, place uint64 }{
-		"past the end":          {head, layout.ChunkArea - 8 | 9<<32},
-		"far away":              {head, 1<<32 - 1 | 1<<32},
-		"too long":              {head, (layout.ChunkMax - 7) << 32},
-		"as long as it can say": {head, (1<<32 - 1) << 32},
-		"data in slots too":     {pack(0, 1|layout.KindChunk, 8, 16), 16 << 32},
-		"no kind":               {pack(0, layout.KindChunk, 8, 0), 16 << 32},
+	const many = layout.ChunkAreaRings + 1
+	for name, bad := range map[string]struct {
+		tasks       int
+		head, place uint64
+	}{
+		"past the end":          {2, head, layout.ChunkArea - 8 | 9<<32},
+		"many tasks":            {many, head, layout.ChunkAreaLeast - 8 | 9<<32},
+		"far away":              {2, head, 1<<32 - 1 | 1<<32},
+		"too long":              {2, head, (layout.ChunkMax - 7) << 32},
+		"as long as it can say": {2, head, (1<<32 - 1) << 32},
+		"data in slots too":     {2, pack(0, 1|layout.KindChunk, 8, 16), 16 << 32},
+		"no kind":               {2, pack(0, layout.KindChunk, 8, 0), 16 << 32},
 	} {
-		v := newVictim(t)
+		v := newVictimOf(t, bad.tasks)
 		slots := v.writer.peers[1].outSlots
 		binary.LittleEndian.PutUint64(slots.body(0, 0, 8), bad.place)
 		atomic.StoreUint64(slots.head(0), bad.head)
@@ -129,12 +140,14 @@ func TestImpossiblePlaces(t *testing.T) {
 			t.Errorf("%s: %d messages, peer failed: %v", name, v.messages, v.failed)
 		}
 	}
-	v := newVictim(t)
-	slots := v.writer.peers[1].outSlots
-	binary.LittleEndian.PutUint64(slots.body(0, 0, 8), layout.ChunkArea-8|8<<32)
-	atomic.StoreUint64(slots.head(0), head)
-	if v.Progress(10); v.messages != 1 || v.failed != nil {
-		t.Errorf("a chunk at the end: %d messages, peer failed: %v", v.messages, v.failed)
+	for tasks, area := range map[int]uint64{2: layout.ChunkArea, many: layout.ChunkAreaLeast} {
+		v := newVictimOf(t, tasks)
+		slots := v.writer.peers[1].outSlots
+		binary.LittleEndian.PutUint64(slots.body(0, 0, 8), area-8|8<<32)
+		atomic.StoreUint64(slots.head(0), head)
+		if v.Progress(10); v.messages != 1 || v.failed != nil {
+			t.Errorf("a chunk at the end, %d tasks: %d messages, peer failed: %v", tasks, v.messages, v.failed)
+		}
 	}
 }
 

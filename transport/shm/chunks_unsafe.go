@@ -20,6 +20,15 @@ func tabulate(table *[layout.ChunkClasses]uint32, sizes *calibration.Table) {
 	}
 }
 
+// chunkUnits is how many units of an area to use if area bytes are wanted: a power of two, what the area has at most, and a longest message at least.
+func chunkUnits(rings int, area uint64) uint64 {
+	units := chunkArea(rings) / layout.ChunkUnit
+	for area != 0 && units*layout.ChunkUnit > area && units/2*layout.ChunkUnit >= layout.ChunkMax {
+		units /= 2
+	}
+	return units
+}
+
 // PartSize is in parts of how many bytes n bytes are best sent.
 func (l *Link) PartSize(n uint64) int {
 	return int(l.paths.ChunkOf[min(bits.Len64(n|1)-1, layout.ChunkClasses-1)])
@@ -55,7 +64,7 @@ type chunk struct{ skipped, offset, units uint64 }
 
 // chunkRoom finds room for n bytes.
 func (l *Link) chunkRoom(p *peer, n uint64) (c chunk, err error) {
-	const units = layout.ChunkUnits
+	units := l.paths.ChunkUnits
 	c.units = (n + layout.ChunkUnit - 1) / layout.ChunkUnit
 	at := p.path.Chunks.Tail % units
 	if at+c.units > units {
@@ -70,9 +79,9 @@ func (l *Link) chunkRoom(p *peer, n uint64) (c chunk, err error) {
 }
 
 // take makes c part of the message that ends in front of the slot with that index.
-func (c chunk) take(s *layout.Chunks, end uint64) {
+func (c chunk) take(paths *layout.Paths, s *layout.Chunks, end uint64) {
 	for range c.skipped + c.units {
-		s.Until[s.Tail%layout.ChunkUnits] = end
+		s.Until[s.Tail%paths.ChunkUnits] = end
 		s.Tail++
 	}
 }
@@ -91,7 +100,7 @@ func (c chunk) fill(p *peer, position uint64, hdr []byte, data *source) error {
 func (p *peer) arrived(a *arrival) bool {
 	place := atomic.LoadUint64((*uint64)(unsafe.Pointer(&p.inSlots.body(a.position, 0, placeSize)[0]))) // once: the peer may write there
 	offset, n := place&(1<<32-1), place>>32
-	if a.n != 0 || a.header+n > uint64(sendMax) || offset+n > layout.ChunkArea {
+	if a.n != 0 || a.header+n > uint64(sendMax) || offset+n > uint64(p.path.ChunkArea) {
 		return false
 	}
 	a.n = n

@@ -179,6 +179,7 @@ func (l *Link) newPeer(ep transport.Endpoint, a transport.Address) (*peer, error
 		renewal:   renewal{announced: true},
 		inControl: l.own.control(ring), inSlots: l.own.ring(ring, len(l.tasks)), inChunks: l.own.chunks(ring, len(l.tasks)),
 	}
+	p.path.ChunkArea = uint32(chunkArea(len(l.tasks)))
 	p.path.Task, p.path.Bell, p.path.Fenced = from.Task, int32(p.bell), from.Flags&needsFences
 	p.locate()
 	_ = closeFile(a.Files[0])

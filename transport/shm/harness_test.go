@@ -88,7 +88,7 @@ func word(v uint64) []byte { return binary.LittleEndian.AppendUint64(nil, v) }
 // until runs step until done, for at most a time that only guards against a hang.
 func until(t testing.TB, what string, done func() bool, step func()) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !done(); step() {
+	for end := time.Now().Add(2 * time.Minute); !done(); step() {
 		if time.Now().After(end) {
 			t.Fatalf("%s did not happen", what)
 		}

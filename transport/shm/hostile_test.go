@@ -20,9 +20,12 @@ type victim struct {
 	failed   error
 }
 
-func newVictim(t testing.TB) *victim {
+func newVictim(t testing.TB) *victim { return newVictimOf(t, 2) }
+
+// newVictimOf is the same on a node with that many tasks.
+func newVictimOf(t testing.TB, tasks int) *victim {
 	v := &victim{}
-	links := newLinks(t, 2, func(c *Config) {
+	links := newLinks(t, tasks, func(c *Config) {
 		if c.Task == 1 {
 			c.PeerFailed = func(ep transport.Endpoint, err error) {
 				if ep != 0 || v.failed != nil {

@@ -53,8 +53,10 @@ type Config struct {
 	DisableCMA bool
 	// Barrier: this task can take part in the barrier of the node's tasks. Crowded: it sees fewer processors than there are tasks.
 	Barrier, Crowded bool
-	// Sizes has those of chunks; nil: the built-in ones.
+	// Sizes has those of chunks; nil: the built-in ones. Area is how many bytes of data may be in chunks on the way to one task, of
+	// those that there are for it; 0: all.
 	Sizes *calibration.Table
+	Area  uint64
 }
 
 // Link is one task's end of all paths to the other tasks of its node. See transport.Link for its methods and locking.
@@ -131,6 +133,7 @@ func (l *Link) create() error {
 		sizes = calibration.BuiltIn()
 	}
 	tabulate(&l.paths.ChunkOf, sizes)
+	l.paths.ChunkUnits = chunkUnits(len(l.tasks), l.config.Area)
 	l.paths.Rings, l.paths.OwnRing = uint32(len(l.tasks)), uint32(l.index)
 	if l.own, err = createSegment(len(l.tasks)); err != nil {
 		return err

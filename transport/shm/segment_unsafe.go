@@ -37,7 +37,15 @@ func ringsAt(rings int) uint64 {
 func chunksAt(rings int) uint64 { return ringsAt(rings) + uint64(rings)*ringSize }
 
 // segmentSize is the size of a segment with that many rings, in bytes.
-func segmentSize(rings int) uint64 { return chunksAt(rings) + uint64(rings)*layout.ChunkArea }
+func segmentSize(rings int) uint64 { return chunksAt(rings) + uint64(rings)*chunkArea(rings) }
+
+// chunkArea is the size of each chunk area of a segment with that many rings, in bytes. All the node's segments have as many areas as rings.
+func chunkArea(rings int) uint64 {
+	if rings <= layout.ChunkAreaRings {
+		return layout.ChunkArea
+	}
+	return layout.ChunkAreaLeast
+}
 
 // createSegment makes this task's segment, zero. It takes memory only where it is touched, and can never change its size, so that a
 // mapping of it is always good.
@@ -110,7 +118,7 @@ func (s *segment) ring(ring, rings int) slots {
 }
 
 func (s *segment) chunks(ring, rings int) chunks {
-	return chunks{s.at(chunksAt(rings) + uint64(ring)*layout.ChunkArea)}
+	return chunks{s.at(chunksAt(rings) + uint64(ring)*chunkArea(rings))}
 }
 
 // slots is the memory of one ring. Positions are slot indices modulo the ring; callers keep position and length inside.

@@ -140,7 +140,7 @@ func (l *Link) sendChunk(p *peer, id transport.MsgID, hdr []byte, data *source) 
 		return err
 	}
 	p.end(at, n, uint8(id)|layout.KindChunk, len(hdr), 0)
-	c.take(&p.path.Chunks, p.sender.Tail)
+	c.take(l.paths, &p.path.Chunks, p.sender.Tail)
 	return nil
 }
 

@@ -12,7 +12,7 @@ func (s *run) checkUsage() {
 			continue
 		}
 		u := k.link.Usage()
-		if u.Packets > u.MostPackets || u.RetransmitBuffers > s.sc.RexmitBufCount || u.Partial > 512*s.sc.Tasks || u.Timers > s.sc.Tasks*(1+s.sc.Restarts) {
+		if u.Packets > u.MostPackets || u.RetransmitBuffers > s.sc.RexmitBufCount || u.Partial > 512*s.sc.Tasks || u.Incomplete > 64*s.sc.Tasks || u.Timers > s.sc.Tasks*(1+s.sc.Restarts) {
 			s.fail("task %d has too much in use: %+v", i, u)
 		}
 	}
@@ -21,7 +21,7 @@ func (s *run) checkUsage() {
 // checkIdle: all that task i has sent is acknowledged, so it holds nothing any more.
 func (s *run) checkIdle(i int) {
 	u := s.tasks[i].link.Usage()
-	if u.Packets != 0 || u.RetransmitBuffers != 0 || u.Partial != 0 && !s.sc.Unannounced { // a peer that died unnoticed may have left some behind
+	if u.Packets != 0 || u.RetransmitBuffers != 0 || (u.Partial != 0 || u.Incomplete != 0) && !s.sc.Unannounced { // a peer that died unnoticed may have left some behind
 		s.fail("task %d holds %+v when all is over", i, u)
 	}
 }
@@ -67,6 +67,9 @@ func (s *run) checkEffort() {
 	spoilt := c.Lost + c.Dropped + c.Overflowed + c.TooLong + c.Cut + c.Damaged + c.Nobody + s.refused
 	n := s.sc.Tasks
 	intervals := int(time.Duration(s.net.Now()) / s.sc.PollingInterval)
+	if s.sc.Discover { // the pieces of each
+		fragments *= 1 + s.sc.PacketSize/max(leastMTU, s.sc.PacketSize/16)
+	}
 	most := 8*fragments + 8*spoilt + c.Duplicated + c.Strays + 20*n*n + n*intervals
 	if c.Sent > most {
 		s.fail("%d packets were sent for %d fragments, %d of which the network spoiled, in %v", c.Sent, fragments, spoilt, time.Duration(s.net.Now()))
@@ -83,7 +86,7 @@ func (s *run) checkSums() {
 	if s.sc.Restarts == 0 && (st.DataSent != total || st.DataReceived != total) {
 		s.fail("%d bytes of data: sent %d, received %d", total, st.DataSent, st.DataReceived)
 	}
-	again := uint64(c.Duplicated + c.Strays)
+	again := uint64(c.Duplicated + c.Strays + c.Pieces) // a piece of a packet that is there already is a duplicate
 	if st.DuplicatePackets > st.RetransmittedPackets+again || st.RetransmittedPackets > st.PacketsSent || st.AcksSent > st.PacketsSent ||
 		st.AcksReceived > st.PacketsReceived+st.DuplicatePackets {
 		s.fail("statistics that cannot be: %+v; network: %+v", *st, *c)

@@ -34,7 +34,7 @@ type Disturbance struct {
 	A, B int
 	Path udp.Path
 	MTU  int
-	Told bool // of DeadAdapter: A hears of it, as of an interface that goes down
+	Told bool // of DeadAdapter: A hears of it, as of an interface that goes down; of Narrow: who sends a longer one hears of it
 	Time time.Duration
 }
 
@@ -82,7 +82,7 @@ func (s *Net) apply(d *Disturbance, by int) {
 				if d.Kind != Narrow {
 					l.cut += by
 				} else if l.mtu = 0; by > 0 {
-					l.mtu = d.MTU
+					l.mtu, l.tells = d.MTU, d.Told
 				}
 			}
 		}
@@ -129,6 +129,7 @@ func (sc *Scenario) Disturbance(r *rand.Rand) Disturbance {
 	d.Told = d.Kind == DeadAdapter && r.IntN(2) == 0
 	if d.Kind == Narrow {
 		d.MTU = 200 + r.IntN(sc.PacketSize)
+		d.Told = sc.Discover && d.MTU&1 == 0
 	}
 	return d
 }

@@ -15,16 +15,19 @@ type Way struct {
 	Damage    float64       // packets that arrive with bits flipped
 	DelayMin  time.Duration // of a packet on its way; the spread between the two reorders
 	DelayMax  time.Duration
-	Rate      int // bytes a second that leave a task's adapter, and that enter one; 0: no limit
-	Queue     int // bytes that may wait in front of each of these; what comes then is dropped
-	MTU       int // longer packets vanish; 0: no limit
+	Rate      int  // bytes a second that leave a task's adapter, and that enter one; 0: no limit
+	Queue     int  // bytes that may wait in front of each of these; what comes then is dropped
+	MTU       int  // longer packets vanish, both ways; 0: no limit
+	Tells     bool // their sender's kernel hears of it, as from a router
 }
 
 // line is one direction of a path between two nodes.
 type line struct {
-	way *Way
-	cut int // disturbances that break it
-	mtu int // what a disturbance has made of MTU; 0: nothing
+	way   *Way
+	cut   int  // disturbances that break it
+	mtu   int  // what a disturbance has made of MTU; 0: nothing
+	tells bool // it tells
+	told  int  // what the kernel of the sender has heard last; 0: nothing
 }
 
 func (s *Net) line(from, to int, path udp.Path) *line {
@@ -54,7 +57,7 @@ func (s *Net) route(n *Node, to netip.AddrPort, i int32) {
 	case l.cut > 0:
 		s.Counts.Cut++
 		s.note("cut", i)
-	case w.MTU > 0 && len(k.b) > w.MTU || l.mtu > 0 && len(k.b) > l.mtu:
+	case l.tooLong(len(k.b)):
 		s.Counts.TooLong++
 		s.note("too long", i)
 	case w.Loss > 0 && r.Float64() < w.Loss:
@@ -75,6 +78,23 @@ func (s *Net) route(n *Node, to netip.AddrPort, i int32) {
 		return
 	}
 	s.packets.drop(i)
+}
+
+// tooLong says whether a packet of n bytes does not pass, and has its sender hear of that.
+func (l *line) tooLong(n int) bool {
+	switch {
+	case l.mtu > 0 && n > l.mtu:
+		if l.tells {
+			l.told = l.mtu
+		}
+	case l.way.MTU > 0 && n > l.way.MTU:
+		if l.way.Tells {
+			l.told = l.way.MTU
+		}
+	default:
+		return false
+	}
+	return true
 }
 
 // owner is the node that has this address.

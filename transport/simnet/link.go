@@ -85,7 +85,7 @@ func (l *Link) Progress(max int) int {
 	if l.node.waiting() == 0 && !l.node.isDeaf() {
 		l.OnIdle()
 	}
-	l.OnTimeout(now)
+	l.OnTimeout(now, l.node.waiting() == 0)
 	if l.Turn() && l.Machine.NextTimeout() != 0 {
 		l.Check(now)
 	}
@@ -136,7 +136,7 @@ func (l *Link) Close() error {
 				break
 			}
 		}
-		l.OnTimeout(s.now)
+		l.OnTimeout(s.now, true)
 		l.Push()
 	}
 	l.node.Attach(linger, func() int64 { return min(l.timeout(end), end) })

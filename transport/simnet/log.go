@@ -53,12 +53,20 @@ func describe(b []byte) string {
 	if err := h.Decode(b); err != nil {
 		return fmt.Sprintf("%d bytes: %v", len(b), err)
 	}
-	name := [...]string{wire.KindData: "Data", wire.KindAck: "Ack", wire.KindBye: "Bye"}[h.Kind]
-	text := fmt.Sprintf("%-4s flags %x seq %d ack %d+%d bits %x tx %d echo %d, %d bytes", name, h.Flags, int32(h.Seq), int32(h.Ack), h.AckBlock, h.Bits,
+	name := [...]string{wire.KindData: "Data", wire.KindAck: "Ack", wire.KindBye: "Bye", wire.KindPiece: "Piece", wire.KindProbe: "Probe"}[h.Kind]
+	text := fmt.Sprintf("%-5s flags %x seq %d ack %d+%d bits %x tx %d echo %d, %d bytes", name, h.Flags, int32(h.Seq), int32(h.Ack), h.AckBlock, h.Bits,
 		h.Tx, h.Echo, len(b))
 	if h.Kind == wire.KindData {
 		n, err := wire.Count(b[wire.HeaderSize:])
 		return fmt.Sprintf("%s, %d messages%s", text, n, map[bool]string{true: " (malformed)"}[err != nil])
+	}
+	if h.Kind == wire.KindPiece {
+		var k wire.Piece
+		err := k.Decode(b[wire.HeaderSize:])
+		return fmt.Sprintf("%s, at %d of %d%s", text, k.Offset, k.Total, map[bool]string{true: " (malformed)"}[err != nil])
+	}
+	if !h.Kind.Blocks() {
+		return text
 	}
 	for rest := b[min(wire.HeaderSize, len(b)):]; len(rest) > 0; {
 		var k wire.Block

@@ -99,6 +99,9 @@ func (s *run) create(from, to int) bool {
 		m.hdr = limits.HeaderMax
 	}
 	room := limits.SendMax - m.hdr
+	if best := s.tasks[from].sendMax[to]; best > 0 {
+		room = max(best-m.hdr, 256)
+	}
 	m.count = int32(max(1, (m.n+room-1)/room))
 	if len(s.messages) == maxMessages || len(s.fragments)+int(m.count) > maxFragments || s.used+m.n > arenaSize {
 		return false

@@ -7,6 +7,7 @@ import (
 	"lapi/transport"
 	"lapi/transport/memory"
 	"lapi/transport/udp"
+	"lapi/transport/udp/wire"
 )
 
 // Transmit implements udp.Outlet.
@@ -55,9 +56,29 @@ func (n *Node) send(i int32, to netip.AddrPort) {
 		return
 	}
 	s.Counts.Sent++
+	s.count(k.b)
 	n.sent++
 	k.from = n.addrs[k.path]
 	s.route(n, to, i)
+}
+
+// count notes what kind of packet goes.
+func (s *Net) count(b []byte) {
+	switch kind, _ := wire.KindOf(b); kind {
+	case wire.KindPiece:
+		s.Counts.Pieces++
+	case wire.KindProbe:
+		s.Counts.Probes++
+	}
+}
+
+// PathMTU implements udp.Surveyor. The kernel does not forget within a run: what it says may be long over.
+func (n *Node) PathMTU(path udp.Path, to netip.AddrPort) int {
+	target := n.net.owner(to)
+	if target == nil {
+		return 0
+	}
+	return n.net.line(n.index, target.index, path).told
 }
 
 // gathered is a packet that waits for Push.
@@ -110,4 +131,7 @@ func (n *Node) outlet() udp.Outlet {
 	return n
 }
 
-var _ udp.Gatherer = gatherer{}
+var (
+	_ udp.Gatherer = gatherer{}
+	_ udp.Surveyor = gatherer{}
+)

@@ -22,11 +22,12 @@ type Scenario struct {
 	PacketSize, CopyMax, RexmitBufCount, AckThreshold, RetransmitInterval, ReceiveBuffer int
 	PollingInterval, Timeout                                                             time.Duration
 
-	Ways    [udp.MaxPaths]Way
-	Gather  bool          // tasks' packets go together at the end of an entry
-	Full    float64       // share of packets that a task's socket does not take
-	Deaf    float64       // how often a task does not look whether its socket is empty
-	Service time.Duration // that a task needs for a packet
+	Discover bool // each path's packet size is found; paths take less than PacketSize
+	Ways     [udp.MaxPaths]Way
+	Gather   bool          // tasks' packets go together at the end of an entry
+	Full     float64       // share of packets that a task's socket does not take
+	Deaf     float64       // how often a task does not look whether its socket is empty
+	Service  time.Duration // that a task needs for a packet
 
 	Messages           int           // of all tasks together
 	Think              time.Duration // mean pause of a task between two bursts of messages
@@ -113,6 +114,7 @@ func NewScenario(seed uint64) *Scenario {
 	sc.HasKey = sc.HasKey || sc.Level == wire.LevelMAC
 	sc.drawWays(r)
 	sc.drawTraffic(r)
+	sc.drawMTUs(rand.New(rand.NewPCG(seed, 4)))
 	sc.Gather, sc.Single = r.IntN(2) == 0, r.IntN(8) == 0
 	if r.IntN(8) == 0 {
 		sc.drawStubborn(r)
@@ -153,6 +155,25 @@ func (sc *Scenario) drawWay(r *rand.Rand, w *Way) {
 		w.Queue = max(4*sc.PacketSize, int(math.Pow(10, 4+2.5*r.Float64())))
 	}
 }
+
+// drawMTUs decides, in one of three runs, what packet sizes the paths take.
+func (sc *Scenario) drawMTUs(r *rand.Rand) {
+	sc.Discover = r.IntN(3) == 0
+	if !sc.Discover {
+		return
+	}
+	for i := range sc.Ways {
+		w := &sc.Ways[i]
+		if r.IntN(3) > 0 {
+			least := max(leastMTU, sc.PacketSize/16)
+			w.MTU = least + r.IntN(sc.PacketSize-least+1)
+		}
+		w.Tells = r.IntN(2) == 0
+	}
+}
+
+// leastMTU is the UDP data of a packet that every IPv4 path takes.
+const leastMTU = 576 - 20 - 8
 
 // drawTraffic decides what the tasks do, and what befalls them.
 func (sc *Scenario) drawTraffic(r *rand.Rand) {
@@ -221,7 +242,7 @@ func (sc *Scenario) Config(task int) udp.Config {
 	c := udp.Config{
 		Task: task, NumTasks: sc.Tasks, Partition: "simulation", Round: 1, PacketSize: sc.PacketSize, CopyMax: sc.CopyMax,
 		RexmitBufCount: sc.RexmitBufCount, AckThreshold: sc.AckThreshold, RetransmitInterval: sc.RetransmitInterval,
-		PollingInterval: sc.PollingInterval, Timeout: sc.Timeout, Level: sc.Level,
+		PollingInterval: sc.PollingInterval, Timeout: sc.Timeout, Level: sc.Level, Discover: sc.Discover,
 	}
 	if sc.HasKey {
 		c.Key = []byte("a key of the simulation's tasks")
@@ -231,8 +252,8 @@ func (sc *Scenario) Config(task int) udp.Config {
 
 // String is the scenario in some lines.
 func (sc *Scenario) String() string {
-	text := fmt.Sprintf("seed %d: %d tasks with %v addresses, LAPI_AUTH=%v, key %v; packets of %d, CopyMax %d, %d retransmit buffers, ACK_THRESHOLD %d, "+
-		"RETRANSMIT_INTERVAL %d, POLLING_INTERVAL %v, TIMEOUT %v, socket buffer %d\n", sc.Seed, sc.Tasks, sc.Addresses, sc.Level, sc.HasKey, sc.PacketSize,
+	text := fmt.Sprintf("seed %d: %d tasks with %v addresses, LAPI_AUTH=%v, key %v; packets of %d (discovered: %v), CopyMax %d, %d retransmit buffers, ACK_THRESHOLD %d, "+
+		"RETRANSMIT_INTERVAL %d, POLLING_INTERVAL %v, TIMEOUT %v, socket buffer %d\n", sc.Seed, sc.Tasks, sc.Addresses, sc.Level, sc.HasKey, sc.PacketSize, sc.Discover,
 		sc.CopyMax, sc.RexmitBufCount, sc.AckThreshold, sc.RetransmitInterval, sc.PollingInterval, sc.Timeout, sc.ReceiveBuffer)
 	text += fmt.Sprintf("  %d messages, %v, bursts of up to %d every %v; refused %.2f and the first until %v, answered %.2f, flushed %.2f, spread %v; full %.3f, deaf %.2f, service %v, gathered %v\n",
 		sc.Messages, sc.Pattern, sc.Burst, sc.Think, sc.Refuse, sc.Stubborn, sc.Reply, sc.Flush, !sc.Single, sc.Full, sc.Deaf, sc.Service, sc.Gather)
@@ -242,8 +263,8 @@ func (sc *Scenario) String() string {
 		paths = max(paths, n)
 	}
 	for i, w := range sc.Ways[:paths] {
-		text += fmt.Sprintf("  path %d: loss %.4f, duplicates %.3f, strays %.3f, damage %.3f, delay %v to %v, rate %d B/s with a queue of %d B\n", i, w.Loss,
-			w.Duplicate, w.Stray, w.Damage, w.DelayMin, w.DelayMax, w.Rate, w.Queue)
+		text += fmt.Sprintf("  path %d: loss %.4f, duplicates %.3f, strays %.3f, damage %.3f, delay %v to %v, rate %d B/s with a queue of %d B, MTU %d (told: %v)\n", i, w.Loss,
+			w.Duplicate, w.Stray, w.Damage, w.DelayMin, w.DelayMax, w.Rate, w.Queue, w.MTU, w.Tells)
 	}
 	return text
 }

@@ -67,8 +67,9 @@ type simTask struct {
 	life    int   // counts restarts
 	view    []int // by task: the life of it that this one's session is with
 	pending []fifo
-	waiting int  // fragments in pending
-	away    bool // dead, not yet restarted
+	waiting int   // fragments in pending
+	sendMax []int // for each task, what goes to it in one packet; 0: what the link takes
+	away    bool  // dead, not yet restarted
 	leftAt  int64
 }
 
@@ -140,6 +141,8 @@ func (s *run) start(i int) {
 	k := s.tasks[i]
 	cfg := s.sc.Config(i)
 	cfg.PeerFailed = func(ep transport.Endpoint, err error) { s.peerFailed(i, int(ep), err) }
+	k.sendMax = make([]int, s.sc.Tasks)
+	cfg.SendMaxChanged = func(ep transport.Endpoint, sendMax int) { k.sendMax[ep] = sendMax }
 	l, err := NewLink(k.node, cfg)
 	if err != nil {
 		s.fail("task %d: %v", i, err)

@@ -12,13 +12,13 @@ func (p *peer) onAck(now int64, r *route, h *wire.Header, rest []byte) bool {
 	if uint32(p.sendNext-h.Ack) >= 1<<31 { // of what was never sent
 		return false
 	}
-	if h.Kind != wire.KindData {
+	if h.Kind.Blocks() {
 		if len(rest)%wire.BlockSize != 0 {
 			return false
 		}
 		p.roomIs(h.Room)
 	}
-	p.newsOf = 0
+	p.newsOf, p.ackBy = 0, r.path
 	echoed := p.echo(now, r, h)
 	for p.base.Before(h.Ack) {
 		p.acked(p.base, now)
@@ -46,6 +46,7 @@ func (p *peer) onAck(now int64, r *route, h *wire.Header, rest []byte) bool {
 // echo notes which transmission is known to have arrived by r. False: none that was not known before.
 func (p *peer) echo(now int64, r *route, h *wire.Header) bool {
 	tx := r.tx - uint64(uint16(r.tx)-h.Echo)
+	p.echoed(r, tx, now)
 	if tx <= r.ackedTx || tx > r.tx {
 		return false
 	}
@@ -64,8 +65,9 @@ func (p *peer) news(now int64, r *route, h *wire.Header, gaps bool) {
 	for p.base != p.sendNext && *p.slot(p.base) == nil {
 		p.base++
 	}
+	r.settle(now)
 	if p.overtaken(r, gaps) {
-		p.findMissing(r, h)
+		p.findMissing(now, r, h)
 	}
 	p.tries = 0
 	for i := range p.routes {
@@ -84,7 +86,13 @@ func (p *peer) news(now int64, r *route, h *wire.Header, gaps bool) {
 	if p.outstanding() {
 		p.waitSince = now
 	}
+	if p.striped() {
+		p.witness(r, now)
+	}
 	p.flushed()
+	if over(r.growAt, now) {
+		p.tryLonger(r, now)
+	}
 	p.pump(now)
 }
 
@@ -97,11 +105,17 @@ func (p *peer) acked(s wire.Seq, now int64) {
 	p.m.untie(k)
 	*p.slot(s) = nil
 	r := &p.routes[k.path]
+	if k.overtaken && k.tx > r.ackedTx && k.path == p.ackBy { // the transmission before the latest has arrived: it was late, not lost
+		r.late(now)
+	}
 	if k.tx <= r.ackedTx {
 		r.ackedSent = max(r.ackedSent, k.sentAt)
 	}
 	if r.fresh && k.tx == r.ackedTx { // the very transmission that arrived
 		r.sample(now, now-k.sentAt)
+	}
+	if !k.mixed {
+		r.passed(k.longest)
 	}
 	r.acked(k.size())
 	r.lossShare -= r.lossShare >> 6
@@ -158,23 +172,27 @@ func (p *peer) overtaken(r *route, gaps bool) bool {
 }
 
 // findMissing looks for packets in flight that others have overtaken on their path: they are lost. And so are those on a path that was
-// left, if they were sent before what r has brought an answer to. Data packets tell of the 64 numbers in h, Ack and Bye of all; of others
+// left, if they were sent before what r has brought an answer to. Headers tell of 64 numbers, Ack and Bye of all; of others
 // nothing is known.
-func (p *peer) findMissing(r *route, h *wire.Header) {
+func (p *peer) findMissing(now int64, r *route, h *wire.Header) {
 	for s := p.base; s != p.sendNext; s++ {
 		k := *p.slot(s)
 		if k == nil || k.state != packetFlying {
 			continue
 		}
-		if h.Kind == wire.KindData && !s.InWindow(h.AckFirst(), wire.BlockSpan) {
+		if !h.Kind.Blocks() && !s.InWindow(h.AckFirst(), wire.BlockSpan) {
 			continue
 		}
 		o := &p.routes[k.path]
-		passed := k.tx < o.ackedTx && (o.ackedTx-k.tx >= reorderPackets || o.ackedSent-k.sentAt > max(int64(reorderTime), o.smooth/4))
+		passed := o.overtook(k)
 		if passed || o.health != live && k.sentAt < r.ackedSent && p.striped() {
+			k.overtaken = passed
 			p.moved(k, packetMissing)
 			o.lost(k.tx, o.tx, k.size(), p.m.cfg.PacketSize, &o.rtt)
 			o.lossShare += (1<<16 - o.lossShare) >> 6
+			if passed {
+				p.lostLong(k, o, now)
+			}
 		}
 	}
 }

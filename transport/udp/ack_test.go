@@ -47,10 +47,10 @@ func TestAckDelay(t *testing.T) {
 			t.Errorf("the next timeout is in %v", time.Duration(due-p.now))
 		}
 		p.now += int64(min(ackDelay, polling)) - 1
-		p.ms[1].OnTimeout(p.now)
+		p.ms[1].OnTimeout(p.now, true)
 		p.want("acknowledgements before their time", p.count(1, wire.KindAck), 0)
 		p.now++
-		p.ms[1].OnTimeout(p.now)
+		p.ms[1].OnTimeout(p.now, true)
 		p.want("acknowledgements in time", p.count(1, wire.KindAck), 1)
 	}
 	p := newPair(t, 2, func(_ int, c *Config) { c.RetransmitInterval = 7 })
@@ -92,7 +92,7 @@ func retransmissions(t *testing.T, d time.Duration, set func(int, *Config), turn
 	p.lose = func(from int, _ []byte) bool { return from == 0 }
 	p.send(0, 1, 1, 8)
 	for end := p.now + int64(d); p.now < end; p.now += int64(100 * time.Microsecond) {
-		p.ms[0].OnTimeout(p.now)
+		p.ms[0].OnTimeout(p.now, true)
 		if turns && p.ms[0].Turn() {
 			p.ms[0].Check(p.now)
 		}
@@ -152,7 +152,7 @@ func TestLateReceiver(t *testing.T) {
 		p.send(0, 1, 1, 200)
 	}
 	p.now += int64(initialTimeout) + 1
-	p.ms[0].OnTimeout(p.now)
+	p.ms[0].OnTimeout(p.now, true)
 	window := p.ms[0].peers[1].routes[0].window
 	p.settle()
 	p.pass(time.Millisecond)
@@ -173,7 +173,7 @@ func TestWholeFlightLost(t *testing.T) {
 	}
 	p.lose = nil
 	p.now += int64(initialTimeout) + 1
-	p.ms[0].OnTimeout(p.now)
+	p.ms[0].OnTimeout(p.now, true)
 	p.want("packets sent by the timer", p.count(0, wire.KindData), 1)
 	p.settle()
 	p.want("retransmitted packets", int(p.ms[0].Stats().RetransmittedPackets), 20)

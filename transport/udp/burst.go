@@ -112,6 +112,13 @@ func (m *Machine) sendBurst() {
 	m.bursts++
 }
 
+// sendBefore has the outlet send it before a packet that does not wait for others: what that overtook would seem to be lost.
+func (m *Machine) sendBefore() {
+	if len(m.burst) > 0 {
+		m.sendBurst()
+	}
+}
+
 // bounced takes k, which counts as flying, back.
 func (p *peer) bounced(k *packet, why Outcome) {
 	m := p.m

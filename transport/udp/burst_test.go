@@ -136,8 +136,8 @@ func TestBurstMemory(t *testing.T) {
 				p.deliver(r.IntN(2))
 			case 3, 4: // what is sent again now is acknowledged before it goes
 				p.now += int64(time.Duration(r.IntN(8)) * time.Millisecond)
-				p.ms[1].OnTimeout(p.now)
-				p.ms[0].OnTimeout(p.now)
+				p.ms[1].OnTimeout(p.now, true)
+				p.ms[0].OnTimeout(p.now, true)
 				p.deliver(1)
 				p.ms[0].Complete()
 			case 5:
@@ -260,7 +260,7 @@ func TestBurstFullOfAcks(t *testing.T) {
 	}
 	for range 3 { // the acknowledgement alone is not gathered
 		p.now += int64(fullDelay)
-		p.ms[0].OnTimeout(p.now)
+		p.ms[0].OnTimeout(p.now, true)
 		p.deliver(0)
 		p.ms[1].Complete()
 	}

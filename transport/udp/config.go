@@ -41,7 +41,10 @@ type Config struct {
 	// counts by itself.
 	Round uint32
 
-	PacketSize    int // bytes of a datagram, MinPacketSize to 65536, of which wire.MaxDatagram are sent; 0: what the path takes in one piece
+	PacketSize int // bytes of a datagram, MinPacketSize to 65536, of which wire.MaxDatagram are sent; 0: what the path takes in one piece
+	// Discover: each path's packet size is found, PacketSize at the most; packets may not be cut on their way. Else PacketSize is that of all. New
+	// sets it if PacketSize is 0.
+	Discover      bool
 	ReceiveBuffer int // bytes that may wait at this task's socket, for peers' windows; the Link asks the kernel for so much (0: for as much as it gives)
 
 	AckThreshold       int           // 1 to MaxAckThreshold packets
@@ -59,6 +62,10 @@ type Config struct {
 	PeerFailed func(ep transport.Endpoint, err error)
 	// PathChanged is told that the path of that number to ep, of several, is left because it does not work, or used again. May be nil.
 	PathChanged func(ep transport.Endpoint, path Path, used bool)
+
+	// SendMaxChanged is told that from now on messages of up to so many bytes, header and data, go to ep in one packet; Limits().SendMax at the
+	// most, as at the beginning. Longer ones are taken as before, and go in pieces, which costs more. It may be told inside any method. May be nil.
+	SendMaxChanged func(ep transport.Endpoint, sendMax int)
 
 	// Disagreement is told, from inside OnPacket and once a session, of a peer whose Hello fits but for its level, theirs, or, if that is the same,
 	// its key. Nothing proves that the Hello is the peer's own. There will be no session with it. May be nil.

@@ -88,6 +88,7 @@ type rtt struct {
 	shortest          int64 // met lately
 	shortestAt        int64
 	next              int64 // shortest since shortestAt, which follows it in time
+	anew              bool  // the average is old: the next sample begins another
 }
 
 func (r *rtt) sample(now, t int64) {
@@ -96,8 +97,8 @@ func (r *rtt) sample(now, t int64) {
 	}
 	t = min(max(t, 1), int64(maxTimeout)) // longer: this task was away itself
 	r.keepShortest(now, t)
-	if r.smooth == 0 {
-		r.smooth, r.deviation = t, t/2
+	if r.smooth == 0 || r.anew {
+		r.smooth, r.deviation, r.anew = t, t/2, false
 		return
 	}
 	d := t - r.smooth

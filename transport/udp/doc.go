@@ -5,7 +5,7 @@
 // sockets of package sock. Package wire has the packets.
 //
 // Abilities: messages. No put, get or atomics of its own (ErrNotSupported): transport/emul makes them of messages.
-// Limits: one Send is one datagram at most: SendMax is the packet size less 48 bytes.
+// Limits: one Send is one datagram at most, or the pieces of one: SendMax is the packet size less 48 bytes.
 // Progress: nothing happens outside calls; what an entry sends goes at its end (Push). Idle, it costs one system call. Waiter: the sockets, and
 // a netlink socket that tells of interfaces. docs/sockets.md has what lies between the machine and the kernel.
 // Environment variables: none here; core passes MP_UDP_PACKET_SIZE, MP_ACK_THRESH, MP_POLLING_INTERVAL,
@@ -60,7 +60,8 @@
 // # Paths
 //
 // A peer has a path for each pair of addresses (route.go); a packet takes the one that delivers it first. liveness.go finds out which work,
-// congestion.go how much each may hold, timer.go and ack.go what is lost. docs/udp.md has the whole picture.
+// congestion.go how much each may hold, timer.go and ack.go what is lost. pathmtu.go finds how long packets may
+// be, pieces.go carries those that are longer. docs/udp.md has the whole picture.
 //
 // # Leaving
 //

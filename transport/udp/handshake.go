@@ -26,6 +26,8 @@ const anyRound = 0
 func newPeer(m *Machine, ep transport.Endpoint, addrs []netip.AddrPort, incarnation uint64) *peer {
 	p := &peer{m: m, ep: ep}
 	p.routes = m.routesTo(addrs)
+	p.sendMax = m.limits.SendMax
+	p.fit()
 	p.handshake.expected = incarnation
 	for p.nonce == 0 {
 		p.nonce = m.cfg.Random()
@@ -38,6 +40,7 @@ func newPeer(m *Machine, ep transport.Endpoint, addrs []netip.AddrPort, incarnat
 // move looks for the peer elsewhere: the session has not been open yet.
 func (p *peer) move(now int64, addrs []netip.AddrPort, incarnation uint64) {
 	p.routes = p.m.routesTo(addrs)
+	p.fit()
 	p.best, p.turn = 0, 0
 	p.expected, p.theirs, p.known, p.in, p.out = incarnation, wire.Side{}, false, nil, nil
 	if p.helloDue == 0 {
@@ -151,5 +154,6 @@ func (p *peer) opened(r *route, now int64) {
 	p.state = stateOpen
 	p.helloDue, p.waitSince, p.tries = 0, 0, 0
 	r.health, r.answeredAt, p.best = live, now, int(r.path)
+	p.survey(now)
 	p.pump(now)
 }

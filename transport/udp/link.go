@@ -15,9 +15,9 @@ import (
 const (
 	// socketBuffer is what the kernel is asked for, each way; it gives what net.core.rmem_max and wmem_max allow.
 	socketBuffer = 4 << 20
-	// clockTurns: how many idle calls of Progress pass between two looks at the clock while a timer runs. A look costs a tenth
-	// of a system call.
-	clockTurns = 8
+	// lateTime: a task with several sockets that did not look at them for so long, in nanoseconds, because it computed or did not get the
+	// processor, asks all of them and takes in what has come. Longer than some turns that find nothing.
+	lateTime = int64(100 * time.Microsecond)
 	// lingerMax bounds Close, in nanoseconds: a little more than all Byes take.
 	lingerMax = int64(70 * time.Millisecond)
 )
@@ -31,8 +31,8 @@ type Link struct {
 	clock transport.Clock
 	fixed bool // the ports were given
 	partners
-	idle   int  // calls of Progress in a row that found the sockets empty
-	stream bool // the last call found a packet
+	stream   bool  // the last call of Progress found a packet
+	lookedAt int64 // when it was, with several sockets
 
 	gathered int      // packets that the sockets hold back since the last Push
 	holding  uint     // which sockets do: a bit each
@@ -46,7 +46,7 @@ type Link struct {
 func New(cfg Config) (*Link, error) {
 	fragment := cfg.PacketSize != 0
 	if !fragment {
-		cfg.PacketSize = pathPayload(cfg.Locals)
+		cfg.PacketSize, cfg.Discover = pathPayload(cfg.Locals), true
 	}
 	if cfg.ReceiveBuffer == 0 {
 		cfg.ReceiveBuffer = socketBuffer
@@ -81,7 +81,7 @@ func pathPayload(locals []Local) int {
 	n := wire.MaxDatagram
 	for _, a := range locals {
 		if a.Addr.Addr().IsValid() {
-			n = min(n, sock.PathPayload(a.Addr.Addr()))
+			n = min(n, sock.InterfacePayload(a.Addr.Addr()))
 		}
 	}
 	return max(n, MinPacketSize)
@@ -191,6 +191,11 @@ func (o *outlet) Transmit(path Path, to netip.AddrPort, head []byte, data transp
 	return Outcome(o.socks.At(int(path)).Send(to, head, uint64(data), n))
 }
 
+// PathMTU implements Surveyor.
+func (o *outlet) PathMTU(path Path, to netip.AddrPort) int {
+	return o.socks.At(int(path)).PathPayload(to)
+}
+
 // Gather implements Gatherer.
 func (o *outlet) Gather(path Path, to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome {
 	outcome := Outcome(o.socks.At(int(path)).Gather(o.gathered, to, head, uint64(data), n))
@@ -264,10 +269,13 @@ func (l *Link) Progress(max int) int {
 		return 0
 	}
 	l.Push()
-	n, packets, now := 0, 0, int64(0)
+	n, packets, now, late := 0, 0, int64(0), l.late()
 	for n < max && packets < max {
 		path, b, from, ok := l.receive()
 		if !ok {
+			if late && !l.socks.Empty() {
+				continue
+			}
 			break
 		}
 		if now == 0 {
@@ -275,7 +283,7 @@ func (l *Link) Progress(max int) int {
 		}
 		packets++
 		n += l.takeIn(now, path, from, b)
-		if !l.stream && !l.socks.Waiting() {
+		if !l.stream && !late && !l.socks.Waiting() {
 			break
 		}
 	}
@@ -284,8 +292,7 @@ func (l *Link) Progress(max int) int {
 	if packets == 0 {
 		l.turnIdle()
 	} else {
-		l.idle = 0
-		l.OnTimeout(now)
+		l.OnTimeout(now, false)
 	}
 	if l.Turn() && l.due != 0 {
 		l.Check(l.clock())
@@ -293,6 +300,21 @@ func (l *Link) Progress(max int) int {
 	n += l.Complete()
 	l.Push()
 	return n
+}
+
+// late says whether packets may have come to several sockets since the last look, as that was long ago. A peer that looked at one of them only would
+// seem to answer by one path and not by another. And where turns are slow, because others use the processor, they must not be counted.
+func (l *Link) late() bool {
+	if l.socks.Len() == 1 {
+		return false
+	}
+	now := l.clock()
+	late := now-l.lookedAt > lateTime
+	l.lookedAt = now
+	if late {
+		l.socks.Woken()
+	}
+	return late
 }
 
 // receive takes a packet, if the socket whose turn it is has one.
@@ -327,8 +349,11 @@ func (l *Link) turnIdle() {
 		l.ripeAt = l.clock()
 		l.OnIdle()
 	}
-	if l.idle++; l.due != 0 && l.idle%clockTurns == 0 {
-		l.OnTimeout(l.clock())
+	if l.due == 0 {
+		return
+	}
+	if now := l.clock(); now >= l.due {
+		l.OnTimeout(now, l.socks.Silent())
 	}
 }
 
@@ -360,7 +385,7 @@ func (l *Link) Close() error {
 			l.takeIn(now, path, from, b)
 			continue
 		}
-		l.OnTimeout(now)
+		l.OnTimeout(now, true)
 		l.Push()
 		sock.Wait(l.Descriptors(), min(l.NextTimeout(), end)-now)
 	}

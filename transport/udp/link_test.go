@@ -388,3 +388,27 @@ func TestTwoAddresses(t *testing.T) {
 	}
 	closeAll(t, ls)
 }
+
+// A task that was away takes in what has come to all its sockets at once, whichever was used before.
+func TestLateTaskReadsAllSockets(t *testing.T) {
+	memory.Guard()
+	ls := links(t, 2, func(_ int, c *Config) {
+		c.Locals = []Local{{Addr: loopback}, {Addr: netip.MustParseAddrPort("127.0.0.2:0")}}
+	})
+	transfer(t, ls, 0, 1, 200, func(i int) int { return 1000 })
+	for path := range 2 {
+		p := ls[0].peers[1]
+		for range 3 {
+			if !p.sendAckNow(&p.routes[path], ls[0].clock()) {
+				t.Fatal("the socket is full")
+			}
+		}
+	}
+	before := ls[1].Stats().PacketsReceived
+	time.Sleep(2 * time.Millisecond)
+	ls[1].Progress(64)
+	if got := ls[1].Stats().PacketsReceived - before; got < 6 {
+		t.Errorf("%d packets of 6 were taken in", got)
+	}
+	closeAll(t, ls)
+}

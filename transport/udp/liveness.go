@@ -7,10 +7,10 @@ import (
 
 // health is what is known of a path to a peer that has more than one; with one alone it says nothing.
 //
-//	            any answer                    retransmission timer or probes without answer
+//	            any answer           no answer, though another path answers (doubt.go)
 //	untested ───────────────> live ──────────────────────────────────────────> suspect
 //	                           ▲ ▲──────────── any answer ────────────────────────┘ │
-//	   several answers in a row└──────────── dead <──deadAfter, another lives───────┘
+//	   several answers in a row└──────────── dead <──deadAfter, another speaks──────┘
 //	                                          ▲── PathDown, from any state
 //
 // An answer is an acknowledgement that came by the path and tells that a new transmission arrived by it: it proves both directions.
@@ -55,12 +55,36 @@ func (p *peer) useRoutes(now int64) {
 	for i := range p.routes {
 		r := &p.routes[i]
 		if r.probeDue == 0 && !r.down {
-			if r.probeDue = now; r.health == live { // what it carries tells first
+			if r.probeDue = now; r.speaks() { // what it carries tells first
 				r.probeDue += int64(idleProbe)
 			}
 			p.timer(r.probeDue)
 		}
 	}
+}
+
+// measure is called for each part of something long. When that begins, the paths that carry nothing are asked for an answer, and then as often as
+// idleGap says: one that was slow when it was met may not be so any more.
+func (p *peer) measure(now int64) {
+	begins := now-p.longAt >= 2*int64(measureGap)
+	p.longAt = now
+	if !begins {
+		return
+	}
+	for i := range p.routes {
+		if r := &p.routes[i]; r.speaks() && r.flying == 0 && now-r.answeredAt >= int64(measureGap) {
+			r.probeDue, r.anew = now, true
+			p.timer(now)
+		}
+	}
+}
+
+// idleGap is how long a path may go without an answer before it is probed.
+func (p *peer) idleGap(now int64) int64 {
+	if now-p.longAt < 2*int64(measureGap) {
+		return int64(measureGap)
+	}
+	return int64(idleProbe)
 }
 
 // onProbeTimer looks at r's health. While the session is not used nothing is probed: it costs nothing, and nobody needs to know.
@@ -74,16 +98,15 @@ func (p *peer) onProbeTimer(r *route, now int64) {
 		return
 	}
 	switch {
-	case r.health == live && r.probes == 0 && now-r.answeredAt < int64(idleProbe):
-		r.probeDue = r.answeredAt + int64(idleProbe)
-	case r.health == live:
-		if r.probes >= lostProbes {
-			p.leave(r, now)
-		}
-		p.probe(r, now)
-		r.probeDue = now + r.probePause()
+	case r.speaks() && now-r.answeredAt < p.idleGap(now):
+		r.probeDue = r.answeredAt + p.idleGap(now)
+	case r.speaks() && r.probeTx != 0 && p.doubt(r, now):
+	case r.health == live && r.witnessAt != 0:
+		p.missed(r, now)
+	case r.health == live && r.silentAt != 0:
+		p.question(r, now)
 	default:
-		if r.health == suspect && now-r.leftAt >= int64(deadAfter) && p.othersLive(r) {
+		if r.health == suspect && now-r.leftAt >= int64(deadAfter) && p.othersSpeak(r) {
 			r.die(now)
 		}
 		if r.health == dead && r.probeTx != 0 {
@@ -100,26 +123,16 @@ func (r *route) probePause() int64 {
 	return min(max(int64(probeGap)<<min(max(r.probes, 1)-1, 10), r.timeout()), int64(idleProbe))
 }
 
-// leave stops the use of r: no new packet goes there while another path lives, and it is probed. The last one is left too, as nobody knows then
-// which of them works: what answers first is used.
-func (p *peer) leave(r *route, now int64) (left bool) {
-	if r.health != live || !p.striped() {
-		return false
-	}
-	r.health, r.leftAt = suspect, now
+// leave stops the use of r, by which no answer comes though the peer answers by another path. What is in flight there goes again, and r is probed.
+func (p *peer) leave(r *route, now int64) {
+	r.health, r.leftAt, r.doubt = suspect, now, doubt{}
 	r.probes, r.probeDue = 0, now
 	p.timer(now)
 	p.m.routeChanged(p, r, false)
-	return true
-}
-
-func (p *peer) othersLive(r *route) bool {
-	for i := range p.routes {
-		if o := &p.routes[i]; o != r && o.health == live {
-			return true
-		}
+	if p.othersSpeak(r) {
+		p.strand(r)
+		p.pump(now)
 	}
-	return false
 }
 
 // die: more than one answer is needed before r is used again.
@@ -132,7 +145,7 @@ func (r *route) die(now int64) {
 	} else {
 		r.needed = min(2*r.needed, mostAnswers)
 	}
-	r.health, r.answers, r.probes = dead, 0, 0
+	r.health, r.answers, r.probes, r.doubt = dead, 0, 0, doubt{}
 }
 
 // answered: a new transmission is known to have arrived by r, and its acknowledgement came back by r.
@@ -143,12 +156,19 @@ func (p *peer) answered(r *route, now int64) {
 		r.probeTx, r.probes = 0, 0
 		r.lossShare -= r.lossShare >> 3
 	}
-	if r.health == live || r.down || !p.striped() { // down: the answer waited at the socket
+	if r.health == live {
+		r.probeTx, r.probes = 0, 0
+	}
+	if r.speaks() || r.down || !p.striped() { // down: the answer waited at the socket
 		return
 	}
-	last := !p.othersLive(r)
+	last := !p.othersSpeak(r)
 	if last {
 		p.pardon(now)
+	}
+	if r.health == live {
+		r.doubt = doubt{}
+		return
 	}
 	if r.health == dead {
 		if !probed && !last {

@@ -26,6 +26,14 @@ func (o *lossy) Transmit(path Path, to netip.AddrPort, head []byte, data transpo
 	return o.Gatherer.Transmit(path, to, head, data, n)
 }
 
+// PathMTU implements Surveyor.
+func (o *lossy) PathMTU(path Path, to netip.AddrPort) int {
+	if s, ok := o.Gatherer.(Surveyor); ok {
+		return s.PathMTU(path, to)
+	}
+	return 0
+}
+
 func (o *lossy) Gather(path Path, to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome {
 	if o.drop(head) {
 		return Sent

@@ -42,6 +42,7 @@ type Machine struct {
 	cfg        Config
 	out        Outlet
 	gatherer   Gatherer // out, if it is one
+	surveyor   Surveyor // likewise
 	limits     transport.Limits
 	partition  uint64
 	stats      transport.Stats
@@ -50,6 +51,7 @@ type Machine struct {
 	active     []*peer // those that may have a timer running
 	soon       []*peer // those that asked for an acknowledgement when there is nothing else to do
 	due        int64   // no timer runs out before; 0: none runs
+	unheard    int     // timers in a row that ran out while packets may have waited at the sockets
 	turns      int     // since the last run of the acknowledge and retransmit logic
 	mostFlying int     // packets that may be in flight to one peer
 	pool       pool
@@ -68,6 +70,7 @@ type Machine struct {
 	downPaths  uint8         // a bit for each path whose local address is down (PathDown)
 	origins    origins       // how many peers send
 	closed     bool
+	longest    []byte // for packets that are sent at once and do not fit scratch; nil until there is one
 	scratch    [wire.HeaderSize + (1+seqWindow/wire.BlockSpan)*wire.BlockSize]byte
 }
 
@@ -76,15 +79,12 @@ func NewMachine(cfg Config, out Outlet) (*Machine, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	sendMax := (cfg.PacketSize - overhead) &^ 7
-	m := &Machine{
-		cfg: cfg, out: out, partition: wire.PartitionHash(cfg.Partition), peers: make([]*peer, cfg.NumTasks),
-		limits:     transport.Limits{SendMax: sendMax, HeaderMax: min(sendMax-minData, maxHeader), PutAlign: 1, GetAlign: 1},
-		pool:       newPool(&cfg, sendMax),
-		mostFlying: min(MaxPacketsOut*max(burstBytes/cfg.PacketSize, 1), maxFlying),
-		bursts:     1,
-	}
+	m := &Machine{cfg: cfg, out: out, partition: wire.PartitionHash(cfg.Partition), peers: make([]*peer, cfg.NumTasks), bursts: 1}
+	sendMax := m.sendMax(cfg.PacketSize)
+	m.limits = transport.Limits{SendMax: sendMax, HeaderMax: min(sendMax-minData, maxHeader), PutAlign: 1, GetAlign: 1}
+	m.pool = newPool(&cfg, sendMax)
 	m.gatherer, _ = out.(Gatherer)
+	m.surveyor, _ = out.(Surveyor)
 	return m, nil
 }
 

@@ -131,7 +131,7 @@ func (p *pair) pass(d time.Duration) {
 	for range steps {
 		p.now += int64(d) / steps
 		for _, m := range p.ms {
-			m.OnTimeout(p.now)
+			m.OnTimeout(p.now, true)
 		}
 		p.settle()
 	}

@@ -63,6 +63,10 @@ const (
 	moreHeads    = maxFlying + maxWaiting
 	maxHeads     = 32768
 	rexChunk     = 8
+	// Memory for packets that arrive in pieces: wholeSize bytes each, of which only what is used is touched, wholeChunk at a time, at most maxWholes.
+	wholeSize  = 1 << 16
+	wholeChunk = 8
+	maxWholes  = 1024
 
 	// ackDelay is how long a received packet may wait for company, or for data going the other way, before it is acknowledged.
 	ackDelay = 200 * time.Microsecond
@@ -79,6 +83,11 @@ const (
 	reorderPackets = 3
 	reorderTime    = 200 * time.Microsecond
 
+	// Where packets sent again for that reason are found to have been late only, so much more time is allowed for, as RFC 8985 does: from lateLeast on, doubled
+	// up to a round trip each time, and halved after each lateKeep without.
+	lateLeast = 100 * time.Microsecond
+	lateKeep  = time.Second
+
 	// A refused packet is sent again after refuseDelay, doubled for each further refusal up to refuseDelayMax.
 	refuseDelay    = 500 * time.Microsecond
 	refuseDelayMax = 20 * time.Millisecond
@@ -92,6 +101,16 @@ const (
 	byeCount = 5
 	byeDelay = 2 * time.Millisecond
 
+	// Packet sizes. The kernel is asked what it has heard of a path when a long packet was lost, at most every askGap. After swallowedRounds rounds
+	// with lost long packets and none that arrived a path takes shorter ones only. Longer ones are tried after raiseAfter: each size by
+	// sizeTries probes, sizeGap or a time-out apart, until what passes is known to sizeStep bytes.
+	askGap          = 5 * time.Millisecond
+	swallowedRounds = 3
+	raiseAfter      = 30 * time.Second
+	sizeTries       = 3
+	sizeGap         = 10 * time.Millisecond
+	sizeStep        = 32
+
 	// fullDelay is when to try again after the socket took no more.
 	fullDelay = time.Millisecond
 
@@ -102,10 +121,14 @@ const (
 	mostAnswers    = 48
 	probeGap       = 20 * time.Millisecond
 	flapTime       = 10 * time.Second
-	// While a session is used, a live path that has not answered for idleProbe is probed, probeGap apart, and left after lostProbes without an
-	// answer. Others are probed probeGap apart, doubled up to idleProbe.
+	// While a session is used, a path that has not answered for idleProbe is probed, probeGap apart, doubled up to idleProbe while there is no answer.
+	// measureGap is in its place while something long is on its way, which gains by each path.
 	idleProbe  = 400 * time.Millisecond
-	lostProbes = 3
+	measureGap = 10 * time.Millisecond
+	// enoughMisses: so many questions in a row that a path did not answer, while another did, are not the peer's fault.
+	enoughMisses = 3
+	// mostUnheard timers in a row that run out while packets wait at the sockets are put off.
+	mostUnheard = 64
 
 	// timeoutTries: so often in a row a peer was asked before it has failed, whatever the clock says.
 	timeoutTries = 3

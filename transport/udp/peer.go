@@ -38,10 +38,15 @@ type peer struct {
 type striping struct {
 	routes  []route // by path; not empty
 	best    int     // the path of lowest latency, as it was found when nothing was in flight
-	turn    int     // which path to try while none lives
+	turn    int     // which path to try while none speaks
 	usedAt  int64   // when data was sent last
+	longAt  int64   // when a part of something long was
 	watched bool    // the paths' health is looked at
 	buffer  int     // bytes that the peer's sockets hold, each
+
+	packetSize int // of new packets: what all paths take
+	sendMax    int // header and data of a message that fills one
+	mostFlight int // packets that may be in flight, on all paths
 }
 
 // from is the path that a packet came by from a; nil if a is not the peer's address there.
@@ -75,6 +80,7 @@ type outgoing struct {
 	firstMissing             wire.Seq // no packet before it is missing
 
 	newsOf     uint8    // a bit for each path of which the packet at hand acknowledges something
+	ackBy      Path     // by which the packet at hand came
 	tries      uint     // how often in a row the peer was asked for a sign of life
 	refusedDue int64    // when the first refused packet is sent again; 0: none
 	stallDue   int64    // when to give up because no path can be used; 0: one can
@@ -162,6 +168,7 @@ func (p *peer) drop(to sessionState, err error, done *opList) {
 	}
 	p.refusedDue, p.stallDue, p.helloDue, p.waitSince, p.probing, p.watched = 0, 0, 0, 0, false, false
 	p.ackDue, p.ackCount, p.wantAck, p.parts = 0, 0, false, nil
+	p.forget(0, true)
 	p.byeDue = 0
 	p.state = to
 }

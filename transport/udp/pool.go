@@ -40,20 +40,23 @@ type packet struct {
 	last   int
 	counts int // user bytes of all messages, for the statistics
 
-	seq      wire.Seq
-	path     Path // of its latest transmission
-	single   bool // must not be spread over paths
-	messages int
-	open     bool // more messages may join: nothing lent, not sent, no flush behind it
-	state    packetState
-	sends    uint32 // how often sent
-	refusals uint32
-	burst    uint64 // Machine.bursts when the outlet gathered it
-	acks     bool   // its latest transmission counts as an acknowledgement
-	tx       uint64 // number of its latest transmission, in the order of its path's
-	sentAt   int64
-	due      int64 // when refused
-	next     *packet
+	seq       wire.Seq
+	path      Path // of its latest transmission
+	single    bool // must not be spread over paths
+	longest   int  // bytes of the longest datagram of its latest transmission: all of it, or a piece
+	mixed     bool // not all its transmissions went by the same path, cut alike
+	messages  int
+	open      bool // more messages may join: nothing lent, not sent, no flush behind it
+	state     packetState
+	sends     uint32 // how often sent
+	overtaken bool   // its transmission before the latest counted as lost because later ones had arrived
+	refusals  uint32
+	burst     uint64 // Machine.bursts when the outlet gathered it
+	acks      bool   // its latest transmission counts as an acknowledgement
+	tx        uint64 // number of its latest transmission, in the order of its path's; of several, in pieces, the last but one
+	sentAt    int64
+	due       int64 // when refused
+	next      *packet
 }
 
 func (k *packet) size() int { return k.n + k.dataN + packetOverhead }
@@ -110,17 +113,19 @@ func (c *chunks) close() {
 
 // pool holds the packets and retransmit buffers of a machine.
 type pool struct {
-	heads chunks
-	rexes chunks
-	free  *packet
+	heads  chunks
+	rexes  chunks
+	wholes chunks // for received packets that came in pieces
+	free   *packet
 }
 
 func newPool(cfg *Config, sendMax int) pool {
 	heads := min(headsPerTask*cfg.NumTasks+moreHeads, maxHeads)
 	rex := wire.Align8(overhead + maxHeader + min(cfg.RexmitBufSize, sendMax))
 	return pool{
-		heads: chunks{size: headSize, count: headChunk, max: heads},
-		rexes: chunks{size: rex, count: rexChunk, max: cfg.RexmitBufCount},
+		heads:  chunks{size: headSize, count: headChunk, max: heads},
+		rexes:  chunks{size: rex, count: rexChunk, max: cfg.RexmitBufCount},
+		wholes: chunks{size: wholeSize, count: wholeChunk, max: min(maxPartials*cfg.NumTasks, maxWholes)},
 	}
 }
 
@@ -152,5 +157,6 @@ func (p *pool) put(k *packet) {
 func (p *pool) close() {
 	p.heads.close()
 	p.rexes.close()
+	p.wholes.close()
 	p.free = nil
 }

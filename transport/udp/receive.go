@@ -20,8 +20,9 @@ type incoming struct {
 	latest   wire.Seq // received last
 	latestBy Path     // and by which path
 	// parts remembers of packets with several messages, some of them refused, which ones were accepted.
-	parts map[wire.Seq]uint64
-	epoch uint32 // of origins, when data came last
+	parts    map[wire.Seq]uint64
+	epoch    uint32    // of origins, when data came last
+	partials []partial // packets of which some pieces are here
 }
 
 // OnPacket takes in one datagram that came to the local address of path, and offers its messages to their handlers; it returns how many it offered. b must be
@@ -63,6 +64,14 @@ func (m *Machine) OnPacket(now int64, path Path, from netip.AddrPort, b []byte) 
 			r.heard(&h)
 			p.sendAck(r, wire.KindAck, 0)
 		}
+	case wire.KindPiece:
+		return p.onPiece(now, r, &h, rest)
+	case wire.KindProbe:
+		if !p.onAck(now, r, &h, nil) {
+			m.stats.GhostPackets++
+			return 0
+		}
+		p.onSizeProbe(r, &h)
 	case wire.KindBye:
 		p.onBye(now, r, &h, rest)
 	}
@@ -89,12 +98,21 @@ func (p *peer) onData(now int64, r *route, h *wire.Header, rest []byte) int {
 		m.stats.GhostPackets++
 		return 0
 	}
+	if !p.wanted(now, r, h) {
+		return 0
+	}
+	return p.take(now, r, h, rest, count)
+}
+
+// wanted takes in the number of a packet with messages, or a part of one. False: there is nothing to offer in it.
+func (p *peer) wanted(now int64, r *route, h *wire.Header) bool {
+	m := p.m
 	if m.leaving || p.state == stateLeft { // no handler runs any more: say so again
 		if p.state != stateLeft {
 			p.sendAck(r, wire.KindBye, 0)
 		}
 		m.stats.GhostPackets++
-		return 0
+		return false
 	}
 	r.heard(h)
 	p.latestBy = r.path
@@ -102,13 +120,18 @@ func (p *peer) onData(now int64, r *route, h *wire.Header, rest []byte) int {
 	if h.Seq.Before(p.expect) || p.has(h.Seq) {
 		m.stats.DuplicatePackets++
 		p.sendAck(r, wire.KindAck, 0) // the acknowledgement was lost, or is late
-		return 0
+		return false
 	}
 	if !h.Seq.InWindow(p.expect, seqWindow) {
 		m.stats.GhostPackets++
-		return 0
+		return false
 	}
-	m.stats.PacketsReceived++
+	return true
+}
+
+// take offers the messages of a packet, rest behind its header, and says to the origin what became of them.
+func (p *peer) take(now int64, r *route, h *wire.Header, rest []byte, count int) int {
+	p.m.stats.PacketsReceived++
 	offered, accepted := p.offer(h.Seq, rest, count)
 	if !p.alive() { // a handler disconnected the peer
 		return offered
@@ -118,6 +141,9 @@ func (p *peer) onData(now int64, r *route, h *wire.Header, rest []byte) int {
 		return offered
 	}
 	p.mark(h.Seq)
+	if len(p.partials) > 0 {
+		p.forget(h.Seq, false)
+	}
 	if r.tellSoon > 0 {
 		r.tellSoon--
 		h.Flags |= wire.FlagAckSoon
@@ -285,6 +311,9 @@ func (p *peer) putBlocks(r *route, kind wire.Kind, flags wire.Flags) int {
 	n := wire.HeaderSize
 	for s := p.expect; s.Before(p.highest); s += wire.BlockSpan {
 		k := wire.Block{First: s, Received: p.receivedFrom(s)}
+		if n+wire.BlockSize > r.size { // of the others the origin hears when these are no longer needed
+			break
+		}
 		if k.Received != 0 {
 			k.Put(b[n:])
 			n += wire.BlockSize

@@ -32,13 +32,18 @@ type roads struct {
 
 // road is the way to a task by one path.
 type road struct {
-	delay time.Duration
-	rate  int64   // bytes a second; 0: no limit
-	queue int     // bytes that may wait
-	loss  float64 // of packets, 0 to 1
-	cut   func(from int) bool
-	free  int64 // when the last packet is through
-	lost  int
+	delay   time.Duration
+	rate    int64         // bytes a second; 0: no limit
+	queue   int           // bytes that may wait
+	loss    float64       // of packets, 0 to 1
+	spread  time.Duration // that packets take longer than delay, at most: so they overtake each other
+	cut     func(from int) bool
+	mtu     int   // longer packets vanish; 0: none do
+	tells   bool  // and the kernel hears of it
+	free    int64 // when the last packet is through
+	told    int   // what the kernel has heard
+	tooLong int
+	lost    int
 }
 
 type arrival struct {
@@ -88,6 +93,13 @@ func (o roadOutlet) Transmit(path Path, to netip.AddrPort, head []byte, data tra
 		w.lost++
 		return Sent
 	}
+	if w.mtu > 0 && len(b) > w.mtu {
+		w.tooLong++
+		if w.tells {
+			w.told = w.mtu
+		}
+		return Sent
+	}
 	at := r.now + int64(w.delay)
 	if w.rate > 0 {
 		wait := max(w.free-at, 0)
@@ -97,6 +109,9 @@ func (o roadOutlet) Transmit(path Path, to netip.AddrPort, head []byte, data tra
 		}
 		w.free = max(w.free, at) + int64(len(b))*1e9/w.rate
 		at = w.free
+	}
+	if w.spread > 0 {
+		at += r.random.Int64N(int64(w.spread))
 	}
 	r.serial++
 	heap.Push(&r.queue, arrival{at, r.serial, task, path, roadAddr(o.i, int(path)), b})
@@ -170,10 +185,22 @@ func (r *roads) step(end int64) {
 	}
 	for i, m := range r.ms {
 		if r.wakes(i) <= r.now {
-			m.OnTimeout(r.now)
+			if due := m.NextTimeout(); due != 0 && due <= r.now {
+				m.OnTimeout(r.now, r.heard(i))
+			}
 			m.Complete()
 		}
 	}
+}
+
+// heard says whether nothing waits at i's sockets.
+func (r *roads) heard(i int) bool {
+	for _, a := range r.queue {
+		if a.to == i && a.at <= r.now {
+			return false
+		}
+	}
+	return true
 }
 
 // wakes is when task i runs again.

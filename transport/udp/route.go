@@ -16,6 +16,8 @@ type route struct {
 	flying, flyingBytes int
 	congestion
 	rtt
+	reordering
+	sizing
 
 	tx         uint64 // transmissions so far
 	ackedTx    uint64 // the latest transmission known to have arrived
@@ -33,6 +35,7 @@ type route struct {
 	fullDue    int64 // when to try the socket again; 0: it was not full
 
 	liveness
+	doubt
 }
 
 // routesTo makes the state of the paths to a peer at addrs: as many as both tasks have addresses, at least one.
@@ -40,7 +43,7 @@ func (m *Machine) routesTo(addrs []netip.AddrPort) []route {
 	n := min(len(addrs), max(len(m.cfg.Locals), 1))
 	routes := make([]route, n)
 	for i := range routes {
-		routes[i] = route{path: Path(i), addr: addrs[i], down: m.downPaths>>i&1 != 0}
+		routes[i] = route{path: Path(i), addr: addrs[i], down: m.downPaths>>i&1 != 0, sizing: sizing{size: m.cfg.PacketSize}}
 	}
 	return routes
 }
@@ -87,14 +90,14 @@ func (p *peer) mostFlying(k *packet) int {
 	if k.open && k.n < shareBytes && k.messages < maxMessages && !p.m.idle {
 		return maxSharable
 	}
-	return p.m.mostFlying
+	return p.mostFlight
 }
 
 // routeFor is the path that k is to take now; nil: there is none with room.
 func (p *peer) routeFor(k *packet) *route {
 	r := &p.routes[0]
 	if p.striped() {
-		if r = p.usable(); r.health == live {
+		if r = p.usable(); r.speaks() {
 			return p.fastestFor(k, r)
 		}
 	}
@@ -104,19 +107,19 @@ func (p *peer) routeFor(k *packet) *route {
 	return nil
 }
 
-// usable is the path for whatever must be said: the best of those that live, or one of the others in turn. If this task can
+// usable is the path for whatever must be said: the best of those that speak, or one of the others in turn. If this task can
 // send by none it is one that is down.
 func (p *peer) usable() *route {
 	best := &p.routes[p.best]
-	if !p.striped() || best.health == live && p.flying > 0 {
+	if !p.striped() || best.speaks() && p.flying > 0 {
 		return best
 	}
 	for i := range p.routes {
-		if r := &p.routes[i]; r.health == live && (best.health != live || r.latency() < best.latency()-best.latency()/4) {
+		if r := &p.routes[i]; r.speaks() && (!best.speaks() || r.latency() < best.latency()-best.latency()/4) {
 			best = r
 		}
 	}
-	if best.health == live {
+	if best.speaks() {
 		p.best = int(best.path)
 		return best
 	}
@@ -129,14 +132,14 @@ func (p *peer) usable() *route {
 	return &p.routes[p.turn]
 }
 
-// nextTurn is where to try next while no path lives.
+// nextTurn is where to try next while no path speaks.
 func (p *peer) nextTurn() {
 	if p.turn++; p.turn == len(p.routes) {
 		p.turn = 0
 	}
 }
 
-// fastestFor is the live path that delivers k first, if it has room. A small packet waits for the one that is fastest for it, and prefers the
+// fastestFor is the path that speaks and delivers k first, if it has room. A small packet waits for the one that is fastest for it, and prefers the
 // best; what must not be spread stays on the best. Of a long transfer, one that would be there before all
 // that waits had gone by the fastest takes another.
 func (p *peer) fastestFor(k *packet, best *route) *route {
@@ -151,7 +154,7 @@ func (p *peer) fastestFor(k *packet, best *route) *route {
 		at -= at / 4
 	}
 	for i := range p.routes {
-		if r := &p.routes[i]; r.health == live && !r.down && r.arrival(k) < at {
+		if r := &p.routes[i]; r.speaks() && !r.down && r.arrival(k) < at {
 			fastest, at = r, r.arrival(k)
 		}
 	}
@@ -164,7 +167,7 @@ func (p *peer) fastestFor(k *packet, best *route) *route {
 	limit := fastest.shortest/2 + fastest.queued(p.unsent()*k.size())
 	var other *route
 	for i := range p.routes {
-		if r := &p.routes[i]; r.health == live && r.arrival(k) < limit && p.admits(r, k) {
+		if r := &p.routes[i]; r.speaks() && r.arrival(k) < limit && p.admits(r, k) {
 			other, limit = r, r.arrival(k)
 		}
 	}

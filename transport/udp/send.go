@@ -99,7 +99,7 @@ func (p *peer) sharable(header int, data uint64) *packet {
 		return nil
 	}
 	k := *p.slot(p.nextSeq - 1)
-	if !k.open || k.messages == maxMessages || wire.Align8(k.n)+wire.MessageSize+header+int(data) > p.m.bufferSize(k.buf) {
+	if !k.open || k.messages == maxMessages || wire.Align8(k.n)+wire.MessageSize+header+int(data) > min(p.m.bufferSize(k.buf), p.packetSize) {
 		return nil
 	}
 	return k
@@ -213,15 +213,13 @@ func (p *peer) transmit(k *packet, r *route, now int64, flags wire.Flags) bool {
 	m := p.m
 	m.untie(k)
 	flags |= p.ask(k, r, now)
-	r.fillHeader(p, k.buf, wire.KindData, flags, k.seq)
-	outcome := Fault
-	if p.seal(k.buf[:k.n], k.data, k.dataN) {
-		outcome = m.give(p, r, k)
-	}
+	longest := min(k.length(), r.size)
+	k.mixed = k.mixed || k.sends > 0 && (k.path != r.path || k.longest != longest)
+	k.longest = longest
+	outcome := p.emit(k, r, flags)
 	if outcome == Fault {
 		p.void(k)
-		p.seal(k.buf[:k.n], 0, 0)
-		outcome = m.give(p, r, k)
+		outcome = p.emit(k, r, flags)
 	}
 	if outcome == Full {
 		r.fullDue = now + int64(fullDelay)
@@ -245,6 +243,9 @@ func (p *peer) transmit(k *packet, r *route, now int64, flags wire.Flags) bool {
 	k.open = false
 	r.tx = r.nextNumber()
 	k.tx, k.sentAt = r.tx, now
+	if k.length() > r.size {
+		k.tx-- // when the last piece arrives, all should have
+	}
 	r.timed(now, flags)
 	if p.waitSince == 0 {
 		p.waitSince = now
@@ -255,6 +256,9 @@ func (p *peer) transmit(k *packet, r *route, now int64, flags wire.Flags) bool {
 	}
 	if p.striped() {
 		p.useRoutes(now)
+		if k.spreads() {
+			p.measure(now)
+		}
 	}
 	return true
 }
@@ -266,14 +270,14 @@ func (p *peer) transmit(k *packet, r *route, now int64, flags wire.Flags) bool {
 func (p *peer) ask(k *packet, r *route, now int64) wire.Flags {
 	r.askedBytes += k.size()
 	r.askedCount++
-	full, window := p.m.cfg.PacketSize+packetOverhead, r.allowed()
-	closes := k.state == packetWaiting && (p.flying+1 >= p.m.mostFlying || r.flyingBytes+k.size()+min(full, window/4) > window)
-	if r.askedBytes >= window/2 || r.askedCount >= p.m.mostFlying/2 || closes || p.probing && k.seq == p.flushSeq-1 ||
+	full, window := p.packetSize+packetOverhead, r.allowed()
+	closes := k.state == packetWaiting && (p.flying+1 >= p.mostFlight || r.flyingBytes+k.size()+min(full, window/4) > window)
+	if r.askedBytes >= window/2 || r.askedCount >= p.mostFlight/2 || closes || p.probing && k.seq == p.flushSeq-1 ||
 		k.state == packetMissing && p.missing == 1 || p.striped() && k.spreads() && now-r.timedAt > r.smooth || k.rex != nil && p.m.pool.rexes.empty() {
 		r.askedBytes, r.askedCount = 0, 0
 		return wire.FlagAckNow
 	}
-	if k.op != nil && k.n+k.dataN < p.m.limits.SendMax || p.flying+1 >= p.mostFlying(k) {
+	if k.op != nil && k.length() < p.sendMax || p.flying+1 >= p.mostFlying(k) {
 		return wire.FlagAckSoon
 	}
 	return 0

@@ -196,7 +196,7 @@ func TestOwnAbsence(t *testing.T) {
 		flush := p.flush(0, 1)
 		p.deliver(0) // the peer answers; task 0 is away
 		p.now += int64(time.Hour)
-		p.ms[0].OnTimeout(p.now)
+		p.ms[0].OnTimeout(p.now, true)
 		p.pass(time.Second)
 		if len(p.failed) != 0 || !flush.over() || got != 1 {
 			t.Errorf("%s: failed: %v, %d messages", name, p.failed, got)
@@ -463,7 +463,7 @@ func FuzzPacket(f *testing.F) {
 		m.Handle(1, func(msg *transport.Msg) transport.Verdict { return transport.Verdict(len(msg.Data) & 1) })
 		m.OnPacket(p.now, 0, pairAddr(1), b)
 		m.OnPacket(p.now, 0, pairAddr(1), p.buffer[:copy(p.buffer, rest)])
-		m.OnTimeout(p.now + int64(time.Second))
+		m.OnTimeout(p.now+int64(time.Second), true)
 		m.Complete()
 		if peer.flying < 0 || peer.missing < 0 || peer.refused < 0 || peer.routes[0].flyingBytes < 0 || uint32(peer.sendNext-peer.base) > seqWindow {
 			t.Errorf("the window is inconsistent: %d flying, %d missing, %d refused, %d bytes", peer.flying, peer.missing, peer.refused, peer.routes[0].flyingBytes)

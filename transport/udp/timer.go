@@ -13,11 +13,17 @@ func (m *Machine) NextTimeout() int64 {
 	return m.due
 }
 
-// OnTimeout runs the acknowledge and retransmit logic of the peers whose time has come.
-func (m *Machine) OnTimeout(now int64) {
-	if m.due != 0 && now >= m.due {
-		m.run(now, false)
+// OnTimeout runs the acknowledge and retransmit logic of the peers whose time has come. heard: every packet that came before now has been taken
+// in. Only then an answer can be said to be missing, as one may wait at a socket while this task did not run; else that is put off, but not for
+// ever, since there are tasks whose sockets are never empty.
+func (m *Machine) OnTimeout(now int64, heard bool) {
+	if m.due == 0 || now < m.due {
+		return
 	}
+	if m.unheard++; heard || m.unheard > mostUnheard {
+		heard, m.unheard = true, 0
+	}
+	m.run(now, false, heard)
 }
 
 // Turn counts calls of the owner's Progress. True: RETRANSMIT_INTERVAL of them went without a run of the acknowledge and retransmit
@@ -29,16 +35,16 @@ func (m *Machine) Turn() bool {
 
 // Check runs the acknowledge and retransmit logic now: every delayed acknowledgement goes, and what is older than a round trip
 // allows is sent again, whatever the backoff says.
-func (m *Machine) Check(now int64) { m.run(now, true) }
+func (m *Machine) Check(now int64) { m.run(now, true, true) }
 
 // run looks at each active peer. Callbacks may add peers meanwhile.
-func (m *Machine) run(now int64, all bool) {
+func (m *Machine) run(now int64, all, heard bool) {
 	m.turns = 0
 	m.due = 0
 	keep, due := 0, int64(0)
 	for i := 0; i < len(m.active); i++ {
 		p := m.active[i]
-		p.onTimers(now, all)
+		p.onTimers(now, all, heard)
 		d := p.nextDue()
 		if d == 0 {
 			p.listed = false
@@ -78,8 +84,8 @@ func (p *peer) nextDue() int64 {
 // over says whether the time t, if it is set, has come.
 func over(t, now int64) bool { return t != 0 && now >= t }
 
-func (p *peer) onTimers(now int64, all bool) {
-	if over(p.helloDue, now) {
+func (p *peer) onTimers(now int64, all, heard bool) {
+	if heard && over(p.helloDue, now) {
 		p.onHelloTimer(now)
 	}
 	if p.ackDue != 0 && (all || now >= p.ackDue) {
@@ -99,10 +105,10 @@ func (p *peer) onTimers(now int64, all bool) {
 		if over(r.fullDue, now) {
 			r.fullDue = 0
 		}
-		if r.retryDue != 0 && (now >= r.retryDue || all) {
+		if heard && r.retryDue != 0 && (now >= r.retryDue || all) {
 			p.onRetryTimer(r, now)
 		}
-		if over(r.probeDue, now) {
+		if heard && over(r.probeDue, now) {
 			p.onProbeTimer(r, now)
 		}
 	}
@@ -144,8 +150,8 @@ func (p *peer) onHelloTimer(now int64) {
 	p.helloDue = now + p.helloWait
 }
 
-// onRetryTimer asks what has arrived by r, or sends the oldest packet there again. Of several paths r is left, and the packet goes by one that lives,
-// or by the next in turn; whatever else is in flight on r follows when the answer tells that it is missing, or at the next time. The
+// onRetryTimer asks what has arrived by r, or sends the oldest packet there again. Of several paths r is doubted, and the packet goes by one that
+// speaks, or by the next in turn; whatever else is in flight on r follows when the answer tells that it is missing, or at the next time. The
 // window stays, because a peer that merely does not run looks the same; only a long silence closes it.
 func (p *peer) onRetryTimer(r *route, now int64) {
 	if r.flying == 0 {
@@ -161,7 +167,7 @@ func (p *peer) onRetryTimer(r *route, now int64) {
 		return
 	}
 	p.tries++
-	if r.backoff == 0 && r.smooth != 0 && k.size() >= shareBytes && r.health == live && p.probe(r, now) {
+	if r.backoff == 0 && r.smooth != 0 && k.size() >= shareBytes && r.speaks() && p.probe(r, now) {
 		r.backoff++
 		r.retryDue = now + r.timeout()
 		return
@@ -170,20 +176,26 @@ func (p *peer) onRetryTimer(r *route, now int64) {
 	if r.backoff == longSilence {
 		r.window = r.least(p.m.cfg.PacketSize)
 	}
-	left := p.leave(r, now)
+	if k.tx < r.ackedTx { // something that went later has arrived
+		p.lostLong(k, r, now)
+	}
+	doubted := p.doubt(r, now)
 	switch {
-	case left && p.othersLive(r):
-		p.moved(k, packetMissing)
-	case p.othersLive(r): // left already, and still no answer
-		p.strand(r)
-	default:
+	case !p.othersSpeak(r):
 		p.retry(k, r, now)
+		if p.m.cfg.Discover && r.backoff > 1 && k.longest > r.leastSize() { // a short one: perhaps only long ones are lost
+			p.probe(r, now)
+		}
+	case doubted:
+		p.moved(k, packetMissing)
+	default: // it was before, and there is still no answer
+		p.strand(r)
 	}
 	p.rearm(r, now)
 	p.pump(now)
 }
 
-// retry sends k again by the next path in turn, as none lives, or by the only one.
+// retry sends k again by the next path in turn, as none speaks, or by the only one.
 func (p *peer) retry(k *packet, r *route, now int64) {
 	if p.striped() {
 		p.nextTurn()

@@ -6,6 +6,7 @@ type Usage struct {
 	MostPackets       int // that there may be
 	RetransmitBuffers int // of those that hold data of such packets
 	Partial           int // received packets of which some messages were accepted and some refused
+	Incomplete        int // received packets of which pieces are missing
 	Timers            int // peers whose timers run
 }
 
@@ -20,6 +21,7 @@ func (m *Machine) Usage() (u Usage) {
 	for _, p := range m.peers {
 		if p != nil {
 			u.Partial += len(p.parts)
+			u.Incomplete += len(p.partials)
 		}
 	}
 	u.Timers = len(m.active)

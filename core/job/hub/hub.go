@@ -41,9 +41,10 @@ type Hub struct {
 
 // task is what the hub knows of one task. Guarded by Hub.mu.
 type task struct {
-	ended  bool
-	how    string      // how its process ended, if ended
-	opened map[int]int // sessions opened so far, by instance
+	ended   bool
+	how     string      // how its process ended, if ended
+	opened  map[int]int // sessions opened so far, by instance
+	control *link       // its control socket; nil: no process holds the other end any more
 }
 
 type groupID struct{ instance, incarnation int }
@@ -66,17 +67,32 @@ func (h *Hub) Serve(taskID int, socket int) error {
 	if err != nil {
 		return err
 	}
+	h.mu.Lock()
+	h.tasks[taskID].control = link
+	h.mu.Unlock()
 	go func() {
-		defer link.close()
 		for {
 			m, err := link.receive()
 			if err != nil {
-				return
+				break
 			}
 			h.greeted(taskID, m)
 		}
+		h.mu.Lock()
+		h.tasks[taskID].control = nil
+		h.mu.Unlock()
+		link.close()
 	}()
 	return nil
+}
+
+// Abandoned says whether some process still holds a task's control socket, but none has begun a session by it: if the process that was started as the
+// task has ended, another goes on in its place that is yet to call LAPI_Init.
+func (h *Hub) Abandoned(taskID int) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := &h.tasks[taskID]
+	return t.control != nil && len(t.opened) == 0 && t.control.held()
 }
 
 // Quiet ends the reports of deaths: the launcher is ending the whole job.

@@ -12,7 +12,7 @@ import (
 	"lapi/core/job/wire"
 )
 
-const guard = 30 * time.Second // only against hangs
+const guard = 60 * time.Second // only against hangs
 
 // bench is a hub with its tasks' control sockets.
 type bench struct {
@@ -270,4 +270,19 @@ func openFiles(t *testing.T) int {
 		t.Fatal(err)
 	}
 	return len(all)
+}
+
+// TestAbandoned: somebody holds a task's socket who has not begun a session.
+func TestAbandoned(t *testing.T) {
+	b := newBench(t, 3)
+	b.join(1, 0)
+	null, err := unix.Open(os.DevNull, unix.O_RDONLY, 0)
+	if err != nil || unix.Dup2(null, b.control[2]) != nil { // the cleanup closes that number
+		t.Fatal(err)
+	}
+	for task, want := range []bool{true, false, false} {
+		if got := b.hub.Abandoned(task); got != want {
+			t.Errorf("task %d: %v", task, got)
+		}
+	}
 }

@@ -76,6 +76,16 @@ func (l *link) shutdown() {
 	_ = l.raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_RDWR) }) // an error: it is closed already
 }
 
+// held says whether a process has the other end open.
+func (l *link) held() (held bool) {
+	err := l.raw.Control(func(fd uintptr) {
+		set := [1]unix.PollFd{{Fd: int32(fd)}} // POLLHUP comes unasked
+		_, err := unix.Poll(set[:], 0)
+		held = err == nil && set[0].Revents&unix.POLLHUP == 0
+	})
+	return held && err == nil
+}
+
 func (l *link) close() {
 	l.in.Drop()
 	l.f.Close()

@@ -21,6 +21,13 @@ compile() {
 		echo "headers: use.c fails with $1 -std=$3"
 		failed=$((failed + 1))
 	fi
+	made=$((made + 1))
+	old_style=
+	[ "$2" = c ] || old_style=-Wold-style-cast
+	if ! $1 -x "$2" "-std=$3" $warnings $old_style tests/c/abi/macros.c; then
+		echo "headers: macros.c fails with $1 -std=$3"
+		failed=$((failed + 1))
+	fi
 }
 
 # with COMPILER LANGUAGE DIALECTS...: all dialects, or a word that the compiler is missing.

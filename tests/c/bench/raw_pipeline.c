@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #define CHUNK ((size_t)32 << 10)
-#define CHUNKS 8
+#define CHUNKS 32 /* 1 MiB, more than a processor's own cache holds: then both ends find chunks in the shared one */
 
 typedef struct ring {
 	board_line filled, emptied; /* chunks so far; the release store publishes their bytes, or that they may be overwritten */

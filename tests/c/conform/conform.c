@@ -151,7 +151,7 @@ static void *guard(void *unused)
 	double since = now();
 	(void)unused;
 	if (limit <= 0)
-		limit = 120;
+		limit = 300;
 	for (;;) {
 		unsigned current = __atomic_load_n(&case_turn, __ATOMIC_ACQUIRE);
 		if (current != turn) {

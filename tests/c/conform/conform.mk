@@ -6,13 +6,13 @@ CONFORM_DIR      := tests/c/conform
 HOST_DIR         := tests/c/host
 CONFORM_CFLAGS   ?= -O2 -g -std=gnu11 -Wall -Wextra -Wpedantic -Werror
 CONFORM_LINK     := -L$(BUILD)/lib -llapi_r -lpthread -Wl,-rpath,'$$ORIGIN/../lib'
-CONFORM_PROGRAMS := env counters put get amsend vector xfer bulk dgsp dgsp_large multicast handlers completion rmw fence address progress threads errors init huge util locking recovery
+CONFORM_PROGRAMS := env counters put get amsend vector xfer bulk dgsp dgsp_large multicast handlers completion rmw fence address progress threads errors init huge util locking recovery interop beyond
 # Two GiB and more in one message is nothing for 32-bit tasks.
 ifdef M32
 CONFORM_PROGRAMS := $(filter-out huge,$(CONFORM_PROGRAMS))
 endif
 CONFORM_FRAME    := $(CONFORM_BUILD)/conform.o $(CONFORM_BUILD)/helpers.o
-HOST_PROGRAMS    := init_env init_codes catalogue fork_child signals leaks standalone error_ends exits stopped restart comeback exit_comeback deserted refused_later
+HOST_PROGRAMS    := init_env init_codes catalogue fork_child signals leaks standalone error_ends exits stopped restart comeback exit_comeback deserted refused_later many
 
 CONFORM_BINARIES := $(addprefix $(CONFORM_BUILD)/,$(CONFORM_PROGRAMS) atexit nopie cxx)
 HOST_BINARIES    := $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS) dlopened no_membarrier victim stepped halted libprofile.so profiled_linked profiled_plain header_only)

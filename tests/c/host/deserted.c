@@ -68,7 +68,7 @@ static void one_job(int late_ms)
 
 int main(int argc, char **argv)
 {
-	alarm(60);
+	alarm(300);
 	purging = argc > 1 && strcmp(argv[1], "purge") == 0;
 	dying = argc > 1 && strcmp(argv[1], "die") == 0;
 	if (!dying)

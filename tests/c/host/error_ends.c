@@ -83,7 +83,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: error_ends term|unhandled|index\n");
 		return 2;
 	}
-	alarm(60);
+	alarm(300);
 	if (LAPI_Init(&handle, &info) != LAPI_SUCCESS)
 		return 2;
 	HOST_OK(LAPI_Qenv(handle, TASK_ID, &task));

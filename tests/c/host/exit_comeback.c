@@ -119,7 +119,7 @@ static int be_task(char **argv)
 		source[i] = (unsigned char)(i * 7 + 3);
 	bzero(&info, sizeof info);
 	info.err_hndlr = hear;
-	alarm(100);
+	alarm(300);
 	HOST_OK(LAPI_Init(&handle, &info));
 	if (host_case_failures)
 		return 1;

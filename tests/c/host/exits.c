@@ -65,7 +65,7 @@ static void check_the_rest(void)
 {
 	int other = 2 - task, code = LAPI_SUCCESS, i;
 
-	for (i = 0; i < 30000 && code == LAPI_SUCCESS; i++) {
+	for (i = 0; i < 120000 && code == LAPI_SUCCESS; i++) {
 		if (i % 100 == 99) /* seldom: so many as find room are lost without a word */
 			code = LAPI_Put(handle, GOES, sizeof word, words[GOES], &word, NULL, NULL, NULL);
 		LAPI_Probe(handle);
@@ -152,7 +152,7 @@ static int be_task(const struct how *how)
 	info.err_hndlr = hear;
 	if (how->run == awaited || how->run == quiet)
 		info.protocol = (lapi_dev_t)LAPI_INTERRUPT_OFF;
-	alarm(120);
+	alarm(300);
 	HOST_OK(LAPI_Init(&handle, &info));
 	HOST_OK(LAPI_Qenv(handle, TASK_ID, &task));
 	HOST_OK(LAPI_Addr_set(handle, (void *)(uintptr_t)greeting, GREETING));

@@ -383,7 +383,7 @@ static int run_child(const char *name)
 	size_t i;
 
 	current_case = name;
-	alarm(60); /* only against a hang */
+	alarm(300); /* only against a hang */
 	for (i = 0; i < sizeof cases / sizeof cases[0]; i++)
 		if (strcmp(cases[i].name, name) == 0)
 			cases[i].run();

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { ROUNDS = 200, FLOOD = 3000, BLOCK = 1024, THREADS = 3, TURNS = 300, HANG_SECONDS = 120 };
+enum { ROUNDS = 200, FLOOD = 3000, BLOCK = 1024, THREADS = 3, TURNS = 300, HANG_SECONDS = 300 };
 
 static lapi_handle_t handle;
 static int task = -1;

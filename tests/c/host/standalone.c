@@ -57,7 +57,7 @@ static int be_task(char **argv)
 	const char *shm = getenv("LAPI_USE_SHM");
 	struct timespec delay = { 0, atoi(argv[4]) * 1000000L };
 	nanosleep(&delay, NULL);
-	alarm(90);
+	alarm(300);
 	read_ports(argv[3]);
 	expected_unreached = shm && strcmp(shm, "no") != 0 ? 0 : tasks;
 	host_info(&info);

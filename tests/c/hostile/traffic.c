@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define BYTES 100000
 #define MARGIN 65536
@@ -123,11 +124,12 @@ static void flow(double seconds, int window, int n, void **puts)
 	printf("rate %.0f\n", (double)sent / (now() - begin));
 }
 
-/* All tasks go on until task 0's clock says that it is over. */
+/* All tasks go on until task 0's clock says that it is over; and, if TRAFFIC_UNTIL names a file, until that is there. */
 static int go_on(double end)
 {
+	const char *until = getenv("TRAFFIC_UNTIL");
 	void *votes[2];
-	CHECK(LAPI_Address_init(hndl, (void *)(size_t)(task == 0 && now() >= end), votes));
+	CHECK(LAPI_Address_init(hndl, (void *)(size_t)(task == 0 && now() >= end && (!until || access(until, F_OK) == 0)), votes));
 	return votes[0] == NULL;
 }
 

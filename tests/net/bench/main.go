@@ -1,7 +1,7 @@
 // Command bench measures over networks of its own (docs/network.md) what several links are worth: the bandwidth of large puts over two links
 // against one, each shaped to the same rate, and the longest pause of a put ping-pong when links fail.
 //
-//	bench [-build FOLDER] [-trials N] [-rate MBIT] [-cut DURATION] [-priority N] [-fault NAME]
+//	bench [-build FOLDER] [-trials N] [-rate MBIT] [-cut DURATION] [-priority N] [-hogs N] [-fault NAME]
 package main
 
 import (
@@ -28,6 +28,7 @@ var (
 	rate   = flag.Int("rate", 400, "rate of each link, Mbit/s")
 	chrt   = flag.Int("priority", 0, "real-time priority of the tasks, 1 to 99, on a machine that others use; 0: none. The kernel's threads that watch links wait then, too: for bandwidth only")
 	only   = flag.String("fault", "", "measure only the pause by this fault, none, or bandwidth; empty: all")
+	hogs   = flag.Int("hogs", 0, "processes beside that compute all the time")
 	cut    = flag.Duration("cut", 1500*time.Millisecond, "how long a link fails")
 )
 
@@ -41,10 +42,34 @@ func main() {
 	case !inside:
 		os.Exit(status)
 	}
-	if err := errors.Join(bandwidth(), failover()); err != nil {
+	stop, err := compute(*hogs)
+	if err == nil {
+		err = errors.Join(bandwidth(), failover())
+	}
+	stop()
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
 		os.Exit(1)
 	}
+}
+
+// compute starts n processes that do nothing else, and stop ends them. They end with this process, too, which is the first of its namespace.
+func compute(n int) (stop func(), err error) {
+	var started []*exec.Cmd
+	stop = func() {
+		for _, c := range started {
+			_ = c.Process.Kill()
+			_ = c.Wait()
+		}
+	}
+	for range n {
+		c := exec.Command("/bin/sh", "-c", "while :; do :; done")
+		if err = c.Start(); err != nil {
+			break
+		}
+		started = append(started, c)
+	}
+	return stop, err
 }
 
 // limit ends a run that hangs.

@@ -5,8 +5,9 @@
  *
  * Each task of the lower half has a partner in the upper half. In a round it puts a message, a header and a pattern, into its partner's
  * memory, which checks it and puts it back, and adds 1 to a word there, whose former value tells whether an earlier addition was
- * lost or done twice. Every 16th message is LARGEST bytes long (256 KiB), the others 64. Task 0 says `steady: started` when all is
- * set up; each driver ends with `steady: task T: R rounds, longest pause P us`, where a pause is the time of one round.
+ * lost or done twice. Every 16th message is LARGEST bytes long (256 KiB), the others 64. This goes on for SECONDS and, if STEADY_UNTIL
+ * names a file, until that is there; then each driver also says `steady: task T: at round R` about every 0.1 s, after a round, so that it is seen that rounds go on. Task 0 says `steady: started` when all is set up; each driver ends with
+ * `steady: task T: R rounds, longest pause P us`, where a pause is the time of one round.
  */
 #include <lapi.h>
 #include <stdint.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 struct header {
 	uint64_t round;
@@ -21,7 +23,7 @@ struct header {
 	uint64_t last;   /* 1: no round follows */
 };
 
-enum { SMALL = 64, LARGE_EVERY = 16, MOST_TASKS = 128 };
+enum { SMALL = 64, LARGE_EVERY = 16, MOST_TASKS = 128, TELL_US = 100000 };
 
 static lapi_handle_t hndl;
 static int task_id, num_tasks, partner;
@@ -99,6 +101,24 @@ static void add(uint64_t round)
 		wrong("additions were lost or repeated", round);
 }
 
+/* Whether the file that is waited for is there, or there is none. */
+static int let_go(void)
+{
+	const char *until = getenv("STEADY_UNTIL");
+	return !until || access(until, F_OK) == 0;
+}
+
+/* Says how far it is, if somebody is to see that. */
+static void tell(uint64_t round, int64_t now)
+{
+	static int64_t told;
+	if (now - told < TELL_US || !getenv("STEADY_UNTIL"))
+		return;
+	told = now;
+	printf("steady: task %d: at round %llu\n", task_id, (unsigned long long)round);
+	fflush(stdout);
+}
+
 static void drive(double seconds, uint64_t largest)
 {
 	int64_t begin = now_us(), end = begin + (int64_t)(seconds * 1e6), last = begin, longest = 0, now;
@@ -107,7 +127,7 @@ static void drive(double seconds, uint64_t largest)
 	for (round = 0; !h.last; round++) {
 		h.round = round;
 		h.length = round % LARGE_EVERY == LARGE_EVERY - 1 ? largest : SMALL;
-		h.last = last >= end;
+		h.last = last >= end && let_go();
 		memcpy(outbox, &h, sizeof h);
 		for (i = sizeof h; i < h.length; i++)
 			outbox[i] = pattern(round, i);
@@ -118,6 +138,7 @@ static void drive(double seconds, uint64_t largest)
 		now = now_us();
 		longest = now - last > longest ? now - last : longest;
 		last = now;
+		tell(round, now);
 	}
 	printf("steady: task %d: %llu rounds, longest pause %lld us\n", task_id, (unsigned long long)round, (long long)longest);
 }

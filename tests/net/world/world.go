@@ -67,7 +67,7 @@ func (w *World) awaitRunning(n, l int) error {
 	return fmt.Errorf("node %d: %s stays %s", n, device(l), state)
 }
 
-const patience = 30 * time.Second // only against hangs
+const patience = 2 * time.Minute // only against hangs
 
 func (w *World) addSwitches(s Shape) error {
 	if s.Routed {

@@ -65,7 +65,8 @@ func TestGather(t *testing.T) {
 	lengths := [][]int{
 		{40}, {40, 40, 40}, {1000, 1000, 1000, 500}, {1000, 500, 1000}, {8, 16, 24, 24, 16, 8}, {37, 37, 37, 5},
 		{1400, 1400, 1400, 1400, 1400, 1400}, {32000, 32000, 32000, 7}, {60000, 60000}, {2, 2, 2}, slices.Repeat([]int{72}, 200),
-		slices.Repeat([]int{1401}, 100), {65507, 40, 65507},
+		slices.Repeat([]int{1401}, 100), {65507, 40, 65507}, {40, 40, 60000, 60000, 60000, 40, 40},
+		slices.Repeat([]int{33000}, maxRow+1),
 	}
 	for name, open := range map[string][2]func(testing.TB, netip.AddrPort) *Socket{
 		"gathered": {open, open}, "plain": {openPlain, openPlain}, "to plain": {open, openPlain}, "from plain": {openPlain, open},

@@ -50,6 +50,7 @@ type gathering struct {
 	bounces  []Bounce // of runs sent since the last Push
 	refused  int      // the kernel has refused runs of datagrams of this length; longer ones go by themselves, too
 	refusals int      // how many have; at recheck, refused is forgotten
+	row
 }
 
 // piece is one datagram of the run.
@@ -60,6 +61,9 @@ type piece struct{ tag, end int } // end: of its vectors
 // is final.
 func (s *Socket) Gather(tag int, to netip.AddrPort, head []byte, data uint64, n int) Outcome {
 	size := len(head) + n
+	if s.rowCount > 0 && s.rowTo != to {
+		s.sendRow()
+	}
 	if s.count > 0 && (size > s.segment || s.bytes+size > s.most || s.runTo != to) {
 		s.sendRun()
 	}
@@ -67,8 +71,12 @@ func (s *Socket) Gather(tag int, to netip.AddrPort, head []byte, data uint64, n 
 		return Full
 	}
 	if s.count == 0 {
-		if 2*size > s.most || s.isRefused(size) { // no company would fit
+		if s.most == 0 || s.rowCount == 0 && !s.isLong(size) && s.isRefused(size) {
 			return s.Send(to, head, data, n)
+		}
+		if s.rowCount > 0 || s.isLong(size) { // no company would fit
+			s.enrow(tag, to, head, data, n)
+			return Gathered
 		}
 		s.runTo, s.segment = to, size
 	}
@@ -79,12 +87,21 @@ func (s *Socket) Gather(tag int, to netip.AddrPort, head []byte, data uint64, n 
 	return Gathered
 }
 
+// userMemory is a user's address for the kernel. Where addresses have 32 bits, one that does not fit, which a peer may have named, is the last
+// page: the kernel's, as no other memory is to be sent instead.
+func userMemory(data uint64) uintptr {
+	if a := uintptr(data); uint64(a) == data {
+		return a
+	}
+	return ^uintptr(4095)
+}
+
 // append puts a datagram at the run's end.
 func (s *Socket) append(tag int, head []byte, data uint64, n int) {
 	s.calls.vectors[s.used] = vector{uintptr(unsafe.Pointer(unsafe.SliceData(head))), uintptr(len(head))}
 	s.used++
 	if n > 0 {
-		s.calls.vectors[s.used] = vector{uintptr(data), uintptr(n)}
+		s.calls.vectors[s.used] = vector{userMemory(data), uintptr(n)}
 		s.used++
 	}
 	s.pieces[s.count] = piece{tag, s.used}
@@ -96,6 +113,9 @@ func (s *Socket) append(tag int, head []byte, data uint64, n int) {
 func (s *Socket) Push(b []Bounce) []Bounce {
 	if s.count > 0 {
 		s.sendRun()
+	}
+	if s.rowCount > 0 {
+		s.sendRow()
 	}
 	s.full = false
 	if len(s.bounces) > 0 {
@@ -111,11 +131,16 @@ func (s *Socket) sendRun() {
 	s.nameAt, s.nameLen = s.name(s.runTo)
 	if s.used == 1 { // a lone packet of one piece: sendto is the cheaper call
 		v := &s.calls.vectors[0]
-		s.settle(0, s.sendMemory(v.base, v.length))
+		s.settle(s.pieces[0].tag, s.sendMemory(v.base, v.length))
 	} else if s.count == 1 {
-		s.settle(0, s.sendVectors(0, s.used, 0))
-	} else if errno = s.sendVectors(0, s.used, s.segment); errno != 0 && !lost(errno) {
-		s.sendPieces(errno)
+		s.settle(s.pieces[0].tag, s.sendVectors(0, s.used, 0))
+	} else {
+		if errno = s.sendVectors(0, s.used, s.segment); errno == syscall.EMSGSIZE { // or so a router has said of a packet before, which is told once
+			errno = s.sendVectors(0, s.used, s.segment)
+		}
+		if errno != 0 && !lost(errno) {
+			s.sendPieces(errno)
+		}
 	}
 	s.count, s.used, s.bytes = 0, 0, 0
 }
@@ -130,7 +155,7 @@ func (s *Socket) sendPieces(why syscall.Errno) {
 		if !s.full && why != syscall.EAGAIN {
 			errno = s.sendVectors(start, end, 0)
 		}
-		s.settle(i, errno)
+		s.settle(s.pieces[i].tag, errno)
 		start = end
 	}
 	switch why {
@@ -142,14 +167,14 @@ func (s *Socket) sendPieces(why syscall.Errno) {
 	}
 }
 
-// settle notes what became of one of the run's datagrams.
-func (s *Socket) settle(i int, errno syscall.Errno) {
+// settle notes what became of a gathered datagram.
+func (s *Socket) settle(tag int, errno syscall.Errno) {
 	switch errno {
 	case syscall.EAGAIN:
 		s.full = true
-		s.bounces = append(s.bounces, Bounce{s.pieces[i].tag, Full})
+		s.bounces = append(s.bounces, Bounce{tag, Full})
 	case syscall.EFAULT:
-		s.bounces = append(s.bounces, Bounce{s.pieces[i].tag, Fault})
+		s.bounces = append(s.bounces, Bounce{tag, Fault})
 	}
 }
 
@@ -210,7 +235,7 @@ func (s *Socket) Send(to netip.AddrPort, head []byte, data uint64, n int) Outcom
 		errno = s.sendOne(head)
 	} else {
 		c := s.calls
-		c.pair = [2]vector{{uintptr(unsafe.Pointer(unsafe.SliceData(head))), uintptr(len(head))}, {uintptr(data), uintptr(n)}}
+		c.pair = [2]vector{{uintptr(unsafe.Pointer(unsafe.SliceData(head))), uintptr(len(head))}, {userMemory(data), uintptr(n)}}
 		c.header = header{name: s.nameAt, nameLen: s.nameLen, vectors: uintptr(unsafe.Pointer(&c.pair)), numVectors: 2}
 		errno = s.sendMessage()
 	}

@@ -111,24 +111,51 @@ func (s *Set) round() {
 	if len(s.polls) == 1 {
 		return
 	}
-	if n, _ := unix.Poll(s.polls, 0); n < 0 {
+	if _, ok := s.ask(); !ok {
 		return
 	}
 	for i := range s.sockets {
-		if s.polls[i].Revents != 0 {
-			s.quiet[i] = 0
-		} else {
+		if s.polls[i].Revents == 0 {
 			s.quiet[i]++
 		}
-		if s.quiet[i] <= quietRounds {
-			s.lively |= 1 << i
-		} else if s.lively != 1<<i && i != s.next {
+		if s.quiet[i] > quietRounds && s.lively != 1<<i && i != s.next {
 			s.lively &^= 1 << i
 		}
+	}
+}
+
+// ask asks the kernel what has come to any socket, and of the interfaces' state. If something has, the next look finds it.
+func (s *Set) ask() (some, ok bool) {
+	if n, err := unix.Poll(s.polls, 0); n < 0 || err != nil {
+		return false, false
+	}
+	for i := range s.sockets {
+		if s.polls[i].Revents == 0 {
+			continue
+		}
+		s.quiet[i] = 0
+		s.lively |= 1 << i
+		if !some && s.polls[s.next].Revents == 0 && !s.sockets[s.next].Waiting() {
+			s.next, s.row = i, 0
+		}
+		some = true
+	}
+	if some {
+		s.empties = 0
 	}
 	if s.watch != nil && s.polls[len(s.sockets)].Revents != 0 {
 		s.ready = true
 	}
+	return some, true
+}
+
+// Silent says whether nothing waits at any socket, which costs a system call. If something does, the next Receive finds it.
+func (s *Set) Silent() bool {
+	if s.Waiting() {
+		return false
+	}
+	some, ok := s.ask()
+	return ok && !some
 }
 
 // Changes calls changed for each socket whose address can be used now and could not before, or the other way about, as far as that has been

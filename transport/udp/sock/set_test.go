@@ -90,3 +90,41 @@ func TestSetTurns(t *testing.T) {
 		t.Errorf("%v arrive", got)
 	}
 }
+
+// What has come to any socket is known at one call, and found by the next look.
+func TestSilent(t *testing.T) {
+	var s Set
+	a := open(t, loopback)
+	for range 3 {
+		s.Add(open(t, loopback))
+	}
+	if !s.Silent() {
+		t.Fatal("nothing has come")
+	}
+	packet := pattern(t, 1, 100)
+	for i := range 3 {
+		a.Send(s.At(i).Local(), packet, 0, 0)
+		if s.Silent() {
+			t.Errorf("a packet at socket %d is not seen", i)
+		}
+		if got, _, _, ok := s.Receive(); !ok || got != i {
+			t.Errorf("the next look goes to socket %d, %v, not to %d", got, ok, i)
+		}
+		if !s.Silent() {
+			t.Errorf("socket %d is not empty", i)
+		}
+	}
+	for i := range 2 {
+		a.Send(s.At(i).Local(), packet, 0, 0)
+	}
+	if s.Silent() || s.Empty() {
+		t.Error("two packets are not seen")
+	}
+	takes(t, &s)
+	if s.Silent() {
+		t.Error("the second packet is not seen")
+	}
+	if n := testing.AllocsPerRun(100, func() { s.Silent() }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

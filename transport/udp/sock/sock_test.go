@@ -97,7 +97,8 @@ func TestSendOutcomes(t *testing.T) {
 	a, b := open(t, loopback), open(t, loopback)
 	head, data := mapped(t, 40), mapped(t, 1000)
 	bad := uint64(addressOf(data)) + 500
-	for name, address := range map[string]uint64{"page without access": bad, "zero": 0, "not canonical": 1 << 63, "kernel": ^uint64(0) - 5000} {
+	for name, address := range map[string]uint64{"page without access": bad, "zero": 0, "not canonical": 1 << 63, "kernel": ^uint64(0) - 5000,
+		"good memory, but for bit 32": uint64(addressOf(mapped(t, 1000))) ^ 1<<32, "for bit 63": uint64(addressOf(mapped(t, 1000))) | 1<<63} {
 		if got := a.Send(b.Local(), head, address, 1000); got != Fault {
 			t.Errorf("%s: outcome %d, want a fault", name, got)
 		}
@@ -146,14 +147,14 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-func TestPathPayload(t *testing.T) {
-	if n := PathPayload(loopback.Addr()); n < 1024 || n > maxPayload {
+func TestInterfacePayload(t *testing.T) {
+	if n := InterfacePayload(loopback.Addr()); n < 1024 || n > maxPayload {
 		t.Errorf("loopback carries %d bytes", n)
 	}
-	if n := PathPayload(netip.AddrFrom4([4]byte{127, 9, 9, 9})); n != PathPayload(loopback.Addr()) {
+	if n := InterfacePayload(netip.AddrFrom4([4]byte{127, 9, 9, 9})); n != InterfacePayload(loopback.Addr()) {
 		t.Errorf("127.9.9.9 is loopback too, but carries %d bytes", n)
 	}
-	if n := PathPayload(netip.AddrFrom4([4]byte{192, 0, 2, 1})); n != fallbackMTU-28 {
+	if n := InterfacePayload(netip.AddrFrom4([4]byte{192, 0, 2, 1})); n != fallbackMTU-28 {
 		t.Errorf("an address of no interface: %d bytes", n)
 	}
 }
@@ -180,8 +181,8 @@ func TestLinkLocal(t *testing.T) {
 		t.Skip("skipped: no interface that is up has a link-local IPv6 address")
 	}
 	testExchange(t, netip.AddrPortFrom(local, 0))
-	if n := PathPayload(local); n != PathPayload(local.WithZone("")) {
-		t.Errorf("PathPayload(%v) is %d", local, n)
+	if n := InterfacePayload(local); n != InterfacePayload(local.WithZone("")) {
+		t.Errorf("InterfacePayload(%v) is %d", local, n)
 	}
 }
 

@@ -37,21 +37,23 @@ type header struct {
 
 // calls is the memory that system calls refer to. It lies outside the Go heap, where addresses held in numbers keep their meaning.
 type calls struct {
-	header  header
-	vectors [2 * maxSegments]vector // of the run
-	pair    [2]vector               // of a datagram by itself
-	segment [32]byte                // control message with the run's segment size
-	to      [28]byte                // sockaddr_in or sockaddr_in6
-	from    [28]byte
-	fromLen uint32
+	header     header
+	vectors    [2 * maxSegments]vector // of the run
+	pair       [2]vector               // of a datagram by itself
+	segment    [32]byte                // control message with the run's segment size
+	row        [maxRow]entry
+	rowVectors [2 * maxRow]vector
+	to         [28]byte // sockaddr_in or sockaddr_in6
+	from       [28]byte
+	fromLen    uint32
 }
 
 // Options are how a socket is opened.
 type Options struct {
 	Device        string // the interface that its packets must use; empty: any
 	Receive, Send int    // buffer sizes to ask the kernel for, in bytes
-	// Fragment: datagrams may be cut on their way, as they are longer than the path's MTU on purpose. Else a router that cannot pass one on in
-	// one piece says so, and the kernel cuts those that follow here (RFC 1191, RFC 8201).
+	// Fragment: datagrams may be cut here and on their way, as they are longer than the path's MTU on purpose. Else nobody cuts them: a router that cannot
+	// pass one on in one piece says so, which PathPayload knows then (RFC 1191, RFC 8201), and what is longer than the interface takes is lost.
 	Fragment bool
 	// Length says how long the datagram that b begins with is, by what stands in it; 0: no datagram of ours. b may go on behind it with others of the
 	// same length, the last of them perhaps shorter. Nil: they are to be received one by one.
@@ -126,9 +128,9 @@ func (s *Socket) open(local netip.AddrPort, o *Options) (err error) {
 	return nil
 }
 
-// discoverMTU says what becomes of datagrams that are too long for the path: in neither case are they refused.
+// discoverMTU says what becomes of datagrams that are too long for the path.
 func (s *Socket) discoverMTU(family int, fragment bool) {
-	v4, v6 := unix.IP_PMTUDISC_WANT, unix.IPV6_PMTUDISC_WANT
+	v4, v6 := unix.IP_PMTUDISC_PROBE, unix.IPV6_PMTUDISC_PROBE
 	if fragment {
 		v4, v6 = unix.IP_PMTUDISC_DONT, unix.IPV6_PMTUDISC_DONT
 	}

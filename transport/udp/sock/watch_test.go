@@ -154,7 +154,7 @@ func TestWatchKernel(t *testing.T) {
 		if err := ip(step.words...); err != nil {
 			t.Fatalf("ip %v: %v", step.words, err)
 		}
-		for end := time.Now().Add(30 * time.Second); usable != step.usable && time.Now().Before(end); {
+		for end := time.Now().Add(time.Minute); usable != step.usable && time.Now().Before(end); {
 			Wait([]int{w.Descriptor()}, int64(time.Second))
 			w.Look(look)
 		}

@@ -132,7 +132,7 @@ func (s *Secret) Open(b []byte) bool {
 // of packets that have none changes nothing.
 func (s *Secret) numbers(b []byte) (seq, ack uint64) {
 	seq = s.seq
-	if Kind(b[0]&15) == KindData {
+	if Kind(b[0] & 15).Numbered() {
 		seq = extend(s.seq, binary.LittleEndian.Uint32(b[seqAt:]))
 	}
 	return seq, extend(s.ack, binary.LittleEndian.Uint32(b[ackAt:]))
@@ -142,10 +142,10 @@ func extend(latest uint64, low uint32) uint64 {
 	return latest + uint64(int64(int32(low-uint32(latest))))
 }
 
-// put writes what stands in the place of the check while it is computed. Packets other than Data have no sequence number: which one came last is
-// not the same to both ends.
+// put writes what stands in the place of the check while it is computed. Of packets without a sequence number, which one came last is not the same
+// to both ends.
 func put(b []byte, seq, ack uint64) {
-	if Kind(b[0]&15) != KindData {
+	if !Kind(b[0] & 15).Numbered() {
 		seq = 0
 	}
 	binary.LittleEndian.PutUint32(b[checkAt:], uint32(seq>>32))

@@ -35,7 +35,7 @@ func TestDecodeErrors(t *testing.T) {
 		{"short", b[:HeaderSize-1], ErrShort},
 		{"version", append([]byte{0x12}, b[1:]...), ErrVersion},
 		{"kind 0", append([]byte{0x30}, b[1:]...), ErrKind},
-		{"kind 5", append([]byte{0x35}, b[1:]...), ErrKind},
+		{"kind 7", append([]byte{0x37}, b[1:]...), ErrKind},
 		{"hello", append([]byte{0x31}, b[1:]...), ErrKind},
 	} {
 		var h Header

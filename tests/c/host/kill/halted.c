@@ -15,7 +15,7 @@
 #include <time.h>
 
 enum { SLEEPER, HALTED, OTHER, TASKS };
-enum { PATIENCE_MS = 20000, NAP_US = 300 };
+enum { PATIENCE_MS = 60000, NAP_US = 300 };
 
 /* In the shared file. Rounds are counted from 1. */
 typedef struct shared {
@@ -120,7 +120,7 @@ static void be_tracer(pid_t pid, long first, long stride)
 	int round, signal = 0;
 
 	close_range(3, ~0u, 0); /* what tells the job that the task lives is not for the child */
-	alarm(120);
+	alarm(600);
 	common->refused = seize(pid);
 	set(&common->seized, 1);
 	if (common->refused)
@@ -219,7 +219,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	common = (shared *)mmap(NULL, sizeof *common, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	alarm(120);
+	alarm(600);
 	host_info(&info);
 	if (common == MAP_FAILED || LAPI_Init(&handle, &info) != LAPI_SUCCESS)
 		return 2;

@@ -214,7 +214,7 @@ static void survive(void)
 		long long began = milliseconds();
 
 		__atomic_store_n(&common->turn, victim, __ATOMIC_RELEASE);
-		while (!heard[victim] && milliseconds() - began < 20000)
+		while (!heard[victim] && milliseconds() - began < 60000)
 			exchange(partner);
 		HOST_CHECK(heard[victim] == 1);
 		came(victim);
@@ -246,7 +246,7 @@ int main(int argc, char **argv)
 	}
 	sends = strcmp(argv[2], "am") == 0 ? AM : strcmp(argv[2], "long") == 0 ? LONG_PUT : PUT;
 	common = (shared *)mmap(NULL, sizeof *common, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	alarm(60);
+	alarm(600);
 	bzero(&info, sizeof info);
 	info.err_hndlr = hear;
 	if (common == MAP_FAILED || LAPI_Init(&handle, &info) != LAPI_SUCCESS)

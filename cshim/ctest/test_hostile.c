@@ -1,0 +1,295 @@
+/*
+ * test_hostile.c - the fast lane's receiver against a peer that writes anything into its ring and chunk area: head words that lie about lengths, places
+ * outside the area, headers of other kinds, answers to what nobody asked. What does not fit is left to core, and touches nothing.
+ *
+ * The lane has no other defence than to look: so each case says by itself what may be taken, from segment.h and message.h.
+ */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "../guard.h"
+#include "../lane_path.h"
+#include "fake_lane.h"
+
+enum { SINK = CSHIM_CHUNK_AREA, EDGE = 64, RANDOM_MESSAGES = 200000, INDEX = 7 };
+
+static lapi_handle_t handles[2];
+static cshim_path *path; /* of task 0, who receives */
+static unsigned char sink[EDGE + SINK + EDGE] __attribute__((aligned(64)));
+static struct { uint32_t calls, uhdr_len; uint64_t msg_len; } seen;
+static uint64_t state;
+
+static uint64_t next_random(void)
+{
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return state >> 29 ^ state << 20;
+}
+
+static void *note(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **info)
+{
+	(void)hndl, (void)completion, (void)info;
+	CHECK(*uhdr_len <= CSHIM_LANE_UHDR && (uhdr != NULL) == (*uhdr_len != 0));
+	seen.calls++;
+	seen.uhdr_len = *uhdr_len;
+	seen.msg_len = *msg_len;
+	return NULL;
+}
+
+static void start(void)
+{
+	lapi_info_t info;
+	int i;
+
+	fake_settings.polling = 1;
+	for (i = 0; i < 2; i++) {
+		memset(&info, 0, sizeof(info));
+		handles[i] = fake_init(&info);
+	}
+	memset(&fake_lane_counts, 0, sizeof(fake_lane_counts));
+	fake_lane_attach(handles);
+	path = fake_lane_path(handles[0]);
+	((cshim_lane *)(uintptr_t)fake_context(handles[0])->lane)->handlers[INDEX] = (uintptr_t)note;
+	memset(sink, 0, sizeof(sink));
+	state = 1;
+}
+
+static void stop(void)
+{
+	int i;
+
+	for (i = 0; i < 2; i++)
+		fake_lane_detach(handles[i]);
+	for (i = 0; i < 2; i++)
+		CHECK(LAPI_Term(handles[i]) == LAPI_SUCCESS);
+	fake_settings.polling = 0;
+}
+
+static unsigned char *slot(uint64_t position)
+{
+	return (unsigned char *)(uintptr_t)path->in_slots + position * CSHIM_SLOT_SIZE;
+}
+
+/* The receiver looks at this place of its ring next, wherever it stood. */
+static void stand_at(uint64_t position)
+{
+	path->receiver.head = path->receiver.published = (path->receiver.head / CSHIM_RING_SLOTS + 1) * CSHIM_RING_SLOTS + position;
+}
+
+/*
+ * The peer publishes a head word there, with n bytes behind it; 1 if the lane takes the message. One that is left is removed.
+ */
+static int taken(uint64_t word, const void *body, size_t n)
+{
+	uint64_t head = path->receiver.head, position = head % CSHIM_RING_SLOTS;
+
+	CHECK(8 + n <= (CSHIM_RING_SLOTS - position) * CSHIM_SLOT_SIZE);
+	memcpy(slot(position) + 8, body, n);
+	word = (word >> 32) << 32 | (uint32_t)head | CSHIM_SEQUENCE_VALID;
+	memcpy(slot(position), &word, 8);
+	CHECK(LAPI_Probe(handles[0]) == LAPI_SUCCESS);
+	memset(slot(position), 0, 8);
+	return path->receiver.head != head;
+}
+
+static uint64_t word_of(uint64_t kind, uint64_t units, uint64_t data)
+{
+	return kind << 32 | units << 40 | data << 48;
+}
+
+/* Nothing but n bytes of the sink has changed, and those are pattern's. */
+static void only(uint64_t n, const unsigned char *pattern)
+{
+	static const unsigned char zeros[sizeof(sink)];
+
+	CHECK(memcmp(sink, zeros, EDGE) == 0 && memcmp(sink + EDGE + n, zeros, sizeof(sink) - EDGE - n) == 0);
+	CHECK(n == 0 || memcmp(sink + EDGE, pattern, n) == 0);
+	memset(sink, 0, sizeof(sink));
+}
+
+/* Every place of the ring with lengths around what fits there, of puts. */
+static void lengths_of_puts(void)
+{
+	static const uint64_t places[] = {0, 1, 100, 215, 216, 217, 240, 254, 255};
+	static const uint64_t more[] = {0, 1, 8, 32, 33, 511, 512, 2519, 2520, 2521, 2528, 2529, 4096, 16000, 65535};
+	cshim_put_header put = {CSHIM_ADDR(sink + EDGE), 0, 0};
+	size_t i, k;
+
+	memset((void *)(uintptr_t)path->in_slots, 0x5a, CSHIM_RING_SLOTS * CSHIM_SLOT_SIZE);
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		for (k = 0; k < sizeof(more) / sizeof(more[0]); k++) {
+			uint64_t slots = (8 + sizeof(put) + more[k] + CSHIM_SLOT_SIZE - 1) / CSHIM_SLOT_SIZE;
+			int fits = slots <= CSHIM_MESSAGE_SLOTS && places[i] + slots <= CSHIM_RING_SLOTS;
+
+			stand_at(places[i]);
+			CHECK(taken(word_of(CSHIM_MSG_PUT, sizeof(put) / 8, more[k]), &put, sizeof(put)) == fits);
+			only(fits ? more[k] : 0, slot(places[i]) + 8 + sizeof(put));
+			stand_at(places[i]);
+			CHECK(!taken(word_of(CSHIM_MSG_PUT, 4, more[k]), &put, sizeof(put))); /* another header's length */
+			CHECK(!taken(word_of(CSHIM_MSG_PUT_PART, 3, more[k]), &put, sizeof(put)));
+			only(0, NULL);
+		}
+}
+
+/* User headers of all lengths that the head word and the padding can name. */
+static void lengths_of_user_headers(void)
+{
+	cshim_am_header am = {0, 0, 0};
+	uint64_t units, padding;
+
+	for (units = 0; units < 256; units++)
+		for (padding = 0; padding < 256; padding += units < 10 ? 1 : 5) {
+			int64_t uhdr = (int64_t)(units * 8) - (int64_t)sizeof(am) - (int64_t)padding;
+			int fits = uhdr >= 0 && uhdr <= CSHIM_LANE_UHDR;
+
+			am.handler = INDEX | padding << CSHIM_AM_PADDING_SHIFT;
+			seen.calls = 0;
+			stand_at(0);
+			CHECK(taken(word_of(CSHIM_MSG_AM_SMALL, units, 5), &am, sizeof(am)) == fits);
+			CHECK(seen.calls == (uint32_t)fits && (!fits || (seen.uhdr_len == (uint32_t)uhdr && seen.msg_len == 5)));
+		}
+	am.handler = INDEX + 1; /* nobody's */
+	stand_at(0);
+	CHECK(!taken(word_of(CSHIM_MSG_AM_SMALL, 3, 0), &am, sizeof(am)));
+}
+
+/* Chunks at all ends of the area, and beyond. */
+static void places_of_chunks(void)
+{
+	static const uint32_t at[] = {0, 1, 4096, CSHIM_CHUNK_AREA - 65536, CSHIM_CHUNK_AREA - 8, CSHIM_CHUNK_AREA - 1, CSHIM_CHUNK_AREA,
+		CSHIM_CHUNK_AREA + 1, 0x7fffffff, 0x80000000, UINT32_MAX - 7, UINT32_MAX};
+	static const uint32_t lengths[] = {0, 1, 8, 65536, CSHIM_CHUNK_MAX - 24, CSHIM_CHUNK_MAX - 23, CSHIM_CHUNK_MAX, CSHIM_CHUNK_AREA, 0x80000000, UINT32_MAX};
+	struct { cshim_place place; cshim_put_header put; } message = {{0, 0}, {CSHIM_ADDR(sink + EDGE), 0, 0}};
+	unsigned char *area = (unsigned char *)(uintptr_t)path->in_chunks;
+	size_t i, k;
+
+	for (i = 0; i < CSHIM_CHUNK_AREA; i++)
+		area[i] = (unsigned char)(i * 7 + (i >> 8) + 1);
+	for (i = 0; i < sizeof(at) / sizeof(at[0]); i++)
+		for (k = 0; k < sizeof(lengths) / sizeof(lengths[0]); k++) {
+			int fits = sizeof(message.put) + (uint64_t)lengths[k] <= CSHIM_CHUNK_MAX && (uint64_t)at[i] + lengths[k] <= CSHIM_CHUNK_AREA;
+
+			message.place.offset = at[i];
+			message.place.length = lengths[k];
+			stand_at(i);
+			CHECK(taken(word_of(CSHIM_MSG_PUT | CSHIM_KIND_CHUNK, 3, 0), &message, sizeof(message)) == fits);
+			only(fits ? lengths[k] : 0, area + at[i]);
+			CHECK(!taken(word_of(CSHIM_MSG_PUT | CSHIM_KIND_CHUNK, 3, 8), &message, sizeof(message))); /* data in slots, too */
+			only(0, NULL);
+		}
+	message.place.offset = message.place.length = 0;
+	message.put.tgt_addr = INDEX; /* an active message's handler; with a user header of 32 bytes it has two slots */
+	stand_at(CSHIM_RING_SLOTS - 1);
+	CHECK(!taken(word_of(CSHIM_MSG_AM_SMALL | CSHIM_KIND_CHUNK, 7, 0), &message, sizeof(message)));
+	stand_at(CSHIM_RING_SLOTS - 2);
+	CHECK(taken(word_of(CSHIM_MSG_AM_SMALL | CSHIM_KIND_CHUNK, 7, 0), &message, sizeof(message)));
+	stand_at(0); /* padding of a whole ring would be for ever */
+	CHECK(!taken(word_of(CSHIM_KIND_PADDING, 0, 0), &message, 8));
+}
+
+/* Read-modify-writes, completions and gets that no origin sends. */
+static void nonsense(void)
+{
+	cshim_get_header get = {CSHIM_ADDR(sink), 0, 0, 0};
+	uint64_t tail;
+	cshim_rmw_header rmw = {CSHIM_ADDR(sink + EDGE), 1, 0, 3, 0, 4, 0};
+	cshim_counter_header counter = {CSHIM_ADDR(sink + EDGE), 0};
+	unsigned op, width;
+
+	for (op = 0; op < 256; op++)
+		for (width = 0; width < 256; width++) {
+			if (op <= COMPARE_AND_SWAP && (width == 4 || width == 8))
+				continue;
+			rmw.op = (uint8_t)op;
+			rmw.width = (uint8_t)width;
+			stand_at(9);
+			CHECK(!taken(word_of(CSHIM_MSG_LANE_RMW, 4, 0), &rmw, sizeof(rmw)));
+		}
+	only(0, NULL);
+	for (counter.more = CSHIM_RING_SLOTS; counter.more; counter.more <<= 1) {
+		stand_at(0);
+		CHECK(!taken(word_of(CSHIM_MSG_COUNTER, 2, 0), &counter, sizeof(counter)));
+	}
+	only(0, NULL);
+	/* However long, an answer takes slots as messages do, and what cannot be read is left. */
+	for (get.length = 1; get.length <= 65536; get.length += get.length < 600 ? 1 : 997) {
+		tail = path->sender.tail;
+		stand_at(0);
+		CHECK(taken(word_of(CSHIM_MSG_LANE_GET, 4, 0), &get, sizeof(get)));
+		CHECK(path->sender.tail - tail <= CSHIM_RING_SLOTS - 1 && fake_lane_counts.faults == 0);
+		CHECK(get.length <= CSHIM_INLINE_MAX || path->sender.tail - tail <= 2 * (get.length / 8192 + 1));
+		CHECK(LAPI_Probe(handles[1]) == LAPI_SUCCESS); /* who knows no such token, and drops it */
+	}
+	for (get.length = CSHIM_LENGTH_MAX + 1; get.length; get.length <<= 1) {
+		stand_at(0);
+		CHECK(!taken(word_of(CSHIM_MSG_LANE_GET, 4, 0), &get, sizeof(get)));
+	}
+	only(0, NULL);
+}
+
+/* Answers to the one get that is under way, which asked for 100 bytes. */
+static void wrong_answers(void)
+{
+	static const struct { uint64_t at, data; uint32_t state; } wrong[] = {
+		{0, 101, CSHIM_REPLY_OK}, {0, 99, CSHIM_REPLY_OK}, {100, 1, CSHIM_REPLY_PART}, {101, 0, CSHIM_REPLY_PART}, {99, 2, CSHIM_REPLY_PART},
+		{UINT64_MAX, 1, CSHIM_REPLY_OK}, {UINT64_MAX - 3, 104, CSHIM_REPLY_OK}, {UINT64_MAX - 3, 8, CSHIM_REPLY_PART}, {0, 1, CSHIM_REPLY_FAILED},
+	};
+	const cshim_lane *lane = (const cshim_lane *)(uintptr_t)fake_context(handles[0])->lane;
+	cshim_reply_header reply = {lane->op[lane->free_op].token, 0, 0};
+	lapi_cntr_t over;
+	unsigned char pattern[100];
+	size_t i;
+
+	CHECK(LAPI_Setcntr(handles[0], &over, 0) == LAPI_SUCCESS);
+	CHECK(LAPI_Get(handles[0], 1, 100, sink, sink + EDGE, NULL, &over) == LAPI_SUCCESS && lane->ops == 1);
+	memset(slot(0), 0x77, 4 * CSHIM_SLOT_SIZE);
+	memset(pattern, 0x77, sizeof(pattern));
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		reply.state = wrong[i].state;
+		reply.value = wrong[i].at;
+		stand_at(0);
+		CHECK(taken(word_of(CSHIM_MSG_LANE_REPLY, 2, wrong[i].data), &reply, sizeof(reply))); /* dropped */
+		CHECK(lane->ops == 1);
+		only(0, NULL);
+	}
+	reply.state = CSHIM_REPLY_OK;
+	reply.value = 0;
+	reply.token += CSHIM_LANE_OPS;
+	stand_at(0);
+	CHECK(taken(word_of(CSHIM_MSG_LANE_REPLY, 2, 100), &reply, sizeof(reply)) && lane->ops == 1);
+	reply.token -= CSHIM_LANE_OPS;
+	stand_at(0);
+	CHECK(taken(word_of(CSHIM_MSG_LANE_REPLY, 2, 100), &reply, sizeof(reply)) && lane->ops == 0);
+	only(100, pattern);
+}
+
+/* Anything at all, but for addresses of code. Nothing to check but that this process lives, and that the sink's edges do. */
+static void anything(void)
+{
+	static const uint64_t addresses[] = {0, 1, 16, 4096, UINT64_MAX, UINT64_MAX - 63, 1ull << 63, 1ull << 47, 0xdeadbeefdeadbeefu};
+	uint64_t body[64], n, i, word;
+
+	for (n = 0; n < RANDOM_MESSAGES; n++) {
+		stand_at(next_random() % 4 ? next_random() % 200 : 246 + next_random() % 2);
+		for (i = 0; i < 64; i++)
+			body[i] = next_random() % 2 ? addresses[next_random() % 9] : next_random() % 3 ? next_random() % 4096 : next_random();
+		word = word_of(next_random() % 2 ? next_random() % 32 : next_random() % 256, next_random() % 4 ? next_random() % 6 : next_random() % 256,
+		               next_random() % 2 ? next_random() % 600 : next_random() % 65536);
+		if ((word >> 32 & 0x7f) == CSHIM_MSG_AM_SMALL)
+			body[0] = body[1] = next_random() % CSHIM_LANE_HANDLERS; /* the handler's place, with and without a chunk */
+		taken(word, body, sizeof(body));
+	}
+	only(0, NULL);
+}
+
+void test_hostile(void)
+{
+	cshim_guard_install();
+	start();
+	lengths_of_puts();
+	lengths_of_user_headers();
+	places_of_chunks();
+	nonsense();
+	wrong_answers();
+	anything();
+	stop();
+}

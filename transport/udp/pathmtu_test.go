@@ -1,0 +1,264 @@
+package udp
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"lapi/transport"
+	"lapi/transport/memory"
+	"lapi/transport/udp/wire"
+)
+
+// PathMTU implements Surveyor: what routers of the roads have said.
+func (o roadOutlet) PathMTU(path Path, to netip.AddrPort) int {
+	ip := to.Addr().As4()
+	return o.r.roads[ip[3]][path].told
+}
+
+// narrowed are machines that discover packet sizes; told is what SendMaxChanged said last to task 0 of its peer.
+func narrowed(t testing.TB, told *int, ways ...road) *roads {
+	return newRoads(t, 2, func(c *Config) {
+		c.Discover, c.CopyMax = true, 2048
+		if c.Task == 0 {
+			c.SendMaxChanged = func(_ transport.Endpoint, n int) { *told = n }
+		}
+	}, ways...)
+}
+
+// moves sends messages from task 0 to task 1, of that many bytes of data at most and of what fits a packet, and says how long it took until all were there.
+func (r *roads) moves(count, most int, told *int) time.Duration {
+	r.t.Helper()
+	want, i := r.got[1]+count, 0
+	d := r.until(time.Minute, func() bool {
+		for ; i < count; i++ {
+			n := min(most, r.ms[0].Limits().SendMax-8)
+			if *told > 0 {
+				n = min(n, *told-8)
+			}
+			status, err := r.ms[0].Send(r.now, 1, 1, make([]byte, 8), &transport.Op{Local: memory.AddrOf(r.buffer), N: uint64(n)})
+			if err == transport.ErrBusy {
+				return false
+			}
+			if err != nil || status != transport.Done {
+				r.t.Fatalf("Send: %v, %v", status, err)
+			}
+		}
+		return r.got[1] >= want
+	})
+	if r.got[1] != want {
+		r.t.Fatalf("%d messages have arrived, not %d", r.got[1], want)
+	}
+	return d
+}
+
+// A router takes less than the interface, and says so: what was cut already arrives, and what follows is as long as passes, also of tasks that meet later.
+func TestTold(t *testing.T) {
+	way := gigabit()
+	way.mtu, way.tells = 1372, true
+	var told int
+	r := narrowed(t, &told, way)
+	r.moves(200, 1400, &told)
+	if size := r.ms[0].peers[1].routes[0].size; size != 1372 || told != (1372-overhead)&^7 {
+		t.Errorf("packets have %d bytes, messages %d", size, told)
+	}
+	before := r.roads[1][0].tooLong
+	r.moves(2000, 1400, &told)
+	if n := r.roads[1][0].tooLong - before; n != 0 || before == 0 {
+		t.Errorf("%d packets were too long, then %d", before, n)
+	}
+	if r.ms[1].peers[0].routes[0].size != 1472 {
+		t.Error("the way back has got narrower, which nobody has said")
+	}
+
+	known := 0
+	s := newRoads(t, 2, func(c *Config) {
+		c.Discover, c.CopyMax = true, 2048
+		if c.Task == 0 {
+			c.SendMaxChanged = func(_ transport.Endpoint, n int) { known = n }
+		}
+	}, way)
+	s.roads[1][0].told = 1372
+	s.moves(1, 8, &known)
+	s.moves(100, 1400, &known)
+	if n := s.roads[1][0].tooLong; n != 0 {
+		t.Errorf("%d packets were longer than the kernel knew", n)
+	}
+}
+
+// A router swallows what is too long: short packets show that the path works, so long ones are made shorter, and the longest that passes is found.
+func TestSwallowed(t *testing.T) {
+	for _, mtu := range []int{1452, 1372, 1232, 1100, 600} {
+		way := gigabit()
+		way.mtu = mtu
+		var told int
+		r := narrowed(t, &told, way)
+		d := r.moves(100, 1424, &told)
+		for range 100 { // while it is looked for
+			r.moves(10, 1424, &told)
+			r.pass(5 * time.Millisecond)
+		}
+		size := r.ms[0].peers[1].routes[0].size
+		t.Logf("MTU %d: %d bytes, the first after %v", mtu, size, d)
+		if size > mtu || size <= mtu-sizeStep {
+			t.Errorf("MTU %d: packets have %d bytes", mtu, size)
+		}
+		if d > time.Second {
+			t.Errorf("MTU %d: the first messages needed %v", mtu, d)
+		}
+		before := r.roads[1][0].tooLong
+		r.moves(1000, 1424, &told)
+		if n := r.roads[1][0].tooLong - before; n > 0 {
+			t.Errorf("MTU %d: %d packets are too long still", mtu, n)
+		}
+	}
+}
+
+// Where the path takes more again, so do packets, whoever had said that it did not.
+func TestWiderAgain(t *testing.T) {
+	for _, tells := range []bool{false, true} {
+		var told int
+		r := narrowed(t, &told, gigabit())
+		r.moves(100, 1400, &told)
+		w := &r.roads[1][0]
+		w.mtu, w.tells = 1000, tells
+		r.moves(1000, 1400, &told)
+		if size := r.ms[0].peers[1].routes[0].size; size > 1000 {
+			t.Fatalf("told %v: packets have %d bytes", tells, size)
+		}
+		w.mtu = 0
+		for end := r.now + int64(raiseAfter+time.Second); r.now < end; r.pass(50 * time.Millisecond) {
+			r.moves(1, 1000, &told)
+		}
+		if told != 1472-overhead {
+			t.Errorf("told %v: messages hold %d bytes", tells, told)
+		}
+		w.loss = 0.05 // what the kernel says is old: losses do not make it news
+		r.moves(3000, 1400, &told)
+		w.loss = 0
+		r.moves(300, 1400, &told)
+		if told != 1472-overhead {
+			t.Errorf("told %v: messages hold %d bytes after losses", tells, told)
+		}
+	}
+}
+
+// Losses by chance do not make packets shorter for long, however many there are.
+func TestLossIsNotLength(t *testing.T) {
+	for _, loss := range []float64{0.01, 0.1, 0.3} {
+		way := gigabit()
+		way.loss = loss
+		var told int
+		r := narrowed(t, &told, way)
+		short := 0
+		for range 400 {
+			r.moves(10, 1400, &told)
+			if r.ms[0].peers[1].routes[0].size < 1472 {
+				short++
+			}
+		}
+		r.roads[1][0].loss, r.roads[0][0].loss = 0, 0
+		r.moves(200, 1400, &told)
+		t.Logf("loss %.2f: shorter in %d of 400 looks", loss, short)
+		if size := r.ms[0].peers[1].routes[0].size; size != 1472 || short > 200 {
+			t.Errorf("loss %.2f: shorter in %d of 400 looks, %d bytes in the end", loss, short, size)
+		}
+	}
+}
+
+// Two paths, one of them narrow: packets are as long as both take; what was cut before goes by the narrow one in pieces.
+func TestNarrowBesideWide(t *testing.T) {
+	narrow := gigabit()
+	narrow.mtu = 1232
+	var told int
+	r := narrowed(t, &told, narrow, gigabit())
+	r.moves(5000, 1400, &told)
+	if told != (1232-overhead)&^7 || r.ms[0].peers[1].packetSize != 1232 || r.ms[0].peers[1].routes[1].size != 1472 {
+		t.Errorf("messages hold %d bytes", told)
+	}
+	if r.sentBy[0] < 1<<20 || r.sentBy[1] < 1<<20 {
+		t.Errorf("the paths have carried %v bytes", r.sentBy)
+	}
+}
+
+// A packet size that the user has set is not changed, whatever is lost.
+func TestSizeSetByTheUser(t *testing.T) {
+	way := gigabit()
+	way.mtu, way.tells, way.told = 1372, true, 1372
+	r := newRoads(t, 2, func(c *Config) {
+		c.CopyMax = 2048
+		c.SendMaxChanged = func(transport.Endpoint, int) { t.Error("messages are to be shorter") }
+	}, way)
+	op := transport.Op{Local: memory.AddrOf(r.buffer), N: 1400}
+	if _, err := r.ms[0].Send(r.now, 1, 1, nil, &op); err != nil {
+		t.Fatal(err)
+	}
+	r.pass(time.Second)
+	if r.got[1] != 0 || r.roads[1][0].tooLong < 5 {
+		t.Errorf("%d messages have arrived, %d packets were too long", r.got[1], r.roads[1][0].tooLong)
+	}
+}
+
+// Every length is put together as it was, lent data and several messages in a packet too, whatever pieces are lost, doubled or overtaken, at every level.
+func TestPieces(t *testing.T) {
+	for _, level := range levels {
+		p := newPair(t, 2, func(_ int, c *Config) { c.Level, c.Discover, c.CopyMax = level, true, 512 })
+		p.meet()
+		peer := p.ms[0].peers[1]
+		peer.resize(&peer.routes[0], 1000)
+		data := userMemory(t, 8192)
+		for i := range data {
+			data[i] = byte(i * 7)
+		}
+		var got [][]byte
+		p.ms[1].Handle(1, func(m *transport.Msg) transport.Verdict {
+			got = append(got, append(append([]byte(nil), m.Hdr...), m.Data...))
+			return transport.Accept
+		})
+		var want []int
+		pieces, drop := 0, 0
+		p.lose = func(from int, b []byte) bool {
+			if len(b) > 1000 {
+				t.Fatalf("a packet of %d bytes", len(b))
+			}
+			if k, _ := wire.KindOf(b); from != 0 || k != wire.KindPiece {
+				return false
+			}
+			pieces++
+			if pieces%5 == 0 { // twice, with another before the second
+				p.wires[0] = append(p.wires[0], flying{pairAddr(1), append([]byte(nil), b...)})
+			}
+			drop++
+			return drop%7 == 0
+		}
+		for n := 0; n < 8000; n += 1 + n/3 {
+			want = append(want, n)
+			op := &transport.Op{N: uint64(n), Done: func(*transport.Op, error) {}}
+			if n > 0 {
+				op.Local = memory.AddrOf(data)
+			}
+			if _, err := p.ms[0].Send(p.now, 1, 1, []byte("a header"), op); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for turns := 0; len(got) < len(want) && turns < 1000; turns++ {
+			p.settle()
+			p.pass(time.Millisecond)
+		}
+		seen := map[int]int{}
+		for _, b := range got {
+			seen[len(b)-8]++
+			if string(b[:8]) != "a header" || string(b[8:]) != string(data[:len(b)-8]) {
+				t.Errorf("%v: a message of %d bytes is damaged", level, len(b)-8)
+			}
+		}
+		for _, n := range want {
+			if seen[n] != 1 {
+				t.Errorf("%v: the message of %d bytes has come %d times", level, n, seen[n])
+			}
+		}
+		if u := p.ms[1].Usage(); u.Incomplete != 0 || pieces == 0 {
+			t.Errorf("%v: %d packets are incomplete, %d pieces went", level, u.Incomplete, pieces)
+		}
+	}
+}
