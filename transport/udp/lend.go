@@ -11,7 +11,7 @@ func (m *Machine) Lend(ep transport.Endpoint) (tail []byte, messages int) {
 		return nil, 0
 	}
 	k := *p.slot(p.nextSeq - 1)
-	end := min(shareBytes, m.bufferSize(k.buf))
+	end := min(shareBytes, m.bufferSize(k.buf), p.packetSize)
 	if !k.open || k.single || k.n >= end {
 		return nil, 0
 	}
