@@ -114,7 +114,7 @@ func TestOutboxIsNotLent(t *testing.T) {
 		}
 		c.lists, c.userCode, c.term, c.tasks[1].pending.head = nil, 0, nil, nil
 	}
-	for name, env := range map[string]map[string]string{"off": {"LAPI_FASTLANE": "off"}, "trace": {"LAPI_TRACE": t.TempDir() + "/t", "LAPI_TRACE_LEVEL": "2"}} {
+	for name, env := range map[string]map[string]string{"off": {"LAPI_FASTLANE": "off"}, "trace": {"MP_LAPI_TRACE_LEVEL": "2", "LAPI_TRACE_DIR": t.TempDir()}} {
 		if j := newJob(t, 2, merged(paths["udp"], env, map[string]string{"TEST_LENDS": "yes"})); j.tasks[0].outboxes.Outboxes != nil {
 			t.Errorf("%s: there are boxes", name)
 		}
