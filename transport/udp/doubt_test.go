@@ -165,7 +165,7 @@ func TestStrandedGoAgain(t *testing.T) {
 	d := r.until(time.Second, s.feed)
 	r.want("packets", r.got[1], 40)
 	t.Logf("%d were in flight; all is there after %v", inFlight, d)
-	if inFlight < 10 || d > 50*time.Millisecond {
+	if inFlight < 10 || d > 25*time.Millisecond {
 		t.Errorf("%d packets in flight took %v", inFlight, d)
 	}
 }
