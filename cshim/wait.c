@@ -18,8 +18,11 @@
 /* Out of so many LAPI_Waitcntr calls with nothing to wait for, one turns the dispatcher, so that polling programs progress. */
 enum { SATISFIED_PER_TURN = 16 };
 
-/* Looks at the rings at the beginning of a wait, before other threads come into play: about 3 us where nothing arrives. */
-enum { SOON_LOOKS = 400, LOOKS_PER_TURN = 64 };
+/*
+ * Looks at the rings at the beginning of a wait, before other threads come into play: about 3 us where nothing arrives. A task without rings, which
+ * has UDP only, turns core's dispatcher instead; such a turn counts as LOOKS_OF_CORE: about 40 us, as answers take longer there.
+ */
+enum { SOON_LOOKS = 400, LOOKS_PER_TURN = 64, LOOKS_OF_CORE = 10 };
 
 /* Later, while a thread spins: so many looks in place of a turn of the dispatcher, which takes about as long, and how many turns so until one is due. */
 enum { GLANCE_LOOKS = 4, GLANCES_PER_TURN = 8 };
@@ -322,13 +325,13 @@ static void turn_now_and_then(cshim_context *context)
 static int reached_soon(cshim_context *context, const int *counter, int val)
 {
 	uint32_t handle = context->handle, flags;
-	int looks;
+	int lane = context->lane != 0, looks;
 
-	if (!context->lane || context->spin_turns == 0 || context->dispatching || cshim_private_of(context)->turner || cshim_in_handler(context))
+	if (context->spin_turns == 0 || context->dispatching || cshim_private_of(context)->turner || cshim_in_handler(context))
 		return 0;
 	cshim_note_poll(context);
-	for (looks = SOON_LOOKS; looks > 0; looks -= flags ? 1 : LOOKS_PER_TURN) {
-		flags = cshim_lane_await(context, counter, val, LOOKS_PER_TURN);
+	for (looks = SOON_LOOKS; looks > 0; looks -= flags ? 1 : lane ? LOOKS_PER_TURN : LOOKS_OF_CORE) {
+		flags = lane ? cshim_lane_await(context, counter, val, LOOKS_PER_TURN) : 0;
 		if (__builtin_expect(flags == 0 || flags & CSHIM_LANE_CORE, 0) && cshim_dispatch(context, 0) & CSHIM_DISPATCH_ERROR)
 			return 0; /* it is reported again, in a turn that can run the error handler */
 		if (cshim_counter_reached(counter, val))
