@@ -9,8 +9,8 @@
 #include "comeback.h"
 #include "host.h"
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -450,16 +450,15 @@ static void job(void)
 	munmap(common, sizeof *common);
 }
 
-/* How many files of the library's there are in a folder; the benchmarks', which may run beside this, are not among them. */
-static int leftovers(const char *folder)
+/* How many of the library's files there are in shared memory; the benchmarks', which may run beside this, are not among them. */
+static int leftovers(void)
 {
-	DIR *d = opendir(folder);
-	struct dirent *e;
+	glob_t found = {0};
 	int n = 0;
-	while (d && (e = readdir(d)))
-		n += strstr(e->d_name, "lapi") != NULL && strncmp(e->d_name, "lapi-bench-", 11) != 0;
-	if (d)
-		closedir(d);
+	if (glob("/dev/shm/*lapi*", 0, NULL, &found) == 0)
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			n += !strstr(found.gl_pathv[i], "/lapi-bench-");
+	globfree(&found);
 	return n;
 }
 
@@ -467,25 +466,20 @@ static int leftovers(const char *folder)
 int main(int argc, char **argv)
 {
 	unsigned seed = argc == 2 ? (unsigned)strtoul(argv[1], NULL, 0) : (unsigned)time(NULL) ^ (unsigned)getpid();
-	char name[80];
-	char own[] = HOST_FOLDER "/comeback-tmp-XXXXXX";
+	char name[80], own[] = HOST_FOLDER "/comeback-tmp-XXXXXX";
 	int fd, i, before;
 	if (argc == 7 && strcmp(argv[1], "task") == 0)
 		return be_task(argv);
 	srand(seed);
 	printf("  seed %u\n", seed);
 	fd = mkstemp(file);
-	if (fd < 0) {
-		perror(file);
+	if (fd < 0 || !mkdtemp(own)) {
+		perror(HOST_FOLDER);
 		return 2;
 	}
 	close(fd);
-	if (!mkdtemp(own)) {
-		perror(own);
-		return 2;
-	}
 	setenv("TMPDIR", own, 1);
-	before = leftovers("/dev/shm");
+	before = leftovers();
 	for (i = 0; i < PLANS; i++) {
 		now = &plans[i];
 		if (now->persistent && geteuid() != 0) {
@@ -497,7 +491,7 @@ int main(int argc, char **argv)
 		host_end_case(name, 0);
 	}
 	HOST_CHECK(waitpid(-1, NULL, WNOHANG) == -1);
-	HOST_CHECK(leftovers("/dev/shm") <= before); /* other jobs of this machine may end meanwhile */
+	HOST_CHECK(leftovers() <= before); /* other jobs of this machine may end meanwhile */
 	HOST_CHECK(rmdir(own) == 0); /* empty */
 	host_end_case("nothing_is_left", 0);
 	unlink(file);
