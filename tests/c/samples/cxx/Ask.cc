@@ -106,8 +106,8 @@ public:
 		check("LAPI_Setcntr", LAPI_Setcntr(hndl, &answered, 0));
 		check("LAPI_Addr_set", LAPI_Addr_set(hndl, (void *)question_header, question));
 		check("LAPI_Addr_set", LAPI_Addr_set(hndl, (void *)answer_header, answer));
+		only = this; /* before the others may send */
 		check("LAPI_Gfence", LAPI_Gfence(hndl)); /* everybody has set them */
-		only = this;
 	}
 	~Context()
 	{
