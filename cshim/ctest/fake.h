@@ -76,6 +76,7 @@ void test_trace(void);
 void test_guard(void);
 void test_lane(void);
 void test_hostile(void);
+void test_outbox(void);
 void test_barrier(void);
 void test_refused(void);
 void test_fortran(void);
