@@ -80,7 +80,8 @@ conform: conform-build
 	@BUILD=$(BUILD) bash tests/c/run-tests quick
 
 # What the fast lane does, without it and with a coin at each call; tests/c/conform runs with it anyhow.
-CONFORM_LANE := counters put get amsend vector xfer handlers completion rmw fence progress threads errors recovery
+CONFORM_LANE := env counters put get amsend vector xfer bulk dgsp multicast handlers completion rmw fence address progress threads errors init util locking \
+  recovery interop beyond atexit nopie cxx
 conform-lane: conform-build
 	@for lane in off random; do \
 	  echo "LAPI_FASTLANE=$$lane"; \
