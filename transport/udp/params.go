@@ -106,10 +106,12 @@ const (
 	// sizeTries probes, sizeGap or a time-out apart, until what passes is known to sizeStep bytes.
 	askGap          = 5 * time.Millisecond
 	swallowedRounds = 3
-	raiseAfter      = 30 * time.Second
-	sizeTries       = 3
-	sizeGap         = 10 * time.Millisecond
-	sizeStep        = 32
+	// lonelySends: a packet that went so often without arriving may be too long, if the paths that it went by answer what went before it.
+	lonelySends = 8
+	raiseAfter  = 30 * time.Second
+	sizeTries   = 3
+	sizeGap     = 10 * time.Millisecond
+	sizeStep    = 32
 
 	// fullDelay is when to try again after the socket took no more.
 	fullDelay = time.Millisecond

@@ -262,3 +262,17 @@ func TestPieces(t *testing.T) {
 		}
 	}
 }
+
+// A single long packet has nothing behind it that would show that its paths work, and goes from one to the other. That they answer what went before it
+// must do.
+func TestLoneSwallowed(t *testing.T) {
+	a, b := gigabit(), gigabit()
+	a.mtu, b.mtu = 964, 1387
+	var told int
+	r := narrowed(t, &told, a, b)
+	for i := range 3 {
+		if d := r.moves(1, 1424, &told); d > 5*time.Second {
+			t.Errorf("message %d needed %v", i, d)
+		}
+	}
+}

@@ -176,7 +176,8 @@ func (p *peer) onRetryTimer(r *route, now int64) {
 	if r.backoff == longSilence {
 		r.window = r.least(p.m.cfg.PacketSize)
 	}
-	if k.tx < r.ackedTx { // something that went later has arrived
+	// Something that went later has arrived. A lone packet that goes from path to path has nothing behind it: there an answer must do.
+	if k.tx < r.ackedTx || k.sends > lonelySends && r.answeredAt > k.sentAt {
 		p.lostLong(k, r, now)
 	}
 	doubted := p.doubt(r, now)
