@@ -1,7 +1,7 @@
 /* api_fence.c - LAPI_Fence and LAPI_Gfence. */
 #include "barrier_wait.h"
 #include "internal.h"
-#include "lane_send.h"
+#include "lane/lane_send.h"
 
 /* Turns of the dispatcher in which the targets may take what was sent, before core does the waiting. */
 enum { FENCE_TURNS = 200 };

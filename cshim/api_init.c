@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include <time.h>
 
-#include "guard.h"
+#include "node/guard.h"
 #include "internal.h"
 
 /* The guide leaves 0 and negative numbers of completion handler threads open: they mean the default. */
@@ -98,7 +98,7 @@ int PLAPI_Init(lapi_handle_t *hndl, lapi_info_t *lapi_info)
 		return LAPI_ERR_HNDL_INVALID;
 	if (!lapi_info)
 		return LAPI_ERR_INFO_NULL;
-	cshim_guard_install();
+	node_guard_install();
 	cshim_lock_prepare();
 	context = cshim_claim();
 	if (!context)

@@ -1,6 +1,6 @@
 /* api_transfer.c - LAPI_Put, LAPI_Get, LAPI_Amsend, LAPI_Rmw and LAPI_Rmw64. Core checks their arguments. */
 #include "internal.h"
-#include "lane_send.h"
+#include "lane/lane_send.h"
 
 int PLAPI_Put(lapi_handle_t hndl, uint tgt, ulong len, void *tgt_addr, void *org_addr, lapi_cntr_t *tgt_cntr,
               lapi_cntr_t *org_cntr, lapi_cntr_t *cmpl_cntr)

@@ -3,7 +3,7 @@
  * structure for core. A new transfer type is one more function and one more case.
  */
 #include "internal.h"
-#include "lane_send.h"
+#include "lane/lane_send.h"
 
 /* What LAPI_Put has, and LAPI_Get with its completion handler in place of the send completion handler. */
 static void take_put(const lapi_put_t *put, cshim_transfer *to)

@@ -8,7 +8,7 @@
 #include <sched.h>
 
 #include "barrier_wait.h"
-#include "lane_path.h"
+#include "lane/lane_shared.h"
 
 enum {
 	TURN_LOOKS = 8,      /* looks at the words for one turn of the dispatcher */
@@ -17,36 +17,36 @@ enum {
 	LAST_LOOKS = 400,    /* about 10 us, several switches on another processor */
 };
 
-static cshim_paths *paths_of(const cshim_context *context)
+static node_link *paths_of(const cshim_context *context)
 {
-	return (cshim_paths *)(uintptr_t)context->barrier;
+	return (node_link *)(uintptr_t)context->barrier;
 }
 
-static cshim_segment_head *head_of(const cshim_paths *paths, uint32_t task)
+static node_segment_head *head_of(const node_link *paths, uint32_t task)
 {
-	return cshim_head(task == paths->own_ring ? paths->own_head : paths->path[task].out_head);
+	return node_head(task == paths->own_ring ? paths->own_head : paths->peer[task].out_head);
 }
 
-static cshim_barrier_words *words_of(const cshim_paths *paths, uint32_t task)
+static node_barrier_words *words_of(const node_link *paths, uint32_t task)
 {
 	return &head_of(paths, task)->barrier;
 }
 
 /* Has task hear of a word that was stored before, if it sleeps. */
-static void wake(cshim_paths *paths, uint32_t task)
+static void wake(node_link *paths, uint32_t task)
 {
-	cshim_path *path = &paths->path[task];
+	node_peer *peer = &paths->peer[task];
 
 	/* Store, then look: a full fence lies between, here or in the sleeper's membarrier. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (__builtin_expect(path->fenced != 0, 0))
-		cshim_membarrier_full();
-	if (__builtin_expect(__atomic_load_n(&cshim_head(path->out_head)->armed, __ATOMIC_RELAXED) & CSHIM_ASLEEP, 0))
-		cshim_ring_bell(path);
+	if (__builtin_expect(peer->fenced != 0, 0))
+		node_membarrier_full();
+	if (__builtin_expect(__atomic_load_n(&node_head(peer->out_head)->armed, __ATOMIC_RELAXED) & NODE_ASLEEP, 0))
+		node_ring_bell(peer);
 }
 
 /* The generation is over: so may be the waits of other threads. */
-static void end_generation(cshim_context *context, cshim_barrier *barrier)
+static void end_generation(cshim_context *context, node_barrier *barrier)
 {
 	barrier->over = barrier->arrived;
 	if (cshim_private_of(context)->waits)
@@ -54,14 +54,14 @@ static void end_generation(cshim_context *context, cshim_barrier *barrier)
 }
 
 /* Task has written what cannot be, or has left: core fails it, and with it the barrier. */
-static void give_up(cshim_context *context, const cshim_paths *paths, uint32_t task)
+static void give_up(cshim_context *context, const node_link *paths, uint32_t task)
 {
 	if (!paths->barrier.failed)
-		golapi_barrier_broken(cshim_index_of(context), task == paths->own_ring ? -1 : paths->path[task].task);
+		golapi_barrier_broken(cshim_index_of(context), task == paths->own_ring ? -1 : paths->peer[task].task);
 }
 
 /* Tells the task that waits for this one in a round of the dissemination. */
-static void signal_round(cshim_paths *paths, uint32_t round)
+static void signal_round(node_link *paths, uint32_t round)
 {
 	/* release: the task's own fence, and the signals of the rounds before */
 	__atomic_store_n(&words_of(paths, paths->own_ring)->round[round].value, paths->barrier.arrived, __ATOMIC_RELEASE);
@@ -69,24 +69,24 @@ static void signal_round(cshim_paths *paths, uint32_t round)
 }
 
 /* Whom this task waits for in the round that it is in. */
-static uint32_t signaller(const cshim_paths *paths)
+static uint32_t signaller(const node_link *paths)
 {
 	return (paths->own_ring + paths->rings - (1u << paths->barrier.round)) % paths->rings;
 }
 
-static uint64_t signal_of(const cshim_paths *paths, uint32_t task)
+static uint64_t signal_of(const node_link *paths, uint32_t task)
 {
 	return __atomic_load_n(&words_of(paths, task)->round[paths->barrier.round].value, __ATOMIC_ACQUIRE);
 }
 
-static uint64_t released(const cshim_paths *paths)
+static uint64_t released(const node_link *paths)
 {
 	return __atomic_load_n(&words_of(paths, 0)->released.value, __ATOMIC_ACQUIRE);
 }
 
-static void look_at_signals(cshim_context *context, cshim_paths *paths)
+static void look_at_signals(cshim_context *context, node_link *paths)
 {
-	cshim_barrier *barrier = &paths->barrier;
+	node_barrier *barrier = &paths->barrier;
 
 	for (;;) {
 		/* It may have left already, and signal the next generation. */
@@ -100,7 +100,7 @@ static void look_at_signals(cshim_context *context, cshim_paths *paths)
 }
 
 /* Changes nothing of core's, so it may happen anywhere, in a handler's call as well. */
-static void look(cshim_context *context, cshim_paths *paths)
+static void look(cshim_context *context, node_link *paths)
 {
 	if (paths->barrier.arrived == paths->barrier.over)
 		return;
@@ -111,7 +111,7 @@ static void look(cshim_context *context, cshim_paths *paths)
 }
 
 /* A task whose word is neither what this one waits for nor what was there before; paths->rings: none. */
-static uint32_t talker_of_nonsense(const cshim_paths *paths)
+static uint32_t talker_of_nonsense(const node_link *paths)
 {
 	uint64_t before = paths->barrier.arrived - 1;
 	uint32_t from = paths->barrier.rounds ? signaller(paths) : 0;
@@ -123,7 +123,7 @@ static uint32_t talker_of_nonsense(const cshim_paths *paths)
 }
 
 /* The last to arrive at the counter lets the others go. */
-static void release_all(cshim_context *context, cshim_paths *paths)
+static void release_all(cshim_context *context, node_link *paths)
 {
 	uint32_t task;
 
@@ -135,7 +135,7 @@ static void release_all(cshim_context *context, cshim_paths *paths)
 	end_generation(context, &paths->barrier);
 }
 
-static void arrive_at_counter(cshim_context *context, cshim_paths *paths)
+static void arrive_at_counter(cshim_context *context, node_link *paths)
 {
 	uint64_t generation = paths->barrier.arrived, count, before = (generation - 1) * paths->rings;
 
@@ -154,10 +154,10 @@ static void arrive_at_counter(cshim_context *context, cshim_paths *paths)
  * generation << 32 | how many in the generation before << 16 | how many in this one. Tasks seldom change processors; when one does the count is
  * wrong once.
  */
-static void arrive_here(cshim_paths *paths)
+static void arrive_here(node_link *paths)
 {
 	int processor = sched_getcpu();
-	uint64_t *word = &words_of(paths, 0)->gathered[(unsigned)processor % CSHIM_BARRIER_PLACES].value;
+	uint64_t *word = &words_of(paths, 0)->gathered[(unsigned)processor % NODE_BARRIER_PLACES].value;
 	/* relaxed, and not in one step: a hint */
 	uint64_t seen = __atomic_load_n(word, __ATOMIC_RELAXED);
 	uint32_t generation = (uint32_t)paths->barrier.arrived, before = seen >> 16 & 0xffff, count = seen & 0xffff;
@@ -171,7 +171,7 @@ static void arrive_here(cshim_paths *paths)
 	__atomic_store_n(word, (uint64_t)generation << 32 | (uint64_t)before << 16 | (count & 0xffff), __ATOMIC_RELAXED);
 }
 
-static void arrive(cshim_context *context, cshim_paths *paths)
+static void arrive(cshim_context *context, node_link *paths)
 {
 	paths->barrier.arrived++;
 	paths->barrier.round = 0;
@@ -184,7 +184,7 @@ static void arrive(cshim_context *context, cshim_paths *paths)
 }
 
 /* 1 if every task has arrived where this one waits. Then that is over, whoever has died or left since. */
-static int all_arrived(const cshim_paths *paths)
+static int all_arrived(const node_link *paths)
 {
 	uint32_t task;
 
@@ -195,13 +195,13 @@ static int all_arrived(const cshim_paths *paths)
 }
 
 /* A task that has left without arriving; paths->rings: none has. */
-static uint32_t deserter(const cshim_paths *paths)
+static uint32_t deserter(const node_link *paths)
 {
 	uint32_t task;
 
 	for (task = 0; task < paths->rings; task++)
 		/* acquire: what it had arrived at before is seen below */
-		if (__atomic_load_n(&head_of(paths, task)->armed, __ATOMIC_ACQUIRE) == CSHIM_CLOSED &&
+		if (__atomic_load_n(&head_of(paths, task)->armed, __ATOMIC_ACQUIRE) == NODE_CLOSED &&
 		    __atomic_load_n(&words_of(paths, task)->round[0].value, __ATOMIC_ACQUIRE) - paths->barrier.arrived > 1)
 			break;
 	return task;
@@ -209,8 +209,8 @@ static uint32_t deserter(const cshim_paths *paths)
 
 int cshim_barrier_check(cshim_context *context)
 {
-	cshim_paths *paths = paths_of(context);
-	cshim_barrier *barrier;
+	node_link *paths = paths_of(context);
+	node_barrier *barrier;
 	uint64_t refused;
 	uint32_t task;
 
@@ -238,7 +238,7 @@ int cshim_barrier_check(cshim_context *context)
 
 int cshim_barrier_reached(cshim_context *context, uint64_t generation)
 {
-	cshim_paths *paths = paths_of(context);
+	node_link *paths = paths_of(context);
 
 	if (!paths)
 		return 1; /* the context has ended */
@@ -254,15 +254,15 @@ void cshim_barrier_turn(cshim_context *context)
 /* The fate of a generation that is reached. */
 static int result_of(cshim_context *context, uint64_t generation)
 {
-	cshim_paths *paths = paths_of(context);
-	cshim_barrier *barrier = &paths->barrier;
+	node_link *paths = paths_of(context);
+	node_barrier *barrier = &paths->barrier;
 
 	if (barrier->over < generation && barrier->arrived == generation && all_arrived(paths))
 		end_generation(context, barrier);
 	return barrier->over >= generation ? LAPI_SUCCESS : (int)barrier->failed;
 }
 
-static int looks_of(const cshim_barrier *barrier)
+static int looks_of(const node_barrier *barrier)
 {
 	if (barrier->rounds)
 		return SPIN_LOOKS;
@@ -354,7 +354,7 @@ uint64_t cshim_barrier_begin(cshim_context *context)
 
 int cshim_barrier_wait(cshim_context *context, uint64_t generation)
 {
-	cshim_paths *paths = paths_of(context);
+	node_link *paths = paths_of(context);
 	int rc = LAPI_SUCCESS;
 
 	if (paths->barrier.over != generation - 1)

@@ -67,7 +67,7 @@ typedef struct cshim_context {
 	uint64_t lock_thread;  /* atomic: the owner's pthread_t, 0 if free; only the owner writes */
 	uint32_t lock_after;   /* atomic: what a thread must see to that has released the lock: CSHIM_LOCK_ flags */
 	uint32_t lock_wakes;   /* atomic futex: changes when sleeping waiters shall look at the lock again */
-	uint64_t barrier;      /* address of the cshim_paths whose barrier LAPI_Gfence uses, 0: it is core's; likewise */
+	uint64_t barrier;      /* address of the node_link whose barrier LAPI_Gfence uses, 0: it is core's; likewise */
 	uint64_t outboxes;     /* address of the cshim_outboxes, 0: there are none; likewise */
 } cshim_context;
 

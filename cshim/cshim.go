@@ -9,3 +9,9 @@ package cshim
 // #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -I${SRCDIR}/../include
 // #cgo LDFLAGS: -Wl,--unresolved-symbols=ignore-all
 import "C"
+
+import (
+	_ "lapi/cshim/cpu"
+	_ "lapi/cshim/lane"
+	_ "lapi/cshim/node"
+)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fortran.h"
-#include "guard.h"
+#include "node/guard.h"
 
 /* Numbers by reference. LAPI_ADDR_NULL is 0 by itself. */
 static inline int32_t fortran_int(const int32_t *argument)
@@ -41,7 +41,7 @@ static int fortran_readable(const void *at)
 {
 	uintptr_t word;
 
-	return at && !cshim_guarded_copy_short(&word, at, sizeof word);
+	return at && !node_guarded_copy_short(&word, at, sizeof word);
 }
 
 /*
@@ -52,7 +52,7 @@ static int fortran_lists_blocks(const void *argument)
 {
 	lapi_vec_t vector;
 
-	return sizeof(void *) == 4 && !cshim_guarded_copy_short(&vector, argument, sizeof vector) && (int)vector.num_vecs > 0 &&
+	return sizeof(void *) == 4 && !node_guarded_copy_short(&vector, argument, sizeof vector) && (int)vector.num_vecs > 0 &&
 	       fortran_readable(vector.info) && fortran_readable(vector.len);
 }
 

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "fortran.h"
-#include "lane.h"
+#include "lane/lane.h"
 #include "procedure.h"
 
 enum { FILE_SHIFT = 32, FILE_BITS = 23 };

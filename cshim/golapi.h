@@ -150,14 +150,12 @@ int64_t cshim_call_ddm(cshim_addr handler, cshim_addr in, cshim_addr inout, int6
 extern void golapi_lane_count(int context, cshim_addr cntr, int32_t kind, int32_t src, int32_t peer);
 /* Tells origin that a message of its, and more others, are complete; the lane found no room. */
 extern void golapi_lane_tell(int context, int32_t origin, cshim_addr cmpl_cntr, uint64_t more);
-/* Goes on with a put whose first parts went, and found no more room: what is left of it. */
-extern void golapi_lane_put_rest(int context, int32_t tgt, uint64_t len, cshim_addr tgt_addr, cshim_addr org_addr, cshim_addr tgt_cntr,
-                                 cshim_addr org_cntr, cshim_addr cmpl_cntr);
-/* Likewise the answer to a get of len bytes at addr: those before offset went. */
-extern void golapi_lane_get_rest(int context, int32_t origin, uint32_t token, uint64_t len, cshim_addr addr, uint64_t offset,
-                                 cshim_addr tgt_cntr);
-/* An answer could not be stored at addr. */
-extern void golapi_lane_fault(int context, cshim_addr addr, int32_t kind);
+/* Goes on with the put to tgt in node_link.transfer, of which the first parts went, and then there was no room. */
+extern void golapi_lane_put_rest(int context, int32_t tgt, cshim_addr org_cntr);
+/* Takes over the request in node_link.event, at the head of a ring, that cannot be served now. 1: done, it is out of the ring next; 0: it cannot either. */
+extern int golapi_lane_later(int context, uint32_t ring);
+/* An address of an operation between this task and peer was bad. result: NODE_FAULT, NODE_FAILED or NODE_STRANDED of node/serve.h. */
+extern void golapi_lane_fault(int context, int32_t peer, int32_t result, cshim_addr addr, int32_t kind);
 /* Goes on with the active message at the head of a ring, whose header handler has run and said *result. Consumes it, or holds it. */
 extern void golapi_lane_handled(int context, uint32_t ring, cshim_header_result *result);
 

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include <string.h>
 
-#include "guard.h"
+#include "node/guard.h"
 #include "handlers.h"
 #include "procedure.h"
 
@@ -60,7 +60,7 @@ static cshim_addr header_handler_of(cshim_context *context, cshim_addr handler, 
 
 	if (__builtin_expect((handler & CSHIM_PROCEDURE_NAME) != 0, 0))
 		found = cshim_procedure_at(handler);
-	if (__builtin_expect(found && cshim_memory_at(found), 1))
+	if (__builtin_expect(found && node_memory_at(found), 1))
 		return found;
 	if (__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
 		;

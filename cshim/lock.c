@@ -1,7 +1,4 @@
 #define _GNU_SOURCE
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
 #include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -34,29 +31,6 @@ void cshim_tid_forget(void)
 	cshim_this_thread.tid = 0;
 }
 
-int cshim_processors(void)
-{
-	static int answer; /* 0: not asked; all writers write the same */
-	int known = __atomic_load_n(&answer, __ATOMIC_RELAXED);
-
-	if (known == 0) {
-		long online = sysconf(_SC_NPROCESSORS_ONLN);
-
-		known = online > 0 ? (int)online : 1;
-		__atomic_store_n(&answer, known, __ATOMIC_RELAXED);
-	}
-	return known;
-}
-
-void cshim_pause(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield");
-#endif
-}
-
 /* From now on whoever releases a lock has its own barrier. Locks that are being released at this moment may still lack it. */
 static void fence_releases(void)
 {
@@ -66,34 +40,9 @@ static void fence_releases(void)
 		__atomic_fetch_or(&cshim_contexts[i].lock_after, CSHIM_LOCK_FENCE, __ATOMIC_SEQ_CST);
 }
 
-int cshim_polls_locked; /* constant once prepared */
-
-#if defined(__x86_64__)
-/* The processor's family, as its maker counts. */
-static unsigned family(void)
-{
-	unsigned a, b, c, d;
-
-	if (!__get_cpuid(1, &a, &b, &c, &d))
-		return 0;
-	return (a >> 8 & 0xf) == 0xf ? 0xf + (a >> 20 & 0xff) : a >> 8 & 0xf;
-}
-#endif
-
-/* Zen 5 is the one processor on which a locked instruction was measured to do better than lfence. */
-static int polls_locked(void)
-{
-#if defined(__x86_64__)
-	__builtin_cpu_init();
-	return __builtin_cpu_is("amd") && family() == 0x1a;
-#else
-	return 0;
-#endif
-}
-
 static void prepare(void)
 {
-	cshim_polls_locked = polls_locked();
+	cshim_cpu_prepare();
 	if (cshim_membarrier_register())
 		__atomic_store_n(&asymmetric, 1, __ATOMIC_RELEASE);
 	else

@@ -14,15 +14,12 @@
 #include <pthread.h>
 #include <stdint.h>
 
+#include "cpu/cpu.h"
 #include "membarrier.h"
 #include "context.h"
 
 /* Once in a process, before any lock is taken: finds out what the kernel offers. Any thread, any number of times. */
 void cshim_lock_prepare(void);
-
-/* How many processors are online, and a short pause of this one inside a spin loop. */
-int cshim_processors(void);
-void cshim_pause(void);
 
 /* What a thread knows of itself; tid is 0 until asked for. */
 typedef struct cshim_self {
@@ -152,26 +149,5 @@ void cshim_lock_forfeit(cshim_context *context);
  * nothing inside a handler: the dispatcher's turn is not over, and other threads must not enter core before that.
  */
 void cshim_lock_pass(cshim_context *context);
-
-
-/* By cshim_lock_prepare: 1 if a locked instruction is the best that there is between two looks, on x86. */
-extern int cshim_polls_locked;
-
-/*
- * Between two looks at memory that another processor writes. A bare loop of loads runs far ahead, and all of that is thrown away when
- * the line changes. An lfence holds it back, and lets the line's news through at once; so does a locked instruction, on some processors
- * sooner (docs/performance.md). A pause takes longer.
- */
-static inline void cshim_between_polls(void)
-{
-#if defined(__x86_64__)
-	if (__builtin_expect(cshim_polls_locked, 0))
-		__asm__ volatile("lock orl $0, -4(%%rsp)" ::: "memory", "cc");
-	else
-		__asm__ volatile("lfence" ::: "memory");
-#else
-	cshim_pause();
-#endif
-}
 
 #endif

@@ -4,11 +4,10 @@
 #ifndef CSHIM_SHARED_H
 #define CSHIM_SHARED_H
 
-#include "barrier.h"
 #include "context.h"
-#include "lane.h"
-#include "outbox.h"
-#include "segment.h"
+#include "lane/lane.h"
+#include "lane/outbox.h"
+#include "node/node.h"
 #include "trace.h"
 
 #endif

@@ -12,8 +12,8 @@
 
 #include "barrier_wait.h"
 #include "internal.h"
-#include "lane_path.h"
-#include "lane_send.h"
+#include "lane/lane_shared.h"
+#include "lane/lane_send.h"
 
 /* Out of so many LAPI_Waitcntr calls with nothing to wait for, one turns the dispatcher, so that polling programs progress. */
 enum { SATISFIED_PER_TURN = 16 };

@@ -103,6 +103,8 @@ type Op struct {
 	Operand uint64 // of an atomic operation
 	Compare uint64 // of AtomicCAS
 	Single  bool   // of Send: by one path only, where the link has several
+	Route   Route  // of PutNotice and GetNotice
+	Notice  Notice // likewise
 	// Done runs once if the operation was Queued: when Local may be reused (Send), when the data is in place (Put:
 	// at the peer, Get: here), when Result is valid (Atomic), when all earlier messages were accepted (Flush).
 	// err is nil, ErrClosed, ErrUnreachable or a *FaultError. Done may start new operations on any link.

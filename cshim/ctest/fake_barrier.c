@@ -13,20 +13,20 @@
 #include "../lane_path.h"
 #include "fake_lane.h"
 
-static cshim_segment_head heads[FAKE_BARRIER_TASKS] __attribute__((aligned(128)));
-static cshim_paths paths[FAKE_BARRIER_TASKS] __attribute__((aligned(64)));
+static node_segment_head heads[FAKE_BARRIER_TASKS] __attribute__((aligned(128)));
+static node_link paths[FAKE_BARRIER_TASKS] __attribute__((aligned(64)));
 static uint64_t sleeps[FAKE_BARRIER_TASKS];
 struct fake_barrier_counts fake_barrier_counts;
 
-static cshim_paths *paths_of(const cshim_context *context)
+static node_link *paths_of(const cshim_context *context)
 {
-	return (cshim_paths *)(uintptr_t)context->barrier;
+	return (node_link *)(uintptr_t)context->barrier;
 }
 
 static void attach(int task, const lapi_handle_t *handles, int n, uint32_t rounds)
 {
 	cshim_context *context = fake_context(handles[task]);
-	cshim_paths *ends = &paths[task];
+	node_link *ends = &paths[task];
 	int peer;
 
 	memset(ends, 0, sizeof(*ends));
@@ -68,7 +68,7 @@ void fake_barrier_detach(lapi_handle_t handle)
 	cshim_unlock(context);
 }
 
-cshim_barrier_words *fake_barrier_words(int task)
+node_barrier_words *fake_barrier_words(int task)
 {
 	return &heads[task].barrier;
 }
@@ -84,14 +84,14 @@ static void tell(int me, int n, uint64_t refused)
 		if (refused)
 			__atomic_store_n(&heads[peer].barrier.refused.value, refused, __ATOMIC_SEQ_CST);
 		cshim_membarrier_full();
-		if (__atomic_load_n(&heads[peer].armed, __ATOMIC_SEQ_CST) & CSHIM_ASLEEP)
-			cshim_ring_bell(&paths[me].path[peer]);
+		if (__atomic_load_n(&heads[peer].armed, __ATOMIC_SEQ_CST) & NODE_ASLEEP)
+			node_ring_bell(&paths[me].path[peer]);
 	}
 }
 
 void fake_barrier_leave(int me, int n)
 {
-	__atomic_store_n(&heads[me].armed, CSHIM_CLOSED, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&heads[me].armed, NODE_CLOSED, __ATOMIC_SEQ_CST);
 	tell(me, n, 0);
 }
 
@@ -107,7 +107,7 @@ int fake_barrier_arm(cshim_context *context)
 	if (!context->barrier)
 		return 0;
 	sleep = ++sleeps[context->task];
-	__atomic_store_n(&heads[context->task].armed, sleep * CSHIM_SLEEP | CSHIM_ASLEEP, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&heads[context->task].armed, sleep * NODE_SLEEP | NODE_ASLEEP, __ATOMIC_SEQ_CST);
 	CHECK(syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0);
 	__atomic_add_fetch(&fake_barrier_counts.arms, 1, __ATOMIC_RELAXED);
 	return 0;
@@ -116,7 +116,7 @@ int fake_barrier_arm(cshim_context *context)
 void fake_barrier_disarm(cshim_context *context)
 {
 	if (context->barrier)
-		__atomic_store_n(&heads[context->task].armed, CSHIM_AWAKE, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&heads[context->task].armed, NODE_AWAKE, __ATOMIC_SEQ_CST);
 }
 
 /* As failCollectives in core/lapi. */

@@ -16,7 +16,7 @@ extern struct fake_barrier_counts {
 void fake_barrier_attach(const lapi_handle_t *handles, int n, uint32_t rounds);
 void fake_barrier_detach(lapi_handle_t handle);
 /* The words in a task's segment. */
-cshim_barrier_words *fake_barrier_words(int task);
+node_barrier_words *fake_barrier_words(int task);
 /* Task me of n leaves the job, or takes part in collectives no more. It is in no call. */
 void fake_barrier_leave(int me, int n);
 void fake_barrier_refuse(int me, int n, int code);

@@ -22,16 +22,16 @@ static long membarrier(int command)
 }
 
 typedef struct segment {
-	cshim_segment_head head;
-	cshim_ring_control control[2];
-	cshim_slot slots[2][CSHIM_RING_SLOTS];
-	unsigned char chunks[2][CSHIM_CHUNK_AREA] __attribute__((aligned(64)));
+	node_segment_head head;
+	node_ring_control control[2];
+	node_slot slots[2][NODE_RING_SLOTS];
+	unsigned char chunks[2][NODE_CHUNK_AREA] __attribute__((aligned(64)));
 } segment;
 
 static int fenced;    /* senders fence: this process could not register, or runs under the thread sanitizer, which knows no membarrier */
 static int unordered; /* atomic: they do not, and now membarrier is refused; as orderPeers in transport/shm/fence.go */
 static segment segments[2] __attribute__((aligned(64)));
-static cshim_paths paths[2] __attribute__((aligned(64)));
+static node_link paths[2] __attribute__((aligned(64)));
 static cshim_lane lanes[2] __attribute__((aligned(64)));
 static int16_t ring_of[2][2] = {{-1, 1}, {0, -1}};
 static uint64_t scratch[2][CSHIM_LANE_UHDR / 8];
@@ -40,9 +40,9 @@ struct fake_lane_counts fake_lane_counts;
 static void attach(int task, cshim_context *context, int peer_bell)
 {
 	cshim_lane *lane = &lanes[task];
-	cshim_paths *ends = &paths[task];
+	node_link *ends = &paths[task];
 	int peer = 1 - task;
-	cshim_path *path = &ends->path[peer];
+	node_peer *path = &ends->path[peer];
 	uint32_t i;
 
 	memset(lane, 0, sizeof(*lane));
@@ -52,7 +52,7 @@ static void attach(int task, cshim_context *context, int peer_bell)
 	ends->own_ring = (uint32_t)task;
 	ends->num_active = 1;
 	ends->active[0] = (uint8_t)peer;
-	ends->path[task].closed = CSHIM_CLOSED_LINK;
+	ends->path[task].closed = NODE_CLOSED_LINK;
 	path->out_head = CSHIM_ADDR(&segments[peer].head);
 	path->out_control = CSHIM_ADDR(&segments[peer].control[task]);
 	path->out_slots = CSHIM_ADDR(segments[peer].slots[task]);
@@ -60,10 +60,10 @@ static void attach(int task, cshim_context *context, int peer_bell)
 	path->in_chunks = CSHIM_ADDR(segments[task].chunks[peer]);
 	path->in_control = CSHIM_ADDR(&segments[task].control[peer]);
 	path->in_slots = CSHIM_ADDR(segments[task].slots[peer]);
-	for (i = 0; i < CSHIM_CHUNK_CLASSES; i++)
+	for (i = 0; i < NODE_CHUNK_CLASSES; i++)
 		ends->chunk_of[i] = 8192;
-	ends->chunk_units = CSHIM_CHUNK_AREA_LEAST / CSHIM_CHUNK_UNIT;
-	path->chunk_area = CSHIM_CHUNK_AREA;
+	ends->chunk_units = NODE_CHUNK_AREA_LEAST / NODE_CHUNK_UNIT;
+	path->chunk_area = NODE_CHUNK_AREA;
 	path->task = peer;
 	path->bell = peer_bell;
 	path->active = 1;
@@ -105,7 +105,7 @@ void fake_lane_detach(lapi_handle_t handle)
 	cshim_unlock(context);
 }
 
-cshim_path *fake_lane_path(lapi_handle_t handle)
+node_peer *fake_lane_path(lapi_handle_t handle)
 {
 	int task = fake_context(handle)->task;
 
@@ -125,7 +125,7 @@ static uint64_t sleeps[2];
 /* As Arm in transport/shm/sleep.go. 1: there is something. */
 int fake_lane_arm(cshim_context *context, int64_t *timeout_ns)
 {
-	cshim_path *path;
+	node_peer *path;
 	uint64_t word;
 	int task;
 
@@ -133,20 +133,20 @@ int fake_lane_arm(cshim_context *context, int64_t *timeout_ns)
 		return 0;
 	task = context->task;
 	path = &paths[task].path[1 - task];
-	__atomic_store_n(&segments[task].head.armed, ++sleeps[task] * CSHIM_SLEEP | CSHIM_ASLEEP, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&segments[task].head.armed, ++sleeps[task] * NODE_SLEEP | NODE_ASLEEP, __ATOMIC_SEQ_CST);
 	if (!fenced && membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) != 0) {
 		__atomic_store_n(&unordered, 1, __ATOMIC_RELAXED);
 		*timeout_ns = LOOK_AGAIN_NS;
 	}
 	__atomic_add_fetch(&fake_lane_counts.arms, 1, __ATOMIC_RELAXED);
-	word = __atomic_load_n(&((cshim_slot *)(uintptr_t)path->in_slots)[path->receiver.head % CSHIM_RING_SLOTS].head, __ATOMIC_SEQ_CST);
-	return (uint32_t)word == ((uint32_t)path->receiver.head | CSHIM_SEQUENCE_VALID);
+	word = __atomic_load_n(&((node_slot *)(uintptr_t)path->in_slots)[path->receiver.head % NODE_RING_SLOTS].head, __ATOMIC_SEQ_CST);
+	return (uint32_t)word == ((uint32_t)path->receiver.head | NODE_SEQUENCE_VALID);
 }
 
 void fake_lane_disarm(cshim_context *context)
 {
 	if (context->lane)
-		__atomic_store_n(&segments[context->task].head.armed, CSHIM_AWAKE, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&segments[context->task].head.armed, NODE_AWAKE, __ATOMIC_SEQ_CST);
 }
 
 /* What the lane leaves to core in the middle of something: the tests give no reason for it but where they count. */
@@ -205,10 +205,10 @@ void golapi_lane_fault(int context, cshim_addr addr, int32_t kind)
 void golapi_lane_handled(int context, uint32_t ring, cshim_header_result *result)
 {
 	cshim_context *block = cshim_context_at(context);
-	cshim_path *path = &paths[block->task].path[ring];
-	uint64_t word = ((cshim_slot *)(uintptr_t)path->in_slots)[path->receiver.head % CSHIM_RING_SLOTS].head;
+	node_peer *path = &paths[block->task].path[ring];
+	uint64_t word = ((node_slot *)(uintptr_t)path->in_slots)[path->receiver.head % NODE_RING_SLOTS].head;
 
 	(void)result;
 	__atomic_add_fetch(&fake_lane_counts.handled, 1, __ATOMIC_RELAXED);
-	path->receiver.head += (8 + (word >> 40 & 0xff) * CSHIM_HEADER_UNIT + (word >> 48) + CSHIM_SLOT_SIZE - 1) / CSHIM_SLOT_SIZE;
+	path->receiver.head += (8 + (word >> 40 & 0xff) * NODE_HEADER_UNIT + (word >> 48) + NODE_SLOT_SIZE - 1) / NODE_SLOT_SIZE;
 }

@@ -20,7 +20,7 @@ extern struct fake_lane_counts {
 void fake_lane_attach(lapi_handle_t handles[2]);
 void fake_lane_detach(lapi_handle_t handle);
 /* This task's end of the rings between the two. */
-cshim_path *fake_lane_path(lapi_handle_t handle);
+node_peer *fake_lane_path(lapi_handle_t handle);
 
 /* What orders a sender's store and its look whether the receiver sleeps: its own fence, the receiver's membarrier, or nothing any more. */
 typedef enum fake_lane_order { FAKE_LANE_SENDERS, FAKE_LANE_MEMBARRIER, FAKE_LANE_NOBODY } fake_lane_order;

@@ -262,7 +262,7 @@ static void writes_nonsense(void)
 {
 	int i;
 
-	for (i = 0; i < CSHIM_BARRIER_ROUNDS; i++)
+	for (i = 0; i < NODE_BARRIER_ROUNDS; i++)
 		__atomic_store_n(&fake_barrier_words(0)->round[i].value, 1ULL << 63, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&fake_barrier_words(0)->released.value, 12345, __ATOMIC_SEQ_CST);
 	fake_barrier_refuse(0, tasks, 0);
@@ -296,7 +296,7 @@ static int last_arrivals; /* atomic */
 static void *counts_last(void *argument)
 {
 	int me = (int)(intptr_t)argument, i;
-	const cshim_paths *paths = (const cshim_paths *)(uintptr_t)fake_context(handles[me])->barrier;
+	const node_link *paths = (const node_link *)(uintptr_t)fake_context(handles[me])->barrier;
 
 	for (i = 0; i < PINNED_ROUNDS; i++) {
 		CHECK(LAPI_Gfence(handles[me]) == LAPI_SUCCESS);
@@ -315,7 +315,7 @@ static int looked_on(uint64_t hint)
 	CPU_SET(processor, &one);
 	CHECK(sched_getaffinity(0, sizeof(before), &before) == 0);
 	start(5, 0, 0);
-	for (i = 0; i < CSHIM_BARRIER_PLACES; i++)
+	for (i = 0; i < NODE_BARRIER_PLACES; i++)
 		fake_barrier_words(0)->gathered[i].value = hint;
 	last_arrivals = 0;
 	CHECK(sched_setaffinity(0, sizeof(one), &one) == 0); /* the threads inherit it */

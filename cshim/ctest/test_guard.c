@@ -40,7 +40,7 @@ static void every_length(unsigned char *from, unsigned char *to)
 			memset(to, 0xEE, SPACE);
 			for (i = 0; i < n; i++)
 				a[i] = (unsigned char)(i * 31 + n);
-			CHECK(cshim_guarded_copy(b, a, n) == 0);
+			CHECK(node_guarded_copy(b, a, n) == 0);
 			CHECK(memcmp(a, b, n) == 0);
 			CHECK(b[-1] == 0xEE && (offsets[k] == 0 || b[n] == 0xEE));
 		}
@@ -54,22 +54,22 @@ static void bad_addresses(unsigned char *good, unsigned char *end)
 	int op;
 
 	for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-		CHECK(cshim_guarded_copy(end - lengths[i] + 1, good, lengths[i]) == 1);
-		CHECK(cshim_guarded_copy(good, end - lengths[i] + 1, lengths[i]) == 1);
-		CHECK(cshim_guarded_copy((void *)16, good, lengths[i]) == 1);
+		CHECK(node_guarded_copy(end - lengths[i] + 1, good, lengths[i]) == 1);
+		CHECK(node_guarded_copy(good, end - lengths[i] + 1, lengths[i]) == 1);
+		CHECK(node_guarded_copy((void *)16, good, lengths[i]) == 1);
 		/* Not canonical: the processor tells no address. */
-		CHECK(cshim_guarded_copy((void *)0x0123456789abcdef, good, lengths[i]) == 1);
+		CHECK(node_guarded_copy((void *)0x0123456789abcdef, good, lengths[i]) == 1);
 	}
-	CHECK(cshim_guarded_copy(end, good, 0) == 0);
-	CHECK(cshim_memory_at((uintptr_t)good) == good && cshim_memory_at(0) == NULL);
+	CHECK(node_guarded_copy(end, good, 0) == 0);
+	CHECK(node_memory_at((uintptr_t)good) == good && node_memory_at(0) == NULL);
 	if (sizeof(void *) == 4)
-		CHECK(cshim_memory_at((uintptr_t)good | (uint64_t)1 << 32) == NULL && cshim_memory_at((uintptr_t)good | (uint64_t)1 << 63) == NULL);
-	CHECK(cshim_guarded_count((int32_t *)end, 0) == 1);
-	CHECK(cshim_guarded_count((int32_t *)end, 1) == 1);
-	CHECK(cshim_guarded_count(NULL, 0) == 1);
+		CHECK(node_memory_at((uintptr_t)good | (uint64_t)1 << 32) == NULL && node_memory_at((uintptr_t)good | (uint64_t)1 << 63) == NULL);
+	CHECK(node_guarded_count((int32_t *)end, 0) == 1);
+	CHECK(node_guarded_count((int32_t *)end, 1) == 1);
+	CHECK(node_guarded_count(NULL, 0) == 1);
 	for (op = FETCH_AND_ADD; op <= COMPARE_AND_SWAP; op++) {
-		CHECK(cshim_guarded_rmw(op, 4, end, 1, 0, &old) == 1);
-		CHECK(cshim_guarded_rmw(op, 8, end, 1, 0, &old) == 1);
+		CHECK(node_guarded_rmw(op, 4, end, 1, 0, &old) == 1);
+		CHECK(node_guarded_rmw(op, 8, end, 1, 0, &old) == 1);
 	}
 }
 
@@ -79,17 +79,17 @@ static void atomics(void)
 	uint32_t narrow = 0xfffffffe;
 	uint64_t wide = 5, old = 0;
 
-	CHECK(cshim_guarded_count(&counter, 0) == 0 && cshim_guarded_count(&counter, 1) == 0 && counter == 43);
-	CHECK(cshim_guarded_rmw(FETCH_AND_ADD, 4, &narrow, 3, 0, &old) == 0 && old == 0xfffffffe && narrow == 1);
-	CHECK(cshim_guarded_rmw(FETCH_AND_OR, 4, &narrow, 6, 0, &old) == 0 && old == 1 && narrow == 7);
-	CHECK(cshim_guarded_rmw(SWAP, 4, &narrow, 0x80000000u, 0, &old) == 0 && old == 7 && narrow == 0x80000000u);
-	CHECK(cshim_guarded_rmw(COMPARE_AND_SWAP, 4, &narrow, 9, 8, &old) == 0 && old == 0x80000000u && narrow == 0x80000000u);
-	CHECK(cshim_guarded_rmw(COMPARE_AND_SWAP, 4, &narrow, 9, 0x80000000u, &old) == 0 && old == 0x80000000u && narrow == 9);
-	CHECK(cshim_guarded_rmw(FETCH_AND_ADD, 8, &wide, ~(uint64_t)0, 0, &old) == 0 && old == 5 && wide == 4);
-	CHECK(cshim_guarded_rmw(FETCH_AND_OR, 8, &wide, (uint64_t)1 << 40, 0, &old) == 0 && old == 4 && wide == ((uint64_t)1 << 40) + 4);
-	CHECK(cshim_guarded_rmw(SWAP, 8, &wide, 1, 0, &old) == 0 && old == ((uint64_t)1 << 40) + 4 && wide == 1);
-	CHECK(cshim_guarded_rmw(COMPARE_AND_SWAP, 8, &wide, 2, 1, &old) == 0 && old == 1 && wide == 2);
-	CHECK(cshim_guarded_rmw(COMPARE_AND_SWAP, 8, &wide, 3, 1, &old) == 0 && old == 2 && wide == 2);
+	CHECK(node_guarded_count(&counter, 0) == 0 && node_guarded_count(&counter, 1) == 0 && counter == 43);
+	CHECK(node_guarded_rmw(FETCH_AND_ADD, 4, &narrow, 3, 0, &old) == 0 && old == 0xfffffffe && narrow == 1);
+	CHECK(node_guarded_rmw(FETCH_AND_OR, 4, &narrow, 6, 0, &old) == 0 && old == 1 && narrow == 7);
+	CHECK(node_guarded_rmw(SWAP, 4, &narrow, 0x80000000u, 0, &old) == 0 && old == 7 && narrow == 0x80000000u);
+	CHECK(node_guarded_rmw(COMPARE_AND_SWAP, 4, &narrow, 9, 8, &old) == 0 && old == 0x80000000u && narrow == 0x80000000u);
+	CHECK(node_guarded_rmw(COMPARE_AND_SWAP, 4, &narrow, 9, 0x80000000u, &old) == 0 && old == 0x80000000u && narrow == 9);
+	CHECK(node_guarded_rmw(FETCH_AND_ADD, 8, &wide, ~(uint64_t)0, 0, &old) == 0 && old == 5 && wide == 4);
+	CHECK(node_guarded_rmw(FETCH_AND_OR, 8, &wide, (uint64_t)1 << 40, 0, &old) == 0 && old == 4 && wide == ((uint64_t)1 << 40) + 4);
+	CHECK(node_guarded_rmw(SWAP, 8, &wide, 1, 0, &old) == 0 && old == ((uint64_t)1 << 40) + 4 && wide == 1);
+	CHECK(node_guarded_rmw(COMPARE_AND_SWAP, 8, &wide, 2, 1, &old) == 0 && old == 1 && wide == 2);
+	CHECK(node_guarded_rmw(COMPARE_AND_SWAP, 8, &wide, 3, 1, &old) == 0 && old == 2 && wide == 2);
 }
 
 void test_guard(void)
@@ -97,7 +97,7 @@ void test_guard(void)
 	unsigned char *from = fenced_memory(), *to = fenced_memory();
 	/* The handler that the guard finds gets what is not the guard's. */
 	signal(SIGSEGV, see);
-	cshim_guard_install();
+	node_guard_install();
 	every_length(from, to);
 	bad_addresses(from, to + SPACE);
 	atomics();

@@ -11,10 +11,10 @@
 #include "../lane_path.h"
 #include "fake_lane.h"
 
-enum { SINK = CSHIM_CHUNK_AREA, EDGE = 64, RANDOM_MESSAGES = 200000, INDEX = 7 };
+enum { SINK = NODE_CHUNK_AREA, EDGE = 64, RANDOM_MESSAGES = 200000, INDEX = 7 };
 
 static lapi_handle_t handles[2];
-static cshim_path *path; /* of task 0, who receives */
+static node_peer *path; /* of task 0, who receives */
 static unsigned char sink[EDGE + SINK + EDGE] __attribute__((aligned(64)));
 static struct { uint32_t calls, uhdr_len; uint64_t msg_len; } seen;
 static uint64_t state;
@@ -66,13 +66,13 @@ static void stop(void)
 
 static unsigned char *slot(uint64_t position)
 {
-	return (unsigned char *)(uintptr_t)path->in_slots + position * CSHIM_SLOT_SIZE;
+	return (unsigned char *)(uintptr_t)path->in_slots + position * NODE_SLOT_SIZE;
 }
 
 /* The receiver looks at this place of its ring next, wherever it stood. */
 static void stand_at(uint64_t position)
 {
-	path->receiver.head = path->receiver.published = (path->receiver.head / CSHIM_RING_SLOTS + 1) * CSHIM_RING_SLOTS + position;
+	path->receiver.head = path->receiver.published = (path->receiver.head / NODE_RING_SLOTS + 1) * NODE_RING_SLOTS + position;
 }
 
 /*
@@ -80,11 +80,11 @@ static void stand_at(uint64_t position)
  */
 static int taken(uint64_t word, const void *body, size_t n)
 {
-	uint64_t head = path->receiver.head, position = head % CSHIM_RING_SLOTS;
+	uint64_t head = path->receiver.head, position = head % NODE_RING_SLOTS;
 
-	CHECK(8 + n <= (CSHIM_RING_SLOTS - position) * CSHIM_SLOT_SIZE);
+	CHECK(8 + n <= (NODE_RING_SLOTS - position) * NODE_SLOT_SIZE);
 	memcpy(slot(position) + 8, body, n);
-	word = (word >> 32) << 32 | (uint32_t)head | CSHIM_SEQUENCE_VALID;
+	word = (word >> 32) << 32 | (uint32_t)head | NODE_SEQUENCE_VALID;
 	memcpy(slot(position), &word, 8);
 	CHECK(LAPI_Probe(handles[0]) == LAPI_SUCCESS);
 	memset(slot(position), 0, 8);
@@ -114,11 +114,11 @@ static void lengths_of_puts(void)
 	cshim_put_header put = {CSHIM_ADDR(sink + EDGE), 0, 0};
 	size_t i, k;
 
-	memset((void *)(uintptr_t)path->in_slots, 0x5a, CSHIM_RING_SLOTS * CSHIM_SLOT_SIZE);
+	memset((void *)(uintptr_t)path->in_slots, 0x5a, NODE_RING_SLOTS * NODE_SLOT_SIZE);
 	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++)
 		for (k = 0; k < sizeof(more) / sizeof(more[0]); k++) {
-			uint64_t slots = (8 + sizeof(put) + more[k] + CSHIM_SLOT_SIZE - 1) / CSHIM_SLOT_SIZE;
-			int fits = slots <= CSHIM_MESSAGE_SLOTS && places[i] + slots <= CSHIM_RING_SLOTS;
+			uint64_t slots = (8 + sizeof(put) + more[k] + NODE_SLOT_SIZE - 1) / NODE_SLOT_SIZE;
+			int fits = slots <= NODE_MESSAGE_SLOTS && places[i] + slots <= NODE_RING_SLOTS;
 
 			stand_at(places[i]);
 			CHECK(taken(word_of(CSHIM_MSG_PUT, sizeof(put) / 8, more[k]), &put, sizeof(put)) == fits);
@@ -155,35 +155,35 @@ static void lengths_of_user_headers(void)
 /* Chunks at all ends of the area, and beyond. */
 static void places_of_chunks(void)
 {
-	static const uint32_t at[] = {0, 1, 4096, CSHIM_CHUNK_AREA - 65536, CSHIM_CHUNK_AREA - 8, CSHIM_CHUNK_AREA - 1, CSHIM_CHUNK_AREA,
-		CSHIM_CHUNK_AREA + 1, 0x7fffffff, 0x80000000, UINT32_MAX - 7, UINT32_MAX};
-	static const uint32_t lengths[] = {0, 1, 8, 65536, CSHIM_CHUNK_MAX - 24, CSHIM_CHUNK_MAX - 23, CSHIM_CHUNK_MAX, CSHIM_CHUNK_AREA, 0x80000000, UINT32_MAX};
-	struct { cshim_place place; cshim_put_header put; } message = {{0, 0}, {CSHIM_ADDR(sink + EDGE), 0, 0}};
+	static const uint32_t at[] = {0, 1, 4096, NODE_CHUNK_AREA - 65536, NODE_CHUNK_AREA - 8, NODE_CHUNK_AREA - 1, NODE_CHUNK_AREA,
+		NODE_CHUNK_AREA + 1, 0x7fffffff, 0x80000000, UINT32_MAX - 7, UINT32_MAX};
+	static const uint32_t lengths[] = {0, 1, 8, 65536, NODE_CHUNK_MAX - 24, NODE_CHUNK_MAX - 23, NODE_CHUNK_MAX, NODE_CHUNK_AREA, 0x80000000, UINT32_MAX};
+	struct { node_place place; cshim_put_header put; } message = {{0, 0}, {CSHIM_ADDR(sink + EDGE), 0, 0}};
 	unsigned char *area = (unsigned char *)(uintptr_t)path->in_chunks;
 	size_t i, k;
 
-	for (i = 0; i < CSHIM_CHUNK_AREA; i++)
+	for (i = 0; i < NODE_CHUNK_AREA; i++)
 		area[i] = (unsigned char)(i * 7 + (i >> 8) + 1);
 	for (i = 0; i < sizeof(at) / sizeof(at[0]); i++)
 		for (k = 0; k < sizeof(lengths) / sizeof(lengths[0]); k++) {
-			int fits = sizeof(message.put) + (uint64_t)lengths[k] <= CSHIM_CHUNK_MAX && (uint64_t)at[i] + lengths[k] <= CSHIM_CHUNK_AREA;
+			int fits = sizeof(message.put) + (uint64_t)lengths[k] <= NODE_CHUNK_MAX && (uint64_t)at[i] + lengths[k] <= NODE_CHUNK_AREA;
 
 			message.place.offset = at[i];
 			message.place.length = lengths[k];
 			stand_at(i);
-			CHECK(taken(word_of(CSHIM_MSG_PUT | CSHIM_KIND_CHUNK, 3, 0), &message, sizeof(message)) == fits);
+			CHECK(taken(word_of(CSHIM_MSG_PUT | NODE_KIND_CHUNK, 3, 0), &message, sizeof(message)) == fits);
 			only(fits ? lengths[k] : 0, area + at[i]);
-			CHECK(!taken(word_of(CSHIM_MSG_PUT | CSHIM_KIND_CHUNK, 3, 8), &message, sizeof(message))); /* data in slots, too */
+			CHECK(!taken(word_of(CSHIM_MSG_PUT | NODE_KIND_CHUNK, 3, 8), &message, sizeof(message))); /* data in slots, too */
 			only(0, NULL);
 		}
 	message.place.offset = message.place.length = 0;
 	message.put.tgt_addr = INDEX; /* an active message's handler; with a user header of 32 bytes it has two slots */
-	stand_at(CSHIM_RING_SLOTS - 1);
-	CHECK(!taken(word_of(CSHIM_MSG_AM_SMALL | CSHIM_KIND_CHUNK, 7, 0), &message, sizeof(message)));
-	stand_at(CSHIM_RING_SLOTS - 2);
-	CHECK(taken(word_of(CSHIM_MSG_AM_SMALL | CSHIM_KIND_CHUNK, 7, 0), &message, sizeof(message)));
+	stand_at(NODE_RING_SLOTS - 1);
+	CHECK(!taken(word_of(CSHIM_MSG_AM_SMALL | NODE_KIND_CHUNK, 7, 0), &message, sizeof(message)));
+	stand_at(NODE_RING_SLOTS - 2);
+	CHECK(taken(word_of(CSHIM_MSG_AM_SMALL | NODE_KIND_CHUNK, 7, 0), &message, sizeof(message)));
 	stand_at(0); /* padding of a whole ring would be for ever */
-	CHECK(!taken(word_of(CSHIM_KIND_PADDING, 0, 0), &message, 8));
+	CHECK(!taken(word_of(NODE_KIND_PADDING, 0, 0), &message, 8));
 }
 
 /* Read-modify-writes, completions and gets that no origin sends. */
@@ -205,7 +205,7 @@ static void nonsense(void)
 			CHECK(!taken(word_of(CSHIM_MSG_LANE_RMW, 4, 0), &rmw, sizeof(rmw)));
 		}
 	only(0, NULL);
-	for (counter.more = CSHIM_RING_SLOTS; counter.more; counter.more <<= 1) {
+	for (counter.more = NODE_RING_SLOTS; counter.more; counter.more <<= 1) {
 		stand_at(0);
 		CHECK(!taken(word_of(CSHIM_MSG_COUNTER, 2, 0), &counter, sizeof(counter)));
 	}
@@ -215,8 +215,8 @@ static void nonsense(void)
 		tail = path->sender.tail;
 		stand_at(0);
 		CHECK(taken(word_of(CSHIM_MSG_LANE_GET, 4, 0), &get, sizeof(get)));
-		CHECK(path->sender.tail - tail <= CSHIM_RING_SLOTS - 1 && fake_lane_counts.faults == 0);
-		CHECK(get.length <= CSHIM_INLINE_MAX || path->sender.tail - tail <= 2 * (get.length / 8192 + 1));
+		CHECK(path->sender.tail - tail <= NODE_RING_SLOTS - 1 && fake_lane_counts.faults == 0);
+		CHECK(get.length <= NODE_INLINE_MAX || path->sender.tail - tail <= 2 * (get.length / 8192 + 1));
 		CHECK(LAPI_Probe(handles[1]) == LAPI_SUCCESS); /* who knows no such token, and drops it */
 	}
 	for (get.length = CSHIM_LENGTH_MAX + 1; get.length; get.length <<= 1) {
@@ -241,7 +241,7 @@ static void wrong_answers(void)
 
 	CHECK(LAPI_Setcntr(handles[0], &over, 0) == LAPI_SUCCESS);
 	CHECK(LAPI_Get(handles[0], 1, 100, sink, sink + EDGE, NULL, &over) == LAPI_SUCCESS && lane->ops == 1);
-	memset(slot(0), 0x77, 4 * CSHIM_SLOT_SIZE);
+	memset(slot(0), 0x77, 4 * NODE_SLOT_SIZE);
 	memset(pattern, 0x77, sizeof(pattern));
 	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		reply.state = wrong[i].state;
@@ -283,7 +283,7 @@ static void anything(void)
 
 void test_hostile(void)
 {
-	cshim_guard_install();
+	node_guard_install();
 	start();
 	lengths_of_puts();
 	lengths_of_user_headers();

@@ -300,7 +300,7 @@ static void exchange(uint32_t spin, void (*first)(void))
 /* What the lane must not do: it says so and changes nothing. */
 static void passes(void)
 {
-	cshim_path *path;
+	node_peer *path;
 	lapi_cntr_t counter;
 	uint64_t tail;
 	int four = 4;
@@ -314,7 +314,7 @@ static void passes(void)
 	CHECK(LAPI_Put(handles[0], 2, 8, sides[1].in, sides[0].in, NULL, &counter, NULL) == LAPI_ERR_TGT);
 	CHECK(LAPI_Amsend(handles[0], 1, (void *)take_message, (void *)16, 8, NULL, 0, NULL, NULL, NULL) == LAPI_ERR_TGT);
 	CHECK(LAPI_Rmw(handles[0], (RMW_ops_t)9, 1, &sides[1].sum, &four, NULL, NULL) != LAPI_SUCCESS);
-	path->closed = CSHIM_CLOSED_CORE;
+	path->closed = NODE_CLOSED_OWNER;
 	CHECK(LAPI_Put(handles[0], 1, 8, sides[1].in, sides[0].in, NULL, &counter, NULL) == LAPI_ERR_TGT);
 	path->closed = 0;
 	CHECK(path->sender.tail == tail);
@@ -348,7 +348,7 @@ static void answer_late(lapi_handle_t peer, uint32_t token, uint64_t value, uint
 {
 	cshim_context *context = fake_context(peer);
 	cshim_lane *lane = (cshim_lane *)(uintptr_t)context->lane;
-	cshim_path *path = fake_lane_path(peer);
+	node_peer *path = fake_lane_path(peer);
 	cshim_reply_header *reply;
 	cshim_append append;
 
@@ -359,7 +359,7 @@ static void answer_late(lapi_handle_t peer, uint32_t token, uint64_t value, uint
 	reply->state = CSHIM_REPLY_OK;
 	reply->value = value;
 	memset(reply + 1, 0xee, data);
-	cshim_append_end((cshim_paths *)(uintptr_t)lane->paths, path, &append, CSHIM_MSG_LANE_REPLY, sizeof(*reply), data);
+	cshim_append_end((node_link *)(uintptr_t)lane->paths, path, &append, CSHIM_MSG_LANE_REPLY, sizeof(*reply), data);
 	cshim_unlock(context);
 }
 
@@ -417,7 +417,7 @@ static void late_answers(void)
 
 void test_lane(void)
 {
-	cshim_guard_install();
+	node_guard_install();
 	passes();
 	late_answers();
 	exchange(200, NULL); /* mostly spinning */
@@ -426,6 +426,6 @@ void test_lane(void)
 
 void test_lane_after(void (*first)(void))
 {
-	cshim_guard_install();
+	node_guard_install();
 	exchange(0, first);
 }

@@ -1,6 +1,6 @@
 /*
  * lane_room.pml - a sender that sleeps until the receiver has consumed something (cshim/lane_receive.c: publish_consumed, lane_path.c:
- * cshim_ring_bell; transport/shm/receive.go: publishConsumed, wakeWaiting; sleep.go: Arm, hasRoom, Disarm).
+ * node_ring_bell; transport/shm/receive.go: publishConsumed, wakeWaiting; sleep.go: Arm, hasRoom, Disarm).
  *
  * The receiver stores `consumed` and looks at `waiting`; the sender stores `armed` and `waiting`, waits for membarrier, and looks at
  * `consumed`. The receiver takes `waiting` back before it looks at `armed` and rings; it takes `armed` after that, if it

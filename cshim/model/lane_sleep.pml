@@ -1,6 +1,6 @@
 /*
  * lane_sleep.pml - who tells a receiver that there is a message (cshim/lane_path.h: cshim_append_end, lane_path.c: cshim_append_wake,
- * cshim_ring_bell; transport/shm/send.go: notify, wake; receive.go: takePending, coolDown; sleep.go: Arm, Disarm).
+ * node_ring_bell; transport/shm/send.go: notify, wake; receive.go: takePending, coolDown; sleep.go: Arm, Disarm).
  *
  * Senders store a message's head word and then look at `cold` and `armed`. The receiver stores those, waits for membarrier, and then
  * looks at the head words: it gives rings up and takes them back, sleeps and wakes, whenever it likes. Each sender does it in one of three ways:

@@ -131,7 +131,7 @@ type (
 		Machine   [16]uint8
 		Partition [56]uint8
 	}
-	Path struct {
+	NodePeer struct {
 		Sender     Sender
 		Receiver   Receiver
 		OutHead    uint64
@@ -147,16 +147,18 @@ type (
 		Stopped    uint32
 		Active     uint32
 		Fenced     uint32
-		Used       uint32
-		Kind       uint32
-		Expected   int32
 		Direct     uint32
 		PutFailed  uint32
 		ChunkArea  uint32
-		Line       [24]uint8
+		Blocked    uint32
+		Pid        int32
+		Flushing   uint32
+		Unsaid     uint64
+		Stalled    uint32
+		Owner      [3]uint32
 		Chunks     Chunks
 	}
-	Paths struct {
+	NodeLink struct {
 		Turn            uint64
 		OwnHead         uint64
 		Rings           uint32
@@ -168,15 +170,58 @@ type (
 		DataSent        uint64
 		PacketsReceived uint64
 		DataReceived    uint64
+		Ghosts          uint64
 		ChunkOf         [32]uint32
 		Cookie          uint64
-		Scratch         [48]uint8
+		Scratch         uint64
 		ChunkUnits      uint64
+		Sleeps          uint64
+		Fencing         uint32
+		Unordered       uint32
+		Ops             uint32
+		FreeOp          uint32
+		Cooled          uint64
+		Event           NodeEvent
+		Message         [10]uint64
+		Transfer        [6]uint64
+		Line            [16]uint8
 		Barrier         Barrier
-		Path            [128]Path
+		Op              [256]NodeOp
+		Peer            [128]NodePeer
+	}
+	NodeOp struct {
+		Token uint32
+		Kind  uint8
+		Width uint8
+		By    uint8
+		Note  uint8
+		Task  int32
+		Free  uint32
+		Local uint64
+		N     uint64
+		Tag   [4]uint64
+	}
+	NodeEvent struct {
+		Kind    uint32
+		Token   uint32
+		Slots   uint64
+		Header  uint64
+		Data    uint64
+		Body    uint64
+		Bytes   uint64
+		Addr    uint64
+		N       uint64
+		Notice  [2]uint64
+		Value   uint64
+		Operand uint64
+		Compare uint64
+		Op      uint8
+		Width   uint8
+		Zero    [6]uint8
+		Done    NodeOp
 	}
 	Lane struct {
-		Paths      uint64
+		Link       uint64
 		RingOf     uint64
 		Scratch    uint64
 		Random     uint32
@@ -188,30 +233,12 @@ type (
 		GoWork     uint32
 		GoBusy     uint32
 		ErrorCheck uint32
-		Ops        uint32
-		FreeOp     uint32
 		Dirty      uint32
 		Told       uint64
 		ToldMore   uint64
 		BulkMin    uint64
 		Issued     uint64
 		Handlers   [256]uint64
-		Op         [256]LaneOp
-	}
-	LaneOp struct {
-		Token    uint32
-		Kind     uint8
-		Width    uint8
-		Compares uint8
-		Reserved uint8
-		Task     int32
-		NextFree uint32
-		Seq      uint64
-		Local    uint64
-		N        uint64
-		OrgCntr  uint64
-		Line     uint64
-		Compare  uint64
 	}
 	Outbox struct {
 		At          uint64
@@ -229,30 +256,6 @@ type (
 		Handler  uint64
 		TgtCntr  uint64
 		CmplCntr uint64
-	}
-	LaneGet struct {
-		Addr   uint64
-		Length uint64
-		Cntr   uint64
-		Token  uint64
-	}
-	LaneRmw struct {
-		Variable uint64
-		Operand  uint64
-		Compare  uint64
-		Token    uint32
-		Op       uint8
-		Width    uint8
-		Zero     uint16
-	}
-	LaneReply struct {
-		Token uint32
-		State uint32
-		Value uint64
-	}
-	PutPart struct {
-		Addr  uint64
-		Flags uint64
 	}
 	Chunks struct {
 		Tail  uint64
@@ -279,7 +282,7 @@ const (
 	DispatchError    = 0x4
 
 	SegmentMagic   = 0x315f6d68736c4150
-	SegmentVersion = 0x5
+	SegmentVersion = 0x6
 	MaxRings       = 0x80
 	SlotSize       = 0x40
 	RingSlots      = 0x100
@@ -303,33 +306,28 @@ const (
 	ChunkClasses   = 0x20
 	ChunkPublish   = 0x4000
 
-	ClosedLink = 0x1
-	ClosedCore = 0x2
+	ClosedLink  = 0x1
+	ClosedOwner = 0x2
+	ClosedQueue = 0x4
+
+	NodeOps     = 0x100
+	NodeOpFree  = 0x0
+	NodeOpGet   = 0x1
+	NodeOpRmw   = 0x2
+	NodeByOwner = 0x1
+	NodeKindMax = 0x1f
+	NodeCopyMax = 0x2000000
+	LookAgainNs = 0x989680
 
 	LaneHandlers = 0x100
-	LaneOps      = 0x100
 	OffLists     = 0x1
 	OffTerm      = 0x2
-	OpFree       = 0x0
-	OpGet        = 0x1
-	OpRmw        = 0x2
 
-	MsgPut       = 0x1
-	MsgCounter   = 0x8
-	MsgAmSmall   = 0x18
-	MsgLaneGet   = 0x19
-	MsgLaneRmw   = 0x1a
-	MsgLaneReply = 0x1b
-	MsgPutPart   = 0x1c
-	MsgPutLast   = 0x1d
+	MsgCounter = 0x8
+	MsgAmSmall = 0x18
+	MsgPut     = 0x1
 
 	AmPaddingShift = 0x38
-	ReplyOK        = 0x0
-	ReplyFailed    = 0x1
-	ReplyPart      = 0x2
-	PartFirst      = 0x1
-	PartHuge       = 0x2
-	HugeMin        = 0x1000000
 
 	TraceMagic   = 0x3165636172744150
 	TraceVersion = 0x1

@@ -7,30 +7,27 @@ package layout
 import "C"
 
 type (
-	Barrier     C.cshim_barrier
-	BarrierWord C.cshim_barrier_word
-	Barriers    C.cshim_barrier_words
+	Barrier     C.node_barrier
+	BarrierWord C.node_barrier_word
+	Barriers    C.node_barrier_words
 	Context     C.cshim_context
-	Slot        C.cshim_slot
-	RingControl C.cshim_ring_control
-	SegmentHead C.cshim_segment_head
-	Sender      C.cshim_sender
-	Receiver    C.cshim_receiver
+	Slot        C.node_slot
+	RingControl C.node_ring_control
+	SegmentHead C.node_segment_head
+	Sender      C.node_sender
+	Receiver    C.node_receiver
 	TraceRecord C.cshim_trace_record
 	TraceHead   C.cshim_trace_head
-	Path        C.cshim_path
-	Paths       C.cshim_paths
+	NodePeer    C.node_peer
+	NodeLink    C.node_link
+	NodeOp      C.node_op
+	NodeEvent   C.node_event
 	Lane        C.cshim_lane
-	LaneOp      C.cshim_lane_op
 	Outbox      C.cshim_outbox
 	Outboxes    C.cshim_outboxes
 	AmSmall     C.cshim_am_header
-	LaneGet     C.cshim_get_header
-	LaneRmw     C.cshim_rmw_header
-	LaneReply   C.cshim_reply_header
-	PutPart     C.cshim_part_header
-	Chunks      C.cshim_chunks
-	Place       C.cshim_place
+	Chunks      C.node_chunks
+	Place       C.node_place
 )
 
 const (
@@ -46,58 +43,53 @@ const (
 	DispatchProgress = C.CSHIM_DISPATCH_PROGRESS
 	DispatchError    = C.CSHIM_DISPATCH_ERROR
 
-	SegmentMagic   = C.CSHIM_SEGMENT_MAGIC
-	SegmentVersion = C.CSHIM_SEGMENT_VERSION
-	MaxRings       = C.CSHIM_MAX_RINGS
-	SlotSize       = C.CSHIM_SLOT_SIZE
-	RingSlots      = C.CSHIM_RING_SLOTS
-	MessageSlots   = C.CSHIM_MESSAGE_SLOTS
-	Page           = C.CSHIM_PAGE
-	Awake          = C.CSHIM_AWAKE
-	Asleep         = C.CSHIM_ASLEEP
-	Sleep          = C.CSHIM_SLEEP
-	Closed         = C.CSHIM_CLOSED
-	SequenceValid  = C.CSHIM_SEQUENCE_VALID
-	HeaderUnit     = C.CSHIM_HEADER_UNIT
-	KindPadding    = C.CSHIM_KIND_PADDING
-	KindChunk      = C.CSHIM_KIND_CHUNK
-	InlineMax      = C.CSHIM_INLINE_MAX
-	ChunkUnit      = C.CSHIM_CHUNK_UNIT
-	ChunkUnits     = C.CSHIM_CHUNK_UNITS
-	ChunkArea      = C.CSHIM_CHUNK_AREA
-	ChunkAreaLeast = C.CSHIM_CHUNK_AREA_LEAST
-	ChunkAreaRings = C.CSHIM_CHUNK_AREA_RINGS
-	ChunkMax       = C.CSHIM_CHUNK_MAX
-	ChunkClasses   = C.CSHIM_CHUNK_CLASSES
-	ChunkPublish   = C.CSHIM_CHUNK_PUBLISH
+	SegmentMagic   = C.NODE_SEGMENT_MAGIC
+	SegmentVersion = C.NODE_SEGMENT_VERSION
+	MaxRings       = C.NODE_MAX_RINGS
+	SlotSize       = C.NODE_SLOT_SIZE
+	RingSlots      = C.NODE_RING_SLOTS
+	MessageSlots   = C.NODE_MESSAGE_SLOTS
+	Page           = C.NODE_PAGE
+	Awake          = C.NODE_AWAKE
+	Asleep         = C.NODE_ASLEEP
+	Sleep          = C.NODE_SLEEP
+	Closed         = C.NODE_CLOSED
+	SequenceValid  = C.NODE_SEQUENCE_VALID
+	HeaderUnit     = C.NODE_HEADER_UNIT
+	KindPadding    = C.NODE_KIND_PADDING
+	KindChunk      = C.NODE_KIND_CHUNK
+	InlineMax      = C.NODE_INLINE_MAX
+	ChunkUnit      = C.NODE_CHUNK_UNIT
+	ChunkUnits     = C.NODE_CHUNK_UNITS
+	ChunkArea      = C.NODE_CHUNK_AREA
+	ChunkAreaLeast = C.NODE_CHUNK_AREA_LEAST
+	ChunkAreaRings = C.NODE_CHUNK_AREA_RINGS
+	ChunkMax       = C.NODE_CHUNK_MAX
+	ChunkClasses   = C.NODE_CHUNK_CLASSES
+	ChunkPublish   = C.NODE_CHUNK_PUBLISH
 
-	ClosedLink = C.CSHIM_CLOSED_LINK
-	ClosedCore = C.CSHIM_CLOSED_CORE
+	ClosedLink  = C.NODE_CLOSED_LINK
+	ClosedOwner = C.NODE_CLOSED_OWNER
+	ClosedQueue = C.NODE_CLOSED_QUEUE
+
+	NodeOps     = C.NODE_OPS
+	NodeOpFree  = C.NODE_OP_FREE
+	NodeOpGet   = C.NODE_OP_GET
+	NodeOpRmw   = C.NODE_OP_RMW
+	NodeByOwner = C.NODE_BY_OWNER
+	NodeKindMax = C.NODE_KIND_MAX
+	NodeCopyMax = C.NODE_COPY_MAX
+	LookAgainNs = C.NODE_LOOK_AGAIN_NS
 
 	LaneHandlers = C.CSHIM_LANE_HANDLERS
-	LaneOps      = C.CSHIM_LANE_OPS
 	OffLists     = C.CSHIM_OFF_LISTS
 	OffTerm      = C.CSHIM_OFF_TERM
-	OpFree       = C.CSHIM_OP_FREE
-	OpGet        = C.CSHIM_OP_GET
-	OpRmw        = C.CSHIM_OP_RMW
 
-	MsgPut       = C.CSHIM_MSG_PUT
-	MsgCounter   = C.CSHIM_MSG_COUNTER
-	MsgAmSmall   = C.CSHIM_MSG_AM_SMALL
-	MsgLaneGet   = C.CSHIM_MSG_LANE_GET
-	MsgLaneRmw   = C.CSHIM_MSG_LANE_RMW
-	MsgLaneReply = C.CSHIM_MSG_LANE_REPLY
-	MsgPutPart   = C.CSHIM_MSG_PUT_PART
-	MsgPutLast   = C.CSHIM_MSG_PUT_LAST
+	MsgCounter = C.CSHIM_MSG_COUNTER
+	MsgAmSmall = C.CSHIM_MSG_AM_SMALL
+	MsgPut     = C.CSHIM_MSG_PUT
 
 	AmPaddingShift = C.CSHIM_AM_PADDING_SHIFT
-	ReplyOK        = C.CSHIM_REPLY_OK
-	ReplyFailed    = C.CSHIM_REPLY_FAILED
-	ReplyPart      = C.CSHIM_REPLY_PART
-	PartFirst      = C.CSHIM_PART_FIRST
-	PartHuge       = C.CSHIM_PART_HUGE
-	HugeMin        = C.CSHIM_HUGE_MIN
 
 	TraceMagic   = C.CSHIM_TRACE_MAGIC
 	TraceVersion = C.CSHIM_TRACE_VERSION

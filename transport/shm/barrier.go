@@ -4,10 +4,12 @@ import (
 	"math/bits"
 	"sync/atomic"
 
+	"lapi/cshim/node"
 	"lapi/transport/layout"
 )
 
-// The barrier among the tasks of a node is C's (cshim/barrier.h). Here is who decides whether there is one, and how core gives it up.
+// The barrier among the tasks of a node is C's (cshim/node/barrier.h). Here is who decides whether there is one, and how core
+// gives it up.
 
 // Barrier is this task's state of the barrier, nil if not every task of the node has said that it takes part (Config.Barrier), or one is
 // not connected. All tasks come to the same answer. It is valid from the last Connect until Close.
@@ -25,7 +27,7 @@ func (l *Link) Barrier() *layout.Barrier {
 		}
 		crowded = crowded || p.flags&isCrowded != 0
 	}
-	b := &l.paths.Barrier
+	b := &l.node.Barrier
 	if !crowded {
 		b.Rounds = uint32(bits.Len(uint(len(l.tasks) - 1)))
 	}
@@ -38,7 +40,7 @@ func (l *Link) RefuseBarrier(code uint32) {
 	for _, p := range l.rings {
 		if p != nil {
 			atomic.StoreUint64(&p.outHead.Barrier.Refused.Value, uint64(code))
-			l.wake(p)
+			node.Wake(l.node, p.ring)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"lapi/cshim/node"
 	"lapi/transport"
 	"lapi/transport/hold"
 	"lapi/transport/layout"
@@ -14,37 +15,27 @@ import (
 type peer struct {
 	ep    transport.Endpoint
 	ring  int // of its messages, in this task's segment
-	pid   int
 	bell  int // its eventfd
 	gone  bool
 	flags uint32 // of its address
-	renewal
+	epoch
 	// failure is why, if the peer is gone for what it wrote.
 	failure error
 
-	// Messages to it: a ring in its segment.
-	out        segment
-	outHead    *layout.SegmentHead
-	outControl *layout.RingControl
-	outSlots   slots
-	outChunks  chunks
-	path       *layout.Path // what the lane uses of all this; sender and receiver are in it
-	sender     *layout.Sender
-	blocked    bool          // Send has said ErrBusy since this task last saw room
-	flushes    *transport.Op // waiting, in the order of their marks
-	lastFlush  *transport.Op
-	flushing   bool // in Link.waiting
-
-	// Messages from it: a ring in this task's segment.
+	out       segment // its segment
+	outHead   *layout.SegmentHead
 	inControl *layout.RingControl
-	inSlots   slots
-	inChunks  chunks
-	receiver  *layout.Receiver
+	node      *layout.NodePeer // what C has of it
+
+	ops           opList // wait for room
+	entered, left uint64 // how many ever entered ops, and left it
+	answers       []answer
+	flushes       opList
+	flushing      bool // in Link.waiting
+
 	held      hold.Queue
 	holding   bool // counted in Link.holding
-	reoffered bool // the message in the next slot was refused and could not be held
-
-	direct bool // cross-memory attach reaches it
+	reoffered bool // the message at the head was refused and could not be held
 }
 
 // address is the content of transport.Address.Bytes, little-endian.
@@ -63,9 +54,9 @@ type address struct {
 
 // Bits of address.Flags.
 const (
-	needsFences  = 1 << iota // the task cannot call fenceAll
-	joinsBarrier             // Config.Barrier
-	isCrowded                // Config.Crowded
+	needsBarriers = 1 << iota // the task cannot call membarrier, so its senders need barriers of their own
+	joinsBarrier              // Config.Barrier
+	isCrowded                 // Config.Crowded
 )
 
 // addressMagic begins the bytes of an address.
@@ -78,7 +69,7 @@ const wordSize = 4 << (^uintptr(0) >> 63)
 func (l *Link) Address() transport.Address {
 	flags := uint32(0)
 	if !l.fencing {
-		flags |= needsFences
+		flags |= needsBarriers
 	}
 	if l.config.Barrier {
 		flags |= joinsBarrier
@@ -116,7 +107,7 @@ func (l *Link) decodeAddress(b []byte) (a address, ring int, err error) {
 	return a, ring, nil
 }
 
-// Connect implements transport.Link. Each process of a peer can be connected once; see Reconnect for the same process, Vacate for another.
+// Connect implements transport.Link. Each process of a peer can be connected once; see Reconnect for the same process, Reset for another.
 func (l *Link) Connect(ep transport.Endpoint, a transport.Address) error {
 	p, err := l.newPeer(ep, a)
 	if err != nil {
@@ -128,23 +119,29 @@ func (l *Link) Connect(ep transport.Endpoint, a transport.Address) error {
 	p.held.Init(&l.pool, func(m *hold.Message) transport.Verdict { return l.deliverHeld(p, m) })
 	l.rings[p.ring], l.peers[ep], l.awaited[ep] = p, p, false
 	p.settle()
-	l.activate(p)
+	node.Activate(l.node, p.ring)
 	return nil
 }
 
-// settle tells the lane whether it may use p's rings. It follows every change of what it looks at.
+// settle tells C whether the owner's fast path may use p's rings. It follows every change of what it looks at.
 func (p *peer) settle() {
-	p.path.Closed &^= layout.ClosedLink
+	p.node.Closed &^= layout.ClosedLink | layout.ClosedQueue
 	if p.gone || !p.announced {
-		p.path.Closed |= layout.ClosedLink
+		p.node.Closed |= layout.ClosedLink
 	}
-	p.path.Direct = 0
-	if p.direct {
-		p.path.Direct = 1
+	if p.ops.head != nil || len(p.answers) > 0 {
+		p.node.Closed |= layout.ClosedQueue
 	}
-	p.path.Stopped = 0
-	if p.gone || p.awaiting || p.reoffered {
-		p.path.Stopped = 1
+	p.node.Stopped = flag(p.gone || p.awaiting || p.reoffered)
+	p.node.Stalled = flag(p.reoffered && p.holding)
+	p.node.Flushing = flag(p.flushing)
+}
+
+// stall notes whether the message at the head was refused and could not be held.
+func (p *peer) stall(stalled bool) {
+	if p.reoffered != stalled {
+		p.reoffered = stalled
+		p.settle()
 	}
 }
 
@@ -172,27 +169,17 @@ func (l *Link) newPeer(ep transport.Endpoint, a transport.Address) (*peer, error
 		_ = out.release()
 		return nil, fmt.Errorf("shm: the segment of task %d is not the one its address means: %w", from.Task, transport.ErrBadParam)
 	}
-	p := &peer{
-		ep: ep, ring: ring, flags: from.Flags, pid: int(from.Pid), bell: a.Files[1],
-		out: out, outHead: head, outControl: out.control(l.index), outSlots: out.ring(l.index, len(l.tasks)), outChunks: out.chunks(l.index, len(l.tasks)),
-		path: l.private.path(ring), sender: &l.private.path(ring).Sender, receiver: &l.private.path(ring).Receiver,
-		renewal:   renewal{announced: true},
-		inControl: l.own.control(ring), inSlots: l.own.ring(ring, len(l.tasks)), inChunks: l.own.chunks(ring, len(l.tasks)),
-	}
-	p.path.ChunkArea = uint32(chunkArea(len(l.tasks)))
-	p.path.Task, p.path.Bell, p.path.Fenced = from.Task, int32(p.bell), from.Flags&needsFences
-	p.locate()
+	p := &peer{ep: ep, ring: ring, flags: from.Flags, bell: a.Files[1], out: out, outHead: head, epoch: epoch{announced: true},
+		inControl: l.own.control(ring), node: l.private.peer(ring)}
+	p.node.ChunkArea = uint32(chunkArea(len(l.tasks)))
+	p.node.Task, p.node.Bell, p.node.Pid = from.Task, int32(p.bell), from.Pid
+	p.node.Fenced = flag(from.Flags&needsBarriers != 0 || !node.Registered())
+	l.locatePeer(p)
 	_ = closeFile(a.Files[0])
 	// A process whose addresses have 32 bits cannot name those of one with 64; the other way there is nothing in the way.
-	p.direct = !l.config.DisableCMA && from.WordSize <= wordSize && probe(p.pid, transport.Addr(from.CookieAt), from.Cookie, l.private.scratch())
+	p.node.Direct = flag(!l.config.DisableCMA && from.WordSize <= wordSize && node.Probe(l.node, ring, from.CookieAt, from.Cookie))
 	p.settle()
 	return p, nil
-}
-
-// CanDirect says whether Put and Get work to ep.
-func (l *Link) CanDirect(ep transport.Endpoint) bool {
-	p, err := l.path(ep)
-	return err == nil && p.direct
 }
 
 // Disconnect implements transport.Link.
@@ -207,12 +194,13 @@ func (l *Link) Disconnect(ep transport.Endpoint, err error) {
 	}
 }
 
-// drop ends all that is under way with p, which is gone. Its memory stays mapped until Vacate or Close, because a handler or a send may be
-// looking at it.
+// drop ends all that is in flight with p, which is gone. Its memory stays mapped until Reset or Close, because a
+// handler or a send may be looking at it.
 func (l *Link) drop(p *peer, err error) {
 	l.endRenewal(p)
 	p.held.Clear()
-	l.deactivate(p)
+	node.Deactivate(l.node, p.ring)
 	l.settleHolding(p)
-	l.finishFlushes(p, ^uint64(0), err)
+	l.dropQueues(p, err)
+	l.endFlushes(p, err)
 }

@@ -1,24 +1,29 @@
-// Package shm is the link between tasks of one node: messages through shared memory, puts and gets straight between the tasks'
-// private memories (cross-memory attach, process_vm_readv and process_vm_writev).
+// Package shm is the link between tasks of one node. The data moves in C (package cshim/node): messages
+// through shared memory, transfers in messages or straight between the tasks' private memories, operations on words.
+// What is here: segments, connecting, epochs, refused messages, flushes, operations that wait for room.
 //
-// Abilities: messages in the order sent; put and get native where the kernel permits cross-memory attach (CanDirect, probed at
-// Connect), ErrNotSupported to peers where it does not; no atomics.
-// Limits: a message of sendMax bytes of which headerMax are header (64 KiB of data and any header); any length and alignment of put and get.
-// Progress: Send, Put and Get are done when they return. Progress receives; a refused message is copied aside and comes again.
+// Abilities: messages in the order sent; atomics, coherent with the processor; transfers with notices
+// (transport.Noticing); Put and Get native where the kernel permits cross-memory attach (CanDirect, probed at
+// Connect), ErrNotSupported to peers where it does not.
+// Limits: a message of sendMax bytes of which headerMax are header (64 KiB of data and any header); any
+// length and alignment of transfers.
+// Progress: Send and Put are done when they return. Progress receives; a refused message is copied aside and comes again.
 // When the receiver sleeps (Waiter), senders wake it through an eventfd; otherwise no message costs a system call.
 // Environment variables: none. Config.DisableCMA switches cross-memory attach off.
 //
 // # Memory
 //
-// cshim/segment.h describes the segments and their protocol, the C side of the library uses the same. A link trusts nothing that it
-// reads from a segment: a value that cannot be makes the peer failed (Config.PeerFailed), and never does harm here. A process that was
-// killed at any point leaves others unharmed, and no memory behind: segments are anonymous files that live as long as they are mapped.
+// cshim/node/segment.h describes the segments and their protocol. A link trusts nothing that it reads from a
+// segment: a value that cannot be makes the peer failed (Config.PeerFailed), and never does harm here. A process that was
+// killed at any point leaves others unharmed, and no memory behind: segments are anonymous files that live as
+// long as they are mapped.
 //
-// User memory is accessed through transport/memory: memory.Guard must have run on the calling goroutine.
+// User memory is accessed by C's guarded copies; a Gatherer's memory by Go, so memory.Guard must have run on the
+// calling goroutine.
 //
 // # Locking
 //
-// The owner's lock covers everything but the segments; their words are ordered as cshim/segment.h says.
+// The owner's lock covers everything but the segments; their words are ordered as segment.h says.
 package shm
 
 import (
@@ -32,6 +37,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"lapi/cshim/node"
 	"lapi/transport"
 	"lapi/transport/calibration"
 	"lapi/transport/hold"
@@ -53,44 +59,42 @@ type Config struct {
 	DisableCMA bool
 	// Barrier: this task can take part in the barrier of the node's tasks. Crowded: it sees fewer processors than there are tasks.
 	Barrier, Crowded bool
-	// Sizes has those of chunks; nil: the built-in ones. Area is how many bytes of data may be in chunks on the way to one task, of
-	// those that there are for it; 0: all.
+	// Sizes has those of chunks and routes; nil: the built-in ones. Area is how many bytes of data may be in
+	// chunks on the way to one task, of those that there are for it; 0: all.
 	Sizes *calibration.Table
 	Area  uint64
 }
 
-// Link is one task's end of all paths to the other tasks of its node. See transport.Link for its methods and locking.
+// Link is one task's end of all rings between it and the other tasks of its node. See transport.Link for its methods and locking.
 type Link struct {
 	config     Config
 	tasks      []int // ascending; the index is the ring's
 	index      int   // of this task in tasks
 	own        segment
 	private    private
-	paths      *layout.Paths // in private
-	bell       int           // eventfd that wakes this task
-	sleeps     uint64        // times that Arm was called: the number of the sleep
+	node       *layout.NodeLink // in private
+	bell       int              // eventfd that wakes this task
 	bellBuffer [8]byte
 	pid        int
 	cookie     uint64
+	fencing    bool // the peers have no barriers of their own: node.CanOrderPeers when they were told
 	closed     bool
 
-	fenceAll  func() bool // fenceAll, but in tests
-	fencing   bool        // the peers do not fence: CanFenceAll when they were told
-	unordered bool        // and now fenceAll is refused: see orderPeers
-
 	handlers [transport.MaxMsgID + 1]transport.MsgHandler
-	msg      transport.Msg // for the handler under way; here so that it is not allocated
-	peers    []*peer       // by endpoint; nil: not connected
-	rings    []*peer       // by ring
-	awaited  []bool        // by endpoint: not connected, and operations are to wait until it is
-	cooled   uint64        // the turn that last looked for rings that went cold
-	waiting  []*peer       // with flushes under way
-	broken   []*peer       // failed, PeerFailed not called yet
-	holding  int           // peers with held messages
-	renewing int           // peers that the announcement of a new beginning has no room to
+	notices  transport.NoticeHandler // nil: notices are dropped
+	faults   transport.FaultHandler  // likewise
+	msg      transport.Msg           // for the handler under way; here so that it is not allocated
+	peers    []*peer                 // by endpoint; nil: not connected
+	rings    []*peer                 // by ring
+	awaited  []bool                  // by endpoint: not connected, and operations are to wait until it is
+	waiting  []*peer                 // with flushes in flight
+	broken   []*peer                 // failed, PeerFailed not called yet
+	holding  int                     // peers with held messages
+	renewing int                     // peers whose ring has no room for the announcement of a new epoch
+	queued   int                     // operations and answers that wait for room
+	inFlight [layout.NodeOps]*transport.Op
 	pool     hold.Pool
 	stats    transport.Stats
-	kernel   iovecs // for PutVector and GetVector
 }
 
 // New makes the link and this task's segment. It fails if the kernel gives no memory or descriptors, or config cannot be.
@@ -104,7 +108,8 @@ func New(config Config) (*Link, error) {
 	if len(tasks) > MaxTasks {
 		return nil, fmt.Errorf("shm: %d tasks on one node, at most %d: %w", len(tasks), MaxTasks, transport.ErrBadParam)
 	}
-	l := &Link{config: config, tasks: tasks, index: index, pid: unix.Getpid(), bell: -1, fenceAll: fenceAll, fencing: CanFenceAll()}
+	node.Install()
+	l := &Link{config: config, tasks: tasks, index: index, pid: unix.Getpid(), bell: -1, fencing: node.CanOrderPeers()}
 	l.own.file = -1
 	l.peers = make([]*peer, config.NumTasks)
 	l.awaited = make([]bool, config.NumTasks)
@@ -127,14 +132,14 @@ func (l *Link) create() error {
 	if l.private, err = newPrivate(len(l.tasks), l.cookie); err != nil {
 		return err
 	}
-	l.paths = l.private.paths()
-	sizes := l.config.Sizes
-	if sizes == nil {
-		sizes = calibration.BuiltIn()
+	l.node = l.private.link()
+	l.node.Fencing = flag(l.fencing)
+	if l.config.Sizes == nil {
+		l.config.Sizes = calibration.BuiltIn()
 	}
-	tabulate(&l.paths.ChunkOf, sizes)
-	l.paths.ChunkUnits = chunkUnits(len(l.tasks), l.config.Area)
-	l.paths.Rings, l.paths.OwnRing = uint32(len(l.tasks)), uint32(l.index)
+	tabulate(&l.node.ChunkOf, l.config.Sizes)
+	l.node.ChunkUnits = chunkUnits(len(l.tasks), l.config.Area)
+	l.node.Rings, l.node.OwnRing = uint32(len(l.tasks)), uint32(l.index)
 	if l.own, err = createSegment(len(l.tasks)); err != nil {
 		return err
 	}
@@ -148,12 +153,37 @@ func (l *Link) create() error {
 	return err
 }
 
+func flag(b bool) uint32 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// tabulate writes the sizes of chunks where C looks for them.
+func tabulate(table *[layout.ChunkClasses]uint32, sizes *calibration.Table) {
+	for class := range table {
+		table[class] = uint32(sizes.ChunkOf(1 << class))
+	}
+}
+
+// chunkUnits is how many units of an area to use if area bytes are wanted: a power of two, what the area has at
+// most, and a longest message at least.
+func chunkUnits(rings int, area uint64) uint64 {
+	units := chunkArea(rings) / layout.ChunkUnit
+	for area != 0 && units*layout.ChunkUnit > area && units/2*layout.ChunkUnit >= layout.ChunkMax {
+		units /= 2
+	}
+	return units
+}
+
 // Limits implements transport.Link.
 func (l *Link) Limits() transport.Limits {
 	limits := transport.Limits{
-		Caps:    transport.CapOrdered,
+		Caps:    transport.CapOrdered | transport.CapAtomicCPU,
 		SendMax: sendMax, HeaderMax: headerMax,
 		PutAlign: 1, GetAlign: 1,
+		Atomics: transport.AllAtomics,
 	}
 	if !l.config.DisableCMA {
 		limits.Caps |= transport.CapPut | transport.CapGet
@@ -165,6 +195,11 @@ func (l *Link) Limits() transport.Limits {
 // Handle implements transport.Link.
 func (l *Link) Handle(id transport.MsgID, h transport.MsgHandler) { l.handlers[id] = h }
 
+// HandleNotices implements transport.Noticing.
+func (l *Link) HandleNotices(n transport.NoticeHandler, f transport.FaultHandler) {
+	l.notices, l.faults = n, f
+}
+
 // Register implements transport.Link; no registration is needed.
 func (l *Link) Register(a transport.Addr, n uint64, _ transport.Access) (transport.Region, error) {
 	return transport.Region{Addr: a, N: n}, nil
@@ -173,51 +208,33 @@ func (l *Link) Register(a transport.Addr, n uint64, _ transport.Access) (transpo
 // Deregister implements transport.Link.
 func (l *Link) Deregister(transport.Region) error { return nil }
 
-// Atomic implements transport.Link; transport/emul gives atomics to this link.
-func (l *Link) Atomic(transport.Endpoint, transport.AtomicKind, *transport.Op) (transport.Status, error) {
-	return transport.Done, transport.ErrNotSupported
-}
-
-// Stats implements transport.Link. What the lane counted since the last call is added here.
+// Stats implements transport.Link. What C counted since the last call is added here.
 func (l *Link) Stats() *transport.Stats {
-	if v := l.paths; v != nil {
+	if v := l.node; v != nil {
 		l.stats.PacketsSent += v.PacketsSent
 		l.stats.DataSent += v.DataSent
 		l.stats.PacketsReceived += v.PacketsReceived
 		l.stats.DataReceived += v.DataReceived
-		v.PacketsSent, v.DataSent, v.PacketsReceived, v.DataReceived = 0, 0, 0, 0
+		l.stats.GhostPackets += v.Ghosts
+		v.PacketsSent, v.DataSent, v.PacketsReceived, v.DataReceived, v.Ghosts = 0, 0, 0, 0, 0
 	}
 	return &l.stats
 }
 
-// Paths is where the lane finds the rings; constant until Close.
-func (l *Link) Paths() *layout.Paths { return l.paths }
+// Node is where C finds the ends; constant until Close.
+func (l *Link) Node() *layout.NodeLink { return l.node }
 
-// PathOf is the path to the task of ep, connected or not; nil if that is not of this node.
-func (l *Link) PathOf(ep transport.Endpoint) *layout.Path {
+// NodePeer is the end to the task of ep, connected or not, and its ring; nil if that is not of this node.
+func (l *Link) NodePeer(ep transport.Endpoint) (*layout.NodePeer, int) {
 	if ring, found := slices.BinarySearch(l.tasks, int(ep)); found {
-		return l.private.path(ring)
+		return l.private.peer(ring), ring
 	}
-	return nil
+	return nil, -1
 }
 
-// Busy says whether a turn of Progress may have something to do beside messages in active rings.
+// Busy says whether Progress may have something to do beside messages in active rings.
 func (l *Link) Busy() bool {
-	return l.holding > 0 || l.renewing > 0 || len(l.waiting) > 0 || len(l.broken) > 0
-}
-
-// Take offers the message at the head of a ring to h, instead of its kind's handler. There must be one; the lane has seen it.
-func (l *Link) Take(ring uint32, h transport.MsgHandler) {
-	p := l.rings[ring]
-	position := p.receiver.Head & ringMask
-	a, ok := p.examine(atomic.LoadUint64(p.inSlots.head(position)), position)
-	if !ok {
-		l.suspect(p, errNonsense) // it was another when the lane looked
-		return
-	}
-	if l.offer(p, h, &a) {
-		l.advance(p, &a)
-	}
+	return l.holding > 0 || l.renewing > 0 || l.queued > 0 || len(l.waiting) > 0 || len(l.broken) > 0
 }
 
 // path returns the peer of ep if operations to it are possible.
@@ -266,10 +283,10 @@ func (l *Link) Close() error {
 		return nil
 	}
 	l.closed = true
-	atomic.StoreUint64(&l.own.head().Armed, layout.Closed) // release: after the last consumed and held; see flushState
+	atomic.StoreUint64(&l.own.head().Armed, layout.Closed) // release: after the last consumed and held; see node_flushed
 	for _, p := range l.rings {
 		if p != nil {
-			l.wake(p) // it may wait for room or for a flush that will never be
+			node.Wake(l.node, p.ring) // it may wait for room or for a flush that will never be
 			p.gone = true
 			p.settle()
 			l.drop(p, transport.ErrClosed)
@@ -291,7 +308,7 @@ func (l *Link) release() error {
 	l.waiting = nil
 	l.pool.Release()
 	l.Stats()
-	l.paths = nil
+	l.node = nil
 	errs = append(errs, l.own.release(), l.private.release(), closeFile(l.bell))
 	l.bell = -1
 	return errors.Join(errs...)
@@ -305,6 +322,9 @@ func closeFile(fd int) error {
 }
 
 var (
-	_ transport.Link   = (*Link)(nil)
-	_ transport.Waiter = (*Link)(nil)
+	_ transport.Link      = (*Link)(nil)
+	_ transport.Waiter    = (*Link)(nil)
+	_ transport.Noticing  = (*Link)(nil)
+	_ transport.Gathering = (*Link)(nil)
+	_ transport.Vectored  = (*Link)(nil)
 )

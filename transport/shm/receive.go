@@ -1,28 +1,23 @@
 package shm
 
 import (
-	"math/bits"
 	"sync/atomic"
 
+	"lapi/cshim/node"
 	"lapi/transport"
 	"lapi/transport/hold"
 	"lapi/transport/layout"
 )
 
-const (
-	hotTasks   = 4    // with at most so many tasks on the node every ring is looked at in each turn
-	coldTurns  = 8192 // turns without a message after which a ring is not looked at any more
-	coldLook   = 1024 // how often, in turns, such rings are looked for; a power of two
-	publishMin = ringSlots / 4
-	heldMax    = 4 << 20 // bytes of refused messages of one peer; beyond that the next one refused stops its ring
-)
+// heldMax is how many bytes of refused messages of one peer are kept; beyond that the next one refused stops its ring.
+const heldMax = 4 << 20
 
 // Progress implements transport.Link.
 func (l *Link) Progress(max int) int {
 	if l.closed {
 		return 0
 	}
-	v := l.paths
+	v := l.node
 	v.Turn++
 	n := 0
 	if l.holding > 0 {
@@ -31,18 +26,15 @@ func (l *Link) Progress(max int) int {
 	if l.renewing > 0 {
 		l.announceAll()
 	}
-	if len(l.tasks) > hotTasks {
-		l.takePending()
-		if v.Turn-l.cooled >= coldLook {
-			l.cooled = v.Turn
-			l.coolDown()
-		}
+	if l.queued > 0 {
+		n += l.advanceQueues()
 	}
+	node.LookAround(v)
 	if v.NumActive > 0 {
 		if v.First++; v.First >= v.NumActive {
 			v.First = 0
 		}
-		// The list may change under a handler (Disconnect): then a ring is looked at in the next turn.
+		// The list may change under a handler (Disconnect): then a ring is looked at in the next call.
 		for i, at := uint32(0), v.First; i < v.NumActive && n < max; i++ {
 			if at >= v.NumActive {
 				at = 0
@@ -60,141 +52,147 @@ func (l *Link) Progress(max int) int {
 	return n
 }
 
-// receive offers at most max messages of p's ring to their handlers, and returns how many were accepted or held.
+// receive deals with at most max messages of p's ring, and returns how many were taken or held.
 func (l *Link) receive(p *peer, max int) (n int) {
-	r := p.receiver
+	took := uint32(node.Left)
 	for n < max {
-		// acquire: pairs with the store in publishHead; what is read of the message was written before it.
-		head := atomic.LoadUint64(p.inSlots.head(r.Head & ringMask))
-		if uint64(uint32(head)) != sequence(r.Head) {
+		if p.awaiting {
+			took |= node.Skip
+		}
+		result := node.Step(l.node, p.ring, took)
+		took = node.Left
+		if result == node.None || result == node.Owners {
 			break
 		}
-		position := r.Head & ringMask
-		if uint8(head>>32) == layout.KindPadding && position != 0 {
-			r.Head += ringSlots - position
-			continue
-		}
-		if uint8(head>>32) == kindRenewed && head>>40 == 0 {
-			p.renewed()
-			r.Head++
-			n++
-			continue
-		}
-		a, ok := p.examine(head, position)
-		if !ok {
+		if result == node.Cannot {
 			l.suspect(p, errNonsense)
 			return n
 		}
-		if a.id == layout.MsgLaneReply && !p.awaiting {
-			break // the lane takes it
-		}
-		if !p.awaiting && !l.deliver(p, &a) {
+		if took = l.heed(p, result); took == node.Left && (result == node.Some || result == node.Later) || p.gone {
 			break
 		}
 		n++
-		l.advance(p, &a)
 	}
-	if n > 0 {
-		r.Turn = l.paths.Turn
+	if took != node.Left && !p.gone { // max was reached
+		l.take(p, took)
 	}
-	if r.Head != r.Published && !p.gone {
-		l.publishConsumed(p)
+	if !p.gone {
+		node.Stepped(l.node, p.ring, n > 0)
 	}
 	return n
 }
 
-// advance passes a message that was taken, and gives its slots back as soon as enough are free to be worth it.
-func (l *Link) advance(p *peer, a *arrival) {
-	r := p.receiver
-	r.Head += a.slots
-	if a.n > layout.InlineMax {
-		r.Chunked += a.n
+// take takes the message at the head out of p's ring without a look at the next.
+func (l *Link) take(p *peer, took uint32) { node.Taken(l.node, p.ring, took) }
+
+// heed acts on what a step has brought. It returns what became of the message, if that is still to be taken out.
+func (l *Link) heed(p *peer, result node.Result) (took uint32) {
+	e := &l.node.Event
+	switch result {
+	case node.Some:
+		return l.deliver(p)
+	case node.Later:
+		if l.TakeLater(uint32(p.ring)) {
+			return node.Took
+		}
+	case node.Arrived, node.WasRead:
+		if l.notices != nil {
+			kind := transport.NoticePut
+			if result == node.WasRead {
+				kind = transport.NoticeGet
+			}
+			l.notices(kind, p.ep, e.N, e.Notice)
+		}
+	case node.Fault:
+		l.tellFault(p, [...]transport.NoticeKind{transport.NoticePut, layout.NodeOpGet: transport.NoticeGet, layout.NodeOpRmw: transport.NoticeRmw}[e.Op], e.Addr)
+	case node.Answered:
+		l.answered(nil)
+	case node.Failed:
+		l.answered(&transport.FaultError{Addr: transport.Addr(e.Addr), Remote: true})
+	case node.Stranded:
+		l.answered(&transport.FaultError{Addr: transport.Addr(e.Addr)})
+	case node.Epoch:
+		p.renewed()
 	}
-	if r.Head-r.Published >= publishMin || r.Chunked >= layout.ChunkPublish {
-		l.publishConsumed(p)
-	}
+	return node.Left
 }
 
-// arrival is a message in a ring, found to be possible.
-type arrival struct {
-	id              transport.MsgID
-	position, slots uint64
-	header, n       uint64 // bytes of header and data
-	hdr, data       []byte
+// answered ends the operation of this link whose answer has come.
+func (l *Link) answered(err error) {
+	e := &l.node.Event
+	index := e.Done.Token % layout.NodeOps
+	op := l.inFlight[index]
+	if op == nil {
+		return
+	}
+	l.inFlight[index] = nil
+	op.Result = e.Value
+	op.Done(op, err)
 }
 
-// examine finds header and data of the message at position with that head word. False: it cannot be.
-func (p *peer) examine(head, position uint64) (a arrival, ok bool) {
-	kind, header, n := unpack(head)
-	chunked := kind&layout.KindChunk != 0
-	a.id = transport.MsgID(kind &^ layout.KindChunk)
-	a.position, a.header, a.n = position, header, n
-	a.slots = slotsOf(header, n)
-	if chunked {
-		a.slots = slotsOf(placeSize+header, 0)
-	}
-	if a.id == 0 || a.id > transport.MaxMsgID || a.slots > layout.MessageSlots || position+a.slots > ringSlots || header+n > uint64(slotMax) {
-		return a, false
-	}
-	if chunked {
-		return a, p.arrived(&a)
-	}
-	a.hdr, a.data = p.inSlots.body(position, 0, header), p.inSlots.body(position, header, n)
-	return a, true
-}
-
-// deliver offers a message to its handler. False: it stays where it is, for p is gone or too much is held.
-func (l *Link) deliver(p *peer, a *arrival) bool {
+// deliver offers the message of the event to its handler.
+func (l *Link) deliver(p *peer) (took uint32) {
 	if p.reoffered {
 		l.stats.RetransmittedPackets++
 	}
-	h := l.handlers[a.id]
+	h := l.handlers[l.node.Event.Kind]
 	if h == nil {
 		l.stats.GhostPackets++
-		return true
+		return node.Drop
 	}
-	return l.offer(p, h, a)
+	return l.offer(p, h)
 }
 
 // offer is deliver with a handler.
-func (l *Link) offer(p *peer, h transport.MsgHandler, a *arrival) bool {
-	l.msg = transport.Msg{From: p.ep, Hdr: a.hdr, Data: a.data}
+func (l *Link) offer(p *peer, h transport.MsgHandler) (took uint32) {
+	e := l.node.Event // a handler may send, which uses it
+	l.msg = transport.Msg{From: p.ep, Hdr: bytesAt(e.Body, e.Header), Data: bytesAt(e.Bytes, e.Data)}
 	verdict := h(&l.msg)
+	l.node.Event.Slots, l.node.Event.Data = e.Slots, e.Data
 	if p.gone {
-		return false
+		return node.Left
 	}
-	if verdict == transport.Refuse && !l.holdBack(p, a) {
-		p.reoffered = true
-		p.settle()
-		return false
+	if verdict == transport.Refuse && !l.holdBack(p, &e) {
+		p.stall(true)
+		return node.Left
 	}
-	if p.reoffered {
-		p.reoffered = false
-		p.settle()
-	}
+	p.stall(false)
 	if verdict == transport.Accept {
-		l.stats.PacketsReceived++
-		l.stats.DataReceived += a.n
+		return node.Took
 	}
-	return true
+	return node.Drop
+}
+
+// Take offers the message at the head of a ring to h, instead of its kind's handler. There must be one; C has seen it.
+func (l *Link) Take(ring uint32, h transport.MsgHandler) {
+	p := l.rings[ring]
+	if node.Step(l.node, p.ring, node.Left) != node.Some {
+		l.suspect(p, errNonsense) // it was another when C looked
+		return
+	}
+	if took := l.offer(p, h); took != node.Left {
+		l.take(p, took)
+	}
 }
 
 // holdBack copies a refused message aside, so that others pass. False: no more of this peer's can be held.
-func (l *Link) holdBack(p *peer, a *arrival) bool {
+func (l *Link) holdBack(p *peer, e *layout.NodeEvent) bool {
 	if p.held.Bytes() >= heldMax {
 		return false
 	}
-	m, err := p.held.New(p.ep, a.id, a.hdr, int(a.n))
+	m, err := p.held.New(p.ep, transport.MsgID(e.Kind), bytesAt(e.Body, e.Header), int(e.Data))
 	if err != nil {
 		return false // the kernel has no memory
 	}
-	copy(m.Data, a.data)
+	copy(m.Data, bytesAt(e.Bytes, e.Data))
 	m.Refused = true
-	p.held.Append(m, p.receiver.Head)
+	head := p.node.Receiver.Head
+	p.held.Append(m, head)
 	if !p.holding {
 		p.holding = true
 		l.holding++
-		atomic.StoreUint64(&p.inControl.Held, p.receiver.Head+1) // release: before the consumed that passes the message
+		p.settle()
+		atomic.StoreUint64(&p.inControl.Held, head+1) // release: before the consumed that passes the message
 	}
 	return true
 }
@@ -220,7 +218,7 @@ func (l *Link) offerHeld(max int) (n int) {
 			held = oldest + 1
 		}
 		atomic.StoreUint64(&p.inControl.Held, held) // release: the handlers have accepted what is before
-		l.wakeWaiting(p)
+		node.WakeWaiting(l.node, p.ring)
 		l.settleHolding(p)
 	}
 	return n
@@ -231,6 +229,7 @@ func (l *Link) settleHolding(p *peer) {
 	if p.holding && p.held.Len() == 0 {
 		p.holding = false
 		l.holding--
+		p.settle()
 	}
 }
 
@@ -245,105 +244,4 @@ func (l *Link) deliverHeld(p *peer, m *hold.Message) transport.Verdict {
 	l.stats.PacketsReceived++
 	l.stats.DataReceived += data
 	return transport.Accept
-}
-
-// publishConsumed gives the slots before the head back to the sender, and wakes it if it waits for that.
-func (l *Link) publishConsumed(p *peer) {
-	p.receiver.Published, p.receiver.Chunked = p.receiver.Head, 0
-	// release: the handlers have finished reading. Sequentially consistent for the load of waiting.
-	atomic.StoreUint64(&p.inControl.Consumed, p.receiver.Head)
-	l.wakeWaiting(p)
-}
-
-// wakeWaiting wakes a sender that sleeps until consumed or held changes. Its load comes after the store of those; the sender
-// looks at them after its store of waiting.
-func (l *Link) wakeWaiting(p *peer) {
-	if atomic.LoadUint32(&p.inControl.Waiting) != 0 {
-		atomic.StoreUint32(&p.inControl.Waiting, 0)
-		l.wake(p)
-	}
-}
-
-// activate puts p's ring into the list of those that are looked at.
-func (l *Link) activate(p *peer) {
-	if p.path.Active != 0 || p.gone {
-		return
-	}
-	v := l.paths
-	p.path.Active = 1
-	p.receiver.Turn = v.Turn
-	v.Active[v.NumActive] = uint8(p.ring)
-	v.NumActive++
-	if atomic.LoadUint32(&p.inControl.Cold) != 0 {
-		atomic.StoreUint32(&p.inControl.Cold, 0)
-	}
-}
-
-// deactivate takes p's ring out of the list.
-func (l *Link) deactivate(p *peer) {
-	if p.path.Active == 0 {
-		return
-	}
-	p.path.Active = 0
-	v := l.paths
-	for i, ring := range v.Active[:v.NumActive] {
-		if int(ring) == p.ring {
-			v.NumActive--
-			v.Active[i] = v.Active[v.NumActive]
-			return
-		}
-	}
-}
-
-// takePending activates the cold rings whose senders say that there is a message.
-func (l *Link) takePending() {
-	pending := &l.own.head().Pending
-	for w := range pending {
-		if atomic.LoadUint64(&pending[w]) == 0 {
-			continue
-		}
-		for set := atomic.SwapUint64(&pending[w], 0); set != 0; set &= set - 1 {
-			if ring := w*64 + bits.TrailingZeros64(set); ring < len(l.rings) && l.rings[ring] != nil {
-				l.activate(l.rings[ring])
-			}
-		}
-	}
-}
-
-// coolDown takes rings that were silent for long out of the list, so that they cost nothing.
-func (l *Link) coolDown() {
-	if l.unordered {
-		return
-	}
-	v := l.paths
-	silent := false
-	for _, ring := range v.Active[:v.NumActive] {
-		if p := l.rings[ring]; v.Turn-p.receiver.Turn >= coldTurns {
-			atomic.StoreUint32(&p.inControl.Cold, 1)
-			silent = true
-		}
-	}
-	if !silent {
-		return
-	}
-	ordered := l.orderPeers() // a sender stores its message, then looks at cold, without a fence: see docs/fastlane.md
-	for i := uint32(0); i < v.NumActive; {
-		p := l.rings[v.Active[i]]
-		if atomic.LoadUint32(&p.inControl.Cold) == 0 {
-			i++
-			continue
-		}
-		if !ordered || p.hasMessage() {
-			atomic.StoreUint32(&p.inControl.Cold, 0)
-			p.receiver.Turn = v.Turn
-			i++
-			continue
-		}
-		l.deactivate(p)
-	}
-}
-
-// hasMessage says whether the next slot of p's ring holds a message.
-func (p *peer) hasMessage() bool {
-	return uint64(uint32(atomic.LoadUint64(p.inSlots.head(p.receiver.Head&ringMask)))) == sequence(p.receiver.Head)
 }

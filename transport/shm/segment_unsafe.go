@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"lapi/cshim/node"
 	"lapi/transport"
 	"lapi/transport/layout"
 )
@@ -16,8 +17,6 @@ const (
 	headSize    = uint64(unsafe.Sizeof(layout.SegmentHead{}))
 	controlSize = uint64(unsafe.Sizeof(layout.RingControl{}))
 	ringSize    = uint64(layout.SlotSize * layout.RingSlots)
-	placeSize   = uint64(unsafe.Sizeof(layout.Place{}))        // of what says where a chunk is
-	headWord    = uint64(unsafe.Offsetof(layout.Slot{}.Bytes)) // bytes of the head word in front of header and data
 
 	seals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
 )
@@ -113,41 +112,41 @@ func (s *segment) control(ring int) *layout.RingControl {
 	return (*layout.RingControl)(s.at(headSize + uint64(ring)*controlSize))
 }
 
-func (s *segment) ring(ring, rings int) slots {
-	return slots{s.at(ringsAt(rings) + uint64(ring)*ringSize)}
+// ring is where the ring of a sender begins, and chunks its chunk area.
+func (s *segment) ring(ring, rings int) unsafe.Pointer {
+	return s.at(ringsAt(rings) + uint64(ring)*ringSize)
 }
 
-func (s *segment) chunks(ring, rings int) chunks {
-	return chunks{s.at(chunksAt(rings) + uint64(ring)*chunkArea(rings))}
+func (s *segment) chunks(ring, rings int) unsafe.Pointer {
+	return s.at(chunksAt(rings) + uint64(ring)*chunkArea(rings))
 }
 
-// slots is the memory of one ring. Positions are slot indices modulo the ring; callers keep position and length inside.
-type slots struct{ base unsafe.Pointer }
-
-// head is the head word of a slot.
-func (s slots) head(position uint64) *uint64 {
-	return (*uint64)(unsafe.Add(s.base, position*layout.SlotSize))
+// bytesAt is n bytes off the Go heap, at an address that C has checked.
+func bytesAt(at, n uint64) []byte {
+	return unsafe.Slice((*byte)(offHeap(at)), n)
 }
 
-// body is n bytes of the message that starts in a slot, beginning offset bytes after its head word.
-func (s slots) body(position, offset, n uint64) []byte {
-	return unsafe.Slice((*byte)(unsafe.Add(s.base, position*layout.SlotSize+headWord+offset)), n)
+// offHeap is an address as a pointer. It is never one into the Go heap.
+func offHeap(at uint64) unsafe.Pointer {
+	a := uintptr(at)
+	return *(*unsafe.Pointer)(unsafe.Pointer(&a))
 }
 
-// private is the cshim_paths of this process: memory off the Go heap, because the lane uses it as well.
+// private is the node_link of this process: memory off the Go heap, because C uses it as well.
 type private struct{ bytes []byte }
 
 // newPrivate makes the ends of all rings, closed, and puts cookie where peers can look for it. Only what is used takes memory.
 func newPrivate(rings int, cookie uint64) (private, error) {
-	b, err := unix.Mmap(-1, 0, int(unsafe.Sizeof(layout.Paths{})), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	b, err := unix.Mmap(-1, 0, int(unsafe.Sizeof(layout.NodeLink{})), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		return private{}, os.NewSyscallError("mmap", err)
 	}
 	p := private{b}
-	p.paths().Cookie = cookie
+	node.Init(p.link())
+	p.link().Cookie = cookie
 	for i := range rings {
-		p.path(i).Closed = layout.ClosedLink
-		p.path(i).Stopped = 1
+		p.peer(i).Closed = layout.ClosedLink
+		p.peer(i).Stopped = 1
 	}
 	return p, nil
 }
@@ -159,29 +158,32 @@ func (p private) release() error {
 	return unix.Munmap(p.bytes)
 }
 
-func (p private) paths() *layout.Paths       { return (*layout.Paths)(unsafe.Pointer(&p.bytes[0])) }
-func (p private) path(ring int) *layout.Path { return &p.paths().Path[ring] }
+func (p private) link() *layout.NodeLink         { return (*layout.NodeLink)(unsafe.Pointer(&p.bytes[0])) }
+func (p private) peer(ring int) *layout.NodePeer { return &p.link().Peer[ring] }
 
 // cookieAddr is the address of the cookie in this process.
 func (p private) cookieAddr() transport.Addr {
-	return transport.Addr(uintptr(unsafe.Pointer(&p.paths().Cookie)))
+	return transport.Addr(uintptr(unsafe.Pointer(&p.link().Cookie)))
 }
 
-// scratch is 8 bytes for the probe of a peer's cookie.
-func (p private) scratch() []byte { return p.paths().Scratch[:8] }
+func address64(p unsafe.Pointer) uint64 { return uint64(uintptr(p)) }
 
-// locate tells the lane where a path's rings are.
-func (p *peer) locate() {
-	p.path.OutHead = uint64(uintptr(unsafe.Pointer(p.outHead)))
-	p.path.OutControl = uint64(uintptr(unsafe.Pointer(p.outControl)))
-	p.path.OutSlots = uint64(uintptr(p.outSlots.base))
-	p.path.OutChunks = uint64(uintptr(p.outChunks.base))
-	p.path.InChunks = uint64(uintptr(p.inChunks.base))
-	p.path.InControl = uint64(uintptr(unsafe.Pointer(p.inControl)))
-	p.path.InSlots = uint64(uintptr(p.inSlots.base))
+// locatePeer tells C where p's rings are.
+func (l *Link) locatePeer(p *peer) {
+	p.node.OutHead = address64(unsafe.Pointer(p.outHead))
+	p.node.OutControl = address64(unsafe.Pointer(p.out.control(l.index)))
+	p.node.OutSlots = address64(p.out.ring(l.index, len(l.tasks)))
+	p.node.OutChunks = address64(p.out.chunks(l.index, len(l.tasks)))
+	l.locateOwn(p.ring)
 }
 
-// locate tells the lane where this task's segment is.
-func (l *Link) locate() {
-	l.paths.OwnHead = uint64(uintptr(unsafe.Pointer(l.own.head())))
+// locateOwn tells C where a peer's ring in this task's segment is.
+func (l *Link) locateOwn(ring int) {
+	end := l.private.peer(ring)
+	end.InControl = address64(unsafe.Pointer(l.own.control(ring)))
+	end.InSlots = address64(l.own.ring(ring, len(l.tasks)))
+	end.InChunks = address64(l.own.chunks(ring, len(l.tasks)))
 }
+
+// locate tells C where this task's segment is.
+func (l *Link) locate() { l.node.OwnHead = address64(unsafe.Pointer(l.own.head())) }

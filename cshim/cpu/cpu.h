@@ -1,0 +1,48 @@
+/*
+ * cpu.h - what the C parts of the library ask of the processor: how many there are, and what to do
+ * between two looks at memory that another one writes. Knows nothing of the library.
+ */
+#ifndef CSHIM_CPU_H
+#define CSHIM_CPU_H
+
+#pragma GCC visibility push(hidden)
+
+/* Once in a process, before the others are used. Any thread, any number of times. */
+void cshim_cpu_prepare(void);
+
+/* How many processors are online. */
+int cshim_processors(void);
+
+/* A short pause of this processor inside a spin loop. */
+static inline void cshim_pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+/* By cshim_cpu_prepare: 1 if a locked instruction is the best that there is between two looks. */
+extern int cshim_polls_locked;
+
+/*
+ * Between two looks at memory that another processor writes. A bare loop of loads runs far ahead,
+ * and all of that is thrown away when the line changes. An lfence holds it back, and lets the line's
+ * news through at once. So does a locked instruction, on some processors sooner. A pause takes longer.
+ */
+static inline void cshim_between_polls(void)
+{
+#if defined(__x86_64__)
+	if (__builtin_expect(cshim_polls_locked, 0))
+		__asm__ volatile("lock orl $0, -4(%%rsp)" ::: "memory", "cc");
+	else
+		__asm__ volatile("lfence" ::: "memory");
+#else
+	cshim_pause();
+#endif
+}
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,7 @@
+// Package lane is C: the fast path of small LAPI operations between tasks of a node, and small puts
+// that join an open UDP packet (docs/fastlane.md). It has no Go code.
+package lane
+
+// #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -I${SRCDIR}/../../include
+// #cgo LDFLAGS: -Wl,--unresolved-symbols=ignore-all
+import "C"

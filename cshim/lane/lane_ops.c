@@ -1,0 +1,107 @@
+/* lane_ops.c - gets and read-modify-writes of the lane: what LAPI has beyond ../node/op.h. */
+#include "lane_send.h"
+
+#include <string.h>
+
+#include "lane_shared.h"
+
+_Static_assert(FETCH_AND_ADD == NODE_ADD && FETCH_AND_OR == NODE_OR && SWAP == NODE_SWAP && COMPARE_AND_SWAP == NODE_CAS, "one numbering");
+
+/* An operation has begun. */
+static void note(cshim_lane *lane, node_peer *peer, node_op *op, lapi_err_t kind, uint64_t org_cntr)
+{
+	cshim_lane_note(lane, peer, kind);
+	op->tag[CSHIM_TAG_COUNTER] = org_cntr;
+	op->tag[CSHIM_TAG_SEQ] = lane->issued;
+}
+
+int cshim_lane_get(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t tgt_addr, uint64_t org_addr, uint64_t tgt_cntr,
+                   uint64_t org_cntr)
+{
+	cshim_lane *lane = cshim_lane_of(context);
+	node_peer *peer = cshim_lane_peer(context, lane, tgt);
+	node_op *op;
+
+	/* Only a task that polls answers soon; from the others core reads by itself. */
+	if (!peer || len > CSHIM_LENGTH_MAX || len >= lane->bulk_min || len == 0 || !tgt_addr || !org_addr || !node_polls(peer))
+		return CSHIM_LANE_PASS;
+	op = node_get(cshim_link_of(lane), peer, NODE_BY_OWNER, tgt_addr, org_addr, len, tgt_cntr, 0);
+	if (!op)
+		return CSHIM_LANE_PASS;
+	note(lane, peer, op, GET_ERR, org_cntr);
+	return CSHIM_LANE_DONE;
+}
+
+/* Reads one or two words of width bytes, zero-extended; 1 if they cannot be. */
+static int load_words(uint64_t from, uint32_t width, int count, uint64_t words[2])
+{
+	unsigned char raw[16];
+	uint32_t narrow[2];
+
+	words[1] = 0;
+	if (node_guarded_copy_short(raw, node_memory_at(from), width * (size_t)count))
+		return 1;
+	if (width == 8) {
+		memcpy(words, raw, 8 * (size_t)count);
+	} else {
+		memcpy(narrow, raw, 4 * (size_t)count);
+		words[0] = narrow[0];
+		words[1] = count > 1 ? narrow[1] : 0;
+	}
+	return 0;
+}
+
+int cshim_lane_rmw(cshim_context *context, uint32_t width, uint32_t operation, uint32_t tgt, uint64_t tgt_var, uint64_t in_val,
+                   uint64_t prev_tgt_val, uint64_t org_cntr)
+{
+	cshim_lane *lane = cshim_lane_of(context);
+	node_peer *peer = cshim_lane_peer(context, lane, tgt);
+	int compares = operation == COMPARE_AND_SWAP;
+	uint64_t in[2], compare;
+	node_op *op;
+
+	if (!peer || operation > COMPARE_AND_SWAP || !tgt_var || !in_val || load_words(in_val, width, 1 + compares, in))
+		return CSHIM_LANE_PASS;
+	compare = compares ? in[0] : 0;
+	op = node_rmw(cshim_link_of(lane), peer, NODE_BY_OWNER, operation, width, tgt_var, in[compares], compare);
+	if (!op)
+		return CSHIM_LANE_PASS;
+	op->note = (uint8_t)compares;
+	op->tag[CSHIM_TAG_PREVIOUS] = prev_tgt_val;
+	op->tag[CSHIM_TAG_COMPARE] = compare;
+	note(lane, peer, op, RMW_ERR, org_cntr);
+	return CSHIM_LANE_DONE;
+}
+
+/* Stores what a read-modify-write found; 1 if it cannot be. */
+static int store_previous(const node_op *op, uint64_t value)
+{
+	void *to = (void *)(uintptr_t)op->tag[CSHIM_TAG_PREVIOUS];
+	uint32_t narrow;
+
+	if (!to)
+		return 0;
+	if (op->note)
+		value = value == op->tag[CSHIM_TAG_COMPARE];
+	narrow = (uint32_t)value;
+	return op->width == 8 ? node_guarded_copy_short(to, &value, sizeof(value)) : node_guarded_copy_short(to, &narrow, sizeof(narrow));
+}
+
+void cshim_lane_answered(cshim_context *context, cshim_lane *lane, node_peer *peer, int result, const node_event *event)
+{
+	const node_op *op = &event->done;
+	lapi_err_t kind = op->kind == NODE_OP_GET ? GET_ERR : RMW_ERR;
+	uint64_t addr = event->addr;
+
+	if (result == NODE_ANSWERED && op->kind == NODE_OP_RMW && store_previous(op, event->value)) {
+		addr = op->tag[CSHIM_TAG_PREVIOUS];
+		result = NODE_STRANDED;
+	}
+	if (result != NODE_ANSWERED) {
+		golapi_lane_fault(cshim_index_of(context), peer->task, result, addr, (int32_t)kind);
+		return;
+	}
+	context->msg_state |= LAPI_RECV_COMPLETE;
+	cshim_lane_event(context);
+	cshim_lane_count(context, lane, op->tag[CSHIM_TAG_COUNTER], kind, context->task, peer->task);
+}

@@ -1,0 +1,354 @@
+/* lane_receive.c - a turn of the lane: what comes in active rings. */
+#define _GNU_SOURCE
+#include "lane_send.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "../handlers.h"
+#include "../procedure.h"
+#include "lane_shared.h"
+
+enum {
+	BATCH = 64,                        /* messages of one ring in one turn */
+	CLOCK_TURNS = 64 /* turns between looks at the clock */
+};
+
+/* What to do after a message. */
+typedef enum fate { TAKEN, LEFT, GONE } fate; /* GONE: it is out of the ring already */
+
+/* A put is complete, at this task. */
+static void put_arrived(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_event *event)
+{
+	context->msg_state |= LAPI_RECV_COMPLETE;
+	cshim_lane_event(context);
+	cshim_lane_count(context, lane, event->notice[0], PUT_ERR, peer->task, peer->task);
+	cshim_lane_tell(context, lane, peer, event->notice[1]);
+}
+
+/* A get of the peer's has read memory of this task. */
+static void was_read(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_event *event)
+{
+	cshim_lane_used(lane, peer);
+	context->msg_state |= LAPI_SEND_COMPLETE;
+	cshim_lane_count(context, lane, event->notice[0], GET_ERR, peer->task, peer->task);
+}
+
+static fate receive_counter(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_arrival *arrival)
+{
+	cshim_counter_header counter;
+
+	if (arrival->header != sizeof(counter) || arrival->data != 0)
+		return LEFT;
+	node_take_header(&counter, arrival->body, sizeof(counter));
+	if (counter.more >= NODE_RING_SLOTS)
+		return LEFT; /* more than can be under way: core drops it */
+	peer->owner[CSHIM_PEER_EXPECTED] -= 1 + (uint32_t)counter.more;
+	lane->dirty = 1;
+	for (; counter.more > 0; counter.more--)
+		cshim_lane_count(context, lane, counter.cntr, PUT_ERR, peer->task, peer->task);
+	cshim_lane_count(context, lane, counter.cntr, peer->owner[CSHIM_PEER_KIND] ? (lapi_err_t)(peer->owner[CSHIM_PEER_KIND] - 1) : PUT_ERR, peer->task, peer->task);
+	return TAKEN;
+}
+
+/* 1 if what the header handler said is all within what the lane can do. */
+static int simple(const cshim_header_call *call)
+{
+	if (call->info.dgsp_handle || call->info.ctl_flags == LAPI_DROP_PKT || call->info.MAGIC != CSHIM_RETURN_INFO_MAGIC)
+		return 0;
+	if (call->completion && !(call->info.ret_flags & (LAPI_LOCAL_STATE | LAPI_SEND_REPLY)))
+		return 0; /* for the handler threads */
+	return 1;
+}
+
+/* Its header handler has run, and wants more than the lane can do. */
+static fate leave_to_core(cshim_context *context, cshim_lane *lane, node_peer *peer, const cshim_header_call *call)
+{
+	cshim_header_result result;
+
+	cshim_header_said(context, call, &result);
+	golapi_lane_handled(cshim_index_of(context), (uint32_t)(peer - cshim_link_of(lane)->peer), &result);
+	return GONE;
+}
+
+static fate receive_am(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_arrival *arrival)
+{
+	cshim_header_call call;
+	uint64_t data = arrival->data, handler, uhdr_len;
+	cshim_am_header am;
+
+	if (arrival->header < sizeof(am))
+		return LEFT;
+	node_take_header(&am, arrival->body, sizeof(am));
+	handler = am.handler & (((uint64_t)1 << CSHIM_AM_PADDING_SHIFT) - 1);
+	uhdr_len = arrival->header - sizeof(am) - (am.handler >> CSHIM_AM_PADDING_SHIFT);
+	if (uhdr_len > CSHIM_LANE_UHDR) /* wrapped around, too */
+		return LEFT;
+	if (handler < CSHIM_LANE_HANDLERS && (handler = lane->handlers[handler]) == 0)
+		return LEFT;
+	if (__builtin_expect((handler & CSHIM_PROCEDURE_NAME) != 0, 0))
+		handler = cshim_procedure_at(handler);
+	if (__builtin_expect(!node_memory_at(handler), 0))
+		return LEFT; /* core throws the message away, and says why */
+	if (uhdr_len) /* to a place that is aligned and the handler's to change */
+		memcpy((void *)(uintptr_t)lane->scratch, arrival->body + sizeof(am), uhdr_len);
+	cshim_header_run(context, handler, uhdr_len ? lane->scratch : 0, (uint32_t)uhdr_len, data, peer->task,
+	                 data ? (uintptr_t)arrival->bytes : 0, &call);
+	if (peer->stopped)
+		return LEFT; /* the handler has let another thread in, and that has cut the task off */
+	if (!simple(&call) || (data && call.buffer && call.info.ctl_flags == LAPI_DELIVER_MSG &&
+	                       node_guarded_copy(call.buffer, arrival->bytes, data)))
+		return leave_to_core(context, lane, peer, &call);
+	context->msg_state |= LAPI_RECV_COMPLETE;
+	cshim_lane_event(context);
+	if (call.completion)
+		cshim_call_completion(cshim_index_of(context), CSHIM_ADDR(call.completion), CSHIM_ADDR(call.user_info));
+	cshim_lane_count(context, lane, am.tgt_cntr, AM_ERR, peer->task, peer->task);
+	cshim_lane_tell(context, lane, peer, am.cmpl_cntr);
+	return TAKEN;
+}
+
+/* The result of node_serve, for a message that is out of the ring. */
+static void heed(cshim_context *context, cshim_lane *lane, node_peer *peer, int result, const node_event *event)
+{
+	static const lapi_err_t kinds[] = {[0] = PUT_ERR, [NODE_OP_GET] = GET_ERR, [NODE_OP_RMW] = RMW_ERR};
+
+	switch (result) {
+	case NODE_ARRIVED:
+		put_arrived(context, lane, peer, event);
+		break;
+	case NODE_WAS_READ:
+		was_read(context, lane, peer, event);
+		break;
+	case NODE_ANSWERED:
+	case NODE_FAILED:
+	case NODE_STRANDED:
+		cshim_lane_answered(context, lane, peer, result, event);
+		break;
+	case NODE_FAULT:
+		golapi_lane_fault(cshim_index_of(context), peer->task, result, event->addr, (int32_t)kinds[event->op]);
+		break;
+	case NODE_BROKEN:
+		cshim_link_of(lane)->ghosts++;
+		break;
+	}
+}
+
+/* 1 if the answer in a ring is for an operation of the lane's, or for nobody. */
+static int for_lane(const node_link *link, const node_peer *peer, const node_arrival *arrival)
+{
+	const node_op *op = node_op_of(link, peer, arrival);
+
+	return !op || op->by == NODE_BY_OWNER;
+}
+
+/* A message of ../node/message.h. */
+static fate serve(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_arrival *arrival)
+{
+	node_link *link = cshim_link_of(lane);
+	node_event *event = &link->event;
+	int result = arrival->kind == NODE_PUT ? node_serve_put(peer, arrival, event) : node_serve(link, peer, arrival, event);
+
+	if (result == NODE_LATER && !golapi_lane_later(cshim_index_of(context), (uint32_t)(peer - link->peer)))
+		return LEFT;
+	node_advance(peer, arrival);
+	if (arrival->kind != NODE_WRITTEN && arrival->kind != NODE_READ)
+		node_count_received(link, arrival->data);
+	if (arrival->kind == NODE_RMW)
+		cshim_lane_used(lane, peer);
+	heed(context, lane, peer, result, event);
+	return GONE;
+}
+
+/* One message of a kind that the lane knows, else LEFT. only_replies: core does all that can be left to it. */
+static fate receive(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_arrival *arrival, int only_replies)
+{
+	if (arrival->kind == NODE_REPLY)
+		return for_lane(cshim_link_of(lane), peer, arrival) ? serve(context, lane, peer, arrival) : LEFT;
+	if (only_replies)
+		return LEFT;
+	switch (arrival->kind) {
+	case CSHIM_MSG_COUNTER:
+		return receive_counter(context, lane, peer, arrival);
+	case CSHIM_MSG_AM_SMALL:
+		return receive_am(context, lane, peer, arrival);
+	default:
+		return arrival->kind >= NODE_PUT && arrival->kind < NODE_KIND_END ? serve(context, lane, peer, arrival) : LEFT;
+	}
+}
+
+/* A message of the lane's own kinds was taken. */
+static void advance(node_link *link, node_peer *peer, const node_arrival *arrival)
+{
+	node_advance(peer, arrival);
+	node_count_received(link, arrival->data);
+}
+
+void cshim_lane_tell_now(cshim_context *context, cshim_lane *lane, node_peer *peer)
+{
+	uint64_t cntr = lane->told, more = lane->told_more;
+	cshim_counter_header *header;
+
+	lane->told = 0;
+	if (peer->closed || !(header = node_short_begin(peer))) {
+		golapi_lane_tell(cshim_index_of(context), peer->task, cntr, more);
+		return;
+	}
+	header->cntr = cntr;
+	header->more = more;
+	node_short_end(cshim_link_of(lane), peer, CSHIM_MSG_COUNTER, sizeof(*header), 0);
+	cshim_lane_used(lane, peer);
+}
+
+/*
+ * What one ring holds, up to a batch, or until counter, if it is not NULL, has reached val. Returns how many messages, with CSHIM_LANE_CORE
+ * if the next one is core's.
+ */
+static uint32_t receive_ring(cshim_context *context, cshim_lane *lane, node_peer *peer, const int *counter, int val)
+{
+	node_receiver *receiver = &peer->receiver;
+	uint32_t n = 0;
+
+	while (n < BATCH) {
+		node_arrival arrival;
+		int found = node_next(peer, &arrival);
+		fate fate;
+
+		if (found == NODE_NONE)
+			break;
+		if (peer->stopped || found == NODE_CANNOT) {
+			n |= CSHIM_LANE_CORE;
+			break;
+		}
+		fate = receive(context, lane, peer, &arrival, lane->off || cshim_lane_coin(lane));
+		if (fate == LEFT) {
+			n |= CSHIM_LANE_CORE;
+			break;
+		}
+		n++;
+		if (fate == TAKEN)
+			advance(cshim_link_of(lane), peer, &arrival);
+		else if (peer->stopped)
+			break;
+		/* The next slot may be a line's way off. Who waits does not wait for that, unless completions may be told together. */
+		if (counter && !lane->told && cshim_counter_reached(counter, val))
+			break;
+	}
+	if (lane->told)
+		cshim_lane_tell_now(context, lane, peer);
+	if (n & ~CSHIM_LANE_CORE)
+		receiver->turn = cshim_link_of(lane)->turn;
+	if (receiver->head != receiver->published && !peer->stopped)
+		node_publish_consumed(peer);
+	return n;
+}
+
+/* Milliseconds, from a clock that costs no more than some loads. */
+static uint32_t coarse_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint32_t)now.tv_sec * 1000u + (uint32_t)(now.tv_nsec / 1000000);
+}
+
+/*
+ * Core gets a turn now and then in any case: for the job session, which is how deaths become known, whether turns are many or few. Where there is a
+ * socket to look at, turns are few before it; where others have the processor in between, each may take milliseconds, and so the clock counts.
+ */
+static int core_is_due(cshim_lane *lane)
+{
+	if (++lane->turns >= lane->turns_max)
+		return 1;
+	if (lane->turns_max < CLOCK_TURNS)
+		return coarse_ms() != lane->core_ms;
+	return lane->turns % CLOCK_TURNS == 0 && coarse_ms() - lane->core_ms >= CSHIM_LANE_CORE_MS;
+}
+
+uint32_t cshim_lane_turn(cshim_context *context)
+{
+	cshim_lane *lane = cshim_lane_of(context);
+	node_link *link;
+	uint32_t i, at, flags = 0;
+
+	if (!lane)
+		return CSHIM_LANE_CORE;
+	link = cshim_link_of(lane);
+	link->turn++;
+	if (++link->first >= link->num_active)
+		link->first = 0;
+	/* The list may change under a handler: then a ring is looked at in the next turn. */
+	for (i = 0, at = link->first; i < link->num_active; i++, at++) {
+		uint32_t n;
+
+		if (at >= link->num_active)
+			at = 0;
+		n = receive_ring(context, lane, &link->peer[link->active[at]], NULL, 0);
+		flags |= n & CSHIM_LANE_CORE;
+		if (n & ~CSHIM_LANE_CORE)
+			flags |= CSHIM_DISPATCH_PROGRESS;
+	}
+	if (lane->go_work || core_is_due(lane) || node_some_pending(link))
+		flags |= CSHIM_LANE_CORE;
+	return flags;
+}
+
+/* A turn for one ring that holds a message, for a thread that waits for a counter. */
+static uint32_t receive_for(cshim_context *context, cshim_lane *lane, node_peer *peer, const int *counter, int val)
+{
+	cshim_private *private = cshim_private_of(context);
+	uint32_t n;
+
+	cshim_link_of(lane)->turn++;
+	private->dispatcher = cshim_tid();
+	/* Atomic: LAPI_Msgpoll looks at it without the lock. */
+	__atomic_store_n(&context->dispatching, 1, __ATOMIC_RELAXED);
+	n = receive_ring(context, lane, peer, counter, val);
+	__atomic_store_n(&context->dispatching, 0, __ATOMIC_RELAXED);
+	cshim_notify(context);
+	/* A turn with all that belongs to it is due as often as without this function, and then counts by itself. */
+	if (lane->go_work || (lane->turns + 1) % CLOCK_TURNS == 0 || lane->turns + 1 >= lane->turns_max)
+		n |= CSHIM_LANE_CORE;
+	else
+		lane->turns++;
+	return (n & CSHIM_LANE_CORE) | (n & ~CSHIM_LANE_CORE ? CSHIM_DISPATCH_PROGRESS : 0);
+}
+
+uint32_t cshim_lane_await(cshim_context *context, const int *counter, int val, int looks)
+{
+	cshim_lane *lane = cshim_lane_of(context);
+	node_link *link = cshim_link_of(lane);
+
+	for (; looks > 0; looks--) {
+		uint32_t i, at = link->first;
+
+		for (i = 0; i < link->num_active; i++, at++) {
+			node_peer *peer;
+
+			if (at >= link->num_active)
+				at = 0;
+			peer = &link->peer[link->active[at]];
+			CSHIM_KEEP(peer);
+			if (!node_holds(peer))
+				continue;
+			link->first = at + 1; /* the others have their turn */
+			return receive_for(context, lane, peer, counter, val);
+		}
+		if (lane->go_work)
+			return CSHIM_LANE_CORE;
+		if (__builtin_expect(__atomic_load_n(&context->lock_waiters, __ATOMIC_RELAXED) != 0, 0))
+			return 0;
+		cshim_between_polls();
+	}
+	return 0;
+}
+
+void cshim_lane_turned(cshim_context *context)
+{
+	cshim_lane *lane = cshim_lane_of(context);
+
+	if (!lane)
+		return;
+	lane->turns = 0;
+	lane->core_ms = coarse_ms();
+}

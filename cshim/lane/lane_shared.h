@@ -1,0 +1,118 @@
+/*
+ * lane_shared.h - what the files of the lane share: how it finds a peer, and what it does with counters and
+ * completions. Private to cshim/lane. Everything runs under the context lock.
+ */
+#ifndef CSHIM_LANE_SHARED_H
+#define CSHIM_LANE_SHARED_H
+
+#include "../internal.h"
+#include "../node/put.h"
+#include "../node/serve.h"
+#include "lane.h"
+
+/* Sends end in one of these. */
+#define CSHIM_LANE_DONE 1 /* all of it */
+#define CSHIM_LANE_PASS 0 /* nothing: core shall */
+
+static inline cshim_lane *cshim_lane_of(const cshim_context *context)
+{
+	return (cshim_lane *)(uintptr_t)context->lane;
+}
+
+static inline node_link *cshim_link_of(const cshim_lane *lane)
+{
+	return (node_link *)(uintptr_t)lane->link;
+}
+
+/* LAPI_FASTLANE=random: 1 if core shall do it. */
+static inline int cshim_lane_coin(cshim_lane *lane)
+{
+	if (__builtin_expect(lane->random == 0, 1))
+		return 0;
+	lane->random = lane->random * 1664525u + 1013904223u;
+	return (int)(lane->random >> 31);
+}
+
+/* The peer that is a task, if the lane may send there now, else NULL. */
+static inline node_peer *cshim_lane_peer(const cshim_context *context, cshim_lane *lane, uint32_t tgt)
+{
+	node_peer *peer;
+	int16_t ring;
+
+	if (!lane || lane->off || tgt >= (uint32_t)context->num_tasks)
+		return NULL;
+	ring = ((const int16_t *)(uintptr_t)lane->ring_of)[tgt];
+	if (ring < 0)
+		return NULL;
+	peer = &cshim_link_of(lane)->peer[ring];
+	CSHIM_KEEP(peer);
+	if (peer->closed || cshim_lane_coin(lane))
+		return NULL;
+	return peer;
+}
+
+/* Something was sent to peer. */
+static inline void cshim_lane_used(cshim_lane *lane, node_peer *peer)
+{
+	peer->owner[CSHIM_PEER_USED] = 1;
+	lane->dirty = 1;
+}
+
+/* An operation of the user's has sent a message to peer. kind: lapi_err_t. */
+static inline void cshim_lane_note(cshim_lane *lane, node_peer *peer, lapi_err_t kind)
+{
+	cshim_lane_used(lane, peer);
+	peer->owner[CSHIM_PEER_KIND] = (uint32_t)kind + 1;
+	lane->issued++;
+}
+
+/* A counter, or what LAPI_Msgpoll reports, has changed. Under the lock, hence no locked instruction; others only read. */
+static inline void cshim_lane_event(cshim_context *context)
+{
+	__atomic_store_n(&context->event_seq, context->event_seq + 1, __ATOMIC_RELAXED);
+}
+
+/* Adds 1 to a counter, if there is one, that src named in a message between this task and peer. */
+static inline void cshim_lane_count(cshim_context *context, cshim_lane *lane, uint64_t cntr, lapi_err_t kind, int32_t src, int32_t peer)
+{
+	if (cntr == 0)
+		return;
+	if (__builtin_expect(lane->off || cntr % sizeof(int32_t) ||
+	                     node_guarded_count(node_memory_at(cntr), cshim_active_contexts() > 1), 0))
+		golapi_lane_count(cshim_index_of(context), cntr, (int32_t)kind, src, peer);
+	else
+		cshim_lane_event(context);
+}
+
+/* The origin's half of a put or active message is over: its buffer is free, as the data was copied. */
+static inline void cshim_lane_sent(cshim_context *context, cshim_lane *lane, node_peer *peer, lapi_err_t kind, uint64_t org_cntr,
+                                   uint64_t cmpl_cntr)
+{
+	cshim_lane_note(lane, peer, kind);
+	if (cmpl_cntr)
+		peer->owner[CSHIM_PEER_EXPECTED]++;
+	context->msg_state |= LAPI_SEND_COMPLETE;
+	cshim_lane_count(context, lane, org_cntr, kind, context->task, peer->task);
+}
+
+/* lane_receive.c: tells the task of peer what cshim_lane_tell has put off. */
+void cshim_lane_tell_now(cshim_context *context, cshim_lane *lane, node_peer *peer);
+/* Tells the origin that its message is complete, at the latest at the end of this ring's turn. */
+static inline void cshim_lane_tell(cshim_context *context, cshim_lane *lane, node_peer *peer, uint64_t cmpl_cntr)
+{
+	if (cmpl_cntr == 0)
+		return;
+	if (lane->told == cmpl_cntr) {
+		lane->told_more++;
+		return;
+	}
+	if (lane->told)
+		cshim_lane_tell_now(context, lane, peer);
+	lane->told = cmpl_cntr;
+	lane->told_more = 0;
+}
+
+/* lane_ops.c: an operation of the lane's is over: result is what node_serve said. */
+void cshim_lane_answered(cshim_context *context, cshim_lane *lane, node_peer *peer, int result, const node_event *event);
+
+#endif

@@ -1,0 +1,385 @@
+/*
+ * guard.c - see guard.h.
+ *
+ * On x86-64 the functions that touch the addresses are assembly without a stack frame, all in one piece of code: a fault with the program
+ * counter inside it makes the function return 1, by changing the interrupted context. Nothing has to be set up
+ * before an access. Elsewhere an access is bracketed by sigsetjmp.
+ *
+ * The handler is installed after the Go run-time's (LAPI_Init), so it comes first; what is not its own goes to the handler it found. The
+ * run-time's handler works on the context it is given, as if the kernel had called it.
+ */
+#define _GNU_SOURCE
+#include "guard.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+#include <ucontext.h>
+
+static struct sigaction before_segv, before_bus;
+
+/* Written by on_fault, in the thread that it interrupted. */
+static __thread volatile uint64_t fault_address __attribute__((tls_model("initial-exec")));
+
+uint64_t node_bad_address(uint64_t from, uint64_t n)
+{
+	return fault_address - from < n ? fault_address : from;
+}
+
+/* The handler that was there before this one. */
+static void pass_on(int number, siginfo_t *info, void *context)
+{
+	const struct sigaction *before = number == SIGBUS ? &before_bus : &before_segv;
+
+	if (before->sa_flags & SA_SIGINFO) {
+		before->sa_sigaction(number, info, context);
+	} else if (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN) {
+		before->sa_handler(number);
+	} else {
+		/* After the return the process ends as it would have without us. */
+		signal(number, SIG_DFL);
+		raise(number);
+	}
+}
+
+#if defined(__x86_64__)
+
+/* The pieces between these two labels keep the stack as it was at their call, and no register that their caller wants back. */
+extern const char node_guard_begin[], node_guard_end[], node_guard_fault[];
+
+/*
+ * int name(void *to, const void *from, size_t n), n >= 256: the first 32 bytes, from a boundary of 32 on pieces of 128, then the last 128.
+ * Stores that pass the cache by are ordered by nothing but the fence.
+ */
+#define WIDE_COPY(name, store, fence)                               \
+	".type " name ", @function\n" name ":\n"                    \
+	"	vmovdqu (%rsi), %ymm0\n"                             \
+	"	vmovdqu %ymm0, (%rdi)\n"                             \
+	"	leaq -128(%rdi,%rdx), %rdx\n" /* where the last goes */ \
+	"	leaq 32(%rdi), %rcx\n"                               \
+	"	andq $-32, %rcx\n"                                   \
+	"	subq %rdi, %rcx\n"                                   \
+	"	addq %rcx, %rdi\n"                                   \
+	"	addq %rcx, %rsi\n"                                   \
+	"	movq %rsi, %rcx\n"                                   \
+	"	subq %rdi, %rcx\n" /* from - to, all along */        \
+	"8:	vmovdqu (%rdi,%rcx), %ymm0\n"                        \
+	"	vmovdqu 32(%rdi,%rcx), %ymm1\n"                      \
+	"	vmovdqu 64(%rdi,%rcx), %ymm2\n"                      \
+	"	vmovdqu 96(%rdi,%rcx), %ymm3\n"                      \
+	"	" store " %ymm0, (%rdi)\n"                           \
+	"	" store " %ymm1, 32(%rdi)\n"                         \
+	"	" store " %ymm2, 64(%rdi)\n"                         \
+	"	" store " %ymm3, 96(%rdi)\n"                         \
+	"	addq $128, %rdi\n"                                   \
+	"	cmpq %rdx, %rdi\n"                                   \
+	"	jb 8b\n"                                             \
+	"	vmovdqu (%rdx,%rcx), %ymm0\n"                        \
+	"	vmovdqu 32(%rdx,%rcx), %ymm1\n"                      \
+	"	vmovdqu 64(%rdx,%rcx), %ymm2\n"                      \
+	"	vmovdqu 96(%rdx,%rcx), %ymm3\n" fence                \
+	"	vmovdqu %ymm0, (%rdx)\n"                             \
+	"	vmovdqu %ymm1, 32(%rdx)\n"                           \
+	"	vmovdqu %ymm2, 64(%rdx)\n"                           \
+	"	vmovdqu %ymm3, 96(%rdx)\n"                           \
+	"	vzeroupper\n"                                        \
+	"	xorl %eax, %eax\n"                                   \
+	"	ret\n"
+
+__asm__(".pushsection .text\n"
+        ".p2align 6\n"
+        "node_guard_begin:\n"
+        /* node_guarded_copy_short: not with rep movsb, which some processors do at a twentieth of its speed
+           unless to and from agree modulo 32 */
+        ".globl node_guarded_copy_short\n"
+        ".hidden node_guarded_copy_short\n"
+        ".type node_guarded_copy_short, @function\n"
+        "node_guarded_copy_short:\n"
+        "	cmpq $16, %rdx\n"
+        "	jae 2f\n"
+        "	cmpq $8, %rdx\n"
+        "	jb 1f\n"
+        "	movq (%rsi), %rax\n"
+        "	movq -8(%rsi,%rdx), %rcx\n"
+        "	movq %rax, (%rdi)\n"
+        "	movq %rcx, -8(%rdi,%rdx)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        "1:	cmpq $4, %rdx\n"
+        "	jb 3f\n"
+        "	movl (%rsi), %eax\n"
+        "	movl -4(%rsi,%rdx), %ecx\n"
+        "	movl %eax, (%rdi)\n"
+        "	movl %ecx, -4(%rdi,%rdx)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        "3:	testq %rdx, %rdx\n"
+        "	jz 4f\n"
+        "	movzbl (%rsi), %eax\n"
+        "	movzbl -1(%rsi,%rdx), %ecx\n"
+        "	movb %al, (%rdi)\n"
+        "	movb %cl, -1(%rdi,%rdx)\n"
+        "	cmpq $3, %rdx\n"
+        "	jne 4f\n"
+        "	movzbl 1(%rsi), %eax\n"
+        "	movb %al, 1(%rdi)\n"
+        "4:	xorl %eax, %eax\n"
+        "	ret\n"
+        "2:	cmpq $32, %rdx\n"
+        "	ja 5f\n"
+        "	movdqu (%rsi), %xmm0\n"
+        "	movdqu -16(%rsi,%rdx), %xmm1\n"
+        "	movdqu %xmm0, (%rdi)\n"
+        "	movdqu %xmm1, -16(%rdi,%rdx)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        "5:	movdqu -32(%rsi,%rdx), %xmm2\n" /* the last 32 bytes, whatever comes before */
+        "	movdqu -16(%rsi,%rdx), %xmm3\n"
+        "	leaq -32(%rdi,%rdx), %rcx\n"
+        "6:	movdqu (%rsi), %xmm0\n"
+        "	movdqu 16(%rsi), %xmm1\n"
+        "	movdqu %xmm0, (%rdi)\n"
+        "	movdqu %xmm1, 16(%rdi)\n"
+        "	addq $32, %rsi\n"
+        "	addq $32, %rdi\n"
+        "	cmpq %rcx, %rdi\n"
+        "	jb 6b\n"
+        "	movdqu %xmm2, (%rcx)\n"
+        "	movdqu %xmm3, 16(%rcx)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        WIDE_COPY("guard_copy_wide", "vmovdqa", "")
+        WIDE_COPY("guard_copy_stream", "vmovntdq", "	sfence\n")
+        ".globl node_guarded_count\n"
+        ".hidden node_guarded_count\n"
+        ".type node_guarded_count, @function\n"
+        "node_guarded_count:\n"
+        "	testl %esi, %esi\n"
+        "	jnz 1f\n"
+        "	addl $1, (%rdi)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        "1:	lock addl $1, (%rdi)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        /* int guard_add4(void *at, uint64_t operand, uint64_t compare, uint64_t *old), and so on */
+        ".type guard_add4, @function\n"
+        "guard_add4:\n"
+        "	lock xaddl %esi, (%rdi)\n"
+        "	movl %esi, %esi\n"
+        "	movq %rsi, (%rcx)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        ".type guard_add8, @function\n"
+        "guard_add8:\n"
+        "	lock xaddq %rsi, (%rdi)\n"
+        "	movq %rsi, (%rcx)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        ".type guard_or4, @function\n"
+        "guard_or4:\n"
+        "	movl (%rdi), %eax\n"
+        "1:	movl %eax, %r8d\n"
+        "	orl %esi, %r8d\n"
+        "	lock cmpxchgl %r8d, (%rdi)\n"
+        "	jne 1b\n"
+        "	movq %rax, (%rcx)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        ".type guard_or8, @function\n"
+        "guard_or8:\n"
+        "	movq (%rdi), %rax\n"
+        "1:	movq %rax, %r8\n"
+        "	orq %rsi, %r8\n"
+        "	lock cmpxchgq %r8, (%rdi)\n"
+        "	jne 1b\n"
+        "	movq %rax, (%rcx)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        ".type guard_swap4, @function\n"
+        "guard_swap4:\n"
+        "	xchgl %esi, (%rdi)\n"
+        "	movl %esi, %esi\n"
+        "	movq %rsi, (%rcx)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        ".type guard_swap8, @function\n"
+        "guard_swap8:\n"
+        "	xchgq %rsi, (%rdi)\n"
+        "	movq %rsi, (%rcx)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        ".type guard_cas4, @function\n"
+        "guard_cas4:\n"
+        "	movl %edx, %eax\n"
+        "	lock cmpxchgl %esi, (%rdi)\n"
+        "	movl %eax, %eax\n"
+        "	movq %rax, (%rcx)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        ".type guard_cas8, @function\n"
+        "guard_cas8:\n"
+        "	movq %rdx, %rax\n"
+        "	lock cmpxchgq %rsi, (%rdi)\n"
+        "	movq %rax, (%rcx)\n"
+        "	xorl %eax, %eax\n"
+        "	ret\n"
+        "node_guard_end:\n"
+        "node_guard_fault:\n"
+        "	movl $1, %eax\n"
+        "	ret\n"
+        ".popsection\n");
+
+typedef int guard_word(void *at, uint64_t operand, uint64_t compare, uint64_t *old);
+extern int guard_copy_wide(void *to, const void *from, size_t n) __asm__("guard_copy_wide");
+extern int guard_copy_stream(void *to, const void *from, size_t n) __asm__("guard_copy_stream");
+
+/* Bytes from which guard_copy_wide and _stream are used, which need AVX; by install(). */
+#define WIDE_MIN 512
+static size_t wide_min = SIZE_MAX;
+
+static void choose(void)
+{
+	if (__builtin_cpu_supports("avx2"))
+		wide_min = WIDE_MIN;
+}
+extern guard_word guard_add4 __asm__("guard_add4"), guard_add8 __asm__("guard_add8"), guard_or4 __asm__("guard_or4"),
+	guard_or8 __asm__("guard_or8"), guard_swap4 __asm__("guard_swap4"), guard_swap8 __asm__("guard_swap8"),
+	guard_cas4 __asm__("guard_cas4"), guard_cas8 __asm__("guard_cas8");
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+	ucontext_t *interrupted = context;
+	const char *at = (const char *)interrupted->uc_mcontext.gregs[REG_RIP];
+
+	if (at >= node_guard_begin && at < node_guard_end) {
+		fault_address = (uintptr_t)info->si_addr;
+		interrupted->uc_mcontext.gregs[REG_RIP] = (greg_t)node_guard_fault;
+	} else {
+		pass_on(number, info, context);
+	}
+}
+
+int node_guarded_copy(void *to, const void *from, size_t n)
+{
+	return n < wide_min ? node_guarded_copy_short(to, from, n) : guard_copy_wide(to, from, n);
+}
+
+int node_guarded_stream(void *to, const void *from, size_t n)
+{
+	return n < wide_min ? node_guarded_copy_short(to, from, n) : guard_copy_stream(to, from, n);
+}
+
+int node_guarded_rmw(int op, int width, void *at, uint64_t operand, uint64_t compare, uint64_t *old)
+{
+	static guard_word *const functions[][2] = {
+		[NODE_ADD] = {guard_add4, guard_add8},
+		[NODE_OR] = {guard_or4, guard_or8},
+		[NODE_SWAP] = {guard_swap4, guard_swap8},
+		[NODE_CAS] = {guard_cas4, guard_cas8},
+	};
+
+	return functions[op][width == 8](at, operand, compare, old);
+}
+
+#else
+
+/* Where a fault of this thread goes, while it is inside one of the functions below. */
+static __thread sigjmp_buf *volatile armed __attribute__((tls_model("initial-exec")));
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+	sigjmp_buf *to = armed;
+
+	if (to) {
+		fault_address = (uintptr_t)info->si_addr;
+		armed = NULL;
+		siglongjmp(*to, 1);
+	}
+	pass_on(number, info, context);
+}
+
+static void choose(void)
+{
+}
+
+#define GUARDED(access)                  \
+	do {                             \
+		sigjmp_buf back;         \
+		if (sigsetjmp(back, 1))  \
+			return 1;        \
+		armed = &back;           \
+		access;                  \
+		armed = NULL;            \
+		return 0;                \
+	} while (0)
+
+int node_guarded_copy(void *to, const void *from, size_t n)
+{
+	if (n == 0) /* the addresses may be anything */
+		return 0;
+	GUARDED(memcpy(to, from, n));
+}
+
+int node_guarded_copy_short(void *to, const void *from, size_t n)
+{
+	return node_guarded_copy(to, from, n);
+}
+
+int node_guarded_stream(void *to, const void *from, size_t n)
+{
+	return node_guarded_copy(to, from, n);
+}
+
+int node_guarded_count(int32_t *at, int shared)
+{
+	(void)shared;
+	GUARDED(__atomic_add_fetch(at, 1, __ATOMIC_SEQ_CST));
+}
+
+#define RMW_OF(type)                                                                                          \
+	static uint64_t rmw_##type(int op, type *at, type operand, type compare)                              \
+	{                                                                                                     \
+		switch (op) {                                                                                 \
+		case NODE_ADD:                                                                           \
+			return __atomic_fetch_add(at, operand, __ATOMIC_SEQ_CST);                             \
+		case NODE_OR:                                                                            \
+			return __atomic_fetch_or(at, operand, __ATOMIC_SEQ_CST);                              \
+		case NODE_SWAP:                                                                                    \
+			return __atomic_exchange_n(at, operand, __ATOMIC_SEQ_CST);                            \
+		}                                                                                             \
+		__atomic_compare_exchange_n(at, &compare, operand, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);    \
+		return compare;                                                                               \
+	}
+RMW_OF(uint32_t)
+RMW_OF(uint64_t)
+
+int node_guarded_rmw(int op, int width, void *at, uint64_t operand, uint64_t compare, uint64_t *old)
+{
+	GUARDED(*old = width == 8 ? rmw_uint64_t(op, at, operand, compare)
+	                          : rmw_uint32_t(op, at, (uint32_t)operand, (uint32_t)compare));
+}
+
+#endif
+
+static void install(void)
+{
+	struct sigaction action;
+
+	choose();
+	memset(&action, 0, sizeof(action));
+	action.sa_sigaction = on_fault;
+	/* On the alternate stack, as the run-time demands of handlers in front of its own. */
+	action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+	sigfillset(&action.sa_mask);
+	sigaction(SIGSEGV, &action, &before_segv);
+	sigaction(SIGBUS, &action, &before_bus);
+}
+
+void node_guard_install(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, install);
+}

@@ -1,0 +1,222 @@
+// Package node is C: data between the tasks of one node (node.h). Its Go functions are what
+// transport/shm calls, one call out of Go each; link.h and the headers that it names say what they do.
+//
+// All of them need the owner's lock. The structs are transport/layout's and lie off the Go heap.
+package node
+
+// #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra
+// #cgo noescape node_link_begin
+// #cgo nocallback node_link_begin
+// #cgo nocallback node_link_end
+// #cgo noescape node_link_end
+// #cgo noescape node_link_send
+// #cgo nocallback node_link_send
+// #cgo noescape node_link_step
+// #cgo nocallback node_link_step
+// #cgo noescape node_copy_ranges
+// #cgo nocallback node_copy_ranges
+// #include "guard.h"
+// #include "link.h"
+// #include "put.h"
+// #include "serve.h"
+// #include "sleep.h"
+import "C"
+
+import (
+	"sync"
+	"unsafe"
+
+	_ "lapi/cshim/cpu" // C that this package's C calls
+	"lapi/transport/layout"
+)
+
+// Result is a NODE_ result of the functions below.
+type Result int
+
+// Results of sending and transfers (send.h, put.h).
+const (
+	Sent      Result = C.NODE_SENT
+	Busy      Result = C.NODE_BUSY
+	Gone      Result = C.NODE_GONE
+	Nonsense  Result = C.NODE_NONSENSE
+	BadLocal  Result = C.NODE_BAD_LOCAL
+	BadRemote Result = C.NODE_BAD_REMOTE
+	Denied    Result = C.NODE_DENIED
+)
+
+// What Step returns (receive.h, serve.h, link.h).
+const (
+	None     Result = C.NODE_NONE
+	Some     Result = C.NODE_SOME
+	Cannot   Result = C.NODE_CANNOT
+	Served   Result = C.NODE_SERVED
+	Arrived  Result = C.NODE_ARRIVED
+	WasRead  Result = C.NODE_WAS_READ
+	Answered Result = C.NODE_ANSWERED
+	Failed   Result = C.NODE_FAILED
+	Stranded Result = C.NODE_STRANDED
+	Fault    Result = C.NODE_FAULT
+	Later    Result = C.NODE_LATER
+	Broken   Result = C.NODE_BROKEN
+	Epoch    Result = C.NODE_EPOCH
+	Owners   Result = C.NODE_OWNERS
+)
+
+// What became of a message (Step), and the ways of a transfer.
+const (
+	Left = C.NODE_LEFT
+	Took = C.NODE_TOOK
+	Drop = C.NODE_DROP
+	Skip = C.NODE_SKIP
+
+	InMessages = C.NODE_IN_MESSAGES
+	CopyTo     = C.NODE_COPY_TO
+	CopyFrom   = C.NODE_COPY_FROM
+
+	RangesMax = C.NODE_RANGES_MAX
+)
+
+// Install readies what is once in a process: the handler of faults in guarded copies.
+var Install = sync.OnceFunc(func() {
+	C.cshim_cpu_prepare()
+	C.node_guard_install()
+})
+
+// CanOrderPeers says whether the kernel's barrier for all processes worked when it was first asked for.
+// Who cannot tells the peers so, and they have barriers of their own.
+var CanOrderPeers = sync.OnceValue(func() bool { return C.node_membarrier_everywhere() != 0 })
+
+// Registered registers this process with the kernel, so that peers' barriers reach it. False: it must have
+// barriers of its own, and no fast path.
+var Registered = sync.OnceValue(func() bool { return C.node_membarrier_register() != 0 })
+
+func of(l *layout.NodeLink) *C.node_link { return (*C.node_link)(unsafe.Pointer(l)) }
+
+func peerOf(l *layout.NodeLink, ring int) *C.node_peer {
+	return (*C.node_peer)(unsafe.Pointer(&l.Peer[ring]))
+}
+
+// Init readies a link whose memory is zero.
+func Init(l *layout.NodeLink) { C.node_op_init(of(l)) }
+
+// Begin begins a message; l.Event.Body and Bytes say where header and data go.
+func Begin(l *layout.NodeLink, ring int, header, data uint64) Result {
+	return Result(C.node_link_begin(of(l), C.uint32_t(ring), C.uint64_t(header), C.uint64_t(data)))
+}
+
+// End publishes what Begin began.
+func End(l *layout.NodeLink, ring int, kind uint8, header int) {
+	C.node_link_end(of(l), C.uint32_t(ring), C.uint32_t(kind), C.uint64_t(header))
+}
+
+// Send sends a message with n bytes of data at an address.
+func Send(l *layout.NodeLink, ring int, kind uint8, header []byte, from, n uint64) Result {
+	return Result(C.node_link_send(of(l), C.uint32_t(ring), C.uint32_t(kind), unsafe.Pointer(unsafe.SliceData(header)), C.uint64_t(len(header)),
+		C.uint64_t(from), C.uint64_t(n)))
+}
+
+// Renew announces a new epoch.
+func Renew(l *layout.NodeLink, ring int) Result {
+	return Result(C.node_link_renew(of(l), C.uint32_t(ring)))
+}
+
+// Step is a step of receiving.
+func Step(l *layout.NodeLink, ring int, took uint32) Result {
+	return Result(C.node_link_step(of(l), C.uint32_t(ring), C.uint32_t(took)))
+}
+
+// Taken takes the message that the step before returned out of a ring.
+func Taken(l *layout.NodeLink, ring int, took uint32) {
+	C.node_link_taken(of(l), C.uint32_t(ring), C.uint32_t(took))
+}
+
+// Stepped ends the steps for a ring.
+func Stepped(l *layout.NodeLink, ring int, some bool) {
+	n := C.int(0)
+	if some {
+		n = 1
+	}
+	C.node_link_stepped(of(l), C.uint32_t(ring), n)
+}
+
+// Transfer goes on with l.Transfer.
+func Transfer(l *layout.NodeLink, ring int, how int) Result {
+	return Result(C.node_link_transfer(of(l), C.uint32_t(ring), C.int(how)))
+}
+
+// Get asks for what l.Transfer says; the index of the operation, or -1 without room.
+func Get(l *layout.NodeLink, ring int) int { return int(C.node_link_get(of(l), C.uint32_t(ring))) }
+
+// Rmw is Get for an operation on the word at l.Transfer.Remote.
+func Rmw(l *layout.NodeLink, ring int, operation, width uint32, operand, compare uint64) int {
+	return int(C.node_link_rmw(of(l), C.uint32_t(ring), C.uint32_t(operation), C.uint32_t(width), C.uint64_t(operand), C.uint64_t(compare)))
+}
+
+// AnswerGet goes on with the answer to a get; l.Transfer has local, n and at.
+func AnswerGet(l *layout.NodeLink, ring int, token uint32) Result {
+	return Result(C.node_link_answer_get(of(l), C.uint32_t(ring), C.uint32_t(token)))
+}
+
+// Answer answers a request: value, or, if it failed, the bad address.
+func Answer(l *layout.NodeLink, ring int, token uint32, failed bool, value uint64) Result {
+	state := C.uint32_t(C.NODE_REPLY_OK)
+	if failed {
+		state = C.NODE_REPLY_FAILED
+	}
+	return Result(C.node_answer(of(l), peerOf(l, ring), C.uint32_t(token), state, C.uint64_t(value)))
+}
+
+// FreeOp gives up an operation.
+func FreeOp(l *layout.NodeLink, index int) {
+	C.node_op_free(of(l), (*C.node_op)(unsafe.Pointer(&l.Op[index])))
+}
+
+// SayRead tells a peer how much was read of it.
+func SayRead(l *layout.NodeLink, ring int) Result {
+	return Result(C.node_say_read(of(l), peerOf(l, ring)))
+}
+
+// CopyRanges moves bytes between lists of ranges, which are laid out as transport.Range; it returns how many.
+func CopyRanges(l *layout.NodeLink, ring int, read bool, local unsafe.Pointer, locals int, remote unsafe.Pointer, remotes int) (uint64, Result) {
+	var moved C.uint64_t
+	in := C.int(0)
+	if read {
+		in = 1
+	}
+	rc := C.node_copy_ranges(of(l), peerOf(l, ring), in, (*C.node_range)(local), C.uint32_t(locals), (*C.node_range)(remote), C.uint32_t(remotes), &moved)
+	return uint64(moved), Result(rc)
+}
+
+// Probe says whether cross-memory attach reaches the process that says it has cookie at an address.
+func Probe(l *layout.NodeLink, ring int, at, cookie uint64) bool {
+	return C.node_probe(of(l), peerOf(l, ring), C.uint64_t(at), C.uint64_t(cookie)) != 0
+}
+
+// Clear makes a ring as in the beginning.
+func Clear(l *layout.NodeLink, ring int) { C.node_link_clear(of(l), C.uint32_t(ring)) }
+
+// Activate puts a ring into the list of those that are looked at; Deactivate takes it out.
+func Activate(l *layout.NodeLink, ring int) { C.node_activate(of(l), C.uint32_t(ring)) }
+
+// Deactivate takes a ring out of the list.
+func Deactivate(l *layout.NodeLink, ring int) { C.node_deactivate(of(l), C.uint32_t(ring)) }
+
+// LookAround looks after cold rings.
+func LookAround(l *layout.NodeLink) { C.node_look_around(of(l)) }
+
+// Arm readies for sleep; true: there is work.
+func Arm(l *layout.NodeLink) bool { return C.node_arm(of(l)) != 0 }
+
+// Disarm is awake again.
+func Disarm(l *layout.NodeLink) { C.node_disarm(of(l)) }
+
+// Flushed says whether everything before a mark was accepted: Sent; Busy if not yet, Gone, Nonsense.
+func Flushed(l *layout.NodeLink, ring int, mark uint64) Result {
+	return Result(C.node_flushed(peerOf(l, ring), C.uint64_t(mark)))
+}
+
+// Wake rings a peer's bell if it sleeps.
+func Wake(l *layout.NodeLink, ring int) { C.node_ring_bell(peerOf(l, ring)) }
+
+// WakeWaiting wakes a peer that waits for a change of consumed or held.
+func WakeWaiting(l *layout.NodeLink, ring int) { C.node_wake_waiting(peerOf(l, ring)) }

@@ -1,0 +1,85 @@
+/*
+ * op.h - gets and operations on words of this task: request, table of those in flight, answer. Under the
+ * owner's lock.
+ *
+ * An operation in flight has a place in node_link.op. Its token comes back with the answer. A place is
+ * used again under another token, so a late answer, or one of a task that was given up, finds nothing.
+ * Who issued an operation (node_op.by) also takes its answer.
+ */
+#ifndef NODE_OP_H
+#define NODE_OP_H
+
+#include "receive.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Makes the table empty; once. */
+void node_op_init(node_link *link);
+/* Gives a place back. */
+void node_op_free(node_link *link, node_op *op);
+
+/* A place for an operation on a peer; there must be one. */
+static inline node_op *node_op_take(node_link *link, const node_peer *peer, uint8_t kind, uint8_t by)
+{
+	node_op *op = &link->op[link->free_op];
+
+	link->free_op = op->next_free;
+	link->ops++;
+	op->kind = kind;
+	op->by = by;
+	op->task = peer->task;
+	return op;
+}
+
+/*
+ * Asks for n bytes, some, at addr of the peer, to be put at local. The operation, whose tags are the
+ * caller's to fill, or NULL: there is no room, and nothing was done.
+ */
+static inline node_op *node_get(node_link *link, node_peer *peer, uint8_t by, uint64_t addr, uint64_t local, uint64_t n,
+                                uint64_t notice0, uint64_t notice1)
+{
+	node_get_header *header;
+	node_op *op;
+
+	if (link->free_op >= NODE_OPS || !(header = node_short_begin(peer)))
+		return NULL;
+	op = node_op_take(link, peer, NODE_OP_GET, by);
+	op->local = local;
+	op->n = n;
+	header->addr = addr;
+	header->n = n;
+	header->notice[0] = notice0;
+	header->notice[1] = notice1;
+	header->token = op->token;
+	node_short_end(link, peer, NODE_GET, sizeof(*header), 0);
+	return op;
+}
+
+/* Likewise for an operation (NODE_ADD …) on a word of width 4 or 8 bytes at addr of the peer. */
+static inline node_op *node_rmw(node_link *link, node_peer *peer, uint8_t by, uint32_t operation, uint32_t width, uint64_t addr,
+                                uint64_t operand, uint64_t compare)
+{
+	node_rmw_header *header;
+	node_op *op;
+
+	if (link->free_op >= NODE_OPS || !(header = node_short_begin(peer)))
+		return NULL;
+	op = node_op_take(link, peer, NODE_OP_RMW, by);
+	op->width = (uint8_t)width;
+	header->addr = addr;
+	header->operand = operand;
+	header->compare = compare;
+	header->token = op->token;
+	header->op = (uint8_t)operation;
+	header->width = (uint8_t)width;
+	header->zero = 0;
+	node_short_end(link, peer, NODE_RMW, sizeof(*header), 0);
+	return op;
+}
+
+/* The operation that an answer at the head of peer's ring ends or goes on with; NULL: nobody waits for it. */
+const node_op *node_op_of(const node_link *link, const node_peer *peer, const node_arrival *arrival);
+
+#pragma GCC visibility pop
+
+#endif

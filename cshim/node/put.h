@@ -1,0 +1,69 @@
+/* put.h - puts of any length, and copies straight between two processes. Under the owner's lock. */
+#ifndef NODE_PUT_H
+#define NODE_PUT_H
+
+#include "guard.h"
+#include "send.h"
+
+#pragma GCC visibility push(hidden)
+
+/* A transfer between memory of this task and of a peer's. at moves on; a transfer that found no room goes on with another call. */
+typedef struct node_transfer {
+	uint64_t local, remote; /* addresses */
+	uint64_t n;             /* bytes */
+	uint64_t at;            /* so many went */
+	uint64_t notice[2];     /* for the peer's owner */
+} node_transfer;
+
+/* Further results of a single-copy transfer, beside those of send.h. */
+#define NODE_BAD_REMOTE 5 /* an address of the peer cannot be accessed: link->event.addr */
+#define NODE_DENIED 6     /* the kernel does not permit it, any more */
+
+/* A put of at most NODE_PUT_SHORT bytes, in one slot: NODE_SENT, or why nothing was done. */
+#define NODE_PUT_SHORT (NODE_ONE_SLOT - sizeof(node_put_header))
+static inline int node_put_short(node_link *link, node_peer *peer, uint64_t remote, uint64_t local, uint64_t n, uint64_t notice0,
+                                 uint64_t notice1)
+{
+	node_put_header *header = node_short_begin(peer);
+
+	if (!header)
+		return NODE_BUSY;
+	header->addr = remote;
+	header->notice[0] = notice0;
+	header->notice[1] = notice1;
+	if (node_guarded_copy_short(header + 1, (const void *)(uintptr_t)local, n))
+		return NODE_BAD_LOCAL;
+	node_short_end(link, peer, NODE_PUT, sizeof(*header), n);
+	return NODE_SENT;
+}
+
+/* A put in messages: whole, or in parts through chunks so that both ends copy at once. NODE_SENT: all went. */
+int node_put(node_link *link, node_peer *peer, node_transfer *put);
+
+/*
+ * cma.c: single-copy transfers (cross-memory attach): to the peer, or from it. The notice follows by a
+ * message; for that alone at may be n and the result NODE_BUSY. A transfer without bytes is a notice alone.
+ */
+int node_copy_to(node_link *link, node_peer *peer, node_transfer *transfer);
+int node_copy_from(node_link *link, node_peer *peer, node_transfer *transfer);
+/* Tells the peer how many bytes were read of it, if it has not been told. */
+int node_say_read(node_link *link, node_peer *peer);
+
+/* The kernel's iovec where words have 64 bits; where they have 32 the functions narrow it. */
+typedef struct node_range {
+	uint64_t addr, n;
+} node_range;
+
+/*
+ * Moves the bytes of one list of ranges to another, up to what the kernel does in one call: *moved bytes.
+ * Neither list is empty, both have at most NODE_RANGES_MAX. read: from the peer's memory to this process's.
+ */
+#define NODE_RANGES_MAX 1024
+int node_copy_ranges(node_link *link, node_peer *peer, int read, const node_range *local, uint32_t locals, const node_range *remote,
+                     uint32_t remotes, uint64_t *moved);
+/* 1 if cross-memory attach reaches the process that says it has cookie at addr. */
+int node_probe(node_link *link, const node_peer *peer, uint64_t addr, uint64_t cookie);
+
+#pragma GCC visibility pop
+
+#endif

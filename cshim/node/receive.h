@@ -1,0 +1,151 @@
+/*
+ * receive.h - taking messages out of a ring. All under the owner's lock.
+ *
+ * node_next finds the message at the head of a ring, node_advance takes it out. In between it is the
+ * caller's to read. Only what node_next has checked may be believed.
+ */
+#ifndef NODE_RECEIVE_H
+#define NODE_RECEIVE_H
+
+#include "send.h"
+
+#pragma GCC visibility push(hidden)
+
+/* A message that has come, while it is looked at. */
+typedef struct node_arrival {
+	uint32_t kind;
+	uint64_t slots;
+	uint64_t header, data;      /* bytes, checked */
+	const unsigned char *body;  /* the header */
+	const unsigned char *bytes; /* the data */
+} node_arrival;
+
+/* What node_next says. */
+#define NODE_NONE 0    /* nothing is there */
+#define NODE_SOME 1    /* a message */
+#define NODE_CANNOT 2  /* what no peer writes */
+
+/* consumed is published each quarter ring: each message would halve the rate. */
+#define NODE_PUBLISH_SLOTS (NODE_RING_SLOTS / 4)
+
+/* chunk.c: finds the data of a message in a slot. 1 if it lies within the area. arrival has what the head word says, and body. */
+int node_chunk_arrived(const node_peer *peer, node_slot *slot, node_arrival *arrival);
+
+/* receive.c: what was read is free; wakes the sender if it waits for that. */
+void node_publish_consumed(node_peer *peer);
+/* The same after a change of held: its sender's flush may be over. */
+void node_wake_waiting(node_peer *peer);
+
+/* 1 if a ring seems to hold a message. Relaxed: node_next loads it again, with acquire. */
+static inline int node_holds(const node_peer *peer)
+{
+	uint64_t word = __atomic_load_n(&node_slot_at(peer->in_slots, peer->receiver.head)->head, __ATOMIC_RELAXED);
+
+	return (uint32_t)word == ((uint32_t)peer->receiver.head | NODE_SEQUENCE_VALID);
+}
+
+/* Finds what a head word says, other than padding. 1 if that fits where it is. */
+static inline int node_examine(const node_peer *peer, node_slot *slot, uint64_t word, uint64_t position, node_arrival *arrival)
+{
+	arrival->kind = word >> 32 & 0xff;
+	arrival->header = (word >> 40 & 0xff) * NODE_HEADER_UNIT;
+	arrival->data = word >> 48;
+	arrival->body = slot->bytes;
+	arrival->bytes = slot->bytes + arrival->header;
+	if (__builtin_expect((arrival->kind & NODE_KIND_CHUNK) != 0, 0)) {
+		if (arrival->kind == NODE_KIND_RENEWED) {
+			arrival->slots = 1;
+			return word >> 40 == 0;
+		}
+		arrival->slots = node_slots_of(sizeof(node_place) + arrival->header);
+		arrival->kind &= ~(uint32_t)NODE_KIND_CHUNK;
+		return position + arrival->slots <= NODE_RING_SLOTS && node_chunk_arrived(peer, slot, arrival);
+	}
+	arrival->slots = node_slots_of(arrival->header + arrival->data);
+	return arrival->slots <= NODE_MESSAGE_SLOTS && position + arrival->slots <= NODE_RING_SLOTS;
+}
+
+/* Finds the message at the head of a ring: NODE_NONE, NODE_SOME or NODE_CANNOT. Padding is passed over. */
+static inline int node_next(node_peer *peer, node_arrival *arrival)
+{
+	node_receiver *receiver = &peer->receiver;
+
+	for (;;) {
+		uint64_t position = receiver->head & NODE_RING_MASK;
+		node_slot *slot = node_slot_at(peer->in_slots, position);
+		/* acquire: pairs with the store in node_publish; what is read of the message was written before it */
+		uint64_t word = __atomic_load_n(&slot->head, __ATOMIC_ACQUIRE);
+
+		if ((uint32_t)word != ((uint32_t)receiver->head | NODE_SEQUENCE_VALID))
+			return NODE_NONE;
+		if (__builtin_expect((word >> 32 & 0xff) == NODE_KIND_PADDING, 0)) {
+			if (position == 0)
+				return NODE_CANNOT;
+			receiver->head += NODE_RING_SLOTS - position;
+			continue;
+		}
+		return node_examine(peer, slot, word, position, arrival) ? NODE_SOME : NODE_CANNOT;
+	}
+}
+
+/* A message was taken: gives its slots, and those before, back as soon as they are worth a line's way. */
+static inline void node_advance(node_peer *peer, const node_arrival *arrival)
+{
+	node_receiver *receiver = &peer->receiver;
+
+	receiver->head += arrival->slots;
+	if (arrival->data > NODE_INLINE_MAX)
+		receiver->chunked += arrival->data;
+	if (receiver->head - receiver->published >= NODE_PUBLISH_SLOTS || receiver->chunked >= NODE_CHUNK_PUBLISH)
+		node_publish_consumed(peer);
+}
+
+/* For the link's statistics. */
+static inline void node_count_received(node_link *link, uint64_t data)
+{
+	link->packets_received++;
+	link->data_received += data;
+}
+
+/*
+ * Copies a header of n bytes, one to five whole words, out of a message once and for all: what a peer
+ * changes meanwhile, nobody looks at again.
+ */
+static inline void node_take_header(void *to, const unsigned char *body, size_t n)
+{
+	typedef uint64_t __attribute__((may_alias)) word;
+	const word *from = (const void *)body;
+	word *at = to;
+
+	/* No loop: n is a constant everywhere, and compilers leave loops as they are. */
+	if (n > 0)
+		at[0] = __atomic_load_n(from, __ATOMIC_RELAXED);
+	if (n > 8)
+		at[1] = __atomic_load_n(from + 1, __ATOMIC_RELAXED);
+	if (n > 16)
+		at[2] = __atomic_load_n(from + 2, __ATOMIC_RELAXED);
+	if (n > 24)
+		at[3] = __atomic_load_n(from + 3, __ATOMIC_RELAXED);
+	if (n > 32)
+		at[4] = __atomic_load_n(from + 4, __ATOMIC_RELAXED);
+}
+
+/* active.c: which rings are looked at in each progress call. */
+
+/* Puts a peer's ring into the list, and takes it out of it. */
+void node_activate(node_link *link, uint32_t ring);
+void node_deactivate(node_link *link, uint32_t ring);
+/* Activates the cold rings whose senders say that there is a message; now and then takes rings that
+   were silent for long out of the list, so that they cost nothing. Part of each progress call of the link. */
+void node_look_around(node_link *link);
+/* 1 if the sender of a cold ring says that there is a message. */
+static inline int node_some_pending(const node_link *link)
+{
+	const node_segment_head *own = node_head(link->own_head);
+
+	return (__atomic_load_n(&own->pending[0], __ATOMIC_RELAXED) | __atomic_load_n(&own->pending[1], __ATOMIC_RELAXED)) != 0;
+}
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,243 @@
+/* serve.c - puts, requests and answers as they come. Every value of a message is checked before it is used. */
+#include "serve.h"
+
+#include "guard.h"
+
+int node_place_data(uint64_t to, const node_arrival *arrival, int huge)
+{
+	return huge ? node_guarded_stream(node_memory_at(to), arrival->bytes, arrival->data)
+	            : node_guarded_copy(node_memory_at(to), arrival->bytes, arrival->data);
+}
+
+int node_put_fault(node_event *event, uint64_t addr, uint64_t n)
+{
+	event->addr = node_bad_address(addr, n);
+	event->op = 0;
+	return NODE_FAULT;
+}
+
+static int serve_part(node_peer *peer, const node_arrival *arrival, node_event *event)
+{
+	node_part_header part;
+
+	if (arrival->header != sizeof(part))
+		return NODE_BROKEN;
+	node_take_header(&part, arrival->body, sizeof(part));
+	if (part.flags & NODE_PART_FIRST)
+		peer->put_failed = 0;
+	if (peer->put_failed)
+		return NODE_SERVED;
+	if (!node_place_data(part.addr, arrival, (part.flags & NODE_PART_HUGE) != 0))
+		return NODE_SERVED;
+	peer->put_failed = 1;
+	return node_put_fault(event, part.addr, arrival->data);
+}
+
+/* The peer has copied by itself: the statistics of this end, and the notice. */
+static int serve_copied(node_link *link, const node_arrival *arrival, node_event *event)
+{
+	node_copied_header copied;
+	uint64_t copies;
+
+	if (arrival->header != sizeof(copied) || arrival->data != 0)
+		return NODE_BROKEN;
+	node_take_header(&copied, arrival->body, sizeof(copied));
+	copies = copied.n / NODE_COPY_MAX + (copied.n % NODE_COPY_MAX != 0);
+	if (arrival->kind == NODE_WRITTEN) {
+		link->packets_received += copies;
+		link->data_received += copied.n;
+	} else {
+		link->packets_sent += copies;
+		link->data_sent += copied.n;
+	}
+	event->n = copied.n;
+	event->notice[0] = copied.notice[0];
+	event->notice[1] = copied.notice[1];
+	if (arrival->kind == NODE_WRITTEN)
+		return NODE_ARRIVED;
+	return copied.notice[0] | copied.notice[1] ? NODE_WAS_READ : NODE_SERVED;
+}
+
+int node_answer(node_link *link, node_peer *peer, uint32_t token, uint32_t state, uint64_t value)
+{
+	node_reply_header *reply = node_short_begin(peer);
+
+	if (!reply)
+		return NODE_BUSY;
+	reply->token = token;
+	reply->state = state;
+	reply->value = value;
+	node_short_end(link, peer, NODE_REPLY, sizeof(*reply), 0);
+	return NODE_SENT;
+}
+
+/* A short answer, in one slot. */
+static int answer_short(node_link *link, node_peer *peer, uint32_t token, uint64_t addr, uint64_t n)
+{
+	node_reply_header *reply = node_short_begin(peer);
+
+	if (!reply)
+		return NODE_BUSY;
+	if (node_guarded_copy_short(reply + 1, node_memory_at(addr), n))
+		return NODE_BAD_LOCAL;
+	reply->token = token;
+	reply->state = NODE_REPLY_OK;
+	reply->value = 0;
+	node_short_end(link, peer, NODE_REPLY, sizeof(*reply), n);
+	return NODE_SENT;
+}
+
+int node_answer_get(node_link *link, node_peer *peer, uint32_t token, uint64_t addr, uint64_t n, uint64_t *at)
+{
+	uint64_t step = n <= NODE_INLINE_MAX ? NODE_INLINE_MAX : node_chunk_step(link, n);
+
+	while (*at < n) {
+		uint64_t part = n - *at < step ? n - *at : step;
+		node_reply_header reply = {token, *at + part == n ? NODE_REPLY_OK : NODE_REPLY_PART, *at};
+		int rc = node_send(link, peer, NODE_REPLY, &reply, sizeof(reply), addr + *at, part);
+
+		if (rc != NODE_SENT)
+			return rc;
+		*at += part;
+	}
+	return NODE_SENT;
+}
+
+static void note_request(node_event *event, uint32_t token, uint64_t addr, uint64_t n, uint8_t op)
+{
+	event->token = token;
+	event->addr = addr;
+	event->n = n;
+	event->value = 0;
+	event->op = op;
+}
+
+/* A request's address is bad: tells the origin, and says so here. Without room it is for later. */
+static int request_fault(node_link *link, node_peer *peer, node_event *event, uint64_t n)
+{
+	uint64_t bad = node_bad_address(event->addr, n);
+
+	if (node_answer(link, peer, event->token, NODE_REPLY_FAILED, bad) != NODE_SENT)
+		return NODE_LATER;
+	event->addr = bad;
+	return NODE_FAULT;
+}
+
+static int serve_get(node_link *link, node_peer *peer, const node_arrival *arrival, node_event *event)
+{
+	node_get_header get;
+	uint64_t at = 0;
+	int rc;
+
+	if (arrival->header != sizeof(get) || arrival->data != 0)
+		return NODE_BROKEN;
+	node_take_header(&get, arrival->body, sizeof(get));
+	if (get.n == 0 || get.n > NODE_LENGTH_MAX)
+		return NODE_BROKEN;
+	note_request(event, (uint32_t)get.token, get.addr, get.n, NODE_OP_GET);
+	event->notice[0] = get.notice[0];
+	event->notice[1] = get.notice[1];
+	if (peer->closed)
+		return NODE_LATER;
+	if (get.n <= NODE_ONE_SLOT - sizeof(node_reply_header))
+		rc = answer_short(link, peer, event->token, get.addr, get.n);
+	else
+		rc = node_answer_get(link, peer, event->token, get.addr, get.n, &at);
+	if (rc == NODE_SENT)
+		return NODE_WAS_READ;
+	if (rc == NODE_BAD_LOCAL) {
+		event->addr += at;
+		return request_fault(link, peer, event, get.n - at);
+	}
+	event->value = at; /* so much went */
+	return NODE_LATER;
+}
+
+static int serve_rmw(node_link *link, node_peer *peer, const node_arrival *arrival, node_event *event)
+{
+	node_rmw_header rmw;
+	node_reply_header *reply;
+	uint64_t old;
+
+	if (arrival->header != sizeof(rmw) || arrival->data != 0)
+		return NODE_BROKEN;
+	node_take_header(&rmw, arrival->body, sizeof(rmw));
+	if (rmw.op > NODE_CAS || (rmw.width != 4 && rmw.width != 8))
+		return NODE_BROKEN;
+	note_request(event, rmw.token, rmw.addr, rmw.width, NODE_OP_RMW);
+	if (__builtin_expect(rmw.addr % rmw.width || peer->closed || !(reply = node_short_begin(peer)), 0)) {
+		/* Words that are not aligned share one lock in the process, which is Go's. */
+		event->kind = rmw.op;
+		event->width = rmw.width;
+		event->operand = rmw.operand;
+		event->compare = rmw.compare;
+		return NODE_LATER;
+	}
+	if (node_guarded_rmw(rmw.op, rmw.width, node_memory_at(rmw.addr), rmw.operand, rmw.compare, &old))
+		return request_fault(link, peer, event, rmw.width);
+	reply->token = rmw.token;
+	reply->state = NODE_REPLY_OK;
+	reply->value = old;
+	node_short_end(link, peer, NODE_REPLY, sizeof(*reply), 0);
+	return NODE_SERVED;
+}
+
+/* 1 if op may have such an answer: its data lies inside what was asked for, and ends it if nothing follows. */
+static int answers(const node_op *op, const node_reply_header *reply, uint64_t data)
+{
+	if (reply->state == NODE_REPLY_FAILED)
+		return data == 0;
+	if (op->kind == NODE_OP_RMW)
+		return reply->state == NODE_REPLY_OK && data == 0;
+	if (reply->value > op->n || data > op->n - reply->value)
+		return 0;
+	return reply->state == NODE_REPLY_PART || (reply->state == NODE_REPLY_OK && reply->value + data == op->n);
+}
+
+static int serve_reply(node_link *link, node_peer *peer, const node_arrival *arrival, node_event *event)
+{
+	node_op *op = (node_op *)node_op_of(link, peer, arrival);
+	node_reply_header reply;
+	int result = NODE_ANSWERED;
+
+	if (arrival->header != sizeof(reply))
+		return NODE_BROKEN;
+	node_take_header(&reply, arrival->body, sizeof(reply));
+	if (!op || !answers(op, &reply, arrival->data))
+		return NODE_SERVED; /* it was given up meanwhile */
+	event->value = reply.value;
+	if (reply.state == NODE_REPLY_FAILED) {
+		event->addr = reply.value;
+		result = NODE_FAILED;
+	} else if (op->kind == NODE_OP_GET && node_place_data(op->local + reply.value, arrival, op->n >= NODE_HUGE_MIN)) {
+		event->addr = node_bad_address(op->local + reply.value, arrival->data);
+		result = NODE_STRANDED;
+	} else if (reply.state == NODE_REPLY_PART) {
+		return NODE_SERVED;
+	}
+	event->done = *op;
+	node_op_free(link, op); /* if there are other parts they find nothing */
+	return result;
+}
+
+int node_serve(node_link *link, node_peer *peer, const node_arrival *arrival, node_event *event)
+{
+	switch (arrival->kind) {
+	case NODE_PUT:
+	case NODE_LAST:
+		return node_serve_put(peer, arrival, event);
+	case NODE_PART:
+		return serve_part(peer, arrival, event);
+	case NODE_REPLY:
+		return serve_reply(link, peer, arrival, event);
+	case NODE_GET:
+		return serve_get(link, peer, arrival, event);
+	case NODE_RMW:
+		return serve_rmw(link, peer, arrival, event);
+	case NODE_WRITTEN:
+	case NODE_READ:
+		return serve_copied(link, arrival, event);
+	default:
+		return NODE_BROKEN;
+	}
+}

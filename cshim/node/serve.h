@@ -1,0 +1,66 @@
+/*
+ * serve.h - what the target, and the origin when an answer comes, do with the messages of message.h.
+ * Under the owner's lock.
+ */
+#ifndef NODE_SERVE_H
+#define NODE_SERVE_H
+
+#include "guard.h"
+#include "op.h"
+
+#pragma GCC visibility push(hidden)
+
+/*
+ * What node_serve says. But for NODE_LATER the message was dealt with, and the caller takes it out of the
+ * ring (node_advance) before it acts on the event.
+ */
+#define NODE_SERVED 16   /* there is nothing to tell */
+#define NODE_ARRIVED 17  /* a put is complete: notice; n is the bytes of its last part, or of all of a single-copy one */
+#define NODE_WAS_READ 18 /* memory of this task was read: notice, n */
+#define NODE_ANSWERED 19 /* an operation of this task is over: done; value */
+#define NODE_FAILED 20   /* likewise, but addr could not be accessed at the target */
+#define NODE_STRANDED 21 /* likewise, but the answer could not be stored at addr */
+#define NODE_FAULT 22    /* a request or put named an address of this task that cannot be accessed: addr; op is NODE_OP_ of the request, 0: a put */
+#define NODE_LATER 23    /* a request for which there is no room, or a word that is not aligned: nothing was done */
+#define NODE_BROKEN 24   /* no peer sends such a message */
+
+/* Deals with the message of a kind of message.h at the head of peer's ring. event gets what the result says, and of NODE_LATER the request. */
+int node_serve(node_link *link, node_peer *peer, const node_arrival *arrival, node_event *event);
+
+/*
+ * Sends what a get asked for, from *at on, and moves *at; NODE_SENT: all went. NODE_BAD_LOCAL: it cannot be
+ * read; the origin has been told, if there was room (then *at is n), else try again.
+ */
+int node_answer_get(node_link *link, node_peer *peer, uint32_t token, uint64_t addr, uint64_t n, uint64_t *at);
+/* Answers an operation on a word, or, with NODE_REPLY_FAILED and the bad address, any request. NODE_SENT, or NODE_BUSY … */
+int node_answer(node_link *link, node_peer *peer, uint32_t token, uint32_t state, uint64_t value);
+
+/* Copies a message's data to an address; 1 if that is bad. huge: it is part of more than the cache holds. */
+int node_place_data(uint64_t to, const node_arrival *arrival, int huge);
+/* The data of a put could not be placed. */
+int node_put_fault(node_event *event, uint64_t addr, uint64_t n);
+
+/* A whole put, or the last part of one. Inline for the fast path; node_serve does the same. */
+static inline int node_serve_put(node_peer *peer, const node_arrival *arrival, node_event *event)
+{
+	node_put_header put;
+
+	if (arrival->header != sizeof(put))
+		return NODE_BROKEN;
+	node_take_header(&put, arrival->body, sizeof(put));
+	if (__builtin_expect(peer->put_failed != 0, 0)) {
+		peer->put_failed = 0;
+		if (arrival->kind == NODE_LAST)
+			return NODE_SERVED;
+	}
+	if (__builtin_expect(node_guarded_copy(node_memory_at(put.addr), arrival->bytes, arrival->data), 0))
+		return node_put_fault(event, put.addr, arrival->data);
+	event->n = arrival->data;
+	event->notice[0] = put.notice[0];
+	event->notice[1] = put.notice[1];
+	return NODE_ARRIVED;
+}
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,65 @@
+/* sleep.c - arming, and what a task that armed looks at once more. */
+#include "sleep.h"
+
+#include "receive.h"
+
+int node_order_peers(node_link *link)
+{
+	if (link->fencing && !link->unordered && !node_membarrier_everywhere())
+		link->unordered = 1;
+	if (!link->fencing)
+		node_membarrier_full(); /* the peers have theirs */
+	return !link->unordered;
+}
+
+/* 1 if a peer whose ring was full has consumed something, or has left. */
+static int has_room(node_peer *peer)
+{
+	if (!peer->blocked)
+		return 0;
+	if (__atomic_load_n(&node_control(peer->out_control)->consumed, __ATOMIC_ACQUIRE) == peer->sender.consumed &&
+	    __atomic_load_n(&node_head(peer->out_head)->armed, __ATOMIC_ACQUIRE) != NODE_CLOSED)
+		return 0;
+	peer->blocked = 0;
+	return 1;
+}
+
+int node_arm(node_link *link)
+{
+	uint32_t i;
+	int work = 0;
+
+	/* Sequentially consistent, and node_order_peers follows: before all looks below. */
+	__atomic_store_n(&node_head(link->own_head)->armed, ++link->sleeps * NODE_SLEEP | NODE_ASLEEP, __ATOMIC_SEQ_CST);
+	for (i = 0; i < link->rings; i++)
+		if (link->peer[i].out_control && (link->peer[i].blocked || link->peer[i].flushing))
+			__atomic_store_n(&node_control(link->peer[i].out_control)->waiting, 1, __ATOMIC_SEQ_CST);
+	node_order_peers(link); /* peers store what there is to see, then look at these words */
+	work = node_some_pending(link);
+	for (i = 0; i < link->num_active; i++)
+		work |= !link->peer[link->active[i]].stalled && node_holds(&link->peer[link->active[i]]);
+	for (i = 0; i < link->rings; i++)
+		if (link->peer[i].out_control)
+			work |= has_room(&link->peer[i]);
+	return work;
+}
+
+void node_disarm(node_link *link)
+{
+	__atomic_store_n(&node_head(link->own_head)->armed, NODE_AWAKE, __ATOMIC_SEQ_CST);
+}
+
+int node_flushed(const node_peer *peer, uint64_t mark)
+{
+	const node_ring_control *control = node_control(peer->out_control);
+	/* closed before the others: what they say then is final; consumed before held: the receiver stores held first */
+	int closed = __atomic_load_n(&node_head(peer->out_head)->armed, __ATOMIC_ACQUIRE) == NODE_CLOSED;
+	uint64_t consumed = __atomic_load_n(&control->consumed, __ATOMIC_ACQUIRE);
+	uint64_t held = __atomic_load_n(&control->held, __ATOMIC_ACQUIRE);
+
+	if (consumed - peer->sender.consumed > peer->sender.tail - peer->sender.consumed)
+		return NODE_NONSENSE;
+	if (consumed >= mark && (held == 0 || held > mark))
+		return 1;
+	return closed ? NODE_GONE : 0;
+}

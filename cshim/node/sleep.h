@@ -1,0 +1,33 @@
+/* sleep.h - before this task sleeps, and after. Under the owner's lock. segment.h has the rules. */
+#ifndef NODE_SLEEP_H
+#define NODE_SLEEP_H
+
+#include "node.h"
+
+#pragma GCC visibility push(hidden)
+
+/*
+ * What lies between this task's store of a word that says that it will not look, and its last look:
+ * whatever a peer stored before it loads that word is seen by the look, else the peer sees the word. 0 if
+ * it is not so: the program has installed a filter of system calls since the peers were told that they need
+ * no barrier. From then on rings do not go cold, and no sleep is longer than NODE_LOOK_AGAIN_NS.
+ */
+int node_order_peers(node_link *link);
+
+/*
+ * From here on whoever has news for this task rings its bell; what was there before is seen here. 1: a ring
+ * holds a message, or there is room again, so do not sleep; the task is armed nevertheless.
+ */
+int node_arm(node_link *link);
+/* Awake again. A peer that is slow may ring after this: then the next sleep is short. */
+void node_disarm(node_link *link);
+
+/*
+ * 1 if everything sent to a peer before slot index mark was accepted, 0 if not yet, NODE_GONE and
+ * NODE_NONSENSE as in send.h.
+ */
+int node_flushed(const node_peer *peer, uint64_t mark);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,247 @@
+package shm
+
+import (
+	"math/bits"
+	"sync/atomic"
+	"unsafe"
+
+	"lapi/cshim/node"
+	"lapi/transport"
+	"lapi/transport/layout"
+)
+
+// Which way a transfer goes (RouteAny). A peer that polls gets data in messages: both ends copy at once. One that
+// computes or sleeps is not waited for: its memory is accessed directly, where the kernel permits that.
+
+// getAskMin is from how many bytes on a get is answered by a peer that polls: reading less costs less than asking.
+const getAskMin = 4 << 10
+
+// states of OpState.Kind: what an operation does when it goes on
+const (
+	doMessages = uint8(node.InMessages)
+	doCopyTo   = uint8(node.CopyTo)
+	doCopyFrom = uint8(node.CopyFrom)
+	doGet      = iota
+	doAtomic
+)
+
+// Polls says whether ep looks at its messages now or soon.
+func (l *Link) Polls(ep transport.Endpoint) bool {
+	p, err := l.path(ep)
+	return err == nil && p.polls()
+}
+
+func (p *peer) polls() bool {
+	return atomic.LoadUint64(&p.outHead.Armed)|uint64(atomic.LoadUint32(&p.outHead.Away)) == layout.Awake
+}
+
+// PartSize is in parts of how many bytes n bytes are best sent.
+func (l *Link) PartSize(n uint64) int {
+	return int(l.node.ChunkOf[min(bits.Len64(n|1)-1, layout.ChunkClasses-1)])
+}
+
+// SetAway tells all peers whether this task's user polls; see node_segment_head.away.
+func (l *Link) SetAway(away bool) {
+	if !l.closed {
+		atomic.StoreUint32(&l.own.head().Away, flag(away))
+	}
+}
+
+// CanDirect says whether Put and Get work to ep.
+func (l *Link) CanDirect(ep transport.Endpoint) bool {
+	p, err := l.path(ep)
+	return err == nil && p.node.Direct != 0
+}
+
+// Put implements transport.Link: a single copy. It never returns Queued.
+func (l *Link) Put(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
+	return transport.Done, l.copy(ep, op, false)
+}
+
+// Get implements transport.Link: a single copy. It never returns Queued.
+func (l *Link) Get(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
+	return transport.Done, l.copy(ep, op, true)
+}
+
+// copy moves all of op by one range on each side, as often as the kernel's limit for one call makes necessary.
+func (l *Link) copy(ep transport.Endpoint, op *transport.Op, read bool) error {
+	if op.N > 1<<63-1 {
+		return transport.ErrBadParam
+	}
+	local, remote := [1]transport.Range{{Addr: op.Local, N: op.N}}, [1]transport.Range{{Addr: op.Remote, N: op.N}}
+	if beyond(op.Remote, op.N) {
+		return &transport.FaultError{Addr: op.Remote, Remote: true}
+	}
+	if beyond(op.Local, op.N) {
+		return &transport.FaultError{Addr: op.Local}
+	}
+	return l.copyRanges(ep, local[:], remote[:], read)
+}
+
+// beyond says whether n bytes at a pass the end of this process's address space, or of any.
+func beyond(a transport.Addr, n uint64) bool {
+	last := uint64(a) + n
+	return last < uint64(a) || last > uint64(^uintptr(0))
+}
+
+// PutVector implements transport.Vectored.
+func (l *Link) PutVector(ep transport.Endpoint, local, remote []transport.Range) error {
+	return l.copyRanges(ep, local, remote, false)
+}
+
+// GetVector implements transport.Vectored.
+func (l *Link) GetVector(ep transport.Endpoint, local, remote []transport.Range) error {
+	return l.copyRanges(ep, local, remote, true)
+}
+
+// copyRanges moves all bytes. The kernel may stop early, at a bad range or at its limit for one call: the next call begins there.
+func (l *Link) copyRanges(ep transport.Endpoint, local, remote []transport.Range, read bool) error {
+	p, err := l.path(ep)
+	if err != nil {
+		return err
+	}
+	if p.node.Direct == 0 {
+		return transport.ErrNotSupported
+	}
+	if len(local) > transport.RangesMax || len(remote) > transport.RangesMax || transport.Sum(local) != transport.Sum(remote) {
+		return transport.ErrBadParam
+	}
+	for total := uint64(0); ; {
+		local, remote = transport.Advance(local, 0), transport.Advance(remote, 0)
+		if len(local) == 0 || len(remote) == 0 {
+			l.countCopy(total, read)
+			return nil
+		}
+		n, rc := node.CopyRanges(l.node, p.ring, read, unsafe.Pointer(&local[0]), len(local), unsafe.Pointer(&remote[0]), len(remote))
+		if rc != node.Sent {
+			return l.outcome(p, rc)
+		}
+		total += n
+		local, remote = transport.Advance(local, n), transport.Advance(remote, n)
+	}
+}
+
+// countCopy counts a copy of n bytes as one packet.
+func (l *Link) countCopy(n uint64, read bool) {
+	switch {
+	case n == 0:
+	case read:
+		l.stats.PacketsReceived++
+		l.stats.DataReceived += n
+	default:
+		l.stats.PacketsSent++
+		l.stats.DataSent += n
+	}
+}
+
+// PutNotice implements transport.Noticing.
+func (l *Link) PutNotice(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
+	p, err := l.path(ep)
+	if err == nil && op.N > 1<<62 {
+		err = transport.ErrBadParam
+	}
+	if err == nil {
+		err = l.announced(p)
+	}
+	if err != nil {
+		return transport.Done, err
+	}
+	if p.ops.head != nil {
+		return transport.Done, transport.ErrBusy // others wait for room in front
+	}
+	op.Link = transport.OpState{Ep: ep, Kind: doMessages}
+	if op.N > 0 && (op.Route == transport.RouteSingleCopy ||
+		op.Route == transport.RouteAny && p.node.Direct != 0 && op.N >= l.config.Sizes.PutDirect && !p.polls()) {
+		op.Link.Kind = doCopyTo
+	}
+	return l.begin(p, op)
+}
+
+// GetNotice implements transport.Noticing.
+func (l *Link) GetNotice(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
+	p, err := l.path(ep)
+	if err == nil && (op.N > 1<<62 || op.N == 0) {
+		err = transport.ErrBadParam
+	}
+	if err == nil {
+		err = l.announced(p)
+	}
+	if err != nil && err != transport.ErrBusy {
+		return transport.Done, err
+	}
+	op.Link = transport.OpState{Ep: ep, Kind: doGet}
+	if p == nil { // awaited
+		return transport.Done, err
+	}
+	if op.Route == transport.RouteSingleCopy ||
+		op.Route == transport.RouteAny && p.node.Direct != 0 && (op.N < getAskMin || !p.polls()) {
+		op.Link.Kind = doCopyFrom
+	}
+	return l.begin(p, op)
+}
+
+// Atomic implements transport.Link.
+func (l *Link) Atomic(ep transport.Endpoint, kind transport.AtomicKind, op *transport.Op) (transport.Status, error) {
+	p, err := l.path(ep)
+	if err != nil {
+		return transport.Done, err
+	}
+	if !transport.AllAtomics.Has(kind) || op.Width != 4 && op.Width != 8 {
+		return transport.Done, transport.ErrNotSupported
+	}
+	op.Link = transport.OpState{Ep: ep, Kind: doAtomic, Mark: uint64(kind)}
+	return l.begin(p, op)
+}
+
+// ContinuePut takes over a put of which the first at bytes went, or, of a single copy, all of them.
+func (l *Link) ContinuePut(ep transport.Endpoint, op *transport.Op, at uint64) (transport.Status, error) {
+	p, err := l.path(ep)
+	if err != nil {
+		return transport.Done, err
+	}
+	op.Link = transport.OpState{Ep: ep, Kind: doMessages, Offset: at}
+	l.enqueue(p, op)
+	return transport.Queued, nil
+}
+
+// begin does what there is room for; the rest waits.
+func (l *Link) begin(p *peer, op *transport.Op) (transport.Status, error) {
+	if p.ops.head == nil {
+		status, err := l.advance(p, op)
+		if err == transport.ErrNotSupported && op.Route == transport.RouteAny && op.Link.Offset == 0 {
+			op.Link.Kind = map[uint8]uint8{doCopyTo: doMessages, doCopyFrom: doGet}[op.Link.Kind] // the kernel forbids it now
+			status, err = l.advance(p, op)
+		}
+		if err != transport.ErrBusy || op.Link.Kind == doMessages && op.Link.Offset == 0 {
+			return status, err
+		}
+	}
+	l.enqueue(p, op)
+	return transport.Queued, nil
+}
+
+// advance goes on with op. ErrBusy: it waits for room.
+func (l *Link) advance(p *peer, op *transport.Op) (transport.Status, error) {
+	if err := l.announced(p); err != nil {
+		return transport.Done, err
+	}
+	l.node.Transfer = [6]uint64{uint64(op.Local), uint64(op.Remote), op.N, op.Link.Offset, op.Notice[0], op.Notice[1]}
+	switch op.Link.Kind {
+	case doGet:
+		return l.issued(op, node.Get(l.node, p.ring))
+	case doAtomic:
+		return l.issued(op, node.Rmw(l.node, p.ring, uint32(op.Link.Mark), uint32(op.Width), op.Operand, op.Compare))
+	}
+	rc := node.Transfer(l.node, p.ring, int(op.Link.Kind))
+	op.Link.Offset = l.node.Transfer[3]
+	return transport.Done, l.outcome(p, rc)
+}
+
+// issued notes an operation that waits for its answer in the place of that index.
+func (l *Link) issued(op *transport.Op, index int) (transport.Status, error) {
+	if index < 0 {
+		return transport.Done, transport.ErrBusy
+	}
+	l.inFlight[index] = op
+	return transport.Queued, nil
+}
