@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
@@ -26,12 +27,12 @@ func (c *Context) amsendv(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint3
 	if code != codes.Success {
 		return code
 	}
-	m := c.newVectored(t, msgAmv, AmErr)
+	m := c.newVectored(t, wire.MsgAmv, AmErr)
 	if code = c.loadOne(&m.org, orgVec); code != codes.Success {
 		c.freeOutgoing(m)
 		return code
 	}
-	const uhdrAt = amHeaderSize + amvHeaderSize
+	const uhdrAt = wire.AmSize + wire.AmvSize
 	if err := memory.CopyOut(m.hdr[uhdrAt:uhdrAt+uhdrLen], uhdr); err != nil {
 		c.freeOutgoing(m)
 		c.fault(err, codes.ErrOrgAddrNull, AmErr, c.me)
@@ -42,9 +43,9 @@ func (c *Context) amsendv(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint3
 		t.expected++
 	}
 	t.nextID++
-	h := amHeader{handler: hdrHdl, length: m.org.total, tgtCntr: tgtCntr, cmplCntr: cmplCntr, id: t.nextID, uhdrLen: uint16(uhdrLen)}
+	h := wire.Am{Handler: hdrHdl, Length: m.org.total, TgtCntr: tgtCntr, CmplCntr: cmplCntr, ID: t.nextID, UhdrLen: uint16(uhdrLen)}
 	m.user, m.orgCntr, m.done = true, orgCntr, done
-	m.message, m.part, m.uhdrAt = uint64(h.id), msgAmFragment, uhdrAt
+	m.message, m.part, m.uhdrAt = uint64(h.ID), wire.MsgAmFragment, uhdrAt
 	c.layOutAmv(m, &h, done, way)
 	c.start(m)
 	c.publish()
@@ -57,7 +58,7 @@ func (c *Context) loadOne(v *vector, at transport.Addr) codes.Code {
 	if code := c.describe(&d, at, false, &originVector); code != codes.Success {
 		return code
 	}
-	if d.kind > vecGeneric {
+	if d.kind > wire.VectorGeneric {
 		return codes.ErrOrgVecType
 	}
 	return c.load(v, &d, &originVector)
@@ -65,72 +66,72 @@ func (c *Context) loadOne(v *vector, at transport.Addr) codes.Code {
 
 // layOutAmv decides what goes where: all behind the header, the user header at the head of the stream, or nothing but the header,
 // with the data for the target to fetch.
-func (c *Context) layOutAmv(m *outgoing, h *amHeader, done Callback, way hint) {
-	t, v, uhdrLen := m.t, &m.org, int(h.uhdrLen)
-	a := amvHeader{kind: v.kind, count: uint32(v.count), block: v.block, stride: v.stride}
-	if v.kind == vecStrided {
-		a.base = v.base
+func (c *Context) layOutAmv(m *outgoing, h *wire.Am, done Callback, way hint) {
+	t, v, uhdrLen := m.t, &m.org, int(h.UhdrLen)
+	a := wire.Amv{Kind: v.kind, Count: uint32(v.count), Block: v.block, Stride: v.stride}
+	if v.kind == wire.VectorStrided {
+		a.Base = v.base
 	}
-	m.lengths = a.lengths()
+	m.lengths = a.Lengths()
 	m.n = m.lengths + v.total
-	padded := pad8(uhdrLen)
+	padded := wire.Pad8(uhdrLen)
 	clear(m.hdr[m.uhdrAt+uhdrLen : m.uhdrAt+padded])
 	switch whole := m.uhdrAt + padded; {
 	case whole > t.headers:
-		h.split = true
+		h.Split = true
 		m.hdrLen = m.uhdrAt
 		m.uhdrLen = uint64(uhdrLen)
 		m.n += m.uhdrLen
 	case c.amvGoesDirect(t, v, way):
-		h.isDirect = true
+		h.Rendezvous = true
 		m.hdrLen = whole
-		if v.kind != vecStrided {
-			a.base = memory.AddrOf(blockBytes(v.list)) // the reader keeps it
+		if v.kind != wire.VectorStrided {
+			a.Base = memory.AddrOf(blockBytes(v.list)) // the reader keeps it
 		}
-		h.token = c.readers.put(reader{t: t, vectored: true, org: *v, n: v.total, orgCntr: m.orgCntr, done: done, id: h.id, seq: m.seq})
+		h.Token = c.readers.put(reader{t: t, vectored: true, org: *v, n: v.total, orgCntr: m.orgCntr, done: done, id: h.ID, seq: m.seq})
 		m.org = vector{}
-		m.n, m.lengths, m.user, m.orgCntr, m.done = 0, 0, false, 0, Callback{} // they wait for msgFetched
+		m.n, m.lengths, m.user, m.orgCntr, m.done = 0, 0, false, 0, Callback{} // they wait for wire.MsgFetched
 	default:
 		m.hdrLen = whole
 		m.first = min(m.n, t.room(whole)&^7)
 	}
-	h.encode(m.hdr[:])
-	a.encode(m.hdr[amHeaderSize:])
+	h.Encode(m.hdr[:])
+	a.Encode(m.hdr[wire.AmSize:])
 }
 
 // onAmv is the target's side of the first fragment.
 func (c *Context) onAmv(m *transport.Msg) transport.Verdict {
-	var h amHeader
-	var v amvHeader
-	uhdr, ok := decodeAmv(&h, &v, m.Hdr, len(m.Data))
+	var h wire.Am
+	var v wire.Amv
+	uhdr, ok := wire.DecodeAmv(&h, &v, m.Hdr, len(m.Data))
 	if !ok {
 		return c.malformed(m)
 	}
 	t := &c.tasks[m.From]
-	if !h.split && !h.isDirect && v.lengths()+h.length == uint64(len(m.Data)) {
+	if !h.Split && !h.Rendezvous && v.Lengths()+h.Length == uint64(len(m.Data)) {
 		return c.wholeAmv(t, &h, &v, uhdr, m.Data)
 	}
-	in := c.findIncoming(t, uint64(h.id))
+	in := c.findIncoming(t, uint64(h.ID))
 	if in == nil {
-		in = c.newIncoming(t, uint64(h.id))
+		in = c.newIncoming(t, uint64(h.ID))
 	}
 	if in.hasHeader {
 		return c.malformed(m)
 	}
 	in.vectored, in.am, in.amv = true, h, v
-	if h.isDirect {
+	if h.Rendezvous {
 		return c.directAmv(t, in, uhdr)
 	}
 	return c.splitHeader(t, in, uhdr, m.Data)
 }
 
 // wholeAmv handles a message that came in one fragment.
-func (c *Context) wholeAmv(t *task, h *amHeader, v *amvHeader, uhdr, data []byte) transport.Verdict {
+func (c *Context) wholeAmv(t *task, h *wire.Am, v *wire.Amv, uhdr, data []byte) transport.Verdict {
 	in := &c.whole
 	in.tgt.reset()
-	*in = incoming{vectored: true, am: *h, amv: *v, tgt: in.tgt, uhdr: data[:v.lengths()]}
+	*in = incoming{vectored: true, am: *h, amv: *v, tgt: in.tgt, uhdr: data[:v.Lengths()]}
 	in.uhdrFrom = wholeLengths
-	data = data[v.lengths():]
+	data = data[v.Lengths():]
 	var onePacket transport.Addr
 	if len(data) > 0 {
 		onePacket = memory.AddrOf(data)
@@ -150,12 +151,12 @@ const wholeLengths = -1
 func (c *Context) directAmv(t *task, in *incoming, uhdr []byte) transport.Verdict {
 	v := &in.amv
 	in.org.reset()
-	in.org.kind, in.org.count, in.org.total = v.kind, uint64(v.count), in.am.length
-	in.org.base, in.org.block, in.org.stride = v.base, v.block, v.stride
+	in.org.kind, in.org.count, in.org.total = v.Kind, uint64(v.Count), in.am.Length
+	in.org.base, in.org.block, in.org.stride = v.Base, v.Block, v.Stride
 	if !t.direct {
 		return c.refuseDirect(t, in, uhdr)
 	}
-	if v.kind != vecStrided {
+	if v.Kind != wire.VectorStrided {
 		err := c.readList(t, in)
 		if fault, ok := err.(*transport.FaultError); ok {
 			c.fetchFault(t, fault)
@@ -195,13 +196,13 @@ func validList(list []block, total uint64) bool {
 
 // refuseDirect asks the origin for lengths and data in fragments instead.
 func (c *Context) refuseDirect(t *task, in *incoming, uhdr []byte) transport.Verdict {
-	token := in.am.token
-	in.am.isDirect = false
+	token := in.am.Token
+	in.am.Rendezvous = false
 	if v := c.splitHeader(t, in, uhdr, nil); v == transport.Refuse {
 		return v
 	}
-	answer := pairHeader{a: token, b: fetchNothing}
-	c.sendControl(t, msgFetched, AmErr, answer.encode)
+	answer := wire.Fetched{Token: token, Outcome: wire.FetchNothing}
+	c.sendControl(t, wire.MsgFetched, AmErr, answer.Encode)
 	return transport.Accept
 }
 
@@ -209,28 +210,28 @@ func (c *Context) refuseDirect(t *task, in *incoming, uhdr []byte) transport.Ver
 // blocks are all alike, there is one.
 func (c *Context) lengthsOf(in *incoming) []byte {
 	var from []byte
-	n := int(8 * uint64(in.amv.count))
+	n := int(8 * uint64(in.amv.Count))
 	switch {
-	case in.amv.kind == vecStrided:
+	case in.amv.Kind == wire.VectorStrided:
 		n = 8
 	case in.uhdrFrom == wholeLengths:
 		if wordSize == 8 {
 			return in.uhdr
 		}
 		from = in.uhdr
-	case !in.am.isDirect:
-		from = in.uhdr[in.am.uhdrLen:]
+	case !in.am.Rendezvous:
+		from = in.uhdr[in.am.UhdrLen:]
 	}
 	if c.lengths = offHeap(c.lengths, n+narrowRoom(n)); c.lengths == nil {
 		c.raise(codes.ErrMemoryExhausted, AmErr, c.me, "no memory for the lengths of a vector's blocks")
 		return nil
 	}
 	switch {
-	case in.amv.kind == vecStrided:
-		order.PutUint64(c.lengths, in.amv.block)
-	case in.am.isDirect:
+	case in.amv.Kind == wire.VectorStrided:
+		wire.Order.PutUint64(c.lengths, in.amv.Block)
+	case in.am.Rendezvous:
 		for i := range in.org.list {
-			order.PutUint64(c.lengths[8*i:], in.org.list[i].end-in.org.start(i))
+			wire.Order.PutUint64(c.lengths[8*i:], in.org.list[i].end-in.org.start(i))
 		}
 	default:
 		copy(c.lengths, from)
@@ -245,7 +246,7 @@ func (c *Context) shownLengths(lengths []byte) transport.Addr {
 	}
 	narrow := c.lengths[len(lengths):]
 	for i := 0; i < len(lengths); i += 8 {
-		order.PutUint32(narrow[i/2:], uint32(order.Uint64(lengths[i:])))
+		wire.Order.PutUint32(narrow[i/2:], uint32(wire.Order.Uint64(lengths[i:])))
 	}
 	return memory.AddrOf(narrow)
 }
@@ -268,8 +269,8 @@ func (c *Context) targetVector(t *task, in *incoming, lengths []byte) {
 	in.failed = true
 	c.raise(code, AmErr, t.id, fmt.Sprintf("the vector that the header handler returned for a message of task %d cannot take it", t.id))
 	if t.id != c.me {
-		h := faultHeader{code: uint32(code), kind: uint32(AmErr), addr: in.buffer}
-		c.sendControl(t, msgFault, IntErr, h.encode)
+		h := wire.Fault{Code: uint32(code), Kind: uint32(AmErr), Addr: in.buffer}
+		c.sendControl(t, wire.MsgFault, IntErr, h.Encode)
 	}
 }
 
@@ -279,17 +280,17 @@ func (c *Context) loadReturned(in *incoming, lengths []byte) codes.Code {
 		return code
 	}
 	switch {
-	case d.kind > vecGeneric:
+	case d.kind > wire.VectorGeneric:
 		return codes.ErrTgtVecType
-	case d.kind != in.amv.kind:
+	case d.kind != in.amv.Kind:
 		return codes.ErrVecTypeDiff
-	case d.kind != vecGeneric && d.count != in.amv.count:
+	case d.kind != wire.VectorGeneric && d.count != in.amv.Count:
 		return codes.ErrVecNumDiff
 	}
 	if code := c.load(&in.tgt, &d, &targetVector); code != codes.Success {
 		return code
 	}
-	if in.tgt.block != in.amv.block || c.errorCheck && d.kind == vecIOVector && !c.lengthsFit(in, lengths) {
+	if in.tgt.block != in.amv.Block || c.errorCheck && d.kind == wire.VectorIO && !c.lengthsFit(in, lengths) {
 		return codes.ErrVecLenDiff
 	}
 	return codes.Success
@@ -300,7 +301,7 @@ func (c *Context) lengthsFit(in *incoming, lengths []byte) bool {
 		return false
 	}
 	for i := range in.tgt.list {
-		if in.tgt.list[i].end-in.tgt.start(i) != order.Uint64(lengths[8*i:]) {
+		if in.tgt.list[i].end-in.tgt.start(i) != wire.Order.Uint64(lengths[8*i:]) {
 			return false
 		}
 	}

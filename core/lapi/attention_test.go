@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 )
 
@@ -60,7 +61,7 @@ func TestTimeoutKind(t *testing.T) {
 		PutErr: func(k *testTask, a transport.Addr) codes.Code { return k.Put(1, 8, a, a, 0, 0, 0) },
 		GetErr: func(k *testTask, a transport.Addr) codes.Code { return k.Get(1, 8, a, a, 0, 0) },
 		AmErr:  func(k *testTask, a transport.Addr) codes.Code { return k.Amsend(1, 1, 0, 0, a, 8, 0, 0, 0) },
-		RmwErr: func(k *testTask, a transport.Addr) codes.Code { return k.Rmw(4, FetchAndAdd, 1, a, a, 0, 0) },
+		RmwErr: func(k *testTask, a transport.Addr) codes.Code { return k.Rmw(4, wire.FetchAndAdd, 1, a, a, 0, 0) },
 	} {
 		k := newJob(t, 2, paths["udp"]).tasks[0]
 		if code := begin(k, at(new(uint64))); code != codes.Success {

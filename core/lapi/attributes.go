@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
 	"lapi/transport/udp"
@@ -59,7 +60,7 @@ func (c *Context) Qenv(query uint32, ret transport.Addr) codes.Code {
 	switch query {
 	case qShmTasks:
 		for i := range c.tasks {
-			b = order.AppendUint32(b, uint32(int32(slices.Index(c.shmTasks, i))))
+			b = wire.Order.AppendUint32(b, uint32(int32(slices.Index(c.shmTasks, i))))
 		}
 	case qStatistics, qShmStatistics, qLocalSendStatistics:
 		b = encodeStats(c.statistics(query))
@@ -67,7 +68,7 @@ func (c *Context) Qenv(query uint32, ret transport.Addr) codes.Code {
 		c.printStatistics()
 		return codes.Success
 	default:
-		b = order.AppendUint32(b, uint32(c.attribute(query)))
+		b = wire.Order.AppendUint32(b, uint32(c.attribute(query)))
 	}
 	if err := memory.CopyIn(ret, b); err != nil {
 		c.fault(err, codes.ErrRetPtrNull, IntErr, c.me)
@@ -84,7 +85,7 @@ func (c *Context) attribute(query uint32) int64 {
 	case qNumTasks:
 		return int64(len(c.tasks))
 	case qMaxUhdrSz:
-		return MaxUhdrSize
+		return wire.MaxUhdrSize
 	case qMaxDataSz:
 		return 0xffffffff
 	case qErrorChk:
@@ -106,7 +107,7 @@ func (c *Context) attribute(query uint32) int64 {
 	case qRexBufSz:
 		return int64(c.cfg.RexmitBufSize)
 	case qLocAddrtblSz:
-		return AddressTableSize
+		return wire.HandlerIndices
 	case qMaxAtomSize:
 		return MaxAtomSize
 	case qBufCpSize:
@@ -138,13 +139,13 @@ func boolean(b bool) int64 {
 func (c *Context) packetSize() int {
 	for i := range c.tasks {
 		if t := &c.tasks[i]; !t.shared && !t.isSelf {
-			return t.link.Limits().SendMax - amHeaderSize
+			return t.link.Limits().SendMax - wire.AmSize
 		}
 	}
 	if c.shm != nil {
-		return c.shm.Limits().SendMax - amHeaderSize
+		return c.shm.Limits().SendMax - wire.AmSize
 	}
-	return c.self.Limits().SendMax - amHeaderSize
+	return c.self.Limits().SendMax - wire.AmSize
 }
 
 // Senv is LAPI_Senv.
@@ -204,7 +205,7 @@ func (c *Context) statistics(query uint32) transport.Stats {
 func encodeStats(s transport.Stats) (b []byte) {
 	for _, v := range [...]uint64{s.DuplicatePackets, s.RetransmittedPackets, s.GhostPackets, s.PacketsSent, s.PacketsReceived,
 		s.DataSent, s.DataReceived, s.AcksSent, s.AcksReceived} {
-		b = order.AppendUint64(b, v)
+		b = wire.Order.AppendUint64(b, v)
 	}
 	return b
 }
@@ -222,7 +223,7 @@ func (c *Context) printStatistics() {
 
 // AddrSet is LAPI_Addr_set: registers a header handler's address under an index.
 func (c *Context) AddrSet(a transport.Addr, index int32) codes.Code {
-	if index < 1 || index >= AddressTableSize {
+	if index < 1 || index >= wire.HandlerIndices {
 		return codes.ErrAddrHndlRange
 	}
 	c.handlerTable()[index] = uint64(a)
@@ -231,14 +232,14 @@ func (c *Context) AddrSet(a transport.Addr, index int32) codes.Code {
 
 // AddrGet is LAPI_Addr_get.
 func (c *Context) AddrGet(index int32) (transport.Addr, codes.Code) {
-	if index < 1 || index >= AddressTableSize {
+	if index < 1 || index >= wire.HandlerIndices {
 		return 0, codes.ErrAddrHndlRange
 	}
 	return transport.Addr(c.handlerTable()[index]), codes.Success
 }
 
 // handlerTable holds the addresses of LAPI_Addr_set by index, 0: none. The lane has it where there is one.
-func (c *Context) handlerTable() *[AddressTableSize]uint64 {
+func (c *Context) handlerTable() *[wire.HandlerIndices]uint64 {
 	if c.lane != nil {
 		return &c.lane.Handlers
 	}

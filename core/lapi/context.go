@@ -6,6 +6,7 @@ import (
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/dgsm"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/calibration"
 	"lapi/transport/emul"
@@ -13,19 +14,15 @@ import (
 	"lapi/transport/memory"
 )
 
-// Limits of the library that LAPI_Qenv reports and the calls enforce.
+// Limits of the library that LAPI_Qenv reports and the calls enforce; wire has those of messages.
 const (
-	MaxUhdrSize      = 1984                  // MAX_UHDR_SZ, bytes; one constant for all paths
-	AddressTableSize = 256                   // LOC_ADDRTBL_SZ: indices 1 … 255; no function lies below this address
-	MaxContexts      = 16                    // MAX_PORTS
-	MaxShmTasks      = 128                   // guide, Appendix F
-	MaxTasks         = 16384                 // guide, Appendix F
-	MaxAtomSize      = dgsm.MaxAtomSize      // MAX_ATOM_SIZE, bytes
-	MaxMessageSize   = uint64(^uint(0) >> 1) // LAPI_MAX_MSG_SZ: by the width of addresses
-	longestMessage   = uint64(1<<63 - 1)     // any task's
-	minTimeout       = 10                    // MIN_TIMEOUT, seconds
-	maxTimeout       = 86400                 // MAX_TIMEOUT, seconds
-	defaultTimeout   = 900                   // TIMEOUT, seconds
+	MaxContexts    = 16               // MAX_PORTS
+	MaxShmTasks    = 128              // guide, Appendix F
+	MaxTasks       = 16384            // guide, Appendix F
+	MaxAtomSize    = dgsm.MaxAtomSize // MAX_ATOM_SIZE, bytes
+	minTimeout     = 10               // MIN_TIMEOUT, seconds
+	maxTimeout     = 86400            // MAX_TIMEOUT, seconds
+	defaultTimeout = 900              // TIMEOUT, seconds
 )
 
 // Tunables.
@@ -212,11 +209,11 @@ type Context struct {
 
 	groups          map[uint32][]uint32 // by name: the tasks of each
 	freeMulticasts  *multicast
-	multicastHeader [MaxUhdrSize]byte // user header of a multicast while its messages are made
+	multicastHeader [wire.MaxUhdrSize]byte // user header of a multicast while its messages are made
 
-	sizes       *calibration.Table  // constant: where data leaves one way for another
-	header      [putHeaderSize]byte // for sendNow
-	scratch     []byte              // user header for the header handler: 8-aligned, writable
+	sizes       *calibration.Table // constant: where data leaves one way for another
+	header      [wire.PutSize]byte // for sendNow
+	scratch     []byte             // user header for the header handler: 8-aligned, writable
 	result      HeaderResult
 	trace       *tracer // nil: off
 	changed     bool    // a counter or ticket changed: wake who waits
@@ -226,7 +223,7 @@ type Context struct {
 	terminating bool
 	absent      int // tasks that are
 
-	handlers [AddressTableSize]uint64 // LAPI_Addr_set, where there is no lane
+	handlers [wire.HandlerIndices]uint64 // LAPI_Addr_set, where there is no lane
 
 	armed      bool  // a thread sleeps on the descriptors
 	armedUntil int64 // when it wakes by itself; 0: never

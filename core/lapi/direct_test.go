@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/calibration"
 )
@@ -99,7 +100,7 @@ func (w *watched) transfer(kind uint32, n int, flags uint32) {
 	half := uint64(n / 2)
 	lengths := []uint64{half, uint64(n) - half}
 	blocks := func(a transport.Addr) *userVector {
-		return describe(vecIOVector, 2, []uint64{uint64(a), uint64(a) + half}, lengths)
+		return describe(wire.VectorIO, 2, []uint64{uint64(a), uint64(a) + half}, lengths)
 	}
 	fromVec, toVec := blocks(from), blocks(to)
 	var org, target, cmpl int32
@@ -175,7 +176,7 @@ func TestHintForShortBlocks(t *testing.T) {
 		w := newWatched(t, nil)
 		src, dst := pattern(2*count*block, 3), make([]byte, 2*count*block)
 		strided := func(b []byte) *userVector {
-			return describe(vecStrided, count, []uint64{uint64(addrOf(b)), block, 2 * block}, nil)
+			return describe(wire.VectorStrided, count, []uint64{uint64(addrOf(b)), block, 2 * block}, nil)
 		}
 		from, to := strided(src), strided(dst)
 		var target int32
@@ -228,7 +229,7 @@ func TestHintsWithoutDirectWay(t *testing.T) {
 // TestForcedNotWithinATask: the same for vectors, whose short blocks a task gathers for itself, too.
 func TestForcedNotWithinATask(t *testing.T) {
 	k := newJob(t, 1, nil).tasks[0]
-	v := &vector{kind: vecStrided, count: 200, block: 40, stride: 80, total: 8000}
+	v := &vector{kind: wire.VectorStrided, count: 200, block: 40, stride: 80, total: 8000}
 	for _, h := range []hint{noHint, byBulk, byPackets} {
 		if k.putvGoesDirect(&k.tasks[0], v, v, v.total, h) {
 			t.Errorf("hint %d: directly", h)

@@ -2,6 +2,7 @@ package lapi
 
 import (
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
@@ -19,9 +20,9 @@ func (c *Context) prepareVector(m *outgoing) (*fragmentOp, error) {
 	f := c.newFragmentOp(m)
 	f.id, f.op.Local, f.op.N, f.lead, f.by = m.id, 0, 0, 0, nil
 	switch m.id {
-	case msgPutv:
+	case wire.MsgPutv:
 		c.preparePutv(m, f)
-	case msgGetv:
+	case wire.MsgGetv:
 		c.prepareGetv(m, f)
 	default:
 		c.prepareStream(m, f)
@@ -35,7 +36,7 @@ func (c *Context) prepareVector(m *outgoing) (*fragmentOp, error) {
 
 // gatherRoom is how much data the next fragment to t may hold, with any header, if it is gathered.
 func (t *task) gatherRoom() uint64 {
-	most := t.sendMax - (vectorHeaderSize - putFragmentHeaderSize)
+	most := t.sendMax - (wire.VectorSize - wire.PutFragmentSize)
 	if by, ok := t.link.(transport.Gathering); ok {
 		most = max(most, by.GatherMax(t.ep))
 	}
@@ -63,14 +64,14 @@ func (c *Context) stage(f *fragmentOp) []byte {
 func (c *Context) preparePutv(m *outgoing, f *fragmentOp) {
 	room, entries := min(m.t.gatherRoom(), m.step), 0
 	n := min(m.n-m.offset, room)
-	if n > 0 && m.tgt.kind != vecStrided {
+	if n > 0 && m.tgt.kind != wire.VectorStrided {
 		n = 0
 		for at := m.tgt.at(m.offset); m.offset+n < m.n; entries++ {
-			if entries > 0 && room < vectorEntrySize+vectorEntryMinData {
+			if entries > 0 && room < wire.EntrySize+vectorEntryMinData {
 				break
 			}
-			_, got := at.next(min(m.n-m.offset-n, room-vectorEntrySize))
-			n, room = n+got, room-vectorEntrySize-got
+			_, got := at.next(min(m.n-m.offset-n, room-wire.EntrySize))
+			n, room = n+got, room-wire.EntrySize-got
 		}
 	}
 	f.vectorPart(entries, n)
@@ -80,8 +81,8 @@ func (c *Context) preparePutv(m *outgoing, f *fragmentOp) {
 // prepareGetv makes a part of a request: of a list, as many entries as fit.
 func (c *Context) prepareGetv(m *outgoing, f *fragmentOp) {
 	entries, n := 0, m.n
-	if m.n > 0 && m.tgt.kind != vecStrided {
-		most := int(m.t.gatherRoom() / vectorEntrySize)
+	if m.n > 0 && m.tgt.kind != wire.VectorStrided {
+		most := int(m.t.gatherRoom() / wire.EntrySize)
 		n = 0
 		for at := m.tgt.at(m.offset); entries < most && m.offset+n < m.n; entries++ {
 			_, got := at.next(m.n - m.offset - n)
@@ -95,9 +96,8 @@ func (c *Context) prepareGetv(m *outgoing, f *fragmentOp) {
 // vectorPart makes f a part of a put or request: n bytes of the target's vector, named by that many entries.
 func (f *fragmentOp) vectorPart(entries int, n uint64) {
 	m := f.m
-	order.PutUint64(m.hdr[vectorOffsetAt:], m.offset)
-	order.PutUint32(m.hdr[vectorEntriesAt:], uint32(entries))
-	f.hdr, f.step, f.lead = m.hdr[:vectorHeaderSize], n, entries*vectorEntrySize
+	(*wire.Vector)(nil).EncodePlace(m.hdr[:], m.offset, uint32(entries))
+	f.hdr, f.step, f.lead = m.hdr[:wire.VectorSize], n, entries*wire.EntrySize
 }
 
 // prepareStream makes a fragment of a stream: split user header, lengths of blocks, data. The user header never shares one with the
@@ -154,11 +154,11 @@ func (f *fragmentOp) Gather(dst []byte) error {
 	case !m.vectored:
 		return memory.CopyOut(dst, f.op.Local)
 	case f.lead == 0:
-	case m.id == msgPutv || m.id == msgGetv:
+	case m.id == wire.MsgPutv || m.id == wire.MsgGetv:
 		f.entries(lead)
 	default: // fragments are cut at multiples of 8 bytes
 		for k := int(m.offset-m.uhdrLen) / 8; len(lead) > 0; k++ {
-			order.PutUint64(lead, m.org.list[k].end-m.org.start(k))
+			wire.Order.PutUint64(lead, m.org.list[k].end-m.org.start(k))
 			lead = lead[8:]
 		}
 	}
@@ -173,9 +173,9 @@ func (f *fragmentOp) Gather(dst []byte) error {
 // entries writes the blocks of the target's vector that f is a part of.
 func (f *fragmentOp) entries(b []byte) {
 	at, left := f.m.tgt.at(f.m.offset), f.step
-	for i := range len(b) / vectorEntrySize {
+	for i := range len(b) / wire.EntrySize {
 		a, n := at.next(left)
-		putEntry(b, i, a, n)
+		wire.PutEntry(b, i, a, n)
 		left -= n
 	}
 }
@@ -191,7 +191,7 @@ func (m *outgoing) gather(dst []byte, offset uint64) error {
 // copyVector makes m, which must wait, independent of the user's memory if it is small.
 func (c *Context) copyVector(m *outgoing) {
 	n := m.n - m.uhdrLen - m.lengths
-	if m.id == msgGetv || n == 0 || n > uint64(c.bufCopy) || m.isCopied {
+	if m.id == wire.MsgGetv || n == 0 || n > uint64(c.bufCopy) || m.isCopied {
 		return
 	}
 	if cap(m.copied) < int(n) {

@@ -2,6 +2,7 @@ package lapi
 
 import (
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
@@ -20,13 +21,13 @@ func (c *Context) getv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgt
 	if code != codes.Success {
 		return code
 	}
-	m := c.newVectored(t, msgGetv, GetErr)
+	m := c.newVectored(t, wire.MsgGetv, GetErr)
 	if code = c.loadPair(&m.org, &m.tgt, orgVec, tgtVec, long); code != codes.Success {
 		c.freeOutgoing(m)
 		return code
 	}
 	t.lastKind = GetErr
-	m.n, m.part = min(m.org.total, m.tgt.total), msgGetv
+	m.n, m.part = min(m.org.total, m.tgt.total), wire.MsgGetv
 	if c.getvGoesDirect(t, &m.org, &m.tgt, m.n, way) && c.getvDirect(m, tgtCntr, orgCntr, done) {
 		c.publish()
 		return codes.Success
@@ -36,11 +37,11 @@ func (c *Context) getv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgt
 	o.vectored = true
 	o.org, m.org = m.org, o.org // the operation outlives its request
 	t.nextID++
-	h := vectorHeader{tgtCntr: tgtCntr, reply: o.token(), total: m.n, single: c.single, id: t.nextID}
-	if m.tgt.kind == vecStrided {
-		h.base, h.block, h.stride = m.tgt.base, m.tgt.block, m.tgt.stride
+	h := wire.Vector{TgtCntr: tgtCntr, Reply: o.token(), Total: m.n, Single: c.single, ID: t.nextID}
+	if m.tgt.kind == wire.VectorStrided {
+		h.Base, h.Block, h.Stride = m.tgt.base, m.tgt.block, m.tgt.stride
 	}
-	m.hdrLen = len(h.encode(m.hdr[:]))
+	m.hdrLen = len(h.Encode(m.hdr[:]))
 	c.start(m)
 	c.publish()
 	return codes.Success
@@ -81,24 +82,24 @@ type request struct {
 
 // onGetv is the target's side of a part of a request: it answers with the data, in fragments.
 func (c *Context) onGetv(m *transport.Msg) transport.Verdict {
-	var h vectorHeader
-	if !h.decode(m.Hdr, len(m.Data)) || int(h.entries)*vectorEntrySize != len(m.Data) {
+	var h wire.Vector
+	if !h.Decode(m.Hdr, len(m.Data)) || int(h.Entries)*wire.EntrySize != len(m.Data) {
 		return c.malformed(m)
 	}
 	t := &c.tasks[m.From]
-	a := c.newVectored(t, msgGetData, GetErr)
+	a := c.newVectored(t, wire.MsgGetData, GetErr)
 	if !asked(&a.org, &h, m.Data) {
 		c.freeOutgoing(a)
 		return c.malformed(m)
 	}
-	a.part, a.message, a.skipped = msgGetData, h.reply, h.offset
-	a.hdrLen = len((&partHeader{h.reply, h.offset}).encode(a.hdr[:]))
-	a.n, a.single = a.org.total, h.single
+	a.part, a.message, a.skipped = wire.MsgGetData, h.Reply, h.Offset
+	a.hdrLen = len((&wire.Part{Message: h.Reply, Offset: h.Offset}).Encode(a.hdr[:]))
+	a.n, a.single = a.org.total, h.Single
 	a.first = min(a.n, uint64(t.sendMax))
-	if a.n == h.total {
-		a.orgCntr, a.user = h.tgtCntr, true
+	if a.n == h.Total {
+		a.orgCntr, a.user = h.TgtCntr, true
 	} else {
-		a.asked = request{uint64(h.id) | putIDs, h.total, h.tgtCntr}
+		a.asked = request{uint64(h.ID) | putIDs, h.Total, h.TgtCntr}
 		a.finished = c.partAnswered
 	}
 	c.start(a)
@@ -106,16 +107,16 @@ func (c *Context) onGetv(m *transport.Msg) transport.Verdict {
 }
 
 // asked fills v with the part of this task's memory that h asks for.
-func asked(v *vector, h *vectorHeader, data []byte) bool {
-	if h.entries == 0 {
-		h.strided(v)
-		return h.offset == 0
+func asked(v *vector, h *wire.Vector, data []byte) bool {
+	if h.Entries == 0 {
+		v.strided(h)
+		return h.Offset == 0
 	}
 	v.reset()
-	v.kind, v.count = vecIOVector, uint64(h.entries)
-	for i := range h.entries {
-		a, n := entry(data, i)
-		if n > h.total-h.offset-v.total {
+	v.kind, v.count = wire.VectorIO, uint64(h.Entries)
+	for i := range h.Entries {
+		a, n := wire.Entry(data, i)
+		if n > h.Total-h.Offset-v.total {
 			return false
 		}
 		v.total += n

@@ -1,6 +1,7 @@
 package lapi
 
 import (
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
@@ -17,8 +18,8 @@ type incoming struct {
 	failed   bool   // an address was bad: the rest is counted and dropped
 
 	// Active messages only.
-	am        amHeader
-	hasHeader bool // msgAm was accepted
+	am        wire.Am
+	hasHeader bool // wire.MsgAm was accepted
 	handled   bool // the header handler has run
 	buried    bool // its data goes nowhere
 	buffer    transport.Addr
@@ -26,26 +27,26 @@ type incoming struct {
 	inline    bool
 	whole     bool       // all data came in one fragment
 	placement *placement // nil, or how the data goes to the buffer
-	pieces    bool       // msgAmPieces: the data lies in blocks at the origin; org, tgt and amv are used
+	pieces    bool       // wire.MsgAmPieces: the data lies in blocks at the origin; org, tgt and amv are used
 	uhdr      []byte     // user header, then lengths of a vector's blocks, when they come in fragments
-	uhdrFrom  int        // of uhdr, what came with msgAm; the rest heads the stream
+	uhdrFrom  int        // of uhdr, what came with wire.MsgAm; the rest heads the stream
 	uhdrGot   uint64     // bytes of that rest
 	early     []earlyPart
 
 	// Active messages of vectors, and direct ones whose data lies in blocks.
 	vectored bool
-	amv      amvHeader
+	amv      wire.Amv
 	org      vector // of a direct one
 	tgt      vector // the header handler's
 }
 
 // prefix is how many bytes of the stream precede the data.
 func (in *incoming) prefix() (n uint64) {
-	if in.am.split {
-		n = uint64(in.am.uhdrLen)
+	if in.am.Split {
+		n = uint64(in.am.UhdrLen)
 	}
-	if in.vectored && !in.am.isDirect {
-		n += in.amv.lengths()
+	if in.vectored && !in.am.Rendezvous {
+		n += in.amv.Lengths()
 	}
 	return n
 }

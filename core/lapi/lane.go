@@ -3,6 +3,7 @@ package lapi
 import (
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
@@ -28,7 +29,6 @@ type laneLink interface {
 const (
 	laneTurns    = 1 << 20 // turns of the lane after which core gets one in any case; by the clock it is sooner
 	laneUDPTurns = 16      // the same while there is a socket to look at
-	laneUnknown  = 1 << 31
 )
 
 // openLane is a step of LAPI_Init: it makes the memory that C and core share. Failing to is no reason to fail.
@@ -185,8 +185,8 @@ func (c *Context) LaneCount(a transport.Addr, kind ErrType, src, peer int) {
 // LaneTell is tellComplete for the lane, which found no room; it stands for more messages than one if more is not 0.
 func (c *Context) LaneTell(origin int, cmplCntr transport.Addr, more uint64) {
 	memory.Guard()
-	h := pairHeader{a: uint64(cmplCntr), b: more}
-	c.sendControl(&c.tasks[origin], msgCounter, IntErr, h.encode)
+	h := wire.Completion{Cntr: cmplCntr, More: more}
+	c.sendControl(&c.tasks[origin], wire.MsgCounter, IntErr, h.Encode)
 	c.publish()
 }
 
@@ -202,7 +202,7 @@ func (c *Context) LaneFault(a transport.Addr, kind ErrType) {
 func (c *Context) LaneHandled(ring uint32, r *HeaderResult) {
 	memory.Guard()
 	c.lane.link.Take(ring, func(m *transport.Msg) transport.Verdict {
-		h, _, ok := decodeSmall(m)
+		h, _, ok := wire.DecodeSmall(m)
 		if !ok {
 			return c.malformed(m)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/udp"
 )
@@ -134,7 +135,7 @@ func (c *Context) sendMaxChanged(ep transport.Endpoint, sendMax int) { c.tasks[e
 // cutFor says how long messages to t are to be: sendMax bytes of header and data.
 func (t *task) cutFor(sendMax int) {
 	t.packet = sendMax
-	t.sendMax = (sendMax - putFragmentHeaderSize) &^ 7
+	t.sendMax = (sendMax - wire.PutFragmentSize) &^ 7
 }
 
 // room is how much data goes in one message to t with a header of so many bytes.

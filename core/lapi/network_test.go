@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/udp"
 )
@@ -78,7 +79,7 @@ func TestNotStripe(t *testing.T) {
 	}
 	rows, _, _ := strided(16, n/16, n/16+8, 1)
 	lines, _, got := strided(16, n/16, n/16+16, 0)
-	list, _ := spread(vecIOVector, []uint64{n / 2, n / 4, n / 4}, 8, rand.New(rand.NewPCG(1, 2)))
+	list, _ := spread(wire.VectorIO, []uint64{n / 2, n / 4, n / 4}, 8, rand.New(rand.NewPCG(1, 2)))
 	for _, k := range []struct {
 		name     string
 		kind     uint32

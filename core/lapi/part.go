@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"lapi/core/job"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 )
 
@@ -19,11 +20,11 @@ func (c *Context) part(withShared bool) job.Part {
 	p := job.Part{}
 	for i, l := range []transport.Link{c.udp, c.shm} {
 		if isNil(l) || i == 1 && !withShared {
-			b = order.AppendUint16(b, 0)
+			b = wire.Order.AppendUint16(b, 0)
 			continue
 		}
 		a := l.Address()
-		b = order.AppendUint16(b, uint16(len(a.Bytes)))
+		b = wire.Order.AppendUint16(b, uint16(len(a.Bytes)))
 		b = append(b, a.Bytes...)
 		p.Files = append(p.Files, a.Files...)
 	}
@@ -43,10 +44,10 @@ func decodePart(b []byte) (p peerPart, err error) {
 	}
 	b = b[1:]
 	for _, field := range []*[]byte{&p.udp, &p.shm} {
-		if len(b) < 2 || len(b) < 2+int(order.Uint16(b)) {
+		if len(b) < 2 || len(b) < 2+int(wire.Order.Uint16(b)) {
 			return p, bad
 		}
-		n := int(order.Uint16(b))
+		n := int(wire.Order.Uint16(b))
 		if n > 0 {
 			*field = b[2 : 2+n]
 		}

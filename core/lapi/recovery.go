@@ -5,12 +5,13 @@ import (
 	"net/netip"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
 	"lapi/transport/udp"
 )
 
-// refusedRound in an exchangeHeader answers a task whose collective call cannot end, because the sender has given up collectives.
+// refusedRound in an wire.Exchange answers a task whose collective call cannot end, because the sender has given up collectives.
 const refusedRound = 1<<32 - 1
 
 // peer checks a task id that names another task.
@@ -55,8 +56,8 @@ func (c *Context) refuseExchange(t *task, round uint32) {
 		c.giveUpCollectives()
 		return
 	}
-	h := exchangeHeader{round: refusedRound}
-	c.sendControl(t, msgExchange, IntErr, h.encode)
+	h := wire.Exchange{Round: refusedRound}
+	c.sendControl(t, wire.MsgExchange, IntErr, h.Encode)
 }
 
 // Resume is LAPI_Resume_totask: lets operations on a task that was purged, or has failed, begin anew, with whatever incarnation of it is

@@ -12,6 +12,7 @@ import (
 
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/core/trace"
 	"lapi/transport"
 	"lapi/transport/calibration"
@@ -90,7 +91,7 @@ func New(o *Options) (*Context, codes.Code) {
 		s.bufCopy = cfg.RexmitBufSize
 	}
 	// Off the Go heap: the user's header handlers get its address.
-	if s.scratch, err = unix.Mmap(-1, 0, pad8(MaxUhdrSize), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS); err != nil {
+	if s.scratch, err = unix.Mmap(-1, 0, wire.Pad8(wire.MaxUhdrSize), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS); err != nil {
 		return nil, codes.ErrMemoryExhausted
 	}
 	for _, step := range []func() codes.Code{s.chooseAdapter, s.chooseNode, s.chooseSizes, s.openLinks, s.meet, s.startTrace(began), s.openLane, s.openOutboxes, s.openBarrier, s.finish} {
@@ -355,7 +356,7 @@ func (s *setup) finish() codes.Code {
 			waits = append(waits, w.Descriptors()...)
 		}
 		if l.Limits().Caps&transport.CapAtomicCPU == 0 {
-			e := emul.New(s.traced(l), msgAtomic, msgAtomicReply)
+			e := emul.New(s.traced(l), wire.MsgAtomic, wire.MsgAtomicReply)
 			s.emuls = append(s.emuls, e)
 			for i := range s.tasks {
 				if untraced(s.tasks[i].link) == l {
@@ -397,12 +398,12 @@ func crowded(tasks int) bool { return tasks > runtime.NumCPU() }
 
 func (c *Context) setHandlers(l transport.Link) {
 	for id, h := range map[transport.MsgID]transport.MsgHandler{
-		msgPut: c.onPut, msgPutFragment: c.onPutFragment, msgPutDirect: c.onPutDirect,
-		msgGet: c.onGet, msgGetData: c.onGetData, msgAm: c.onAm, msgAmFragment: c.onAmFragment,
-		msgFetched: c.onFetched, msgCounter: c.onCounter, msgExchange: c.onExchange, msgFault: c.onFault,
-		msgPutv: c.onPutv, msgGetv: c.onGetv, msgAmv: c.onAmv, msgRead: c.onRead, msgAmPieces: c.onAmPieces,
-		msgAmSmall: c.onAmSmall, msgLaneGet: c.onLaneGet, msgLaneRmw: c.onLaneRmw,
-		msgPutPart: c.onPutPart, msgPutLast: c.onPutLast,
+		wire.MsgPut: c.onPut, wire.MsgPutFragment: c.onPutFragment, wire.MsgPutDirect: c.onPutDirect,
+		wire.MsgGet: c.onGet, wire.MsgGetData: c.onGetData, wire.MsgAm: c.onAm, wire.MsgAmFragment: c.onAmFragment,
+		wire.MsgFetched: c.onFetched, wire.MsgCounter: c.onCounter, wire.MsgExchange: c.onExchange, wire.MsgFault: c.onFault,
+		wire.MsgPutv: c.onPutv, wire.MsgGetv: c.onGetv, wire.MsgAmv: c.onAmv, wire.MsgRead: c.onRead, wire.MsgAmPieces: c.onAmPieces,
+		wire.MsgAmSmall: c.onAmSmall, wire.MsgLaneGet: c.onLaneGet, wire.MsgLaneRmw: c.onLaneRmw,
+		wire.MsgPutPart: c.onPutPart, wire.MsgPutLast: c.onPutLast,
 	} {
 		l.Handle(id, h)
 	}

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/core/trace"
 	"lapi/transport"
 	"lapi/transport/layout"
@@ -20,20 +21,6 @@ type tracer struct {
 	shared *layout.Context
 	links  [3]transport.Link
 	seen   [3]transport.Stats // of links when packets were last recorded
-}
-
-// messageNames are what a trace calls the messages of header.go.
-var messageNames = [transport.MaxMsgID + 1]string{
-	msgPut: "put", msgPutFragment: "put fragment", msgGet: "get", msgGetData: "get data", msgAm: "active message",
-	msgAmFragment: "active message fragment", msgFetched: "fetched", msgCounter: "completion", msgExchange: "exchange", msgFault: "fault",
-	msgAtomic: "rmw", msgAtomicReply: "rmw reply", msgPutDirect: "direct put", msgRead: "direct get", msgPutPart: "put part", msgPutLast: "put last",
-}
-
-func messageName(id transport.MsgID) string {
-	if int(id) < len(messageNames) && messageNames[id] != "" {
-		return messageNames[id]
-	}
-	return "message"
 }
 
 // startTrace is the step of LAPI_Init that begins the trace: once the tasks have met, before anything uses the links. began is when
@@ -201,12 +188,12 @@ func (l *tracedLink) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte,
 // sent records a message that the link took.
 func (l *tracedLink) sent(ep transport.Endpoint, id transport.MsgID, key, n, began uint64) {
 	l.t.file.Add(layout.TraceRecord{Ns: began, Id: key, Size: n, Thread: l.t.thread(), Peer: int32(ep),
-		Code: int32(min(trace.Now()-began, 1<<31-1)), Kind: layout.TraceSent | layout.TraceMessage}, messageName(id))
+		Code: int32(min(trace.Now()-began, 1<<31-1)), Kind: layout.TraceSent | layout.TraceMessage}, wire.Name(id))
 }
 
 // Handle is the link's, with each call of h recorded.
 func (l *tracedLink) Handle(id transport.MsgID, h transport.MsgHandler) {
-	name, t := messageName(id), l.t
+	name, t := wire.Name(id), l.t
 	l.Link.Handle(id, func(m *transport.Msg) transport.Verdict {
 		t.add(layout.TraceReceived|layout.TraceMessage, name, int(m.From), uint64(len(m.Data)), messageKey(id, m.Hdr), 0)
 		v := h(m)
@@ -250,7 +237,7 @@ func messageKey(id transport.MsgID, hdr []byte) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211
 	key := (offset ^ uint64(id)) * prime
 	for ; len(hdr) >= 8; hdr = hdr[8:] {
-		key = (key ^ order.Uint64(hdr)) * prime
+		key = (key ^ wire.Order.Uint64(hdr)) * prime
 		key ^= key >> 29
 	}
 	return key

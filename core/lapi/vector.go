@@ -5,19 +5,13 @@ import (
 	"sort"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
 
-// The values of lapi_vectype_t.
-const (
-	vecIOVector uint32 = iota
-	vecStrided
-	vecGeneric
-)
-
-// blocksMax bounds num_vecs of lists, for which this package keeps 16 bytes a block. Strided vectors have no bound.
-const blocksMax = 1 << 27
+// vectorEntryMinData is the least data for which a fragment begins another block, bytes.
+const vectorEntryMinData = 64
 
 // block is one block of a list: where it lies and where the stream of all blocks is behind it.
 type block struct {
@@ -57,7 +51,7 @@ func (v *vector) at(offset uint64) cursor {
 	switch {
 	case offset >= v.total:
 		return cursor{v: v, i: v.count}
-	case v.kind == vecStrided:
+	case v.kind == wire.VectorStrided:
 		return cursor{v, offset / v.block, offset % v.block}
 	case offset == 0:
 		return cursor{v: v}
@@ -69,7 +63,7 @@ func (v *vector) at(offset uint64) cursor {
 // nextBlocks is next, and of a strided vector as many whole blocks as there are in most bytes: count blocks of n bytes.
 func (c *cursor) nextBlocks(most uint64) (a transport.Addr, n, count uint64) {
 	v := c.v
-	if v.kind == vecStrided && c.within == 0 && v.stride > v.block && v.block > 0 && most/2 >= v.block && v.count-c.i >= 2 {
+	if v.kind == wire.VectorStrided && c.within == 0 && v.stride > v.block && v.block > 0 && most/2 >= v.block && v.count-c.i >= 2 {
 		a, count = v.base+transport.Addr(c.i*v.stride), min(v.count-c.i, most/v.block)
 		c.i += count
 		return a, v.block, count
@@ -89,7 +83,7 @@ func (v *vector) start(i int) uint64 {
 // next is the following piece, of at most most bytes; n is 0 at the end of the vector.
 func (c *cursor) next(most uint64) (a transport.Addr, n uint64) {
 	v := c.v
-	if v.kind == vecStrided {
+	if v.kind == wire.VectorStrided {
 		if c.i >= v.count {
 			return 0, 0
 		}
@@ -153,7 +147,7 @@ func (v *vector) scatter(offset uint64, src []byte) error {
 
 // pieces is how many ranges v consists of.
 func (v *vector) pieces() uint64 {
-	if v.kind == vecStrided && v.block == v.stride {
+	if v.kind == wire.VectorStrided && v.block == v.stride {
 		return min(v.count, 1)
 	}
 	return v.count
@@ -241,7 +235,7 @@ func (c *Context) describe(d *description, a transport.Addr, long bool, e *vecto
 	if err := memory.CopyOut(b[:], a); err != nil {
 		return c.badDescription(err, e.null)
 	}
-	d.kind, d.count = order.Uint32(b[0:]), order.Uint32(b[4:])
+	d.kind, d.count = wire.Order.Uint32(b[0:]), wire.Order.Uint32(b[4:])
 	d.info, d.len = transport.Addr(word(b[8:], wordSize)), transport.Addr(word(b[8+wordSize:], wordSize))
 	d.width = wordSize
 	if long {
@@ -255,9 +249,9 @@ const wordSize = bits.UintSize / 8
 
 func word(b []byte, width int) uint64 {
 	if width == 4 {
-		return uint64(order.Uint32(b))
+		return uint64(wire.Order.Uint32(b))
 	}
-	return order.Uint64(b)
+	return wire.Order.Uint64(b)
 }
 
 // badDescription: the user's description lies in memory that cannot be read.
@@ -273,13 +267,13 @@ func (c *Context) load(v *vector, d *description, e *vectorCodes) codes.Code {
 	switch {
 	case d.count == 0:
 		return codes.Success
-	case d.kind == vecStrided:
+	case d.kind == wire.VectorStrided:
 		return c.loadStrided(v, d, e)
 	case d.info == 0:
 		return e.addr
 	case d.len == 0:
 		return e.length
-	case d.count > blocksMax:
+	case d.count > wire.BlocksMax:
 		return codes.ErrMemoryExhausted
 	}
 	return c.loadList(v, d, e)
@@ -300,7 +294,7 @@ func (c *Context) loadStrided(v *vector, d *description, e *vectorCodes) codes.C
 	if v.stride < v.block {
 		return e.stride
 	}
-	if high, extent := bits.Mul64(v.stride, v.count); high != 0 || extent > MaxMessageSize {
+	if high, extent := bits.Mul64(v.stride, v.count); high != 0 || extent > wire.MaxMessageSize {
 		return e.extent
 	}
 	v.total = v.block * v.count
@@ -320,7 +314,7 @@ func (c *Context) loadList(v *vector, d *description, e *vectorCodes) codes.Code
 		}
 		for k := range n {
 			a, length := transport.Addr(word(infos[k*d.width:], d.width)), word(lens[k*wordSize:], wordSize)
-			if length > MaxMessageSize-v.total {
+			if length > wire.MaxMessageSize-v.total {
 				return e.length
 			}
 			if a == 0 && length > 0 && c.errorCheck {
@@ -343,9 +337,9 @@ func (c *Context) loadPair(org, tgt *vector, orgVec, tgtVec transport.Addr, long
 		return code
 	}
 	switch { // the generic type is for active messages only
-	case o.kind > vecStrided:
+	case o.kind > wire.VectorStrided:
 		return codes.ErrOrgVecType
-	case t.kind > vecStrided:
+	case t.kind > wire.VectorStrided:
 		return codes.ErrTgtVecType
 	case o.kind != t.kind:
 		return codes.ErrVecTypeDiff
@@ -372,4 +366,14 @@ func sameLengths(a, b []block) bool {
 		}
 	}
 	return len(a) == len(b)
+}
+
+// strided makes v the target's vector that h names, if there are no entries. Its extent may be anything: addresses wrap, and
+// are checked when used.
+func (v *vector) strided(h *wire.Vector) {
+	v.reset()
+	v.kind, v.base, v.block, v.stride, v.total = wire.VectorStrided, h.Base, h.Block, h.Stride, h.Total
+	if h.Block > 0 {
+		v.count = (h.Total + h.Block - 1) / h.Block
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
@@ -51,8 +52,8 @@ func describe(kind uint32, count int, info, lens []uint64) *userVector {
 		b: make([]byte, 8+2*wordSize), info: info, lens: lens,
 		infoArray: make([]byte, len(info)*wordSize), lensArray: make([]byte, len(lens)*wordSize),
 	}
-	order.PutUint32(v.b[0:], kind)
-	order.PutUint32(v.b[4:], uint32(count))
+	wire.Order.PutUint32(v.b[0:], kind)
+	wire.Order.PutUint32(v.b[4:], uint32(count))
 	if len(info) > 0 {
 		putWords(v.b[8:], []uint64{uint64(at(&v.infoArray[0]))})
 	}
@@ -66,14 +67,14 @@ func describe(kind uint32, count int, info, lens []uint64) *userVector {
 func putWords(b []byte, values []uint64) {
 	for i, v := range values {
 		if wordSize == 4 {
-			order.PutUint32(b[4*i:], uint32(v))
+			wire.Order.PutUint32(b[4*i:], uint32(v))
 		} else {
-			order.PutUint64(b[8*i:], v)
+			wire.Order.PutUint64(b[8*i:], v)
 		}
 	}
 }
 
-// spread lays blocks of the given lengths out in one buffer, with gaps of one byte to gap bytes, in a shuffled order.
+// spread lays blocks of the given lengths out in one buffer, with gaps of one byte to gap bytes, in a shuffled wire.Order.
 func spread(kind uint32, lens []uint64, gap int, r *rand.Rand) (*userVector, []byte) {
 	room := uint64(1)
 	for _, n := range lens {
@@ -94,7 +95,7 @@ func spread(kind uint32, lens []uint64, gap int, r *rand.Rand) (*userVector, []b
 	return v, buffer
 }
 
-// stream reads a vector's bytes in order.
+// stream reads a vector's bytes in wire.Order.
 func (v *userVector) stream() (out []byte) {
 	for i, a := range v.info {
 		out = append(out, memory.Bytes(transport.Addr(a), v.lens[i])...)
@@ -120,8 +121,8 @@ func TestPutvList(t *testing.T) {
 	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
 		r := rand.New(rand.NewPCG(3, 4))
 		for _, lens := range shapes(r) {
-			from, src := spread(vecIOVector, lens, 9, r)
-			to, dst := spread(vecIOVector, lens, 5, r)
+			from, src := spread(wire.VectorIO, lens, 9, r)
+			to, dst := spread(wire.VectorIO, lens, 5, r)
 			copy(src, pattern(len(src), 1))
 			want := from.stream()
 			var org, target, cmpl int32
@@ -160,8 +161,8 @@ func TestGetvList(t *testing.T) {
 		var completed int
 		j.tasks[0].handlers[0x300] = func(info transport.Addr) { completed += int(info) }
 		for _, lens := range shapes(r) {
-			from, src := spread(vecIOVector, lens, 9, r)
-			to, dst := spread(vecIOVector, lens, 5, r)
+			from, src := spread(wire.VectorIO, lens, 9, r)
+			to, dst := spread(wire.VectorIO, lens, 5, r)
 			copy(src, pattern(len(src), 1))
 			want := from.stream()
 			var org, target int32
@@ -183,7 +184,7 @@ func strided(count, block, stride int, seed uint64) (v *userVector, buffer []byt
 	if seed != 0 {
 		copy(buffer, pattern(len(buffer), seed))
 	}
-	v = describe(vecStrided, count, []uint64{uint64(at(&buffer[0])), uint64(block), uint64(stride)}, nil)
+	v = describe(wire.VectorStrided, count, []uint64{uint64(at(&buffer[0])), uint64(block), uint64(stride)}, nil)
 	v.buffer = buffer
 	return v, buffer, func() (out []byte) {
 		for i := range count {
@@ -228,7 +229,7 @@ func TestAmsendvList(t *testing.T) {
 	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
 		r := rand.New(rand.NewPCG(7, 8))
 		for i, lens := range shapes(r) {
-			for k, h := range []int{0, 4, 100, MaxUhdrSize} {
+			for k, h := range []int{0, 4, 100, wire.MaxUhdrSize} {
 				amsendvOnce(t, j, tgt, lens, h, (i+k)%3, r)
 			}
 		}
@@ -248,8 +249,8 @@ func amsendvOnce(t *testing.T, j *testJob, tgt uint32, lens []uint64, h, drops i
 	t.Helper()
 	const handler, completed = 0x1000, 0x2000
 	k := j.tasks[tgt]
-	from, src := spread(vecIOVector, lens, 9, r)
-	to, dst := spread(vecIOVector, lens, 5, r)
+	from, src := spread(wire.VectorIO, lens, 9, r)
+	to, dst := spread(wire.VectorIO, lens, 5, r)
 	copy(src, pattern(len(src), 1))
 	head := pattern(h, 2)
 	want := from.stream()
@@ -289,8 +290,8 @@ func TestGeneric(t *testing.T) {
 		r := rand.New(rand.NewPCG(11, 12))
 		for _, a := range shapes(r) {
 			for _, b := range [][]uint64{nil, {3, 4}, {100000, 20000, 1}, {50000, 0, 1000, 7}} {
-				from, src := spread(vecGeneric, a, 9, r)
-				to, dst := spread(vecGeneric, b, 5, r)
+				from, src := spread(wire.VectorGeneric, a, 9, r)
+				to, dst := spread(wire.VectorGeneric, b, 5, r)
 				copy(src, pattern(len(src), 1))
 				want, room := from.stream(), to.stream()
 				n := copy(room, want)
@@ -344,8 +345,8 @@ func TestSmallVectorsAreFree(t *testing.T) {
 			var words [4]uint64
 			for i := range messages {
 				words[0], words[2] = uint64(i)+1, uint64(i)+2
-				from := describe(vecStrided, int(pieces), []uint64{uint64(at(&words[0])), 8, 16}, nil)
-				to := describe(vecStrided, int(pieces), []uint64{uint64(at(&dst[2*i])), 8, 8}, nil)
+				from := describe(wire.VectorStrided, int(pieces), []uint64{uint64(at(&words[0])), 8, 16}, nil)
+				to := describe(wire.VectorStrided, int(pieces), []uint64{uint64(at(&dst[2*i])), 8, 8}, nil)
 				j.ok(j.tasks[0].Putv(tgt, to.at(), from.at(), false, 0, 0, 0, Callback{}))
 				words = [4]uint64{}
 			}
@@ -365,9 +366,9 @@ func TestVectorSteadyState(t *testing.T) {
 	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
 		src, dst := make([]byte, 64), make([]byte, 64)
 		s, d := uint64(at(&src[0])), uint64(at(&dst[0]))
-		from := describe(vecIOVector, 2, []uint64{s, s + 32}, []uint64{8, 8})
-		to := describe(vecIOVector, 2, []uint64{d, d + 16}, []uint64{8, 8})
-		lines, rows := describe(vecStrided, 4, []uint64{s, 8, 16}, nil), describe(vecStrided, 4, []uint64{d, 8, 12}, nil)
+		from := describe(wire.VectorIO, 2, []uint64{s, s + 32}, []uint64{8, 8})
+		to := describe(wire.VectorIO, 2, []uint64{d, d + 16}, []uint64{8, 8})
+		lines, rows := describe(wire.VectorStrided, 4, []uint64{s, 8, 16}, nil), describe(wire.VectorStrided, 4, []uint64{d, 8, 12}, nil)
 		fromAt, toAt, linesAt, rowsAt := from.at(), to.at(), lines.at(), rows.at()
 		var org, want int32
 		orgAt := at(&org)
