@@ -4,8 +4,10 @@ import (
 	"fmt"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/vector"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
+	"lapi/transport/arena"
 	"lapi/transport/memory"
 )
 
@@ -28,9 +30,9 @@ func (c *Context) amsendv(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint3
 		return code
 	}
 	m := c.newVectored(t, wire.MsgAmv, AmErr)
-	if code = c.loadOne(&m.org, orgVec); code != codes.Success {
+	if err := c.loader().One(&m.org, orgVec); err != nil {
 		c.freeOutgoing(m)
-		return code
+		return c.badVector(err)
 	}
 	const uhdrAt = wire.AmSize + wire.AmvSize
 	if err := memory.CopyOut(m.hdr[uhdrAt:uhdrAt+uhdrLen], uhdr); err != nil {
@@ -43,7 +45,7 @@ func (c *Context) amsendv(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint3
 		t.expected++
 	}
 	t.nextID++
-	h := wire.Am{Handler: hdrHdl, Length: m.org.total, TgtCntr: tgtCntr, CmplCntr: cmplCntr, ID: t.nextID, UhdrLen: uint16(uhdrLen)}
+	h := wire.Am{Handler: hdrHdl, Length: m.org.Total(), TgtCntr: tgtCntr, CmplCntr: cmplCntr, ID: t.nextID, UhdrLen: uint16(uhdrLen)}
 	m.user, m.orgCntr, m.done = true, orgCntr, done
 	m.message, m.part, m.uhdrAt = uint64(h.ID), wire.MsgAmFragment, uhdrAt
 	c.layOutAmv(m, &h, done, way)
@@ -52,28 +54,13 @@ func (c *Context) amsendv(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint3
 	return codes.Success
 }
 
-// loadOne reads the vector of an active message's origin.
-func (c *Context) loadOne(v *vector, at transport.Addr) codes.Code {
-	var d description
-	if code := c.describe(&d, at, false, &originVector); code != codes.Success {
-		return code
-	}
-	if d.kind > wire.VectorGeneric {
-		return codes.ErrOrgVecType
-	}
-	return c.load(v, &d, &originVector)
-}
-
 // layOutAmv decides what goes where: all behind the header, the user header at the head of the stream, or nothing but the header,
 // with the data for the target to fetch.
 func (c *Context) layOutAmv(m *outgoing, h *wire.Am, done Callback, way hint) {
 	t, v, uhdrLen := m.t, &m.org, int(h.UhdrLen)
-	a := wire.Amv{Kind: v.kind, Count: uint32(v.count), Block: v.block, Stride: v.stride}
-	if v.kind == wire.VectorStrided {
-		a.Base = v.base
-	}
+	a := v.DescribeOrigin()
 	m.lengths = a.Lengths()
-	m.n = m.lengths + v.total
+	m.n = m.lengths + v.Total()
 	padded := wire.Pad8(uhdrLen)
 	clear(m.hdr[m.uhdrAt+uhdrLen : m.uhdrAt+padded])
 	switch whole := m.uhdrAt + padded; {
@@ -85,11 +72,11 @@ func (c *Context) layOutAmv(m *outgoing, h *wire.Am, done Callback, way hint) {
 	case c.amvGoesDirect(t, v, way):
 		h.Rendezvous = true
 		m.hdrLen = whole
-		if v.kind != wire.VectorStrided {
-			a.Base = memory.AddrOf(blockBytes(v.list)) // the reader keeps it
+		if !v.Strided() {
+			a.Base, _ = v.List() // the reader keeps it
 		}
-		h.Token = c.readers.put(reader{t: t, vectored: true, org: *v, n: v.total, orgCntr: m.orgCntr, done: done, id: h.ID, seq: m.seq})
-		m.org = vector{}
+		h.Token = c.readers.put(reader{t: t, vectored: true, org: *v, n: v.Total(), orgCntr: m.orgCntr, done: done, id: h.ID, seq: m.seq})
+		m.org = vector.Vector{}
 		m.n, m.lengths, m.user, m.orgCntr, m.done = 0, 0, false, 0, Callback{} // they wait for wire.MsgFetched
 	default:
 		m.hdrLen = whole
@@ -128,7 +115,7 @@ func (c *Context) onAmv(m *transport.Msg) transport.Verdict {
 // wholeAmv handles a message that came in one fragment.
 func (c *Context) wholeAmv(t *task, h *wire.Am, v *wire.Amv, uhdr, data []byte) transport.Verdict {
 	in := &c.whole
-	in.tgt.reset()
+	in.tgt.Reset()
 	*in = incoming{vectored: true, am: *h, amv: *v, tgt: in.tgt, uhdr: data[:v.Lengths()]}
 	in.uhdrFrom = wholeLengths
 	data = data[v.Lengths():]
@@ -150,9 +137,7 @@ const wholeLengths = -1
 // directAmv handles a message whose data, and list of blocks, are to be read from the origin's memory.
 func (c *Context) directAmv(t *task, in *incoming, uhdr []byte) transport.Verdict {
 	v := &in.amv
-	in.org.reset()
-	in.org.kind, in.org.count, in.org.total = v.Kind, uint64(v.Count), in.am.Length
-	in.org.base, in.org.block, in.org.stride = v.Base, v.Block, v.Stride
+	in.org.Origin(v, in.am.Length)
 	if !t.direct {
 		return c.refuseDirect(t, in, uhdr)
 	}
@@ -182,18 +167,6 @@ func (c *Context) directAmv(t *task, in *incoming, uhdr []byte) transport.Verdic
 	return transport.Accept
 }
 
-// validList says whether list, which another task wrote, describes total bytes.
-func validList(list []block, total uint64) bool {
-	end := uint64(0)
-	for i := range list {
-		if list[i].end < end {
-			return false
-		}
-		end = list[i].end
-	}
-	return end == total
-}
-
 // refuseDirect asks the origin for lengths and data in fragments instead.
 func (c *Context) refuseDirect(t *task, in *incoming, uhdr []byte) transport.Verdict {
 	token := in.am.Token
@@ -215,14 +188,15 @@ func (c *Context) lengthsOf(in *incoming) []byte {
 	case in.amv.Kind == wire.VectorStrided:
 		n = 8
 	case in.uhdrFrom == wholeLengths:
-		if wordSize == 8 {
+		if vector.WordSize == 8 {
 			return in.uhdr
 		}
 		from = in.uhdr
 	case !in.am.Rendezvous:
 		from = in.uhdr[in.am.UhdrLen:]
 	}
-	if c.lengths = offHeap(c.lengths, n+narrowRoom(n)); c.lengths == nil {
+	var err error
+	if c.lengths, err = arena.Grow(c.lengths, n+narrowRoom(n)); err != nil {
 		c.raise(codes.ErrMemoryExhausted, AmErr, c.me, "no memory for the lengths of a vector's blocks")
 		return nil
 	}
@@ -230,9 +204,7 @@ func (c *Context) lengthsOf(in *incoming) []byte {
 	case in.amv.Kind == wire.VectorStrided:
 		wire.Order.PutUint64(c.lengths, in.amv.Block)
 	case in.am.Rendezvous:
-		for i := range in.org.list {
-			wire.Order.PutUint64(c.lengths[8*i:], in.org.list[i].end-in.org.start(i))
-		}
+		in.org.WriteLengths(c.lengths[:n], 0)
 	default:
 		copy(c.lengths, from)
 	}
@@ -241,7 +213,7 @@ func (c *Context) lengthsOf(in *incoming) []byte {
 
 // shownLengths is lengths as the header handler sees them: ulongs of this task.
 func (c *Context) shownLengths(lengths []byte) transport.Addr {
-	if wordSize == 8 {
+	if vector.WordSize == 8 {
 		return memory.AddrOf(lengths)
 	}
 	narrow := c.lengths[len(lengths):]
@@ -253,7 +225,7 @@ func (c *Context) shownLengths(lengths []byte) transport.Addr {
 
 // narrowRoom is what shownLengths needs behind n bytes of lengths.
 func narrowRoom(n int) int {
-	if wordSize == 8 {
+	if vector.WordSize == 8 {
 		return 0
 	}
 	return n / 2
@@ -262,48 +234,15 @@ func narrowRoom(n int) int {
 // targetVector reads the vector that the header handler returned and holds it against the origin's (guide, Table 7). If it does not
 // fit, the error handlers of both tasks hear of it and the data is dropped.
 func (c *Context) targetVector(t *task, in *incoming, lengths []byte) {
-	code := c.loadReturned(in, lengths)
-	if code == codes.Success {
+	err := c.loader().Returned(&in.tgt, in.buffer, &in.amv, lengths)
+	if err == nil {
 		return
 	}
+	code := c.badVector(err)
 	in.failed = true
 	c.raise(code, AmErr, t.id, fmt.Sprintf("the vector that the header handler returned for a message of task %d cannot take it", t.id))
 	if t.id != c.me {
 		h := wire.Fault{Code: uint32(code), Kind: uint32(AmErr), Addr: in.buffer}
 		c.sendControl(t, wire.MsgFault, IntErr, h.Encode)
 	}
-}
-
-func (c *Context) loadReturned(in *incoming, lengths []byte) codes.Code {
-	var d description
-	if code := c.describe(&d, in.buffer, false, &targetVector); code != codes.Success {
-		return code
-	}
-	switch {
-	case d.kind > wire.VectorGeneric:
-		return codes.ErrTgtVecType
-	case d.kind != in.amv.Kind:
-		return codes.ErrVecTypeDiff
-	case d.kind != wire.VectorGeneric && d.count != in.amv.Count:
-		return codes.ErrVecNumDiff
-	}
-	if code := c.load(&in.tgt, &d, &targetVector); code != codes.Success {
-		return code
-	}
-	if in.tgt.block != in.amv.Block || c.errorCheck && d.kind == wire.VectorIO && !c.lengthsFit(in, lengths) {
-		return codes.ErrVecLenDiff
-	}
-	return codes.Success
-}
-
-func (c *Context) lengthsFit(in *incoming, lengths []byte) bool {
-	if len(lengths) != 8*len(in.tgt.list) {
-		return false
-	}
-	for i := range in.tgt.list {
-		if in.tgt.list[i].end-in.tgt.start(i) != wire.Order.Uint64(lengths[8*i:]) {
-			return false
-		}
-	}
-	return true
 }

@@ -6,6 +6,7 @@ import (
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/dgsm"
+	"lapi/core/lapi/vector"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/calibration"
@@ -177,8 +178,8 @@ type Context struct {
 	stagings    [][]byte    // for fragments of vectors
 	here        []transport.Range
 	there       []transport.Range
-	scattered   vector // of a vector's fragment that is being placed
-	lengths     []byte // lengths of a vector's blocks, for the header handler; not on the Go heap
+	scattered   vector.Vector // of a vector's fragment that is being placed
+	lengths     []byte        // lengths of a vector's blocks, for the header handler; not on the Go heap
 	owed        owed
 	sent        []sendCompletion
 	calling     bool // a send completion handler runs

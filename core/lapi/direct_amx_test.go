@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/vector"
 	"lapi/transport"
 	"lapi/transport/calibration"
 )
@@ -111,7 +112,7 @@ func TestStatisticsOfBlocks(t *testing.T) {
 		{"strided get", XferGetv, 0, 0},
 		{"strided get, directly", XferGetv, useBulkXfer, 0},
 		{"DGSP", XferAmx, 0, 0},
-		{"DGSP, directly", XferAmx, useBulkXfer, blocks * uint64(blockSize)},
+		{"DGSP, directly", XferAmx, useBulkXfer, blocks * uint64(vector.BlockSize)},
 	} {
 		from, _, _ := strided(blocks, block, 2*block, 1)
 		to, dst, _ := strided(blocks, block, 2*block, 0)

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/vector"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/calibration"
@@ -89,7 +90,7 @@ func newWatched(t *testing.T, env map[string]string) *watched {
 func (w *watched) copied() (all []uint64) {
 	all = append(w.origin.copied, w.target.copied...)
 	w.origin.copied, w.target.copied = nil, nil
-	return slices.DeleteFunc(all, func(n uint64) bool { return n == uint64(2*blockSize) })
+	return slices.DeleteFunc(all, func(n uint64) bool { return n == uint64(2*vector.BlockSize) })
 }
 
 // transfer moves n bytes from task 0 to task 1 (a get: the other way) and checks them. Vectors have two blocks.
@@ -229,9 +230,10 @@ func TestHintsWithoutDirectWay(t *testing.T) {
 // TestForcedNotWithinATask: the same for vectors, whose short blocks a task gathers for itself, too.
 func TestForcedNotWithinATask(t *testing.T) {
 	k := newJob(t, 1, nil).tasks[0]
-	v := &vector{kind: wire.VectorStrided, count: 200, block: 40, stride: 80, total: 8000}
+	v := new(vector.Vector)
+	v.Asked(&wire.Vector{Block: 40, Stride: 80, Total: 8000}, nil)
 	for _, h := range []hint{noHint, byBulk, byPackets} {
-		if k.putvGoesDirect(&k.tasks[0], v, v, v.total, h) {
+		if k.putvGoesDirect(&k.tasks[0], v, v, v.Total(), h) {
 			t.Errorf("hint %d: directly", h)
 		}
 	}
@@ -268,7 +270,7 @@ func TestChunks(t *testing.T) {
 				sent = received
 			}
 			if kind == XferAmv { // the list of blocks was read, too
-				received -= uint64(2 * blockSize)
+				received -= uint64(2 * vector.BlockSize)
 			}
 			if sent != uint64(n) || received != uint64(n) {
 				t.Errorf("type %d, %d bytes: %d sent, %d received", kind, n, sent, received)

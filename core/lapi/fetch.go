@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/vector"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
 )
@@ -14,7 +15,7 @@ type reader struct {
 	t       *task
 	data    transport.Addr
 	n       uint64
-	org     vector // where the data is, if vectored; the target reads its list
+	org     vector.Vector // where the data is, if vectored; the target reads its list
 	orgCntr transport.Addr
 	done    Callback
 	id      uint32
@@ -125,7 +126,7 @@ func (c *Context) fetch(t *task, in *incoming) {
 func (c *Context) fetchData(t *task, in *incoming) error {
 	switch {
 	case in.vectored:
-		return c.moveDirect(t, true, &in.tgt, &in.org, min(in.tgt.total, in.org.total))
+		return c.moveDirect(t, true, &in.tgt, &in.org, min(in.tgt.Total(), in.org.Total()))
 	case !t.direct:
 		return transport.ErrNotSupported
 	case in.pieces || in.placement != nil:
@@ -174,8 +175,8 @@ func (c *Context) onFetched(m *transport.Msg) transport.Verdict {
 	o.data, o.n = r.data, r.n
 	if r.vectored {
 		o.vectored, o.isCopied, o.org = true, false, r.org
-		if h.Outcome == wire.FetchNothing && r.org.kind != wire.VectorStrided {
-			o.lengths = 8 * uint64(len(r.org.list))
+		if h.Outcome == wire.FetchNothing && !r.org.Strided() {
+			o.lengths = 8 * r.org.Pieces()
 			o.n += o.lengths
 		}
 	}

@@ -62,34 +62,14 @@ func (c *Context) stage(f *fragmentOp) []byte {
 
 // preparePutv makes a fragment that the target can place by itself. Many entries leave less room for data.
 func (c *Context) preparePutv(m *outgoing, f *fragmentOp) {
-	room, entries := min(m.t.gatherRoom(), m.step), 0
-	n := min(m.n-m.offset, room)
-	if n > 0 && m.tgt.kind != wire.VectorStrided {
-		n = 0
-		for at := m.tgt.at(m.offset); m.offset+n < m.n; entries++ {
-			if entries > 0 && room < wire.EntrySize+vectorEntryMinData {
-				break
-			}
-			_, got := at.next(min(m.n-m.offset-n, room-wire.EntrySize))
-			n, room = n+got, room-wire.EntrySize-got
-		}
-	}
+	entries, n := m.tgt.Fit(m.offset, m.n-m.offset, min(m.t.gatherRoom(), m.step))
 	f.vectorPart(entries, n)
 	f.op.N = uint64(f.lead) + n
 }
 
 // prepareGetv makes a part of a request: of a list, as many entries as fit.
 func (c *Context) prepareGetv(m *outgoing, f *fragmentOp) {
-	entries, n := 0, m.n
-	if m.n > 0 && m.tgt.kind != wire.VectorStrided {
-		most := int(m.t.gatherRoom() / wire.EntrySize)
-		n = 0
-		for at := m.tgt.at(m.offset); entries < most && m.offset+n < m.n; entries++ {
-			_, got := at.next(m.n - m.offset - n)
-			n += got
-		}
-	}
-	f.vectorPart(entries, n)
+	f.vectorPart(m.tgt.FitEntries(m.offset, m.n-m.offset, int(m.t.gatherRoom()/wire.EntrySize)))
 	f.op.N = uint64(f.lead)
 }
 
@@ -130,8 +110,8 @@ func (c *Context) layOut(m *outgoing, f *fragmentOp) error {
 		return nil
 	}
 	if f.lead == 0 && n > uint64(c.bufCopy) && m.placement == nil { // not to be free on return: the link may take it from where it is
-		at := m.org.at(m.dataOffset())
-		if a, got := at.next(n); got == n {
+		at := m.org.At(m.dataOffset())
+		if a, got := at.Next(n); got == n {
 			f.op.Local = a
 			return nil
 		}
@@ -155,12 +135,9 @@ func (f *fragmentOp) Gather(dst []byte) error {
 		return memory.CopyOut(dst, f.op.Local)
 	case f.lead == 0:
 	case m.id == wire.MsgPutv || m.id == wire.MsgGetv:
-		f.entries(lead)
+		m.tgt.WriteEntries(lead, m.offset, f.step)
 	default: // fragments are cut at multiples of 8 bytes
-		for k := int(m.offset-m.uhdrLen) / 8; len(lead) > 0; k++ {
-			wire.Order.PutUint64(lead, m.org.list[k].end-m.org.start(k))
-			lead = lead[8:]
-		}
+		m.org.WriteLengths(lead, int(m.offset-m.uhdrLen)/8)
 	}
 	dst = dst[f.lead:]
 	if m.isCopied {
@@ -170,22 +147,12 @@ func (f *fragmentOp) Gather(dst []byte) error {
 	return m.gather(dst, m.dataOffset())
 }
 
-// entries writes the blocks of the target's vector that f is a part of.
-func (f *fragmentOp) entries(b []byte) {
-	at, left := f.m.tgt.at(f.m.offset), f.step
-	for i := range len(b) / wire.EntrySize {
-		a, n := at.next(left)
-		wire.PutEntry(b, i, a, n)
-		left -= n
-	}
-}
-
 // gather copies m's data from offset on to dst.
 func (m *outgoing) gather(dst []byte, offset uint64) error {
 	if m.placement != nil {
 		return m.placement.machine.Gather(dst, offset)
 	}
-	return m.org.gather(dst, offset)
+	return m.org.Gather(dst, offset)
 }
 
 // copyVector makes m, which must wait, independent of the user's memory if it is small.

@@ -2,6 +2,7 @@ package lapi
 
 import (
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/vector"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
@@ -26,7 +27,7 @@ type originOp struct {
 	done     Callback // of a get the completion handler, of a read-modify-write the send completion handler
 	compares bool     // COMPARE_AND_SWAP: store TRUE or FALSE
 	vectored bool     // the data goes to org
-	org      vector
+	org      vector.Vector
 }
 
 type originList struct{ head, tail *originOp }
@@ -74,7 +75,7 @@ func (c *Context) newOriginOp(t *task, kind ErrType) *originOp {
 func (c *Context) freeOriginOp(o *originOp) {
 	c.getRmw.remove(o)
 	if o.vectored {
-		o.org.reset()
+		o.org.Reset()
 	}
 	o.t = nil
 	o.generation++
@@ -173,7 +174,7 @@ func (c *Context) onGetData(m *transport.Msg) transport.Verdict {
 	switch {
 	case o.failed: // the rest is only counted
 	case o.vectored:
-		err = o.org.scatter(h.Offset, m.Data)
+		err = o.org.Scatter(h.Offset, m.Data)
 	default:
 		err = memory.CopyIn(o.local+transport.Addr(h.Offset), m.Data)
 	}

@@ -2,6 +2,7 @@ package lapi
 
 import (
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/vector"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
@@ -22,12 +23,12 @@ func (c *Context) getv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgt
 		return code
 	}
 	m := c.newVectored(t, wire.MsgGetv, GetErr)
-	if code = c.loadPair(&m.org, &m.tgt, orgVec, tgtVec, long); code != codes.Success {
+	if err := c.loader().Pair(&m.org, &m.tgt, orgVec, tgtVec, long); err != nil {
 		c.freeOutgoing(m)
-		return code
+		return c.badVector(err)
 	}
 	t.lastKind = GetErr
-	m.n, m.part = min(m.org.total, m.tgt.total), wire.MsgGetv
+	m.n, m.part = min(m.org.Total(), m.tgt.Total()), wire.MsgGetv
 	if c.getvGoesDirect(t, &m.org, &m.tgt, m.n, way) && c.getvDirect(m, tgtCntr, orgCntr, done) {
 		c.publish()
 		return codes.Success
@@ -38,9 +39,7 @@ func (c *Context) getv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgt
 	o.org, m.org = m.org, o.org // the operation outlives its request
 	t.nextID++
 	h := wire.Vector{TgtCntr: tgtCntr, Reply: o.token(), Total: m.n, Single: c.single, ID: t.nextID}
-	if m.tgt.kind == wire.VectorStrided {
-		h.Base, h.Block, h.Stride = m.tgt.base, m.tgt.block, m.tgt.stride
-	}
+	m.tgt.Describe(&h)
 	m.hdrLen = len(h.Encode(m.hdr[:]))
 	c.start(m)
 	c.publish()
@@ -48,8 +47,8 @@ func (c *Context) getv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgt
 }
 
 // worthDirectGet: a get by messages takes the target's help and two ways, so a direct one pays even for short blocks if they are few.
-func (c *Context) worthDirectGet(near, far *vector, n uint64) bool {
-	return far.pieces() <= directGetFew && near.pieces() <= directLocal*directGetFew || c.worthDirect(near, far, n)
+func (c *Context) worthDirectGet(near, far *vector.Vector, n uint64) bool {
+	return far.Pieces() <= directGetFew && near.Pieces() <= directLocal*directGetFew || c.worthDirect(near, far, n)
 }
 
 // getvDirect is getDirect for vectors. False: use messages. True: m is gone.
@@ -88,13 +87,13 @@ func (c *Context) onGetv(m *transport.Msg) transport.Verdict {
 	}
 	t := &c.tasks[m.From]
 	a := c.newVectored(t, wire.MsgGetData, GetErr)
-	if !asked(&a.org, &h, m.Data) {
+	if !a.org.Asked(&h, m.Data) {
 		c.freeOutgoing(a)
 		return c.malformed(m)
 	}
 	a.part, a.message, a.skipped = wire.MsgGetData, h.Reply, h.Offset
 	a.hdrLen = len((&wire.Part{Message: h.Reply, Offset: h.Offset}).Encode(a.hdr[:]))
-	a.n, a.single = a.org.total, h.Single
+	a.n, a.single = a.org.Total(), h.Single
 	a.first = min(a.n, uint64(t.sendMax))
 	if a.n == h.Total {
 		a.orgCntr, a.user = h.TgtCntr, true
@@ -104,25 +103,6 @@ func (c *Context) onGetv(m *transport.Msg) transport.Verdict {
 	}
 	c.start(a)
 	return transport.Accept
-}
-
-// asked fills v with the part of this task's memory that h asks for.
-func asked(v *vector, h *wire.Vector, data []byte) bool {
-	if h.Entries == 0 {
-		v.strided(h)
-		return h.Offset == 0
-	}
-	v.reset()
-	v.kind, v.count = wire.VectorIO, uint64(h.Entries)
-	for i := range h.Entries {
-		a, n := wire.Entry(data, i)
-		if n > h.Total-h.Offset-v.total {
-			return false
-		}
-		v.total += n
-		v.list = append(v.list, block{a, v.total})
-	}
-	return true
 }
 
 // partAnswered: the data of one part of a request has left. After the last part the user may change the target's blocks.

@@ -1,6 +1,7 @@
 package lapi
 
 import (
+	"lapi/core/lapi/vector"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
@@ -36,8 +37,8 @@ type incoming struct {
 	// Active messages of vectors, and direct ones whose data lies in blocks.
 	vectored bool
 	amv      wire.Amv
-	org      vector // of a direct one
-	tgt      vector // the header handler's
+	org      vector.Vector // of a direct one
+	tgt      vector.Vector // the header handler's
 }
 
 // prefix is how many bytes of the stream precede the data.
@@ -78,8 +79,8 @@ func (c *Context) newIncoming(t *task, id uint64) *incoming {
 		in = new(incoming)
 	} else {
 		c.freeIn = in.next
-		in.org.reset()
-		in.tgt.reset()
+		in.org.Reset()
+		in.tgt.Reset()
 		if cap(in.uhdr) > uhdrKept {
 			in.uhdr = nil
 		}
@@ -138,7 +139,7 @@ func (c *Context) place(t *task, in *incoming, offset uint64, data []byte) {
 	var err error
 	switch {
 	case in.vectored:
-		err = in.tgt.scatter(offset, data)
+		err = in.tgt.Scatter(offset, data)
 	case in.placement != nil:
 		err = in.scatter(offset, data)
 	default:

@@ -3,9 +3,8 @@ package lapi
 import (
 	"unsafe"
 
-	"golang.org/x/sys/unix"
-
 	"lapi/core/lapi/wire"
+	"lapi/transport/arena"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
 	"lapi/transport/shm"
@@ -20,7 +19,7 @@ func pathsAddress(link laneLink) uint64 { return uint64(uintptr(unsafe.Pointer(l
 // newLane makes the lane's memory: the struct, the ring of each task, room for a user header.
 func newLane(tasks []task, link laneLink) (*lane, error) {
 	const size = int(unsafe.Sizeof(layout.Lane{}))
-	b, err := unix.Mmap(-1, 0, size+wire.Pad8(wire.MaxUhdrSize)+2*len(tasks), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	b, err := arena.Map(size + wire.Pad8(wire.MaxUhdrSize) + 2*len(tasks))
 	if err != nil {
 		return nil, err
 	}
@@ -52,6 +51,6 @@ func (l *lane) address() uint64 { return uint64(uintptr(unsafe.Pointer(l.Lane)))
 
 func (l *lane) close() {
 	if l != nil {
-		_ = unix.Munmap(l.memory)
+		arena.Unmap(l.memory)
 	}
 }

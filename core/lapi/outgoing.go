@@ -3,6 +3,7 @@ package lapi
 import (
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/dgsm"
+	"lapi/core/lapi/vector"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
@@ -37,13 +38,13 @@ type outgoing struct {
 	message   uint64 // what partHeader names
 	skipped   uint64 // of an answer: where in the get's stream this message's begins
 
-	vectored  bool        // the fields down to held are used
-	org       vector      // where the data is, or (wire.MsgGetv) where it is to go
-	tgt       vector      // of wire.MsgPutv and wire.MsgGetv: the target's blocks
-	lengths   uint64      // bytes of lengths of org's blocks in the stream, before the data
-	held      *fragmentOp // the next fragment, when the link had no room for it
-	isCopied  bool        // the data is in copied
-	placement *placement  // nil, or how the data lies instead of org
+	vectored  bool          // the fields down to held are used
+	org       vector.Vector // where the data is, or (wire.MsgGetv) where it is to go
+	tgt       vector.Vector // of wire.MsgPutv and wire.MsgGetv: the target's blocks
+	lengths   uint64        // bytes of lengths of org's blocks in the stream, before the data
+	held      *fragmentOp   // the next fragment, when the link had no room for it
+	isCopied  bool          // the data is in copied
+	placement *placement    // nil, or how the data lies instead of org
 
 	orgCntr  transport.Addr
 	done     Callback // send completion handler
@@ -131,8 +132,8 @@ func (c *Context) freeOutgoing(m *outgoing) {
 		c.freePlacement(m.placement)
 		m.placement = nil
 		m.vectored, m.lengths, m.asked = false, 0, request{}
-		m.org.reset()
-		m.tgt.reset()
+		m.org.Reset()
+		m.tgt.Reset()
 		if m.held != nil {
 			c.freeFragmentOp(m.held)
 			m.held = nil

@@ -2,9 +2,9 @@ package lapi
 
 import (
 	"lapi/core/lapi/dgsm"
+	"lapi/core/lapi/vector"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
-	"lapi/transport/memory"
 )
 
 // This file makes direct copies of data that lies as a DGSP says: the program's blocks are listed, and the target copies as from or to a
@@ -12,9 +12,8 @@ import (
 // into fragments (gather.go) and scattered from them.
 
 // list makes v the blocks of the program's first n bytes. False: they are more than most, or a DDM function is to see the data.
-func (l *placement) list(v *vector, n uint64, most uint64) bool {
-	v.reset()
-	v.kind, v.total = wire.VectorGeneric, n
+func (l *placement) list(v *vector.Vector, n uint64, most uint64) bool {
+	v.EmptyList()
 	if l.hold.Program().HasControl() {
 		return false
 	}
@@ -24,20 +23,13 @@ func (l *placement) list(v *vector, n uint64, most uint64) bool {
 		got := l.machine.Pieces(batch[:], left)
 		for i := range batch[:got] {
 			left -= batch[i].N
-			v.list = append(v.list, block{batch[i].Addr, n - left})
+			v.Append(batch[i].Addr, batch[i].N)
 		}
-		if uint64(len(v.list)) > most {
+		if v.Pieces() > most {
 			return false
 		}
 	}
-	v.count = uint64(len(v.list))
 	return true
-}
-
-// oneBlock makes v the n bytes at a.
-func (v *vector) oneBlock(a transport.Addr, n uint64) {
-	v.reset()
-	v.kind, v.count, v.total, v.base, v.block, v.stride = wire.VectorStrided, min(n, 1), n, a, n, n
 }
 
 // forcedBlocks is how many blocks a message has at most that is read directly only because its flags say so.
@@ -59,9 +51,10 @@ func (c *Context) offerPieces(m *outgoing, h *wire.Am, x *Transfer, l *placement
 	c.freePlacement(l)
 	m.placement = nil
 	m.id, h.Rendezvous = wire.MsgAmPieces, true
-	a := wire.Amv{Kind: wire.VectorGeneric, Count: uint32(m.org.count), Base: memory.AddrOf(blockBytes(m.org.list))}
+	a := m.org.DescribeOrigin()
+	a.Base, _ = m.org.List()
 	h.Token = c.readers.put(reader{t: t, vectored: true, org: m.org, n: n, orgCntr: m.orgCntr, done: m.done, id: h.ID, seq: m.seq})
-	m.org = vector{}                                         // the reader keeps it
+	m.org = vector.Vector{}                                  // the reader keeps it
 	m.n, m.user, m.orgCntr, m.done = 0, false, 0, Callback{} // they wait for wire.MsgFetched
 	m.hdrLen = whole
 	copy(m.hdr[wire.AmSize+wire.AmvSize:whole], m.hdr[wire.AmSize:])
@@ -99,17 +92,14 @@ func (c *Context) onAmPieces(m *transport.Msg) transport.Verdict {
 
 // readList reads the list of the origin's blocks that a direct message of in names.
 func (c *Context) readList(t *task, in *incoming) error {
-	v := &in.amv
-	in.org.reset()
-	in.org.kind, in.org.count, in.org.total = v.Kind, uint64(v.Count), in.am.Length
-	list := make([]block, v.Count)
-	if err := c.copyDirect(t, true, memory.AddrOf(blockBytes(list)), v.Base, uint64(len(list)*blockSize)); err != nil {
+	in.org.Origin(&in.amv, in.am.Length)
+	at, n := in.org.NewList()
+	if err := c.copyDirect(t, true, at, in.amv.Base, n); err != nil {
 		return err
 	}
-	if !validList(list, in.am.Length) {
+	if !in.org.ValidList() {
 		return errBadList
 	}
-	in.org.list = list
 	return nil
 }
 
@@ -128,12 +118,12 @@ func (c *Context) fetchPieces(t *task, in *incoming) error {
 			return err
 		}
 	default:
-		in.org.oneBlock(in.am.Direct, n)
+		in.org.OneBlock(in.am.Direct, n)
 	}
 	if l := in.placement; l != nil {
 		n = l.bytes
 	} else {
-		in.tgt.oneBlock(in.buffer, n)
+		in.tgt.OneBlock(in.buffer, n)
 	}
 	return c.moveDirect(t, true, &in.tgt, &in.org, n)
 }

@@ -22,15 +22,15 @@ func (c *Context) putv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgt
 		return code
 	}
 	m := c.newVectored(t, wire.MsgPutv, PutErr)
-	if code = c.loadPair(&m.org, &m.tgt, orgVec, tgtVec, long); code != codes.Success {
+	if err := c.loader().Pair(&m.org, &m.tgt, orgVec, tgtVec, long); err != nil {
 		c.freeOutgoing(m)
-		return code
+		return c.badVector(err)
 	}
 	t.lastKind = PutErr
 	if cmplCntr != 0 {
 		t.expected++
 	}
-	m.n, m.part = min(m.org.total, m.tgt.total), wire.MsgPutv // they differ only where nobody checked
+	m.n, m.part = min(m.org.Total(), m.tgt.Total()), wire.MsgPutv // they differ only where nobody checked
 	m.user, m.orgCntr, m.done = true, orgCntr, done
 	if c.putvGoesDirect(t, &m.org, &m.tgt, m.n, way) && c.putvDirect(m, tgtCntr, cmplCntr) {
 		c.publish()
@@ -38,9 +38,7 @@ func (c *Context) putv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgt
 	}
 	t.nextID++
 	h := wire.Vector{TgtCntr: tgtCntr, Reply: uint64(cmplCntr), Total: m.n, ID: t.nextID}
-	if m.tgt.kind == wire.VectorStrided {
-		h.Base, h.Block, h.Stride = m.tgt.base, m.tgt.block, m.tgt.stride
-	}
+	m.tgt.Describe(&h)
 	m.hdrLen = len(h.Encode(m.hdr[:]))
 	c.start(m)
 	c.publish()
@@ -82,7 +80,7 @@ func (c *Context) onPutv(m *transport.Msg) transport.Verdict {
 	}
 	t := &c.tasks[m.From]
 	if h.Total == uint64(len(data)) { // nothing else will come
-		if err := c.scatterPart(&h, m.Data, data); err != nil {
+		if err := c.scattered.Place(&h, m.Data, data); err != nil {
 			c.targetFault(err, PutErr, t.id, 0)
 			return transport.Accept
 		}
@@ -95,7 +93,7 @@ func (c *Context) onPutv(m *transport.Msg) transport.Verdict {
 		in = c.newIncoming(t, id)
 	}
 	if !in.failed {
-		if err := c.scatterPart(&h, m.Data, data); err != nil {
+		if err := c.scattered.Place(&h, m.Data, data); err != nil {
 			in.failed = true
 			c.targetFault(err, PutErr, t.id, 0)
 		}
@@ -107,20 +105,4 @@ func (c *Context) onPutv(m *transport.Msg) transport.Verdict {
 		c.freeIncoming(t, in)
 	}
 	return transport.Accept
-}
-
-// scatterPart puts a part of a vector where its header, or the entries at the head of all, say.
-func (c *Context) scatterPart(h *wire.Vector, all, data []byte) error {
-	if h.Entries == 0 {
-		c.scattered.strided(h)
-		return c.scattered.scatter(h.Offset, data)
-	}
-	for i := range h.Entries {
-		a, n := wire.Entry(all, i)
-		if err := memory.CopyIn(a, data[:n]); err != nil {
-			return err
-		}
-		data = data[n:]
-	}
-	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"lapi/core/lapi/wire"
 	"lapi/core/trace"
 	"lapi/transport"
+	"lapi/transport/arena"
 	"lapi/transport/calibration"
 	"lapi/transport/emul"
 	"lapi/transport/layout"
@@ -91,7 +92,7 @@ func New(o *Options) (*Context, codes.Code) {
 		s.bufCopy = cfg.RexmitBufSize
 	}
 	// Off the Go heap: the user's header handlers get its address.
-	if s.scratch, err = unix.Mmap(-1, 0, wire.Pad8(wire.MaxUhdrSize), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS); err != nil {
+	if s.scratch, err = arena.Map(wire.Pad8(wire.MaxUhdrSize)); err != nil {
 		return nil, codes.ErrMemoryExhausted
 	}
 	for _, step := range []func() codes.Code{s.chooseAdapter, s.chooseNode, s.chooseSizes, s.openLinks, s.meet, s.startTrace(began), s.openLane, s.openOutboxes, s.openBarrier, s.finish} {

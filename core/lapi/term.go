@@ -3,9 +3,8 @@ package lapi
 import (
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"lapi/core/lapi/codes"
+	"lapi/transport/arena"
 	"lapi/transport/memory"
 )
 
@@ -81,10 +80,8 @@ func (c *Context) TermEnd() {
 
 // freeMappings gives back the memory that user header handlers were shown.
 func (c *Context) freeMappings() {
-	unix.Munmap(c.scratch)
+	arena.Unmap(c.scratch)
 	c.lane.close()
 	c.outboxes.close()
-	if c.lengths != nil {
-		unix.Munmap(c.lengths[:cap(c.lengths)])
-	}
+	arena.Unmap(c.lengths)
 }

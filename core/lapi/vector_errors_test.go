@@ -9,13 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/vector"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
 
 // large is a length, two of which are more than a message may have; twice as much is still a ulong.
-const large = 1 << (8*wordSize - 2)
+const large = 1 << (8*vector.WordSize - 2)
 
 // TestReturnedVectorMustFit: what the header handler returns breaks one rule after the other; both tasks hear of it, no counter at the
 // target changes, the origin's memory is free.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"lapi/core/lapi/vector"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
@@ -33,7 +34,7 @@ func (v *userVector) at() transport.Addr {
 // longAt is the address of the same as a lapi_lvec_t, whose info has 64-bit entries in every task.
 func (v *userVector) longAt() transport.Addr {
 	v.at()
-	if wordSize == 8 || len(v.info) == 0 {
+	if vector.WordSize == 8 || len(v.info) == 0 {
 		return at(&v.b[0])
 	}
 	v.long = slices.Clone(v.b)
@@ -49,8 +50,8 @@ var (
 
 func describe(kind uint32, count int, info, lens []uint64) *userVector {
 	v := &userVector{
-		b: make([]byte, 8+2*wordSize), info: info, lens: lens,
-		infoArray: make([]byte, len(info)*wordSize), lensArray: make([]byte, len(lens)*wordSize),
+		b: make([]byte, 8+2*vector.WordSize), info: info, lens: lens,
+		infoArray: make([]byte, len(info)*vector.WordSize), lensArray: make([]byte, len(lens)*vector.WordSize),
 	}
 	wire.Order.PutUint32(v.b[0:], kind)
 	wire.Order.PutUint32(v.b[4:], uint32(count))
@@ -58,7 +59,7 @@ func describe(kind uint32, count int, info, lens []uint64) *userVector {
 		putWords(v.b[8:], []uint64{uint64(at(&v.infoArray[0]))})
 	}
 	if len(lens) > 0 {
-		putWords(v.b[8+wordSize:], []uint64{uint64(at(&v.lensArray[0]))})
+		putWords(v.b[8+vector.WordSize:], []uint64{uint64(at(&v.lensArray[0]))})
 	}
 	return v
 }
@@ -66,7 +67,7 @@ func describe(kind uint32, count int, info, lens []uint64) *userVector {
 // putWords writes ulongs as C has them in this task.
 func putWords(b []byte, values []uint64) {
 	for i, v := range values {
-		if wordSize == 4 {
+		if vector.WordSize == 4 {
 			wire.Order.PutUint32(b[4*i:], uint32(v))
 		} else {
 			wire.Order.PutUint64(b[8*i:], v)
@@ -74,7 +75,7 @@ func putWords(b []byte, values []uint64) {
 	}
 }
 
-// spread lays blocks of the given lengths out in one buffer, with gaps of one byte to gap bytes, in a shuffled wire.Order.
+// spread lays blocks of the given lengths out in one buffer, with gaps of one byte to gap bytes, in a shuffled order.
 func spread(kind uint32, lens []uint64, gap int, r *rand.Rand) (*userVector, []byte) {
 	room := uint64(1)
 	for _, n := range lens {
@@ -95,7 +96,7 @@ func spread(kind uint32, lens []uint64, gap int, r *rand.Rand) (*userVector, []b
 	return v, buffer
 }
 
-// stream reads a vector's bytes in wire.Order.
+// stream reads a vector's bytes in order.
 func (v *userVector) stream() (out []byte) {
 	for i, a := range v.info {
 		out = append(out, memory.Bytes(transport.Addr(a), v.lens[i])...)
@@ -264,7 +265,7 @@ func amsendvOnce(t *testing.T, j *testJob, tgt uint32, lens []uint64, h, drops i
 			return
 		}
 		for i, n := range lens {
-			if got := word(memory.Bytes(c.lengths+transport.Addr(wordSize*i), wordSize), wordSize); got != n {
+			if got := vector.Word(memory.Bytes(c.lengths+transport.Addr(vector.WordSize*i), vector.WordSize), vector.WordSize); got != n {
 				t.Errorf("the header handler got length %d of block %d, not %d", got, i, n)
 				break
 			}
@@ -318,7 +319,7 @@ func TestStridedAmsendv(t *testing.T) {
 				to, _, got := strided(s.count, s.block, s.to, 0)
 				var org, target, cmpl int32
 				j.tasks[tgt].headers[0x1000] = func(c *headerCall, r *HeaderResult) {
-					if n := word(memory.Bytes(c.lengths, wordSize), wordSize); s.count > 0 && n != uint64(s.block) {
+					if n := vector.Word(memory.Bytes(c.lengths, vector.WordSize), vector.WordSize); s.count > 0 && n != uint64(s.block) {
 						t.Errorf("the header handler got block size %d, not %d", n, s.block)
 					}
 					if !null {
