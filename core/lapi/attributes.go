@@ -3,7 +3,6 @@ package lapi
 import (
 	"fmt"
 	"slices"
-	"sync/atomic"
 
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/wire"
@@ -97,7 +96,7 @@ func (c *Context) attribute(query uint32) int64 {
 	case qMaxTimeout:
 		return maxTimeout
 	case qInterruptSet:
-		return int64(atomic.LoadUint32(&c.shared.InterruptSet))
+		return boolean(c.wake.Interrupt())
 	case qMaxPorts:
 		return MaxContexts
 	case qMaxPktSz:
@@ -142,10 +141,10 @@ func (c *Context) packetSize() int {
 			return t.link.Limits().SendMax - wire.AmSize
 		}
 	}
-	if c.shm != nil {
-		return c.shm.Limits().SendMax - wire.AmSize
+	if c.net.Shm != nil {
+		return c.net.Shm.Limits().SendMax - wire.AmSize
 	}
-	return c.self.Limits().SendMax - wire.AmSize
+	return c.net.Self.Limits().SendMax - wire.AmSize
 }
 
 // Senv is LAPI_Senv.
@@ -164,8 +163,8 @@ func (c *Context) Senv(query uint32, v int32) codes.Code {
 		if !toggle {
 			return codes.ErrSetVal
 		}
-		setInterrupt(c.shared, v == 1)
-		kick(c.shared)
+		c.wake.SetInterrupt(v == 1)
+		c.wake.Kick()
 	case qTimeout:
 		if v < minTimeout || v > maxTimeout {
 			return codes.ErrSetVal
@@ -177,8 +176,8 @@ func (c *Context) Senv(query uint32, v int32) codes.Code {
 			return codes.ErrSetVal
 		}
 		c.ackThreshold = int(v)
-		if c.udp != nil {
-			c.udp.SetAckThreshold(int(v))
+		if c.net.UDP != nil {
+			c.net.UDP.SetAckThreshold(int(v))
 		}
 	default:
 		return codes.ErrQueryType
@@ -190,13 +189,13 @@ func (c *Context) Senv(query uint32, v int32) codes.Code {
 func (c *Context) statistics(query uint32) transport.Stats {
 	switch {
 	case query == qLocalSendStatistics:
-		s := *c.self.Stats()
+		s := *c.net.Self.Stats()
 		s.PacketsSent, s.PacketsReceived = 0, 0
 		return s
-	case query == qShmStatistics && c.shm != nil:
-		return *c.shm.Stats()
-	case query == qStatistics && c.udp != nil:
-		return *c.udp.Stats()
+	case query == qShmStatistics && c.net.Shm != nil:
+		return *c.net.Shm.Stats()
+	case query == qStatistics && c.net.UDP != nil:
+		return *c.net.UDP.Stats()
 	}
 	return transport.Stats{}
 }

@@ -68,9 +68,9 @@ type handJob struct {
 func newHandJob(t *testing.T, n int) *handJob {
 	h := &handJob{testJob: newJob(t, n, paths["shm"]), sessions: make([]*reunion, n)}
 	for i, k := range h.tasks {
-		h.sessions[i] = h.session(k.session.(*seat))
+		h.sessions[i] = h.session(k.net.Session.(*seat))
 		h.sessions[i].here = true
-		k.session = h.sessions[i]
+		k.net.Session = h.sessions[i]
 	}
 	return h
 }

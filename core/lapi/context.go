@@ -1,13 +1,13 @@
 package lapi
 
 import (
-	"net/netip"
-
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/dgsm"
 	"lapi/core/lapi/vector"
 	"lapi/core/lapi/wire"
+	"lapi/core/progress"
+	"lapi/core/wireup"
 	"lapi/transport"
 	"lapi/transport/calibration"
 	"lapi/transport/emul"
@@ -135,17 +135,16 @@ type task struct {
 // Context is one LAPI instance: what a lapi_handle_t stands for.
 type Context struct {
 	shared *layout.Context
+	wake   progress.Block
+	net    *wireup.Net
+	links  *progress.Links
 	host   Host
 	cfg    *job.Config
 	clock  transport.Clock
 
-	session  job.Session
 	instance int
 	me       int
 	tasks    []task
-	self     transport.Link
-	shm      sharedLink // nil if no task is reached by it
-	udp      udpLink    // likewise
 	emuls    []*emul.Emulator
 
 	errHandler transport.Addr
@@ -153,8 +152,6 @@ type Context struct {
 	persistent bool  // LAPI_PSS_GPFS
 	single     bool  // the call under way has LAPI_NOT_STRIPE
 	shmTasks   []int // reached by shared memory, this one included; nil if shared memory is not used
-
-	udpAddrs []netip.AddrPort // of all tasks, in a job started by hand
 
 	errorCheck   bool
 	ackThreshold int   // ACK_THRESHOLD, packets
@@ -217,7 +214,6 @@ type Context struct {
 	scratch     []byte             // user header for the header handler: 8-aligned, writable
 	result      HeaderResult
 	trace       *tracer // nil: off
-	changed     bool    // a counter or ticket changed: wake who waits
 	udpIdle     int
 	sessionTurn int
 	sessionAt   int64 // when the job session was looked at
@@ -225,9 +221,6 @@ type Context struct {
 	absent      int // tasks that are
 
 	handlers [wire.HandlerIndices]uint64 // LAPI_Addr_set, where there is no lane
-
-	armed      bool  // a thread sleeps on the descriptors
-	armedUntil int64 // when it wakes by itself; 0: never
 }
 
 // nextSeq numbers operations, so that a fence knows which came before it.
@@ -248,11 +241,11 @@ const (
 func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 	memory.Guard()
 	n := 0
-	if c.shm != nil {
-		n += c.shm.Progress(progressBatch)
+	if c.net.Shm != nil {
+		n += c.net.Shm.Progress(progressBatch)
 	}
-	n += c.self.Progress(progressBatch)
-	if c.udp != nil {
+	n += c.net.Self.Progress(progressBatch)
+	if c.net.UDP != nil {
 		n += c.progressUDP()
 	}
 	for _, e := range c.emuls {
@@ -299,12 +292,12 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 
 // progressUDP looks at the socket in every turn when it is all there is or when it was busy lately; a look costs a system call.
 func (c *Context) progressUDP() int {
-	if c.shm != nil && c.lane == nil && c.udpIdle > 0 && c.udpIdle%udpIdleTurns != 0 {
+	if c.net.Shm != nil && c.lane == nil && c.udpIdle > 0 && c.udpIdle%udpIdleTurns != 0 {
 		c.udpIdle++
 		return 0
 	}
 	c.owed.holding = true
-	n := c.udp.Progress(progressBatch)
+	n := c.net.UDP.Progress(progressBatch)
 	c.owed.holding = false
 	if c.owed.count > 0 {
 		c.tellOwed()
@@ -320,50 +313,34 @@ func (c *Context) progressUDP() int {
 // publish lets go the packets that the link has gathered, and tells the threads that wait for a counter or a ticket if one changed. Every
 // entry into this package that can send or change one ends with it.
 func (c *Context) publish() {
-	if c.udp != nil {
+	if c.net.UDP != nil {
 		if c.owed.count > 0 { // a handler's call may wait for what follows from it
 			c.tellOwed()
 		}
-		c.udp.Push() // before user code runs
+		c.net.UDP.Push() // before user code runs
 	}
 	if len(c.sent) > 0 && !c.calling {
 		c.runSendHandlers()
 	}
 	c.tellLane()
-	if c.changed {
-		c.changed = false
-		noteEvent(c.shared)
+	c.wake.Publish()
+	if c.wake.Armed() { // no descriptor tells of a message to oneself, or of a retransmission
+		c.wake.Sooner(progress.Earlier(c.nextLinkTimeout(), c.nextDeadline()))
 	}
-	if c.armed && c.wakeSooner() {
-		c.armed = false // one kick will do
-		kick(c.shared)
-	}
-}
-
-// wakeSooner says whether this entry left something that is due before the sleeping watcher wakes by itself: a message to
-// oneself, a retransmission. No descriptor tells of these.
-func (c *Context) wakeSooner() bool {
-	next := earlier(c.nextLinkTimeout(), c.nextDeadline())
-	return next != 0 && (c.armedUntil == 0 || next < c.armedUntil)
 }
 
 // nextLinkTimeout is when a link, or a message that waits for room in one, wants the dispatcher to run; 0 if never.
 func (c *Context) nextLinkTimeout() int64 {
-	next := int64(0)
-	for _, l := range c.links() {
-		if w, ok := l.(transport.Waiter); ok {
-			next = earlier(next, w.NextTimeout())
-		}
-	}
+	next := c.links.NextTimeout()
 	if c.waiting > 0 { // a link had no room; it does not tell when it has
-		next = earlier(next, c.clock()+int64(1e6))
+		next = progress.Earlier(next, c.clock()+int64(1e6))
 	}
 	return next
 }
 
 // SetAway tells the tasks of this node whether this one's user polls.
 func (c *Context) SetAway(away bool) {
-	if l, ok := c.shm.(interface{ SetAway(bool) }); ok {
+	if l, ok := c.net.Shm.(interface{ SetAway(bool) }); ok {
 		l.SetAway(away)
 	}
 }
@@ -374,14 +351,12 @@ func (c *Context) Arm() (timeout int64, ok bool) {
 	if len(c.errors) > 0 {
 		return 0, false
 	}
-	for _, l := range c.links() {
-		if w, ok := l.(transport.Waiter); ok && w.Arm() {
-			c.Disarm()
-			return 0, false
-		}
+	if !c.links.Arm() {
+		c.Disarm()
+		return 0, false
 	}
-	next := earlier(c.nextLinkTimeout(), c.nextDeadline())
-	c.armed, c.armedUntil = true, next
+	next := progress.Earlier(c.nextLinkTimeout(), c.nextDeadline())
+	c.wake.Arm(next)
 	c.sessionTurn, c.sessionAt = sessionTurns, -sessionPause // look at once after waking
 	if next == 0 {
 		return -1, true
@@ -391,32 +366,9 @@ func (c *Context) Arm() (timeout int64, ok bool) {
 
 // Disarm ends what Arm began.
 func (c *Context) Disarm() {
-	c.armed = false
-	for _, l := range c.links() {
-		if w, ok := l.(transport.Waiter); ok {
-			w.Disarm()
-		}
-	}
+	c.wake.Disarm()
+	c.links.Disarm()
 	c.udpIdle = 0
-}
-
-// earlier is the earlier of two times, where 0 is never.
-func earlier(a, b int64) int64 {
-	if a == 0 || b != 0 && b < a {
-		return b
-	}
-	return a
-}
-
-func (c *Context) links() (ls [3]transport.Link) {
-	ls[0] = c.self
-	if c.shm != nil {
-		ls[1] = c.shm
-	}
-	if c.udp != nil {
-		ls[2] = c.udp
-	}
-	return ls
 }
 
 // target checks a task id that names the target of an operation.
@@ -465,7 +417,7 @@ func (c *Context) countFor(a transport.Addr, kind ErrType, src, peer int) {
 		c.fault(err, codes.ErrTgtAddrNull, kind, src)
 		return
 	}
-	c.changed = true
+	c.wake.Changed()
 	c.trace.counted(a, src)
 }
 
@@ -481,7 +433,7 @@ func (c *Context) countMore(a transport.Addr, kind ErrType, src int, n int32) {
 		c.fault(err, codes.ErrTgtAddrNull, kind, src)
 		return
 	}
-	c.changed = true
+	c.wake.Changed()
 }
 
 // completed notes for LAPI_Msgpoll that a message of the user's was sent or received.

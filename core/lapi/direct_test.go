@@ -203,7 +203,7 @@ func TestHintsWithoutDirectWay(t *testing.T) {
 			for _, n := range []int{8, 5000, 100000} {
 				src, dst := pattern(n, 7), make([]byte, n)
 				var target int32
-				before := *j.tasks[0].self.Stats()
+				before := *j.tasks[0].net.Self.Stats()
 				x := Transfer{Tgt: tgt, N: uint64(n), Flags: flags, OrgAddr: addrOf(src), TgtAddr: addrOf(dst), TgtCntr: at(&target)}
 				j.ok(j.tasks[0].Xfer(XferPut, &x))
 				j.until("the target counter", func() bool { return target == 1 })
@@ -213,7 +213,7 @@ func TestHintsWithoutDirectWay(t *testing.T) {
 				if tgt != 0 {
 					continue
 				}
-				s := j.tasks[0].self.Stats()
+				s := j.tasks[0].net.Self.Stats()
 				if s.DataSent-before.DataSent != uint64(n) || s.DataReceived-before.DataReceived != uint64(n) {
 					t.Errorf("flags %#x, %d bytes within a task: %d sent, %d received", flags, n, s.DataSent-before.DataSent, s.DataReceived-before.DataReceived)
 				}
@@ -253,12 +253,12 @@ func TestChunks(t *testing.T) {
 	w := newWatched(t, nil)
 	for _, kind := range types {
 		for n, want := range map[int][]uint64{19999: {19999}, 20000: {20000}, 20001: {20000, 1}, 60000: {20000, 20000, 20000}, 65000: {20000, 20000, 20000, 5000}} {
-			origin, target := *w.tasks[0].shm.Stats(), *w.tasks[1].shm.Stats()
+			origin, target := *w.tasks[0].net.Shm.Stats(), *w.tasks[1].net.Shm.Stats()
 			w.transfer(kind, n, useBulkXfer)
 			if got := w.copied(); !slices.Equal(got, want) {
 				t.Errorf("type %d, %d bytes: direct copies %v, not %v", kind, n, got, want)
 			}
-			from, to := w.tasks[0].shm.Stats(), w.tasks[1].shm.Stats()
+			from, to := w.tasks[0].net.Shm.Stats(), w.tasks[1].net.Shm.Stats()
 			sent, received := from.DataSent-origin.DataSent, to.DataReceived-target.DataReceived
 			packets := to.PacketsReceived - target.PacketsReceived
 			if kind == XferGet || kind == XferGetv { // the target has no part in it
@@ -359,10 +359,10 @@ func TestUnreadIsNotCounted(t *testing.T) {
 	src := pattern(50000, 5)
 	var org int32
 	w.tasks[1].headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.CtlFlags = ctlBury }
-	before := *w.tasks[0].shm.Stats()
+	before := *w.tasks[0].net.Shm.Stats()
 	w.ok(w.tasks[0].Amsend(1, 0x1000, 0, 0, addrOf(src), 50000, 0, at(&org), 0))
 	w.until("the origin counter", func() bool { return org == 1 })
-	if got := w.tasks[0].shm.Stats().DataSent - before.DataSent; got != 0 || len(w.copied()) != 0 {
+	if got := w.tasks[0].net.Shm.Stats().DataSent - before.DataSent; got != 0 || len(w.copied()) != 0 {
 		t.Errorf("%d bytes counted as sent", got)
 	}
 }

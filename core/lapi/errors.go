@@ -41,8 +41,8 @@ func (c *Context) raise(code codes.Code, kind ErrType, of int, what string) {
 	}
 	c.trace.failure(code, kind, of)
 	c.errors = append(c.errors, ErrorEvent{c.errHandler, code, kind, c.me, of, text})
-	kick(c.shared)
-	c.changed = true
+	c.wake.Kick()
+	c.wake.Changed()
 }
 
 // fault raises code for an address of this task that could not be accessed. src is the task that named it.
@@ -173,11 +173,11 @@ func (c *Context) peerFailed(ep transport.Endpoint, err error) {
 // pollSession asks the job session for news.
 func (c *Context) pollSession() {
 	c.sessionTurn, c.sessionAt = 0, c.clock()
-	if c.session == nil {
+	if c.net.Session == nil {
 		return
 	}
 	for {
-		e, ok := c.session.Poll()
+		e, ok := c.net.Session.Poll()
 		if !ok {
 			return
 		}
@@ -219,7 +219,7 @@ func (c *Context) ended(t *task, why string) {
 	}
 	c.cutOff(t)
 	c.failCollectives(codes.ErrNoConnectivity)
-	c.changed = true
+	c.wake.Changed()
 }
 
 // maxLastTurns bounds how long the last messages of a task that has ended are taken in, in turns of its link.
@@ -243,7 +243,7 @@ func (c *Context) failWith(t *task, code codes.Code, kind ErrType, why string) {
 	if !c.terminating {
 		c.raise(code, kind, t.id, why)
 	}
-	c.changed = true
+	c.wake.Changed()
 }
 
 // cutOff ends everything under way to and from t without changing a counter, and every later attempt.

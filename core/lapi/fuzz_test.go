@@ -48,7 +48,7 @@ func FuzzMessages(f *testing.F) {
 		meaning := [...]transport.Addr{1: memory.AddrOf(buffer), 2: memory.AddrOf(buffer[len(buffer)-8:]), 3: 16, 4: memory.AddrOf(buffer[64:]), 5: 1 << 46, 6: 0x1000, 7: 0x1001, 8: 8}
 		k.headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer = meaning[1] }
 		k.headers[0x1001] = func(_ *headerCall, r *HeaderResult) { r.Buffer, r.Completion = meaning[1], 0x2000 }
-		link := &tap{Link: k.udp}
+		link := &tap{Link: k.net.UDP}
 		k.setHandlers(link)
 		memory.Guard()
 		for messages := 0; len(b) >= 3 && messages < 20; messages++ {
@@ -73,8 +73,8 @@ func FuzzMessages(f *testing.F) {
 				k.CompletionDone(id)
 			}
 		}
-		k.udp.Disconnect(0, transport.ErrClosed) // else LAPI_Term would wait for the other to say goodbye
-		j.tasks[0].udp.Disconnect(1, transport.ErrClosed)
+		k.net.UDP.Disconnect(0, transport.ErrClosed) // else LAPI_Term would wait for the other to say goodbye
+		j.tasks[0].net.UDP.Disconnect(1, transport.ErrClosed)
 	})
 }
 

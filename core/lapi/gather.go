@@ -49,13 +49,7 @@ func (c *Context) stage(f *fragmentOp) []byte {
 		f.staging = c.stagings[n-1]
 		c.stagings = c.stagings[:n-1]
 	} else {
-		size := 0
-		for _, l := range c.links() {
-			if l != nil {
-				size = max(size, l.Limits().SendMax)
-			}
-		}
-		f.staging = make([]byte, size)
+		f.staging = make([]byte, c.links.SendMax())
 	}
 	return f.staging
 }

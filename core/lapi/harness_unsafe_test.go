@@ -265,7 +265,7 @@ func dup(files []int) (out []int) {
 // compute makes all tasks look as if their users did not poll, so that large data goes directly.
 func (j *testJob) compute() *testJob {
 	for _, k := range j.tasks {
-		if a, ok := untraced(k.shm).(interface{ SetAway(bool) }); ok {
+		if a, ok := untraced(k.net.Shm).(interface{ SetAway(bool) }); ok {
 			a.SetAway(true)
 		}
 	}

@@ -33,7 +33,7 @@ const (
 
 // openLane is a step of LAPI_Init: it makes the memory that C and core share. Failing to is no reason to fail.
 func (s *setup) openLane() codes.Code {
-	link, ok := s.shm.(laneLink)
+	link, ok := s.net.Shm.(laneLink)
 	if !ok || s.cfg.FastLane == job.FastLaneOff || s.trace != nil || !canLane() {
 		return codes.Success
 	}
@@ -47,7 +47,7 @@ func (s *setup) openLane() codes.Code {
 	if s.cfg.UseBulk {
 		l.BulkMin = uint64(s.cfg.BulkMin)
 	}
-	if s.udp != nil {
+	if s.net.UDP != nil {
 		l.TurnsMax = laneUDPTurns
 	}
 	if s.cfg.FastLane == job.FastLaneRandom {
@@ -79,7 +79,7 @@ func (c *Context) tellLane() {
 	busy := c.waiting > 0 || c.getRmw.head != nil || c.readers.count > 0 || len(c.fences) > 0 || len(c.collectives) > 0 || c.term != nil ||
 		len(c.usedTasks) > 0
 	work := c.waiting > 0 || len(c.fences) > 0 || c.term != nil || len(c.unknown) > 0 || len(c.errors) > 0 ||
-		c.lane.link.Busy() || c.self.(transport.Waiter).NextTimeout() != 0 || c.udp != nil && c.udpIdle < udpIdleTurns
+		c.lane.link.Busy() || c.net.Self.(transport.Waiter).NextTimeout() != 0 || c.net.UDP != nil && c.udpIdle < udpIdleTurns
 	for _, e := range c.emuls {
 		work = work || e.Waiting()
 	}

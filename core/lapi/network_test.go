@@ -3,7 +3,6 @@ package lapi
 import (
 	"math/rand/v2"
 	"runtime"
-	"strings"
 	"testing"
 
 	"lapi/core/lapi/codes"
@@ -46,11 +45,11 @@ func TestAddressThatCannotBeUsed(t *testing.T) {
 		if !k.said(codes.AttFrSetupInternal) {
 			t.Errorf("no message in %q", k.messages)
 		}
-		if n := len(k.udp.(*udp.Link).Locals()); n != 1 {
+		if n := len(k.net.UDP.(*udp.Link).Locals()); n != 1 {
 			t.Errorf("%d addresses are used", n)
 		}
 	}
-	if k := newJob(t, 2, twoAddresses).tasks[0]; k.said(codes.AttFrSetupInternal) || len(k.udp.(*udp.Link).Locals()) != 2 {
+	if k := newJob(t, 2, twoAddresses).tasks[0]; k.said(codes.AttFrSetupInternal) || len(k.net.UDP.(*udp.Link).Locals()) != 2 {
 		t.Errorf("two good addresses: %q", k.messages)
 	}
 }
@@ -63,7 +62,7 @@ func TestNotStripe(t *testing.T) {
 	var there, back int32
 	sent := func(task int) (n [2]uint64) {
 		for path := range n {
-			n[path] = j.tasks[task].udp.(*udp.Link).Transmissions(transport.Endpoint(1-task), udp.Path(path))
+			n[path] = j.tasks[task].net.UDP.(*udp.Link).Transmissions(transport.Endpoint(1-task), udp.Path(path))
 		}
 		return n
 	}
@@ -111,16 +110,4 @@ func TestNotStripe(t *testing.T) {
 		}
 	}
 	runtime.KeepAlive([]any{rows, lines, list, got})
-}
-
-func TestPathChangesAreTold(t *testing.T) {
-	k := newJob(t, 2, twoAddresses).tasks[0]
-	k.pathChanged(1, 1, false)
-	k.pathChanged(1, 1, true)
-	all := strings.Join(k.messages, "\n")
-	for _, text := range []string{"path 1 to task 1: no answer", "path 1 to task 1: it is used again"} {
-		if !strings.Contains(all, text) {
-			t.Errorf("no %q in %q", text, all)
-		}
-	}
 }

@@ -91,7 +91,7 @@ func TestOutbox(t *testing.T) {
 }
 
 // Stats is how many bytes of data the task has sent over UDP.
-func (k *testTask) Stats() uint64 { return k.udp.Stats().DataSent }
+func (k *testTask) Stats() uint64 { return k.net.UDP.Stats().DataSent }
 
 // Nothing is lent where C must not go by itself: the switch is off, a trace or a list of tasks notes each message, LAPI_Term has begun, user code runs.
 func TestOutboxIsNotLent(t *testing.T) {

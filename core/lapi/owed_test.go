@@ -13,7 +13,7 @@ func TestCompletionsTogether(t *testing.T) {
 	j := newJob(t, 3, paths["udp"])
 	told := 0
 	for _, k := range j.tasks[:target] {
-		k.Context.udp.Handle(wire.MsgCounter, func(m *transport.Msg) transport.Verdict {
+		k.Context.net.UDP.Handle(wire.MsgCounter, func(m *transport.Msg) transport.Verdict {
 			told++
 			return k.Context.onCounter(m)
 		})

@@ -39,7 +39,7 @@ func (c *Context) Purge(dest uint32) codes.Code {
 	}
 	c.giveUpCollectives()
 	c.notePurged(t.id)
-	c.changed = true
+	c.wake.Changed()
 	c.publish()
 	return codes.Success
 }
@@ -47,7 +47,7 @@ func (c *Context) Purge(dest uint32) codes.Code {
 func (c *Context) giveUpCollectives() {
 	c.everPurged = true
 	c.failCollectives(codes.ErrTgtPurged)
-	c.changed = true
+	c.wake.Changed()
 }
 
 // refuseExchange is onExchange once collectives have been given up, here or there. Only a task that still hopes is answered.
@@ -89,7 +89,7 @@ type reconnector interface {
 }
 
 func (c *Context) reconnect(t *task) error {
-	if t.shared && (t.died || c.shm.Left(t.ep)) {
+	if t.shared && (t.died || c.net.Shm.Left(t.ep)) {
 		return c.resumeShared(t)
 	}
 	l, ok := untraced(t.link).(reconnector)
@@ -115,17 +115,17 @@ func (c *Context) AddUDPDest(tgt, instance uint32, a netip.AddrPort) codes.Code 
 	t := &c.tasks[tgt]
 	bytes := udp.EncodeAddress(a)
 	_, _, err := udp.DecodeAddress(bytes)
-	if err != nil || instance != 0 && int(instance) != c.instance || c.udp == nil || untraced(t.link) != transport.Link(c.udp) ||
-		a.Addr().Unmap().Is4() != c.udpAddrs[c.me].Addr().Unmap().Is4() {
+	if err != nil || instance != 0 && int(instance) != c.instance || c.net.UDP == nil || untraced(t.link) != transport.Link(c.net.UDP) ||
+		a.Addr().Unmap().Is4() != c.net.Listed[c.me].Addr().Unmap().Is4() {
 		return codes.ErrUDPPortInfo
 	}
-	c.udpAddrs[tgt] = a
+	c.net.Listed[tgt] = a
 	t.address = transport.Address{Bytes: bytes}
 	if t.dead {
 		return codes.Success
 	}
 	// Open: the session goes on where it is; the address is for the next.
-	if err := c.udp.Reconnect(t.ep, t.address); err != nil && err != transport.ErrBusy {
+	if err := c.net.UDP.Reconnect(t.ep, t.address); err != nil && err != transport.ErrBusy {
 		return codes.ErrUDPPortInfo
 	}
 	c.publish() // Hello may be due

@@ -19,8 +19,8 @@ type tracer struct {
 	file   *trace.File
 	level  int
 	shared *layout.Context
-	links  [3]transport.Link
-	seen   [3]transport.Stats // of links when packets were last recorded
+	links  []transport.Link
+	seen   []transport.Stats // of links when packets were last recorded
 }
 
 // startTrace is the step of LAPI_Init that begins the trace: once the tasks have met, before anything uses the links. began is when
@@ -41,7 +41,7 @@ func (s *setup) openTrace(began uint64) {
 		s.say(0, "no trace is written: %v; see LAPI_TRACE_DIR and LAPI_TRACE_SIZE", err)
 		return
 	}
-	t := &tracer{file: file, level: s.cfg.TraceLevel, shared: s.shared, links: s.Context.links()}
+	t := &tracer{file: file, level: s.cfg.TraceLevel, shared: s.shared, links: s.links.All(), seen: make([]transport.Stats, len(s.links.All()))}
 	s.trace = t
 	s.shared.TraceFile = file.Address()
 	// Release: C threads look only after state has become ACTIVE.
@@ -144,9 +144,6 @@ func (t *tracer) turn(n int) {
 // packets records what changed in the links' statistics since the last turn.
 func (t *tracer) packets() {
 	for i, l := range t.links {
-		if l == nil {
-			continue
-		}
 		now, before := l.Stats(), &t.seen[i]
 		if *now == *before {
 			continue
