@@ -62,6 +62,8 @@ func TestLayers(t *testing.T) {
 				t.Errorf("%s imports %s: transport knows nothing of core", p.ImportPath, imported)
 			case in("lapi/core/job") && uses("lapi/transport"), in("lapi/core/job") && uses("lapi/core/lapi"):
 				t.Errorf("%s imports %s: job knows nothing of links and calls", p.ImportPath, imported)
+			case (in("lapi/core/wireup") || in("lapi/core/progress")) && uses("lapi/core/lapi"):
+				t.Errorf("%s imports %s: it serves any API", p.ImportPath, imported)
 			}
 			for _, l := range links {
 				for _, m := range links {

@@ -3,6 +3,7 @@ package lapi
 import (
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/dgsm"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
@@ -52,7 +53,7 @@ func (c *Context) amdgsp(x *Transfer, done Callback) codes.Code {
 	if code == codes.Success {
 		code = c.checkUhdr(x.HdrHdl, x.Uhdr, x.UhdrLen)
 	}
-	if code == codes.Success && x.N > MaxMessageSize {
+	if code == codes.Success && x.N > wire.MaxMessageSize {
 		code = codes.ErrDataLen
 	}
 	if code != codes.Success {
@@ -76,9 +77,9 @@ func (c *Context) amdgsp(x *Transfer, done Callback) codes.Code {
 }
 
 func (c *Context) sendPlaced(t *task, x *Transfer, l *placement, done Callback) codes.Code {
-	m := c.newVectored(t, msgAm, AmErr)
+	m := c.newVectored(t, wire.MsgAm, AmErr)
 	m.placement = l
-	if err := memory.CopyOut(m.hdr[amHeaderSize:amHeaderSize+x.UhdrLen], x.Uhdr); err != nil {
+	if err := memory.CopyOut(m.hdr[wire.AmSize:wire.AmSize+x.UhdrLen], x.Uhdr); err != nil {
 		c.freeOutgoing(m)
 		c.fault(err, codes.ErrOrgAddrNull, AmErr, c.me)
 		return codes.ErrUhdrNull
@@ -88,12 +89,12 @@ func (c *Context) sendPlaced(t *task, x *Transfer, l *placement, done Callback) 
 		t.expected++
 	}
 	t.nextID++
-	h := amHeader{handler: x.HdrHdl, length: x.N, tgtCntr: x.TgtCntr, cmplCntr: x.CmplCntr, id: t.nextID, uhdrLen: uint16(x.UhdrLen),
-		atom: uint8(l.hold.Program().AtomSize)}
+	h := wire.Am{Handler: x.HdrHdl, Length: x.N, TgtCntr: x.TgtCntr, CmplCntr: x.CmplCntr, ID: t.nextID, UhdrLen: uint16(x.UhdrLen),
+		Atom: uint8(l.hold.Program().AtomSize)}
 	m.user, m.orgCntr, m.done = true, x.OrgCntr, done
-	m.message, m.part, m.n = uint64(h.id), msgAmFragment, x.N
-	padded := pad8(int(x.UhdrLen))
-	clear(m.hdr[amHeaderSize+int(x.UhdrLen) : amHeaderSize+padded])
+	m.message, m.part, m.n = uint64(h.ID), wire.MsgAmFragment, x.N
+	padded := wire.Pad8(int(x.UhdrLen))
+	clear(m.hdr[wire.AmSize+int(x.UhdrLen) : wire.AmSize+padded])
 	if !c.offerPieces(m, &h, x, l) {
 		m.layOutPlaced(&h, x, padded)
 	}
@@ -103,17 +104,17 @@ func (c *Context) sendPlaced(t *task, x *Transfer, l *placement, done Callback) 
 }
 
 // layOutPlaced makes m a message whose data is gathered into fragments.
-func (m *outgoing) layOutPlaced(h *amHeader, x *Transfer, padded int) {
-	m.hdrLen = amHeaderSize + padded
+func (m *outgoing) layOutPlaced(h *wire.Am, x *Transfer, padded int) {
+	m.hdrLen = wire.AmSize + padded
 	if m.hdrLen > m.t.headers {
-		h.split = true
-		m.hdrLen = amHeaderSize
+		h.Split = true
+		m.hdrLen = wire.AmSize
 		m.uhdrLen = uint64(x.UhdrLen)
 		m.n += m.uhdrLen
 	} else {
 		m.first = m.cut(min(x.N, m.t.room(m.hdrLen)), x.N)
 	}
-	h.encode(m.hdr[:])
+	h.Encode(m.hdr[:])
 }
 
 // cut is how much of n bytes the next fragment takes, of left bytes that there are: no atom is split. Atoms are counted from the
@@ -139,8 +140,8 @@ func (m *outgoing) cut(n, left uint64) uint64 {
 func (c *Context) scatterBy(t *task, in *incoming, r *HeaderResult) {
 	l, err := c.newPlacement(transport.Addr(r.DGSP))
 	if err == nil {
-		l.bytes = min(r.Bytes, in.am.length)
-		atom := int32(in.am.atom)
+		l.bytes = min(r.Bytes, in.am.Length)
+		atom := int32(in.am.Atom)
 		if atom == 0 && in.whole {
 			atom = -1
 		}

@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/vector"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 )
 
@@ -21,7 +23,7 @@ const (
 	rowData, rowExtent, rowBegin = 24, 40, 8
 	// LAPI_DGSM_
 	opCopy, opIterate, opControl = 0, 3, 4
-	copyInts, controlInts        = 3 * wordSize / 4, 3 // of lapi_dgsm_copy_t, lapi_dgsm_control_t
+	copyInts, controlInts        = 3 * vector.WordSize / 4, 3 // of lapi_dgsm_copy_t, lapi_dgsm_control_t
 )
 
 func registerRows(t *testing.T, k *testTask, atom int32) *rowsDGSP {
@@ -31,7 +33,7 @@ func registerRows(t *testing.T, k *testTask, atom int32) *rowsDGSP {
 
 // copyCode is a lapi_dgsm_copy_t of this task's word size.
 func copyCode(n, offset int32) []int32 {
-	if wordSize == 4 {
+	if vector.WordSize == 4 {
 		return []int32{opCopy, n, offset}
 	}
 	return []int32{opCopy, 0, n, 0, offset, 0}
@@ -40,13 +42,13 @@ func copyCode(n, offset int32) []int32 {
 func registerCode(t *testing.T, k *testTask, atom int32, code []int32) *rowsDGSP {
 	t.Helper()
 	d := &rowsDGSP{code: code}
-	longs := 16 + wordSize&8 // after code_size, depth, density, and what aligns them
-	d.descr = make([]byte, longs+5*wordSize)
+	longs := 16 + vector.WordSize&8 // after code_size, depth, density, and what aligns them
+	d.descr = make([]byte, longs+5*vector.WordSize)
 	putWords(d.descr, []uint64{uint64(uintptr(unsafe.Pointer(&d.code[0])))})
-	order.PutUint32(d.descr[wordSize:], uint32(len(d.code)))
-	order.PutUint32(d.descr[wordSize+4:], 1)                                              // depth; density is 0, sparse
+	wire.Order.PutUint32(d.descr[vector.WordSize:], uint32(len(d.code)))
+	wire.Order.PutUint32(d.descr[vector.WordSize+4:], 1)                                  // depth; density is 0, sparse
 	putWords(d.descr[longs:], []uint64{rowData, rowExtent, rowBegin, rowBegin + rowData}) // size, extent, lext, rext
-	order.PutUint32(d.descr[longs+4*wordSize:], uint32(atom))
+	wire.Order.PutUint32(d.descr[longs+4*vector.WordSize:], uint32(atom))
 	handle, result := DGSPs{Host: k}.Register(at(&d.descr[0]), false)
 	if result != codes.Success {
 		t.Fatalf("registering: %s %q", codes.Name(result), k.messages)
@@ -149,7 +151,7 @@ func TestAmxErrors(t *testing.T) {
 		{"no such task", func(x *Transfer) { x.Tgt = 1 }, codes.ErrTgt},
 		{"no header handler", func(x *Transfer) { x.HdrHdl = 0 }, codes.ErrHdrHndlrNull},
 		{"length over the limit", func(x *Transfer) { x.N = 1 << 63 }, codes.ErrDataLen},
-		{"user header too long", func(x *Transfer) { x.UhdrLen = MaxUhdrSize + 1 }, codes.ErrUhdrLen},
+		{"user header too long", func(x *Transfer) { x.UhdrLen = wire.MaxUhdrSize + 1 }, codes.ErrUhdrLen},
 		{"user header NULL", func(x *Transfer) { x.UhdrLen = 8 }, codes.ErrUhdrNull},
 		{"not registered", func(x *Transfer) { x.TgtAddr = at(&buffer[0]) }, codes.ErrDgsp},
 		{"NULL", func(x *Transfer) { x.TgtAddr = 0 }, codes.ErrDgsp},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
@@ -35,8 +36,8 @@ func (c *Context) amsend(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32
 // sendAm is amsend behind its checks, up to publish. ErrUhdrNull: the user header cannot be read, nothing was sent.
 func (c *Context) sendAm(t *task, hdrHdl, uhdr transport.Addr, uhdrLen uint32, udata transport.Addr, n uint64,
 	tgtCntr, orgCntr, cmplCntr transport.Addr, done Callback, way hint) codes.Code {
-	m := c.newOutgoing(t, msgAm, AmErr)
-	if err := memory.CopyOut(m.hdr[amHeaderSize:amHeaderSize+uhdrLen], uhdr); err != nil {
+	m := c.newOutgoing(t, wire.MsgAm, AmErr)
+	if err := memory.CopyOut(m.hdr[wire.AmSize:wire.AmSize+uhdrLen], uhdr); err != nil {
 		c.freeOutgoing(m)
 		c.fault(err, codes.ErrOrgAddrNull, AmErr, c.me)
 		return codes.ErrUhdrNull
@@ -46,23 +47,23 @@ func (c *Context) sendAm(t *task, hdrHdl, uhdr transport.Addr, uhdrLen uint32, u
 		t.expected++
 	}
 	t.nextID++
-	h := amHeader{handler: hdrHdl, length: n, tgtCntr: tgtCntr, cmplCntr: cmplCntr, id: t.nextID, uhdrLen: uint16(uhdrLen)}
+	h := wire.Am{Handler: hdrHdl, Length: n, TgtCntr: tgtCntr, CmplCntr: cmplCntr, ID: t.nextID, UhdrLen: uint16(uhdrLen)}
 	m.user, m.orgCntr, m.done = true, orgCntr, done
-	m.message, m.part = uint64(h.id), msgAmFragment
+	m.message, m.part = uint64(h.ID), wire.MsgAmFragment
 	m.data, m.n = udata, n
-	padded := pad8(int(uhdrLen))
-	clear(m.hdr[amHeaderSize+int(uhdrLen) : amHeaderSize+padded])
-	switch whole := amHeaderSize + padded; {
+	padded := wire.Pad8(int(uhdrLen))
+	clear(m.hdr[wire.AmSize+int(uhdrLen) : wire.AmSize+padded])
+	switch whole := wire.AmSize + padded; {
 	case whole > t.headers:
-		h.split = true
-		m.hdrLen = amHeaderSize
+		h.Split = true
+		m.hdrLen = wire.AmSize
 		m.uhdrLen = uint64(uhdrLen)
 		m.n += m.uhdrLen
 	case c.amGoesDirect(t, n, way):
-		h.isDirect, h.direct = true, udata
+		h.Rendezvous, h.Direct = true, udata
 		m.hdrLen = whole
-		m.n, m.user, m.orgCntr, m.done = 0, false, 0, Callback{} // they wait for msgFetched
-		h.token = c.readers.put(reader{t: t, data: udata, n: n, orgCntr: orgCntr, done: done, id: h.id, seq: m.seq})
+		m.n, m.user, m.orgCntr, m.done = 0, false, 0, Callback{} // they wait for wire.MsgFetched
+		h.Token = c.readers.put(reader{t: t, data: udata, n: n, orgCntr: orgCntr, done: done, id: h.ID, seq: m.seq})
 	default:
 		m.hdrLen = whole
 		if m.first = n; n > t.room(whole) {
@@ -70,7 +71,7 @@ func (c *Context) sendAm(t *task, hdrHdl, uhdr transport.Addr, uhdrLen uint32, u
 			m.first = min(m.step, t.room(whole))
 		}
 	}
-	h.encode(m.hdr[:])
+	h.Encode(m.hdr[:])
 	c.start(m)
 	return codes.Success
 }
@@ -81,7 +82,7 @@ func (c *Context) checkAm(hdrHdl, uhdr transport.Addr, uhdrLen uint32, udata tra
 		return code
 	}
 	switch {
-	case n > MaxMessageSize:
+	case n > wire.MaxMessageSize:
 		return codes.ErrDataLen
 	case udata == 0 && n > 0:
 		return codes.ErrOrgAddrNull
@@ -94,7 +95,7 @@ func (c *Context) checkUhdr(hdrHdl, uhdr transport.Addr, uhdrLen uint32) codes.C
 	switch {
 	case hdrHdl == 0:
 		return codes.ErrHdrHndlrNull
-	case uhdrLen > MaxUhdrSize:
+	case uhdrLen > wire.MaxUhdrSize:
 		return codes.ErrUhdrLen
 	case c.errorCheck && uhdrLen%4 != 0:
 		return codes.ErrHdrLen
@@ -106,24 +107,24 @@ func (c *Context) checkUhdr(hdrHdl, uhdr transport.Addr, uhdrLen uint32) codes.C
 
 // onAm is the target's side of the first fragment.
 func (c *Context) onAm(m *transport.Msg) transport.Verdict {
-	var h amHeader
-	uhdr, ok := h.decode(m.Hdr, len(m.Data))
+	var h wire.Am
+	uhdr, ok := h.Decode(m.Hdr, len(m.Data))
 	if !ok {
 		return c.malformed(m)
 	}
 	t := &c.tasks[m.From]
-	if h.length == uint64(len(m.Data)) && !h.split { // by far the most: nothing else will come
+	if h.Length == uint64(len(m.Data)) && !h.Split { // by far the most: nothing else will come
 		return c.wholeAm(t, &h, uhdr, m.Data)
 	}
-	in := c.findIncoming(t, uint64(h.id))
+	in := c.findIncoming(t, uint64(h.ID))
 	if in == nil {
-		in = c.newIncoming(t, uint64(h.id))
+		in = c.newIncoming(t, uint64(h.ID))
 	}
 	if in.hasHeader {
 		return c.malformed(m)
 	}
 	in.am = h
-	if h.split {
+	if h.Split {
 		return c.splitHeader(t, in, nil, nil)
 	}
 	if v := c.runHeader(t, in, uhdr, 0); v == transport.Refuse {
@@ -131,7 +132,7 @@ func (c *Context) onAm(m *transport.Msg) transport.Verdict {
 	}
 	in.hasHeader = true
 	switch {
-	case h.isDirect:
+	case h.Rendezvous:
 		c.fetch(t, in)
 	default:
 		c.place(t, in, 0, m.Data)
@@ -142,7 +143,7 @@ func (c *Context) onAm(m *transport.Msg) transport.Verdict {
 }
 
 // wholeAm handles a message that came in one fragment, without bookkeeping.
-func (c *Context) wholeAm(t *task, h *amHeader, uhdr, data []byte) transport.Verdict {
+func (c *Context) wholeAm(t *task, h *wire.Am, uhdr, data []byte) transport.Verdict {
 	in := incoming{am: *h, whole: true}
 	var onePacket transport.Addr
 	if len(data) > 0 {
@@ -164,12 +165,12 @@ func (c *Context) placeWhole(t *task, in *incoming, data []byte) transport.Verdi
 
 // runHeader calls the user's header handler and keeps what it says in in. Refuse: the message must come again.
 func (c *Context) runHeader(t *task, in *incoming, uhdr []byte, onePacket transport.Addr) transport.Verdict {
-	if in.am.length > MaxMessageSize {
+	if in.am.Length > wire.MaxMessageSize {
 		c.tooLong(t, in)
 		return transport.Accept
 	}
-	handler := in.am.handler
-	if handler < AddressTableSize {
+	handler := in.am.Handler
+	if handler < wire.HandlerIndices {
 		if handler = transport.Addr(c.handlerTable()[handler]); handler == 0 {
 			return c.unknownHandler(t, in)
 		}
@@ -186,7 +187,7 @@ func (c *Context) runHeader(t *task, in *incoming, uhdr []byte, onePacket transp
 		lengths = c.lengthsOf(in)
 		c.host.VectorHeaderHandler(handler, place, uint32(len(uhdr)), c.shownLengths(lengths), int32(t.id), onePacket, r)
 	} else {
-		c.host.HeaderHandler(handler, place, uint32(len(uhdr)), in.am.length, int32(t.id), onePacket, r)
+		c.host.HeaderHandler(handler, place, uint32(len(uhdr)), in.am.Length, int32(t.id), onePacket, r)
 	}
 	return c.heedHeader(t, in, r, lengths)
 }
@@ -194,9 +195,9 @@ func (c *Context) runHeader(t *task, in *incoming, uhdr []byte, onePacket transp
 // tooLong ends a message whose length a header handler here could not even be told: its origin is a 64-bit task, this is none.
 func (c *Context) tooLong(t *task, in *incoming) {
 	in.handled, in.buried, in.failed = true, true, true
-	c.raise(codes.ErrDataLen, AmErr, t.id, fmt.Sprintf("message of %d bytes from task %d, which a 32-bit task cannot take; send it in parts", in.am.length, t.id))
-	h := faultHeader{code: uint32(codes.ErrDataLen), kind: uint32(AmErr)}
-	c.sendControl(t, msgFault, IntErr, h.encode)
+	c.raise(codes.ErrDataLen, AmErr, t.id, fmt.Sprintf("message of %d bytes from task %d, which a 32-bit task cannot take; send it in parts", in.am.Length, t.id))
+	h := wire.Fault{Code: uint32(codes.ErrDataLen), Kind: uint32(AmErr)}
+	c.sendControl(t, wire.MsgFault, IntErr, h.Encode)
 }
 
 // heedHeader takes in what a header handler said. lengths are what that of a vector was shown.
@@ -225,7 +226,7 @@ func (c *Context) splitHeader(t *task, in *incoming, uhdr, data []byte) transpor
 	prefix := in.prefix()
 	size := len(uhdr) + int(prefix)
 	if cap(in.uhdr) < size {
-		in.uhdr = make([]byte, max(size, MaxUhdrSize))
+		in.uhdr = make([]byte, max(size, wire.MaxUhdrSize))
 	}
 	in.uhdr, in.uhdrFrom = in.uhdr[:size], len(uhdr)
 	copy(in.uhdr, uhdr)
@@ -238,7 +239,7 @@ func (c *Context) splitHeader(t *task, in *incoming, uhdr, data []byte) transpor
 		}
 	}
 	if in.uhdrGot == prefix {
-		if v := c.runHeader(t, in, in.uhdr[:in.am.uhdrLen], 0); v == transport.Refuse {
+		if v := c.runHeader(t, in, in.uhdr[:in.am.UhdrLen], 0); v == transport.Refuse {
 			return v
 		}
 	}
@@ -263,28 +264,28 @@ func (c *Context) splitHeader(t *task, in *incoming, uhdr, data []byte) transpor
 
 // onAmFragment is the target's side of the other fragments.
 func (c *Context) onAmFragment(m *transport.Msg) transport.Verdict {
-	var h partHeader
-	if !h.decode(m.Hdr) || h.message >= putIDs {
+	var h wire.Part
+	if !h.Decode(m.Hdr) || h.Message >= putIDs {
 		return c.malformed(m)
 	}
 	t := &c.tasks[m.From]
-	in := c.findIncoming(t, h.message)
+	in := c.findIncoming(t, h.Message)
 	if in == nil {
-		in = c.newIncoming(t, h.message)
+		in = c.newIncoming(t, h.Message)
 	}
 	if !in.hasHeader {
-		if !c.keepEarly(t, in, h.offset, m.Data) {
+		if !c.keepEarly(t, in, h.Offset, m.Data) {
 			return transport.Refuse
 		}
 		return transport.Accept
 	}
-	return c.amPart(t, in, h.offset, m.Data)
+	return c.amPart(t, in, h.Offset, m.Data)
 }
 
 // amPart handles a part of the stream of a message whose header is known.
 func (c *Context) amPart(t *task, in *incoming, offset uint64, data []byte) transport.Verdict {
 	prefix := in.prefix()
-	if !inside(offset, uint64(len(data)), in.am.length+prefix) {
+	if !wire.Inside(offset, uint64(len(data)), in.am.Length+prefix) {
 		return transport.Accept // malformed: dropped
 	}
 	n := min(max(prefix, offset)-offset, uint64(len(data))) // of the prefix
@@ -300,7 +301,7 @@ func (c *Context) amPart(t *task, in *incoming, offset uint64, data []byte) tran
 	if n > 0 {
 		copy(in.uhdr[uint64(in.uhdrFrom)+offset:], data[:n])
 		if in.uhdrGot+n == prefix {
-			if v := c.runHeader(t, in, in.uhdr[:in.am.uhdrLen], 0); v == transport.Refuse {
+			if v := c.runHeader(t, in, in.uhdr[:in.am.UhdrLen], 0); v == transport.Refuse {
 				return v
 			}
 		}
@@ -316,7 +317,7 @@ func (c *Context) amPart(t *task, in *incoming, offset uint64, data []byte) tran
 
 // finishIfComplete ends in once all its data is in place.
 func (c *Context) finishIfComplete(t *task, in *incoming) {
-	if in.handled && in.received >= in.am.length {
+	if in.handled && in.received >= in.am.Length {
 		c.amComplete(t, in)
 		c.freeIncoming(t, in)
 	}
@@ -330,7 +331,7 @@ func (c *Context) amComplete(t *task, in *incoming) {
 	}
 	c.completed(recvComplete)
 	done := in.handler
-	done.origin, done.session, done.tgtCntr, done.cmplCntr = t.id, t.session, in.am.tgtCntr, in.am.cmplCntr
+	done.origin, done.session, done.tgtCntr, done.cmplCntr = t.id, t.session, in.am.TgtCntr, in.am.CmplCntr
 	switch {
 	case done.handler == 0:
 	case in.inline:

@@ -4,7 +4,10 @@ import (
 	"fmt"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/vector"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
+	"lapi/transport/arena"
 	"lapi/transport/memory"
 )
 
@@ -26,12 +29,12 @@ func (c *Context) amsendv(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint3
 	if code != codes.Success {
 		return code
 	}
-	m := c.newVectored(t, msgAmv, AmErr)
-	if code = c.loadOne(&m.org, orgVec); code != codes.Success {
+	m := c.newVectored(t, wire.MsgAmv, AmErr)
+	if err := c.loader().One(&m.org, orgVec); err != nil {
 		c.freeOutgoing(m)
-		return code
+		return c.badVector(err)
 	}
-	const uhdrAt = amHeaderSize + amvHeaderSize
+	const uhdrAt = wire.AmSize + wire.AmvSize
 	if err := memory.CopyOut(m.hdr[uhdrAt:uhdrAt+uhdrLen], uhdr); err != nil {
 		c.freeOutgoing(m)
 		c.fault(err, codes.ErrOrgAddrNull, AmErr, c.me)
@@ -42,95 +45,80 @@ func (c *Context) amsendv(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint3
 		t.expected++
 	}
 	t.nextID++
-	h := amHeader{handler: hdrHdl, length: m.org.total, tgtCntr: tgtCntr, cmplCntr: cmplCntr, id: t.nextID, uhdrLen: uint16(uhdrLen)}
+	h := wire.Am{Handler: hdrHdl, Length: m.org.Total(), TgtCntr: tgtCntr, CmplCntr: cmplCntr, ID: t.nextID, UhdrLen: uint16(uhdrLen)}
 	m.user, m.orgCntr, m.done = true, orgCntr, done
-	m.message, m.part, m.uhdrAt = uint64(h.id), msgAmFragment, uhdrAt
+	m.message, m.part, m.uhdrAt = uint64(h.ID), wire.MsgAmFragment, uhdrAt
 	c.layOutAmv(m, &h, done, way)
 	c.start(m)
 	c.publish()
 	return codes.Success
 }
 
-// loadOne reads the vector of an active message's origin.
-func (c *Context) loadOne(v *vector, at transport.Addr) codes.Code {
-	var d description
-	if code := c.describe(&d, at, false, &originVector); code != codes.Success {
-		return code
-	}
-	if d.kind > vecGeneric {
-		return codes.ErrOrgVecType
-	}
-	return c.load(v, &d, &originVector)
-}
-
 // layOutAmv decides what goes where: all behind the header, the user header at the head of the stream, or nothing but the header,
 // with the data for the target to fetch.
-func (c *Context) layOutAmv(m *outgoing, h *amHeader, done Callback, way hint) {
-	t, v, uhdrLen := m.t, &m.org, int(h.uhdrLen)
-	a := amvHeader{kind: v.kind, count: uint32(v.count), block: v.block, stride: v.stride}
-	if v.kind == vecStrided {
-		a.base = v.base
-	}
-	m.lengths = a.lengths()
-	m.n = m.lengths + v.total
-	padded := pad8(uhdrLen)
+func (c *Context) layOutAmv(m *outgoing, h *wire.Am, done Callback, way hint) {
+	t, v, uhdrLen := m.t, &m.org, int(h.UhdrLen)
+	a := v.DescribeOrigin()
+	m.lengths = a.Lengths()
+	m.n = m.lengths + v.Total()
+	padded := wire.Pad8(uhdrLen)
 	clear(m.hdr[m.uhdrAt+uhdrLen : m.uhdrAt+padded])
 	switch whole := m.uhdrAt + padded; {
 	case whole > t.headers:
-		h.split = true
+		h.Split = true
 		m.hdrLen = m.uhdrAt
 		m.uhdrLen = uint64(uhdrLen)
 		m.n += m.uhdrLen
 	case c.amvGoesDirect(t, v, way):
-		h.isDirect = true
+		h.Rendezvous = true
 		m.hdrLen = whole
-		if v.kind != vecStrided {
-			a.base = memory.AddrOf(blockBytes(v.list)) // the reader keeps it
+		if !v.Strided() {
+			a.Base, _ = v.List() // the reader keeps it
 		}
-		h.token = c.readers.put(reader{t: t, vectored: true, org: *v, n: v.total, orgCntr: m.orgCntr, done: done, id: h.id, seq: m.seq})
-		m.org = vector{}
-		m.n, m.lengths, m.user, m.orgCntr, m.done = 0, 0, false, 0, Callback{} // they wait for msgFetched
+		h.Token = c.readers.put(reader{t: t, vectored: true, org: *v, n: v.Total(), orgCntr: m.orgCntr, done: done, id: h.ID, seq: m.seq})
+		m.org = vector.Vector{}
+		m.n, m.lengths, m.user, m.orgCntr, m.done = 0, 0, false, 0, Callback{} // they wait for wire.MsgFetched
 	default:
 		m.hdrLen = whole
 		m.first = min(m.n, t.room(whole)&^7)
 	}
-	h.encode(m.hdr[:])
-	a.encode(m.hdr[amHeaderSize:])
+	h.Encode(m.hdr[:])
+	a.Encode(m.hdr[wire.AmSize:])
 }
 
 // onAmv is the target's side of the first fragment.
 func (c *Context) onAmv(m *transport.Msg) transport.Verdict {
-	var h amHeader
-	var v amvHeader
-	uhdr, ok := decodeAmv(&h, &v, m.Hdr, len(m.Data))
+	var h wire.Am
+	var v wire.Amv
+	uhdr, ok := wire.DecodeAmv(&h, &v, m.Hdr, len(m.Data))
 	if !ok {
 		return c.malformed(m)
 	}
 	t := &c.tasks[m.From]
-	if !h.split && !h.isDirect && v.lengths()+h.length == uint64(len(m.Data)) {
+	if !h.Split && !h.Rendezvous && v.Lengths()+h.Length == uint64(len(m.Data)) {
 		return c.wholeAmv(t, &h, &v, uhdr, m.Data)
 	}
-	in := c.findIncoming(t, uint64(h.id))
+	in := c.findIncoming(t, uint64(h.ID))
 	if in == nil {
-		in = c.newIncoming(t, uint64(h.id))
+		in = c.newIncoming(t, uint64(h.ID))
 	}
 	if in.hasHeader {
 		return c.malformed(m)
 	}
 	in.vectored, in.am, in.amv = true, h, v
-	if h.isDirect {
+	if h.Rendezvous {
 		return c.directAmv(t, in, uhdr)
 	}
 	return c.splitHeader(t, in, uhdr, m.Data)
 }
 
 // wholeAmv handles a message that came in one fragment.
-func (c *Context) wholeAmv(t *task, h *amHeader, v *amvHeader, uhdr, data []byte) transport.Verdict {
+func (c *Context) wholeAmv(t *task, h *wire.Am, v *wire.Amv, uhdr, data []byte) transport.Verdict {
 	in := &c.whole
-	in.tgt.reset()
-	*in = incoming{vectored: true, am: *h, amv: *v, tgt: in.tgt, uhdr: data[:v.lengths()]}
+	in.tgt.Reset()
+	*in = incoming{vectored: true, am: *h, amv: *v, tgt: in.tgt, uhdr: data[:v.Lengths()]}
 	in.uhdrFrom = wholeLengths
-	data = data[v.lengths():]
+	data = data[v.Lengths():]
 	var onePacket transport.Addr
 	if len(data) > 0 {
 		onePacket = memory.AddrOf(data)
@@ -149,13 +137,11 @@ const wholeLengths = -1
 // directAmv handles a message whose data, and list of blocks, are to be read from the origin's memory.
 func (c *Context) directAmv(t *task, in *incoming, uhdr []byte) transport.Verdict {
 	v := &in.amv
-	in.org.reset()
-	in.org.kind, in.org.count, in.org.total = v.kind, uint64(v.count), in.am.length
-	in.org.base, in.org.block, in.org.stride = v.base, v.block, v.stride
+	in.org.Origin(v, in.am.Length)
 	if !t.direct {
 		return c.refuseDirect(t, in, uhdr)
 	}
-	if v.kind != vecStrided {
+	if v.Kind != wire.VectorStrided {
 		err := c.readList(t, in)
 		if fault, ok := err.(*transport.FaultError); ok {
 			c.fetchFault(t, fault)
@@ -181,27 +167,15 @@ func (c *Context) directAmv(t *task, in *incoming, uhdr []byte) transport.Verdic
 	return transport.Accept
 }
 
-// validList says whether list, which another task wrote, describes total bytes.
-func validList(list []block, total uint64) bool {
-	end := uint64(0)
-	for i := range list {
-		if list[i].end < end {
-			return false
-		}
-		end = list[i].end
-	}
-	return end == total
-}
-
 // refuseDirect asks the origin for lengths and data in fragments instead.
 func (c *Context) refuseDirect(t *task, in *incoming, uhdr []byte) transport.Verdict {
-	token := in.am.token
-	in.am.isDirect = false
+	token := in.am.Token
+	in.am.Rendezvous = false
 	if v := c.splitHeader(t, in, uhdr, nil); v == transport.Refuse {
 		return v
 	}
-	answer := pairHeader{a: token, b: fetchNothing}
-	c.sendControl(t, msgFetched, AmErr, answer.encode)
+	answer := wire.Fetched{Token: token, Outcome: wire.FetchNothing}
+	c.sendControl(t, wire.MsgFetched, AmErr, answer.Encode)
 	return transport.Accept
 }
 
@@ -209,29 +183,28 @@ func (c *Context) refuseDirect(t *task, in *incoming, uhdr []byte) transport.Ver
 // blocks are all alike, there is one.
 func (c *Context) lengthsOf(in *incoming) []byte {
 	var from []byte
-	n := int(8 * uint64(in.amv.count))
+	n := int(8 * uint64(in.amv.Count))
 	switch {
-	case in.amv.kind == vecStrided:
+	case in.amv.Kind == wire.VectorStrided:
 		n = 8
 	case in.uhdrFrom == wholeLengths:
-		if wordSize == 8 {
+		if vector.WordSize == 8 {
 			return in.uhdr
 		}
 		from = in.uhdr
-	case !in.am.isDirect:
-		from = in.uhdr[in.am.uhdrLen:]
+	case !in.am.Rendezvous:
+		from = in.uhdr[in.am.UhdrLen:]
 	}
-	if c.lengths = offHeap(c.lengths, n+narrowRoom(n)); c.lengths == nil {
+	var err error
+	if c.lengths, err = arena.Grow(c.lengths, n+narrowRoom(n)); err != nil {
 		c.raise(codes.ErrMemoryExhausted, AmErr, c.me, "no memory for the lengths of a vector's blocks")
 		return nil
 	}
 	switch {
-	case in.amv.kind == vecStrided:
-		order.PutUint64(c.lengths, in.amv.block)
-	case in.am.isDirect:
-		for i := range in.org.list {
-			order.PutUint64(c.lengths[8*i:], in.org.list[i].end-in.org.start(i))
-		}
+	case in.amv.Kind == wire.VectorStrided:
+		wire.Order.PutUint64(c.lengths, in.amv.Block)
+	case in.am.Rendezvous:
+		in.org.WriteLengths(c.lengths[:n], 0)
 	default:
 		copy(c.lengths, from)
 	}
@@ -240,19 +213,19 @@ func (c *Context) lengthsOf(in *incoming) []byte {
 
 // shownLengths is lengths as the header handler sees them: ulongs of this task.
 func (c *Context) shownLengths(lengths []byte) transport.Addr {
-	if wordSize == 8 {
+	if vector.WordSize == 8 {
 		return memory.AddrOf(lengths)
 	}
 	narrow := c.lengths[len(lengths):]
 	for i := 0; i < len(lengths); i += 8 {
-		order.PutUint32(narrow[i/2:], uint32(order.Uint64(lengths[i:])))
+		wire.Order.PutUint32(narrow[i/2:], uint32(wire.Order.Uint64(lengths[i:])))
 	}
 	return memory.AddrOf(narrow)
 }
 
 // narrowRoom is what shownLengths needs behind n bytes of lengths.
 func narrowRoom(n int) int {
-	if wordSize == 8 {
+	if vector.WordSize == 8 {
 		return 0
 	}
 	return n / 2
@@ -261,48 +234,15 @@ func narrowRoom(n int) int {
 // targetVector reads the vector that the header handler returned and holds it against the origin's (guide, Table 7). If it does not
 // fit, the error handlers of both tasks hear of it and the data is dropped.
 func (c *Context) targetVector(t *task, in *incoming, lengths []byte) {
-	code := c.loadReturned(in, lengths)
-	if code == codes.Success {
+	err := c.loader().Returned(&in.tgt, in.buffer, &in.amv, lengths)
+	if err == nil {
 		return
 	}
+	code := c.badVector(err)
 	in.failed = true
 	c.raise(code, AmErr, t.id, fmt.Sprintf("the vector that the header handler returned for a message of task %d cannot take it", t.id))
 	if t.id != c.me {
-		h := faultHeader{code: uint32(code), kind: uint32(AmErr), addr: in.buffer}
-		c.sendControl(t, msgFault, IntErr, h.encode)
+		h := wire.Fault{Code: uint32(code), Kind: uint32(AmErr), Addr: in.buffer}
+		c.sendControl(t, wire.MsgFault, IntErr, h.Encode)
 	}
-}
-
-func (c *Context) loadReturned(in *incoming, lengths []byte) codes.Code {
-	var d description
-	if code := c.describe(&d, in.buffer, false, &targetVector); code != codes.Success {
-		return code
-	}
-	switch {
-	case d.kind > vecGeneric:
-		return codes.ErrTgtVecType
-	case d.kind != in.amv.kind:
-		return codes.ErrVecTypeDiff
-	case d.kind != vecGeneric && d.count != in.amv.count:
-		return codes.ErrVecNumDiff
-	}
-	if code := c.load(&in.tgt, &d, &targetVector); code != codes.Success {
-		return code
-	}
-	if in.tgt.block != in.amv.block || c.errorCheck && d.kind == vecIOVector && !c.lengthsFit(in, lengths) {
-		return codes.ErrVecLenDiff
-	}
-	return codes.Success
-}
-
-func (c *Context) lengthsFit(in *incoming, lengths []byte) bool {
-	if len(lengths) != 8*len(in.tgt.list) {
-		return false
-	}
-	for i := range in.tgt.list {
-		if in.tgt.list[i].end-in.tgt.start(i) != order.Uint64(lengths[8*i:]) {
-			return false
-		}
-	}
-	return true
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/wireup"
 )
 
 // Version is the library's version, the Makefile's VERSION.
@@ -11,8 +12,8 @@ const Version = "0.1.0"
 
 // Levels of MP_INFOLEVEL at which attention messages appear: what failed, and what is only worth knowing.
 const (
-	levelFailure = 1
-	levelInform  = 2
+	levelFailure = wireup.LevelFailure
+	levelInform  = wireup.LevelInform
 )
 
 // attention prints the message of an attention code (guide, Table 33) with what is particular to this case, if MP_INFOLEVEL
@@ -20,4 +21,9 @@ const (
 func (c *Context) attention(level int, code codes.Code, format string, args ...any) {
 	text, _ := codes.String(int(code))
 	c.host.Message(level, fmt.Sprintf("task %d: %d: %s ", c.me, code, text)+fmt.Sprintf(format, args...))
+}
+
+// say prints what LAPI_Init has to say.
+func (c *Context) say(level int, format string, args ...any) {
+	c.host.Message(level, fmt.Sprintf("task %d: LAPI_Init: ", c.me)+fmt.Sprintf(format, args...))
 }

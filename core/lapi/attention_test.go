@@ -1,14 +1,16 @@
 package lapi
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
 
+	"lapi/core/job"
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
+	"lapi/transport/layout"
 )
 
 // said says whether a task printed the message of an attention code.
@@ -60,7 +62,7 @@ func TestTimeoutKind(t *testing.T) {
 		PutErr: func(k *testTask, a transport.Addr) codes.Code { return k.Put(1, 8, a, a, 0, 0, 0) },
 		GetErr: func(k *testTask, a transport.Addr) codes.Code { return k.Get(1, 8, a, a, 0, 0) },
 		AmErr:  func(k *testTask, a transport.Addr) codes.Code { return k.Amsend(1, 1, 0, 0, a, 8, 0, 0, 0) },
-		RmwErr: func(k *testTask, a transport.Addr) codes.Code { return k.Rmw(4, FetchAndAdd, 1, a, a, 0, 0) },
+		RmwErr: func(k *testTask, a transport.Addr) codes.Code { return k.Rmw(4, wire.FetchAndAdd, 1, a, a, 0, 0) },
 	} {
 		k := newJob(t, 2, paths["udp"]).tasks[0]
 		if code := begin(k, at(new(uint64))); code != codes.Success {
@@ -73,19 +75,20 @@ func TestTimeoutKind(t *testing.T) {
 	}
 }
 
-// brokenLink cannot be connected.
-type brokenLink struct{ transport.Link }
+// fileless is a session whose peer sends this task's own card, without the files.
+type fileless struct{ *seat }
 
-func (brokenLink) Limits() transport.Limits { return transport.Limits{} }
-func (brokenLink) Connect(transport.Endpoint, transport.Address) error {
-	return errors.New("no room for the segment")
+func (fileless) Exchange(p job.Part) ([]job.Part, error) {
+	return []job.Part{{}, {Data: p.Data}}, nil
 }
 
 func TestSegmentThatCannotBeAttached(t *testing.T) {
-	k := newJob(t, 2, paths["udp"]).tasks[0]
-	peer := &task{id: 1, shared: true}
-	s := &setup{Context: k.Context}
-	if code := s.useLink(peer, brokenLink{}, transport.Address{}); code != codes.ErrShmSetup {
+	k := newTestTask()
+	vars := map[string]string{"MP_MSG_API": "lapi", "MP_CHILD": "0", "MP_PROCS": "2", "MP_PARTITION": "test", "LAPI_USE_SHM": "only", "MP_COMMON_TASKS": "1:1"}
+	_, code := New(&Options{Shared: new(layout.Context), Host: k, Instance: 1,
+		Getenv:      func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
+		OpenSession: func(*job.Config, int) (job.Session, error) { return fileless{new(seat)}, nil }})
+	if code != codes.ErrShmSetup {
 		t.Errorf("code %d", code)
 	}
 	if !k.said(codes.AttShmAttFail) {

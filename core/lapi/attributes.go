@@ -3,9 +3,9 @@ package lapi
 import (
 	"fmt"
 	"slices"
-	"sync/atomic"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
 	"lapi/transport/udp"
@@ -59,7 +59,7 @@ func (c *Context) Qenv(query uint32, ret transport.Addr) codes.Code {
 	switch query {
 	case qShmTasks:
 		for i := range c.tasks {
-			b = order.AppendUint32(b, uint32(int32(slices.Index(c.shmTasks, i))))
+			b = wire.Order.AppendUint32(b, uint32(int32(slices.Index(c.shmTasks, i))))
 		}
 	case qStatistics, qShmStatistics, qLocalSendStatistics:
 		b = encodeStats(c.statistics(query))
@@ -67,7 +67,7 @@ func (c *Context) Qenv(query uint32, ret transport.Addr) codes.Code {
 		c.printStatistics()
 		return codes.Success
 	default:
-		b = order.AppendUint32(b, uint32(c.attribute(query)))
+		b = wire.Order.AppendUint32(b, uint32(c.attribute(query)))
 	}
 	if err := memory.CopyIn(ret, b); err != nil {
 		c.fault(err, codes.ErrRetPtrNull, IntErr, c.me)
@@ -84,7 +84,7 @@ func (c *Context) attribute(query uint32) int64 {
 	case qNumTasks:
 		return int64(len(c.tasks))
 	case qMaxUhdrSz:
-		return MaxUhdrSize
+		return wire.MaxUhdrSize
 	case qMaxDataSz:
 		return 0xffffffff
 	case qErrorChk:
@@ -96,7 +96,7 @@ func (c *Context) attribute(query uint32) int64 {
 	case qMaxTimeout:
 		return maxTimeout
 	case qInterruptSet:
-		return int64(atomic.LoadUint32(&c.shared.InterruptSet))
+		return boolean(c.wake.Interrupt())
 	case qMaxPorts:
 		return MaxContexts
 	case qMaxPktSz:
@@ -106,7 +106,7 @@ func (c *Context) attribute(query uint32) int64 {
 	case qRexBufSz:
 		return int64(c.cfg.RexmitBufSize)
 	case qLocAddrtblSz:
-		return AddressTableSize
+		return wire.HandlerIndices
 	case qMaxAtomSize:
 		return MaxAtomSize
 	case qBufCpSize:
@@ -138,13 +138,13 @@ func boolean(b bool) int64 {
 func (c *Context) packetSize() int {
 	for i := range c.tasks {
 		if t := &c.tasks[i]; !t.shared && !t.isSelf {
-			return t.link.Limits().SendMax - amHeaderSize
+			return t.link.Limits().SendMax - wire.AmSize
 		}
 	}
-	if c.shm != nil {
-		return c.shm.Limits().SendMax - amHeaderSize
+	if c.net.Shm != nil {
+		return c.net.Shm.Limits().SendMax - wire.AmSize
 	}
-	return c.self.Limits().SendMax - amHeaderSize
+	return c.net.Self.Limits().SendMax - wire.AmSize
 }
 
 // Senv is LAPI_Senv.
@@ -163,8 +163,8 @@ func (c *Context) Senv(query uint32, v int32) codes.Code {
 		if !toggle {
 			return codes.ErrSetVal
 		}
-		setInterrupt(c.shared, v == 1)
-		kick(c.shared)
+		c.wake.SetInterrupt(v == 1)
+		c.wake.Kick()
 	case qTimeout:
 		if v < minTimeout || v > maxTimeout {
 			return codes.ErrSetVal
@@ -176,8 +176,8 @@ func (c *Context) Senv(query uint32, v int32) codes.Code {
 			return codes.ErrSetVal
 		}
 		c.ackThreshold = int(v)
-		if c.udp != nil {
-			c.udp.SetAckThreshold(int(v))
+		if c.net.UDP != nil {
+			c.net.UDP.SetAckThreshold(int(v))
 		}
 	default:
 		return codes.ErrQueryType
@@ -189,13 +189,13 @@ func (c *Context) Senv(query uint32, v int32) codes.Code {
 func (c *Context) statistics(query uint32) transport.Stats {
 	switch {
 	case query == qLocalSendStatistics:
-		s := *c.self.Stats()
+		s := *c.net.Self.Stats()
 		s.PacketsSent, s.PacketsReceived = 0, 0
 		return s
-	case query == qShmStatistics && c.shm != nil:
-		return *c.shm.Stats()
-	case query == qStatistics && c.udp != nil:
-		return *c.udp.Stats()
+	case query == qShmStatistics && c.net.Shm != nil:
+		return *c.net.Shm.Stats()
+	case query == qStatistics && c.net.UDP != nil:
+		return *c.net.UDP.Stats()
 	}
 	return transport.Stats{}
 }
@@ -204,7 +204,7 @@ func (c *Context) statistics(query uint32) transport.Stats {
 func encodeStats(s transport.Stats) (b []byte) {
 	for _, v := range [...]uint64{s.DuplicatePackets, s.RetransmittedPackets, s.GhostPackets, s.PacketsSent, s.PacketsReceived,
 		s.DataSent, s.DataReceived, s.AcksSent, s.AcksReceived} {
-		b = order.AppendUint64(b, v)
+		b = wire.Order.AppendUint64(b, v)
 	}
 	return b
 }
@@ -222,7 +222,7 @@ func (c *Context) printStatistics() {
 
 // AddrSet is LAPI_Addr_set: registers a header handler's address under an index.
 func (c *Context) AddrSet(a transport.Addr, index int32) codes.Code {
-	if index < 1 || index >= AddressTableSize {
+	if index < 1 || index >= wire.HandlerIndices {
 		return codes.ErrAddrHndlRange
 	}
 	c.handlerTable()[index] = uint64(a)
@@ -231,14 +231,14 @@ func (c *Context) AddrSet(a transport.Addr, index int32) codes.Code {
 
 // AddrGet is LAPI_Addr_get.
 func (c *Context) AddrGet(index int32) (transport.Addr, codes.Code) {
-	if index < 1 || index >= AddressTableSize {
+	if index < 1 || index >= wire.HandlerIndices {
 		return 0, codes.ErrAddrHndlRange
 	}
 	return transport.Addr(c.handlerTable()[index]), codes.Success
 }
 
 // handlerTable holds the addresses of LAPI_Addr_set by index, 0: none. The lane has it where there is one.
-func (c *Context) handlerTable() *[AddressTableSize]uint64 {
+func (c *Context) handlerTable() *[wire.HandlerIndices]uint64 {
 	if c.lane != nil {
 		return &c.lane.Handlers
 	}

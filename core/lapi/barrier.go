@@ -19,21 +19,21 @@ type barrierLink interface {
 	RefuseBarrier(code uint32)
 }
 
-// canBarrier says whether this task can take part: not in a job with tasks elsewhere, nor where a trace is to show the messages of a
+// canBarrier says whether this task can take part, if all tasks share memory: not where a trace is to show the messages of a
 // Gfence. It does not depend on LAPI_FASTLANE, which tasks may have set differently.
 func (s *setup) canBarrier() bool {
-	return s.remote == 0 && !s.persistent && s.cfg.TraceLevel == 0 && canLane()
+	return !s.persistent && s.cfg.TraceLevel == 0 && canLane()
 }
 
 // openBarrier is a step of LAPI_Init, after the tasks have met.
 func (s *setup) openBarrier() codes.Code {
-	link, ok := s.shm.(barrierLink)
-	if !ok || s.udp != nil {
+	link, ok := s.net.Shm.(barrierLink)
+	if !ok || s.net.UDP != nil {
 		return codes.Success
 	}
 	if b := link.Barrier(); b != nil {
 		s.barrier = &barrier{b, link}
-		s.shared.Barrier = pathsAddress(s.shm.(laneLink))
+		s.shared.Barrier = pathsAddress(s.net.Shm.(laneLink))
 	}
 	return codes.Success
 }
@@ -65,7 +65,7 @@ func (c *Context) BarrierBroken(task int) {
 		c.fail(&c.tasks[task], codes.ErrNoConnectivity, "it has left the job, or does not keep to the protocol, while this task is in LAPI_Gfence")
 	}
 	c.failCollectives(codes.ErrNoConnectivity)
-	c.changed = true
+	c.wake.Changed()
 	c.publish()
 }
 
@@ -77,6 +77,6 @@ func (c *Context) BarrierRefused(code codes.Code) {
 	} else {
 		c.failCollectives(code)
 	}
-	c.changed = true
+	c.wake.Changed()
 	c.publish()
 }

@@ -2,6 +2,7 @@ package lapi
 
 import (
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
@@ -143,7 +144,7 @@ func (c *Context) advanceExchange(k *collective, x *exchange) bool {
 	n := len(c.tasks)
 	if !x.started {
 		x.started = true
-		order.PutUint64(x.values, k.value)
+		wire.Order.PutUint64(x.values, k.value)
 	}
 	for x.round < len(x.got) {
 		if !x.sent {
@@ -167,17 +168,17 @@ func (c *Context) advanceExchange(k *collective, x *exchange) bool {
 func (c *Context) sendRound(k *collective, x *exchange) {
 	n := len(c.tasks)
 	t := &c.tasks[(c.me-1<<x.round+n)%n]
-	h := exchangeHeader{generation: x.generation, round: uint32(x.round)}
+	h := wire.Exchange{Generation: x.generation, Round: uint32(x.round)}
 	if k.table == 0 {
-		c.sendControl(t, msgExchange, IntErr, h.encode)
+		c.sendControl(t, wire.MsgExchange, IntErr, h.Encode)
 		return
 	}
 	total, most := share(x.round, n), t.sendMax/8
 	for first := 0; first < total; first += most {
 		count := min(most, total-first)
-		h.first, h.count = uint32(first), uint32(count)
-		m := c.newOutgoing(t, msgExchange, IntErr)
-		m.hdrLen = len(h.encode(m.hdr[:]))
+		h.First, h.Count = uint32(first), uint32(count)
+		m := c.newOutgoing(t, wire.MsgExchange, IntErr)
+		m.hdrLen = len(h.Encode(m.hdr[:]))
 		m.data, m.n = memory.AddrOf(x.values[8*first:]), uint64(8*count)
 		m.first = m.n
 		m.state, m.finished = x, c.exchangeSent
@@ -196,25 +197,25 @@ func (c *Context) roundSent(m *outgoing) {
 
 // onExchange: values, or word of a fence, from a task above. It may be ahead of this task by one generation.
 func (c *Context) onExchange(m *transport.Msg) transport.Verdict {
-	var h exchangeHeader
+	var h wire.Exchange
 	n := len(c.tasks)
-	if h.decode(m.Hdr, len(m.Data)) && (h.round == refusedRound || c.everPurged) {
-		c.refuseExchange(&c.tasks[m.From], h.round)
+	if h.Decode(m.Hdr, len(m.Data)) && (h.Round == refusedRound || c.everPurged) {
+		c.refuseExchange(&c.tasks[m.From], h.Round)
 		return transport.Accept
 	}
-	if !h.decode(m.Hdr, len(m.Data)) || h.round >= uint32(rounds(n)) || h.generation-c.doneExchange-1 > 1<<16 {
+	if !h.Decode(m.Hdr, len(m.Data)) || h.Round >= uint32(rounds(n)) || h.Generation-c.doneExchange-1 > 1<<16 {
 		return c.malformed(m)
 	}
-	if h.count == 0 {
-		c.exchangeOf(h.generation).got[h.round]++
+	if h.Count == 0 {
+		c.exchangeOf(h.Generation).got[h.Round]++
 		return transport.Accept
 	}
-	if !inside(uint64(h.first), uint64(h.count), uint64(share(int(h.round), n))) {
+	if !wire.Inside(uint64(h.First), uint64(h.Count), uint64(share(int(h.Round), n))) {
 		return c.malformed(m)
 	}
-	x := c.exchangeOf(h.generation)
-	copy(x.values[8*(1<<h.round+int(h.first)):], m.Data)
-	x.got[h.round] += h.count
+	x := c.exchangeOf(h.Generation)
+	copy(x.values[8*(1<<h.Round+int(h.First)):], m.Data)
+	x.got[h.Round] += h.Count
 	return transport.Accept
 }
 

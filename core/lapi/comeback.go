@@ -8,6 +8,9 @@ import (
 
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
+	"lapi/core/progress"
+	"lapi/core/wireup"
 	"lapi/transport"
 )
 
@@ -28,14 +31,6 @@ type comeback struct {
 	arrived transport.Address // of one that is there while the task is dead
 }
 
-// sharedLink is the link of shared memory.
-type sharedLink interface {
-	transport.Link
-	Vacate(ep transport.Endpoint) error
-	Await(ep transport.Endpoint) error
-	Left(ep transport.Endpoint) bool
-}
-
 // turnAway forgets a process that arrived and was not connected.
 func (b *comeback) turnAway() {
 	for _, fd := range b.arrived.Files {
@@ -47,34 +42,34 @@ func (b *comeback) turnAway() {
 // taskReturned: another process of a task is there, and waits in its LAPI_Init for what this task has to give.
 func (c *Context) taskReturned(e job.Event) {
 	t, code := c.peer(uint32(e.Task))
-	part, err := decodePart(e.Part.Data)
-	session, ok := c.session.(job.Comeback)
+	part, err := wireup.DecodeCard(e.Part.Data, wire.CardVersion)
+	session, ok := c.net.Session.(job.Comeback)
 	if code != codes.Success || !ok {
-		closeFiles([]job.Part{e.Part})
+		wireup.CloseFiles(e.Part)
 		return
 	}
-	if t.shared && err == nil && part.shm == nil {
+	if t.shared && err == nil && part.Shm == nil {
 		err = fmt.Errorf("it has no shared memory any more")
 	}
 	if t.shared && err == nil {
 		if !t.absent {
 			c.fail(t, codes.ErrNoConnectivity, "another process has taken its place") // if the session has not said so before
 		}
-		err = c.shm.Vacate(t.ep)
+		err = c.net.Shm.Vacate(t.ep)
 	}
 	if err != nil || !t.shared { // what is left is UDP, which needs nothing from here
-		closeFiles([]job.Part{e.Part})
-		session.Answer(t.id, c.part(false))
-		c.host.Farewell(c.session.Farewell())
+		wireup.CloseFiles(e.Part)
+		session.Answer(t.id, c.net.Card(false))
+		c.host.Farewell(c.net.Session.Farewell())
 		if err != nil {
 			c.host.Message(0, fmt.Sprintf("task %d: task %d has come back and cannot be reached: %v", c.me, t.id, err))
 		}
 		return
 	}
-	session.Answer(t.id, c.part(true))
-	c.host.Farewell(c.session.Farewell()) // it has a socket of its own
+	session.Answer(t.id, c.net.Card(true))
+	c.host.Farewell(c.net.Session.Farewell()) // it has a socket of its own
 	t.turnAway()
-	t.arrived = transport.Address{Bytes: part.shm, Files: e.Part.Files}
+	t.arrived = transport.Address{Bytes: part.Shm, Files: e.Part.Files}
 	c.host.Message(levelInform, fmt.Sprintf("task %d: task %d has come back", c.me, t.id))
 	if !t.absent {
 		return
@@ -88,11 +83,11 @@ func (c *Context) taskReturned(e job.Event) {
 func (c *Context) admit(t *task) error {
 	a := t.arrived
 	t.arrived = transport.Address{}
-	if err := c.shm.Connect(t.ep, a); err != nil {
+	if err := c.net.Shm.Connect(t.ep, a); err != nil {
 		return err
 	}
 	t.died = false
-	t.direct = canDirect(c.shm, t.ep)
+	t.direct = wireup.SingleCopy(c.net.Shm, t.ep)
 	c.setAbsent(t, false)
 	return nil
 }
@@ -102,11 +97,11 @@ func (c *Context) resumeShared(t *task) error {
 	if t.arrived.Bytes != nil {
 		return c.admit(t)
 	}
-	session, ok := c.session.(job.Comeback)
+	session, ok := c.net.Session.(job.Comeback)
 	if !ok {
 		return fmt.Errorf("its process has ended, and under lapirun no other one can take its place")
 	}
-	if err := c.shm.Vacate(t.ep); err != nil {
+	if err := c.net.Shm.Vacate(t.ep); err != nil {
 		return err
 	}
 	t.died = true
@@ -119,7 +114,7 @@ func (c *Context) resumeShared(t *task) error {
 
 // await makes what is sent to t wait until it is there.
 func (c *Context) await(t *task) error {
-	if err := c.shm.Await(t.ep); err != nil {
+	if err := c.net.Shm.Await(t.ep); err != nil {
 		return err
 	}
 	t.direct = false
@@ -175,7 +170,7 @@ func (c *Context) absentDeadline() (at int64) {
 	}
 	for i := range c.tasks {
 		if t := &c.tasks[i]; t.absent && t.since != 0 {
-			at = earlier(at, t.since+c.timeout*int64(time.Second))
+			at = progress.Earlier(at, t.since+c.timeout*int64(time.Second))
 		}
 	}
 	return at

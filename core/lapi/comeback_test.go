@@ -8,6 +8,7 @@ import (
 
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/layout"
 )
@@ -67,9 +68,9 @@ type handJob struct {
 func newHandJob(t *testing.T, n int) *handJob {
 	h := &handJob{testJob: newJob(t, n, paths["shm"]), sessions: make([]*reunion, n)}
 	for i, k := range h.tasks {
-		h.sessions[i] = h.session(k.session.(*seat))
+		h.sessions[i] = h.session(k.net.Session.(*seat))
 		h.sessions[i].here = true
-		k.session = h.sessions[i]
+		k.net.Session = h.sessions[i]
 	}
 	return h
 }
@@ -179,7 +180,7 @@ func (h *handJob) use(one, other int) {
 			h.ok(a.Put(to, n, addrOf(dst), addrOf(src), 0, 0, at(&done)))
 			h.ok(a.Get(to, n, addrOf(src), addrOf(dst), 0, at(&done)))
 		}
-		h.ok(a.Rmw(8, FetchAndAdd, to, at(word), at(word), 0, at(&done)))
+		h.ok(a.Rmw(8, wire.FetchAndAdd, to, at(word), at(word), 0, at(&done)))
 	}
 	h.until("all operations", func() bool { return done == 14 })
 	if dst[99] != 7 || !h.tasks[one].tasks[other].direct {
@@ -199,7 +200,7 @@ func TestComeback(t *testing.T) {
 		other := h.tasks[1-victim]
 		for range 30 {
 			h.ok(k.Put(uint32(victim), uint64(len(src)), addrOf(dst), addrOf(src), 0, 0, at(&lost)))
-			h.ok(k.Rmw(4, FetchAndAdd, uint32(victim), at(&word), at(&word), 0, at(&lost)))
+			h.ok(k.Rmw(4, wire.FetchAndAdd, uint32(victim), at(&word), at(&word), 0, at(&lost)))
 		}
 		h.ok(h.tasks[victim].Put(2, 8, addrOf(dst), addrOf(src), at(&lost), 0, 0)) // is in the survivor's ring when its sender dies
 		fence, _ := k.FenceBegin()
@@ -214,13 +215,13 @@ func TestComeback(t *testing.T) {
 		if round%2 == 0 {
 			want(t, "resume", k.Resume(uint32(victim)), codes.Success)
 			h.ok(k.Put(uint32(victim), 100, addrOf(dst), addrOf(src), 0, 0, at(&waited)))
-			h.ok(k.Rmw(4, FetchAndAdd, uint32(victim), at(&word), at(&word), 0, at(&waited)))
+			h.ok(k.Rmw(4, wire.FetchAndAdd, uint32(victim), at(&word), at(&word), 0, at(&waited)))
 			h.use(2, 1-victim) // meanwhile others are not kept waiting
 		}
 		want(t, "init", h.comeBack(victim), codes.Success)
 		if round%2 == 1 {
 			h.ok(h.tasks[victim].Put(2, 100, addrOf(dst), addrOf(src), 0, 0, at(&waited)))
-			h.ok(h.tasks[victim].Rmw(4, FetchAndAdd, 2, at(&word), at(&word), 0, at(&waited)))
+			h.ok(h.tasks[victim].Rmw(4, wire.FetchAndAdd, 2, at(&word), at(&word), 0, at(&waited)))
 			want(t, "resume", k.Resume(uint32(victim)), codes.Success)
 		}
 		want(t, "resume", other.Resume(uint32(victim)), codes.Success)
@@ -261,7 +262,7 @@ func TestAbsentTimeout(t *testing.T) {
 	word := new(uint64)
 	for _, begin := range []func() codes.Code{
 		func() codes.Code { return k.Put(1, 8, at(word), at(word), 0, 0, at(&done)) },
-		func() codes.Code { return k.Rmw(8, FetchAndAdd, 1, at(word), at(word), 0, at(&done)) },
+		func() codes.Code { return k.Rmw(8, wire.FetchAndAdd, 1, at(word), at(word), 0, at(&done)) },
 	} {
 		want(t, "resume", k.Resume(1), codes.Success)
 		k.timeout = 0

@@ -33,7 +33,7 @@ func (q *completionQueue) push(d completion) {
 // queueCompletion hands a completion handler to the handler threads.
 func (c *Context) queueCompletion(d completion) {
 	c.completions.push(d)
-	noteCompletion(c.shared)
+	c.wake.Completion()
 }
 
 // NextCompletion takes the oldest queued completion handler; its thread calls it without the lock and then CompletionDone.
@@ -66,7 +66,7 @@ func (c *Context) CompletionDone(id uint64) {
 	q.running[id-1] = completion{}
 	q.active--
 	c.handlerReturned(&d)
-	c.changed = true // LAPI_Term waits for the queue
+	c.wake.Changed() // LAPI_Term waits for the queue
 	c.publish()
 }
 

@@ -1,11 +1,13 @@
 package lapi
 
 import (
-	"net/netip"
-
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/dgsm"
+	"lapi/core/lapi/vector"
+	"lapi/core/lapi/wire"
+	"lapi/core/progress"
+	"lapi/core/wireup"
 	"lapi/transport"
 	"lapi/transport/calibration"
 	"lapi/transport/emul"
@@ -13,19 +15,15 @@ import (
 	"lapi/transport/memory"
 )
 
-// Limits of the library that LAPI_Qenv reports and the calls enforce.
+// Limits of the library that LAPI_Qenv reports and the calls enforce; wire has those of messages.
 const (
-	MaxUhdrSize      = 1984                  // MAX_UHDR_SZ, bytes; one constant for all paths
-	AddressTableSize = 256                   // LOC_ADDRTBL_SZ: indices 1 … 255; no function lies below this address
-	MaxContexts      = 16                    // MAX_PORTS
-	MaxShmTasks      = 128                   // guide, Appendix F
-	MaxTasks         = 16384                 // guide, Appendix F
-	MaxAtomSize      = dgsm.MaxAtomSize      // MAX_ATOM_SIZE, bytes
-	MaxMessageSize   = uint64(^uint(0) >> 1) // LAPI_MAX_MSG_SZ: by the width of addresses
-	longestMessage   = uint64(1<<63 - 1)     // any task's
-	minTimeout       = 10                    // MIN_TIMEOUT, seconds
-	maxTimeout       = 86400                 // MAX_TIMEOUT, seconds
-	defaultTimeout   = 900                   // TIMEOUT, seconds
+	MaxContexts    = 16               // MAX_PORTS
+	MaxShmTasks    = 128              // guide, Appendix F
+	MaxTasks       = 16384            // guide, Appendix F
+	MaxAtomSize    = dgsm.MaxAtomSize // MAX_ATOM_SIZE, bytes
+	minTimeout     = 10               // MIN_TIMEOUT, seconds
+	maxTimeout     = 86400            // MAX_TIMEOUT, seconds
+	defaultTimeout = 900              // TIMEOUT, seconds
 )
 
 // Tunables.
@@ -137,17 +135,16 @@ type task struct {
 // Context is one LAPI instance: what a lapi_handle_t stands for.
 type Context struct {
 	shared *layout.Context
+	wake   progress.Block
+	net    *wireup.Net
+	links  *progress.Links
 	host   Host
 	cfg    *job.Config
 	clock  transport.Clock
 
-	session  job.Session
 	instance int
 	me       int
 	tasks    []task
-	self     transport.Link
-	shm      sharedLink // nil if no task is reached by it
-	udp      udpLink    // likewise
 	emuls    []*emul.Emulator
 
 	errHandler transport.Addr
@@ -155,8 +152,6 @@ type Context struct {
 	persistent bool  // LAPI_PSS_GPFS
 	single     bool  // the call under way has LAPI_NOT_STRIPE
 	shmTasks   []int // reached by shared memory, this one included; nil if shared memory is not used
-
-	udpAddrs []netip.AddrPort // of all tasks, in a job started by hand
 
 	errorCheck   bool
 	ackThreshold int   // ACK_THRESHOLD, packets
@@ -180,8 +175,8 @@ type Context struct {
 	stagings    [][]byte    // for fragments of vectors
 	here        []transport.Range
 	there       []transport.Range
-	scattered   vector // of a vector's fragment that is being placed
-	lengths     []byte // lengths of a vector's blocks, for the header handler; not on the Go heap
+	scattered   vector.Vector // of a vector's fragment that is being placed
+	lengths     []byte        // lengths of a vector's blocks, for the header handler; not on the Go heap
 	owed        owed
 	sent        []sendCompletion
 	calling     bool // a send completion handler runs
@@ -212,24 +207,20 @@ type Context struct {
 
 	groups          map[uint32][]uint32 // by name: the tasks of each
 	freeMulticasts  *multicast
-	multicastHeader [MaxUhdrSize]byte // user header of a multicast while its messages are made
+	multicastHeader [wire.MaxUhdrSize]byte // user header of a multicast while its messages are made
 
-	sizes       *calibration.Table  // constant: where data leaves one way for another
-	header      [putHeaderSize]byte // for sendNow
-	scratch     []byte              // user header for the header handler: 8-aligned, writable
+	sizes       *calibration.Table // constant: where data leaves one way for another
+	header      [wire.PutSize]byte // for sendNow
+	scratch     []byte             // user header for the header handler: 8-aligned, writable
 	result      HeaderResult
 	trace       *tracer // nil: off
-	changed     bool    // a counter or ticket changed: wake who waits
 	udpIdle     int
 	sessionTurn int
 	sessionAt   int64 // when the job session was looked at
 	terminating bool
 	absent      int // tasks that are
 
-	handlers [AddressTableSize]uint64 // LAPI_Addr_set, where there is no lane
-
-	armed      bool  // a thread sleeps on the descriptors
-	armedUntil int64 // when it wakes by itself; 0: never
+	handlers [wire.HandlerIndices]uint64 // LAPI_Addr_set, where there is no lane
 }
 
 // nextSeq numbers operations, so that a fence knows which came before it.
@@ -250,11 +241,11 @@ const (
 func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 	memory.Guard()
 	n := 0
-	if c.shm != nil {
-		n += c.shm.Progress(progressBatch)
+	if c.net.Shm != nil {
+		n += c.net.Shm.Progress(progressBatch)
 	}
-	n += c.self.Progress(progressBatch)
-	if c.udp != nil {
+	n += c.net.Self.Progress(progressBatch)
+	if c.net.UDP != nil {
 		n += c.progressUDP()
 	}
 	for _, e := range c.emuls {
@@ -301,12 +292,12 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 
 // progressUDP looks at the socket in every turn when it is all there is or when it was busy lately; a look costs a system call.
 func (c *Context) progressUDP() int {
-	if c.shm != nil && c.lane == nil && c.udpIdle > 0 && c.udpIdle%udpIdleTurns != 0 {
+	if c.net.Shm != nil && c.lane == nil && c.udpIdle > 0 && c.udpIdle%udpIdleTurns != 0 {
 		c.udpIdle++
 		return 0
 	}
 	c.owed.holding = true
-	n := c.udp.Progress(progressBatch)
+	n := c.net.UDP.Progress(progressBatch)
 	c.owed.holding = false
 	if c.owed.count > 0 {
 		c.tellOwed()
@@ -322,50 +313,34 @@ func (c *Context) progressUDP() int {
 // publish lets go the packets that the link has gathered, and tells the threads that wait for a counter or a ticket if one changed. Every
 // entry into this package that can send or change one ends with it.
 func (c *Context) publish() {
-	if c.udp != nil {
+	if c.net.UDP != nil {
 		if c.owed.count > 0 { // a handler's call may wait for what follows from it
 			c.tellOwed()
 		}
-		c.udp.Push() // before user code runs
+		c.net.UDP.Push() // before user code runs
 	}
 	if len(c.sent) > 0 && !c.calling {
 		c.runSendHandlers()
 	}
 	c.tellLane()
-	if c.changed {
-		c.changed = false
-		noteEvent(c.shared)
+	c.wake.Publish()
+	if c.wake.Armed() { // no descriptor tells of a message to oneself, or of a retransmission
+		c.wake.Sooner(progress.Earlier(c.nextLinkTimeout(), c.nextDeadline()))
 	}
-	if c.armed && c.wakeSooner() {
-		c.armed = false // one kick will do
-		kick(c.shared)
-	}
-}
-
-// wakeSooner says whether this entry left something that is due before the sleeping watcher wakes by itself: a message to
-// oneself, a retransmission. No descriptor tells of these.
-func (c *Context) wakeSooner() bool {
-	next := earlier(c.nextLinkTimeout(), c.nextDeadline())
-	return next != 0 && (c.armedUntil == 0 || next < c.armedUntil)
 }
 
 // nextLinkTimeout is when a link, or a message that waits for room in one, wants the dispatcher to run; 0 if never.
 func (c *Context) nextLinkTimeout() int64 {
-	next := int64(0)
-	for _, l := range c.links() {
-		if w, ok := l.(transport.Waiter); ok {
-			next = earlier(next, w.NextTimeout())
-		}
-	}
+	next := c.links.NextTimeout()
 	if c.waiting > 0 { // a link had no room; it does not tell when it has
-		next = earlier(next, c.clock()+int64(1e6))
+		next = progress.Earlier(next, c.clock()+int64(1e6))
 	}
 	return next
 }
 
 // SetAway tells the tasks of this node whether this one's user polls.
 func (c *Context) SetAway(away bool) {
-	if l, ok := c.shm.(interface{ SetAway(bool) }); ok {
+	if l, ok := c.net.Shm.(interface{ SetAway(bool) }); ok {
 		l.SetAway(away)
 	}
 }
@@ -376,14 +351,12 @@ func (c *Context) Arm() (timeout int64, ok bool) {
 	if len(c.errors) > 0 {
 		return 0, false
 	}
-	for _, l := range c.links() {
-		if w, ok := l.(transport.Waiter); ok && w.Arm() {
-			c.Disarm()
-			return 0, false
-		}
+	if !c.links.Arm() {
+		c.Disarm()
+		return 0, false
 	}
-	next := earlier(c.nextLinkTimeout(), c.nextDeadline())
-	c.armed, c.armedUntil = true, next
+	next := progress.Earlier(c.nextLinkTimeout(), c.nextDeadline())
+	c.wake.Arm(next)
 	c.sessionTurn, c.sessionAt = sessionTurns, -sessionPause // look at once after waking
 	if next == 0 {
 		return -1, true
@@ -393,32 +366,9 @@ func (c *Context) Arm() (timeout int64, ok bool) {
 
 // Disarm ends what Arm began.
 func (c *Context) Disarm() {
-	c.armed = false
-	for _, l := range c.links() {
-		if w, ok := l.(transport.Waiter); ok {
-			w.Disarm()
-		}
-	}
+	c.wake.Disarm()
+	c.links.Disarm()
 	c.udpIdle = 0
-}
-
-// earlier is the earlier of two times, where 0 is never.
-func earlier(a, b int64) int64 {
-	if a == 0 || b != 0 && b < a {
-		return b
-	}
-	return a
-}
-
-func (c *Context) links() (ls [3]transport.Link) {
-	ls[0] = c.self
-	if c.shm != nil {
-		ls[1] = c.shm
-	}
-	if c.udp != nil {
-		ls[2] = c.udp
-	}
-	return ls
 }
 
 // target checks a task id that names the target of an operation.
@@ -467,7 +417,7 @@ func (c *Context) countFor(a transport.Addr, kind ErrType, src, peer int) {
 		c.fault(err, codes.ErrTgtAddrNull, kind, src)
 		return
 	}
-	c.changed = true
+	c.wake.Changed()
 	c.trace.counted(a, src)
 }
 
@@ -483,7 +433,7 @@ func (c *Context) countMore(a transport.Addr, kind ErrType, src int, n int32) {
 		c.fault(err, codes.ErrTgtAddrNull, kind, src)
 		return
 	}
-	c.changed = true
+	c.wake.Changed()
 }
 
 // completed notes for LAPI_Msgpoll that a message of the user's was sent or received.

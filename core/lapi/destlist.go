@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
@@ -35,14 +36,14 @@ func (l *destList) believed() bool {
 	if memory.CopyOut(b[:bits.UintSize/8], l.member) != nil {
 		return false
 	}
-	return transport.Addr(order.Uint64(b[:])) == l.status
+	return transport.Addr(wire.Order.Uint64(b[:])) == l.status
 }
 
 // store writes entry i of dest_status.
 func (l *destList) store(i int, state int32) error {
 	l.state[i] = state
 	var b [4]byte
-	order.PutUint32(b[:], uint32(state))
+	wire.Order.PutUint32(b[:], uint32(state))
 	return memory.CopyIn(l.status+transport.Addr(4*i), b[:])
 }
 
@@ -68,7 +69,7 @@ func (c *Context) ListCounter(cntr transport.Addr, n int32, dest, status, member
 	}
 	l := &destList{tasks: make([]uint32, n), state: make([]int32, n), status: status, member: member}
 	for i := range l.tasks {
-		l.tasks[i] = order.Uint32(raw[4*i:])
+		l.tasks[i] = wire.Order.Uint32(raw[4*i:])
 		if l.tasks[i] >= uint32(len(c.tasks)) {
 			return codes.ErrTgt
 		}

@@ -2,6 +2,7 @@ package lapi
 
 import (
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/vector"
 	"lapi/transport"
 )
 
@@ -90,18 +91,18 @@ func (c *Context) leastDirectAm() uint64 {
 }
 
 // putvGoesDirect is putGoesDirect for vectors: org and tgt of n bytes.
-func (c *Context) putvGoesDirect(t *task, org, tgt *vector, n uint64, h hint) bool {
+func (c *Context) putvGoesDirect(t *task, org, tgt *vector.Vector, n uint64, h hint) bool {
 	return c.goesDirect(t, n, c.sizes.PutDirect, h) && (t.forced(h) || c.worthDirect(org, tgt, n))
 }
 
 // getvGoesDirect is getGoesDirect for vectors.
-func (c *Context) getvGoesDirect(t *task, org, tgt *vector, n uint64, h hint) bool {
+func (c *Context) getvGoesDirect(t *task, org, tgt *vector.Vector, n uint64, h hint) bool {
 	return c.goesDirect(t, n, directGetMin, h) && (t.forced(h) || c.worthDirectGet(org, tgt, n))
 }
 
 // amvGoesDirect is amGoesDirect for vectors.
-func (c *Context) amvGoesDirect(t *task, org *vector, h hint) bool {
-	return c.amGoesDirect(t, org.total, h) && (t.forced(h) || c.worthDirect(org, org, org.total))
+func (c *Context) amvGoesDirect(t *task, org *vector.Vector, h hint) bool {
+	return c.amGoesDirect(t, org.Total(), h) && (t.forced(h) || c.worthDirect(org, org, org.Total()))
 }
 
 // copyDirect copies n bytes straight between this task's memory and t's, in chunks: to t, or (get) from it.
@@ -168,4 +169,60 @@ func (s *setup) announceBulk() {
 	case s.cfg.UseBulk:
 		s.say(levelFailure, "MP_USE_BULK_XFER=yes has no effect: there is no direct way to another task's memory, so all data goes in packets")
 	}
+}
+
+// moveDirect copies n bytes straight between this task's memory and t's: to t, or (get) from it.
+func (c *Context) moveDirect(t *task, get bool, local, remote *vector.Vector, n uint64) error {
+	link, ok := t.link.(transport.Vectored)
+	if !ok {
+		return transport.ErrNotSupported
+	}
+	if c.here == nil {
+		c.here, c.there = make([]transport.Range, 0, transport.RangesMax), make([]transport.Range, 0, transport.RangesMax)
+	}
+	near, far := local.At(0), remote.At(0)
+	for n > 0 {
+		from := near
+		here := near.Ranges(c.here[:0], min(n, directChunk))
+		step := transport.Sum(here)
+		there := far.Ranges(c.there[:0], step)
+		if got := transport.Sum(there); got < step { // so many small ranges over there that they fill the list first
+			step, near = got, from
+			here = near.Ranges(c.here[:0], step)
+		}
+		if step == 0 {
+			return nil
+		}
+		var err error
+		if get {
+			err = link.GetVector(t.ep, here, there)
+		} else {
+			err = link.PutVector(t.ep, here, there)
+		}
+		if err != nil {
+			return err
+		}
+		n -= step
+	}
+	return nil
+}
+
+// worthDirect says whether blocks are so long that the kernel's work for each is less than that of copying them twice. far is the vector in
+// the other task's memory, whose every block the kernel must find and hold; near is the one here.
+func (c *Context) worthDirect(near, far *vector.Vector, n uint64) bool {
+	return n/max(far.Pieces(), near.Pieces()/directLocal, 1) >= c.sizes.BlockDirect
+}
+
+// directLocal is how many blocks here cost the kernel as much as one over there; measured.
+const directLocal = 8
+
+// loader reads the user's descriptions of vectors.
+func (c *Context) loader() vector.Loader { return vector.Loader{Check: c.errorCheck} }
+
+// badVector reports a vector that cannot be used, if that is the fault of memory.
+func (c *Context) badVector(err *vector.Error) codes.Code {
+	if err.Fault != nil {
+		c.fault(err.Fault, err.Code, IntErr, c.me)
+	}
+	return err.Code
 }

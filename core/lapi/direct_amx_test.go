@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/vector"
 	"lapi/transport"
 	"lapi/transport/calibration"
 )
@@ -111,7 +112,7 @@ func TestStatisticsOfBlocks(t *testing.T) {
 		{"strided get", XferGetv, 0, 0},
 		{"strided get, directly", XferGetv, useBulkXfer, 0},
 		{"DGSP", XferAmx, 0, 0},
-		{"DGSP, directly", XferAmx, useBulkXfer, blocks * uint64(blockSize)},
+		{"DGSP, directly", XferAmx, useBulkXfer, blocks * uint64(vector.BlockSize)},
 	} {
 		from, _, _ := strided(blocks, block, 2*block, 1)
 		to, dst, _ := strided(blocks, block, 2*block, 0)
@@ -124,14 +125,14 @@ func TestStatisticsOfBlocks(t *testing.T) {
 			x.OrgAddr, x.TgtAddr, x.N, x.HdrHdl = addrOf(from.buffer), by, n, 0x1000
 			w.tasks[1].headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer = addrOf(dst) }
 		}
-		before := [2]transport.Stats{*w.tasks[0].shm.Stats(), *w.tasks[1].shm.Stats()}
+		before := [2]transport.Stats{*w.tasks[0].net.Shm.Stats(), *w.tasks[1].net.Shm.Stats()}
 		w.ok(w.tasks[0].Xfer(c.kind, &x))
 		w.until("the counters", func() bool { return org == 1 && target == 1 })
 		sender, receiver := 0, 1
 		if c.kind == XferGetv {
 			sender, receiver = 1, 0
 		}
-		s, r := w.tasks[sender].shm.Stats(), w.tasks[receiver].shm.Stats()
+		s, r := w.tasks[sender].net.Shm.Stats(), w.tasks[receiver].net.Shm.Stats()
 		sent, received := s.DataSent-before[sender].DataSent, r.DataReceived-before[receiver].DataReceived
 		if sent < n || sent > n+c.extra || received < n || received > n+c.extra {
 			t.Errorf("%s of %d bytes: %d sent, %d received", c.what, n, sent, received)

@@ -11,6 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/vector"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/calibration"
 )
@@ -88,7 +90,7 @@ func newWatched(t *testing.T, env map[string]string) *watched {
 func (w *watched) copied() (all []uint64) {
 	all = append(w.origin.copied, w.target.copied...)
 	w.origin.copied, w.target.copied = nil, nil
-	return slices.DeleteFunc(all, func(n uint64) bool { return n == uint64(2*blockSize) })
+	return slices.DeleteFunc(all, func(n uint64) bool { return n == uint64(2*vector.BlockSize) })
 }
 
 // transfer moves n bytes from task 0 to task 1 (a get: the other way) and checks them. Vectors have two blocks.
@@ -99,7 +101,7 @@ func (w *watched) transfer(kind uint32, n int, flags uint32) {
 	half := uint64(n / 2)
 	lengths := []uint64{half, uint64(n) - half}
 	blocks := func(a transport.Addr) *userVector {
-		return describe(vecIOVector, 2, []uint64{uint64(a), uint64(a) + half}, lengths)
+		return describe(wire.VectorIO, 2, []uint64{uint64(a), uint64(a) + half}, lengths)
 	}
 	fromVec, toVec := blocks(from), blocks(to)
 	var org, target, cmpl int32
@@ -175,7 +177,7 @@ func TestHintForShortBlocks(t *testing.T) {
 		w := newWatched(t, nil)
 		src, dst := pattern(2*count*block, 3), make([]byte, 2*count*block)
 		strided := func(b []byte) *userVector {
-			return describe(vecStrided, count, []uint64{uint64(addrOf(b)), block, 2 * block}, nil)
+			return describe(wire.VectorStrided, count, []uint64{uint64(addrOf(b)), block, 2 * block}, nil)
 		}
 		from, to := strided(src), strided(dst)
 		var target int32
@@ -201,7 +203,7 @@ func TestHintsWithoutDirectWay(t *testing.T) {
 			for _, n := range []int{8, 5000, 100000} {
 				src, dst := pattern(n, 7), make([]byte, n)
 				var target int32
-				before := *j.tasks[0].self.Stats()
+				before := *j.tasks[0].net.Self.Stats()
 				x := Transfer{Tgt: tgt, N: uint64(n), Flags: flags, OrgAddr: addrOf(src), TgtAddr: addrOf(dst), TgtCntr: at(&target)}
 				j.ok(j.tasks[0].Xfer(XferPut, &x))
 				j.until("the target counter", func() bool { return target == 1 })
@@ -211,7 +213,7 @@ func TestHintsWithoutDirectWay(t *testing.T) {
 				if tgt != 0 {
 					continue
 				}
-				s := j.tasks[0].self.Stats()
+				s := j.tasks[0].net.Self.Stats()
 				if s.DataSent-before.DataSent != uint64(n) || s.DataReceived-before.DataReceived != uint64(n) {
 					t.Errorf("flags %#x, %d bytes within a task: %d sent, %d received", flags, n, s.DataSent-before.DataSent, s.DataReceived-before.DataReceived)
 				}
@@ -228,9 +230,10 @@ func TestHintsWithoutDirectWay(t *testing.T) {
 // TestForcedNotWithinATask: the same for vectors, whose short blocks a task gathers for itself, too.
 func TestForcedNotWithinATask(t *testing.T) {
 	k := newJob(t, 1, nil).tasks[0]
-	v := &vector{kind: vecStrided, count: 200, block: 40, stride: 80, total: 8000}
+	v := new(vector.Vector)
+	v.Asked(&wire.Vector{Block: 40, Stride: 80, Total: 8000}, nil)
 	for _, h := range []hint{noHint, byBulk, byPackets} {
-		if k.putvGoesDirect(&k.tasks[0], v, v, v.total, h) {
+		if k.putvGoesDirect(&k.tasks[0], v, v, v.Total(), h) {
 			t.Errorf("hint %d: directly", h)
 		}
 	}
@@ -250,12 +253,12 @@ func TestChunks(t *testing.T) {
 	w := newWatched(t, nil)
 	for _, kind := range types {
 		for n, want := range map[int][]uint64{19999: {19999}, 20000: {20000}, 20001: {20000, 1}, 60000: {20000, 20000, 20000}, 65000: {20000, 20000, 20000, 5000}} {
-			origin, target := *w.tasks[0].shm.Stats(), *w.tasks[1].shm.Stats()
+			origin, target := *w.tasks[0].net.Shm.Stats(), *w.tasks[1].net.Shm.Stats()
 			w.transfer(kind, n, useBulkXfer)
 			if got := w.copied(); !slices.Equal(got, want) {
 				t.Errorf("type %d, %d bytes: direct copies %v, not %v", kind, n, got, want)
 			}
-			from, to := w.tasks[0].shm.Stats(), w.tasks[1].shm.Stats()
+			from, to := w.tasks[0].net.Shm.Stats(), w.tasks[1].net.Shm.Stats()
 			sent, received := from.DataSent-origin.DataSent, to.DataReceived-target.DataReceived
 			packets := to.PacketsReceived - target.PacketsReceived
 			if kind == XferGet || kind == XferGetv { // the target has no part in it
@@ -267,7 +270,7 @@ func TestChunks(t *testing.T) {
 				sent = received
 			}
 			if kind == XferAmv { // the list of blocks was read, too
-				received -= uint64(2 * blockSize)
+				received -= uint64(2 * vector.BlockSize)
 			}
 			if sent != uint64(n) || received != uint64(n) {
 				t.Errorf("type %d, %d bytes: %d sent, %d received", kind, n, sent, received)
@@ -356,10 +359,10 @@ func TestUnreadIsNotCounted(t *testing.T) {
 	src := pattern(50000, 5)
 	var org int32
 	w.tasks[1].headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.CtlFlags = ctlBury }
-	before := *w.tasks[0].shm.Stats()
+	before := *w.tasks[0].net.Shm.Stats()
 	w.ok(w.tasks[0].Amsend(1, 0x1000, 0, 0, addrOf(src), 50000, 0, at(&org), 0))
 	w.until("the origin counter", func() bool { return org == 1 })
-	if got := w.tasks[0].shm.Stats().DataSent - before.DataSent; got != 0 || len(w.copied()) != 0 {
+	if got := w.tasks[0].net.Shm.Stats().DataSent - before.DataSent; got != 0 || len(w.copied()) != 0 {
 		t.Errorf("%d bytes counted as sent", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 )
 
@@ -40,8 +41,8 @@ func (c *Context) raise(code codes.Code, kind ErrType, of int, what string) {
 	}
 	c.trace.failure(code, kind, of)
 	c.errors = append(c.errors, ErrorEvent{c.errHandler, code, kind, c.me, of, text})
-	kick(c.shared)
-	c.changed = true
+	c.wake.Kick()
+	c.wake.Changed()
 }
 
 // fault raises code for an address of this task that could not be accessed. src is the task that named it.
@@ -60,20 +61,20 @@ func (c *Context) targetFault(err error, kind ErrType, src int, token uint64) {
 	if src == c.me && token == 0 {
 		return // one call of the handler is enough
 	}
-	h := faultHeader{code: uint32(codes.ErrTgtAddrNull), kind: uint32(kind), token: token}
+	h := wire.Fault{Code: uint32(codes.ErrTgtAddrNull), Kind: uint32(kind), Token: token}
 	if f, ok := err.(*transport.FaultError); ok {
-		h.addr = f.Addr
+		h.Addr = f.Addr
 	}
-	c.sendControl(&c.tasks[src], msgFault, IntErr, h.encode)
+	c.sendControl(&c.tasks[src], wire.MsgFault, IntErr, h.Encode)
 }
 
 // originFault is about a message of ours whose data could not be read: its own, or what a get of the peer asked for.
 func (c *Context) originFault(m *outgoing, f *transport.FaultError) {
-	if m.id == msgGetData {
+	if m.id == wire.MsgGetData {
 		c.targetFault(f, GetErr, m.t.id, m.message)
 		return
 	}
-	if m.id == msgLaneReply {
+	if m.id == wire.MsgLaneReply {
 		c.laneGetFailed(m, f)
 		return
 	}
@@ -87,9 +88,9 @@ func (c *Context) directFault(t *task, f *transport.FaultError, kind ErrType) {
 		return
 	}
 	c.remoteFault(t, f.Addr, codes.ErrTgtAddrNull, kind)
-	h := faultHeader{code: uint32(codes.ErrTgtAddrNull), kind: uint32(kind), addr: f.Addr}
+	h := wire.Fault{Code: uint32(codes.ErrTgtAddrNull), Kind: uint32(kind), Addr: f.Addr}
 	if !t.isSelf {
-		c.sendControl(t, msgFault, IntErr, h.encode)
+		c.sendControl(t, wire.MsgFault, IntErr, h.Encode)
 	}
 }
 
@@ -100,23 +101,23 @@ func (c *Context) remoteFault(t *task, addr transport.Addr, code codes.Code, kin
 // onFault: the peer could not access an address in its memory that an operation of this task named, or, of a direct put,
 // the peer named a bad one in ours.
 func (c *Context) onFault(m *transport.Msg) transport.Verdict {
-	var h faultHeader
-	if !h.decode(m.Hdr) {
+	var h wire.Fault
+	if !h.Decode(m.Hdr) {
 		return c.malformed(m)
 	}
 	t := &c.tasks[m.From]
-	kind := ErrType(min(h.kind, uint32(TmrErr)))
-	if h.token != 0 {
-		if o := c.originOf(t, h.token); o != nil {
+	kind := ErrType(min(h.Kind, uint32(TmrErr)))
+	if h.Token != 0 {
+		if o := c.originOf(t, h.Token); o != nil {
 			o.failed = true
 			c.answered(o)
 		}
 	}
-	what := fmt.Sprintf("%s: address %#x was not accessible at the target", kind, uint64(h.addr))
-	if codes.Code(h.code) == codes.ErrDataLen {
+	what := fmt.Sprintf("%s: address %#x was not accessible at the target", kind, uint64(h.Addr))
+	if codes.Code(h.Code) == codes.ErrDataLen {
 		what = fmt.Sprintf("%s: longer than task %d, which has 32 bits, can take; send it in parts", kind, t.id)
 	}
-	c.raise(codes.Code(h.code), kind, t.id, what)
+	c.raise(codes.Code(h.Code), kind, t.id, what)
 	return transport.Accept
 }
 
@@ -172,11 +173,11 @@ func (c *Context) peerFailed(ep transport.Endpoint, err error) {
 // pollSession asks the job session for news.
 func (c *Context) pollSession() {
 	c.sessionTurn, c.sessionAt = 0, c.clock()
-	if c.session == nil {
+	if c.net.Session == nil {
 		return
 	}
 	for {
-		e, ok := c.session.Poll()
+		e, ok := c.net.Session.Poll()
 		if !ok {
 			return
 		}
@@ -218,7 +219,7 @@ func (c *Context) ended(t *task, why string) {
 	}
 	c.cutOff(t)
 	c.failCollectives(codes.ErrNoConnectivity)
-	c.changed = true
+	c.wake.Changed()
 }
 
 // maxLastTurns bounds how long the last messages of a task that has ended are taken in, in turns of its link.
@@ -242,7 +243,7 @@ func (c *Context) failWith(t *task, code codes.Code, kind ErrType, why string) {
 	if !c.terminating {
 		c.raise(code, kind, t.id, why)
 	}
-	c.changed = true
+	c.wake.Changed()
 }
 
 // cutOff ends everything under way to and from t without changing a counter, and every later attempt.

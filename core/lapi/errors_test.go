@@ -34,7 +34,7 @@ func TestPeerDies(t *testing.T) {
 			j.ok(k.Get(1, 0, 0, 0, 0, at(&org)))
 			id, code := k.GfenceBegin()
 			j.ok(code)
-			seat := k.session.(*seat)
+			seat := k.net.Session.(*seat)
 			seat.mu.Lock()
 			seat.events[0] = append(seat.events[0], job.Event{Kind: job.TaskDied, Task: 1, Text: "was killed in a test"})
 			seat.events[0] = append(seat.events[0], job.Event{Kind: job.TaskDied, Task: 1, Text: "again"})
@@ -84,7 +84,7 @@ func TestPeerEnds(t *testing.T) {
 				k := j.tasks[0]
 				counter = 0
 				f(j, k)
-				seat := k.session.(*seat)
+				seat := k.net.Session.(*seat)
 				seat.mu.Lock()
 				seat.events[0] = append(seat.events[0], job.Event{Kind: job.TaskEnded, Task: 1, Text: "exited with status 0"})
 				seat.mu.Unlock()
@@ -140,7 +140,7 @@ func TestDeathIsHeardInSlowTurns(t *testing.T) {
 	now := k.clock()
 	k.clock = func() int64 { return now }
 	k.pollSession()
-	s := k.session.(*seat)
+	s := k.net.Session.(*seat)
 	s.mu.Lock()
 	s.events[0] = append(s.events[0], job.Event{Kind: job.TaskDied, Task: 1, Text: "was killed by the test"})
 	s.mu.Unlock()

@@ -31,7 +31,7 @@ func (c *Context) endTicket(id uint64, code codes.Code) {
 	for i := range c.tickets {
 		if c.tickets[i].id == id {
 			c.tickets[i].done, c.tickets[i].code = true, code
-			c.changed = true
+			c.wake.Changed()
 		}
 	}
 }

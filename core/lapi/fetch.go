@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/vector"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 )
 
@@ -13,7 +15,7 @@ type reader struct {
 	t       *task
 	data    transport.Addr
 	n       uint64
-	org     vector // where the data is, if vectored; the target reads its list
+	org     vector.Vector // where the data is, if vectored; the target reads its list
 	orgCntr transport.Addr
 	done    Callback
 	id      uint32
@@ -90,47 +92,47 @@ var errBadList = errors.New("the list of a message's blocks is not its")
 
 // fetch is the target's side of a direct active message whose buffer is known: it reads the origin's memory and says so.
 func (c *Context) fetch(t *task, in *incoming) {
-	answer := pairHeader{a: in.am.token, b: fetchDone}
+	answer := wire.Fetched{Token: in.am.Token, Outcome: wire.FetchDone}
 	if in.buried || in.failed {
-		answer.b = fetchUnread
-		in.received = in.am.length
-		c.sendControl(t, msgFetched, AmErr, answer.encode)
+		answer.Outcome = wire.FetchUnread
+		in.received = in.am.Length
+		c.sendControl(t, wire.MsgFetched, AmErr, answer.Encode)
 		return
 	}
 	if in.placement != nil && !c.worthFetching(in) {
-		answer.b = fetchPlaced
-		c.sendControl(t, msgFetched, AmErr, answer.encode)
+		answer.Outcome = wire.FetchPlaced
+		c.sendControl(t, wire.MsgFetched, AmErr, answer.Encode)
 		return
 	}
 	err := c.fetchData(t, in)
 	fault, isFault := err.(*transport.FaultError)
 	switch {
 	case isFault:
-		in.failed, in.received = true, in.am.length
-		answer.b = fetchUnread
+		in.failed, in.received = true, in.am.Length
+		answer.Outcome = wire.FetchUnread
 		c.fetchFault(t, fault)
 	case err == nil:
-		in.received = in.am.length
+		in.received = in.am.Length
 	case err == errBadList:
-		in.failed, in.received = true, in.am.length
+		in.failed, in.received = true, in.am.Length
 		c.malformed(&transport.Msg{From: t.ep})
 	default:
 		t.direct = false // the origin sends fragments
-		answer.b = fetchRefused
+		answer.Outcome = wire.FetchRefused
 	}
-	c.sendControl(t, msgFetched, AmErr, answer.encode)
+	c.sendControl(t, wire.MsgFetched, AmErr, answer.Encode)
 }
 
 func (c *Context) fetchData(t *task, in *incoming) error {
 	switch {
 	case in.vectored:
-		return c.moveDirect(t, true, &in.tgt, &in.org, min(in.tgt.total, in.org.total))
+		return c.moveDirect(t, true, &in.tgt, &in.org, min(in.tgt.Total(), in.org.Total()))
 	case !t.direct:
 		return transport.ErrNotSupported
 	case in.pieces || in.placement != nil:
 		return c.fetchPieces(t, in)
 	}
-	return c.copyDirect(t, true, in.buffer, in.am.direct, in.am.length)
+	return c.copyDirect(t, true, in.buffer, in.am.Direct, in.am.Length)
 }
 
 // fetchFault is about an address, here or at the origin, that a fetch could not access.
@@ -140,41 +142,41 @@ func (c *Context) fetchFault(t *task, fault *transport.FaultError) {
 		return
 	}
 	c.remoteFault(t, fault.Addr, codes.ErrOrgAddrNull, AmErr)
-	h := faultHeader{code: uint32(codes.ErrOrgAddrNull), kind: uint32(AmErr), addr: fault.Addr}
-	c.sendControl(t, msgFault, IntErr, h.encode)
+	h := wire.Fault{Code: uint32(codes.ErrOrgAddrNull), Kind: uint32(AmErr), Addr: fault.Addr}
+	c.sendControl(t, wire.MsgFault, IntErr, h.Encode)
 }
 
 // onFetched is the origin's side: its memory is free, or the data must go by fragments.
 func (c *Context) onFetched(m *transport.Msg) transport.Verdict {
-	var h pairHeader
-	if !h.decode(m.Hdr) {
+	var h wire.Fetched
+	if !h.Decode(m.Hdr) {
 		return c.malformed(m)
 	}
 	t := &c.tasks[m.From]
-	r, ok := c.readers.take(t, h.a)
+	r, ok := c.readers.take(t, h.Token)
 	if !ok {
 		return c.malformed(m)
 	}
-	if h.b == fetchDone {
+	if h.Outcome == wire.FetchDone {
 		t.countSent(r.n)
 	}
-	if h.b == fetchDone || h.b == fetchUnread {
+	if h.Outcome == wire.FetchDone || h.Outcome == wire.FetchUnread {
 		c.countFor(r.orgCntr, AmErr, c.me, t.id)
 		c.completed(sendComplete)
 		c.sendDone(r.done, t, codes.Success)
 		return transport.Accept
 	}
-	if h.b != fetchPlaced {
+	if h.Outcome != wire.FetchPlaced {
 		t.direct = false
 	}
-	o := c.newOutgoing(t, msgAmFragment, AmErr)
-	o.part, o.message = msgAmFragment, uint64(r.id)
-	o.hdrLen = len((&partHeader{o.message, 0}).encode(o.hdr[:]))
+	o := c.newOutgoing(t, wire.MsgAmFragment, AmErr)
+	o.part, o.message = wire.MsgAmFragment, uint64(r.id)
+	o.hdrLen = len((&wire.Part{Message: o.message, Offset: 0}).Encode(o.hdr[:]))
 	o.data, o.n = r.data, r.n
 	if r.vectored {
 		o.vectored, o.isCopied, o.org = true, false, r.org
-		if h.b == fetchNothing && r.org.kind != vecStrided {
-			o.lengths = 8 * uint64(len(r.org.list))
+		if h.Outcome == wire.FetchNothing && !r.org.Strided() {
+			o.lengths = 8 * r.org.Pieces()
 			o.n += o.lengths
 		}
 	}
@@ -200,7 +202,7 @@ type unknownIndex struct {
 func (c *Context) unknownHandler(t *task, in *incoming) transport.Verdict {
 	for i := range c.unknown {
 		u := &c.unknown[i]
-		if u.t != t || u.id != in.am.id {
+		if u.t != t || u.id != in.am.ID {
 			continue
 		}
 		if !u.given {
@@ -210,7 +212,7 @@ func (c *Context) unknownHandler(t *task, in *incoming) transport.Verdict {
 		in.handled, in.buried, in.failed = true, true, true
 		return transport.Accept
 	}
-	c.unknown = append(c.unknown, unknownIndex{t: t, id: in.am.id, index: in.am.handler, since: c.clock()})
+	c.unknown = append(c.unknown, unknownIndex{t: t, id: in.am.ID, index: in.am.Handler, since: c.clock()})
 	return transport.Refuse
 }
 

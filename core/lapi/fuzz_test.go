@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
@@ -24,17 +25,17 @@ func FuzzMessages(f *testing.F) {
 	words := func(id transport.MsgID, data int, header ...uint64) []byte {
 		b := []byte{byte(id), byte(len(header)), byte(data)}
 		for _, w := range header {
-			b = order.AppendUint64(b, w)
+			b = wire.Order.AppendUint64(b, w)
 		}
 		return append(b, make([]byte, data)...)
 	}
-	am := (&amHeader{handler: 6, length: 16, uhdrLen: 8, id: 1}).encode(make([]byte, 64))
-	f.Add(words(msgPut, 8, 1, 4, 0))
-	f.Add(words(msgPutFragment, 8, 1, 4, 0, 16, 8, 1))
-	f.Add(words(msgPutDirect, 0, 8, 4, 0))
-	f.Add(words(msgGet, 0, 1, 8, 1, 1, 4))
-	f.Add(append([]byte{byte(msgAm), byte(len(am) / 8), 16}, append(am, make([]byte, 16)...)...))
-	for id := msgAmFragment; id <= msgPutLast; id++ {
+	am := (&wire.Am{Handler: 6, Length: 16, UhdrLen: 8, ID: 1}).Encode(make([]byte, 64))
+	f.Add(words(wire.MsgPut, 8, 1, 4, 0))
+	f.Add(words(wire.MsgPutFragment, 8, 1, 4, 0, 16, 8, 1))
+	f.Add(words(wire.MsgPutDirect, 0, 8, 4, 0))
+	f.Add(words(wire.MsgGet, 0, 1, 8, 1, 1, 4))
+	f.Add(append([]byte{byte(wire.MsgAm), byte(len(am) / 8), 16}, append(am, make([]byte, 16)...)...))
+	for id := wire.MsgAmFragment; id <= wire.MsgPutLast; id++ {
 		for n := range uint64(9) {
 			f.Add(words(id, int(8*n), []uint64{6, 1, 4, 16, 8, 3, 1, 2, 5}[:n]...))
 		}
@@ -47,7 +48,7 @@ func FuzzMessages(f *testing.F) {
 		meaning := [...]transport.Addr{1: memory.AddrOf(buffer), 2: memory.AddrOf(buffer[len(buffer)-8:]), 3: 16, 4: memory.AddrOf(buffer[64:]), 5: 1 << 46, 6: 0x1000, 7: 0x1001, 8: 8}
 		k.headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer = meaning[1] }
 		k.headers[0x1001] = func(_ *headerCall, r *HeaderResult) { r.Buffer, r.Completion = meaning[1], 0x2000 }
-		link := &tap{Link: k.udp}
+		link := &tap{Link: k.net.UDP}
 		k.setHandlers(link)
 		memory.Guard()
 		for messages := 0; len(b) >= 3 && messages < 20; messages++ {
@@ -58,8 +59,8 @@ func FuzzMessages(f *testing.F) {
 			b = b[n:]
 			headerLen = min(headerLen, n&^7)
 			for at := 0; at < headerLen; at += 8 {
-				if w := order.Uint64(packet[at:]); w > 0 && w < uint64(len(meaning)) {
-					order.PutUint64(packet[at:], uint64(meaning[w]))
+				if w := wire.Order.Uint64(packet[at:]); w > 0 && w < uint64(len(meaning)) {
+					wire.Order.PutUint64(packet[at:], uint64(meaning[w]))
 				}
 			}
 			if h := link.handlers[id]; h != nil {
@@ -72,20 +73,8 @@ func FuzzMessages(f *testing.F) {
 				k.CompletionDone(id)
 			}
 		}
-		k.udp.Disconnect(0, transport.ErrClosed) // else LAPI_Term would wait for the other to say goodbye
-		j.tasks[0].udp.Disconnect(1, transport.ErrClosed)
-	})
-}
-
-// FuzzSmall gives the decoders of the lane's messages arbitrary bytes.
-func FuzzSmall(f *testing.F) {
-	f.Add(make([]byte, 64), 40)
-	f.Fuzz(func(t *testing.T, b []byte, header int) {
-		header = min(max(header, 0), len(b)) &^ 7
-		m := transport.Msg{Hdr: b[:header:header], Data: b[header:]}
-		if h, uhdr, ok := decodeSmall(&m); ok && (len(uhdr) > MaxUhdrSize || h.length > uint64(len(b))) {
-			t.Errorf("accepted %+v with a user header of %d bytes, of %d in all", h, len(uhdr), len(b))
-		}
+		k.net.UDP.Disconnect(0, transport.ErrClosed) // else LAPI_Term would wait for the other to say goodbye
+		j.tasks[0].net.UDP.Disconnect(1, transport.ErrClosed)
 	})
 }
 

@@ -2,6 +2,7 @@ package lapi
 
 import (
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
@@ -19,9 +20,9 @@ func (c *Context) prepareVector(m *outgoing) (*fragmentOp, error) {
 	f := c.newFragmentOp(m)
 	f.id, f.op.Local, f.op.N, f.lead, f.by = m.id, 0, 0, 0, nil
 	switch m.id {
-	case msgPutv:
+	case wire.MsgPutv:
 		c.preparePutv(m, f)
-	case msgGetv:
+	case wire.MsgGetv:
 		c.prepareGetv(m, f)
 	default:
 		c.prepareStream(m, f)
@@ -35,7 +36,7 @@ func (c *Context) prepareVector(m *outgoing) (*fragmentOp, error) {
 
 // gatherRoom is how much data the next fragment to t may hold, with any header, if it is gathered.
 func (t *task) gatherRoom() uint64 {
-	most := t.sendMax - (vectorHeaderSize - putFragmentHeaderSize)
+	most := t.sendMax - (wire.VectorSize - wire.PutFragmentSize)
 	if by, ok := t.link.(transport.Gathering); ok {
 		most = max(most, by.GatherMax(t.ep))
 	}
@@ -48,56 +49,29 @@ func (c *Context) stage(f *fragmentOp) []byte {
 		f.staging = c.stagings[n-1]
 		c.stagings = c.stagings[:n-1]
 	} else {
-		size := 0
-		for _, l := range c.links() {
-			if l != nil {
-				size = max(size, l.Limits().SendMax)
-			}
-		}
-		f.staging = make([]byte, size)
+		f.staging = make([]byte, c.links.SendMax())
 	}
 	return f.staging
 }
 
 // preparePutv makes a fragment that the target can place by itself. Many entries leave less room for data.
 func (c *Context) preparePutv(m *outgoing, f *fragmentOp) {
-	room, entries := min(m.t.gatherRoom(), m.step), 0
-	n := min(m.n-m.offset, room)
-	if n > 0 && m.tgt.kind != vecStrided {
-		n = 0
-		for at := m.tgt.at(m.offset); m.offset+n < m.n; entries++ {
-			if entries > 0 && room < vectorEntrySize+vectorEntryMinData {
-				break
-			}
-			_, got := at.next(min(m.n-m.offset-n, room-vectorEntrySize))
-			n, room = n+got, room-vectorEntrySize-got
-		}
-	}
+	entries, n := m.tgt.Fit(m.offset, m.n-m.offset, min(m.t.gatherRoom(), m.step))
 	f.vectorPart(entries, n)
 	f.op.N = uint64(f.lead) + n
 }
 
 // prepareGetv makes a part of a request: of a list, as many entries as fit.
 func (c *Context) prepareGetv(m *outgoing, f *fragmentOp) {
-	entries, n := 0, m.n
-	if m.n > 0 && m.tgt.kind != vecStrided {
-		most := int(m.t.gatherRoom() / vectorEntrySize)
-		n = 0
-		for at := m.tgt.at(m.offset); entries < most && m.offset+n < m.n; entries++ {
-			_, got := at.next(m.n - m.offset - n)
-			n += got
-		}
-	}
-	f.vectorPart(entries, n)
+	f.vectorPart(m.tgt.FitEntries(m.offset, m.n-m.offset, int(m.t.gatherRoom()/wire.EntrySize)))
 	f.op.N = uint64(f.lead)
 }
 
 // vectorPart makes f a part of a put or request: n bytes of the target's vector, named by that many entries.
 func (f *fragmentOp) vectorPart(entries int, n uint64) {
 	m := f.m
-	order.PutUint64(m.hdr[vectorOffsetAt:], m.offset)
-	order.PutUint32(m.hdr[vectorEntriesAt:], uint32(entries))
-	f.hdr, f.step, f.lead = m.hdr[:vectorHeaderSize], n, entries*vectorEntrySize
+	(*wire.Vector)(nil).EncodePlace(m.hdr[:], m.offset, uint32(entries))
+	f.hdr, f.step, f.lead = m.hdr[:wire.VectorSize], n, entries*wire.EntrySize
 }
 
 // prepareStream makes a fragment of a stream: split user header, lengths of blocks, data. The user header never shares one with the
@@ -130,8 +104,8 @@ func (c *Context) layOut(m *outgoing, f *fragmentOp) error {
 		return nil
 	}
 	if f.lead == 0 && n > uint64(c.bufCopy) && m.placement == nil { // not to be free on return: the link may take it from where it is
-		at := m.org.at(m.dataOffset())
-		if a, got := at.next(n); got == n {
+		at := m.org.At(m.dataOffset())
+		if a, got := at.Next(n); got == n {
 			f.op.Local = a
 			return nil
 		}
@@ -154,13 +128,10 @@ func (f *fragmentOp) Gather(dst []byte) error {
 	case !m.vectored:
 		return memory.CopyOut(dst, f.op.Local)
 	case f.lead == 0:
-	case m.id == msgPutv || m.id == msgGetv:
-		f.entries(lead)
+	case m.id == wire.MsgPutv || m.id == wire.MsgGetv:
+		m.tgt.WriteEntries(lead, m.offset, f.step)
 	default: // fragments are cut at multiples of 8 bytes
-		for k := int(m.offset-m.uhdrLen) / 8; len(lead) > 0; k++ {
-			order.PutUint64(lead, m.org.list[k].end-m.org.start(k))
-			lead = lead[8:]
-		}
+		m.org.WriteLengths(lead, int(m.offset-m.uhdrLen)/8)
 	}
 	dst = dst[f.lead:]
 	if m.isCopied {
@@ -170,28 +141,18 @@ func (f *fragmentOp) Gather(dst []byte) error {
 	return m.gather(dst, m.dataOffset())
 }
 
-// entries writes the blocks of the target's vector that f is a part of.
-func (f *fragmentOp) entries(b []byte) {
-	at, left := f.m.tgt.at(f.m.offset), f.step
-	for i := range len(b) / vectorEntrySize {
-		a, n := at.next(left)
-		putEntry(b, i, a, n)
-		left -= n
-	}
-}
-
 // gather copies m's data from offset on to dst.
 func (m *outgoing) gather(dst []byte, offset uint64) error {
 	if m.placement != nil {
 		return m.placement.machine.Gather(dst, offset)
 	}
-	return m.org.gather(dst, offset)
+	return m.org.Gather(dst, offset)
 }
 
 // copyVector makes m, which must wait, independent of the user's memory if it is small.
 func (c *Context) copyVector(m *outgoing) {
 	n := m.n - m.uhdrLen - m.lengths
-	if m.id == msgGetv || n == 0 || n > uint64(c.bufCopy) || m.isCopied {
+	if m.id == wire.MsgGetv || n == 0 || n > uint64(c.bufCopy) || m.isCopied {
 		return
 	}
 	if cap(m.copied) < int(n) {

@@ -2,6 +2,8 @@ package lapi
 
 import (
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/vector"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
@@ -25,7 +27,7 @@ type originOp struct {
 	done     Callback // of a get the completion handler, of a read-modify-write the send completion handler
 	compares bool     // COMPARE_AND_SWAP: store TRUE or FALSE
 	vectored bool     // the data goes to org
-	org      vector
+	org      vector.Vector
 }
 
 type originList struct{ head, tail *originOp }
@@ -73,7 +75,7 @@ func (c *Context) newOriginOp(t *task, kind ErrType) *originOp {
 func (c *Context) freeOriginOp(o *originOp) {
 	c.getRmw.remove(o)
 	if o.vectored {
-		o.org.reset()
+		o.org.Reset()
 	}
 	o.t = nil
 	o.generation++
@@ -117,8 +119,8 @@ func (c *Context) get(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr t
 	}
 	o := c.newOriginOp(t, GetErr)
 	o.local, o.n, o.orgCntr, o.done = orgAddr, n, orgCntr, done
-	h := getHeader{tgtAddr: tgtAddr, length: n, tgtCntr: tgtCntr, token: o.token(), single: c.single}
-	c.sendControl(t, msgGet, GetErr, h.encode)
+	h := wire.Get{TgtAddr: tgtAddr, Length: n, TgtCntr: tgtCntr, Token: o.token(), Single: c.single}
+	c.sendControl(t, wire.MsgGet, GetErr, h.Encode)
 	c.publish()
 	return codes.Success
 }
@@ -143,38 +145,38 @@ func (c *Context) getDirect(t *task, n uint64, tgtAddr, orgAddr, tgtCntr, orgCnt
 
 // onGet is the target's side: it answers with the data, in parts.
 func (c *Context) onGet(m *transport.Msg) transport.Verdict {
-	var h getHeader
-	if !h.decode(m.Hdr) {
+	var h wire.Get
+	if !h.Decode(m.Hdr) {
 		return c.malformed(m)
 	}
 	t := &c.tasks[m.From]
-	a := c.newOutgoing(t, msgGetData, GetErr)
-	a.part, a.message = msgGetData, h.token
-	a.hdrLen = len((&partHeader{h.token, 0}).encode(a.hdr[:]))
-	a.step = t.partSize(h.length)
-	a.data, a.n, a.first = h.tgtAddr, h.length, min(h.length, a.step)
-	a.orgCntr, a.user, a.single = h.tgtCntr, true, h.single
+	a := c.newOutgoing(t, wire.MsgGetData, GetErr)
+	a.part, a.message = wire.MsgGetData, h.Token
+	a.hdrLen = len((&wire.Part{Message: h.Token, Offset: 0}).Encode(a.hdr[:]))
+	a.step = t.partSize(h.Length)
+	a.data, a.n, a.first = h.TgtAddr, h.Length, min(h.Length, a.step)
+	a.orgCntr, a.user, a.single = h.TgtCntr, true, h.Single
 	c.start(a)
 	return transport.Accept
 }
 
 // onGetData is the origin's side of a part of the answer.
 func (c *Context) onGetData(m *transport.Msg) transport.Verdict {
-	var h partHeader
-	if !h.decode(m.Hdr) {
+	var h wire.Part
+	if !h.Decode(m.Hdr) {
 		return c.malformed(m)
 	}
-	o := c.originOf(&c.tasks[m.From], h.message)
-	if o == nil || o.kind != GetErr || !inside(h.offset, uint64(len(m.Data)), o.n) {
+	o := c.originOf(&c.tasks[m.From], h.Message)
+	if o == nil || o.kind != GetErr || !wire.Inside(h.Offset, uint64(len(m.Data)), o.n) {
 		return c.malformed(m)
 	}
 	var err error
 	switch {
 	case o.failed: // the rest is only counted
 	case o.vectored:
-		err = o.org.scatter(h.offset, m.Data)
+		err = o.org.Scatter(h.Offset, m.Data)
 	default:
-		err = memory.CopyIn(o.local+transport.Addr(h.offset), m.Data)
+		err = memory.CopyIn(o.local+transport.Addr(h.Offset), m.Data)
 	}
 	if err != nil {
 		o.failed = true

@@ -2,6 +2,8 @@ package lapi
 
 import (
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/vector"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
@@ -20,13 +22,13 @@ func (c *Context) getv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgt
 	if code != codes.Success {
 		return code
 	}
-	m := c.newVectored(t, msgGetv, GetErr)
-	if code = c.loadPair(&m.org, &m.tgt, orgVec, tgtVec, long); code != codes.Success {
+	m := c.newVectored(t, wire.MsgGetv, GetErr)
+	if err := c.loader().Pair(&m.org, &m.tgt, orgVec, tgtVec, long); err != nil {
 		c.freeOutgoing(m)
-		return code
+		return c.badVector(err)
 	}
 	t.lastKind = GetErr
-	m.n, m.part = min(m.org.total, m.tgt.total), msgGetv
+	m.n, m.part = min(m.org.Total(), m.tgt.Total()), wire.MsgGetv
 	if c.getvGoesDirect(t, &m.org, &m.tgt, m.n, way) && c.getvDirect(m, tgtCntr, orgCntr, done) {
 		c.publish()
 		return codes.Success
@@ -36,19 +38,17 @@ func (c *Context) getv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgt
 	o.vectored = true
 	o.org, m.org = m.org, o.org // the operation outlives its request
 	t.nextID++
-	h := vectorHeader{tgtCntr: tgtCntr, reply: o.token(), total: m.n, single: c.single, id: t.nextID}
-	if m.tgt.kind == vecStrided {
-		h.base, h.block, h.stride = m.tgt.base, m.tgt.block, m.tgt.stride
-	}
-	m.hdrLen = len(h.encode(m.hdr[:]))
+	h := wire.Vector{TgtCntr: tgtCntr, Reply: o.token(), Total: m.n, Single: c.single, ID: t.nextID}
+	m.tgt.Describe(&h)
+	m.hdrLen = len(h.Encode(m.hdr[:]))
 	c.start(m)
 	c.publish()
 	return codes.Success
 }
 
 // worthDirectGet: a get by messages takes the target's help and two ways, so a direct one pays even for short blocks if they are few.
-func (c *Context) worthDirectGet(near, far *vector, n uint64) bool {
-	return far.pieces() <= directGetFew && near.pieces() <= directLocal*directGetFew || c.worthDirect(near, far, n)
+func (c *Context) worthDirectGet(near, far *vector.Vector, n uint64) bool {
+	return far.Pieces() <= directGetFew && near.Pieces() <= directLocal*directGetFew || c.worthDirect(near, far, n)
 }
 
 // getvDirect is getDirect for vectors. False: use messages. True: m is gone.
@@ -81,47 +81,28 @@ type request struct {
 
 // onGetv is the target's side of a part of a request: it answers with the data, in fragments.
 func (c *Context) onGetv(m *transport.Msg) transport.Verdict {
-	var h vectorHeader
-	if !h.decode(m.Hdr, len(m.Data)) || int(h.entries)*vectorEntrySize != len(m.Data) {
+	var h wire.Vector
+	if !h.Decode(m.Hdr, len(m.Data)) || int(h.Entries)*wire.EntrySize != len(m.Data) {
 		return c.malformed(m)
 	}
 	t := &c.tasks[m.From]
-	a := c.newVectored(t, msgGetData, GetErr)
-	if !asked(&a.org, &h, m.Data) {
+	a := c.newVectored(t, wire.MsgGetData, GetErr)
+	if !a.org.Asked(&h, m.Data) {
 		c.freeOutgoing(a)
 		return c.malformed(m)
 	}
-	a.part, a.message, a.skipped = msgGetData, h.reply, h.offset
-	a.hdrLen = len((&partHeader{h.reply, h.offset}).encode(a.hdr[:]))
-	a.n, a.single = a.org.total, h.single
+	a.part, a.message, a.skipped = wire.MsgGetData, h.Reply, h.Offset
+	a.hdrLen = len((&wire.Part{Message: h.Reply, Offset: h.Offset}).Encode(a.hdr[:]))
+	a.n, a.single = a.org.Total(), h.Single
 	a.first = min(a.n, uint64(t.sendMax))
-	if a.n == h.total {
-		a.orgCntr, a.user = h.tgtCntr, true
+	if a.n == h.Total {
+		a.orgCntr, a.user = h.TgtCntr, true
 	} else {
-		a.asked = request{uint64(h.id) | putIDs, h.total, h.tgtCntr}
+		a.asked = request{uint64(h.ID) | putIDs, h.Total, h.TgtCntr}
 		a.finished = c.partAnswered
 	}
 	c.start(a)
 	return transport.Accept
-}
-
-// asked fills v with the part of this task's memory that h asks for.
-func asked(v *vector, h *vectorHeader, data []byte) bool {
-	if h.entries == 0 {
-		h.strided(v)
-		return h.offset == 0
-	}
-	v.reset()
-	v.kind, v.count = vecIOVector, uint64(h.entries)
-	for i := range h.entries {
-		a, n := entry(data, i)
-		if n > h.total-h.offset-v.total {
-			return false
-		}
-		v.total += n
-		v.list = append(v.list, block{a, v.total})
-	}
-	return true
 }
 
 // partAnswered: the data of one part of a request has left. After the last part the user may change the target's blocks.

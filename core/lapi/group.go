@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
@@ -39,7 +40,7 @@ func (c *Context) GroupCreate(n uint32, list, name transport.Addr) codes.Code {
 		return codes.ErrTgt
 	}
 	id := c.newGroupName()
-	if err := memory.CopyIn(name, order.AppendUint32(nil, id)); err != nil {
+	if err := memory.CopyIn(name, wire.Order.AppendUint32(nil, id)); err != nil {
 		return c.groupFault(err)
 	}
 	if c.groups == nil {
@@ -57,7 +58,7 @@ func (c *Context) readMembers(n uint32, list transport.Addr) ([]uint32, error) {
 	}
 	members := make([]uint32, n)
 	for i := range members {
-		members[i] = order.Uint32(raw[4*i:])
+		members[i] = wire.Order.Uint32(raw[4*i:])
 	}
 	sorted := slices.Sorted(slices.Values(members))
 	if sorted[n-1] >= uint32(len(c.tasks)) || len(slices.Compact(sorted)) != len(members) {

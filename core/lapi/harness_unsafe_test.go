@@ -12,6 +12,7 @@ import (
 
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
@@ -264,7 +265,7 @@ func dup(files []int) (out []int) {
 // compute makes all tasks look as if their users did not poll, so that large data goes directly.
 func (j *testJob) compute() *testJob {
 	for _, k := range j.tasks {
-		if a, ok := untraced(k.shm).(interface{ SetAway(bool) }); ok {
+		if a, ok := untraced(k.net.Shm).(interface{ SetAway(bool) }); ok {
 			a.SetAway(true)
 		}
 	}
@@ -274,5 +275,5 @@ func (j *testJob) compute() *testJob {
 // refusedAt is the word in the task's segment that says who of its peers has given up the barrier.
 func (t *task) refusedAt() uint64 {
 	offset := unsafe.Offsetof(layout.SegmentHead{}.Barrier) + unsafe.Offsetof(layout.Barriers{}.Refused)
-	return order.Uint64(memory.Bytes(transport.Addr(t.path.OutHead)+transport.Addr(offset), 8))
+	return wire.Order.Uint64(memory.Bytes(transport.Addr(t.path.OutHead)+transport.Addr(offset), 8))
 }

@@ -1,6 +1,8 @@
 package lapi
 
 import (
+	"lapi/core/lapi/vector"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
@@ -17,8 +19,8 @@ type incoming struct {
 	failed   bool   // an address was bad: the rest is counted and dropped
 
 	// Active messages only.
-	am        amHeader
-	hasHeader bool // msgAm was accepted
+	am        wire.Am
+	hasHeader bool // wire.MsgAm was accepted
 	handled   bool // the header handler has run
 	buried    bool // its data goes nowhere
 	buffer    transport.Addr
@@ -26,26 +28,26 @@ type incoming struct {
 	inline    bool
 	whole     bool       // all data came in one fragment
 	placement *placement // nil, or how the data goes to the buffer
-	pieces    bool       // msgAmPieces: the data lies in blocks at the origin; org, tgt and amv are used
+	pieces    bool       // wire.MsgAmPieces: the data lies in blocks at the origin; org, tgt and amv are used
 	uhdr      []byte     // user header, then lengths of a vector's blocks, when they come in fragments
-	uhdrFrom  int        // of uhdr, what came with msgAm; the rest heads the stream
+	uhdrFrom  int        // of uhdr, what came with wire.MsgAm; the rest heads the stream
 	uhdrGot   uint64     // bytes of that rest
 	early     []earlyPart
 
 	// Active messages of vectors, and direct ones whose data lies in blocks.
 	vectored bool
-	amv      amvHeader
-	org      vector // of a direct one
-	tgt      vector // the header handler's
+	amv      wire.Amv
+	org      vector.Vector // of a direct one
+	tgt      vector.Vector // the header handler's
 }
 
 // prefix is how many bytes of the stream precede the data.
 func (in *incoming) prefix() (n uint64) {
-	if in.am.split {
-		n = uint64(in.am.uhdrLen)
+	if in.am.Split {
+		n = uint64(in.am.UhdrLen)
 	}
-	if in.vectored && !in.am.isDirect {
-		n += in.amv.lengths()
+	if in.vectored && !in.am.Rendezvous {
+		n += in.amv.Lengths()
 	}
 	return n
 }
@@ -77,8 +79,8 @@ func (c *Context) newIncoming(t *task, id uint64) *incoming {
 		in = new(incoming)
 	} else {
 		c.freeIn = in.next
-		in.org.reset()
-		in.tgt.reset()
+		in.org.Reset()
+		in.tgt.Reset()
 		if cap(in.uhdr) > uhdrKept {
 			in.uhdr = nil
 		}
@@ -137,7 +139,7 @@ func (c *Context) place(t *task, in *incoming, offset uint64, data []byte) {
 	var err error
 	switch {
 	case in.vectored:
-		err = in.tgt.scatter(offset, data)
+		err = in.tgt.Scatter(offset, data)
 	case in.placement != nil:
 		err = in.scatter(offset, data)
 	default:

@@ -3,6 +3,7 @@ package lapi
 import (
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
@@ -28,12 +29,11 @@ type laneLink interface {
 const (
 	laneTurns    = 1 << 20 // turns of the lane after which core gets one in any case; by the clock it is sooner
 	laneUDPTurns = 16      // the same while there is a socket to look at
-	laneUnknown  = 1 << 31
 )
 
 // openLane is a step of LAPI_Init: it makes the memory that C and core share. Failing to is no reason to fail.
 func (s *setup) openLane() codes.Code {
-	link, ok := s.shm.(laneLink)
+	link, ok := s.net.Shm.(laneLink)
 	if !ok || s.cfg.FastLane == job.FastLaneOff || s.trace != nil || !canLane() {
 		return codes.Success
 	}
@@ -47,7 +47,7 @@ func (s *setup) openLane() codes.Code {
 	if s.cfg.UseBulk {
 		l.BulkMin = uint64(s.cfg.BulkMin)
 	}
-	if s.udp != nil {
+	if s.net.UDP != nil {
 		l.TurnsMax = laneUDPTurns
 	}
 	if s.cfg.FastLane == job.FastLaneRandom {
@@ -79,7 +79,7 @@ func (c *Context) tellLane() {
 	busy := c.waiting > 0 || c.getRmw.head != nil || c.readers.count > 0 || len(c.fences) > 0 || len(c.collectives) > 0 || c.term != nil ||
 		len(c.usedTasks) > 0
 	work := c.waiting > 0 || len(c.fences) > 0 || c.term != nil || len(c.unknown) > 0 || len(c.errors) > 0 ||
-		c.lane.link.Busy() || c.self.(transport.Waiter).NextTimeout() != 0 || c.udp != nil && c.udpIdle < udpIdleTurns
+		c.lane.link.Busy() || c.net.Self.(transport.Waiter).NextTimeout() != 0 || c.net.UDP != nil && c.udpIdle < udpIdleTurns
 	for _, e := range c.emuls {
 		work = work || e.Waiting()
 	}
@@ -185,8 +185,8 @@ func (c *Context) LaneCount(a transport.Addr, kind ErrType, src, peer int) {
 // LaneTell is tellComplete for the lane, which found no room; it stands for more messages than one if more is not 0.
 func (c *Context) LaneTell(origin int, cmplCntr transport.Addr, more uint64) {
 	memory.Guard()
-	h := pairHeader{a: uint64(cmplCntr), b: more}
-	c.sendControl(&c.tasks[origin], msgCounter, IntErr, h.encode)
+	h := wire.Completion{Cntr: cmplCntr, More: more}
+	c.sendControl(&c.tasks[origin], wire.MsgCounter, IntErr, h.Encode)
 	c.publish()
 }
 
@@ -202,7 +202,7 @@ func (c *Context) LaneFault(a transport.Addr, kind ErrType) {
 func (c *Context) LaneHandled(ring uint32, r *HeaderResult) {
 	memory.Guard()
 	c.lane.link.Take(ring, func(m *transport.Msg) transport.Verdict {
-		h, _, ok := decodeSmall(m)
+		h, _, ok := wire.DecodeSmall(m)
 		if !ok {
 			return c.malformed(m)
 		}

@@ -3,8 +3,8 @@ package lapi
 import (
 	"unsafe"
 
-	"golang.org/x/sys/unix"
-
+	"lapi/core/lapi/wire"
+	"lapi/transport/arena"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
 	"lapi/transport/shm"
@@ -19,14 +19,14 @@ func pathsAddress(link laneLink) uint64 { return uint64(uintptr(unsafe.Pointer(l
 // newLane makes the lane's memory: the struct, the ring of each task, room for a user header.
 func newLane(tasks []task, link laneLink) (*lane, error) {
 	const size = int(unsafe.Sizeof(layout.Lane{}))
-	b, err := unix.Mmap(-1, 0, size+pad8(MaxUhdrSize)+2*len(tasks), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	b, err := arena.Map(size + wire.Pad8(wire.MaxUhdrSize) + 2*len(tasks))
 	if err != nil {
 		return nil, err
 	}
 	l := &lane{Lane: (*layout.Lane)(unsafe.Pointer(&b[0])), memory: b}
 	l.Paths = pathsAddress(link)
 	l.Scratch = uint64(memory.AddrOf(b[size:]))
-	rings := b[size+pad8(MaxUhdrSize):]
+	rings := b[size+wire.Pad8(wire.MaxUhdrSize):]
 	l.RingOf = uint64(memory.AddrOf(rings))
 	paths := link.Paths()
 	for i := range tasks {
@@ -39,7 +39,7 @@ func newLane(tasks []task, link laneLink) (*lane, error) {
 				}
 			}
 		}
-		order.PutUint16(rings[2*i:], uint16(ring))
+		wire.Order.PutUint16(rings[2*i:], uint16(ring))
 	}
 	for i := range l.Op {
 		l.Op[i].Token, l.Op[i].NextFree = uint32(i), uint32(i+1)
@@ -51,6 +51,6 @@ func (l *lane) address() uint64 { return uint64(uintptr(unsafe.Pointer(l.Lane)))
 
 func (l *lane) close() {
 	if l != nil {
-		_ = unix.Munmap(l.memory)
+		arena.Unmap(l.memory)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 )
 
@@ -51,7 +52,7 @@ func TestMulticast(t *testing.T) {
 		for _, members := range [][]uint32{{0, 1, 2, 3}, {3, 1}, {2}, {0}, {1, 0}} {
 			name := j.tasks[0].group(t, members...)
 			for i, n := range multicastSizes {
-				testMulticast(t, j, name, members, n, i%2*MaxUhdrSize/(1+i%3)&^3)
+				testMulticast(t, j, name, members, n, i%2*wire.MaxUhdrSize/(1+i%3)&^3)
 			}
 			j.ok(j.tasks[0].GroupFree(name))
 		}
@@ -127,7 +128,7 @@ func TestSmallMulticastIsCopied(t *testing.T) {
 		got := make([][times]byte, len(j.tasks))
 		for i, k := range j.tasks {
 			k.headers[0x1000] = func(h *headerCall, r *HeaderResult) {
-				number := order.Uint32(h.uhdr)
+				number := wire.Order.Uint32(h.uhdr)
 				r.Buffer = at(&got[i][number])
 				r.Bytes = 1
 			}
@@ -136,7 +137,7 @@ func TestSmallMulticastIsCopied(t *testing.T) {
 		for i := range uint32(times) {
 			name := j.tasks[0].group(t, 0, 1, 2, 3)
 			src[0] = byte(i%250 + 1)
-			order.PutUint32(uhdr, i)
+			wire.Order.PutUint32(uhdr, i)
 			j.ok(j.tasks[0].Xfer(XferMc, &Transfer{Tgt: name, HdrHdl: 0x1000, Uhdr: addrOf(uhdr), UhdrLen: 4, OrgAddr: addrOf(src), N: 1}))
 			j.ok(j.tasks[0].GroupFree(name))
 			src[0], uhdr[0] = 0, 0xff
@@ -205,7 +206,7 @@ func TestMulticastErrors(t *testing.T) {
 		{"no header handler", func(x *Transfer) { x.HdrHdl = 0 }, codes.ErrHdrHndlrNull},
 		{"length over the limit", func(x *Transfer) { x.N = 1 << 63 }, codes.ErrDataLen},
 		{"no data", func(x *Transfer) { x.OrgAddr = 0 }, codes.ErrOrgAddrNull},
-		{"user header too long", func(x *Transfer) { x.UhdrLen = MaxUhdrSize + 1 }, codes.ErrUhdrLen},
+		{"user header too long", func(x *Transfer) { x.UhdrLen = wire.MaxUhdrSize + 1 }, codes.ErrUhdrLen},
 		{"user header of no words", func(x *Transfer) { x.UhdrLen, x.Uhdr = 7, addrOf(buffer) }, codes.ErrHdrLen},
 		{"user header NULL", func(x *Transfer) { x.UhdrLen = 8 }, codes.ErrUhdrNull},
 		{"user header that cannot be read", func(x *Transfer) { x.UhdrLen, x.Uhdr = 8, 0x1000 }, codes.ErrUhdrNull},

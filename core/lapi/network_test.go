@@ -3,10 +3,10 @@ package lapi
 import (
 	"math/rand/v2"
 	"runtime"
-	"strings"
 	"testing"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/udp"
 )
@@ -45,11 +45,11 @@ func TestAddressThatCannotBeUsed(t *testing.T) {
 		if !k.said(codes.AttFrSetupInternal) {
 			t.Errorf("no message in %q", k.messages)
 		}
-		if n := len(k.udp.(*udp.Link).Locals()); n != 1 {
+		if n := len(k.net.UDP.(*udp.Link).Locals()); n != 1 {
 			t.Errorf("%d addresses are used", n)
 		}
 	}
-	if k := newJob(t, 2, twoAddresses).tasks[0]; k.said(codes.AttFrSetupInternal) || len(k.udp.(*udp.Link).Locals()) != 2 {
+	if k := newJob(t, 2, twoAddresses).tasks[0]; k.said(codes.AttFrSetupInternal) || len(k.net.UDP.(*udp.Link).Locals()) != 2 {
 		t.Errorf("two good addresses: %q", k.messages)
 	}
 }
@@ -62,7 +62,7 @@ func TestNotStripe(t *testing.T) {
 	var there, back int32
 	sent := func(task int) (n [2]uint64) {
 		for path := range n {
-			n[path] = j.tasks[task].udp.(*udp.Link).Transmissions(transport.Endpoint(1-task), udp.Path(path))
+			n[path] = j.tasks[task].net.UDP.(*udp.Link).Transmissions(transport.Endpoint(1-task), udp.Path(path))
 		}
 		return n
 	}
@@ -78,7 +78,7 @@ func TestNotStripe(t *testing.T) {
 	}
 	rows, _, _ := strided(16, n/16, n/16+8, 1)
 	lines, _, got := strided(16, n/16, n/16+16, 0)
-	list, _ := spread(vecIOVector, []uint64{n / 2, n / 4, n / 4}, 8, rand.New(rand.NewPCG(1, 2)))
+	list, _ := spread(wire.VectorIO, []uint64{n / 2, n / 4, n / 4}, 8, rand.New(rand.NewPCG(1, 2)))
 	for _, k := range []struct {
 		name     string
 		kind     uint32
@@ -110,16 +110,4 @@ func TestNotStripe(t *testing.T) {
 		}
 	}
 	runtime.KeepAlive([]any{rows, lines, list, got})
-}
-
-func TestPathChangesAreTold(t *testing.T) {
-	k := newJob(t, 2, twoAddresses).tasks[0]
-	k.pathChanged(1, 1, false)
-	k.pathChanged(1, 1, true)
-	all := strings.Join(k.messages, "\n")
-	for _, text := range []string{"path 1 to task 1: no answer", "path 1 to task 1: it is used again"} {
-		if !strings.Contains(all, text) {
-			t.Errorf("no %q in %q", text, all)
-		}
-	}
 }

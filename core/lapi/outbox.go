@@ -20,7 +20,7 @@ type outboxes struct {
 
 // openOutboxes is a step of LAPI_Init. Failing to is no reason to fail.
 func (s *setup) openOutboxes() codes.Code {
-	if !s.o.Lends || s.udp == nil || s.cfg.FastLane == job.FastLaneOff || s.trace != nil {
+	if !s.o.Lends || s.net.UDP == nil || s.cfg.FastLane == job.FastLaneOff || s.trace != nil {
 		return codes.Success
 	}
 	if s.outboxes = newOutboxes(len(s.tasks)); s.outboxes.Outboxes == nil {
@@ -28,7 +28,7 @@ func (s *setup) openOutboxes() codes.Code {
 	}
 	s.outboxes.Most = uint32(s.bufCopy)
 	for i := range s.tasks {
-		if t := &s.tasks[i]; t.link == s.udp {
+		if t := &s.tasks[i]; t.link == s.net.UDP {
 			s.outboxes.Most = min(s.outboxes.Most, uint32(t.atOnce))
 		}
 	}
@@ -43,10 +43,10 @@ func (s *setup) openOutboxes() codes.Code {
 // lend lets C add messages to the packet for t that waits for company, if there is one.
 func (c *Context) lend(t *task) {
 	o := &c.outboxes
-	if o.Outboxes == nil || t.link != c.udp || t.dead || t.pending.head != nil || len(c.lists) > 0 || c.term != nil || c.userCode > 0 {
+	if o.Outboxes == nil || t.link != c.net.UDP || t.dead || t.pending.head != nil || len(c.lists) > 0 || c.term != nil || c.userCode > 0 {
 		return
 	}
-	tail, messages := c.udp.Lend(t.ep)
+	tail, messages := c.net.UDP.Lend(t.ep)
 	if messages <= 0 {
 		return
 	}
@@ -70,8 +70,8 @@ func (c *Context) takeBack() {
 		if box.Messages == 0 {
 			continue
 		}
-		tail, _ := c.udp.Lend(t.ep)
-		c.udp.Return(t.ep, int(box.At-uint64(addressOfTail(tail))), int(box.Messages), int(box.Data))
+		tail, _ := c.net.UDP.Lend(t.ep)
+		c.net.UDP.Return(t.ep, int(box.At-uint64(addressOfTail(tail))), int(box.Messages), int(box.Data))
 		t.lastKind = PutErr
 		t.expected += int(box.Completions)
 		*c.issued += uint64(box.Messages)

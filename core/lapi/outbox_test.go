@@ -4,10 +4,11 @@ import (
 	"maps"
 	"testing"
 
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
-	"lapi/transport/udp/wire"
+	udpwire "lapi/transport/udp/wire"
 )
 
 // lendingJob is two tasks over UDP, the first of which has outboxes and a session with the second. lent makes two puts, of which the second waits for
@@ -32,19 +33,19 @@ func lendingJob(t *testing.T, env map[string]string) (j *testJob, lent func() *l
 }
 
 // join is what cshim_outbox_put does.
-func join(box *layout.Outbox, h *putHeader, data []byte) {
+func join(box *layout.Outbox, h *wire.Put, data []byte) {
 	start := (box.At + 7) &^ 7
-	n := uint64(wire.MessageSize + putHeaderSize + len(data))
+	n := uint64(udpwire.MessageSize + wire.PutSize + len(data))
 	b := memory.Bytes(transport.Addr(start), n)
-	wire.PutMessage(b, uint8(msgPut), putHeaderSize, len(data))
-	h.encode(b[wire.MessageSize:])
-	copy(b[wire.MessageSize+putHeaderSize:], data)
+	udpwire.PutMessage(b, uint8(wire.MsgPut), wire.PutSize, len(data))
+	h.Encode(b[udpwire.MessageSize:])
+	copy(b[udpwire.MessageSize+wire.PutSize:], data)
 	clear(memory.Bytes(transport.Addr(box.At), start-box.At))
 	box.At = start + n
 	box.Room--
 	box.Messages++
 	box.Data += uint32(len(data))
-	if h.cmplCntr != 0 {
+	if h.CmplCntr != 0 {
 		box.Completions++
 	}
 }
@@ -59,8 +60,8 @@ func TestOutbox(t *testing.T) {
 	if box.Room == 0 {
 		t.Fatal("nothing is lent")
 	}
-	join(box, &putHeader{at(&dst[0]), at(&got), at(told)}, []byte{1, 2, 3}) // overwritten by the next
-	join(box, &putHeader{at(&dst[0]), at(&got), 0}, src[:51])
+	join(box, &wire.Put{TgtAddr: at(&dst[0]), TgtCntr: at(&got), CmplCntr: at(told)}, []byte{1, 2, 3}) // overwritten by the next
+	join(box, &wire.Put{TgtAddr: at(&dst[0]), TgtCntr: at(&got), CmplCntr: 0}, src[:51])
 	issued, sent := *k.issued, k.Stats()
 	k.Enter()
 	if *box != (layout.Outbox{}) {
@@ -90,7 +91,7 @@ func TestOutbox(t *testing.T) {
 }
 
 // Stats is how many bytes of data the task has sent over UDP.
-func (k *testTask) Stats() uint64 { return k.udp.Stats().DataSent }
+func (k *testTask) Stats() uint64 { return k.net.UDP.Stats().DataSent }
 
 // Nothing is lent where C must not go by itself: the switch is off, a trace or a list of tasks notes each message, LAPI_Term has begun, user code runs.
 func TestOutboxIsNotLent(t *testing.T) {

@@ -3,9 +3,8 @@ package lapi
 import (
 	"unsafe"
 
-	"golang.org/x/sys/unix"
-
 	"lapi/transport"
+	"lapi/transport/arena"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
 )
@@ -13,7 +12,7 @@ import (
 // newOutboxes makes the boxes' memory; without Outboxes if the kernel has none.
 func newOutboxes(tasks int) outboxes {
 	const head, each = int(unsafe.Sizeof(layout.Outboxes{})), int(unsafe.Sizeof(layout.Outbox{}))
-	b, err := unix.Mmap(-1, 0, head+tasks*each, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	b, err := arena.Map(head + tasks*each)
 	if err != nil {
 		return outboxes{}
 	}
@@ -31,7 +30,5 @@ func (o *outboxes) address() uint64 { return uint64(uintptr(unsafe.Pointer(o.Out
 func addressOfTail(tail []byte) transport.Addr { return memory.AddrOf(tail[:1:1]) }
 
 func (o *outboxes) close() {
-	if o.memory != nil {
-		_ = unix.Munmap(o.memory)
-	}
+	arena.Unmap(o.memory)
 }

@@ -3,6 +3,8 @@ package lapi
 import (
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/dgsm"
+	"lapi/core/lapi/vector"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
@@ -19,7 +21,7 @@ type outgoing struct {
 	kind      ErrType
 	id        transport.MsgID // of the first or only fragment
 	part      transport.MsgID // of the other fragments; 0: the message is sent whole
-	hdr       [amHeaderSize + amvHeaderSize + MaxUhdrSize + partHeaderSize]byte
+	hdr       [wire.AmSize + wire.AmvSize + wire.MaxUhdrSize + wire.PartSize]byte
 	hdrLen    int
 	first     uint64 // user data bytes that travel with the first header
 	data      transport.Addr
@@ -36,13 +38,13 @@ type outgoing struct {
 	message   uint64 // what partHeader names
 	skipped   uint64 // of an answer: where in the get's stream this message's begins
 
-	vectored  bool        // the fields down to held are used
-	org       vector      // where the data is, or (msgGetv) where it is to go
-	tgt       vector      // of msgPutv and msgGetv: the target's blocks
-	lengths   uint64      // bytes of lengths of org's blocks in the stream, before the data
-	held      *fragmentOp // the next fragment, when the link had no room for it
-	isCopied  bool        // the data is in copied
-	placement *placement  // nil, or how the data lies instead of org
+	vectored  bool          // the fields down to held are used
+	org       vector.Vector // where the data is, or (wire.MsgGetv) where it is to go
+	tgt       vector.Vector // of wire.MsgPutv and wire.MsgGetv: the target's blocks
+	lengths   uint64        // bytes of lengths of org's blocks in the stream, before the data
+	held      *fragmentOp   // the next fragment, when the link had no room for it
+	isCopied  bool          // the data is in copied
+	placement *placement    // nil, or how the data lies instead of org
 
 	orgCntr  transport.Addr
 	done     Callback // send completion handler
@@ -50,8 +52,8 @@ type outgoing struct {
 	copied   []byte   // this package's copy of small data
 	failed   bool
 	finished func(m *outgoing) // nil, or what follows
-	state    *exchange         // of msgExchange: keeps its values alive
-	asked    request           // of msgGetData: the part of a vector that it answers
+	state    *exchange         // of wire.MsgExchange: keeps its values alive
+	asked    request           // of wire.MsgGetData: the part of a vector that it answers
 }
 
 // vectorPartMin is the least part in which a vector's data goes, where a link says that smaller ones were better: each costs some work.
@@ -111,7 +113,7 @@ func (c *Context) newOutgoing(t *task, id transport.MsgID, kind ErrType) *outgoi
 	}
 	m.next, m.t, m.id, m.kind = nil, t, id, kind
 	m.seq = c.nextSeq()
-	m.part, m.hdrLen, m.first, m.data, m.n, m.uhdrLen, m.uhdrAt, m.offset = 0, 0, 0, 0, 0, 0, amHeaderSize, 0
+	m.part, m.hdrLen, m.first, m.data, m.n, m.uhdrLen, m.uhdrAt, m.offset = 0, 0, 0, 0, 0, 0, wire.AmSize, 0
 	m.started, m.allSent, m.inflight, m.message, m.skipped, m.step = false, false, 0, 0, 0, uint64(t.sendMax)
 	m.continued, m.single = false, c.single
 	m.orgCntr, m.done, m.user, m.failed, m.finished, m.state = 0, Callback{}, false, false, nil, nil
@@ -130,8 +132,8 @@ func (c *Context) freeOutgoing(m *outgoing) {
 		c.freePlacement(m.placement)
 		m.placement = nil
 		m.vectored, m.lengths, m.asked = false, 0, request{}
-		m.org.reset()
-		m.tgt.reset()
+		m.org.Reset()
+		m.tgt.Reset()
 		if m.held != nil {
 			c.freeFragmentOp(m.held)
 			m.held = nil
@@ -304,9 +306,9 @@ func (c *Context) putOff(m *outgoing, f *fragmentOp) {
 // nextFragment is what to send next: header and a piece of the stream, at most most bytes unless it is the first.
 func (m *outgoing) nextFragment(most uint64) (id transport.MsgID, hdr []byte, data transport.Addr, n uint64) {
 	switch {
-	case m.id == msgPutPart:
+	case m.id == wire.MsgPutPart:
 		return m.putPart()
-	case m.id == msgLaneReply && m.part != 0:
+	case m.id == wire.MsgLaneReply && m.part != 0:
 		n = min(m.n-m.offset, m.step)
 		return m.id, m.replyPart(n), m.data + transport.Addr(m.offset), n
 	case !m.started:
@@ -324,12 +326,12 @@ func (m *outgoing) nextFragment(most uint64) (id transport.MsgID, hdr []byte, da
 
 // partHeader writes the header of the next fragment behind everything else in hdr.
 func (m *outgoing) partHeader() []byte {
-	if m.id == msgPutFragment {
-		order.PutUint64(m.hdr[32:], m.offset)
+	if m.id == wire.MsgPutFragment {
+		(*wire.PutFragment)(nil).EncodeOffset(m.hdr[:], m.offset)
 		return m.hdr[:m.hdrLen]
 	}
-	at := len(m.hdr) - partHeaderSize
-	return (&partHeader{m.message, m.skipped + m.offset}).encode(m.hdr[at:])
+	at := len(m.hdr) - wire.PartSize
+	return (&wire.Part{Message: m.message, Offset: m.skipped + m.offset}).Encode(m.hdr[at:])
 }
 
 // fragmentDone is Op.Done of every fragment that a link had queued.

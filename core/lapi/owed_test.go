@@ -3,6 +3,7 @@ package lapi
 import (
 	"testing"
 
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 )
 
@@ -12,7 +13,7 @@ func TestCompletionsTogether(t *testing.T) {
 	j := newJob(t, 3, paths["udp"])
 	told := 0
 	for _, k := range j.tasks[:target] {
-		k.Context.udp.Handle(msgCounter, func(m *transport.Msg) transport.Verdict {
+		k.Context.net.UDP.Handle(wire.MsgCounter, func(m *transport.Msg) transport.Verdict {
 			told++
 			return k.Context.onCounter(m)
 		})

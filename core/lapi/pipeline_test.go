@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
 )
@@ -116,15 +117,15 @@ func TestRests(t *testing.T) {
 	var asked, state uint32
 	next := uint64(sent)
 	clear(dst)
-	m := replyHeader{token: 77}
-	a := k.newOutgoing(&k.tasks[0], msgLaneReply, GetErr)
-	a.part, a.message, a.skipped = msgLaneReply, 77, sent
+	m := wire.Reply{Token: 77}
+	a := k.newOutgoing(&k.tasks[0], wire.MsgLaneReply, GetErr)
+	a.part, a.message, a.skipped = wire.MsgLaneReply, 77, sent
 	a.data, a.n, a.step = at(&src[sent]), n-sent, 32<<10
 	for state = layout.ReplyPart; state == layout.ReplyPart; asked++ {
 		_, hdr, data, length := a.nextFragment(1 << 20)
-		m.token, state, m.value = order.Uint32(hdr), order.Uint32(hdr[4:]), order.Uint64(hdr[8:])
-		if m.token != 77 || m.value != next || len(hdr) != replyHeaderSize {
-			t.Fatalf("part %d of an answer: token %d, at %d instead of %d", asked, m.token, m.value, next)
+		m.Token, state, m.Value = wire.Order.Uint32(hdr), wire.Order.Uint32(hdr[4:]), wire.Order.Uint64(hdr[8:])
+		if m.Token != 77 || m.Value != next || len(hdr) != wire.ReplySize {
+			t.Fatalf("part %d of an answer: token %d, at %d instead of %d", asked, m.Token, m.Value, next)
 		}
 		copy(dst[next:], memory.Bytes(data, length))
 		next += length

@@ -2,8 +2,9 @@ package lapi
 
 import (
 	"lapi/core/lapi/dgsm"
+	"lapi/core/lapi/vector"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
-	"lapi/transport/memory"
 )
 
 // This file makes direct copies of data that lies as a DGSP says: the program's blocks are listed, and the target copies as from or to a
@@ -11,9 +12,8 @@ import (
 // into fragments (gather.go) and scattered from them.
 
 // list makes v the blocks of the program's first n bytes. False: they are more than most, or a DDM function is to see the data.
-func (l *placement) list(v *vector, n uint64, most uint64) bool {
-	v.reset()
-	v.kind, v.total = vecGeneric, n
+func (l *placement) list(v *vector.Vector, n uint64, most uint64) bool {
+	v.EmptyList()
 	if l.hold.Program().HasControl() {
 		return false
 	}
@@ -23,20 +23,13 @@ func (l *placement) list(v *vector, n uint64, most uint64) bool {
 		got := l.machine.Pieces(batch[:], left)
 		for i := range batch[:got] {
 			left -= batch[i].N
-			v.list = append(v.list, block{batch[i].Addr, n - left})
+			v.Append(batch[i].Addr, batch[i].N)
 		}
-		if uint64(len(v.list)) > most {
+		if v.Pieces() > most {
 			return false
 		}
 	}
-	v.count = uint64(len(v.list))
 	return true
-}
-
-// oneBlock makes v the n bytes at a.
-func (v *vector) oneBlock(a transport.Addr, n uint64) {
-	v.reset()
-	v.kind, v.count, v.total, v.base, v.block, v.stride = vecStrided, min(n, 1), n, a, n, n
 }
 
 // forcedBlocks is how many blocks a message has at most that is read directly only because its flags say so.
@@ -44,43 +37,44 @@ const forcedBlocks = 1 << 16
 
 // offerPieces makes m, whose user header is in place, a message whose target fetches the data from the blocks that l lists. False: it is
 // not worth it, and m is as before. Atoms are for data that comes in packets.
-func (c *Context) offerPieces(m *outgoing, h *amHeader, x *Transfer, l *placement) bool {
+func (c *Context) offerPieces(m *outgoing, h *wire.Am, x *Transfer, l *placement) bool {
 	t, n := m.t, x.N
-	whole := amHeaderSize + amvHeaderSize + pad8(int(x.UhdrLen))
+	whole := wire.AmSize + wire.AmvSize + wire.Pad8(int(x.UhdrLen))
 	way := hintOf(x.Flags)
 	blocks := n / c.sizes.BlockDirect
 	if t.forced(way) {
 		blocks = min(n, forcedBlocks)
 	}
-	if !c.amGoesDirect(t, n, way) || whole > t.headers || h.atom != 0 || !l.list(&m.org, n, blocks) {
+	if !c.amGoesDirect(t, n, way) || whole > t.headers || h.Atom != 0 || !l.list(&m.org, n, blocks) {
 		return false
 	}
 	c.freePlacement(l)
 	m.placement = nil
-	m.id, h.isDirect = msgAmPieces, true
-	a := amvHeader{kind: vecGeneric, count: uint32(m.org.count), base: memory.AddrOf(blockBytes(m.org.list))}
-	h.token = c.readers.put(reader{t: t, vectored: true, org: m.org, n: n, orgCntr: m.orgCntr, done: m.done, id: h.id, seq: m.seq})
-	m.org = vector{}                                         // the reader keeps it
-	m.n, m.user, m.orgCntr, m.done = 0, false, 0, Callback{} // they wait for msgFetched
+	m.id, h.Rendezvous = wire.MsgAmPieces, true
+	a := m.org.DescribeOrigin()
+	a.Base, _ = m.org.List()
+	h.Token = c.readers.put(reader{t: t, vectored: true, org: m.org, n: n, orgCntr: m.orgCntr, done: m.done, id: h.ID, seq: m.seq})
+	m.org = vector.Vector{}                                  // the reader keeps it
+	m.n, m.user, m.orgCntr, m.done = 0, false, 0, Callback{} // they wait for wire.MsgFetched
 	m.hdrLen = whole
-	copy(m.hdr[amHeaderSize+amvHeaderSize:whole], m.hdr[amHeaderSize:])
-	h.encode(m.hdr[:])
-	a.encode(m.hdr[amHeaderSize:])
+	copy(m.hdr[wire.AmSize+wire.AmvSize:whole], m.hdr[wire.AmSize:])
+	h.Encode(m.hdr[:])
+	a.Encode(m.hdr[wire.AmSize:])
 	return true
 }
 
 // onAmPieces is the target's side of such a message.
 func (c *Context) onAmPieces(m *transport.Msg) transport.Verdict {
-	var h amHeader
-	var v amvHeader
-	uhdr, ok := decodeAmv(&h, &v, m.Hdr, len(m.Data))
-	if !ok || !h.isDirect || v.kind != vecGeneric {
+	var h wire.Am
+	var v wire.Amv
+	uhdr, ok := wire.DecodeAmv(&h, &v, m.Hdr, len(m.Data))
+	if !ok || !h.Rendezvous || v.Kind != wire.VectorGeneric {
 		return c.malformed(m)
 	}
 	t := &c.tasks[m.From]
-	in := c.findIncoming(t, uint64(h.id))
+	in := c.findIncoming(t, uint64(h.ID))
 	if in == nil {
-		in = c.newIncoming(t, uint64(h.id))
+		in = c.newIncoming(t, uint64(h.ID))
 	}
 	if in.hasHeader {
 		return c.malformed(m)
@@ -98,17 +92,14 @@ func (c *Context) onAmPieces(m *transport.Msg) transport.Verdict {
 
 // readList reads the list of the origin's blocks that a direct message of in names.
 func (c *Context) readList(t *task, in *incoming) error {
-	v := &in.amv
-	in.org.reset()
-	in.org.kind, in.org.count, in.org.total = v.kind, uint64(v.count), in.am.length
-	list := make([]block, v.count)
-	if err := c.copyDirect(t, true, memory.AddrOf(blockBytes(list)), v.base, uint64(len(list)*blockSize)); err != nil {
+	in.org.Origin(&in.amv, in.am.Length)
+	at, n := in.org.NewList()
+	if err := c.copyDirect(t, true, at, in.amv.Base, n); err != nil {
 		return err
 	}
-	if !validList(list, in.am.length) {
+	if !in.org.ValidList() {
 		return errBadList
 	}
-	in.org.list = list
 	return nil
 }
 
@@ -120,19 +111,19 @@ func (c *Context) worthFetching(in *incoming) bool {
 
 // fetchPieces is fetchData where the data lies in blocks at one end or both.
 func (c *Context) fetchPieces(t *task, in *incoming) error {
-	n := in.am.length
+	n := in.am.Length
 	switch {
 	case in.pieces:
 		if err := c.readList(t, in); err != nil {
 			return err
 		}
 	default:
-		in.org.oneBlock(in.am.direct, n)
+		in.org.OneBlock(in.am.Direct, n)
 	}
 	if l := in.placement; l != nil {
 		n = l.bytes
 	} else {
-		in.tgt.oneBlock(in.buffer, n)
+		in.tgt.OneBlock(in.buffer, n)
 	}
 	return c.moveDirect(t, true, &in.tgt, &in.org, n)
 }

@@ -2,6 +2,7 @@ package lapi
 
 import (
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
@@ -30,30 +31,30 @@ func (c *Context) put(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, 
 	if cmplCntr != 0 {
 		t.expected++
 	}
-	h := putHeader{tgtAddr: tgtAddr, tgtCntr: tgtCntr, cmplCntr: cmplCntr}
+	h := wire.Put{TgtAddr: tgtAddr, TgtCntr: tgtCntr, CmplCntr: cmplCntr}
 	if c.putGoesDirect(t, n, way) && c.putDirect(t, n, orgAddr, orgCntr, &h) {
 		c.sendDone(done, t, codes.Success)
 		c.publish()
 		return codes.Success
 	}
-	if n <= t.partSize(n) && c.sendNow(t, msgPut, PutErr, h.encode(c.header[:]), orgAddr, n, orgCntr) {
+	if n <= t.partSize(n) && c.sendNow(t, wire.MsgPut, PutErr, h.Encode(c.header[:]), orgAddr, n, orgCntr) {
 		c.sendDone(done, t, codes.Success)
 		c.publish()
 		return codes.Success
 	}
-	m := c.newOutgoing(t, msgPut, PutErr)
+	m := c.newOutgoing(t, wire.MsgPut, PutErr)
 	m.user, m.orgCntr, m.done = true, orgCntr, done
 	m.data, m.n = orgAddr, n
 	switch part := t.partSize(n); {
 	case n <= part:
-		m.hdrLen, m.first = len(h.encode(m.hdr[:])), n
+		m.hdrLen, m.first = len(h.Encode(m.hdr[:])), n
 	case t.shared:
 		m.inParts(&h, true)
 	default:
 		t.nextID++
-		f := putFragmentHeader{putHeader: h, total: n, id: t.nextID}
-		m.id, m.part = msgPutFragment, msgPutFragment
-		m.hdrLen, m.first = len(f.encode(m.hdr[:])), part
+		f := wire.PutFragment{Put: h, Total: n, ID: t.nextID}
+		m.id, m.part = wire.MsgPutFragment, wire.MsgPutFragment
+		m.hdrLen, m.first = len(f.Encode(m.hdr[:])), part
 	}
 	c.start(m)
 	c.publish()
@@ -63,7 +64,7 @@ func (c *Context) put(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, 
 // checkMove checks what put and get have: the addresses may be 0 only if there is nothing to move.
 func checkMove(n uint64, tgtAddr, orgAddr transport.Addr) codes.Code {
 	switch {
-	case n > MaxMessageSize:
+	case n > wire.MaxMessageSize:
 		return codes.ErrDataLen
 	case n > 0 && tgtAddr == 0:
 		return codes.ErrTgtAddrNull
@@ -75,8 +76,8 @@ func checkMove(n uint64, tgtAddr, orgAddr transport.Addr) codes.Code {
 
 // putDirect copies straight into the target's memory; then a message without data carries the counters, and tells the target
 // what it received. False: the link cannot, use messages.
-func (c *Context) putDirect(t *task, n uint64, orgAddr, orgCntr transport.Addr, h *putHeader) bool {
-	err := c.copyDirect(t, false, orgAddr, h.tgtAddr, n)
+func (c *Context) putDirect(t *task, n uint64, orgAddr, orgCntr transport.Addr, h *wire.Put) bool {
+	err := c.copyDirect(t, false, orgAddr, h.TgtAddr, n)
 	if fault, ok := err.(*transport.FaultError); ok {
 		c.directFault(t, fault, PutErr)
 		return true
@@ -87,57 +88,57 @@ func (c *Context) putDirect(t *task, n uint64, orgAddr, orgCntr transport.Addr, 
 	}
 	c.countFor(orgCntr, PutErr, c.me, t.id)
 	c.completed(sendComplete)
-	h.tgtAddr = transport.Addr(n)
-	c.sendControl(t, msgPutDirect, PutErr, h.encode)
+	d := wire.PutDirect{Length: n, TgtCntr: h.TgtCntr, CmplCntr: h.CmplCntr}
+	c.sendControl(t, wire.MsgPutDirect, PutErr, d.Encode)
 	return true
 }
 
 // onPut is the target's side of a put that came whole.
 func (c *Context) onPut(m *transport.Msg) transport.Verdict {
-	var h putHeader
-	if !h.decode(m.Hdr) {
+	var h wire.Put
+	if !h.Decode(m.Hdr) {
 		return c.malformed(m)
 	}
-	if err := memory.CopyIn(h.tgtAddr, m.Data); err != nil {
+	if err := memory.CopyIn(h.TgtAddr, m.Data); err != nil {
 		c.targetFault(err, PutErr, int(m.From), 0)
 		return transport.Accept
 	}
-	c.putComplete(&h, int(m.From))
+	c.putComplete(h.TgtCntr, h.CmplCntr, int(m.From))
 	return transport.Accept
 }
 
 // onPutDirect is the target's side of a put whose data the origin has copied into this memory by itself.
 func (c *Context) onPutDirect(m *transport.Msg) transport.Verdict {
-	var h putHeader
-	if !h.decode(m.Hdr) || len(m.Data) != 0 {
+	var h wire.PutDirect
+	if !h.Decode(m.Hdr) || len(m.Data) != 0 {
 		return c.malformed(m)
 	}
-	c.tasks[m.From].countReceived(uint64(h.tgtAddr))
-	c.putComplete(&h, int(m.From))
+	c.tasks[m.From].countReceived(h.Length)
+	c.putComplete(h.TgtCntr, h.CmplCntr, int(m.From))
 	return transport.Accept
 }
 
 // onPutFragment is onPut for a part of a put.
 func (c *Context) onPutFragment(m *transport.Msg) transport.Verdict {
-	var h putFragmentHeader
-	if !h.decode(m.Hdr, len(m.Data)) {
+	var h wire.PutFragment
+	if !h.Decode(m.Hdr, len(m.Data)) {
 		return c.malformed(m)
 	}
 	t := &c.tasks[m.From]
-	in := c.findIncoming(t, uint64(h.id)|putIDs)
+	in := c.findIncoming(t, uint64(h.ID)|putIDs)
 	if in == nil {
-		in = c.newIncoming(t, uint64(h.id)|putIDs)
+		in = c.newIncoming(t, uint64(h.ID)|putIDs)
 	}
 	if !in.failed {
-		if err := memory.CopyIn(h.tgtAddr+transport.Addr(h.offset), m.Data); err != nil {
+		if err := memory.CopyIn(h.TgtAddr+transport.Addr(h.Offset), m.Data); err != nil {
 			in.failed = true
 			c.targetFault(err, PutErr, t.id, 0)
 		}
 	}
 	in.received += uint64(len(m.Data))
-	if in.received >= h.total {
+	if in.received >= h.Total {
 		if !in.failed {
-			c.putComplete(&h.putHeader, t.id)
+			c.putComplete(h.TgtCntr, h.CmplCntr, t.id)
 		}
 		c.freeIncoming(t, in)
 	}
@@ -145,10 +146,10 @@ func (c *Context) onPutFragment(m *transport.Msg) transport.Verdict {
 }
 
 // putComplete: all data of a put is in place.
-func (c *Context) putComplete(h *putHeader, origin int) {
+func (c *Context) putComplete(tgtCntr, cmplCntr transport.Addr, origin int) {
 	c.completed(recvComplete)
-	c.count(h.tgtCntr, PutErr, origin)
-	c.tellComplete(origin, h.cmplCntr)
+	c.count(tgtCntr, PutErr, origin)
+	c.tellComplete(origin, cmplCntr)
 }
 
 // owed is what a turn of the dispatcher has completed for one counter of one origin, who is yet to be told: many small messages come in one
@@ -186,22 +187,19 @@ func (c *Context) tellOwed() {
 
 // sendCounter adds n, at most layout.RingSlots, to the completion counter at the origin.
 func (c *Context) sendCounter(origin int, cmplCntr transport.Addr, n uint64) {
-	h := pairHeader{a: uint64(cmplCntr), b: n - 1}
-	c.sendControl(&c.tasks[origin], msgCounter, IntErr, h.encode)
+	h := wire.Completion{Cntr: cmplCntr, More: n - 1}
+	c.sendControl(&c.tasks[origin], wire.MsgCounter, IntErr, h.Encode)
 }
 
 // onCounter is the origin's side of it.
 func (c *Context) onCounter(m *transport.Msg) transport.Verdict {
-	var h pairHeader
-	if !h.decode(m.Hdr) {
-		return c.malformed(m)
-	}
-	if h.b >= layout.RingSlots { // more than can be under way
+	var h wire.Completion
+	if !h.Decode(m.Hdr) {
 		return c.malformed(m)
 	}
 	t := &c.tasks[m.From]
 	c.hearLane()
-	t.expected = max(0, t.expected-int(h.b+1))
-	c.countMore(transport.Addr(h.a), t.lastKind, t.id, int32(h.b+1))
+	t.expected = max(0, t.expected-int(h.More+1))
+	c.countMore(h.Cntr, t.lastKind, t.id, int32(h.More+1))
 	return transport.Accept
 }

@@ -1,6 +1,7 @@
 package lapi
 
 import (
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
@@ -13,31 +14,31 @@ import (
 const putPartAt = 32
 
 // inParts makes m a put in parts; h is that of all of it. Not first: the lane has sent parts already.
-func (m *outgoing) inParts(h *putHeader, first bool) {
-	m.id, m.part = msgPutPart, msgPutPart
+func (m *outgoing) inParts(h *wire.Put, first bool) {
+	m.id, m.part = wire.MsgPutPart, wire.MsgPutPart
 	m.step = m.t.partSize(m.n)
-	h.encode(m.hdr[:])
+	h.Encode(m.hdr[:])
 	m.continued = !first
 }
 
 // putPart is nextFragment for such a message.
 func (m *outgoing) putPart() (id transport.MsgID, hdr []byte, data transport.Addr, n uint64) {
 	at, b := transport.Addr(m.offset), m.hdr[putPartAt:]
-	var h putHeader
-	h.decode(m.hdr[:putHeaderSize])
+	var h wire.Put
+	h.Decode(m.hdr[:wire.PutSize])
 	data, n = m.data+at, m.n-m.offset
 	if n <= m.step {
-		h.tgtAddr += at
-		return msgPutLast, h.encode(b), data, n
+		h.TgtAddr += at
+		return wire.MsgPutLast, h.Encode(b), data, n
 	}
-	p := putPartHeader{addr: h.tgtAddr + at}
+	p := wire.PutPart{Addr: h.TgtAddr + at}
 	if m.offset == 0 && !m.continued {
-		p.flags |= layout.PartFirst
+		p.Flags |= layout.PartFirst
 	}
 	if m.n >= layout.HugeMin {
-		p.flags |= layout.PartHuge
+		p.Flags |= layout.PartHuge
 	}
-	return msgPutPart, p.encode(b), data, m.step
+	return wire.MsgPutPart, p.Encode(b), data, m.step
 }
 
 // LanePutRest goes on with a put whose first parts the lane has sent; all arguments are about the rest.
@@ -47,10 +48,10 @@ func (c *Context) LanePutRest(tgt int, n uint64, tgtAddr, orgAddr, tgtCntr, orgC
 	if cmplCntr != 0 {
 		t.expected++
 	}
-	m := c.newOutgoing(t, msgPutPart, PutErr)
+	m := c.newOutgoing(t, wire.MsgPutPart, PutErr)
 	m.user, m.orgCntr = true, orgCntr
 	m.data, m.n = orgAddr, n
-	m.inParts(&putHeader{tgtAddr: tgtAddr, tgtCntr: tgtCntr, cmplCntr: cmplCntr}, false)
+	m.inParts(&wire.Put{TgtAddr: tgtAddr, TgtCntr: tgtCntr, CmplCntr: cmplCntr}, false)
 	c.start(m)
 	c.publish()
 }
@@ -65,28 +66,28 @@ func (t *task) putFailed() *uint32 {
 
 // onPutPart is the target's side of a part but the last.
 func (c *Context) onPutPart(m *transport.Msg) transport.Verdict {
-	var h putPartHeader
-	if !h.decode(m.Hdr) {
+	var h wire.PutPart
+	if !h.Decode(m.Hdr) {
 		return c.malformed(m)
 	}
 	t := &c.tasks[m.From]
-	if h.flags&layout.PartFirst != 0 {
+	if h.Flags&layout.PartFirst != 0 {
 		*t.putFailed() = 0
 	}
-	c.placePart(t, h.addr, m.Data)
+	c.placePart(t, h.Addr, m.Data)
 	return transport.Accept
 }
 
 // onPutLast is the target's side of the last part.
 func (c *Context) onPutLast(m *transport.Msg) transport.Verdict {
-	var h putHeader
-	if !h.decode(m.Hdr) {
+	var h wire.Put
+	if !h.Decode(m.Hdr) {
 		return c.malformed(m)
 	}
 	t := &c.tasks[m.From]
-	c.placePart(t, h.tgtAddr, m.Data)
+	c.placePart(t, h.TgtAddr, m.Data)
 	if *t.putFailed() == 0 {
-		c.putComplete(&h, t.id)
+		c.putComplete(h.TgtCntr, h.CmplCntr, t.id)
 	}
 	*t.putFailed() = 0
 	return transport.Accept

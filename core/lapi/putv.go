@@ -2,6 +2,7 @@ package lapi
 
 import (
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
@@ -20,27 +21,25 @@ func (c *Context) putv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgt
 	if code != codes.Success {
 		return code
 	}
-	m := c.newVectored(t, msgPutv, PutErr)
-	if code = c.loadPair(&m.org, &m.tgt, orgVec, tgtVec, long); code != codes.Success {
+	m := c.newVectored(t, wire.MsgPutv, PutErr)
+	if err := c.loader().Pair(&m.org, &m.tgt, orgVec, tgtVec, long); err != nil {
 		c.freeOutgoing(m)
-		return code
+		return c.badVector(err)
 	}
 	t.lastKind = PutErr
 	if cmplCntr != 0 {
 		t.expected++
 	}
-	m.n, m.part = min(m.org.total, m.tgt.total), msgPutv // they differ only where nobody checked
+	m.n, m.part = min(m.org.Total(), m.tgt.Total()), wire.MsgPutv // they differ only where nobody checked
 	m.user, m.orgCntr, m.done = true, orgCntr, done
 	if c.putvGoesDirect(t, &m.org, &m.tgt, m.n, way) && c.putvDirect(m, tgtCntr, cmplCntr) {
 		c.publish()
 		return codes.Success
 	}
 	t.nextID++
-	h := vectorHeader{tgtCntr: tgtCntr, reply: uint64(cmplCntr), total: m.n, id: t.nextID}
-	if m.tgt.kind == vecStrided {
-		h.base, h.block, h.stride = m.tgt.base, m.tgt.block, m.tgt.stride
-	}
-	m.hdrLen = len(h.encode(m.hdr[:]))
+	h := wire.Vector{TgtCntr: tgtCntr, Reply: uint64(cmplCntr), Total: m.n, ID: t.nextID}
+	m.tgt.Describe(&h)
+	m.hdrLen = len(h.Encode(m.hdr[:]))
 	c.start(m)
 	c.publish()
 	return codes.Success
@@ -63,79 +62,47 @@ func (c *Context) putvDirect(m *outgoing, tgtCntr, cmplCntr transport.Addr) bool
 	c.countFor(m.orgCntr, PutErr, c.me, m.t.id)
 	c.completed(sendComplete)
 	c.sendDone(m.done, t, codes.Success)
-	h := putHeader{tgtAddr: transport.Addr(m.n), tgtCntr: tgtCntr, cmplCntr: cmplCntr}
+	h := wire.PutDirect{Length: m.n, TgtCntr: tgtCntr, CmplCntr: cmplCntr}
 	c.freeOutgoing(m)
-	c.sendControl(t, msgPutDirect, PutErr, h.encode)
+	c.sendControl(t, wire.MsgPutDirect, PutErr, h.Encode)
 	return true
 }
 
 // onPutv is the target's side of a part of a vector put.
 func (c *Context) onPutv(m *transport.Msg) transport.Verdict {
-	var h vectorHeader
-	if !h.decode(m.Hdr, len(m.Data)) {
+	var h wire.Vector
+	if !h.Decode(m.Hdr, len(m.Data)) {
 		return c.malformed(m)
 	}
-	data := m.Data[h.entries*vectorEntrySize:]
-	if !inside(h.offset, uint64(len(data)), h.total) || h.entries > 0 && !entriesHold(m.Data, h.entries, uint64(len(data))) {
+	data := m.Data[h.Entries*wire.EntrySize:]
+	if !wire.Inside(h.Offset, uint64(len(data)), h.Total) || h.Entries > 0 && !wire.EntriesHold(m.Data, h.Entries, uint64(len(data))) {
 		return c.malformed(m)
 	}
 	t := &c.tasks[m.From]
-	if h.total == uint64(len(data)) { // nothing else will come
-		if err := c.scatterPart(&h, m.Data, data); err != nil {
+	if h.Total == uint64(len(data)) { // nothing else will come
+		if err := c.scattered.Place(&h, m.Data, data); err != nil {
 			c.targetFault(err, PutErr, t.id, 0)
 			return transport.Accept
 		}
-		c.putvComplete(&h, t.id)
+		c.putComplete(h.TgtCntr, transport.Addr(h.Reply), t.id)
 		return transport.Accept
 	}
-	id := uint64(h.id) | putIDs
+	id := uint64(h.ID) | putIDs
 	in := c.findIncoming(t, id)
 	if in == nil {
 		in = c.newIncoming(t, id)
 	}
 	if !in.failed {
-		if err := c.scatterPart(&h, m.Data, data); err != nil {
+		if err := c.scattered.Place(&h, m.Data, data); err != nil {
 			in.failed = true
 			c.targetFault(err, PutErr, t.id, 0)
 		}
 	}
-	if in.received += uint64(len(data)); in.received >= h.total {
+	if in.received += uint64(len(data)); in.received >= h.Total {
 		if !in.failed {
-			c.putvComplete(&h, t.id)
+			c.putComplete(h.TgtCntr, transport.Addr(h.Reply), t.id)
 		}
 		c.freeIncoming(t, in)
 	}
 	return transport.Accept
-}
-
-// entriesHold says whether a message's entries have n bytes in all.
-func entriesHold(data []byte, entries uint32, n uint64) bool {
-	for i := range entries {
-		_, length := entry(data, i)
-		if length > n {
-			return false
-		}
-		n -= length
-	}
-	return n == 0
-}
-
-// scatterPart puts a part of a vector where its header, or the entries at the head of all, say.
-func (c *Context) scatterPart(h *vectorHeader, all, data []byte) error {
-	if h.entries == 0 {
-		h.strided(&c.scattered)
-		return c.scattered.scatter(h.offset, data)
-	}
-	for i := range h.entries {
-		a, n := entry(all, i)
-		if err := memory.CopyIn(a, data[:n]); err != nil {
-			return err
-		}
-		data = data[n:]
-	}
-	return nil
-}
-
-func (c *Context) putvComplete(h *vectorHeader, origin int) {
-	c.putComplete(&putHeader{tgtCntr: h.tgtCntr, cmplCntr: transport.Addr(h.reply)}, origin)
 }

@@ -1,8 +1,11 @@
 package lapi
 
-import "lapi/transport"
+import (
+	"lapi/core/lapi/wire"
+	"lapi/transport"
+)
 
-// A direct get reads the target's memory without the target. What the target is to know of it comes by msgRead: a target counter, and
+// A direct get reads the target's memory without the target. What the target is to know of it comes by wire.MsgRead: a target counter, and
 // how many bytes it has so sent, for its statistics (guide, Chapter 8). Bytes alone are no reason for a message: they wait for
 // the next one, or for a fence.
 
@@ -22,9 +25,9 @@ func (c *Context) tellRead(t *task, n uint64, tgtCntr transport.Addr) {
 }
 
 func (c *Context) sendRead(t *task, tgtCntr transport.Addr) {
-	h := pairHeader{a: uint64(tgtCntr), b: t.unsaidReads}
+	h := wire.Read{TgtCntr: tgtCntr, Bytes: t.unsaidReads}
 	t.unsaidReads = 0
-	c.sendControl(t, msgRead, GetErr, h.encode)
+	c.sendControl(t, wire.MsgRead, GetErr, h.Encode)
 }
 
 // tellAllReads sends what no message has carried yet; a fence does it, so that statistics are true after one.
@@ -41,18 +44,18 @@ func (c *Context) tellAllReads() {
 
 // onRead is the target's side.
 func (c *Context) onRead(m *transport.Msg) transport.Verdict {
-	var h pairHeader
-	if !h.decode(m.Hdr) {
+	var h wire.Read
+	if !h.Decode(m.Hdr) {
 		return c.malformed(m)
 	}
-	if h.b > 0 {
+	if h.Bytes > 0 {
 		s := c.tasks[m.From].link.Stats()
 		s.PacketsSent++
-		s.DataSent += h.b
+		s.DataSent += h.Bytes
 	}
-	if h.a != 0 {
+	if h.TgtCntr != 0 {
 		c.completed(sendComplete)
-		c.count(transport.Addr(h.a), GetErr, int(m.From))
+		c.count(h.TgtCntr, GetErr, int(m.From))
 	}
 	return transport.Accept
 }

@@ -5,12 +5,13 @@ import (
 	"net/netip"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
 	"lapi/transport/udp"
 )
 
-// refusedRound in an exchangeHeader answers a task whose collective call cannot end, because the sender has given up collectives.
+// refusedRound in an wire.Exchange answers a task whose collective call cannot end, because the sender has given up collectives.
 const refusedRound = 1<<32 - 1
 
 // peer checks a task id that names another task.
@@ -38,7 +39,7 @@ func (c *Context) Purge(dest uint32) codes.Code {
 	}
 	c.giveUpCollectives()
 	c.notePurged(t.id)
-	c.changed = true
+	c.wake.Changed()
 	c.publish()
 	return codes.Success
 }
@@ -46,7 +47,7 @@ func (c *Context) Purge(dest uint32) codes.Code {
 func (c *Context) giveUpCollectives() {
 	c.everPurged = true
 	c.failCollectives(codes.ErrTgtPurged)
-	c.changed = true
+	c.wake.Changed()
 }
 
 // refuseExchange is onExchange once collectives have been given up, here or there. Only a task that still hopes is answered.
@@ -55,8 +56,8 @@ func (c *Context) refuseExchange(t *task, round uint32) {
 		c.giveUpCollectives()
 		return
 	}
-	h := exchangeHeader{round: refusedRound}
-	c.sendControl(t, msgExchange, IntErr, h.encode)
+	h := wire.Exchange{Round: refusedRound}
+	c.sendControl(t, wire.MsgExchange, IntErr, h.Encode)
 }
 
 // Resume is LAPI_Resume_totask: lets operations on a task that was purged, or has failed, begin anew, with whatever incarnation of it is
@@ -88,7 +89,7 @@ type reconnector interface {
 }
 
 func (c *Context) reconnect(t *task) error {
-	if t.shared && (t.died || c.shm.Left(t.ep)) {
+	if t.shared && (t.died || c.net.Shm.Left(t.ep)) {
 		return c.resumeShared(t)
 	}
 	l, ok := untraced(t.link).(reconnector)
@@ -114,17 +115,17 @@ func (c *Context) AddUDPDest(tgt, instance uint32, a netip.AddrPort) codes.Code 
 	t := &c.tasks[tgt]
 	bytes := udp.EncodeAddress(a)
 	_, _, err := udp.DecodeAddress(bytes)
-	if err != nil || instance != 0 && int(instance) != c.instance || c.udp == nil || untraced(t.link) != transport.Link(c.udp) ||
-		a.Addr().Unmap().Is4() != c.udpAddrs[c.me].Addr().Unmap().Is4() {
+	if err != nil || instance != 0 && int(instance) != c.instance || c.net.UDP == nil || untraced(t.link) != transport.Link(c.net.UDP) ||
+		a.Addr().Unmap().Is4() != c.net.Listed[c.me].Addr().Unmap().Is4() {
 		return codes.ErrUDPPortInfo
 	}
-	c.udpAddrs[tgt] = a
+	c.net.Listed[tgt] = a
 	t.address = transport.Address{Bytes: bytes}
 	if t.dead {
 		return codes.Success
 	}
 	// Open: the session goes on where it is; the address is for the next.
-	if err := c.udp.Reconnect(t.ep, t.address); err != nil && err != transport.ErrBusy {
+	if err := c.net.UDP.Reconnect(t.ep, t.address); err != nil && err != transport.ErrBusy {
 		return codes.ErrUDPPortInfo
 	}
 	c.publish() // Hello may be due

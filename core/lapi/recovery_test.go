@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 )
 
@@ -27,14 +28,14 @@ func TestPurgeGivesUp(t *testing.T) {
 			j.until("a first put", func() bool { return other == 1 })
 			j.ok(k.Get(1, 0, 0, 0, 0, at(&org)))
 			j.ok(k.Put(1, 64, addrOf(dst), addrOf(src), 0, 0, at(&cmpl)))
-			j.ok(k.Rmw(4, FetchAndAdd, 1, at(&word), at(&word), 0, at(&org)))
+			j.ok(k.Rmw(4, wire.FetchAndAdd, 1, at(&word), at(&word), 0, at(&org)))
 			fence, _ := k.FenceBegin()
 			want(t, "purge", k.Purge(1), codes.Success)
 			want(t, "purge again", k.Purge(1), codes.Success)
 			want(t, "put", k.Put(1, 8, addrOf(dst), addrOf(src), 0, 0, 0), codes.ErrTgtPurged)
 			want(t, "get", k.Get(1, 8, addrOf(dst), addrOf(src), 0, 0), codes.ErrTgtPurged)
 			want(t, "am", k.Amsend(1, 1, 0, 0, 0, 0, 0, 0, 0), codes.ErrTgtPurged)
-			want(t, "rmw", k.Rmw(4, FetchAndAdd, 1, at(&word), at(&word), 0, 0), codes.ErrTgtPurged)
+			want(t, "rmw", k.Rmw(4, wire.FetchAndAdd, 1, at(&word), at(&word), 0, 0), codes.ErrTgtPurged)
 			j.ok(k.Put(2, uint64(len(src)), addrOf(dst), addrOf(src), 0, 0, at(&other)))
 			j.until("a put to another task", func() bool { return other == 2 })
 			j.until("the fence", func() bool { return k.ticketDone(fence) })
@@ -122,7 +123,7 @@ func TestPurgeAndResume(t *testing.T) {
 				after = 0
 				j.ok(a.Put(1, uint64(len(src)), addrOf(dst), addrOf(src), 0, 0, at(&after)))
 				j.ok(b.Put(0, uint64(len(src)), addrOf(dst), addrOf(src), 0, 0, at(&after)))
-				j.ok(b.Rmw(4, FetchAndAdd, 0, at(&round), at(&round), 0, at(&after)))
+				j.ok(b.Rmw(4, wire.FetchAndAdd, 0, at(&round), at(&round), 0, at(&after)))
 				j.until("operations after the resume", func() bool { return after == 3 })
 				if arrived != arrivedBefore || before != countedBefore {
 					t.Errorf("purged messages counted: %d arrived, %d complete", arrived-arrivedBefore, before-countedBefore)

@@ -2,24 +2,17 @@ package lapi
 
 import (
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
 
-// The values of RMW_ops_t.
-const (
-	FetchAndAdd uint32 = iota
-	FetchAndOr
-	Swap
-	CompareAndSwap
-)
-
 var atomicKinds = [...]transport.AtomicKind{
-	FetchAndAdd: transport.AtomicAdd, FetchAndOr: transport.AtomicOr, Swap: transport.AtomicSwap, CompareAndSwap: transport.AtomicCAS,
+	wire.FetchAndAdd: transport.AtomicAdd, wire.FetchAndOr: transport.AtomicOr, wire.Swap: transport.AtomicSwap, wire.CompareAndSwap: transport.AtomicCAS,
 }
 
 // Rmw is LAPI_Rmw (width 4) and LAPI_Rmw64 (width 8): op on the word at tgtVar of the target, with the one (of
-// CompareAndSwap: two) words at inVal. prevVal, if not 0, gets the previous value, of CompareAndSwap 1 or 0.
+// wire.CompareAndSwap: two) words at inVal. prevVal, if not 0, gets the previous value, of wire.CompareAndSwap 1 or 0.
 func (c *Context) Rmw(width uint8, op, tgt uint32, tgtVar, inVal, prevVal, orgCntr transport.Addr) codes.Code {
 	return c.rmw(width, op, tgt, tgtVar, inVal, prevVal, orgCntr, Callback{})
 }
@@ -31,21 +24,21 @@ func (c *Context) rmw(width uint8, op, tgt uint32, tgtVar, inVal, prevVal, orgCn
 	switch {
 	case code != codes.Success:
 		return code
-	case op > CompareAndSwap:
+	case op > wire.CompareAndSwap:
 		return codes.ErrRmwOp
 	case tgtVar == 0:
 		return codes.ErrTgtVarNull
 	case inVal == 0:
 		return codes.ErrInValNull
 	}
-	in, err := loadWords(inVal, width, op == CompareAndSwap)
+	in, err := loadWords(inVal, width, op == wire.CompareAndSwap)
 	if err != nil {
 		c.fault(err, codes.ErrOrgAddrNull, RmwErr, c.me)
 		return codes.ErrInValNull
 	}
 	t.lastKind = RmwErr
 	o := c.newOriginOp(t, RmwErr)
-	o.local, o.n, o.orgCntr, o.done, o.compares = prevVal, uint64(width), orgCntr, done, op == CompareAndSwap
+	o.local, o.n, o.orgCntr, o.done, o.compares = prevVal, uint64(width), orgCntr, done, op == wire.CompareAndSwap
 	o.op.Remote, o.op.Width, o.op.Operand, o.op.Compare = tgtVar, width, in[0], 0
 	if o.compares {
 		o.op.Compare, o.op.Operand = in[0], in[1]
@@ -75,9 +68,9 @@ func loadWords(a transport.Addr, width uint8, two bool) (w [2]uint64, err error)
 		return w, err
 	}
 	if width == 4 {
-		w[0], w[1] = uint64(order.Uint32(b[0:])), uint64(order.Uint32(b[4:]))
+		w[0], w[1] = uint64(wire.Order.Uint32(b[0:])), uint64(wire.Order.Uint32(b[4:]))
 	} else {
-		w[0], w[1] = order.Uint64(b[0:]), order.Uint64(b[8:])
+		w[0], w[1] = wire.Order.Uint64(b[0:]), wire.Order.Uint64(b[8:])
 	}
 	return w, nil
 }
@@ -100,7 +93,7 @@ func rmwDone(op *transport.Op, err error) {
 			}
 		}
 		var b [8]byte
-		order.PutUint64(b[:], v)
+		wire.Order.PutUint64(b[:], v)
 		if err := memory.CopyIn(o.local, b[:o.n]); err != nil {
 			o.failed = true
 			c.fault(err, codes.ErrOrgAddrNull, RmwErr, c.me)

@@ -2,24 +2,20 @@ package lapi
 
 import (
 	"errors"
-	"fmt"
 	"net/netip"
-	"runtime"
-	"slices"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
+	"lapi/core/progress"
 	"lapi/core/trace"
+	"lapi/core/wireup"
 	"lapi/transport"
-	"lapi/transport/calibration"
+	"lapi/transport/arena"
 	"lapi/transport/emul"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
-	"lapi/transport/self"
-	"lapi/transport/shm"
 	"lapi/transport/udp"
 )
 
@@ -36,11 +32,11 @@ type Options struct {
 	Persistent bool         // LAPI_PSS_GPFS: no collectives
 	Adapter    string       // adapter_name: the network interface to use, if Persistent; "": as MP_LAPI_INET_ADDR says
 	Polling    bool         // LAPI_INTERRUPT_OFF
-	// OpenSession, Key, OpenUDP and Clock replace job.Open, Config.Key, udp.New and the monotonic clock, for tests that run a whole job in one
-	// process, or over a simulated network.
+	// OpenSession, Key, OpenUDP and Clock replace job.Open, Config.Key, udp.New and the monotonic clock, for tests that run a
+	// whole job in one process, or over a simulated network.
 	OpenSession func(*job.Config, int) (job.Session, error)
 	Key         func(*job.Config) (key []byte, authenticated bool, err error)
-	OpenUDP     func(udp.Config) (udpLink, error)
+	OpenUDP     func(udp.Config) (wireup.UDPLink, error)
 	Clock       transport.Clock
 }
 
@@ -48,30 +44,14 @@ type Options struct {
 // local is where the library would listen on its own account, remote the number of tasks not reached by shared memory.
 type UDPAddresses func(local netip.AddrPort, task, total, remote int) ([]netip.AddrPort, codes.Code)
 
-// udpLink is the UDP link with what LAPI_Senv sets.
-type udpLink interface {
-	transport.Link
-	transport.Pusher
-	Locals() []netip.AddrPort
-	SetTimeout(d time.Duration)
-	SetAckThreshold(packets int)
-	Reconnect(ep transport.Endpoint, a transport.Address) error
-	Lend(ep transport.Endpoint) (tail []byte, messages int)
-	Return(ep transport.Endpoint, bytes, messages, data int)
-}
-
 // setup is a LAPI_Init under way: what a failure must give back.
 type setup struct {
 	*Context
-	o       *Options
-	cfg     *job.Config
-	onNode  []int        // tasks to reach by shared memory, this one included; nil: none
-	remote  int          // tasks to reach by UDP
-	adapter []netip.Addr // addresses of Options.Adapter; nil: none is asked for
+	o *Options
 }
 
-// New is LAPI_Init (guide, Chapter 5, Figure 1): it decides how each task is reached, meets the others and connects the links. It
-// may block and runs without the lock: nobody knows the context yet.
+// New is LAPI_Init (guide, Chapter 5, Figure 1): it meets the other tasks and connects the links. It may block and runs
+// without the lock: nobody knows the context yet.
 func New(o *Options) (*Context, codes.Code) {
 	memory.Guard()
 	began := trace.Now()
@@ -79,8 +59,8 @@ func New(o *Options) (*Context, codes.Code) {
 	if err != nil {
 		return nil, o.report(err)
 	}
-	s := &setup{o: o, cfg: cfg, Context: &Context{
-		shared: o.Shared, host: o.Host, cfg: cfg, clock: o.clock(), instance: o.Instance, me: cfg.Task,
+	s := &setup{o: o, Context: &Context{
+		shared: o.Shared, wake: progress.NewBlock(o.Shared), host: o.Host, cfg: cfg, clock: o.clock(), instance: o.Instance, me: cfg.Task,
 		tasks: make([]task, cfg.NumTasks), errHandler: o.ErrHandler, libVersion: o.LibVersion, timeout: defaultTimeout, persistent: o.Persistent,
 		ackThreshold: cfg.AckThreshold, bufCopy: min(128, cfg.RexmitBufSize), exchanges: map[uint32]*exchange{},
 	}}
@@ -90,10 +70,10 @@ func New(o *Options) (*Context, codes.Code) {
 		s.bufCopy = cfg.RexmitBufSize
 	}
 	// Off the Go heap: the user's header handlers get its address.
-	if s.scratch, err = unix.Mmap(-1, 0, pad8(MaxUhdrSize), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS); err != nil {
+	if s.scratch, err = arena.Map(wire.Pad8(wire.MaxUhdrSize)); err != nil {
 		return nil, codes.ErrMemoryExhausted
 	}
-	for _, step := range []func() codes.Code{s.chooseAdapter, s.chooseNode, s.chooseSizes, s.openLinks, s.meet, s.startTrace(began), s.openLane, s.openOutboxes, s.openBarrier, s.finish} {
+	for _, step := range []func() codes.Code{s.meet, s.startTrace(began), s.openLane, s.openOutboxes, s.openBarrier, s.finish} {
 		if code := step(); code != codes.Success {
 			s.abandon()
 			return nil, code
@@ -101,8 +81,8 @@ func New(o *Options) (*Context, codes.Code) {
 	}
 	s.attention(levelInform, codes.AttVersion, "%s (Linux, instance %d, %d tasks)", Version, s.instance, cfg.NumTasks)
 	s.announceBulk()
-	s.host.Farewell(s.session.Farewell())
-	if s.udp == nil {
+	s.host.Farewell(s.net.Session.Farewell())
+	if s.net.UDP == nil {
 		cfg.ForgetKey() // nobody needs it
 	}
 	return s.Context, codes.Success
@@ -112,250 +92,114 @@ func (o *Options) clock() transport.Clock {
 	if o.Clock != nil {
 		return o.Clock
 	}
-	return monotonic()
-}
-
-func monotonic() transport.Clock {
 	start := time.Now()
 	return func() int64 { return int64(time.Since(start)) + 1 }
 }
 
 // report says what the environment lacks; the code is for the caller.
 func (o *Options) report(err error) codes.Code {
-	var e *job.EnvError
-	if errors.As(err, &e) {
-		o.Host.Message(0, "LAPI_Init: "+e.Error())
-		return codes.Code(e.Code)
-	}
 	o.Host.Message(0, "LAPI_Init: "+err.Error())
+	if code, ok := wireup.EnvCode(err); ok {
+		return codes.Code(code)
+	}
 	return codes.ErrUnknown
 }
 
-func (s *setup) say(level int, format string, args ...any) {
-	s.host.Message(level, fmt.Sprintf("task %d: LAPI_Init: ", s.me)+fmt.Sprintf(format, args...))
-}
+// reasons are the codes for what wire-up can fail with, events those for what may happen meanwhile.
+var (
+	reasons = [...]codes.Code{wireup.Unknown: codes.ErrUnknown, wireup.NoMemory: codes.ErrMemoryExhausted,
+		wireup.NoSharedMemory: codes.ErrShmSetup, wireup.NoSocket: codes.ErrUDPSocket, wireup.NoAddresses: codes.ErrNoNetstrSet,
+		wireup.NoHandler: codes.ErrNoUDPHndlr, wireup.BadAddress: codes.ErrUDPPortInfo}
+	events = [...]codes.Code{wireup.SharedMemorySingle: codes.AttShmSingleTask, wireup.SharedMemoryFailed: codes.AttShmCreateFail,
+		wireup.SharedMemoryUnused: codes.AttShminitFail, wireup.SharedMemoryAbsent: codes.AttShmGetFail,
+		wireup.SharedMemoryDetach: codes.AttShmAttFail, wireup.FewerPaths: codes.AttFrSetupInternal, wireup.SocketBound: codes.AttPortStart}
+)
 
-// chooseNode decides who is reached by shared memory: the tasks of this node, at most MaxShmTasks of them.
-func (s *setup) chooseNode() codes.Code {
-	s.remote = s.cfg.NumTasks - 1
-	if s.cfg.Shm == job.ShmNo {
-		return codes.Success
-	}
-	node := append(slices.Clone(s.cfg.CommonTasks), s.me)
-	slices.Sort(node)
-	if s.cfg.Shm == job.ShmOnly && (len(node) < s.cfg.NumTasks || len(node) > MaxShmTasks) {
-		s.say(0, "LAPI_USE_SHM=only, but %d of %d tasks are on this node (at most %d can share memory); see MP_COMMON_TASKS", len(node), s.cfg.NumTasks, MaxShmTasks)
-		return codes.ErrShmSetup
-	}
-	if len(node) > MaxShmTasks {
-		node = node[:MaxShmTasks]
-	}
-	if !slices.Contains(node, s.me) || len(node) == 1 {
-		if s.cfg.NumTasks == 1 {
-			s.attention(levelFailure, codes.AttShmSingleTask, "LAPI_USE_SHM has no effect.")
-		}
-		return codes.Success
-	}
-	s.onNode = node
-	s.remote = s.cfg.NumTasks - len(node)
-	return codes.Success
-}
+// addressError is a code of UDPAddresses on its way through wire-up.
+type addressError codes.Code
 
-// chooseSizes reads what `lapirun --calibrate` has left for this machine. What is wrong with it is no reason to fail.
-func (s *setup) chooseSizes() codes.Code {
-	s.sizes = calibration.BuiltIn()
-	path := calibration.Path(s.o.Getenv)
-	if path == "" || s.onNode == nil {
-		return codes.Success
-	}
-	named, _ := s.o.Getenv(calibration.Variable)
-	sizes, err := calibration.Load(path, calibration.ThisMachine)
-	switch {
-	case err == nil:
-		s.sizes = sizes
-		s.say(levelInform, "the sizes of %s are in force", path)
-	case !calibration.NotThere(err) || named != "":
-		s.say(levelFailure, "the calibration file %s is not used: %v. Run \"lapirun --calibrate\", or set %s=%s", path, err, calibration.Variable, calibration.Off)
-	}
-	return codes.Success
-}
+func (e addressError) Error() string { return codes.Name(codes.Code(e)) }
 
-// openLinks makes this task's side of each link that it needs.
-func (s *setup) openLinks() codes.Code {
-	var err error
-	if s.self, err = self.New(s.clock); err != nil {
-		s.say(0, "%v", err)
-		return codes.ErrMemoryExhausted
-	}
-	if s.onNode != nil {
-		l, err := shm.New(shm.Config{Task: s.me, NumTasks: s.cfg.NumTasks, Tasks: s.onNode, Clock: s.clock, PeerFailed: s.peerFailed,
-			Barrier: s.canBarrier(), Crowded: crowded(len(s.onNode)), Sizes: s.sizes, Area: calibration.Area(len(s.onNode), crowded(len(s.onNode)))})
-		if err != nil {
-			if code := s.shmFailed(err); code != codes.Success {
-				return code
-			}
-		} else {
-			s.shm = l
-		}
-	}
-	open := s.o.OpenSession
-	if open == nil {
-		open = job.Open
-	}
-	if s.session, err = open(s.cfg, s.instance-1); err != nil {
-		s.say(0, "cannot meet the other tasks: %v", err)
-		return codes.ErrUnknown
-	}
-	if s.remote > 0 {
-		return s.openUDP()
-	}
-	return codes.Success
-}
-
-// shmFailed falls back to UDP where that is allowed.
-func (s *setup) shmFailed(err error) codes.Code {
-	s.attention(levelFailure, codes.AttShmCreateFail, "(%v)", err)
-	s.attention(levelFailure, codes.AttShminitFail, "Tasks are reached by UDP if LAPI_USE_SHM allows it.")
-	s.shm, s.onNode, s.remote = nil, nil, s.cfg.NumTasks-1
-	if s.cfg.Shm == job.ShmOnly {
-		return codes.ErrShmSetup
-	}
-	return codes.Success
-}
-
-// meet exchanges what the links' peers need, and connects.
+// meet opens the links and connects them with those of all tasks.
 func (s *setup) meet() codes.Code {
-	parts, err := s.session.Exchange(s.part(true))
-	if err != nil {
-		s.say(0, "cannot meet the other tasks: %v", err)
-		return codes.ErrUnknown
+	cfg := wireup.Config{
+		Job: s.cfg, Call: "LAPI_Init", Instance: s.instance, Card: wire.CardVersion, Getenv: s.o.Getenv, Clock: s.clock, CopyMax: s.bufCopy,
+		Timeout: defaultTimeout * time.Second, Barrier: s.canBarrier(), Message: s.host.Message, PeerFailed: s.peerFailed,
+		Happened:       func(level int, e wireup.Event, text string) { s.attention(level, events[e], "%s", text) },
+		Linked:         s.linked,
+		SendMaxChanged: func(ep transport.Endpoint, sendMax int) { s.tasks[ep].cutFor(sendMax) },
+		OpenSession:    s.o.OpenSession, Key: s.o.Key, OpenUDP: s.o.OpenUDP,
 	}
-	defer closeFiles(parts)
-	for i := range s.tasks {
-		t := &s.tasks[i]
-		t.id, t.ep = i, transport.Endpoint(i)
-		var p peerPart
-		if i != s.me && len(parts) > i && parts[i].Data != nil {
-			if p, err = decodePart(parts[i].Data); err != nil {
-				s.say(0, "task %d: %v", i, err)
-				return codes.ErrUnknown
+	if s.o.Persistent {
+		cfg.Adapter = s.o.Adapter
+	}
+	if s.o.UDP != nil {
+		cfg.Addresses = func(local netip.AddrPort, task, total, remote int) ([]netip.AddrPort, error) {
+			addrs, code := s.o.UDP(local, task, total, remote)
+			if code != codes.Success {
+				return nil, addressError(code)
 			}
+			return addrs, nil
 		}
-		if code := s.connect(t, &p, parts); code != codes.Success {
-			return code
+	}
+	var err error
+	if s.net, err = wireup.Open(&cfg); err != nil {
+		return s.wireupFailed(err)
+	}
+	s.sizes, s.links = s.net.Sizes, progress.NewLinks(s.net.Links())
+	for i := range s.tasks {
+		if t := &s.tasks[i]; !t.absent {
+			t.direct = wireup.SingleCopy(t.link, t.ep)
 		}
 	}
 	return codes.Success
 }
 
-// closeFiles closes the descriptors that no link took over: those of this task's own part, and of tasks not reached by shared memory.
-func closeFiles(parts []job.Part) {
-	for _, p := range parts {
-		for _, fd := range p.Files {
-			unix.Close(fd)
-		}
+func (s *setup) wireupFailed(err error) codes.Code {
+	var f *wireup.Failure
+	var code addressError
+	switch {
+	case !errors.As(err, &f):
+		return s.o.report(err)
+	case errors.As(f.Err, &code):
+		return codes.Code(code)
 	}
+	return reasons[f.Reason]
 }
 
-// connect chooses the link to t: itself, shared memory if both have it, UDP.
-func (s *setup) connect(t *task, p *peerPart, parts []job.Part) codes.Code {
-	if t.id == s.me {
-		t.isSelf = true
-		return s.useLink(t, s.self, s.self.Address())
+// linked notes the link to a task and what its limits mean for messages.
+func (s *setup) linked(id int, p wireup.Peer) {
+	t := &s.tasks[id]
+	t.id, t.ep, t.link, t.shared, t.isSelf, t.address = id, transport.Endpoint(id), p.Link, p.Shared, id == s.me, p.Address
+	if p.Absent {
+		t.died = true
+		s.setAbsent(t, true)
 	}
-	onNode := s.shm != nil && slices.Contains(s.onNode, t.id)
-	if onNode && parts[t.id].Data == nil { // this task has come back, and t has not
-		t.shared, t.died = true, true
-		s.setLink(t, s.shm)
-		if err := s.await(t); err != nil {
-			s.say(0, "task %d: %v", t.id, err)
-			return codes.ErrShmSetup
-		}
-		return codes.Success
-	}
-	if onNode && p.shm != nil {
-		t.shared = true
-		files := parts[t.id].Files
-		parts[t.id].Files = nil // the link takes them over
-		return s.useLink(t, s.shm, transport.Address{Bytes: p.shm, Files: files})
-	}
-	if onNode {
-		s.attention(levelFailure, codes.AttShmGetFail, "(task %d has none)", t.id)
-	}
-	if s.cfg.Shm == job.ShmOnly {
-		s.say(0, "LAPI_USE_SHM=only, but task %d has no shared memory", t.id)
-		return codes.ErrShmSetup
-	}
-	if s.udp == nil { // shared memory with t failed over there: UDP after all
-		if code := s.openUDP(); code != codes.Success {
-			return code
-		}
-	}
-	addr := p.udp
-	if s.udpAddrs != nil {
-		if addr = nil; s.udpAddrs[t.id].IsValid() {
-			addr = udp.EncodeAddress(s.udpAddrs[t.id])
-		}
-	}
-	if addr == nil {
-		s.say(0, "there is no UDP address for task %d", t.id)
-		return codes.ErrUDPPortInfo
-	}
-	return s.useLink(t, s.udp, transport.Address{Bytes: addr})
-}
-
-func (s *setup) useLink(t *task, l transport.Link, a transport.Address) codes.Code {
-	s.setLink(t, l)
-	t.address = transport.Address{Bytes: a.Bytes}
-	if err := l.Connect(t.ep, a); err != nil {
-		s.say(0, "cannot reach task %d: %v", t.id, err)
-		if t.shared {
-			s.attention(levelFailure, codes.AttShmAttFail, "(task %d's: %v)", t.id, err)
-			return codes.ErrShmSetup
-		}
-		return codes.ErrUDPSocket
-	}
-	t.direct = canDirect(l, t.ep)
-	return codes.Success
-}
-
-// setLink notes the link to t and what its limits mean for messages.
-func (s *setup) setLink(t *task, l transport.Link) {
-	t.link = l
-	lim := l.Limits()
+	lim := p.Link.Limits()
 	t.cutFor(lim.SendMax)
 	t.headers = lim.HeaderMax
-	t.attender, _ = l.(attender)
+	t.attender, _ = p.Link.(attender)
 	t.atOnce = t.sendMax
-	if s.udp != nil && l == transport.Link(s.udp) {
+	if !t.isSelf && !t.shared {
 		t.atOnce = min(s.bufCopy, t.sendMax)
 	}
 }
 
-// canDirect says whether l copies straight between this task's memory and that of ep's.
-func canDirect(l transport.Link, ep transport.Endpoint) bool {
-	if d, ok := l.(interface {
-		CanDirect(transport.Endpoint) bool
-	}); ok {
-		return d.CanDirect(ep)
-	}
-	const both = transport.CapPut | transport.CapGet
-	return l.Limits().Caps&both == both
+// cutFor says how long messages to t are to be: sendMax bytes of header and data.
+func (t *task) cutFor(sendMax int) {
+	t.packet = sendMax
+	t.sendMax = (sendMax - wire.PutFragmentSize) &^ 7
 }
+
+// room is how much data goes in one message to t with a header of so many bytes.
+func (t *task) room(header int) uint64 { return uint64(max(t.packet-header, 0)) }
 
 // finish sets the handlers of every link, the emulated atomics and the block that C reads.
 func (s *setup) finish() codes.Code {
-	var waits []int
-	for _, l := range s.links() {
-		if l == nil {
-			continue
-		}
+	for _, l := range s.links.All() {
 		s.setHandlers(s.traced(l))
-		if w, ok := l.(transport.Waiter); ok {
-			waits = append(waits, w.Descriptors()...)
-		}
 		if l.Limits().Caps&transport.CapAtomicCPU == 0 {
-			e := emul.New(s.traced(l), msgAtomic, msgAtomicReply)
+			e := emul.New(s.traced(l), wire.MsgAtomic, wire.MsgAtomicReply)
 			s.emuls = append(s.emuls, e)
 			for i := range s.tasks {
 				if untraced(s.tasks[i].link) == l {
@@ -365,69 +209,43 @@ func (s *setup) finish() codes.Code {
 		}
 	}
 	for i := range s.tasks {
-		if t := &s.tasks[i]; t.shared || t.isSelf && s.shm != nil {
+		if t := &s.tasks[i]; t.shared || t.isSelf && s.net.Shm != nil {
 			s.shmTasks = append(s.shmTasks, i)
 		}
 	}
-	waits = append(waits, s.session.Descriptor())
-	spin, yield := s.patience()
-	if err := openShared(s.shared, s.me, len(s.tasks), spin, yield, waits); err != nil {
+	spin, yield := s.net.Patience()
+	if err := s.wake.Open(s.me, len(s.tasks), spin, yield, append(s.links.Descriptors(), s.net.Session.Descriptor())); err != nil {
 		s.say(0, "%v", err)
 		return codes.ErrUnknown
 	}
-	setInterrupt(s.shared, !s.o.Polling)
+	s.wake.SetInterrupt(!s.o.Polling)
 	s.sessionTurn = sessionTurns // what the session has heard meanwhile does not wake anybody
 	return codes.Success
 }
 
-// patience is how long a waiting thread spins and then yields before it sleeps. While every task of the node has a processor of its
-// own it spins about as long as a wake-up costs, and yields, which leaves the processor to anyone who wants it, about as long as a peer takes
-// to copy some MiB: a sleep and a wake-up would only lengthen that (1 MiB there and back: from 200 to 130 us). Else it does not
-// spin at all: then another task needs the processor, and gets it after each empty turn. Measured with 4 and 8 tasks on 2
-// processors: a Gfence takes half as long as with 20 turns before the first yield, over shared memory and UDP.
-func (s *setup) patience() (spin, yield int) {
-	if s.onNode != nil && !crowded(len(s.onNode)) || s.onNode == nil && !crowded(s.cfg.NumTasks) {
-		return 400, 1000
-	}
-	return 0, 100
-}
-
-// crowded says whether tasks of this node have to share processors.
-func crowded(tasks int) bool { return tasks > runtime.NumCPU() }
-
 func (c *Context) setHandlers(l transport.Link) {
 	for id, h := range map[transport.MsgID]transport.MsgHandler{
-		msgPut: c.onPut, msgPutFragment: c.onPutFragment, msgPutDirect: c.onPutDirect,
-		msgGet: c.onGet, msgGetData: c.onGetData, msgAm: c.onAm, msgAmFragment: c.onAmFragment,
-		msgFetched: c.onFetched, msgCounter: c.onCounter, msgExchange: c.onExchange, msgFault: c.onFault,
-		msgPutv: c.onPutv, msgGetv: c.onGetv, msgAmv: c.onAmv, msgRead: c.onRead, msgAmPieces: c.onAmPieces,
-		msgAmSmall: c.onAmSmall, msgLaneGet: c.onLaneGet, msgLaneRmw: c.onLaneRmw,
-		msgPutPart: c.onPutPart, msgPutLast: c.onPutLast,
+		wire.MsgPut: c.onPut, wire.MsgPutFragment: c.onPutFragment, wire.MsgPutDirect: c.onPutDirect,
+		wire.MsgGet: c.onGet, wire.MsgGetData: c.onGetData, wire.MsgAm: c.onAm, wire.MsgAmFragment: c.onAmFragment,
+		wire.MsgFetched: c.onFetched, wire.MsgCounter: c.onCounter, wire.MsgExchange: c.onExchange, wire.MsgFault: c.onFault,
+		wire.MsgPutv: c.onPutv, wire.MsgGetv: c.onGetv, wire.MsgAmv: c.onAmv, wire.MsgRead: c.onRead, wire.MsgAmPieces: c.onAmPieces,
+		wire.MsgAmSmall: c.onAmSmall, wire.MsgLaneGet: c.onLaneGet, wire.MsgLaneRmw: c.onLaneRmw,
+		wire.MsgPutPart: c.onPutPart, wire.MsgPutLast: c.onPutLast,
 	} {
 		l.Handle(id, h)
 	}
 }
 
 func (c *Context) applyTimeout() {
-	if c.udp != nil {
-		c.udp.SetTimeout(time.Duration(c.timeout) * time.Second)
+	if c.net.UDP != nil {
+		c.net.UDP.SetTimeout(time.Duration(c.timeout) * time.Second)
 	}
 }
 
 // abandon gives back what a failed LAPI_Init had opened.
 func (s *setup) abandon() {
-	for _, l := range s.links() {
-		if l != nil {
-			l.Close()
-		}
+	if s.net != nil {
+		s.net.Close()
 	}
-	if s.session != nil {
-		s.session.Leave()
-		s.session.Close()
-	}
-	s.trace.close()
-	s.cfg.ForgetKey()
-	s.shared.Lane, s.shared.Barrier, s.shared.Outboxes = 0, 0, 0
-	closeShared(s.shared)
-	s.freeMappings()
+	s.release()
 }

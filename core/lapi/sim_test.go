@@ -13,6 +13,8 @@ import (
 
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
+	"lapi/core/progress"
+	"lapi/core/wireup"
 	"lapi/transport/layout"
 	"lapi/transport/simnet"
 	"lapi/transport/udp"
@@ -194,7 +196,7 @@ func (j *simJob) start() error {
 		}
 		k := j.tasks[i]
 		k.setSimHandlers()
-		j.net.Node(i).Attach(k.turn, func() int64 { return earlier(k.nextLinkTimeout(), k.nextDeadline()) })
+		j.net.Node(i).Attach(k.turn, func() int64 { return progress.Earlier(k.nextLinkTimeout(), k.nextDeadline()) })
 	}
 	j.makeWords()
 	return nil
@@ -222,7 +224,7 @@ func (k *simTask) options(m *meeting, n int) *Options {
 			c.Launched = true // addresses come by the exchange
 			return &seat{meeting: m, me: k.me, n: n}, nil
 		},
-		OpenUDP: func(c udp.Config) (udpLink, error) {
+		OpenUDP: func(c udp.Config) (wireup.UDPLink, error) {
 			var err error
 			c.Discover = sc.Discover
 			k.link, err = simnet.NewLink(node, c)

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
@@ -67,12 +68,12 @@ func (j *simJob) makeWords() {
 	}
 }
 
-func counter(b []byte) uint32 { return order.Uint32(b) }
+func counter(b []byte) uint32 { return wire.Order.Uint32(b) }
 
 // content fills b with what belongs to seed.
 func content(b []byte, seed uint64) {
 	for i := 0; i+8 <= len(b); i += 8 {
-		order.PutUint64(b[i:], (seed+uint64(i))*0x9e3779b97f4a7c15)
+		wire.Order.PutUint64(b[i:], (seed+uint64(i))*0x9e3779b97f4a7c15)
 	}
 	for i := len(b) &^ 7; i < len(b); i++ {
 		b[i] = byte(seed) ^ byte(i)
@@ -81,7 +82,7 @@ func content(b []byte, seed uint64) {
 
 func hasContent(b []byte, seed uint64) bool {
 	for i := 0; i+8 <= len(b); i += 8 {
-		if order.Uint64(b[i:]) != (seed+uint64(i))*0x9e3779b97f4a7c15 {
+		if wire.Order.Uint64(b[i:]) != (seed+uint64(i))*0x9e3779b97f4a7c15 {
 			return false
 		}
 	}
@@ -154,10 +155,10 @@ func (k *simTask) issue() {
 	var code codes.Code
 	if o.kind == simRmw {
 		one := j.alloc(8)
-		order.PutUint64(one, 1)
+		wire.Order.PutUint64(one, 1)
 		o.prev = j.alloc(8)
-		code = k.Rmw(8, FetchAndAdd, uint32(to), memory.AddrOf(j.words[to].b), memory.AddrOf(one), memory.AddrOf(o.prev), org)
-		order.PutUint64(one, 1<<40) // it is the user's again
+		code = k.Rmw(8, wire.FetchAndAdd, uint32(to), memory.AddrOf(j.words[to].b), memory.AddrOf(one), memory.AddrOf(o.prev), org)
+		wire.Order.PutUint64(one, 1<<40) // it is the user's again
 	} else {
 		n := j.drawLength()
 		o.data, o.dst, o.content = j.alloc(n), j.alloc(n), j.random.Uint64()
@@ -180,10 +181,10 @@ func (k *simTask) move(o *simOp, tgt, org, cmpl transport.Addr) codes.Code {
 	}
 	o.uhdr = k.j.alloc(4 * (2 + k.j.random.IntN(20)))
 	if k.j.random.IntN(50) == 0 {
-		o.uhdr = k.j.alloc(MaxUhdrSize)
+		o.uhdr = k.j.alloc(wire.MaxUhdrSize)
 	}
 	content(o.uhdr, o.content+1)
-	order.PutUint32(o.uhdr, uint32(o.id))
+	wire.Order.PutUint32(o.uhdr, uint32(o.id))
 	return k.Amsend(uint32(o.to), simHeader, memory.AddrOf(o.uhdr), uint32(len(o.uhdr)), data, n, tgt, org, cmpl)
 }
 
@@ -198,7 +199,7 @@ func userAddr(b []byte) transport.Addr {
 func (k *simTask) setSimHandlers() {
 	j := k.j
 	k.headers[simHeader] = func(c *headerCall, r *HeaderResult) {
-		id := order.Uint32(c.uhdr)
+		id := wire.Order.Uint32(c.uhdr)
 		if int(id) >= len(j.ops) {
 			j.fail("task %d: a user header that nobody sent", k.me)
 			return
@@ -264,7 +265,7 @@ func (k *simTask) collectiveDone() {
 	j := k.j
 	if k.waits == waitsForTable {
 		for i := range j.tasks {
-			if v := order.Uint64(k.table[8*i:]); v != uint64(1000*k.phase+i) {
+			if v := wire.Order.Uint64(k.table[8*i:]); v != uint64(1000*k.phase+i) {
 				j.fail("task %d: LAPI_Address_init gives %d for task %d, in phase %d", k.me, v, i, k.phase)
 			}
 		}
@@ -331,7 +332,7 @@ func (k *simTask) complete(o *simOp) bool {
 // added notes what a read-modify-write found: every value once.
 func (j *simJob) added(o *simOp) {
 	w := &j.words[o.to]
-	v := order.Uint64(o.prev)
+	v := wire.Order.Uint64(o.prev)
 	for uint64(len(w.adds)) <= v && len(w.adds) < len(j.ops) {
 		w.adds = append(w.adds, false)
 	}
@@ -356,7 +357,7 @@ func (j *simJob) checkEnd() {
 		}
 	}
 	for i, w := range j.words {
-		if got := order.Uint64(w.b); got != adds[i] {
+		if got := wire.Order.Uint64(w.b); got != adds[i] {
 			j.fail("task %d: %d was added to its word, it holds %d", i, adds[i], got)
 		}
 	}

@@ -3,9 +3,9 @@ package lapi
 import (
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"lapi/core/lapi/codes"
+	"lapi/core/progress"
+	"lapi/transport/arena"
 	"lapi/transport/memory"
 )
 
@@ -45,10 +45,10 @@ func (c *Context) nextDeadline() (at int64) {
 	if c.term != nil && !c.term.over {
 		at = c.term.deadline
 	}
-	at = earlier(at, c.absentDeadline())
+	at = progress.Earlier(at, c.absentDeadline())
 	for i := range c.unknown {
 		if u := &c.unknown[i]; !u.given && !c.cfg.NoTimeout {
-			at = earlier(at, u.since+c.timeout*int64(time.Second))
+			at = progress.Earlier(at, u.since+c.timeout*int64(time.Second))
 		}
 	}
 	return at
@@ -58,33 +58,21 @@ func (c *Context) nextDeadline() (at int64) {
 func (c *Context) TermEnd() {
 	memory.Guard()
 	c.terminating = true
-	if c.session != nil {
-		c.session.Leave()
-	}
-	for _, l := range c.links() {
-		if l != nil {
-			l.Close()
-		}
-	}
-	if c.session != nil {
-		c.session.Close()
-	}
+	c.net.Close()
 	for i := range c.tasks {
 		c.tasks[i].turnAway()
 	}
+	c.release()
+}
+
+// release gives back everything but the links.
+func (c *Context) release() {
 	c.cfg.ForgetKey()
 	c.trace.close()
 	c.shared.Lane, c.shared.Barrier, c.shared.Outboxes = 0, 0, 0
-	closeShared(c.shared)
-	c.freeMappings()
-}
-
-// freeMappings gives back the memory that user header handlers were shown.
-func (c *Context) freeMappings() {
-	unix.Munmap(c.scratch)
+	c.wake.Close()
+	arena.Unmap(c.scratch)
 	c.lane.close()
 	c.outboxes.close()
-	if c.lengths != nil {
-		unix.Munmap(c.lengths[:cap(c.lengths)])
-	}
+	arena.Unmap(c.lengths)
 }

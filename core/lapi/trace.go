@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/core/trace"
 	"lapi/transport"
 	"lapi/transport/layout"
@@ -18,22 +19,8 @@ type tracer struct {
 	file   *trace.File
 	level  int
 	shared *layout.Context
-	links  [3]transport.Link
-	seen   [3]transport.Stats // of links when packets were last recorded
-}
-
-// messageNames are what a trace calls the messages of header.go.
-var messageNames = [transport.MaxMsgID + 1]string{
-	msgPut: "put", msgPutFragment: "put fragment", msgGet: "get", msgGetData: "get data", msgAm: "active message",
-	msgAmFragment: "active message fragment", msgFetched: "fetched", msgCounter: "completion", msgExchange: "exchange", msgFault: "fault",
-	msgAtomic: "rmw", msgAtomicReply: "rmw reply", msgPutDirect: "direct put", msgRead: "direct get", msgPutPart: "put part", msgPutLast: "put last",
-}
-
-func messageName(id transport.MsgID) string {
-	if int(id) < len(messageNames) && messageNames[id] != "" {
-		return messageNames[id]
-	}
-	return "message"
+	links  []transport.Link
+	seen   []transport.Stats // of links when packets were last recorded
 }
 
 // startTrace is the step of LAPI_Init that begins the trace: once the tasks have met, before anything uses the links. began is when
@@ -54,7 +41,7 @@ func (s *setup) openTrace(began uint64) {
 		s.say(0, "no trace is written: %v; see LAPI_TRACE_DIR and LAPI_TRACE_SIZE", err)
 		return
 	}
-	t := &tracer{file: file, level: s.cfg.TraceLevel, shared: s.shared, links: s.Context.links()}
+	t := &tracer{file: file, level: s.cfg.TraceLevel, shared: s.shared, links: s.links.All(), seen: make([]transport.Stats, len(s.links.All()))}
 	s.trace = t
 	s.shared.TraceFile = file.Address()
 	// Release: C threads look only after state has become ACTIVE.
@@ -157,9 +144,6 @@ func (t *tracer) turn(n int) {
 // packets records what changed in the links' statistics since the last turn.
 func (t *tracer) packets() {
 	for i, l := range t.links {
-		if l == nil {
-			continue
-		}
 		now, before := l.Stats(), &t.seen[i]
 		if *now == *before {
 			continue
@@ -201,12 +185,12 @@ func (l *tracedLink) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte,
 // sent records a message that the link took.
 func (l *tracedLink) sent(ep transport.Endpoint, id transport.MsgID, key, n, began uint64) {
 	l.t.file.Add(layout.TraceRecord{Ns: began, Id: key, Size: n, Thread: l.t.thread(), Peer: int32(ep),
-		Code: int32(min(trace.Now()-began, 1<<31-1)), Kind: layout.TraceSent | layout.TraceMessage}, messageName(id))
+		Code: int32(min(trace.Now()-began, 1<<31-1)), Kind: layout.TraceSent | layout.TraceMessage}, wire.Name(id))
 }
 
 // Handle is the link's, with each call of h recorded.
 func (l *tracedLink) Handle(id transport.MsgID, h transport.MsgHandler) {
-	name, t := messageName(id), l.t
+	name, t := wire.Name(id), l.t
 	l.Link.Handle(id, func(m *transport.Msg) transport.Verdict {
 		t.add(layout.TraceReceived|layout.TraceMessage, name, int(m.From), uint64(len(m.Data)), messageKey(id, m.Hdr), 0)
 		v := h(m)
@@ -250,7 +234,7 @@ func messageKey(id transport.MsgID, hdr []byte) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211
 	key := (offset ^ uint64(id)) * prime
 	for ; len(hdr) >= 8; hdr = hdr[8:] {
-		key = (key ^ order.Uint64(hdr)) * prime
+		key = (key ^ wire.Order.Uint64(hdr)) * prime
 		key ^= key >> 29
 	}
 	return key

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/core/trace"
 	"lapi/transport"
 )
@@ -76,7 +77,7 @@ func (j *testJob) exercise(puts, amsends int) {
 	j.until("a long put and get", func() bool { return *big == 1 && *got == 1 })
 	word, one, was, done := new(int64), new(int64), new(int64), new(int32)
 	*one = 1
-	j.ok(a.Rmw(8, FetchAndAdd, 1, at(word), at(one), at(was), at(done)))
+	j.ok(a.Rmw(8, wire.FetchAndAdd, 1, at(word), at(one), at(was), at(done)))
 	j.until("a read-modify-write", func() bool { return *done == 1 })
 
 	const handler, completion = 1000, 2000

@@ -7,11 +7,6 @@ import (
 	"lapi/transport/layout"
 )
 
-func init() { // the rest of header.go's messages
-	messageNames[msgPutv], messageNames[msgGetv], messageNames[msgAmv] = "put vector", "get vector", "active message vector"
-	messageNames[msgAmPieces] = "active message pieces"
-}
-
 // nodeLink is what the links within a node can do more than others.
 type nodeLink interface {
 	transport.Vectored

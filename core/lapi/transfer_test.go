@@ -2,11 +2,11 @@ package lapi
 
 import (
 	"bytes"
-	"encoding/binary"
 	"math/rand/v2"
 	"testing"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 )
 
@@ -115,7 +115,7 @@ func TestAmsend(t *testing.T) {
 		var drops, ran int
 		k.handlers[completed] = func(info transport.Addr) { ran += int(info) }
 		for i, n := range sizes {
-			for _, h := range []int{0, 1, 4, 8, 100, 999, MaxUhdrSize} {
+			for _, h := range []int{0, 1, 4, 8, 100, 999, wire.MaxUhdrSize} {
 				src, head := pattern(n, uint64(n)), pattern(h, uint64(h))
 				dst, uhdr, drops, ran = make([]byte, n+1), nil, i%3, 0
 				inline := (i+h)%2 == 0
@@ -166,13 +166,13 @@ func TestRmw(t *testing.T) {
 				t.Fatalf("operation %d: previous %d word %d, want %d %d", op, prev, word, wantPrev, wantWord)
 			}
 		}
-		do(FetchAndAdd, 3, 0, 5, 8)
-		do(FetchAndOr, 7, 0, 8, 15)
-		do(Swap, 1<<40, 0, 15, 1<<40)
-		do(CompareAndSwap, 1, 2, 0, 1<<40)
-		do(CompareAndSwap, 1<<40, 2, 1, 2)
+		do(wire.FetchAndAdd, 3, 0, 5, 8)
+		do(wire.FetchAndOr, 7, 0, 8, 15)
+		do(wire.Swap, 1<<40, 0, 15, 1<<40)
+		do(wire.CompareAndSwap, 1, 2, 0, 1<<40)
+		do(wire.CompareAndSwap, 1<<40, 2, 1, 2)
 		var org int32
-		j.ok(j.tasks[0].Rmw(8, FetchAndAdd, tgt, at(&word), at(&in[0]), 0, at(&org)))
+		j.ok(j.tasks[0].Rmw(8, wire.FetchAndAdd, tgt, at(&word), at(&in[0]), 0, at(&org)))
 		j.until("a read-modify-write without previous value", func() bool { return org == 1 })
 	})
 }
@@ -282,7 +282,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 			k.Put(tgt, 8, at(&dst), at(&src), 0, 0, at(&org))
 			k.Get(tgt, 8, at(&dst), at(&src), 0, at(&org))
 			k.Amsend(tgt, handler, 0, 0, at(&src), 8, 0, 0, at(&org))
-			k.Rmw(8, FetchAndAdd, tgt, at(&dst), at(&in), at(&prev), at(&org))
+			k.Rmw(8, wire.FetchAndAdd, tgt, at(&dst), at(&in), at(&prev), at(&org))
 			for org < want {
 				for _, k := range j.tasks {
 					k.Dispatch(0)
@@ -295,37 +295,5 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		if n := testing.AllocsPerRun(200, once); n >= 1 {
 			t.Errorf("%.1f allocations for four operations", n)
 		}
-	})
-}
-
-// FuzzHeaders feeds every decoder with bytes from outside.
-func FuzzHeaders(f *testing.F) {
-	f.Add((&amHeader{handler: 7, length: 3, uhdrLen: 4}).encode(make([]byte, 64)), 3)
-	f.Add(binary.LittleEndian.AppendUint64(nil, 1), 0)
-	f.Fuzz(func(t *testing.T, b []byte, n int) {
-		if n < 0 {
-			return
-		}
-		var am amHeader
-		if uhdr, ok := am.decode(b, n); ok && (len(uhdr) > MaxUhdrSize || uint64(n) > am.length) {
-			t.Fatal("accepted an active message that does not fit")
-		}
-		var p putFragmentHeader
-		if p.decode(b, n) && (p.offset > p.total || uint64(n) > p.total-p.offset) {
-			t.Fatal("accepted a fragment outside its message")
-		}
-		for _, d := range []func([]byte) bool{(&putHeader{}).decode, (&getHeader{}).decode, (&partHeader{}).decode, (&pairHeader{}).decode, (&faultHeader{}).decode} {
-			d(b)
-		}
-		var v vectorHeader
-		if v.decode(b, n) && (v.offset > v.total || uint64(v.entries)*vectorEntrySize > uint64(n)) {
-			t.Fatal("accepted a part of a vector that does not fit")
-		}
-		var a amvHeader
-		if uhdr, ok := decodeAmv(&am, &a, b, n); ok && (len(uhdr) > MaxUhdrSize || uint64(n) > a.lengths()+am.length) {
-			t.Fatal("accepted a vector's active message that does not fit")
-		}
-		(&exchangeHeader{}).decode(b, n)
-		decodePart(b)
 	})
 }

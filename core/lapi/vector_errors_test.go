@@ -9,12 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/vector"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
 
 // large is a length, two of which are more than a message may have; twice as much is still a ulong.
-const large = 1 << (8*wordSize - 2)
+const large = 1 << (8*vector.WordSize - 2)
 
 // TestReturnedVectorMustFit: what the header handler returns breaks one rule after the other; both tasks hear of it, no counter at the
 // target changes, the origin's memory is free.
@@ -24,26 +26,26 @@ func TestReturnedVectorMustFit(t *testing.T) {
 		lens := []uint64{30000, 8}
 		list := func(kind uint32, lens ...uint64) *userVector { v, _ := spread(kind, lens, 5, r); return v }
 		short, _, _ := strided(2, 4, 8, 0)
-		noAddr := list(vecIOVector, lens...)
+		noAddr := list(wire.VectorIO, lens...)
 		noAddr.info[1] = 0
 		for i, broken := range []struct {
 			v    *userVector
 			from *userVector
 			want codes.Code
 		}{
-			{list(vecGeneric, lens...), nil, codes.ErrVecTypeDiff},
+			{list(wire.VectorGeneric, lens...), nil, codes.ErrVecTypeDiff},
 			{list(7, lens...), nil, codes.ErrTgtVecType},
-			{list(vecIOVector, 30000, 4, 4), nil, codes.ErrVecNumDiff},
-			{list(vecIOVector, 30000, 9), nil, codes.ErrVecLenDiff},
+			{list(wire.VectorIO, 30000, 4, 4), nil, codes.ErrVecNumDiff},
+			{list(wire.VectorIO, 30000, 9), nil, codes.ErrVecLenDiff},
 			{noAddr, nil, codes.ErrTgtVecAddr},
-			{describe(vecStrided, 2, []uint64{1 << 20, 8, 4}, nil), short, codes.ErrTgtStride},
-			{describe(vecStrided, 2, []uint64{1 << 20, 8, 16}, nil), short, codes.ErrVecLenDiff},
-			{describe(vecStrided, 2, []uint64{0, 4, 16}, nil), short, codes.ErrStrideTgtVecAddrNull},
-			{describe(vecStrided, 2, []uint64{1 << 20, 4, large}, nil), short, codes.ErrTgtExtent},
+			{describe(wire.VectorStrided, 2, []uint64{1 << 20, 8, 4}, nil), short, codes.ErrTgtStride},
+			{describe(wire.VectorStrided, 2, []uint64{1 << 20, 8, 16}, nil), short, codes.ErrVecLenDiff},
+			{describe(wire.VectorStrided, 2, []uint64{0, 4, 16}, nil), short, codes.ErrStrideTgtVecAddrNull},
+			{describe(wire.VectorStrided, 2, []uint64{1 << 20, 4, large}, nil), short, codes.ErrTgtExtent},
 		} {
 			from := broken.from
 			if from == nil {
-				from = list(vecIOVector, lens...)
+				from = list(wire.VectorIO, lens...)
 			}
 			for _, k := range j.tasks {
 				k.errorCheck = true
@@ -81,8 +83,8 @@ func TestVectorErrors(t *testing.T) {
 	k := j.tasks[0]
 	var word uint64
 	a := uint64(at(&word))
-	good := func() *userVector { return describe(vecIOVector, 2, []uint64{a, a}, []uint64{4, 4}) }
-	lines := func(info ...uint64) *userVector { return describe(vecStrided, 2, info, nil) }
+	good := func() *userVector { return describe(wire.VectorIO, 2, []uint64{a, a}, []uint64{4, 4}) }
+	lines := func(info ...uint64) *userVector { return describe(wire.VectorStrided, 2, info, nil) }
 	for _, e := range []struct {
 		name     string
 		org, tgt *userVector
@@ -94,18 +96,18 @@ func TestVectorErrors(t *testing.T) {
 		{"tgt null", good(), nil, codes.ErrTgtVecNull, false, false},
 		{"org type", describe(3, 2, []uint64{a, a}, []uint64{4, 4}), good(), codes.ErrOrgVecType, true, false},
 		{"tgt type", good(), describe(3, 2, []uint64{a, a}, []uint64{4, 4}), codes.ErrTgtVecType, false, false},
-		{"org generic", describe(vecGeneric, 1, []uint64{a}, []uint64{4}), good(), codes.ErrOrgVecType, false, false},
-		{"tgt generic", good(), describe(vecGeneric, 1, []uint64{a}, []uint64{4}), codes.ErrTgtVecType, false, false},
+		{"org generic", describe(wire.VectorGeneric, 1, []uint64{a}, []uint64{4}), good(), codes.ErrOrgVecType, false, false},
+		{"tgt generic", good(), describe(wire.VectorGeneric, 1, []uint64{a}, []uint64{4}), codes.ErrTgtVecType, false, false},
 		{"types", good(), lines(a, 4, 4), codes.ErrVecTypeDiff, false, false},
-		{"numbers", good(), describe(vecIOVector, 1, []uint64{a}, []uint64{8}), codes.ErrVecNumDiff, false, false},
-		{"lengths", good(), describe(vecIOVector, 2, []uint64{a, a}, []uint64{8, 0}), codes.ErrVecLenDiff, false, true},
+		{"numbers", good(), describe(wire.VectorIO, 1, []uint64{a}, []uint64{8}), codes.ErrVecNumDiff, false, false},
+		{"lengths", good(), describe(wire.VectorIO, 2, []uint64{a, a}, []uint64{8, 0}), codes.ErrVecLenDiff, false, true},
 		{"blocks", lines(a, 4, 8), lines(a, 8, 8), codes.ErrVecLenDiff, false, false},
-		{"org addr", describe(vecIOVector, 2, []uint64{a, 0}, []uint64{4, 4}), good(), codes.ErrOrgVecAddr, true, true},
-		{"tgt addr", good(), describe(vecIOVector, 2, []uint64{a, 0}, []uint64{4, 4}), codes.ErrTgtVecAddr, false, true},
-		{"org info null", describe(vecIOVector, 2, nil, []uint64{4, 4}), good(), codes.ErrOrgVecAddr, true, false},
-		{"org len", describe(vecIOVector, 2, []uint64{a, a}, []uint64{large, large}), good(), codes.ErrOrgVecLen, true, false},
-		{"org len null", describe(vecIOVector, 2, []uint64{a, a}, nil), good(), codes.ErrOrgVecLen, true, false},
-		{"tgt len", good(), describe(vecIOVector, 2, []uint64{a, a}, []uint64{large, large}), codes.ErrTgtVecLen, false, false},
+		{"org addr", describe(wire.VectorIO, 2, []uint64{a, 0}, []uint64{4, 4}), good(), codes.ErrOrgVecAddr, true, true},
+		{"tgt addr", good(), describe(wire.VectorIO, 2, []uint64{a, 0}, []uint64{4, 4}), codes.ErrTgtVecAddr, false, true},
+		{"org info null", describe(wire.VectorIO, 2, nil, []uint64{4, 4}), good(), codes.ErrOrgVecAddr, true, false},
+		{"org len", describe(wire.VectorIO, 2, []uint64{a, a}, []uint64{large, large}), good(), codes.ErrOrgVecLen, true, false},
+		{"org len null", describe(wire.VectorIO, 2, []uint64{a, a}, nil), good(), codes.ErrOrgVecLen, true, false},
+		{"tgt len", good(), describe(wire.VectorIO, 2, []uint64{a, a}, []uint64{large, large}), codes.ErrTgtVecLen, false, false},
 		{"org stride", lines(a, 8, 4), lines(a, 8, 8), codes.ErrOrgStride, true, false},
 		{"tgt stride", lines(a, 8, 8), lines(a, 8, 4), codes.ErrTgtStride, false, false},
 		{"org extent", lines(a, 8, large), lines(a, 8, 8), codes.ErrOrgExtent, true, false},
@@ -113,7 +115,7 @@ func TestVectorErrors(t *testing.T) {
 		{"tgt extent", lines(a, 8, 8), lines(a, 8, large), codes.ErrTgtExtent, false, false},
 		{"org base", lines(0, 8, 8), lines(a, 8, 8), codes.ErrStrideOrgVecAddrNull, true, false},
 		{"tgt base", lines(a, 8, 8), lines(0, 8, 8), codes.ErrStrideTgtVecAddrNull, false, false},
-		{"org strided info null", describe(vecStrided, 2, nil, nil), lines(a, 8, 8), codes.ErrStrideOrgVecAddrNull, true, false},
+		{"org strided info null", describe(wire.VectorStrided, 2, nil, nil), lines(a, 8, 8), codes.ErrStrideOrgVecAddrNull, true, false},
 	} {
 		where := func(v *userVector) transport.Addr {
 			if v == nil {
@@ -180,15 +182,15 @@ func TestVectorOfUnmappedMemory(t *testing.T) {
 			t.Fatalf("unmapped description: %s", codes.Name(code))
 		}
 		next(k, codes.ErrOrgVecNull)
-		huge := describe(vecIOVector, 1<<26, nil, []uint64{0})
+		huge := describe(wire.VectorIO, 1<<26, nil, []uint64{0})
 		putWords(huge.b[8:], []uint64{uint64(nowhere)})
 		if code := k.Amsendv(tgt, 1, 0, 0, huge.at(), 0, 0, 0, Callback{}); code != codes.ErrOrgVecAddr {
 			t.Fatalf("a list of 2^26 entries in memory that is not there: %s", codes.Name(code))
 		}
 		next(k, codes.ErrOrgVecAddr)
 		for _, n := range []uint64{8, 40000} { // by messages, and direct
-			good := describe(vecIOVector, 2, []uint64{a, a + n}, []uint64{n, n})
-			bad := describe(vecIOVector, 2, []uint64{a, uint64(nowhere)}, []uint64{n, n})
+			good := describe(wire.VectorIO, 2, []uint64{a, a + n}, []uint64{n, n})
+			bad := describe(wire.VectorIO, 2, []uint64{a, uint64(nowhere)}, []uint64{n, n})
 			var org, target int32
 			j.ok(k.Putv(tgt, good.at(), bad.at(), false, at(&target), at(&org), 0, Callback{}))
 			next(k, codes.ErrOrgAddrNull)

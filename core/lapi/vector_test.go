@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"lapi/core/lapi/vector"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
@@ -32,7 +34,7 @@ func (v *userVector) at() transport.Addr {
 // longAt is the address of the same as a lapi_lvec_t, whose info has 64-bit entries in every task.
 func (v *userVector) longAt() transport.Addr {
 	v.at()
-	if wordSize == 8 || len(v.info) == 0 {
+	if vector.WordSize == 8 || len(v.info) == 0 {
 		return at(&v.b[0])
 	}
 	v.long = slices.Clone(v.b)
@@ -48,16 +50,16 @@ var (
 
 func describe(kind uint32, count int, info, lens []uint64) *userVector {
 	v := &userVector{
-		b: make([]byte, 8+2*wordSize), info: info, lens: lens,
-		infoArray: make([]byte, len(info)*wordSize), lensArray: make([]byte, len(lens)*wordSize),
+		b: make([]byte, 8+2*vector.WordSize), info: info, lens: lens,
+		infoArray: make([]byte, len(info)*vector.WordSize), lensArray: make([]byte, len(lens)*vector.WordSize),
 	}
-	order.PutUint32(v.b[0:], kind)
-	order.PutUint32(v.b[4:], uint32(count))
+	wire.Order.PutUint32(v.b[0:], kind)
+	wire.Order.PutUint32(v.b[4:], uint32(count))
 	if len(info) > 0 {
 		putWords(v.b[8:], []uint64{uint64(at(&v.infoArray[0]))})
 	}
 	if len(lens) > 0 {
-		putWords(v.b[8+wordSize:], []uint64{uint64(at(&v.lensArray[0]))})
+		putWords(v.b[8+vector.WordSize:], []uint64{uint64(at(&v.lensArray[0]))})
 	}
 	return v
 }
@@ -65,10 +67,10 @@ func describe(kind uint32, count int, info, lens []uint64) *userVector {
 // putWords writes ulongs as C has them in this task.
 func putWords(b []byte, values []uint64) {
 	for i, v := range values {
-		if wordSize == 4 {
-			order.PutUint32(b[4*i:], uint32(v))
+		if vector.WordSize == 4 {
+			wire.Order.PutUint32(b[4*i:], uint32(v))
 		} else {
-			order.PutUint64(b[8*i:], v)
+			wire.Order.PutUint64(b[8*i:], v)
 		}
 	}
 }
@@ -120,8 +122,8 @@ func TestPutvList(t *testing.T) {
 	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
 		r := rand.New(rand.NewPCG(3, 4))
 		for _, lens := range shapes(r) {
-			from, src := spread(vecIOVector, lens, 9, r)
-			to, dst := spread(vecIOVector, lens, 5, r)
+			from, src := spread(wire.VectorIO, lens, 9, r)
+			to, dst := spread(wire.VectorIO, lens, 5, r)
 			copy(src, pattern(len(src), 1))
 			want := from.stream()
 			var org, target, cmpl int32
@@ -160,8 +162,8 @@ func TestGetvList(t *testing.T) {
 		var completed int
 		j.tasks[0].handlers[0x300] = func(info transport.Addr) { completed += int(info) }
 		for _, lens := range shapes(r) {
-			from, src := spread(vecIOVector, lens, 9, r)
-			to, dst := spread(vecIOVector, lens, 5, r)
+			from, src := spread(wire.VectorIO, lens, 9, r)
+			to, dst := spread(wire.VectorIO, lens, 5, r)
 			copy(src, pattern(len(src), 1))
 			want := from.stream()
 			var org, target int32
@@ -183,7 +185,7 @@ func strided(count, block, stride int, seed uint64) (v *userVector, buffer []byt
 	if seed != 0 {
 		copy(buffer, pattern(len(buffer), seed))
 	}
-	v = describe(vecStrided, count, []uint64{uint64(at(&buffer[0])), uint64(block), uint64(stride)}, nil)
+	v = describe(wire.VectorStrided, count, []uint64{uint64(at(&buffer[0])), uint64(block), uint64(stride)}, nil)
 	v.buffer = buffer
 	return v, buffer, func() (out []byte) {
 		for i := range count {
@@ -228,7 +230,7 @@ func TestAmsendvList(t *testing.T) {
 	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
 		r := rand.New(rand.NewPCG(7, 8))
 		for i, lens := range shapes(r) {
-			for k, h := range []int{0, 4, 100, MaxUhdrSize} {
+			for k, h := range []int{0, 4, 100, wire.MaxUhdrSize} {
 				amsendvOnce(t, j, tgt, lens, h, (i+k)%3, r)
 			}
 		}
@@ -248,8 +250,8 @@ func amsendvOnce(t *testing.T, j *testJob, tgt uint32, lens []uint64, h, drops i
 	t.Helper()
 	const handler, completed = 0x1000, 0x2000
 	k := j.tasks[tgt]
-	from, src := spread(vecIOVector, lens, 9, r)
-	to, dst := spread(vecIOVector, lens, 5, r)
+	from, src := spread(wire.VectorIO, lens, 9, r)
+	to, dst := spread(wire.VectorIO, lens, 5, r)
 	copy(src, pattern(len(src), 1))
 	head := pattern(h, 2)
 	want := from.stream()
@@ -263,7 +265,7 @@ func amsendvOnce(t *testing.T, j *testJob, tgt uint32, lens []uint64, h, drops i
 			return
 		}
 		for i, n := range lens {
-			if got := word(memory.Bytes(c.lengths+transport.Addr(wordSize*i), wordSize), wordSize); got != n {
+			if got := vector.Word(memory.Bytes(c.lengths+transport.Addr(vector.WordSize*i), vector.WordSize), vector.WordSize); got != n {
 				t.Errorf("the header handler got length %d of block %d, not %d", got, i, n)
 				break
 			}
@@ -289,8 +291,8 @@ func TestGeneric(t *testing.T) {
 		r := rand.New(rand.NewPCG(11, 12))
 		for _, a := range shapes(r) {
 			for _, b := range [][]uint64{nil, {3, 4}, {100000, 20000, 1}, {50000, 0, 1000, 7}} {
-				from, src := spread(vecGeneric, a, 9, r)
-				to, dst := spread(vecGeneric, b, 5, r)
+				from, src := spread(wire.VectorGeneric, a, 9, r)
+				to, dst := spread(wire.VectorGeneric, b, 5, r)
 				copy(src, pattern(len(src), 1))
 				want, room := from.stream(), to.stream()
 				n := copy(room, want)
@@ -317,7 +319,7 @@ func TestStridedAmsendv(t *testing.T) {
 				to, _, got := strided(s.count, s.block, s.to, 0)
 				var org, target, cmpl int32
 				j.tasks[tgt].headers[0x1000] = func(c *headerCall, r *HeaderResult) {
-					if n := word(memory.Bytes(c.lengths, wordSize), wordSize); s.count > 0 && n != uint64(s.block) {
+					if n := vector.Word(memory.Bytes(c.lengths, vector.WordSize), vector.WordSize); s.count > 0 && n != uint64(s.block) {
 						t.Errorf("the header handler got block size %d, not %d", n, s.block)
 					}
 					if !null {
@@ -344,8 +346,8 @@ func TestSmallVectorsAreFree(t *testing.T) {
 			var words [4]uint64
 			for i := range messages {
 				words[0], words[2] = uint64(i)+1, uint64(i)+2
-				from := describe(vecStrided, int(pieces), []uint64{uint64(at(&words[0])), 8, 16}, nil)
-				to := describe(vecStrided, int(pieces), []uint64{uint64(at(&dst[2*i])), 8, 8}, nil)
+				from := describe(wire.VectorStrided, int(pieces), []uint64{uint64(at(&words[0])), 8, 16}, nil)
+				to := describe(wire.VectorStrided, int(pieces), []uint64{uint64(at(&dst[2*i])), 8, 8}, nil)
 				j.ok(j.tasks[0].Putv(tgt, to.at(), from.at(), false, 0, 0, 0, Callback{}))
 				words = [4]uint64{}
 			}
@@ -365,9 +367,9 @@ func TestVectorSteadyState(t *testing.T) {
 	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
 		src, dst := make([]byte, 64), make([]byte, 64)
 		s, d := uint64(at(&src[0])), uint64(at(&dst[0]))
-		from := describe(vecIOVector, 2, []uint64{s, s + 32}, []uint64{8, 8})
-		to := describe(vecIOVector, 2, []uint64{d, d + 16}, []uint64{8, 8})
-		lines, rows := describe(vecStrided, 4, []uint64{s, 8, 16}, nil), describe(vecStrided, 4, []uint64{d, 8, 12}, nil)
+		from := describe(wire.VectorIO, 2, []uint64{s, s + 32}, []uint64{8, 8})
+		to := describe(wire.VectorIO, 2, []uint64{d, d + 16}, []uint64{8, 8})
+		lines, rows := describe(wire.VectorStrided, 4, []uint64{s, 8, 16}, nil), describe(wire.VectorStrided, 4, []uint64{d, 8, 12}, nil)
 		fromAt, toAt, linesAt, rowsAt := from.at(), to.at(), lines.at(), rows.at()
 		var org, want int32
 		orgAt := at(&org)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 )
 
 // TestBadAddressWaits: messages that wait for room in their link are copied if they are small. One whose data cannot be read fails then as if it
@@ -18,8 +19,8 @@ func TestBadAddressWaits(t *testing.T) {
 			back, backv := pattern(100, 4), pattern(100, 5)
 
 			j.ok(j.tasks[1].Get(0, 100, bad, addrOf(back), 0, at(&got)))
-			from := describe(vecIOVector, 2, []uint64{uint64(bad), uint64(bad) + 50}, []uint64{40, 60})
-			to := describe(vecIOVector, 2, []uint64{uint64(addrOf(backv)), uint64(addrOf(backv)) + 40}, []uint64{40, 60})
+			from := describe(wire.VectorIO, 2, []uint64{uint64(bad), uint64(bad) + 50}, []uint64{40, 60})
+			to := describe(wire.VectorIO, 2, []uint64{uint64(addrOf(backv)), uint64(addrOf(backv)) + 40}, []uint64{40, 60})
 			j.ok(j.tasks[1].Getv(0, from.longAt(), to.at(), true, 0, at(&gotv), Callback{}))
 			for i := 0; j.tasks[0].tasks[1].pending.head == nil; i++ { // until nothing goes at once
 				if i == 10_000 {

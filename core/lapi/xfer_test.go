@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 )
 
@@ -28,8 +29,8 @@ func TestSendHandlers(t *testing.T) {
 	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
 		for _, n := range []uint64{8, 200, 70000} {
 			src, dst := pattern(int(n), 1), make([]byte, n)
-			from := describe(vecIOVector, 2, []uint64{uint64(at(&src[0])), uint64(at(&src[n/2]))}, []uint64{n / 2, n / 2})
-			to := describe(vecIOVector, 2, []uint64{uint64(at(&dst[n/2])), uint64(at(&dst[0]))}, []uint64{n / 2, n / 2})
+			from := describe(wire.VectorIO, 2, []uint64{uint64(at(&src[0])), uint64(at(&src[n/2]))}, []uint64{n / 2, n / 2})
+			to := describe(wire.VectorIO, 2, []uint64{uint64(at(&dst[n/2])), uint64(at(&dst[0]))}, []uint64{n / 2, n / 2})
 			j.tasks[tgt].headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer = at(&dst[0]) }
 			j.tasks[tgt].headers[0x1001] = func(_ *headerCall, r *HeaderResult) { r.Buffer = to.at() }
 			calls := [5]int{}
@@ -41,7 +42,7 @@ func TestSendHandlers(t *testing.T) {
 			}
 			for _, x := range transfers(tgt, n, at(&src[0]), at(&dst[0]), from, to, 0x500) {
 				kind := x.Op
-				x.Op = FetchAndAdd
+				x.Op = wire.FetchAndAdd
 				j.ok(j.tasks[0].Xfer(kind, &x))
 			}
 			j.until("send completion handlers", func() bool { return calls == [5]int{1, 1, 1, 1, 1} })
@@ -63,8 +64,8 @@ func TestSendHandlersOfALostTask(t *testing.T) {
 			k := j.tasks[0]
 			const n = 3000000 // more than lies in shared memory at once
 			src, dst := make([]byte, n), make([]byte, n)
-			from := describe(vecStrided, 100000, []uint64{uint64(at(&src[0])), 16, 20}, nil)
-			to := describe(vecStrided, 100000, []uint64{uint64(at(&dst[0])), 16, 24}, nil)
+			from := describe(wire.VectorStrided, 100000, []uint64{uint64(at(&src[0])), 16, 20}, nil)
+			to := describe(wire.VectorStrided, 100000, []uint64{uint64(at(&dst[0])), 16, 24}, nil)
 			calls, lost := [5]int{}, 0
 			k.sends[0x500] = func(info transport.Addr, _ int32, reason codes.Code) {
 				calls[info]++
@@ -76,7 +77,7 @@ func TestSendHandlersOfALostTask(t *testing.T) {
 			}
 			for _, x := range transfers(1, n, at(&src[0]), at(&dst[0]), from, to, 0x500) {
 				kind := x.Op
-				x.Op = FetchAndAdd
+				x.Op = wire.FetchAndAdd
 				j.ok(k.Xfer(kind, &x))
 			}
 			k.fail(&k.Context.tasks[1], codes.ErrNoConnectivity, "the test says so")

@@ -54,7 +54,7 @@ func (a *Arena) Put(b []byte) {
 // Release gives all memory back to the kernel, buffers still in use included. The Arena is empty then and may be used anew.
 func (a *Arena) Release() {
 	for _, chunk := range a.chunks {
-		_ = unix.Munmap(chunk) // it is our own mapping: cannot fail
+		Unmap(chunk)
 	}
 	*a = Arena{}
 }
@@ -68,9 +68,9 @@ func class(n int) int {
 
 // refill maps a chunk and cuts it into buffers of class c. The capacity of each buffer is its size, by which Put knows its class.
 func (a *Arena) refill(c int) error {
-	chunk, err := unix.Mmap(-1, 0, chunkSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	chunk, err := Map(chunkSize)
 	if err != nil {
-		return fmt.Errorf("arena: %w", err)
+		return err
 	}
 	a.chunks = append(a.chunks, chunk)
 	size := 1 << (c + smallestShift)
@@ -78,4 +78,37 @@ func (a *Arena) refill(c int) error {
 		a.free[c] = append(a.free[c], chunk[at:at+size:at+size])
 	}
 	return nil
+}
+
+// Map returns n bytes, all zero, that begin on a page and do not lie on the Go heap: for memory that C or user code is given
+// once and keeps. Unmap gives them back.
+func Map(n int) ([]byte, error) {
+	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		return nil, fmt.Errorf("arena: %w", err)
+	}
+	return b, nil
+}
+
+// Unmap gives back what Map or Grow returned, with whatever length; nil is nothing.
+func Unmap(b []byte) {
+	if b != nil {
+		_ = unix.Munmap(b[:cap(b)]) // it is our own mapping: cannot fail
+	}
+}
+
+// growMin is the least that Grow maps, bytes.
+const growMin = 1 << 16
+
+// Grow makes b, nil or from Grow, n bytes long. Its content is lost if it must move.
+func Grow(b []byte, n int) ([]byte, error) {
+	if b != nil && n <= cap(b) {
+		return b[:n], nil
+	}
+	grown, err := Map(max(n, 2*cap(b), growMin))
+	if err != nil {
+		return b, err
+	}
+	Unmap(b)
+	return grown[:n], nil
 }

@@ -72,3 +72,22 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations for each buffer", n)
 	}
 }
+
+// TestGrow: what grows keeps its place while it fits, and is zero where it is new.
+func TestGrow(t *testing.T) {
+	var b []byte
+	for _, n := range []int{1, growMin, growMin + 1, 3, 10 * growMin} {
+		before := cap(b)
+		at := unsafe.SliceData(b)
+		var err error
+		if b, err = Grow(b, n); err != nil || len(b) != n {
+			t.Fatalf("Grow to %d: %d bytes, %v", n, len(b), err)
+		}
+		if n <= before && unsafe.SliceData(b) != at {
+			t.Errorf("%d of %d bytes: it has moved", n, before)
+		}
+		b[n-1]++
+	}
+	Unmap(b)
+	Unmap(nil)
+}

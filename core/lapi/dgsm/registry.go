@@ -3,8 +3,6 @@ package dgsm
 import (
 	"sync"
 
-	"golang.org/x/sys/unix"
-
 	"lapi/core/lapi/codes"
 	"lapi/transport"
 	"lapi/transport/arena"
@@ -151,7 +149,7 @@ func (g *Registry) dispose(r *registered) {
 // allocate gives r its memory. mu is held.
 func (g *Registry) allocate(r *registered, size int) (err error) {
 	if r.mapped = size > arena.Largest; r.mapped {
-		r.block, err = unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+		r.block, err = arena.Map(size)
 	} else {
 		r.block, err = g.memory.Get(size)
 	}
@@ -161,7 +159,7 @@ func (g *Registry) allocate(r *registered, size int) (err error) {
 // free takes r's memory back. mu is held.
 func (g *Registry) free(r *registered) {
 	if r.mapped {
-		_ = unix.Munmap(r.block) // our own mapping: cannot fail
+		arena.Unmap(r.block)
 	} else {
 		g.memory.Put(r.block)
 	}

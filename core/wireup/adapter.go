@@ -1,4 +1,4 @@
-package lapi
+package wireup
 
 import (
 	"errors"
@@ -6,23 +6,20 @@ import (
 	"net"
 	"net/netip"
 	"slices"
-
-	"lapi/core/lapi/codes"
 )
 
-// chooseAdapter finds the addresses of the interface that lapi_info_t.adapter_name names in persistent subsystem mode (guide,
-// LAPI_Init). It is looked for even where no task is reached by UDP: a name that is wrong shall not go unnoticed.
-func (s *setup) chooseAdapter() codes.Code {
-	if !s.o.Persistent || s.o.Adapter == "" {
-		return codes.Success
+// chooseAdapter finds the addresses of the interface that Config.Adapter names. It is looked for even where no task is reached
+// by UDP: a name that is wrong shall not go unnoticed.
+func (n *Net) chooseAdapter() error {
+	if n.cfg.Adapter == "" {
+		return nil
 	}
-	addrs, err := adapterAddresses(s.o.Adapter)
+	addrs, err := adapterAddresses(n.cfg.Adapter)
 	if err != nil {
-		s.say(0, "adapter_name %q: %v", s.o.Adapter, err)
-		return codes.ErrUDPSocket
+		return n.fail(NoSocket, "adapter_name %q: %v", n.cfg.Adapter, err)
 	}
-	s.adapter = addrs
-	return codes.Success
+	n.adapter = addrs
+	return nil
 }
 
 // adapterAddresses are the addresses of a network interface that UDP can be bound to, IPv4 first.
@@ -53,36 +50,36 @@ func adapterAddresses(name string) (addrs []netip.Addr, err error) {
 }
 
 // onOwnAdapter says whether the adapter, if one is asked for, has the address a.
-func (s *setup) onOwnAdapter(a netip.Addr) bool {
-	return s.adapter == nil || slices.Contains(s.adapter, a.Unmap())
+func (n *Net) onOwnAdapter(a netip.Addr) bool {
+	return n.adapter == nil || slices.Contains(n.adapter, a.Unmap())
 }
 
 // localAddress is where this task listens, if it may choose: the adapter's address, of several one that MP_LAPI_INET_ADDR names
 // too, or without adapter the first of MP_LAPI_INET_ADDR. Not valid: there is neither.
-func (s *setup) localAddress() netip.AddrPort {
-	for _, a := range s.cfg.Adapters {
-		if s.onOwnAdapter(a.Addr) {
+func (n *Net) localAddress() netip.AddrPort {
+	for _, a := range n.job.Adapters {
+		if n.onOwnAdapter(a.Addr) {
 			return netip.AddrPortFrom(a.Addr, 0)
 		}
 	}
-	if s.adapter != nil {
-		return netip.AddrPortFrom(s.adapter[0], 0)
+	if n.adapter != nil {
+		return netip.AddrPortFrom(n.adapter[0], 0)
 	}
 	return netip.AddrPort{}
 }
 
 // onAdapter holds what the user's handler or list says of this task against the adapter: an address that is left open becomes
 // the adapter's, any other one must be the adapter's.
-func (s *setup) onAdapter(own netip.AddrPort) (netip.AddrPort, error) {
+func (n *Net) onAdapter(own netip.AddrPort) (netip.AddrPort, error) {
 	switch {
-	case s.adapter == nil || slices.Contains(s.adapter, own.Addr().Unmap()):
+	case n.adapter == nil || slices.Contains(n.adapter, own.Addr().Unmap()):
 		return own, nil
 	case own.Addr().IsUnspecified():
-		for _, a := range s.adapter {
+		for _, a := range n.adapter {
 			if a.Is4() == own.Addr().Unmap().Is4() {
 				return netip.AddrPortFrom(a, own.Port()), nil
 			}
 		}
 	}
-	return own, fmt.Errorf("the UDP address list has this task at %v, which is not an address of adapter_name %q", own.Addr(), s.o.Adapter)
+	return own, fmt.Errorf("the UDP address list has this task at %v, which is not an address of adapter_name %q", own.Addr(), n.cfg.Adapter)
 }

@@ -1,4 +1,4 @@
-package lapi
+package wireup
 
 import (
 	"net/netip"
@@ -36,25 +36,25 @@ func TestLocalAddress(t *testing.T) {
 		{two, inet[:1], ip("10.0.0.1")},
 		{two, inet, ip("fd00::1")}, // named by both
 	} {
-		s := setup{cfg: &job.Config{Adapters: c.inet}, adapter: c.adapter}
-		if got := s.localAddress(); got.Addr() != c.want || got.Port() != 0 {
+		n := Net{job: &job.Config{Adapters: c.inet}, adapter: c.adapter}
+		if got := n.localAddress(); got.Addr() != c.want || got.Port() != 0 {
 			t.Errorf("adapter %v, MP_LAPI_INET_ADDR %v: %v, want %v", c.adapter, c.inet, got, c.want)
 		}
 	}
 }
 
 func TestOwnEntryAgainstAdapter(t *testing.T) {
-	s := setup{o: &Options{Adapter: "en1"}, adapter: []netip.Addr{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("fd00::1")}}
+	n := Net{cfg: &Config{Adapter: "en1"}, adapter: []netip.Addr{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("fd00::1")}}
 	for own, want := range map[string]string{
 		"10.0.0.1:7": "10.0.0.1:7", "0.0.0.0:7": "10.0.0.1:7", "[::]:7": "[fd00::1]:7", "10.0.0.2:7": "", "127.0.0.1:7": "",
 	} {
-		got, err := s.onAdapter(netip.MustParseAddrPort(own))
+		got, err := n.onAdapter(netip.MustParseAddrPort(own))
 		if (err == nil) != (want != "") || err == nil && got.String() != want {
 			t.Errorf("%s becomes %v, %v; want %s", own, got, err, want)
 		}
 	}
-	s.adapter = nil
-	if got, err := s.onAdapter(netip.MustParseAddrPort("0.0.0.0:7")); err != nil || got.String() != "0.0.0.0:7" {
+	n.adapter = nil
+	if got, err := n.onAdapter(netip.MustParseAddrPort("0.0.0.0:7")); err != nil || got.String() != "0.0.0.0:7" {
 		t.Errorf("without adapter: %v, %v", got, err)
 	}
 }

@@ -1,0 +1,168 @@
+package wire
+
+import (
+	"lapi/transport"
+	"lapi/transport/layout"
+)
+
+// Am is MsgAm. The user header follows in the link's header, padded to 8 bytes, unless it is split: then it begins the stream
+// that MsgAmFragment carries. Rendezvous: no data follows; the target fetches it from Direct, then sends MsgFetched with Token.
+//
+//	0 Handler | 8 Length of user data | 16 TgtCntr | 24 CmplCntr | 32 Direct | 40 Token
+//	48 ID (32) | 52 length of user header (16) | 54 Split (1) | Rendezvous (2) | Atom << 8 (16)
+type Am struct {
+	Handler           transport.Addr
+	Length            uint64
+	TgtCntr, CmplCntr transport.Addr
+	Direct            transport.Addr
+	Token             uint64
+	ID                uint32
+	UhdrLen           uint16
+	Split, Rendezvous bool
+	Atom              uint8 // atom_size of the DGSP that gathers the data; 0: none
+}
+
+const (
+	// AmSize is the length of an Am, AmvSize that of an Amv, each without user header.
+	AmSize  = 56
+	AmvSize = 32
+
+	amSplit      = 1
+	amRendezvous = 2
+	amAtomShift  = 8 // of the flags, the upper byte is atom_size
+)
+
+// Encode writes h to b and returns its bytes.
+func (h *Am) Encode(b []byte) []byte {
+	_ = b[AmSize-1]
+	Order.PutUint64(b[0:], uint64(h.Handler))
+	Order.PutUint64(b[8:], h.Length)
+	Order.PutUint64(b[16:], uint64(h.TgtCntr))
+	Order.PutUint64(b[24:], uint64(h.CmplCntr))
+	Order.PutUint64(b[32:], uint64(h.Direct))
+	Order.PutUint64(b[40:], h.Token)
+	Order.PutUint32(b[48:], h.ID)
+	Order.PutUint16(b[52:], h.UhdrLen)
+	flags := uint16(h.Atom) << amAtomShift
+	if h.Split {
+		flags |= amSplit
+	}
+	if h.Rendezvous {
+		flags |= amRendezvous
+	}
+	Order.PutUint16(b[54:], flags)
+	return b[:AmSize]
+}
+
+// fields reads h without judging it.
+func (h *Am) fields(b []byte) {
+	_ = b[AmSize-1]
+	h.Handler, h.Length, h.TgtCntr, h.CmplCntr = addr(b[0:]), Order.Uint64(b[8:]), addr(b[16:]), addr(b[24:])
+	h.Direct, h.Token, h.ID, h.UhdrLen = addr(b[32:]), Order.Uint64(b[40:]), Order.Uint32(b[48:]), Order.Uint16(b[52:])
+	flags := Order.Uint16(b[54:])
+	h.Split, h.Rendezvous, h.Atom = flags&amSplit != 0, flags&amRendezvous != 0, uint8(flags>>amAtomShift)
+}
+
+// Decode returns the user header that came along (empty if split) and whether all lengths agree with n bytes of data.
+func (h *Am) Decode(b []byte, n int) (uhdr []byte, ok bool) {
+	if len(b) < AmSize {
+		return nil, false
+	}
+	h.fields(b)
+	if h.UhdrLen > MaxUhdrSize || uint64(n) > h.Length || (h.Split || h.Rendezvous) && n != 0 {
+		return nil, false
+	}
+	return h.uhdr(b, AmSize)
+}
+
+// uhdr is the user header behind size bytes of headers in b.
+func (h *Am) uhdr(b []byte, size int) (uhdr []byte, ok bool) {
+	if h.Split {
+		return nil, len(b) == size && h.UhdrLen != 0
+	}
+	if len(b) != size+Pad8(int(h.UhdrLen)) {
+		return nil, false
+	}
+	return b[size : size+int(h.UhdrLen)], true
+}
+
+// Amv follows Am in MsgAmv: the origin's vector as far as the target needs it. The lengths of a list's blocks, 8 bytes each,
+// head the stream (behind a split user header). Of a rendezvous, the list lies at Base in the origin's memory instead.
+//
+//	0 Kind (32) | 4 Count (32) | 8 Base | 16 Block | 24 Stride
+type Amv struct {
+	Kind, Count   uint32
+	Base          transport.Addr
+	Block, Stride uint64
+}
+
+// Encode writes h to b and returns its bytes.
+func (h *Amv) Encode(b []byte) []byte {
+	_ = b[AmvSize-1]
+	Order.PutUint32(b[0:], h.Kind)
+	Order.PutUint32(b[4:], h.Count)
+	Order.PutUint64(b[8:], uint64(h.Base))
+	Order.PutUint64(b[16:], h.Block)
+	Order.PutUint64(b[24:], h.Stride)
+	return b[:AmvSize]
+}
+
+// Lengths is how many bytes of lengths there are.
+func (h *Amv) Lengths() uint64 {
+	if h.Kind == VectorStrided {
+		return 0
+	}
+	return 8 * uint64(h.Count)
+}
+
+// DecodeAmv reads the headers of MsgAmv with n bytes of data, and returns the user header that came along.
+func DecodeAmv(h *Am, v *Amv, b []byte, n int) (uhdr []byte, ok bool) {
+	const size = AmSize + AmvSize
+	if len(b) < size {
+		return nil, false
+	}
+	h.fields(b)
+	a := b[AmSize:]
+	*v = Amv{Order.Uint32(a[0:]), Order.Uint32(a[4:]), addr(a[8:]), Order.Uint64(a[16:]), Order.Uint64(a[24:])}
+	switch {
+	case h.UhdrLen > MaxUhdrSize || h.Length > LongestMessage || v.Kind > VectorGeneric:
+		return nil, false
+	case v.Kind == VectorStrided && (v.Block > v.Stride || v.Block*uint64(v.Count) != h.Length):
+		return nil, false
+	case v.Kind != VectorStrided && v.Count > BlocksMax, v.Count == 0 && h.Length > 0:
+		return nil, false
+	case (h.Split || h.Rendezvous) && n != 0, h.Split && h.Rendezvous:
+		return nil, false
+	case uint64(n) > v.Lengths()+h.Length:
+		return nil, false
+	}
+	return h.uhdr(b, size)
+}
+
+const (
+	smallSize    = 24
+	smallHandler = 1<<layout.AmPaddingShift - 1
+	smallUnknown = 1 << 31
+)
+
+// DecodeSmall reads MsgAmSmall, cshim_am_header: a whole active message.
+//
+//	0 handler (56) and padding behind the user header (8) | 8 TgtCntr | 16 CmplCntr | 24 user header
+func DecodeSmall(m *transport.Msg) (h Am, uhdr []byte, ok bool) {
+	b := m.Hdr
+	if len(b) < smallSize {
+		return h, nil, false
+	}
+	first := Order.Uint64(b)
+	padding := int(first >> layout.AmPaddingShift)
+	n := len(b) - smallSize - padding
+	if padding > 7 || n < 0 || n > MaxUhdrSize {
+		return h, nil, false
+	}
+	h.Handler, h.Length = transport.Addr(first&smallHandler), uint64(len(m.Data))
+	h.TgtCntr, h.CmplCntr, h.UhdrLen = addr(b[8:]), addr(b[16:]), uint16(n)
+	if h.Handler < HandlerIndices { // it has no number: one of its index stands for all that wait for the index
+		h.ID = smallUnknown | uint32(h.Handler)
+	}
+	return h, b[smallSize : smallSize+n], true
+}

@@ -1,0 +1,134 @@
+package wire
+
+import (
+	"lapi/transport"
+	"lapi/transport/layout"
+)
+
+// Completion is MsgCounter: the counter at Cntr grows by More and 1.
+//
+//	0 Cntr | 8 More
+type Completion struct {
+	Cntr transport.Addr
+	More uint64 // below layout.RingSlots: no more can be under way
+}
+
+// Encode writes h to b and returns its bytes.
+func (h *Completion) Encode(b []byte) []byte { return (&Part{uint64(h.Cntr), h.More}).Encode(b) }
+
+// Decode says whether b is such a header.
+func (h *Completion) Decode(b []byte) bool {
+	var p Part
+	ok := p.Decode(b)
+	h.Cntr, h.More = transport.Addr(p.Message), p.Offset
+	return ok && h.More < layout.RingSlots
+}
+
+// Read is MsgRead: the sender has read Bytes of the receiver's memory; the counter at TgtCntr grows, if that is not 0.
+//
+//	0 TgtCntr | 8 Bytes
+type Read struct {
+	TgtCntr transport.Addr
+	Bytes   uint64
+}
+
+// Encode writes h to b and returns its bytes.
+func (h *Read) Encode(b []byte) []byte { return (&Part{uint64(h.TgtCntr), h.Bytes}).Encode(b) }
+
+// Decode says whether b is such a header.
+func (h *Read) Decode(b []byte) bool {
+	var p Part
+	ok := p.Decode(b)
+	h.TgtCntr, h.Bytes = transport.Addr(p.Message), p.Offset
+	return ok
+}
+
+// Outcome is what the target of a rendezvous did with the origin's data.
+type Outcome uint64
+
+// The outcomes of a rendezvous.
+const (
+	FetchRefused Outcome = 0 // it cannot be read: send it in fragments
+	FetchDone    Outcome = 1 // it was read: its memory is free
+	FetchNothing Outcome = 2 // of a vector: nor could the list of its blocks: send the lengths, too
+	FetchPlaced  Outcome = 3 // it is to go where a DGSP says: send it in fragments, this time
+	FetchUnread  Outcome = 4 // it will not be read, the message is buried or has failed: its memory is free
+)
+
+// Fetched is MsgFetched.
+//
+//	0 Token of the origin | 8 Outcome
+type Fetched struct {
+	Token   uint64
+	Outcome Outcome
+}
+
+// Encode writes h to b and returns its bytes.
+func (h *Fetched) Encode(b []byte) []byte { return (&Part{h.Token, uint64(h.Outcome)}).Encode(b) }
+
+// Decode says whether b is such a header.
+func (h *Fetched) Decode(b []byte) bool {
+	var p Part
+	ok := p.Decode(b)
+	h.Token, h.Outcome = p.Message, Outcome(p.Offset)
+	return ok
+}
+
+// Exchange is MsgExchange: Count values of 8 bytes, those of the tasks First, First+1 … relative to the sender.
+//
+//	0 Generation (32) | 4 Round (32) | 8 First (32) | 12 Count (32)
+type Exchange struct{ Generation, Round, First, Count uint32 }
+
+// RefusedRound answers a task whose collective call cannot end, because the sender has given up collectives.
+const RefusedRound = 1<<32 - 1
+
+const exchangeSize = 16
+
+// Encode writes h to b and returns its bytes.
+func (h *Exchange) Encode(b []byte) []byte {
+	_ = b[exchangeSize-1]
+	Order.PutUint32(b[0:], h.Generation)
+	Order.PutUint32(b[4:], h.Round)
+	Order.PutUint32(b[8:], h.First)
+	Order.PutUint32(b[12:], h.Count)
+	return b[:exchangeSize]
+}
+
+// Decode says whether b is such a header with n bytes of data.
+func (h *Exchange) Decode(b []byte, n int) bool {
+	if len(b) != exchangeSize {
+		return false
+	}
+	*h = Exchange{Order.Uint32(b[0:]), Order.Uint32(b[4:]), Order.Uint32(b[8:]), Order.Uint32(b[12:])}
+	return uint64(h.Count)*8 == uint64(n)
+}
+
+// Fault is MsgFault: code of LAPI, kind of operation (lapi_err_t), the bad address, and the token of a get that ends so.
+//
+//	0 Code (32) | 4 Kind (32) | 8 Addr | 16 Token; 0: none
+type Fault struct {
+	Code, Kind uint32
+	Addr       transport.Addr
+	Token      uint64
+}
+
+const faultSize = 24
+
+// Encode writes h to b and returns its bytes.
+func (h *Fault) Encode(b []byte) []byte {
+	_ = b[faultSize-1]
+	Order.PutUint32(b[0:], h.Code)
+	Order.PutUint32(b[4:], h.Kind)
+	Order.PutUint64(b[8:], uint64(h.Addr))
+	Order.PutUint64(b[16:], h.Token)
+	return b[:faultSize]
+}
+
+// Decode says whether b is such a header.
+func (h *Fault) Decode(b []byte) bool {
+	if len(b) != faultSize {
+		return false
+	}
+	*h = Fault{Order.Uint32(b[0:]), Order.Uint32(b[4:]), addr(b[8:]), Order.Uint64(b[16:])}
+	return true
+}

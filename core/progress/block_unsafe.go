@@ -1,0 +1,115 @@
+// Package progress is what an owner of links does for the threads in C that wait for it: it tells them that something is new,
+// ends their sleep, and says when the owner must run next. It knows no API.
+//
+//	block_unsafe.go  Block: the words that threads sleep on, descriptors
+//	links.go         Links: what is asked of all links of an owner
+//
+// All of it runs under the owner's lock, except where a method says otherwise.
+package progress
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"lapi/transport/layout"
+)
+
+// futexWake: the words that C threads sleep on are futexes of this process only.
+const futexWake = 1 | 128 // FUTEX_WAKE | FUTEX_PRIVATE_FLAG
+
+// Block is the part of an owner's block that its threads in C look at.
+type Block struct {
+	words      *layout.Context
+	changed    bool  // since threads were last told
+	armed      bool  // a thread sleeps on the descriptors
+	armedUntil int64 // when it wakes by itself; 0: never
+}
+
+// NewBlock is the Block of those words, which C has made.
+func NewBlock(words *layout.Context) Block { return Block{words: words} }
+
+// Open fills the block's constants and its descriptors: an eventfd of this process, then those that become readable when the
+// owner has something to do. spin and yield are for how many turns a thread does so before it sleeps.
+func (b *Block) Open(task, numTasks, spin, yield int, descriptors []int) error {
+	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return err
+	}
+	words := b.words
+	words.Task, words.NumTasks = int32(task), int32(numTasks)
+	words.SpinTurns, words.YieldTurns = uint32(spin), uint32(yield)
+	words.Descriptors[0] = int32(fd)
+	words.NumDescriptors = 1
+	for _, d := range descriptors {
+		if d >= 0 && int(words.NumDescriptors) < len(words.Descriptors) {
+			words.Descriptors[words.NumDescriptors] = int32(d)
+			words.NumDescriptors++
+		}
+	}
+	return nil
+}
+
+// Close closes the eventfd, if Open has made one. No thread is left then.
+func (b *Block) Close() {
+	if b.words.NumDescriptors > 0 {
+		unix.Close(int(b.words.Descriptors[0]))
+		b.words.NumDescriptors = 0
+	}
+}
+
+// Changed notes that something changed that a thread may wait for.
+func (b *Block) Changed() { b.changed = true }
+
+// Publish tells threads if something changed. cshim_notify, which every entry point calls before it lets go of the lock, sees
+// the number change and wakes those whose wait is over.
+func (b *Block) Publish() {
+	if b.changed {
+		b.changed = false
+		atomic.AddUint32(&b.words.EventSeq, 1)
+	}
+}
+
+// Completion tells a handler thread of one more completion handler that is due.
+func (b *Block) Completion() {
+	atomic.AddUint32(&b.words.CompletionSeq, 1)
+	unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&b.words.CompletionSeq)), futexWake, 1, 0, 0, 0)
+}
+
+// Kick ends the sleep of the poller, if there is one.
+func (b *Block) Kick() {
+	if atomic.LoadUint32(&b.words.Watcher) != 0 {
+		one := [8]byte{1}
+		unix.RawSyscall(unix.SYS_WRITE, uintptr(b.words.Descriptors[0]), uintptr(unsafe.Pointer(&one[0])), 8)
+	}
+}
+
+// Arm notes that a thread is about to sleep on the descriptors until then; 0: without end.
+func (b *Block) Arm(until int64) { b.armed, b.armedUntil = true, until }
+
+// Disarm notes that it is awake.
+func (b *Block) Disarm() { b.armed = false }
+
+// Armed says whether a thread sleeps.
+func (b *Block) Armed() bool { return b.armed }
+
+// Sooner kicks the sleeper if the owner must run at next, 0 for never, before it wakes by itself. One kick will do.
+func (b *Block) Sooner(next int64) {
+	if next != 0 && (b.armedUntil == 0 || next < b.armedUntil) {
+		b.armed = false
+		b.Kick()
+	}
+}
+
+// SetInterrupt says whether threads of the library make progress while the user does not.
+func (b *Block) SetInterrupt(on bool) {
+	v := uint32(0)
+	if on {
+		v = 1
+	}
+	atomic.StoreUint32(&b.words.InterruptSet, v)
+}
+
+// Interrupt is what SetInterrupt set last, here or in C.
+func (b *Block) Interrupt() bool { return atomic.LoadUint32(&b.words.InterruptSet) != 0 }

@@ -1,0 +1,58 @@
+package wireup
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"lapi/core/job"
+	"lapi/transport"
+)
+
+// Card is what a task tells the others: the addresses of its links, empty for a link that it has not. On the wire there are a
+// version (8), and for UDP and shared memory each a length (16) and an address.
+type Card struct{ UDP, Shm []byte }
+
+// Card is this task's, with the files that go along; withShared: with its shared memory.
+func (n *Net) Card(withShared bool) job.Part {
+	p := job.Part{Data: []byte{n.cfg.Card}}
+	add := func(l transport.Link) {
+		var a transport.Address
+		if l != nil {
+			a = l.Address()
+		}
+		p.Data = binary.LittleEndian.AppendUint16(p.Data, uint16(len(a.Bytes)))
+		p.Data = append(p.Data, a.Bytes...)
+		p.Files = append(p.Files, a.Files...)
+	}
+	if n.UDP != nil {
+		add(n.UDP)
+	} else {
+		add(nil)
+	}
+	if n.Shm != nil && withShared {
+		add(n.Shm)
+	} else {
+		add(nil)
+	}
+	return p
+}
+
+// DecodeCard reads another task's card of that version.
+func DecodeCard(b []byte, version byte) (c Card, err error) {
+	bad := errors.New("it runs another version of the library")
+	if len(b) < 1 || b[0] != version {
+		return c, bad
+	}
+	b = b[1:]
+	for _, field := range []*[]byte{&c.UDP, &c.Shm} {
+		if len(b) < 2 || len(b) < 2+int(binary.LittleEndian.Uint16(b)) {
+			return c, bad
+		}
+		n := int(binary.LittleEndian.Uint16(b))
+		if n > 0 {
+			*field = b[2 : 2+n]
+		}
+		b = b[2+n:]
+	}
+	return c, nil
+}

@@ -1,0 +1,109 @@
+package wireup
+
+import (
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"lapi/core/job"
+	"lapi/transport"
+	"lapi/transport/udp"
+)
+
+// meet exchanges what the links' peers need, and connects.
+func (n *Net) meet() error {
+	parts, err := n.Session.Exchange(n.Card(true))
+	if err != nil {
+		return n.fail(Unknown, "cannot meet the other tasks: %v", err)
+	}
+	defer CloseFiles(parts...)
+	for i := range n.job.NumTasks {
+		var c Card
+		if i != n.me && len(parts) > i && parts[i].Data != nil {
+			if c, err = DecodeCard(parts[i].Data, n.cfg.Card); err != nil {
+				return n.fail(Unknown, "task %d: %v", i, err)
+			}
+		}
+		if err := n.connect(i, &c, parts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CloseFiles closes the descriptors of parts that no link took over: those of this task's own part, and of tasks not reached
+// by shared memory.
+func CloseFiles(parts ...job.Part) {
+	for _, p := range parts {
+		for _, fd := range p.Files {
+			unix.Close(fd)
+		}
+	}
+}
+
+// connect chooses the link to a task: itself, shared memory if both have it, UDP.
+func (n *Net) connect(task int, c *Card, parts []job.Part) error {
+	if task == n.me {
+		return n.use(task, Peer{Link: n.Self}, n.Self.Address())
+	}
+	onNode := n.Shm != nil && slices.Contains(n.OnNode, task)
+	if onNode && parts[task].Data == nil { // this task has come back, and that one has not
+		n.cfg.Linked(task, Peer{Link: n.Shm, Shared: true, Absent: true})
+		if err := n.Shm.Await(transport.Endpoint(task)); err != nil {
+			return n.fail(NoSharedMemory, "task %d: %v", task, err)
+		}
+		return nil
+	}
+	if onNode && c.Shm != nil {
+		files := parts[task].Files
+		parts[task].Files = nil // the link takes them over
+		return n.use(task, Peer{Link: n.Shm, Shared: true}, transport.Address{Bytes: c.Shm, Files: files})
+	}
+	if onNode {
+		n.happened(LevelFailure, SharedMemoryAbsent, "(task %d has none)", task)
+	}
+	if n.job.Shm == job.ShmOnly {
+		return n.fail(NoSharedMemory, "LAPI_USE_SHM=only, but task %d has no shared memory", task)
+	}
+	if n.UDP == nil { // shared memory with that task failed over there: UDP after all
+		if err := n.openUDP(); err != nil {
+			return err
+		}
+	}
+	addr := c.UDP
+	if n.Listed != nil {
+		if addr = nil; n.Listed[task].IsValid() {
+			addr = udp.EncodeAddress(n.Listed[task])
+		}
+	}
+	if addr == nil {
+		return n.fail(BadAddress, "there is no UDP address for task %d", task)
+	}
+	return n.use(task, Peer{Link: n.UDP}, transport.Address{Bytes: addr})
+}
+
+func (n *Net) use(task int, p Peer, a transport.Address) error {
+	p.Address = transport.Address{Bytes: a.Bytes}
+	n.cfg.Linked(task, p)
+	err := p.Link.Connect(transport.Endpoint(task), a)
+	if err == nil {
+		return nil
+	}
+	n.say(0, "cannot reach task %d: %v", task, err)
+	if p.Shared {
+		n.happened(LevelFailure, SharedMemoryDetach, "(task %d's: %v)", task, err)
+		return &Failure{Reason: NoSharedMemory}
+	}
+	return &Failure{Reason: NoSocket}
+}
+
+// SingleCopy says whether l copies straight between this task's memory and that of ep's.
+func SingleCopy(l transport.Link, ep transport.Endpoint) bool {
+	if d, ok := l.(interface {
+		CanDirect(transport.Endpoint) bool
+	}); ok {
+		return d.CanDirect(ep)
+	}
+	const both = transport.CapPut | transport.CapGet
+	return l.Limits().Caps&both == both
+}

@@ -1,0 +1,213 @@
+package wireup
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+
+	"lapi/core/job"
+	"lapi/transport"
+	"lapi/transport/calibration"
+	"lapi/transport/self"
+	"lapi/transport/udp"
+)
+
+// Levels of Config.Message: what failed, and what is only worth knowing. 0 is always said.
+const (
+	LevelFailure = 1
+	LevelInform  = 2
+)
+
+// Event is what may happen on the way and has a code of its own in an API.
+type Event int
+
+// The events. Each comes with what is particular to the case.
+const (
+	SharedMemorySingle Event = iota // shared memory was asked for, and there is one task
+	SharedMemoryFailed              // this task cannot have a segment
+	SharedMemoryUnused              // therefore other tasks are reached by UDP
+	SharedMemoryAbsent              // a peer has no segment
+	SharedMemoryDetach              // a peer's segment cannot be attached
+	FewerPaths                      // some of this task's addresses cannot be used
+	SocketBound                     // to which address a socket is bound
+)
+
+// Reason is why Open failed.
+type Reason int
+
+// The reasons. What the user can do about it was said by Config.Message.
+const (
+	Unknown Reason = iota
+	NoMemory
+	NoSharedMemory
+	NoSocket
+	NoAddresses // MP_LAPI_INET_ADDR is not set
+	NoHandler   // a job started by hand gives no addresses
+	BadAddress  // of a task in the list of such a job
+)
+
+// Failure is the error of Open. Err, if not nil, is the owner's own, from Config.Addresses.
+type Failure struct {
+	Reason Reason
+	Err    error
+}
+
+// Error says which reason.
+func (f *Failure) Error() string {
+	return fmt.Sprintf("wire-up failed, reason %d: %v", f.Reason, f.Err)
+}
+
+// Addresses gives the addresses of all tasks of a job started by hand. local is where this task would listen on its own
+// account, remote the number of tasks not reached by shared memory.
+type Addresses func(local netip.AddrPort, task, total, remote int) ([]netip.AddrPort, error)
+
+// Config is what Open needs to know.
+type Config struct {
+	Job      *job.Config
+	Call     string // the call that opens, for messages
+	Instance int    // 1 …: tasks' instances of one number belong together
+	Card     byte   // version of what the owner's tasks say to each other
+	Getenv   func(string) (string, bool)
+	Clock    transport.Clock
+
+	Adapter   string        // the network interface to use; "": as MP_LAPI_INET_ADDR says
+	Addresses Addresses     // nil if the user gave none
+	CopyMax   int           // bytes that the UDP link copies at once
+	Timeout   time.Duration // after which a silent peer has failed
+	Barrier   bool          // this task can take part in the barrier of a node's tasks
+
+	Message    func(level int, text string)
+	Happened   func(level int, e Event, text string)
+	Linked     func(task int, p Peer) // before p.Link is connected to task
+	PeerFailed func(ep transport.Endpoint, err error)
+	// SendMaxChanged is told how much a packet to a task holds, if that changes.
+	SendMaxChanged func(ep transport.Endpoint, sendMax int)
+
+	// OpenSession, Key and OpenUDP replace job.Open, Config.Key and udp.New, for tests that run a whole job in one process,
+	// or over a simulated network.
+	OpenSession func(*job.Config, int) (job.Session, error)
+	Key         func(*job.Config) (key []byte, authenticated bool, err error)
+	OpenUDP     func(udp.Config) (UDPLink, error)
+}
+
+// Peer is how one task is reached.
+type Peer struct {
+	Link    transport.Link
+	Shared  bool              // by shared memory
+	Address transport.Address // what Link.Connect gets, without files
+	Absent  bool              // it is not there: this task has come back, and it has not
+}
+
+// SharedLink is the link of shared memory.
+type SharedLink interface {
+	transport.Link
+	Vacate(ep transport.Endpoint) error
+	Await(ep transport.Endpoint) error
+	Left(ep transport.Endpoint) bool
+}
+
+// UDPLink is the UDP link with what can be set later.
+type UDPLink interface {
+	transport.Link
+	transport.Pusher
+	Locals() []netip.AddrPort
+	SetTimeout(d time.Duration)
+	SetAckThreshold(packets int)
+	Reconnect(ep transport.Endpoint, a transport.Address) error
+	Lend(ep transport.Endpoint) (tail []byte, messages int)
+	Return(ep transport.Endpoint, bytes, messages, data int)
+}
+
+// Net is the links of one context or interface, connected.
+type Net struct {
+	Self    transport.Link
+	Shm     SharedLink // nil if no task is reached by it
+	UDP     UDPLink    // likewise
+	Session job.Session
+	Sizes   *calibration.Table
+	OnNode  []int            // tasks reached by shared memory, this one included; nil: none
+	Listed  []netip.AddrPort // addresses of all tasks, in a job started by hand
+
+	cfg     *Config
+	job     *job.Config
+	me      int
+	remote  int          // tasks to reach by UDP
+	adapter []netip.Addr // addresses of Config.Adapter; nil: none is asked for
+}
+
+// Open decides how each task is reached, meets the others and connects the links. The error is a *job.EnvError or a *Failure;
+// all that was opened is closed then.
+func Open(cfg *Config) (*Net, error) {
+	n := &Net{cfg: cfg, job: cfg.Job, me: cfg.Job.Task}
+	for _, step := range []func() error{n.chooseAdapter, n.chooseNode, n.chooseSizes, n.openLinks, n.meet} {
+		if err := step(); err != nil {
+			n.Close()
+			return nil, err
+		}
+	}
+	return n, nil
+}
+
+// Links are the links that there are.
+func (n *Net) Links() (all []transport.Link) {
+	if n.Self != nil {
+		all = append(all, n.Self)
+	}
+	if n.Shm != nil {
+		all = append(all, n.Shm)
+	}
+	if n.UDP != nil {
+		all = append(all, n.UDP)
+	}
+	return all
+}
+
+// Close closes the session and the links.
+func (n *Net) Close() {
+	if n.Session != nil {
+		n.Session.Leave()
+	}
+	for _, l := range n.Links() {
+		l.Close()
+	}
+	if n.Session != nil {
+		n.Session.Close()
+	}
+}
+
+// openLinks makes this task's side of each link that it needs, and its place in the session.
+func (n *Net) openLinks() error {
+	l, err := self.New(n.cfg.Clock)
+	if err != nil {
+		return n.fail(NoMemory, "%v", err)
+	}
+	n.Self = l
+	if err := n.openShared(); err != nil {
+		return err
+	}
+	open := n.cfg.OpenSession
+	if open == nil {
+		open = job.Open
+	}
+	if n.Session, err = open(n.job, n.cfg.Instance-1); err != nil {
+		return n.fail(Unknown, "cannot meet the other tasks: %v", err)
+	}
+	if n.remote > 0 {
+		return n.openUDP()
+	}
+	return nil
+}
+
+func (n *Net) say(level int, format string, args ...any) {
+	n.cfg.Message(level, fmt.Sprintf("task %d: %s: ", n.me, n.cfg.Call)+fmt.Sprintf(format, args...))
+}
+
+func (n *Net) happened(level int, e Event, format string, args ...any) {
+	n.cfg.Happened(level, e, fmt.Sprintf(format, args...))
+}
+
+// fail says what is wrong and returns the error for it.
+func (n *Net) fail(r Reason, format string, args ...any) error {
+	n.say(0, format, args...)
+	return &Failure{Reason: r}
+}

@@ -1,0 +1,53 @@
+package wireup
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"lapi/core/job"
+	"lapi/transport"
+)
+
+// FuzzCard gives the decoder arbitrary bytes.
+func FuzzCard(f *testing.F) {
+	f.Add([]byte{5, 2, 0, 1, 2, 1, 0, 3})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c, err := DecodeCard(b, 5)
+		if err == nil && (b[0] != 5 || len(c.UDP)+len(c.Shm)+5 > len(b)) {
+			t.Errorf("%v is taken for %+v", b, c)
+		}
+	})
+}
+
+func TestPathChangesAreTold(t *testing.T) {
+	var all []string
+	n := Net{cfg: &Config{Message: func(_ int, text string) { all = append(all, text) }}}
+	n.pathChanged(1, 1, false)
+	n.pathChanged(1, 1, true)
+	for i, text := range []string{"path 1 to task 1: no answer", "path 1 to task 1: it is used again"} {
+		if len(all) != 2 || !strings.Contains(all[i], text) {
+			t.Errorf("no %q in %q", text, all)
+		}
+	}
+}
+
+// brokenLink cannot be connected.
+type brokenLink struct{ transport.Link }
+
+func (brokenLink) Limits() transport.Limits { return transport.Limits{} }
+func (brokenLink) Connect(transport.Endpoint, transport.Address) error {
+	return errors.New("no room for the segment")
+}
+
+// TestSegmentThatCannotBeAttached: a peer's segment that this task cannot have is told, and fails the wire-up.
+func TestSegmentThatCannotBeAttached(t *testing.T) {
+	told := false
+	n := Net{job: &job.Config{}, cfg: &Config{Linked: func(int, Peer) {}, Message: func(int, string) {},
+		Happened: func(_ int, e Event, _ string) { told = told || e == SharedMemoryDetach }}}
+	var f *Failure
+	err := n.use(1, Peer{Link: brokenLink{}, Shared: true}, transport.Address{})
+	if !errors.As(err, &f) || f.Reason != NoSharedMemory || !told {
+		t.Errorf("it fails with %v, told: %v", err, told)
+	}
+}
