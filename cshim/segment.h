@@ -30,7 +30,7 @@
 
 #include <stdint.h>
 
-#include "barrier.h"
+#include "node/barrier.h"
 
 #define CSHIM_SEGMENT_MAGIC 0x315F6D68736C4150u /* bytes "PAlshm_1" */
 #define CSHIM_SEGMENT_VERSION 5

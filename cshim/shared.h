@@ -4,11 +4,11 @@
 #ifndef CSHIM_SHARED_H
 #define CSHIM_SHARED_H
 
-#include "barrier.h"
-#include "context.h"
 #include "lane.h"
+#include "lapi/context.h"
+#include "lapi/trace.h"
+#include "node/barrier.h"
 #include "outbox.h"
 #include "segment.h"
-#include "trace.h"
 
 #endif

@@ -6,7 +6,7 @@ import (
 	"lapi/transport/memory"
 )
 
-// barrier is core's side of the barrier that LAPI_Gfence uses, in C, where all tasks of the job are on this node (cshim/barrier.h): core
+// barrier is core's side of the barrier that LAPI_Gfence uses, in C, where all tasks of the job are on this node (cshim/node/barrier.h): core
 // says whether there is one, and when it cannot go on. nil: there is none, and LAPI_Gfence is GfenceBegin.
 type barrier struct {
 	*layout.Barrier

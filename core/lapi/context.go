@@ -238,7 +238,7 @@ func (c *Context) nextSeq() uint64 {
 	return *c.issued
 }
 
-// Flags of Dispatch, as in cshim/context.h.
+// Flags of Dispatch, as in cshim/lapi/context.h.
 const (
 	DispatchTicket   = 1
 	DispatchProgress = 2

@@ -17,10 +17,10 @@ func wake(word *uint32, n int) {
 }
 
 // noteEvent publishes that a counter, message state or ticket changed. cshim_notify, which every entry point calls before it lets go
-// of the lock, sees the number change and wakes whose wait is over (cshim/sleep.c).
+// of the lock, sees the number change and wakes whose wait is over (cshim/progress/sleep.c).
 func noteEvent(s *layout.Context) { atomic.AddUint32(&s.EventSeq, 1) }
 
-// noteCompletion tells a handler thread of one more queued completion handler (cshim/completion.c).
+// noteCompletion tells a handler thread of one more queued completion handler (cshim/handlers/completion.c).
 func noteCompletion(s *layout.Context) {
 	atomic.AddUint32(&s.CompletionSeq, 1)
 	wake(&s.CompletionSeq, 1)

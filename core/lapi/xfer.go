@@ -27,7 +27,7 @@ const (
 	notStripe     = 0x80
 )
 
-// Transfer is what LAPI_Xfer is asked to do: the members of all its structures. It is cshim_transfer of cshim/golapi.h.
+// Transfer is what LAPI_Xfer is asked to do: the members of all its structures. It is cshim_transfer of cshim/lapi/golapi.h.
 type Transfer struct {
 	HdrHdl, Uhdr     transport.Addr
 	TgtAddr, OrgAddr transport.Addr // or vectors; of LAPI_DGSP_XFER TgtAddr is the DGSP's handle; of a read-modify-write tgt_var and in_val; of an active message udata is OrgAddr

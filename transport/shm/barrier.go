@@ -7,7 +7,7 @@ import (
 	"lapi/transport/layout"
 )
 
-// The barrier among the tasks of a node is C's (cshim/barrier.h). Here is who decides whether there is one, and how core gives it up.
+// The barrier among the tasks of a node is C's (cshim/node/barrier.h). Here is who decides whether there is one, and how core gives it up.
 
 // Barrier is this task's state of the barrier, nil if not every task of the node has said that it takes part (Config.Barrier), or one is
 // not connected. All tasks come to the same answer. It is valid from the last Connect until Close.

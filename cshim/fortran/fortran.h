@@ -11,8 +11,6 @@
 
 #include "internal.h"
 
-#pragma GCC visibility push(hidden)
-
 /* fortran_null.c */
 
 /* The variables that are LAPI_ADDR_NULL; entries are only added. */
@@ -48,7 +46,5 @@ uint64_t cshim_procedure_name(const void *procedure);
 
 /* A DDM function with this bit is Fortran: bytes, operand and operation by reference too. No address of any architecture has it. */
 #define CSHIM_FORTRAN_DDM ((uint64_t)1 << 63)
-
-#pragma GCC visibility pop
 
 #endif

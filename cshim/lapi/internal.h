@@ -12,9 +12,13 @@
 
 #include "context.h"
 #include "golapi.h"
-#include "lapi.h"
 #include "lock.h"
 #include "trace.h"
+
+/* What the library shows; all else is hidden (-fvisibility=hidden, exports.map). */
+#pragma GCC visibility push(default)
+#include "lapi.h"
+#pragma GCC visibility pop
 
 /*
  * One thread's wait, on that thread's stack. At any time one waiting thread, the turner, turns the dispatcher for all; the others follow:
@@ -38,9 +42,6 @@ typedef struct cshim_wait {
 
 struct cshim_crew;
 struct cshim_sharer;
-
-/* What follows is the library's own: calls of it need no detour for another library's function of the same name. */
-#pragma GCC visibility push(hidden)
 
 /*
  * What C keeps of a context besides the shared block. A block is used again after LAPI_Term, possibly while threads of
@@ -336,7 +337,5 @@ void cshim_service_alert(cshim_context *context);
 
 /* Calls a standalone job's udp_hndlr; returns what it returns. See lapi.h, udp_init_hndlr, for the arguments. */
 int cshim_call_udp_handler(cshim_addr handler, int context, cshim_addr local, cshim_addr list, cshim_addr info);
-
-#pragma GCC visibility pop
 
 #endif

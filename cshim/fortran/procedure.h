@@ -10,11 +10,7 @@
 /* Marks a name: above every user address, below what the lane's message keeps for the padding. */
 #define CSHIM_PROCEDURE_NAME ((uint64_t)1 << 55)
 
-#pragma GCC visibility push(hidden)
-
 /* The procedure of this task that has the name; 0 if its program is another one and has no code there. */
 cshim_addr cshim_procedure_at(cshim_addr name);
-
-#pragma GCC visibility pop
 
 #endif

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../fortran.h"
-#include "../procedure.h"
+#include "fortran.h"
+#include "procedure.h"
 #include "fake.h"
 
 extern uintptr_t lapi_addresses_[2];

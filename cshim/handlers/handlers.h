@@ -65,11 +65,7 @@ static inline void cshim_header_run(cshim_context *context, cshim_addr handler, 
 	cshim_handler_ends(context, before);
 }
 
-#pragma GCC visibility push(hidden)
-
 /* handlers.c: what core needs to know of it. */
 void cshim_header_said(cshim_context *context, const cshim_header_call *call, cshim_header_result *result);
-
-#pragma GCC visibility pop
 
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "../../tests/c/host/refuse.h"
+#include "../../../tests/c/host/refuse.h"
 #include "fake_lane.h"
 
 enum { NO_FILTERS = 77 };
