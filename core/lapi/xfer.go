@@ -46,11 +46,15 @@ type Transfer struct {
 	_                uint32
 }
 
-// Xfer is LAPI_Xfer (guide, Chapter 18, Tables 24 to 31).
+// Xfer is LAPI_Xfer (guide, Chapter 18, Tables 24 to 31), and every other call that transfers. After a put small ones may follow
+// without core.
 func (c *Context) Xfer(kind uint32, x *Transfer) codes.Code {
 	c.single = x.Flags&notStripe != 0
 	code := c.xfer(kind, x)
 	c.single = false
+	if code == codes.Success && kind == XferPut && c.outboxes.Outboxes != nil {
+		c.lend(&c.tasks[x.Tgt])
+	}
 	return code
 }
 

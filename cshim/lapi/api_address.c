@@ -14,13 +14,7 @@ int PLAPI_Address(void *my_addr, ulong *ret_addr)
 
 int PLAPI_Addr_set(lapi_handle_t hndl, void *addr, int addr_hndl)
 {
-	cshim_context *context = cshim_enter(hndl);
-	int rc;
-
-	if (!context)
-		return LAPI_ERR_HNDL_INVALID;
-	rc = golapi_addr_set(cshim_index_of(context), CSHIM_ADDR(addr), addr_hndl);
-	return cshim_leave_with(context, rc);
+	return CSHIM_CALL(hndl, golapi_addr_set(cshim_index_of(context), CSHIM_ADDR(addr), addr_hndl));
 }
 
 static int get_address(cshim_context *context, void **addr, int addr_hndl)
@@ -38,13 +32,7 @@ static int get_address(cshim_context *context, void **addr, int addr_hndl)
 
 int PLAPI_Addr_get(lapi_handle_t hndl, void **addr, int addr_hndl)
 {
-	cshim_context *context = cshim_enter(hndl);
-	int rc;
-
-	if (!context)
-		return LAPI_ERR_HNDL_INVALID;
-	rc = get_address(context, addr, addr_hndl);
-	return cshim_leave_with(context, rc);
+	return CSHIM_CALL(hndl, get_address(context, addr, addr_hndl));
 }
 
 /* Collective: width is the size of the table's entries. */
@@ -64,24 +52,12 @@ static int exchange(cshim_context *context, const char *call, uint64_t value, vo
 
 int PLAPI_Address_init(lapi_handle_t hndl, void *my_addr, void *add_tab[])
 {
-	cshim_context *context = cshim_enter(hndl);
-	int rc;
-
-	if (!context)
-		return LAPI_ERR_HNDL_INVALID;
-	rc = exchange(context, "LAPI_Address_init", (uintptr_t)my_addr, add_tab, sizeof(void *));
-	return cshim_leave_with(context, rc);
+	return CSHIM_CALL(hndl, exchange(context, "LAPI_Address_init", (uintptr_t)my_addr, add_tab, sizeof(void *)));
 }
 
 int PLAPI_Address_init64(lapi_handle_t hndl, lapi_long_t my_addr, lapi_long_t *add_tab)
 {
-	cshim_context *context = cshim_enter(hndl);
-	int rc;
-
-	if (!context)
-		return LAPI_ERR_HNDL_INVALID;
-	rc = exchange(context, "LAPI_Address_init64", my_addr, add_tab, sizeof(lapi_long_t));
-	return cshim_leave_with(context, rc);
+	return CSHIM_CALL(hndl, exchange(context, "LAPI_Address_init64", my_addr, add_tab, sizeof(lapi_long_t)));
 }
 
 #define CSHIM_GROUP_ADDRESS

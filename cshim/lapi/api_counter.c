@@ -53,13 +53,9 @@ int PLAPI_Getcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int *val)
 
 int PLAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int val, int *cur_cntr_val)
 {
-	cshim_context *context = cshim_enter(hndl);
-	int rc, remainder = 0;
+	int remainder = 0;
+	int rc = CSHIM_CALL(hndl, cntr ? cshim_wait_counter(context, value_of(cntr), val, &remainder) : LAPI_ERR_CNTR_NULL);
 
-	if (!context)
-		return LAPI_ERR_HNDL_INVALID;
-	rc = cntr ? cshim_wait_counter(context, value_of(cntr), val, &remainder) : LAPI_ERR_CNTR_NULL;
-	cshim_leave_with(context, rc);
 	if (rc == LAPI_SUCCESS && cur_cntr_val)
 		*cur_cntr_val = remainder;
 	return rc;

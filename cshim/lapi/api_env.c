@@ -4,13 +4,8 @@
 
 int PLAPI_Qenv(lapi_handle_t hndl, lapi_query_t query, int *ret_val)
 {
-	cshim_context *context = cshim_enter(hndl);
-	int rc;
-
-	if (!context)
-		return LAPI_ERR_HNDL_INVALID;
-	rc = ret_val ? golapi_qenv(cshim_index_of(context), (uint32_t)query, CSHIM_ADDR(ret_val)) : LAPI_ERR_RET_PTR_NULL;
-	return cshim_leave_with(context, rc);
+	return CSHIM_CALL(hndl, ret_val ? golapi_qenv(cshim_index_of(context), (uint32_t)query, CSHIM_ADDR(ret_val))
+	                                : LAPI_ERR_RET_PTR_NULL);
 }
 
 /*
@@ -27,19 +22,19 @@ static void switch_mode(cshim_context *context)
 		cshim_kick(context);
 }
 
-int PLAPI_Senv(lapi_handle_t hndl, lapi_query_t query, int set_val)
+static int set_env(cshim_context *context, lapi_query_t query, int set_val)
 {
-	cshim_context *context = cshim_enter(hndl);
-	uint32_t before;
-	int rc;
+	uint32_t before = __atomic_load_n(&context->interrupt_set, __ATOMIC_RELAXED);
+	int rc = golapi_senv(cshim_index_of(context), (uint32_t)query, set_val);
 
-	if (!context)
-		return LAPI_ERR_HNDL_INVALID;
-	before = __atomic_load_n(&context->interrupt_set, __ATOMIC_RELAXED);
-	rc = golapi_senv(cshim_index_of(context), (uint32_t)query, set_val);
 	if (__atomic_load_n(&context->interrupt_set, __ATOMIC_RELAXED) != before)
 		switch_mode(context);
-	return cshim_leave_with(context, rc);
+	return rc;
+}
+
+int PLAPI_Senv(lapi_handle_t hndl, lapi_query_t query, int set_val)
+{
+	return CSHIM_CALL(hndl, set_env(context, query, set_val));
 }
 
 int PLAPI_Msg_string(int error_code, void *buf)

@@ -14,21 +14,22 @@ static uint32_t poll_turn(cshim_context *context)
 	return flags;
 }
 
+static int probe(cshim_context *context)
+{
+	int rc = cshim_may_dispatch(context, "LAPI_Probe");
+
+	if (rc != LAPI_SUCCESS)
+		return rc;
+	cshim_poll_begin(context);
+	poll_turn(context);
+	cshim_lock_pass(context);
+	cshim_poll_end(context);
+	return LAPI_SUCCESS;
+}
+
 int PLAPI_Probe(lapi_handle_t hndl)
 {
-	cshim_context *context = cshim_enter(hndl);
-	int rc;
-
-	if (!context)
-		return LAPI_ERR_HNDL_INVALID;
-	rc = cshim_may_dispatch(context, "LAPI_Probe");
-	if (rc == LAPI_SUCCESS) {
-		cshim_poll_begin(context);
-		poll_turn(context);
-		cshim_lock_pass(context);
-		cshim_poll_end(context);
-	}
-	return cshim_leave_with(context, rc);
+	return CSHIM_CALL(hndl, probe(context));
 }
 
 /* What has been completed since the last call, by whichever thread. Under the lock. */

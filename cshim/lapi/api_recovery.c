@@ -30,13 +30,8 @@ static int nopoll_wait(cshim_context *context, lapi_cntr_t *cntr, int val, int *
 
 int PLAPI_Nopoll_wait(lapi_handle_t hndl, lapi_cntr_t *cntr_ptr, int val, int *cur_cntr_val)
 {
-	cshim_context *context = cshim_enter(hndl);
-	int rc, remainder = 0;
+	int remainder = 0, rc = CSHIM_CALL(hndl, nopoll_wait(context, cntr_ptr, val, &remainder));
 
-	if (!context)
-		return LAPI_ERR_HNDL_INVALID;
-	rc = nopoll_wait(context, cntr_ptr, val, &remainder);
-	cshim_leave(context);
 	if (rc == LAPI_SUCCESS && cur_cntr_val)
 		*cur_cntr_val = remainder;
 	return rc;
@@ -68,45 +63,36 @@ static int set_with_status(cshim_context *context, lapi_cntr_t *cntr, int num_de
 
 int PLAPI_Setcntr_wstatus(lapi_handle_t hndl, lapi_cntr_t *cntr, int num_dest, uint *dest_list, int *dest_status)
 {
-	cshim_context *context = cshim_enter(hndl);
-	int rc;
-
-	if (!context)
-		return LAPI_ERR_HNDL_INVALID;
-	rc = set_with_status(context, cntr, num_dest, dest_list, dest_status);
-	cshim_leave(context);
-	return rc;
+	return CSHIM_CALL(hndl, set_with_status(context, cntr, num_dest, dest_list, dest_status));
 }
 
 /* A handler that runs inside the dispatcher may be of a message from dest: core is not done with that. */
-int PLAPI_Purge_totask(lapi_handle_t hndl, uint dest)
+static int purge(cshim_context *context, uint dest)
 {
-	cshim_context *context = cshim_enter(hndl);
-	int rc;
+	int rc = cshim_may_dispatch(context, "LAPI_Purge_totask");
 
-	if (!context)
-		return LAPI_ERR_HNDL_INVALID;
-	rc = cshim_may_dispatch(context, "LAPI_Purge_totask");
 	if (rc == LAPI_SUCCESS)
 		rc = golapi_purge(cshim_index_of(context), dest);
 	if (rc == LAPI_SUCCESS)
 		cshim_end_purged_waits(context);
-	cshim_leave(context);
 	return rc;
+}
+
+int PLAPI_Purge_totask(lapi_handle_t hndl, uint dest)
+{
+	return CSHIM_CALL(hndl, purge(context, dest));
+}
+
+static int resume(cshim_context *context, uint dest)
+{
+	int rc = cshim_may_dispatch(context, "LAPI_Resume_totask");
+
+	return rc == LAPI_SUCCESS ? golapi_resume(cshim_index_of(context), dest) : rc;
 }
 
 int PLAPI_Resume_totask(lapi_handle_t hndl, uint dest)
 {
-	cshim_context *context = cshim_enter(hndl);
-	int rc;
-
-	if (!context)
-		return LAPI_ERR_HNDL_INVALID;
-	rc = cshim_may_dispatch(context, "LAPI_Resume_totask");
-	if (rc == LAPI_SUCCESS)
-		rc = golapi_resume(cshim_index_of(context), dest);
-	cshim_leave(context);
-	return rc;
+	return CSHIM_CALL(hndl, resume(context, dest));
 }
 
 #define CSHIM_GROUP_RECOVERY

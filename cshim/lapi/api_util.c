@@ -21,19 +21,13 @@ static int do_for_context(cshim_context *context, lapi_util_t *cmd)
 
 int PLAPI_Util(lapi_handle_t hndl, lapi_util_t *util_cmd)
 {
-	cshim_context *context;
 	int rc;
 
 	if (!util_cmd)
 		return LAPI_ERR_UTIL_CMD;
 	if (!cshim_forked_away() && cshim_dgsp_without_context(util_cmd, &rc))
 		return rc;
-	context = cshim_enter(hndl);
-	if (!context)
-		return LAPI_ERR_HNDL_INVALID;
-	rc = do_for_context(context, util_cmd);
-	cshim_leave(context);
-	return rc;
+	return CSHIM_CALL(hndl, do_for_context(context, util_cmd));
 }
 
 #define CSHIM_GROUP_UTIL

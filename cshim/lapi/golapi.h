@@ -47,26 +47,10 @@ typedef struct cshim_completion {
 extern int golapi_next_completion(int context, cshim_completion *completion);
 extern void golapi_completion_done(int context, uint64_t id);
 
-extern int golapi_put(int context, uint32_t tgt, uint64_t len, cshim_addr tgt_addr, cshim_addr org_addr,
-                      cshim_addr tgt_cntr, cshim_addr org_cntr, cshim_addr cmpl_cntr);
-extern int golapi_get(int context, uint32_t tgt, uint64_t len, cshim_addr tgt_addr, cshim_addr org_addr,
-                      cshim_addr tgt_cntr, cshim_addr org_cntr);
-extern int golapi_amsend(int context, uint32_t tgt, cshim_addr hdr_hdl, cshim_addr uhdr, uint32_t uhdr_len,
-                         cshim_addr udata, uint64_t udata_len, cshim_addr tgt_cntr, cshim_addr org_cntr,
-                         cshim_addr cmpl_cntr);
-/* width 4 or 8 bytes */
-extern int golapi_rmw(int context, uint32_t width, uint32_t op, uint32_t tgt, cshim_addr tgt_var, cshim_addr in_val,
-                      cshim_addr prev_tgt_val, cshim_addr org_cntr);
-
-extern int golapi_putv(int context, uint32_t tgt, cshim_addr tgt_vec, cshim_addr org_vec, cshim_addr tgt_cntr,
-                       cshim_addr org_cntr, cshim_addr cmpl_cntr);
-extern int golapi_getv(int context, uint32_t tgt, cshim_addr tgt_vec, cshim_addr org_vec, cshim_addr tgt_cntr,
-                       cshim_addr org_cntr);
-extern int golapi_amsendv(int context, uint32_t tgt, cshim_addr hdr_hdl, cshim_addr uhdr, uint32_t uhdr_len,
-                          cshim_addr org_vec, cshim_addr tgt_cntr, cshim_addr org_cntr, cshim_addr cmpl_cntr);
-
-/* The members of all LAPI_Xfer structures; lapi.Transfer in core. Vectors stand in tgt_addr and org_addr, a
- * read-modify-write's variable and input too, an active message's udata in org_addr, a group in tgt. */
+/*
+ * What any call transfers: the members of all LAPI_Xfer structures; lapi.Transfer in core. Vectors stand in tgt_addr and
+ * org_addr, a read-modify-write's variable and input too, an active message's udata in org_addr, a group in tgt.
+ */
 typedef struct cshim_transfer {
 	cshim_addr hdr_hdl, uhdr, tgt_addr, org_addr, prev_val;
 	uint64_t len, skip; /* skip: of LAPI_AMX_XFER, send_offset_dgsp_bytes */
@@ -76,6 +60,7 @@ typedef struct cshim_transfer {
 	uint32_t op, size; /* of a read-modify-write: RMW_ops_t, bits */
 	uint32_t reserved;
 } cshim_transfer;
+/* type: an lapi_xfer_type_t; core refuses what it does not know. */
 extern int golapi_xfer(int context, uint32_t type, cshim_transfer *transfer);
 
 /* list: an array of num_tasks uint; *group, a lapi_group_t, gets the name. */

@@ -279,6 +279,16 @@ static inline void cshim_leave(cshim_context *context)
 	cshim_leave_with(context, LAPI_SUCCESS);
 }
 
+/*
+ * A call that works in the context of hndl, under its lock. What follows hndl is an expression of its return code, in which
+ * that context is called context.
+ */
+#define CSHIM_CALL(hndl, ...)                                                                 \
+	({                                                                                    \
+		cshim_context *context = cshim_enter(hndl);                                   \
+		context ? cshim_leave_with(context, (__VA_ARGS__)) : LAPI_ERR_HNDL_INVALID;   \
+	})
+
 /* sleep.c; all under the lock */
 
 /* The turner sleeps until something may have happened. Gives up and takes back all levels of the lock. May end its role. */

@@ -238,6 +238,24 @@ static void test_groups(void)
 	CHECK(LAPI_Group_free(handle, group + 1) == LAPI_ERR_TGT && LAPI_Group_free(handle, group) == LAPI_SUCCESS);
 }
 
+/* Core tells the two kinds of target vectors apart by a flag, which these calls have no parameter for. */
+static void test_vectors(void)
+{
+	lapi_vec_t target, origin;
+	lapi_cntr_t counter;
+
+	CHECK(LAPI_Putv(handle, 1, &target, NULL, NULL, NULL, NULL) == LAPI_ERR_ORG_VEC_NULL);
+	CHECK(LAPI_Putv(handle, 1, &target, &origin, NULL, NULL, &counter) == LAPI_ERR_TGT);
+	CHECK(fake_transfer.flags == USE_TGT_VEC_TYPE && fake_transfer.tgt == 1 && fake_transfer.tgt_addr == CSHIM_ADDR(&target));
+	CHECK(fake_transfer.org_addr == CSHIM_ADDR(&origin) && fake_transfer.cmpl_cntr == CSHIM_ADDR(&counter));
+	CHECK(LAPI_Getv(handle, 1, &origin, &target, &counter, NULL) == LAPI_ERR_TGT);
+	CHECK(fake_transfer.flags == USE_TGT_VEC_TYPE && fake_transfer.tgt_addr == CSHIM_ADDR(&origin));
+	CHECK(fake_transfer.org_addr == CSHIM_ADDR(&target) && fake_transfer.tgt_cntr == CSHIM_ADDR(&counter));
+	CHECK(LAPI_Amsendv(handle, 1, &handle, &counter, 8, &origin, NULL, NULL, NULL) == LAPI_ERR_TGT);
+	CHECK(fake_transfer.flags == 0 && fake_transfer.hdr_hdl == CSHIM_ADDR(&handle) && fake_transfer.uhdr_len == 8);
+	CHECK(fake_transfer.uhdr == CSHIM_ADDR(&counter) && fake_transfer.org_addr == CSHIM_ADDR(&origin));
+}
+
 /* LAPI_AMX_XFER has one member more than LAPI_DGSP_XFER, which has one more than LAPI_AM_XFER. */
 static void test_amx_members(void)
 {
@@ -279,6 +297,7 @@ void test_calls(void)
 	test_environment();
 	test_transfers();
 	test_groups();
+	test_vectors();
 	test_amx_members();
 	test_counters();
 	test_msgpoll();
