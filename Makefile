@@ -26,7 +26,11 @@ TRACE   := $(BUILD)/bin/lapitrace
 TRANSFERS := $(BUILD)/libexec/lapi/transfers
 
 GO_SOURCES := $(shell find capi core transport cmd/lapirun cmd/lapitrace -name '*.go' -not -name '*_test.go')
-C_SOURCES  := $(wildcard cshim/*.c cshim/*.h cshim/*.go include/*.h) cshim/exports.map
+C_SOURCES  := $(wildcard cshim/*.[ch] cshim/*/*.[ch] cshim/*.go cshim/*/*.go include/*.h) cshim/exports.map
+
+# Go rebuilds a package of cshim when a file in its own folder has changed. Its parts include each other's headers, so these
+# are part of the flags.
+LIB_CFLAGS = -O2 -g -DCSHIM_HEADERS=$(shell cat cshim/*.h cshim/*/*.h include/*.h | cksum | cut -d' ' -f1)
 
 # The version script keeps everything but the API inside: a plain c-shared build exports dozens of the run-time's symbols.
 LIB_LDFLAGS := -s -w -extldflags "-Wl,-soname,liblapi_r.so.1 -Wl,--version-script=$(CURDIR)/cshim/exports.map -Wl,-z,relro -Wl,-z,now"
@@ -36,7 +40,7 @@ all build: $(LIB) $(RUN) $(TRACE) $(TRANSFERS) $(BUILD)/bin/poe $(BUILD)/lib/pkg
 
 $(LIB): $(GO_SOURCES) $(C_SOURCES) go.mod
 	@mkdir -p $(BUILD)/lib
-	CC='$(CC)' $(GO) build -buildmode=c-shared -trimpath -ldflags '$(LIB_LDFLAGS)' -o $(BUILD)/lib/liblapi_r.so.1 ./capi
+	CC='$(CC)' CGO_CFLAGS='$(LIB_CFLAGS)' $(GO) build -buildmode=c-shared -trimpath -ldflags '$(LIB_LDFLAGS)' -o $(BUILD)/lib/liblapi_r.so.1 ./capi
 	@rm -f $(BUILD)/lib/liblapi_r.h $(BUILD)/lib/liblapi_r.so.h $(BUILD)/lib/liblapi_r.so.1.h
 	@ln -sf liblapi_r.so.1 $(BUILD)/lib/liblapi_r.so
 	@ln -sf liblapi_r.so.1 $(BUILD)/lib/liblapi.so

@@ -20,8 +20,8 @@ func golapi_lane_tell(context C.int, origin C.int32_t, cmplCntr C.cshim_addr, mo
 }
 
 //export golapi_lane_fault
-func golapi_lane_fault(context C.int, a C.cshim_addr, kind C.int32_t) {
-	entered(context).LaneFault(addr(a), lapi.ErrType(kind))
+func golapi_lane_fault(context C.int, peer, result C.int32_t, a C.cshim_addr, kind C.int32_t) {
+	entered(context).LaneFault(int(peer), int32(result), addr(a), lapi.ErrType(kind))
 }
 
 //export golapi_lane_handled
@@ -30,11 +30,14 @@ func golapi_lane_handled(context C.int, ring C.uint32_t, result *C.cshim_header_
 }
 
 //export golapi_lane_put_rest
-func golapi_lane_put_rest(context C.int, tgt C.int32_t, n C.uint64_t, tgtAddr, orgAddr, tgtCntr, orgCntr, cmplCntr C.cshim_addr) {
-	entered(context).LanePutRest(int(tgt), uint64(n), addr(tgtAddr), addr(orgAddr), addr(tgtCntr), addr(orgCntr), addr(cmplCntr))
+func golapi_lane_put_rest(context C.int, tgt C.int32_t, orgCntr C.cshim_addr) {
+	entered(context).LanePutRest(int(tgt), addr(orgCntr))
 }
 
-//export golapi_lane_get_rest
-func golapi_lane_get_rest(context C.int, origin C.int32_t, token C.uint32_t, n C.uint64_t, data C.cshim_addr, offset C.uint64_t, tgtCntr C.cshim_addr) {
-	entered(context).LaneGetRest(int(origin), uint32(token), uint64(n), addr(data), uint64(offset), addr(tgtCntr))
+//export golapi_lane_later
+func golapi_lane_later(context C.int, ring C.uint32_t) C.int {
+	if entered(context).LaneLater(uint32(ring)) {
+		return 1
+	}
+	return 0
 }

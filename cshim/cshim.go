@@ -1,17 +1,24 @@
-// Package cshim is the C side of liblapi_r.so: the exported LAPI_ and PLAPI_ functions, the context lock, waiting, the library's
-// threads and the calls of user handlers. It has no Go code; capi imports it so that its C files become part of the
-// library. What they need of core are the golapi_ functions (golapi.h), which capi exports.
+// Package cshim is the C side of liblapi_r.so. It has no Go code: capi imports it so that the C files of its parts become
+// part of the library. What they need of core are the golapi_ functions (lapi/golapi.h), which capi exports.
 //
-// Where to find what: contexts.c blocks and handles, lock.c the lock, wait.c and sleep.c waiting, service.c, completion.c and
-// threads.c the threads, handlers.c and errors.c calls of the user's functions, api_<group>.c the calls by the groups of calls.txt, fortran_*.c the same for Fortran.
+// Each part is a package whose include path is its wall: it sees the headers of the parts that it names there, and no others.
+// All symbols are hidden but those of exports.map.
+//
+//	lapi      entry points, context blocks and handles
+//	fortran   the same for Fortran
+//	handlers  calls of the user's functions
+//	progress  the lock, waiting, the library's threads
+//	lane      the fast path of LAPI's small operations
+//	node      data between tasks of a node
+//	cpu       what all ask of the processor
 package cshim
-
-// #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -I${SRCDIR}/../include
-// #cgo LDFLAGS: -Wl,--unresolved-symbols=ignore-all
-import "C"
 
 import (
 	_ "lapi/cshim/cpu"
+	_ "lapi/cshim/fortran"
+	_ "lapi/cshim/handlers"
 	_ "lapi/cshim/lane"
+	_ "lapi/cshim/lapi"
 	_ "lapi/cshim/node"
+	_ "lapi/cshim/progress"
 )

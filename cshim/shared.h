@@ -4,10 +4,10 @@
 #ifndef CSHIM_SHARED_H
 #define CSHIM_SHARED_H
 
-#include "context.h"
 #include "lane/lane.h"
 #include "lane/outbox.h"
+#include "lapi/context.h"
+#include "lapi/trace.h"
 #include "node/node.h"
-#include "trace.h"
 
 #endif

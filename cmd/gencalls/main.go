@@ -33,8 +33,8 @@ var outputs = []struct {
 	file   string
 	render func(source) string
 }{
-	{"cshim/pairs_gen.h", func(s source) string { return renderPairs(s.calls) }},
-	{"cshim/fortran_gen.h", renderEntries},
+	{"cshim/lapi/pairs_gen.h", func(s source) string { return renderPairs(s.calls) }},
+	{"cshim/fortran/fortran_gen.h", renderEntries},
 	{"cshim/exports.map", func(s source) string { return renderExports(s.calls) }},
 	{"tests/c/abi/symbols.golden", func(s source) string { return renderSymbols(s.calls) }},
 	{"fortran/lapif.h", func(s source) string { return renderLapif(s, 64) }},

@@ -4,9 +4,10 @@ import (
 	"lapi/core/lapi/codes"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
+	"lapi/transport/shm"
 )
 
-// barrier is core's side of the barrier that LAPI_Gfence uses, in C, where all tasks of the job are on this node (cshim/barrier.h): core
+// barrier is core's side of the barrier that LAPI_Gfence uses, in C, where all tasks of the job are on this node (cshim/node/barrier.h): core
 // says whether there is one, and when it cannot go on. nil: there is none, and LAPI_Gfence is GfenceBegin.
 type barrier struct {
 	*layout.Barrier
@@ -22,7 +23,7 @@ type barrierLink interface {
 // canBarrier says whether this task can take part, if all tasks share memory: not where a trace is to show the messages of a
 // Gfence. It does not depend on LAPI_FASTLANE, which tasks may have set differently.
 func (s *setup) canBarrier() bool {
-	return !s.persistent && s.cfg.TraceLevel == 0 && canLane()
+	return !s.persistent && s.cfg.TraceLevel == 0 && shm.CanBeFast()
 }
 
 // openBarrier is a step of LAPI_Init, after the tasks have met.
@@ -33,7 +34,7 @@ func (s *setup) openBarrier() codes.Code {
 	}
 	if b := link.Barrier(); b != nil {
 		s.barrier = &barrier{b, link}
-		s.shared.Barrier = pathsAddress(s.net.Shm.(laneLink))
+		s.shared.Barrier = nodeAddress(s.net.Shm.(laneLink))
 	}
 	return codes.Success
 }

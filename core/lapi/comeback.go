@@ -55,7 +55,7 @@ func (c *Context) taskReturned(e job.Event) {
 		if !t.absent {
 			c.fail(t, codes.ErrNoConnectivity, "another process has taken its place") // if the session has not said so before
 		}
-		err = c.net.Shm.Vacate(t.ep)
+		err = c.net.Shm.Reset(t.ep)
 	}
 	if err != nil || !t.shared { // what is left is UDP, which needs nothing from here
 		wireup.CloseFiles(e.Part)
@@ -101,7 +101,7 @@ func (c *Context) resumeShared(t *task) error {
 	if !ok {
 		return fmt.Errorf("its process has ended, and under lapirun no other one can take its place")
 	}
-	if err := c.net.Shm.Vacate(t.ep); err != nil {
+	if err := c.net.Shm.Reset(t.ep); err != nil {
 		return err
 	}
 	t.died = true

@@ -95,19 +95,19 @@ const (
 
 // task is what a context knows of one task of the job.
 type task struct {
-	id           int
-	link         transport.Link // nil only while LAPI_Init runs
-	ep           transport.Endpoint
-	atomics      *emul.Emulator // of link; nil where the link's atomics are native
-	packet       int            // header and data of the longest message that is one packet of the link's
-	sendMax      int            // data bytes of the largest fragment, whatever its header
-	headers      int            // the link's HeaderMax
-	isSelf       bool
-	shared       bool     // reached by shared memory
-	atOnce       int      // bytes of data up to which a Send that finds room copies them
-	direct       bool     // the link can copy straight between the two tasks' memory
-	attender     attender // the link, if it is one
-	ownPutFailed uint32   // see putFailed
+	id       int
+	link     transport.Link // nil only while LAPI_Init runs
+	ep       transport.Endpoint
+	atomics  *emul.Emulator // of link; nil where the link's atomics are native
+	packet   int            // header and data of the longest message that is one packet of the link's
+	sendMax  int            // data bytes of the largest fragment, whatever its header
+	headers  int            // the link's HeaderMax
+	isSelf   bool
+	shared   bool               // reached by shared memory
+	atOnce   int                // bytes of data up to which a Send that finds room copies them
+	direct   bool               // the link can copy straight between the two tasks' memory
+	noticing transport.Noticing // the link, if it makes transfers by itself
+	parts    partsLink          // the link, if it has a best size of parts
 
 	dead     bool
 	purged   bool              // by LAPI_Purge_totask; then it is dead as well
@@ -116,7 +116,7 @@ type task struct {
 	lastKind ErrType           // of the latest operation to it
 	lastSent ErrType           // of what the link got last for it
 	expected int               // completions it owes us
-	path     *layout.Path      // of a task of this node, if there is a lane
+	node     *layout.NodePeer  // of a task of this node, if there is a lane
 	pending  outgoingList      // messages that the link had no room for, oldest first
 	used     bool              // on Context.usedTasks: sent to since it was last known to be flushed
 	usedAt   uint64            // Context.sends when it was last sent to
@@ -229,7 +229,7 @@ func (c *Context) nextSeq() uint64 {
 	return *c.issued
 }
 
-// Flags of Dispatch, as in cshim/context.h.
+// Flags of Dispatch, as in cshim/lapi/context.h.
 const (
 	DispatchTicket   = 1
 	DispatchProgress = 2

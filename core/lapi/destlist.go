@@ -143,7 +143,7 @@ func (c *Context) notePurged(purged int) {
 	}
 }
 
-// Answers of CounterPurged, as in cshim/golapi.h.
+// Answers of CounterPurged, as in cshim/lapi/golapi.h.
 const (
 	CounterQuiet    = 0
 	CounterPurged   = 1

@@ -55,7 +55,7 @@ func (c *Context) goesDirect(t *task, n, least uint64, h hint) bool {
 	case t.isSelf:
 		return n >= min(least, selfDirectMost)
 	case h == noHint:
-		return n >= least && (c.wantsBulk(n) || !t.pipelines())
+		return n >= least && (c.wantsBulk(n) || !t.polls())
 	}
 	return h == byBulk && n > 0
 }

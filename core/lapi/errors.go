@@ -74,10 +74,6 @@ func (c *Context) originFault(m *outgoing, f *transport.FaultError) {
 		c.targetFault(f, GetErr, m.t.id, m.message)
 		return
 	}
-	if m.id == wire.MsgLaneReply {
-		c.laneGetFailed(m, f)
-		return
-	}
 	c.fault(f, codes.ErrOrgAddrNull, m.kind, c.me)
 }
 

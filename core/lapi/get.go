@@ -63,10 +63,11 @@ func (c *Context) newOriginOp(t *task, kind ErrType) *originOp {
 		c.freeOrig = c.freeOrig[:n-1]
 	} else {
 		o = &originOp{c: c, index: uint32(len(c.origins)), generation: 1}
-		o.op.Owner, o.op.Done = o, rmwDone
+		o.op.Owner = o
 		c.origins = append(c.origins, o)
 	}
 	o.t, o.kind, o.seq = t, kind, c.nextSeq()
+	o.op.Done = rmwDone
 	o.received, o.failed, o.compares, o.vectored, o.done = 0, false, false, false, Callback{}
 	c.getRmw.push(o)
 	return o
@@ -113,6 +114,10 @@ func (c *Context) get(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr t
 		return code
 	}
 	t.lastKind = GetErr
+	if t.noticing != nil && n > 0 && c.getByLink(t, n, tgtAddr, orgAddr, tgtCntr, orgCntr, done, way) {
+		c.publish()
+		return codes.Success
+	}
 	if c.getGoesDirect(t, n, way) && c.getDirect(t, n, tgtAddr, orgAddr, tgtCntr, orgCntr, done) {
 		c.publish()
 		return codes.Success

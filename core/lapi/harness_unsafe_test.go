@@ -275,5 +275,5 @@ func (j *testJob) compute() *testJob {
 // refusedAt is the word in the task's segment that says who of its peers has given up the barrier.
 func (t *task) refusedAt() uint64 {
 	offset := unsafe.Offsetof(layout.SegmentHead{}.Barrier) + unsafe.Offsetof(layout.Barriers{}.Refused)
-	return wire.Order.Uint64(memory.Bytes(transport.Addr(t.path.OutHead)+transport.Addr(offset), 8))
+	return wire.Order.Uint64(memory.Bytes(transport.Addr(t.node.OutHead)+transport.Addr(offset), 8))
 }

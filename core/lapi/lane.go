@@ -7,6 +7,7 @@ import (
 	"lapi/transport"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
+	"lapi/transport/shm"
 )
 
 // lane is core's side of the fast lane (docs/fastlane.md): what C does by itself for tasks of this node, and what the two tell each other.
@@ -20,10 +21,13 @@ type lane struct {
 // laneLink is what the lane needs of the link of this node's tasks.
 type laneLink interface {
 	transport.Link
-	Paths() *layout.Paths
-	PathOf(ep transport.Endpoint) *layout.Path
+	Node() *layout.NodeLink
+	NodePeer(ep transport.Endpoint) (*layout.NodePeer, int)
 	Busy() bool
 	Take(ring uint32, h transport.MsgHandler)
+	TakeLater(ring uint32) bool
+	ContinuePut(ep transport.Endpoint, op *transport.Op, at uint64) (transport.Status, error)
+	GiveUpOwners(ep transport.Endpoint)
 }
 
 const (
@@ -34,7 +38,7 @@ const (
 // openLane is a step of LAPI_Init: it makes the memory that C and core share. Failing to is no reason to fail.
 func (s *setup) openLane() codes.Code {
 	link, ok := s.net.Shm.(laneLink)
-	if !ok || s.cfg.FastLane == job.FastLaneOff || s.trace != nil || !canLane() {
+	if !ok || s.cfg.FastLane == job.FastLaneOff || s.trace != nil || !shm.CanBeFast() {
 		return codes.Success
 	}
 	l, err := newLane(s.tasks, link)
@@ -61,13 +65,13 @@ func (s *setup) openLane() codes.Code {
 
 // mayRun tells the lane whether it may send to t: nothing may overtake what waits here for room.
 func (c *Context) mayRun(t *task) {
-	if t.path == nil {
+	if t.node == nil {
 		return
 	}
 	if t.dead || t.pending.head != nil {
-		t.path.Closed |= layout.ClosedCore
+		t.node.Closed |= layout.ClosedOwner
 	} else {
-		t.path.Closed &^= layout.ClosedCore
+		t.node.Closed &^= layout.ClosedOwner
 	}
 }
 
@@ -109,28 +113,38 @@ func (c *Context) hearLane() {
 	c.lane.Dirty = 0
 	for i := range c.tasks {
 		t := &c.tasks[i]
-		p := t.path
-		if p == nil || p.Kind == 0 && p.Used == 0 && p.Expected == 0 {
+		if t.node == nil {
 			continue
 		}
-		if p.Kind != 0 {
-			t.lastKind = ErrType(p.Kind - 1)
+		o := &t.node.Owner
+		if o[layout.PeerKind] != 0 {
+			t.lastKind = ErrType(o[layout.PeerKind] - 1)
 		}
-		if p.Used != 0 {
+		if o[layout.PeerUsed] != 0 {
 			c.use(t, t.lastKind)
 		}
-		t.expected = max(0, t.expected+int(p.Expected))
-		p.Used, p.Kind, p.Expected = 0, 0, 0
+		t.expected = max(0, t.expected+int(int32(o[layout.PeerExpected])))
+		*o = [len(o)]uint32{}
+	}
+}
+
+// laneOps are the operations of the lane that are in flight.
+func (c *Context) laneOps(yield func(o *layout.NodeOp) bool) {
+	if c.lane == nil || c.lane.link.Node().Ops == 0 {
+		return
+	}
+	ops := &c.lane.link.Node().Op
+	for i := range ops {
+		if o := &ops[i]; o.Kind != layout.NodeOpFree && o.By == layout.NodeByOwner && !yield(o) {
+			return
+		}
 	}
 }
 
 // laneQuiet says whether the lane waits for no answer to what was issued at seq or before.
 func (c *Context) laneQuiet(seq uint64) bool {
-	if c.lane == nil || c.lane.Ops == 0 {
-		return true
-	}
-	for i := range c.lane.Op {
-		if o := &c.lane.Op[i]; o.Kind != layout.OpFree && o.Seq <= seq {
+	for o := range c.laneOps {
+		if o.Tag[layout.TagSeq] <= seq {
 			return false
 		}
 	}
@@ -139,14 +153,12 @@ func (c *Context) laneQuiet(seq uint64) bool {
 
 // laneKind is the kind of an operation of the lane that waits for an answer of t.
 func (c *Context) laneKind(t *task) (ErrType, bool) {
-	if c.lane != nil && c.lane.Ops > 0 {
-		for i := range c.lane.Op {
-			if o := &c.lane.Op[i]; o.Kind != layout.OpFree && int(o.Task) == t.id {
-				if o.Kind == layout.OpGet {
-					return GetErr, true
-				}
-				return RmwErr, true
+	for o := range c.laneOps {
+		if int(o.Task) == t.id {
+			if o.Kind == layout.NodeOpGet {
+				return GetErr, true
 			}
+			return RmwErr, true
 		}
 	}
 	return 0, false
@@ -154,24 +166,9 @@ func (c *Context) laneKind(t *task) (ErrType, bool) {
 
 // dropLaneOps ends what the lane waits for from t, without changing a counter.
 func (c *Context) dropLaneOps(t *task) {
-	if c.lane == nil || c.lane.Ops == 0 {
-		return
+	if c.lane != nil && t.node != nil {
+		c.lane.link.GiveUpOwners(t.ep)
 	}
-	for i := range c.lane.Op {
-		if o := &c.lane.Op[i]; o.Kind != layout.OpFree && int(o.Task) == t.id {
-			c.freeLaneOp(uint32(i))
-		}
-	}
-}
-
-// freeLaneOp is free_op in cshim/lane_get.c.
-func (c *Context) freeLaneOp(i uint32) {
-	o := &c.lane.Op[i]
-	o.Kind = layout.OpFree
-	o.Token += layout.LaneOps
-	o.NextFree = c.lane.FreeOp
-	c.lane.FreeOp = i
-	c.lane.Ops--
 }
 
 // LaneCount adds 1 to a counter for the lane, which could not: its address is bad or unaligned, or it has a list. src named the counter in a
@@ -190,11 +187,37 @@ func (c *Context) LaneTell(origin int, cmplCntr transport.Addr, more uint64) {
 	c.publish()
 }
 
-// LaneFault reports that the answer to a get or read-modify-write of the lane could not be stored at a.
-func (c *Context) LaneFault(a transport.Addr, kind ErrType) {
+// LaneFault reports an address of an operation between this task and peer that could not be accessed; result says whose:
+// layout.NodeFault, NodeFailed or NodeStranded.
+func (c *Context) LaneFault(peer int, result int32, a transport.Addr, kind ErrType) {
 	memory.Guard()
-	c.fault(&transport.FaultError{Addr: a}, codes.ErrOrgAddrNull, kind, c.me)
+	switch t := &c.tasks[peer]; result {
+	case layout.NodeFault:
+		of := map[ErrType]transport.NoticeKind{PutErr: transport.NoticePut, GetErr: transport.NoticeGet, RmwErr: transport.NoticeRmw}
+		c.onBadAddress(of[kind], t.ep, a)
+	case layout.NodeFailed:
+		c.remoteFault(t, a, codes.ErrTgtAddrNull, kind)
+	default:
+		c.fault(&transport.FaultError{Addr: a}, codes.ErrOrgAddrNull, kind, c.me)
+	}
 	c.publish()
+}
+
+// LaneLater leaves a request at the head of a ring to the link, which answers when there is room.
+func (c *Context) LaneLater(ring uint32) bool {
+	memory.Guard()
+	took := c.lane.link.TakeLater(ring)
+	c.publish()
+	return took
+}
+
+// onAmSmall is the target's side of the lane's active messages.
+func (c *Context) onAmSmall(m *transport.Msg) transport.Verdict {
+	h, uhdr, ok := wire.DecodeSmall(m)
+	if !ok {
+		return c.malformed(m)
+	}
+	return c.wholeAm(&c.tasks[m.From], &h, uhdr, m.Data)
 }
 
 // LaneHandled goes on with the small active message at the head of a ring: its header handler has run, and said r, which is more

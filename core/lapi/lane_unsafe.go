@@ -7,14 +7,10 @@ import (
 	"lapi/transport/arena"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
-	"lapi/transport/shm"
 )
 
-// canLane says whether the kernel lets this process use the lane: peers' barriers must reach it, and its own the peers.
-func canLane() bool { return shm.BeFenced() && shm.CanFenceAll() }
-
-// pathsAddress is where C finds the link's ends.
-func pathsAddress(link laneLink) uint64 { return uint64(uintptr(unsafe.Pointer(link.Paths()))) }
+// nodeAddress is where C finds the link's ends.
+func nodeAddress(link laneLink) uint64 { return uint64(uintptr(unsafe.Pointer(link.Node()))) }
 
 // newLane makes the lane's memory: the struct, the ring of each task, room for a user header.
 func newLane(tasks []task, link laneLink) (*lane, error) {
@@ -24,25 +20,16 @@ func newLane(tasks []task, link laneLink) (*lane, error) {
 		return nil, err
 	}
 	l := &lane{Lane: (*layout.Lane)(unsafe.Pointer(&b[0])), memory: b}
-	l.Paths = pathsAddress(link)
+	l.Link = nodeAddress(link)
 	l.Scratch = uint64(memory.AddrOf(b[size:]))
 	rings := b[size+wire.Pad8(wire.MaxUhdrSize):]
 	l.RingOf = uint64(memory.AddrOf(rings))
-	paths := link.Paths()
 	for i := range tasks {
-		ring := int16(-1)
+		ring := -1
 		if t := &tasks[i]; t.shared {
-			t.path = link.PathOf(t.ep)
-			for r := range paths.Path {
-				if t.path == &paths.Path[r] {
-					ring = int16(r)
-				}
-			}
+			t.node, ring = link.NodePeer(t.ep)
 		}
-		wire.Order.PutUint16(rings[2*i:], uint16(ring))
-	}
-	for i := range l.Op {
-		l.Op[i].Token, l.Op[i].NextFree = uint32(i), uint32(i+1)
+		wire.Order.PutUint16(rings[2*i:], uint16(int16(ring)))
 	}
 	return l, nil
 }

@@ -15,28 +15,28 @@ import (
 //
 // finished means: inflight == 0, the origin's memory may be overwritten, the origin counter has changed.
 type outgoing struct {
-	next      *outgoing
-	t         *task
-	seq       uint64
-	kind      ErrType
-	id        transport.MsgID // of the first or only fragment
-	part      transport.MsgID // of the other fragments; 0: the message is sent whole
-	hdr       [wire.AmSize + wire.AmvSize + wire.MaxUhdrSize + wire.PartSize]byte
-	hdrLen    int
-	first     uint64 // user data bytes that travel with the first header
-	data      transport.Addr
-	n         uint64 // bytes of stream: split user header and lengths of blocks (if any), then data
-	uhdrLen   uint64 // bytes of split user header at the head of the stream, kept in hdr
-	uhdrAt    int    // where in hdr
-	offset    uint64 // of the stream, what the link already has
-	started   bool   // the first fragment went
-	continued bool   // of a put in parts: the lane has sent some before
-	single    bool   // keeps to one of several addresses
-	allSent   bool   // the link has got every fragment, or gets no more
-	step      uint64 // bytes of data in a fragment
-	inflight  int    // fragments that the link holds
-	message   uint64 // what partHeader names
-	skipped   uint64 // of an answer: where in the get's stream this message's begins
+	next     *outgoing
+	t        *task
+	seq      uint64
+	kind     ErrType
+	id       transport.MsgID // of the first or only fragment
+	part     transport.MsgID // of the other fragments; 0: the message is sent whole
+	hdr      [wire.AmSize + wire.AmvSize + wire.MaxUhdrSize + wire.PartSize]byte
+	hdrLen   int
+	first    uint64 // user data bytes that travel with the first header
+	data     transport.Addr
+	n        uint64          // bytes of stream: split user header and lengths of blocks (if any), then data
+	uhdrLen  uint64          // bytes of split user header at the head of the stream, kept in hdr
+	uhdrAt   int             // where in hdr
+	offset   uint64          // of the stream, what the link already has
+	started  bool            // the first fragment went
+	single   bool            // keeps to one of several addresses
+	route    transport.Route // of a put that the link makes by itself
+	allSent  bool            // the link has got every fragment, or gets no more
+	step     uint64          // bytes of data in a fragment
+	inflight int             // fragments that the link holds
+	message  uint64          // what partHeader names
+	skipped  uint64          // of an answer: where in the get's stream this message's begins
 
 	vectored  bool          // the fields down to held are used
 	org       vector.Vector // where the data is, or (wire.MsgGetv) where it is to go
@@ -115,7 +115,7 @@ func (c *Context) newOutgoing(t *task, id transport.MsgID, kind ErrType) *outgoi
 	m.seq = c.nextSeq()
 	m.part, m.hdrLen, m.first, m.data, m.n, m.uhdrLen, m.uhdrAt, m.offset = 0, 0, 0, 0, 0, 0, wire.AmSize, 0
 	m.started, m.allSent, m.inflight, m.message, m.skipped, m.step = false, false, 0, 0, 0, uint64(t.sendMax)
-	m.continued, m.single = false, c.single
+	m.single, m.route = c.single, transport.RouteAny
 	m.orgCntr, m.done, m.user, m.failed, m.finished, m.state = 0, Callback{}, false, false, nil, nil
 	return m
 }
@@ -270,6 +270,9 @@ func (c *Context) advance(m *outgoing) bool {
 
 // send gives f to the link.
 func (f *fragmentOp) send(t *task) (transport.Status, error) {
+	if f.id == wire.MsgPut && t.noticing != nil {
+		return f.put(t)
+	}
 	if f.by != nil {
 		return transport.Done, f.by.SendGathered(t.ep, f.id, f.hdr, f.op.N, f)
 	}
@@ -306,11 +309,6 @@ func (c *Context) putOff(m *outgoing, f *fragmentOp) {
 // nextFragment is what to send next: header and a piece of the stream, at most most bytes unless it is the first.
 func (m *outgoing) nextFragment(most uint64) (id transport.MsgID, hdr []byte, data transport.Addr, n uint64) {
 	switch {
-	case m.id == wire.MsgPutPart:
-		return m.putPart()
-	case m.id == wire.MsgLaneReply && m.part != 0:
-		n = min(m.n-m.offset, m.step)
-		return m.id, m.replyPart(n), m.data + transport.Addr(m.offset), n
 	case !m.started:
 		return m.id, m.hdr[:m.hdrLen], m.data, m.first
 	}
@@ -355,7 +353,11 @@ func (c *Context) sendFailed(m *outgoing, err error) {
 	}
 	m.failed = true
 	if fault, ok := err.(*transport.FaultError); ok {
-		c.originFault(m, fault)
+		if fault.Remote {
+			c.directFault(m.t, fault, m.kind)
+		} else {
+			c.originFault(m, fault)
+		}
 		return
 	}
 	if broken, ok := err.(*dgsm.Error); ok {

@@ -7,8 +7,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/core/lapi/codes"
-	"lapi/core/lapi/wire"
-	"lapi/transport/layout"
 	"lapi/transport/memory"
 )
 
@@ -101,40 +99,19 @@ func TestBadPart(t *testing.T) {
 	}
 }
 
-// TestRests: core goes on where the lane found no more room, with a put and with the answer to a get.
+// TestRests: core goes on with a put where the lane found no more room.
 func TestRests(t *testing.T) {
 	const n, sent = 500_000, 70_000
 	j := newJob(t, 2, paths["shm"])
 	src, dst := pattern(n, 5), make([]byte, n)
 	var org, target, cmpl int32
-	j.tasks[0].LanePutRest(1, n-sent, at(&dst[sent]), at(&src[sent]), at(&target), at(&org), at(&cmpl))
+	node := j.tasks[0].net.Shm.(laneLink).Node()
+	node.Transfer = [6]uint64{uint64(at(&src[0])), uint64(at(&dst[0])), n, sent, uint64(at(&target)), uint64(at(&cmpl))}
+	j.tasks[0].LanePutRest(1, at(&org))
 	j.until("the counters of a put", func() bool { return org == 1 && target == 1 && cmpl == 1 })
 	if !bytes.Equal(dst[sent:], src[sent:]) || dst[sent-1] != 0 {
 		t.Error("the rest of a put arrived damaged")
 	}
-
-	k := j.tasks[1]
-	var asked, state uint32
-	next := uint64(sent)
-	clear(dst)
-	m := wire.Reply{Token: 77}
-	a := k.newOutgoing(&k.tasks[0], wire.MsgLaneReply, GetErr)
-	a.part, a.message, a.skipped = wire.MsgLaneReply, 77, sent
-	a.data, a.n, a.step = at(&src[sent]), n-sent, 32<<10
-	for state = layout.ReplyPart; state == layout.ReplyPart; asked++ {
-		_, hdr, data, length := a.nextFragment(1 << 20)
-		m.Token, state, m.Value = wire.Order.Uint32(hdr), wire.Order.Uint32(hdr[4:]), wire.Order.Uint64(hdr[8:])
-		if m.Token != 77 || m.Value != next || len(hdr) != wire.ReplySize {
-			t.Fatalf("part %d of an answer: token %d, at %d instead of %d", asked, m.Token, m.Value, next)
-		}
-		copy(dst[next:], memory.Bytes(data, length))
-		next += length
-		a.offset += length
-	}
-	if next != n || state != layout.ReplyOK || !bytes.Equal(dst[sent:], src[sent:]) {
-		t.Errorf("the parts of an answer end at %d with state %d", next, state)
-	}
-	k.freeOutgoing(a)
 }
 
 // TestPartsBothWays: two tasks put to each other at once, more than fits both chunk areas.

@@ -32,12 +32,17 @@ func (c *Context) put(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, 
 		t.expected++
 	}
 	h := wire.Put{TgtAddr: tgtAddr, TgtCntr: tgtCntr, CmplCntr: cmplCntr}
+	if t.noticing != nil {
+		c.putByLink(t, n, orgAddr, orgCntr, &h, done, way)
+		c.publish()
+		return codes.Success
+	}
 	if c.putGoesDirect(t, n, way) && c.putDirect(t, n, orgAddr, orgCntr, &h) {
 		c.sendDone(done, t, codes.Success)
 		c.publish()
 		return codes.Success
 	}
-	if n <= t.partSize(n) && c.sendNow(t, wire.MsgPut, PutErr, h.Encode(c.header[:]), orgAddr, n, orgCntr) {
+	if n <= uint64(t.sendMax) && c.sendNow(t, wire.MsgPut, PutErr, h.Encode(c.header[:]), orgAddr, n, orgCntr) {
 		c.sendDone(done, t, codes.Success)
 		c.publish()
 		return codes.Success
@@ -45,16 +50,13 @@ func (c *Context) put(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, 
 	m := c.newOutgoing(t, wire.MsgPut, PutErr)
 	m.user, m.orgCntr, m.done = true, orgCntr, done
 	m.data, m.n = orgAddr, n
-	switch part := t.partSize(n); {
-	case n <= part:
+	if n <= uint64(t.sendMax) {
 		m.hdrLen, m.first = len(h.Encode(m.hdr[:])), n
-	case t.shared:
-		m.inParts(&h, true)
-	default:
+	} else {
 		t.nextID++
 		f := wire.PutFragment{Put: h, Total: n, ID: t.nextID}
 		m.id, m.part = wire.MsgPutFragment, wire.MsgPutFragment
-		m.hdrLen, m.first = len(f.Encode(m.hdr[:])), part
+		m.hdrLen, m.first = len(f.Encode(m.hdr[:])), uint64(t.sendMax)
 	}
 	c.start(m)
 	c.publish()

@@ -178,7 +178,8 @@ func (s *setup) linked(id int, p wireup.Peer) {
 	lim := p.Link.Limits()
 	t.cutFor(lim.SendMax)
 	t.headers = lim.HeaderMax
-	t.attender, _ = p.Link.(attender)
+	t.noticing, _ = p.Link.(transport.Noticing)
+	t.parts, _ = p.Link.(partsLink)
 	t.atOnce = t.sendMax
 	if !t.isSelf && !t.shared {
 		t.atOnce = min(s.bufCopy, t.sendMax)
@@ -229,10 +230,12 @@ func (c *Context) setHandlers(l transport.Link) {
 		wire.MsgGet: c.onGet, wire.MsgGetData: c.onGetData, wire.MsgAm: c.onAm, wire.MsgAmFragment: c.onAmFragment,
 		wire.MsgFetched: c.onFetched, wire.MsgCounter: c.onCounter, wire.MsgExchange: c.onExchange, wire.MsgFault: c.onFault,
 		wire.MsgPutv: c.onPutv, wire.MsgGetv: c.onGetv, wire.MsgAmv: c.onAmv, wire.MsgRead: c.onRead, wire.MsgAmPieces: c.onAmPieces,
-		wire.MsgAmSmall: c.onAmSmall, wire.MsgLaneGet: c.onLaneGet, wire.MsgLaneRmw: c.onLaneRmw,
-		wire.MsgPutPart: c.onPutPart, wire.MsgPutLast: c.onPutLast,
+		wire.MsgAmSmall: c.onAmSmall,
 	} {
 		l.Handle(id, h)
+	}
+	if n, ok := untraced(l).(transport.Noticing); ok {
+		n.HandleNotices(c.onNotice, c.onBadAddress)
 	}
 }
 

@@ -53,7 +53,11 @@ func (s *setup) openTrace(began uint64) {
 	}
 	if t.level >= layout.TraceMessages {
 		for i := range s.tasks {
-			s.tasks[i].link = s.traced(s.tasks[i].link)
+			t := &s.tasks[i]
+			t.link = s.traced(t.link)
+			if t.noticing != nil {
+				t.noticing = &tracedNoticing{t.noticing, s.trace}
+			}
 		}
 	}
 }
@@ -177,14 +181,14 @@ func (l *tracedLink) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte,
 	n, key, began := op.N, messageKey(id, hdr), trace.Now()
 	status, err := l.Link.Send(ep, id, hdr, op)
 	if err == nil {
-		l.sent(ep, id, key, n, began)
+		l.t.sent(ep, id, key, n, began)
 	}
 	return status, err
 }
 
 // sent records a message that the link took.
-func (l *tracedLink) sent(ep transport.Endpoint, id transport.MsgID, key, n, began uint64) {
-	l.t.file.Add(layout.TraceRecord{Ns: began, Id: key, Size: n, Thread: l.t.thread(), Peer: int32(ep),
+func (t *tracer) sent(ep transport.Endpoint, id transport.MsgID, key, n, began uint64) {
+	t.file.Add(layout.TraceRecord{Ns: began, Id: key, Size: n, Thread: t.thread(), Peer: int32(ep),
 		Code: int32(min(trace.Now()-began, 1<<31-1)), Kind: layout.TraceSent | layout.TraceMessage}, wire.Name(id))
 }
 

@@ -2,6 +2,7 @@ package lapi
 
 import (
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
 	"lapi/core/trace"
 	"lapi/transport"
 	"lapi/transport/layout"
@@ -27,7 +28,7 @@ func (l *tracedVectored) SendGathered(ep transport.Endpoint, id transport.MsgID,
 	key, began := messageKey(id, hdr), trace.Now()
 	err := l.node.SendGathered(ep, id, hdr, n, from)
 	if err == nil {
-		l.sent(ep, id, key, n, began)
+		l.t.sent(ep, id, key, n, began)
 	}
 	return err
 }
@@ -50,6 +51,52 @@ func (l *tracedVectored) GetVector(ep transport.Endpoint, local, remote []transp
 		l.t.since(began, layout.TraceComplete|layout.TraceMessage, "copy list from task", int(ep), n)
 	}
 	return err
+}
+
+// tracedNoticing records the transfers of a link that makes them by itself. Both ends name one by its notice.
+type tracedNoticing struct {
+	transport.Noticing
+	t *tracer
+}
+
+// PutNotice is the link's, recorded if it took the put.
+func (l *tracedNoticing) PutNotice(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
+	return l.transfer(wire.MsgPut, ep, op, l.Noticing.PutNotice)
+}
+
+// GetNotice is the link's, recorded likewise.
+func (l *tracedNoticing) GetNotice(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
+	return l.transfer(wire.MsgGet, ep, op, l.Noticing.GetNotice)
+}
+
+func (l *tracedNoticing) transfer(id transport.MsgID, ep transport.Endpoint, op *transport.Op,
+	do func(transport.Endpoint, *transport.Op) (transport.Status, error)) (transport.Status, error) {
+	n, key, began := op.N, noticeKey(id, op.Notice), trace.Now()
+	status, err := do(ep, op)
+	if err == nil {
+		l.t.sent(ep, id, key, n, began)
+	}
+	return status, err
+}
+
+// noticed records a notice.
+func (t *tracer) noticed(kind transport.NoticeKind, from transport.Endpoint, n uint64, notice transport.Notice) {
+	if t == nil || t.level < layout.TraceMessages {
+		return
+	}
+	id := transport.MsgID(wire.MsgPut)
+	if kind == transport.NoticeGet {
+		id = wire.MsgGet
+	}
+	t.add(layout.TraceReceived|layout.TraceMessage, wire.Name(id), int(from), n, noticeKey(id, notice), 0)
+	t.add(layout.TraceEnd|layout.TraceMessage, "", int(from), 0, 0, 0)
+}
+
+func noticeKey(id transport.MsgID, notice transport.Notice) uint64 {
+	var b [16]byte
+	wire.Order.PutUint64(b[:], notice[0])
+	wire.Order.PutUint64(b[8:], notice[1])
+	return messageKey(id, b[:])
 }
 
 // VectorHeaderHandler is Host's, recorded.

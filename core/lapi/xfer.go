@@ -27,7 +27,7 @@ const (
 	notStripe     = 0x80
 )
 
-// Transfer is what LAPI_Xfer is asked to do: the members of all its structures. It is cshim_transfer of cshim/golapi.h.
+// Transfer is what LAPI_Xfer is asked to do: the members of all its structures. It is cshim_transfer of cshim/lapi/golapi.h.
 type Transfer struct {
 	HdrHdl, Uhdr     transport.Addr
 	TgtAddr, OrgAddr transport.Addr // or vectors; of LAPI_DGSP_XFER TgtAddr is the DGSP's handle; of a read-modify-write tgt_var and in_val; of an active message udata is OrgAddr
@@ -46,11 +46,15 @@ type Transfer struct {
 	_                uint32
 }
 
-// Xfer is LAPI_Xfer (guide, Chapter 18, Tables 24 to 31).
+// Xfer is LAPI_Xfer (guide, Chapter 18, Tables 24 to 31), and every other call that transfers. After a put small ones may follow
+// without core.
 func (c *Context) Xfer(kind uint32, x *Transfer) codes.Code {
 	c.single = x.Flags&notStripe != 0
 	code := c.xfer(kind, x)
 	c.single = false
+	if code == codes.Success && kind == XferPut && c.outboxes.Outboxes != nil {
+		c.lend(&c.tasks[x.Tgt])
+	}
 	return code
 }
 

@@ -101,7 +101,7 @@ type Peer struct {
 // SharedLink is the link of shared memory.
 type SharedLink interface {
 	transport.Link
-	Vacate(ep transport.Endpoint) error
+	Reset(ep transport.Endpoint) error
 	Await(ep transport.Endpoint) error
 	Left(ep transport.Endpoint) bool
 }

@@ -5,8 +5,6 @@
 #ifndef CSHIM_CPU_H
 #define CSHIM_CPU_H
 
-#pragma GCC visibility push(hidden)
-
 /* Once in a process, before the others are used. Any thread, any number of times. */
 void cshim_cpu_prepare(void);
 
@@ -42,7 +40,5 @@ static inline void cshim_between_polls(void)
 	cshim_pause();
 #endif
 }
-
-#pragma GCC visibility pop
 
 #endif

@@ -2,10 +2,13 @@
 # `make cshim-test`; needs nothing but a C compiler.
 
 CSHIM_TEST_DIR := $(or $(BUILD),build)/cshim-test
-CSHIM_TEST_SOURCES := $(wildcard cshim/*.c) $(wildcard cshim/ctest/*.c)
-CSHIM_TEST_HEADERS := $(wildcard cshim/*.h cshim/ctest/*.h include/*.h) tests/c/host/refuse.h
+CSHIM_PARTS := fortran handlers lapi node progress
+CSHIM_SOURCES := $(wildcard cshim/*.c $(CSHIM_PARTS:%=cshim/%/*.c))
+CSHIM_INCLUDES := -Icshim $(CSHIM_PARTS:%=-Icshim/%) -Iinclude
+CSHIM_TEST_SOURCES := $(CSHIM_SOURCES) $(wildcard cshim/ctest/*.c cshim/ctest/*/test_*.c)
+CSHIM_TEST_HEADERS := $(wildcard cshim/*.h cshim/*/*.h include/*.h) tests/c/host/refuse.h
 # Without the sleepers' safety net, so that a lost wake-up shows.
-CSHIM_TEST_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Iinclude -DCSHIM_SAFETY_NS=-1 -pthread
+CSHIM_TEST_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror $(CSHIM_INCLUDES) -Icshim/ctest -fvisibility=hidden -DCSHIM_SAFETY_NS=-1 -pthread
 
 .PHONY: cshim-test cshim-test-plain cshim-test-thread cshim-test-address cshim-lint
 # There is no thread sanitizer for i386.
@@ -25,25 +28,25 @@ cshim-test-plain cshim-test-thread cshim-test-address: cshim-test-%: $(CSHIM_TES
 cshim-lint:
 	@for cc in gcc clang; do \
 	  command -v $$cc >/dev/null || { echo "skipped: $$cc is not installed"; continue; }; \
-	  for f in $(CSHIM_TEST_SOURCES); do $$cc -std=gnu11 -O2 -Wall -Wextra -Werror -Iinclude -fsyntax-only $$f || exit 1; done; \
+	  for f in $(CSHIM_TEST_SOURCES); do $$cc -std=gnu11 -O2 -Wall -Wextra -Werror $(CSHIM_INCLUDES) -Icshim/ctest -fsyntax-only $$f || exit 1; done; \
 	done
 
 # What the context lock costs: once each, see cshim/ctest/bench/lock_bench.c.
-LOCK_BENCH_SOURCES := $(wildcard cshim/*.c cshim/ctest/fake*.c) cshim/ctest/help.c cshim/ctest/bench/lock_bench.c
+LOCK_BENCH_SOURCES := $(CSHIM_SOURCES) $(wildcard cshim/ctest/fake*.c) cshim/ctest/help.c cshim/ctest/bench/lock_bench.c
 .PHONY: lock-bench
 $(CSHIM_TEST_DIR)/lock-bench: $(LOCK_BENCH_SOURCES) $(CSHIM_TEST_HEADERS)
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -O2 -Wall -Wextra -Werror -Iinclude -pthread -o $@ $(LOCK_BENCH_SOURCES)
+	$(CC) -std=gnu11 -O2 -Wall -Wextra -Werror $(CSHIM_INCLUDES) -pthread -o $@ $(LOCK_BENCH_SOURCES)
 
 lock-bench: $(CSHIM_TEST_DIR)/lock-bench
 	@$< pair && $< alternate && $< contend && for us in 10000 1000 100; do $< occasional $$us || exit 1; done
 
 # What the lane's small operations cost in instructions: see cshim/ctest/bench/lane_bench.c. Position-independent, as the library is.
-LANE_BENCH_SOURCES := $(wildcard cshim/*.c cshim/ctest/fake*.c) cshim/ctest/help.c cshim/ctest/bench/lane_bench.c
+LANE_BENCH_SOURCES := $(CSHIM_SOURCES) $(wildcard cshim/ctest/fake*.c) cshim/ctest/help.c cshim/ctest/bench/lane_bench.c
 .PHONY: lane-bench
 $(CSHIM_TEST_DIR)/lane-bench: $(LANE_BENCH_SOURCES) $(CSHIM_TEST_HEADERS)
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -O2 -g -fPIC -Wall -Wextra -Werror -Iinclude -pthread -o $@ $(LANE_BENCH_SOURCES)
+	$(CC) -std=gnu11 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Werror $(CSHIM_INCLUDES) -pthread -o $@ $(LANE_BENCH_SOURCES)
 
 lane-bench: $(CSHIM_TEST_DIR)/lane-bench
 	@$<

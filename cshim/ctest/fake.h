@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../internal.h"
+#include "internal.h"
 
 #define CHECK(condition)                                                                              \
 	do {                                                                                          \

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../lane_path.h"
+#include "lane_shared.h"
 #include "fake_lane.h"
 
 static node_segment_head heads[FAKE_BARRIER_TASKS] __attribute__((aligned(128)));

@@ -2,7 +2,7 @@
 #ifndef CTEST_FAKE_BARRIER_H
 #define CTEST_FAKE_BARRIER_H
 
-#include "../segment.h"
+#include "node.h"
 #include "fake.h"
 
 #define FAKE_BARRIER_TASKS 6

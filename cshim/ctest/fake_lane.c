@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../lane_path.h"
+#include "lane_shared.h"
 
 enum { LOOK_AGAIN_NS = 10000000 };
 

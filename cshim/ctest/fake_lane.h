@@ -2,7 +2,7 @@
 #ifndef CTEST_FAKE_LANE_H
 #define CTEST_FAKE_LANE_H
 
-#include "../lane.h"
+#include "lane.h"
 #include "fake.h"
 
 #if defined(__SANITIZE_THREAD__)

@@ -6,87 +6,70 @@
 
 /* The transfers only note that they were called; core's own tests are elsewhere. What a lane passes on they refuse. */
 
-static int refused(int context, uint32_t tgt)
-{
-	return tgt != 0 || cshim_context_at(context)->lane;
-}
-
-static int transfer(int context, uint32_t tgt, cshim_addr org_cntr)
-{
-	fake_enter(context);
-	if (refused(context, tgt))
-		return LAPI_ERR_TGT;
-	if (org_cntr)
-		fake_add(context, (int *)(uintptr_t)org_cntr, 1);
-	return LAPI_SUCCESS;
-}
-
-int golapi_put(int context, uint32_t tgt, uint64_t len, cshim_addr tgt_addr, cshim_addr org_addr, cshim_addr tgt_cntr,
-               cshim_addr org_cntr, cshim_addr cmpl_cntr)
-{
-	(void)tgt_cntr, (void)cmpl_cntr;
-	if (!refused(context, tgt))
-		memcpy((void *)(uintptr_t)tgt_addr, (void *)(uintptr_t)org_addr, len);
-	return transfer(context, tgt, org_cntr);
-}
-
-int golapi_get(int context, uint32_t tgt, uint64_t len, cshim_addr tgt_addr, cshim_addr org_addr, cshim_addr tgt_cntr,
-               cshim_addr org_cntr)
-{
-	(void)tgt_cntr;
-	if (!refused(context, tgt))
-		memcpy((void *)(uintptr_t)org_addr, (void *)(uintptr_t)tgt_addr, len);
-	return transfer(context, tgt, org_cntr);
-}
-
-int golapi_amsend(int context, uint32_t tgt, cshim_addr hdr_hdl, cshim_addr uhdr, uint32_t uhdr_len, cshim_addr udata,
-                  uint64_t udata_len, cshim_addr tgt_cntr, cshim_addr org_cntr, cshim_addr cmpl_cntr)
-{
-	(void)uhdr, (void)uhdr_len, (void)udata, (void)udata_len, (void)tgt_cntr, (void)cmpl_cntr;
-	if (!hdr_hdl)
-		return LAPI_ERR_HDR_HNDLR_NULL;
-	return transfer(context, tgt, org_cntr);
-}
-
-/* Of vectors the fake knows only the counters. */
-int golapi_putv(int context, uint32_t tgt, cshim_addr tgt_vec, cshim_addr org_vec, cshim_addr tgt_cntr, cshim_addr org_cntr,
-                cshim_addr cmpl_cntr)
-{
-	(void)tgt_cntr, (void)cmpl_cntr;
-	if (!org_vec)
-		return LAPI_ERR_ORG_VEC_NULL;
-	return tgt_vec ? transfer(context, tgt, org_cntr) : LAPI_ERR_TGT_VEC_NULL;
-}
-
-int golapi_getv(int context, uint32_t tgt, cshim_addr tgt_vec, cshim_addr org_vec, cshim_addr tgt_cntr, cshim_addr org_cntr)
-{
-	return golapi_putv(context, tgt, tgt_vec, org_vec, tgt_cntr, org_cntr, 0);
-}
-
-int golapi_amsendv(int context, uint32_t tgt, cshim_addr hdr_hdl, cshim_addr uhdr, uint32_t uhdr_len, cshim_addr org_vec,
-                   cshim_addr tgt_cntr, cshim_addr org_cntr, cshim_addr cmpl_cntr)
-{
-	(void)uhdr, (void)uhdr_len, (void)tgt_cntr, (void)cmpl_cntr;
-	if (!hdr_hdl)
-		return LAPI_ERR_HDR_HNDLR_NULL;
-	return org_vec ? transfer(context, tgt, org_cntr) : LAPI_ERR_ORG_VEC_NULL;
-}
-
 cshim_transfer fake_transfer;
 
-/* A transfer's send completion handler runs at once, as core's does for small messages. */
+static void *at(cshim_addr address)
+{
+	return (void *)(uintptr_t)address;
+}
+
+static void move(const cshim_transfer *t, int get)
+{
+	memcpy(at(get ? t->org_addr : t->tgt_addr), at(get ? t->tgt_addr : t->org_addr), t->len);
+}
+
+static void add(const cshim_transfer *t)
+{
+	CHECK(t->op == FETCH_AND_ADD && t->tgt_addr && t->org_addr && t->prev_val);
+	memcpy(at(t->prev_val), at(t->tgt_addr), t->size / 8);
+	if (t->size == 32)
+		*(int32_t *)at(t->tgt_addr) += *(int32_t *)at(t->org_addr);
+	else
+		*(int64_t *)at(t->tgt_addr) += *(int64_t *)at(t->org_addr);
+}
+
+/* What core says to the arguments; of vectors the fake knows only whether they are there. */
+static int check(uint32_t type, const cshim_transfer *t)
+{
+	switch (type) {
+	case LAPI_AM_XFER:
+		return t->hdr_hdl ? LAPI_SUCCESS : LAPI_ERR_HDR_HNDLR_NULL;
+	case LAPI_AMV_XFER:
+		return !t->hdr_hdl ? LAPI_ERR_HDR_HNDLR_NULL : t->org_addr ? LAPI_SUCCESS : LAPI_ERR_ORG_VEC_NULL;
+	case LAPI_PUTV_XFER:
+	case LAPI_GETV_XFER:
+		return !t->org_addr ? LAPI_ERR_ORG_VEC_NULL : t->tgt_addr ? LAPI_SUCCESS : LAPI_ERR_TGT_VEC_NULL;
+	case LAPI_PUT_XFER:
+	case LAPI_GET_XFER:
+	case LAPI_RMW_XFER:
+		return LAPI_SUCCESS;
+	default:
+		return LAPI_ERR_XFER_CMD;
+	}
+}
+
+/* A put's send completion handler runs at once, as core's does for small messages. */
 int golapi_xfer(int context, uint32_t type, cshim_transfer *t)
 {
-	int rc = LAPI_ERR_XFER_CMD;
+	int rc = check(type, t);
 
+	fake_enter(context);
+	if (cshim_context_at(context)->lane)
+		return LAPI_ERR_TGT;
 	fake_transfer = *t;
-	if (type == LAPI_PUT_XFER)
-		rc = golapi_put(context, t->tgt, t->len, t->tgt_addr, t->org_addr, t->tgt_cntr, t->org_cntr, t->cmpl_cntr);
-	else if (type == LAPI_GET_XFER)
-		rc = golapi_get(context, t->tgt, t->len, t->tgt_addr, t->org_addr, t->tgt_cntr, t->org_cntr);
-	if (rc == LAPI_SUCCESS && t->handler && type == LAPI_PUT_XFER)
+	if (rc != LAPI_SUCCESS)
+		return rc;
+	if (t->tgt != 0)
+		return LAPI_ERR_TGT;
+	if (type == LAPI_PUT_XFER || type == LAPI_GET_XFER)
+		move(t, type == LAPI_GET_XFER);
+	else if (type == LAPI_RMW_XFER)
+		add(t);
+	if (t->org_cntr)
+		fake_add(context, (int *)at(t->org_cntr), 1);
+	if (t->handler && type == LAPI_PUT_XFER)
 		cshim_call_send_completion(context, t->handler, t->info, t->tgt, LAPI_SUCCESS);
-	return rc;
+	return LAPI_SUCCESS;
 }
 
 /* Groups of one member, which is their name. */
@@ -105,18 +88,4 @@ int golapi_group_free(int context, uint32_t group)
 {
 	CHECK(cshim_lock_owned(cshim_context_at(context)));
 	return group == 5 ? LAPI_SUCCESS : LAPI_ERR_TGT;
-}
-
-int golapi_rmw(int context, uint32_t width, uint32_t op, uint32_t tgt, cshim_addr tgt_var, cshim_addr in_val,
-               cshim_addr prev_tgt_val, cshim_addr org_cntr)
-{
-	if (refused(context, tgt))
-		return LAPI_ERR_TGT;
-	CHECK(op == FETCH_AND_ADD && tgt_var && in_val && prev_tgt_val);
-	memcpy((void *)(uintptr_t)prev_tgt_val, (void *)(uintptr_t)tgt_var, width);
-	if (width == 4)
-		*(int32_t *)(uintptr_t)tgt_var += *(int32_t *)(uintptr_t)in_val;
-	else
-		*(int64_t *)(uintptr_t)tgt_var += *(int64_t *)(uintptr_t)in_val;
-	return transfer(context, tgt, org_cntr);
 }

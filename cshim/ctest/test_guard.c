@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../guard.h"
+#include "guard.h"
 
 enum { PAGE = 4096, SPACE = 3 * PAGE };
 

@@ -7,8 +7,8 @@
 #define _GNU_SOURCE
 #include <string.h>
 
-#include "../guard.h"
-#include "../lane_path.h"
+#include "guard.h"
+#include "lane_shared.h"
 #include "fake_lane.h"
 
 enum { SINK = NODE_CHUNK_AREA, EDGE = 64, RANDOM_MESSAGES = 200000, INDEX = 7 };

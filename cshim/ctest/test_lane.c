@@ -6,8 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "../guard.h"
-#include "../lane_path.h"
+#include "guard.h"
+#include "lane_shared.h"
 #include "fake_lane.h"
 
 enum { ROUNDS = 3000, FLOOD = 400, DATA = 30000, BUFFER = DATA + 8, BIG = 8000, BIGS = 60 }; /* DATA goes in several chunks */

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "../handlers.h"
-#include "../procedure.h"
+#include "handlers.h"
+#include "procedure.h"
 #include "lane_shared.h"
 
 enum {

@@ -74,7 +74,8 @@ static inline int am_short(cshim_context *context, cshim_lane *lane, node_peer *
 	header->cmpl_cntr = cmpl_cntr;
 	if (node_guarded_copy_short(header + 1, (const void *)(uintptr_t)udata, udata_len))
 		return CSHIM_LANE_PASS;
-	node_short_end(cshim_link_of(lane), peer, CSHIM_MSG_AM_SMALL, sizeof(*header), udata_len);
+	if (node_short_end(cshim_link_of(lane), peer, CSHIM_MSG_AM_SMALL, sizeof(*header), udata_len) != NODE_SENT)
+		return CSHIM_LANE_PASS; /* it has left: core says so */
 	cshim_lane_sent(context, lane, peer, AM_ERR, org_cntr, cmpl_cntr);
 	return CSHIM_LANE_DONE;
 }
@@ -107,7 +108,8 @@ int cshim_lane_amsend(cshim_context *context, uint32_t tgt, uint64_t hdr_hdl, ui
 	if (node_guarded_copy(header + 1, (const void *)(uintptr_t)uhdr, uhdr_len) ||
 	    node_guarded_copy(message.bytes, (const void *)(uintptr_t)udata, udata_len))
 		return CSHIM_LANE_PASS;
-	node_end(cshim_link_of(lane), peer, &message, CSHIM_MSG_AM_SMALL, header_bytes);
+	if (node_end(cshim_link_of(lane), peer, &message, CSHIM_MSG_AM_SMALL, header_bytes) != NODE_SENT)
+		return CSHIM_LANE_PASS;
 	cshim_lane_sent(context, lane, peer, AM_ERR, org_cntr, cmpl_cntr);
 	return CSHIM_LANE_DONE;
 }

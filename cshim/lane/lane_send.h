@@ -5,7 +5,7 @@
 #ifndef CSHIM_LANE_SEND_H
 #define CSHIM_LANE_SEND_H
 
-#include "../internal.h"
+#include "internal.h"
 
 int cshim_lane_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t tgt_addr, uint64_t org_addr, uint64_t tgt_cntr,
                    uint64_t org_cntr, uint64_t cmpl_cntr);

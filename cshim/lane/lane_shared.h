@@ -5,9 +5,9 @@
 #ifndef CSHIM_LANE_SHARED_H
 #define CSHIM_LANE_SHARED_H
 
-#include "../internal.h"
-#include "../node/put.h"
-#include "../node/serve.h"
+#include "internal.h"
+#include "put.h"
+#include "serve.h"
 #include "lane.h"
 
 /* Sends end in one of these. */

@@ -1,8 +1,8 @@
 /* outbox.c - small puts over UDP that join the packet which waits for company. Whatever is not as usual is left to core. */
 #include <string.h>
 
-#include "../node/guard.h"
-#include "../internal.h"
+#include "guard.h"
+#include "internal.h"
 #include "lane_send.h"
 #include "message.h"
 #include "outbox.h"

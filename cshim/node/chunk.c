@@ -32,7 +32,7 @@ int node_chunk_begin(const node_link *link, node_peer *peer, uint64_t header, ui
 	return NODE_SENT;
 }
 
-void node_chunk_end(node_link *link, node_peer *peer, const node_message *message, uint32_t kind, uint64_t header)
+int node_chunk_end(node_link *link, node_peer *peer, const node_message *message, uint32_t kind, uint64_t header)
 {
 	node_chunks *chunks = &peer->chunks;
 	node_place place = {(uint32_t)(message->bytes - (unsigned char *)(uintptr_t)peer->out_chunks), (uint32_t)message->data};
@@ -44,7 +44,7 @@ void node_chunk_end(node_link *link, node_peer *peer, const node_message *messag
 	memcpy(message->header - sizeof(place), &place, sizeof(place));
 	if (message->padding)
 		node_append_padding(peer, message->padding);
-	node_publish(link, peer, message->slots, node_head_word(kind | NODE_KIND_CHUNK, header, 0), message->data);
+	return node_publish(link, peer, message->slots, node_head_word(kind | NODE_KIND_CHUNK, header, 0), message->data);
 }
 
 int node_chunk_arrived(const node_peer *peer, node_slot *slot, node_arrival *arrival)

@@ -111,8 +111,7 @@ static int tell(node_link *link, node_peer *peer, uint32_t kind, uint64_t n, con
 	header->n = n;
 	header->notice[0] = notice[0];
 	header->notice[1] = notice[1];
-	node_short_end(link, peer, kind, sizeof(*header), 0);
-	return NODE_SENT;
+	return node_short_end(link, peer, kind, sizeof(*header), 0);
 }
 
 int node_copy_to(node_link *link, node_peer *peer, node_transfer *t)

@@ -11,8 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#pragma GCC visibility push(hidden)
-
 /*
  * Memory of this process at an address that came in a message, of 64 bits in every job: where addresses have 32, one that does not fit is
  * NULL, which no access survives, and not some other memory's.
@@ -47,7 +45,5 @@ int node_guarded_count(int32_t *at, int shared);
 
 /* Atomic, on an aligned word of width 4 or 8; op is one of the above. *old is the value before, zero-extended. */
 int node_guarded_rmw(int op, int width, void *at, uint64_t operand, uint64_t compare, uint64_t *old);
-
-#pragma GCC visibility pop
 
 #endif

@@ -9,8 +9,6 @@
 
 #include <stdint.h>
 
-#pragma GCC visibility push(hidden)
-
 /* Registers this process, so that others' barriers reach it. 1 if the kernel does that. Any number of times. */
 int node_membarrier_register(void);
 /* The barrier. 0 if the kernel refuses: it is old, or a filter of system calls forbids it. Keeps errno. */
@@ -33,7 +31,5 @@ static inline void node_membarrier_full(void)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
 }
-
-#pragma GCC visibility pop
 
 #endif

@@ -1,10 +1,10 @@
 // Package node is C: data between the tasks of one node (node.h). Its Go functions are what
-// transport/shm calls, one call out of Go each; link.h and the headers that it names say what they do.
+// transport/shm calls, one call out of Go each; entry.h and the headers that it names say what they do.
 //
 // All of them need the owner's lock. The structs are transport/layout's and lie off the Go heap.
 package node
 
-// #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra
+// #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden -Wno-unused-parameter
 // #cgo noescape node_link_begin
 // #cgo nocallback node_link_begin
 // #cgo nocallback node_link_end
@@ -16,7 +16,7 @@ package node
 // #cgo noescape node_copy_ranges
 // #cgo nocallback node_copy_ranges
 // #include "guard.h"
-// #include "link.h"
+// #include "entry.h"
 // #include "put.h"
 // #include "serve.h"
 // #include "sleep.h"
@@ -44,7 +44,7 @@ const (
 	Denied    Result = C.NODE_DENIED
 )
 
-// What Step returns (receive.h, serve.h, link.h).
+// What Step returns (receive.h, serve.h, entry.h).
 const (
 	None     Result = C.NODE_NONE
 	Some     Result = C.NODE_SOME
@@ -105,14 +105,14 @@ func Begin(l *layout.NodeLink, ring int, header, data uint64) Result {
 }
 
 // End publishes what Begin began.
-func End(l *layout.NodeLink, ring int, kind uint8, header int) {
-	C.node_link_end(of(l), C.uint32_t(ring), C.uint32_t(kind), C.uint64_t(header))
+func End(l *layout.NodeLink, ring int, kind uint8, header int) Result {
+	return Result(C.node_link_end(of(l), C.uint32_t(ring), C.uint32_t(kind), C.uint64_t(header)))
 }
 
-// Send sends a message with n bytes of data at an address.
+// Send sends a message with n bytes of data at an address. header is at most len(l.Out) long.
 func Send(l *layout.NodeLink, ring int, kind uint8, header []byte, from, n uint64) Result {
-	return Result(C.node_link_send(of(l), C.uint32_t(ring), C.uint32_t(kind), unsafe.Pointer(unsafe.SliceData(header)), C.uint64_t(len(header)),
-		C.uint64_t(from), C.uint64_t(n)))
+	copy(l.Out[:], header)
+	return Result(C.node_link_send(of(l), C.uint32_t(ring), C.uint32_t(kind), C.uint64_t(len(header)), C.uint64_t(from), C.uint64_t(n)))
 }
 
 // Renew announces a new epoch.
@@ -144,7 +144,7 @@ func Transfer(l *layout.NodeLink, ring int, how int) Result {
 	return Result(C.node_link_transfer(of(l), C.uint32_t(ring), C.int(how)))
 }
 
-// Get asks for what l.Transfer says; the index of the operation, or -1 without room.
+// Get asks for what l.Transfer says; the index of the operation, or -1 without room, or -2 to a peer that has left.
 func Get(l *layout.NodeLink, ring int) int { return int(C.node_link_get(of(l), C.uint32_t(ring))) }
 
 // Rmw is Get for an operation on the word at l.Transfer.Remote.

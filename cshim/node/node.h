@@ -107,7 +107,7 @@ typedef struct node_op {
 	uint8_t by;         /* who issued it, below */
 	uint8_t note;       /* the issuer's */
 	int32_t task;
-	uint32_t next_free; /* index, while free */
+	uint32_t next; /* index, while free */
 	uint64_t local;     /* address where the data of a get goes */
 	uint64_t n;         /* bytes of a get */
 	uint64_t tag[4];    /* the issuer's */
@@ -154,7 +154,8 @@ typedef struct node_link {
 	uint32_t free_op;     /* index of the first free op; NODE_OPS: none */
 	uint64_t cooled;      /* the turn that last looked for rings that went cold */
 	node_event event;     /* of the latest call of transport/shm */
-	uint64_t message[10]; /* of transport/shm: what node_link_begin has begun */
+	uint8_t out[1024];    /* of transport/shm: the header of the message that it sends */
+	uint64_t message[10]; /* likewise: what node_link_begin has begun */
 	uint64_t transfer[6]; /* likewise: the node_transfer of the latest call */
 	uint8_t line[16];
 	node_barrier barrier;

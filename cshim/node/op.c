@@ -7,7 +7,7 @@ void node_op_init(node_link *link)
 
 	for (i = 0; i < NODE_OPS; i++) {
 		link->op[i].token = i;
-		link->op[i].next_free = i + 1;
+		link->op[i].next = i + 1;
 	}
 }
 
@@ -15,7 +15,7 @@ void node_op_free(node_link *link, node_op *op)
 {
 	op->kind = NODE_OP_FREE;
 	op->token += NODE_OPS;
-	op->next_free = link->free_op;
+	op->next = link->free_op;
 	link->free_op = op->token % NODE_OPS;
 	link->ops--;
 }

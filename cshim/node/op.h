@@ -11,8 +11,6 @@
 
 #include "receive.h"
 
-#pragma GCC visibility push(hidden)
-
 /* Makes the table empty; once. */
 void node_op_init(node_link *link);
 /* Gives a place back. */
@@ -23,7 +21,7 @@ static inline node_op *node_op_take(node_link *link, const node_peer *peer, uint
 {
 	node_op *op = &link->op[link->free_op];
 
-	link->free_op = op->next_free;
+	link->free_op = op->next;
 	link->ops++;
 	op->kind = kind;
 	op->by = by;
@@ -31,9 +29,18 @@ static inline node_op *node_op_take(node_link *link, const node_peer *peer, uint
 	return op;
 }
 
+/* op, whose request was sent with that result, or NULL. */
+static inline node_op *node_op_sent(node_link *link, node_op *op, int rc)
+{
+	if (__builtin_expect(rc == NODE_SENT, 1))
+		return op;
+	node_op_free(link, op);
+	return NULL;
+}
+
 /*
  * Asks for n bytes, some, at addr of the peer, to be put at local. The operation, whose tags are the
- * caller's to fill, or NULL: there is no room, and nothing was done.
+ * caller's to fill, or NULL: there is no room, or the peer has left, and nothing was done.
  */
 static inline node_op *node_get(node_link *link, node_peer *peer, uint8_t by, uint64_t addr, uint64_t local, uint64_t n,
                                 uint64_t notice0, uint64_t notice1)
@@ -51,8 +58,7 @@ static inline node_op *node_get(node_link *link, node_peer *peer, uint8_t by, ui
 	header->notice[0] = notice0;
 	header->notice[1] = notice1;
 	header->token = op->token;
-	node_short_end(link, peer, NODE_GET, sizeof(*header), 0);
-	return op;
+	return node_op_sent(link, op, node_short_end(link, peer, NODE_GET, sizeof(*header), 0));
 }
 
 /* Likewise for an operation (NODE_ADD …) on a word of width 4 or 8 bytes at addr of the peer. */
@@ -73,13 +79,10 @@ static inline node_op *node_rmw(node_link *link, node_peer *peer, uint8_t by, ui
 	header->op = (uint8_t)operation;
 	header->width = (uint8_t)width;
 	header->zero = 0;
-	node_short_end(link, peer, NODE_RMW, sizeof(*header), 0);
-	return op;
+	return node_op_sent(link, op, node_short_end(link, peer, NODE_RMW, sizeof(*header), 0));
 }
 
 /* The operation that an answer at the head of peer's ring ends or goes on with; NULL: nobody waits for it. */
 const node_op *node_op_of(const node_link *link, const node_peer *peer, const node_arrival *arrival);
-
-#pragma GCC visibility pop
 
 #endif

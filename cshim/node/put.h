@@ -5,8 +5,6 @@
 #include "guard.h"
 #include "send.h"
 
-#pragma GCC visibility push(hidden)
-
 /* A transfer between memory of this task and of a peer's. at moves on; a transfer that found no room goes on with another call. */
 typedef struct node_transfer {
 	uint64_t local, remote; /* addresses */
@@ -33,8 +31,7 @@ static inline int node_put_short(node_link *link, node_peer *peer, uint64_t remo
 	header->notice[1] = notice1;
 	if (node_guarded_copy_short(header + 1, (const void *)(uintptr_t)local, n))
 		return NODE_BAD_LOCAL;
-	node_short_end(link, peer, NODE_PUT, sizeof(*header), n);
-	return NODE_SENT;
+	return node_short_end(link, peer, NODE_PUT, sizeof(*header), n);
 }
 
 /* A put in messages: whole, or in parts through chunks so that both ends copy at once. NODE_SENT: all went. */
@@ -63,7 +60,5 @@ int node_copy_ranges(node_link *link, node_peer *peer, int read, const node_rang
                      uint32_t remotes, uint64_t *moved);
 /* 1 if cross-memory attach reaches the process that says it has cookie at addr. */
 int node_probe(node_link *link, const node_peer *peer, uint64_t addr, uint64_t cookie);
-
-#pragma GCC visibility pop
 
 #endif

@@ -9,8 +9,6 @@
 
 #include "send.h"
 
-#pragma GCC visibility push(hidden)
-
 /* A message that has come, while it is looked at. */
 typedef struct node_arrival {
 	uint32_t kind;
@@ -145,7 +143,5 @@ static inline int node_some_pending(const node_link *link)
 
 	return (__atomic_load_n(&own->pending[0], __ATOMIC_RELAXED) | __atomic_load_n(&own->pending[1], __ATOMIC_RELAXED)) != 0;
 }
-
-#pragma GCC visibility pop
 
 #endif

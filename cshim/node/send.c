@@ -39,7 +39,7 @@ int node_await_consumed(node_peer *peer, uint64_t index, int looks)
 			break;
 		cshim_between_polls();
 	}
-	if (__atomic_load_n(&node_head(peer->out_head)->armed, __ATOMIC_ACQUIRE) == NODE_CLOSED)
+	if (node_has_left(peer))
 		return NODE_GONE;
 	peer->blocked = 1;
 	return NODE_BUSY;
@@ -76,12 +76,13 @@ void node_ring_bell(node_peer *peer)
 	__atomic_compare_exchange_n(word, &armed, NODE_AWAKE, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
-void node_append_wake(node_link *link, node_peer *peer)
+int node_append_wake(node_link *link, node_peer *peer)
 {
 	if (__atomic_load_n(&node_control(peer->out_control)->cold, __ATOMIC_RELAXED))
 		__atomic_fetch_or(&node_head(peer->out_head)->pending[link->own_ring / 64], (uint64_t)1 << (link->own_ring % 64),
 		                  __ATOMIC_SEQ_CST);
 	node_ring_bell(peer);
+	return node_has_left(peer) ? NODE_GONE : NODE_SENT;
 }
 
 int node_send(node_link *link, node_peer *peer, uint32_t kind, const void *header, uint64_t header_bytes, uint64_t from, uint64_t n)
@@ -96,6 +97,5 @@ int node_send(node_link *link, node_peer *peer, uint32_t kind, const void *heade
 		link->event.addr = node_bad_address(from, n);
 		return NODE_BAD_LOCAL;
 	}
-	node_end(link, peer, &message, kind, header_bytes);
-	return NODE_SENT;
+	return node_end(link, peer, &message, kind, header_bytes);
 }

@@ -12,8 +12,6 @@
 #include "membarrier.h"
 #include "node.h"
 
-#pragma GCC visibility push(hidden)
-
 /* Results of sending. */
 #define NODE_SENT 1      /* all of it */
 #define NODE_BUSY 0      /* no room */
@@ -66,7 +64,7 @@ typedef struct node_message {
  */
 int node_await_consumed(node_peer *peer, uint64_t index, int looks);
 void node_append_padding(node_peer *peer, uint64_t padding);
-void node_append_wake(node_link *link, node_peer *peer);
+int node_append_wake(node_link *link, node_peer *peer);
 /* Wakes the peer if it sleeps. A store that came before, ordered as in sleep.c, is visible before the look. */
 void node_ring_bell(node_peer *peer);
 
@@ -131,9 +129,9 @@ static inline uint64_t node_head_word(uint32_t kind, uint64_t header, uint64_t d
 
 /*
  * Publishes a message that begins at the tail; word: the head word without the sequence. The tail's slot
- * does not count as a continuation: the message in front of it saw to that.
+ * does not count as a continuation: the message in front of it saw to that. NODE_SENT, or NODE_GONE.
  */
-static inline void node_publish(node_link *link, node_peer *peer, uint64_t slots, uint64_t word, uint64_t data)
+static inline int node_publish(node_link *link, node_peer *peer, uint64_t slots, uint64_t word, uint64_t data)
 {
 	uint64_t index = peer->sender.tail;
 
@@ -151,7 +149,14 @@ static inline void node_publish(node_link *link, node_peer *peer, uint64_t slots
 	if (__builtin_expect((__atomic_load_n(&node_control(peer->out_control)->cold, __ATOMIC_RELAXED) |
 	                      __atomic_load_n(&node_head(peer->out_head)->armed, __ATOMIC_RELAXED)) != 0,
 	                     0))
-		node_append_wake(link, peer);
+		return node_append_wake(link, peer);
+	return NODE_SENT;
+}
+
+/* 1 if the peer has left: nobody will read what is sent to it. */
+static inline int node_has_left(const node_peer *peer)
+{
+	return __atomic_load_n(&node_head(peer->out_head)->armed, __ATOMIC_ACQUIRE) == NODE_CLOSED;
 }
 
 /* Header and data of a message of one slot, at most. Such a message needs no padding, and makes no continuations. */
@@ -168,9 +173,9 @@ static inline void *node_short_begin(node_peer *peer)
 	return node_slot_at(peer->out_slots, sender->tail)->bytes;
 }
 
-static inline void node_short_end(node_link *link, node_peer *peer, uint32_t kind, uint64_t header, uint64_t data)
+static inline int node_short_end(node_link *link, node_peer *peer, uint32_t kind, uint64_t header, uint64_t data)
 {
-	node_publish(link, peer, 1, node_head_word(kind, header, data), data);
+	return node_publish(link, peer, 1, node_head_word(kind, header, data), data);
 }
 
 /* Begins a message of that many slots. */
@@ -206,7 +211,7 @@ static inline int node_inline_begin(node_peer *peer, uint64_t header, uint64_t d
 
 /* chunk.c: the same with the data in a chunk. Header and data of NODE_CHUNK_MAX bytes at most, of data some. */
 int node_chunk_begin(const node_link *link, node_peer *peer, uint64_t header, uint64_t data, node_message *message);
-void node_chunk_end(node_link *link, node_peer *peer, const node_message *message, uint32_t kind, uint64_t header);
+int node_chunk_end(node_link *link, node_peer *peer, const node_message *message, uint32_t kind, uint64_t header);
 
 /* Begins a message: in slots if that is enough, else with its data in a chunk. NODE_SENT: header and bytes say where to write. */
 static inline int node_begin(const node_link *link, node_peer *peer, uint64_t header, uint64_t data, node_message *message)
@@ -214,16 +219,14 @@ static inline int node_begin(const node_link *link, node_peer *peer, uint64_t he
 	return data <= NODE_INLINE_MAX ? node_inline_begin(peer, header, data, message) : node_chunk_begin(link, peer, header, data, message);
 }
 
-/* Publishes what began. */
-static inline void node_end(node_link *link, node_peer *peer, const node_message *message, uint32_t kind, uint64_t header)
+/* Publishes what began. NODE_SENT, or NODE_GONE. */
+static inline int node_end(node_link *link, node_peer *peer, const node_message *message, uint32_t kind, uint64_t header)
 {
-	if (message->units) {
-		node_chunk_end(link, peer, message, kind, header);
-		return;
-	}
+	if (message->units)
+		return node_chunk_end(link, peer, message, kind, header);
 	if (__builtin_expect(message->padding != 0, 0))
 		node_append_padding(peer, message->padding);
-	node_publish(link, peer, message->slots, node_head_word(kind, header, message->data), message->data);
+	return node_publish(link, peer, message->slots, node_head_word(kind, header, message->data), message->data);
 }
 
 /* A message with its data from memory of this process: NODE_SENT, or why nothing was published. */
@@ -236,7 +239,5 @@ static inline uint64_t node_chunk_step(const node_link *link, uint64_t n)
 
 	return link->chunk_of[class < NODE_CHUNK_CLASSES ? class : NODE_CHUNK_CLASSES - 1];
 }
-
-#pragma GCC visibility pop
 
 #endif

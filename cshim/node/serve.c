@@ -67,8 +67,7 @@ int node_answer(node_link *link, node_peer *peer, uint32_t token, uint32_t state
 	reply->token = token;
 	reply->state = state;
 	reply->value = value;
-	node_short_end(link, peer, NODE_REPLY, sizeof(*reply), 0);
-	return NODE_SENT;
+	return node_short_end(link, peer, NODE_REPLY, sizeof(*reply), 0);
 }
 
 /* A short answer, in one slot. */
@@ -83,8 +82,7 @@ static int answer_short(node_link *link, node_peer *peer, uint32_t token, uint64
 	reply->token = token;
 	reply->state = NODE_REPLY_OK;
 	reply->value = 0;
-	node_short_end(link, peer, NODE_REPLY, sizeof(*reply), n);
-	return NODE_SENT;
+	return node_short_end(link, peer, NODE_REPLY, sizeof(*reply), n);
 }
 
 int node_answer_get(node_link *link, node_peer *peer, uint32_t token, uint64_t addr, uint64_t n, uint64_t *at)
@@ -149,6 +147,8 @@ static int serve_get(node_link *link, node_peer *peer, const node_arrival *arriv
 		event->addr += at;
 		return request_fault(link, peer, event, get.n - at);
 	}
+	if (rc == NODE_GONE)
+		return NODE_SERVED; /* nobody waits for it */
 	event->value = at; /* so much went */
 	return NODE_LATER;
 }

@@ -8,8 +8,6 @@
 #include "guard.h"
 #include "op.h"
 
-#pragma GCC visibility push(hidden)
-
 /*
  * What node_serve says. But for NODE_LATER the message was dealt with, and the caller takes it out of the
  * ring (node_advance) before it acts on the event.
@@ -60,7 +58,5 @@ static inline int node_serve_put(node_peer *peer, const node_arrival *arrival, n
 	event->notice[1] = put.notice[1];
 	return NODE_ARRIVED;
 }
-
-#pragma GCC visibility pop
 
 #endif

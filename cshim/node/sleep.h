@@ -4,8 +4,6 @@
 
 #include "node.h"
 
-#pragma GCC visibility push(hidden)
-
 /*
  * What lies between this task's store of a word that says that it will not look, and its last look:
  * whatever a peer stored before it loads that word is seen by the look, else the peer sees the word. 0 if
@@ -27,7 +25,5 @@ void node_disarm(node_link *link);
  * NODE_NONSENSE as in send.h.
  */
 int node_flushed(const node_peer *peer, uint64_t mark);
-
-#pragma GCC visibility pop
 
 #endif

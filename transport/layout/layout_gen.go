@@ -182,6 +182,7 @@ type (
 		FreeOp          uint32
 		Cooled          uint64
 		Event           NodeEvent
+		Out             [1024]uint8
 		Message         [10]uint64
 		Transfer        [6]uint64
 		Line            [16]uint8
@@ -196,7 +197,7 @@ type (
 		By    uint8
 		Note  uint8
 		Task  int32
-		Free  uint32
+		Next  uint32
 		Local uint64
 		N     uint64
 		Tag   [4]uint64
@@ -310,14 +311,22 @@ const (
 	ClosedOwner = 0x2
 	ClosedQueue = 0x4
 
-	NodeOps     = 0x100
-	NodeOpFree  = 0x0
-	NodeOpGet   = 0x1
-	NodeOpRmw   = 0x2
-	NodeByOwner = 0x1
-	NodeKindMax = 0x1f
-	NodeCopyMax = 0x2000000
-	LookAgainNs = 0x989680
+	NodeOps      = 0x100
+	NodeOpFree   = 0x0
+	NodeOpGet    = 0x1
+	NodeOpRmw    = 0x2
+	NodeByOwner  = 0x1
+	NodeKindMax  = 0x1f
+	NodeCopyMax  = 0x2000000
+	LookAgainNs  = 0x989680
+	NodeFault    = 0x16
+	NodeFailed   = 0x14
+	NodeStranded = 0x15
+
+	PeerUsed     = 0x0
+	PeerKind     = 0x1
+	PeerExpected = 0x2
+	TagSeq       = 0x1
 
 	LaneHandlers = 0x100
 	OffLists     = 0x1

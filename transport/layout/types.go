@@ -4,6 +4,7 @@
 package layout
 
 // #include "../../cshim/shared.h"
+// #include "../../cshim/node/serve.h"
 import "C"
 
 type (
@@ -80,6 +81,14 @@ const (
 	NodeKindMax = C.NODE_KIND_MAX
 	NodeCopyMax = C.NODE_COPY_MAX
 	LookAgainNs = C.NODE_LOOK_AGAIN_NS
+	NodeFault     = C.NODE_FAULT
+	NodeFailed    = C.NODE_FAILED
+	NodeStranded  = C.NODE_STRANDED
+
+	PeerUsed     = C.CSHIM_PEER_USED
+	PeerKind     = C.CSHIM_PEER_KIND
+	PeerExpected = C.CSHIM_PEER_EXPECTED
+	TagSeq       = C.CSHIM_TAG_SEQ
 
 	LaneHandlers = C.CSHIM_LANE_HANDLERS
 	OffLists     = C.CSHIM_OFF_LISTS

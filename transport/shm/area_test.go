@@ -132,7 +132,7 @@ func TestImpossiblePlaces(t *testing.T) {
 		"no kind":               {2, pack(0, layout.KindChunk, 8, 0), 16 << 32},
 	} {
 		v := newVictimOf(t, bad.tasks)
-		slots := v.writer.peers[1].outSlots
+		slots := ringTo(v.writer.peers[1])
 		binary.LittleEndian.PutUint64(slots.body(0, 0, 8), bad.place)
 		atomic.StoreUint64(slots.head(0), bad.head)
 		v.Progress(10)
@@ -142,7 +142,7 @@ func TestImpossiblePlaces(t *testing.T) {
 	}
 	for tasks, area := range map[int]uint64{2: layout.ChunkArea, many: layout.ChunkAreaLeast} {
 		v := newVictimOf(t, tasks)
-		slots := v.writer.peers[1].outSlots
+		slots := ringTo(v.writer.peers[1])
 		binary.LittleEndian.PutUint64(slots.body(0, 0, 8), area-8|8<<32)
 		atomic.StoreUint64(slots.head(0), head)
 		if v.Progress(10); v.messages != 1 || v.failed != nil {
@@ -151,27 +151,27 @@ func TestImpossiblePlaces(t *testing.T) {
 	}
 }
 
-func TestAttends(t *testing.T) {
+func TestPolls(t *testing.T) {
 	links := newLinks(t, 2)
-	if !links[0].Attends(1) {
-		t.Error("a task that polls does not attend")
+	if !links[0].Polls(1) {
+		t.Error("a task that polls does not seem to poll")
 	}
 	links[1].SetAway(true)
-	if links[0].Attends(1) {
-		t.Error("a task that is away attends")
+	if links[0].Polls(1) {
+		t.Error("a task that is away seems to poll")
 	}
 	links[1].SetAway(false)
 	links[1].Arm()
-	if links[0].Attends(1) {
-		t.Error("a task that sleeps attends")
+	if links[0].Polls(1) {
+		t.Error("a task that sleeps seems to poll")
 	}
 	links[1].Disarm()
-	if !links[0].Attends(1) {
-		t.Error("a task that is back does not attend")
+	if !links[0].Polls(1) {
+		t.Error("a task that is back does not seem to poll")
 	}
 	_ = links[1].Close()
-	if links[0].Attends(1) {
-		t.Error("a task that has left attends")
+	if links[0].Polls(1) {
+		t.Error("a task that has left seems to poll")
 	}
 }
 

@@ -54,19 +54,20 @@ func touchAll(b []byte) {
 }
 
 // ring is the memory of the ring from peer 0, as that peer sees it.
-func (v *victim) ring() []byte { return v.writer.peers[1].outSlots.all() }
+func (v *victim) ring() []byte { return ringTo(v.writer.peers[1]).all() }
 
 func TestImpossibleHeads(t *testing.T) {
 	for name, head := range map[string]uint64{
-		"kind 0":               pack(0, 0, 8, 8),
-		"kind over MaxMsgID":   pack(0, uint8(transport.MaxMsgID)+1, 8, 8),
-		"padding of all":       pack(0, layout.KindPadding, 0, 0),
-		"data over the limit":  pack(0, 1, 0, uint64(slotMax)+1),
-		"data of 64 KiB":       pack(0, 1, 0, 1<<16-1),
-		"header and data over": pack(0, 1, 1016, uint64(slotMax)-1016+1),
+		"kind 0":                pack(0, 0, 8, 8),
+		"kind of nothing":       pack(0, 40, 8, 8),
+		"announcement and more": pack(0, 254, 8, 0),
+		"padding of all":        pack(0, layout.KindPadding, 0, 0),
+		"data over the limit":   pack(0, 1, 0, uint64(slotMax)+1),
+		"data of 64 KiB":        pack(0, 1, 0, 1<<16-1),
+		"header and data over":  pack(0, 1, 1016, uint64(slotMax)-1016+1),
 	} {
 		v := newVictim(t)
-		atomic.StoreUint64(v.writer.peers[1].outSlots.head(0), head)
+		atomic.StoreUint64(ringTo(v.writer.peers[1]).head(0), head)
 		v.Progress(10)
 		if v.messages != 0 || v.failed == nil {
 			t.Errorf("%s: %d messages, peer failed: %v", name, v.messages, v.failed)
@@ -78,16 +79,36 @@ func TestImpossibleHeads(t *testing.T) {
 	}
 	// A message that would pass the ring's end, behind good ones up to near the end.
 	v := newVictim(t)
-	for v.writer.peers[1].sender.Tail < ringSlots-3 {
+	for v.writer.peers[1].node.Sender.Tail < ringSlots-3 {
 		mustSend(t, v.writer, 1, 1, nil, nil)
 	}
-	for v.peers[0].receiver.Head < ringSlots-3 {
+	for v.peers[0].node.Receiver.Head < ringSlots-3 {
 		v.Progress(1000)
 	}
-	atomic.StoreUint64(v.writer.peers[1].outSlots.head(ringSlots-3), pack(ringSlots-3, 1, 0, 3*slotSize))
+	atomic.StoreUint64(ringTo(v.writer.peers[1]).head(ringSlots-3), pack(ringSlots-3, 1, 0, 3*slotSize))
 	v.Progress(10)
 	if v.failed == nil {
 		t.Error("a message past the ring's end did no harm to its sender")
+	}
+}
+
+// TestImpossibleRequests: requests that no peer writes are dropped and counted, and touch nothing.
+func TestImpossibleRequests(t *testing.T) {
+	for kind := uint8(layout.NodeKindMax + 1); kind < 40; kind++ {
+		for _, header := range []int{0, 8, 16, 24, 32, 40, 48} {
+			v := newVictim(t)
+			v.HandleNotices(func(k transport.NoticeKind, _ transport.Endpoint, n uint64, notice transport.Notice) {
+				if n != 0 || notice != (transport.Notice{}) {
+					t.Errorf("kind %d, header %d: notice %d of %d bytes: %v", kind, header, k, n, notice)
+				}
+			}, func(transport.NoticeKind, transport.Endpoint, transport.Addr) {})
+			clear(v.ring()[:2*slotSize])
+			atomic.StoreUint64(ringTo(v.writer.peers[1]).head(0), pack(0, kind, header, 0))
+			v.Progress(10)
+			if v.messages != 0 || v.failed != nil || v.peers[0].node.Receiver.Head != 1 {
+				t.Errorf("kind %d, header %d: %d messages, peer failed: %v", kind, header, v.messages, v.failed)
+			}
+		}
 	}
 }
 
@@ -95,7 +116,7 @@ func TestImpossibleHeads(t *testing.T) {
 func TestImpossibleControl(t *testing.T) {
 	for name, consumed := range map[string]uint64{"not sent": ringSlots + 2, "far": 1 << 63, "taken back": 3} {
 		v := newVictim(t) // here the receiver of its messages is the hostile one
-		control := v.peers[0].outControl
+		control := controlOf(v.peers[0])
 		op := &transport.Op{Done: func(*transport.Op, error) {}}
 		for range ringSlots {
 			mustSend(t, v.Link, 0, 1, nil, nil)
@@ -125,13 +146,12 @@ func TestImpossibleControl(t *testing.T) {
 		for i := range head.Pending {
 			atomic.StoreUint64(&head.Pending[i], ^uint64(0))
 		}
-		atomic.StoreUint64(&v.peers[0].outControl.Held, ^uint64(0))
+		atomic.StoreUint64(&controlOf(v.peers[0]).Held, ^uint64(0))
 		atomic.StoreUint32(&v.peers[0].inControl.Waiting, ^uint32(0))
 		atomic.StoreUint32(&v.peers[0].inControl.Cold, ^uint32(0))
 		_ = v.Arm()
 		v.Disarm()
 		v.Progress(10)
-		v.takePending()
 	}
 	if v.failed != nil {
 		t.Errorf("peer failed: %v", v.failed)
@@ -149,7 +169,7 @@ func FuzzRing(f *testing.F) {
 	f.Fuzz(func(t *testing.T, slot uint16, raw []byte) {
 		v := newVictim(t)
 		start := uint64(slot) & ringMask
-		for v.writer.peers[1].sender.Tail < start {
+		for v.writer.peers[1].node.Sender.Tail < start {
 			mustSend(t, v.writer, 1, 1, nil, nil)
 		}
 		copy(v.ring()[start*slotSize:], raw)
@@ -157,7 +177,7 @@ func FuzzRing(f *testing.F) {
 			v.Progress(100)
 			_, _ = v.Send(0, 1, nil, &transport.Op{})
 		}
-		if head := v.peers[0].receiver.Head; head > 1<<20 {
+		if head := v.peers[0].node.Receiver.Head; head > 1<<20 {
 			t.Errorf("the receiver has run to slot %d", head)
 		}
 	})
@@ -224,7 +244,7 @@ func TestRandomRing(t *testing.T) {
 				if random.IntN(3) == 0 {
 					head = pack(position, uint8(1+random.IntN(40))|layout.KindChunk, 8*random.IntN(256), 0)
 				}
-				atomic.StoreUint64(v.writer.peers[1].outSlots.head(position), head)
+				atomic.StoreUint64(ringTo(v.writer.peers[1]).head(position), head)
 				ring[random.IntN(len(ring))] = byte(random.Uint32())
 			}
 		}()
@@ -263,14 +283,14 @@ func TestTakeOfChangedHead(t *testing.T) {
 		v := newVictim(t)
 		p := v.peers[0]
 		if name == "data over the ring" {
-			p.receiver.Head = 250
+			p.node.Receiver.Head = 250
 		}
-		before := p.receiver.Head
-		atomic.StoreUint64(v.writer.peers[1].outSlots.head(before&ringMask), head)
+		before := p.node.Receiver.Head
+		atomic.StoreUint64(ringTo(v.writer.peers[1]).head(before&ringMask), head)
 		v.Take(uint32(p.ring), v.handlers[1])
 		v.Progress(1)
-		if v.messages != 0 || v.failed == nil || p.receiver.Head != before {
-			t.Errorf("%s: %d messages, peer failed: %v, head moved by %d", name, v.messages, v.failed, p.receiver.Head-before)
+		if v.messages != 0 || v.failed == nil || p.node.Receiver.Head != before {
+			t.Errorf("%s: %d messages, peer failed: %v, head moved by %d", name, v.messages, v.failed, p.node.Receiver.Head-before)
 		}
 	}
 }
@@ -280,7 +300,7 @@ func TestSequencesComeAgain(t *testing.T) {
 	links := newLinks(t, 2)
 	got := 0
 	links[1].Handle(1, func(*transport.Msg) transport.Verdict { got++; return transport.Accept })
-	s, r := links[0].peers[1].sender, links[1].peers[0].receiver
+	s, r := &links[0].peers[1].node.Sender, &links[1].peers[0].node.Receiver
 	send := func(messages int, n uint64) {
 		t.Helper()
 		data := make([]byte, n+1)

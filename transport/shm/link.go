@@ -221,6 +221,9 @@ func (l *Link) Stats() *transport.Stats {
 	return &l.stats
 }
 
+// CanBeFast says whether the kernel lets this process have a fast path in C: peers' barriers must reach it, and its own the peers.
+func CanBeFast() bool { return node.Registered() && node.CanOrderPeers() }
+
 // Node is where C finds the ends; constant until Close.
 func (l *Link) Node() *layout.NodeLink { return l.node }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -230,7 +231,7 @@ func TestColdRing(t *testing.T) {
 	got := 0
 	links[1].Handle(1, func(*transport.Msg) transport.Verdict { got++; return transport.Accept })
 	for round := range 3 {
-		until(t, "cold rings", func() bool { return links[1].paths.NumActive == 0 }, func() { links[1].Progress(1) })
+		until(t, "cold rings", func() bool { return links[1].node.NumActive == 0 }, func() { links[1].Progress(1) })
 		if round == 2 && links[1].Arm() {
 			t.Fatal("a silent link would not sleep")
 		}
@@ -246,8 +247,8 @@ func TestColdRing(t *testing.T) {
 				t.Errorf("round %d: a message in the cold ring of %d did not come", round, from)
 			}
 		}
-		if links[1].paths.NumActive != 3 {
-			t.Errorf("round %d: %d rings are active, want 3", round, links[1].paths.NumActive)
+		if links[1].node.NumActive != 3 {
+			t.Errorf("round %d: %d rings are active, want 3", round, links[1].node.NumActive)
 		}
 	}
 }
@@ -307,8 +308,6 @@ func TestWakeOnRoomAndFlush(t *testing.T) {
 
 // TestDirectPieces moves more than one system call is asked for, into and out of ranges of which a part is bad.
 func TestDirectPieces(t *testing.T) {
-	defer func(old uint64) { pieceMax = old }(pieceMax)
-	pieceMax = 10_000
 	links := newLinks(t, 2)
 	if !links[0].CanDirect(1) {
 		t.Skip("cross-memory attach is not permitted here")
@@ -407,15 +406,18 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// TestHeadWord: what pack writes, unpack reads, and a sequence is never 0 nor that of the round before.
+// TestHeadWord: C writes what pack says, and a sequence is never 0 nor that of the round before.
 func TestHeadWord(t *testing.T) {
 	for _, index := range []uint64{0, 1, ringSlots, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 32, 1<<40 + 5} {
-		head := pack(index, 31, headerMax, uint64(slotMax))
-		kind, header, data := unpack(head)
-		if kind != 31 || header != uint64(headerMax) || data != uint64(slotMax) || uint64(uint32(head)) != sequence(index) {
-			t.Errorf("index %d: %d %d %d", index, kind, header, data)
+		links := newLinks(t, 2)
+		sender := &links[0].peers[1].node.Sender
+		sender.Tail, sender.Consumed = index, index
+		mustSend(t, links[0], 1, 31, make([]byte, 24), make([]byte, 5))
+		head := atomic.LoadUint64(ringTo(links[0].peers[1]).head(index & ringMask))
+		if head != pack(index, 31, 24, 5) {
+			t.Errorf("index %d: %#x, want %#x", index, head, pack(index, 31, 24, 5))
 		}
-		if sequence(index) == 0 || sequence(index) == sequence(index+ringSlots) {
+		if uint32(head) == 0 || uint32(head) == uint32(pack(index+ringSlots, 31, 24, 5)) {
 			t.Errorf("index %d has no sequence of its own", index)
 		}
 	}
@@ -435,11 +437,11 @@ func TestDataLikeHeads(t *testing.T) {
 		return transport.Accept
 	})
 	data := userMemory(t, 4096)
-	sender := links[0].peers[1].sender
+	sender := &links[0].peers[1].node.Sender
 	sent := uint64(0)
 	send := func(n int) {
 		position := sender.Tail & ringMask
-		if slots := slotsOf(8, uint64(n)); position+slots > ringSlots {
+		if slots := (8 + 8 + uint64(n) + slotSize - 1) / slotSize; position+slots > ringSlots {
 			position = 0
 		}
 		round := sender.Tail - sender.Tail&ringMask + ringSlots

@@ -164,3 +164,13 @@ func (l *Link) dropQueues(p *peer, err error) {
 		op.Done(op, err)
 	}
 }
+
+// GiveUpOwners ends the operations of the owner's fast path that wait for an answer of ep.
+func (l *Link) GiveUpOwners(ep transport.Endpoint) {
+	ops := &l.node.Op
+	for i := range ops {
+		if o := &ops[i]; o.Kind != layout.NodeOpFree && o.By == layout.NodeByOwner && o.Task == int32(ep) {
+			node.FreeOp(l.node, i)
+		}
+	}
+}

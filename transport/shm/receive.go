@@ -108,7 +108,7 @@ func (l *Link) heed(p *peer, result node.Result) (took uint32) {
 	case node.Answered:
 		l.answered(nil)
 	case node.Failed:
-		l.answered(&transport.FaultError{Addr: transport.Addr(e.Addr), Remote: true})
+		l.answered(&transport.FaultError{Addr: transport.Addr(e.Addr), Remote: true, Told: true})
 	case node.Stranded:
 		l.answered(&transport.FaultError{Addr: transport.Addr(e.Addr)})
 	case node.Epoch:

@@ -11,9 +11,9 @@ import (
 	"lapi/transport/memory"
 )
 
-// TestVacate lets another process take the place of a killed one again and again, in a ring that the old one left in any state. What the
+// TestReset lets another process take the place of a killed one again and again, in a ring that the old one left in any state. What the
 // new one sends arrives from its first message on, whole and in order; nothing of the old one's comes with it.
-func TestVacate(t *testing.T) {
+func TestReset(t *testing.T) {
 	l, child := startChild(t, "flood")
 	next, from := uint64(0), 0
 	l.Handle(1, func(m *transport.Msg) transport.Verdict {
@@ -36,11 +36,11 @@ func TestVacate(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _ = child.Process.Wait()
-		if err := l.Vacate(1); err != transport.ErrBusy {
-			t.Fatalf("Vacate of a connected peer: %v", err)
+		if err := l.Reset(1); err != transport.ErrBusy {
+			t.Fatalf("Reset of a connected peer: %v", err)
 		}
 		l.Disconnect(1, transport.ErrUnreachable)
-		if err := l.Vacate(1); err != nil {
+		if err := l.Reset(1); err != nil {
 			t.Fatal(err)
 		}
 		next = 0
@@ -62,8 +62,8 @@ func mappings(t *testing.T) int {
 	return strings.Count(string(b), "memfd:lapi-shm")
 }
 
-// TestVacateForgets: flushes, refused messages, failures and an announcement of the peer's predecessor are not the new one's.
-func TestVacateForgets(t *testing.T) {
+// TestResetForgets: flushes, refused messages, failures and an announcement of the peer's predecessor are not the new one's.
+func TestResetForgets(t *testing.T) {
 	var failed []transport.Endpoint
 	links := newLinks(t, 2, func(c *Config) {
 		c.PeerFailed = func(ep transport.Endpoint, _ error) { failed = append(failed, ep) }
@@ -93,7 +93,7 @@ func TestVacateForgets(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.suspect(l.peers[1], errNonsense)
-	if err := l.Vacate(1); err != nil {
+	if err := l.Reset(1); err != nil {
 		t.Fatal(err)
 	}
 	if l.renewing != 0 || l.holding != 0 || len(l.waiting) != 0 || len(l.broken) != 0 {
@@ -178,11 +178,11 @@ func TestAwait(t *testing.T) {
 	}
 }
 
-func TestVacateErrors(t *testing.T) {
+func TestResetErrors(t *testing.T) {
 	links := newLinks(t, 3)
 	for _, ep := range []transport.Endpoint{-1, 0, 3} {
-		if err := links[0].Vacate(ep); err != transport.ErrBadParam {
-			t.Errorf("Vacate(%d): %v", ep, err)
+		if err := links[0].Reset(ep); err != transport.ErrBadParam {
+			t.Errorf("Reset(%d): %v", ep, err)
 		}
 	}
 	for _, ep := range []transport.Endpoint{-1, 3} {
@@ -196,8 +196,8 @@ func TestVacateErrors(t *testing.T) {
 	if err := links[2].Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := links[2].Vacate(1); err != transport.ErrClosed {
-		t.Errorf("Vacate of a closed link: %v", err)
+	if err := links[2].Reset(1); err != transport.ErrClosed {
+		t.Errorf("Reset of a closed link: %v", err)
 	}
 	if err := links[2].Await(1); err != transport.ErrClosed {
 		t.Errorf("Await of a closed link: %v", err)

@@ -23,6 +23,7 @@ var (
 	_ [slotMax - layout.InlineMax - headerMax]struct{}
 	_ [1<<16 - 1 - slotMax]struct{}
 	_ [layout.NodeKindMax - transport.MaxMsgID]struct{}
+	_ [len(layout.NodeLink{}.Out) - headerMax]struct{}
 )
 
 var errNonsense = errors.New("shm: the peer has written a value that cannot be")
@@ -51,8 +52,7 @@ func (l *Link) SendGathered(ep transport.Endpoint, id transport.MsgID, hdr []byt
 			return err // nothing was published: the slots are still free
 		}
 	}
-	node.End(l.node, p.ring, uint8(id), len(hdr))
-	return nil
+	return l.outcome(p, node.End(l.node, p.ring, uint8(id), len(hdr)))
 }
 
 // GatherMax implements transport.Gathering.

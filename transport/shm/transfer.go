@@ -239,8 +239,11 @@ func (l *Link) advance(p *peer, op *transport.Op) (transport.Status, error) {
 
 // issued notes an operation that waits for its answer in the place of that index.
 func (l *Link) issued(op *transport.Op, index int) (transport.Status, error) {
-	if index < 0 {
+	switch index {
+	case -1:
 		return transport.Done, transport.ErrBusy
+	case -2:
+		return transport.Done, transport.ErrUnreachable
 	}
 	l.inFlight[index] = op
 	return transport.Queued, nil

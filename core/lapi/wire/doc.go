@@ -46,16 +46,9 @@ const (
 	MsgAmPieces                               // a rendezvous for data that a DGSP has placed; its headers are those of MsgAmv
 )
 
-// The kinds that the lane of the origin writes (cshim/message.h). Core understands them as well, for tasks without a lane and
-// for what the lane leaves to it. MsgLaneReply only the origin's lane takes.
-const (
-	MsgAmSmall   transport.MsgID = layout.MsgAmSmall
-	MsgLaneGet   transport.MsgID = layout.MsgLaneGet
-	MsgLaneRmw   transport.MsgID = layout.MsgLaneRmw
-	MsgLaneReply transport.MsgID = layout.MsgLaneReply
-	MsgPutPart   transport.MsgID = layout.MsgPutPart
-	MsgPutLast   transport.MsgID = layout.MsgPutLast
-)
+// MsgAmSmall is a whole active message, as the lane writes it (cshim/lane/message.h). Core understands it as well, for tasks
+// without a lane and for what the lane leaves to it.
+const MsgAmSmall transport.MsgID = layout.MsgAmSmall
 
 // Core and the lane write these kinds alike.
 var (
@@ -71,7 +64,6 @@ var names = [transport.MaxMsgID + 1]string{
 	MsgAmFragment: "active message fragment", MsgFetched: "fetched", MsgCounter: "completion", MsgExchange: "exchange",
 	MsgFault: "fault", MsgAtomic: "rmw", MsgAtomicReply: "rmw reply", MsgPutDirect: "direct put", MsgPutv: "put vector",
 	MsgGetv: "get vector", MsgAmv: "active message vector", MsgRead: "direct get", MsgAmPieces: "active message pieces",
-	MsgPutPart: "put part", MsgPutLast: "put last",
 }
 
 // Name is what a trace calls messages of that kind.

@@ -15,7 +15,6 @@ func TestFormats(t *testing.T) {
 	}{
 		"put":            {(&Put{a, b, c}).Encode, "8877665544332211 9900000000000000 bbaa000000000000"},
 		"put direct":     {(&PutDirect{a, b, c}).Encode, "8877665544332211 9900000000000000 bbaa000000000000"},
-		"put part":       {(&PutPart{a, 3}).Encode, "8877665544332211 0300000000000000"},
 		"put fragment":   {(&PutFragment{Put{a, b, c}, 7, 5, 9}).Encode, "8877665544332211 9900000000000000 bbaa000000000000 0700000000000000 0500000000000000 0900000000000000"},
 		"get":            {(&Get{a, 5, b, c, true}).Encode, "8877665544332211 0500000000000080 9900000000000000 bbaa000000000000"},
 		"part":           {(&Part{a, b}).Encode, "8877665544332211 9900000000000000"},
@@ -27,7 +26,6 @@ func TestFormats(t *testing.T) {
 		"fetched":        {(&Fetched{a, FetchPlaced}).Encode, "8877665544332211 0300000000000000"},
 		"exchange":       {(&Exchange{1, 2, 3, 4}).Encode, "01000000 02000000 03000000 04000000"},
 		"fault":          {(&Fault{1, 2, a, b}).Encode, "01000000 02000000 8877665544332211 9900000000000000"},
-		"reply":          {(&Reply{1, 2, a}).Encode, "01000000 02000000 8877665544332211"},
 	} {
 		if got := hex.EncodeToString(k.encode(make([]byte, 128))); got != strings.ReplaceAll(k.want, " ", "") {
 			t.Errorf("%s is %s, want %s", name, got, k.want)

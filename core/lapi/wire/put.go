@@ -51,34 +51,6 @@ func (h *PutDirect) Decode(b []byte) bool {
 	return ok
 }
 
-// PutPart is MsgPutPart: a part of a put, but the last, where messages stay in order. The last part is a Put.
-//
-//	0 address of this part | 8 flags: layout.PartFirst, layout.PartHuge
-type PutPart struct {
-	Addr  transport.Addr
-	Flags uint64
-}
-
-// PutPartSize is the length of a PutPart.
-const PutPartSize = 16
-
-// Encode writes h to b and returns its bytes.
-func (h *PutPart) Encode(b []byte) []byte {
-	_ = b[PutPartSize-1]
-	Order.PutUint64(b[0:], uint64(h.Addr))
-	Order.PutUint64(b[8:], h.Flags)
-	return b[:PutPartSize]
-}
-
-// Decode says whether b is such a header.
-func (h *PutPart) Decode(b []byte) bool {
-	if len(b) != PutPartSize {
-		return false
-	}
-	h.Addr, h.Flags = addr(b[0:]), Order.Uint64(b[8:])
-	return true
-}
-
 // PutFragment is MsgPutFragment. It says all that is needed to place and count this fragment, whichever arrives first.
 //
 //	0 Put | 24 Total | 32 Offset | 40 ID (32) | 44 zero (32)

@@ -1,0 +1,7 @@
+// Package fortran is the Fortran entry points, LAPI_ADDR_NULL, and procedures as arguments.
+// procedure.h is its contract.
+package fortran
+
+// #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden -I${SRCDIR} -I${SRCDIR}/../lapi -I${SRCDIR}/../progress -I${SRCDIR}/.. -I${SRCDIR}/../lane -I${SRCDIR}/../node -I${SRCDIR}/../../include
+// #cgo LDFLAGS: -Wl,--unresolved-symbols=ignore-all
+import "C"

@@ -1,0 +1,173 @@
+/* handlers.c - calls the user's handlers for core, on the stack of the thread that dispatches. */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "guard.h"
+#include "handlers.h"
+#include "procedure.h"
+
+/* What handler_begins found: the caller does not own the lock. */
+#define WITHOUT_LOCK UINT32_MAX
+
+/* A handler begins that may run without the lock, as queued completion handlers do. */
+static uint32_t handler_begins(cshim_context *context)
+{
+	return cshim_lock_owned(context) ? cshim_handler_begins(context) : WITHOUT_LOCK;
+}
+
+static void handler_ends(cshim_context *context, uint32_t before)
+{
+	if (before == WITHOUT_LOCK)
+		cshim_lock_forfeit(context);
+	else
+		cshim_handler_ends(context, before);
+}
+
+/* The header handler wrote over the structure: nothing in it can be believed, so the message is delivered as by default. */
+static void distrust(cshim_context *context, cshim_header_result *result)
+{
+	static int told; /* atomic */
+
+	if (!__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
+		cshim_complain(context, "a header handler changed MAGIC of its lapi_return_info_t; its flags are ignored");
+	result->ret_flags = LAPI_NORMAL;
+	result->ctl_flags = LAPI_DELIVER_MSG;
+	result->dgsp = 0;
+	result->bytes = 0;
+	result->skip = 0;
+}
+
+/* Fills in what lapi_return_info_t brings back. */
+static void take_back(cshim_context *block, const lapi_return_info_t *info, cshim_header_result *result)
+{
+	result->dgsp = (uintptr_t)info->dgsp_handle;
+	result->bytes = info->bytes;
+	result->skip = info->recv_offset_dgsp_bytes;
+	result->ret_flags = info->ret_flags;
+	result->ctl_flags = (int32_t)info->ctl_flags;
+	if (info->MAGIC != CSHIM_RETURN_INFO_MAGIC)
+		distrust(block, result);
+}
+
+/*
+ * The header handler that a message names, 0 if this task has none: then *result says that the message's data is thrown away. Another
+ * program than the origin's runs here, which on no system would know the procedure, or a 32-bit one, which has no such addresses.
+ */
+static cshim_addr header_handler_of(cshim_context *context, cshim_addr handler, int32_t src, cshim_header_result *result)
+{
+	static int told; /* atomic */
+	cshim_addr found = handler;
+
+	if (__builtin_expect((handler & CSHIM_PROCEDURE_NAME) != 0, 0))
+		found = cshim_procedure_at(handler);
+	if (__builtin_expect(found && node_memory_at(found), 1))
+		return found;
+	if (__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
+		;
+	else if (handler & CSHIM_PROCEDURE_NAME)
+		cshim_complain(context, "task %d names a Fortran procedure as header handler that this program does not have; its message is thrown away. "
+		               "Between different programs exchange addresses (LAPI_ADDRESS_INIT) or use indices (LAPI_ADDR_SET)", (int)src);
+	else
+		cshim_complain(context, "task %d names address %#llx as header handler, which a 32-bit task cannot have; its message is thrown away. "
+		               "Exchange addresses by LAPI_Address_init64 or use indices (LAPI_Addr_set)", (int)src, (unsigned long long)handler);
+	memset(result, 0, sizeof *result);
+	result->ctl_flags = LAPI_BURY_MSG;
+	return 0;
+}
+
+void cshim_header_said(cshim_context *context, const cshim_header_call *call, cshim_header_result *result)
+{
+	result->buffer = (uintptr_t)call->buffer;
+	result->completion = (uintptr_t)call->completion;
+	result->info = (uintptr_t)call->user_info;
+	take_back(context, &call->info, result);
+}
+
+void cshim_call_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_t uhdr_len, uint64_t msg_len, int32_t src,
+                       cshim_addr one_packet, cshim_header_result *result)
+{
+	cshim_context *block = &cshim_contexts[context];
+	cshim_header_call call;
+
+	handler = header_handler_of(block, handler, src, result);
+	if (!handler)
+		return;
+	cshim_header_run(block, handler, uhdr, uhdr_len, msg_len, src, one_packet, &call);
+	cshim_header_said(block, &call, result);
+}
+
+/*
+ * The prototype gives the handler len_vec, a pointer to a pointer to the lengths. Programs take it for a lapi_return_info_t as
+ * well, to ask for an inline completion handler or to drop the message: so that pointer is the first word of one.
+ */
+void cshim_call_vector_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_t uhdr_len, cshim_addr lengths,
+                              int32_t src, cshim_addr one_packet, cshim_header_result *result)
+{
+	cshim_context *block = &cshim_contexts[context];
+	vhdr_hndlr_t *header_handler = (vhdr_hndlr_t *)(uintptr_t)header_handler_of(block, handler, src, result);
+	compl_hndlr_t *completion_handler = NULL;
+	void *user_info = NULL;
+	union {
+		ulong *lengths;
+		lapi_return_info_t info;
+	} given;
+	uint length = uhdr_len;
+	uint32_t before;
+
+	_Static_assert(sizeof given.lengths == sizeof given.info.msg_len, "the pointer fills the word of msg_len");
+	if (!header_handler)
+		return;
+	memset(&given, 0, sizeof given);
+	given.lengths = (ulong *)(uintptr_t)lengths;
+	given.info.MAGIC = CSHIM_RETURN_INFO_MAGIC;
+	given.info.src = src;
+	given.info.udata_one_pkt_ptr = (void *)(uintptr_t)one_packet;
+	before = handler_begins(block);
+	result->buffer = (uintptr_t)header_handler(&block->handle, (void *)(uintptr_t)uhdr, &length, &given.lengths,
+	                                           &completion_handler, &user_info);
+	handler_ends(block, before);
+	result->completion = (uintptr_t)completion_handler;
+	result->info = (uintptr_t)user_info;
+	take_back(block, &given.info, result);
+}
+
+/*
+ * Also outside the dispatcher, at the end of a call that sends: while the handler runs the dispatcher counts as running in this
+ * thread, so that a call which would wait inside the handler is refused as in all handlers that hold the lock.
+ */
+void cshim_call_send_completion(int context, cshim_addr handler, cshim_addr info, uint32_t tgt, uint32_t reason)
+{
+	cshim_context *block = &cshim_contexts[context];
+	cshim_private *private = cshim_private_of(block);
+	scompl_hndlr_t *send_handler = (scompl_hndlr_t *)(uintptr_t)handler;
+	uint32_t was = block->dispatching, who = private->dispatcher, before;
+	lapi_sh_info_t why = {.src = tgt, .reason = reason};
+
+	private->dispatcher = cshim_tid();
+	/* Atomic: LAPI_Msgpoll looks at it without the lock. */
+	__atomic_store_n(&block->dispatching, 1, __ATOMIC_RELAXED);
+	before = handler_begins(block);
+	send_handler(&block->handle, (void *)(uintptr_t)info, &why);
+	handler_ends(block, before);
+	__atomic_store_n(&block->dispatching, was, __ATOMIC_RELAXED);
+	private->dispatcher = who;
+}
+
+void cshim_call_completion(int context, cshim_addr handler, cshim_addr info)
+{
+	cshim_context *block = &cshim_contexts[context];
+	compl_hndlr_t *completion_handler = (compl_hndlr_t *)(uintptr_t)handler;
+
+	uint32_t before = handler_begins(block);
+
+	completion_handler(&block->handle, (void *)(uintptr_t)info);
+	handler_ends(block, before);
+}
+
+int cshim_call_udp_handler(cshim_addr handler, int context, cshim_addr local, cshim_addr list, cshim_addr info)
+{
+	udp_init_hndlr *udp_handler = (udp_init_hndlr *)(uintptr_t)handler;
+
+	return udp_handler(&cshim_contexts[context].handle, (lapi_udp_t *)(uintptr_t)local, (lapi_udp_t *)(uintptr_t)list,
+	                   (lapi_udpinfo_t *)(uintptr_t)info);
+}

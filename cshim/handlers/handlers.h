@@ -1,0 +1,71 @@
+/*
+ * handlers.h - calls of the user's header handlers, for handlers.c and for the lane, which runs them where messages arrive. Private to cshim.
+ */
+#ifndef CSHIM_HANDLERS_H
+#define CSHIM_HANDLERS_H
+
+#include "internal.h"
+
+/* What lapi_return_info_t's MAGIC holds; any value that a stray store is unlikely to produce. */
+#define CSHIM_RETURN_INFO_MAGIC 0x4c415049
+
+/* A call of a header handler: what it was given and has said. */
+typedef struct cshim_header_call {
+	lapi_return_info_t info;
+	void *buffer;
+	compl_hndlr_t *completion;
+	void *user_info;
+} cshim_header_call;
+
+/*
+ * A handler begins in a thread that has the lock: what is locked now stays locked until it returns. Returns what
+ * cshim_handler_ends needs.
+ */
+static inline uint32_t cshim_handler_begins(cshim_context *context)
+{
+	cshim_private *private = cshim_private_of(context);
+	uint32_t before = private->handler_floor;
+
+	private->handler_floor = context->lock_depth;
+	return before;
+}
+
+/* It has returned. Levels that it took and did not give back are taken from it: they would hold the lock for ever. */
+static inline void cshim_handler_ends(cshim_context *context, uint32_t before)
+{
+	cshim_private *private = cshim_private_of(context);
+
+	context->lock_depth = private->handler_floor;
+	private->handler_floor = before;
+}
+
+/* Calls a header handler, under the lock: with all preset so that one which says nothing has its message delivered. */
+static inline void cshim_header_run(cshim_context *context, cshim_addr handler, cshim_addr uhdr, uint32_t uhdr_len, uint64_t msg_len, int32_t src,
+                                    cshim_addr one_packet, cshim_header_call *call)
+{
+	hdr_hndlr_t *header_handler = (hdr_hndlr_t *)(uintptr_t)handler;
+	uint length = uhdr_len;
+	uint32_t before;
+
+	call->info = (lapi_return_info_t){
+		.msg_len = (ulong)msg_len,
+		.MAGIC = CSHIM_RETURN_INFO_MAGIC,
+		.ret_flags = LAPI_NORMAL,
+		.ctl_flags = LAPI_DELIVER_MSG,
+		.bytes = (ulong)msg_len, /* a DGSP delivers all of it unless the handler says less */
+		.src = src,
+		.udata_one_pkt_ptr = (void *)(uintptr_t)one_packet,
+	};
+	call->completion = NULL;
+	call->user_info = NULL;
+	/* The prototype knows only a length; the structure behind it is the newer interface (guide, Chapter 11). */
+	before = cshim_handler_begins(context);
+	call->buffer = header_handler(&context->handle, (void *)(uintptr_t)uhdr, &length, (ulong *)(void *)&call->info, &call->completion,
+	                              &call->user_info);
+	cshim_handler_ends(context, before);
+}
+
+/* handlers.c: what core needs to know of it. */
+void cshim_header_said(cshim_context *context, const cshim_header_call *call, cshim_header_result *result);
+
+#endif

@@ -1,0 +1,53 @@
+/* api_env.c - LAPI_Qenv, LAPI_Senv and LAPI_Msg_string. */
+#include "catalogue.h"
+#include "internal.h"
+
+int PLAPI_Qenv(lapi_handle_t hndl, lapi_query_t query, int *ret_val)
+{
+	return CSHIM_CALL(hndl, ret_val ? golapi_qenv(cshim_index_of(context), (uint32_t)query, CSHIM_ADDR(ret_val))
+	                                : LAPI_ERR_RET_PTR_NULL);
+}
+
+/*
+ * INTERRUPT_SET may have changed: the service thread, asleep as the watcher or parked, must look. Once LAPI_Senv has returned no
+ * handler runs in it any more, because it looks at interrupt_set under the lock.
+ */
+static void switch_mode(cshim_context *context)
+{
+	cshim_private *private = cshim_private_of(context);
+	uint32_t service = __atomic_load_n(&private->service_tid, __ATOMIC_SEQ_CST);
+
+	cshim_service_alert(context);
+	if (service && __atomic_load_n(&context->watcher, __ATOMIC_SEQ_CST) == service)
+		cshim_kick(context);
+}
+
+static int set_env(cshim_context *context, lapi_query_t query, int set_val)
+{
+	uint32_t before = __atomic_load_n(&context->interrupt_set, __ATOMIC_RELAXED);
+	int rc = golapi_senv(cshim_index_of(context), (uint32_t)query, set_val);
+
+	if (__atomic_load_n(&context->interrupt_set, __ATOMIC_RELAXED) != before)
+		switch_mode(context);
+	return rc;
+}
+
+int PLAPI_Senv(lapi_handle_t hndl, lapi_query_t query, int set_val)
+{
+	return CSHIM_CALL(hndl, set_env(context, query, set_val));
+}
+
+int PLAPI_Msg_string(int error_code, void *buf)
+{
+	int rc;
+
+	if (cshim_forked_away())
+		return LAPI_ERR_UNKNOWN;
+	if (!buf)
+		return LAPI_ERR_RET_PTR_NULL;
+	rc = golapi_msg_string(error_code, CSHIM_ADDR(buf));
+	return rc == LAPI_SUCCESS ? cshim_translate(error_code, buf) : rc;
+}
+
+#define CSHIM_GROUP_ENV
+#include "pairs_gen.h"
