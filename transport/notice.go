@@ -14,7 +14,7 @@ const (
 )
 
 // NoticeHandler runs inside Progress, or where a fast path of the owner receives, under the owner's lock. from is the
-// origin. n is how many bytes were moved, of a put in parts those of the last one.
+// origin. n is how many bytes were moved.
 type NoticeHandler func(kind NoticeKind, from Endpoint, n uint64, notice Notice)
 
 // FaultHandler is told, under the owner's lock, that an operation of from named an address of this task
@@ -29,6 +29,12 @@ const (
 	RouteAny        Route = iota // what the link finds best
 	RouteSingleCopy              // one of the two processes copies, or ErrNotSupported
 	RouteMessages                // in messages: both ends copy
+)
+
+// What OpState.Kind says of a PutNotice or GetNotice that was, or is being, made by a single copy.
+const (
+	CopiedTo   uint8 = 1
+	CopiedFrom uint8 = 2
 )
 
 // Noticing is offered by links that move data of any length to and from a peer by themselves, with the

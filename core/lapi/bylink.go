@@ -31,9 +31,9 @@ func (t *task) partSize(n uint64) uint64 {
 // routeOf is the way that the user wants of n bytes.
 func (c *Context) routeOf(t *task, n uint64, way hint) transport.Route {
 	switch {
-	case way == byPackets:
+	case way == byPackets, !t.direct:
 		return transport.RouteMessages
-	case t.direct && (way == byBulk || way == noHint && c.wantsBulk(n)):
+	case way == byBulk, way == noHint && c.wantsBulk(n):
 		return transport.RouteSingleCopy
 	}
 	return transport.RouteAny

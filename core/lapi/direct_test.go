@@ -62,11 +62,38 @@ func (l *watchedLink) GetVector(ep transport.Endpoint, local, remote []transport
 	return l.vectored.GetVector(ep, local, remote)
 }
 
+// watchedNoticing notes the puts and gets that the link made by a single copy, in the same list.
+type watchedNoticing struct {
+	transport.Noticing
+	l *watchedLink
+}
+
+func (w watchedNoticing) PutNotice(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
+	return w.transfer(ep, op, w.Noticing.PutNotice)
+}
+
+func (w watchedNoticing) GetNotice(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
+	return w.transfer(ep, op, w.Noticing.GetNotice)
+}
+
+func (w watchedNoticing) transfer(ep transport.Endpoint, op *transport.Op,
+	do func(transport.Endpoint, *transport.Op) (transport.Status, error)) (transport.Status, error) {
+	if w.l.refuse > 0 && op.Route == transport.RouteSingleCopy {
+		return transport.Done, w.l.err
+	}
+	status, err := do(ep, op)
+	if err == nil && (op.Link.Kind == transport.CopiedTo || op.Link.Kind == transport.CopiedFrom) {
+		w.l.copied = append(w.l.copied, op.N)
+	}
+	return status, err
+}
+
 // watch puts a watchedLink before k's link to task id.
 func (k *testTask) watch(id int) *watchedLink {
 	t := &k.Context.tasks[id]
 	l := &watchedLink{Link: t.link, vectored: t.link.(transport.Vectored)}
 	t.link = l
+	t.noticing = watchedNoticing{t.noticing, l}
 	return l
 }
 
@@ -255,6 +282,9 @@ func TestChunks(t *testing.T) {
 		for n, want := range map[int][]uint64{19999: {19999}, 20000: {20000}, 20001: {20000, 1}, 60000: {20000, 20000, 20000}, 65000: {20000, 20000, 20000, 5000}} {
 			origin, target := *w.tasks[0].net.Shm.Stats(), *w.tasks[1].net.Shm.Stats()
 			w.transfer(kind, n, useBulkXfer)
+			if kind == XferPut || kind == XferGet { // the link's own pieces are longer
+				want = []uint64{uint64(n)}
+			}
 			if got := w.copied(); !slices.Equal(got, want) {
 				t.Errorf("type %d, %d bytes: direct copies %v, not %v", kind, n, got, want)
 			}
@@ -301,7 +331,11 @@ func TestDirectRefusedUnderWay(t *testing.T) {
 				l.refuse, l.err = first, transport.ErrNotSupported
 			}
 			w.transfer(kind, 50000, useBulkXfer)
-			if got := w.copied(); !slices.Equal(got, []uint64{20000}) {
+			if kind == XferPut || kind == XferGet { // they are refused as a whole
+				if got := w.copied(); len(got) != 0 {
+					t.Errorf("direct copies %v", got)
+				}
+			} else if got := w.copied(); !slices.Equal(got, []uint64{20000}) {
 				t.Errorf("direct copies %v", got)
 			}
 			w.origin.refuse, w.target.refuse = 0, 0

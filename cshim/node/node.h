@@ -44,7 +44,8 @@ typedef struct node_receiver {
 	uint64_t published; /* last stored in consumed */
 	uint64_t turn;      /* the progress call that last found a message */
 	uint64_t chunked;   /* bytes of chunks read since consumed was last stored */
-	uint8_t line[32];
+	uint64_t placed;    /* bytes of the parts of the put that is coming in */
+	uint8_t line[24];
 } node_receiver;
 
 /* Receivers publish consumed when so many bytes of chunks are free: the sender waits for them sooner

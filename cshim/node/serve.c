@@ -23,12 +23,16 @@ static int serve_part(node_peer *peer, const node_arrival *arrival, node_event *
 	if (arrival->header != sizeof(part))
 		return NODE_BROKEN;
 	node_take_header(&part, arrival->body, sizeof(part));
-	if (part.flags & NODE_PART_FIRST)
+	if (part.flags & NODE_PART_FIRST) {
 		peer->put_failed = 0;
+		peer->receiver.placed = 0;
+	}
 	if (peer->put_failed)
 		return NODE_SERVED;
-	if (!node_place_data(part.addr, arrival, (part.flags & NODE_PART_HUGE) != 0))
+	if (!node_place_data(part.addr, arrival, (part.flags & NODE_PART_HUGE) != 0)) {
+		peer->receiver.placed += arrival->data;
 		return NODE_SERVED;
+	}
 	peer->put_failed = 1;
 	return node_put_fault(event, part.addr, arrival->data);
 }

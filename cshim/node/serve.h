@@ -13,7 +13,7 @@
  * ring (node_advance) before it acts on the event.
  */
 #define NODE_SERVED 16   /* there is nothing to tell */
-#define NODE_ARRIVED 17  /* a put is complete: notice; n is the bytes of its last part, or of all of a single-copy one */
+#define NODE_ARRIVED 17  /* a put of n bytes is complete: notice */
 #define NODE_WAS_READ 18 /* memory of this task was read: notice, n */
 #define NODE_ANSWERED 19 /* an operation of this task is over: done; value */
 #define NODE_FAILED 20   /* likewise, but addr could not be accessed at the target */
@@ -54,6 +54,8 @@ static inline int node_serve_put(node_peer *peer, const node_arrival *arrival, n
 	if (__builtin_expect(node_guarded_copy(node_memory_at(put.addr), arrival->bytes, arrival->data), 0))
 		return node_put_fault(event, put.addr, arrival->data);
 	event->n = arrival->data;
+	if (arrival->kind == NODE_LAST)
+		event->n += peer->receiver.placed;
 	event->notice[0] = put.notice[0];
 	event->notice[1] = put.notice[1];
 	return NODE_ARRIVED;

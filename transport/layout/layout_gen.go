@@ -105,7 +105,8 @@ type (
 		Published uint64
 		Turn      uint64
 		Chunked   uint64
-		Line      [32]uint8
+		Placed    uint64
+		Line      [24]uint8
 	}
 	TraceRecord struct {
 		Ns     uint64

@@ -73,17 +73,17 @@ const (
 	ClosedOwner = C.NODE_CLOSED_OWNER
 	ClosedQueue = C.NODE_CLOSED_QUEUE
 
-	NodeOps     = C.NODE_OPS
-	NodeOpFree  = C.NODE_OP_FREE
-	NodeOpGet   = C.NODE_OP_GET
-	NodeOpRmw   = C.NODE_OP_RMW
-	NodeByOwner = C.NODE_BY_OWNER
-	NodeKindMax = C.NODE_KIND_MAX
-	NodeCopyMax = C.NODE_COPY_MAX
-	LookAgainNs = C.NODE_LOOK_AGAIN_NS
-	NodeFault     = C.NODE_FAULT
-	NodeFailed    = C.NODE_FAILED
-	NodeStranded  = C.NODE_STRANDED
+	NodeOps      = C.NODE_OPS
+	NodeOpFree   = C.NODE_OP_FREE
+	NodeOpGet    = C.NODE_OP_GET
+	NodeOpRmw    = C.NODE_OP_RMW
+	NodeByOwner  = C.NODE_BY_OWNER
+	NodeKindMax  = C.NODE_KIND_MAX
+	NodeCopyMax  = C.NODE_COPY_MAX
+	LookAgainNs  = C.NODE_LOOK_AGAIN_NS
+	NodeFault    = C.NODE_FAULT
+	NodeFailed   = C.NODE_FAILED
+	NodeStranded = C.NODE_STRANDED
 
 	PeerUsed     = C.CSHIM_PEER_USED
 	PeerKind     = C.CSHIM_PEER_KIND

@@ -19,10 +19,17 @@ const getAskMin = 4 << 10
 // states of OpState.Kind: what an operation does when it goes on
 const (
 	doMessages = uint8(node.InMessages)
-	doCopyTo   = uint8(node.CopyTo)
-	doCopyFrom = uint8(node.CopyFrom)
+	doCopyTo   = transport.CopiedTo   // node.CopyTo
+	doCopyFrom = transport.CopiedFrom // node.CopyFrom
 	doGet      = iota
 	doAtomic
+)
+
+var (
+	_ [node.CopyTo - doCopyTo]struct{}
+	_ [doCopyTo - node.CopyTo]struct{}
+	_ [node.CopyFrom - doCopyFrom]struct{}
+	_ [doCopyFrom - node.CopyFrom]struct{}
 )
 
 // Polls says whether ep looks at its messages now or soon.
