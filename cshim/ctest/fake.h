@@ -74,6 +74,7 @@ void test_share(void);
 void test_fatal(void);
 void test_trace(void);
 void test_guard(void);
+void test_node(void);
 void test_lane(void);
 void test_hostile(void);
 void test_outbox(void);

@@ -35,10 +35,10 @@ static void attach(int task, const lapi_handle_t *handles, int n, uint32_t round
 	ends->own_ring = (uint32_t)task;
 	ends->barrier.rounds = rounds;
 	for (peer = 0; peer < n; peer++) {
-		ends->path[peer].out_head = CSHIM_ADDR(&heads[peer]);
-		ends->path[peer].task = peer;
-		ends->path[peer].bell = fake_context(handles[peer])->descriptors[1];
-		ends->path[peer].fenced = FAKE_LANE_FENCED;
+		ends->peer[peer].out_head = CSHIM_ADDR(&heads[peer]);
+		ends->peer[peer].task = peer;
+		ends->peer[peer].bell = fake_context(handles[peer])->descriptors[1];
+		ends->peer[peer].fenced = FAKE_NODE_FENCED;
 	}
 	cshim_lock(context);
 	context->task = task;
@@ -83,9 +83,9 @@ static void tell(int me, int n, uint64_t refused)
 			continue;
 		if (refused)
 			__atomic_store_n(&heads[peer].barrier.refused.value, refused, __ATOMIC_SEQ_CST);
-		cshim_membarrier_full();
+		node_membarrier_full();
 		if (__atomic_load_n(&heads[peer].armed, __ATOMIC_SEQ_CST) & NODE_ASLEEP)
-			node_ring_bell(&paths[me].path[peer]);
+			node_ring_bell(&paths[me].peer[peer]);
 	}
 }
 

@@ -1,5 +1,5 @@
 /*
- * fake_lane.c - what transport/shm and core/lapi make of the fast lane, for two contexts of this process: segments, paths, lanes. With them the
+ * fake_lane.c - what core/lapi makes of the fast lane, for two contexts of this process, over the two ends of fake_node.h. With them the
  * lane's both ends run in one process, under sanitizers.
  *
  * What the lane leaves to core the fake does not do: a send that passes gives LAPI_ERR_TGT, and the test tries again.
@@ -7,76 +7,27 @@
 #define _GNU_SOURCE
 #include "fake_lane.h"
 
-#include <linux/membarrier.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#include "fake_node.h"
 #include "lane_shared.h"
+#include "sleep.h"
 
-enum { LOOK_AGAIN_NS = 10000000 };
-
-static long membarrier(int command)
-{
-	return syscall(SYS_membarrier, command, 0, 0);
-}
-
-typedef struct segment {
-	node_segment_head head;
-	node_ring_control control[2];
-	node_slot slots[2][NODE_RING_SLOTS];
-	unsigned char chunks[2][NODE_CHUNK_AREA] __attribute__((aligned(64)));
-} segment;
-
-static int fenced;    /* senders fence: this process could not register, or runs under the thread sanitizer, which knows no membarrier */
-static int unordered; /* atomic: they do not, and now membarrier is refused; as orderPeers in transport/shm/fence.go */
-static segment segments[2] __attribute__((aligned(64)));
-static node_link paths[2] __attribute__((aligned(64)));
 static cshim_lane lanes[2] __attribute__((aligned(64)));
 static int16_t ring_of[2][2] = {{-1, 1}, {0, -1}};
 static uint64_t scratch[2][CSHIM_LANE_UHDR / 8];
 struct fake_lane_counts fake_lane_counts;
 
-static void attach(int task, cshim_context *context, int peer_bell)
+static void attach(int task, cshim_context *context)
 {
 	cshim_lane *lane = &lanes[task];
-	node_link *ends = &paths[task];
-	int peer = 1 - task;
-	node_peer *path = &ends->path[peer];
-	uint32_t i;
 
 	memset(lane, 0, sizeof(*lane));
-	memset(ends, 0, sizeof(*ends));
-	ends->own_head = CSHIM_ADDR(&segments[task].head);
-	ends->rings = 2;
-	ends->own_ring = (uint32_t)task;
-	ends->num_active = 1;
-	ends->active[0] = (uint8_t)peer;
-	ends->path[task].closed = NODE_CLOSED_LINK;
-	path->out_head = CSHIM_ADDR(&segments[peer].head);
-	path->out_control = CSHIM_ADDR(&segments[peer].control[task]);
-	path->out_slots = CSHIM_ADDR(segments[peer].slots[task]);
-	path->out_chunks = CSHIM_ADDR(segments[peer].chunks[task]);
-	path->in_chunks = CSHIM_ADDR(segments[task].chunks[peer]);
-	path->in_control = CSHIM_ADDR(&segments[task].control[peer]);
-	path->in_slots = CSHIM_ADDR(segments[task].slots[peer]);
-	for (i = 0; i < NODE_CHUNK_CLASSES; i++)
-		ends->chunk_of[i] = 8192;
-	ends->chunk_units = NODE_CHUNK_AREA_LEAST / NODE_CHUNK_UNIT;
-	path->chunk_area = NODE_CHUNK_AREA;
-	path->task = peer;
-	path->bell = peer_bell;
-	path->active = 1;
-	path->fenced = (uint32_t)fenced;
-	lane->paths = CSHIM_ADDR(ends);
+	lane->link = CSHIM_ADDR(fake_node_link(task));
 	lane->ring_of = CSHIM_ADDR(ring_of[task]);
 	lane->scratch = CSHIM_ADDR(scratch[task]);
 	lane->turns_max = 4096;
 	lane->bulk_min = UINT64_MAX;
-	for (i = 0; i < CSHIM_LANE_OPS; i++) {
-		lane->op[i].token = i;
-		lane->op[i].next_free = i + 1;
-	}
 	cshim_lock(context);
 	context->task = task;
 	context->num_tasks = 2;
@@ -87,13 +38,11 @@ static void attach(int task, cshim_context *context, int peer_bell)
 void fake_lane_attach(lapi_handle_t handles[2])
 {
 	cshim_context *contexts[2] = {fake_context(handles[0]), fake_context(handles[1])};
-	int task;
+	int bells[2] = {contexts[0]->descriptors[1], contexts[1]->descriptors[1]}, task;
 
-	fenced = membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) != 0 || FAKE_LANE_FENCED;
-	__atomic_store_n(&unordered, 0, __ATOMIC_RELAXED);
-	memset(segments, 0, sizeof(segments));
+	fake_node_make(bells);
 	for (task = 0; task < 2; task++)
-		attach(task, contexts[task], contexts[1 - task]->descriptors[1]);
+		attach(task, contexts[task]);
 }
 
 void fake_lane_detach(lapi_handle_t handle)
@@ -105,48 +54,40 @@ void fake_lane_detach(lapi_handle_t handle)
 	cshim_unlock(context);
 }
 
-node_peer *fake_lane_path(lapi_handle_t handle)
+node_peer *fake_lane_peer(lapi_handle_t handle)
 {
-	int task = fake_context(handle)->task;
-
-	return &paths[task].path[1 - task];
+	return fake_node_peer(fake_context(handle)->task);
 }
 
 fake_lane_order fake_lane_ordered_by(void)
 {
-	if (fenced)
+	const node_link *link = fake_node_link(0);
+
+	if (!link->fencing)
 		return FAKE_LANE_SENDERS;
-	return __atomic_load_n(&unordered, __ATOMIC_RELAXED) ? FAKE_LANE_NOBODY : FAKE_LANE_MEMBARRIER;
+	return link->unordered || fake_node_link(1)->unordered ? FAKE_LANE_NOBODY : FAKE_LANE_MEMBARRIER;
 }
 
-/* Sleeps of each task. */
-static uint64_t sleeps[2];
-
-/* As Arm in transport/shm/sleep.go. 1: there is something. */
+/* As transport/shm arms. 1: there is something. */
 int fake_lane_arm(cshim_context *context, int64_t *timeout_ns)
 {
-	node_peer *path;
-	uint64_t word;
-	int task;
+	node_link *link;
+	int some;
 
 	if (!context->lane)
 		return 0;
-	task = context->task;
-	path = &paths[task].path[1 - task];
-	__atomic_store_n(&segments[task].head.armed, ++sleeps[task] * NODE_SLEEP | NODE_ASLEEP, __ATOMIC_SEQ_CST);
-	if (!fenced && membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) != 0) {
-		__atomic_store_n(&unordered, 1, __ATOMIC_RELAXED);
-		*timeout_ns = LOOK_AGAIN_NS;
-	}
+	link = fake_node_link(context->task);
+	some = node_arm(link);
+	if (link->unordered)
+		*timeout_ns = NODE_LOOK_AGAIN_NS;
 	__atomic_add_fetch(&fake_lane_counts.arms, 1, __ATOMIC_RELAXED);
-	word = __atomic_load_n(&((node_slot *)(uintptr_t)path->in_slots)[path->receiver.head % NODE_RING_SLOTS].head, __ATOMIC_SEQ_CST);
-	return (uint32_t)word == ((uint32_t)path->receiver.head | NODE_SEQUENCE_VALID);
+	return some;
 }
 
 void fake_lane_disarm(cshim_context *context)
 {
 	if (context->lane)
-		__atomic_store_n(&segments[context->task].head.armed, NODE_AWAKE, __ATOMIC_SEQ_CST);
+		node_disarm(fake_node_link(context->task));
 }
 
 /* What the lane leaves to core in the middle of something: the tests give no reason for it but where they count. */
@@ -190,25 +131,38 @@ int fake_lane_turn(int context)
 
 		lanes[block->task].told = counter;
 		lanes[block->task].told_more = 0;
-		cshim_lane_tell_now(block, &lanes[block->task], &paths[block->task].path[1 - block->task]);
+		cshim_lane_tell_now(block, &lanes[block->task], fake_node_peer(block->task));
 	}
 	lanes[block->task].go_work = w->first != w->end;
 	return w->first != before && !lanes[block->task].go_work;
 }
 
-void golapi_lane_fault(int context, cshim_addr addr, int32_t kind)
+void golapi_lane_fault(int context, int32_t peer, int32_t result, cshim_addr addr, int32_t kind)
 {
-	(void)context, (void)addr, (void)kind;
+	(void)context, (void)peer, (void)result, (void)addr, (void)kind;
 	__atomic_add_fetch(&fake_lane_counts.faults, 1, __ATOMIC_RELAXED);
+}
+
+int golapi_lane_later(int context, uint32_t ring)
+{
+	(void)context, (void)ring;
+	__atomic_add_fetch(&fake_lane_counts.later, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+void golapi_lane_put_rest(int context, int32_t tgt, cshim_addr org_cntr)
+{
+	(void)context, (void)tgt, (void)org_cntr;
+	CHECK(!"the rest of a put: no test here makes the lane leave one");
 }
 
 void golapi_lane_handled(int context, uint32_t ring, cshim_header_result *result)
 {
-	cshim_context *block = cshim_context_at(context);
-	node_peer *path = &paths[block->task].path[ring];
-	uint64_t word = ((node_slot *)(uintptr_t)path->in_slots)[path->receiver.head % NODE_RING_SLOTS].head;
+	node_peer *peer = fake_node_peer(cshim_context_at(context)->task);
+	node_arrival arrival;
 
-	(void)result;
+	(void)ring, (void)result;
 	__atomic_add_fetch(&fake_lane_counts.handled, 1, __ATOMIC_RELAXED);
-	path->receiver.head += (8 + (word >> 40 & 0xff) * NODE_HEADER_UNIT + (word >> 48) + NODE_SLOT_SIZE - 1) / NODE_SLOT_SIZE;
+	CHECK(node_next(peer, &arrival) == NODE_SOME);
+	peer->receiver.head += arrival.slots;
 }

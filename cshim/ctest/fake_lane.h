@@ -5,22 +5,18 @@
 #include "lane.h"
 #include "fake.h"
 
-#if defined(__SANITIZE_THREAD__)
-#define FAKE_LANE_FENCED 1
-#else
-#define FAKE_LANE_FENCED 0
-#endif
+#include "fake_node.h"
 
 /* Atomic. */
 extern struct fake_lane_counts {
-	uint32_t arms, bad_counters, faults, handled;
+	uint32_t arms, bad_counters, faults, handled, later;
 } fake_lane_counts;
 
 /* The contexts become tasks 0 and 1 of a job. Nothing else may use them meanwhile. */
 void fake_lane_attach(lapi_handle_t handles[2]);
 void fake_lane_detach(lapi_handle_t handle);
 /* This task's end of the rings between the two. */
-node_peer *fake_lane_path(lapi_handle_t handle);
+node_peer *fake_lane_peer(lapi_handle_t handle);
 
 /* What orders a sender's store and its look whether the receiver sleeps: its own fence, the receiver's membarrier, or nothing any more. */
 typedef enum fake_lane_order { FAKE_LANE_SENDERS, FAKE_LANE_MEMBARRIER, FAKE_LANE_NOBODY } fake_lane_order;

@@ -14,6 +14,7 @@ static const struct {
 	void (*run)(void);
 } tests[] = {
 	{"guard", test_guard}, /* first: the handler that it looks for is there before the library's */
+	{"node", test_node},
 	{"trace", test_trace},       {"lane", test_lane},   {"hostile", test_hostile}, {"barrier", test_barrier},
 	{"outbox", test_outbox},
 	{"lock", test_lock},         {"wait", test_wait},   {"stress", test_stress}, {"threads", test_threads}, {"calls", test_calls},

@@ -50,7 +50,7 @@ static void lock_later(void)
 static void lane_later(void)
 {
 	test_lane_after(refuse);
-	CHECK(fake_lane_ordered_by() == (FAKE_LANE_FENCED ? FAKE_LANE_SENDERS : FAKE_LANE_NOBODY));
+	CHECK(fake_lane_ordered_by() == (FAKE_NODE_FENCED ? FAKE_LANE_SENDERS : FAKE_LANE_NOBODY));
 }
 
 static const struct {

@@ -300,24 +300,24 @@ static void exchange(uint32_t spin, void (*first)(void))
 /* What the lane must not do: it says so and changes nothing. */
 static void passes(void)
 {
-	node_peer *path;
+	node_peer *peer;
 	lapi_cntr_t counter;
 	uint64_t tail;
 	int four = 4;
 
 	start(200);
-	path = fake_lane_path(handles[0]);
-	tail = path->sender.tail;
+	peer = fake_lane_peer(handles[0]);
+	tail = peer->sender.tail;
 	CHECK(LAPI_Setcntr(handles[0], &counter, 0) == LAPI_SUCCESS);
 	CHECK(LAPI_Put(handles[0], 1, 8, sides[1].in, (void *)16, NULL, &counter, NULL) == LAPI_ERR_TGT);
 	CHECK(LAPI_Put(handles[0], 1, 8, NULL, sides[0].in, NULL, &counter, NULL) == LAPI_ERR_TGT);
 	CHECK(LAPI_Put(handles[0], 2, 8, sides[1].in, sides[0].in, NULL, &counter, NULL) == LAPI_ERR_TGT);
 	CHECK(LAPI_Amsend(handles[0], 1, (void *)take_message, (void *)16, 8, NULL, 0, NULL, NULL, NULL) == LAPI_ERR_TGT);
 	CHECK(LAPI_Rmw(handles[0], (RMW_ops_t)9, 1, &sides[1].sum, &four, NULL, NULL) != LAPI_SUCCESS);
-	path->closed = NODE_CLOSED_OWNER;
+	peer->closed = NODE_CLOSED_OWNER;
 	CHECK(LAPI_Put(handles[0], 1, 8, sides[1].in, sides[0].in, NULL, &counter, NULL) == LAPI_ERR_TGT);
-	path->closed = 0;
-	CHECK(path->sender.tail == tail);
+	peer->closed = 0;
+	CHECK(peer->sender.tail == tail);
 	/* A bad counter or target is found at once, or by the target; nobody dies of it. */
 	CHECK(LAPI_Put(handles[0], 1, 8, sides[1].in, sides[0].in, NULL, (lapi_cntr_t *)16, NULL) == LAPI_SUCCESS);
 	CHECK(fake_lane_counts.bad_counters == 1);
@@ -327,43 +327,40 @@ static void passes(void)
 	stop();
 }
 
-/* The one operation that is under way. */
-static const cshim_lane_op *op_under_way(lapi_handle_t handle)
+/* The one operation that is in flight. */
+static const node_op *op_in_flight(lapi_handle_t handle)
 {
-	const cshim_lane *lane = (const cshim_lane *)(uintptr_t)fake_context(handle)->lane;
-	const cshim_lane_op *found = NULL;
+	const node_link *link = fake_node_link(fake_context(handle)->task);
+	const node_op *found = NULL;
 	int i;
 
-	for (i = 0; i < CSHIM_LANE_OPS; i++)
-		if (lane->op[i].kind != CSHIM_OP_FREE) {
+	for (i = 0; i < NODE_OPS; i++)
+		if (link->op[i].kind != NODE_OP_FREE) {
 			CHECK(!found);
-			found = &lane->op[i];
+			found = &link->op[i];
 		}
 	CHECK(found);
 	return found;
 }
 
 /* The peer answers once more, to what is over: so would one that core had given up. */
-static void answer_late(lapi_handle_t peer, uint32_t token, uint64_t value, uint64_t data)
+static void answer_late(lapi_handle_t handle, uint32_t token, uint64_t value, uint64_t data)
 {
-	cshim_context *context = fake_context(peer);
-	cshim_lane *lane = (cshim_lane *)(uintptr_t)context->lane;
-	node_peer *path = fake_lane_path(peer);
-	cshim_reply_header *reply;
-	cshim_append append;
+	cshim_context *context = fake_context(handle);
+	node_link *link = fake_node_link(context->task);
+	node_peer *peer = fake_lane_peer(handle);
+	node_reply_header reply = {token, NODE_REPLY_OK, value};
+	node_message message;
 
 	cshim_lock(context);
-	CHECK(cshim_append_begin(path, sizeof(*reply) + data, &append));
-	reply = (cshim_reply_header *)append.body;
-	reply->token = token;
-	reply->state = CSHIM_REPLY_OK;
-	reply->value = value;
-	memset(reply + 1, 0xee, data);
-	cshim_append_end((node_link *)(uintptr_t)lane->paths, path, &append, CSHIM_MSG_LANE_REPLY, sizeof(*reply), data);
+	CHECK(node_begin(link, peer, sizeof(reply), data, &message) == NODE_SENT);
+	memcpy(message.header, &reply, sizeof(reply));
+	memset(message.bytes, 0xee, data);
+	CHECK(node_end(link, peer, &message, NODE_REPLY, sizeof(reply)) == NODE_SENT);
 	cshim_unlock(context);
 }
 
-/* The peer serves the operation that is under way, and it is over. */
+/* The peer serves the operation that is in flight, and it is over. */
 static void finish(lapi_cntr_t *over)
 {
 	CHECK(LAPI_Probe(handles[1]) == LAPI_SUCCESS && LAPI_Probe(handles[0]) == LAPI_SUCCESS);
@@ -371,12 +368,12 @@ static void finish(lapi_cntr_t *over)
 }
 
 /* Nothing that came has ended op, which the peer has not served. */
-static void goes_on(const cshim_lane_op *op, lapi_cntr_t *over)
+static void goes_on(const node_op *op, lapi_cntr_t *over)
 {
 	int value = -1;
 
 	CHECK(LAPI_Probe(handles[0]) == LAPI_SUCCESS);
-	CHECK(op_under_way(handles[0]) == op);
+	CHECK(op_in_flight(handles[0]) == op);
 	CHECK(LAPI_Getcntr(handles[0], over, &value) == LAPI_SUCCESS && value == 0);
 }
 
@@ -384,7 +381,7 @@ static void goes_on(const cshim_lane_op *op, lapi_cntr_t *over)
 static void late_answers(void)
 {
 	static const unsigned char untouched[8];
-	const cshim_lane_op *op;
+	const node_op *op;
 	lapi_cntr_t over;
 	uint32_t first, second;
 	int one = 1, previous = -1;
@@ -393,12 +390,12 @@ static void late_answers(void)
 	fill(sides[1].in[0], 8, 5);
 	CHECK(LAPI_Setcntr(handles[0], &over, 0) == LAPI_SUCCESS);
 	CHECK(LAPI_Get(handles[0], 1, 8, sides[1].in[0], sides[0].in[0], NULL, &over) == LAPI_SUCCESS);
-	op = op_under_way(handles[0]);
+	op = op_in_flight(handles[0]);
 	first = op->token;
 	finish(&over);
 
 	CHECK(LAPI_Get(handles[0], 1, 8, sides[1].in[0], sides[0].in[1], NULL, &over) == LAPI_SUCCESS);
-	second = op_under_way(handles[0])->token;
+	second = op_in_flight(handles[0])->token;
 	answer_late(handles[1], first, 0, 8);
 	goes_on(op, &over);
 	CHECK(memcmp(sides[0].in[1], untouched, 8) == 0);
