@@ -89,11 +89,11 @@ static int store_previous(const node_op *op, uint64_t value)
 
 void cshim_lane_answered(cshim_context *context, cshim_lane *lane, node_peer *peer, int result, const node_event *event)
 {
-	const node_op *op = &event->done;
-	lapi_err_t kind = op->kind == NODE_OP_GET ? GET_ERR : RMW_ERR;
+	const node_op *op = &cshim_link_of(lane)->op[event->done];
+	lapi_err_t kind = event->op == NODE_OP_GET ? GET_ERR : RMW_ERR;
 	uint64_t addr = event->addr;
 
-	if (result == NODE_ANSWERED && op->kind == NODE_OP_RMW && store_previous(op, event->value)) {
+	if (result == NODE_ANSWERED && event->op == NODE_OP_RMW && store_previous(op, event->value)) {
 		addr = op->tag[CSHIM_TAG_PREVIOUS];
 		result = NODE_STRANDED;
 	}

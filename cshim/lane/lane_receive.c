@@ -18,12 +18,12 @@ enum {
 typedef enum fate { TAKEN, LEFT, GONE } fate; /* GONE: it is out of the ring already */
 
 /* A put is complete, at this task. */
-static void put_arrived(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_event *event)
+static inline void put_arrived(cshim_context *context, cshim_lane *lane, node_peer *peer, const uint64_t notice[2])
 {
 	context->msg_state |= LAPI_RECV_COMPLETE;
 	cshim_lane_event(context);
-	cshim_lane_count(context, lane, event->notice[0], PUT_ERR, peer->task, peer->task);
-	cshim_lane_tell(context, lane, peer, event->notice[1]);
+	cshim_lane_count(context, lane, notice[0], PUT_ERR, peer->task, peer->task);
+	cshim_lane_tell(context, lane, peer, notice[1]);
 }
 
 /* A get of the peer's has read memory of this task. */
@@ -115,7 +115,7 @@ static void heed(cshim_context *context, cshim_lane *lane, node_peer *peer, int 
 
 	switch (result) {
 	case NODE_ARRIVED:
-		put_arrived(context, lane, peer, event);
+		put_arrived(context, lane, peer, event->notice);
 		break;
 	case NODE_WAS_READ:
 		was_read(context, lane, peer, event);
@@ -134,46 +134,101 @@ static void heed(cshim_context *context, cshim_lane *lane, node_peer *peer, int 
 	}
 }
 
-/* 1 if the answer in a ring is for an operation of the lane's, or for nobody. */
-static int for_lane(const node_link *link, const node_peer *peer, const node_arrival *arrival)
-{
-	const node_op *op = node_op_of(link, peer, arrival);
-
-	return !op || op->by == NODE_BY_OWNER;
-}
-
-/* A message of ../node/message.h. */
-static fate serve(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_arrival *arrival)
+/* Takes a message out of the ring, and then does what node_serve said of it. */
+static fate act(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_arrival *arrival, int result)
 {
 	node_link *link = cshim_link_of(lane);
-	node_event *event = &link->event;
-	int result = arrival->kind == NODE_PUT ? node_serve_put(peer, arrival, event) : node_serve(link, peer, arrival, event);
+
+	node_advance(peer, arrival);
+	node_count_received(link, arrival->data);
+	heed(context, lane, peer, result, &link->event);
+	return GONE;
+}
+
+/* A put that is a message by itself. */
+static fate receive_put(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_arrival *arrival)
+{
+	node_put_header put;
+	int result = node_serve_put(peer, arrival, &put);
+
+	if (__builtin_expect(result != NODE_ARRIVED, 0)) {
+		if (result == NODE_FAULT)
+			node_put_fault(&cshim_link_of(lane)->event, put.addr, arrival->data);
+		return act(context, lane, peer, arrival, result);
+	}
+	put_arrived(context, lane, peer, put.notice);
+	return TAKEN;
+}
+
+/* The answer to an operation of the lane's, or to nobody's. */
+static fate receive_reply(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_arrival *arrival)
+{
+	node_link *link = cshim_link_of(lane);
+	node_op *op = node_op_of(link, peer, arrival);
+	int result;
+
+	if (op && op->by != NODE_BY_OWNER)
+		return LEFT;
+	result = node_serve_reply(link, arrival, op, &link->event);
+	if (__builtin_expect(result != NODE_ANSWERED, 0))
+		return act(context, lane, peer, arrival, result);
+	cshim_lane_answered(context, lane, peer, result, &link->event);
+	return TAKEN;
+}
+
+/* A request, or another rare message of ../node/message.h, that was served with a result. */
+static fate served(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_arrival *arrival, int result)
+{
+	node_link *link = cshim_link_of(lane);
 
 	if (result == NODE_LATER && !golapi_lane_later(cshim_index_of(context), (uint32_t)(peer - link->peer)))
 		return LEFT;
-	node_advance(peer, arrival);
-	if (arrival->kind != NODE_WRITTEN && arrival->kind != NODE_READ)
-		node_count_received(link, arrival->data);
-	if (arrival->kind == NODE_RMW)
-		cshim_lane_used(lane, peer);
-	heed(context, lane, peer, result, event);
-	return GONE;
+	if (arrival->kind == NODE_WRITTEN || arrival->kind == NODE_READ)
+		link->packets_received--; /* the copy itself was counted */
+	return act(context, lane, peer, arrival, result);
+}
+
+static fate receive_get(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_arrival *arrival)
+{
+	node_event *event = &cshim_link_of(lane)->event;
+	int result = node_serve_get(cshim_link_of(lane), peer, arrival, event);
+
+	if (__builtin_expect(result != NODE_WAS_READ, 0))
+		return served(context, lane, peer, arrival, result);
+	was_read(context, lane, peer, event);
+	return TAKEN;
+}
+
+static fate receive_rmw(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_arrival *arrival)
+{
+	int result = node_serve_rmw(cshim_link_of(lane), peer, arrival, &cshim_link_of(lane)->event);
+
+	cshim_lane_used(lane, peer);
+	return __builtin_expect(result != NODE_SERVED, 0) ? served(context, lane, peer, arrival, result) : TAKEN;
 }
 
 /* One message of a kind that the lane knows, else LEFT. only_replies: core does all that can be left to it. */
 static fate receive(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_arrival *arrival, int only_replies)
 {
 	if (arrival->kind == NODE_REPLY)
-		return for_lane(cshim_link_of(lane), peer, arrival) ? serve(context, lane, peer, arrival) : LEFT;
+		return receive_reply(context, lane, peer, arrival);
 	if (only_replies)
 		return LEFT;
 	switch (arrival->kind) {
+	case NODE_PUT:
+		return receive_put(context, lane, peer, arrival);
+	case NODE_GET:
+		return receive_get(context, lane, peer, arrival);
+	case NODE_RMW:
+		return receive_rmw(context, lane, peer, arrival);
 	case CSHIM_MSG_COUNTER:
 		return receive_counter(context, lane, peer, arrival);
 	case CSHIM_MSG_AM_SMALL:
 		return receive_am(context, lane, peer, arrival);
 	default:
-		return arrival->kind >= NODE_PUT && arrival->kind < NODE_KIND_END ? serve(context, lane, peer, arrival) : LEFT;
+		if (arrival->kind < NODE_PUT || arrival->kind >= NODE_KIND_END)
+			return LEFT;
+		return served(context, lane, peer, arrival, node_serve(cshim_link_of(lane), peer, arrival, &cshim_link_of(lane)->event));
 	}
 }
 

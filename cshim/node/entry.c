@@ -75,12 +75,14 @@ static int serve(node_link *link, node_peer *peer, const node_arrival *arrival)
 	int result;
 
 	if (arrival->kind == NODE_REPLY) {
-		const node_op *op = node_op_of(link, peer, arrival);
+		node_op *op = node_op_of(link, peer, arrival);
 
 		if (op && op->by == NODE_BY_OWNER)
 			return NODE_OWNERS;
+		result = node_serve_reply(link, arrival, op, &link->event);
+	} else {
+		result = node_serve(link, peer, arrival, &link->event);
 	}
-	result = node_serve(link, peer, arrival, &link->event);
 	if (result == NODE_LATER) {
 		link->event.slots = arrival->slots;
 		link->event.data = data;

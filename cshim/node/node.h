@@ -129,8 +129,9 @@ typedef struct node_event {
 	uint64_t notice[2];
 	uint64_t value;       /* of an operation on a word: before it */
 	uint64_t operand, compare;
-	uint8_t op, width, zero[6]; /* of a request */
-	node_op done;         /* a copy of the operation that is over */
+	uint8_t op, width;    /* of a request, or the kind of the operation that is over */
+	uint16_t zero;
+	uint32_t done;        /* index of the operation that is over; its place holds all but its kind until it is taken again */
 } node_event;
 
 /* All ends of one link. */

@@ -14,7 +14,14 @@
 /* Makes the table empty; once. */
 void node_op_init(node_link *link);
 /* Gives a place back. */
-void node_op_free(node_link *link, node_op *op);
+static inline void node_op_free(node_link *link, node_op *op)
+{
+	op->kind = NODE_OP_FREE;
+	op->token += NODE_OPS;
+	op->next = link->free_op;
+	link->free_op = op->token % NODE_OPS;
+	link->ops--;
+}
 
 /* A place for an operation on a peer; there must be one. */
 static inline node_op *node_op_take(node_link *link, const node_peer *peer, uint8_t kind, uint8_t by)
@@ -83,6 +90,16 @@ static inline node_op *node_rmw(node_link *link, node_peer *peer, uint8_t by, ui
 }
 
 /* The operation that an answer at the head of peer's ring ends or goes on with; NULL: nobody waits for it. */
-const node_op *node_op_of(const node_link *link, const node_peer *peer, const node_arrival *arrival);
+static inline node_op *node_op_of(node_link *link, const node_peer *peer, const node_arrival *arrival)
+{
+	uint64_t first;
+	node_op *op;
+
+	if (arrival->header != sizeof(node_reply_header))
+		return NULL;
+	node_take_header(&first, arrival->body, sizeof(first));
+	op = &link->op[(uint32_t)first % NODE_OPS];
+	return op->kind != NODE_OP_FREE && op->token == (uint32_t)first && op->task == peer->task ? op : NULL;
+}
 
 #endif

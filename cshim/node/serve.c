@@ -16,6 +16,23 @@ int node_put_fault(node_event *event, uint64_t addr, uint64_t n)
 	return NODE_FAULT;
 }
 
+static int serve_put(node_peer *peer, const node_arrival *arrival, node_event *event)
+{
+	node_put_header put;
+	int result = node_serve_put(peer, arrival, &put);
+
+	if (result == NODE_FAULT)
+		return node_put_fault(event, put.addr, arrival->data);
+	if (result != NODE_ARRIVED)
+		return result;
+	event->n = arrival->data;
+	if (arrival->kind == NODE_LAST)
+		event->n += peer->receiver.placed;
+	event->notice[0] = put.notice[0];
+	event->notice[1] = put.notice[1];
+	return result;
+}
+
 static int serve_part(node_peer *peer, const node_arrival *arrival, node_event *event)
 {
 	node_part_header part;
@@ -105,15 +122,6 @@ int node_answer_get(node_link *link, node_peer *peer, uint32_t token, uint64_t a
 	return NODE_SENT;
 }
 
-static void note_request(node_event *event, uint32_t token, uint64_t addr, uint64_t n, uint8_t op)
-{
-	event->token = token;
-	event->addr = addr;
-	event->n = n;
-	event->value = 0;
-	event->op = op;
-}
-
 /* A request's address is bad: tells the origin, and says so here. Without room it is for later. */
 static int request_fault(node_link *link, node_peer *peer, node_event *event, uint64_t n)
 {
@@ -125,39 +133,63 @@ static int request_fault(node_link *link, node_peer *peer, node_event *event, ui
 	return NODE_FAULT;
 }
 
-static int serve_get(node_link *link, node_peer *peer, const node_arrival *arrival, node_event *event)
+/* A get that cannot be answered by one slot, now. */
+static int serve_long_get(node_link *link, node_peer *peer, const node_get_header *get, node_event *event)
+{
+	int rc = NODE_BUSY;
+
+	event->token = (uint32_t)get->token;
+	event->addr = get->addr;
+	event->value = 0;
+	event->op = NODE_OP_GET;
+	if (!peer->closed)
+		rc = node_answer_get(link, peer, event->token, get->addr, get->n, &event->value);
+	switch (rc) {
+	case NODE_SENT:
+		return NODE_WAS_READ;
+	case NODE_GONE:
+		return NODE_SERVED; /* nobody waits for it */
+	case NODE_BAD_LOCAL:
+		event->addr += event->value;
+		return request_fault(link, peer, event, get->n - event->value);
+	default:
+		return NODE_LATER; /* value: so much went */
+	}
+}
+
+int node_serve_get(node_link *link, node_peer *peer, const node_arrival *arrival, node_event *event)
 {
 	node_get_header get;
-	uint64_t at = 0;
-	int rc;
 
 	if (arrival->header != sizeof(get) || arrival->data != 0)
 		return NODE_BROKEN;
 	node_take_header(&get, arrival->body, sizeof(get));
-	if (get.n == 0 || get.n > NODE_LENGTH_MAX)
+	if (get.n - 1 >= NODE_LENGTH_MAX)
 		return NODE_BROKEN;
-	note_request(event, (uint32_t)get.token, get.addr, get.n, NODE_OP_GET);
+	event->n = get.n;
 	event->notice[0] = get.notice[0];
 	event->notice[1] = get.notice[1];
-	if (peer->closed)
-		return NODE_LATER;
-	if (get.n <= NODE_ONE_SLOT - sizeof(node_reply_header))
-		rc = answer_short(link, peer, event->token, get.addr, get.n);
-	else
-		rc = node_answer_get(link, peer, event->token, get.addr, get.n, &at);
-	if (rc == NODE_SENT)
+	if (get.n <= NODE_ONE_SLOT - sizeof(node_reply_header) && !peer->closed &&
+	    answer_short(link, peer, (uint32_t)get.token, get.addr, get.n) == NODE_SENT)
 		return NODE_WAS_READ;
-	if (rc == NODE_BAD_LOCAL) {
-		event->addr += at;
-		return request_fault(link, peer, event, get.n - at);
-	}
-	if (rc == NODE_GONE)
-		return NODE_SERVED; /* nobody waits for it */
-	event->value = at; /* so much went */
+	return serve_long_get(link, peer, &get, event);
+}
+
+/* An operation on a word that cannot be done now; of words that are not aligned all of a process share a lock, which is Go's. */
+static int put_off_rmw(const node_rmw_header *rmw, node_event *event)
+{
+	event->token = rmw->token;
+	event->addr = rmw->addr;
+	event->value = 0;
+	event->op = NODE_OP_RMW;
+	event->kind = rmw->op;
+	event->width = rmw->width;
+	event->operand = rmw->operand;
+	event->compare = rmw->compare;
 	return NODE_LATER;
 }
 
-static int serve_rmw(node_link *link, node_peer *peer, const node_arrival *arrival, node_event *event)
+int node_serve_rmw(node_link *link, node_peer *peer, const node_arrival *arrival, node_event *event)
 {
 	node_rmw_header rmw;
 	node_reply_header *reply;
@@ -168,17 +200,12 @@ static int serve_rmw(node_link *link, node_peer *peer, const node_arrival *arriv
 	node_take_header(&rmw, arrival->body, sizeof(rmw));
 	if (rmw.op > NODE_CAS || (rmw.width != 4 && rmw.width != 8))
 		return NODE_BROKEN;
-	note_request(event, rmw.token, rmw.addr, rmw.width, NODE_OP_RMW);
-	if (__builtin_expect(rmw.addr % rmw.width || peer->closed || !(reply = node_short_begin(peer)), 0)) {
-		/* Words that are not aligned share one lock in the process, which is Go's. */
-		event->kind = rmw.op;
-		event->width = rmw.width;
-		event->operand = rmw.operand;
-		event->compare = rmw.compare;
-		return NODE_LATER;
-	}
-	if (node_guarded_rmw(rmw.op, rmw.width, node_memory_at(rmw.addr), rmw.operand, rmw.compare, &old))
+	if (rmw.addr & (rmw.width - 1u) || peer->closed || !(reply = node_short_begin(peer)))
+		return put_off_rmw(&rmw, event);
+	if (node_guarded_rmw(rmw.op, rmw.width, node_memory_at(rmw.addr), rmw.operand, rmw.compare, &old)) {
+		put_off_rmw(&rmw, event);
 		return request_fault(link, peer, event, rmw.width);
+	}
 	reply->token = rmw.token;
 	reply->state = NODE_REPLY_OK;
 	reply->value = old;
@@ -198,9 +225,8 @@ static int answers(const node_op *op, const node_reply_header *reply, uint64_t d
 	return reply->state == NODE_REPLY_PART || (reply->state == NODE_REPLY_OK && reply->value + data == op->n);
 }
 
-static int serve_reply(node_link *link, node_peer *peer, const node_arrival *arrival, node_event *event)
+int node_serve_reply(node_link *link, const node_arrival *arrival, node_op *op, node_event *event)
 {
-	node_op *op = (node_op *)node_op_of(link, peer, arrival);
 	node_reply_header reply;
 	int result = NODE_ANSWERED;
 
@@ -219,7 +245,8 @@ static int serve_reply(node_link *link, node_peer *peer, const node_arrival *arr
 	} else if (reply.state == NODE_REPLY_PART) {
 		return NODE_SERVED;
 	}
-	event->done = *op;
+	event->op = op->kind;
+	event->done = (uint32_t)(op - link->op);
 	node_op_free(link, op); /* if there are other parts they find nothing */
 	return result;
 }
@@ -229,15 +256,13 @@ int node_serve(node_link *link, node_peer *peer, const node_arrival *arrival, no
 	switch (arrival->kind) {
 	case NODE_PUT:
 	case NODE_LAST:
-		return node_serve_put(peer, arrival, event);
+		return serve_put(peer, arrival, event);
 	case NODE_PART:
 		return serve_part(peer, arrival, event);
-	case NODE_REPLY:
-		return serve_reply(link, peer, arrival, event);
 	case NODE_GET:
-		return serve_get(link, peer, arrival, event);
+		return node_serve_get(link, peer, arrival, event);
 	case NODE_RMW:
-		return serve_rmw(link, peer, arrival, event);
+		return node_serve_rmw(link, peer, arrival, event);
 	case NODE_WRITTEN:
 	case NODE_READ:
 		return serve_copied(link, arrival, event);

@@ -22,8 +22,16 @@
 #define NODE_LATER 23    /* a request for which there is no room, or a word that is not aligned: nothing was done */
 #define NODE_BROKEN 24   /* no peer sends such a message */
 
-/* Deals with the message of a kind of message.h at the head of peer's ring. event gets what the result says, and of NODE_LATER the request. */
+/*
+ * Deals with the message of a kind of message.h at the head of peer's ring, but for answers. event gets what
+ * the result says, and of NODE_LATER the request.
+ */
 int node_serve(node_link *link, node_peer *peer, const node_arrival *arrival, node_event *event);
+/* The two of these that a fast path serves most. */
+int node_serve_get(node_link *link, node_peer *peer, const node_arrival *arrival, node_event *event);
+int node_serve_rmw(node_link *link, node_peer *peer, const node_arrival *arrival, node_event *event);
+/* The same with an answer to op, which node_op_of has found; NULL: it is dropped. */
+int node_serve_reply(node_link *link, const node_arrival *arrival, node_op *op, node_event *event);
 
 /*
  * Sends what a get asked for, from *at on, and moves *at; NODE_SENT: all went. NODE_BAD_LOCAL: it cannot be
@@ -35,30 +43,24 @@ int node_answer(node_link *link, node_peer *peer, uint32_t token, uint32_t state
 
 /* Copies a message's data to an address; 1 if that is bad. huge: it is part of more than the cache holds. */
 int node_place_data(uint64_t to, const node_arrival *arrival, int huge);
-/* The data of a put could not be placed. */
+/* The data of a put could not be placed: NODE_FAULT. */
 int node_put_fault(node_event *event, uint64_t addr, uint64_t n);
 
-/* A whole put, or the last part of one. Inline for the fast path; node_serve does the same. */
-static inline int node_serve_put(node_peer *peer, const node_arrival *arrival, node_event *event)
+/*
+ * A whole put, or the last part of one: *put gets its header. Inline for the fast path; node_serve does the
+ * same. NODE_FAULT: the caller calls node_put_fault.
+ */
+static inline int node_serve_put(node_peer *peer, const node_arrival *arrival, node_put_header *put)
 {
-	node_put_header put;
-
-	if (arrival->header != sizeof(put))
+	if (arrival->header != sizeof(*put))
 		return NODE_BROKEN;
-	node_take_header(&put, arrival->body, sizeof(put));
+	node_take_header(put, arrival->body, sizeof(*put));
 	if (__builtin_expect(peer->put_failed != 0, 0)) {
 		peer->put_failed = 0;
 		if (arrival->kind == NODE_LAST)
 			return NODE_SERVED;
 	}
-	if (__builtin_expect(node_guarded_copy(node_memory_at(put.addr), arrival->bytes, arrival->data), 0))
-		return node_put_fault(event, put.addr, arrival->data);
-	event->n = arrival->data;
-	if (arrival->kind == NODE_LAST)
-		event->n += peer->receiver.placed;
-	event->notice[0] = put.notice[0];
-	event->notice[1] = put.notice[1];
-	return NODE_ARRIVED;
+	return __builtin_expect(node_guarded_copy(node_memory_at(put->addr), arrival->bytes, arrival->data), 0) ? NODE_FAULT : NODE_ARRIVED;
 }
 
 #endif

@@ -219,8 +219,8 @@ type (
 		Compare uint64
 		Op      uint8
 		Width   uint8
-		Zero    [6]uint8
-		Done    NodeOp
+		Zero    uint16
+		Done    uint32
 	}
 	Lane struct {
 		Link       uint64

@@ -120,7 +120,7 @@ func (l *Link) heed(p *peer, result node.Result) (took uint32) {
 // answered ends the operation of this link whose answer has come.
 func (l *Link) answered(err error) {
 	e := &l.node.Event
-	index := e.Done.Token % layout.NodeOps
+	index := e.Done
 	op := l.inFlight[index]
 	if op == nil {
 		return
