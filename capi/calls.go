@@ -33,28 +33,6 @@ func golapi_disarm(context C.int) { entered(context).Disarm() }
 //export golapi_away
 func golapi_away(context, away C.int) { entered(context).SetAway(away != 0) }
 
-//export golapi_put
-func golapi_put(context C.int, tgt C.uint32_t, n C.uint64_t, tgtAddr, orgAddr, tgtCntr, orgCntr, cmplCntr C.cshim_addr) C.int {
-	return C.int(entered(context).Put(uint32(tgt), uint64(n), addr(tgtAddr), addr(orgAddr), addr(tgtCntr), addr(orgCntr), addr(cmplCntr)))
-}
-
-//export golapi_get
-func golapi_get(context C.int, tgt C.uint32_t, n C.uint64_t, tgtAddr, orgAddr, tgtCntr, orgCntr C.cshim_addr) C.int {
-	return C.int(entered(context).Get(uint32(tgt), uint64(n), addr(tgtAddr), addr(orgAddr), addr(tgtCntr), addr(orgCntr)))
-}
-
-//export golapi_amsend
-func golapi_amsend(context C.int, tgt C.uint32_t, hdrHdl, uhdr C.cshim_addr, uhdrLen C.uint32_t, udata C.cshim_addr, n C.uint64_t,
-	tgtCntr, orgCntr, cmplCntr C.cshim_addr) C.int {
-	return C.int(entered(context).Amsend(uint32(tgt), addr(hdrHdl), addr(uhdr), uint32(uhdrLen), addr(udata), uint64(n),
-		addr(tgtCntr), addr(orgCntr), addr(cmplCntr)))
-}
-
-//export golapi_rmw
-func golapi_rmw(context C.int, width, op, tgt C.uint32_t, tgtVar, inVal, prevTgtVal, orgCntr C.cshim_addr) C.int {
-	return C.int(entered(context).Rmw(uint8(width), uint32(op), uint32(tgt), addr(tgtVar), addr(inVal), addr(prevTgtVal), addr(orgCntr)))
-}
-
 //export golapi_addr_set
 func golapi_addr_set(context C.int, a C.cshim_addr, index C.int32_t) C.int {
 	return C.int(entered(context).AddrSet(addr(a), int32(index)))

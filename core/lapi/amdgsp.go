@@ -5,7 +5,6 @@ import (
 	"lapi/core/lapi/dgsm"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
-	"lapi/transport/memory"
 )
 
 // placement is one end of an active message whose data lies as a DGSP says: the program, which the library keeps meanwhile, and
@@ -47,17 +46,12 @@ func (c *Context) freePlacement(l *placement) {
 // amdgsp is LAPI_DGSP_XFER (guide, Chapter 6 and LAPI_Xfer): an active message of n bytes that the DGSP gathers at udata, whose
 // offsets are addresses where udata is 0; and LAPI_AMX_XFER, the same from byte Skip of the DGSP's stream on. At the target it
 // arrives as any active message: in one piece, or as the DGSP says that the header handler names.
-func (c *Context) amdgsp(x *Transfer, done Callback) codes.Code {
-	memory.Guard()
-	t, code := c.target(x.Tgt)
-	if code == codes.Success {
-		code = c.checkUhdr(x.HdrHdl, x.Uhdr, x.UhdrLen)
-	}
-	if code == codes.Success && x.N > wire.MaxMessageSize {
-		code = codes.ErrDataLen
-	}
-	if code != codes.Success {
+func (c *Context) amdgsp(t *task, x *Transfer) codes.Code {
+	if code := c.checkUhdr(x); code != codes.Success {
 		return code
+	}
+	if x.N > wire.MaxMessageSize {
+		return codes.ErrDataLen
 	}
 	l, err := c.newPlacement(x.TgtAddr)
 	if err == nil {
@@ -69,52 +63,38 @@ func (c *Context) amdgsp(x *Transfer, done Callback) codes.Code {
 		return explainDGSP(c.host, "LAPI_Xfer", err)
 	}
 	program := l.hold.Program()
-	if offset, ok := program.Contiguous(x.Skip + x.N); ok && program.AtomSize == 0 { // one block: as any other message, directly if that is worth it
+	if offset, ok := program.Contiguous(x.Skip + x.N); !ok || program.AtomSize != 0 {
+		return c.sendPlaced(t, x, l)
+	} else { // one block: as any other message
 		c.freePlacement(l)
-		return c.amsend(x.Tgt, x.HdrHdl, x.Uhdr, x.UhdrLen, dgsm.Place(x.OrgAddr, offset+int64(x.Skip)), x.N, x.TgtCntr, x.OrgCntr, x.CmplCntr, done, hintOf(x.Flags))
+		udata := dgsm.Place(x.OrgAddr, offset+int64(x.Skip))
+		if udata == 0 && x.N > 0 {
+			return codes.ErrOrgAddrNull
+		}
+		return c.sendAm(t, x, udata, x.done())
 	}
-	return c.sendPlaced(t, x, l, done)
 }
 
-func (c *Context) sendPlaced(t *task, x *Transfer, l *placement, done Callback) codes.Code {
+func (c *Context) sendPlaced(t *task, x *Transfer, l *placement) codes.Code {
 	m := c.newVectored(t, wire.MsgAm, AmErr)
 	m.placement = l
-	if err := memory.CopyOut(m.hdr[wire.AmSize:wire.AmSize+x.UhdrLen], x.Uhdr); err != nil {
-		c.freeOutgoing(m)
-		c.fault(err, codes.ErrOrgAddrNull, AmErr, c.me)
-		return codes.ErrUhdrNull
+	h, code := c.beginAm(m, x, wire.AmSize, x.N, x.done())
+	if code != codes.Success {
+		return code
 	}
-	t.lastKind = AmErr
-	if x.CmplCntr != 0 {
-		t.expected++
-	}
-	t.nextID++
-	h := wire.Am{Handler: x.HdrHdl, Length: x.N, TgtCntr: x.TgtCntr, CmplCntr: x.CmplCntr, ID: t.nextID, UhdrLen: uint16(x.UhdrLen),
-		Atom: uint8(l.hold.Program().AtomSize)}
-	m.user, m.orgCntr, m.done = true, x.OrgCntr, done
-	m.message, m.part, m.n = uint64(h.ID), wire.MsgAmFragment, x.N
-	padded := wire.Pad8(int(x.UhdrLen))
-	clear(m.hdr[wire.AmSize+int(x.UhdrLen) : wire.AmSize+padded])
-	if !c.offerPieces(m, &h, x, l) {
-		m.layOutPlaced(&h, x, padded)
-	}
-	c.start(m)
-	c.publish()
-	return codes.Success
-}
-
-// layOutPlaced makes m a message whose data is gathered into fragments.
-func (m *outgoing) layOutPlaced(h *wire.Am, x *Transfer, padded int) {
-	m.hdrLen = wire.AmSize + padded
-	if m.hdrLen > m.t.headers {
-		h.Split = true
-		m.hdrLen = wire.AmSize
-		m.uhdrLen = uint64(x.UhdrLen)
-		m.n += m.uhdrLen
-	} else {
-		m.first = m.cut(min(x.N, m.t.room(m.hdrLen)), x.N)
+	h.Atom = uint8(l.hold.Program().AtomSize)
+	whole := wire.AmSize + wire.Pad8(int(x.UhdrLen))
+	switch {
+	case c.offerPieces(m, &h, x, l):
+	case whole > t.headers:
+		m.splitUhdr(&h)
+	default:
+		m.hdrLen = whole
+		m.first = m.cut(min(x.N, t.room(whole)), x.N)
 	}
 	h.Encode(m.hdr[:])
+	c.start(m)
+	return codes.Success
 }
 
 // cut is how much of n bytes the next fragment takes, of left bytes that there are: no atom is split. Atoms are counted from the

@@ -9,65 +9,33 @@ import (
 	"lapi/transport/memory"
 )
 
-// Amsend is LAPI_Amsend (guide, Chapters 7, 11, 18): runs the header handler at hdrHdl (an address there, or an index set by
-// LAPI_Addr_set) in the target and moves n bytes at udata to the buffer it names.
-func (c *Context) Amsend(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32, udata transport.Addr, n uint64,
-	tgtCntr, orgCntr, cmplCntr transport.Addr) codes.Code {
-	return c.amsend(tgt, hdrHdl, uhdr, uhdrLen, udata, n, tgtCntr, orgCntr, cmplCntr, Callback{}, noHint)
+// amsend is LAPI_Amsend (guide, Chapters 7, 11, 18): runs the header handler at HdrHdl (an address there, or an index set by
+// LAPI_Addr_set) in the target and moves the data to the buffer it names.
+func (c *Context) amsend(t *task, x *Transfer) codes.Code {
+	if code := c.checkAm(x); code != codes.Success {
+		return code
+	}
+	return c.sendAm(t, x, x.OrgAddr, x.done())
 }
 
-// amsend is Amsend; done, if any, is the send completion handler.
-func (c *Context) amsend(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32, udata transport.Addr, n uint64,
-	tgtCntr, orgCntr, cmplCntr transport.Addr, done Callback, way hint) codes.Code {
-	memory.Guard()
-	t, code := c.target(tgt)
-	if code == codes.Success {
-		code = c.checkAm(hdrHdl, uhdr, uhdrLen, udata, n)
-	}
-	if code == codes.Success {
-		code = c.sendAm(t, hdrHdl, uhdr, uhdrLen, udata, n, tgtCntr, orgCntr, cmplCntr, done, way)
-	}
-	if code == codes.Success {
-		c.publish()
-	}
-	return code
-}
-
-// sendAm is amsend behind its checks, up to publish. ErrUhdrNull: the user header cannot be read, nothing was sent.
-func (c *Context) sendAm(t *task, hdrHdl, uhdr transport.Addr, uhdrLen uint32, udata transport.Addr, n uint64,
-	tgtCntr, orgCntr, cmplCntr transport.Addr, done Callback, way hint) codes.Code {
+// sendAm sends an active message with the data at udata. ErrUhdrNull: the user header cannot be read, nothing was sent.
+func (c *Context) sendAm(t *task, x *Transfer, udata transport.Addr, done Callback) codes.Code {
 	m := c.newOutgoing(t, wire.MsgAm, AmErr)
-	if err := memory.CopyOut(m.hdr[wire.AmSize:wire.AmSize+uhdrLen], uhdr); err != nil {
-		c.freeOutgoing(m)
-		c.fault(err, codes.ErrOrgAddrNull, AmErr, c.me)
-		return codes.ErrUhdrNull
+	h, code := c.beginAm(m, x, wire.AmSize, x.N, done)
+	if code != codes.Success {
+		return code
 	}
-	t.lastKind = AmErr
-	if cmplCntr != 0 {
-		t.expected++
-	}
-	t.nextID++
-	h := wire.Am{Handler: hdrHdl, Length: n, TgtCntr: tgtCntr, CmplCntr: cmplCntr, ID: t.nextID, UhdrLen: uint16(uhdrLen)}
-	m.user, m.orgCntr, m.done = true, orgCntr, done
-	m.message, m.part = uint64(h.ID), wire.MsgAmFragment
-	m.data, m.n = udata, n
-	padded := wire.Pad8(int(uhdrLen))
-	clear(m.hdr[wire.AmSize+int(uhdrLen) : wire.AmSize+padded])
-	switch whole := wire.AmSize + padded; {
+	m.data = udata
+	switch whole := wire.AmSize + wire.Pad8(int(x.UhdrLen)); {
 	case whole > t.headers:
-		h.Split = true
-		m.hdrLen = wire.AmSize
-		m.uhdrLen = uint64(uhdrLen)
-		m.n += m.uhdrLen
-	case c.amGoesDirect(t, n, way):
-		h.Rendezvous, h.Direct = true, udata
-		m.hdrLen = whole
-		m.n, m.user, m.orgCntr, m.done = 0, false, 0, Callback{} // they wait for wire.MsgFetched
-		h.Token = c.readers.put(reader{t: t, data: udata, n: n, orgCntr: orgCntr, done: done, id: h.ID, seq: m.seq})
+		m.splitUhdr(&h)
+	case c.amGoesDirect(t, x.N, x.way()):
+		h.Direct = udata
+		c.offer(m, &h, reader{data: udata, n: x.N}, whole)
 	default:
 		m.hdrLen = whole
-		if m.first = n; n > t.room(whole) {
-			m.step = t.partSize(n)
+		if m.first = x.N; x.N > t.room(whole) {
+			m.step = t.partSize(x.N)
 			m.first = min(m.step, t.room(whole))
 		}
 	}
@@ -76,30 +44,68 @@ func (c *Context) sendAm(t *task, hdrHdl, uhdr transport.Addr, uhdrLen uint32, u
 	return codes.Success
 }
 
+// beginAm copies the user header of an active message of n bytes into m, at uhdrAt, and returns its header. ErrUhdrNull: it
+// cannot be read; m is gone.
+func (c *Context) beginAm(m *outgoing, x *Transfer, uhdrAt int, n uint64, done Callback) (h wire.Am, code codes.Code) {
+	t, end := m.t, uhdrAt+int(x.UhdrLen)
+	if err := memory.CopyOut(m.hdr[uhdrAt:end], x.Uhdr); err != nil {
+		c.freeOutgoing(m)
+		c.fault(err, codes.ErrOrgAddrNull, AmErr, c.me)
+		return h, codes.ErrUhdrNull
+	}
+	clear(m.hdr[end : uhdrAt+wire.Pad8(int(x.UhdrLen))])
+	t.lastKind = AmErr
+	if x.CmplCntr != 0 {
+		t.expected++
+	}
+	t.nextID++
+	m.user, m.orgCntr, m.done = true, x.OrgCntr, done
+	m.message, m.part, m.uhdrAt, m.n = uint64(t.nextID), wire.MsgAmFragment, uhdrAt, n
+	return wire.Am{Handler: x.HdrHdl, Length: n, TgtCntr: x.TgtCntr, CmplCntr: x.CmplCntr, ID: t.nextID, UhdrLen: uint16(x.UhdrLen)}, codes.Success
+}
+
+// splitUhdr makes the user header the head of m's stream: the link's header has no room for it.
+func (m *outgoing) splitUhdr(h *wire.Am) {
+	h.Split = true
+	m.hdrLen = m.uhdrAt
+	m.uhdrLen = uint64(h.UhdrLen)
+	m.n += m.uhdrLen
+}
+
+// offer makes m a rendezvous: nothing but its header goes, of whole bytes, and the target fetches the data, which r describes.
+// What follows waits for MsgFetched.
+func (c *Context) offer(m *outgoing, h *wire.Am, r reader, whole int) {
+	h.Rendezvous = true
+	r.t, r.orgCntr, r.done, r.id, r.seq = m.t, m.orgCntr, m.done, h.ID, m.seq
+	h.Token = c.readers.put(r)
+	m.hdrLen = whole
+	m.n, m.user, m.orgCntr, m.done = 0, false, 0, Callback{}
+}
+
 // checkAm checks what Amsend got, in the order of the guide's list of errors.
-func (c *Context) checkAm(hdrHdl, uhdr transport.Addr, uhdrLen uint32, udata transport.Addr, n uint64) codes.Code {
-	if code := c.checkUhdr(hdrHdl, uhdr, uhdrLen); code != codes.Success {
+func (c *Context) checkAm(x *Transfer) codes.Code {
+	if code := c.checkUhdr(x); code != codes.Success {
 		return code
 	}
 	switch {
-	case n > wire.MaxMessageSize:
+	case x.N > wire.MaxMessageSize:
 		return codes.ErrDataLen
-	case udata == 0 && n > 0:
+	case x.OrgAddr == 0 && x.N > 0:
 		return codes.ErrOrgAddrNull
 	}
 	return codes.Success
 }
 
 // checkUhdr checks what all active messages have.
-func (c *Context) checkUhdr(hdrHdl, uhdr transport.Addr, uhdrLen uint32) codes.Code {
+func (c *Context) checkUhdr(x *Transfer) codes.Code {
 	switch {
-	case hdrHdl == 0:
+	case x.HdrHdl == 0:
 		return codes.ErrHdrHndlrNull
-	case uhdrLen > wire.MaxUhdrSize:
+	case x.UhdrLen > wire.MaxUhdrSize:
 		return codes.ErrUhdrLen
-	case c.errorCheck && uhdrLen%4 != 0:
+	case c.errorCheck && x.UhdrLen%4 != 0:
 		return codes.ErrHdrLen
-	case uhdr == 0 && uhdrLen > 0:
+	case x.Uhdr == 0 && x.UhdrLen > 0:
 		return codes.ErrUhdrNull
 	}
 	return codes.Success

@@ -11,79 +11,46 @@ import (
 	"lapi/transport/memory"
 )
 
-// Amsendv is LAPI_Amsendv (guide, Chapters 6 and 18): an active message whose data is the vector at orgVec. The header handler at the
-// target names another vector. The description is read before Amsendv returns. done, if any, is the send completion handler.
-func (c *Context) Amsendv(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32, orgVec, tgtCntr, orgCntr, cmplCntr transport.Addr,
-	done Callback) codes.Code {
-	return c.amsendv(tgt, hdrHdl, uhdr, uhdrLen, orgVec, tgtCntr, orgCntr, cmplCntr, done, noHint)
-}
-
-// amsendv is Amsendv for a caller that may prefer a way.
-func (c *Context) amsendv(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32, orgVec, tgtCntr, orgCntr, cmplCntr transport.Addr,
-	done Callback, way hint) codes.Code {
-	memory.Guard()
-	t, code := c.target(tgt)
-	if code == codes.Success {
-		code = c.checkUhdr(hdrHdl, uhdr, uhdrLen)
-	}
-	if code != codes.Success {
+// amsendv is LAPI_Amsendv (guide, Chapters 6 and 18): an active message whose data is a vector. The header handler at the
+// target names another one. The description is read before amsendv returns.
+func (c *Context) amsendv(t *task, x *Transfer) codes.Code {
+	if code := c.checkUhdr(x); code != codes.Success {
 		return code
 	}
 	m := c.newVectored(t, wire.MsgAmv, AmErr)
-	if err := c.loader().One(&m.org, orgVec); err != nil {
+	if err := c.loader().One(&m.org, x.OrgAddr); err != nil {
 		c.freeOutgoing(m)
 		return c.badVector(err)
 	}
-	const uhdrAt = wire.AmSize + wire.AmvSize
-	if err := memory.CopyOut(m.hdr[uhdrAt:uhdrAt+uhdrLen], uhdr); err != nil {
-		c.freeOutgoing(m)
-		c.fault(err, codes.ErrOrgAddrNull, AmErr, c.me)
-		return codes.ErrUhdrNull
+	h, code := c.beginAm(m, x, wire.AmSize+wire.AmvSize, m.org.Total(), x.done())
+	if code != codes.Success {
+		return code
 	}
-	t.lastKind = AmErr
-	if cmplCntr != 0 {
-		t.expected++
-	}
-	t.nextID++
-	h := wire.Am{Handler: hdrHdl, Length: m.org.Total(), TgtCntr: tgtCntr, CmplCntr: cmplCntr, ID: t.nextID, UhdrLen: uint16(uhdrLen)}
-	m.user, m.orgCntr, m.done = true, orgCntr, done
-	m.message, m.part, m.uhdrAt = uint64(h.ID), wire.MsgAmFragment, uhdrAt
-	c.layOutAmv(m, &h, done, way)
-	c.start(m)
-	c.publish()
-	return codes.Success
-}
-
-// layOutAmv decides what goes where: all behind the header, the user header at the head of the stream, or nothing but the header,
-// with the data for the target to fetch.
-func (c *Context) layOutAmv(m *outgoing, h *wire.Am, done Callback, way hint) {
-	t, v, uhdrLen := m.t, &m.org, int(h.UhdrLen)
-	a := v.DescribeOrigin()
+	a := m.org.DescribeOrigin()
 	m.lengths = a.Lengths()
-	m.n = m.lengths + v.Total()
-	padded := wire.Pad8(uhdrLen)
-	clear(m.hdr[m.uhdrAt+uhdrLen : m.uhdrAt+padded])
-	switch whole := m.uhdrAt + padded; {
+	m.n += m.lengths
+	switch whole := m.uhdrAt + wire.Pad8(int(x.UhdrLen)); {
 	case whole > t.headers:
-		h.Split = true
-		m.hdrLen = m.uhdrAt
-		m.uhdrLen = uint64(uhdrLen)
-		m.n += m.uhdrLen
-	case c.amvGoesDirect(t, v, way):
-		h.Rendezvous = true
-		m.hdrLen = whole
-		if !v.Strided() {
-			a.Base, _ = v.List() // the reader keeps it
-		}
-		h.Token = c.readers.put(reader{t: t, vectored: true, org: *v, n: v.Total(), orgCntr: m.orgCntr, done: done, id: h.ID, seq: m.seq})
-		m.org = vector.Vector{}
-		m.n, m.lengths, m.user, m.orgCntr, m.done = 0, 0, false, 0, Callback{} // they wait for wire.MsgFetched
+		m.splitUhdr(&h)
+	case c.amvGoesDirect(t, &m.org, x.way()):
+		c.offerVector(m, &h, &a, whole)
 	default:
 		m.hdrLen = whole
 		m.first = min(m.n, t.room(whole)&^7)
 	}
 	h.Encode(m.hdr[:])
 	a.Encode(m.hdr[wire.AmSize:])
+	c.start(m)
+	return codes.Success
+}
+
+// offerVector is offer where the data lies in blocks: the target reads their list, which the reader keeps.
+func (c *Context) offerVector(m *outgoing, h *wire.Am, a *wire.Amv, whole int) {
+	if !m.org.Strided() {
+		a.Base, _ = m.org.List()
+	}
+	c.offer(m, h, reader{vectored: true, org: m.org, n: m.org.Total()}, whole)
+	m.org, m.lengths = vector.Vector{}, 0
 }
 
 // onAmv is the target's side of the first fragment.

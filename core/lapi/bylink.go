@@ -40,10 +40,10 @@ func (c *Context) routeOf(t *task, n uint64, way hint) transport.Route {
 }
 
 // putByLink is a put whose way is the link's.
-func (c *Context) putByLink(t *task, n uint64, orgAddr, orgCntr transport.Addr, h *wire.Put, done Callback, way hint) {
+func (c *Context) putByLink(t *task, x *Transfer, h *wire.Put) {
 	m := c.newOutgoing(t, wire.MsgPut, PutErr)
-	m.user, m.orgCntr, m.done = true, orgCntr, done
-	m.data, m.n, m.first, m.route = orgAddr, n, n, c.routeOf(t, n, way)
+	m.user, m.orgCntr, m.done = true, x.OrgCntr, x.done()
+	m.data, m.n, m.first, m.route = x.OrgAddr, x.N, x.N, c.routeOf(t, x.N, x.way())
 	m.hdrLen = len(h.Encode(m.hdr[:]))
 	c.start(m)
 }
@@ -62,11 +62,11 @@ func (f *fragmentOp) put(t *task) (transport.Status, error) {
 }
 
 // getByLink is a get likewise. False: messages are to ask for the data.
-func (c *Context) getByLink(t *task, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr transport.Addr, done Callback, way hint) bool {
+func (c *Context) getByLink(t *task, x *Transfer) bool {
 	o := c.newOriginOp(t, GetErr)
-	o.local, o.n, o.orgCntr, o.done = orgAddr, n, orgCntr, done
-	o.op.Local, o.op.Remote, o.op.N, o.op.Done = orgAddr, tgtAddr, n, getDone
-	o.op.Notice, o.op.Route = transport.Notice{uint64(tgtCntr), 0}, c.routeOf(t, n, way)
+	o.local, o.n, o.orgCntr, o.done = x.OrgAddr, x.N, x.OrgCntr, x.done()
+	o.op.Local, o.op.Remote, o.op.N, o.op.Done = x.OrgAddr, x.TgtAddr, x.N, getDone
+	o.op.Notice, o.op.Route = transport.Notice{uint64(x.TgtCntr), 0}, c.routeOf(t, x.N, x.way())
 	status, err := t.noticing.GetNotice(t.ep, &o.op)
 	if err == transport.ErrNotSupported {
 		t.direct, o.op.Route = false, transport.RouteMessages

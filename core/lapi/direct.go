@@ -3,6 +3,7 @@ package lapi
 import (
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/vector"
+	"lapi/core/lapi/wire"
 	"lapi/transport"
 )
 
@@ -126,6 +127,34 @@ func (c *Context) copyDirect(t *task, get bool, local, remote transport.Addr, n 
 		remote += transport.Addr(step)
 	}
 	return nil
+}
+
+// wentDirect ends a put or get of n bytes that was copied at once, or could not be: err says. A message without data tells the
+// target what it received, or was read, and carries its counters. False: the link cannot, use messages.
+func (c *Context) wentDirect(t *task, x *Transfer, kind ErrType, n uint64, err error) bool {
+	if fault, ok := err.(*transport.FaultError); ok {
+		c.directFault(t, fault, kind)
+		if kind == PutErr {
+			c.sendDone(x.done(), t, codes.Success) // its data will not be read again
+		}
+		return true
+	}
+	if err != nil {
+		t.direct = false
+		return false
+	}
+	c.countFor(x.OrgCntr, kind, c.me, t.id)
+	if kind == GetErr {
+		c.completed(recvComplete)
+		c.received(x.done())
+		c.tellRead(t, n, x.TgtCntr)
+		return true
+	}
+	c.completed(sendComplete)
+	c.sendDone(x.done(), t, codes.Success)
+	h := wire.PutDirect{Length: n, TgtCntr: x.TgtCntr, CmplCntr: x.CmplCntr}
+	c.sendControl(t, wire.MsgPutDirect, PutErr, h.Encode)
+	return true
 }
 
 // copies is in how many packets the statistics count n bytes that went directly: each copy is one.

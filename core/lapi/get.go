@@ -97,55 +97,24 @@ func (c *Context) originOf(t *task, token uint64) *originOp {
 	return o
 }
 
-// Get is LAPI_Get (guide, Chapter 18): copies n bytes at tgtAddr of the target to orgAddr. The origin counter says that the
-// data is here, the target counter that the target may change it.
-func (c *Context) Get(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr transport.Addr) codes.Code {
-	return c.get(tgt, n, tgtAddr, orgAddr, tgtCntr, orgCntr, Callback{}, noHint)
-}
-
-// get is Get; done, if any, is queued for the completion handler threads when the data is here.
-func (c *Context) get(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr transport.Addr, done Callback, way hint) codes.Code {
-	memory.Guard()
-	t, code := c.target(tgt)
-	if code == codes.Success {
-		code = checkMove(n, tgtAddr, orgAddr)
-	}
-	if code != codes.Success {
+// get is LAPI_Get (guide, Chapter 18). The origin counter says that the data is here, the target counter that the target may
+// change it; the completion handler is queued for the handler threads when the data is here.
+func (c *Context) get(t *task, x *Transfer) codes.Code {
+	if code := checkMove(x); code != codes.Success {
 		return code
 	}
 	t.lastKind = GetErr
-	if t.noticing != nil && n > 0 && c.getByLink(t, n, tgtAddr, orgAddr, tgtCntr, orgCntr, done, way) {
-		c.publish()
+	if t.noticing != nil && x.N > 0 && c.getByLink(t, x) {
 		return codes.Success
 	}
-	if c.getGoesDirect(t, n, way) && c.getDirect(t, n, tgtAddr, orgAddr, tgtCntr, orgCntr, done) {
-		c.publish()
+	if c.getGoesDirect(t, x.N, x.way()) && c.wentDirect(t, x, GetErr, x.N, c.copyDirect(t, true, x.OrgAddr, x.TgtAddr, x.N)) {
 		return codes.Success
 	}
 	o := c.newOriginOp(t, GetErr)
-	o.local, o.n, o.orgCntr, o.done = orgAddr, n, orgCntr, done
-	h := wire.Get{TgtAddr: tgtAddr, Length: n, TgtCntr: tgtCntr, Token: o.token(), Single: c.single}
+	o.local, o.n, o.orgCntr, o.done = x.OrgAddr, x.N, x.OrgCntr, x.done()
+	h := wire.Get{TgtAddr: x.TgtAddr, Length: x.N, TgtCntr: x.TgtCntr, Token: o.token(), Single: c.single}
 	c.sendControl(t, wire.MsgGet, GetErr, h.Encode)
-	c.publish()
 	return codes.Success
-}
-
-// getDirect reads straight from the target's memory; only the target counter needs a message. False: use messages.
-func (c *Context) getDirect(t *task, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr transport.Addr, done Callback) bool {
-	err := c.copyDirect(t, true, orgAddr, tgtAddr, n)
-	if fault, ok := err.(*transport.FaultError); ok {
-		c.directFault(t, fault, GetErr)
-		return true
-	}
-	if err != nil {
-		t.direct = false
-		return false
-	}
-	c.countFor(orgCntr, GetErr, c.me, t.id)
-	c.completed(recvComplete)
-	c.received(done)
-	c.tellRead(t, n, tgtCntr)
-	return true
 }
 
 // onGet is the target's side: it answers with the data, in parts.

@@ -5,71 +5,35 @@ import (
 	"lapi/core/lapi/vector"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
-	"lapi/transport/memory"
 )
 
-// Getv is LAPI_Getv (guide, Chapters 6 and 18): copies the blocks of the vector at tgtVec, whose addresses are the target's, to those
-// of the vector at orgVec. long: tgtVec is a lapi_lvec_t. The descriptions are read before Getv returns. done, if any, is queued for the
-// completion handler threads when the data is here.
-func (c *Context) Getv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgtCntr, orgCntr transport.Addr, done Callback) codes.Code {
-	return c.getv(tgt, tgtVec, orgVec, long, tgtCntr, orgCntr, done, noHint)
-}
-
-// getv is Getv for a caller that may prefer a way.
-func (c *Context) getv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgtCntr, orgCntr transport.Addr, done Callback, way hint) codes.Code {
-	memory.Guard()
-	t, code := c.target(tgt)
-	if code != codes.Success {
+// getv is LAPI_Getv (guide, Chapters 6 and 18). The descriptions are read before it returns.
+func (c *Context) getv(t *task, x *Transfer) codes.Code {
+	m := c.newVectored(t, wire.MsgGetv, GetErr)
+	if code := c.loadPair(m, x); code != codes.Success {
 		return code
 	}
-	m := c.newVectored(t, wire.MsgGetv, GetErr)
-	if err := c.loader().Pair(&m.org, &m.tgt, orgVec, tgtVec, long); err != nil {
-		c.freeOutgoing(m)
-		return c.badVector(err)
-	}
 	t.lastKind = GetErr
-	m.n, m.part = min(m.org.Total(), m.tgt.Total()), wire.MsgGetv
-	if c.getvGoesDirect(t, &m.org, &m.tgt, m.n, way) && c.getvDirect(m, tgtCntr, orgCntr, done) {
-		c.publish()
+	if c.getvGoesDirect(t, &m.org, &m.tgt, m.n, x.way()) && c.wentDirect(t, x, GetErr, m.n, c.moveDirect(t, true, &m.org, &m.tgt, m.n)) {
+		c.freeOutgoing(m)
 		return codes.Success
 	}
 	o := c.newOriginOp(t, GetErr)
-	o.local, o.n, o.orgCntr, o.done = 0, m.n, orgCntr, done
+	o.local, o.n, o.orgCntr, o.done = 0, m.n, x.OrgCntr, x.done()
 	o.vectored = true
 	o.org, m.org = m.org, o.org // the operation outlives its request
+	m.part = wire.MsgGetv
 	t.nextID++
-	h := wire.Vector{TgtCntr: tgtCntr, Reply: o.token(), Total: m.n, Single: c.single, ID: t.nextID}
+	h := wire.Vector{TgtCntr: x.TgtCntr, Reply: o.token(), Total: m.n, Single: c.single, ID: t.nextID}
 	m.tgt.Describe(&h)
 	m.hdrLen = len(h.Encode(m.hdr[:]))
 	c.start(m)
-	c.publish()
 	return codes.Success
 }
 
 // worthDirectGet: a get by messages takes the target's help and two ways, so a direct one pays even for short blocks if they are few.
 func (c *Context) worthDirectGet(near, far *vector.Vector, n uint64) bool {
 	return far.Pieces() <= directGetFew && near.Pieces() <= directLocal*directGetFew || c.worthDirect(near, far, n)
-}
-
-// getvDirect is getDirect for vectors. False: use messages. True: m is gone.
-func (c *Context) getvDirect(m *outgoing, tgtCntr, orgCntr transport.Addr, done Callback) bool {
-	t, n := m.t, m.n
-	err := c.moveDirect(t, true, &m.org, &m.tgt, n)
-	if fault, ok := err.(*transport.FaultError); ok {
-		c.directFault(t, fault, GetErr)
-		c.freeOutgoing(m)
-		return true
-	}
-	if err != nil {
-		t.direct = false
-		return false
-	}
-	c.freeOutgoing(m)
-	c.countFor(orgCntr, GetErr, c.me, t.id)
-	c.completed(recvComplete)
-	c.received(done)
-	c.tellRead(t, n, tgtCntr)
-	return true
 }
 
 // request is the part of a vector get that a message of data answers, at the target.

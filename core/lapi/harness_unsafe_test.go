@@ -277,3 +277,46 @@ func (t *task) refusedAt() uint64 {
 	offset := unsafe.Offsetof(layout.SegmentHead{}.Barrier) + unsafe.Offsetof(layout.Barriers{}.Refused)
 	return wire.Order.Uint64(memory.Bytes(transport.Addr(t.node.OutHead)+transport.Addr(offset), 8))
 }
+
+// The calls that move data, by their own arguments.
+
+func (k *testTask) Put(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, cmplCntr transport.Addr) codes.Code {
+	return k.Xfer(XferPut, &Transfer{Tgt: tgt, N: n, TgtAddr: tgtAddr, OrgAddr: orgAddr, TgtCntr: tgtCntr, OrgCntr: orgCntr, CmplCntr: cmplCntr})
+}
+
+func (k *testTask) Get(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr transport.Addr) codes.Code {
+	return k.Xfer(XferGet, &Transfer{Tgt: tgt, N: n, TgtAddr: tgtAddr, OrgAddr: orgAddr, TgtCntr: tgtCntr, OrgCntr: orgCntr})
+}
+
+func (k *testTask) Rmw(width uint8, op, tgt uint32, tgtVar, inVal, prevVal, orgCntr transport.Addr) codes.Code {
+	return k.Xfer(XferRmw, &Transfer{Tgt: tgt, Op: op, Size: 8 * uint32(width), TgtAddr: tgtVar, OrgAddr: inVal, PrevVal: prevVal, OrgCntr: orgCntr})
+}
+
+func (k *testTask) Amsend(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32, udata transport.Addr, n uint64,
+	tgtCntr, orgCntr, cmplCntr transport.Addr) codes.Code {
+	return k.Xfer(XferAm, &Transfer{Tgt: tgt, HdrHdl: hdrHdl, Uhdr: uhdr, UhdrLen: uhdrLen, OrgAddr: udata, N: n,
+		TgtCntr: tgtCntr, OrgCntr: orgCntr, CmplCntr: cmplCntr})
+}
+
+// flagsOf says whether the target's vector is a lapi_lvec_t.
+func flagsOf(long bool) uint32 {
+	if long {
+		return 0
+	}
+	return UseTgtVecType
+}
+
+func (k *testTask) Putv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgtCntr, orgCntr, cmplCntr transport.Addr, done Callback) codes.Code {
+	return k.Xfer(XferPutv, &Transfer{Tgt: tgt, TgtAddr: tgtVec, OrgAddr: orgVec, TgtCntr: tgtCntr, OrgCntr: orgCntr, CmplCntr: cmplCntr,
+		Handler: done.Handler, Info: done.Info, Flags: flagsOf(long)})
+}
+
+func (k *testTask) Getv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgtCntr, orgCntr transport.Addr, done Callback) codes.Code {
+	return k.Xfer(XferGetv, &Transfer{Tgt: tgt, TgtAddr: tgtVec, OrgAddr: orgVec, TgtCntr: tgtCntr, OrgCntr: orgCntr,
+		Handler: done.Handler, Info: done.Info, Flags: flagsOf(long)})
+}
+
+func (k *testTask) Amsendv(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32, orgVec, tgtCntr, orgCntr, cmplCntr transport.Addr, done Callback) codes.Code {
+	return k.Xfer(XferAmv, &Transfer{Tgt: tgt, HdrHdl: hdrHdl, Uhdr: uhdr, UhdrLen: uhdrLen, OrgAddr: orgVec,
+		TgtCntr: tgtCntr, OrgCntr: orgCntr, CmplCntr: cmplCntr, Handler: done.Handler, Info: done.Info})
+}

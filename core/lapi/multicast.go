@@ -18,8 +18,7 @@ type multicast struct {
 // multicast is LAPI_MC_XFER: an active message to each task of the group Tgt, this one included if it is a member. Every
 // member's message is one of its own for fences, flow control and failures, and reads the user's data by itself. It has no
 // counters. Nothing is sent if a member cannot be sent to.
-func (c *Context) multicast(x *Transfer, done Callback) codes.Code {
-	memory.Guard()
+func (c *Context) multicast(x *Transfer) codes.Code {
 	members, ok := c.groups[x.Tgt]
 	if !ok {
 		return codes.ErrTgt
@@ -29,7 +28,7 @@ func (c *Context) multicast(x *Transfer, done Callback) codes.Code {
 			return code
 		}
 	}
-	if code := c.checkAm(x.HdrHdl, x.Uhdr, x.UhdrLen, x.OrgAddr, x.N); code != codes.Success {
+	if code := c.checkAm(x); code != codes.Success {
 		return code
 	}
 	uhdr := c.multicastHeader[:x.UhdrLen]
@@ -38,13 +37,13 @@ func (c *Context) multicast(x *Transfer, done Callback) codes.Code {
 		return codes.ErrUhdrNull
 	}
 	part := Callback{}
-	if done.Handler != 0 {
+	if done := x.done(); done.Handler != 0 {
 		part.multicast = c.newMulticast(done, x.Tgt, len(members))
 	}
+	one := Transfer{HdrHdl: x.HdrHdl, Uhdr: memory.AddrOf(uhdr), UhdrLen: x.UhdrLen, N: x.N, Flags: x.Flags} // it has no counters
 	for _, id := range members {
-		c.sendAm(&c.tasks[id], x.HdrHdl, memory.AddrOf(uhdr), x.UhdrLen, x.OrgAddr, x.N, 0, 0, 0, part, hintOf(x.Flags))
+		c.sendAm(&c.tasks[id], &one, x.OrgAddr, part)
 	}
-	c.publish()
 	return codes.Success
 }
 

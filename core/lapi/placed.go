@@ -40,7 +40,7 @@ const forcedBlocks = 1 << 16
 func (c *Context) offerPieces(m *outgoing, h *wire.Am, x *Transfer, l *placement) bool {
 	t, n := m.t, x.N
 	whole := wire.AmSize + wire.AmvSize + wire.Pad8(int(x.UhdrLen))
-	way := hintOf(x.Flags)
+	way := x.way()
 	blocks := n / c.sizes.BlockDirect
 	if t.forced(way) {
 		blocks = min(n, forcedBlocks)
@@ -50,15 +50,10 @@ func (c *Context) offerPieces(m *outgoing, h *wire.Am, x *Transfer, l *placement
 	}
 	c.freePlacement(l)
 	m.placement = nil
-	m.id, h.Rendezvous = wire.MsgAmPieces, true
+	m.id = wire.MsgAmPieces
 	a := m.org.DescribeOrigin()
-	a.Base, _ = m.org.List()
-	h.Token = c.readers.put(reader{t: t, vectored: true, org: m.org, n: n, orgCntr: m.orgCntr, done: m.done, id: h.ID, seq: m.seq})
-	m.org = vector.Vector{}                                  // the reader keeps it
-	m.n, m.user, m.orgCntr, m.done = 0, false, 0, Callback{} // they wait for wire.MsgFetched
-	m.hdrLen = whole
 	copy(m.hdr[wire.AmSize+wire.AmvSize:whole], m.hdr[wire.AmSize:])
-	h.Encode(m.hdr[:])
+	c.offerVector(m, h, &a, whole)
 	a.Encode(m.hdr[wire.AmSize:])
 	return true
 }

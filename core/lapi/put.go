@@ -8,48 +8,31 @@ import (
 	"lapi/transport/memory"
 )
 
-// Put is LAPI_Put (guide, Chapter 18): copies n bytes at orgAddr to tgtAddr of the target. Counters may be 0.
-func (c *Context) Put(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, cmplCntr transport.Addr) codes.Code {
-	code := c.put(tgt, n, tgtAddr, orgAddr, tgtCntr, orgCntr, cmplCntr, Callback{}, noHint)
-	if code == codes.Success && c.outboxes.Outboxes != nil {
-		c.lend(&c.tasks[tgt])
-	}
-	return code
-}
-
-// put is Put; done, if any, is the send completion handler.
-func (c *Context) put(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, cmplCntr transport.Addr, done Callback, way hint) codes.Code {
-	memory.Guard()
-	t, code := c.target(tgt)
-	if code == codes.Success {
-		code = checkMove(n, tgtAddr, orgAddr)
-	}
-	if code != codes.Success {
+// put is LAPI_Put (guide, Chapter 18).
+func (c *Context) put(t *task, x *Transfer) codes.Code {
+	if code := checkMove(x); code != codes.Success {
 		return code
 	}
 	t.lastKind = PutErr
-	if cmplCntr != 0 {
+	if x.CmplCntr != 0 {
 		t.expected++
 	}
-	h := wire.Put{TgtAddr: tgtAddr, TgtCntr: tgtCntr, CmplCntr: cmplCntr}
+	n := x.N
+	h := wire.Put{TgtAddr: x.TgtAddr, TgtCntr: x.TgtCntr, CmplCntr: x.CmplCntr}
 	if t.noticing != nil {
-		c.putByLink(t, n, orgAddr, orgCntr, &h, done, way)
-		c.publish()
+		c.putByLink(t, x, &h)
 		return codes.Success
 	}
-	if c.putGoesDirect(t, n, way) && c.putDirect(t, n, orgAddr, orgCntr, &h) {
-		c.sendDone(done, t, codes.Success)
-		c.publish()
+	if c.putGoesDirect(t, n, x.way()) && c.wentDirect(t, x, PutErr, n, c.copyDirect(t, false, x.OrgAddr, x.TgtAddr, n)) {
 		return codes.Success
 	}
-	if n <= uint64(t.sendMax) && c.sendNow(t, wire.MsgPut, PutErr, h.Encode(c.header[:]), orgAddr, n, orgCntr) {
-		c.sendDone(done, t, codes.Success)
-		c.publish()
+	if n <= uint64(t.sendMax) && c.sendNow(t, wire.MsgPut, PutErr, h.Encode(c.header[:]), x.OrgAddr, n, x.OrgCntr) {
+		c.sendDone(x.done(), t, codes.Success)
 		return codes.Success
 	}
 	m := c.newOutgoing(t, wire.MsgPut, PutErr)
-	m.user, m.orgCntr, m.done = true, orgCntr, done
-	m.data, m.n = orgAddr, n
+	m.user, m.orgCntr, m.done = true, x.OrgCntr, x.done()
+	m.data, m.n = x.OrgAddr, n
 	if n <= uint64(t.sendMax) {
 		m.hdrLen, m.first = len(h.Encode(m.hdr[:])), n
 	} else {
@@ -59,40 +42,20 @@ func (c *Context) put(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, 
 		m.hdrLen, m.first = len(f.Encode(m.hdr[:])), uint64(t.sendMax)
 	}
 	c.start(m)
-	c.publish()
 	return codes.Success
 }
 
 // checkMove checks what put and get have: the addresses may be 0 only if there is nothing to move.
-func checkMove(n uint64, tgtAddr, orgAddr transport.Addr) codes.Code {
+func checkMove(x *Transfer) codes.Code {
 	switch {
-	case n > wire.MaxMessageSize:
+	case x.N > wire.MaxMessageSize:
 		return codes.ErrDataLen
-	case n > 0 && tgtAddr == 0:
+	case x.N > 0 && x.TgtAddr == 0:
 		return codes.ErrTgtAddrNull
-	case n > 0 && orgAddr == 0:
+	case x.N > 0 && x.OrgAddr == 0:
 		return codes.ErrOrgAddrNull
 	}
 	return codes.Success
-}
-
-// putDirect copies straight into the target's memory; then a message without data carries the counters, and tells the target
-// what it received. False: the link cannot, use messages.
-func (c *Context) putDirect(t *task, n uint64, orgAddr, orgCntr transport.Addr, h *wire.Put) bool {
-	err := c.copyDirect(t, false, orgAddr, h.TgtAddr, n)
-	if fault, ok := err.(*transport.FaultError); ok {
-		c.directFault(t, fault, PutErr)
-		return true
-	}
-	if err != nil {
-		t.direct = false
-		return false
-	}
-	c.countFor(orgCntr, PutErr, c.me, t.id)
-	c.completed(sendComplete)
-	d := wire.PutDirect{Length: n, TgtCntr: h.TgtCntr, CmplCntr: h.CmplCntr}
-	c.sendControl(t, wire.MsgPutDirect, PutErr, d.Encode)
-	return true
 }
 
 // onPut is the target's side of a put that came whole.

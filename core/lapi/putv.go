@@ -4,68 +4,39 @@ import (
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
-	"lapi/transport/memory"
 )
 
-// Putv is LAPI_Putv (guide, Chapters 6 and 18): copies the blocks of the vector at orgVec to those of the vector at tgtVec, whose
-// addresses are the target's. long: tgtVec is a lapi_lvec_t. The descriptions are read before Putv returns. done, if any, runs when
-// the origin's blocks may be overwritten.
-func (c *Context) Putv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgtCntr, orgCntr, cmplCntr transport.Addr, done Callback) codes.Code {
-	return c.putv(tgt, tgtVec, orgVec, long, tgtCntr, orgCntr, cmplCntr, done, noHint)
-}
-
-// putv is Putv for a caller that may prefer a way.
-func (c *Context) putv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgtCntr, orgCntr, cmplCntr transport.Addr, done Callback, way hint) codes.Code {
-	memory.Guard()
-	t, code := c.target(tgt)
-	if code != codes.Success {
+// putv is LAPI_Putv (guide, Chapters 6 and 18). The descriptions are read before it returns.
+func (c *Context) putv(t *task, x *Transfer) codes.Code {
+	m := c.newVectored(t, wire.MsgPutv, PutErr)
+	if code := c.loadPair(m, x); code != codes.Success {
 		return code
 	}
-	m := c.newVectored(t, wire.MsgPutv, PutErr)
-	if err := c.loader().Pair(&m.org, &m.tgt, orgVec, tgtVec, long); err != nil {
-		c.freeOutgoing(m)
-		return c.badVector(err)
-	}
 	t.lastKind = PutErr
-	if cmplCntr != 0 {
+	if x.CmplCntr != 0 {
 		t.expected++
 	}
-	m.n, m.part = min(m.org.Total(), m.tgt.Total()), wire.MsgPutv // they differ only where nobody checked
-	m.user, m.orgCntr, m.done = true, orgCntr, done
-	if c.putvGoesDirect(t, &m.org, &m.tgt, m.n, way) && c.putvDirect(m, tgtCntr, cmplCntr) {
-		c.publish()
+	if c.putvGoesDirect(t, &m.org, &m.tgt, m.n, x.way()) && c.wentDirect(t, x, PutErr, m.n, c.moveDirect(t, false, &m.org, &m.tgt, m.n)) {
+		c.freeOutgoing(m)
 		return codes.Success
 	}
+	m.part, m.user, m.orgCntr, m.done = wire.MsgPutv, true, x.OrgCntr, x.done()
 	t.nextID++
-	h := wire.Vector{TgtCntr: tgtCntr, Reply: uint64(cmplCntr), Total: m.n, ID: t.nextID}
+	h := wire.Vector{TgtCntr: x.TgtCntr, Reply: uint64(x.CmplCntr), Total: m.n, ID: t.nextID}
 	m.tgt.Describe(&h)
 	m.hdrLen = len(h.Encode(m.hdr[:]))
 	c.start(m)
-	c.publish()
 	return codes.Success
 }
 
-// putvDirect is putDirect for vectors. False: use messages. True: m is gone.
-func (c *Context) putvDirect(m *outgoing, tgtCntr, cmplCntr transport.Addr) bool {
-	t := m.t
-	err := c.moveDirect(t, false, &m.org, &m.tgt, m.n)
-	if fault, ok := err.(*transport.FaultError); ok {
-		c.directFault(t, fault, PutErr)
-		c.sendDone(m.done, t, codes.Success) // its data will not be read again
+// loadPair reads the vectors of a put or get into m. If they cannot be used, m is gone.
+func (c *Context) loadPair(m *outgoing, x *Transfer) codes.Code {
+	if err := c.loader().Pair(&m.org, &m.tgt, x.OrgAddr, x.TgtAddr, x.Flags&UseTgtVecType == 0); err != nil {
 		c.freeOutgoing(m)
-		return true
+		return c.badVector(err)
 	}
-	if err != nil {
-		t.direct = false
-		return false
-	}
-	c.countFor(m.orgCntr, PutErr, c.me, m.t.id)
-	c.completed(sendComplete)
-	c.sendDone(m.done, t, codes.Success)
-	h := wire.PutDirect{Length: m.n, TgtCntr: tgtCntr, CmplCntr: cmplCntr}
-	c.freeOutgoing(m)
-	c.sendControl(t, wire.MsgPutDirect, PutErr, h.Encode)
-	return true
+	m.n = min(m.org.Total(), m.tgt.Total()) // they differ only where nobody checked
+	return codes.Success
 }
 
 // onPutv is the target's side of a part of a vector put.

@@ -11,42 +11,33 @@ var atomicKinds = [...]transport.AtomicKind{
 	wire.FetchAndAdd: transport.AtomicAdd, wire.FetchAndOr: transport.AtomicOr, wire.Swap: transport.AtomicSwap, wire.CompareAndSwap: transport.AtomicCAS,
 }
 
-// Rmw is LAPI_Rmw (width 4) and LAPI_Rmw64 (width 8): op on the word at tgtVar of the target, with the one (of
-// wire.CompareAndSwap: two) words at inVal. prevVal, if not 0, gets the previous value, of wire.CompareAndSwap 1 or 0.
-func (c *Context) Rmw(width uint8, op, tgt uint32, tgtVar, inVal, prevVal, orgCntr transport.Addr) codes.Code {
-	return c.rmw(width, op, tgt, tgtVar, inVal, prevVal, orgCntr, Callback{})
-}
-
-// rmw is Rmw; done, if any, runs when the origin counter changes.
-func (c *Context) rmw(width uint8, op, tgt uint32, tgtVar, inVal, prevVal, orgCntr transport.Addr, done Callback) codes.Code {
-	memory.Guard()
-	t, code := c.target(tgt)
+// rmw is LAPI_Rmw and LAPI_Rmw64: Op on the word at TgtAddr of the target, with the one (of CompareAndSwap: two) words at
+// OrgAddr. PrevVal, if not 0, gets the previous value, of CompareAndSwap 1 or 0.
+func (c *Context) rmw(t *task, x *Transfer) codes.Code {
 	switch {
-	case code != codes.Success:
-		return code
-	case op > wire.CompareAndSwap:
+	case x.Op > wire.CompareAndSwap:
 		return codes.ErrRmwOp
-	case tgtVar == 0:
+	case x.TgtAddr == 0:
 		return codes.ErrTgtVarNull
-	case inVal == 0:
+	case x.OrgAddr == 0:
 		return codes.ErrInValNull
 	}
-	in, err := loadWords(inVal, width, op == wire.CompareAndSwap)
+	width := uint8(x.Size / 8)
+	in, err := loadWords(x.OrgAddr, width, x.Op == wire.CompareAndSwap)
 	if err != nil {
 		c.fault(err, codes.ErrOrgAddrNull, RmwErr, c.me)
 		return codes.ErrInValNull
 	}
 	t.lastKind = RmwErr
 	o := c.newOriginOp(t, RmwErr)
-	o.local, o.n, o.orgCntr, o.done, o.compares = prevVal, uint64(width), orgCntr, done, op == wire.CompareAndSwap
-	o.op.Remote, o.op.Width, o.op.Operand, o.op.Compare = tgtVar, width, in[0], 0
+	o.local, o.n, o.orgCntr, o.done, o.compares = x.PrevVal, uint64(width), x.OrgCntr, x.done(), x.Op == wire.CompareAndSwap
+	o.op.Remote, o.op.Width, o.op.Operand, o.op.Compare = x.TgtAddr, width, in[0], 0
 	if o.compares {
 		o.op.Compare, o.op.Operand = in[0], in[1]
 	}
-	if status, err := c.atomic(t, atomicKinds[op], &o.op); err != nil || status == transport.Done {
+	if status, err := c.atomic(t, atomicKinds[x.Op], &o.op); err != nil || status == transport.Done {
 		rmwDone(&o.op, err)
 	}
-	c.publish()
 	return codes.Success
 }
 

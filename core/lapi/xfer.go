@@ -3,6 +3,7 @@ package lapi
 import (
 	"lapi/core/lapi/codes"
 	"lapi/transport"
+	"lapi/transport/memory"
 )
 
 // The values of lapi_xfer_type_t that this package knows.
@@ -15,22 +16,26 @@ const (
 	XferAmv
 	XferRmw
 	XferDGSP
-	XferAmLw uint32 = 9 // as XferAm: the shortest way is taken for every short message
-	XferAmx  uint32 = 10
-	XferMc   uint32 = 11
+	xferNone // there is no such type
+	XferAmLw // as XferAm: the shortest way is taken for every short message
+	XferAmx
+	XferMc
 )
 
-// useTgtVecType is the flag USE_TGT_VEC_TYPE: the target's vector is a lapi_vec_t. notStripe is LAPI_NOT_STRIPE: the data keeps to one of several
-// addresses (guide, Chapter 14); of a get also what the target sends. direct.go has those about bulk transfer. All other flags of LAPI_Xfer are hints that change nothing here, or for types that have their own calls.
+// Flags of LAPI_Xfer; direct.go has those about bulk transfer. All others are hints that change nothing here, or are for types
+// that have their own calls.
 const (
-	useTgtVecType = 0x2
-	notStripe     = 0x80
+	UseTgtVecType = 0x2  // USE_TGT_VEC_TYPE: the target's vector is a lapi_vec_t
+	notStripe     = 0x80 // LAPI_NOT_STRIPE: the data keeps to one of several addresses (guide, Chapter 14), also that of a get
 )
 
-// Transfer is what LAPI_Xfer is asked to do: the members of all its structures. It is cshim_transfer of cshim/lapi/golapi.h.
+// Transfer is what any operation is asked to do: the members of all of LAPI_Xfer's structures. It is cshim_transfer of
+// cshim/lapi/golapi.h. Addresses are 0 where an operation has none.
 type Transfer struct {
-	HdrHdl, Uhdr     transport.Addr
-	TgtAddr, OrgAddr transport.Addr // or vectors; of LAPI_DGSP_XFER TgtAddr is the DGSP's handle; of a read-modify-write tgt_var and in_val; of an active message udata is OrgAddr
+	HdrHdl, Uhdr transport.Addr
+	// TgtAddr and OrgAddr are data, or vectors. TgtAddr is the DGSP's handle of LAPI_DGSP_XFER, tgt_var of a
+	// read-modify-write; OrgAddr is udata of an active message, in_val of a read-modify-write.
+	TgtAddr, OrgAddr transport.Addr
 	PrevVal          transport.Addr
 	N                uint64
 	Skip             uint64 // of LAPI_AMX_XFER: bytes of the DGSP's stream before the first that is sent
@@ -46,42 +51,57 @@ type Transfer struct {
 	_                uint32
 }
 
-// Xfer is LAPI_Xfer (guide, Chapter 18, Tables 24 to 31), and every other call that transfers. After a put small ones may follow
-// without core.
+// done is what follows when x's data may be overwritten, or is there.
+func (x *Transfer) done() Callback { return Callback{Handler: x.Handler, Info: x.Info} }
+
+// way is what x's flags say of its way.
+func (x *Transfer) way() hint { return hintOf(x.Flags) }
+
+// Xfer is LAPI_Xfer (guide, Chapter 18, Tables 24 to 31), and every other call that moves data.
 func (c *Context) Xfer(kind uint32, x *Transfer) codes.Code {
+	memory.Guard()
 	c.single = x.Flags&notStripe != 0
 	code := c.xfer(kind, x)
 	c.single = false
-	if code == codes.Success && kind == XferPut && c.outboxes.Outboxes != nil {
+	if code != codes.Success {
+		return code
+	}
+	c.publish()
+	if kind == XferPut && c.outboxes.Outboxes != nil {
 		c.lend(&c.tasks[x.Tgt])
 	}
-	return code
+	return codes.Success
 }
 
+// xfer is Xfer up to publish.
 func (c *Context) xfer(kind uint32, x *Transfer) codes.Code {
-	done, way := Callback{Handler: x.Handler, Info: x.Info}, hintOf(x.Flags)
+	switch {
+	case kind == XferMc:
+		return c.multicast(x)
+	case kind > XferMc || kind == xferNone:
+		return codes.ErrXferCmd
+	case kind == XferRmw && x.Size != 32 && x.Size != 64:
+		return codes.ErrOpSz
+	}
+	t, code := c.target(x.Tgt)
+	if code != codes.Success {
+		return code
+	}
 	switch kind {
 	case XferGet:
-		return c.get(x.Tgt, x.N, x.TgtAddr, x.OrgAddr, x.TgtCntr, x.OrgCntr, done, way)
-	case XferAm, XferAmLw:
-		return c.amsend(x.Tgt, x.HdrHdl, x.Uhdr, x.UhdrLen, x.OrgAddr, x.N, x.TgtCntr, x.OrgCntr, x.CmplCntr, done, way)
+		return c.get(t, x)
 	case XferPut:
-		return c.put(x.Tgt, x.N, x.TgtAddr, x.OrgAddr, x.TgtCntr, x.OrgCntr, x.CmplCntr, done, way)
+		return c.put(t, x)
 	case XferGetv:
-		return c.getv(x.Tgt, x.TgtAddr, x.OrgAddr, x.Flags&useTgtVecType == 0, x.TgtCntr, x.OrgCntr, done, way)
+		return c.getv(t, x)
 	case XferPutv:
-		return c.putv(x.Tgt, x.TgtAddr, x.OrgAddr, x.Flags&useTgtVecType == 0, x.TgtCntr, x.OrgCntr, x.CmplCntr, done, way)
+		return c.putv(t, x)
 	case XferAmv:
-		return c.amsendv(x.Tgt, x.HdrHdl, x.Uhdr, x.UhdrLen, x.OrgAddr, x.TgtCntr, x.OrgCntr, x.CmplCntr, done, way)
+		return c.amsendv(t, x)
 	case XferRmw:
-		if x.Size != 32 && x.Size != 64 {
-			return codes.ErrOpSz
-		}
-		return c.rmw(uint8(x.Size/8), x.Op, x.Tgt, x.TgtAddr, x.OrgAddr, x.PrevVal, x.OrgCntr, done)
+		return c.rmw(t, x)
 	case XferDGSP, XferAmx:
-		return c.amdgsp(x, done)
-	case XferMc:
-		return c.multicast(x, done)
+		return c.amdgsp(t, x)
 	}
-	return codes.ErrXferCmd
+	return c.amsend(t, x) // XferAm and XferAmLw
 }

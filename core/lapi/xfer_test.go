@@ -14,7 +14,7 @@ func transfers(tgt uint32, n uint64, src, dst transport.Addr, org, target *userV
 	all := []Transfer{
 		{Tgt: tgt, N: n, OrgAddr: src, TgtAddr: dst, Op: XferPut},
 		{Tgt: tgt, N: n, OrgAddr: src, HdrHdl: 0x1000, Op: XferAm},
-		{Tgt: tgt, OrgAddr: org.at(), TgtAddr: target.at(), Flags: useTgtVecType, Op: XferPutv},
+		{Tgt: tgt, OrgAddr: org.at(), TgtAddr: target.at(), Flags: UseTgtVecType, Op: XferPutv},
 		{Tgt: tgt, OrgAddr: org.at(), HdrHdl: 0x1001, Op: XferAmv},
 		{Tgt: tgt, OrgAddr: src, TgtAddr: dst, Size: 64, Op: XferRmw},
 	}
