@@ -8,14 +8,16 @@
 //	fortran   the same for Fortran
 //	handlers  calls of the user's functions
 //	progress  the lock, waiting, the library's threads
+//	node      data between tasks of a node
 //
-// Here are the fast lane and the data between tasks of a node.
+// Here are the fast lane and the rings.
 package cshim
 
 import (
 	_ "lapi/cshim/fortran"
 	_ "lapi/cshim/handlers"
 	_ "lapi/cshim/lapi"
+	_ "lapi/cshim/node"
 	_ "lapi/cshim/progress"
 )
 

@@ -96,7 +96,7 @@ func (c *Context) attribute(query uint32) int64 {
 	case qMaxTimeout:
 		return maxTimeout
 	case qInterruptSet:
-		return int64(atomic.LoadUint32(&c.shared.InterruptSet))
+		return int64(atomic.LoadUint32(&c.shared.Progress.Interrupts))
 	case qMaxPorts:
 		return MaxContexts
 	case qMaxPktSz:

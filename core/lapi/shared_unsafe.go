@@ -18,7 +18,7 @@ func wake(word *uint32, n int) {
 
 // noteEvent publishes that a counter, message state or ticket changed. cshim_notify, which every entry point calls before it lets go
 // of the lock, sees the number change and wakes whose wait is over (cshim/progress/sleep.c).
-func noteEvent(s *layout.Context) { atomic.AddUint32(&s.EventSeq, 1) }
+func noteEvent(s *layout.Context) { atomic.AddUint32(&s.Progress.EventSeq, 1) }
 
 // noteCompletion tells a handler thread of one more queued completion handler (cshim/handlers/completion.c).
 func noteCompletion(s *layout.Context) {
@@ -26,11 +26,11 @@ func noteCompletion(s *layout.Context) {
 	wake(&s.CompletionSeq, 1)
 }
 
-// kick ends the sleep of the thread that watches the descriptors, if any.
+// kick ends the sleep of the poller, if any.
 func kick(s *layout.Context) {
-	if atomic.LoadUint32(&s.Watcher) != 0 {
+	if p := &s.Progress; atomic.LoadUint32(&p.Poller) != 0 {
 		one := [8]byte{1}
-		unix.RawSyscall(unix.SYS_WRITE, uintptr(s.Descriptors[0]), uintptr(unsafe.Pointer(&one[0])), 8)
+		unix.RawSyscall(unix.SYS_WRITE, uintptr(p.Descriptors[0]), uintptr(unsafe.Pointer(&one[0])), 8)
 	}
 }
 
@@ -41,13 +41,14 @@ func openShared(s *layout.Context, task, numTasks, spin, yield int, descriptors 
 		return err
 	}
 	s.Task, s.NumTasks = int32(task), int32(numTasks)
-	s.SpinTurns, s.YieldTurns = uint32(spin), uint32(yield)
-	s.Descriptors[0] = int32(fd)
-	s.NumDescriptors = 1
+	p := &s.Progress
+	p.SpinCalls, p.Yields = uint32(spin), uint32(yield)
+	p.Descriptors[0] = int32(fd)
+	p.NumDescriptors = 1
 	for _, d := range descriptors {
-		if d >= 0 && int(s.NumDescriptors) < len(s.Descriptors) {
-			s.Descriptors[s.NumDescriptors] = int32(d)
-			s.NumDescriptors++
+		if d >= 0 && int(p.NumDescriptors) < len(p.Descriptors) {
+			p.Descriptors[p.NumDescriptors] = int32(d)
+			p.NumDescriptors++
 		}
 	}
 	setInterrupt(s, true)
@@ -55,10 +56,11 @@ func openShared(s *layout.Context, task, numTasks, spin, yield int, descriptors 
 }
 
 func closeShared(s *layout.Context) {
-	if s.NumDescriptors > 0 {
-		unix.Close(int(s.Descriptors[0]))
+	p := &s.Progress
+	if p.NumDescriptors > 0 {
+		unix.Close(int(p.Descriptors[0]))
 	}
-	s.NumDescriptors = 0
+	p.NumDescriptors = 0
 }
 
 func setInterrupt(s *layout.Context, on bool) {
@@ -66,5 +68,5 @@ func setInterrupt(s *layout.Context, on bool) {
 	if on {
 		v = 1
 	}
-	atomic.StoreUint32(&s.InterruptSet, v)
+	atomic.StoreUint32(&s.Progress.Interrupts, v)
 }

@@ -77,11 +77,11 @@ static void attach(int task, cshim_context *context, int peer_bell)
 		lane->op[i].token = i;
 		lane->op[i].next_free = i + 1;
 	}
-	cshim_lock(context);
+	cshim_lock(&context->progress);
 	context->task = task;
 	context->num_tasks = 2;
 	context->lane = CSHIM_ADDR(lane);
-	cshim_unlock(context);
+	cshim_unlock(&context->progress);
 }
 
 void fake_lane_attach(lapi_handle_t handles[2])
@@ -93,16 +93,16 @@ void fake_lane_attach(lapi_handle_t handles[2])
 	__atomic_store_n(&unordered, 0, __ATOMIC_RELAXED);
 	memset(segments, 0, sizeof(segments));
 	for (task = 0; task < 2; task++)
-		attach(task, contexts[task], contexts[1 - task]->descriptors[1]);
+		attach(task, contexts[task], contexts[1 - task]->progress.descriptors[1]);
 }
 
 void fake_lane_detach(lapi_handle_t handle)
 {
 	cshim_context *context = fake_context(handle);
 
-	cshim_lock(context);
+	cshim_lock(&context->progress);
 	context->lane = 0;
-	cshim_unlock(context);
+	cshim_unlock(&context->progress);
 }
 
 cshim_path *fake_lane_path(lapi_handle_t handle)

@@ -352,7 +352,7 @@ static void answer_late(lapi_handle_t peer, uint32_t token, uint64_t value, uint
 	cshim_reply_header *reply;
 	cshim_append append;
 
-	cshim_lock(context);
+	cshim_lock(&context->progress);
 	CHECK(cshim_append_begin(path, sizeof(*reply) + data, &append));
 	reply = (cshim_reply_header *)append.body;
 	reply->token = token;
@@ -360,7 +360,7 @@ static void answer_late(lapi_handle_t peer, uint32_t token, uint64_t value, uint
 	reply->value = value;
 	memset(reply + 1, 0xee, data);
 	cshim_append_end((cshim_paths *)(uintptr_t)lane->paths, path, &append, CSHIM_MSG_LANE_REPLY, sizeof(*reply), data);
-	cshim_unlock(context);
+	cshim_unlock(&context->progress);
 }
 
 /* The peer serves the operation that is under way, and it is over. */

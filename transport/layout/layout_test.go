@@ -14,6 +14,7 @@ import (
 // structs pairs each C struct with its Go view.
 var structs = map[string]any{
 	"cshim_context":      Context{},
+	"cshim_progress":     Progress{},
 	"cshim_slot":         Slot{},
 	"cshim_ring_control": RingControl{},
 	"cshim_segment_head": SegmentHead{},

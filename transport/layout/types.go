@@ -11,6 +11,7 @@ type (
 	BarrierWord C.cshim_barrier_word
 	Barriers    C.cshim_barrier_words
 	Context     C.cshim_context
+	Progress    C.cshim_progress
 	Slot        C.cshim_slot
 	RingControl C.cshim_ring_control
 	SegmentHead C.cshim_segment_head
@@ -42,9 +43,9 @@ const (
 	Active       = C.CSHIM_ACTIVE
 	Terminating  = C.CSHIM_TERMINATING
 
-	DispatchTicket   = C.CSHIM_DISPATCH_TICKET
-	DispatchProgress = C.CSHIM_DISPATCH_PROGRESS
-	DispatchError    = C.CSHIM_DISPATCH_ERROR
+	ProgressTicket = C.CSHIM_PROGRESS_TICKET
+	ProgressMade   = C.CSHIM_PROGRESS_MADE
+	ProgressError  = C.CSHIM_PROGRESS_ERROR
 
 	SegmentMagic   = C.CSHIM_SEGMENT_MAGIC
 	SegmentVersion = C.CSHIM_SEGMENT_VERSION
