@@ -60,7 +60,7 @@ func New(o *Options) (*Context, codes.Code) {
 		return nil, o.report(err)
 	}
 	s := &setup{o: o, Context: &Context{
-		shared: o.Shared, wake: progress.NewBlock(o.Shared), host: o.Host, cfg: cfg, clock: o.clock(), instance: o.Instance, me: cfg.Task,
+		shared: o.Shared, wake: progress.NewBlock(&o.Shared.Progress, &o.Shared.CompletionSeq), host: o.Host, cfg: cfg, clock: o.clock(), instance: o.Instance, me: cfg.Task,
 		tasks: make([]task, cfg.NumTasks), errHandler: o.ErrHandler, libVersion: o.LibVersion, timeout: defaultTimeout, persistent: o.Persistent,
 		ackThreshold: cfg.AckThreshold, bufCopy: min(128, cfg.RexmitBufSize), exchanges: map[uint32]*exchange{},
 	}}
@@ -215,7 +215,8 @@ func (s *setup) finish() codes.Code {
 		}
 	}
 	spin, yield := s.net.Patience()
-	if err := s.wake.Open(s.me, len(s.tasks), spin, yield, append(s.links.Descriptors(), s.net.Session.Descriptor())); err != nil {
+	s.shared.Task, s.shared.NumTasks = int32(s.me), int32(len(s.tasks))
+	if err := s.wake.Open(spin, yield, append(s.links.Descriptors(), s.net.Session.Descriptor())); err != nil {
 		s.say(0, "%v", err)
 		return codes.ErrUnknown
 	}

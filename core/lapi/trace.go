@@ -96,7 +96,7 @@ func (t *tracer) close() {
 
 // thread is the caller's kernel id: it holds the context lock, which says whose it is.
 func (t *tracer) thread() int32 {
-	return int32(atomic.LoadUint32(&t.shared.LockWord))
+	return int32(atomic.LoadUint32(&t.shared.Progress.LockWord))
 }
 
 func (t *tracer) add(kind uint32, name string, peer int, size, id uint64, code int32) {

@@ -23,7 +23,7 @@ func tracedJob(t testing.TB, n, level int, env map[string]string) (j *testJob, d
 	maps.Copy(vars, env)
 	j = newJob(t, n, vars)
 	for i, k := range j.tasks {
-		atomic.StoreUint32(&k.shared.LockWord, uint32(i+1))
+		atomic.StoreUint32(&k.shared.Progress.LockWord, uint32(i+1))
 	}
 	return j, dir
 }

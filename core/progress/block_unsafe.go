@@ -21,25 +21,25 @@ const futexWake = 1 | 128 // FUTEX_WAKE | FUTEX_PRIVATE_FLAG
 
 // Block is the part of an owner's block that its threads in C look at.
 type Block struct {
-	words      *layout.Context
+	words      *layout.Progress
+	due        *uint32 // futex: changes with each completion handler that is due
 	changed    bool  // since threads were last told
 	armed      bool  // a thread sleeps on the descriptors
 	armedUntil int64 // when it wakes by itself; 0: never
 }
 
-// NewBlock is the Block of those words, which C has made.
-func NewBlock(words *layout.Context) Block { return Block{words: words} }
+// NewBlock is the Block of those words, which C has made; handler threads sleep on due.
+func NewBlock(words *layout.Progress, due *uint32) Block { return Block{words: words, due: due} }
 
 // Open fills the block's constants and its descriptors: an eventfd of this process, then those that become readable when the
 // owner has something to do. spin and yield are for how many turns a thread does so before it sleeps.
-func (b *Block) Open(task, numTasks, spin, yield int, descriptors []int) error {
+func (b *Block) Open(spin, yield int, descriptors []int) error {
 	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
 		return err
 	}
 	words := b.words
-	words.Task, words.NumTasks = int32(task), int32(numTasks)
-	words.SpinTurns, words.YieldTurns = uint32(spin), uint32(yield)
+	words.SpinCalls, words.Yields = uint32(spin), uint32(yield)
 	words.Descriptors[0] = int32(fd)
 	words.NumDescriptors = 1
 	for _, d := range descriptors {
@@ -73,13 +73,13 @@ func (b *Block) Publish() {
 
 // Completion tells a handler thread of one more completion handler that is due.
 func (b *Block) Completion() {
-	atomic.AddUint32(&b.words.CompletionSeq, 1)
-	unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&b.words.CompletionSeq)), futexWake, 1, 0, 0, 0)
+	atomic.AddUint32(b.due, 1)
+	unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(b.due)), futexWake, 1, 0, 0, 0)
 }
 
 // Kick ends the sleep of the poller, if there is one.
 func (b *Block) Kick() {
-	if atomic.LoadUint32(&b.words.Watcher) != 0 {
+	if atomic.LoadUint32(&b.words.Poller) != 0 {
 		one := [8]byte{1}
 		unix.RawSyscall(unix.SYS_WRITE, uintptr(b.words.Descriptors[0]), uintptr(unsafe.Pointer(&one[0])), 8)
 	}
@@ -108,8 +108,8 @@ func (b *Block) SetInterrupt(on bool) {
 	if on {
 		v = 1
 	}
-	atomic.StoreUint32(&b.words.InterruptSet, v)
+	atomic.StoreUint32(&b.words.Interrupts, v)
 }
 
 // Interrupt is what SetInterrupt set last, here or in C.
-func (b *Block) Interrupt() bool { return atomic.LoadUint32(&b.words.InterruptSet) != 0 }
+func (b *Block) Interrupt() bool { return atomic.LoadUint32(&b.words.Interrupts) != 0 }

@@ -46,13 +46,13 @@ func TestEarlier(t *testing.T) {
 
 // TestBlock: a change is published once, and the sleeper is kicked once, only for what is due before it wakes.
 func TestBlock(t *testing.T) {
-	words := new(layout.Context)
-	b := NewBlock(words)
-	if err := b.Open(3, 8, 1, 2, []int{-1, 0}); err != nil {
+	words, due := new(layout.Progress), new(uint32)
+	b := NewBlock(words, due)
+	if err := b.Open(1, 2, []int{-1, 0}); err != nil {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	if words.Task != 3 || words.NumTasks != 8 || words.NumDescriptors != 2 {
+	if words.SpinCalls != 1 || words.Yields != 2 || words.NumDescriptors != 2 {
 		t.Errorf("the block says %+v", words)
 	}
 	b.Publish()
@@ -66,7 +66,7 @@ func TestBlock(t *testing.T) {
 		n, err := unix.Read(int(words.Descriptors[0]), make([]byte, 8))
 		return err == nil && n == 8
 	}
-	words.Watcher = 1
+	words.Poller = 1
 	b.Arm(100)
 	for _, next := range []int64{0, 100, 150} {
 		b.Sooner(next)

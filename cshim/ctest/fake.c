@@ -34,7 +34,7 @@ void fake_reset_counts(void)
 fake_core *fake_enter(int context)
 {
 	CHECK(context >= 0 && context < CSHIM_MAX_CONTEXTS);
-	CHECK(cshim_lock_owned(cshim_context_at(context)));
+	CHECK(cshim_lock_owned(&cshim_context_at(context)->progress));
 	CHECK(cores[context].open);
 	return &cores[context];
 }
@@ -54,7 +54,7 @@ int golapi_init(int context, cshim_addr info)
 
 	(void)info;
 	fake_note(&fake_counts.inits);
-	CHECK(block->state == CSHIM_INITIALIZING);
+	CHECK(block->progress.state == CSHIM_INITIALIZING);
 	CHECK(!core->open);
 	if (fake_settings.init_code)
 		return fake_settings.init_code;
@@ -66,12 +66,12 @@ int golapi_init(int context, cshim_addr info)
 	core->bell = make_eventfd();
 	block->task = 0;
 	block->num_tasks = 1;
-	block->spin_turns = fake_settings.spin_turns;
-	block->yield_turns = fake_settings.yield_turns;
-	__atomic_store_n(&block->interrupt_set, fake_settings.polling ? 0 : 1, __ATOMIC_SEQ_CST);
-	block->descriptors[0] = make_eventfd();
-	block->descriptors[1] = core->bell;
-	block->num_descriptors = 2;
+	block->progress.spin_calls = fake_settings.spin_turns;
+	block->progress.yields = fake_settings.yield_turns;
+	__atomic_store_n(&block->progress.interrupts, fake_settings.polling ? 0 : 1, __ATOMIC_SEQ_CST);
+	block->progress.descriptors[0] = make_eventfd();
+	block->progress.descriptors[1] = core->bell;
+	block->progress.num_descriptors = 2;
 	pthread_mutex_lock(&core->mutex);
 	core->open = 1;
 	pthread_mutex_unlock(&core->mutex);
@@ -123,14 +123,14 @@ int golapi_term_end(int context)
 	fake_core *core = &cores[context];
 
 	fake_note(&fake_counts.term_ends);
-	CHECK(block->state == CSHIM_TERMINATING);
-	CHECK(__atomic_load_n(&block->watcher, __ATOMIC_SEQ_CST) == 0);
+	CHECK(block->progress.state == CSHIM_TERMINATING);
+	CHECK(__atomic_load_n(&block->progress.poller, __ATOMIC_SEQ_CST) == 0);
 	CHECK(!core->dispatching);
 	pthread_mutex_lock(&core->mutex);
 	core->open = 0;
 	close(core->bell);
-	close(block->descriptors[0]);
-	block->num_descriptors = 0;
+	close(block->progress.descriptors[0]);
+	block->progress.num_descriptors = 0;
 	pthread_mutex_unlock(&core->mutex);
 	return LAPI_SUCCESS;
 }
@@ -139,7 +139,7 @@ void fake_event(int context)
 {
 	cshim_context *block = cshim_context_at(context);
 
-	__atomic_add_fetch(&block->event_seq, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&block->progress.event_seq, 1, __ATOMIC_SEQ_CST);
 }
 
 static int take(fake_core *core, fake_packet *taken)
@@ -164,7 +164,7 @@ static uint32_t turn_ticket(fake_core *core, uint64_t number)
 		if (t->number == number) {
 			if (!__atomic_load_n(&hold_tickets, __ATOMIC_SEQ_CST))
 				t->done = 1;
-			return t->done ? CSHIM_DISPATCH_TICKET : 0;
+			return t->done ? CSHIM_PROGRESS_TICKET : 0;
 		}
 	}
 	CHECK(!"a known ticket");
@@ -183,14 +183,14 @@ uint32_t golapi_dispatch(int context, uint64_t number)
 	fake_note(&fake_counts.dispatches);
 	for (i = 0; i < FAKE_TURN && take(core, &p); i++) {
 		p.action(context, p.argument);
-		flags |= CSHIM_DISPATCH_PROGRESS;
+		flags |= CSHIM_PROGRESS_MADE;
 	}
 	if (fake_lane_turn(context))
-		flags |= CSHIM_DISPATCH_PROGRESS;
+		flags |= CSHIM_PROGRESS_MADE;
 	if (number)
 		flags |= turn_ticket(core, number);
 	if (core->first_error != core->end_error)
-		flags |= CSHIM_DISPATCH_ERROR;
+		flags |= CSHIM_PROGRESS_ERROR;
 	core->dispatching = 0;
 	return flags;
 }

@@ -37,14 +37,14 @@ static void attach(int task, const lapi_handle_t *handles, int n, uint32_t round
 	for (peer = 0; peer < n; peer++) {
 		ends->peer[peer].out_head = CSHIM_ADDR(&heads[peer]);
 		ends->peer[peer].task = peer;
-		ends->peer[peer].bell = fake_context(handles[peer])->descriptors[1];
+		ends->peer[peer].bell = fake_context(handles[peer])->progress.descriptors[1];
 		ends->peer[peer].fenced = FAKE_NODE_FENCED;
 	}
-	cshim_lock(context);
+	cshim_lock(&context->progress);
 	context->task = task;
 	context->num_tasks = n;
 	context->barrier = CSHIM_ADDR(ends);
-	cshim_unlock(context);
+	cshim_unlock(&context->progress);
 }
 
 void fake_barrier_attach(const lapi_handle_t *handles, int n, uint32_t rounds)
@@ -63,9 +63,9 @@ void fake_barrier_detach(lapi_handle_t handle)
 {
 	cshim_context *context = fake_context(handle);
 
-	cshim_lock(context);
+	cshim_lock(&context->progress);
 	context->barrier = 0;
-	cshim_unlock(context);
+	cshim_unlock(&context->progress);
 }
 
 node_barrier_words *fake_barrier_words(int task)
@@ -124,12 +124,12 @@ static void fail(int context, int code)
 {
 	cshim_context *block = cshim_context_at(context);
 
-	CHECK(cshim_lock_owned(block));
+	CHECK(cshim_lock_owned(&block->progress));
 	if (paths_of(block)->barrier.failed)
 		return;
 	paths_of(block)->barrier.failed = (uint32_t)code;
 	tell(block->task, block->num_tasks, (uint64_t)code);
-	__atomic_add_fetch(&block->event_seq, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&block->progress.event_seq, 1, __ATOMIC_SEQ_CST);
 }
 
 void golapi_barrier_broken(int context, int32_t task)

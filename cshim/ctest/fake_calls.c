@@ -26,7 +26,7 @@ int golapi_qenv(int context, uint32_t query, cshim_addr ret_val)
 	fake_enter(context);
 	if (query != INTERRUPT_SET)
 		return LAPI_ERR_QUERY_TYPE;
-	*(int *)(uintptr_t)ret_val = (int)__atomic_load_n(&cshim_context_at(context)->interrupt_set, __ATOMIC_SEQ_CST);
+	*(int *)(uintptr_t)ret_val = (int)__atomic_load_n(&cshim_context_at(context)->progress.interrupts, __ATOMIC_SEQ_CST);
 	return LAPI_SUCCESS;
 }
 
@@ -35,7 +35,7 @@ int golapi_senv(int context, uint32_t query, int32_t val)
 	fake_enter(context);
 	if (query != INTERRUPT_SET)
 		return LAPI_ERR_QUERY_TYPE;
-	__atomic_store_n(&cshim_context_at(context)->interrupt_set, val ? 1 : 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&cshim_context_at(context)->progress.interrupts, val ? 1 : 0, __ATOMIC_SEQ_CST);
 	return LAPI_SUCCESS;
 }
 

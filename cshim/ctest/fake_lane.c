@@ -11,7 +11,7 @@
 
 #include "fake_node.h"
 #include "lane_shared.h"
-#include "sleep.h"
+#include "arm.h"
 
 static cshim_lane lanes[2] __attribute__((aligned(64)));
 static int16_t ring_of[2][2] = {{-1, 1}, {0, -1}};
@@ -28,17 +28,17 @@ static void attach(int task, cshim_context *context)
 	lane->scratch = CSHIM_ADDR(scratch[task]);
 	lane->turns_max = 4096;
 	lane->bulk_min = UINT64_MAX;
-	cshim_lock(context);
+	cshim_lock(&context->progress);
 	context->task = task;
 	context->num_tasks = 2;
 	context->lane = CSHIM_ADDR(lane);
-	cshim_unlock(context);
+	cshim_unlock(&context->progress);
 }
 
 void fake_lane_attach(lapi_handle_t handles[2])
 {
 	cshim_context *contexts[2] = {fake_context(handles[0]), fake_context(handles[1])};
-	int bells[2] = {contexts[0]->descriptors[1], contexts[1]->descriptors[1]}, task;
+	int bells[2] = {contexts[0]->progress.descriptors[1], contexts[1]->progress.descriptors[1]}, task;
 
 	fake_node_make(bells);
 	for (task = 0; task < 2; task++)
@@ -49,9 +49,9 @@ void fake_lane_detach(lapi_handle_t handle)
 {
 	cshim_context *context = fake_context(handle);
 
-	cshim_lock(context);
+	cshim_lock(&context->progress);
 	context->lane = 0;
-	cshim_unlock(context);
+	cshim_unlock(&context->progress);
 }
 
 node_peer *fake_lane_peer(lapi_handle_t handle)

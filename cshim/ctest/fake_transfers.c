@@ -75,7 +75,7 @@ int golapi_xfer(int context, uint32_t type, cshim_transfer *t)
 /* Groups of one member, which is their name. */
 int golapi_group_create(int context, uint32_t num_tasks, cshim_addr list, cshim_addr group)
 {
-	CHECK(cshim_lock_owned(cshim_context_at(context)));
+	CHECK(cshim_lock_owned(&cshim_context_at(context)->progress));
 	if (!list || !group)
 		return LAPI_ERR_RET_PTR_NULL;
 	if (num_tasks != 1)
@@ -86,6 +86,6 @@ int golapi_group_create(int context, uint32_t num_tasks, cshim_addr list, cshim_
 
 int golapi_group_free(int context, uint32_t group)
 {
-	CHECK(cshim_lock_owned(cshim_context_at(context)));
+	CHECK(cshim_lock_owned(&cshim_context_at(context)->progress));
 	return group == 5 ? LAPI_SUCCESS : LAPI_ERR_TGT;
 }

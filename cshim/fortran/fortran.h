@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "internal.h"
+#include "procedure.h"
 
 /* fortran_null.c */
 
@@ -43,8 +44,5 @@ int cshim_is_procedure(const void *argument);
  * sent as header handler. The address itself where it lies in no file.
  */
 uint64_t cshim_procedure_name(const void *procedure);
-
-/* A DDM function with this bit is Fortran: bytes, operand and operation by reference too. No address of any architecture has it. */
-#define CSHIM_FORTRAN_DDM ((uint64_t)1 << 63)
 
 #endif

@@ -166,7 +166,7 @@ static int fortran_util(const int32_t *hndl, void *util_cmd)
 		return LAPI_ERR_HNDL_INVALID;
 	handler = CSHIM_ADDR(command->DdmFunc.ddm_func);
 	golapi_dgsp_ddm(cshim_index_of(context), handler ? handler | CSHIM_FORTRAN_DDM : 0);
-	return cshim_leave_with(context, LAPI_SUCCESS);
+	return cshim_leave(context, LAPI_SUCCESS);
 }
 
 #include "fortran_gen.h"

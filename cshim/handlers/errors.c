@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "handlers.h"
 
 /* Writes out what the program has printed, but waits for no other thread: that one may hold the stream for ever. */
 static void flush_if_free(FILE *stream)
@@ -33,32 +33,33 @@ static void call_error_handler(cshim_context *context, const cshim_error *error)
 	int code = error->code, task = error->task, src = error->src;
 	lapi_err_t type = (lapi_err_t)error->type;
 
-	handler(&context->handle, &code, &type, &task, &src);
+	handler(cshim_handle_of(context), &code, &type, &task, &src);
 }
 
 /*
- * The handler may call LAPI_Term, from this very thread; then the context is gone when it returns. polling: the caller is between
- * cshim_poll_begin and cshim_poll_end; while the handler runs it does not poll, and the service thread may step in.
+ * The handler may call LAPI_Term, from this very thread; then the context is gone when it returns. While the handler runs a polling
+ * caller does not poll, and the service thread may step in.
  */
-void cshim_run_errors(cshim_context *context, int polling)
+void cshim_run_errors(cshim_progress *progress, int polls)
 {
-	uint32_t handle = context->handle, depth;
+	cshim_context *context = cshim_context_of(progress);
+	uint32_t handle = progress->handle, depth;
 	cshim_error error;
 
-	while (cshim_alive(context, handle) && golapi_next_error(cshim_index_of(context), &error)) {
+	while (cshim_alive(progress, handle) && golapi_next_error(cshim_index_of(context), &error)) {
 		if (!error.handler)
 			end_task(context, &error);
-		if (polling)
-			cshim_poll_end(context);
-		/* Sleepers would have nobody to watch for them meanwhile. */
-		cshim_hand_over(context);
+		if (polls)
+			cshim_poll_end(progress);
+		/* Sleepers would have nobody to poll for them meanwhile. */
+		cshim_hand_over(progress);
 		cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_BEGIN | CSHIM_TRACE_HANDLER, "error handler", error.code);
-		depth = cshim_lock_release_all(context);
+		depth = cshim_lock_release_all(progress);
 		call_error_handler(context, &error);
-		cshim_lock_forfeit(context);
-		cshim_lock_restore(context, depth);
+		cshim_lock_forfeit(progress);
+		cshim_lock_restore(progress, depth);
 		cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_END | CSHIM_TRACE_HANDLER, "", 0);
-		if (polling)
-			cshim_poll_begin(context);
+		if (polls)
+			cshim_poll_begin(progress);
 	}
 }

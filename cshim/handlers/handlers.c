@@ -12,15 +12,15 @@
 /* A handler begins that may run without the lock, as queued completion handlers do. */
 static uint32_t handler_begins(cshim_context *context)
 {
-	return cshim_lock_owned(context) ? cshim_handler_begins(context) : WITHOUT_LOCK;
+	return cshim_lock_owned(&context->progress) ? cshim_handler_begins(&context->progress) : WITHOUT_LOCK;
 }
 
 static void handler_ends(cshim_context *context, uint32_t before)
 {
 	if (before == WITHOUT_LOCK)
-		cshim_lock_forfeit(context);
+		cshim_lock_forfeit(&context->progress);
 	else
-		cshim_handler_ends(context, before);
+		cshim_handler_ends(&context->progress, before);
 }
 
 /* The header handler wrote over the structure: nothing in it can be believed, so the message is delivered as by default. */
@@ -123,7 +123,7 @@ void cshim_call_vector_header(int context, cshim_addr handler, cshim_addr uhdr, 
 	given.info.src = src;
 	given.info.udata_one_pkt_ptr = (void *)(uintptr_t)one_packet;
 	before = handler_begins(block);
-	result->buffer = (uintptr_t)header_handler(&block->handle, (void *)(uintptr_t)uhdr, &length, &given.lengths,
+	result->buffer = (uintptr_t)header_handler(cshim_handle_of(block), (void *)(uintptr_t)uhdr, &length, &given.lengths,
 	                                           &completion_handler, &user_info);
 	handler_ends(block, before);
 	result->completion = (uintptr_t)completion_handler;
@@ -132,25 +132,24 @@ void cshim_call_vector_header(int context, cshim_addr handler, cshim_addr uhdr, 
 }
 
 /*
- * Also outside the dispatcher, at the end of a call that sends: while the handler runs the dispatcher counts as running in this
- * thread, so that a call which would wait inside the handler is refused as in all handlers that hold the lock.
+ * Also outside of progress calls, at the end of a call that sends. While the handler runs a progress call counts as being made by
+ * this thread, so that a call which would wait inside the handler is refused as in all handlers that hold the lock.
  */
 void cshim_call_send_completion(int context, cshim_addr handler, cshim_addr info, uint32_t tgt, uint32_t reason)
 {
 	cshim_context *block = &cshim_contexts[context];
-	cshim_private *private = cshim_private_of(block);
+	cshim_progress *progress = &block->progress;
 	scompl_hndlr_t *send_handler = (scompl_hndlr_t *)(uintptr_t)handler;
-	uint32_t was = block->dispatching, who = private->dispatcher, before;
+	uint32_t was = progress->calling, caller = progress->caller, before;
 	lapi_sh_info_t why = {.src = tgt, .reason = reason};
 
-	private->dispatcher = cshim_tid();
-	/* Atomic: LAPI_Msgpoll looks at it without the lock. */
-	__atomic_store_n(&block->dispatching, 1, __ATOMIC_RELAXED);
+	cshim_call_begins(progress);
 	before = handler_begins(block);
-	send_handler(&block->handle, (void *)(uintptr_t)info, &why);
+	send_handler(cshim_handle_of(block), (void *)(uintptr_t)info, &why);
 	handler_ends(block, before);
-	__atomic_store_n(&block->dispatching, was, __ATOMIC_RELAXED);
-	private->dispatcher = who;
+	if (!was)
+		cshim_call_ends(progress);
+	progress->caller = caller;
 }
 
 void cshim_call_completion(int context, cshim_addr handler, cshim_addr info)
@@ -160,7 +159,7 @@ void cshim_call_completion(int context, cshim_addr handler, cshim_addr info)
 
 	uint32_t before = handler_begins(block);
 
-	completion_handler(&block->handle, (void *)(uintptr_t)info);
+	completion_handler(cshim_handle_of(block), (void *)(uintptr_t)info);
 	handler_ends(block, before);
 }
 
@@ -168,6 +167,18 @@ int cshim_call_udp_handler(cshim_addr handler, int context, cshim_addr local, cs
 {
 	udp_init_hndlr *udp_handler = (udp_init_hndlr *)(uintptr_t)handler;
 
-	return udp_handler(&cshim_contexts[context].handle, (lapi_udp_t *)(uintptr_t)local, (lapi_udp_t *)(uintptr_t)list,
+	return udp_handler(cshim_handle_of(&cshim_contexts[context]), (lapi_udp_t *)(uintptr_t)local, (lapi_udp_t *)(uintptr_t)list,
 	                   (lapi_udpinfo_t *)(uintptr_t)info);
+}
+
+int64_t cshim_call_ddm(cshim_addr handler, cshim_addr in, cshim_addr inout, int64_t n, int32_t operand, int32_t operation)
+{
+	typedef long fortran_ddm(void *in, void *inout, long *bytes, int32_t *operand, int32_t *operation);
+	ddm_func_t *ddm_func = (ddm_func_t *)(uintptr_t)handler;
+	long bytes = (long)n;
+
+	if (handler & CSHIM_FORTRAN_DDM)
+		return ((fortran_ddm *)(uintptr_t)(handler & ~CSHIM_FORTRAN_DDM))((void *)(uintptr_t)in, (void *)(uintptr_t)inout, &bytes, &operand,
+		                                                                   &operation);
+	return ddm_func((void *)(uintptr_t)in, (void *)(uintptr_t)inout, bytes, operand, operation);
 }

@@ -1,5 +1,8 @@
 /*
- * handlers.h - calls of the user's header handlers, for handlers.c and for the lane, which runs them where messages arrive. Private to cshim.
+ * handlers.h - calls of the user's handlers: the contract of this part with the C side. golapi.h has what core calls.
+ *
+ * Header, inline completion and send completion handlers run under the lock, in the thread that makes a progress call or sends.
+ * Completion handlers run without it in handler threads, error handlers without it in any thread that waits or polls.
  */
 #ifndef CSHIM_HANDLERS_H
 #define CSHIM_HANDLERS_H
@@ -21,22 +24,19 @@ typedef struct cshim_header_call {
  * A handler begins in a thread that has the lock: what is locked now stays locked until it returns. Returns what
  * cshim_handler_ends needs.
  */
-static inline uint32_t cshim_handler_begins(cshim_context *context)
+static inline uint32_t cshim_handler_begins(cshim_progress *progress)
 {
-	cshim_private *private = cshim_private_of(context);
-	uint32_t before = private->handler_floor;
+	uint32_t before = progress->lock_floor;
 
-	private->handler_floor = context->lock_depth;
+	progress->lock_floor = progress->lock_depth;
 	return before;
 }
 
 /* It has returned. Levels that it took and did not give back are taken from it: they would hold the lock for ever. */
-static inline void cshim_handler_ends(cshim_context *context, uint32_t before)
+static inline void cshim_handler_ends(cshim_progress *progress, uint32_t before)
 {
-	cshim_private *private = cshim_private_of(context);
-
-	context->lock_depth = private->handler_floor;
-	private->handler_floor = before;
+	progress->lock_depth = progress->lock_floor;
+	progress->lock_floor = before;
 }
 
 /* Calls a header handler, under the lock: with all preset so that one which says nothing has its message delivered. */
@@ -59,13 +59,20 @@ static inline void cshim_header_run(cshim_context *context, cshim_addr handler, 
 	call->completion = NULL;
 	call->user_info = NULL;
 	/* The prototype knows only a length; the structure behind it is the newer interface (guide, Chapter 11). */
-	before = cshim_handler_begins(context);
-	call->buffer = header_handler(&context->handle, (void *)(uintptr_t)uhdr, &length, (ulong *)(void *)&call->info, &call->completion,
+	before = cshim_handler_begins(&context->progress);
+	call->buffer = header_handler(cshim_handle_of(context), (void *)(uintptr_t)uhdr, &length, (ulong *)(void *)&call->info, &call->completion,
 	                              &call->user_info);
-	cshim_handler_ends(context, before);
+	cshim_handler_ends(&context->progress, before);
 }
 
-/* handlers.c: what core needs to know of it. */
+/* header.c: what core needs to know of it. */
 void cshim_header_said(cshim_context *context, const cshim_header_call *call, cshim_header_result *result);
+
+/* errors.c: cshim_owner.errors */
+void cshim_run_errors(cshim_progress *progress, int polls);
+
+/* completion.c: cshim_owner.handlers and wake_handlers */
+void cshim_completion_run(cshim_progress *progress, uint32_t handle);
+void cshim_completion_wake(cshim_progress *progress);
 
 #endif

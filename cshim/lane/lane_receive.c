@@ -341,7 +341,7 @@ uint32_t cshim_lane_turn(cshim_context *context)
 		n = receive_ring(context, lane, &link->peer[link->active[at]], NULL, 0);
 		flags |= n & CSHIM_LANE_CORE;
 		if (n & ~CSHIM_LANE_CORE)
-			flags |= CSHIM_DISPATCH_PROGRESS;
+			flags |= CSHIM_PROGRESS_MADE;
 	}
 	if (lane->go_work || core_is_due(lane) || node_some_pending(link))
 		flags |= CSHIM_LANE_CORE;
@@ -351,22 +351,19 @@ uint32_t cshim_lane_turn(cshim_context *context)
 /* A turn for one ring that holds a message, for a thread that waits for a counter. */
 static uint32_t receive_for(cshim_context *context, cshim_lane *lane, node_peer *peer, const int *counter, int val)
 {
-	cshim_private *private = cshim_private_of(context);
 	uint32_t n;
 
 	cshim_link_of(lane)->turn++;
-	private->dispatcher = cshim_tid();
-	/* Atomic: LAPI_Msgpoll looks at it without the lock. */
-	__atomic_store_n(&context->dispatching, 1, __ATOMIC_RELAXED);
+	cshim_call_begins(&context->progress);
 	n = receive_ring(context, lane, peer, counter, val);
-	__atomic_store_n(&context->dispatching, 0, __ATOMIC_RELAXED);
-	cshim_notify(context);
+	cshim_call_ends(&context->progress);
+	cshim_notify(&context->progress);
 	/* A turn with all that belongs to it is due as often as without this function, and then counts by itself. */
 	if (lane->go_work || (lane->turns + 1) % CLOCK_TURNS == 0 || lane->turns + 1 >= lane->turns_max)
 		n |= CSHIM_LANE_CORE;
 	else
 		lane->turns++;
-	return (n & CSHIM_LANE_CORE) | (n & ~CSHIM_LANE_CORE ? CSHIM_DISPATCH_PROGRESS : 0);
+	return (n & CSHIM_LANE_CORE) | (n & ~CSHIM_LANE_CORE ? CSHIM_PROGRESS_MADE : 0);
 }
 
 uint32_t cshim_lane_await(cshim_context *context, const int *counter, int val, int looks)
@@ -391,7 +388,7 @@ uint32_t cshim_lane_await(cshim_context *context, const int *counter, int val, i
 		}
 		if (lane->go_work)
 			return CSHIM_LANE_CORE;
-		if (__builtin_expect(__atomic_load_n(&context->lock_waiters, __ATOMIC_RELAXED) != 0, 0))
+		if (__builtin_expect(__atomic_load_n(&context->progress.lock_waiters, __ATOMIC_RELAXED) != 0, 0))
 			return 0;
 		cshim_between_polls();
 	}

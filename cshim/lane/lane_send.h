@@ -23,8 +23,8 @@ int cshim_outbox_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_
 int cshim_lane_fenced(cshim_context *context);
 
 /*
- * A turn: receives what active rings hold, and runs handlers. CSHIM_DISPATCH_PROGRESS if something came; CSHIM_LANE_CORE if core must
- * have a turn too. Never nested (context->dispatching).
+ * A turn: receives what active rings hold, and runs handlers. CSHIM_PROGRESS_MADE if something came; CSHIM_LANE_CORE if core must
+ * have a turn too. Never nested (progress.calling).
  */
 #define CSHIM_LANE_CORE 0x80000000u
 uint32_t cshim_lane_turn(cshim_context *context);

@@ -66,10 +66,10 @@ static inline void cshim_lane_note(cshim_lane *lane, node_peer *peer, lapi_err_t
 	lane->issued++;
 }
 
-/* A counter, or what LAPI_Msgpoll reports, has changed. Under the lock, hence no locked instruction; others only read. */
+/* A counter, or what LAPI_Msgpoll reports, has changed. */
 static inline void cshim_lane_event(cshim_context *context)
 {
-	__atomic_store_n(&context->event_seq, context->event_seq + 1, __ATOMIC_RELAXED);
+	cshim_event(&context->progress);
 }
 
 /* Adds 1 to a counter, if there is one, that src named in a message between this task and peer. */
@@ -78,7 +78,7 @@ static inline void cshim_lane_count(cshim_context *context, cshim_lane *lane, ui
 	if (cntr == 0)
 		return;
 	if (__builtin_expect(lane->off || cntr % sizeof(int32_t) ||
-	                     node_guarded_count(node_memory_at(cntr), cshim_active_contexts() > 1), 0))
+	                     node_guarded_count(node_memory_at(cntr), cshim_progress_active() > 1), 0))
 		golapi_lane_count(cshim_index_of(context), cntr, (int32_t)kind, src, peer);
 	else
 		cshim_lane_event(context);

@@ -35,10 +35,10 @@ static void count_origin(cshim_context *context, uint32_t tgt, uint64_t org_cntr
 {
 	if (org_cntr == 0)
 		return;
-	if (org_cntr % sizeof(int32_t) || node_guarded_count((int32_t *)(uintptr_t)org_cntr, cshim_active_contexts() > 1))
+	if (org_cntr % sizeof(int32_t) || node_guarded_count((int32_t *)(uintptr_t)org_cntr, cshim_progress_active() > 1))
 		golapi_lane_count(cshim_index_of(context), org_cntr, PUT_ERR, context->task, (int32_t)tgt);
 	else
-		__atomic_store_n(&context->event_seq, context->event_seq + 1, __ATOMIC_RELAXED); /* under the lock; others only read */
+		cshim_event(&context->progress);
 }
 
 int cshim_outbox_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t tgt_addr, uint64_t org_addr, uint64_t tgt_cntr,

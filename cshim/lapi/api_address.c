@@ -1,5 +1,5 @@
 /* api_address.c - LAPI_Address, LAPI_Addr_set, LAPI_Addr_get and the exchange of addresses among all tasks. */
-#include "internal.h"
+#include "waits.h"
 
 /* For Fortran, which has no addresses; it works without a handle. */
 int PLAPI_Address(void *my_addr, ulong *ret_addr)
@@ -43,7 +43,7 @@ static int exchange(cshim_context *context, const char *call, uint64_t value, vo
 
 	if (!table)
 		return LAPI_ERR_RET_PTR_NULL;
-	rc = cshim_may_dispatch(context, call);
+	rc = cshim_may_wait(context, call);
 	if (rc != LAPI_SUCCESS)
 		return rc;
 	rc = golapi_address_init_begin(cshim_index_of(context), value, CSHIM_ADDR(table), width, &ticket);

@@ -4,7 +4,7 @@
  * A counter is the first int of a lapi_cntr_t, nothing else of it is touched: programs built for L1_LIB have only that int.
  * Setting a counter anew takes the list of LAPI_Setcntr_wstatus off it.
  */
-#include "internal.h"
+#include "waits.h"
 
 static int *value_of(lapi_cntr_t *cntr)
 {
@@ -27,10 +27,10 @@ int PLAPI_Setcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int val)
 	}
 	/* Atomic: a thread of another context may be adding to it. */
 	__atomic_store_n(value_of(cntr), val, __ATOMIC_RELEASE);
-	if (__builtin_expect(cshim_private_of(context)->listed, 0))
+	if (__builtin_expect(context->listed, 0))
 		golapi_counter_unlist(cshim_index_of(context), CSHIM_ADDR(cntr));
-	__atomic_store_n(&context->event_seq, context->event_seq + 1, __ATOMIC_RELAXED);
-	return cshim_leave_with(context, LAPI_SUCCESS); /* notifies */
+	cshim_event(&context->progress);
+	return cshim_leave(context, LAPI_SUCCESS); /* notifies */
 }
 
 int PLAPI_Getcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int *val)
@@ -46,8 +46,8 @@ int PLAPI_Getcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int *val)
 	/* Acquire pairs with core's increment: the data that the counter announces is in place. */
 	*val = __atomic_load_n(value_of(cntr), __ATOMIC_ACQUIRE);
 	/* A loop of this call with the lock held: the thread that would change the counter may be waiting for the lock. */
-	if (__atomic_load_n(&context->lock_waiters, __ATOMIC_RELAXED) != 0 && cshim_lock_owned(context))
-		cshim_lock_pass(context);
+	if (__atomic_load_n(&context->progress.lock_waiters, __ATOMIC_RELAXED) != 0 && cshim_lock_owned(&context->progress))
+		cshim_lock_pass(&context->progress);
 	return LAPI_SUCCESS;
 }
 

@@ -8,27 +8,14 @@ int PLAPI_Qenv(lapi_handle_t hndl, lapi_query_t query, int *ret_val)
 	                                : LAPI_ERR_RET_PTR_NULL);
 }
 
-/*
- * INTERRUPT_SET may have changed: the service thread, asleep as the watcher or parked, must look. Once LAPI_Senv has returned no
- * handler runs in it any more, because it looks at interrupt_set under the lock.
- */
-static void switch_mode(cshim_context *context)
-{
-	cshim_private *private = cshim_private_of(context);
-	uint32_t service = __atomic_load_n(&private->service_tid, __ATOMIC_SEQ_CST);
-
-	cshim_service_alert(context);
-	if (service && __atomic_load_n(&context->watcher, __ATOMIC_SEQ_CST) == service)
-		cshim_kick(context);
-}
-
+/* Once LAPI_Senv has returned no handler runs in the service thread any more, because that looks at interrupts under the lock. */
 static int set_env(cshim_context *context, lapi_query_t query, int set_val)
 {
-	uint32_t before = __atomic_load_n(&context->interrupt_set, __ATOMIC_RELAXED);
+	uint32_t before = __atomic_load_n(&context->progress.interrupts, __ATOMIC_RELAXED);
 	int rc = golapi_senv(cshim_index_of(context), (uint32_t)query, set_val);
 
-	if (__atomic_load_n(&context->interrupt_set, __ATOMIC_RELAXED) != before)
-		switch_mode(context);
+	if (__atomic_load_n(&context->progress.interrupts, __ATOMIC_RELAXED) != before)
+		cshim_service_switch(&context->progress);
 	return rc;
 }
 

@@ -1,44 +1,39 @@
 /* api_fence.c - LAPI_Fence and LAPI_Gfence. */
-#include "barrier_wait.h"
-#include "internal.h"
 #include "lane_send.h"
+#include "waits.h"
 
-/* Turns of the dispatcher in which the targets may take what was sent, before core does the waiting. */
-enum { FENCE_TURNS = 200 };
+/*
+ * Progress calls in which the targets may take what was sent, with a look after each, before core does the waiting. Core alone
+ * knows of what does not go through rings.
+ */
+static const cshim_patience patience = {.looks = 200, .looks_per_call = 1, .call_first = 1};
 
-/* 1 if nothing is outstanding, now or after a moment. Under the lock. */
+static int over(cshim_progress *progress, const cshim_goal *goal)
+{
+	(void)goal;
+	return cshim_lane_fenced(cshim_context_of(progress));
+}
+
+static const cshim_goal_kind fence_kind = {.over = over};
+
+/* Waits for a moment; a CSHIM_WAIT_ value. */
 static int fenced_soon(cshim_context *context)
 {
-	uint32_t handle = context->handle;
-	int turns;
+	const cshim_goal goal = {.kind = &fence_kind, .patience = &patience};
 
 	if (cshim_lane_fenced(context))
-		return 1;
-	if (!context->lane || context->spin_turns == 0)
-		return 0;
-	for (turns = 0; turns < FENCE_TURNS; turns++) {
-		if (cshim_dispatch(context, 0) & CSHIM_DISPATCH_ERROR)
-			return 0;
-		if (!cshim_alive(context, handle))
-			return 0;
-		if (cshim_lane_fenced(context))
-			return 1;
-		cshim_between_polls();
-	}
-	return 0;
+		return CSHIM_WAIT_OVER;
+	return context->lane ? cshim_wait_soon(&context->progress, &goal) : CSHIM_WAIT_NOT_YET;
 }
 
 /* Waits until all that this task has sent is complete. */
 static int own_fence(cshim_context *context)
 {
-	uint32_t handle = context->handle;
+	int rc, how = fenced_soon(context);
 	uint64_t ticket = 0;
-	int rc;
 
-	if (fenced_soon(context))
-		return LAPI_SUCCESS;
-	if (!cshim_alive(context, handle))
-		return LAPI_ERR_HNDL_INVALID;
+	if (how != CSHIM_WAIT_NOT_YET)
+		return cshim_wait_code(how);
 	rc = golapi_fence_begin(cshim_index_of(context), &ticket);
 	return rc == LAPI_SUCCESS ? cshim_wait_ticket(context, ticket) : rc;
 }
@@ -56,35 +51,29 @@ static int global_fence(cshim_context *context)
 	uint64_t generation;
 	int rc;
 
-	if (!cshim_barrier_usable(context))
+	if (!cshim_gfence_usable(context))
 		return fence_of_core(context);
 	/* The place among this task's calls is that of the call, not of the end of its fence. */
-	generation = cshim_barrier_begin(context);
+	generation = cshim_gfence_begin(context);
 	rc = own_fence(context);
-	return rc == LAPI_SUCCESS ? cshim_barrier_wait(context, generation) : rc;
+	return rc == LAPI_SUCCESS ? cshim_gfence_wait(context, generation) : rc;
 }
 
-static inline int fence(lapi_handle_t hndl, const char *call, int (*wait)(cshim_context *context))
+static inline int fence(cshim_context *context, const char *call, int (*wait)(cshim_context *context))
 {
-	cshim_context *context = cshim_enter_call(hndl, call);
-	int rc;
+	int rc = cshim_may_wait(context, call);
 
-	if (!context)
-		return LAPI_ERR_HNDL_INVALID;
-	rc = cshim_may_dispatch(context, call);
-	if (rc == LAPI_SUCCESS)
-		rc = wait(context);
-	return cshim_leave_with(context, rc);
+	return rc == LAPI_SUCCESS ? wait(context) : rc;
 }
 
 int PLAPI_Fence(lapi_handle_t hndl)
 {
-	return fence(hndl, "LAPI_Fence", own_fence);
+	return CSHIM_CALL(hndl, fence(context, "LAPI_Fence", own_fence));
 }
 
 int PLAPI_Gfence(lapi_handle_t hndl)
 {
-	return fence(hndl, "LAPI_Gfence", global_fence);
+	return CSHIM_CALL(hndl, fence(context, "LAPI_Gfence", global_fence));
 }
 
 #define CSHIM_GROUP_FENCE

@@ -4,12 +4,12 @@
  * The first two know more of a counter than its value. Programs built for L1_LIB have nothing but an int there, so for them these
  * calls fail and touch nothing.
  */
-#include "internal.h"
+#include "waits.h"
 
 /* LAPI_SUCCESS if the program's counters are whole lapi_cntr_t; under the lock. */
 static int whole_counters(cshim_context *context, const char *call)
 {
-	if (cshim_private_of(context)->lib_vers != L1_LIB)
+	if (context->lib_vers != L1_LIB)
 		return LAPI_SUCCESS;
 	cshim_complain(context, "%s needs lib_vers L2_LIB or LAST_LIB in lapi_info_t; this program was initialised for L1_LIB", call);
 	return LAPI_ERR_UNKNOWN;
@@ -56,7 +56,7 @@ static int set_with_status(cshim_context *context, lapi_cntr_t *cntr, int num_de
 	whole->num_dest = dest_list ? (uint)num_dest : 0;
 	whole->dest = dest_list;
 	whole->dest_status = dest_status;
-	__atomic_store_n(&cshim_private_of(context)->listed, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&context->listed, 1, __ATOMIC_SEQ_CST);
 	__atomic_exchange_n((int *)(void *)cntr, 0, __ATOMIC_SEQ_CST);
 	return LAPI_SUCCESS;
 }
@@ -69,7 +69,7 @@ int PLAPI_Setcntr_wstatus(lapi_handle_t hndl, lapi_cntr_t *cntr, int num_dest, u
 /* A handler that runs inside the dispatcher may be of a message from dest: core is not done with that. */
 static int purge(cshim_context *context, uint dest)
 {
-	int rc = cshim_may_dispatch(context, "LAPI_Purge_totask");
+	int rc = cshim_may_wait(context, "LAPI_Purge_totask");
 
 	if (rc == LAPI_SUCCESS)
 		rc = golapi_purge(cshim_index_of(context), dest);
@@ -85,7 +85,7 @@ int PLAPI_Purge_totask(lapi_handle_t hndl, uint dest)
 
 static int resume(cshim_context *context, uint dest)
 {
-	int rc = cshim_may_dispatch(context, "LAPI_Resume_totask");
+	int rc = cshim_may_wait(context, "LAPI_Resume_totask");
 
 	return rc == LAPI_SUCCESS ? golapi_resume(cshim_index_of(context), dest) : rc;
 }

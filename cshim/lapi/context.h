@@ -1,78 +1,55 @@
 /*
- * context.h - the context block: what the C entry points, the library's own threads and core share of one LAPI
- * context (handle). Private to the library.
+ * context.h - the context block: what the C entry points, the library's own threads and core share of one LAPI context (handle).
+ * Private to the library.
  *
- * core reads and writes the block through transport/layout, generated from this file; fixed-width members only, no
- * pointers, so that one layout serves every word size. A comment at each member says who writes it and what orders it.
+ * core reads and writes the block through transport/layout, generated from this file; fixed-width members only, so that one layout
+ * serves every word size. A comment at each member says who writes it and what orders it. A block is used again after LAPI_Term:
+ * see progress.h.
  */
 #ifndef CSHIM_CONTEXT_H
 #define CSHIM_CONTEXT_H
 
 #include <stdint.h>
 
-#define CSHIM_MAX_CONTEXTS 16   /* LAPI instances of one process: guide, LAPI_Init, instance_no 1 to 16 */
-#define CSHIM_MAX_DESCRIPTORS 16
+#include "../progress/progress.h"
 
-/* state */
-#define CSHIM_FREE 0
-#define CSHIM_INITIALIZING 1
-#define CSHIM_ACTIVE 2
-#define CSHIM_TERMINATING 3
+#define CSHIM_MAX_CONTEXTS 16 /* LAPI instances of one process: guide, LAPI_Init, instance_no 1 to 16 */
 
-/* flags returned by golapi_dispatch */
-#define CSHIM_DISPATCH_TICKET 1u   /* the ticket asked for is done */
-#define CSHIM_DISPATCH_PROGRESS 2u /* something arrived, was sent or completed */
-#define CSHIM_DISPATCH_ERROR 4u    /* an error waits for golapi_next_error */
+/* An address in the block, as wide in every word size. */
+typedef union cshim_sharer_at {
+	struct cshim_sharer *at;
+	uint64_t width;
+} cshim_sharer_at;
 
 typedef struct cshim_context {
-	/* Identity: written by LAPI_Init before state becomes ACTIVE (release), constant until LAPI_Term. */
-	uint32_t state;        /* atomic; above */
-	uint32_t handle;       /* the lapi_handle_t; user handlers get a pointer to this member */
+	cshim_progress progress; /* first; the handle is progress.handle, and user handlers get a pointer to that member */
+
+	/* Written by LAPI_Init before state becomes ACTIVE, constant until LAPI_Term. */
 	int32_t task;
 	int32_t num_tasks;
-
-	/* The context lock (lock.h); more of it at the end. */
-	uint32_t lock_word;    /* atomic: 0 free, else the owner's thread id */
-	uint32_t lock_depth;   /* owner only: how often it has locked */
-	uint32_t lock_waiters; /* atomic: threads inside the slow path of locking */
-	uint32_t lock_turns;   /* atomic: how often ownership was taken; lets a yielding owner see that another had its turn */
-
-	/* Progress and sleep. */
-	uint32_t event_seq;     /* atomic: core adds 1, under the lock, when a counter changed, a message or a ticket completed */
-	uint32_t pollers;       /* atomic: user and handler threads inside a waiting or polling call */
-	uint32_t poll_turns;    /* atomic: changes with each polling call; the service thread looks for change */
-	uint32_t watcher;       /* atomic: thread id of the one thread asleep on the descriptors, 0 if none */
-	uint32_t interrupt_set; /* atomic: LAPI_Senv INTERRUPT_SET; written by core under the lock */
-	uint32_t spin_turns;    /* constant: empty dispatcher turns before a waiting thread yields */
-	uint32_t yield_turns;   /* constant: yields before it sleeps */
+	uint64_t lane;         /* address of the cshim_lane, 0: there is none */
+	uint64_t barrier;      /* address of the node_link whose barrier LAPI_Gfence uses, 0: it is core's */
+	uint64_t outboxes;     /* address of the cshim_outboxes, 0: there are none */
+	/* Tracing (trace.h): likewise, and written after the threads have ended; looked at under the lock. */
+	uint64_t trace_file;   /* where the cshim_trace_head is mapped, while trace_level is not 0 */
+	uint32_t trace_level;  /* atomic: 0 is off */
 
 	/* What LAPI_Msgpoll returns: LAPI_SEND_COMPLETE, LAPI_RECV_COMPLETE; core sets bits, Msgpoll takes them; under the lock. */
 	uint32_t msg_state;
-	uint32_t dispatching;   /* under the lock: 1 while golapi_dispatch runs, so that handlers do not nest it */
 
 	/* Completion handlers: core adds 1 for each handler it queues, under the lock; handler threads sleep on it. */
 	uint32_t completion_seq;     /* atomic futex */
 	uint32_t completion_threads; /* constant: how many handler threads LAPI_Init makes */
 
-	/* What a sleeping thread polls: constant while ACTIVE. */
-	int32_t num_descriptors;
-	int32_t descriptors[CSHIM_MAX_DESCRIPTORS]; /* [0] is an eventfd of this process: cshim_kick writes it */
-	/* Tracing (trace.h): written by core in LAPI_Init before state becomes ACTIVE and after the threads have ended; looked at under the lock. */
-	uint32_t trace_level;  /* atomic: 0 is off */
-	uint32_t trace_reserved;
-	uint64_t trace_file;   /* where the cshim_trace_head is mapped, while trace_level is not 0 */
-	uint64_t lane;         /* address of the cshim_lane, 0: there is none; written like trace_level */
-
-	/* The context lock, continued. Never reset: threads of an earlier incarnation may still be on their way out. */
-	uint64_t lock_thread;  /* atomic: the owner's pthread_t, 0 if free; only the owner writes */
-	uint32_t lock_after;   /* atomic: what a thread must see to that has released the lock: CSHIM_LOCK_ flags */
-	uint32_t lock_wakes;   /* atomic futex: changes when sleeping waiters shall look at the lock again */
-	uint64_t barrier;      /* address of the node_link whose barrier LAPI_Gfence uses, 0: it is core's; likewise */
-	uint64_t outboxes;     /* address of the cshim_outboxes, 0: there are none; likewise */
+	/* C's own. */
+	uint32_t incarnations; /* by the owner of the state INITIALIZING: so far */
+	uint32_t leaving;      /* under the lock: LAPI_Term has begun */
+	uint32_t lib_vers;     /* constant: lapi_info_t.lib_vers */
+	uint32_t listed;       /* atomic, written under the lock: LAPI_Setcntr_wstatus has been called in this incarnation */
+	uint32_t satisfied;    /* under the lock: calls of LAPI_Waitcntr that had nothing to wait for */
+	uint32_t asked_events; /* under the lock: the ticket asked is not done while event_seq is this */
+	uint64_t asked;        /* under the lock: the ticket that core was last asked about; it was not done then */
+	cshim_sharer_at sharers; /* under the lock: threads that wait on condition variables, oldest first (share.c) */
 } cshim_context;
-
-/* lock_after */
-#define CSHIM_LOCK_WAKE 1u  /* somebody sleeps, or is about to: one must be woken */
-#define CSHIM_LOCK_FENCE 2u /* waiters cannot order the releaser's accesses for it: it must look again behind a fence */
 
 #endif

@@ -13,14 +13,9 @@
 enum { INDEX_BITS = 4 };
 _Static_assert(CSHIM_MAX_CONTEXTS == 1 << INDEX_BITS, "a handle's index names every block");
 
-/* Out of so many calls that leave while others wait for the lock, one makes sure that they get it. */
-enum { CROWDED_PER_PASS = 16 };
-
 /* Own cache lines, so that one context's lock does not disturb another's. */
 cshim_context cshim_contexts[CSHIM_MAX_CONTEXTS] __attribute__((aligned(128)));
-cshim_private cshim_privates[CSHIM_MAX_CONTEXTS] __attribute__((aligned(128)));
 
-int cshim_claimed;      /* atomic: blocks that are not FREE */
 int cshim_forked;       /* atomic: set in the child of a fork */
 static int forked_told; /* atomic: the message was written */
 
@@ -56,36 +51,25 @@ int cshim_forked_away(void)
 	return 1;
 }
 
-/*
- * Lets waiters have the lock. Where the user holds it too they have no other chance. Else they have one at each unlock, but a sleeper
- * loses that race against a thread that makes one call after the other; passing always would cost every call a switch of threads.
- */
-void cshim_be_fair(cshim_context *context)
-{
-	cshim_private *private = cshim_private_of(context);
-
-	if (context->lock_depth > 1 || ++private->crowded % CROWDED_PER_PASS == 0)
-		cshim_lock_pass(context);
-}
-
 cshim_context *cshim_claim(void)
 {
 	int i;
 
 	for (i = 0; i < CSHIM_MAX_CONTEXTS; i++) {
 		cshim_context *context = &cshim_contexts[i];
-		cshim_private *private = &cshim_privates[i];
 		uint32_t expected = CSHIM_FREE;
 
 		/* Acquire pairs with cshim_give_back: the last user's writes to the block are over. */
-		if (!__atomic_compare_exchange_n(&context->state, &expected, CSHIM_INITIALIZING, 0, __ATOMIC_ACQUIRE,
+		if (!__atomic_compare_exchange_n(&context->progress.state, &expected, CSHIM_INITIALIZING, 0, __ATOMIC_ACQUIRE,
 		                                 __ATOMIC_RELAXED))
 			continue;
-		__atomic_add_fetch(&cshim_claimed, 1, __ATOMIC_RELAXED);
-		private->generation++;
-		if (private->generation >> (32 - INDEX_BITS - 1)) /* keep clear of LAPI_VOID_HANDLE; 2^27 uses later old handles recur */
-			private->generation = 1;
-		__atomic_store_n(&context->handle, private->generation << INDEX_BITS | (uint32_t)i, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&cshim_progress_claimed, 1, __ATOMIC_RELAXED);
+		if (!context->progress.owner.at)
+			cshim_progress_add(&context->progress, &cshim_lapi_owner);
+		context->incarnations++;
+		if (context->incarnations >> (32 - INDEX_BITS - 1)) /* keep clear of LAPI_VOID_HANDLE; 2^27 uses later old handles recur */
+			context->incarnations = 1;
+		__atomic_store_n(&context->progress.handle, context->incarnations << INDEX_BITS | (uint32_t)i, __ATOMIC_RELAXED);
 		return context;
 	}
 	return NULL;
@@ -93,8 +77,8 @@ cshim_context *cshim_claim(void)
 
 void cshim_give_back(cshim_context *context)
 {
-	__atomic_sub_fetch(&cshim_claimed, 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&context->state, CSHIM_FREE, __ATOMIC_RELEASE);
+	__atomic_sub_fetch(&cshim_progress_claimed, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&context->progress.state, CSHIM_FREE, __ATOMIC_RELEASE);
 }
 
 void cshim_complain(const cshim_context *context, const char *format, ...)

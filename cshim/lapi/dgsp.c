@@ -1,8 +1,6 @@
 /* dgsp.c - LAPI_BYTE, and the commands of LAPI_Util for DGSPs (guide, Chapter 6 and LAPI_Util). */
 #include "dgsp.h"
 
-#include "fortran.h"
-
 /* One byte, again and again. */
 static struct {
 	lapi_dgsm_copy_t copy;
@@ -26,18 +24,6 @@ __attribute__((visibility("default"))) lapi_dg_handle_t LAPI_BYTE = &byte_descri
 cshim_addr cshim_byte(void)
 {
 	return CSHIM_ADDR(&byte_descriptor);
-}
-
-int64_t cshim_call_ddm(cshim_addr handler, cshim_addr in, cshim_addr inout, int64_t n, int32_t operand, int32_t operation)
-{
-	typedef long fortran_ddm(void *in, void *inout, long *bytes, int32_t *operand, int32_t *operation);
-	ddm_func_t *ddm_func = (ddm_func_t *)(uintptr_t)handler;
-	long bytes = (long)n;
-
-	if (handler & CSHIM_FORTRAN_DDM)
-		return ((fortran_ddm *)(uintptr_t)(handler & ~CSHIM_FORTRAN_DDM))((void *)(uintptr_t)in, (void *)(uintptr_t)inout, &bytes, &operand,
-		                                                                   &operation);
-	return ddm_func((void *)(uintptr_t)in, (void *)(uintptr_t)inout, bytes, operand, operation);
 }
 
 int cshim_dgsp_without_context(lapi_util_t *cmd, int *rc)

@@ -20,7 +20,7 @@ extern int golapi_term_begin(int context, uint64_t *ticket);
 /* Without the lock, after the context's threads have ended: releases everything. May block shortly. */
 extern int golapi_term_end(int context);
 
-/* One turn of the dispatcher. ticket: 0, or what to report as CSHIM_DISPATCH_TICKET. Never nested (context->dispatching). */
+/* Core's part of a progress call. ticket: 0, or what to report as CSHIM_PROGRESS_TICKET; CSHIM_PROGRESS_ flags. Never nested. */
 extern uint32_t golapi_dispatch(int context, uint64_t ticket);
 /* The result of a finished ticket, which it forgets. */
 extern int golapi_ticket_result(int context, uint64_t ticket);
@@ -127,6 +127,8 @@ void cshim_call_vector_header(int context, cshim_addr handler, cshim_addr uhdr, 
                               int32_t src, cshim_addr one_packet, cshim_header_result *result);
 void cshim_call_send_completion(int context, cshim_addr handler, cshim_addr info, uint32_t tgt, uint32_t reason);
 void cshim_call_completion(int context, cshim_addr handler, cshim_addr info);
+/* A standalone job's udp_hndlr; without the lock. Returns what it returns. See lapi.h, udp_init_hndlr, for the arguments. */
+int cshim_call_udp_handler(cshim_addr handler, int context, cshim_addr local, cshim_addr list, cshim_addr info);
 int64_t cshim_call_ddm(cshim_addr handler, cshim_addr in, cshim_addr inout, int64_t n, int32_t operand, int32_t operation);
 
 /* What the lane (lane.h) leaves to core. kind is an lapi_err_t. */

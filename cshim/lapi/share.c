@@ -47,10 +47,10 @@ static int mutex_trylock(lapi_handle_t hndl)
 
 	if (!context)
 		return EINVAL;
-	if (cshim_trylock(context) != 0)
+	if (cshim_trylock(&context->progress) != 0)
 		return EBUSY;
-	if (!cshim_alive(context, hndl)) { /* ended between the two */
-		cshim_unlock(context);
+	if (!cshim_alive(&context->progress, hndl)) { /* ended between the two */
+		cshim_unlock(&context->progress);
 		return EINVAL;
 	}
 	taken_with[cshim_index_of(context)] = hndl;
@@ -61,23 +61,25 @@ static int mutex_unlock(lapi_handle_t hndl)
 {
 	cshim_context *context = &cshim_contexts[hndl & (CSHIM_MAX_CONTEXTS - 1)];
 
-	if (cshim_forked_away() || !cshim_lock_owned(context))
+	if (cshim_forked_away() || !cshim_lock_owned(&context->progress))
 		return EINVAL;
-	if (!cshim_alive(context, hndl) && taken_with[cshim_index_of(context)] != hndl)
+	if (!cshim_alive(&context->progress, hndl) && taken_with[cshim_index_of(context)] != hndl)
 		return EINVAL;
 	/* A handler gives up what it has taken itself, not what the library holds around it. */
-	if (context->lock_depth <= cshim_private_of(context)->handler_floor)
+	if (context->progress.lock_depth <= context->progress.lock_floor)
 		return EINVAL;
-	return cshim_unlock(context);
+	return cshim_unlock(&context->progress);
 }
 
 static int mutex_getowner(lapi_handle_t hndl, pthread_t *tid)
 {
 	cshim_context *context = cshim_find(hndl);
+	uint64_t thread;
 
 	if (!context || !tid)
 		return EINVAL;
-	*tid = cshim_lock_getowner(context);
+	thread = cshim_lock_thread(&context->progress);
+	*tid = thread ? (pthread_t)thread : LAPI_NULL_THREAD_ID;
 	return 0;
 }
 
@@ -104,7 +106,7 @@ static int usable(lapi_cond_t *cond)
 /* Where the oldest wait on cond hangs; *that is NULL if there is none. Under the lock, as all list functions. */
 static cshim_sharer **oldest_on(cshim_context *context, const lapi_cond_t *cond)
 {
-	cshim_sharer **at = &cshim_private_of(context)->sharers;
+	cshim_sharer **at = &context->sharers.at;
 
 	while (*at && (*at)->cond != cond)
 		at = &(*at)->next;
@@ -113,7 +115,7 @@ static cshim_sharer **oldest_on(cshim_context *context, const lapi_cond_t *cond)
 
 static void enlist(cshim_context *context, cshim_sharer *sharer)
 {
-	cshim_sharer **at = &cshim_private_of(context)->sharers;
+	cshim_sharer **at = &context->sharers.at;
 
 	while (*at)
 		at = &(*at)->next;
@@ -122,7 +124,7 @@ static void enlist(cshim_context *context, cshim_sharer *sharer)
 
 static void strike(cshim_context *context, const cshim_sharer *sharer)
 {
-	cshim_sharer **at = &cshim_private_of(context)->sharers;
+	cshim_sharer **at = &context->sharers.at;
 
 	while (*at != sharer)
 		at = &(*at)->next;
@@ -147,11 +149,11 @@ static int wait_on(cshim_context *context, const lapi_cond_t *cond, const struct
 	uint32_t depth, outcome;
 
 	enlist(context, &sharer);
-	depth = cshim_lock_release_all(context);
+	depth = cshim_lock_release_all(&context->progress);
 	while (__atomic_load_n(&sharer.outcome, __ATOMIC_SEQ_CST) == WAITING &&
 	       !cshim_futex_wait_until(&sharer.outcome, WAITING, until))
 		;
-	cshim_lock_restore(context, depth);
+	cshim_lock_restore(&context->progress, depth);
 	/* A signal that came while this thread waited for the lock counts. */
 	outcome = __atomic_load_n(&sharer.outcome, __ATOMIC_RELAXED);
 	if (outcome != WAITING)
@@ -165,7 +167,7 @@ static cshim_context *may_wait(lapi_handle_t hndl, lapi_cond_t *cond)
 {
 	cshim_context *context = cshim_find(hndl);
 
-	if (!context || !cshim_lock_owned(context) || !usable(cond) || cshim_in_handler(context))
+	if (!context || !cshim_lock_owned(&context->progress) || !usable(cond) || cshim_in_handler(&context->progress))
 		return NULL;
 	return context;
 }
@@ -200,7 +202,7 @@ static int cond_signal(lapi_handle_t hndl, lapi_cond_t *cond)
 	at = oldest_on(context, cond);
 	if (ok && *at)
 		let_go(at, SIGNALED);
-	cshim_unlock(context);
+	cshim_unlock(&context->progress);
 	return ok ? 0 : EINVAL;
 }
 
@@ -218,7 +220,7 @@ static int change_cond(lapi_handle_t hndl, lapi_cond_t *cond, int must_be_one, u
 		rc = EBUSY;
 	else
 		__atomic_store_n(word_of(cond), word, __ATOMIC_RELAXED);
-	cshim_unlock(context);
+	cshim_unlock(&context->progress);
 	return rc;
 }
 
@@ -247,8 +249,6 @@ void cshim_share_functions(lapi_thread_func_t *functions)
 
 void cshim_share_end(cshim_context *context)
 {
-	cshim_private *private = cshim_private_of(context);
-
-	while (private->sharers)
-		let_go(&private->sharers, ENDED);
+	while (context->sharers.at)
+		let_go(&context->sharers.at, ENDED);
 }

@@ -35,7 +35,7 @@ void cshim_trace_write(const cshim_context *context, uint32_t kind, const char *
 	cshim_trace_record *record;
 
 	/* After LAPI_Term there is no file any more. Under the lock the state does not change; see cshim_alive for the order. */
-	if (__atomic_load_n(&context->state, __ATOMIC_ACQUIRE) != CSHIM_ACTIVE)
+	if (__atomic_load_n(&context->progress.state, __ATOMIC_ACQUIRE) != CSHIM_ACTIVE)
 		return;
 	record = claim((cshim_trace_head *)(uintptr_t)context->trace_file);
 	if (!record)

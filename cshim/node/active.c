@@ -3,7 +3,7 @@
  * cold: its sender sets a bit when it has a message, and the ring is looked at again.
  */
 #include "receive.h"
-#include "sleep.h"
+#include "arm.h"
 
 enum {
 	HOT_RINGS = 4,     /* with at most so many tasks on the node every ring is looked at */

@@ -19,7 +19,7 @@ package node
 // #include "entry.h"
 // #include "put.h"
 // #include "serve.h"
-// #include "sleep.h"
+// #include "arm.h"
 import "C"
 
 import (

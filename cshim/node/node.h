@@ -4,7 +4,7 @@
  *
  * This part moves bytes: messages in rings and chunks (send.h, receive.h), puts of any length, gets and
  * operations on words (put.c, op.c, serve.c), copies straight between two processes (cma.c), and
- * whom to wake (sleep.c). It knows neither LAPI nor DAT. Its owner is who has the node_link: a fast path in
+ * whom to wake (arm.c). It knows neither LAPI nor DAT. Its owner is who has the node_link: a fast path in
  * C calls the inline functions, transport/shm calls the others for everything else. The owner's lock
  * covers all that is process-private; the segments' words are ordered as segment.h says.
  *
@@ -24,7 +24,7 @@
 #define NODE_RING_MASK (NODE_RING_SLOTS - 1)
 #define NODE_OPS 256                      /* gets and operations on words in flight at once, of a link */
 #define NODE_COPY_MAX (32u << 20)         /* bytes of one system call that copies between processes */
-/* Bounds the sleeps of a task that cannot order its peers (sleep.h): longer than any processor keeps a store to itself. */
+/* Bounds the sleeps of a task that cannot order its peers (arm.h): longer than any processor keeps a store to itself. */
 #define NODE_LOOK_AGAIN_NS 10000000
 #define NODE_LENGTH_MAX ((uint64_t)1 << 62) /* bytes of one operation */
 

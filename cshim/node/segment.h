@@ -28,7 +28,7 @@
  *
  * Sleeping, cold rings and waiting for room each are a pair "store mine, then read yours" on both
  * sides. The side that runs often has a plain store and a plain load. The side that is about to sleep
- * calls membarrier between the two (sleep.c). So at least one side sees the other's store and no
+ * calls membarrier between the two (arm.c). So at least one side sees the other's store and no
  * wake-up is lost. cshim/model has these rules for a checker.
  */
 #ifndef NODE_SEGMENT_H

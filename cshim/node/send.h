@@ -65,7 +65,7 @@ typedef struct node_message {
 int node_await_consumed(node_peer *peer, uint64_t index, int looks);
 void node_append_padding(node_peer *peer, uint64_t padding);
 int node_append_wake(node_link *link, node_peer *peer);
-/* Wakes the peer if it sleeps. A store that came before, ordered as in sleep.c, is visible before the look. */
+/* Wakes the peer if it sleeps. A store that came before, ordered as in arm.c, is visible before the look. */
 void node_ring_bell(node_peer *peer);
 
 /*

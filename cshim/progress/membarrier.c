@@ -1,6 +1,8 @@
+/* membarrier.c - barriers in every thread, and the switch to the fenced mode where the kernel refuses them. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "membarrier.h"
@@ -8,25 +10,58 @@
 /* linux/membarrier.h, which older headers lack. */
 enum { PRIVATE_EXPEDITED = 1 << 3, REGISTER_PRIVATE_EXPEDITED = 1 << 4 };
 
+enum { DRAIN_NS = 10000000 }; /* longer than any processor keeps a store to itself: nanoseconds are usual */
+
+static int granted;               /* atomic: the kernel has not refused yet; else the frequent side is fenced */
+static void (*fence_frequent)(void);
+
 static int membarrier(int command)
 {
 #ifdef SYS_membarrier
-	int saved = errno, done = syscall(SYS_membarrier, command, 0, 0) == 0;
-
-	errno = saved;
-	return done;
+	return syscall(SYS_membarrier, command, 0, 0) == 0;
 #else
 	(void)command;
 	return 0;
 #endif
 }
 
-int cshim_membarrier_register(void)
+void cshim_membarrier_prepare(void (*fence)(void))
 {
-	return membarrier(REGISTER_PRIVATE_EXPEDITED);
+	int saved = errno;
+
+	fence_frequent = fence;
+	if (membarrier(REGISTER_PRIVATE_EXPEDITED))
+		__atomic_store_n(&granted, 1, __ATOMIC_RELEASE);
+	else
+		fence();
+	errno = saved;
 }
 
-int cshim_membarrier_everywhere(void)
+/*
+ * The kernel refuses what it had granted. A frequent side that is between its store and its load at this moment may still lack its
+ * barrier. Time must do for it: whatever a thread has stored before is visible after DRAIN_NS.
+ */
+static void switch_to_fences(void)
 {
-	return membarrier(PRIVATE_EXPEDITED);
+	struct timespec left = {0, DRAIN_NS};
+
+	fence_frequent();
+	while (nanosleep(&left, &left) < 0 && errno == EINTR)
+		;
+	__atomic_store_n(&granted, 0, __ATOMIC_RELEASE);
+}
+
+int cshim_membarrier_order(void)
+{
+	int saved = errno, done;
+
+	if (!__atomic_load_n(&granted, __ATOMIC_ACQUIRE)) {
+		cshim_membarrier_full();
+		return 0;
+	}
+	done = membarrier(PRIVATE_EXPEDITED);
+	if (!done)
+		switch_to_fences();
+	errno = saved;
+	return done;
 }

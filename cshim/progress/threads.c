@@ -1,8 +1,8 @@
 /*
- * threads.c - starts and ends the library's threads of a context: the service thread and the completion handler threads.
+ * threads.c - starts and ends the library's threads of a block: the service thread and the handler threads.
  *
- * A crew is the threads of one incarnation. It outlives the incarnation when LAPI_Term is called by one of its own threads (from a
- * completion handler or the error handler): such a thread is not waited for and ends once the handler has returned.
+ * A crew is the threads of one incarnation. It outlives the incarnation when that is ended by one of its own threads, from a
+ * handler of the user's: such a thread is not waited for and ends once the handler has returned.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -12,21 +12,21 @@
 #include <stdlib.h>
 
 #include "futex.h"
-#include "internal.h"
+#include "sleep.h"
 
 typedef struct member {
 	struct cshim_crew *crew;
 	pthread_t id;
 	int joinable; /* the user's attributes may say detached */
-	int number;   /* 0: the service thread; else a completion handler thread */
+	int number;   /* 0: the service thread; else a handler thread */
 } member;
 
 typedef struct cshim_crew {
-	cshim_context *context;
+	cshim_progress *progress;
 	uint32_t handle;
 	uint32_t running; /* atomic futex: members that have not ended */
-	uint32_t holders; /* atomic: members that have not ended, and LAPI_Term; the last one frees the crew */
-	com_thread_info_t attributes;
+	uint32_t holders; /* atomic: members that have not ended, and who ends the incarnation; the last frees the crew */
+	cshim_crew_plan plan;
 	uint32_t count; /* members that were started */
 	member members[];
 } cshim_crew;
@@ -41,14 +41,14 @@ static void let_go(cshim_crew *crew)
 		free(crew);
 }
 
-static void set_name(int number)
+static void set_name(const char *owner, int number)
 {
 	char name[16]; /* the kernel's limit */
 
 	if (number == 0)
-		snprintf(name, sizeof(name), "lapi-service");
+		snprintf(name, sizeof(name), "%s-service", owner);
 	else
-		snprintf(name, sizeof(name), "lapi-compl-%d", number % 1000);
+		snprintf(name, sizeof(name), "%s-compl-%d", owner, number % 1000);
 	pthread_setname_np(pthread_self(), name);
 }
 
@@ -56,15 +56,16 @@ static void *member_main(void *argument)
 {
 	member *self = argument;
 	cshim_crew *crew = self->crew;
+	const cshim_owner *owner = crew->progress->owner.at;
 
 	own_member = self;
-	set_name(self->number);
-	if (self->number > 0 && crew->attributes.thread_init_func)
-		crew->attributes.thread_init_func(crew->attributes.parm_ptr, crew->attributes.extra_ptr);
+	set_name(owner->name, self->number);
+	if (self->number > 0 && crew->plan.begin)
+		crew->plan.begin(crew->plan.first, crew->plan.second);
 	if (self->number == 0)
-		cshim_service_run(crew->context, crew->handle);
+		cshim_service_run(crew->progress, crew->handle);
 	else
-		cshim_completion_run(crew->context, crew->handle);
+		owner->handlers(crew->progress, crew->handle);
 	own_member = NULL;
 	__atomic_sub_fetch(&crew->running, 1, __ATOMIC_SEQ_CST);
 	cshim_futex_wake(&crew->running, INT_MAX);
@@ -73,8 +74,8 @@ static void *member_main(void *argument)
 }
 
 /*
- * The program's signals are for its own threads. Faults stay open: they cannot be handled elsewhere, and core turns those on
- * user addresses into errors.
+ * The program's signals are for its own threads. Faults stay open: they cannot be handled elsewhere, and the
+ * library turns those on user addresses into errors.
  */
 static void block_signals(sigset_t *before)
 {
@@ -91,7 +92,7 @@ static void block_signals(sigset_t *before)
 static int start_member(cshim_crew *crew, uint32_t number)
 {
 	member *self = &crew->members[crew->count];
-	const pthread_attr_t *attributes = number > 0 ? crew->attributes.thread_attr : NULL;
+	const pthread_attr_t *attributes = number > 0 ? crew->plan.attributes : NULL;
 	int state = PTHREAD_CREATE_JOINABLE, error;
 
 	if (attributes && pthread_attr_getdetachstate(attributes, &state) != 0)
@@ -111,48 +112,43 @@ static int start_member(cshim_crew *crew, uint32_t number)
 	return error;
 }
 
-static int start_members(cshim_crew *crew, uint32_t completion_threads)
+static int start_members(cshim_crew *crew)
 {
 	sigset_t before;
 	uint32_t i;
 	int error = 0;
 
 	block_signals(&before);
-	for (i = 0; i <= completion_threads && error == 0; i++)
+	for (i = 0; i <= crew->plan.handlers && error == 0; i++)
 		error = start_member(crew, i);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return error;
 }
 
-int cshim_threads_start(cshim_context *context, const com_thread_info_t *attributes, uint32_t completion_threads)
+int cshim_threads_start(cshim_progress *progress, const cshim_crew_plan *plan)
 {
-	cshim_crew *crew = calloc(1, sizeof(*crew) + ((size_t)completion_threads + 1) * sizeof(member));
+	cshim_crew *crew = calloc(1, sizeof(*crew) + ((size_t)plan->handlers + 1) * sizeof(member));
 	int error;
 
 	if (!crew)
-		return LAPI_ERR_MEMORY_EXHAUSTED;
-	crew->context = context;
-	crew->handle = context->handle;
+		return ENOMEM;
+	crew->progress = progress;
+	crew->handle = progress->handle;
 	crew->holders = 1;
-	if (attributes)
-		crew->attributes = *attributes;
-	cshim_private_of(context)->crew = crew;
-	error = start_members(crew, completion_threads);
-	crew->attributes.thread_attr = NULL; /* the user's, until LAPI_Init returns */
-	if (error == 0)
-		return LAPI_SUCCESS;
-	cshim_complain(context, "cannot make %u completion handler threads: error %d of pthread_create", completion_threads, error);
-	return error == EINVAL || error == EPERM ? LAPI_ERR_UNKNOWN : LAPI_ERR_MEMORY_EXHAUSTED;
+	crew->plan = *plan;
+	progress->crew.at = crew;
+	error = start_members(crew);
+	crew->plan.attributes = NULL; /* the user's, until this returns */
+	return error;
 }
 
 /* The threads see by themselves that their incarnation has ended, once awake. */
-static void wake_members(cshim_context *context)
+static void wake_members(cshim_progress *progress)
 {
-	cshim_lock(context);
-	cshim_service_alert(context);
-	__atomic_add_fetch(&context->completion_seq, 1, __ATOMIC_SEQ_CST);
-	cshim_unlock(context);
-	cshim_futex_wake(&context->completion_seq, INT_MAX);
+	cshim_lock(progress);
+	cshim_service_alert(progress);
+	cshim_unlock(progress);
+	progress->owner.at->wake_handlers(progress);
 }
 
 /* Detached members cannot be joined, and the caller does not wait for itself. */
@@ -172,17 +168,16 @@ static void wait_for_members(cshim_crew *crew, const member *self)
 		cshim_futex_wait(&crew->running, running, -1);
 }
 
-void cshim_threads_stop(cshim_context *context)
+void cshim_threads_stop(cshim_progress *progress)
 {
-	cshim_private *private = cshim_private_of(context);
-	cshim_crew *crew = private->crew;
+	cshim_crew *crew = progress->crew.at;
 	const member *self = own_member && own_member->crew == crew ? own_member : NULL;
 
 	if (!crew)
 		return;
-	private->crew = NULL;
-	wake_members(context);
+	progress->crew.at = NULL;
+	wake_members(progress);
 	wait_for_members(crew, self);
-	__atomic_store_n(&private->service_tid, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&progress->service_tid, 0, __ATOMIC_SEQ_CST);
 	let_go(crew);
 }

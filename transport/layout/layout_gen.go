@@ -27,36 +27,63 @@ type (
 		Gathered [64]BarrierWord
 	}
 	Context struct {
-		State             uint32
-		Handle            uint32
+		Progress          Progress
 		Task              int32
 		NumTasks          int32
-		LockWord          uint32
-		LockDepth         uint32
-		LockWaiters       uint32
-		LockTurns         uint32
-		EventSeq          uint32
-		Pollers           uint32
-		PollTurns         uint32
-		Watcher           uint32
-		InterruptSet      uint32
-		SpinTurns         uint32
-		YieldTurns        uint32
-		MsgState          uint32
-		Dispatching       uint32
-		CompletionSeq     uint32
-		CompletionThreads uint32
-		NumDescriptors    int32
-		Descriptors       [16]int32
-		TraceLevel        uint32
-		TraceReserved     uint32
-		TraceFile         uint64
 		Lane              uint64
-		LockThread        uint64
-		LockAfter         uint32
-		LockWakes         uint32
 		Barrier           uint64
 		Outboxes          uint64
+		TraceFile         uint64
+		TraceLevel        uint32
+		MsgState          uint32
+		CompletionSeq     uint32
+		CompletionThreads uint32
+		Incarnations      uint32
+		Leaving           uint32
+		LibVers           uint32
+		Listed            uint32
+		Satisfied         uint32
+		AskedEvents       uint32
+		Asked             uint64
+		Sharers           [8]byte
+	}
+	Progress struct {
+		State          uint32
+		Handle         uint32
+		LockWord       uint32
+		LockDepth      uint32
+		LockWaiters    uint32
+		LockCount      uint32
+		LockThread     uint64
+		LockAfter      uint32
+		EventSeq       uint32
+		NoticedEvents  uint32
+		Followers      uint32
+		Leader         [8]byte
+		Asleep         [8]byte
+		Polling        uint32
+		Polls          uint32
+		NotPolling     uint32
+		Calling        uint32
+		Caller         uint32
+		LockFloor      uint32
+		SpinCalls      uint32
+		Yields         uint32
+		Spinners       uint32
+		Poller         uint32
+		LockCrowded    uint32
+		LockWakes      uint32
+		Interrupts     uint32
+		ServiceSeq     uint32
+		ServiceParked  uint32
+		ServiceTid     uint32
+		Owner          [8]byte
+		Next           [8]byte
+		Waits          [8]byte
+		Crew           [8]byte
+		NumDescriptors int32
+		Descriptors    [16]int32
+		Reserved       uint32
 	}
 	Slot struct {
 		Head  uint64
@@ -279,9 +306,9 @@ const (
 	Active       = 0x2
 	Terminating  = 0x3
 
-	DispatchTicket   = 0x1
-	DispatchProgress = 0x2
-	DispatchError    = 0x4
+	ProgressTicket = 0x1
+	ProgressMade   = 0x2
+	ProgressError  = 0x4
 
 	SegmentMagic   = 0x315f6d68736c4150
 	SegmentVersion = 0x6

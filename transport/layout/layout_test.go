@@ -14,6 +14,7 @@ import (
 // structs pairs each C struct with its Go view.
 var structs = map[string]any{
 	"cshim_context":      Context{},
+	"cshim_progress":     Progress{},
 	"node_slot":          Slot{},
 	"node_ring_control":  RingControl{},
 	"node_segment_head":  SegmentHead{},

@@ -12,6 +12,7 @@ type (
 	BarrierWord C.node_barrier_word
 	Barriers    C.node_barrier_words
 	Context     C.cshim_context
+	Progress    C.cshim_progress
 	Slot        C.node_slot
 	RingControl C.node_ring_control
 	SegmentHead C.node_segment_head
@@ -40,9 +41,9 @@ const (
 	Active       = C.CSHIM_ACTIVE
 	Terminating  = C.CSHIM_TERMINATING
 
-	DispatchTicket   = C.CSHIM_DISPATCH_TICKET
-	DispatchProgress = C.CSHIM_DISPATCH_PROGRESS
-	DispatchError    = C.CSHIM_DISPATCH_ERROR
+	ProgressTicket = C.CSHIM_PROGRESS_TICKET
+	ProgressMade   = C.CSHIM_PROGRESS_MADE
+	ProgressError  = C.CSHIM_PROGRESS_ERROR
 
 	SegmentMagic   = C.NODE_SEGMENT_MAGIC
 	SegmentVersion = C.NODE_SEGMENT_VERSION

@@ -143,7 +143,7 @@ int main(int argc, char **argv)
 	fake_lane_attach(handles);
 	origin = handles[0];
 	target = handles[1];
-	cshim_claimed = 1; /* else counters are shared among contexts, which is dearer */
+	cshim_progress_claimed = 1; /* else counters are shared among contexts, which is dearer */
 	measure(wanted, "put", put);
 	measure(wanted, "xfer put", xfer_put);
 	measure(wanted, "am", am);

@@ -16,7 +16,7 @@ static void *full_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong
 {
 	lapi_return_info_t *info = (lapi_return_info_t *)(void *)msg_len;
 
-	CHECK(*hndl == handle && cshim_lock_owned(fake_context(*hndl)));
+	CHECK(*hndl == handle && cshim_lock_owned(&fake_context(*hndl)->progress));
 	CHECK(*uhdr_len == 12 && *msg_len == 5000 && *(int *)uhdr == 17);
 	CHECK(info->src == 3 && info->udata_one_pkt_ptr == &target[1]);
 	CHECK(info->ret_flags == LAPI_NORMAL && info->ctl_flags == LAPI_DELIVER_MSG && info->dgsp_handle == NULL && info->bytes == 5000);
@@ -53,7 +53,7 @@ static lapi_vec_t *vector_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_le
 {
 	lapi_return_info_t *info = (lapi_return_info_t *)(void *)len_vec;
 
-	CHECK(*hndl == handle && cshim_lock_owned(fake_context(*hndl)));
+	CHECK(*hndl == handle && cshim_lock_owned(&fake_context(*hndl)->progress));
 	CHECK(*uhdr_len == 4 && *(int *)uhdr == 17 && (*len_vec)[0] == 70 && (*len_vec)[1] == 30);
 	CHECK(info->src == 3 && info->udata_one_pkt_ptr == &target[1] && info->ret_flags == LAPI_NORMAL);
 	info->ret_flags = LAPI_LOCAL_STATE;
@@ -81,7 +81,7 @@ static void send_handler(lapi_handle_t *hndl, void *param, lapi_sh_info_t *info)
 {
 	char byte = 1;
 
-	CHECK(*hndl == handle && cshim_lock_owned(fake_context(*hndl)));
+	CHECK(*hndl == handle && cshim_lock_owned(&fake_context(*hndl)->progress));
 	CHECK(info->src == 0 && info->reason == LAPI_SUCCESS && param == target);
 	CHECK(LAPI_Fence(*hndl) == LAPI_ERR_UNKNOWN && LAPI_Probe(*hndl) == LAPI_ERR_UNKNOWN);
 	CHECK(LAPI_Put(*hndl, 0, 1, &byte, &byte, NULL, NULL, NULL) == LAPI_SUCCESS);
@@ -101,7 +101,7 @@ static void test_send_handler(void)
 	xfer.Put.shdlr = send_handler;
 	xfer.Put.sinfo = target;
 	CHECK(LAPI_Xfer(handle, &xfer) == LAPI_SUCCESS && sent == 1 && to == 5);
-	CHECK(!fake_context(handle)->dispatching && LAPI_Fence(handle) == LAPI_SUCCESS);
+	CHECK(!fake_context(handle)->progress.calling && LAPI_Fence(handle) == LAPI_SUCCESS);
 	xfer.Xfer_type = LAPI_DGSP_XFER;
 	CHECK(LAPI_Xfer(handle, &xfer) == LAPI_ERR_XFER_CMD && LAPI_Xfer(handle, NULL) == LAPI_ERR_XFER_CMD);
 }
@@ -168,7 +168,7 @@ static void on_error(lapi_handle_t *hndl, int *code, lapi_err_t *type, int *task
 	lapi_cntr_t counter = {0};
 
 	CHECK(*hndl == handle && *code == LAPI_ERR_TIMEOUT && *type == PUT_ERR && *task == 0 && *src == 3);
-	CHECK(!cshim_lock_owned(fake_context(*hndl)));
+	CHECK(!cshim_lock_owned(&fake_context(*hndl)->progress));
 	/* It may make any call. */
 	fake_count(fake_context(*hndl), (int *)&counter);
 	CHECK(LAPI_Waitcntr(*hndl, &counter, 1, NULL) == LAPI_SUCCESS);
@@ -187,15 +187,15 @@ static void test_error_handler(void)
 {
 	cshim_context *context = fake_context(handle);
 
-	cshim_lock(context);
+	cshim_lock(&context->progress);
 	fake_arrive(context, fail_twice, NULL);
 	while (__atomic_load_n(&errors, __ATOMIC_SEQ_CST) < 2)
 		CHECK(LAPI_Fence(handle) == LAPI_SUCCESS);
-	CHECK(cshim_lock_owned(context) && context->lock_depth == 1);
+	CHECK(cshim_lock_owned(&context->progress) && context->progress.lock_depth == 1);
 	fake_arrive(context, fail_twice, NULL);
 	while (__atomic_load_n(&errors, __ATOMIC_SEQ_CST) < 4)
 		CHECK(LAPI_Probe(handle) == LAPI_SUCCESS);
-	CHECK(cshim_unlock(context) == 0);
+	CHECK(cshim_unlock(&context->progress) == 0);
 	fake_arrive(context, fail_twice, NULL);
 	fake_await(&errors, 6);
 	run(call_header_handlers);

@@ -352,12 +352,12 @@ static void answer_late(lapi_handle_t handle, uint32_t token, uint64_t value, ui
 	node_reply_header reply = {token, NODE_REPLY_OK, value};
 	node_message message;
 
-	cshim_lock(context);
+	cshim_lock(&context->progress);
 	CHECK(node_begin(link, peer, sizeof(reply), data, &message) == NODE_SENT);
 	memcpy(message.header, &reply, sizeof(reply));
 	memset(message.bytes, 0xee, data);
 	CHECK(node_end(link, peer, &message, NODE_REPLY, sizeof(reply)) == NODE_SENT);
-	cshim_unlock(context);
+	cshim_unlock(&context->progress);
 }
 
 /* The peer serves the operation that is in flight, and it is over. */

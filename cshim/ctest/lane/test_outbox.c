@@ -121,17 +121,17 @@ void test_outbox(void)
 	handle = fake_init(&info);
 	context = fake_context(handle);
 	CHECK(LAPI_Put(handle, 1, 4, (void *)0x1000, word, NULL, NULL, NULL) == LAPI_ERR_TGT); /* there are no boxes */
-	cshim_lock(context);
+	cshim_lock(&context->progress);
 	context->num_tasks = 2;
 	context->outboxes = CSHIM_ADDR(&boxes);
-	cshim_unlock(context);
+	cshim_unlock(&context->progress);
 	writes_messages();
 	leaves_the_unusual();
 	tosses_a_coin();
-	cshim_lock(context);
+	cshim_lock(&context->progress);
 	context->num_tasks = 1;
 	context->outboxes = 0;
-	cshim_unlock(context);
+	cshim_unlock(&context->progress);
 	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
 	fake_settings.polling = 0;
 }

@@ -120,9 +120,9 @@ static int is_away(int task)
 	cshim_context *context = fake_context(handles[task]);
 	int away;
 
-	cshim_lock(context);
-	away = (int)cshim_private_of(context)->away;
-	cshim_unlock(context);
+	cshim_lock(&context->progress);
+	away = (int)(context)->progress.not_polling;
+	cshim_unlock(&context->progress);
 	return away;
 }
 

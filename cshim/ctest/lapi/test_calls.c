@@ -209,7 +209,7 @@ static void test_polling_net(void)
 	prober = fake_thread(probe_once, NULL);
 	fake_await(&inside, 1);
 	poller = fake_thread(poll_beside, &status);
-	fake_await(&context->lock_waiters, 1);
+	fake_await(&context->progress.lock_waiters, 1);
 	__atomic_store_n(&go_on, 1, __ATOMIC_SEQ_CST);
 	pthread_join(prober, NULL);
 	pthread_join(poller, NULL);

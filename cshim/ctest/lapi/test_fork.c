@@ -68,9 +68,9 @@ void test_fork(void)
 	handle = fake_init(NULL);
 	fork_once();
 	/* With the lock held, which the child inherits. */
-	cshim_lock(fake_context(handle));
+	cshim_lock(&fake_context(handle)->progress);
 	fork_once();
-	cshim_unlock(fake_context(handle));
+	cshim_unlock(&fake_context(handle)->progress);
 	/* The parent goes on. */
 	fake_count(fake_context(handle), (int *)&counter);
 	CHECK(LAPI_Waitcntr(handle, &counter, 1, NULL) == LAPI_SUCCESS);

@@ -47,7 +47,7 @@ static void test_waiters(int polling)
 	handle = fake_init(NULL);
 	for (i = 0; i < 3; i++)
 		threads[i] = fake_thread(wait_for_ever, &counters[i]);
-	fake_await(&cshim_private_of(fake_context(handle))->followers, 2);
+	fake_await(&(fake_context(handle))->progress.followers, 2);
 	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
 	for (i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
@@ -105,13 +105,13 @@ static void test_own_threads(int detached)
 	fake_await(&ended, 2);
 	fake_settings.polling = 1;
 	handle = fake_init(&info);
-	cshim_lock(fake_context(handle));
+	cshim_lock(&fake_context(handle)->progress);
 	fake_arrive(fake_context(handle), fail, NULL);
 	CHECK(LAPI_Waitcntr(handle, &counter, 1, NULL) == LAPI_ERR_HNDL_INVALID);
 	CHECK(__atomic_load_n(&ended, __ATOMIC_SEQ_CST) == 3);
 	/* The user's level of the ended context's lock is the user's to give up. */
-	cshim_unlock(fake_context(handle));
-	CHECK(fake_context(handle)->lock_word == 0);
+	cshim_unlock(&fake_context(handle)->progress);
+	CHECK(fake_context(handle)->progress.lock_word == 0);
 	fake_settings.polling = 0;
 	pthread_attr_destroy(&attributes);
 }

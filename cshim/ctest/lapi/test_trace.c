@@ -22,10 +22,10 @@ static void begin(uint32_t level, uint64_t capacity)
 	memset(&file, 0, sizeof(file));
 	file.head.capacity = capacity;
 	context = fake_context(handle);
-	cshim_lock(context);
+	cshim_lock(&context->progress);
 	context->trace_file = (uintptr_t)&file.head;
 	__atomic_store_n(&context->trace_level, level, __ATOMIC_RELEASE);
-	cshim_unlock(context);
+	cshim_unlock(&context->progress);
 }
 
 static void end(void)

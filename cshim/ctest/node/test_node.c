@@ -12,7 +12,7 @@
 #include "fake_node.h"
 #include "put.h"
 #include "serve.h"
-#include "sleep.h"
+#include "arm.h"
 
 enum { MESSAGES = 20000, TRANSFERS = 600, LONGEST = 300000, KIND = 9 };
 #define LAST_NOTICE ((uint64_t)1 << 40)

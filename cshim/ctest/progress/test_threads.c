@@ -79,20 +79,20 @@ static void test_not_away(void)
 static void test_parks(void)
 {
 	cshim_context *context;
-	cshim_private *private;
+	cshim_progress *progress;
 	lapi_cntr_t own = {0};
 	uint32_t counter = 0;
 	pthread_t waiter;
 
 	handle = fake_init(NULL);
 	context = fake_context(handle);
-	private = cshim_private_of(context);
+	progress = &context->progress;
 	waiter = fake_thread(long_wait, &own);
-	fake_await(&private->service_parked, 1);
+	fake_await(&progress->service_parked, 1);
 	/* The waiter serves now, as the watcher. */
 	fake_count(context, (int *)&counter);
 	fake_await(&counter, 1);
-	CHECK(__atomic_load_n(&private->service_parked, __ATOMIC_SEQ_CST) == 1);
+	CHECK(__atomic_load_n(&progress->service_parked, __ATOMIC_SEQ_CST) == 1);
 	fake_count(context, (int *)&own);
 	pthread_join(waiter, NULL);
 	fake_count(context, (int *)&counter);
@@ -153,7 +153,7 @@ static void handler(lapi_handle_t *hndl, void *argument)
 
 	CHECK(*hndl == handle);
 	pthread_getname_np(pthread_self(), j->name, sizeof(j->name));
-	j->owned = cshim_lock_owned(fake_context(handle));
+	j->owned = cshim_lock_owned(&fake_context(handle)->progress);
 	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
 	j->usr1_blocked = sigismember(&blocked, SIGUSR1);
 	j->segv_open = !sigismember(&blocked, SIGSEGV);
@@ -222,7 +222,7 @@ static void test_completion_while_held(void)
 	memset(&j, 0, sizeof(j));
 	handle = fake_init(NULL);
 	context = fake_context(handle);
-	cshim_lock(context);
+	cshim_lock(&context->progress);
 	fake_arrive(context, queue, &j);
 	while (!__atomic_load_n(&j.ran, __ATOMIC_SEQ_CST))
 		CHECK(LAPI_Probe(handle) == LAPI_SUCCESS);
@@ -233,8 +233,8 @@ static void test_completion_while_held(void)
 	fake_count(context, (int *)&counter);
 	for (value = 0; value < 1;)
 		CHECK(LAPI_Getcntr(handle, &counter, &value) == LAPI_SUCCESS);
-	CHECK(cshim_lock_owned(context) && context->lock_depth == 1);
-	CHECK(cshim_unlock(context) == 0);
+	CHECK(cshim_lock_owned(&context->progress) && context->progress.lock_depth == 1);
+	CHECK(cshim_unlock(&context->progress) == 0);
 	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
 }
 

@@ -78,7 +78,7 @@ static void test_negative(void)
 	CHECK(LAPI_Setcntr(handle, &w.counter, -3) == LAPI_SUCCESS);
 	thread = fake_thread(wait_once, &w);
 	for (i = 0; i < 3; i++) {
-		fake_await(&context->pollers, 1);
+		fake_await(&context->progress.polling, 1);
 		fake_sleep_us(500);
 		CHECK(__atomic_load_n(&w.done, __ATOMIC_SEQ_CST) == 0);
 		fake_count(context, (int *)&w.counter);
@@ -96,7 +96,7 @@ static void test_wakers(int by_set)
 
 	for (i = 0; i < 3; i++)
 		threads[i] = start(&w[i], 1);
-	fake_await(&cshim_private_of(context)->followers, 2);
+	fake_await(&(context)->progress.followers, 2);
 	for (i = 0; i < 3; i++) {
 		waiter *next = &w[order[i]];
 
@@ -118,9 +118,9 @@ static void test_multiple_waiters(void)
 	pthread_t thread = start(&w, 1);
 	cshim_context *context = fake_context(handle);
 
-	fake_await(&context->pollers, 1);
-	cshim_lock(context); /* after this the waiter is registered: it polls, and had the lock */
-	cshim_unlock(context);
+	fake_await(&context->progress.polling, 1);
+	cshim_lock(&context->progress); /* after this the waiter is registered: it polls, and had the lock */
+	cshim_unlock(&context->progress);
 	CHECK(LAPI_Waitcntr(handle, &w.counter, 1, NULL) == LAPI_ERR_MULTIPLE_WAITERS);
 	CHECK(LAPI_Setcntr(handle, &w.counter, 1) == LAPI_SUCCESS);
 	finish(&w, thread);
@@ -137,23 +137,23 @@ static void test_lock_held(void)
 	pthread_t thread;
 	int i;
 
-	cshim_lock(context);
-	cshim_lock(context);
+	cshim_lock(&context->progress);
+	cshim_lock(&context->progress);
 	thread = start(&other, 1);
 	for (i = 0; i < 20; i++) {
 		CHECK(LAPI_Setcntr(handle, &mine, 0) == LAPI_SUCCESS);
 		fake_count(context, (int *)&mine);
 		CHECK(LAPI_Waitcntr(handle, &mine, 1, NULL) == LAPI_SUCCESS);
-		CHECK(cshim_lock_owned(context) && context->lock_depth == 2);
+		CHECK(cshim_lock_owned(&context->progress) && context->progress.lock_depth == 2);
 	}
 	fake_count(context, (int *)&other.counter);
 	while (!__atomic_load_n(&other.done, __ATOMIC_SEQ_CST)) {
 		CHECK(LAPI_Probe(handle) == LAPI_SUCCESS);
-		CHECK(cshim_lock_owned(context) && context->lock_depth == 2);
+		CHECK(cshim_lock_owned(&context->progress) && context->progress.lock_depth == 2);
 	}
 	CHECK(LAPI_Gfence(handle) == LAPI_SUCCESS);
-	CHECK(cshim_unlock(context) == 0 && cshim_unlock(context) == 0);
-	CHECK(!cshim_lock_owned(context));
+	CHECK(cshim_unlock(&context->progress) == 0 && cshim_unlock(&context->progress) == 0);
+	CHECK(!cshim_lock_owned(&context->progress));
 	finish(&other, thread);
 }
 
@@ -170,14 +170,14 @@ static void test_late_sleeper(void)
 
 	for (i = 0; i < 50; i++) {
 		threads[0] = start(&watcher, 1);
-		while (__atomic_load_n(&context->watcher, __ATOMIC_SEQ_CST) == 0)
+		while (__atomic_load_n(&context->progress.poller, __ATOMIC_SEQ_CST) == 0)
 			fake_sleep_us(20);
-		cshim_lock(context);
+		cshim_lock(&context->progress);
 		fake_add(cshim_index_of(context), (int *)&watcher.counter, 1);
-		cshim_notify(context);
+		cshim_notify(&context->progress);
 		threads[1] = start(&late, 1);
-		fake_await(&context->lock_waiters, 2);
-		cshim_unlock(context);
+		fake_await(&context->progress.lock_waiters, 2);
+		cshim_unlock(&context->progress);
 		finish(&watcher, threads[0]);
 		fake_count(context, (int *)&late.counter);
 		finish(&late, threads[1]);
@@ -210,7 +210,7 @@ static void test_busy_watcher(void)
 	__atomic_store_n(&leave_error_handler, 0, __ATOMIC_SEQ_CST);
 	threads[0] = start(&watcher, 1);
 	threads[1] = start(&sleeper, 1);
-	fake_await(&cshim_private_of(context)->followers, 1);
+	fake_await(&(context)->progress.followers, 1);
 	fake_arrive(context, fail, NULL);
 	fake_await(&in_error_handler, 1);
 	fake_count(context, (int *)&sleeper.counter);
@@ -250,7 +250,7 @@ static void test_done_in_error_handler(void)
 	turns = __atomic_load_n(&fake_counts.dispatches, __ATOMIC_SEQ_CST);
 	fake_arrive(context, end_with_timeout, NULL);
 	fake_await(&fake_counts.dispatches, turns + 1);
-	while (__atomic_load_n(&context->watcher, __ATOMIC_SEQ_CST) == 0)
+	while (__atomic_load_n(&context->progress.poller, __ATOMIC_SEQ_CST) == 0)
 		fake_sleep_us(20);
 	CHECK(__atomic_load_n(&done, __ATOMIC_SEQ_CST) == 0);
 	__atomic_store_n(&leave_error_handler, 1, __ATOMIC_SEQ_CST);
@@ -272,7 +272,7 @@ static void test_other_context(void)
 	second = fake_init(NULL);
 	for (i = 0; i < 2; i++)
 		threads[i] = start(&w[i], 1);
-	fake_await(&cshim_private_of(fake_context(handle))->followers, 1);
+	fake_await(&(fake_context(handle))->progress.followers, 1);
 	for (i = 0; i < 2; i++)
 		fake_count(fake_context(second), (int *)&w[i].counter);
 	for (i = 0; i < 2; i++)
@@ -376,7 +376,7 @@ static void test_long_yield(void)
 	hog = fake_thread(compute, &stop);
 	thread = start(&w, 1);
 	CHECK(sched_setaffinity(0, sizeof(former), &former) == 0);
-	fake_await(&fake_context(handle)->watcher, 1);
+	fake_await(&fake_context(handle)->progress.poller, 1);
 	CHECK(LAPI_Setcntr(handle, &w.counter, 1) == LAPI_SUCCESS);
 	CHECK(pthread_join(thread, NULL) == 0);
 	CHECK(w.rc == LAPI_SUCCESS);

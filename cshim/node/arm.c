@@ -1,5 +1,5 @@
-/* sleep.c - arming, and what a task that armed looks at once more. */
-#include "sleep.h"
+/* arm.c - arming, and what a task that armed looks at once more. */
+#include "arm.h"
 
 #include "receive.h"
 

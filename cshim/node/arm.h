@@ -1,6 +1,6 @@
-/* sleep.h - before this task sleeps, and after. Under the owner's lock. segment.h has the rules. */
-#ifndef NODE_SLEEP_H
-#define NODE_SLEEP_H
+/* arm.h - before this task sleeps, and after. Under the owner's lock. segment.h has the rules. */
+#ifndef NODE_ARM_H
+#define NODE_ARM_H
 
 #include "node.h"
 

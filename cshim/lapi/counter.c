@@ -1,0 +1,112 @@
+/* counter.c - waiting for counters: LAPI_Waitcntr and LAPI_Nopoll_wait. */
+#include "lane_send.h"
+#include "waits.h"
+
+/* Out of so many LAPI_Waitcntr calls with nothing to wait for, one makes a progress call, so that polling programs progress. */
+enum { SATISFIED_PER_CALL = 16 };
+
+/*
+ * At first a task with rings looks at them: 400 looks are about 3 us where nothing arrives, with a progress call after each 64. A
+ * task without rings makes progress calls alone, 40 of them: about 40 us, as answers take longer over UDP.
+ */
+static const cshim_patience
+	by_rings = {.looks = 400, .looks_per_call = 64, .glance = CSHIM_GLANCE_LOOKS},
+	by_rings_and_sockets = {.looks = 400, .looks_per_call = 64, .sockets = 1},
+	by_sockets = {.looks = 40, .looks_per_call = 1, .call_first = 1, .sockets = 1},
+	asleep = {.sleeps = 1};
+
+static int over(cshim_progress *progress, const cshim_goal *goal)
+{
+	(void)progress;
+	return cshim_counter_reached(goal->object, (int)goal->number);
+}
+
+/* Looks at the rings, and takes what they hold until the counter is reached. */
+static uint32_t look_at_rings(cshim_progress *progress, const cshim_goal *goal, int looks)
+{
+	uint32_t flags = cshim_lane_await(cshim_context_of(progress), goal->object, (int)goal->number, looks);
+
+	return (flags & CSHIM_LANE_CORE ? CSHIM_SEEN_CALL : 0) | (flags & ~CSHIM_LANE_CORE ? CSHIM_SEEN_NEWS : 0) |
+	       (over(progress, goal) ? CSHIM_SEEN_OVER : 0);
+}
+
+/* A counter belongs to no context: another's messages may change it. */
+static const cshim_goal_kind
+	counter_with_rings = {.over = over, .look = look_at_rings, .elsewhere = 1},
+	counter_without_rings = {.over = over, .elsewhere = 1},
+	nopoll = {.over = over, .elsewhere = 1};
+
+/* The counter was there already: mostly nothing to do, but see SATISFIED_PER_CALL. */
+static void call_now_and_then(cshim_context *context)
+{
+	cshim_progress *progress = &context->progress;
+
+	if (++context->satisfied % SATISFIED_PER_CALL != 0 || progress->calling)
+		return;
+	cshim_poll_begin(progress);
+	if (cshim_progress_call(progress, 0) & CSHIM_PROGRESS_ERROR)
+		cshim_lapi_owner.errors(progress, 1);
+	cshim_lock_pass(progress);
+	cshim_poll_end(progress);
+}
+
+/* With and without rings. Each has its goal, so that the compiler knows kind and patience. */
+static int wait_for(cshim_context *context, int *counter, int val)
+{
+	cshim_progress *progress = &context->progress;
+
+	if (!context->lane)
+		return cshim_wait_for(progress, &(cshim_goal){.kind = &counter_without_rings, .patience = &by_sockets, .object = counter, .number = (uint32_t)val});
+	if (cshim_sockets(context))
+		return cshim_wait_for(progress, &(cshim_goal){.kind = &counter_with_rings, .patience = &by_rings_and_sockets, .object = counter, .number = (uint32_t)val});
+	return cshim_wait_for(progress, &(cshim_goal){.kind = &counter_with_rings, .patience = &by_rings, .object = counter, .number = (uint32_t)val});
+}
+
+int cshim_wait_counter(cshim_context *context, int *counter, int val, int *remainder)
+{
+	int rc;
+
+	if (cshim_waited_for(&context->progress, counter))
+		return LAPI_ERR_MULTIPLE_WAITERS;
+	if (cshim_counter_reached(counter, val)) {
+		*remainder = cshim_counter_add(counter, -val);
+		call_now_and_then(context);
+		return LAPI_SUCCESS;
+	}
+	rc = cshim_may_wait(context, "LAPI_Waitcntr");
+	if (rc == LAPI_SUCCESS)
+		rc = cshim_wait_code(wait_for(context, counter, val));
+	if (rc == LAPI_SUCCESS)
+		*remainder = cshim_counter_add(counter, -val);
+	return rc;
+}
+
+int cshim_nopoll_counter(cshim_context *context, int *counter, int val, int *remainder)
+{
+	const cshim_goal goal = {.kind = &nopoll, .patience = &asleep, .object = counter, .number = (uint32_t)val};
+	int rc = LAPI_SUCCESS;
+
+	if (cshim_waited_for(&context->progress, counter))
+		return LAPI_ERR_MULTIPLE_WAITERS;
+	if (!cshim_counter_reached(counter, val)) {
+		/* The purge may have been before this call; a counter without a list has no memory of that. */
+		if (golapi_counter_purged(cshim_index_of(context), CSHIM_ADDR(counter)) == CSHIM_COUNTER_PURGED)
+			return LAPI_ERR_TGT_PURGED;
+		rc = cshim_may_wait(context, "LAPI_Nopoll_wait");
+		if (rc == LAPI_SUCCESS)
+			rc = cshim_wait_code(cshim_wait_long(&context->progress, &goal));
+	}
+	if (rc == LAPI_SUCCESS)
+		*remainder = cshim_counter_add(counter, -val);
+	return rc;
+}
+
+static int purge_concerns(cshim_progress *progress, const cshim_goal *goal)
+{
+	return golapi_counter_purged(cshim_index_of(cshim_context_of(progress)), CSHIM_ADDR(goal->object)) != CSHIM_COUNTER_QUIET;
+}
+
+void cshim_end_purged_waits(cshim_context *context)
+{
+	cshim_wait_interrupt(&context->progress, &nopoll, purge_concerns);
+}
