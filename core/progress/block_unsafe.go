@@ -23,9 +23,9 @@ const futexWake = 1 | 128 // FUTEX_WAKE | FUTEX_PRIVATE_FLAG
 type Block struct {
 	words      *layout.Progress
 	due        *uint32 // futex: changes with each completion handler that is due
-	changed    bool  // since threads were last told
-	armed      bool  // a thread sleeps on the descriptors
-	armedUntil int64 // when it wakes by itself; 0: never
+	changed    bool    // since threads were last told
+	armed      bool    // a thread sleeps on the descriptors
+	armedUntil int64   // when it wakes by itself; 0: never
 }
 
 // NewBlock is the Block of those words, which C has made; handler threads sleep on due.

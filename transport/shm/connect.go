@@ -117,7 +117,8 @@ func (l *Link) Connect(ep transport.Endpoint, a transport.Address) error {
 		return err
 	}
 	p.held.Init(&l.pool, func(m *hold.Message) transport.Verdict { return l.deliverHeld(p, m) })
-	l.rings[p.ring], l.peers[ep], l.awaited[ep] = p, p, false
+	l.rings[p.ring], l.peers[ep] = p, p
+	l.enqueueAwaited(p)
 	p.settle()
 	node.Activate(l.node, p.ring)
 	return nil
@@ -190,7 +191,7 @@ func (l *Link) Disconnect(ep transport.Endpoint, err error) {
 		p.settle()
 		l.drop(p, err)
 	case transport.ErrBusy:
-		l.awaited[ep] = false
+		l.giveUpAwaited(ep, err)
 	}
 }
 

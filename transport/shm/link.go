@@ -81,17 +81,17 @@ type Link struct {
 	closed     bool
 
 	handlers [transport.MaxMsgID + 1]transport.MsgHandler
-	notices  transport.NoticeHandler // nil: notices are dropped
-	faults   transport.FaultHandler  // likewise
-	msg      transport.Msg           // for the handler under way; here so that it is not allocated
-	peers    []*peer                 // by endpoint; nil: not connected
-	rings    []*peer                 // by ring
-	awaited  []bool                  // by endpoint: not connected, and operations are to wait until it is
-	waiting  []*peer                 // with flushes in flight
-	broken   []*peer                 // failed, PeerFailed not called yet
-	holding  int                     // peers with held messages
-	renewing int                     // peers whose ring has no room for the announcement of a new epoch
-	queued   int                     // operations and answers that wait for room
+	notices  transport.NoticeHandler        // nil: notices are dropped
+	faults   transport.FaultHandler         // likewise
+	msg      transport.Msg                  // for the handler under way; here so that it is not allocated
+	peers    []*peer                        // by endpoint; nil: not connected
+	rings    []*peer                        // by ring
+	awaited  map[transport.Endpoint]*opList // not connected yet, and operations are to wait: those that do
+	waiting  []*peer                        // with flushes in flight
+	broken   []*peer                        // failed, PeerFailed not called yet
+	holding  int                            // peers with held messages
+	renewing int                            // peers whose ring has no room for the announcement of a new epoch
+	queued   int                            // operations and answers that wait for room
 	inFlight [layout.NodeOps]*transport.Op
 	pool     hold.Pool
 	stats    transport.Stats
@@ -112,7 +112,7 @@ func New(config Config) (*Link, error) {
 	l := &Link{config: config, tasks: tasks, index: index, pid: unix.Getpid(), bell: -1, fencing: node.CanOrderPeers()}
 	l.own.file = -1
 	l.peers = make([]*peer, config.NumTasks)
-	l.awaited = make([]bool, config.NumTasks)
+	l.awaited = map[transport.Endpoint]*opList{}
 	l.rings = make([]*peer, len(tasks))
 	if err := l.create(); err != nil {
 		l.release()
@@ -250,7 +250,7 @@ func (l *Link) path(ep transport.Endpoint) (*peer, error) {
 	switch {
 	case l.closed:
 		return nil, transport.ErrClosed
-	case uint(ep) < uint(len(l.awaited)) && l.awaited[ep]:
+	case l.awaited[ep] != nil:
 		return nil, transport.ErrBusy
 	}
 	return nil, transport.ErrUnreachable
@@ -305,6 +305,9 @@ func (l *Link) release() error {
 		if p != nil {
 			errs = append(errs, p.out.release(), closeFile(p.bell))
 		}
+	}
+	for ep := range l.awaited {
+		l.giveUpAwaited(ep, transport.ErrClosed)
 	}
 	clear(l.rings)
 	clear(l.peers)

@@ -51,6 +51,25 @@ func (l *Link) enqueue(p *peer, op *transport.Op) {
 	p.settle()
 }
 
+// enqueueAwaited lets what has waited for p to come go on.
+func (l *Link) enqueueAwaited(p *peer) {
+	q := l.awaited[p.ep]
+	delete(l.awaited, p.ep)
+	for q != nil && q.head != nil {
+		l.enqueue(p, q.pop())
+	}
+}
+
+// giveUpAwaited ends what waits for ep to come.
+func (l *Link) giveUpAwaited(ep transport.Endpoint, err error) {
+	q := l.awaited[ep]
+	delete(l.awaited, ep)
+	for q != nil && q.head != nil {
+		op := q.pop()
+		op.Done(op, err)
+	}
+}
+
 // advanceQueues goes on with what waits for room.
 func (l *Link) advanceQueues() (n int) {
 	for _, p := range l.rings {

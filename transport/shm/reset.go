@@ -51,8 +51,8 @@ func (l *Link) forget(p *peer) {
 	_ = closeFile(p.bell)
 }
 
-// Await makes operations on ep, which is not connected, return ErrBusy until Connect or Disconnect, so that they wait for the task
-// to come. ErrBadParam: it is connected, or no endpoint.
+// Await makes operations on ep, which is not connected, wait until Connect or Disconnect: gets and atomic operations here, the others
+// at their caller, by ErrBusy. ErrBadParam: it is connected, or no endpoint.
 func (l *Link) Await(ep transport.Endpoint) error {
 	if l.closed {
 		return transport.ErrClosed
@@ -60,7 +60,9 @@ func (l *Link) Await(ep transport.Endpoint) error {
 	if uint(ep) >= uint(len(l.peers)) || l.peers[ep] != nil {
 		return transport.ErrBadParam
 	}
-	l.awaited[ep] = true
+	if l.awaited[ep] == nil {
+		l.awaited[ep] = &opList{}
+	}
 	return nil
 }
 

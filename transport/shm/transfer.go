@@ -3,7 +3,6 @@ package shm
 import (
 	"math/bits"
 	"sync/atomic"
-	"unsafe"
 
 	"lapi/cshim/node"
 	"lapi/transport"
@@ -101,33 +100,6 @@ func (l *Link) GetVector(ep transport.Endpoint, local, remote []transport.Range)
 	return l.copyRanges(ep, local, remote, true)
 }
 
-// copyRanges moves all bytes. The kernel may stop early, at a bad range or at its limit for one call: the next call begins there.
-func (l *Link) copyRanges(ep transport.Endpoint, local, remote []transport.Range, read bool) error {
-	p, err := l.path(ep)
-	if err != nil {
-		return err
-	}
-	if p.node.Direct == 0 {
-		return transport.ErrNotSupported
-	}
-	if len(local) > transport.RangesMax || len(remote) > transport.RangesMax || transport.Sum(local) != transport.Sum(remote) {
-		return transport.ErrBadParam
-	}
-	for total := uint64(0); ; {
-		local, remote = transport.Advance(local, 0), transport.Advance(remote, 0)
-		if len(local) == 0 || len(remote) == 0 {
-			l.countCopy(total, read)
-			return nil
-		}
-		n, rc := node.CopyRanges(l.node, p.ring, read, unsafe.Pointer(&local[0]), len(local), unsafe.Pointer(&remote[0]), len(remote))
-		if rc != node.Sent {
-			return l.outcome(p, rc)
-		}
-		total += n
-		local, remote = transport.Advance(local, n), transport.Advance(remote, n)
-	}
-}
-
 // countCopy counts a copy of n bytes as one packet.
 func (l *Link) countCopy(n uint64, read bool) {
 	switch {
@@ -170,15 +142,9 @@ func (l *Link) GetNotice(ep transport.Endpoint, op *transport.Op) (transport.Sta
 	if err == nil && (op.N > 1<<62 || op.N == 0) {
 		err = transport.ErrBadParam
 	}
-	if err == nil {
-		err = l.announced(p)
-	}
-	if err != nil && err != transport.ErrBusy {
-		return transport.Done, err
-	}
 	op.Link = transport.OpState{Ep: ep, Kind: doGet}
-	if p == nil { // awaited
-		return transport.Done, err
+	if err != nil {
+		return l.await(ep, op, err)
 	}
 	if op.Route == transport.RouteSingleCopy ||
 		op.Route == transport.RouteAny && p.node.Direct != 0 && (op.N < getAskMin || !p.polls()) {
@@ -190,14 +156,23 @@ func (l *Link) GetNotice(ep transport.Endpoint, op *transport.Op) (transport.Sta
 // Atomic implements transport.Link.
 func (l *Link) Atomic(ep transport.Endpoint, kind transport.AtomicKind, op *transport.Op) (transport.Status, error) {
 	p, err := l.path(ep)
-	if err != nil {
-		return transport.Done, err
-	}
-	if !transport.AllAtomics.Has(kind) || op.Width != 4 && op.Width != 8 {
-		return transport.Done, transport.ErrNotSupported
+	if err == nil && (!transport.AllAtomics.Has(kind) || op.Width != 4 && op.Width != 8) {
+		err = transport.ErrNotSupported
 	}
 	op.Link = transport.OpState{Ep: ep, Kind: doAtomic, Mark: uint64(kind)}
+	if err != nil {
+		return l.await(ep, op, err)
+	}
 	return l.begin(p, op)
+}
+
+// await makes op, to an endpoint for which path said err, wait if that is awaited.
+func (l *Link) await(ep transport.Endpoint, op *transport.Op, err error) (transport.Status, error) {
+	if q := l.awaited[ep]; err == transport.ErrBusy && q != nil {
+		q.push(op)
+		return transport.Queued, nil
+	}
+	return transport.Done, err
 }
 
 // ContinuePut takes over a put of which the first at bytes went, or, of a single copy, all of them.
