@@ -3,6 +3,8 @@ package lapi
 import (
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/peer"
+	"lapi/core/lapi/send"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/layout"
@@ -14,7 +16,8 @@ import (
 type lane struct {
 	*layout.Lane
 	link   laneLink
-	memory []byte // where Lane lies: not on the Go heap
+	paths  []*layout.Path // by task; nil: there is no lane to it
+	memory []byte         // where Lane lies: not on the Go heap
 }
 
 // laneLink is what the lane needs of the link of this node's tasks.
@@ -37,7 +40,7 @@ func (s *setup) openLane() codes.Code {
 	if !ok || s.cfg.FastLane == job.FastLaneOff || s.trace != nil || !canLane() {
 		return codes.Success
 	}
-	l, err := newLane(s.tasks, link)
+	l, err := newLane(s.peers, link)
 	if err != nil {
 		return codes.Success
 	}
@@ -54,20 +57,30 @@ func (s *setup) openLane() codes.Code {
 		l.Random = uint32(s.me)*2654435761 | 1
 	}
 	s.lane = l
-	s.issued = &l.Issued
+	s.out.CountIn(&l.Issued)
+	s.in.SetIndices(&l.Handlers)
 	s.shared.Lane = l.address()
 	return codes.Success
 }
 
-// mayRun tells the lane whether it may send to t: nothing may overtake what waits here for room.
-func (c *Context) mayRun(t *task) {
-	if t.path == nil {
+// path is the lane's path to a task; nil: there is none.
+func (l *lane) path(task int) *layout.Path {
+	if l == nil {
+		return nil
+	}
+	return l.paths[task]
+}
+
+// mayRun tells the lane whether it may send to p: nothing may overtake what waits here for room.
+func (c *Context) mayRun(p *peer.Peer) {
+	path := c.lane.path(p.ID)
+	if path == nil {
 		return
 	}
-	if t.dead || t.pending.head != nil {
-		t.path.Closed |= layout.ClosedCore
+	if _, waits := c.out.Waits(p); waits || p.Dead() {
+		path.Closed |= layout.ClosedCore
 	} else {
-		t.path.Closed &^= layout.ClosedCore
+		path.Closed &^= layout.ClosedCore
 	}
 }
 
@@ -76,16 +89,16 @@ func (c *Context) tellLane() {
 	if c.lane == nil {
 		return
 	}
-	busy := c.waiting > 0 || c.getRmw.head != nil || c.readers.count > 0 || len(c.fences) > 0 || len(c.collectives) > 0 || c.term != nil ||
-		len(c.usedTasks) > 0
-	work := c.waiting > 0 || len(c.fences) > 0 || c.term != nil || len(c.unknown) > 0 || len(c.errors) > 0 ||
-		c.lane.link.Busy() || c.net.Self.(transport.Waiter).NextTimeout() != 0 || c.net.UDP != nil && c.udpIdle < udpIdleTurns
+	under := c.out.Waiting() > 0 || c.fences.UnderWay() > 0 || c.term != nil
+	busy := under || c.answers.Oldest() != nil || c.offers.Oldest() != nil || c.collectives.UnderWay() > 0 || c.out.Unflushed()
+	work := under || c.in.Unknown() > 0 || c.faults.Pending() > 0 ||
+		c.lane.link.Busy() || c.net.Self.(transport.Waiter).NextTimeout() != 0 || c.net.UDP != nil && c.turns.udpIdle < udpIdleTurns
 	for _, e := range c.emuls {
 		work = work || e.Waiting()
 	}
 	c.lane.GoBusy, c.lane.GoWork = flag(busy), flag(work)
 	off := uint32(0)
-	if len(c.lists) > 0 {
+	if c.counters.Listed() {
 		off |= layout.OffLists
 	}
 	if c.term != nil {
@@ -107,20 +120,19 @@ func (c *Context) hearLane() {
 		return
 	}
 	c.lane.Dirty = 0
-	for i := range c.tasks {
-		t := &c.tasks[i]
-		p := t.path
-		if p == nil || p.Kind == 0 && p.Used == 0 && p.Expected == 0 {
+	for i, path := range c.lane.paths {
+		if path == nil || path.Kind == 0 && path.Used == 0 && path.Expected == 0 {
 			continue
 		}
-		if p.Kind != 0 {
-			t.lastKind = ErrType(p.Kind - 1)
+		kind := c.counters.Last(i)
+		if path.Kind != 0 {
+			kind = codes.ErrType(path.Kind - 1)
 		}
-		if p.Used != 0 {
-			c.use(t, t.lastKind)
+		if path.Used != 0 {
+			c.out.Used(&c.peers[i], kind)
 		}
-		t.expected = max(0, t.expected+int(p.Expected))
-		p.Used, p.Kind, p.Expected = 0, 0, 0
+		c.counters.IssuedMany(i, kind, int(path.Expected))
+		path.Used, path.Kind, path.Expected = 0, 0, 0
 	}
 }
 
@@ -137,28 +149,28 @@ func (c *Context) laneQuiet(seq uint64) bool {
 	return true
 }
 
-// laneKind is the kind of an operation of the lane that waits for an answer of t.
-func (c *Context) laneKind(t *task) (ErrType, bool) {
+// laneKind is the kind of an operation of the lane that waits for an answer of p.
+func (c *Context) laneKind(p *peer.Peer) (codes.ErrType, bool) {
 	if c.lane != nil && c.lane.Ops > 0 {
 		for i := range c.lane.Op {
-			if o := &c.lane.Op[i]; o.Kind != layout.OpFree && int(o.Task) == t.id {
+			if o := &c.lane.Op[i]; o.Kind != layout.OpFree && int(o.Task) == p.ID {
 				if o.Kind == layout.OpGet {
-					return GetErr, true
+					return codes.GetErr, true
 				}
-				return RmwErr, true
+				return codes.RmwErr, true
 			}
 		}
 	}
 	return 0, false
 }
 
-// dropLaneOps ends what the lane waits for from t, without changing a counter.
-func (c *Context) dropLaneOps(t *task) {
+// dropLaneOps ends what the lane waits for from p, without changing a counter.
+func (c *Context) dropLaneOps(p *peer.Peer) {
 	if c.lane == nil || c.lane.Ops == 0 {
 		return
 	}
 	for i := range c.lane.Op {
-		if o := &c.lane.Op[i]; o.Kind != layout.OpFree && int(o.Task) == t.id {
+		if o := &c.lane.Op[i]; o.Kind != layout.OpFree && int(o.Task) == p.ID {
 			c.freeLaneOp(uint32(i))
 		}
 	}
@@ -174,26 +186,26 @@ func (c *Context) freeLaneOp(i uint32) {
 	c.lane.Ops--
 }
 
-// LaneCount adds 1 to a counter for the lane, which could not: its address is bad or unaligned, or it has a list. src named the counter in a
-// message that went between this task and peer.
-func (c *Context) LaneCount(a transport.Addr, kind ErrType, src, peer int) {
+// LaneCount adds 1 to a counter for the lane, which could not: its address is bad or unaligned, or it has a list. src named the
+// counter in a message that went between this task and peer.
+func (c *Context) LaneCount(a transport.Addr, kind codes.ErrType, src, peer int) {
 	memory.Guard()
-	c.countFor(a, kind, src, peer)
+	c.counters.AddFor(a, kind, src, peer)
 	c.publish()
 }
 
-// LaneTell is tellComplete for the lane, which found no room; it stands for more messages than one if more is not 0.
+// LaneTell tells an origin of a completion for the lane, which found no room; it stands for more messages than one if more is
+// not 0.
 func (c *Context) LaneTell(origin int, cmplCntr transport.Addr, more uint64) {
 	memory.Guard()
-	h := wire.Completion{Cntr: cmplCntr, More: more}
-	c.sendControl(&c.tasks[origin], wire.MsgCounter, IntErr, h.Encode)
+	c.tellCompletion(origin, wire.Completion{Cntr: cmplCntr, More: more})
 	c.publish()
 }
 
 // LaneFault reports that the answer to a get or read-modify-write of the lane could not be stored at a.
-func (c *Context) LaneFault(a transport.Addr, kind ErrType) {
+func (c *Context) LaneFault(a transport.Addr, kind codes.ErrType) {
 	memory.Guard()
-	c.fault(&transport.FaultError{Addr: a}, codes.ErrOrgAddrNull, kind, c.me)
+	c.faults.Here(&transport.FaultError{Addr: a}, codes.ErrOrgAddrNull, kind)
 	c.publish()
 }
 
@@ -201,17 +213,59 @@ func (c *Context) LaneFault(a transport.Addr, kind ErrType) {
 // than the lane can do.
 func (c *Context) LaneHandled(ring uint32, r *HeaderResult) {
 	memory.Guard()
-	c.lane.link.Take(ring, func(m *transport.Msg) transport.Verdict {
-		h, _, ok := wire.DecodeSmall(m)
-		if !ok {
-			return c.malformed(m)
-		}
-		in := incoming{am: h, whole: true}
-		t := &c.tasks[m.From]
-		if v := c.heedHeader(t, &in, r, nil); v == transport.Refuse {
-			return v
-		}
-		return c.placeWhole(t, &in, m.Data)
-	})
+	c.lane.link.Take(ring, func(m *transport.Msg) transport.Verdict { return c.in.Handled(m, r) })
 	c.publish()
+}
+
+// LanePutRest goes on with a put whose first parts the lane has sent; all arguments are about the rest.
+func (c *Context) LanePutRest(tgt int, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, cmplCntr transport.Addr) {
+	memory.Guard()
+	if cmplCntr != 0 {
+		c.counters.IssuedMany(tgt, c.counters.Last(tgt), 1)
+	}
+	c.out.PutRest(&c.peers[tgt], &wire.Put{TgtAddr: tgtAddr, TgtCntr: tgtCntr, CmplCntr: cmplCntr}, orgAddr, n,
+		send.After{OrgCntr: orgCntr, User: true})
+	c.publish()
+}
+
+// LaneGetRest goes on with an answer whose first parts, up to offset, the lane has sent.
+func (c *Context) LaneGetRest(origin int, token uint32, n uint64, data transport.Addr, offset uint64, tgtCntr transport.Addr) {
+	memory.Guard()
+	c.out.LaneAnswer(&c.peers[origin], token, data, n, offset, send.After{OrgCntr: tgtCntr, User: true})
+	c.publish()
+}
+
+// onLaneGet is the target's side of the lane's get.
+func (c *Context) onLaneGet(m *transport.Msg) transport.Verdict {
+	var h wire.LaneGet
+	p := &c.peers[m.From]
+	if !h.Decode(m.Hdr) || len(m.Data) != 0 {
+		return p.Malformed()
+	}
+	c.out.LaneAnswer(p, h.Token, h.TgtAddr, h.Length, 0, send.After{OrgCntr: h.TgtCntr, User: true})
+	return transport.Accept
+}
+
+// onLaneRmw is the target's side of the lane's read-modify-write.
+func (c *Context) onLaneRmw(m *transport.Msg) transport.Verdict {
+	var h wire.LaneRmw
+	p := &c.peers[m.From]
+	if !h.Decode(m.Hdr) || len(m.Data) != 0 {
+		return p.Malformed()
+	}
+	old, err := memory.Atomic(atomicKinds[h.Op], h.Variable, h.Width, h.Operand, h.Compare)
+	if err != nil {
+		c.faults.Target(err, codes.RmwErr, p, 0)
+		c.laneFailed(p, h.Token, codes.RmwErr)
+		return transport.Accept
+	}
+	r := wire.Reply{Token: h.Token, Value: old}
+	c.out.Control(p, wire.MsgLaneReply, codes.RmwErr, r.Encode)
+	return transport.Accept
+}
+
+// laneFailed answers a get or read-modify-write whose address was bad; the fault itself was told already.
+func (c *Context) laneFailed(p *peer.Peer, token uint32, kind codes.ErrType) {
+	h := wire.Reply{Token: token, State: layout.ReplyFailed}
+	c.out.Control(p, wire.MsgLaneReply, kind, h.Encode)
 }

@@ -3,6 +3,7 @@ package lapi
 import (
 	"unsafe"
 
+	"lapi/core/lapi/peer"
 	"lapi/core/lapi/wire"
 	"lapi/transport/arena"
 	"lapi/transport/layout"
@@ -17,24 +18,24 @@ func canLane() bool { return shm.BeFenced() && shm.CanFenceAll() }
 func pathsAddress(link laneLink) uint64 { return uint64(uintptr(unsafe.Pointer(link.Paths()))) }
 
 // newLane makes the lane's memory: the struct, the ring of each task, room for a user header.
-func newLane(tasks []task, link laneLink) (*lane, error) {
+func newLane(peers []peer.Peer, link laneLink) (*lane, error) {
 	const size = int(unsafe.Sizeof(layout.Lane{}))
-	b, err := arena.Map(size + wire.Pad8(wire.MaxUhdrSize) + 2*len(tasks))
+	b, err := arena.Map(size + wire.Pad8(wire.MaxUhdrSize) + 2*len(peers))
 	if err != nil {
 		return nil, err
 	}
-	l := &lane{Lane: (*layout.Lane)(unsafe.Pointer(&b[0])), memory: b}
+	l := &lane{Lane: (*layout.Lane)(unsafe.Pointer(&b[0])), paths: make([]*layout.Path, len(peers)), memory: b}
 	l.Paths = pathsAddress(link)
 	l.Scratch = uint64(memory.AddrOf(b[size:]))
 	rings := b[size+wire.Pad8(wire.MaxUhdrSize):]
 	l.RingOf = uint64(memory.AddrOf(rings))
 	paths := link.Paths()
-	for i := range tasks {
+	for i := range peers {
 		ring := int16(-1)
-		if t := &tasks[i]; t.shared {
-			t.path = link.PathOf(t.ep)
+		if p := &peers[i]; p.Shared {
+			l.paths[i] = link.PathOf(p.Ep)
 			for r := range paths.Path {
-				if t.path == &paths.Path[r] {
+				if l.paths[i] == &paths.Path[r] {
 					ring = int16(r)
 				}
 			}

@@ -7,8 +7,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/core/lapi/codes"
-	"lapi/core/lapi/wire"
-	"lapi/transport/layout"
 	"lapi/transport/memory"
 )
 
@@ -22,7 +20,7 @@ func noteAway(j *testJob, away bool) {
 // TestWayFollowsTarget: data reaches a target that is away before it does anything; one that polls gets it in messages.
 func TestWayFollowsTarget(t *testing.T) {
 	j := newJob(t, 2, paths["shm"])
-	if !j.tasks[0].tasks[1].direct {
+	if !j.tasks[0].peers[1].SingleCopy() {
 		t.Skip("skipped: cross-memory attach is not permitted here")
 	}
 	const n = 100_000
@@ -88,7 +86,7 @@ func TestBadPart(t *testing.T) {
 				}
 			}
 			errors := 0
-			for _, e := range reporter.errors {
+			for _, e := range reporter.events() {
 				if e.Code == want {
 					errors++
 				}
@@ -96,7 +94,8 @@ func TestBadPart(t *testing.T) {
 			if errors != 1 {
 				t.Errorf("hole at %d of the origin %v: reported %d times", hole, atOrigin, errors)
 			}
-			j.tasks[0].errors, j.tasks[1].errors = nil, nil
+			j.tasks[0].events()
+			j.tasks[1].events()
 		}
 	}
 }
@@ -112,29 +111,6 @@ func TestRests(t *testing.T) {
 	if !bytes.Equal(dst[sent:], src[sent:]) || dst[sent-1] != 0 {
 		t.Error("the rest of a put arrived damaged")
 	}
-
-	k := j.tasks[1]
-	var asked, state uint32
-	next := uint64(sent)
-	clear(dst)
-	m := wire.Reply{Token: 77}
-	a := k.newOutgoing(&k.tasks[0], wire.MsgLaneReply, GetErr)
-	a.part, a.message, a.skipped = wire.MsgLaneReply, 77, sent
-	a.data, a.n, a.step = at(&src[sent]), n-sent, 32<<10
-	for state = layout.ReplyPart; state == layout.ReplyPart; asked++ {
-		_, hdr, data, length := a.nextFragment(1 << 20)
-		m.Token, state, m.Value = wire.Order.Uint32(hdr), wire.Order.Uint32(hdr[4:]), wire.Order.Uint64(hdr[8:])
-		if m.Token != 77 || m.Value != next || len(hdr) != wire.ReplySize {
-			t.Fatalf("part %d of an answer: token %d, at %d instead of %d", asked, m.Token, m.Value, next)
-		}
-		copy(dst[next:], memory.Bytes(data, length))
-		next += length
-		a.offset += length
-	}
-	if next != n || state != layout.ReplyOK || !bytes.Equal(dst[sent:], src[sent:]) {
-		t.Errorf("the parts of an answer end at %d with state %d", next, state)
-	}
-	k.freeOutgoing(a)
 }
 
 // TestPartsBothWays: two tasks put to each other at once, more than fits both chunk areas.
