@@ -7,11 +7,12 @@ import (
 	"unsafe"
 
 	"lapi/core/lapi"
+	"lapi/core/lapi/codes"
 )
 
 //export golapi_lane_count
 func golapi_lane_count(context C.int, cntr C.cshim_addr, kind, src, peer C.int32_t) {
-	entered(context).LaneCount(addr(cntr), lapi.ErrType(kind), int(src), int(peer))
+	entered(context).LaneCount(addr(cntr), codes.ErrType(kind), int(src), int(peer))
 }
 
 //export golapi_lane_tell
@@ -21,7 +22,7 @@ func golapi_lane_tell(context C.int, origin C.int32_t, cmplCntr C.cshim_addr, mo
 
 //export golapi_lane_fault
 func golapi_lane_fault(context C.int, peer, result C.int32_t, a C.cshim_addr, kind C.int32_t) {
-	entered(context).LaneFault(int(peer), int32(result), addr(a), lapi.ErrType(kind))
+	entered(context).LaneFault(int(peer), int32(result), addr(a), codes.ErrType(kind))
 }
 
 //export golapi_lane_handled

@@ -166,33 +166,28 @@ func TestAmxErrors(t *testing.T) {
 
 // TestCutSplitsNoAtom: wherever a message begins in the program's stream, its fragments end between atoms, and are as long as can be.
 func TestCutSplitsNoAtom(t *testing.T) {
-	j := newJob(t, 1, nil)
+	const total = 1000000
+	k := newJob(t, 1, nil).tasks[0]
 	for _, atom := range []int32{8, 20, 32} {
-		d := registerRows(t, j.tasks[0], atom)
-		l, err := j.tasks[0].newPlacement(d.handle)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := registerRows(t, k, atom)
 		for _, first := range []uint64{0, 1, 7, 8, 19, 33} {
-			for _, uhdrLen := range []uint64{0, 48} {
-				l.first = first
-				m := &outgoing{placement: l, uhdrLen: uhdrLen, n: uhdrLen + 1000000}
-				pos := uint64(0)
-				for _, n := range []uint64{3, 500, 1000, 1001, 64000} {
-					got := m.cut(n, 1000000-pos)
-					if end := (first + pos + got) % uint64(atom); got > n || got > 0 && end != 0 || n-got >= uint64(atom) {
-						t.Errorf("atom %d, beginning at %d: %d of %d bytes at %d", atom, first, got, n, pos)
-					}
-					pos += got
-					m.offset = uhdrLen + pos
-				}
-				if got := m.cut(77, 77); got != 77 {
-					t.Errorf("atom %d: %d of the last 77 bytes", atom, got)
-				}
+			l, err := k.placements.Gather(d.handle, at(new(int)), first, total)
+			if err != nil {
+				t.Fatal(err)
 			}
+			pos := uint64(0)
+			for _, n := range []uint64{3, 500, 1000, 1001, 64000} {
+				got := l.Cut(pos, n, total-pos)
+				if end := (first + pos + got) % uint64(atom); got > n || got > 0 && end != 0 || n-got >= uint64(atom) {
+					t.Errorf("atom %d, beginning at %d: %d of %d bytes at %d", atom, first, got, n, pos)
+				}
+				pos += got
+			}
+			if got := l.Cut(pos, 77, 77); got != 77 {
+				t.Errorf("atom %d: %d of the last 77 bytes", atom, got)
+			}
+			k.placements.Free(l)
 		}
-		l.first = 0
-		j.tasks[0].freePlacement(l)
 	}
 }
 

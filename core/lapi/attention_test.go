@@ -45,7 +45,7 @@ func TestTimeout(t *testing.T) {
 	k.peerFailed(1, transport.ErrTimeout)
 	k.peerFailed(1, transport.ErrTimeout)
 	e, ok := k.NextError()
-	if !ok || e.Code != codes.ErrTimeout || e.Type != IntErr || e.Task != 0 || e.Of != 1 {
+	if !ok || e.Code != codes.ErrTimeout || e.Type != codes.IntErr || e.Task != 0 || e.Of != 1 {
 		t.Errorf("error event %+v, %v", e, ok)
 	}
 	if e, ok = k.NextError(); ok {
@@ -58,11 +58,11 @@ func TestTimeout(t *testing.T) {
 
 // A time-out tells of what was sent last, also where no counter waits for it.
 func TestTimeoutKind(t *testing.T) {
-	for kind, begin := range map[ErrType]func(k *testTask, a transport.Addr) codes.Code{
-		PutErr: func(k *testTask, a transport.Addr) codes.Code { return k.Put(1, 8, a, a, 0, 0, 0) },
-		GetErr: func(k *testTask, a transport.Addr) codes.Code { return k.Get(1, 8, a, a, 0, 0) },
-		AmErr:  func(k *testTask, a transport.Addr) codes.Code { return k.Amsend(1, 1, 0, 0, a, 8, 0, 0, 0) },
-		RmwErr: func(k *testTask, a transport.Addr) codes.Code { return k.Rmw(4, wire.FetchAndAdd, 1, a, a, 0, 0) },
+	for kind, begin := range map[codes.ErrType]func(k *testTask, a transport.Addr) codes.Code{
+		codes.PutErr: func(k *testTask, a transport.Addr) codes.Code { return k.Put(1, 8, a, a, 0, 0, 0) },
+		codes.GetErr: func(k *testTask, a transport.Addr) codes.Code { return k.Get(1, 8, a, a, 0, 0) },
+		codes.AmErr:  func(k *testTask, a transport.Addr) codes.Code { return k.Amsend(1, 1, 0, 0, a, 8, 0, 0, 0) },
+		codes.RmwErr: func(k *testTask, a transport.Addr) codes.Code { return k.Rmw(4, wire.FetchAndAdd, 1, a, a, 0, 0) },
 	} {
 		k := newJob(t, 2, paths["udp"]).tasks[0]
 		if code := begin(k, at(new(uint64))); code != codes.Success {
@@ -115,7 +115,7 @@ func TestDGSPNamedByHeaderHandler(t *testing.T) {
 	var target int32
 	j.ok(j.tasks[0].Amsend(1, 0x1000, addrOf(head), 8, addrOf(data), 64, at(&target), 0, 0))
 	j.until("the target counter", func() bool { return target == 1 })
-	if e, ok := k.NextError(); !ok || e.Code != codes.ErrDgsp || e.Type != AmErr || e.Of != 0 {
+	if e, ok := k.NextError(); !ok || e.Code != codes.ErrDgsp || e.Type != codes.AmErr || e.Of != 0 {
 		t.Errorf("error event %+v, %v", e, ok)
 	}
 	if dst[0] != 0 {

@@ -3,6 +3,7 @@ package lapi
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/wire"
@@ -46,6 +47,24 @@ const (
 	qLast = 37
 )
 
+// attributes are what LAPI_Senv sets, and what LAPI_Init has found.
+type attributes struct {
+	errorCheck   bool
+	ackThreshold int   // ACK_THRESHOLD, packets
+	timeout      int64 // seconds
+	bufCopy      int   // BUF_CP_SIZE, bytes
+	persistent   bool  // LAPI_PSS_GPFS
+	shmTasks     []int // reached by shared memory, this one included; nil if shared memory is not used
+}
+
+// timeout is TIMEOUT in ns; negative: there is none.
+func (c *Context) timeout() int64 {
+	if c.cfg.NoTimeout {
+		return -1
+	}
+	return c.attributes.timeout * int64(time.Second)
+}
+
 // Qenv is LAPI_Qenv (guide, Chapter 18 and Appendix D): stores the attribute at ret, an int unless the query says more.
 func (c *Context) Qenv(query uint32, ret transport.Addr) codes.Code {
 	memory.Guard()
@@ -58,8 +77,8 @@ func (c *Context) Qenv(query uint32, ret transport.Addr) codes.Code {
 	var b []byte
 	switch query {
 	case qShmTasks:
-		for i := range c.tasks {
-			b = wire.Order.AppendUint32(b, uint32(int32(slices.Index(c.shmTasks, i))))
+		for i := range c.peers {
+			b = wire.Order.AppendUint32(b, uint32(int32(slices.Index(c.attributes.shmTasks, i))))
 		}
 	case qStatistics, qShmStatistics, qLocalSendStatistics:
 		b = encodeStats(c.statistics(query))
@@ -70,7 +89,7 @@ func (c *Context) Qenv(query uint32, ret transport.Addr) codes.Code {
 		b = wire.Order.AppendUint32(b, uint32(c.attribute(query)))
 	}
 	if err := memory.CopyIn(ret, b); err != nil {
-		c.fault(err, codes.ErrRetPtrNull, IntErr, c.me)
+		c.faults.Here(err, codes.ErrRetPtrNull, codes.IntErr)
 		return codes.ErrRetPtrNull
 	}
 	return codes.Success
@@ -82,15 +101,15 @@ func (c *Context) attribute(query uint32) int64 {
 	case qTaskID:
 		return int64(c.me)
 	case qNumTasks:
-		return int64(len(c.tasks))
+		return int64(len(c.peers))
 	case qMaxUhdrSz:
 		return wire.MaxUhdrSize
 	case qMaxDataSz:
 		return 0xffffffff
 	case qErrorChk:
-		return boolean(c.errorCheck)
+		return boolean(c.attributes.errorCheck)
 	case qTimeout:
-		return c.timeout
+		return c.attributes.timeout
 	case qMinTimeout:
 		return minTimeout
 	case qMaxTimeout:
@@ -110,15 +129,15 @@ func (c *Context) attribute(query uint32) int64 {
 	case qMaxAtomSize:
 		return MaxAtomSize
 	case qBufCpSize:
-		return int64(c.bufCopy)
+		return int64(c.attributes.bufCopy)
 	case qMaxPktsOut:
 		return udp.MaxPacketsOut
 	case qAckThreshold:
-		return int64(c.ackThreshold)
+		return int64(c.attributes.ackThreshold)
 	case qShmEnabled:
-		return boolean(c.shmTasks != nil)
+		return boolean(c.attributes.shmTasks != nil)
 	case qShmNumTasks:
-		return int64(len(c.shmTasks))
+		return int64(len(c.attributes.shmTasks))
 	case qBulkXfer:
 		return boolean(c.bulkEnabled())
 	case qBulkMinMsgSize:
@@ -136,9 +155,9 @@ func boolean(b bool) int64 {
 
 // packetSize is what one packet holds of user header and data: a datagram's where there are any, else a slot message's.
 func (c *Context) packetSize() int {
-	for i := range c.tasks {
-		if t := &c.tasks[i]; !t.shared && !t.isSelf {
-			return t.link.Limits().SendMax - wire.AmSize
+	for i := range c.peers {
+		if p := &c.peers[i]; !p.Shared && !p.IsSelf {
+			return p.Link.Limits().SendMax - wire.AmSize
 		}
 	}
 	if c.net.Shm != nil {
@@ -155,7 +174,8 @@ func (c *Context) Senv(query uint32, v int32) codes.Code {
 		if !toggle {
 			return codes.ErrSetVal
 		}
-		c.errorCheck = v == 1
+		c.attributes.errorCheck = v == 1
+		c.in.SetCheck(v == 1)
 		if c.lane != nil {
 			c.lane.ErrorCheck = uint32(v)
 		}
@@ -169,13 +189,15 @@ func (c *Context) Senv(query uint32, v int32) codes.Code {
 		if v < minTimeout || v > maxTimeout {
 			return codes.ErrSetVal
 		}
-		c.timeout = int64(v)
-		c.applyTimeout()
+		c.attributes.timeout = int64(v)
+		if c.net.UDP != nil {
+			c.net.UDP.SetTimeout(time.Duration(v) * time.Second)
+		}
 	case qAckThreshold:
 		if v < 1 || v > 30 {
 			return codes.ErrSetVal
 		}
-		c.ackThreshold = int(v)
+		c.attributes.ackThreshold = int(v)
 		if c.net.UDP != nil {
 			c.net.UDP.SetAckThreshold(int(v))
 		}
@@ -225,7 +247,7 @@ func (c *Context) AddrSet(a transport.Addr, index int32) codes.Code {
 	if index < 1 || index >= wire.HandlerIndices {
 		return codes.ErrAddrHndlRange
 	}
-	c.handlerTable()[index] = uint64(a)
+	c.in.Indices()[index] = uint64(a)
 	return codes.Success
 }
 
@@ -234,13 +256,18 @@ func (c *Context) AddrGet(index int32) (transport.Addr, codes.Code) {
 	if index < 1 || index >= wire.HandlerIndices {
 		return 0, codes.ErrAddrHndlRange
 	}
-	return transport.Addr(c.handlerTable()[index]), codes.Success
+	return transport.Addr(c.in.Indices()[index]), codes.Success
 }
 
-// handlerTable holds the addresses of LAPI_Addr_set by index, 0: none. The lane has it where there is one.
-func (c *Context) handlerTable() *[wire.HandlerIndices]uint64 {
-	if c.lane != nil {
-		return &c.lane.Handlers
+// reachedDirectly is to how many other tasks data can go by a single copy.
+func (c *Context) reachedDirectly() (n int) {
+	for i := range c.peers {
+		if p := &c.peers[i]; p.SingleCopy() && !p.IsSelf {
+			n++
+		}
 	}
-	return &c.handlers
+	return n
 }
+
+// bulkEnabled is BULK_XFER: bulk transfer was asked for and there is someone to use it with.
+func (c *Context) bulkEnabled() bool { return c.cfg.UseBulk && c.reachedDirectly() > 0 }

@@ -23,7 +23,7 @@ type barrierLink interface {
 // canBarrier says whether this task can take part, if all tasks share memory: not where a trace is to show the messages of a
 // Gfence. It does not depend on LAPI_FASTLANE, which tasks may have set differently.
 func (s *setup) canBarrier() bool {
-	return !s.persistent && s.cfg.TraceLevel == 0 && shm.CanBeFast()
+	return !s.attributes.persistent && s.cfg.TraceLevel == 0 && shm.CanBeFast()
 }
 
 // openBarrier is a step of LAPI_Init, after the tasks have met.
@@ -62,10 +62,10 @@ func (b *barrier) failure() codes.Code {
 // BarrierBroken: task has left without arriving at the barrier, or has written there what no task writes; -1: it is not known which.
 func (c *Context) BarrierBroken(task int) {
 	memory.Guard()
-	if task >= 0 && task < len(c.tasks) && task != c.me {
-		c.fail(&c.tasks[task], codes.ErrNoConnectivity, "it has left the job, or does not keep to the protocol, while this task is in LAPI_Gfence")
+	if p, code := c.other(uint32(task)); code == codes.Success {
+		c.fail(p, codes.ErrNoConnectivity, "it has left the job, or does not keep to the protocol, while this task is in LAPI_Gfence")
 	}
-	c.failCollectives(codes.ErrNoConnectivity)
+	c.collectives.Fail(codes.ErrNoConnectivity)
 	c.wake.Changed()
 	c.publish()
 }
@@ -74,9 +74,9 @@ func (c *Context) BarrierBroken(task int) {
 func (c *Context) BarrierRefused(code codes.Code) {
 	memory.Guard()
 	if code == codes.ErrTgtPurged {
-		c.giveUpCollectives()
+		c.collectives.GiveUp()
 	} else {
-		c.failCollectives(code)
+		c.collectives.Fail(code)
 	}
 	c.wake.Changed()
 	c.publish()

@@ -36,7 +36,7 @@ func TestBarrierAgreed(t *testing.T) {
 func refused(k *testTask, n int) (all []uint64) {
 	for i := range n {
 		if i != k.me {
-			all = append(all, k.Context.tasks[i].refusedAt())
+			all = append(all, k.refusedAt(i))
 		}
 	}
 	return all

@@ -165,7 +165,7 @@ func (h *handJob) works(one, other int) {
 	h.t.Helper()
 	h.use(one, other)
 	fence, _ := h.tasks[one].FenceBegin()
-	h.until("a fence", func() bool { return h.tasks[one].ticketDone(fence) })
+	h.until("a fence", func() bool { return h.tasks[one].tickets.Done(fence) })
 	want(h.t, "fence", h.tasks[one].TicketResult(fence), codes.Success)
 }
 
@@ -183,7 +183,7 @@ func (h *handJob) use(one, other int) {
 		h.ok(a.Rmw(8, wire.FetchAndAdd, to, at(word), at(word), 0, at(&done)))
 	}
 	h.until("all operations", func() bool { return done == 14 })
-	if dst[99] != 7 || !h.tasks[one].tasks[other].direct {
+	if dst[99] != 7 || !h.tasks[one].peers[other].SingleCopy() {
 		h.t.Error("the data did not arrive, or not straight")
 	}
 }
@@ -206,7 +206,7 @@ func TestComeback(t *testing.T) {
 		fence, _ := k.FenceBegin()
 		h.die(victim)
 		lost = 0
-		h.until("the fence", func() bool { return k.ticketDone(fence) })
+		h.until("the fence", func() bool { return k.tickets.Done(fence) })
 		want(t, "put", k.Put(uint32(victim), 8, addrOf(dst), addrOf(src), 0, 0, 0), codes.ErrNoConnectivity)
 		if round%3 == 0 { // a purge is not necessary
 			want(t, "purge", k.Purge(uint32(victim)), codes.Success)
@@ -265,9 +265,9 @@ func TestAbsentTimeout(t *testing.T) {
 		func() codes.Code { return k.Rmw(8, wire.FetchAndAdd, 1, at(word), at(word), 0, at(&done)) },
 	} {
 		want(t, "resume", k.Resume(1), codes.Success)
-		k.timeout = 0
+		k.attributes.timeout = 0
 		k.Dispatch(0)
-		if k.nextDeadline() != 0 {
+		if k.absentDeadline() != 0 {
 			t.Error("a deadline although nothing waits")
 		}
 		h.ok(begin())
@@ -275,25 +275,25 @@ func TestAbsentTimeout(t *testing.T) {
 		for range 10 {
 			k.Dispatch(0)
 		}
-		if _, ok := k.NextError(); ok || k.nextDeadline() != 0 {
+		if _, ok := k.NextError(); ok || k.absentDeadline() != 0 {
 			t.Fatal("MP_DEBUG_NOTIMEOUT does not hold")
 		}
 		k.cfg.NoTimeout = false
-		if k.nextDeadline() == 0 {
+		if k.absentDeadline() == 0 {
 			t.Error("no deadline")
 		}
-		h.until("the time-out", func() bool { return k.tasks[1].dead })
+		h.until("the time-out", func() bool { return k.peers[1].Dead() })
 		if e, ok := k.NextError(); !ok || e.Code != codes.ErrTimeout || e.Of != 1 {
 			t.Errorf("error %+v", e)
 		}
 		want(t, "put", k.Put(1, 8, at(word), at(word), 0, 0, 0), codes.ErrNoConnectivity)
 	}
-	k.timeout = 900
+	k.attributes.timeout = 900
 	want(t, "resume", k.Resume(1), codes.Success)
 	want(t, "init", h.comeBack(1), codes.Success)
 	h.works(0, 1)
-	if done != 0 || k.absent != 0 {
-		t.Errorf("%d given up operations counted; %d tasks absent", done, k.absent)
+	if done != 0 || k.rejoins.awaited != 0 {
+		t.Errorf("%d given up operations counted; %d tasks absent", done, k.rejoins.awaited)
 	}
 }
 
@@ -381,8 +381,8 @@ func TestComebackWithoutSharedMemory(t *testing.T) {
 func TestNoComebackUnderLauncher(t *testing.T) {
 	j := newJob(t, 2, paths["shm"])
 	k := j.tasks[0]
-	k.tasks[1].died = true
-	k.fail(&k.tasks[1], codes.ErrNoConnectivity, "a test")
+	k.rejoins.lost(1)
+	k.fail(&k.peers[1], codes.ErrNoConnectivity, "a test")
 	want(t, "resume", k.Resume(1), codes.ErrNoConnectivity)
 }
 
@@ -402,11 +402,11 @@ func TestOldMessagesTellNothing(t *testing.T) {
 		_, _, id, ok = a.NextCompletion()
 	}
 	h.ok(b.Amsend(0, 5, 0, 0, 0, 0, 0, 0, at(&cmpl)))
-	for len(a.unknown) == 0 {
+	for a.in.Unknown() == 0 {
 		a.Dispatch(0)
 	}
 	h.die(1)
-	if len(a.unknown) != 0 {
+	if a.in.Unknown() != 0 {
 		t.Error("a dead task's message still waits for its handler")
 	}
 	want(t, "resume", a.Resume(1), codes.Success)

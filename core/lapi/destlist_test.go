@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/counter"
 	"lapi/transport"
 	"lapi/transport/layout"
 	"lapi/transport/udp"
@@ -13,7 +14,7 @@ import (
 
 func (k *testTask) addrOfUDP(t *testing.T) netip.AddrPort {
 	t.Helper()
-	a, _, err := udp.DecodeAddress(k.tasks[1-k.me].address.Bytes)
+	a, _, err := udp.DecodeAddress(k.rejoins.peers[1-k.me].address.Bytes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,26 +56,26 @@ func TestDestStatus(t *testing.T) {
 			word := new(uint64)
 			want(t, "purge", k.Purge(3), codes.Success)
 			want(t, "set", l.set(k, 1, 2, 1, 3, 0), codes.Success)
-			l.want(t, "at first", msgInitial, msgInitial, msgInitial, msgInvalid, msgInitial)
+			l.want(t, "at first", counter.StatusInitial, counter.StatusInitial, counter.StatusInitial, counter.StatusInvalid, counter.StatusInitial)
 			count := func(what string, n int32, begin func() codes.Code) {
 				t.Helper()
 				j.ok(begin())
 				j.until(what, func() bool { return l.cntr == n })
 			}
 			count("a put to 1", 1, func() codes.Code { return k.Put(1, 8, at(word), at(word), 0, 0, at(&l.cntr)) })
-			l.want(t, "after a put", msgReceived, msgInitial, msgInitial, msgInvalid, msgInitial)
+			l.want(t, "after a put", counter.StatusReceived, counter.StatusInitial, counter.StatusInitial, counter.StatusInvalid, counter.StatusInitial)
 			count("a put from 1", 2, func() codes.Code { return j.tasks[1].Put(0, 8, at(word), at(word), at(&l.cntr), 0, 0) })
-			l.want(t, "after two", msgReceived, msgInitial, msgReceived, msgInvalid, msgInitial)
+			l.want(t, "after two", counter.StatusReceived, counter.StatusInitial, counter.StatusReceived, counter.StatusInvalid, counter.StatusInitial)
 			count("a third", 3, func() codes.Code { return k.Get(1, 8, at(word), at(word), 0, at(&l.cntr)) })
-			l.want(t, "after one too many", msgReceived, msgInitial, msgReceived, msgInvalid, msgInitial)
+			l.want(t, "after one too many", counter.StatusReceived, counter.StatusInitial, counter.StatusReceived, counter.StatusInvalid, counter.StatusInitial)
 			count("one to itself", 4, func() codes.Code { return k.Put(0, 8, at(word), at(word), 0, at(&l.cntr), 0) })
-			l.want(t, "after one to itself", msgReceived, msgInitial, msgReceived, msgInvalid, msgReceived)
+			l.want(t, "after one to itself", counter.StatusReceived, counter.StatusInitial, counter.StatusReceived, counter.StatusInvalid, counter.StatusReceived)
 			if got := k.CounterPurged(at(&l.cntr)); got != CounterQuiet {
 				t.Errorf("before a purge: %d", got)
 			}
 			want(t, "purge", k.Purge(1), codes.Success)
 			want(t, "purge", k.Purge(2), codes.Success)
-			l.want(t, "after purges", msgPurgedRcvd, msgPurged, msgPurgedRcvd, msgInvalid, msgReceived)
+			l.want(t, "after purges", counter.StatusPurgedReceived, counter.StatusPurged, counter.StatusPurgedReceived, counter.StatusInvalid, counter.StatusReceived)
 			for i, expected := range []int{CounterPurged, CounterQuiet} {
 				if got := k.CounterPurged(at(&l.cntr)); got != expected {
 					t.Errorf("news, asked %d times: %d, want %d", i+1, got, expected)
@@ -99,7 +100,7 @@ func TestDestListOfAnotherCounter(t *testing.T) {
 	j.ok(k.Put(1, 8, at(word), at(word), 0, 0, at(&l.cntr)))
 	j.until("a put", func() bool { return l.cntr == 1 })
 	want(t, "purge", k.Purge(1), codes.Success)
-	l.want(t, "after it", msgInitial)
+	l.want(t, "after it", counter.StatusInitial)
 }
 
 func TestDestListErrors(t *testing.T) {
@@ -110,7 +111,7 @@ func TestDestListErrors(t *testing.T) {
 	l.want(t, "nothing is stored", -7, -7)
 	dest, status := new([2]uint32), new([2]int32)
 	want(t, "negative", k.ListCounter(at(&l.cntr), -1, at(dest), at(status), at(&l.member)), codes.ErrTgt)
-	want(t, "too many", k.ListCounter(at(&l.cntr), maxDestList+1, at(dest), at(status), at(&l.member)), codes.ErrTgt)
+	want(t, "too many", k.ListCounter(at(&l.cntr), counter.MaxList+1, at(dest), at(status), at(&l.member)), codes.ErrTgt)
 	want(t, "list not readable", k.ListCounter(at(&l.cntr), 2, 4096, at(status), at(&l.member)), codes.ErrRetPtrNull)
 	want(t, "status not writable", k.ListCounter(at(&l.cntr), 2, at(dest), 4096, at(&l.member)), codes.ErrRetPtrNull)
 	if n := drainErrors(t, k, codes.ErrRetPtrNull, 0); n != 2 {

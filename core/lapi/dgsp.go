@@ -64,12 +64,13 @@ func (d DGSPs) Unreserve(handle transport.Addr) codes.Code {
 
 // RegisterDDM is LAPI_REG_DDM_FUNC: handler, or none if it is 0, combines scattered data with what is in memory.
 func (c *Context) RegisterDDM(handler transport.Addr) {
-	c.ddm = nil
-	if handler != 0 {
-		c.ddm = func(in, inout transport.Addr, n uint64, operand, operation int32) int64 {
-			return c.host.DDM(handler, in, inout, n, operand, operation)
-		}
+	if handler == 0 {
+		c.in.SetDDM(nil)
+		return
 	}
+	c.in.SetDDM(func(in, inout transport.Addr, n uint64, operand, operation int32) int64 {
+		return c.host.DDM(handler, in, inout, n, operand, operation)
+	})
 }
 
 // PackDGSP is LAPI_DGSP_PACK: gathers n bytes at in, laid out by the DGSP, to out. out.Position moves on if all is well.
@@ -91,6 +92,6 @@ func (c *Context) UnpackDGSP(handle transport.Addr, in *dgsm.Buffer, out transpo
 		return explainDGSP(c.host, "LAPI_DGSP_UNPACK", err)
 	}
 	defer dgsps.Release(hold)
-	t := dgsm.Transfer{Program: hold.Program(), Base: out, Bytes: n, DDM: c.ddm}
+	t := dgsm.Transfer{Program: hold.Program(), Base: out, Bytes: n, DDM: c.in.DDM()}
 	return explain(c.host, "LAPI_DGSP_UNPACK", c.packer.Unpack(t, in, outSize))
 }

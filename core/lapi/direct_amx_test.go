@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/singlecopy"
 	"lapi/core/lapi/vector"
 	"lapi/transport"
 	"lapi/transport/calibration"
@@ -40,7 +41,7 @@ func TestHintsOfAmx(t *testing.T) {
 		own   bool
 	}{{20000, 0, true}, {1000, 0, false}, {20000, 8, false}} {
 		by := enroll(t, int64(b.block), int64(b.block+9), b.atom)
-		for flags, direct := range map[uint32]bool{0: b.own, useBulkXfer: b.atom == 0, notUseBulkXfer: false, useBulkXfer | notUseBulkXfer: false} {
+		for flags, direct := range map[uint32]bool{0: b.own, singlecopy.UseBulkXfer: b.atom == 0, singlecopy.NotUseBulkXfer: false, singlecopy.UseBulkXfer | singlecopy.NotUseBulkXfer: false} {
 			for _, skip := range []int{0, 1, 12345, 3 * 20000, 77777} {
 				w.amx(1, by, b.block, skip, n, flags)
 				read, sum := w.target.copied, uint64(0)
@@ -68,13 +69,13 @@ func TestHintsOfMulticast(t *testing.T) {
 		links[i] = j.tasks[i].watch(0)
 	}
 	name := j.tasks[0].group(t, 3, 0, 1)
-	for flags, least := range map[uint32]int{0: int(calibration.BuiltIn().AmDirect), useBulkXfer: 129, notUseBulkXfer: 1 << 30, useBulkXfer | notUseBulkXfer: 1 << 30} {
+	for flags, least := range map[uint32]int{0: int(calibration.BuiltIn().AmDirect), singlecopy.UseBulkXfer: 129, singlecopy.NotUseBulkXfer: 1 << 30, singlecopy.UseBulkXfer | singlecopy.NotUseBulkXfer: 1 << 30} {
 		for _, n := range []int{1, 128, 129, 16383, 16384, 200000} {
-			r := receive(j, n)
+			r := receiveAll(j, n)
 			data := pattern(n, uint64(n))
 			j.ok(j.tasks[0].Xfer(XferMc, &Transfer{Tgt: name, HdrHdl: 0x1000, OrgAddr: addrOf(data), N: uint64(n), Flags: flags}))
 			id, _ := j.tasks[0].FenceBegin()
-			j.until("the fence", func() bool { return j.tasks[0].ticketDone(id) })
+			j.until("the fence", func() bool { return j.tasks[0].tickets.Done(id) })
 			j.tasks[0].TicketResult(id)
 			for i := range links {
 				if i != 2 && !bytes.Equal(r.to[i][:n], data) {
@@ -108,11 +109,11 @@ func TestStatisticsOfBlocks(t *testing.T) {
 		extra uint64 // bytes that are no data
 	}{
 		{"strided put", XferPutv, 0, 0},
-		{"strided put, directly", XferPutv, useBulkXfer, 0},
+		{"strided put, directly", XferPutv, singlecopy.UseBulkXfer, 0},
 		{"strided get", XferGetv, 0, 0},
-		{"strided get, directly", XferGetv, useBulkXfer, 0},
+		{"strided get, directly", XferGetv, singlecopy.UseBulkXfer, 0},
 		{"DGSP", XferAmx, 0, 0},
-		{"DGSP, directly", XferAmx, useBulkXfer, blocks * uint64(vector.BlockSize)},
+		{"DGSP, directly", XferAmx, singlecopy.UseBulkXfer, blocks * uint64(vector.BlockSize)},
 	} {
 		from, _, _ := strided(blocks, block, 2*block, 1)
 		to, dst, _ := strided(blocks, block, 2*block, 0)

@@ -11,6 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/host"
+	"lapi/core/lapi/singlecopy"
 	"lapi/core/lapi/vector"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
@@ -90,10 +92,10 @@ func (w watchedNoticing) transfer(ep transport.Endpoint, op *transport.Op,
 
 // watch puts a watchedLink before k's link to task id.
 func (k *testTask) watch(id int) *watchedLink {
-	t := &k.Context.tasks[id]
-	l := &watchedLink{Link: t.link, vectored: t.link.(transport.Vectored)}
-	t.link = l
-	t.noticing = watchedNoticing{t.noticing, l}
+	t := &k.peers[id]
+	l := &watchedLink{Link: t.Link, vectored: t.Link.(transport.Vectored)}
+	t.Link = l
+	t.Noticing = watchedNoticing{t.Noticing, l}
 	return l
 }
 
@@ -180,7 +182,7 @@ func TestHints(t *testing.T) {
 				if kind == XferAm || kind == XferAmv {
 					forced = 129 // BUF_CP_SIZE and 1
 				}
-				for flags, least := range map[uint32]int{0: s.least[kind], useBulkXfer: forced, notUseBulkXfer: huge, useBulkXfer | notUseBulkXfer: huge} {
+				for flags, least := range map[uint32]int{0: s.least[kind], singlecopy.UseBulkXfer: forced, singlecopy.NotUseBulkXfer: huge, singlecopy.UseBulkXfer | singlecopy.NotUseBulkXfer: huge} {
 					for _, n := range []int{2, 128, 129, 1000, 4095, 4096, 4999, 5000, 16383, 16384, 32767, 32768, 200000} {
 						w.transfer(kind, n, flags)
 						got, want := w.copied(), []uint64(nil)
@@ -200,7 +202,7 @@ func TestHints(t *testing.T) {
 // TestHintForShortBlocks: blocks that are too short for the library's taste go directly if the user insists.
 func TestHintForShortBlocks(t *testing.T) {
 	const count, block = 200, 40
-	for flags, direct := range map[uint32]bool{0: false, useBulkXfer: true, notUseBulkXfer: false} {
+	for flags, direct := range map[uint32]bool{0: false, singlecopy.UseBulkXfer: true, singlecopy.NotUseBulkXfer: false} {
 		w := newWatched(t, nil)
 		src, dst := pattern(2*count*block, 3), make([]byte, 2*count*block)
 		strided := func(b []byte) *userVector {
@@ -226,7 +228,7 @@ func TestHintForShortBlocks(t *testing.T) {
 func TestHintsWithoutDirectWay(t *testing.T) {
 	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
 		copies := map[int]uint64{} // of n bytes within a task without flags
-		for _, flags := range []uint32{0, useBulkXfer, notUseBulkXfer, useBulkXfer | notUseBulkXfer} {
+		for _, flags := range []uint32{0, singlecopy.UseBulkXfer, singlecopy.NotUseBulkXfer, singlecopy.UseBulkXfer | singlecopy.NotUseBulkXfer} {
 			for _, n := range []int{8, 5000, 100000} {
 				src, dst := pattern(n, 7), make([]byte, n)
 				var target int32
@@ -259,8 +261,8 @@ func TestForcedNotWithinATask(t *testing.T) {
 	k := newJob(t, 1, nil).tasks[0]
 	v := new(vector.Vector)
 	v.Asked(&wire.Vector{Block: 40, Stride: 80, Total: 8000}, nil)
-	for _, h := range []hint{noHint, byBulk, byPackets} {
-		if k.putvGoesDirect(&k.tasks[0], v, v, v.Total(), h) {
+	for _, h := range []singlecopy.Hint{singlecopy.NoHint, singlecopy.ByBulk, singlecopy.ByPackets} {
+		if k.copier.PutVector(&k.peers[0], v, v, v.Total(), h) {
 			t.Errorf("hint %d: directly", h)
 		}
 	}
@@ -268,9 +270,9 @@ func TestForcedNotWithinATask(t *testing.T) {
 
 // withChunks sets the length of chunks for a test.
 func withChunks(t *testing.T, n uint64) {
-	before := directChunk
-	directChunk = n
-	t.Cleanup(func() { directChunk = before })
+	before := singlecopy.Chunk
+	singlecopy.Chunk = n
+	t.Cleanup(func() { singlecopy.Chunk = before })
 }
 
 // TestChunks: no direct copy moves more than a chunk, and each counts as a packet on both sides. (Blocks this short go directly only
@@ -281,7 +283,7 @@ func TestChunks(t *testing.T) {
 	for _, kind := range types {
 		for n, want := range map[int][]uint64{19999: {19999}, 20000: {20000}, 20001: {20000, 1}, 60000: {20000, 20000, 20000}, 65000: {20000, 20000, 20000, 5000}} {
 			origin, target := *w.tasks[0].net.Shm.Stats(), *w.tasks[1].net.Shm.Stats()
-			w.transfer(kind, n, useBulkXfer)
+			w.transfer(kind, n, singlecopy.UseBulkXfer)
 			if kind == XferPut || kind == XferGet { // the link's own pieces are longer
 				want = []uint64{uint64(n)}
 			}
@@ -330,7 +332,7 @@ func TestDirectRefusedUnderWay(t *testing.T) {
 			for _, l := range []*watchedLink{w.origin, w.target} {
 				l.refuse, l.err = first, transport.ErrNotSupported
 			}
-			w.transfer(kind, 50000, useBulkXfer)
+			w.transfer(kind, 50000, singlecopy.UseBulkXfer)
 			if kind == XferPut || kind == XferGet { // they are refused as a whole
 				if got := w.copied(); len(got) != 0 {
 					t.Errorf("direct copies %v", got)
@@ -339,7 +341,7 @@ func TestDirectRefusedUnderWay(t *testing.T) {
 				t.Errorf("direct copies %v", got)
 			}
 			w.origin.refuse, w.target.refuse = 0, 0
-			w.transfer(kind, 50000, useBulkXfer)
+			w.transfer(kind, 50000, singlecopy.UseBulkXfer)
 			if got := w.copied(); len(got) != 0 {
 				t.Errorf("direct copies of the next: %v", got)
 			}
@@ -373,7 +375,7 @@ func TestBadAddressInALaterChunk(t *testing.T) {
 			}
 			w.tasks[1].headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer = addrOf(there) }
 			w.ok(w.tasks[0].Xfer(kind, &x))
-			w.until("both error handlers", func() bool { return len(w.tasks[0].errors) > 0 && len(w.tasks[1].errors) > 0 })
+			w.until("both error handlers", func() bool { return w.tasks[0].faults.Pending() > 0 && w.tasks[1].faults.Pending() > 0 })
 			for i, k := range w.tasks {
 				if n := drainErrors(t, k, codes.ErrTgtAddrNull, 1-i); n != 1 {
 					t.Errorf("%d calls of the error handler of task %d", n, i)
@@ -392,7 +394,7 @@ func TestUnreadIsNotCounted(t *testing.T) {
 	w := newWatched(t, nil)
 	src := pattern(50000, 5)
 	var org int32
-	w.tasks[1].headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.CtlFlags = ctlBury }
+	w.tasks[1].headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.CtlFlags = host.CtlBury }
 	before := *w.tasks[0].net.Shm.Stats()
 	w.ok(w.tasks[0].Amsend(1, 0x1000, 0, 0, addrOf(src), 50000, 0, at(&org), 0))
 	w.until("the origin counter", func() bool { return org == 1 })

@@ -43,7 +43,7 @@ func TestPeerDies(t *testing.T) {
 			if n := drainErrors(t, k, codes.ErrNoConnectivity, 1); n != 1 {
 				t.Errorf("%d calls of the error handler, want 1", n)
 			}
-			if !k.ticketDone(id) || k.TicketResult(id) != codes.ErrNoConnectivity {
+			if !k.tickets.Done(id) || k.TicketResult(id) != codes.ErrNoConnectivity {
 				t.Error("the collective goes on without a task")
 			}
 			if code := k.Put(1, 8, addrOf(dst), addrOf(src), 0, 0, 0); code != codes.ErrNoConnectivity {
@@ -52,7 +52,7 @@ func TestPeerDies(t *testing.T) {
 			j.ok(k.Put(2, uint64(len(src)), addrOf(dst), addrOf(src), 0, 0, at(&other)))
 			j.until("a put to a living task", func() bool { return other == 1 })
 			fence, _ := k.FenceBegin()
-			j.until("a fence", func() bool { return k.ticketDone(fence) })
+			j.until("a fence", func() bool { return k.tickets.Done(fence) })
 			if org != 0 {
 				t.Error("a get from a dead task counted")
 			}
@@ -100,7 +100,7 @@ func TestPeerEnds(t *testing.T) {
 					t.Errorf("a later put: %s", codes.Name(code))
 				}
 				fence, _ := k.FenceBegin()
-				j.until("a fence", func() bool { return k.ticketDone(fence) })
+				j.until("a fence", func() bool { return k.tickets.Done(fence) })
 				if what == "a collective" && k.TicketResult(ticket) != codes.ErrNoConnectivity {
 					t.Error("the collective does not fail")
 				}
@@ -124,7 +124,7 @@ func TestPeerLeaves(t *testing.T) {
 			gone.TermEnd()
 			j.until("the error handler", func() bool {
 				j.tasks[0].Put(1, 8, at(&there), at(&word), 0, 0, 0)
-				return len(j.tasks[0].errors) > 0
+				return j.tasks[0].faults.Pending() > 0
 			})
 			if n := drainErrors(t, j.tasks[0], codes.ErrNoConnectivity, 1); n != 1 {
 				t.Errorf("%d calls of the error handler, want 1", n)
@@ -144,7 +144,7 @@ func TestDeathIsHeardInSlowTurns(t *testing.T) {
 	s.mu.Lock()
 	s.events[0] = append(s.events[0], job.Event{Kind: job.TaskDied, Task: 1, Text: "was killed by the test"})
 	s.mu.Unlock()
-	for died := now; len(k.errors) == 0; now += 14e6 {
+	for died := now; k.faults.Pending() == 0; now += 14e6 {
 		if now > died+1e9 {
 			t.Fatal("nothing is heard for a second")
 		}

@@ -27,7 +27,7 @@ func (c *Context) GroupCreate(n uint32, list, name transport.Addr) codes.Code {
 	switch {
 	case list == 0 || name == 0:
 		return codes.ErrRetPtrNull
-	case n == 0 || n > uint32(len(c.tasks)):
+	case n == 0 || n > uint32(len(c.peers)):
 		return codes.ErrTgt
 	case len(c.groups) >= MaxGroups:
 		return codes.ErrMemoryExhausted
@@ -61,7 +61,7 @@ func (c *Context) readMembers(n uint32, list transport.Addr) ([]uint32, error) {
 		members[i] = wire.Order.Uint32(raw[4*i:])
 	}
 	sorted := slices.Sorted(slices.Values(members))
-	if sorted[n-1] >= uint32(len(c.tasks)) || len(slices.Compact(sorted)) != len(members) {
+	if sorted[n-1] >= uint32(len(c.peers)) || len(slices.Compact(sorted)) != len(members) {
 		return nil, nil
 	}
 	return members, nil
@@ -77,7 +77,7 @@ func (c *Context) newGroupName() uint32 {
 }
 
 func (c *Context) groupFault(err error) codes.Code {
-	c.fault(err, codes.ErrRetPtrNull, IntErr, c.me)
+	c.faults.Here(err, codes.ErrRetPtrNull, codes.IntErr)
 	return codes.ErrRetPtrNull
 }
 

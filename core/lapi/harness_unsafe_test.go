@@ -12,6 +12,8 @@ import (
 
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/faults"
+	"lapi/core/lapi/handlers"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/layout"
@@ -272,10 +274,10 @@ func (j *testJob) compute() *testJob {
 	return j
 }
 
-// refusedAt is the word in the task's segment that says who of its peers has given up the barrier.
-func (t *task) refusedAt() uint64 {
+// refusedAt is the word in a task's segment that says who of its peers has given up the barrier.
+func (k *testTask) refusedAt(task int) uint64 {
 	offset := unsafe.Offsetof(layout.SegmentHead{}.Barrier) + unsafe.Offsetof(layout.Barriers{}.Refused)
-	return wire.Order.Uint64(memory.Bytes(transport.Addr(t.node.OutHead)+transport.Addr(offset), 8))
+	return wire.Order.Uint64(memory.Bytes(transport.Addr(k.lane.node(task).OutHead)+transport.Addr(offset), 8))
 }
 
 // The calls that move data, by their own arguments.
@@ -306,17 +308,31 @@ func flagsOf(long bool) uint32 {
 	return UseTgtVecType
 }
 
-func (k *testTask) Putv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgtCntr, orgCntr, cmplCntr transport.Addr, done Callback) codes.Code {
+func (k *testTask) Putv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgtCntr, orgCntr, cmplCntr transport.Addr, done handlers.Callback) codes.Code {
 	return k.Xfer(XferPutv, &Transfer{Tgt: tgt, TgtAddr: tgtVec, OrgAddr: orgVec, TgtCntr: tgtCntr, OrgCntr: orgCntr, CmplCntr: cmplCntr,
 		Handler: done.Handler, Info: done.Info, Flags: flagsOf(long)})
 }
 
-func (k *testTask) Getv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgtCntr, orgCntr transport.Addr, done Callback) codes.Code {
+func (k *testTask) Getv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgtCntr, orgCntr transport.Addr, done handlers.Callback) codes.Code {
 	return k.Xfer(XferGetv, &Transfer{Tgt: tgt, TgtAddr: tgtVec, OrgAddr: orgVec, TgtCntr: tgtCntr, OrgCntr: orgCntr,
 		Handler: done.Handler, Info: done.Info, Flags: flagsOf(long)})
 }
 
-func (k *testTask) Amsendv(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32, orgVec, tgtCntr, orgCntr, cmplCntr transport.Addr, done Callback) codes.Code {
+func (k *testTask) Amsendv(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32, orgVec, tgtCntr, orgCntr, cmplCntr transport.Addr, done handlers.Callback) codes.Code {
 	return k.Xfer(XferAmv, &Transfer{Tgt: tgt, HdrHdl: hdrHdl, Uhdr: uhdr, UhdrLen: uhdrLen, OrgAddr: orgVec,
 		TgtCntr: tgtCntr, OrgCntr: orgCntr, CmplCntr: cmplCntr, Handler: done.Handler, Info: done.Info})
+}
+
+// setCheck sets ERROR_CHK.
+func (k *testTask) setCheck(check bool) { k.Senv(qErrorChk, int32(boolean(check))) }
+
+// events takes all errors that no handler has seen.
+func (k *testTask) events() (all []faults.Event) {
+	for {
+		e, ok := k.NextError()
+		if !ok {
+			return all
+		}
+		all = append(all, e)
+	}
 }

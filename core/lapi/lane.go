@@ -3,6 +3,8 @@ package lapi
 import (
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/peer"
+	"lapi/core/lapi/send"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/layout"
@@ -15,18 +17,19 @@ import (
 type lane struct {
 	*layout.Lane
 	link   laneLink
-	memory []byte // where Lane lies: not on the Go heap
+	nodes  []*layout.NodePeer // by task: the link's end to it; nil: there is no lane to it
+	memory []byte             // where Lane lies: not on the Go heap
 }
 
 // laneLink is what the lane needs of the link of this node's tasks.
 type laneLink interface {
 	transport.Link
+	send.Continuer
 	Node() *layout.NodeLink
 	NodePeer(ep transport.Endpoint) (*layout.NodePeer, int)
 	Busy() bool
 	Take(ring uint32, h transport.MsgHandler)
 	TakeLater(ring uint32) bool
-	ContinuePut(ep transport.Endpoint, op *transport.Op, at uint64) (transport.Status, error)
 	GiveUpOwners(ep transport.Endpoint)
 }
 
@@ -41,7 +44,7 @@ func (s *setup) openLane() codes.Code {
 	if !ok || s.cfg.FastLane == job.FastLaneOff || s.trace != nil || !shm.CanBeFast() {
 		return codes.Success
 	}
-	l, err := newLane(s.tasks, link)
+	l, err := newLane(s.peers, link)
 	if err != nil {
 		return codes.Success
 	}
@@ -58,20 +61,30 @@ func (s *setup) openLane() codes.Code {
 		l.Random = uint32(s.me)*2654435761 | 1
 	}
 	s.lane = l
-	s.issued = &l.Issued
+	s.out.CountIn(&l.Issued)
+	s.in.SetIndices(&l.Handlers)
 	s.shared.Lane = l.address()
 	return codes.Success
 }
 
-// mayRun tells the lane whether it may send to t: nothing may overtake what waits here for room.
-func (c *Context) mayRun(t *task) {
-	if t.node == nil {
+// node is the link's end to a task; nil: there is no lane to it.
+func (l *lane) node(task int) *layout.NodePeer {
+	if l == nil {
+		return nil
+	}
+	return l.nodes[task]
+}
+
+// mayRun tells the lane whether it may send to p: nothing may overtake what waits here for room.
+func (c *Context) mayRun(p *peer.Peer) {
+	node := c.lane.node(p.ID)
+	if node == nil {
 		return
 	}
-	if t.dead || t.pending.head != nil {
-		t.node.Closed |= layout.ClosedOwner
+	if _, waits := c.out.Waits(p); waits || p.Dead() {
+		node.Closed |= layout.ClosedOwner
 	} else {
-		t.node.Closed &^= layout.ClosedOwner
+		node.Closed &^= layout.ClosedOwner
 	}
 }
 
@@ -80,16 +93,16 @@ func (c *Context) tellLane() {
 	if c.lane == nil {
 		return
 	}
-	busy := c.waiting > 0 || c.getRmw.head != nil || c.readers.count > 0 || len(c.fences) > 0 || len(c.collectives) > 0 || c.term != nil ||
-		len(c.usedTasks) > 0
-	work := c.waiting > 0 || len(c.fences) > 0 || c.term != nil || len(c.unknown) > 0 || len(c.errors) > 0 ||
-		c.lane.link.Busy() || c.net.Self.(transport.Waiter).NextTimeout() != 0 || c.net.UDP != nil && c.udpIdle < udpIdleTurns
+	under := c.out.Waiting() > 0 || c.fences.UnderWay() > 0 || c.term != nil
+	busy := under || c.answers.Oldest() != nil || c.offers.Oldest() != nil || c.collectives.UnderWay() > 0 || c.out.Unflushed()
+	work := under || c.in.Unknown() > 0 || c.faults.Pending() > 0 ||
+		c.lane.link.Busy() || c.net.Self.(transport.Waiter).NextTimeout() != 0 || c.net.UDP != nil && c.turns.udpIdle < udpIdleTurns
 	for _, e := range c.emuls {
 		work = work || e.Waiting()
 	}
 	c.lane.GoBusy, c.lane.GoWork = flag(busy), flag(work)
 	off := uint32(0)
-	if len(c.lists) > 0 {
+	if c.counters.Listed() {
 		off |= layout.OffLists
 	}
 	if c.term != nil {
@@ -111,19 +124,22 @@ func (c *Context) hearLane() {
 		return
 	}
 	c.lane.Dirty = 0
-	for i := range c.tasks {
-		t := &c.tasks[i]
-		if t.node == nil {
+	for i, node := range c.lane.nodes {
+		if node == nil {
 			continue
 		}
-		o := &t.node.Owner
+		o := &node.Owner
+		if *o == [len(o)]uint32{} {
+			continue
+		}
+		kind := c.counters.Last(i)
 		if o[layout.PeerKind] != 0 {
-			t.lastKind = ErrType(o[layout.PeerKind] - 1)
+			kind = codes.ErrType(o[layout.PeerKind] - 1)
 		}
 		if o[layout.PeerUsed] != 0 {
-			c.use(t, t.lastKind)
+			c.out.Used(&c.peers[i], kind)
 		}
-		t.expected = max(0, t.expected+int(int32(o[layout.PeerExpected])))
+		c.counters.IssuedMany(i, kind, int(int32(o[layout.PeerExpected])))
 		*o = [len(o)]uint32{}
 	}
 }
@@ -151,54 +167,54 @@ func (c *Context) laneQuiet(seq uint64) bool {
 	return true
 }
 
-// laneKind is the kind of an operation of the lane that waits for an answer of t.
-func (c *Context) laneKind(t *task) (ErrType, bool) {
+// laneKind is the kind of an operation of the lane that waits for an answer of p.
+func (c *Context) laneKind(p *peer.Peer) (codes.ErrType, bool) {
 	for o := range c.laneOps {
-		if int(o.Task) == t.id {
+		if int(o.Task) == p.ID {
 			if o.Kind == layout.NodeOpGet {
-				return GetErr, true
+				return codes.GetErr, true
 			}
-			return RmwErr, true
+			return codes.RmwErr, true
 		}
 	}
 	return 0, false
 }
 
-// dropLaneOps ends what the lane waits for from t, without changing a counter.
-func (c *Context) dropLaneOps(t *task) {
-	if c.lane != nil && t.node != nil {
-		c.lane.link.GiveUpOwners(t.ep)
+// dropLaneOps ends what the lane waits for from p, without changing a counter.
+func (c *Context) dropLaneOps(p *peer.Peer) {
+	if c.lane.node(p.ID) != nil {
+		c.lane.link.GiveUpOwners(p.Ep)
 	}
 }
 
-// LaneCount adds 1 to a counter for the lane, which could not: its address is bad or unaligned, or it has a list. src named the counter in a
-// message that went between this task and peer.
-func (c *Context) LaneCount(a transport.Addr, kind ErrType, src, peer int) {
+// LaneCount adds 1 to a counter for the lane, which could not: its address is bad or unaligned, or it has a list. src named the
+// counter in a message that went between this task and peer.
+func (c *Context) LaneCount(a transport.Addr, kind codes.ErrType, src, peer int) {
 	memory.Guard()
-	c.countFor(a, kind, src, peer)
+	c.counters.AddFor(a, kind, src, peer)
 	c.publish()
 }
 
-// LaneTell is tellComplete for the lane, which found no room; it stands for more messages than one if more is not 0.
+// LaneTell tells an origin of a completion for the lane, which found no room; it stands for more messages than one if more is
+// not 0.
 func (c *Context) LaneTell(origin int, cmplCntr transport.Addr, more uint64) {
 	memory.Guard()
-	h := wire.Completion{Cntr: cmplCntr, More: more}
-	c.sendControl(&c.tasks[origin], wire.MsgCounter, IntErr, h.Encode)
+	c.tellCompletion(origin, wire.Completion{Cntr: cmplCntr, More: more})
 	c.publish()
 }
 
 // LaneFault reports an address of an operation between this task and peer that could not be accessed; result says whose:
 // layout.NodeFault, NodeFailed or NodeStranded.
-func (c *Context) LaneFault(peer int, result int32, a transport.Addr, kind ErrType) {
+func (c *Context) LaneFault(peer int, result int32, a transport.Addr, kind codes.ErrType) {
 	memory.Guard()
-	switch t := &c.tasks[peer]; result {
+	switch p := &c.peers[peer]; result {
 	case layout.NodeFault:
-		of := map[ErrType]transport.NoticeKind{PutErr: transport.NoticePut, GetErr: transport.NoticeGet, RmwErr: transport.NoticeRmw}
-		c.onBadAddress(of[kind], t.ep, a)
+		of := [...]transport.NoticeKind{codes.PutErr: transport.NoticePut, codes.GetErr: transport.NoticeGet, codes.RmwErr: transport.NoticeRmw}
+		c.onBadAddress(of[kind], p.Ep, a)
 	case layout.NodeFailed:
-		c.remoteFault(t, a, codes.ErrTgtAddrNull, kind)
+		c.faults.Remote(p, a, codes.ErrTgtAddrNull, kind)
 	default:
-		c.fault(&transport.FaultError{Addr: a}, codes.ErrOrgAddrNull, kind, c.me)
+		c.faults.Here(&transport.FaultError{Addr: a}, codes.ErrOrgAddrNull, kind)
 	}
 	c.publish()
 }
@@ -211,30 +227,21 @@ func (c *Context) LaneLater(ring uint32) bool {
 	return took
 }
 
-// onAmSmall is the target's side of the lane's active messages.
-func (c *Context) onAmSmall(m *transport.Msg) transport.Verdict {
-	h, uhdr, ok := wire.DecodeSmall(m)
-	if !ok {
-		return c.malformed(m)
-	}
-	return c.wholeAm(&c.tasks[m.From], &h, uhdr, m.Data)
-}
-
 // LaneHandled goes on with the small active message at the head of a ring: its header handler has run, and said r, which is more
 // than the lane can do.
 func (c *Context) LaneHandled(ring uint32, r *HeaderResult) {
 	memory.Guard()
-	c.lane.link.Take(ring, func(m *transport.Msg) transport.Verdict {
-		h, _, ok := wire.DecodeSmall(m)
-		if !ok {
-			return c.malformed(m)
-		}
-		in := incoming{am: h, whole: true}
-		t := &c.tasks[m.From]
-		if v := c.heedHeader(t, &in, r, nil); v == transport.Refuse {
-			return v
-		}
-		return c.placeWhole(t, &in, m.Data)
-	})
+	c.lane.link.Take(ring, func(m *transport.Msg) transport.Verdict { return c.in.Handled(m, r) })
+	c.publish()
+}
+
+// LanePutRest goes on with the put to tgt that is in the link's transfer, of which the lane has sent the first parts.
+func (c *Context) LanePutRest(tgt int, orgCntr transport.Addr) {
+	memory.Guard()
+	link := c.lane.link
+	t := &link.Node().Transfer
+	h := wire.Put{TgtAddr: transport.Addr(t[1]), TgtCntr: transport.Addr(t[4]), CmplCntr: transport.Addr(t[5])}
+	c.counters.Issued(tgt, codes.PutErr, h.CmplCntr)
+	c.out.Continue(&c.peers[tgt], link, &h, transport.Addr(t[0]), t[2], t[3], send.After{OrgCntr: orgCntr, User: true})
 	c.publish()
 }

@@ -3,6 +3,7 @@ package lapi
 import (
 	"unsafe"
 
+	"lapi/core/lapi/peer"
 	"lapi/core/lapi/wire"
 	"lapi/transport/arena"
 	"lapi/transport/layout"
@@ -13,21 +14,21 @@ import (
 func nodeAddress(link laneLink) uint64 { return uint64(uintptr(unsafe.Pointer(link.Node()))) }
 
 // newLane makes the lane's memory: the struct, the ring of each task, room for a user header.
-func newLane(tasks []task, link laneLink) (*lane, error) {
+func newLane(peers []peer.Peer, link laneLink) (*lane, error) {
 	const size = int(unsafe.Sizeof(layout.Lane{}))
-	b, err := arena.Map(size + wire.Pad8(wire.MaxUhdrSize) + 2*len(tasks))
+	b, err := arena.Map(size + wire.Pad8(wire.MaxUhdrSize) + 2*len(peers))
 	if err != nil {
 		return nil, err
 	}
-	l := &lane{Lane: (*layout.Lane)(unsafe.Pointer(&b[0])), memory: b}
+	l := &lane{Lane: (*layout.Lane)(unsafe.Pointer(&b[0])), nodes: make([]*layout.NodePeer, len(peers)), memory: b}
 	l.Link = nodeAddress(link)
 	l.Scratch = uint64(memory.AddrOf(b[size:]))
 	rings := b[size+wire.Pad8(wire.MaxUhdrSize):]
 	l.RingOf = uint64(memory.AddrOf(rings))
-	for i := range tasks {
+	for i := range peers {
 		ring := -1
-		if t := &tasks[i]; t.shared {
-			t.node, ring = link.NodePeer(t.ep)
+		if p := &peers[i]; p.Shared {
+			l.nodes[i], ring = link.NodePeer(p.Ep)
 		}
 		wire.Order.PutUint16(rings[2*i:], uint16(int16(ring)))
 	}

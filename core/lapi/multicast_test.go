@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/host"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
 )
@@ -18,7 +19,7 @@ type receivers struct {
 	calls []int
 }
 
-func receive(j *testJob, n int) *receivers {
+func receiveAll(j *testJob, n int) *receivers {
 	r := &receivers{make([][]byte, len(j.tasks)), make([][]byte, len(j.tasks)), make([]int32, len(j.tasks)), make([]int, len(j.tasks))}
 	for i, k := range j.tasks {
 		r.to[i] = make([]byte, n+1)
@@ -61,7 +62,7 @@ func TestMulticast(t *testing.T) {
 
 func testMulticast(t *testing.T, j *testJob, name uint32, members []uint32, n, uhdrLen int) {
 	t.Helper()
-	r := receive(j, n)
+	r := receiveAll(j, n)
 	data, uhdr := pattern(n, uint64(n)), pattern(uhdrLen, 3)
 	src := bytes.Clone(data)
 	handled := 0
@@ -77,7 +78,7 @@ func testMulticast(t *testing.T, j *testJob, name uint32, members []uint32, n, u
 	clear(uhdr) // it is copied, as all user headers are
 	x = Transfer{}
 	id, _ := j.tasks[0].FenceBegin()
-	j.until("the handler and a fence", func() bool { return handled > 0 && j.tasks[0].ticketDone(id) })
+	j.until("the handler and a fence", func() bool { return handled > 0 && j.tasks[0].tickets.Done(id) })
 	j.tasks[0].TicketResult(id)
 	uhdr = pattern(uhdrLen, 3)
 	calls := make([]int, len(j.tasks))
@@ -104,13 +105,13 @@ func TestMulticastIsFenced(t *testing.T) {
 		name := j.tasks[0].group(t, 0, 1, 2, 3)
 		data := pattern(n, 5)
 		for range 3 {
-			r := receive(j, n)
+			r := receiveAll(j, n)
 			j.ok(j.tasks[0].Xfer(XferMc, &Transfer{Tgt: name, HdrHdl: 0x1000, OrgAddr: addrOf(data), N: n}))
 			id, _ := j.tasks[0].FenceBegin()
-			if j.tasks[0].ticketDone(id) {
+			if j.tasks[0].tickets.Done(id) {
 				t.Fatal("the fence does not wait")
 			}
-			j.until("the fence", func() bool { return j.tasks[0].ticketDone(id) })
+			j.until("the fence", func() bool { return j.tasks[0].tickets.Done(id) })
 			j.tasks[0].TicketResult(id)
 			for i := range r.to {
 				if !bytes.Equal(r.to[i][:n], data) {
@@ -143,7 +144,7 @@ func TestSmallMulticastIsCopied(t *testing.T) {
 			src[0], uhdr[0] = 0, 0xff
 		}
 		id, _ := j.tasks[0].FenceBegin()
-		j.until("the fence", func() bool { return j.tasks[0].ticketDone(id) })
+		j.until("the fence", func() bool { return j.tasks[0].tickets.Done(id) })
 		for i := range got {
 			for number := range got[i] {
 				if got[i][number] != byte(number%250+1) {
@@ -159,13 +160,13 @@ func TestSmallMulticastIsCopied(t *testing.T) {
 func TestMulticastRefusedByOne(t *testing.T) {
 	overGroups(t, func(t *testing.T, j *testJob) {
 		for _, n := range []int{8, 40000} {
-			r := receive(j, n)
+			r := receiveAll(j, n)
 			refused, handled := 0, 0
 			accept := j.tasks[2].headers[0x1000]
 			j.tasks[2].headers[0x1000] = func(h *headerCall, result *HeaderResult) {
 				if r.calls[1] == 0 || r.calls[3] == 0 || refused == 0 {
 					refused++
-					result.CtlFlags = ctlDrop
+					result.CtlFlags = host.CtlDrop
 					return
 				}
 				accept(h, result)
@@ -175,7 +176,7 @@ func TestMulticastRefusedByOne(t *testing.T) {
 			data := pattern(n, 6)
 			j.ok(j.tasks[0].Xfer(XferMc, &Transfer{Tgt: name, HdrHdl: 0x1000, OrgAddr: addrOf(data), N: uint64(n), Handler: 0x500}))
 			id, _ := j.tasks[0].FenceBegin()
-			j.until("the fence", func() bool { return j.tasks[0].ticketDone(id) && handled > 0 })
+			j.until("the fence", func() bool { return j.tasks[0].tickets.Done(id) && handled > 0 })
 			if refused == 0 || handled != 1 || r.calls[2] != 1 || !bytes.Equal(r.to[2][:n], data) {
 				t.Errorf("%d bytes: refused %d times, accepted %d times, handler ran %d times", n, refused, r.calls[2], handled)
 			}
@@ -186,7 +187,7 @@ func TestMulticastRefusedByOne(t *testing.T) {
 func TestMulticastErrors(t *testing.T) {
 	j := newJob(t, 2, paths["shm"])
 	k := j.tasks[0]
-	r := receive(j, 100)
+	r := receiveAll(j, 100)
 	k.sends[0x500] = func(transport.Addr, int32, codes.Code) { t.Error("a call that failed has its handler called") }
 	name := k.group(t, 0, 1)
 	freed := k.group(t, 1)
@@ -216,7 +217,7 @@ func TestMulticastErrors(t *testing.T) {
 		want(t, e.what, k.Xfer(XferMc, &x), e.want)
 	}
 	id, _ := k.FenceBegin()
-	j.until("the fence", func() bool { return k.ticketDone(id) })
+	j.until("the fence", func() bool { return k.tickets.Done(id) })
 	if r.calls[0] != 0 || r.calls[1] != 0 {
 		t.Errorf("calls that failed sent something: %v", r.calls)
 	}
@@ -229,7 +230,7 @@ func TestMulticastOfALostTask(t *testing.T) {
 	overGroups(t, func(t *testing.T, j *testJob) {
 		const n = 300000
 		k := j.tasks[0]
-		r := receive(j, n)
+		r := receiveAll(j, n)
 		handled := 0
 		k.sends[0x500] = func(_ transport.Addr, of int32, reason codes.Code) {
 			handled++
@@ -241,13 +242,13 @@ func TestMulticastOfALostTask(t *testing.T) {
 		data := pattern(n, 8)
 		x := Transfer{Tgt: name, HdrHdl: 0x1000, OrgAddr: addrOf(data), N: n, Handler: 0x500}
 		j.ok(k.Xfer(XferMc, &x))
-		k.fail(&k.Context.tasks[2], codes.ErrNoConnectivity, "the test says so")
+		k.fail(&k.peers[2], codes.ErrNoConnectivity, "the test says so")
 		k.publish()
 		if handled != 0 {
 			t.Error("the handler runs although others still need the data")
 		}
 		id, _ := k.FenceBegin()
-		j.until("the fence", func() bool { return k.ticketDone(id) && handled > 0 })
+		j.until("the fence", func() bool { return k.tickets.Done(id) && handled > 0 })
 		for _, m := range []int{1, 3} {
 			if !bytes.Equal(r.to[m][:n], data) {
 				t.Errorf("task %d has not got the data", m)
@@ -256,7 +257,7 @@ func TestMulticastOfALostTask(t *testing.T) {
 		calls := r.calls[1]
 		want(t, "a group with a lost task", k.Xfer(XferMc, &x), codes.ErrNoConnectivity)
 		id, _ = k.FenceBegin()
-		j.until("another fence", func() bool { return k.ticketDone(id) })
+		j.until("another fence", func() bool { return k.tickets.Done(id) })
 		if handled != 1 || r.calls[1] != calls || r.calls[3] != calls {
 			t.Errorf("the handler ran %d times, header handlers %v", handled, r.calls)
 		}
@@ -270,7 +271,7 @@ func TestMulticastOfALostTask(t *testing.T) {
 func TestMulticastFromHandlers(t *testing.T) {
 	overGroups(t, func(t *testing.T, j *testJob) {
 		k := j.tasks[0]
-		r := receive(j, 8)
+		r := receiveAll(j, 8)
 		name := k.group(t, 0, 1, 2, 3)
 		var word uint64 = 1
 		handled := 0

@@ -26,7 +26,7 @@ func TestWhyThereIsNoConnectivity(t *testing.T) {
 		}
 		k.peerFailed(1, err)
 		k.peerFailed(1, err)
-		if e, ok := k.NextError(); !ok || e.Code != want || e.Type != PutErr || e.Of != 1 {
+		if e, ok := k.NextError(); !ok || e.Code != want || e.Type != codes.PutErr || e.Of != 1 {
 			t.Errorf("%v: error event %+v, %v", err, e, ok)
 		}
 		if e, ok := k.NextError(); ok {

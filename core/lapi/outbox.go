@@ -3,6 +3,7 @@ package lapi
 import (
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/peer"
 	"lapi/transport"
 	"lapi/transport/layout"
 )
@@ -13,9 +14,10 @@ import (
 // notes what has joined. So nothing else here knows of it.
 type outboxes struct {
 	*layout.Outboxes
-	of     []layout.Outbox // by task
-	memory []byte          // where these lie: not on the Go heap
-	lent   []*task
+	userCode int             // calls of user code by this package that are under way
+	of       []layout.Outbox // by task
+	memory   []byte          // where these lie: not on the Go heap
+	lent     []*peer.Peer
 }
 
 // openOutboxes is a step of LAPI_Init. Failing to is no reason to fail.
@@ -23,36 +25,39 @@ func (s *setup) openOutboxes() codes.Code {
 	if !s.o.Lends || s.net.UDP == nil || s.cfg.FastLane == job.FastLaneOff || s.trace != nil {
 		return codes.Success
 	}
-	if s.outboxes = newOutboxes(len(s.tasks)); s.outboxes.Outboxes == nil {
+	if s.outboxes = newOutboxes(len(s.peers)); s.outboxes.Outboxes == nil {
 		return codes.Success
 	}
-	s.outboxes.Most = uint32(s.bufCopy)
-	for i := range s.tasks {
-		if t := &s.tasks[i]; t.link == s.net.UDP {
-			s.outboxes.Most = min(s.outboxes.Most, uint32(t.atOnce))
+	s.outboxes.Most = uint32(s.attributes.bufCopy)
+	for i := range s.peers {
+		if p := &s.peers[i]; p.Link == s.net.UDP {
+			s.outboxes.Most = min(s.outboxes.Most, uint32(p.AtOnce()))
 		}
 	}
 	if s.cfg.FastLane == job.FastLaneRandom {
 		s.outboxes.Random = uint32(s.me)*2654435761 | 1
 	}
-	s.host = attentive{s.host, s.Context}
+	s.host = attentive{s.host, &s.outboxes}
 	s.shared.Outboxes = s.outboxes.address()
 	return codes.Success
 }
 
-// lend lets C add messages to the packet for t that waits for company, if there is one.
-func (c *Context) lend(t *task) {
+// lend lets C add messages to the packet for p that waits for company, if there is one.
+func (c *Context) lend(p *peer.Peer) {
 	o := &c.outboxes
-	if o.Outboxes == nil || t.link != c.net.UDP || t.dead || t.pending.head != nil || len(c.lists) > 0 || c.term != nil || c.userCode > 0 {
+	if o.Outboxes == nil || p.Link != c.net.UDP || p.Dead() || c.counters.Listed() || c.term != nil || o.userCode > 0 {
 		return
 	}
-	tail, messages := c.net.UDP.Lend(t.ep)
+	if _, waits := c.out.Waits(p); waits {
+		return
+	}
+	tail, messages := c.net.UDP.Lend(p.Ep)
 	if messages <= 0 {
 		return
 	}
 	at := uint64(addressOfTail(tail))
-	o.of[t.id] = layout.Outbox{At: at, End: at + uint64(cap(tail)), Room: uint32(messages)}
-	o.lent = append(o.lent, t)
+	o.of[p.ID] = layout.Outbox{At: at, End: at + uint64(cap(tail)), Room: uint32(messages)}
+	o.lent = append(o.lent, p)
 }
 
 // Enter begins every entry into this package but New and TermEnd: it takes back what was lent, and takes in what C did meanwhile.
@@ -64,18 +69,17 @@ func (c *Context) Enter() {
 
 func (c *Context) takeBack() {
 	o := &c.outboxes
-	for _, t := range o.lent {
-		box := o.of[t.id]
-		o.of[t.id] = layout.Outbox{}
+	for _, p := range o.lent {
+		box := o.of[p.ID]
+		o.of[p.ID] = layout.Outbox{}
 		if box.Messages == 0 {
 			continue
 		}
-		tail, _ := c.net.UDP.Lend(t.ep)
-		c.net.UDP.Return(t.ep, int(box.At-uint64(addressOfTail(tail))), int(box.Messages), int(box.Data))
-		t.lastKind = PutErr
-		t.expected += int(box.Completions)
-		*c.issued += uint64(box.Messages)
-		c.use(t, PutErr)
+		tail, _ := c.net.UDP.Lend(p.Ep)
+		c.net.UDP.Return(p.Ep, int(box.At-uint64(addressOfTail(tail))), int(box.Messages), int(box.Data))
+		c.counters.IssuedMany(p.ID, codes.PutErr, int(box.Completions))
+		c.out.Issue(uint64(box.Messages))
+		c.out.Used(p, codes.PutErr)
 	}
 	o.lent = o.lent[:0]
 }
@@ -83,35 +87,35 @@ func (c *Context) takeBack() {
 // attentive is a Host that counts the calls of user code under way: what that calls is within another entry, and must lend nothing.
 type attentive struct {
 	Host
-	c *Context
+	boxes *outboxes
 }
 
 func (a attentive) HeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, msgLen uint64, src int32, onePacket transport.Addr, r *HeaderResult) {
-	a.c.userCode++
+	a.boxes.userCode++
 	a.Host.HeaderHandler(handler, uhdr, uhdrLen, msgLen, src, onePacket, r)
-	a.c.userCode--
+	a.boxes.userCode--
 }
 
 func (a attentive) VectorHeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, lengths transport.Addr, src int32, onePacket transport.Addr, r *HeaderResult) {
-	a.c.userCode++
+	a.boxes.userCode++
 	a.Host.VectorHeaderHandler(handler, uhdr, uhdrLen, lengths, src, onePacket, r)
-	a.c.userCode--
+	a.boxes.userCode--
 }
 
 func (a attentive) SendHandler(handler, info transport.Addr, tgt int32, reason codes.Code) {
-	a.c.userCode++
+	a.boxes.userCode++
 	a.Host.SendHandler(handler, info, tgt, reason)
-	a.c.userCode--
+	a.boxes.userCode--
 }
 
 func (a attentive) CompletionHandler(handler, info transport.Addr) {
-	a.c.userCode++
+	a.boxes.userCode++
 	a.Host.CompletionHandler(handler, info)
-	a.c.userCode--
+	a.boxes.userCode--
 }
 
 func (a attentive) DDM(handler, in, inout transport.Addr, n uint64, operand, operation int32) int64 {
-	a.c.userCode++
-	defer func() { a.c.userCode-- }() // it may fault
+	a.boxes.userCode++
+	defer func() { a.boxes.userCode-- }() // it may fault
 	return a.Host.DDM(handler, in, inout, n, operand, operation)
 }

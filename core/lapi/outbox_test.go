@@ -4,6 +4,7 @@ import (
 	"maps"
 	"testing"
 
+	"lapi/core/lapi/codes"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/layout"
@@ -62,15 +63,15 @@ func TestOutbox(t *testing.T) {
 	}
 	join(box, &wire.Put{TgtAddr: at(&dst[0]), TgtCntr: at(&got), CmplCntr: at(told)}, []byte{1, 2, 3}) // overwritten by the next
 	join(box, &wire.Put{TgtAddr: at(&dst[0]), TgtCntr: at(&got), CmplCntr: 0}, src[:51])
-	issued, sent := *k.issued, k.Stats()
+	issued, sent := k.out.Issued(), k.Stats()
 	k.Enter()
 	if *box != (layout.Outbox{}) {
 		t.Errorf("the box is still lent: %+v", *box)
 	}
-	if n := *k.issued - issued; n != 2 {
+	if n := k.out.Issued() - issued; n != 2 {
 		t.Errorf("%d operations are noted", n)
 	}
-	if n := k.Context.tasks[1].expected; n != 3 {
+	if n := k.counters.Expected(1); n != 3 {
 		t.Errorf("%d completions are expected", n)
 	}
 	j.ok(k.Put(1, 49, at(&dst[51]), at(&src[51]), at(&got), 0, 0))
@@ -82,7 +83,7 @@ func TestOutbox(t *testing.T) {
 		t.Errorf("after the fence the target has % x, and %d of 3 counts", dst, got)
 	}
 	j.until("the completions", func() bool { return *told == 4 })
-	if n := k.Context.tasks[1].expected; n != 0 {
+	if n := k.counters.Expected(1); n != 0 {
 		t.Errorf("%d completions are still expected", n)
 	}
 	if n := k.Stats() - sent; n != 103 {
@@ -99,21 +100,32 @@ func TestOutboxIsNotLent(t *testing.T) {
 		t.Errorf("room for %d", lent().Room)
 	}
 	for name, prepare := range map[string]func(c *Context){
-		"list":    func(c *Context) { c.lists = map[transport.Addr]*destList{1 << 20: {}} },
-		"user":    func(c *Context) { c.userCode++ },
-		"term":    func(c *Context) { c.term = &leaving{} },
-		"pending": func(c *Context) { c.tasks[1].pending.head = &outgoing{} },
+		"list": func(c *Context) {
+			list := new([4]uint64)
+			list[3] = uint64(at(&list[1]))
+			want(t, "list", c.ListCounter(1<<20, 1, at(&list[0]), at(&list[1]), at(&list[3])), codes.Success)
+		},
+		"user": func(c *Context) { c.outboxes.userCode++ },
+		"term": func(c *Context) { c.term = &leaving{} },
+		"pending": func(c *Context) {
+			much := make([]byte, 1<<20)
+			for waits := false; !waits; _, waits = c.out.Waits(&c.peers[1]) {
+				want(t, "put", c.Xfer(XferPut, &Transfer{Tgt: 1, N: 1 << 20, TgtAddr: at(&much[0]), OrgAddr: at(&much[0])}), codes.Success)
+			}
+			c.Enter()
+		},
 	} {
 		j, lent, _ := lendingJob(t, nil)
 		c := j.tasks[0].Context
 		lent()
 		c.Enter()
 		prepare(c)
-		c.lend(&c.tasks[1])
+		c.lend(&c.peers[1])
 		if box := c.outboxes.of[1]; box.Room != 0 || len(c.outboxes.lent) != 0 {
 			t.Errorf("%s: lent all the same", name)
 		}
-		c.lists, c.userCode, c.term, c.tasks[1].pending.head = nil, 0, nil, nil
+		c.UnlistCounter(1 << 20)
+		c.outboxes.userCode, c.term = 0, nil
 	}
 	for name, env := range map[string]map[string]string{"off": {"LAPI_FASTLANE": "off"}, "trace": {"MP_LAPI_TRACE_LEVEL": "2", "LAPI_TRACE_DIR": t.TempDir()}} {
 		if j := newJob(t, 2, merged(paths["udp"], env, map[string]string{"TEST_LENDS": "yes"})); j.tasks[0].outboxes.Outboxes != nil {
@@ -144,7 +156,7 @@ func TestOutboxInHandler(t *testing.T) {
 	}
 	j.ok(j.tasks[1].Amsend(0, 1<<40, 0, 0, 0, 0, 0, 0, 0))
 	j.until("the handler", func() bool { k.Enter(); return ran })
-	if seen != 0 || k.userCode != 0 {
-		t.Errorf("room for %d, %d handlers run", seen, k.userCode)
+	if seen != 0 || k.outboxes.userCode != 0 {
+		t.Errorf("room for %d, %d handlers run", seen, k.outboxes.userCode)
 	}
 }

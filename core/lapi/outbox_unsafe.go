@@ -3,6 +3,7 @@ package lapi
 import (
 	"unsafe"
 
+	"lapi/core/lapi/peer"
 	"lapi/transport"
 	"lapi/transport/arena"
 	"lapi/transport/layout"
@@ -20,7 +21,7 @@ func newOutboxes(tasks int) outboxes {
 		Outboxes: (*layout.Outboxes)(unsafe.Pointer(&b[0])),
 		of:       unsafe.Slice((*layout.Outbox)(unsafe.Pointer(&b[head])), tasks),
 		memory:   b,
-		lent:     make([]*task, 0, 1),
+		lent:     make([]*peer.Peer, 0, 1),
 	}
 }
 
@@ -28,7 +29,3 @@ func (o *outboxes) address() uint64 { return uint64(uintptr(unsafe.Pointer(o.Out
 
 // addressOfTail is where tail begins, which may be empty but for its capacity.
 func addressOfTail(tail []byte) transport.Addr { return memory.AddrOf(tail[:1:1]) }
-
-func (o *outboxes) close() {
-	arena.Unmap(o.memory)
-}

@@ -44,8 +44,8 @@ func TestCompletionsTogether(t *testing.T) {
 		t.Errorf("%d completions came in %d messages, more than %d", target*rounds*(first+second), told, most)
 	}
 	for _, k := range j.tasks {
-		for i := range k.Context.tasks {
-			if n := k.Context.tasks[i].expected; n != 0 {
+		for i := range k.peers {
+			if n := k.counters.Expected(i); n != 0 {
 				t.Errorf("%d completions are still expected of task %d", n, i)
 			}
 		}
@@ -57,21 +57,20 @@ func TestOwed(t *testing.T) {
 	j := newJob(t, 2, paths["udp"])
 	c := j.tasks[1].Context
 	var cmpl int32
-	c.owed.holding = true
+	c.counters.Hold(true)
 	for range 5 {
-		c.tellComplete(0, at(&cmpl))
+		c.counters.Acknowledge(0, at(&cmpl))
 	}
-	c.tellComplete(0, 0)
-	if c.owed.count != 5 {
-		t.Fatalf("%d are owed, not 5", c.owed.count)
+	c.counters.Acknowledge(0, 0)
+	if c.counters.Held() != 5 {
+		t.Fatalf("%d are owed, not 5", c.counters.Held())
 	}
-	c.owed.holding = false
-	c.tellOwed()
+	c.counters.Hold(false)
 	j.until("the counts", func() bool { return cmpl == 5 })
-	c.owed.holding = true
-	c.tellComplete(0, at(&cmpl))
+	c.counters.Hold(true)
+	c.counters.Acknowledge(0, at(&cmpl))
 	j.ok(c.Purge(0))
-	if c.owed.count != 0 {
+	if c.counters.Held() != 0 {
 		t.Error("a purged task is told of completions")
 	}
 }
@@ -81,17 +80,16 @@ func TestOwed(t *testing.T) {
 func TestOwedToTheDead(t *testing.T) {
 	j := newJob(t, 3, paths["udp"])
 	c := j.tasks[1].Context
-	c.errHandler = 1
 	var cmpl int32
-	c.owed.holding = true
-	c.tellComplete(0, at(&cmpl))
-	c.cutOff(&c.tasks[2])
-	if c.owed.count != 1 {
-		t.Errorf("%d are owed to task 0 when task 2 has failed", c.owed.count)
+	c.counters.Hold(true)
+	c.counters.Acknowledge(0, at(&cmpl))
+	c.cutOff(&c.peers[2])
+	if c.counters.Held() != 1 {
+		t.Errorf("%d are owed to task 0 when task 2 has failed", c.counters.Held())
 	}
-	c.cutOff(&c.tasks[0])
-	if c.owed.count != 0 {
-		t.Errorf("%d are owed to a task that has failed", c.owed.count)
+	c.cutOff(&c.peers[0])
+	if c.counters.Held() != 0 {
+		t.Errorf("%d are owed to a task that has failed", c.counters.Held())
 	}
-	c.owed.holding = false
+	c.counters.Hold(false)
 }

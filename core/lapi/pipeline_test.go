@@ -20,7 +20,7 @@ func noteAway(j *testJob, away bool) {
 // TestWayFollowsTarget: data reaches a target that is away before it does anything; one that polls gets it in messages.
 func TestWayFollowsTarget(t *testing.T) {
 	j := newJob(t, 2, paths["shm"])
-	if !j.tasks[0].tasks[1].direct {
+	if !j.tasks[0].peers[1].SingleCopy() {
 		t.Skip("skipped: cross-memory attach is not permitted here")
 	}
 	const n = 100_000
@@ -86,7 +86,7 @@ func TestBadPart(t *testing.T) {
 				}
 			}
 			errors := 0
-			for _, e := range reporter.errors {
+			for _, e := range reporter.events() {
 				if e.Code == want {
 					errors++
 				}
@@ -94,7 +94,8 @@ func TestBadPart(t *testing.T) {
 			if errors != 1 {
 				t.Errorf("hole at %d of the origin %v: reported %d times", hole, atOrigin, errors)
 			}
-			j.tasks[0].errors, j.tasks[1].errors = nil, nil
+			j.tasks[0].events()
+			j.tasks[1].events()
 		}
 	}
 }

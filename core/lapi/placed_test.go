@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"lapi/core/lapi/dgsm"
+	"lapi/core/lapi/handlers"
 	"lapi/transport"
 )
 
@@ -81,9 +82,9 @@ func TestPlacedDirect(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%+v, refused %v", c, refused), func(t *testing.T) {
 				j := newJob(t, 2, paths["shm"]).compute()
-				link := &countedLink{nodeCounted: j.tasks[1].tasks[0].link.(nodeCounted)}
-				j.tasks[1].tasks[0].link = link
-				j.tasks[1].tasks[0].direct = !refused
+				link := &countedLink{nodeCounted: j.tasks[1].peers[0].Link.(nodeCounted)}
+				j.tasks[1].peers[0].Link = link
+				j.tasks[1].peers[0].SetSingleCopy(!refused)
 				src, dst := pattern(2*n+100_000, 4), make([]byte, 2*n+100_000)
 				by := enroll(t, int64(c.from), int64(c.from+9), c.atom)
 				var to transport.Addr
@@ -111,7 +112,7 @@ func TestPlacedDirect(t *testing.T) {
 				if direct := link.vectors > 0; direct != (c.direct && !refused) {
 					t.Errorf("it went directly: %v", direct)
 				}
-				if j.tasks[0].readers.count != 0 {
+				if j.tasks[0].offers.Oldest() != nil {
 					t.Error("the origin still waits for its memory")
 				}
 				runtime.KeepAlive(src)
@@ -134,8 +135,8 @@ func TestLongStridedSteadyState(t *testing.T) {
 		x := &Transfer{Tgt: tgt, HdrHdl: 0x1000, TgtAddr: by, OrgAddr: base, N: 60000, CmplCntr: orgAt}
 		once := func() {
 			want += 3
-			k.Putv(tgt, toAt, fromAt, false, 0, 0, orgAt, Callback{})
-			k.Getv(tgt, fromAt, toAt, false, 0, orgAt, Callback{})
+			k.Putv(tgt, toAt, fromAt, false, 0, 0, orgAt, handlers.Callback{})
+			k.Getv(tgt, fromAt, toAt, false, 0, orgAt, handlers.Callback{})
 			k.Xfer(XferDGSP, x)
 			for org < want {
 				for _, k := range j.tasks {

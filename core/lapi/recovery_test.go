@@ -38,7 +38,7 @@ func TestPurgeGivesUp(t *testing.T) {
 			want(t, "rmw", k.Rmw(4, wire.FetchAndAdd, 1, at(&word), at(&word), 0, 0), codes.ErrTgtPurged)
 			j.ok(k.Put(2, uint64(len(src)), addrOf(dst), addrOf(src), 0, 0, at(&other)))
 			j.until("a put to another task", func() bool { return other == 2 })
-			j.until("the fence", func() bool { return k.ticketDone(fence) })
+			j.until("the fence", func() bool { return k.tickets.Done(fence) })
 			want(t, "fence", k.TicketResult(fence), codes.Success)
 			for range 1000 { // what the purged task answers comes now
 				for _, task := range j.tasks {
@@ -73,7 +73,7 @@ func TestCollectivesAfterPurge(t *testing.T) {
 			waits, code := j.tasks[0].GfenceBegin()
 			j.ok(code)
 			want(t, "purge", j.tasks[0].Purge(1), codes.Success)
-			if !j.tasks[0].ticketDone(waits) {
+			if !j.tasks[0].tickets.Done(waits) {
 				t.Fatal("a collective goes on after a purge")
 			}
 			want(t, "gfence under way", j.tasks[0].TicketResult(waits), codes.ErrTgtPurged)
@@ -81,7 +81,7 @@ func TestCollectivesAfterPurge(t *testing.T) {
 			want(t, "gfence", code, codes.ErrTgtPurged)
 			waits, code = j.tasks[2].GfenceBegin()
 			j.ok(code)
-			j.until("the refusal", func() bool { return j.tasks[2].ticketDone(waits) })
+			j.until("the refusal", func() bool { return j.tasks[2].tickets.Done(waits) })
 			want(t, "gfence elsewhere", j.tasks[2].TicketResult(waits), codes.ErrTgtPurged)
 			_, code = j.tasks[2].AddressInitBegin(1, at(new([24]byte)), 8)
 			want(t, "address_init elsewhere", code, codes.ErrTgtPurged)
@@ -129,7 +129,7 @@ func TestPurgeAndResume(t *testing.T) {
 					t.Errorf("purged messages counted: %d arrived, %d complete", arrived-arrivedBefore, before-countedBefore)
 				}
 				fence, _ := a.FenceBegin()
-				j.until("a fence", func() bool { return a.ticketDone(fence) })
+				j.until("a fence", func() bool { return a.tickets.Done(fence) })
 				want(t, "fence", a.TicketResult(fence), codes.Success)
 			}
 			for _, k := range j.tasks {
@@ -147,8 +147,8 @@ func TestResumeAfterFailure(t *testing.T) {
 	a, b := j.tasks[0], j.tasks[1]
 	var done int32
 	word := new(uint64)
-	a.fail(&a.tasks[1], codes.ErrTimeout, "a test")
-	b.fail(&b.tasks[0], codes.ErrTimeout, "a test")
+	a.fail(&a.peers[1], codes.ErrTimeout, "a test")
+	b.fail(&b.peers[0], codes.ErrTimeout, "a test")
 	want(t, "put", a.Put(1, 8, at(word), at(word), 0, 0, 0), codes.ErrNoConnectivity)
 	want(t, "resume", a.Resume(1), codes.Success)
 	want(t, "resume", b.Resume(0), codes.Success)

@@ -7,12 +7,20 @@ import (
 
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/counter"
+	"lapi/core/lapi/faults"
+	"lapi/core/lapi/fence"
+	"lapi/core/lapi/handlers"
+	"lapi/core/lapi/peer"
+	"lapi/core/lapi/placed"
+	"lapi/core/lapi/receive"
+	"lapi/core/lapi/send"
+	"lapi/core/lapi/singlecopy"
 	"lapi/core/lapi/wire"
 	"lapi/core/progress"
 	"lapi/core/trace"
 	"lapi/core/wireup"
 	"lapi/transport"
-	"lapi/transport/arena"
 	"lapi/transport/emul"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
@@ -61,16 +69,12 @@ func New(o *Options) (*Context, codes.Code) {
 	}
 	s := &setup{o: o, Context: &Context{
 		shared: o.Shared, wake: progress.NewBlock(&o.Shared.Progress, &o.Shared.CompletionSeq), host: o.Host, cfg: cfg, clock: o.clock(), instance: o.Instance, me: cfg.Task,
-		tasks: make([]task, cfg.NumTasks), errHandler: o.ErrHandler, libVersion: o.LibVersion, timeout: defaultTimeout, persistent: o.Persistent,
-		ackThreshold: cfg.AckThreshold, bufCopy: min(128, cfg.RexmitBufSize), exchanges: map[uint32]*exchange{},
+		attributes: attributes{timeout: defaultTimeout, ackThreshold: cfg.AckThreshold, bufCopy: min(128, cfg.RexmitBufSize), persistent: o.Persistent},
 	}}
-	s.exchangeSent = s.roundSent
-	s.issued = &s.ownIssued
 	if cfg.RexmitBufSizeSet {
-		s.bufCopy = cfg.RexmitBufSize
+		s.attributes.bufCopy = cfg.RexmitBufSize
 	}
-	// Off the Go heap: the user's header handlers get its address.
-	if s.scratch, err = arena.Map(wire.Pad8(wire.MaxUhdrSize)); err != nil {
+	if err := s.compose(); err != nil {
 		return nil, codes.ErrMemoryExhausted
 	}
 	for _, step := range []func() codes.Code{s.meet, s.startTrace(began), s.openLane, s.openOutboxes, s.openBarrier, s.finish} {
@@ -79,13 +83,60 @@ func New(o *Options) (*Context, codes.Code) {
 			return nil, code
 		}
 	}
-	s.attention(levelInform, codes.AttVersion, "%s (Linux, instance %d, %d tasks)", Version, s.instance, cfg.NumTasks)
+	s.faults.Attention(wireup.LevelInform, codes.AttVersion, "%s (Linux, instance %d, %d tasks)", Version, s.instance, cfg.NumTasks)
 	s.announceBulk()
 	s.host.Farewell(s.net.Session.Farewell())
 	if s.net.UDP == nil {
 		cfg.ForgetKey() // nobody needs it
 	}
 	return s.Context, codes.Success
+}
+
+// compose makes the parts and tells them of each other.
+func (s *setup) compose() (err error) {
+	c, n := s.Context, s.cfg.NumTasks
+	c.peers, c.atomics = make([]peer.Peer, n), make([]*emul.Emulator, n)
+	c.rejoins.peers = make([]rejoin, n)
+	c.reads = readNews{bytes: make([]uint64, n), noted: make([]bool, n)}
+	c.placements = placed.NewPool(&dgsps)
+	c.due = handlers.New(&c.host, &c.wake)
+	c.faults = faults.New(faults.Config{Me: c.me, Handler: s.o.ErrHandler, Host: &c.host, Wake: &c.wake, Send: c.tellFault,
+		Traced: func(code codes.Code, kind codes.ErrType, of int) { c.trace.failure(code, kind, of) }})
+	c.counters = counter.New(counter.Config{Wake: &c.wake, Fault: c.faults.Local, Tell: c.tellCompletion, Tasks: n, Me: c.me})
+	c.out = send.New(send.Config{Peers: c.peers, Links: &c.links, CopyMax: c.attributes.bufCopy, Placements: &c.placements,
+		Finished: c.sent, Failed: c.sendFailed, Queued: c.mayRun})
+	c.copier = singlecopy.New(singlecopy.Config{Bulk: s.cfg.UseBulk, BulkMin: uint64(s.cfg.BulkMin), CopyMax: uint64(c.attributes.bufCopy)})
+	c.in, err = receive.New(receive.Config{Peers: c.peers, Host: &c.host, Out: c.out, Copier: c.copier, Faults: c.faults,
+		Placements: &c.placements, Clock: func() int64 { return c.clock() }, Completed: c.amCompleted})
+	c.parts = receive.NewTally(n)
+	c.tickets = fence.NewTickets(&c.wake)
+	c.fences = fence.New(fence.Config{Out: c.out, Settle: c.settle, Quiet: c.quiet})
+	c.collectives = fence.NewCollectives(fence.CollectiveConfig{Me: c.me, Peers: c.peers, Out: c.out, Fences: c.fences, Tickets: c.tickets,
+		Fault:  func(err error) { c.faults.Here(err, codes.ErrRetPtrNull, codes.IntErr) },
+		Failed: func(code codes.Code) { c.wake.Changed(); c.barrier.fail(code) }})
+	return err
+}
+
+// tellFault sends word of a bad address.
+func (c *Context) tellFault(p *peer.Peer, h wire.Fault) {
+	c.out.Control(p, wire.MsgFault, codes.IntErr, h.Encode)
+}
+
+// tellCompletion sends an acknowledgement.
+func (c *Context) tellCompletion(origin int, h wire.Completion) {
+	c.out.Control(&c.peers[origin], wire.MsgCounter, codes.IntErr, h.Encode)
+}
+
+// announceBulk says what became of MP_USE_BULK_XFER=yes.
+func (s *setup) announceBulk() {
+	switch {
+	case s.bulkEnabled():
+		s.faults.Attention(wireup.LevelInform, codes.AttBulkEnabled, "(messages from %d bytes on; %d of %d other tasks)",
+			s.cfg.BulkMin, s.reachedDirectly(), len(s.peers)-1)
+	case s.cfg.UseBulk:
+		s.faults.Message(wireup.LevelFailure,
+			"LAPI_Init: MP_USE_BULK_XFER=yes has no effect: there is no direct way to another task's memory, so all data goes in packets")
+	}
 }
 
 func (o *Options) clock() transport.Clock {
@@ -123,11 +174,11 @@ func (e addressError) Error() string { return codes.Name(codes.Code(e)) }
 // meet opens the links and connects them with those of all tasks.
 func (s *setup) meet() codes.Code {
 	cfg := wireup.Config{
-		Job: s.cfg, Call: "LAPI_Init", Instance: s.instance, Card: wire.CardVersion, Getenv: s.o.Getenv, Clock: s.clock, CopyMax: s.bufCopy,
+		Job: s.cfg, Call: "LAPI_Init", Instance: s.instance, Card: wire.CardVersion, Getenv: s.o.Getenv, Clock: s.clock, CopyMax: s.attributes.bufCopy,
 		Timeout: defaultTimeout * time.Second, Barrier: s.canBarrier(), Message: s.host.Message, PeerFailed: s.peerFailed,
-		Happened:       func(level int, e wireup.Event, text string) { s.attention(level, events[e], "%s", text) },
+		Happened:       func(level int, e wireup.Event, text string) { s.faults.Attention(level, events[e], "%s", text) },
 		Linked:         s.linked,
-		SendMaxChanged: func(ep transport.Endpoint, sendMax int) { s.tasks[ep].cutFor(sendMax) },
+		SendMaxChanged: func(ep transport.Endpoint, sendMax int) { s.peers[ep].CutFor(sendMax) },
 		OpenSession:    s.o.OpenSession, Key: s.o.Key, OpenUDP: s.o.OpenUDP,
 	}
 	if s.o.Persistent {
@@ -146,10 +197,11 @@ func (s *setup) meet() codes.Code {
 	if s.net, err = wireup.Open(&cfg); err != nil {
 		return s.wireupFailed(err)
 	}
-	s.sizes, s.links = s.net.Sizes, progress.NewLinks(s.net.Links())
-	for i := range s.tasks {
-		if t := &s.tasks[i]; !t.absent {
-			t.direct = wireup.SingleCopy(t.link, t.ep)
+	s.copier.SetSizes(s.net.Sizes)
+	s.links = *progress.NewLinks(s.net.Links())
+	for i := range s.peers {
+		if p := &s.peers[i]; !s.rejoins.peers[i].absent {
+			p.SetSingleCopy(wireup.SingleCopy(p.Link, p.Ep))
 		}
 	}
 	return codes.Success
@@ -167,33 +219,14 @@ func (s *setup) wireupFailed(err error) codes.Code {
 	return reasons[f.Reason]
 }
 
-// linked notes the link to a task and what its limits mean for messages.
-func (s *setup) linked(id int, p wireup.Peer) {
-	t := &s.tasks[id]
-	t.id, t.ep, t.link, t.shared, t.isSelf, t.address = id, transport.Endpoint(id), p.Link, p.Shared, id == s.me, p.Address
-	if p.Absent {
-		t.died = true
-		s.setAbsent(t, true)
-	}
-	lim := p.Link.Limits()
-	t.cutFor(lim.SendMax)
-	t.headers = lim.HeaderMax
-	t.noticing, _ = p.Link.(transport.Noticing)
-	t.parts, _ = p.Link.(partsLink)
-	t.atOnce = t.sendMax
-	if !t.isSelf && !t.shared {
-		t.atOnce = min(s.bufCopy, t.sendMax)
-	}
+// linked notes the link to a task.
+func (s *setup) linked(id int, l wireup.Peer) {
+	p, r := &s.peers[id], &s.rejoins.peers[id]
+	p.ID, p.Ep, p.Shared, p.IsSelf = id, transport.Endpoint(id), l.Shared, id == s.me
+	p.SetLink(l.Link, s.attributes.bufCopy)
+	r.address, r.died = l.Address, l.Absent
+	s.rejoins.setAbsent(id, l.Absent)
 }
-
-// cutFor says how long messages to t are to be: sendMax bytes of header and data.
-func (t *task) cutFor(sendMax int) {
-	t.packet = sendMax
-	t.sendMax = (sendMax - wire.PutFragmentSize) &^ 7
-}
-
-// room is how much data goes in one message to t with a header of so many bytes.
-func (t *task) room(header int) uint64 { return uint64(max(t.packet-header, 0)) }
 
 // finish sets the handlers of every link, the emulated atomics and the block that C reads.
 func (s *setup) finish() codes.Code {
@@ -202,47 +235,42 @@ func (s *setup) finish() codes.Code {
 		if l.Limits().Caps&transport.CapAtomicCPU == 0 {
 			e := emul.New(s.traced(l), wire.MsgAtomic, wire.MsgAtomicReply)
 			s.emuls = append(s.emuls, e)
-			for i := range s.tasks {
-				if untraced(s.tasks[i].link) == l {
-					s.tasks[i].atomics = e
+			for i := range s.peers {
+				if untraced(s.peers[i].Link) == l {
+					s.atomics[i] = e
 				}
 			}
 		}
 	}
-	for i := range s.tasks {
-		if t := &s.tasks[i]; t.shared || t.isSelf && s.net.Shm != nil {
-			s.shmTasks = append(s.shmTasks, i)
+	for i := range s.peers {
+		if p := &s.peers[i]; p.Shared || p.IsSelf && s.net.Shm != nil {
+			s.attributes.shmTasks = append(s.attributes.shmTasks, i)
 		}
 	}
 	spin, yield := s.net.Patience()
-	s.shared.Task, s.shared.NumTasks = int32(s.me), int32(len(s.tasks))
+	s.shared.Task, s.shared.NumTasks = int32(s.me), int32(len(s.peers))
 	if err := s.wake.Open(spin, yield, append(s.links.Descriptors(), s.net.Session.Descriptor())); err != nil {
-		s.say(0, "%v", err)
+		s.faults.Message(0, "LAPI_Init: %v", err)
 		return codes.ErrUnknown
 	}
 	s.wake.SetInterrupt(!s.o.Polling)
-	s.sessionTurn = sessionTurns // what the session has heard meanwhile does not wake anybody
+	s.turns.session = sessionTurns // what the session has heard meanwhile does not wake anybody
 	return codes.Success
 }
 
 func (c *Context) setHandlers(l transport.Link) {
 	for id, h := range map[transport.MsgID]transport.MsgHandler{
-		wire.MsgPut: c.onPut, wire.MsgPutFragment: c.onPutFragment, wire.MsgPutDirect: c.onPutDirect,
-		wire.MsgGet: c.onGet, wire.MsgGetData: c.onGetData, wire.MsgAm: c.onAm, wire.MsgAmFragment: c.onAmFragment,
-		wire.MsgFetched: c.onFetched, wire.MsgCounter: c.onCounter, wire.MsgExchange: c.onExchange, wire.MsgFault: c.onFault,
-		wire.MsgPutv: c.onPutv, wire.MsgGetv: c.onGetv, wire.MsgAmv: c.onAmv, wire.MsgRead: c.onRead, wire.MsgAmPieces: c.onAmPieces,
-		wire.MsgAmSmall: c.onAmSmall,
+		wire.MsgPut: c.onPut, wire.MsgPutFragment: c.onPutFragment, wire.MsgPutDirect: c.onPutDirect, wire.MsgPutv: c.onPutv,
+		wire.MsgCounter: c.onCounter,
+		wire.MsgGet:     c.onGet, wire.MsgGetv: c.onGetv, wire.MsgGetData: c.onGetData, wire.MsgRead: c.onRead,
+		wire.MsgAm: c.in.Am, wire.MsgAmv: c.in.Amv, wire.MsgAmPieces: c.in.AmPieces, wire.MsgAmSmall: c.in.AmSmall,
+		wire.MsgAmFragment: c.in.Fragment, wire.MsgFetched: c.onFetched, wire.MsgExchange: c.collectives.Received,
+		wire.MsgFault: c.onFault,
 	} {
 		l.Handle(id, h)
 	}
 	if n, ok := untraced(l).(transport.Noticing); ok {
 		n.HandleNotices(c.onNotice, c.onBadAddress)
-	}
-}
-
-func (c *Context) applyTimeout() {
-	if c.net.UDP != nil {
-		c.net.UDP.SetTimeout(time.Duration(c.timeout) * time.Second)
 	}
 }
 

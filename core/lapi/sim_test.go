@@ -13,7 +13,6 @@ import (
 
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
-	"lapi/core/progress"
 	"lapi/core/wireup"
 	"lapi/transport/layout"
 	"lapi/transport/simnet"
@@ -196,7 +195,7 @@ func (j *simJob) start() error {
 		}
 		k := j.tasks[i]
 		k.setSimHandlers()
-		j.net.Node(i).Attach(k.turn, func() int64 { return progress.Earlier(k.nextLinkTimeout(), k.nextDeadline()) })
+		j.net.Node(i).Attach(k.turn, k.nextTimeout)
 	}
 	j.makeWords()
 	return nil

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/host"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
@@ -41,7 +42,7 @@ type simOp struct {
 
 func (o *simOp) String() string {
 	return fmt.Sprintf("%v %d from %d to %d of %d bytes: counters %d %d %d, header handler %d, completion handler %d", o.kind, o.id, o.from, o.to,
-		len(o.data), counter(o.org), counter(o.tgt), counter(o.cmpl), o.headers, o.ran)
+		len(o.data), counterOf(o.org), counterOf(o.tgt), counterOf(o.cmpl), o.headers, o.ran)
 }
 
 // Addresses of handlers.
@@ -68,7 +69,7 @@ func (j *simJob) makeWords() {
 	}
 }
 
-func counter(b []byte) uint32 { return wire.Order.Uint32(b) }
+func counterOf(b []byte) uint32 { return wire.Order.Uint32(b) }
 
 // content fills b with what belongs to seed.
 func content(b []byte, seed uint64) {
@@ -210,7 +211,7 @@ func (k *simTask) setSimHandlers() {
 		}
 		if o.refusals < 3 && j.random.Float64() < j.sc.Refuse {
 			o.refusals++
-			r.CtlFlags = ctlDrop
+			r.CtlFlags = host.CtlDrop
 			return
 		}
 		if o.headers++; o.headers > 1 {
@@ -218,7 +219,7 @@ func (k *simTask) setSimHandlers() {
 		}
 		r.Buffer, r.Completion, r.Info = userAddr(o.dst), simCompletion, transport.Addr(id)
 		if o.inline {
-			r.RetFlags = retSendReply
+			r.RetFlags = host.RetSendReply
 		}
 	}
 	k.handlers[simCompletion] = func(info transport.Addr) {
@@ -241,7 +242,7 @@ func (k *simTask) look() {
 	}
 	clear(k.open[len(keep):])
 	k.open = keep
-	if k.waits == waitsForNothing || k.waits == hasLeft || k.finished || !k.ticketDone(k.ticket) {
+	if k.waits == waitsForNothing || k.waits == hasLeft || k.finished || !k.tickets.Done(k.ticket) {
 		return
 	}
 	if code := k.TicketResult(k.ticket); code != codes.Success {
@@ -285,7 +286,7 @@ func (k *simTask) checkThere(o *simOp, after string) {
 	there := hasContent(o.dst, o.content)
 	switch o.kind {
 	case simRmw:
-		there = counter(o.org) == 1
+		there = counterOf(o.org) == 1
 	case simAm:
 		there = o.headers == 1
 	}
@@ -297,8 +298,8 @@ func (k *simTask) checkThere(o *simOp, after string) {
 // complete looks at the counters of o, an operation of k.
 func (k *simTask) complete(o *simOp) bool {
 	j := k.j
-	org, cmpl := counter(o.org), counter(o.cmpl)
-	if org > 1 || cmpl > 1 || counter(o.tgt) > 1 {
+	org, cmpl := counterOf(o.org), counterOf(o.cmpl)
+	if org > 1 || cmpl > 1 || counterOf(o.tgt) > 1 {
 		j.fail("%v: a counter counts twice", o)
 	}
 	if org == 0 {
@@ -352,7 +353,7 @@ func (j *simJob) checkEnd() {
 			adds[o.to]++
 			tgt = 0
 		}
-		if counter(o.org) != 1 || counter(o.tgt) != tgt || o.kind != simRmw && !hasContent(o.dst, o.content) {
+		if counterOf(o.org) != 1 || counterOf(o.tgt) != tgt || o.kind != simRmw && !hasContent(o.dst, o.content) {
 			j.fail("%v: when all is over", o)
 		}
 	}

@@ -35,14 +35,17 @@ func (s *setup) startTrace(began uint64) func() codes.Code {
 }
 
 func (s *setup) openTrace(began uint64) {
-	id := trace.Identity{Partition: s.cfg.Partition, Task: s.me, NumTasks: len(s.tasks), Instance: s.instance, Level: s.cfg.TraceLevel}
+	id := trace.Identity{Partition: s.cfg.Partition, Task: s.me, NumTasks: len(s.peers), Instance: s.instance, Level: s.cfg.TraceLevel}
 	file, err := trace.Create(s.cfg.TraceDir, &id, int64(s.cfg.TraceSize)<<20)
 	if err != nil {
-		s.say(0, "no trace is written: %v; see LAPI_TRACE_DIR and LAPI_TRACE_SIZE", err)
+		s.faults.Message(0, "LAPI_Init: no trace is written: %v; see LAPI_TRACE_DIR and LAPI_TRACE_SIZE", err)
 		return
 	}
 	t := &tracer{file: file, level: s.cfg.TraceLevel, shared: s.shared, links: s.links.All(), seen: make([]transport.Stats, len(s.links.All()))}
 	s.trace = t
+	if t.level >= layout.TraceHandlers {
+		s.counters.Trace(t.counted)
+	}
 	s.shared.TraceFile = file.Address()
 	// Release: C threads look only after state has become ACTIVE.
 	atomic.StoreUint32(&s.shared.TraceLevel, uint32(t.level))
@@ -52,11 +55,10 @@ func (s *setup) openTrace(began uint64) {
 		s.host = &tracedHost{Host: s.host, t: t}
 	}
 	if t.level >= layout.TraceMessages {
-		for i := range s.tasks {
-			t := &s.tasks[i]
-			t.link = s.traced(t.link)
-			if t.noticing != nil {
-				t.noticing = &tracedNoticing{t.noticing, s.trace}
+		for i := range s.peers {
+			s.peers[i].Link = s.traced(s.peers[i].Link)
+			if n := s.peers[i].Noticing; n != nil {
+				s.peers[i].Noticing = &tracedNoticing{n, s.trace}
 			}
 		}
 	}
@@ -109,7 +111,7 @@ func (t *tracer) since(ns uint64, kind uint32, name string, peer int, size uint6
 }
 
 // failure records an error that the error handler will hear of.
-func (t *tracer) failure(code codes.Code, kind ErrType, of int) {
+func (t *tracer) failure(code codes.Code, kind codes.ErrType, of int) {
 	if t != nil {
 		t.add(layout.TraceInstant|layout.TraceError, codes.Name(code), of, 0, uint64(kind), int32(code))
 	}
@@ -117,15 +119,7 @@ func (t *tracer) failure(code codes.Code, kind ErrType, of int) {
 
 // counted records that the counter at a grew by 1.
 func (t *tracer) counted(a transport.Addr, src int) {
-	if t != nil {
-		t.counter(a, src)
-	}
-}
-
-func (t *tracer) counter(a transport.Addr, src int) {
-	if t.level >= layout.TraceHandlers {
-		t.add(layout.TraceInstant|layout.TraceCounter, "counter", src, 1, uint64(a), 0)
-	}
+	t.add(layout.TraceInstant|layout.TraceCounter, "counter", src, 1, uint64(a), 0)
 }
 
 // turned records a turn of the dispatcher that received, sent or completed n.

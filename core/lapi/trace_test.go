@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/host"
 	"lapi/core/lapi/wire"
 	"lapi/core/trace"
 	"lapi/transport"
@@ -83,7 +84,7 @@ func (j *testJob) exercise(puts, amsends int) {
 	const handler, completion = 1000, 2000
 	ran := 0
 	b.headers[handler] = func(_ *headerCall, r *HeaderResult) {
-		r.Buffer, r.Completion, r.RetFlags = at(&dst[0]), completion, retLocalState
+		r.Buffer, r.Completion, r.RetFlags = at(&dst[0]), completion, host.RetLocalState
 	}
 	b.handlers[completion] = func(transport.Addr) { ran++ }
 	for range amsends {
@@ -139,7 +140,7 @@ func TestTraceRefused(t *testing.T) {
 	calls := 0
 	j.tasks[1].headers[handler] = func(_ *headerCall, r *HeaderResult) {
 		if calls++; calls < 3 {
-			r.CtlFlags = ctlDrop
+			r.CtlFlags = host.CtlDrop
 		}
 	}
 	j.ok(j.tasks[0].Amsend(1, handler, 0, 0, 0, 0, 0, 0, 0))
@@ -163,7 +164,7 @@ func (j *testJob) settle() {
 	for i, k := range j.tasks {
 		ticket, code := k.FenceBegin()
 		j.ok(code)
-		j.until(fmt.Sprint("the fence of task ", i), func() bool { return k.ticketDone(ticket) })
+		j.until(fmt.Sprint("the fence of task ", i), func() bool { return k.tickets.Done(ticket) })
 	}
 }
 
@@ -172,7 +173,7 @@ func TestTraceLevels(t *testing.T) {
 	for level := range 6 {
 		j, dir := tracedJob(t, 2, level, paths["shm"])
 		j.exercise(3, 2)
-		j.tasks[0].raise(codes.ErrUnknown, IntErr, 1, "made up")
+		j.tasks[0].faults.Raise(codes.ErrUnknown, codes.IntErr, 1, "made up")
 		if level == 0 {
 			if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
 				t.Errorf("level 0 leaves files: %v, %v", left, err)

@@ -11,7 +11,7 @@ func TestTracedLinksAbilities(t *testing.T) {
 	for name, env := range paths {
 		for level := range 6 {
 			j, dir := tracedJob(t, 2, level, env)
-			link := j.tasks[0].tasks[1].link
+			link := j.tasks[0].peers[1].Link
 			_, has := untraced(link).(transport.Vectored)
 			if _, traced := link.(transport.Vectored); traced != has {
 				t.Errorf("%s, level %d: copies between lists: %v, untraced: %v", name, level, traced, has)

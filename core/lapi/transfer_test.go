@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/host"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
 )
@@ -30,8 +31,8 @@ func overPaths(t *testing.T, f func(t *testing.T, j *testJob, tgt uint32)) {
 	t.Run("shm without direct copies", func(t *testing.T) {
 		j := newJob(t, 2, paths["shm"])
 		for _, k := range j.tasks {
-			for i := range k.Context.tasks {
-				k.Context.tasks[i].direct = false
+			for i := range k.peers {
+				k.peers[i].SetSingleCopy(false)
 			}
 		}
 		f(t, j, 1)
@@ -122,7 +123,7 @@ func TestAmsend(t *testing.T) {
 				k.headers[handler] = func(c *headerCall, r *HeaderResult) {
 					if drops > 0 {
 						drops--
-						r.CtlFlags = ctlDrop
+						r.CtlFlags = host.CtlDrop
 						return
 					}
 					if c.msgLen != uint64(n) || c.src != 0 {
@@ -131,7 +132,7 @@ func TestAmsend(t *testing.T) {
 					uhdr = bytes.Clone(c.uhdr)
 					r.Buffer, r.Completion, r.Info = at(&dst[0]), completed, 7
 					if inline {
-						r.RetFlags = retSendReply
+						r.RetFlags = host.RetSendReply
 					}
 				}
 				var org, target, cmpl int32
@@ -194,7 +195,7 @@ func TestFenceCovers(t *testing.T) {
 			}
 			id, code := j.tasks[0].FenceBegin()
 			j.ok(code)
-			j.until("a fence", func() bool { return j.tasks[0].ticketDone(id) })
+			j.until("a fence", func() bool { return j.tasks[0].tickets.Done(id) })
 			j.ok(j.tasks[0].TicketResult(id))
 			for i := range messages {
 				if !bytes.Equal(src[i], dst[i]) {
@@ -228,7 +229,7 @@ func TestCollectives(t *testing.T) {
 					}
 					j.until("a collective", func() bool {
 						for i, k := range j.tasks {
-							if !k.ticketDone(tickets[i]) {
+							if !k.tickets.Done(tickets[i]) {
 								return false
 							}
 						}
@@ -260,7 +261,7 @@ func TestSmallBuffersAreFree(t *testing.T) {
 			word = 0
 		}
 		id, _ := j.tasks[0].FenceBegin()
-		j.until("a fence", func() bool { return j.tasks[0].ticketDone(id) })
+		j.until("a fence", func() bool { return j.tasks[0].tickets.Done(id) })
 		for i := range messages {
 			if dst[i] != uint64(i)+1 {
 				t.Fatalf("word %d is %d", i, dst[i])

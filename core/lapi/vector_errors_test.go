@@ -9,6 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/faults"
+	"lapi/core/lapi/handlers"
 	"lapi/core/lapi/vector"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
@@ -48,13 +50,13 @@ func TestReturnedVectorMustFit(t *testing.T) {
 				from = list(wire.VectorIO, lens...)
 			}
 			for _, k := range j.tasks {
-				k.errorCheck = true
+				k.setCheck(true)
 			}
 			var org, target int32
 			j.tasks[tgt].headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer = broken.v.at() }
-			j.ok(j.tasks[0].Amsendv(tgt, 0x1000, 0, 0, from.at(), at(&target), at(&org), 0, Callback{}))
+			j.ok(j.tasks[0].Amsendv(tgt, 0x1000, 0, 0, from.at(), at(&target), at(&org), 0, handlers.Callback{}))
 			for _, k := range []*testTask{j.tasks[0], j.tasks[tgt]} {
-				var e ErrorEvent
+				var e faults.Event
 				ok := false
 				j.until(fmt.Sprintf("error %s", codes.Name(broken.want)), func() bool {
 					if !ok {
@@ -62,7 +64,7 @@ func TestReturnedVectorMustFit(t *testing.T) {
 					}
 					return ok
 				})
-				if e.Code != broken.want || e.Type != AmErr {
+				if e.Code != broken.want || e.Type != codes.AmErr {
 					t.Fatalf("case %d: error %s of kind %v, want %s", i, codes.Name(e.Code), e.Type, codes.Name(broken.want))
 				}
 				if tgt == 0 {
@@ -133,21 +135,21 @@ func TestVectorErrors(t *testing.T) {
 			if e.element && !check {
 				continue
 			}
-			k.errorCheck = check
-			if got := k.Putv(0, where(e.tgt), where(e.org), false, 0, 0, 0, Callback{}); got != e.want {
+			k.setCheck(check)
+			if got := k.Putv(0, where(e.tgt), where(e.org), false, 0, 0, 0, handlers.Callback{}); got != e.want {
 				t.Errorf("%s: put %s, want %s", e.name, codes.Name(got), codes.Name(e.want))
 			}
-			if got := k.Getv(0, whereLong(e.tgt), where(e.org), true, 0, 0, Callback{}); got != e.want {
+			if got := k.Getv(0, whereLong(e.tgt), where(e.org), true, 0, 0, handlers.Callback{}); got != e.want {
 				t.Errorf("%s: get %s, want %s", e.name, codes.Name(got), codes.Name(e.want))
 			}
 			if e.am {
-				if got := k.Amsendv(0, 0x1000, 0, 0, where(e.org), 0, 0, 0, Callback{}); got != e.want {
+				if got := k.Amsendv(0, 0x1000, 0, 0, where(e.org), 0, 0, 0, handlers.Callback{}); got != e.want {
 					t.Errorf("%s: amsend %s, want %s", e.name, codes.Name(got), codes.Name(e.want))
 				}
 			}
 		}
 	}
-	if got := k.Putv(1, 0, 0, false, 0, 0, 0, Callback{}); got != codes.ErrTgt {
+	if got := k.Putv(1, 0, 0, false, 0, 0, 0, handlers.Callback{}); got != codes.ErrTgt {
 		t.Errorf("target: %s", codes.Name(got))
 	}
 }
@@ -166,7 +168,7 @@ func TestVectorOfUnmappedMemory(t *testing.T) {
 		k := j.tasks[0]
 		next := func(k *testTask, want codes.Code) {
 			t.Helper()
-			var e ErrorEvent
+			var e faults.Event
 			ok := false
 			j.until("an error", func() bool {
 				if !ok {
@@ -178,13 +180,13 @@ func TestVectorOfUnmappedMemory(t *testing.T) {
 				t.Fatalf("error %s, want %s", codes.Name(e.Code), codes.Name(want))
 			}
 		}
-		if code := k.Putv(tgt, nowhere, nowhere, false, 0, 0, 0, Callback{}); code != codes.ErrOrgVecNull {
+		if code := k.Putv(tgt, nowhere, nowhere, false, 0, 0, 0, handlers.Callback{}); code != codes.ErrOrgVecNull {
 			t.Fatalf("unmapped description: %s", codes.Name(code))
 		}
 		next(k, codes.ErrOrgVecNull)
 		huge := describe(wire.VectorIO, 1<<26, nil, []uint64{0})
 		putWords(huge.b[8:], []uint64{uint64(nowhere)})
-		if code := k.Amsendv(tgt, 1, 0, 0, huge.at(), 0, 0, 0, Callback{}); code != codes.ErrOrgVecAddr {
+		if code := k.Amsendv(tgt, 1, 0, 0, huge.at(), 0, 0, 0, handlers.Callback{}); code != codes.ErrOrgVecAddr {
 			t.Fatalf("a list of 2^26 entries in memory that is not there: %s", codes.Name(code))
 		}
 		next(k, codes.ErrOrgVecAddr)
@@ -192,19 +194,19 @@ func TestVectorOfUnmappedMemory(t *testing.T) {
 			good := describe(wire.VectorIO, 2, []uint64{a, a + n}, []uint64{n, n})
 			bad := describe(wire.VectorIO, 2, []uint64{a, uint64(nowhere)}, []uint64{n, n})
 			var org, target int32
-			j.ok(k.Putv(tgt, good.at(), bad.at(), false, at(&target), at(&org), 0, Callback{}))
+			j.ok(k.Putv(tgt, good.at(), bad.at(), false, at(&target), at(&org), 0, handlers.Callback{}))
 			next(k, codes.ErrOrgAddrNull)
-			j.ok(k.Putv(tgt, bad.at(), good.at(), false, at(&target), 0, 0, Callback{}))
+			j.ok(k.Putv(tgt, bad.at(), good.at(), false, at(&target), 0, 0, handlers.Callback{}))
 			next(j.tasks[tgt], codes.ErrTgtAddrNull)
 			if tgt != 0 {
 				next(k, codes.ErrTgtAddrNull)
 			}
-			j.ok(k.Getv(tgt, bad.at(), good.at(), false, at(&target), at(&org), Callback{}))
+			j.ok(k.Getv(tgt, bad.at(), good.at(), false, at(&target), at(&org), handlers.Callback{}))
 			next(k, codes.ErrTgtAddrNull)
 			if tgt != 0 {
 				next(j.tasks[tgt], codes.ErrTgtAddrNull)
 			}
-			j.ok(k.Getv(tgt, good.at(), bad.at(), false, 0, at(&org), Callback{}))
+			j.ok(k.Getv(tgt, good.at(), bad.at(), false, 0, at(&org), handlers.Callback{}))
 			next(k, codes.ErrOrgAddrNull)
 			if org != 0 || target != 0 {
 				t.Fatalf("%d bytes: counters %d %d changed though the data was not there", n, org, target)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"lapi/core/lapi/handlers"
+	"lapi/core/lapi/host"
 	"lapi/core/lapi/vector"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
@@ -127,7 +129,7 @@ func TestPutvList(t *testing.T) {
 			copy(src, pattern(len(src), 1))
 			want := from.stream()
 			var org, target, cmpl int32
-			j.ok(j.tasks[0].Putv(tgt, to.at(), from.at(), false, at(&target), at(&org), at(&cmpl), Callback{}))
+			j.ok(j.tasks[0].Putv(tgt, to.at(), from.at(), false, at(&target), at(&org), at(&cmpl), handlers.Callback{}))
 			clear(from.info) // the descriptions are ours again
 			clear(from.b)
 			j.until("the counters of a vector put", func() bool { return org == 1 && target == 1 && cmpl == 1 })
@@ -168,7 +170,7 @@ func TestGetvList(t *testing.T) {
 			want := from.stream()
 			var org, target int32
 			completed = 0
-			j.ok(j.tasks[0].Getv(tgt, from.longAt(), to.at(), true, at(&target), at(&org), Callback{Handler: 0x300, Info: 7}))
+			j.ok(j.tasks[0].Getv(tgt, from.longAt(), to.at(), true, at(&target), at(&org), handlers.Callback{Handler: 0x300, Info: 7}))
 			j.until("the counters of a vector get", func() bool { return org == 1 && target == 1 && completed == 7 })
 			if !bytes.Equal(to.stream(), want) {
 				t.Fatalf("vector get of %d blocks arrived damaged", len(lens))
@@ -204,13 +206,13 @@ func TestStrided(t *testing.T) {
 			from, _, want := strided(s.count, s.block, s.from, 1)
 			to, _, got := strided(s.count, s.block, s.to, 0)
 			var org, target, cmpl int32
-			j.ok(j.tasks[0].Putv(tgt, to.longAt(), from.at(), true, at(&target), at(&org), at(&cmpl), Callback{}))
+			j.ok(j.tasks[0].Putv(tgt, to.longAt(), from.at(), true, at(&target), at(&org), at(&cmpl), handlers.Callback{}))
 			j.until("a strided put", func() bool { return org == 1 && target == 1 && cmpl == 1 })
 			if !bytes.Equal(got(), want()) {
 				t.Fatalf("strided put of %v arrived damaged", s)
 			}
 			back, buffer, got := strided(s.count, s.block, s.to, 0)
-			j.ok(j.tasks[0].Getv(tgt, from.at(), back.at(), false, at(&target), at(&org), Callback{}))
+			j.ok(j.tasks[0].Getv(tgt, from.at(), back.at(), false, at(&target), at(&org), handlers.Callback{}))
 			j.until("a strided get", func() bool { return org == 2 && target == 2 })
 			if !bytes.Equal(got(), want()) {
 				t.Fatalf("strided get of %v arrived damaged", s)
@@ -239,8 +241,8 @@ func TestAmsendvList(t *testing.T) {
 		j := newJob(t, 2, paths["shm"])
 		r := rand.New(rand.NewPCG(9, 10))
 		for i, lens := range append(shapes(r), []uint64{100000, 3}) {
-			j.tasks[0].Context.tasks[1].direct = true
-			j.tasks[1].Context.tasks[0].direct = false
+			j.tasks[0].peers[1].SetSingleCopy(true)
+			j.tasks[1].peers[0].SetSingleCopy(false)
 			amsendvOnce(t, j, 1, lens, 8*(i%3), i%2, r)
 		}
 	})
@@ -261,7 +263,7 @@ func amsendvOnce(t *testing.T, j *testJob, tgt uint32, lens []uint64, h, drops i
 	k.headers[handler] = func(c *headerCall, r *HeaderResult) {
 		if drops > 0 {
 			drops--
-			r.CtlFlags = ctlDrop
+			r.CtlFlags = host.CtlDrop
 			return
 		}
 		for i, n := range lens {
@@ -274,7 +276,7 @@ func amsendvOnce(t *testing.T, j *testJob, tgt uint32, lens []uint64, h, drops i
 		r.Buffer, r.Completion, r.Info = to.at(), completed, 7
 	}
 	var org, target, cmpl int32
-	j.ok(j.tasks[0].Amsendv(tgt, handler, addrOf(head), uint32(h), from.at(), at(&target), at(&org), at(&cmpl), Callback{}))
+	j.ok(j.tasks[0].Amsendv(tgt, handler, addrOf(head), uint32(h), from.at(), at(&target), at(&org), at(&cmpl), handlers.Callback{}))
 	clear(from.info)
 	clear(from.b)
 	j.until("the counters of a vector's active message", func() bool { return org == 1 && target == 1 && cmpl == 1 })
@@ -298,7 +300,7 @@ func TestGeneric(t *testing.T) {
 				n := copy(room, want)
 				var target int32
 				j.tasks[tgt].headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer = to.at() }
-				j.ok(j.tasks[0].Amsendv(tgt, 0x1000, 0, 0, from.at(), at(&target), 0, 0, Callback{}))
+				j.ok(j.tasks[0].Amsendv(tgt, 0x1000, 0, 0, from.at(), at(&target), 0, 0, handlers.Callback{}))
 				j.until("a generic vector", func() bool { return target == 1 })
 				if got := to.stream(); !bytes.Equal(got[:n], room[:n]) || !bytes.Equal(got[n:], make([]byte, len(got)-n)) {
 					t.Fatalf("%d blocks to %d: damaged", len(a), len(b))
@@ -326,7 +328,7 @@ func TestStridedAmsendv(t *testing.T) {
 						r.Buffer = to.at()
 					}
 				}
-				j.ok(j.tasks[0].Amsendv(tgt, 0x1000, 0, 0, from.at(), at(&target), at(&org), at(&cmpl), Callback{}))
+				j.ok(j.tasks[0].Amsendv(tgt, 0x1000, 0, 0, from.at(), at(&target), at(&org), at(&cmpl), handlers.Callback{}))
 				j.until("a strided active message", func() bool { return org == 1 && target == 1 && cmpl == 1 })
 				if equal := bytes.Equal(got(), want()); equal == null && s.count > 0 {
 					t.Fatalf("strided active message %v, dropped %v: as if it were not", s, null)
@@ -348,11 +350,11 @@ func TestSmallVectorsAreFree(t *testing.T) {
 				words[0], words[2] = uint64(i)+1, uint64(i)+2
 				from := describe(wire.VectorStrided, int(pieces), []uint64{uint64(at(&words[0])), 8, 16}, nil)
 				to := describe(wire.VectorStrided, int(pieces), []uint64{uint64(at(&dst[2*i])), 8, 8}, nil)
-				j.ok(j.tasks[0].Putv(tgt, to.at(), from.at(), false, 0, 0, 0, Callback{}))
+				j.ok(j.tasks[0].Putv(tgt, to.at(), from.at(), false, 0, 0, 0, handlers.Callback{}))
 				words = [4]uint64{}
 			}
 			id, _ := j.tasks[0].FenceBegin()
-			j.until("a fence", func() bool { return j.tasks[0].ticketDone(id) })
+			j.until("a fence", func() bool { return j.tasks[0].tickets.Done(id) })
 			for i := range messages {
 				if dst[2*i] != uint64(i)+1 || pieces == 2 && dst[2*i+1] != uint64(i)+2 {
 					t.Fatalf("%d pieces: message %d is %d %d", pieces, i, dst[2*i], dst[2*i+1])
@@ -377,11 +379,11 @@ func TestVectorSteadyState(t *testing.T) {
 		k := j.tasks[0]
 		once := func() {
 			want += 5
-			k.Putv(tgt, toAt, fromAt, false, 0, 0, orgAt, Callback{})
-			k.Getv(tgt, toAt, fromAt, false, 0, orgAt, Callback{})
-			k.Putv(tgt, rowsAt, linesAt, false, 0, 0, orgAt, Callback{})
-			k.Getv(tgt, rowsAt, linesAt, false, 0, orgAt, Callback{})
-			k.Amsendv(tgt, 0x1000, 0, 0, fromAt, 0, 0, orgAt, Callback{})
+			k.Putv(tgt, toAt, fromAt, false, 0, 0, orgAt, handlers.Callback{})
+			k.Getv(tgt, toAt, fromAt, false, 0, orgAt, handlers.Callback{})
+			k.Putv(tgt, rowsAt, linesAt, false, 0, 0, orgAt, handlers.Callback{})
+			k.Getv(tgt, rowsAt, linesAt, false, 0, orgAt, handlers.Callback{})
+			k.Amsendv(tgt, 0x1000, 0, 0, fromAt, 0, 0, orgAt, handlers.Callback{})
 			for org < want {
 				for _, k := range j.tasks {
 					k.Dispatch(0)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/handlers"
 	"lapi/core/lapi/wire"
 )
 
@@ -21,8 +22,8 @@ func TestBadAddressWaits(t *testing.T) {
 			j.ok(j.tasks[1].Get(0, 100, bad, addrOf(back), 0, at(&got)))
 			from := describe(wire.VectorIO, 2, []uint64{uint64(bad), uint64(bad) + 50}, []uint64{40, 60})
 			to := describe(wire.VectorIO, 2, []uint64{uint64(addrOf(backv)), uint64(addrOf(backv)) + 40}, []uint64{40, 60})
-			j.ok(j.tasks[1].Getv(0, from.longAt(), to.at(), true, 0, at(&gotv), Callback{}))
-			for i := 0; j.tasks[0].tasks[1].pending.head == nil; i++ { // until nothing goes at once
+			j.ok(j.tasks[1].Getv(0, from.longAt(), to.at(), true, 0, at(&gotv), handlers.Callback{}))
+			for i := 0; j.tasks[0].out.Waiting() == 0; i++ { // until nothing goes at once
 				if i == 10_000 {
 					t.Skip("the link takes everything")
 				}
@@ -31,19 +32,18 @@ func TestBadAddressWaits(t *testing.T) {
 			j.ok(j.tasks[0].Put(1, 100, addrOf(good), bad, at(&target), at(&org), at(&cmpl)))
 			j.tasks[0].Dispatch(0) // answers both gets
 			j.ok(j.tasks[0].Put(1, 0, 0, 0, at(&last), 0, 0))
-			j.until("the last put, and both gets' failures", func() bool { return last == 1 && len(j.tasks[1].errors) >= 2 })
+			j.until("the last put, and both gets' failures", func() bool { return last == 1 && j.tasks[1].faults.Pending() >= 2 })
 
 			if n := drainErrors(t, j.tasks[1], codes.ErrTgtAddrNull, 0); n != 2 {
 				t.Errorf("who got hears %d times of it", n)
 			}
 			reports := map[codes.Code]int{}
-			for _, e := range j.tasks[0].errors {
+			for _, e := range j.tasks[0].events() {
 				reports[e.Code]++
 			}
 			if reports[codes.ErrOrgAddrNull] != 1 || reports[codes.ErrTgtAddrNull] != 2 {
 				t.Errorf("whose memory it is: %v", reports)
 			}
-			j.tasks[0].errors = nil
 			if org != 0 || target != 0 || cmpl != 0 || got != 0 || gotv != 0 {
 				t.Errorf("counters %d %d %d %d %d", org, target, cmpl, got, gotv)
 			}

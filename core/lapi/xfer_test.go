@@ -47,7 +47,7 @@ func TestSendHandlers(t *testing.T) {
 			}
 			j.until("send completion handlers", func() bool { return calls == [5]int{1, 1, 1, 1, 1} })
 			id, _ := j.tasks[0].FenceBegin()
-			j.until("a fence", func() bool { return j.tasks[0].ticketDone(id) })
+			j.until("a fence", func() bool { return j.tasks[0].tickets.Done(id) })
 			if calls != [5]int{1, 1, 1, 1, 1} {
 				t.Fatalf("%d bytes: calls of each %v", n, calls)
 			}
@@ -80,7 +80,7 @@ func TestSendHandlersOfALostTask(t *testing.T) {
 				x.Op = wire.FetchAndAdd
 				j.ok(k.Xfer(kind, &x))
 			}
-			k.fail(&k.Context.tasks[1], codes.ErrNoConnectivity, "the test says so")
+			k.fail(&k.peers[1], codes.ErrNoConnectivity, "the test says so")
 			for range 10 {
 				k.Dispatch(0)
 			}

@@ -1,0 +1,95 @@
+package counter
+
+import (
+	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
+	"lapi/transport"
+	"lapi/transport/layout"
+)
+
+// outstanding is what this task waits for from one other.
+type outstanding struct {
+	expected int           // completions that it will tell us
+	last     codes.ErrType // of the latest operation to it
+}
+
+// Issued notes an operation of that kind to a task, with its completion counter, or 0.
+func (c *Counters) Issued(task int, kind codes.ErrType, cmplCntr transport.Addr) {
+	p := &c.peers[task]
+	p.last = kind
+	if cmplCntr != 0 {
+		p.expected++
+	}
+}
+
+// IssuedMany notes operations of that kind, with how many completions more there are to expect; fewer, if that is negative.
+func (c *Counters) IssuedMany(task int, kind codes.ErrType, completions int) {
+	p := &c.peers[task]
+	p.last = kind
+	p.expected = max(0, p.expected+completions)
+}
+
+// Expected is how many completions a task will tell us.
+func (c *Counters) Expected(task int) int { return c.peers[task].expected }
+
+// Last is the kind of the latest operation to a task.
+func (c *Counters) Last(task int) codes.ErrType { return c.peers[task].last }
+
+// Completed takes in an acknowledgement of a task.
+func (c *Counters) Completed(task int, h *wire.Completion) {
+	p, n := &c.peers[task], int32(h.More+1)
+	p.expected = max(0, p.expected-int(n))
+	c.AddMany(h.Cntr, p.last, task, n)
+}
+
+// Forget: nothing is expected of a task any more, and nothing owed to it.
+func (c *Counters) Forget(task int) {
+	c.peers[task].expected = 0
+	if c.owed.origin == task {
+		c.owed.count = 0
+	}
+}
+
+// owed is what a progress call has completed for one counter of one origin, which is yet to be told: many small messages come
+// in one packet, and one message acknowledges them all.
+type owed struct {
+	holding  bool // the link delivers: more may follow
+	origin   int
+	cmplCntr transport.Addr
+	count    uint64
+}
+
+// Acknowledge adds 1 to the completion counter at the origin, if there is one; while acknowledgements are held, later.
+func (c *Counters) Acknowledge(origin int, cmplCntr transport.Addr) {
+	o := &c.owed
+	switch {
+	case cmplCntr == 0:
+	case !o.holding:
+		c.cfg.Tell(origin, wire.Completion{Cntr: cmplCntr})
+	case o.count > 0 && o.count < layout.RingSlots && o.origin == origin && o.cmplCntr == cmplCntr:
+		o.count++
+	default:
+		c.Tell()
+		o.origin, o.cmplCntr, o.count = origin, cmplCntr, 1
+	}
+}
+
+// Hold says whether acknowledgements are held from now on: a link delivers. Those that were, are sent at the end.
+func (c *Counters) Hold(holding bool) {
+	c.owed.holding = holding
+	if !holding {
+		c.Tell()
+	}
+}
+
+// Tell sends what is held.
+func (c *Counters) Tell() {
+	if o := &c.owed; o.count > 0 {
+		n := o.count
+		o.count = 0
+		c.cfg.Tell(o.origin, wire.Completion{Cntr: o.cmplCntr, More: n - 1})
+	}
+}
+
+// Held is how many acknowledgements are held.
+func (c *Counters) Held() int { return int(c.owed.count) }

@@ -1,0 +1,167 @@
+package lapi
+
+import (
+	"fmt"
+
+	"lapi/core/job"
+	"lapi/core/lapi/codes"
+	"lapi/core/lapi/faults"
+	"lapi/core/lapi/peer"
+	"lapi/core/lapi/wire"
+	"lapi/core/wireup"
+	"lapi/transport"
+)
+
+// NextError takes the oldest error that no handler has seen.
+func (c *Context) NextError() (e faults.Event, ok bool) { return c.faults.Next() }
+
+// onFault is the origin's side of an address that was bad at the target.
+func (c *Context) onFault(m *transport.Msg) transport.Verdict {
+	var h wire.Fault
+	p := &c.peers[m.From]
+	if !h.Decode(m.Hdr) {
+		return p.Malformed()
+	}
+	if h.Token != 0 {
+		if o := c.answerOf(p, h.Token); o != nil {
+			o.failed = true
+			c.answered(o)
+		}
+	}
+	c.faults.Heard(p, &h)
+	return transport.Accept
+}
+
+// peerFailed is what links call when a peer does not answer or breaks the protocol. A time-out always hits an operation: links
+// wait for an answer only when they have sent something.
+func (c *Context) peerFailed(ep transport.Endpoint, err error) {
+	p := &c.peers[ep]
+	if p.Dead() {
+		return
+	}
+	code := codes.ErrNoConnectivity
+	switch err {
+	case transport.ErrTimeout:
+		code = codes.ErrTimeout
+	case transport.ErrAdaptersDown:
+		code = codes.ErrAdaptersDown
+	}
+	silent := err == transport.ErrTimeout || err == transport.ErrAdaptersDown || err == transport.ErrUnreachable
+	c.hearLane()
+	kind := c.concerned(p)
+	if silent {
+		c.faults.Attention(wireup.LevelFailure, codes.AttCommTimeout, "(task %d, %d seconds)", ep, c.attributes.timeout)
+		if last, used := c.out.LastUsed(p); kind == codes.IntErr && used {
+			kind = last
+		}
+	}
+	c.failWith(p, code, kind, err.Error())
+}
+
+// pollSession asks the job session for news.
+func (c *Context) pollSession() {
+	c.turns.session, c.turns.sessionAt = 0, c.clock()
+	for {
+		e, ok := c.net.Session.Poll()
+		if !ok {
+			return
+		}
+		switch e.Kind {
+		case job.TaskDied:
+			if p, code := c.other(uint32(e.Task)); code == codes.Success {
+				c.rejoins.lost(p.ID)
+				c.fail(p, codes.ErrNoConnectivity, fmt.Sprintf("task %d %s", e.Task, e.Text))
+			}
+		case job.TaskEnded:
+			if p, code := c.other(uint32(e.Task)); code == codes.Success {
+				c.ended(p, e.Text+" without LAPI_Term")
+			}
+		case job.TaskReturned:
+			c.taskReturned(e)
+		case job.LauncherGone:
+			c.host.Exit(fmt.Sprintf("task %d: the launcher has ended (%s); this task ends too", c.me, e.Text))
+		}
+	}
+}
+
+// maxLastTurns bounds how long the last messages of a task that has ended are taken in, in progress calls of its link.
+const maxLastTurns = 1000
+
+// ended: p's process has ended on purpose, with status 0, but without LAPI_Term. What it had sent is taken in first. That it is
+// gone is an error only if somebody waits for it; later calls towards it return LAPI_ERR_NO_CONNECTIVITY.
+func (c *Context) ended(p *peer.Peer, why string) {
+	c.rejoins.peers[p.ID].died = true
+	for turn := 0; turn < maxLastTurns && !p.Dead() && p.Link.Progress(progressBatch) > 0; turn++ {
+	}
+	if p.Dead() {
+		return
+	}
+	c.hearLane()
+	if c.in.Busy(p) || c.parts.Busy(p) || c.collectives.UnderWay() > 0 || c.barrier.underWay() || c.concerned(p) != codes.IntErr {
+		c.fail(p, codes.ErrNoConnectivity, fmt.Sprintf("task %d %s", p.ID, why))
+		return
+	}
+	if !c.leaves {
+		c.faults.Message(wireup.LevelFailure, "task %d %s", p.ID, why)
+	}
+	c.cutOff(p)
+	c.collectives.Fail(codes.ErrNoConnectivity)
+	c.wake.Changed()
+}
+
+// fail takes p out of the job: once for each peer and failure the error handler hears of it. Everything under way to and from p
+// ends without changing a counter; collectives end with LAPI_ERR_NO_CONNECTIVITY.
+func (c *Context) fail(p *peer.Peer, code codes.Code, why string) {
+	if p.Dead() {
+		return
+	}
+	c.hearLane()
+	c.failWith(p, code, c.concerned(p), why)
+}
+
+// failWith is fail where it is known what kind of operation it hits.
+func (c *Context) failWith(p *peer.Peer, code codes.Code, kind codes.ErrType, why string) {
+	c.cutOff(p)
+	c.collectives.Fail(codes.ErrNoConnectivity)
+	if !c.leaves {
+		c.faults.Raise(code, kind, p.ID, fmt.Sprintf("no connectivity to task %d: %s", p.ID, why))
+	}
+	c.wake.Changed()
+}
+
+// cutOff ends everything under way to and from p without changing a counter, and every later attempt.
+func (c *Context) cutOff(p *peer.Peer) {
+	p.GiveUp()
+	c.hearLane()
+	c.mayRun(p)
+	c.dropLaneOps(p)
+	c.counters.Forget(p.ID)
+	c.rejoins.setAbsent(p.ID, false)
+	for _, e := range c.emuls {
+		e.Disconnect(p.Ep, transport.ErrUnreachable)
+	}
+	p.Link.Disconnect(p.Ep, transport.ErrUnreachable)
+	c.out.GiveUp(p)
+	c.giveUpAnswers(p)
+	c.in.GiveUp(p)
+	c.parts.GiveUp(p)
+	c.giveUpOffers(p)
+	c.reads.bytes[p.ID] = 0
+}
+
+// concerned is the kind of operation that a failure of p hits, IntErr if none is known to be under way.
+func (c *Context) concerned(p *peer.Peer) codes.ErrType {
+	if kind, ok := c.out.Waits(p); ok {
+		return kind
+	}
+	if kind, ok := c.waitsForAnswer(p); ok {
+		return kind
+	}
+	if kind, ok := c.laneKind(p); ok {
+		return kind
+	}
+	if c.counters.Expected(p.ID) > 0 {
+		return c.counters.Last(p.ID)
+	}
+	return codes.IntErr
+}

@@ -1,0 +1,151 @@
+// Package faults tells of what went wrong: it queues calls of the user's error handler, prints messages, and tells the task
+// that named a bad address.
+package faults
+
+import (
+	"fmt"
+
+	"lapi/core/lapi/codes"
+	"lapi/core/lapi/host"
+	"lapi/core/lapi/peer"
+	"lapi/core/lapi/wire"
+	"lapi/core/progress"
+	"lapi/transport"
+)
+
+// textBytes bounds the text of an event: it is cshim_error's, in C.
+const textBytes = 240
+
+// Event is a call of the user's error handler that is due (guide, Chapter 5): code, kind of operation, this task, the task
+// concerned. Handler 0: none was registered, print Text and end the task.
+type Event struct {
+	Handler  transport.Addr
+	Code     codes.Code
+	Type     codes.ErrType
+	Task, Of int
+	Text     string
+}
+
+// Config is what a Reporter needs of others.
+type Config struct {
+	Me      int
+	Handler transport.Addr // the user's error handler, or 0
+	Host    *host.Host     // looked at for each message
+	Wake    *progress.Block
+	Send    func(p *peer.Peer, h wire.Fault)
+	Traced  func(code codes.Code, kind codes.ErrType, of int)
+}
+
+// Reporter is that of one context.
+type Reporter struct {
+	cfg    Config
+	events []Event
+}
+
+// New has nothing to tell.
+func New(cfg Config) *Reporter { return &Reporter{cfg: cfg} }
+
+// Pending is how many events no thread has taken.
+func (r *Reporter) Pending() int { return len(r.events) }
+
+// Next takes the oldest event.
+func (r *Reporter) Next() (e Event, ok bool) {
+	if len(r.events) == 0 {
+		return e, false
+	}
+	e = r.events[0]
+	r.events = append(r.events[:0], r.events[1:]...)
+	return e, true
+}
+
+// Message prints a message at MP_INFOLEVEL level.
+func (r *Reporter) Message(level int, format string, args ...any) {
+	(*r.cfg.Host).Message(level, fmt.Sprintf("task %d: ", r.cfg.Me)+fmt.Sprintf(format, args...))
+}
+
+// Attention prints the message of an attention code (guide, Table 33) with what is particular to this case.
+func (r *Reporter) Attention(level int, code codes.Code, format string, args ...any) {
+	text, _ := codes.String(int(code))
+	r.Message(level, "%d: %s %s", code, text, fmt.Sprintf(format, args...))
+}
+
+// Raise queues an error for the error handler and says it at MP_INFOLEVEL 1.
+func (r *Reporter) Raise(code codes.Code, kind codes.ErrType, of int, what string) {
+	text := fmt.Sprintf("task %d: %s (%d): %s", r.cfg.Me, codes.Name(code), code, what)
+	if len(text) >= textBytes {
+		text = text[:textBytes-1]
+	}
+	if r.cfg.Handler != 0 {
+		(*r.cfg.Host).Message(1, text)
+	}
+	r.cfg.Traced(code, kind, of)
+	r.events = append(r.events, Event{r.cfg.Handler, code, kind, r.cfg.Me, of, text})
+	r.cfg.Wake.Kick()
+	r.cfg.Wake.Changed()
+}
+
+// Local raises code for an address of this task that could not be accessed. src is the task that named it.
+func (r *Reporter) Local(err error, code codes.Code, kind codes.ErrType, src int) {
+	addr := uint64(badAddr(err))
+	r.Message(0, "%s: address %#x, named by task %d, cannot be accessed in task %d", kind, addr, src, r.cfg.Me)
+	r.Raise(code, kind, src, fmt.Sprintf("%s: address %#x, named by task %d, cannot be accessed; check the address and its length", kind, addr, src))
+}
+
+func badAddr(err error) transport.Addr {
+	if f, ok := err.(*transport.FaultError); ok {
+		return f.Addr
+	}
+	return 0
+}
+
+// Here is Local for an address that this task itself named.
+func (r *Reporter) Here(err error, code codes.Code, kind codes.ErrType) {
+	r.Local(err, code, kind, r.cfg.Me)
+}
+
+// RaiseHere is Raise about this task itself.
+func (r *Reporter) RaiseHere(code codes.Code, kind codes.ErrType, what string) {
+	r.Raise(code, kind, r.cfg.Me, what)
+}
+
+// Target is Local for data that came from src; src hears of it too. token, if not 0, ends a get of src's.
+func (r *Reporter) Target(err error, kind codes.ErrType, src *peer.Peer, token uint64) {
+	r.Local(err, codes.ErrTgtAddrNull, kind, src.ID)
+	if src.IsSelf && token == 0 {
+		return // one call of the handler is enough
+	}
+	r.Tell(src, codes.ErrTgtAddrNull, kind, badAddr(err), token)
+}
+
+// Remote is about an address in p's memory that could not be accessed.
+func (r *Reporter) Remote(p *peer.Peer, addr transport.Addr, code codes.Code, kind codes.ErrType) {
+	r.Raise(code, kind, p.ID, fmt.Sprintf("%s: address %#x cannot be accessed in task %d; check the address and its length", kind, uint64(addr), p.ID))
+}
+
+// SingleCopy is about a copy straight between this task's memory and p's: p hears of what is bad there.
+func (r *Reporter) SingleCopy(p *peer.Peer, f *transport.FaultError, kind codes.ErrType) {
+	if !f.Remote {
+		r.Local(f, codes.ErrOrgAddrNull, kind, r.cfg.Me)
+		return
+	}
+	r.Remote(p, f.Addr, codes.ErrTgtAddrNull, kind)
+	if !p.IsSelf {
+		r.Tell(p, codes.ErrTgtAddrNull, kind, f.Addr, 0)
+	}
+}
+
+// Tell sends MsgFault.
+func (r *Reporter) Tell(p *peer.Peer, code codes.Code, kind codes.ErrType, addr transport.Addr, token uint64) {
+	r.cfg.Send(p, wire.Fault{Code: uint32(code), Kind: uint32(kind), Addr: addr, Token: token})
+}
+
+// Heard raises what a peer's MsgFault says: it could not access an address in its memory that an operation of this task named,
+// or, of a single-copy put, the peer named a bad one in ours.
+func (r *Reporter) Heard(p *peer.Peer, h *wire.Fault) {
+	kind := codes.ErrType(min(h.Kind, uint32(codes.TmrErr)))
+	what := fmt.Sprintf("%s: address %#x was not accessible at the target", kind, uint64(h.Addr))
+	if codes.Code(h.Code) == codes.ErrDataLen {
+		what = fmt.Sprintf("%s: longer than task %d, which has 32 bits, can take; send it in parts", kind, p.ID)
+	}
+	r.Raise(codes.Code(h.Code), kind, p.ID, what)
+}

@@ -1,0 +1,124 @@
+// Package fence is what blocking calls wait for: tickets, LAPI_Fence, and the collective calls LAPI_Gfence and
+// LAPI_Address_init.
+//
+//	fence.go       Ticket, Fences
+//	collective.go  Collectives: rounds of messages among all tasks
+package fence
+
+import (
+	"slices"
+
+	"lapi/core/lapi/codes"
+	"lapi/core/lapi/send"
+	"lapi/core/progress"
+)
+
+// ticket is a blocking call that a thread waits for in C.
+type ticket struct {
+	id   uint64
+	done bool
+	code codes.Code
+}
+
+// Tickets are those of one context.
+type Tickets struct {
+	all  []ticket
+	last uint64
+	wake *progress.Block
+}
+
+// NewTickets has none.
+func NewTickets(wake *progress.Block) *Tickets { return &Tickets{wake: wake} }
+
+// New is another ticket.
+func (t *Tickets) New() uint64 {
+	t.last++
+	t.all = append(t.all, ticket{id: t.last})
+	return t.last
+}
+
+// Done says whether its call is over.
+func (t *Tickets) Done(id uint64) bool {
+	for i := range t.all {
+		if t.all[i].id == id {
+			return t.all[i].done
+		}
+	}
+	return true
+}
+
+// End ends its call.
+func (t *Tickets) End(id uint64, code codes.Code) {
+	for i := range t.all {
+		if t.all[i].id == id {
+			t.all[i].done, t.all[i].code = true, code
+			t.wake.Changed()
+		}
+	}
+}
+
+// Result is the result of a ticket that is done; it is forgotten.
+func (t *Tickets) Result(id uint64) codes.Code {
+	for i, k := range t.all {
+		if k.id == id {
+			t.all = slices.Delete(t.all, i, i+1)
+			return k.code
+		}
+	}
+	return codes.ErrUnknown
+}
+
+// fence waits for every operation up to seq:
+//
+//	quiet (all was given to the links, gets and read-modify-writes are over) ──> every used task flushed ──> done
+type fence struct {
+	seq      uint64
+	flushing bool
+	flush    send.Flush
+	done     func()
+}
+
+// Config is what Fences need of others.
+type Config struct {
+	Out *send.Sender
+	// Settle takes in what was issued by others, and sends what was put off until a fence.
+	Settle func()
+	// Quiet says whether nothing that was issued at seq or before waits for an answer.
+	Quiet func(seq uint64) bool
+}
+
+// Fences are those under way.
+type Fences struct {
+	cfg Config
+	all []*fence
+}
+
+// New has none.
+func New(cfg Config) *Fences { return &Fences{cfg: cfg} }
+
+// Begin begins one; done is called when all operations issued before are complete at their targets.
+func (s *Fences) Begin(done func()) {
+	s.cfg.Settle()
+	s.all = append(s.all, &fence{seq: s.cfg.Out.Issued(), done: done})
+	s.Advance()
+}
+
+// UnderWay is how many there are.
+func (s *Fences) UnderWay() int { return len(s.all) }
+
+// Advance moves every fence on. It may be entered again from a fence's done function.
+func (s *Fences) Advance() {
+	for i := 0; i < len(s.all); {
+		f := s.all[i]
+		if !f.flushing && s.cfg.Quiet(f.seq) && s.cfg.Out.Quiet(f.seq) {
+			f.flushing = true
+			s.cfg.Out.Flush(&f.flush)
+		}
+		if !f.flushing || !f.flush.Done() {
+			i++
+			continue
+		}
+		s.all = slices.Delete(s.all, i, i+1)
+		f.done()
+	}
+}

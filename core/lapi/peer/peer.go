@@ -1,0 +1,153 @@
+// Package peer is one task of the job as the parts of LAPI see it: which link reaches it, what a message to it holds, whether
+// it is there.
+package peer
+
+import (
+	"lapi/core/lapi/codes"
+	"lapi/core/lapi/wire"
+	"lapi/transport"
+)
+
+// Poller is a link that knows whether a peer polls, and the best size of the parts of messages.
+type Poller interface {
+	Polls(ep transport.Endpoint) bool
+	PartSize(n uint64) int
+}
+
+// Peer is one task.
+type Peer struct {
+	ID   int
+	Ep   transport.Endpoint
+	Link transport.Link // nil only while LAPI_Init runs
+	// Noticing is Link, if it makes puts and gets by itself, whatever their length; else nil.
+	Noticing transport.Noticing
+	IsSelf   bool
+	Shared   bool // reached by shared memory
+
+	packet     int // header and data of the longest message that is one packet of the link's
+	sendMax    int // data bytes of the largest fragment, whatever its header
+	headers    int // the link's HeaderMax
+	atOnce     int // bytes of data up to which a Send that finds room copies them
+	poller     Poller
+	singleCopy bool // the link can copy straight between the two tasks' memory
+
+	dead   bool
+	purged bool   // by LAPI_Purge_totask; then it is dead as well
+	epoch  uint32 // how often all that was under way with it was given up
+}
+
+// SetLink notes the link to p and what its limits mean for messages. copyMax is up to how many bytes a link that keeps data
+// copies them.
+func (p *Peer) SetLink(l transport.Link, copyMax int) {
+	p.Link = l
+	lim := l.Limits()
+	p.CutFor(lim.SendMax)
+	p.headers = lim.HeaderMax
+	p.poller, _ = l.(Poller)
+	p.Noticing, _ = l.(transport.Noticing)
+	p.atOnce = p.sendMax
+	if !p.IsSelf && !p.Shared {
+		p.atOnce = min(copyMax, p.sendMax)
+	}
+}
+
+// CutFor says how long messages to p are to be: sendMax bytes of header and data. What was cut already goes as it is.
+func (p *Peer) CutFor(sendMax int) {
+	p.packet = sendMax
+	p.sendMax = (sendMax - wire.PutFragmentSize) &^ 7
+}
+
+// SendMax is the data of the largest fragment, whatever its header, bytes.
+func (p *Peer) SendMax() uint64 { return uint64(p.sendMax) }
+
+// Headers is the longest header, bytes.
+func (p *Peer) Headers() int { return p.headers }
+
+// AtOnce is up to how many bytes of data a Send that finds room copies.
+func (p *Peer) AtOnce() uint64 { return uint64(p.atOnce) }
+
+// Room is how much data goes in one message with a header of so many bytes.
+func (p *Peer) Room(header int) uint64 { return uint64(max(p.packet-header, 0)) }
+
+// GatherRoom is how much data the next fragment may hold, with any header, if it is gathered.
+func (p *Peer) GatherRoom() uint64 {
+	most := p.sendMax - (wire.VectorSize - wire.PutFragmentSize)
+	if by, ok := p.Link.(transport.Gathering); ok {
+		most = max(most, by.GatherMax(p.Ep))
+	}
+	return uint64(most)
+}
+
+// Pipelines says whether large data is best sent to p, or asked for, in messages. A target that polls gets it so: both ends
+// copy at once, several times as fast as one process that copies between two by a system call. One that computes or sleeps is
+// not waited for: its memory is accessed directly, where the kernel permits that.
+func (p *Peer) Pipelines() bool { return p.poller != nil && p.poller.Polls(p.Ep) }
+
+// PartSize is in parts of how many bytes n bytes go to p.
+func (p *Peer) PartSize(n uint64) uint64 {
+	if p.poller == nil {
+		return uint64(p.sendMax)
+	}
+	return uint64(p.poller.PartSize(n))
+}
+
+// SingleCopy says whether the link copies straight between the two tasks' memory.
+func (p *Peer) SingleCopy() bool { return p.singleCopy }
+
+// SetSingleCopy says so, or that it has turned out not to.
+func (p *Peer) SetSingleCopy(can bool) { p.singleCopy = can }
+
+// Dead says whether operations on p fail.
+func (p *Peer) Dead() bool { return p.dead }
+
+// Purged says whether they do because of LAPI_Purge_totask.
+func (p *Peer) Purged() bool { return p.purged }
+
+// Epoch changes whenever all that was under way with p is given up.
+func (p *Peer) Epoch() uint32 { return p.epoch }
+
+// Purge notes why p is about to be given up, or was.
+func (p *Peer) Purge() { p.purged = true }
+
+// GiveUp: operations on p fail from now on.
+func (p *Peer) GiveUp() {
+	p.dead = true
+	p.epoch++
+}
+
+// Resume: they may begin anew.
+func (p *Peer) Resume() { p.dead, p.purged = false, false }
+
+// Gone is the code for operations on p: Success if it is there.
+func (p *Peer) Gone() codes.Code {
+	switch {
+	case !p.dead:
+		return codes.Success
+	case p.purged:
+		return codes.ErrTgtPurged
+	}
+	return codes.ErrNoConnectivity
+}
+
+// Malformed counts a message that no task of this version sends.
+func (p *Peer) Malformed() transport.Verdict {
+	p.Link.Stats().GhostPackets++
+	return transport.Accept
+}
+
+// CountReceived counts n bytes that p has written into this task's memory, in so many copies. (A link's own counts are those
+// of the task that copies, and within one task those of both sides.)
+func (p *Peer) CountReceived(n, copies uint64) {
+	if s := p.Link.Stats(); !p.IsSelf {
+		s.PacketsReceived += copies
+		s.DataReceived += n
+	}
+}
+
+// CountSent counts n bytes that p has read from this task's memory.
+func (p *Peer) CountSent(n, copies uint64) {
+	if s := p.Link.Stats(); !p.IsSelf {
+		s.PacketsSent += copies
+		s.DataSent += n
+	}
+}

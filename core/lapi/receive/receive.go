@@ -1,0 +1,499 @@
+// Package receive is the target's side of active messages, and counts what comes of other messages in several fragments.
+//
+//	receive.go   Receiver: arrival and reassembly
+//	header.go    the user's header handler: what it is shown, what it says
+//	fetch.go     rendezvous: the target reads the origin's memory
+//	unknown.go   messages whose header handler is not registered yet
+//	tally.go     Tally: parts of puts and gets
+//
+// User memory is accessed under guard: memory.Guard must have run on the goroutine. Nothing is allocated in the steady state.
+package receive
+
+import (
+	"lapi/core/lapi/codes"
+	"lapi/core/lapi/dgsm"
+	"lapi/core/lapi/faults"
+	"lapi/core/lapi/handlers"
+	"lapi/core/lapi/host"
+	"lapi/core/lapi/peer"
+	"lapi/core/lapi/placed"
+	"lapi/core/lapi/send"
+	"lapi/core/lapi/singlecopy"
+	"lapi/core/lapi/vector"
+	"lapi/core/lapi/wire"
+	"lapi/transport"
+	"lapi/transport/arena"
+	"lapi/transport/memory"
+)
+
+const (
+	earlyMax = 4 << 20  // bytes of fragments kept for messages whose header has not come, for each peer
+	uhdrKept = 64 << 10 // memory for user header and lengths that a message leaves to later ones, bytes
+)
+
+// Config is what a Receiver needs of others.
+type Config struct {
+	Peers      []peer.Peer
+	Host       *host.Host // looked at for each call
+	Out        *send.Sender
+	Copier     *singlecopy.Copier
+	Faults     *faults.Reporter
+	Placements *placed.Pool
+	Clock      transport.Clock
+	// Completed: all data of a message of p's is in place. inline: its completion handler runs now.
+	Completed func(p *peer.Peer, c handlers.Completion, inline bool)
+}
+
+// Receiver receives from all tasks of a job.
+type Receiver struct {
+	cfg     Config
+	loader  vector.Loader
+	ddm     dgsm.DDM // LAPI_REG_DDM_FUNC; nil: none
+	indices *[wire.HandlerIndices]uint64
+	own     [wire.HandlerIndices]uint64 // of indices, where the lane has none
+
+	from    []origin
+	whole   incoming // a message that came in one fragment
+	free    *incoming
+	uhdr    []byte // user header for the header handler: 8-aligned, writable, not on the Go heap
+	lengths []byte // lengths of a vector's blocks, likewise
+	result  host.HeaderResult
+	unknown []unknown
+}
+
+// origin is what a Receiver keeps of one task's messages.
+type origin struct {
+	first *incoming
+	early int // bytes in them that cannot be placed yet
+}
+
+// New is a Receiver without messages.
+func New(cfg Config) (*Receiver, error) {
+	uhdr, err := arena.Map(wire.MaxUhdrSize)
+	if err != nil {
+		return nil, err
+	}
+	r := &Receiver{cfg: cfg, from: make([]origin, len(cfg.Peers)), uhdr: uhdr}
+	r.indices = &r.own
+	return r, nil
+}
+
+// Close gives back the memory that header handlers were shown.
+func (r *Receiver) Close() {
+	arena.Unmap(r.uhdr)
+	arena.Unmap(r.lengths)
+}
+
+// SetIndices makes the addresses of LAPI_Addr_set lie there, by index; 0: none.
+func (r *Receiver) SetIndices(at *[wire.HandlerIndices]uint64) { r.indices = at }
+
+// Indices is where they lie.
+func (r *Receiver) Indices() *[wire.HandlerIndices]uint64 { return r.indices }
+
+// SetDDM sets the function that combines scattered data with what is in memory; nil: none.
+func (r *Receiver) SetDDM(ddm dgsm.DDM) { r.ddm = ddm }
+
+// DDM is that function.
+func (r *Receiver) DDM() dgsm.DDM { return r.ddm }
+
+// SetCheck says whether vectors get the checks of ERROR_CHK.
+func (r *Receiver) SetCheck(check bool) { r.loader.Check = check }
+
+// incoming is an active message on its way from one task:
+//
+//	fragments before its header ──> early, kept
+//	header, and all that leads the data, here ──> header handler runs (again if it says LAPI_DROP_PKT) ──> placed
+//	all data here ──> completed
+type incoming struct {
+	next *incoming
+	id   uint32
+
+	am       wire.Am
+	amv      wire.Amv
+	vectored bool // MsgAmv: the header handler names a vector
+	pieces   bool // MsgAmPieces: the data lies in blocks at the origin
+	whole    bool // all data came in one fragment
+
+	hasHeader bool   // the first message was accepted
+	handled   bool   // the header handler has run
+	buried    bool   // the data goes nowhere
+	failed    bool   // an address was bad: the rest is counted and dropped
+	inline    bool   // the completion handler runs at once
+	received  uint64 // bytes of data
+
+	buffer    transport.Addr
+	handler   transport.Addr // completion handler and its parameter
+	info      transport.Addr
+	placement *placed.Placement // nil, or how the data goes to the buffer
+	tgt       vector.Vector     // where it goes, if vectored
+	org       vector.Vector     // of a rendezvous: where it comes from
+
+	lead    []byte // user header, then lengths of a vector's blocks, when they come in fragments
+	leadGot uint64 // bytes of lead that came in the stream
+	lengths []byte // of lead, or of the only message
+	early   []earlyPart
+}
+
+// earlyPart is a fragment that came before it could be placed.
+type earlyPart struct {
+	offset uint64 // of the stream
+	data   []byte
+}
+
+// prefix is how many bytes of the stream precede the data.
+func (in *incoming) prefix() (n uint64) {
+	if in.am.Split {
+		n = uint64(in.am.UhdrLen)
+	}
+	if in.vectored && !in.am.Rendezvous {
+		n += in.amv.Lengths()
+	}
+	return n
+}
+
+func (r *Receiver) find(p *peer.Peer, id uint32) *incoming {
+	for in := r.from[p.ID].first; in != nil; in = in.next {
+		if in.id == id {
+			return in
+		}
+	}
+	in := r.free
+	if in == nil {
+		in = new(incoming)
+	} else {
+		r.free = in.next
+		in.org.Reset()
+		in.tgt.Reset()
+		if cap(in.lead) > uhdrKept {
+			in.lead = nil
+		}
+		*in = incoming{early: in.early[:0], lead: in.lead[:0], org: in.org, tgt: in.tgt}
+	}
+	in.id = id
+	in.next = r.from[p.ID].first
+	r.from[p.ID].first = in
+	return in
+}
+
+func (r *Receiver) drop(p *peer.Peer, in *incoming) {
+	o := &r.from[p.ID]
+	for at := &o.first; *at != nil; at = &(*at).next {
+		if *at == in {
+			*at = in.next
+			break
+		}
+	}
+	for i := range in.early {
+		o.early -= len(in.early[i].data)
+		in.early[i].data = nil
+	}
+	r.cfg.Placements.Free(in.placement)
+	in.placement = nil
+	in.next = r.free
+	r.free = in
+}
+
+// Busy says whether messages of p's are under way to here.
+func (r *Receiver) Busy(p *peer.Peer) bool { return r.from[p.ID].first != nil }
+
+// GiveUp forgets everything that is under way from p.
+func (r *Receiver) GiveUp(p *peer.Peer) {
+	for r.from[p.ID].first != nil {
+		r.drop(p, r.from[p.ID].first)
+	}
+	r.forgetUnknown(p)
+}
+
+// Am is the handler of MsgAm.
+func (r *Receiver) Am(m *transport.Msg) transport.Verdict {
+	var h wire.Am
+	uhdr, ok := h.Decode(m.Hdr, len(m.Data))
+	p := &r.cfg.Peers[m.From]
+	if !ok {
+		return p.Malformed()
+	}
+	if h.Length == uint64(len(m.Data)) && !h.Split && !h.Rendezvous { // by far the most: nothing else will come
+		return r.only(p, &h, uhdr, m.Data)
+	}
+	in := r.find(p, h.ID)
+	if in.hasHeader {
+		return p.Malformed()
+	}
+	in.am = h
+	return r.begin(p, in, uhdr, m.Data)
+}
+
+// AmSmall is the handler of MsgAmSmall.
+func (r *Receiver) AmSmall(m *transport.Msg) transport.Verdict {
+	p := &r.cfg.Peers[m.From]
+	h, uhdr, ok := wire.DecodeSmall(m)
+	if !ok {
+		return p.Malformed()
+	}
+	return r.only(p, &h, uhdr, m.Data)
+}
+
+// Amv is the handler of MsgAmv.
+func (r *Receiver) Amv(m *transport.Msg) transport.Verdict {
+	var h wire.Am
+	var v wire.Amv
+	p := &r.cfg.Peers[m.From]
+	uhdr, ok := wire.DecodeAmv(&h, &v, m.Hdr, len(m.Data))
+	if !ok {
+		return p.Malformed()
+	}
+	if lengths := v.Lengths(); !h.Split && !h.Rendezvous && lengths+h.Length == uint64(len(m.Data)) {
+		in := r.onlyMessage(&h)
+		in.vectored, in.amv, in.lengths = true, v, m.Data[:lengths]
+		return r.handleOnly(p, in, uhdr, m.Data[lengths:])
+	}
+	in := r.find(p, h.ID)
+	if in.hasHeader {
+		return p.Malformed()
+	}
+	in.vectored, in.am, in.amv = true, h, v
+	return r.begin(p, in, uhdr, m.Data)
+}
+
+// AmPieces is the handler of MsgAmPieces.
+func (r *Receiver) AmPieces(m *transport.Msg) transport.Verdict {
+	var h wire.Am
+	var v wire.Amv
+	p := &r.cfg.Peers[m.From]
+	uhdr, ok := wire.DecodeAmv(&h, &v, m.Hdr, len(m.Data))
+	if !ok || !h.Rendezvous || v.Kind != wire.VectorGeneric {
+		return p.Malformed()
+	}
+	in := r.find(p, h.ID)
+	if in.hasHeader {
+		return p.Malformed()
+	}
+	in.am, in.amv, in.pieces = h, v, true
+	return r.begin(p, in, uhdr, nil)
+}
+
+// onlyMessage is a message that came in one fragment; it needs no bookkeeping.
+func (r *Receiver) onlyMessage(h *wire.Am) *incoming {
+	in := &r.whole
+	in.tgt.Reset()
+	*in = incoming{am: *h, whole: true, tgt: in.tgt}
+	return in
+}
+
+func (r *Receiver) only(p *peer.Peer, h *wire.Am, uhdr, data []byte) transport.Verdict {
+	return r.handleOnly(p, r.onlyMessage(h), uhdr, data)
+}
+
+func (r *Receiver) handleOnly(p *peer.Peer, in *incoming, uhdr, data []byte) transport.Verdict {
+	var onePacket transport.Addr
+	if len(data) > 0 {
+		onePacket = memory.AddrOf(data)
+	}
+	if v := r.runHeader(p, in, uhdr, onePacket); v == transport.Refuse {
+		return v
+	}
+	return r.endOnly(p, in, data)
+}
+
+// endOnly ends a message that came in one fragment: its header handler has run.
+func (r *Receiver) endOnly(p *peer.Peer, in *incoming, data []byte) transport.Verdict {
+	r.place(p, in, 0, data)
+	r.complete(p, in)
+	r.cfg.Placements.Free(in.placement)
+	in.placement = nil
+	return transport.Accept
+}
+
+// Handled goes on with a MsgAmSmall whose header handler has run already, and said result.
+func (r *Receiver) Handled(m *transport.Msg, result *host.HeaderResult) transport.Verdict {
+	p := &r.cfg.Peers[m.From]
+	h, _, ok := wire.DecodeSmall(m)
+	if !ok {
+		return p.Malformed()
+	}
+	in := r.onlyMessage(&h)
+	if v := r.heed(p, in, result); v == transport.Refuse {
+		return v
+	}
+	return r.endOnly(p, in, m.Data)
+}
+
+// begin takes in the first message of several. uhdr is what of the user header came, data the beginning of the stream; some
+// fragments may be here already. If the header handler then wants the message again (LAPI_DROP_PKT), everything is as if the
+// first message had not come.
+func (r *Receiver) begin(p *peer.Peer, in *incoming, uhdr, data []byte) transport.Verdict {
+	refused, token := false, in.am.Token
+	if in.am.Rendezvous && in.vectored {
+		switch err := r.fetchList(p, in); err.(type) {
+		case nil:
+		case *transport.FaultError:
+			r.drop(p, in)
+			return transport.Accept
+		default:
+			if err == errBadList {
+				r.drop(p, in)
+				return p.Malformed()
+			}
+			refused, in.am.Rendezvous = true, false // lengths and data come in fragments
+		}
+	}
+	prefix := in.prefix()
+	r.keepLead(in, uhdr, data, prefix)
+	if in.leadGot == prefix {
+		if v := r.runHeader(p, in, in.lead[:in.am.UhdrLen], 0); v == transport.Refuse {
+			return v
+		}
+	}
+	in.hasHeader = true
+	r.takeLead(p, in, prefix)
+	if in.handled {
+		if in.am.Rendezvous {
+			r.fetch(p, in)
+		} else {
+			r.place(p, in, 0, data[min(prefix, uint64(len(data))):])
+		}
+		r.placeEarly(p, in)
+		r.endIfComplete(p, in)
+	}
+	if refused {
+		r.tellFetched(p, token, wire.FetchNothing)
+	}
+	return transport.Accept
+}
+
+// keepLead gathers what leads the data: what came along with the first message, and in fragments before it.
+func (r *Receiver) keepLead(in *incoming, uhdr, data []byte, prefix uint64) {
+	size := len(uhdr) + int(prefix)
+	if cap(in.lead) < size {
+		in.lead = make([]byte, max(size, wire.MaxUhdrSize))
+	}
+	in.lead = in.lead[:size]
+	rest := in.lead[copy(in.lead, uhdr):]
+	in.lengths = in.lead[in.am.UhdrLen:]
+	in.leadGot = uint64(copy(rest, data))
+	for i := range in.early {
+		if e := &in.early[i]; e.offset < prefix {
+			in.leadGot += uint64(copy(rest[e.offset:], e.data))
+		}
+	}
+}
+
+// takeLead drops from the early fragments what of them leads the data.
+func (r *Receiver) takeLead(p *peer.Peer, in *incoming, prefix uint64) {
+	kept := in.early[:0]
+	for _, e := range in.early {
+		n := min(max(prefix, e.offset)-e.offset, uint64(len(e.data)))
+		r.from[p.ID].early -= int(n)
+		if n < uint64(len(e.data)) {
+			kept = append(kept, earlyPart{e.offset + n - prefix, e.data[n:]})
+		}
+	}
+	clear(in.early[len(kept):])
+	in.early = kept
+}
+
+// Fragment is the handler of MsgAmFragment.
+func (r *Receiver) Fragment(m *transport.Msg) transport.Verdict {
+	var h wire.Part
+	p := &r.cfg.Peers[m.From]
+	if !h.Decode(m.Hdr) || h.Message > 1<<32-1 {
+		return p.Malformed()
+	}
+	in := r.find(p, uint32(h.Message))
+	if in.hasHeader {
+		return r.part(p, in, h.Offset, m.Data)
+	}
+	return r.keepEarly(p, in, h.Offset, m.Data)
+}
+
+// part handles a part of the stream of a message whose header is known.
+func (r *Receiver) part(p *peer.Peer, in *incoming, offset uint64, data []byte) transport.Verdict {
+	prefix := in.prefix()
+	if !wire.Inside(offset, uint64(len(data)), in.am.Length+prefix) {
+		return transport.Accept // malformed: dropped
+	}
+	n := min(max(prefix, offset)-offset, uint64(len(data))) // of the prefix
+	behind := data[n:]
+	at := offset + n - prefix // of behind
+	done := in.handled || in.leadGot+n == prefix && n > 0
+	if !done && len(behind) > 0 { // data before the header handler can run
+		if r.keepEarly(p, in, at, behind) == transport.Refuse {
+			return transport.Refuse
+		}
+		behind = nil
+	}
+	if n > 0 {
+		copy(in.lead[uint64(len(in.lead))-prefix+offset:], data[:n])
+		if in.leadGot+n == prefix {
+			if v := r.runHeader(p, in, in.lead[:in.am.UhdrLen], 0); v == transport.Refuse {
+				return v
+			}
+		}
+		in.leadGot += n
+	}
+	if in.handled {
+		r.place(p, in, at, behind)
+		r.placeEarly(p, in)
+		r.endIfComplete(p, in)
+	}
+	return transport.Accept
+}
+
+// keepEarly copies a fragment that cannot be placed yet. Refuse: too much is kept for this task; it comes again.
+func (r *Receiver) keepEarly(p *peer.Peer, in *incoming, offset uint64, data []byte) transport.Verdict {
+	o := &r.from[p.ID]
+	if o.early+len(data) > earlyMax {
+		return transport.Refuse
+	}
+	o.early += len(data)
+	in.early = append(in.early, earlyPart{offset, append([]byte(nil), data...)})
+	return transport.Accept
+}
+
+// placeEarly puts the kept fragments where they belong, now that the buffer is known.
+func (r *Receiver) placeEarly(p *peer.Peer, in *incoming) {
+	for i := range in.early {
+		e := &in.early[i]
+		r.from[p.ID].early -= len(e.data)
+		r.place(p, in, e.offset, e.data)
+		e.data = nil
+	}
+	in.early = in.early[:0]
+}
+
+// place copies a piece of the data to the buffer and counts it.
+func (r *Receiver) place(p *peer.Peer, in *incoming, offset uint64, data []byte) {
+	in.received += uint64(len(data))
+	if in.failed || in.buried || len(data) == 0 {
+		return
+	}
+	var err error
+	switch {
+	case in.vectored:
+		err = in.tgt.Scatter(offset, data)
+	case in.placement != nil:
+		err = in.placement.CopyIn(offset, data)
+	default:
+		err = memory.CopyIn(in.buffer+transport.Addr(offset), data)
+	}
+	if err != nil {
+		in.failed = true
+		r.cfg.Faults.Target(err, codes.AmErr, p, 0)
+	}
+}
+
+// endIfComplete ends in once all its data is in place.
+func (r *Receiver) endIfComplete(p *peer.Peer, in *incoming) {
+	if in.handled && in.received >= in.am.Length {
+		r.complete(p, in)
+		r.drop(p, in)
+	}
+}
+
+// complete: all data is in place, or dropped.
+func (r *Receiver) complete(p *peer.Peer, in *incoming) {
+	if !in.failed {
+		r.cfg.Completed(p, handlers.Completion{Handler: in.handler, Info: in.info, Origin: p.ID, Epoch: p.Epoch(),
+			TgtCntr: in.am.TgtCntr, CmplCntr: in.am.CmplCntr}, in.inline)
+	}
+}

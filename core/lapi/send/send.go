@@ -1,0 +1,393 @@
+// Package send gives messages to links: it cuts them into fragments, keeps those that a link has no room for, and says when
+// the user's memory may be overwritten.
+//
+//	send.go      Sender: queues, messages on their way; flushes
+//	message.go   Message: what all of them have; how each kind is made
+//	fragment.go  fragments of data in one piece
+//	gather.go    fragments of data in many: vectors, and what a DGSP places
+//
+// Messages to one task go in the order they were started. Nothing is allocated in the steady state.
+package send
+
+import (
+	"lapi/core/lapi/codes"
+	"lapi/core/lapi/peer"
+	"lapi/core/lapi/placed"
+	"lapi/core/progress"
+	"lapi/transport"
+	"lapi/transport/memory"
+)
+
+// Config is what a Sender needs of others.
+type Config struct {
+	Peers      []peer.Peer
+	Links      *progress.Links
+	CopyMax    int          // bytes of data up to which a message that must wait is copied (BUF_CP_SIZE)
+	Placements *placed.Pool // gets back what messages had
+	// Finished: the data of m may be overwritten, or m has failed.
+	Finished func(m *Message)
+	// Failed: an address of m was bad, its peer is gone, or the link closes. Finished follows.
+	Failed func(m *Message, err error)
+	// Queued: messages to p wait for room, or none does any more.
+	Queued func(p *peer.Peer)
+}
+
+// Sender sends to all tasks of a job.
+type Sender struct {
+	cfg     Config
+	queues  []queue
+	waiting int     // messages on all queues
+	issued  *uint64 // number of the latest operation; own, or shared with the lane
+	own     uint64
+	single  bool // messages made now keep to one of several addresses
+
+	sends  uint64  // what was given to links, to order it against flushes
+	unsure []int32 // tasks sent to since their last flush began
+
+	messages  *Message // pools
+	fragments *fragment
+	lists     *lists
+	stagings  [][]byte
+	flushes   *flushOp
+}
+
+// queue is what a Sender knows of one task.
+type queue struct {
+	head, tail *Message // that the link had no room for, oldest first
+	nextID     uint32   // of fragmented messages
+	lastKind   codes.ErrType
+	used       bool   // in Sender.unsure
+	usedAt     uint64 // Sender.sends when it was last sent to
+	flushed    uint64 // Sender.sends when the latest finished flush began
+}
+
+// New is a Sender without messages.
+func New(cfg Config) *Sender {
+	s := &Sender{cfg: cfg, queues: make([]queue, len(cfg.Peers))}
+	s.issued = &s.own
+	return s
+}
+
+// CountIn makes operations be numbered there from now on.
+func (s *Sender) CountIn(issued *uint64) { s.issued = issued }
+
+// Issued is the number of the latest operation, so that a fence knows which came before it.
+func (s *Sender) Issued() uint64 { return *s.issued }
+
+// Issue numbers n operations, and returns the last number.
+func (s *Sender) Issue(n uint64) uint64 {
+	*s.issued += n
+	return *s.issued
+}
+
+// KeepTogether says whether messages made from now on keep to one of several addresses (LAPI_NOT_STRIPE).
+func (s *Sender) KeepTogether(single bool) { s.single = single }
+
+// KeepsTogether is what KeepTogether said.
+func (s *Sender) KeepsTogether() bool { return s.single }
+
+// NextID numbers the fragmented messages to p.
+func (s *Sender) NextID(p *peer.Peer) uint32 {
+	q := &s.queues[p.ID]
+	q.nextID++
+	return q.nextID
+}
+
+// Used notes that something of an operation of that kind was given to p's link, for fences.
+func (s *Sender) Used(p *peer.Peer, kind codes.ErrType) {
+	q := &s.queues[p.ID]
+	q.lastKind = kind
+	s.sends++
+	q.usedAt = s.sends
+	if !q.used {
+		q.used = true
+		s.unsure = append(s.unsure, int32(p.ID))
+	}
+}
+
+// LastUsed is the kind of what was given to p's link last; false: nothing was.
+func (s *Sender) LastUsed(p *peer.Peer) (codes.ErrType, bool) {
+	q := &s.queues[p.ID]
+	return q.lastKind, q.usedAt != 0
+}
+
+// Waiting is how many messages wait for room, to any task.
+func (s *Sender) Waiting() int { return s.waiting }
+
+// Waits says whether messages to p do, and of which kind the oldest is.
+func (s *Sender) Waits(p *peer.Peer) (codes.ErrType, bool) {
+	if m := s.queues[p.ID].head; m != nil {
+		return m.kind, true
+	}
+	return 0, false
+}
+
+// Quiet says whether no message issued at seq or before waits for room.
+func (s *Sender) Quiet(seq uint64) bool {
+	if s.waiting == 0 {
+		return true
+	}
+	for i := range s.queues {
+		for m := s.queues[i].head; m != nil; m = m.next {
+			if m.seq <= seq {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (q *queue) push(m *Message) {
+	m.next = nil
+	if q.tail == nil {
+		q.head = m
+	} else {
+		q.tail.next = m
+	}
+	q.tail = m
+}
+
+func (q *queue) pop() *Message {
+	m := q.head
+	q.head = m.next
+	if q.head == nil {
+		q.tail = nil
+	}
+	m.next = nil
+	return m
+}
+
+func (q *queue) putBack(m *Message) {
+	m.next = q.head
+	q.head = m
+	if q.tail == nil {
+		q.tail = m
+	}
+}
+
+// Now sends a message of the user's that fits one fragment, without the bookkeeping of a Message. False: nothing happened, make
+// a Message: others wait for room, or the link does not copy the data at once.
+func (s *Sender) Now(p *peer.Peer, id transport.MsgID, kind codes.ErrType, hdr []byte, data transport.Addr, n uint64) bool {
+	if n > p.AtOnce() || s.queues[p.ID].head != nil && !s.drained(p) {
+		return false
+	}
+	f := s.newFragment(nil)
+	f.op.Local, f.op.N = data, n
+	status, err := p.Link.Send(p.Ep, id, hdr, &f.op)
+	if err == nil && status != transport.Done {
+		panic("send: a link queued data that it copies at once")
+	}
+	s.freeFragment(f)
+	if err != nil {
+		return false
+	}
+	s.Issue(1)
+	s.Used(p, kind)
+	return true
+}
+
+// Control sends a message of the library itself, without data.
+func (s *Sender) Control(p *peer.Peer, id transport.MsgID, kind codes.ErrType, encode func(b []byte) []byte) {
+	m := s.newMessage(p, id, kind, nextWhole)
+	m.hdr = encode(m.small[:])
+	s.Start(m)
+}
+
+// Start gives m to its link, or queues it. Small user data is copied if it must wait, so that the user may overwrite it.
+func (s *Sender) Start(m *Message) {
+	p, q := m.p, &s.queues[m.p.ID]
+	if p.Dead() {
+		m.failed = true
+	}
+	if q.head == nil && s.advance(m) {
+		return
+	}
+	if m.lists != nil {
+		s.copyLists(m)
+	} else if n := m.n - m.uhdrLen; n > 0 && n <= uint64(s.cfg.CopyMax) && !m.ours {
+		s.copyData(m)
+	}
+	q.push(m)
+	s.cfg.Queued(p)
+	s.waiting++
+}
+
+// copyData makes m independent of the user's memory. If that cannot be read, m fails as if it had been sent at once.
+func (s *Sender) copyData(m *Message) {
+	if err := memory.CopyOut(m.copyRoom(m.n-m.uhdrLen), m.data); err != nil {
+		s.fail(m, err)
+		return
+	}
+	m.data = memory.AddrOf(m.copied)
+}
+
+// advance sends as many fragments of m as the link takes. True: it gets no more of them, m may be gone. m is on no queue.
+func (s *Sender) advance(m *Message) bool {
+	p := m.p
+	for !m.failed {
+		f, err := m.prepare(s, m)
+		if err != nil {
+			s.fail(m, err)
+			break
+		}
+		step := f.step
+		m.inflight++
+		status, err := f.send(p)
+		if err == transport.ErrBusy {
+			m.inflight--
+			s.putOff(m, f)
+			return false
+		}
+		if err != nil || status == transport.Done {
+			m.inflight--
+			s.freeFragment(f)
+		}
+		if err != nil {
+			s.fail(m, err)
+			break
+		}
+		s.Used(p, m.kind)
+		m.started = true
+		if m.offset += step; m.offset >= m.n {
+			break
+		}
+	}
+	m.allSent = true
+	if m.inflight == 0 {
+		s.finish(m)
+	}
+	return true
+}
+
+// putOff keeps a fragment that the link had no room for, if making it again would cost.
+func (s *Sender) putOff(m *Message, f *fragment) {
+	if m.lists != nil && f.by == nil {
+		m.lists.held = f
+	} else {
+		s.freeFragment(f)
+	}
+}
+
+// fail marks m as failed. No more of it is sent.
+func (s *Sender) fail(m *Message, err error) {
+	if !m.failed {
+		m.failed = true
+		s.cfg.Failed(m, err)
+	}
+}
+
+// finish is the end of m: the origin's memory is free.
+func (s *Sender) finish(m *Message) {
+	if m.Follow != nil {
+		m.Follow.MessageDone(m)
+	}
+	s.cfg.Finished(m)
+	s.Drop(m)
+}
+
+// Progress tries again for messages that found their link busy. It returns how many that has taken.
+func (s *Sender) Progress() (n int) {
+	for i := range s.queues {
+		if s.waiting == 0 {
+			break
+		}
+		n += s.drain(&s.cfg.Peers[i])
+	}
+	return n
+}
+
+// drain tries again for the messages that wait for room on the way to p.
+func (s *Sender) drain(p *peer.Peer) (n int) {
+	q := &s.queues[p.ID]
+	for q.head != nil {
+		m := q.pop()
+		if !s.advance(m) {
+			q.putBack(m)
+			break
+		}
+		s.waiting--
+		n++
+	}
+	s.cfg.Queued(p)
+	return n
+}
+
+// drained is drain for one who wants to send to p now: whether nothing waits in front any more.
+func (s *Sender) drained(p *peer.Peer) bool {
+	s.drain(p)
+	return s.queues[p.ID].head == nil
+}
+
+// GiveUp ends every message that waits for p, which is gone. What the link holds of them ends with the link's own.
+func (s *Sender) GiveUp(p *peer.Peer) {
+	q := &s.queues[p.ID]
+	for q.head != nil {
+		m := q.pop()
+		s.waiting--
+		m.failed = true
+		s.advance(m)
+	}
+	s.cfg.Queued(p)
+}
+
+// Flush waits until all that was given to links before it is delivered, or its task is gone.
+type Flush struct{ outstanding int }
+
+// Done says whether that is so.
+func (f *Flush) Done() bool { return f.outstanding == 0 }
+
+type flushOp struct {
+	op   transport.Op
+	next *flushOp
+	s    *Sender
+	f    *Flush
+	p    *peer.Peer
+	seq  uint64
+}
+
+// Unflushed says whether there may be something to flush.
+func (s *Sender) Unflushed() bool { return len(s.unsure) > 0 }
+
+// Flush begins f: it asks the link of each task used since its last flush to say when all is delivered.
+func (s *Sender) Flush(f *Flush) {
+	kept := s.unsure[:0]
+	for _, id := range s.unsure {
+		p, q := &s.cfg.Peers[id], &s.queues[id]
+		if q.flushed >= q.usedAt || p.Dead() {
+			q.used = false
+			continue
+		}
+		kept = append(kept, id)
+		s.flush(f, p)
+	}
+	s.unsure = kept
+}
+
+func (s *Sender) flush(f *Flush, p *peer.Peer) {
+	o := s.flushes
+	if o == nil {
+		o = &flushOp{s: s}
+		o.op.Owner, o.op.Done = o, flushed
+	} else {
+		s.flushes = o.next
+	}
+	o.f, o.p, o.seq = f, p, s.sends
+	f.outstanding++
+	status, err := p.Link.Flush(p.Ep, &o.op)
+	if err != nil || status == transport.Done {
+		flushed(&o.op, err)
+	}
+}
+
+// flushed: all that was sent to a task before the flush began is in its memory, or the task is gone.
+func flushed(op *transport.Op, err error) {
+	o := op.Owner.(*flushOp)
+	s := o.s
+	if q := &s.queues[o.p.ID]; err == nil {
+		q.flushed = max(q.flushed, o.seq)
+	}
+	o.f.outstanding--
+	o.f, o.p = nil, nil
+	o.next = s.flushes
+	s.flushes = o
+}
