@@ -67,7 +67,7 @@ func (s *run) checkEffort() {
 	spoilt := c.Lost + c.Dropped + c.Overflowed + c.TooLong + c.Cut + c.Damaged + c.Nobody + s.refused
 	n := s.sc.Tasks
 	intervals := int(time.Duration(s.net.Now()) / s.sc.PollingInterval)
-	if s.sc.Discover { // the pieces of each
+	if s.sc.Discover { // the parts of each
 		fragments *= 1 + s.sc.PacketSize/max(leastMTU, s.sc.PacketSize/16)
 	}
 	most := 8*fragments + 8*spoilt + c.Duplicated + c.Strays + 20*n*n + n*intervals
@@ -86,7 +86,7 @@ func (s *run) checkSums() {
 	if s.sc.Restarts == 0 && (st.DataSent != total || st.DataReceived != total) {
 		s.fail("%d bytes of data: sent %d, received %d", total, st.DataSent, st.DataReceived)
 	}
-	again := uint64(c.Duplicated + c.Strays + c.Pieces) // a piece of a packet that is there already is a duplicate
+	again := uint64(c.Duplicated + c.Strays)
 	if st.DuplicatePackets > st.RetransmittedPackets+again || st.RetransmittedPackets > st.PacketsSent || st.AcksSent > st.PacketsSent ||
 		st.AcksReceived > st.PacketsReceived+st.DuplicatePackets {
 		s.fail("statistics that cannot be: %+v; network: %+v", *st, *c)

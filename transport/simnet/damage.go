@@ -81,7 +81,7 @@ func (s *Net) damage(i int32) {
 // guarded is the part of a packet in which the protocol notices every flipped bit at any level: all but the data of the last message.
 func guarded(b []byte) (first, n int) {
 	n = len(b)
-	if kind, err := wire.KindOf(b); err != nil || kind != wire.KindData {
+	if kind, err := wire.KindOf(b); err != nil || kind != wire.KindData || isPart(b) {
 		return 0, n
 	}
 	for rest := b[min(wire.HeaderSize, len(b)):]; len(rest) > 0; {

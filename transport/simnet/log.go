@@ -53,17 +53,19 @@ func describe(b []byte) string {
 	if err := h.Decode(b); err != nil {
 		return fmt.Sprintf("%d bytes: %v", len(b), err)
 	}
-	name := [...]string{wire.KindData: "Data", wire.KindAck: "Ack", wire.KindBye: "Bye", wire.KindPiece: "Piece", wire.KindProbe: "Probe"}[h.Kind]
+	name := [...]string{wire.KindData: "Data", wire.KindAck: "Ack", wire.KindBye: "Bye"}[h.Kind]
 	text := fmt.Sprintf("%-5s flags %x seq %d ack %d+%d bits %x tx %d echo %d, %d bytes", name, h.Flags, int32(h.Seq), int32(h.Ack), h.AckBlock, h.Bits,
 		h.Tx, h.Echo, len(b))
 	if h.Kind == wire.KindData {
-		n, err := wire.Count(b[wire.HeaderSize:])
+		rest := b[wire.HeaderSize:]
+		n, err := wire.Count(rest)
+		if err == nil && isPart(b) {
+			var w wire.Part
+			_, header, _ := wire.Split(rest)
+			err = w.Decode(rest[wire.MessageSize:header], len(rest)-header)
+			return fmt.Sprintf("%s, of %d at %d of %d%s", text, int32(w.Of), w.Offset, w.Total, map[bool]string{true: " (malformed)"}[err != nil])
+		}
 		return fmt.Sprintf("%s, %d messages%s", text, n, map[bool]string{true: " (malformed)"}[err != nil])
-	}
-	if h.Kind == wire.KindPiece {
-		var k wire.Piece
-		err := k.Decode(b[wire.HeaderSize:])
-		return fmt.Sprintf("%s, at %d of %d%s", text, k.Offset, k.Total, map[bool]string{true: " (malformed)"}[err != nil])
 	}
 	if !h.Kind.Blocks() {
 		return text

@@ -16,8 +16,7 @@ import (
 // Counts is what the network did with packets.
 type Counts struct {
 	Sent       int // taken from machines
-	Pieces     int // of these, parts of others that would have been too long
-	Probes     int // of these, tries how long packets may be
+	Parts      int // of these, parts of others that would have been too long
 	Delivered  int // handed to machines
 	Lost       int // by chance
 	Dropped    int // the queue of a bottleneck was full
@@ -35,8 +34,7 @@ type Counts struct {
 // Add adds d to c.
 func (c *Counts) Add(d *Counts) {
 	c.Sent += d.Sent
-	c.Pieces += d.Pieces
-	c.Probes += d.Probes
+	c.Parts += d.Parts
 	c.Delivered += d.Delivered
 	c.Lost += d.Lost
 	c.Dropped += d.Dropped

@@ -64,15 +64,18 @@ func (n *Node) send(i int32, to netip.AddrPort) {
 
 // count notes what kind of packet goes.
 func (s *Net) count(b []byte) {
-	switch kind, _ := wire.KindOf(b); kind {
-	case wire.KindPiece:
-		s.Counts.Pieces++
-	case wire.KindProbe:
-		s.Counts.Probes++
+	if isPart(b) {
+		s.Counts.Parts++
 	}
 }
 
-// PathMTU implements udp.Surveyor. The kernel does not forget within a run: what it says may be long over.
+// isPart says whether a packet holds a part of a longer one.
+func isPart(b []byte) bool {
+	kind, _ := wire.KindOf(b)
+	return kind == wire.KindData && len(b) > wire.HeaderSize && b[wire.HeaderSize] == wire.PartID
+}
+
+// PathMTU implements udp.MTUSource. The kernel does not forget within a run: what it says may be long over.
 func (n *Node) PathMTU(path udp.Path, to netip.AddrPort) int {
 	target := n.net.owner(to)
 	if target == nil {
@@ -132,6 +135,6 @@ func (n *Node) outlet() udp.Outlet {
 }
 
 var (
-	_ udp.Gatherer = gatherer{}
-	_ udp.Surveyor = gatherer{}
+	_ udp.Gatherer  = gatherer{}
+	_ udp.MTUSource = gatherer{}
 )

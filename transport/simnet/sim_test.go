@@ -52,7 +52,7 @@ func TestSimulation(t *testing.T) {
 		for what, count := range map[string]int{
 			"lost": counts.Lost, "dropped": counts.Dropped, "overflowed": counts.Overflowed, "too long": counts.TooLong, "cut": counts.Cut,
 			"duplicated": counts.Duplicated, "stray": counts.Strays, "replayed": counts.Replayed, "sent to nobody": counts.Nobody, "damaged": counts.Damaged, "full": counts.Full,
-			"a piece of another": counts.Pieces, "a probe of the path's size": counts.Probes,
+			"a part of another":                  counts.Parts,
 			"needed to tell of a task that left": farewells, "retransmitted": int(stats.RetransmittedPackets), "duplicate": int(stats.DuplicatePackets), "ghost": int(stats.GhostPackets),
 		} {
 			if count == 0 {

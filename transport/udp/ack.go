@@ -46,7 +46,6 @@ func (p *peer) onAck(now int64, r *route, h *wire.Header, rest []byte) bool {
 // echo notes which transmission is known to have arrived by r. False: none that was not known before.
 func (p *peer) echo(now int64, r *route, h *wire.Header) bool {
 	tx := r.tx - uint64(uint16(r.tx)-h.Echo)
-	p.echoed(r, tx, now)
 	if tx <= r.ackedTx || tx > r.tx {
 		return false
 	}
@@ -90,8 +89,8 @@ func (p *peer) news(now int64, r *route, h *wire.Header, gaps bool) {
 		p.witness(r, now)
 	}
 	p.flushed()
-	if over(r.growAt, now) {
-		p.tryLonger(r, now)
+	if over(r.raiseAt, now) {
+		p.raise(r, now)
 	}
 	p.pump(now)
 }
@@ -114,8 +113,8 @@ func (p *peer) acked(s wire.Seq, now int64) {
 	if r.fresh && k.tx == r.ackedTx { // the very transmission that arrived
 		r.sample(now, now-k.sentAt)
 	}
-	if !k.mixed {
-		r.passed(k.longest)
+	if k.sends == 1 { // else another transmission may be the one that arrived
+		r.passed(k.length())
 	}
 	r.acked(k.size())
 	r.lossShare -= r.lossShare >> 6

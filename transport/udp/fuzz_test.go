@@ -43,7 +43,7 @@ func FuzzAddress(f *testing.F) {
 // change nothing but the count of ghosts, and the session works afterwards.
 func FuzzStranger(f *testing.F) {
 	header := make([]byte, wire.HeaderSize)
-	for kind := wire.KindHello; kind <= wire.KindProbe; kind++ {
+	for kind := wire.KindHello; kind <= wire.KindBye; kind++ {
 		(&wire.Header{Kind: kind, Task: 1, Seq: firstSeq + 1, Ack: firstSeq + 1}).Put(header)
 		f.Add(slices.Clone(header), true, byte(0))
 	}

@@ -191,7 +191,7 @@ func (o *outlet) Transmit(path Path, to netip.AddrPort, head []byte, data transp
 	return Outcome(o.socks.At(int(path)).Send(to, head, uint64(data), n))
 }
 
-// PathMTU implements Surveyor.
+// PathMTU implements MTUSource.
 func (o *outlet) PathMTU(path Path, to netip.AddrPort) int {
 	return o.socks.At(int(path)).PathPayload(to)
 }

@@ -26,9 +26,9 @@ func (o *lossy) Transmit(path Path, to netip.AddrPort, head []byte, data transpo
 	return o.Gatherer.Transmit(path, to, head, data, n)
 }
 
-// PathMTU implements Surveyor.
+// PathMTU implements MTUSource.
 func (o *lossy) PathMTU(path Path, to netip.AddrPort) int {
-	if s, ok := o.Gatherer.(Surveyor); ok {
+	if s, ok := o.Gatherer.(MTUSource); ok {
 		return s.PathMTU(path, to)
 	}
 	return 0

@@ -41,8 +41,8 @@ const MaxPaths = 8
 type Machine struct {
 	cfg        Config
 	out        Outlet
-	gatherer   Gatherer // out, if it is one
-	surveyor   Surveyor // likewise
+	gatherer   Gatherer  // out, if it is one
+	mtus       MTUSource // likewise
 	limits     transport.Limits
 	partition  uint64
 	stats      transport.Stats
@@ -84,7 +84,7 @@ func NewMachine(cfg Config, out Outlet) (*Machine, error) {
 	m.limits = transport.Limits{SendMax: sendMax, HeaderMax: min(sendMax-minData, maxHeader), PutAlign: 1, GetAlign: 1}
 	m.pool = newPool(&cfg, sendMax)
 	m.gatherer, _ = out.(Gatherer)
-	m.surveyor, _ = out.(Surveyor)
+	m.mtus, _ = out.(MTUSource)
 	return m, nil
 }
 

@@ -63,10 +63,11 @@ const (
 	moreHeads    = maxFlying + maxWaiting
 	maxHeads     = 32768
 	rexChunk     = 8
-	// Memory for packets that arrive in pieces: wholeSize bytes each, of which only what is used is touched, wholeChunk at a time, at most maxWholes.
-	wholeSize  = 1 << 16
-	wholeChunk = 8
-	maxWholes  = 1024
+	// Memory for packets that arrive in parts: wholeSize bytes each, of which only what is used is touched, wholeChunk at a time, wholesPerTask a task and maxWholes at all.
+	wholeSize     = 1 << 16
+	wholeChunk    = 8
+	wholesPerTask = 64
+	maxWholes     = 1024
 
 	// ackDelay is how long a received packet may wait for company, or for data going the other way, before it is acknowledged.
 	ackDelay = 200 * time.Microsecond
@@ -101,17 +102,15 @@ const (
 	byeCount = 5
 	byeDelay = 2 * time.Millisecond
 
-	// Packet sizes. The kernel is asked what it has heard of a path when a long packet was lost, at most every askGap. After swallowedRounds rounds
-	// with lost long packets and none that arrived a path takes shorter ones only. Longer ones are tried after raiseAfter: each size by
-	// sizeTries probes, sizeGap or a time-out apart, until what passes is known to sizeStep bytes.
+	// Packet sizes. The kernel is asked what it has heard of a path when a long packet was lost, at most every askGap. After blackHoleRounds rounds
+	// with lost long packets and none that arrived a path gets shorter ones only. Longer ones are tried after raiseLeast, then after twice as long, up to
+	// raiseMost.
 	askGap          = 5 * time.Millisecond
-	swallowedRounds = 3
+	blackHoleRounds = 3
 	// lonelySends: a packet that went so often without arriving may be too long, if the paths that it went by answer what went before it.
 	lonelySends = 8
-	raiseAfter  = 30 * time.Second
-	sizeTries   = 3
-	sizeGap     = 10 * time.Millisecond
-	sizeStep    = 32
+	raiseLeast  = 10 * time.Millisecond
+	raiseMost   = 30 * time.Second
 
 	// fullDelay is when to try again after the socket took no more.
 	fullDelay = time.Millisecond

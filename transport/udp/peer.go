@@ -168,7 +168,9 @@ func (p *peer) drop(to sessionState, err error, done *opList) {
 	}
 	p.refusedDue, p.stallDue, p.helloDue, p.waitSince, p.probing, p.watched = 0, 0, 0, 0, false, false
 	p.ackDue, p.ackCount, p.wantAck, p.parts = 0, 0, false, nil
-	p.forget(0, true)
+	for len(p.partials) > 0 {
+		p.forget(p.partials[0].of)
+	}
 	p.byeDue = 0
 	p.state = to
 }

@@ -43,8 +43,6 @@ type packet struct {
 	seq       wire.Seq
 	path      Path // of its latest transmission
 	single    bool // must not be spread over paths
-	longest   int  // bytes of the longest datagram of its latest transmission: all of it, or a piece
-	mixed     bool // not all its transmissions went by the same path, cut alike
 	messages  int
 	open      bool // more messages may join: nothing lent, not sent, no flush behind it
 	state     packetState
@@ -53,10 +51,11 @@ type packet struct {
 	refusals  uint32
 	burst     uint64 // Machine.bursts when the outlet gathered it
 	acks      bool   // its latest transmission counts as an acknowledgement
-	tx        uint64 // number of its latest transmission, in the order of its path's; of several, in pieces, the last but one
+	tx        uint64 // number of its latest transmission, in the order of its path's
 	sentAt    int64
-	due       int64 // when refused
-	next      *packet
+	cut
+	due  int64 // when refused
+	next *packet
 }
 
 func (k *packet) size() int { return k.n + k.dataN + packetOverhead }
@@ -115,7 +114,7 @@ func (c *chunks) close() {
 type pool struct {
 	heads  chunks
 	rexes  chunks
-	wholes chunks // for received packets that came in pieces
+	wholes chunks // for received packets that came in parts
 	free   *packet
 }
 
@@ -125,7 +124,7 @@ func newPool(cfg *Config, sendMax int) pool {
 	return pool{
 		heads:  chunks{size: headSize, count: headChunk, max: heads},
 		rexes:  chunks{size: rex, count: rexChunk, max: cfg.RexmitBufCount},
-		wholes: chunks{size: wholeSize, count: wholeChunk, max: min(maxPartials*cfg.NumTasks, maxWholes)},
+		wholes: chunks{size: wholeSize, count: wholeChunk, max: min(wholesPerTask*cfg.NumTasks, maxWholes)},
 	}
 }
 

@@ -22,7 +22,7 @@ type incoming struct {
 	// parts remembers of packets with several messages, some of them refused, which ones were accepted.
 	parts    map[wire.Seq]uint64
 	epoch    uint32    // of origins, when data came last
-	partials []partial // packets of which some pieces are here
+	partials []partial // packets of which some parts are here
 }
 
 // OnPacket takes in one datagram that came to the local address of path, and offers its messages to their handlers; it returns how many it offered. b must be
@@ -64,14 +64,6 @@ func (m *Machine) OnPacket(now int64, path Path, from netip.AddrPort, b []byte) 
 			r.heard(&h)
 			p.sendAck(r, wire.KindAck, 0)
 		}
-	case wire.KindPiece:
-		return p.onPiece(now, r, &h, rest)
-	case wire.KindProbe:
-		if !p.onAck(now, r, &h, nil) {
-			m.stats.GhostPackets++
-			return 0
-		}
-		p.onSizeProbe(r, &h)
 	case wire.KindBye:
 		p.onBye(now, r, &h, rest)
 	}
@@ -98,10 +90,45 @@ func (p *peer) onData(now int64, r *route, h *wire.Header, rest []byte) int {
 		m.stats.GhostPackets++
 		return 0
 	}
+	var w wire.Part
+	part := count > 0 && rest[0] == wire.PartID
+	if part {
+		if _, header, _ := wire.Split(rest); w.Decode(rest[wire.MessageSize:header], len(rest)-header) != nil {
+			m.stats.GhostPackets++
+			return 0
+		}
+	}
 	if !p.wanted(now, r, h) {
 		return 0
 	}
-	return p.take(now, r, h, rest, count)
+	if part {
+		return p.takePart(now, r, h, &w, rest[wire.MessageSize+wire.PartSize:])
+	}
+	m.stats.PacketsReceived++
+	offered, accepted := p.offer(h.Seq, rest, count)
+	if accepted && len(p.partials) > 0 && p.alive() { // parts of it are not wanted any more
+		p.forget(h.Seq)
+	}
+	p.tell(now, r, h, accepted)
+	return offered
+}
+
+// takePart takes in a part of a packet, whose messages are offered once all of it is there.
+func (p *peer) takePart(now int64, r *route, h *wire.Header, w *wire.Part, bytes []byte) (offered int) {
+	p.m.stats.PacketsReceived++
+	whole, accepted := p.assemble(h.Seq, w, bytes)
+	if whole != nil {
+		count, err := wire.Count(whole)
+		if err != nil || count > maxMessages {
+			p.m.stats.GhostPackets++
+			count = 0
+		}
+		if offered, accepted = p.offer(w.Of, whole, count); accepted && p.alive() {
+			p.forget(w.Of)
+		}
+	}
+	p.tell(now, r, h, accepted)
+	return offered
 }
 
 // wanted takes in the number of a packet with messages, or a part of one. False: there is nothing to offer in it.
@@ -129,27 +156,21 @@ func (p *peer) wanted(now int64, r *route, h *wire.Header) bool {
 	return true
 }
 
-// take offers the messages of a packet, rest behind its header, and says to the origin what became of them.
-func (p *peer) take(now int64, r *route, h *wire.Header, rest []byte, count int) int {
-	p.m.stats.PacketsReceived++
-	offered, accepted := p.offer(h.Seq, rest, count)
+// tell says to the origin what became of a packet.
+func (p *peer) tell(now int64, r *route, h *wire.Header, accepted bool) {
 	if !p.alive() { // a handler disconnected the peer
-		return offered
+		return
 	}
 	if !accepted {
 		p.sendRefusal(r, h.Seq)
-		return offered
+		return
 	}
 	p.mark(h.Seq)
-	if len(p.partials) > 0 {
-		p.forget(h.Seq, false)
-	}
 	if r.tellSoon > 0 {
 		r.tellSoon--
 		h.Flags |= wire.FlagAckSoon
 	}
 	p.acknowledge(now, r, h.Flags)
-	return offered
 }
 
 // offer calls the handlers of a packet's messages, but for those accepted before.

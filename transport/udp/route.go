@@ -17,7 +17,7 @@ type route struct {
 	congestion
 	rtt
 	reordering
-	sizing
+	pathMTU
 
 	tx         uint64 // transmissions so far
 	ackedTx    uint64 // the latest transmission known to have arrived
@@ -43,7 +43,7 @@ func (m *Machine) routesTo(addrs []netip.AddrPort) []route {
 	n := min(len(addrs), max(len(m.cfg.Locals), 1))
 	routes := make([]route, n)
 	for i := range routes {
-		routes[i] = route{path: Path(i), addr: addrs[i], down: m.downPaths>>i&1 != 0, sizing: sizing{size: m.cfg.PacketSize}}
+		routes[i] = route{path: Path(i), addr: addrs[i], down: m.downPaths>>i&1 != 0, pathMTU: pathMTU{size: m.cfg.PacketSize}}
 	}
 	return routes
 }

@@ -90,7 +90,7 @@ func (p *peer) room() bool {
 	if p.state != stateOpen {
 		limit = maxWaitingUnmet
 	}
-	return p.unsent() < limit && int(p.nextSeq-p.base) < seqWindow
+	return p.unsent() < limit && int(p.nextSeq-p.base) < seqWindow-2 // these are for recut
 }
 
 // sharable is the last waiting packet if a message of this size may join it.
@@ -200,10 +200,12 @@ func (p *peer) pump(now int64) {
 
 // transmitBy sends k by a path that has room. False: none has.
 func (p *peer) transmitBy(k *packet, now int64) bool {
+	s := k.seq
 	for r := p.routeFor(k); r != nil; r = p.routeFor(k) {
 		if p.transmit(k, r, now, 0) {
 			return true
 		} // else r is full: perhaps another is not
+		k = *p.slot(s) // it may have been cut
 	}
 	return false
 }
@@ -212,18 +214,20 @@ func (p *peer) transmitBy(k *packet, now int64) bool {
 func (p *peer) transmit(k *packet, r *route, now int64, flags wire.Flags) bool {
 	m := p.m
 	m.untie(k)
+	if k.length() > r.size || k.rest {
+		if k = p.recut(k); k == nil {
+			p.isFull(r, now)
+			return false
+		}
+	}
 	flags |= p.ask(k, r, now)
-	longest := min(k.length(), r.size)
-	k.mixed = k.mixed || k.sends > 0 && (k.path != r.path || k.longest != longest)
-	k.longest = longest
 	outcome := p.emit(k, r, flags)
 	if outcome == Fault {
 		p.void(k)
 		outcome = p.emit(k, r, flags)
 	}
 	if outcome == Full {
-		r.fullDue = now + int64(fullDelay)
-		p.timer(r.fullDue)
+		p.isFull(r, now)
 		return false
 	}
 	k.acks = p.acksWent()
@@ -243,9 +247,6 @@ func (p *peer) transmit(k *packet, r *route, now int64, flags wire.Flags) bool {
 	k.open = false
 	r.tx = r.nextNumber()
 	k.tx, k.sentAt = r.tx, now
-	if k.length() > r.size {
-		k.tx-- // when the last piece arrives, all should have
-	}
 	r.timed(now, flags)
 	if p.waitSince == 0 {
 		p.waitSince = now
@@ -261,6 +262,21 @@ func (p *peer) transmit(k *packet, r *route, now int64, flags wire.Flags) bool {
 		}
 	}
 	return true
+}
+
+// isFull: nothing goes by r for a moment.
+func (p *peer) isFull(r *route, now int64) {
+	r.fullDue = now + int64(fullDelay)
+	p.timer(r.fullDue)
+}
+
+// emit hands k to the outlet, by r. Fault: its data cannot be read.
+func (p *peer) emit(k *packet, r *route, flags wire.Flags) Outcome {
+	r.fillHeader(p, k.buf, wire.KindData, flags, k.seq)
+	if !p.seal(k.buf[:k.n], k.data, k.dataN) {
+		return Fault
+	}
+	return p.m.give(p, r, k)
 }
 
 // ask says how k, which goes by r, asks for its acknowledgement: at once when half a window has gone without one, when the window closes behind
@@ -290,9 +306,12 @@ func (p *peer) void(k *packet) {
 		p.m.done.add(k.op, &transport.FaultError{Addr: firstFault(k.data, k.dataN)})
 	}
 	before := k.size()
-	k.counts -= k.dataN
+	k.counts = max(k.counts-k.dataN, 0) // they may have gone with a part
 	k.n, k.op, k.data, k.dataN = k.last, nil, 0, 0
 	k.messages--
+	if k.part.Total != 0 { // what has gone of it must not be used
+		k.part.Keep = k.n - wire.HeaderSize
+	}
 	if k.state == packetFlying {
 		p.routes[k.path].flyingBytes -= before - k.size()
 	}

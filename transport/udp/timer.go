@@ -184,7 +184,7 @@ func (p *peer) onRetryTimer(r *route, now int64) {
 	switch {
 	case !p.othersSpeak(r):
 		p.retry(k, r, now)
-		if p.m.cfg.Discover && r.backoff > 1 && k.longest > r.leastSize() { // a short one: perhaps only long ones are lost
+		if p.m.cfg.Discover && r.backoff > 1 && k.length() > r.leastSize() { // a short one: perhaps only long ones are lost
 			p.probe(r, now)
 		}
 	case doubted:

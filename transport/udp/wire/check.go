@@ -186,6 +186,9 @@ func front(b []byte, total int) (n int, ok bool) {
 		if len(b)-n < MessageSize {
 			return 0, false
 		}
+		if b[n] == PartID { // there are headers in its data
+			return total, len(b) == total
+		}
 		data := n + MessageSize + int(binary.LittleEndian.Uint16(b[n+2:]))
 		length := uint64(binary.LittleEndian.Uint32(b[n+4:]))
 		if data > len(b) || length > uint64(total-data) {

@@ -40,10 +40,13 @@ func ackPacket(blocks int) []byte {
 	return b
 }
 
-// otherPacket is a packet of another kind than Data with n bytes behind its header.
-func otherPacket(kind Kind, n int) []byte {
-	b := make([]byte, HeaderSize+n)
-	(&Header{Kind: kind, Task: 1, Seq: testFirst, Ack: testFirst}).Put(b)
+// partPacket holds a part of n bytes of a longer packet.
+func partPacket(n int) []byte {
+	const front = HeaderSize + MessageSize + PartSize
+	b := make([]byte, front+n)
+	(&Header{Kind: KindData, Task: 1, Seq: testFirst, Ack: testFirst}).Put(b)
+	PutMessage(b[HeaderSize:], PartID, PartSize, n)
+	(&Part{Of: testFirst, Total: 2 * n, Keep: 2 * n}).Put(b[front-PartSize:])
 	return b
 }
 
@@ -51,7 +54,7 @@ func packets() map[string][]byte {
 	return map[string][]byte{
 		"empty": dataPacket(testFirst), "small": dataPacket(testFirst, 8), "no data": dataPacket(testFirst, 0), "odd": dataPacket(testFirst, 13),
 		"several": dataPacket(testFirst, 8, 3, 0, 100), "many": dataPacket(testFirst, make([]int, 64)...), "long": dataPacket(testFirst, 4000),
-		"long last": dataPacket(testFirst, 600, 60, 1400), "huge": dataPacket(testFirst, 65000), "ack": ackPacket(0), "piece": otherPacket(KindPiece, 1200), "probe": otherPacket(KindProbe, 3000), "blocks": ackPacket(8),
+		"long last": dataPacket(testFirst, 600, 60, 1400), "huge": dataPacket(testFirst, 65000), "ack": ackPacket(0), "part": partPacket(1200), "blocks": ackPacket(8),
 		"short by one": dataPacket(testFirst, shortCheck-HeaderSize-MessageSize-48), "too long by one": dataPacket(testFirst, shortCheck-HeaderSize-MessageSize-47),
 	}
 }

@@ -17,6 +17,49 @@ import "encoding/binary"
 // Align8 rounds n up to a multiple of 8.
 func Align8(n int) int { return (n + 7) &^ 7 }
 
+// PartID is the id of a message that holds a part of a longer packet: one that was cut before its path was found to take less. It is the only message of its
+// packet. Its header says where the part belongs (see Part), its data are bytes of what follows the longer packet's header.
+const PartID = 0
+
+// PartSize is the length of a part's header in bytes.
+const PartSize = 16
+
+// Part is the header of such a message:
+//
+//	 0                               31 32                            63
+//	+-----------------------------------+--------------------------------+
+//	|  longer packet's sequence number  |  bytes of the whole to keep    |
+//	+-----------------------------------+--------------------------------+
+//	|  offset of the part               |  length of the whole           |
+//	+-----------------------------------+--------------------------------+
+type Part struct {
+	Of            Seq
+	Offset, Total int // bytes
+	Keep          int // likewise; less than Total if the sender could not read all: what is behind is not to be used
+}
+
+// Put writes k to the first PartSize bytes of b.
+func (k *Part) Put(b []byte) {
+	_ = b[PartSize-1]
+	binary.LittleEndian.PutUint32(b, uint32(k.Of))
+	binary.LittleEndian.PutUint32(b[4:], uint32(k.Keep))
+	binary.LittleEndian.PutUint32(b[8:], uint32(k.Offset))
+	binary.LittleEndian.PutUint32(b[12:], uint32(k.Total))
+}
+
+// Decode reads the header of a part that has n bytes of data, at least 1.
+func (k *Part) Decode(header []byte, n int) error {
+	if len(header) != PartSize || n == 0 {
+		return ErrMalformed
+	}
+	keep, offset, total := binary.LittleEndian.Uint32(header[4:]), binary.LittleEndian.Uint32(header[8:]), binary.LittleEndian.Uint32(header[12:])
+	if total > MaxDatagram-HeaderSize || keep > total || uint64(offset)+uint64(n) > uint64(total) {
+		return ErrMalformed
+	}
+	*k = Part{Of: Seq(binary.LittleEndian.Uint32(header)), Offset: int(offset), Total: int(total), Keep: int(keep)}
+	return nil
+}
+
 // PutMessage writes the front of a message to the first MessageSize bytes of b.
 func PutMessage(b []byte, id uint8, header, data int) {
 	b[0], b[1] = id, 0

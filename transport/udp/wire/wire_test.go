@@ -11,7 +11,7 @@ func TestHeader(t *testing.T) {
 	var b [HeaderSize]byte
 	h.Put(b[:])
 	want := []byte{
-		0x32, 0x29, 0x34, 0x12, 7, 8, 9, 0xa, 0, 0, 0, 0, 0, 0, 0, 0,
+		0x42, 0x29, 0x34, 0x12, 7, 8, 9, 0xa, 0, 0, 0, 0, 0, 0, 0, 0,
 		0xf0, 0xff, 0xff, 0xff, 1, 0, 0, 0x80, 0xf, 0, 0, 0, 0, 0, 0, 0xf0, 0, 0, 0, 0, 4, 3, 2, 1,
 	}
 	if !bytes.Equal(b[:], want) {
@@ -34,9 +34,9 @@ func TestDecodeErrors(t *testing.T) {
 		{"nothing", nil, ErrShort},
 		{"short", b[:HeaderSize-1], ErrShort},
 		{"version", append([]byte{0x12}, b[1:]...), ErrVersion},
-		{"kind 0", append([]byte{0x30}, b[1:]...), ErrKind},
-		{"kind 7", append([]byte{0x37}, b[1:]...), ErrKind},
-		{"hello", append([]byte{0x31}, b[1:]...), ErrKind},
+		{"kind 0", append([]byte{0x40}, b[1:]...), ErrKind},
+		{"kind 5", append([]byte{0x45}, b[1:]...), ErrKind},
+		{"hello", append([]byte{0x41}, b[1:]...), ErrKind},
 	} {
 		var h Header
 		if err := h.Decode(c.b); !errors.Is(err, c.want) {
