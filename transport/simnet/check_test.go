@@ -12,7 +12,7 @@ func (s *run) checkUsage() {
 			continue
 		}
 		u := k.link.Usage()
-		if u.Packets > u.MostPackets || u.RetransmitBuffers > s.sc.RexmitBufCount || u.Partial > 512*s.sc.Tasks || u.Incomplete > 64*s.sc.Tasks || u.Timers > s.sc.Tasks*(1+s.sc.Restarts) {
+		if u.Packets > u.MostPackets || u.RetransmitBuffers > s.sc.RexmitBufCount || u.Partial > 512*s.sc.Tasks || u.Incomplete > 2048*s.sc.Tasks || u.Timers > s.sc.Tasks*(1+s.sc.Restarts) {
 			s.fail("task %d has too much in use: %+v", i, u)
 		}
 	}

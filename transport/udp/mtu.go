@@ -38,6 +38,15 @@ func (r *route) leastSize() int {
 	return leastSize
 }
 
+// leastSize is what every path to the peer takes.
+func (p *peer) leastSize() int {
+	least := p.m.cfg.PacketSize
+	for i := range p.routes {
+		least = min(least, p.routes[i].leastSize())
+	}
+	return least
+}
+
 // resize sets how long datagrams by r may be, and when longer ones are tried.
 func (p *peer) resize(r *route, size int, now int64) {
 	most := p.m.cfg.PacketSize

@@ -270,7 +270,7 @@ func TestRecut(t *testing.T) {
 				t.Errorf("%v: the message of %d bytes has come %d times", level, n, seen[n])
 			}
 		}
-		if u := p.ms[1].Usage(); u.Incomplete != 0 || parts < 40 {
+		if u := p.ms[1].Usage(); u.Incomplete != 0 || parts < 30 {
 			t.Errorf("%v: %d packets are incomplete, %d parts went", level, u.Incomplete, parts)
 		}
 	}

@@ -63,11 +63,12 @@ const (
 	moreHeads    = maxFlying + maxWaiting
 	maxHeads     = 32768
 	rexChunk     = 8
-	// Memory for packets that arrive in parts: wholeSize bytes each, of which only what is used is touched, wholeChunk at a time, wholesPerTask a task and maxWholes at all.
-	wholeSize     = 1 << 16
-	wholeChunk    = 8
-	wholesPerTask = 64
-	maxWholes     = 1024
+	// Memory for packets that arrive in parts: wholeSize bytes each, of which only what is used is
+	// touched, wholeChunk at a time, at most maxWholes. As many as a peer may have on its way: a
+	// part that must wait for memory could hold up those that would free some.
+	wholeSize  = 1 << 16
+	wholeChunk = 8
+	maxWholes  = 16 * seqWindow
 
 	// ackDelay is how long a received packet may wait for company, or for data going the other way, before it is acknowledged.
 	ackDelay = 200 * time.Microsecond

@@ -124,7 +124,7 @@ func newPool(cfg *Config, sendMax int) pool {
 	return pool{
 		heads:  chunks{size: headSize, count: headChunk, max: heads},
 		rexes:  chunks{size: rex, count: rexChunk, max: cfg.RexmitBufCount},
-		wholes: chunks{size: wholeSize, count: wholeChunk, max: min(wholesPerTask*cfg.NumTasks, maxWholes)},
+		wholes: chunks{size: wholeSize, count: wholeChunk, max: min(seqWindow*cfg.NumTasks, maxWholes)},
 	}
 }
 

@@ -90,42 +90,16 @@ func (p *peer) onData(now int64, r *route, h *wire.Header, rest []byte) int {
 		m.stats.GhostPackets++
 		return 0
 	}
-	var w wire.Part
-	part := count > 0 && rest[0] == wire.PartID
-	if part {
-		if _, header, _ := wire.Split(rest); w.Decode(rest[wire.MessageSize:header], len(rest)-header) != nil {
-			m.stats.GhostPackets++
-			return 0
-		}
-	}
 	if !p.wanted(now, r, h) {
 		return 0
 	}
-	if part {
-		return p.takePart(now, r, h, &w, rest[wire.MessageSize+wire.PartSize:])
-	}
 	m.stats.PacketsReceived++
-	offered, accepted := p.offer(h.Seq, rest, count)
-	if accepted && len(p.partials) > 0 && p.alive() { // parts of it are not wanted any more
-		p.forget(h.Seq)
-	}
-	p.tell(now, r, h, accepted)
-	return offered
-}
-
-// takePart takes in a part of a packet, whose messages are offered once all of it is there.
-func (p *peer) takePart(now int64, r *route, h *wire.Header, w *wire.Part, bytes []byte) (offered int) {
-	p.m.stats.PacketsReceived++
-	whole, accepted := p.assemble(h.Seq, w, bytes)
-	if whole != nil {
-		count, err := wire.Count(whole)
-		if err != nil || count > maxMessages {
-			p.m.stats.GhostPackets++
-			count = 0
-		}
-		if offered, accepted = p.offer(w.Of, whole, count); accepted && p.alive() {
-			p.forget(w.Of)
-		}
+	var offered int
+	var accepted bool
+	if count > 0 && rest[0] == wire.PartID {
+		offered, accepted = p.takePart(h.Seq, rest)
+	} else if offered, accepted = p.offer(h.Seq, rest, count); accepted && len(p.partials) > 0 && p.alive() {
+		p.forget(h.Seq) // parts of it are not wanted any more
 	}
 	p.tell(now, r, h, accepted)
 	return offered

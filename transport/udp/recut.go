@@ -9,16 +9,14 @@ import (
 // A packet that was cut when its path took more is cut again. Each part is the message of a packet
 // of its own, with a sequence number like any other: the first takes the long packet's number, and
 // what is left goes behind all that waits. So a part arrives exactly once, and the receiver has
-// bytes to count, no more.
+// bytes to count, no more. Parts are so short that every path takes them.
 
 // partFront is what stands before a part's bytes in its packet.
 const partFront = wire.HeaderSize + wire.MessageSize + wire.PartSize
 
 // cut is how far a packet has been taken apart.
 type cut struct {
-	part wire.Part // what its next part is; Total is 0 if it was never cut, and is no part
-	from int       // where in the packet that begins
-	end  int       // and where its last part ends
+	part wire.Part // what its next part is; Total is 0 if it was never cut
 	rest bool      // parts were taken off: what is left must be cut, too
 }
 
@@ -30,21 +28,21 @@ func (k *packet) length() int { return k.n + k.dataN }
 func (p *peer) recut(k *packet) *packet {
 	if k.part.Total == 0 {
 		n := k.length() - wire.HeaderSize
-		k.part, k.from, k.end = wire.Part{Of: k.seq, Total: n, Keep: n}, wire.HeaderSize, k.length()
+		k.part = wire.Part{Of: k.seq, Total: n, Keep: n}
 	}
 	small := p.m.pool.get()
 	if small == nil {
 		return nil
 	}
-	left := k.end - k.from
-	n := min(left, min(p.packetSize, len(small.buf))-partFront)
+	left := k.part.Total - k.part.Offset
+	n := min(left, p.leastSize()-partFront)
 	if n < left && !p.hasNumber(k) {
 		p.m.pool.put(small)
 		return nil
 	}
-	if !k.copyOut(small.buf[partFront:partFront+n], k.from) {
+	if at := wire.HeaderSize + k.part.Offset; !k.copyOut(small.buf[partFront:partFront+n], at) {
 		p.void(k)
-		k.copyOut(small.buf[partFront:partFront+n], k.from)
+		k.copyOut(small.buf[partFront:partFront+n], at)
 	}
 	small.fillPart(&k.part, n)
 	small.single, small.sends = k.single, k.sends
@@ -60,7 +58,6 @@ func (p *peer) recut(k *packet) *packet {
 		p.m.pool.put(k)
 		return small
 	}
-	k.from += n
 	k.part.Offset += n
 	k.rest, k.open, k.sends, k.refusals, k.overtaken = true, false, 0, 0, false
 	for op := p.flushes.first; op != nil; op = op.Link.Next { // it waits for what is left, too
@@ -92,7 +89,6 @@ func (p *peer) replace(k, small *packet) {
 func (k *packet) fillPart(w *wire.Part, n int) {
 	k.n = partFront + n
 	k.messages, k.last = 1, wire.HeaderSize
-	k.part, k.from, k.end = *w, partFront, k.n
 	wire.PutMessage(k.buf[wire.HeaderSize:], wire.PartID, wire.PartSize, n)
 	w.Put(k.buf[wire.HeaderSize+wire.MessageSize:])
 }
@@ -116,35 +112,60 @@ type partial struct {
 	total, got, keep int    // bytes: of the whole, received, of use
 }
 
-// assemble adds the part in rest, which came in packet s, to the packet that it belongs to, and
-// returns that packet's content once it is whole. False: there is no memory for it now.
-func (p *peer) assemble(s wire.Seq, w *wire.Part, bytes []byte) (whole []byte, ok bool) {
-	k := p.partialOf(w.Of)
-	if k == nil {
-		if w.Of != s && (w.Of.Before(p.expect) || p.has(w.Of)) { // it had arrived, before it was cut
-			return nil, true
-		}
-		buf := p.m.pool.wholes.get()
-		if buf == nil {
-			return nil, false
-		}
-		p.partials = append(p.partials, partial{w.Of, buf, w.Total, 0, w.Total})
-		k = &p.partials[len(p.partials)-1]
+// takePart takes in a part, which packet s holds, of a packet that is taken in once all of it is
+// there. Not accepted: a handler, or lack of memory, refuses it for now.
+func (p *peer) takePart(s wire.Seq, content []byte) (offered int, accepted bool) {
+	var w wire.Part
+	_, header, _ := wire.Split(content)
+	bytes := content[header:]
+	if w.Decode(content[wire.MessageSize:header], len(bytes)) != nil {
+		p.m.stats.GhostPackets++
+		return 0, true
 	}
-	if k.got < k.total { // else a handler has refused the last one
+	k, wanted := p.partialOf(s, &w)
+	if k == nil {
+		return 0, !wanted
+	}
+	if k.got < k.total { // else the last one comes again, as it was refused
 		copy(k.buf[w.Offset:], bytes)
 		k.got += len(bytes)
 		k.keep = min(k.keep, w.Keep)
 	}
 	if k.got < k.total {
-		return nil, true
+		return 0, true
 	}
-	return k.buf[:k.keep], true
+	whole := k.buf[:k.keep]
+	count, err := wire.Count(whole)
+	if err != nil || count > maxMessages {
+		p.m.stats.GhostPackets++
+		count = 0
+	}
+	if offered, accepted = p.offer(w.Of, whole, count); accepted && p.alive() {
+		p.forget(w.Of)
+	}
+	return offered, accepted
 }
 
-func (p *peer) partialOf(s wire.Seq) *partial {
+// partialOf is what there is of the packet that the part w in packet s belongs to. Nil: there is no
+// memory for it, or it is not wanted, as the whole had arrived before it was cut.
+func (p *peer) partialOf(s wire.Seq, w *wire.Part) (k *partial, wanted bool) {
+	if k = p.found(w.Of); k != nil {
+		return k, true
+	}
+	if w.Of != s && (w.Of.Before(p.expect) || p.has(w.Of)) {
+		return nil, false
+	}
+	buf := p.m.pool.wholes.get()
+	if buf == nil {
+		return nil, true
+	}
+	p.partials = append(p.partials, partial{w.Of, buf, w.Total, 0, w.Total})
+	return &p.partials[len(p.partials)-1], true
+}
+
+func (p *peer) found(of wire.Seq) *partial {
 	for i := range p.partials {
-		if p.partials[i].of == s {
+		if p.partials[i].of == of {
 			return &p.partials[i]
 		}
 	}
@@ -153,7 +174,7 @@ func (p *peer) partialOf(s wire.Seq) *partial {
 
 // forget drops what there is of packet s, if there is something.
 func (p *peer) forget(s wire.Seq) {
-	if k := p.partialOf(s); k != nil {
+	if k := p.found(s); k != nil {
 		p.m.pool.wholes.put(k.buf)
 		last := len(p.partials) - 1
 		*k = p.partials[last]
