@@ -46,7 +46,7 @@ func (c *Context) lend(t *task) {
 	if o.Outboxes == nil || t.link != c.udp || t.dead || t.pending.head != nil || len(c.lists) > 0 || c.term != nil || c.userCode > 0 {
 		return
 	}
-	tail, messages := c.udp.Lend(t.ep)
+	tail, messages := c.udp.Reserve(t.ep)
 	if messages <= 0 {
 		return
 	}
@@ -70,8 +70,8 @@ func (c *Context) takeBack() {
 		if box.Messages == 0 {
 			continue
 		}
-		tail, _ := c.udp.Lend(t.ep)
-		c.udp.Return(t.ep, int(box.At-uint64(addressOfTail(tail))), int(box.Messages), int(box.Data))
+		tail, _ := c.udp.Reserve(t.ep)
+		c.udp.Commit(t.ep, int(box.At-uint64(addressOfTail(tail))), int(box.Messages), int(box.Data))
 		t.lastKind = PutErr
 		t.expected += int(box.Completions)
 		*c.issued += uint64(box.Messages)

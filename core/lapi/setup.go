@@ -56,8 +56,8 @@ type udpLink interface {
 	SetTimeout(d time.Duration)
 	SetAckThreshold(packets int)
 	Reconnect(ep transport.Endpoint, a transport.Address) error
-	Lend(ep transport.Endpoint) (tail []byte, messages int)
-	Return(ep transport.Endpoint, bytes, messages, data int)
+	Reserve(ep transport.Endpoint) (tail []byte, messages int)
+	Commit(ep transport.Endpoint, bytes, messages, data int)
 }
 
 // setup is a LAPI_Init under way: what a failure must give back.

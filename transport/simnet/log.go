@@ -76,7 +76,7 @@ func describe(b []byte) string {
 		if rest, err = k.Next(rest); err != nil {
 			return text + " malformed"
 		}
-		text += fmt.Sprintf(" [%d +%x -%x]", int32(k.First), k.Received, k.Refused)
+		text += fmt.Sprintf(" [%d +%x -%x]", int32(k.First), k.Received, k.NotReady)
 	}
 	return text
 }

@@ -64,7 +64,7 @@ func TestFlippedBits(t *testing.T) {
 			p.lose = nil
 			p.pass(time.Second)
 			p.want("messages", got, messages)
-			if ghosts := p.ms[1].Stats().GhostPackets; !intact || ghosts == 0 || p.ms[0].peers[1].outstanding() {
+			if ghosts := p.ms[1].Stats().GhostPackets; !intact || ghosts == 0 || p.ms[0].peers[1].sender.window.Outstanding() {
 				t.Errorf("intact: %v; %d ghosts", intact, ghosts)
 			}
 		})
@@ -139,7 +139,7 @@ func TestDisagreement(t *testing.T) {
 		if len(told) != 2 || told[0] != theirs && told[1] != theirs || told[0] != ours && told[1] != ours {
 			t.Errorf("%s: told %q", name, told)
 		}
-		if p.ms[0].peers[1].state != stateGreeting || p.ms[1].peers[0].state != stateGreeting {
+		if p.ms[0].peers[1].session.state != handshaking || p.ms[1].peers[0].session.state != handshaking {
 			t.Errorf("%s: there is a session", name)
 		}
 	}
@@ -191,10 +191,10 @@ func TestSendingAllocatesNothing(t *testing.T) {
 		peer := p.ms[0].peers[1]
 		data := userMemory(t, 4096)
 		b := userMemory(t, 4096)
-		peer.routes[0].fillHeader(peer, b, wire.KindData, 0, peer.nextSeq)
+		peer.putHeader(b, peer.paths.At(0), wire.KindData, 0, peer.sender.window.End())
 		wire.PutMessage(b[wire.HeaderSize:], 1, 8, len(data))
 		head := b[:wire.HeaderSize+wire.MessageSize+8]
-		if n := testing.AllocsPerRun(100, func() { peer.seal(head, memory.AddrOf(data), len(data)) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { peer.session.seal(head, memory.AddrOf(data), len(data)) }); n != 0 {
 			t.Errorf("%v: %v allocations", level, n)
 		}
 	}

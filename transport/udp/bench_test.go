@@ -10,6 +10,7 @@ import (
 
 	"lapi/transport"
 	"lapi/transport/memory"
+	"lapi/transport/udp/internal/packet"
 	"lapi/transport/udp/sock"
 )
 
@@ -280,7 +281,7 @@ func BenchmarkLoss(b *testing.B) {
 					c.Drop = Losing(percent, 42, task)
 				}
 			}
-			b.Run(fmt.Sprintf("size=%d/lost=%v%%", size, percent), func(b *testing.B) { benchLinkStream(b, message, (size-overhead)&^7-40, set) })
+			b.Run(fmt.Sprintf("size=%d/lost=%v%%", size, percent), func(b *testing.B) { benchLinkStream(b, message, (size-packet.Overhead)&^7-40, set) })
 		}
 	}
 }

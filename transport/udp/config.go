@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lapi/transport"
+	"lapi/transport/udp/internal/congestion"
 	"lapi/transport/udp/wire"
 )
 
@@ -71,6 +72,9 @@ type Config struct {
 	// its key. Nothing proves that the Hello is the peer's own. There will be no session with it. May be nil.
 	Disagreement func(ep transport.Endpoint, theirs wire.Level)
 
+	// law makes the congestion law of a path; nil: the usual one.
+	law func(packetSize int) congestion.Controller
+
 	// Random is a source of unpredictable numbers; nil: the kernel's. For simulations.
 	Random func() uint64
 }
@@ -101,6 +105,9 @@ func (c *Config) complete() error {
 	orDefault(&c.RexmitBufSize, DefaultRexmitBufSize)
 	orDefault(&c.CopyMax, c.RexmitBufSize)
 	orDefault(&c.Timeout, DefaultTimeout)
+	if c.law == nil {
+		c.law = congestion.New
+	}
 	if c.Random == nil {
 		c.Random = systemRandom
 	}

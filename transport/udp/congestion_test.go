@@ -125,19 +125,3 @@ func TestManyToOneDefaultBuffer(t *testing.T) {
 		closeAll(t, ls)
 	}
 }
-
-// Where more than a quarter of a round was lost the window is halved although no queue shows; a quarter changes nothing.
-func TestHeavyLossHalves(t *testing.T) {
-	for _, k := range []struct{ lost, want int }{{24, 64 << 10}, {60, 32 << 10}} {
-		c := congestion{window: 64 << 10, most: 1 << 20, found: true, roundAt: 1}
-		flat := rtt{smooth: 1e6, shortest: 1e6}
-		for i := range k.lost {
-			c.lost(uint64(i+1), 100, 1472, 1472, &flat)
-		}
-		c.acked((100 - k.lost) * 1472)
-		c.grow(3e6, 1472, &flat)
-		if c.window != k.want {
-			t.Errorf("%d of 100 lost: a window of %d bytes, want %d", k.lost, c.window, k.want)
-		}
-	}
-}

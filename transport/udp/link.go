@@ -174,13 +174,13 @@ func (l *Link) meet(ep transport.Endpoint) {
 	}
 	l.several = l.some && ep != l.only
 	l.some, l.only = true, ep
-	routes := l.peers[ep].routes
+	to := &l.peers[ep].paths
 	for i := range l.socks.Len() {
-		to := netip.AddrPort{}
-		if !l.several && i < len(routes) {
-			to = routes[i].addr
+		peer := netip.AddrPort{}
+		if !l.several && i < to.Len() {
+			peer = to.At(i).Addr()
 		}
-		l.socks.At(i).Connect(to)
+		l.socks.At(i).Connect(peer)
 	}
 }
 
@@ -219,8 +219,13 @@ func (o *outlet) Push() []Bounce {
 	return o.bounces
 }
 
-// The conversions above rest on both packages numbering outcomes alike.
-var _ = [1]struct{}{}[uint8(Sent)-uint8(sock.Sent)+uint8(Full)-uint8(sock.Full)+uint8(Fault)-uint8(sock.Fault)+uint8(Gathered)-uint8(sock.Gathered)]
+// The conversions above rest on both packages numbering outcomes alike: each of these must be 0.
+var (
+	_ = [1]struct{}{}[uint8(Sent)-uint8(sock.Sent)]
+	_ = [1]struct{}{}[uint8(Full)-uint8(sock.Full)]
+	_ = [1]struct{}{}[uint8(Fault)-uint8(sock.Fault)]
+	_ = [1]struct{}{}[uint8(Gathered)-uint8(sock.Gathered)]
+)
 
 // Address implements transport.Link.
 func (l *Link) Address() transport.Address {
@@ -241,10 +246,10 @@ func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte, op *t
 	if err != nil {
 		return 0, err
 	}
-	if joined, err := p.join(id, hdr, op); joined {
+	if joined, err := p.sender.join(id, hdr, op); joined {
 		return transport.Done, err
 	}
-	return p.open(l.clock(), id, hdr, op)
+	return p.sender.begin(l.clock(), id, hdr, op)
 }
 
 // Flush implements transport.Link; see Machine.Flush.
@@ -254,9 +259,8 @@ func (l *Link) Flush(ep transport.Endpoint, op *transport.Op) (transport.Status,
 
 // Push implements transport.Pusher; see Machine.Push.
 func (l *Link) Push() {
-	if l.ripeLate {
-		l.ripeLate = false
-		l.ripeAt = l.clock()
+	if c := &l.coalescing; c.late {
+		c.late, c.readyAt = false, l.clock()
 	}
 	l.Machine.Push()
 }
@@ -294,7 +298,7 @@ func (l *Link) Progress(max int) int {
 	} else {
 		l.OnTimeout(now, false)
 	}
-	if l.Turn() && l.due != 0 {
+	if l.Turn() && l.timers.due != 0 {
 		l.Check(l.clock())
 	}
 	n += l.Complete()
@@ -345,14 +349,14 @@ func (l *Link) pathChanged(i int, usable bool) {
 
 // turnIdle is Progress with empty sockets.
 func (l *Link) turnIdle() {
-	if (len(l.soon) > 0 || len(l.held) > 0) && l.socks.Empty() {
-		l.ripeAt = l.clock()
+	if (len(l.soon) > 0 || len(l.coalescing.held) > 0) && l.socks.Empty() {
+		l.coalescing.readyAt = l.clock()
 		l.OnIdle()
 	}
-	if l.due == 0 {
+	if l.timers.due == 0 {
 		return
 	}
-	if now := l.clock(); now >= l.due {
+	if now := l.clock(); now >= l.timers.due {
 		l.OnTimeout(now, l.socks.Silent())
 	}
 }
@@ -362,8 +366,8 @@ func (l *Link) Descriptors() []int { return l.socks.Descriptors() }
 
 // Arm implements transport.Waiter. Acknowledgements that wait for company go now: none will come while this task sleeps.
 func (l *Link) Arm() bool {
-	if l.due != 0 {
-		l.settle()
+	if l.timers.due != 0 {
+		l.acknowledgeAll()
 	}
 	l.Push()
 	return l.done.first != nil || l.socks.Waiting()

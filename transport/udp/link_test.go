@@ -1,6 +1,7 @@
 package udp
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"go/parser"
@@ -335,15 +336,16 @@ func TestInterfaceDown(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := [2]uint8{1 << 1, 0}[i]
-		until(t, ls, "a link "+state, func() bool { return ls[0].downPaths == want && ls[1].downPaths == want })
+		until(t, ls, "a link "+state, func() bool { return ls[0].offline == want && ls[1].offline == want })
 	}
 }
 
 // Only link.go knows the kernel: the protocol stays drivable by a simulator.
 func TestProtocolIsPure(t *testing.T) {
 	files, err := filepath.Glob("*.go")
-	if err != nil || len(files) < 10 {
-		t.Fatalf("%d files, %v", len(files), err)
+	inner, err2 := filepath.Glob("internal/*/*.go")
+	if files = append(files, inner...); err != nil || err2 != nil || len(inner) < 10 {
+		t.Fatalf("%d files of the protocol, %v, %v", len(files), err, err2)
 	}
 	for _, name := range files {
 		if name == "link.go" || strings.HasSuffix(name, "_test.go") {
@@ -358,8 +360,12 @@ func TestProtocolIsPure(t *testing.T) {
 			case "lapi/transport/udp/sock", "net", "os", "golang.org/x/sys/unix":
 				t.Errorf("%s imports %s", name, path)
 			case "syscall":
-				if name != "pool.go" { // memory outside the Go heap
+				if name != "internal/packet/memory.go" { // outside the Go heap
 					t.Errorf("%s imports %s", name, path)
+				}
+			case "time": // durations are constants; the time is told
+				if b, err := os.ReadFile(name); err != nil || bytes.Contains(b, []byte("time.Now")) || bytes.Contains(b, []byte("time.Since")) {
+					t.Errorf("%s asks for the time, %v", name, err)
 				}
 			}
 		}
@@ -373,17 +379,17 @@ func TestTwoAddresses(t *testing.T) {
 		c.Locals = []Local{{Addr: loopback}, {Addr: netip.MustParseAddrPort("127.0.0.2:0")}}
 	})
 	transfer(t, ls, 0, 1, 2000, func(i int) int { return 50000 + i })
-	for path := range ls[0].peers[1].routes { // how they share depends on the machine, see route_test.go
-		if r := &ls[0].peers[1].routes[path]; r.health != live || r.tx == 0 {
-			t.Errorf("path %d: health %d, %d transmissions", path, r.health, r.tx)
+	for path := range 2 { // how they share depends on the machine, see route_test.go
+		if r := ls[0].peers[1].paths.At(path); !r.IsLive() || r.Transmissions() == 0 {
+			t.Errorf("path %d is %s, %d transmissions", path, r.Health(), r.Transmissions())
 		}
 	}
 	for _, l := range ls {
 		l.PathDown(l.clock(), 0)
 	}
-	before := ls[0].peers[1].routes[0].tx
+	before := ls[0].peers[1].paths.At(0).Transmissions()
 	transfer(t, ls, 0, 1, 200, func(i int) int { return 50000 + i })
-	if after := ls[0].peers[1].routes[0].tx; after != before {
+	if after := ls[0].peers[1].paths.At(0).Transmissions(); after != before {
 		t.Errorf("%d transmissions from an address that is down", after-before)
 	}
 	closeAll(t, ls)
@@ -399,7 +405,7 @@ func TestLateTaskReadsAllSockets(t *testing.T) {
 	for path := range 2 {
 		p := ls[0].peers[1]
 		for range 3 {
-			if !p.sendAckNow(&p.routes[path], ls[0].clock()) {
+			if !p.sender.Ask(p.paths.At(path), ls[0].clock()) {
 				t.Fatal("the socket is full")
 			}
 		}

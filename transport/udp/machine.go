@@ -6,11 +6,10 @@ import (
 	"time"
 
 	"lapi/transport"
+	"lapi/transport/udp/internal/packet"
+	"lapi/transport/udp/internal/recovery"
 	"lapi/transport/udp/wire"
 )
-
-// overhead is what a packet with one message holds beside the message's header and data, in bytes.
-const overhead = wire.HeaderSize + wire.MessageSize
 
 // Outcome is what became of a packet handed to an Outlet.
 type Outcome uint8
@@ -41,37 +40,26 @@ const MaxPaths = 8
 type Machine struct {
 	cfg        Config
 	out        Outlet
-	gatherer   Gatherer  // out, if it is one
-	mtus       MTUSource // likewise
+	mtus       MTUSource // out, if it is one
 	limits     transport.Limits
 	partition  uint64
 	stats      transport.Stats
 	handlers   [transport.MaxMsgID + 1]transport.MsgHandler
-	peers      []*peer // by endpoint; nil: not connected
-	active     []*peer // those that may have a timer running
-	soon       []*peer // those that asked for an acknowledgement when there is nothing else to do
-	due        int64   // no timer runs out before; 0: none runs
-	unheard    int     // timers in a row that ran out while packets may have waited at the sockets
-	turns      int     // since the last run of the acknowledge and retransmit logic
-	mostFlying int     // packets that may be in flight to one peer
-	pool       pool
+	peers      []*peer     // by endpoint; nil: not connected
+	soon       []*receiver // those whose origins asked for an acknowledgement when there is nothing else to do
+	timers     timers
+	pool       recovery.Pool
+	wholes     packet.Blocks // for received packets that come in parts
 	done       opList        // operations that are over, their Done not yet called
 	msg        transport.Msg // what a handler sees
-	ripe       []*peer       // with a packet that goes at Push, if the window allows
-	held       []*peer       // with a packet that waits for company, perhaps
-	idle       bool          // it need not wait any longer
-	ripeAt     int64         // when the latest of them became so
-	ripeLate   bool          // ripeAt was not set at the latest
-	pushing    bool          // open packets may go now
-	alone      bool          // and are one
-	burst      []gathered    // what the gatherer has, in its order
-	bursts     uint64        // calls of Push so far, and 1
-	leaving    bool          // Leave was called
-	downPaths  uint8         // a bit for each path whose local address is down (PathDown)
-	origins    origins       // how many peers send
+	coalescing coalescing
+	batch      batch
+	leaving    bool    // Leave was called
+	offline    uint8   // a bit for each path whose local address is down (PathDown)
+	origins    origins // how many peers send
 	closed     bool
-	longest    []byte // for packets that are sent at once and do not fit scratch; nil until there is one
-	scratch    [wire.HeaderSize + (1+seqWindow/wire.BlockSpan)*wire.BlockSize]byte
+	// scratch is for packets that are sent at once.
+	scratch [wire.HeaderSize + (1+recovery.Numbers/wire.BlockSpan)*wire.BlockSize]byte
 }
 
 // NewMachine makes the protocol of one task, which sends through out.
@@ -79,11 +67,12 @@ func NewMachine(cfg Config, out Outlet) (*Machine, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	m := &Machine{cfg: cfg, out: out, partition: wire.PartitionHash(cfg.Partition), peers: make([]*peer, cfg.NumTasks), bursts: 1}
+	m := &Machine{cfg: cfg, out: out, partition: wire.PartitionHash(cfg.Partition), peers: make([]*peer, cfg.NumTasks), batch: newBatch(out)}
 	sendMax := m.sendMax(cfg.PacketSize)
 	m.limits = transport.Limits{SendMax: sendMax, HeaderMax: min(sendMax-minData, maxHeader), PutAlign: 1, GetAlign: 1}
 	m.pool = newPool(&cfg, sendMax)
-	m.gatherer, _ = out.(Gatherer)
+	m.wholes = packet.Blocks{Size: wholeSize, Count: wholeChunk, Most: min(recovery.Numbers*cfg.NumTasks, maxWholes)}
+	m.coalescing.gathers = m.batch.gatherer != nil
 	m.mtus, _ = out.(MTUSource)
 	return m, nil
 }
@@ -126,7 +115,7 @@ func (m *Machine) Connect(ep transport.Endpoint, a transport.Address) error {
 	if ep < 0 || int(ep) >= len(m.peers) || int(ep) == m.cfg.Task {
 		return fmt.Errorf("udp: connect to task %d: %w", ep, transport.ErrBadParam)
 	}
-	if p := m.peers[ep]; p != nil && p.alive() {
+	if p := m.peers[ep]; p != nil && p.session.alive() {
 		return fmt.Errorf("udp: task %d is connected already: %w", ep, transport.ErrBadParam)
 	}
 	addrs, incarnation, err := DecodeAddress(a.Bytes)
@@ -147,28 +136,28 @@ func (m *Machine) Reconnect(now int64, ep transport.Endpoint, a transport.Addres
 		return transport.ErrClosed
 	case p == nil:
 		return fmt.Errorf("udp: reconnect to task %d: %w", ep, transport.ErrBadParam)
-	case p.state == stateOpen:
+	case p.session.state == open:
 		return transport.ErrBusy
 	}
 	addrs, incarnation, err := DecodeAddress(a.Bytes)
 	if err != nil {
 		return err
 	}
-	if !p.alive() {
+	if !p.session.alive() {
 		p = newPeer(m, ep, addrs, incarnation)
 		m.peers[ep] = p
 	} else {
 		p.move(now, addrs, incarnation)
 	}
-	p.again = true
+	p.session.reconnects = true
 	return nil
 }
 
 // Disconnect implements transport.Link. The operations complete before it returns.
 func (m *Machine) Disconnect(ep transport.Endpoint, err error) {
-	if p := m.connected(ep); p != nil && p.state != stateFailed {
+	if p := m.connected(ep); p != nil && p.session.state != failed {
 		var over opList
-		p.drop(stateFailed, err, &over)
+		p.drop(failed, err, &over)
 		over.complete()
 	}
 }
@@ -191,11 +180,50 @@ func (m *Machine) Close() {
 	}
 	m.closed = true
 	for _, p := range m.peers {
-		if p != nil && p.state != stateFailed {
-			p.drop(stateFailed, transport.ErrClosed, &m.done)
+		if p != nil && p.session.state != failed {
+			p.drop(failed, transport.ErrClosed, &m.done)
 		}
 	}
 	m.Complete()
-	m.active, m.soon, m.due = nil, nil, 0
-	m.pool.close()
+	m.timers, m.soon = timers{}, nil
+	m.pool.Close()
+	m.wholes.Close()
+}
+
+// PathDown tells that nothing can be sent from, or comes to, the local address of path: its interface
+// is down or the address gone. What is in flight from there goes again by other paths at once.
+func (m *Machine) PathDown(now int64, path Path) {
+	if path >= MaxPaths || m.closed || m.offline>>path&1 != 0 {
+		return
+	}
+	m.offline |= 1 << path
+	for _, p := range m.peers {
+		if p != nil && int(path) < p.paths.Len() && p.session.alive() {
+			p.paths.Offline(p.paths.At(int(path)), now)
+		}
+	}
+}
+
+// PathUp tells that the address may be used again. It is, when probes by it have been answered.
+func (m *Machine) PathUp(now int64, path Path) {
+	if path >= MaxPaths || m.closed || m.offline>>path&1 == 0 {
+		return
+	}
+	m.offline &^= 1 << path
+	for _, p := range m.peers {
+		if p != nil && int(path) < p.paths.Len() && p.session.alive() {
+			p.paths.Online(p.paths.At(int(path)), now)
+			p.sender.pump(now)
+		}
+	}
+}
+
+// Transmissions is how many packets that want an answer have gone to ep by path so far; 0 if there is
+// no such path.
+func (m *Machine) Transmissions(ep transport.Endpoint, path Path) uint64 {
+	p := m.connected(ep)
+	if p == nil || int(path) >= p.paths.Len() {
+		return 0
+	}
+	return p.paths.At(int(path)).Transmissions()
 }

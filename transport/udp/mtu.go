@@ -1,26 +1,33 @@
 package udp
 
-import "net/netip"
+import (
+	"net/netip"
 
-// pathMTU is how long datagrams may be that go by a path. Unless Config.Discover is set, it never changes.
+	"lapi/transport/udp/internal/packet"
+	"lapi/transport/udp/internal/paths"
+	"lapi/transport/udp/internal/recovery"
+)
+
+// pathMTU is how long datagrams may be that go by a path. Unless Config.Discover is set, it never
+// changes.
 //
 // Two things lower it: the kernel's word, which is asked for when a session begins and when a long
-// packet was lost; and black holes, which swallow long packets and tell nobody. After each pause
-// the kernel's word is taken anew, in case the path takes more again.
+// packet was lost; and black holes, which swallow long packets and tell nobody. After each pause the
+// kernel's word is taken anew, in case the path takes more again.
 type pathMTU struct {
-	size      int    // bytes of a datagram; what is longer is cut again
-	learntAt  int64  // when the kernel was asked last
-	losses    int    // rounds in a row in which long packets were lost and none as long arrived
-	swallowed int    // the length of the shortest of these
-	roundTx   uint64 // transmissions up to this one belong to the latest round, or to one before
-	raiseAt   int64  // when to try longer ones; 0: size is all that is wanted
-	pause     int64  // before that; doubled until long packets arrive
+	size     int    // bytes of a datagram; what is longer is cut again
+	askedAt  int64  // when the kernel was asked last
+	losses   int    // rounds in a row in which long packets were lost and none as long arrived
+	shortest int    // the length of the shortest of these
+	roundTx  uint64 // transmissions up to this one belong to the latest round, or to one before
+	raiseAt  int64  // when to try longer ones; 0: size is all that is wanted
+	pause    int64  // before that; doubled until long packets arrive
 }
 
 // MTUSource is an Outlet that knows what the kernel has heard of paths' MTUs.
 type MTUSource interface {
-	// PathMTU is how long a datagram to an address may be to pass in one piece, in bytes of UDP
-	// data, as far as the kernel knows; 0: it does not.
+	// PathMTU is how long a datagram to an address may be to pass in one piece, in bytes of UDP data,
+	// as far as the kernel knows; 0: it does not.
 	PathMTU(path Path, to netip.AddrPort) int
 }
 
@@ -30,114 +37,163 @@ const (
 	leastSize = 576 - 20 - 8
 )
 
-// leastSize is what every path takes: IPv6 promises 1280 bytes, IPv4 576.
-func (r *route) leastSize() int {
-	if r.addr.Addr().Unmap().Is6() {
+// leastSizeOf is what every path like r takes: IPv6 promises 1280 bytes, IPv4 576.
+func leastSizeOf(r *paths.Path) int {
+	if r.Addr().Addr().Unmap().Is6() {
 		return safeSize
 	}
 	return leastSize
 }
 
-// leastSize is what every path to the peer takes.
-func (p *peer) leastSize() int {
-	least := p.m.cfg.PacketSize
-	for i := range p.routes {
-		least = min(least, p.routes[i].leastSize())
+// initMTUs begins with the largest packets for n paths.
+func (s *sender) initMTUs(n int) {
+	s.mtus = make([]pathMTU, n)
+	for i := range s.mtus {
+		s.mtus[i].size = s.m.cfg.PacketSize
 	}
-	return least
+	s.fit()
 }
 
 // resize sets how long datagrams by r may be, and when longer ones are tried.
-func (p *peer) resize(r *route, size int, now int64) {
-	most := p.m.cfg.PacketSize
-	r.size, r.losses, r.raiseAt = max(min(size, most), min(r.leastSize(), most)), 0, 0
-	if r.size < most {
-		r.pause = min(max(2*r.pause, int64(raiseLeast)), int64(raiseMost))
-		r.raiseAt = now + r.pause
+func (s *sender) resize(r *paths.Path, size int, now int64) {
+	u, most := &s.mtus[r.Number()], s.m.cfg.PacketSize
+	u.size, u.losses, u.raiseAt = max(min(size, most), min(leastSizeOf(r), most)), 0, 0
+	if u.size < most {
+		u.pause = min(max(2*u.pause, int64(raiseLeast)), int64(raiseMost))
+		u.raiseAt = now + u.pause
 	}
-	p.fit()
+	s.fit()
 }
 
 // fit makes new packets as long as all paths take, and tells the owner.
-func (p *peer) fit() {
-	least := p.m.cfg.PacketSize
-	for i := range p.routes {
-		least = min(least, p.routes[i].size)
+func (s *sender) fit() {
+	least := s.m.cfg.PacketSize
+	for i := range s.mtus {
+		least = min(least, s.mtus[i].size)
 	}
-	p.packetSize = least
-	p.mostFlight = mostFlight(least)
-	if sendMax := p.m.sendMax(least); sendMax != p.sendMax {
-		p.sendMax = sendMax
-		if p.m.cfg.SendMaxChanged != nil {
-			p.m.cfg.SendMaxChanged(p.ep, sendMax)
+	s.limits = packetLimits{size: least, mostInFlight: mostInFlight(least)}
+	if sendMax := s.m.sendMax(least); sendMax != s.sendMax {
+		s.sendMax = sendMax
+		if s.m.cfg.SendMaxChanged != nil {
+			s.m.cfg.SendMaxChanged(s.p.ep, sendMax)
 		}
 	}
 }
 
-// sendMax is how long a message is whose packet has so many bytes. No less than the smallest packet's: what is longer than a path is cut again.
-func (m *Machine) sendMax(packet int) int { return (max(packet, MinPacketSize) - overhead) &^ 7 }
+// sendMax is how long a message is whose packet has so many bytes. No less than the smallest packet's:
+// what is longer than a path takes is cut again.
+func (m *Machine) sendMax(size int) int { return (max(size, MinPacketSize) - packet.Overhead) &^ 7 }
 
-// mostFlight is how many packets of a size may be in flight to one peer.
-func mostFlight(size int) int { return min(MaxPacketsOut*max(burstBytes/size, 1), maxFlying) }
+// mostInFlight is how many packets of a size may be in flight to one peer.
+func mostInFlight(size int) int { return min(MaxPacketsOut*max(burstBytes/size, 1), mostPackets) }
 
-// survey asks the kernel how long packets may be on all paths: the session begins.
-func (p *peer) survey(now int64) {
-	if !p.m.cfg.Discover {
+// learnMTUs asks the kernel how long packets may be on all paths: the session begins.
+func (s *sender) learnMTUs(now int64) {
+	if !s.m.cfg.Discover {
 		return
 	}
-	for i := range p.routes {
-		p.raise(&p.routes[i], now)
+	for i := range s.mtus {
+		s.raise(s.p.paths.At(i), now)
 	}
-	p.sendMax = 0 // the owner may know of an earlier session's
-	p.fit()
+	s.sendMax = 0 // the owner may know of an earlier session's
+	s.fit()
 }
 
-// kernelSays is what the kernel knows of r; what may be tried if that is nothing.
-func (p *peer) kernelSays(r *route) int {
-	if p.m.mtus != nil {
-		if n := p.m.mtus.PathMTU(r.path, r.addr); n > 0 {
+// known is what the kernel knows of r; what may be tried if that is nothing.
+func (s *sender) known(r *paths.Path) int {
+	if s.m.mtus != nil {
+		if n := s.m.mtus.PathMTU(Path(r.Number()), r.Addr()); n > 0 {
 			return n
 		}
 	}
-	return p.m.cfg.PacketSize
+	return s.m.cfg.PacketSize
 }
 
 // raise makes packets by r as long as the kernel knows to pass.
-func (p *peer) raise(r *route, now int64) { p.resize(r, p.kernelSays(r), now) }
+func (s *sender) raise(r *paths.Path, now int64) { s.resize(r, s.known(r), now) }
 
-// lostLong: k was lost by r, though something sent later by r arrived. If that was because k is too
-// long, the kernel may have been told. If long packets are lost round after round, r is a black
-// hole for them.
-func (p *peer) lostLong(k *packet, r *route, now int64) {
-	n := k.length()
-	if !p.m.cfg.Discover || n > r.size || n <= r.leastSize() || k.tx <= r.roundTx {
-		return
-	}
-	r.roundTx = r.tx
-	if r.losses++; r.losses == 1 || n < r.swallowed {
-		r.swallowed = n
-	}
-	hole := r.losses >= blackHoleRounds
-	if hole || r.learntAt == 0 || now-r.learntAt >= int64(askGap) {
-		r.learntAt = now
-		if known := p.kernelSays(r); known < r.size {
-			p.resize(r, known, now)
-			return
-		}
-	}
-	if hole && r.size > safeSize {
-		p.resize(r, safeSize, now)
-	} else if hole {
-		p.resize(r, leastSize, now)
+// raiseIfDue tries longer packets by r if it is time to.
+func (s *sender) raiseIfDue(r *paths.Path, now int64) {
+	if over(s.mtus[r.Number()].raiseAt, now) {
+		s.raise(r, now)
 	}
 }
 
-// passed: a packet of so many bytes has arrived by r.
-func (r *route) passed(length int) {
-	if length < r.swallowed {
+// isLong says whether k may have been lost by r because of its length.
+func (s *sender) isLong(k *recovery.Packet, r *paths.Path) bool {
+	return s.m.cfg.Discover && k.Length() > leastSizeOf(r)
+}
+
+// lostLong: k was lost by r, though something sent later by r arrived. If that was because k is too
+// long, the kernel may have been told. If long packets are lost round after round, r is a black hole
+// for them.
+func (s *sender) lostLong(k *recovery.Packet, r *paths.Path, now int64) {
+	u, n := &s.mtus[r.Number()], k.Length()
+	if !s.isLong(k, r) || n > u.size || k.Tx() <= u.roundTx {
 		return
 	}
-	if r.losses = 0; r.raiseAt == 0 {
-		r.pause = 0
+	u.roundTx = r.Transmissions()
+	if u.losses++; u.losses == 1 || n < u.shortest {
+		u.shortest = n
 	}
+	hole := u.losses >= blackHoleRounds
+	if hole || u.askedAt == 0 || now-u.askedAt >= int64(askGap) {
+		u.askedAt = now
+		if known := s.known(r); known < u.size {
+			s.resize(r, known, now)
+			return
+		}
+	}
+	if hole && u.size > safeSize {
+		s.resize(r, safeSize, now)
+	} else if hole {
+		s.resize(r, leastSize, now)
+	}
+}
+
+// passed: a packet of so many bytes has arrived.
+func (u *pathMTU) passed(length int) {
+	if length < u.shortest {
+		return
+	}
+	if u.losses = 0; u.raiseAt == 0 {
+		u.pause = 0
+	}
+}
+
+// cut puts a packet with the next part of k in k's place (packet/cut.go). What is left of k gets a
+// number behind all others. Nil: there is no memory, or no number, now.
+func (s *sender) cut(k *recovery.Packet) *recovery.Packet {
+	size := s.m.cfg.PacketSize
+	for i := range s.p.paths.Len() {
+		size = min(size, leastSizeOf(s.p.paths.At(i)))
+	}
+	part := s.m.pool.Get()
+	if part == nil {
+		return nil
+	}
+	k.FirstCut(k.Seq())
+	last := k.IsLastPart(size)
+	if !last && !s.window.HasNumberForRest(k) {
+		s.m.pool.Put(part)
+		return nil
+	}
+	if !k.MovePart(&part.Content, size, k.Sends() > 0) {
+		s.void(k)
+		k.MovePart(&part.Content, size, k.Sends() > 0)
+	}
+	s.window.Replace(k, part)
+	if last {
+		if op := k.Op(); op != nil {
+			s.m.done.add(op, nil)
+		}
+		s.m.pool.Put(k)
+		return part
+	}
+	s.window.Repush(k)
+	for op := s.flushes.first; op != nil; op = op.Link.Next { // it waits for what is left, too
+		op.Link.Mark = uint64(s.window.End())
+	}
+	s.flushSeq = s.window.End()
+	return part
 }

@@ -7,6 +7,7 @@ import (
 
 	"lapi/transport"
 	"lapi/transport/memory"
+	"lapi/transport/udp/internal/packet"
 	"lapi/transport/udp/wire"
 )
 
@@ -59,7 +60,7 @@ func TestTold(t *testing.T) {
 	var told int
 	r := narrowed(t, &told, way)
 	r.moves(200, 1400, &told)
-	if size := r.ms[0].peers[1].routes[0].size; size != 1372 || told != (1372-overhead)&^7 {
+	if size := r.ms[0].peers[1].sender.mtus[0].size; size != 1372 || told != (1372-packet.Overhead)&^7 {
 		t.Errorf("packets have %d bytes, messages %d", size, told)
 	}
 	before := r.roads[1][0].tooLong
@@ -67,7 +68,7 @@ func TestTold(t *testing.T) {
 	if n := r.roads[1][0].tooLong - before; n != 0 || before == 0 {
 		t.Errorf("%d packets were too long, then %d", before, n)
 	}
-	if r.ms[1].peers[0].routes[0].size != 1472 {
+	if r.ms[1].peers[0].sender.mtus[0].size != 1472 {
 		t.Error("the way back has got narrower, which nobody has said")
 	}
 
@@ -106,7 +107,7 @@ func TestSwallowed(t *testing.T) {
 		for range 1000 {
 			r.moves(10, 1424, &told)
 			r.pass(5 * time.Millisecond)
-			if r.ms[0].peers[1].routes[0].size == want {
+			if r.ms[0].peers[1].sender.mtus[0].size == want {
 				short++
 			}
 		}
@@ -127,21 +128,21 @@ func TestWiderAgain(t *testing.T) {
 		w := &r.roads[1][0]
 		w.mtu, w.tells = 1000, tells
 		r.moves(1000, 1400, &told)
-		if size := r.ms[0].peers[1].routes[0].size; size > 1000 {
+		if size := r.ms[0].peers[1].sender.mtus[0].size; size > 1000 {
 			t.Fatalf("told %v: packets have %d bytes", tells, size)
 		}
 		w.mtu, w.told = 0, 0 // the kernel forgets in the end
 		for end := r.now + int64(raiseMost+time.Second); r.now < end; r.pass(50 * time.Millisecond) {
 			r.moves(1, 1000, &told)
 		}
-		if told != 1472-overhead {
+		if told != 1472-packet.Overhead {
 			t.Errorf("told %v: messages hold %d bytes", tells, told)
 		}
 		w.loss = 0.05
 		r.moves(3000, 1400, &told)
 		w.loss = 0
 		r.moves(300, 1400, &told)
-		if told != 1472-overhead {
+		if told != 1472-packet.Overhead {
 			t.Errorf("told %v: messages hold %d bytes after losses", tells, told)
 		}
 	}
@@ -157,7 +158,7 @@ func TestLossIsNotLength(t *testing.T) {
 		short := 0
 		for range 400 {
 			r.moves(10, 1400, &told)
-			if r.ms[0].peers[1].routes[0].size < 1472 {
+			if r.ms[0].peers[1].sender.mtus[0].size < 1472 {
 				short++
 			}
 		}
@@ -167,7 +168,7 @@ func TestLossIsNotLength(t *testing.T) {
 			r.pass(20 * time.Millisecond)
 		}
 		t.Logf("loss %.2f: shorter in %d of 400 looks", loss, short)
-		if size := r.ms[0].peers[1].routes[0].size; size != 1472 || short > 200 {
+		if size := r.ms[0].peers[1].sender.mtus[0].size; size != 1472 || short > 200 {
 			t.Errorf("loss %.2f: shorter in %d of 400 looks, %d bytes in the end", loss, short, size)
 		}
 	}
@@ -180,7 +181,7 @@ func TestNarrowBesideWide(t *testing.T) {
 	var told int
 	r := narrowed(t, &told, narrow, gigabit())
 	r.moves(5000, 1400, &told)
-	if told != (1232-overhead)&^7 || r.ms[0].peers[1].packetSize != 1232 || r.ms[0].peers[1].routes[1].size != 1472 {
+	if told != (1232-packet.Overhead)&^7 || r.ms[0].peers[1].sender.limits.size != 1232 || r.ms[0].peers[1].sender.mtus[1].size != 1472 {
 		t.Errorf("messages hold %d bytes", told)
 	}
 	if r.sentBy[0] < 1<<20 || r.sentBy[1] < 1<<20 {
@@ -214,7 +215,7 @@ func TestRecut(t *testing.T) {
 		p.meet()
 		peer := p.ms[0].peers[1]
 		most := 1000
-		peer.resize(&peer.routes[0], most, p.now)
+		peer.sender.resize(peer.paths.At(0), most, p.now)
 		data := userMemory(t, 8192)
 		for i := range data {
 			data[i] = byte(i * 7)
@@ -236,7 +237,7 @@ func TestRecut(t *testing.T) {
 			parts++
 			if parts == 20 {
 				most = 600
-				peer.resize(&peer.routes[0], most, p.now)
+				peer.sender.resize(peer.paths.At(0), most, p.now)
 			}
 			if parts%5 == 0 { // twice, with another before the second
 				p.wires[0] = append(p.wires[0], flying{pairAddr(1), append([]byte(nil), b...)})

@@ -27,13 +27,13 @@ func TestJitterEnds(t *testing.T) {
 	way := road{delay: 200 * time.Microsecond, rate: 125e6, queue: 1 << 20, spread: 2 * time.Millisecond}
 	r := newRoads(t, 2, nil, way)
 	r.rate(5000, false)
-	slack := r.ms[0].peers[1].routes[0].slack
+	slack := r.ms[0].peers[1].paths.At(0).Slack()
 	r.roads[0][0].spread, r.roads[1][0].spread = 0, 0
 	for range 120 {
 		r.rate(50, false)
 		r.pass(100 * time.Millisecond)
 	}
-	if left := r.ms[0].peers[1].routes[0].slack; slack == 0 || left != 0 {
+	if left := r.ms[0].peers[1].paths.At(0).Slack(); slack == 0 || left != 0 {
 		t.Errorf("%v were allowed for, and %v in the end", time.Duration(slack), time.Duration(left))
 	}
 }

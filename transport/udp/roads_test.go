@@ -9,6 +9,7 @@ import (
 
 	"lapi/transport"
 	"lapi/transport/memory"
+	"lapi/transport/udp/internal/recovery"
 )
 
 // roads is a network with several paths between machines, in virtual time. What comes to a task by a path goes through one bottleneck
@@ -236,7 +237,7 @@ type stream struct {
 }
 
 func (r *roads) stream(from, to, packets int) *stream {
-	s := &stream{r: r, from: from, to: to, left: packets, ops: make([]transport.Op, seqWindow)}
+	s := &stream{r: r, from: from, to: to, left: packets, ops: make([]transport.Op, recovery.Numbers)}
 	size := r.ms[from].Limits().SendMax
 	data := userMemory(r.t, size)
 	for i := range s.ops {

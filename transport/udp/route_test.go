@@ -114,7 +114,7 @@ func TestFailoverOfLonePacket(t *testing.T) {
 	r := newRoads(t, 2, nil, gigabit(), gigabit())
 	r.pingPong(100*time.Millisecond, nil)
 	for path := range r.roads[1] {
-		if &r.ms[0].peers[1].routes[path] == r.ms[0].peers[1].usable() {
+		if r.ms[0].peers[1].paths.At(path) == r.ms[0].peers[1].paths.Usable() {
 			r.roads[1][path].cut = func(int) bool { return true }
 		}
 	}
@@ -186,8 +186,8 @@ func TestFlapping(t *testing.T) {
 		t.Errorf("the path was left and used again %v times", changes)
 	}
 	r.pingPong(5*time.Second, nil)
-	if h := r.ms[0].peers[1].routes[0].health; h != live {
-		t.Errorf("the path is not used again at all: health %d", h)
+	if o := r.ms[0].peers[1].paths.At(0); !o.IsLive() {
+		t.Errorf("the path is not used again at all: it is %s", o.Health())
 	}
 }
 
@@ -264,9 +264,9 @@ func TestHandshakeByOtherPath(t *testing.T) {
 		r.roads[i][1].cut = nil
 	}
 	r.pingPong(time.Second, nil)
-	for path, want := range []health{untested, live, live} {
-		if h := r.ms[0].peers[1].routes[path].health; h != want && !(path == 0 && h == dead) {
-			t.Errorf("path %d: health %d, want %d", path, h, want)
+	for path, want := range []string{"untested", "live", "live"} {
+		if h := r.ms[0].peers[1].paths.At(path).Health(); h != want && !(path == 0 && h == "dead") {
+			t.Errorf("path %d is %s, want %s", path, h, want)
 		}
 	}
 }
@@ -280,7 +280,7 @@ func TestFewerAddresses(t *testing.T) {
 		}
 	}, gigabit(), gigabit())
 	r.rate(1000, false)
-	r.want("paths", len(r.ms[0].peers[1].routes), 1)
+	r.want("paths", r.ms[0].peers[1].paths.Len(), 1)
 	if r.sentBy[1] != 0 && r.roads[0][1].lost == 0 {
 		t.Errorf("%d bytes by a path that the peer does not have", r.sentBy[1])
 	}
@@ -323,7 +323,7 @@ func TestIdleNeedsNoTimer(t *testing.T) {
 func TestDownTakesNoTime(t *testing.T) {
 	r := newRoads(t, 2, nil, gigabit(), gigabit())
 	r.pingPong(time.Second, nil)
-	best := r.ms[0].peers[1].usable().path
+	best := Path(r.ms[0].peers[1].paths.Usable().Number())
 	r.roads[1][best].cut = func(int) bool { return true }
 	var op transport.Op
 	if _, err := r.ms[0].Send(r.now, 1, 1, nil, &op); err != nil {
@@ -347,19 +347,19 @@ func TestDownTakesNoTime(t *testing.T) {
 func TestIdlePathIsWatched(t *testing.T) {
 	r := newRoads(t, 2, nil, gigabit(), road{delay: time.Millisecond})
 	r.pingPong(time.Second, nil)
-	other := &r.ms[0].peers[1].routes[1]
-	if other.health != live {
-		t.Fatalf("health %d", other.health)
+	other := r.ms[0].peers[1].paths.At(1)
+	if !other.IsLive() {
+		t.Fatalf("it is %s", other.Health())
 	}
 	r.silence(1, 1, true)
 	r.pingPong(time.Second, nil)
-	if other.health == live {
+	if other.IsLive() {
 		t.Error("the path still counts as live")
 	}
 	r.silence(1, 1, false)
 	r.pingPong(2*time.Second, nil)
-	if other.health != live {
-		t.Errorf("health %d of a path that works again", other.health)
+	if !other.IsLive() {
+		t.Errorf("a path that works again is %s", other.Health())
 	}
 }
 
@@ -397,8 +397,8 @@ func TestDeadPathIsBetterThanNone(t *testing.T) {
 	r.pingPong(time.Second, nil)
 	r.silence(1, 0, true)
 	r.pingPong(2*time.Second, nil)
-	if h := r.ms[0].peers[1].routes[0].health; h != dead {
-		t.Fatalf("health %d of a path that does not work", h)
+	if h := r.ms[0].peers[1].paths.At(0).Health(); h != "dead" {
+		t.Fatalf("a path that does not work is %s", h)
 	}
 	r.silence(1, 0, false)
 	for i := range r.roads {
@@ -406,25 +406,6 @@ func TestDeadPathIsBetterThanNone(t *testing.T) {
 	}
 	if pause, _ := r.pingPong(time.Second, nil); pause > 20*time.Millisecond {
 		t.Errorf("a pause of %v", pause)
-	}
-}
-
-// For a lone packet a path that loses some is slower than one that is a little longer and loses none.
-func TestLossesCountForSmall(t *testing.T) {
-	r := newRoads(t, 2, nil, gigabit(), gigabit())
-	r.pingPong(time.Second, nil)
-	p := r.ms[0].peers[1]
-	for i, shortest := range []time.Duration{100 * time.Microsecond, 160 * time.Microsecond} {
-		p.routes[i].rtt = rtt{smooth: int64(shortest), shortest: int64(shortest)}
-		p.routes[i].lossShare = 0
-	}
-	p.best = 1
-	if got := p.usable().path; got != 0 {
-		t.Errorf("path %d is taken, 0 is the shorter", got)
-	}
-	p.routes[0].lossShare = 1 << 16 / 5
-	if got := p.usable().path; got != 1 {
-		t.Errorf("path %d is taken, which loses a fifth", got)
 	}
 }
 

@@ -122,12 +122,12 @@ func Split(b []byte) (id uint8, header, data int) {
 //	+-----------------------------------+--------------------------------+
 //	|  received: accepted and never needed again                         |
 //	+--------------------------------------------------------------------+
-//	|  refused: arrived, not accepted; wanted again later                |
+//	|  not ready: arrived, not accepted; wanted again later              |
 //	+--------------------------------------------------------------------+
 type Block struct {
 	First    Seq
 	Received uint64
-	Refused  uint64
+	NotReady uint64
 }
 
 // Put writes k to the first BlockSize bytes of b.
@@ -136,7 +136,7 @@ func (k *Block) Put(b []byte) {
 	binary.LittleEndian.PutUint32(b, uint32(k.First))
 	binary.LittleEndian.PutUint32(b[4:], 0)
 	binary.LittleEndian.PutUint64(b[8:], k.Received)
-	binary.LittleEndian.PutUint64(b[16:], k.Refused)
+	binary.LittleEndian.PutUint64(b[16:], k.NotReady)
 }
 
 // Next takes the first block off b, the rest of an Ack or Bye packet behind its header.
@@ -146,6 +146,6 @@ func (k *Block) Next(b []byte) (rest []byte, err error) {
 	}
 	k.First = Seq(binary.LittleEndian.Uint32(b))
 	k.Received = binary.LittleEndian.Uint64(b[8:])
-	k.Refused = binary.LittleEndian.Uint64(b[16:])
+	k.NotReady = binary.LittleEndian.Uint64(b[16:])
 	return b[BlockSize:], nil
 }

@@ -69,6 +69,11 @@ func (g *gatherer) Push() []Bounce {
 	return g.bounces
 }
 
+// setOutlet replaces the outlet of a machine that has sent nothing yet.
+func (m *Machine) setOutlet(g Gatherer) {
+	m.out, m.batch, m.coalescing.gathers = g, newBatch(g), true
+}
+
 // newGatheringPair is newPair with gatherers.
 func newGatheringPair(t *testing.T, n int, set func(int, *Config)) (*pair, []*gatherer) {
 	t.Helper()
@@ -76,7 +81,7 @@ func newGatheringPair(t *testing.T, n int, set func(int, *Config)) (*pair, []*ga
 	var gs []*gatherer
 	for i, m := range p.ms {
 		g := &gatherer{pairOutlet: pairOutlet{p, i}}
-		m.out, m.gatherer = g, g
+		m.setOutlet(g)
 		gs = append(gs, g)
 	}
 	return p, gs
@@ -213,7 +218,7 @@ func TestBurstFault(t *testing.T) {
 func TestBurstFull(t *testing.T) {
 	p, gs := newGatheringPair(t, 2, nil)
 	p.meet()
-	before, window := p.ms[0].stats, p.ms[0].peers[1].routes[0].window
+	before, window := p.ms[0].stats, p.ms[0].peers[1].paths.At(0).Congestion().Window()
 	gs[0].bounce = func(int) Outcome { return Full }
 	var all []*sent
 	for range 5 {
@@ -235,8 +240,8 @@ func TestBurstFull(t *testing.T) {
 		}
 	}
 	s := p.ms[0].stats
-	if s.RetransmittedPackets != before.RetransmittedPackets || s.DataSent-before.DataSent != 5000 || p.ms[0].peers[1].routes[0].window < window {
-		t.Errorf("%d retransmissions, %d bytes sent, window %d", s.RetransmittedPackets, s.DataSent-before.DataSent, p.ms[0].peers[1].routes[0].window)
+	if s.RetransmittedPackets != before.RetransmittedPackets || s.DataSent-before.DataSent != 5000 || p.ms[0].peers[1].paths.At(0).Congestion().Window() < window {
+		t.Errorf("%d retransmissions, %d bytes sent, window %d", s.RetransmittedPackets, s.DataSent-before.DataSent, p.ms[0].peers[1].paths.At(0).Congestion().Window())
 	}
 }
 

@@ -39,7 +39,7 @@ func (g *roadGatherer) Push() []Bounce {
 func TestBounceBeforeMissing(t *testing.T) {
 	r := newRoads(t, 2, nil, gigabit(), gigabit(), gigabit())
 	g := &roadGatherer{roadOutlet: roadOutlet{r, 0}, full: -1}
-	r.ms[0].out, r.ms[0].gatherer = g, g
+	r.ms[0].setOutlet(g)
 	s := r.stream(0, 1, 1000)
 	over := func() bool {
 		done := s.feed()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lapi/transport"
+	"lapi/transport/udp/internal/paths"
 )
 
 // unlike is a path that is much slower than gigabit.
@@ -25,8 +26,8 @@ func TestStarvedPeerIsNotAFailedPath(t *testing.T) {
 				watch := func() {
 					starve()
 					for i := range r.ms {
-						for _, o := range r.ms[i].peers[1-i].routes {
-							if o.silentAt != 0 {
+						for path := range 2 {
+							if o := r.ms[i].peers[1-i].paths.At(path); o.IsLive() && !o.Works() {
 								silent++
 							}
 						}
@@ -74,33 +75,35 @@ func TestFailedPathIsLeft(t *testing.T) {
 						each = r.starve(rand.New(rand.NewPCG(seed, 7)), c.sleep, c.run)
 					}
 					r.pingPong(500*time.Millisecond, each)
-					routes := r.ms[0].peers[1].routes
+					of := []*paths.Set{&r.ms[0].peers[1].paths, &r.ms[1].peers[0].paths}
 					if strings.HasPrefix(name, "alike") { // neither is better: both tasks shall use this one
-						r.ms[0].peers[1].best, r.ms[1].peers[0].best = path, path
+						for _, s := range of {
+							s.Opened(s.At(path), r.now)
+						}
 						r.pingPong(10*time.Millisecond, each)
 					}
-					used := r.ms[0].peers[1].best == path && r.ms[1].peers[0].best == path
+					used := int(of[0].Usable().Number()) == path && int(of[1].Usable().Number()) == path
 					r.roads[seed%2][path].cut = func(int) bool { return true } // one direction
 					cutAt, leftAt := r.now, int64(0)
 					r.pingPong(3*time.Second, func() {
 						each()
-						if h := routes[path].health; leftAt == 0 && (h == suspect || h == dead) {
+						if h := of[0].At(path).Health(); leftAt == 0 && (h == "down" || h == "dead") {
 							leftAt = r.now
 						}
 					})
 					switch {
 					case leftAt == 0:
-						t.Errorf("seed %d: health %d of the path that fails", seed, routes[path].health)
+						t.Errorf("seed %d: the path that fails is %s", seed, of[0].At(path).Health())
 					case used: // else acknowledgements go by the other, and a probe finds it in its time
 						slowest = max(slowest, time.Duration(leftAt-cutAt))
 					}
-					if h := routes[1-path].health; h != live {
-						t.Errorf("seed %d: health %d of the path that works", seed, h)
+					if o := of[0].At(1 - path); !o.IsLive() {
+						t.Errorf("seed %d: the path that works is %s", seed, o.Health())
 					}
 					r.roads[seed%2][path].cut = nil
 					r.pingPong(3*time.Second, each)
-					if h := routes[path].health; h != live {
-						t.Errorf("seed %d: health %d of the path that works again", seed, h)
+					if o := of[0].At(path); !o.IsLive() {
+						t.Errorf("seed %d: the path that works again is %s", seed, o.Health())
 					}
 				}
 				t.Logf("left after %v at most", slowest)
@@ -124,24 +127,24 @@ func TestTimerWaitsForWhatCame(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := r.ms[0].peers[1]
-	used, again := &p.routes[p.best], r.ms[0].Stats().RetransmittedPackets
+	used, again := p.paths.Usable(), r.ms[0].Stats().RetransmittedPackets
 	r.asleep = []int64{r.now + int64(10*time.Millisecond), 0}
 	r.pass(9 * time.Millisecond) // the answer has come to the socket
 	late := r.now
 	for i := range mostUnheard {
 		r.ms[0].OnTimeout(late, false)
-		if !used.speaks() || r.ms[0].Stats().RetransmittedPackets != again {
-			t.Fatalf("doubted in turn %d, before what came was read", i)
+		if !used.Works() || r.ms[0].Stats().RetransmittedPackets != again {
+			t.Fatalf("suspected in turn %d, before what came was read", i)
 		}
 	}
 	r.ms[0].OnTimeout(late, false)
-	if used.speaks() {
+	if used.Works() {
 		t.Error("it is put off for ever")
 	}
 	r.asleep = nil
 	r.pass(time.Millisecond)
-	if !used.speaks() || r.changes != 0 {
-		t.Errorf("doubted still, or left %d times, though the answer was there", r.changes)
+	if !used.Works() || r.changes != 0 {
+		t.Errorf("suspected still, or left %d times, though the answer was there", r.changes)
 	}
 }
 
@@ -150,15 +153,18 @@ func TestStrandedGoAgain(t *testing.T) {
 	r := newRoads(t, 2, nil, gigabit(), gigabit())
 	r.pingPong(time.Second, nil)
 	p := r.ms[0].peers[1]
-	failed := &p.routes[p.best]
-	failed.smooth, failed.deviation = int64(5*time.Millisecond), int64(time.Millisecond) // so its timer is slow, and slower each time
+	failed := p.paths.Usable()
+	failed.RTT().Renew()
+	for range 4 { // so its timer is slow, and slower each time
+		failed.RTT().Sample(r.now, int64(5*time.Millisecond))
+	}
 	s := r.stream(0, 1, 40)
 	s.single = true
 	s.feed()
-	inFlight := failed.flying
-	r.silence(1, int(failed.path), true)
+	inFlight := failed.InFlight()
+	r.silence(1, int(failed.Number()), true)
 	for i := range r.queue { // what is on its way is lost, too
-		if r.queue[i].path == failed.path {
+		if uint8(r.queue[i].path) == failed.Number() {
 			r.queue[i].to = 0
 		}
 	}
@@ -184,9 +190,9 @@ func TestAllSilent(t *testing.T) {
 			t.Errorf("path %d: a pause of %v after it came back", path, pause)
 		}
 		for i := range r.ms {
-			routes := r.ms[i].peers[1-i].routes
-			if routes[path].health != live || routes[1-path].health == live {
-				t.Errorf("task %d: health %d of path %d, which is back, %d of the other", i, routes[path].health, path, routes[1-path].health)
+			of := &r.ms[i].peers[1-i].paths
+			if !of.At(path).IsLive() || of.At(1-path).IsLive() {
+				t.Errorf("task %d: path %d, which is back, is %s, the other %s", i, path, of.At(path).Health(), of.At(1-path).Health())
 			}
 		}
 		r.want("changes", r.changes, 2)
