@@ -64,7 +64,8 @@ func (s *sender) Lost(k *recovery.Packet, now int64) {
 	s.lostLong(k, s.p.paths.At(int(k.Path())), now)
 }
 
-// largestBuffer is the most that is believed of a peer's buffer, bytes: it fits an int of any width.
+// largestBuffer is the most that is believed of a peer's buffer, bytes: it fits an int of any
+// width.
 const largestBuffer = 1 << 30
 
 // roomIs takes in what the peer says of its sockets.
@@ -75,9 +76,10 @@ func (s *sender) roomIs(bytes uint32) {
 }
 
 // Flush implements transport.Link: done when all packets before it are acknowledged, which the peer
-// does when its handlers have accepted all that is in them. A peer that left in good order has nothing
-// more to acknowledge.
-func (m *Machine) Flush(now int64, ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
+// does when its handlers have accepted all that is in them. A peer that left in good order has
+// nothing more to acknowledge.
+func (m *Machine) Flush(now int64, ep transport.Endpoint, op *transport.Op) (transport.Status,
+	error) {
 	p, err := m.target(ep)
 	if err != nil {
 		if q := m.connected(ep); q != nil && q.session.state == closed && !m.closed {

@@ -39,7 +39,8 @@ func TestAckThreshold(t *testing.T) {
 	p.want("a threshold out of range", p.ms[1].cfg.AckThreshold, 1)
 }
 
-// A lone packet is acknowledged after ackDelay, not before; POLLING_INTERVAL bounds that, and so does RETRANSMIT_INTERVAL.
+// A lone packet is acknowledged after ackDelay, not before; POLLING_INTERVAL bounds that, and so
+// does RETRANSMIT_INTERVAL.
 func TestAckDelay(t *testing.T) {
 	for _, polling := range []time.Duration{DefaultPollingInterval, 50 * time.Microsecond} {
 		p := newPair(t, 2, func(_ int, c *Config) { c.PollingInterval = polling })
@@ -68,7 +69,8 @@ func TestAckDelay(t *testing.T) {
 		}
 	}
 	p.ms[1].Check(p.now)
-	p.want("acknowledgements after RETRANSMIT_INTERVAL turns without time", p.count(1, wire.KindAck), 1)
+	p.want("acknowledgements after RETRANSMIT_INTERVAL turns without time",
+		p.count(1, wire.KindAck), 1)
 }
 
 // Data that goes back carries the acknowledgement.
@@ -104,13 +106,19 @@ func retransmissions(t *testing.T, d time.Duration, set func(int, *Config), turn
 	return int(p.ms[0].Stats().RetransmittedPackets - before)
 }
 
-// POLLING_INTERVAL and RETRANSMIT_INTERVAL are upper bounds of the pause between retransmissions, whatever the backoff is.
+// POLLING_INTERVAL and RETRANSMIT_INTERVAL are upper bounds of the pause between retransmissions,
+// whatever the backoff is.
 func TestIntervalsBoundRetransmission(t *testing.T) {
 	const d = 4 * time.Second
 	plain := retransmissions(t, d, nil, false)
-	polling := retransmissions(t, d, func(_ int, c *Config) { c.PollingInterval = 10 * time.Millisecond }, false)
-	loops := retransmissions(t, d, func(_ int, c *Config) { c.RetransmitInterval = 100 }, true) // 100 turns are 10 ms here
-	if plain < 10 || plain > 30 {                                                               // at most 400 ms apart, after the backoff
+	polling := retransmissions(t, d, func(_ int,
+		c *Config) {
+		c.PollingInterval = 10 * time.Millisecond
+	}, false)
+	// 100 turns are 10 ms here
+	loops := retransmissions(t, d, func(_ int, c *Config) { c.RetransmitInterval = 100 }, true)
+	// at most 400 ms apart, after the backoff
+	if plain < 10 || plain > 30 {
 		t.Errorf("%d retransmissions with the defaults", plain)
 	}
 	if polling < 390 || polling > 450 {
@@ -148,7 +156,8 @@ func TestFastRetransmission(t *testing.T) {
 	}
 }
 
-// A peer that was away for a while makes a retransmission superfluous. It is not taken as a sign that others are lost.
+// A peer that was away for a while makes a retransmission superfluous. It is not taken as a sign
+// that others are lost.
 func TestLateReceiver(t *testing.T) {
 	p := newPair(t, 2, func(_ int, c *Config) { c.AckThreshold = 8 })
 	p.meet()
@@ -162,7 +171,8 @@ func TestLateReceiver(t *testing.T) {
 	p.pass(time.Millisecond)
 	p.want("retransmitted packets", int(p.ms[0].Stats().RetransmittedPackets), 1)
 	p.want("duplicates", int(p.ms[1].Stats().DuplicatePackets), 1)
-	if p.ms[0].peers[1].paths.At(0).Congestion().Window() < window || p.ms[0].peers[1].sender.window.Outstanding() {
+	if p.ms[0].peers[1].paths.At(0).Congestion().Window() < window ||
+		p.ms[0].peers[1].sender.window.Outstanding() {
 		t.Error("the window shrank, or something is missing")
 	}
 }
@@ -184,9 +194,11 @@ func TestWholeFlightLost(t *testing.T) {
 	p.want("duplicates", int(p.ms[1].Stats().DuplicatePackets), 0)
 }
 
-// No more than MAX_PKTS_OUT bursts of packets are in flight; small messages wait earlier and share packets; beyond all bounds Send says ErrBusy.
+// No more than MAX_PKTS_OUT bursts of packets are in flight; small messages wait earlier and share
+// packets; beyond all bounds Send says ErrBusy.
 func TestWindow(t *testing.T) {
-	for name, c := range map[string]struct{ size, first int }{"copied": {100, maxSmall}, "lent": {200, 20}} {
+	for name, c := range map[string]struct{ size, first int }{"copied": {100, maxSmall},
+		"lent": {200, 20}} {
 		t.Run(name, func(t *testing.T) { testWindow(t, c.size, c.first) })
 	}
 }
@@ -199,7 +211,8 @@ func (wideLaw) Allowed() int { return 1 << 27 }
 
 func wide(packetSize int) congestion.Controller { return wideLaw{congestion.New(packetSize)} }
 
-// testWindow sends messages until there is no room; of the first 20 as many fly alone as first says.
+// testWindow sends messages until there is no room; of the first 20 as many fly alone as first
+// says.
 func testWindow(t *testing.T, size, first int) {
 	p := newPair(t, 2, func(_ int, c *Config) { c.law = wide }) // the packets count, not the bytes
 	p.meet()
@@ -219,7 +232,8 @@ func testWindow(t *testing.T, size, first int) {
 		}
 	}
 	p.want("packets in flight", p.count(0, wire.KindData), most)
-	if shared := messages > 20*(most+maxWaiting); shared != (first == maxSmall) || messages > maxMessages*(most+maxWaiting) {
+	if shared := messages > 20*(most+maxWaiting); shared != (first == maxSmall) ||
+		messages > maxMessages*(most+maxWaiting) {
 		t.Errorf("%d messages in %d packets", messages, most+maxWaiting)
 	}
 	got := 0
@@ -319,12 +333,14 @@ func TestConfigErrors(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if m, err := NewMachine(Config{NumTasks: 1, PacketSize: 65536}, nil); err != nil || m.cfg.PacketSize != wire.MaxDatagram {
+	if m, err := NewMachine(Config{NumTasks: 1, PacketSize: 65536}, nil); err != nil ||
+		m.cfg.PacketSize != wire.MaxDatagram {
 		t.Errorf("MP_UDP_PACKET_SIZE 65536: %v", err)
 	}
 }
 
-// When a packet seems to be missing the next ones are acknowledged as soon as there is nothing else to do, else not.
+// When a packet seems to be missing the next ones are acknowledged as soon as there is nothing else
+// to do, else not.
 func TestMissingIsToldSoon(t *testing.T) {
 	for _, lost := range []int{0, 2} {
 		p := newPair(t, 2, func(_ int, c *Config) { c.law = wide }) // else the origin asks
@@ -345,8 +361,8 @@ func TestMissingIsToldSoon(t *testing.T) {
 	}
 }
 
-// TestEnormousBuffer: what a peer says of its sockets, up to the largest number, makes no window that lets nothing through, however wide an
-// int is.
+// TestEnormousBuffer: what a peer says of its sockets, up to the largest number, makes no window
+// that lets nothing through, however wide an int is.
 func TestEnormousBuffer(t *testing.T) {
 	p := newPair(t, 2, nil)
 	p.meet()

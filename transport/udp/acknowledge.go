@@ -56,8 +56,8 @@ func (c *receiver) ackBounced(again int64) {
 
 func (c *receiver) clearPending() { c.ackCount, c.ackDue, c.wantAck = 0, 0, false }
 
-// answerPath is the path for acknowledgements that had to wait: the one that data came by last, if it
-// can be used.
+// answerPath is the path for acknowledgements that had to wait: the one that data came by last, if
+// it can be used.
 func (c *receiver) answerPath() *paths.Path {
 	if r := c.p.paths.At(int(c.latestBy)); !r.IsOffline() {
 		return r
@@ -65,8 +65,8 @@ func (c *receiver) answerPath() *paths.Path {
 	return c.p.paths.Usable()
 }
 
-// sendAck sends all there is to say of what came from the peer by r, as an Ack or Bye. If the outlet is
-// full it is lost, as any packet may be.
+// sendAck sends all there is to say of what came from the peer by r, as an Ack or Bye. If the
+// outlet is full it is lost, as any packet may be.
 func (c *receiver) sendAck(r *paths.Path, kind wire.Kind, flags wire.Flags) bool {
 	return c.sendBlocks(r, c.putBlocks(r, kind, flags))
 }
@@ -80,7 +80,8 @@ func (c *receiver) sendNotReady(r *paths.Path, s wire.Seq) {
 }
 
 // putBlocks writes an Ack or Bye into scratch, with a block for each 64 numbers of which some were
-// received. Its header's own bits are then more of the same. Who is leaving says so in every packet.
+// received. Its header's own bits are then more of the same. Who is leaving says so in every
+// packet.
 func (c *receiver) putBlocks(r *paths.Path, kind wire.Kind, flags wire.Flags) int {
 	if c.m.leaving {
 		kind = wire.KindBye
@@ -113,8 +114,8 @@ func (c *receiver) onTimer(now int64, all bool) {
 	}
 }
 
-// OnIdle answers the requests that could wait until the socket was empty, and sends the packets that
-// are held.
+// OnIdle answers the requests that could wait until the socket was empty, and sends the packets
+// that are held.
 func (m *Machine) OnIdle() {
 	for _, c := range m.soon {
 		c.listed = false

@@ -7,7 +7,8 @@ import (
 	"lapi/transport/udp/wire"
 )
 
-// admission is what decides whether a packet from a peer is one of the session's; doc.go, "Admission".
+// admission is what decides whether a packet from a peer is one of the session's; doc.go,
+// "Admission".
 type admission struct {
 	in, out           *wire.Secret // of packets from and to the peer; nil until its nonce is known
 	helloIn, helloOut wire.HelloKey
@@ -26,10 +27,11 @@ func (s *session) makeHelloKeys() {
 	s.hasKeys = true
 }
 
-// authentic returns the peer whose session b, no Hello, belongs to, and the path that it came by, or
-// nil. Only the kind, the origin's task number and lengths are used before the check has shown that
-// the packet is genuine.
-func (m *Machine) authentic(now int64, path Path, from netip.AddrPort, b []byte) (*peer, *paths.Path) {
+// authentic returns the peer whose session b, no Hello, belongs to, and the path that it came by,
+// or nil. Only the kind, the origin's task number and lengths are used before the check has shown
+// that the packet is genuine.
+func (m *Machine) authentic(now int64, path Path, from netip.AddrPort, b []byte) (*peer,
+	*paths.Path) {
 	if len(b) < wire.HeaderSize || int(wire.Task(b)) >= len(m.peers) {
 		return nil, nil
 	}
@@ -59,7 +61,8 @@ func (m *Machine) authentic(now int64, path Path, from netip.AddrPort, b []byte)
 
 // helloFrom returns the peer that a Hello is from, and the path, if all in it fits. Before the
 // signature has been looked at, its fields only choose the peer and lead to its being dropped.
-func (m *Machine) helloFrom(path Path, from netip.AddrPort, b []byte, h *wire.Hello) (*peer, *paths.Path) {
+func (m *Machine) helloFrom(path Path, from netip.AddrPort, b []byte, h *wire.Hello) (*peer,
+	*paths.Path) {
 	if h.Decode(b) != nil || h.Task >= uint32(len(m.peers)) || m.leaving {
 		return nil, nil
 	}
@@ -82,13 +85,15 @@ func (m *Machine) helloFrom(path Path, from netip.AddrPort, b []byte, h *wire.He
 // fits says whether h is for this task, from a task of this job that the session may be with.
 func (s *session) fits(h *wire.Hello) bool {
 	m := s.p.m
-	return h.Target == uint32(m.cfg.Task) && h.NumTasks == uint32(m.cfg.NumTasks) && h.Partition == m.partition &&
-		h.Instance == uint16(m.cfg.Instance) && (h.Round == m.cfg.Round || h.Round == anyRound || s.reconnects) &&
+	return h.Target == uint32(m.cfg.Task) && h.NumTasks == uint32(m.cfg.NumTasks) &&
+		h.Partition == m.partition &&
+		h.Instance == uint16(m.cfg.Instance) &&
+		(h.Round == m.cfg.Round || h.Round == anyRound || s.reconnects) &&
 		h.Incarnation != 0 && h.Nonce != 0 && (s.expected == 0 || s.expected == h.Incarnation)
 }
 
-// disagree tells the owner, once, of a peer that wants a session but seems to have another level or job
-// key. Once there is a session it can only be somebody else.
+// disagree tells the owner, once, of a peer that wants a session but seems to have another level or
+// job key. Once there is a session it can only be somebody else.
 func (s *session) disagree(theirs wire.Level) {
 	if s.state >= open || s.disagreed {
 		return

@@ -8,13 +8,13 @@ import (
 	"lapi/transport/udp/internal/recovery"
 )
 
-// Gatherer is an Outlet that sends several packets in one go, because a packet costs as much as many
-// in one go. Data packets are given to Gather; all others, which lie in memory that the Machine writes
-// again at once, to Transmit.
+// Gatherer is an Outlet that sends several packets in one go, because a packet costs as much as
+// many in one go. Data packets are given to Gather; all others, which lie in memory that the
+// Machine writes again at once, to Transmit.
 type Gatherer interface {
 	Outlet
-	// Gather is Transmit, but the packet may be sent later, at Push at the latest. Gathered: head and
-	// data are the Gatherer's to read until then. Any other outcome is final.
+	// Gather is Transmit, but the packet may be sent later, at Push at the latest. Gathered: head
+	// and data are the Gatherer's to read until then. Any other outcome is final.
 	Gather(path Path, to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome
 	// Push sends all that was gathered and returns what could not be sent. The slice is valid until
 	// the next Push.
@@ -65,8 +65,8 @@ func (b *batch) give(s *sender, k *recovery.Packet, r *paths.Path) Outcome {
 	return outcome
 }
 
-// release is called before k's memory, or that which it has borrowed, changes hands: the outlet must
-// not have it any more.
+// release is called before k's memory, or that which it has borrowed, changes hands: the outlet
+// must not have it any more.
 func (b *batch) release(k *recovery.Packet) {
 	if k.Batch == b.number {
 		b.flush()
@@ -86,9 +86,9 @@ func (b *batch) flush() {
 	b.number++
 }
 
-// Push sends what the outlet has gathered. The owner calls it at the end of each entry, and before it
-// waits or lets user code run for long. A packet that could not be sent goes again when its peer's
-// timers run: at once, without its data if those cannot be read, or after a pause for room.
+// Push sends what the outlet has gathered. The owner calls it at the end of each entry, and before
+// it waits or lets user code run for long. A packet that could not be sent goes again when its
+// peer's timers run: at once, without its data if those cannot be read, or after a pause for room.
 func (m *Machine) Push() {
 	if len(m.coalescing.peers) > 0 {
 		m.coalescing.sendReady(&m.batch)

@@ -29,7 +29,8 @@ func (m *Machine) Left() bool {
 	return true
 }
 
-// notify sends the close notice, and sees to it that it is sent again unless it has been often enough.
+// notify sends the close notice, and sees to it that it is sent again unless it has been often
+// enough.
 func (s *session) notify(now int64) {
 	if s.closeSent == closeCount || s.state != open {
 		s.closeDue = 0
@@ -44,8 +45,8 @@ func (s *session) notify(now int64) {
 	s.p.timer(s.closeDue)
 }
 
-// closePath is the path for the next close notice: first the best, then each that can be used in turn,
-// as no health is looked at any more.
+// closePath is the path for the next close notice: first the best, then each that can be used in
+// turn, as no health is looked at any more.
 func (s *session) closePath() *paths.Path {
 	if s.closeSent == 0 {
 		return s.p.paths.Usable()

@@ -6,9 +6,9 @@ import (
 )
 
 // coalescing is how small messages come to share packets, of which each costs the same. A packet is
-// open while others may join it: until the entry ends in which it began (Push). If another small one
-// is in flight then, the open one is held: until it is full, an acknowledgement comes, or the owner
-// finds nothing else to do (OnIdle).
+// open while others may join it: until the entry ends in which it began (Push). If another small
+// one is in flight then, the open one is held: until it is full, an acknowledgement comes, or the
+// owner finds nothing else to do (OnIdle).
 type coalescing struct {
 	gathers bool    // the outlet sends packets together, at Push
 	peers   []*peer // with a packet that goes at Push, if the window allows
@@ -70,19 +70,20 @@ func (c *coalescing) sendHeld(b *batch) {
 	c.pushing, c.idle, b.alone = false, false, false
 }
 
-// isLone says whether the packets of these peers that may go are one, and the outlet has none: there
-// is nothing to gather.
+// isLone says whether the packets of these peers that may go are one, and the outlet has none:
+// there is nothing to gather.
 func isLone(peers []*peer, b *batch) bool {
 	return len(peers) == 1 && b.isEmpty() && peers[0].sender.window.Unsent() == 1
 }
 
-// Reserve is the end of the packet for ep that is held, so that its owner writes messages behind those
-// that are in it, in the form of package wire: tail has no bytes and room for what may follow, messages
-// is how many. 0: there is no such packet. The owner calls Commit before it calls anything else here.
-// The last message that fits is left to Send: with it the packet goes.
+// Reserve is the end of the packet for ep that is held, so that its owner writes messages behind
+// those that are in it, in the form of package wire: tail has no bytes and room for what may
+// follow, messages is how many. 0: there is no such packet. The owner calls Commit before it calls
+// anything else here. The last message that fits is left to Send: with it the packet goes.
 func (m *Machine) Reserve(ep transport.Endpoint) (tail []byte, messages int) {
 	p := m.connected(ep)
-	if p == nil || !p.sender.coalesced.held || p.session.state != open || p.sender.window.Unsent() == 0 {
+	if p == nil || !p.sender.coalesced.held || p.session.state != open ||
+		p.sender.window.Unsent() == 0 {
 		return nil, 0
 	}
 	return p.sender.window.Last().Reserve(p.sender.limits.size)

@@ -24,29 +24,33 @@ const (
 
 // Outlet is the medium below a Machine.
 type Outlet interface {
-	// Transmit sends head, followed by n bytes of user memory at data, as one packet from the local address of path. Nothing is kept.
+	// Transmit sends head, followed by n bytes of user memory at data, as one packet from the local
+	// address of path. Nothing is kept.
 	Transmit(path Path, to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome
 }
 
-// Path is a way between this task and a peer: from this task's local address of that number (Config.Locals) to the peer's of the same
-// number. There are as many paths to a peer as the task with fewer addresses has.
+// Path is a way between this task and a peer: from this task's local address of that number
+// (Config.Locals) to the peer's of the same number. There are as many paths to a peer as the task
+// with fewer addresses has.
 type Path uint8
 
 // MaxPaths is how many addresses of a task count (guide, Chapter 14: instances).
 const MaxPaths = 8
 
-// Machine is the protocol of one task. Times are nanoseconds of any clock that does not go backwards and is never 0. It is not safe
-// for concurrent use; its owner's lock protects it. Handlers and Op.Done may call any method but OnPacket, OnTimeout, Check and Complete.
+// Machine is the protocol of one task. Times are nanoseconds of any clock that does not go
+// backwards and is never 0. It is not safe for concurrent use; its owner's lock protects it.
+// Handlers and Op.Done may call any method but OnPacket, OnTimeout, Check and Complete.
 type Machine struct {
-	cfg        Config
-	out        Outlet
-	mtus       MTUSource // out, if it is one
-	limits     transport.Limits
-	partition  uint64
-	stats      transport.Stats
-	handlers   [transport.MaxMsgID + 1]transport.MsgHandler
-	peers      []*peer     // by endpoint; nil: not connected
-	soon       []*receiver // those whose origins asked for an acknowledgement when there is nothing else to do
+	cfg       Config
+	out       Outlet
+	mtus      MTUSource // out, if it is one
+	limits    transport.Limits
+	partition uint64
+	stats     transport.Stats
+	handlers  [transport.MaxMsgID + 1]transport.MsgHandler
+	peers     []*peer // by endpoint; nil: not connected
+	// those whose origins asked for an acknowledgement when there is nothing else to do
+	soon       []*receiver
 	timers     timers
 	pool       recovery.Pool
 	wholes     packet.Blocks // for received packets that come in parts
@@ -67,11 +71,14 @@ func NewMachine(cfg Config, out Outlet) (*Machine, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	m := &Machine{cfg: cfg, out: out, partition: wire.PartitionHash(cfg.Partition), peers: make([]*peer, cfg.NumTasks), batch: newBatch(out)}
+	m := &Machine{cfg: cfg, out: out, partition: wire.PartitionHash(cfg.Partition),
+		peers: make([]*peer, cfg.NumTasks), batch: newBatch(out)}
 	sendMax := m.sendMax(cfg.PacketSize)
-	m.limits = transport.Limits{SendMax: sendMax, HeaderMax: min(sendMax-minData, maxHeader), PutAlign: 1, GetAlign: 1}
+	m.limits = transport.Limits{SendMax: sendMax, HeaderMax: min(sendMax-minData, maxHeader),
+		PutAlign: 1, GetAlign: 1}
 	m.pool = newPool(&cfg, sendMax)
-	m.wholes = packet.Blocks{Size: wholeSize, Count: wholeChunk, Most: min(recovery.Numbers*cfg.NumTasks, maxWholes)}
+	m.wholes = packet.Blocks{Size: wholeSize, Count: wholeChunk,
+		Most: min(recovery.Numbers*cfg.NumTasks, maxWholes)}
 	m.coalescing.gathers = m.batch.gatherer != nil
 	m.mtus, _ = out.(MTUSource)
 	return m, nil
@@ -93,8 +100,8 @@ func (m *Machine) SetTimeout(d time.Duration) {
 	}
 }
 
-// SetAckThreshold changes how many packets are acknowledged together (LAPI_Senv ACK_THRESHOLD); outside 1 to MaxAckThreshold
-// the nearest of these.
+// SetAckThreshold changes how many packets are acknowledged together (LAPI_Senv ACK_THRESHOLD);
+// outside 1 to MaxAckThreshold the nearest of these.
 func (m *Machine) SetAckThreshold(packets int) {
 	m.cfg.AckThreshold = min(max(packets, 1), MaxAckThreshold)
 }
@@ -126,9 +133,10 @@ func (m *Machine) Connect(ep transport.Endpoint, a transport.Address) error {
 	return nil
 }
 
-// Reconnect gives ep, whose task is to come back or has moved, another session: with whatever incarnation of the task is, or will be, at
-// a, in any Config.Round. A session that was disconnected, has failed or was left begins anew; one that has never been open only
-// looks elsewhere, and what waits for it goes there. ErrBusy: there is an open session; Disconnect first.
+// Reconnect gives ep, whose task is to come back or has moved, another session: with whatever
+// incarnation of the task is, or will be, at a, in any Config.Round. A session that was
+// disconnected, has failed or was left begins anew; one that has never been open only looks
+// elsewhere, and what waits for it goes there. ErrBusy: there is an open session; Disconnect first.
 func (m *Machine) Reconnect(now int64, ep transport.Endpoint, a transport.Address) error {
 	p := m.connected(ep)
 	switch {
@@ -173,7 +181,8 @@ func (m *Machine) connected(ep transport.Endpoint) *peer {
 // Complete calls Done of the operations that are over and returns how many there were.
 func (m *Machine) Complete() int { return m.done.complete() }
 
-// Close completes every queued operation with ErrClosed and releases the memory. Peers are told by Leave, before.
+// Close completes every queued operation with ErrClosed and releases the memory. Peers are told by
+// Leave, before.
 func (m *Machine) Close() {
 	if m.closed {
 		return
@@ -190,8 +199,9 @@ func (m *Machine) Close() {
 	m.wholes.Close()
 }
 
-// PathDown tells that nothing can be sent from, or comes to, the local address of path: its interface
-// is down or the address gone. What is in flight from there goes again by other paths at once.
+// PathDown tells that nothing can be sent from, or comes to, the local address of path: its
+// interface is down or the address gone. What is in flight from there goes again by other paths at
+// once.
 func (m *Machine) PathDown(now int64, path Path) {
 	if path >= MaxPaths || m.closed || m.offline>>path&1 != 0 {
 		return
@@ -218,8 +228,8 @@ func (m *Machine) PathUp(now int64, path Path) {
 	}
 }
 
-// Transmissions is how many packets that want an answer have gone to ep by path so far; 0 if there is
-// no such path.
+// Transmissions is how many packets that want an answer have gone to ep by path so far; 0 if there
+// is no such path.
 func (m *Machine) Transmissions(ep transport.Endpoint, path Path) uint64 {
 	p := m.connected(ep)
 	if p == nil || int(path) >= p.paths.Len() {

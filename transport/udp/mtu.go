@@ -12,8 +12,8 @@ import (
 // changes.
 //
 // Two things lower it: the kernel's word, which is asked for when a session begins and when a long
-// packet was lost; and black holes, which swallow long packets and tell nobody. After each pause the
-// kernel's word is taken anew, in case the path takes more again.
+// packet was lost; and black holes, which swallow long packets and tell nobody. After each pause
+// the kernel's word is taken anew, in case the path takes more again.
 type pathMTU struct {
 	size     int    // bytes of a datagram; what is longer is cut again
 	askedAt  int64  // when the kernel was asked last
@@ -26,8 +26,8 @@ type pathMTU struct {
 
 // MTUSource is an Outlet that knows what the kernel has heard of paths' MTUs.
 type MTUSource interface {
-	// PathMTU is how long a datagram to an address may be to pass in one piece, in bytes of UDP data,
-	// as far as the kernel knows; 0: it does not.
+	// PathMTU is how long a datagram to an address may be to pass in one piece, in bytes of UDP
+	// data, as far as the kernel knows; 0: it does not.
 	PathMTU(path Path, to netip.AddrPort) int
 }
 
@@ -80,8 +80,8 @@ func (s *sender) fit() {
 	}
 }
 
-// sendMax is how long a message is whose packet has so many bytes. No less than the smallest packet's:
-// what is longer than a path takes is cut again.
+// sendMax is how long a message is whose packet has so many bytes. No less than the smallest
+// packet's: what is longer than a path takes is cut again.
 func (m *Machine) sendMax(size int) int { return (max(size, MinPacketSize) - packet.Overhead) &^ 7 }
 
 // mostInFlight is how many packets of a size may be in flight to one peer.
@@ -125,8 +125,8 @@ func (s *sender) isLong(k *recovery.Packet, r *paths.Path) bool {
 }
 
 // lostLong: k was lost by r, though something sent later by r arrived. If that was because k is too
-// long, the kernel may have been told. If long packets are lost round after round, r is a black hole
-// for them.
+// long, the kernel may have been told. If long packets are lost round after round, r is a black
+// hole for them.
 func (s *sender) lostLong(k *recovery.Packet, r *paths.Path, now int64) {
 	u, n := &s.mtus[r.Number()], k.Length()
 	if !s.isLong(k, r) || n > u.size || k.Tx() <= u.roundTx {

@@ -30,7 +30,8 @@ func (o *origins) count(now int64, c *receiver) {
 }
 
 // room is how many bytes each peer may have on its way to each of this task's sockets, which hold
-// buffer bytes each. The kernel counts its bookkeeping too, and allows for it: it takes twice as much.
+// buffer bytes each. The kernel counts its bookkeeping too, and allows for it: it takes twice as
+// much.
 func (o *origins) room(buffer int) uint32 {
 	return uint32(min(buffer/max(o.now, o.earlier, 1), largestBuffer))
 }

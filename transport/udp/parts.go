@@ -9,8 +9,8 @@ type partial struct {
 	total, got, keep int    // bytes: of the whole, received, of use
 }
 
-// takePart takes in a part, which packet s holds, of a longer packet, whose messages are offered once
-// all of it is there. Not accepted: a handler, or lack of memory, refuses it for now.
+// takePart takes in a part, which packet s holds, of a longer packet, whose messages are offered
+// once all of it is there. Not accepted: a handler, or lack of memory, refuses it for now.
 func (c *receiver) takePart(s wire.Seq, content []byte) (offered int, accepted bool) {
 	var w wire.Part
 	_, header, _ := wire.Split(content)

@@ -40,7 +40,8 @@ func newPeer(m *Machine, ep transport.Endpoint, addrs []netip.AddrPort, incarnat
 func (p *peer) setPaths(addrs []netip.AddrPort) {
 	m := p.m
 	n := min(len(addrs), max(len(m.cfg.Locals), 1))
-	p.paths.Init(&p.sender, &p.sender.window, addrs[:n], func() congestion.Controller { return m.cfg.law(m.cfg.PacketSize) })
+	p.paths.Init(&p.sender, &p.sender.window, addrs[:n],
+		func() congestion.Controller { return m.cfg.law(m.cfg.PacketSize) })
 	for i := range n {
 		if m.offline>>i&1 != 0 {
 			p.paths.At(i).SetOffline()
@@ -123,11 +124,12 @@ func (p *peer) drop(to sessionState, err error, done *opList) {
 	p.session.end(to)
 }
 
-// putHeader writes to b the header of a packet that goes by r, with the acknowledgement of the other
-// direction.
+// putHeader writes to b the header of a packet that goes by r, with the acknowledgement of the
+// other direction.
 func (p *peer) putHeader(b []byte, r *paths.Path, kind wire.Kind, flags wire.Flags, seq wire.Seq) {
 	h := wire.Header{
-		Kind: kind, Flags: flags, Task: uint16(p.m.cfg.Task), Tx: uint16(r.NextTx()), Echo: r.Newest(), Seq: seq,
+		Kind: kind, Flags: flags, Task: uint16(p.m.cfg.Task), Tx: uint16(r.NextTx()),
+		Echo: r.Newest(), Seq: seq,
 	}
 	p.receiver.received.PutHeader(&h)
 	if kind != wire.KindData {

@@ -9,9 +9,9 @@ import (
 	"lapi/transport/udp/wire"
 )
 
-// The way of a packet in, from top to bottom. OnPacket finds out whether it is genuine (admit.go) and
-// what it is. Every packet acknowledges (ack.go). onData takes in the number of one with messages,
-// offer gives them to their handlers, and conclude says to the origin what became of them
+// The way of a packet in, from top to bottom. OnPacket finds out whether it is genuine (admit.go)
+// and what it is. Every packet acknowledges (ack.go). onData takes in the number of one with
+// messages, offer gives them to their handlers, and conclude says to the origin what became of them
 // (acknowledge.go).
 
 // receiver is the receiving half of a peer.
@@ -20,7 +20,8 @@ type receiver struct {
 	m        *Machine
 	received recovery.Received
 	latestBy uint8 // the path that data came by last
-	// accepted remembers of packets with several messages, some of them refused, which were accepted.
+	// accepted remembers of packets with several messages, some of them refused, which were
+	// accepted.
 	accepted map[wire.Seq]uint64
 	partials []partial // packets of which some parts are here
 	epoch    uint32    // of origins, when data came last
@@ -28,8 +29,8 @@ type receiver struct {
 }
 
 // OnPacket takes in one datagram that came to the local address of path, and offers its messages to
-// their handlers; it returns how many it offered. b must be outside the Go heap, start on a multiple of
-// 8 bytes, and is the handlers' to write until OnPacket returns.
+// their handlers; it returns how many it offered. b must be outside the Go heap, start on a
+// multiple of 8 bytes, and is the handlers' to write until OnPacket returns.
 func (m *Machine) OnPacket(now int64, path Path, from netip.AddrPort, b []byte) int {
 	if m.closed {
 		return 0
@@ -124,8 +125,8 @@ func (c *receiver) wants(now int64, r *paths.Path, h *wire.Header) bool {
 	return true
 }
 
-// offer calls the handlers of a packet's messages, but for those accepted before. all: now all are, and
-// the peer is still there.
+// offer calls the handlers of a packet's messages, but for those accepted before. all: now all are,
+// and the peer is still there.
 func (c *receiver) offer(s wire.Seq, rest []byte, count int) (offered int, all bool) {
 	m := c.m
 	var seen uint64
@@ -141,7 +142,8 @@ func (c *receiver) offer(s wire.Seq, rest []byte, count int) (offered int, all b
 			continue
 		}
 		offered++
-		m.msg = transport.Msg{From: c.p.ep, Hdr: at[wire.MessageSize:header:header], Data: at[header:data:data]}
+		m.msg = transport.Msg{From: c.p.ep, Hdr: at[wire.MessageSize:header:header],
+			Data: at[header:data:data]}
 		accepted := m.call(id)
 		if !c.p.session.alive() {
 			return offered, false
@@ -164,8 +166,8 @@ func (c *receiver) offer(s wire.Seq, rest []byte, count int) (offered int, all b
 	return offered, !refused
 }
 
-// call runs the handler of the message in msg. A message of a kind without handler comes from a peer
-// that does not fit us: it is counted and dropped.
+// call runs the handler of the message in msg. A message of a kind without handler comes from a
+// peer that does not fit us: it is counted and dropped.
 func (m *Machine) call(id uint8) (accepted bool) {
 	if id > uint8(transport.MaxMsgID) || m.handlers[id] == nil {
 		m.stats.GhostPackets++

@@ -8,7 +8,8 @@ import (
 	"lapi/transport/udp/wire"
 )
 
-// What is reserved is the rest of the packet that waits for others, of the path's size at most, and what was written there goes with it.
+// What is reserved is the rest of the packet that waits for others, of the path's size at most, and
+// what was written there goes with it.
 func TestReserve(t *testing.T) {
 	p, _ := newGatheringPair(t, 2, nil)
 	m := p.ms[0]
@@ -30,7 +31,8 @@ func TestReserve(t *testing.T) {
 	}
 	tail, n := m.Reserve(1)
 	k := q.sender.window.Last()
-	if n != maxMessages-1-k.Messages() || len(tail) != 0 || k.Length()+cap(tail) != min(packet.ShareBytes, q.sender.limits.size) {
+	if n != maxMessages-1-k.Messages() || len(tail) != 0 ||
+		k.Length()+cap(tail) != min(packet.ShareBytes, q.sender.limits.size) {
 		t.Fatalf("room for %d messages in %d bytes behind %d", n, cap(tail), k.Length())
 	}
 	whole := q.sender.limits.size
@@ -43,7 +45,8 @@ func TestReserve(t *testing.T) {
 	wire.PutMessage(b[len(b)-wire.MessageSize:], 1, 0, 0)
 	before := k.Messages()
 	m.Commit(1, len(b), 1, 0)
-	if count, err := wire.Count(k.Bytes()[wire.HeaderSize:]); err != nil || count != before+1 || k.Messages() != count {
+	if count, err := wire.Count(k.Bytes()[wire.HeaderSize:]); err != nil || count != before+1 ||
+		k.Messages() != count {
 		t.Errorf("%d messages, %v; the packet says %d", count, err, k.Messages())
 	}
 	if _, err := m.Flush(p.now, 1, &transport.Op{Done: func(*transport.Op, error) {}}); err != nil {

@@ -7,10 +7,10 @@ import (
 	"lapi/transport/udp/wire"
 )
 
-// onRetryTimer asks what has arrived by r, or sends the oldest packet there again. Of several paths r
-// is suspected, and the packet goes by one that works, or by the next in turn. Whatever else is in
-// flight on r follows when the answer tells that it is lost, or at the next time. The window stays,
-// because a peer that merely does not run looks the same; only a long silence closes it.
+// onRetryTimer asks what has arrived by r, or sends the oldest packet there again. Of several paths
+// r is suspected, and the packet goes by one that works, or by the next in turn. Whatever else is
+// in flight on r follows when the answer tells that it is lost, or at the next time. The window
+// stays, because a peer that merely does not run looks the same; only a long silence closes it.
 func (s *sender) onRetryTimer(r *paths.Path, now int64) {
 	if r.InFlight() == 0 {
 		r.Rearm(now)
@@ -25,7 +25,8 @@ func (s *sender) onRetryTimer(r *paths.Path, now int64) {
 		return
 	}
 	s.p.session.tries++
-	if r.Backoff() == 0 && r.RTT().Known() && k.Size() >= packet.ShareBytes && r.Works() && s.p.paths.Probe(r, now) {
+	if r.Backoff() == 0 && r.RTT().Known() && k.Size() >= packet.ShareBytes && r.Works() &&
+		s.p.paths.Probe(r, now) {
 		r.BackOff(1)
 		r.RetryIn(now, r.RTT().Timeout())
 		return

@@ -11,19 +11,20 @@ import (
 )
 
 // The way of a message out, from top to bottom. Send finds a place for it in a packet: in the open
-// one, or in one that it begins. pump sends the packets that the windows allow, each by the path that
-// delivers it first. emit completes a packet and hands it to the batch (batch.go).
+// one, or in one that it begins. pump sends the packets that the windows allow, each by the path
+// that delivers it first. emit completes a packet and hands it to the batch (batch.go).
 
 // sender is the sending half of a peer.
 type sender struct {
-	p         *peer
-	m         *Machine
-	window    recovery.Window
-	mtus      []pathMTU // by path
-	limits    packetLimits
-	sendMax   int      // header and data of a message that fills a packet, as the owner was told
-	flushes   opQueue  // in their order
-	flushing  bool     // a flush waits for packets not yet sent: the one before flushSeq asks for its acknowledgement
+	p       *peer
+	m       *Machine
+	window  recovery.Window
+	mtus    []pathMTU // by path
+	limits  packetLimits
+	sendMax int     // header and data of a message that fills a packet, as the owner was told
+	flushes opQueue // in their order
+	// a flush waits for packets not yet sent: the one before flushSeq asks for its acknowledgement
+	flushing  bool
 	flushSeq  wire.Seq // where the latest flush stands
 	coalesced coalesced
 }
@@ -34,10 +35,11 @@ type packetLimits struct {
 	mostInFlight int // packets, on all paths
 }
 
-// Send implements transport.Link. Up to CopyMax bytes of data are always copied (Done). Of more, the
-// packet borrows op.Local until the peer has acknowledged it (Queued). ErrBusy: too many packets wait
-// for this peer, or for all, or every retransmit buffer is taken.
-func (m *Machine) Send(now int64, ep transport.Endpoint, id transport.MsgID, hdr []byte, op *transport.Op) (transport.Status, error) {
+// Send implements transport.Link. Up to CopyMax bytes of data are always copied (Done). Of more,
+// the packet borrows op.Local until the peer has acknowledged it (Queued). ErrBusy: too many
+// packets wait for this peer, or for all, or every retransmit buffer is taken.
+func (m *Machine) Send(now int64, ep transport.Endpoint, id transport.MsgID, hdr []byte,
+	op *transport.Op) (transport.Status, error) {
 	p, err := m.checked(ep, id, hdr, op)
 	if err != nil {
 		return 0, err
@@ -50,12 +52,14 @@ func (m *Machine) Send(now int64, ep transport.Endpoint, id transport.MsgID, hdr
 }
 
 // checked is the peer of a message to send, if the message is one that may be sent.
-func (m *Machine) checked(ep transport.Endpoint, id transport.MsgID, hdr []byte, op *transport.Op) (*peer, error) {
+func (m *Machine) checked(ep transport.Endpoint, id transport.MsgID, hdr []byte,
+	op *transport.Op) (*peer, error) {
 	p, err := m.target(ep)
 	if err != nil {
 		return nil, err
 	}
-	if id == 0 || id > transport.MaxMsgID || len(hdr)&7 != 0 || len(hdr) > m.limits.HeaderMax || op.N > uint64(m.limits.SendMax-len(hdr)) {
+	if id == 0 || id > transport.MaxMsgID || len(hdr)&7 != 0 || len(hdr) > m.limits.HeaderMax ||
+		op.N > uint64(m.limits.SendMax-len(hdr)) {
 		return nil, transport.ErrBadParam
 	}
 	return p, nil
@@ -91,7 +95,8 @@ func (s *sender) join(id transport.MsgID, hdr []byte, op *transport.Op) (joined 
 }
 
 // begin begins a packet with a message.
-func (s *sender) begin(now int64, id transport.MsgID, hdr []byte, op *transport.Op) (transport.Status, error) {
+func (s *sender) begin(now int64, id transport.MsgID, hdr []byte,
+	op *transport.Op) (transport.Status, error) {
 	m := s.m
 	s.window.Open()
 	if !s.hasRoom() {
@@ -101,7 +106,8 @@ func (s *sender) begin(now int64, id transport.MsgID, hdr []byte, op *transport.
 	if k == nil {
 		return 0, transport.ErrBusy
 	}
-	status, err := k.Begin(id, hdr, op, packet.Limits{Size: m.cfg.PacketSize, CopyMax: m.cfg.CopyMax}, &m.pool.Retransmit)
+	status, err := k.Begin(id, hdr, op, packet.Limits{Size: m.cfg.PacketSize,
+		CopyMax: m.cfg.CopyMax}, &m.pool.Retransmit)
 	if err != nil {
 		m.pool.Put(k)
 		return 0, err
@@ -163,8 +169,8 @@ func (s *sender) transmitBy(k *recovery.Packet, now int64) bool {
 	}
 }
 
-// transmit sends k by r, for the first time or again. False: the outlet is full; k stays as it is and
-// nothing goes by r for a moment.
+// transmit sends k by r, for the first time or again. False: the outlet is full; k stays as it is
+// and nothing goes by r for a moment.
 func (s *sender) transmit(k *recovery.Packet, r *paths.Path, now int64, flags wire.Flags) bool {
 	m := s.m
 	s.Release(k)
@@ -208,11 +214,11 @@ func (s *sender) isFull(r *paths.Path, now int64) {
 	s.p.timer(r.FullDue())
 }
 
-// ask says how k, which goes by r, asks for its acknowledgement. At once: when half a window has gone
-// without one, when the window closes behind it, it was the last that was lost, a flush stands there,
-// no retransmit buffer is left, or the round trip of r, one of several, has not been measured for a
-// while, as acknowledgements that come by the others do not tell. In passing: when user memory is
-// borrowed and the message ends here.
+// ask says how k, which goes by r, asks for its acknowledgement. At once: when half a window has
+// gone without one, when the window closes behind it, it was the last that was lost, a flush stands
+// there, no retransmit buffer is left, or the round trip of r, one of several, has not been
+// measured for a while, as acknowledgements that come by the others do not tell. In passing: when
+// user memory is borrowed and the message ends here.
 func (s *sender) ask(k *recovery.Packet, r *paths.Path, now int64) wire.Flags {
 	w, most := &s.window, s.limits.mostInFlight
 	bytes, count := r.Unasked(k.Size())
@@ -220,11 +226,13 @@ func (s *sender) ask(k *recovery.Packet, r *paths.Path, now int64) wire.Flags {
 	full := min(s.limits.size+congestion.PacketOverhead, allowed/4)
 	closes := k.IsNew() && (w.InFlight()+1 >= most || !r.HasRoom(k.Size()+full))
 	if bytes >= allowed/2 || count >= most/2 || closes || s.flushing && k.Seq() == s.flushSeq-1 ||
-		k.IsLost() && w.LostPackets() == 1 || s.p.paths.Several() && k.Long() && r.AskedLongAgo(now) || k.Copied() && s.m.pool.Retransmit.Exhausted() {
+		k.IsLost() && w.LostPackets() == 1 || s.p.paths.Several() && k.Long() &&
+		r.AskedLongAgo(now) || k.Copied() && s.m.pool.Retransmit.Exhausted() {
 		r.ResetUnasked()
 		return wire.FlagAckNow
 	}
-	if k.Op() != nil && k.Length() < s.sendMax || w.InFlight()+1 >= s.m.coalescing.mostInFlight(k, most) {
+	if k.Op() != nil && k.Length() < s.sendMax ||
+		w.InFlight()+1 >= s.m.coalescing.mostInFlight(k, most) {
 		return wire.FlagAckSoon
 	}
 	return 0

@@ -19,8 +19,8 @@ const (
 	failed                   // disconnected, timed out, or the machine is closed
 )
 
-// session is who the peer is, whether it is there, and how that begins and ends; doc.go says why this
-// way.
+// session is who the peer is, whether it is there, and how that begins and ends; doc.go says why
+// this way.
 type session struct {
 	p        *peer
 	state    sessionState
@@ -35,7 +35,8 @@ type session struct {
 	nextHello  int64 // not before then to packets that do not fit
 	reconnects bool  // by Reconnect: the two tasks have not begun together, rounds mean nothing
 
-	waitSince int64 // since when something has been due from the peer without a sign of life; 0: nothing is
+	// since when something has been due from the peer without a sign of life; 0: nothing is
+	waitSince int64
 	tries     uint  // how often in a row the peer was asked for one
 	stallDue  int64 // when to give up because no path can be used; 0: one can
 
@@ -90,10 +91,13 @@ func (s *session) sendHello(r *paths.Path, flags wire.Flags) {
 	}
 	s.makeHelloKeys()
 	h := wire.Hello{
-		Level: m.cfg.Level, Flags: flags, Instance: uint16(m.cfg.Instance), Task: uint32(m.cfg.Task), Target: uint32(s.p.ep),
-		NumTasks: uint32(m.cfg.NumTasks), Partition: m.partition, Incarnation: m.cfg.Incarnation, Nonce: s.nonce,
-		TargetIncarnation: s.theirs.Incarnation, TargetNonce: s.theirs.Nonce, ReceiveBuffer: uint32(min(m.cfg.ReceiveBuffer, largestBuffer)),
-		Round: m.cfg.Round,
+		Level: m.cfg.Level, Flags: flags, Instance: uint16(m.cfg.Instance),
+		Task: uint32(m.cfg.Task), Target: uint32(s.p.ep),
+		NumTasks: uint32(m.cfg.NumTasks), Partition: m.partition, Incarnation: m.cfg.Incarnation,
+		Nonce:             s.nonce,
+		TargetIncarnation: s.theirs.Incarnation, TargetNonce: s.theirs.Nonce,
+		ReceiveBuffer: uint32(min(m.cfg.ReceiveBuffer, largestBuffer)),
+		Round:         m.cfg.Round,
 	}
 	if s.reconnects {
 		h.Round = anyRound
@@ -114,7 +118,8 @@ func (m *Machine) onHello(now int64, path Path, from netip.AddrPort, b []byte) {
 	}
 	s := &p.session
 	theirs := wire.Side{Task: h.Task, Incarnation: h.Incarnation, Nonce: h.Nonce}
-	if s.state >= open && theirs != s.theirs || !s.alive() { // another incarnation, or a session that is over
+	// another incarnation, or a session that is over
+	if s.state >= open && theirs != s.theirs || !s.alive() {
 		m.stats.GhostPackets++
 		return
 	}
@@ -199,7 +204,8 @@ func (s *session) heard(now int64, outstanding bool) {
 // times: a task that was away itself for so long has its answer waiting at the socket.
 func (s *session) isSilent(now int64) bool {
 	cfg := &s.p.m.cfg
-	return !cfg.NoTimeout && s.waitSince != 0 && now-s.waitSince >= int64(cfg.Timeout) && s.tries >= timeoutTries
+	return !cfg.NoTimeout && s.waitSince != 0 && now-s.waitSince >= int64(cfg.Timeout) &&
+		s.tries >= timeoutTries
 }
 
 // fail gives the peer up.
@@ -221,7 +227,8 @@ func (s *session) fail() {
 // stalled makes sure that somebody hears of it if this task can send by no address.
 func (s *session) stalled(now int64) {
 	p := s.p
-	if s.stallDue != 0 || !p.sender.window.Outstanding() || p.m.cfg.NoTimeout || !p.paths.AllOffline() {
+	if s.stallDue != 0 || !p.sender.window.Outstanding() || p.m.cfg.NoTimeout ||
+		!p.paths.AllOffline() {
 		return
 	}
 	s.waits(now)

@@ -12,17 +12,18 @@ import (
 )
 
 // unlike is a path that is much slower than gigabit.
-func unlike() road { return road{delay: 3 * time.Millisecond, rate: 125e6, queue: 250e3} }
+func unlike() simLink { return simLink{delay: 3 * time.Millisecond, rate: 125e6, queue: 250e3} }
 
-// Tasks that get a twentieth of the processor look silent by all paths alike: no path is left for that, be the paths alike or not, be it
-// a ping-pong or a long transfer.
+// Tasks that get a twentieth of the processor look silent by all paths alike: no path is left for
+// that, be the paths alike or not, be it a ping-pong or a long transfer.
 func TestStarvedPeerIsNotAFailedPath(t *testing.T) {
-	for name, other := range map[string]road{"alike": gigabit(), "unlike": unlike()} {
+	for name, other := range map[string]simLink{"alike": gigabit(), "unlike": unlike()} {
 		t.Run(name, func(t *testing.T) {
 			silent := 0
 			for seed := range uint64(20) {
-				r := newRoads(t, 2, nil, gigabit(), other)
-				starve := r.starve(rand.New(rand.NewPCG(seed, 5)), 60*time.Millisecond, 3*time.Millisecond)
+				r := newSimNet(t, 2, nil, gigabit(), other)
+				starve := r.starve(rand.New(rand.NewPCG(seed, 5)), 60*time.Millisecond,
+					3*time.Millisecond)
 				watch := func() {
 					starve()
 					for i := range r.ms {
@@ -48,17 +49,18 @@ func TestStarvedPeerIsNotAFailedPath(t *testing.T) {
 	}
 }
 
-// A path that fails is left, in whichever direction, also by tasks that seldom run, and only that one; and it is used again. On a machine with time that takes
-// a few milliseconds.
+// A path that fails is left, in whichever direction, also by tasks that seldom run, and only that
+// one; and it is used again. On a machine with time that takes a few milliseconds.
 func TestFailedPathIsLeft(t *testing.T) {
 	for name, c := range map[string]struct {
-		other      road
+		other      simLink
 		sleep, run time.Duration
 		limit      time.Duration
 	}{
-		"alike":           {other: gigabit(), limit: 20 * time.Millisecond},
-		"unlike":          {other: unlike(), limit: 60 * time.Millisecond},
-		"alike, starved":  {gigabit(), 60 * time.Millisecond, 3 * time.Millisecond, 5 * time.Second},
+		"alike":  {other: gigabit(), limit: 20 * time.Millisecond},
+		"unlike": {other: unlike(), limit: 60 * time.Millisecond},
+		"alike, starved": {gigabit(), 60 * time.Millisecond, 3 * time.Millisecond,
+			5 * time.Second},
 		"unlike, starved": {unlike(), 60 * time.Millisecond, 3 * time.Millisecond, 5 * time.Second},
 	} {
 		for path := range 2 {
@@ -69,38 +71,42 @@ func TestFailedPathIsLeft(t *testing.T) {
 					seeds = 20
 				}
 				for seed := range seeds {
-					r := newRoads(t, 2, nil, gigabit(), c.other)
+					r := newSimNet(t, 2, nil, gigabit(), c.other)
 					each := func() {}
 					if c.sleep != 0 {
 						each = r.starve(rand.New(rand.NewPCG(seed, 7)), c.sleep, c.run)
 					}
 					r.pingPong(500*time.Millisecond, each)
 					of := []*paths.Set{&r.ms[0].peers[1].paths, &r.ms[1].peers[0].paths}
-					if strings.HasPrefix(name, "alike") { // neither is better: both tasks shall use this one
+					// neither is better: both tasks shall use this one
+					if strings.HasPrefix(name, "alike") {
 						for _, s := range of {
 							s.Opened(s.At(path), r.now)
 						}
 						r.pingPong(10*time.Millisecond, each)
 					}
-					used := int(of[0].Usable().Number()) == path && int(of[1].Usable().Number()) == path
-					r.roads[seed%2][path].cut = func(int) bool { return true } // one direction
+					used := int(of[0].Usable().Number()) == path &&
+						int(of[1].Usable().Number()) == path
+					r.links[seed%2][path].cut = func(int) bool { return true } // one direction
 					cutAt, leftAt := r.now, int64(0)
 					r.pingPong(3*time.Second, func() {
 						each()
-						if h := of[0].At(path).Health(); leftAt == 0 && (h == "down" || h == "dead") {
+						if h := of[0].At(path).Health(); leftAt == 0 &&
+							(h == "down" || h == "dead") {
 							leftAt = r.now
 						}
 					})
 					switch {
 					case leftAt == 0:
-						t.Errorf("seed %d: the path that fails is %s", seed, of[0].At(path).Health())
+						t.Errorf("seed %d: the path that fails is %s", seed,
+							of[0].At(path).Health())
 					case used: // else acknowledgements go by the other, and a probe finds it in its time
 						slowest = max(slowest, time.Duration(leftAt-cutAt))
 					}
 					if o := of[0].At(1 - path); !o.IsLive() {
 						t.Errorf("seed %d: the path that works is %s", seed, o.Health())
 					}
-					r.roads[seed%2][path].cut = nil
+					r.links[seed%2][path].cut = nil
 					r.pingPong(3*time.Second, each)
 					if o := of[0].At(path); !o.IsLive() {
 						t.Errorf("seed %d: the path that works again is %s", seed, o.Health())
@@ -118,9 +124,10 @@ func TestFailedPathIsLeft(t *testing.T) {
 	}
 }
 
-// A timer that runs out while packets may wait at the sockets, as this task did not run, says nothing; but it is not put off for ever.
+// A timer that runs out while packets may wait at the sockets, as this task did not run, says
+// nothing; but it is not put off for ever.
 func TestTimerWaitsForWhatCame(t *testing.T) {
-	r := newRoads(t, 2, nil, gigabit(), gigabit())
+	r := newSimNet(t, 2, nil, gigabit(), gigabit())
 	r.pingPong(time.Second, nil)
 	var op transport.Op
 	if _, err := r.ms[0].Send(r.now, 1, 1, nil, &op); err != nil {
@@ -148,9 +155,10 @@ func TestTimerWaitsForWhatCame(t *testing.T) {
 	}
 }
 
-// What is in flight by a path that fails goes again as soon as another path answers, all of it: it does not wait until its own timer runs out.
+// What is in flight by a path that fails goes again as soon as another path answers, all of it: it
+// does not wait until its own timer runs out.
 func TestStrandedGoAgain(t *testing.T) {
-	r := newRoads(t, 2, nil, gigabit(), gigabit())
+	r := newSimNet(t, 2, nil, gigabit(), gigabit())
 	r.pingPong(time.Second, nil)
 	p := r.ms[0].peers[1]
 	failed := p.paths.Usable()
@@ -176,10 +184,11 @@ func TestStrandedGoAgain(t *testing.T) {
 	}
 }
 
-// If all paths fail none is left, whichever comes back first is used at once, and the other is left then.
+// If all paths fail none is left, whichever comes back first is used at once, and the other is left
+// then.
 func TestAllSilent(t *testing.T) {
 	for path := range 2 {
-		r := newRoads(t, 2, nil, gigabit(), gigabit())
+		r := newSimNet(t, 2, nil, gigabit(), gigabit())
 		r.pingPong(time.Second, nil)
 		r.silence(1, 0, true)
 		r.silence(1, 1, true)
@@ -192,7 +201,8 @@ func TestAllSilent(t *testing.T) {
 		for i := range r.ms {
 			of := &r.ms[i].peers[1-i].paths
 			if !of.At(path).IsLive() || of.At(1-path).IsLive() {
-				t.Errorf("task %d: path %d, which is back, is %s, the other %s", i, path, of.At(path).Health(), of.At(1-path).Health())
+				t.Errorf("task %d: path %d, which is back, is %s, the other %s", i, path,
+					of.At(path).Health(), of.At(1-path).Health())
 			}
 		}
 		r.want("changes", r.changes, 2)

@@ -17,10 +17,10 @@ func (m *Machine) NextTimeout() int64 {
 	return m.timers.due
 }
 
-// OnTimeout runs the acknowledge and retransmit logic of the peers whose time has come. heard: every
-// packet that came before now has been taken in. Only then an answer can be said to be missing, as
-// one may wait at a socket while this task did not run. Else that is put off, but not for ever, since
-// there are tasks whose sockets are never empty.
+// OnTimeout runs the acknowledge and retransmit logic of the peers whose time has come. heard:
+// every packet that came before now has been taken in. Only then an answer can be said to be
+// missing, as one may wait at a socket while this task did not run. Else that is put off, but not
+// for ever, since there are tasks whose sockets are never empty.
 func (m *Machine) OnTimeout(now int64, heard bool) {
 	t := &m.timers
 	if t.due == 0 || now < t.due {
@@ -32,8 +32,8 @@ func (m *Machine) OnTimeout(now int64, heard bool) {
 	t.run(now, false, heard)
 }
 
-// Turn counts calls of the owner's Progress. True: RETRANSMIT_INTERVAL of them went without a run of
-// the acknowledge and retransmit logic; call Check.
+// Turn counts calls of the owner's Progress. True: RETRANSMIT_INTERVAL of them went without a run
+// of the acknowledge and retransmit logic; call Check.
 func (m *Machine) Turn() bool {
 	m.timers.turns++
 	return m.timers.turns >= m.cfg.RetransmitInterval

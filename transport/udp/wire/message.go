@@ -17,8 +17,9 @@ import "encoding/binary"
 // Align8 rounds n up to a multiple of 8.
 func Align8(n int) int { return (n + 7) &^ 7 }
 
-// PartID is the id of a message that holds a part of a longer packet: one that was cut before its path was found to take less. It is the only message of its
-// packet. Its header says where the part belongs (see Part), its data are bytes of what follows the longer packet's header.
+// PartID is the id of a message that holds a part of a longer packet: one that was cut before its
+// path was found to take less. It is the only message of its packet. Its header says where the part
+// belongs (see Part), its data are bytes of what follows the longer packet's header.
 const PartID = 0
 
 // PartSize is the length of a part's header in bytes.
@@ -35,7 +36,8 @@ const PartSize = 16
 type Part struct {
 	Of            Seq
 	Offset, Total int // bytes
-	Keep          int // likewise; less than Total if the sender could not read all: what is behind is not to be used
+	// likewise; less than Total if the sender could not read all: what is behind is not to be used
+	Keep int
 }
 
 // Put writes k to the first PartSize bytes of b.
@@ -52,11 +54,13 @@ func (k *Part) Decode(header []byte, n int) error {
 	if len(header) != PartSize || n == 0 {
 		return ErrMalformed
 	}
-	keep, offset, total := binary.LittleEndian.Uint32(header[4:]), binary.LittleEndian.Uint32(header[8:]), binary.LittleEndian.Uint32(header[12:])
+	keep, offset, total := binary.LittleEndian.Uint32(header[4:]),
+		binary.LittleEndian.Uint32(header[8:]), binary.LittleEndian.Uint32(header[12:])
 	if total > MaxDatagram-HeaderSize || keep > total || uint64(offset)+uint64(n) > uint64(total) {
 		return ErrMalformed
 	}
-	*k = Part{Of: Seq(binary.LittleEndian.Uint32(header)), Offset: int(offset), Total: int(total), Keep: int(keep)}
+	*k = Part{Of: Seq(binary.LittleEndian.Uint32(header)), Offset: int(offset), Total: int(total),
+		Keep: int(keep)}
 	return nil
 }
 
@@ -74,7 +78,8 @@ type Message struct {
 	Data []byte
 }
 
-// Next takes the first message off b, the rest of a packet behind its header; rest is what follows it.
+// Next takes the first message off b, the rest of a packet behind its header; rest is what follows
+// it.
 func (m *Message) Next(b []byte) (rest []byte, err error) {
 	if len(b) < MessageSize {
 		return nil, ErrMalformed
@@ -91,7 +96,8 @@ func (m *Message) Next(b []byte) (rest []byte, err error) {
 	return b[min(Align8(end), len(b)):], nil
 }
 
-// Count walks the messages of b, the part of a Data packet behind its header, and returns how many there are.
+// Count walks the messages of b, the part of a Data packet behind its header, and returns how many
+// there are.
 func Count(b []byte) (n int, err error) {
 	for at := 0; at < len(b); n++ {
 		rest := b[at:]
@@ -108,7 +114,8 @@ func Count(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// Split is Next for the first of messages that Count has found good, and costs a quarter: its id, and where in b its header and its data end.
+// Split is Next for the first of messages that Count has found good, and costs a quarter: its id,
+// and where in b its header and its data end.
 func Split(b []byte) (id uint8, header, data int) {
 	header = MessageSize + int(binary.LittleEndian.Uint16(b[2:]))
 	return b[0], header, header + int(binary.LittleEndian.Uint32(b[4:]))

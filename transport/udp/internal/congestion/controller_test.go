@@ -111,7 +111,8 @@ func TestRandomLoss(t *testing.T) {
 // quarter changes nothing.
 func TestHeavyLossHalves(t *testing.T) {
 	for _, k := range []struct{ lost, want int }{{24, 64 << 10}, {60, 32 << 10}} {
-		c := &delivery{packetSize: packet, window: 64 << 10, limit: 1 << 20, found: true, roundAt: 1}
+		c := &delivery{packetSize: packet, window: 64 << 10, limit: 1 << 20, found: true,
+			roundAt: 1}
 		var flat rtt.Estimator
 		flat.Sample(1, 1e6)
 		for i := range k.lost {
@@ -125,8 +126,8 @@ func TestHeavyLossHalves(t *testing.T) {
 	}
 }
 
-// A loss behind a queue takes the window back to what the path delivers, at most to a half, and once
-// for all that was in flight.
+// A loss behind a queue takes the window back to what the path delivers, at most to a half, and
+// once for all that was in flight.
 func TestQueueDrains(t *testing.T) {
 	p := newPath(125000, 1e6, 250000)
 	for range 200 {

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// The window begins at firstPackets or firstBytes, whichever is more, at most the peer's receive
-	// buffer divided by firstShare.
+	// The window begins at firstPackets or firstBytes, whichever is more, at most the peer's
+	// receive buffer divided by firstShare.
 	firstPackets = 4
 	firstBytes   = 1 << 16
 	firstShare   = 8
@@ -21,11 +21,12 @@ const (
 )
 
 // delivery is the law in use. The window doubles in each round trip until a queue shows, or the
-// peer's limit is met. Then it grows by a packet or a 32nd, whichever is more. A loss by itself does
-// not say that the path is full: while round trips are near the shortest there is no queue, and a
-// loss changes nothing. Else it takes the window back to what the path has delivered in its shortest
-// round trip and some slack, at most to a half. Where more than a quarter of a round was lost, the
-// window is halved whatever else is known. So losses at random cost little, and a full queue drains.
+// peer's limit is met. Then it grows by a packet or a 32nd, whichever is more. A loss by itself
+// does not say that the path is full: while round trips are near the shortest there is no queue,
+// and a loss changes nothing. Else it takes the window back to what the path has delivered in its
+// shortest round trip and some slack, at most to a half. Where more than a quarter of a round was
+// lost, the window is halved whatever else is known. So losses at random cost little, and a full
+// queue drains.
 type delivery struct {
 	packetSize int
 	window     int    // bytes that may be in flight

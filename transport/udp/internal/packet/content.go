@@ -51,10 +51,10 @@ type Content struct {
 	cut
 }
 
-// Reset makes k empty, in the memory of head.
-func (k *Content) Reset(head []byte) { *k = Content{head: head, buf: head} }
+// New is empty content, in the memory of head.
+func New(head []byte) Content { return Content{head: head, buf: head} }
 
-// Head is the memory that Reset gave.
+// Head is the memory that New got.
 func (k *Content) Head() []byte { return k.head }
 
 // TakeRetransmitBuffer returns the buffer that k has; nil: none. It is the caller's now.
@@ -63,9 +63,10 @@ func (k *Content) TakeRetransmitBuffer() (b []byte) {
 	return b
 }
 
-// Begin makes k the packet of one message. Done: the data were copied, into a retransmit buffer from
-// rexes if they are long. Queued: they are borrowed. ErrBusy: there is no such buffer.
-func (k *Content) Begin(id transport.MsgID, hdr []byte, op *transport.Op, l Limits, rexes *Blocks) (transport.Status, error) {
+// Begin makes k the packet of one message. Done: the data were copied, into a retransmit buffer
+// from rexes if they are long. Queued: they are borrowed. ErrBusy: there is no such buffer.
+func (k *Content) Begin(id transport.MsgID, hdr []byte, op *transport.Op, l Limits,
+	rexes *Blocks) (transport.Status, error) {
 	k.n = wire.HeaderSize
 	k.single = op.Single
 	if int(op.N) <= l.CopyMax || op.N == 0 {
@@ -91,7 +92,8 @@ func (k *Content) Begin(id transport.MsgID, hdr []byte, op *transport.Op, l Limi
 
 // Takes says whether a message of so many bytes may join k in a packet of at most size bytes.
 func (k *Content) Takes(header, data, size int) bool {
-	return k.open && k.messages != MaxMessages && wire.Align8(k.n)+wire.MessageSize+header+data <= min(len(k.buf), size)
+	return k.open && k.messages != MaxMessages &&
+		wire.Align8(k.n)+wire.MessageSize+header+data <= min(len(k.buf), size)
 }
 
 // Join copies a message to k, which Takes it. A *FaultError leaves k as it was.

@@ -5,9 +5,9 @@ import (
 	"syscall"
 )
 
-// Blocks hands out equal blocks of anonymous memory outside the Go heap. They are allocated a few at
-// a time as they are needed, and touched only when used. They come back last in, first out, so that
-// the memory in use stays warm.
+// Blocks hands out equal blocks of anonymous memory outside the Go heap. They are allocated a few
+// at a time as they are needed, and touched only when used. They come back last in, first out, so
+// that the memory in use stays warm.
 type Blocks struct {
 	Size  int // bytes of a block
 	Count int // blocks that are allocated at a time
@@ -41,7 +41,8 @@ func (c *Blocks) grow() bool {
 	if n <= 0 {
 		return false
 	}
-	m, err := syscall.Mmap(-1, 0, n*c.Size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANONYMOUS)
+	m, err := syscall.Mmap(-1, 0, n*c.Size, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_PRIVATE|syscall.MAP_ANONYMOUS)
 	if err != nil {
 		return false
 	}
@@ -57,7 +58,8 @@ func (c *Blocks) grow() bool {
 func (c *Blocks) Close() {
 	for _, m := range c.maps {
 		if err := syscall.Munmap(m); err != nil {
-			panic(fmt.Sprintf("udp: unmapping own memory: %v", err)) // the mapping is ours: only a bug gets here
+			// the mapping is ours: only a bug gets here
+			panic(fmt.Sprintf("udp: unmapping own memory: %v", err))
 		}
 	}
 	c.maps, c.free, c.made = nil, nil, c.Most

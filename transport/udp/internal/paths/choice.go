@@ -2,8 +2,8 @@ package paths
 
 import "lapi/transport/udp/internal/recovery"
 
-// For is the path that k is to take now, beside fewer than most packets in flight. Nil: there is none
-// with room.
+// For is the path that k is to take now, beside fewer than most packets in flight. Nil: there is
+// none with room.
 func (s *Set) For(k *recovery.Packet, most int) *Path {
 	r := &s.all[0]
 	if s.Several() {
@@ -17,15 +17,16 @@ func (s *Set) For(k *recovery.Packet, most int) *Path {
 	return nil
 }
 
-// Usable is the path for whatever must be said: the best of those that work, or one of the others in
-// turn. If this task can send by none it is one that is offline.
+// Usable is the path for whatever must be said: the best of those that work, or one of the others
+// in turn. If this task can send by none it is one that is offline.
 func (s *Set) Usable() *Path {
 	best := &s.all[s.best]
 	if !s.Several() || best.Works() && s.window.InFlight() > 0 {
 		return best
 	}
 	for i := range s.all {
-		if r := &s.all[i]; r.Works() && (!best.Works() || r.Latency() < best.Latency()-best.Latency()/4) {
+		if r := &s.all[i]; r.Works() && (!best.Works() ||
+			r.Latency() < best.Latency()-best.Latency()/4) {
 			best = r
 		}
 	}
@@ -58,9 +59,9 @@ func (s *Set) Turn() *Path {
 }
 
 // fastestFor is the path that works and delivers k first, if it has room. A small packet waits for
-// the one that is fastest for it, and prefers the best; what must not be spread stays on the best. Of
-// a long transfer, a packet that would be there before all that waits had gone by the fastest takes
-// another.
+// the one that is fastest for it, and prefers the best; what must not be spread stays on the best.
+// Of a long transfer, a packet that would be there before all that waits had gone by the fastest
+// takes another.
 func (s *Set) fastestFor(k *recovery.Packet, best *Path, most int) *Path {
 	if k.Single() {
 		if s.admits(best, k, most) {

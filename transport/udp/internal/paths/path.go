@@ -1,6 +1,6 @@
 // Package paths knows of each path to a peer whether it works, and chooses the one that a packet
-// takes. It has no clock and sends nothing: calls take now, in nanoseconds, and what must be sent is
-// asked of the Session.
+// takes. It has no clock and sends nothing: calls take now, in nanoseconds, and what must be sent
+// is asked of the Session.
 package paths
 
 import (
@@ -10,7 +10,8 @@ import (
 	"lapi/transport/udp/internal/recovery"
 )
 
-// health is what is known of a path to a peer that has more than one; with one alone it says nothing.
+// health is what is known of a path to a peer that has more than one; with one alone it says
+// nothing.
 //
 //	            any answer          no answer, though another path answers (suspect.go)
 //	untested ───────────────> live ──────────────────────────────────────────> down
@@ -18,8 +19,8 @@ import (
 //	   several answers in a row└──────────── dead <──deadAfter, another speaks────┘
 //	                                          ▲── Offline, from any state
 //
-// An answer is an acknowledgement that came by the path and tells that a new transmission arrived by
-// it: it proves both directions.
+// An answer is an acknowledgement that came by the path and tells that a new transmission arrived
+// by it: it proves both directions.
 type health uint8
 
 const (
@@ -139,7 +140,8 @@ type Set struct {
 }
 
 // Init makes the paths to a peer at addrs, at least one. law makes a congestion law for each.
-func (s *Set) Init(session Session, window *recovery.Window, addrs []netip.AddrPort, law func() congestion.Controller) {
+func (s *Set) Init(session Session, window *recovery.Window, addrs []netip.AddrPort,
+	law func() congestion.Controller) {
 	*s = Set{session: session, window: window, all: make([]Path, len(addrs))}
 	for i := range s.all {
 		s.all[i] = Path{Path: recovery.NewPath(law()), number: uint8(i), addr: addrs[i]}

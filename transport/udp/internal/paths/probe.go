@@ -12,9 +12,9 @@ const (
 	mostAnswers    = 48
 	probeGap       = 20 * time.Millisecond
 	flapTime       = 10 * time.Second
-	// While a session is used, a path that has not answered for idleProbe is probed, probeGap apart,
-	// doubled up to idleProbe while there is no answer. measureGap is in its place while something
-	// long is on its way, which gains by each path.
+	// While a session is used, a path that has not answered for idleProbe is probed, probeGap
+	// apart, doubled up to idleProbe while there is no answer. measureGap is in its place while
+	// something long is on its way, which gains by each path.
 	idleProbe  = 400 * time.Millisecond
 	measureGap = 10 * time.Millisecond
 )
@@ -30,8 +30,8 @@ func (s *Set) Probe(r *Path, now int64) bool {
 }
 
 // Used makes sure that the paths' health is looked at while the session is used. long: something
-// long is on its way. When that begins, the paths that carry nothing are probed, and then as often as
-// idleGap says: one that was slow when it was met may not be so any more.
+// long is on its way. When that begins, the paths that carry nothing are probed, and then as often
+// as idleGap says: one that was slow when it was met may not be so any more.
 func (s *Set) Used(now int64, long bool) {
 	s.usedAt = now
 	if !s.watched {
@@ -114,8 +114,8 @@ func (r *Path) probePause() int64 {
 	return min(max(t, r.RTT().Timeout()), int64(idleProbe))
 }
 
-// markDown stops the use of r, by which no answer comes though the peer answers by another path. What
-// is in flight there goes again, and r is probed.
+// markDown stops the use of r, by which no answer comes though the peer answers by another path.
+// What is in flight there goes again, and r is probed.
 func (s *Set) markDown(r *Path, now int64) {
 	r.health, r.downAt, r.suspicion = down, now, suspicion{}
 	r.probes, r.probeDue = 0, now
@@ -139,7 +139,8 @@ func (r *Path) die(now int64) {
 	r.health, r.answers, r.probes, r.suspicion = dead, 0, 0, suspicion{}
 }
 
-// Answered: a new transmission is known to have arrived by r, and its acknowledgement came back by r.
+// Answered: a new transmission is known to have arrived by r, and its acknowledgement came back by
+// r.
 func (s *Set) Answered(r *Path, now int64) {
 	r.answeredAt = now
 	r.EndBackoff()
@@ -197,8 +198,8 @@ func (s *Set) allSilent(now int64) {
 	}
 }
 
-// Offline tells that nothing can be sent from, or comes to, r's local address. What is in flight from
-// there goes again by other paths at once.
+// Offline tells that nothing can be sent from, or comes to, r's local address. What is in flight
+// from there goes again by other paths at once.
 func (s *Set) Offline(r *Path, now int64) {
 	if r.health == live && s.Several() {
 		s.session.Changed(r, false)

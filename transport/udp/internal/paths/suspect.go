@@ -5,8 +5,8 @@ import (
 )
 
 const (
-	// mostMisses: so many probes in a row that a path did not answer, while another did, are not the
-	// peer's fault.
+	// mostMisses: so many probes in a row that a path did not answer, while another did, are not
+	// the peer's fault.
 	mostMisses = 3
 	// TurnTimeout bounds how long a peer with several paths may take for an answer by one.
 	TurnTimeout = 100 * time.Millisecond
@@ -16,10 +16,10 @@ const (
 // run? Nothing new goes there from the first moment, as long as another path works, because that
 // costs nothing. To mark it down takes more. It is probed again, and so is another path, if nothing
 // goes there anyway. Once that one has answered what was sent later, the peer is known to have run,
-// and an answer by the suspect must be right behind: that is a corroborating acknowledgement. If the
-// answer is not there, that is a miss. mostMisses in a row, each with a probe of its own, tell that
-// the path does not work: one alone may come of a peer that lost the processor between two looks. If
-// all paths are silent alike, none is marked down.
+// and an answer by the suspect must be right behind: that is a corroborating acknowledgement. If
+// the answer is not there, that is a miss. mostMisses in a row, each with a probe of its own, tell
+// that the path does not work: one alone may come of a peer that lost the processor between two
+// looks. If all paths are silent alike, none is marked down.
 type suspicion struct {
 	since          int64 // when an answer became overdue; 0: none is
 	askedAt        int64 // when it was asked for last
@@ -50,15 +50,16 @@ func (s *Set) probeBoth(r *Path, now int64) {
 	s.session.Timer(r.probeDue)
 }
 
-// Corroborate: r has answered what was sent at r.AckedSent, so the peer has run since then. Whatever
-// was asked before by other paths is due.
+// Corroborate: r has answered what was sent at r.AckedSent, so the peer has run since then.
+// Whatever was asked before by other paths is due.
 func (s *Set) Corroborate(r *Path, now int64) {
 	if !s.Several() {
 		return
 	}
 	for i := range s.all {
 		o := &s.all[i]
-		if o != r && o.health == live && o.since != 0 && o.corroboratedAt == 0 && o.askedAt <= r.AckedSent() {
+		if o != r && o.health == live && o.since != 0 && o.corroboratedAt == 0 &&
+			o.askedAt <= r.AckedSent() {
 			o.corroboratedAt = now
 			o.probeDue = now + min(o.RTT().Timeout(), int64(TurnTimeout))
 			s.session.Timer(o.probeDue)

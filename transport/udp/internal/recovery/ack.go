@@ -95,10 +95,10 @@ func (w *Window) notReadyBlock(first wire.Seq, b uint64, now int64) (news bool) 
 	return news
 }
 
-// Detect looks for packets in flight that others have overtaken on their path: they are lost. So are
-// those on a path that is not live, if they were sent before what a brings an answer to. live has a
-// bit for each path that is. Headers tell of 64 numbers, Ack and Bye of all; of others nothing is
-// known.
+// Detect looks for packets in flight that others have overtaken on their path: they are lost. So
+// are those on a path that is not live, if they were sent before what a brings an answer to. live
+// has a bit for each path that is. Headers tell of 64 numbers, Ack and Bye of all; of others
+// nothing is known.
 func (w *Window) Detect(now int64, a *Ack, gaps bool, live uint8) {
 	for w.base != w.next && w.At(w.base) == nil {
 		w.base++
@@ -139,8 +139,8 @@ func (w *Window) mayBeLost(r *Path, gaps bool) bool {
 	return gaps || k == nil || k.state != inFlight || k.path != r.number || k.tx < r.ackedTx
 }
 
-// Update ends what an acknowledgement by path by has begun: the congestion laws of that path, and of
-// those on which something was acknowledged, draw their conclusions, and time-outs begin anew.
+// Update ends what an acknowledgement by path by has begun: the congestion laws of that path, and
+// of those on which something was acknowledged, draw their conclusions, and time-outs begin anew.
 func (w *Window) Update(now int64, by *Path) {
 	for i, r := range w.paths {
 		if r != by && w.newsOf>>i&1 == 0 {

@@ -30,10 +30,11 @@ type Packet struct {
 	Batch       uint64 // the batch's: the one that it was given to the outlet in
 	CarriesAcks bool   // the sender's: its latest transmission counts as an acknowledgement
 
-	seq      wire.Seq
-	path     uint8 // of its latest transmission
-	state    state
-	late     bool   // its transmission before the latest counted as lost because later ones had arrived
+	seq   wire.Seq
+	path  uint8 // of its latest transmission
+	state state
+	// its transmission before the latest counted as lost because later ones had arrived
+	late     bool
 	sends    uint32 // how often sent
 	notReady uint32 // how often the peer was not ready
 	tx       uint64 // number of its latest transmission, in the order of its path's
@@ -79,15 +80,11 @@ func (p *Pool) Get() *Packet {
 		if head == nil {
 			return nil
 		}
-		k = new(Packet)
-		k.Reset(head)
-		return k
+		return &Packet{Content: packet.New(head)}
 	}
 	p.free = k.next
 	p.freePackets--
-	head := k.Head()
-	*k = Packet{}
-	k.Reset(head)
+	*k = Packet{Content: packet.New(k.Head())}
 	return k
 }
 

@@ -33,7 +33,9 @@ type Path struct {
 	unaskedBytes int // sent since an acknowledgement came or was asked for
 	unaskedCount int
 	lossShare    int64 // of transmissions lately, in 65536ths
-	retryDue     int64 // when the peer is asked for an acknowledgement, or a packet sent again; 0: nothing is in flight
+	// when the peer is asked for an acknowledgement, or a packet sent again; 0: nothing is in
+	// flight
+	retryDue     int64
 	backoff      uint  // how often in a row it was
 	longestRetry int64 // bounds the time to a retransmission
 }
@@ -172,7 +174,8 @@ func (r *Path) sent(k *Packet, now int64, flags wire.Flags) {
 
 // acked takes in that k, which went by r, has arrived. byIt: the acknowledgement came by r.
 func (r *Path) acked(k *Packet, now int64, byIt bool) {
-	if k.late && k.tx > r.ackedTx && byIt { // the transmission before the latest has arrived: it was late, not lost
+	// the transmission before the latest has arrived: it was late, not lost
+	if k.late && k.tx > r.ackedTx && byIt {
 		r.order.wasLate(now, r.rtt.Smooth())
 	}
 	if k.tx <= r.ackedTx {

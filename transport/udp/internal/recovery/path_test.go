@@ -7,7 +7,8 @@ import (
 	"lapi/transport/udp/internal/congestion"
 )
 
-// For a lone packet a path that loses some is slower than one that is a little longer and loses none.
+// For a lone packet a path that loses some is slower than one that is a little longer and loses
+// none.
 func TestLossesCountForLatency(t *testing.T) {
 	a, b := NewPath(congestion.New(1472)), NewPath(congestion.New(1472))
 	for now := range int64(20) {
@@ -27,7 +28,8 @@ func TestLossesCountForLatency(t *testing.T) {
 func TestReordering(t *testing.T) {
 	var o reordering
 	const trip = int64(time.Millisecond)
-	if !o.isLost(reorderPackets, 0, trip) || o.isLost(reorderPackets-1, trip/4, trip) || !o.isLost(1, trip/4+1, trip) {
+	if !o.isLost(reorderPackets, 0, trip) || o.isLost(reorderPackets-1, trip/4, trip) ||
+		!o.isLost(1, trip/4+1, trip) {
 		t.Error("the bounds of order are not as they should be")
 	}
 	now := int64(time.Second)
@@ -64,7 +66,8 @@ func TestEcho(t *testing.T) {
 	if p.tx != echoReach {
 		t.Errorf("%d transmissions are out of the echo's reach", p.tx)
 	}
-	if !p.Echo(2, uint16(p.tx)) || p.Echo(3, uint16(p.tx)) || p.Echo(3, uint16(p.tx+1)) || p.ackedTx != p.tx {
+	if !p.Echo(2, uint16(p.tx)) || p.Echo(3, uint16(p.tx)) || p.Echo(3, uint16(p.tx+1)) ||
+		p.ackedTx != p.tx {
 		t.Errorf("acknowledged up to %d of %d", p.ackedTx, p.tx)
 	}
 }

@@ -63,7 +63,8 @@ func (r *Received) from(s wire.Seq) uint64 {
 	if shift != 0 {
 		b |= r.bits[(i+1)%wire.Seq(len(r.bits))] << (wire.BlockSpan - shift)
 	}
-	if n := uint32(r.highest - s); n < wire.BlockSpan { // behind highest the ring holds nothing of this round
+	// behind highest the ring holds nothing of this round
+	if n := uint32(r.highest - s); n < wire.BlockSpan {
 		b &= 1<<n - 1
 	}
 	return b
@@ -81,8 +82,8 @@ func (r *Received) PutHeader(h *wire.Header) {
 	h.Bits = r.from(h.AckFirst())
 }
 
-// PutBlocks writes to b a block for each 64 numbers of which some were received, as many as fit, and
-// returns their length. Of the others the origin hears when these are no longer needed.
+// PutBlocks writes to b a block for each 64 numbers of which some were received, as many as fit,
+// and returns their length. Of the others the origin hears when these are no longer needed.
 func (r *Received) PutBlocks(b []byte) (n int) {
 	for s := r.expect; s.Before(r.highest) && n+wire.BlockSize <= len(b); s += wire.BlockSpan {
 		if k := (wire.Block{First: s, Received: r.from(s)}); k.Received != 0 {
@@ -95,15 +96,16 @@ func (r *Received) PutBlocks(b []byte) (n int) {
 
 // Arrivals is what came by one path.
 type Arrivals struct {
-	newest   uint16 // transmission number
-	tellSoon uint8  // so many of the packets that come next are acknowledged soon: one before them is missing
+	newest uint16 // transmission number
+	// so many of the packets that come next are acknowledged soon: one before them is missing
+	tellSoon uint8
 }
 
 // Newest is the newest transmission number that came.
 func (a *Arrivals) Newest() uint16 { return a.newest }
 
-// Heard notes the transmission number of a packet. If some before it have not come, the next few are
-// acknowledged soon, so that the origin learns of it.
+// Heard notes the transmission number of a packet. If some before it have not come, the next few
+// are acknowledged soon, so that the origin learns of it.
 func (a *Arrivals) Heard(tx uint16) {
 	ahead := int16(tx - a.newest)
 	if ahead > 0 {

@@ -8,8 +8,8 @@ const (
 	reorderPackets = 3
 	reorderTime    = 200 * time.Microsecond
 	// Where packets sent again for that reason are found to have been late only, so much more time
-	// is allowed for, as RFC 8985 does: from lateLeast on, doubled up to a round trip each time, and
-	// halved after each lateKeep without.
+	// is allowed for, as RFC 8985 does: from lateLeast on, doubled up to a round trip each time,
+	// and halved after each lateKeep without.
 	lateLeast = 100 * time.Microsecond
 	lateKeep  = time.Second
 )

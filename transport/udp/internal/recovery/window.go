@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// Numbers is how far the newest packet may be ahead of the oldest that is not acknowledged. It is
-	// larger than the packets that may be in flight, so that those which the peer is not ready for
-	// let others pass. A power of two, and a multiple of wire.BlockSpan.
+	// Numbers is how far the newest packet may be ahead of the oldest that is not acknowledged. It
+	// is larger than the packets that may be in flight, so that those which the peer is not ready
+	// for let others pass. A power of two, and a multiple of wire.BlockSpan.
 	Numbers = 2048
 	// spare numbers are for what is left of packets that are cut again.
 	spare = 2

@@ -7,7 +7,8 @@ import "time"
 const (
 	// Initial is the time-out until the first round trip is known.
 	Initial = 10 * time.Millisecond
-	// Longest bounds a sample, and every time-out: a longer one says that this task was away itself.
+	// Longest bounds a sample, and every time-out: a longer one says that this task was away
+	// itself.
 	Longest = time.Second
 	// leastTimeout is the shortest time-out. A peer that is descheduled looks like loss, and a
 	// superfluous retransmission costs little.
