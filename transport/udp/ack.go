@@ -101,7 +101,7 @@ func (s *sender) flush(now int64, op *transport.Op) {
 		last.Shut() // what is sent later is not the flush's business
 	}
 	op.Link.Mark = uint64(w.End())
-	s.flushes.add(op)
+	s.flushes.add(op, nil)
 	if s.p.session.state != open {
 		s.p.session.greet(now)
 	} else if w.Unsent() == 0 {

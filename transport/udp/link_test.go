@@ -398,7 +398,7 @@ func TestTwoAddresses(t *testing.T) {
 	})
 	transfer(t, ls, 0, 1, 2000, func(i int) int { return 50000 + i })
 	for path := range 2 { // how they share depends on the machine, see route_test.go
-		if r := ls[0].peers[1].paths.At(path); !r.IsLive() || r.Transmissions() == 0 {
+		if r := ls[0].peers[1].paths.At(path); r.Health() != "live" || r.Transmissions() == 0 {
 			t.Errorf("path %d is %s, %d transmissions", path, r.Health(), r.Transmissions())
 		}
 	}

@@ -68,26 +68,3 @@ func (l *opList) err(op *transport.Op) error {
 	delete(l.faults, op)
 	return err
 }
-
-// opQueue holds the flushes of a peer in their order.
-type opQueue struct{ first, last *transport.Op }
-
-func (q *opQueue) add(op *transport.Op) {
-	op.Link.Next = nil
-	if q.last == nil {
-		q.first = op
-	} else {
-		q.last.Link.Next = op
-	}
-	q.last = op
-}
-
-func (q *opQueue) take() *transport.Op {
-	op := q.first
-	if op != nil {
-		if q.first = op.Link.Next; q.first == nil {
-			q.last = nil
-		}
-	}
-	return op
-}

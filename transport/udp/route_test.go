@@ -193,7 +193,7 @@ func TestFlapping(t *testing.T) {
 		t.Errorf("the path was left and used again %v times", changes)
 	}
 	r.pingPong(5*time.Second, nil)
-	if o := r.ms[0].peers[1].paths.At(0); !o.IsLive() {
+	if o := r.ms[0].peers[1].paths.At(0); o.Health() != "live" {
 		t.Errorf("the path is not used again at all: it is %s", o.Health())
 	}
 }
@@ -365,17 +365,17 @@ func TestIdlePathIsWatched(t *testing.T) {
 	r := newSimNet(t, 2, nil, gigabit(), simLink{delay: time.Millisecond})
 	r.pingPong(time.Second, nil)
 	other := r.ms[0].peers[1].paths.At(1)
-	if !other.IsLive() {
+	if other.Health() != "live" {
 		t.Fatalf("it is %s", other.Health())
 	}
 	r.silence(1, 1, true)
 	r.pingPong(time.Second, nil)
-	if other.IsLive() {
+	if other.Health() == "live" {
 		t.Error("the path still counts as live")
 	}
 	r.silence(1, 1, false)
 	r.pingPong(2*time.Second, nil)
-	if !other.IsLive() {
+	if other.Health() != "live" {
 		t.Errorf("a path that works again is %s", other.Health())
 	}
 }

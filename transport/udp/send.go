@@ -21,8 +21,8 @@ type sender struct {
 	window  recovery.Window
 	mtus    []pathMTU // by path
 	limits  packetLimits
-	sendMax int     // header and data of a message that fills a packet, as the owner was told
-	flushes opQueue // in their order
+	sendMax int    // header and data of a message that fills a packet, as the owner was told
+	flushes opList // in their order
 	// a flush waits for packets not yet sent: the one before flushSeq asks for its acknowledgement
 	flushing  bool
 	flushSeq  wire.Seq // where the latest flush stands

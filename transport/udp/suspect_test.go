@@ -28,7 +28,7 @@ func TestStarvedPeerIsNotAFailedPath(t *testing.T) {
 					starve()
 					for i := range r.ms {
 						for path := range 2 {
-							if o := r.ms[i].peers[1-i].paths.At(path); o.IsLive() && !o.Works() {
+							if o := r.ms[i].peers[1-i].paths.At(path); o.Health() == "live" && !o.Works() {
 								silent++
 							}
 						}
@@ -103,12 +103,12 @@ func TestFailedPathIsLeft(t *testing.T) {
 					case used: // else acknowledgements go by the other, and a probe finds it in its time
 						slowest = max(slowest, time.Duration(leftAt-cutAt))
 					}
-					if o := of[0].At(1 - path); !o.IsLive() {
+					if o := of[0].At(1 - path); o.Health() != "live" {
 						t.Errorf("seed %d: the path that works is %s", seed, o.Health())
 					}
 					r.links[seed%2][path].cut = nil
 					r.pingPong(3*time.Second, each)
-					if o := of[0].At(path); !o.IsLive() {
+					if o := of[0].At(path); o.Health() != "live" {
 						t.Errorf("seed %d: the path that works again is %s", seed, o.Health())
 					}
 				}
@@ -200,7 +200,7 @@ func TestAllSilent(t *testing.T) {
 		}
 		for i := range r.ms {
 			of := &r.ms[i].peers[1-i].paths
-			if !of.At(path).IsLive() || of.At(1-path).IsLive() {
+			if of.At(path).Health() != "live" || of.At(1-path).Health() == "live" {
 				t.Errorf("task %d: path %d, which is back, is %s, the other %s", i, path,
 					of.At(path).Health(), of.At(1-path).Health())
 			}

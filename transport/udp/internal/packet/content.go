@@ -135,11 +135,8 @@ func (k *Content) Commit(bytes, messages, data int) {
 	k.counts += data
 }
 
-// Shut lets nothing join k any more.
-func (k *Content) Shut() { k.open = false }
-
-// Open says whether messages may join k.
-func (k *Content) Open() bool { return k.open }
+func (k *Content) Shut()      { k.open = false } // lets nothing join k any more
+func (k *Content) Open() bool { return k.open }  // whether messages may join k
 
 // Full says whether it is of no use to wait for more messages.
 func (k *Content) Full() bool { return k.n >= ShareBytes || k.messages == MaxMessages }
@@ -153,20 +150,11 @@ func (k *Content) Borrowed() (data transport.Addr, n int) { return k.data, k.dat
 // Op is the operation whose memory k has borrowed; nil: none.
 func (k *Content) Op() *transport.Op { return k.op }
 
-// Messages is how many k holds.
-func (k *Content) Messages() int { return k.messages }
-
-// UserBytes is the data of all messages.
-func (k *Content) UserBytes() int { return k.counts }
-
-// Single says whether k must not be spread over paths.
-func (k *Content) Single() bool { return k.single }
-
-// Copied says whether k has a retransmit buffer.
-func (k *Content) Copied() bool { return k.rex != nil }
-
-// Length is how many bytes of a datagram k has.
-func (k *Content) Length() int { return k.n + k.dataN }
+func (k *Content) Messages() int  { return k.messages }    // how many k holds
+func (k *Content) UserBytes() int { return k.counts }      // the data of all messages
+func (k *Content) Single() bool   { return k.single }      // whether k must not be spread over paths
+func (k *Content) Copied() bool   { return k.rex != nil }  // whether k has a retransmit buffer
+func (k *Content) Length() int    { return k.n + k.dataN } // how many bytes of a datagram k has
 
 // Size is what k counts for while it is in flight.
 func (k *Content) Size() int { return k.n + k.dataN + congestion.PacketOverhead }

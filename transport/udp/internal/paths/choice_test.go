@@ -70,7 +70,7 @@ func TestMarkedDown(t *testing.T) {
 	bad, good := s.At(0), s.At(1)
 	now := int64(time.Second)
 	s.Used(now, false)
-	if !s.Suspect(bad, now) || bad.Works() || !bad.IsLive() {
+	if !s.Suspect(bad, now) || bad.Works() || bad.Health() != "live" {
 		t.Fatalf("it is %s", bad.Health())
 	}
 	for misses := 1; misses <= mostMisses; misses++ {

@@ -55,17 +55,9 @@ type liveness struct {
 	reinstatedAt int64  // when they did last; 0: never
 }
 
-// Addr is the peer's address.
-func (r *Path) Addr() netip.AddrPort { return r.addr }
-
-// Number is the path's.
-func (r *Path) Number() uint8 { return r.number }
-
-// IsOffline says whether this task's address cannot send.
-func (r *Path) IsOffline() bool { return r.offline }
-
-// IsLive says whether the path's health is good, though it may be suspected at the moment.
-func (r *Path) IsLive() bool { return r.health == live }
+func (r *Path) Addr() netip.AddrPort { return r.addr }    // the peer's address
+func (r *Path) Number() uint8        { return r.number }  // the path's
+func (r *Path) IsOffline() bool      { return r.offline } // whether this task's address cannot send
 
 // Works says whether r works, as far as is known: what is sent goes by such paths.
 func (r *Path) Works() bool { return r.health == live && r.since == 0 }
@@ -148,11 +140,8 @@ func (s *Set) Init(session Session, window *recovery.Window, addrs []netip.AddrP
 	}
 }
 
-// Len is how many paths there are.
-func (s *Set) Len() int { return len(s.all) }
-
-// At is path i.
-func (s *Set) At(i int) *Path { return &s.all[i] }
+func (s *Set) Len() int       { return len(s.all) } // how many paths there are
+func (s *Set) At(i int) *Path { return &s.all[i] }  // path i
 
 // Recovery is the paths as loss detection has them.
 func (s *Set) Recovery() (all []*recovery.Path) {

@@ -43,20 +43,11 @@ type Packet struct {
 	next     *Packet
 }
 
-// Seq is k's sequence number.
-func (k *Packet) Seq() wire.Seq { return k.seq }
-
-// Path is the one of k's latest transmission.
-func (k *Packet) Path() uint8 { return k.path }
-
-// Sends is how often k was sent.
-func (k *Packet) Sends() int { return int(k.sends) }
-
-// Tx is the number of k's latest transmission on its path.
-func (k *Packet) Tx() uint64 { return k.tx }
-
-// SentAt is when that was.
-func (k *Packet) SentAt() int64 { return k.sentAt }
+func (k *Packet) Seq() wire.Seq { return k.seq }        // k's sequence number
+func (k *Packet) Path() uint8   { return k.path }       // the one of k's latest transmission
+func (k *Packet) Sends() int    { return int(k.sends) } // how often k was sent
+func (k *Packet) Tx() uint64    { return k.tx }         // the number of k's latest transmission on its path
+func (k *Packet) SentAt() int64 { return k.sentAt }     // when that was
 
 // IsNew says whether k waits for its first transmission.
 func (k *Packet) IsNew() bool { return k.state == waiting }

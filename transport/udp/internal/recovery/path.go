@@ -43,20 +43,14 @@ type Path struct {
 // NewPath makes the state of a path under a congestion law.
 func NewPath(cc congestion.Controller) Path { return Path{cc: cc} }
 
-// RTT is the path's round trip.
-func (r *Path) RTT() *rtt.Estimator { return &r.rtt }
-
-// Congestion is the path's law.
-func (r *Path) Congestion() congestion.Controller { return r.cc }
+func (r *Path) RTT() *rtt.Estimator               { return &r.rtt } // the path's round trip
+func (r *Path) Congestion() congestion.Controller { return r.cc }   // the path's law
 
 // Slack is the time that is allowed for late packets, beside the usual.
 func (r *Path) Slack() time.Duration { return time.Duration(r.order.slack) }
 
-// InFlight is how many packets are.
-func (r *Path) InFlight() int { return r.inFlight }
-
-// BytesInFlight is what they count for.
-func (r *Path) BytesInFlight() int { return r.bytes }
+func (r *Path) InFlight() int      { return r.inFlight } // how many packets are
+func (r *Path) BytesInFlight() int { return r.bytes }    // what they count for
 
 // HasRoom says whether bytes more may be in flight.
 func (r *Path) HasRoom(bytes int) bool { return r.bytes+bytes <= r.cc.Allowed() }
@@ -132,20 +126,14 @@ func (r *Path) Renewed(buffer int) {
 	r.rtt = rtt.Estimator{}
 }
 
-// RetryDue is when to retransmit; 0: nothing is in flight.
-func (r *Path) RetryDue() int64 { return r.retryDue }
-
-// Backoff is how many time-outs there were in a row.
-func (r *Path) Backoff() uint { return r.backoff }
+func (r *Path) RetryDue() int64 { return r.retryDue } // when to retransmit; 0: nothing is in flight
+func (r *Path) Backoff() uint   { return r.backoff }  // how many time-outs there were in a row
 
 // BackOff makes that n at least, and doubles the time to the next for each.
 func (r *Path) BackOff(n uint) { r.backoff = max(r.backoff, n) }
 
-// EndBackoff begins anew: an answer came.
-func (r *Path) EndBackoff() { r.backoff = 0 }
-
-// RetryIn sets the next retransmission's time.
-func (r *Path) RetryIn(now, t int64) { r.retryDue = now + t }
+func (r *Path) EndBackoff()          { r.backoff = 0 }        // begins anew: an answer came
+func (r *Path) RetryIn(now, t int64) { r.retryDue = now + t } // sets the next retransmission's time
 
 // Rearm sets the time of the next retransmission, if anything is in flight.
 func (r *Path) Rearm(now int64) {

@@ -22,9 +22,6 @@ func (r *Received) Init(first wire.Seq) { *r = Received{expect: first, highest: 
 // Expect is the first number that has not been received.
 func (r *Received) Expect() wire.Seq { return r.expect }
 
-// HasGaps says whether something has arrived behind it.
-func (r *Received) HasGaps() bool { return r.highest != r.expect }
-
 // FitsHeader says whether a packet's header can tell of all that has arrived.
 func (r *Received) FitsHeader() bool { return uint32(r.highest-r.expect) <= wire.BlockSpan }
 

@@ -44,9 +44,9 @@ type Window struct {
 	end     wire.Seq          // of the next packet
 	polling int64             // bounds all times
 
-	inFlight, lost, notReady int      // packets in these states, on all paths
-	firstLost                wire.Seq // no packet before it is lost
-	notReadyDue              int64    // when the first that is not ready is sent again; 0: none
+	inFlight, lost int      // packets in these states, on all paths
+	firstLost      wire.Seq // no packet before it is lost
+	notReadyDue    int64    // when the first that is not ready is sent again; 0: none
 
 	newsOf uint8 // a bit for each path of which the packet at hand acknowledges something
 	ackBy  uint8 // by which the packet at hand came
@@ -94,11 +94,8 @@ func (w *Window) Unsent() int { return int(w.end - w.next) }
 // Outstanding says whether anything waits for the peer's acknowledgement.
 func (w *Window) Outstanding() bool { return w.base != w.end }
 
-// InFlight is how many packets are, on all paths.
-func (w *Window) InFlight() int { return w.inFlight }
-
-// LostPackets is how many packets are to be sent again.
-func (w *Window) LostPackets() int { return w.lost }
+func (w *Window) InFlight() int    { return w.inFlight } // how many packets are, on all paths
+func (w *Window) LostPackets() int { return w.lost }     // how many packets are to be sent again
 
 // HasNumber says whether there is a number for one more packet.
 func (w *Window) HasNumber() bool { return int(w.end-w.base) < Numbers-spare }
@@ -254,7 +251,7 @@ func (w *Window) Drain(drop func(k *Packet)) {
 		}
 	}
 	w.base, w.next = w.end, w.end
-	w.inFlight, w.lost, w.notReady, w.notReadyDue = 0, 0, 0, 0
+	w.inFlight, w.lost, w.notReadyDue = 0, 0, 0
 	for _, r := range w.paths {
 		r.inFlight, r.bytes, r.retryDue = 0, 0, 0
 	}
@@ -270,8 +267,6 @@ func (w *Window) move(k *Packet, to state) {
 		r.bytes -= k.Size()
 	case lost:
 		w.lost--
-	case notReady:
-		w.notReady--
 	}
 	k.state = to
 	switch to {
@@ -284,7 +279,5 @@ func (w *Window) move(k *Packet, to state) {
 			w.firstLost = k.seq
 		}
 		w.lost++
-	case notReady:
-		w.notReady++
 	}
 }

@@ -63,14 +63,9 @@ func (r *Estimator) keepShortest(now, t int64) {
 	}
 }
 
-// Renew makes the next sample begin another average.
-func (r *Estimator) Renew() { r.anew = true }
-
-// Known says whether there was a sample.
-func (r *Estimator) Known() bool { return r.smooth != 0 }
-
-// Smooth is the average; 0: not known.
-func (r *Estimator) Smooth() int64 { return r.smooth }
+func (r *Estimator) Renew()        { r.anew = true }        // the next sample begin another average
+func (r *Estimator) Known() bool   { return r.smooth != 0 } // whether there was a sample
+func (r *Estimator) Smooth() int64 { return r.smooth }      // the average; 0: not known
 
 // Shortest is the shortest that was met lately; 0: not known.
 func (r *Estimator) Shortest() int64 { return r.shortest }
