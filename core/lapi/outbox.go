@@ -51,7 +51,7 @@ func (c *Context) lend(p *peer.Peer) {
 	if _, waits := c.out.Waits(p); waits {
 		return
 	}
-	tail, messages := c.net.UDP.Lend(p.Ep)
+	tail, messages := c.net.UDP.Reserve(p.Ep)
 	if messages <= 0 {
 		return
 	}
@@ -75,8 +75,8 @@ func (c *Context) takeBack() {
 		if box.Messages == 0 {
 			continue
 		}
-		tail, _ := c.net.UDP.Lend(p.Ep)
-		c.net.UDP.Return(p.Ep, int(box.At-uint64(addressOfTail(tail))), int(box.Messages), int(box.Data))
+		tail, _ := c.net.UDP.Reserve(p.Ep)
+		c.net.UDP.Commit(p.Ep, int(box.At-uint64(addressOfTail(tail))), int(box.Messages), int(box.Data))
 		c.counters.IssuedMany(p.ID, codes.PutErr, int(box.Completions))
 		c.out.Issue(uint64(box.Messages))
 		c.out.Used(p, codes.PutErr)

@@ -114,8 +114,8 @@ type UDPLink interface {
 	SetTimeout(d time.Duration)
 	SetAckThreshold(packets int)
 	Reconnect(ep transport.Endpoint, a transport.Address) error
-	Lend(ep transport.Endpoint) (tail []byte, messages int)
-	Return(ep transport.Endpoint, bytes, messages, data int)
+	Reserve(ep transport.Endpoint) (tail []byte, messages int)
+	Commit(ep transport.Endpoint, bytes, messages, data int)
 }
 
 // Net is the links of one context or interface, connected.

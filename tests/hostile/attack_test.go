@@ -58,7 +58,7 @@ func forger(t *testing.T) *Attacker {
 	return a
 }
 
-var kinds = []wire.Kind{wire.KindHello, wire.KindData, wire.KindAck, wire.KindBye, wire.KindPiece, wire.KindProbe}
+var kinds = []wire.Kind{wire.KindHello, wire.KindData, wire.KindAck, wire.KindBye}
 
 // levels are the values of LAPI_AUTH that promise anything against strangers.
 var levels = []string{"LAPI_AUTH=cookie", "LAPI_AUTH=mac"}

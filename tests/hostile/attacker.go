@@ -95,7 +95,7 @@ func Forge(r *rand.Rand, kind wire.Kind, origin, target int) []byte {
 	case kind != wire.KindData:
 		for range r.IntN(4) {
 			b = append(b, make([]byte, wire.BlockSize)...)
-			block := wire.Block{First: wire.Seq(r.Uint32()), Received: r.Uint64(), Refused: r.Uint64()}
+			block := wire.Block{First: wire.Seq(r.Uint32()), Received: r.Uint64(), NotReady: r.Uint64()}
 			block.Put(b[len(b)-wire.BlockSize:])
 		}
 	case r.IntN(2) == 0:

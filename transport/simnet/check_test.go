@@ -12,7 +12,9 @@ func (s *run) checkUsage() {
 			continue
 		}
 		u := k.link.Usage()
-		if u.Packets > u.MostPackets || u.RetransmitBuffers > s.sc.RexmitBufCount || u.Partial > 512*s.sc.Tasks || u.Incomplete > 64*s.sc.Tasks || u.Timers > s.sc.Tasks*(1+s.sc.Restarts) {
+		if u.Packets > u.MostPackets || u.RetransmitBuffers > s.sc.RexmitBufCount ||
+			u.Partial > 512*s.sc.Tasks || u.Incomplete > 2048*s.sc.Tasks ||
+			u.Timers > s.sc.Tasks*(1+s.sc.Restarts) {
 			s.fail("task %d has too much in use: %+v", i, u)
 		}
 	}
@@ -21,7 +23,9 @@ func (s *run) checkUsage() {
 // checkIdle: all that task i has sent is acknowledged, so it holds nothing any more.
 func (s *run) checkIdle(i int) {
 	u := s.tasks[i].link.Usage()
-	if u.Packets != 0 || u.RetransmitBuffers != 0 || (u.Partial != 0 || u.Incomplete != 0) && !s.sc.Unannounced { // a peer that died unnoticed may have left some behind
+	// a peer that died unnoticed may have left some behind
+	if u.Packets != 0 || u.RetransmitBuffers != 0 || (u.Partial != 0 || u.Incomplete != 0) &&
+		!s.sc.Unannounced {
 		s.fail("task %d holds %+v when all is over", i, u)
 	}
 }
@@ -30,7 +34,8 @@ func (s *run) checkIdle(i int) {
 func (s *run) checkEnd() {
 	for id := range s.messages {
 		if m := &s.messages[id]; m.accepted != m.count && !m.maybe {
-			s.fail("message %d from %d to %d: %d of %d fragments accepted", id, m.from, m.to, m.accepted, m.count)
+			s.fail("message %d from %d to %d: %d of %d fragments accepted", id, m.from, m.to,
+				m.accepted, m.count)
 		}
 	}
 	for s.net.Step() {
@@ -52,8 +57,10 @@ func addStats(to, from *transport.Stats) {
 	to.AcksReceived += from.AcksReceived
 }
 
-// checkEffort holds the packets that were sent against what it took: each fragment once, with an acknowledgement and room for small ones that went
-// by themselves, or were overtaken and seemed lost, some for each that the network spoiled or a handler refused, and, while a task is not to be reached, some in each polling interval.
+// checkEffort holds the packets that were sent against what it took: each fragment once, with an
+// acknowledgement and room for small ones that went by themselves, or were overtaken and seemed
+// lost, some for each that the network spoiled or a handler refused, and, while a task is not to be
+// reached, some in each polling interval.
 func (s *run) checkEffort() {
 	if s.sc.Unannounced || len(s.failures) > 0 {
 		return
@@ -67,12 +74,13 @@ func (s *run) checkEffort() {
 	spoilt := c.Lost + c.Dropped + c.Overflowed + c.TooLong + c.Cut + c.Damaged + c.Nobody + s.refused
 	n := s.sc.Tasks
 	intervals := int(time.Duration(s.net.Now()) / s.sc.PollingInterval)
-	if s.sc.Discover { // the pieces of each
+	if s.sc.Discover { // the parts of each
 		fragments *= 1 + s.sc.PacketSize/max(leastMTU, s.sc.PacketSize/16)
 	}
 	most := 8*fragments + 8*spoilt + c.Duplicated + c.Strays + 20*n*n + n*intervals
 	if c.Sent > most {
-		s.fail("%d packets were sent for %d fragments, %d of which the network spoiled, in %v", c.Sent, fragments, spoilt, time.Duration(s.net.Now()))
+		s.fail("%d packets were sent for %d fragments, %d of which the network spoiled, in %v",
+			c.Sent, fragments, spoilt, time.Duration(s.net.Now()))
 	}
 }
 
@@ -86,8 +94,9 @@ func (s *run) checkSums() {
 	if s.sc.Restarts == 0 && (st.DataSent != total || st.DataReceived != total) {
 		s.fail("%d bytes of data: sent %d, received %d", total, st.DataSent, st.DataReceived)
 	}
-	again := uint64(c.Duplicated + c.Strays + c.Pieces) // a piece of a packet that is there already is a duplicate
-	if st.DuplicatePackets > st.RetransmittedPackets+again || st.RetransmittedPackets > st.PacketsSent || st.AcksSent > st.PacketsSent ||
+	again := uint64(c.Duplicated + c.Strays)
+	if st.DuplicatePackets > st.RetransmittedPackets+again ||
+		st.RetransmittedPackets > st.PacketsSent || st.AcksSent > st.PacketsSent ||
 		st.AcksReceived > st.PacketsReceived+st.DuplicatePackets {
 		s.fail("statistics that cannot be: %+v; network: %+v", *st, *c)
 	}

@@ -4,8 +4,8 @@ import (
 	"lapi/transport/udp/wire"
 )
 
-// stray makes a packet that must not be believed, after the model of packet i: one of earlier again, or one cut short, of another version, with another
-// check, or noise.
+// stray makes a packet that must not be believed, after the model of packet i: one of earlier
+// again, or one cut short, of another version, with another check, or noise.
 func (s *Net) stray(i int32) int32 {
 	if s.random.IntN(3) == 0 {
 		if j := s.replay(); j >= 0 {
@@ -62,7 +62,8 @@ func (s *Net) forge(i int32) {
 	}
 }
 
-// damage flips some bits of packet i: anywhere if the protocol is to notice, else where it does: in the header.
+// damage flips some bits of packet i: anywhere if the protocol is to notice, else where it does: in
+// the header.
 func (s *Net) damage(i int32) {
 	k, r := &s.packets.all[i], s.random
 	s.Counts.Damaged++
@@ -78,10 +79,11 @@ func (s *Net) damage(i int32) {
 	s.note("damaged", i)
 }
 
-// guarded is the part of a packet in which the protocol notices every flipped bit at any level: all but the data of the last message.
+// guarded is the part of a packet in which the protocol notices every flipped bit at any level: all
+// but the data of the last message.
 func guarded(b []byte) (first, n int) {
 	n = len(b)
-	if kind, err := wire.KindOf(b); err != nil || kind != wire.KindData {
+	if kind, err := wire.KindOf(b); err != nil || kind != wire.KindData || isPart(b) {
 		return 0, n
 	}
 	for rest := b[min(wire.HeaderSize, len(b)):]; len(rest) > 0; {

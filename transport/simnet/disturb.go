@@ -26,7 +26,8 @@ const (
 	kinds
 )
 
-var kindNames = [kinds]string{"cut pair", "cut one way", "cut path", "cut path one way", "dead adapter", "dead network", "alone", "asleep", "stuffed", "narrow"}
+var kindNames = [kinds]string{"cut pair", "cut one way", "cut path", "cut path one way",
+	"dead adapter", "dead network", "alone", "asleep", "stuffed", "narrow"}
 
 // Disturbance is something that befalls the network, or a task, for a while.
 type Disturbance struct {
@@ -34,12 +35,15 @@ type Disturbance struct {
 	A, B int
 	Path udp.Path
 	MTU  int
-	Told bool // of DeadAdapter: A hears of it, as of an interface that goes down; of Narrow: who sends a longer one hears of it
+	// of DeadAdapter: A hears of it, as of an interface that goes down; of Narrow: who sends a
+	// longer one hears of it
+	Told bool
 	Time time.Duration
 }
 
 func (d Disturbance) String() string {
-	return fmt.Sprintf("%s: tasks %d, %d, path %d, MTU %d, told %v, for %v", kindNames[d.Kind], d.A, d.B, d.Path, d.MTU, d.Told, d.Time)
+	return fmt.Sprintf("%s: tasks %d, %d, path %d, MTU %d, told %v, for %v", kindNames[d.Kind], d.A,
+		d.B, d.Path, d.MTU, d.Told, d.Time)
 }
 
 // disturbanceEvents and below are events that end disturbances.
@@ -123,7 +127,8 @@ func (d *Disturbance) concerns(from, to int, path udp.Path) bool {
 
 // Disturbance draws one of the scenario's.
 func (sc *Scenario) Disturbance(r *rand.Rand) Disturbance {
-	d := Disturbance{Kind: Kind(r.IntN(int(kinds))), A: r.IntN(sc.Tasks), Time: between(r, 100*time.Microsecond, sc.LongestDisturbance)}
+	d := Disturbance{Kind: Kind(r.IntN(int(kinds))), A: r.IntN(sc.Tasks),
+		Time: between(r, 100*time.Microsecond, sc.LongestDisturbance)}
 	d.B = (d.A + 1 + r.IntN(sc.Tasks-1)) % sc.Tasks
 	d.Path = udp.Path(r.IntN(sc.Addresses[d.A]))
 	d.Told = d.Kind == DeadAdapter && r.IntN(2) == 0

@@ -11,14 +11,16 @@ import (
 	"lapi/transport/udp/wire"
 )
 
-// TestGenerations lets all tasks start anew again and again at the same addresses, while packets of earlier incarnations are still on their
-// way and arrive among the new ones: each task sees messages of its own generation only, and all of them.
+// TestGenerations lets all tasks start anew again and again at the same addresses, while packets of
+// earlier incarnations are still on their way and arrive among the new ones: each task sees
+// messages of its own generation only, and all of them.
 func TestGenerations(t *testing.T) {
 	const seeds, generations, messages = 30, 5, 40
 	memory.Guard()
 	ghosts := uint64(0)
 	for seed := uint64(1); seed <= seeds; seed++ {
-		sc := &Scenario{Seed: seed, Tasks: 2, Addresses: []int{1, 1}, Level: wire.LevelCookie, PacketSize: 1472, ReceiveBuffer: 1 << 20}
+		sc := &Scenario{Seed: seed, Tasks: 2, Addresses: []int{1, 1}, Level: wire.LevelCookie,
+			PacketSize: 1472, ReceiveBuffer: 1 << 20}
 		sc.Ways[0] = Way{Loss: 0.1, Duplicate: 0.3, DelayMax: 30 * time.Millisecond}
 		net := New(sc, nil)
 		random := rand.New(rand.NewPCG(seed, 3))
@@ -36,7 +38,8 @@ func TestGenerations(t *testing.T) {
 				}
 				l.Handle(1, func(msg *transport.Msg) transport.Verdict {
 					if g := binary.LittleEndian.Uint64(msg.Hdr); g != generation {
-						t.Errorf("seed %d: a message of generation %d in generation %d", seed, g, generation)
+						t.Errorf("seed %d: a message of generation %d in generation %d", seed, g,
+							generation)
 					}
 					got++
 					return transport.Accept
@@ -65,7 +68,8 @@ func TestGenerations(t *testing.T) {
 }
 
 // exchange sends messages either way until all have arrived.
-func exchange(t *testing.T, net *Net, random *rand.Rand, links [2]*Link, generation uint64, messages int, got *int) {
+func exchange(t *testing.T, net *Net, random *rand.Rand, links [2]*Link, generation uint64,
+	messages int, got *int) {
 	var op transport.Op
 	hdr := binary.LittleEndian.AppendUint64(nil, generation)
 	for sent, steps := 0, 0; sent < messages || *got < messages; steps++ {

@@ -16,7 +16,8 @@ func (s *run) end() {
 	}
 }
 
-// leave is what LAPI_Term does: task i flushes to all others, then leaves. Those that left before it have nothing more to say.
+// leave is what LAPI_Term does: task i flushes to all others, then leaves. Those that left before
+// it have nothing more to say.
 func (s *run) leave(i int) {
 	s.net.Note("task %d flushes to leave", i)
 	k := s.tasks[i]
@@ -44,8 +45,9 @@ func (s *run) leave(i int) {
 	k.link.Push()
 }
 
-// close ends the link of task i, as udp.Link does when all have answered, or after a while. That a task has left is known some time later
-// even if the network has lost every Bye: the job's session tells it.
+// close ends the link of task i, as udp.Link does when all have answered, or after a while. That a
+// task has left is known some time later even if the network has lost every Bye: the job's session
+// tells it.
 func (s *run) close(i int) {
 	k := s.tasks[i]
 	if !k.link.Left() && k.node.LastAsleep() < k.leftAt {
@@ -74,7 +76,8 @@ func (s *run) checkFarewell(i, j int) {
 		return
 	}
 	var op transport.Op
-	if _, err := k.link.Send(transport.Endpoint(i), msgID, nil, &op); err != transport.ErrUnreachable {
+	if _, err := k.link.Send(transport.Endpoint(i), msgID, nil,
+		&op); err != transport.ErrUnreachable {
 		s.fail("task %d has left, and task %d can still send to it: %v", i, j, err)
 	}
 	s.farewells++
@@ -83,7 +86,8 @@ func (s *run) checkFarewell(i, j int) {
 // have says whether a message has gone between two tasks.
 func (s *run) have(i, j int) bool {
 	for id := range s.messages {
-		if m := &s.messages[id]; m.accepted > 0 && (m.from == i && m.to == j || m.from == j && m.to == i) {
+		if m := &s.messages[id]; m.accepted > 0 &&
+			(m.from == i && m.to == j || m.from == j && m.to == i) {
 			return true
 		}
 	}
@@ -111,8 +115,10 @@ func (s *run) retire(i int) {
 	}
 	k.link.Abandon()
 	st := k.link.Stats()
-	if int(st.PacketsSent) != k.link.Sent() || int(st.PacketsReceived+st.GhostPackets+st.DuplicatePackets) != k.link.Got() {
-		s.fail("task %d has sent %d packets and got %d; its statistics: %+v", i, k.link.Sent(), k.link.Got(), *st)
+	if int(st.PacketsSent) != k.link.Sent() ||
+		int(st.PacketsReceived+st.GhostPackets+st.DuplicatePackets) != k.link.Got() {
+		s.fail("task %d has sent %d packets and got %d; its statistics: %+v", i, k.link.Sent(),
+			k.link.Got(), *st)
 	}
 	addStats(&s.stats, st)
 	k.link = nil

@@ -138,7 +138,8 @@ func (s *Net) deliver(l *line, from *Node, i int32) {
 	s.queue.add(at, i)
 }
 
-// pass lets n bytes through an adapter that is busy until free. It returns when they have passed; false: its queue is full.
+// pass lets n bytes through an adapter that is busy until free. It returns when they have passed;
+// false: its queue is full.
 func pass(free *int64, at int64, n int, w *Way) (int64, bool) {
 	if w.Rate == 0 {
 		return at, true

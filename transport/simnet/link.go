@@ -8,20 +8,23 @@ import (
 	"lapi/transport/udp"
 )
 
-// Link joins a udp.Machine to a Node, as udp.Link joins one to its sockets. Its owner Attaches to the Node.
+// Link joins a udp.Machine to a Node, as udp.Link joins one to its sockets. Its owner Attaches to
+// the Node.
 type Link struct {
 	transport.MessagesOnly
 	*udp.Machine
 	node   *Node
 	closed bool
-	// what the network had taken from the node, and given to it, when this link began, and what in its time
+	// what the network had taken from the node, and given to it, when this link began, and what in
+	// its time
 	sentBefore, gotBefore, sent, got int
 }
 
 // lingerMax bounds Close, as udp.Link's.
 const lingerMax = int64(70 * time.Millisecond)
 
-// NewLink makes the protocol of the node's task. Locals, ReceiveBuffer and Random of cfg are the node's.
+// NewLink makes the protocol of the node's task. Locals, ReceiveBuffer and Random of cfg are the
+// node's.
 func NewLink(n *Node, cfg udp.Config) (*Link, error) {
 	cfg.Locals, cfg.ReceiveBuffer, cfg.Random = n.Locals(), n.buffer, n.random.Uint64
 	m, err := udp.NewMachine(cfg, n.outlet())
@@ -45,7 +48,8 @@ func NewLink(n *Node, cfg udp.Config) (*Link, error) {
 	return &Link{Machine: m, node: n, sentBefore: n.sent, gotBefore: n.got}, nil
 }
 
-// Address implements transport.Link. It does not name the incarnation, so that a peer takes whoever is there.
+// Address implements transport.Link. It does not name the incarnation, so that a peer takes whoever
+// is there.
 func (l *Link) Address() transport.Address { return l.node.Address() }
 
 // Locals is the node's addresses, by path.
@@ -58,7 +62,8 @@ func (l *Link) Reconnect(ep transport.Endpoint, a transport.Address) error {
 }
 
 // Send implements transport.Link.
-func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte, op *transport.Op) (transport.Status, error) {
+func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte,
+	op *transport.Op) (transport.Status, error) {
 	l.node.Touch()
 	return l.Machine.Send(l.node.net.now, ep, id, hdr, op)
 }
@@ -94,7 +99,8 @@ func (l *Link) Progress(max int) int {
 	return n
 }
 
-// isDeaf says whether the task stops looking at its socket before it is idle, as one does that computes.
+// isDeaf says whether the task stops looking at its socket before it is idle, as one does that
+// computes.
 func (n *Node) isDeaf() bool { return n.deaf > 0 && n.net.random.Float64() < n.deaf }
 
 // receive takes in one packet from the socket.
@@ -121,8 +127,8 @@ func (l *Link) Arm() bool { return l.node.waiting() > 0 || l.Machine.NextTimeout
 // Disarm implements transport.Waiter.
 func (l *Link) Disarm() {}
 
-// Close implements transport.Link: it tells the peers, and lets time pass until they have answered or lingerMax is over. It must not be called
-// from within a turn.
+// Close implements transport.Link: it tells the peers, and lets time pass until they have answered
+// or lingerMax is over. It must not be called from within a turn.
 func (l *Link) Close() error {
 	if l.closed {
 		return nil

@@ -13,7 +13,8 @@ func (s *Net) note(fate string, i int32) {
 		return
 	}
 	k := &s.packets.all[i]
-	fmt.Fprintf(s.log, "%14v  %2d -> %-2d path %d  %s", time.Duration(s.now), s.owner(k.from).index, k.to, k.path, describe(k.b))
+	fmt.Fprintf(s.log, "%14v  %2d -> %-2d path %d  %s", time.Duration(s.now), s.owner(k.from).index,
+		k.to, k.path, describe(k.b))
 	if fate != "" {
 		fmt.Fprintf(s.log, "  %s", fate)
 	}
@@ -46,24 +47,30 @@ func describe(b []byte) string {
 		if h.Decode(b) != nil {
 			return fmt.Sprintf("Hello? of %d bytes", len(b))
 		}
-		return fmt.Sprintf("Hello flags %x nonce %04x incarnation %04x, of target %04x %04x", h.Flags, uint16(h.Nonce), uint16(h.Incarnation),
+		return fmt.Sprintf("Hello flags %x nonce %04x incarnation %04x, of target %04x %04x",
+			h.Flags, uint16(h.Nonce), uint16(h.Incarnation),
 			uint16(h.TargetNonce), uint16(h.TargetIncarnation))
 	}
 	var h wire.Header
 	if err := h.Decode(b); err != nil {
 		return fmt.Sprintf("%d bytes: %v", len(b), err)
 	}
-	name := [...]string{wire.KindData: "Data", wire.KindAck: "Ack", wire.KindBye: "Bye", wire.KindPiece: "Piece", wire.KindProbe: "Probe"}[h.Kind]
-	text := fmt.Sprintf("%-5s flags %x seq %d ack %d+%d bits %x tx %d echo %d, %d bytes", name, h.Flags, int32(h.Seq), int32(h.Ack), h.AckBlock, h.Bits,
+	name := [...]string{wire.KindData: "Data", wire.KindAck: "Ack", wire.KindBye: "Bye"}[h.Kind]
+	text := fmt.Sprintf("%-5s flags %x seq %d ack %d+%d bits %x tx %d echo %d, %d bytes", name,
+		h.Flags, int32(h.Seq), int32(h.Ack), h.AckBlock, h.Bits,
 		h.Tx, h.Echo, len(b))
 	if h.Kind == wire.KindData {
-		n, err := wire.Count(b[wire.HeaderSize:])
-		return fmt.Sprintf("%s, %d messages%s", text, n, map[bool]string{true: " (malformed)"}[err != nil])
-	}
-	if h.Kind == wire.KindPiece {
-		var k wire.Piece
-		err := k.Decode(b[wire.HeaderSize:])
-		return fmt.Sprintf("%s, at %d of %d%s", text, k.Offset, k.Total, map[bool]string{true: " (malformed)"}[err != nil])
+		rest := b[wire.HeaderSize:]
+		n, err := wire.Count(rest)
+		if err == nil && isPart(b) {
+			var w wire.Part
+			_, header, _ := wire.Split(rest)
+			err = w.Decode(rest[wire.MessageSize:header], len(rest)-header)
+			return fmt.Sprintf("%s, of %d at %d of %d%s", text, int32(w.Of), w.Offset, w.Total,
+				map[bool]string{true: " (malformed)"}[err != nil])
+		}
+		return fmt.Sprintf("%s, %d messages%s", text, n,
+			map[bool]string{true: " (malformed)"}[err != nil])
 	}
 	if !h.Kind.Blocks() {
 		return text
@@ -74,7 +81,7 @@ func describe(b []byte) string {
 		if rest, err = k.Next(rest); err != nil {
 			return text + " malformed"
 		}
-		text += fmt.Sprintf(" [%d +%x -%x]", int32(k.First), k.Received, k.Refused)
+		text += fmt.Sprintf(" [%d +%x -%x]", int32(k.First), k.Received, k.NotReady)
 	}
 	return text
 }

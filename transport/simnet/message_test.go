@@ -43,7 +43,8 @@ const (
 // stubbornMessages are refused until Scenario.Stubborn.
 const stubbornMessages = 10
 
-// drawLength: half of the messages have up to 100 bytes, one of a hundred up to 256 KiB, some nothing.
+// drawLength: half of the messages have up to 100 bytes, one of a hundred up to 256 KiB, some
+// nothing.
 func drawLength(r *rand.Rand) int {
 	switch r.IntN(100) {
 	case 0:
@@ -90,11 +91,13 @@ func hasPattern(b []byte, id uint64, offset int) bool {
 // headerID is what a message's header is patterned with, apart from its data.
 const headerID = 1 << 31
 
-// create makes a message and puts its fragments into the sender's queue. False: the run has no room for more.
+// create makes a message and puts its fragments into the sender's queue. False: the run has no room
+// for more.
 func (s *run) create(from, to int) bool {
 	r, l := s.random, s.tasks[from].link
 	limits := l.Limits()
-	m := message{from: from, to: to, fromLife: s.tasks[from].life, n: drawLength(r), hdr: 8 + 8*r.IntN(6), first: int32(len(s.fragments))}
+	m := message{from: from, to: to, fromLife: s.tasks[from].life, n: drawLength(r),
+		hdr: 8 + 8*r.IntN(6), first: int32(len(s.fragments))}
 	if r.IntN(200) == 0 {
 		m.hdr = limits.HeaderMax
 	}
@@ -103,7 +106,8 @@ func (s *run) create(from, to int) bool {
 		room = max(best-m.hdr, 256)
 	}
 	m.count = int32(max(1, (m.n+room-1)/room))
-	if len(s.messages) == maxMessages || len(s.fragments)+int(m.count) > maxFragments || s.used+m.n > arenaSize {
+	if len(s.messages) == maxMessages || len(s.fragments)+int(m.count) > maxFragments ||
+		s.used+m.n > arenaSize {
 		return false
 	}
 	m.data = s.arena[s.used : s.used+m.n : s.used+m.n]
@@ -112,7 +116,8 @@ func (s *run) create(from, to int) bool {
 	pattern(m.data, uint64(id), 0)
 	s.messages = append(s.messages, m)
 	s.open++
-	if s.tasks[from].view[to] != s.tasks[to].life { // the sender still has a session with the task's earlier life
+	// the sender still has a session with the task's earlier life
+	if s.tasks[from].view[to] != s.tasks[to].life {
 		s.doubt(id)
 	}
 	for offset := 0; ; offset += room {
@@ -121,7 +126,8 @@ func (s *run) create(from, to int) bool {
 		s.fragments = s.fragments[:i+1]
 		f := &s.fragments[i]
 		*f = fragment{message: id, offset: offset, n: n}
-		f.op.N, f.op.Owner, f.op.Done, f.op.Single = uint64(n), s.owners[i], fragmentDone, s.sc.Single
+		f.op.N, f.op.Owner, f.op.Done, f.op.Single = uint64(n), s.owners[i], fragmentDone,
+			s.sc.Single
 		if n > 0 {
 			f.op.Local = memory.AddrOf(m.data[offset:])
 		}
@@ -176,7 +182,8 @@ func (s *run) over(i int32, err error) {
 	f := &s.fragments[i]
 	m := &s.messages[f.message]
 	if f.done || !f.given || err != nil && !m.maybe {
-		s.fail("message %d from %d to %d, fragment at %d: Done with %v; done before %v, given %v", f.message, m.from, m.to, f.offset, err, f.done, f.given)
+		s.fail("message %d from %d to %d, fragment at %d: Done with %v; done before %v, given %v",
+			f.message, m.from, m.to, f.offset, err, f.done, f.given)
 	}
 	f.done = true
 	s.undone--
@@ -199,11 +206,13 @@ func (s *run) handle(me int, msg *transport.Msg) transport.Verdict {
 	f := &s.fragments[i]
 	id := f.message
 	m := &s.messages[id]
-	if m.to != me || m.from != int(msg.From) || len(msg.Hdr) != m.hdr || len(msg.Data) != f.n || !f.given {
+	if m.to != me || m.from != int(msg.From) || len(msg.Hdr) != m.hdr || len(msg.Data) != f.n ||
+		!f.given {
 		s.fail("message %d from %d to %d arrives as another", id, m.from, m.to)
 		return transport.Accept
 	}
-	if !hasPattern(msg.Hdr[8:], uint64(id)|headerID, 0) || !hasPattern(msg.Data, uint64(id), f.offset) {
+	if !hasPattern(msg.Hdr[8:], uint64(id)|headerID, 0) ||
+		!hasPattern(msg.Data, uint64(id), f.offset) {
 		s.fail("message %d from %d to %d is damaged, at %d", id, m.from, m.to, f.offset)
 	}
 	if uintptr(memory.AddrOf(msg.Data))%8 != 0 && len(msg.Data) > 0 {
@@ -222,21 +231,24 @@ func (s *run) handle(me int, msg *transport.Msg) transport.Verdict {
 		return transport.Refuse
 	}
 	if f.accepted {
-		s.fail("message %d from %d to %d, fragment at %d, is offered after it was accepted", id, m.from, m.to, f.offset)
+		s.fail("message %d from %d to %d, fragment at %d, is offered after it was accepted", id,
+			m.from, m.to, f.offset)
 		return transport.Accept
 	}
 	f.accepted = true
 	if m.accepted++; m.accepted == m.count && !m.maybe {
 		s.open--
 	}
-	if s.sc.Reply > 0 && !s.ending && m.accepted == m.count && len(s.messages) < 2*s.sc.Messages && s.random.Float64() < s.sc.Reply {
+	if s.sc.Reply > 0 && !s.ending && m.accepted == m.count && len(s.messages) < 2*s.sc.Messages &&
+		s.random.Float64() < s.sc.Reply {
 		s.create(me, m.from)
 		s.pump(me)
 	}
 	return transport.Accept
 }
 
-// doubt: nobody waits for message id any more, because a task at one of its ends has been restarted.
+// doubt: nobody waits for message id any more, because a task at one of its ends has been
+// restarted.
 func (s *run) doubt(id int32) {
 	if m := &s.messages[id]; !m.maybe {
 		m.maybe = true

@@ -16,8 +16,7 @@ import (
 // Counts is what the network did with packets.
 type Counts struct {
 	Sent       int // taken from machines
-	Pieces     int // of these, parts of others that would have been too long
-	Probes     int // of these, tries how long packets may be
+	Parts      int // of these, parts of others that would have been too long
 	Delivered  int // handed to machines
 	Lost       int // by chance
 	Dropped    int // the queue of a bottleneck was full
@@ -35,8 +34,7 @@ type Counts struct {
 // Add adds d to c.
 func (c *Counts) Add(d *Counts) {
 	c.Sent += d.Sent
-	c.Pieces += d.Pieces
-	c.Probes += d.Probes
+	c.Parts += d.Parts
 	c.Delivered += d.Delivered
 	c.Lost += d.Lost
 	c.Dropped += d.Dropped
@@ -77,12 +75,15 @@ const maxIdleTurns = 1000
 // startOfTime is not 0, which machines take for never.
 const startOfTime = 1
 
-// New makes the network of a scenario, its nodes without tasks yet. log gets a line for each packet; it may be nil.
+// New makes the network of a scenario, its nodes without tasks yet. log gets a line for each
+// packet; it may be nil.
 func New(sc *Scenario, log io.Writer) *Net {
-	s := &Net{random: rand.New(rand.NewPCG(sc.Seed, 1)), now: startOfTime, log: log, payload: sc.Level == wire.LevelMAC}
+	s := &Net{random: rand.New(rand.NewPCG(sc.Seed, 1)), now: startOfTime, log: log,
+		payload: sc.Level == wire.LevelMAC}
 	for i := range sc.Tasks {
 		n := &Node{
-			net: s, index: i, due: math.MaxInt64, full: sc.Full, buffer: sc.ReceiveBuffer, service: int64(sc.Service), deaf: sc.Deaf, gathers: sc.Gather,
+			net: s, index: i, due: math.MaxInt64, full: sc.Full, buffer: sc.ReceiveBuffer,
+			service: int64(sc.Service), deaf: sc.Deaf, gathers: sc.Gather,
 			random: rand.New(rand.NewPCG(sc.Seed, uint64(i)+100)),
 		}
 		for p := range sc.Addresses[i] {
@@ -111,7 +112,8 @@ func (s *Net) Random() *rand.Rand { return s.random }
 // Node is the place of task i.
 func (s *Net) Node(i int) *Node { return s.nodes[i] }
 
-// Err is what went wrong in the network itself: a timer that is always due, a packet sent to an address of another path.
+// Err is what went wrong in the network itself: a timer that is always due, a packet sent to an
+// address of another path.
 func (s *Net) Err() error { return s.err }
 
 func (s *Net) fail(format string, a ...any) {
@@ -129,7 +131,8 @@ func (s *Net) Close() error { return s.packets.close() }
 // Schedule has Happen run with code after d; code is not negative and below 1<<30.
 func (s *Net) Schedule(d time.Duration, code int32) { s.queue.add(s.now+int64(d), -1-code) }
 
-// Step moves to the next thing that happens and lets it happen. False: nothing will happen any more, or Err is set.
+// Step moves to the next thing that happens and lets it happen. False: nothing will happen any
+// more, or Err is set.
 func (s *Net) Step() bool {
 	if s.err != nil {
 		return false
@@ -219,9 +222,10 @@ type Node struct {
 	gathered   []gathered
 	bounces    []udp.Bounce
 	onPath     func(path udp.Path, up bool) // the task hears of its adapters
-	down       [udp.MaxPaths]int            // disturbances that keep one down, and that the task has heard of
-	sent       int                          // packets taken from its machines
-	got        int                          // packets handed to them
+	// disturbances that keep one down, and that the task has heard of
+	down [udp.MaxPaths]int
+	sent int // packets taken from its machines
+	got  int // packets handed to them
 }
 
 // socketOverhead is what a packet costs a socket's buffer beyond its bytes.
@@ -243,13 +247,14 @@ func (n *Node) Locals() (l []udp.Local) {
 	return l
 }
 
-// Attach says what runs here: turn when a packet has come, or the time that next returned is there (0: never). next is asked after
-// each turn, and after Touch.
+// Attach says what runs here: turn when a packet has come, or the time that next returned is there
+// (0: never). next is asked after each turn, and after Touch.
 func (n *Node) Attach(turn func(), next func() int64) {
 	n.turn, n.next, n.dirty = turn, next, true
 }
 
-// Detach: nothing runs here any more, and what waits at the socket is lost unless keep is set, as if somebody else had opened it at once.
+// Detach: nothing runs here any more, and what waits at the socket is lost unless keep is set, as
+// if somebody else had opened it at once.
 func (n *Node) Detach(keep bool) {
 	n.turn, n.next, n.onPath, n.due, n.dirty = nil, nil, nil, math.MaxInt64, false
 	for !keep && n.waiting() > 0 {
@@ -300,7 +305,8 @@ func (n *Node) run() {
 	if taken > 0 {
 		s.turns = 0
 	} else if s.turns++; s.turns > maxIdleTurns {
-		s.fail("task %d wants to run again and again at %v, with nothing to do", n.index, time.Duration(s.now))
+		s.fail("task %d wants to run again and again at %v, with nothing to do", n.index,
+			time.Duration(s.now))
 	}
 }
 

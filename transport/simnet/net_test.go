@@ -113,14 +113,23 @@ func TestDisturbances(t *testing.T) {
 		d     Disturbance
 		stops func(from, to, path int) bool
 	}{
-		{Disturbance{Kind: CutPair, A: 0, B: 2}, func(from, to, _ int) bool { return from+to == 2 && from != to }},
-		{Disturbance{Kind: CutOneWay, A: 0, B: 2}, func(from, to, _ int) bool { return from == 0 && to == 2 }},
-		{Disturbance{Kind: CutPath, A: 0, B: 2, Path: 1}, func(from, to, path int) bool { return from+to == 2 && path == 1 }},
-		{Disturbance{Kind: CutPathAway, A: 2, B: 0}, func(from, to, path int) bool { return from == 2 && to == 0 && path == 0 }},
-		{Disturbance{Kind: DeadAdapter, A: 1, Path: 1}, func(from, to, path int) bool { return (from == 1 || to == 1) && path == 1 }},
+		{Disturbance{Kind: CutPair, A: 0, B: 2},
+			func(from, to, _ int) bool { return from+to == 2 && from != to }},
+		{Disturbance{Kind: CutOneWay, A: 0, B: 2},
+			func(from, to, _ int) bool { return from == 0 && to == 2 }},
+		{Disturbance{Kind: CutPath, A: 0, B: 2, Path: 1},
+			func(from, to, path int) bool { return from+to == 2 && path == 1 }},
+		{Disturbance{Kind: CutPathAway, A: 2, B: 0},
+			func(from, to, path int) bool { return from == 2 && to == 0 && path == 0 }},
+		{Disturbance{Kind: DeadAdapter, A: 1, Path: 1},
+			func(from, to, path int) bool { return (from == 1 || to == 1) && path == 1 }},
 		{Disturbance{Kind: DeadNetwork, Path: 1}, func(_, _, path int) bool { return path == 1 }},
-		{Disturbance{Kind: Alone, A: 2}, func(from, to, _ int) bool { return from == 2 || to == 2 }},
-		{Disturbance{Kind: Narrow, Path: 1, MTU: 110}, func(from, to, path int) bool { return path == 1 && 10*from+to > 9 }},
+		{Disturbance{Kind: Alone, A: 2}, func(from, to, _ int) bool {
+			return from == 2 ||
+				to == 2
+		}},
+		{Disturbance{Kind: Narrow, Path: 1, MTU: 110},
+			func(from, to, path int) bool { return path == 1 && 10*from+to > 9 }},
 		{Disturbance{Kind: Stuffed, A: 1}, func(from, _, _ int) bool { return from == 1 }},
 		{Disturbance{Kind: Asleep, A: 1}, func(_, to, _ int) bool { return to == 1 }},
 	} {
@@ -150,7 +159,8 @@ func TestDisturbances(t *testing.T) {
 			}
 			for i := range got {
 				if len(got[i]) != want[i] {
-					t.Errorf("%v, %s: task %d got %d packets, want %d", c.d, what, i, len(got[i]), want[i])
+					t.Errorf("%v, %s: task %d got %d packets, want %d", c.d, what, i, len(got[i]),
+						want[i])
 				}
 			}
 		}
@@ -162,13 +172,16 @@ func TestDisturbances(t *testing.T) {
 	}
 }
 
-// TestToldOfAdapters: a task hears once that its adapter is down, and once, when the last disturbance of it is over, that it is up; nobody else
-// hears of it.
+// TestToldOfAdapters: a task hears once that its adapter is down, and once, when the last
+// disturbance of it is over, that it is up; nobody else hears of it.
 func TestToldOfAdapters(t *testing.T) {
 	s, _ := wires(t, 2, Way{})
 	var heard [2]string
 	for i := range heard {
-		s.Node(i).onPath = func(path udp.Path, up bool) { heard[i] += fmt.Sprintf("%d %v %v, ", path, up, time.Duration(s.now)) }
+		s.Node(i).onPath = func(path udp.Path,
+			up bool) {
+			heard[i] += fmt.Sprintf("%d %v %v, ", path, up, time.Duration(s.now))
+		}
 	}
 	s.Disturb(Disturbance{Kind: DeadAdapter, A: 1, Path: 1, Told: true, Time: time.Second})
 	s.Disturb(Disturbance{Kind: DeadAdapter, A: 1, Path: 1, Told: true, Time: 2 * time.Second})
@@ -202,7 +215,8 @@ func TestGatheredMemory(t *testing.T) {
 	}
 }
 
-// TestBottleneck: a slow adapter lets packets out one after the other, and drops what its queue does not hold.
+// TestBottleneck: a slow adapter lets packets out one after the other, and drops what its queue
+// does not hold.
 func TestBottleneck(t *testing.T) {
 	s, got := wires(t, 2, Way{Rate: 1_000_000, Queue: 2500})
 	for range 10 {
@@ -212,7 +226,8 @@ func TestBottleneck(t *testing.T) {
 	drain(s)
 	// One is on the line, at most 2500 bytes wait behind it.
 	if len(got[1]) != 3 || s.Counts.Dropped != 7 || len(got[0]) != 1 {
-		t.Errorf("%d packets of 10 pass, %d are dropped, %d come back", len(got[1]), s.Counts.Dropped, len(got[0]))
+		t.Errorf("%d packets of 10 pass, %d are dropped, %d come back", len(got[1]),
+			s.Counts.Dropped, len(got[0]))
 	}
 	if s.now < int64(3*time.Millisecond) || s.now > int64(5*time.Millisecond) {
 		t.Errorf("3000 bytes at 1 MB/s, through two adapters: %v", time.Duration(s.now))
@@ -267,20 +282,23 @@ func TestStormIsNoticed(t *testing.T) {
 	}
 }
 
-// TestSeedsReport: a failing seed and a panic are told with how to see them again; others still run.
+// TestSeedsReport: a failing seed and a panic are told with how to see them again; others still
+// run.
 func TestSeedsReport(t *testing.T) {
 	var told []string
-	ran, failed := Seeds{First: 5, Count: 6}.Run("sim", io.Discard, func(seed uint64, _ io.Writer) error {
-		switch seed {
-		case 7:
-			return io.ErrUnexpectedEOF
-		case 9:
-			panic("seed nine")
-		}
-		return nil
-	}, func(text string) { told = append(told, text) })
+	ran, failed := Seeds{First: 5, Count: 6}.Run("sim", io.Discard,
+		func(seed uint64, _ io.Writer) error {
+			switch seed {
+			case 7:
+				return io.ErrUnexpectedEOF
+			case 9:
+				panic("seed nine")
+			}
+			return nil
+		}, func(text string) { told = append(told, text) })
 	all := strings.Join(told, "")
-	if ran != 6 || failed != 2 || !strings.Contains(all, "make sim SEED=7") || !strings.Contains(all, "make sim SEED=9") || !strings.Contains(all, "seed nine") {
+	if ran != 6 || failed != 2 || !strings.Contains(all, "make sim SEED=7") ||
+		!strings.Contains(all, "make sim SEED=9") || !strings.Contains(all, "seed nine") {
 		t.Errorf("%d ran, %d failed: %s", ran, failed, all)
 	}
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // Transmit implements udp.Outlet.
-func (n *Node) Transmit(path udp.Path, to netip.AddrPort, head []byte, data transport.Addr, count int) udp.Outcome {
+func (n *Node) Transmit(path udp.Path, to netip.AddrPort, head []byte, data transport.Addr,
+	count int) udp.Outcome {
 	if n.isFull() {
 		return udp.Full
 	}
@@ -33,7 +34,8 @@ func (n *Node) isFull() bool {
 }
 
 // packet makes a packet. False: its data cannot be read.
-func (n *Node) packet(path udp.Path, head []byte, data transport.Addr, count int) (i int32, ok bool) {
+func (n *Node) packet(path udp.Path, head []byte, data transport.Addr, count int) (i int32,
+	ok bool) {
 	s := n.net
 	i = s.packets.make(len(head) + count)
 	k := &s.packets.all[i]
@@ -64,15 +66,19 @@ func (n *Node) send(i int32, to netip.AddrPort) {
 
 // count notes what kind of packet goes.
 func (s *Net) count(b []byte) {
-	switch kind, _ := wire.KindOf(b); kind {
-	case wire.KindPiece:
-		s.Counts.Pieces++
-	case wire.KindProbe:
-		s.Counts.Probes++
+	if isPart(b) {
+		s.Counts.Parts++
 	}
 }
 
-// PathMTU implements udp.Surveyor. The kernel does not forget within a run: what it says may be long over.
+// isPart says whether a packet holds a part of a longer one.
+func isPart(b []byte) bool {
+	kind, _ := wire.KindOf(b)
+	return kind == wire.KindData && len(b) > wire.HeaderSize && b[wire.HeaderSize] == wire.PartID
+}
+
+// PathMTU implements udp.MTUSource. The kernel does not forget within a run: what it says may be
+// long over.
 func (n *Node) PathMTU(path udp.Path, to netip.AddrPort) int {
 	target := n.net.owner(to)
 	if target == nil {
@@ -94,7 +100,8 @@ type gathered struct {
 type gatherer struct{ *Node }
 
 // Gather implements udp.Gatherer.
-func (g gatherer) Gather(path udp.Path, to netip.AddrPort, head []byte, data transport.Addr, count int) udp.Outcome {
+func (g gatherer) Gather(path udp.Path, to netip.AddrPort, head []byte, data transport.Addr,
+	count int) udp.Outcome {
 	i, ok := g.packet(path, head, data, count)
 	if !ok {
 		return udp.Fault
@@ -103,13 +110,15 @@ func (g gatherer) Gather(path udp.Path, to netip.AddrPort, head []byte, data tra
 	return udp.Gathered
 }
 
-// Push implements udp.Gatherer. It holds the memory of each packet against what was there when it was gathered.
+// Push implements udp.Gatherer. It holds the memory of each packet against what was there when it
+// was gathered.
 func (g gatherer) Push() []udp.Bounce {
 	n := g.Node
 	n.bounces = n.bounces[:0]
 	for at, k := range n.gathered {
 		b := n.net.packets.all[k.i].b
-		if !bytes.Equal(b[:len(k.head)], k.head) || !bytes.Equal(b[len(k.head):], memory.Bytes(k.data, uint64(k.n))) {
+		if !bytes.Equal(b[:len(k.head)], k.head) ||
+			!bytes.Equal(b[len(k.head):], memory.Bytes(k.data, uint64(k.n))) {
 			n.net.fail("task %d: the memory of a packet was written before Push", n.index)
 		}
 		if n.isFull() {
@@ -132,6 +141,6 @@ func (n *Node) outlet() udp.Outlet {
 }
 
 var (
-	_ udp.Gatherer = gatherer{}
-	_ udp.Surveyor = gatherer{}
+	_ udp.Gatherer  = gatherer{}
+	_ udp.MTUSource = gatherer{}
 )

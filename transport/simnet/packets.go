@@ -10,7 +10,8 @@ import (
 
 // packet is a datagram on its way or at its receiver's socket.
 type packet struct {
-	b       []byte // in mem, which is off the Go heap and starts on a multiple of 8: as in a socket's buffer
+	// in mem, which is off the Go heap and starts on a multiple of 8: as in a socket's buffer
+	b       []byte
 	mem     []byte
 	from    netip.AddrPort
 	to      int32 // node
@@ -24,7 +25,8 @@ var classSizes = [...]int{256, 2048, 16384, 65536}
 
 const chunkPieces = 64
 
-// packets holds all datagrams of a network by number, and their memory, which is reused last in, first out.
+// packets holds all datagrams of a network by number, and their memory, which is reused last in,
+// first out.
 type packets struct {
 	all  []packet
 	free []int32
@@ -54,7 +56,8 @@ func (p *packets) make(n int) int32 {
 	return i
 }
 
-// drop takes back a packet. Its memory is worth nothing afterwards, so that who still looks at it is found out.
+// drop takes back a packet. Its memory is worth nothing afterwards, so that who still looks at it
+// is found out.
 func (p *packets) drop(i int32) {
 	k := &p.all[i]
 	for j := range k.b {
@@ -70,7 +73,8 @@ func (p *packets) inUse() int { return len(p.all) - len(p.free) }
 
 func (p *packets) grow(class int) {
 	size := classSizes[class]
-	m, err := syscall.Mmap(-1, 0, chunkPieces*size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANONYMOUS)
+	m, err := syscall.Mmap(-1, 0, chunkPieces*size, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_PRIVATE|syscall.MAP_ANONYMOUS)
 	if err != nil {
 		panic(fmt.Sprintf("simnet: no memory for packets: %v", err))
 	}

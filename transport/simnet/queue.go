@@ -1,7 +1,7 @@
 package simnet
 
-// event is something that will happen: a packet arrives (what >= 0, its number in Net.packets), or what a test or a disturbance asked for
-// (what < 0).
+// event is something that will happen: a packet arrives (what >= 0, its number in Net.packets), or
+// what a test or a disturbance asked for (what < 0).
 type event struct {
 	at     int64
 	serial uint32 // of events at one time the earlier made comes first
@@ -12,7 +12,8 @@ func (e *event) before(f *event) bool {
 	return e.at < f.at || e.at == f.at && int32(e.serial-f.serial) < 0
 }
 
-// queue is the events to come: a heap with four children a node, which is flatter than a binary one and faster here.
+// queue is the events to come: a heap with four children a node, which is flatter than a binary one
+// and faster here.
 type queue struct {
 	heap   []event
 	serial uint32

@@ -6,7 +6,8 @@ import (
 	"lapi/transport"
 )
 
-// news is that a task has died; it reaches the others one by one, unless they find out by themselves.
+// news is that a task has died; it reaches the others one by one, unless they find out by
+// themselves.
 type news struct {
 	at           int64
 	task         int // who is told
@@ -18,7 +19,8 @@ type news struct {
 // noLife in simTask.view: the session has failed, and there is no other yet.
 const noLife = -1
 
-// restart kills a task and starts it again somewhat later, at the same addresses. What is on its way stays so.
+// restart kills a task and starts it again somewhat later, at the same addresses. What is on its
+// way stays so.
 func (s *run) restart() {
 	s.restarts++
 	i := s.random.IntN(s.sc.Tasks)
@@ -42,8 +44,10 @@ func (s *run) restart() {
 	if !s.sc.Unannounced {
 		for j, other := range s.tasks {
 			if j != i && !other.away {
-				s.later(dead, news{task: j, of: i}) // the death is known before the new task can be met
-				s.later(dead+between(s.random, time.Microsecond, 50*time.Millisecond), news{task: j, of: i, back: true})
+				// the death is known before the new task can be met
+				s.later(dead, news{task: j, of: i})
+				s.later(dead+between(s.random, time.Microsecond, 50*time.Millisecond),
+					news{task: j, of: i, back: true})
 			}
 		}
 	}
@@ -119,8 +123,9 @@ func (s *run) forget(i, j int) {
 	}
 }
 
-// peerFailed: task i has given up j by its timeout. That is right only if nobody tells of restarts and one of the two was restarted: then the other
-// has a session with nobody, and does not answer the new one; and who gives up first leaves the other with a session of the same kind.
+// peerFailed: task i has given up j by its timeout. That is right only if nobody tells of restarts
+// and one of the two was restarted: then the other has a session with nobody, and does not answer
+// the new one; and who gives up first leaves the other with a session of the same kind.
 func (s *run) peerFailed(i, j int, err error) {
 	if !s.sc.Unannounced || s.tasks[i].life+s.tasks[j].life == 0 {
 		s.fail("task %d: peer %d failed: %v", i, j, err)
@@ -129,5 +134,6 @@ func (s *run) peerFailed(i, j int, err error) {
 	s.net.Note("task %d gives up task %d by its timeout", i, j)
 	s.lose(i, j)
 	s.tasks[i].view[j] = noLife
-	s.later(between(s.random, time.Microsecond, 50*time.Millisecond), news{task: i, of: j, back: true})
+	s.later(between(s.random, time.Microsecond, 50*time.Millisecond),
+		news{task: i, of: j, back: true})
 }

@@ -29,14 +29,16 @@ type Scenario struct {
 	Deaf     float64       // how often a task does not look whether its socket is empty
 	Service  time.Duration // that a task needs for a packet
 
-	Messages           int           // of all tasks together
-	Think              time.Duration // mean pause of a task between two bursts of messages
-	Burst              int           // messages of a burst at most
-	Refuse             float64       // share of messages that a handler refuses the first time, and again
-	Stubborn           time.Duration // until then handlers refuse the first messages, whatever else comes
-	Reply              float64       // share of messages to which the handler sends one
-	Flush              float64       // share of bursts after which a task flushes
-	Single             bool          // messages are not to be spread over paths
+	Messages int           // of all tasks together
+	Think    time.Duration // mean pause of a task between two bursts of messages
+	Burst    int           // messages of a burst at most
+	// share of messages that a handler refuses the first time, and again
+	Refuse float64
+	// until then handlers refuse the first messages, whatever else comes
+	Stubborn           time.Duration
+	Reply              float64 // share of messages to which the handler sends one
+	Flush              float64 // share of bursts after which a task flushes
+	Single             bool    // messages are not to be spread over paths
 	Pattern            Pattern
 	Disturbances       int  // that befall the run
 	Restarts           int  // of tasks, while the others go on
@@ -87,7 +89,8 @@ func (sc *Scenario) Target(r *rand.Rand, from int) int {
 // NewScenario is the scenario of a seed.
 func NewScenario(seed uint64) *Scenario {
 	r := rand.New(rand.NewPCG(seed, 2))
-	sc := &Scenario{Seed: seed, Tasks: 2 + int(math.Pow(r.Float64(), 2)*15), Level: wire.Level(r.IntN(int(wire.LevelNone) + 1)), HasKey: r.IntN(2) == 0, Messages: 1000}
+	sc := &Scenario{Seed: seed, Tasks: 2 + int(math.Pow(r.Float64(), 2)*15),
+		Level: wire.Level(r.IntN(int(wire.LevelNone) + 1)), HasKey: r.IntN(2) == 0, Messages: 1000}
 	most := 1 + r.IntN(4)
 	for range sc.Tasks {
 		n := most
@@ -137,7 +140,8 @@ func (sc *Scenario) drawWays(r *rand.Rand) {
 }
 
 func (sc *Scenario) drawWay(r *rand.Rand, w *Way) {
-	*w = Way{MTU: sc.PacketSize, Duplicate: share(r, 0.2), Stray: share(r, 0.1), Damage: share(r, 0.05)}
+	*w = Way{MTU: sc.PacketSize, Duplicate: share(r, 0.2), Stray: share(r, 0.1),
+		Damage: share(r, 0.05)}
 	switch r.IntN(8) {
 	case 0, 1: // none
 	case 2:
@@ -200,7 +204,8 @@ func (sc *Scenario) drawTraffic(r *rand.Rand) {
 	}
 }
 
-// calm makes a network that loses nothing: what is to be seen there at once must not hide behind retransmissions.
+// calm makes a network that loses nothing: what is to be seen there at once must not hide behind
+// retransmissions.
 func (sc *Scenario) calm() {
 	for i := range sc.Ways {
 		w := &sc.Ways[i]
@@ -209,7 +214,8 @@ func (sc *Scenario) calm() {
 	sc.Disturbances, sc.Restarts, sc.Unannounced, sc.Full, sc.Service = 0, 0, false, 0, 0
 }
 
-// drawStubborn has some messages refused for so long, and so much sent meanwhile, that the oldest packet holds up the window of sequence numbers.
+// drawStubborn has some messages refused for so long, and so much sent meanwhile, that the oldest
+// packet holds up the window of sequence numbers.
 func (sc *Scenario) drawStubborn(r *rand.Rand) {
 	sc.Stubborn = between(r, 10*time.Millisecond, 2*time.Second)
 	sc.Messages, sc.Burst, sc.Pattern = 2500, 100, OneToAll
@@ -240,9 +246,12 @@ func between(r *rand.Rand, least, most time.Duration) time.Duration {
 // Config is the protocol's settings for a task.
 func (sc *Scenario) Config(task int) udp.Config {
 	c := udp.Config{
-		Task: task, NumTasks: sc.Tasks, Partition: "simulation", Round: 1, PacketSize: sc.PacketSize, CopyMax: sc.CopyMax,
-		RexmitBufCount: sc.RexmitBufCount, AckThreshold: sc.AckThreshold, RetransmitInterval: sc.RetransmitInterval,
-		PollingInterval: sc.PollingInterval, Timeout: sc.Timeout, Level: sc.Level, Discover: sc.Discover,
+		Task: task, NumTasks: sc.Tasks, Partition: "simulation", Round: 1,
+		PacketSize: sc.PacketSize, CopyMax: sc.CopyMax,
+		RexmitBufCount: sc.RexmitBufCount, AckThreshold: sc.AckThreshold,
+		RetransmitInterval: sc.RetransmitInterval,
+		PollingInterval:    sc.PollingInterval, Timeout: sc.Timeout, Level: sc.Level,
+		Discover: sc.Discover,
 	}
 	if sc.HasKey {
 		c.Key = []byte("a key of the simulation's tasks")
@@ -253,11 +262,15 @@ func (sc *Scenario) Config(task int) udp.Config {
 // String is the scenario in some lines.
 func (sc *Scenario) String() string {
 	text := fmt.Sprintf("seed %d: %d tasks with %v addresses, LAPI_AUTH=%v, key %v; packets of %d (discovered: %v), CopyMax %d, %d retransmit buffers, ACK_THRESHOLD %d, "+
-		"RETRANSMIT_INTERVAL %d, POLLING_INTERVAL %v, TIMEOUT %v, socket buffer %d\n", sc.Seed, sc.Tasks, sc.Addresses, sc.Level, sc.HasKey, sc.PacketSize, sc.Discover,
-		sc.CopyMax, sc.RexmitBufCount, sc.AckThreshold, sc.RetransmitInterval, sc.PollingInterval, sc.Timeout, sc.ReceiveBuffer)
+		"RETRANSMIT_INTERVAL %d, POLLING_INTERVAL %v, TIMEOUT %v, socket buffer %d\n", sc.Seed,
+		sc.Tasks, sc.Addresses, sc.Level, sc.HasKey, sc.PacketSize, sc.Discover,
+		sc.CopyMax, sc.RexmitBufCount, sc.AckThreshold, sc.RetransmitInterval, sc.PollingInterval,
+		sc.Timeout, sc.ReceiveBuffer)
 	text += fmt.Sprintf("  %d messages, %v, bursts of up to %d every %v; refused %.2f and the first until %v, answered %.2f, flushed %.2f, spread %v; full %.3f, deaf %.2f, service %v, gathered %v\n",
-		sc.Messages, sc.Pattern, sc.Burst, sc.Think, sc.Refuse, sc.Stubborn, sc.Reply, sc.Flush, !sc.Single, sc.Full, sc.Deaf, sc.Service, sc.Gather)
-	text += fmt.Sprintf("  %d disturbances of up to %v, %d restarts (unannounced: %v)\n", sc.Disturbances, sc.LongestDisturbance, sc.Restarts, sc.Unannounced)
+		sc.Messages, sc.Pattern, sc.Burst, sc.Think, sc.Refuse, sc.Stubborn, sc.Reply, sc.Flush,
+		!sc.Single, sc.Full, sc.Deaf, sc.Service, sc.Gather)
+	text += fmt.Sprintf("  %d disturbances of up to %v, %d restarts (unannounced: %v)\n",
+		sc.Disturbances, sc.LongestDisturbance, sc.Restarts, sc.Unannounced)
 	paths := 0
 	for _, n := range sc.Addresses {
 		paths = max(paths, n)

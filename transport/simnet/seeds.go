@@ -15,8 +15,8 @@ import (
 	"lapi/transport/memory"
 )
 
-// Seeds are the runs that were asked for, by the environment of a test: SIM_SEEDS=n runs so many from SIM_FIRST (1) on, SIM_SEED=s one alone,
-// and with SIM_LOG=file its packet log.
+// Seeds are the runs that were asked for, by the environment of a test: SIM_SEEDS=n runs so many
+// from SIM_FIRST (1) on, SIM_SEED=s one alone, and with SIM_LOG=file its packet log.
 type Seeds struct {
 	First, Count uint64
 	Log          string // file; "": none
@@ -49,9 +49,11 @@ func AskedSeeds(count uint64) (s Seeds, err error) {
 // maxFailures: after so many failing seeds the others are not run.
 const maxFailures = 10
 
-// Run runs each seed on one of as many goroutines as there are processors. progress gets a line now and then, report what went wrong
-// with a seed and how to see it again. It returns how many seeds ran and how many failed.
-func (s Seeds) Run(target string, progress io.Writer, run func(seed uint64, log io.Writer) error, report func(text string)) (ran, failed uint64) {
+// Run runs each seed on one of as many goroutines as there are processors. progress gets a line now
+// and then, report what went wrong with a seed and how to see it again. It returns how many seeds
+// ran and how many failed.
+func (s Seeds) Run(target string, progress io.Writer, run func(seed uint64, log io.Writer) error,
+	report func(text string)) (ran, failed uint64) {
 	var log io.Writer
 	if s.Log != "" {
 		f, err := os.Create(s.Log)
@@ -85,14 +87,16 @@ func (s Seeds) Run(target string, progress io.Writer, run func(seed uint64, log 
 				}
 				if time.Since(shown) > 2*time.Second {
 					shown = time.Now()
-					fmt.Fprintf(progress, "%s: %d of %d seeds, %d failed, %v\n", target, n, s.Count, bad.Load(), time.Since(began).Round(time.Second))
+					fmt.Fprintf(progress, "%s: %d of %d seeds, %d failed, %v\n", target, n, s.Count,
+						bad.Load(), time.Since(began).Round(time.Second))
 				}
 				mu.Unlock()
 			}
 		}()
 	}
 	wait.Wait()
-	fmt.Fprintf(progress, "%s: %d seeds ran, %d failed, %v\n", target, done.Load(), bad.Load(), time.Since(began).Round(time.Millisecond))
+	fmt.Fprintf(progress, "%s: %d seeds ran, %d failed, %v\n", target, done.Load(), bad.Load(),
+		time.Since(began).Round(time.Millisecond))
 	return done.Load(), bad.Load()
 }
 

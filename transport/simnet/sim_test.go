@@ -12,8 +12,9 @@ import (
 // simSeeds is how many seeds `go test` runs.
 const simSeeds = 200
 
-// TestSimulation runs random traffic over random networks, on the links themselves: every message arrives exactly once and intact, memory is free
-// when the link says so and not before, flushes keep their word, everything ends, and nothing is left over.
+// TestSimulation runs random traffic over random networks, on the links themselves: every message
+// arrives exactly once and intact, memory is free when the link says so and not before, flushes
+// keep their word, everything ends, and nothing is left over.
 func TestSimulation(t *testing.T) {
 	seeds, err := AskedSeeds(simSeeds)
 	if err != nil {
@@ -50,13 +51,18 @@ func TestSimulation(t *testing.T) {
 	t.Logf("%d seeds; network %+v; links %+v", ran, counts, stats)
 	if ran >= simSeeds { // the runs must have met what they are for
 		for what, count := range map[string]int{
-			"lost": counts.Lost, "dropped": counts.Dropped, "overflowed": counts.Overflowed, "too long": counts.TooLong, "cut": counts.Cut,
-			"duplicated": counts.Duplicated, "stray": counts.Strays, "replayed": counts.Replayed, "sent to nobody": counts.Nobody, "damaged": counts.Damaged, "full": counts.Full,
-			"a piece of another": counts.Pieces, "a probe of the path's size": counts.Probes,
-			"needed to tell of a task that left": farewells, "retransmitted": int(stats.RetransmittedPackets), "duplicate": int(stats.DuplicatePackets), "ghost": int(stats.GhostPackets),
+			"lost": counts.Lost, "dropped": counts.Dropped, "overflowed": counts.Overflowed,
+			"too long": counts.TooLong, "cut": counts.Cut,
+			"duplicated": counts.Duplicated, "stray": counts.Strays, "replayed": counts.Replayed,
+			"sent to nobody": counts.Nobody, "damaged": counts.Damaged, "full": counts.Full,
+			"a part of another":                  counts.Parts,
+			"needed to tell of a task that left": farewells,
+			"retransmitted":                      int(stats.RetransmittedPackets),
+			"duplicate":                          int(stats.DuplicatePackets), "ghost": int(stats.GhostPackets),
 		} {
 			if count == 0 {
-				t.Errorf("no packet was %s in any run: the simulation tests less than it says", what)
+				t.Errorf("no packet was %s in any run: the simulation tests less than it says",
+					what)
 			}
 		}
 	}

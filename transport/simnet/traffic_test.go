@@ -75,11 +75,13 @@ type simTask struct {
 
 // newRun makes the memory that one run after the other uses.
 func newRun() (*run, error) {
-	arena, err := syscall.Mmap(-1, 0, arenaSize, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANONYMOUS)
+	arena, err := syscall.Mmap(-1, 0, arenaSize, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_PRIVATE|syscall.MAP_ANONYMOUS)
 	if err != nil {
 		return nil, err
 	}
-	s := &run{arena: arena, messages: make([]message, 0, maxMessages), fragments: make([]fragment, 0, maxFragments), header: make([]byte, 4096)}
+	s := &run{arena: arena, messages: make([]message, 0, maxMessages),
+		fragments: make([]fragment, 0, maxFragments), header: make([]byte, 4096)}
 	s.rubbish = make([]byte, 4096)
 	for i := range s.rubbish {
 		s.rubbish[i] = 0xff
@@ -101,13 +103,15 @@ func (s *run) fail(format string, a ...any) {
 // simulate runs a scenario; the error says what promise was broken.
 func (s *run) simulate(sc *Scenario, log io.Writer) error {
 	*s = run{
-		sc: sc, net: New(sc, log), random: rand.New(rand.NewPCG(sc.Seed, 3)), arena: s.arena, owners: s.owners, header: s.header, rubbish: s.rubbish,
+		sc: sc, net: New(sc, log), random: rand.New(rand.NewPCG(sc.Seed, 3)), arena: s.arena,
+		owners: s.owners, header: s.header, rubbish: s.rubbish,
 		messages: s.messages[:0], fragments: s.fragments[:0],
 	}
 	s.net.Happen = s.happen
 	s.net.Note("%v", sc)
 	for i := range sc.Tasks {
-		s.tasks = append(s.tasks, &simTask{node: s.net.Node(i), view: make([]int, sc.Tasks), pending: make([]fifo, sc.Tasks)})
+		s.tasks = append(s.tasks, &simTask{node: s.net.Node(i), view: make([]int, sc.Tasks),
+			pending: make([]fifo, sc.Tasks)})
 	}
 	for i := range s.tasks {
 		s.start(i)
@@ -241,7 +245,8 @@ func (s *run) flush(from, to int) {
 	var before []int32
 	for i := range s.fragments {
 		f := &s.fragments[i]
-		if m := &s.messages[f.message]; m.from == from && m.to == to && f.given && !f.accepted && !m.maybe {
+		if m := &s.messages[f.message]; m.from == from && m.to == to && f.given && !f.accepted &&
+			!m.maybe {
 			before = append(before, int32(i))
 		}
 	}
@@ -260,7 +265,8 @@ func (s *run) flush(from, to int) {
 				s.fail("flush from %d to %d: %v", from, to, err)
 				return
 			case !f.accepted:
-				s.fail("a flush from %d to %d is done before message %d is accepted at %d", from, to, f.message, f.offset)
+				s.fail("a flush from %d to %d is done before message %d is accepted at %d", from,
+					to, f.message, f.offset)
 			}
 		}
 	}
@@ -296,7 +302,8 @@ func (s *run) loop() {
 
 // finished says whether there is nothing left to wait for.
 func (s *run) finished() bool {
-	return s.open == 0 && s.flushes == 0 && len(s.messages) >= s.sc.Messages && s.restarts == s.sc.Restarts && len(s.news) == 0 && s.settled()
+	return s.open == 0 && s.flushes == 0 && len(s.messages) >= s.sc.Messages &&
+		s.restarts == s.sc.Restarts && len(s.news) == 0 && s.settled()
 }
 
 // settled says whether all memory is the user's again.
@@ -310,7 +317,8 @@ func (s *run) settled() bool {
 }
 
 func (s *run) state() string {
-	text := fmt.Sprintf("%d of %d messages are open, %d flushes\n", s.open, len(s.messages), s.flushes)
+	text := fmt.Sprintf("%d of %d messages are open, %d flushes\n", s.open, len(s.messages),
+		s.flushes)
 	for i, k := range s.tasks {
 		if k.link != nil {
 			text += fmt.Sprintf("  task %d: %+v, %d fragments wait, %d packets at its socket, %d B in its sockets\n", i, k.link.Usage(), k.waiting, k.node.waiting(), k.node.inboxBytes)
@@ -318,7 +326,8 @@ func (s *run) state() string {
 	}
 	shown := 0
 	for i := range s.fragments {
-		if f := &s.fragments[i]; (!f.accepted && !s.messages[f.message].maybe || !f.done) && shown < 10 {
+		if f := &s.fragments[i]; (!f.accepted && !s.messages[f.message].maybe || !f.done) &&
+			shown < 10 {
 			m := &s.messages[f.message]
 			text += fmt.Sprintf("  message %d from %d to %d, at %d: given %v, accepted %v, done %v, refused %d times\n", f.message, m.from, m.to, f.offset, f.given, f.accepted, f.done, f.refusals)
 			shown++

@@ -7,6 +7,10 @@ import (
 	"time"
 
 	"lapi/transport"
+	"lapi/transport/udp/internal/congestion"
+	"lapi/transport/udp/internal/packet"
+	"lapi/transport/udp/internal/recovery"
+	"lapi/transport/udp/internal/rtt"
 	"lapi/transport/udp/wire"
 )
 
@@ -24,7 +28,7 @@ func TestAckThreshold(t *testing.T) {
 			}
 			p.want("acknowledgements at the threshold", p.count(1, wire.KindAck), 1)
 			p.settle()
-			if p.ms[0].peers[1].outstanding() {
+			if p.ms[0].peers[1].sender.window.Outstanding() {
 				t.Fatalf("threshold %d, round %d: something is not acknowledged", threshold, round)
 			}
 		}
@@ -35,7 +39,8 @@ func TestAckThreshold(t *testing.T) {
 	p.want("a threshold out of range", p.ms[1].cfg.AckThreshold, 1)
 }
 
-// A lone packet is acknowledged after ackDelay, not before; POLLING_INTERVAL bounds that, and so does RETRANSMIT_INTERVAL.
+// A lone packet is acknowledged after ackDelay, not before; POLLING_INTERVAL bounds that, and so
+// does RETRANSMIT_INTERVAL.
 func TestAckDelay(t *testing.T) {
 	for _, polling := range []time.Duration{DefaultPollingInterval, 50 * time.Microsecond} {
 		p := newPair(t, 2, func(_ int, c *Config) { c.PollingInterval = polling })
@@ -43,10 +48,10 @@ func TestAckDelay(t *testing.T) {
 		p.send(0, 1, 1, 8)
 		p.deliver(0)
 		due := p.ms[1].NextTimeout()
-		if want := p.now + int64(min(ackDelay, polling)); due == 0 || due > want {
+		if want := p.now + int64(min(recovery.AckDelay, polling)); due == 0 || due > want {
 			t.Errorf("the next timeout is in %v", time.Duration(due-p.now))
 		}
-		p.now += int64(min(ackDelay, polling)) - 1
+		p.now += int64(min(recovery.AckDelay, polling)) - 1
 		p.ms[1].OnTimeout(p.now, true)
 		p.want("acknowledgements before their time", p.count(1, wire.KindAck), 0)
 		p.now++
@@ -55,7 +60,7 @@ func TestAckDelay(t *testing.T) {
 	}
 	p := newPair(t, 2, func(_ int, c *Config) { c.RetransmitInterval = 7 })
 	p.meet()
-	p.ms[1].turns = 0
+	p.ms[1].timers.turns = 0
 	p.send(0, 1, 1, 8)
 	p.deliver(0)
 	for i := 1; i <= 7; i++ {
@@ -64,7 +69,8 @@ func TestAckDelay(t *testing.T) {
 		}
 	}
 	p.ms[1].Check(p.now)
-	p.want("acknowledgements after RETRANSMIT_INTERVAL turns without time", p.count(1, wire.KindAck), 1)
+	p.want("acknowledgements after RETRANSMIT_INTERVAL turns without time",
+		p.count(1, wire.KindAck), 1)
 }
 
 // Data that goes back carries the acknowledgement.
@@ -76,10 +82,10 @@ func TestPiggyback(t *testing.T) {
 	p.deliver(0)
 	p.send(1, 0, 1, 8)
 	p.deliver(1)
-	if p.ms[0].peers[1].outstanding() {
+	if p.ms[0].peers[1].sender.window.Outstanding() {
 		t.Error("the answer acknowledged nothing")
 	}
-	if p.ms[1].peers[0].ackDue != 0 {
+	if p.ms[1].peers[0].receiver.ackDue != 0 {
 		t.Error("the acknowledgement went and is still to go")
 	}
 }
@@ -100,13 +106,19 @@ func retransmissions(t *testing.T, d time.Duration, set func(int, *Config), turn
 	return int(p.ms[0].Stats().RetransmittedPackets - before)
 }
 
-// POLLING_INTERVAL and RETRANSMIT_INTERVAL are upper bounds of the pause between retransmissions, whatever the backoff is.
+// POLLING_INTERVAL and RETRANSMIT_INTERVAL are upper bounds of the pause between retransmissions,
+// whatever the backoff is.
 func TestIntervalsBoundRetransmission(t *testing.T) {
 	const d = 4 * time.Second
 	plain := retransmissions(t, d, nil, false)
-	polling := retransmissions(t, d, func(_ int, c *Config) { c.PollingInterval = 10 * time.Millisecond }, false)
-	loops := retransmissions(t, d, func(_ int, c *Config) { c.RetransmitInterval = 100 }, true) // 100 turns are 10 ms here
-	if plain < 10 || plain > 30 {                                                               // at most 400 ms apart, after the backoff
+	polling := retransmissions(t, d, func(_ int,
+		c *Config) {
+		c.PollingInterval = 10 * time.Millisecond
+	}, false)
+	// 100 turns are 10 ms here
+	loops := retransmissions(t, d, func(_ int, c *Config) { c.RetransmitInterval = 100 }, true)
+	// at most 400 ms apart, after the backoff
+	if plain < 10 || plain > 30 {
 		t.Errorf("%d retransmissions with the defaults", plain)
 	}
 	if polling < 390 || polling > 450 {
@@ -131,34 +143,36 @@ func TestFastRetransmission(t *testing.T) {
 	for range 12 {
 		p.send(0, 1, 1, 500) // lent: each is a packet
 	}
-	window := p.ms[0].peers[1].routes[0].window
+	window := p.ms[0].peers[1].paths.At(0).Congestion().Window()
 	p.settle()
 	p.want("retransmitted packets", int(p.ms[0].Stats().RetransmittedPackets), 2)
 	p.want("duplicates", int(p.ms[1].Stats().DuplicatePackets), 0)
-	if got := p.ms[0].peers[1].routes[0].window; got >= window || got < window/3 {
+	if got := p.ms[0].peers[1].paths.At(0).Congestion().Window(); got >= window || got < window/3 {
 		t.Errorf("the window went from %d to %d bytes: it should shrink once", window, got)
 	}
 	p.pass(time.Millisecond)
-	if p.ms[0].peers[1].outstanding() {
+	if p.ms[0].peers[1].sender.window.Outstanding() {
 		t.Error("something is missing")
 	}
 }
 
-// A peer that was away for a while makes a retransmission superfluous. It is not taken as a sign that others are lost.
+// A peer that was away for a while makes a retransmission superfluous. It is not taken as a sign
+// that others are lost.
 func TestLateReceiver(t *testing.T) {
 	p := newPair(t, 2, func(_ int, c *Config) { c.AckThreshold = 8 })
 	p.meet()
 	for range 20 {
 		p.send(0, 1, 1, 200)
 	}
-	p.now += int64(initialTimeout) + 1
+	p.now += int64(rtt.Initial) + 1
 	p.ms[0].OnTimeout(p.now, true)
-	window := p.ms[0].peers[1].routes[0].window
+	window := p.ms[0].peers[1].paths.At(0).Congestion().Window()
 	p.settle()
 	p.pass(time.Millisecond)
 	p.want("retransmitted packets", int(p.ms[0].Stats().RetransmittedPackets), 1)
 	p.want("duplicates", int(p.ms[1].Stats().DuplicatePackets), 1)
-	if p.ms[0].peers[1].routes[0].window < window || p.ms[0].peers[1].outstanding() {
+	if p.ms[0].peers[1].paths.At(0).Congestion().Window() < window ||
+		p.ms[0].peers[1].sender.window.Outstanding() {
 		t.Error("the window shrank, or something is missing")
 	}
 }
@@ -172,7 +186,7 @@ func TestWholeFlightLost(t *testing.T) {
 		p.send(0, 1, 1, 200)
 	}
 	p.lose = nil
-	p.now += int64(initialTimeout) + 1
+	p.now += int64(rtt.Initial) + 1
 	p.ms[0].OnTimeout(p.now, true)
 	p.want("packets sent by the timer", p.count(0, wire.KindData), 1)
 	p.settle()
@@ -180,18 +194,28 @@ func TestWholeFlightLost(t *testing.T) {
 	p.want("duplicates", int(p.ms[1].Stats().DuplicatePackets), 0)
 }
 
-// No more than MAX_PKTS_OUT bursts of packets are in flight; small messages wait earlier and share packets; beyond all bounds Send says ErrBusy.
+// No more than MAX_PKTS_OUT bursts of packets are in flight; small messages wait earlier and share
+// packets; beyond all bounds Send says ErrBusy.
 func TestWindow(t *testing.T) {
-	for name, c := range map[string]struct{ size, first int }{"copied": {100, maxSharable}, "lent": {200, 20}} {
+	for name, c := range map[string]struct{ size, first int }{"copied": {100, maxSmall},
+		"lent": {200, 20}} {
 		t.Run(name, func(t *testing.T) { testWindow(t, c.size, c.first) })
 	}
 }
 
-// testWindow sends messages until there is no room; of the first 20 as many fly alone as first says.
+// wideLaw is a congestion law that allows whatever the test needs.
+type wideLaw struct{ congestion.Controller }
+
+func (wideLaw) Window() int  { return 1 << 27 }
+func (wideLaw) Allowed() int { return 1 << 27 }
+
+func wide(packetSize int) congestion.Controller { return wideLaw{congestion.New(packetSize)} }
+
+// testWindow sends messages until there is no room; of the first 20 as many fly alone as first
+// says.
 func testWindow(t *testing.T, size, first int) {
-	p := newPair(t, 2, func(_ int, c *Config) { c.ReceiveBuffer = 1 << 27 })
+	p := newPair(t, 2, func(_ int, c *Config) { c.law = wide }) // the packets count, not the bytes
 	p.meet()
-	p.ms[0].peers[1].routes[0].window = 1 << 27 // so that the packets count, not the bytes
 	most := MaxPacketsOut * burstBytes / 8192
 	messages := 0
 	for ; ; messages++ {
@@ -208,7 +232,8 @@ func testWindow(t *testing.T, size, first int) {
 		}
 	}
 	p.want("packets in flight", p.count(0, wire.KindData), most)
-	if shared := messages > 20*(most+maxWaiting); shared != (first == maxSharable) || messages > maxMessages*(most+maxWaiting) {
+	if shared := messages > 20*(most+maxWaiting); shared != (first == maxSmall) ||
+		messages > maxMessages*(most+maxWaiting) {
 		t.Errorf("%d messages in %d packets", messages, most+maxWaiting)
 	}
 	got := 0
@@ -231,7 +256,7 @@ func TestByteWindow(t *testing.T) {
 	for range 60 {
 		p.send(0, 1, 1, 8000)
 	}
-	for p.ms[0].peers[1].outstanding() {
+	for p.ms[0].peers[1].sender.window.Outstanding() {
 		bytes = 0
 		for _, f := range p.wires[0] {
 			bytes += len(f.b)
@@ -274,7 +299,7 @@ func TestLimits(t *testing.T) {
 	for _, size := range []int{MinPacketSize, 1472, 8192, wire.MaxDatagram} {
 		p := newPair(t, 2, func(_ int, c *Config) { c.PacketSize = size })
 		l := p.ms[0].Limits()
-		if l.SendMax != (size-overhead)&^7 || l.HeaderMax%8 != 0 || l.HeaderMax > l.SendMax {
+		if l.SendMax != (size-packet.Overhead)&^7 || l.HeaderMax%8 != 0 || l.HeaderMax > l.SendMax {
 			t.Errorf("packet size %d: %+v", size, l)
 		}
 		longest := 0
@@ -308,17 +333,18 @@ func TestConfigErrors(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if m, err := NewMachine(Config{NumTasks: 1, PacketSize: 65536}, nil); err != nil || m.cfg.PacketSize != wire.MaxDatagram {
+	if m, err := NewMachine(Config{NumTasks: 1, PacketSize: 65536}, nil); err != nil ||
+		m.cfg.PacketSize != wire.MaxDatagram {
 		t.Errorf("MP_UDP_PACKET_SIZE 65536: %v", err)
 	}
 }
 
-// When a packet seems to be missing the next ones are acknowledged as soon as there is nothing else to do, else not.
+// When a packet seems to be missing the next ones are acknowledged as soon as there is nothing else
+// to do, else not.
 func TestMissingIsToldSoon(t *testing.T) {
 	for _, lost := range []int{0, 2} {
-		p := newPair(t, 2, nil)
+		p := newPair(t, 2, func(_ int, c *Config) { c.law = wide }) // else the origin asks
 		p.meet()
-		p.ms[0].peers[1].routes[0].window = 1 << 22 // else the origin asks
 		n := 0
 		p.lose = func(from int, _ []byte) bool {
 			if from == 0 {
@@ -335,16 +361,16 @@ func TestMissingIsToldSoon(t *testing.T) {
 	}
 }
 
-// TestEnormousBuffer: what a peer says of its sockets, up to the largest number, makes no window that lets nothing through, however wide an
-// int is.
+// TestEnormousBuffer: what a peer says of its sockets, up to the largest number, makes no window
+// that lets nothing through, however wide an int is.
 func TestEnormousBuffer(t *testing.T) {
 	p := newPair(t, 2, nil)
 	p.meet()
 	of := p.ms[0].peers[1]
 	for _, bytes := range []uint32{1 << 31, math.MaxUint32} {
-		of.roomIs(bytes)
-		for i := range of.routes {
-			if allowed := of.routes[i].allowed(); of.routes[i].most <= 0 || allowed <= 0 {
+		of.sender.roomIs(bytes)
+		for i := range of.paths.Len() {
+			if allowed := of.paths.At(i).Congestion().Allowed(); allowed <= 0 {
 				t.Errorf("%d bytes: %d may be under way", bytes, allowed)
 			}
 		}

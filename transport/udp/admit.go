@@ -3,104 +3,103 @@ package udp
 import (
 	"net/netip"
 
-	"lapi/transport"
-	"lapi/transport/memory"
+	"lapi/transport/udp/internal/paths"
 	"lapi/transport/udp/wire"
 )
 
-// admission is what decides whether a packet from a peer is one of the session's; doc.go, "Admission".
+// admission is what decides whether a packet from a peer is one of the session's; doc.go,
+// "Admission".
 type admission struct {
 	in, out           *wire.Secret // of packets from and to the peer; nil until its nonce is known
 	helloIn, helloOut wire.HelloKey
-	signed            bool // the two keys are there
+	hasKeys           bool // the two keys are there
 	disagreed         bool // the owner was told that the peer has another level or key
 }
 
-// signatures makes the keys of Hellos from and to the peer.
-func (p *peer) signatures() {
-	if p.signed {
+// makeHelloKeys makes the keys of Hellos from and to the peer.
+func (s *session) makeHelloKeys() {
+	if s.hasKeys {
 		return
 	}
-	cfg := &p.m.cfg
-	p.helloIn = wire.NewHelloKey(cfg.Key, cfg.Level, uint32(p.ep), uint32(cfg.Task))
-	p.helloOut = wire.NewHelloKey(cfg.Key, cfg.Level, uint32(cfg.Task), uint32(p.ep))
-	p.signed = true
+	cfg := &s.p.m.cfg
+	s.helloIn = wire.NewHelloKey(cfg.Key, cfg.Level, uint32(s.p.ep), uint32(cfg.Task))
+	s.helloOut = wire.NewHelloKey(cfg.Key, cfg.Level, uint32(cfg.Task), uint32(s.p.ep))
+	s.hasKeys = true
 }
 
-// seal completes a packet: head, which has everything but the check, and n bytes of user memory at data. False: the user memory cannot be
-// read, and the packet must not go.
-func (p *peer) seal(head []byte, data transport.Addr, n int) bool {
-	if n == 0 || p.m.cfg.Level != wire.LevelMAC {
-		p.out.Seal(head, nil, len(head)+n)
-		return true
-	}
-	return memory.Read(data, uint64(n), func(b []byte) { p.out.Seal(head, b, len(head)+n) }) == nil
-}
-
-// authentic returns the peer whose session b, no Hello, belongs to, and the path that it came by, or nil. Only the kind, the origin's task number and lengths
-// are used before the check has shown that the packet is genuine.
-func (m *Machine) authentic(now int64, path Path, from netip.AddrPort, b []byte) (*peer, *route) {
+// authentic returns the peer whose session b, no Hello, belongs to, and the path that it came by,
+// or nil. Only the kind, the origin's task number and lengths are used before the check has shown
+// that the packet is genuine.
+func (m *Machine) authentic(now int64, path Path, from netip.AddrPort, b []byte) (*peer,
+	*paths.Path) {
 	if len(b) < wire.HeaderSize || int(wire.Task(b)) >= len(m.peers) {
 		return nil, nil
 	}
 	p := m.peers[wire.Task(b)]
-	if p == nil || p.state == stateUnmet || p.state == stateFailed {
+	if p == nil || p.session.state == idle || p.session.state == failed {
 		return nil, nil
 	}
-	r := p.from(path, from)
+	r := p.paths.From(uint8(path), from)
 	if r == nil {
 		return nil, nil
 	}
-	if p.in == nil || !p.in.Open(b) {
-		if p.state == stateGreeting { // it has a session with us that we do not know: tell it so
-			p.regreet(r, now)
+	s := &p.session
+	if s.in == nil || !s.in.Open(b) {
+		if s.state == handshaking { // it has a session with us that we do not know: tell it so
+			s.askForHello(r, now)
 		}
 		return nil, nil
 	}
-	if p.waitSince != 0 {
-		p.waitSince = now
+	if s.waitSince != 0 {
+		s.waitSince = now
 	}
-	if p.state == stateGreeting { // its secret depends on our nonce: the peer is alive
-		p.opened(r, now)
+	if s.state == handshaking { // its secret depends on our nonce: the peer is alive
+		s.opened(r, now)
 	}
 	return p, r
 }
 
-// greeter returns the peer that a Hello is from, and the path, if all in it fits. Before the signature has been looked at, its fields only
-// choose the peer and lead to its being dropped.
-func (m *Machine) greeter(path Path, from netip.AddrPort, b []byte, h *wire.Hello) (*peer, *route) {
+// helloFrom returns the peer that a Hello is from, and the path, if all in it fits. Before the
+// signature has been looked at, its fields only choose the peer and lead to its being dropped.
+func (m *Machine) helloFrom(path Path, from netip.AddrPort, b []byte, h *wire.Hello) (*peer,
+	*paths.Path) {
 	if h.Decode(b) != nil || h.Task >= uint32(len(m.peers)) || m.leaving {
 		return nil, nil
 	}
 	p := m.peers[h.Task]
-	if p == nil || p.state == stateFailed {
+	if p == nil || p.session.state == failed {
 		return nil, nil
 	}
-	r := p.from(path, from)
-	if r == nil {
+	r := p.paths.From(uint8(path), from)
+	if r == nil || !p.session.fits(h) {
 		return nil, nil
 	}
-	fits := h.Target == uint32(m.cfg.Task) && h.NumTasks == uint32(m.cfg.NumTasks) && h.Partition == m.partition &&
-		h.Instance == uint16(m.cfg.Instance) && (h.Round == m.cfg.Round || h.Round == anyRound || p.again) && h.Incarnation != 0 && h.Nonce != 0 &&
-		(p.expected == 0 || p.expected == h.Incarnation)
-	if !fits {
-		return nil, nil
-	}
-	if p.signatures(); h.Level != m.cfg.Level || !wire.Verify(b, p.helloIn) {
-		p.disagree(h.Level)
+	s := &p.session
+	if s.makeHelloKeys(); h.Level != m.cfg.Level || !wire.Verify(b, s.helloIn) {
+		s.disagree(h.Level)
 		return nil, nil
 	}
 	return p, r
 }
 
-// disagree tells the owner, once, of a peer that wants a session but seems to have another level or job key. Once there is a session it can only be
-// somebody else.
-func (p *peer) disagree(theirs wire.Level) {
-	if p.state >= stateOpen || p.disagreed {
+// fits says whether h is for this task, from a task of this job that the session may be with.
+func (s *session) fits(h *wire.Hello) bool {
+	m := s.p.m
+	return h.Target == uint32(m.cfg.Task) && h.NumTasks == uint32(m.cfg.NumTasks) &&
+		h.Partition == m.partition &&
+		h.Instance == uint16(m.cfg.Instance) &&
+		(h.Round == m.cfg.Round || h.Round == anyRound || s.reconnects) &&
+		h.Incarnation != 0 && h.Nonce != 0 && (s.expected == 0 || s.expected == h.Incarnation)
+}
+
+// disagree tells the owner, once, of a peer that wants a session but seems to have another level or
+// job key. Once there is a session it can only be somebody else.
+func (s *session) disagree(theirs wire.Level) {
+	if s.state >= open || s.disagreed {
 		return
 	}
-	p.disagreed = true
-	if p.m.cfg.Disagreement != nil {
-		p.m.cfg.Disagreement(p.ep, theirs)
+	s.disagreed = true
+	if s.p.m.cfg.Disagreement != nil {
+		s.p.m.cfg.Disagreement(s.p.ep, theirs)
 	}
 }

@@ -22,8 +22,8 @@ var levels = []wire.Level{wire.LevelCookie, wire.LevelMAC, wire.LevelNone}
 
 func atLevel(l wire.Level) func(int, *Config) { return func(_ int, c *Config) { c.Level = l } }
 
-// TestFlippedBits: at every level a packet whose header, or a message's header, has changed on its way is a ghost; at mac its data may not change either. What was
-// lost that way comes again.
+// TestFlippedBits: at every level a packet whose header, or a message's header, has changed on its
+// way is a ghost; at mac its data may not change either. What was lost that way comes again.
 func TestFlippedBits(t *testing.T) {
 	for _, level := range levels {
 		t.Run(level.String(), func(t *testing.T) {
@@ -64,20 +64,22 @@ func TestFlippedBits(t *testing.T) {
 			p.lose = nil
 			p.pass(time.Second)
 			p.want("messages", got, messages)
-			if ghosts := p.ms[1].Stats().GhostPackets; !intact || ghosts == 0 || p.ms[0].peers[1].outstanding() {
+			if ghosts := p.ms[1].Stats().GhostPackets; !intact || ghosts == 0 ||
+				p.ms[0].peers[1].sender.window.Outstanding() {
 				t.Errorf("intact: %v; %d ghosts", intact, ghosts)
 			}
 		})
 	}
 }
 
-// TestReplay: packets of the session, given again in any order, reach no handler, and each gets one answer at the most.
+// TestReplay: packets of the session, given again in any order, reach no handler, and each gets one
+// answer at the most.
 func TestReplay(t *testing.T) {
 	for _, level := range levels {
 		p := newPair(t, 2, atLevel(level))
-		var seen []flying
+		var seen []datagram
 		p.lose = func(from int, b []byte) bool {
-			seen = append(seen, flying{pairAddr(1 - from), append([]byte(nil), b...)})
+			seen = append(seen, datagram{pairAddr(1 - from), append([]byte(nil), b...)})
 			return false
 		}
 		p.meet()
@@ -113,21 +115,26 @@ func TestReflected(t *testing.T) {
 	p.send(0, 1, 1, 8)
 	for _, f := range p.wires[0] {
 		before := p.ms[0].Stats().GhostPackets
-		p.hand(pairAddr(1), flying{pairAddr(0), f.b})
+		p.hand(pairAddr(1), datagram{pairAddr(0), f.b})
 		p.want("ghosts", int(p.ms[0].Stats().GhostPackets-before), 1)
 	}
 	p.want("packets", len(p.wires[0]), 1)
 }
 
-// TestDisagreement: a peer of another level or key gets no session, and the owner is told once; not any more when there is a session.
+// TestDisagreement: a peer of another level or key gets no session, and the owner is told once; not
+// any more when there is a session.
 func TestDisagreement(t *testing.T) {
 	for name, set := range map[string]func(*Config){
-		"mac": func(c *Config) { c.Level = wire.LevelMAC }, "none": func(c *Config) { c.Level = wire.LevelNone },
+		"mac":    func(c *Config) { c.Level = wire.LevelMAC },
+		"none":   func(c *Config) { c.Level = wire.LevelNone },
 		"cookie": func(c *Config) { c.Key = []byte("other") },
 	} {
 		var told []string
 		p := newPair(t, 2, func(i int, c *Config) {
-			c.Disagreement = func(ep transport.Endpoint, theirs wire.Level) { told = append(told, fmt.Sprint(i, ep, theirs)) }
+			c.Disagreement = func(ep transport.Endpoint,
+				theirs wire.Level) {
+				told = append(told, fmt.Sprint(i, ep, theirs))
+			}
 			if i == 1 {
 				set(c)
 			}
@@ -136,25 +143,34 @@ func TestDisagreement(t *testing.T) {
 		p.send(1, 0, 1, 8)
 		p.pass(time.Second)
 		ours, theirs := "0 1 "+name, "1 0 cookie"
-		if len(told) != 2 || told[0] != theirs && told[1] != theirs || told[0] != ours && told[1] != ours {
+		if len(told) != 2 || told[0] != theirs && told[1] != theirs || told[0] != ours &&
+			told[1] != ours {
 			t.Errorf("%s: told %q", name, told)
 		}
-		if p.ms[0].peers[1].state != stateGreeting || p.ms[1].peers[0].state != stateGreeting {
+		if p.ms[0].peers[1].session.state != handshaking ||
+			p.ms[1].peers[0].session.state != handshaking {
 			t.Errorf("%s: there is a session", name)
 		}
 	}
 	told := 0
-	p := newPair(t, 2, func(_ int, c *Config) { c.Disagreement = func(transport.Endpoint, wire.Level) { told++ } })
+	p := newPair(t, 2, func(_ int, c *Config) {
+		c.Disagreement = func(transport.Endpoint,
+			wire.Level) {
+			told++
+		}
+	})
 	p.meet()
 	b := make([]byte, wire.HelloSize)
-	h := wire.Hello{Level: wire.LevelMAC, Task: 1, Target: 0, NumTasks: 2, Partition: p.ms[0].partition, Incarnation: 5, Nonce: 6}
+	h := wire.Hello{Level: wire.LevelMAC, Task: 1, Target: 0, NumTasks: 2,
+		Partition: p.ms[0].partition, Incarnation: 5, Nonce: 6}
 	h.Put(b, wire.HelloKey{})
-	p.hand(pairAddr(1), flying{pairAddr(0), b})
+	p.hand(pairAddr(1), datagram{pairAddr(0), b})
 	p.want("told of a forged Hello", told, 0)
 	p.want("ghosts", int(p.ms[0].Stats().GhostPackets), 1)
 }
 
-// TestLevelMACFault: at mac lent data is read before it goes; what cannot be read ends the operation, not the session.
+// TestLevelMACFault: at mac lent data is read before it goes; what cannot be read ends the
+// operation, not the session.
 func TestLevelMACFault(t *testing.T) {
 	p := newPair(t, 2, atLevel(wire.LevelMAC))
 	p.meet()
@@ -176,14 +192,16 @@ func TestLevelMACFault(t *testing.T) {
 }
 
 func TestLevelErrors(t *testing.T) {
-	for _, c := range []Config{{NumTasks: 2, Level: wire.LevelMAC}, {NumTasks: 2, Level: wire.LevelNone + 1, Key: []byte("k")}} {
+	for _, c := range []Config{{NumTasks: 2, Level: wire.LevelMAC},
+		{NumTasks: 2, Level: wire.LevelNone + 1, Key: []byte("k")}} {
 		if _, err := NewMachine(c, nil); !errors.Is(err, transport.ErrBadParam) {
 			t.Errorf("%v with a key of %d bytes: %v", c.Level, len(c.Key), err)
 		}
 	}
 }
 
-// TestSendingAllocatesNothing, at each level, once the session is open; lent data is read where it is.
+// TestSendingAllocatesNothing, at each level, once the session is open; lent data is read where it
+// is.
 func TestSendingAllocatesNothing(t *testing.T) {
 	for _, level := range levels {
 		p := newPair(t, 2, atLevel(level))
@@ -191,10 +209,13 @@ func TestSendingAllocatesNothing(t *testing.T) {
 		peer := p.ms[0].peers[1]
 		data := userMemory(t, 4096)
 		b := userMemory(t, 4096)
-		peer.routes[0].fillHeader(peer, b, wire.KindData, 0, peer.nextSeq)
+		peer.putHeader(b, peer.paths.At(0), wire.KindData, 0, peer.sender.window.End())
 		wire.PutMessage(b[wire.HeaderSize:], 1, 8, len(data))
 		head := b[:wire.HeaderSize+wire.MessageSize+8]
-		if n := testing.AllocsPerRun(100, func() { peer.seal(head, memory.AddrOf(data), len(data)) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() {
+			peer.session.seal(head, memory.AddrOf(data),
+				len(data))
+		}); n != 0 {
 			t.Errorf("%v: %v allocations", level, n)
 		}
 	}

@@ -10,13 +10,15 @@ import (
 
 	"lapi/transport"
 	"lapi/transport/memory"
+	"lapi/transport/udp/internal/packet"
 	"lapi/transport/udp/sock"
 )
 
 // userMemory is n bytes outside the Go heap, as users' buffers are.
 func userMemory(t testing.TB, n int) []byte {
 	t.Helper()
-	b, err := syscall.Mmap(-1, 0, n, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANONYMOUS)
+	b, err := syscall.Mmap(-1, 0, n, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_PRIVATE|syscall.MAP_ANONYMOUS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +40,8 @@ func endless(stop *atomic.Bool, turn func()) (ended chan struct{}) {
 	return ended
 }
 
-// BenchmarkPingPong is half a round trip of 8 bytes between two threads that poll: bare sockets, then links.
+// BenchmarkPingPong is half a round trip of 8 bytes between two threads that poll: bare sockets,
+// then links.
 func BenchmarkPingPong(b *testing.B) {
 	b.Run("bare", func(b *testing.B) {
 		x, y := bareSockets(b, false, 8)
@@ -73,7 +76,8 @@ func BenchmarkPingPong(b *testing.B) {
 		fresh := false
 		ls[1].Handle(2, func(*transport.Msg) transport.Verdict { fresh = true; return transport.Accept })
 		ended := endless(&stop, func() {
-			if ls[1].Progress(16); fresh { // the answer goes after Progress, as from a user's thread
+			// the answer goes after Progress, as from a user's thread
+			if ls[1].Progress(16); fresh {
 				fresh = false
 				_, _ = ls[1].Send(0, 2, hdr[:], &back)
 			}
@@ -95,8 +99,9 @@ func BenchmarkPingPong(b *testing.B) {
 	})
 }
 
-// BenchmarkCost is what one 8-byte message costs the processor, both ends on one thread: sending, taking it in, and one look at an
-// empty socket each way. Unlike the times between two threads it says something on a machine that has other work.
+// BenchmarkCost is what one 8-byte message costs the processor, both ends on one thread: sending,
+// taking it in, and one look at an empty socket each way. Unlike the times between two threads it
+// says something on a machine that has other work.
 func BenchmarkCost(b *testing.B) {
 	b.Run("bare", func(b *testing.B) {
 		x, y := bareSockets(b, false, 8)
@@ -126,7 +131,8 @@ func BenchmarkCost(b *testing.B) {
 				if _, err := l.Send(transport.Endpoint(1-i), 2, hdr[:], &op); err != nil {
 					b.Fatal(err)
 				}
-				for ls[1-i].Progress(16); got < want; ls[1-i].Progress(16) { // only while the session begins
+				// only while the session begins
+				for ls[1-i].Progress(16); got < want; ls[1-i].Progress(16) {
 					l.Progress(16)
 				}
 				ls[1-i].Progress(16)
@@ -147,7 +153,8 @@ func bareSockets(b testing.TB, plain bool, size int) (x, y *sock.Socket) {
 	var s [2]*sock.Socket
 	for i := range s {
 		var err error
-		if s[i], err = sock.Open(loopback, sock.Options{Receive: socketBuffer, Send: socketBuffer, Plain: plain, Length: func([]byte) int { return size }}); err != nil {
+		if s[i], err = sock.Open(loopback, sock.Options{Receive: socketBuffer, Send: socketBuffer,
+			Plain: plain, Length: func([]byte) int { return size }}); err != nil {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() { _ = s[i].Close() })
@@ -164,8 +171,9 @@ func closeAll(t testing.TB, ls []*Link) {
 	}
 }
 
-// BenchmarkStream sends 1 MiB at a time and waits until it has arrived: bare sockets with credits, so that nothing is lost, then links,
-// each in packets of several sizes, gathered and each by itself.
+// BenchmarkStream sends 1 MiB at a time and waits until it has arrived: bare sockets with credits,
+// so that nothing is lost, then links, each in packets of several sizes, gathered and each by
+// itself.
 func BenchmarkStream(b *testing.B) {
 	const message = 1 << 20
 	for _, size := range []int{1400, 8192, 16384, 21832, 32744, 65507} {
@@ -174,8 +182,10 @@ func BenchmarkStream(b *testing.B) {
 			ls := links(b, 2, set)
 			piece := ls[0].Limits().SendMax - 64
 			closeAll(b, ls)
-			b.Run(fmt.Sprintf("bare/size=%d/plain=%v", size, plain), func(b *testing.B) { benchBareStream(b, message, piece, plain) })
-			b.Run(fmt.Sprintf("link/size=%d/plain=%v", size, plain), func(b *testing.B) { benchLinkStream(b, message, piece, set) })
+			b.Run(fmt.Sprintf("bare/size=%d/plain=%v", size, plain),
+				func(b *testing.B) { benchBareStream(b, message, piece, plain) })
+			b.Run(fmt.Sprintf("link/size=%d/plain=%v", size, plain),
+				func(b *testing.B) { benchLinkStream(b, message, piece, set) })
 		}
 	}
 }
@@ -235,7 +245,8 @@ func benchLinkStream(b *testing.B, message, piece int, set func(int, *Config)) {
 	ended := endless(&stop, func() { ls[1].Progress(16) })
 	from := userMemory(b, message)
 	hdr := make([]byte, 40)
-	var ops [64]transport.Op // as with the bare sockets, what waits is the flow control alone, not each message
+	// as with the bare sockets, what waits is the flow control alone, not each message
+	var ops [64]transport.Op
 	var lent [len(ops)]bool
 	for i := range ops {
 		ops[i].Done = func(*transport.Op, error) { lent[i] = false }
@@ -269,7 +280,8 @@ func benchLinkStream(b *testing.B, message, piece int, set func(int, *Config)) {
 	closeAll(b, ls)
 }
 
-// BenchmarkLoss is BenchmarkStream with datagrams lost at random, both ways: what is left of the bandwidth.
+// BenchmarkLoss is BenchmarkStream with datagrams lost at random, both ways: what is left of the
+// bandwidth.
 func BenchmarkLoss(b *testing.B) {
 	const message = 1 << 20
 	for _, size := range []int{1400, 16384, 65507} {
@@ -280,7 +292,11 @@ func BenchmarkLoss(b *testing.B) {
 					c.Drop = Losing(percent, 42, task)
 				}
 			}
-			b.Run(fmt.Sprintf("size=%d/lost=%v%%", size, percent), func(b *testing.B) { benchLinkStream(b, message, (size-overhead)&^7-40, set) })
+			b.Run(fmt.Sprintf("size=%d/lost=%v%%", size, percent),
+				func(b *testing.B) {
+					benchLinkStream(b, message, (size-packet.Overhead)&^7-40,
+						set)
+				})
 		}
 	}
 }

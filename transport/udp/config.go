@@ -8,68 +8,86 @@ import (
 	"time"
 
 	"lapi/transport"
+	"lapi/transport/udp/internal/congestion"
 	"lapi/transport/udp/wire"
 )
 
 // Local is an address of this task.
 type Local struct {
-	Addr   netip.AddrPort // where its socket is bound; port 0: the kernel chooses
-	Device string         // the interface that its packets must use; empty: any. Of the Link, not the Machine
+	Addr netip.AddrPort // where its socket is bound; port 0: the kernel chooses
+	// the interface that its packets must use; empty: any. Of the Link, not the Machine
+	Device string
 }
 
 // Config is what a Link must know. Zero values mean the defaults of params.go where there is one.
 type Config struct {
 	Locals []Local         // this task's addresses, 1 to MaxPaths
 	Clock  transport.Clock // of the Link, not the Machine; nil: the monotonic clock
-	// Plain: each packet is a system call of its own; else the kernel is given, and gives, several in one where it can. Of the Link.
+	// Plain: each packet is a system call of its own; else the kernel is given, and gives, several
+	// in one where it can. Of the Link.
 	Plain bool
-	// Drop, if not nil, is asked for each packet going out whether to lose it: for tests of the Link.
+	// Drop, if not nil, is asked for each packet going out whether to lose it: for tests of the
+	// Link.
 	Drop func(packet []byte) bool
 
 	Task     int // this task; 0 <= Task < NumTasks
 	NumTasks int
-	// Key is the job key; without one the handshake proves nothing but that the peer hears what is sent to its address.
-	// It must stay as it is until Close.
+	// Key is the job key; without one the handshake proves nothing but that the peer hears what is
+	// sent to its address. It must stay as it is until Close.
 	Key       []byte
 	Level     wire.Level // what a packet's check covers; equal in all tasks
 	Partition string     // packets of another partition are dropped
 	Instance  int        // LAPI instance; likewise
 	// Incarnation tells this use of the address from all earlier ones; 0: a random one.
 	Incarnation uint64
-	// Round tells sessions at fixed addresses apart, where peers cannot know each other's incarnation beforehand: a task in its second
-	// LAPI_Init must not meet one that is still in its first. Hellos of another round are dropped. A Link at a fixed port
-	// counts by itself.
+	// Round tells sessions at fixed addresses apart, where peers cannot know each other's
+	// incarnation beforehand: a task in its second LAPI_Init must not meet one that is still in its
+	// first. Hellos of another round are dropped. A Link at a fixed port counts by itself.
 	Round uint32
 
-	PacketSize int // bytes of a datagram, MinPacketSize to 65536, of which wire.MaxDatagram are sent; 0: what the path takes in one piece
-	// Discover: each path's packet size is found, PacketSize at the most; packets may not be cut on their way. Else PacketSize is that of all. New
-	// sets it if PacketSize is 0.
-	Discover      bool
-	ReceiveBuffer int // bytes that may wait at this task's socket, for peers' windows; the Link asks the kernel for so much (0: for as much as it gives)
+	// bytes of a datagram, MinPacketSize to 65536, of which wire.MaxDatagram are sent; 0: what the
+	// path takes in one piece
+	PacketSize int
+	// Discover: each path's packet size is found, PacketSize at the most; packets may not be cut on
+	// their way. Else PacketSize is that of all. New sets it if PacketSize is 0.
+	Discover bool
+	// bytes that may wait at this task's socket, for peers' windows; the Link asks the kernel for
+	// so much (0: for as much as it gives)
+	ReceiveBuffer int
 
 	AckThreshold       int           // 1 to MaxAckThreshold packets
 	PollingInterval    time.Duration // bounds every timer of acknowledgement and retransmission
 	RetransmitInterval int           // calls of Turn between two runs of that logic, at most
-	RexmitBufCount     int           // retransmit buffers for data that does not fit a packet's own memory
-	RexmitBufSize      int           // bytes of data that one holds
-	CopyMax            int           // Send copies up to so many bytes of data and returns Done; -1: none
+	// retransmit buffers for data that does not fit a packet's own memory
+	RexmitBufCount int
+	RexmitBufSize  int // bytes of data that one holds
+	// Send copies up to so many bytes of data and returns Done; -1: none
+	CopyMax int
 
-	Timeout   time.Duration // a peer that is silent for so long, while something is due from it, has failed
-	NoTimeout bool          // never
-	// PeerFailed is told of such a peer, from inside OnTimeout, once; everything queued for it has completed or will in
-	// Complete. err is transport.ErrAdaptersDown if this task could send by none of its addresses, transport.ErrUnreachable if none of several
-	// paths to the peer worked, transport.ErrTimeout if it was silent on the only one. May be nil.
+	// a peer that is silent for so long, while something is due from it, has failed
+	Timeout   time.Duration
+	NoTimeout bool // never
+	// PeerFailed is told of such a peer, from inside OnTimeout, once; everything queued for it has
+	// completed or will in Complete. err is transport.ErrAdaptersDown if this task could send by
+	// none of its addresses, transport.ErrUnreachable if none of several paths to the peer worked,
+	// transport.ErrTimeout if it was silent on the only one. May be nil.
 	PeerFailed func(ep transport.Endpoint, err error)
-	// PathChanged is told that the path of that number to ep, of several, is left because it does not work, or used again. May be nil.
+	// PathChanged is told that the path of that number to ep, of several, is marked down because it
+	// does not work, or reinstated. May be nil.
 	PathChanged func(ep transport.Endpoint, path Path, used bool)
 
-	// SendMaxChanged is told that from now on messages of up to so many bytes, header and data, go to ep in one packet; Limits().SendMax at the
-	// most, as at the beginning. Longer ones are taken as before, and go in pieces, which costs more. It may be told inside any method. May be nil.
+	// SendMaxChanged is told that from now on messages of up to so many bytes, header and data, go
+	// to ep in one packet; Limits().SendMax at the most, as at the beginning. Longer ones are taken
+	// as before, and are cut again, which costs more. It may be told inside any method. May be nil.
 	SendMaxChanged func(ep transport.Endpoint, sendMax int)
 
-	// Disagreement is told, from inside OnPacket and once a session, of a peer whose Hello fits but for its level, theirs, or, if that is the same,
-	// its key. Nothing proves that the Hello is the peer's own. There will be no session with it. May be nil.
+	// Disagreement is told, from inside OnPacket and once a session, of a peer whose Hello fits but
+	// for its level, theirs, or, if that is the same, its key. Nothing proves that the Hello is the
+	// peer's own. There will be no session with it. May be nil.
 	Disagreement func(ep transport.Endpoint, theirs wire.Level)
+
+	// law makes the congestion law of a path; nil: the usual one.
+	law func(packetSize int) congestion.Controller
 
 	// Random is a source of unpredictable numbers; nil: the kernel's. For simulations.
 	Random func() uint64
@@ -101,6 +119,9 @@ func (c *Config) complete() error {
 	orDefault(&c.RexmitBufSize, DefaultRexmitBufSize)
 	orDefault(&c.CopyMax, c.RexmitBufSize)
 	orDefault(&c.Timeout, DefaultTimeout)
+	if c.law == nil {
+		c.law = congestion.New
+	}
 	if c.Random == nil {
 		c.Random = systemRandom
 	}
@@ -115,21 +136,24 @@ func (c *Config) complete() error {
 	case c.PacketSize < MinPacketSize || c.PacketSize > wire.MaxDatagram:
 		return fmt.Errorf("udp: packet size %d: %w", c.PacketSize, transport.ErrBadParam)
 	case c.AckThreshold < 1 || c.AckThreshold > MaxAckThreshold:
-		return fmt.Errorf("udp: acknowledgement threshold %d: %w", c.AckThreshold, transport.ErrBadParam)
+		return fmt.Errorf("udp: acknowledgement threshold %d: %w", c.AckThreshold,
+			transport.ErrBadParam)
 	case c.PollingInterval < 0 || c.RetransmitInterval < 0 || c.Timeout < 0:
 		return fmt.Errorf("udp: negative interval: %w", transport.ErrBadParam)
 	case c.RexmitBufCount < 0 || c.RexmitBufSize < 0 || c.ReceiveBuffer < 0:
 		return fmt.Errorf("udp: negative buffer size: %w", transport.ErrBadParam)
 	case c.Level > wire.LevelNone || c.Level == wire.LevelMAC && len(c.Key) == 0:
-		return fmt.Errorf("udp: %v with a key of %d bytes: %w", c.Level, len(c.Key), transport.ErrBadParam)
+		return fmt.Errorf("udp: %v with a key of %d bytes: %w", c.Level, len(c.Key),
+			transport.ErrBadParam)
 	case c.Instance < 0 || c.Instance > 0xffff:
 		return fmt.Errorf("udp: instance %d: %w", c.Instance, transport.ErrBadParam)
 	}
 	return nil
 }
 
-// EncodeAddress makes what Connect takes for a peer of which no more is known than where its sockets are, as in a job
-// whose tasks were started by hand: one address for each path, at least one. Link.Address also names the incarnation.
+// EncodeAddress makes what Connect takes for a peer of which no more is known than where its
+// sockets are, as in a job whose tasks were started by hand: one address for each path, at least
+// one. Link.Address also names the incarnation.
 func EncodeAddress(addrs ...netip.AddrPort) []byte { return encodeAddress(addrs, 0) }
 
 func encodeAddress(addrs []netip.AddrPort, incarnation uint64) []byte {
@@ -144,7 +168,8 @@ func encodeAddress(addrs []netip.AddrPort, incarnation uint64) []byte {
 	return b
 }
 
-// DecodeAddress takes such bytes apart; incarnation is 0 if they do not tell. The error wraps transport.ErrBadParam.
+// DecodeAddress takes such bytes apart; incarnation is 0 if they do not tell. The error wraps
+// transport.ErrBadParam.
 func DecodeAddress(b []byte) (addrs []netip.AddrPort, incarnation uint64, err error) {
 	malformed := fmt.Errorf("udp: malformed address of %d bytes: %w", len(b), transport.ErrBadParam)
 	if len(b) < 8 {

@@ -16,7 +16,8 @@ func links(t testing.TB, n int, set func(task int, c *Config)) []*Link {
 	t.Helper()
 	all := make([]*Link, n)
 	for i := range all {
-		c := Config{Task: i, NumTasks: n, Key: []byte("a key"), Partition: t.Name(), Locals: []Local{{Addr: loopback}}}
+		c := Config{Task: i, NumTasks: n, Key: []byte("a key"), Partition: t.Name(),
+			Locals: []Local{{Addr: loopback}}}
 		if set != nil {
 			set(i, &c)
 		}
@@ -51,7 +52,8 @@ func factory(set func(int, *Config)) conform.Factory {
 	return conform.Factory{MaxNodes: 4, New: func(t *testing.T, n int) *conform.Net {
 		net := &conform.Net{}
 		for _, l := range links(t, n, set) {
-			net.Nodes = append(net.Nodes, conform.Node{Link: l, Emul: emul.New(l, conform.EmulRequest, conform.EmulReply)})
+			net.Nodes = append(net.Nodes, conform.Node{Link: l,
+				Emul: emul.New(l, conform.EmulRequest, conform.EmulReply)})
 		}
 		return net
 	}}

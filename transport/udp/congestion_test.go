@@ -9,43 +9,53 @@ import (
 )
 
 // tenGigabit is a short path inside a rack, with a queue of half a millisecond.
-func tenGigabit() road { return road{delay: 10 * time.Microsecond, rate: 1250e6, queue: 625e3} }
+func tenGigabit() simLink {
+	return simLink{delay: 10 * time.Microsecond, rate: 1250e6,
+		queue: 625e3}
+}
 
 // far is a path of 10 ms there and back.
-func far() road { return road{delay: 5 * time.Millisecond, rate: 125e6, queue: 500e3} }
+func far() simLink { return simLink{delay: 5 * time.Millisecond, rate: 125e6, queue: 500e3} }
 
 // Losses at random cost little more than the packets that are lost.
 func TestRandomLoss(t *testing.T) {
 	for name, c := range map[string]struct {
-		way                 func() road
+		way                 func() simLink
 		alone               float64 // of the path's rate, without losses
 		one, ten            float64 // of the rate without losses, at 1 % and 10 %
 		packets, packetSize int
 	}{
-		"gigabit": {gigabit, 0.9, 0.85, 0.6, 20000, 1472}, "ten gigabit": {tenGigabit, 0.8, 0.7, 0.4, 40000, 1472},
-		"large packets": {tenGigabit, 0.8, 0.6, 0.3, 4000, 65507}, "far": {far, 0.5, 0.6, 0.2, 60000, 1472},
+		"gigabit":       {gigabit, 0.9, 0.85, 0.6, 20000, 1472},
+		"ten gigabit":   {tenGigabit, 0.8, 0.7, 0.4, 40000, 1472},
+		"large packets": {tenGigabit, 0.8, 0.6, 0.3, 4000, 65507},
+		"far":           {far, 0.5, 0.6, 0.2, 60000, 1472},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var rates []float64
 			for _, loss := range []float64{0, 0.01, 0.1} {
 				way := c.way()
 				way.loss = loss
-				r := newRoads(t, 2, func(cfg *Config) { cfg.PacketSize = c.packetSize; cfg.ReceiveBuffer = 4 << 20 }, way)
+				r := newSimNet(t, 2, func(cfg *Config) { cfg.PacketSize = c.packetSize; cfg.ReceiveBuffer = 4 << 20 }, way)
 				rates = append(rates, r.rate(c.packets, false))
 			}
-			t.Logf("%.0f MB/s; 1%%: %.2f, 10%%: %.2f of it", rates[0]/1e6, rates[1]/rates[0], rates[2]/rates[0])
-			if rates[0] < c.alone*float64(c.way().rate) || rates[1] < c.one*rates[0] || rates[2] < c.ten*rates[0] {
-				t.Errorf("less than %.2f of the path, then %.2f and %.2f of that", c.alone, c.one, c.ten)
+			t.Logf("%.0f MB/s; 1%%: %.2f, 10%%: %.2f of it", rates[0]/1e6, rates[1]/rates[0],
+				rates[2]/rates[0])
+			if rates[0] < c.alone*float64(c.way().rate) || rates[1] < c.one*rates[0] ||
+				rates[2] < c.ten*rates[0] {
+				t.Errorf("less than %.2f of the path, then %.2f and %.2f of that", c.alone, c.one,
+					c.ten)
 			}
 		})
 	}
 }
 
-// Many origins that send to one target through one bottleneck share it, and little of what they send is sent in vain.
+// Many origins that send to one target through one bottleneck share it, and little of what they
+// send is sent in vain.
 func TestBottleneck(t *testing.T) {
-	for name, way := range map[string]road{"gigabit": gigabit(), "shallow": {delay: 20 * time.Microsecond, rate: 1250e6, queue: 100e3}, "far": far()} {
+	for name, way := range map[string]simLink{"gigabit": gigabit(),
+		"shallow": {delay: 20 * time.Microsecond, rate: 1250e6, queue: 100e3}, "far": far()} {
 		for _, origins := range []int{1, 2, 4, 8} {
-			r := newRoads(t, origins+1, func(c *Config) { c.ReceiveBuffer = 212992 }, way)
+			r := newSimNet(t, origins+1, func(c *Config) { c.ReceiveBuffer = 212992 }, way)
 			var streams []*stream
 			for i := range origins {
 				streams = append(streams, r.stream(i+1, 0, 1<<30))
@@ -83,12 +93,13 @@ func TestBottleneck(t *testing.T) {
 	}
 }
 
-// Two, four and eight origins, over real sockets whose target has the kernel's default buffer: nothing collapses. What each sends is sent little more
-// than once.
+// Two, four and eight origins, over real sockets whose target has the kernel's default buffer:
+// nothing collapses. What each sends is sent little more than once.
 func TestManyToOneDefaultBuffer(t *testing.T) {
 	memory.Guard()
 	for _, origins := range []int{2, 4, 8} {
-		ls := links(t, origins+1, func(_ int, c *Config) { c.ReceiveBuffer = 212992 / 2 }) // of which the kernel makes 212992
+		// of which the kernel makes 212992
+		ls := links(t, origins+1, func(_ int, c *Config) { c.ReceiveBuffer = 212992 / 2 })
 		size := ls[0].Limits().SendMax
 		data := userMemory(t, size)
 		got, packets := 0, 8<<20/size
@@ -97,11 +108,12 @@ func TestManyToOneDefaultBuffer(t *testing.T) {
 		left, busy := make([]int, origins), make([]bool, origins)
 		for i := range ops {
 			left[i] = packets
-			ops[i] = transport.Op{Local: memory.AddrOf(data), N: uint64(size), Done: func(_ *transport.Op, err error) {
-				if busy[i] = false; err != nil {
-					t.Error(err)
-				}
-			}}
+			ops[i] = transport.Op{Local: memory.AddrOf(data), N: uint64(size),
+				Done: func(_ *transport.Op, err error) {
+					if busy[i] = false; err != nil {
+						t.Error(err)
+					}
+				}}
 		}
 		until(t, ls, "all packets", func() bool {
 			for i := range ops {
@@ -123,21 +135,5 @@ func TestManyToOneDefaultBuffer(t *testing.T) {
 			t.Errorf("%d origins: %d packets were sent again", origins, again)
 		}
 		closeAll(t, ls)
-	}
-}
-
-// Where more than a quarter of a round was lost the window is halved although no queue shows; a quarter changes nothing.
-func TestHeavyLossHalves(t *testing.T) {
-	for _, k := range []struct{ lost, want int }{{24, 64 << 10}, {60, 32 << 10}} {
-		c := congestion{window: 64 << 10, most: 1 << 20, found: true, roundAt: 1}
-		flat := rtt{smooth: 1e6, shortest: 1e6}
-		for i := range k.lost {
-			c.lost(uint64(i+1), 100, 1472, 1472, &flat)
-		}
-		c.acked((100 - k.lost) * 1472)
-		c.grow(3e6, 1472, &flat)
-		if c.window != k.want {
-			t.Errorf("%d of 100 lost: a window of %d bytes, want %d", k.lost, c.window, k.want)
-		}
 	}
 }

@@ -13,17 +13,20 @@ import (
 )
 
 const (
-	// socketBuffer is what the kernel is asked for, each way; it gives what net.core.rmem_max and wmem_max allow.
+	// socketBuffer is what the kernel is asked for, each way; it gives what net.core.rmem_max and
+	// wmem_max allow.
 	socketBuffer = 4 << 20
-	// lateTime: a task with several sockets that did not look at them for so long, in nanoseconds, because it computed or did not get the
-	// processor, asks all of them and takes in what has come. Longer than some turns that find nothing.
+	// lateTime: a task with several sockets that did not look at them for so long, in nanoseconds,
+	// because it computed or did not get the processor, asks all of them and takes in what has
+	// come. Longer than some turns that find nothing.
 	lateTime = int64(100 * time.Microsecond)
-	// lingerMax bounds Close, in nanoseconds: a little more than all Byes take.
+	// lingerMax bounds Close, in nanoseconds: a little more than all close notices take.
 	lingerMax = int64(70 * time.Millisecond)
 )
 
-// Link joins a Machine to its sockets, one for each address, and a clock. It is the transport.Link and transport.Waiter over UDP/IP; its owner's lock protects
-// it. memory.Guard must have run on the calling goroutine.
+// Link joins a Machine to its sockets, one for each address, and a clock. It is the transport.Link
+// and transport.Waiter over UDP/IP; its owner's lock protects it. memory.Guard must have run on the
+// calling goroutine.
 type Link struct {
 	transport.MessagesOnly
 	*Machine
@@ -41,8 +44,8 @@ type Link struct {
 	changed  func(i int, usable bool) // pathChanged
 }
 
-// New opens the sockets and makes the link. The addresses must be of this host; port 0 lets the kernel choose. The
-// error wraps transport.ErrBadParam if a value is out of range, or the kernel's.
+// New opens the sockets and makes the link. The addresses must be of this host; port 0 lets the
+// kernel choose. The error wraps transport.ErrBadParam if a value is out of range, or the kernel's.
 func New(cfg Config) (*Link, error) {
 	fragment := cfg.PacketSize != 0
 	if !fragment {
@@ -94,7 +97,8 @@ func (l *Link) open(cfg *Config, fragment bool) error {
 	}
 	buffer := cfg.ReceiveBuffer
 	for _, a := range cfg.Locals {
-		s, err := sock.Open(a.Addr, sock.Options{Device: a.Device, Receive: buffer, Send: socketBuffer, Length: wire.Length, Plain: cfg.Plain, Fragment: fragment})
+		s, err := sock.Open(a.Addr, sock.Options{Device: a.Device, Receive: buffer,
+			Send: socketBuffer, Length: wire.Length, Plain: cfg.Plain, Fragment: fragment})
 		if err != nil {
 			return fmt.Errorf("udp: %w", err)
 		}
@@ -108,7 +112,8 @@ func (l *Link) open(cfg *Config, fragment bool) error {
 	return nil
 }
 
-// watch hears of the interfaces' state. A kernel that tells nothing is no error: paths that are down are noticed all the same, a little later.
+// watch hears of the interfaces' state. A kernel that tells nothing is no error: paths that are
+// down are noticed all the same, a little later.
 func (l *Link) watch() {
 	var addrs []netip.Addr
 	real := false
@@ -124,8 +129,9 @@ func (l *Link) watch() {
 	}
 }
 
-// rounds counts, for each fixed address, the links of this process that were connected there. All tasks of a job begin and end their
-// sessions together, so that their numbers agree. It is for the whole process: links with locks of their own use it.
+// rounds counts, for each fixed address, the links of this process that were connected there. All
+// tasks of a job begin and end their sessions together, so that their numbers agree. It is for the
+// whole process: links with locks of their own use it.
 var rounds struct {
 	sync.Mutex
 	of map[netip.AddrPort]uint32
@@ -146,7 +152,7 @@ func (l *Link) Connect(ep transport.Endpoint, a transport.Address) error {
 		rounds.of[l.socks.At(0).Local()]++
 		l.cfg.Round = rounds.of[l.socks.At(0).Local()]
 	}
-	l.meet(ep)
+	l.pair(ep)
 	return nil
 }
 
@@ -155,7 +161,7 @@ func (l *Link) Reconnect(ep transport.Endpoint, a transport.Address) error {
 	if err := l.Machine.Reconnect(l.clock(), ep, a); err != nil {
 		return err
 	}
-	l.meet(ep)
+	l.pair(ep)
 	return nil
 }
 
@@ -166,38 +172,40 @@ type partners struct {
 	several bool               // there are others
 }
 
-// meet connects the sockets to the only peer that the link has: the kernel looks up the way to it once. With a second peer that ends, as one
-// socket serves all.
-func (l *Link) meet(ep transport.Endpoint) {
+// pair connects the sockets to the only peer that the link has: the kernel looks up the way to it
+// once. With a second peer that ends, as one socket serves all.
+func (l *Link) pair(ep transport.Endpoint) {
 	if l.several {
 		return
 	}
 	l.several = l.some && ep != l.only
 	l.some, l.only = true, ep
-	routes := l.peers[ep].routes
+	to := &l.peers[ep].paths
 	for i := range l.socks.Len() {
-		to := netip.AddrPort{}
-		if !l.several && i < len(routes) {
-			to = routes[i].addr
+		peer := netip.AddrPort{}
+		if !l.several && i < to.Len() {
+			peer = to.At(i).Addr()
 		}
-		l.socks.At(i).Connect(to)
+		l.socks.At(i).Connect(peer)
 	}
 }
 
 // outlet is the sockets as the protocol sees them.
 type outlet Link
 
-func (o *outlet) Transmit(path Path, to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome {
+func (o *outlet) Transmit(path Path, to netip.AddrPort, head []byte, data transport.Addr,
+	n int) Outcome {
 	return Outcome(o.socks.At(int(path)).Send(to, head, uint64(data), n))
 }
 
-// PathMTU implements Surveyor.
+// PathMTU implements MTUSource.
 func (o *outlet) PathMTU(path Path, to netip.AddrPort) int {
 	return o.socks.At(int(path)).PathPayload(to)
 }
 
 // Gather implements Gatherer.
-func (o *outlet) Gather(path Path, to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome {
+func (o *outlet) Gather(path Path, to netip.AddrPort, head []byte, data transport.Addr,
+	n int) Outcome {
 	outcome := Outcome(o.socks.At(int(path)).Gather(o.gathered, to, head, uint64(data), n))
 	if outcome == Gathered {
 		o.gathered++
@@ -219,8 +227,13 @@ func (o *outlet) Push() []Bounce {
 	return o.bounces
 }
 
-// The conversions above rest on both packages numbering outcomes alike.
-var _ = [1]struct{}{}[uint8(Sent)-uint8(sock.Sent)+uint8(Full)-uint8(sock.Full)+uint8(Fault)-uint8(sock.Fault)+uint8(Gathered)-uint8(sock.Gathered)]
+// The conversions above rest on both packages numbering outcomes alike: each of these must be 0.
+var (
+	_ = [1]struct{}{}[uint8(Sent)-uint8(sock.Sent)]
+	_ = [1]struct{}{}[uint8(Full)-uint8(sock.Full)]
+	_ = [1]struct{}{}[uint8(Fault)-uint8(sock.Fault)]
+	_ = [1]struct{}{}[uint8(Gathered)-uint8(sock.Gathered)]
+)
 
 // Address implements transport.Link.
 func (l *Link) Address() transport.Address {
@@ -236,15 +249,16 @@ func (l *Link) Locals() (a []netip.AddrPort) {
 }
 
 // Send implements transport.Link; see Machine.Send. A message that joins others needs no clock.
-func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte, op *transport.Op) (transport.Status, error) {
+func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte,
+	op *transport.Op) (transport.Status, error) {
 	p, err := l.checked(ep, id, hdr, op)
 	if err != nil {
 		return 0, err
 	}
-	if joined, err := p.join(id, hdr, op); joined {
+	if joined, err := p.sender.join(id, hdr, op); joined {
 		return transport.Done, err
 	}
-	return p.open(l.clock(), id, hdr, op)
+	return p.sender.begin(l.clock(), id, hdr, op)
 }
 
 // Flush implements transport.Link; see Machine.Flush.
@@ -254,16 +268,16 @@ func (l *Link) Flush(ep transport.Endpoint, op *transport.Op) (transport.Status,
 
 // Push implements transport.Pusher; see Machine.Push.
 func (l *Link) Push() {
-	if l.ripeLate {
-		l.ripeLate = false
-		l.ripeAt = l.clock()
+	if c := &l.coalescing; c.late {
+		c.late, c.readyAt = false, l.clock()
 	}
 	l.Machine.Push()
 }
 
-// Progress implements transport.Link. Of several packets that wait, it takes more than one only if the call before it found one too: so
-// a lone message, whose answer somebody waits for, does not also pay for the look that finds nothing. The messages of one packet are
-// offered together, also if they are more than max.
+// Progress implements transport.Link. Of several packets that wait, it takes more than one only if
+// the call before it found one too: so a lone message, whose answer somebody waits for, does not
+// also pay for the look that finds nothing. The messages of one packet are offered together, also
+// if they are more than max.
 func (l *Link) Progress(max int) int {
 	if l.closed {
 		return 0
@@ -294,7 +308,7 @@ func (l *Link) Progress(max int) int {
 	} else {
 		l.OnTimeout(now, false)
 	}
-	if l.Turn() && l.due != 0 {
+	if l.Turn() && l.timers.due != 0 {
 		l.Check(l.clock())
 	}
 	n += l.Complete()
@@ -302,8 +316,9 @@ func (l *Link) Progress(max int) int {
 	return n
 }
 
-// late says whether packets may have come to several sockets since the last look, as that was long ago. A peer that looked at one of them only would
-// seem to answer by one path and not by another. And where turns are slow, because others use the processor, they must not be counted.
+// late says whether packets may have come to several sockets since the last look, as that was long
+// ago. A peer that looked at one of them only would seem to answer by one path and not by another.
+// And where turns are slow, because others use the processor, they must not be counted.
 func (l *Link) late() bool {
 	if l.socks.Len() == 1 {
 		return false
@@ -323,7 +338,8 @@ func (l *Link) receive() (path Path, b []byte, from netip.AddrPort, ok bool) {
 	return Path(i), b, from, ok
 }
 
-// takeIn gives the protocol a packet. If that is not genuine, neither is the length that was read in it, by which others were to be found behind it.
+// takeIn gives the protocol a packet. If that is not genuine, neither is the length that was read
+// in it, by which others were to be found behind it.
 func (l *Link) takeIn(now int64, path Path, from netip.AddrPort, b []byte) int {
 	ghosts := l.stats.GhostPackets
 	n := l.OnPacket(now, path, from, b)
@@ -345,14 +361,14 @@ func (l *Link) pathChanged(i int, usable bool) {
 
 // turnIdle is Progress with empty sockets.
 func (l *Link) turnIdle() {
-	if (len(l.soon) > 0 || len(l.held) > 0) && l.socks.Empty() {
-		l.ripeAt = l.clock()
+	if (len(l.soon) > 0 || len(l.coalescing.held) > 0) && l.socks.Empty() {
+		l.coalescing.readyAt = l.clock()
 		l.OnIdle()
 	}
-	if l.due == 0 {
+	if l.timers.due == 0 {
 		return
 	}
-	if now := l.clock(); now >= l.due {
+	if now := l.clock(); now >= l.timers.due {
 		l.OnTimeout(now, l.socks.Silent())
 	}
 }
@@ -360,10 +376,11 @@ func (l *Link) turnIdle() {
 // Descriptors implements transport.Waiter: the sockets, and what tells of the interfaces' state.
 func (l *Link) Descriptors() []int { return l.socks.Descriptors() }
 
-// Arm implements transport.Waiter. Acknowledgements that wait for company go now: none will come while this task sleeps.
+// Arm implements transport.Waiter. Acknowledgements that wait for data to go with them go now:
+// there will be none while this task sleeps.
 func (l *Link) Arm() bool {
-	if l.due != 0 {
-		l.settle()
+	if l.timers.due != 0 {
+		l.acknowledgeAll()
 	}
 	l.Push()
 	return l.done.first != nil || l.socks.Waiting()
@@ -372,7 +389,8 @@ func (l *Link) Arm() bool {
 // Disarm implements transport.Waiter.
 func (l *Link) Disarm() { l.socks.Woken() }
 
-// Close implements transport.Link. It tells the peers, and waits for their answers for some milliseconds.
+// Close implements transport.Link. It tells the peers, and waits for their answers for some
+// milliseconds.
 func (l *Link) Close() error {
 	if l.closed {
 		return nil

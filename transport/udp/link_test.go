@@ -1,6 +1,7 @@
 package udp
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"go/parser"
@@ -34,7 +35,8 @@ func until(t testing.TB, ls []*Link, what string, done func() bool) {
 	}
 }
 
-// transfer sends count messages of the sizes that size gives from link 0 to link 1 and checks that each arrives once and whole.
+// transfer sends count messages of the sizes that size gives from link 0 to link 1 and checks that
+// each arrives once and whole.
 func transfer(t testing.TB, ls []*Link, from, to, count int, size func(i int) int) {
 	t.Helper()
 	arrived := make([]int, count)
@@ -70,7 +72,8 @@ func transfer(t testing.TB, ls []*Link, from, to, count int, size func(i int) in
 		var status transport.Status
 		err := transport.ErrBusy
 		until(t, ls, "room", func() bool {
-			status, err = ls[from].Send(transport.Endpoint(to), 5, binary.LittleEndian.AppendUint64(nil, uint64(i)), &op)
+			status, err = ls[from].Send(transport.Endpoint(to), 5,
+				binary.LittleEndian.AppendUint64(nil, uint64(i)), &op)
 			return err != transport.ErrBusy
 		})
 		if err != nil {
@@ -114,7 +117,8 @@ func TestLoss(t *testing.T) {
 	}
 }
 
-// Eight origins, one target with the smallest buffer the kernel gives: packets are lost, but traffic goes on.
+// Eight origins, one target with the smallest buffer the kernel gives: packets are lost, but
+// traffic goes on.
 func TestManyToOneSmallBuffer(t *testing.T) {
 	memory.Guard()
 	ls := links(t, 9, func(_ int, c *Config) { c.ReceiveBuffer = 1 << 16 })
@@ -126,7 +130,8 @@ func TestManyToOneSmallBuffer(t *testing.T) {
 	for round := range 20 {
 		for i := range 8 {
 			op := &ops[i][round]
-			*op = transport.Op{Local: memory.AddrOf(data), N: 60000, Done: func(*transport.Op, error) { pending-- }}
+			*op = transport.Op{Local: memory.AddrOf(data), N: 60000,
+				Done: func(*transport.Op, error) { pending-- }}
 			until(t, ls, "room", func() bool {
 				status, err := ls[i].Send(8, 5, nil, op)
 				if err == nil && status == transport.Queued {
@@ -165,7 +170,8 @@ func fixed(t *testing.T, task int, addrs []netip.AddrPort) *Link {
 	}
 	for i, a := range addrs {
 		if i != task {
-			if err := l.Connect(transport.Endpoint(i), transport.Address{Bytes: EncodeAddress(a)}); err != nil {
+			if err := l.Connect(transport.Endpoint(i),
+				transport.Address{Bytes: EncodeAddress(a)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -180,8 +186,8 @@ func count(l *Link) *int {
 	return n
 }
 
-// A job started by hand: fixed ports, no key, one task late, and the same ports used again for a second session while a task is
-// still in the first.
+// A job started by hand: fixed ports, no key, one task late, and the same ports used again for a
+// second session while a task is still in the first.
 func TestFixedPorts(t *testing.T) {
 	memory.Guard()
 	addrs := []netip.AddrPort{freePort(t), freePort(t)}
@@ -202,7 +208,8 @@ func TestFixedPorts(t *testing.T) {
 	got := count(b)
 	until(t, []*Link{a, b}, "a message to a late task", func() bool { return *got == 1 })
 
-	if err := b.Close(); err != nil { // task 1 goes on to its second session; task 0 has not heard of it
+	// task 1 goes on to its second session; task 0 has not heard of it
+	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
 	b = fixed(t, 1, addrs)
@@ -232,7 +239,8 @@ func TestNoAllocations(t *testing.T) {
 	got, pending := 0, 0
 	ls[1].Handle(5, func(*transport.Msg) transport.Verdict { got++; return transport.Accept })
 	data := userMemory(t, 1<<16)
-	large := transport.Op{Local: memory.AddrOf(data), N: 60000, Done: func(*transport.Op, error) { pending-- }}
+	large := transport.Op{Local: memory.AddrOf(data), N: 60000,
+		Done: func(*transport.Op, error) { pending-- }}
 	small := transport.Op{Local: memory.AddrOf(data), N: 8}
 	hdr := make([]byte, 40)
 	round := func() {
@@ -258,8 +266,8 @@ func TestNoAllocations(t *testing.T) {
 	closeAll(t, ls)
 }
 
-// What comes to a link's socket from a wrong address, or is no packet at all, is counted and dropped; where there is but one peer, the kernel does so
-// uncounted.
+// What comes to a link's socket from a wrong address, or is no packet at all, is counted and
+// dropped; where there is but one peer, the kernel does so uncounted.
 func TestNoise(t *testing.T) {
 	for n, ghosts := range map[int]uint64{2: 0, 3: 50} {
 		t.Run(fmt.Sprint(n, " tasks"), func(t *testing.T) { testNoise(t, n, ghosts) })
@@ -279,11 +287,15 @@ func testNoise(t *testing.T, n int, ghosts uint64) {
 	if _, err := ls[0].Send(1, 5, nil, &op); err != nil {
 		t.Fatal(err)
 	}
-	until(t, ls, "the message", func() bool { return *got == 1 && ls[1].Stats().GhostPackets == ghosts })
+	until(t, ls, "the message", func() bool {
+		return *got == 1 &&
+			ls[1].Stats().GhostPackets == ghosts
+	})
 	closeAll(t, ls)
 }
 
-// A forged packet says where those behind it begin, which came with it in one piece: they are dropped and counted, and nothing else is.
+// A forged packet says where those behind it begin, which came with it in one piece: they are
+// dropped and counted, and nothing else is.
 func TestForgedLength(t *testing.T) {
 	memory.Guard()
 	ls := links(t, 2, nil)
@@ -321,7 +333,8 @@ func TestInterfaceDown(t *testing.T) {
 		t.Skip("skipped: not root, no ip command or no veth interfaces")
 	}
 	defer ip("link", "del", name)
-	for _, words := range [][]string{{"addr", "add", "192.0.2.78/32", "dev", name}, {"link", "set", other, "up"}, {"link", "set", name, "up"}} {
+	for _, words := range [][]string{{"addr", "add", "192.0.2.78/32", "dev", name},
+		{"link", "set", other, "up"}, {"link", "set", name, "up"}} {
 		if err := ip(words...); err != nil {
 			t.Fatalf("ip %v: %v", words, err)
 		}
@@ -335,15 +348,19 @@ func TestInterfaceDown(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := [2]uint8{1 << 1, 0}[i]
-		until(t, ls, "a link "+state, func() bool { return ls[0].downPaths == want && ls[1].downPaths == want })
+		until(t, ls, "a link "+state, func() bool {
+			return ls[0].offline == want &&
+				ls[1].offline == want
+		})
 	}
 }
 
 // Only link.go knows the kernel: the protocol stays drivable by a simulator.
 func TestProtocolIsPure(t *testing.T) {
 	files, err := filepath.Glob("*.go")
-	if err != nil || len(files) < 10 {
-		t.Fatalf("%d files, %v", len(files), err)
+	inner, err2 := filepath.Glob("internal/*/*.go")
+	if files = append(files, inner...); err != nil || err2 != nil || len(inner) < 10 {
+		t.Fatalf("%d files of the protocol, %v, %v", len(files), err, err2)
 	}
 	for _, name := range files {
 		if name == "link.go" || strings.HasSuffix(name, "_test.go") {
@@ -358,38 +375,46 @@ func TestProtocolIsPure(t *testing.T) {
 			case "lapi/transport/udp/sock", "net", "os", "golang.org/x/sys/unix":
 				t.Errorf("%s imports %s", name, path)
 			case "syscall":
-				if name != "pool.go" { // memory outside the Go heap
+				if name != "internal/packet/memory.go" { // outside the Go heap
 					t.Errorf("%s imports %s", name, path)
+				}
+			case "time": // durations are constants; the time is told
+				if b, err := os.ReadFile(name); err != nil ||
+					bytes.Contains(b, []byte("time.Now")) ||
+					bytes.Contains(b, []byte("time.Since")) {
+					t.Errorf("%s asks for the time, %v", name, err)
 				}
 			}
 		}
 	}
 }
 
-// Over two addresses of this host a long transfer uses both sockets, and when one address is down, the other.
+// Over two addresses of this host a long transfer uses both sockets, and when one address is down,
+// the other.
 func TestTwoAddresses(t *testing.T) {
 	memory.Guard()
 	ls := links(t, 2, func(_ int, c *Config) {
 		c.Locals = []Local{{Addr: loopback}, {Addr: netip.MustParseAddrPort("127.0.0.2:0")}}
 	})
 	transfer(t, ls, 0, 1, 2000, func(i int) int { return 50000 + i })
-	for path := range ls[0].peers[1].routes { // how they share depends on the machine, see route_test.go
-		if r := &ls[0].peers[1].routes[path]; r.health != live || r.tx == 0 {
-			t.Errorf("path %d: health %d, %d transmissions", path, r.health, r.tx)
+	for path := range 2 { // how they share depends on the machine, see route_test.go
+		if r := ls[0].peers[1].paths.At(path); r.Health() != "live" || r.Transmissions() == 0 {
+			t.Errorf("path %d is %s, %d transmissions", path, r.Health(), r.Transmissions())
 		}
 	}
 	for _, l := range ls {
 		l.PathDown(l.clock(), 0)
 	}
-	before := ls[0].peers[1].routes[0].tx
+	before := ls[0].peers[1].paths.At(0).Transmissions()
 	transfer(t, ls, 0, 1, 200, func(i int) int { return 50000 + i })
-	if after := ls[0].peers[1].routes[0].tx; after != before {
+	if after := ls[0].peers[1].paths.At(0).Transmissions(); after != before {
 		t.Errorf("%d transmissions from an address that is down", after-before)
 	}
 	closeAll(t, ls)
 }
 
-// A task that was away takes in what has come to all its sockets at once, whichever was used before.
+// A task that was away takes in what has come to all its sockets at once, whichever was used
+// before.
 func TestLateTaskReadsAllSockets(t *testing.T) {
 	memory.Guard()
 	ls := links(t, 2, func(_ int, c *Config) {
@@ -399,7 +424,7 @@ func TestLateTaskReadsAllSockets(t *testing.T) {
 	for path := range 2 {
 		p := ls[0].peers[1]
 		for range 3 {
-			if !p.sendAckNow(&p.routes[path], ls[0].clock()) {
+			if !p.sender.Ask(p.paths.At(path), ls[0].clock()) {
 				t.Fatal("the socket is full")
 			}
 		}

@@ -6,11 +6,10 @@ import (
 	"time"
 
 	"lapi/transport"
+	"lapi/transport/udp/internal/packet"
+	"lapi/transport/udp/internal/recovery"
 	"lapi/transport/udp/wire"
 )
-
-// overhead is what a packet with one message holds beside the message's header and data, in bytes.
-const overhead = wire.HeaderSize + wire.MessageSize
 
 // Outcome is what became of a packet handed to an Outlet.
 type Outcome uint8
@@ -25,53 +24,46 @@ const (
 
 // Outlet is the medium below a Machine.
 type Outlet interface {
-	// Transmit sends head, followed by n bytes of user memory at data, as one packet from the local address of path. Nothing is kept.
+	// Transmit sends head, followed by n bytes of user memory at data, as one packet from the local
+	// address of path. Nothing is kept.
 	Transmit(path Path, to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome
 }
 
-// Path is a way between this task and a peer: from this task's local address of that number (Config.Locals) to the peer's of the same
-// number. There are as many paths to a peer as the task with fewer addresses has.
+// Path is a way between this task and a peer: from this task's local address of that number
+// (Config.Locals) to the peer's of the same number. There are as many paths to a peer as the task
+// with fewer addresses has.
 type Path uint8
 
 // MaxPaths is how many addresses of a task count (guide, Chapter 14: instances).
 const MaxPaths = 8
 
-// Machine is the protocol of one task. Times are nanoseconds of any clock that does not go backwards and is never 0. It is not safe
-// for concurrent use; its owner's lock protects it. Handlers and Op.Done may call any method but OnPacket, OnTimeout, Check and Complete.
+// Machine is the protocol of one task. Times are nanoseconds of any clock that does not go
+// backwards and is never 0. It is not safe for concurrent use; its owner's lock protects it.
+// Handlers and Op.Done may call any method but OnPacket, OnTimeout, Check and Complete.
 type Machine struct {
-	cfg        Config
-	out        Outlet
-	gatherer   Gatherer // out, if it is one
-	surveyor   Surveyor // likewise
-	limits     transport.Limits
-	partition  uint64
-	stats      transport.Stats
-	handlers   [transport.MaxMsgID + 1]transport.MsgHandler
-	peers      []*peer // by endpoint; nil: not connected
-	active     []*peer // those that may have a timer running
-	soon       []*peer // those that asked for an acknowledgement when there is nothing else to do
-	due        int64   // no timer runs out before; 0: none runs
-	unheard    int     // timers in a row that ran out while packets may have waited at the sockets
-	turns      int     // since the last run of the acknowledge and retransmit logic
-	mostFlying int     // packets that may be in flight to one peer
-	pool       pool
+	cfg       Config
+	out       Outlet
+	mtus      MTUSource // out, if it is one
+	limits    transport.Limits
+	partition uint64
+	stats     transport.Stats
+	handlers  [transport.MaxMsgID + 1]transport.MsgHandler
+	peers     []*peer // by endpoint; nil: not connected
+	// those whose origins asked for an acknowledgement when there is nothing else to do
+	soon       []*receiver
+	timers     timers
+	pool       recovery.Pool
+	wholes     packet.Blocks // for received packets that come in parts
 	done       opList        // operations that are over, their Done not yet called
 	msg        transport.Msg // what a handler sees
-	ripe       []*peer       // with a packet that goes at Push, if the window allows
-	held       []*peer       // with a packet that waits for company, perhaps
-	idle       bool          // it need not wait any longer
-	ripeAt     int64         // when the latest of them became so
-	ripeLate   bool          // ripeAt was not set at the latest
-	pushing    bool          // open packets may go now
-	alone      bool          // and are one
-	burst      []gathered    // what the gatherer has, in its order
-	bursts     uint64        // calls of Push so far, and 1
-	leaving    bool          // Leave was called
-	downPaths  uint8         // a bit for each path whose local address is down (PathDown)
-	origins    origins       // how many peers send
+	coalescing coalescing
+	batch      batch
+	leaving    bool    // Leave was called
+	offline    uint8   // a bit for each path whose local address is down (PathDown)
+	origins    origins // how many peers send
 	closed     bool
-	longest    []byte // for packets that are sent at once and do not fit scratch; nil until there is one
-	scratch    [wire.HeaderSize + (1+seqWindow/wire.BlockSpan)*wire.BlockSize]byte
+	// scratch is for packets that are sent at once.
+	scratch [wire.HeaderSize + (1+recovery.Numbers/wire.BlockSpan)*wire.BlockSize]byte
 }
 
 // NewMachine makes the protocol of one task, which sends through out.
@@ -79,12 +71,16 @@ func NewMachine(cfg Config, out Outlet) (*Machine, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	m := &Machine{cfg: cfg, out: out, partition: wire.PartitionHash(cfg.Partition), peers: make([]*peer, cfg.NumTasks), bursts: 1}
+	m := &Machine{cfg: cfg, out: out, partition: wire.PartitionHash(cfg.Partition),
+		peers: make([]*peer, cfg.NumTasks), batch: newBatch(out)}
 	sendMax := m.sendMax(cfg.PacketSize)
-	m.limits = transport.Limits{SendMax: sendMax, HeaderMax: min(sendMax-minData, maxHeader), PutAlign: 1, GetAlign: 1}
+	m.limits = transport.Limits{SendMax: sendMax, HeaderMax: min(sendMax-minData, maxHeader),
+		PutAlign: 1, GetAlign: 1}
 	m.pool = newPool(&cfg, sendMax)
-	m.gatherer, _ = out.(Gatherer)
-	m.surveyor, _ = out.(Surveyor)
+	m.wholes = packet.Blocks{Size: wholeSize, Count: wholeChunk,
+		Most: min(recovery.Numbers*cfg.NumTasks, maxWholes)}
+	m.coalescing.gathers = m.batch.gatherer != nil
+	m.mtus, _ = out.(MTUSource)
 	return m, nil
 }
 
@@ -104,8 +100,8 @@ func (m *Machine) SetTimeout(d time.Duration) {
 	}
 }
 
-// SetAckThreshold changes how many packets are acknowledged together (LAPI_Senv ACK_THRESHOLD); outside 1 to MaxAckThreshold
-// the nearest of these.
+// SetAckThreshold changes how many packets are acknowledged together (LAPI_Senv ACK_THRESHOLD);
+// outside 1 to MaxAckThreshold the nearest of these.
 func (m *Machine) SetAckThreshold(packets int) {
 	m.cfg.AckThreshold = min(max(packets, 1), MaxAckThreshold)
 }
@@ -126,7 +122,7 @@ func (m *Machine) Connect(ep transport.Endpoint, a transport.Address) error {
 	if ep < 0 || int(ep) >= len(m.peers) || int(ep) == m.cfg.Task {
 		return fmt.Errorf("udp: connect to task %d: %w", ep, transport.ErrBadParam)
 	}
-	if p := m.peers[ep]; p != nil && p.alive() {
+	if p := m.peers[ep]; p != nil && p.session.alive() {
 		return fmt.Errorf("udp: task %d is connected already: %w", ep, transport.ErrBadParam)
 	}
 	addrs, incarnation, err := DecodeAddress(a.Bytes)
@@ -137,9 +133,10 @@ func (m *Machine) Connect(ep transport.Endpoint, a transport.Address) error {
 	return nil
 }
 
-// Reconnect gives ep, whose task is to come back or has moved, another session: with whatever incarnation of the task is, or will be, at
-// a, in any Config.Round. A session that was disconnected, has failed or was left begins anew; one that has never been open only
-// looks elsewhere, and what waits for it goes there. ErrBusy: there is an open session; Disconnect first.
+// Reconnect gives ep, whose task is to come back or has moved, another session: with whatever
+// incarnation of the task is, or will be, at a, in any Config.Round. A session that was
+// disconnected, has failed or was left begins anew; one that has never been open only looks
+// elsewhere, and what waits for it goes there. ErrBusy: there is an open session; Disconnect first.
 func (m *Machine) Reconnect(now int64, ep transport.Endpoint, a transport.Address) error {
 	p := m.connected(ep)
 	switch {
@@ -147,28 +144,28 @@ func (m *Machine) Reconnect(now int64, ep transport.Endpoint, a transport.Addres
 		return transport.ErrClosed
 	case p == nil:
 		return fmt.Errorf("udp: reconnect to task %d: %w", ep, transport.ErrBadParam)
-	case p.state == stateOpen:
+	case p.session.state == open:
 		return transport.ErrBusy
 	}
 	addrs, incarnation, err := DecodeAddress(a.Bytes)
 	if err != nil {
 		return err
 	}
-	if !p.alive() {
+	if !p.session.alive() {
 		p = newPeer(m, ep, addrs, incarnation)
 		m.peers[ep] = p
 	} else {
 		p.move(now, addrs, incarnation)
 	}
-	p.again = true
+	p.session.reconnects = true
 	return nil
 }
 
 // Disconnect implements transport.Link. The operations complete before it returns.
 func (m *Machine) Disconnect(ep transport.Endpoint, err error) {
-	if p := m.connected(ep); p != nil && p.state != stateFailed {
+	if p := m.connected(ep); p != nil && p.session.state != failed {
 		var over opList
-		p.drop(stateFailed, err, &over)
+		p.drop(failed, err, &over)
 		over.complete()
 	}
 }
@@ -184,18 +181,59 @@ func (m *Machine) connected(ep transport.Endpoint) *peer {
 // Complete calls Done of the operations that are over and returns how many there were.
 func (m *Machine) Complete() int { return m.done.complete() }
 
-// Close completes every queued operation with ErrClosed and releases the memory. Peers are told by Leave, before.
+// Close completes every queued operation with ErrClosed and releases the memory. Peers are told by
+// Leave, before.
 func (m *Machine) Close() {
 	if m.closed {
 		return
 	}
 	m.closed = true
 	for _, p := range m.peers {
-		if p != nil && p.state != stateFailed {
-			p.drop(stateFailed, transport.ErrClosed, &m.done)
+		if p != nil && p.session.state != failed {
+			p.drop(failed, transport.ErrClosed, &m.done)
 		}
 	}
 	m.Complete()
-	m.active, m.soon, m.due = nil, nil, 0
-	m.pool.close()
+	m.timers, m.soon = timers{}, nil
+	m.pool.Close()
+	m.wholes.Close()
+}
+
+// PathDown tells that nothing can be sent from, or comes to, the local address of path: its
+// interface is down or the address gone. What is in flight from there goes again by other paths at
+// once.
+func (m *Machine) PathDown(now int64, path Path) {
+	if path >= MaxPaths || m.closed || m.offline>>path&1 != 0 {
+		return
+	}
+	m.offline |= 1 << path
+	for _, p := range m.peers {
+		if p != nil && int(path) < p.paths.Len() && p.session.alive() {
+			p.paths.Offline(p.paths.At(int(path)), now)
+		}
+	}
+}
+
+// PathUp tells that the address may be used again. It is, when probes by it have been answered.
+func (m *Machine) PathUp(now int64, path Path) {
+	if path >= MaxPaths || m.closed || m.offline>>path&1 == 0 {
+		return
+	}
+	m.offline &^= 1 << path
+	for _, p := range m.peers {
+		if p != nil && int(path) < p.paths.Len() && p.session.alive() {
+			p.paths.Online(p.paths.At(int(path)), now)
+			p.sender.pump(now)
+		}
+	}
+}
+
+// Transmissions is how many packets that want an answer have gone to ep by path so far; 0 if there
+// is no such path.
+func (m *Machine) Transmissions(ep transport.Endpoint, path Path) uint64 {
+	p := m.connected(ep)
+	if p == nil || int(path) >= p.paths.Len() {
+		return 0
+	}
+	return p.paths.At(int(path)).Transmissions()
 }

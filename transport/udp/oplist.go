@@ -2,14 +2,15 @@ package udp
 
 import "lapi/transport"
 
-// opList holds operations that are over until Complete calls their Done. The error is kept as a number in
-// Op.Link.Kind where it is a usual one, so that nothing is allocated.
+// opList holds operations that are over until Complete calls their Done. The error is kept as a
+// number in Op.Link.Kind where it is a usual one, so that nothing is allocated.
 type opList struct {
 	first, last *transport.Op
 	faults      map[*transport.Op]error // errors without a number
 }
 
-var knownErrors = [...]error{nil, transport.ErrUnreachable, transport.ErrClosed, transport.ErrTimeout}
+var knownErrors = [...]error{nil, transport.ErrUnreachable, transport.ErrClosed,
+	transport.ErrTimeout}
 
 const unknownError = 255
 
@@ -48,7 +49,8 @@ func (l *opList) take() *transport.Op {
 	return op
 }
 
-// complete calls Done of all, those that Done itself adds included, and returns how many there were.
+// complete calls Done of all, those that Done itself adds included, and returns how many there
+// were.
 func (l *opList) complete() int {
 	n := 0
 	for op := l.take(); op != nil; op = l.take() {

@@ -1,6 +1,12 @@
 package udp
 
-// origins counts the peers whose data has come lately, so that each can be told its share of this task's sockets.
+import "time"
+
+// originsTime is how long "lately" is.
+const originsTime = 10 * time.Millisecond
+
+// origins counts the peers whose data have come lately, so that each can be told its share of this
+// task's sockets.
 type origins struct {
 	epoch   uint32 // counts the times of originsTime in which data came
 	since   int64  // when it began
@@ -8,8 +14,8 @@ type origins struct {
 	earlier int    // and in the one before
 }
 
-// count notes that data has come from p.
-func (o *origins) count(now int64, p *peer) {
+// count notes that data have come from c's peer.
+func (o *origins) count(now int64, c *receiver) {
 	if now-o.since >= int64(originsTime) || o.epoch == 0 {
 		o.earlier = o.now
 		if now-o.since >= 2*int64(originsTime) {
@@ -17,13 +23,15 @@ func (o *origins) count(now int64, p *peer) {
 		}
 		o.epoch, o.since, o.now = o.epoch+1, now, 0
 	}
-	if p.epoch != o.epoch {
-		p.epoch = o.epoch
+	if c.epoch != o.epoch {
+		c.epoch = o.epoch
 		o.now++
 	}
 }
 
-// room is how many bytes each peer may have on its way to each of this task's sockets.
-func (m *Machine) room() uint32 {
-	return uint32(min(m.cfg.ReceiveBuffer/max(m.origins.now, m.origins.earlier, mostShare), 1<<30))
+// room is how many bytes each peer may have on its way to each of this task's sockets, which hold
+// buffer bytes each. The kernel counts its bookkeeping too, and allows for it: it takes twice as
+// much.
+func (o *origins) room(buffer int) uint32 {
+	return uint32(min(buffer/max(o.now, o.earlier, 1), largestBuffer))
 }

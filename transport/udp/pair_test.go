@@ -12,19 +12,20 @@ import (
 	"lapi/transport/udp/wire"
 )
 
-// pair is machines joined by wires that a test holds in its hands: nothing moves and no time passes unless it says so.
+// pair is machines joined by wires that a test holds in its hands: nothing moves and no time passes
+// unless it says so.
 type pair struct {
 	t      testing.TB
 	now    int64
 	ms     []*Machine
-	wires  [][]flying // by sender: what is on its way
+	wires  [][]datagram // by sender: what is on its way
 	lose   func(from int, b []byte) bool
 	full   []bool
 	failed []string
 	buffer []byte
 }
 
-type flying struct {
+type datagram struct {
 	to netip.AddrPort
 	b  []byte
 }
@@ -38,7 +39,8 @@ func pairAddr(i int) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), 99)
 }
 
-func (o pairOutlet) Transmit(_ Path, to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome {
+func (o pairOutlet) Transmit(_ Path, to netip.AddrPort, head []byte, data transport.Addr,
+	n int) Outcome {
 	if o.p.full[o.i] {
 		return Full
 	}
@@ -48,7 +50,7 @@ func (o pairOutlet) Transmit(_ Path, to netip.AddrPort, head []byte, data transp
 		return Fault
 	}
 	if o.p.lose == nil || !o.p.lose(o.i, b) {
-		o.p.wires[o.i] = append(o.p.wires[o.i], flying{to, b})
+		o.p.wires[o.i] = append(o.p.wires[o.i], datagram{to, b})
 	}
 	return Sent
 }
@@ -57,7 +59,8 @@ func (o pairOutlet) Transmit(_ Path, to netip.AddrPort, head []byte, data transp
 func newPair(t testing.TB, n int, set func(i int, c *Config)) *pair {
 	t.Helper()
 	memory.Guard()
-	p := &pair{t: t, now: 1000, wires: make([][]flying, n), full: make([]bool, n), buffer: userMemory(t, 1<<17)}
+	p := &pair{t: t, now: 1000, wires: make([][]datagram, n), full: make([]bool, n),
+		buffer: userMemory(t, 1<<17)}
 	for i := range n {
 		p.ms = append(p.ms, p.machine(i, n, set))
 	}
@@ -71,7 +74,8 @@ func newPair(t testing.TB, n int, set func(i int, c *Config)) *pair {
 
 func (p *pair) machine(i, n int, set func(i int, c *Config)) *Machine {
 	p.t.Helper()
-	c := Config{Task: i, NumTasks: n, Key: []byte("key"), Partition: "test", PacketSize: 8192, ReceiveBuffer: 1 << 22, CopyMax: 128}
+	c := Config{Task: i, NumTasks: n, Key: []byte("key"), Partition: "test", PacketSize: 8192,
+		ReceiveBuffer: 1 << 22, CopyMax: 128}
 	c.PeerFailed = func(ep transport.Endpoint, err error) {
 		p.failed = append(p.failed, fmt.Sprintf("%d of %d: %v", ep, i, err))
 	}
@@ -84,7 +88,8 @@ func (p *pair) machine(i, n int, set func(i int, c *Config)) *Machine {
 	}
 	for j := range n {
 		if j != i {
-			if err := m.Connect(transport.Endpoint(j), transport.Address{Bytes: EncodeAddress(pairAddr(j))}); err != nil {
+			if err := m.Connect(transport.Endpoint(j),
+				transport.Address{Bytes: EncodeAddress(pairAddr(j))}); err != nil {
 				p.t.Fatal(err)
 			}
 		}
@@ -92,7 +97,8 @@ func (p *pair) machine(i, n int, set func(i int, c *Config)) *Machine {
 	return m
 }
 
-// deliver hands over all that i has on its way now and returns how many packets that were. What the receivers send stays on its way.
+// deliver hands over all that i has on its way now and returns how many packets that were. What the
+// receivers send stays on its way.
 func (p *pair) deliver(i int) int {
 	p.ms[i].Push()
 	batch := p.wires[i]
@@ -103,7 +109,7 @@ func (p *pair) deliver(i int) int {
 	return len(batch)
 }
 
-func (p *pair) hand(from netip.AddrPort, f flying) {
+func (p *pair) hand(from netip.AddrPort, f datagram) {
 	for j, m := range p.ms {
 		if pairAddr(j) == f.to {
 			b := p.buffer[:copy(p.buffer, f.b)]
@@ -143,7 +149,7 @@ func (p *pair) meet() {
 	p.ms[1].Handle(1, func(*transport.Msg) transport.Verdict { return transport.Accept })
 	p.send(0, 1, 1, 0)
 	p.pass(10 * time.Millisecond)
-	if p.ms[0].peers[1].state != stateOpen || p.ms[1].peers[0].state != stateOpen {
+	if p.ms[0].peers[1].session.state != open || p.ms[1].peers[0].session.state != open {
 		p.t.Fatal("no session comes about")
 	}
 }
@@ -216,7 +222,8 @@ func (p *pair) want(what string, got, want int) {
 // unmapped is the address of memory that is gone.
 func unmapped(t testing.TB) transport.Addr {
 	t.Helper()
-	b, err := syscall.Mmap(-1, 0, 1<<16, syscall.PROT_NONE, syscall.MAP_PRIVATE|syscall.MAP_ANONYMOUS)
+	b, err := syscall.Mmap(-1, 0, 1<<16, syscall.PROT_NONE,
+		syscall.MAP_PRIVATE|syscall.MAP_ANONYMOUS)
 	if err != nil {
 		t.Fatal(err)
 	}

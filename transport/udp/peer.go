@@ -4,171 +4,146 @@ import (
 	"net/netip"
 
 	"lapi/transport"
+	"lapi/transport/udp/internal/congestion"
+	"lapi/transport/udp/internal/packet"
+	"lapi/transport/udp/internal/paths"
+	"lapi/transport/udp/internal/recovery"
 	"lapi/transport/udp/wire"
 )
 
-// sessionState is where a peer is; doc.go draws it.
-type sessionState uint8
-
-const (
-	stateUnmet    sessionState = iota
-	stateGreeting              // a Hello has gone out or come in
-	stateOpen                  // data may go
-	stateLeft                  // the peer said Bye
-	stateFailed                // disconnected, timed out, or the machine is closed
-)
-
-// peer is all that a machine knows of one other task: the session, what is on its way there, what came from there.
+// peer is one other task. It joins the owners of what is known of it, and has no mechanism itself.
 type peer struct {
 	m        *Machine
 	ep       transport.Endpoint
-	state    sessionState
-	listed   bool // in m.active
-	wantSoon bool // in m.soon
-	isRipe   bool // in m.ripe
-	isHeld   bool // in m.held
-	handshake
-	striping
-	outgoing
-	incoming
-	farewell
+	listed   bool // in m.timers.active
+	session  session
+	sender   sender
+	receiver receiver
+	paths    paths.Set
 }
 
-// striping is what a peer's paths have in common.
-type striping struct {
-	routes  []route // by path; not empty
-	best    int     // the path of lowest latency, as it was found when nothing was in flight
-	turn    int     // which path to try while none speaks
-	usedAt  int64   // when data was sent last
-	longAt  int64   // when a part of something long was
-	watched bool    // the paths' health is looked at
-	buffer  int     // bytes that the peer's sockets hold, each
-
-	packetSize int // of new packets: what all paths take
-	sendMax    int // header and data of a message that fills one
-	mostFlight int // packets that may be in flight, on all paths
-}
-
-// from is the path that a packet came by from a; nil if a is not the peer's address there.
-func (p *peer) from(path Path, a netip.AddrPort) *route {
-	if int(path) >= len(p.routes) || p.routes[path].addr != a {
-		return nil
+func newPeer(m *Machine, ep transport.Endpoint, addrs []netip.AddrPort, incarnation uint64) *peer {
+	p := &peer{m: m, ep: ep}
+	p.session = session{p: p, expected: incarnation}
+	p.sender = sender{p: p, m: m, sendMax: m.limits.SendMax}
+	p.receiver = receiver{p: p, m: m}
+	p.sender.window.Init(&p.sender, firstSeq, nil, int64(m.cfg.PollingInterval), 0)
+	p.receiver.received.Init(firstSeq)
+	p.setPaths(addrs)
+	for p.session.nonce == 0 {
+		p.session.nonce = m.cfg.Random()
 	}
-	return &p.routes[path]
+	return p
 }
 
-func (p *peer) alive() bool { return p.state < stateLeft }
-
-// window is what both directions need once a peer is used: made then, not before.
-type window struct {
-	slots    [seqWindow]*packet                 // outgoing, by sequence number; nil: acknowledged or not yet used
-	received [seqWindow / wire.BlockSpan]uint64 // incoming: bit set = received and out of order
-}
-
-// outgoing is the sending half.
-//
-//	base            sendNext          nextSeq
-//	 │ flying, missing,  │ waiting       │
-//	 │ refused, acked    │               │
-type outgoing struct {
-	win      *window
-	base     wire.Seq // the oldest without an acknowledgement
-	sendNext wire.Seq // the first that was never sent
-	nextSeq  wire.Seq // of the next packet
-
-	flying, missing, refused int      // packets in these states, on all paths
-	firstMissing             wire.Seq // no packet before it is missing
-
-	newsOf     uint8    // a bit for each path of which the packet at hand acknowledges something
-	ackBy      Path     // by which the packet at hand came
-	tries      uint     // how often in a row the peer was asked for a sign of life
-	refusedDue int64    // when the first refused packet is sent again; 0: none
-	stallDue   int64    // when to give up because no path can be used; 0: one can
-	waitSince  int64    // since when something has been due from the peer without a sign of life; 0: nothing is
-	probing    bool     // a flush waits for packets not yet sent: the one before flushSeq asks for its acknowledgement
-	flushSeq   wire.Seq // where the latest flush stands
-	flushes    opQueue
-}
-
-// opQueue holds the flushes of a peer in their order.
-type opQueue struct{ first, last *transport.Op }
-
-func (q *opQueue) add(op *transport.Op) {
-	op.Link.Next = nil
-	if q.last == nil {
-		q.first = op
-	} else {
-		q.last.Link.Next = op
-	}
-	q.last = op
-}
-
-func (q *opQueue) take() *transport.Op {
-	op := q.first
-	if op != nil {
-		if q.first = op.Link.Next; q.first == nil {
-			q.last = nil
+// setPaths makes the paths to a peer at addrs: as many as both tasks have addresses, at least one.
+func (p *peer) setPaths(addrs []netip.AddrPort) {
+	m := p.m
+	n := min(len(addrs), max(len(m.cfg.Locals), 1))
+	p.paths.Init(&p.sender, &p.sender.window, addrs[:n],
+		func() congestion.Controller { return m.cfg.law(m.cfg.PacketSize) })
+	for i := range n {
+		if m.offline>>i&1 != 0 {
+			p.paths.At(i).SetOffline()
 		}
 	}
-	return op
-}
-
-func (p *peer) slot(s wire.Seq) **packet { return &p.win.slots[s%seqWindow] }
-
-// unsent is how many packets wait for their first transmission.
-func (p *peer) unsent() int { return int(p.nextSeq - p.sendNext) }
-
-// outstanding says whether anything waits for the peer's acknowledgement.
-func (p *peer) outstanding() bool { return p.base != p.nextSeq }
-
-// begin makes the windows.
-func (p *peer) begin() {
-	if p.win == nil {
-		p.win = new(window)
+	retry := int64(m.cfg.PollingInterval)
+	if p.paths.Several() { // another one may work: it is soon tried
+		retry = int64(paths.TurnTimeout)
 	}
+	p.sender.window.SetPaths(p.paths.Recovery(), retry)
+	p.sender.initMTUs(n)
 }
 
-// timer makes sure that the machine looks at this peer at time t.
+// timer makes sure that the machine looks at this peer at time t; 0: never.
 func (p *peer) timer(t int64) {
+	if t == 0 {
+		return
+	}
+	c := &p.m.timers
 	if !p.listed {
 		p.listed = true
-		p.m.active = append(p.m.active, p)
+		c.active = append(c.active, p)
 	}
-	if p.m.due == 0 || t < p.m.due {
-		p.m.due = t
+	if c.due == 0 || t < c.due {
+		c.due = t
 	}
+}
+
+// nextDue is when the peer's first timer runs out; 0: none runs.
+func (p *peer) nextDue() int64 {
+	d := earlier(p.session.helloDue, p.session.closeDue)
+	d = earlier(d, p.session.stallDue)
+	d = earlier(d, p.receiver.ackDue)
+	d = earlier(d, p.sender.window.NotReadyDue())
+	for i := range p.paths.Len() {
+		r := p.paths.At(i)
+		d = earlier(d, r.FullDue())
+		d = earlier(d, r.RetryDue())
+		d = earlier(d, r.ProbeDue())
+	}
+	return d
+}
+
+// onTimers runs what is due. all: also what is due later. heard: see Machine.OnTimeout.
+func (p *peer) onTimers(now int64, all, heard bool) {
+	if heard && over(p.session.helloDue, now) {
+		p.session.onHelloTimer(now)
+	}
+	p.receiver.onTimer(now, all)
+	if over(p.session.closeDue, now) {
+		p.session.notify(now)
+	}
+	if over(p.sender.window.NotReadyDue(), now) {
+		p.sender.window.RetryNotReady(now)
+	}
+	for i := range p.paths.Len() {
+		r := p.paths.At(i)
+		if over(r.FullDue(), now) {
+			r.SetFull(0)
+		}
+		if heard && r.RetryDue() != 0 && (now >= r.RetryDue() || all) {
+			p.sender.onRetryTimer(r, now)
+		}
+		if heard && over(r.ProbeDue(), now) {
+			p.paths.OnTimer(r, now, p.session.state == open)
+		}
+	}
+	if over(p.session.stallDue, now) {
+		p.session.onStallTimer(now)
+	}
+	p.sender.pump(now)
 }
 
 // drop ends a session: every operation goes to done with err, every packet is freed.
 func (p *peer) drop(to sessionState, err error, done *opList) {
-	if len(p.m.burst) > 0 { // the outlet must not have the packets any more
-		p.m.sendBurst()
+	p.m.batch.flush() // the outlet must not have the packets any more
+	p.sender.drop(err, done)
+	p.receiver.drop()
+	p.paths.Stop()
+	p.session.end(to)
+}
+
+// putHeader writes to b the header of a packet that goes by r, with the acknowledgement of the
+// other direction.
+func (p *peer) putHeader(b []byte, r *paths.Path, kind wire.Kind, flags wire.Flags, seq wire.Seq) {
+	h := wire.Header{
+		Kind: kind, Flags: flags, Task: uint16(p.m.cfg.Task), Tx: uint16(r.NextTx()),
+		Echo: r.Newest(), Seq: seq,
 	}
-	if p.win != nil {
-		for s := p.base; s != p.nextSeq; s++ {
-			k := *p.slot(s)
-			if k == nil {
-				continue
-			}
-			*p.slot(s) = nil
-			if k.op != nil {
-				done.add(k.op, err)
-			}
-			p.m.pool.put(k)
-		}
+	p.receiver.received.PutHeader(&h)
+	if kind != wire.KindData {
+		h.Room = p.m.origins.room(p.m.cfg.ReceiveBuffer)
 	}
-	for op := p.flushes.take(); op != nil; op = p.flushes.take() {
-		done.add(op, err)
+	h.Put(b)
+}
+
+// newPool makes the memory of a machine's packets.
+func newPool(cfg *Config, sendMax int) recovery.Pool {
+	heads := min(headsPerTask*cfg.NumTasks+moreHeads, maxHeads)
+	rex := wire.Align8(packet.Overhead + maxHeader + min(cfg.RexmitBufSize, sendMax))
+	return recovery.Pool{
+		Heads:      packet.Blocks{Size: packet.HeadSize, Count: headChunk, Most: heads},
+		Retransmit: packet.Blocks{Size: rex, Count: rexChunk, Most: cfg.RexmitBufCount},
 	}
-	p.base, p.sendNext = p.nextSeq, p.nextSeq
-	p.flying, p.missing, p.refused = 0, 0, 0
-	for i := range p.routes {
-		r := &p.routes[i]
-		r.flying, r.flyingBytes, r.retryDue, r.fullDue, r.probeDue = 0, 0, 0, 0, 0
-	}
-	p.refusedDue, p.stallDue, p.helloDue, p.waitSince, p.probing, p.watched = 0, 0, 0, 0, false, false
-	p.ackDue, p.ackCount, p.wantAck, p.parts = 0, 0, false, nil
-	p.forget(0, true)
-	p.byeDue = 0
-	p.state = to
 }

@@ -4,29 +4,33 @@ import (
 	"net/netip"
 
 	"lapi/transport"
+	"lapi/transport/udp/internal/paths"
+	"lapi/transport/udp/internal/recovery"
 	"lapi/transport/udp/wire"
 )
 
-// incoming is the receiving half of a peer.
-//
-//	expect                    highest
-//	  │ some received, some not  │  nothing from here on
-type incoming struct {
-	expect   wire.Seq // the first not received
-	highest  wire.Seq // behind the last received
-	ackCount int      // packets received and not yet acknowledged
-	ackDue   int64    // when they must be; 0: there are none
-	wantAck  bool     // the origin asks for it when there is nothing else to do
-	latest   wire.Seq // received last
-	latestBy Path     // and by which path
-	// parts remembers of packets with several messages, some of them refused, which ones were accepted.
-	parts    map[wire.Seq]uint64
+// The way of a packet in, from top to bottom. OnPacket finds out whether it is genuine (admit.go)
+// and what it is. Every packet acknowledges (ack.go). onData takes in the number of one with
+// messages, offer gives them to their handlers, and conclude says to the origin what became of them
+// (acknowledge.go).
+
+// receiver is the receiving half of a peer.
+type receiver struct {
+	p        *peer
+	m        *Machine
+	received recovery.Received
+	latestBy uint8 // the path that data came by last
+	// accepted remembers of packets with several messages, some of them refused, which were
+	// accepted.
+	accepted map[wire.Seq]uint64
+	partials []partial // packets of which some parts are here
 	epoch    uint32    // of origins, when data came last
-	partials []partial // packets of which some pieces are here
+	pending
 }
 
-// OnPacket takes in one datagram that came to the local address of path, and offers its messages to their handlers; it returns how many it offered. b must be
-// outside the Go heap, start on a multiple of 8 bytes, and is the handlers' to write until OnPacket returns.
+// OnPacket takes in one datagram that came to the local address of path, and offers its messages to
+// their handlers; it returns how many it offered. b must be outside the Go heap, start on a
+// multiple of 8 bytes, and is the handlers' to write until OnPacket returns.
 func (m *Machine) OnPacket(now int64, path Path, from netip.AddrPort, b []byte) int {
 	if m.closed {
 		return 0
@@ -53,111 +57,81 @@ func (m *Machine) OnPacket(now int64, path Path, from netip.AddrPort, b []byte) 
 	rest := b[wire.HeaderSize:]
 	switch h.Kind {
 	case wire.KindData:
-		return p.onData(now, r, &h, rest)
+		return p.receiver.onData(now, r, &h, rest)
 	case wire.KindAck:
-		if !p.onAck(now, r, &h, rest) {
-			m.stats.GhostPackets++
-			return 0
-		}
-		m.stats.PacketsReceived++
-		if h.Flags&wire.FlagAckNow != 0 {
-			r.heard(&h)
-			p.sendAck(r, wire.KindAck, 0)
-		}
-	case wire.KindPiece:
-		return p.onPiece(now, r, &h, rest)
-	case wire.KindProbe:
-		if !p.onAck(now, r, &h, nil) {
-			m.stats.GhostPackets++
-			return 0
-		}
-		p.onSizeProbe(r, &h)
+		p.receiver.onAck(now, r, &h, rest)
 	case wire.KindBye:
-		p.onBye(now, r, &h, rest)
+		p.session.onClose(now, r, &h, rest)
 	}
 	return 0
 }
 
-// heard notes the transmission number of a packet that came by r. If some before it have not come, the next few are acknowledged soon, so that the origin
-// learns of it.
-func (r *route) heard(h *wire.Header) {
-	ahead := int16(h.Tx - r.newestTx)
-	if ahead > 0 {
-		r.newestTx = h.Tx
+// onAck takes in an Ack, which may ask for another.
+func (c *receiver) onAck(now int64, r *paths.Path, h *wire.Header, rest []byte) {
+	if !c.p.sender.onAck(now, r, h, rest) {
+		c.m.stats.GhostPackets++
+		return
 	}
-	if ahead > 1 {
-		r.tellSoon = reorderPackets + 1
+	c.m.stats.PacketsReceived++
+	if h.Flags&wire.FlagAckNow != 0 {
+		r.Heard(h.Tx)
+		c.sendAck(r, wire.KindAck, 0)
 	}
 }
 
-// onData offers a packet's messages.
-func (p *peer) onData(now int64, r *route, h *wire.Header, rest []byte) int {
-	m := p.m
+// onData takes in a packet with messages, or with a part of a longer packet.
+func (c *receiver) onData(now int64, r *paths.Path, h *wire.Header, rest []byte) (offered int) {
 	count, err := wire.Count(rest)
-	if err != nil || count > maxMessages || !p.onAck(now, r, h, nil) {
-		m.stats.GhostPackets++
+	if err != nil || count > maxMessages || !c.p.sender.onAck(now, r, h, nil) {
+		c.m.stats.GhostPackets++
 		return 0
 	}
-	if !p.wanted(now, r, h) {
+	if !c.wants(now, r, h) {
 		return 0
 	}
-	return p.take(now, r, h, rest, count)
+	c.m.stats.PacketsReceived++
+	var all bool
+	if count > 0 && rest[0] == wire.PartID {
+		offered, all = c.takePart(h.Seq, rest)
+	} else if offered, all = c.offer(h.Seq, rest, count); all && len(c.partials) > 0 {
+		c.forget(h.Seq) // parts of it are not wanted any more
+	}
+	c.conclude(now, r, h, all)
+	return offered
 }
 
-// wanted takes in the number of a packet with messages, or a part of one. False: there is nothing to offer in it.
-func (p *peer) wanted(now int64, r *route, h *wire.Header) bool {
-	m := p.m
-	if m.leaving || p.state == stateLeft { // no handler runs any more: say so again
-		if p.state != stateLeft {
-			p.sendAck(r, wire.KindBye, 0)
+// wants takes in the number of a packet. False: there is nothing to offer in it.
+func (c *receiver) wants(now int64, r *paths.Path, h *wire.Header) bool {
+	m := c.m
+	if m.leaving || c.p.session.state == closed { // no handler runs any more: say so again
+		if c.p.session.state != closed {
+			c.sendAck(r, wire.KindBye, 0)
 		}
 		m.stats.GhostPackets++
 		return false
 	}
-	r.heard(h)
-	p.latestBy = r.path
-	m.origins.count(now, p)
-	if h.Seq.Before(p.expect) || p.has(h.Seq) {
+	r.Heard(h.Tx)
+	c.latestBy = r.Number()
+	m.origins.count(now, c)
+	if c.received.Has(h.Seq) {
 		m.stats.DuplicatePackets++
-		p.sendAck(r, wire.KindAck, 0) // the acknowledgement was lost, or is late
+		c.sendAck(r, wire.KindAck, 0) // the acknowledgement was lost, or is late
 		return false
 	}
-	if !h.Seq.InWindow(p.expect, seqWindow) {
+	if !c.received.InWindow(h.Seq) {
 		m.stats.GhostPackets++
 		return false
 	}
 	return true
 }
 
-// take offers the messages of a packet, rest behind its header, and says to the origin what became of them.
-func (p *peer) take(now int64, r *route, h *wire.Header, rest []byte, count int) int {
-	p.m.stats.PacketsReceived++
-	offered, accepted := p.offer(h.Seq, rest, count)
-	if !p.alive() { // a handler disconnected the peer
-		return offered
-	}
-	if !accepted {
-		p.sendRefusal(r, h.Seq)
-		return offered
-	}
-	p.mark(h.Seq)
-	if len(p.partials) > 0 {
-		p.forget(h.Seq, false)
-	}
-	if r.tellSoon > 0 {
-		r.tellSoon--
-		h.Flags |= wire.FlagAckSoon
-	}
-	p.acknowledge(now, r, h.Flags)
-	return offered
-}
-
-// offer calls the handlers of a packet's messages, but for those accepted before.
-func (p *peer) offer(s wire.Seq, rest []byte, count int) (offered int, all bool) {
-	m := p.m
+// offer calls the handlers of a packet's messages, but for those accepted before. all: now all are,
+// and the peer is still there.
+func (c *receiver) offer(s wire.Seq, rest []byte, count int) (offered int, all bool) {
+	m := c.m
 	var seen uint64
-	if p.parts != nil {
-		seen = p.parts[s]
+	if c.accepted != nil {
+		seen = c.accepted[s]
 	}
 	refused := false
 	for i := 0; i < count; i++ {
@@ -168,9 +142,10 @@ func (p *peer) offer(s wire.Seq, rest []byte, count int) (offered int, all bool)
 			continue
 		}
 		offered++
-		m.msg = transport.Msg{From: p.ep, Hdr: at[wire.MessageSize:header:header], Data: at[header:data:data]}
+		m.msg = transport.Msg{From: c.p.ep, Hdr: at[wire.MessageSize:header:header],
+			Data: at[header:data:data]}
 		accepted := m.call(id)
-		if !p.alive() {
+		if !c.p.session.alive() {
 			return offered, false
 		}
 		if !accepted {
@@ -181,17 +156,18 @@ func (p *peer) offer(s wire.Seq, rest []byte, count int) (offered int, all bool)
 		m.stats.DataReceived += uint64(data - header)
 	}
 	if refused && count > 1 {
-		if p.parts == nil {
-			p.parts = make(map[wire.Seq]uint64)
+		if c.accepted == nil {
+			c.accepted = make(map[wire.Seq]uint64)
 		}
-		p.parts[s] = seen // at most seqWindow of them
-	} else if p.parts != nil {
-		delete(p.parts, s)
+		c.accepted[s] = seen // at most as many as the window has numbers
+	} else if c.accepted != nil {
+		delete(c.accepted, s)
 	}
 	return offered, !refused
 }
 
-// call runs the handler of the message in msg. A message of a kind without handler comes from a peer that does not fit us: it is counted and dropped.
+// call runs the handler of the message in msg. A message of a kind without handler comes from a
+// peer that does not fit us: it is counted and dropped.
 func (m *Machine) call(id uint8) (accepted bool) {
 	if id > uint8(transport.MaxMsgID) || m.handlers[id] == nil {
 		m.stats.GhostPackets++
@@ -200,159 +176,28 @@ func (m *Machine) call(id uint8) (accepted bool) {
 	return m.handlers[id](&m.msg) == transport.Accept
 }
 
-// has says whether s, not before expect, was received.
-func (p *peer) has(s wire.Seq) bool {
-	return s.Before(p.highest) && p.win.received[s%seqWindow/wire.BlockSpan]>>(s%wire.BlockSpan)&1 != 0
-}
-
-// mark notes that s was received and accepted.
-func (p *peer) mark(s wire.Seq) {
-	p.latest = s
-	if s == p.expect && s == p.highest { // in order, as almost always
-		p.expect++
-		p.highest++
+// conclude says to the origin what became of a packet, or sees to it that it is said soon.
+func (c *receiver) conclude(now int64, r *paths.Path, h *wire.Header, accepted bool) {
+	if !c.p.session.alive() { // a handler disconnected the peer
 		return
 	}
-	p.win.received[s%seqWindow/wire.BlockSpan] |= 1 << (s % wire.BlockSpan)
-	if !s.Before(p.highest) {
-		p.highest = s + 1
-	}
-	for p.expect != p.highest && p.has(p.expect) {
-		p.win.received[p.expect%seqWindow/wire.BlockSpan] &^= 1 << (p.expect % wire.BlockSpan)
-		p.expect++
-	}
-}
-
-// receivedFrom is the 64 bits from s on: which of them were received.
-func (p *peer) receivedFrom(s wire.Seq) uint64 {
-	i, shift := s%seqWindow/wire.BlockSpan, s%wire.BlockSpan
-	b := p.win.received[i] >> shift
-	if shift != 0 {
-		b |= p.win.received[(i+1)%wire.Seq(len(p.win.received))] << (wire.BlockSpan - shift)
-	}
-	if n := uint32(p.highest - s); n < wire.BlockSpan { // behind highest the ring holds nothing of this round
-		b &= 1<<n - 1
-	}
-	return b
-}
-
-// newest is the header's view: the block with the packet received last.
-func (p *peer) newest() (block uint8, b uint64) {
-	if d := uint32(p.latest - p.expect); d < seqWindow {
-		block = uint8(d / wire.BlockSpan)
-	}
-	return block, p.receivedFrom(p.expect + wire.Seq(block)*wire.BlockSpan)
-}
-
-// The blocks of the receive window must fit the header's field.
-const _ = uint(wire.MaxAckBlock - (seqWindow/wire.BlockSpan - 1))
-
-// acknowledge decides when the packet just received is.
-func (p *peer) acknowledge(now int64, r *route, flags wire.Flags) {
-	p.ackCount++
-	if flags&wire.FlagAckNow != 0 || p.ackCount >= p.m.cfg.AckThreshold {
-		p.sendAck(r, wire.KindAck, 0)
+	if !accepted {
+		c.sendNotReady(r, h.Seq)
 		return
 	}
-	if p.ackDue == 0 {
-		p.ackDue = now + min(int64(ackDelay), int64(p.m.cfg.PollingInterval))
-		p.timer(p.ackDue)
+	c.received.Mark(h.Seq)
+	flags := h.Flags
+	if r.TellSoon() {
+		flags |= wire.FlagAckSoon
 	}
-	if flags&wire.FlagAckSoon != 0 {
-		p.wantAck = true
-		if !p.wantSoon {
-			p.wantSoon = true
-			p.m.soon = append(p.m.soon, p)
-		}
-	}
+	c.acknowledge(now, r, flags)
 }
 
-// acksWent: a data packet has gone out. It says whether there was anything to acknowledge in it.
-func (p *peer) acksWent() bool {
-	if p.ackCount == 0 {
-		return false
-	}
-	p.m.stats.AcksSent++
-	if uint32(p.highest-p.expect) <= wire.BlockSpan { // the header told of everything
-		p.ackCount, p.ackDue, p.wantAck = 0, 0, false
-	}
-	return true
-}
-
-// answerRoute is the path for acknowledgements that had to wait: the one that data came by last, if it can be used.
-func (p *peer) answerRoute() *route {
-	if r := &p.routes[p.latestBy]; !r.down {
-		return r
-	}
-	return p.usable()
-}
-
-// sendAck sends all there is to say of what came from p by r, as an Ack or Bye. If the outlet is full it is lost, as any packet may be.
-func (p *peer) sendAck(r *route, kind wire.Kind, flags wire.Flags) bool {
-	return p.sendBlocks(r, p.putBlocks(r, kind, flags))
-}
-
-// sendRefusal does so and says that s arrived and was refused.
-func (p *peer) sendRefusal(r *route, s wire.Seq) {
-	n := p.putBlocks(r, wire.KindAck, 0)
-	k := wire.Block{First: s, Refused: 1}
-	k.Put(p.m.scratch[n:])
-	p.sendBlocks(r, n+wire.BlockSize)
-}
-
-// putBlocks writes an Ack or Bye into scratch, with a block for each 64 numbers of which some were received. Its header's own bits
-// are then more of the same. Who is leaving says so in every packet.
-func (p *peer) putBlocks(r *route, kind wire.Kind, flags wire.Flags) int {
-	if p.m.leaving {
-		kind = wire.KindBye
-	}
-	b := p.m.scratch[:]
-	r.fillHeader(p, b, kind, flags, 0)
-	n := wire.HeaderSize
-	for s := p.expect; s.Before(p.highest); s += wire.BlockSpan {
-		k := wire.Block{First: s, Received: p.receivedFrom(s)}
-		if n+wire.BlockSize > r.size { // of the others the origin hears when these are no longer needed
-			break
-		}
-		if k.Received != 0 {
-			k.Put(b[n:])
-			n += wire.BlockSize
-		}
-	}
-	return n
-}
-
-func (p *peer) sendBlocks(r *route, n int) bool {
-	m := p.m
-	if p.seal(m.scratch[:n], 0, 0); m.out.Transmit(r.path, r.addr, m.scratch[:n], 0, 0) == Full {
-		return false
-	}
-	m.stats.PacketsSent++
-	m.stats.AcksSent++
-	p.ackCount, p.ackDue, p.wantAck = 0, 0, false
-	return true
-}
-
-// OnIdle answers the requests that could wait until the socket was empty.
-func (m *Machine) OnIdle() {
-	for _, p := range m.soon {
-		p.wantSoon = false
-		if p.wantAck {
-			p.sendAck(p.answerRoute(), wire.KindAck, 0)
-		}
-	}
-	m.soon = m.soon[:0]
-	if len(m.held) > 0 {
-		m.sendHeld()
-	}
-}
-
-// settle sends every acknowledgement that waits for company.
-func (m *Machine) settle() {
-	m.OnIdle()
-	for _, p := range m.active {
-		if p.ackDue != 0 {
-			p.sendAck(p.answerRoute(), wire.KindAck, 0)
-		}
+// drop forgets what came in part, and what is to be acknowledged.
+func (c *receiver) drop() {
+	c.pending = pending{listed: c.pending.listed}
+	c.accepted = nil
+	for len(c.partials) > 0 {
+		c.forget(c.partials[0].of)
 	}
 }

@@ -10,7 +10,8 @@ import (
 )
 
 func (p *pair) reconnect(i, to int, addr netip.AddrPort) error {
-	return p.ms[i].Reconnect(p.now, transport.Endpoint(to), transport.Address{Bytes: EncodeAddress(addr)})
+	return p.ms[i].Reconnect(p.now, transport.Endpoint(to),
+		transport.Address{Bytes: EncodeAddress(addr)})
 }
 
 // counted makes machine i count the messages of kind 1.
@@ -20,17 +21,19 @@ func (p *pair) counted(i int) *int {
 	return got
 }
 
-// A task that starts again, in the first round of its address while the others are in a later one, is met again by those who reconnect,
-// whoever speaks first. Nothing of its former session comes through.
+// A task that starts again, in the first round of its address while the others are in a later one,
+// is met again by those who reconnect, whoever speaks first. Nothing of its former session comes
+// through.
 func TestReconnectToRestarted(t *testing.T) {
-	for name, first := range map[string]int{"survivor speaks first": 0, "newcomer speaks first": 1} {
+	for name, first := range map[string]int{"survivor speaks first": 0,
+		"newcomer speaks first": 1} {
 		t.Run(name, func(t *testing.T) {
 			p := newPair(t, 2, func(_ int, c *Config) { c.Round = 3 })
 			p.meet()
 			got := p.counted(0)
-			var late []flying
+			var late []datagram
 			p.lose = func(from int, b []byte) bool {
-				late = append(late, flying{pairAddr(1 - from), append([]byte(nil), b...)})
+				late = append(late, datagram{pairAddr(1 - from), append([]byte(nil), b...)})
 				return true
 			}
 			lost := p.send(0, 1, 1, 8000)
@@ -66,7 +69,8 @@ func TestReconnectToRestarted(t *testing.T) {
 	}
 }
 
-// Two that live reconnect at different times; only what is sent after the second has arrives, and it does.
+// Two that live reconnect at different times; only what is sent after the second has arrives, and
+// it does.
 func TestReconnectOfBoth(t *testing.T) {
 	p := newPair(t, 2, nil)
 	p.meet()
@@ -89,7 +93,8 @@ func TestReconnectOfBoth(t *testing.T) {
 	p.want("messages to the second", *there, 1)
 }
 
-// A peer that was not there yet is looked for elsewhere; what waits for it goes there, whether its Hello was heard before or not.
+// A peer that was not there yet is looked for elsewhere; what waits for it goes there, whether its
+// Hello was heard before or not.
 func TestReconnectMoves(t *testing.T) {
 	nowhere := netip.MustParseAddrPort("10.0.0.77:99")
 	for name, greeted := range map[string]bool{"greeted": true, "silent": false} {
@@ -126,7 +131,8 @@ func TestReconnectMoves(t *testing.T) {
 func TestReconnectErrors(t *testing.T) {
 	p := newPair(t, 2, nil)
 	for _, ep := range []transport.Endpoint{-1, 0, 2} {
-		if err := p.ms[0].Reconnect(p.now, ep, transport.Address{Bytes: EncodeAddress(pairAddr(1))}); err == nil {
+		if err := p.ms[0].Reconnect(p.now, ep,
+			transport.Address{Bytes: EncodeAddress(pairAddr(1))}); err == nil {
 			t.Errorf("endpoint %d was reconnected", ep)
 		}
 	}
@@ -134,7 +140,8 @@ func TestReconnectErrors(t *testing.T) {
 		t.Error("a malformed address was taken")
 	}
 	p.send(0, 1, 1, 8)
-	if k, _ := wire.KindOf(p.wires[0][0].b); k != wire.KindHello || p.wires[0][0].to != pairAddr(1) {
+	if k, _ := wire.KindOf(p.wires[0][0].b); k != wire.KindHello ||
+		p.wires[0][0].to != pairAddr(1) {
 		t.Error("a refused Reconnect has changed the session")
 	}
 	p.ms[0].Close()

@@ -9,9 +9,9 @@ import (
 )
 
 // gigabit is a path as Ethernet's, with a queue of 2 ms.
-func gigabit() road { return road{delay: 50 * time.Microsecond, rate: 125e6, queue: 250e3} }
+func gigabit() simLink { return simLink{delay: 50 * time.Microsecond, rate: 125e6, queue: 250e3} }
 
-func slower(w road, by int64) road {
+func slower(w simLink, by int64) simLink {
 	w.rate /= by
 	w.queue /= int(by)
 	return w
@@ -19,18 +19,20 @@ func slower(w road, by int64) road {
 
 // A long transfer takes all paths, in proportion to their speed; by LAPI_NOT_STRIPE one alone.
 func TestSpread(t *testing.T) {
-	one := newRoads(t, 2, nil, gigabit()).rate(20000, false)
-	two := newRoads(t, 2, nil, gigabit(), gigabit()).rate(20000, false)
-	r := newRoads(t, 2, nil, gigabit(), gigabit())
+	one := newSimNet(t, 2, nil, gigabit()).rate(20000, false)
+	two := newSimNet(t, 2, nil, gigabit(), gigabit()).rate(20000, false)
+	r := newSimNet(t, 2, nil, gigabit(), gigabit())
 	single := r.rate(20000, true)
 	if least := min(r.sentBy[0], r.sentBy[1]); least > 100000 {
 		t.Errorf("what must not be spread took %v bytes by two paths", r.sentBy[:2])
 	}
-	r = newRoads(t, 2, nil, slower(gigabit(), 10), gigabit())
+	r = newSimNet(t, 2, nil, slower(gigabit(), 10), gigabit())
 	unequal := r.rate(20000, false)
-	eight := newRoads(t, 2, nil, gigabit(), gigabit(), gigabit(), gigabit(), gigabit(), gigabit(), gigabit(), gigabit()).rate(20000, false)
+	eight := newSimNet(t, 2, nil, gigabit(), gigabit(), gigabit(), gigabit(), gigabit(), gigabit(),
+		gigabit(), gigabit()).rate(20000, false)
 	t.Logf("MB/s: one path %.0f, two %.0f, two but not spread %.0f, with one a tenth as fast %.0f, eight %.0f", one/1e6, two/1e6, single/1e6, unequal/1e6, eight/1e6)
-	if one < 0.9*125e6 || two < 1.8*one || single > 1.05*one || unequal < 1.02*one || eight < 6*one {
+	if one < 0.9*125e6 || two < 1.8*one || single > 1.05*one || unequal < 1.02*one ||
+		eight < 6*one {
 		t.Error("the paths are not used in proportion to their speed")
 	}
 	if r.sentBy[0] > r.sentBy[1]/5 {
@@ -38,21 +40,24 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// A path that stops working, in whatever way, is left at once, and nothing is lost; when it works again it is used again.
+// A path that stops working, in whatever way, is left at once, and nothing is lost; when it works
+// again it is used again.
 func TestFailover(t *testing.T) {
 	always := func(int) bool { return true }
-	for name, c := range map[string]struct{ fail, mend func(r *roads) }{
+	for name, c := range map[string]struct{ fail, mend func(r *simNet) }{
 		"black hole": {
-			func(r *roads) { r.roads[0][0].cut, r.roads[1][0].cut = always, always },
-			func(r *roads) { r.roads[0][0].cut, r.roads[1][0].cut = nil, nil },
+			func(r *simNet) { r.links[0][0].cut, r.links[1][0].cut = always, always },
+			func(r *simNet) { r.links[0][0].cut, r.links[1][0].cut = nil, nil },
 		},
-		"there":       {func(r *roads) { r.roads[1][0].cut = always }, func(r *roads) { r.roads[1][0].cut = nil }},
-		"back":        {func(r *roads) { r.roads[0][0].cut = always }, func(r *roads) { r.roads[0][0].cut = nil }},
-		"own address": {func(r *roads) { r.down(0, 0) }, func(r *roads) { r.up(0, 0) }},
-		"peer's":      {func(r *roads) { r.down(1, 0) }, func(r *roads) { r.up(1, 0) }},
+		"there": {func(r *simNet) { r.links[1][0].cut = always },
+			func(r *simNet) { r.links[1][0].cut = nil }},
+		"back": {func(r *simNet) { r.links[0][0].cut = always },
+			func(r *simNet) { r.links[0][0].cut = nil }},
+		"own address": {func(r *simNet) { r.down(0, 0) }, func(r *simNet) { r.up(0, 0) }},
+		"peer's":      {func(r *simNet) { r.down(1, 0) }, func(r *simNet) { r.up(1, 0) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRoads(t, 2, nil, gigabit(), slower(gigabit(), 2))
+			r := newSimNet(t, 2, nil, gigabit(), slower(gigabit(), 2))
 			_, before := r.pingPong(time.Second, nil)
 			c.fail(r)
 			s := r.stream(0, 1, 50000) // beside it a transfer that uses both
@@ -83,26 +88,26 @@ func TestFailover(t *testing.T) {
 }
 
 // silence cuts task off on path, both ways, or joins it again.
-func (r *roads) silence(task, path int, on bool) {
+func (r *simNet) silence(task, path int, on bool) {
 	for i := range r.ms {
-		r.roads[i][path].cut = nil
+		r.links[i][path].cut = nil
 		if on {
-			r.roads[i][path].cut = func(from int) bool { return i == task || from == task }
+			r.links[i][path].cut = func(from int) bool { return i == task || from == task }
 		}
 	}
 }
 
-func (r *roads) down(task, path int) {
+func (r *simNet) down(task, path int) {
 	r.silence(task, path, true)
 	r.ms[task].PathDown(r.now, Path(path))
 }
 
-func (r *roads) up(task, path int) {
+func (r *simNet) up(task, path int) {
 	r.silence(task, path, false)
 	r.ms[task].PathUp(r.now, Path(path))
 }
 
-func (r *roads) want(what string, got, want int) {
+func (r *simNet) want(what string, got, want int) {
 	r.t.Helper()
 	if got != want {
 		r.t.Errorf("%s: %d, want %d", what, got, want)
@@ -111,11 +116,11 @@ func (r *roads) want(what string, got, want int) {
 
 // One packet alone is in flight when its path dies.
 func TestFailoverOfLonePacket(t *testing.T) {
-	r := newRoads(t, 2, nil, gigabit(), gigabit())
+	r := newSimNet(t, 2, nil, gigabit(), gigabit())
 	r.pingPong(100*time.Millisecond, nil)
-	for path := range r.roads[1] {
-		if &r.ms[0].peers[1].routes[path] == r.ms[0].peers[1].usable() {
-			r.roads[1][path].cut = func(int) bool { return true }
+	for path := range r.links[1] {
+		if r.ms[0].peers[1].paths.At(path) == r.ms[0].peers[1].paths.Usable() {
+			r.links[1][path].cut = func(int) bool { return true }
 		}
 	}
 	r.pass(2 * time.Second)
@@ -129,8 +134,9 @@ func TestFailoverOfLonePacket(t *testing.T) {
 	}
 }
 
-// starve returns what puts tasks 0 and 1 to sleep again and again, up to sleep each time, and lets them run up to run in between.
-func (r *roads) starve(random *rand.Rand, sleep, run time.Duration) func() {
+// starve returns what puts tasks 0 and 1 to sleep again and again, up to sleep each time, and lets
+// them run up to run in between.
+func (r *simNet) starve(random *rand.Rand, sleep, run time.Duration) func() {
 	r.asleep = make([]int64, 2)
 	var next [2]int64
 	return func() {
@@ -143,11 +149,12 @@ func (r *roads) starve(random *rand.Rand, sleep, run time.Duration) func() {
 	}
 }
 
-// Tasks that get the processor now and then only, and so look silent on all paths, leave a path that fails as soon as they run.
+// Tasks that get the processor now and then only, and so look silent on all paths, leave a path
+// that fails as soon as they run.
 func TestFailoverOfStarved(t *testing.T) {
 	longest := time.Duration(0)
 	for seed := range 30 {
-		r := newRoads(t, 2, nil, gigabit(), gigabit())
+		r := newSimNet(t, 2, nil, gigabit(), gigabit())
 		for range seed {
 			r.random.Uint64()
 		}
@@ -169,7 +176,7 @@ func TestFailoverOfStarved(t *testing.T) {
 
 // A path that comes and goes is used less and less.
 func TestFlapping(t *testing.T) {
-	r := newRoads(t, 2, nil, gigabit(), gigabit())
+	r := newSimNet(t, 2, nil, gigabit(), gigabit())
 	r.pingPong(100*time.Millisecond, nil)
 	changes := [4]int{}
 	for i := range changes {
@@ -186,36 +193,43 @@ func TestFlapping(t *testing.T) {
 		t.Errorf("the path was left and used again %v times", changes)
 	}
 	r.pingPong(5*time.Second, nil)
-	if h := r.ms[0].peers[1].routes[0].health; h != live {
-		t.Errorf("the path is not used again at all: health %d", h)
+	if o := r.ms[0].peers[1].paths.At(0); o.Health() != "live" {
+		t.Errorf("the path is not used again at all: it is %s", o.Health())
 	}
 }
 
-// Without any path traffic waits, and goes on when one is back; after TIMEOUT the peer has failed, and the error says why.
+// Without any path traffic waits, and goes on when one is back; after TIMEOUT the peer has failed,
+// and the error says why.
 func TestAllDown(t *testing.T) {
-	silence := func(r *roads, on bool) {
-		for i := range r.roads {
-			for j := range r.roads[i] {
-				r.roads[i][j].cut = nil
+	silence := func(r *simNet, on bool) {
+		for i := range r.links {
+			for j := range r.links[i] {
+				r.links[i][j].cut = nil
 				if on {
-					r.roads[i][j].cut = func(int) bool { return true }
+					r.links[i][j].cut = func(int) bool { return true }
 				}
 			}
 		}
 	}
 	for name, c := range map[string]struct {
-		fail, mend func(r *roads)
-		paths      []road
+		fail, mend func(r *simNet)
+		paths      []simLink
 		err        error
 	}{
-		"all addresses down": {func(r *roads) { r.down(0, 0); r.down(0, 1) }, func(r *roads) { r.up(0, 1) }, []road{gigabit(), gigabit()}, transport.ErrAdaptersDown},
-		"the only address":   {func(r *roads) { r.down(0, 0) }, func(r *roads) { r.up(0, 0) }, []road{gigabit()}, transport.ErrAdaptersDown},
-		"silence":            {func(r *roads) { silence(r, true) }, func(r *roads) { silence(r, false) }, []road{gigabit(), gigabit()}, transport.ErrUnreachable},
-		"silence, one path":  {func(r *roads) { silence(r, true) }, func(r *roads) { silence(r, false) }, []road{gigabit()}, transport.ErrTimeout},
+		"all addresses down": {func(r *simNet) { r.down(0, 0); r.down(0, 1) },
+			func(r *simNet) { r.up(0, 1) }, []simLink{gigabit(), gigabit()},
+			transport.ErrAdaptersDown},
+		"the only address": {func(r *simNet) { r.down(0, 0) }, func(r *simNet) { r.up(0, 0) },
+			[]simLink{gigabit()}, transport.ErrAdaptersDown},
+		"silence": {func(r *simNet) { silence(r, true) },
+			func(r *simNet) { silence(r, false) }, []simLink{gigabit(), gigabit()},
+			transport.ErrUnreachable},
+		"silence, one path": {func(r *simNet) { silence(r, true) },
+			func(r *simNet) { silence(r, false) }, []simLink{gigabit()}, transport.ErrTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, open := range []bool{true, false} {
-				r := newRoads(t, 2, func(c *Config) { c.Timeout = 10 * time.Second }, c.paths...)
+				r := newSimNet(t, 2, func(c *Config) { c.Timeout = 10 * time.Second }, c.paths...)
 				if open {
 					r.pingPong(100*time.Millisecond, nil)
 				}
@@ -248,9 +262,9 @@ func TestAllDown(t *testing.T) {
 // A session comes about by whichever path works, and a path that works later joins.
 func TestHandshakeByOtherPath(t *testing.T) {
 	cut := func(int) bool { return true }
-	r := newRoads(t, 2, nil, gigabit(), gigabit(), gigabit())
-	for i := range r.roads {
-		r.roads[i][0].cut, r.roads[i][1].cut = cut, cut
+	r := newSimNet(t, 2, nil, gigabit(), gigabit(), gigabit())
+	for i := range r.links {
+		r.links[i][0].cut, r.links[i][1].cut = cut, cut
 	}
 	var op transport.Op
 	if _, err := r.ms[0].Send(r.now, 1, 1, nil, &op); err != nil {
@@ -260,13 +274,13 @@ func TestHandshakeByOtherPath(t *testing.T) {
 		t.Fatalf("no message in %v", d)
 	}
 	r.pingPong(time.Second, nil)
-	for i := range r.roads {
-		r.roads[i][1].cut = nil
+	for i := range r.links {
+		r.links[i][1].cut = nil
 	}
 	r.pingPong(time.Second, nil)
-	for path, want := range []health{untested, live, live} {
-		if h := r.ms[0].peers[1].routes[path].health; h != want && !(path == 0 && h == dead) {
-			t.Errorf("path %d: health %d, want %d", path, h, want)
+	for path, want := range []string{"untested", "live", "live"} {
+		if h := r.ms[0].peers[1].paths.At(path).Health(); h != want && !(path == 0 && h == "dead") {
+			t.Errorf("path %d is %s, want %s", path, h, want)
 		}
 	}
 }
@@ -274,30 +288,31 @@ func TestHandshakeByOtherPath(t *testing.T) {
 // A task with fewer addresses than its peer uses those it has; so does the peer.
 func TestFewerAddresses(t *testing.T) {
 	task := 0
-	r := newRoads(t, 2, func(c *Config) {
+	r := newSimNet(t, 2, func(c *Config) {
 		if task++; task == 1 {
 			c.Locals = c.Locals[:1]
 		}
 	}, gigabit(), gigabit())
 	r.rate(1000, false)
-	r.want("paths", len(r.ms[0].peers[1].routes), 1)
-	if r.sentBy[1] != 0 && r.roads[0][1].lost == 0 {
+	r.want("paths", r.ms[0].peers[1].paths.Len(), 1)
+	if r.sentBy[1] != 0 && r.links[0][1].lost == 0 {
 		t.Errorf("%d bytes by a path that the peer does not have", r.sentBy[1])
 	}
 }
 
 // Beside a path that loses packets a good one is as good as alone.
 func TestLossyBesideGood(t *testing.T) {
-	good := newRoads(t, 2, nil, gigabit()).rate(20000, false)
+	good := newSimNet(t, 2, nil, gigabit()).rate(20000, false)
 	for _, loss := range []float64{0.01, 0.1, 0.5} {
 		bad := gigabit()
 		bad.loss = loss
-		r := newRoads(t, 2, nil, bad, gigabit())
+		r := newSimNet(t, 2, nil, bad, gigabit())
 		both := r.rate(20000, false)
 		r.pingPong(time.Second, nil)
-		_, alone := newRoads(t, 2, nil, gigabit()).pingPong(time.Second, nil)
+		_, alone := newSimNet(t, 2, nil, gigabit()).pingPong(time.Second, nil)
 		_, count := r.pingPong(time.Second, nil)
-		t.Logf("loss %v: %.2f of the good path alone, ping-pong %d, alone %d", loss, both/good, count, alone)
+		t.Logf("loss %v: %.2f of the good path alone, ping-pong %d, alone %d", loss, both/good,
+			count, alone)
 		if both < 0.9*good || count < alone*3/4 {
 			t.Error("the bad path spoils the good one")
 		}
@@ -306,9 +321,9 @@ func TestLossyBesideGood(t *testing.T) {
 
 // A session that is not used needs no timer, however many paths it has.
 func TestIdleNeedsNoTimer(t *testing.T) {
-	r := newRoads(t, 2, nil, gigabit(), gigabit(), gigabit())
-	for i := range r.roads {
-		r.roads[i][2].cut = func(int) bool { return true }
+	r := newSimNet(t, 2, nil, gigabit(), gigabit(), gigabit())
+	for i := range r.links {
+		r.links[i][2].cut = func(int) bool { return true }
 	}
 	r.rate(1000, false)
 	r.pass(5 * time.Second)
@@ -319,21 +334,23 @@ func TestIdleNeedsNoTimer(t *testing.T) {
 	}
 }
 
-// What is in flight from an address goes by another as soon as the address is known to be down; not even Hello goes from one that is.
+// What is in flight from an address goes by another as soon as the address is known to be down; not
+// even Hello goes from one that is.
 func TestDownTakesNoTime(t *testing.T) {
-	r := newRoads(t, 2, nil, gigabit(), gigabit())
+	r := newSimNet(t, 2, nil, gigabit(), gigabit())
 	r.pingPong(time.Second, nil)
-	best := r.ms[0].peers[1].usable().path
-	r.roads[1][best].cut = func(int) bool { return true }
+	best := Path(r.ms[0].peers[1].paths.Usable().Number())
+	r.links[1][best].cut = func(int) bool { return true }
 	var op transport.Op
 	if _, err := r.ms[0].Send(r.now, 1, 1, nil, &op); err != nil {
 		t.Fatal(err)
 	}
 	r.ms[0].PathDown(r.now, best)
-	if d := r.until(time.Second, func() bool { return r.got[1] == 1 }); d > 150*time.Microsecond { // virtual: before any timer
+	// virtual: before any timer
+	if d := r.until(time.Second, func() bool { return r.got[1] == 1 }); d > 150*time.Microsecond {
 		t.Errorf("it took %v", d)
 	}
-	r = newRoads(t, 2, nil, gigabit(), gigabit())
+	r = newSimNet(t, 2, nil, gigabit(), gigabit())
 	r.ms[0].PathDown(r.now, 0)
 	if _, err := r.ms[0].Send(r.now, 1, 1, nil, &op); err != nil {
 		t.Fatal(err)
@@ -345,35 +362,37 @@ func TestDownTakesNoTime(t *testing.T) {
 
 // A path that carries nothing and dies in silence is found out while the session is used.
 func TestIdlePathIsWatched(t *testing.T) {
-	r := newRoads(t, 2, nil, gigabit(), road{delay: time.Millisecond})
+	r := newSimNet(t, 2, nil, gigabit(), simLink{delay: time.Millisecond})
 	r.pingPong(time.Second, nil)
-	other := &r.ms[0].peers[1].routes[1]
-	if other.health != live {
-		t.Fatalf("health %d", other.health)
+	other := r.ms[0].peers[1].paths.At(1)
+	if other.Health() != "live" {
+		t.Fatalf("it is %s", other.Health())
 	}
 	r.silence(1, 1, true)
 	r.pingPong(time.Second, nil)
-	if other.health == live {
+	if other.Health() == "live" {
 		t.Error("the path still counts as live")
 	}
 	r.silence(1, 1, false)
 	r.pingPong(2*time.Second, nil)
-	if other.health != live {
-		t.Errorf("health %d of a path that works again", other.health)
+	if other.Health() != "live" {
+		t.Errorf("a path that works again is %s", other.Health())
 	}
 }
 
-// Tasks that seldom get the processor leave all paths now and then. The one that fails meanwhile is known by that the other answers, and an answer
-// that waited at the socket does not bring back a path whose address has gone down: nothing would be sent at all.
+// Tasks that seldom get the processor leave all paths now and then. The one that fails meanwhile is
+// known by that the other answers, and an answer that waited at the socket does not bring back a
+// path whose address has gone down: nothing would be sent at all.
 func TestFailoverWhileAllSeemSilent(t *testing.T) {
 	var longest [2]time.Duration
 	for seed := range uint64(40) {
-		for i, fail := range []func(r *roads, path int){
-			func(r *roads, path int) { r.silence(1, path, true) },
-			func(r *roads, path int) { r.down(1, path) },
+		for i, fail := range []func(r *simNet, path int){
+			func(r *simNet, path int) { r.silence(1, path, true) },
+			func(r *simNet, path int) { r.down(1, path) },
 		} {
-			r := newRoads(t, 2, nil, gigabit(), gigabit())
-			starve := r.starve(rand.New(rand.NewPCG(seed, 3)), 100*time.Millisecond, 30*time.Millisecond)
+			r := newSimNet(t, 2, nil, gigabit(), gigabit())
+			starve := r.starve(rand.New(rand.NewPCG(seed, 3)), 100*time.Millisecond,
+				30*time.Millisecond)
 			r.pingPong(500*time.Millisecond, starve)
 			for path := range 2 {
 				fail(r, path)
@@ -385,57 +404,41 @@ func TestFailoverWhileAllSeemSilent(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("longest pause of a path that is silent %v, that is down at the peer %v", longest[0], longest[1])
+	t.Logf("longest pause of a path that is silent %v, that is down at the peer %v", longest[0],
+		longest[1])
 	if longest[0] > 400*time.Millisecond || longest[1] > 400*time.Millisecond {
 		t.Error("it should be a few times of what they sleep")
 	}
 }
 
-// If the path in use fails before one that was dead has answered often enough, the first answer of that one will do.
+// If the path in use fails before one that was dead has answered often enough, the first answer of
+// that one will do.
 func TestDeadPathIsBetterThanNone(t *testing.T) {
-	r := newRoads(t, 2, nil, gigabit(), gigabit())
+	r := newSimNet(t, 2, nil, gigabit(), gigabit())
 	r.pingPong(time.Second, nil)
 	r.silence(1, 0, true)
 	r.pingPong(2*time.Second, nil)
-	if h := r.ms[0].peers[1].routes[0].health; h != dead {
-		t.Fatalf("health %d of a path that does not work", h)
+	if h := r.ms[0].peers[1].paths.At(0).Health(); h != "dead" {
+		t.Fatalf("a path that does not work is %s", h)
 	}
 	r.silence(1, 0, false)
-	for i := range r.roads {
-		r.roads[i][1].cut = func(int) bool { return true }
+	for i := range r.links {
+		r.links[i][1].cut = func(int) bool { return true }
 	}
 	if pause, _ := r.pingPong(time.Second, nil); pause > 20*time.Millisecond {
 		t.Errorf("a pause of %v", pause)
 	}
 }
 
-// For a lone packet a path that loses some is slower than one that is a little longer and loses none.
-func TestLossesCountForSmall(t *testing.T) {
-	r := newRoads(t, 2, nil, gigabit(), gigabit())
-	r.pingPong(time.Second, nil)
-	p := r.ms[0].peers[1]
-	for i, shortest := range []time.Duration{100 * time.Microsecond, 160 * time.Microsecond} {
-		p.routes[i].rtt = rtt{smooth: int64(shortest), shortest: int64(shortest)}
-		p.routes[i].lossShare = 0
-	}
-	p.best = 1
-	if got := p.usable().path; got != 0 {
-		t.Errorf("path %d is taken, 0 is the shorter", got)
-	}
-	p.routes[0].lossShare = 1 << 16 / 5
-	if got := p.usable().path; got != 1 {
-		t.Errorf("path %d is taken, which loses a fifth", got)
-	}
-}
-
-// A path that was slow when it was met, and is not any more, takes its share of a transfer that begins: it is measured again at once.
+// A path that was slow when it was met, and is not any more, takes its share of a transfer that
+// begins: it is measured again at once.
 func TestSlowAtFirst(t *testing.T) {
 	slow := gigabit()
 	slow.delay = 20 * time.Millisecond
-	r := newRoads(t, 2, nil, slow, gigabit())
+	r := newSimNet(t, 2, nil, slow, gigabit())
 	r.pingPong(200*time.Millisecond, nil)
-	for task := range r.roads {
-		r.roads[task][0].delay = gigabit().delay
+	for task := range r.links {
+		r.links[task][0].delay = gigabit().delay
 	}
 	before := r.sentBy
 	s := r.stream(0, 1, 20000)

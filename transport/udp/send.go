@@ -3,73 +3,66 @@ package udp
 import (
 	"lapi/transport"
 	"lapi/transport/memory"
+	"lapi/transport/udp/internal/congestion"
+	"lapi/transport/udp/internal/packet"
+	"lapi/transport/udp/internal/paths"
+	"lapi/transport/udp/internal/recovery"
 	"lapi/transport/udp/wire"
 )
 
-// Send implements transport.Link. Up to CopyMax bytes of data are always copied (Done); of more, the packet refers to op.Local until the
-// peer has acknowledged it (Queued). ErrBusy: too many packets wait for this peer, or for all, or every retransmit buffer
-// is taken.
-func (m *Machine) Send(now int64, ep transport.Endpoint, id transport.MsgID, hdr []byte, op *transport.Op) (transport.Status, error) {
+// The way of a message out, from top to bottom. Send finds a place for it in a packet: in the open
+// one, or in one that it begins. pump sends the packets that the windows allow, each by the path
+// that delivers it first. emit completes a packet and hands it to the batch (batch.go).
+
+// sender is the sending half of a peer.
+type sender struct {
+	p       *peer
+	m       *Machine
+	window  recovery.Window
+	mtus    []pathMTU // by path
+	limits  packetLimits
+	sendMax int    // header and data of a message that fills a packet, as the owner was told
+	flushes opList // in their order
+	// a flush waits for packets not yet sent: the one before flushSeq asks for its acknowledgement
+	flushing  bool
+	flushSeq  wire.Seq // where the latest flush stands
+	coalesced coalesced
+}
+
+// packetLimits are for new packets.
+type packetLimits struct {
+	size         int // bytes: what all paths take
+	mostInFlight int // packets, on all paths
+}
+
+// Send implements transport.Link. Up to CopyMax bytes of data are always copied (Done). Of more,
+// the packet borrows op.Local until the peer has acknowledged it (Queued). ErrBusy: too many
+// packets wait for this peer, or for all, or every retransmit buffer is taken.
+func (m *Machine) Send(now int64, ep transport.Endpoint, id transport.MsgID, hdr []byte,
+	op *transport.Op) (transport.Status, error) {
 	p, err := m.checked(ep, id, hdr, op)
 	if err != nil {
 		return 0, err
 	}
-	if joined, err := p.join(id, hdr, op); joined {
-		m.ripeAt = max(m.ripeAt, now)
+	if joined, err := p.sender.join(id, hdr, op); joined {
+		m.coalescing.readyAt = max(m.coalescing.readyAt, now)
 		return transport.Done, err
 	}
-	return p.open(now, id, hdr, op)
+	return p.sender.begin(now, id, hdr, op)
 }
 
 // checked is the peer of a message to send, if the message is one that may be sent.
-func (m *Machine) checked(ep transport.Endpoint, id transport.MsgID, hdr []byte, op *transport.Op) (*peer, error) {
+func (m *Machine) checked(ep transport.Endpoint, id transport.MsgID, hdr []byte,
+	op *transport.Op) (*peer, error) {
 	p, err := m.target(ep)
 	if err != nil {
 		return nil, err
 	}
-	if id == 0 || id > transport.MaxMsgID || len(hdr)&7 != 0 || len(hdr) > m.limits.HeaderMax || op.N > uint64(m.limits.SendMax-len(hdr)) {
+	if id == 0 || id > transport.MaxMsgID || len(hdr)&7 != 0 || len(hdr) > m.limits.HeaderMax ||
+		op.N > uint64(m.limits.SendMax-len(hdr)) {
 		return nil, transport.ErrBadParam
 	}
 	return p, nil
-}
-
-// join puts a message into the packet that waits for company, if there is one with room. When ripeAt is late, the owner of the clock sets it.
-func (p *peer) join(id transport.MsgID, hdr []byte, op *transport.Op) (joined bool, err error) {
-	k := p.sharable(len(hdr), op.N)
-	if k == nil {
-		return false, nil
-	}
-	err = k.add(id, hdr, op)
-	if k.n >= shareBytes || k.messages == maxMessages {
-		p.ripen(p.m.ripeAt)
-		p.m.ripeLate = true
-	}
-	return true, err
-}
-
-// open begins a packet with a message.
-func (p *peer) open(now int64, id transport.MsgID, hdr []byte, op *transport.Op) (transport.Status, error) {
-	m := p.m
-	p.begin()
-	if !p.room() {
-		return 0, transport.ErrBusy
-	}
-	k := m.pool.get()
-	if k == nil {
-		return 0, transport.ErrBusy
-	}
-	status, err := m.fill(k, id, hdr, op)
-	if err != nil {
-		m.pool.put(k)
-		return 0, err
-	}
-	p.push(k)
-	if p.state == stateOpen {
-		p.pump(now)
-	} else {
-		p.greet(now)
-	}
-	return status, nil
 }
 
 // target is the peer of a new operation.
@@ -78,251 +71,221 @@ func (m *Machine) target(ep transport.Endpoint) (*peer, error) {
 	switch {
 	case m.closed:
 		return nil, transport.ErrClosed
-	case p == nil || !p.alive() || m.leaving:
+	case p == nil || !p.session.alive() || m.leaving:
 		return nil, transport.ErrUnreachable
 	}
 	return p, nil
 }
 
-// room says whether one more packet may wait.
-func (p *peer) room() bool {
+// join puts a message into the open packet, if there is one with room.
+func (s *sender) join(id transport.MsgID, hdr []byte, op *transport.Op) (joined bool, err error) {
+	if s.window.Unsent() == 0 || int(op.N) > s.m.cfg.CopyMax {
+		return false, nil
+	}
+	k := s.window.Last()
+	if !k.Takes(len(hdr), int(op.N), s.limits.size) {
+		return false, nil
+	}
+	err = k.Join(id, hdr, op)
+	if k.Full() {
+		s.m.coalescing.ready(s.p, s.m.coalescing.readyAt)
+		s.m.coalescing.late = true
+	}
+	return true, err
+}
+
+// begin begins a packet with a message.
+func (s *sender) begin(now int64, id transport.MsgID, hdr []byte,
+	op *transport.Op) (transport.Status, error) {
+	m := s.m
+	s.window.Open()
+	if !s.hasRoom() {
+		return 0, transport.ErrBusy
+	}
+	k := m.pool.Get()
+	if k == nil {
+		return 0, transport.ErrBusy
+	}
+	status, err := k.Begin(id, hdr, op, packet.Limits{Size: m.cfg.PacketSize,
+		CopyMax: m.cfg.CopyMax}, &m.pool.Retransmit)
+	if err != nil {
+		m.pool.Put(k)
+		return 0, err
+	}
+	s.window.Push(k)
+	if s.p.session.state == open {
+		s.pump(now)
+	} else {
+		s.p.session.greet(now)
+	}
+	return status, nil
+}
+
+// hasRoom says whether one more packet may wait.
+func (s *sender) hasRoom() bool {
 	limit := maxWaiting
-	if p.state != stateOpen {
-		limit = maxWaitingUnmet
+	if s.p.session.state != open {
+		limit = maxWaitingIdle
 	}
-	return p.unsent() < limit && int(p.nextSeq-p.base) < seqWindow
+	return s.window.Unsent() < limit && s.window.HasNumber()
 }
 
-// sharable is the last waiting packet if a message of this size may join it.
-func (p *peer) sharable(header int, data uint64) *packet {
-	if p.unsent() == 0 || int(data) > p.m.cfg.CopyMax {
-		return nil
-	}
-	k := *p.slot(p.nextSeq - 1)
-	if !k.open || k.messages == maxMessages || wire.Align8(k.n)+wire.MessageSize+header+int(data) > min(p.m.bufferSize(k.buf), p.packetSize) {
-		return nil
-	}
-	return k
-}
-
-// bufferSize is how much of b one packet may use.
-func (m *Machine) bufferSize(b []byte) int { return min(len(b), m.cfg.PacketSize) }
-
-// fill makes k the packet of one message.
-func (m *Machine) fill(k *packet, id transport.MsgID, hdr []byte, op *transport.Op) (transport.Status, error) {
-	k.n = wire.HeaderSize
-	k.single = op.Single
-	if int(op.N) <= m.cfg.CopyMax || op.N == 0 {
-		if overhead+len(hdr)+int(op.N) > m.bufferSize(k.buf) {
-			if k.rex = m.pool.rexes.get(); k.rex == nil {
-				return 0, transport.ErrBusy
-			}
-			k.buf = k.rex
-		}
-		if overhead+len(hdr)+int(op.N) <= m.bufferSize(k.buf) {
-			k.open = true
-			return transport.Done, k.add(id, hdr, op)
-		}
-	}
-	k.last = k.n
-	wire.PutMessage(k.buf[k.n:], uint8(id), len(hdr), int(op.N))
-	k.n += wire.MessageSize + copy(k.buf[k.n+wire.MessageSize:], hdr)
-	k.data, k.dataN, k.op = op.Local, int(op.N), op
-	k.messages, k.counts = 1, int(op.N)
-	return transport.Queued, nil
-}
-
-// add copies a message to the packet, whose buffer has room for it. A *FaultError leaves the packet as it was.
-func (k *packet) add(id transport.MsgID, hdr []byte, op *transport.Op) error {
-	at := wire.Align8(k.n)
-	body := at + wire.MessageSize + len(hdr)
-	end := body + int(op.N)
-	if op.N > 0 {
-		if err := memory.CopyOut(k.buf[body:end], op.Local); err != nil {
-			return err
-		}
-	}
-	clear(k.buf[k.n:at]) // padding: nothing of an earlier packet leaves this task
-	wire.PutMessage(k.buf[at:], uint8(id), len(hdr), int(op.N))
-	copy(k.buf[at+wire.MessageSize:], hdr)
-	k.n = end
-	k.messages++
-	k.counts += int(op.N)
-	return nil
-}
-
-// push gives k its sequence number. Nothing joins the packet before it any more.
-func (p *peer) push(k *packet) {
-	if p.unsent() > 0 {
-		(*p.slot(p.nextSeq - 1)).open = false
-	}
-	k.seq = p.nextSeq
-	k.state = packetWaiting
-	*p.slot(k.seq) = k
-	p.nextSeq++
-}
-
-// pump transmits what the windows allow: what is missing first, then what waits.
-func (p *peer) pump(now int64) {
-	if p.state != stateOpen {
+// pump transmits what the windows allow: what is lost first, then what waits.
+func (s *sender) pump(now int64) {
+	if s.p.session.state != open {
 		return
 	}
-	if p.m.downPaths != 0 {
-		p.stalled(now)
+	if s.m.offline != 0 {
+		s.p.session.stalled(now)
 	}
-	for s := p.firstMissing; p.missing > 0; s++ {
-		if s == p.sendNext {
-			panic("udp: missing packets are counted, but none is there")
-		}
-		k := *p.slot(s)
-		if k == nil || k.state != packetMissing {
-			continue
-		}
-		p.firstMissing = s
-		if !p.transmitBy(k, now) {
+	for k := s.window.FirstLost(); k != nil; k = s.window.FirstLost() {
+		if !s.transmitBy(k, now) {
 			return
 		}
-		if p.firstMissing.Before(s) { // what came back from the outlet meanwhile is to go again, too
-			s = p.firstMissing - 1
-		}
 	}
-	for p.sendNext != p.nextSeq {
-		k := *p.slot(p.sendNext)
-		if k.open && !p.m.pushing && p.m.gatherer != nil { // more may join it until this entry ends
-			p.ripen(now)
+	for k := s.window.FirstUnsent(); k != nil; k = s.window.FirstUnsent() {
+		if k.Open() && s.m.coalescing.waits() { // more may join it until this entry ends
+			s.m.coalescing.ready(s.p, now)
 			return
 		}
-		if !p.transmitBy(k, now) {
+		if !s.transmitBy(k, now) {
 			return
 		}
 	}
 }
 
 // transmitBy sends k by a path that has room. False: none has.
-func (p *peer) transmitBy(k *packet, now int64) bool {
-	for r := p.routeFor(k); r != nil; r = p.routeFor(k) {
-		if p.transmit(k, r, now, 0) {
+func (s *sender) transmitBy(k *recovery.Packet, now int64) bool {
+	seq := k.Seq()
+	for {
+		r := s.p.paths.For(k, s.m.coalescing.mostInFlight(k, s.limits.mostInFlight))
+		if r == nil {
+			return false
+		}
+		if s.transmit(k, r, now, 0) {
 			return true
 		} // else r is full: perhaps another is not
+		k = s.window.At(seq) // it may have been cut
 	}
-	return false
 }
 
-// transmit sends k by r, for the first time or again. False: the outlet is full; k stays as it is and r.fullDue is set.
-func (p *peer) transmit(k *packet, r *route, now int64, flags wire.Flags) bool {
-	m := p.m
-	m.untie(k)
-	flags |= p.ask(k, r, now)
-	longest := min(k.length(), r.size)
-	k.mixed = k.mixed || k.sends > 0 && (k.path != r.path || k.longest != longest)
-	k.longest = longest
-	outcome := p.emit(k, r, flags)
+// transmit sends k by r, for the first time or again. False: the outlet is full; k stays as it is
+// and nothing goes by r for a moment.
+func (s *sender) transmit(k *recovery.Packet, r *paths.Path, now int64, flags wire.Flags) bool {
+	m := s.m
+	s.Release(k)
+	if k.MustCut(s.mtus[r.Number()].size) {
+		if k = s.cut(k); k == nil {
+			s.isFull(r, now)
+			return false
+		}
+	}
+	flags |= s.ask(k, r, now)
+	outcome := s.emit(k, r, flags)
 	if outcome == Fault {
-		p.void(k)
-		outcome = p.emit(k, r, flags)
+		s.void(k)
+		outcome = s.emit(k, r, flags)
 	}
 	if outcome == Full {
-		r.fullDue = now + int64(fullDelay)
-		p.timer(r.fullDue)
+		s.isFull(r, now)
 		return false
 	}
-	k.acks = p.acksWent()
+	k.CarriesAcks = s.p.receiver.acksWent()
 	m.stats.PacketsSent++
-	p.moved(k, packetWaiting) // off the path that it took before
-	k.path = r.path
-	p.moved(k, packetFlying)
-	if k.seq == p.sendNext {
-		p.sendNext++
-	}
-	if k.sends == 0 {
-		m.stats.DataSent += uint64(k.counts)
+	armed := r.RetryDue() != 0
+	if s.window.Sent(k, r.Number(), now, flags) {
+		m.stats.DataSent += uint64(k.UserBytes())
 	} else {
 		m.stats.RetransmittedPackets++
 	}
-	k.sends++
-	k.open = false
-	r.tx = r.nextNumber()
-	k.tx, k.sentAt = r.tx, now
-	if k.length() > r.size {
-		k.tx-- // when the last piece arrives, all should have
+	s.p.session.waits(now)
+	if !armed {
+		s.p.timer(r.RetryDue())
 	}
-	r.timed(now, flags)
-	if p.waitSince == 0 {
-		p.waitSince = now
-	}
-	if r.retryDue == 0 {
-		r.retryDue = now + p.retryAfter(r)
-		p.timer(r.retryDue)
-	}
-	if p.striped() {
-		p.useRoutes(now)
-		if k.spreads() {
-			p.measure(now)
-		}
+	if s.p.paths.Several() {
+		s.p.paths.Used(now, k.Long())
 	}
 	return true
 }
 
-// ask says how k, which goes by r, asks for its acknowledgement: at once when half a window has gone without one, when the window closes behind
-// it, it was the last that was missing, a flush stands there, no retransmit buffer is left, or the round trip of r, one of several, has not been
-// measured for a while, as acknowledgements that come by the others do not tell; in passing when user memory is lent and the message
-// ends here.
-func (p *peer) ask(k *packet, r *route, now int64) wire.Flags {
-	r.askedBytes += k.size()
-	r.askedCount++
-	full, window := p.packetSize+packetOverhead, r.allowed()
-	closes := k.state == packetWaiting && (p.flying+1 >= p.mostFlight || r.flyingBytes+k.size()+min(full, window/4) > window)
-	if r.askedBytes >= window/2 || r.askedCount >= p.mostFlight/2 || closes || p.probing && k.seq == p.flushSeq-1 ||
-		k.state == packetMissing && p.missing == 1 || p.striped() && k.spreads() && now-r.timedAt > r.smooth || k.rex != nil && p.m.pool.rexes.empty() {
-		r.askedBytes, r.askedCount = 0, 0
+// isFull: nothing goes by r for a moment.
+func (s *sender) isFull(r *paths.Path, now int64) {
+	r.SetFull(now + int64(fullDelay))
+	s.p.timer(r.FullDue())
+}
+
+// ask says how k, which goes by r, asks for its acknowledgement. At once: when half a window has
+// gone without one, when the window closes behind it, it was the last that was lost, a flush stands
+// there, no retransmit buffer is left, or the round trip of r, one of several, has not been
+// measured for a while, as acknowledgements that come by the others do not tell. In passing: when
+// user memory is borrowed and the message ends here.
+func (s *sender) ask(k *recovery.Packet, r *paths.Path, now int64) wire.Flags {
+	w, most := &s.window, s.limits.mostInFlight
+	bytes, count := r.Unasked(k.Size())
+	allowed := r.Congestion().Allowed()
+	full := min(s.limits.size+congestion.PacketOverhead, allowed/4)
+	closes := k.IsNew() && (w.InFlight()+1 >= most || !r.HasRoom(k.Size()+full))
+	if bytes >= allowed/2 || count >= most/2 || closes || s.flushing && k.Seq() == s.flushSeq-1 ||
+		k.IsLost() && w.LostPackets() == 1 || s.p.paths.Several() && k.Long() &&
+		r.AskedLongAgo(now) || k.Copied() && s.m.pool.Retransmit.Exhausted() {
+		r.ResetUnasked()
 		return wire.FlagAckNow
 	}
-	if k.op != nil && k.length() < p.sendMax || p.flying+1 >= p.mostFlying(k) {
+	if k.Op() != nil && k.Length() < s.sendMax ||
+		w.InFlight()+1 >= s.m.coalescing.mostInFlight(k, most) {
 		return wire.FlagAckSoon
 	}
 	return 0
 }
 
-// void takes the lent data out of k, because it cannot be read: the operation ends with the fault, the sequence number travels
-// with what else is in the packet, so that the receiver does not wait for it.
-func (p *peer) void(k *packet) {
-	if k.op != nil {
-		p.m.done.add(k.op, &transport.FaultError{Addr: firstFault(k.data, k.dataN)})
+// emit completes k, which goes by r, and hands it on. Fault: its data cannot be read.
+func (s *sender) emit(k *recovery.Packet, r *paths.Path, flags wire.Flags) Outcome {
+	head := k.Bytes()
+	s.p.putHeader(head, r, wire.KindData, flags, k.Seq())
+	data, n := k.Borrowed()
+	if !s.p.session.seal(head, data, n) {
+		return Fault
 	}
-	before := k.size()
-	k.counts -= k.dataN
-	k.n, k.op, k.data, k.dataN = k.last, nil, 0, 0
-	k.messages--
-	if k.state == packetFlying {
-		p.routes[k.path].flyingBytes -= before - k.size()
+	return s.m.batch.give(s, k, r)
+}
+
+// void takes the borrowed data out of k, because they cannot be read: the operation ends with the
+// fault. The number travels with what else is in the packet, so that the receiver does not wait.
+func (s *sender) void(k *recovery.Packet) {
+	if op, fault := s.window.Void(k); op != nil {
+		s.m.done.add(op, &transport.FaultError{Addr: fault})
 	}
 }
 
-// firstFault looks for the first of n bytes at a that cannot be read, a page at a time.
-func firstFault(a transport.Addr, n int) transport.Addr {
-	const page = 4096
-	var b [1]byte
-	for at, end := a, a+transport.Addr(n); at < end; at = (at | (page - 1)) + 1 {
-		if memory.CopyOut(b[:], at) != nil {
-			return at
-		}
-		if at|(page-1) == ^transport.Addr(0) {
-			break
-		}
+// Ask implements paths.Session: it sends an acknowledgement by r that asks for one.
+func (s *sender) Ask(r *paths.Path, now int64) bool {
+	if s.p.session.state != open || !s.p.receiver.sendAck(r, wire.KindAck, wire.FlagAckNow) {
+		return false
 	}
-	return a
+	r.Asked(now)
+	return true
 }
 
-// fillHeader writes the header of a packet that goes by r, with the acknowledgement of the other direction.
-func (r *route) fillHeader(p *peer, b []byte, kind wire.Kind, flags wire.Flags, seq wire.Seq) {
-	h := wire.Header{
-		Kind: kind, Flags: flags, Task: uint16(p.m.cfg.Task), Tx: uint16(r.nextNumber()), Echo: r.newestTx, Seq: seq, Ack: p.expect,
+// seal completes a packet: head, which has everything but the check, and n bytes of user memory at
+// data. False: the user memory cannot be read, and the packet must not go.
+func (s *session) seal(head []byte, data transport.Addr, n int) bool {
+	if n == 0 || s.p.m.cfg.Level != wire.LevelMAC {
+		s.out.Seal(head, nil, len(head)+n)
+		return true
 	}
-	if p.highest != p.expect {
-		h.AckBlock, h.Bits = p.newest()
+	return memory.Read(data, uint64(n), func(b []byte) { s.out.Seal(head, b, len(head)+n) }) == nil
+}
+
+// drop frees every packet. Their operations, and the flushes, go to done with err.
+func (s *sender) drop(err error, done *opList) {
+	s.window.Drain(func(k *recovery.Packet) {
+		if op := k.Op(); op != nil {
+			done.add(op, err)
+		}
+		s.m.pool.Put(k)
+	})
+	for op := s.flushes.take(); op != nil; op = s.flushes.take() {
+		done.add(op, err)
 	}
-	if kind != wire.KindData {
-		h.Room = p.m.room()
-	}
-	h.Put(b)
+	s.flushing = false
 }

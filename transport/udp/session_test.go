@@ -2,12 +2,16 @@ package udp
 
 import (
 	"errors"
+	"lapi/transport/udp/internal/rtt"
 	"net/netip"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
 	"lapi/transport"
+	"lapi/transport/memory"
+	"lapi/transport/udp/internal/recovery"
 	"lapi/transport/udp/wire"
 )
 
@@ -18,7 +22,8 @@ func TestHandshake(t *testing.T) {
 		lost  int // of the first packets
 	}{
 		"one": {[]int{0}, 0}, "other": {[]int{1}, 0}, "crossing": {[]int{0, 1}, 0},
-		"first lost": {[]int{0}, 1}, "answer lost": {[]int{0}, 2}, "third lost": {[]int{0}, 3}, "crossing, lost": {[]int{0, 1}, 3},
+		"first lost": {[]int{0}, 1}, "answer lost": {[]int{0}, 2}, "third lost": {[]int{0}, 3},
+		"crossing, lost": {[]int{0, 1}, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPair(t, 2, nil)
@@ -35,8 +40,8 @@ func TestHandshake(t *testing.T) {
 			p.pass(50 * time.Millisecond)
 			p.want("messages", got, 2*len(c.begin))
 			for i, m := range p.ms {
-				if m.peers[1-i].state != stateOpen || m.peers[1-i].outstanding() {
-					t.Errorf("task %d: state %d", i, m.peers[1-i].state)
+				if m.peers[1-i].session.state != open || m.peers[1-i].sender.window.Outstanding() {
+					t.Errorf("task %d: state %d", i, m.peers[1-i].session.state)
 				}
 				p.want("ghosts", int(m.Stats().GhostPackets), 0)
 			}
@@ -44,7 +49,8 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// Whoever is of another job, partition, instance or round, or at another address, gets no session and no message through.
+// Whoever is of another job, partition, instance or round, or at another address, gets no session
+// and no message through.
 func TestStrangers(t *testing.T) {
 	for name, set := range map[string]func(*Config){
 		"key":       func(c *Config) { c.Key = []byte("other") },
@@ -61,8 +67,8 @@ func TestStrangers(t *testing.T) {
 			p.ms[1] = p.machine(1, 2, func(_ int, c *Config) { set(c) })
 			s := p.send(1, 0, 1, 8)
 			p.pass(time.Second)
-			if p.ms[0].peers[1].state != stateUnmet || s.done != 0 {
-				t.Errorf("state %d", p.ms[0].peers[1].state)
+			if p.ms[0].peers[1].session.state != idle || s.done != 0 {
+				t.Errorf("state %d", p.ms[0].peers[1].session.state)
 			}
 			if p.ms[0].Stats().GhostPackets == 0 {
 				t.Error("nothing was counted")
@@ -76,7 +82,7 @@ func TestStrangers(t *testing.T) {
 	p.hand(netip.MustParseAddrPort("10.0.0.7:99"), f)
 	p.want("ghosts from wrong addresses", int(p.ms[0].Stats().GhostPackets), 2)
 	p.hand(pairAddr(1), f)
-	p.want("the same from the right one", int(p.ms[0].peers[1].state), int(stateGreeting))
+	p.want("the same from the right one", int(p.ms[0].peers[1].session.state), int(handshaking))
 }
 
 // An address that names an incarnation admits no other.
@@ -89,20 +95,21 @@ func TestExpectedIncarnation(t *testing.T) {
 	p.send(0, 1, 1, 8)
 	p.send(1, 0, 1, 8)
 	p.pass(time.Second)
-	if p.ms[0].peers[1].state == stateOpen {
+	if p.ms[0].peers[1].session.state == open {
 		t.Error("a session with another incarnation")
 	}
 }
 
-// A task that starts again at its address is not taken for the one before, nor are late packets of that one taken for its own.
+// A task that starts again at its address is not taken for the one before, nor are late packets of
+// that one taken for its own.
 func TestRestart(t *testing.T) {
 	p := newPair(t, 2, nil)
 	got := 0
 	count := func(*transport.Msg) transport.Verdict { got++; return transport.Accept }
 	p.meet()
-	var late []flying
+	var late []datagram
 	p.lose = func(from int, b []byte) bool {
-		late = append(late, flying{pairAddr(1 - from), append([]byte(nil), b...)})
+		late = append(late, datagram{pairAddr(1 - from), append([]byte(nil), b...)})
 		return false
 	}
 	p.send(0, 1, 1, 8)
@@ -141,7 +148,8 @@ func TestRestart(t *testing.T) {
 	p.want("messages after late packets", got, 2)
 }
 
-// A peer that never answers, or falls silent, fails after TIMEOUT, once; MP_DEBUG_NOTIMEOUT prevents that; TIMEOUT changes at run time.
+// A peer that never answers, or falls silent, fails after TIMEOUT, once; MP_DEBUG_NOTIMEOUT
+// prevents that; TIMEOUT changes at run time.
 func TestTimeout(t *testing.T) {
 	for name, open := range map[string]bool{"never there": false, "silent": true} {
 		t.Run(name, func(t *testing.T) {
@@ -161,7 +169,8 @@ func TestTimeout(t *testing.T) {
 			if len(p.failed) != 1 || p.failed[0] != "1 of 0: "+transport.ErrTimeout.Error() {
 				t.Errorf("PeerFailed: %q", p.failed)
 			}
-			if lent.done != 1 || flush.done != 1 || lent.err != transport.ErrUnreachable || flush.err != transport.ErrUnreachable {
+			if lent.done != 1 || flush.done != 1 || lent.err != transport.ErrUnreachable ||
+				flush.err != transport.ErrUnreachable {
 				t.Errorf("operations end with %v, %v", lent.err, flush.err)
 			}
 			if _, err := p.trySend(0, 1, 1, 8); err != transport.ErrUnreachable {
@@ -183,7 +192,8 @@ func TestTimeout(t *testing.T) {
 	p.want("messages to a peer that came late", got, 1)
 }
 
-// A task that makes no call for longer than TIMEOUT does not blame its peers: their answers wait at its socket.
+// A task that makes no call for longer than TIMEOUT does not blame its peers: their answers wait at
+// its socket.
 func TestOwnAbsence(t *testing.T) {
 	for name, open := range map[string]bool{"greeting": false, "open": true} {
 		p := newPair(t, 2, func(_ int, c *Config) { c.Timeout = 10 * time.Second })
@@ -201,7 +211,7 @@ func TestOwnAbsence(t *testing.T) {
 		if len(p.failed) != 0 || !flush.over() || got != 1 {
 			t.Errorf("%s: failed: %v, %d messages", name, p.failed, got)
 		}
-		if r := p.ms[0].peers[1].routes[0].smooth; r > int64(maxTimeout) {
+		if r := p.ms[0].peers[1].paths.At(0).RTT().Smooth(); r > int64(rtt.Longest) {
 			t.Errorf("%s: a round trip of %v", name, time.Duration(r))
 		}
 	}
@@ -238,7 +248,7 @@ func TestRefusalIsNoTimeout(t *testing.T) {
 	p.want("others", others, 300)
 	accept = true
 	p.pass(time.Second)
-	if p.ms[0].peers[1].outstanding() {
+	if p.ms[0].peers[1].sender.window.Outstanding() {
 		t.Error("the message does not get through when it may")
 	}
 	p.want("failures", len(p.failed), 0)
@@ -262,7 +272,7 @@ func TestRefusalInSharedPacket(t *testing.T) {
 	}
 	flush := p.flush(0, 1)
 	p.settle()
-	p.want("data packets", int(p.ms[0].peers[1].routes[0].tx), 1)
+	p.want("data packets", int(p.ms[0].peers[1].paths.At(0).Transmissions()), 1)
 	if flush.over() {
 		t.Error("flushed although a message is refused")
 	}
@@ -276,12 +286,13 @@ func TestRefusalInSharedPacket(t *testing.T) {
 			t.Fatalf("offered %v, want %v", got, want)
 		}
 	}
-	if !flush.over() || len(p.ms[1].peers[0].parts) != 0 {
+	if !flush.over() || len(p.ms[1].peers[0].receiver.accepted) != 0 {
 		t.Error("something is left over")
 	}
 }
 
-// Data that cannot be read ends its own operation and harms nothing else, at once or on retransmission.
+// Data that cannot be read ends its own operation and harms nothing else, at once or on
+// retransmission.
 func TestFault(t *testing.T) {
 	p := newPair(t, 2, nil)
 	p.meet()
@@ -297,18 +308,26 @@ func TestFault(t *testing.T) {
 			err = s.err
 		}
 		var fault *transport.FaultError
-		if !errors.As(err, &fault) || fault.Remote || fault.Addr < bad || fault.Addr >= bad+transport.Addr(n) {
+		if !errors.As(err, &fault) || fault.Remote || fault.Addr < bad ||
+			fault.Addr >= bad+transport.Addr(n) {
 			t.Errorf("%d bytes that cannot be read: %v", n, err)
 		}
 	}
 	p.lose = func(from int, _ []byte) bool { return from == 0 }
-	lent := p.send(0, 1, 1, 8000)
-	lent.op.Local = 0 // what the packet refers to was noted in Send
-	k := *p.ms[0].peers[1].slot(p.ms[0].peers[1].base)
-	for k.op == nil {
-		k = *p.ms[0].peers[1].slot(k.seq + 1)
+	gone, err := syscall.Mmap(-1, 0, 8192, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_PRIVATE|syscall.MAP_ANONYMOUS)
+	if err != nil {
+		t.Fatal(err)
 	}
-	k.data = bad // as if it had been unmapped since
+	lent := &sent{}
+	lent.op.Local = memory.AddrOf(gone)
+	if err := p.begin(0, 1, 1, 8000, lent); err != nil || lent.status != transport.Queued {
+		t.Fatalf("Send: %v, %v", lent.status, err)
+	}
+	if err := syscall.Mprotect(gone, syscall.PROT_NONE); err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Munmap(gone)
 	p.send(0, 1, 1, 8)
 	p.lose = nil
 	p.pass(time.Second)
@@ -317,8 +336,9 @@ func TestFault(t *testing.T) {
 		t.Errorf("memory gone after Send: %v", lent.err)
 	}
 	p.want("good messages", got, 1)
-	if o := p.ms[0].peers[1]; o.outstanding() || o.routes[0].flyingBytes != 0 || o.flying != 0 {
-		t.Errorf("%d packets, %d bytes are still in flight", o.flying, o.routes[0].flyingBytes)
+	if w, r := &p.ms[0].peers[1].sender.window, p.ms[0].peers[1].paths.At(0); w.Outstanding() ||
+		r.BytesInFlight() != 0 || w.InFlight() != 0 {
+		t.Errorf("%d packets, %d bytes are still in flight", w.InFlight(), r.BytesInFlight())
 	}
 }
 
@@ -330,7 +350,7 @@ func TestLastAcknowledgementLost(t *testing.T) {
 	p.lose = func(from int, b []byte) bool {
 		if k, _ := wire.KindOf(b); from == 1 && k == wire.KindBye {
 			byes++
-			return byes < byeCount // only the last gets through
+			return byes < closeCount // only the last gets through
 		}
 		return from == 1
 	}
@@ -344,8 +364,10 @@ func TestLastAcknowledgementLost(t *testing.T) {
 	}
 	p.ms[1].Close()
 	p.pass(10 * time.Second)
-	if lent.done != 1 || lent.err != nil || flush.done != 1 || flush.err != nil || len(p.failed) != 0 {
-		t.Errorf("lent: %d %v, flush: %d %v, failed: %v", lent.done, lent.err, flush.done, flush.err, p.failed)
+	if lent.done != 1 || lent.err != nil || flush.done != 1 || flush.err != nil ||
+		len(p.failed) != 0 {
+		t.Errorf("lent: %d %v, flush: %d %v, failed: %v", lent.done, lent.err, flush.done,
+			flush.err, p.failed)
 	}
 }
 
@@ -430,9 +452,11 @@ func TestAddress(t *testing.T) {
 	}
 	good := EncodeAddress(pairAddr(1))
 	for name, b := range map[string][]byte{
-		"nothing": nil, "short": good[:len(good)-1], "long": append(good[:len(good):len(good)], 0), "family": append(make([]byte, 8), 5, 0, 0, 0, 0, 0, 0, 1),
+		"nothing": nil, "short": good[:len(good)-1], "long": append(good[:len(good):len(good)], 0),
+		"family":     append(make([]byte, 8), 5, 0, 0, 0, 0, 0, 0, 1),
 		"no address": good[:8], "too many": EncodeAddress(slices.Repeat([]netip.AddrPort{pairAddr(1)}, MaxPaths+1)...),
-		"port 0": EncodeAddress(netip.MustParseAddrPort("1.2.3.4:0")), "any": EncodeAddress(netip.MustParseAddrPort("0.0.0.0:5")),
+		"port 0": EncodeAddress(netip.MustParseAddrPort("1.2.3.4:0")),
+		"any":    EncodeAddress(netip.MustParseAddrPort("0.0.0.0:5")),
 	} {
 		if _, _, err := DecodeAddress(b); !errors.Is(err, transport.ErrBadParam) {
 			t.Errorf("%s: %v", name, err)
@@ -440,13 +464,17 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// FuzzPacket gives an open session packets with the right check and anything else: the machine counts or takes them, and lives. Afterwards
-// it still works.
+// FuzzPacket gives an open session packets with the right check and anything else: the machine
+// counts or takes them, and lives. Afterwards it still works.
 func FuzzPacket(f *testing.F) {
-	f.Add(byte(wire.KindData), byte(0), byte(0), uint16(1), uint16(0), uint32(0), uint32(0), uint64(0), []byte("\x01\x00\x00\x00\x00\x00\x00\x00"))
-	f.Add(byte(wire.KindAck), byte(1), byte(0), uint16(1), uint16(0), uint32(0), uint32(1), uint64(5), make([]byte, 2*wire.BlockSize))
-	f.Add(byte(wire.KindData), byte(3), byte(1), uint16(5), uint16(1), uint32(511), uint32(0xffffffff), ^uint64(0), []byte("\x02\x00\x08\x00\x00\x00\x00\x0012345678"))
-	f.Fuzz(func(t *testing.T, kind, flags, block byte, tx, echo uint16, seq, ack uint32, bits uint64, rest []byte) {
+	f.Add(byte(wire.KindData), byte(0), byte(0), uint16(1), uint16(0), uint32(0), uint32(0),
+		uint64(0), []byte("\x01\x00\x00\x00\x00\x00\x00\x00"))
+	f.Add(byte(wire.KindAck), byte(1), byte(0), uint16(1), uint16(0), uint32(0), uint32(1),
+		uint64(5), make([]byte, 2*wire.BlockSize))
+	f.Add(byte(wire.KindData), byte(3), byte(1), uint16(5), uint16(1), uint32(511),
+		uint32(0xffffffff), ^uint64(0), []byte("\x02\x00\x08\x00\x00\x00\x00\x0012345678"))
+	f.Fuzz(func(t *testing.T, kind, flags, block byte, tx, echo uint16, seq, ack uint32,
+		bits uint64, rest []byte) {
 		p := newPair(t, 2, nil)
 		p.meet()
 		for range 5 {
@@ -454,19 +482,24 @@ func FuzzPacket(f *testing.F) {
 		}
 		m, peer := p.ms[0], p.ms[0].peers[1]
 		h := wire.Header{
-			Kind: wire.Kind(kind & 15), Flags: wire.Flags(flags), AckBlock: uint8(block & 15), Task: 1, Tx: tx, Echo: uint16(peer.routes[0].tx) + echo,
-			Seq: peer.expect + wire.Seq(seq), Ack: peer.base + wire.Seq(ack), Bits: bits,
+			Kind: wire.Kind(kind & 15), Flags: wire.Flags(flags), AckBlock: uint8(block & 15),
+			Task: 1, Tx: tx, Echo: uint16(peer.paths.At(0).Transmissions()) + echo,
+			Seq: peer.receiver.received.Expect() + wire.Seq(seq),
+			Ack: peer.sender.window.Base() + wire.Seq(ack), Bits: bits,
 		}
 		b := p.buffer[:wire.HeaderSize+copy(p.buffer[wire.HeaderSize:], rest)]
 		h.Put(b)
-		sealed(p.ms[1].peers[0].out, b)
+		sealed(p.ms[1].peers[0].session.out, b)
 		m.Handle(1, func(msg *transport.Msg) transport.Verdict { return transport.Verdict(len(msg.Data) & 1) })
 		m.OnPacket(p.now, 0, pairAddr(1), b)
 		m.OnPacket(p.now, 0, pairAddr(1), p.buffer[:copy(p.buffer, rest)])
 		m.OnTimeout(p.now+int64(time.Second), true)
 		m.Complete()
-		if peer.flying < 0 || peer.missing < 0 || peer.refused < 0 || peer.routes[0].flyingBytes < 0 || uint32(peer.sendNext-peer.base) > seqWindow {
-			t.Errorf("the window is inconsistent: %d flying, %d missing, %d refused, %d bytes", peer.flying, peer.missing, peer.refused, peer.routes[0].flyingBytes)
+		w, bytes := &peer.sender.window, peer.paths.At(0).BytesInFlight()
+		if w.InFlight() < 0 || w.LostPackets() < 0 || bytes < 0 ||
+			uint32(w.End()-w.Base()) > recovery.Numbers {
+			t.Errorf("the window is inconsistent: %d in flight, %d lost, %d bytes", w.InFlight(),
+				w.LostPackets(), bytes)
 		}
 	})
 }

@@ -6,24 +6,21 @@ type Usage struct {
 	MostPackets       int // that there may be
 	RetransmitBuffers int // of those that hold data of such packets
 	Partial           int // received packets of which some messages were accepted and some refused
-	Incomplete        int // received packets of which pieces are missing
+	Incomplete        int // received packets of which parts are missing
 	Timers            int // peers whose timers run
 }
 
-// Usage counts; its cost is in proportion to what it counts and to the number of tasks.
+// Usage counts; its cost is in proportion to the number of tasks.
 func (m *Machine) Usage() (u Usage) {
-	u.Packets = m.pool.heads.made - len(m.pool.heads.free)
-	for k := m.pool.free; k != nil; k = k.next {
-		u.Packets--
-	}
-	u.MostPackets = m.pool.heads.max
-	u.RetransmitBuffers = m.pool.rexes.made - len(m.pool.rexes.free)
+	u.Packets = m.pool.InUse()
+	u.MostPackets = m.pool.Heads.Most
+	u.RetransmitBuffers = m.pool.Retransmit.InUse()
 	for _, p := range m.peers {
 		if p != nil {
-			u.Partial += len(p.parts)
-			u.Incomplete += len(p.partials)
+			u.Partial += len(p.receiver.accepted)
+			u.Incomplete += len(p.receiver.partials)
 		}
 	}
-	u.Timers = len(m.active)
+	u.Timers = len(m.timers.active)
 	return u
 }

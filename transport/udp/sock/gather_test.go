@@ -60,16 +60,20 @@ func pattern(t *testing.T, i, n int) []byte {
 	return b
 }
 
-// Packets of all sorts of lengths in a row, gathered, arrive whole and in order, on multiples of 8, however they were put together.
+// Packets of all sorts of lengths in a row, gathered, arrive whole and in order, on multiples of 8,
+// however they were put together.
 func TestGather(t *testing.T) {
 	lengths := [][]int{
-		{40}, {40, 40, 40}, {1000, 1000, 1000, 500}, {1000, 500, 1000}, {8, 16, 24, 24, 16, 8}, {37, 37, 37, 5},
-		{1400, 1400, 1400, 1400, 1400, 1400}, {32000, 32000, 32000, 7}, {60000, 60000}, {2, 2, 2}, slices.Repeat([]int{72}, 200),
+		{40}, {40, 40, 40}, {1000, 1000, 1000, 500}, {1000, 500, 1000}, {8, 16, 24, 24, 16, 8},
+		{37, 37, 37, 5},
+		{1400, 1400, 1400, 1400, 1400, 1400}, {32000, 32000, 32000, 7}, {60000, 60000}, {2, 2, 2},
+		slices.Repeat([]int{72}, 200),
 		slices.Repeat([]int{1401}, 100), {65507, 40, 65507}, {40, 40, 60000, 60000, 60000, 40, 40},
 		slices.Repeat([]int{33000}, maxRow+1),
 	}
 	for name, open := range map[string][2]func(testing.TB, netip.AddrPort) *Socket{
-		"gathered": {open, open}, "plain": {openPlain, openPlain}, "to plain": {open, openPlain}, "from plain": {openPlain, open},
+		"gathered": {open, open}, "plain": {openPlain, openPlain}, "to plain": {open, openPlain},
+		"from plain": {openPlain, open},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, b := open[0](t, loopback), open[1](t, loopback)
@@ -101,7 +105,8 @@ func exchangeSet(t *testing.T, a, b *Socket, lengths []int) {
 	for i, p := range packets {
 		d, from := receive(t, b)
 		if from != a.Local() || !bytes.Equal(d, p) {
-			t.Fatalf("%v: packet %d of %d bytes arrives as %d from %v, or damaged", lengths, i, len(p), len(d), from)
+			t.Fatalf("%v: packet %d of %d bytes arrives as %d from %v, or damaged", lengths, i,
+				len(p), len(d), from)
 		}
 		if addressOf(d)%8 != 0 {
 			t.Fatalf("%v: packet %d does not start on a multiple of 8", lengths, i)
@@ -172,7 +177,8 @@ func TestGatherFault(t *testing.T) {
 		t.Errorf("%v come back", got)
 	}
 	for _, i := range []int{0, 1, 3, 4} {
-		if d, _ := receive(t, b); !bytes.Equal(d, append(bytes.Clone(front(t, i, 16, 116)), pattern(t, i, 100)...)) {
+		if d, _ := receive(t, b); !bytes.Equal(d,
+			append(bytes.Clone(front(t, i, 16, 116)), pattern(t, i, 100)...)) {
 			t.Errorf("packet %d is damaged", i)
 		}
 	}
@@ -203,7 +209,8 @@ func TestGatherRefused(t *testing.T) {
 	if err := unix.SetsockoptInt(a.Descriptor(), unix.SOL_SOCKET, unix.SO_NO_CHECK, 0); err != nil {
 		t.Fatal(err)
 	}
-	for i := 0; a.Gather(i, b.Local(), pattern(t, 0, 8), 0, 0) == Sent; i++ { // until it is tried again
+	// until it is tried again
+	for i := 0; a.Gather(i, b.Local(), pattern(t, 0, 8), 0, 0) == Sent; i++ {
 		if receive(t, b); i > recheck {
 			t.Fatal("never tried again")
 		}
@@ -212,20 +219,21 @@ func TestGatherRefused(t *testing.T) {
 	receive(t, b)
 }
 
-// The kernel has no room: all of the run comes back, and the socket says so until Push. (Loopback frees a sender's buffer at once, so
-// the answer is put into the kernel's mouth.)
+// The kernel has no room: all of the run comes back, and the socket says so until Push. (Loopback
+// frees a sender's buffer at once, so the answer is put into the kernel's mouth.)
 func TestGatherFull(t *testing.T) {
 	a, b := open(t, loopback), open(t, loopback)
 	mustGather(t, a)
 	for i := range 3 {
 		a.Gather(10+i, b.Local(), pattern(t, i, 100), 0, 0)
 	}
-	a.sendPieces(syscall.EAGAIN)
+	a.sendApart(syscall.EAGAIN)
 	a.count, a.used, a.bytes = 0, 0, 0
 	if o := a.Gather(13, b.Local(), pattern(t, 3, 100), 0, 0); o != Full {
 		t.Errorf("outcome %d after the kernel had no room", o)
 	}
-	if got, want := a.Push(nil), []Bounce{{10, Full}, {11, Full}, {12, Full}}; !slices.Equal(got, want) {
+	if got, want := a.Push(nil), []Bounce{{10, Full}, {11, Full}, {12, Full}}; !slices.Equal(got,
+		want) {
 		t.Errorf("%v come back", got)
 	}
 	if _, _, ok := b.Receive(); ok {
@@ -252,8 +260,9 @@ func TestGatherNoAllocations(t *testing.T) {
 	}
 }
 
-// FuzzPieces: whatever the first of merged datagrams says of its length, the pieces are what arrived, in order and no more.
-func FuzzPieces(f *testing.F) {
+// FuzzMerged: whatever the first of merged datagrams says of its length, the pieces are what
+// arrived, in order and no more.
+func FuzzMerged(f *testing.F) {
 	a, b := open(f, loopback), open(f, loopback)
 	f.Add(uint16(100), uint16(40))
 	f.Add(uint16(1), uint16(65000))
@@ -271,8 +280,10 @@ func FuzzPieces(f *testing.F) {
 		}
 		for first := true; first || b.Waiting(); first = false {
 			d, _ := receive(t, b)
-			if len(d) == 0 || len(d) > len(whole) || !bytes.Equal(d, whole[:len(d)]) || addressOf(d)%8 != 0 {
-				t.Fatalf("%d bytes that say %d: %d bytes arrive, %d are left", len(want), says, len(d), len(whole))
+			if len(d) == 0 || len(d) > len(whole) || !bytes.Equal(d, whole[:len(d)]) ||
+				addressOf(d)%8 != 0 {
+				t.Fatalf("%d bytes that say %d: %d bytes arrive, %d are left", len(want), says,
+					len(d), len(whole))
 			}
 			whole = whole[len(d):]
 		}

@@ -12,8 +12,8 @@ const (
 	fallbackMTU = 1500
 )
 
-// InterfacePayload is how many bytes of UDP data leave the interface that has the address a in one piece; at most 65507. If no
-// interface has it, Ethernet's.
+// InterfacePayload is how many bytes of UDP data leave the interface that has the address a in one
+// piece; at most 65507. If no interface has it, Ethernet's.
 func InterfacePayload(a netip.Addr) int {
 	return payload(a, interfaceMTU(a.WithZone("").Unmap()))
 }
@@ -27,9 +27,10 @@ func payload(a netip.Addr, mtu int) int {
 	return min(mtu-headers, maxPayload)
 }
 
-// PathPayload is how many bytes of UDP data pass to the address to in one piece, as far as the kernel has heard: the interface's MTU, the route's, or what a
-// router on the way has said in the last minutes; at most 65507. 0: the kernel does not know. It asks by a socket of its own, connected to where nobody
-// listens for it: what this one may be connected to does not matter.
+// PathPayload is how many bytes of UDP data pass to the address to in one piece, as far as the
+// kernel has heard: the interface's MTU, the route's, or what a router on the way has said in the
+// last minutes; at most 65507. 0: the kernel does not know. It asks by a socket of its own,
+// connected to where nobody listens for it: what this one may be connected to does not matter.
 func (s *Socket) PathPayload(to netip.AddrPort) int {
 	family, level, option := unix.AF_INET, unix.IPPROTO_IP, unix.IP_MTU
 	if to.Addr().Is6() {
@@ -43,7 +44,8 @@ func (s *Socket) PathPayload(to netip.AddrPort) int {
 	if s.device != "" && unix.BindToDevice(fd, s.device) != nil {
 		return 0
 	}
-	if unix.Bind(fd, s.sockaddr(s.local.Addr(), 0)) != nil || unix.Connect(fd, s.sockaddr(to.Addr(), int(to.Port()))) != nil {
+	if unix.Bind(fd, s.sockaddr(s.local.Addr(), 0)) != nil ||
+		unix.Connect(fd, s.sockaddr(to.Addr(), int(to.Port()))) != nil {
 		return 0
 	}
 	mtu, err := unix.GetsockoptInt(fd, level, option)

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A path that takes less than the interface: what is longer arrives in pieces, gathered or not, and is not lost.
+// A path that takes less than the interface: what is longer arrives in pieces, gathered or not, and
+// is not lost.
 func TestNarrowPath(t *testing.T) {
 	const name, other = "lapi-mtu0", "lapi-mtu1"
 	ip := func(words ...string) error { return exec.Command("ip", words...).Run() }
@@ -17,7 +18,8 @@ func TestNarrowPath(t *testing.T) {
 		t.Skip("skipped: not root, no ip command or no veth interfaces")
 	}
 	defer ip("link", "del", name)
-	for _, words := range [][]string{{"addr", "add", "192.0.2.79/32", "dev", name}, {"link", "set", name, "up"},
+	for _, words := range [][]string{{"addr", "add", "192.0.2.79/32", "dev", name},
+		{"link", "set", name, "up"},
 		{"route", "replace", "local", "192.0.2.79", "dev", "lo", "mtu", "1200", "table", "local"}} {
 		if err := ip(words...); err != nil {
 			t.Fatalf("ip %v: %v", words, err)
@@ -27,7 +29,8 @@ func TestNarrowPath(t *testing.T) {
 	to := netip.MustParseAddrPort("192.0.2.79:0")
 	for _, fragment := range []bool{false, true} {
 		for _, plain := range []bool{false, true} {
-			a, err := Open(to, Options{Receive: 1 << 20, Send: 1 << 20, Fragment: fragment, Plain: plain})
+			a, err := Open(to, Options{Receive: 1 << 20, Send: 1 << 20, Fragment: fragment,
+				Plain: plain})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -37,14 +40,17 @@ func TestNarrowPath(t *testing.T) {
 	}
 }
 
-// Nobody cuts datagrams that are meant to fit, so that the path's MTU is found out; those that are longer on purpose may be cut.
+// Nobody cuts datagrams that are meant to fit, so that the path's MTU is found out; those that are
+// longer on purpose may be cut.
 func TestDiscoverMTU(t *testing.T) {
-	for fragment, want := range map[bool]int{false: unix.IP_PMTUDISC_PROBE, true: unix.IP_PMTUDISC_DONT} {
+	for fragment, want := range map[bool]int{false: unix.IP_PMTUDISC_PROBE,
+		true: unix.IP_PMTUDISC_DONT} {
 		s, err := Open(loopback, Options{Fragment: fragment})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := unix.GetsockoptInt(s.Descriptor(), unix.IPPROTO_IP, unix.IP_MTU_DISCOVER); got != want || err != nil {
+		if got, err := unix.GetsockoptInt(s.Descriptor(), unix.IPPROTO_IP,
+			unix.IP_MTU_DISCOVER); got != want || err != nil {
 			t.Errorf("fragment %v: %d, %v", fragment, got, err)
 		}
 		s.Close()

@@ -32,7 +32,8 @@ const (
 	addressSize = unix.SizeofIfAddrmsg
 )
 
-// parse reads the first message of b and returns what follows it; nothing, if b ends inside a message.
+// parse reads the first message of b and returns what follows it; nothing, if b ends inside a
+// message.
 func (e *event) parse(b []byte) (rest []byte) {
 	if len(b) < unix.SizeofNlMsghdr {
 		return nil
@@ -55,7 +56,8 @@ func (e *event) parse(b []byte) (rest []byte) {
 	return b[min((n+3)&^3, len(b)):]
 }
 
-// link reads an ifinfomsg. That an interface has left a bridge is told as RTM_DELLINK of that family.
+// link reads an ifinfomsg. That an interface has left a bridge is told as RTM_DELLINK of that
+// family.
 func (e *event) link(kind eventKind, b []byte) {
 	if len(b) < linkSize || b[0] != unix.AF_UNSPEC {
 		return
@@ -64,7 +66,8 @@ func (e *event) link(kind eventKind, b []byte) {
 	e.up = binary.NativeEndian.Uint32(b[8:])&running == running
 }
 
-// address reads an ifaddrmsg with its attributes. Of an interface with a peer, IFA_ADDRESS is the peer's; then there is IFA_LOCAL.
+// address reads an ifaddrmsg with its attributes. Of an interface with a peer, IFA_ADDRESS is the
+// peer's; then there is IFA_LOCAL.
 func (e *event) address(kind eventKind, b []byte) {
 	if len(b) < addressSize {
 		return
@@ -77,7 +80,8 @@ func (e *event) address(kind eventKind, b []byte) {
 			return
 		}
 		of := binary.NativeEndian.Uint16(b[2:])
-		if a, ok := netip.AddrFromSlice(b[4:n]); ok && (of == unix.IFA_LOCAL || of == unix.IFA_ADDRESS && !local) {
+		if a, ok := netip.AddrFromSlice(b[4:n]); ok &&
+			(of == unix.IFA_LOCAL || of == unix.IFA_ADDRESS && !local) {
 			e.kind, e.index, e.addr = kind, index, a.Unmap()
 			local = of == unix.IFA_LOCAL
 		}

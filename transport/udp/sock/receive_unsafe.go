@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// receiving is the half of a socket that takes in. What the kernel has merged is handed out datagram by datagram.
+// receiving is the half of a socket that takes in. What the kernel has merged is handed out
+// datagram by datagram.
 type receiving struct {
 	length  func([]byte) int // Options.Length; nil: every datagram comes by itself
 	buffer  []byte           // what arrived last
@@ -22,8 +23,8 @@ type receiving struct {
 // Waiting says whether datagrams are here that Receive hands out without a system call.
 func (s *Socket) Waiting() bool { return s.at < s.end }
 
-// Receive takes one datagram from the socket. b is the socket's, outside the Go heap, on a multiple of 8 bytes, may be written, and is valid
-// until the next Receive. False: there is none.
+// Receive takes one datagram from the socket. b is the socket's, outside the Go heap, on a multiple
+// of 8 bytes, may be written, and is valid until the next Receive. False: there is none.
 func (s *Socket) Receive() (b []byte, from netip.AddrPort, ok bool) {
 	if s.at < s.end {
 		return s.next(), s.from, true
@@ -33,7 +34,8 @@ func (s *Socket) Receive() (b []byte, from netip.AddrPort, ok bool) {
 		if errno == syscall.EAGAIN || errno == syscall.EBADF {
 			return nil, netip.AddrPort{}, false
 		}
-		n, errno = s.take() // EINTR; or an error of an earlier packet, told once and cleared by telling
+		// EINTR; or an error of an earlier packet, told once and cleared by telling
+		n, errno = s.take()
 	}
 	s.source()
 	if s.length != nil {
@@ -45,8 +47,9 @@ func (s *Socket) Receive() (b []byte, from netip.AddrPort, ok bool) {
 	return s.buffer[:n:n], s.from, true
 }
 
-// Drop throws away what came in one piece with the datagram that was received last, because that is not what it seemed to be: nothing tells where the
-// others begin. It returns how many there may have been.
+// Drop throws away what came in one piece with the datagram that was received last, because that is
+// not what it seemed to be: nothing tells where the others begin. It returns how many there may
+// have been.
 func (s *Socket) Drop() (n int) {
 	if s.at < s.end {
 		n = (s.end - s.at + s.each - 1) / s.each
@@ -55,8 +58,9 @@ func (s *Socket) Drop() (n int) {
 	return n
 }
 
-// take has the kernel fill the buffer with n bytes. The kernel's control message with the length of merged datagrams is not asked for: making it costs
-// more than a twentieth of the time that a small datagram takes altogether.
+// take has the kernel fill the buffer with n bytes. The kernel's control message with the length of
+// merged datagrams is not asked for: making it costs more than a twentieth of the time that a small
+// datagram takes altogether.
 func (s *Socket) take() (n int, errno syscall.Errno) {
 	var name, nameLen uintptr
 	if !s.peer.IsValid() {
@@ -64,13 +68,14 @@ func (s *Socket) take() (n int, errno syscall.Errno) {
 		c.fromLen = uint32(len(c.from))
 		name, nameLen = uintptr(unsafe.Pointer(&c.from)), uintptr(unsafe.Pointer(&c.fromLen))
 	}
-	r, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(s.fd), uintptr(unsafe.Pointer(unsafe.SliceData(s.buffer))), uintptr(len(s.buffer)),
+	r, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(s.fd),
+		uintptr(unsafe.Pointer(unsafe.SliceData(s.buffer))), uintptr(len(s.buffer)),
 		unix.MSG_DONTWAIT, name, nameLen)
 	return int(r), errno
 }
 
-// next hands out one of the datagrams that wait. One that does not start on a multiple of 8 bytes is moved down, over the end of the
-// one before, which is over.
+// next hands out one of the datagrams that wait. One that does not start on a multiple of 8 bytes
+// is moved down, over the end of the one before, which is over.
 func (s *Socket) next() []byte {
 	n := min(s.each, s.end-s.at)
 	at := s.at &^ 7
@@ -83,7 +88,7 @@ func (s *Socket) next() []byte {
 
 // source notes where the last datagram came from.
 func (s *Socket) source() {
-	if s.peer.IsValid() { // what strangers sent before Connect fails the packets' check
+	if s.peer.IsValid() { // what others sent before Connect fails the packets' check
 		s.from = s.peer
 		s.raw = [28]byte{}
 		return

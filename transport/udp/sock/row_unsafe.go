@@ -17,16 +17,18 @@ type entry struct {
 	sent uint32 // bytes, as the kernel tells
 }
 
-// row is datagrams to one address that are too long to travel with others in one packet of the kernel, and go by one system call all the same. The
-// kernel spares nothing by it. But each long datagram that it copies drives the program out of the processor's caches, and in a row the program prepares
-// several before the kernel begins.
+// row is datagrams to one address that are too long to travel with others in one packet of the
+// kernel, and go by one system call all the same. The kernel spares nothing by it. But each long
+// datagram that it copies drives the program out of the processor's caches, and in a row the
+// program prepares several before the kernel begins.
 type row struct {
 	rowTo    netip.AddrPort
 	rowCount int
 	rowTags  [maxRow]int
 }
 
-// enrow puts a datagram at the row's end. One for which there would have been company elsewhere ends the row.
+// enrow puts a datagram at the row's end. One that could have gone with others elsewhere ends the
+// row.
 func (s *Socket) enrow(tag int, to netip.AddrPort, head []byte, data uint64, n int) {
 	c, i := s.calls, s.rowCount
 	s.rowTo, s.rowTags[i] = to, tag
@@ -46,8 +48,9 @@ func (s *Socket) enrow(tag int, to netip.AddrPort, head []byte, data uint64, n i
 // isLong says whether a datagram is so long that it would travel by itself.
 func (s *Socket) isLong(size int) bool { return 2*size > s.most }
 
-// sendRow sends the row. The kernel stops at a datagram that it refuses; that one goes by itself, which tells why. So it does not matter either if the
-// program's filter of system calls knows no sendmmsg.
+// sendRow sends the row. The kernel stops at a datagram that it refuses; that one goes by itself,
+// which tells why. So it does not matter either if the program's filter of system calls knows no
+// sendmmsg.
 func (s *Socket) sendRow() {
 	c, n := s.calls, s.rowCount
 	s.rowCount = 0
@@ -67,14 +70,16 @@ func (s *Socket) sendRow() {
 			c.header = c.row[at].header
 			errno = s.sendMessage()
 		}
-		s.settle(s.rowTags[at], errno)
+		s.note(s.rowTags[at], errno)
 	}
 }
 
-// sendSome sends calls.row[from:to] as far as the kernel takes them, and returns how many that were.
+// sendSome sends calls.row[from:to] as far as the kernel takes them, and returns how many that
+// were.
 func (s *Socket) sendSome(from, to int) int {
 	for {
-		n, _, errno := syscall.RawSyscall6(unix.SYS_SENDMMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&s.calls.row[from])), uintptr(to-from),
+		n, _, errno := syscall.RawSyscall6(unix.SYS_SENDMMSG, uintptr(s.fd),
+			uintptr(unsafe.Pointer(&s.calls.row[from])), uintptr(to-from),
 			unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
 		switch errno {
 		case 0:

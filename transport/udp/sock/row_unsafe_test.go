@@ -13,7 +13,8 @@ import (
 
 const longData = 40000 // of a datagram that finds no company
 
-// gatherLong gathers n long datagrams, with data of their own but for number bad, whose data cannot be read.
+// gatherLong gathers n long datagrams, with data of their own but for number bad, whose data cannot
+// be read.
 func gatherLong(t *testing.T, a, b *Socket, n, bad int) {
 	t.Helper()
 	for i := range n {
@@ -21,7 +22,8 @@ func gatherLong(t *testing.T, a, b *Socket, n, bad int) {
 		if i == bad {
 			data = uint64(addressOf(mapped(t, 4096))) + 4096 - 50
 		}
-		if o := a.Gather(i, b.Local(), front(t, i, 16, 16+longData), data, longData); o != Gathered {
+		if o := a.Gather(i, b.Local(), front(t, i, 16, 16+longData), data,
+			longData); o != Gathered {
 			t.Fatalf("outcome %d", o)
 		}
 	}
@@ -31,7 +33,8 @@ func gatherLong(t *testing.T, a, b *Socket, n, bad int) {
 func receiveLong(t *testing.T, b *Socket, numbers ...int) {
 	t.Helper()
 	for _, i := range numbers {
-		if d, _ := receive(t, b); !bytes.Equal(d, slices.Concat(front(t, i, 16, 16+longData), pattern(t, i, longData))) {
+		if d, _ := receive(t, b); !bytes.Equal(d,
+			slices.Concat(front(t, i, 16, 16+longData), pattern(t, i, longData))) {
 			t.Errorf("packet %d is damaged", i)
 		}
 	}
@@ -75,7 +78,8 @@ func TestRowFault(t *testing.T) {
 		if got := a.Push(nil); len(got) != 1 || got[0] != (Bounce{bad, Fault}) {
 			t.Errorf("%v come back", got)
 		}
-		receiveLong(t, b, slices.DeleteFunc([]int{0, 1, 2, 3}, func(i int) bool { return i == bad })...)
+		receiveLong(t, b, slices.DeleteFunc([]int{0, 1, 2, 3},
+			func(i int) bool { return i == bad })...)
 	}
 	gatherLong(t, a, b, 1, 0)
 	if got := a.Push(nil); len(got) != 1 || got[0] != (Bounce{0, Fault}) {
@@ -83,7 +87,8 @@ func TestRowFault(t *testing.T) {
 	}
 }
 
-// The kernel has no room: all of the row comes back, and the socket says so until Push. (See TestGatherFull.)
+// The kernel has no room: all of the row comes back, and the socket says so until Push. (See
+// TestGatherFull.)
 func TestRowFull(t *testing.T) {
 	a, b := open(t, loopback), open(t, loopback)
 	mustGather(t, a)
@@ -93,7 +98,8 @@ func TestRowFull(t *testing.T) {
 	if o := a.Gather(3, b.Local(), pattern(t, 3, longData), 0, 0); o != Full {
 		t.Errorf("outcome %d after the kernel had no room", o)
 	}
-	if got, want := a.Push(nil), []Bounce{{0, Full}, {1, Full}, {2, Full}}; !slices.Equal(got, want) {
+	if got, want := a.Push(nil), []Bounce{{0, Full}, {1, Full}, {2, Full}}; !slices.Equal(got,
+		want) {
 		t.Errorf("%v come back", got)
 	}
 	gatherLong(t, a, b, 2, -1)
@@ -147,9 +153,11 @@ func forbid(call uint32) syscall.Errno {
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
 	}
 	p := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-	if _, _, errno := syscall.RawSyscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0); errno != 0 {
+	if _, _, errno := syscall.RawSyscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0,
+		0); errno != 0 {
 		return errno
 	}
-	_, _, errno := syscall.RawSyscall(unix.SYS_PRCTL, unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&p)))
+	_, _, errno := syscall.RawSyscall(unix.SYS_PRCTL, unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER,
+		uintptr(unsafe.Pointer(&p)))
 	return errno
 }

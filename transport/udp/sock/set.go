@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Set is the sockets of a task, looked at in turn: those that something has come to lately, at one system call a look; now and then
-// all. So silent ones cost nothing. Its owner's lock protects it.
+// Set is the sockets of a task, looked at in turn: those that something has come to lately, at one
+// system call a look; now and then all. So silent ones cost nothing. Its owner's lock protects it.
 type Set struct {
 	sockets []*Socket
 	watch   *Watch // nil: the kernel tells nothing of interfaces
@@ -24,8 +24,8 @@ type Set struct {
 }
 
 const (
-	// roundTurns looks make a round; after it every socket is asked for, in one system call. It bounds how long a packet to a silent
-	// socket waits.
+	// roundTurns looks make a round; after it every socket is asked for, in one system call. It
+	// bounds how long a packet to a silent socket waits.
 	roundTurns = 64
 	// loneTurns is that for a task with one socket, where only the interfaces' state is asked for.
 	loneTurns = 4096
@@ -43,7 +43,8 @@ func (s *Set) Add(x *Socket) {
 	s.polls = append(s.polls, unix.PollFd{Fd: int32(x.fd), Events: unix.POLLIN})
 }
 
-// Watch makes the set hear of the sockets' addresses from w, which becomes the set's. Behind the last Add.
+// Watch makes the set hear of the sockets' addresses from w, which becomes the set's. Behind the
+// last Add.
 func (s *Set) Watch(w *Watch) {
 	s.watch = w
 	s.polls = append(s.polls, unix.PollFd{Fd: int32(w.fd), Events: unix.POLLIN})
@@ -102,7 +103,8 @@ func (s *Set) Empty() bool { return s.empties >= bits.OnesCount(s.lively) }
 // Woken is called after a sleep on the descriptors: anything may have come.
 func (s *Set) Woken() { s.turns = 0 }
 
-// round asks what has come to the sockets that are not looked at, and whether the interfaces' state has changed.
+// round asks what has come to the sockets that are not looked at, and whether the interfaces' state
+// has changed.
 func (s *Set) round() {
 	s.turns = roundTurns
 	if len(s.sockets) == 1 {
@@ -124,7 +126,8 @@ func (s *Set) round() {
 	}
 }
 
-// ask asks the kernel what has come to any socket, and of the interfaces' state. If something has, the next look finds it.
+// ask asks the kernel what has come to any socket, and of the interfaces' state. If something has,
+// the next look finds it.
 func (s *Set) ask() (some, ok bool) {
 	if n, err := unix.Poll(s.polls, 0); n < 0 || err != nil {
 		return false, false
@@ -149,7 +152,8 @@ func (s *Set) ask() (some, ok bool) {
 	return some, true
 }
 
-// Silent says whether nothing waits at any socket, which costs a system call. If something does, the next Receive finds it.
+// Silent says whether nothing waits at any socket, which costs a system call. If something does,
+// the next Receive finds it.
 func (s *Set) Silent() bool {
 	if s.Waiting() {
 		return false
@@ -158,8 +162,8 @@ func (s *Set) Silent() bool {
 	return ok && !some
 }
 
-// Changes calls changed for each socket whose address can be used now and could not before, or the other way about, as far as that has been
-// noticed.
+// Changes calls changed for each socket whose address can be used now and could not before, or the
+// other way about, as far as that has been noticed.
 func (s *Set) Changes(changed func(i int, usable bool)) {
 	if s.ready {
 		s.ready = false

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// takes receives from the set until something comes, and returns the socket's number and in how many looks.
+// takes receives from the set until something comes, and returns the socket's number and in how
+// many looks.
 func takes(t *testing.T, s *Set) (i, looks int, b []byte) {
 	t.Helper()
 	for looks = 1; looks < 1e6; looks++ {

@@ -28,7 +28,8 @@ func open(t testing.TB, a netip.AddrPort) *Socket {
 
 func receive(t testing.TB, s *Socket) ([]byte, netip.AddrPort) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); Wait([]int{s.Descriptor()}, int64(time.Second)) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); Wait([]int{s.Descriptor()},
+		int64(time.Second)) {
 		if b, from, ok := s.Receive(); ok {
 			return b, from
 		}
@@ -42,7 +43,8 @@ func mapped(t *testing.T, n int) []byte {
 	t.Helper()
 	page := unix.Getpagesize()
 	size := (n + page - 1) / page * page
-	b, err := unix.Mmap(-1, 0, size+page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	b, err := unix.Mmap(-1, 0, size+page, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +57,8 @@ func mapped(t *testing.T, n int) []byte {
 
 func testExchange(t *testing.T, local netip.AddrPort) {
 	a, b := open(t, local), open(t, local)
-	if a.Local().Port() == 0 || a.Local() == b.Local() || a.Local().Addr() != local.Addr().WithZone("") {
+	if a.Local().Port() == 0 || a.Local() == b.Local() ||
+		a.Local().Addr() != local.Addr().WithZone("") {
 		t.Fatalf("bound to %v and %v", a.Local(), b.Local())
 	}
 	data := mapped(t, 60000)
@@ -97,13 +100,16 @@ func TestSendOutcomes(t *testing.T) {
 	a, b := open(t, loopback), open(t, loopback)
 	head, data := mapped(t, 40), mapped(t, 1000)
 	bad := uint64(addressOf(data)) + 500
-	for name, address := range map[string]uint64{"page without access": bad, "zero": 0, "not canonical": 1 << 63, "kernel": ^uint64(0) - 5000,
-		"good memory, but for bit 32": uint64(addressOf(mapped(t, 1000))) ^ 1<<32, "for bit 63": uint64(addressOf(mapped(t, 1000))) | 1<<63} {
+	for name, address := range map[string]uint64{"page without access": bad, "zero": 0,
+		"not canonical": 1 << 63, "kernel": ^uint64(0) - 5000,
+		"good memory, but for bit 32": uint64(addressOf(mapped(t, 1000))) ^ 1<<32,
+		"for bit 63":                  uint64(addressOf(mapped(t, 1000))) | 1<<63} {
 		if got := a.Send(b.Local(), head, address, 1000); got != Fault {
 			t.Errorf("%s: outcome %d, want a fault", name, got)
 		}
 	}
-	if got := a.Send(b.Local(), head, uint64(addressOf(mapped(t, 65500))), 65500); got != Sent { // 33 bytes too long: lost
+	// 33 bytes too long: lost
+	if got := a.Send(b.Local(), head, uint64(addressOf(mapped(t, 65500))), 65500); got != Sent {
 		t.Errorf("too long a datagram: outcome %d, want a loss", got)
 	}
 	nobody := netip.AddrPortFrom(loopback.Addr(), 1)
@@ -138,7 +144,8 @@ func TestOpenErrors(t *testing.T) {
 	used := open(t, loopback)
 	for name, a := range map[string]netip.AddrPort{
 		"no address": {}, "port in use": used.Local(),
-		"not of this host": netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, 1}), 0), // TEST-NET-1 is nobody's
+		// TEST-NET-1 is nobody's
+		"not of this host": netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, 1}), 0),
 	} {
 		if s, err := Open(a, Options{}); err == nil {
 			s.Close()
@@ -151,7 +158,8 @@ func TestInterfacePayload(t *testing.T) {
 	if n := InterfacePayload(loopback.Addr()); n < 1024 || n > maxPayload {
 		t.Errorf("loopback carries %d bytes", n)
 	}
-	if n := InterfacePayload(netip.AddrFrom4([4]byte{127, 9, 9, 9})); n != InterfacePayload(loopback.Addr()) {
+	if n := InterfacePayload(netip.AddrFrom4([4]byte{127, 9, 9,
+		9})); n != InterfacePayload(loopback.Addr()) {
 		t.Errorf("127.9.9.9 is loopback too, but carries %d bytes", n)
 	}
 	if n := InterfacePayload(netip.AddrFrom4([4]byte{192, 0, 2, 1})); n != fallbackMTU-28 {
@@ -205,7 +213,8 @@ func linkLocal(t *testing.T) (netip.Addr, bool) {
 			continue
 		}
 		for _, x := range addrs {
-			if p, err := netip.ParsePrefix(x.String()); err == nil && p.Addr().Is6() && p.Addr().IsLinkLocalUnicast() {
+			if p, err := netip.ParsePrefix(x.String()); err == nil && p.Addr().Is6() &&
+				p.Addr().IsLinkLocalUnicast() {
 				return p.Addr().WithZone(i.Name), true
 			}
 		}
@@ -213,7 +222,8 @@ func linkLocal(t *testing.T) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// A connected socket hears its peer only, gathered or not; afterwards everybody again, at the same port.
+// A connected socket hears its peer only, gathered or not; afterwards everybody again, at the same
+// port.
 func TestConnect(t *testing.T) {
 	for _, local := range []netip.AddrPort{loopback, netip.AddrPortFrom(netip.IPv6Loopback(), 0)} {
 		if s, err := Open(local, Options{}); err != nil {
@@ -242,7 +252,8 @@ func TestConnect(t *testing.T) {
 		a.Connect(stranger.Local())
 		exchangeSet(t, stranger, a, []int{40, 40})
 		a.Connect(netip.AddrPort{})
-		if bound, err := unix.Getsockname(a.Descriptor()); err != nil || port(bound) != int(at.Port()) {
+		if bound, err := unix.Getsockname(a.Descriptor()); err != nil ||
+			port(bound) != int(at.Port()) {
 			t.Fatalf("bound to %v, %v, not to %v", bound, err, at)
 		}
 		exchangeSet(t, stranger, a, []int{40})

@@ -1,9 +1,10 @@
-// Package sock is the kernel's side of LAPI over UDP/IP: one socket, sent to and received from by raw system calls that allocate nothing
-// and never block. What UDP may do to a packet on the way, the kernel may do to it here: errors of sending are
-// losses, except that memory could not be read.
+// Package sock is the kernel's side of LAPI over UDP/IP: one socket, sent to and received from by
+// raw system calls that allocate nothing and never block. What UDP may do to a packet on the way,
+// the kernel may do to it here: errors of sending are losses, except that memory could not be read.
 //
-// A packet costs the kernel the same whether it travels alone or with others of its size in one call (UDP_SEGMENT, "GSO"; UDP_GRO at
-// the receiver). So packets are gathered (send_unsafe.go) and taken apart again (receive_unsafe.go).
+// A packet costs the kernel the same whether it travels alone or with others of its size in one
+// call (UDP_SEGMENT, "GSO"; UDP_GRO at the receiver). So packets are gathered (send_unsafe.go) and
+// taken apart again (receive_unsafe.go).
 package sock
 
 import (
@@ -21,8 +22,8 @@ import (
 // MaxDatagram is room for anything that arrives.
 const MaxDatagram = 1 << 16
 
-// vector and header are the kernel's struct iovec and struct msghdr. Addresses are numbers, not pointers: user addresses may be wrong, and the
-// garbage collector must not follow them.
+// vector and header are the kernel's struct iovec and struct msghdr. Addresses are numbers, not
+// pointers: user addresses may be wrong, and the garbage collector must not follow them.
 type vector struct{ base, length uintptr }
 
 type header struct {
@@ -35,7 +36,8 @@ type header struct {
 	flags      int32
 }
 
-// calls is the memory that system calls refer to. It lies outside the Go heap, where addresses held in numbers keep their meaning.
+// calls is the memory that system calls refer to. It lies outside the Go heap, where addresses held
+// in numbers keep their meaning.
 type calls struct {
 	header     header
 	vectors    [2 * maxSegments]vector // of the run
@@ -52,13 +54,17 @@ type calls struct {
 type Options struct {
 	Device        string // the interface that its packets must use; empty: any
 	Receive, Send int    // buffer sizes to ask the kernel for, in bytes
-	// Fragment: datagrams may be cut here and on their way, as they are longer than the path's MTU on purpose. Else nobody cuts them: a router that cannot
-	// pass one on in one piece says so, which PathPayload knows then (RFC 1191, RFC 8201), and what is longer than the interface takes is lost.
+	// Fragment: datagrams may be cut here and on their way, as they are longer than the path's MTU
+	// on purpose. Else nobody cuts them: a router that cannot pass one on in one piece says so,
+	// which PathPayload knows then (RFC 1191, RFC 8201), and what is longer than the interface
+	// takes is lost.
 	Fragment bool
-	// Length says how long the datagram that b begins with is, by what stands in it; 0: no datagram of ours. b may go on behind it with others of the
-	// same length, the last of them perhaps shorter. Nil: they are to be received one by one.
+	// Length says how long the datagram that b begins with is, by what stands in it; 0: no datagram
+	// of ours. b may go on behind it with others of the same length, the last of them perhaps
+	// shorter. Nil: they are to be received one by one.
 	Length func(b []byte) int
-	// Plain: every datagram is a system call of its own, as where the kernel has no UDP_SEGMENT and UDP_GRO.
+	// Plain: every datagram is a system call of its own, as where the kernel has no UDP_SEGMENT and
+	// UDP_GRO.
 	Plain bool
 }
 
@@ -101,7 +107,8 @@ func (s *Socket) open(local netip.AddrPort, o *Options) (err error) {
 	if local.Addr().Unmap().Is6() {
 		family = unix.AF_INET6
 	}
-	if s.fd, err = unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0); err != nil {
+	if s.fd, err = unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK,
+		0); err != nil {
 		return os.NewSyscallError("socket", err)
 	}
 	// The kernel gives what it allows; ReceiveBuffer tells how much that is.
@@ -117,7 +124,8 @@ func (s *Socket) open(local netip.AddrPort, o *Options) (err error) {
 	if err = s.bind(local, o.Device); err != nil {
 		return err
 	}
-	if s.memory, err = unix.Mmap(-1, 0, receiveAt+MaxDatagram, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS); err != nil {
+	if s.memory, err = unix.Mmap(-1, 0, receiveAt+MaxDatagram, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS); err != nil {
 		return os.NewSyscallError("mmap", err)
 	}
 	s.calls = (*calls)(unsafe.Pointer(unsafe.SliceData(s.memory)))
@@ -141,7 +149,8 @@ func (s *Socket) discoverMTU(family int, fragment bool) {
 	}
 }
 
-// probe finds out whether the kernel sends (since 4.18) and receives (since 5.0) several datagrams in one piece.
+// probe finds out whether the kernel sends (since 4.18) and receives (since 5.0) several datagrams
+// in one piece.
 func (s *Socket) probe(length func([]byte) int) {
 	if _, err := unix.GetsockoptInt(s.fd, unix.SOL_UDP, unix.UDP_SEGMENT); err == nil {
 		s.most = maxRun
@@ -183,8 +192,9 @@ func (s *Socket) bind(local netip.AddrPort, device string) error {
 	return nil
 }
 
-// pin finds where the socket is bound, and binds it there by name if the kernel chose the port: it would take such a port back when the socket is
-// not connected any more. Who loses the port in between takes another.
+// pin finds where the socket is bound, and binds it there by name if the kernel chose the port: it
+// would take such a port back when the socket is not connected any more. Who loses the port in
+// between takes another.
 func (s *Socket) pin() (unix.Sockaddr, error) {
 	bound, err := unix.Getsockname(s.fd)
 	if err != nil {
@@ -192,7 +202,8 @@ func (s *Socket) pin() (unix.Sockaddr, error) {
 	}
 	s.disconnect()
 	for range pinTries {
-		if now, err := unix.Getsockname(s.fd); err != nil || port(now) != 0 { // it was bound by name
+		// it was bound by name
+		if now, err := unix.Getsockname(s.fd); err != nil || port(now) != 0 {
 			return now, err
 		}
 		if err := unix.Bind(s.fd, bound); err != nil {
@@ -235,11 +246,12 @@ func setPort(a unix.Sockaddr, port int) {
 // disconnect lets anybody send to the socket again.
 func (s *Socket) disconnect() {
 	nobody := [unix.SizeofSockaddrInet6]byte{} // family AF_UNSPEC
-	_, _, _ = syscall.RawSyscall(unix.SYS_CONNECT, uintptr(s.fd), uintptr(unsafe.Pointer(&nobody)), unsafe.Sizeof(nobody))
+	_, _, _ = syscall.RawSyscall(unix.SYS_CONNECT, uintptr(s.fd), uintptr(unsafe.Pointer(&nobody)),
+		unsafe.Sizeof(nobody))
 }
 
-// findScope looks up the interface of a link-local address: its zone or the device. Peers' addresses have none: they are met on the same
-// interface.
+// findScope looks up the interface of a link-local address: its zone or the device. Peers'
+// addresses have none: they are met on the same interface.
 func (s *Socket) findScope(a netip.Addr, device string) error {
 	if !a.IsLinkLocalUnicast() {
 		return nil
@@ -268,8 +280,8 @@ func (s *Socket) Local() netip.AddrPort { return s.local }
 // Interface is the local address, with a zone if it is link-local.
 func (s *Socket) Interface() netip.Addr { return s.local.Addr().WithZone(s.zone) }
 
-// Rebind is called when the local address can be used again: an interface that was removed and came back under its name is another one to the
-// kernel. Where that refuses, the socket stays as it was.
+// Rebind is called when the local address can be used again: an interface that was removed and came
+// back under its name is another one to the kernel. Where that refuses, the socket stays as it was.
 func (s *Socket) Rebind() {
 	if s.device != "" {
 		_ = unix.BindToDevice(s.fd, s.device)
@@ -317,8 +329,9 @@ func (s *Socket) address(to netip.AddrPort) {
 	}
 }
 
-// Connect says that only to is sent to and received from: then the kernel need not look up the way for each datagram, and drops what
-// strangers send. An address that is not valid ends this. Where the kernel refuses, all stays as if there were none.
+// Connect says that only to is sent to and received from: then the kernel need not look up the way
+// for each datagram, and drops what anybody else sends. An address that is not valid ends this.
+// Where the kernel refuses, all stays as if there were none.
 func (s *Socket) Connect(to netip.AddrPort) {
 	if to == s.peer {
 		return
@@ -331,7 +344,8 @@ func (s *Socket) Connect(to netip.AddrPort) {
 		return
 	}
 	s.address(to)
-	if _, _, errno := syscall.RawSyscall(unix.SYS_CONNECT, uintptr(s.fd), uintptr(unsafe.Pointer(&s.calls.to)), uintptr(s.toLen)); errno == 0 {
+	if _, _, errno := syscall.RawSyscall(unix.SYS_CONNECT, uintptr(s.fd),
+		uintptr(unsafe.Pointer(&s.calls.to)), uintptr(s.toLen)); errno == 0 {
 		s.peer = to
 	}
 }
@@ -345,7 +359,8 @@ func (s *Socket) name(to netip.AddrPort) (name uintptr, n uint32) {
 	return uintptr(unsafe.Pointer(&s.calls.to)), s.toLen
 }
 
-// Wait sleeps until one of the sockets' descriptors has a datagram or timeout nanoseconds have passed. It may return early.
+// Wait sleeps until one of the sockets' descriptors has a datagram or timeout nanoseconds have
+// passed. It may return early.
 func Wait(descriptors []int, timeout int64) {
 	t := unix.NsecToTimespec(max(timeout, 0))
 	set := make([]unix.PollFd, len(descriptors))

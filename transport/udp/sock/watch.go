@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Watch hears from the kernel (rtnetlink) whether local addresses can be used: an address can while an interface has it that is up and
-// running. Its owner's lock protects it.
+// Watch hears from the kernel (rtnetlink) whether local addresses can be used: an address can while
+// an interface has it that is up and running. Its owner's lock protects it.
 type Watch struct {
 	fd     int
 	addrs  []watched
@@ -20,11 +20,12 @@ type Watch struct {
 
 // watched is one of the addresses.
 type watched struct {
-	addr  netip.Addr
-	index uint32 // of its interface; 0: none has exactly this address (as 127.9.9.9), nothing is heard of it
-	there bool   // the interface has the address
-	up    bool   // and is up and running
-	told  bool   // whether the owner believes that it can be used
+	addr netip.Addr
+	// of its interface; 0: none has exactly this address (as 127.9.9.9), nothing is heard of it
+	index uint32
+	there bool // the interface has the address
+	up    bool // and is up and running
+	told  bool // whether the owner believes that it can be used
 }
 
 const (
@@ -34,14 +35,17 @@ const (
 	watchBuffer = 32 << 10
 )
 
-// NewWatch begins to hear of addrs, each of which counts as usable until the first Look. An error means that the kernel tells nothing here.
+// NewWatch begins to hear of addrs, each of which counts as usable until the first Look. An error
+// means that the kernel tells nothing here.
 func NewWatch(addrs []netip.Addr) (*Watch, error) {
-	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_ROUTE)
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK,
+		unix.NETLINK_ROUTE)
 	if err != nil {
 		return nil, os.NewSyscallError("socket", err)
 	}
 	groups := uint32(unix.RTMGRP_LINK | unix.RTMGRP_IPV4_IFADDR | unix.RTMGRP_IPV6_IFADDR)
-	if err := unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: groups}); err != nil {
+	if err := unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK,
+		Groups: groups}); err != nil {
 		unix.Close(fd)
 		return nil, fmt.Errorf("netlink: %w", err)
 	}
@@ -56,8 +60,9 @@ func NewWatch(addrs []netip.Addr) (*Watch, error) {
 // Descriptor becomes readable when the kernel has something to tell. It stays the Watch's.
 func (w *Watch) Descriptor() int { return w.fd }
 
-// Look reads what the kernel has told and calls changed for each address, by its number in NewWatch, that can be used now and could not
-// before, or the other way about. Nothing to read: one system call.
+// Look reads what the kernel has told and calls changed for each address, by its number in
+// NewWatch, that can be used now and could not before, or the other way about. Nothing to read: one
+// system call.
 func (w *Watch) Look(changed func(i int, usable bool)) {
 	for range lookMost {
 		n, from, err := unix.Recvfrom(w.fd, w.buffer, unix.MSG_DONTWAIT)
@@ -116,7 +121,8 @@ func (w *Watch) take(b []byte) {
 func (w *Watch) concerns(e *event) bool {
 	for i := range w.addrs {
 		a := &w.addrs[i]
-		if e.kind != nothing && a.index != 0 && (a.index == e.index || e.kind == addressCame && a.addr.WithZone("") == e.addr) {
+		if e.kind != nothing && a.index != 0 &&
+			(a.index == e.index || e.kind == addressCame && a.addr.WithZone("") == e.addr) {
 			return true
 		}
 	}

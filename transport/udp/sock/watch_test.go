@@ -46,16 +46,25 @@ func TestNetlinkMessages(t *testing.T) {
 		b    []byte
 		want event
 	}{
-		"up":              {message(unix.RTM_NEWLINK, linkBody(0, 7, running)), event{kind: linkIs, index: 7, up: true}},
-		"no carrier":      {message(unix.RTM_NEWLINK, linkBody(0, 7, unix.IFF_UP)), event{kind: linkIs, index: 7}},
-		"gone":            {message(unix.RTM_DELLINK, linkBody(0, 7, 0)), event{kind: linkWent, index: 7}},
+		"up": {message(unix.RTM_NEWLINK, linkBody(0, 7, running)),
+			event{kind: linkIs, index: 7, up: true}},
+		"no carrier": {message(unix.RTM_NEWLINK, linkBody(0, 7, unix.IFF_UP)),
+			event{kind: linkIs, index: 7}},
+		"gone": {message(unix.RTM_DELLINK, linkBody(0, 7, 0)),
+			event{kind: linkWent, index: 7}},
 		"left its bridge": {message(unix.RTM_DELLINK, linkBody(unix.AF_BRIDGE, 7, 0)), event{}},
-		"address":         {message(unix.RTM_NEWADDR, addressBody(3, unix.IFA_ADDRESS, "10.1.2.3")), event{kind: addressCame, index: 3, addr: v4}},
-		"with a peer":     {message(unix.RTM_DELADDR, addressBody(3, unix.IFA_ADDRESS, "10.9.9.9", unix.IFA_LOCAL, "10.1.2.3")), event{kind: addressWent, index: 3, addr: v4}},
-		"peer behind":     {message(unix.RTM_DELADDR, addressBody(3, unix.IFA_LOCAL, "10.1.2.3", unix.IFA_ADDRESS, "10.9.9.9")), event{kind: addressWent, index: 3, addr: v4}},
-		"IPv6":            {message(unix.RTM_NEWADDR, addressBody(3, unix.IFA_ADDRESS, "fe80::1")), event{kind: addressCame, index: 3, addr: v6}},
-		"other":           {message(unix.RTM_NEWROUTE, addressBody(3)), event{}},
-		"short":           {message(unix.RTM_NEWLINK, make([]byte, linkSize-1)), event{}},
+		"address": {message(unix.RTM_NEWADDR, addressBody(3, unix.IFA_ADDRESS, "10.1.2.3")),
+			event{kind: addressCame, index: 3, addr: v4}},
+		"with a peer": {message(unix.RTM_DELADDR,
+			addressBody(3, unix.IFA_ADDRESS, "10.9.9.9", unix.IFA_LOCAL, "10.1.2.3")),
+			event{kind: addressWent, index: 3, addr: v4}},
+		"peer behind": {message(unix.RTM_DELADDR,
+			addressBody(3, unix.IFA_LOCAL, "10.1.2.3", unix.IFA_ADDRESS, "10.9.9.9")),
+			event{kind: addressWent, index: 3, addr: v4}},
+		"IPv6": {message(unix.RTM_NEWADDR, addressBody(3, unix.IFA_ADDRESS, "fe80::1")),
+			event{kind: addressCame, index: 3, addr: v6}},
+		"other": {message(unix.RTM_NEWROUTE, addressBody(3)), event{}},
+		"short": {message(unix.RTM_NEWLINK, make([]byte, linkSize-1)), event{}},
 	} {
 		var e event
 		if rest := e.parse(append(k.b, 1, 2)); e != k.want || len(rest) != 2 {
@@ -66,7 +75,8 @@ func TestNetlinkMessages(t *testing.T) {
 
 func FuzzNetlink(f *testing.F) {
 	f.Add(message(unix.RTM_NEWLINK, linkBody(0, 7, running)))
-	f.Add(message(unix.RTM_NEWADDR, addressBody(3, unix.IFA_LOCAL, "10.1.2.3", unix.IFA_ADDRESS, "fe80::1")))
+	f.Add(message(unix.RTM_NEWADDR, addressBody(3, unix.IFA_LOCAL, "10.1.2.3", unix.IFA_ADDRESS,
+		"fe80::1")))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for len(b) > 0 {
@@ -75,7 +85,8 @@ func FuzzNetlink(f *testing.F) {
 			if len(rest) >= len(b) {
 				t.Fatalf("no progress at %d bytes", len(b))
 			}
-			if e.addr.IsValid() != (e.kind == addressCame || e.kind == addressWent) || e.addr.Zone() != "" {
+			if e.addr.IsValid() != (e.kind == addressCame || e.kind == addressWent) ||
+				e.addr.Zone() != "" {
 				t.Errorf("%+v", e)
 			}
 			b = rest
@@ -87,8 +98,10 @@ func FuzzNetlink(f *testing.F) {
 func TestWatchState(t *testing.T) {
 	new := func() *Watch {
 		return &Watch{addrs: []watched{
-			{addr: netip.MustParseAddr("192.0.2.1"), index: 70001, there: true, up: true, told: true},
-			{addr: netip.MustParseAddr("192.0.2.2"), index: 70002, there: true, up: true, told: true},
+			{addr: netip.MustParseAddr("192.0.2.1"), index: 70001, there: true, up: true,
+				told: true},
+			{addr: netip.MustParseAddr("192.0.2.2"), index: 70002, there: true, up: true,
+				told: true},
 			{addr: netip.MustParseAddr("127.9.9.9"), told: true},
 		}}
 	}
@@ -96,13 +109,20 @@ func TestWatchState(t *testing.T) {
 		b    []byte
 		down []bool
 	}{
-		"link down":          {message(unix.RTM_NEWLINK, linkBody(0, 70001, unix.IFF_UP)), []bool{true, false, false}},
-		"link gone":          {message(unix.RTM_DELLINK, linkBody(0, 70002, 0)), []bool{false, true, false}},
-		"address gone":       {message(unix.RTM_DELADDR, addressBody(70001, unix.IFA_LOCAL, "192.0.2.1")), []bool{true, false, false}},
-		"another address":    {message(unix.RTM_DELADDR, addressBody(70001, unix.IFA_LOCAL, "192.0.2.9")), []bool{false, false, false}},
-		"another link":       {message(unix.RTM_NEWLINK, linkBody(0, 70003, 0)), []bool{false, false, false}},
-		"no such interface":  {message(unix.RTM_NEWLINK, linkBody(0, 0, 0)), []bool{false, false, false}},
-		"two in one, behind": {append(message(unix.RTM_NEWLINK, linkBody(0, 70001, 0)), message(unix.RTM_NEWLINK, linkBody(0, 70002, 0))...), []bool{true, true, false}},
+		"link down": {message(unix.RTM_NEWLINK, linkBody(0, 70001, unix.IFF_UP)),
+			[]bool{true, false, false}},
+		"link gone": {message(unix.RTM_DELLINK, linkBody(0, 70002, 0)),
+			[]bool{false, true, false}},
+		"address gone": {message(unix.RTM_DELADDR,
+			addressBody(70001, unix.IFA_LOCAL, "192.0.2.1")), []bool{true, false, false}},
+		"another address": {message(unix.RTM_DELADDR,
+			addressBody(70001, unix.IFA_LOCAL, "192.0.2.9")), []bool{false, false, false}},
+		"another link": {message(unix.RTM_NEWLINK, linkBody(0, 70003, 0)),
+			[]bool{false, false, false}},
+		"no such interface": {message(unix.RTM_NEWLINK, linkBody(0, 0, 0)),
+			[]bool{false, false, false}},
+		"two in one, behind": {append(message(unix.RTM_NEWLINK, linkBody(0, 70001, 0)),
+			message(unix.RTM_NEWLINK, linkBody(0, 70002, 0))...), []bool{true, true, false}},
 	} {
 		w := new()
 		w.fd = -1
@@ -123,12 +143,14 @@ func TestWatchKernel(t *testing.T) {
 		t.Skip("skipped: not root, no ip command or no veth interfaces")
 	}
 	defer ip("link", "del", name)
-	for _, words := range [][]string{{"addr", "add", "192.0.2.77/32", "dev", name}, {"link", "set", other, "up"}, {"link", "set", name, "up"}} {
+	for _, words := range [][]string{{"addr", "add", "192.0.2.77/32", "dev", name},
+		{"link", "set", other, "up"}, {"link", "set", name, "up"}} {
 		if err := ip(words...); err != nil {
 			t.Fatalf("ip %v: %v", words, err)
 		}
 	}
-	w, err := NewWatch([]netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("192.0.2.77"), netip.MustParseAddr("127.9.9.9")})
+	w, err := NewWatch([]netip.Addr{netip.MustParseAddr("127.0.0.1"),
+		netip.MustParseAddr("192.0.2.77"), netip.MustParseAddr("127.9.9.9")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,8 +169,11 @@ func TestWatchKernel(t *testing.T) {
 	}{
 		{[]string{"link", "set", name, "up"}, true}, // it is, but runs only a little later
 		{[]string{"link", "set", name, "down"}, false}, {[]string{"link", "set", name, "up"}, true},
-		{[]string{"link", "set", other, "down"}, false}, {[]string{"link", "set", other, "up"}, true}, // the cable
-		{[]string{"addr", "del", "192.0.2.77/32", "dev", name}, false}, {[]string{"addr", "add", "192.0.2.77/32", "dev", name}, true},
+		// the cable
+		{[]string{"link", "set", other, "down"}, false},
+		{[]string{"link", "set", other, "up"}, true},
+		{[]string{"addr", "del", "192.0.2.77/32", "dev", name}, false},
+		{[]string{"addr", "add", "192.0.2.77/32", "dev", name}, true},
 		{[]string{"link", "del", name}, false},
 	} {
 		if err := ip(step.words...); err != nil {

@@ -11,14 +11,16 @@ import (
 	"github.com/dchest/siphash"
 )
 
-// Level is how packets prove where they come from: LAPI_AUTH. All tasks of a job must have the same.
+// Level is how packets prove where they come from: LAPI_AUTH. All tasks of a job must have the
+// same.
 type Level uint8
 
 // Levels.
 const (
 	LevelCookie Level = iota // the check covers all of a packet but the data of its last message
 	LevelMAC                 // it covers the whole packet
-	LevelNone                // as LevelCookie, but without a secret: a checksum that also tells sessions apart
+	// as LevelCookie, but without a secret: a checksum that also tells sessions apart
+	LevelNone
 )
 
 // String is the level as LAPI_AUTH writes it.
@@ -37,7 +39,8 @@ func derive(key []byte, level Level, purpose string, salt, info []byte, n int) [
 	if len(key) == 0 || level == LevelNone {
 		key = []byte(public)
 	}
-	b, err := hkdf.Key(sha256.New, key, salt, fmt.Sprintf("lapi udp %d %s %v %s", Version, purpose, level, info), n)
+	b, err := hkdf.Key(sha256.New, key, salt,
+		fmt.Sprintf("lapi udp %d %s %v %s", Version, purpose, level, info), n)
 	if err != nil {
 		panic("wire: " + err.Error()) // n and the key's length are as they should be
 	}
@@ -50,13 +53,15 @@ type Side struct {
 	Incarnation, Nonce uint64
 }
 
-// Secret is what proves the packets of one direction of a session. Both ends make the same from the job key and what the handshake told; who knows
-// neither the key nor (in a job without one) the handshake cannot. Not for concurrent use. Its methods allocate nothing.
+// Secret is what proves the packets of one direction of a session. Both ends make the same from the
+// job key and what the handshake told; who knows neither the key nor (in a job without one) the
+// handshake cannot. Not for concurrent use. Its methods allocate nothing.
 //
-// The check is SipHash-2-4 over what it covers, with the high halves of sequence and acknowledgement numbers in the place of
-// the check itself: so a packet of before the numbers wrapped around is no packet of now. Long stretches are hashed by GMAC first, and
-// SipHash is over the header and their hashes. GMAC's nonce is always the same, which does no harm because its result is never
-// seen; a forgery is accepted with a probability of 2^-64.
+// The check is SipHash-2-4 over what it covers, with the high halves of sequence and
+// acknowledgement numbers in the place of the check itself: so a packet of before the numbers
+// wrapped around is no packet of now. Long stretches are hashed by GMAC first, and SipHash is over
+// the header and their hashes. GMAC's nonce is always the same, which does no harm because its
+// result is never seen; a forgery is accepted with a probability of 2^-64.
 type Secret struct {
 	level    Level
 	k0, k1   uint64
@@ -87,16 +92,18 @@ func NewSecret(key []byte, level Level, origin, target Side, first Seq) *Secret 
 	if err == nil {
 		var gmac cipher.AEAD
 		if gmac, err = cipher.NewGCM(block); err == nil {
-			return &Secret{level: level, k0: le.Uint64(k[0:]), k1: le.Uint64(k[8:]), gmac: gmac, seq: uint64(first), ack: uint64(first),
+			return &Secret{level: level, k0: le.Uint64(k[0:]), k1: le.Uint64(k[8:]), gmac: gmac,
+				seq: uint64(first), ack: uint64(first),
 				nonce: make([]byte, gmac.NonceSize())}
 		}
 	}
 	panic("wire: " + err.Error()) // the key's size is right
 }
 
-// Seal writes the check of a packet of total bytes: head, and data behind it, which is nil if head is all or the level is not LevelMAC: then it
-// does not count; and the packet's length, total. The header is complete but for these, and the lengths inside are right, else Seal panics. It must
-// be called again whenever the header has changed.
+// Seal writes the check of a packet of total bytes: head, and data behind it, which is nil if head
+// is all or the level is not LevelMAC: then it does not count; and the packet's length, total. The
+// header is complete but for these, and the lengths inside are right, else Seal panics. It must be
+// called again whenever the header has changed.
 func (s *Secret) Seal(head, data []byte, total int) {
 	front, ok := front(head, total)
 	if !ok {
@@ -109,7 +116,8 @@ func (s *Secret) Seal(head, data []byte, total int) {
 	binary.LittleEndian.PutUint64(head[checkAt:], s.sum(head, front, data, total))
 }
 
-// Open says whether b is as it was sealed. It looks at the kind and at lengths only, before it knows.
+// Open says whether b is as it was sealed. It looks at the kind and at lengths only, before it
+// knows.
 func (s *Secret) Open(b []byte) bool {
 	if len(b) < HeaderSize || len(b) != lengthOf(b) {
 		return false
@@ -128,8 +136,8 @@ func (s *Secret) Open(b []byte) bool {
 	return true
 }
 
-// numbers are the sequence and acknowledgement numbers of a packet with the high halves that bring them nearest to the latest. The number 0
-// of packets that have none changes nothing.
+// numbers are the sequence and acknowledgement numbers of a packet with the high halves that bring
+// them nearest to the latest. The number 0 of packets that have none changes nothing.
 func (s *Secret) numbers(b []byte) (seq, ack uint64) {
 	seq = s.seq
 	if Kind(b[0] & 15).Numbered() {
@@ -142,8 +150,8 @@ func extend(latest uint64, low uint32) uint64 {
 	return latest + uint64(int64(int32(low-uint32(latest))))
 }
 
-// put writes what stands in the place of the check while it is computed. Of packets without a sequence number, which one came last is not the same
-// to both ends.
+// put writes what stands in the place of the check while it is computed. Of packets without a
+// sequence number, which one came last is not the same to both ends.
 func put(b []byte, seq, ack uint64) {
 	if !Kind(b[0] & 15).Numbered() {
 		seq = 0
@@ -152,8 +160,9 @@ func put(b []byte, seq, ack uint64) {
 	binary.LittleEndian.PutUint32(b[checkAt+4:], uint32(ack>>32))
 }
 
-// sum is the check of head and data, total bytes together. At LevelMAC a packet of more than shortCheck bytes is hashed in two pieces, which
-// meet where the last message's data begins, because there the sender's memory may be in two.
+// sum is the check of head and data, total bytes together. At LevelMAC a packet of more than
+// shortCheck bytes is hashed in two pieces, which meet where the last message's data begins,
+// because there the sender's memory may be in two.
 func (s *Secret) sum(head []byte, front int, data []byte, total int) uint64 {
 	if s.level != LevelMAC {
 		if front <= shortCheck {
@@ -176,8 +185,8 @@ func (s *Secret) sum(head []byte, front int, data []byte, total int) uint64 {
 	return siphash.Hash(s.k0, s.k1, s.gmac.Seal(b, s.nonce, nil, data))
 }
 
-// front is how many bytes of a packet of total bytes stand before the data of its last message; all, if it is not of messages. Only
-// these need to be in b. False: lengths inside do not fit.
+// front is how many bytes of a packet of total bytes stand before the data of its last message;
+// all, if it is not of messages. Only these need to be in b. False: lengths inside do not fit.
 func front(b []byte, total int) (n int, ok bool) {
 	if Kind(b[0]&15) != KindData {
 		return total, len(b) == total
@@ -185,6 +194,9 @@ func front(b []byte, total int) (n int, ok bool) {
 	for n = HeaderSize; n < total; {
 		if len(b)-n < MessageSize {
 			return 0, false
+		}
+		if b[n] == PartID { // there are headers in its data
+			return total, len(b) == total
 		}
 		data := n + MessageSize + int(binary.LittleEndian.Uint16(b[n+2:]))
 		length := uint64(binary.LittleEndian.Uint32(b[n+4:]))

@@ -14,7 +14,8 @@ const testFirst = Seq(1<<32 - 100)
 // ends is both ends' idea of one direction.
 func ends(key string, level Level) (out, in *Secret) {
 	a, b := Side{1, 2, 3}, Side{4, 5, 6}
-	return NewSecret([]byte(key), level, a, b, testFirst), NewSecret([]byte(key), level, a, b, testFirst)
+	return NewSecret([]byte(key), level, a, b, testFirst),
+		NewSecret([]byte(key), level, a, b, testFirst)
 }
 
 // dataPacket has a message for each length.
@@ -40,23 +41,31 @@ func ackPacket(blocks int) []byte {
 	return b
 }
 
-// otherPacket is a packet of another kind than Data with n bytes behind its header.
-func otherPacket(kind Kind, n int) []byte {
-	b := make([]byte, HeaderSize+n)
-	(&Header{Kind: kind, Task: 1, Seq: testFirst, Ack: testFirst}).Put(b)
+// partPacket holds a part of n bytes of a longer packet.
+func partPacket(n int) []byte {
+	const front = HeaderSize + MessageSize + PartSize
+	b := make([]byte, front+n)
+	(&Header{Kind: KindData, Task: 1, Seq: testFirst, Ack: testFirst}).Put(b)
+	PutMessage(b[HeaderSize:], PartID, PartSize, n)
+	(&Part{Of: testFirst, Total: 2 * n, Keep: 2 * n}).Put(b[front-PartSize:])
 	return b
 }
 
 func packets() map[string][]byte {
 	return map[string][]byte{
-		"empty": dataPacket(testFirst), "small": dataPacket(testFirst, 8), "no data": dataPacket(testFirst, 0), "odd": dataPacket(testFirst, 13),
-		"several": dataPacket(testFirst, 8, 3, 0, 100), "many": dataPacket(testFirst, make([]int, 64)...), "long": dataPacket(testFirst, 4000),
-		"long last": dataPacket(testFirst, 600, 60, 1400), "huge": dataPacket(testFirst, 65000), "ack": ackPacket(0), "piece": otherPacket(KindPiece, 1200), "probe": otherPacket(KindProbe, 3000), "blocks": ackPacket(8),
-		"short by one": dataPacket(testFirst, shortCheck-HeaderSize-MessageSize-48), "too long by one": dataPacket(testFirst, shortCheck-HeaderSize-MessageSize-47),
+		"empty": dataPacket(testFirst), "small": dataPacket(testFirst, 8),
+		"no data": dataPacket(testFirst, 0), "odd": dataPacket(testFirst, 13),
+		"several": dataPacket(testFirst, 8, 3, 0, 100),
+		"many":    dataPacket(testFirst, make([]int, 64)...), "long": dataPacket(testFirst, 4000),
+		"long last": dataPacket(testFirst, 600, 60, 1400), "huge": dataPacket(testFirst, 65000),
+		"ack": ackPacket(0), "part": partPacket(1200), "blocks": ackPacket(8),
+		"short by one":    dataPacket(testFirst, shortCheck-HeaderSize-MessageSize-48),
+		"too long by one": dataPacket(testFirst, shortCheck-HeaderSize-MessageSize-47),
 	}
 }
 
-// TestFlips: each bit of what a level covers counts: all at mac, else all but the last message's data.
+// TestFlips: each bit of what a level covers counts: all at mac, else all but the last message's
+// data.
 func TestFlips(t *testing.T) {
 	for _, level := range levels {
 		for name, b := range packets() {
@@ -80,7 +89,8 @@ func TestFlips(t *testing.T) {
 			}
 			for cut := 0; cut < len(b); cut += 1 + len(b)/300 {
 				if in.Open(append([]byte(nil), b[:cut]...)) {
-					t.Fatalf("%v, %s: accepted when cut to %d of %d bytes", level, name, cut, len(b))
+					t.Fatalf("%v, %s: accepted when cut to %d of %d bytes", level, name, cut,
+						len(b))
 				}
 			}
 		}
@@ -108,8 +118,10 @@ func TestSecrets(t *testing.T) {
 	key := []byte("k")
 	seen := map[string]string{}
 	for name, s := range map[string]*Secret{
-		"there": NewSecret(key, LevelCookie, a, b, 1), "back": NewSecret(key, LevelCookie, b, a, 1), "key": NewSecret([]byte("K"), LevelCookie, a, b, 1),
-		"no key": NewSecret(nil, LevelCookie, a, b, 1), "mac": NewSecret(key, LevelMAC, a, b, 1), "none": NewSecret(key, LevelNone, a, b, 1),
+		"there": NewSecret(key, LevelCookie, a, b, 1), "back": NewSecret(key, LevelCookie, b, a, 1),
+		"key":    NewSecret([]byte("K"), LevelCookie, a, b, 1),
+		"no key": NewSecret(nil, LevelCookie, a, b, 1), "mac": NewSecret(key, LevelMAC, a, b, 1),
+		"none":        NewSecret(key, LevelNone, a, b, 1),
 		"nonce":       NewSecret(key, LevelCookie, Side{1, 2, 9}, b, 1),
 		"incarnation": NewSecret(key, LevelCookie, Side{1, 9, 3}, b, 1),
 		"task":        NewSecret(key, LevelCookie, Side{9, 2, 3}, b, 1),
@@ -130,7 +142,8 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestOldNumbers: a packet, or an acknowledgement, of before the numbers wrapped around is no packet of now; the sequence goes on.
+// TestOldNumbers: a packet, or an acknowledgement, of before the numbers wrapped around is no
+// packet of now; the sequence goes on.
 func TestOldNumbers(t *testing.T) {
 	out, in := ends("key", LevelCookie)
 	send := func(seq, ack Seq) []byte {
@@ -217,7 +230,8 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// TestAckAfterEitherHalf: an Ack is believed whether the last Data packet that arrived, or that went, was of before or after the wrap.
+// TestAckAfterEitherHalf: an Ack is believed whether the last Data packet that arrived, or that
+// went, was of before or after the wrap.
 func TestAckAfterEitherHalf(t *testing.T) {
 	for _, arrived := range []Seq{testFirst, 5} {
 		out, in := ends("key", LevelCookie)

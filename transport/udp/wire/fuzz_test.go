@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzOpen: a packet that a Secret opens is one that was sealed, in all that the level covers; whatever it holds, opening ends.
+// FuzzOpen: a packet that a Secret opens is one that was sealed, in all that the level covers;
+// whatever it holds, opening ends.
 func FuzzOpen(f *testing.F) {
 	for _, b := range packets() {
 		if len(b) < 5000 {
@@ -35,7 +36,9 @@ func FuzzOpen(f *testing.F) {
 		if !in.Open(append([]byte(nil), sealed...)) {
 			t.Fatal("a sealed packet is not opened")
 		}
-		if !bytes.Equal(sealed[seqAt:lengthAt], b[seqAt:lengthAt]) || !bytes.Equal(sealed[lengthAt+2:], b[lengthAt+2:]) || !bytes.Equal(sealed[:checkAt], b[:checkAt]) {
+		if !bytes.Equal(sealed[seqAt:lengthAt], b[seqAt:lengthAt]) ||
+			!bytes.Equal(sealed[lengthAt+2:], b[lengthAt+2:]) ||
+			!bytes.Equal(sealed[:checkAt], b[:checkAt]) {
 			t.Fatal("sealing changes more than check and length")
 		}
 		if at = max(at, 0) % max(covered, 1); flip != 0 && at < len(sealed) {

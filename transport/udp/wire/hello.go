@@ -7,7 +7,8 @@ import (
 	"github.com/dchest/siphash"
 )
 
-// Hello begins a session. It is symmetric: either side sends it, and it names what it knows of the other.
+// Hello begins a session. It is symmetric: either side sends it, and it names what it knows of the
+// other.
 //
 //	 0       7 8     15 16            31 32                           63
 //	+--------+--------+-----------------+--------------------------------+
@@ -59,7 +60,8 @@ const (
 // HelloKey signs the Hellos of one task to another.
 type HelloKey struct{ k0, k1 uint64 }
 
-// NewHelloKey derives it from the job key. Without one, and at LevelNone, a signature is a checksum, no proof.
+// NewHelloKey derives it from the job key. Without one, and at LevelNone, a signature is a
+// checksum, no proof.
 func NewHelloKey(key []byte, level Level, origin, target uint32) HelloKey {
 	var info [8]byte
 	binary.LittleEndian.PutUint32(info[0:], origin)
@@ -105,7 +107,8 @@ func (h *Hello) Decode(b []byte) error {
 	}
 	le := binary.LittleEndian
 	*h = Hello{
-		Level: Level(b[1] >> 4), Flags: Flags(b[1]) & helloFlags, Instance: le.Uint16(b[2:]), Task: le.Uint32(b[4:]), Target: le.Uint32(b[8:]), NumTasks: le.Uint32(b[12:]),
+		Level: Level(b[1] >> 4), Flags: Flags(b[1]) & helloFlags, Instance: le.Uint16(b[2:]),
+		Task: le.Uint32(b[4:]), Target: le.Uint32(b[8:]), NumTasks: le.Uint32(b[12:]),
 		Partition: le.Uint64(b[16:]), Incarnation: le.Uint64(b[24:]), Nonce: le.Uint64(b[32:]),
 		TargetIncarnation: le.Uint64(b[40:]), TargetNonce: le.Uint64(b[48:]),
 		ReceiveBuffer: le.Uint32(b[56:]), Round: le.Uint32(b[60:]),
@@ -113,7 +116,8 @@ func (h *Hello) Decode(b []byte) error {
 	return nil
 }
 
-// Verify says whether b, a Hello, was signed with key. Its time does not depend on where a forgery differs.
+// Verify says whether b, a Hello, was signed with key. Its time does not depend on where a forgery
+// differs.
 func Verify(b []byte, key HelloKey) bool {
 	if len(b) != HelloSize {
 		return false

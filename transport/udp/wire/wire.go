@@ -1,5 +1,6 @@
-// Package wire is the packet format of LAPI over UDP/IP: what one datagram holds, byte by byte. All numbers are
-// little-endian and of fixed width, so 32- and 64-bit tasks and processors of either byte order understand each other.
+// Package wire is the packet format of LAPI over UDP/IP: what one datagram holds, byte by byte. All
+// numbers are little-endian and of fixed width, so 32- and 64-bit tasks and processors of either
+// byte order understand each other.
 //
 // Every packet starts alike:
 //
@@ -16,20 +17,23 @@
 //	|  packet length  |   0             |  room: of Ack and Bye, else 0  |  32
 //	+-----------------+-----------------+--------------------------------+
 //
-// V is the version (high four bits of byte 0), K the kind, B the block that the ack bits tell of (high five bits of byte 1), F the flags. Each time
-// that a Data, Piece or Probe packet is sent, or an Ack packet that asks for an answer, it gets the next transmission number of its path, while a sequence number
-// belongs to the session and stays. Echo is the newest transmission number that has come from the other side by the path that the packet itself
-// takes: so the origin knows which transmission arrived there, and whether later ones have overtaken others.
+// V is the version (high four bits of byte 0), K the kind, B the block that the ack bits tell of
+// (high five bits of byte 1), F the flags. Each time that a Data packet is sent, or an Ack packet
+// that asks for an answer, it gets the next transmission number of its path, while a sequence
+// number belongs to the session and stays. Echo is the newest transmission number that has come
+// from the other side by the path that the packet itself takes: so the origin knows which
+// transmission arrived there, and whether later ones have overtaken others.
 //
-// The length is in bytes, of the whole packet: by it what the receiver's kernel has put together is taken apart again (see Length). Room is how many bytes
-// the origin of the data may have in flight on each path, by the receiver's judgement of its own socket and of how many others send to it.
+// The length is in bytes, of the whole packet: by it what the receiver's kernel has put together is
+// taken apart again (see Length). Room is how many bytes the origin of the data may have in flight
+// on each path, by the receiver's judgement of its own socket and of how many others send to it.
 //
 // What follows the header depends on the kind:
 //
-//   - Data: messages (see Message), each starting on a multiple of 8 bytes. The sequence number counts packets.
-//   - Piece: a part of a Data packet that is too long for its path (see Piece); the sequence number is that packet's.
-//   - Probe: bytes without a meaning, as many as are to be tried on the path. It has no sequence number.
-//   - Ack, Bye: blocks (see Block) that tell of more sequence numbers. They have no sequence number of their own.
+//   - Data: messages (see Message), each starting on a multiple of 8 bytes. The sequence number
+//     counts packets.
+//   - Ack, Bye: blocks (see Block) that tell of more sequence numbers. They have no sequence number
+//     of their own.
 //   - Hello has a layout of its own behind byte 8; see Hello.
 package wire
 
@@ -39,7 +43,7 @@ import (
 )
 
 // Version of the format. Packets of another version are not understood at all.
-const Version = 3
+const Version = 4
 
 // Kind of a packet.
 type Kind uint8
@@ -50,16 +54,15 @@ const (
 	KindData                  // messages
 	KindAck                   // acknowledgements alone
 	KindBye                   // the origin leaves in good order; carries its last acknowledgements
-	KindPiece                 // a part of a Data packet
-	KindProbe                 // wants an answer that echoes it: packets of its length pass
 
-	lastKind = KindProbe
+	lastKind = KindBye
 )
 
 // Numbered says whether packets of this kind have a sequence number.
-func (k Kind) Numbered() bool { return k == KindData || k == KindPiece }
+func (k Kind) Numbered() bool { return k == KindData }
 
-// Blocks says whether they tell of all that has arrived (see Block), not only of the 64 numbers in the header.
+// Blocks says whether they tell of all that has arrived (see Block), not only of the 64 numbers in
+// the header.
 func (k Kind) Blocks() bool { return k == KindAck || k == KindBye }
 
 // Flags of a packet. Their meaning depends on the kind.
@@ -67,7 +70,7 @@ type Flags uint8
 
 // Flags of packets.
 const (
-	FlagAckNow  Flags = 1 << iota // Data, Piece, Ack: acknowledge at once, by the same path
+	FlagAckNow  Flags = 1 << iota // Data, Ack: acknowledge at once, by the same path
 	FlagAckSoon                   // Data: acknowledge when there is nothing else to do
 	FlagAnswer                    // Bye: answers a Bye. Hello: no answer needed, the session stands
 
@@ -114,9 +117,9 @@ type Header struct {
 	Flags    Flags
 	AckBlock uint8  // at most MaxAckBlock
 	Task     uint16 // origin
-	Tx       uint16 // of Data, Piece, Probe, and of Ack with FlagAckNow: number of this transmission on its path
-	Echo     uint16 // newest Tx that came from the other side by this path; in the answer to a Probe, the Probe's
-	Seq      Seq    // of Data and Piece
+	Tx       uint16 // of Data, and of Ack with FlagAckNow: number of this transmission on its path
+	Echo     uint16 // newest Tx that came from the other side by this path
+	Seq      Seq    // of Data
 	Ack      Seq    // every sequence number before it has arrived
 	Bits     uint64 // bit i: AckFirst()+i has arrived
 	Room     uint32 // of Ack and Bye, bytes
@@ -135,7 +138,8 @@ const (
 	roomAt   = 36
 )
 
-// Put writes h to the first HeaderSize bytes of b, without length and check: those are Secret.Seal's.
+// Put writes h to the first HeaderSize bytes of b, without length and check: those are
+// Secret.Seal's.
 func (h *Header) Put(b []byte) {
 	_ = b[HeaderSize-1]
 	b[0] = Version<<4 | byte(h.Kind)
@@ -166,7 +170,8 @@ func KindOf(b []byte) (Kind, error) {
 	return k, nil
 }
 
-// Task is the origin of a packet, as it says, before anything is known to be true; len(b) >= HeaderSize.
+// Task is the origin of a packet, as it says, before anything is known to be true; len(b) >=
+// HeaderSize.
 func Task(b []byte) uint16 { return binary.LittleEndian.Uint16(b[2:]) }
 
 // Decode reads the header of a packet that is no Hello. It proves nothing: Secret.Open does.
@@ -194,8 +199,9 @@ func (h *Header) Decode(b []byte) error {
 	return nil
 }
 
-// Length is how long the packet that b begins with says it is, before anything is known to be true; 0: nothing that could be a packet. Receivers
-// get packets of one length in one piece, and tell by the first where the others begin.
+// Length is how long the packet that b begins with says it is, before anything is known to be true;
+// 0: nothing that could be a packet. Receivers get packets of one length in one piece, and tell by
+// the first where the others begin.
 func Length(b []byte) int {
 	switch k, err := KindOf(b); {
 	case err != nil:

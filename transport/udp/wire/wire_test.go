@@ -7,11 +7,12 @@ import (
 )
 
 func TestHeader(t *testing.T) {
-	h := Header{KindData, FlagAckNow, 5, 0x1234, 0x0807, 0x0a09, 0xfffffff0, 0x80000001, 0xf00000000000000f, 0x01020304}
+	h := Header{KindData, FlagAckNow, 5, 0x1234, 0x0807, 0x0a09, 0xfffffff0, 0x80000001,
+		0xf00000000000000f, 0x01020304}
 	var b [HeaderSize]byte
 	h.Put(b[:])
 	want := []byte{
-		0x32, 0x29, 0x34, 0x12, 7, 8, 9, 0xa, 0, 0, 0, 0, 0, 0, 0, 0,
+		0x42, 0x29, 0x34, 0x12, 7, 8, 9, 0xa, 0, 0, 0, 0, 0, 0, 0, 0,
 		0xf0, 0xff, 0xff, 0xff, 1, 0, 0, 0x80, 0xf, 0, 0, 0, 0, 0, 0, 0xf0, 0, 0, 0, 0, 4, 3, 2, 1,
 	}
 	if !bytes.Equal(b[:], want) {
@@ -34,9 +35,9 @@ func TestDecodeErrors(t *testing.T) {
 		{"nothing", nil, ErrShort},
 		{"short", b[:HeaderSize-1], ErrShort},
 		{"version", append([]byte{0x12}, b[1:]...), ErrVersion},
-		{"kind 0", append([]byte{0x30}, b[1:]...), ErrKind},
-		{"kind 7", append([]byte{0x37}, b[1:]...), ErrKind},
-		{"hello", append([]byte{0x31}, b[1:]...), ErrKind},
+		{"kind 0", append([]byte{0x40}, b[1:]...), ErrKind},
+		{"kind 5", append([]byte{0x45}, b[1:]...), ErrKind},
+		{"hello", append([]byte{0x41}, b[1:]...), ErrKind},
 	} {
 		var h Header
 		if err := h.Decode(c.b); !errors.Is(err, c.want) {
@@ -61,7 +62,8 @@ func TestLength(t *testing.T) {
 	}
 	short := append([]byte(nil), data...)
 	short[lengthAt], short[lengthAt+1] = HeaderSize-1, 0
-	for name, b := range map[string][]byte{"nothing": nil, "half a header": data[:HeaderSize-1], "another version": {0x12}, "too short a packet": short} {
+	for name, b := range map[string][]byte{"nothing": nil, "half a header": data[:HeaderSize-1],
+		"another version": {0x12}, "too short a packet": short} {
 		if n := Length(b); n != 0 {
 			t.Errorf("%s: %d", name, n)
 		}
@@ -78,12 +80,14 @@ func TestSeq(t *testing.T) {
 	for _, c := range []struct {
 		a, b   Seq
 		before bool
-	}{{1, 2, true}, {2, 1, false}, {5, 5, false}, {0xffffffff, 0, true}, {0, 0xffffffff, false}, {0xffffff00, 0xff, true}} {
+	}{{1, 2, true}, {2, 1, false}, {5, 5, false}, {0xffffffff, 0, true}, {0, 0xffffffff, false},
+		{0xffffff00, 0xff, true}} {
 		if c.a.Before(c.b) != c.before {
 			t.Errorf("%#x before %#x: %v", c.a, c.b, !c.before)
 		}
 	}
-	if !Seq(3).InWindow(0xfffffffe, 6) || Seq(4).InWindow(0xfffffffe, 6) || Seq(0xfffffffd).InWindow(0xfffffffe, 6) {
+	if !Seq(3).InWindow(0xfffffffe, 6) || Seq(4).InWindow(0xfffffffe, 6) ||
+		Seq(0xfffffffd).InWindow(0xfffffffe, 6) {
 		t.Error("a window over the wrap is wrong")
 	}
 }
@@ -102,7 +106,8 @@ func TestMessages(t *testing.T) {
 	if n, err := Count(b); n != 3 || err != nil {
 		t.Fatalf("count %d, %v", n, err)
 	}
-	if id, header, data := Split(b[MessageSize:]); id != 2 || header != MessageSize+8 || data != header+3 {
+	if id, header, data := Split(b[MessageSize:]); id != 2 || header != MessageSize+8 ||
+		data != header+3 {
 		t.Errorf("split: id %d, header to %d, data to %d", id, header, data)
 	}
 	var m Message
@@ -114,12 +119,14 @@ func TestMessages(t *testing.T) {
 	if rest, err := m.Next(rest); err != nil || string(m.Data) != "0123456789" || len(rest) != 0 {
 		t.Errorf("third message %+v, rest %d, %v", m, len(rest), err)
 	}
-	for cut := 1; cut < len(b); cut++ { // the last message is damaged, or an earlier one and nothing follows
+	// the last message is damaged, or an earlier one and nothing follows
+	for cut := 1; cut < len(b); cut++ {
 		if n, err := Count(b[:cut]); err == nil && n == 3 {
 			t.Errorf("cut at %d: %d messages", cut, n)
 		}
 	}
-	for _, bad := range [][]byte{{1, 1, 0, 0, 0, 0, 0, 0}, {1, 0, 4, 0, 0, 0, 0, 0, 1, 2, 3, 4}, {1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff}, {1, 0, 0xf8, 0xff, 0, 0, 0, 0}} {
+	for _, bad := range [][]byte{{1, 1, 0, 0, 0, 0, 0, 0}, {1, 0, 4, 0, 0, 0, 0, 0, 1, 2, 3, 4},
+		{1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff}, {1, 0, 0xf8, 0xff, 0, 0, 0, 0}} {
 		if _, err := m.Next(bad); !errors.Is(err, ErrMalformed) {
 			t.Errorf("% x: %v", bad, err)
 		}
@@ -138,7 +145,9 @@ func TestHello(t *testing.T) {
 	other := func(key string, level Level, origin, target uint32) bool {
 		return Verify(b, NewHelloKey([]byte(key), level, origin, target))
 	}
-	if !Verify(b, key) || other("", LevelMAC, 4, 5) || other("Secret", LevelMAC, 4, 5) || other("secret", LevelNone, 4, 5) || other("secret", LevelMAC, 5, 4) || Verify(b[:HelloSize-1], key) {
+	if !Verify(b, key) || other("", LevelMAC, 4, 5) || other("Secret", LevelMAC, 4, 5) ||
+		other("secret", LevelNone, 4, 5) || other("secret", LevelMAC, 5, 4) ||
+		Verify(b[:HelloSize-1], key) {
 		t.Error("a signature is judged wrongly")
 	}
 	for i := range b {
@@ -181,7 +190,8 @@ func FuzzDecode(f *testing.F) {
 			again := make([]byte, HelloSize)
 			g.Put(again, HelloKey{})
 			if !bytes.Equal(again[:helloSigned], b[:helloSigned]) {
-				t.Errorf("Hello % x is decoded and encoded as % x", b[:helloSigned], again[:helloSigned])
+				t.Errorf("Hello % x is decoded and encoded as % x", b[:helloSigned],
+					again[:helloSigned])
 			}
 		}
 	})
@@ -198,7 +208,8 @@ func walk(t *testing.T, b []byte) {
 		if rest, e = m.Next(rest); e != nil {
 			t.Fatalf("message %d of %d: %v", i, n, e)
 		}
-		if id, header, data := Split(b[len(b)-before:]); id != m.ID || header != MessageSize+len(m.Hdr) || data != header+len(m.Data) {
+		if id, header, data := Split(b[len(b)-before:]); id != m.ID ||
+			header != MessageSize+len(m.Hdr) || data != header+len(m.Data) {
 			t.Fatalf("message %d is split at %d and %d", i, header, data)
 		}
 		if len(m.Hdr)%8 != 0 || len(m.Hdr)+len(m.Data)+MessageSize > before {

@@ -8,20 +8,21 @@ import (
 	"lapi/transport"
 )
 
-// roadGatherer sends at Push, and finds the socket of one path full if it is told to.
-type roadGatherer struct {
-	roadOutlet
+// linkGatherer sends at Push, and finds the socket of one path full if it is told to.
+type linkGatherer struct {
+	linkOutlet
 	waiting []waitingPacket
 	full    int // path; -1: none
 	bounces []Bounce
 }
 
-func (g *roadGatherer) Gather(path Path, to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome {
+func (g *linkGatherer) Gather(path Path, to netip.AddrPort, head []byte, data transport.Addr,
+	n int) Outcome {
 	g.waiting = append(g.waiting, waitingPacket{path, to, head, data, n, nil})
 	return Gathered
 }
 
-func (g *roadGatherer) Push() []Bounce {
+func (g *linkGatherer) Push() []Bounce {
 	g.bounces = g.bounces[:0]
 	for i, w := range g.waiting {
 		if int(w.path) == g.full {
@@ -34,12 +35,12 @@ func (g *roadGatherer) Push() []Bounce {
 	return g.bounces
 }
 
-// TestBounceBeforeMissing: while the packets of a path that went down are sent again, packets of the same burst with lower numbers come back from
-// another path's socket. They go again, too.
+// TestBounceBeforeMissing: while the packets of a path that went down are sent again, packets of
+// the same burst with lower numbers come back from another path's socket. They go again, too.
 func TestBounceBeforeMissing(t *testing.T) {
-	r := newRoads(t, 2, nil, gigabit(), gigabit(), gigabit())
-	g := &roadGatherer{roadOutlet: roadOutlet{r, 0}, full: -1}
-	r.ms[0].out, r.ms[0].gatherer = g, g
+	r := newSimNet(t, 2, nil, gigabit(), gigabit(), gigabit())
+	g := &linkGatherer{linkOutlet: linkOutlet{r, 0}, full: -1}
+	r.ms[0].setOutlet(g)
 	s := r.stream(0, 1, 1000)
 	over := func() bool {
 		done := s.feed()

@@ -40,7 +40,8 @@ func (w *waitingPacket) packet() []byte {
 	return b
 }
 
-func (g *gatherer) Gather(path Path, to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome {
+func (g *gatherer) Gather(path Path, to netip.AddrPort, head []byte, data transport.Addr,
+	n int) Outcome {
 	w := waitingPacket{path, to, head, data, n, nil}
 	w.was = w.packet()
 	g.waiting = append(g.waiting, w)
@@ -69,6 +70,11 @@ func (g *gatherer) Push() []Bounce {
 	return g.bounces
 }
 
+// setOutlet replaces the outlet of a machine that has sent nothing yet.
+func (m *Machine) setOutlet(g Gatherer) {
+	m.out, m.batch, m.coalescing.gathers = g, newBatch(g), true
+}
+
 // newGatheringPair is newPair with gatherers.
 func newGatheringPair(t *testing.T, n int, set func(int, *Config)) (*pair, []*gatherer) {
 	t.Helper()
@@ -76,7 +82,7 @@ func newGatheringPair(t *testing.T, n int, set func(int, *Config)) (*pair, []*ga
 	var gs []*gatherer
 	for i, m := range p.ms {
 		g := &gatherer{pairOutlet: pairOutlet{p, i}}
-		m.out, m.gatherer = g, g
+		m.setOutlet(g)
 		gs = append(gs, g)
 	}
 	return p, gs
@@ -89,12 +95,15 @@ func (p *pair) push() {
 	}
 }
 
-// What the outlet holds is not touched before Push, whatever is acknowledged, sent again, refused or given up meanwhile: nothing arrives
-// damaged.
+// What the outlet holds is not touched before Push, whatever is acknowledged, sent again, refused
+// or given up meanwhile: nothing arrives damaged.
 func TestBurstMemory(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 3))
-		p, gs := newGatheringPair(t, 2, func(_ int, c *Config) { c.PacketSize, c.CopyMax = 2048, 64 })
+		p, gs := newGatheringPair(t, 2, func(_ int, c *Config) {
+			c.PacketSize, c.CopyMax = 2048,
+				64
+		})
 		p.meet()
 		p.lose = func(int, []byte) bool { return r.IntN(20) == 0 }
 		damaged, arrived := 0, 0
@@ -102,7 +111,8 @@ func TestBurstMemory(t *testing.T) {
 			if r.IntN(10) == 0 {
 				return transport.Refuse
 			}
-			if arrived++; len(m.Data) > 0 && !bytes.Equal(m.Data, bytes.Repeat(m.Data[:1], len(m.Data))) {
+			if arrived++; len(m.Data) > 0 && !bytes.Equal(m.Data,
+				bytes.Repeat(m.Data[:1], len(m.Data))) {
 				damaged++
 			}
 			return transport.Accept
@@ -114,7 +124,8 @@ func TestBurstMemory(t *testing.T) {
 				buffers = append(buffers, userMemory(t, 2000))
 			}
 			s := &sent{data: buffers[len(buffers)-1]}
-			n := []int{40, 1000, 1000, 1900}[r.IntN(4)] // often the same: a stale packet must not pass for a short one
+			// often the same: a stale packet must not pass for a short one
+			n := []int{40, 1000, 1000, 1900}[r.IntN(4)]
 			for i := range n {
 				s.data[i] = byte(len(all))
 			}
@@ -123,7 +134,13 @@ func TestBurstMemory(t *testing.T) {
 				buffers = buffers[:len(buffers)-1]
 				all = append(all, s)
 				done := s.op.Done
-				s.op.Done = func(op *transport.Op, err error) { done(op, err); spoil(s.data); buffers = append(buffers, s.data) } // the user's again
+				// the user's again
+				s.op.Done = func(op *transport.Op,
+					err error) {
+					done(op, err)
+					spoil(s.data)
+					buffers = append(buffers, s.data)
+				}
 				if s.status == transport.Done {
 					spoil(s.data)
 					buffers = append(buffers, s.data)
@@ -150,10 +167,12 @@ func TestBurstMemory(t *testing.T) {
 			p.pass(20 * time.Millisecond)
 		}
 		if !f.over() || arrived != len(all) || damaged != 0 {
-			t.Errorf("seed %d: flushed: %v, %d of %d arrive, %d damaged", seed, f.over(), arrived, len(all), damaged)
+			t.Errorf("seed %d: flushed: %v, %d of %d arrive, %d damaged", seed, f.over(), arrived,
+				len(all), damaged)
 		}
 		if gs[0].pushes == 0 || p.ms[0].stats.RetransmittedPackets == 0 {
-			t.Errorf("seed %d: %d pushes, %d retransmissions: nothing was tried", seed, gs[0].pushes, p.ms[0].stats.RetransmittedPackets)
+			t.Errorf("seed %d: %d pushes, %d retransmissions: nothing was tried", seed,
+				gs[0].pushes, p.ms[0].stats.RetransmittedPackets)
 		}
 	}
 }
@@ -178,7 +197,8 @@ func TestBurstDisconnect(t *testing.T) {
 	p.push()
 	p.want("packets", len(p.wires[0]), 2)
 	first, second := p.wires[0][0].b, p.wires[0][1].b
-	if bytes.HasPrefix(second, first) || bytes.Equal(first[:wire.HeaderSize], second[:wire.HeaderSize]) {
+	if bytes.HasPrefix(second, first) || bytes.Equal(first[:wire.HeaderSize],
+		second[:wire.HeaderSize]) {
 		t.Error("one went twice")
 	}
 }
@@ -209,11 +229,12 @@ func TestBurstFault(t *testing.T) {
 	}
 }
 
-// There is no room at Push: the packets go again a little later, and are not counted as lost, or sent twice.
+// There is no room at Push: the packets go again a little later, and are not counted as lost, or
+// sent twice.
 func TestBurstFull(t *testing.T) {
 	p, gs := newGatheringPair(t, 2, nil)
 	p.meet()
-	before, window := p.ms[0].stats, p.ms[0].peers[1].routes[0].window
+	before, window := p.ms[0].stats, p.ms[0].peers[1].paths.At(0).Congestion().Window()
 	gs[0].bounce = func(int) Outcome { return Full }
 	var all []*sent
 	for range 5 {
@@ -222,7 +243,8 @@ func TestBurstFull(t *testing.T) {
 	p.push()
 	p.want("packets on their way", len(p.wires[0]), 0)
 	if s := p.ms[0].stats; s.PacketsSent != before.PacketsSent || s.DataSent != before.DataSent {
-		t.Errorf("counted as sent: %d packets, %d bytes", s.PacketsSent-before.PacketsSent, s.DataSent-before.DataSent)
+		t.Errorf("counted as sent: %d packets, %d bytes", s.PacketsSent-before.PacketsSent,
+			s.DataSent-before.DataSent)
 	}
 	if n := p.ms[0].NextTimeout(); n == 0 || n > p.now+int64(fullDelay) {
 		t.Errorf("tried again at %d, now is %d", n, p.now)
@@ -235,13 +257,16 @@ func TestBurstFull(t *testing.T) {
 		}
 	}
 	s := p.ms[0].stats
-	if s.RetransmittedPackets != before.RetransmittedPackets || s.DataSent-before.DataSent != 5000 || p.ms[0].peers[1].routes[0].window < window {
-		t.Errorf("%d retransmissions, %d bytes sent, window %d", s.RetransmittedPackets, s.DataSent-before.DataSent, p.ms[0].peers[1].routes[0].window)
+	if s.RetransmittedPackets != before.RetransmittedPackets ||
+		s.DataSent-before.DataSent != 5000 ||
+		p.ms[0].peers[1].paths.At(0).Congestion().Window() < window {
+		t.Errorf("%d retransmissions, %d bytes sent, window %d", s.RetransmittedPackets,
+			s.DataSent-before.DataSent, p.ms[0].peers[1].paths.At(0).Congestion().Window())
 	}
 }
 
-// Acknowledgements in packets that come back from the outlet have not gone: the peer gets them soon after, and does not have to send
-// again.
+// Acknowledgements in packets that come back from the outlet have not gone: the peer gets them soon
+// after, and does not have to send again.
 func TestBurstFullOfAcks(t *testing.T) {
 	p, gs := newGatheringPair(t, 2, nil)
 	p.ms[0].Handle(1, func(*transport.Msg) transport.Verdict { return transport.Accept })
@@ -264,7 +289,9 @@ func TestBurstFullOfAcks(t *testing.T) {
 		p.deliver(0)
 		p.ms[1].Complete()
 	}
-	if s := p.ms[1].stats; there.done != 1 || s.RetransmittedPackets != origin.RetransmittedPackets {
-		t.Errorf("done %d times, %d packets sent again", there.done, s.RetransmittedPackets-origin.RetransmittedPackets)
+	if s := p.ms[1].stats; there.done != 1 ||
+		s.RetransmittedPackets != origin.RetransmittedPackets {
+		t.Errorf("done %d times, %d packets sent again", there.done,
+			s.RetransmittedPackets-origin.RetransmittedPackets)
 	}
 }

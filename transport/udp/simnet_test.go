@@ -9,15 +9,17 @@ import (
 
 	"lapi/transport"
 	"lapi/transport/memory"
+	"lapi/transport/udp/internal/recovery"
 )
 
-// roads is a network with several paths between machines, in virtual time. What comes to a task by a path goes through one bottleneck
-// with a queue; so a path has a rate, a delay and losses, and many origins share the way to one target.
-type roads struct {
+// simNet is a network with several paths between machines, in virtual time. What comes to a task by
+// a path goes through one bottleneck with a queue; so a path has a rate, a delay and losses, and
+// many origins share the way to one target.
+type simNet struct {
 	t       testing.TB
 	now     int64
 	ms      []*Machine
-	roads   [][]road // by task and path: the way there
+	links   [][]simLink // by task and path: the way there
 	queue   arrivals
 	serial  int
 	random  *rand.Rand
@@ -30,13 +32,14 @@ type roads struct {
 	pings   func(to int) // a message of kind 2 has come
 }
 
-// road is the way to a task by one path.
-type road struct {
-	delay   time.Duration
-	rate    int64         // bytes a second; 0: no limit
-	queue   int           // bytes that may wait
-	loss    float64       // of packets, 0 to 1
-	spread  time.Duration // that packets take longer than delay, at most: so they overtake each other
+// simLink is the way to a task by one path.
+type simLink struct {
+	delay time.Duration
+	rate  int64   // bytes a second; 0: no limit
+	queue int     // bytes that may wait
+	loss  float64 // of packets, 0 to 1
+	// that packets take longer than delay, at most: so they overtake each other
+	spread  time.Duration
 	cut     func(from int) bool
 	mtu     int   // longer packets vanish; 0: none do
 	tells   bool  // and the kernel hears of it
@@ -69,16 +72,17 @@ func (e *arrivals) Pop() any {
 	return last
 }
 
-type roadOutlet struct {
-	r *roads
+type linkOutlet struct {
+	r *simNet
 	i int
 }
 
-func roadAddr(task, path int) netip.AddrPort {
+func linkAddr(task, path int) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(path), 0, byte(task)}), 99)
 }
 
-func (o roadOutlet) Transmit(path Path, to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome {
+func (o linkOutlet) Transmit(path Path, to netip.AddrPort, head []byte, data transport.Addr,
+	n int) Outcome {
 	r := o.r
 	b := make([]byte, len(head)+n)
 	copy(b, head)
@@ -87,7 +91,7 @@ func (o roadOutlet) Transmit(path Path, to netip.AddrPort, head []byte, data tra
 	}
 	ip := to.Addr().As4()
 	task := int(ip[3])
-	w := &r.roads[task][path]
+	w := &r.links[task][path]
 	r.sentBy[path] += len(b)
 	if int(ip[1]) != int(path) || w.cut != nil && w.cut(o.i) || r.random.Float64() < w.loss {
 		w.lost++
@@ -114,25 +118,27 @@ func (o roadOutlet) Transmit(path Path, to netip.AddrPort, head []byte, data tra
 		at += r.random.Int64N(int64(w.spread))
 	}
 	r.serial++
-	heap.Push(&r.queue, arrival{at, r.serial, task, path, roadAddr(o.i, int(path)), b})
+	heap.Push(&r.queue, arrival{at, r.serial, task, path, linkAddr(o.i, int(path)), b})
 	return Sent
 }
 
-// newRoads makes tasks with an address for each of ways, which describe the way to every task.
-func newRoads(t testing.TB, tasks int, set func(c *Config), ways ...road) *roads {
+// newSimNet makes tasks with an address for each of ways, which describe the way to every task.
+func newSimNet(t testing.TB, tasks int, set func(c *Config), ways ...simLink) *simNet {
 	t.Helper()
 	memory.Guard()
-	r := &roads{t: t, now: 1000, random: rand.New(rand.NewPCG(1, 2)), buffer: userMemory(t, 1<<17), got: make([]int, tasks)}
+	r := &simNet{t: t, now: 1000, random: rand.New(rand.NewPCG(1, 2)), buffer: userMemory(t, 1<<17),
+		got: make([]int, tasks)}
 	for i := range tasks {
-		r.roads = append(r.roads, append([]road(nil), ways...))
-		c := Config{Task: i, NumTasks: tasks, Key: []byte("key"), Partition: "test", PacketSize: 1472, ReceiveBuffer: 1 << 20, CopyMax: 128,
+		r.links = append(r.links, append([]simLink(nil), ways...))
+		c := Config{Task: i, NumTasks: tasks, Key: []byte("key"), Partition: "test",
+			PacketSize: 1472, ReceiveBuffer: 1 << 20, CopyMax: 128,
 			Timeout: time.Minute, Random: r.random.Uint64, Locals: make([]Local, len(ways))}
 		c.PeerFailed = func(_ transport.Endpoint, err error) { r.failed = append(r.failed, err) }
 		c.PathChanged = func(transport.Endpoint, Path, bool) { r.changes++ }
 		if set != nil {
 			set(&c)
 		}
-		m, err := NewMachine(c, roadOutlet{r, i})
+		m, err := NewMachine(c, linkOutlet{r, i})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,9 +154,10 @@ func newRoads(t testing.TB, tasks int, set func(c *Config), ways ...road) *roads
 			}
 			var addrs []netip.AddrPort
 			for path := range ways {
-				addrs = append(addrs, roadAddr(j, path))
+				addrs = append(addrs, linkAddr(j, path))
 			}
-			if err := m.Connect(transport.Endpoint(j), transport.Address{Bytes: EncodeAddress(addrs...)}); err != nil {
+			if err := m.Connect(transport.Endpoint(j),
+				transport.Address{Bytes: EncodeAddress(addrs...)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -159,7 +166,7 @@ func newRoads(t testing.TB, tasks int, set func(c *Config), ways ...road) *roads
 }
 
 // step moves to the next arrival or timer, at most to end.
-func (r *roads) step(end int64) {
+func (r *simNet) step(end int64) {
 	next := end
 	if len(r.queue) > 0 {
 		next = min(next, r.queue[0].at)
@@ -194,7 +201,7 @@ func (r *roads) step(end int64) {
 }
 
 // heard says whether nothing waits at i's sockets.
-func (r *roads) heard(i int) bool {
+func (r *simNet) heard(i int) bool {
 	for _, a := range r.queue {
 		if a.to == i && a.at <= r.now {
 			return false
@@ -204,7 +211,7 @@ func (r *roads) heard(i int) bool {
 }
 
 // wakes is when task i runs again.
-func (r *roads) wakes(i int) int64 {
+func (r *simNet) wakes(i int) int64 {
 	if r.asleep == nil {
 		return 0
 	}
@@ -212,10 +219,10 @@ func (r *roads) wakes(i int) int64 {
 }
 
 // pass lets d go by.
-func (r *roads) pass(d time.Duration) { r.until(d, func() bool { return false }) }
+func (r *simNet) pass(d time.Duration) { r.until(d, func() bool { return false }) }
 
 // until lets time pass until done, but at most d, and says how long it took.
-func (r *roads) until(d time.Duration, done func() bool) time.Duration {
+func (r *simNet) until(d time.Duration, done func() bool) time.Duration {
 	r.t.Helper()
 	start := r.now
 	for end := r.now + int64(d); r.now < end && !done(); {
@@ -226,7 +233,7 @@ func (r *roads) until(d time.Duration, done func() bool) time.Duration {
 
 // stream is a long transfer in full packets.
 type stream struct {
-	r        *roads
+	r        *simNet
 	from, to int
 	ops      []transport.Op
 	free     []*transport.Op
@@ -235,8 +242,9 @@ type stream struct {
 	single   bool
 }
 
-func (r *roads) stream(from, to, packets int) *stream {
-	s := &stream{r: r, from: from, to: to, left: packets, ops: make([]transport.Op, seqWindow)}
+func (r *simNet) stream(from, to, packets int) *stream {
+	s := &stream{r: r, from: from, to: to, left: packets,
+		ops: make([]transport.Op, recovery.Numbers)}
 	size := r.ms[from].Limits().SendMax
 	data := userMemory(r.t, size)
 	for i := range s.ops {
@@ -259,7 +267,8 @@ func (s *stream) feed() bool {
 	for s.left > 0 && len(s.free) > 0 {
 		op := s.free[len(s.free)-1]
 		op.Single = s.single
-		if status, err := s.r.ms[s.from].Send(s.r.now, transport.Endpoint(s.to), 1, nil, op); err == transport.ErrBusy {
+		if status, err := s.r.ms[s.from].Send(s.r.now, transport.Endpoint(s.to), 1, nil,
+			op); err == transport.ErrBusy {
 			break
 		} else if err != nil || status != transport.Queued {
 			s.r.t.Fatalf("Send: %v, %v", status, err)
@@ -272,7 +281,7 @@ func (s *stream) feed() bool {
 }
 
 // rate is the bytes a second at which so many packets go from 0 to 1.
-func (r *roads) rate(packets int, single bool) float64 {
+func (r *simNet) rate(packets int, single bool) float64 {
 	r.t.Helper()
 	s := r.stream(0, 1, packets)
 	s.single = single
@@ -284,8 +293,9 @@ func (r *roads) rate(packets int, single bool) float64 {
 	return float64(packets*r.ms[0].Limits().SendMax) / d.Seconds()
 }
 
-// pingPong sends a message there and back for d and returns the longest pause between two messages, and how many came to task 1.
-func (r *roads) pingPong(d time.Duration, each func()) (longest time.Duration, count int) {
+// pingPong sends a message there and back for d and returns the longest pause between two messages,
+// and how many came to task 1.
+func (r *simNet) pingPong(d time.Duration, each func()) (longest time.Duration, count int) {
 	r.t.Helper()
 	var op [2]transport.Op
 	last := r.now

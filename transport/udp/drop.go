@@ -7,7 +7,8 @@ import (
 	"lapi/transport"
 )
 
-// Losing is a Config.Drop that loses this share of all packets, 0 to 100 percent, by a choice that seed and task determine.
+// Losing is a Config.Drop that loses this share of all packets, 0 to 100 percent, by a choice that
+// seed and task determine.
 func Losing(percent float64, seed uint64, task int) func(packet []byte) bool {
 	r := rand.New(rand.NewPCG(seed, uint64(task)))
 	return func([]byte) bool { return 100*r.Float64() < percent }
@@ -19,22 +20,24 @@ type lossy struct {
 	drop func(packet []byte) bool
 }
 
-func (o *lossy) Transmit(path Path, to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome {
+func (o *lossy) Transmit(path Path, to netip.AddrPort, head []byte, data transport.Addr,
+	n int) Outcome {
 	if o.drop(head) {
 		return Sent
 	}
 	return o.Gatherer.Transmit(path, to, head, data, n)
 }
 
-// PathMTU implements Surveyor.
+// PathMTU implements MTUSource.
 func (o *lossy) PathMTU(path Path, to netip.AddrPort) int {
-	if s, ok := o.Gatherer.(Surveyor); ok {
+	if s, ok := o.Gatherer.(MTUSource); ok {
 		return s.PathMTU(path, to)
 	}
 	return 0
 }
 
-func (o *lossy) Gather(path Path, to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome {
+func (o *lossy) Gather(path Path, to netip.AddrPort, head []byte, data transport.Addr,
+	n int) Outcome {
 	if o.drop(head) {
 		return Sent
 	}

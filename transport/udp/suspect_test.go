@@ -8,25 +8,27 @@ import (
 	"time"
 
 	"lapi/transport"
+	"lapi/transport/udp/internal/paths"
 )
 
 // unlike is a path that is much slower than gigabit.
-func unlike() road { return road{delay: 3 * time.Millisecond, rate: 125e6, queue: 250e3} }
+func unlike() simLink { return simLink{delay: 3 * time.Millisecond, rate: 125e6, queue: 250e3} }
 
-// Tasks that get a twentieth of the processor look silent by all paths alike: no path is left for that, be the paths alike or not, be it
-// a ping-pong or a long transfer.
+// Tasks that get a twentieth of the processor look silent by all paths alike: no path is left for
+// that, be the paths alike or not, be it a ping-pong or a long transfer.
 func TestStarvedPeerIsNotAFailedPath(t *testing.T) {
-	for name, other := range map[string]road{"alike": gigabit(), "unlike": unlike()} {
+	for name, other := range map[string]simLink{"alike": gigabit(), "unlike": unlike()} {
 		t.Run(name, func(t *testing.T) {
 			silent := 0
 			for seed := range uint64(20) {
-				r := newRoads(t, 2, nil, gigabit(), other)
-				starve := r.starve(rand.New(rand.NewPCG(seed, 5)), 60*time.Millisecond, 3*time.Millisecond)
+				r := newSimNet(t, 2, nil, gigabit(), other)
+				starve := r.starve(rand.New(rand.NewPCG(seed, 5)), 60*time.Millisecond,
+					3*time.Millisecond)
 				watch := func() {
 					starve()
 					for i := range r.ms {
-						for _, o := range r.ms[i].peers[1-i].routes {
-							if o.silentAt != 0 {
+						for path := range 2 {
+							if o := r.ms[i].peers[1-i].paths.At(path); o.Health() == "live" && !o.Works() {
 								silent++
 							}
 						}
@@ -47,17 +49,18 @@ func TestStarvedPeerIsNotAFailedPath(t *testing.T) {
 	}
 }
 
-// A path that fails is left, in whichever direction, also by tasks that seldom run, and only that one; and it is used again. On a machine with time that takes
-// a few milliseconds.
+// A path that fails is left, in whichever direction, also by tasks that seldom run, and only that
+// one; and it is used again. On a machine with time that takes a few milliseconds.
 func TestFailedPathIsLeft(t *testing.T) {
 	for name, c := range map[string]struct {
-		other      road
+		other      simLink
 		sleep, run time.Duration
 		limit      time.Duration
 	}{
-		"alike":           {other: gigabit(), limit: 20 * time.Millisecond},
-		"unlike":          {other: unlike(), limit: 60 * time.Millisecond},
-		"alike, starved":  {gigabit(), 60 * time.Millisecond, 3 * time.Millisecond, 5 * time.Second},
+		"alike":  {other: gigabit(), limit: 20 * time.Millisecond},
+		"unlike": {other: unlike(), limit: 60 * time.Millisecond},
+		"alike, starved": {gigabit(), 60 * time.Millisecond, 3 * time.Millisecond,
+			5 * time.Second},
 		"unlike, starved": {unlike(), 60 * time.Millisecond, 3 * time.Millisecond, 5 * time.Second},
 	} {
 		for path := range 2 {
@@ -68,39 +71,45 @@ func TestFailedPathIsLeft(t *testing.T) {
 					seeds = 20
 				}
 				for seed := range seeds {
-					r := newRoads(t, 2, nil, gigabit(), c.other)
+					r := newSimNet(t, 2, nil, gigabit(), c.other)
 					each := func() {}
 					if c.sleep != 0 {
 						each = r.starve(rand.New(rand.NewPCG(seed, 7)), c.sleep, c.run)
 					}
 					r.pingPong(500*time.Millisecond, each)
-					routes := r.ms[0].peers[1].routes
-					if strings.HasPrefix(name, "alike") { // neither is better: both tasks shall use this one
-						r.ms[0].peers[1].best, r.ms[1].peers[0].best = path, path
+					of := []*paths.Set{&r.ms[0].peers[1].paths, &r.ms[1].peers[0].paths}
+					// neither is better: both tasks shall use this one
+					if strings.HasPrefix(name, "alike") {
+						for _, s := range of {
+							s.Opened(s.At(path), r.now)
+						}
 						r.pingPong(10*time.Millisecond, each)
 					}
-					used := r.ms[0].peers[1].best == path && r.ms[1].peers[0].best == path
-					r.roads[seed%2][path].cut = func(int) bool { return true } // one direction
+					used := int(of[0].Usable().Number()) == path &&
+						int(of[1].Usable().Number()) == path
+					r.links[seed%2][path].cut = func(int) bool { return true } // one direction
 					cutAt, leftAt := r.now, int64(0)
 					r.pingPong(3*time.Second, func() {
 						each()
-						if h := routes[path].health; leftAt == 0 && (h == suspect || h == dead) {
+						if h := of[0].At(path).Health(); leftAt == 0 &&
+							(h == "down" || h == "dead") {
 							leftAt = r.now
 						}
 					})
 					switch {
 					case leftAt == 0:
-						t.Errorf("seed %d: health %d of the path that fails", seed, routes[path].health)
+						t.Errorf("seed %d: the path that fails is %s", seed,
+							of[0].At(path).Health())
 					case used: // else acknowledgements go by the other, and a probe finds it in its time
 						slowest = max(slowest, time.Duration(leftAt-cutAt))
 					}
-					if h := routes[1-path].health; h != live {
-						t.Errorf("seed %d: health %d of the path that works", seed, h)
+					if o := of[0].At(1 - path); o.Health() != "live" {
+						t.Errorf("seed %d: the path that works is %s", seed, o.Health())
 					}
-					r.roads[seed%2][path].cut = nil
+					r.links[seed%2][path].cut = nil
 					r.pingPong(3*time.Second, each)
-					if h := routes[path].health; h != live {
-						t.Errorf("seed %d: health %d of the path that works again", seed, h)
+					if o := of[0].At(path); o.Health() != "live" {
+						t.Errorf("seed %d: the path that works again is %s", seed, o.Health())
 					}
 				}
 				t.Logf("left after %v at most", slowest)
@@ -115,50 +124,55 @@ func TestFailedPathIsLeft(t *testing.T) {
 	}
 }
 
-// A timer that runs out while packets may wait at the sockets, as this task did not run, says nothing; but it is not put off for ever.
+// A timer that runs out while packets may wait at the sockets, as this task did not run, says
+// nothing; but it is not put off for ever.
 func TestTimerWaitsForWhatCame(t *testing.T) {
-	r := newRoads(t, 2, nil, gigabit(), gigabit())
+	r := newSimNet(t, 2, nil, gigabit(), gigabit())
 	r.pingPong(time.Second, nil)
 	var op transport.Op
 	if _, err := r.ms[0].Send(r.now, 1, 1, nil, &op); err != nil {
 		t.Fatal(err)
 	}
 	p := r.ms[0].peers[1]
-	used, again := &p.routes[p.best], r.ms[0].Stats().RetransmittedPackets
+	used, again := p.paths.Usable(), r.ms[0].Stats().RetransmittedPackets
 	r.asleep = []int64{r.now + int64(10*time.Millisecond), 0}
 	r.pass(9 * time.Millisecond) // the answer has come to the socket
 	late := r.now
 	for i := range mostUnheard {
 		r.ms[0].OnTimeout(late, false)
-		if !used.speaks() || r.ms[0].Stats().RetransmittedPackets != again {
-			t.Fatalf("doubted in turn %d, before what came was read", i)
+		if !used.Works() || r.ms[0].Stats().RetransmittedPackets != again {
+			t.Fatalf("suspected in turn %d, before what came was read", i)
 		}
 	}
 	r.ms[0].OnTimeout(late, false)
-	if used.speaks() {
+	if used.Works() {
 		t.Error("it is put off for ever")
 	}
 	r.asleep = nil
 	r.pass(time.Millisecond)
-	if !used.speaks() || r.changes != 0 {
-		t.Errorf("doubted still, or left %d times, though the answer was there", r.changes)
+	if !used.Works() || r.changes != 0 {
+		t.Errorf("suspected still, or left %d times, though the answer was there", r.changes)
 	}
 }
 
-// What is in flight by a path that fails goes again as soon as another path answers, all of it: it does not wait until its own timer runs out.
+// What is in flight by a path that fails goes again as soon as another path answers, all of it: it
+// does not wait until its own timer runs out.
 func TestStrandedGoAgain(t *testing.T) {
-	r := newRoads(t, 2, nil, gigabit(), gigabit())
+	r := newSimNet(t, 2, nil, gigabit(), gigabit())
 	r.pingPong(time.Second, nil)
 	p := r.ms[0].peers[1]
-	failed := &p.routes[p.best]
-	failed.smooth, failed.deviation = int64(5*time.Millisecond), int64(time.Millisecond) // so its timer is slow, and slower each time
+	failed := p.paths.Usable()
+	failed.RTT().Renew()
+	for range 4 { // so its timer is slow, and slower each time
+		failed.RTT().Sample(r.now, int64(5*time.Millisecond))
+	}
 	s := r.stream(0, 1, 40)
 	s.single = true
 	s.feed()
-	inFlight := failed.flying
-	r.silence(1, int(failed.path), true)
+	inFlight := failed.InFlight()
+	r.silence(1, int(failed.Number()), true)
 	for i := range r.queue { // what is on its way is lost, too
-		if r.queue[i].path == failed.path {
+		if uint8(r.queue[i].path) == failed.Number() {
 			r.queue[i].to = 0
 		}
 	}
@@ -170,10 +184,11 @@ func TestStrandedGoAgain(t *testing.T) {
 	}
 }
 
-// If all paths fail none is left, whichever comes back first is used at once, and the other is left then.
+// If all paths fail none is left, whichever comes back first is used at once, and the other is left
+// then.
 func TestAllSilent(t *testing.T) {
 	for path := range 2 {
-		r := newRoads(t, 2, nil, gigabit(), gigabit())
+		r := newSimNet(t, 2, nil, gigabit(), gigabit())
 		r.pingPong(time.Second, nil)
 		r.silence(1, 0, true)
 		r.silence(1, 1, true)
@@ -184,9 +199,10 @@ func TestAllSilent(t *testing.T) {
 			t.Errorf("path %d: a pause of %v after it came back", path, pause)
 		}
 		for i := range r.ms {
-			routes := r.ms[i].peers[1-i].routes
-			if routes[path].health != live || routes[1-path].health == live {
-				t.Errorf("task %d: health %d of path %d, which is back, %d of the other", i, routes[path].health, path, routes[1-path].health)
+			of := &r.ms[i].peers[1-i].paths
+			if of.At(path).Health() != "live" || of.At(1-path).Health() == "live" {
+				t.Errorf("task %d: path %d, which is back, is %s, the other %s", i, path,
+					of.At(path).Health(), of.At(1-path).Health())
 			}
 		}
 		r.want("changes", r.changes, 2)

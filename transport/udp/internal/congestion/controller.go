@@ -1,0 +1,41 @@
+// Package congestion decides how many bytes may be in flight on one path. It has no clock: calls
+// that need the time take now, in nanoseconds.
+package congestion
+
+import "lapi/transport/udp/internal/rtt"
+
+// PacketOverhead is what a packet costs a receive buffer beyond its bytes, about. All sizes here
+// include it.
+const PacketOverhead = 512
+
+// Controller is a congestion law for one path of one peer. Loss detection drives it: it says what
+// was acknowledged and lost, and asks before each packet.
+type Controller interface {
+	// Reset begins anew: a session begins, or the path works again and may be another one. buffer
+	// is how many bytes the peer's socket holds.
+	Reset(buffer int)
+	// SetLimit is what the peer says of its socket: no more than so many bytes, whatever the law
+	// says.
+	SetLimit(bytes int)
+	// Window is how many bytes the law allows in flight.
+	Window() int
+	// Allowed is how many bytes may be in flight: the law's window, and the peer's limit.
+	Allowed() int
+	// Blocked tells that a packet had to wait because of Allowed.
+	Blocked()
+	// Acked tells of bytes that have arrived. Update follows, once an acknowledgement.
+	Acked(bytes int)
+	// Update draws the conclusions from what was acknowledged since the last Update.
+	Update(now int64, t *rtt.Estimator)
+	// Lost tells of a transmission that was lost.
+	Lost(l Loss, t *rtt.Estimator)
+	// Collapse takes the window back to the least: nothing was heard for long.
+	Collapse()
+}
+
+// Loss is a lost transmission.
+type Loss struct {
+	Tx     uint64 // its number on the path
+	Newest uint64 // how many had been sent when it was noticed
+	Bytes  int
+}

@@ -1,0 +1,168 @@
+package congestion
+
+import (
+	"testing"
+
+	"lapi/transport/udp/internal/rtt"
+)
+
+const packet = 1472
+
+// path is one bottleneck under a controller: a rate, a round trip without a queue, and a buffer.
+type path struct {
+	c      Controller
+	t      rtt.Estimator
+	now    int64
+	rate   int64 // bytes a millisecond
+	base   int64 // ns
+	buffer int   // bytes
+	tx     uint64
+	lost   int
+}
+
+// round sends what the window allows, and acknowledges what arrives. Of each hundred packets, loss
+// are lost at random.
+func (p *path) round(loss int) (sent int) {
+	window := p.c.Allowed()
+	fits := int(p.rate*p.base/1e6) + p.buffer
+	p.c.Blocked()
+	queue := max(min(window, fits)-int(p.rate*p.base/1e6), 0)
+	t := p.base + int64(queue)*1e6/p.rate
+	p.now += t
+	p.t.Sample(p.now, t)
+	first := p.tx
+	for size := packet + PacketOverhead; sent+size <= window; sent += size {
+		p.tx++
+		if sent > fits || int(p.tx*37%100) < loss {
+			p.lost++
+			p.c.Lost(Loss{Tx: p.tx, Newest: first + uint64(window/size), Bytes: size}, &p.t)
+		} else {
+			p.c.Acked(size)
+		}
+	}
+	p.c.Update(p.now, &p.t)
+	return sent
+}
+
+func newPath(rate, base int64, buffer int) *path {
+	p := &path{c: New(packet), now: 1, rate: rate, base: base, buffer: buffer}
+	p.c.Reset(1 << 22)
+	return p
+}
+
+// The window doubles until a queue shows: a path is full after a few round trips.
+func TestOpens(t *testing.T) {
+	p := newPath(125000, 1e6, 1<<20)
+	first := p.c.Window()
+	p.round(0)
+	if w := p.c.Window(); w < 2*first-packet-PacketOverhead || w > 2*first {
+		t.Errorf("the window goes from %d to %d", first, w)
+	}
+	for range 10 {
+		p.round(0)
+	}
+	if w := p.c.Window(); w < 125000 {
+		t.Errorf("a window of %d bytes on a path that holds 125000", w)
+	}
+}
+
+// It does not grow while something else than the window holds packets back.
+func TestGrowsOnlyWhenUsed(t *testing.T) {
+	p := newPath(125000, 1e6, 1<<20)
+	first := p.c.Window()
+	p.t.Sample(1, 1e6)
+	for range 20 {
+		p.now += 2e6
+		p.c.Acked(packet)
+		p.c.Update(p.now, &p.t)
+	}
+	if w := p.c.Window(); w != first {
+		t.Errorf("the window goes from %d to %d", first, w)
+	}
+}
+
+// What the peer says of its socket holds, whatever the law says.
+func TestLimit(t *testing.T) {
+	p := newPath(125000, 1e6, 1<<20)
+	p.c.SetLimit(10000)
+	if n := p.c.Allowed(); n != 10000 {
+		t.Errorf("%d bytes are allowed", n)
+	}
+	for range 10 {
+		p.round(0)
+	}
+	if w := p.c.Window(); w > 1<<16 {
+		t.Errorf("a window of %d bytes that nobody may use", w)
+	}
+}
+
+// Losses at random, where no queue shows, cost nothing but what was lost.
+func TestRandomLoss(t *testing.T) {
+	p := newPath(1e9, 1e6, 1<<30)
+	for range 50 {
+		p.round(10)
+	}
+	if w := p.c.Window(); w < 1<<21 || p.lost == 0 {
+		t.Errorf("a window of %d bytes after %d losses", w, p.lost)
+	}
+}
+
+// Where more than a quarter of a round was lost the window is halved although no queue shows; a
+// quarter changes nothing.
+func TestHeavyLossHalves(t *testing.T) {
+	for _, k := range []struct{ lost, want int }{{24, 64 << 10}, {60, 32 << 10}} {
+		c := &delivery{packetSize: packet, window: 64 << 10, limit: 1 << 20, found: true,
+			roundAt: 1}
+		var flat rtt.Estimator
+		flat.Sample(1, 1e6)
+		for i := range k.lost {
+			c.Lost(Loss{uint64(i + 1), 100, packet}, &flat)
+		}
+		c.Acked((100 - k.lost) * packet)
+		c.Update(3e6, &flat)
+		if c.window != k.want {
+			t.Errorf("%d of 100 lost: a window of %d bytes, want %d", k.lost, c.window, k.want)
+		}
+	}
+}
+
+// A loss behind a queue takes the window back to what the path delivers, at most to a half, and
+// once for all that was in flight.
+func TestQueueDrains(t *testing.T) {
+	p := newPath(125000, 1e6, 250000)
+	for range 200 {
+		before := p.c.Window()
+		p.round(0)
+		if w := p.c.Window(); w < before/4-1 { // a queue and a heavy loss at once
+			t.Fatalf("the window falls from %d to %d in one round", before, w)
+		}
+	}
+	w, full := p.c.Window(), 125000+250000
+	if w < 100000 || w > full+full/4 || p.lost == 0 {
+		t.Errorf("a window of %d bytes in the end, %d packets lost", w, p.lost)
+	}
+}
+
+// However bad it gets, two packets may fly, so that a lost one is noticed by the next.
+func TestLeast(t *testing.T) {
+	p := newPath(1000, 1e6, 3000)
+	for range 100 {
+		p.round(90)
+	}
+	p.c.Collapse()
+	if w := p.c.Window(); w != 2*(packet+PacketOverhead) {
+		t.Errorf("a window of %d bytes", w)
+	}
+	p.c.Reset(1)
+	if w := p.c.Window(); w != 2*(packet+PacketOverhead) {
+		t.Errorf("a window of %d bytes for a socket that holds nothing", w)
+	}
+}
+
+// Every packet passes here: nothing may be allocated.
+func TestAllocatesNothing(t *testing.T) {
+	p := newPath(125000, 1e6, 250000)
+	if n := testing.AllocsPerRun(100, func() { p.round(5) }); n != 0 {
+		t.Errorf("%v allocations a round", n)
+	}
+}

@@ -1,0 +1,73 @@
+package recovery
+
+import (
+	"testing"
+	"time"
+
+	"lapi/transport/udp/internal/congestion"
+)
+
+// For a lone packet a path that loses some is slower than one that is a little longer and loses
+// none.
+func TestLossesCountForLatency(t *testing.T) {
+	a, b := NewPath(congestion.New(1472)), NewPath(congestion.New(1472))
+	for now := range int64(20) {
+		a.RTT().Sample(now+1, int64(100*time.Microsecond))
+		b.RTT().Sample(now+1, int64(160*time.Microsecond))
+	}
+	if a.Latency() >= b.Latency() {
+		t.Errorf("%d and %d: the first is shorter", a.Latency(), b.Latency())
+	}
+	a.lossShare = 1 << 16 / 5
+	if a.Latency() <= b.Latency() {
+		t.Errorf("%d and %d: the first loses a fifth", a.Latency(), b.Latency())
+	}
+}
+
+// What a late packet costs is allowed for, doubled at most once a round trip, and taken back.
+func TestReordering(t *testing.T) {
+	var o reordering
+	const trip = int64(time.Millisecond)
+	if !o.isLost(reorderPackets, 0, trip) || o.isLost(reorderPackets-1, trip/4, trip) ||
+		!o.isLost(1, trip/4+1, trip) {
+		t.Error("the bounds of order are not as they should be")
+	}
+	now := int64(time.Second)
+	o.wasLate(now, trip)
+	o.wasLate(now+1, trip)
+	if o.slack != int64(lateLeast) {
+		t.Errorf("%v are allowed for after one round trip", time.Duration(o.slack))
+	}
+	if o.isLost(100, trip/4, trip) {
+		t.Error("the number of packets counts where they do not keep their order")
+	}
+	for range 10 {
+		now += trip + 1
+		o.wasLate(now, trip)
+	}
+	if o.slack != trip {
+		t.Errorf("%v are allowed for, not a round trip", time.Duration(o.slack))
+	}
+	for range 10 {
+		now += int64(lateKeep) + 1
+		o.decay(now)
+	}
+	if o.slack != 0 {
+		t.Errorf("%v are allowed for when nothing is late any more", time.Duration(o.slack))
+	}
+}
+
+// The echo has 16 bits; an impossible one is no news.
+func TestEcho(t *testing.T) {
+	p := NewPath(congestion.New(1472))
+	for range 3 * echoReach {
+		p.Asked(1)
+	}
+	if p.tx != echoReach {
+		t.Errorf("%d transmissions are out of the echo's reach", p.tx)
+	}
+	if !p.Echo(2, uint16(p.tx)) || p.Echo(3, uint16(p.tx)) || p.Echo(3, uint16(p.tx+1)) ||
+		p.ackedTx != p.tx {
+		t.Errorf("acknowledged up to %d of %d", p.ackedTx, p.tx)
+	}
+}

@@ -1,0 +1,254 @@
+package udp
+
+import (
+	"net/netip"
+
+	"lapi/transport"
+	"lapi/transport/udp/internal/paths"
+	"lapi/transport/udp/wire"
+)
+
+// sessionState is where a session is; doc.go draws it.
+type sessionState uint8
+
+const (
+	idle        sessionState = iota
+	handshaking              // a Hello has gone out or come in
+	open                     // data may go
+	closed                   // the peer said Bye
+	failed                   // disconnected, timed out, or the machine is closed
+)
+
+// session is who the peer is, whether it is there, and how that begins and ends; doc.go says why
+// this way.
+type session struct {
+	p        *peer
+	state    sessionState
+	expected uint64    // the peer's incarnation as its address told; 0: not known
+	nonce    uint64    // ours for this peer
+	theirs   wire.Side // the peer's as its latest Hello told; final once the state is open
+	known    bool      // theirs is set
+	buffer   int       // bytes that the peer's sockets hold, each
+	admission
+	helloDue   int64 // when to repeat Hello; 0: nothing waits for the session
+	helloWait  int64 // the pause before
+	nextHello  int64 // not before then to packets that do not fit
+	reconnects bool  // by Reconnect: the two tasks have not begun together, rounds mean nothing
+
+	// since when something has been due from the peer without a sign of life; 0: nothing is
+	waitSince int64
+	tries     uint  // how often in a row the peer was asked for one
+	stallDue  int64 // when to give up because no path can be used; 0: one can
+
+	closeDue  int64 // when to send the close notice again; 0: not at all
+	closeSent int
+}
+
+// anyRound in a Hello says that its sender has reconnected to the peer.
+const anyRound = 0
+
+func (s *session) alive() bool { return s.state < closed }
+
+// move looks for the peer elsewhere: the session has not been open yet.
+func (p *peer) move(now int64, addrs []netip.AddrPort, incarnation uint64) {
+	p.setPaths(addrs)
+	s := &p.session
+	s.expected, s.theirs, s.known, s.in, s.out = incarnation, wire.Side{}, false, nil, nil
+	if s.helloDue == 0 {
+		s.state = idle
+		return
+	}
+	s.helloDue = 0
+	s.greet(now)
+}
+
+// greet begins the handshake, because something waits for the session.
+func (s *session) greet(now int64) {
+	if s.helloDue != 0 {
+		return
+	}
+	s.state = handshaking
+	s.waitSince, s.tries = now, 0
+	s.helloWait = int64(helloDelay)
+	s.sendHello(s.p.paths.Usable(), 0)
+	s.helloDue = now + s.helloWait
+	s.p.timer(s.helloDue)
+}
+
+// askForHello tells a peer whose packets do not fit that it must tell us its nonce again.
+func (s *session) askForHello(r *paths.Path, now int64) {
+	if now >= s.nextHello {
+		s.nextHello = now + int64(helloDelay)
+		s.sendHello(r, 0)
+	}
+}
+
+// sendHello sends Hello by r.
+func (s *session) sendHello(r *paths.Path, flags wire.Flags) {
+	m := s.p.m
+	if r.IsOffline() {
+		return
+	}
+	s.makeHelloKeys()
+	h := wire.Hello{
+		Level: m.cfg.Level, Flags: flags, Instance: uint16(m.cfg.Instance),
+		Task: uint32(m.cfg.Task), Target: uint32(s.p.ep),
+		NumTasks: uint32(m.cfg.NumTasks), Partition: m.partition, Incarnation: m.cfg.Incarnation,
+		Nonce:             s.nonce,
+		TargetIncarnation: s.theirs.Incarnation, TargetNonce: s.theirs.Nonce,
+		ReceiveBuffer: uint32(min(m.cfg.ReceiveBuffer, largestBuffer)),
+		Round:         m.cfg.Round,
+	}
+	if s.reconnects {
+		h.Round = anyRound
+	}
+	h.Put(m.scratch[:], s.helloOut)
+	if m.out.Transmit(Path(r.Number()), r.Addr(), m.scratch[:wire.HelloSize], 0, 0) != Full {
+		m.stats.PacketsSent++
+	}
+}
+
+// onHello takes in a Hello. Nothing of it is believed before its address and its signature fit.
+func (m *Machine) onHello(now int64, path Path, from netip.AddrPort, b []byte) {
+	var h wire.Hello
+	p, r := m.helloFrom(path, from, b, &h)
+	if p == nil {
+		m.stats.GhostPackets++
+		return
+	}
+	s := &p.session
+	theirs := wire.Side{Task: h.Task, Incarnation: h.Incarnation, Nonce: h.Nonce}
+	// another incarnation, or a session that is over
+	if s.state >= open && theirs != s.theirs || !s.alive() {
+		m.stats.GhostPackets++
+		return
+	}
+	m.stats.PacketsReceived++
+	if s.state != open {
+		s.learn(theirs)
+		s.hasBuffer(int(min(h.ReceiveBuffer, largestBuffer)))
+		if h.TargetIncarnation == m.cfg.Incarnation && h.TargetNonce == s.nonce {
+			s.opened(r, now)
+		}
+	}
+	if h.Flags&wire.FlagAnswer == 0 {
+		var flags wire.Flags
+		if s.state == open {
+			flags = wire.FlagAnswer
+		}
+		s.sendHello(r, flags)
+	}
+}
+
+// learn notes who the peer says it is; the latest word counts until the session is open.
+func (s *session) learn(theirs wire.Side) {
+	if s.state == idle {
+		s.state = handshaking
+	}
+	if s.known && s.theirs == theirs {
+		return
+	}
+	s.theirs, s.known = theirs, true
+	cfg := &s.p.m.cfg
+	ours := wire.Side{Task: uint32(cfg.Task), Incarnation: cfg.Incarnation, Nonce: s.nonce}
+	s.in = wire.NewSecret(cfg.Key, cfg.Level, theirs, ours, firstSeq)
+	s.out = wire.NewSecret(cfg.Key, cfg.Level, ours, theirs, firstSeq)
+}
+
+// hasBuffer sets the windows for a peer whose sockets hold so many bytes each.
+func (s *session) hasBuffer(bytes int) {
+	s.buffer = bytes
+	for i := range s.p.paths.Len() {
+		s.p.paths.At(i).Congestion().Reset(bytes)
+	}
+}
+
+// opened: the peer has proved, by r, that it is alive and knows our nonce.
+func (s *session) opened(r *paths.Path, now int64) {
+	s.p.sender.window.Open()
+	s.state = open
+	s.helloDue, s.waitSince, s.tries = 0, 0, 0
+	s.p.paths.Opened(r, now)
+	s.p.sender.learnMTUs(now)
+	s.p.sender.pump(now)
+}
+
+func (s *session) onHelloTimer(now int64) {
+	if s.isSilent(now) {
+		s.fail()
+		return
+	}
+	s.p.paths.NextTurn()
+	s.sendHello(s.p.paths.Usable(), 0)
+	s.tries++
+	s.helloWait = min(2*s.helloWait, int64(helloDelayMax), int64(s.p.m.cfg.PollingInterval))
+	s.helloDue = now + s.helloWait
+}
+
+// waits: something has gone that the peer must answer.
+func (s *session) waits(now int64) {
+	if s.waitSince == 0 {
+		s.waitSince = now
+	}
+}
+
+// heard: the peer has answered. outstanding: it must answer more.
+func (s *session) heard(now int64, outstanding bool) {
+	s.tries, s.waitSince = 0, 0
+	if outstanding {
+		s.waitSince = now
+	}
+}
+
+// isSilent says whether the peer has not been heard of for TIMEOUT, although it was asked several
+// times: a task that was away itself for so long has its answer waiting at the socket.
+func (s *session) isSilent(now int64) bool {
+	cfg := &s.p.m.cfg
+	return !cfg.NoTimeout && s.waitSince != 0 && now-s.waitSince >= int64(cfg.Timeout) &&
+		s.tries >= timeoutTries
+}
+
+// fail gives the peer up.
+func (s *session) fail() {
+	p := s.p
+	reason := transport.ErrTimeout
+	switch {
+	case p.paths.AllOffline():
+		reason = transport.ErrAdaptersDown
+	case p.paths.Several():
+		reason = transport.ErrUnreachable
+	}
+	p.drop(failed, transport.ErrUnreachable, &p.m.done)
+	if p.m.cfg.PeerFailed != nil {
+		p.m.cfg.PeerFailed(p.ep, reason)
+	}
+}
+
+// stalled makes sure that somebody hears of it if this task can send by no address.
+func (s *session) stalled(now int64) {
+	p := s.p
+	if s.stallDue != 0 || !p.sender.window.Outstanding() || p.m.cfg.NoTimeout ||
+		!p.paths.AllOffline() {
+		return
+	}
+	s.waits(now)
+	s.stallDue = s.waitSince + int64(p.m.cfg.Timeout)
+	p.timer(s.stallDue)
+}
+
+// onStallTimer: this task could send by no address for TIMEOUT.
+func (s *session) onStallTimer(now int64) {
+	s.stallDue = 0
+	if !s.p.paths.AllOffline() || !s.p.sender.window.Outstanding() || s.p.m.cfg.NoTimeout {
+		return
+	}
+	if now-s.waitSince >= int64(s.p.m.cfg.Timeout) {
+		s.fail()
+	}
+}
+
+// end stops every timer.
+func (s *session) end(to sessionState) {
+	s.helloDue, s.stallDue, s.closeDue, s.waitSince = 0, 0, 0, 0
+	s.state = to
+}
