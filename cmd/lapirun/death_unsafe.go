@@ -8,9 +8,9 @@ import (
 
 // death says how a process ended.
 type death struct {
-	signal int // that killed it; 0 if it exited
-	status int // with which it exited
-	core   bool
+	Signal int // that killed it; 0 if it exited
+	Status int // with which it exited
+	Core   bool
 }
 
 // Values of si_code for SIGCHLD.
@@ -30,7 +30,7 @@ func peekDeath(pid int) (death, bool) {
 			continue
 		}
 		if err == unix.ECHILD { // somebody else has waited for it; how it ended is lost
-			return death{status: 255}, true
+			return death{Status: 255}, true
 		}
 		if err != nil || info.Signo == 0 {
 			return death{}, false
@@ -45,7 +45,7 @@ func peekDeath(pid int) (death, bool) {
 	}
 	status := int(words[union+2])
 	if info.Code == cldExited {
-		return death{status: status}, true
+		return death{Status: status}, true
 	}
-	return death{signal: status, core: info.Code == cldDumped}, true
+	return death{Signal: status, Core: info.Code == cldDumped}, true
 }

@@ -33,15 +33,13 @@ type launch struct {
 	environ   []string
 	partition uint32
 	hub       *hub.Hub
-	guardian  *guardian
+	watchdog  *watchdog
 	stdout    *sink
 	stderr    *sink
 	copying   sync.WaitGroup
-	children  chan os.Signal
 	signals   chan os.Signal
 
 	tasks     []*process
-	marks     map[string]bool // the tasks' values of LAPI_LAUNCHER_FD
 	running   int
 	ending    bool
 	forwarded map[int]bool // signals that this lapirun got and passed on
@@ -80,7 +78,7 @@ func newJob(name string, o *options, environ []string) (*launch, error) {
 		name: name, o: o, path: path, environ: environ, hub: h,
 		partition: binary.LittleEndian.Uint32(partition) >> 1,
 		stdout:    newSink(os.Stdout, o.stdout), stderr: newSink(os.Stderr, stdoutMode{}),
-		forwarded: make(map[int]bool), marks: make(map[string]bool),
+		forwarded: make(map[int]bool),
 	}, nil
 }
 
@@ -103,7 +101,7 @@ func (j *launch) say(format string, args ...any) {
 func (j *launch) run() int {
 	j.catchSignals()
 	var err error
-	if j.guardian, err = startGuardian(); err != nil {
+	if j.watchdog, err = startWatchdog(j.o.procs); err != nil {
 		j.say("%v", err)
 		return exitFailure
 	}
@@ -128,8 +126,15 @@ func (j *launch) run() int {
 // turn handles one event.
 func (j *launch) turn() {
 	select {
-	case <-j.children:
-		j.bury()
+	case r, ok := <-j.watchdog.deaths:
+		if !ok {
+			j.unwatched()
+			return
+		}
+		p := j.tasks[r.Task]
+		p.ended = true
+		j.running--
+		j.ended(r.Task, p, r.Death)
 	case s := <-j.signals:
 		j.signalled(s.(syscall.Signal))
 	case <-j.kill:
@@ -185,22 +190,16 @@ func (j *launch) startTask(n *node, task int, stdin *os.File) error {
 	}
 	defer stdout.Close()
 	defer stderr.Close()
-	j.marks[launcher] = true
-	j.guardian.expect(launcher)
-	files := make([]*os.File, launcherFD+1)
-	files[0], files[1], files[2], files[launcherFD] = stdin, stdout, stderr, control
-	p, err := os.StartProcess(path, args, &os.ProcAttr{
-		Env:   taskEnvironment(j.environ, j.o, n, task, j.partition, launcher),
-		Files: files,
-		Sys:   &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
-	})
+	pid, err := j.watchdog.start(order{
+		Task: task, Path: path, Args: args,
+		Env: taskEnvironment(j.environ, j.o, n, task, j.partition, launcher),
+	}, stdin, stdout, stderr, control)
 	if err != nil {
 		return err
 	}
-	j.tasks = append(j.tasks, &process{pid: p.Pid, started: time.Now(), node: n})
+	j.tasks = append(j.tasks, &process{pid: pid, started: time.Now(), node: n})
 	j.running++
-	j.guardian.watch(p.Pid)
-	return p.Release() // lapirun waits by number
+	return nil
 }
 
 // outputs makes the pipes for a task's output and begins to copy them.
@@ -220,18 +219,17 @@ func (j *launch) outputs(task int) (stdout, stderr *os.File, err error) {
 	return outWrite, errWrite, nil
 }
 
-// bury looks for tasks that have ended.
-func (j *launch) bury() {
-	for task, p := range j.tasks {
-		if p.ended {
-			continue
-		}
-		if d, ok := peekDeath(p.pid); ok {
-			p.ended = true
-			j.running--
-			j.ended(task, p, d)
-		}
+// unwatched: somebody has killed the watchdog, and the kernel the tasks with it.
+func (j *launch) unwatched() {
+	j.say("the watchdog is gone, and the tasks with it")
+	if j.status == 0 {
+		j.status = exitFailure
 	}
+	j.killTasks(unix.SIGKILL)
+	for _, p := range j.tasks {
+		p.ended = true
+	}
+	j.running = 0
 }
 
 func (j *launch) ended(task int, p *process, d death) {
@@ -248,7 +246,7 @@ func (j *launch) ended(task int, p *process, d death) {
 	if first {
 		j.status = d.code()
 	}
-	expected := j.ending || j.forwarded[d.signal]
+	expected := j.ending || j.forwarded[d.Signal]
 	switch {
 	case j.o.keepGoing && !expected:
 		j.say("%s", text)
@@ -312,10 +310,10 @@ func (j *launch) cleanUp() {
 		_ = unix.Kill(-p.pid, unix.SIGKILL)
 	}
 	if !complete || j.status != 0 {
-		killMarked(j.marks)
+		j.watchdog.killAll()
 		await(copied, drainTime)
 	}
-	j.guardian.dismiss()
+	j.watchdog.dismiss()
 	signal.Reset()
 }
 

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -120,14 +121,14 @@ func TestKillHard(t *testing.T) {
 		if len(all) != 6 {
 			t.Fatalf("%v", all)
 		}
-		started := processes(append(all, children(t, r.cmd.Process.Pid)...)) // the guardian too
+		started := processes(append(all, children(t, r.cmd.Process.Pid)...)) // the watchdog too
 		r.signal(syscall.SIGKILL)
 		r.want(137)
 		gone(t, started)
 	}
 }
 
-// Killed at any moment, also between starting a task and telling the guardian.
+// Killed at any moment, also between asking for a task and hearing that it runs.
 func TestKillHardWhileStarting(t *testing.T) {
 	for i := range 20 {
 		cmd := prepare("-n", "8", "sh", "-c", "sleep 1000 & sleep 1000")
@@ -161,42 +162,79 @@ func withVariable(t *testing.T, entry string) (found []string) {
 	return found
 }
 
-// strayScript is one of two tasks that start a process in a session of its own each, out of reach of their groups' signals, and go on when both run.
-const strayScript = `setsid sh -c 'echo pid $$; : > $RUNS.$MP_CHILD; exec sleep 1000' & echo pid $$
-while [ ! -e $RUNS.0 ] || [ ! -e $RUNS.1 ]; do sleep 0.02; done; `
+// orphanScript starts a process in a session of its own, out of reach of the signals to the task's
+// group. START does it; the task goes on when the process runs and has left its number in ORPHAN.
+const orphanScript = `eval "$START"; while [ ! -s $ORPHAN.$MP_CHILD ]; do sleep 0.02; done; `
 
-// startStrays starts them; then they do what rest says.
-func startStrays(t *testing.T, rest string) *lr {
+// Ways to start an orphan: a child with the task's environment and output, and a daemon with neither,
+// whose parent has ended.
+const (
+	sessionOrphan = `setsid sh -c 'echo $$ > $ORPHAN.$MP_CHILD; exec sleep 1000' &`
+	daemonOrphan  = `(env -i PATH=$PATH F=$ORPHAN.$MP_CHILD setsid sh -c 'echo $$ > $F; exec env -i sleep 1000' >/dev/null 2>&1 </dev/null &)`
+)
+
+// startOrphans runs two tasks that start an orphan each and then do what rest says when both have. It
+// returns the tasks' processes and the orphans.
+func startOrphans(t *testing.T, how, rest string) (*lr, map[int]string) {
 	t.Helper()
-	cmd := prepare("-n", "2", "sh", "-c", strayScript+rest)
-	cmd.Env = append(cmd.Env, "RUNS="+filepath.Join(t.TempDir(), "runs"))
-	return startCmd(t, cmd)
-}
-
-// Processes that have left their task's group end too: when lapirun is killed, and when a task fails.
-func TestStrays(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil {
 		t.Skip("no setsid(1)")
 	}
-	r := startStrays(t, "wait")
-	all := processes(pids(t, r.lines(4, "pid ")))
-	r.signal(syscall.SIGKILL)
-	r.want(137)
-	gone(t, all)
+	file, rests := filepath.Join(t.TempDir(), "orphan"), filepath.Join(t.TempDir(), "rests")
+	cmd := prepare("-n", "2", "sh", "-c", orphanScript+"echo pid $$; while [ ! -e $RESTS ]; do sleep 0.02; done; "+rest)
+	cmd.Env = append(cmd.Env, "START="+how, "ORPHAN="+file, "RESTS="+rests)
+	r := startCmd(t, cmd)
+	all := pids(t, r.lines(2, "pid "))
+	for _, task := range []string{"0", "1"} {
+		number, err := os.ReadFile(file + "." + task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, pids(t, []string{string(number)})...)
+	}
+	started := processes(all)
+	if err := os.WriteFile(rests, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return r, started
+}
 
-	r = startStrays(t, "exit 3")
-	all = processes(pids(t, r.lines(4, "pid ")))
-	r.want(3)
-	gone(t, all)
+// Processes that have left their task's group end too: when lapirun is killed, and when a task fails.
+func TestOrphans(t *testing.T) {
+	for _, how := range []string{sessionOrphan, daemonOrphan} {
+		r, all := startOrphans(t, how, "wait; sleep 1000")
+		r.signal(syscall.SIGKILL)
+		r.want(137)
+		gone(t, all)
 
-	r = startStrays(t, "exit 0") // what has left holds the output open
-	all = processes(pids(t, r.lines(4, "pid ")))
+		r, all = startOrphans(t, how, "exit 3")
+		r.want(3)
+		gone(t, all)
+	}
+	r, all := startOrphans(t, sessionOrphan, "exit 0") // the orphan holds the output open
 	r.want(0)
 	gone(t, all)
 }
 
-// A process that has left the group and does nothing but exec itself often has no environment to show: it ends too.
-func TestStraysInExec(t *testing.T) {
+// A daemon of a job without failure is somebody's wish, and stays.
+func TestDaemonStays(t *testing.T) {
+	r, all := startOrphans(t, daemonOrphan, "exit 0")
+	r.want(0)
+	left := 0
+	for pid, start := range all {
+		if s := state(pid); s != "" && s != "Z" && s != "X" && began(pid) == start {
+			left++
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+	}
+	if left != 2 {
+		t.Errorf("%d daemons are left, not 2", left)
+	}
+	gone(t, all)
+}
+
+// A process that has left the group and does nothing but exec itself ends too.
+func TestOrphansInExec(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil {
 		t.Skip("no setsid(1)")
 	}
@@ -204,20 +242,63 @@ func TestStraysInExec(t *testing.T) {
 		cmd := prepare("-n", "1", "sh", "-c", `setsid sh -c 'echo pid $$; exec sh -c "$AGAIN"' & wait`)
 		cmd.Env = append(cmd.Env, `AGAIN=exec sh -c "$AGAIN"`)
 		r := startCmd(t, cmd)
-		stray := processes(pids(t, r.lines(1, "pid ")))
+		orphan := processes(pids(t, r.lines(1, "pid ")))
 		r.signal(syscall.SIGKILL)
 		r.want(137)
-		gone(t, stray)
+		gone(t, orphan)
 	}
 }
 
-// Even with its guardian killed first lapirun takes its tasks along.
-func TestKillGuardianToo(t *testing.T) {
+// A process that runs away from the watchdog by forks ends too: each of its processes lives only
+// until it has started the next.
+func TestRunawayEnds(t *testing.T) {
+	runs := filepath.Join(t.TempDir(), "runs")
+	cmd := prepare("-n", "1", "sh", "-c", `(eval "$NEXT" >/dev/null 2>&1 &); while [ ! -e $RUNS ]; do sleep 0.02; done; exit 3`)
+	cmd.Env = append(cmd.Env, "RUNS="+runs, `NEXT=: > $RUNS; sleep 0.02; sh -c "$NEXT" & exit`)
+	r := startCmd(t, cmd)
+	r.want(3)
+	for limit := time.Now().Add(hang); len(withVariable(t, "RUNS="+runs)) > 0; time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("left behind: %q", withVariable(t, "RUNS="+runs))
+		}
+	}
+}
+
+// Orphans that have ended are collected while the job runs.
+func TestOrphansAreCollected(t *testing.T) {
+	r := start(t, "-n", "1", "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do (sleep 0.01 &); done; echo pid $$; exec sleep 1000")
+	task := pids(t, r.lines(1, "pid "))
+	watchdog := watchdogOf(t, r.cmd.Process.Pid)
+	for limit := time.Now().Add(hang); ; time.Sleep(10 * time.Millisecond) {
+		if left := children(t, watchdog); slices.Equal(left, task) {
+			return
+		} else if time.Now().After(limit) {
+			t.Fatalf("children of the watchdog: %v, of which %v is the task", left, task)
+		}
+	}
+}
+
+// When the watchdog is killed, the kernel kills the tasks, and lapirun says why.
+func TestKillWatchdog(t *testing.T) {
+	r := start(t, "-n", "3", "sh", "-c", sleepers)
+	tasks := processes(pids(t, r.lines(3, "pid ")))
+	if err := unix.Kill(watchdogOf(t, r.cmd.Process.Pid), unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if r.want(1); !strings.Contains(r.err(), "the watchdog is gone") {
+		t.Errorf("%q", r.err())
+	}
+	gone(t, tasks)
+}
+
+// With watchdog and lapirun killed at once, too.
+func TestKillWatchdogToo(t *testing.T) {
 	r := start(t, "-n", "3", "sh", "-c", "echo pid $$; exec sleep 1000")
 	tasks := pids(t, r.lines(3, "pid "))
-	guardian := guardianOf(t, r.cmd.Process.Pid)
-	started := processes(append(tasks, guardian))
-	if err := unix.Kill(guardian, unix.SIGKILL); err != nil {
+	watchdog := watchdogOf(t, r.cmd.Process.Pid)
+	started := processes(append(tasks, watchdog))
+	r.signal(syscall.SIGSTOP) // it is not to see the watchdog's end
+	if err := unix.Kill(watchdog, unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	r.signal(syscall.SIGKILL)
@@ -225,17 +306,17 @@ func TestKillGuardianToo(t *testing.T) {
 	gone(t, started)
 }
 
-// guardianOf waits until the guardian has taken its name.
-func guardianOf(t *testing.T, lapirun int) int {
+// watchdogOf waits until the watchdog has taken its name.
+func watchdogOf(t *testing.T, lapirun int) int {
 	t.Helper()
 	for limit := time.Now().Add(hang); time.Now().Before(limit); time.Sleep(2 * time.Millisecond) {
 		for _, pid := range children(t, lapirun) {
-			if comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); strings.TrimSpace(string(comm)) == guardianName {
+			if comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); strings.TrimSpace(string(comm)) == watchdogName {
 				return pid
 			}
 		}
 	}
-	t.Fatal("no guardian")
+	t.Fatal("no watchdog")
 	return 0
 }
 

@@ -18,12 +18,12 @@ import (
 	"lapi/core/job"
 )
 
-// The tests run this test binary as lapirun (asVariable=lapirun), which starts it again as its guardian, and as tasks (asVariable=task).
+// The tests run this test binary as lapirun (asVariable=lapirun), which starts it again as its watchdog, and as tasks (asVariable=task).
 const asVariable = "LAPIRUN_TEST_AS"
 
 func TestMain(m *testing.M) {
-	if os.Args[0] == guardianName {
-		guard(os.NewFile(3, "launcher"))
+	if os.Args[0] == watchdogName {
+		reap(os.NewFile(3, "lapirun"))
 		_ = unix.Kill(os.Getpid(), unix.SIGKILL) // with the race detector an exit would take a second, and lapirun waits for it
 	}
 	if len(os.Args) == 2 && os.Args[1] == listName {

@@ -202,21 +202,3 @@ func TestTaskEnvironment(t *testing.T) {
 		}
 	}
 }
-
-func TestReadTasks(t *testing.T) {
-	groups, marks, ended := readTasks(strings.NewReader("mark 60:7\ngroup 12\nmark 60:8\ngroup 13\nrubbish\n\ngroup 1\ngroup 0\ngroup -4\ngroup\n"))
-	if ended || !reflect.DeepEqual(groups, []int{12, 13}) || !reflect.DeepEqual(marks, map[string]bool{"60:7": true, "60:8": true}) {
-		t.Errorf("%v %v %v", groups, marks, ended)
-	}
-	if _, _, ended := readTasks(strings.NewReader("group 12\nend\n")); !ended {
-		t.Error("the end is not seen")
-	}
-}
-
-func TestMarkOf(t *testing.T) {
-	for environ, want := range map[string]string{"": "", "A=b\x00LAPI_LAUNCHER_FD=60:5\x00C=d\x00": "60:5", "XLAPI_LAUNCHER_FD=60:5": ""} {
-		if got := markOf([]byte(environ)); got != want {
-			t.Errorf("%q: %q", environ, got)
-		}
-	}
-}

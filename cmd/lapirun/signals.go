@@ -18,8 +18,6 @@ var passed = []os.Signal{
 }
 
 func (j *launch) catchSignals() {
-	j.children = make(chan os.Signal, 1)
-	signal.Notify(j.children, syscall.SIGCHLD)
 	j.signals = make(chan os.Signal, 16)
 	for _, s := range passed {
 		if !signal.Ignored(s) { // nohup, and background jobs of scripts
@@ -56,12 +54,12 @@ func (j *launch) signalled(s syscall.Signal) {
 
 // String says how the process ended, to follow its name.
 func (d death) String() string {
-	if d.signal == 0 {
-		return fmt.Sprintf("exited with status %d", d.status)
+	if d.Signal == 0 {
+		return fmt.Sprintf("exited with status %d", d.Status)
 	}
-	s := syscall.Signal(d.signal)
-	text := fmt.Sprintf("was killed by signal %d (%s, %s)", d.signal, unix.SignalName(s), s)
-	if d.core {
+	s := syscall.Signal(d.Signal)
+	text := fmt.Sprintf("was killed by signal %d (%s, %s)", d.Signal, unix.SignalName(s), s)
+	if d.Core {
 		text += ", core dumped"
 	}
 	return text
@@ -69,10 +67,10 @@ func (d death) String() string {
 
 // code is the exit status that a shell would give.
 func (d death) code() int {
-	if d.signal != 0 {
-		return 128 + d.signal
+	if d.Signal != 0 {
+		return 128 + d.Signal
 	}
-	return d.status
+	return d.Status
 }
 
 func since(t time.Time) string { return time.Since(t).Round(time.Millisecond).String() }
