@@ -44,7 +44,9 @@ type launch struct {
 	ending    bool
 	forwarded map[int]bool // signals that this lapirun got and passed on
 	interrupt int          // SIGINTs so far
+	asked     syscall.Signal // by which this lapirun was told to end the job; 0: by none
 	kill      <-chan time.Time
+	killed    bool // the grace is over
 	status    int // of the first task that failed
 }
 
@@ -138,7 +140,7 @@ func (j *launch) turn() {
 	case s := <-j.signals:
 		j.signalled(s.(syscall.Signal))
 	case <-j.kill:
-		j.kill = nil
+		j.kill, j.killed = nil, true
 		if j.o.infoLevel >= 1 {
 			j.say("killing the tasks that have not ended within %v", j.o.grace)
 		}
@@ -243,10 +245,14 @@ func (j *launch) ended(task int, p *process, d death) {
 	}
 	text := fmt.Sprintf("task %d (%s%s, process %d) %s after %s", task, j.o.program, p.node.under(), p.pid, d, since(p.started))
 	first := j.status == 0
+	killed := j.killed && d.Signal == int(unix.SIGKILL) // by lapirun
 	if first {
 		j.status = d.code()
+		if killed && j.asked != 0 {
+			j.status = death{Signal: int(j.asked)}.code()
+		}
 	}
-	expected := j.ending || j.forwarded[d.Signal]
+	expected := j.ending || killed || j.forwarded[d.Signal]
 	switch {
 	case j.o.keepGoing && !expected:
 		j.say("%s", text)

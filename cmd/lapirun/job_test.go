@@ -370,7 +370,19 @@ func TestSecondInterruptEndsTheJob(t *testing.T) {
 	r.signal(syscall.SIGINT)
 	r.lines(2, "got")
 	r.signal(syscall.SIGINT)
-	r.want(137)
+	r.want(130)
+	gone(t, all)
+}
+
+// Tasks that do not end when lapirun is told to are killed by it: the status is that of the signal which
+// it got, and nobody's death is news.
+func TestSignalThenKill(t *testing.T) {
+	r := start(t, "-n", "2", "--grace", "0.2", "sh", "-c", `trap "" TERM; echo pid $$; while :; do sleep 0.02; done`)
+	all := processes(pids(t, r.lines(2, "pid ")))
+	r.signal(syscall.SIGTERM)
+	if r.want(143); r.err() != "" {
+		t.Errorf("%q", r.err())
+	}
 	gone(t, all)
 }
 

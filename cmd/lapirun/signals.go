@@ -40,6 +40,7 @@ func (j *launch) signalled(s syscall.Signal) {
 	case syscall.SIGINT:
 		j.interrupt++
 		if j.interrupt > 1 { // the tasks had their chance
+			j.asked = s
 			j.end()
 			return
 		}
@@ -47,6 +48,7 @@ func (j *launch) signalled(s syscall.Signal) {
 	j.forwarded[int(s)] = true
 	j.killTasks(s)
 	if s != syscall.SIGINT && j.kill == nil {
+		j.asked = s
 		j.hub.Quiet()
 		j.kill = time.After(j.o.grace)
 	}

@@ -127,7 +127,7 @@ func (j *job) begin(env []string, command ...string) {
 	ended := make(chan error, 1)
 	go func() { ended <- run.Wait() }()
 	j.run, j.ended = append(j.run, run), append(j.ended, ended)
-	j.t.Cleanup(func() { _ = run.Process.Kill() }) // lapirun's guardian ends the tasks; a process that was waited for is left alone
+	j.t.Cleanup(func() { _ = run.Process.Kill() }) // lapirun's watchdog ends the tasks; a process that was waited for is left alone
 }
 
 // wait lets the job end, waits for that and returns the errors of its processes.
