@@ -42,12 +42,12 @@ type launch struct {
 	tasks     []*process
 	running   int
 	ending    bool
-	forwarded map[int]bool // signals that this lapirun got and passed on
-	interrupt int          // SIGINTs so far
+	forwarded map[int]bool   // signals that this lapirun got and passed on
+	interrupt int            // SIGINTs so far
 	asked     syscall.Signal // by which this lapirun was told to end the job; 0: by none
 	kill      <-chan time.Time
 	killed    bool // the grace is over
-	status    int // of the first task that failed
+	status    int  // of the first task that failed
 }
 
 // process is one task.
@@ -119,14 +119,14 @@ func (j *launch) run() int {
 		j.say("%d tasks of %s, MP_PARTITION %d", j.o.procs, j.path, j.partition)
 	}
 	for j.running > 0 {
-		j.turn()
+		j.step()
 	}
 	j.cleanUp()
 	return j.status
 }
 
-// turn handles one event.
-func (j *launch) turn() {
+// step handles one event.
+func (j *launch) step() {
 	select {
 	case r, ok := <-j.watchdog.deaths:
 		if !ok {

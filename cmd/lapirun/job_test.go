@@ -92,7 +92,7 @@ func TestKeepGoing(t *testing.T) {
 	}
 }
 
-func TestMeeting(t *testing.T) {
+func TestWireUp(t *testing.T) {
 	for _, n := range []string{"1", "2", "64"} {
 		cmd := prepare("-n", n, "env", asVariable+"=task", os.Args[0])
 		begin := time.Now()
@@ -101,7 +101,7 @@ func TestMeeting(t *testing.T) {
 	}
 }
 
-// With --keep-going the others hear of a death, and how it came.
+// With --keep-going the others are told of a death, and how it came.
 func TestDeathIsTold(t *testing.T) {
 	for end, want := range map[string]string{"kill": "1 1 was killed by signal 9 (SIGKILL, killed)", "exit": "1 1 exited with status 0"} {
 		cmd := prepare("-n", "3", "-k", "env", asVariable+"=task", "LAPIRUN_TEST_LEAVE=no", "LAPIRUN_TEST_END="+end, os.Args[0])

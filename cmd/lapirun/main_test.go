@@ -55,7 +55,7 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// lapiTask meets the other tasks as LAPI_Init does.
+// lapiTask wires up with the other tasks as LAPI_Init does.
 func lapiTask() error {
 	c, err := job.FromEnv(os.LookupEnv, nil)
 	if err != nil {

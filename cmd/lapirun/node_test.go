@@ -47,7 +47,7 @@ func TestOnWithAddresses(t *testing.T) {
 	}
 }
 
-// A job of several nodes meets, and hears of the death of a task on another node.
+// A job of several nodes wires up, and is told of the death of a task on another node.
 func TestOnMeets(t *testing.T) {
 	cmd := prepare("--on", "env A=1", "-n", "2", "--on", `sh -c '"$0" "$@"; exit $?'`, "-n", "2", "--", os.Args[0])
 	cmd.Env = append(cmd.Env, "A=0")

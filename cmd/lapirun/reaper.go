@@ -39,7 +39,7 @@ type reaper struct {
 // PR_SET_PDEATHSIG is tied to the thread that starts a task.
 func reap(socket *os.File) {
 	_ = os.WriteFile("/proc/self/comm", []byte(watchdogName), 0) // only a name; all works without it
-	deaf()
+	dropSignals()
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, syscall.SIGCHLD)
 	conn, err := net.FileConn(socket)
@@ -74,9 +74,9 @@ func reap(socket *os.File) {
 	}
 }
 
-// deaf drops the signals that would end the watchdog. They are caught and not ignored, since the
+// dropSignals drops the signals that would end the watchdog. They are caught and not ignored, since the
 // tasks would inherit that.
-func deaf() {
+func dropSignals() {
 	for _, s := range passed {
 		if !signal.Ignored(s) {
 			signal.Notify(make(chan os.Signal, 1), s)

@@ -1,4 +1,4 @@
-// Package job answers who this task is and how it meets the others: the MP_ and LAPI_ environment variables, the wire-up with the
+// Package job answers who this task is and how it finds the others: the MP_ and LAPI_ environment variables, the wire-up with the
 // launcher (lapirun) or, for tasks started by hand, among the tasks of one node, and the job key. It knows nothing of LAPI's
 // calls or of links: what it passes between tasks are bytes and file descriptors.
 package job
@@ -138,7 +138,7 @@ type Event struct {
 type Session interface {
 	// Exchange gives part to every task of the session (Tasks) and returns theirs, indexed by task id; entries of tasks not in
 	// the session are zero. All of them must call it, the same number of times. Files arrive as new descriptors, close-on-exec.
-	// After a task has come back (TaskReturned in the others) the entries of those that are not there are zero too.
+	// After a task has rejoined (TaskReturned in the others) the entries of those that are not there are zero too.
 	Exchange(part Part) ([]Part, error)
 	// Tasks are the tasks that the session reaches, this one included, ascending.
 	Tasks() []int
@@ -148,8 +148,8 @@ type Session interface {
 	Poll() (Event, bool)
 	// Leave tells the others that this task leaves in good order (LAPI_Term): no TaskDied is sent for it on this instance.
 	Leave()
-	// Farewell is for a process that ends with status 0 without LAPI_Term: the record to send then, and the sockets to send it to. It makes
-	// of the TaskDied that follows a TaskEnded. The sockets stay the session's.
+	// Farewell is for a process that ends with status 0 without LAPI_Term: the record to send then, and the
+	// sockets to send it to. It makes of the TaskDied that follows a TaskEnded. The sockets stay the session's.
 	Farewell() (record []byte, sockets []int)
 	// Close releases the session.
 	Close() error

@@ -136,14 +136,14 @@ func TestNameTasks(t *testing.T) {
 }
 
 // Names of abstract sockets keep users, jobs, instances and tasks apart and fit into an address, whatever MP_PARTITION is.
-func TestMeetingNames(t *testing.T) {
+func TestSlotNames(t *testing.T) {
 	seen := map[string]bool{}
 	for _, partition := range []string{"1", "2", "a/b", strings.Repeat("x", 33), strings.Repeat("x", 34), "\x00", "1/2"} {
 		for instance := range 2 {
 			for task := range 2 {
-				m := newMeeting(&Config{Partition: partition}, instance, nil)
-				for seat := range seats {
-					name := m.address(task, seat).Name
+				m := newWireUp(&Config{Partition: partition}, instance, nil)
+				for slot := range nameSlots {
+					name := m.address(task, slot).Name
 					if seen[name] || len(name) > 100 || strings.ContainsRune(name, 0) {
 						t.Errorf("%q", name)
 					}

@@ -22,7 +22,7 @@ type launched struct {
 	gone           bool // the launcher has closed its end
 }
 
-// connectLauncher greets the launcher and returns the connection; c has the job key then.
+// connectLauncher says hello to the launcher and returns the connection; c has the job key then.
 func connectLauncher(c *Config, purpose Purpose, instance int) (*wire.Conn, error) {
 	// Programs that the task starts later shall not hold the launcher's socket.
 	unix.CloseOnExec(c.launcherFD)
@@ -35,7 +35,7 @@ func connectLauncher(c *Config, purpose Purpose, instance int) (*wire.Conn, erro
 		unix.Close(theirs)
 		return nil, err
 	}
-	g := Greeting{Purpose: purpose, Task: c.Task, NumTasks: c.NumTasks, Instance: instance, PID: os.Getpid()}
+	g := Hello{Purpose: purpose, Task: c.Task, NumTasks: c.NumTasks, Instance: instance, PID: os.Getpid()}
 	err = wire.SendTo(c.launcherFD, wire.Message{Kind: wire.Hello, Data: g.Encode(), Files: []int{theirs}})
 	unix.Close(theirs)
 	if err == io.EOF {

@@ -83,7 +83,7 @@ func TestKeyBeforeOpen(t *testing.T) {
 		t.Errorf("%x %v %v", key, authenticated, err)
 	}
 	if _, _, err := launchedConfig(t, theirs, 0, 2).Key(); err == nil || !strings.Contains(err.Error(), "MP_CHILD") {
-		t.Errorf("task 0 in the place of task 1: %v", err)
+		t.Errorf("task 0 instead of task 1: %v", err)
 	}
 }
 
@@ -127,7 +127,7 @@ func TestLauncherGone(t *testing.T) {
 	}
 }
 
-// welcomeAndGo is a launcher that greets one session and ends.
+// welcomeAndGo is a launcher that welcomes one session and ends.
 func welcomeAndGo(socket int) error {
 	control, err := wire.NewConn(socket)
 	if err != nil {

@@ -331,7 +331,7 @@ func squatterRole() error {
 	if err != nil {
 		return err
 	}
-	name := job.MeetingName(c, 0, 0)
+	name := job.SlotName(c, 0, 0)
 	if err := syscall.Setuid(nobody); err != nil {
 		return err
 	}
@@ -350,13 +350,13 @@ func squatterRole() error {
 	return nil
 }
 
-// strangerRole is another user who greets task 0 as if it were task 1.
+// strangerRole is another user who says hello to task 0 as if it were task 1.
 func strangerRole() error {
 	c, err := config()
 	if err != nil {
 		return err
 	}
-	name := job.MeetingName(c, 0, 0)
+	name := job.SlotName(c, 0, 0)
 	if err := syscall.Setuid(nobody); err != nil {
 		return err
 	}
@@ -374,7 +374,7 @@ func strangerRole() error {
 	if err != nil {
 		return err
 	}
-	hello := job.Greeting{Purpose: job.Join, Task: 1, NumTasks: c.NumTasks}
+	hello := job.Hello{Purpose: job.Join, Task: 1, NumTasks: c.NumTasks}
 	conn.Queue(wire.Message{Kind: wire.Hello, Data: hello.Encode()})
 	if _, err := conn.Flush(); err != nil && err != io.EOF {
 		return err

@@ -157,11 +157,11 @@ func TestTasksStartedLate(t *testing.T) {
 }
 
 // A task that ended while the others still waited may be started again.
-func TestTaskRestartedWhileMeeting(t *testing.T) {
+func TestTaskRestartedDuringWireUp(t *testing.T) {
 	j := &tasks{t: t}
 	j.startByHand(1, 3, "exchange")
 	j.startByHand(2, 3, "exchange")
-	time.Sleep(200 * time.Millisecond) // time to meet; the test holds without it too
+	time.Sleep(200 * time.Millisecond) // time to wire up; the test holds without it too
 	j.all[1].killHard(t)
 	<-j.all[1].ended
 	j.all = j.all[:1]
@@ -206,7 +206,7 @@ func TestMissingTasksAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = job.MeetWithin(c, 50*time.Millisecond)
+	err = job.WireUpWithin(c, 50*time.Millisecond)
 	if err == nil || !strings.Contains(err.Error(), "tasks 0, 2 and 3 did not come") || !strings.Contains(err.Error(), env["MP_PARTITION"]) {
 		t.Errorf("error %v", err)
 	}

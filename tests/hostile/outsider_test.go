@@ -88,7 +88,7 @@ func tryProcess(pid string) {
 	}
 }
 
-// trySockets greets whoever listens at an abstract socket of LAPI, as each task, and hopes to be told something.
+// trySockets says hello to whoever listens at an abstract socket of LAPI, as each task, and hopes to be told something.
 func trySockets() {
 	b, _ := os.ReadFile("/proc/net/unix")
 	for line := range strings.Lines(string(b)) {
@@ -96,16 +96,16 @@ func trySockets() {
 		if !ok {
 			continue
 		}
-		for _, purpose := range []core.Purpose{core.Join, core.Ask, core.Return} {
+		for _, purpose := range []core.Purpose{core.Join, core.Ask, core.Rejoin} {
 			for task := range 2 {
-				tried(fmt.Sprintf("greeting %d as task %d at %s", purpose, task, name), greet("@lapi/"+name, purpose, task))
+				tried(fmt.Sprintf("hello %d as task %d at %s", purpose, task, name), sayHello("@lapi/"+name, purpose, task))
 			}
 		}
 	}
 }
 
-// greet says whether the other end answers with anything but a refusal.
-func greet(name string, purpose core.Purpose, task int) bool {
+// sayHello says whether the other end answers with anything but a refusal.
+func sayHello(name string, purpose core.Purpose, task int) bool {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil || unix.Connect(fd, &unix.SockaddrUnix{Name: name}) != nil {
 		return false
@@ -115,7 +115,7 @@ func greet(name string, purpose core.Purpose, task int) bool {
 		return false
 	}
 	defer c.Close()
-	g := core.Greeting{Purpose: purpose, Task: task, NumTasks: 2, Instance: 0, PID: os.Getpid()}
+	g := core.Hello{Purpose: purpose, Task: task, NumTasks: 2, Instance: 0, PID: os.Getpid()}
 	c.Queue(wire.Message{Kind: wire.Hello, Data: g.Encode()})
 	_, _ = c.Flush()
 	for end := time.Now().Add(200 * time.Millisecond); time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -178,7 +178,7 @@ func TestOutsider(t *testing.T) {
 				t.Errorf("%s", out)
 			}
 			n := bytes.Count(out, []byte("failed:"))
-			sockets, traces := bytes.Contains(out, []byte("greeting")), bytes.Contains(out, []byte("lapi-trace"))
+			sockets, traces := bytes.Contains(out, []byte("hello ")), bytes.Contains(out, []byte("lapi-trace"))
 			t.Logf("%d attempts", n)
 			if n < 200 || sockets != (name == "by hand") || !traces && name == "launched" {
 				t.Errorf("%d attempts; sockets %v, traces %v", n, sockets, traces)

@@ -88,8 +88,8 @@ func (g *group) failWithout(taskID int) {
 	}
 }
 
-// obituary is what the members hear of a task that is dead.
-func (g *group) obituary(taskID int) wire.Message {
+// deathNotice is what the members are told of a task that is dead.
+func (g *group) deathNotice(taskID int) wire.Message {
 	kind := wire.Died
 	if g.ending[taskID] {
 		kind = wire.Ended

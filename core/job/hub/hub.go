@@ -3,7 +3,7 @@
 //
 // Every task has a control socket, which it inherits; over it come Hello messages, each with a socket for one session. The n-th session
 // that each task opens of a LAPI instance form a group; an exchange is among the members of a group. So a task
-// that has left an instance and opens it again meets the others' next sessions, never their present ones.
+// that has left an instance and opens it again joins the others' next sessions, never their present ones.
 //
 // A task is dead to a group if its process has ended, or its session's socket was closed, before the session said Leave.
 // It has ended, which is less, if the session said Ending.
@@ -76,7 +76,7 @@ func (h *Hub) Serve(taskID int, socket int) error {
 			if err != nil {
 				break
 			}
-			h.greeted(taskID, m)
+			h.hello(taskID, m)
 		}
 		h.mu.Lock()
 		h.tasks[taskID].control = nil
@@ -87,7 +87,7 @@ func (h *Hub) Serve(taskID int, socket int) error {
 }
 
 // Abandoned says whether some process still holds a task's control socket, but none has begun a session by it: if the process that was started as the
-// task has ended, another goes on in its place that is yet to call LAPI_Init.
+// task has ended, another goes on instead that is yet to call LAPI_Init.
 func (h *Hub) Abandoned(taskID int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -134,7 +134,7 @@ func (h *Hub) endSessions(taskID int) {
 	}
 }
 
-func (h *Hub) greeted(taskID int, m wire.Message) {
+func (h *Hub) hello(taskID int, m wire.Message) {
 	if m.Kind != wire.Hello || len(m.Files) != 1 {
 		m.CloseFiles()
 		return
@@ -143,13 +143,13 @@ func (h *Hub) greeted(taskID int, m wire.Message) {
 	if err != nil {
 		return
 	}
-	g, err := job.ParseGreeting(m.Data)
+	g, err := job.ParseHello(m.Data)
 	if err == nil && (g.Task != taskID || g.NumTasks != len(h.tasks)) {
 		err = fmt.Errorf("this process was started as task %d of %d, but its MP_CHILD and MP_PROCS say task %d of %d",
 			taskID, len(h.tasks), g.Task, g.NumTasks)
 	}
-	if err == nil && g.Purpose == job.Return {
-		err = errors.New("tasks that lapirun has started do not come back")
+	if err == nil && g.Purpose == job.Rejoin {
+		err = errors.New("tasks that lapirun has started do not rejoin")
 	}
 	if err != nil {
 		link.sendAndClose(wire.Message{Kind: wire.Refuse, Data: []byte(err.Error())})
@@ -177,20 +177,20 @@ func (h *Hub) join(s *session, instance int) {
 	if g == nil {
 		g = newGroup(len(h.tasks))
 		h.groups[id] = g
-		h.buryAbsent(g, id)
+		h.markAbsent(g, id)
 	}
 	s.group, s.id = g, id
 	g.members[s.task] = s
 	g.joined++
 	for dead, how := range g.dead {
 		if how != "" {
-			s.send(g.obituary(dead), nil)
+			s.send(g.deathNotice(dead), nil)
 		}
 	}
 }
 
-// buryAbsent marks the tasks that will never join g, because they have ended with fewer sessions.
-func (h *Hub) buryAbsent(g *group, id groupID) {
+// markAbsent marks the tasks that will never join g, because they have ended with fewer sessions.
+func (h *Hub) markAbsent(g *group, id groupID) {
 	for t := range h.tasks {
 		if h.tasks[t].ended && h.tasks[t].opened[id.instance] <= id.incarnation {
 			g.dead[t] = h.tasks[t].how
@@ -209,7 +209,7 @@ func (h *Hub) died(g *group, taskID int, how string) {
 	}
 	for _, s := range g.members {
 		if s != nil && s.task != taskID {
-			s.send(g.obituary(taskID), nil)
+			s.send(g.deathNotice(taskID), nil)
 		}
 	}
 	g.failWithout(taskID)

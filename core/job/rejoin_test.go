@@ -19,7 +19,7 @@ import (
 
 func init() { roles["member"] = memberRole }
 
-// memberRole is in a session whose tasks die and come back. It prints who is there, and what it hears, and obeys.
+// memberRole is in a session whose tasks die and rejoin. It prints who is there, and what it is told, and obeys.
 func memberRole() error {
 	m := &member{}
 	if err := m.open(); err != nil {
@@ -210,7 +210,7 @@ func (k *task) alive() bool {
 	}
 }
 
-// comes starts a task again and checks who it finds, and that they hear of it.
+// comes starts a task again and checks who it finds, and that they are told of it.
 func (j *members) comes(i int, there ...int) {
 	j.t.Helper()
 	j.begin(i)
@@ -235,7 +235,7 @@ func (j *members) files(i int) string {
 }
 
 // A task that was killed finds the others' session open, whichever it is, again and again; nothing is left of its predecessors.
-func TestComeback(t *testing.T) {
+func TestRejoin(t *testing.T) {
 	j := newMembers(t, 3)
 	before := j.files(2)
 	for i := range 8 {
@@ -247,17 +247,17 @@ func TestComeback(t *testing.T) {
 	}
 }
 
-// Who comes back does not wait for another one that is still dead; that one finds it later.
-func TestComebackOfTwo(t *testing.T) {
+// A task that rejoins does not wait for another one that is still dead; that one finds it later.
+func TestRejoinOfTwo(t *testing.T) {
 	for _, victims := range [][]int{{0, 1}, {1, 2}, {3, 1}, {2, 0}} {
-		t.Run(fmt.Sprint(victims), func(t *testing.T) { comebackOfTwo(t, victims) })
+		t.Run(fmt.Sprint(victims), func(t *testing.T) { rejoinOfTwo(t, victims) })
 	}
 }
 
-func comebackOfTwo(t *testing.T, victims []int) {
+func rejoinOfTwo(t *testing.T, victims []int) {
 	j := newMembers(t, 4)
 	j.kill(victims...)
-	var survivors, first []int // those who live, and those who do when the first has come back
+	var survivors, first []int // those who live, and those who do when the first has rejoined
 	for i := range 4 {
 		if !slices.Contains(victims, i) {
 			survivors = append(survivors, i)
@@ -269,7 +269,7 @@ func comebackOfTwo(t *testing.T, victims []int) {
 	j.comes(victims[0], first...)
 	j.comes(victims[1], 0, 1, 2, 3)
 	j.kill(victims...)
-	for _, v := range victims { // both at the same time: they meet, or one finds the other
+	for _, v := range victims { // both at the same time: they wire up, or one finds the other
 		j.begin(v)
 	}
 	for _, s := range survivors {
@@ -290,7 +290,7 @@ func comebackOfTwo(t *testing.T, victims []int) {
 	}
 }
 
-// A task may die while it comes back, at any moment; the next one comes back all the same, and nothing is left of the others.
+// A task may die while it rejoins, at any moment; the next one rejoins all the same, and nothing is left of the others.
 func TestDeathWhileComingBack(t *testing.T) {
 	j := newMembers(t, 2)
 	before := j.files(0)
@@ -313,12 +313,12 @@ func TestDeathWhileComingBack(t *testing.T) {
 	}
 }
 
-// A greeting from a task that has left in good order is for the next session, unless the others expect it back.
-func TestComebackOfTaskThatLeft(t *testing.T) {
+// A hello from a task that has left in good order is for the next session, unless the others expect it to rejoin.
+func TestRejoinOfTaskThatLeft(t *testing.T) {
 	j := newMembers(t, 3)
 	j.of[1].say(t, "leave") // and waits for the others' next session
 	j.of[1].expect(t, "left")
-	time.Sleep(300 * time.Millisecond) // long enough to have greeted the others
+	time.Sleep(300 * time.Millisecond) // long enough to have said hello to the others
 	for _, i := range []int{0, 2} {
 		if strings.Contains(j.of[i].output(), "returned") || strings.Contains(j.of[i].output(), "died") {
 			t.Fatalf("task %d: %s", i, j.of[i].output())
@@ -349,7 +349,7 @@ func TestComebackOfTaskThatLeft(t *testing.T) {
 }
 
 // A process that a task has forked, and that outlives it, keeps its sockets: that is in nobody's way.
-func TestComebackBesideForkedProcess(t *testing.T) {
+func TestRejoinBesideForkedProcess(t *testing.T) {
 	j := newMembers(t, 3)
 	for _, i := range []int{0, 1, 2} {
 		j.of[i].say(t, "fork")
