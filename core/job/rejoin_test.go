@@ -193,10 +193,12 @@ func (j *members) kill(victims ...int) {
 		<-j.of[v].ended
 	}
 	for i, k := range j.of {
-		for _, v := range victims {
-			if i != v && k.alive() {
-				k.expect(j.t, fmt.Sprint("died ", v, " "))
-			}
+		if slices.Contains(victims, i) || !k.alive() {
+			continue
+		}
+		for left := slices.Clone(victims); len(left) > 0; { // told in any order
+			task, _, _ := strings.Cut(k.expect(j.t, "died "), " ")
+			left = slices.DeleteFunc(left, func(v int) bool { return fmt.Sprint(v) == task })
 		}
 	}
 }
