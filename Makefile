@@ -106,7 +106,7 @@ test:
 # The simulator's seeds take ten times as long with the race detector: `sim` runs all.
 RACE_SEEDS ?= 20
 go-test:
-	SIM_SEEDS=$(RACE_SEEDS) $(GO) test $(if $(M32),,-race) -shuffle=on -timeout 15m ./cmd/... ./core/... ./transport/...
+	SIM_SEEDS=$(RACE_SEEDS) $(GO) test $(if $(M32),,-race) -shuffle=on -timeout 15m ./cmd/... ./core/... ./transport/... ./tests/bench/...
 
 # A 32-bit build, its headers and symbols, a part of the conformance suite, and jobs of 32- and 64-bit tasks. All of it: make M32=1 conform
 # host-test kill-test samples abi.
@@ -114,8 +114,8 @@ m32-test: conform-build
 	@tests/c/m32-test
 
 vet:
-	$(GO) vet ./cmd/... ./core/... ./transport/... ./tests/net/...
-	@test -z "$$(gofmt -l cmd core transport capi cshim tests/net)" || { gofmt -l cmd core transport capi cshim tests/net; echo 'run gofmt -w on these files'; exit 1; }
+	$(GO) vet ./cmd/... ./core/... ./transport/... ./tests/...
+	@test -z "$$(gofmt -l cmd core transport capi cshim tests)" || { gofmt -l cmd core transport capi cshim tests; echo 'run gofmt -w on these files'; exit 1; }
 
 race:
 	SIM_SEEDS=$(RACE_SEEDS) $(GO) test -race -shuffle=on -count=5 -timeout 60m ./cmd/... ./core/... ./transport/...
@@ -139,7 +139,7 @@ export LAPI_CALIBRATION
 -include transport/simnet/sim.mk
 -include tests/c/conform/conform.mk
 -include tests/c/samples/samples.mk
--include tests/c/bench/bench.mk
+-include tests/bench/bench.mk
 -include tests/c/trace/trace.mk
 -include tests/c/hostile/hostile.mk
 -include tests/net/net.mk

@@ -3,6 +3,7 @@
 #   make bench-peers                   at most 30 minutes, with pictures
 #   make bench-peers QUICK=1           at most 5 minutes
 #   make bench-peers ROWS=put8,get*    these rows of the table only
+#   make bench-peers BEFORE=dir        beside the build folder of another tree instead (make bench-programs there first)
 #   make bench-udp                     over UDP/IP beside TCP; QUICK=1, ROWS= as above
 #
 # Peers come from Debian; what cannot be installed is named and left out.
@@ -12,17 +13,19 @@ PEER_PACKAGES := ucx_perftest=ucx-utils mpicc.openmpi=libopenmpi-dev mpirun.open
   mpirun.mpich=mpich fi_pingpong=libfabric-bin gnuplot=gnuplot-nox
 
 # The same over UDP/IP on the loopback interface, ours beside bare sockets and beside the others over TCP.
-bench-udp: build $(BENCH)/rawbench $(BENCH)/lapibench $(BENCH)/benchplot
+bench-udp: build $(BENCH)/rawbench $(BENCH)/lapibench $(BENCH)/harness
 	@scripts/setup.sh $(PEER_PACKAGES)
 	@$(MAKE) --no-print-directory bench-peers-programs
-	$(BENCH)/benchplot peers -udp $(if $(QUICK),-quick) $(if $(ROWS),-rows '$(ROWS)') $(BENCH_FLAGS) -bin $(BENCH) -lapirun build/bin/lapirun -out $(BENCH)/udp
+	$(BENCH)/harness -udp $(BENCH_RUN) -out $(BENCH)/udp
+	@tests/bench/plot.sh $(BENCH)/udp
 
 .PHONY: bench-udp bench-peers bench-peers-programs
 
-bench-peers: build $(BENCH)/rawbench $(BENCH)/lapibench $(BENCH)/benchplot
+bench-peers: build $(BENCH)/rawbench $(BENCH)/lapibench $(BENCH)/harness
 	@scripts/setup.sh $(PEER_PACKAGES)
 	@$(MAKE) --no-print-directory bench-peers-programs
-	$(BENCH)/benchplot peers $(if $(QUICK),-quick) $(if $(ROWS),-rows '$(ROWS)') $(BENCH_FLAGS) -bin $(BENCH) -lapirun build/bin/lapirun -out $(PEERS)
+	$(BENCH)/harness -peers $(BENCH_RUN) -out $(PEERS)
+	@tests/bench/plot.sh $(PEERS)
 
 # One program for each MPI whose compiler and launcher are there.
 bench-peers-programs: $(foreach m,openmpi mpich,$(if $(and $(shell command -v mpicc.$(m)),$(shell command -v mpirun.$(m))),$(BENCH)/mpibench.$(m)))

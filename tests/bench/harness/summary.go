@@ -8,14 +8,6 @@ import (
 // defaultStateLimit is the one-way cache-line time, ns, above which the test machine is in its slow state.
 const defaultStateLimit = 110
 
-// Key names a series of results over the rounds.
-type Key struct {
-	Side     Side
-	Medium   string
-	Test, Op string
-	Size     int
-}
-
 // Summary is what the rounds say about one Key.
 type Summary struct {
 	Key
@@ -77,7 +69,7 @@ func summarise(rows []Row, wanted float64) *Summaries {
 	units := map[Key]string{}
 	for i := range rows {
 		r := &rows[i]
-		k := Key{r.Side, r.Medium, r.Test, r.Op, r.Size}
+		k := r.Key
 		units[k] = r.Unit
 		if r.disturbed(s.Limit) {
 			bad[k] = append(bad[k], r.Value)
@@ -104,21 +96,4 @@ func summarise(rows []Row, wanted float64) *Summaries {
 			Kept: len(good[k]), Dropped: len(bad[k]), Disturbed: disturbed}
 	}
 	return s
-}
-
-// get returns a series, nil if the run has none.
-func (s *Summaries) get(side Side, medium, test, op string, size int) *Summary {
-	return s.All[Key{side, medium, test, op, size}]
-}
-
-// sizes returns the sizes of a series, ascending.
-func (s *Summaries) sizes(side Side, medium, test, op string) []int {
-	var v []int
-	for k := range s.All {
-		if k.Side == side && k.Medium == medium && k.Test == test && k.Op == op {
-			v = append(v, k.Size)
-		}
-	}
-	sort.Ints(v)
-	return v
 }
