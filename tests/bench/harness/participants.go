@@ -48,7 +48,7 @@ func (o *options) world(p plan) world {
 		w.participants = slices.Insert(w.participants, 1, other)
 		for i := range w.rows {
 			if w.rows[i].beside == "" {
-				w.rows[i].beside = "before"
+				w.rows[i].beside, w.rows[i].wanted = "before", 0
 			}
 		}
 	}
