@@ -65,7 +65,7 @@ func checkFortran(c call) error {
 			return fmt.Errorf("bad Fortran parameter %q", word)
 		}
 		if (m[2] == "handler" || m[2] == "text") && !c.own() {
-			return fmt.Errorf("Fortran parameter %q needs a function of its own", word)
+			return fmt.Errorf("parameter %q of Fortran needs a function of its own", word)
 		}
 	}
 	if n := len(c.cTypes()); len(words) != n {

@@ -178,7 +178,7 @@ func TestBadTables(t *testing.T) {
 		{"Put transfer exported\n\tint (int a)\n\tfortran a:int b:int\n", "1: Put: 2 Fortran parameters, want 1"},
 		{"Put transfer exported\n\tint (int a)\n\tfortran a\n", "1: Put: bad Fortran parameter"},
 		{"Put transfer exported\n\tint (int a)\n\tfortran a:number\n", "1: Put: bad Fortran parameter"},
-		{"Put transfer exported\n\tint (int a)\n\tfortran a:handler\n", "1: Put: Fortran parameter \"a:handler\" needs"},
+		{"Put transfer exported\n\tint (int a)\n\tfortran a:handler\n", "1: Put: parameter \"a:handler\" of Fortran needs"},
 		{"BYTE data exported\n\tlapi_dg_handle_t\n\tfortran a:int\n", "1: BYTE: a variable has no Fortran form"},
 	} {
 		if _, err := parseTable(c.text); err == nil || !strings.HasPrefix(err.Error(), c.err) {

@@ -43,10 +43,9 @@ const guard = 60 * time.Second // only against hangs
 
 // tasks is a job of test processes.
 type tasks struct {
-	t    *testing.T
-	hub  *hub.Hub // nil if started by hand
-	all  []*task
-	wait sync.WaitGroup
+	t   *testing.T
+	hub *hub.Hub // nil if started by hand
+	all []*task
 }
 
 type task struct {
