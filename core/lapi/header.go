@@ -279,8 +279,6 @@ const (
 	fetchUnread  = 4 // it will not be read, the message is buried or has failed: its memory is free
 )
 
-const pairHeaderSize = 16
-
 func (h *pairHeader) encode(b []byte) []byte {
 	return (&partHeader{h.a, h.b}).encode(b)
 }

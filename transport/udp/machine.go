@@ -39,39 +39,38 @@ const MaxPaths = 8
 // Machine is the protocol of one task. Times are nanoseconds of any clock that does not go backwards and is never 0. It is not safe
 // for concurrent use; its owner's lock protects it. Handlers and Op.Done may call any method but OnPacket, OnTimeout, Check and Complete.
 type Machine struct {
-	cfg        Config
-	out        Outlet
-	gatherer   Gatherer // out, if it is one
-	surveyor   Surveyor // likewise
-	limits     transport.Limits
-	partition  uint64
-	stats      transport.Stats
-	handlers   [transport.MaxMsgID + 1]transport.MsgHandler
-	peers      []*peer // by endpoint; nil: not connected
-	active     []*peer // those that may have a timer running
-	soon       []*peer // those that asked for an acknowledgement when there is nothing else to do
-	due        int64   // no timer runs out before; 0: none runs
-	unheard    int     // timers in a row that ran out while packets may have waited at the sockets
-	turns      int     // since the last run of the acknowledge and retransmit logic
-	mostFlying int     // packets that may be in flight to one peer
-	pool       pool
-	done       opList        // operations that are over, their Done not yet called
-	msg        transport.Msg // what a handler sees
-	ripe       []*peer       // with a packet that goes at Push, if the window allows
-	held       []*peer       // with a packet that waits for company, perhaps
-	idle       bool          // it need not wait any longer
-	ripeAt     int64         // when the latest of them became so
-	ripeLate   bool          // ripeAt was not set at the latest
-	pushing    bool          // open packets may go now
-	alone      bool          // and are one
-	burst      []gathered    // what the gatherer has, in its order
-	bursts     uint64        // calls of Push so far, and 1
-	leaving    bool          // Leave was called
-	downPaths  uint8         // a bit for each path whose local address is down (PathDown)
-	origins    origins       // how many peers send
-	closed     bool
-	longest    []byte // for packets that are sent at once and do not fit scratch; nil until there is one
-	scratch    [wire.HeaderSize + (1+seqWindow/wire.BlockSpan)*wire.BlockSize]byte
+	cfg       Config
+	out       Outlet
+	gatherer  Gatherer // out, if it is one
+	surveyor  Surveyor // likewise
+	limits    transport.Limits
+	partition uint64
+	stats     transport.Stats
+	handlers  [transport.MaxMsgID + 1]transport.MsgHandler
+	peers     []*peer // by endpoint; nil: not connected
+	active    []*peer // those that may have a timer running
+	soon      []*peer // those that asked for an acknowledgement when there is nothing else to do
+	due       int64   // no timer runs out before; 0: none runs
+	unheard   int     // timers in a row that ran out while packets may have waited at the sockets
+	turns     int     // since the last run of the acknowledge and retransmit logic
+	pool      pool
+	done      opList        // operations that are over, their Done not yet called
+	msg       transport.Msg // what a handler sees
+	ripe      []*peer       // with a packet that goes at Push, if the window allows
+	held      []*peer       // with a packet that waits for company, perhaps
+	idle      bool          // it need not wait any longer
+	ripeAt    int64         // when the latest of them became so
+	ripeLate  bool          // ripeAt was not set at the latest
+	pushing   bool          // open packets may go now
+	alone     bool          // and are one
+	burst     []gathered    // what the gatherer has, in its order
+	bursts    uint64        // calls of Push so far, and 1
+	leaving   bool          // Leave was called
+	downPaths uint8         // a bit for each path whose local address is down (PathDown)
+	origins   origins       // how many peers send
+	closed    bool
+	longest   []byte // for packets that are sent at once and do not fit scratch; nil until there is one
+	scratch   [wire.HeaderSize + (1+seqWindow/wire.BlockSpan)*wire.BlockSize]byte
 }
 
 // NewMachine makes the protocol of one task, which sends through out.
