@@ -41,4 +41,4 @@ func (s *alone) Leave()              {}
 
 // Farewell is for nobody: no other task is told of this one's end.
 func (s *alone) Farewell() ([]byte, []int) { return nil, nil }
-func (s *alone) Close() error                { return nil }
+func (s *alone) Close() error              { return nil }
