@@ -122,6 +122,7 @@ $(STATICCHECK): tools/go.mod tools/go.sum
 vet: $(STATICCHECK)
 	$(GO) vet ./...
 	$(STATICCHECK) ./...
+	@scripts/analyze.sh
 	@test -z "$$(gofmt -l cmd core transport capi cshim tests)" || { gofmt -l cmd core transport capi cshim tests; echo 'run gofmt -w on these files'; exit 1; }
 
 race:

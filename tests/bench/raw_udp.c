@@ -204,20 +204,17 @@ static char *memory(size_t n)
 	return p;
 }
 
-static side new_side(const udp_test *t, int id, size_t message, size_t datagram)
+static void begin_side(side *s, const udp_test *t, int id, size_t message, size_t datagram)
 {
-	side s;
-
-	memset(&s, 0, sizeof s);
-	s.id = id;
-	s.fd = t->fd[id];
-	s.out = memory(datagram);
-	s.in = memory(datagram);
-	s.message = message;
-	s.datagram = datagram;
-	s.window = t->window ? t->window : window_of(s.fd, message < datagram ? message : datagram);
-	s.credits = t->rounds == stream_rounds || message > s.window * (datagram - 8);
-	return s;
+	memset(s, 0, sizeof *s);
+	s->id = id;
+	s->fd = t->fd[id];
+	s->out = memory(datagram);
+	s->in = memory(datagram);
+	s->message = message;
+	s->datagram = datagram;
+	s->window = t->window ? t->window : window_of(s->fd, message < datagram ? message : datagram);
+	s->credits = t->rounds == stream_rounds || message > s->window * (datagram - 8);
 }
 
 /* Measures each size; a rate only the smallest. */
@@ -229,7 +226,7 @@ static void udp_body(board *b, const bench_options *o, int id, void *arg)
 	int i;
 
 	for (i = 0; i < (t->window ? 1 : o->num_sizes); i++) {
-		s = new_side(t, id, o->sizes[i], o->datagram);
+		begin_side(&s, t, id, o->sizes[i], o->datagram);
 		r = raw_measure(b, o, id, t->rounds, &s);
 		free(s.out);
 		free(s.in);
