@@ -1,5 +1,5 @@
-# liblapi_r.so and lapirun. `make` builds, `make demo` shows, `make test` tests; CI runs the same targets.
-# build/ holds everything made; nothing else is written.
+# liblapi_r.so and lapirun. `make` builds, `make demo` shows, `make test` tests; CI runs the same
+# targets. build/ holds everything made; nothing else is written.
 
 GO      ?= go
 CC      ?= cc
@@ -9,7 +9,8 @@ BUILD   := build
 LIBDIR  := lib
 WORD    := 64
 
-# With M32=1 every target is about 32-bit programs (i386), and makes them in build32/, so that both can take part in one job.
+# With M32=1 every target is about 32-bit programs (i386), and makes them in build32/, so that both
+# can take part in one job.
 ifdef M32
   BUILD := build32
   LIBDIR := lib32
@@ -28,7 +29,8 @@ TRANSFERS := $(BUILD)/libexec/lapi/transfers
 GO_SOURCES := $(shell find capi core transport cmd/lapirun cmd/lapitrace -name '*.go' -not -name '*_test.go')
 C_SOURCES  := $(wildcard cshim/*.c cshim/*.h cshim/*.go include/*.h) cshim/exports.map
 
-# The version script keeps everything but the API inside: a plain c-shared build exports dozens of the run-time's symbols.
+# The version script keeps everything but the API inside: a plain c-shared build exports dozens of
+# the run-time's symbols.
 LIB_LDFLAGS := -s -w -extldflags "-Wl,-soname,liblapi_r.so.1 -Wl,--version-script=$(CURDIR)/cshim/exports.map -Wl,-z,relro -Wl,-z,now"
 
 .PHONY: go-test m32-test all build install uninstall test race fuzz lint vet clean demo samples bench bench-plot abi headers conform
@@ -50,7 +52,8 @@ $(TRACE): $(GO_SOURCES) go.mod
 	@mkdir -p $(BUILD)/bin
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./cmd/lapitrace
 
-# What `lapirun --calibrate` times. It finds the library, and lapirun finds it, where the installation was moved to.
+# What `lapirun --calibrate` times. It finds the library, and lapirun finds it, where the
+# installation was moved to.
 $(TRANSFERS): calibrate/transfers.c include/lapi.h include/css_shared.h $(LIB)
 	@mkdir -p $(@D)
 	$(CC) -O2 -g -std=gnu11 -Wall -Wextra -Werror -Iinclude $< -L$(BUILD)/lib -llapi_r -Wl,-rpath,'$$ORIGIN/../../lib' -o $@
@@ -58,16 +61,16 @@ $(TRANSFERS): calibrate/transfers.c include/lapi.h include/css_shared.h $(LIB)
 $(BUILD)/bin/poe: $(RUN)
 	@ln -sf lapirun $@
 
-# The folder of the word size has lapif.h alone. It comes first, and is also there where pkg-config leaves out /usr/include, which gfortran
-# would not look into by itself.
+# The folder of the word size has lapif.h alone. It comes first, and is also there where pkg-config
+# leaves out /usr/include, which gfortran would not look into by itself.
 $(BUILD)/lib/pkgconfig/lapi.pc: Makefile
 	@mkdir -p $(dir $@)
 	@printf '%s\n' 'prefix=$${pcfiledir}/../..' 'libdir=$${prefix}/$(LIBDIR)' 'includedir=$${prefix}/include' '' 'Name: lapi' \
 	  'Description: IBM LAPI, one-sided communication, for Linux' 'Version: $(VERSION)' \
 	  'Cflags: -I$${prefix}/include$(WORD) -I$${includedir}' 'Libs: -L$${libdir} -llapi_r' > $@
 
-# Relocatable: nothing in the installed files knows PREFIX. With M32=1 the library goes to lib32, beside the 64-bit one, whose lapirun
-# starts tasks of either kind.
+# Relocatable: nothing in the installed files knows PREFIX. With M32=1 the library goes to lib32,
+# beside the 64-bit one, whose lapirun starts tasks of either kind.
 INSTALL_DIR := $(DESTDIR)$(PREFIX)
 LANGUAGES   := $(notdir $(wildcard nls/*))
 # Compilers under the names that old makefiles use; all are links to the first.
@@ -98,7 +101,8 @@ uninstall:
 	rm -f $(addprefix $(INSTALL_DIR)/,$(foreach l,lib lib32,$l/liblapi_r.so.1 $l/liblapi_r.so $l/liblapi.so $l/pkgconfig/lapi.pc) \
 	  include/lapi.h include/css_shared.h include/lapif.h include64/lapif.h include32/lapif.h bin/lapirun bin/poe bin/lapitrace libexec/lapi/transfers $(DRIVERS:%=bin/%))
 
-# In the order of how soon they tell something. `go-test` runs with the race detector, which 386 has none of.
+# In the order of how soon they tell something. `go-test` runs with the race detector, which 386 has
+# none of.
 TEST_TARGETS ?= build vet abi headers go-test sim cshim-test model conform conform-lane conform-gso host-test kill-test hostile-test fortran-test samples install-test man-test trace-test net-test m32-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
@@ -108,12 +112,13 @@ RACE_SEEDS ?= 20
 go-test:
 	SIM_SEEDS=$(RACE_SEEDS) $(GO) test $(if $(M32),,-race) -shuffle=on -timeout 15m ./cmd/... ./core/... ./transport/... ./tests/bench/...
 
-# A 32-bit build, its headers and symbols, a part of the conformance suite, and jobs of 32- and 64-bit tasks. All of it: make M32=1 conform
-# host-test kill-test samples abi.
+# A 32-bit build, its headers and symbols, a part of the conformance suite, and jobs of 32- and
+# 64-bit tasks. All of it: make M32=1 conform host-test kill-test samples abi.
 m32-test: conform-build
 	@tests/c/m32-test
 
-# staticcheck is a tool of a module of its own, so that the library's go.mod names nothing that it does not contain.
+# staticcheck is a tool of a module of its own, so that the library's go.mod names nothing that it
+# does not contain.
 STATICCHECK := build/tools/staticcheck
 $(STATICCHECK): tools/go.mod tools/go.sum
 	@mkdir -p $(@D)
@@ -128,7 +133,8 @@ vet: $(STATICCHECK)
 race:
 	SIM_SEEDS=$(RACE_SEEDS) $(GO) test -race -shuffle=on -count=5 -timeout 60m ./cmd/... ./core/... ./transport/...
 
-# Every decoder that takes bytes from outside has a fuzz target; `make test` runs their seeds and finds, this looks for more.
+# Every decoder that takes bytes from outside has a fuzz target; `make test` runs their seeds and
+# finds, this looks for more.
 FUZZTIME    ?= 10m
 FUZZWORKERS ?= 1
 fuzz:
@@ -137,7 +143,8 @@ fuzz:
 clean:
 	rm -rf $(BUILD)
 
-# Tests and benchmarks are not to depend on what somebody has calibrated here; LAPI_CALIBRATION=file for those that are to.
+# Tests and benchmarks are not to depend on what somebody has calibrated here; LAPI_CALIBRATION=file
+# for those that are to.
 LAPI_CALIBRATION ?= off
 export LAPI_CALIBRATION
 

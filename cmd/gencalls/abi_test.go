@@ -6,16 +6,18 @@ import (
 	"testing"
 )
 
-// The ABI golden is only worth something if it has everything that the headers define: these tests read the headers as
-// text and look each name up in the golden.
+// The ABI golden is only worth something if it has everything that the headers define: these tests
+// read the headers as text and look each name up in the golden.
 
-// abiGolden is the golden of the machine it was first written on; its names are those of every machine.
+// abiGolden is the golden of the machine it was first written on; its names are those of every
+// machine.
 const abiGolden = "tests/c/abi/x86_64.golden"
 
 // notABI are macros of the headers that programs do not use.
 var notABI = map[string]bool{"LAPI_H": true, "CSS_SHARED_H": true, "LAPI_EXTENSION": true, "LAPI_ALIGN8": true, "LAPI_CAST": true}
 
-// goldenNames returns the names in the golden by kind: "value LAPI_ERR_TGT", "member lapi_am_t.tgt" and so on.
+// goldenNames returns the names in the golden by kind: "value LAPI_ERR_TGT", "member lapi_am_t.tgt"
+// and so on.
 func goldenNames(t *testing.T) map[string]bool {
 	names := map[string]bool{}
 	for _, line := range strings.Split(strings.TrimSpace(read(t, abiGolden)), "\n") {

@@ -30,7 +30,8 @@ func (c call) parameters() []parameter {
 // own says whether the call's conversion is written by hand.
 func (c call) own() bool { return strings.HasPrefix(c.fortran, "own ") }
 
-// takesProcedure says whether a parameter may be a procedure or a variable: such a subroutine is generic in lapif.h.
+// takesProcedure says whether a parameter may be a procedure or a variable: such a subroutine is
+// generic in lapif.h.
 func (c call) takesProcedure() bool {
 	for _, p := range c.parameters() {
 		if p.kind == "handler" || p.kind == "object" {
@@ -50,7 +51,8 @@ func (c call) cTypes() []string {
 	return types
 }
 
-// checkFortran checks a record's Fortran part: kinds are known, and there is a parameter for each of C's.
+// checkFortran checks a record's Fortran part: kinds are known, and there is a parameter for each
+// of C's.
 func checkFortran(c call) error {
 	if c.group == dataGroup {
 		if c.fortran != "" {
@@ -74,15 +76,17 @@ func checkFortran(c call) error {
 	return nil
 }
 
-// spellings returns the names that compilers give to a Fortran procedure (guide, Table 10), and the one with two underscores of
-// old GNU compilers. The first is the one that the others are aliases of.
+// spellings returns the names that compilers give to a Fortran procedure (guide, Table 10), and the
+// one with two underscores of old GNU compilers. The first is the one that the others are aliases
+// of.
 func spellings(name string) []string {
 	lower, upper := strings.ToLower(name), strings.ToUpper(name)
 	return []string{lower, lower + "_", upper, upper + "_", lower + "__"}
 }
 
-// entries returns the names of a call's entry point. Where lapif.h has a name with an underscore more for a procedure as argument, the
-// compilers with two underscores make three of it, and those with capitals two.
+// entries returns the names of a call's entry point. Where lapif.h has a name with an underscore
+// more for a procedure as argument, the compilers with two underscores make three of it, and those
+// with capitals two.
 func entries(prefix string, c call) []string {
 	names := spellings(prefix + c.name)
 	if c.takesProcedure() {

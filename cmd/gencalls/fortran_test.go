@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// goldens are the ABI goldens by word size. That of 32-bit machines is looked at where there is one.
+// goldens are the ABI goldens by word size. That of 32-bit machines is looked at where there is
+// one.
 var goldens = map[word][]string{64: {"x86_64", "aarch64"}, 32: {"i386", "i686"}}
 
 // goldenLayout returns the lines of a golden, or nothing if there is no such golden.
@@ -22,8 +23,8 @@ func goldenLayout(t *testing.T, machine string) string {
 	return string(text)
 }
 
-// TestTypesHaveTheLayoutOfC holds fortran/types.txt against what the C compiler says: each member, each size, and no member aligned but by
-// padding that is written out.
+// TestTypesHaveTheLayoutOfC holds fortran/types.txt against what the C compiler says: each member,
+// each size, and no member aligned but by padding that is written out.
 func TestTypesHaveTheLayoutOfC(t *testing.T) {
 	s, err := load(root)
 	if err != nil {
@@ -69,7 +70,8 @@ func checkLayout(t *testing.T, st structure, w word, types []structure, golden s
 	}
 }
 
-// inUnions are members of C for which Fortran has another name at the same place, and unions, which it does not have.
+// inUnions are members of C for which Fortran has another name at the same place, and unions, which
+// it does not have.
 var inUnions = regexp.MustCompile(`^(lapi_xfer_t|lapi_util_t|lapi_cntr_t|lapi_cond_t)\.|\.Tot_(pkt|data)_recv(_cnt)?$|_dgsp_t\.dgsp$|unpack_dgsp_t\.in_buf$|udp_storage\.ip_addr\.`)
 
 func TestTypesAreComplete(t *testing.T) {
@@ -125,7 +127,8 @@ func TestLapifNamesAreUnique(t *testing.T) {
 	}
 }
 
-// TestLapifFitsEveryForm: no statement beyond column 72, none that is continued, statements from column 7 on.
+// TestLapifFitsEveryForm: no statement beyond column 72, none that is continued, statements from
+// column 7 on.
 func TestLapifFitsEveryForm(t *testing.T) {
 	for _, file := range []string{"fortran/lapif.h", "fortran/include32/lapif.h"} {
 		for i, line := range strings.Split(strings.TrimSpace(read(t, file)), "\n") {

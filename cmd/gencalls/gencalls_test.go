@@ -66,7 +66,8 @@ func TestGenerateWritesAllOutputs(t *testing.T) {
 	}
 }
 
-// declarations returns what lapi.h declares, keyed by symbol: functions with their type, variables with theirs.
+// declarations returns what lapi.h declares, keyed by symbol: functions with their type, variables
+// with theirs.
 func declarations(t *testing.T) map[string]string {
 	text := regexp.MustCompile(`(?s)/\*.*?\*/`).ReplaceAllString(read(t, "include/lapi.h"), " ")
 	text = regexp.MustCompile(`(?m)^#(.*\\\n)*.*$`).ReplaceAllString(text, "")

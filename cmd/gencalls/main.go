@@ -1,7 +1,8 @@
-// Command gencalls writes what follows from the table of calls cshim/calls.txt: the LAPI_/PLAPI_ pairs, the Fortran entry points, the
-// linker's version script, the golden list of exported symbols and, with fortran/types.txt and the constants of the C headers,
-// lapif.h and the program that prints its layout. Run it with `go generate ./cmd/gencalls` after a change of any of these and commit
-// the results; the tests of this package fail while they are out of date.
+// Command gencalls writes what follows from the table of calls cshim/calls.txt: the LAPI_/PLAPI_
+// pairs, the Fortran entry points, the linker's version script, the golden list of exported symbols
+// and, with fortran/types.txt and the constants of the C headers, lapif.h and the program that
+// prints its layout. Run it with `go generate ./cmd/gencalls` after a change of any of these and
+// commit the results; the tests of this package fail while they are out of date.
 package main
 
 import (

@@ -31,7 +31,8 @@ var (
 	dataForm     = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 )
 
-// parseTable returns the records of the table in its order. An error begins with the number of the line at fault.
+// parseTable returns the records of the table in its order. An error begins with the number of the
+// line at fault.
 func parseTable(text string) ([]call, error) {
 	var calls []call
 	for i, line := range strings.Split(text, "\n") {
@@ -54,7 +55,8 @@ func parseTable(text string) ([]call, error) {
 	return calls, checkCalls(calls)
 }
 
-// add takes an indented line of the record: more of the C type or, from the word "fortran" on, of the Fortran parameters.
+// add takes an indented line of the record: more of the C type or, from the word "fortran" on, of
+// the Fortran parameters.
 func (c *call) add(line string) {
 	text := normalize(line)
 	if first, rest, _ := strings.Cut(text, " "); first == "fortran" {
@@ -85,7 +87,8 @@ func parseHead(line string) (call, error) {
 	return call{name: name, group: group, exported: state == "exported"}, nil
 }
 
-// checkCalls checks what only whole records show: each has a type of the right form, no name comes twice.
+// checkCalls checks what only whole records show: each has a type of the right form, no name comes
+// twice.
 func checkCalls(calls []call) error {
 	if len(calls) == 0 {
 		return fmt.Errorf("1: no calls")

@@ -19,7 +19,8 @@ type structure struct {
 	members     []member
 }
 
-// member is a component: an INTEGER of some bytes (0: the word) or, where inner is set, another derived type. count 0 is no array.
+// member is a component: an INTEGER of some bytes (0: the word) or, where inner is set, another
+// derived type. count 0 is no array.
 type member struct {
 	name  string
 	bytes int
@@ -100,7 +101,8 @@ type constant struct {
 	value int64
 }
 
-// notFortran are values of the headers that lapif.h does not have as constants: LAPI_ADDR_NULL is a variable there.
+// notFortran are values of the headers that lapif.h does not have as constants: LAPI_ADDR_NULL is a
+// variable there.
 var notFortran = map[string]bool{"__64BIT__": true, "LAPI_ADDR_NULL": true}
 
 // parseConstants returns the values in the ABI golden of a 64-bit machine.
@@ -121,7 +123,8 @@ func parseConstants(golden string) ([]constant, error) {
 	return all, nil
 }
 
-// valueFor returns the constant's value where the word size is w: those that depend on it are computed.
+// valueFor returns the constant's value where the word size is w: those that depend on it are
+// computed.
 func (c constant) valueFor(w word, types []structure) int64 {
 	instructions := map[string]string{
 		"LAPI_DGSM_COPY_SIZE": "LAPI_DGSM_COPY_T", "LAPI_DGSM_GOSUB_SIZE": "LAPI_DGSM_GOSUB_T", "LAPI_DGSM_ITERATE_SIZE": "LAPI_DGSM_ITERATE_T",

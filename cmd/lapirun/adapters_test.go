@@ -8,7 +8,8 @@ import (
 	"lapi/core/job"
 )
 
-// machine describes a node: "eth0 10.0.0.1/24 fd00::1/64; -eth1 …", a minus for an interface that is down. It always has lo.
+// machine describes a node: "eth0 10.0.0.1/24 fd00::1/64; -eth1 …", a minus for an interface that
+// is down. It always has lo.
 func machine(namespace uint64, text string) inventory {
 	n := inventory{Namespace: namespace, Interfaces: []netInterface{{Name: "lo", Up: true, Loopback: true, Addrs: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/8")}}}}
 	for _, part := range strings.Split(text, ";") {
@@ -111,7 +112,8 @@ func TestNoAdapters(t *testing.T) {
 	}
 }
 
-// Networks that differ only on paper are no second way: what an adapter has beside its first network is not used.
+// Networks that differ only on paper are no second way: what an adapter has beside its first
+// network is not used.
 func TestAdapterHasOneNetwork(t *testing.T) {
 	nodes := []inventory{machine(1, "eth0 10.0.0.1/24 10.0.1.1/24 fd00::1/64"), machine(2, "eth0 10.0.0.2/24 10.0.1.2/24 fd00::2/64")}
 	all, err := chooseAdapters(nodes, allNetworks, 0)

@@ -16,8 +16,9 @@ import (
 	"lapi/transport/calibration"
 )
 
-// This file is `lapirun --calibrate`: it runs calibrate/transfers.c as jobs of two tasks, each with a table of sizes to try, and writes the table
-// that was best where LAPI_Init finds it. choose.go decides.
+// This file is `lapirun --calibrate`: it runs calibrate/transfers.c as jobs of two tasks, each with
+// a table of sizes to try, and writes the table that was best where LAPI_Init finds it. choose.go
+// decides.
 
 const (
 	calibrateRounds = 5

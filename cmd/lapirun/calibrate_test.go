@@ -139,8 +139,8 @@ sed -n 's/^chunk 0 /put 4096 1 /p' "$LAPI_CALIBRATION"`)
 	}
 }
 
-// The table of a trial is no file on disk that a killed lapirun would leave behind, but LAPI_Init of another process must be able to read it, also when a
-// shorter one follows a longer one.
+// The table of a trial is no file on disk that a killed lapirun would leave behind, but LAPI_Init
+// of another process must be able to read it, also when a shorter one follows a longer one.
 func TestTableInMemory(t *testing.T) {
 	c := launcher(t, "cat $LAPI_CALIBRATION > $HOME/seen")
 	home := t.TempDir()

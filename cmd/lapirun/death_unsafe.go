@@ -20,8 +20,9 @@ const (
 	cldDumped = 3
 )
 
-// peekDeath returns how the child pid ended, or false while it runs. The child stays a zombie, so that its number, which is that of
-// its process group, is not given to another process before the job is over.
+// peekDeath returns how the child pid ended, or false while it runs. The child stays a zombie, so
+// that its number, which is that of its process group, is not given to another process before the
+// job is over.
 func peekDeath(pid int) (death, bool) {
 	var info unix.Siginfo
 	for {
@@ -37,7 +38,8 @@ func peekDeath(pid int) (death, bool) {
 		}
 		break
 	}
-	// siginfo_t: signo, errno, code, then a union aligned to the word size, for SIGCHLD: pid, uid, status.
+	// siginfo_t: signo, errno, code, then a union aligned to the word size, for SIGCHLD: pid,
+	// uid, status.
 	words := (*[8]int32)(unsafe.Pointer(&info))
 	union := 3
 	if unsafe.Sizeof(uintptr(0)) == 8 {

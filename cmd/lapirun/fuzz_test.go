@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// FuzzOptions: whatever the command line and the variables are, they are refused or within their ranges, no argument of the program is lost, and the
-// environment made of them says what was asked for. Arguments are separated by newlines.
+// FuzzOptions: whatever the command line and the variables are, they are refused or within their
+// ranges, no argument of the program is lost, and the environment made of them says what was asked
+// for. Arguments are separated by newlines.
 func FuzzOptions(f *testing.F) {
 	for _, s := range []string{"-n\n4\nprog", "--procs=2\n-labelio\nyes\na.out\n-x", "prog\n-procs\n3\n--\n-infolevel", "-stdoutmode\n1\n-n\n2\np", "-h", "-grace\nNaN\np",
 		"-np\n16385\np", "--on\nchroot '/x y'\n-n\n2\n--on\n\nprog", "--on=a\n-n\n3\np\n-procs\n7", "prog\n-euilib", "--\n-n", "-stdinmode=7\nx", ""} {

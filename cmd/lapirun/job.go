@@ -19,10 +19,12 @@ import (
 	"lapi/core/job/wire"
 )
 
-// drainTime is how long output is awaited once all tasks have ended, when something that they started holds it open.
+// drainTime is how long output is awaited once all tasks have ended, when something that they
+// started holds it open.
 const drainTime = time.Second
 
-// reapDelay is the hub's where it is not 0: a variable for tests on machines that are too busy for what suits a user.
+// reapDelay is the hub's where it is not 0: a variable for tests on machines that are too busy for
+// what suits a user.
 var reapDelay time.Duration
 
 // launch is the job as lapirun sees it. Only the main goroutine uses it, but for copying.
@@ -268,7 +270,8 @@ func (j *launch) ended(task int, p *process, d death) {
 	}
 }
 
-// abandoned: the command of --on has ended, and left a process behind that lapirun can neither wait for nor send signals to.
+// abandoned: the command of --on has ended, and left a process behind that lapirun can neither wait
+// for nor send signals to.
 func (j *launch) abandoned(task int, p *process) {
 	if !j.ending {
 		j.say("task %d: '%s' has ended, but what it has started goes on. The command must stay until the program ends, or become it; setsid does so "+
@@ -303,8 +306,9 @@ func (j *launch) killTasks(s syscall.Signal) {
 	}
 }
 
-// cleanUp ends what tasks have left behind, and waits for their output. Only a process that a task of a job without failure has
-// put into a group of its own, with output of its own, is left alone: somebody wants it.
+// cleanUp ends what tasks have left behind, and waits for their output. Only a process that a task
+// of a job without failure has put into a group of its own, with output of its own, is left alone:
+// somebody wants it.
 func (j *launch) cleanUp() {
 	copied := make(chan struct{})
 	go func() {

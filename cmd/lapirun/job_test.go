@@ -55,7 +55,8 @@ func TestCannotStart(t *testing.T) {
 	}
 }
 
-// sleepers is a script whose tasks print their process and that of a child in the same group, and sleep.
+// sleepers is a script whose tasks print their process and that of a child in the same group, and
+// sleep.
 const sleepers = `sleep 1000 & echo "pid $$ $!"; wait`
 
 func TestDeathEndsOthers(t *testing.T) {
@@ -166,15 +167,15 @@ func withVariable(t *testing.T, entry string) (found []string) {
 // group. START does it; the task goes on when the process runs and has left its number in ORPHAN.
 const orphanScript = `eval "$START"; while [ ! -s $ORPHAN.$MP_CHILD ]; do sleep 0.02; done; `
 
-// Ways to start an orphan: a child with the task's environment and output, and a daemon with neither,
-// whose parent has ended.
+// Ways to start an orphan: a child with the task's environment and output, and a daemon with
+// neither, whose parent has ended.
 const (
 	sessionOrphan = `setsid sh -c 'echo $$ > $ORPHAN.$MP_CHILD; exec sleep 1000' &`
 	daemonOrphan  = `(env -i PATH=$PATH F=$ORPHAN.$MP_CHILD setsid sh -c 'echo $$ > $F; exec env -i sleep 1000' >/dev/null 2>&1 </dev/null &)`
 )
 
-// startOrphans runs two tasks that start an orphan each and then do what rest says when both have. It
-// returns the tasks' processes and the orphans.
+// startOrphans runs two tasks that start an orphan each and then do what rest says when both have.
+// It returns the tasks' processes and the orphans.
 func startOrphans(t *testing.T, how, rest string) (*lr, map[int]string) {
 	t.Helper()
 	if _, err := exec.LookPath("setsid"); err != nil {
@@ -199,7 +200,8 @@ func startOrphans(t *testing.T, how, rest string) (*lr, map[int]string) {
 	return r, started
 }
 
-// Processes that have left their task's group end too: when lapirun is killed, and when a task fails.
+// Processes that have left their task's group end too: when lapirun is killed, and when a task
+// fails.
 func TestOrphans(t *testing.T) {
 	for _, how := range []string{sessionOrphan, daemonOrphan} {
 		r, all := startOrphans(t, how, "wait; sleep 1000")
@@ -326,7 +328,8 @@ func TestLeftovers(t *testing.T) {
 	gone(t, processes(pids(t, r.lines(2, "pid "))))
 }
 
-// withoutHangup: SIGHUP is ignored from outside (nohup), so lapirun and its tasks rightly ignore it, too.
+// withoutHangup: SIGHUP is ignored from outside (nohup), so lapirun and its tasks rightly ignore
+// it, too.
 func withoutHangup(s syscall.Signal) bool {
 	return s == syscall.SIGHUP && signal.Ignored(syscall.SIGHUP)
 }
@@ -374,8 +377,8 @@ func TestSecondInterruptEndsTheJob(t *testing.T) {
 	gone(t, all)
 }
 
-// Tasks that do not end when lapirun is told to are killed by it: the status is that of the signal which
-// it got, and nobody's death is news.
+// Tasks that do not end when lapirun is told to are killed by it: the status is that of the signal
+// which it got, and nobody's death is news.
 func TestSignalThenKill(t *testing.T) {
 	r := start(t, "-n", "2", "--grace", "0.2", "sh", "-c", `trap "" TERM; echo pid $$; while :; do sleep 0.02; done`)
 	all := processes(pids(t, r.lines(2, "pid ")))
@@ -458,8 +461,9 @@ func inspect() error {
 	return nil
 }
 
-// Tasks get blocking descriptors, no ignored or blocked signals, and of lapirun's descriptors only the socket to it.
-// masksVariable passes on which signals whoever started the tests had ignored or blocked: tasks inherit just that.
+// Tasks get blocking descriptors, no ignored or blocked signals, and of lapirun's descriptors only
+// the socket to it. masksVariable passes on which signals whoever started the tests had ignored or
+// blocked: tasks inherit just that.
 const masksVariable = "LAPIRUN_TEST_MASKS"
 
 // signalMasks is which signals this process ignores and blocks.

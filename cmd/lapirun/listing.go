@@ -17,8 +17,9 @@ import (
 	"lapi/core/job"
 )
 
-// A node's interfaces are listed by a process that is started like its tasks: under the node's command, with a socket to lapirun at the same
-// descriptor. So it also shows, before any task is started, that the command works and lets that socket through.
+// A node's interfaces are listed by a process that is started like its tasks: under the node's
+// command, with a socket to lapirun at the same descriptor. So it also shows, before any task is
+// started, that the command works and lets that socket through.
 
 // listName is argument 1 of that process, which is lapirun itself.
 const listName = "--lapi-list-interfaces"
@@ -78,7 +79,8 @@ func takeInventory() (inventory, error) {
 	return n, nil
 }
 
-// networkNamespace is the kernel's number for the network namespace of this process, the same for no two; 0 if it does not tell (before Linux 5.14).
+// networkNamespace is the kernel's number for the network namespace of this process, the same for
+// no two; 0 if it does not tell (before Linux 5.14).
 func networkNamespace() uint64 {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -92,8 +94,8 @@ func networkNamespace() uint64 {
 	return cookie
 }
 
-// inventoryOf asks what a node has. lapirun is first started from /proc, where it is found whatever the command makes of the file system as long as
-// that is mounted, then from its own place.
+// inventoryOf asks what a node has. lapirun is first started from /proc, where it is found whatever
+// the command makes of the file system as long as that is mounted, then from its own place.
 func (j *launch) inventoryOf(n *node) (inventory, error) {
 	if len(n.prefix) == 0 {
 		return takeInventory()

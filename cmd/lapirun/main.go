@@ -1,5 +1,6 @@
-// Command lapirun starts a LAPI job: N tasks of a program on this machine, wired up with each other. It is installed as poe too, and
-// takes the options and MP_ variables of POE that make sense for local tasks. See usage.go for the user's view.
+// Command lapirun starts a LAPI job: N tasks of a program on this machine, wired up with each
+// other. It is installed as poe too, and takes the options and MP_ variables of POE that make sense
+// for local tasks. See usage.go for the user's view.
 //
 // # Processes
 //
@@ -7,22 +8,25 @@
 //	                      ├── task N-1
 //	                      └── orphans    of what the tasks have started
 //
-// The watchdog starts the tasks for lapirun and reports their ends (watchdog.go, reaper.go). It is a child
-// subreaper: what a task has started becomes the watchdog's child when its parent ends, in whatever process
-// group, session or environment. The watchdog kills them all when lapirun is gone without a word, and when
-// the job has failed. When the watchdog itself is killed, the kernel kills the tasks (PR_SET_PDEATHSIG).
+// The watchdog starts the tasks for lapirun and reports their ends (watchdog.go, reaper.go). It is
+// a child subreaper: what a task has started becomes the watchdog's child when its parent ends, in
+// whatever process group, session or environment. The watchdog kills them all when lapirun is gone
+// without a word, and when the job has failed. When the watchdog itself is killed, the kernel kills
+// the tasks (PR_SET_PDEATHSIG).
 //
-// With --on, the tasks of a group are started by a command, which may be their parent or, as env and ip netns exec do, become them; groups stand
-// for nodes (node.go). Beforehand a process under the same command lists what network it has (listing.go).
+// With --on, the tasks of a group are started by a command, which may be their parent or, as env
+// and ip netns exec do, become them; groups stand for nodes (node.go). Beforehand a process under
+// the same command lists what network it has (listing.go).
 //
-// Nothing is on disk and no port is open: a task inherits one end of a socket pair, of which LAPI_LAUNCHER_FD tells the descriptor and
-// the inode; package hub serves the other end. The job key travels over it and is in no argument list and no environment.
+// Nothing is on disk and no port is open: a task inherits one end of a socket pair, of which
+// LAPI_LAUNCHER_FD tells the descriptor and the inode; package hub serves the other end. The job
+// key travels over it and is in no argument list and no environment.
 //
 // # Goroutines
 //
-// The main goroutine starts the tasks and then handles signals, deaths and timeouts one at a time, so that the
-// state of the job needs no lock. Others only copy output and input, receive the watchdog's reports and serve
-// the hub.
+// The main goroutine starts the tasks and then handles signals, deaths and timeouts one at a time,
+// so that the state of the job needs no lock. Others only copy output and input, receive the
+// watchdog's reports and serve the hub.
 package main
 
 import (

@@ -18,7 +18,8 @@ import (
 	"lapi/core/job"
 )
 
-// The tests run this test binary as lapirun (asVariable=lapirun), which starts it again as its watchdog, and as tasks (asVariable=task).
+// The tests run this test binary as lapirun (asVariable=lapirun), which starts it again as its
+// watchdog, and as tasks (asVariable=task).
 const asVariable = "LAPIRUN_TEST_AS"
 
 func TestMain(m *testing.M) {
@@ -42,7 +43,8 @@ func TestMain(m *testing.M) {
 	case "inspect":
 		exit(inspect())
 	}
-	// A test binary with the race detector sleeps a second before it exits, unless told otherwise; its tasks shall not.
+	// A test binary with the race detector sleeps a second before it exits, unless told
+	// otherwise; its tasks shall not.
 	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	os.Exit(m.Run())
 }
@@ -110,7 +112,8 @@ func awaitDeath(c *job.Config, s job.Session) error {
 
 const hang = 60 * time.Second // only against hangs
 
-// patientVariable has lapirun wait for a task's end as long as it takes before it says why its connection was closed.
+// patientVariable has lapirun wait for a task's end as long as it takes before it says why its
+// connection was closed.
 const patientVariable = "LAPIRUN_TEST_PATIENT"
 
 // lr is one run of lapirun.
@@ -233,7 +236,8 @@ func state(pid int) string {
 	return rest[:1]
 }
 
-// began is when a process started, in clock ticks since boot, which tells it from a later one with its number; "" if there is none.
+// began is when a process started, in clock ticks since boot, which tells it from a later one with
+// its number; "" if there is none.
 func began(pid int) string {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -252,7 +256,8 @@ func processes(all []int) map[int]string {
 	return m
 }
 
-// gone waits until none of the processes is left; a zombie that its new parent has not collected does not count.
+// gone waits until none of the processes is left; a zombie that its new parent has not collected
+// does not count.
 func gone(t *testing.T, all map[int]string) {
 	t.Helper()
 	for limit := time.Now().Add(hang); ; time.Sleep(2 * time.Millisecond) {

@@ -9,7 +9,8 @@ import (
 	"lapi/core/job"
 )
 
-// node is a group of tasks that share memory with each other, and reach others by UDP: those of one --on, or all.
+// node is a group of tasks that share memory with each other, and reach others by UDP: those of one
+// --on, or all.
 type node struct {
 	command   string   // of --on, as it was given
 	prefix    []string // its words, which are put before the program; none: the program is started directly
@@ -82,7 +83,8 @@ func (n *node) tasks() string {
 	return fmt.Sprintf("tasks %d to %d%s", n.first, n.first+n.procs-1, n.under())
 }
 
-// commandLine is what starts a task of n. Where a command does, that one looks the program up: it may see other files than lapirun.
+// commandLine is what starts a task of n. Where a command does, that one looks the program up: it
+// may see other files than lapirun.
 func (j *launch) commandLine(n *node) (path string, args []string, err error) {
 	program := append([]string{j.o.program}, j.o.args...)
 	if len(n.prefix) == 0 {
@@ -95,8 +97,8 @@ func (j *launch) commandLine(n *node) (path string, args []string, err error) {
 	return path, append(append([]string(nil), n.prefix...), program...), nil
 }
 
-// chooseAddresses sets the nodes' addresses by MP_EUIDEVICE and MP_INSTANCES (adapters.go), unless the user has named addresses, and with them the
-// packet size that they have in common.
+// chooseAddresses sets the nodes' addresses by MP_EUIDEVICE and MP_INSTANCES (adapters.go), unless
+// the user has named addresses, and with them the packet size that they have in common.
 func (j *launch) chooseAddresses() error {
 	chosen := j.o.device != "" || j.o.instances != 0
 	for _, variable := range []string{"MP_LAPI_INET_ADDR", "MP_LAPI_NETWORK"} { // with either, LAPI_Init refuses the other

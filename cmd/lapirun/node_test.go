@@ -113,8 +113,9 @@ func TestOnAllOneAdapter(t *testing.T) {
 	}
 }
 
-// What a command has started besides the tasks ends with the job.
-// A command that ends at once, as setsid does without -w, leaves a process that lapirun cannot wait for: the job fails, and says why.
+// What a command has started besides the tasks ends with the job. A command that ends at once, as
+// setsid does without -w, leaves a process that lapirun cannot wait for: the job fails, and says
+// why.
 func TestOnGoesAway(t *testing.T) {
 	r := start(t, "--on", `sh -c '"$0" "$@" & echo pid $!; exit 0'`, "sleep", "1000")
 	left := processes(pids(t, r.lines(1, "pid ")))

@@ -201,7 +201,8 @@ func (o *options) readVariables(environ []string) error {
 	return nil
 }
 
-// leading reads the options before the program. all: a -- says that the rest is the program's alone.
+// leading reads the options before the program. all: a -- says that the rest is the program's
+// alone.
 func (o *options) leading(args []string) (rest []string, all bool, err error) {
 	for len(args) > 0 {
 		arg := args[0]

@@ -74,8 +74,8 @@ func reap(socket *os.File) {
 	}
 }
 
-// dropSignals drops the signals that would end the watchdog. They are caught and not ignored, since the
-// tasks would inherit that.
+// dropSignals drops the signals that would end the watchdog. They are caught and not ignored, since
+// the tasks would inherit that.
 func dropSignals() {
 	for _, s := range passed {
 		if !signal.Ignored(s) {

@@ -71,8 +71,8 @@ func startWatchdog(procs int) (*watchdog, error) {
 		return nil, err
 	}
 	defer null.Close()
-	// A process group of its own keeps it out of reach of the terminal's signals, and of a signal to
-	// lapirun's group. The session is lapirun's, since the tasks inherit it.
+	// A process group of its own keeps it out of reach of the terminal's signals, and of a
+	// signal to lapirun's group. The session is lapirun's, since the tasks inherit it.
 	p, err := os.StartProcess("/proc/self/exe", []string{watchdogName}, &os.ProcAttr{
 		Env: []string{}, Files: []*os.File{null, null, null, theirs},
 		Sys: &syscall.SysProcAttr{Setpgid: true},
@@ -185,8 +185,8 @@ func receive(conn *net.UnixConn, orders chan<- received) {
 	}
 }
 
-// fileReader reads a socket, and keeps the files that come with what it reads. They all belong to one
-// order, since the next is sent only when that is answered.
+// fileReader reads a socket, and keeps the files that come with what it reads. They all belong to
+// one order, since the next is sent only when that is answered.
 type fileReader struct {
 	conn  *net.UnixConn
 	files []int

@@ -44,7 +44,8 @@ func (d *document) count(task int, phase, name string) (n int) {
 	return n
 }
 
-// TestJob looks at the trace of a job of tests/c/trace/traced.c, whose numbers stand below. run-trace names it in the environment.
+// TestJob looks at the trace of a job of tests/c/trace/traced.c, whose numbers stand below.
+// run-trace names it in the environment.
 func TestJob(t *testing.T) {
 	path := os.Getenv("LAPI_TRACE_JSON")
 	if path == "" {
@@ -106,7 +107,8 @@ func checkHandlers(t *testing.T, d *document, task int) {
 	}
 }
 
-// checkArrows: every message sent arrived, both ends of each arrow lie in a slice of a message, on the right tasks, in the right order.
+// checkArrows: every message sent arrived, both ends of each arrow lie in a slice of a message, on
+// the right tasks, in the right order.
 func checkArrows(t *testing.T, d *document) {
 	type side struct{ pid, tid int }
 	from, to := map[int]event{}, map[int]event{}

@@ -1,5 +1,5 @@
-// Command lapitrace merges the traces that the tasks of a job wrote (MP_LAPI_TRACE_LEVEL) into one file that Perfetto and
-// chrome://tracing show. See docs/tracing.md.
+// Command lapitrace merges the traces that the tasks of a job wrote (MP_LAPI_TRACE_LEVEL) into one
+// file that Perfetto and chrome://tracing show. See docs/tracing.md.
 package main
 
 import (
@@ -24,7 +24,8 @@ prints what it found on the standard error. Without FILE it takes every lapi-tra
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run is lapitrace with its arguments; it returns the exit status: 0, 1 if there is nothing to show, 2 for bad arguments.
+// run is lapitrace with its arguments; it returns the exit status: 0, 1 if there is nothing to
+// show, 2 for bad arguments.
 func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("lapitrace", flag.ContinueOnError)
 	flags.SetOutput(stderr)

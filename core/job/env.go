@@ -9,18 +9,21 @@ import (
 	"time"
 )
 
-// variables are all that FromEnv looks at and a user may have set on purpose. None of them set: the program was simply started.
+// variables are all that FromEnv looks at and a user may have set on purpose. None of them set: the
+// program was simply started.
 var variables = []string{
 	"MP_MSG_API", "MP_CHILD", "MP_PROCS", "MP_PARTITION", "MP_COMMON_TASKS", "MP_LAPI_INET_ADDR", "MP_LAPI_NETWORK",
 	"MP_EUILIB", "MP_INFOLEVEL", "MP_DEBUG_NOTIMEOUT", "MP_UDP_PACKET_SIZE", "MP_ACK_THRESH", "MP_POLLING_INTERVAL",
 	"MP_RETRANSMIT_INTERVAL", "MP_REXMIT_BUF_CNT", "MP_REXMIT_BUF_SIZE", "MP_USE_BULK_XFER", "MP_BULK_MIN_MSG_SIZE",
 }
 
-// FromEnv reads the environment of a task. getenv is the C library's, because a program may have called setenv before
-// LAPI_Init. A variable set to the empty string counts as unset. The error is an *EnvError.
+// FromEnv reads the environment of a task. getenv is the C library's, because a program may have
+// called setenv before LAPI_Init. A variable set to the empty string counts as unset. The error is
+// an *EnvError.
 //
-// warn gets a sentence for each value that was corrected and the MP_INFOLEVEL from which it is worth printing; it is called only for
-// levels up to the task's own. It may be nil. FromEnv changes nothing in the process.
+// warn gets a sentence for each value that was corrected and the MP_INFOLEVEL from which it is
+// worth printing; it is called only for levels up to the task's own. It may be nil. FromEnv changes
+// nothing in the process.
 func FromEnv(getenv func(string) (string, bool), warn func(level int, text string)) (*Config, error) {
 	if warn == nil {
 		warn = func(int, string) {}
@@ -43,7 +46,8 @@ func FromEnv(getenv func(string) (string, bool), warn func(level int, text strin
 	return c, nil
 }
 
-// authentication reads LAPI_AUTH and LAPI_JOB_KEY_FILE, which are this library's own. A level that cannot be had is an error, not a weaker level.
+// authentication reads LAPI_AUTH and LAPI_JOB_KEY_FILE, which are this library's own. A level that
+// cannot be had is an error, not a weaker level.
 func (r *reader) authentication(c *Config) error {
 	c.keyFile, _ = r.get(KeyFileVariable)
 	s, ok := r.get(authVariable)
@@ -89,7 +93,8 @@ func (r *reader) warnf(level int, format string, args ...any) {
 	}
 }
 
-// number returns a variable's value, brought into lo to hi; a correction is always worth a message, whatever the level.
+// number returns a variable's value, brought into lo to hi; a correction is always worth a message,
+// whatever the level.
 func (r *reader) number(name string, lo, hi, unset int) (value int, set bool) {
 	s, ok := r.get(name)
 	if !ok {
@@ -261,7 +266,8 @@ func (r *reader) udpPacketSize(c *Config) error {
 	return nil
 }
 
-// udpLoss reads LAPI_UDP_LOSS=percent[:seed]. A test must not believe that it has tried what it has not: a bad value is an error.
+// udpLoss reads LAPI_UDP_LOSS=percent[:seed]. A test must not believe that it has tried what it has
+// not: a bad value is an error.
 func (r *reader) udpLoss(c *Config) error {
 	s, ok := r.get("LAPI_UDP_LOSS")
 	if !ok {
@@ -323,7 +329,8 @@ func (r *reader) fastLane() FastLane {
 	return FastLaneOn
 }
 
-// bulk reads what concerns bulk transfer. The guide writes its sizes as 4K and 150K, so that is how a user may, too.
+// bulk reads what concerns bulk transfer. The guide writes its sizes as 4K and 150K, so that is how
+// a user may, too.
 func (r *reader) bulk(c *Config) {
 	if s, ok := r.get("MP_USE_BULK_XFER"); ok {
 		c.UseBulk = strings.EqualFold(s, "yes")

@@ -59,7 +59,8 @@ func TestAllSet(t *testing.T) {
 	}
 }
 
-// Every environment that LAPI_Init refuses: the code, the variable named, and what the text must say.
+// Every environment that LAPI_Init refuses: the code, the variable named, and what the text must
+// say.
 func TestRefused(t *testing.T) {
 	cases := []struct {
 		name     string

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// What a parser accepts must have the form that its error message shows: writing the result again gives an equal result.
+// What a parser accepts must have the form that its error message shows: writing the result again
+// gives an equal result.
 
 func FuzzCommonTasks(f *testing.F) {
 	for _, s := range []string{"3:0:2:3", "0", "0:", "1:1", "2:0", "2:0:0", ":::", "-1:0", "3:0:2:99999999999", "03:0:2:3"} {
@@ -70,7 +71,8 @@ func FuzzNetwork(f *testing.F) {
 	})
 }
 
-// FuzzEnvironment sets all variables to odd values: a Config is within its documented ranges, or there is an error that names a variable.
+// FuzzEnvironment sets all variables to odd values: a Config is within its documented ranges, or
+// there is an error that names a variable.
 func FuzzEnvironment(f *testing.F) {
 	f.Add("lapi", "1", "4", "7", "3:0:2:3", "@1:1.2.3.4,eth0", "30", "yes", "mac", "64K", "60:1")
 	f.Add("mpi", "-1", "", "x\x00y", "0", "", "99999999999999999999", "only", "none", "1G", "0:")

@@ -135,7 +135,8 @@ func TestNameTasks(t *testing.T) {
 	}
 }
 
-// Names of abstract sockets keep users, jobs, instances and tasks apart and fit into an address, whatever MP_PARTITION is.
+// Names of abstract sockets keep users, jobs, instances and tasks apart and fit into an address,
+// whatever MP_PARTITION is.
 func TestSlotNames(t *testing.T) {
 	seen := map[string]bool{}
 	for _, partition := range []string{"1", "2", "a/b", strings.Repeat("x", 33), strings.Repeat("x", 34), "\x00", "1/2"} {

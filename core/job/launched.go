@@ -10,8 +10,9 @@ import (
 	"lapi/core/job/wire"
 )
 
-// launched is a session with lapirun. It has a socket of its own, of which the launcher gets the other end through the inherited
-// socket: so sessions of several instances need not know of each other, and a session's end is seen when its process ends.
+// launched is a session with lapirun. It has a socket of its own, of which the launcher gets the
+// other end through the inherited socket: so sessions of several instances need not know of each
+// other, and a session's end is seen when its process ends.
 type launched struct {
 	task, numTasks int
 	conn           *wire.Conn
@@ -108,7 +109,8 @@ func openLaunched(c *Config, instance int) (Session, error) {
 	return &launched{task: c.Task, numTasks: c.NumTasks, conn: conn, watch: w, scratch: new(wire.Scratch)}, nil
 }
 
-// Exchange waits without limit, because a task of the job may call LAPI_Init hours after another; it ends when one that it waits for dies.
+// Exchange waits without limit, because a task of the job may call LAPI_Init hours after another;
+// it ends when one that it waits for dies.
 func (s *launched) Exchange(part Part) ([]Part, error) {
 	s.conn.Queue(wire.Message{Kind: wire.Part, Number: s.round, Data: part.Data, Files: part.Files})
 	for {

@@ -12,12 +12,13 @@ import (
 	"lapi/core/job/wire"
 )
 
-// A listener is where the other tasks of a node find this one, from the beginning of its LAPI_Init to its
-// LAPI_Term. It listens on an abstract socket whose name holds user, partition, instance and task (nothing on
-// disk, gone with the process).
+// A listener is where the other tasks of a node find this one, from the beginning of its LAPI_Init
+// to its LAPI_Term. It listens on an abstract socket whose name holds user, partition, instance and
+// task (nothing on disk, gone with the process).
 //
-// A process that the task has forked, and that lives on, keeps the name taken. So each task has a few name slots: it
-// takes the first that no living process listens on, and a task that looks for it tries them all.
+// A process that the task has forked, and that lives on, keeps the name taken. So each task has a
+// few name slots: it takes the first that no living process listens on, and a task that looks for
+// it tries them all.
 type listener struct {
 	c        *Config
 	instance int
@@ -40,7 +41,8 @@ const (
 	maxPending = 4096
 )
 
-// address is the abstract socket of a name slot. A partition that is long or no plain word appears as its hash.
+// address is the abstract socket of a name slot. A partition that is long or no plain word appears
+// as its hash.
 func (l *listener) address(task, slot int) *unix.SockaddrUnix {
 	partition := l.c.Partition
 	if len(partition) > 32 || strings.Trim(partition, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-") != "" {
@@ -89,8 +91,8 @@ func (l *listener) open() error {
 	return nil
 }
 
-// bind takes the first name slot that is free, or whose owner is no more. EADDRINUSE: a living process listens there, or, unless patient, may
-// be about to.
+// bind takes the first name slot that is free, or whose owner is no more. EADDRINUSE: a living
+// process listens there, or, unless patient, may be about to.
 func (l *listener) bind(patient bool) error {
 	for slot := range nameSlots {
 		address := l.address(l.c.Task, slot)
@@ -110,10 +112,12 @@ func (l *listener) bind(patient bool) error {
 	return unix.EADDRINUSE
 }
 
-// errNobody: the process that listened in a name slot has ended; only what it forked keeps the socket.
+// errNobody: the process that listened in a name slot has ended; only what it forked keeps the
+// socket.
 var errNobody = errors.New("its owner has ended")
 
-// dial connects to a name slot; conn is -1 if there is an error. ECONNREFUSED: nobody listens there.
+// dial connects to a name slot; conn is -1 if there is an error. ECONNREFUSED: nobody listens
+// there.
 func dial(address *unix.SockaddrUnix) (conn, pid int, err error) {
 	if conn, err = newSocket(); err != nil {
 		return -1, 0, err
@@ -130,8 +134,8 @@ func dial(address *unix.SockaddrUnix) (conn, pid int, err error) {
 	return conn, pid, nil
 }
 
-// find connects to another task in one of its first name slots. absent: nobody is there; conn is -1 then, and also if an attempt may
-// succeed later.
+// find connects to another task in one of its first name slots. absent: nobody is there; conn is -1
+// then, and also if an attempt may succeed later.
 func (l *listener) find(task, first int) (conn, pid int, absent bool, err error) {
 	for slot := range first {
 		conn, pid, err = dial(l.address(task, slot))
@@ -202,7 +206,8 @@ func (l *listener) accept() error {
 	return nil
 }
 
-// readHello reads the hello of a pending connection. An error is why the connection is no more, or was refused.
+// readHello reads the hello of a pending connection. An error is why the connection is no more, or
+// was refused.
 func (l *listener) readHello(p *pendingConn, scratch *wire.Scratch) error {
 	hello, ok, err := p.conn.Receive(scratch)
 	if err == nil && !ok {
@@ -256,8 +261,8 @@ func (l *listener) common(task int) bool {
 	return false
 }
 
-// close ends the listener and the pending connections, whose tasks will try again. The name is free at once, unless a forked process
-// holds the socket too: then at least nobody is let in there.
+// close ends the listener and the pending connections, whose tasks will try again. The name is free
+// at once, unless a forked process holds the socket too: then at least nobody is let in there.
 func (l *listener) close() {
 	if l.fd >= 0 {
 		_ = unix.Shutdown(l.fd, unix.SHUT_RDWR)

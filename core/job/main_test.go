@@ -18,7 +18,8 @@ import (
 	"lapi/core/job/wire"
 )
 
-// The tests run this test binary as the tasks of a job: roleVariable says which function of roles a process runs.
+// The tests run this test binary as the tasks of a job: roleVariable says which function of roles a
+// process runs.
 const roleVariable = "JOB_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -34,7 +35,8 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	// A test binary with the race detector sleeps a second before it exits, unless told otherwise; its tasks shall not.
+	// A test binary with the race detector sleeps a second before it exits, unless told
+	// otherwise; its tasks shall not.
 	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	os.Exit(m.Run())
 }

@@ -15,7 +15,8 @@ var (
 	errHuge     = errors.New("too large a number")
 )
 
-// parseNumber accepts decimal digits only, so that "0x10", "1e3", "+1" and " 1" are errors as in the guide.
+// parseNumber accepts decimal digits only, so that "0x10", "1e3", "+1" and " 1" are errors as in
+// the guide.
 func parseNumber(s string) (int, error) {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
 		return 0, errNoNumber
@@ -27,8 +28,8 @@ func parseNumber(s string) (int, error) {
 	return int(n), nil
 }
 
-// parseSize reads a number of bytes: decimal digits, then perhaps K, M or G for units of 1024, 1024² or 1024³ bytes. One that is too large
-// for 64 bits counts as the largest.
+// parseSize reads a number of bytes: decimal digits, then perhaps K, M or G for units of 1024,
+// 1024² or 1024³ bytes. One that is too large for 64 bits counts as the largest.
 func parseSize(s string) (uint64, error) {
 	shift := 0
 	if i := len(s) - 1; i > 0 {
@@ -79,7 +80,8 @@ func parseCommonTasks(s string, task, numTasks int) ([]int, error) {
 	return tasks, nil
 }
 
-// parseInstances reads "@n:item:item…", items separated by colons outside of brackets (IPv6 addresses stand in brackets).
+// parseInstances reads "@n:item:item…", items separated by colons outside of brackets (IPv6
+// addresses stand in brackets).
 func parseInstances(s string) ([]string, error) {
 	rest, ok := strings.CutPrefix(s, "@")
 	if !ok {
@@ -153,7 +155,8 @@ func parseInetAddr(s string) ([]Adapter, error) {
 	return all, nil
 }
 
-// parseAddress reads the address of one interface: IPv4 in dotted decimal, or IPv6 in brackets, link-local with the device as its zone.
+// parseAddress reads the address of one interface: IPv4 in dotted decimal, or IPv6 in brackets,
+// link-local with the device as its zone.
 func parseAddress(text, device string) (a netip.Addr, err error) {
 	inner, bracketed := strings.CutPrefix(text, "[")
 	if bracketed {

@@ -12,7 +12,8 @@ import (
 	"lapi/core/job/wire"
 )
 
-// inProcess returns a session of a job of one task whose launcher is in this process, and the launcher's end.
+// inProcess returns a session of a job of one task whose launcher is in this process, and the
+// launcher's end.
 func inProcess(t *testing.T) (*hub.Hub, *job.Config, job.Session) {
 	t.Helper()
 	h := hub.New(1, bytes.Repeat([]byte{9}, job.KeySize))

@@ -4,14 +4,14 @@ import (
 	"lapi/core/job/wire"
 )
 
-// A task that has died and is started again rejoins the session of the others: its LAPI_Init finds their
-// listeners open. Between each of them and it this happens:
+// A task that has died and is started again rejoins the session of the others: its LAPI_Init finds
+// their listeners open. Between each of them and it this happens:
 //
 //	it: Hello ──> they, once they know of its death: Welcome, with intoSession ──> it: its part of the exchange
 //	  ──> they: TaskReturned with that part; their owner makes ready for it and answers ──> it: their part
 //
-// A task that has left in good order may be a task of the job's next session. Its hello waits for the end of this
-// one, unless the owner expects it to rejoin.
+// A task that has left in good order may be a task of the job's next session. Its hello waits for
+// the end of this one, unless the owner expects it to rejoin.
 
 // intoSession is the number of a Welcome from a task that is in its session.
 const intoSession = 1
@@ -19,9 +19,11 @@ const intoSession = 1
 // listenerTag is the watch's tag of the listener and its pending connections.
 const listenerTag = -1
 
-// Comeback is what a Session offers whose tasks may die and rejoin. Like the rest of a Session it is used under its context's lock.
+// Comeback is what a Session offers whose tasks may die and rejoin. Like the rest of a Session it
+// is used under its context's lock.
 type Comeback interface {
-	// Answer gives this task's part to a task whose TaskReturned Poll has told. The files stay the caller's.
+	// Answer gives this task's part to a task whose TaskReturned Poll has told. The files stay
+	// the caller's.
 	Answer(task int, part Part)
 	// Expect says that a task which has left in good order, or will, may rejoin too.
 	Expect(task int)
@@ -29,8 +31,8 @@ type Comeback interface {
 
 var _ Comeback = (*standalone)(nil)
 
-// watchListener waits on the listener for tasks that rejoin. They are readmitted only after this task's own
-// exchange, in which they have no part.
+// watchListener waits on the listener for tasks that rejoin. They are readmitted only after this
+// task's own exchange, in which they have no part.
 func (s *standalone) watchListener() error {
 	for _, p := range s.listener.pending {
 		if err := s.watch.add(p.conn.Fd(), listenerTag); err != nil {
@@ -65,7 +67,8 @@ func (s *standalone) serveListener() {
 	s.listener.pending = waiting
 }
 
-// readmit makes a pending connection the way to its task in place of the old one, if that is no more.
+// readmit makes a pending connection the way to its task in place of the old one, if that is no
+// more.
 func (s *standalone) readmit(p *pendingConn) bool {
 	old := s.peers[p.who.Task]
 	if old != nil {

@@ -19,7 +19,8 @@ import (
 
 func init() { roles["member"] = memberRole }
 
-// memberRole is in a session whose tasks die and rejoin. It prints who is there, and what it is told, and obeys.
+// memberRole is in a session whose tasks die and rejoin. It prints who is there, and what it is
+// told, and obeys.
 func memberRole() error {
 	m := &member{}
 	if err := m.open(); err != nil {
@@ -236,7 +237,8 @@ func (j *members) files(i int) string {
 	return j.of[i].expect(j.t, "files ")
 }
 
-// A task that was killed finds the others' session open, whichever it is, again and again; nothing is left of its predecessors.
+// A task that was killed finds the others' session open, whichever it is, again and again; nothing
+// is left of its predecessors.
 func TestRejoin(t *testing.T) {
 	j := newMembers(t, 3)
 	before := j.files(2)
@@ -292,7 +294,8 @@ func rejoinOfTwo(t *testing.T, victims []int) {
 	}
 }
 
-// A task may die while it rejoins, at any moment; the next one rejoins all the same, and nothing is left of the others.
+// A task may die while it rejoins, at any moment; the next one rejoins all the same, and nothing is
+// left of the others.
 func TestDeathWhileComingBack(t *testing.T) {
 	j := newMembers(t, 2)
 	before := j.files(0)
@@ -315,7 +318,8 @@ func TestDeathWhileComingBack(t *testing.T) {
 	}
 }
 
-// A hello from a task that has left in good order is for the next session, unless the others expect it to rejoin.
+// A hello from a task that has left in good order is for the next session, unless the others expect
+// it to rejoin.
 func TestRejoinOfTaskThatLeft(t *testing.T) {
 	j := newMembers(t, 3)
 	j.of[1].say(t, "leave") // and waits for the others' next session
@@ -350,7 +354,8 @@ func TestRejoinOfTaskThatLeft(t *testing.T) {
 	}
 }
 
-// A process that a task has forked, and that outlives it, keeps its sockets: that is in nobody's way.
+// A process that a task has forked, and that outlives it, keeps its sockets: that is in nobody's
+// way.
 func TestRejoinBesideForkedProcess(t *testing.T) {
 	j := newMembers(t, 3)
 	for _, i := range []int{0, 1, 2} {

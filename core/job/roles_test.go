@@ -48,7 +48,8 @@ func open(instance int) (*job.Config, job.Session, error) {
 	return c, s, err
 }
 
-// swap exchanges a memory file and size bytes that tell the task and the round, and checks everybody's.
+// swap exchanges a memory file and size bytes that tell the task and the round, and checks
+// everybody's.
 func swap(c *job.Config, s job.Session, round, size int) error {
 	fd, err := unix.MemfdCreate("swap", unix.MFD_CLOEXEC)
 	if err != nil {
@@ -123,7 +124,8 @@ func exchangeRole() error {
 	return nil
 }
 
-// repeatRole opens and closes one instance many times; the odd tasks are slow, so that the others are a session ahead.
+// repeatRole opens and closes one instance many times; the odd tasks are slow, so that the others
+// are a session ahead.
 func repeatRole() error {
 	for i := range 20 {
 		c, s, err := open(0)
@@ -230,7 +232,8 @@ func missingRole() error {
 	return nil
 }
 
-// earlyRole ends before the others expect it to: without a session, or after it took part in one round.
+// earlyRole ends before the others expect it to: without a session, or after it took part in one
+// round.
 func earlyRole() error {
 	c, err := config()
 	if err != nil {
@@ -291,7 +294,8 @@ func grandsonRole() error {
 	return nil
 }
 
-// forkerRole leaves a process behind that holds all its descriptors, as a fork without exec does, prints its number and waits to be killed.
+// forkerRole leaves a process behind that holds all its descriptors, as a fork without exec does,
+// prints its number and waits to be killed.
 func forkerRole() error {
 	c, s, err := open(0)
 	if err != nil {

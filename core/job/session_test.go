@@ -66,7 +66,8 @@ func TestDeathIsTold(t *testing.T) {
 	})
 }
 
-// A task that said Leave is not dead, whatever becomes of it; one that exits with status 0 and did not say it is.
+// A task that said Leave is not dead, whatever becomes of it; one that exits with status 0 and did
+// not say it is.
 func TestLeave(t *testing.T) {
 	both(t, func(t *testing.T, start starter) {
 		j := start(t, 3, "events")

@@ -23,8 +23,9 @@ func deadlineOf(c *Config, limit time.Duration) time.Time {
 	return time.Now().Add(limit)
 }
 
-// standalone is a session among tasks of this node that were started by hand: a connection to each. That a peer has died is
-// seen by the end of its connection, or of its process where a child that it forked keeps the connection open.
+// standalone is a session among tasks of this node that were started by hand: a connection to each.
+// That a peer has died is seen by the end of its connection, or of its process where a child that
+// it forked keeps the connection open.
 type standalone struct {
 	c         *Config
 	members   []int   // tasks, ascending, this one included
@@ -35,7 +36,8 @@ type standalone struct {
 	events    []Event
 	listener  *listener
 	unwatched bool // nobody waits on the listener, for lack of descriptors or too many pending connections, until a task dies
-	// rejoining: others have readmitted this task to their session, so it does without those that are not there.
+	// rejoining: others have readmitted this task to their session, so it does without those
+	// that are not there.
 	rejoining bool
 }
 
@@ -162,7 +164,8 @@ func (s *standalone) Exchange(part Part) ([]Part, error) {
 	return s.collect(part)
 }
 
-// progress sends and receives what it can, and returns what to wait for; nothing: all that this round needs is there and sent.
+// progress sends and receives what it can, and returns what to wait for; nothing: all that this
+// round needs is there and sent.
 func (s *standalone) progress() (waiting []unix.PollFd, err error) {
 	for _, p := range s.peers {
 		if p == nil {
@@ -274,7 +277,8 @@ func (p *peer) exited() bool {
 	return p.process >= 0 && readable(p.process)
 }
 
-// died ends the use of a peer. It is news unless the peer said Leave, or has not given its part to a session that can do without.
+// died ends the use of a peer. It is news unless the peer said Leave, or has not given its part to
+// a session that can do without.
 func (s *standalone) died(p *peer, how string) {
 	p.how = how
 	s.unwatch(p)

@@ -12,18 +12,19 @@ import (
 	"lapi/core/job/wire"
 )
 
-// A wireUp connects each pair of the tasks of a session once. Every task opens its listener and dials all lower
-// tasks. Both sides check by the kernel's credentials that the other belongs to the same user. Until all are
-// connected, a task whose connection ended may dial again.
+// A wireUp connects each pair of the tasks of a session once. Every task opens its listener and
+// dials all lower tasks. Both sides check by the kernel's credentials that the other belongs to the
+// same user. Until all are connected, a task whose connection ended may dial again.
 //
 //	higher task: dial ── Hello ──> lower task: checks, Welcome or Refuse ──> connected
 //
-// The listener stays open afterwards. So a task that is started again after it died finds the others in their
-// session, and they readmit it (rejoin.go). It cannot know that beforehand: a task that has waited for a while
-// dials the higher ones too, with a Hello that says so (Rejoin). Tasks that are still wiring up leave that
-// unanswered, for they dial the lower task themselves.
+// The listener stays open afterwards. So a task that is started again after it died finds the
+// others in their session, and they readmit it (rejoin.go). It cannot know that beforehand: a task
+// that has waited for a while dials the higher ones too, with a Hello that says so (Rejoin). Tasks
+// that are still wiring up leave that unanswered, for they dial the lower task themselves.
 //
-// A task that was readmitted waits for nobody who is not there: a task that listens later will dial it.
+// A task that was readmitted waits for nobody who is not there: a task that listens later will dial
+// it.
 type wireUp struct {
 	*listener
 	s       *standalone
@@ -55,7 +56,8 @@ func newWireUp(c *Config, instance int, s *standalone) *wireUp {
 	}
 }
 
-// run returns when all peers are connected; or, if the others are in a session already, all that are there.
+// run returns when all peers are connected; or, if the others are in a session already, all that
+// are there.
 func (w *wireUp) run() error {
 	if err := w.open(); err != nil {
 		return err
@@ -177,7 +179,8 @@ func (w *wireUp) serve() error {
 	return nil
 }
 
-// admit makes a pending connection the way to its task, or forgets it if it was refused; false: it is to wait.
+// admit makes a pending connection the way to its task, or forgets it if it was refused; false: it
+// is to wait.
 func (w *wireUp) admit(p *pendingConn) bool {
 	if err := w.readHello(p, w.s.scratch); err != nil {
 		if err != io.EOF {
@@ -289,8 +292,8 @@ func nameTasks(tasks []int) string {
 	return b.String()
 }
 
-// closeDialed ends the connections to tasks that have not answered. They would be one too many: such a task dials
-// by itself.
+// closeDialed ends the connections to tasks that have not answered. They would be one too many:
+// such a task dials by itself.
 func (w *wireUp) closeDialed() {
 	for _, c := range w.dialed {
 		c.conn.Close()

@@ -1,4 +1,5 @@
-# bench.mk - make bench, make bench-plot. Included by the top Makefile, which defines build (library and launcher).
+# bench.mk - make bench, make bench-plot. Included by the top Makefile, which defines build (library
+# and launcher).
 #
 #   make bench            about five minutes; ROWS='shm-*' and BENCH_FLAGS="-rounds 3" narrow it
 #   make bench QUICK=1    about a minute

@@ -1,4 +1,5 @@
-# peers.mk - make bench-peers: the library beside others on the same machine, in the same run. Included by bench.mk.
+# peers.mk - make bench-peers: the library beside others on the same machine, in the same run.
+# Included by bench.mk.
 #
 #   make bench-peers                   at most 30 minutes, with pictures
 #   make bench-peers QUICK=1           at most 5 minutes
@@ -12,7 +13,8 @@ PEERS := $(BENCH)/peers
 PEER_PACKAGES := ucx_perftest=ucx-utils mpicc.openmpi=libopenmpi-dev mpirun.openmpi=openmpi-bin mpicc.mpich=libmpich-dev \
   mpirun.mpich=mpich fi_pingpong=libfabric-bin gnuplot=gnuplot-nox
 
-# The same over UDP/IP on the loopback interface, ours beside bare sockets and beside the others over TCP.
+# The same over UDP/IP on the loopback interface, ours beside bare sockets and beside the others
+# over TCP.
 bench-udp: build $(BENCH)/rawbench $(BENCH)/lapibench $(BENCH)/harness
 	@scripts/setup.sh $(PEER_PACKAGES)
 	@$(MAKE) --no-print-directory bench-peers-programs

@@ -8,7 +8,8 @@ import (
 	core "lapi/core/job"
 )
 
-// TestByHand: two tasks started by hand talk to each other at every level, if they agree, and only at none or without a key do they complain.
+// TestByHand: two tasks started by hand talk to each other at every level, if they agree, and only
+// at none or without a key do they complain.
 func TestByHand(t *testing.T) {
 	key := core.KeyFileVariable + "=" + keyFile(t, []byte("sixteen bytes or more"))
 	for _, c := range []struct {
@@ -32,8 +33,8 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// TestDisagreement: tasks that disagree about the level or the key say so at once, by name and with a remedy, and end when TIMEOUT, here 10 seconds, is
-// over.
+// TestDisagreement: tasks that disagree about the level or the key say so at once, by name and with
+// a remedy, and end when TIMEOUT, here 10 seconds, is over.
 func TestDisagreement(t *testing.T) {
 	key := core.KeyFileVariable + "=" + keyFile(t, []byte("sixteen bytes or more"))
 	other := core.KeyFileVariable + "=" + keyFile(t, []byte("sixteen other bytes or more"))
@@ -67,7 +68,8 @@ func TestDisagreement(t *testing.T) {
 	}
 }
 
-// TestBadLevel: a level that does not exist, or cannot be had, ends LAPI_Init with LAPI_ERR_NO_ENV_VAR (510).
+// TestBadLevel: a level that does not exist, or cannot be had, ends LAPI_Init with
+// LAPI_ERR_NO_ENV_VAR (510).
 func TestBadLevel(t *testing.T) {
 	for value, says := range map[string]string{
 		"LAPI_AUTH=MAC": `LAPI_AUTH: the value "MAC" is not valid; set it to cookie, mac or none`,

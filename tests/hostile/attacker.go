@@ -15,8 +15,8 @@ import (
 // loopback is where the jobs under attack are.
 var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
-// Attacker sends datagrams on the loopback interface. One that forges says that they are from whatever port it likes; that takes root. Not for
-// concurrent use.
+// Attacker sends datagrams on the loopback interface. One that forges says that they are from
+// whatever port it likes; that takes root. Not for concurrent use.
 type Attacker struct {
 	fd    int
 	forge bool
@@ -26,7 +26,8 @@ type Attacker struct {
 
 const ipUDP = 20 + 8 // bytes of both headers
 
-// NewAttacker returns an attacker. If forge it fails with unix.EPERM without the right to raw sockets.
+// NewAttacker returns an attacker. If forge it fails with unix.EPERM without the right to raw
+// sockets.
 func NewAttacker(forge bool) (*Attacker, error) {
 	kind, protocol := unix.SOCK_DGRAM, 0
 	if forge {
@@ -42,7 +43,8 @@ func NewAttacker(forge bool) (*Attacker, error) {
 // Close closes the socket.
 func (a *Attacker) Close() { unix.Close(a.fd) }
 
-// Send sends b to a port of this host, from another if the attacker forges. What the kernel refuses is not sent.
+// Send sends b to a port of this host, from another if the attacker forges. What the kernel refuses
+// is not sent.
 func (a *Attacker) Send(from, to uint16, b []byte) {
 	packet := b
 	if a.forge {
@@ -76,8 +78,8 @@ func Rate(perSecond int, d time.Duration, send func()) {
 	}
 }
 
-// Forge makes a packet of a kind that a task would send, with everything right but the check, which is random: half the time it is well formed
-// inside, too.
+// Forge makes a packet of a kind that a task would send, with everything right but the check, which
+// is random: half the time it is well formed inside, too.
 func Forge(r *rand.Rand, kind wire.Kind, origin, target int) []byte {
 	if kind == wire.KindHello {
 		h := wire.Hello{Level: wire.Level(r.IntN(4)), Flags: wire.Flags(r.IntN(16)), Task: uint32(origin), Target: uint32(target), NumTasks: 2, Partition: r.Uint64(),
@@ -115,7 +117,8 @@ func noise(r *rand.Rand, b []byte) {
 	}
 }
 
-// Capture listens to the loopback interface for datagrams between two ports, either way. It takes root.
+// Capture listens to the loopback interface for datagrams between two ports, either way. It takes
+// root.
 type Capture struct {
 	fd  int
 	buf [1 << 17]byte

@@ -46,7 +46,8 @@ func built(t testing.TB, name string) string {
 
 func newJob(t testing.TB) *job { return &job{t: t, until: filepath.Join(t.TempDir(), "over")} }
 
-// start starts a job over UDP that lasts for d at least, and until it is waited for, with these variables beside, and waits until its tasks are there.
+// start starts a job over UDP that lasts for d at least, and until it is waited for, with these
+// variables beside, and waits until its tasks are there.
 func start(t testing.TB, mode string, d time.Duration, env ...string) *job {
 	t.Helper()
 	j := newJob(t)
@@ -61,7 +62,8 @@ func start(t testing.TB, mode string, d time.Duration, env ...string) *job {
 	return j
 }
 
-// startByHandShared starts the two tasks of a job that share memory, without a launcher, and waits until they are there.
+// startByHandShared starts the two tasks of a job that share memory, without a launcher, and waits
+// until they are there.
 func startByHandShared(t testing.TB, d time.Duration) *job {
 	t.Helper()
 	env := func(other int) []string {
@@ -73,7 +75,8 @@ func startByHandShared(t testing.TB, d time.Duration) *job {
 	return j
 }
 
-// startByHand starts the two tasks of a job over UDP without a launcher, each with variables of its own; it does not wait.
+// startByHand starts the two tasks of a job over UDP without a launcher, each with variables of its
+// own; it does not wait.
 func startByHand(t testing.TB, d time.Duration, env ...[]string) *job {
 	t.Helper()
 	j := newJob(t)
@@ -97,8 +100,8 @@ func freePort(t testing.TB) uint16 {
 	return c.LocalAddr().(*net.UDPAddr).AddrPort().Port()
 }
 
-// freeze stops all processes of the job, so that it does not end while they are looked at; they go on when the function that it returns is called, or
-// the test ends.
+// freeze stops all processes of the job, so that it does not end while they are looked at; they go
+// on when the function that it returns is called, or the test ends.
 func (j *job) freeze() (thaw func()) {
 	all := j.tasks[:]
 	if j.launch != 0 {
@@ -172,7 +175,8 @@ func (j *job) await(text string) {
 	}
 }
 
-// finish waits for the end of the job, which must be a good one, without a word more than it has to say.
+// finish waits for the end of the job, which must be a good one, without a word more than it has to
+// say.
 func (j *job) finish() {
 	j.t.Helper()
 	for _, err := range j.wait() {

@@ -18,7 +18,8 @@ import (
 	"lapi/core/job/wire"
 )
 
-// outsider in the environment makes this program a process of another user that tries what it can against the processes named there.
+// outsider in the environment makes this program a process of another user that tries what it can
+// against the processes named there.
 const outsider = "HOSTILE_OUTSIDER"
 
 const nobody = 65534
@@ -88,7 +89,8 @@ func tryProcess(pid string) {
 	}
 }
 
-// trySockets says hello to whoever listens at an abstract socket of LAPI, as each task, and hopes to be told something.
+// trySockets says hello to whoever listens at an abstract socket of LAPI, as each task, and hopes
+// to be told something.
 func trySockets() {
 	b, _ := os.ReadFile("/proc/net/unix")
 	for line := range strings.Lines(string(b)) {
@@ -144,8 +146,9 @@ func tryFiles() {
 	}
 }
 
-// TestOutsider: a process of another user gets at no task's memory, segment, socket or trace, be the job launched or started by hand, and the job
-// does not notice. A peer of another user's job is such a process.
+// TestOutsider: a process of another user gets at no task's memory, segment, socket or trace, be
+// the job launched or started by hand, and the job does not notice. A peer of another user's job is
+// such a process.
 func TestOutsider(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("becoming another user needs root")

@@ -106,7 +106,8 @@ func parts(key []byte) (all [][]byte) {
 	return all
 }
 
-// contains says whether any of them is in b. Pages of zeros, of which a process has many, are passed over.
+// contains says whether any of them is in b. Pages of zeros, of which a process has many, are
+// passed over.
 func contains(b []byte, parts [][]byte) bool {
 	zeros := make([]byte, os.Getpagesize())
 	for len(b) > 0 {
@@ -158,8 +159,9 @@ func searchProc(t *testing.T, who string, pid int, key []byte) {
 	}
 }
 
-// TestSecretsOfLaunchedJob: the key of a running job is in one page each of lapirun and the tasks, which no core dump contains, and nowhere else: not in other memory,
-// environments, argument lists, traces or output.
+// TestSecretsOfLaunchedJob: the key of a running job is in one page each of lapirun and the tasks,
+// which no core dump contains, and nowhere else: not in other memory, environments, argument lists,
+// traces or output.
 func TestSecretsOfLaunchedJob(t *testing.T) {
 	for _, level := range levels {
 		dir := t.TempDir()
@@ -210,7 +212,8 @@ func TestForgottenKey(t *testing.T) {
 	k.finish()
 }
 
-// TestKeyFileSecrets: of a job started by hand neither the key nor the contents of its file are in memory that is dumped.
+// TestKeyFileSecrets: of a job started by hand neither the key nor the contents of its file are in
+// memory that is dumped.
 func TestKeyFileSecrets(t *testing.T) {
 	contents := make([]byte, 300)
 	rand.Read(contents)

@@ -100,8 +100,9 @@ func TestLoss(t *testing.T) {
 	}
 }
 
-// Nodes with jumbo frames and nodes without. A switch drops what is too long for the other side, so lapirun gives all the same packet size; a
-// router cuts it, or has the sender do so: then the user's packet size is honoured. Without segmentation offload, which passes virtual switches
+// Nodes with jumbo frames and nodes without. A switch drops what is too long for the other side, so
+// lapirun gives all the same packet size; a router cuts it, or has the sender do so: then the
+// user's packet size is honoured. Without segmentation offload, which passes virtual switches
 // whatever the length of a segment.
 func TestMTU(t *testing.T) {
 	for _, k := range []struct {

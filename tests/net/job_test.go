@@ -83,8 +83,9 @@ func steady(t *testing.T, w *world.World, tasks []int, environ ...string) *job {
 	return j
 }
 
-// goesOn waits until each driver of a job of steady has said several times more how far it is: so it makes progress now, however long that takes
-// on a busy machine. The first of these lines may be older.
+// goesOn waits until each driver of a job of steady has said several times more how far it is: so
+// it makes progress now, however long that takes on a busy machine. The first of these lines may be
+// older.
 func (j *job) goesOn(drivers int) {
 	j.t.Helper()
 	for driver := range drivers {

@@ -13,7 +13,8 @@ import (
 	"lapi/tests/net/world"
 )
 
-// abandonVariable makes this program build a world, start a job there, say so and wait to be killed.
+// abandonVariable makes this program build a world, start a job there, say so and wait to be
+// killed.
 const abandonVariable = "LAPI_NET_ABANDON"
 
 // TestAbandoned is that program, not a test.
@@ -28,7 +29,8 @@ func TestAbandoned(t *testing.T) {
 	time.Sleep(10 * time.Minute)
 }
 
-// Whoever runs the tests may be killed at any time: nothing is left, no process and so no namespace, link or file in /run either.
+// Whoever runs the tests may be killed at any time: nothing is left, no process and so no
+// namespace, link or file in /run either.
 func TestNothingIsLeft(t *testing.T) {
 	counted(t)
 	const mark = abandonVariable + "=left"

@@ -9,8 +9,9 @@ import (
 	"lapi/tests/net/world"
 )
 
-// One of two links fails, comes back, and then the other does: the job goes on while it fails, and nothing is lost. How long that takes to begin
-// depends on what else the machine does; make bench-net measures it.
+// One of two links fails, comes back, and then the other does: the job goes on while it fails, and
+// nothing is lost. How long that takes to begin depends on what else the machine does; make
+// bench-net measures it.
 func TestFailover(t *testing.T) {
 	for _, fault := range world.Faults {
 		t.Run(name(fault.Name), func(t *testing.T) {
@@ -73,7 +74,8 @@ func TestStriping(t *testing.T) {
 	}
 }
 
-// What MP_EUIDEVICE and MP_INSTANCES make of the networks that the nodes have in common, as tasks see it.
+// What MP_EUIDEVICE and MP_INSTANCES make of the networks that the nodes have in common, as tasks
+// see it.
 func TestAddresses(t *testing.T) {
 	w := newWorld(t, world.Shape{Nodes: 2, Links: 2})
 	const one, other = "@1:10.77.0.%,eth0", "@1:10.77.1.%,eth1"

@@ -58,7 +58,8 @@ func (g *group) contribute(s *session, m wire.Message) error {
 	return nil
 }
 
-// complete sends all parts to all members; the descriptors are closed when the last of them has got its copy.
+// complete sends all parts to all members; the descriptors are closed when the last of them has got
+// its copy.
 func (g *group) complete(number uint32, r *round) {
 	delete(g.rounds, number)
 	data, files := wire.EncodeParts(r.parts)
@@ -74,7 +75,8 @@ func (g *group) complete(number uint32, r *round) {
 	}
 }
 
-// failWithout tells everybody who waits in an exchange for a task that will not contribute any more.
+// failWithout tells everybody who waits in an exchange for a task that will not contribute any
+// more.
 func (g *group) failWithout(taskID int) {
 	for number, r := range g.rounds {
 		if r.present[taskID] {

@@ -114,7 +114,8 @@ func TestBadHellos(t *testing.T) {
 			t.Errorf("%s: %+v %v", name, m, ok)
 		}
 	}
-	// Not a hello, or one without a socket: nobody is there to be answered, and the hub goes on.
+	// Not a hello, or one without a socket: nobody is there to be answered, and the hub goes
+	// on.
 	if err := wire.SendTo(b.control[0], wire.Message{Kind: wire.Hello, Data: []byte("?")}); err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +161,8 @@ func TestSessionsOfOneTaskAreApart(t *testing.T) {
 	}
 }
 
-// A task that opens an instance after another has ended is told of that death at once, and its exchange fails.
+// A task that opens an instance after another has ended is told of that death at once, and its
+// exchange fails.
 func TestLateOpenHearsOfDeath(t *testing.T) {
 	b := newBench(t, 2)
 	b.hub.TaskEnded(1, "exited with status 3")
@@ -221,7 +223,8 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// Nothing is kept of sessions that are over: descriptors of complete and of failed exchanges, groups.
+// Nothing is kept of sessions that are over: descriptors of complete and of failed exchanges,
+// groups.
 func TestNothingIsKept(t *testing.T) {
 	b := newBench(t, 3)
 	before := openFiles(t)

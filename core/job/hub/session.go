@@ -10,7 +10,8 @@ import (
 	"lapi/core/job/wire"
 )
 
-// link is a wire.Conn whose goroutines sleep in the runtime's poller. One goroutine receives, one sends.
+// link is a wire.Conn whose goroutines sleep in the runtime's poller. One goroutine receives, one
+// sends.
 type link struct {
 	f       *os.File
 	raw     syscall.RawConn
@@ -91,7 +92,8 @@ func (l *link) close() {
 	l.f.Close()
 }
 
-// session is one task's part in a group. task, hub, link, group and id are constant once it has joined.
+// session is one task's part in a group. task, hub, link, group and id are constant once it has
+// joined.
 type session struct {
 	hub   *Hub
 	task  int

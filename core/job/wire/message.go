@@ -38,7 +38,8 @@ const (
 	lastKind
 )
 
-// Message is one message. Its files are this process's descriptors; those of a received message belong to the receiver.
+// Message is one message. Its files are this process's descriptors; those of a received message
+// belong to the receiver.
 type Message struct {
 	Kind   Kind
 	Number uint32
@@ -75,7 +76,8 @@ func (h header) encode(b []byte) {
 	binary.LittleEndian.PutUint32(b[4:], h.number)
 }
 
-// Record is the one record of a message that has neither data nor descriptors, for who sends it without a Conn.
+// Record is the one record of a message that has neither data nor descriptors, for who sends it
+// without a Conn.
 func Record(kind Kind) []byte {
 	b := make([]byte, headerSize)
 	header{kind: kind}.encode(b)

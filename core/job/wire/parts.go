@@ -31,7 +31,8 @@ func EncodeParts(all []Contribution) (data []byte, files []int) {
 	return data, files
 }
 
-// DecodeParts unpacks what EncodeParts packed; tasks are in 0 to numTasks-1 and come once each at most. The results share data and files.
+// DecodeParts unpacks what EncodeParts packed; tasks are in 0 to numTasks-1 and come once each at
+// most. The results share data and files.
 func DecodeParts(data []byte, files []int, numTasks int) ([]Contribution, error) {
 	seen := make([]bool, numTasks)
 	var all []Contribution

@@ -95,7 +95,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// What was sent before the other end closed is received, though the closing end left something unread.
+// What was sent before the other end closed is received, though the closing end left something
+// unread.
 func TestReadableAfterClose(t *testing.T) {
 	a, b := conns(t)
 	b.Queue(Message{Kind: Part, Data: []byte("never read")})
@@ -205,7 +206,8 @@ func FuzzParts(f *testing.F) {
 	})
 }
 
-// FuzzControl gives the reader of control messages what no kernel would: it finds descriptors or an error, and reads nothing beside.
+// FuzzControl gives the reader of control messages what no kernel would: it finds descriptors or an
+// error, and reads nothing beside.
 func FuzzControl(f *testing.F) {
 	f.Add(unix.UnixRights(3, 4))
 	f.Add(append(unix.UnixRights(1), unix.UnixRights(2)...))

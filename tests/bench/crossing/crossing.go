@@ -1,7 +1,8 @@
 //go:build ignore
 
-// A C-shared library with one function that does next to nothing: calling it costs what entering Go from C costs, which
-// every LAPI call pays. It is built by name (see bench.mk) and no part of the module's packages.
+// A C-shared library with one function that does next to nothing: calling it costs what entering Go
+// from C costs, which every LAPI call pays. It is built by name (see bench.mk) and no part of the
+// module's packages.
 package main
 
 import "C"

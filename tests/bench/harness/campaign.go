@@ -11,11 +11,12 @@ import (
 	"time"
 )
 
-// A run measures every group in every round: ours and what stands beside it in turn, in the other order in every
-// other round. What was measured in a disturbed state of the machine is measured again, a few times.
+// A run measures every group in every round: ours and what stands beside it in turn, in the other
+// order in every other round. What was measured in a disturbed state of the machine is measured
+// again, a few times.
 
-// repeats is how often a trial is measured again in a round for the sake of its disturbed results. repeatsShare
-// is how much of the run's time that may take.
+// repeats is how often a trial is measured again in a round for the sake of its disturbed results.
+// repeatsShare is how much of the run's time that may take.
 const (
 	repeats      = 3
 	repeatsShare = 0.4
@@ -168,8 +169,8 @@ func (c *campaign) trial(ctx context.Context, pr program, round int) (disturbed 
 	return slices.Compact(disturbed)
 }
 
-// waitGood waits until a cache line takes no longer than limit ns, or an eighth of the patience left has gone,
-// and returns what it took.
+// waitGood waits until a cache line takes no longer than limit ns, or an eighth of the patience
+// left has gone, and returns what it took.
 func (c *campaign) waitGood(ctx context.Context, limit float64) float64 {
 	start, most := time.Now(), c.plan.state/8
 	for {
@@ -182,8 +183,8 @@ func (c *campaign) waitGood(ctx context.Context, limit float64) float64 {
 	}
 }
 
-// state checks the machine: before trials, and after those of programs that cannot do it themselves. 0 if the
-// check fails.
+// state checks the machine: before trials, and after those of programs that cannot do it
+// themselves. 0 if the check fails.
 func (c *campaign) state(ctx context.Context) float64 {
 	out, _, err := execute(ctx, c.o, program{name: "rawbench", args: []string{"state"}})
 	rows := parseRows(out)

@@ -33,8 +33,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// Each row of either table is there once, ours has one program for it, and something stands beside it, with another
-// tree's build in place of the peers too.
+// Each row of either table is there once, ours has one program for it, and something stands beside
+// it, with another tree's build in place of the peers too.
 func TestRowsAreMeasured(t *testing.T) {
 	for _, o := range []options{{peers: true}, {udp: true}, {peers: true, before: "/x"}, {udp: true, before: "/x"}} {
 		o.out = t.TempDir()

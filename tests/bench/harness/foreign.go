@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// Programs that know nothing of this harness: a server and a client, which pair.sh starts on a core each.
+// Programs that know nothing of this harness: a server and a client, which pair.sh starts on a core
+// each.
 
 // pairScript is where the harness finds pair.sh: in the tree, from which make runs it.
 const pairScript = "tests/bench/pair.sh"
@@ -19,8 +20,8 @@ func pair(who, test string, parse func(string) []Row, env []string, server, clie
 	return program{who: who, name: pairScript, args: []string{test, server, client}, env: env, parse: parse}
 }
 
-// ucxTest is how ucx_perftest measures an operation. Times and rates come from its column of messages per second,
-// as its percentiles are coarse.
+// ucxTest is how ucx_perftest measures an operation. Times and rates come from its column of
+// messages per second, as its percentiles are coarse.
 type ucxTest struct {
 	test string
 	// flags: -O 1 for operations that are waited for one by one
@@ -45,8 +46,8 @@ var ucxTagTests = map[string]ucxTest{
 	"am-rate": {"tag_bw", "", 200000},
 }
 
-// ucxRepetitions of each size in one start of the program; their median is the result. Less from 1 MiB, where some
-// tests fall to a hundredth of what they reach with small messages.
+// ucxRepetitions of each size in one start of the program; their median is the result. Less from 1
+// MiB, where some tests fall to a hundredth of what they reach with small messages.
 func ucxRepetitions(size int) int {
 	if size >= 1<<20 {
 		return 3
@@ -84,7 +85,8 @@ func (t ucxTest) batch(size int) string {
 	return strings.Repeat(test, ucxRepetitions(size))
 }
 
-// parseUCX reads lines "size,iterations,...,messages per second" and takes the median of each size's repetitions.
+// parseUCX reads lines "size,iterations,...,messages per second" and takes the median of each
+// size's repetitions.
 func parseUCX(out, op string) []Row {
 	rates := map[int][]float64{}
 	for line := range strings.SplitSeq(out, "\n") {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzOutputs gives the readers of other programs' output arbitrary text: they find rows with values or none.
+// FuzzOutputs gives the readers of other programs' output arbitrary text: they find rows with
+// values or none.
 func FuzzOutputs(f *testing.F) {
 	f.Add("row,latency,put,8,1.5,us,2,3,0")
 	f.Add("8,100,1,2,3,4,5,6,1e6\n8,100,1,2,3,4,5,6,-1\n")

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// benchGroups lists what make bench measures: ours over shared memory and UDP, and raw limits, by the names of
-// the tests of lapibench and rawbench.
+// benchGroups lists what make bench measures: ours over shared memory and UDP, and raw limits, by
+// the names of the tests of lapibench and rawbench.
 func (p plan) benchGroups() []group {
 	type test struct {
 		who   string
@@ -64,8 +64,8 @@ type limit struct {
 	what    string
 }
 
-// Up to this size a message fits one cache line with its header, and the line's way is the limit; beyond it
-// copying is.
+// Up to this size a message fits one cache line with its header, and the line's way is the limit;
+// beyond it copying is.
 const lineBytes = 64
 
 // limits lists the rules; the first that fits is taken.
@@ -90,8 +90,8 @@ var limits = []limit{
 	{"udp", "gfence/*", 0, Key{"raw", "udp/oneway", 8}, 1, "bare one way x steps"},
 }
 
-// rawLimit returns the raw limit that belongs to one of our series, in the series' unit, and what it is; 0 if the
-// run has none.
+// rawLimit returns the raw limit that belongs to one of our series, in the series' unit, and what
+// it is; 0 if the run has none.
 func (s *Summaries) rawLimit(k Key) (value float64, what string) {
 	for _, l := range limits {
 		if ok, _ := path.Match(l.op, k.Op); !ok || l.who != k.Who || l.upTo > 0 && k.Size > l.upTo {

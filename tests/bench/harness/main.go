@@ -1,12 +1,13 @@
-// Command harness runs the benchmark programs of tests/bench in turn with the raw limits of the machine, or with
-// other libraries, and reports on them.
+// Command harness runs the benchmark programs of tests/bench in turn with the raw limits of the
+// machine, or with other libraries, and reports on them.
 //
 //	harness [flags]          ours beside raw limits: make bench
 //	harness -peers [flags]   beside other libraries, over shared memory: make bench-peers
 //	harness -udp [flags]     over UDP/IP, others over TCP: make bench-udp
 //
-// It writes raw.csv (every result of every trial), results.csv (medians, quartiles, raw limits, ratios of each
-// series), rows.csv (the table, of -peers and -udp) and table.txt, which it also prints. plot.sh draws results.csv.
+// It writes raw.csv (every result of every trial), results.csv (medians, quartiles, raw limits,
+// ratios of each series), rows.csv (the table, of -peers and -udp) and table.txt, which it also
+// prints. plot.sh draws results.csv.
 package main
 
 import (

@@ -12,7 +12,8 @@ import (
 // participant is one side of a comparison: this library, a peer, or a raw limit.
 type participant struct {
 	name string
-	// needs names a program without which it cannot run, and the Debian package that has it; "" if it needs none.
+	// needs names a program without which it cannot run, and the Debian package that has it; ""
+	// if it needs none.
 	needs, debian string
 	// programs says how to measure an operation at sizes; nil: it has no such operation.
 	programs func(g *operation, sizes []int) []program
@@ -27,7 +28,8 @@ type world struct {
 // peerNames are the columns of the table.
 var peerNames = []string{"ucx", "ucx-tag", "openmpi", "openmpi-ucx", "mpich", "libfabric"}
 
-// world is the comparison that the options ask for. With -before, the other tree's build stands in for the peers.
+// world is the comparison that the options ask for. With -before, the other tree's build stands in
+// for the peers.
 func (o *options) world(p plan) world {
 	w := world{comparisons(), p.overMemory(o)}
 	if o.udp {
@@ -70,7 +72,8 @@ func (p plan) overMemory(o *options) []participant {
 	}
 }
 
-// overUDP lists everybody over the loopback interface's IP: ours in several settings, others over TCP.
+// overUDP lists everybody over the loopback interface's IP: ours in several settings, others over
+// TCP.
 func (p plan) overUDP(o *options) []participant {
 	tcp := []string{"UCX_TLS=tcp,self", "UCX_NET_DEVICES=lo"}
 	return []participant{
@@ -121,7 +124,8 @@ func (p plan) at(sizes []int, words ...string) []string {
 	return words
 }
 
-// overNetwork is the environment of ours: over UDP, over shared memory where there is a choice, or alone.
+// overNetwork is the environment of ours: over UDP, over shared memory where there is a choice, or
+// alone.
 func overNetwork(udp bool) []string {
 	if udp {
 		return []string{"MP_EUILIB=ip", "LAPI_USE_SHM=no"}
@@ -147,7 +151,8 @@ func (p plan) lapi(name string, udp bool) participant {
 	}}
 }
 
-// setting is ours over UDP with more in its environment, where its bandwidth is compared with the usual setting's.
+// setting is ours over UDP with more in its environment, where its bandwidth is compared with the
+// usual setting's.
 func (p plan) setting(name string, env ...string) participant {
 	q := p.lapi(name, true)
 	inner := q.programs
@@ -179,7 +184,8 @@ func (p plan) mpi(name, family string, options ...string) participant {
 		pr := program{who: name, tasks: 2, name: "mpibench." + family, launcher: append([]string{"mpirun." + family}, options...)}
 		if family == "openmpi" {
 			pr.launcher = append(pr.launcher, "--oversubscribe", "--bind-to", "none")
-			// It refuses to be started by root, as it is in containers, unless told twice.
+			// It refuses to be started by root, as it is in containers, unless told
+			// twice.
 			pr.env = []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}
 		}
 		if name == "openmpi-ucx" {

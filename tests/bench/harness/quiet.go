@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Other programs on the machine spoil a result as surely as a slow state of its memory does. What they used during a trial is what
-// all processors worked less what the trial itself did.
+// Other programs on the machine spoil a result as surely as a slow state of its memory does. What
+// they used during a trial is what all processors worked less what the trial itself did.
 
 const (
 	// tick is the unit of /proc/stat on Linux.
@@ -18,7 +18,8 @@ const (
 	lookFor = 60 * time.Millisecond
 )
 
-// busyTime is how long all processors together have worked since the machine started; 0 if the kernel does not tell.
+// busyTime is how long all processors together have worked since the machine started; 0 if the
+// kernel does not tell.
 func busyTime() time.Duration {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -37,8 +38,8 @@ func parseBusy(text string) time.Duration {
 	return time.Duration(user+nice+system+irq+soft+steal) * tick
 }
 
-// othersCores is how many processors others used on average: busy is what all processors worked during elapsed, own what the
-// trial did. Two ticks are within the resolution.
+// othersCores is how many processors others used on average: busy is what all processors worked
+// during elapsed, own what the trial did. Two ticks are within the resolution.
 func othersCores(busy, own, elapsed time.Duration) float64 {
 	if elapsed <= 0 {
 		return 0
@@ -46,8 +47,8 @@ func othersCores(busy, own, elapsed time.Duration) float64 {
 	return max(0, float64(busy-own-2*tick)/float64(elapsed))
 }
 
-// waitQuiet waits until the machine is quiet, at most an eighth of *patience, from which it takes what it used: so a long busy
-// phase leaves some for later trials.
+// waitQuiet waits until the machine is quiet, at most an eighth of *patience, from which it takes
+// what it used: so a long busy phase leaves some for later trials.
 func waitQuiet(ctx context.Context, patience *time.Duration) {
 	for least := *patience * 7 / 8; *patience > least && ctx.Err() == nil; {
 		start, busy := time.Now(), busyTime()
@@ -60,5 +61,6 @@ func waitQuiet(ctx context.Context, patience *time.Duration) {
 	}
 }
 
-// quietCores is how much of a processor others may use while the machine counts as quiet. A variable for tests.
+// quietCores is how much of a processor others may use while the machine counts as quiet. A
+// variable for tests.
 var quietCores = 0.15

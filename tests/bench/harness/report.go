@@ -49,8 +49,8 @@ func (s *Summaries) compare(c comparison) compared {
 	return r
 }
 
-// verdict says whether the ratio is as wanted: "yes", "no", or "" where none is wanted or there is none. It has a
-// question mark if the machine was disturbed whenever one of the two was measured.
+// verdict says whether the ratio is as wanted: "yes", "no", or "" where none is wanted or there is
+// none. It has a question mark if the machine was disturbed whenever one of the two was measured.
 func (r *compared) verdict() string {
 	if r.wanted == 0 || r.ratio == 0 {
 		return ""

@@ -27,7 +27,8 @@ type Row struct {
 	Others    float64 // processors that other programs used during the trial
 }
 
-// parseRow reads a line "row,test,op,size,value,unit,before,after,preempted"; false for any other line.
+// parseRow reads a line "row,test,op,size,value,unit,before,after,preempted"; false for any other
+// line.
 func parseRow(line string) (r Row, ok bool) {
 	f := strings.Split(strings.TrimSpace(line), ",")
 	if len(f) != 9 || f[0] != "row" {
@@ -60,7 +61,8 @@ func parseRows(out string) (rows []Row) {
 	return rows
 }
 
-// disturbed says whether the machine was slower around the row than limit ns a cache line, or busy with others.
+// disturbed says whether the machine was slower around the row than limit ns a cache line, or busy
+// with others.
 func (r *Row) disturbed(limit float64) bool { return r.slow(limit) || r.Others > quietCores }
 
 // slow is the first half of disturbed.
@@ -97,7 +99,8 @@ func number(v float64) string { return significant(v, 4) }
 // brief prints three significant digits: what a table needs.
 func brief(v float64) string { return significant(v, 3) }
 
-// significant prints so many significant digits, all digits before the point, and at most six behind it.
+// significant prints so many significant digits, all digits before the point, and at most six
+// behind it.
 func significant(v float64, digits int) string {
 	if v == 0 {
 		return "0"

@@ -7,20 +7,22 @@ import (
 	"strings"
 )
 
-// comparison is one row of the table of make bench-peers or make bench-udp: an operation of ours, its size, and
-// what stands beside it.
+// comparison is one row of the table of make bench-peers or make bench-udp: an operation of ours,
+// its size, and what stands beside it.
 type comparison struct {
 	name string // as ROWS names it
 	what string
 	op   string // the peers' operation
 	ours string // ours, if it goes by another name than op
 	size int    // bytes; for barrier: tasks
-	// wanted is the ratio of ours to the best peer that is expected; 0: none. At most for times, at least for rates.
+	// wanted is the ratio of ours to the best peer that is expected; 0: none. At most for
+	// times, at least for rates.
 	wanted float64
-	// as names the setting under which ours is measured, a participant beside "lapi"; "": the usual one.
+	// as names the setting under which ours is measured, a participant beside "lapi"; "": the
+	// usual one.
 	as string
-	// beside names what ours stands beside instead of the best peer: a raw limit, or "lapi", ours in the usual
-	// setting; "": the peers.
+	// beside names what ours stands beside instead of the best peer: a raw limit, or "lapi",
+	// ours in the usual setting; "": the peers.
 	beside string
 }
 
@@ -28,8 +30,8 @@ type comparison struct {
 const (
 	pipeline = "pipeline"
 	writev   = "process_vm_writev"
-	// Bare UDP: datagrams as large as may be, which a loopback interface takes in one piece. Smaller ones with GSO
-	// and GRO are no faster there (transport/udp, BenchmarkStream).
+	// Bare UDP: datagrams as large as may be, which a loopback interface takes in one piece.
+	// Smaller ones with GSO and GRO are no faster there (transport/udp, BenchmarkStream).
 	bareOneWay = "bare one way"
 	bareStream = "bare stream"
 	bareRate   = "bare datagrams"
@@ -67,8 +69,8 @@ func comparisons() []comparison {
 	}
 }
 
-// comparisonsUDP lists the rows of make bench-udp. An operation may have a row beside the bare sockets and one
-// beside the peers.
+// comparisonsUDP lists the rows of make bench-udp. An operation may have a row beside the bare
+// sockets and one beside the peers.
 func comparisonsUDP() []comparison {
 	const KiB, MiB = 1 << 10, 1 << 20
 	return []comparison{
@@ -112,8 +114,8 @@ func (c *comparison) ourKey() Key {
 // moreIsBetter tells rates from times, by the unit.
 func moreIsBetter(unit string) bool { return unit == "M/s" || unit == "GB/s" }
 
-// choose returns those of all that names lists: names or patterns such as "put-*", separated by commas; "" means
-// all. A name that fits none is an error.
+// choose returns those of all that names lists: names or patterns such as "put-*", separated by
+// commas; "" means all. A name that fits none is an error.
 func choose[T any](all []T, names string, name func(T) string) ([]T, error) {
 	if names == "" {
 		return all, nil
@@ -165,8 +167,8 @@ type operation struct {
 	sizes []int
 }
 
-// operations gathers what the rows need, in their order, with the sizes for drawing if drawn. Barriers have one for
-// each number of tasks.
+// operations gathers what the rows need, in their order, with the sizes for drawing if drawn.
+// Barriers have one for each number of tasks.
 func operations(rows []comparison, drawn bool) []operation {
 	var all []operation
 	for _, c := range rows {

@@ -35,8 +35,8 @@ type program struct {
 	parse func(out string) []Row
 }
 
-// runTrial runs one program, when the machine is quiet or patience has run out, and returns its rows. A program
-// that fails is reported and has none; the run goes on.
+// runTrial runs one program, when the machine is quiet or patience has run out, and returns its
+// rows. A program that fails is reported and has none; the run goes on.
 func runTrial(ctx context.Context, o *options, pr program, round int) []Row {
 	if !pr.realtime(o) {
 		waitQuiet(ctx, &o.patience)
@@ -78,14 +78,14 @@ func runTrial(ctx context.Context, o *options, pr program, round int) []Row {
 	return rows
 }
 
-// realtime says whether a program runs at real-time priority: not if its tasks have to share processors, as they
-// poll.
+// realtime says whether a program runs at real-time priority: not if its tasks have to share
+// processors, as they poll.
 func (pr program) realtime(o *options) bool {
 	return o.realtime && !pr.ordinary && pr.tasks <= runtime.NumCPU()
 }
 
-// execute runs a program to its end and returns what it printed and the processor time that it and its tasks
-// used. The error carries its last words.
+// execute runs a program to its end and returns what it printed and the processor time that it and
+// its tasks used. The error carries its last words.
 func execute(ctx context.Context, o *options, pr program) (printed string, used time.Duration, err error) {
 	path := pr.name
 	if !strings.Contains(path, "/") {
@@ -136,7 +136,8 @@ func execute(ctx context.Context, o *options, pr program) (printed string, used 
 	return out.String(), used, nil
 }
 
-// newBoard makes the file that the tasks of a job share, in memory if the machine has such a file system.
+// newBoard makes the file that the tasks of a job share, in memory if the machine has such a file
+// system.
 func newBoard(out string) (string, error) {
 	dir := "/dev/shm"
 	if _, err := os.Stat(dir); err != nil {

@@ -5,7 +5,8 @@ import (
 	"sort"
 )
 
-// defaultStateLimit is the one-way cache-line time, ns, above which the test machine is in its slow state.
+// defaultStateLimit is the one-way cache-line time, ns, above which the test machine is in its slow
+// state.
 const defaultStateLimit = 110
 
 // Summary is what the rounds say about one Key.
@@ -26,8 +27,8 @@ type Summaries struct {
 	Kept, Dropped int
 }
 
-// stateLimit returns the limit to use: the wanted one or, on a machine whose lines simply take longer, 1.5 times what is
-// usual for the faster half of the run's checks.
+// stateLimit returns the limit to use: the wanted one or, on a machine whose lines simply take
+// longer, 1.5 times what is usual for the faster half of the run's checks.
 func stateLimit(rows []Row, wanted float64) float64 {
 	v := states(rows)
 	if len(v) == 0 {
@@ -48,7 +49,8 @@ func states(rows []Row) []float64 {
 	return v
 }
 
-// quantile returns the p-th fraction of sorted values, between neighbours by interpolation; 0 for none.
+// quantile returns the p-th fraction of sorted values, between neighbours by interpolation; 0 for
+// none.
 func quantile(v []float64, p float64) float64 {
 	if len(v) == 0 {
 		return 0
@@ -61,8 +63,8 @@ func quantile(v []float64, p float64) float64 {
 	return v[i] + (at-float64(i))*(v[i+1]-v[i])
 }
 
-// summarise takes medians and quartiles of each series, without the results that the state of the machine or other programs
-// spoilt.
+// summarise takes medians and quartiles of each series, without the results that the state of the
+// machine or other programs spoilt.
 func summarise(rows []Row, wanted float64) *Summaries {
 	s := &Summaries{All: map[Key]*Summary{}, Limit: stateLimit(rows, wanted), Usual: quantile(states(rows), 0.5)}
 	good, beside, bad := map[Key][]float64{}, map[Key][]float64{}, map[Key][]float64{}

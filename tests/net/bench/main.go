@@ -1,5 +1,6 @@
-// Command bench measures over networks of its own (docs/network.md) what several links are worth: the bandwidth of large puts over two links
-// against one, each shaped to the same rate, and the longest pause of a put ping-pong when links fail.
+// Command bench measures over networks of its own (docs/network.md) what several links are worth:
+// the bandwidth of large puts over two links against one, each shaped to the same rate, and the
+// longest pause of a put ping-pong when links fail.
 //
 //	bench [-build FOLDER] [-trials N] [-rate MBIT] [-cut DURATION] [-priority N] [-hogs N] [-fault NAME]
 package main
@@ -53,7 +54,8 @@ func main() {
 	}
 }
 
-// compute starts n processes that do nothing else, and stop ends them. They end with this process, too, which is the first of its namespace.
+// compute starts n processes that do nothing else, and stop ends them. They end with this process,
+// too, which is the first of its namespace.
 func compute(n int) (stop func(), err error) {
 	var started []*exec.Cmd
 	stop = func() {
@@ -75,7 +77,8 @@ func compute(n int) (stop func(), err error) {
 // limit ends a run that hangs.
 const limit = time.Minute
 
-// job runs one task on each of two nodes. started, if not nil, is called when the job has written a line; it is for steady.
+// job runs one task on each of two nodes. started, if not nil, is called when the job has written a
+// line; it is for steady.
 func job(w *world.World, device string, started func() error, program ...string) (output string, err error) {
 	args := []string{"-euidevice", device}
 	for n := range 2 {
@@ -103,7 +106,8 @@ func job(w *world.World, device string, started func() error, program ...string)
 	return string(rest), errors.Join(err, readErr, cmd.Wait())
 }
 
-// prefix is what is put before a node's command: a processor for each, and a priority, if that is asked for.
+// prefix is what is put before a node's command: a processor for each, and a priority, if that is
+// asked for.
 func prefix(node int) string {
 	if *chrt == 0 {
 		return ""
@@ -167,7 +171,8 @@ func bandwidth() error {
 
 var steadyLine = regexp.MustCompile(`(?m)^steady: task 0: (\d+) rounds, longest pause (\d+) us$`)
 
-// failover prints the longest pause of a ping-pong of small puts while one link after the other fails and comes back.
+// failover prints the longest pause of a ping-pong of small puts while one link after the other
+// fails and comes back.
 func failover() error {
 	if *only == "bandwidth" {
 		return nil
@@ -191,8 +196,8 @@ func failover() error {
 	return nil
 }
 
-// pause is the longest pause in ms. A world is used once: what a fault leaves behind in the kernel, such as neighbours that were not found,
-// shall not be measured twice.
+// pause is the longest pause in ms. A world is used once: what a fault leaves behind in the kernel,
+// such as neighbours that were not found, shall not be measured twice.
 func pause(fault world.Fault) (float64, error) {
 	w, err := world.Build(world.Shape{Nodes: 2, Links: 2})
 	if err != nil {

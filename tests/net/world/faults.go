@@ -38,7 +38,8 @@ func (w *World) rejoin(n, l int) error {
 	return run("ip", "link", "set", w.port(n, l), "master", w.bridge(l))
 }
 
-// One direction of a link is shaped to next to nothing: packets wait in a queue for a byte and are dropped.
+// One direction of a link is shaped to next to nothing: packets wait in a queue for a byte and are
+// dropped.
 func (w *World) silence(n, l int) error {
 	return w.In(n, "tc", "qdisc", "replace", "dev", device(l), "root", "tbf", "rate", "8bit", "burst", "1", "limit", "1")
 }
@@ -55,7 +56,8 @@ func (w *World) hear(n, l int) error {
 	return run("tc", "qdisc", "del", "dev", w.port(n, l), "root")
 }
 
-// Lose makes a node lose every packet that arrives with this probability, IPv4 and IPv6, all links alike.
+// Lose makes a node lose every packet that arrives with this probability, IPv4 and IPv6, all links
+// alike.
 func (w *World) Lose(node int, probability float64) error {
 	for _, tables := range []string{"iptables", "ip6tables"} {
 		if err := w.In(node, tables, "-A", "INPUT", "-i", "eth+", "-p", "udp", "-m", "statistic", "--mode", "random",

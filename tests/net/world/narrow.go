@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Narrow gives the router's, or switch's, end of a link another MTU than the node's: what is longer does not pass towards the node, and a router says so; what
-// the node sends vanishes if it is longer, but for packets that are still to be segmented.
+// Narrow gives the router's, or switch's, end of a link another MTU than the node's: what is longer
+// does not pass towards the node, and a router says so; what the node sends vanishes if it is
+// longer, but for packets that are still to be segmented.
 func (w *World) Narrow(node, link, mtu int) error {
 	return run("ip", "link", "set", w.port(node, link), "mtu", strconv.Itoa(mtu))
 }

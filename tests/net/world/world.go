@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A World is nodes 0, 1 … with links 0, 1 … each. Link l of every node is its device eth<l>, and leads to switch l; the subnets are those of
-// Address and Address6. It is not for concurrent use.
+// A World is nodes 0, 1 … with links 0, 1 … each. Link l of every node is its device eth<l>, and
+// leads to switch l; the subnets are those of Address and Address6. It is not for concurrent use.
 type World struct {
 	Nodes, Links int
 	name         string // of this world, at the head of its devices' and namespaces' names
@@ -17,7 +17,8 @@ type World struct {
 
 var worlds atomic.Int32
 
-// Shape says how to build a world. The zero values of all but Nodes and Links are what Linux does by itself.
+// Shape says how to build a world. The zero values of all but Nodes and Links are what Linux does
+// by itself.
 type Shape struct {
 	Nodes, Links int
 	OnlyIPv6     bool
@@ -73,7 +74,8 @@ func (w *World) addSwitches(s Shape) error {
 	if s.Routed {
 		return run("sysctl", "-q", "-w", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
 	}
-	// A bridge that shows its packets to iptables also cuts them to fit, as no switch does. -e: the kernel may have none of that.
+	// A bridge that shows its packets to iptables also cuts them to fit, as no switch does. -e:
+	// the kernel may have none of that.
 	if err := run("sysctl", "-q", "-e", "-w", "net.bridge.bridge-nf-call-iptables=0", "net.bridge.bridge-nf-call-ip6tables=0"); err != nil {
 		return err
 	}
@@ -84,7 +86,8 @@ func (w *World) addSwitches(s Shape) error {
 	return ip(batch.String())
 }
 
-// addNode makes a namespace and its links. Addresses survive that a device is taken down, those of IPv6 too.
+// addNode makes a namespace and its links. Addresses survive that a device is taken down, those of
+// IPv6 too.
 func (w *World) addNode(s Shape, n int) error {
 	if err := run("ip", "netns", "add", w.node(n)); err != nil {
 		return err
@@ -138,7 +141,8 @@ func (w *World) bridge(l int) string  { return fmt.Sprintf("%sb%d", w.name, l) }
 func (w *World) port(n, l int) string { return fmt.Sprintf("%sn%dl%d", w.name, n, l) }
 func device(l int) string             { return fmt.Sprintf("eth%d", l) }
 
-// Addresses: node n is n+1 in the subnet of link l; where links are routed, it and its router have four numbers for themselves.
+// Addresses: node n is n+1 in the subnet of link l; where links are routed, it and its router have
+// four numbers for themselves.
 func (w *World) address(s Shape, n, l int) string {
 	if s.Routed {
 		return fmt.Sprintf("10.77.%d.%d", l, 4*n+2)
