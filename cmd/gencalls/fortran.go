@@ -11,7 +11,8 @@ type parameter struct{ name, kind string }
 
 // parameterKinds are the kinds of calls.txt and what the entry point in C declares for each.
 var parameterKinds = map[string]string{
-	"int": "const int32_t *", "long": "const ulong *", "addr": "void *const *", "out": "void *", "any": "void *",
+	"int": "const int32_t *", "long": "const ulong *", "addr": "void *const *", "out": "void *",
+	"any":     "void *",
 	"handler": "void *", "object": "void *", "vector": "void *", "text": "void *",
 }
 
@@ -46,7 +47,8 @@ func (c call) cTypes() []string {
 	inside := strings.TrimSuffix(strings.TrimPrefix(c.prototype, "int ("), ")")
 	var types []string
 	for _, p := range strings.Split(inside, ", ") {
-		types = append(types, strings.TrimSpace(regexp.MustCompile(`\w+(\[\])?$`).ReplaceAllString(p, "")))
+		types = append(types,
+			strings.TrimSpace(regexp.MustCompile(`\w+(\[\])?$`).ReplaceAllString(p, "")))
 	}
 	return types
 }

@@ -16,9 +16,10 @@ import (
 
 // What is read, below the root of the source tree.
 const (
-	tableFile  = "cshim/calls.txt"
-	typesFile  = "fortran/types.txt"
-	valuesFile = "tests/c/abi/x86_64.golden" // the constants of the C headers, as a compiler knows them
+	tableFile = "cshim/calls.txt"
+	typesFile = "fortran/types.txt"
+	// the constants of the C headers, as a compiler knows them
+	valuesFile = "tests/c/abi/x86_64.golden"
 )
 
 // source is what the files above say.
@@ -81,7 +82,8 @@ func generate(root string) error {
 		return err
 	}
 	for _, out := range outputs {
-		if err := os.WriteFile(filepath.Join(root, out.file), []byte(out.render(s)), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(root, out.file), []byte(out.render(s)),
+			0o644); err != nil {
 			return err
 		}
 	}

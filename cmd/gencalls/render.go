@@ -24,7 +24,8 @@ func renderPairs(calls []call) string {
 		for _, c := range calls {
 			if c.exported && c.group == group {
 				fmt.Fprintf(&b, "extern __typeof__(PLAPI_%[1]s) LAPI_%[1]s\n"+
-					"\t__attribute__((weak, visibility(\"default\"), alias(\"PLAPI_%[1]s\")));\n", c.name)
+					"\t__attribute__((weak, visibility(\"default\"), alias(\"PLAPI_%[1]s\")));\n",
+					c.name)
 			}
 		}
 		fmt.Fprintf(&b, "#endif\n")

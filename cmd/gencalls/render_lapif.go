@@ -22,7 +22,8 @@ func renderLapif(s source, w word) string {
 		w/8, commonBlock)
 	rule(&b, "Constants")
 	for _, c := range s.constants {
-		fmt.Fprintf(&b, "      integer(%d), parameter :: %s=%s\n", constantBytes(c.name, w), c.name, literal(c, w, s.types))
+		fmt.Fprintf(&b, "      integer(%d), parameter :: %s=%s\n", constantBytes(c.name, w), c.name,
+			literal(c, w, s.types))
 	}
 	rule(&b, "Types")
 	for _, t := range s.types {
@@ -160,7 +161,8 @@ func declare(names []string, parameters []parameter, w word, procedure bool) str
 func ofAnyType(names []string) string {
 	list := strings.Join(names, ",")
 	var b strings.Builder
-	for _, directive := range []string{"GCC$ ATTRIBUTES NO_ARG_CHECK ::", "DEC$ ATTRIBUTES NO_ARG_CHECK ::", "DIR$ IGNORE_TKR", "IBM* IGNORE_TKR"} {
+	for _, directive := range []string{"GCC$ ATTRIBUTES NO_ARG_CHECK ::",
+		"DEC$ ATTRIBUTES NO_ARG_CHECK ::", "DIR$ IGNORE_TKR", "IBM* IGNORE_TKR"} {
 		fmt.Fprintf(&b, "!%s %s\n", directive, list)
 	}
 	fmt.Fprintf(&b, "      integer(4), dimension(*) :: %s\n", list)

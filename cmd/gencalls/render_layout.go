@@ -26,7 +26,8 @@ func renderLayout(s source) string {
 		}
 	}
 	for i := 0; i < len(s.constants); i += constantsPerUnit {
-		renderValues(&b, i/constantsPerUnit, s.constants[i:min(i+constantsPerUnit, len(s.constants))])
+		renderValues(&b, i/constantsPerUnit, s.constants[i:min(i+constantsPerUnit,
+			len(s.constants))])
 	}
 	return b.String()
 }

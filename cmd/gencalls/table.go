@@ -21,8 +21,10 @@ const dataGroup = "data"
 
 // groups are the groups a record may name.
 var groups = map[string]bool{
-	"init": true, "env": true, "address": true, "counter": true, "transfer": true, "fence": true, "progress": true,
-	"util": true, "recovery": true, "vector": true, "xfer": true, "group": true, dataGroup: true,
+	"init": true, "env": true, "address": true, "counter": true, "transfer": true, "fence": true,
+	"progress": true,
+	"util":     true, "recovery": true, "vector": true, "xfer": true, "group": true,
+	dataGroup: true,
 }
 
 var (
@@ -75,7 +77,8 @@ func parseHead(line string) (call, error) {
 		return call{}, fmt.Errorf("want name, group and state, have %q", line)
 	}
 	name, group, state := words[0], words[1], words[2]
-	if !nameForm.MatchString(name) || strings.HasPrefix(name, "LAPI_") || strings.HasPrefix(name, "PLAPI_") {
+	if !nameForm.MatchString(name) || strings.HasPrefix(name, "LAPI_") ||
+		strings.HasPrefix(name, "PLAPI_") {
 		return call{}, fmt.Errorf("bad name %q", name)
 	}
 	if !groups[group] {

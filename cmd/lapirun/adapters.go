@@ -19,7 +19,8 @@ import (
 
 // inventory is what a node has, as seen from inside it.
 type inventory struct {
-	Namespace  uint64 // the network namespace, one number for each on this machine; 0: the kernel does not tell
+	// the network namespace, one number for each on this machine; 0: the kernel does not tell
+	Namespace  uint64
 	Interfaces []netInterface
 }
 
@@ -191,7 +192,8 @@ func subnets(node inventory) []netip.Prefix {
 		for _, p := range i.Addrs {
 			subnet := p.Masked()
 			switch {
-			case p.Addr().IsLinkLocalUnicast() || slices.Contains(v4, subnet) || slices.Contains(v6, subnet):
+			case p.Addr().IsLinkLocalUnicast() || slices.Contains(v4, subnet) ||
+				slices.Contains(v6, subnet):
 			case p.Addr().Is4():
 				v4 = append(v4, subnet)
 			default:
@@ -255,19 +257,23 @@ func ofDevice(nodes []inventory, device string, together bool) (network, error) 
 		d, ok := node.device(device)
 		switch {
 		case !ok:
-			return network{}, nodeError{i, fmt.Sprintf("has no device %s (MP_EUIDEVICE); it has %s", device, node.names())}
+			return network{}, nodeError{i, fmt.Sprintf("has no device %s (MP_EUIDEVICE); it has %s",
+				device, node.names())}
 		case !d.Up:
 			return network{}, nodeError{i, fmt.Sprintf("has device %s (MP_EUIDEVICE) down", device)}
 		case d.Loopback && !together:
-			return network{}, nodeError{i, fmt.Sprintf("reaches no other by %s (MP_EUIDEVICE)", device)}
+			return network{}, nodeError{i, fmt.Sprintf("reaches no other by %s (MP_EUIDEVICE)",
+				device)}
 		case len(d.Addrs) == 0:
-			return network{}, nodeError{i, fmt.Sprintf("has no IP address on %s (MP_EUIDEVICE)", device)}
+			return network{}, nodeError{i, fmt.Sprintf("has no IP address on %s (MP_EUIDEVICE)",
+				device)}
 		}
 	}
 	for _, kind := range kinds {
 		n, ok := withKind(nodes, device, kind)
 		if ok && n.ambiguous(nodes) {
-			return n, fmt.Errorf("device %s (MP_EUIDEVICE) has the same address on two nodes", device)
+			return n, fmt.Errorf("device %s (MP_EUIDEVICE) has the same address on two nodes",
+				device)
 		}
 		if ok {
 			return n, nil

@@ -94,7 +94,8 @@ func (s samples) choose() *calibration.Table {
 
 // cost of puts of a size in chunks, for comparison: one at a time counts as much as several.
 func (s samples) cost(size, chunk uint64) float64 {
-	cost := math.Log(s.best(trialKey{"put", size, "1", chunk})) + math.Log(s.best(trialKey{"put", size, "4", chunk}))
+	cost := math.Log(s.best(trialKey{"put", size, "1", chunk})) +
+		math.Log(s.best(trialKey{"put", size, "4", chunk}))
 	if calibration.BuiltIn().ChunkOf(size) != chunk {
 		cost += 2 * math.Log(worthIt)
 	}
@@ -158,7 +159,8 @@ func (s samples) directFrom(kind string) uint64 {
 	}
 	from := 2 * sizes[len(sizes)-1]
 	for _, size := range slices.Backward(sizes) {
-		if s.best(trialKey{kind, size, "direct", chunk}) > s.best(trialKey{kind, size, "packets", chunk}) {
+		if s.best(trialKey{kind, size, "direct", chunk}) > s.best(trialKey{kind, size, "packets",
+			chunk}) {
 			break
 		}
 		from = size
@@ -181,7 +183,9 @@ func (s samples) report(t *calibration.Table) string {
 			if t.ChunkOf(size) == chunk {
 				mark = "*"
 			}
-			fmt.Fprintf(&b, "%18s", fmt.Sprintf("%.2f/%.2f%s", s.best(trialKey{"put", size, "1", chunk})/1e3, s.best(trialKey{"put", size, "4", chunk})/1e3, mark))
+			fmt.Fprintf(&b, "%18s", fmt.Sprintf("%.2f/%.2f%s",
+				s.best(trialKey{"put", size, "1", chunk})/1e3,
+				s.best(trialKey{"put", size, "4", chunk})/1e3, mark))
 		}
 		b.WriteByte('\n')
 	}
@@ -197,7 +201,8 @@ func (s samples) report(t *calibration.Table) string {
 		for _, kind := range kinds {
 			cell := ""
 			if s[trialKey{kind, size, "direct", chunk}] != nil {
-				cell = fmt.Sprintf("%.2f/%.2f", s.best(trialKey{kind, size, "direct", chunk})/1e3, s.best(trialKey{kind, size, "packets", chunk})/1e3)
+				cell = fmt.Sprintf("%.2f/%.2f", s.best(trialKey{kind, size, "direct", chunk})/1e3,
+					s.best(trialKey{kind, size, "packets", chunk})/1e3)
 			}
 			fmt.Fprintf(&b, "%18s", cell)
 		}

@@ -13,7 +13,8 @@ import (
 const launcherFD = 60
 
 // taskEnvironment returns the environment of a task: the launcher's with what POE would set.
-func taskEnvironment(environ []string, o *options, n *node, task int, partition uint32, launcher string) []string {
+func taskEnvironment(environ []string, o *options, n *node, task int, partition uint32,
+	launcher string) []string {
 	set := map[string]string{
 		"MP_CHILD":           strconv.Itoa(task),
 		"MP_PROCS":           strconv.Itoa(o.procs),

@@ -91,7 +91,8 @@ func startStatus(err error) int {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound):
 		return exitNotFound
-	case errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOEXEC) || errors.Is(err, syscall.EISDIR):
+	case errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOEXEC) ||
+		errors.Is(err, syscall.EISDIR):
 		return exitNotRunnable
 	}
 	return exitFailure
@@ -245,7 +246,8 @@ func (j *launch) ended(task int, p *process, d death) {
 	if d.code() == 0 {
 		return
 	}
-	text := fmt.Sprintf("task %d (%s%s, process %d) %s after %s", task, j.o.program, p.node.under(), p.pid, d, since(p.started))
+	text := fmt.Sprintf("task %d (%s%s, process %d) %s after %s", task, j.o.program, p.node.under(),
+		p.pid, d, since(p.started))
 	first := j.status == 0
 	killed := j.killed && d.Signal == int(unix.SIGKILL) // by lapirun
 	if first {

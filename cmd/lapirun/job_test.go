@@ -22,8 +22,9 @@ func TestExitStatus(t *testing.T) {
 		status int
 		says   string
 	}{
-		"[ $MP_CHILD != 2 ] || exit 7":      {7, "task 2 (sh, process"},
-		"[ $MP_CHILD != 1 ] || kill -9 $$":  {137, "was killed by signal 9 (SIGKILL, killed) after"},
+		"[ $MP_CHILD != 2 ] || exit 7": {7, "task 2 (sh, process"},
+		"[ $MP_CHILD != 1 ] || kill -9 $$": {137,
+			"was killed by signal 9 (SIGKILL, killed) after"},
 		"[ $MP_CHILD != 0 ] || kill -15 $$": {143, "task 0"},
 	} {
 		r := start(t, "-n", "3", "sh", "-c", script).want(want.status)
@@ -41,8 +42,10 @@ func TestCannotStart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for program, status := range map[string]int{plain: 126, broken: 126, filepath.Join(dir, "missing"): 127, "no-such-program-anywhere": 127} {
-		if r := start(t, "-n", "2", program).want(status); !strings.HasPrefix(r.err(), "lapirun: ") {
+	for program, status := range map[string]int{plain: 126, broken: 126,
+		filepath.Join(dir, "missing"): 127, "no-such-program-anywhere": 127} {
+		if r := start(t, "-n", "2", program).want(status); !strings.HasPrefix(r.err(),
+			"lapirun: ") {
 			t.Errorf("%s: %q", program, r.err())
 		}
 	}
@@ -62,7 +65,8 @@ const sleepers = `sleep 1000 & echo "pid $$ $!"; wait`
 func TestDeathEndsOthers(t *testing.T) {
 	r := start(t, "-n", "4", "sh", "-c", `if [ $MP_CHILD = 2 ]; then read x; exit 5; fi; `+sleepers)
 	r.want(5) // task 2 has no input, so it exits at once
-	if n := strings.Count(r.err(), "\n"); n != 1 || !strings.Contains(r.err(), "task 2") || !strings.Contains(r.err(), "status 5") ||
+	if n := strings.Count(r.err(), "\n"); n != 1 || !strings.Contains(r.err(), "task 2") ||
+		!strings.Contains(r.err(), "status 5") ||
 		!strings.Contains(r.err(), "ending the other tasks") {
 		t.Errorf("%q", r.err())
 	}
@@ -87,8 +91,10 @@ trap "echo asked" TERM; echo pid $$; : > $TRAPPED; while :; do sleep 0.1; done`
 }
 
 func TestKeepGoing(t *testing.T) {
-	r := start(t, "-n", "3", "--keep-going", "sh", "-c", `if [ $MP_CHILD = 1 ]; then kill -9 $$; fi; sleep 0.4; echo done $MP_CHILD`).want(137)
-	if got := len(r.lines(2, "done ")); got != 2 || !strings.Contains(r.err(), "task 1") || strings.Contains(r.err(), "ending") {
+	r := start(t, "-n", "3", "--keep-going", "sh", "-c",
+		`if [ $MP_CHILD = 1 ]; then kill -9 $$; fi; sleep 0.4; echo done $MP_CHILD`).want(137)
+	if got := len(r.lines(2, "done ")); got != 2 || !strings.Contains(r.err(), "task 1") ||
+		strings.Contains(r.err(), "ending") {
 		t.Errorf("%d tasks; %q", got, r.err())
 	}
 }
@@ -104,8 +110,10 @@ func TestWireUp(t *testing.T) {
 
 // With --keep-going the others are told of a death, and how it came.
 func TestDeathIsTold(t *testing.T) {
-	for end, want := range map[string]string{"kill": "1 1 was killed by signal 9 (SIGKILL, killed)", "exit": "1 1 exited with status 0"} {
-		cmd := prepare("-n", "3", "-k", "env", asVariable+"=task", "LAPIRUN_TEST_LEAVE=no", "LAPIRUN_TEST_END="+end, os.Args[0])
+	for end, want := range map[string]string{"kill": "1 1 was killed by signal 9 (SIGKILL, killed)",
+		"exit": "1 1 exited with status 0"} {
+		cmd := prepare("-n", "3", "-k", "env", asVariable+"=task", "LAPIRUN_TEST_LEAVE=no",
+			"LAPIRUN_TEST_END="+end, os.Args[0])
 		cmd.Env = append(cmd.Env, patientVariable+"=yes")
 		r := startCmd(t, cmd)
 		r.want(map[string]int{"kill": 137, "exit": 0}[end])
@@ -139,7 +147,8 @@ func TestKillHardWhileStarting(t *testing.T) {
 		time.Sleep(time.Duration(i) * time.Millisecond)
 		r.signal(syscall.SIGKILL)
 		_ = r.status()
-		for limit := time.Now().Add(hang); len(withVariable(t, sign)) > 0; time.Sleep(2 * time.Millisecond) {
+		for limit := time.Now().Add(hang); len(withVariable(t,
+			sign)) > 0; time.Sleep(2 * time.Millisecond) {
 			if time.Now().After(limit) {
 				t.Fatalf("killed after %d ms, it leaves %q", i, withVariable(t, sign))
 			}
@@ -155,7 +164,8 @@ func withVariable(t *testing.T, entry string) (found []string) {
 		t.Fatal(err)
 	}
 	for _, name := range files {
-		if environ, err := os.ReadFile(name); err == nil && strings.Contains(string(environ), entry+"\x00") {
+		if environ, err := os.ReadFile(name); err == nil && strings.Contains(string(environ),
+			entry+"\x00") {
 			command, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline"))
 			found = append(found, name+": "+string(command))
 		}
@@ -182,7 +192,8 @@ func startOrphans(t *testing.T, how, rest string) (*lr, map[int]string) {
 		t.Skip("no setsid(1)")
 	}
 	file, rests := filepath.Join(t.TempDir(), "orphan"), filepath.Join(t.TempDir(), "rests")
-	cmd := prepare("-n", "2", "sh", "-c", orphanScript+"echo pid $$; while [ ! -e $RESTS ]; do sleep 0.02; done; "+rest)
+	cmd := prepare("-n", "2", "sh", "-c",
+		orphanScript+"echo pid $$; while [ ! -e $RESTS ]; do sleep 0.02; done; "+rest)
 	cmd.Env = append(cmd.Env, "START="+how, "ORPHAN="+file, "RESTS="+rests)
 	r := startCmd(t, cmd)
 	all := pids(t, r.lines(2, "pid "))
@@ -241,7 +252,8 @@ func TestOrphansInExec(t *testing.T) {
 		t.Skip("no setsid(1)")
 	}
 	for range 20 {
-		cmd := prepare("-n", "1", "sh", "-c", `setsid sh -c 'echo pid $$; exec sh -c "$AGAIN"' & wait`)
+		cmd := prepare("-n", "1", "sh", "-c",
+			`setsid sh -c 'echo pid $$; exec sh -c "$AGAIN"' & wait`)
 		cmd.Env = append(cmd.Env, `AGAIN=exec sh -c "$AGAIN"`)
 		r := startCmd(t, cmd)
 		orphan := processes(pids(t, r.lines(1, "pid ")))
@@ -255,11 +267,13 @@ func TestOrphansInExec(t *testing.T) {
 // until it has started the next.
 func TestRunawayEnds(t *testing.T) {
 	runs := filepath.Join(t.TempDir(), "runs")
-	cmd := prepare("-n", "1", "sh", "-c", `(eval "$NEXT" >/dev/null 2>&1 &); while [ ! -e $RUNS ]; do sleep 0.02; done; exit 3`)
+	cmd := prepare("-n", "1", "sh", "-c",
+		`(eval "$NEXT" >/dev/null 2>&1 &); while [ ! -e $RUNS ]; do sleep 0.02; done; exit 3`)
 	cmd.Env = append(cmd.Env, "RUNS="+runs, `NEXT=: > $RUNS; sleep 0.02; sh -c "$NEXT" & exit`)
 	r := startCmd(t, cmd)
 	r.want(3)
-	for limit := time.Now().Add(hang); len(withVariable(t, "RUNS="+runs)) > 0; time.Sleep(2 * time.Millisecond) {
+	for limit := time.Now().Add(hang); len(withVariable(t,
+		"RUNS="+runs)) > 0; time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(limit) {
 			t.Fatalf("left behind: %q", withVariable(t, "RUNS="+runs))
 		}
@@ -268,7 +282,8 @@ func TestRunawayEnds(t *testing.T) {
 
 // Orphans that have ended are collected while the job runs.
 func TestOrphansAreCollected(t *testing.T) {
-	r := start(t, "-n", "1", "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do (sleep 0.01 &); done; echo pid $$; exec sleep 1000")
+	r := start(t, "-n", "1", "sh", "-c",
+		"for i in 1 2 3 4 5 6 7 8 9; do (sleep 0.01 &); done; echo pid $$; exec sleep 1000")
 	task := pids(t, r.lines(1, "pid "))
 	watchdog := watchdogOf(t, r.cmd.Process.Pid)
 	for limit := time.Now().Add(hang); ; time.Sleep(10 * time.Millisecond) {
@@ -313,7 +328,8 @@ func watchdogOf(t *testing.T, lapirun int) int {
 	t.Helper()
 	for limit := time.Now().Add(hang); time.Now().Before(limit); time.Sleep(2 * time.Millisecond) {
 		for _, pid := range children(t, lapirun) {
-			if comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); strings.TrimSpace(string(comm)) == watchdogName {
+			if comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm",
+				pid)); strings.TrimSpace(string(comm)) == watchdogName {
 				return pid
 			}
 		}
@@ -352,7 +368,8 @@ echo ready; while :; do sleep 0.02; done`
 }
 
 func TestSignalsEndTheJob(t *testing.T) {
-	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP,
+		syscall.SIGQUIT} {
 		if withoutHangup(s) {
 			continue
 		}
@@ -368,7 +385,8 @@ func TestSignalsEndTheJob(t *testing.T) {
 }
 
 func TestSecondInterruptEndsTheJob(t *testing.T) {
-	r := start(t, "-n", "2", "--grace", "0.2", "sh", "-c", `trap "echo got" INT; trap "" TERM; echo pid $$; while :; do sleep 0.02; done`)
+	r := start(t, "-n", "2", "--grace", "0.2", "sh", "-c",
+		`trap "echo got" INT; trap "" TERM; echo pid $$; while :; do sleep 0.02; done`)
 	all := processes(pids(t, r.lines(2, "pid ")))
 	r.signal(syscall.SIGINT)
 	r.lines(2, "got")
@@ -380,7 +398,8 @@ func TestSecondInterruptEndsTheJob(t *testing.T) {
 // Tasks that do not end when lapirun is told to are killed by it: the status is that of the signal
 // which it got, and nobody's death is news.
 func TestSignalThenKill(t *testing.T) {
-	r := start(t, "-n", "2", "--grace", "0.2", "sh", "-c", `trap "" TERM; echo pid $$; while :; do sleep 0.02; done`)
+	r := start(t, "-n", "2", "--grace", "0.2", "sh", "-c",
+		`trap "" TERM; echo pid $$; while :; do sleep 0.02; done`)
 	all := processes(pids(t, r.lines(2, "pid ")))
 	r.signal(syscall.SIGTERM)
 	if r.want(143); r.err() != "" {
@@ -423,7 +442,8 @@ func TestNohup(t *testing.T) {
 		t.Skip("no nohup(1)")
 	}
 	hungUp := filepath.Join(t.TempDir(), "hung-up")
-	cmd := prepare("-n", "2", "sh", "-c", "echo ready; while [ ! -e $HUNG_UP ]; do sleep 0.02; done; echo end")
+	cmd := prepare("-n", "2", "sh", "-c",
+		"echo ready; while [ ! -e $HUNG_UP ]; do sleep 0.02; done; echo end")
 	cmd.Env = append(cmd.Env, "HUNG_UP="+hungUp)
 	cmd.Path, cmd.Args = nohup, append([]string{"nohup"}, cmd.Args...)
 	r := startCmd(t, cmd)
@@ -445,7 +465,8 @@ func inspect() error {
 		}
 	}
 	if masks := signalMasks(); masks != os.Getenv(masksVariable) {
-		return fmt.Errorf("signals ignored and blocked: %s, lapirun's own: %s", masks, os.Getenv(masksVariable))
+		return fmt.Errorf("signals ignored and blocked: %s, lapirun's own: %s", masks,
+			os.Getenv(masksVariable))
 	}
 	fds, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -454,7 +475,8 @@ func inspect() error {
 	for _, fd := range fds {
 		link, _ := os.Readlink("/proc/self/fd/" + fd.Name())
 		n, _ := strconv.Atoi(fd.Name())
-		if flags, err := unix.FcntlInt(uintptr(n), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+		if flags, err := unix.FcntlInt(uintptr(n), unix.F_GETFD, 0); err == nil &&
+			flags&unix.FD_CLOEXEC == 0 {
 			fmt.Println("inherited", fd.Name(), link)
 		}
 	}
@@ -485,7 +507,8 @@ func TestWhatTasksInherit(t *testing.T) {
 	own := map[string]bool{"0": true, "1": true, "2": true, strconv.Itoa(launcherFD): true}
 	for _, fd := range r.lines(len(own), "inherited ") {
 		number, link, _ := strings.Cut(fd, " ")
-		here, _ := os.Readlink("/proc/self/fd/" + number) // what the tests inherited from elsewhere, lapirun did too
+		// what the tests inherited from elsewhere, lapirun did too
+		here, _ := os.Readlink("/proc/self/fd/" + number)
 		if !own[number] && link != here {
 			t.Errorf("descriptor %s is %s", number, link)
 		}

@@ -41,7 +41,8 @@ func sendInventory(launcher string) error {
 		return errors.New("the command does not pass the environment on")
 	}
 	if again, err := job.LauncherValue(launcherFD, launcherFD); err != nil || again != launcher {
-		return fmt.Errorf("the command closes descriptor %d, by which tasks reach lapirun", launcherFD)
+		return fmt.Errorf("the command closes descriptor %d, by which tasks reach lapirun",
+			launcherFD)
 	}
 	n, err := takeInventory()
 	if err != nil {
@@ -68,7 +69,8 @@ func takeInventory() (inventory, error) {
 			return n, fmt.Errorf("listing the addresses of %s: %w", i.Name, err)
 		}
 		const up = net.FlagUp | net.FlagRunning
-		d := netInterface{Name: i.Name, Up: i.Flags&up == up, Loopback: i.Flags&net.FlagLoopback != 0, MTU: i.MTU}
+		d := netInterface{Name: i.Name, Up: i.Flags&up == up,
+			Loopback: i.Flags&net.FlagLoopback != 0, MTU: i.MTU}
 		for _, a := range addrs {
 			if p, err := netip.ParsePrefix(a.String()); err == nil {
 				d.Addrs = append(d.Addrs, netip.PrefixFrom(p.Addr().Unmap(), p.Bits()))
@@ -116,7 +118,8 @@ func (j *launch) listUnder(n *node, lapirun string) (all inventory, err error) {
 	if err != nil {
 		return all, os.NewSyscallError("socketpair", err)
 	}
-	answer, control := os.NewFile(uintptr(pair[0]), "answer"), os.NewFile(uintptr(pair[1]), "control")
+	answer, control := os.NewFile(uintptr(pair[0]), "answer"),
+		os.NewFile(uintptr(pair[1]), "control")
 	defer answer.Close()
 	launcher, err := job.LauncherValue(launcherFD, pair[1])
 	if err != nil {
@@ -125,7 +128,8 @@ func (j *launch) listUnder(n *node, lapirun string) (all inventory, err error) {
 	}
 	var said bytes.Buffer
 	cmd := exec.Command(n.prefix[0], append(n.prefix[1:], lapirun, listName)...)
-	cmd.Env = append(withoutVariable(j.environ, job.LauncherVariable), job.LauncherVariable+"="+launcher)
+	cmd.Env = append(withoutVariable(j.environ, job.LauncherVariable),
+		job.LauncherVariable+"="+launcher)
 	cmd.ExtraFiles = make([]*os.File, launcherFD-2)
 	cmd.ExtraFiles[launcherFD-3] = control
 	cmd.Stderr = &said

@@ -25,7 +25,8 @@ const asVariable = "LAPIRUN_TEST_AS"
 func TestMain(m *testing.M) {
 	if os.Args[0] == watchdogName {
 		reap(os.NewFile(3, "lapirun"))
-		_ = unix.Kill(os.Getpid(), unix.SIGKILL) // with the race detector an exit would take a second, and lapirun waits for it
+		// with the race detector an exit would take a second, and lapirun waits for it
+		_ = unix.Kill(os.Getpid(), unix.SIGKILL)
 	}
 	if len(os.Args) == 2 && os.Args[1] == listName {
 		os.Exit(list())
@@ -73,12 +74,14 @@ func lapiTask() error {
 		return fmt.Errorf("key: %v %v", authenticated, err)
 	}
 	for range 3 {
-		parts, err := s.Exchange(job.Part{Data: append([]byte{byte(c.Task)}, key...), Files: []int{0}})
+		parts, err := s.Exchange(job.Part{Data: append([]byte{byte(c.Task)}, key...),
+			Files: []int{0}})
 		if err != nil {
 			return err
 		}
 		for t, p := range parts {
-			if len(p.Data) != 1+len(key) || p.Data[0] != byte(t) || !bytes.Equal(p.Data[1:], key) || len(p.Files) != 1 {
+			if len(p.Data) != 1+len(key) || p.Data[0] != byte(t) || !bytes.Equal(p.Data[1:], key) ||
+				len(p.Files) != 1 {
 				return fmt.Errorf("part of task %d: %+v", t, p)
 			}
 			unix.Close(p.Files[0])
@@ -126,7 +129,12 @@ type lr struct {
 }
 
 func (r *lr) locked(b *bytes.Buffer) io.Writer {
-	return writerFunc(func(p []byte) (int, error) { r.mu.Lock(); defer r.mu.Unlock(); return b.Write(p) })
+	return writerFunc(func(p []byte) (int,
+		error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return b.Write(p)
+	})
 }
 
 type writerFunc func(p []byte) (int, error)

@@ -38,7 +38,8 @@ type reaper struct {
 // reap is the main function of the watchdog process. It stays on the main thread, because
 // PR_SET_PDEATHSIG is tied to the thread that starts a task.
 func reap(socket *os.File) {
-	_ = os.WriteFile("/proc/self/comm", []byte(watchdogName), 0) // only a name; all works without it
+	// only a name; all works without it
+	_ = os.WriteFile("/proc/self/comm", []byte(watchdogName), 0)
 	dropSignals()
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, syscall.SIGCHLD)

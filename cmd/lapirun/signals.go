@@ -13,7 +13,8 @@ import (
 // passed are the signals that go to the tasks. SIGPIPE is caught so that a closed standard output
 // does not end lapirun: the tasks' writes fail then, as they would without it.
 var passed = []os.Signal{
-	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
+	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1,
+	syscall.SIGUSR2,
 	syscall.SIGTSTP, syscall.SIGCONT,
 }
 

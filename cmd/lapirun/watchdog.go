@@ -59,7 +59,8 @@ func startWatchdog(procs int) (*watchdog, error) {
 	if err != nil {
 		return nil, err
 	}
-	mine, theirs := os.NewFile(uintptr(pair[0]), "watchdog"), os.NewFile(uintptr(pair[1]), "lapirun")
+	mine, theirs := os.NewFile(uintptr(pair[0]), "watchdog"),
+		os.NewFile(uintptr(pair[1]), "lapirun")
 	defer mine.Close()
 	defer theirs.Close()
 	conn, err := net.FileConn(mine)

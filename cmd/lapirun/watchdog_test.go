@@ -36,7 +36,8 @@ func TestOrdersTravel(t *testing.T) {
 	go receive(ends[1], orders)
 	large := "L=" + strings.Repeat("\xff", 3<<20)
 	for _, o := range []order{
-		{Verb: startTask, Task: 3, Path: "/bin/true", Args: []string{"", "a b"}, Env: []string{large}},
+		{Verb: startTask, Task: 3, Path: "/bin/true", Args: []string{"", "a b"},
+			Env: []string{large}},
 		{Verb: startTask, Task: 4},
 		{Verb: letGo},
 	} {
@@ -57,14 +58,16 @@ func TestOrdersTravel(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(got.order, o) || len(got.files) != len(sent) {
-			t.Errorf("order of task %d came as one of task %d with %d files", o.Task, got.Task, len(got.files))
+			t.Errorf("order of task %d came as one of task %d with %d files", o.Task, got.Task,
+				len(got.files))
 		}
 		for i, fd := range got.files {
 			buffer := make([]byte, 1)
 			if _, err := unix.Write(fd, []byte{byte(i)}); err != nil {
 				t.Error(err)
 			}
-			if _, err := files[i].Read(buffer); err != nil || !bytes.Equal(buffer, []byte{byte(i)}) {
+			if _, err := files[i].Read(buffer); err != nil ||
+				!bytes.Equal(buffer, []byte{byte(i)}) {
 				t.Errorf("file %d is another: %v %v", i, buffer, err)
 			}
 			unix.Close(fd)

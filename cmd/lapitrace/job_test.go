@@ -76,7 +76,8 @@ func TestJob(t *testing.T) {
 }
 
 func checkCalls(t *testing.T, d *document, task int) {
-	for name, want := range map[string]int{"LAPI_Init": 1, "LAPI_Term": 1, "LAPI_Put": 21, "LAPI_Amsend": 10, "LAPI_Get": 5,
+	for name, want := range map[string]int{"LAPI_Init": 1, "LAPI_Term": 1, "LAPI_Put": 21,
+		"LAPI_Amsend": 10, "LAPI_Get": 5,
 		"LAPI_Waitcntr": 4, "LAPI_Address_init": 3, "LAPI_Gfence": 1, "LAPI_Qenv": 2} {
 		if n := d.count(task, "X", name); n != want {
 			t.Errorf("task %d: %d slices of %s, want %d", task, n, name, want)
@@ -84,7 +85,8 @@ func checkCalls(t *testing.T, d *document, task int) {
 	}
 	failed := 0
 	for _, e := range d.TraceEvents {
-		if code, ok := e.Args["code"].(float64); ok && e.Pid == task && e.Cat == "call" && code != 0 {
+		if code, ok := e.Args["code"].(float64); ok && e.Pid == task && e.Cat == "call" &&
+			code != 0 {
 			failed++
 			if e.Name != "LAPI_Put" {
 				t.Errorf("task %d: %s returned %v", task, e.Name, code)

@@ -81,7 +81,8 @@ func merge(args []string, partition string, stderr io.Writer) (*trace.Merged, er
 			names = append(names, name)
 		}
 		slices.Sort(names)
-		return nil, fmt.Errorf("traces of several jobs; choose one with -partition: %s", strings.Join(names, ", "))
+		return nil, fmt.Errorf("traces of several jobs; choose one with -partition: %s",
+			strings.Join(names, ", "))
 	}
 	return trace.Merge(traces)
 }
@@ -139,7 +140,8 @@ func write(m *trace.Merged, path string, stdout io.Writer) error {
 
 // report says what the trace shows, and what it lacks.
 func report(s *trace.Summary, w io.Writer) {
-	fmt.Fprintf(w, "%d tasks, %d records; messages: %d sent, %d received, %d refused, %d arrows\n", s.Tasks, s.Records, s.Sent, s.Received, s.Refused, s.Arrows)
+	fmt.Fprintf(w, "%d tasks, %d records; messages: %d sent, %d received, %d refused, %d arrows\n",
+		s.Tasks, s.Records, s.Sent, s.Received, s.Refused, s.Arrows)
 	var names []string
 	for name := range s.Calls {
 		names = append(names, name)

@@ -36,8 +36,9 @@ const (
 	minBulkMin             = 4096
 	defaultBulkMin         = 150 * 1024
 	defaultTraceSize       = 32 // MiB: half a million records
-	maxInstances           = 16 // LAPI instances of a process, and network instances of MP_LAPI_INET_ADDR
-	maxDeviceName          = 15 // IFNAMSIZ without the NUL
+	// LAPI instances of a process, and network instances of MP_LAPI_INET_ADDR
+	maxInstances  = 16
+	maxDeviceName = 15 // IFNAMSIZ without the NUL
 )
 
 // MaxAdapters is how many instances of MP_LAPI_INET_ADDR count; further ones are ignored (guide,

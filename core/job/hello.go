@@ -50,7 +50,8 @@ func ParseHello(b []byte) (Hello, error) {
 		Instance: int(int32(binary.LittleEndian.Uint32(b[12:]))),
 		PID:      int(int32(binary.LittleEndian.Uint32(b[16:]))),
 	}
-	if g.Purpose < Join || g.Purpose > Rejoin || g.NumTasks < 1 || g.NumTasks > maxTasks || g.Task < 0 || g.Task >= g.NumTasks ||
+	if g.Purpose < Join || g.Purpose > Rejoin || g.NumTasks < 1 || g.NumTasks > maxTasks ||
+		g.Task < 0 || g.Task >= g.NumTasks ||
 		g.Instance < 0 || g.Instance >= maxInstances {
 		return Hello{}, errors.New("hello out of range")
 	}

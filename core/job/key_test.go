@@ -44,7 +44,8 @@ func TestKeyFile(t *testing.T) {
 	}
 	for _, mode := range []os.FileMode{0o640, 0o604, 0o620, 0o602, 0o601} {
 		write(32, mode)
-		if key, ok, err := keyOf(t, name); err == nil || ok || key != nil || !strings.Contains(err.Error(), "chmod") {
+		if key, ok, err := keyOf(t, name); err == nil || ok || key != nil ||
+			!strings.Contains(err.Error(), "chmod") {
 			t.Errorf("mode %#o: %v", mode, err)
 		}
 	}
@@ -97,7 +98,8 @@ func TestAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	parts, err := s.Exchange(Part{Data: []byte("me"), Files: []int{0}})
-	if err != nil || len(parts) != 4 || string(parts[1].Data) != "me" || len(parts[1].Files) != 1 || parts[1].Files[0] == 0 || parts[0].Data != nil {
+	if err != nil || len(parts) != 4 || string(parts[1].Data) != "me" || len(parts[1].Files) != 1 ||
+		parts[1].Files[0] == 0 || parts[0].Data != nil {
 		t.Fatalf("%+v, %v", parts, err)
 	}
 	closeParts(parts)
@@ -139,7 +141,8 @@ func TestNameTasks(t *testing.T) {
 // whatever MP_PARTITION is.
 func TestSlotNames(t *testing.T) {
 	seen := map[string]bool{}
-	for _, partition := range []string{"1", "2", "a/b", strings.Repeat("x", 33), strings.Repeat("x", 34), "\x00", "1/2"} {
+	for _, partition := range []string{"1", "2", "a/b", strings.Repeat("x", 33),
+		strings.Repeat("x", 34), "\x00", "1/2"} {
 		for instance := range 2 {
 			for task := range 2 {
 				m := newWireUp(&Config{Partition: partition}, instance, nil)

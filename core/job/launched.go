@@ -36,8 +36,10 @@ func connectLauncher(c *Config, purpose Purpose, instance int) (*wire.Conn, erro
 		unix.Close(theirs)
 		return nil, err
 	}
-	g := Hello{Purpose: purpose, Task: c.Task, NumTasks: c.NumTasks, Instance: instance, PID: os.Getpid()}
-	err = wire.SendTo(c.launcherFD, wire.Message{Kind: wire.Hello, Data: g.Encode(), Files: []int{theirs}})
+	g := Hello{Purpose: purpose, Task: c.Task, NumTasks: c.NumTasks, Instance: instance,
+		PID: os.Getpid()}
+	err = wire.SendTo(c.launcherFD, wire.Message{Kind: wire.Hello, Data: g.Encode(),
+		Files: []int{theirs}})
 	unix.Close(theirs)
 	if err == io.EOF {
 		err = fmt.Errorf("lapirun has ended")
@@ -76,7 +78,8 @@ func await(conn *wire.Conn, scratch *wire.Scratch) (wire.Message, error) {
 		if err != nil || ok {
 			return m, err
 		}
-		if _, err := pollFor([]unix.PollFd{{Fd: int32(conn.Fd()), Events: unix.POLLIN}}, time.Time{}); err != nil {
+		if _, err := pollFor([]unix.PollFd{{Fd: int32(conn.Fd()), Events: unix.POLLIN}},
+			time.Time{}); err != nil {
 			return m, err
 		}
 	}
@@ -106,7 +109,8 @@ func openLaunched(c *Config, instance int) (Session, error) {
 		conn.Close()
 		return nil, err
 	}
-	return &launched{task: c.Task, numTasks: c.NumTasks, conn: conn, watch: w, scratch: new(wire.Scratch)}, nil
+	return &launched{task: c.Task, numTasks: c.NumTasks, conn: conn, watch: w,
+		scratch: new(wire.Scratch)}, nil
 }
 
 // Exchange waits without limit, because a task of the job may call LAPI_Init hours after another;
@@ -126,7 +130,8 @@ func (s *launched) Exchange(part Part) ([]Part, error) {
 		case err != nil:
 			return nil, err
 		case !ok:
-			if _, err := pollFor([]unix.PollFd{{Fd: int32(s.conn.Fd()), Events: readiness(sent)}}, time.Time{}); err != nil {
+			if _, err := pollFor([]unix.PollFd{{Fd: int32(s.conn.Fd()), Events: readiness(sent)}},
+				time.Time{}); err != nil {
 				return nil, err
 			}
 		case m.Kind == wire.Parts && m.Number == s.round:
@@ -144,7 +149,8 @@ func (s *launched) unpack(m wire.Message) ([]Part, error) {
 	all, err := wire.DecodeParts(m.Data, m.Files, s.numTasks)
 	if err != nil || len(all) != s.numTasks {
 		m.CloseFiles()
-		return nil, fmt.Errorf("contributions of %d tasks instead of %d (%v)", len(all), s.numTasks, err)
+		return nil, fmt.Errorf("contributions of %d tasks instead of %d (%v)", len(all), s.numTasks,
+			err)
 	}
 	parts := make([]Part, s.numTasks)
 	for _, c := range all {
@@ -214,7 +220,10 @@ func (s *launched) receive() {
 
 func (s *launched) Leave() { sendLast(s.conn) }
 
-func (s *launched) Farewell() ([]byte, []int) { return wire.Record(wire.Ending), []int{s.conn.Fd()} }
+func (s *launched) Farewell() ([]byte, []int) {
+	return wire.Record(wire.Ending),
+		[]int{s.conn.Fd()}
+}
 
 // sendLast says Leave: without it the others would take this task for dead.
 func sendLast(conn *wire.Conn) { sendSoon(conn, wire.Message{Kind: wire.Leave}) }
@@ -228,7 +237,8 @@ func sendSoon(conn *wire.Conn, m wire.Message) {
 		if sent || err != nil {
 			return
 		}
-		if ok, _ := pollFor([]unix.PollFd{{Fd: int32(conn.Fd()), Events: unix.POLLOUT}}, deadline); !ok {
+		if ok, _ := pollFor([]unix.PollFd{{Fd: int32(conn.Fd()), Events: unix.POLLOUT}},
+			deadline); !ok {
 			return
 		}
 	}

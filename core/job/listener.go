@@ -35,9 +35,10 @@ type pendingConn struct {
 }
 
 const (
-	nameSlots  = 4
-	bindLimit  = 2 * time.Second       // a task that has just ended may still hold its name
-	mayListen  = 20 * time.Millisecond // a name that is taken and refuses belongs to a task that is about to listen, so long at most
+	nameSlots = 4
+	bindLimit = 2 * time.Second // a task that has just ended may still hold its name
+	// a name that is taken and refuses belongs to a task that is about to listen, so long at most
+	mayListen  = 20 * time.Millisecond
 	maxPending = 4096
 )
 
@@ -45,7 +46,9 @@ const (
 // as its hash.
 func (l *listener) address(task, slot int) *unix.SockaddrUnix {
 	partition := l.c.Partition
-	if len(partition) > 32 || strings.Trim(partition, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-") != "" {
+	if len(partition) > 32 ||
+		strings.Trim(partition,
+			"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-") != "" {
 		sum := sha256.Sum256([]byte(partition))
 		partition = fmt.Sprintf("#%x", sum[:12])
 	}
@@ -58,7 +61,8 @@ func (l *listener) address(task, slot int) *unix.SockaddrUnix {
 
 // newSocket is one of the kind that listeners and those who dial them use.
 func newSocket() (int, error) {
-	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK,
+		0)
 	if err != nil {
 		return -1, fmt.Errorf("socket: %w", err)
 	}
@@ -104,7 +108,8 @@ func (l *listener) bind(patient bool) error {
 		if conn >= 0 {
 			unix.Close(conn)
 		}
-		abandoned := err == errNobody || err == unix.ECONNREFUSED && patient // a forked process has the socket
+		// a forked process has the socket
+		abandoned := err == errNobody || err == unix.ECONNREFUSED && patient
 		if !abandoned {
 			return unix.EADDRINUSE
 		}
@@ -241,12 +246,15 @@ func (l *listener) check(hello wire.Message) (Hello, error) {
 	case err != nil:
 		return who, err
 	case who.NumTasks != l.c.NumTasks:
-		return who, fmt.Errorf("MP_PROCS is %d for task %d and %d for task %d", who.NumTasks, who.Task, l.c.NumTasks, l.c.Task)
+		return who, fmt.Errorf("MP_PROCS is %d for task %d and %d for task %d", who.NumTasks,
+			who.Task, l.c.NumTasks, l.c.Task)
 	case who.Instance != l.instance || hello.Number != uint32(l.c.Task):
 		return who, errors.New("it looks for another task or instance")
 	case !l.common(who.Task):
-		return who, fmt.Errorf("MP_COMMON_TASKS of task %d does not list task %d", l.c.Task, who.Task)
-	case who.Purpose != Join && who.Purpose != Rejoin || (who.Purpose == Join) != (who.Task > l.c.Task):
+		return who, fmt.Errorf("MP_COMMON_TASKS of task %d does not list task %d", l.c.Task,
+			who.Task)
+	case who.Purpose != Join && who.Purpose != Rejoin ||
+		(who.Purpose == Join) != (who.Task > l.c.Task):
 		return who, errors.New("it has no reason to come")
 	}
 	return who, nil

@@ -67,7 +67,8 @@ func parseCommonTasks(s string, task, numTasks int) ([]int, error) {
 		case t >= numTasks:
 			return nil, fmt.Errorf("task %d does not exist: MP_PROCS is %d", t, numTasks)
 		case t == task:
-			return nil, fmt.Errorf("task %d is this task itself (MP_CHILD); list only the others", t)
+			return nil, fmt.Errorf("task %d is this task itself (MP_CHILD); list only the others",
+				t)
 		}
 		tasks = append(tasks, t)
 	}
@@ -170,11 +171,14 @@ func parseAddress(text, device string) (a netip.Addr, err error) {
 	linkLocal := a.Is6() && !a.Is4In6() && a.IsLinkLocalUnicast()
 	switch {
 	case bracketed != a.Is6():
-		return a, fmt.Errorf("%q: an IPv6 address stands in brackets, an IPv4 address does not", text)
-	case a.Unmap().IsMulticast() || a.Unmap().IsUnspecified() || a.Unmap() == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
+		return a, fmt.Errorf("%q: an IPv6 address stands in brackets, an IPv4 address does not",
+			text)
+	case a.Unmap().IsMulticast() || a.Unmap().IsUnspecified() ||
+		a.Unmap() == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
 		return a, fmt.Errorf("%s is not the address of one interface", a)
 	case linkLocal && a.Zone() != device:
-		return a, fmt.Errorf("%s is link-local, so it needs its device as zone: [%s],%s", a, a.WithZone(device), device)
+		return a, fmt.Errorf("%s is link-local, so it needs its device as zone: [%s],%s", a,
+			a.WithZone(device), device)
 	case !linkLocal && a.Zone() != "":
 		return a, fmt.Errorf("%s is not link-local and has no zone", a)
 	}

@@ -94,13 +94,15 @@ func (s *standalone) readmit(p *pendingConn) bool {
 func (s *standalone) rejoined(p *peer, m wire.Message) {
 	p.rejoining = false
 	p.round = m.Number
-	s.events = append(s.events, Event{Kind: TaskReturned, Task: p.task, Part: Part{Data: m.Data, Files: m.Files}})
+	s.events = append(s.events, Event{Kind: TaskReturned, Task: p.task,
+		Part: Part{Data: m.Data, Files: m.Files}})
 }
 
 // Answer implements Comeback.
 func (s *standalone) Answer(task int, part Part) {
 	if p := s.peers[task]; p != nil && p.how == "" { // else Poll will tell that it has died again
-		sendSoon(p.conn, wire.Message{Kind: wire.Part, Number: p.round, Data: part.Data, Files: part.Files})
+		sendSoon(p.conn, wire.Message{Kind: wire.Part, Number: p.round, Data: part.Data,
+			Files: part.Files})
 	}
 }
 

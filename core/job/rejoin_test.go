@@ -283,13 +283,15 @@ func rejoinOfTwo(t *testing.T, victims []int) {
 	}
 	one, other := j.of[victims[0]], j.of[victims[1]]
 	met := func() bool {
-		return strings.Contains(one.output(), "there 0 1 2 3") && strings.Contains(other.output(), "there 0 1 2 3") ||
+		return strings.Contains(one.output(), "there 0 1 2 3") &&
+			strings.Contains(other.output(), "there 0 1 2 3") ||
 			strings.Contains(one.output(), fmt.Sprint("returned ", victims[1])) ||
 			strings.Contains(other.output(), fmt.Sprint("returned ", victims[0]))
 	}
 	for limit := time.Now().Add(guard); !met(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(limit) {
-			t.Fatalf("tasks %v do not find each other:\n%s\n%s", victims, one.output(), other.output())
+			t.Fatalf("tasks %v do not find each other:\n%s\n%s", victims, one.output(),
+				other.output())
 		}
 	}
 }
@@ -326,7 +328,8 @@ func TestRejoinOfTaskThatLeft(t *testing.T) {
 	j.of[1].expect(t, "left")
 	time.Sleep(300 * time.Millisecond) // long enough to have said hello to the others
 	for _, i := range []int{0, 2} {
-		if strings.Contains(j.of[i].output(), "returned") || strings.Contains(j.of[i].output(), "died") {
+		if strings.Contains(j.of[i].output(), "returned") ||
+			strings.Contains(j.of[i].output(), "died") {
 			t.Fatalf("task %d: %s", i, j.of[i].output())
 		}
 		j.of[i].say(t, "leave")

@@ -36,7 +36,10 @@ var roles = map[string]func() error{
 }
 
 func config() (*job.Config, error) {
-	return job.FromEnv(os.LookupEnv, func(level int, text string) { fmt.Println("warning", level, text) })
+	return job.FromEnv(os.LookupEnv, func(level int, text string) {
+		fmt.Println("warning", level,
+			text)
+	})
 }
 
 func open(instance int) (*job.Config, job.Session, error) {
@@ -281,7 +284,8 @@ func childRole() error {
 func grandsonRole() error {
 	if fds, err := os.ReadDir("/proc/self/fd"); err == nil {
 		for _, fd := range fds {
-			if link, _ := os.Readlink("/proc/self/fd/" + fd.Name()); strings.HasPrefix(link, "socket:") {
+			if link, _ := os.Readlink("/proc/self/fd/" + fd.Name()); strings.HasPrefix(link,
+				"socket:") {
 				return fmt.Errorf("descriptor %s is %s", fd.Name(), link)
 			}
 		}

@@ -16,7 +16,8 @@ var kinds = []struct {
 	start func(t *testing.T, n int, role string, env ...string) *tasks
 }{{"lapirun", launch}, {"hand", byHand}}
 
-func both(t *testing.T, test func(t *testing.T, start func(t *testing.T, n int, role string, env ...string) *tasks)) {
+func both(t *testing.T, test func(t *testing.T, start func(t *testing.T, n int, role string,
+	env ...string) *tasks)) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) { test(t, k.start) })
 	}
@@ -113,7 +114,8 @@ func TestTaskThatNeverComes(t *testing.T) {
 	j := launch(t, 3, "early", "EARLY=before")
 	for _, i := range []int{0, 2} {
 		rest := j.all[i].expect(t, "error: ")
-		if !strings.Contains(rest, "task 1 ") || !strings.Contains(rest, "before it called LAPI_Init") {
+		if !strings.Contains(rest, "task 1 ") || !strings.Contains(rest,
+			"before it called LAPI_Init") {
 			t.Errorf("task %d: %s", i, rest)
 		}
 	}
@@ -201,14 +203,17 @@ func TestNumbersThatDiffer(t *testing.T) {
 }
 
 func TestMissingTasksAreNamed(t *testing.T) {
-	env := map[string]string{"MP_MSG_API": "lapi", "MP_CHILD": "1", "MP_PROCS": "4", "MP_PARTITION": "missing" + strconv.Itoa(os.Getpid()),
+	env := map[string]string{"MP_MSG_API": "lapi", "MP_CHILD": "1", "MP_PROCS": "4",
+		"MP_PARTITION": "missing" + strconv.Itoa(os.Getpid()),
 		"LAPI_USE_SHM": "yes", "MP_COMMON_TASKS": "3:0:2:3"}
-	c, err := job.FromEnv(func(name string) (string, bool) { v, ok := env[name]; return v, ok }, nil)
+	c, err := job.FromEnv(func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = job.WireUpWithin(c, 50*time.Millisecond)
-	if err == nil || !strings.Contains(err.Error(), "tasks 0, 2 and 3 did not come") || !strings.Contains(err.Error(), env["MP_PARTITION"]) {
+	if err == nil || !strings.Contains(err.Error(), "tasks 0, 2 and 3 did not come") ||
+		!strings.Contains(err.Error(), env["MP_PARTITION"]) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -132,7 +132,8 @@ func newWatch() (*watch, error) {
 }
 
 func (w *watch) add(fd int, tag int) error {
-	return unix.EpollCtl(w.fd, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(tag)})
+	return unix.EpollCtl(w.fd, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN,
+		Fd: int32(tag)})
 }
 
 func (w *watch) remove(fd int) { _ = unix.EpollCtl(w.fd, unix.EPOLL_CTL_DEL, fd, nil) }

@@ -27,15 +27,17 @@ func deadlineOf(c *Config, limit time.Duration) time.Time {
 // That a peer has died is seen by the end of its connection, or of its process where a child that
 // it forked keeps the connection open.
 type standalone struct {
-	c         *Config
-	members   []int   // tasks, ascending, this one included
-	peers     []*peer // by task; nil for this task and those not in the session
-	watch     *watch
-	scratch   *wire.Scratch
-	round     uint32
-	events    []Event
-	listener  *listener
-	unwatched bool // nobody waits on the listener, for lack of descriptors or too many pending connections, until a task dies
+	c        *Config
+	members  []int   // tasks, ascending, this one included
+	peers    []*peer // by task; nil for this task and those not in the session
+	watch    *watch
+	scratch  *wire.Scratch
+	round    uint32
+	events   []Event
+	listener *listener
+	// nobody waits on the listener, for lack of descriptors or too many pending connections, until
+	// a task dies
+	unwatched bool
 	// rejoining: others have readmitted this task to their session, so it does without those
 	// that are not there.
 	rejoining bool
@@ -141,7 +143,8 @@ func (s *standalone) unwatch(p *peer) {
 func (s *standalone) Exchange(part Part) ([]Part, error) {
 	for _, p := range s.peers {
 		if p != nil && p.how == "" {
-			p.conn.Queue(wire.Message{Kind: wire.Part, Number: s.round, Data: part.Data, Files: part.Files})
+			p.conn.Queue(wire.Message{Kind: wire.Part, Number: s.round, Data: part.Data,
+				Files: part.Files})
 		}
 	}
 	deadline := deadlineOf(s.c, exchangeLimit)
@@ -158,7 +161,8 @@ func (s *standalone) Exchange(part Part) ([]Part, error) {
 			return nil, err
 		}
 		if !ok {
-			return nil, fmt.Errorf("no answer within %v from %s (LAPI_Init)", exchangeLimit, s.silent())
+			return nil, fmt.Errorf("no answer within %v from %s (LAPI_Init)", exchangeLimit,
+				s.silent())
 		}
 	}
 	return s.collect(part)
@@ -215,7 +219,8 @@ func (s *standalone) collect(own Part) ([]Part, error) {
 		all[p.task] = Part{Data: m.Data, Files: m.Files}
 		if m.Number != s.round {
 			closeParts(all)
-			return nil, fmt.Errorf("task %d is in round %d of the exchange, this task in round %d", p.task, m.Number, s.round)
+			return nil, fmt.Errorf("task %d is in round %d of the exchange, this task in round %d",
+				p.task, m.Number, s.round)
 		}
 	}
 	s.round++
@@ -286,7 +291,8 @@ func (s *standalone) died(p *peer, how string) {
 	switch {
 	case p.left || missed:
 	case p.ending:
-		s.events = append(s.events, Event{Kind: TaskEnded, Task: p.task, Text: "exited with status 0"})
+		s.events = append(s.events, Event{Kind: TaskEnded, Task: p.task,
+			Text: "exited with status 0"})
 	default:
 		s.events = append(s.events, Event{Kind: TaskDied, Task: p.task, Text: how})
 	}

@@ -46,12 +46,14 @@ const (
 	firstRetry  = time.Millisecond
 	lastRetry   = 50 * time.Millisecond
 	firstSearch = 200 * time.Millisecond // how long all are given to come in the usual way
-	nextSearch  = 500 * time.Millisecond // with many tasks a search costs: twice the time of a start of 64 if each attempt were one
+	// with many tasks a search costs: twice the time of a start of 64 if each attempt were one
+	nextSearch = 500 * time.Millisecond
 )
 
 func newWireUp(c *Config, instance int, s *standalone) *wireUp {
 	return &wireUp{
-		listener: &listener{c: c, instance: instance, fd: -1}, s: s, limit: wireUpLimit, retry: firstRetry,
+		listener: &listener{c: c, instance: instance, fd: -1}, s: s, limit: wireUpLimit,
+		retry:  firstRetry,
 		dialed: make(map[int]*dialed), absent: make(map[int]bool),
 	}
 }
@@ -126,7 +128,8 @@ func (w *wireUp) dialTask(task int, everywhere bool) error {
 	if err != nil {
 		return err
 	}
-	h := Hello{Purpose: Join, Task: w.c.Task, NumTasks: w.c.NumTasks, Instance: w.instance, PID: os.Getpid()}
+	h := Hello{Purpose: Join, Task: w.c.Task, NumTasks: w.c.NumTasks, Instance: w.instance,
+		PID: os.Getpid()}
 	if task > w.c.Task {
 		h.Purpose = Rejoin
 	}

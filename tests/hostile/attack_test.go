@@ -21,13 +21,15 @@ const fewest = 200
 // counted what was sent to it, as ghosts or, if it is genuine, as duplicates, but for what the
 // kernel had no room for. Of an address that is not the other task's the kernel lets nothing
 // through: in a job of two their sockets are connected.
-func attack(t *testing.T, a *Attacker, perSecond int, send func(j *job, r *rand.Rand), env ...string) {
+func attack(t *testing.T, a *Attacker, perSecond int, send func(j *job, r *rand.Rand),
+	env ...string) {
 	t.Helper()
 	j := start(t, "check", attackTime, env...)
 	r := rand.New(rand.NewPCG(1, 2))
 	before := a.Sent
 	Rate(perSecond, attackTime, func() { send(j, r) })
-	for end := time.Now().Add(patience); a.Sent-before < fewest && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); a.Sent-before < fewest &&
+		time.Now().Before(end); time.Sleep(time.Millisecond) {
 		send(j, r)
 	}
 	sent := a.Sent - before
@@ -60,7 +62,8 @@ func forger(t *testing.T) *Attacker {
 	return a
 }
 
-var kinds = []wire.Kind{wire.KindHello, wire.KindData, wire.KindAck, wire.KindBye, wire.KindPiece, wire.KindProbe}
+var kinds = []wire.Kind{wire.KindHello, wire.KindData, wire.KindAck, wire.KindBye, wire.KindPiece,
+	wire.KindProbe}
 
 // levels are the values of LAPI_AUTH that promise anything against strangers.
 var levels = []string{"LAPI_AUTH=cookie", "LAPI_AUTH=mac"}
@@ -72,7 +75,10 @@ func TestStrangersPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	attack(t, a, 20000, func(j *job, r *rand.Rand) { a.Send(0, j.ports[r.IntN(2)], someForgery(r)) })
+	attack(t, a, 20000, func(j *job, r *rand.Rand) {
+		a.Send(0, j.ports[r.IntN(2)],
+			someForgery(r))
+	})
 }
 
 // someForgery is a forged packet, whole or cut, or mere noise.

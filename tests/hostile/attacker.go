@@ -50,7 +50,8 @@ func (a *Attacker) Send(from, to uint16, b []byte) {
 	if a.forge {
 		packet = a.buf[:min(ipUDP+len(b), 65535)]
 		clear(packet[:ipUDP])
-		packet[0], packet[8], packet[9] = 0x45, 64, unix.IPPROTO_UDP // the kernel fills in length and checksum
+		// the kernel fills in length and checksum
+		packet[0], packet[8], packet[9] = 0x45, 64, unix.IPPROTO_UDP
 		copy(packet[12:], loopback.AsSlice())
 		copy(packet[16:], loopback.AsSlice())
 		binary.BigEndian.PutUint16(packet[20:], from)
@@ -58,7 +59,8 @@ func (a *Attacker) Send(from, to uint16, b []byte) {
 		binary.BigEndian.PutUint16(packet[24:], uint16(len(packet)-20)) // a checksum of 0: none
 		copy(packet[ipUDP:], b)
 	}
-	if unix.Sendto(a.fd, packet, 0, &unix.SockaddrInet4{Port: int(to), Addr: loopback.As4()}) == nil {
+	if unix.Sendto(a.fd, packet, 0, &unix.SockaddrInet4{Port: int(to),
+		Addr: loopback.As4()}) == nil {
 		a.Sent++
 	}
 }
@@ -82,14 +84,17 @@ func Rate(perSecond int, d time.Duration, send func()) {
 // is random: half the time it is well formed inside, too.
 func Forge(r *rand.Rand, kind wire.Kind, origin, target int) []byte {
 	if kind == wire.KindHello {
-		h := wire.Hello{Level: wire.Level(r.IntN(4)), Flags: wire.Flags(r.IntN(16)), Task: uint32(origin), Target: uint32(target), NumTasks: 2, Partition: r.Uint64(),
-			Incarnation: r.Uint64(), Nonce: r.Uint64(), TargetIncarnation: r.Uint64(), TargetNonce: r.Uint64(), ReceiveBuffer: r.Uint32(), Round: r.Uint32N(3)}
+		h := wire.Hello{Level: wire.Level(r.IntN(4)), Flags: wire.Flags(r.IntN(16)),
+			Task: uint32(origin), Target: uint32(target), NumTasks: 2, Partition: r.Uint64(),
+			Incarnation: r.Uint64(), Nonce: r.Uint64(), TargetIncarnation: r.Uint64(),
+			TargetNonce: r.Uint64(), ReceiveBuffer: r.Uint32(), Round: r.Uint32N(3)}
 		b := make([]byte, wire.HelloSize)
 		h.Put(b, wire.HelloKey{})
 		return b
 	}
 	b := make([]byte, wire.HeaderSize, wire.HeaderSize+256)
-	h := wire.Header{Kind: kind, Flags: wire.Flags(r.IntN(16)), AckBlock: uint8(r.IntN(8)), Task: uint16(origin), Tx: uint16(r.Uint32()), Echo: uint16(r.Uint32()),
+	h := wire.Header{Kind: kind, Flags: wire.Flags(r.IntN(16)), AckBlock: uint8(r.IntN(8)),
+		Task: uint16(origin), Tx: uint16(r.Uint32()), Echo: uint16(r.Uint32()),
 		Seq: wire.Seq(r.Uint32()), Ack: wire.Seq(r.Uint32()), Bits: r.Uint64()}
 	h.Put(b)
 	binary.LittleEndian.PutUint64(b[8:], r.Uint64()) // the check
@@ -97,7 +102,8 @@ func Forge(r *rand.Rand, kind wire.Kind, origin, target int) []byte {
 	case kind != wire.KindData:
 		for range r.IntN(4) {
 			b = append(b, make([]byte, wire.BlockSize)...)
-			block := wire.Block{First: wire.Seq(r.Uint32()), Received: r.Uint64(), Refused: r.Uint64()}
+			block := wire.Block{First: wire.Seq(r.Uint32()), Received: r.Uint64(),
+				Refused: r.Uint64()}
 			block.Put(b[len(b)-wire.BlockSize:])
 		}
 	case r.IntN(2) == 0:
@@ -158,7 +164,8 @@ func (c *Capture) Take(n int, limit time.Duration, a, b uint16) (all []Datagram)
 		if p[0] != 0x45 || p[9] != unix.IPPROTO_UDP || binary.BigEndian.Uint16(p[6:])&0x3fff != 0 {
 			continue // fragments
 		}
-		d := Datagram{binary.BigEndian.Uint16(p[20:]), binary.BigEndian.Uint16(p[22:]), append([]byte(nil), p[ipUDP:]...)}
+		d := Datagram{binary.BigEndian.Uint16(p[20:]), binary.BigEndian.Uint16(p[22:]),
+			append([]byte(nil), p[ipUDP:]...)}
 		if d.From == a && d.To == b || d.From == b && d.To == a {
 			all = append(all, d)
 		}

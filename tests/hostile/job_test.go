@@ -52,7 +52,8 @@ func start(t testing.TB, mode string, d time.Duration, env ...string) *job {
 	t.Helper()
 	j := newJob(t)
 	j.overUDP = !slices.Contains(env, "LAPI_USE_SHM=only")
-	command := append([]string{built(t, "bin/lapirun"), "-n", "2"}, strings.Fields(os.Getenv("HOSTILE_PREFIX"))...)
+	command := append([]string{built(t, "bin/lapirun"), "-n", "2"},
+		strings.Fields(os.Getenv("HOSTILE_PREFIX"))...)
 	command = append(command, built(t, "hostile/traffic"), mode, fmt.Sprint(d.Seconds()))
 	j.begin(append([]string{"LAPI_USE_SHM=no"}, env...), command...)
 	j.launch = j.run[0].Process.Pid
@@ -82,9 +83,12 @@ func startByHand(t testing.TB, d time.Duration, env ...[]string) *job {
 	j := newJob(t)
 	j.ports = [2]uint16{freePort(t), freePort(t)}
 	for task := range j.tasks {
-		vars := []string{"MP_MSG_API=lapi", fmt.Sprint("MP_CHILD=", task), "MP_PROCS=2", fmt.Sprint("MP_PARTITION=", os.Getpid()),
-			"MP_LAPI_INET_ADDR=@1:127.0.0.1,lo", fmt.Sprintf("TRAFFIC_PORTS=%d,%d", j.ports[0], j.ports[1])}
-		j.begin(append(vars, env[task]...), built(t, "hostile/traffic"), "check", fmt.Sprint(d.Seconds()))
+		vars := []string{"MP_MSG_API=lapi", fmt.Sprint("MP_CHILD=", task), "MP_PROCS=2",
+			fmt.Sprint("MP_PARTITION=", os.Getpid()),
+			"MP_LAPI_INET_ADDR=@1:127.0.0.1,lo", fmt.Sprintf("TRAFFIC_PORTS=%d,%d", j.ports[0],
+				j.ports[1])}
+		j.begin(append(vars, env[task]...), built(t, "hostile/traffic"), "check",
+			fmt.Sprint(d.Seconds()))
 		j.tasks[task] = j.run[task].Process.Pid
 	}
 	return j
@@ -130,7 +134,8 @@ func (j *job) begin(env []string, command ...string) {
 	ended := make(chan error, 1)
 	go func() { ended <- run.Wait() }()
 	j.run, j.ended = append(j.run, run), append(j.ended, ended)
-	j.t.Cleanup(func() { _ = run.Process.Kill() }) // lapirun's watchdog ends the tasks; a process that was waited for is left alone
+	// lapirun's watchdog ends the tasks; a process that was waited for is left alone
+	j.t.Cleanup(func() { _ = run.Process.Kill() })
 }
 
 // wait lets the job end, waits for that and returns the errors of its processes.
@@ -168,7 +173,8 @@ func (j *job) output() string {
 
 func (j *job) await(text string) {
 	j.t.Helper()
-	for end := time.Now().Add(patience); !strings.Contains(j.output(), text); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); !strings.Contains(j.output(),
+		text); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			j.t.Fatalf("no %q; the output is\n%s", text, j.output())
 		}
@@ -185,7 +191,8 @@ func (j *job) finish() {
 		}
 	}
 	for line := range strings.Lines(j.output()) {
-		if !strings.HasPrefix(line, "task ") && !strings.HasPrefix(line, "rate ") || strings.Contains(line, "LAPI") {
+		if !strings.HasPrefix(line, "task ") && !strings.HasPrefix(line, "rate ") ||
+			strings.Contains(line, "LAPI") {
 			j.t.Errorf("the job says %q", line)
 		}
 	}
@@ -196,7 +203,8 @@ func (j *job) counts(task int) (c struct{ rounds, ghosts, duplicates, retransmit
 	j.t.Helper()
 	for line := range strings.Lines(j.output()) {
 		var k int
-		n, _ := fmt.Sscanf(line, "task %d rounds %d ghosts %d duplicates %d retransmitted %d", &k, &c.rounds, &c.ghosts, &c.duplicates, &c.retransmitted)
+		n, _ := fmt.Sscanf(line, "task %d rounds %d ghosts %d duplicates %d retransmitted %d", &k,
+			&c.rounds, &c.ghosts, &c.duplicates, &c.retransmitted)
 		if n == 5 && k == task {
 			return c
 		}
@@ -230,9 +238,11 @@ func (j *job) find() {
 		if len(fields) < 2 || fields[1] != strconv.Itoa(j.launch) {
 			continue
 		}
-		environ, _ := os.ReadFile(dir + "/environ") // of others it might block, while they are kept from running
+		// of others it might block, while they are kept from running
+		environ, _ := os.ReadFile(dir + "/environ")
 		for _, v := range bytes.Split(environ, []byte{0}) {
-			if task, ok := strings.CutPrefix(string(v), "MP_CHILD="); ok && len(task) == 1 && task[0] < '2' {
+			if task, ok := strings.CutPrefix(string(v), "MP_CHILD="); ok && len(task) == 1 &&
+				task[0] < '2' {
 				pid, _ := strconv.Atoi(filepath.Base(dir))
 				j.tasks[task[0]-'0'], j.ports[task[0]-'0'] = pid, portOf(pid)
 			}

@@ -74,7 +74,8 @@ func tryProcess(pid string) {
 	var id int
 	fmt.Sscan(pid, &id)
 	b := make([]byte, 8)
-	local, remote := []unix.Iovec{{Base: &b[0], Len: 8}}, []unix.RemoteIovec{{Base: 0x400000, Len: 8}}
+	local, remote := []unix.Iovec{{Base: &b[0], Len: 8}}, []unix.RemoteIovec{{Base: 0x400000,
+		Len: 8}}
 	_, err = unix.ProcessVMReadv(id, local, remote, 0)
 	tried("process_vm_readv of "+pid, err == nil || err == unix.EFAULT)
 	_, err = unix.ProcessVMWritev(id, local, remote, 0)
@@ -100,7 +101,8 @@ func trySockets() {
 		}
 		for _, purpose := range []core.Purpose{core.Join, core.Ask, core.Rejoin} {
 			for task := range 2 {
-				tried(fmt.Sprintf("hello %d as task %d at %s", purpose, task, name), sayHello("@lapi/"+name, purpose, task))
+				tried(fmt.Sprintf("hello %d as task %d at %s", purpose, task, name),
+					sayHello("@lapi/"+name, purpose, task))
 			}
 		}
 	}
@@ -134,7 +136,8 @@ func sayHello(name string, purpose core.Purpose, task int) bool {
 
 // tryFiles looks for traces and segments in the file system.
 func tryFiles() {
-	for _, pattern := range []string{"/dev/shm/*lapi*", os.Getenv("LAPI_TRACE_DIR") + "/lapi-trace*"} {
+	for _, pattern := range []string{"/dev/shm/*lapi*", os.Getenv("LAPI_TRACE_DIR") +
+		"/lapi-trace*"} {
 		names, _ := filepath.Glob(pattern)
 		for _, name := range names {
 			f, err := os.Open(name)
@@ -157,8 +160,10 @@ func TestOutsider(t *testing.T) {
 	attempts := func(t *testing.T, j *job, uid uint32) []byte { // of a process of that user
 		t.Helper()
 		attempt := exec.Command(program)
-		attempt.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d %d", outsider, j.tasks[0], j.tasks[1], max(j.launch, j.tasks[0])))
-		attempt.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+		attempt.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d %d", outsider, j.tasks[0],
+			j.tasks[1], max(j.launch, j.tasks[0])))
+		attempt.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid,
+			Gid: uid}}
 		out, err := attempt.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -169,7 +174,8 @@ func TestOutsider(t *testing.T) {
 		"launched": func() *job {
 			dir := open(t, t.TempDir())
 			t.Setenv("LAPI_TRACE_DIR", dir)
-			return start(t, "check", time.Second, "LAPI_USE_SHM=only", "MP_LAPI_TRACE_LEVEL=1", "LAPI_TRACE_SIZE=1")
+			return start(t, "check", time.Second, "LAPI_USE_SHM=only", "MP_LAPI_TRACE_LEVEL=1",
+				"LAPI_TRACE_SIZE=1")
 		},
 		"launched, UDP": func() *job { return start(t, "check", time.Second) },
 		"by hand":       func() *job { return startByHandShared(t, time.Second) },
@@ -181,7 +187,8 @@ func TestOutsider(t *testing.T) {
 				t.Errorf("%s", out)
 			}
 			n := bytes.Count(out, []byte("failed:"))
-			sockets, traces := bytes.Contains(out, []byte("hello ")), bytes.Contains(out, []byte("lapi-trace"))
+			sockets, traces := bytes.Contains(out, []byte("hello ")),
+				bytes.Contains(out, []byte("lapi-trace"))
 			t.Logf("%d attempts", n)
 			if n < 200 || sockets != (name == "by hand") || !traces && name == "launched" {
 				t.Errorf("%d attempts; sockets %v, traces %v", n, sockets, traces)

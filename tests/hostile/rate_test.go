@@ -22,7 +22,8 @@ func BenchmarkFlood(b *testing.B) {
 					var rates [2][]float64
 					for range 7 {
 						for attacked := range rates {
-							rates[attacked] = append(rates[attacked], underFlood(b, mode, level, attacked == 1))
+							rates[attacked] = append(rates[attacked],
+								underFlood(b, mode, level, attacked == 1))
 						}
 					}
 					bystander, victim := median(rates[0]), median(rates[1])

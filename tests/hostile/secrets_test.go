@@ -80,7 +80,8 @@ func keyIn(t *testing.T, pid int) (key []byte) {
 			continue
 		}
 		b := m.read(t, pid)
-		if k := b[:core.KeySize]; !bytes.Equal(k, make([]byte, core.KeySize)) && bytes.Equal(b[core.KeySize:], make([]byte, len(b)-core.KeySize)) {
+		if k := b[:core.KeySize]; !bytes.Equal(k, make([]byte, core.KeySize)) &&
+			bytes.Equal(b[core.KeySize:], make([]byte, len(b)-core.KeySize)) {
 			if key != nil {
 				t.Errorf("process %d has two keys", pid)
 			}
@@ -97,7 +98,8 @@ func keyIn(t *testing.T, pid int) (key []byte) {
 func parts(key []byte) (all [][]byte) {
 	for i := 0; i < len(key); i += 16 {
 		q := key[i : i+16]
-		all = append(all, q, []byte(hex.EncodeToString(q)), []byte(strings.ToUpper(hex.EncodeToString(q))))
+		all = append(all, q, []byte(hex.EncodeToString(q)),
+			[]byte(strings.ToUpper(hex.EncodeToString(q))))
 	}
 	for shift := range 3 { // of base64, whatever stands before
 		s := base64.StdEncoding.EncodeToString(key[shift : shift+24])
@@ -165,11 +167,13 @@ func searchProc(t *testing.T, who string, pid int, key []byte) {
 func TestSecretsOfLaunchedJob(t *testing.T) {
 	for _, level := range levels {
 		dir := t.TempDir()
-		j := start(t, "check", 2*time.Second, level, "MP_LAPI_TRACE_LEVEL=5", "LAPI_TRACE_DIR="+dir, "LAPI_TRACE_SIZE=4", "MP_INFOLEVEL=6")
+		j := start(t, "check", 2*time.Second, level, "MP_LAPI_TRACE_LEVEL=5", "LAPI_TRACE_DIR="+dir,
+			"LAPI_TRACE_SIZE=4", "MP_INFOLEVEL=6")
 		time.Sleep(500 * time.Millisecond) // sessions are there, messages go
 		thaw := j.freeze()
 		key := keyIn(t, j.launch)
-		for who, pid := range map[string]int{"lapirun": j.launch, "task 0": j.tasks[0], "task 1": j.tasks[1]} {
+		for who, pid := range map[string]int{"lapirun": j.launch, "task 0": j.tasks[0],
+			"task 1": j.tasks[1]} {
 			if !bytes.Equal(keyIn(t, pid), key) {
 				t.Errorf("%s has another key", who)
 			}

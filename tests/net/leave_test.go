@@ -45,7 +45,8 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != "abandoned: ready"; {
 	}
-	if n := len(withMark(mark)); n < 5 { // this program outside and inside the enclave, lapirun, two tasks
+	// this program outside and inside the enclave, lapirun, two tasks
+	if n := len(withMark(mark)); n < 5 {
 		t.Errorf("only %d processes run", n)
 	}
 	_ = cmd.Process.Kill()

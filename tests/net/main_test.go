@@ -13,7 +13,8 @@ import (
 	"lapi/tests/net/world"
 )
 
-var build = flag.String("build", "../../build", "the folder with the library, lapirun and the programs")
+var build = flag.String("build", "../../build",
+	"the folder with the library, lapirun and the programs")
 
 func TestMain(m *testing.M) {
 	flag.Parse()

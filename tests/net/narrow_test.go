@@ -24,7 +24,8 @@ func TestNarrowRouter(t *testing.T) {
 						}
 					}
 				}
-				j := spread(t, w, []int{1, 1}, []string{"MP_EUIDEVICE=eth0"}, "net/steady", "3", "1048576")
+				j := spread(t, w, []int{1, 1}, []string{"MP_EUIDEVICE=eth0"}, "net/steady", "3",
+					"1048576")
 				j.waitFor("steady: started")
 				time.Sleep(300 * time.Millisecond)
 				if err := w.Narrow(1, 0, 1400); err != nil {
@@ -34,7 +35,8 @@ func TestNarrowRouter(t *testing.T) {
 				for n := range 2 {
 					f, err := w.Fragments(n)
 					if err != nil || f.Created != 0 || f.Received != 0 {
-						t.Errorf("node %d has cut packets into %d fragments, and received %d, %v", n, f.Created, f.Received, err)
+						t.Errorf("node %d has cut packets into %d fragments, and received %d, %v",
+							n, f.Created, f.Received, err)
 					}
 					if n == 0 && told && f.Told == 0 {
 						t.Errorf("node 0 was not told that a packet was too long")

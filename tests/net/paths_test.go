@@ -66,7 +66,8 @@ func TestStriping(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	spread(t, w, []int{1, 1}, []string{"MP_EUIDEVICE=sn_all"}, "net/stream", strconv.Itoa(megabytes)).wait()
+	spread(t, w, []int{1, 1}, []string{"MP_EUIDEVICE=sn_all"}, "net/stream",
+		strconv.Itoa(megabytes)).wait()
 	for link := range 2 {
 		if sent, err := w.Sent(0, link); err != nil || sent < megabytes<<20/5 {
 			t.Errorf("link %d has carried %d of %d bytes, %v", link, sent, megabytes<<20, err)
@@ -89,10 +90,13 @@ func TestAddresses(t *testing.T) {
 	} {
 		t.Run(environ, func(t *testing.T) {
 			counted(t)
-			j := spread(t, w, []int{1, 2}, strings.Fields(environ), "/bin/sh", "-c", `echo "task $MP_CHILD: $MP_COMMON_TASKS $MP_LAPI_INET_ADDR."`)
+			j := spread(t, w, []int{1, 2}, strings.Fields(environ), "/bin/sh", "-c",
+				`echo "task $MP_CHILD: $MP_COMMON_TASKS $MP_LAPI_INET_ADDR."`)
 			out := j.wait()
-			for line, node := range map[string]string{"task 0: 0 ": "1", "task 1: 1:2 ": "2", "task 2: 1:1 ": "2"} {
-				if full := line + strings.ReplaceAll(want, "%", node) + ".\n"; !strings.Contains(out, full) {
+			for line, node := range map[string]string{"task 0: 0 ": "1", "task 1: 1:2 ": "2",
+				"task 2: 1:1 ": "2"} {
+				if full := line + strings.ReplaceAll(want, "%", node) +
+					".\n"; !strings.Contains(out, full) {
 					t.Errorf("no line %q", full)
 				}
 			}

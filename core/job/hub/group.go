@@ -26,7 +26,8 @@ type round struct {
 
 func newGroup(numTasks int) *group {
 	return &group{
-		members: make([]*session, numTasks), left: make([]bool, numTasks), ending: make([]bool, numTasks), dead: make([]string, numTasks),
+		members: make([]*session, numTasks), left: make([]bool, numTasks),
+		ending: make([]bool, numTasks), dead: make([]string, numTasks),
 		rounds: make(map[uint32]*round),
 	}
 }

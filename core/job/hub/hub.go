@@ -53,7 +53,8 @@ type groupID struct{ instance, incarnation int }
 
 // New returns a hub for a job of numTasks tasks with the given key of job.KeySize bytes.
 func New(numTasks int, key []byte) *Hub {
-	h := &Hub{key: key, tasks: make([]task, numTasks), groups: make(map[groupID]*group), reap: reapDelay}
+	h := &Hub{key: key, tasks: make([]task, numTasks), groups: make(map[groupID]*group),
+		reap: reapDelay}
 	for t := range h.tasks {
 		h.tasks[t].opened = make(map[int]int)
 	}

@@ -45,7 +45,8 @@ func (b *bench) sayHello(task int, data []byte) *wire.Conn {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if err := wire.SendTo(b.control[task], wire.Message{Kind: wire.Hello, Data: data, Files: []int{theirs}}); err != nil {
+	if err := wire.SendTo(b.control[task], wire.Message{Kind: wire.Hello, Data: data,
+		Files: []int{theirs}}); err != nil {
 		b.t.Fatal(err)
 	}
 	unix.Close(theirs)
@@ -77,7 +78,8 @@ func (b *bench) next(c *wire.Conn) (wire.Message, bool) {
 		if ok {
 			return m, true
 		}
-		if n, _ := unix.Poll([]unix.PollFd{{Fd: int32(c.Fd()), Events: unix.POLLIN}}, int(guard.Milliseconds())); n == 0 {
+		if n, _ := unix.Poll([]unix.PollFd{{Fd: int32(c.Fd()), Events: unix.POLLIN}},
+			int(guard.Milliseconds())); n == 0 {
 			b.t.Fatal("the hub says nothing")
 		}
 	}
@@ -116,10 +118,12 @@ func TestBadHellos(t *testing.T) {
 	}
 	// Not a hello, or one without a socket: nobody is there to be answered, and the hub goes
 	// on.
-	if err := wire.SendTo(b.control[0], wire.Message{Kind: wire.Hello, Data: []byte("?")}); err != nil {
+	if err := wire.SendTo(b.control[0], wire.Message{Kind: wire.Hello,
+		Data: []byte("?")}); err != nil {
 		t.Fatal(err)
 	}
-	if err := wire.SendTo(b.control[0], wire.Message{Kind: wire.Leave, Files: []int{0, 1}}); err != nil {
+	if err := wire.SendTo(b.control[0], wire.Message{Kind: wire.Leave,
+		Files: []int{0, 1}}); err != nil {
 		t.Fatal(err)
 	}
 	b.join(0, 0)
@@ -172,7 +176,8 @@ func TestLateOpenHearsOfDeath(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	b.send(c, wire.Message{Kind: wire.Part})
-	if m := b.expect(c, wire.Failed); !strings.Contains(string(m.Data), "status 3 before it called LAPI_Init") {
+	if m := b.expect(c, wire.Failed); !strings.Contains(string(m.Data),
+		"status 3 before it called LAPI_Init") {
 		t.Errorf("%q", m.Data)
 	}
 }

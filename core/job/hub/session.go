@@ -74,7 +74,8 @@ func (l *link) sendAndClose(m wire.Message) {
 
 // shutdown lets receive read what has arrived and then see the end.
 func (l *link) shutdown() {
-	_ = l.raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_RDWR) }) // an error: it is closed already
+	// an error: it is closed already
+	_ = l.raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_RDWR) })
 }
 
 // held says whether a process has the other end open.

@@ -118,7 +118,8 @@ func receiveRecord(fd int, s *Scratch) ([]byte, []int, error) {
 	var n, control, flags int
 	var err error
 	for {
-		n, control, flags, _, err = unix.Recvmsg(fd, s.record[:], s.control[:], unix.MSG_DONTWAIT|unix.MSG_CMSG_CLOEXEC)
+		n, control, flags, _, err = unix.Recvmsg(fd, s.record[:], s.control[:],
+			unix.MSG_DONTWAIT|unix.MSG_CMSG_CLOEXEC)
 		// ECONNRESET comes once, when the other end closed without having read all; what it
 		// had sent can still be read.
 		if err != unix.EINTR && err != unix.ECONNRESET {
@@ -156,11 +157,13 @@ func parseFiles(control []byte) ([]int, error) {
 	}
 	var files []int
 	for i := range messages {
-		if messages[i].Header.Level != unix.SOL_SOCKET || messages[i].Header.Type != unix.SCM_RIGHTS {
+		if messages[i].Header.Level != unix.SOL_SOCKET ||
+			messages[i].Header.Type != unix.SCM_RIGHTS {
 			continue
 		}
 		if len(messages[i].Data)%4 != 0 { // ParseUnixRights would read beyond its end
-			return files, fmt.Errorf("%w: %d bytes of descriptors", ErrMalformed, len(messages[i].Data))
+			return files, fmt.Errorf("%w: %d bytes of descriptors", ErrMalformed,
+				len(messages[i].Data))
 		}
 		fds, err := unix.ParseUnixRights(&messages[i])
 		if err != nil {
@@ -193,7 +196,8 @@ func SendTo(fd int, m Message) error {
 		if err != unix.EAGAIN {
 			return err
 		}
-		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}, -1); err != nil && err != unix.EINTR {
+		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}},
+			-1); err != nil && err != unix.EINTR {
 			return err
 		}
 	}

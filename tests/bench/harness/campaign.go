@@ -29,15 +29,18 @@ type plan struct {
 	sizes    string        // of make bench
 	patience time.Duration // for other programs to leave the machine alone
 	state    time.Duration // for a good state of the machine, besides
-	limit    time.Duration // when the run starts nothing new; what it has measured by then is reported
-	offset   int           // see board.h
+	// when the run starts nothing new; what it has measured by then is reported
+	limit  time.Duration
+	offset int // see board.h
 }
 
 func planOf(o *options) plan {
-	p := plan{seconds: "0.06", rounds: 7, patience: 4 * time.Minute, state: 5 * time.Minute, limit: 26 * time.Minute,
+	p := plan{seconds: "0.06", rounds: 7, patience: 4 * time.Minute, state: 5 * time.Minute,
+		limit: 26 * time.Minute,
 		sizes: "8,16,32,64,128,256,512,1024,2048,4096,8192,16384,32768,65536,131072,262144,524288,1048576,2097152,4194304"}
 	if o.quick {
-		p = plan{seconds: "0.03", rounds: 3, patience: 20 * time.Second, state: 30 * time.Second, limit: 4 * time.Minute,
+		p = plan{seconds: "0.03", rounds: 3, patience: 20 * time.Second, state: 30 * time.Second,
+			limit: 4 * time.Minute,
 			sizes: "8,1024,65536,1048576,4194304"}
 	}
 	if o.rounds > 0 {
@@ -82,7 +85,8 @@ func newCampaign(o *options) (c *campaign, chosen []comparison, err error) {
 		return c, nil, err
 	}
 	w := o.world(c.plan)
-	if chosen, err = choose(w.rows, o.rowNames, func(c comparison) string { return c.name }); err != nil {
+	if chosen, err = choose(w.rows, o.rowNames,
+		func(c comparison) string { return c.name }); err != nil {
 		return nil, nil, err
 	}
 	var there []participant
@@ -107,7 +111,8 @@ func (c *campaign) run(ctx context.Context) error {
 				fmt.Fprintf(os.Stderr, "time is up in round %d of %d\n", round, c.plan.rounds)
 				return nil
 			}
-			fmt.Fprintf(os.Stderr, "%5.1fs round %d/%d %-14s", time.Since(c.start).Seconds(), round, c.plan.rounds, c.groups[i].name)
+			fmt.Fprintf(os.Stderr, "%5.1fs round %d/%d %-14s", time.Since(c.start).Seconds(), round,
+				c.plan.rounds, c.groups[i].name)
 			c.measure(ctx, &c.groups[i], round)
 			fmt.Fprintln(os.Stderr)
 			if ctx.Err() != nil {
@@ -127,7 +132,8 @@ func (c *campaign) measure(ctx context.Context, g *group, round int) {
 	for _, t := range turns {
 		left := g.sizes
 		for attempt := 0; attempt == 0 || attempt <= repeats && len(left) > 0; attempt++ {
-			if ctx.Err() != nil || attempt > 0 && c.again > time.Duration(repeatsShare*float64(time.Since(c.start))) {
+			if ctx.Err() != nil || attempt > 0 &&
+				c.again > time.Duration(repeatsShare*float64(time.Since(c.start))) {
 				break
 			}
 			start := time.Now()
@@ -161,7 +167,8 @@ func (c *campaign) trial(ctx context.Context, pr program, round int) (disturbed 
 			r.Before, r.After = before, after
 		}
 		c.rows = append(c.rows, r)
-		if r.disturbed(limit) && pr.realtime(c.o) == c.o.realtime { // else others are known to be at work, and stay
+		// else others are known to be at work, and stay
+		if r.disturbed(limit) && pr.realtime(c.o) == c.o.realtime {
 			disturbed = append(disturbed, r.Size)
 		}
 	}

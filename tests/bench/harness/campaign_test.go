@@ -23,7 +23,8 @@ func chooseRows(names string) ([]comparison, error) {
 
 func TestChoose(t *testing.T) {
 	some, err := chooseRows("put8, get*k,am8")
-	if got := rowNames(some); err != nil || !slices.Equal(got, []string{"am8", "put8", "get4k", "get64k", "get-bandwidth64k"}) {
+	if got := rowNames(some); err != nil || !slices.Equal(got,
+		[]string{"am8", "put8", "get4k", "get64k", "get-bandwidth64k"}) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	for _, bad := range []string{"put9", "am8,", "[", "am8,nothing*"} {
@@ -36,7 +37,8 @@ func TestChoose(t *testing.T) {
 // Each row of either table is there once, ours has one program for it, and something stands beside
 // it, with another tree's build in place of the peers too.
 func TestRowsAreMeasured(t *testing.T) {
-	for _, o := range []options{{peers: true}, {udp: true}, {peers: true, before: "/x"}, {udp: true, before: "/x"}} {
+	for _, o := range []options{{peers: true}, {udp: true}, {peers: true, before: "/x"},
+		{udp: true, before: "/x"}} {
 		o.out = t.TempDir()
 		w := o.world(plan{seconds: "1"})
 		names := map[string]bool{}
@@ -103,24 +105,30 @@ func TestPrograms(t *testing.T) {
 			t.Errorf("%s: %d tasks in a barrier of 4", name, pr.tasks)
 		}
 	}
-	if got := strings.Join(first("lapi", "am", 8, 64).args, " "); got != "compare --ops=am --sizes=8,64 --seconds=0.5" {
+	if got := strings.Join(first("lapi", "am", 8, 64).args,
+		" "); got != "compare --ops=am --sizes=8,64 --seconds=0.5" {
 		t.Errorf("ours: %s", got)
 	}
 	pr := first("openmpi-ucx", "am", 8)
-	if got := strings.Join(pr.launcher, " "); !strings.Contains(got, "--mca osc ucx --oversubscribe --bind-to none") || !slices.Contains(pr.env, "UCX_TLS=posix,cma,self") {
+	if got := strings.Join(pr.launcher, " "); !strings.Contains(got,
+		"--mca osc ucx --oversubscribe --bind-to none") || !slices.Contains(pr.env,
+		"UCX_TLS=posix,cma,self") {
 		t.Errorf("openmpi-ucx: %s, %v", got, pr.env)
 	}
-	if byName["mpich"].programs(&operation{op: "put"}, []int{8}) != nil || first("ucx", "put", 8).parse == nil {
+	if byName["mpich"].programs(&operation{op: "put"}, []int{8}) != nil ||
+		first("ucx", "put", 8).parse == nil {
 		t.Error("a put's arrival at the target is UCX's alone")
 	}
 }
 
 func compareRun() []Row {
 	return slices.Concat(
-		series("lapi", "am", 8, "us", 0.09), series("ucx", "am", 8, "us", 0.15), series("mpich", "am", 8, "us", 0.10),
+		series("lapi", "am", 8, "us", 0.09), series("ucx", "am", 8, "us", 0.15),
+		series("mpich", "am", 8, "us", 0.10),
 		series("lapi", "put-rate", 8, "M/s", 25), series("lapi", "put-fence-rate", 8, "M/s", 5),
 		series("ucx", "put-rate", 8, "M/s", 8), series("mpich", "put-rate", 8, "M/s", 10),
-		series("lapi", "put-cold", 64<<20, "GB/s", 9), series("mpich", "put-cold", 64<<20, "GB/s", 100),
+		series("lapi", "put-cold", 64<<20, "GB/s", 9), series("mpich", "put-cold", 64<<20, "GB/s",
+			100),
 		series("pipeline", "put-cold", 64<<20, "GB/s", 10), series("lapi", "get", 8, "us", 1))
 }
 
@@ -153,7 +161,8 @@ func TestReport(t *testing.T) {
 	}
 	c := &campaign{o: o, rows: rows, ours: map[string]int{"shm gfence": 0, "shm rate": 2}}
 	err := c.complete(comparisons())
-	if err == nil || !strings.Contains(err.Error(), "gfence8") || !strings.Contains(err.Error(), "shm gfence") ||
+	if err == nil || !strings.Contains(err.Error(), "gfence8") ||
+		!strings.Contains(err.Error(), "shm gfence") ||
 		strings.Contains(err.Error(), "am8") || strings.Contains(err.Error(), "shm rate") {
 		t.Errorf("got %v", err)
 	}
@@ -220,7 +229,8 @@ func TestStateStandsAroundForeignPrograms(t *testing.T) {
 func TestWaitGoodEnds(t *testing.T) {
 	c, _ := scriptCampaign(t, "echo row,state,oneway,0,300,ns,300,300,0\n")
 	c.plan.state = 400 * time.Millisecond
-	if ns := c.waitGood(context.Background(), 110); ns != 300 || c.plan.state >= 400*time.Millisecond {
+	if ns := c.waitGood(context.Background(), 110); ns != 300 ||
+		c.plan.state >= 400*time.Millisecond {
 		t.Errorf("%v ns, %v left", ns, c.plan.state)
 	}
 }
@@ -238,13 +248,16 @@ func TestPair(t *testing.T) {
 		out, _, err := execute(context.Background(), o, pair("p", "x", nil, nil, server, client))
 		return out, err
 	}
-	if out, err := run(strings.Replace(server, "%s", "", 1), client); err != nil || out != "1 from a server\n" {
+	if out, err := run(strings.Replace(server, "%s", "", 1), client); err != nil ||
+		out != "1 from a server\n" {
 		t.Errorf("got %q, %v", out, err)
 	}
-	if _, err := run(strings.Replace(server, "%s", `raise SystemExit("bad end")`, 1), client); err == nil || !strings.Contains(err.Error(), "bad end") {
+	if _, err := run(strings.Replace(server, "%s", `raise SystemExit("bad end")`, 1),
+		client); err == nil || !strings.Contains(err.Error(), "bad end") {
 		t.Errorf("a server that fails late: %v", err)
 	}
-	if _, err := run("echo this server has failed", client); err == nil || !strings.Contains(err.Error(), "this server has failed") {
+	if _, err := run("echo this server has failed", client); err == nil ||
+		!strings.Contains(err.Error(), "this server has failed") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -17,7 +17,8 @@ const pairScript = "tests/bench/pair.sh"
 
 // pair is a program of a server and a client, on a core each; @ in their words stands for a port.
 func pair(who, test string, parse func(string) []Row, env []string, server, client string) program {
-	return program{who: who, name: pairScript, args: []string{test, server, client}, env: env, parse: parse}
+	return program{who: who, name: pairScript, args: []string{test, server, client}, env: env,
+		parse: parse}
 }
 
 // ucxTest is how ucx_perftest measures an operation. Times and rates come from its column of
@@ -59,29 +60,32 @@ func ucxRepetitions(size int) int {
 func (p plan) ucx(name string, tests map[string]ucxTest, o *options, env ...string) participant {
 	// heap: user memory, not memory that the peer has allocated and mapped at both sides
 	env = append([]string{"UCX_ALLOC_PRIO=heap", "UCX_WARN_UNUSED_ENV_VARS=n"}, env...)
-	return participant{name: name, needs: "ucx_perftest", debian: "ucx-utils", programs: func(g *operation, sizes []int) (all []program) {
-		t, ok := tests[g.op]
-		if !ok {
-			return nil
-		}
-		for _, size := range sizes {
-			batch := filepath.Join(o.out, fmt.Sprintf("ucx-%s-%d.batch", t.test, size))
-			if err := os.WriteFile(batch, []byte(t.batch(size)), 0o644); err != nil {
-				fmt.Fprintln(os.Stderr, err)
+	return participant{name: name, needs: "ucx_perftest", debian: "ucx-utils",
+		programs: func(g *operation, sizes []int) (all []program) {
+			t, ok := tests[g.op]
+			if !ok {
 				return nil
 			}
-			common := fmt.Sprintf("-p @ -b '%s'", batch)
-			parse := func(out string) []Row { return parseUCX(out, g.op) }
-			all = append(all, pair(name, t.test, parse, env, "ucx_perftest "+common, "ucx_perftest localhost -f -v "+common))
-		}
-		return all
-	}}
+			for _, size := range sizes {
+				batch := filepath.Join(o.out, fmt.Sprintf("ucx-%s-%d.batch", t.test, size))
+				if err := os.WriteFile(batch, []byte(t.batch(size)), 0o644); err != nil {
+					fmt.Fprintln(os.Stderr, err)
+					return nil
+				}
+				common := fmt.Sprintf("-p @ -b '%s'", batch)
+				parse := func(out string) []Row { return parseUCX(out, g.op) }
+				all = append(all, pair(name, t.test, parse, env, "ucx_perftest "+common,
+					"ucx_perftest localhost -f -v "+common))
+			}
+			return all
+		}}
 }
 
 // batch is the list of tests that ucx_perftest runs: the same several times.
 func (t ucxTest) batch(size int) string {
 	n := min(t.messages, max(16, 64<<20/size))
-	test := fmt.Sprintf("%d -t %s %s -s %d -n %d -w %d\n", size, t.test, t.flags, size, n, max(2, n/10))
+	test := fmt.Sprintf("%d -t %s %s -s %d -n %d -w %d\n", size, t.test, t.flags, size, n,
+		max(2, n/10))
 	return strings.Repeat(test, ucxRepetitions(size))
 }
 
@@ -121,17 +125,20 @@ func parseUCX(out, op string) []Row {
 
 // libfabric is its shm provider: of its programs Debian has only the ping-pong.
 func (p plan) libfabric(*options) participant {
-	return participant{name: "libfabric", needs: "fi_pingpong", debian: "libfabric-bin", programs: func(g *operation, sizes []int) (all []program) {
-		if g.op != "am" {
-			return nil
-		}
-		for _, size := range sizes {
-			common := fmt.Sprintf("fi_pingpong -p shm -e rdm -S %d -I %d", size, min(20000, max(100, 64<<20/size)))
-			parse := func(out string) []Row { return parsePingpong(out, size) }
-			all = append(all, pair("libfabric", "shm", parse, nil, common+" -B @", common+" -P @ localhost"))
-		}
-		return all
-	}}
+	return participant{name: "libfabric", needs: "fi_pingpong", debian: "libfabric-bin",
+		programs: func(g *operation, sizes []int) (all []program) {
+			if g.op != "am" {
+				return nil
+			}
+			for _, size := range sizes {
+				common := fmt.Sprintf("fi_pingpong -p shm -e rdm -S %d -I %d", size,
+					min(20000, max(100, 64<<20/size)))
+				parse := func(out string) []Row { return parsePingpong(out, size) }
+				all = append(all, pair("libfabric", "shm", parse, nil, common+" -B @",
+					common+" -P @ localhost"))
+			}
+			return all
+		}}
 }
 
 // parsePingpong finds the column usec/xfer in the last line.

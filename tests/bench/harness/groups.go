@@ -22,18 +22,21 @@ func (p plan) benchGroups() []group {
 		g := group{name: name}
 		for _, t := range tests {
 			pr := program{who: t.who, ours: t.tasks > 0, tasks: t.tasks, name: "rawbench"}
-			pr.args = append([]string{t.words[0], "--sizes=" + p.sizes, "--seconds=" + seconds}, t.words[1:]...)
+			pr.args = append([]string{t.words[0], "--sizes=" + p.sizes, "--seconds=" + seconds},
+				t.words[1:]...)
 			switch {
 			case t.words[0] == "call" && t.tasks == 0:
 				pr.name, pr.args = "crossing", []string{"call", "--seconds=" + seconds}
 			case t.tasks > 0:
-				pr.name, pr.env = "lapibench", []string{"MP_EUILIB=ip", "LAPI_USE_SHM=" + map[string]string{"shm": "only", "udp": "no"}[t.who]}
+				pr.name, pr.env = "lapibench", []string{"MP_EUILIB=ip",
+					"LAPI_USE_SHM=" + map[string]string{"shm": "only", "udp": "no"}[t.who]}
 			}
 			g.turns = append(g.turns, func([]int) []program { return []program{pr} })
 		}
 		groups = append(groups, g)
 	}
-	add("shm-latency", p.seconds, shm(2, "latency"), raw("cacheline"), raw("writev"), raw("memcpy"), raw("call"))
+	add("shm-latency", p.seconds, shm(2, "latency"), raw("cacheline"), raw("writev"), raw("memcpy"),
+		raw("call"))
 	add("shm-bandwidth", p.seconds, shm(2, "bandwidth"), raw("writev"), raw("memcpy"))
 	add("shm-vector", p.seconds, shm(2, "vector", "--sizes=65536,1048576"), raw("writev"))
 	add("pack", p.seconds, shm(2, "pack", "--sizes=8388608"))
@@ -44,7 +47,8 @@ func (p plan) benchGroups() []group {
 	add("udp-bandwidth", p.seconds, udp(2, "bandwidth"), raw("udp-stream"))
 	add("udp-rate", p.seconds, udp(2, "rate"), raw("udp-rate"))
 	for _, n := range []int{2, 4, 8} {
-		add("gfence-"+strconv.Itoa(n), p.seconds, shm(n, "gfence"), raw("barrier", "--tasks="+strconv.Itoa(n)), udp(n, "gfence"))
+		add("gfence-"+strconv.Itoa(n), p.seconds, shm(n, "gfence"),
+			raw("barrier", "--tasks="+strconv.Itoa(n)), udp(n, "gfence"))
 	}
 	for _, n := range []int{2, 64} {
 		add("startup-"+strconv.Itoa(n), p.seconds, shm(n, "startup"), udp(n, "startup"))

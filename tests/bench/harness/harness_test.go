@@ -12,11 +12,13 @@ import (
 
 func TestParseRow(t *testing.T) {
 	r, ok := parseRow("row,latency,put,8,0.3500,us,60.1,61.2,3")
-	want := Row{Key: Key{Op: "latency/put", Size: 8}, Value: 0.35, Unit: "us", Before: 60.1, After: 61.2, Preempted: 3}
+	want := Row{Key: Key{Op: "latency/put", Size: 8}, Value: 0.35, Unit: "us", Before: 60.1,
+		After: 61.2, Preempted: 3}
 	if !ok || r != want {
 		t.Fatalf("got %+v, %v", r, ok)
 	}
-	for _, bad := range []string{"", "hello", "row,latency,put,8,0.35,us,60,61", "row,a,b,x,1,us,1,1,0", "row,a,b,8,?,us,1,1,0", "row,a,b,8,1,us,1,1,0.5"} {
+	for _, bad := range []string{"", "hello", "row,latency,put,8,0.35,us,60,61",
+		"row,a,b,x,1,us,1,1,0", "row,a,b,8,?,us,1,1,0", "row,a,b,8,1,us,1,1,0.5"} {
 		if _, ok := parseRow(bad); ok {
 			t.Errorf("%q was taken for a row", bad)
 		}
@@ -27,7 +29,8 @@ func TestParseRow(t *testing.T) {
 func series(who, op string, size int, unit string, values ...float64) []Row {
 	var rows []Row
 	for i, v := range values {
-		rows = append(rows, Row{Key: Key{who, op, size}, Round: i + 1, Value: v, Unit: unit, Before: 60, After: 60})
+		rows = append(rows, Row{Key: Key{who, op, size}, Round: i + 1, Value: v, Unit: unit,
+			Before: 60, After: 60})
 	}
 	return rows
 }
@@ -39,7 +42,8 @@ func TestSummariseDropsDisturbed(t *testing.T) {
 	rows[6].Before = 300
 	s := summarise(rows, 110)
 	put := s.All[Key{"shm", "latency/put", 8}]
-	if put.Median != 3 || put.Low != 2 || put.High != 4 || put.Kept != 5 || put.Dropped != 1 || put.Disturbed {
+	if put.Median != 3 || put.Low != 2 || put.High != 4 || put.Kept != 5 || put.Dropped != 1 ||
+		put.Disturbed {
 		t.Errorf("put: %+v", put)
 	}
 	// nothing undisturbed: reported all the same, and marked
@@ -112,7 +116,8 @@ func TestRawLimit(t *testing.T) {
 // program makes an executable shell script in the folder of the programs.
 func script(t *testing.T, dir, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, "rawbench"), []byte("#!/bin/sh\n"+text), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "rawbench"), []byte("#!/bin/sh\n"+text),
+		0o755); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -125,7 +130,8 @@ func TestRunTrial(t *testing.T) {
 	if len(rows) != 1 || rows[0].Round != 3 || rows[0].Who != "raw" || rows[0].Value != 5 {
 		t.Errorf("got %+v", rows)
 	}
-	for _, bad := range []string{"exit 3\n", "echo nothing to see\n", "echo row,queue,rate,8,5,M/s,60,60,0; exit 1\n"} {
+	for _, bad := range []string{"exit 3\n", "echo nothing to see\n",
+		"echo row,queue,rate,8,5,M/s,60,60,0; exit 1\n"} {
 		script(t, o.bin, bad)
 		if rows := runTrial(context.Background(), o, pr, 1); rows != nil {
 			t.Errorf("%q gave %+v", bad, rows)
@@ -138,7 +144,8 @@ func TestInterruptEndsTrial(t *testing.T) {
 	script(t, o.bin, "sleep 1000\n")
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
-	if _, _, err := execute(ctx, o, program{who: "raw", name: "rawbench", args: []string{"queue"}}); err == nil {
+	if _, _, err := execute(ctx, o, program{who: "raw", name: "rawbench",
+		args: []string{"queue"}}); err == nil {
 		t.Error("a killed trial succeeded")
 	}
 }
@@ -147,7 +154,8 @@ func TestSignificant(t *testing.T) {
 	for _, c := range []struct {
 		v    float64
 		want string
-	}{{0, "0"}, {1, "1.00"}, {9.999, "10.00"}, {123456, "123456"}, {0.00123, "0.00123"}, {45.67, "45.7"}} {
+	}{{0, "0"}, {1, "1.00"}, {9.999, "10.00"}, {123456, "123456"}, {0.00123, "0.00123"},
+		{45.67, "45.7"}} {
 		if got := brief(c.v); got != c.want {
 			t.Errorf("%v: %q, want %q", c.v, got, c.want)
 		}
@@ -161,7 +169,8 @@ func TestOthers(t *testing.T) {
 	if got := parseBusy("intr 5"); got != 0 {
 		t.Errorf("no line: %v", got)
 	}
-	if got := othersCores(1500*time.Millisecond, 500*time.Millisecond, time.Second); math.Abs(got-0.98) > 1e-9 {
+	if got := othersCores(1500*time.Millisecond, 500*time.Millisecond,
+		time.Second); math.Abs(got-0.98) > 1e-9 {
 		t.Errorf("others: %v", got)
 	}
 	if got := othersCores(500*time.Millisecond, 500*time.Millisecond, time.Second); got != 0 {

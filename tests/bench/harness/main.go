@@ -39,15 +39,20 @@ func main() {
 	flag.BoolVar(&o.peers, "peers", false, "beside other libraries, over shared memory")
 	flag.BoolVar(&o.udp, "udp", false, "over UDP/IP, beside bare sockets, and others over TCP")
 	flag.BoolVar(&o.quick, "quick", false, "few sizes and rounds")
-	flag.BoolVar(&o.realtime, "realtime", false, "run trials of no more tasks than processors at real-time priority (root): for busy machines")
+	flag.BoolVar(&o.realtime, "realtime", false,
+		"run trials of no more tasks than processors at real-time priority (root): for busy machines")
 	flag.IntVar(&o.rounds, "rounds", 0, "how often everything is repeated (default 7, quick 3)")
-	flag.IntVar(&o.offset, "offset", 0, "bytes from a page boundary at which buffers start: malloc's have 16")
-	flag.StringVar(&o.rowNames, "rows", "", "only these rows (make bench: groups): names or patterns, separated by commas")
-	flag.Float64Var(&o.stateLimit, "state-limit", defaultStateLimit, "drop results around which a cache line's way took longer, ns")
+	flag.IntVar(&o.offset, "offset", 0,
+		"bytes from a page boundary at which buffers start: malloc's have 16")
+	flag.StringVar(&o.rowNames, "rows", "",
+		"only these rows (make bench: groups): names or patterns, separated by commas")
+	flag.Float64Var(&o.stateLimit, "state-limit", defaultStateLimit,
+		"drop results around which a cache line's way took longer, ns")
 	flag.StringVar(&o.bin, "bin", "build/bench", "folder of the benchmark programs")
 	flag.StringVar(&o.lapirun, "lapirun", "build/bin/lapirun", "the launcher")
 	flag.StringVar(&o.out, "out", "build/bench", "folder of the results")
-	flag.StringVar(&o.before, "before", "", "build folder of another tree, which ours is compared with instead of the peers (-peers, -udp)")
+	flag.StringVar(&o.before, "before", "",
+		"build folder of another tree, which ours is compared with instead of the peers (-peers, -udp)")
 	flag.Parse()
 	if err := run(&o); err != nil {
 		fmt.Fprintln(os.Stderr, "harness:", err)

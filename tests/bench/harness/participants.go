@@ -36,7 +36,8 @@ func (o *options) world(p plan) world {
 		w = world{comparisonsUDP(), p.overUDP(o)}
 	}
 	if o.before != "" {
-		w.participants = slices.DeleteFunc(w.participants, func(q participant) bool { return slices.Contains(peerNames, q.name) })
+		w.participants = slices.DeleteFunc(w.participants,
+			func(q participant) bool { return slices.Contains(peerNames, q.name) })
 		other := p.lapi("before", o.udp)
 		inner := other.programs
 		other.programs = func(g *operation, sizes []int) []program {
@@ -63,7 +64,8 @@ func (p plan) overMemory(o *options) []participant {
 		p.ucx("ucx", ucxTests, o, "UCX_TLS=posix,cma"),
 		p.ucx("ucx-tag", ucxTagTests, o, "UCX_TLS=posix,cma"),
 		p.mpi("openmpi", "openmpi", "--mca", "pml", "ob1", "--mca", "btl", "vader,self"),
-		p.mpi("openmpi-ucx", "openmpi", "--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any", "--mca", "osc", "ucx"),
+		p.mpi("openmpi-ucx", "openmpi", "--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any",
+			"--mca", "pml_ucx_devices", "any", "--mca", "osc", "ucx"),
 		p.mpi("mpich", "mpich"),
 		p.libfabric(o),
 		p.bare(pipeline, "put-cold", "pipeline"),
@@ -85,7 +87,8 @@ func (p plan) overUDP(o *options) []participant {
 		p.setting("lapi-1400", "MP_UDP_PACKET_SIZE=1400"),
 		p.ucx("ucx", ucxTests, o, tcp...),
 		p.ucx("ucx-tag", ucxTagTests, o, tcp...),
-		p.mpi("openmpi", "openmpi", "--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo", "--mca", "osc", "pt2pt"),
+		p.mpi("openmpi", "openmpi", "--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca",
+			"btl_tcp_if_include", "lo", "--mca", "osc", "pt2pt"),
 		withEnvironment(p.mpi("mpich", "mpich"), append(tcp, "MPIR_CVAR_NOLOCAL=1")...),
 		p.bare(bareOneWay, "put", "udp-pingpong"),
 		p.bare(bareStream, "put-bandwidth", "udp-stream"),
@@ -181,7 +184,8 @@ func withEnvironment(q participant, env ...string) participant {
 // mpi is an MPI library; family is how Debian calls its commands.
 func (p plan) mpi(name, family string, options ...string) participant {
 	programs := func(g *operation, sizes []int) []program {
-		pr := program{who: name, tasks: 2, name: "mpibench." + family, launcher: append([]string{"mpirun." + family}, options...)}
+		pr := program{who: name, tasks: 2, name: "mpibench." + family,
+			launcher: append([]string{"mpirun." + family}, options...)}
 		if family == "openmpi" {
 			pr.launcher = append(pr.launcher, "--oversubscribe", "--bind-to", "none")
 			// It refuses to be started by root, as it is in containers, unless told
@@ -203,7 +207,8 @@ func (p plan) mpi(name, family string, options ...string) participant {
 		return []program{pr}
 	}
 	return participant{name: name, needs: "mpibench." + family, debian: map[string]string{
-		"openmpi": "openmpi-bin, libopenmpi-dev", "mpich": "mpich, libmpich-dev"}[family], programs: programs}
+		"openmpi": "openmpi-bin, libopenmpi-dev", "mpich": "mpich, libmpich-dev"}[family],
+		programs: programs}
 }
 
 // bare is a test of rawbench that stands beside op.
@@ -212,6 +217,7 @@ func (p plan) bare(name, op, test string) participant {
 		if g.op != op {
 			return nil
 		}
-		return []program{{who: name, name: "rawbench", args: p.at(sizes, test), op: op, ordinary: op == "put-computing"}}
+		return []program{{who: name, name: "rawbench", args: p.at(sizes, test), op: op,
+			ordinary: op == "put-computing"}}
 	}}
 }

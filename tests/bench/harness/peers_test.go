@@ -12,7 +12,8 @@ import (
 func TestUCXBatch(t *testing.T) {
 	batches := ucxTests["fetch-and-add"].batch(8) + ucxTests["fetch-and-add"].batch(4<<20)
 	lines := strings.Split(strings.TrimSpace(batches), "\n")
-	if len(lines) != ucxRepetitions(8)+ucxRepetitions(4<<20) || lines[0] != "8 -t ucp_fadd -O 1 -s 8 -n 20000 -w 2000" ||
+	if len(lines) != ucxRepetitions(8)+ucxRepetitions(4<<20) ||
+		lines[0] != "8 -t ucp_fadd -O 1 -s 8 -n 20000 -w 2000" ||
 		lines[len(lines)-1] != "4194304 -t ucp_fadd -O 1 -s 4194304 -n 16 -w 2" {
 		t.Errorf("got %q", lines)
 	}
@@ -31,9 +32,13 @@ func TestParseUCX(t *testing.T) {
 		op   string
 		want []Row
 	}{
-		{"put", []Row{{Key: Key{Op: "put", Size: 8}, Value: 0.25, Unit: "us"}, {Key: Key{Op: "put", Size: 1 << 20}, Value: 100, Unit: "us"}}},
-		{"put-rate", []Row{{Key: Key{Op: "put-rate", Size: 8}, Value: 4, Unit: "M/s"}, {Key: Key{Op: "put-rate", Size: 1 << 20}, Value: 0.01, Unit: "M/s"}}},
-		{"put-bandwidth", []Row{{Key: Key{Op: "put-bandwidth", Size: 8}, Value: 0.032, Unit: "GB/s"}, {Key: Key{Op: "put-bandwidth", Size: 1 << 20}, Value: 10.48576, Unit: "GB/s"}}},
+		{"put", []Row{{Key: Key{Op: "put", Size: 8}, Value: 0.25, Unit: "us"},
+			{Key: Key{Op: "put", Size: 1 << 20}, Value: 100, Unit: "us"}}},
+		{"put-rate", []Row{{Key: Key{Op: "put-rate", Size: 8}, Value: 4, Unit: "M/s"},
+			{Key: Key{Op: "put-rate", Size: 1 << 20}, Value: 0.01, Unit: "M/s"}}},
+		{"put-bandwidth", []Row{{Key: Key{Op: "put-bandwidth", Size: 8}, Value: 0.032,
+			Unit: "GB/s"}, {Key: Key{Op: "put-bandwidth", Size: 1 << 20}, Value: 10.48576,
+			Unit: "GB/s"}}},
 	} {
 		if got := parseUCX(ucxOutput, c.op); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: got %+v", c.op, got)
@@ -49,7 +54,9 @@ func TestParsePingpong(t *testing.T) {
 	if len(rows) != 1 || rows[0].Value != 1.42 || rows[0].Size != 8 {
 		t.Errorf("got %v", rows)
 	}
-	for _, bad := range []string{"", "bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec", "no route"} {
+	for _, bad := range []string{"",
+		"bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec",
+		"no route"} {
 		if parsePingpong(bad, 8) != nil {
 			t.Errorf("%q was taken for a result", bad)
 		}
@@ -96,7 +103,8 @@ func TestVerdictOfDisturbed(t *testing.T) {
 func TestFallbackPrefersGoodState(t *testing.T) {
 	rows := series("lapi", "am", 8, "us", 1, 2, 900)
 	rows[0].Others, rows[1].Others, rows[2].After = 1, 1, 300
-	if v := summarise(rows, 110).All[Key{"lapi", "am", 8}]; v.Median != 1.5 || !v.Disturbed || v.Dropped != 3 {
+	if v := summarise(rows, 110).All[Key{"lapi", "am", 8}]; v.Median != 1.5 || !v.Disturbed ||
+		v.Dropped != 3 {
 		t.Errorf("got %+v", v)
 	}
 }
@@ -104,10 +112,12 @@ func TestFallbackPrefersGoodState(t *testing.T) {
 func TestMissingIsNamed(t *testing.T) {
 	o := &options{bin: t.TempDir()}
 	q := participant{needs: "no-such-program", debian: "a-package"}
-	if got := q.missing(o); !strings.Contains(got, "no-such-program") || !strings.Contains(got, "a-package") {
+	if got := q.missing(o); !strings.Contains(got, "no-such-program") ||
+		!strings.Contains(got, "a-package") {
 		t.Errorf("got %q", got)
 	}
-	if err := os.WriteFile(filepath.Join(o.bin, "no-such-program"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(o.bin, "no-such-program"), []byte("#!/bin/sh\n"),
+		0o755); err != nil {
 		t.Fatal(err)
 	}
 	if got := q.missing(o); got != "" {

@@ -32,7 +32,8 @@ func busyTime() time.Duration {
 func parseBusy(text string) time.Duration {
 	line, _, _ := strings.Cut(text, "\n")
 	var user, nice, system, idle, wait, irq, soft, steal int64
-	if n, _ := fmt.Sscanf(line, "cpu %d %d %d %d %d %d %d %d", &user, &nice, &system, &idle, &wait, &irq, &soft, &steal); n != 8 {
+	if n, _ := fmt.Sscanf(line, "cpu %d %d %d %d %d %d %d %d", &user, &nice, &system, &idle, &wait,
+		&irq, &soft, &steal); n != 8 {
 		return 0
 	}
 	return time.Duration(user+nice+system+irq+soft+steal) * tick

@@ -109,14 +109,17 @@ func report(o *options, chosen []comparison, s *Summaries) error {
 
 // resultLines is a line for each series.
 func (s *Summaries) resultLines() [][]string {
-	lines := [][]string{{"who", "op", "size", "median", "quartile1", "quartile3", "unit", "kept", "dropped", "disturbed", "raw_limit", "raw_limit_is", "ratio"}}
+	lines := [][]string{{"who", "op", "size", "median", "quartile1", "quartile3", "unit", "kept",
+		"dropped", "disturbed", "raw_limit", "raw_limit_is", "ratio"}}
 	keys := slices.SortedFunc(maps.Keys(s.All), func(a, b Key) int {
 		return cmp.Or(strings.Compare(a.Who, b.Who), strings.Compare(a.Op, b.Op), a.Size-b.Size)
 	})
 	for _, k := range keys {
 		v := s.All[k]
-		l := []string{k.Who, k.Op, strconv.Itoa(k.Size), number(v.Median), number(v.Low), number(v.High), v.Unit,
-			strconv.Itoa(v.Kept), strconv.Itoa(v.Dropped), strconv.FormatBool(v.Disturbed), "", "", ""}
+		l := []string{k.Who, k.Op, strconv.Itoa(k.Size), number(v.Median), number(v.Low),
+			number(v.High), v.Unit,
+			strconv.Itoa(v.Kept), strconv.Itoa(v.Dropped), strconv.FormatBool(v.Disturbed), "", "",
+			""}
 		if limit, what := s.rawLimit(k); limit > 0 {
 			l[10], l[11], l[12] = number(limit), what, number(v.Median/limit)
 		}
@@ -137,7 +140,8 @@ func (s *Summaries) tableLines(chosen []comparison) [][]string {
 			table = append(table, line)
 			continue
 		}
-		line := []string{r.name, r.ours.Unit, mark(r.ours), fmt.Sprintf("[%s %s]", brief(r.ours.Low), brief(r.ours.High))}
+		line := []string{r.name, r.ours.Unit, mark(r.ours), fmt.Sprintf("[%s %s]",
+			brief(r.ours.Low), brief(r.ours.High))}
 		for _, name := range append(slices.Clone(peerNames), c.beside) {
 			line = append(line, mark(r.others[name]))
 		}

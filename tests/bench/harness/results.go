@@ -71,11 +71,14 @@ func (r *Row) slow(limit float64) bool { return r.Before > limit || r.After > li
 // writeRaw writes every row, with a flag for those that summarise drops under the limit wanted, ns.
 func writeRaw(path string, rows []Row, wanted float64) error {
 	limit := stateLimit(rows, wanted)
-	all := [][]string{{"round", "who", "op", "size", "value", "unit", "state_before_ns", "state_after_ns", "preempted", "others_cores", "undisturbed"}}
+	all := [][]string{{"round", "who", "op", "size", "value", "unit", "state_before_ns",
+		"state_after_ns", "preempted", "others_cores", "undisturbed"}}
 	for i := range rows {
 		r := &rows[i]
-		all = append(all, []string{strconv.Itoa(r.Round), r.Who, r.Op, strconv.Itoa(r.Size), number(r.Value), r.Unit,
-			number(r.Before), number(r.After), strconv.Itoa(r.Preempted), number(r.Others), strconv.FormatBool(!r.disturbed(limit))})
+		all = append(all, []string{strconv.Itoa(r.Round), r.Who, r.Op, strconv.Itoa(r.Size),
+			number(r.Value), r.Unit,
+			number(r.Before), number(r.After), strconv.Itoa(r.Preempted), number(r.Others),
+			strconv.FormatBool(!r.disturbed(limit))})
 	}
 	return writeCSV(path, all)
 }

@@ -52,7 +52,8 @@ func runTrial(ctx context.Context, o *options, pr program, round int) []Row {
 	if pr.parse != nil {
 		parse = pr.parse
 	}
-	rows := slices.DeleteFunc(parse(out), func(r Row) bool { // the same measurement as the bandwidth
+	// the same measurement as the bandwidth
+	rows := slices.DeleteFunc(parse(out), func(r Row) bool {
 		return pr.op != "" && strings.HasSuffix(r.Op, "/time")
 	})
 	if err == nil && len(rows) == 0 {
@@ -67,7 +68,8 @@ func runTrial(ctx context.Context, o *options, pr program, round int) []Row {
 		fmt.Fprintf(os.Stderr, " (others: %.1f cores)", others)
 	}
 	if pr.args[0] == "startup" {
-		rows = append(rows, Row{Key: Key{Op: "startup/job", Size: pr.tasks}, Value: float64(elapsed.Microseconds()) / 1e3, Unit: "ms"})
+		rows = append(rows, Row{Key: Key{Op: "startup/job", Size: pr.tasks},
+			Value: float64(elapsed.Microseconds()) / 1e3, Unit: "ms"})
 	}
 	for i := range rows {
 		rows[i].Who, rows[i].Round, rows[i].Others = pr.who, round, others
@@ -86,7 +88,8 @@ func (pr program) realtime(o *options) bool {
 
 // execute runs a program to its end and returns what it printed and the processor time that it and
 // its tasks used. The error carries its last words.
-func execute(ctx context.Context, o *options, pr program) (printed string, used time.Duration, err error) {
+func execute(ctx context.Context, o *options, pr program) (printed string, used time.Duration,
+	err error) {
 	path := pr.name
 	if !strings.Contains(path, "/") {
 		path = filepath.Join(o.bin, path)
@@ -104,7 +107,8 @@ func execute(ctx context.Context, o *options, pr program) (printed string, used 
 		if launcher == nil {
 			launcher = []string{o.lapirun}
 		}
-		args = slices.Concat(launcher[1:], []string{"-n", fmt.Sprint(pr.tasks), path}, pr.args, []string{"--board=" + board})
+		args = slices.Concat(launcher[1:], []string{"-n", fmt.Sprint(pr.tasks), path}, pr.args,
+			[]string{"--board=" + board})
 		path = launcher[0]
 	}
 	if pr.realtime(o) { // inherited by all that it starts
@@ -163,7 +167,8 @@ func accounted(board string) time.Duration {
 // cleanEnvironment is ours without what would change the measured libraries' behaviour.
 func cleanEnvironment() []string {
 	return slices.DeleteFunc(os.Environ(), func(e string) bool {
-		for _, prefix := range []string{"MP_", "LAPI_", "UCX_", "OMPI_", "PMIX_", "MPIR_", "MPICH_", "FI_"} {
+		for _, prefix := range []string{"MP_", "LAPI_", "UCX_", "OMPI_", "PMIX_", "MPIR_", "MPICH_",
+			"FI_"} {
 			if strings.HasPrefix(e, prefix) {
 				return true
 			}

@@ -12,10 +12,11 @@ const defaultStateLimit = 110
 // Summary is what the rounds say about one Key.
 type Summary struct {
 	Key
-	Unit          string
-	Median        float64
-	Low, High     float64 // quartiles
-	Kept, Dropped int     // results; if all had to be dropped they are used after all, and Disturbed says so
+	Unit      string
+	Median    float64
+	Low, High float64 // quartiles
+	// results; if all had to be dropped they are used after all, and Disturbed says so
+	Kept, Dropped int
 	Disturbed     bool
 }
 
@@ -66,7 +67,8 @@ func quantile(v []float64, p float64) float64 {
 // summarise takes medians and quartiles of each series, without the results that the state of the
 // machine or other programs spoilt.
 func summarise(rows []Row, wanted float64) *Summaries {
-	s := &Summaries{All: map[Key]*Summary{}, Limit: stateLimit(rows, wanted), Usual: quantile(states(rows), 0.5)}
+	s := &Summaries{All: map[Key]*Summary{}, Limit: stateLimit(rows, wanted),
+		Usual: quantile(states(rows), 0.5)}
 	good, beside, bad := map[Key][]float64{}, map[Key][]float64{}, map[Key][]float64{}
 	units := map[Key]string{}
 	for i := range rows {
@@ -94,7 +96,8 @@ func summarise(rows []Row, wanted float64) *Summaries {
 			v = bad[k]
 		}
 		sort.Float64s(v)
-		s.All[k] = &Summary{Key: k, Unit: unit, Median: quantile(v, 0.5), Low: quantile(v, 0.25), High: quantile(v, 0.75),
+		s.All[k] = &Summary{Key: k, Unit: unit, Median: quantile(v, 0.5), Low: quantile(v, 0.25),
+			High: quantile(v, 0.75),
 			Kept: len(good[k]), Dropped: len(bad[k]), Disturbed: disturbed}
 	}
 	return s

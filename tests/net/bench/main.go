@@ -27,10 +27,12 @@ var (
 	build  = flag.String("build", "build", "the folder with lapirun and the programs")
 	trials = flag.Int("trials", 5, "runs of each kind, interleaved")
 	rate   = flag.Int("rate", 400, "rate of each link, Mbit/s")
-	chrt   = flag.Int("priority", 0, "real-time priority of the tasks, 1 to 99, on a machine that others use; 0: none. The kernel's threads that watch links wait then, too: for bandwidth only")
-	only   = flag.String("fault", "", "measure only the pause by this fault, none, or bandwidth; empty: all")
-	hogs   = flag.Int("hogs", 0, "processes beside that compute all the time")
-	cut    = flag.Duration("cut", 1500*time.Millisecond, "how long a link fails")
+	chrt   = flag.Int("priority", 0,
+		"real-time priority of the tasks, 1 to 99, on a machine that others use; 0: none. The kernel's threads that watch links wait then, too: for bandwidth only")
+	only = flag.String("fault", "",
+		"measure only the pause by this fault, none, or bandwidth; empty: all")
+	hogs = flag.Int("hogs", 0, "processes beside that compute all the time")
+	cut  = flag.Duration("cut", 1500*time.Millisecond, "how long a link fails")
 )
 
 func main() {
@@ -79,7 +81,8 @@ const limit = time.Minute
 
 // job runs one task on each of two nodes. started, if not nil, is called when the job has written a
 // line; it is for steady.
-func job(w *world.World, device string, started func() error, program ...string) (output string, err error) {
+func job(w *world.World, device string, started func() error, program ...string) (output string,
+	err error) {
 	args := []string{"-euidevice", device}
 	for n := range 2 {
 		args = append(args, "--on", prefix(n)+w.Command(n))
@@ -164,7 +167,8 @@ func bandwidth() error {
 	fmt.Printf("1 MiB puts over links of %d Mbit/s each, %d runs\n", *rate, *trials)
 	fmt.Printf("  %-12s %12s %12s %12s %10s\n", "", "median", "least", "most", "of one")
 	for i, k := range kinds {
-		fmt.Printf("  %-12s %7.0f Mb/s %7.0f Mb/s %7.0f Mb/s %10.2f\n", k.name, median(found[i]), slices.Min(found[i]), slices.Max(found[i]), median(found[i])/median(found[0]))
+		fmt.Printf("  %-12s %7.0f Mb/s %7.0f Mb/s %7.0f Mb/s %10.2f\n", k.name, median(found[i]),
+			slices.Min(found[i]), slices.Max(found[i]), median(found[i])/median(found[0]))
 	}
 	return nil
 }
@@ -191,7 +195,8 @@ func failover() error {
 			}
 			found = append(found, ms)
 		}
-		fmt.Printf("  %-12s %9.1f ms %9.1f ms %9.1f ms\n", fault.Name, median(found), slices.Min(found), slices.Max(found))
+		fmt.Printf("  %-12s %9.1f ms %9.1f ms %9.1f ms\n", fault.Name, median(found),
+			slices.Min(found), slices.Max(found))
 	}
 	return nil
 }
