@@ -136,7 +136,8 @@ func TestOnGoesAway(t *testing.T) {
 	gone(t, left)
 }
 
-// Who has been in the job may leave something behind, and so may what lapirun itself has started.
+// A task that has been in the job may leave something behind, and so may what lapirun itself
+// has started.
 func TestOnLeavesHelper(t *testing.T) {
 	cmd := prepare("--on", `sh -c '"$0" "$@"; sleep 1000 >/dev/null 2>&1 & exit 0'`, "-n", "2",
 		"env", asVariable+"=task", os.Args[0])

@@ -45,8 +45,8 @@ func (c *Conn) Close() {
 	c.out = nil
 }
 
-// Drop forgets a half-received message and closes its descriptors; for who closes the socket by
-// other means.
+// Drop forgets a half-received message and closes its descriptors; for a caller that closes the
+// socket by other means.
 func (c *Conn) Drop() { c.in.drop() }
 
 // Queue appends m to what Flush sends. The data and the descriptors must stay as they are until it

@@ -14,6 +14,6 @@
 // Both ends may be of different word size. Nothing received is believed: a wrong version, kind,
 // count or size is an error, and whatever descriptors came are closed.
 //
-// A Conn has no lock: one goroutine or thread uses it at a time. It never blocks; who wants to wait
-// polls its descriptor.
+// A Conn has no lock: one goroutine or thread uses it at a time. It never blocks; a caller that
+// wants to wait polls its descriptor.
 package wire

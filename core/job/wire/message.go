@@ -79,8 +79,8 @@ func (h header) encode(b []byte) {
 	binary.LittleEndian.PutUint32(b[4:], h.number)
 }
 
-// Record is the one record of a message that has neither data nor descriptors, for who sends it
-// without a Conn.
+// Record is the one record of a message that has neither data nor descriptors, for a caller that
+// sends it without a Conn.
 func Record(kind Kind) []byte {
 	b := make([]byte, headerSize)
 	header{kind: kind}.encode(b)
