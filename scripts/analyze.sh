@@ -8,7 +8,8 @@
 set -u
 cd "$(dirname "$0")/.." || exit 2
 gcc --version > /dev/null 2>&1 || { echo "analyze: gcc is missing" >&2; exit 1; }
-[ $# -gt 0 ] || set -- $(find capi cshim calibrate transport tests fortran -name '*.c' -not -path 'tests/c/conform/*')
+[ $# -gt 0 ] || set -- $(find capi cshim calibrate transport tests fortran -name '*.c' \
+	-not -path 'tests/c/conform/*')
 folders=$(find cshim transport tests/c -name '*.h' -printf '-I%h\n' 2> /dev/null | sort -u)
 failed=0 looked=0
 for file; do
@@ -16,7 +17,8 @@ for file; do
 		continue
 	fi
 	looked=$((looked + 1))
-	gcc -fanalyzer -O1 -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror -DHOST_FOLDER='""' -Iinclude $folders -c "$file" -o /dev/null || {
+	gcc -fanalyzer -O1 -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror -DHOST_FOLDER='""' \
+		-Iinclude $folders -c "$file" -o /dev/null || {
 		echo "analyze: $file" >&2
 		failed=$((failed + 1))
 	}

@@ -14,7 +14,8 @@ BENCH_RAW := $(wildcard $(BENCH_SRC)/raw_*.c)
 BENCH_SHARED := $(BENCH_SRC)/board.c $(BENCH_SRC)/measure.c
 BENCH_PROGRAMS := $(BENCH)/rawbench $(BENCH)/lapibench $(BENCH)/crossing $(BENCH)/harness
 
-BENCH_RUN = $(if $(QUICK),-quick) $(if $(ROWS),-rows '$(ROWS)') $(if $(BEFORE),-before '$(BEFORE)') $(BENCH_FLAGS) -bin $(BENCH) -lapirun $(RUN)
+BENCH_RUN = $(if $(QUICK),-quick) $(if $(ROWS),-rows '$(ROWS)') $(if $(BEFORE),-before '$(BEFORE)') \
+  $(BENCH_FLAGS) -bin $(BENCH) -lapirun $(RUN)
 
 .PHONY: bench bench-plot bench-programs
 
@@ -35,14 +36,17 @@ $(BENCH)/rawbench: $(BENCH_RAW) $(BENCH_SHARED) $(BENCH_HEADERS)
 # Linked as users link; the path to the library is relative, so that the tree may move.
 $(BENCH)/lapibench: $(BENCH_LAPI) $(BENCH_SHARED) $(BENCH_HEADERS) include/lapi.h | build
 	@mkdir -p $(@D)
-	$(CC) $(BENCH_CFLAGS) -Iinclude -o $@ $(BENCH_LAPI) $(BENCH_SHARED) -Lbuild/lib -llapi_r -lpthread -Wl,-rpath,'$$ORIGIN/../lib'
+	$(CC) $(BENCH_CFLAGS) -Iinclude -o $@ $(BENCH_LAPI) $(BENCH_SHARED) \
+	  -Lbuild/lib -llapi_r -lpthread -Wl,-rpath,'$$ORIGIN/../lib'
 
 $(BENCH)/libcrossing.so: $(BENCH_SRC)/crossing/crossing.go
 	@mkdir -p $(@D)
 	go build -buildmode=c-shared -o $@ $<
 
-$(BENCH)/crossing: $(BENCH_SRC)/crossing/crossing.c $(BENCH_SHARED) $(BENCH_HEADERS) $(BENCH)/libcrossing.so
-	$(CC) $(BENCH_CFLAGS) -o $@ $(BENCH_SRC)/crossing/crossing.c $(BENCH_SHARED) -L$(BENCH) -lcrossing -Wl,-rpath,'$$ORIGIN'
+$(BENCH)/crossing: $(BENCH_SRC)/crossing/crossing.c $(BENCH_SHARED) $(BENCH_HEADERS) \
+    $(BENCH)/libcrossing.so
+	$(CC) $(BENCH_CFLAGS) -o $@ $(BENCH_SRC)/crossing/crossing.c $(BENCH_SHARED) \
+	  -L$(BENCH) -lcrossing -Wl,-rpath,'$$ORIGIN'
 
 $(BENCH)/harness: $(wildcard tests/bench/harness/*.go) go.mod
 	@mkdir -p $(@D)
