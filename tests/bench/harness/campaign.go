@@ -84,20 +84,28 @@ func newCampaign(o *options) (c *campaign, chosen []comparison, err error) {
 		c.groups, err = choose(all, o.rowNames, func(g group) string { return g.name })
 		return c, nil, err
 	}
-	w := o.world(c.plan)
-	if chosen, err = choose(w.rows, o.rowNames,
+	rows, all := o.world()
+	if chosen, err = choose(rows, o.rowNames,
 		func(c comparison) string { return c.name }); err != nil {
 		return nil, nil, err
 	}
-	var there []participant
-	for _, q := range w.participants {
-		if why := q.missing(o); why != "" {
+	all = slices.DeleteFunc(all, func(q participant) bool {
+		why := q.missing(o)
+		if why != "" {
 			fmt.Fprintf(os.Stderr, "%s is left out: %s\n", q.name, why)
-			continue
 		}
-		there = append(there, q)
+		return why != ""
+	})
+	for _, op := range operations(chosen, o.rowNames == "" && !o.quick) {
+		g := group{name: op.op, sizes: op.sizes}
+		for _, q := range all {
+			g.turns = append(g.turns, func(sizes []int) []program {
+				return q.programs(c.plan, o,
+					&op, sizes)
+			})
+		}
+		c.groups = append(c.groups, g)
 	}
-	c.groups = peerGroups(chosen, there, o.rowNames == "" && !o.quick)
 	return c, chosen, nil
 }
 

@@ -40,17 +40,17 @@ func TestRowsAreMeasured(t *testing.T) {
 	for _, o := range []options{{peers: true}, {udp: true}, {peers: true, before: "/x"},
 		{udp: true, before: "/x"}} {
 		o.out = t.TempDir()
-		w := o.world(plan{seconds: "1"})
+		rows, all := o.world()
 		names := map[string]bool{}
-		for _, c := range w.rows {
+		for _, c := range rows {
 			if names[c.name] {
 				t.Errorf("%s is there twice", c.name)
 			}
 			names[c.name] = true
 			ours, others := 0, 0
-			for _, q := range w.participants {
+			for _, q := range all {
 				op := operation{op: c.op, ours: []string{c.ourOp()}, sizes: []int{c.size}}
-				for _, pr := range q.programs(&op, op.sizes) {
+				for _, pr := range q.programs(plan{seconds: "1"}, &o, &op, op.sizes) {
 					switch {
 					case pr.who == c.ourKey().Who:
 						ours++
@@ -93,30 +93,27 @@ func TestOperations(t *testing.T) {
 
 func TestPrograms(t *testing.T) {
 	o := &options{out: t.TempDir()}
-	byName := map[string]participant{}
-	for _, q := range (plan{seconds: "0.5"}).overMemory(o) {
-		byName[q.name] = q
-	}
-	first := func(name, op string, sizes ...int) program {
-		return byName[name].programs(&operation{op: op, ours: []string{op}}, sizes)[0]
+	programs := func(name, op string, sizes ...int) []program {
+		all := overMemory()
+		q := all[slices.IndexFunc(all, func(q participant) bool { return q.name == name })]
+		return q.programs(plan{seconds: "0.5"}, o, &operation{op: op, ours: []string{op}}, sizes)
 	}
 	for _, name := range []string{"lapi", "mpich"} {
-		if pr := first(name, "barrier", 4); pr.tasks != 4 {
+		if pr := programs(name, "barrier", 4)[0]; pr.tasks != 4 {
 			t.Errorf("%s: %d tasks in a barrier of 4", name, pr.tasks)
 		}
 	}
-	if got := strings.Join(first("lapi", "am", 8, 64).args,
+	if got := strings.Join(programs("lapi", "am", 8, 64)[0].args,
 		" "); got != "compare --ops=am --sizes=8,64 --seconds=0.5" {
 		t.Errorf("ours: %s", got)
 	}
-	pr := first("openmpi-ucx", "am", 8)
+	pr := programs("openmpi-ucx", "am", 8)[0]
 	if got := strings.Join(pr.launcher, " "); !strings.Contains(got,
-		"--mca osc ucx --oversubscribe --bind-to none") || !slices.Contains(pr.env,
-		"UCX_TLS=posix,cma,self") {
+		"--mca osc ucx --oversubscribe --bind-to none") ||
+		!slices.Contains(pr.env, "UCX_TLS=posix,cma,self") {
 		t.Errorf("openmpi-ucx: %s, %v", got, pr.env)
 	}
-	if byName["mpich"].programs(&operation{op: "put"}, []int{8}) != nil ||
-		first("ucx", "put", 8).parse == nil {
+	if programs("mpich", "put", 8) != nil || programs("ucx", "put", 8)[0].parse == nil {
 		t.Error("a put's arrival at the target is UCX's alone")
 	}
 }

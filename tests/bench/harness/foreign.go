@@ -40,11 +40,8 @@ var ucxTests = map[string]ucxTest{
 	"am-rate":       {"ucp_am_bw", "", 200000},
 	"put-bandwidth": {"ucp_put_bw", "", 20000},
 	"get-bandwidth": {"ucp_get", "-O 16", 20000},
-}
-
-var ucxTagTests = map[string]ucxTest{
-	"am":      {"tag_lat", "", 20000},
-	"am-rate": {"tag_bw", "", 200000},
+	"tag am":        {"tag_lat", "", 20000},
+	"tag am-rate":   {"tag_bw", "", 200000},
 }
 
 // ucxRepetitions of each size in one start of the program; their median is the result. Less from 1
@@ -57,28 +54,25 @@ func ucxRepetitions(size int) int {
 }
 
 // ucx has one start for each size, so that the state of the machine is checked around each.
-func (p plan) ucx(name string, tests map[string]ucxTest, o *options, env ...string) participant {
+func (q *participant) ucx(o *options, op string, sizes []int) (all []program) {
+	t, ok := ucxTests[strings.TrimPrefix(q.test+" "+op, " ")]
+	if !ok {
+		return nil
+	}
 	// heap: user memory, not memory that the peer has allocated and mapped at both sides
-	env = append([]string{"UCX_ALLOC_PRIO=heap", "UCX_WARN_UNUSED_ENV_VARS=n"}, env...)
-	return participant{name: name, needs: "ucx_perftest", debian: "ucx-utils",
-		programs: func(g *operation, sizes []int) (all []program) {
-			t, ok := tests[g.op]
-			if !ok {
-				return nil
-			}
-			for _, size := range sizes {
-				batch := filepath.Join(o.out, fmt.Sprintf("ucx-%s-%d.batch", t.test, size))
-				if err := os.WriteFile(batch, []byte(t.batch(size)), 0o644); err != nil {
-					fmt.Fprintln(os.Stderr, err)
-					return nil
-				}
-				common := fmt.Sprintf("-p @ -b '%s'", batch)
-				parse := func(out string) []Row { return parseUCX(out, g.op) }
-				all = append(all, pair(name, t.test, parse, env, "ucx_perftest "+common,
-					"ucx_perftest localhost -f -v "+common))
-			}
-			return all
-		}}
+	env := append([]string{"UCX_ALLOC_PRIO=heap", "UCX_WARN_UNUSED_ENV_VARS=n"}, q.env...)
+	for _, size := range sizes {
+		batch := filepath.Join(o.out, fmt.Sprintf("ucx-%s-%d.batch", t.test, size))
+		if err := os.WriteFile(batch, []byte(t.batch(size)), 0o644); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return nil
+		}
+		common := fmt.Sprintf("-p @ -b '%s'", batch)
+		parse := func(out string) []Row { return parseUCX(out, op) }
+		all = append(all, pair(q.name, t.test, parse, env, "ucx_perftest "+common,
+			"ucx_perftest localhost -f -v "+common))
+	}
+	return all
 }
 
 // batch is the list of tests that ucx_perftest runs: the same several times.
@@ -123,22 +117,15 @@ func parseUCX(out, op string) []Row {
 	return rows
 }
 
-// libfabric is its shm provider: of its programs Debian has only the ping-pong.
-func (p plan) libfabric(*options) participant {
-	return participant{name: "libfabric", needs: "fi_pingpong", debian: "libfabric-bin",
-		programs: func(g *operation, sizes []int) (all []program) {
-			if g.op != "am" {
-				return nil
-			}
-			for _, size := range sizes {
-				common := fmt.Sprintf("fi_pingpong -p shm -e rdm -S %d -I %d", size,
-					min(20000, max(100, 64<<20/size)))
-				parse := func(out string) []Row { return parsePingpong(out, size) }
-				all = append(all, pair("libfabric", "shm", parse, nil, common+" -B @",
-					common+" -P @ localhost"))
-			}
-			return all
-		}}
+// pingpong is libfabric's, over its shm provider: of its programs Debian has only that.
+func (q *participant) pingpong(sizes []int) (all []program) {
+	for _, size := range sizes {
+		common := fmt.Sprintf("fi_pingpong -p shm -e rdm -S %d -I %d", size,
+			min(20000, max(100, 64<<20/size)))
+		parse := func(out string) []Row { return parsePingpong(out, size) }
+		all = append(all, pair(q.name, "shm", parse, nil, common+" -B @", common+" -P @ localhost"))
+	}
+	return all
 }
 
 // parsePingpong finds the column usec/xfer in the last line.

@@ -12,103 +12,163 @@ import (
 // participant is one side of a comparison: this library, a peer, or a raw limit.
 type participant struct {
 	name string
-	// needs names a program without which it cannot run, and the Debian package that has it; ""
-	// if it needs none.
-	needs, debian string
-	// programs says how to measure an operation at sizes; nil: it has no such operation.
-	programs func(g *operation, sizes []int) []program
+	// bench is its program: lapibench, rawbench, mpibench.* or one of others.
+	bench string
+	// test is that of rawbench, and names the set of tests of ucx_perftest.
+	test    string
+	op      string   // the only operation that it takes part in; "": all that it has
+	options []string // of its launcher
+	env     []string
+	build   string // of another tree, instead of this one's
 }
 
-// world is a comparison: its rows and who takes part, ours first.
-type world struct {
-	rows         []comparison
-	participants []participant
+// debian names the packages that have the peers' programs.
+var debian = map[string]string{
+	"ucx_perftest": "ucx-utils", "fi_pingpong": "libfabric-bin",
+	"mpibench.openmpi": "openmpi-bin, libopenmpi-dev", "mpibench.mpich": "mpich, libmpich-dev",
 }
 
 // peerNames are the columns of the table.
 var peerNames = []string{"ucx", "ucx-tag", "openmpi", "openmpi-ucx", "mpich", "libfabric"}
 
-// world is the comparison that the options ask for. With -before, the other tree's build stands in
-// for the peers.
-func (o *options) world(p plan) world {
-	w := world{comparisons(), p.overMemory(o)}
-	if o.udp {
-		w = world{comparisonsUDP(), p.overUDP(o)}
-	}
-	if o.before != "" {
-		w.participants = slices.DeleteFunc(w.participants,
-			func(q participant) bool { return slices.Contains(peerNames, q.name) })
-		other := p.lapi("before", o.udp)
-		inner := other.programs
-		other.programs = func(g *operation, sizes []int) []program {
-			all := inner(g, sizes)
-			for i := range all {
-				all[i].name = filepath.Join(o.before, "bench", all[i].name)
-				all[i].launcher = []string{filepath.Join(o.before, "bin", "lapirun")}
-			}
-			return all
-		}
-		w.participants = slices.Insert(w.participants, 1, other)
-		for i := range w.rows {
-			if w.rows[i].beside == "" {
-				w.rows[i].beside, w.rows[i].wanted = "before", 0
-			}
-		}
-	}
-	return w
-}
-
-func (p plan) overMemory(o *options) []participant {
+// overMemory lists everybody over shared memory, ours first.
+func overMemory() []participant {
+	ours := []string{"MP_EUILIB=ip", "LAPI_USE_SHM=yes"}
+	ucx := []string{"UCX_TLS=posix,cma"}
 	return []participant{
-		p.lapi("lapi", false),
-		p.ucx("ucx", ucxTests, o, "UCX_TLS=posix,cma"),
-		p.ucx("ucx-tag", ucxTagTests, o, "UCX_TLS=posix,cma"),
-		p.mpi("openmpi", "openmpi", "--mca", "pml", "ob1", "--mca", "btl", "vader,self"),
-		p.mpi("openmpi-ucx", "openmpi", "--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any",
-			"--mca", "pml_ucx_devices", "any", "--mca", "osc", "ucx"),
-		p.mpi("mpich", "mpich"),
-		p.libfabric(o),
-		p.bare(pipeline, "put-cold", "pipeline"),
-		p.bare(pipeline, "put-bandwidth", "pipeline"),
-		p.bare(writev, "put-computing", "writev-computing"),
+		{name: "lapi", bench: "lapibench", env: ours},
+		{name: "ucx", bench: "ucx_perftest", env: ucx},
+		{name: "ucx-tag", bench: "ucx_perftest", test: "tag", env: ucx},
+		{name: "openmpi", bench: "mpibench.openmpi",
+			options: strings.Fields("--mca pml ob1 --mca btl vader,self")},
+		{name: "openmpi-ucx", bench: "mpibench.openmpi", env: []string{"UCX_TLS=posix,cma,self"},
+			options: strings.Fields("--mca pml ucx --mca pml_ucx_tls any --mca pml_ucx_devices any --mca osc ucx")},
+		{name: "mpich", bench: "mpibench.mpich"},
+		{name: "libfabric", bench: "fi_pingpong", op: "am"},
+		{name: pipeline, bench: "rawbench", op: "put-cold", test: "pipeline"},
+		{name: pipeline, bench: "rawbench", op: "put-bandwidth", test: "pipeline"},
+		{name: writev, bench: "rawbench", op: "put-computing", test: "writev-computing"},
 	}
 }
 
 // overUDP lists everybody over the loopback interface's IP: ours in several settings, others over
 // TCP.
-func (p plan) overUDP(o *options) []participant {
+func overUDP() []participant {
+	ours := []string{"MP_EUILIB=ip", "LAPI_USE_SHM=no"}
 	tcp := []string{"UCX_TLS=tcp,self", "UCX_NET_DEVICES=lo"}
-	return []participant{
-		p.lapi("lapi", true),
-		p.setting("lapi-loss1", "LAPI_UDP_LOSS=1:1"),
-		p.setting("lapi-loss10", "LAPI_UDP_LOSS=10:1"),
-		p.setting("lapi-mac", "LAPI_AUTH=mac"),
-		p.setting("lapi-plain", "LAPI_UDP_GSO=off"),
-		p.setting("lapi-1400", "MP_UDP_PACKET_SIZE=1400"),
-		p.ucx("ucx", ucxTests, o, tcp...),
-		p.ucx("ucx-tag", ucxTagTests, o, tcp...),
-		p.mpi("openmpi", "openmpi", "--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca",
-			"btl_tcp_if_include", "lo", "--mca", "osc", "pt2pt"),
-		withEnvironment(p.mpi("mpich", "mpich"), append(tcp, "MPIR_CVAR_NOLOCAL=1")...),
-		p.bare(bareOneWay, "put", "udp-pingpong"),
-		p.bare(bareStream, "put-bandwidth", "udp-stream"),
-		p.bare(bareRate, "put-rate", "udp-rate"),
+	setting := func(name, variable string) participant {
+		return participant{name: name, bench: "lapibench", op: "put-bandwidth",
+			env: append(slices.Clone(ours), variable)}
 	}
+	return []participant{
+		{name: "lapi", bench: "lapibench", env: ours},
+		setting("lapi-loss1", "LAPI_UDP_LOSS=1:1"),
+		setting("lapi-loss10", "LAPI_UDP_LOSS=10:1"),
+		setting("lapi-mac", "LAPI_AUTH=mac"),
+		setting("lapi-plain", "LAPI_UDP_GSO=off"),
+		setting("lapi-1400", "MP_UDP_PACKET_SIZE=1400"),
+		{name: "ucx", bench: "ucx_perftest", env: tcp},
+		{name: "ucx-tag", bench: "ucx_perftest", test: "tag", env: tcp},
+		{name: "openmpi", bench: "mpibench.openmpi",
+			options: strings.Fields("--mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include lo --mca osc pt2pt")},
+		{name: "mpich", bench: "mpibench.mpich", env: append(slices.Clone(tcp),
+			"MPIR_CVAR_NOLOCAL=1")},
+		{name: bareOneWay, bench: "rawbench", op: "put", test: "udp-pingpong"},
+		{name: bareStream, bench: "rawbench", op: "put-bandwidth", test: "udp-stream"},
+		{name: bareRate, bench: "rawbench", op: "put-rate", test: "udp-rate"},
+	}
+}
+
+// world is the comparison that the options ask for: its rows and who takes part. With -before, the
+// other tree's build stands in for the peers.
+func (o *options) world() (rows []comparison, all []participant) {
+	rows, all = comparisons(), overMemory()
+	if o.udp {
+		rows, all = comparisonsUDP(), overUDP()
+	}
+	if o.before == "" {
+		return rows, all
+	}
+	all = slices.DeleteFunc(all, func(q participant) bool {
+		return slices.Contains(peerNames,
+			q.name)
+	})
+	other := all[0]
+	other.name, other.build = "before", o.before
+	for i := range rows {
+		if rows[i].beside == "" {
+			rows[i].beside, rows[i].wanted = "before", 0
+		}
+	}
+	return rows, slices.Insert(all, 1, other)
 }
 
 // missing says why a participant cannot run here; "" if it can.
 func (q *participant) missing(o *options) string {
-	if q.needs == "" {
-		return ""
+	for _, name := range []string{q.bench, filepath.Join(o.bin, q.bench)} {
+		if _, err := exec.LookPath(name); err == nil || debian[q.bench] == "" {
+			return ""
+		}
 	}
-	_, there := exec.LookPath(q.needs)
-	if there != nil {
-		_, there = exec.LookPath(filepath.Join(o.bin, q.needs))
+	return fmt.Sprintf("%s is missing (Debian: %s)", q.bench, debian[q.bench])
+}
+
+// programs says how to measure an operation at sizes; nil: the participant has no such operation.
+func (q *participant) programs(p plan, o *options, g *operation, sizes []int) []program {
+	if q.op != "" && q.op != g.op {
+		return nil
 	}
-	if there == nil {
-		return ""
+	pr := program{who: q.name, name: q.bench, tasks: 2, env: q.env}
+	test, family := "compare", ""
+	switch q.bench {
+	case "ucx_perftest":
+		return q.ucx(o, g.op, sizes)
+	case "fi_pingpong":
+		return q.pingpong(sizes)
+	case "rawbench":
+		pr.tasks, pr.op, pr.ordinary = 0, g.op, g.op == "put-computing"
+		pr.args = p.at(sizes, q.test)
+		return []program{pr}
+	case "lapibench":
+		pr.ours = true
+		if g.op == "put-computing" {
+			test = "compare-computing"
+			pr.ordinary = true // the library's service thread needs a turn, too
+		}
+		if q.build != "" {
+			pr.name, pr.launcher = filepath.Join(q.build, "bench", q.bench),
+				[]string{filepath.Join(q.build, "bin/lapirun")}
+		}
+	default:
+		if g.op == "put" || g.op == "put-computing" {
+			return nil // no counter at the target; no progress without a call
+		}
+		family = strings.TrimPrefix(q.bench, "mpibench.")
+		pr.launcher = slices.Concat([]string{"mpirun." + family}, q.options)
+		if family == "openmpi" {
+			pr.launcher = append(pr.launcher, "--oversubscribe", "--bind-to", "none")
+			// It refuses to be started by root, as it is in containers, unless told
+			// twice.
+			pr.env = append(slices.Clone(pr.env), "OMPI_ALLOW_RUN_AS_ROOT=1",
+				"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+		}
 	}
-	return fmt.Sprintf("%s is missing (Debian: %s)", q.needs, q.debian)
+	switch {
+	case g.op == "barrier":
+		test = "barrier"
+		if pr.ours {
+			test = "gfence"
+		}
+		pr.tasks, pr.op = sizes[0], g.op
+		pr.args = p.at([]int{8}, test)
+	case test == "compare-computing":
+		pr.args = p.at(sizes, test)
+	case pr.ours:
+		pr.args = p.at(sizes, test, "--ops="+strings.Join(g.ours, ","))
+	default:
+		pr.args = p.at(sizes, test, "--ops="+g.op)
+	}
+	return []program{pr}
 }
 
 func joinSizes(sizes []int) string {
@@ -125,99 +185,4 @@ func (p plan) at(sizes []int, words ...string) []string {
 		words = append(words, "--offset="+strconv.Itoa(p.offset))
 	}
 	return words
-}
-
-// overNetwork is the environment of ours: over UDP, over shared memory where there is a choice, or
-// alone.
-func overNetwork(udp bool) []string {
-	if udp {
-		return []string{"MP_EUILIB=ip", "LAPI_USE_SHM=no"}
-	}
-	return []string{"MP_EUILIB=ip", "LAPI_USE_SHM=yes"}
-}
-
-// lapi is this library.
-func (p plan) lapi(name string, udp bool) participant {
-	return participant{name: name, programs: func(g *operation, sizes []int) []program {
-		pr := program{who: name, ours: true, tasks: 2, name: "lapibench", env: overNetwork(udp)}
-		switch g.op {
-		case "barrier":
-			pr.tasks = sizes[0]
-			pr.args, pr.op = p.at([]int{8}, "gfence"), g.op
-		case "put-computing":
-			pr.args = p.at(sizes, "compare-computing")
-			pr.ordinary = true // the library's service thread needs a turn, too
-		default:
-			pr.args = p.at(sizes, "compare", "--ops="+strings.Join(g.ours, ","))
-		}
-		return []program{pr}
-	}}
-}
-
-// setting is ours over UDP with more in its environment, where its bandwidth is compared with the
-// usual setting's.
-func (p plan) setting(name string, env ...string) participant {
-	q := p.lapi(name, true)
-	inner := q.programs
-	q.programs = func(g *operation, sizes []int) []program {
-		if g.op != "put-bandwidth" {
-			return nil
-		}
-		return inner(g, sizes)
-	}
-	return withEnvironment(q, env...)
-}
-
-// withEnvironment is q with more in its programs' environment.
-func withEnvironment(q participant, env ...string) participant {
-	inner := q.programs
-	q.programs = func(g *operation, sizes []int) []program {
-		all := inner(g, sizes)
-		for i := range all {
-			all[i].env = slices.Concat(all[i].env, env)
-		}
-		return all
-	}
-	return q
-}
-
-// mpi is an MPI library; family is how Debian calls its commands.
-func (p plan) mpi(name, family string, options ...string) participant {
-	programs := func(g *operation, sizes []int) []program {
-		pr := program{who: name, tasks: 2, name: "mpibench." + family,
-			launcher: append([]string{"mpirun." + family}, options...)}
-		if family == "openmpi" {
-			pr.launcher = append(pr.launcher, "--oversubscribe", "--bind-to", "none")
-			// It refuses to be started by root, as it is in containers, unless told
-			// twice.
-			pr.env = []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}
-		}
-		if name == "openmpi-ucx" {
-			pr.env = append(pr.env, "UCX_TLS=posix,cma,self")
-		}
-		switch g.op {
-		case "put", "put-computing": // no counter at the target; no progress without a call
-			return nil
-		case "barrier":
-			pr.tasks = sizes[0]
-			pr.args, pr.op = p.at([]int{8}, "barrier"), g.op
-		default:
-			pr.args = p.at(sizes, "compare", "--ops="+g.op)
-		}
-		return []program{pr}
-	}
-	return participant{name: name, needs: "mpibench." + family, debian: map[string]string{
-		"openmpi": "openmpi-bin, libopenmpi-dev", "mpich": "mpich, libmpich-dev"}[family],
-		programs: programs}
-}
-
-// bare is a test of rawbench that stands beside op.
-func (p plan) bare(name, op, test string) participant {
-	return participant{name: name, programs: func(g *operation, sizes []int) []program {
-		if g.op != op {
-			return nil
-		}
-		return []program{{who: name, name: "rawbench", args: p.at(sizes, test), op: op,
-			ordinary: op == "put-computing"}}
-	}}
 }

@@ -111,7 +111,8 @@ func TestFallbackPrefersGoodState(t *testing.T) {
 
 func TestMissingIsNamed(t *testing.T) {
 	o := &options{bin: t.TempDir()}
-	q := participant{needs: "no-such-program", debian: "a-package"}
+	debian["no-such-program"] = "a-package"
+	q := participant{bench: "no-such-program"}
 	if got := q.missing(o); !strings.Contains(got, "no-such-program") ||
 		!strings.Contains(got, "a-package") {
 		t.Errorf("got %q", got)

@@ -211,16 +211,3 @@ func operations(rows []comparison, drawn bool) []operation {
 	}
 	return all
 }
-
-// peerGroups is a group for each operation, and in each a turn of every participant.
-func peerGroups(rows []comparison, participants []participant, drawn bool) []group {
-	var groups []group
-	for _, op := range operations(rows, drawn) {
-		g := group{name: op.op, sizes: op.sizes}
-		for _, q := range participants {
-			g.turns = append(g.turns, func(sizes []int) []program { return q.programs(&op, sizes) })
-		}
-		groups = append(groups, g)
-	}
-	return groups
-}
