@@ -233,9 +233,8 @@ func (j *job) find() {
 		j.t.Fatal(err)
 	}
 	for _, dir := range all {
-		stat, _ := os.ReadFile(dir + "/stat")
-		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		if len(fields) < 2 || fields[1] != strconv.Itoa(j.launch) {
+		// the watchdog is the tasks' parent, and lapirun the watchdog's
+		if parentOf("/proc/"+parentOf(dir)) != strconv.Itoa(j.launch) {
 			continue
 		}
 		// of others it might block, while they are kept from running
@@ -253,6 +252,16 @@ func (j *job) find() {
 			j.t.Fatalf("task %d, process %d, has no UDP port", task, j.tasks[task])
 		}
 	}
+}
+
+// parentOf is the parent of a process, given by its folder in /proc; "" if it is gone.
+func parentOf(dir string) string {
+	stat, _ := os.ReadFile(dir + "/stat")
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 2 {
+		return ""
+	}
+	return fields[1]
 }
 
 // portOf is the port of a process's UDP socket; 0: it has none.
