@@ -1,5 +1,5 @@
-# liblapi_r.so and lapirun. `make` builds, `make demo` shows, `make test` tests; CI runs the same targets.
-# build/ holds everything made; nothing else is written.
+# liblapi_r.so and lapirun. `make` builds, `make demo` shows, `make test` tests; CI runs the same
+# targets. build/ holds everything made; nothing else is written.
 
 GO      ?= go
 CC      ?= cc
@@ -9,7 +9,8 @@ BUILD   := build
 LIBDIR  := lib
 WORD    := 64
 
-# With M32=1 every target is about 32-bit programs (i386), and makes them in build32/, so that both can take part in one job.
+# With M32=1 every target is about 32-bit programs (i386), and makes them in build32/, so that both
+# can take part in one job.
 ifdef M32
   BUILD := build32
   LIBDIR := lib32
@@ -25,22 +26,28 @@ RUN     := $(BUILD)/bin/lapirun
 TRACE   := $(BUILD)/bin/lapitrace
 TRANSFERS := $(BUILD)/libexec/lapi/transfers
 
-GO_SOURCES := $(shell find capi core transport cmd/lapirun cmd/lapitrace -name '*.go' -not -name '*_test.go')
-C_SOURCES  := $(wildcard cshim/*.[ch] cshim/*/*.[ch] cshim/*.go cshim/*/*.go include/*.h) cshim/exports.map
+GO_SOURCES := $(shell find capi core transport cmd/lapirun cmd/lapitrace \
+  -name '*.go' -not -name '*_test.go')
+C_SOURCES  := $(wildcard cshim/*.[ch] cshim/*/*.[ch] cshim/*.go cshim/*/*.go include/*.h) \
+  cshim/exports.map
 
-# Go rebuilds a package of cshim when a file in its own folder has changed. Its parts include each other's headers, so these
-# are part of the flags.
-LIB_CFLAGS = -O2 -g -DCSHIM_HEADERS=$(shell cat cshim/*.h cshim/*/*.h include/*.h | cksum | cut -d' ' -f1)
+# Go rebuilds a package of cshim when a file in its own folder has changed. Its parts include each
+# other's headers, so these are part of the flags.
+LIB_CFLAGS = -O2 -g -DCSHIM_HEADERS=$(shell cat cshim/*.h cshim/*/*.h include/*.h | \
+  cksum | cut -d' ' -f1)
 
-# The version script keeps everything but the API inside: a plain c-shared build exports dozens of the run-time's symbols.
-LIB_LDFLAGS := -s -w -extldflags "-Wl,-soname,liblapi_r.so.1 -Wl,--version-script=$(CURDIR)/cshim/exports.map -Wl,-z,relro -Wl,-z,now"
+# The version script keeps everything but the API inside: a plain c-shared build exports dozens of
+# the run-time's symbols.
+LIB_LDFLAGS := -s -w -extldflags "-Wl,-soname,liblapi_r.so.1 \
+  -Wl,--version-script=$(CURDIR)/cshim/exports.map -Wl,-z,relro -Wl,-z,now"
 
-.PHONY: go-test m32-test all build install uninstall test race fuzz lint vet clean demo samples bench bench-plot abi headers conform
+.PHONY: all build install uninstall test go-test m32-test vet race fuzz clean
 all build: $(LIB) $(RUN) $(TRACE) $(TRANSFERS) $(BUILD)/bin/poe $(BUILD)/lib/pkgconfig/lapi.pc
 
 $(LIB): $(GO_SOURCES) $(C_SOURCES) go.mod
 	@mkdir -p $(BUILD)/lib
-	CC='$(CC)' CGO_CFLAGS='$(LIB_CFLAGS)' $(GO) build -buildmode=c-shared -trimpath -ldflags '$(LIB_LDFLAGS)' -o $(BUILD)/lib/liblapi_r.so.1 ./capi
+	CC='$(CC)' CGO_CFLAGS='$(LIB_CFLAGS)' $(GO) build -buildmode=c-shared -trimpath \
+	  -ldflags '$(LIB_LDFLAGS)' -o $(BUILD)/lib/liblapi_r.so.1 ./capi
 	@rm -f $(BUILD)/lib/liblapi_r.h $(BUILD)/lib/liblapi_r.so.h $(BUILD)/lib/liblapi_r.so.1.h
 	@ln -sf liblapi_r.so.1 $(BUILD)/lib/liblapi_r.so
 	@ln -sf liblapi_r.so.1 $(BUILD)/lib/liblapi.so
@@ -54,31 +61,35 @@ $(TRACE): $(GO_SOURCES) go.mod
 	@mkdir -p $(BUILD)/bin
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./cmd/lapitrace
 
-# What `lapirun --calibrate` times. It finds the library, and lapirun finds it, where the installation was moved to.
+# What `lapirun --calibrate` times. It finds the library, and lapirun finds it, where the
+# installation was moved to.
 $(TRANSFERS): calibrate/transfers.c include/lapi.h include/css_shared.h $(LIB)
 	@mkdir -p $(@D)
-	$(CC) -O2 -g -std=gnu11 -Wall -Wextra -Werror -Iinclude $< -L$(BUILD)/lib -llapi_r -Wl,-rpath,'$$ORIGIN/../../lib' -o $@
+	$(CC) -O2 -g -std=gnu11 -Wall -Wextra -Werror -Iinclude $< \
+	  -L$(BUILD)/lib -llapi_r -Wl,-rpath,'$$ORIGIN/../../lib' -o $@
 
 $(BUILD)/bin/poe: $(RUN)
 	@ln -sf lapirun $@
 
-# The folder of the word size has lapif.h alone. It comes first, and is also there where pkg-config leaves out /usr/include, which gfortran
-# would not look into by itself.
+# The folder of the word size has lapif.h alone. It comes first, and is also there where pkg-config
+# leaves out /usr/include, which gfortran would not look into by itself.
 $(BUILD)/lib/pkgconfig/lapi.pc: Makefile
 	@mkdir -p $(dir $@)
-	@printf '%s\n' 'prefix=$${pcfiledir}/../..' 'libdir=$${prefix}/$(LIBDIR)' 'includedir=$${prefix}/include' '' 'Name: lapi' \
+	@printf '%s\n' 'prefix=$${pcfiledir}/../..' 'libdir=$${prefix}/$(LIBDIR)' \
+	  'includedir=$${prefix}/include' '' 'Name: lapi' \
 	  'Description: IBM LAPI, one-sided communication, for Linux' 'Version: $(VERSION)' \
 	  'Cflags: -I$${prefix}/include$(WORD) -I$${includedir}' 'Libs: -L$${libdir} -llapi_r' > $@
 
-# Relocatable: nothing in the installed files knows PREFIX. With M32=1 the library goes to lib32, beside the 64-bit one, whose lapirun
-# starts tasks of either kind.
+# Relocatable: nothing in the installed files knows PREFIX. With M32=1 the library goes to lib32,
+# beside the 64-bit one, whose lapirun starts tasks of either kind.
 INSTALL_DIR := $(DESTDIR)$(PREFIX)
 LANGUAGES   := $(notdir $(wildcard nls/*))
 # Compilers under the names that old makefiles use; all are links to the first.
 DRIVERS     := mpcc_r mpCC_r mpxlf_r mpxlf90_r mpxlf95_r mpcc mpCC mpxlf mpxlf90 mpxlf95 \
                cc_r CC_r xlc_r xlC_r xlf_r xlf90_r xlf95_r
 install: build
-	install -d $(INSTALL_DIR)/$(LIBDIR)/pkgconfig $(INSTALL_DIR)/include $(INSTALL_DIR)/bin $(INSTALL_DIR)/libexec/lapi
+	install -d $(INSTALL_DIR)/$(LIBDIR)/pkgconfig $(INSTALL_DIR)/include $(INSTALL_DIR)/bin \
+	  $(INSTALL_DIR)/libexec/lapi
 	install -m 755 $(BUILD)/lib/liblapi_r.so.1 $(INSTALL_DIR)/$(LIBDIR)/
 	ln -sf liblapi_r.so.1 $(INSTALL_DIR)/$(LIBDIR)/liblapi_r.so
 	ln -sf liblapi_r.so.1 $(INSTALL_DIR)/$(LIBDIR)/liblapi.so
@@ -89,42 +100,64 @@ install: build
 	for page in $(MAN_PAGES); do install -D -m 644 $$page $(INSTALL_DIR)/share/$$page || exit 1; done
 	@command -v gencat > /dev/null || echo 'install: without gencat, LAPI_Msg_string stays English'
 	command -v gencat > /dev/null || exit 0; for language in $(LANGUAGES); do \
-	  install -d $(INSTALL_DIR)/share/locale/$$language/LC_MESSAGES && rm -f $(INSTALL_DIR)/share/locale/$$language/LC_MESSAGES/liblapi_r.cat && \
-	  gencat $(INSTALL_DIR)/share/locale/$$language/LC_MESSAGES/liblapi_r.cat nls/$$language/liblapi_r.msg || exit 1; done
-	[ -n "$(M32)" ] && [ -e $(INSTALL_DIR)/bin/lapirun ] || install -m 755 $(RUN) $(TRACE) $(INSTALL_DIR)/bin/
+	  folder=$(INSTALL_DIR)/share/locale/$$language/LC_MESSAGES; \
+	  install -d $$folder && rm -f $$folder/liblapi_r.cat && \
+	  gencat $$folder/liblapi_r.cat nls/$$language/liblapi_r.msg || exit 1; done
+	[ -n "$(M32)" ] && [ -e $(INSTALL_DIR)/bin/lapirun ] || \
+	  install -m 755 $(RUN) $(TRACE) $(INSTALL_DIR)/bin/
 	ln -sf lapirun $(INSTALL_DIR)/bin/poe
 	install -m 755 drivers/lapi-compiler $(INSTALL_DIR)/bin/$(firstword $(DRIVERS))
-	for driver in $(wordlist 2,99,$(DRIVERS)); do ln -sf $(firstword $(DRIVERS)) $(INSTALL_DIR)/bin/$$driver || exit 1; done
+	for driver in $(wordlist 2,99,$(DRIVERS)); do \
+	  ln -sf $(firstword $(DRIVERS)) $(INSTALL_DIR)/bin/$$driver || exit 1; done
 	[ -n "$(M32)" ] || install -m 755 $(TRANSFERS) $(INSTALL_DIR)/libexec/lapi/
 
 uninstall:
-	rm -f $(MAN_PAGES:%=$(INSTALL_DIR)/share/%) $(LANGUAGES:%=$(INSTALL_DIR)/share/locale/%/LC_MESSAGES/liblapi_r.cat)
-	rm -f $(addprefix $(INSTALL_DIR)/,$(foreach l,lib lib32,$l/liblapi_r.so.1 $l/liblapi_r.so $l/liblapi.so $l/pkgconfig/lapi.pc) \
-	  include/lapi.h include/css_shared.h include/lapif.h include64/lapif.h include32/lapif.h bin/lapirun bin/poe bin/lapitrace libexec/lapi/transfers $(DRIVERS:%=bin/%))
+	rm -f $(MAN_PAGES:%=$(INSTALL_DIR)/share/%) \
+	  $(LANGUAGES:%=$(INSTALL_DIR)/share/locale/%/LC_MESSAGES/liblapi_r.cat)
+	rm -f $(addprefix $(INSTALL_DIR)/, \
+	  $(foreach l,lib lib32,$l/liblapi_r.so.1 $l/liblapi_r.so $l/liblapi.so $l/pkgconfig/lapi.pc) \
+	  include/lapi.h include/css_shared.h include/lapif.h include64/lapif.h include32/lapif.h \
+	  bin/lapirun bin/poe bin/lapitrace libexec/lapi/transfers $(DRIVERS:%=bin/%))
 
-# In the order of how soon they tell something. `go-test` runs with the race detector, which 386 has none of.
-TEST_TARGETS ?= build vet abi headers go-test sim cshim-test model conform conform-lane conform-gso host-test kill-test hostile-test fortran-test samples install-test man-test trace-test net-test m32-test
+# In the order of how soon they tell something. `go-test` runs with the race detector, which 386 has
+# none of.
+TEST_TARGETS ?= build vet abi headers go-test sim cshim-test model conform conform-lane \
+  conform-gso host-test kill-test hostile-test fortran-test samples install-test man-test \
+  trace-test net-test m32-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 
 # The simulator's seeds take ten times as long with the race detector: `sim` runs all.
 RACE_SEEDS ?= 20
+TESTED     := ./cmd/... ./core/... ./transport/... ./tests/bench/...
 go-test:
-	SIM_SEEDS=$(RACE_SEEDS) $(GO) test $(if $(M32),,-race) -shuffle=on -timeout 15m ./cmd/... ./core/... ./transport/...
+	SIM_SEEDS=$(RACE_SEEDS) $(GO) test $(if $(M32),,-race) -shuffle=on -timeout 15m \
+	  $(TESTED)
 
-# A 32-bit build, its headers and symbols, a part of the conformance suite, and jobs of 32- and 64-bit tasks. All of it: make M32=1 conform
-# host-test kill-test samples abi.
+# A 32-bit build, its headers and symbols, a part of the conformance suite, and jobs of 32- and
+# 64-bit tasks. All of it: make M32=1 conform host-test kill-test samples abi.
 m32-test: conform-build
 	@tests/c/m32-test
 
-vet:
-	$(GO) vet ./cmd/... ./core/... ./transport/... ./tests/net/...
-	@test -z "$$(gofmt -l cmd core transport capi cshim tests/net)" || { gofmt -l cmd core transport capi cshim tests/net; echo 'run gofmt -w on these files'; exit 1; }
+# staticcheck is a tool of a module of its own, so that the library's go.mod names nothing that it
+# does not contain.
+STATICCHECK := build/tools/staticcheck
+$(STATICCHECK): tools/go.mod tools/go.sum
+	@mkdir -p $(@D)
+	$(GO) build -C tools -o $(CURDIR)/$@ honnef.co/go/tools/cmd/staticcheck
+
+vet: $(STATICCHECK)
+	$(GO) vet ./...
+	$(STATICCHECK) ./...
+	@scripts/analyze.sh
+	@unformatted=$$(gofmt -l capi cmd core cshim tests transport); \
+	  [ -z "$$unformatted" ] || { echo "run gofmt -w on:" $$unformatted; exit 1; }
 
 race:
-	SIM_SEEDS=$(RACE_SEEDS) $(GO) test -race -shuffle=on -count=5 -timeout 60m ./cmd/... ./core/... ./transport/...
+	SIM_SEEDS=$(RACE_SEEDS) $(GO) test -race -shuffle=on -count=5 -timeout 60m $(TESTED)
 
-# Every decoder that takes bytes from outside has a fuzz target; `make test` runs their seeds and finds, this looks for more.
+# Every decoder that takes bytes from outside has a fuzz target; `make test` runs their seeds and
+# finds, this looks for more.
 FUZZTIME    ?= 10m
 FUZZWORKERS ?= 1
 fuzz:
@@ -133,7 +166,8 @@ fuzz:
 clean:
 	rm -rf $(BUILD)
 
-# Tests and benchmarks are not to depend on what somebody has calibrated here; LAPI_CALIBRATION=file for those that are to.
+# Tests and benchmarks are not to depend on what somebody has calibrated here; LAPI_CALIBRATION=file
+# for those that are to.
 LAPI_CALIBRATION ?= off
 export LAPI_CALIBRATION
 
@@ -143,7 +177,7 @@ export LAPI_CALIBRATION
 -include transport/simnet/sim.mk
 -include tests/c/conform/conform.mk
 -include tests/c/samples/samples.mk
--include tests/c/bench/bench.mk
+-include tests/bench/bench.mk
 -include tests/c/trace/trace.mk
 -include tests/c/hostile/hostile.mk
 -include tests/net/net.mk

@@ -46,8 +46,9 @@ func packages(t *testing.T) (all []goPackage) {
 var links = []string{"lapi/transport/self", "lapi/transport/shm", "lapi/transport/udp", "lapi/transport/verbs"}
 
 // cgo says where import "C" is allowed; benchmarks have a library of their own.
-var cgo = []string{"lapi/capi", "lapi/cshim", "lapi/cshim/fortran", "lapi/cshim/handlers", "lapi/cshim/lapi",
-	"lapi/cshim/cpu", "lapi/cshim/lane", "lapi/cshim/node", "lapi/cshim/progress", "lapi/transport/verbs", "lapi/tests/c/bench/crossing"}
+var cgo = []string{"lapi/capi", "lapi/cshim", "lapi/cshim/cpu", "lapi/cshim/fortran",
+	"lapi/cshim/handlers", "lapi/cshim/lane", "lapi/cshim/lapi", "lapi/cshim/node",
+	"lapi/cshim/progress", "lapi/transport/verbs", "lapi/tests/bench/crossing"}
 
 func TestLayers(t *testing.T) {
 	for _, p := range packages(t) {

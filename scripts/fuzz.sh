@@ -1,6 +1,8 @@
 #!/bin/bash
-# Runs every fuzz target of the tree in turn, FUZZTIME each (default 10m), FUZZWORKERS at a time (default 1), shows each one's result and the number of
-# executions, goes on after a find, and ends with "N passed, N failed, N skipped". A find is in the package's testdata/fuzz, to be committed with the mend.
+# Runs every fuzz target of the tree in turn, FUZZTIME each (default 10m), FUZZWORKERS at a time
+# (default 1), shows each one's result and the number of executions, goes on after a find, and ends
+# with "N passed, N failed, N skipped". A find is in the package's testdata/fuzz, to be committed
+# with the mend.
 #
 # usage: scripts/fuzz.sh [TARGET...]     only these, such as FuzzOpen
 set -u

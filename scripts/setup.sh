@@ -1,11 +1,12 @@
 #!/bin/bash
-# Installs what building and testing need and this machine lacks, with apt, as root or through sudo. Does nothing, and needs no
-# network, when nothing is missing.
+# Installs what building and testing need and this machine lacks, with apt, as root or through sudo.
+# Does nothing, and needs no network, when nothing is missing.
 #
 # usage: scripts/setup.sh [program=package...]     more that is wanted, such as clang=clang
 #
-# Required: Go of the version in go.mod (Debian 12 packages an older one, so it is not installed here), gcc, make, pkg-config,
-# nm. What is named as an argument is only wanted: without it some tests skip, and say so.
+# Required: Go of the version in go.mod (Debian 12 packages an older one, so it is not installed
+# here), gcc, make, pkg-config, nm. What is named as an argument is only wanted: without it some
+# tests skip, and say so.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 

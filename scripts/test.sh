@@ -1,6 +1,7 @@
 #!/bin/bash
-# Runs the test targets named as arguments one after the other, each with its log in build/test/, shows progress, goes on after a
-# failure, and ends with a table and a line "N passed, N failed, N skipped" (targets; the cases are in the logs).
+# Runs the test targets named as arguments one after the other, each with its log in build/test/,
+# shows progress, goes on after a failure, and ends with a table and a line "N passed, N failed, N
+# skipped" (targets; the cases are in the logs).
 set -u
 make=${MAKE:-make}
 logs=build/test

@@ -6,16 +6,19 @@ import (
 	"testing"
 )
 
-// The ABI golden is only worth something if it has everything that the headers define: these tests read the headers as
-// text and look each name up in the golden.
+// The ABI golden is only worth something if it has everything that the headers define: these tests
+// read the headers as text and look each name up in the golden.
 
-// abiGolden is the golden of the machine it was first written on; its names are those of every machine.
+// abiGolden is the golden of the machine it was first written on; its names are those of every
+// machine.
 const abiGolden = "tests/c/abi/x86_64.golden"
 
 // notABI are macros of the headers that programs do not use.
-var notABI = map[string]bool{"LAPI_H": true, "CSS_SHARED_H": true, "LAPI_EXTENSION": true, "LAPI_ALIGN8": true, "LAPI_CAST": true}
+var notABI = map[string]bool{"LAPI_H": true, "CSS_SHARED_H": true, "LAPI_EXTENSION": true,
+	"LAPI_ALIGN8": true, "LAPI_CAST": true}
 
-// goldenNames returns the names in the golden by kind: "value LAPI_ERR_TGT", "member lapi_am_t.tgt" and so on.
+// goldenNames returns the names in the golden by kind: "value LAPI_ERR_TGT", "member lapi_am_t.tgt"
+// and so on.
 func goldenNames(t *testing.T) map[string]bool {
 	names := map[string]bool{}
 	for _, line := range strings.Split(strings.TrimSpace(read(t, abiGolden)), "\n") {
@@ -45,7 +48,8 @@ func TestGoldenHasEveryConstant(t *testing.T) {
 			check(m[1])
 		}
 	}
-	for _, m := range regexp.MustCompile(`(?s)typedef enum \{(.*?)\}`).FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile(`(?s)typedef enum \{(.*?)\}`).FindAllStringSubmatch(text,
+		-1) {
 		for _, enumerator := range strings.Split(m[1], ",") {
 			check(regexp.MustCompile(`\w+`).FindString(enumerator))
 		}
@@ -57,7 +61,8 @@ func TestGoldenHasEveryConstant(t *testing.T) {
 
 func TestGoldenHasEveryType(t *testing.T) {
 	golden, n := goldenNames(t), 0
-	text := strings.ReplaceAll(headerText(t), `extern "C" {`, "") // never closed, as far as the next loop knows
+	// never closed, as far as the next loop knows
+	text := strings.ReplaceAll(headerText(t), `extern "C" {`, "")
 	// The last word before the semicolon of a typedef, or a function type's name.
 	bodies := regexp.MustCompile(`(?s)\{[^{}]*\}`)
 	for bodies.MatchString(text) {
@@ -88,13 +93,16 @@ func TestGoldenHasEveryMember(t *testing.T) {
 	for _, s := range structure.FindAllStringSubmatch(text, -1) {
 		owner := s[1] + s[3]
 		// An unnamed union's members are the structure's; a named one's carry its name.
-		body := regexp.MustCompile(`(?s)union \{([^{}]*)\}(\s*\w*);`).ReplaceAllStringFunc(s[2], func(u string) string {
-			m := regexp.MustCompile(`(?s)union \{([^{}]*)\}\s*(\w*);`).FindStringSubmatch(u)
-			if m[2] == "" {
-				return m[1]
-			}
-			return regexp.MustCompile(`(\w+);`).ReplaceAllString(m[1], m[2]+".$1;") + " union " + m[2] + ";"
-		})
+		body := regexp.MustCompile(`(?s)union \{([^{}]*)\}(\s*\w*);`).ReplaceAllStringFunc(s[2],
+			func(u string) string {
+				m := regexp.MustCompile(`(?s)union \{([^{}]*)\}\s*(\w*);`).FindStringSubmatch(u)
+				if m[2] == "" {
+					return m[1]
+				}
+				return regexp.MustCompile(`(\w+);`).ReplaceAllString(m[1], m[2]+".$1;") +
+					" union " +
+					m[2] + ";"
+			})
 		for _, m := range regexp.MustCompile(`([\w.]+)\s*(?:\[\d+\])?\s*;`).FindAllStringSubmatch(body, -1) {
 			n++
 			if !golden["member "+owner+"."+m[1]] {

@@ -11,7 +11,8 @@ type parameter struct{ name, kind string }
 
 // parameterKinds are the kinds of calls.txt and what the entry point in C declares for each.
 var parameterKinds = map[string]string{
-	"int": "const int32_t *", "long": "const ulong *", "addr": "void *const *", "out": "void *", "any": "void *",
+	"int": "const int32_t *", "long": "const ulong *", "addr": "void *const *", "out": "void *",
+	"any":     "void *",
 	"handler": "void *", "object": "void *", "vector": "void *", "text": "void *",
 }
 
@@ -30,7 +31,8 @@ func (c call) parameters() []parameter {
 // own says whether the call's conversion is written by hand.
 func (c call) own() bool { return strings.HasPrefix(c.fortran, "own ") }
 
-// takesProcedure says whether a parameter may be a procedure or a variable: such a subroutine is generic in lapif.h.
+// takesProcedure says whether a parameter may be a procedure or a variable: such a subroutine is
+// generic in lapif.h.
 func (c call) takesProcedure() bool {
 	for _, p := range c.parameters() {
 		if p.kind == "handler" || p.kind == "object" {
@@ -45,12 +47,14 @@ func (c call) cTypes() []string {
 	inside := strings.TrimSuffix(strings.TrimPrefix(c.prototype, "int ("), ")")
 	var types []string
 	for _, p := range strings.Split(inside, ", ") {
-		types = append(types, strings.TrimSpace(regexp.MustCompile(`\w+(\[\])?$`).ReplaceAllString(p, "")))
+		types = append(types,
+			strings.TrimSpace(regexp.MustCompile(`\w+(\[\])?$`).ReplaceAllString(p, "")))
 	}
 	return types
 }
 
-// checkFortran checks a record's Fortran part: kinds are known, and there is a parameter for each of C's.
+// checkFortran checks a record's Fortran part: kinds are known, and there is a parameter for each
+// of C's.
 func checkFortran(c call) error {
 	if c.group == dataGroup {
 		if c.fortran != "" {
@@ -65,7 +69,7 @@ func checkFortran(c call) error {
 			return fmt.Errorf("bad Fortran parameter %q", word)
 		}
 		if (m[2] == "handler" || m[2] == "text") && !c.own() {
-			return fmt.Errorf("Fortran parameter %q needs a function of its own", word)
+			return fmt.Errorf("parameter %q of Fortran needs a function of its own", word)
 		}
 	}
 	if n := len(c.cTypes()); len(words) != n {
@@ -74,15 +78,17 @@ func checkFortran(c call) error {
 	return nil
 }
 
-// spellings returns the names that compilers give to a Fortran procedure (guide, Table 10), and the one with two underscores of
-// old GNU compilers. The first is the one that the others are aliases of.
+// spellings returns the names that compilers give to a Fortran procedure (guide, Table 10), and the
+// one with two underscores of old GNU compilers. The first is the one that the others are aliases
+// of.
 func spellings(name string) []string {
 	lower, upper := strings.ToLower(name), strings.ToUpper(name)
 	return []string{lower, lower + "_", upper, upper + "_", lower + "__"}
 }
 
-// entries returns the names of a call's entry point. Where lapif.h has a name with an underscore more for a procedure as argument, the
-// compilers with two underscores make three of it, and those with capitals two.
+// entries returns the names of a call's entry point. Where lapif.h has a name with an underscore
+// more for a procedure as argument, the compilers with two underscores make three of it, and those
+// with capitals two.
 func entries(prefix string, c call) []string {
 	names := spellings(prefix + c.name)
 	if c.takesProcedure() {

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// goldens are the ABI goldens by word size. That of 32-bit machines is looked at where there is one.
+// goldens are the ABI goldens by word size. That of 32-bit machines is looked at where there is
+// one.
 var goldens = map[word][]string{64: {"x86_64", "aarch64"}, 32: {"i386", "i686"}}
 
 // goldenLayout returns the lines of a golden, or nothing if there is no such golden.
@@ -22,8 +23,8 @@ func goldenLayout(t *testing.T, machine string) string {
 	return string(text)
 }
 
-// TestTypesHaveTheLayoutOfC holds fortran/types.txt against what the C compiler says: each member, each size, and no member aligned but by
-// padding that is written out.
+// TestTypesHaveTheLayoutOfC holds fortran/types.txt against what the C compiler says: each member,
+// each size, and no member aligned but by padding that is written out.
 func TestTypesHaveTheLayoutOfC(t *testing.T) {
 	s, err := load(root)
 	if err != nil {
@@ -56,7 +57,8 @@ func checkLayout(t *testing.T, st structure, w word, types []structure, golden s
 			align = int(w) / 8
 		}
 		if at%align != 0 {
-			t.Errorf("%d-bit %s.%s: offset %d is not aligned: padding is missing", w, st.name, m.name, at)
+			t.Errorf("%d-bit %s.%s: offset %d is not aligned: padding is missing", w, st.name,
+				m.name, at)
 		}
 		line := fmt.Sprintf("member %s.%s offset %d size %d\n", st.cName, m.name, at, size)
 		if st.cName != "" && !m.padding() && !strings.Contains(golden, line) {
@@ -64,12 +66,14 @@ func checkLayout(t *testing.T, st structure, w word, types []structure, golden s
 		}
 		at += size
 	}
-	if line := fmt.Sprintf("type %s size %d ", st.cName, at); st.cName != "" && !strings.Contains(golden, line) {
+	if line := fmt.Sprintf("type %s size %d ", st.cName, at); st.cName != "" &&
+		!strings.Contains(golden, line) {
 		t.Errorf("%d-bit %s: C has no %q", w, st.name, line)
 	}
 }
 
-// inUnions are members of C for which Fortran has another name at the same place, and unions, which it does not have.
+// inUnions are members of C for which Fortran has another name at the same place, and unions, which
+// it does not have.
 var inUnions = regexp.MustCompile(`^(lapi_xfer_t|lapi_util_t|lapi_cntr_t|lapi_cond_t)\.|\.Tot_(pkt|data)_recv(_cnt)?$|_dgsp_t\.dgsp$|unpack_dgsp_t\.in_buf$|udp_storage\.ip_addr\.`)
 
 func TestTypesAreComplete(t *testing.T) {
@@ -97,7 +101,8 @@ func TestTypesAreComplete(t *testing.T) {
 	for _, k := range s.kinds {
 		kinds[k.name] = true
 	}
-	for _, m := range regexp.MustCompile(`(?m)^number (\w+) `).FindAllStringSubmatch(read(t, valuesFile), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^number (\w+) `).FindAllStringSubmatch(read(t,
+		valuesFile), -1) {
 		if !kinds[strings.ToUpper(m[1])] {
 			t.Errorf("fortran/types.txt has no kind for %s", m[1])
 		}
@@ -125,12 +130,14 @@ func TestLapifNamesAreUnique(t *testing.T) {
 	}
 }
 
-// TestLapifFitsEveryForm: no statement beyond column 72, none that is continued, statements from column 7 on.
+// TestLapifFitsEveryForm: no statement beyond column 72, none that is continued, statements from
+// column 7 on.
 func TestLapifFitsEveryForm(t *testing.T) {
 	for _, file := range []string{"fortran/lapif.h", "fortran/include32/lapif.h"} {
 		for i, line := range strings.Split(strings.TrimSpace(read(t, file)), "\n") {
 			comment := strings.HasPrefix(line, "!")
-			if !comment && (len(line) > fixedForm || !strings.HasPrefix(line, "      ") || strings.Contains(line, "&")) || len(line) > 132 {
+			if !comment && (len(line) > fixedForm || !strings.HasPrefix(line, "      ") ||
+				strings.Contains(line, "&")) || len(line) > 132 {
 				t.Errorf("%s:%d: %q", file, i+1, line)
 			}
 		}
@@ -146,7 +153,8 @@ func TestValuesByWordSize(t *testing.T) {
 		for _, machine := range machines {
 			golden := goldenLayout(t, machine)
 			for _, c := range s.constants {
-				m := regexp.MustCompile(`(?m)^value ` + c.name + ` (-?\d+)$`).FindStringSubmatch(golden)
+				m := regexp.MustCompile(`(?m)^value ` + c.name +
+					` (-?\d+)$`).FindStringSubmatch(golden)
 				if golden == "" || m == nil {
 					continue
 				}
@@ -158,7 +166,8 @@ func TestValuesByWordSize(t *testing.T) {
 			}
 		}
 	}
-	for text, want := range map[string]int64{"-2147483647-1": 1 << 31, "-1": 1<<32 - 1, "511": 511} {
+	for text, want := range map[string]int64{"-2147483647-1": 1 << 31, "-1": 1<<32 - 1,
+		"511": 511} {
 		if got := literal(constant{"X", want}, 64, nil); got != text {
 			t.Errorf("literal of %d is %s, want %s", want, got, text)
 		}

@@ -66,7 +66,8 @@ func TestGenerateWritesAllOutputs(t *testing.T) {
 	}
 }
 
-// declarations returns what lapi.h declares, keyed by symbol: functions with their type, variables with theirs.
+// declarations returns what lapi.h declares, keyed by symbol: functions with their type, variables
+// with theirs.
 func declarations(t *testing.T) map[string]string {
 	text := regexp.MustCompile(`(?s)/\*.*?\*/`).ReplaceAllString(read(t, "include/lapi.h"), " ")
 	text = regexp.MustCompile(`(?m)^#(.*\\\n)*.*$`).ReplaceAllString(text, "")
@@ -107,7 +108,9 @@ func TestTableAgreesWithHeader(t *testing.T) {
 
 // The guide has 31 subroutines; the release after it added two and a variable.
 func TestTableIsComplete(t *testing.T) {
-	functions, shown := 0, 5 // shown: a function has two names in C and ten, or 14, in Fortran, a variable one; the COMMON block five
+	// shown: a function has two names in C and ten, or 14, in Fortran, a variable one; the COMMON
+	// block five
+	functions, shown := 0, 5
 	for _, c := range table(t) {
 		if c.group != dataGroup {
 			functions++
@@ -149,11 +152,13 @@ func TestRenderedText(t *testing.T) {
 		t.Errorf("symbols %q, want %q", got, want)
 	}
 	exports := renderExports(calls)
-	if !strings.Contains(exports, "\tLAPI_BYTE;\n\tLAPI_PUT;\n") || !strings.HasSuffix(exports, "\tplapi_put__;\nlocal:\n\t*;\n};\n") {
+	if !strings.Contains(exports, "\tLAPI_BYTE;\n\tLAPI_PUT;\n") ||
+		!strings.HasSuffix(exports, "\tplapi_put__;\nlocal:\n\t*;\n};\n") {
 		t.Errorf("version script %q", exports)
 	}
 	pairs := renderPairs(calls)
-	if !strings.Contains(pairs, "#ifdef CSHIM_GROUP_TRANSFER\nextern __typeof__(PLAPI_Put) LAPI_Put\n") ||
+	if !strings.Contains(pairs,
+		"#ifdef CSHIM_GROUP_TRANSFER\nextern __typeof__(PLAPI_Put) LAPI_Put\n") ||
 		strings.Contains(pairs, "Xfer") || strings.Contains(pairs, "BYTE") {
 		t.Errorf("pairs %q", pairs)
 	}
@@ -175,11 +180,15 @@ func TestBadTables(t *testing.T) {
 		{"BYTE data exported\n\tint (int a)\n", "1: BYTE: bad type"},
 		{"Put transfer exported\n\tint (int a)\n\tfortran a:int\nPut vector declared\n\tint (int a)\n", "4: Put comes twice"},
 		{"Put transfer exported\n\tint (int a)\n", "1: Put: 0 Fortran parameters, want 1"},
-		{"Put transfer exported\n\tint (int a)\n\tfortran a:int b:int\n", "1: Put: 2 Fortran parameters, want 1"},
+		{"Put transfer exported\n\tint (int a)\n\tfortran a:int b:int\n",
+			"1: Put: 2 Fortran parameters, want 1"},
 		{"Put transfer exported\n\tint (int a)\n\tfortran a\n", "1: Put: bad Fortran parameter"},
-		{"Put transfer exported\n\tint (int a)\n\tfortran a:number\n", "1: Put: bad Fortran parameter"},
-		{"Put transfer exported\n\tint (int a)\n\tfortran a:handler\n", "1: Put: Fortran parameter \"a:handler\" needs"},
-		{"BYTE data exported\n\tlapi_dg_handle_t\n\tfortran a:int\n", "1: BYTE: a variable has no Fortran form"},
+		{"Put transfer exported\n\tint (int a)\n\tfortran a:number\n",
+			"1: Put: bad Fortran parameter"},
+		{"Put transfer exported\n\tint (int a)\n\tfortran a:handler\n",
+			"1: Put: parameter \"a:handler\" of Fortran needs"},
+		{"BYTE data exported\n\tlapi_dg_handle_t\n\tfortran a:int\n",
+			"1: BYTE: a variable has no Fortran form"},
 	} {
 		if _, err := parseTable(c.text); err == nil || !strings.HasPrefix(err.Error(), c.err) {
 			t.Errorf("%q: error %v, want %q", c.text, err, c.err)

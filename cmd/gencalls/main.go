@@ -1,7 +1,8 @@
-// Command gencalls writes what follows from the table of calls cshim/calls.txt: the LAPI_/PLAPI_ pairs, the Fortran entry points, the
-// linker's version script, the golden list of exported symbols and, with fortran/types.txt and the constants of the C headers,
-// lapif.h and the program that prints its layout. Run it with `go generate ./cmd/gencalls` after a change of any of these and commit
-// the results; the tests of this package fail while they are out of date.
+// Command gencalls writes what follows from the table of calls cshim/calls.txt: the LAPI_/PLAPI_
+// pairs, the Fortran entry points, the linker's version script, the golden list of exported symbols
+// and, with fortran/types.txt and the constants of the C headers, lapif.h and the program that
+// prints its layout. Run it with `go generate ./cmd/gencalls` after a change of any of these and
+// commit the results; the tests of this package fail while they are out of date.
 package main
 
 import (
@@ -15,9 +16,10 @@ import (
 
 // What is read, below the root of the source tree.
 const (
-	tableFile  = "cshim/calls.txt"
-	typesFile  = "fortran/types.txt"
-	valuesFile = "tests/c/abi/x86_64.golden" // the constants of the C headers, as a compiler knows them
+	tableFile = "cshim/calls.txt"
+	typesFile = "fortran/types.txt"
+	// the constants of the C headers, as a compiler knows them
+	valuesFile = "tests/c/abi/x86_64.golden"
 )
 
 // source is what the files above say.
@@ -80,7 +82,8 @@ func generate(root string) error {
 		return err
 	}
 	for _, out := range outputs {
-		if err := os.WriteFile(filepath.Join(root, out.file), []byte(out.render(s)), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(root, out.file), []byte(out.render(s)),
+			0o644); err != nil {
 			return err
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// renderEntries returns the Fortran entry points in C: each converts its arguments, calls the C function, stores ierror and returns the
-// same; then all its names.
+// renderEntries returns the Fortran entry points in C: each converts its arguments, calls the C
+// function, stores ierror and returns the same; then all its names.
 func renderEntries(source source) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `/*

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// fixedForm is the last column of a line in fixed form. No line is continued: no way of doing that suits fixed form of every length and
-// free form.
+// fixedForm is the last column of a line in fixed form. No line is continued: no way of doing that
+// suits fixed form of every length and free form.
 const fixedForm = 72
 
 // renderLapif returns lapif.h for a word size. It is fixed form and free form at once.
@@ -22,7 +22,8 @@ func renderLapif(s source, w word) string {
 		w/8, commonBlock)
 	rule(&b, "Constants")
 	for _, c := range s.constants {
-		fmt.Fprintf(&b, "      integer(%d), parameter :: %s=%s\n", constantBytes(c.name, w), c.name, literal(c, w, s.types))
+		fmt.Fprintf(&b, "      integer(%d), parameter :: %s=%s\n", constantBytes(c.name, w), c.name,
+			literal(c, w, s.types))
 	}
 	rule(&b, "Types")
 	for _, t := range s.types {
@@ -58,7 +59,8 @@ func constantBytes(name string, w word) int {
 	return 4
 }
 
-// literal returns a constant's value as Fortran writes it: there are no unsigned numbers, and the lowest has no literal.
+// literal returns a constant's value as Fortran writes it: there are no unsigned numbers, and the
+// lowest has no literal.
 func literal(c constant, w word, types []structure) string {
 	v := c.valueFor(w, types)
 	if constantBytes(c.name, w) == 8 {
@@ -89,8 +91,8 @@ func renderType(b *strings.Builder, t structure, w word) {
 	fmt.Fprintf(b, "      end type %s\n", t.name)
 }
 
-// renderInterface writes the interface of one subroutine. One that takes a procedure or a variable is generic: the name with an underscore
-// more is the same entry point under another of its names.
+// renderInterface writes the interface of one subroutine. One that takes a procedure or a variable
+// is generic: the name with an underscore more is the same entry point under another of its names.
 func renderInterface(b *strings.Builder, prefix string, c call, w word) {
 	name := prefix + strings.ToUpper(c.name)
 	if !c.takesProcedure() {
@@ -104,7 +106,8 @@ func renderInterface(b *strings.Builder, prefix string, c call, w word) {
 	b.WriteString("      end interface\n")
 }
 
-// renderSubroutine writes an interface body. Names of its own for the parameters where all fit the line, else letters.
+// renderSubroutine writes an interface body. Names of its own for the parameters where all fit the
+// line, else letters.
 func renderSubroutine(b *strings.Builder, name string, c call, w word, procedure bool) {
 	parameters := c.parameters()
 	var names, letters []string
@@ -126,7 +129,8 @@ func subroutineLine(name string, parameters []string) string {
 	return fmt.Sprintf("      subroutine %s(%s,ierror)", name, strings.Join(parameters, ","))
 }
 
-// declare returns the lines that declare a subroutine's parameters; with procedure, those that may be one are.
+// declare returns the lines that declare a subroutine's parameters; with procedure, those that may
+// be one are.
 func declare(names []string, parameters []parameter, w word, procedure bool) string {
 	anything, integers := []string{}, []string{}
 	var b strings.Builder
@@ -152,12 +156,13 @@ func declare(names []string, parameters []parameter, w word, procedure bool) str
 	return b.String()
 }
 
-// ofAnyType declares parameters whose type and rank the compiler shall not look at. Compilers that do not know one of the directives take
-// it for a comment.
+// ofAnyType declares parameters whose type and rank the compiler shall not look at. Compilers that
+// do not know one of the directives take it for a comment.
 func ofAnyType(names []string) string {
 	list := strings.Join(names, ",")
 	var b strings.Builder
-	for _, directive := range []string{"GCC$ ATTRIBUTES NO_ARG_CHECK ::", "DEC$ ATTRIBUTES NO_ARG_CHECK ::", "DIR$ IGNORE_TKR", "IBM* IGNORE_TKR"} {
+	for _, directive := range []string{"GCC$ ATTRIBUTES NO_ARG_CHECK ::",
+		"DEC$ ATTRIBUTES NO_ARG_CHECK ::", "DIR$ IGNORE_TKR", "IBM* IGNORE_TKR"} {
 		fmt.Fprintf(&b, "!%s %s\n", directive, list)
 	}
 	fmt.Fprintf(&b, "      integer(4), dimension(*) :: %s\n", list)

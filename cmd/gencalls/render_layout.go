@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// renderLayout returns a Fortran program that prints what its compiler made of lapif.h's types and constants, in the words of the ABI
-// golden. A subroutine for each type, so that no program unit grows large.
+// renderLayout returns a Fortran program that prints what its compiler made of lapif.h's types and
+// constants, in the words of the ABI golden. A subroutine for each type, so that no program unit
+// grows large.
 func renderLayout(s source) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "! layout_gen.f90 - sizes, offsets and values of lapif.h as the ABI golden has them. %s\nprogram layout\n  implicit none\n", origin)
@@ -25,14 +26,16 @@ func renderLayout(s source) string {
 		}
 	}
 	for i := 0; i < len(s.constants); i += constantsPerUnit {
-		renderValues(&b, i/constantsPerUnit, s.constants[i:min(i+constantsPerUnit, len(s.constants))])
+		renderValues(&b, i/constantsPerUnit, s.constants[i:min(i+constantsPerUnit,
+			len(s.constants))])
 	}
 	return b.String()
 }
 
 const constantsPerUnit = 50
 
-// layoutCommon is what each unit uses: the distance of two addresses, as LAPI_ADDRESS knows them, and a line of the golden.
+// layoutCommon is what each unit uses: the distance of two addresses, as LAPI_ADDRESS knows them,
+// and a line of the golden.
 const layoutCommon = `subroutine print_member(name, offset, size)
   implicit none
   character(*), intent(in) :: name
@@ -44,8 +47,8 @@ const layoutCommon = `subroutine print_member(name, offset, size)
 end subroutine print_member
 `
 
-// renderTypeLayout writes the unit for a type. Its size is the distance of two elements of an array, padding included. Members under @32
-// that are not padding are of the other file.
+// renderTypeLayout writes the unit for a type. Its size is the distance of two elements of an
+// array, padding included. Members under @32 that are not padding are of the other file.
 func renderTypeLayout(b *strings.Builder, t structure) {
 	unit := "print_" + strings.ToLower(t.name)
 	fmt.Fprintf(b, "\nsubroutine %s\n  implicit none\n  include 'lapif.h'\n  type(%s) :: v(2)\n  integer(LAPI_ADDR_TYPE) :: at, from, to\n"+

@@ -21,8 +21,10 @@ const dataGroup = "data"
 
 // groups are the groups a record may name.
 var groups = map[string]bool{
-	"init": true, "env": true, "address": true, "counter": true, "transfer": true, "fence": true, "progress": true,
-	"util": true, "recovery": true, "vector": true, "xfer": true, "group": true, dataGroup: true,
+	"init": true, "env": true, "address": true, "counter": true, "transfer": true, "fence": true,
+	"progress": true,
+	"util":     true, "recovery": true, "vector": true, "xfer": true, "group": true,
+	dataGroup: true,
 }
 
 var (
@@ -31,7 +33,8 @@ var (
 	dataForm     = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 )
 
-// parseTable returns the records of the table in its order. An error begins with the number of the line at fault.
+// parseTable returns the records of the table in its order. An error begins with the number of the
+// line at fault.
 func parseTable(text string) ([]call, error) {
 	var calls []call
 	for i, line := range strings.Split(text, "\n") {
@@ -54,7 +57,8 @@ func parseTable(text string) ([]call, error) {
 	return calls, checkCalls(calls)
 }
 
-// add takes an indented line of the record: more of the C type or, from the word "fortran" on, of the Fortran parameters.
+// add takes an indented line of the record: more of the C type or, from the word "fortran" on, of
+// the Fortran parameters.
 func (c *call) add(line string) {
 	text := normalize(line)
 	if first, rest, _ := strings.Cut(text, " "); first == "fortran" {
@@ -73,7 +77,8 @@ func parseHead(line string) (call, error) {
 		return call{}, fmt.Errorf("want name, group and state, have %q", line)
 	}
 	name, group, state := words[0], words[1], words[2]
-	if !nameForm.MatchString(name) || strings.HasPrefix(name, "LAPI_") || strings.HasPrefix(name, "PLAPI_") {
+	if !nameForm.MatchString(name) || strings.HasPrefix(name, "LAPI_") ||
+		strings.HasPrefix(name, "PLAPI_") {
 		return call{}, fmt.Errorf("bad name %q", name)
 	}
 	if !groups[group] {
@@ -85,7 +90,8 @@ func parseHead(line string) (call, error) {
 	return call{name: name, group: group, exported: state == "exported"}, nil
 }
 
-// checkCalls checks what only whole records show: each has a type of the right form, no name comes twice.
+// checkCalls checks what only whole records show: each has a type of the right form, no name comes
+// twice.
 func checkCalls(calls []call) error {
 	if len(calls) == 0 {
 		return fmt.Errorf("1: no calls")

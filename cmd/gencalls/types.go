@@ -19,7 +19,8 @@ type structure struct {
 	members     []member
 }
 
-// member is a component: an INTEGER of some bytes (0: the word) or, where inner is set, another derived type. count 0 is no array.
+// member is a component: an INTEGER of some bytes (0: the word) or, where inner is set, another
+// derived type. count 0 is no array.
 type member struct {
 	name  string
 	bytes int
@@ -62,14 +63,17 @@ var (
 // parseTypes reads fortran/types.txt. An error begins with the number of the line at fault.
 func parseTypes(text string) (kinds []kind, types []structure, err error) {
 	for i, line := range strings.Split(text, "\n") {
-		k, t, m := kindForm.FindStringSubmatch(line), typeForm.FindStringSubmatch(line), memberForm.FindStringSubmatch(line)
+		k, t, m := kindForm.FindStringSubmatch(line), typeForm.FindStringSubmatch(line),
+			memberForm.FindStringSubmatch(line)
 		switch {
 		case strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#"):
 		case k != nil:
 			n, _ := strconv.Atoi(k[2]) // 0 for the word
 			kinds = append(kinds, kind{k[1], n})
 		case t != nil:
-			types = append(types, structure{name: t[1], cName: strings.Replace(strings.TrimPrefix(t[2], "-"), "struct_", "struct ", 1)})
+			types = append(types,
+				structure{name: t[1], cName: strings.Replace(strings.TrimPrefix(t[2], "-"),
+					"struct_", "struct ", 1)})
 		case m != nil && len(types) > 0:
 			last := &types[len(types)-1]
 			last.members = append(last.members, parseMember(m))
@@ -100,13 +104,15 @@ type constant struct {
 	value int64
 }
 
-// notFortran are values of the headers that lapif.h does not have as constants: LAPI_ADDR_NULL is a variable there.
+// notFortran are values of the headers that lapif.h does not have as constants: LAPI_ADDR_NULL is a
+// variable there.
 var notFortran = map[string]bool{"__64BIT__": true, "LAPI_ADDR_NULL": true}
 
 // parseConstants returns the values in the ABI golden of a 64-bit machine.
 func parseConstants(golden string) ([]constant, error) {
 	var all []constant
-	for _, m := range regexp.MustCompile(`(?m)^value (\w+) (-?\d+)$`).FindAllStringSubmatch(golden, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^value (\w+) (-?\d+)$`).FindAllStringSubmatch(golden,
+		-1) {
 		value, err := strconv.ParseInt(m[2], 10, 64)
 		if err != nil {
 			return nil, err
@@ -121,11 +127,14 @@ func parseConstants(golden string) ([]constant, error) {
 	return all, nil
 }
 
-// valueFor returns the constant's value where the word size is w: those that depend on it are computed.
+// valueFor returns the constant's value where the word size is w: those that depend on it are
+// computed.
 func (c constant) valueFor(w word, types []structure) int64 {
 	instructions := map[string]string{
-		"LAPI_DGSM_COPY_SIZE": "LAPI_DGSM_COPY_T", "LAPI_DGSM_GOSUB_SIZE": "LAPI_DGSM_GOSUB_T", "LAPI_DGSM_ITERATE_SIZE": "LAPI_DGSM_ITERATE_T",
-		"LAPI_DGSM_CONTROL_SIZE": "LAPI_DGSM_CONTROL_T", "LAPI_DGSM_MCOPY_SIZE": "LAPI_DGSM_MCOPY_T",
+		"LAPI_DGSM_COPY_SIZE": "LAPI_DGSM_COPY_T", "LAPI_DGSM_GOSUB_SIZE": "LAPI_DGSM_GOSUB_T",
+		"LAPI_DGSM_ITERATE_SIZE":     "LAPI_DGSM_ITERATE_T",
+		"LAPI_DGSM_CONTROL_SIZE":     "LAPI_DGSM_CONTROL_T",
+		"LAPI_DGSM_MCOPY_SIZE":       "LAPI_DGSM_MCOPY_T",
 		"LAPI_DGSM_MCOPY_BLOCK_SIZE": "LAPI_DGSM_BLOCK_T",
 	}
 	if c.name == "LAPI_MAX_MSG_SZ" && w == 32 {

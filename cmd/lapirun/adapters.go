@@ -12,13 +12,15 @@ import (
 	"lapi/core/job"
 )
 
-// Which addresses the tasks of a node use: MP_EUIDEVICE and MP_INSTANCES by the guide's Chapter 14, Table 12. A network is an IP subnet, an
-// adapter a network interface, an instance an address in MP_LAPI_INET_ADDR. The i-th instance of a task talks to the i-th of others,
-// so all tasks get the same number, and the i-th ones are on one network.
+// Which addresses the tasks of a node use: MP_EUIDEVICE and MP_INSTANCES by the guide's Chapter 14,
+// Table 12. A network is an IP subnet, an adapter a network interface, an instance an address in
+// MP_LAPI_INET_ADDR. The i-th instance of a task talks to the i-th of others, so all tasks get the
+// same number, and the i-th ones are on one network.
 
 // inventory is what a node has, as seen from inside it.
 type inventory struct {
-	Namespace  uint64 // the network namespace, one number for each on this machine; 0: the kernel does not tell
+	// the network namespace, one number for each on this machine; 0: the kernel does not tell
+	Namespace  uint64
 	Interfaces []netInterface
 }
 
@@ -37,7 +39,8 @@ const (
 	allNetworks = "sn_all"
 )
 
-// allAdapters stands for max in MP_INSTANCES: every adapter that the node with the most of them has on a network.
+// allAdapters stands for max in MP_INSTANCES: every adapter that the node with the most of them has
+// on a network.
 const allAdapters = -1
 
 // parseInstances reads MP_INSTANCES. Larger numbers than count are allowed, as in the guide.
@@ -61,9 +64,10 @@ type network struct {
 	adapters [][]job.Adapter // by node
 }
 
-// chooseAdapters returns for each node what MP_LAPI_INET_ADDR is to hold. instances 0: MP_INSTANCES is not set. device "": MP_EUIDEVICE is not set;
-// then tasks that have one network namespace use loopback, unless instances are asked for, and others one network. An error says what
-// nodes lack, with their index in front.
+// chooseAdapters returns for each node what MP_LAPI_INET_ADDR is to hold. instances 0: MP_INSTANCES
+// is not set. device "": MP_EUIDEVICE is not set; then tasks that have one network namespace use
+// loopback, unless instances are asked for, and others one network. An error says what nodes lack,
+// with their index in front.
 func chooseAdapters(nodes []inventory, device string, instances int) ([][]job.Adapter, error) {
 	together := oneNamespace(nodes)
 	var networks []network
@@ -101,8 +105,8 @@ func oneNamespace(nodes []inventory) bool {
 	return true
 }
 
-// allot gives every node its instances, first one of each network, then the second of each, up to the eight that count. A node with too few
-// adapters on a network uses them several times.
+// allot gives every node its instances, first one of each network, then the second of each, up to
+// the eight that count. A node with too few adapters on a network uses them several times.
 func allot(networks []network, nodes, instances int) [][]job.Adapter {
 	all := make([][]job.Adapter, nodes)
 	for k := 0; k < job.MaxAdapters; k++ {
@@ -139,7 +143,8 @@ func (n network) least() int {
 	return m
 }
 
-// widest is the first network on which every node has as many adapters as are asked for, or else most of them.
+// widest is the first network on which every node has as many adapters as are asked for, or else
+// most of them.
 func widest(networks []network, instances int) network {
 	if instances == allAdapters {
 		instances = job.MaxAdapters
@@ -153,8 +158,9 @@ func widest(networks []network, instances int) network {
 	return best
 }
 
-// commonNetworks are the subnets that all nodes are on, in the first node's order, IPv4 first. Loopback and link-local addresses are no
-// network. An adapter is on one network only, the first: what it has of IPv6 is the same wire.
+// commonNetworks are the subnets that all nodes are on, in the first node's order, IPv4 first.
+// Loopback and link-local addresses are no network. An adapter is on one network only, the first:
+// what it has of IPv6 is the same wire.
 func commonNetworks(nodes []inventory) []network {
 	used := make([]map[string]bool, len(nodes))
 	for i := range used {
@@ -186,7 +192,8 @@ func subnets(node inventory) []netip.Prefix {
 		for _, p := range i.Addrs {
 			subnet := p.Masked()
 			switch {
-			case p.Addr().IsLinkLocalUnicast() || slices.Contains(v4, subnet) || slices.Contains(v6, subnet):
+			case p.Addr().IsLinkLocalUnicast() || slices.Contains(v4, subnet) ||
+				slices.Contains(v6, subnet):
 			case p.Addr().Is4():
 				v4 = append(v4, subnet)
 			default:
@@ -197,7 +204,8 @@ func subnets(node inventory) []netip.Prefix {
 	return append(v4, v6...)
 }
 
-// on returns the node's adapters on a subnet, but for those in use for another, each with its first address there.
+// on returns the node's adapters on a subnet, but for those in use for another, each with its first
+// address there.
 func (node inventory) on(subnet netip.Prefix, used map[string]bool) []job.Adapter {
 	var all []job.Adapter
 	for _, i := range node.Interfaces {
@@ -214,8 +222,8 @@ func (node inventory) on(subnet netip.Prefix, used map[string]bool) []job.Adapte
 	return all
 }
 
-// ambiguous says whether two nodes that see different networks have an address in common, as have the machine's own bridges for
-// containers: the subnet is one in name only.
+// ambiguous says whether two nodes that see different networks have an address in common, as have
+// the machine's own bridges for containers: the subnet is one in name only.
 func (n network) ambiguous(nodes []inventory) bool {
 	owner := make(map[netip.Addr]uint64)
 	for i, adapters := range n.adapters {
@@ -237,8 +245,8 @@ func loopback(nodes []inventory) network {
 	return n
 }
 
-// ofDevice is the network of a named device: its first address on each node, of the first kind that all nodes have. Subnets may differ:
-// there may be routers between them.
+// ofDevice is the network of a named device: its first address on each node, of the first kind that
+// all nodes have. Subnets may differ: there may be routers between them.
 func ofDevice(nodes []inventory, device string, together bool) (network, error) {
 	kinds := []func(netip.Addr) bool{
 		netip.Addr.Is4,
@@ -249,19 +257,23 @@ func ofDevice(nodes []inventory, device string, together bool) (network, error) 
 		d, ok := node.device(device)
 		switch {
 		case !ok:
-			return network{}, nodeError{i, fmt.Sprintf("has no device %s (MP_EUIDEVICE); it has %s", device, node.names())}
+			return network{}, nodeError{i, fmt.Sprintf("has no device %s (MP_EUIDEVICE); it has %s",
+				device, node.names())}
 		case !d.Up:
 			return network{}, nodeError{i, fmt.Sprintf("has device %s (MP_EUIDEVICE) down", device)}
 		case d.Loopback && !together:
-			return network{}, nodeError{i, fmt.Sprintf("reaches no other by %s (MP_EUIDEVICE)", device)}
+			return network{}, nodeError{i, fmt.Sprintf("reaches no other by %s (MP_EUIDEVICE)",
+				device)}
 		case len(d.Addrs) == 0:
-			return network{}, nodeError{i, fmt.Sprintf("has no IP address on %s (MP_EUIDEVICE)", device)}
+			return network{}, nodeError{i, fmt.Sprintf("has no IP address on %s (MP_EUIDEVICE)",
+				device)}
 		}
 	}
 	for _, kind := range kinds {
 		n, ok := withKind(nodes, device, kind)
 		if ok && n.ambiguous(nodes) {
-			return n, fmt.Errorf("device %s (MP_EUIDEVICE) has the same address on two nodes", device)
+			return n, fmt.Errorf("device %s (MP_EUIDEVICE) has the same address on two nodes",
+				device)
 		}
 		if ok {
 			return n, nil
@@ -314,8 +326,9 @@ type nodeError struct {
 
 func (e nodeError) Error() string { return fmt.Sprintf("node %d %s", e.node, e.text) }
 
-// packetSize is the largest datagram that every chosen adapter takes in one piece, in bytes, if their MTUs differ; 0 if they do not, when each task
-// finds that out by itself. A switch drops what is too long for the other side, and nobody hears of it.
+// packetSize is the largest datagram that every chosen adapter takes in one piece, in bytes, if
+// their MTUs differ; 0 if they do not, when each task finds that out by itself. A switch drops what
+// is too long for the other side, and nobody hears of it.
 func packetSize(nodes []inventory, chosen [][]job.Adapter) int {
 	least, most := math.MaxInt, math.MinInt
 	for i, adapters := range chosen {
@@ -340,7 +353,8 @@ const (
 	maxPacketSize = 65536
 )
 
-// sameAdapter says whether several instances are all on one adapter, so that there is none to fail over to.
+// sameAdapter says whether several instances are all on one adapter, so that there is none to fail
+// over to.
 func sameAdapter(all []job.Adapter) bool {
 	for _, a := range all {
 		if a.Device != all[0].Device {

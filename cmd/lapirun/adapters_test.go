@@ -8,9 +8,11 @@ import (
 	"lapi/core/job"
 )
 
-// machine describes a node: "eth0 10.0.0.1/24 fd00::1/64; -eth1 …", a minus for an interface that is down. It always has lo.
+// machine describes a node: "eth0 10.0.0.1/24 fd00::1/64; -eth1 …", a minus for an interface that
+// is down. It always has lo.
 func machine(namespace uint64, text string) inventory {
-	n := inventory{Namespace: namespace, Interfaces: []netInterface{{Name: "lo", Up: true, Loopback: true, Addrs: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/8")}}}}
+	n := inventory{Namespace: namespace, Interfaces: []netInterface{{Name: "lo", Up: true,
+		Loopback: true, Addrs: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/8")}}}}
 	for _, part := range strings.Split(text, ";") {
 		fields := strings.Fields(part)
 		if len(fields) == 0 {
@@ -28,14 +30,20 @@ func machine(namespace uint64, text string) inventory {
 
 func TestChooseAdapters(t *testing.T) {
 	const lo = "@1:127.0.0.1,lo"
-	single := []inventory{machine(1, "eth0 10.0.0.1/24 fd00::1/64; eth1 10.0.0.2/24; eth2 10.1.0.1/16; -eth3 10.2.0.1/16; eth4 fe80::1/64")}
-	twins := []inventory{machine(1, "eth0 10.0.0.1/24; eth1 10.0.1.1/24"), machine(2, "eth0 10.0.0.2/24; eth1 10.0.1.2/24")}
-	uneven := []inventory{machine(1, "a 10.0.0.1/24; b 10.0.1.1/24; c 10.0.1.2/24"), machine(2, "x 10.0.1.9/24; y 10.0.0.9/24; z 10.0.1.8/24; w 10.0.1.7/24")}
-	down := []inventory{machine(1, "-c 10.0.1.1/24; a 10.0.0.1/24; -b 10.0.0.3/24"), machine(2, "c 10.0.1.2/24; a 10.0.0.2/24")}
+	single := []inventory{machine(1,
+		"eth0 10.0.0.1/24 fd00::1/64; eth1 10.0.0.2/24; eth2 10.1.0.1/16; -eth3 10.2.0.1/16; eth4 fe80::1/64")}
+	twins := []inventory{machine(1, "eth0 10.0.0.1/24; eth1 10.0.1.1/24"),
+		machine(2, "eth0 10.0.0.2/24; eth1 10.0.1.2/24")}
+	uneven := []inventory{machine(1, "a 10.0.0.1/24; b 10.0.1.1/24; c 10.0.1.2/24"),
+		machine(2, "x 10.0.1.9/24; y 10.0.0.9/24; z 10.0.1.8/24; w 10.0.1.7/24")}
+	down := []inventory{machine(1, "-c 10.0.1.1/24; a 10.0.0.1/24; -b 10.0.0.3/24"),
+		machine(2, "c 10.0.1.2/24; a 10.0.0.2/24")}
 	same := []inventory{machine(5, "eth0 10.0.0.1/24"), machine(5, "eth0 10.0.0.1/24")}
-	v6 := []inventory{machine(1, "eth0 fe80::a/64 fd00::1/64; eth1 fd01::1/64"), machine(2, "eth0 fe80::b/64 fd00::2/64; eth1 10.0.0.9/24 fd01::2/64")}
+	v6 := []inventory{machine(1, "eth0 fe80::a/64 fd00::1/64; eth1 fd01::1/64"),
+		machine(2, "eth0 fe80::b/64 fd00::2/64; eth1 10.0.0.9/24 fd01::2/64")}
 	local6 := []inventory{machine(1, "eth0 fe80::a/64"), machine(2, "eth0 fe80::b/64")}
-	bridges := []inventory{machine(1, "br0 172.17.0.1/16; eth0 10.0.0.1/24"), machine(2, "br0 172.17.0.1/16; eth0 10.0.0.2/24")}
+	bridges := []inventory{machine(1, "br0 172.17.0.1/16; eth0 10.0.0.1/24"),
+		machine(2, "br0 172.17.0.1/16; eth0 10.0.0.2/24")}
 	for _, k := range []struct {
 		what      string
 		nodes     []inventory
@@ -47,32 +55,43 @@ func TestChooseAdapters(t *testing.T) {
 		{"one node, one network", single, "sn_single", 0, "@1:10.0.0.1,eth0"},
 		{"an instance", single, "", 1, "@1:10.0.0.1,eth0"},
 		{"two instances of a network", single, "sn_single", 2, "@2:10.0.0.1,eth0:10.0.0.2,eth1"},
-		{"more instances than adapters", single, "sn_single", 3, "@3:10.0.0.1,eth0:10.0.0.2,eth1:10.0.0.1,eth0"},
-		{"as many as there are", single, "sn_single", allAdapters, "@2:10.0.0.1,eth0:10.0.0.2,eth1"},
+		{"more instances than adapters", single, "sn_single", 3,
+			"@3:10.0.0.1,eth0:10.0.0.2,eth1:10.0.0.1,eth0"},
+		{"as many as there are", single, "sn_single", allAdapters,
+			"@2:10.0.0.1,eth0:10.0.0.2,eth1"},
 		{"all networks", single, "sn_all", 0, "@2:10.0.0.1,eth0:10.1.0.1,eth2"},
-		{"all networks, all adapters", single, "sn_all", allAdapters, "@3:10.0.0.1,eth0:10.1.0.1,eth2:10.0.0.2,eth1"},
-		{"all networks, two each", single, "sn_all", 2, "@4:10.0.0.1,eth0:10.1.0.1,eth2:10.0.0.2,eth1:10.1.0.1,eth2"},
-		{"eight count", single, "sn_all", 8, "@8:10.0.0.1,eth0:10.1.0.1,eth2:10.0.0.2,eth1:10.1.0.1,eth2:10.0.0.1,eth0:10.1.0.1,eth2:10.0.0.2,eth1:10.1.0.1,eth2"},
+		{"all networks, all adapters", single, "sn_all", allAdapters,
+			"@3:10.0.0.1,eth0:10.1.0.1,eth2:10.0.0.2,eth1"},
+		{"all networks, two each", single, "sn_all", 2,
+			"@4:10.0.0.1,eth0:10.1.0.1,eth2:10.0.0.2,eth1:10.1.0.1,eth2"},
+		{"eight count", single, "sn_all", 8,
+			"@8:10.0.0.1,eth0:10.1.0.1,eth2:10.0.0.2,eth1:10.1.0.1,eth2:10.0.0.1,eth0:10.1.0.1,eth2:10.0.0.2,eth1:10.1.0.1,eth2"},
 		{"a device", single, "eth2", 0, "@1:10.1.0.1,eth2"},
 		{"a device, twice", single, "eth2", 2, "@2:10.1.0.1,eth2:10.1.0.1,eth2"},
 		{"a device, all", single, "eth2", allAdapters, "@1:10.1.0.1,eth2"},
 		{"a link-local device", single, "eth4", 0, "@1:[fe80::1%eth4],eth4"},
 		{"loopback by name", single, "lo", 0, lo},
-		{"no network", []inventory{machine(1, "-eth0 10.0.0.1/8")}, "sn_all", 2, "@2:127.0.0.1,lo:127.0.0.1,lo"},
+		{"no network", []inventory{machine(1, "-eth0 10.0.0.1/8")}, "sn_all", 2,
+			"@2:127.0.0.1,lo:127.0.0.1,lo"},
 		{"two nodes", twins, "", 0, "@1:10.0.0.1,eth0 @1:10.0.0.2,eth0"},
-		{"two nodes, all networks", twins, "sn_all", 0, "@2:10.0.0.1,eth0:10.0.1.1,eth1 @2:10.0.0.2,eth0:10.0.1.2,eth1"},
+		{"two nodes, all networks", twins, "sn_all", 0,
+			"@2:10.0.0.1,eth0:10.0.1.1,eth1 @2:10.0.0.2,eth0:10.0.1.2,eth1"},
 		{"two nodes, a device", twins, "eth1", 0, "@1:10.0.1.1,eth1 @1:10.0.1.2,eth1"},
 		{"uneven, one", uneven, "sn_single", 0, "@1:10.0.0.1,a @1:10.0.0.9,y"},
-		{"uneven, two", uneven, "sn_single", 2, "@2:10.0.1.1,b:10.0.1.2,c @2:10.0.1.9,x:10.0.1.8,z"},
-		{"uneven, all", uneven, "sn_single", allAdapters, "@3:10.0.1.1,b:10.0.1.2,c:10.0.1.1,b @3:10.0.1.9,x:10.0.1.8,z:10.0.1.7,w"},
+		{"uneven, two", uneven, "sn_single", 2,
+			"@2:10.0.1.1,b:10.0.1.2,c @2:10.0.1.9,x:10.0.1.8,z"},
+		{"uneven, all", uneven, "sn_single", allAdapters,
+			"@3:10.0.1.1,b:10.0.1.2,c:10.0.1.1,b @3:10.0.1.9,x:10.0.1.8,z:10.0.1.7,w"},
 		{"an adapter is down", down, "sn_single", allAdapters, "@1:10.0.0.1,a @1:10.0.0.2,a"},
 		{"one namespace", same, "", 0, lo + " " + lo},
 		{"one namespace, by network", same, "sn_single", 0, "@1:10.0.0.1,eth0 @1:10.0.0.1,eth0"},
 		{"one namespace, loopback", same, "lo", 0, lo + " " + lo},
 		{"IPv6", v6, "", 0, "@1:[fd00::1],eth0 @1:[fd00::2],eth0"},
-		{"IPv6, all", v6, "sn_all", 0, "@2:[fd00::1],eth0:[fd01::1],eth1 @2:[fd00::2],eth0:[fd01::2],eth1"},
+		{"IPv6, all", v6, "sn_all", 0,
+			"@2:[fd00::1],eth0:[fd01::1],eth1 @2:[fd00::2],eth0:[fd01::2],eth1"},
 		{"IPv6, a device", v6, "eth1", 0, "@1:[fd01::1],eth1 @1:[fd01::2],eth1"},
-		{"link-local, a device", local6, "eth0", 0, "@1:[fe80::a%eth0],eth0 @1:[fe80::b%eth0],eth0"},
+		{"link-local, a device", local6, "eth0", 0,
+			"@1:[fe80::a%eth0],eth0 @1:[fe80::b%eth0],eth0"},
 		{"bridges of containers", bridges, "sn_all", 0, "@1:10.0.0.1,eth0 @1:10.0.0.2,eth0"},
 	} {
 		all, err := chooseAdapters(k.nodes, k.device, k.instances)
@@ -87,7 +106,8 @@ func TestChooseAdapters(t *testing.T) {
 }
 
 func TestNoAdapters(t *testing.T) {
-	twins := []inventory{machine(1, "eth0 10.0.0.1/24; -eth1; eth2; eth3 10.9.0.1/24"), machine(2, "eth0 10.0.1.2/24; eth1 10.0.2.2/24; eth2; eth3 fd00::1/64")}
+	twins := []inventory{machine(1, "eth0 10.0.0.1/24; -eth1; eth2; eth3 10.9.0.1/24"),
+		machine(2, "eth0 10.0.1.2/24; eth1 10.0.2.2/24; eth2; eth3 fd00::1/64")}
 	unknown := []inventory{machine(0, "eth0 10.0.0.1/24"), machine(0, "eth0 10.0.0.1/24")}
 	for _, k := range []struct {
 		nodes        []inventory
@@ -105,15 +125,18 @@ func TestNoAdapters(t *testing.T) {
 		{twins, "lo", "reaches no other by lo"},
 		{twins, "SN_ALL", "has no device SN_ALL"},
 	} {
-		if all, err := chooseAdapters(k.nodes, k.device, 0); err == nil || !strings.Contains(err.Error(), k.says) {
+		if all, err := chooseAdapters(k.nodes, k.device, 0); err == nil ||
+			!strings.Contains(err.Error(), k.says) {
 			t.Errorf("MP_EUIDEVICE=%s: %v, %v; want %q", k.device, all, err, k.says)
 		}
 	}
 }
 
-// Networks that differ only on paper are no second way: what an adapter has beside its first network is not used.
+// Networks that differ only on paper are no second way: what an adapter has beside its first
+// network is not used.
 func TestAdapterHasOneNetwork(t *testing.T) {
-	nodes := []inventory{machine(1, "eth0 10.0.0.1/24 10.0.1.1/24 fd00::1/64"), machine(2, "eth0 10.0.0.2/24 10.0.1.2/24 fd00::2/64")}
+	nodes := []inventory{machine(1, "eth0 10.0.0.1/24 10.0.1.1/24 fd00::1/64"),
+		machine(2, "eth0 10.0.0.2/24 10.0.1.2/24 fd00::2/64")}
 	all, err := chooseAdapters(nodes, allNetworks, 0)
 	if err != nil || len(all[0]) != 1 || len(all[1]) != 1 {
 		t.Errorf("%v, %v", all, err)
@@ -141,7 +164,8 @@ func TestPacketSize(t *testing.T) {
 			t.Errorf("MTUs %d and %d: %d, %v; want %d", k.mtu0, k.mtu1, got, err, k.want)
 		}
 	}
-	if got := packetSize([]inventory{{}}, [][]job.Adapter{loopback([]inventory{{}}).adapters[0]}); got != 0 {
+	if got := packetSize([]inventory{{}},
+		[][]job.Adapter{loopback([]inventory{{}}).adapters[0]}); got != 0 {
 		t.Errorf("nothing listed: %d", got)
 	}
 }

@@ -16,8 +16,9 @@ import (
 	"lapi/transport/calibration"
 )
 
-// This file is `lapirun --calibrate`: it runs calibrate/transfers.c as jobs of two tasks, each with a table of sizes to try, and writes the table
-// that was best where LAPI_Init finds it. choose.go decides.
+// This file is `lapirun --calibrate`: it runs calibrate/transfers.c as jobs of two tasks, each with
+// a table of sizes to try, and writes the table that was best where LAPI_Init finds it. choose.go
+// decides.
 
 const (
 	calibrateRounds = 5
@@ -51,9 +52,14 @@ func calibrate(name string, environ []string) int {
 // calibrationPath is where the result goes.
 func calibrationPath(environ []string) (string, error) {
 	if lookup(environ, calibration.Variable) == calibration.Off {
-		return "", fmt.Errorf("%s=%s: there is no file to write; unset it, or name one", calibration.Variable, calibration.Off)
+		return "", fmt.Errorf("%s=%s: there is no file to write; unset it, or name one",
+			calibration.Variable, calibration.Off)
 	}
-	path := calibration.Path(func(name string) (string, bool) { v := lookup(environ, name); return v, v != "" })
+	path := calibration.Path(func(name string) (string, bool) {
+		v := lookup(environ,
+			name)
+		return v, v != ""
+	})
 	if path == "" {
 		return "", fmt.Errorf("neither %s nor XDG_CACHE_HOME nor HOME says where the result is to be", calibration.Variable)
 	}
@@ -69,7 +75,8 @@ func calibrateTo(path string, environ []string) error {
 	if err != nil {
 		return err
 	}
-	c := &calibrator{launcher: launcher, environ: trialEnviron(environ), machine: calibration.ThisMachine(), seen: samples{}}
+	c := &calibrator{launcher: launcher, environ: trialEnviron(environ),
+		machine: calibration.ThisMachine(), seen: samples{}}
 	if c.transfers, err = transfersOf(launcher); err != nil {
 		return err
 	}
@@ -85,7 +92,8 @@ func calibrateTo(path string, environ []string) error {
 	if err := calibration.Save(path, table, &c.machine); err != nil {
 		return err
 	}
-	fmt.Printf("Written to %s. LAPI_Init reads it; remove it to have the built-in sizes again.\n", path)
+	fmt.Printf("Written to %s. LAPI_Init reads it; remove it to have the built-in sizes again.\n",
+		path)
 	return nil
 }
 
@@ -149,7 +157,8 @@ func (c *calibrator) trial(what string, chunk uint64) error {
 	if err := c.put(table); err != nil {
 		return err
 	}
-	job := exec.Command(c.launcher, "-n", "2", "--", c.transfers, what, fmt.Sprint(pointTime.Milliseconds()))
+	job := exec.Command(c.launcher, "-n", "2", "--", c.transfers, what,
+		fmt.Sprint(pointTime.Milliseconds()))
 	job.Env = append(slices.Clone(c.environ), calibration.Variable+"="+c.table.Name())
 	var said bytes.Buffer
 	job.Stderr = &said

@@ -11,7 +11,8 @@ import (
 	"lapi/transport/calibration"
 )
 
-// chunkCandidates are the sizes of chunks that are tried, bytes. The last makes one chunk of a message up to its length.
+// chunkCandidates are the sizes of chunks that are tried, bytes. The last makes one chunk of a
+// message up to its length.
 var chunkCandidates = []uint64{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10}
 
 const (
@@ -53,8 +54,9 @@ func (s samples) read(out string, chunk uint64) error {
 	return nil
 }
 
-// best of the rounds, ns; NaN if there is none. Each is a median of its own; what else goes on in the machine, or under a virtual one, makes all
-// of a trial slower, up to three times, and never faster.
+// best of the rounds, ns; NaN if there is none. Each is a median of its own; what else goes on in
+// the machine, or under a virtual one, makes all of a trial slower, up to three times, and never
+// faster.
 func (s samples) best(key trialKey) float64 {
 	if len(s[key]) == 0 {
 		return math.NaN()
@@ -92,20 +94,23 @@ func (s samples) choose() *calibration.Table {
 
 // cost of puts of a size in chunks, for comparison: one at a time counts as much as several.
 func (s samples) cost(size, chunk uint64) float64 {
-	cost := math.Log(s.best(trialKey{"put", size, "1", chunk})) + math.Log(s.best(trialKey{"put", size, "4", chunk}))
+	cost := math.Log(s.best(trialKey{"put", size, "1", chunk})) +
+		math.Log(s.best(trialKey{"put", size, "4", chunk}))
 	if calibration.BuiltIn().ChunkOf(size) != chunk {
 		cost += 2 * math.Log(worthIt)
 	}
 	return cost
 }
 
-// chooseChunks finds, of all tables whose chunks grow with the size, the one with the least sum of costs; nil without results.
+// chooseChunks finds, of all tables whose chunks grow with the size, the one with the least sum of
+// costs; nil without results.
 func (s samples) chooseChunks() []calibration.Chunk {
 	sizes := s.sizes("put", "1")
 	if len(sizes) == 0 {
 		return nil
 	}
-	// best[c] is the least sum up to a size whose chunk is candidate c; chosen[c] are the candidates up to there.
+	// best[c] is the least sum up to a size whose chunk is candidate c; chosen[c] are the
+	// candidates up to there.
 	best, chosen := make([]float64, len(chunkCandidates)), make([][]int, len(chunkCandidates))
 	for _, size := range sizes {
 		nextBest, nextChosen := make([]float64, len(best)), make([][]int, len(best))
@@ -143,8 +148,9 @@ func rows(sizes []uint64, candidates []int) []calibration.Chunk {
 	return chunks
 }
 
-// directFrom is the size from which the direct way takes no more than packets at any size that was measured; twice the largest if that is not so for it, as the
-// direct way leaves the target's processor alone. 0 without results.
+// directFrom is the size from which the direct way takes no more than packets at any size that was
+// measured; twice the largest if that is not so for it, as the direct way leaves the target's
+// processor alone. 0 without results.
 func (s samples) directFrom(kind string) uint64 {
 	chunk := chunkCandidates[len(chunkCandidates)-1]
 	sizes := s.sizes(kind, "direct")
@@ -153,7 +159,8 @@ func (s samples) directFrom(kind string) uint64 {
 	}
 	from := 2 * sizes[len(sizes)-1]
 	for _, size := range slices.Backward(sizes) {
-		if s.best(trialKey{kind, size, "direct", chunk}) > s.best(trialKey{kind, size, "packets", chunk}) {
+		if s.best(trialKey{kind, size, "direct", chunk}) > s.best(trialKey{kind, size, "packets",
+			chunk}) {
 			break
 		}
 		from = size
@@ -176,7 +183,9 @@ func (s samples) report(t *calibration.Table) string {
 			if t.ChunkOf(size) == chunk {
 				mark = "*"
 			}
-			fmt.Fprintf(&b, "%18s", fmt.Sprintf("%.2f/%.2f%s", s.best(trialKey{"put", size, "1", chunk})/1e3, s.best(trialKey{"put", size, "4", chunk})/1e3, mark))
+			fmt.Fprintf(&b, "%18s", fmt.Sprintf("%.2f/%.2f%s",
+				s.best(trialKey{"put", size, "1", chunk})/1e3,
+				s.best(trialKey{"put", size, "4", chunk})/1e3, mark))
 		}
 		b.WriteByte('\n')
 	}
@@ -192,7 +201,8 @@ func (s samples) report(t *calibration.Table) string {
 		for _, kind := range kinds {
 			cell := ""
 			if s[trialKey{kind, size, "direct", chunk}] != nil {
-				cell = fmt.Sprintf("%.2f/%.2f", s.best(trialKey{kind, size, "direct", chunk})/1e3, s.best(trialKey{kind, size, "packets", chunk})/1e3)
+				cell = fmt.Sprintf("%.2f/%.2f", s.best(trialKey{kind, size, "direct", chunk})/1e3,
+					s.best(trialKey{kind, size, "packets", chunk})/1e3)
 			}
 			fmt.Fprintf(&b, "%18s", cell)
 		}

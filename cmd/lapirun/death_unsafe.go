@@ -8,9 +8,9 @@ import (
 
 // death says how a process ended.
 type death struct {
-	signal int // that killed it; 0 if it exited
-	status int // with which it exited
-	core   bool
+	Signal int // that killed it; 0 if it exited
+	Status int // with which it exited
+	Core   bool
 }
 
 // Values of si_code for SIGCHLD.
@@ -20,8 +20,9 @@ const (
 	cldDumped = 3
 )
 
-// peekDeath returns how the child pid ended, or false while it runs. The child stays a zombie, so that its number, which is that of
-// its process group, is not given to another process before the job is over.
+// peekDeath returns how the child pid ended, or false while it runs. The child stays a zombie, so
+// that its number, which is that of its process group, is not given to another process before the
+// job is over.
 func peekDeath(pid int) (death, bool) {
 	var info unix.Siginfo
 	for {
@@ -30,14 +31,15 @@ func peekDeath(pid int) (death, bool) {
 			continue
 		}
 		if err == unix.ECHILD { // somebody else has waited for it; how it ended is lost
-			return death{status: 255}, true
+			return death{Status: 255}, true
 		}
 		if err != nil || info.Signo == 0 {
 			return death{}, false
 		}
 		break
 	}
-	// siginfo_t: signo, errno, code, then a union aligned to the word size, for SIGCHLD: pid, uid, status.
+	// siginfo_t: signo, errno, code, then a union aligned to the word size, for SIGCHLD: pid,
+	// uid, status.
 	words := (*[8]int32)(unsafe.Pointer(&info))
 	union := 3
 	if unsafe.Sizeof(uintptr(0)) == 8 {
@@ -45,7 +47,7 @@ func peekDeath(pid int) (death, bool) {
 	}
 	status := int(words[union+2])
 	if info.Code == cldExited {
-		return death{status: status}, true
+		return death{Status: status}, true
 	}
-	return death{signal: status, core: info.Code == cldDumped}, true
+	return death{Signal: status, Core: info.Code == cldDumped}, true
 }

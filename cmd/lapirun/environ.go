@@ -8,11 +8,13 @@ import (
 	"lapi/core/job"
 )
 
-// launcherFD is the descriptor of the socket in a task. High, because shell scripts use the lowest for themselves.
+// launcherFD is the descriptor of the socket in a task. High, because shell scripts use the lowest
+// for themselves.
 const launcherFD = 60
 
 // taskEnvironment returns the environment of a task: the launcher's with what POE would set.
-func taskEnvironment(environ []string, o *options, n *node, task int, partition uint32, launcher string) []string {
+func taskEnvironment(environ []string, o *options, n *node, task int, partition uint32,
+	launcher string) []string {
 	set := map[string]string{
 		"MP_CHILD":           strconv.Itoa(task),
 		"MP_PROCS":           strconv.Itoa(o.procs),
@@ -47,7 +49,8 @@ func taskEnvironment(environ []string, o *options, n *node, task int, partition 
 	return env
 }
 
-// commonTasks is MP_COMMON_TASKS: how many others there are on the node of procs tasks from first on, and which.
+// commonTasks is MP_COMMON_TASKS: how many others there are on the node of procs tasks from first
+// on, and which.
 func commonTasks(task, first, procs int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d", procs-1)

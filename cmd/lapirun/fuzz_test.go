@@ -6,11 +6,14 @@ import (
 	"testing"
 )
 
-// FuzzOptions: whatever the command line and the variables are, they are refused or within their ranges, no argument of the program is lost, and the
-// environment made of them says what was asked for. Arguments are separated by newlines.
+// FuzzOptions: whatever the command line and the variables are, they are refused or within their
+// ranges, no argument of the program is lost, and the environment made of them says what was asked
+// for. Arguments are separated by newlines.
 func FuzzOptions(f *testing.F) {
-	for _, s := range []string{"-n\n4\nprog", "--procs=2\n-labelio\nyes\na.out\n-x", "prog\n-procs\n3\n--\n-infolevel", "-stdoutmode\n1\n-n\n2\np", "-h", "-grace\nNaN\np",
-		"-np\n16385\np", "--on\nchroot '/x y'\n-n\n2\n--on\n\nprog", "--on=a\n-n\n3\np\n-procs\n7", "prog\n-euilib", "--\n-n", "-stdinmode=7\nx", ""} {
+	for _, s := range []string{"-n\n4\nprog", "--procs=2\n-labelio\nyes\na.out\n-x",
+		"prog\n-procs\n3\n--\n-infolevel", "-stdoutmode\n1\n-n\n2\np", "-h", "-grace\nNaN\np",
+		"-np\n16385\np", "--on\nchroot '/x y'\n-n\n2\n--on\n\nprog", "--on=a\n-n\n3\np\n-procs\n7",
+		"prog\n-euilib", "--\n-n", "-stdinmode=7\nx", ""} {
 		f.Add(s, "MP_PROCS=2\nMP_LABELIO=yes")
 		f.Add(s, "MP_STDOUTMODE=0\nMP_INFOLEVEL=9\nMP_PROCS")
 	}
@@ -20,7 +23,8 @@ func FuzzOptions(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if o.procs < 1 || o.procs > maxProcs || o.infoLevel < 0 || o.infoLevel > 6 || o.grace < 0 || o.stdin < stdinAll || o.stdin >= o.procs ||
+		if o.procs < 1 || o.procs > maxProcs || o.infoLevel < 0 || o.infoLevel > 6 || o.grace < 0 ||
+			o.stdin < stdinAll || o.stdin >= o.procs ||
 			o.stdout.kind == single && o.stdout.task >= o.procs {
 			t.Errorf("%q, %q: %+v", args, environ, o)
 		}
@@ -45,7 +49,8 @@ func FuzzOptions(f *testing.F) {
 			t.Errorf("%q: the nodes have %d tasks, the job %d", args, tasks, o.procs)
 		}
 		env := taskEnvironment(environ, o, o.nodes[len(o.nodes)-1], o.procs-1, 5, "60:1")
-		for _, want := range []string{"MP_CHILD=", "MP_PROCS=", "MP_PARTITION=5", "MP_COMMON_TASKS="} {
+		for _, want := range []string{"MP_CHILD=", "MP_PROCS=", "MP_PARTITION=5",
+			"MP_COMMON_TASKS="} {
 			if n := strings.Count("\n"+strings.Join(env, "\n"), "\n"+want); n != 1 {
 				t.Errorf("%q, %q: %s is there %d times", args, environ, want, n)
 			}

@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inputs is who reads lapirun's standard input. A file or pipe goes to a single reader as it is; a terminal cannot, as it
-// stops readers outside of its foreground process group, and tasks have groups of their own.
+// inputs is who reads lapirun's standard input. A file or pipe goes to a single reader as it is; a
+// terminal cannot, as it stops readers outside of its foreground process group, and tasks have
+// groups of their own.
 type inputs struct {
 	null    *os.File
 	direct  int // task that inherits standard input itself, or -1
@@ -61,7 +62,8 @@ func (in *inputs) started() {
 	}
 }
 
-// feed copies one input to several tasks, each at its own pace; what the slowest has not read yet is kept in memory.
+// feed copies one input to several tasks, each at its own pace; what the slowest has not read yet
+// is kept in memory.
 type feed struct {
 	mu     sync.Mutex
 	more   *sync.Cond // chunks has grown, or ended is set
@@ -125,7 +127,8 @@ func isTerminal(fd int) bool {
 	return err == nil
 }
 
-// awaitForeground returns when there is input and this process may read it; reading in the background would stop lapirun.
+// awaitForeground returns when there is input and this process may read it; reading in the
+// background would stop lapirun.
 func awaitForeground(fd int) {
 	for {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 1000)

@@ -19,10 +19,12 @@ import (
 	"lapi/core/job/wire"
 )
 
-// drainTime is how long output is awaited once all tasks have ended, when something that they started holds it open.
+// drainTime is how long output is awaited once all tasks have ended, when something that they
+// started holds it open.
 const drainTime = time.Second
 
-// reapDelay is the hub's where it is not 0: a variable for tests on machines that are too busy for what suits a user.
+// reapDelay is the hub's where it is not 0: a variable for tests on machines that are too busy for
+// what suits a user.
 var reapDelay time.Duration
 
 // launch is the job as lapirun sees it. Only the main goroutine uses it, but for copying.
@@ -33,21 +35,21 @@ type launch struct {
 	environ   []string
 	partition uint32
 	hub       *hub.Hub
-	guardian  *guardian
+	watchdog  *watchdog
 	stdout    *sink
 	stderr    *sink
 	copying   sync.WaitGroup
-	children  chan os.Signal
 	signals   chan os.Signal
 
 	tasks     []*process
-	marks     map[string]bool // the tasks' values of LAPI_LAUNCHER_FD
 	running   int
 	ending    bool
-	forwarded map[int]bool // signals that this lapirun got and passed on
-	interrupt int          // SIGINTs so far
+	forwarded map[int]bool   // signals that this lapirun got and passed on
+	interrupt int            // SIGINTs so far
+	asked     syscall.Signal // by which this lapirun was told to end the job; 0: by none
 	kill      <-chan time.Time
-	status    int // of the first task that failed
+	killed    bool // the grace is over
+	status    int  // of the first task that failed
 }
 
 // process is one task.
@@ -80,7 +82,7 @@ func newJob(name string, o *options, environ []string) (*launch, error) {
 		name: name, o: o, path: path, environ: environ, hub: h,
 		partition: binary.LittleEndian.Uint32(partition) >> 1,
 		stdout:    newSink(os.Stdout, o.stdout), stderr: newSink(os.Stderr, stdoutMode{}),
-		forwarded: make(map[int]bool), marks: make(map[string]bool),
+		forwarded: make(map[int]bool),
 	}, nil
 }
 
@@ -89,7 +91,8 @@ func startStatus(err error) int {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound):
 		return exitNotFound
-	case errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOEXEC) || errors.Is(err, syscall.EISDIR):
+	case errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOEXEC) ||
+		errors.Is(err, syscall.EISDIR):
 		return exitNotRunnable
 	}
 	return exitFailure
@@ -103,7 +106,7 @@ func (j *launch) say(format string, args ...any) {
 func (j *launch) run() int {
 	j.catchSignals()
 	var err error
-	if j.guardian, err = startGuardian(); err != nil {
+	if j.watchdog, err = startWatchdog(j.o.procs); err != nil {
 		j.say("%v", err)
 		return exitFailure
 	}
@@ -119,21 +122,28 @@ func (j *launch) run() int {
 		j.say("%d tasks of %s, MP_PARTITION %d", j.o.procs, j.path, j.partition)
 	}
 	for j.running > 0 {
-		j.turn()
+		j.step()
 	}
 	j.cleanUp()
 	return j.status
 }
 
-// turn handles one event.
-func (j *launch) turn() {
+// step handles one event.
+func (j *launch) step() {
 	select {
-	case <-j.children:
-		j.bury()
+	case r, ok := <-j.watchdog.deaths:
+		if !ok {
+			j.unwatched()
+			return
+		}
+		p := j.tasks[r.Task]
+		p.ended = true
+		j.running--
+		j.ended(r.Task, p, r.Death)
 	case s := <-j.signals:
 		j.signalled(s.(syscall.Signal))
 	case <-j.kill:
-		j.kill = nil
+		j.kill, j.killed = nil, true
 		if j.o.infoLevel >= 1 {
 			j.say("killing the tasks that have not ended within %v", j.o.grace)
 		}
@@ -185,22 +195,16 @@ func (j *launch) startTask(n *node, task int, stdin *os.File) error {
 	}
 	defer stdout.Close()
 	defer stderr.Close()
-	j.marks[launcher] = true
-	j.guardian.expect(launcher)
-	files := make([]*os.File, launcherFD+1)
-	files[0], files[1], files[2], files[launcherFD] = stdin, stdout, stderr, control
-	p, err := os.StartProcess(path, args, &os.ProcAttr{
-		Env:   taskEnvironment(j.environ, j.o, n, task, j.partition, launcher),
-		Files: files,
-		Sys:   &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
-	})
+	pid, err := j.watchdog.start(order{
+		Task: task, Path: path, Args: args,
+		Env: taskEnvironment(j.environ, j.o, n, task, j.partition, launcher),
+	}, stdin, stdout, stderr, control)
 	if err != nil {
 		return err
 	}
-	j.tasks = append(j.tasks, &process{pid: p.Pid, started: time.Now(), node: n})
+	j.tasks = append(j.tasks, &process{pid: pid, started: time.Now(), node: n})
 	j.running++
-	j.guardian.watch(p.Pid)
-	return p.Release() // lapirun waits by number
+	return nil
 }
 
 // outputs makes the pipes for a task's output and begins to copy them.
@@ -220,18 +224,17 @@ func (j *launch) outputs(task int) (stdout, stderr *os.File, err error) {
 	return outWrite, errWrite, nil
 }
 
-// bury looks for tasks that have ended.
-func (j *launch) bury() {
-	for task, p := range j.tasks {
-		if p.ended {
-			continue
-		}
-		if d, ok := peekDeath(p.pid); ok {
-			p.ended = true
-			j.running--
-			j.ended(task, p, d)
-		}
+// unwatched: somebody has killed the watchdog, and the kernel the tasks with it.
+func (j *launch) unwatched() {
+	j.say("the watchdog is gone, and the tasks with it")
+	if j.status == 0 {
+		j.status = exitFailure
 	}
+	j.killTasks(unix.SIGKILL)
+	for _, p := range j.tasks {
+		p.ended = true
+	}
+	j.running = 0
 }
 
 func (j *launch) ended(task int, p *process, d death) {
@@ -243,12 +246,17 @@ func (j *launch) ended(task int, p *process, d death) {
 	if d.code() == 0 {
 		return
 	}
-	text := fmt.Sprintf("task %d (%s%s, process %d) %s after %s", task, j.o.program, p.node.under(), p.pid, d, since(p.started))
+	text := fmt.Sprintf("task %d (%s%s, process %d) %s after %s", task, j.o.program, p.node.under(),
+		p.pid, d, since(p.started))
 	first := j.status == 0
+	killed := j.killed && d.Signal == int(unix.SIGKILL) // by lapirun
 	if first {
 		j.status = d.code()
+		if killed && j.asked != 0 {
+			j.status = death{Signal: int(j.asked)}.code()
+		}
 	}
-	expected := j.ending || j.forwarded[d.signal]
+	expected := j.ending || killed || j.forwarded[d.Signal]
 	switch {
 	case j.o.keepGoing && !expected:
 		j.say("%s", text)
@@ -264,7 +272,8 @@ func (j *launch) ended(task int, p *process, d death) {
 	}
 }
 
-// abandoned: the command of --on has ended, and left a process behind that lapirun can neither wait for nor send signals to.
+// abandoned: the command of --on has ended, and left a process behind that lapirun can neither wait
+// for nor send signals to.
 func (j *launch) abandoned(task int, p *process) {
 	if !j.ending {
 		j.say("task %d: '%s' has ended, but what it has started goes on. The command must stay until the program ends, or become it; setsid does so "+
@@ -299,8 +308,9 @@ func (j *launch) killTasks(s syscall.Signal) {
 	}
 }
 
-// cleanUp ends what tasks have left behind, and waits for their output. Only a process that a task of a job without failure has
-// put into a group of its own, with output of its own, is left alone: somebody wants it.
+// cleanUp ends what tasks have left behind, and waits for their output. Only a process that a task
+// of a job without failure has put into a group of its own, with output of its own, is left alone:
+// somebody wants it.
 func (j *launch) cleanUp() {
 	copied := make(chan struct{})
 	go func() {
@@ -312,10 +322,10 @@ func (j *launch) cleanUp() {
 		_ = unix.Kill(-p.pid, unix.SIGKILL)
 	}
 	if !complete || j.status != 0 {
-		killMarked(j.marks)
+		j.watchdog.killAll()
 		await(copied, drainTime)
 	}
-	j.guardian.dismiss()
+	j.watchdog.dismiss()
 	signal.Reset()
 }
 

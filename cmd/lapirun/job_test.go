@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,8 +22,9 @@ func TestExitStatus(t *testing.T) {
 		status int
 		says   string
 	}{
-		"[ $MP_CHILD != 2 ] || exit 7":      {7, "task 2 (sh, process"},
-		"[ $MP_CHILD != 1 ] || kill -9 $$":  {137, "was killed by signal 9 (SIGKILL, killed) after"},
+		"[ $MP_CHILD != 2 ] || exit 7": {7, "task 2 (sh, process"},
+		"[ $MP_CHILD != 1 ] || kill -9 $$": {137,
+			"was killed by signal 9 (SIGKILL, killed) after"},
 		"[ $MP_CHILD != 0 ] || kill -15 $$": {143, "task 0"},
 	} {
 		r := start(t, "-n", "3", "sh", "-c", script).want(want.status)
@@ -40,8 +42,10 @@ func TestCannotStart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for program, status := range map[string]int{plain: 126, broken: 126, filepath.Join(dir, "missing"): 127, "no-such-program-anywhere": 127} {
-		if r := start(t, "-n", "2", program).want(status); !strings.HasPrefix(r.err(), "lapirun: ") {
+	for program, status := range map[string]int{plain: 126, broken: 126,
+		filepath.Join(dir, "missing"): 127, "no-such-program-anywhere": 127} {
+		if r := start(t, "-n", "2", program).want(status); !strings.HasPrefix(r.err(),
+			"lapirun: ") {
 			t.Errorf("%s: %q", program, r.err())
 		}
 	}
@@ -54,13 +58,15 @@ func TestCannotStart(t *testing.T) {
 	}
 }
 
-// sleepers is a script whose tasks print their process and that of a child in the same group, and sleep.
+// sleepers is a script whose tasks print their process and that of a child in the same group, and
+// sleep.
 const sleepers = `sleep 1000 & echo "pid $$ $!"; wait`
 
 func TestDeathEndsOthers(t *testing.T) {
 	r := start(t, "-n", "4", "sh", "-c", `if [ $MP_CHILD = 2 ]; then read x; exit 5; fi; `+sleepers)
 	r.want(5) // task 2 has no input, so it exits at once
-	if n := strings.Count(r.err(), "\n"); n != 1 || !strings.Contains(r.err(), "task 2") || !strings.Contains(r.err(), "status 5") ||
+	if n := strings.Count(r.err(), "\n"); n != 1 || !strings.Contains(r.err(), "task 2") ||
+		!strings.Contains(r.err(), "status 5") ||
 		!strings.Contains(r.err(), "ending the other tasks") {
 		t.Errorf("%q", r.err())
 	}
@@ -85,13 +91,15 @@ trap "echo asked" TERM; echo pid $$; : > $TRAPPED; while :; do sleep 0.1; done`
 }
 
 func TestKeepGoing(t *testing.T) {
-	r := start(t, "-n", "3", "--keep-going", "sh", "-c", `if [ $MP_CHILD = 1 ]; then kill -9 $$; fi; sleep 0.4; echo done $MP_CHILD`).want(137)
-	if got := len(r.lines(2, "done ")); got != 2 || !strings.Contains(r.err(), "task 1") || strings.Contains(r.err(), "ending") {
+	r := start(t, "-n", "3", "--keep-going", "sh", "-c",
+		`if [ $MP_CHILD = 1 ]; then kill -9 $$; fi; sleep 0.4; echo done $MP_CHILD`).want(137)
+	if got := len(r.lines(2, "done ")); got != 2 || !strings.Contains(r.err(), "task 1") ||
+		strings.Contains(r.err(), "ending") {
 		t.Errorf("%d tasks; %q", got, r.err())
 	}
 }
 
-func TestMeeting(t *testing.T) {
+func TestWireUp(t *testing.T) {
 	for _, n := range []string{"1", "2", "64"} {
 		cmd := prepare("-n", n, "env", asVariable+"=task", os.Args[0])
 		begin := time.Now()
@@ -100,10 +108,12 @@ func TestMeeting(t *testing.T) {
 	}
 }
 
-// With --keep-going the others hear of a death, and how it came.
+// With --keep-going the others are told of a death, and how it came.
 func TestDeathIsTold(t *testing.T) {
-	for end, want := range map[string]string{"kill": "1 1 was killed by signal 9 (SIGKILL, killed)", "exit": "1 1 exited with status 0"} {
-		cmd := prepare("-n", "3", "-k", "env", asVariable+"=task", "LAPIRUN_TEST_LEAVE=no", "LAPIRUN_TEST_END="+end, os.Args[0])
+	for end, want := range map[string]string{"kill": "1 1 was killed by signal 9 (SIGKILL, killed)",
+		"exit": "1 1 exited with status 0"} {
+		cmd := prepare("-n", "3", "-k", "env", asVariable+"=task", "LAPIRUN_TEST_LEAVE=no",
+			"LAPIRUN_TEST_END="+end, os.Args[0])
 		cmd.Env = append(cmd.Env, patientVariable+"=yes")
 		r := startCmd(t, cmd)
 		r.want(map[string]int{"kill": 137, "exit": 0}[end])
@@ -120,14 +130,14 @@ func TestKillHard(t *testing.T) {
 		if len(all) != 6 {
 			t.Fatalf("%v", all)
 		}
-		started := processes(append(all, children(t, r.cmd.Process.Pid)...)) // the guardian too
+		started := processes(append(all, children(t, r.cmd.Process.Pid)...)) // the watchdog too
 		r.signal(syscall.SIGKILL)
 		r.want(137)
 		gone(t, started)
 	}
 }
 
-// Killed at any moment, also between starting a task and telling the guardian.
+// Killed at any moment, also between asking for a task and hearing that it runs.
 func TestKillHardWhileStarting(t *testing.T) {
 	for i := range 20 {
 		cmd := prepare("-n", "8", "sh", "-c", "sleep 1000 & sleep 1000")
@@ -137,7 +147,8 @@ func TestKillHardWhileStarting(t *testing.T) {
 		time.Sleep(time.Duration(i) * time.Millisecond)
 		r.signal(syscall.SIGKILL)
 		_ = r.status()
-		for limit := time.Now().Add(hang); len(withVariable(t, sign)) > 0; time.Sleep(2 * time.Millisecond) {
+		for limit := time.Now().Add(hang); len(withVariable(t,
+			sign)) > 0; time.Sleep(2 * time.Millisecond) {
 			if time.Now().After(limit) {
 				t.Fatalf("killed after %d ms, it leaves %q", i, withVariable(t, sign))
 			}
@@ -153,7 +164,8 @@ func withVariable(t *testing.T, entry string) (found []string) {
 		t.Fatal(err)
 	}
 	for _, name := range files {
-		if environ, err := os.ReadFile(name); err == nil && strings.Contains(string(environ), entry+"\x00") {
+		if environ, err := os.ReadFile(name); err == nil && strings.Contains(string(environ),
+			entry+"\x00") {
 			command, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline"))
 			found = append(found, name+": "+string(command))
 		}
@@ -161,63 +173,149 @@ func withVariable(t *testing.T, entry string) (found []string) {
 	return found
 }
 
-// strayScript is one of two tasks that start a process in a session of its own each, out of reach of their groups' signals, and go on when both run.
-const strayScript = `setsid sh -c 'echo pid $$; : > $RUNS.$MP_CHILD; exec sleep 1000' & echo pid $$
-while [ ! -e $RUNS.0 ] || [ ! -e $RUNS.1 ]; do sleep 0.02; done; `
+// orphanScript starts a process in a session of its own, out of reach of the signals to the task's
+// group. START does it; the task goes on when the process runs and has left its number in ORPHAN.
+const orphanScript = `eval "$START"; while [ ! -s $ORPHAN.$MP_CHILD ]; do sleep 0.02; done; `
 
-// startStrays starts them; then they do what rest says.
-func startStrays(t *testing.T, rest string) *lr {
+// Ways to start an orphan: a child with the task's environment and output, and a daemon with
+// neither, whose parent has ended.
+const (
+	sessionOrphan = `setsid sh -c 'echo $$ > $ORPHAN.$MP_CHILD; exec sleep 1000' &`
+	daemonOrphan  = `(env -i PATH=$PATH F=$ORPHAN.$MP_CHILD setsid sh -c 'echo $$ > $F; exec env -i sleep 1000' >/dev/null 2>&1 </dev/null &)`
+)
+
+// startOrphans runs two tasks that start an orphan each and then do what rest says when both have.
+// It returns the tasks' processes and the orphans.
+func startOrphans(t *testing.T, how, rest string) (*lr, map[int]string) {
 	t.Helper()
-	cmd := prepare("-n", "2", "sh", "-c", strayScript+rest)
-	cmd.Env = append(cmd.Env, "RUNS="+filepath.Join(t.TempDir(), "runs"))
-	return startCmd(t, cmd)
-}
-
-// Processes that have left their task's group end too: when lapirun is killed, and when a task fails.
-func TestStrays(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil {
 		t.Skip("no setsid(1)")
 	}
-	r := startStrays(t, "wait")
-	all := processes(pids(t, r.lines(4, "pid ")))
-	r.signal(syscall.SIGKILL)
-	r.want(137)
-	gone(t, all)
+	file, rests := filepath.Join(t.TempDir(), "orphan"), filepath.Join(t.TempDir(), "rests")
+	cmd := prepare("-n", "2", "sh", "-c",
+		orphanScript+"echo pid $$; while [ ! -e $RESTS ]; do sleep 0.02; done; "+rest)
+	cmd.Env = append(cmd.Env, "START="+how, "ORPHAN="+file, "RESTS="+rests)
+	r := startCmd(t, cmd)
+	all := pids(t, r.lines(2, "pid "))
+	for _, task := range []string{"0", "1"} {
+		number, err := os.ReadFile(file + "." + task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, pids(t, []string{string(number)})...)
+	}
+	started := processes(all)
+	if err := os.WriteFile(rests, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return r, started
+}
 
-	r = startStrays(t, "exit 3")
-	all = processes(pids(t, r.lines(4, "pid ")))
-	r.want(3)
-	gone(t, all)
+// Processes that have left their task's group end too: when lapirun is killed, and when a task
+// fails.
+func TestOrphans(t *testing.T) {
+	for _, how := range []string{sessionOrphan, daemonOrphan} {
+		r, all := startOrphans(t, how, "wait; sleep 1000")
+		r.signal(syscall.SIGKILL)
+		r.want(137)
+		gone(t, all)
 
-	r = startStrays(t, "exit 0") // what has left holds the output open
-	all = processes(pids(t, r.lines(4, "pid ")))
+		r, all = startOrphans(t, how, "exit 3")
+		r.want(3)
+		gone(t, all)
+	}
+	r, all := startOrphans(t, sessionOrphan, "exit 0") // the orphan holds the output open
 	r.want(0)
 	gone(t, all)
 }
 
-// A process that has left the group and does nothing but exec itself often has no environment to show: it ends too.
-func TestStraysInExec(t *testing.T) {
+// A daemon of a job without failure is somebody's wish, and stays.
+func TestDaemonStays(t *testing.T) {
+	r, all := startOrphans(t, daemonOrphan, "exit 0")
+	r.want(0)
+	left := 0
+	for pid, start := range all {
+		if s := state(pid); s != "" && s != "Z" && s != "X" && began(pid) == start {
+			left++
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+	}
+	if left != 2 {
+		t.Errorf("%d daemons are left, not 2", left)
+	}
+	gone(t, all)
+}
+
+// A process that has left the group and does nothing but exec itself ends too.
+func TestOrphansInExec(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil {
 		t.Skip("no setsid(1)")
 	}
 	for range 20 {
-		cmd := prepare("-n", "1", "sh", "-c", `setsid sh -c 'echo pid $$; exec sh -c "$AGAIN"' & wait`)
+		cmd := prepare("-n", "1", "sh", "-c",
+			`setsid sh -c 'echo pid $$; exec sh -c "$AGAIN"' & wait`)
 		cmd.Env = append(cmd.Env, `AGAIN=exec sh -c "$AGAIN"`)
 		r := startCmd(t, cmd)
-		stray := processes(pids(t, r.lines(1, "pid ")))
+		orphan := processes(pids(t, r.lines(1, "pid ")))
 		r.signal(syscall.SIGKILL)
 		r.want(137)
-		gone(t, stray)
+		gone(t, orphan)
 	}
 }
 
-// Even with its guardian killed first lapirun takes its tasks along.
-func TestKillGuardianToo(t *testing.T) {
+// A process that runs away from the watchdog by forks ends too: each of its processes lives only
+// until it has started the next.
+func TestRunawayEnds(t *testing.T) {
+	runs := filepath.Join(t.TempDir(), "runs")
+	cmd := prepare("-n", "1", "sh", "-c",
+		`(eval "$NEXT" >/dev/null 2>&1 &); while [ ! -e $RUNS ]; do sleep 0.02; done; exit 3`)
+	cmd.Env = append(cmd.Env, "RUNS="+runs, `NEXT=: > $RUNS; sleep 0.02; sh -c "$NEXT" & exit`)
+	r := startCmd(t, cmd)
+	r.want(3)
+	for limit := time.Now().Add(hang); len(withVariable(t,
+		"RUNS="+runs)) > 0; time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("left behind: %q", withVariable(t, "RUNS="+runs))
+		}
+	}
+}
+
+// Orphans that have ended are collected while the job runs.
+func TestOrphansAreCollected(t *testing.T) {
+	r := start(t, "-n", "1", "sh", "-c",
+		"for i in 1 2 3 4 5 6 7 8 9; do (sleep 0.01 &); done; echo pid $$; exec sleep 1000")
+	task := pids(t, r.lines(1, "pid "))
+	watchdog := watchdogOf(t, r.cmd.Process.Pid)
+	for limit := time.Now().Add(hang); ; time.Sleep(10 * time.Millisecond) {
+		if left := children(t, watchdog); slices.Equal(left, task) {
+			return
+		} else if time.Now().After(limit) {
+			t.Fatalf("children of the watchdog: %v, of which %v is the task", left, task)
+		}
+	}
+}
+
+// When the watchdog is killed, the kernel kills the tasks, and lapirun says why.
+func TestKillWatchdog(t *testing.T) {
+	r := start(t, "-n", "3", "sh", "-c", sleepers)
+	tasks := processes(pids(t, r.lines(3, "pid ")))
+	if err := unix.Kill(watchdogOf(t, r.cmd.Process.Pid), unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if r.want(1); !strings.Contains(r.err(), "the watchdog is gone") {
+		t.Errorf("%q", r.err())
+	}
+	gone(t, tasks)
+}
+
+// With watchdog and lapirun killed at once, too.
+func TestKillWatchdogToo(t *testing.T) {
 	r := start(t, "-n", "3", "sh", "-c", "echo pid $$; exec sleep 1000")
 	tasks := pids(t, r.lines(3, "pid "))
-	guardian := guardianOf(t, r.cmd.Process.Pid)
-	started := processes(append(tasks, guardian))
-	if err := unix.Kill(guardian, unix.SIGKILL); err != nil {
+	watchdog := watchdogOf(t, r.cmd.Process.Pid)
+	started := processes(append(tasks, watchdog))
+	r.signal(syscall.SIGSTOP) // it is not to see the watchdog's end
+	if err := unix.Kill(watchdog, unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	r.signal(syscall.SIGKILL)
@@ -225,17 +323,18 @@ func TestKillGuardianToo(t *testing.T) {
 	gone(t, started)
 }
 
-// guardianOf waits until the guardian has taken its name.
-func guardianOf(t *testing.T, lapirun int) int {
+// watchdogOf waits until the watchdog has taken its name.
+func watchdogOf(t *testing.T, lapirun int) int {
 	t.Helper()
 	for limit := time.Now().Add(hang); time.Now().Before(limit); time.Sleep(2 * time.Millisecond) {
 		for _, pid := range children(t, lapirun) {
-			if comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); strings.TrimSpace(string(comm)) == guardianName {
+			if comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm",
+				pid)); strings.TrimSpace(string(comm)) == watchdogName {
 				return pid
 			}
 		}
 	}
-	t.Fatal("no guardian")
+	t.Fatal("no watchdog")
 	return 0
 }
 
@@ -245,7 +344,8 @@ func TestLeftovers(t *testing.T) {
 	gone(t, processes(pids(t, r.lines(2, "pid "))))
 }
 
-// withoutHangup: SIGHUP is ignored from outside (nohup), so lapirun and its tasks rightly ignore it, too.
+// withoutHangup: SIGHUP is ignored from outside (nohup), so lapirun and its tasks rightly ignore
+// it, too.
 func withoutHangup(s syscall.Signal) bool {
 	return s == syscall.SIGHUP && signal.Ignored(syscall.SIGHUP)
 }
@@ -268,7 +368,8 @@ echo ready; while :; do sleep 0.02; done`
 }
 
 func TestSignalsEndTheJob(t *testing.T) {
-	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP,
+		syscall.SIGQUIT} {
 		if withoutHangup(s) {
 			continue
 		}
@@ -284,12 +385,26 @@ func TestSignalsEndTheJob(t *testing.T) {
 }
 
 func TestSecondInterruptEndsTheJob(t *testing.T) {
-	r := start(t, "-n", "2", "--grace", "0.2", "sh", "-c", `trap "echo got" INT; trap "" TERM; echo pid $$; while :; do sleep 0.02; done`)
+	r := start(t, "-n", "2", "--grace", "0.2", "sh", "-c",
+		`trap "echo got" INT; trap "" TERM; echo pid $$; while :; do sleep 0.02; done`)
 	all := processes(pids(t, r.lines(2, "pid ")))
 	r.signal(syscall.SIGINT)
 	r.lines(2, "got")
 	r.signal(syscall.SIGINT)
-	r.want(137)
+	r.want(130)
+	gone(t, all)
+}
+
+// Tasks that do not end when lapirun is told to are killed by it: the status is that of the signal
+// which it got, and nobody's death is news.
+func TestSignalThenKill(t *testing.T) {
+	r := start(t, "-n", "2", "--grace", "0.2", "sh", "-c",
+		`trap "" TERM; echo pid $$; while :; do sleep 0.02; done`)
+	all := processes(pids(t, r.lines(2, "pid ")))
+	r.signal(syscall.SIGTERM)
+	if r.want(143); r.err() != "" {
+		t.Errorf("%q", r.err())
+	}
 	gone(t, all)
 }
 
@@ -327,7 +442,8 @@ func TestNohup(t *testing.T) {
 		t.Skip("no nohup(1)")
 	}
 	hungUp := filepath.Join(t.TempDir(), "hung-up")
-	cmd := prepare("-n", "2", "sh", "-c", "echo ready; while [ ! -e $HUNG_UP ]; do sleep 0.02; done; echo end")
+	cmd := prepare("-n", "2", "sh", "-c",
+		"echo ready; while [ ! -e $HUNG_UP ]; do sleep 0.02; done; echo end")
 	cmd.Env = append(cmd.Env, "HUNG_UP="+hungUp)
 	cmd.Path, cmd.Args = nohup, append([]string{"nohup"}, cmd.Args...)
 	r := startCmd(t, cmd)
@@ -349,7 +465,8 @@ func inspect() error {
 		}
 	}
 	if masks := signalMasks(); masks != os.Getenv(masksVariable) {
-		return fmt.Errorf("signals ignored and blocked: %s, lapirun's own: %s", masks, os.Getenv(masksVariable))
+		return fmt.Errorf("signals ignored and blocked: %s, lapirun's own: %s", masks,
+			os.Getenv(masksVariable))
 	}
 	fds, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -358,15 +475,17 @@ func inspect() error {
 	for _, fd := range fds {
 		link, _ := os.Readlink("/proc/self/fd/" + fd.Name())
 		n, _ := strconv.Atoi(fd.Name())
-		if flags, err := unix.FcntlInt(uintptr(n), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+		if flags, err := unix.FcntlInt(uintptr(n), unix.F_GETFD, 0); err == nil &&
+			flags&unix.FD_CLOEXEC == 0 {
 			fmt.Println("inherited", fd.Name(), link)
 		}
 	}
 	return nil
 }
 
-// Tasks get blocking descriptors, no ignored or blocked signals, and of lapirun's descriptors only the socket to it.
-// masksVariable passes on which signals whoever started the tests had ignored or blocked: tasks inherit just that.
+// Tasks get blocking descriptors, no ignored or blocked signals, and of lapirun's descriptors only
+// the socket to it. masksVariable passes on which signals whoever started the tests had ignored or
+// blocked: tasks inherit just that.
 const masksVariable = "LAPIRUN_TEST_MASKS"
 
 // signalMasks is which signals this process ignores and blocks.
@@ -388,7 +507,8 @@ func TestWhatTasksInherit(t *testing.T) {
 	own := map[string]bool{"0": true, "1": true, "2": true, strconv.Itoa(launcherFD): true}
 	for _, fd := range r.lines(len(own), "inherited ") {
 		number, link, _ := strings.Cut(fd, " ")
-		here, _ := os.Readlink("/proc/self/fd/" + number) // what the tests inherited from elsewhere, lapirun did too
+		// what the tests inherited from elsewhere, lapirun did too
+		here, _ := os.Readlink("/proc/self/fd/" + number)
 		if !own[number] && link != here {
 			t.Errorf("descriptor %s is %s", number, link)
 		}

@@ -17,8 +17,9 @@ import (
 	"lapi/core/job"
 )
 
-// A node's interfaces are listed by a process that is started like its tasks: under the node's command, with a socket to lapirun at the same
-// descriptor. So it also shows, before any task is started, that the command works and lets that socket through.
+// A node's interfaces are listed by a process that is started like its tasks: under the node's
+// command, with a socket to lapirun at the same descriptor. So it also shows, before any task is
+// started, that the command works and lets that socket through.
 
 // listName is argument 1 of that process, which is lapirun itself.
 const listName = "--lapi-list-interfaces"
@@ -40,7 +41,8 @@ func sendInventory(launcher string) error {
 		return errors.New("the command does not pass the environment on")
 	}
 	if again, err := job.LauncherValue(launcherFD, launcherFD); err != nil || again != launcher {
-		return fmt.Errorf("the command closes descriptor %d, by which tasks reach lapirun", launcherFD)
+		return fmt.Errorf("the command closes descriptor %d, by which tasks reach lapirun",
+			launcherFD)
 	}
 	n, err := takeInventory()
 	if err != nil {
@@ -67,7 +69,8 @@ func takeInventory() (inventory, error) {
 			return n, fmt.Errorf("listing the addresses of %s: %w", i.Name, err)
 		}
 		const up = net.FlagUp | net.FlagRunning
-		d := netInterface{Name: i.Name, Up: i.Flags&up == up, Loopback: i.Flags&net.FlagLoopback != 0, MTU: i.MTU}
+		d := netInterface{Name: i.Name, Up: i.Flags&up == up,
+			Loopback: i.Flags&net.FlagLoopback != 0, MTU: i.MTU}
 		for _, a := range addrs {
 			if p, err := netip.ParsePrefix(a.String()); err == nil {
 				d.Addrs = append(d.Addrs, netip.PrefixFrom(p.Addr().Unmap(), p.Bits()))
@@ -78,7 +81,8 @@ func takeInventory() (inventory, error) {
 	return n, nil
 }
 
-// networkNamespace is the kernel's number for the network namespace of this process, the same for no two; 0 if it does not tell (before Linux 5.14).
+// networkNamespace is the kernel's number for the network namespace of this process, the same for
+// no two; 0 if it does not tell (before Linux 5.14).
 func networkNamespace() uint64 {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -92,8 +96,8 @@ func networkNamespace() uint64 {
 	return cookie
 }
 
-// inventoryOf asks what a node has. lapirun is first started from /proc, where it is found whatever the command makes of the file system as long as
-// that is mounted, then from its own place.
+// inventoryOf asks what a node has. lapirun is first started from /proc, where it is found whatever
+// the command makes of the file system as long as that is mounted, then from its own place.
 func (j *launch) inventoryOf(n *node) (inventory, error) {
 	if len(n.prefix) == 0 {
 		return takeInventory()
@@ -114,7 +118,8 @@ func (j *launch) listUnder(n *node, lapirun string) (all inventory, err error) {
 	if err != nil {
 		return all, os.NewSyscallError("socketpair", err)
 	}
-	answer, control := os.NewFile(uintptr(pair[0]), "answer"), os.NewFile(uintptr(pair[1]), "control")
+	answer, control := os.NewFile(uintptr(pair[0]), "answer"),
+		os.NewFile(uintptr(pair[1]), "control")
 	defer answer.Close()
 	launcher, err := job.LauncherValue(launcherFD, pair[1])
 	if err != nil {
@@ -123,7 +128,8 @@ func (j *launch) listUnder(n *node, lapirun string) (all inventory, err error) {
 	}
 	var said bytes.Buffer
 	cmd := exec.Command(n.prefix[0], append(n.prefix[1:], lapirun, listName)...)
-	cmd.Env = append(withoutVariable(j.environ, job.LauncherVariable), job.LauncherVariable+"="+launcher)
+	cmd.Env = append(withoutVariable(j.environ, job.LauncherVariable),
+		job.LauncherVariable+"="+launcher)
 	cmd.ExtraFiles = make([]*os.File, launcherFD-2)
 	cmd.ExtraFiles[launcherFD-3] = control
 	cmd.Stderr = &said

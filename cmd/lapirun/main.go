@@ -1,23 +1,32 @@
-// Command lapirun starts a LAPI job: N tasks of a program on this machine, wired up with each other. It is installed as poe too, and
-// takes the options and MP_ variables of POE that make sense for local tasks. See usage.go for the user's view.
+// Command lapirun starts a LAPI job: N tasks of a program on this machine, wired up with each
+// other. It is installed as poe too, and takes the options and MP_ variables of POE that make sense
+// for local tasks. See usage.go for the user's view.
 //
 // # Processes
 //
-//	lapirun ──┬── guardian   kills the tasks' process groups when lapirun is gone without a word
-//	          ├── task 0     each leads a process group of its own; the kernel kills it when lapirun dies (PR_SET_PDEATHSIG)
-//	          └── task N-1
+//	lapirun ── watchdog ──┬── task 0     each leads a process group of its own
+//	                      ├── task N-1
+//	                      └── orphans    of what the tasks have started
 //
-// With --on, the tasks of a group are started by a command, which may be their parent or, as env and ip netns exec do, become them; groups stand
-// for nodes (node.go). Beforehand a process under the same command lists what network it has (listing.go).
+// The watchdog starts the tasks for lapirun and reports their ends (watchdog.go, reaper.go). It is
+// a child subreaper: what a task has started becomes the watchdog's child when its parent ends, in
+// whatever process group, session or environment. The watchdog kills them all when lapirun is gone
+// without a word, and when the job has failed. When the watchdog itself is killed, the kernel kills
+// the tasks (PR_SET_PDEATHSIG).
 //
-// Nothing is on disk and no port is open: a task inherits one end of a socket pair, of which LAPI_LAUNCHER_FD tells the descriptor and
-// the inode; package hub serves the other end. The job key travels over it and is in no argument list and no environment.
+// With --on, the tasks of a group are started by a command, which may be their parent or, as env
+// and ip netns exec do, become them; groups stand for nodes (node.go). Beforehand a process under
+// the same command lists what network it has (listing.go).
+//
+// Nothing is on disk and no port is open: a task inherits one end of a socket pair, of which
+// LAPI_LAUNCHER_FD tells the descriptor and the inode; package hub serves the other end. The job
+// key travels over it and is in no argument list and no environment.
 //
 // # Goroutines
 //
-// The main goroutine stays on the main thread, because PR_SET_PDEATHSIG is tied to the thread that starts a task; it
-// starts the tasks and then handles signals, deaths and timeouts one at a time, so that the state of the job needs no lock. Others only
-// copy output and input and serve the hub.
+// The main goroutine starts the tasks and then handles signals, deaths and timeouts one at a time,
+// so that the state of the job needs no lock. Others only copy output and input, receive the
+// watchdog's reports and serve the hub.
 package main
 
 import (
@@ -31,8 +40,8 @@ import (
 func init() { runtime.LockOSThread() }
 
 func main() {
-	if os.Args[0] == guardianName {
-		guard(os.NewFile(3, "launcher"))
+	if os.Args[0] == watchdogName {
+		reap(os.NewFile(3, "lapirun"))
 		return
 	}
 	if len(os.Args) == 2 && os.Args[1] == listName {

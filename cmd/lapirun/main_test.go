@@ -18,13 +18,15 @@ import (
 	"lapi/core/job"
 )
 
-// The tests run this test binary as lapirun (asVariable=lapirun), which starts it again as its guardian, and as tasks (asVariable=task).
+// The tests run this test binary as lapirun (asVariable=lapirun), which starts it again as its
+// watchdog, and as tasks (asVariable=task).
 const asVariable = "LAPIRUN_TEST_AS"
 
 func TestMain(m *testing.M) {
-	if os.Args[0] == guardianName {
-		guard(os.NewFile(3, "launcher"))
-		_ = unix.Kill(os.Getpid(), unix.SIGKILL) // with the race detector an exit would take a second, and lapirun waits for it
+	if os.Args[0] == watchdogName {
+		reap(os.NewFile(3, "lapirun"))
+		// with the race detector an exit would take a second, and lapirun waits for it
+		_ = unix.Kill(os.Getpid(), unix.SIGKILL)
 	}
 	if len(os.Args) == 2 && os.Args[1] == listName {
 		os.Exit(list())
@@ -42,7 +44,8 @@ func TestMain(m *testing.M) {
 	case "inspect":
 		exit(inspect())
 	}
-	// A test binary with the race detector sleeps a second before it exits, unless told otherwise; its tasks shall not.
+	// A test binary with the race detector sleeps a second before it exits, unless told
+	// otherwise; its tasks shall not.
 	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	os.Exit(m.Run())
 }
@@ -55,7 +58,7 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// lapiTask meets the other tasks as LAPI_Init does.
+// lapiTask wires up with the other tasks as LAPI_Init does.
 func lapiTask() error {
 	c, err := job.FromEnv(os.LookupEnv, nil)
 	if err != nil {
@@ -71,12 +74,14 @@ func lapiTask() error {
 		return fmt.Errorf("key: %v %v", authenticated, err)
 	}
 	for range 3 {
-		parts, err := s.Exchange(job.Part{Data: append([]byte{byte(c.Task)}, key...), Files: []int{0}})
+		parts, err := s.Exchange(job.Part{Data: append([]byte{byte(c.Task)}, key...),
+			Files: []int{0}})
 		if err != nil {
 			return err
 		}
 		for t, p := range parts {
-			if len(p.Data) != 1+len(key) || p.Data[0] != byte(t) || !bytes.Equal(p.Data[1:], key) || len(p.Files) != 1 {
+			if len(p.Data) != 1+len(key) || p.Data[0] != byte(t) || !bytes.Equal(p.Data[1:], key) ||
+				len(p.Files) != 1 {
 				return fmt.Errorf("part of task %d: %+v", t, p)
 			}
 			unix.Close(p.Files[0])
@@ -110,7 +115,8 @@ func awaitDeath(c *job.Config, s job.Session) error {
 
 const hang = 60 * time.Second // only against hangs
 
-// patientVariable has lapirun wait for a task's end as long as it takes before it says why its connection was closed.
+// patientVariable has lapirun wait for a task's end as long as it takes before it says why its
+// connection was closed.
 const patientVariable = "LAPIRUN_TEST_PATIENT"
 
 // lr is one run of lapirun.
@@ -123,7 +129,12 @@ type lr struct {
 }
 
 func (r *lr) locked(b *bytes.Buffer) io.Writer {
-	return writerFunc(func(p []byte) (int, error) { r.mu.Lock(); defer r.mu.Unlock(); return b.Write(p) })
+	return writerFunc(func(p []byte) (int,
+		error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return b.Write(p)
+	})
 }
 
 type writerFunc func(p []byte) (int, error)
@@ -233,7 +244,8 @@ func state(pid int) string {
 	return rest[:1]
 }
 
-// began is when a process started, in clock ticks since boot, which tells it from a later one with its number; "" if there is none.
+// began is when a process started, in clock ticks since boot, which tells it from a later one with
+// its number; "" if there is none.
 func began(pid int) string {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -252,7 +264,8 @@ func processes(all []int) map[int]string {
 	return m
 }
 
-// gone waits until none of the processes is left; a zombie that its new parent has not collected does not count.
+// gone waits until none of the processes is left; a zombie that its new parent has not collected
+// does not count.
 func gone(t *testing.T, all map[int]string) {
 	t.Helper()
 	for limit := time.Now().Add(hang); ; time.Sleep(2 * time.Millisecond) {

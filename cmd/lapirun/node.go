@@ -9,10 +9,12 @@ import (
 	"lapi/core/job"
 )
 
-// node is a group of tasks that share memory with each other, and reach others by UDP: those of one --on, or all.
+// node is a group of tasks that share memory with each other, and reach others by UDP: those of one
+// --on, or all.
 type node struct {
-	command   string   // of --on, as it was given
-	prefix    []string // its words, which are put before the program; none: the program is started directly
+	command string // of --on, as it was given
+	// its words, which are put before the program; none: the program is started directly
+	prefix    []string
 	procs     int
 	given     bool   // procs was set
 	first     int    // the lowest of its tasks; the others follow
@@ -82,7 +84,8 @@ func (n *node) tasks() string {
 	return fmt.Sprintf("tasks %d to %d%s", n.first, n.first+n.procs-1, n.under())
 }
 
-// commandLine is what starts a task of n. Where a command does, that one looks the program up: it may see other files than lapirun.
+// commandLine is what starts a task of n. Where a command does, that one looks the program up: it
+// may see other files than lapirun.
 func (j *launch) commandLine(n *node) (path string, args []string, err error) {
 	program := append([]string{j.o.program}, j.o.args...)
 	if len(n.prefix) == 0 {
@@ -95,11 +98,12 @@ func (j *launch) commandLine(n *node) (path string, args []string, err error) {
 	return path, append(append([]string(nil), n.prefix...), program...), nil
 }
 
-// chooseAddresses sets the nodes' addresses by MP_EUIDEVICE and MP_INSTANCES (adapters.go), unless the user has named addresses, and with them the
-// packet size that they have in common.
+// chooseAddresses sets the nodes' addresses by MP_EUIDEVICE and MP_INSTANCES (adapters.go), unless
+// the user has named addresses, and with them the packet size that they have in common.
 func (j *launch) chooseAddresses() error {
 	chosen := j.o.device != "" || j.o.instances != 0
-	for _, variable := range []string{"MP_LAPI_INET_ADDR", "MP_LAPI_NETWORK"} { // with either, LAPI_Init refuses the other
+	// with either, LAPI_Init refuses the other
+	for _, variable := range []string{"MP_LAPI_INET_ADDR", "MP_LAPI_NETWORK"} {
 		if lookup(j.environ, variable) == "" {
 			continue
 		}
@@ -126,7 +130,8 @@ func (j *launch) chooseAddresses() error {
 	if err != nil {
 		return err
 	}
-	if size := packetSize(nodes, all); size != 0 && lookup(j.environ, "MP_UDP_PACKET_SIZE") == "" && j.o.set["MP_UDP_PACKET_SIZE"] == "" {
+	if size := packetSize(nodes, all); size != 0 && lookup(j.environ, "MP_UDP_PACKET_SIZE") == "" &&
+		j.o.set["MP_UDP_PACKET_SIZE"] == "" {
 		j.o.set["MP_UDP_PACKET_SIZE"] = strconv.Itoa(size)
 		if j.o.infoLevel >= 2 {
 			j.say("the nodes' MTUs differ: MP_UDP_PACKET_SIZE=%d", size)
@@ -135,7 +140,8 @@ func (j *launch) chooseAddresses() error {
 	for i, n := range j.o.nodes {
 		n.addresses = job.FormatAdapters(all[i])
 		if j.o.infoLevel >= 1 && sameAdapter(all[i]) {
-			j.say("%s: all %d instances are on %s; failover and recovery may not be possible", n.tasks(), len(all[i]), all[i][0].Device)
+			j.say("%s: all %d instances are on %s; failover and recovery may not be possible",
+				n.tasks(), len(all[i]), all[i][0].Device)
 		}
 		if j.o.infoLevel >= 2 {
 			j.say("%s: MP_LAPI_INET_ADDR=%s", n.tasks(), n.addresses)

@@ -22,7 +22,8 @@ func shown(t *testing.T, r *lr) []string {
 const show = `echo "$MP_CHILD of $MP_PROCS: $X, $MP_COMMON_TASKS, $MP_LAPI_INET_ADDR, $*"`
 
 func TestOn(t *testing.T) {
-	got := shown(t, start(t, "--on", "env X='a b'", "-n", "2", "--on", "", "-n", "1", "--on", `sh -c 'X=c; export X; "$0" "$@"'`, "--", "sh", "-c", show, "sh", "1 2", "3"))
+	got := shown(t, start(t, "--on", "env X='a b'", "-n", "2", "--on", "", "-n", "1", "--on",
+		`sh -c 'X=c; export X; "$0" "$@"'`, "--", "sh", "-c", show, "sh", "1 2", "3"))
 	want := []string{
 		"0 of 4: a b, 1:1, @1:127.0.0.1,lo, 1 2 3",
 		"1 of 4: a b, 1:0, @1:127.0.0.1,lo, 1 2 3",
@@ -36,10 +37,13 @@ func TestOn(t *testing.T) {
 
 // Addresses that the user has named stay, and then the command need not be able to run lapirun.
 func TestOnWithAddresses(t *testing.T) {
-	cmd := prepare("--on", "env X=1", "--on", `sh -c 'case "$1" in --lapi*) exit 9; esac; exec "$0" "$@"'`, "-infolevel", "1", "-euidevice", "sn_all", "sh", "-c", show)
+	cmd := prepare("--on", "env X=1", "--on",
+		`sh -c 'case "$1" in --lapi*) exit 9; esac; exec "$0" "$@"'`, "-infolevel", "1",
+		"-euidevice", "sn_all", "sh", "-c", show)
 	cmd.Env = append(cmd.Env, "MP_LAPI_INET_ADDR=@1:10.1.2.3,eth7")
 	r := startCmd(t, cmd)
-	if got := shown(t, r); len(got) != 2 || !strings.Contains(got[0], "@1:10.1.2.3,eth7") || !strings.Contains(got[1], "@1:10.1.2.3,eth7") {
+	if got := shown(t, r); len(got) != 2 || !strings.Contains(got[0], "@1:10.1.2.3,eth7") ||
+		!strings.Contains(got[1], "@1:10.1.2.3,eth7") {
 		t.Errorf("got %q", got)
 	}
 	if !strings.Contains(r.err(), "MP_LAPI_INET_ADDR is set, so MP_EUIDEVICE") {
@@ -47,9 +51,10 @@ func TestOnWithAddresses(t *testing.T) {
 	}
 }
 
-// A job of several nodes meets, and hears of the death of a task on another node.
+// A job of several nodes wires up, and is told of the death of a task on another node.
 func TestOnMeets(t *testing.T) {
-	cmd := prepare("--on", "env A=1", "-n", "2", "--on", `sh -c '"$0" "$@"; exit $?'`, "-n", "2", "--", os.Args[0])
+	cmd := prepare("--on", "env A=1", "-n", "2", "--on", `sh -c '"$0" "$@"; exit $?'`, "-n", "2",
+		"--", os.Args[0])
 	cmd.Env = append(cmd.Env, "A=0")
 	cmd.Args = slices.Insert(cmd.Args, len(cmd.Args)-1, "env", asVariable+"=task")
 	startCmd(t, cmd).want(0)
@@ -62,10 +67,14 @@ func TestOnFails(t *testing.T) {
 		status int
 		says   []string
 	}{
-		"no-such-command-anywhere x":             {127, []string{"task 1 under 'no-such-command-anywhere x' " + other, "not found"}},
-		"false":                                  {1, []string{"task 1 under 'false' " + other, "exit status 1"}},
-		"true":                                   {1, []string{"task 1 under 'true' " + other, "without running what follows"}},
-		"sh -c 'echo no such net >&2; exit 255'": {1, []string{"no such net", "255", "MP_LAPI_INET_ADDR"}},
+		"no-such-command-anywhere x": {127,
+			[]string{"task 1 under 'no-such-command-anywhere x' " + other, "not found"}},
+		"false": {1, []string{"task 1 under 'false' " + other,
+			"exit status 1"}},
+		"true": {1, []string{"task 1 under 'true' " + other,
+			"without running what follows"}},
+		"sh -c 'echo no such net >&2; exit 255'": {1, []string{"no such net", "255",
+			"MP_LAPI_INET_ADDR"}},
 		"env -i":                                 {1, []string{"does not pass the environment on"}},
 		`bash -c 'exec 60>&-; "$0" "$@"'`:        {1, []string{"closes descriptor 60"}},
 		`bash -c 'exec 60</dev/null; "$0" "$@"'`: {1, []string{"closes descriptor 60"}},
@@ -98,7 +107,8 @@ func TestDeathNamesCommand(t *testing.T) {
 
 // Where /proc is missing, as in a bare chroot, lapirun is started from its own place.
 func TestListsFromOwnPlace(t *testing.T) {
-	r := start(t, "--on", "", "--on", `sh -c 'case "$0" in /proc/*) exit 1; esac; exec "$0" "$@"'`, "echo", "started")
+	r := start(t, "--on", "", "--on", `sh -c 'case "$0" in /proc/*) exit 1; esac; exec "$0" "$@"'`,
+		"echo", "started")
 	if r.want(0); strings.Count(r.out(), "started") != 2 {
 		t.Errorf("%q%q", r.out(), r.err())
 	}
@@ -106,15 +116,17 @@ func TestListsFromOwnPlace(t *testing.T) {
 
 func TestOnAllOneAdapter(t *testing.T) {
 	for level, want := range map[string]int{"0": 0, "1": 2} {
-		r := start(t, "--on", "", "--on", "env X=2", "-instances", "2", "-euidevice", "lo", "-infolevel", level, "true").want(0)
+		r := start(t, "--on", "", "--on", "env X=2", "-instances", "2", "-euidevice", "lo",
+			"-infolevel", level, "true").want(0)
 		if n := strings.Count(r.err(), "all 2 instances are on lo; failover"); n != want {
 			t.Errorf("level %s: %d times in %q", level, n, r.err())
 		}
 	}
 }
 
-// What a command has started besides the tasks ends with the job.
-// A command that ends at once, as setsid does without -w, leaves a process that lapirun cannot wait for: the job fails, and says why.
+// What a command has started besides the tasks ends with the job. A command that ends at once, as
+// setsid does without -w, leaves a process that lapirun cannot wait for: the job fails, and says
+// why.
 func TestOnGoesAway(t *testing.T) {
 	r := start(t, "--on", `sh -c '"$0" "$@" & echo pid $!; exit 0'`, "sleep", "1000")
 	left := processes(pids(t, r.lines(1, "pid ")))
@@ -124,15 +136,18 @@ func TestOnGoesAway(t *testing.T) {
 	gone(t, left)
 }
 
-// Who has been in the job may leave something behind, and so may what lapirun itself has started.
+// A task that has been in the job may leave something behind, and so may what lapirun itself
+// has started.
 func TestOnLeavesHelper(t *testing.T) {
-	cmd := prepare("--on", `sh -c '"$0" "$@"; sleep 1000 >/dev/null 2>&1 & exit 0'`, "-n", "2", "env", asVariable+"=task", os.Args[0])
+	cmd := prepare("--on", `sh -c '"$0" "$@"; sleep 1000 >/dev/null 2>&1 & exit 0'`, "-n", "2",
+		"env", asVariable+"=task", os.Args[0])
 	startCmd(t, cmd).want(0)
 	start(t, "-n", "2", "sh", "-c", "sleep 1000 >/dev/null 2>&1 & exit 0").want(0)
 }
 
 func TestOnLeavesNothing(t *testing.T) {
-	r := start(t, "--on", `sh -c 'sleep 1000 & echo pid $!; "$0" "$@"'`, "-n", "2", "sh", "-c", `echo pid $$; kill -9 $$`)
+	r := start(t, "--on", `sh -c 'sleep 1000 & echo pid $!; "$0" "$@"'`, "-n", "2", "sh", "-c",
+		`echo pid $$; kill -9 $$`)
 	left := processes(pids(t, r.lines(2, "pid ")))
 	r.want(137)
 	gone(t, left)
@@ -179,7 +194,8 @@ func TestOnChroot(t *testing.T) {
 	}
 	cmd := prepare(args...)
 	cmd.Env = append(cmd.Env, "MP_LAPI_INET_ADDR=@1:127.0.0.1,lo")
-	if got := shown(t, startCmd(t, cmd)); !slices.Equal(got, []string{"root 0 true", "root 1 true"}) {
+	if got := shown(t, startCmd(t, cmd)); !slices.Equal(got,
+		[]string{"root 0 true", "root 1 true"}) {
 		t.Errorf("%q", got)
 	}
 }

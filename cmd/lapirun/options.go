@@ -150,7 +150,8 @@ func applyGrace(o *options, v string) error {
 
 func number(v string, lo, hi int) (int, error) {
 	n, err := strconv.Atoi(v)
-	if err != nil || n < lo || n > hi || strings.Trim(v, "0123456789") != "" { // no sign, as in tasks
+	// no sign, as in tasks
+	if err != nil || n < lo || n > hi || strings.Trim(v, "0123456789") != "" {
 		return 0, fmt.Errorf("%q is not a number from %d to %d", v, lo, hi)
 	}
 	return n, nil
@@ -179,10 +180,12 @@ func parse(args, environ []string) (*options, error) {
 		return nil, err
 	}
 	if o.stdout.kind == single && o.stdout.task >= o.procs {
-		return nil, fmt.Errorf("stdoutmode names task %d, but there are only %d tasks", o.stdout.task, o.procs)
+		return nil, fmt.Errorf("stdoutmode names task %d, but there are only %d tasks",
+			o.stdout.task, o.procs)
 	}
 	if o.stdin >= o.procs {
-		return nil, fmt.Errorf("stdinmode names task %d, but there are only %d tasks", o.stdin, o.procs)
+		return nil, fmt.Errorf("stdinmode names task %d, but there are only %d tasks", o.stdin,
+			o.procs)
 	}
 	return o, nil
 }
@@ -201,7 +204,8 @@ func (o *options) readVariables(environ []string) error {
 	return nil
 }
 
-// leading reads the options before the program. all: a -- says that the rest is the program's alone.
+// leading reads the options before the program. all: a -- says that the rest is the program's
+// alone.
 func (o *options) leading(args []string) (rest []string, all bool, err error) {
 	for len(args) > 0 {
 		arg := args[0]

@@ -17,22 +17,37 @@ func TestOptions(t *testing.T) {
 		want    options
 	}{
 		{"prog", nil, base},
-		{"-n 3 prog a -b", nil, with(func(o *options) { o.procs = 3; o.args = []string{"a", "-b"} })},
-		{"-procs=3 --labelio yes prog", nil, with(func(o *options) { o.procs = 3; o.label = true })},
-		{"prog x -procs 4 y -labelio yes -stdoutmode ordered -infolevel 2 -stdinmode none", nil, with(func(o *options) {
-			o.procs, o.label, o.stdout, o.infoLevel, o.stdin = 4, true, stdoutMode{kind: ordered}, 2, stdinNone
-			o.args = []string{"x", "y"}
+		{"-n 3 prog a -b", nil, with(func(o *options) {
+			o.procs = 3
+			o.args = []string{"a",
+				"-b"}
 		})},
-		{"prog -n 3 -k -- -procs 9", nil, with(func(o *options) { o.args = []string{"-n", "3", "-k", "--", "-procs", "9"} })},
-		{"-n 2 -- prog -procs 9", nil, with(func(o *options) { o.procs = 2; o.args = []string{"-procs", "9"} })},
+		{"-procs=3 --labelio yes prog", nil,
+			with(func(o *options) { o.procs = 3; o.label = true })},
+		{"prog x -procs 4 y -labelio yes -stdoutmode ordered -infolevel 2 -stdinmode none", nil,
+			with(func(o *options) {
+				o.procs, o.label, o.stdout, o.infoLevel, o.stdin = 4, true,
+					stdoutMode{kind: ordered},
+					2, stdinNone
+				o.args = []string{"x", "y"}
+			})},
+		{"prog -n 3 -k -- -procs 9", nil, with(func(o *options) {
+			o.args = []string{"-n", "3", "-k",
+				"--", "-procs", "9"}
+		})},
+		{"-n 2 -- prog -procs 9", nil,
+			with(func(o *options) { o.procs = 2; o.args = []string{"-procs", "9"} })},
 		{"-k --grace 0.5 -l prog --procs 3", nil, with(func(o *options) {
 			o.keepGoing, o.grace, o.label = true, 500*time.Millisecond, true
 			o.args = []string{"--procs", "3"} // POE's options have one dash
 		})},
-		{"prog", []string{"MP_PROCS=5", "MP_LABELIO=yes", "MP_STDOUTMODE=3", "MP_INFOLEVEL=1", "MP_STDINMODE=all"}, with(func(o *options) {
-			o.procs, o.label, o.stdout, o.infoLevel, o.stdin = 5, true, stdoutMode{single, 3}, 1, stdinAll
+		{"prog", []string{"MP_PROCS=5", "MP_LABELIO=yes", "MP_STDOUTMODE=3", "MP_INFOLEVEL=1",
+			"MP_STDINMODE=all"}, with(func(o *options) {
+			o.procs, o.label, o.stdout, o.infoLevel, o.stdin = 5, true, stdoutMode{single, 3}, 1,
+				stdinAll
 		})},
-		{"-n 2 -labelio no prog -stdoutmode unordered", []string{"MP_PROCS=5", "MP_LABELIO=yes", "MP_STDOUTMODE=1"}, with(func(o *options) { o.procs = 2 })},
+		{"-n 2 -labelio no prog -stdoutmode unordered", []string{"MP_PROCS=5", "MP_LABELIO=yes",
+			"MP_STDOUTMODE=1"}, with(func(o *options) { o.procs = 2 })},
 	}
 	for _, k := range cases {
 		got, err := parse(strings.Fields(k.line), k.environ)
@@ -51,17 +66,20 @@ func TestOptions(t *testing.T) {
 }
 
 func TestNodes(t *testing.T) {
-	line := []string{"--on", "ip netns exec 'a b'", "-n", "2", "-on=env X=Y", "-l", "--on", "", "-procs", "3", "-instances", "MAX", "prog", "-n", "x", "-euidevice", "sn_all"}
+	line := []string{"--on", "ip netns exec 'a b'", "-n", "2", "-on=env X=Y", "-l", "--on", "",
+		"-procs", "3", "-instances", "MAX", "prog", "-n", "x", "-euidevice", "sn_all"}
 	o, err := parse(line, []string{"MP_PROCS=7", "MP_INSTANCES=3"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []*node{
-		{command: "ip netns exec 'a b'", prefix: []string{"ip", "netns", "exec", "a b"}, procs: 2, given: true},
+		{command: "ip netns exec 'a b'", prefix: []string{"ip", "netns", "exec", "a b"}, procs: 2,
+			given: true},
 		{command: "env X=Y", prefix: []string{"env", "X=Y"}, procs: 1, first: 2},
 		{procs: 3, given: true, first: 3},
 	}
-	if !reflect.DeepEqual(o.nodes, want) || o.procs != 6 || o.instances != allAdapters || o.device != "sn_all" || !o.label {
+	if !reflect.DeepEqual(o.nodes, want) || o.procs != 6 || o.instances != allAdapters ||
+		o.device != "sn_all" || !o.label {
 		t.Errorf("%+v", o)
 	}
 	if !reflect.DeepEqual(o.args, []string{"-n", "x"}) {
@@ -70,13 +88,16 @@ func TestNodes(t *testing.T) {
 	for _, k := range []struct {
 		node          *node
 		tasks, direct string
-	}{{want[0], "tasks 0 to 1 under 'ip netns exec 'a b''", " under 'ip netns exec 'a b''"}, {o.nodes[2], "tasks 3 to 5", ""}} {
+	}{{want[0], "tasks 0 to 1 under 'ip netns exec 'a b''", " under 'ip netns exec 'a b''"},
+		{o.nodes[2], "tasks 3 to 5", ""}} {
 		if k.node.tasks() != k.tasks || k.node.under() != k.direct {
 			t.Errorf("%q, %q", k.node.tasks(), k.node.under())
 		}
 	}
-	for _, value := range []string{"8", "9", "99999999999999999999"} { // LAPI ignores those beyond the first eight
-		if o, err := parse([]string{"prog"}, []string{"MP_INSTANCES=" + value}); err != nil || o.instances != 8 {
+	// LAPI ignores those beyond the first eight
+	for _, value := range []string{"8", "9", "99999999999999999999"} {
+		if o, err := parse([]string{"prog"}, []string{"MP_INSTANCES=" + value}); err != nil ||
+			o.instances != 8 {
 			t.Errorf("MP_INSTANCES=%s: %v", value, err)
 		}
 	}
@@ -120,14 +141,17 @@ func TestBadOptions(t *testing.T) {
 		"-instances all prog":              "from 1 on nor max",
 		"prog -instances 1x":               `"1x"`,
 	} {
-		if o, err := parse(strings.Fields(line), nil); err == nil || !strings.Contains(err.Error(), says) {
+		if o, err := parse(strings.Fields(line), nil); err == nil ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %+v, %v; want %q", line, o, err, says)
 		}
 	}
-	if _, err := parse([]string{"prog"}, []string{"MP_LABELIO=perhaps"}); err == nil || !strings.Contains(err.Error(), "MP_LABELIO") {
+	if _, err := parse([]string{"prog"}, []string{"MP_LABELIO=perhaps"}); err == nil ||
+		!strings.Contains(err.Error(), "MP_LABELIO") {
 		t.Errorf("bad variable: %v", err)
 	}
-	if _, err := parse([]string{"prog"}, []string{"MP_INSTANCES=0"}); err == nil || !strings.Contains(err.Error(), "MP_INSTANCES") {
+	if _, err := parse([]string{"prog"}, []string{"MP_INSTANCES=0"}); err == nil ||
+		!strings.Contains(err.Error(), "MP_INSTANCES") {
 		t.Errorf("bad variable: %v", err)
 	}
 	for _, help := range []string{"-h", "--help", "-help"} {
@@ -159,7 +183,8 @@ func TestTaskEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	environ := []string{"HOME=/home", "MP_PROCS=77", "MP_CHILD=77", "MP_PARTITION=77", "LAPI_LAUNCHER_FD=7:7", "MP_INFOLEVEL=1"}
+	environ := []string{"HOME=/home", "MP_PROCS=77", "MP_CHILD=77", "MP_PARTITION=77",
+		"LAPI_LAUNCHER_FD=7:7", "MP_INFOLEVEL=1"}
 	get := func(env []string, name string) string {
 		n := 0
 		for _, e := range env {
@@ -175,16 +200,20 @@ func TestTaskEnvironment(t *testing.T) {
 	n := &node{procs: 3, addresses: "@1:10.0.0.1,eth0"}
 	env := taskEnvironment(environ, o, n, 1, 99, "60:123")
 	for name, want := range map[string]string{
-		"HOME": "/home", "MP_CHILD": "1", "MP_PROCS": "3", "MP_PARTITION": "99", "MP_COMMON_TASKS": "2:0:2", "MP_MSG_API": "lapi",
-		"MP_EUILIB": "ip", "LAPI_USE_SHM": "yes", "MP_LAPI_INET_ADDR": "@1:10.0.0.1,eth0", "LAPI_LAUNCHER_FD": "60:123",
-		"MP_INFOLEVEL": "2", "MP_UDP_PACKET_SIZE": "2048", "MP_USE_BULK_XFER": "yes", "MP_BULK_MIN_MSG_SIZE": "8K",
+		"HOME": "/home", "MP_CHILD": "1", "MP_PROCS": "3", "MP_PARTITION": "99",
+		"MP_COMMON_TASKS": "2:0:2", "MP_MSG_API": "lapi",
+		"MP_EUILIB": "ip", "LAPI_USE_SHM": "yes", "MP_LAPI_INET_ADDR": "@1:10.0.0.1,eth0",
+		"LAPI_LAUNCHER_FD": "60:123",
+		"MP_INFOLEVEL":     "2", "MP_UDP_PACKET_SIZE": "2048", "MP_USE_BULK_XFER": "yes",
+		"MP_BULK_MIN_MSG_SIZE": "8K",
 	} {
 		if got := get(env, name); got != want {
 			t.Errorf("%s=%s, not %s", name, got, want)
 		}
 	}
 	n.addresses = ""
-	own := []string{"MP_MSG_API=mpi_lapi", "MP_EUILIB=us", "LAPI_USE_SHM=no", "MP_LAPI_NETWORK=@1:164,sn0"}
+	own := []string{"MP_MSG_API=mpi_lapi", "MP_EUILIB=us", "LAPI_USE_SHM=no",
+		"MP_LAPI_NETWORK=@1:164,sn0"}
 	env = taskEnvironment(own, o, n, 0, 99, "60:123")
 	for _, e := range own {
 		name, want, _ := strings.Cut(e, "=")
@@ -197,26 +226,9 @@ func TestTaskEnvironment(t *testing.T) {
 	}
 	n = &node{first: 1, procs: 2}
 	for task, want := range map[int]string{1: "1:2", 2: "1:1"} {
-		if got := get(taskEnvironment(nil, o, n, task, 99, "60:123"), "MP_COMMON_TASKS"); got != want {
+		if got := get(taskEnvironment(nil, o, n, task, 99, "60:123"),
+			"MP_COMMON_TASKS"); got != want {
 			t.Errorf("task %d of the node of tasks 1 and 2: MP_COMMON_TASKS=%s", task, got)
-		}
-	}
-}
-
-func TestReadTasks(t *testing.T) {
-	groups, marks, ended := readTasks(strings.NewReader("mark 60:7\ngroup 12\nmark 60:8\ngroup 13\nrubbish\n\ngroup 1\ngroup 0\ngroup -4\ngroup\n"))
-	if ended || !reflect.DeepEqual(groups, []int{12, 13}) || !reflect.DeepEqual(marks, map[string]bool{"60:7": true, "60:8": true}) {
-		t.Errorf("%v %v %v", groups, marks, ended)
-	}
-	if _, _, ended := readTasks(strings.NewReader("group 12\nend\n")); !ended {
-		t.Error("the end is not seen")
-	}
-}
-
-func TestMarkOf(t *testing.T) {
-	for environ, want := range map[string]string{"": "", "A=b\x00LAPI_LAUNCHER_FD=60:5\x00C=d\x00": "60:5", "XLAPI_LAUNCHER_FD=60:5": ""} {
-		if got := markOf([]byte(environ)); got != want {
-			t.Errorf("%q: %q", environ, got)
 		}
 	}
 }

@@ -25,7 +25,8 @@ type stdoutMode struct {
 }
 
 const (
-	// partialDelay is how long an unfinished line waits for its end before it is shown; a prompt should not wait longer.
+	// partialDelay is how long an unfinished line waits for its end before it is shown; a
+	// prompt should not wait longer.
 	partialDelay = 100 * time.Millisecond
 	// maxLine is how much of an unfinished line is kept at most.
 	maxLine = 1 << 20

@@ -11,7 +11,8 @@ import (
 )
 
 func TestLabels(t *testing.T) {
-	r := start(t, "-n", "11", "-labelio", "yes", "sh", "-c", "echo hello from $MP_CHILD; echo error of $MP_CHILD >&2").want(0)
+	r := start(t, "-n", "11", "-labelio", "yes", "sh", "-c",
+		"echo hello from $MP_CHILD; echo error of $MP_CHILD >&2").want(0)
 	for name, text := range map[string]string{"hello from": r.out(), "error of": r.err()} {
 		got := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 		slices.Sort(got)
@@ -55,14 +56,17 @@ func TestLinesAreNotTorn(t *testing.T) {
 // Without labels the bytes of one task pass unchanged.
 func TestBytesPassUnchanged(t *testing.T) {
 	size := 5 << 20
-	r := start(t, "sh", "-c", fmt.Sprintf("yes 'a line that is neither long nor short' | head -c %d; printf 'x\\0y'", size)).want(0)
+	r := start(t, "sh", "-c",
+		fmt.Sprintf("yes 'a line that is neither long nor short' | head -c %d; printf 'x\\0y'",
+			size)).want(0)
 	if got := r.out(); len(got) != size+3 || !strings.HasSuffix(got, "x\x00y") {
 		t.Errorf("%d bytes", len(got))
 	}
 }
 
 func TestPromptIsShown(t *testing.T) {
-	r := start(t, "-n", "2", "sh", "-c", `if [ $MP_CHILD = 0 ]; then printf "name? "; read name; echo "it is $name"; fi`)
+	r := start(t, "-n", "2", "sh", "-c",
+		`if [ $MP_CHILD = 0 ]; then printf "name? "; read name; echo "it is $name"; fi`)
 	_ = r.want(0)
 	if out := r.out(); !strings.HasPrefix(out, "name? it is") {
 		t.Errorf("%q", out)
@@ -125,7 +129,8 @@ func TestOrdered(t *testing.T) {
 }
 
 func TestOutputOfOneTask(t *testing.T) {
-	r := start(t, "sh", "-c", "echo $MP_CHILD; echo e$MP_CHILD >&2", "-procs", "3", "-stdoutmode", "1").want(0)
+	r := start(t, "sh", "-c", "echo $MP_CHILD; echo e$MP_CHILD >&2", "-procs", "3", "-stdoutmode",
+		"1").want(0)
 	if r.out() != "1\n" || strings.Count(r.err(), "e") != 3 {
 		t.Errorf("%q %q", r.out(), r.err())
 	}
@@ -171,7 +176,8 @@ func TestInput(t *testing.T) {
 
 // A task that does not read its input keeps none from the others.
 func TestInputOfSlowTask(t *testing.T) {
-	cmd := prepare("-n", "2", "-stdinmode", "all", "sh", "-c", "if [ $MP_CHILD = 0 ]; then wc -c; else exec sleep 0.3; fi")
+	cmd := prepare("-n", "2", "-stdinmode", "all", "sh", "-c",
+		"if [ $MP_CHILD = 0 ]; then wc -c; else exec sleep 0.3; fi")
 	cmd.Stdin = strings.NewReader(strings.Repeat("x", 3<<20))
 	if r := startCmd(t, cmd).want(0); strings.TrimSpace(r.out()) != fmt.Sprint(3<<20) {
 		t.Errorf("%q", r.out())
@@ -183,7 +189,8 @@ func TestTerminalInput(t *testing.T) {
 	if err != nil {
 		t.Skip("no script(1) to make a terminal with")
 	}
-	cmd := exec.Command(script, "-qec", fmt.Sprintf("%s=lapirun %s -n 2 sh -c 'if [ $MP_CHILD = 0 ]; then read x; echo \"got <$x>\"; fi'", asVariable, os.Args[0]), "/dev/null")
+	cmd := exec.Command(script, "-qec",
+		fmt.Sprintf("%s=lapirun %s -n 2 sh -c 'if [ $MP_CHILD = 0 ]; then read x; echo \"got <$x>\"; fi'", asVariable, os.Args[0]), "/dev/null")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

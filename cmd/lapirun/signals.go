@@ -10,16 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// passed are the signals that go to the tasks. SIGPIPE is caught so that a closed standard output does not end lapirun: the tasks'
-// writes fail then, as they would without it.
+// passed are the signals that go to the tasks. SIGPIPE is caught so that a closed standard output
+// does not end lapirun: the tasks' writes fail then, as they would without it.
 var passed = []os.Signal{
-	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
+	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1,
+	syscall.SIGUSR2,
 	syscall.SIGTSTP, syscall.SIGCONT,
 }
 
 func (j *launch) catchSignals() {
-	j.children = make(chan os.Signal, 1)
-	signal.Notify(j.children, syscall.SIGCHLD)
 	j.signals = make(chan os.Signal, 16)
 	for _, s := range passed {
 		if !signal.Ignored(s) { // nohup, and background jobs of scripts
@@ -42,6 +41,7 @@ func (j *launch) signalled(s syscall.Signal) {
 	case syscall.SIGINT:
 		j.interrupt++
 		if j.interrupt > 1 { // the tasks had their chance
+			j.asked = s
 			j.end()
 			return
 		}
@@ -49,6 +49,7 @@ func (j *launch) signalled(s syscall.Signal) {
 	j.forwarded[int(s)] = true
 	j.killTasks(s)
 	if s != syscall.SIGINT && j.kill == nil {
+		j.asked = s
 		j.hub.Quiet()
 		j.kill = time.After(j.o.grace)
 	}
@@ -56,12 +57,12 @@ func (j *launch) signalled(s syscall.Signal) {
 
 // String says how the process ended, to follow its name.
 func (d death) String() string {
-	if d.signal == 0 {
-		return fmt.Sprintf("exited with status %d", d.status)
+	if d.Signal == 0 {
+		return fmt.Sprintf("exited with status %d", d.Status)
 	}
-	s := syscall.Signal(d.signal)
-	text := fmt.Sprintf("was killed by signal %d (%s, %s)", d.signal, unix.SignalName(s), s)
-	if d.core {
+	s := syscall.Signal(d.Signal)
+	text := fmt.Sprintf("was killed by signal %d (%s, %s)", d.Signal, unix.SignalName(s), s)
+	if d.Core {
 		text += ", core dumped"
 	}
 	return text
@@ -69,10 +70,10 @@ func (d death) String() string {
 
 // code is the exit status that a shell would give.
 func (d death) code() int {
-	if d.signal != 0 {
-		return 128 + d.signal
+	if d.Signal != 0 {
+		return 128 + d.Signal
 	}
-	return d.status
+	return d.Status
 }
 
 func since(t time.Time) string { return time.Since(t).Round(time.Millisecond).String() }

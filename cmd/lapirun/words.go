@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// splitWords splits a command as a shell would split it into words: at blanks, tabs and newlines, except where quotes or a backslash
-// keep them. Between single quotes everything stands for itself; between double quotes a backslash keeps only ", \, $ and ` from having a
-// meaning, and joins lines. Nothing is expanded: $, *, ~ and # are characters like others.
+// splitWords splits a command as a shell would split it into words: at blanks, tabs and newlines,
+// except where quotes or a backslash keep them. Between single quotes everything stands for itself;
+// between double quotes a backslash keeps only ", \, $ and ` from having a meaning, and joins
+// lines. Nothing is expanded: $, *, ~ and # are characters like others.
 func splitWords(s string) ([]string, error) {
 	var words []string
 	for {

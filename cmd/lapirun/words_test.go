@@ -25,7 +25,8 @@ func TestSplitWords(t *testing.T) {
 			t.Errorf("%q: %q, %v; want %q", s, got, err, want)
 		}
 	}
-	for s, says := range map[string]string{`a 'b`: "'", `a "b`: `"`, `a "b\"`: `"`, `a\`: "backslash", `"a'`: `"`} {
+	for s, says := range map[string]string{`a 'b`: "'", `a "b`: `"`, `a "b\"`: `"`,
+		`a\`: "backslash", `"a'`: `"`} {
 		if got, err := splitWords(s); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %q, %v", s, got, err)
 		}
@@ -34,7 +35,8 @@ func TestSplitWords(t *testing.T) {
 
 // FuzzSplitWords: words written in quotes are read back as they were, and nothing is made up.
 func FuzzSplitWords(f *testing.F) {
-	for _, s := range []string{"", "ip netns exec a", `a 'b c' "d\"e" f\ g`, "'", `"`, `\`, "\\\n", "''", "a\\\n\n''b"} {
+	for _, s := range []string{"", "ip netns exec a", `a 'b c' "d\"e" f\ g`, "'", `"`, `\`, "\\\n",
+		"''", "a\\\n\n''b"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -48,7 +50,8 @@ func FuzzSplitWords(f *testing.F) {
 			quoted = append(quoted, "'"+strings.ReplaceAll(w, "'", `'\''`)+"'")
 			total += len(w)
 		}
-		if again, err := splitWords(strings.Join(quoted, " ")); err != nil || !slices.Equal(again, words) {
+		if again, err := splitWords(strings.Join(quoted, " ")); err != nil ||
+			!slices.Equal(again, words) {
 			t.Fatalf("%q gives %q, but in quotes %q, %v", s, words, again, err)
 		}
 		if total > len(s) {
@@ -63,7 +66,8 @@ func TestSplitsAsShell(t *testing.T) {
 	if err != nil {
 		t.Skip("skipped: no sh")
 	}
-	for _, s := range []string{`a 'b c' "d e" f\ g`, `X='1 2'"3 4"5 '' ""`, `"a\"b\\c\$d\e" 'a\b'`, "a\\\nb \\\n c \"d\\\ne\"", `\a\'\"\\ "'" '"'`} {
+	for _, s := range []string{`a 'b c' "d e" f\ g`, `X='1 2'"3 4"5 '' ""`, `"a\"b\\c\$d\e" 'a\b'`,
+		"a\\\nb \\\n c \"d\\\ne\"", `\a\'\"\\ "'" '"'`} {
 		out, err := exec.Command(sh, "-c", `printf '%s\0' `+s).Output()
 		if err != nil {
 			t.Fatal(err)

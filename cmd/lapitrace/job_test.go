@@ -44,7 +44,8 @@ func (d *document) count(task int, phase, name string) (n int) {
 	return n
 }
 
-// TestJob looks at the trace of a job of tests/c/trace/traced.c, whose numbers stand below. run-trace names it in the environment.
+// TestJob looks at the trace of a job of tests/c/trace/traced.c, whose numbers stand below.
+// run-trace names it in the environment.
 func TestJob(t *testing.T) {
 	path := os.Getenv("LAPI_TRACE_JSON")
 	if path == "" {
@@ -75,7 +76,8 @@ func TestJob(t *testing.T) {
 }
 
 func checkCalls(t *testing.T, d *document, task int) {
-	for name, want := range map[string]int{"LAPI_Init": 1, "LAPI_Term": 1, "LAPI_Put": 21, "LAPI_Amsend": 10, "LAPI_Get": 5,
+	for name, want := range map[string]int{"LAPI_Init": 1, "LAPI_Term": 1, "LAPI_Put": 21,
+		"LAPI_Amsend": 10, "LAPI_Get": 5,
 		"LAPI_Waitcntr": 4, "LAPI_Address_init": 3, "LAPI_Gfence": 1, "LAPI_Qenv": 2} {
 		if n := d.count(task, "X", name); n != want {
 			t.Errorf("task %d: %d slices of %s, want %d", task, n, name, want)
@@ -83,7 +85,8 @@ func checkCalls(t *testing.T, d *document, task int) {
 	}
 	failed := 0
 	for _, e := range d.TraceEvents {
-		if code, ok := e.Args["code"].(float64); ok && e.Pid == task && e.Cat == "call" && code != 0 {
+		if code, ok := e.Args["code"].(float64); ok && e.Pid == task && e.Cat == "call" &&
+			code != 0 {
 			failed++
 			if e.Name != "LAPI_Put" {
 				t.Errorf("task %d: %s returned %v", task, e.Name, code)
@@ -106,7 +109,8 @@ func checkHandlers(t *testing.T, d *document, task int) {
 	}
 }
 
-// checkArrows: every message sent arrived, both ends of each arrow lie in a slice of a message, on the right tasks, in the right order.
+// checkArrows: every message sent arrived, both ends of each arrow lie in a slice of a message, on
+// the right tasks, in the right order.
 func checkArrows(t *testing.T, d *document) {
 	type side struct{ pid, tid int }
 	from, to := map[int]event{}, map[int]event{}

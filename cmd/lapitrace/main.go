@@ -1,5 +1,5 @@
-// Command lapitrace merges the traces that the tasks of a job wrote (MP_LAPI_TRACE_LEVEL) into one file that Perfetto and
-// chrome://tracing show. See docs/tracing.md.
+// Command lapitrace merges the traces that the tasks of a job wrote (MP_LAPI_TRACE_LEVEL) into one
+// file that Perfetto and chrome://tracing show. See docs/tracing.md.
 package main
 
 import (
@@ -24,7 +24,8 @@ prints what it found on the standard error. Without FILE it takes every lapi-tra
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run is lapitrace with its arguments; it returns the exit status: 0, 1 if there is nothing to show, 2 for bad arguments.
+// run is lapitrace with its arguments; it returns the exit status: 0, 1 if there is nothing to
+// show, 2 for bad arguments.
 func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("lapitrace", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -80,7 +81,8 @@ func merge(args []string, partition string, stderr io.Writer) (*trace.Merged, er
 			names = append(names, name)
 		}
 		slices.Sort(names)
-		return nil, fmt.Errorf("traces of several jobs; choose one with -partition: %s", strings.Join(names, ", "))
+		return nil, fmt.Errorf("traces of several jobs; choose one with -partition: %s",
+			strings.Join(names, ", "))
 	}
 	return trace.Merge(traces)
 }
@@ -138,7 +140,8 @@ func write(m *trace.Merged, path string, stdout io.Writer) error {
 
 // report says what the trace shows, and what it lacks.
 func report(s *trace.Summary, w io.Writer) {
-	fmt.Fprintf(w, "%d tasks, %d records; messages: %d sent, %d received, %d refused, %d arrows\n", s.Tasks, s.Records, s.Sent, s.Received, s.Refused, s.Arrows)
+	fmt.Fprintf(w, "%d tasks, %d records; messages: %d sent, %d received, %d refused, %d arrows\n",
+		s.Tasks, s.Records, s.Sent, s.Received, s.Refused, s.Arrows)
 	var names []string
 	for name := range s.Calls {
 		names = append(names, name)

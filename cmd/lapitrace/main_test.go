@@ -19,7 +19,8 @@ func writeTrace(t *testing.T, dir, partition string, task int) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Add(layout.TraceRecord{Ns: trace.Now(), Id: 1000, Thread: 1, Peer: -1, Kind: layout.TraceComplete | layout.TraceCall}, "LAPI_Init")
+	f.Add(layout.TraceRecord{Ns: trace.Now(), Id: 1000, Thread: 1, Peer: -1,
+		Kind: layout.TraceComplete | layout.TraceCall}, "LAPI_Init")
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,9 @@ func TestFolder(t *testing.T) {
 	dir := t.TempDir()
 	writeTrace(t, dir, "a", 0)
 	path := writeTrace(t, dir, "a", 1)
-	if err := os.WriteFile(filepath.Join(dir, "lapi-trace.a.9"), []byte("no trace, but long enough to be one: "+strings.Repeat("x", 200)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "lapi-trace.a.9"),
+		[]byte("no trace, but long enough to be one: "+strings.Repeat("x", 200)),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "lapi-trace.a.8"), nil, 0o600); err != nil {
@@ -46,11 +49,13 @@ func TestFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	status, out, errors := lapitrace(dir)
-	if status != 0 || !strings.Contains(errors, "lapi-trace.a.9: not a trace") || !strings.Contains(errors, "lapi-trace.a.8: not a trace") {
+	if status != 0 || !strings.Contains(errors, "lapi-trace.a.9: not a trace") ||
+		!strings.Contains(errors, "lapi-trace.a.8: not a trace") {
 		t.Errorf("status %d: %s", status, errors)
 	}
 	d := parse(t, []byte(out))
-	if d.count(0, "X", "LAPI_Init") != 1 || d.count(1, "X", "LAPI_Init") != 0 || d.OtherData["tasks"] != 2.0 {
+	if d.count(0, "X", "LAPI_Init") != 1 || d.count(1, "X", "LAPI_Init") != 0 ||
+		d.OtherData["tasks"] != 2.0 {
 		t.Errorf("trace %s", out)
 	}
 }
@@ -59,11 +64,13 @@ func TestPartitions(t *testing.T) {
 	dir := t.TempDir()
 	writeTrace(t, dir, "a", 0)
 	writeTrace(t, dir, "b", 0)
-	if status, _, errors := lapitrace(dir); status != 1 || !strings.Contains(errors, "-partition: a, b") {
+	if status, _, errors := lapitrace(dir); status != 1 || !strings.Contains(errors,
+		"-partition: a, b") {
 		t.Errorf("status %d: %s", status, errors)
 	}
 	out := filepath.Join(t.TempDir(), "b.json")
-	if status, _, errors := lapitrace("-o", out, "-partition", "b", dir); status != 0 || !strings.HasPrefix(errors, "1 tasks") {
+	if status, _, errors := lapitrace("-o", out, "-partition", "b", dir); status != 0 ||
+		!strings.HasPrefix(errors, "1 tasks") {
 		t.Errorf("status %d: %s", status, errors)
 	}
 	raw, err := os.ReadFile(out)
@@ -84,9 +91,11 @@ func TestArguments(t *testing.T) {
 		{[]string{filepath.Join(dir, "missing")}, 1, "no such file"},
 		{[]string{"-nonsense"}, 2, "usage"},
 		{[]string{"-h"}, 0, "usage"},
-		{[]string{"-o", filepath.Join(dir, "missing", "x"), writeTrace(t, t.TempDir(), "a", 0)}, 1, "no such file"},
+		{[]string{"-o", filepath.Join(dir, "missing", "x"), writeTrace(t, t.TempDir(), "a", 0)}, 1,
+			"no such file"},
 	} {
-		if status, _, errors := lapitrace(c.args...); status != c.status || !strings.Contains(errors, c.says) {
+		if status, _, errors := lapitrace(c.args...); status != c.status ||
+			!strings.Contains(errors, c.says) {
 			t.Errorf("%q: status %d, want %d: %s", c.args, status, c.status, errors)
 		}
 	}

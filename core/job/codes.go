@@ -1,6 +1,7 @@
 package job
 
-// LAPI return codes that environment variables can lead to; abi/lapi.md and the guide's Table 35 fix their numbers.
+// LAPI return codes that environment variables can lead to; abi/lapi.md and the guide's Table 35
+// fix their numbers.
 const (
 	codeUnknown       = 400 // LAPI_ERR_UNKNOWN
 	codeBothNetstrSet = 402 // LAPI_ERR_BOTH_NETSTR_SET
@@ -12,7 +13,8 @@ const (
 	codeNoEnvVar      = 510 // LAPI_ERR_NO_ENV_VAR
 )
 
-// Limits and defaults of environment variables: the guide's Appendix D and F, and abi/lapi.md where the guide contradicts itself.
+// Limits and defaults of environment variables: the guide's Appendix D and F, and abi/lapi.md where
+// the guide contradicts itself.
 const (
 	maxTasks = 16384 // MAX_TASKS
 
@@ -34,15 +36,18 @@ const (
 	minBulkMin             = 4096
 	defaultBulkMin         = 150 * 1024
 	defaultTraceSize       = 32 // MiB: half a million records
-	maxInstances           = 16 // LAPI instances of a process, and network instances of MP_LAPI_INET_ADDR
-	maxDeviceName          = 15 // IFNAMSIZ without the NUL
+	// LAPI instances of a process, and network instances of MP_LAPI_INET_ADDR
+	maxInstances  = 16
+	maxDeviceName = 15 // IFNAMSIZ without the NUL
 )
 
-// MaxAdapters is how many instances of MP_LAPI_INET_ADDR count; further ones are ignored (guide, Chapter 14, note below Table 12).
+// MaxAdapters is how many instances of MP_LAPI_INET_ADDR count; further ones are ignored (guide,
+// Chapter 14, note below Table 12).
 const MaxAdapters = 8
 
-// LauncherVariable leads a task to its launcher: "fd:inode", the number of an inherited socket and the inode that fstat
-// must show for it, so that a process which inherits the variable but not the socket cannot mistake another descriptor for it.
+// LauncherVariable leads a task to its launcher: "fd:inode", the number of an inherited socket and
+// the inode that fstat must show for it, so that a process which inherits the variable but not the
+// socket cannot mistake another descriptor for it.
 const LauncherVariable = "LAPI_LAUNCHER_FD"
 
 // authVariable chooses how packets prove where they come from.

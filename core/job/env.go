@@ -9,30 +9,39 @@ import (
 	"time"
 )
 
-// variables are all that FromEnv looks at and a user may have set on purpose. None of them set: the program was simply started.
+// variables are all that FromEnv looks at and a user may have set on purpose. None of them set: the
+// program was simply started.
 var variables = []string{
-	"MP_MSG_API", "MP_CHILD", "MP_PROCS", "MP_PARTITION", "MP_COMMON_TASKS", "MP_LAPI_INET_ADDR", "MP_LAPI_NETWORK",
-	"MP_EUILIB", "MP_INFOLEVEL", "MP_DEBUG_NOTIMEOUT", "MP_UDP_PACKET_SIZE", "MP_ACK_THRESH", "MP_POLLING_INTERVAL",
-	"MP_RETRANSMIT_INTERVAL", "MP_REXMIT_BUF_CNT", "MP_REXMIT_BUF_SIZE", "MP_USE_BULK_XFER", "MP_BULK_MIN_MSG_SIZE",
+	"MP_MSG_API", "MP_CHILD", "MP_PROCS", "MP_PARTITION", "MP_COMMON_TASKS", "MP_LAPI_INET_ADDR",
+	"MP_LAPI_NETWORK",
+	"MP_EUILIB", "MP_INFOLEVEL", "MP_DEBUG_NOTIMEOUT", "MP_UDP_PACKET_SIZE", "MP_ACK_THRESH",
+	"MP_POLLING_INTERVAL",
+	"MP_RETRANSMIT_INTERVAL", "MP_REXMIT_BUF_CNT", "MP_REXMIT_BUF_SIZE", "MP_USE_BULK_XFER",
+	"MP_BULK_MIN_MSG_SIZE",
 }
 
-// FromEnv reads the environment of a task. getenv is the C library's, because a program may have called setenv before
-// LAPI_Init. A variable set to the empty string counts as unset. The error is an *EnvError.
+// FromEnv reads the environment of a task. getenv is the C library's, because a program may have
+// called setenv before LAPI_Init. A variable set to the empty string counts as unset. The error is
+// an *EnvError.
 //
-// warn gets a sentence for each value that was corrected and the MP_INFOLEVEL from which it is worth printing; it is called only for
-// levels up to the task's own. It may be nil. FromEnv changes nothing in the process.
-func FromEnv(getenv func(string) (string, bool), warn func(level int, text string)) (*Config, error) {
+// warn gets a sentence for each value that was corrected and the MP_INFOLEVEL from which it is
+// worth printing; it is called only for levels up to the task's own. It may be nil. FromEnv changes
+// nothing in the process.
+func FromEnv(getenv func(string) (string, bool), warn func(level int, text string)) (*Config,
+	error) {
 	if warn == nil {
 		warn = func(int, string) {}
 	}
 	r := &reader{getenv: getenv, warn: warn}
 	if !r.any(variables) {
-		return nil, &EnvError{"MP_CHILD", codeNoEnvVar, "no MP_ variable is set, so this program was started without a job. " +
-			"Start it with \"lapirun -n N program\", or, to start tasks by hand, set MP_MSG_API=lapi, MP_CHILD, MP_PROCS and MP_PARTITION for each"}
+		return nil, &EnvError{"MP_CHILD", codeNoEnvVar,
+			"no MP_ variable is set, so this program was started without a job. " +
+				"Start it with \"lapirun -n N program\", or, to start tasks by hand, set MP_MSG_API=lapi, MP_CHILD, MP_PROCS and MP_PARTITION for each"}
 	}
 	c := &Config{}
 	r.level(c)
-	steps := []func(*Config) error{r.messageAPI, r.library, r.identity, r.launcher, r.network, r.sharedMemory, r.udpPacketSize, r.udpLoss, r.authentication}
+	steps := []func(*Config) error{r.messageAPI, r.library, r.identity, r.launcher, r.network,
+		r.sharedMemory, r.udpPacketSize, r.udpLoss, r.authentication}
 	for _, step := range steps {
 		if err := step(c); err != nil {
 			return nil, err
@@ -43,7 +52,8 @@ func FromEnv(getenv func(string) (string, bool), warn func(level int, text strin
 	return c, nil
 }
 
-// authentication reads LAPI_AUTH and LAPI_JOB_KEY_FILE, which are this library's own. A level that cannot be had is an error, not a weaker level.
+// authentication reads LAPI_AUTH and LAPI_JOB_KEY_FILE, which are this library's own. A level that
+// cannot be had is an error, not a weaker level.
 func (r *reader) authentication(c *Config) error {
 	c.keyFile, _ = r.get(KeyFileVariable)
 	s, ok := r.get(authVariable)
@@ -52,9 +62,11 @@ func (r *reader) authentication(c *Config) error {
 	case s == "none":
 		c.Auth = AuthNone
 	case s != "mac":
-		return &EnvError{authVariable, codeNoEnvVar, fmt.Sprintf("the value %q is not valid; set it to cookie, mac or none (in lower case), the same for all tasks", s)}
+		return &EnvError{authVariable, codeNoEnvVar,
+			fmt.Sprintf("the value %q is not valid; set it to cookie, mac or none (in lower case), the same for all tasks", s)}
 	case !c.Launched && c.keyFile == "":
-		return &EnvError{KeyFileVariable, codeNoEnvVar, "it is not set, and " + authVariable + "=mac needs a job key; " +
+		return &EnvError{KeyFileVariable, codeNoEnvVar, "it is not set, and " + authVariable +
+			"=mac needs a job key; " +
 			"set it to a file with a secret that all tasks of the job share, or start the program with lapirun"}
 	default:
 		c.Auth = AuthMAC
@@ -89,7 +101,8 @@ func (r *reader) warnf(level int, format string, args ...any) {
 	}
 }
 
-// number returns a variable's value, brought into lo to hi; a correction is always worth a message, whatever the level.
+// number returns a variable's value, brought into lo to hi; a correction is always worth a message,
+// whatever the level.
 func (r *reader) number(name string, lo, hi, unset int) (value int, set bool) {
 	s, ok := r.get(name)
 	if !ok {
@@ -100,11 +113,13 @@ func (r *reader) number(name string, lo, hi, unset int) (value int, set bool) {
 	if huge {
 		n = math.MaxInt32
 	} else if err != nil {
-		r.warnf(0, "%s=%q is %v; %d is used. Set it to a whole number from %d to %d", name, s, err, unset, lo, hi)
+		r.warnf(0, "%s=%q is %v; %d is used. Set it to a whole number from %d to %d", name, s, err,
+			unset, lo, hi)
 		return unset, false
 	}
 	if used := min(max(n, lo), hi); used != n || huge {
-		r.warnf(0, "%s=%s is out of range; %d is used. Set it to a whole number from %d to %d", name, s, used, lo, hi)
+		r.warnf(0, "%s=%s is out of range; %d is used. Set it to a whole number from %d to %d",
+			name, s, used, lo, hi)
 		n = used
 	}
 	return n, true
@@ -120,13 +135,15 @@ func (r *reader) messageAPI(c *Config) error {
 	s, ok := r.get("MP_MSG_API")
 	switch {
 	case !ok:
-		return &EnvError{"MP_MSG_API", codeMsgAPI, "it is not set; " + remedy + ", or start the program with lapirun"}
+		return &EnvError{"MP_MSG_API", codeMsgAPI, "it is not set; " + remedy +
+			", or start the program with lapirun"}
 	case s == "lapi" || s == "lapi,mpi" || s == "mpi,lapi" || s == "mpi_lapi":
 		return nil
 	case s == "mpi":
 		return &EnvError{"MP_MSG_API", codeMsgAPI, "the value mpi leaves LAPI out; " + remedy}
 	}
-	return &EnvError{"MP_MSG_API", codeMsgAPI, fmt.Sprintf("the value %q is not valid; %s", s, remedy)}
+	return &EnvError{"MP_MSG_API", codeMsgAPI, fmt.Sprintf("the value %q is not valid; %s", s,
+		remedy)}
 }
 
 func (r *reader) library(c *Config) error {
@@ -136,9 +153,11 @@ func (r *reader) library(c *Config) error {
 	case !ok || s == "ip":
 		return nil
 	case s == "us":
-		return &EnvError{"MP_EUILIB", codeCSSLoadFailed, "the value us asks for user space communication, which this release cannot do; set it to ip"}
+		return &EnvError{"MP_EUILIB", codeCSSLoadFailed,
+			"the value us asks for user space communication, which this release cannot do; set it to ip"}
 	}
-	return &EnvError{"MP_EUILIB", codeCSSLoadFailed, fmt.Sprintf("the value %q is not valid; set it to ip (in lower case)", s)}
+	return &EnvError{"MP_EUILIB", codeCSSLoadFailed,
+		fmt.Sprintf("the value %q is not valid; set it to ip (in lower case)", s)}
 }
 
 func (r *reader) identity(c *Config) error {
@@ -154,7 +173,8 @@ func (r *reader) identity(c *Config) error {
 	c.Partition, _ = r.get("MP_PARTITION")
 	_, launched := r.get(LauncherVariable)
 	if c.Partition == "" && c.NumTasks > 1 && !launched {
-		return &EnvError{"MP_PARTITION", codeNoEnvVar, "it is not set; set it to a number that all tasks of this job share and no other job has"}
+		return &EnvError{"MP_PARTITION", codeNoEnvVar,
+			"it is not set; set it to a number that all tasks of this job share and no other job has"}
 	}
 	return nil
 }
@@ -162,14 +182,18 @@ func (r *reader) identity(c *Config) error {
 func (r *reader) required(name, what string, lo, hi int) (int, error) {
 	s, ok := r.get(name)
 	if !ok {
-		return 0, &EnvError{name, codeNoEnvVar, fmt.Sprintf("it is not set; set it to %s, or start the program with lapirun", what)}
+		return 0, &EnvError{name, codeNoEnvVar,
+			fmt.Sprintf("it is not set; set it to %s, or start the program with lapirun", what)}
 	}
 	n, err := parseNumber(s)
 	if err != nil {
-		return 0, &EnvError{name, codeNoEnvVar, fmt.Sprintf("the value %q is %v; set it to %s, from %d to %d", s, err, what, lo, hi)}
+		return 0, &EnvError{name, codeNoEnvVar,
+			fmt.Sprintf("the value %q is %v; set it to %s, from %d to %d", s, err, what, lo, hi)}
 	}
 	if n < lo || n > hi {
-		return 0, &EnvError{name, codeNoEnvVar, fmt.Sprintf("the value %d is out of range; set it to %s, from %d to %d", n, what, lo, hi)}
+		return 0, &EnvError{name, codeNoEnvVar,
+			fmt.Sprintf("the value %d is out of range; set it to %s, from %d to %d", n, what, lo,
+				hi)}
 	}
 	return n, nil
 }
@@ -181,9 +205,10 @@ func (r *reader) launcher(c *Config) error {
 	}
 	fd, err := parseLauncher(s)
 	if err != nil {
-		return &EnvError{LauncherVariable, codeNoEnvVar, fmt.Sprintf("the value %q does not lead to lapirun (%v). "+
-			"Only a task that lapirun itself started can use LAPI in its job, and a command of --on must leave descriptors open; "+
-			"unset the variable to start a job of one's own", s, err)}
+		return &EnvError{LauncherVariable, codeNoEnvVar,
+			fmt.Sprintf("the value %q does not lead to lapirun (%v). "+
+				"Only a task that lapirun itself started can use LAPI in its job, and a command of --on must leave descriptors open; "+
+				"unset the variable to start a job of one's own", s, err)}
 	}
 	c.Launched, c.launcherFD = true, fd
 	return nil
@@ -193,24 +218,31 @@ func (r *reader) network(c *Config) error {
 	inet, inetSet := r.get("MP_LAPI_INET_ADDR")
 	network, networkSet := r.get("MP_LAPI_NETWORK")
 	if inetSet && networkSet {
-		return &EnvError{"MP_LAPI_NETWORK", codeBothNetstrSet, "it is set, and so is MP_LAPI_INET_ADDR; unset one of them (for MP_EUILIB=ip: MP_LAPI_NETWORK)"}
+		return &EnvError{"MP_LAPI_NETWORK", codeBothNetstrSet,
+			"it is set, and so is MP_LAPI_INET_ADDR; unset one of them (for MP_EUILIB=ip: MP_LAPI_NETWORK)"}
 	}
 	if inetSet {
 		all, err := parseInetAddr(inet)
 		if err != nil {
-			return &EnvError{"MP_LAPI_INET_ADDR", codeNoNetstrSet, fmt.Sprintf("the value %q is malformed: %v. "+
-				"Expected is @number:address,device[:address,device…], such as @1:192.168.0.1,eth0", inet, err)}
+			return &EnvError{"MP_LAPI_INET_ADDR", codeNoNetstrSet,
+				fmt.Sprintf("the value %q is malformed: %v. "+
+					"Expected is @number:address,device[:address,device…], such as @1:192.168.0.1,eth0",
+					inet, err)}
 		}
 		if len(all) > MaxAdapters {
-			r.warnf(1, "MP_LAPI_INET_ADDR names %d instances; the first %d are used", len(all), MaxAdapters)
+			r.warnf(1, "MP_LAPI_INET_ADDR names %d instances; the first %d are used", len(all),
+				MaxAdapters)
 			all = all[:MaxAdapters]
 		}
 		c.Adapters, c.InetSet = all, true
 	}
 	if networkSet {
 		if err := checkNetwork(network); err != nil {
-			return &EnvError{"MP_LAPI_NETWORK", codeNoNetstrSet, fmt.Sprintf("the value %q is malformed: %v. "+
-				"Expected is @number:window,adapter[:window,adapter…], such as @1:164,sn0", network, err)}
+			return &EnvError{"MP_LAPI_NETWORK", codeNoNetstrSet,
+				fmt.Sprintf("the value %q is malformed: %v. "+
+					"Expected is @number:window,adapter[:window,adapter…], such as @1:164,sn0",
+					network,
+					err)}
 		}
 		c.NetworkSet = true
 	}
@@ -221,22 +253,26 @@ func (r *reader) sharedMemory(c *Config) error {
 	if s, ok := r.get("LAPI_USE_SHM"); ok {
 		mode, ok := parseShm(s)
 		if !ok {
-			return &EnvError{"LAPI_USE_SHM", codeSHMSetup, fmt.Sprintf("the value %q is not valid; set it to yes, no or only", s)}
+			return &EnvError{"LAPI_USE_SHM", codeSHMSetup,
+				fmt.Sprintf("the value %q is not valid; set it to yes, no or only", s)}
 		}
 		c.Shm = mode
 	}
 	if s, ok := r.get("MP_COMMON_TASKS"); ok {
 		tasks, err := parseCommonTasks(s, c.Task, c.NumTasks)
 		if err != nil {
-			return &EnvError{"MP_COMMON_TASKS", codeSHMSetup, fmt.Sprintf("the value %q is malformed: %v. "+
-				"Expected is number:task:task…, the other tasks on this node, such as 3:0:2:3 for task 1 of 4", s, err)}
+			return &EnvError{"MP_COMMON_TASKS", codeSHMSetup,
+				fmt.Sprintf("the value %q is malformed: %v. "+
+					"Expected is number:task:task…, the other tasks on this node, such as 3:0:2:3 for task 1 of 4", s, err)}
 		}
 		c.CommonTasks = tasks
 	}
 	missing := c.NumTasks - 1 - len(c.CommonTasks)
 	if c.Shm == ShmOnly && missing > 0 {
-		return &EnvError{"LAPI_USE_SHM", codeSHMSetup, fmt.Sprintf("the value only needs all %d tasks on this node, and MP_COMMON_TASKS "+
-			"lists %d of the %d others; list them all or set LAPI_USE_SHM=yes", c.NumTasks, len(c.CommonTasks), c.NumTasks-1)}
+		return &EnvError{"LAPI_USE_SHM", codeSHMSetup,
+			fmt.Sprintf("the value only needs all %d tasks on this node, and MP_COMMON_TASKS "+
+				"lists %d of the %d others; list them all or set LAPI_USE_SHM=yes", c.NumTasks,
+				len(c.CommonTasks), c.NumTasks-1)}
 	}
 	if c.Shm == ShmYes && c.NumTasks > 1 && len(c.CommonTasks) == 0 {
 		r.warnf(1, "LAPI_USE_SHM=yes has no effect: MP_COMMON_TASKS lists no other task on this node")
@@ -254,14 +290,16 @@ func (r *reader) udpPacketSize(c *Config) error {
 		err = fmt.Errorf("out of range")
 	}
 	if err != nil {
-		return &EnvError{"MP_UDP_PACKET_SIZE", codeUDPPktSz, fmt.Sprintf("the value %q is %v; set it to %d to %d bytes, or unset it",
-			s, err, minUDPPacketSize, maxUDPPacketSize)}
+		return &EnvError{"MP_UDP_PACKET_SIZE", codeUDPPktSz,
+			fmt.Sprintf("the value %q is %v; set it to %d to %d bytes, or unset it",
+				s, err, minUDPPacketSize, maxUDPPacketSize)}
 	}
 	c.UDPPacketSize = n
 	return nil
 }
 
-// udpLoss reads LAPI_UDP_LOSS=percent[:seed]. A test must not believe that it has tried what it has not: a bad value is an error.
+// udpLoss reads LAPI_UDP_LOSS=percent[:seed]. A test must not believe that it has tried what it has
+// not: a bad value is an error.
 func (r *reader) udpLoss(c *Config) error {
 	s, ok := r.get("LAPI_UDP_LOSS")
 	if !ok {
@@ -275,7 +313,8 @@ func (r *reader) udpLoss(c *Config) error {
 		bad = bad || err != nil
 	}
 	if bad {
-		return &EnvError{"LAPI_UDP_LOSS", codeUnknown, fmt.Sprintf("the value %q is not valid; set it to percent or percent:seed, such as 1 or 0.5:42, or unset it", s)}
+		return &EnvError{"LAPI_UDP_LOSS", codeUnknown,
+			fmt.Sprintf("the value %q is not valid; set it to percent or percent:seed, such as 1 or 0.5:42, or unset it", s)}
 	}
 	return nil
 }
@@ -292,11 +331,14 @@ func (r *reader) onOff(name string) (on bool) {
 func (r *reader) tuning(c *Config) {
 	ack, _ := r.number("MP_ACK_THRESH", 1, maxAckThreshold, defaultAckThreshold)
 	c.AckThreshold = min(ack, effectiveAckThreshold)
-	micros, _ := r.number("MP_POLLING_INTERVAL", minPollingMicros, math.MaxInt32, defaultPollingMicros)
+	micros, _ := r.number("MP_POLLING_INTERVAL", minPollingMicros, math.MaxInt32,
+		defaultPollingMicros)
 	c.PollingInterval = time.Duration(micros) * time.Microsecond
-	c.RetransmitInterval, _ = r.number("MP_RETRANSMIT_INTERVAL", minRetransmitInterval, math.MaxInt32, defaultRetransmitLoops)
+	c.RetransmitInterval, _ = r.number("MP_RETRANSMIT_INTERVAL", minRetransmitInterval,
+		math.MaxInt32, defaultRetransmitLoops)
 	c.RexmitBufCount, _ = r.number("MP_REXMIT_BUF_CNT", 1, math.MaxInt32, defaultRexmitBufCount)
-	c.RexmitBufSize, c.RexmitBufSizeSet = r.number("MP_REXMIT_BUF_SIZE", 1, math.MaxInt32, defaultRexmitBufSize)
+	c.RexmitBufSize, c.RexmitBufSizeSet = r.number("MP_REXMIT_BUF_SIZE", 1, math.MaxInt32,
+		defaultRexmitBufSize)
 	c.TraceLevel, _ = r.number("MP_LAPI_TRACE_LEVEL", 0, maxTraceLevel, 0)
 	c.TraceSize, _ = r.number("LAPI_TRACE_SIZE", 1, maxTraceSize, defaultTraceSize)
 	if c.TraceDir, _ = r.get("LAPI_TRACE_DIR"); c.TraceDir == "" {
@@ -323,7 +365,8 @@ func (r *reader) fastLane() FastLane {
 	return FastLaneOn
 }
 
-// bulk reads what concerns bulk transfer. The guide writes its sizes as 4K and 150K, so that is how a user may, too.
+// bulk reads what concerns bulk transfer. The guide writes its sizes as 4K and 150K, so that is how
+// a user may, too.
 func (r *reader) bulk(c *Config) {
 	if s, ok := r.get("MP_USE_BULK_XFER"); ok {
 		c.UseBulk = strings.EqualFold(s, "yes")
@@ -331,7 +374,8 @@ func (r *reader) bulk(c *Config) {
 			r.warnf(0, "MP_USE_BULK_XFER=%q is neither yes nor no; no is used. Set it to one of them", s)
 		}
 	}
-	const name, remedy = "MP_BULK_MIN_MSG_SIZE", "Set it to a number of bytes from 4096 to 2147483647, such as 153600 or 150K"
+	const name, remedy = "MP_BULK_MIN_MSG_SIZE",
+		"Set it to a number of bytes from 4096 to 2147483647, such as 153600 or 150K"
 	c.BulkMin = defaultBulkMin
 	s, ok := r.get(name)
 	if !ok {

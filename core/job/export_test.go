@@ -2,22 +2,22 @@ package job
 
 import "time"
 
-// MeetingName is the abstract socket of a task, for tests that are not in this package.
-func MeetingName(c *Config, instance, task int) string {
-	return newMeeting(c, instance, nil).address(task, 0).Name
+// SlotName is the abstract socket of a task, for tests that are not in this package.
+func SlotName(c *Config, instance, task int) string {
+	return newWireUp(c, instance, nil).address(task, 0).Name
 }
 
-// MeetWithin is the waiting of Open, with another limit.
-func MeetWithin(c *Config, limit time.Duration) error {
+// WireUpWithin is the waiting of Open, with another limit.
+func WireUpWithin(c *Config, limit time.Duration) error {
 	w, err := newWatch()
 	if err != nil {
 		return err
 	}
 	s := &standalone{c: c, watch: w, peers: make([]*peer, c.NumTasks)}
-	m := newMeeting(c, 0, s)
-	s.place = m.place
+	up := newWireUp(c, 0, s)
+	s.listener = up.listener
 	defer s.Close()
-	defer m.hangUp()
-	m.limit = limit
-	return m.run()
+	defer up.closeDialed()
+	up.limit = limit
+	return up.run()
 }

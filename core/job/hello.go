@@ -6,18 +6,18 @@ import (
 	"fmt"
 )
 
-// Purpose says what the sender of a Greeting wants.
+// Purpose says what the sender of a hello wants.
 type Purpose uint8
 
-// Purposes of greetings.
+// Purposes of hellos.
 const (
 	Join   Purpose = iota + 1 // begin a session
 	Ask                       // only the job key, from the launcher
-	Return                    // begin a session, or come back to that of a higher task
+	Rejoin                    // begin a session, or rejoin that of a higher task
 )
 
-// Greeting is the data of a Hello message: who speaks.
-type Greeting struct {
+// Hello is the data of a message of kind wire.Hello: who speaks.
+type Hello struct {
 	Purpose  Purpose
 	Task     int
 	NumTasks int
@@ -25,34 +25,35 @@ type Greeting struct {
 	PID      int
 }
 
-const greetingSize = 20
+const helloSize = 20
 
-// Encode returns the bytes that ParseGreeting reads.
-func (g Greeting) Encode() []byte {
-	b := make([]byte, greetingSize)
-	b[0] = byte(g.Purpose)
-	binary.LittleEndian.PutUint32(b[4:], uint32(g.Task))
-	binary.LittleEndian.PutUint32(b[8:], uint32(g.NumTasks))
-	binary.LittleEndian.PutUint32(b[12:], uint32(g.Instance))
-	binary.LittleEndian.PutUint32(b[16:], uint32(g.PID))
+// Encode returns the bytes that ParseHello reads.
+func (h Hello) Encode() []byte {
+	b := make([]byte, helloSize)
+	b[0] = byte(h.Purpose)
+	binary.LittleEndian.PutUint32(b[4:], uint32(h.Task))
+	binary.LittleEndian.PutUint32(b[8:], uint32(h.NumTasks))
+	binary.LittleEndian.PutUint32(b[12:], uint32(h.Instance))
+	binary.LittleEndian.PutUint32(b[16:], uint32(h.PID))
 	return b
 }
 
-// ParseGreeting reads a Greeting and checks its ranges.
-func ParseGreeting(b []byte) (Greeting, error) {
-	if len(b) != greetingSize {
-		return Greeting{}, fmt.Errorf("greeting of %d bytes, not %d", len(b), greetingSize)
+// ParseHello reads a hello and checks its ranges.
+func ParseHello(b []byte) (Hello, error) {
+	if len(b) != helloSize {
+		return Hello{}, fmt.Errorf("hello of %d bytes, not %d", len(b), helloSize)
 	}
-	g := Greeting{
+	g := Hello{
 		Purpose:  Purpose(b[0]),
 		Task:     int(int32(binary.LittleEndian.Uint32(b[4:]))),
 		NumTasks: int(int32(binary.LittleEndian.Uint32(b[8:]))),
 		Instance: int(int32(binary.LittleEndian.Uint32(b[12:]))),
 		PID:      int(int32(binary.LittleEndian.Uint32(b[16:]))),
 	}
-	if g.Purpose < Join || g.Purpose > Return || g.NumTasks < 1 || g.NumTasks > maxTasks || g.Task < 0 || g.Task >= g.NumTasks ||
+	if g.Purpose < Join || g.Purpose > Rejoin || g.NumTasks < 1 || g.NumTasks > maxTasks ||
+		g.Task < 0 || g.Task >= g.NumTasks ||
 		g.Instance < 0 || g.Instance >= maxInstances {
-		return Greeting{}, errors.New("greeting out of range")
+		return Hello{}, errors.New("hello out of range")
 	}
 	return g, nil
 }

@@ -1,6 +1,7 @@
-// Package job answers who this task is and how it meets the others: the MP_ and LAPI_ environment variables, the wire-up with the
-// launcher (lapirun) or, for tasks started by hand, among the tasks of one node, and the job key. It knows nothing of LAPI's
-// calls or of links: what it passes between tasks are bytes and file descriptors.
+// Package job answers who this task is and how it finds the others: the MP_ and LAPI_ environment
+// variables, the wire-up with the launcher (lapirun) or, for tasks started by hand, among the tasks
+// of one node, and the job key. It knows nothing of LAPI's calls or of links: what it passes
+// between tasks are bytes and file descriptors.
 package job
 
 import (
@@ -9,7 +10,8 @@ import (
 	"time"
 )
 
-// FastLane is what LAPI_FASTLANE says: whether small transfers on one node are done without a call into Go.
+// FastLane is what LAPI_FASTLANE says: whether small transfers on one node are done without a call
+// into Go.
 type FastLane uint8
 
 // The values of FastLane.
@@ -19,7 +21,8 @@ const (
 	FastLaneRandom                 // either, call by call: for tests
 )
 
-// Auth is LAPI_AUTH: how UDP packets prove that they belong to the job (docs/threat-model.md). All tasks must have the same.
+// Auth is LAPI_AUTH: how UDP packets prove that they belong to the job (docs/threat-model.md). All
+// tasks must have the same.
 type Auth uint8
 
 // The values of LAPI_AUTH.
@@ -39,19 +42,22 @@ const (
 	ShmOnly
 )
 
-// Adapter is one instance of MP_LAPI_INET_ADDR: an address of this task and the network interface that has it.
+// Adapter is one instance of MP_LAPI_INET_ADDR: an address of this task and the network interface
+// that has it.
 type Adapter struct {
 	Addr   netip.Addr // with its zone, which is Device, if it is link-local IPv6
 	Device string
 }
 
-// Loss is what LAPI_UDP_LOSS asks for: datagrams that this task loses on purpose before it sends them.
+// Loss is what LAPI_UDP_LOSS asks for: datagrams that this task loses on purpose before it sends
+// them.
 type Loss struct {
 	Percent float64 // of all, 0 to 100
 	Seed    uint64  // of the choice; each task's differs nevertheless
 }
 
-// Config is what the environment says, checked and with the guide's defaults (Appendix D) filled in.
+// Config is what the environment says, checked and with the guide's defaults (Appendix D) filled
+// in.
 type Config struct {
 	Task      int    // MP_CHILD
 	NumTasks  int    // MP_PROCS
@@ -62,8 +68,9 @@ type Config struct {
 	Shm       ShmMode
 	// CommonTasks are the other tasks on this node (MP_COMMON_TASKS), ascending, without Task.
 	CommonTasks []int
-	// Adapters are MP_LAPI_INET_ADDR, in its order, the first MaxAdapters of them; nil if unset. The i-th of one task talks to the i-th of
-	// another. An entry may repeat an earlier one.
+	// Adapters are MP_LAPI_INET_ADDR, in its order, the first MaxAdapters of them; nil if
+	// unset. The i-th of one task talks to the i-th of another. An entry may repeat an earlier
+	// one.
 	Adapters   []Adapter
 	InetSet    bool // MP_LAPI_INET_ADDR is set
 	NetworkSet bool // MP_LAPI_NETWORK is set (checked; used by verbs)
@@ -120,9 +127,9 @@ const (
 	TaskEnded
 	// LauncherGone: lapirun has ended; this task must end too.
 	LauncherGone
-	// TaskReturned: Event.Task has died, or left, and was started again. Event.Part is its part of the exchange, whose
-	// files are the receiver's; it waits for Comeback.Answer.
-	TaskReturned
+	// TaskRejoined: Event.Task has died, or left, and was started again. Event.Part is its part
+	// of the exchange, whose files are the receiver's; it waits for Rejoiner.Answer.
+	TaskRejoined
 )
 
 // Event is news about the job.
@@ -130,15 +137,17 @@ type Event struct {
 	Kind EventKind
 	Task int
 	Text string // why, for the message, such as "killed by signal 9"
-	Part Part   // of TaskReturned
+	Part Part   // of TaskRejoined
 }
 
-// Session is the wire-up of one LAPI instance, from LAPI_Init to LAPI_Term. It has no goroutine and is used under its
-// context's lock, except Exchange, which only LAPI_Init calls.
+// Session is the wire-up of one LAPI instance, from LAPI_Init to LAPI_Term. It has no goroutine and
+// is used under its context's lock, except Exchange, which only LAPI_Init calls.
 type Session interface {
-	// Exchange gives part to every task of the session (Tasks) and returns theirs, indexed by task id; entries of tasks not in
-	// the session are zero. All of them must call it, the same number of times. Files arrive as new descriptors, close-on-exec.
-	// After a task has come back (TaskReturned in the others) the entries of those that are not there are zero too.
+	// Exchange gives part to every task of the session (Tasks) and returns theirs, indexed by
+	// task id; entries of tasks not in the session are zero. All of them must call it, the same
+	// number of times. Files arrive as new descriptors, close-on-exec. After a task has
+	// rejoined (TaskRejoined in the others) the entries of those that are not there are zero
+	// too.
 	Exchange(part Part) ([]Part, error)
 	// Tasks are the tasks that the session reaches, this one included, ascending.
 	Tasks() []int
@@ -146,11 +155,13 @@ type Session interface {
 	Descriptor() int
 	// Poll returns the next event without blocking.
 	Poll() (Event, bool)
-	// Leave tells the others that this task leaves in good order (LAPI_Term): no TaskDied is sent for it on this instance.
+	// Leave tells the others that this task leaves in good order (LAPI_Term): no TaskDied is
+	// sent for it on this instance.
 	Leave()
-	// Farewell is for a process that ends with status 0 without LAPI_Term: the record to send then, and the sockets to send it to. It makes
-	// of the TaskDied that follows a TaskEnded. The sockets stay the session's.
-	Farewell() (record []byte, sockets []int)
+	// ExitNotice is for a process that ends with status 0 without LAPI_Term: the record to send
+	// then, and the sockets to send it to. It makes of the TaskDied that follows a TaskEnded.
+	// The sockets stay the session's.
+	ExitNotice() (record []byte, sockets []int)
 	// Close releases the session.
 	Close() error
 }

@@ -17,16 +17,17 @@ const (
 	maxKeyFile = 4096
 )
 
-// KeySize is the size of a job key in bytes. It is the block size of SHA-256 so that a hash reads the key where it is and keeps no
-// part of it in a buffer of its own.
+// KeySize is the size of a job key in bytes. It is the block size of SHA-256 so that a hash reads
+// the key where it is and keeps no part of it in a buffer of its own.
 const KeySize = 64
 
-// Key returns the secret that all tasks of the job share, KeySize bytes: from lapirun, or made from the contents of LAPI_JOB_KEY_FILE.
-// Without either the job is not authenticated, and key is nil. The key is in memory that no core dump contains, the only copy in this
-// process; the caller must neither change nor copy it, nor use it after ForgetKey. Not for concurrent use.
+// Key returns the secret that all tasks of the job share, KeySize bytes: from lapirun, or made from
+// the contents of LAPI_JOB_KEY_FILE. Without either the job is not authenticated, and key is nil.
+// The key is in memory that no core dump contains, the only copy in this process; the caller must
+// neither change nor copy it, nor use it after ForgetKey. Not for concurrent use.
 //
-// The key file must be a regular file that belongs to this user and that nobody else can read or write, and hold
-// 16 to 4096 bytes; all tasks need the same contents.
+// The key file must be a regular file that belongs to this user and that nobody else can read or
+// write, and hold 16 to 4096 bytes; all tasks need the same contents.
 func (c *Config) Key() (key []byte, authenticated bool, err error) {
 	if c.key != nil {
 		return c.key, true, nil
@@ -55,7 +56,8 @@ func readKeyFile(name string) ([]byte, error) {
 	fail := func(err error) ([]byte, error) {
 		return nil, fmt.Errorf("%s=%s: %w", KeyFileVariable, name, err)
 	}
-	// Non-blocking, so that a FIFO is seen for what it is instead of being waited for. All checks are on the open file.
+	// Non-blocking, so that a FIFO is seen for what it is instead of being waited for. All
+	// checks are on the open file.
 	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
 		return fail(err)
@@ -69,8 +71,9 @@ func readKeyFile(name string) ([]byte, error) {
 	if err := checkKeyFile(&st); err != nil {
 		return fail(err)
 	}
-	// One block of the hash says what this is and how long; then come the contents and zeros up to the end of a block: the hash reads whole
-	// blocks where they are, and has no need to keep a part of them.
+	// One block of the hash says what this is and how long; then come the contents and zeros up
+	// to the end of a block: the hash reads whole blocks where they are, and has no need to
+	// keep a part of them.
 	const block = sha512.BlockSize
 	b, err := secretMemory(block + maxKeyFile + block)
 	if err != nil {

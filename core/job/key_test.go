@@ -44,7 +44,8 @@ func TestKeyFile(t *testing.T) {
 	}
 	for _, mode := range []os.FileMode{0o640, 0o604, 0o620, 0o602, 0o601} {
 		write(32, mode)
-		if key, ok, err := keyOf(t, name); err == nil || ok || key != nil || !strings.Contains(err.Error(), "chmod") {
+		if key, ok, err := keyOf(t, name); err == nil || ok || key != nil ||
+			!strings.Contains(err.Error(), "chmod") {
 			t.Errorf("mode %#o: %v", mode, err)
 		}
 	}
@@ -97,7 +98,8 @@ func TestAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	parts, err := s.Exchange(Part{Data: []byte("me"), Files: []int{0}})
-	if err != nil || len(parts) != 4 || string(parts[1].Data) != "me" || len(parts[1].Files) != 1 || parts[1].Files[0] == 0 || parts[0].Data != nil {
+	if err != nil || len(parts) != 4 || string(parts[1].Data) != "me" || len(parts[1].Files) != 1 ||
+		parts[1].Files[0] == 0 || parts[0].Data != nil {
 		t.Fatalf("%+v, %v", parts, err)
 	}
 	closeParts(parts)
@@ -135,15 +137,17 @@ func TestNameTasks(t *testing.T) {
 	}
 }
 
-// Names of abstract sockets keep users, jobs, instances and tasks apart and fit into an address, whatever MP_PARTITION is.
-func TestMeetingNames(t *testing.T) {
+// Names of abstract sockets keep users, jobs, instances and tasks apart and fit into an address,
+// whatever MP_PARTITION is.
+func TestSlotNames(t *testing.T) {
 	seen := map[string]bool{}
-	for _, partition := range []string{"1", "2", "a/b", strings.Repeat("x", 33), strings.Repeat("x", 34), "\x00", "1/2"} {
+	for _, partition := range []string{"1", "2", "a/b", strings.Repeat("x", 33),
+		strings.Repeat("x", 34), "\x00", "1/2"} {
 		for instance := range 2 {
 			for task := range 2 {
-				m := newMeeting(&Config{Partition: partition}, instance, nil)
-				for seat := range seats {
-					name := m.address(task, seat).Name
+				m := newWireUp(&Config{Partition: partition}, instance, nil)
+				for slot := range nameSlots {
+					name := m.address(task, slot).Name
 					if seen[name] || len(name) > 100 || strings.ContainsRune(name, 0) {
 						t.Errorf("%q", name)
 					}

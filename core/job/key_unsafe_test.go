@@ -24,7 +24,8 @@ func TestKeyMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := uintptr(unsafe.Pointer(&key[0]))
-	smaps := func() string { // the flags of the mapping with the key; its neighbours may be keys too
+	// the flags of the mapping with the key; its neighbours may be keys too
+	smaps := func() string {
 		b, err := os.ReadFile("/proc/self/smaps")
 		if err != nil {
 			t.Skip(err)

@@ -10,8 +10,9 @@ import (
 	"lapi/core/job/wire"
 )
 
-// launched is a session with lapirun. It has a socket of its own, of which the launcher gets the other end through the inherited
-// socket: so sessions of several instances need not know of each other, and a session's end is seen when its process ends.
+// launched is a session with lapirun. It has a socket of its own, of which the launcher gets the
+// other end through the inherited socket: so sessions of several instances need not know of each
+// other, and a session's end is seen when its process ends.
 type launched struct {
 	task, numTasks int
 	conn           *wire.Conn
@@ -22,7 +23,7 @@ type launched struct {
 	gone           bool // the launcher has closed its end
 }
 
-// connectLauncher greets the launcher and returns the connection; c has the job key then.
+// connectLauncher says hello to the launcher and returns the connection; c has the job key then.
 func connectLauncher(c *Config, purpose Purpose, instance int) (*wire.Conn, error) {
 	// Programs that the task starts later shall not hold the launcher's socket.
 	unix.CloseOnExec(c.launcherFD)
@@ -35,8 +36,10 @@ func connectLauncher(c *Config, purpose Purpose, instance int) (*wire.Conn, erro
 		unix.Close(theirs)
 		return nil, err
 	}
-	g := Greeting{Purpose: purpose, Task: c.Task, NumTasks: c.NumTasks, Instance: instance, PID: os.Getpid()}
-	err = wire.SendTo(c.launcherFD, wire.Message{Kind: wire.Hello, Data: g.Encode(), Files: []int{theirs}})
+	g := Hello{Purpose: purpose, Task: c.Task, NumTasks: c.NumTasks, Instance: instance,
+		PID: os.Getpid()}
+	err = wire.SendTo(c.launcherFD, wire.Message{Kind: wire.Hello, Data: g.Encode(),
+		Files: []int{theirs}})
 	unix.Close(theirs)
 	if err == io.EOF {
 		err = fmt.Errorf("lapirun has ended")
@@ -75,7 +78,8 @@ func await(conn *wire.Conn, scratch *wire.Scratch) (wire.Message, error) {
 		if err != nil || ok {
 			return m, err
 		}
-		if _, err := pollFor([]unix.PollFd{{Fd: int32(conn.Fd()), Events: unix.POLLIN}}, time.Time{}); err != nil {
+		if _, err := pollFor([]unix.PollFd{{Fd: int32(conn.Fd()), Events: unix.POLLIN}},
+			time.Time{}); err != nil {
 			return m, err
 		}
 	}
@@ -105,10 +109,12 @@ func openLaunched(c *Config, instance int) (Session, error) {
 		conn.Close()
 		return nil, err
 	}
-	return &launched{task: c.Task, numTasks: c.NumTasks, conn: conn, watch: w, scratch: new(wire.Scratch)}, nil
+	return &launched{task: c.Task, numTasks: c.NumTasks, conn: conn, watch: w,
+		scratch: new(wire.Scratch)}, nil
 }
 
-// Exchange waits without limit, because a task of the job may call LAPI_Init hours after another; it ends when one that it waits for dies.
+// Exchange waits without limit, because a task of the job may call LAPI_Init hours after another;
+// it ends when one that it waits for dies.
 func (s *launched) Exchange(part Part) ([]Part, error) {
 	s.conn.Queue(wire.Message{Kind: wire.Part, Number: s.round, Data: part.Data, Files: part.Files})
 	for {
@@ -124,7 +130,8 @@ func (s *launched) Exchange(part Part) ([]Part, error) {
 		case err != nil:
 			return nil, err
 		case !ok:
-			if _, err := pollFor([]unix.PollFd{{Fd: int32(s.conn.Fd()), Events: readiness(sent)}}, time.Time{}); err != nil {
+			if _, err := pollFor([]unix.PollFd{{Fd: int32(s.conn.Fd()), Events: readiness(sent)}},
+				time.Time{}); err != nil {
 				return nil, err
 			}
 		case m.Kind == wire.Parts && m.Number == s.round:
@@ -142,7 +149,8 @@ func (s *launched) unpack(m wire.Message) ([]Part, error) {
 	all, err := wire.DecodeParts(m.Data, m.Files, s.numTasks)
 	if err != nil || len(all) != s.numTasks {
 		m.CloseFiles()
-		return nil, fmt.Errorf("contributions of %d tasks instead of %d (%v)", len(all), s.numTasks, err)
+		return nil, fmt.Errorf("contributions of %d tasks instead of %d (%v)", len(all), s.numTasks,
+			err)
 	}
 	parts := make([]Part, s.numTasks)
 	for _, c := range all {
@@ -212,7 +220,10 @@ func (s *launched) receive() {
 
 func (s *launched) Leave() { sendLast(s.conn) }
 
-func (s *launched) Farewell() ([]byte, []int) { return wire.Record(wire.Ending), []int{s.conn.Fd()} }
+func (s *launched) ExitNotice() ([]byte, []int) {
+	return wire.Record(wire.Ending),
+		[]int{s.conn.Fd()}
+}
 
 // sendLast says Leave: without it the others would take this task for dead.
 func sendLast(conn *wire.Conn) { sendSoon(conn, wire.Message{Kind: wire.Leave}) }
@@ -226,7 +237,8 @@ func sendSoon(conn *wire.Conn, m wire.Message) {
 		if sent || err != nil {
 			return
 		}
-		if ok, _ := pollFor([]unix.PollFd{{Fd: int32(conn.Fd()), Events: unix.POLLOUT}}, deadline); !ok {
+		if ok, _ := pollFor([]unix.PollFd{{Fd: int32(conn.Fd()), Events: unix.POLLOUT}},
+			deadline); !ok {
 			return
 		}
 	}

@@ -18,7 +18,8 @@ import (
 	"lapi/core/job/wire"
 )
 
-// The tests run this test binary as the tasks of a job: roleVariable says which function of roles a process runs.
+// The tests run this test binary as the tasks of a job: roleVariable says which function of roles a
+// process runs.
 const roleVariable = "JOB_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -34,7 +35,8 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	// A test binary with the race detector sleeps a second before it exits, unless told otherwise; its tasks shall not.
+	// A test binary with the race detector sleeps a second before it exits, unless told
+	// otherwise; its tasks shall not.
 	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	os.Exit(m.Run())
 }
@@ -43,10 +45,9 @@ const guard = 60 * time.Second // only against hangs
 
 // tasks is a job of test processes.
 type tasks struct {
-	t    *testing.T
-	hub  *hub.Hub // nil if started by hand
-	all  []*task
-	wait sync.WaitGroup
+	t   *testing.T
+	hub *hub.Hub // nil if started by hand
+	all []*task
 }
 
 type task struct {
@@ -76,7 +77,8 @@ func launch(t *testing.T, n int, role string, env ...string) *tasks {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j.start(i, n, role, control, append([]string{job.LauncherVariable + "=" + value, "LAPI_USE_SHM=yes"}, env...))
+		j.start(i, n, role, control, append([]string{job.LauncherVariable + "=" + value,
+			"LAPI_USE_SHM=yes"}, env...))
 		control.Close()
 	}
 	return j
@@ -99,15 +101,18 @@ func (j *tasks) startByHand(i, n int, role string, env ...string) {
 			common += ":" + strconv.Itoa(k)
 		}
 	}
-	partition := fmt.Sprintf("MP_PARTITION=%d-%s", os.Getpid(), strings.ReplaceAll(j.t.Name(), "/", "."))
-	j.start(i, n, role, nil, append([]string{partition, "LAPI_USE_SHM=yes", "MP_COMMON_TASKS=" + common}, env...))
+	partition := fmt.Sprintf("MP_PARTITION=%d-%s", os.Getpid(),
+		strings.ReplaceAll(j.t.Name(), "/", "."))
+	j.start(i, n, role, nil, append([]string{partition, "LAPI_USE_SHM=yes",
+		"MP_COMMON_TASKS=" + common}, env...))
 }
 
 func (j *tasks) start(i, n int, role string, control *os.File, env []string) {
 	j.t.Helper()
 	k := &task{lines: make(chan string, 1000), ended: make(chan struct{})}
 	k.cmd = exec.Command(os.Args[0])
-	k.cmd.Env = append(os.Environ(), roleVariable+"="+role, "MP_MSG_API=lapi", "MP_CHILD="+strconv.Itoa(i), "MP_PROCS="+strconv.Itoa(n))
+	k.cmd.Env = append(os.Environ(), roleVariable+"="+role, "MP_MSG_API=lapi",
+		"MP_CHILD="+strconv.Itoa(i), "MP_PROCS="+strconv.Itoa(n))
 	k.cmd.Env = append(k.cmd.Env, env...)
 	if control != nil {
 		k.cmd.ExtraFiles = []*os.File{control}
@@ -193,7 +198,8 @@ func (k *task) expect(t *testing.T, prefix string) string {
 // await waits until the task has written text, be it before other output that was expected.
 func (k *task) await(t *testing.T, text string) {
 	t.Helper()
-	for limit := time.Now().Add(guard); !strings.Contains(k.output(), text); time.Sleep(5 * time.Millisecond) {
+	for limit := time.Now().Add(guard); !strings.Contains(k.output(),
+		text); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(limit) {
 			t.Fatalf("no %q; output so far:\n%s", text, k.output())
 		}

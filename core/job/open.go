@@ -2,12 +2,14 @@ package job
 
 import "fmt"
 
-// Open begins the wire-up of one LAPI instance (0 to 15, equal in all tasks): with lapirun, or among CommonTasks of this node,
-// or, for a task started by hand that shares memory with nobody, with this task alone. Tasks may open an instance at different times; the n-th
-// session that each opens of an instance belong together.
+// Open begins the wire-up of one LAPI instance (0 to 15, equal in all tasks): with lapirun, or
+// among CommonTasks of this node, or, for a task started by hand that shares memory with nobody,
+// with this task alone. Tasks may open an instance at different times; the n-th session that each
+// opens of an instance belong together.
 //
-// Among tasks started by hand Open waits until all have come, a minute at most (without limit if c.NoTimeout); the error then names the
-// missing tasks. Several instances may be opened at a time, by several threads, but not with one Config.
+// Among tasks started by hand Open waits until all have come, a minute at most (without limit if
+// c.NoTimeout); the error then names the missing tasks. Several instances may be opened at a time,
+// by several threads, but not with one Config.
 func Open(c *Config, instance int) (Session, error) {
 	if instance < 0 || instance >= maxInstances {
 		return nil, fmt.Errorf("instance %d is not in 0 to %d", instance, maxInstances-1)
@@ -39,6 +41,6 @@ func (s *alone) Descriptor() int     { return -1 }
 func (s *alone) Poll() (Event, bool) { return Event{}, false }
 func (s *alone) Leave()              {}
 
-// Farewell is for nobody: no other task hears of this one's end.
-func (s *alone) Farewell() ([]byte, []int) { return nil, nil }
-func (s *alone) Close() error              { return nil }
+// ExitNotice is for nobody: no other task is told of this one's end.
+func (s *alone) ExitNotice() ([]byte, []int) { return nil, nil }
+func (s *alone) Close() error                { return nil }

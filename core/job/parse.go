@@ -15,7 +15,8 @@ var (
 	errHuge     = errors.New("too large a number")
 )
 
-// parseNumber accepts decimal digits only, so that "0x10", "1e3", "+1" and " 1" are errors as in the guide.
+// parseNumber accepts decimal digits only, so that "0x10", "1e3", "+1" and " 1" are errors as in
+// the guide.
 func parseNumber(s string) (int, error) {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
 		return 0, errNoNumber
@@ -27,8 +28,8 @@ func parseNumber(s string) (int, error) {
 	return int(n), nil
 }
 
-// parseSize reads a number of bytes: decimal digits, then perhaps K, M or G for units of 1024, 1024² or 1024³ bytes. One that is too large
-// for 64 bits counts as the largest.
+// parseSize reads a number of bytes: decimal digits, then perhaps K, M or G for units of 1024,
+// 1024² or 1024³ bytes. One that is too large for 64 bits counts as the largest.
 func parseSize(s string) (uint64, error) {
 	shift := 0
 	if i := len(s) - 1; i > 0 {
@@ -66,7 +67,8 @@ func parseCommonTasks(s string, task, numTasks int) ([]int, error) {
 		case t >= numTasks:
 			return nil, fmt.Errorf("task %d does not exist: MP_PROCS is %d", t, numTasks)
 		case t == task:
-			return nil, fmt.Errorf("task %d is this task itself (MP_CHILD); list only the others", t)
+			return nil, fmt.Errorf("task %d is this task itself (MP_CHILD); list only the others",
+				t)
 		}
 		tasks = append(tasks, t)
 	}
@@ -79,7 +81,8 @@ func parseCommonTasks(s string, task, numTasks int) ([]int, error) {
 	return tasks, nil
 }
 
-// parseInstances reads "@n:item:item…", items separated by colons outside of brackets (IPv6 addresses stand in brackets).
+// parseInstances reads "@n:item:item…", items separated by colons outside of brackets (IPv6
+// addresses stand in brackets).
 func parseInstances(s string) ([]string, error) {
 	rest, ok := strings.CutPrefix(s, "@")
 	if !ok {
@@ -153,7 +156,8 @@ func parseInetAddr(s string) ([]Adapter, error) {
 	return all, nil
 }
 
-// parseAddress reads the address of one interface: IPv4 in dotted decimal, or IPv6 in brackets, link-local with the device as its zone.
+// parseAddress reads the address of one interface: IPv4 in dotted decimal, or IPv6 in brackets,
+// link-local with the device as its zone.
 func parseAddress(text, device string) (a netip.Addr, err error) {
 	inner, bracketed := strings.CutPrefix(text, "[")
 	if bracketed {
@@ -167,11 +171,14 @@ func parseAddress(text, device string) (a netip.Addr, err error) {
 	linkLocal := a.Is6() && !a.Is4In6() && a.IsLinkLocalUnicast()
 	switch {
 	case bracketed != a.Is6():
-		return a, fmt.Errorf("%q: an IPv6 address stands in brackets, an IPv4 address does not", text)
-	case a.Unmap().IsMulticast() || a.Unmap().IsUnspecified() || a.Unmap() == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
+		return a, fmt.Errorf("%q: an IPv6 address stands in brackets, an IPv4 address does not",
+			text)
+	case a.Unmap().IsMulticast() || a.Unmap().IsUnspecified() ||
+		a.Unmap() == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
 		return a, fmt.Errorf("%s is not the address of one interface", a)
 	case linkLocal && a.Zone() != device:
-		return a, fmt.Errorf("%s is link-local, so it needs its device as zone: [%s],%s", a, a.WithZone(device), device)
+		return a, fmt.Errorf("%s is link-local, so it needs its device as zone: [%s],%s", a,
+			a.WithZone(device), device)
 	case !linkLocal && a.Zone() != "":
 		return a, fmt.Errorf("%s is not link-local and has no zone", a)
 	}

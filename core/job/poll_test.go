@@ -12,7 +12,8 @@ import (
 	"lapi/core/job/wire"
 )
 
-// inProcess returns a session of a job of one task whose launcher is in this process, and the launcher's end.
+// inProcess returns a session of a job of one task whose launcher is in this process, and the
+// launcher's end.
 func inProcess(t *testing.T) (*hub.Hub, *job.Config, job.Session) {
 	t.Helper()
 	h := hub.New(1, bytes.Repeat([]byte{9}, job.KeySize))
@@ -39,8 +40,10 @@ func launchedConfig(t *testing.T, socket, task, procs int) *job.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := map[string]string{"MP_MSG_API": "lapi", "MP_CHILD": strconv.Itoa(task), "MP_PROCS": strconv.Itoa(procs), job.LauncherVariable: value}
-	c, err := job.FromEnv(func(name string) (string, bool) { v, ok := env[name]; return v, ok }, nil)
+	env := map[string]string{"MP_MSG_API": "lapi", "MP_CHILD": strconv.Itoa(task),
+		"MP_PROCS": strconv.Itoa(procs), job.LauncherVariable: value}
+	c, err := job.FromEnv(func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,8 +85,9 @@ func TestKeyBeforeOpen(t *testing.T) {
 	if err != nil || !authenticated || !bytes.Equal(key, bytes.Repeat([]byte{5}, job.KeySize)) {
 		t.Errorf("%x %v %v", key, authenticated, err)
 	}
-	if _, _, err := launchedConfig(t, theirs, 0, 2).Key(); err == nil || !strings.Contains(err.Error(), "MP_CHILD") {
-		t.Errorf("task 0 in the place of task 1: %v", err)
+	if _, _, err := launchedConfig(t, theirs, 0, 2).Key(); err == nil ||
+		!strings.Contains(err.Error(), "MP_CHILD") {
+		t.Errorf("task 0 instead of task 1: %v", err)
 	}
 }
 
@@ -118,7 +122,8 @@ func TestLauncherGone(t *testing.T) {
 	if n, _ := unix.Poll(set, 0); n != 0 {
 		t.Error("the descriptor is still readable")
 	}
-	if _, err := s.Exchange(job.Part{}); err == nil || !strings.Contains(err.Error(), "lapirun has ended") {
+	if _, err := s.Exchange(job.Part{}); err == nil || !strings.Contains(err.Error(),
+		"lapirun has ended") {
 		t.Errorf("exchange: %v", err)
 	}
 	s.Leave()
@@ -127,7 +132,7 @@ func TestLauncherGone(t *testing.T) {
 	}
 }
 
-// welcomeAndGo is a launcher that greets one session and ends.
+// welcomeAndGo is a launcher that welcomes one session and ends.
 func welcomeAndGo(socket int) error {
 	control, err := wire.NewConn(socket)
 	if err != nil {
@@ -155,7 +160,8 @@ func next(c *wire.Conn) (wire.Message, error) {
 		if ok || err != nil {
 			return m, err
 		}
-		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(c.Fd()), Events: unix.POLLIN}}, -1); err != nil && err != unix.EINTR {
+		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(c.Fd()), Events: unix.POLLIN}},
+			-1); err != nil && err != unix.EINTR {
 			return m, err
 		}
 	}

@@ -36,7 +36,10 @@ var roles = map[string]func() error{
 }
 
 func config() (*job.Config, error) {
-	return job.FromEnv(os.LookupEnv, func(level int, text string) { fmt.Println("warning", level, text) })
+	return job.FromEnv(os.LookupEnv, func(level int, text string) {
+		fmt.Println("warning", level,
+			text)
+	})
 }
 
 func open(instance int) (*job.Config, job.Session, error) {
@@ -48,7 +51,8 @@ func open(instance int) (*job.Config, job.Session, error) {
 	return c, s, err
 }
 
-// swap exchanges a memory file and size bytes that tell the task and the round, and checks everybody's.
+// swap exchanges a memory file and size bytes that tell the task and the round, and checks
+// everybody's.
 func swap(c *job.Config, s job.Session, round, size int) error {
 	fd, err := unix.MemfdCreate("swap", unix.MFD_CLOEXEC)
 	if err != nil {
@@ -123,7 +127,8 @@ func exchangeRole() error {
 	return nil
 }
 
-// repeatRole opens and closes one instance many times; the odd tasks are slow, so that the others are a session ahead.
+// repeatRole opens and closes one instance many times; the odd tasks are slow, so that the others
+// are a session ahead.
 func repeatRole() error {
 	for i := range 20 {
 		c, s, err := open(0)
@@ -230,7 +235,8 @@ func missingRole() error {
 	return nil
 }
 
-// earlyRole ends before the others expect it to: without a session, or after it took part in one round.
+// earlyRole ends before the others expect it to: without a session, or after it took part in one
+// round.
 func earlyRole() error {
 	c, err := config()
 	if err != nil {
@@ -278,7 +284,8 @@ func childRole() error {
 func grandsonRole() error {
 	if fds, err := os.ReadDir("/proc/self/fd"); err == nil {
 		for _, fd := range fds {
-			if link, _ := os.Readlink("/proc/self/fd/" + fd.Name()); strings.HasPrefix(link, "socket:") {
+			if link, _ := os.Readlink("/proc/self/fd/" + fd.Name()); strings.HasPrefix(link,
+				"socket:") {
 				return fmt.Errorf("descriptor %s is %s", fd.Name(), link)
 			}
 		}
@@ -291,7 +298,8 @@ func grandsonRole() error {
 	return nil
 }
 
-// forkerRole leaves a process behind that holds all its descriptors, as a fork without exec does, prints its number and waits to be killed.
+// forkerRole leaves a process behind that holds all its descriptors, as a fork without exec does,
+// prints its number and waits to be killed.
 func forkerRole() error {
 	c, s, err := open(0)
 	if err != nil {
@@ -331,7 +339,7 @@ func squatterRole() error {
 	if err != nil {
 		return err
 	}
-	name := job.MeetingName(c, 0, 0)
+	name := job.SlotName(c, 0, 0)
 	if err := syscall.Setuid(nobody); err != nil {
 		return err
 	}
@@ -350,13 +358,13 @@ func squatterRole() error {
 	return nil
 }
 
-// strangerRole is another user who greets task 0 as if it were task 1.
+// strangerRole is another user who says hello to task 0 as if it were task 1.
 func strangerRole() error {
 	c, err := config()
 	if err != nil {
 		return err
 	}
-	name := job.MeetingName(c, 0, 0)
+	name := job.SlotName(c, 0, 0)
 	if err := syscall.Setuid(nobody); err != nil {
 		return err
 	}
@@ -374,7 +382,7 @@ func strangerRole() error {
 	if err != nil {
 		return err
 	}
-	hello := job.Greeting{Purpose: job.Join, Task: 1, NumTasks: c.NumTasks}
+	hello := job.Hello{Purpose: job.Join, Task: 1, NumTasks: c.NumTasks}
 	conn.Queue(wire.Message{Kind: wire.Hello, Data: hello.Encode()})
 	if _, err := conn.Flush(); err != nil && err != io.EOF {
 		return err

@@ -9,12 +9,13 @@ import (
 	"lapi/core/job/wire"
 )
 
-// Secret memory is off the Go heap, in pages that no core dump contains, no child of fork sees and, if the user may lock memory, no swap
-// file gets. What is in it is wiped by free.
+// Secret memory is off the Go heap, in pages that no core dump contains, no child of fork sees and,
+// if the user may lock memory, no swap file gets. What is in it is wiped by free.
 
 // secretMemory returns n bytes, zero, or the kernel's error.
 func secretMemory(n int) ([]byte, error) {
-	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		return nil, fmt.Errorf("memory for the job key: %w", err)
 	}
@@ -35,7 +36,8 @@ func freeSecret(b []byte) {
 	}
 }
 
-// NewKey makes the key of a job, for its launcher: KeySize random bytes in memory that no core dump contains. It is never freed.
+// NewKey makes the key of a job, for its launcher: KeySize random bytes in memory that no core dump
+// contains. It is never freed.
 func NewKey() ([]byte, error) {
 	key, err := secretMemory(KeySize)
 	if err != nil {
@@ -46,8 +48,9 @@ func NewKey() ([]byte, error) {
 	return key, nil
 }
 
-// scrub overwrites the stack below its caller, where a function that has returned may have left a part of a secret. It must also be called
-// before that function, so that the stack does not move in between.
+// scrub overwrites the stack below its caller, where a function that has returned may have left a
+// part of a secret. It must also be called before that function, so that the stack does not move in
+// between.
 //
 //go:noinline
 func scrub() {

@@ -16,7 +16,8 @@ var kinds = []struct {
 	start func(t *testing.T, n int, role string, env ...string) *tasks
 }{{"lapirun", launch}, {"hand", byHand}}
 
-func both(t *testing.T, test func(t *testing.T, start func(t *testing.T, n int, role string, env ...string) *tasks)) {
+func both(t *testing.T, test func(t *testing.T, start func(t *testing.T, n int, role string,
+	env ...string) *tasks)) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) { test(t, k.start) })
 	}
@@ -66,7 +67,8 @@ func TestDeathIsTold(t *testing.T) {
 	})
 }
 
-// A task that said Leave is not dead, whatever becomes of it; one that exits with status 0 and did not say it is.
+// A task that said Leave is not dead, whatever becomes of it; one that exits with status 0 and did
+// not say it is.
 func TestLeave(t *testing.T) {
 	both(t, func(t *testing.T, start starter) {
 		j := start(t, 3, "events")
@@ -112,7 +114,8 @@ func TestTaskThatNeverComes(t *testing.T) {
 	j := launch(t, 3, "early", "EARLY=before")
 	for _, i := range []int{0, 2} {
 		rest := j.all[i].expect(t, "error: ")
-		if !strings.Contains(rest, "task 1 ") || !strings.Contains(rest, "before it called LAPI_Init") {
+		if !strings.Contains(rest, "task 1 ") || !strings.Contains(rest,
+			"before it called LAPI_Init") {
 			t.Errorf("task %d: %s", i, rest)
 		}
 	}
@@ -157,11 +160,11 @@ func TestTasksStartedLate(t *testing.T) {
 }
 
 // A task that ended while the others still waited may be started again.
-func TestTaskRestartedWhileMeeting(t *testing.T) {
+func TestTaskRestartedDuringWireUp(t *testing.T) {
 	j := &tasks{t: t}
 	j.startByHand(1, 3, "exchange")
 	j.startByHand(2, 3, "exchange")
-	time.Sleep(200 * time.Millisecond) // time to meet; the test holds without it too
+	time.Sleep(200 * time.Millisecond) // time to wire up; the test holds without it too
 	j.all[1].killHard(t)
 	<-j.all[1].ended
 	j.all = j.all[:1]
@@ -200,14 +203,17 @@ func TestNumbersThatDiffer(t *testing.T) {
 }
 
 func TestMissingTasksAreNamed(t *testing.T) {
-	env := map[string]string{"MP_MSG_API": "lapi", "MP_CHILD": "1", "MP_PROCS": "4", "MP_PARTITION": "missing" + strconv.Itoa(os.Getpid()),
+	env := map[string]string{"MP_MSG_API": "lapi", "MP_CHILD": "1", "MP_PROCS": "4",
+		"MP_PARTITION": "missing" + strconv.Itoa(os.Getpid()),
 		"LAPI_USE_SHM": "yes", "MP_COMMON_TASKS": "3:0:2:3"}
-	c, err := job.FromEnv(func(name string) (string, bool) { v, ok := env[name]; return v, ok }, nil)
+	c, err := job.FromEnv(func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = job.MeetWithin(c, 50*time.Millisecond)
-	if err == nil || !strings.Contains(err.Error(), "tasks 0, 2 and 3 did not come") || !strings.Contains(err.Error(), env["MP_PARTITION"]) {
+	err = job.WireUpWithin(c, 50*time.Millisecond)
+	if err == nil || !strings.Contains(err.Error(), "tasks 0, 2 and 3 did not come") ||
+		!strings.Contains(err.Error(), env["MP_PARTITION"]) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"lapi/core/job/wire"
 )
 
-// parseLauncher reads LauncherVariable and checks that the descriptor is the socket that it speaks of.
+// parseLauncher reads LauncherVariable and checks that the descriptor is the socket that it speaks
+// of.
 func parseLauncher(s string) (fd int, err error) {
 	number, inode, ok := strings.Cut(s, ":")
 	if !ok {
@@ -36,7 +37,8 @@ func parseLauncher(s string) (fd int, err error) {
 	return fd, nil
 }
 
-// LauncherValue is the value of LauncherVariable for a task in which socket will have the number fd.
+// LauncherValue is the value of LauncherVariable for a task in which socket will have the number
+// fd.
 func LauncherValue(fd, socket int) (string, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(socket, &st); err != nil {
@@ -72,7 +74,8 @@ func closeParts(parts []Part) {
 	}
 }
 
-// pollFor sleeps until a descriptor of set is ready or the deadline (zero: never) has passed, which it reports as false.
+// pollFor sleeps until a descriptor of set is ready or the deadline (zero: never) has passed, which
+// it reports as false.
 func pollFor(set []unix.PollFd, deadline time.Time) (bool, error) {
 	for {
 		wait := -1
@@ -113,7 +116,8 @@ func flush(conn *wire.Conn) (sent bool, err error) {
 	return sent, err
 }
 
-// watch is an epoll descriptor over a session's sockets, so that a session has one descriptor for its whole life.
+// watch is an epoll descriptor over a session's sockets, so that a session has one descriptor for
+// its whole life.
 type watch struct {
 	fd     int
 	events [1]unix.EpollEvent
@@ -128,7 +132,8 @@ func newWatch() (*watch, error) {
 }
 
 func (w *watch) add(fd int, tag int) error {
-	return unix.EpollCtl(w.fd, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(tag)})
+	return unix.EpollCtl(w.fd, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN,
+		Fd: int32(tag)})
 }
 
 func (w *watch) remove(fd int) { _ = unix.EpollCtl(w.fd, unix.EPOLL_CTL_DEL, fd, nil) }

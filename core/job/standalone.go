@@ -12,7 +12,7 @@ import (
 
 // Limits on waiting for other tasks that were started by hand; none with MP_DEBUG_NOTIMEOUT.
 const (
-	meetLimit     = 60 * time.Second  // until all tasks have called LAPI_Init
+	wireUpLimit   = 60 * time.Second  // until all tasks have called LAPI_Init
 	exchangeLimit = 900 * time.Second // inside of it, as LAPI's TIMEOUT
 )
 
@@ -23,20 +23,24 @@ func deadlineOf(c *Config, limit time.Duration) time.Time {
 	return time.Now().Add(limit)
 }
 
-// standalone is a session among tasks of this node that were started by hand: a connection to each. That a peer has died is
-// seen by the end of its connection, or of its process where a child that it forked keeps the connection open.
+// standalone is a session among tasks of this node that were started by hand: a connection to each.
+// That a peer has died is seen by the end of its connection, or of its process where a child that
+// it forked keeps the connection open.
 type standalone struct {
-	c       *Config
-	members []int   // tasks, ascending, this one included
-	peers   []*peer // by task; nil for this task and those not in the session
-	watch   *watch
-	scratch *wire.Scratch
-	round   uint32
-	events  []Event
-	place   *place
-	deaf    bool // the place is not watched, for lack of descriptors or too many guests, until a task dies
-	// returning: others have welcomed this task back into their session, so it does without those that are not there.
-	returning bool
+	c        *Config
+	members  []int   // tasks, ascending, this one included
+	peers    []*peer // by task; nil for this task and those not in the session
+	watch    *watch
+	scratch  *wire.Scratch
+	round    uint32
+	events   []Event
+	listener *listener
+	// nobody waits on the listener, for lack of descriptors or too many pending connections, until
+	// a task dies
+	unwatched bool
+	// rejoining: others have readmitted this task to their session, so it does without those
+	// that are not there.
+	rejoining bool
 }
 
 // peer is the connection to one task.
@@ -50,10 +54,10 @@ type peer struct {
 	ending  bool   // it has said that it ends with status 0
 	how     string // it is dead, and how; "" while it lives
 
-	returning bool   // it was welcomed back and has not sent its part
+	rejoining bool   // it was readmitted and has not sent its part
 	round     uint32 // of that part
-	expected  bool   // it may come back although it has left
-	nonsense  bool   // it counts as dead for what it sent; its process may live
+	expected  bool   // it may rejoin although it has left
+	malformed bool   // it counts as dead for what it sent; its process may live
 }
 
 func openStandalone(c *Config, instance int) (Session, error) {
@@ -64,15 +68,15 @@ func openStandalone(c *Config, instance int) (Session, error) {
 	s := &standalone{c: c, watch: w, scratch: new(wire.Scratch), peers: make([]*peer, c.NumTasks)}
 	s.members = append(slices.Clone(c.CommonTasks), c.Task)
 	slices.Sort(s.members)
-	m := newMeeting(c, instance, s)
-	s.place = m.place
-	err = m.run()
-	m.hangUp()
+	up := newWireUp(c, instance, s)
+	s.listener = up.listener
+	err = up.run()
+	up.closeDialed()
 	if err == nil {
 		err = s.watchPeers()
 	}
 	if err == nil {
-		err = s.watchPlace()
+		err = s.watchListener()
 	}
 	if err != nil {
 		s.Close()
@@ -81,7 +85,7 @@ func openStandalone(c *Config, instance int) (Session, error) {
 	return s, nil
 }
 
-// adopt makes a greeted connection the way to a task.
+// adopt makes a connection whose hello is known the way to a task.
 func (s *standalone) adopt(task int, conn *wire.Conn, pid int) {
 	process, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -139,12 +143,13 @@ func (s *standalone) unwatch(p *peer) {
 func (s *standalone) Exchange(part Part) ([]Part, error) {
 	for _, p := range s.peers {
 		if p != nil && p.how == "" {
-			p.conn.Queue(wire.Message{Kind: wire.Part, Number: s.round, Data: part.Data, Files: part.Files})
+			p.conn.Queue(wire.Message{Kind: wire.Part, Number: s.round, Data: part.Data,
+				Files: part.Files})
 		}
 	}
 	deadline := deadlineOf(s.c, exchangeLimit)
 	for {
-		waiting, err := s.turn()
+		waiting, err := s.progress()
 		if err != nil {
 			return nil, err
 		}
@@ -156,14 +161,16 @@ func (s *standalone) Exchange(part Part) ([]Part, error) {
 			return nil, err
 		}
 		if !ok {
-			return nil, fmt.Errorf("no answer within %v from %s (LAPI_Init)", exchangeLimit, s.silent())
+			return nil, fmt.Errorf("no answer within %v from %s (LAPI_Init)", exchangeLimit,
+				s.silent())
 		}
 	}
 	return s.collect(part)
 }
 
-// turn sends and receives what it can, and returns what to wait for; nothing: all that this round needs is there and sent.
-func (s *standalone) turn() (waiting []unix.PollFd, err error) {
+// progress sends and receives what it can, and returns what to wait for; nothing: all that this
+// round needs is there and sent.
+func (s *standalone) progress() (waiting []unix.PollFd, err error) {
 	for _, p := range s.peers {
 		if p == nil {
 			continue
@@ -174,7 +181,7 @@ func (s *standalone) turn() (waiting []unix.PollFd, err error) {
 		}
 		s.receive(p)
 		if len(p.parts) == 0 && (p.how != "" || p.left) {
-			if s.returning { // as if it had not been there
+			if s.rejoining { // as if it had not been there
 				s.drop(p)
 				continue
 			}
@@ -212,11 +219,12 @@ func (s *standalone) collect(own Part) ([]Part, error) {
 		all[p.task] = Part{Data: m.Data, Files: m.Files}
 		if m.Number != s.round {
 			closeParts(all)
-			return nil, fmt.Errorf("task %d is in round %d of the exchange, this task in round %d", p.task, m.Number, s.round)
+			return nil, fmt.Errorf("task %d is in round %d of the exchange, this task in round %d",
+				p.task, m.Number, s.round)
 		}
 	}
 	s.round++
-	s.receiveVisitors() // who has greeted before says nothing more that would wake the watch
+	s.serveListener() // whose hello came before says nothing more that would wake the watch
 	return all, nil
 }
 
@@ -245,7 +253,7 @@ func (s *standalone) receive(p *peer) {
 			s.died(p, "closed its connection without LAPI_Term")
 			return
 		case err != nil && err != io.EOF:
-			p.nonsense = true
+			p.malformed = true
 			s.died(p, fmt.Sprintf("cannot be understood: %v", err))
 			return
 		case err != nil || !ok:
@@ -253,8 +261,8 @@ func (s *standalone) receive(p *peer) {
 				s.died(p, fmt.Sprintf("has ended (process %d)", p.pid))
 			}
 			return
-		case m.Kind == wire.Part && p.returning:
-			s.returned(p, m)
+		case m.Kind == wire.Part && p.rejoining:
+			s.rejoined(p, m)
 		case m.Kind == wire.Part:
 			p.parts = append(p.parts, m)
 		case m.Kind == wire.Leave:
@@ -274,15 +282,17 @@ func (p *peer) exited() bool {
 	return p.process >= 0 && readable(p.process)
 }
 
-// died ends the use of a peer. It is news unless the peer said Leave, or has not given its part to a session that can do without.
+// died ends the use of a peer. It is news unless the peer said Leave, or has not given its part to
+// a session that can do without.
 func (s *standalone) died(p *peer, how string) {
 	p.how = how
 	s.unwatch(p)
-	missed := p.returning || s.returning && s.round == 0 && len(p.parts) == 0
+	missed := p.rejoining || s.rejoining && s.round == 0 && len(p.parts) == 0
 	switch {
 	case p.left || missed:
 	case p.ending:
-		s.events = append(s.events, Event{Kind: TaskEnded, Task: p.task, Text: "exited with status 0"})
+		s.events = append(s.events, Event{Kind: TaskEnded, Task: p.task,
+			Text: "exited with status 0"})
 	default:
 		s.events = append(s.events, Event{Kind: TaskDied, Task: p.task, Text: how})
 	}
@@ -298,14 +308,14 @@ func (s *standalone) Poll() (Event, bool) {
 		if !ok {
 			return Event{}, false
 		}
-		if task == visitors {
-			s.receiveVisitors()
+		if task == listenerTag {
+			s.serveListener()
 			continue
 		}
 		p := s.peers[task]
 		s.receive(p)
-		if p.how != "" && (s.deaf || len(s.place.guests) > 0) {
-			s.receiveVisitors() // perhaps its successor waits
+		if p.how != "" && (s.unwatched || len(s.listener.pending) > 0) {
+			s.serveListener() // perhaps its successor waits
 		}
 	}
 	e := s.events[0]
@@ -321,7 +331,7 @@ func (s *standalone) Leave() {
 	}
 }
 
-func (s *standalone) Farewell() (record []byte, sockets []int) {
+func (s *standalone) ExitNotice() (record []byte, sockets []int) {
 	for _, p := range s.peers {
 		if p != nil && p.how == "" {
 			sockets = append(sockets, p.conn.Fd())
@@ -331,7 +341,7 @@ func (s *standalone) Farewell() (record []byte, sockets []int) {
 }
 
 func (s *standalone) Close() error {
-	s.place.close()
+	s.listener.close()
 	for _, p := range s.peers {
 		if p != nil {
 			p.close()

@@ -76,7 +76,7 @@ func (c *Context) pollSession() {
 			if p, code := c.other(uint32(e.Task)); code == codes.Success {
 				c.ended(p, e.Text+" without LAPI_Term")
 			}
-		case job.TaskReturned:
+		case job.TaskRejoined:
 			c.taskReturned(e)
 		case job.LauncherGone:
 			c.host.Exit(fmt.Sprintf("task %d: the launcher has ended (%s); this task ends too", c.me, e.Text))

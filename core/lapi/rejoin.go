@@ -77,7 +77,7 @@ func (s *rejoins) close() {
 func (c *Context) taskReturned(e job.Event) {
 	p, code := c.other(uint32(e.Task))
 	card, err := wireup.DecodeCard(e.Part.Data, wire.CardVersion)
-	session, ok := c.net.Session.(job.Comeback)
+	session, ok := c.net.Session.(job.Rejoiner)
 	if code != codes.Success || !ok {
 		wireup.CloseFiles(e.Part)
 		return
@@ -95,14 +95,14 @@ func (c *Context) taskReturned(e job.Event) {
 	if err != nil || !p.Shared { // what is left is UDP, which needs nothing from here
 		wireup.CloseFiles(e.Part)
 		session.Answer(p.ID, c.net.Card(false))
-		c.host.Farewell(c.net.Session.Farewell())
+		c.host.Farewell(c.net.Session.ExitNotice())
 		if err != nil {
 			c.faults.Message(0, "task %d has come back and cannot be reached: %v", p.ID, err)
 		}
 		return
 	}
 	session.Answer(p.ID, c.net.Card(true))
-	c.host.Farewell(c.net.Session.Farewell()) // it has a socket of its own
+	c.host.Farewell(c.net.Session.ExitNotice()) // it has a socket of its own
 	r.reject()
 	r.arrived = transport.Address{Bytes: card.Shm, Files: e.Part.Files}
 	c.faults.Message(wireup.LevelInform, "task %d has come back", p.ID)
@@ -134,7 +134,7 @@ func (c *Context) resumeShared(p *peer.Peer) error {
 	if r.arrived.Bytes != nil {
 		return c.admit(p)
 	}
-	session, ok := c.net.Session.(job.Comeback)
+	session, ok := c.net.Session.(job.Rejoiner)
 	if !ok {
 		return errors.New("its process has ended, and under lapirun no other one can take its place")
 	}

@@ -85,7 +85,7 @@ func New(o *Options) (*Context, codes.Code) {
 	}
 	s.faults.Attention(wireup.LevelInform, codes.AttVersion, "%s (Linux, instance %d, %d tasks)", Version, s.instance, cfg.NumTasks)
 	s.announceBulk()
-	s.host.Farewell(s.net.Session.Farewell())
+	s.host.Farewell(s.net.Session.ExitNotice())
 	if s.net.UDP == nil {
 		cfg.ForgetKey() // nobody needs it
 	}

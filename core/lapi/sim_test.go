@@ -64,7 +64,6 @@ type simJob struct {
 	arena []byte
 	used  int
 	ops   []*simOp
-	phase int // of collectives: all tasks have ended so many
 	quota int // operations of each task between two collectives
 	words []uint64Word
 	ended int // tasks that have left

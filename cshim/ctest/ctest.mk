@@ -1,5 +1,5 @@
-# Tests of the C side against a core made of a queue: plain, under the thread sanitizer, under the address sanitizer.
-# `make cshim-test`; needs nothing but a C compiler.
+# Tests of the C side against a core made of a queue: plain, under the thread sanitizer, under the
+# address sanitizer. `make cshim-test`; needs nothing but a C compiler.
 
 CSHIM_TEST_DIR := $(or $(BUILD),build)/cshim-test
 CSHIM_PARTS := cpu fortran handlers lane lapi node progress
@@ -41,8 +41,10 @@ $(CSHIM_TEST_DIR)/lock-bench: $(LOCK_BENCH_SOURCES) $(CSHIM_TEST_HEADERS)
 lock-bench: $(CSHIM_TEST_DIR)/lock-bench
 	@$< pair && $< alternate && $< contend && for us in 10000 1000 100; do $< occasional $$us || exit 1; done
 
-# What the lane's small operations cost in instructions: see cshim/ctest/bench/lane_bench.c. Position-independent, as the library is.
-LANE_BENCH_SOURCES := $(CSHIM_SOURCES) $(wildcard cshim/ctest/fake*.c) cshim/ctest/help.c cshim/ctest/bench/lane_bench.c
+# What the lane's small operations cost in instructions: see cshim/ctest/bench/lane_bench.c.
+# Position-independent, as the library is.
+LANE_BENCH_SOURCES := $(CSHIM_SOURCES) $(wildcard cshim/ctest/fake*.c) cshim/ctest/help.c \
+  cshim/ctest/bench/lane_bench.c
 .PHONY: lane-bench
 $(CSHIM_TEST_DIR)/lane-bench: $(LANE_BENCH_SOURCES) $(CSHIM_TEST_HEADERS)
 	@mkdir -p $(@D)

@@ -1,6 +1,7 @@
 # Fortran. Included by the top Makefile; everything made goes to build/fortran.
 #
-# fortran-test  lapif.h against C, each subroutine and each kind of handler from programs in fixed and free form, profiling; installs the
+# fortran-test lapif.h against C, each subroutine and each kind of handler from programs in fixed
+# and free form, profiling; installs the
 #               compiler where it is missing, if it may
 
 FORTRAN ?= gfortran

@@ -47,11 +47,14 @@ int main(int argc, char **argv)
 	char line[160], call[128];
 
 	library = argc > 2 ? dlopen(argv[2], RTLD_NOW) : NULL;
+	if (!library && golden)
+		fclose(golden);
 	if (!golden || !library)
 		return 2;
 	while (fgets(line, sizeof line, golden))
 		if (sscanf(line, "W LAPI_%127s", call) == 1 && strpbrk(call, "abcdefghijklmnopqrstuvwxyz"))
 			check(call);
+	fclose(golden);
 	printf("spellings: %d passed, %d failed, 0 skipped\n", names, wrong);
 	return wrong != 0 || names < 33 * 9;
 }

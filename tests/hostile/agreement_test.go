@@ -8,7 +8,8 @@ import (
 	core "lapi/core/job"
 )
 
-// TestByHand: two tasks started by hand talk to each other at every level, if they agree, and only at none or without a key do they complain.
+// TestByHand: two tasks started by hand talk to each other at every level, if they agree, and only
+// at none or without a key do they complain.
 func TestByHand(t *testing.T) {
 	key := core.KeyFileVariable + "=" + keyFile(t, []byte("sixteen bytes or more"))
 	for _, c := range []struct {
@@ -26,14 +27,15 @@ func TestByHand(t *testing.T) {
 				t.Errorf("%v: task %d: %v", c.env, task, err)
 			}
 		}
-		if n := strings.Count(j.output(), "LAPI: "); c.says == "" && n != 0 || c.says != "" && (n != 1 || !strings.Contains(j.output(), c.says)) {
+		if n := strings.Count(j.output(), "LAPI: "); c.says == "" && n != 0 || c.says != "" &&
+			(n != 1 || !strings.Contains(j.output(), c.says)) {
 			t.Errorf("%v: the output is\n%s", c.env, j.output())
 		}
 	}
 }
 
-// TestDisagreement: tasks that disagree about the level or the key say so at once, by name and with a remedy, and end when TIMEOUT, here 10 seconds, is
-// over.
+// TestDisagreement: tasks that disagree about the level or the key say so at once, by name and with
+// a remedy, and end when TIMEOUT, here 10 seconds, is over.
 func TestDisagreement(t *testing.T) {
 	key := core.KeyFileVariable + "=" + keyFile(t, []byte("sixteen bytes or more"))
 	other := core.KeyFileVariable + "=" + keyFile(t, []byte("sixteen other bytes or more"))
@@ -42,10 +44,16 @@ func TestDisagreement(t *testing.T) {
 		env  [2][]string
 		says []string
 	}{
-		{[2][]string{{key}, {key, "LAPI_AUTH=mac"}}, []string{"task 0: task 1 has LAPI_AUTH=mac, this task cookie", "task 1: task 0 has LAPI_AUTH=cookie, this task mac"}},
-		{[2][]string{{key, "LAPI_AUTH=none"}, {key}}, []string{"task 0: task 1 has LAPI_AUTH=cookie, this task none", "Set LAPI_AUTH to the same value"}},
-		{[2][]string{{key}, {other}}, []string{"task 0: task 1 has another job key", "LAPI_JOB_KEY_FILE with the same contents"}},
-		{[2][]string{{key}, {}}, []string{"task 0: task 1 has another job key", "task 1: task 0 has another job key"}},
+		{[2][]string{{key}, {key, "LAPI_AUTH=mac"}},
+			[]string{"task 0: task 1 has LAPI_AUTH=mac, this task cookie",
+				"task 1: task 0 has LAPI_AUTH=cookie, this task mac"}},
+		{[2][]string{{key, "LAPI_AUTH=none"}, {key}},
+			[]string{"task 0: task 1 has LAPI_AUTH=cookie, this task none",
+				"Set LAPI_AUTH to the same value"}},
+		{[2][]string{{key}, {other}}, []string{"task 0: task 1 has another job key",
+			"LAPI_JOB_KEY_FILE with the same contents"}},
+		{[2][]string{{key}, {}}, []string{"task 0: task 1 has another job key",
+			"task 1: task 0 has another job key"}},
 	}
 	for _, c := range cases {
 		jobs = append(jobs, startByHand(t, time.Second, c.env[0], c.env[1]))
@@ -67,7 +75,8 @@ func TestDisagreement(t *testing.T) {
 	}
 }
 
-// TestBadLevel: a level that does not exist, or cannot be had, ends LAPI_Init with LAPI_ERR_NO_ENV_VAR (510).
+// TestBadLevel: a level that does not exist, or cannot be had, ends LAPI_Init with
+// LAPI_ERR_NO_ENV_VAR (510).
 func TestBadLevel(t *testing.T) {
 	for value, says := range map[string]string{
 		"LAPI_AUTH=MAC": `LAPI_AUTH: the value "MAC" is not valid; set it to cookie, mac or none`,
@@ -79,7 +88,8 @@ func TestBadLevel(t *testing.T) {
 				t.Errorf("%s: task %d succeeds", value, task)
 			}
 		}
-		if !strings.Contains(j.output(), says) || !strings.Contains(j.output(), "LAPI_Init(&hndl, &info): 510") {
+		if !strings.Contains(j.output(), says) || !strings.Contains(j.output(),
+			"LAPI_Init(&hndl, &info): 510") {
 			t.Errorf("%s:\n%s", value, j.output())
 		}
 	}

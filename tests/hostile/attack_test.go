@@ -13,19 +13,23 @@ import (
 // attackTime is how long a job is attacked.
 const attackTime = time.Second
 
-// fewest packets are sent, however long that takes on a busy machine, and a quarter of so many must be counted: there the kernel drops more.
+// fewest packets are sent, however long that takes on a busy machine, and a quarter of so many must
+// be counted: there the kernel drops more.
 const fewest = 200
 
-// attack sends for a while and lets the job end. The job checks its own memory. A task must have counted what was sent to it, as ghosts or,
-// if it is genuine, as duplicates, but for what the kernel had no room for. Of an address that is not the other task's the kernel lets nothing through: in
-// a job of two their sockets are connected.
-func attack(t *testing.T, a *Attacker, perSecond int, send func(j *job, r *rand.Rand), env ...string) {
+// attack sends for a while and lets the job end. The job checks its own memory. A task must have
+// counted what was sent to it, as ghosts or, if it is genuine, as duplicates, but for what the
+// kernel had no room for. Of an address that is not the other task's the kernel lets nothing
+// through: in a job of two their sockets are connected.
+func attack(t *testing.T, a *Attacker, perSecond int, send func(j *job, r *rand.Rand),
+	env ...string) {
 	t.Helper()
 	j := start(t, "check", attackTime, env...)
 	r := rand.New(rand.NewPCG(1, 2))
 	before := a.Sent
 	Rate(perSecond, attackTime, func() { send(j, r) })
-	for end := time.Now().Add(patience); a.Sent-before < fewest && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); a.Sent-before < fewest &&
+		time.Now().Before(end); time.Sleep(time.Millisecond) {
 		send(j, r)
 	}
 	sent := a.Sent - before
@@ -70,7 +74,10 @@ func TestStrangersPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	attack(t, a, 20000, func(j *job, r *rand.Rand) { a.Send(0, j.ports[r.IntN(2)], someForgery(r)) })
+	attack(t, a, 20000, func(j *job, r *rand.Rand) {
+		a.Send(0, j.ports[r.IntN(2)],
+			someForgery(r))
+	})
 }
 
 // someForgery is a forged packet, whole or cut, or mere noise.
@@ -101,7 +108,8 @@ func TestForgedSource(t *testing.T) {
 	}
 }
 
-// TestReplay: packets of the job itself, again: as they were, damaged, cut, and back to who sent them.
+// TestReplay: packets of the job itself, again: as they were, damaged, cut, and back to who sent
+// them.
 func TestReplay(t *testing.T) {
 	a := forger(t)
 	for _, level := range levels {
@@ -136,7 +144,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestHelloFlood: Hellos that are right but for their signature, from a task's address, while there is a session.
+// TestHelloFlood: Hellos that are right but for their signature, from a task's address, while there
+// is a session.
 func TestHelloFlood(t *testing.T) {
 	a := forger(t)
 	attack(t, a, 50000, func(j *job, r *rand.Rand) {

@@ -15,8 +15,8 @@ import (
 // loopback is where the jobs under attack are.
 var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
-// Attacker sends datagrams on the loopback interface. One that forges says that they are from whatever port it likes; that takes root. Not for
-// concurrent use.
+// Attacker sends datagrams on the loopback interface. One that forges says that they are from
+// whatever port it likes; that takes root. Not for concurrent use.
 type Attacker struct {
 	fd    int
 	forge bool
@@ -26,7 +26,8 @@ type Attacker struct {
 
 const ipUDP = 20 + 8 // bytes of both headers
 
-// NewAttacker returns an attacker. If forge it fails with unix.EPERM without the right to raw sockets.
+// NewAttacker returns an attacker. If forge it fails with unix.EPERM without the right to raw
+// sockets.
 func NewAttacker(forge bool) (*Attacker, error) {
 	kind, protocol := unix.SOCK_DGRAM, 0
 	if forge {
@@ -42,13 +43,15 @@ func NewAttacker(forge bool) (*Attacker, error) {
 // Close closes the socket.
 func (a *Attacker) Close() { unix.Close(a.fd) }
 
-// Send sends b to a port of this host, from another if the attacker forges. What the kernel refuses is not sent.
+// Send sends b to a port of this host, from another if the attacker forges. What the kernel refuses
+// is not sent.
 func (a *Attacker) Send(from, to uint16, b []byte) {
 	packet := b
 	if a.forge {
 		packet = a.buf[:min(ipUDP+len(b), 65535)]
 		clear(packet[:ipUDP])
-		packet[0], packet[8], packet[9] = 0x45, 64, unix.IPPROTO_UDP // the kernel fills in length and checksum
+		// the kernel fills in length and checksum
+		packet[0], packet[8], packet[9] = 0x45, 64, unix.IPPROTO_UDP
 		copy(packet[12:], loopback.AsSlice())
 		copy(packet[16:], loopback.AsSlice())
 		binary.BigEndian.PutUint16(packet[20:], from)
@@ -56,7 +59,8 @@ func (a *Attacker) Send(from, to uint16, b []byte) {
 		binary.BigEndian.PutUint16(packet[24:], uint16(len(packet)-20)) // a checksum of 0: none
 		copy(packet[ipUDP:], b)
 	}
-	if unix.Sendto(a.fd, packet, 0, &unix.SockaddrInet4{Port: int(to), Addr: loopback.As4()}) == nil {
+	if unix.Sendto(a.fd, packet, 0, &unix.SockaddrInet4{Port: int(to),
+		Addr: loopback.As4()}) == nil {
 		a.Sent++
 	}
 }
@@ -76,18 +80,21 @@ func Rate(perSecond int, d time.Duration, send func()) {
 	}
 }
 
-// Forge makes a packet of a kind that a task would send, with everything right but the check, which is random: half the time it is well formed
-// inside, too.
+// Forge makes a packet of a kind that a task would send, with everything right but the check, which
+// is random: half the time it is well formed inside, too.
 func Forge(r *rand.Rand, kind wire.Kind, origin, target int) []byte {
 	if kind == wire.KindHello {
-		h := wire.Hello{Level: wire.Level(r.IntN(4)), Flags: wire.Flags(r.IntN(16)), Task: uint32(origin), Target: uint32(target), NumTasks: 2, Partition: r.Uint64(),
-			Incarnation: r.Uint64(), Nonce: r.Uint64(), TargetIncarnation: r.Uint64(), TargetNonce: r.Uint64(), ReceiveBuffer: r.Uint32(), Round: r.Uint32N(3)}
+		h := wire.Hello{Level: wire.Level(r.IntN(4)), Flags: wire.Flags(r.IntN(16)),
+			Task: uint32(origin), Target: uint32(target), NumTasks: 2, Partition: r.Uint64(),
+			Incarnation: r.Uint64(), Nonce: r.Uint64(), TargetIncarnation: r.Uint64(),
+			TargetNonce: r.Uint64(), ReceiveBuffer: r.Uint32(), Round: r.Uint32N(3)}
 		b := make([]byte, wire.HelloSize)
 		h.Put(b, wire.HelloKey{})
 		return b
 	}
 	b := make([]byte, wire.HeaderSize, wire.HeaderSize+256)
-	h := wire.Header{Kind: kind, Flags: wire.Flags(r.IntN(16)), AckBlock: uint8(r.IntN(8)), Task: uint16(origin), Tx: uint16(r.Uint32()), Echo: uint16(r.Uint32()),
+	h := wire.Header{Kind: kind, Flags: wire.Flags(r.IntN(16)), AckBlock: uint8(r.IntN(8)),
+		Task: uint16(origin), Tx: uint16(r.Uint32()), Echo: uint16(r.Uint32()),
 		Seq: wire.Seq(r.Uint32()), Ack: wire.Seq(r.Uint32()), Bits: r.Uint64()}
 	h.Put(b)
 	binary.LittleEndian.PutUint64(b[8:], r.Uint64()) // the check
@@ -95,7 +102,8 @@ func Forge(r *rand.Rand, kind wire.Kind, origin, target int) []byte {
 	case kind != wire.KindData:
 		for range r.IntN(4) {
 			b = append(b, make([]byte, wire.BlockSize)...)
-			block := wire.Block{First: wire.Seq(r.Uint32()), Received: r.Uint64(), NotReady: r.Uint64()}
+			block := wire.Block{First: wire.Seq(r.Uint32()), Received: r.Uint64(),
+				NotReady: r.Uint64()}
 			block.Put(b[len(b)-wire.BlockSize:])
 		}
 	case r.IntN(2) == 0:
@@ -115,7 +123,8 @@ func noise(r *rand.Rand, b []byte) {
 	}
 }
 
-// Capture listens to the loopback interface for datagrams between two ports, either way. It takes root.
+// Capture listens to the loopback interface for datagrams between two ports, either way. It takes
+// root.
 type Capture struct {
 	fd  int
 	buf [1 << 17]byte
@@ -155,7 +164,8 @@ func (c *Capture) Take(n int, limit time.Duration, a, b uint16) (all []Datagram)
 		if p[0] != 0x45 || p[9] != unix.IPPROTO_UDP || binary.BigEndian.Uint16(p[6:])&0x3fff != 0 {
 			continue // fragments
 		}
-		d := Datagram{binary.BigEndian.Uint16(p[20:]), binary.BigEndian.Uint16(p[22:]), append([]byte(nil), p[ipUDP:]...)}
+		d := Datagram{binary.BigEndian.Uint16(p[20:]), binary.BigEndian.Uint16(p[22:]),
+			append([]byte(nil), p[ipUDP:]...)}
 		if d.From == a && d.To == b || d.From == b && d.To == a {
 			all = append(all, d)
 		}

@@ -46,12 +46,14 @@ func built(t testing.TB, name string) string {
 
 func newJob(t testing.TB) *job { return &job{t: t, until: filepath.Join(t.TempDir(), "over")} }
 
-// start starts a job over UDP that lasts for d at least, and until it is waited for, with these variables beside, and waits until its tasks are there.
+// start starts a job over UDP that lasts for d at least, and until it is waited for, with these
+// variables beside, and waits until its tasks are there.
 func start(t testing.TB, mode string, d time.Duration, env ...string) *job {
 	t.Helper()
 	j := newJob(t)
 	j.overUDP = !slices.Contains(env, "LAPI_USE_SHM=only")
-	command := append([]string{built(t, "bin/lapirun"), "-n", "2"}, strings.Fields(os.Getenv("HOSTILE_PREFIX"))...)
+	command := append([]string{built(t, "bin/lapirun"), "-n", "2"},
+		strings.Fields(os.Getenv("HOSTILE_PREFIX"))...)
 	command = append(command, built(t, "hostile/traffic"), mode, fmt.Sprint(d.Seconds()))
 	j.begin(append([]string{"LAPI_USE_SHM=no"}, env...), command...)
 	j.launch = j.run[0].Process.Pid
@@ -61,7 +63,8 @@ func start(t testing.TB, mode string, d time.Duration, env ...string) *job {
 	return j
 }
 
-// startByHandShared starts the two tasks of a job that share memory, without a launcher, and waits until they are there.
+// startByHandShared starts the two tasks of a job that share memory, without a launcher, and waits
+// until they are there.
 func startByHandShared(t testing.TB, d time.Duration) *job {
 	t.Helper()
 	env := func(other int) []string {
@@ -73,15 +76,19 @@ func startByHandShared(t testing.TB, d time.Duration) *job {
 	return j
 }
 
-// startByHand starts the two tasks of a job over UDP without a launcher, each with variables of its own; it does not wait.
+// startByHand starts the two tasks of a job over UDP without a launcher, each with variables of its
+// own; it does not wait.
 func startByHand(t testing.TB, d time.Duration, env ...[]string) *job {
 	t.Helper()
 	j := newJob(t)
 	j.ports = [2]uint16{freePort(t), freePort(t)}
 	for task := range j.tasks {
-		vars := []string{"MP_MSG_API=lapi", fmt.Sprint("MP_CHILD=", task), "MP_PROCS=2", fmt.Sprint("MP_PARTITION=", os.Getpid()),
-			"MP_LAPI_INET_ADDR=@1:127.0.0.1,lo", fmt.Sprintf("TRAFFIC_PORTS=%d,%d", j.ports[0], j.ports[1])}
-		j.begin(append(vars, env[task]...), built(t, "hostile/traffic"), "check", fmt.Sprint(d.Seconds()))
+		vars := []string{"MP_MSG_API=lapi", fmt.Sprint("MP_CHILD=", task), "MP_PROCS=2",
+			fmt.Sprint("MP_PARTITION=", os.Getpid()),
+			"MP_LAPI_INET_ADDR=@1:127.0.0.1,lo", fmt.Sprintf("TRAFFIC_PORTS=%d,%d", j.ports[0],
+				j.ports[1])}
+		j.begin(append(vars, env[task]...), built(t, "hostile/traffic"), "check",
+			fmt.Sprint(d.Seconds()))
 		j.tasks[task] = j.run[task].Process.Pid
 	}
 	return j
@@ -97,8 +104,8 @@ func freePort(t testing.TB) uint16 {
 	return c.LocalAddr().(*net.UDPAddr).AddrPort().Port()
 }
 
-// freeze stops all processes of the job, so that it does not end while they are looked at; they go on when the function that it returns is called, or
-// the test ends.
+// freeze stops all processes of the job, so that it does not end while they are looked at; they go
+// on when the function that it returns is called, or the test ends.
 func (j *job) freeze() (thaw func()) {
 	all := j.tasks[:]
 	if j.launch != 0 {
@@ -127,7 +134,8 @@ func (j *job) begin(env []string, command ...string) {
 	ended := make(chan error, 1)
 	go func() { ended <- run.Wait() }()
 	j.run, j.ended = append(j.run, run), append(j.ended, ended)
-	j.t.Cleanup(func() { _ = run.Process.Kill() }) // lapirun's guardian ends the tasks; a process that was waited for is left alone
+	// lapirun's watchdog ends the tasks; a process that was waited for is left alone
+	j.t.Cleanup(func() { _ = run.Process.Kill() })
 }
 
 // wait lets the job end, waits for that and returns the errors of its processes.
@@ -165,14 +173,16 @@ func (j *job) output() string {
 
 func (j *job) await(text string) {
 	j.t.Helper()
-	for end := time.Now().Add(patience); !strings.Contains(j.output(), text); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); !strings.Contains(j.output(),
+		text); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			j.t.Fatalf("no %q; the output is\n%s", text, j.output())
 		}
 	}
 }
 
-// finish waits for the end of the job, which must be a good one, without a word more than it has to say.
+// finish waits for the end of the job, which must be a good one, without a word more than it has to
+// say.
 func (j *job) finish() {
 	j.t.Helper()
 	for _, err := range j.wait() {
@@ -181,7 +191,8 @@ func (j *job) finish() {
 		}
 	}
 	for line := range strings.Lines(j.output()) {
-		if !strings.HasPrefix(line, "task ") && !strings.HasPrefix(line, "rate ") || strings.Contains(line, "LAPI") {
+		if !strings.HasPrefix(line, "task ") && !strings.HasPrefix(line, "rate ") ||
+			strings.Contains(line, "LAPI") {
 			j.t.Errorf("the job says %q", line)
 		}
 	}
@@ -192,7 +203,8 @@ func (j *job) counts(task int) (c struct{ rounds, ghosts, duplicates, retransmit
 	j.t.Helper()
 	for line := range strings.Lines(j.output()) {
 		var k int
-		n, _ := fmt.Sscanf(line, "task %d rounds %d ghosts %d duplicates %d retransmitted %d", &k, &c.rounds, &c.ghosts, &c.duplicates, &c.retransmitted)
+		n, _ := fmt.Sscanf(line, "task %d rounds %d ghosts %d duplicates %d retransmitted %d", &k,
+			&c.rounds, &c.ghosts, &c.duplicates, &c.retransmitted)
 		if n == 5 && k == task {
 			return c
 		}
@@ -221,14 +233,15 @@ func (j *job) find() {
 		j.t.Fatal(err)
 	}
 	for _, dir := range all {
-		stat, _ := os.ReadFile(dir + "/stat")
-		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		if len(fields) < 2 || fields[1] != strconv.Itoa(j.launch) {
+		// the watchdog is the tasks' parent, and lapirun the watchdog's
+		if parentOf("/proc/"+parentOf(dir)) != strconv.Itoa(j.launch) {
 			continue
 		}
-		environ, _ := os.ReadFile(dir + "/environ") // of others it might block, while they are kept from running
+		// of others it might block, while they are kept from running
+		environ, _ := os.ReadFile(dir + "/environ")
 		for _, v := range bytes.Split(environ, []byte{0}) {
-			if task, ok := strings.CutPrefix(string(v), "MP_CHILD="); ok && len(task) == 1 && task[0] < '2' {
+			if task, ok := strings.CutPrefix(string(v), "MP_CHILD="); ok && len(task) == 1 &&
+				task[0] < '2' {
 				pid, _ := strconv.Atoi(filepath.Base(dir))
 				j.tasks[task[0]-'0'], j.ports[task[0]-'0'] = pid, portOf(pid)
 			}
@@ -239,6 +252,16 @@ func (j *job) find() {
 			j.t.Fatalf("task %d, process %d, has no UDP port", task, j.tasks[task])
 		}
 	}
+}
+
+// parentOf is the parent of a process, given by its folder in /proc; "" if it is gone.
+func parentOf(dir string) string {
+	stat, _ := os.ReadFile(dir + "/stat")
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 2 {
+		return ""
+	}
+	return fields[1]
 }
 
 // portOf is the port of a process's UDP socket; 0: it has none.

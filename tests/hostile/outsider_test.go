@@ -18,7 +18,8 @@ import (
 	"lapi/core/job/wire"
 )
 
-// outsider in the environment makes this program a process of another user that tries what it can against the processes named there.
+// outsider in the environment makes this program a process of another user that tries what it can
+// against the processes named there.
 const outsider = "HOSTILE_OUTSIDER"
 
 const nobody = 65534
@@ -73,7 +74,8 @@ func tryProcess(pid string) {
 	var id int
 	fmt.Sscan(pid, &id)
 	b := make([]byte, 8)
-	local, remote := []unix.Iovec{{Base: &b[0], Len: 8}}, []unix.RemoteIovec{{Base: 0x400000, Len: 8}}
+	local, remote := []unix.Iovec{{Base: &b[0], Len: 8}}, []unix.RemoteIovec{{Base: 0x400000,
+		Len: 8}}
 	_, err = unix.ProcessVMReadv(id, local, remote, 0)
 	tried("process_vm_readv of "+pid, err == nil || err == unix.EFAULT)
 	_, err = unix.ProcessVMWritev(id, local, remote, 0)
@@ -88,7 +90,8 @@ func tryProcess(pid string) {
 	}
 }
 
-// trySockets greets whoever listens at an abstract socket of LAPI, as each task, and hopes to be told something.
+// trySockets says hello to whoever listens at an abstract socket of LAPI, as each task, and hopes
+// to be told something.
 func trySockets() {
 	b, _ := os.ReadFile("/proc/net/unix")
 	for line := range strings.Lines(string(b)) {
@@ -96,16 +99,17 @@ func trySockets() {
 		if !ok {
 			continue
 		}
-		for _, purpose := range []core.Purpose{core.Join, core.Ask, core.Return} {
+		for _, purpose := range []core.Purpose{core.Join, core.Ask, core.Rejoin} {
 			for task := range 2 {
-				tried(fmt.Sprintf("greeting %d as task %d at %s", purpose, task, name), greet("@lapi/"+name, purpose, task))
+				tried(fmt.Sprintf("hello %d as task %d at %s", purpose, task, name),
+					sayHello("@lapi/"+name, purpose, task))
 			}
 		}
 	}
 }
 
-// greet says whether the other end answers with anything but a refusal.
-func greet(name string, purpose core.Purpose, task int) bool {
+// sayHello says whether the other end answers with anything but a refusal.
+func sayHello(name string, purpose core.Purpose, task int) bool {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil || unix.Connect(fd, &unix.SockaddrUnix{Name: name}) != nil {
 		return false
@@ -115,7 +119,7 @@ func greet(name string, purpose core.Purpose, task int) bool {
 		return false
 	}
 	defer c.Close()
-	g := core.Greeting{Purpose: purpose, Task: task, NumTasks: 2, Instance: 0, PID: os.Getpid()}
+	g := core.Hello{Purpose: purpose, Task: task, NumTasks: 2, Instance: 0, PID: os.Getpid()}
 	c.Queue(wire.Message{Kind: wire.Hello, Data: g.Encode()})
 	_, _ = c.Flush()
 	for end := time.Now().Add(200 * time.Millisecond); time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -132,7 +136,8 @@ func greet(name string, purpose core.Purpose, task int) bool {
 
 // tryFiles looks for traces and segments in the file system.
 func tryFiles() {
-	for _, pattern := range []string{"/dev/shm/*lapi*", os.Getenv("LAPI_TRACE_DIR") + "/lapi-trace*"} {
+	for _, pattern := range []string{"/dev/shm/*lapi*", os.Getenv("LAPI_TRACE_DIR") +
+		"/lapi-trace*"} {
 		names, _ := filepath.Glob(pattern)
 		for _, name := range names {
 			f, err := os.Open(name)
@@ -144,8 +149,9 @@ func tryFiles() {
 	}
 }
 
-// TestOutsider: a process of another user gets at no task's memory, segment, socket or trace, be the job launched or started by hand, and the job
-// does not notice. A peer of another user's job is such a process.
+// TestOutsider: a process of another user gets at no task's memory, segment, socket or trace, be
+// the job launched or started by hand, and the job does not notice. A peer of another user's job is
+// such a process.
 func TestOutsider(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("becoming another user needs root")
@@ -154,8 +160,10 @@ func TestOutsider(t *testing.T) {
 	attempts := func(t *testing.T, j *job, uid uint32) []byte { // of a process of that user
 		t.Helper()
 		attempt := exec.Command(program)
-		attempt.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d %d", outsider, j.tasks[0], j.tasks[1], max(j.launch, j.tasks[0])))
-		attempt.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+		attempt.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d %d", outsider, j.tasks[0],
+			j.tasks[1], max(j.launch, j.tasks[0])))
+		attempt.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid,
+			Gid: uid}}
 		out, err := attempt.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -166,7 +174,8 @@ func TestOutsider(t *testing.T) {
 		"launched": func() *job {
 			dir := open(t, t.TempDir())
 			t.Setenv("LAPI_TRACE_DIR", dir)
-			return start(t, "check", time.Second, "LAPI_USE_SHM=only", "MP_LAPI_TRACE_LEVEL=1", "LAPI_TRACE_SIZE=1")
+			return start(t, "check", time.Second, "LAPI_USE_SHM=only", "MP_LAPI_TRACE_LEVEL=1",
+				"LAPI_TRACE_SIZE=1")
 		},
 		"launched, UDP": func() *job { return start(t, "check", time.Second) },
 		"by hand":       func() *job { return startByHandShared(t, time.Second) },
@@ -178,7 +187,8 @@ func TestOutsider(t *testing.T) {
 				t.Errorf("%s", out)
 			}
 			n := bytes.Count(out, []byte("failed:"))
-			sockets, traces := bytes.Contains(out, []byte("greeting")), bytes.Contains(out, []byte("lapi-trace"))
+			sockets, traces := bytes.Contains(out, []byte("hello ")),
+				bytes.Contains(out, []byte("lapi-trace"))
 			t.Logf("%d attempts", n)
 			if n < 200 || sockets != (name == "by hand") || !traces && name == "launched" {
 				t.Errorf("%d attempts; sockets %v, traces %v", n, sockets, traces)

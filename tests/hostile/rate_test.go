@@ -11,8 +11,9 @@ import (
 // flood is how many packets a second the attacker sends.
 const flood = 50000
 
-// BenchmarkFlood compares a job's rate while the attacker floods one of its tasks with forged packets from the other's address to the rate while
-// it floods a socket that has nothing to do with the job: medians of interleaved trials, and their ratio.
+// BenchmarkFlood compares a job's rate while the attacker floods one of its tasks with forged
+// packets from the other's address to the rate while it floods a socket that has nothing to do with
+// the job: medians of interleaved trials, and their ratio.
 func BenchmarkFlood(b *testing.B) {
 	for _, level := range levels {
 		for _, mode := range []string{"small", "large"} {
@@ -21,7 +22,8 @@ func BenchmarkFlood(b *testing.B) {
 					var rates [2][]float64
 					for range 7 {
 						for attacked := range rates {
-							rates[attacked] = append(rates[attacked], underFlood(b, mode, level, attacked == 1))
+							rates[attacked] = append(rates[attacked],
+								underFlood(b, mode, level, attacked == 1))
 						}
 					}
 					bystander, victim := median(rates[0]), median(rates[1])
@@ -39,7 +41,8 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// underFlood is the rate of a job while a flood goes to task 1, or to a socket that takes it in and drops it.
+// underFlood is the rate of a job while a flood goes to task 1, or to a socket that takes it in and
+// drops it.
 func underFlood(b *testing.B, mode, level string, attack bool) float64 {
 	b.Helper()
 	const d = 1500 * time.Millisecond

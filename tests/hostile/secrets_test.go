@@ -80,7 +80,8 @@ func keyIn(t *testing.T, pid int) (key []byte) {
 			continue
 		}
 		b := m.read(t, pid)
-		if k := b[:core.KeySize]; !bytes.Equal(k, make([]byte, core.KeySize)) && bytes.Equal(b[core.KeySize:], make([]byte, len(b)-core.KeySize)) {
+		if k := b[:core.KeySize]; !bytes.Equal(k, make([]byte, core.KeySize)) &&
+			bytes.Equal(b[core.KeySize:], make([]byte, len(b)-core.KeySize)) {
 			if key != nil {
 				t.Errorf("process %d has two keys", pid)
 			}
@@ -97,7 +98,8 @@ func keyIn(t *testing.T, pid int) (key []byte) {
 func parts(key []byte) (all [][]byte) {
 	for i := 0; i < len(key); i += 16 {
 		q := key[i : i+16]
-		all = append(all, q, []byte(hex.EncodeToString(q)), []byte(strings.ToUpper(hex.EncodeToString(q))))
+		all = append(all, q, []byte(hex.EncodeToString(q)),
+			[]byte(strings.ToUpper(hex.EncodeToString(q))))
 	}
 	for shift := range 3 { // of base64, whatever stands before
 		s := base64.StdEncoding.EncodeToString(key[shift : shift+24])
@@ -106,7 +108,8 @@ func parts(key []byte) (all [][]byte) {
 	return all
 }
 
-// contains says whether any of them is in b. Pages of zeros, of which a process has many, are passed over.
+// contains says whether any of them is in b. Pages of zeros, of which a process has many, are
+// passed over.
 func contains(b []byte, parts [][]byte) bool {
 	zeros := make([]byte, os.Getpagesize())
 	for len(b) > 0 {
@@ -158,16 +161,19 @@ func searchProc(t *testing.T, who string, pid int, key []byte) {
 	}
 }
 
-// TestSecretsOfLaunchedJob: the key of a running job is in one page each of lapirun and the tasks, which no core dump contains, and nowhere else: not in other memory,
-// environments, argument lists, traces or output.
+// TestSecretsOfLaunchedJob: the key of a running job is in one page each of lapirun and the tasks,
+// which no core dump contains, and nowhere else: not in other memory, environments, argument lists,
+// traces or output.
 func TestSecretsOfLaunchedJob(t *testing.T) {
 	for _, level := range levels {
 		dir := t.TempDir()
-		j := start(t, "check", 2*time.Second, level, "MP_LAPI_TRACE_LEVEL=5", "LAPI_TRACE_DIR="+dir, "LAPI_TRACE_SIZE=4", "MP_INFOLEVEL=6")
+		j := start(t, "check", 2*time.Second, level, "MP_LAPI_TRACE_LEVEL=5", "LAPI_TRACE_DIR="+dir,
+			"LAPI_TRACE_SIZE=4", "MP_INFOLEVEL=6")
 		time.Sleep(500 * time.Millisecond) // sessions are there, messages go
 		thaw := j.freeze()
 		key := keyIn(t, j.launch)
-		for who, pid := range map[string]int{"lapirun": j.launch, "task 0": j.tasks[0], "task 1": j.tasks[1]} {
+		for who, pid := range map[string]int{"lapirun": j.launch, "task 0": j.tasks[0],
+			"task 1": j.tasks[1]} {
 			if !bytes.Equal(keyIn(t, pid), key) {
 				t.Errorf("%s has another key", who)
 			}
@@ -210,7 +216,8 @@ func TestForgottenKey(t *testing.T) {
 	k.finish()
 }
 
-// TestKeyFileSecrets: of a job started by hand neither the key nor the contents of its file are in memory that is dumped.
+// TestKeyFileSecrets: of a job started by hand neither the key nor the contents of its file are in
+// memory that is dumped.
 func TestKeyFileSecrets(t *testing.T) {
 	contents := make([]byte, 300)
 	rand.Read(contents)

@@ -9,7 +9,8 @@ import (
 // What each call promises, over shared memory in a node and UDP between nodes in one job.
 func TestConform(t *testing.T) {
 	w := newWorld(t, world.Shape{Nodes: 2, Links: 2})
-	for _, program := range []string{"env", "counters", "put", "get", "amsend", "vector", "xfer", "dgsp", "multicast", "rmw", "fence", "address", "recovery"} {
+	for _, program := range []string{"env", "counters", "put", "get", "amsend", "vector", "xfer",
+		"dgsp", "multicast", "rmw", "fence", "address", "recovery"} {
 		t.Run(program, func(t *testing.T) {
 			counted(t)
 			conforms(t, w, []int{2, 2}, program, "CONFORM_MODE=polling")
@@ -28,7 +29,8 @@ func TestConformFourNodes(t *testing.T) {
 	for _, program := range []string{"put", "fence", "address"} {
 		t.Run(program, func(t *testing.T) {
 			counted(t)
-			conforms(t, w, []int{1, 2, 1, 1}, program, "CONFORM_MODE=polling", "MP_EUIDEVICE=sn_all")
+			conforms(t, w, []int{1, 2, 1, 1}, program, "CONFORM_MODE=polling",
+				"MP_EUIDEVICE=sn_all")
 		})
 	}
 }
@@ -51,7 +53,8 @@ func TestIPv6(t *testing.T) {
 		environ string
 	}{
 		{"global", world.Shape{Nodes: 2, Links: 2, OnlyIPv6: true}, "MP_EUIDEVICE=sn_all"},
-		{"link_local", world.Shape{Nodes: 2, Links: 2, OnlyIPv6: true, NoGlobalIPv6: true}, "MP_EUIDEVICE=eth1"},
+		{"link_local", world.Shape{Nodes: 2, Links: 2, OnlyIPv6: true, NoGlobalIPv6: true},
+			"MP_EUIDEVICE=eth1"},
 	} {
 		t.Run(k.name, func(t *testing.T) {
 			counted(t)
@@ -100,8 +103,9 @@ func TestLoss(t *testing.T) {
 	}
 }
 
-// Nodes with jumbo frames and nodes without. A switch drops what is too long for the other side, so lapirun gives all the same packet size; a
-// router cuts it, or has the sender do so: then the user's packet size is honoured. Without segmentation offload, which passes virtual switches
+// Nodes with jumbo frames and nodes without. A switch drops what is too long for the other side, so
+// lapirun gives all the same packet size; a router cuts it, or has the sender do so: then the
+// user's packet size is honoured. Without segmentation offload, which passes virtual switches
 // whatever the length of a segment.
 func TestMTU(t *testing.T) {
 	for _, k := range []struct {
@@ -111,14 +115,18 @@ func TestMTU(t *testing.T) {
 	}{
 		{"jumbo", world.Shape{Nodes: 2, Links: 1, MTU: []int{9000, 9000}}, nil},
 		{"switch", world.Shape{Nodes: 2, Links: 1, MTU: []int{9000, 1500}}, nil},
-		{"switch_IPv6", world.Shape{Nodes: 2, Links: 1, MTU: []int{1280, 9000}, OnlyIPv6: true}, nil},
-		{"router", world.Shape{Nodes: 2, Links: 1, MTU: []int{9000, 1500}, Routed: true}, []string{"MP_UDP_PACKET_SIZE=8972"}},
-		{"router_IPv6", world.Shape{Nodes: 2, Links: 1, MTU: []int{9000, 1500}, Routed: true, OnlyIPv6: true}, []string{"MP_UDP_PACKET_SIZE=8952"}},
+		{"switch_IPv6", world.Shape{Nodes: 2, Links: 1, MTU: []int{1280, 9000}, OnlyIPv6: true},
+			nil},
+		{"router", world.Shape{Nodes: 2, Links: 1, MTU: []int{9000, 1500}, Routed: true},
+			[]string{"MP_UDP_PACKET_SIZE=8972"}},
+		{"router_IPv6", world.Shape{Nodes: 2, Links: 1, MTU: []int{9000, 1500}, Routed: true,
+			OnlyIPv6: true}, []string{"MP_UDP_PACKET_SIZE=8952"}},
 	} {
 		t.Run(k.name, func(t *testing.T) {
 			counted(t)
 			w := newWorld(t, k.shape)
-			conforms(t, w, []int{1, 1}, "put", append(k.environ, "CONFORM_MODE=polling", "MP_EUIDEVICE=eth0", "LAPI_UDP_GSO=off")...)
+			conforms(t, w, []int{1, 1}, "put", append(k.environ, "CONFORM_MODE=polling",
+				"MP_EUIDEVICE=eth0", "LAPI_UDP_GSO=off")...)
 		})
 	}
 }

@@ -54,7 +54,8 @@ func spread(t *testing.T, w *world.World, tasks []int, environ []string, program
 	if !filepath.IsAbs(program[0]) {
 		program[0] = filepath.Join(*build, program[0])
 	}
-	j := &job{t: t, cmd: exec.Command(filepath.Join(*build, "bin/lapirun"), append(append(args, "--"), program...)...), done: make(chan error, 1)}
+	j := &job{t: t, cmd: exec.Command(filepath.Join(*build, "bin/lapirun"),
+		append(append(args, "--"), program...)...), done: make(chan error, 1)}
 	j.cmd.Env = append(os.Environ(), environ...)
 	j.cmd.Stdout, j.cmd.Stderr = j, j
 	j.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -83,14 +84,16 @@ func steady(t *testing.T, w *world.World, tasks []int, environ ...string) *job {
 	return j
 }
 
-// goesOn waits until each driver of a job of steady has said several times more how far it is: so it makes progress now, however long that takes
-// on a busy machine. The first of these lines may be older.
+// goesOn waits until each driver of a job of steady has said several times more how far it is: so
+// it makes progress now, however long that takes on a busy machine. The first of these lines may be
+// older.
 func (j *job) goesOn(drivers int) {
 	j.t.Helper()
 	for driver := range drivers {
 		line := fmt.Sprintf("steady: task %d: at round ", driver)
 		want := strings.Count(j.out(), line) + 5
-		j.waitUntil(func(out string) bool { return strings.Count(out, line) >= want }, fmt.Sprintf("%q %d times", line, want))
+		j.waitUntil(func(out string) bool { return strings.Count(out, line) >= want },
+			fmt.Sprintf("%q %d times", line, want))
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 	"lapi/tests/net/world"
 )
 
-// abandonVariable makes this program build a world, start a job there, say so and wait to be killed.
+// abandonVariable makes this program build a world, start a job there, say so and wait to be
+// killed.
 const abandonVariable = "LAPI_NET_ABANDON"
 
 // TestAbandoned is that program, not a test.
@@ -28,12 +29,13 @@ func TestAbandoned(t *testing.T) {
 	time.Sleep(10 * time.Minute)
 }
 
-// Whoever runs the tests may be killed at any time: nothing is left, no process and so no namespace, link or file in /run either.
+// Whoever runs the tests may be killed at any time: nothing is left, no process and so no
+// namespace, link or file in /run either.
 func TestNothingIsLeft(t *testing.T) {
 	counted(t)
-	const mark = abandonVariable + "=left"
+	const tag = abandonVariable + "=left"
 	cmd := exec.Command("/proc/self/exe", "-test.run=^TestAbandoned$", "-build", *build)
-	cmd.Env = append(os.Environ(), mark)
+	cmd.Env = append(os.Environ(), tag)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -43,13 +45,14 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != "abandoned: ready"; {
 	}
-	if n := len(withMark(mark)); n < 5 { // this program outside and inside the enclave, lapirun, two tasks
+	// this program outside and inside the enclave, lapirun, two tasks
+	if n := len(withTag(tag)); n < 5 {
 		t.Errorf("only %d processes run", n)
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	for limit := time.Now().Add(hang); ; time.Sleep(10 * time.Millisecond) {
-		left := withMark(mark)
+		left := withTag(tag)
 		if len(left) == 0 {
 			return
 		}
@@ -59,12 +62,12 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// withMark returns the commands of the processes that have a mark in their environment.
-func withMark(mark string) (all []string) {
+// withTag returns the commands of the processes that have a tag in their environment.
+func withTag(tag string) (all []string) {
 	files, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, file := range files {
 		environ, err := os.ReadFile(file)
-		if err == nil && strings.Contains("\x00"+string(environ), "\x00"+mark+"\x00") {
+		if err == nil && strings.Contains("\x00"+string(environ), "\x00"+tag+"\x00") {
 			command, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
 			all = append(all, string(command))
 		}

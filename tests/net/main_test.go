@@ -1,5 +1,6 @@
-// Package net holds the tests over real networks: jobs whose tasks are on several nodes (docs/network.md). They run in an enclave of
-// their own, so nothing of them is left on the machine, however they end. `make net-test` builds what they need.
+// Package net holds the tests over real networks: jobs whose tasks are on several nodes
+// (docs/network.md). They run in an enclave of their own, so nothing of them is left on the
+// machine, however they end. `make net-test` builds what they need.
 package net
 
 import (
@@ -12,7 +13,8 @@ import (
 	"lapi/tests/net/world"
 )
 
-var build = flag.String("build", "../../build", "the folder with the library, lapirun and the programs")
+var build = flag.String("build", "../../build",
+	"the folder with the library, lapirun and the programs")
 
 func TestMain(m *testing.M) {
 	flag.Parse()

@@ -8,8 +8,9 @@ import (
 	"lapi/tests/net/world"
 )
 
-// A router's link gets narrower than the nodes' while a job runs. Towards it the router says so, unless that is kept from the origin; the other way what is
-// too long just vanishes. Everything arrives, and neither a node nor a router cuts a packet.
+// A router's link gets narrower than the nodes' while a job runs. Towards it the router says so,
+// unless that is kept from the origin; the other way what is too long just vanishes. Everything
+// arrives, and neither a node nor a router cuts a packet.
 func TestNarrowRouter(t *testing.T) {
 	for _, ipv6 := range []bool{false, true} {
 		for _, told := range []bool{true, false} {
@@ -23,7 +24,8 @@ func TestNarrowRouter(t *testing.T) {
 						}
 					}
 				}
-				j := spread(t, w, []int{1, 1}, []string{"MP_EUIDEVICE=eth0"}, "net/steady", "3", "1048576")
+				j := spread(t, w, []int{1, 1}, []string{"MP_EUIDEVICE=eth0"}, "net/steady", "3",
+					"1048576")
 				j.waitFor("steady: started")
 				time.Sleep(300 * time.Millisecond)
 				if err := w.Narrow(1, 0, 1400); err != nil {
@@ -33,7 +35,8 @@ func TestNarrowRouter(t *testing.T) {
 				for n := range 2 {
 					f, err := w.Fragments(n)
 					if err != nil || f.Created != 0 || f.Received != 0 {
-						t.Errorf("node %d has cut packets into %d fragments, and received %d, %v", n, f.Created, f.Received, err)
+						t.Errorf("node %d has cut packets into %d fragments, and received %d, %v",
+							n, f.Created, f.Received, err)
 					}
 					if n == 0 && told && f.Told == 0 {
 						t.Errorf("node 0 was not told that a packet was too long")

@@ -1,4 +1,5 @@
-# Tests and measurements over networks that they make themselves (docs/network.md). Included by the top Makefile.
+# Tests and measurements over networks that they make themselves (docs/network.md). Included by the
+# top Makefile.
 #
 #   make net-test         jobs over several nodes; NET_FLAGS="-test.run Outage -test.v" narrows it
 #   make bench-net        what several links are worth, and how long a failover takes

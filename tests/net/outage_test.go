@@ -9,7 +9,8 @@ import (
 
 const outage = 700 * time.Millisecond
 
-// The only link of a node fails and comes back: the job goes on where it was, with nothing lost, damaged or done twice.
+// The only link of a node fails and comes back: the job goes on where it was, with nothing lost,
+// damaged or done twice.
 func TestOutage(t *testing.T) {
 	for _, fault := range world.Faults {
 		t.Run(name(fault.Name), func(t *testing.T) {

@@ -9,8 +9,9 @@ import (
 	"lapi/tests/net/world"
 )
 
-// One of two links fails, comes back, and then the other does: the job goes on while it fails, and nothing is lost. How long that takes to begin
-// depends on what else the machine does; make bench-net measures it.
+// One of two links fails, comes back, and then the other does: the job goes on while it fails, and
+// nothing is lost. How long that takes to begin depends on what else the machine does; make
+// bench-net measures it.
 func TestFailover(t *testing.T) {
 	for _, fault := range world.Faults {
 		t.Run(name(fault.Name), func(t *testing.T) {
@@ -65,7 +66,8 @@ func TestStriping(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	spread(t, w, []int{1, 1}, []string{"MP_EUIDEVICE=sn_all"}, "net/stream", strconv.Itoa(megabytes)).wait()
+	spread(t, w, []int{1, 1}, []string{"MP_EUIDEVICE=sn_all"}, "net/stream",
+		strconv.Itoa(megabytes)).wait()
 	for link := range 2 {
 		if sent, err := w.Sent(0, link); err != nil || sent < megabytes<<20/5 {
 			t.Errorf("link %d has carried %d of %d bytes, %v", link, sent, megabytes<<20, err)
@@ -73,7 +75,8 @@ func TestStriping(t *testing.T) {
 	}
 }
 
-// What MP_EUIDEVICE and MP_INSTANCES make of the networks that the nodes have in common, as tasks see it.
+// What MP_EUIDEVICE and MP_INSTANCES make of the networks that the nodes have in common, as tasks
+// see it.
 func TestAddresses(t *testing.T) {
 	w := newWorld(t, world.Shape{Nodes: 2, Links: 2})
 	const one, other = "@1:10.77.0.%,eth0", "@1:10.77.1.%,eth1"
@@ -87,10 +90,13 @@ func TestAddresses(t *testing.T) {
 	} {
 		t.Run(environ, func(t *testing.T) {
 			counted(t)
-			j := spread(t, w, []int{1, 2}, strings.Fields(environ), "/bin/sh", "-c", `echo "task $MP_CHILD: $MP_COMMON_TASKS $MP_LAPI_INET_ADDR."`)
+			j := spread(t, w, []int{1, 2}, strings.Fields(environ), "/bin/sh", "-c",
+				`echo "task $MP_CHILD: $MP_COMMON_TASKS $MP_LAPI_INET_ADDR."`)
 			out := j.wait()
-			for line, node := range map[string]string{"task 0: 0 ": "1", "task 1: 1:2 ": "2", "task 2: 1:1 ": "2"} {
-				if full := line + strings.ReplaceAll(want, "%", node) + ".\n"; !strings.Contains(out, full) {
+			for line, node := range map[string]string{"task 0: 0 ": "1", "task 1: 1:2 ": "2",
+				"task 2: 1:1 ": "2"} {
+				if full := line + strings.ReplaceAll(want, "%", node) +
+					".\n"; !strings.Contains(out, full) {
 					t.Errorf("no line %q", full)
 				}
 			}

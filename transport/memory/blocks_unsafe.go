@@ -110,9 +110,9 @@ func within(a transport.Addr, n, stride, count uint64) bool {
 // Blocks that are moved by a few instructions. They are structures, not arrays, because the compiler moves an array by a call, lest
 // source and destination overlap.
 type (
-	block16 struct{ a, b uint64 }
-	block32 struct{ a, b, c, d uint64 }
-	block64 struct{ a, b block32 }
+	block16 struct{ a, b uint64 }       //lint:ignore U1000 only moved as a whole
+	block32 struct{ a, b, c, d uint64 } //lint:ignore U1000 only moved as a whole
+	block64 struct{ a, b block32 }      //lint:ignore U1000 only moved as a whole
 )
 
 // callWorth is the length from which a call for each block costs nothing that could be measured.

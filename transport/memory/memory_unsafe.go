@@ -47,13 +47,6 @@ func recoverFault(err *error, base transport.Addr) {
 	}
 }
 
-// recoverFaultAt is recoverFault where what is accessed moves on.
-func recoverFaultAt(err *error, base *transport.Addr) {
-	if r := recover(); r != nil {
-		*err = faultOf(r, *base)
-	}
-}
-
 // faultOf is the fault that a panic tells of; every other panic goes on.
 func faultOf(r any, base transport.Addr) error {
 	if f, ok := r.(interface{ Addr() uintptr }); ok {

@@ -50,7 +50,6 @@ type run struct {
 	refused   int
 	flushes   int // not done
 	events    int
-	disturbed int
 	restarts  int
 	news      []news
 	ending    bool

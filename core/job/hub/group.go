@@ -26,7 +26,8 @@ type round struct {
 
 func newGroup(numTasks int) *group {
 	return &group{
-		members: make([]*session, numTasks), left: make([]bool, numTasks), ending: make([]bool, numTasks), dead: make([]string, numTasks),
+		members: make([]*session, numTasks), left: make([]bool, numTasks),
+		ending: make([]bool, numTasks), dead: make([]string, numTasks),
 		rounds: make(map[uint32]*round),
 	}
 }
@@ -58,7 +59,8 @@ func (g *group) contribute(s *session, m wire.Message) error {
 	return nil
 }
 
-// complete sends all parts to all members; the descriptors are closed when the last of them has got its copy.
+// complete sends all parts to all members; the descriptors are closed when the last of them has got
+// its copy.
 func (g *group) complete(number uint32, r *round) {
 	delete(g.rounds, number)
 	data, files := wire.EncodeParts(r.parts)
@@ -74,7 +76,8 @@ func (g *group) complete(number uint32, r *round) {
 	}
 }
 
-// failWithout tells everybody who waits in an exchange for a task that will not contribute any more.
+// failWithout tells everybody who waits in an exchange for a task that will not contribute any
+// more.
 func (g *group) failWithout(taskID int) {
 	for number, r := range g.rounds {
 		if r.present[taskID] {
@@ -88,8 +91,8 @@ func (g *group) failWithout(taskID int) {
 	}
 }
 
-// obituary is what the members hear of a task that is dead.
-func (g *group) obituary(taskID int) wire.Message {
+// deathNotice is what the members are told of a task that is dead.
+func (g *group) deathNotice(taskID int) wire.Message {
 	kind := wire.Died
 	if g.ending[taskID] {
 		kind = wire.Ended

@@ -1,16 +1,17 @@
-// Package hub is the launcher's side of the wire-up: it accepts sessions of tasks, passes their contributions to exchanges
-// around, and tells them of deaths.
+// Package hub is the launcher's side of the wire-up: it accepts sessions of tasks, passes their
+// contributions to exchanges around, and tells them of deaths.
 //
-// Every task has a control socket, which it inherits; over it come Hello messages, each with a socket for one session. The n-th session
-// that each task opens of a LAPI instance form a group; an exchange is among the members of a group. So a task
-// that has left an instance and opens it again meets the others' next sessions, never their present ones.
+// Every task has a control socket, which it inherits; over it come Hello messages, each with a
+// socket for one session. The n-th session that each task opens of a LAPI instance form a group; an
+// exchange is among the members of a group. So a task that has left an instance and opens it again
+// joins the others' next sessions, never their present ones.
 //
-// A task is dead to a group if its process has ended, or its session's socket was closed, before the session said Leave.
-// It has ended, which is less, if the session said Ending.
-// A closed socket is reported after reapDelay, because the launcher will know by then how the process ended.
+// A task is dead to a group if its process has ended, or its session's socket was closed, before
+// the session said Leave. It has ended, which is less, if the session said Ending. A closed socket
+// is reported after reapDelay, because the launcher will know by then how the process ended.
 //
-// All methods may be called by several goroutines. One mutex guards everything; it is not held while sockets are read or
-// written: each session has a goroutine for either direction.
+// All methods may be called by several goroutines. One mutex guards everything; it is not held
+// while sockets are read or written: each session has a goroutine for either direction.
 package hub
 
 import (
@@ -24,8 +25,9 @@ import (
 	"lapi/core/job/wire"
 )
 
-// reapDelay is how long the hub waits for the rest of a socket's messages after TaskEnded, and, unless SetReapDelay says otherwise, for TaskEnded
-// after a session's socket was closed. LAPI must know of a death on its node within a second.
+// reapDelay is how long the hub waits for the rest of a socket's messages after TaskEnded, and,
+// unless SetReapDelay says otherwise, for TaskEnded after a session's socket was closed. LAPI must
+// know of a death on its node within a second.
 const reapDelay = 300 * time.Millisecond
 
 // Hub serves one job.
@@ -51,17 +53,20 @@ type groupID struct{ instance, incarnation int }
 
 // New returns a hub for a job of numTasks tasks with the given key of job.KeySize bytes.
 func New(numTasks int, key []byte) *Hub {
-	h := &Hub{key: key, tasks: make([]task, numTasks), groups: make(map[groupID]*group), reap: reapDelay}
+	h := &Hub{key: key, tasks: make([]task, numTasks), groups: make(map[groupID]*group),
+		reap: reapDelay}
 	for t := range h.tasks {
 		h.tasks[t].opened = make(map[int]int)
 	}
 	return h
 }
 
-// SetReapDelay says how long the end of a session's socket waits to be explained by TaskEnded. Before the first Serve.
+// SetReapDelay says how long the end of a session's socket waits to be explained by TaskEnded.
+// Before the first Serve.
 func (h *Hub) SetReapDelay(d time.Duration) { h.reap = d }
 
-// Serve reads the control socket of a task, which it takes over, until every process that holds the other end has ended.
+// Serve reads the control socket of a task, which it takes over, until every process that holds the
+// other end has ended.
 func (h *Hub) Serve(taskID int, socket int) error {
 	link, err := newLink(socket)
 	if err != nil {
@@ -76,7 +81,7 @@ func (h *Hub) Serve(taskID int, socket int) error {
 			if err != nil {
 				break
 			}
-			h.greeted(taskID, m)
+			h.hello(taskID, m)
 		}
 		h.mu.Lock()
 		h.tasks[taskID].control = nil
@@ -86,8 +91,9 @@ func (h *Hub) Serve(taskID int, socket int) error {
 	return nil
 }
 
-// Abandoned says whether some process still holds a task's control socket, but none has begun a session by it: if the process that was started as the
-// task has ended, another goes on in its place that is yet to call LAPI_Init.
+// Abandoned says whether some process still holds a task's control socket, but none has begun a
+// session by it: if the process that was started as the task has ended, another goes on instead
+// that is yet to call LAPI_Init.
 func (h *Hub) Abandoned(taskID int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -119,8 +125,8 @@ func (h *Hub) TaskEnded(taskID int, how string) {
 	time.AfterFunc(reapDelay, func() { h.endSessions(taskID) })
 }
 
-// endSessions ends what a task that has ended leaves open: a child that it forked may hold its sockets. What it had sent before
-// is still read, and may be a Leave.
+// endSessions ends what a task that has ended leaves open: a child that it forked may hold its
+// sockets. What it had sent before is still read, and may be a Leave.
 func (h *Hub) endSessions(taskID int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -134,7 +140,7 @@ func (h *Hub) endSessions(taskID int) {
 	}
 }
 
-func (h *Hub) greeted(taskID int, m wire.Message) {
+func (h *Hub) hello(taskID int, m wire.Message) {
 	if m.Kind != wire.Hello || len(m.Files) != 1 {
 		m.CloseFiles()
 		return
@@ -143,13 +149,13 @@ func (h *Hub) greeted(taskID int, m wire.Message) {
 	if err != nil {
 		return
 	}
-	g, err := job.ParseGreeting(m.Data)
+	g, err := job.ParseHello(m.Data)
 	if err == nil && (g.Task != taskID || g.NumTasks != len(h.tasks)) {
 		err = fmt.Errorf("this process was started as task %d of %d, but its MP_CHILD and MP_PROCS say task %d of %d",
 			taskID, len(h.tasks), g.Task, g.NumTasks)
 	}
-	if err == nil && g.Purpose == job.Return {
-		err = errors.New("tasks that lapirun has started do not come back")
+	if err == nil && g.Purpose == job.Rejoin {
+		err = errors.New("tasks that lapirun has started do not rejoin")
 	}
 	if err != nil {
 		link.sendAndClose(wire.Message{Kind: wire.Refuse, Data: []byte(err.Error())})
@@ -177,20 +183,20 @@ func (h *Hub) join(s *session, instance int) {
 	if g == nil {
 		g = newGroup(len(h.tasks))
 		h.groups[id] = g
-		h.buryAbsent(g, id)
+		h.markAbsent(g, id)
 	}
 	s.group, s.id = g, id
 	g.members[s.task] = s
 	g.joined++
 	for dead, how := range g.dead {
 		if how != "" {
-			s.send(g.obituary(dead), nil)
+			s.send(g.deathNotice(dead), nil)
 		}
 	}
 }
 
-// buryAbsent marks the tasks that will never join g, because they have ended with fewer sessions.
-func (h *Hub) buryAbsent(g *group, id groupID) {
+// markAbsent marks the tasks that will never join g, because they have ended with fewer sessions.
+func (h *Hub) markAbsent(g *group, id groupID) {
 	for t := range h.tasks {
 		if h.tasks[t].ended && h.tasks[t].opened[id.instance] <= id.incarnation {
 			g.dead[t] = h.tasks[t].how
@@ -198,7 +204,8 @@ func (h *Hub) buryAbsent(g *group, id groupID) {
 	}
 }
 
-// died marks a task dead in a group that it has not left, tells the members and fails the exchanges that need it. mu is held.
+// died marks a task dead in a group that it has not left, tells the members and fails the exchanges
+// that need it. mu is held.
 func (h *Hub) died(g *group, taskID int, how string) {
 	if g.left[taskID] || g.dead[taskID] != "" {
 		return
@@ -209,7 +216,7 @@ func (h *Hub) died(g *group, taskID int, how string) {
 	}
 	for _, s := range g.members {
 		if s != nil && s.task != taskID {
-			s.send(g.obituary(taskID), nil)
+			s.send(g.deathNotice(taskID), nil)
 		}
 	}
 	g.failWithout(taskID)
@@ -231,7 +238,8 @@ func (h *Hub) closed(s *session) {
 	})
 }
 
-// finish declares the death of a session that ended without Leave, and forgets its group once nobody is in it. mu is held.
+// finish declares the death of a session that ended without Leave, and forgets its group once
+// nobody is in it. mu is held.
 func (h *Hub) finish(s *session) {
 	if s.finished {
 		return
@@ -249,7 +257,8 @@ func (h *Hub) finish(s *session) {
 	h.forget(s.id, g)
 }
 
-// forget drops a group once all its sessions have ended and nobody will join it any more. mu is held.
+// forget drops a group once all its sessions have ended and nobody will join it any more. mu is
+// held.
 func (h *Hub) forget(id groupID, g *group) {
 	if g.over == g.joined && g.allAccounted() {
 		g.discard()

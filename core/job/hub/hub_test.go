@@ -38,14 +38,15 @@ func newBench(t *testing.T, n int) *bench {
 	return b
 }
 
-// greet sends a Hello over a task's control socket and returns the session's end.
-func (b *bench) greet(task int, data []byte) *wire.Conn {
+// sayHello sends a Hello over a task's control socket and returns the session's end.
+func (b *bench) sayHello(task int, data []byte) *wire.Conn {
 	b.t.Helper()
 	mine, theirs, err := wire.Pair()
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if err := wire.SendTo(b.control[task], wire.Message{Kind: wire.Hello, Data: data, Files: []int{theirs}}); err != nil {
+	if err := wire.SendTo(b.control[task], wire.Message{Kind: wire.Hello, Data: data,
+		Files: []int{theirs}}); err != nil {
 		b.t.Fatal(err)
 	}
 	unix.Close(theirs)
@@ -59,8 +60,8 @@ func (b *bench) greet(task int, data []byte) *wire.Conn {
 
 func (b *bench) join(task, instance int) *wire.Conn {
 	b.t.Helper()
-	g := job.Greeting{Purpose: job.Join, Task: task, NumTasks: len(b.control), Instance: instance}
-	c := b.greet(task, g.Encode())
+	g := job.Hello{Purpose: job.Join, Task: task, NumTasks: len(b.control), Instance: instance}
+	c := b.sayHello(task, g.Encode())
 	b.expect(c, wire.Welcome)
 	return c
 }
@@ -77,7 +78,8 @@ func (b *bench) next(c *wire.Conn) (wire.Message, bool) {
 		if ok {
 			return m, true
 		}
-		if n, _ := unix.Poll([]unix.PollFd{{Fd: int32(c.Fd()), Events: unix.POLLIN}}, int(guard.Milliseconds())); n == 0 {
+		if n, _ := unix.Poll([]unix.PollFd{{Fd: int32(c.Fd()), Events: unix.POLLIN}},
+			int(guard.Milliseconds())); n == 0 {
 			b.t.Fatal("the hub says nothing")
 		}
 	}
@@ -100,25 +102,28 @@ func (b *bench) send(c *wire.Conn, m wire.Message) {
 	}
 }
 
-func TestBadGreetings(t *testing.T) {
+func TestBadHellos(t *testing.T) {
 	b := newBench(t, 2)
-	for name, g := range map[string]job.Greeting{
+	for name, g := range map[string]job.Hello{
 		"another task":   {Purpose: job.Join, Task: 1, NumTasks: 2},
 		"another number": {Purpose: job.Join, Task: 0, NumTasks: 3},
 		"instance":       {Purpose: job.Join, Task: 0, NumTasks: 2, Instance: 16},
-		"return":         {Purpose: job.Return, Task: 0, NumTasks: 2},
+		"return":         {Purpose: job.Rejoin, Task: 0, NumTasks: 2},
 		"purpose":        {Purpose: 9, Task: 0, NumTasks: 2},
 	} {
-		c := b.greet(0, g.Encode())
+		c := b.sayHello(0, g.Encode())
 		if m, ok := b.next(c); !ok || m.Kind != wire.Refuse || len(m.Data) == 0 {
 			t.Errorf("%s: %+v %v", name, m, ok)
 		}
 	}
-	// Not a greeting, or one without a socket: nobody is there to be answered, and the hub goes on.
-	if err := wire.SendTo(b.control[0], wire.Message{Kind: wire.Hello, Data: []byte("?")}); err != nil {
+	// Not a hello, or one without a socket: nobody is there to be answered, and the hub goes
+	// on.
+	if err := wire.SendTo(b.control[0], wire.Message{Kind: wire.Hello,
+		Data: []byte("?")}); err != nil {
 		t.Fatal(err)
 	}
-	if err := wire.SendTo(b.control[0], wire.Message{Kind: wire.Leave, Files: []int{0, 1}}); err != nil {
+	if err := wire.SendTo(b.control[0], wire.Message{Kind: wire.Leave,
+		Files: []int{0, 1}}); err != nil {
 		t.Fatal(err)
 	}
 	b.join(0, 0)
@@ -160,7 +165,8 @@ func TestSessionsOfOneTaskAreApart(t *testing.T) {
 	}
 }
 
-// A task that opens an instance after another has ended hears of that death at once, and its exchange fails.
+// A task that opens an instance after another has ended is told of that death at once, and its
+// exchange fails.
 func TestLateOpenHearsOfDeath(t *testing.T) {
 	b := newBench(t, 2)
 	b.hub.TaskEnded(1, "exited with status 3")
@@ -170,7 +176,8 @@ func TestLateOpenHearsOfDeath(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	b.send(c, wire.Message{Kind: wire.Part})
-	if m := b.expect(c, wire.Failed); !strings.Contains(string(m.Data), "status 3 before it called LAPI_Init") {
+	if m := b.expect(c, wire.Failed); !strings.Contains(string(m.Data),
+		"status 3 before it called LAPI_Init") {
 		t.Errorf("%q", m.Data)
 	}
 }
@@ -189,7 +196,7 @@ func TestEndKnownBeforeLeave(t *testing.T) {
 	}
 }
 
-// A session that said Ending has ended, one that did not has died; late comers hear the same.
+// A session that said Ending has ended, one that did not has died; late comers are told the same.
 func TestEndingIsNoDeath(t *testing.T) {
 	b := newBench(t, 3)
 	stays, ends, dies := b.join(0, 0), b.join(1, 0), b.join(2, 0)
@@ -221,7 +228,8 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// Nothing is kept of sessions that are over: descriptors of complete and of failed exchanges, groups.
+// Nothing is kept of sessions that are over: descriptors of complete and of failed exchanges,
+// groups.
 func TestNothingIsKept(t *testing.T) {
 	b := newBench(t, 3)
 	before := openFiles(t)

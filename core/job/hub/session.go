@@ -10,7 +10,8 @@ import (
 	"lapi/core/job/wire"
 )
 
-// link is a wire.Conn whose goroutines sleep in the runtime's poller. One goroutine receives, one sends.
+// link is a wire.Conn whose goroutines sleep in the runtime's poller. One goroutine receives, one
+// sends.
 type link struct {
 	f       *os.File
 	raw     syscall.RawConn
@@ -73,7 +74,8 @@ func (l *link) sendAndClose(m wire.Message) {
 
 // shutdown lets receive read what has arrived and then see the end.
 func (l *link) shutdown() {
-	_ = l.raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_RDWR) }) // an error: it is closed already
+	// an error: it is closed already
+	_ = l.raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_RDWR) })
 }
 
 // held says whether a process has the other end open.
@@ -91,7 +93,8 @@ func (l *link) close() {
 	l.f.Close()
 }
 
-// session is one task's part in a group. task, hub, link, group and id are constant once it has joined.
+// session is one task's part in a group. task, hub, link, group and id are constant once it has
+// joined.
 type session struct {
 	hub   *Hub
 	task  int

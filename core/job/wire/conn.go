@@ -34,7 +34,8 @@ func NewConn(fd int) (*Conn, error) {
 // Fd is the socket; -1 after Close.
 func (c *Conn) Fd() int { return c.fd }
 
-// Close closes the socket and the descriptors of a half-received message. Descriptors queued for sending stay open: they are the sender's.
+// Close closes the socket and the descriptors of a half-received message. Descriptors queued for
+// sending stay open: they are the sender's.
 func (c *Conn) Close() {
 	if c.fd >= 0 {
 		unix.Close(c.fd)
@@ -44,13 +45,16 @@ func (c *Conn) Close() {
 	c.out = nil
 }
 
-// Drop forgets a half-received message and closes its descriptors; for who closes the socket by other means.
+// Drop forgets a half-received message and closes its descriptors; for a caller that closes the
+// socket by other means.
 func (c *Conn) Drop() { c.in.drop() }
 
-// Queue appends m to what Flush sends. The data and the descriptors must stay as they are until it is sent.
+// Queue appends m to what Flush sends. The data and the descriptors must stay as they are until it
+// is sent.
 func (c *Conn) Queue(m Message) { c.out = append(c.out, &cutter{m: m}) }
 
-// Flush sends what it can. It returns true when nothing is left, false when the socket must become writable first. An error is final.
+// Flush sends what it can. It returns true when nothing is left, false when the socket must become
+// writable first. An error is final.
 func (c *Conn) Flush() (bool, error) {
 	for len(c.out) > 0 {
 		record, files, last := c.out[0].peek()
@@ -80,7 +84,8 @@ func sendRecord(fd int, record []byte, files []int) error {
 		switch {
 		case err == unix.EINTR:
 		case err == unix.ETOOMANYREFS && wait < 4*time.Second:
-			// More descriptors of this user are under way than it may have open: until their receivers take them.
+			// More descriptors of this user are under way than it may have open: until
+			// their receivers take them.
 			time.Sleep(wait)
 			wait *= 2
 		case errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE):
@@ -91,7 +96,8 @@ func sendRecord(fd int, record []byte, files []int) error {
 	}
 }
 
-// Receive returns the next message if it is complete. io.EOF: the other end has closed the socket; every other error is final too.
+// Receive returns the next message if it is complete. io.EOF: the other end has closed the socket;
+// every other error is final too.
 func (c *Conn) Receive(s *Scratch) (m Message, ok bool, err error) {
 	for {
 		record, files, err := receiveRecord(c.fd, s)
@@ -112,8 +118,10 @@ func receiveRecord(fd int, s *Scratch) ([]byte, []int, error) {
 	var n, control, flags int
 	var err error
 	for {
-		n, control, flags, _, err = unix.Recvmsg(fd, s.record[:], s.control[:], unix.MSG_DONTWAIT|unix.MSG_CMSG_CLOEXEC)
-		// ECONNRESET comes once, when the other end closed without having read all; what it had sent can still be read.
+		n, control, flags, _, err = unix.Recvmsg(fd, s.record[:], s.control[:],
+			unix.MSG_DONTWAIT|unix.MSG_CMSG_CLOEXEC)
+		// ECONNRESET comes once, when the other end closed without having read all; what it
+		// had sent can still be read.
 		if err != unix.EINTR && err != unix.ECONNRESET {
 			break
 		}
@@ -149,11 +157,13 @@ func parseFiles(control []byte) ([]int, error) {
 	}
 	var files []int
 	for i := range messages {
-		if messages[i].Header.Level != unix.SOL_SOCKET || messages[i].Header.Type != unix.SCM_RIGHTS {
+		if messages[i].Header.Level != unix.SOL_SOCKET ||
+			messages[i].Header.Type != unix.SCM_RIGHTS {
 			continue
 		}
 		if len(messages[i].Data)%4 != 0 { // ParseUnixRights would read beyond its end
-			return files, fmt.Errorf("%w: %d bytes of descriptors", ErrMalformed, len(messages[i].Data))
+			return files, fmt.Errorf("%w: %d bytes of descriptors", ErrMalformed,
+				len(messages[i].Data))
 		}
 		fds, err := unix.ParseUnixRights(&messages[i])
 		if err != nil {
@@ -173,8 +183,8 @@ func Pair() (a, b int, err error) {
 	return p[0], p[1], nil
 }
 
-// SendTo sends m over a socket that other threads or processes may use too, waiting for room. m must fit one record. io.EOF: nobody
-// reads it any more.
+// SendTo sends m over a socket that other threads or processes may use too, waiting for room. m
+// must fit one record. io.EOF: nobody reads it any more.
 func SendTo(fd int, m Message) error {
 	c := cutter{m: m}
 	record, files, last := c.peek()
@@ -186,7 +196,8 @@ func SendTo(fd int, m Message) error {
 		if err != unix.EAGAIN {
 			return err
 		}
-		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}, -1); err != nil && err != unix.EINTR {
+		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}},
+			-1); err != nil && err != unix.EINTR {
 			return err
 		}
 	}

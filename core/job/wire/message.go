@@ -25,20 +25,24 @@ type Kind uint8
 
 // Kinds of messages, and who sends them.
 const (
-	Hello   Kind = iota + 1 // task to launcher (with the session's socket), connecting task to listening task
-	Welcome                 // the answer: accepted
-	Refuse                  // the answer: not accepted, Data is the reason
-	Part                    // one task's contribution to the exchange of round Number
-	Parts                   // launcher to task: all contributions to round Number
-	Failed                  // launcher to task: round Number will never be complete, Data is the reason
-	Died                    // launcher to task: task Number has died, Data says how
-	Leave                   // this session ends in good order
-	Ending                  // this task's process ends on purpose, with status 0, but its session has not left
-	Ended                   // launcher to task: task Number has ended after Ending, Data says how
+	// task to launcher (with the session's socket), connecting task to listening task
+	Hello   Kind = iota + 1
+	Welcome      // the answer: accepted
+	Refuse       // the answer: not accepted, Data is the reason
+	Part         // one task's contribution to the exchange of round Number
+	Parts        // launcher to task: all contributions to round Number
+	// launcher to task: round Number will never be complete, Data is the reason
+	Failed
+	Died  // launcher to task: task Number has died, Data says how
+	Leave // this session ends in good order
+	// this task's process ends on purpose, with status 0, but its session has not left
+	Ending
+	Ended // launcher to task: task Number has ended after Ending, Data says how
 	lastKind
 )
 
-// Message is one message. Its files are this process's descriptors; those of a received message belong to the receiver.
+// Message is one message. Its files are this process's descriptors; those of a received message
+// belong to the receiver.
 type Message struct {
 	Kind   Kind
 	Number uint32
@@ -75,7 +79,8 @@ func (h header) encode(b []byte) {
 	binary.LittleEndian.PutUint32(b[4:], h.number)
 }
 
-// Record is the one record of a message that has neither data nor descriptors, for who sends it without a Conn.
+// Record is the one record of a message that has neither data nor descriptors, for a caller that
+// sends it without a Conn.
 func Record(kind Kind) []byte {
 	b := make([]byte, headerSize)
 	header{kind: kind}.encode(b)
@@ -89,7 +94,8 @@ func decodeHeader(b []byte) (header, error) {
 	if b[0] != Version {
 		return header{}, fmt.Errorf("%w: protocol version %d, not %d: the job mixes releases of the library", ErrMalformed, b[0], Version)
 	}
-	h := header{kind: Kind(b[1]), more: b[2] == 1, files: int(b[3]), number: binary.LittleEndian.Uint32(b[4:])}
+	h := header{kind: Kind(b[1]), more: b[2] == 1, files: int(b[3]),
+		number: binary.LittleEndian.Uint32(b[4:])}
 	if h.kind == 0 || h.kind >= lastKind || b[2] > 1 || h.files > MaxRecordFiles {
 		return header{}, fmt.Errorf("%w: header % x", ErrMalformed, b[:headerSize])
 	}

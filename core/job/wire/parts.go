@@ -31,7 +31,8 @@ func EncodeParts(all []Contribution) (data []byte, files []int) {
 	return data, files
 }
 
-// DecodeParts unpacks what EncodeParts packed; tasks are in 0 to numTasks-1 and come once each at most. The results share data and files.
+// DecodeParts unpacks what EncodeParts packed; tasks are in 0 to numTasks-1 and come once each at
+// most. The results share data and files.
 func DecodeParts(data []byte, files []int, numTasks int) ([]Contribution, error) {
 	seen := make([]bool, numTasks)
 	var all []Contribution
@@ -43,15 +44,18 @@ func DecodeParts(data []byte, files []int, numTasks int) ([]Contribution, error)
 		n := binary.LittleEndian.Uint32(data[4:])
 		f := binary.LittleEndian.Uint32(data[8:])
 		data = data[contributionHeader:]
-		if uint64(task) >= uint64(numTasks) || seen[task] || uint64(n) > uint64(len(data)) || uint64(f) > uint64(len(files)) {
-			return nil, fmt.Errorf("%w: contribution of task %d with %d bytes and %d descriptors", ErrMalformed, task, n, f)
+		if uint64(task) >= uint64(numTasks) || seen[task] || uint64(n) > uint64(len(data)) ||
+			uint64(f) > uint64(len(files)) {
+			return nil, fmt.Errorf("%w: contribution of task %d with %d bytes and %d descriptors",
+				ErrMalformed, task, n, f)
 		}
 		seen[task] = true
 		all = append(all, Contribution{Task: int(task), Data: data[:n:n], Files: files[:f:f]})
 		data, files = data[n:], files[f:]
 	}
 	if len(files) > 0 {
-		return nil, fmt.Errorf("%w: %d descriptors that belong to no task", ErrMalformed, len(files))
+		return nil, fmt.Errorf("%w: %d descriptors that belong to no task", ErrMalformed,
+			len(files))
 	}
 	return all, nil
 }

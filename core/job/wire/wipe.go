@@ -1,6 +1,7 @@
 package wire
 
-// Wipe clears b, which held a secret, and the vector registers of the processor, which copied it: a signal would store them on a stack.
+// Wipe clears b, which held a secret, and the vector registers of the processor, which copied it: a
+// signal would store them on a stack.
 func Wipe(b []byte) {
 	clear(b)
 	var from, to [256]byte

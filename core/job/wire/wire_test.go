@@ -56,7 +56,8 @@ func TestSizes(t *testing.T) {
 	for _, n := range []int{0, 1, MaxRecord - 1, MaxRecord, MaxRecord + 1, 10*MaxRecord + 7} {
 		data := bytes.Repeat([]byte{byte(n), 2, 3}, n/3+1)[:n]
 		got := pass(t, a, b, Message{Kind: Part, Number: uint32(n), Data: data})
-		if got.Kind != Part || got.Number != uint32(n) || !bytes.Equal(got.Data, data) || len(got.Files) != 0 {
+		if got.Kind != Part || got.Number != uint32(n) || !bytes.Equal(got.Data, data) ||
+			len(got.Files) != 0 {
 			t.Errorf("%d bytes arrive as %d", n, len(got.Data))
 		}
 	}
@@ -72,7 +73,8 @@ func TestFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := unix.Pwrite(fd, binary.LittleEndian.AppendUint32(nil, uint32(i)), 0); err != nil {
+			if _, err := unix.Pwrite(fd, binary.LittleEndian.AppendUint32(nil, uint32(i)),
+				0); err != nil {
 				t.Fatal(err)
 			}
 			files = append(files, fd)
@@ -84,10 +86,12 @@ func TestFiles(t *testing.T) {
 		}
 		for i, fd := range got.Files {
 			var b [4]byte
-			if _, err := unix.Pread(fd, b[:], 0); err != nil || binary.LittleEndian.Uint32(b[:]) != uint32(i) {
+			if _, err := unix.Pread(fd, b[:], 0); err != nil ||
+				binary.LittleEndian.Uint32(b[:]) != uint32(i) {
 				t.Fatalf("file %d holds % x, %v", i, b, err)
 			}
-			if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != nil || flags&unix.FD_CLOEXEC == 0 {
+			if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != nil ||
+				flags&unix.FD_CLOEXEC == 0 {
 				t.Fatalf("file %d: flags %#x, %v", i, flags, err)
 			}
 		}
@@ -95,7 +99,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// What was sent before the other end closed is received, though the closing end left something unread.
+// What was sent before the other end closed is received, though the closing end left something
+// unread.
 func TestReadableAfterClose(t *testing.T) {
 	a, b := conns(t)
 	b.Queue(Message{Kind: Part, Data: []byte("never read")})
@@ -168,18 +173,29 @@ func TestMalformedRecords(t *testing.T) {
 }
 
 func TestPartsAgain(t *testing.T) {
-	all := []Contribution{{2, []byte("two"), []int{20, 21}}, {0, nil, nil}, {1, []byte{}, []int{10}}}
+	all := []Contribution{{2, []byte("two"), []int{20, 21}}, {0, nil, nil},
+		{1, []byte{}, []int{10}}}
 	data, files := EncodeParts(all)
 	got, err := DecodeParts(data, files, 3)
-	if err != nil || len(got) != 3 || got[0].Task != 2 || string(got[0].Data) != "two" || len(got[0].Files) != 2 || got[2].Files[0] != 10 {
+	if err != nil || len(got) != 3 || got[0].Task != 2 || string(got[0].Data) != "two" ||
+		len(got[0].Files) != 2 || got[2].Files[0] != 10 {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	for name, broken := range map[string]func() ([]Contribution, error){
-		"task too high":  func() ([]Contribution, error) { return DecodeParts(data, files, 2) },
-		"cut":            func() ([]Contribution, error) { return DecodeParts(data[:len(data)-1], files, 3) },
-		"files missing":  func() ([]Contribution, error) { return DecodeParts(data, files[:2], 3) },
-		"files too many": func() ([]Contribution, error) { return DecodeParts(data, append(files, 1), 3) },
-		"twice":          func() ([]Contribution, error) { return DecodeParts(append(data, data...), files, 3) },
+		"task too high": func() ([]Contribution, error) { return DecodeParts(data, files, 2) },
+		"cut": func() ([]Contribution, error) {
+			return DecodeParts(data[:len(data)-1],
+				files, 3)
+		},
+		"files missing": func() ([]Contribution, error) { return DecodeParts(data, files[:2], 3) },
+		"files too many": func() ([]Contribution, error) {
+			return DecodeParts(data,
+				append(files, 1), 3)
+		},
+		"twice": func() ([]Contribution, error) {
+			return DecodeParts(append(data, data...),
+				files, 3)
+		},
 	} {
 		if got, err := broken(); !errors.Is(err, ErrMalformed) {
 			t.Errorf("%s: %+v, %v", name, got, err)
@@ -205,7 +221,8 @@ func FuzzParts(f *testing.F) {
 	})
 }
 
-// FuzzControl gives the reader of control messages what no kernel would: it finds descriptors or an error, and reads nothing beside.
+// FuzzControl gives the reader of control messages what no kernel would: it finds descriptors or an
+// error, and reads nothing beside.
 func FuzzControl(f *testing.F) {
 	f.Add(unix.UnixRights(3, 4))
 	f.Add(append(unix.UnixRights(1), unix.UnixRights(2)...))
@@ -219,7 +236,8 @@ func FuzzControl(f *testing.F) {
 
 // FuzzRecords feeds an assembler with records of any content.
 func FuzzRecords(f *testing.F) {
-	f.Add([]byte{Version, byte(Part), 1, 0, 0, 0, 0, 0, 1, 2}, []byte{Version, byte(Part), 0, 0, 0, 0, 0, 0, 3})
+	f.Add([]byte{Version, byte(Part), 1, 0, 0, 0, 0, 0, 1, 2},
+		[]byte{Version, byte(Part), 0, 0, 0, 0, 0, 0, 3})
 	f.Fuzz(func(t *testing.T, one, two []byte) {
 		var a assembler
 		for _, r := range [][]byte{one, two} {

@@ -59,6 +59,7 @@ static void test_procedures(void)
 	uintptr_t variable = (uintptr_t)a_handler, index = 7, *allocated = malloc(sizeof *allocated);
 	uint64_t name = cshim_procedure_name((void *)(uintptr_t)a_handler), there;
 
+	CHECK(allocated);
 	*allocated = 12345678;
 	CHECK(sent((void *)(uintptr_t)a_handler) == name && (name & CSHIM_PROCEDURE_NAME));
 	CHECK(sent(&variable) == variable && sent(&index) == 7 && sent((void *)(uintptr_t)&constant) == 5 && sent(allocated) == 12345678);

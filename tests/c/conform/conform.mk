@@ -1,5 +1,5 @@
-# Conformance, host and kill tests from C. Included by the top Makefile; everything made goes to build/conform.
-# Programs see only include/ and the built library, as a user's would.
+# Conformance, host and kill tests from C. Included by the top Makefile; everything made goes to
+# build/conform. Programs see only include/ and the built library, as a user's would.
 
 CONFORM_BUILD    := $(BUILD)/conform
 CONFORM_DIR      := tests/c/conform
@@ -79,7 +79,8 @@ conform-build: $(CONFORM_BINARIES) $(HOST_BINARIES) $(RUN)
 conform: conform-build
 	@BUILD=$(BUILD) bash tests/c/run-tests quick
 
-# What the fast lane does, without it and with a coin at each call; tests/c/conform runs with it anyhow.
+# What the fast lane does, without it and with a coin at each call; tests/c/conform runs with it
+# anyhow.
 CONFORM_LANE := env counters put get amsend vector xfer bulk dgsp multicast handlers completion rmw fence address progress threads errors init util locking \
   recovery interop beyond atexit nopie cxx
 conform-lane: conform-build
@@ -89,7 +90,8 @@ conform-lane: conform-build
 	    bash tests/c/run-tests quick $(CONFORM_LANE) || exit 1; \
 	done
 
-# UDP/IP where the kernel neither takes nor gives several datagrams at once; tests/c/conform runs with that anyhow, where it can.
+# UDP/IP where the kernel neither takes nor gives several datagrams at once; tests/c/conform runs
+# with that anyhow, where it can.
 CONFORM_GSO := put get amsend vector fence progress
 .PHONY: conform-gso
 conform-gso: conform-build

@@ -1,5 +1,6 @@
-// Command bench measures over networks of its own (docs/network.md) what several links are worth: the bandwidth of large puts over two links
-// against one, each shaped to the same rate, and the longest pause of a put ping-pong when links fail.
+// Command bench measures over networks of its own (docs/network.md) what several links are worth:
+// the bandwidth of large puts over two links against one, each shaped to the same rate, and the
+// longest pause of a put ping-pong when links fail.
 //
 //	bench [-build FOLDER] [-trials N] [-rate MBIT] [-cut DURATION] [-priority N] [-hogs N] [-fault NAME]
 package main
@@ -26,10 +27,12 @@ var (
 	build  = flag.String("build", "build", "the folder with lapirun and the programs")
 	trials = flag.Int("trials", 5, "runs of each kind, interleaved")
 	rate   = flag.Int("rate", 400, "rate of each link, Mbit/s")
-	chrt   = flag.Int("priority", 0, "real-time priority of the tasks, 1 to 99, on a machine that others use; 0: none. The kernel's threads that watch links wait then, too: for bandwidth only")
-	only   = flag.String("fault", "", "measure only the pause by this fault, none, or bandwidth; empty: all")
-	hogs   = flag.Int("hogs", 0, "processes beside that compute all the time")
-	cut    = flag.Duration("cut", 1500*time.Millisecond, "how long a link fails")
+	chrt   = flag.Int("priority", 0,
+		"real-time priority of the tasks, 1 to 99, on a machine that others use; 0: none. The kernel's threads that watch links wait then, too: for bandwidth only")
+	only = flag.String("fault", "",
+		"measure only the pause by this fault, none, or bandwidth; empty: all")
+	hogs = flag.Int("hogs", 0, "processes beside that compute all the time")
+	cut  = flag.Duration("cut", 1500*time.Millisecond, "how long a link fails")
 )
 
 func main() {
@@ -53,7 +56,8 @@ func main() {
 	}
 }
 
-// compute starts n processes that do nothing else, and stop ends them. They end with this process, too, which is the first of its namespace.
+// compute starts n processes that do nothing else, and stop ends them. They end with this process,
+// too, which is the first of its namespace.
 func compute(n int) (stop func(), err error) {
 	var started []*exec.Cmd
 	stop = func() {
@@ -75,8 +79,10 @@ func compute(n int) (stop func(), err error) {
 // limit ends a run that hangs.
 const limit = time.Minute
 
-// job runs one task on each of two nodes. started, if not nil, is called when the job has written a line; it is for steady.
-func job(w *world.World, device string, started func() error, program ...string) (output string, err error) {
+// job runs one task on each of two nodes. started, if not nil, is called when the job has written a
+// line; it is for steady.
+func job(w *world.World, device string, started func() error, program ...string) (output string,
+	err error) {
 	args := []string{"-euidevice", device}
 	for n := range 2 {
 		args = append(args, "--on", prefix(n)+w.Command(n))
@@ -103,7 +109,8 @@ func job(w *world.World, device string, started func() error, program ...string)
 	return string(rest), errors.Join(err, readErr, cmd.Wait())
 }
 
-// prefix is what is put before a node's command: a processor for each, and a priority, if that is asked for.
+// prefix is what is put before a node's command: a processor for each, and a priority, if that is
+// asked for.
 func prefix(node int) string {
 	if *chrt == 0 {
 		return ""
@@ -160,14 +167,16 @@ func bandwidth() error {
 	fmt.Printf("1 MiB puts over links of %d Mbit/s each, %d runs\n", *rate, *trials)
 	fmt.Printf("  %-12s %12s %12s %12s %10s\n", "", "median", "least", "most", "of one")
 	for i, k := range kinds {
-		fmt.Printf("  %-12s %7.0f Mb/s %7.0f Mb/s %7.0f Mb/s %10.2f\n", k.name, median(found[i]), slices.Min(found[i]), slices.Max(found[i]), median(found[i])/median(found[0]))
+		fmt.Printf("  %-12s %7.0f Mb/s %7.0f Mb/s %7.0f Mb/s %10.2f\n", k.name, median(found[i]),
+			slices.Min(found[i]), slices.Max(found[i]), median(found[i])/median(found[0]))
 	}
 	return nil
 }
 
 var steadyLine = regexp.MustCompile(`(?m)^steady: task 0: (\d+) rounds, longest pause (\d+) us$`)
 
-// failover prints the longest pause of a ping-pong of small puts while one link after the other fails and comes back.
+// failover prints the longest pause of a ping-pong of small puts while one link after the other
+// fails and comes back.
 func failover() error {
 	if *only == "bandwidth" {
 		return nil
@@ -186,13 +195,14 @@ func failover() error {
 			}
 			found = append(found, ms)
 		}
-		fmt.Printf("  %-12s %9.1f ms %9.1f ms %9.1f ms\n", fault.Name, median(found), slices.Min(found), slices.Max(found))
+		fmt.Printf("  %-12s %9.1f ms %9.1f ms %9.1f ms\n", fault.Name, median(found),
+			slices.Min(found), slices.Max(found))
 	}
 	return nil
 }
 
-// pause is the longest pause in ms. A world is used once: what a fault leaves behind in the kernel, such as neighbours that were not found,
-// shall not be measured twice.
+// pause is the longest pause in ms. A world is used once: what a fault leaves behind in the kernel,
+// such as neighbours that were not found, shall not be measured twice.
 func pause(fault world.Fault) (float64, error) {
 	w, err := world.Build(world.Shape{Nodes: 2, Links: 2})
 	if err != nil {

@@ -1,6 +1,7 @@
-// Package world makes networks for tests and measurements: nodes that are network namespaces, links that are veth pairs, switches that are
-// bridges (docs/network.md). All of it lives in an enclave, a set of namespaces of its own for mounts, networks and processes, which
-// the kernel takes down, with everything in it, when its first process ends in whatever way.
+// Package world makes networks for tests and measurements: nodes that are network namespaces, links
+// that are veth pairs, switches that are bridges (docs/network.md). All of it lives in an enclave,
+// a set of namespaces of its own for mounts, networks and processes, which the kernel takes down,
+// with everything in it, when its first process ends in whatever way.
 package world
 
 import (
@@ -17,10 +18,12 @@ import (
 // insideVariable says to a process that it is the first of an enclave.
 const insideVariable = "LAPI_NET_INSIDE"
 
-// Enter makes the program run in an enclave. In the first process it starts the program once more, with the same arguments, in a new enclave,
-// and returns inside false with that one's exit status; there it returns inside true. An error: this machine does not allow it.
+// Enter makes the program run in an enclave. In the first process it starts the program once more,
+// with the same arguments, in a new enclave, and returns inside false with that one's exit status;
+// there it returns inside true. An error: this machine does not allow it.
 //
-// To be called first in main. Who is not root becomes it inside, where the kernel lets users do that.
+// To be called first in main. Who is not root becomes it inside, where the kernel lets users do
+// that.
 func Enter() (inside bool, status int, err error) {
 	if os.Getenv(insideVariable) != "" {
 		os.Unsetenv(insideVariable)
@@ -32,7 +35,8 @@ func Enter() (inside bool, status int, err error) {
 	cmd.Env = append(os.Environ(), insideVariable+"=1")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL,
+		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWPID,
+		Pdeathsig:  syscall.SIGKILL,
 	}
 	if unix.Geteuid() != 0 {
 		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER
@@ -53,7 +57,8 @@ func Enter() (inside bool, status int, err error) {
 	return false, 0, err
 }
 
-// prepare gives the enclave a /proc of its own processes and an empty /run, where ip keeps its names of namespaces and iptables its lock.
+// prepare gives the enclave a /proc of its own processes and an empty /run, where ip keeps its
+// names of namespaces and iptables its lock.
 func prepare() error {
 	for _, m := range []struct {
 		source, target, kind string

@@ -15,10 +15,12 @@ type Fault struct {
 
 // Faults are all ways in which one link of a node can fail.
 var Faults = []Fault{
-	{"down", (*World).down, (*World).up},                 // the node's own device is taken down
-	{"unplugged", (*World).unplug, (*World).plug},        // the device has no carrier
-	{"black hole", (*World).isolate, (*World).rejoin},    // the switch forwards nothing, and nobody is told
-	{"deaf", (*World).deafen, (*World).hear},             // nothing arrives, though what is sent does
+	{"down", (*World).down, (*World).up},          // the node's own device is taken down
+	{"unplugged", (*World).unplug, (*World).plug}, // the device has no carrier
+	// the switch forwards nothing, and nobody is told
+	{"black hole", (*World).isolate, (*World).rejoin},
+	// nothing arrives, though what is sent does
+	{"deaf", (*World).deafen, (*World).hear},
 	{"speechless", (*World).silence, (*World).unsilence}, // nothing that is sent arrives
 }
 
@@ -26,21 +28,29 @@ func (w *World) down(n, l int) error {
 	return run("ip", "-n", w.node(n), "link", "set", device(l), "down")
 }
 
-func (w *World) up(n, l int) error { return run("ip", "-n", w.node(n), "link", "set", device(l), "up") }
+func (w *World) up(n, l int) error {
+	return run("ip", "-n", w.node(n), "link", "set", device(l),
+		"up")
+}
 
 func (w *World) unplug(n, l int) error { return run("ip", "link", "set", w.port(n, l), "down") }
 
 func (w *World) plug(n, l int) error { return run("ip", "link", "set", w.port(n, l), "up") }
 
-func (w *World) isolate(n, l int) error { return run("ip", "link", "set", w.port(n, l), "nomaster") }
+func (w *World) isolate(n, l int) error {
+	return run("ip", "link", "set", w.port(n, l),
+		"nomaster")
+}
 
 func (w *World) rejoin(n, l int) error {
 	return run("ip", "link", "set", w.port(n, l), "master", w.bridge(l))
 }
 
-// One direction of a link is shaped to next to nothing: packets wait in a queue for a byte and are dropped.
+// One direction of a link is shaped to next to nothing: packets wait in a queue for a byte and are
+// dropped.
 func (w *World) silence(n, l int) error {
-	return w.In(n, "tc", "qdisc", "replace", "dev", device(l), "root", "tbf", "rate", "8bit", "burst", "1", "limit", "1")
+	return w.In(n, "tc", "qdisc", "replace", "dev", device(l), "root", "tbf", "rate", "8bit",
+		"burst", "1", "limit", "1")
 }
 
 func (w *World) unsilence(n, l int) error {
@@ -48,18 +58,22 @@ func (w *World) unsilence(n, l int) error {
 }
 
 func (w *World) deafen(n, l int) error {
-	return run("tc", "qdisc", "replace", "dev", w.port(n, l), "root", "tbf", "rate", "8bit", "burst", "1", "limit", "1")
+	return run("tc", "qdisc", "replace", "dev", w.port(n, l), "root", "tbf", "rate", "8bit",
+		"burst", "1", "limit", "1")
 }
 
 func (w *World) hear(n, l int) error {
 	return run("tc", "qdisc", "del", "dev", w.port(n, l), "root")
 }
 
-// Lose makes a node lose every packet that arrives with this probability, IPv4 and IPv6, all links alike.
+// Lose makes a node lose every packet that arrives with this probability, IPv4 and IPv6, all links
+// alike.
 func (w *World) Lose(node int, probability float64) error {
 	for _, tables := range []string{"iptables", "ip6tables"} {
-		if err := w.In(node, tables, "-A", "INPUT", "-i", "eth+", "-p", "udp", "-m", "statistic", "--mode", "random",
-			"--probability", strconv.FormatFloat(probability, 'f', 6, 64), "-j", "DROP"); err != nil {
+		if err := w.In(node, tables, "-A", "INPUT", "-i", "eth+", "-p", "udp", "-m", "statistic",
+			"--mode", "random",
+			"--probability", strconv.FormatFloat(probability, 'f', 6, 64), "-j",
+			"DROP"); err != nil {
 			return err
 		}
 	}
@@ -90,13 +104,15 @@ func (w *World) Lost(node int) (int, error) {
 
 // Limit shapes what a node sends over a link to a number of Mbit/s.
 func (w *World) Limit(node, link, megabits int) error {
-	return w.In(node, "tc", "qdisc", "replace", "dev", device(link), "root", "tbf", "rate", fmt.Sprintf("%dmbit", megabits),
+	return w.In(node, "tc", "qdisc", "replace", "dev", device(link), "root", "tbf", "rate",
+		fmt.Sprintf("%dmbit", megabits),
 		"burst", "256kb", "latency", "20ms")
 }
 
 // Sent is how many bytes a node has sent over a link.
 func (w *World) Sent(node, link int) (int, error) {
-	out, err := w.Output(node, "cat", fmt.Sprintf("/sys/class/net/%s/statistics/tx_bytes", device(link)))
+	out, err := w.Output(node, "cat", fmt.Sprintf("/sys/class/net/%s/statistics/tx_bytes",
+		device(link)))
 	if err != nil {
 		return 0, err
 	}

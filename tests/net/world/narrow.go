@@ -6,24 +6,28 @@ import (
 	"strings"
 )
 
-// Narrow gives the router's, or switch's, end of a link another MTU than the node's: what is longer does not pass towards the node, and a router says so; what
-// the node sends vanishes if it is longer, but for packets that are still to be segmented.
+// Narrow gives the router's, or switch's, end of a link another MTU than the node's: what is longer
+// does not pass towards the node, and a router says so; what the node sends vanishes if it is
+// longer, but for packets that are still to be segmented.
 func (w *World) Narrow(node, link, mtu int) error {
 	return run("ip", "link", "set", w.port(node, link), "mtu", strconv.Itoa(mtu))
 }
 
 // Silence keeps from a node what routers say of packets that are too long.
 func (w *World) Silence(node int) error {
-	if err := w.In(node, "iptables", "-A", "INPUT", "-p", "icmp", "--icmp-type", "fragmentation-needed", "-j", "DROP"); err != nil {
+	if err := w.In(node, "iptables", "-A", "INPUT", "-p", "icmp", "--icmp-type",
+		"fragmentation-needed", "-j", "DROP"); err != nil {
 		return err
 	}
-	return w.In(node, "ip6tables", "-A", "INPUT", "-p", "icmpv6", "--icmpv6-type", "packet-too-big", "-j", "DROP")
+	return w.In(node, "ip6tables", "-A", "INPUT", "-p", "icmpv6", "--icmpv6-type", "packet-too-big",
+		"-j", "DROP")
 }
 
 // Fragments is what a node's kernel has counted, over IPv4 and IPv6.
 type Fragments struct {
 	Created, Received int // fragments
-	Told              int // messages that something was not to be reached, for too long a packet among other reasons
+	// messages that something was not to be reached, for too long a packet among other reasons
+	Told int
 }
 
 // Fragments reads the counters of a node.
@@ -57,7 +61,8 @@ func (w *World) Fragments(node int) (f Fragments, err error) {
 			counts[fields[0]], _ = strconv.Atoi(fields[1])
 		}
 	}
-	for _, name := range []string{"IpFragCreates", "IpReasmReqds", "IcmpInDestUnreachs", "Ip6FragCreates", "Ip6ReasmReqds", "Icmp6InPktTooBigs"} {
+	for _, name := range []string{"IpFragCreates", "IpReasmReqds", "IcmpInDestUnreachs",
+		"Ip6FragCreates", "Ip6ReasmReqds", "Icmp6InPktTooBigs"} {
 		if _, ok := counts[name]; !ok {
 			return f, fmt.Errorf("the kernel counts no %s", name)
 		}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A World is nodes 0, 1 … with links 0, 1 … each. Link l of every node is its device eth<l>, and leads to switch l; the subnets are those of
-// Address and Address6. It is not for concurrent use.
+// A World is nodes 0, 1 … with links 0, 1 … each. Link l of every node is its device eth<l>, and
+// leads to switch l; the subnets are those of Address and Address6. It is not for concurrent use.
 type World struct {
 	Nodes, Links int
 	name         string // of this world, at the head of its devices' and namespaces' names
@@ -17,7 +17,8 @@ type World struct {
 
 var worlds atomic.Int32
 
-// Shape says how to build a world. The zero values of all but Nodes and Links are what Linux does by itself.
+// Shape says how to build a world. The zero values of all but Nodes and Links are what Linux does
+// by itself.
 type Shape struct {
 	Nodes, Links int
 	OnlyIPv6     bool
@@ -73,30 +74,36 @@ func (w *World) addSwitches(s Shape) error {
 	if s.Routed {
 		return run("sysctl", "-q", "-w", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
 	}
-	// A bridge that shows its packets to iptables also cuts them to fit, as no switch does. -e: the kernel may have none of that.
-	if err := run("sysctl", "-q", "-e", "-w", "net.bridge.bridge-nf-call-iptables=0", "net.bridge.bridge-nf-call-ip6tables=0"); err != nil {
+	// A bridge that shows its packets to iptables also cuts them to fit, as no switch does. -e:
+	// the kernel may have none of that.
+	if err := run("sysctl", "-q", "-e", "-w", "net.bridge.bridge-nf-call-iptables=0",
+		"net.bridge.bridge-nf-call-ip6tables=0"); err != nil {
 		return err
 	}
 	var batch strings.Builder
 	for l := range w.Links {
-		fmt.Fprintf(&batch, "link add %s type bridge mcast_snooping 0\nlink set %[1]s up\n", w.bridge(l))
+		fmt.Fprintf(&batch, "link add %s type bridge mcast_snooping 0\nlink set %[1]s up\n",
+			w.bridge(l))
 	}
 	return ip(batch.String())
 }
 
-// addNode makes a namespace and its links. Addresses survive that a device is taken down, those of IPv6 too.
+// addNode makes a namespace and its links. Addresses survive that a device is taken down, those of
+// IPv6 too.
 func (w *World) addNode(s Shape, n int) error {
 	if err := run("ip", "netns", "add", w.node(n)); err != nil {
 		return err
 	}
 	// Before there are devices: they take over the defaults.
-	if err := w.In(n, "sysctl", "-q", "-w", "net.ipv6.conf.all.keep_addr_on_down=1", "net.ipv6.conf.default.accept_dad=0", "net.ipv6.conf.all.accept_dad=0"); err != nil {
+	if err := w.In(n, "sysctl", "-q", "-w", "net.ipv6.conf.all.keep_addr_on_down=1",
+		"net.ipv6.conf.default.accept_dad=0", "net.ipv6.conf.all.accept_dad=0"); err != nil {
 		return err
 	}
 	var in, out strings.Builder
 	fmt.Fprintf(&in, "link set lo up\n")
 	for l := range w.Links {
-		fmt.Fprintf(&out, "link add %s type veth peer name %s netns %s\n", w.port(n, l), device(l), w.node(n))
+		fmt.Fprintf(&out, "link add %s type veth peer name %s netns %s\n", w.port(n, l), device(l),
+			w.node(n))
 		w.addLink(s, n, l, &in, &out)
 	}
 	if err := ip(out.String()); err != nil {
@@ -109,7 +116,8 @@ func (w *World) addLink(s Shape, n, l int, in, out *strings.Builder) {
 	bits, bits6 := 24, 64
 	if s.Routed {
 		bits, bits6 = 30, 126
-		fmt.Fprintf(out, "addr add %s/30 dev %s\naddr add %s/126 dev %[2]s nodad\n", w.router(n, l), w.port(n, l), w.router6(n, l))
+		fmt.Fprintf(out, "addr add %s/30 dev %s\naddr add %s/126 dev %[2]s nodad\n", w.router(n, l),
+			w.port(n, l), w.router6(n, l))
 	} else {
 		fmt.Fprintf(out, "link set %s master %s\n", w.port(n, l), w.bridge(l))
 	}
@@ -138,7 +146,8 @@ func (w *World) bridge(l int) string  { return fmt.Sprintf("%sb%d", w.name, l) }
 func (w *World) port(n, l int) string { return fmt.Sprintf("%sn%dl%d", w.name, n, l) }
 func device(l int) string             { return fmt.Sprintf("eth%d", l) }
 
-// Addresses: node n is n+1 in the subnet of link l; where links are routed, it and its router have four numbers for themselves.
+// Addresses: node n is n+1 in the subnet of link l; where links are routed, it and its router have
+// four numbers for themselves.
 func (w *World) address(s Shape, n, l int) string {
 	if s.Routed {
 		return fmt.Sprintf("10.77.%d.%d", l, 4*n+2)
@@ -172,7 +181,8 @@ func (w *World) In(node int, command ...string) error {
 
 // Output runs a command on a node and returns its standard output.
 func (w *World) Output(node int, command ...string) (string, error) {
-	out, err := exec.Command("ip", append([]string{"netns", "exec", w.node(node)}, command...)...).Output()
+	out, err := exec.Command("ip", append([]string{"netns", "exec", w.node(node)},
+		command...)...).Output()
 	return string(out), err
 }
 
@@ -180,7 +190,8 @@ func (w *World) Output(node int, command ...string) (string, error) {
 func (w *World) Close() {
 	for n := range w.Nodes {
 		for l := range w.Links {
-			_ = run("ip", "link", "del", w.port(n, l)) // at once, and with it the other end; that of a namespace takes its time
+			// at once, and with it the other end; that of a namespace takes its time
+			_ = run("ip", "link", "del", w.port(n, l))
 		}
 		_ = run("ip", "netns", "del", w.node(n))
 	}
@@ -200,7 +211,8 @@ func run(name string, args ...string) error { return report(exec.Command(name, a
 
 func report(cmd *exec.Cmd) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err, strings.Join(strings.Fields(string(out)), " "))
+		return fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err,
+			strings.Join(strings.Fields(string(out)), " "))
 	}
 	return nil
 }

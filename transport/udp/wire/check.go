@@ -74,8 +74,6 @@ type Secret struct {
 // shortCheck: up to so many bytes SipHash alone is the faster. A multiple of 8.
 const shortCheck = 512
 
-const gmacSize = 16
-
 // NewSecret makes the secret of packets from origin to target whose first sequence number is first.
 func NewSecret(key []byte, level Level, origin, target Side, first Seq) *Secret {
 	var salt, info [24]byte

@@ -1,4 +1,5 @@
-# How samples find LAPI. Each group's Makefile sets PROGRAMS, in C, CXXPROGRAMS, in C++, and FPROGRAMS, in Fortran, and includes this file.
+# How samples find LAPI. Each group's Makefile sets PROGRAMS, in C, CXXPROGRAMS, in C++, and
+# FPROGRAMS, in Fortran, and includes this file.
 #
 #   make                       in the source tree: uses ../../../../include and build/lib (run `make` at the top first)
 #   make LAPI_PREFIX=/opt/lapi an installed copy, wherever it was put
@@ -40,7 +41,8 @@ endif
 OUT ?= .
 TASKS ?= 2
 
-# Programs in Fortran, FPROGRAMS of the Makefile, where there is a compiler, and its library, for their word size.
+# Programs in Fortran, FPROGRAMS of the Makefile, where there is a compiler, and its library, for
+# their word size.
 lapi_word := $(filter -m32,$(CC))
 fprograms := $(if $(FPROGRAMS),$(if $(shell echo end | $(FORTRAN) $(lapi_word) -x f95 -o /dev/null - 2>/dev/null && echo yes),$(FPROGRAMS)))
 fbuilt := $(addprefix $(OUT)/,$(fprograms))
@@ -63,8 +65,8 @@ $(cxxbuilt): $(OUT)/%: %.cc
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) $(lapi_cflags) -o $@ $< $(lapi_libs) $(LDLIBS)
 
-# Runs every program of the group with TASKS tasks, over shared memory and then over UDP/IP. A group whose tasks are started
-# without lapirun sets STANDALONE and gives `run` a way of its own.
+# Runs every program of the group with TASKS tasks, over shared memory and then over UDP/IP. A group
+# whose tasks are started without lapirun sets STANDALONE and gives `run` a way of its own.
 run: $(if $(STANDALONE),,run-each)
 run-each: all
 	@for program in $(built); do for shm in yes no; do \

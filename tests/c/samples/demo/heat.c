@@ -245,6 +245,8 @@ int main(void)
 	}
 
 	first_of = calloc(num_tasks + 1, sizeof *first_of);
+	if (!first_of)
+		return 2;
 	for (int i = 0; i <= num_tasks; i++)
 		first_of[i] = HEIGHT * i / num_tasks;
 	strip = make_strip(first_of[task], first_of[task + 1] - first_of[task]);

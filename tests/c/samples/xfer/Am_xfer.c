@@ -40,6 +40,8 @@ static void send_and_forget(lapi_handle_t hndl, int buddy, void **handler_of)
 	lapi_cntr_t completion_counter;
 	lapi_xfer_t xfer;
 
+	if (!data)
+		exit(2);
 	for (int i = 0; i < COUNT; i++)
 		data[i] = i;
 	CALL(LAPI_Setcntr(hndl, &completion_counter, 0));

@@ -59,6 +59,8 @@ static void send_to_every_second(lapi_handle_t hndl, int first, int num_tasks, c
 	lapi_group_t group;
 	lapi_xfer_t xfer;
 
+	if (!members || !message)
+		exit(2);
 	for (int task = first; task < num_tasks; task += 2)
 		members[size++] = task;
 	for (int i = 0; i < COUNT; i++)

@@ -1,0 +1,394 @@
+package job_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"lapi/core/job"
+)
+
+func init() { roles["member"] = memberRole }
+
+// memberRole is in a session whose tasks die and rejoin. It prints who is there, and what it is
+// told, and obeys.
+func memberRole() error {
+	m := &member{}
+	if err := m.open(); err != nil {
+		return err
+	}
+	commands := make(chan string)
+	go func() {
+		lines := bufio.NewScanner(os.Stdin)
+		for lines.Scan() {
+			commands <- lines.Text()
+		}
+	}()
+	for {
+		if err := m.poll(); err != nil {
+			return err
+		}
+		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(m.s.Descriptor()), Events: unix.POLLIN}}, 5)
+		select {
+		case command := <-commands:
+			if err := m.obey(command); err != nil {
+				return err
+			}
+		default:
+		}
+	}
+}
+
+type member struct {
+	c    *job.Config
+	s    job.Session
+	file int
+}
+
+func (m *member) part() job.Part {
+	return job.Part{Data: stamp(m.c.Task, os.Getpid(), 8), Files: []int{m.file}}
+}
+
+func (m *member) open() (err error) {
+	if m.c, m.s, err = open(0); err != nil {
+		return err
+	}
+	if m.file, err = unix.MemfdCreate("member", unix.MFD_CLOEXEC); err != nil {
+		return err
+	}
+	if _, err := unix.Pwrite(m.file, stamp(m.c.Task, os.Getpid(), 8), 0); err != nil {
+		return err
+	}
+	parts, err := m.s.Exchange(m.part())
+	if err != nil {
+		return err
+	}
+	there := "there"
+	for t, p := range parts {
+		if p.Data == nil {
+			continue
+		}
+		if err := m.check(t, p); err != nil {
+			return err
+		}
+		there += fmt.Sprint(" ", t)
+	}
+	fmt.Println(there)
+	return nil
+}
+
+// check looks whether a part is that of a process of task t.
+func (m *member) check(t int, p job.Part) error {
+	if len(p.Data) != 8 || int(p.Data[0]) != t {
+		return fmt.Errorf("part of task %d: % x", t, p.Data)
+	}
+	return checkPart(p, p.Data, p.Data)
+}
+
+func (m *member) poll() error {
+	for {
+		e, ok := m.s.Poll()
+		if !ok {
+			return nil
+		}
+		switch e.Kind {
+		case job.TaskDied:
+			fmt.Println("died", e.Task, e.Text)
+		case job.TaskRejoined:
+			if err := m.check(e.Task, e.Part); err != nil {
+				return err
+			}
+			m.s.(job.Rejoiner).Answer(e.Task, m.part())
+			fmt.Println("returned", e.Task)
+		}
+	}
+}
+
+func (m *member) obey(command string) error {
+	word, number, _ := strings.Cut(command, " ")
+	switch word {
+	case "expect":
+		task, err := strconv.Atoi(number)
+		if err != nil {
+			return err
+		}
+		m.s.(job.Rejoiner).Expect(task)
+	case "leave":
+		m.s.Leave()
+		if err := errors.Join(m.s.Close(), unix.Close(m.file)); err != nil {
+			return err
+		}
+		fmt.Println("left")
+		return m.open() // the next session
+	case "exit":
+		m.s.Leave()
+		_ = m.s.Close()
+		os.Exit(0)
+	case "fork": // a process that has all descriptors of this one
+		var inherit []*os.File
+		for fd := 3; fd < 32; fd++ {
+			if dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 64); err == nil {
+				inherit = append(inherit, os.NewFile(uintptr(dup), strconv.Itoa(fd)))
+			}
+		}
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), roleVariable+"=sleeper")
+		cmd.ExtraFiles = inherit
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		for _, f := range inherit {
+			f.Close()
+		}
+		fmt.Println("forked")
+	case "files":
+		fds, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			return err
+		}
+		fmt.Println("files", len(fds))
+	}
+	return nil
+}
+
+// members is a job of memberRole; of is the latest process of each task.
+type members struct {
+	*tasks
+	t  *testing.T
+	n  int
+	of []*task
+}
+
+func newMembers(t *testing.T, n int) *members {
+	t.Helper()
+	j := &members{tasks: &tasks{t: t}, t: t, n: n, of: make([]*task, n)}
+	for i := range n {
+		j.begin(i)
+	}
+	for i := range n {
+		j.of[i].expect(t, "there")
+	}
+	return j
+}
+
+func (j *members) begin(i int) {
+	j.t.Helper()
+	j.startByHand(i, j.n, "member")
+	j.of[i] = j.all[len(j.all)-1]
+}
+
+// kill ends a task's process, and waits until all others that live know.
+func (j *members) kill(victims ...int) {
+	j.t.Helper()
+	for _, v := range victims {
+		j.of[v].killHard(j.t)
+		<-j.of[v].ended
+	}
+	for i, k := range j.of {
+		if slices.Contains(victims, i) || !k.alive() {
+			continue
+		}
+		for left := slices.Clone(victims); len(left) > 0; { // told in any order
+			task, _, _ := strings.Cut(k.expect(j.t, "died "), " ")
+			left = slices.DeleteFunc(left, func(v int) bool { return fmt.Sprint(v) == task })
+		}
+	}
+}
+
+func (k *task) alive() bool {
+	select {
+	case <-k.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// comes starts a task again and checks who it finds, and that they are told of it.
+func (j *members) comes(i int, there ...int) {
+	j.t.Helper()
+	j.begin(i)
+	want := ""
+	for _, k := range there {
+		want += fmt.Sprint(" ", k)
+	}
+	if got := j.of[i].expect(j.t, "there"); got != want {
+		j.t.Fatalf("task %d finds %s, not%s", i, got, want)
+	}
+	for _, k := range there {
+		if k != i {
+			j.of[k].expect(j.t, fmt.Sprint("returned ", i))
+		}
+	}
+}
+
+func (j *members) files(i int) string {
+	j.t.Helper()
+	j.of[i].say(j.t, "files")
+	return j.of[i].expect(j.t, "files ")
+}
+
+// A task that was killed finds the others' session open, whichever it is, again and again; nothing
+// is left of its predecessors.
+func TestRejoin(t *testing.T) {
+	j := newMembers(t, 3)
+	before := j.files(2)
+	for i := range 8 {
+		j.kill(i % 2)
+		j.comes(i%2, 0, 1, 2)
+	}
+	if after := j.files(2); after != before {
+		t.Errorf("%s files open, %s before", after, before)
+	}
+}
+
+// A task that rejoins does not wait for another one that is still dead; that one finds it later.
+func TestRejoinOfTwo(t *testing.T) {
+	for _, victims := range [][]int{{0, 1}, {1, 2}, {3, 1}, {2, 0}} {
+		t.Run(fmt.Sprint(victims), func(t *testing.T) { rejoinOfTwo(t, victims) })
+	}
+}
+
+func rejoinOfTwo(t *testing.T, victims []int) {
+	j := newMembers(t, 4)
+	j.kill(victims...)
+	var survivors, first []int // those who live, and those who do when the first has rejoined
+	for i := range 4 {
+		if !slices.Contains(victims, i) {
+			survivors = append(survivors, i)
+		}
+		if i != victims[1] {
+			first = append(first, i)
+		}
+	}
+	j.comes(victims[0], first...)
+	j.comes(victims[1], 0, 1, 2, 3)
+	j.kill(victims...)
+	for _, v := range victims { // both at the same time: they wire up, or one finds the other
+		j.begin(v)
+	}
+	for _, s := range survivors {
+		for range victims {
+			j.of[s].expect(t, "returned ")
+		}
+	}
+	one, other := j.of[victims[0]], j.of[victims[1]]
+	met := func() bool {
+		return strings.Contains(one.output(), "there 0 1 2 3") &&
+			strings.Contains(other.output(), "there 0 1 2 3") ||
+			strings.Contains(one.output(), fmt.Sprint("returned ", victims[1])) ||
+			strings.Contains(other.output(), fmt.Sprint("returned ", victims[0]))
+	}
+	for limit := time.Now().Add(guard); !met(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("tasks %v do not find each other:\n%s\n%s", victims, one.output(),
+				other.output())
+		}
+	}
+}
+
+// A task may die while it rejoins, at any moment; the next one rejoins all the same, and nothing is
+// left of the others.
+func TestDeathWhileComingBack(t *testing.T) {
+	j := newMembers(t, 2)
+	before := j.files(0)
+	j.kill(1)
+	for range 15 {
+		j.begin(1)
+		time.Sleep(time.Duration(rand.IntN(30)) * time.Millisecond)
+		j.of[1].killHard(t)
+		<-j.of[1].ended
+	}
+	j.begin(1)
+	if got := j.of[1].expect(t, "there"); got != " 0 1" {
+		t.Fatalf("finds%s", got)
+	}
+	limit := time.Now().Add(guard)
+	for after := j.files(0); after != before; after = j.files(0) {
+		if time.Now().After(limit) {
+			t.Fatalf("%s files open, %s before", after, before)
+		}
+	}
+}
+
+// A hello from a task that has left in good order is for the next session, unless the others expect
+// it to rejoin.
+func TestRejoinOfTaskThatLeft(t *testing.T) {
+	j := newMembers(t, 3)
+	j.of[1].say(t, "leave") // and waits for the others' next session
+	j.of[1].expect(t, "left")
+	time.Sleep(300 * time.Millisecond) // long enough to have said hello to the others
+	for _, i := range []int{0, 2} {
+		if strings.Contains(j.of[i].output(), "returned") ||
+			strings.Contains(j.of[i].output(), "died") {
+			t.Fatalf("task %d: %s", i, j.of[i].output())
+		}
+		j.of[i].say(t, "leave")
+		j.of[i].expect(t, "left")
+	}
+	for _, k := range j.of {
+		if got := k.expect(t, "there"); got != " 0 1 2" {
+			t.Fatalf("the next session has%s", got)
+		}
+	}
+	j.of[1].say(t, "exit")
+	<-j.of[1].ended
+	j.begin(1)
+	j.of[0].say(t, "expect 1")
+	time.Sleep(300 * time.Millisecond)
+	if strings.Contains(j.of[1].output(), "there") {
+		t.Fatal("task 2 does not expect it")
+	}
+	j.of[2].say(t, "expect 1")
+	for _, i := range []int{0, 2} {
+		j.of[i].expect(t, "returned 1")
+	}
+	if got := j.of[1].expect(t, "there"); got != " 0 1 2" {
+		t.Fatalf("finds%s", got)
+	}
+}
+
+// A process that a task has forked, and that outlives it, keeps its sockets: that is in nobody's
+// way.
+func TestRejoinBesideForkedProcess(t *testing.T) {
+	j := newMembers(t, 3)
+	for _, i := range []int{0, 1, 2} {
+		j.of[i].say(t, "fork")
+		j.of[i].expect(t, "forked")
+	}
+	for _, i := range []int{1, 0} {
+		j.kill(i)
+		j.comes(i, 0, 1, 2)
+	}
+	for _, k := range j.of { // the name of a session that is over is kept too
+		k.say(t, "leave")
+	}
+	for _, k := range j.of {
+		if got := k.expect(t, "there"); got != " 0 1 2" {
+			t.Fatalf("the next session has%s", got)
+		}
+	}
+	j.kill(2)
+	j.comes(2, 0, 1, 2)
+}
+
+// A second process of a task that lives is refused.
+func TestTaskThatIsThere(t *testing.T) {
+	j := newMembers(t, 2)
+	first := j.of[1]
+	j.begin(1)
+	if got := j.of[1].expect(t, "FAIL: "); !strings.Contains(got, "another process is task 1") {
+		t.Error(got)
+	}
+	first.say(t, "files")
+	first.expect(t, "files ")
+}

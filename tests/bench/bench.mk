@@ -1,0 +1,55 @@
+# bench.mk - make bench, make bench-plot. Included by the top Makefile, which defines build (library
+# and launcher).
+#
+#   make bench            about five minutes; ROWS='shm-*' and BENCH_FLAGS="-rounds 3" narrow it
+#   make bench QUICK=1    about a minute
+#   make bench-plot       draws the last run
+
+BENCH := build/bench
+BENCH_SRC := tests/bench
+BENCH_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror
+BENCH_HEADERS := $(wildcard $(BENCH_SRC)/*.h)
+BENCH_LAPI := $(wildcard $(BENCH_SRC)/lapi_*.c)
+BENCH_RAW := $(wildcard $(BENCH_SRC)/raw_*.c)
+BENCH_SHARED := $(BENCH_SRC)/board.c $(BENCH_SRC)/measure.c
+BENCH_PROGRAMS := $(BENCH)/rawbench $(BENCH)/lapibench $(BENCH)/crossing $(BENCH)/harness
+
+BENCH_RUN = $(if $(QUICK),-quick) $(if $(ROWS),-rows '$(ROWS)') $(if $(BEFORE),-before '$(BEFORE)') \
+  $(BENCH_FLAGS) -bin $(BENCH) -lapirun $(RUN)
+
+.PHONY: bench bench-plot bench-programs
+
+bench: build bench-programs
+	$(BENCH)/harness $(BENCH_RUN) -out $(BENCH)
+
+bench-programs: $(BENCH_PROGRAMS)
+
+# gnuplot is the one tool that a build machine may lack; only drawing needs it.
+bench-plot:
+	@scripts/setup.sh gnuplot=gnuplot-nox
+	tests/bench/plot.sh $(BENCH)
+
+$(BENCH)/rawbench: $(BENCH_RAW) $(BENCH_SHARED) $(BENCH_HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(BENCH_CFLAGS) -o $@ $(BENCH_RAW) $(BENCH_SHARED)
+
+# Linked as users link; the path to the library is relative, so that the tree may move.
+$(BENCH)/lapibench: $(BENCH_LAPI) $(BENCH_SHARED) $(BENCH_HEADERS) include/lapi.h | build
+	@mkdir -p $(@D)
+	$(CC) $(BENCH_CFLAGS) -Iinclude -o $@ $(BENCH_LAPI) $(BENCH_SHARED) \
+	  -Lbuild/lib -llapi_r -lpthread -Wl,-rpath,'$$ORIGIN/../lib'
+
+$(BENCH)/libcrossing.so: $(BENCH_SRC)/crossing/crossing.go
+	@mkdir -p $(@D)
+	go build -buildmode=c-shared -o $@ $<
+
+$(BENCH)/crossing: $(BENCH_SRC)/crossing/crossing.c $(BENCH_SHARED) $(BENCH_HEADERS) \
+    $(BENCH)/libcrossing.so
+	$(CC) $(BENCH_CFLAGS) -o $@ $(BENCH_SRC)/crossing/crossing.c $(BENCH_SHARED) \
+	  -L$(BENCH) -lcrossing -Wl,-rpath,'$$ORIGIN'
+
+$(BENCH)/harness: $(wildcard tests/bench/harness/*.go) go.mod
+	@mkdir -p $(@D)
+	go build -o $@ ./tests/bench/harness
+
+include tests/bench/peers.mk
