@@ -5,7 +5,6 @@
  * after its own fence. Every progress call looks at the words, for the threads that wait here. Of several of these each has a
  * generation of its own: it arrives when the one before is over.
  */
-#include "segment.h"
 #include "waits.h"
 
 /*
@@ -17,11 +16,11 @@
  * time. What a wait has beyond that, for other threads and for sleep, would be done again in each of the processor's tasks, out of
  * cold caches.
  */
-#define LOOKS_PER_CALL 8
+#define PATIENCE(...) {{__VA_ARGS__, .call_first = 1, .crowded = 1}, {__VA_ARGS__, .call_first = 1, .crowded = 1, .sockets = 1}}
 static const cshim_patience
-	spins = {.looks = 2400, .looks_per_call = LOOKS_PER_CALL, .call_first = 1, .crowded = 1},
-	spins_as_last = {.looks = 400, .looks_per_call = LOOKS_PER_CALL, .call_first = 1, .crowded = 1},
-	yields = {.looks = 16, .looks_per_call = 1, .call_first = 1, .yields = 1, .crowded = 1};
+	spins[] = PATIENCE(.looks = 2400, .looks_per_call = 8),
+	spins_as_last[] = PATIENCE(.looks = 400, .looks_per_call = 8),
+	yields[] = PATIENCE(.looks = 16, .looks_per_call = 1, .yields = 1);
 
 static cshim_paths *paths_of(const cshim_context *context)
 {
@@ -57,7 +56,7 @@ static int act_on(cshim_context *context, cshim_barrier_news news)
 	return 0;
 }
 
-void cshim_gfence_look(cshim_context *context)
+void cshim_gfence_stirred(cshim_context *context)
 {
 	if (cshim_barrier_look(paths_of(context)))
 		tell_others(context);
@@ -83,11 +82,11 @@ static int over(cshim_progress *progress, const cshim_goal *goal)
 
 static const cshim_goal_kind generation_kind = {.over = over};
 
-static const cshim_patience *patience_with(const cshim_barrier *barrier)
+static const cshim_patience *patience_of(const cshim_context *context)
 {
-	if (barrier->rounds)
-		return &spins;
-	return barrier->last ? &spins_as_last : &yields;
+	const cshim_barrier *barrier = &paths_of(context)->barrier;
+
+	return (barrier->rounds ? spins : barrier->last ? spins_as_last : yields) + cshim_sockets(context);
 }
 
 /* The fate of a generation that is reached. */
@@ -103,12 +102,8 @@ static int result_of(cshim_context *context, uint64_t generation)
 
 static int wait_for(cshim_context *context, uint64_t generation)
 {
-	cshim_patience patience = *patience_with(&paths_of(context)->barrier);
-	const cshim_goal goal = {.kind = &generation_kind, .patience = &patience, .number = generation};
-	int rc;
-
-	patience.sockets = cshim_sockets(context);
-	rc = cshim_wait_code(cshim_wait_for(&context->progress, &goal));
+	const cshim_goal goal = {.kind = &generation_kind, .patience = patience_of(context), .number = generation};
+	int rc = cshim_wait_code(cshim_wait_for(&context->progress, &goal));
 
 	return rc == LAPI_SUCCESS ? result_of(context, generation) : rc;
 }

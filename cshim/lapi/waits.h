@@ -5,6 +5,7 @@
 #ifndef CSHIM_WAITS_H
 #define CSHIM_WAITS_H
 
+#include "barrier_words.h"
 #include "internal.h"
 #include "lane.h"
 #include "wait.h"
@@ -55,8 +56,14 @@ int cshim_gfence_usable(const cshim_context *context);
 uint64_t cshim_gfence_begin(cshim_context *context);
 /* This task's own fence is over: arrives, and waits for the others. LAPI_SUCCESS, what core said, or LAPI_ERR_HNDL_INVALID. */
 int cshim_gfence_wait(cshim_context *context, uint64_t generation);
+/* The word that this task waits for has changed. */
+void cshim_gfence_stirred(cshim_context *context);
 /* Looks at the barrier's words, as part of each progress call. Changes nothing of core's. */
-void cshim_gfence_look(cshim_context *context);
+static inline void cshim_gfence_look(cshim_context *context)
+{
+	if (cshim_barrier_stirs((const cshim_paths *)(uintptr_t)context->barrier))
+		cshim_gfence_stirred(context);
+}
 /*
  * Looks for tasks that are gone or have refused, and tells core: before a sleep, after the links were armed, and now and then. 1:
  * something has changed, so do not sleep.

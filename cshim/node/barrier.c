@@ -2,17 +2,8 @@
 #define _GNU_SOURCE
 #include <sched.h>
 
+#include "barrier_words.h"
 #include "lane_path.h"
-
-static cshim_segment_head *head_of(const cshim_paths *paths, uint32_t task)
-{
-	return cshim_head(task == paths->own_ring ? paths->own_head : paths->path[task].out_head);
-}
-
-static cshim_barrier_words *words_of(const cshim_paths *paths, uint32_t task)
-{
-	return &head_of(paths, task)->barrier;
-}
 
 /* Has task hear of a word that was stored before, if it sleeps. */
 static void wake(cshim_paths *paths, uint32_t task)
@@ -42,24 +33,8 @@ static cshim_barrier_news broken_by(const cshim_paths *paths, uint32_t task)
 static void signal_round(cshim_paths *paths, uint32_t round)
 {
 	/* release: what the task did before, and the signals of the rounds before */
-	__atomic_store_n(&words_of(paths, paths->own_ring)->round[round].value, paths->barrier.arrived, __ATOMIC_RELEASE);
+	__atomic_store_n(&cshim_barrier_words_of(paths, paths->own_ring)->round[round].value, paths->barrier.arrived, __ATOMIC_RELEASE);
 	wake(paths, (paths->own_ring + (1u << round)) % paths->rings);
-}
-
-/* Whom this task waits for in the round that it is in. */
-static uint32_t signaller(const cshim_paths *paths)
-{
-	return (paths->own_ring + paths->rings - (1u << paths->barrier.round)) % paths->rings;
-}
-
-static uint64_t signal_of(const cshim_paths *paths, uint32_t task)
-{
-	return __atomic_load_n(&words_of(paths, task)->round[paths->barrier.round].value, __ATOMIC_ACQUIRE);
-}
-
-static uint64_t released(const cshim_paths *paths)
-{
-	return __atomic_load_n(&words_of(paths, 0)->released.value, __ATOMIC_ACQUIRE);
 }
 
 /* 1 if the dissemination is through. */
@@ -69,7 +44,7 @@ static int heard_of_all(cshim_paths *paths)
 
 	for (;;) {
 		/* It may have left already, and signal the next generation. */
-		if (signal_of(paths, signaller(paths)) - barrier->arrived > 1)
+		if (cshim_barrier_awaited(paths) - barrier->arrived > 1)
 			return 0;
 		if (++barrier->round == barrier->rounds)
 			return 1;
@@ -81,7 +56,7 @@ int cshim_barrier_look(cshim_paths *paths)
 {
 	cshim_barrier *barrier = &paths->barrier;
 
-	if (barrier->arrived == barrier->over || !(barrier->rounds ? heard_of_all(paths) : released(paths) == barrier->arrived))
+	if (barrier->arrived == barrier->over || !(barrier->rounds ? heard_of_all(paths) : cshim_barrier_awaited(paths) == barrier->arrived))
 		return 0;
 	barrier->over = barrier->arrived;
 	return 1;
@@ -91,11 +66,10 @@ int cshim_barrier_look(cshim_paths *paths)
 static uint32_t talker_of_nonsense(const cshim_paths *paths)
 {
 	uint64_t before = paths->barrier.arrived - 1;
-	uint32_t from = paths->barrier.rounds ? signaller(paths) : 0;
 
 	/* Nobody can be further than one generation ahead without this task, nor release one that it has not arrived at. */
-	if ((paths->barrier.rounds ? signal_of(paths, from) : released(paths)) - before > (paths->barrier.rounds ? 2 : 1))
-		return from;
+	if (cshim_barrier_awaited(paths) - before > (paths->barrier.rounds ? 2 : 1))
+		return paths->barrier.rounds ? cshim_barrier_signaller(paths) : 0;
 	return paths->rings;
 }
 
@@ -104,7 +78,7 @@ static void release_all(cshim_paths *paths)
 {
 	uint32_t task;
 
-	__atomic_store_n(&words_of(paths, 0)->released.value, paths->barrier.arrived, __ATOMIC_RELEASE);
+	__atomic_store_n(&cshim_barrier_words_of(paths, 0)->released.value, paths->barrier.arrived, __ATOMIC_RELEASE);
 	/* Nobody's armed word changes while nobody sleeps: then these loads are of lines that are here. */
 	for (task = 0; task < paths->rings; task++)
 		if (task != paths->own_ring)
@@ -116,9 +90,9 @@ static cshim_barrier_news arrive_at_counter(cshim_paths *paths)
 	uint64_t generation = paths->barrier.arrived, count, before = (generation - 1) * paths->rings;
 
 	/* release: for a task that finds that this one has left, see all_arrived */
-	__atomic_store_n(&words_of(paths, paths->own_ring)->round[0].value, generation, __ATOMIC_RELEASE);
+	__atomic_store_n(&cshim_barrier_words_of(paths, paths->own_ring)->round[0].value, generation, __ATOMIC_RELEASE);
 	/* release: what the task did before; acquire: what those did who were here before, for those who are released */
-	count = __atomic_add_fetch(&words_of(paths, 0)->arrivals.value, 1, __ATOMIC_ACQ_REL) - before;
+	count = __atomic_add_fetch(&cshim_barrier_words_of(paths, 0)->arrivals.value, 1, __ATOMIC_ACQ_REL) - before;
 	if (count == 0 || count > paths->rings)
 		return broken_by(paths, 0);
 	if (count < paths->rings)
@@ -135,7 +109,7 @@ static cshim_barrier_news arrive_at_counter(cshim_paths *paths)
 static void arrive_here(cshim_paths *paths)
 {
 	int processor = sched_getcpu();
-	uint64_t *word = &words_of(paths, 0)->gathered[(unsigned)processor % CSHIM_BARRIER_PLACES].value;
+	uint64_t *word = &cshim_barrier_words_of(paths, 0)->gathered[(unsigned)processor % CSHIM_BARRIER_PLACES].value;
 	/* relaxed, and not in one step: a hint */
 	uint64_t seen = __atomic_load_n(word, __ATOMIC_RELAXED);
 	uint32_t generation = (uint32_t)paths->barrier.arrived, before = seen >> 16 & 0xffff, count = seen & 0xffff;
@@ -167,7 +141,7 @@ static int all_arrived(const cshim_paths *paths)
 	uint32_t task;
 
 	for (task = 0; task < paths->rings; task++)
-		if (__atomic_load_n(&words_of(paths, task)->round[0].value, __ATOMIC_ACQUIRE) - paths->barrier.arrived > 1)
+		if (__atomic_load_n(&cshim_barrier_words_of(paths, task)->round[0].value, __ATOMIC_ACQUIRE) - paths->barrier.arrived > 1)
 			return 0;
 	return 1;
 }
@@ -179,8 +153,8 @@ static uint32_t deserter(const cshim_paths *paths)
 
 	for (task = 0; task < paths->rings; task++)
 		/* acquire: what it had arrived at before is seen below */
-		if (__atomic_load_n(&head_of(paths, task)->armed, __ATOMIC_ACQUIRE) == CSHIM_CLOSED &&
-		    __atomic_load_n(&words_of(paths, task)->round[0].value, __ATOMIC_ACQUIRE) - paths->barrier.arrived > 1)
+		if (__atomic_load_n(&cshim_barrier_head(paths, task)->armed, __ATOMIC_ACQUIRE) == CSHIM_CLOSED &&
+		    __atomic_load_n(&cshim_barrier_words_of(paths, task)->round[0].value, __ATOMIC_ACQUIRE) - paths->barrier.arrived > 1)
 			break;
 	return task;
 }
@@ -194,7 +168,7 @@ cshim_barrier_news cshim_barrier_check(cshim_paths *paths)
 	if (paths->barrier.arrived == paths->barrier.over || paths->barrier.failed)
 		return quiet;
 	/* acquire: all that its author did before; if that was to let this task go, the look finds it */
-	refused = __atomic_load_n(&words_of(paths, paths->own_ring)->refused.value, __ATOMIC_ACQUIRE);
+	refused = __atomic_load_n(&cshim_barrier_words_of(paths, paths->own_ring)->refused.value, __ATOMIC_ACQUIRE);
 	if (cshim_barrier_look(paths))
 		return over(paths);
 	task = deserter(paths);

@@ -65,7 +65,7 @@ struct cshim_paths;
 
 /* The task arrives at its next generation; the one before is over. */
 cshim_barrier_news cshim_barrier_arrive(struct cshim_paths *paths);
-/* Looks at the words, and signals the next round where that is due; 1: the generation has just ended. For whoever looks at rings. */
+/* Looks at the words, and signals the next round where that is due; 1: the generation has just ended. barrier_words.h has a quick look. */
 int cshim_barrier_look(struct cshim_paths *paths);
 /* Looks for tasks that are gone or have refused: before a sleep, after the links were armed, and now and then. */
 cshim_barrier_news cshim_barrier_check(struct cshim_paths *paths);
