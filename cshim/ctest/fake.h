@@ -62,6 +62,7 @@ void fake_await(const uint32_t *word, uint32_t value);
 pthread_t fake_thread(void *(*body)(void *), void *argument);
 
 /* The tests, one function a file. */
+void test_progress(void);
 void test_lock(void);
 void test_wait(void);
 void test_stress(void);

@@ -16,7 +16,7 @@ static const struct {
 	{"guard", test_guard}, /* first: the handler that it looks for is there before the library's */
 	{"trace", test_trace},       {"lane", test_lane},   {"hostile", test_hostile}, {"barrier", test_barrier},
 	{"outbox", test_outbox},
-	{"lock", test_lock},         {"wait", test_wait},   {"stress", test_stress}, {"threads", test_threads}, {"calls", test_calls},
+	{"progress", test_progress}, {"lock", test_lock},         {"wait", test_wait},   {"stress", test_stress}, {"threads", test_threads}, {"calls", test_calls},
 	{"handlers", test_handlers}, {"term", test_term},   {"fork", test_fork},     {"share", test_share},     {"fatal", test_fatal},
 	{"refused", test_refused},   {"fortran", test_fortran},
 };
