@@ -114,7 +114,7 @@ typedef struct cshim_barrier_words {
 	/* Stored by any peer: it takes part in no collective any more; the lapi code to fail with. Then it rings the bell. */
 	cshim_barrier_word refused;
 	/*
-	 * In the segment of the node's first task, by processor: who has arrived there, see barrier.c. Stored by tasks that arrive, one at a
+	 * In the segment of the node's first task, by processor: who has arrived there, see node/barrier.c. Stored by tasks that arrive, one at a
 	 * time as they share the processor, or hardly ever not. A hint: nothing is wrong with any value, only slow.
 	 */
 	cshim_barrier_word gathered[CSHIM_BARRIER_PLACES];

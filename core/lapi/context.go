@@ -342,7 +342,7 @@ func (c *Context) publish() {
 	}
 }
 
-// wakeSooner says whether this entry left something that is due before the sleeping watcher wakes by itself: a message to
+// wakeSooner says whether this entry left something that is due before the sleeping poller wakes by itself: a message to
 // oneself, a retransmission. No descriptor tells of these.
 func (c *Context) wakeSooner() bool {
 	next := earlier(c.nextLinkTimeout(), c.nextDeadline())

@@ -35,7 +35,7 @@ static void *wait_for_ever(void *counter)
 	return NULL;
 }
 
-/* Threads asleep in the context, one of them the watcher, find it ended. */
+/* Threads asleep in the context, one of them the poller, find it ended. */
 static void test_waiters(int polling)
 {
 	lapi_cntr_t counters[3];

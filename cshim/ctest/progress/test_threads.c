@@ -89,7 +89,7 @@ static void test_parks(void)
 	progress = &context->progress;
 	waiter = fake_thread(long_wait, &own);
 	fake_await(&progress->service_parked, 1);
-	/* The waiter serves now, as the watcher. */
+	/* The waiter serves now, as the poller. */
 	fake_count(context, (int *)&counter);
 	fake_await(&counter, 1);
 	CHECK(__atomic_load_n(&progress->service_parked, __ATOMIC_SEQ_CST) == 1);

@@ -158,27 +158,27 @@ static void test_lock_held(void)
 }
 
 /*
- * In polling mode, the watcher has been kicked but has not had the lock yet; another thread goes to sleep, counting on it. Who gets
+ * In polling mode, the poller has been kicked but has not had the lock yet; another thread goes to sleep, counting on it. Who gets
  * the lock first is chance, hence the rounds.
  */
 static void test_late_sleeper(void)
 {
 	cshim_context *context = fake_context(handle);
-	waiter watcher, late;
+	waiter poller, late;
 	pthread_t threads[2];
 	int i;
 
 	for (i = 0; i < 50; i++) {
-		threads[0] = start(&watcher, 1);
+		threads[0] = start(&poller, 1);
 		while (__atomic_load_n(&context->progress.poller, __ATOMIC_SEQ_CST) == 0)
 			fake_sleep_us(20);
 		cshim_lock(&context->progress);
-		fake_add(cshim_index_of(context), (int *)&watcher.counter, 1);
+		fake_add(cshim_index_of(context), (int *)&poller.counter, 1);
 		cshim_notify(&context->progress);
 		threads[1] = start(&late, 1);
 		fake_await(&context->progress.lock_waiters, 2);
 		cshim_unlock(&context->progress);
-		finish(&watcher, threads[0]);
+		finish(&poller, threads[0]);
 		fake_count(context, (int *)&late.counter);
 		finish(&late, threads[1]);
 	}
@@ -199,27 +199,27 @@ static void fail(int context, void *argument)
 	fake_queue_error(context, slow_error_handler, LAPI_ERR_TIMEOUT);
 }
 
-/* In polling mode, the watcher is busy in the error handler: a sleeper takes over. */
-static void test_busy_watcher(void)
+/* In polling mode, the poller is busy in the error handler: a sleeper takes over. */
+static void test_busy_poller(void)
 {
 	cshim_context *context = fake_context(handle);
-	waiter watcher, sleeper;
+	waiter poller, sleeper;
 	pthread_t threads[2];
 
 	__atomic_store_n(&in_error_handler, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&leave_error_handler, 0, __ATOMIC_SEQ_CST);
-	threads[0] = start(&watcher, 1);
+	threads[0] = start(&poller, 1);
 	threads[1] = start(&sleeper, 1);
 	fake_await(&(context)->progress.followers, 1);
 	fake_arrive(context, fail, NULL);
 	fake_await(&in_error_handler, 1);
 	fake_count(context, (int *)&sleeper.counter);
-	fake_count(context, (int *)&watcher.counter);
+	fake_count(context, (int *)&poller.counter);
 	/* Whichever of the two runs the handler, the other must be done before it returns. */
-	while (!__atomic_load_n(&sleeper.done, __ATOMIC_SEQ_CST) && !__atomic_load_n(&watcher.done, __ATOMIC_SEQ_CST))
+	while (!__atomic_load_n(&sleeper.done, __ATOMIC_SEQ_CST) && !__atomic_load_n(&poller.done, __ATOMIC_SEQ_CST))
 		fake_sleep_us(100);
 	__atomic_store_n(&leave_error_handler, 1, __ATOMIC_SEQ_CST);
-	finish(&watcher, threads[0]);
+	finish(&poller, threads[0]);
 	finish(&sleeper, threads[1]);
 }
 
@@ -326,7 +326,7 @@ static void test_all(int polling, uint32_t spin, uint32_t yield)
 	}
 	if (polling && spin == 0) {
 		test_late_sleeper();
-		test_busy_watcher();
+		test_busy_poller();
 		test_done_in_error_handler();
 	}
 	test_multiple_waiters();
