@@ -2,6 +2,7 @@
 // procedure.h is its contract.
 package fortran
 
-// #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden -I${SRCDIR} -I${SRCDIR}/../lapi -I${SRCDIR}/../progress -I${SRCDIR}/../node -I${SRCDIR}/.. -I${SRCDIR}/../../include
+// #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden -I${SRCDIR}
+// #cgo CFLAGS: -I${SRCDIR}/../lapi -I${SRCDIR}/../progress -I${SRCDIR}/.. -I${SRCDIR}/../../include
 // #cgo LDFLAGS: -Wl,--unresolved-symbols=ignore-all
 import "C"

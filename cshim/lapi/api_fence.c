@@ -3,8 +3,8 @@
 #include "waits.h"
 
 /*
- * Progress calls in which the targets may take what was sent, with a look after each, before core does the waiting. Core alone
- * knows of what does not go through rings.
+ * Progress calls in which the targets may take what was sent, with a look after each, before core
+ * does the waiting. Core alone knows of what does not go through rings.
  */
 static const cshim_patience patience = {.looks = 200, .looks_per_call = 1, .call_first = 1};
 
@@ -16,11 +16,15 @@ static int over(cshim_progress *progress, const cshim_goal *goal)
 
 static const cshim_goal_kind fence_kind = {.over = over};
 
-/* Something is outstanding, or core must be asked. Not inline: mostly that is not so, and the call shall be short. */
+/*
+ * Something is outstanding, or core must be asked. Not inline: mostly that is not so, and the call
+ * shall be short.
+ */
 static __attribute__((noinline)) int wait_for_targets(cshim_context *context)
 {
 	const cshim_goal goal = {.kind = &fence_kind, .patience = &patience};
-	int rc, how = context->lane ? cshim_wait_soon(&context->progress, &goal) : CSHIM_WAIT_NOT_YET;
+	int rc, how = context->lane ? cshim_wait_soon(&context->progress, &goal)
+	                            : CSHIM_WAIT_NOT_YET;
 	uint64_t ticket = 0;
 
 	if (how != CSHIM_WAIT_NOT_YET)
@@ -56,7 +60,8 @@ static int global_fence(cshim_context *context)
 	return rc == LAPI_SUCCESS ? cshim_gfence_wait(context, generation) : rc;
 }
 
-static inline int fence(cshim_context *context, const char *call, int (*wait)(cshim_context *context))
+static inline int fence(cshim_context *context, const char *call,
+                        int (*wait)(cshim_context *context))
 {
 	int rc = cshim_may_wait(context, call);
 

@@ -1,26 +1,32 @@
 /*
- * gfence.c - LAPI_Gfence by the barrier of the node's tasks (barrier.h): waiting at it, and what becomes of it when it fails.
+ * gfence.c - LAPI_Gfence by the barrier of the node's tasks (barrier.h): waiting at it, and what
+ * becomes of it when it fails.
  *
- * The promise of LAPI_Gfence: what any task sent before its call is in place at its target before any task leaves. A task arrives
- * after its own fence. Every progress call looks at the words, for the threads that wait here. Of several of these each has a
- * generation of its own: it arrives when the one before is over.
+ * The promise of LAPI_Gfence: what any task sent before its call is in place at its target before
+ * any task leaves. A task arrives after its own fence. Every progress call looks at the words, for
+ * the threads that wait here. Of several of these each has a generation of its own: it arrives when
+ * the one before is over.
  */
 #include "waits.h"
 
 /*
- * Where tasks have a processor each, looks for about 40 us, what a sleep and a wake-up cost. The last to arrive on a processor that
- * tasks share looks for about 10 us, several switches on another processor. Both begin with a progress call: a task that goes from
- * one LAPI_Gfence to the next serves others all the same.
+ * Where tasks have a processor each, looks for about 40 us, what a sleep and a wake-up cost. The
+ * last to arrive on a processor that tasks share looks for about 10 us, several switches on another
+ * processor. Both begin with a progress call: a task that goes from one LAPI_Gfence to the next
+ * serves others all the same.
  *
- * A task that is not the last gives its processor to the others, after a progress call; once is enough where all come at their
- * time. What a wait has beyond that, for other threads and for sleep, would be done again in each of the processor's tasks, out of
- * cold caches.
+ * A task that is not the last gives its processor to the others, after a progress call; once is
+ * enough where all come at their time. What a wait has beyond that, for other threads and for
+ * sleep, would be done again in each of the processor's tasks, out of cold caches.
  */
-#define PATIENCE(...) {{__VA_ARGS__, .call_first = 1, .crowded = 1}, {__VA_ARGS__, .call_first = 1, .crowded = 1, .sockets = 1}}
-static const cshim_patience
-	spins[] = PATIENCE(.looks = 2400, .looks_per_call = 8),
-	spins_as_last[] = PATIENCE(.looks = 400, .looks_per_call = 8),
-	yields[] = PATIENCE(.looks = 16, .looks_per_call = 1, .yields = 1);
+/* clang-format off */
+#define PATIENCE(...) \
+	{{__VA_ARGS__, .call_first = 1, .crowded = 1}, \
+	 {__VA_ARGS__, .call_first = 1, .crowded = 1, .sockets = 1}}
+/* clang-format on */
+static const cshim_patience spins[] = PATIENCE(.looks = 2400, .looks_per_call = 8);
+static const cshim_patience spins_as_last[] = PATIENCE(.looks = 400, .looks_per_call = 8);
+static const cshim_patience yields[] = PATIENCE(.looks = 16, .looks_per_call = 1, .yields = 1);
 
 static cshim_paths *paths_of(const cshim_context *context)
 {
@@ -46,7 +52,9 @@ static int act_on(cshim_context *context, cshim_barrier_news news)
 		tell_others(context);
 		return 1;
 	case CSHIM_BARRIER_REFUSED:
-		golapi_barrier_refused(index, news.code == LAPI_ERR_TGT_PURGED ? LAPI_ERR_TGT_PURGED : LAPI_ERR_NO_CONNECTIVITY);
+		golapi_barrier_refused(index, news.code == LAPI_ERR_TGT_PURGED
+		                                      ? LAPI_ERR_TGT_PURGED
+		                                      : LAPI_ERR_NO_CONNECTIVITY);
 		return 1;
 	case CSHIM_BARRIER_BROKEN:
 		if (!paths_of(context)->barrier.failed)
@@ -86,7 +94,9 @@ static const cshim_patience *patience_of(const cshim_context *context)
 {
 	const cshim_barrier *barrier = &paths_of(context)->barrier;
 
-	return (barrier->rounds ? spins : barrier->last ? spins_as_last : yields) + cshim_sockets(context);
+	if (barrier->rounds)
+		return &spins[cshim_sockets(context)];
+	return &(barrier->last ? spins_as_last : yields)[cshim_sockets(context)];
 }
 
 /* The fate of a generation that is reached. */
@@ -95,14 +105,16 @@ static int result_of(cshim_context *context, uint64_t generation)
 	cshim_paths *paths = paths_of(context);
 	cshim_barrier *barrier = &paths->barrier;
 
-	if (barrier->over < generation && barrier->arrived == generation && cshim_barrier_settle(paths))
+	if (barrier->over < generation && barrier->arrived == generation &&
+	    cshim_barrier_settle(paths))
 		tell_others(context);
 	return barrier->over >= generation ? LAPI_SUCCESS : (int)barrier->failed;
 }
 
 static int wait_for(cshim_context *context, uint64_t generation)
 {
-	const cshim_goal goal = {.kind = &generation_kind, .patience = patience_of(context), .number = generation};
+	const cshim_goal goal = {
+		.kind = &generation_kind, .patience = patience_of(context), .number = generation};
 	int rc = cshim_wait_code(cshim_wait_for(&context->progress, &goal));
 
 	return rc == LAPI_SUCCESS ? result_of(context, generation) : rc;
