@@ -1,8 +1,9 @@
-// Package cshim is the C side of liblapi_r.so. It has no Go code: capi imports it so that the C files of its parts become
-// part of the library. What they need of core are the golapi_ functions (lapi/golapi.h), which capi exports.
+// Package cshim is the C side of liblapi_r.so. It has no Go code: capi imports it so that the C files
+// of its parts become part of the library. What they need of core are the golapi_ functions
+// (lapi/golapi.h), which capi exports.
 //
-// Each part is a package whose include path is its wall: it sees the headers of the parts that it names there, and no others.
-// All symbols are hidden but those of exports.map.
+// Each part is a package whose include path is its wall: it sees the headers of the parts that it
+// names there, and no others. All symbols are hidden but those of exports.map.
 //
 //	lapi      entry points, context blocks and handles
 //	fortran   the same for Fortran

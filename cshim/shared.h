@@ -1,5 +1,6 @@
 /*
- * shared.h - everything that C and Go both read and write, for transport/layout. Private to the library.
+ * shared.h - everything that C and Go both read and write, for transport/layout. Private to the
+ * library.
  */
 #ifndef CSHIM_SHARED_H
 #define CSHIM_SHARED_H

@@ -35,7 +35,8 @@ static unsigned family(void)
 }
 #endif
 
-/* Zen 5 is the one processor on which a locked instruction was measured to do better than lfence. */
+/* Zen 5 is the one processor on which a locked instruction was measured to do better than lfence.
+ */
 static void prepare(void)
 {
 #if defined(__x86_64__)

@@ -26,8 +26,9 @@ extern int cshim_polls_locked;
 
 /*
  * Between two looks at memory that another processor writes. A bare loop of loads runs far ahead,
- * and all of that is thrown away when the line changes. An lfence holds it back, and lets the line's
- * news through at once. So does a locked instruction, on some processors sooner. A pause takes longer.
+ * and all of that is thrown away when the line changes. An lfence holds it back, and lets the
+ * line's news through at once. So does a locked instruction, on some processors sooner. A pause
+ * takes longer.
  */
 static inline void cshim_between_polls(void)
 {

@@ -1,4 +1,5 @@
-/* fake.c - the core in place of Go: a context, its queue of packets, its tickets, and what a dispatcher's turn makes of them. */
+/* fake.c - the core in place of Go: a context, its queue of packets, its tickets, and what a
+ * dispatcher's turn makes of them. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -13,7 +14,8 @@
 struct fake_settings fake_settings = {200, 20, 0, 0, -1};
 struct fake_counts fake_counts;
 
-static fake_core cores[CSHIM_MAX_CONTEXTS] = {[0 ... CSHIM_MAX_CONTEXTS - 1] = {.mutex = PTHREAD_MUTEX_INITIALIZER}};
+static fake_core cores[CSHIM_MAX_CONTEXTS] = {
+	[0 ... CSHIM_MAX_CONTEXTS - 1] = {.mutex = PTHREAD_MUTEX_INITIALIZER}};
 static int hold_tickets; /* atomic */
 
 void fake_note(uint32_t *what)
@@ -68,7 +70,8 @@ int golapi_init(int context, cshim_addr info)
 	block->num_tasks = 1;
 	block->progress.spin_calls = fake_settings.spin_turns;
 	block->progress.yields = fake_settings.yield_turns;
-	__atomic_store_n(&block->progress.interrupts, fake_settings.polling ? 0 : 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&block->progress.interrupts, fake_settings.polling ? 0 : 1,
+	                 __ATOMIC_SEQ_CST);
 	block->progress.descriptors[0] = make_eventfd();
 	block->progress.descriptors[1] = core->bell;
 	block->progress.num_descriptors = 2;
@@ -108,7 +111,8 @@ int golapi_gfence_begin(int context, uint64_t *number)
 	return open_ticket(context, number);
 }
 
-int golapi_address_init_begin(int context, uint64_t value, cshim_addr table, uint32_t width, uint64_t *number)
+int golapi_address_init_begin(int context, uint64_t value, cshim_addr table, uint32_t width,
+                              uint64_t *number)
 {
 	if (width == 8)
 		*(uint64_t *)(uintptr_t)table = value;
@@ -221,7 +225,8 @@ int golapi_arm(int context, int64_t *timeout_ns)
 	some = core->head != core->tail;
 	pthread_mutex_unlock(&core->mutex);
 	*timeout_ns = fake_settings.timeout_ns;
-	return fake_lane_arm(cshim_context_at(context), timeout_ns) || fake_barrier_arm(cshim_context_at(context)) || some;
+	return fake_lane_arm(cshim_context_at(context), timeout_ns) ||
+	       fake_barrier_arm(cshim_context_at(context)) || some;
 }
 
 void golapi_disarm(int context)

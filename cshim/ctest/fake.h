@@ -1,6 +1,7 @@
 /*
- * fake.h - a core made of a queue, in place of the golapi_ functions of capi: so that the lock, waiting, the threads and the entry
- * points are tested without the Go run-time, under sanitizers. It keeps core's side of golapi.h and aborts when C breaks its own.
+ * fake.h - a core made of a queue, in place of the golapi_ functions of capi: so that the lock,
+ * waiting, the threads and the entry points are tested without the Go run-time, under sanitizers.
+ * It keeps core's side of golapi.h and aborts when C breaks its own.
  */
 #ifndef CTEST_FAKE_H
 #define CTEST_FAKE_H
@@ -11,20 +12,20 @@
 
 #include "internal.h"
 
-#define CHECK(condition)                                                                              \
-	do {                                                                                          \
-		if (!(condition)) {                                                                   \
-			fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);       \
-			abort();                                                                      \
-		}                                                                                     \
+#define CHECK(condition)                                                                        \
+	do {                                                                                    \
+		if (!(condition)) {                                                             \
+			fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition); \
+			abort();                                                                \
+		}                                                                               \
 	} while (0)
 
 /* What the fake does, read at its next use; tests set it before LAPI_Init or between calls. */
 extern struct fake_settings {
 	uint32_t spin_turns, yield_turns;
-	int init_code;       /* golapi_init's result */
-	int polling;         /* begin with INTERRUPT_SET off */
-	int64_t timeout_ns;  /* what golapi_arm asks for */
+	int init_code;      /* golapi_init's result */
+	int polling;        /* begin with INTERRUPT_SET off */
+	int64_t timeout_ns; /* what golapi_arm asks for */
 } fake_settings;
 
 /* What has happened since fake_reset_counts; atomic. */
@@ -37,11 +38,13 @@ void fake_reset_counts(void);
 
 typedef void fake_action(int context, void *argument);
 
-/* A "packet": action runs in a dispatcher turn, under the lock. From any thread, without the lock. */
+/* A "packet": action runs in a dispatcher turn, under the lock. From any thread, without the lock.
+ */
 void fake_arrive(cshim_context *context, fake_action *action, void *argument);
 /* A packet that adds 1 to a counter. */
 void fake_count(cshim_context *context, int *counter);
-/* From an action: adds to a counter as core does; sets bits of msg_state; ends every ticket; queues a completion handler or an error. */
+/* From an action: adds to a counter as core does; sets bits of msg_state; ends every ticket; queues
+ * a completion handler or an error. */
 void fake_add(int context, int *counter, int n);
 void fake_set_state(int context, uint32_t bits);
 void fake_finish_tickets(int context, int result);
@@ -62,6 +65,7 @@ void fake_await(const uint32_t *word, uint32_t value);
 pthread_t fake_thread(void *(*body)(void *), void *argument);
 
 /* The tests, one function a file. */
+void test_progress(void);
 void test_lock(void);
 void test_wait(void);
 void test_stress(void);

@@ -1,6 +1,6 @@
 /*
- * fake_barrier.c - what transport/shm and core/lapi make of the node barrier, for contexts of this process: segments' heads, paths, and
- * core's answers when the barrier cannot go on.
+ * fake_barrier.c - what transport/shm and core/lapi make of the node barrier, for contexts of this
+ * process: segments' heads, paths, and core's answers when the barrier cannot go on.
  */
 #define _GNU_SOURCE
 #include "fake_barrier.h"
@@ -82,7 +82,8 @@ static void tell(int me, int n, uint64_t refused)
 		if (peer == me)
 			continue;
 		if (refused)
-			__atomic_store_n(&heads[peer].barrier.refused.value, refused, __ATOMIC_SEQ_CST);
+			__atomic_store_n(&heads[peer].barrier.refused.value, refused,
+			                 __ATOMIC_SEQ_CST);
 		node_membarrier_full();
 		if (__atomic_load_n(&heads[peer].armed, __ATOMIC_SEQ_CST) & NODE_ASLEEP)
 			node_ring_bell(&paths[me].peer[peer]);
@@ -107,7 +108,8 @@ int fake_barrier_arm(cshim_context *context)
 	if (!context->barrier)
 		return 0;
 	sleep = ++sleeps[context->task];
-	__atomic_store_n(&heads[context->task].armed, sleep * NODE_SLEEP | NODE_ASLEEP, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&heads[context->task].armed, sleep * NODE_SLEEP | NODE_ASLEEP,
+	                 __ATOMIC_SEQ_CST);
 	CHECK(syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0);
 	__atomic_add_fetch(&fake_barrier_counts.arms, 1, __ATOMIC_RELAXED);
 	return 0;

@@ -1,4 +1,5 @@
-/* fake_barrier.h - contexts of one process as the tasks of a node, joined by the barrier of LAPI_Gfence and by nothing else. */
+/* fake_barrier.h - contexts of one process as the tasks of a node, joined by the barrier of
+ * LAPI_Gfence and by nothing else. */
 #ifndef CTEST_FAKE_BARRIER_H
 #define CTEST_FAKE_BARRIER_H
 

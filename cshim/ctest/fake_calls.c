@@ -1,4 +1,5 @@
-/* fake_calls.c - what the fake core answers to the calls that transfer nothing: addresses, environment, DGSPs, recovery, texts. */
+/* fake_calls.c - what the fake core answers to the calls that transfer nothing: addresses,
+ * environment, DGSPs, recovery, texts. */
 #define _GNU_SOURCE
 #include <stddef.h>
 #include <stdio.h>
@@ -26,7 +27,8 @@ int golapi_qenv(int context, uint32_t query, cshim_addr ret_val)
 	fake_enter(context);
 	if (query != INTERRUPT_SET)
 		return LAPI_ERR_QUERY_TYPE;
-	*(int *)(uintptr_t)ret_val = (int)__atomic_load_n(&cshim_context_at(context)->progress.interrupts, __ATOMIC_SEQ_CST);
+	*(int *)(uintptr_t)ret_val = (int)__atomic_load_n(
+		&cshim_context_at(context)->progress.interrupts, __ATOMIC_SEQ_CST);
 	return LAPI_SUCCESS;
 }
 
@@ -35,7 +37,8 @@ int golapi_senv(int context, uint32_t query, int32_t val)
 	fake_enter(context);
 	if (query != INTERRUPT_SET)
 		return LAPI_ERR_QUERY_TYPE;
-	__atomic_store_n(&cshim_context_at(context)->progress.interrupts, val ? 1 : 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&cshim_context_at(context)->progress.interrupts, val ? 1 : 0,
+	                 __ATOMIC_SEQ_CST);
 	return LAPI_SUCCESS;
 }
 
@@ -65,22 +68,24 @@ void golapi_dgsp_ddm(int context, cshim_addr handler)
 	(void)handler;
 }
 
-int golapi_dgsp_pack(int context, cshim_addr handle, cshim_addr in, uint64_t n, cshim_addr out, uint64_t size, uint64_t *position)
+int golapi_dgsp_pack(int context, cshim_addr handle, cshim_addr in, uint64_t n, cshim_addr out,
+                     uint64_t size, uint64_t *position)
 {
 	fake_enter(context);
 	(void)handle, (void)in, (void)n, (void)out, (void)size, (void)position;
 	return LAPI_ERR_DGSP;
 }
 
-int golapi_dgsp_unpack(int context, cshim_addr handle, cshim_addr in, uint64_t in_size, uint64_t *position, cshim_addr out,
-                       uint64_t n, uint64_t out_size)
+int golapi_dgsp_unpack(int context, cshim_addr handle, cshim_addr in, uint64_t in_size,
+                       uint64_t *position, cshim_addr out, uint64_t n, uint64_t out_size)
 {
 	fake_enter(context);
 	(void)handle, (void)in, (void)in_size, (void)position, (void)out, (void)n, (void)out_size;
 	return LAPI_ERR_DGSP;
 }
 
-int golapi_add_udp_dest(int context, uint32_t tgt, uint32_t instance_no, cshim_addr port, int with_family)
+int golapi_add_udp_dest(int context, uint32_t tgt, uint32_t instance_no, cshim_addr port,
+                        int with_family)
 {
 	fake_enter(context);
 	(void)instance_no, (void)with_family;
@@ -100,7 +105,8 @@ int golapi_resume(int context, uint32_t dest)
 	return dest > 0 ? LAPI_ERR_TGT : LAPI_SUCCESS;
 }
 
-int golapi_counter_list(int context, cshim_addr cntr, int32_t num_dest, cshim_addr dest, cshim_addr status, cshim_addr member)
+int golapi_counter_list(int context, cshim_addr cntr, int32_t num_dest, cshim_addr dest,
+                        cshim_addr status, cshim_addr member)
 {
 	(void)num_dest, (void)dest, (void)status;
 	CHECK(member == cntr + offsetof(struct new_cntr, dest_status));

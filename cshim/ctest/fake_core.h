@@ -1,4 +1,5 @@
-/* fake_core.h - the fake core as its own files see it: a queue of packets, tickets, completions, errors. */
+/* fake_core.h - the fake core as its own files see it: a queue of packets, tickets, completions,
+ * errors. */
 #ifndef CTEST_FAKE_CORE_H
 #define CTEST_FAKE_CORE_H
 

@@ -1,4 +1,5 @@
-/* fake_events.c - completion handlers and error handlers that the fake core has the library's threads run. */
+/* fake_events.c - completion handlers and error handlers that the fake core has the library's
+ * threads run. */
 #define _GNU_SOURCE
 #include <stdio.h>
 
@@ -11,7 +12,8 @@ void fake_queue_completion(int context, compl_hndlr_t *handler, void *info)
 	cshim_context *block = cshim_context_at(context);
 
 	CHECK(core->end_completion - core->first_completion < FAKE_QUEUE);
-	core->completions[core->end_completion++ % FAKE_QUEUE] = (cshim_completion){CSHIM_ADDR(handler), CSHIM_ADDR(info), 7};
+	core->completions[core->end_completion++ % FAKE_QUEUE] =
+		(cshim_completion){CSHIM_ADDR(handler), CSHIM_ADDR(info), 7};
 	__atomic_add_fetch(&block->completion_seq, 1, __ATOMIC_SEQ_CST);
 	cshim_futex_wake(&block->completion_seq, 1);
 }

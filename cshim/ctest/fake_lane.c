@@ -1,8 +1,9 @@
 /*
- * fake_lane.c - what core/lapi makes of the fast lane, for two contexts of this process, over the two ends of fake_node.h. With them the
- * lane's both ends run in one process, under sanitizers.
+ * fake_lane.c - what core/lapi makes of the fast lane, for two contexts of this process, over the
+ * two ends of fake_node.h. With them the lane's both ends run in one process, under sanitizers.
  *
- * What the lane leaves to core the fake does not do: a send that passes gives LAPI_ERR_TGT, and the test tries again.
+ * What the lane leaves to core the fake does not do: a send that passes gives LAPI_ERR_TGT, and the
+ * test tries again.
  */
 #define _GNU_SOURCE
 #include "fake_lane.h"
@@ -38,7 +39,8 @@ static void attach(int task, cshim_context *context)
 void fake_lane_attach(lapi_handle_t handles[2])
 {
 	cshim_context *contexts[2] = {fake_context(handles[0]), fake_context(handles[1])};
-	int bells[2] = {contexts[0]->progress.descriptors[1], contexts[1]->progress.descriptors[1]}, task;
+	int bells[2] = {contexts[0]->progress.descriptors[1], contexts[1]->progress.descriptors[1]},
+	    task;
 
 	fake_node_make(bells);
 	for (task = 0; task < 2; task++)
@@ -65,7 +67,8 @@ fake_lane_order fake_lane_ordered_by(void)
 
 	if (!link->fencing)
 		return FAKE_LANE_SENDERS;
-	return link->unordered || fake_node_link(1)->unordered ? FAKE_LANE_NOBODY : FAKE_LANE_MEMBARRIER;
+	return link->unordered || fake_node_link(1)->unordered ? FAKE_LANE_NOBODY
+	                                                       : FAKE_LANE_MEMBARRIER;
 }
 
 /* As transport/shm arms. 1: there is something. */
@@ -90,7 +93,8 @@ void fake_lane_disarm(cshim_context *context)
 		node_disarm(fake_node_link(context->task));
 }
 
-/* What the lane leaves to core in the middle of something: the tests give no reason for it but where they count. */
+/* What the lane leaves to core in the middle of something: the tests give no reason for it but
+ * where they count. */
 
 void golapi_lane_count(int context, cshim_addr cntr, int32_t kind, int32_t src, int32_t peer)
 {
@@ -98,7 +102,8 @@ void golapi_lane_count(int context, cshim_addr cntr, int32_t kind, int32_t src, 
 	__atomic_add_fetch(&fake_lane_counts.bad_counters, 1, __ATOMIC_RELAXED);
 }
 
-/* Completion messages that found no room wait for it, as in core; go_work makes the lane call for turns. */
+/* Completion messages that found no room wait for it, as in core; go_work makes the lane call for
+ * turns. */
 static struct waiting {
 	cshim_addr counters[4096];
 	unsigned first, end;

@@ -1,4 +1,5 @@
-/* fake_node.h - two ends of one node link in this process, as transport/shm makes them: segments, rings, chunk areas. */
+/* fake_node.h - two ends of one node link in this process, as transport/shm makes them: segments,
+ * rings, chunk areas. */
 #ifndef CTEST_FAKE_NODE_H
 #define CTEST_FAKE_NODE_H
 
@@ -11,7 +12,8 @@
 #define FAKE_NODE_FENCED 0
 #endif
 
-/* Makes both ends anew; bells are the eventfds that wake task 0 and 1. Nothing else may use them meanwhile. */
+/* Makes both ends anew; bells are the eventfds that wake task 0 and 1. Nothing else may use them
+ * meanwhile. */
 void fake_node_make(const int bells[2]);
 /* A task's end, and what it has of the other task. */
 node_link *fake_node_link(int task);

@@ -4,7 +4,8 @@
 
 #include "fake_core.h"
 
-/* The transfers only note that they were called; core's own tests are elsewhere. What a lane passes on they refuse. */
+/* The transfers only note that they were called; core's own tests are elsewhere. What a lane passes
+ * on they refuse. */
 
 cshim_transfer fake_transfer;
 
@@ -35,10 +36,14 @@ static int check(uint32_t type, const cshim_transfer *t)
 	case LAPI_AM_XFER:
 		return t->hdr_hdl ? LAPI_SUCCESS : LAPI_ERR_HDR_HNDLR_NULL;
 	case LAPI_AMV_XFER:
-		return !t->hdr_hdl ? LAPI_ERR_HDR_HNDLR_NULL : t->org_addr ? LAPI_SUCCESS : LAPI_ERR_ORG_VEC_NULL;
+		return !t->hdr_hdl   ? LAPI_ERR_HDR_HNDLR_NULL
+		       : t->org_addr ? LAPI_SUCCESS
+		                     : LAPI_ERR_ORG_VEC_NULL;
 	case LAPI_PUTV_XFER:
 	case LAPI_GETV_XFER:
-		return !t->org_addr ? LAPI_ERR_ORG_VEC_NULL : t->tgt_addr ? LAPI_SUCCESS : LAPI_ERR_TGT_VEC_NULL;
+		return !t->org_addr  ? LAPI_ERR_ORG_VEC_NULL
+		       : t->tgt_addr ? LAPI_SUCCESS
+		                     : LAPI_ERR_TGT_VEC_NULL;
 	case LAPI_PUT_XFER:
 	case LAPI_GET_XFER:
 	case LAPI_RMW_XFER:

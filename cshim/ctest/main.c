@@ -1,4 +1,5 @@
-/* main.c - runs the tests named on the command line, or all. A test that hangs is killed by the alarm, which names it. */
+/* main.c - runs the tests named on the command line, or all. A test that hangs is killed by the
+ * alarm, which names it. */
 #define _GNU_SOURCE
 #include "fake.h"
 
@@ -6,20 +7,23 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where others use the processors, and under the thread sanitizer, what takes seconds takes minutes. */
+/* Where others use the processors, and under the thread sanitizer, what takes seconds takes
+ * minutes. */
 enum { HANG_S = 600 };
 
 static const struct {
 	const char *name;
 	void (*run)(void);
 } tests[] = {
-	{"guard", test_guard}, /* first: the handler that it looks for is there before the library's */
-	{"node", test_node},
-	{"trace", test_trace},       {"lane", test_lane},   {"hostile", test_hostile}, {"barrier", test_barrier},
-	{"outbox", test_outbox},
-	{"lock", test_lock},         {"wait", test_wait},   {"stress", test_stress}, {"threads", test_threads}, {"calls", test_calls},
-	{"handlers", test_handlers}, {"term", test_term},   {"fork", test_fork},     {"share", test_share},     {"fatal", test_fatal},
-	{"refused", test_refused},   {"fortran", test_fortran},
+	{"guard", test_guard}, /* first: the handler that it looks for is there before the library's
+                                */
+	{"node", test_node},         {"trace", test_trace},     {"lane", test_lane},
+	{"hostile", test_hostile},   {"barrier", test_barrier}, {"outbox", test_outbox},
+	{"progress", test_progress}, {"lock", test_lock},       {"wait", test_wait},
+	{"stress", test_stress},     {"threads", test_threads}, {"calls", test_calls},
+	{"handlers", test_handlers}, {"term", test_term},       {"fork", test_fork},
+	{"share", test_share},       {"fatal", test_fatal},     {"refused", test_refused},
+	{"fortran", test_fortran},
 };
 
 static const char *running;

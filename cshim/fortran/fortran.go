@@ -2,6 +2,8 @@
 // procedure.h is its contract.
 package fortran
 
-// #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden -I${SRCDIR} -I${SRCDIR}/../lapi -I${SRCDIR}/../progress -I${SRCDIR}/.. -I${SRCDIR}/../lane -I${SRCDIR}/../node -I${SRCDIR}/../../include
+// #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden
+// #cgo CFLAGS: -I${SRCDIR} -I${SRCDIR}/../lapi -I${SRCDIR}/../progress -I${SRCDIR}/..
+// #cgo CFLAGS: -I${SRCDIR}/../lane -I${SRCDIR}/../node -I${SRCDIR}/../../include
 // #cgo LDFLAGS: -Wl,--unresolved-symbols=ignore-all
 import "C"

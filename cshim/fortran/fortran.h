@@ -1,8 +1,9 @@
 /*
- * fortran.h - what the Fortran entry points need beyond the calls of C: LAPI_ADDR_NULL, and procedures as arguments. Private to the library.
+ * fortran.h - what the Fortran entry points need beyond the calls of C: LAPI_ADDR_NULL, and
+ * procedures as arguments. Private to the library.
  *
- * Handlers need nothing of the kind: all their parameters are pointers in C, and so by reference in Fortran. Only a DDM function has numbers
- * among its parameters (CSHIM_FORTRAN_DDM).
+ * Handlers need nothing of the kind: all their parameters are pointers in C, and so by reference in
+ * Fortran. Only a DDM function has numbers among its parameters (CSHIM_FORTRAN_DDM).
  */
 #ifndef CSHIM_FORTRAN_H
 #define CSHIM_FORTRAN_H
@@ -24,7 +25,10 @@ void cshim_fortran_find_nulls(void);
 /* 1 if an argument is LAPI_ADDR_NULL, or absent. */
 static inline int cshim_fortran_null(const void *argument)
 {
-	/* acquire: pairs with the store in fortran_null.c; the entries below the count were written before it */
+	/*
+	 * acquire: pairs with the store in fortran_null.c; the entries below the count were written
+	 * before it
+	 */
 	uint32_t i, count = __atomic_load_n(&cshim_fortran_null_count, __ATOMIC_ACQUIRE);
 
 	if (!argument)
@@ -40,8 +44,9 @@ static inline int cshim_fortran_null(const void *argument)
 /* 1 if an argument that may be a procedure or an integer is a procedure of this process. */
 int cshim_is_procedure(const void *argument);
 /*
- * A procedure of this task by a name that is its name at every task that runs the same program, wherever the loader has put it: what is
- * sent as header handler. The address itself where it lies in no file.
+ * A procedure of this task by a name that is its name at every task that runs the same program,
+ * wherever the loader has put it: what is sent as header handler. The address itself where it lies
+ * in no file.
  */
 uint64_t cshim_procedure_name(const void *procedure);
 

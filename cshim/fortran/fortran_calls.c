@@ -1,6 +1,6 @@
 /*
- * fortran_calls.c - the Fortran entry points (guide, Table 10; docs/fortran.md): conversions of arguments, the calls that need more than
- * these, and the rest from fortran_gen.h.
+ * fortran_calls.c - the Fortran entry points (guide, Table 10; docs/fortran.md): conversions of
+ * arguments, the calls that need more than these, and the rest from fortran_gen.h.
  */
 #include <string.h>
 
@@ -45,20 +45,23 @@ static int fortran_readable(const void *at)
 }
 
 /*
- * Whether a zero begins a description of type LAPI_GEN_IOVECTOR, and is no address of 0: only in a 32-bit program can it be either. A
- * description names blocks and two lists, which can be read. More than an address may not be there at all.
+ * Whether a zero begins a description of type LAPI_GEN_IOVECTOR, and is no address of 0: only in a
+ * 32-bit program can it be either. A description names blocks and two lists, which can be read.
+ * More than an address may not be there at all.
  */
 static int fortran_lists_blocks(const void *argument)
 {
 	lapi_vec_t vector;
 
-	return sizeof(void *) == 4 && !node_guarded_copy_short(&vector, argument, sizeof vector) && (int)vector.num_vecs > 0 &&
-	       fortran_readable(vector.info) && fortran_readable(vector.len);
+	return sizeof(void *) == 4 && !node_guarded_copy_short(&vector, argument, sizeof vector) &&
+	       (int)vector.num_vecs > 0 && fortran_readable(vector.info) &&
+	       fortran_readable(vector.len);
 }
 
 /*
- * A target vector: the address of its description (guide, LAPI_Putv), or that description. The latter begins with a vec_type, and then a
- * number of blocks, which read as one address is none, as it is not aligned or, of LAPI_GEN_IOVECTOR, has a low half of 0.
+ * A target vector: the address of its description (guide, LAPI_Putv), or that description. The
+ * latter begins with a vec_type, and then a number of blocks, which read as one address is none, as
+ * it is not aligned or, of LAPI_GEN_IOVECTOR, has a low half of 0.
  */
 static lapi_vec_t *fortran_vector(void *argument)
 {
@@ -100,8 +103,9 @@ static int fortran_addr_set(const int32_t *hndl, void *addr, const int32_t *addr
 	return PLAPI_Addr_set((lapi_handle_t)fortran_int(hndl), address, fortran_int(addr_hndl));
 }
 
-static int fortran_amsend(const int32_t *hndl, const int32_t *tgt, void *hdr_hdl, void *uhdr, const int32_t *uhdr_len, void *udata,
-                          const ulong *udata_len, void *const *tgt_cntr, void *org_cntr, void *cmpl_cntr)
+static int fortran_amsend(const int32_t *hndl, const int32_t *tgt, void *hdr_hdl, void *uhdr,
+                          const int32_t *uhdr_len, void *udata, const ulong *udata_len,
+                          void *const *tgt_cntr, void *org_cntr, void *cmpl_cntr)
 {
 	lapi_xfer_t command;
 
@@ -116,11 +120,13 @@ static int fortran_amsend(const int32_t *hndl, const int32_t *tgt, void *hdr_hdl
 	command.Am.tgt_cntr = (uintptr_t)fortran_addr(tgt_cntr);
 	command.Am.org_cntr = fortran_any(org_cntr);
 	command.Am.cmpl_cntr = fortran_any(cmpl_cntr);
-	return PLAPI_Xfer((lapi_handle_t)fortran_int(hndl), &command); /* a procedure's name is wider than a pointer may be */
+	/* a procedure's name is wider than a pointer may be */
+	return PLAPI_Xfer((lapi_handle_t)fortran_int(hndl), &command);
 }
 
-static int fortran_amsendv(const int32_t *hndl, const int32_t *tgt, void *hdr_hdl, void *uhdr, const int32_t *uhdr_len, void *org_vec,
-                           void *const *tgt_cntr, void *org_cntr, void *cmpl_cntr)
+static int fortran_amsendv(const int32_t *hndl, const int32_t *tgt, void *hdr_hdl, void *uhdr,
+                           const int32_t *uhdr_len, void *org_vec, void *const *tgt_cntr,
+                           void *org_cntr, void *cmpl_cntr)
 {
 	lapi_xfer_t command;
 
@@ -137,7 +143,10 @@ static int fortran_amsendv(const int32_t *hndl, const int32_t *tgt, void *hdr_hd
 	return PLAPI_Xfer((lapi_handle_t)fortran_int(hndl), &command);
 }
 
-/* The buffer is CHARACTER buf(LAPI_MAX_ERR_STRING), or one string of that length: no final NUL, blanks instead. */
+/*
+ * The buffer is CHARACTER buf(LAPI_MAX_ERR_STRING), or one string of that length: no final NUL,
+ * blanks instead.
+ */
 static int fortran_msg_string(const int32_t *error_code, void *buf)
 {
 	char text[LAPI_MAX_ERR_STRING] = "", *to = fortran_any(buf);
@@ -152,7 +161,10 @@ static int fortran_msg_string(const int32_t *error_code, void *buf)
 	return code;
 }
 
-/* A DDM function's numbers come by reference in Fortran. All else of LAPI_Util is memory, and alike. */
+/*
+ * A DDM function's numbers come by reference in Fortran. All else of LAPI_Util is memory, and
+ * alike.
+ */
 static int fortran_util(const int32_t *hndl, void *util_cmd)
 {
 	lapi_util_t *command = fortran_any(util_cmd);

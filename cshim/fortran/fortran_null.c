@@ -1,9 +1,11 @@
 /*
- * fortran_null.c - the COMMON block of lapif.h: LAPI_ADDR_NULL, which arguments are compared with by address, and LAPI_BYTE.
+ * fortran_null.c - the COMMON block of lapif.h: LAPI_ADDR_NULL, which arguments are compared with
+ * by address, and LAPI_BYTE.
  *
- * The block is the program's own: it has one for each spelling that its compilers give to the name, and so may a shared library that is loaded
- * for itself alone. The library's blocks of these names are there so that other shared libraries have one to share. So each loaded
- * file is asked for the block it sees, when the library is loaded and, for what came later, when Fortran calls LAPI_INIT.
+ * The block is the program's own: it has one for each spelling that its compilers give to the name,
+ * and so may a shared library that is loaded for itself alone. The library's blocks of these names
+ * are there so that other shared libraries have one to share. So each loaded file is asked for the
+ * block it sees, when the library is loaded and, for what came later, when Fortran calls LAPI_INIT.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -26,14 +28,18 @@ SPELLED(LAPI_ADDRESSES)
 SPELLED(LAPI_ADDRESSES_)
 SPELLED(lapi_addresses__)
 
-static const char *const spellings[] = {"lapi_addresses", "lapi_addresses_", "LAPI_ADDRESSES", "LAPI_ADDRESSES_", "lapi_addresses__"};
+static const char *const spellings[] = {"lapi_addresses", "lapi_addresses_", "LAPI_ADDRESSES",
+                                        "LAPI_ADDRESSES_", "lapi_addresses__"};
 
 enum { SPELLINGS = sizeof spellings / sizeof *spellings, FILES = 512 };
 
 const void *cshim_fortran_nulls[CSHIM_FORTRAN_NULLS];
 uint32_t cshim_fortran_null_count;
 
-/* The names of the loaded files. Their blocks are looked up after the walk: the loader is locked in it. */
+/*
+ * The names of the loaded files. Their blocks are looked up after the walk: the loader is locked in
+ * it.
+ */
 typedef struct names {
 	const char *name[FILES];
 	int count;
@@ -57,7 +63,10 @@ static void add(addresses *found)
 		return;
 	found->byte = (uintptr_t)cshim_byte();
 	cshim_fortran_nulls[count] = &found->null;
-	/* release: pairs with the acquire in cshim_fortran_null, which reads the entries below the count */
+	/*
+	 * release: pairs with the acquire in cshim_fortran_null, which reads the entries below the
+	 * count
+	 */
 	__atomic_store_n(&cshim_fortran_null_count, count + 1, __ATOMIC_RELEASE);
 }
 

@@ -1,15 +1,17 @@
 /*
  * fortran_procedure.c - procedures as arguments of Fortran calls, and their names.
  *
- * An argument is a procedure if it lies in code of a loaded file. The linkers of some machines put constants there as well: a word that
- * holds an index of LAPI_Addr_set is a constant, no function begins so.
+ * An argument is a procedure if it lies in code of a loaded file. The linkers of some machines put
+ *constants there as well: a word that holds an index of LAPI_Addr_set is a constant, no function
+ *begins so.
  *
- * A name is what the tasks of one program have in common, where the loader puts its files at other addresses at each: which file, and the
- * offset in it. It is a number that no address has:
+ * A name is what the tasks of one program have in common, where the loader puts its files at other
+ *addresses at each: which file, and the offset in it. It is a number that no address has:
  *
  *	bit 55: it is a name | 32 to 54: file | 0 to 31: offset
  *
- * A file is a hash: of the program its build id, so that another program is not taken for it, of others their names.
+ * A file is a hash: of the program its build id, so that another program is not taken for it, of
+ *others their names.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -22,9 +24,13 @@
 
 enum { FILE_SHIFT = 32, FILE_BITS = 23 };
 
-_Static_assert(CSHIM_PROCEDURE_NAME == (uint64_t)1 << (FILE_SHIFT + FILE_BITS), "the mark is above the file");
+_Static_assert(CSHIM_PROCEDURE_NAME == (uint64_t)1 << (FILE_SHIFT + FILE_BITS),
+               "the mark is above the file");
 
-/* A search through the loaded files: for the one that has code at an address or, if that is 0, for one with code at an offset. */
+/*
+ * A search through the loaded files: for the one that has code at an address or, if that is 0, for
+ * one with code at an offset.
+ */
 typedef struct search {
 	uintptr_t address;
 	uint64_t file, offset; /* in, if address is 0; else out */
@@ -39,7 +45,8 @@ static uint64_t hash_of(const unsigned char *bytes, size_t n)
 
 	for (; n > 0; n--)
 		hash = (hash ^ *bytes++) * 0x100000001b3u;
-	return (hash ^ hash >> FILE_BITS ^ hash >> 2 * FILE_BITS) & (((uint64_t)1 << FILE_BITS) - 1);
+	return (hash ^ hash >> FILE_BITS ^ hash >> 2 * FILE_BITS) &
+	       (((uint64_t)1 << FILE_BITS) - 1);
 }
 
 /* The name behind the last slash. */
@@ -51,15 +58,18 @@ static uint64_t hash_of_name(const char *path)
 	return hash_of((const unsigned char *)path, strlen(path));
 }
 
-/* The part of a file that has the address, executable and not for writing; NULL if there is none. */
-static const ElfW(Phdr) *code_at(const struct dl_phdr_info *info, uintptr_t address)
+/*
+ * The part of a file that has the address, executable and not for writing; NULL if there is none.
+ */
+static const ElfW(Phdr) * code_at(const struct dl_phdr_info *info, uintptr_t address)
 {
 	uint32_t i;
 
 	for (i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
 
-		if (part->p_type == PT_LOAD && (part->p_flags & (PF_X | PF_W)) == PF_X && address - (info->dlpi_addr + part->p_vaddr) < part->p_memsz)
+		if (part->p_type == PT_LOAD && (part->p_flags & (PF_X | PF_W)) == PF_X &&
+		    address - (info->dlpi_addr + part->p_vaddr) < part->p_memsz)
 			return part;
 	}
 	return NULL;
@@ -73,9 +83,10 @@ static struct {
 } program;
 
 /* The build id that the linker has left in a part with notes; 0 if it is not there. */
-static uint64_t hash_of_build(const struct dl_phdr_info *info, const ElfW(Phdr) *part)
+static uint64_t hash_of_build(const struct dl_phdr_info *info, const ElfW(Phdr) * part)
 {
-	const unsigned char *at = (const unsigned char *)(info->dlpi_addr + part->p_vaddr), *end = at + part->p_memsz;
+	const unsigned char *at = (const unsigned char *)(info->dlpi_addr + part->p_vaddr),
+			    *end = at + part->p_memsz;
 
 	while ((size_t)(end - at) >= sizeof(ElfW(Nhdr))) {
 		const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)(const void *)at;
@@ -84,7 +95,8 @@ static uint64_t hash_of_build(const struct dl_phdr_info *info, const ElfW(Phdr) 
 		at += sizeof *note;
 		if ((size_t)(end - at) < name + length)
 			return 0;
-		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(at, "GNU", 4) == 0)
+		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
+		    memcmp(at, "GNU", 4) == 0)
 			return hash_of(at + name, note->n_descsz);
 		at += name + length;
 	}
@@ -111,12 +123,14 @@ static int remember(struct dl_phdr_info *info, size_t size, void *argument)
 	return 1;
 }
 
-static void found_at(search *s, const struct dl_phdr_info *info, const ElfW(Phdr) *part, uint64_t file)
+static void found_at(search *s, const struct dl_phdr_info *info, const ElfW(Phdr) * part,
+                     uint64_t file)
 {
 	s->found = 1;
 	s->file = file;
 	s->offset = s->address - info->dlpi_addr;
-	if ((part->p_flags & PF_R) && s->offset - part->p_vaddr + sizeof(uintptr_t) <= part->p_memsz)
+	if ((part->p_flags & PF_R) &&
+	    s->offset - part->p_vaddr + sizeof(uintptr_t) <= part->p_memsz)
 		s->word = (const void *)s->address;
 }
 
@@ -124,7 +138,7 @@ static void found_at(search *s, const struct dl_phdr_info *info, const ElfW(Phdr
 static int look(struct dl_phdr_info *info, size_t size, void *argument)
 {
 	search *s = argument;
-	const ElfW(Phdr) *part;
+	const ElfW(Phdr) * part;
 	int is_program = s->first;
 
 	(void)size;
@@ -149,7 +163,10 @@ static int find(search *s)
 	return s->found;
 }
 
-/* Whether an address is in no loaded file at all, as stacks and heaps are; newer C libraries know it without a lock. */
+/*
+ * Whether an address is in no loaded file at all, as stacks and heaps are; newer C libraries know
+ * it without a lock.
+ */
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
 static __typeof__(_dl_find_object) *find_object;
 
@@ -163,7 +180,8 @@ static int in_no_file(const void *address)
 /* Looked up, not linked: the library shall run with older ones. */
 static void find_finder(void)
 {
-	find_object = (__typeof__(_dl_find_object) *)(uintptr_t)dlsym(RTLD_DEFAULT, "_dl_find_object");
+	find_object =
+		(__typeof__(_dl_find_object) *)(uintptr_t)dlsym(RTLD_DEFAULT, "_dl_find_object");
 }
 #else
 static int in_no_file(const void *address)
@@ -183,10 +201,13 @@ __attribute__((constructor)) static void remember_program(void)
 	find_finder();
 }
 
-/* find for what has an address: the program at once, and what is in no file; else all files one by one. */
+/*
+ * find for what has an address: the program at once, and what is in no file; else all files one by
+ * one.
+ */
 static int find_address(search *s)
 {
-	const ElfW(Phdr) *part;
+	const ElfW(Phdr) * part;
 
 	if (s->address - program.start < program.end - program.start) {
 		part = code_at(&program.info, s->address);
@@ -221,7 +242,8 @@ uint64_t cshim_procedure_name(const void *procedure)
 
 cshim_addr cshim_procedure_at(cshim_addr name)
 {
-	search s = {.file = (name & (CSHIM_PROCEDURE_NAME - 1)) >> FILE_SHIFT, .offset = name & (((uint64_t)1 << FILE_SHIFT) - 1)};
+	search s = {.file = (name & (CSHIM_PROCEDURE_NAME - 1)) >> FILE_SHIFT,
+	            .offset = name & (((uint64_t)1 << FILE_SHIFT) - 1)};
 
 	if (s.file == program.file) {
 		s.address = program.info.dlpi_addr + (uintptr_t)s.offset;

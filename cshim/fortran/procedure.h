@@ -1,6 +1,7 @@
 /*
- * procedure.h - Fortran procedures where handlers are called: the contract of this part. Header handlers that a message names
- * other than by their address, and DDM functions whose numbers come by reference. Needs no lock.
+ * procedure.h - Fortran procedures where handlers are called: the contract of this part. Header
+ * handlers that a message names other than by their address, and DDM functions whose numbers come
+ * by reference. Needs no lock.
  */
 #ifndef CSHIM_PROCEDURE_H
 #define CSHIM_PROCEDURE_H
@@ -10,10 +11,16 @@
 /* Marks a name: above every user address, below what the lane's message keeps for the padding. */
 #define CSHIM_PROCEDURE_NAME ((uint64_t)1 << 55)
 
-/* A DDM function with this bit is Fortran: bytes, operand and operation by reference too. No address of any architecture has it. */
+/*
+ * A DDM function with this bit is Fortran: bytes, operand and operation by reference too. No
+ * address of any architecture has it.
+ */
 #define CSHIM_FORTRAN_DDM ((uint64_t)1 << 63)
 
-/* The procedure of this task that has the name; 0 if its program is another one and has no code there. */
+/*
+ * The procedure of this task that has the name; 0 if its program is another one and has no code
+ * there.
+ */
 cshim_addr cshim_procedure_at(cshim_addr name);
 
 #endif

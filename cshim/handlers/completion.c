@@ -1,4 +1,7 @@
-/* completion.c - a handler thread: runs queued completion handlers, one at a time, without the lock. */
+/*
+ * completion.c - a handler thread: runs queued completion handlers, one at a time, without the
+ * lock.
+ */
 #define _GNU_SOURCE
 #include <limits.h>
 
@@ -6,8 +9,9 @@
 #include "handlers.h"
 
 /*
- * Sleeps until core queues a handler. completion_seq is read under the lock, under which core adds to it and wakes, after the
- * queue was found empty: so when a handler is queued later this thread is in the futex's queue, or finds another value there.
+ * Sleeps until core queues a handler. completion_seq is read under the lock, under which core adds
+ * to it and wakes, after the queue was found empty: so when a handler is queued later this thread
+ * is in the futex's queue, or finds another value there.
  */
 static void rest(cshim_context *context)
 {
@@ -18,7 +22,10 @@ static void rest(cshim_context *context)
 	cshim_lock_restore(&context->progress, depth);
 }
 
-/* Without the lock: a thread that reads completion_seq later finds the incarnation ended before it rests. */
+/*
+ * Without the lock: a thread that reads completion_seq later finds the incarnation ended before it
+ * rests.
+ */
 void cshim_completion_wake(cshim_progress *progress)
 {
 	cshim_context *context = cshim_context_of(progress);
@@ -40,14 +47,18 @@ void cshim_completion_run(cshim_progress *progress, uint32_t handle)
 			rest(context);
 			continue;
 		}
-		cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_BEGIN | CSHIM_TRACE_HANDLER, "completion handler", 0);
+		cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_BEGIN | CSHIM_TRACE_HANDLER,
+		            "completion handler", 0);
 		depth = cshim_lock_release_all(progress);
 		cshim_call_completion(index, completion.handler, completion.info);
 		cshim_lock_restore(progress, depth);
 		if (!cshim_alive(progress, handle))
 			break;
-		cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_END | CSHIM_TRACE_HANDLER, "", 0);
-		/* Counters change now, and the peer hears of it: whoever waits for that must know. */
+		cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_END | CSHIM_TRACE_HANDLER,
+		            "", 0);
+		/*
+		 * Counters change now, and the peer hears of it: whoever waits for that must know.
+		 */
 		golapi_completion_done(index, completion.id);
 		cshim_notify(progress);
 	}

@@ -1,4 +1,7 @@
-/* errors.c - brings core's errors to the user's error handler, or ends the task where there is none. */
+/*
+ * errors.c - brings core's errors to the user's error handler, or ends the task where there is
+ * none.
+ */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +9,10 @@
 
 #include "handlers.h"
 
-/* Writes out what the program has printed, but waits for no other thread: that one may hold the stream for ever. */
+/*
+ * Writes out what the program has printed, but waits for no other thread: that one may hold the
+ * stream for ever.
+ */
 static void flush_if_free(FILE *stream)
 {
 	if (ftrylockfile(stream) != 0)
@@ -16,8 +22,8 @@ static void flush_if_free(FILE *stream)
 }
 
 /*
- * No error handler: the failure ends the task. Not by exit: atexit handlers of the program make LAPI calls, which may wait for
- * the very peer that has failed.
+ * No error handler: the failure ends the task. Not by exit: atexit handlers of the program make
+ * LAPI calls, which may wait for the very peer that has failed.
  */
 static void end_task(const cshim_context *context, const cshim_error *error)
 {
@@ -37,8 +43,8 @@ static void call_error_handler(cshim_context *context, const cshim_error *error)
 }
 
 /*
- * The handler may call LAPI_Term, from this very thread; then the context is gone when it returns. While the handler runs a polling
- * caller does not poll, and the service thread may step in.
+ * The handler may call LAPI_Term, from this very thread; then the context is gone when it returns.
+ * While the handler runs a polling caller does not poll, and the service thread may step in.
  */
 void cshim_run_errors(cshim_progress *progress, int polls)
 {
@@ -46,19 +52,22 @@ void cshim_run_errors(cshim_progress *progress, int polls)
 	uint32_t handle = progress->handle, depth;
 	cshim_error error;
 
-	while (cshim_alive(progress, handle) && golapi_next_error(cshim_index_of(context), &error)) {
+	while (cshim_alive(progress, handle) &&
+	       golapi_next_error(cshim_index_of(context), &error)) {
 		if (!error.handler)
 			end_task(context, &error);
 		if (polls)
 			cshim_poll_end(progress);
 		/* Sleepers would have nobody to poll for them meanwhile. */
 		cshim_hand_over(progress);
-		cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_BEGIN | CSHIM_TRACE_HANDLER, "error handler", error.code);
+		cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_BEGIN | CSHIM_TRACE_HANDLER,
+		            "error handler", error.code);
 		depth = cshim_lock_release_all(progress);
 		call_error_handler(context, &error);
 		cshim_lock_forfeit(progress);
 		cshim_lock_restore(progress, depth);
-		cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_END | CSHIM_TRACE_HANDLER, "", 0);
+		cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_END | CSHIM_TRACE_HANDLER,
+		            "", 0);
 		if (polls)
 			cshim_poll_begin(progress);
 	}

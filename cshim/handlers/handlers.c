@@ -12,7 +12,8 @@
 /* A handler begins that may run without the lock, as queued completion handlers do. */
 static uint32_t handler_begins(cshim_context *context)
 {
-	return cshim_lock_owned(&context->progress) ? cshim_handler_begins(&context->progress) : WITHOUT_LOCK;
+	return cshim_lock_owned(&context->progress) ? cshim_handler_begins(&context->progress)
+	                                            : WITHOUT_LOCK;
 }
 
 static void handler_ends(cshim_context *context, uint32_t before)
@@ -23,13 +24,17 @@ static void handler_ends(cshim_context *context, uint32_t before)
 		cshim_handler_ends(&context->progress, before);
 }
 
-/* The header handler wrote over the structure: nothing in it can be believed, so the message is delivered as by default. */
+/*
+ * The header handler wrote over the structure: nothing in it can be believed, so the message is
+ * delivered as by default.
+ */
 static void distrust(cshim_context *context, cshim_header_result *result)
 {
 	static int told; /* atomic */
 
 	if (!__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
-		cshim_complain(context, "a header handler changed MAGIC of its lapi_return_info_t; its flags are ignored");
+		cshim_complain(context, "a header handler changed MAGIC of its lapi_return_info_t; "
+		                        "its flags are ignored");
 	result->ret_flags = LAPI_NORMAL;
 	result->ctl_flags = LAPI_DELIVER_MSG;
 	result->dgsp = 0;
@@ -38,7 +43,8 @@ static void distrust(cshim_context *context, cshim_header_result *result)
 }
 
 /* Fills in what lapi_return_info_t brings back. */
-static void take_back(cshim_context *block, const lapi_return_info_t *info, cshim_header_result *result)
+static void take_back(cshim_context *block, const lapi_return_info_t *info,
+                      cshim_header_result *result)
 {
 	result->dgsp = (uintptr_t)info->dgsp_handle;
 	result->bytes = info->bytes;
@@ -50,10 +56,12 @@ static void take_back(cshim_context *block, const lapi_return_info_t *info, cshi
 }
 
 /*
- * The header handler that a message names, 0 if this task has none: then *result says that the message's data is thrown away. Another
- * program than the origin's runs here, which on no system would know the procedure, or a 32-bit one, which has no such addresses.
+ * The header handler that a message names, 0 if this task has none: then *result says that the
+ * message's data is thrown away. Another program than the origin's runs here, which on no system
+ * would know the procedure, or a 32-bit one, which has no such addresses.
  */
-static cshim_addr header_handler_of(cshim_context *context, cshim_addr handler, int32_t src, cshim_header_result *result)
+static cshim_addr header_handler_of(cshim_context *context, cshim_addr handler, int32_t src,
+                                    cshim_header_result *result)
 {
 	static int told; /* atomic */
 	cshim_addr found = handler;
@@ -65,17 +73,26 @@ static cshim_addr header_handler_of(cshim_context *context, cshim_addr handler, 
 	if (__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
 		;
 	else if (handler & CSHIM_PROCEDURE_NAME)
-		cshim_complain(context, "task %d names a Fortran procedure as header handler that this program does not have; its message is thrown away. "
-		               "Between different programs exchange addresses (LAPI_ADDRESS_INIT) or use indices (LAPI_ADDR_SET)", (int)src);
+		cshim_complain(context,
+		               "task %d names a Fortran procedure as header handler that this "
+		               "program does not have; its message is thrown away. "
+		               "Between different programs exchange addresses (LAPI_ADDRESS_INIT) "
+		               "or use indices (LAPI_ADDR_SET)",
+		               (int)src);
 	else
-		cshim_complain(context, "task %d names address %#llx as header handler, which a 32-bit task cannot have; its message is thrown away. "
-		               "Exchange addresses by LAPI_Address_init64 or use indices (LAPI_Addr_set)", (int)src, (unsigned long long)handler);
+		cshim_complain(
+			context,
+			"task %d names address %#llx as header handler, which a 32-bit task cannot "
+			"have; its message is thrown away. "
+			"Exchange addresses by LAPI_Address_init64 or use indices (LAPI_Addr_set)",
+			(int)src, (unsigned long long)handler);
 	memset(result, 0, sizeof *result);
 	result->ctl_flags = LAPI_BURY_MSG;
 	return 0;
 }
 
-void cshim_header_said(cshim_context *context, const cshim_header_call *call, cshim_header_result *result)
+void cshim_header_said(cshim_context *context, const cshim_header_call *call,
+                       cshim_header_result *result)
 {
 	result->buffer = (uintptr_t)call->buffer;
 	result->completion = (uintptr_t)call->completion;
@@ -83,8 +100,9 @@ void cshim_header_said(cshim_context *context, const cshim_header_call *call, cs
 	take_back(context, &call->info, result);
 }
 
-void cshim_call_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_t uhdr_len, uint64_t msg_len, int32_t src,
-                       cshim_addr one_packet, cshim_header_result *result)
+void cshim_call_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_t uhdr_len,
+                       uint64_t msg_len, int32_t src, cshim_addr one_packet,
+                       cshim_header_result *result)
 {
 	cshim_context *block = &cshim_contexts[context];
 	cshim_header_call call;
@@ -97,14 +115,17 @@ void cshim_call_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_
 }
 
 /*
- * The prototype gives the handler len_vec, a pointer to a pointer to the lengths. Programs take it for a lapi_return_info_t as
- * well, to ask for an inline completion handler or to drop the message: so that pointer is the first word of one.
+ * The prototype gives the handler len_vec, a pointer to a pointer to the lengths. Programs take it
+ * for a lapi_return_info_t as well, to ask for an inline completion handler or to drop the message:
+ * so that pointer is the first word of one.
  */
-void cshim_call_vector_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_t uhdr_len, cshim_addr lengths,
-                              int32_t src, cshim_addr one_packet, cshim_header_result *result)
+void cshim_call_vector_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_t uhdr_len,
+                              cshim_addr lengths, int32_t src, cshim_addr one_packet,
+                              cshim_header_result *result)
 {
 	cshim_context *block = &cshim_contexts[context];
-	vhdr_hndlr_t *header_handler = (vhdr_hndlr_t *)(uintptr_t)header_handler_of(block, handler, src, result);
+	vhdr_hndlr_t *header_handler =
+		(vhdr_hndlr_t *)(uintptr_t)header_handler_of(block, handler, src, result);
 	compl_hndlr_t *completion_handler = NULL;
 	void *user_info = NULL;
 	union {
@@ -114,7 +135,8 @@ void cshim_call_vector_header(int context, cshim_addr handler, cshim_addr uhdr, 
 	uint length = uhdr_len;
 	uint32_t before;
 
-	_Static_assert(sizeof given.lengths == sizeof given.info.msg_len, "the pointer fills the word of msg_len");
+	_Static_assert(sizeof given.lengths == sizeof given.info.msg_len,
+	               "the pointer fills the word of msg_len");
 	if (!header_handler)
 		return;
 	memset(&given, 0, sizeof given);
@@ -123,8 +145,9 @@ void cshim_call_vector_header(int context, cshim_addr handler, cshim_addr uhdr, 
 	given.info.src = src;
 	given.info.udata_one_pkt_ptr = (void *)(uintptr_t)one_packet;
 	before = handler_begins(block);
-	result->buffer = (uintptr_t)header_handler(cshim_handle_of(block), (void *)(uintptr_t)uhdr, &length, &given.lengths,
-	                                           &completion_handler, &user_info);
+	result->buffer =
+		(uintptr_t)header_handler(cshim_handle_of(block), (void *)(uintptr_t)uhdr, &length,
+	                                  &given.lengths, &completion_handler, &user_info);
 	handler_ends(block, before);
 	result->completion = (uintptr_t)completion_handler;
 	result->info = (uintptr_t)user_info;
@@ -132,10 +155,12 @@ void cshim_call_vector_header(int context, cshim_addr handler, cshim_addr uhdr, 
 }
 
 /*
- * Also outside of progress calls, at the end of a call that sends. While the handler runs a progress call counts as being made by
- * this thread, so that a call which would wait inside the handler is refused as in all handlers that hold the lock.
+ * Also outside of progress calls, at the end of a call that sends. While the handler runs a
+ * progress call counts as being made by this thread, so that a call which would wait inside the
+ * handler is refused as in all handlers that hold the lock.
  */
-void cshim_call_send_completion(int context, cshim_addr handler, cshim_addr info, uint32_t tgt, uint32_t reason)
+void cshim_call_send_completion(int context, cshim_addr handler, cshim_addr info, uint32_t tgt,
+                                uint32_t reason)
 {
 	cshim_context *block = &cshim_contexts[context];
 	cshim_progress *progress = &block->progress;
@@ -163,22 +188,27 @@ void cshim_call_completion(int context, cshim_addr handler, cshim_addr info)
 	handler_ends(block, before);
 }
 
-int cshim_call_udp_handler(cshim_addr handler, int context, cshim_addr local, cshim_addr list, cshim_addr info)
+int cshim_call_udp_handler(cshim_addr handler, int context, cshim_addr local, cshim_addr list,
+                           cshim_addr info)
 {
 	udp_init_hndlr *udp_handler = (udp_init_hndlr *)(uintptr_t)handler;
 
-	return udp_handler(cshim_handle_of(&cshim_contexts[context]), (lapi_udp_t *)(uintptr_t)local, (lapi_udp_t *)(uintptr_t)list,
+	return udp_handler(cshim_handle_of(&cshim_contexts[context]),
+	                   (lapi_udp_t *)(uintptr_t)local, (lapi_udp_t *)(uintptr_t)list,
 	                   (lapi_udpinfo_t *)(uintptr_t)info);
 }
 
-int64_t cshim_call_ddm(cshim_addr handler, cshim_addr in, cshim_addr inout, int64_t n, int32_t operand, int32_t operation)
+int64_t cshim_call_ddm(cshim_addr handler, cshim_addr in, cshim_addr inout, int64_t n,
+                       int32_t operand, int32_t operation)
 {
-	typedef long fortran_ddm(void *in, void *inout, long *bytes, int32_t *operand, int32_t *operation);
+	typedef long fortran_ddm(void *in, void *inout, long *bytes, int32_t *operand,
+	                         int32_t *operation);
 	ddm_func_t *ddm_func = (ddm_func_t *)(uintptr_t)handler;
 	long bytes = (long)n;
 
 	if (handler & CSHIM_FORTRAN_DDM)
-		return ((fortran_ddm *)(uintptr_t)(handler & ~CSHIM_FORTRAN_DDM))((void *)(uintptr_t)in, (void *)(uintptr_t)inout, &bytes, &operand,
-		                                                                   &operation);
+		return ((fortran_ddm *)(uintptr_t)(handler & ~CSHIM_FORTRAN_DDM))(
+			(void *)(uintptr_t)in, (void *)(uintptr_t)inout, &bytes, &operand,
+			&operation);
 	return ddm_func((void *)(uintptr_t)in, (void *)(uintptr_t)inout, bytes, operand, operation);
 }

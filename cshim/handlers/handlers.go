@@ -1,7 +1,9 @@
-// Package handlers calls the user's functions: header, completion, send completion, error, DDM and UDP handlers.
-// handlers.h is its contract.
+// Package handlers calls the user's functions: header, completion, send completion, error, DDM and
+// UDP handlers. handlers.h is its contract.
 package handlers
 
-// #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden -I${SRCDIR} -I${SRCDIR}/../fortran -I${SRCDIR}/../lapi -I${SRCDIR}/../progress -I${SRCDIR}/.. -I${SRCDIR}/../lane -I${SRCDIR}/../node -I${SRCDIR}/../../include
+// #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden
+// #cgo CFLAGS: -I${SRCDIR} -I${SRCDIR}/../fortran -I${SRCDIR}/../lapi -I${SRCDIR}/../progress
+// #cgo CFLAGS: -I${SRCDIR}/.. -I${SRCDIR}/../lane -I${SRCDIR}/../node -I${SRCDIR}/../../include
 // #cgo LDFLAGS: -Wl,--unresolved-symbols=ignore-all
 import "C"

@@ -1,8 +1,10 @@
 /*
- * handlers.h - calls of the user's handlers: the contract of this part with the C side. golapi.h has what core calls.
+ * handlers.h - calls of the user's handlers: the contract of this part with the C side. golapi.h
+ * has what core calls.
  *
- * Header, inline completion and send completion handlers run under the lock, in the thread that makes a progress call or sends.
- * Completion handlers run without it in handler threads, error handlers without it in any thread that waits or polls.
+ * Header, inline completion and send completion handlers run under the lock, in the thread that
+ * makes a progress call or sends. Completion handlers run without it in handler threads, error
+ * handlers without it in any thread that waits or polls.
  */
 #ifndef CSHIM_HANDLERS_H
 #define CSHIM_HANDLERS_H
@@ -21,8 +23,8 @@ typedef struct cshim_header_call {
 } cshim_header_call;
 
 /*
- * A handler begins in a thread that has the lock: what is locked now stays locked until it returns. Returns what
- * cshim_handler_ends needs.
+ * A handler begins in a thread that has the lock: what is locked now stays locked until it returns.
+ * Returns what cshim_handler_ends needs.
  */
 static inline uint32_t cshim_handler_begins(cshim_progress *progress)
 {
@@ -32,15 +34,22 @@ static inline uint32_t cshim_handler_begins(cshim_progress *progress)
 	return before;
 }
 
-/* It has returned. Levels that it took and did not give back are taken from it: they would hold the lock for ever. */
+/*
+ * It has returned. Levels that it took and did not give back are taken from it: they would hold the
+ * lock for ever.
+ */
 static inline void cshim_handler_ends(cshim_progress *progress, uint32_t before)
 {
 	progress->lock_depth = progress->lock_floor;
 	progress->lock_floor = before;
 }
 
-/* Calls a header handler, under the lock: with all preset so that one which says nothing has its message delivered. */
-static inline void cshim_header_run(cshim_context *context, cshim_addr handler, cshim_addr uhdr, uint32_t uhdr_len, uint64_t msg_len, int32_t src,
+/*
+ * Calls a header handler, under the lock: with all preset so that one which says nothing has its
+ * message delivered.
+ */
+static inline void cshim_header_run(cshim_context *context, cshim_addr handler, cshim_addr uhdr,
+                                    uint32_t uhdr_len, uint64_t msg_len, int32_t src,
                                     cshim_addr one_packet, cshim_header_call *call)
 {
 	hdr_hndlr_t *header_handler = (hdr_hndlr_t *)(uintptr_t)handler;
@@ -52,21 +61,27 @@ static inline void cshim_header_run(cshim_context *context, cshim_addr handler, 
 		.MAGIC = CSHIM_RETURN_INFO_MAGIC,
 		.ret_flags = LAPI_NORMAL,
 		.ctl_flags = LAPI_DELIVER_MSG,
-		.bytes = (ulong)msg_len, /* a DGSP delivers all of it unless the handler says less */
+		/* a DGSP delivers all of it unless the handler says less */
+		.bytes = (ulong)msg_len,
 		.src = src,
 		.udata_one_pkt_ptr = (void *)(uintptr_t)one_packet,
 	};
 	call->completion = NULL;
 	call->user_info = NULL;
-	/* The prototype knows only a length; the structure behind it is the newer interface (guide, Chapter 11). */
+	/*
+	 * The prototype knows only a length; the structure behind it is the newer interface (guide,
+	 * Chapter 11).
+	 */
 	before = cshim_handler_begins(&context->progress);
-	call->buffer = header_handler(cshim_handle_of(context), (void *)(uintptr_t)uhdr, &length, (ulong *)(void *)&call->info, &call->completion,
-	                              &call->user_info);
+	call->buffer =
+		header_handler(cshim_handle_of(context), (void *)(uintptr_t)uhdr, &length,
+	                       (ulong *)(void *)&call->info, &call->completion, &call->user_info);
 	cshim_handler_ends(&context->progress, before);
 }
 
 /* header.c: what core needs to know of it. */
-void cshim_header_said(cshim_context *context, const cshim_header_call *call, cshim_header_result *result);
+void cshim_header_said(cshim_context *context, const cshim_header_call *call,
+                       cshim_header_result *result);
 
 /* errors.c: cshim_owner.errors */
 void cshim_run_errors(cshim_progress *progress, int polls);

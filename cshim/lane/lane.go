@@ -2,6 +2,8 @@
 // that join an open UDP packet (docs/fastlane.md). It has no Go code.
 package lane
 
-// #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden -I${SRCDIR} -I${SRCDIR}/../lapi -I${SRCDIR}/../progress -I${SRCDIR}/../handlers -I${SRCDIR}/../fortran -I${SRCDIR}/../node -I${SRCDIR}/../../include
+// #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden
+// #cgo CFLAGS: -I${SRCDIR} -I${SRCDIR}/../lapi -I${SRCDIR}/../progress -I${SRCDIR}/../handlers
+// #cgo CFLAGS: -I${SRCDIR}/../fortran -I${SRCDIR}/../node -I${SRCDIR}/../../include
 // #cgo LDFLAGS: -Wl,--unresolved-symbols=ignore-all
 import "C"

@@ -5,7 +5,9 @@
 
 #include "lane_shared.h"
 
-_Static_assert(FETCH_AND_ADD == NODE_ADD && FETCH_AND_OR == NODE_OR && SWAP == NODE_SWAP && COMPARE_AND_SWAP == NODE_CAS, "one numbering");
+_Static_assert(FETCH_AND_ADD == NODE_ADD && FETCH_AND_OR == NODE_OR && SWAP == NODE_SWAP &&
+                       COMPARE_AND_SWAP == NODE_CAS,
+               "one numbering");
 
 /* An operation has begun. */
 static void note(cshim_lane *lane, node_peer *peer, node_op *op, lapi_err_t kind, uint64_t org_cntr)
@@ -15,17 +17,19 @@ static void note(cshim_lane *lane, node_peer *peer, node_op *op, lapi_err_t kind
 	op->tag[CSHIM_TAG_SEQ] = lane->issued;
 }
 
-int cshim_lane_get(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t tgt_addr, uint64_t org_addr, uint64_t tgt_cntr,
-                   uint64_t org_cntr)
+int cshim_lane_get(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t tgt_addr,
+                   uint64_t org_addr, uint64_t tgt_cntr, uint64_t org_cntr)
 {
 	cshim_lane *lane = cshim_lane_of(context);
 	node_peer *peer = cshim_lane_peer(context, lane, tgt);
 	node_op *op;
 
 	/* Only a task that polls answers soon; from the others core reads by itself. */
-	if (!peer || len > CSHIM_LENGTH_MAX || len >= lane->bulk_min || len == 0 || !tgt_addr || !org_addr || !node_polls(peer))
+	if (!peer || len > CSHIM_LENGTH_MAX || len >= lane->bulk_min || len == 0 || !tgt_addr ||
+	    !org_addr || !node_polls(peer))
 		return CSHIM_LANE_PASS;
-	op = node_get(cshim_link_of(lane), peer, NODE_BY_OWNER, tgt_addr, org_addr, len, tgt_cntr, 0);
+	op = node_get(cshim_link_of(lane), peer, NODE_BY_OWNER, tgt_addr, org_addr, len, tgt_cntr,
+	              0);
 	if (!op)
 		return CSHIM_LANE_PASS;
 	note(lane, peer, op, GET_ERR, org_cntr);
@@ -51,8 +55,8 @@ static int load_words(uint64_t from, uint32_t width, int count, uint64_t words[2
 	return 0;
 }
 
-int cshim_lane_rmw(cshim_context *context, uint32_t width, uint32_t operation, uint32_t tgt, uint64_t tgt_var, uint64_t in_val,
-                   uint64_t prev_tgt_val, uint64_t org_cntr)
+int cshim_lane_rmw(cshim_context *context, uint32_t width, uint32_t operation, uint32_t tgt,
+                   uint64_t tgt_var, uint64_t in_val, uint64_t prev_tgt_val, uint64_t org_cntr)
 {
 	cshim_lane *lane = cshim_lane_of(context);
 	node_peer *peer = cshim_lane_peer(context, lane, tgt);
@@ -60,10 +64,12 @@ int cshim_lane_rmw(cshim_context *context, uint32_t width, uint32_t operation, u
 	uint64_t in[2], compare;
 	node_op *op;
 
-	if (!peer || operation > COMPARE_AND_SWAP || !tgt_var || !in_val || load_words(in_val, width, 1 + compares, in))
+	if (!peer || operation > COMPARE_AND_SWAP || !tgt_var || !in_val ||
+	    load_words(in_val, width, 1 + compares, in))
 		return CSHIM_LANE_PASS;
 	compare = compares ? in[0] : 0;
-	op = node_rmw(cshim_link_of(lane), peer, NODE_BY_OWNER, operation, width, tgt_var, in[compares], compare);
+	op = node_rmw(cshim_link_of(lane), peer, NODE_BY_OWNER, operation, width, tgt_var,
+	              in[compares], compare);
 	if (!op)
 		return CSHIM_LANE_PASS;
 	op->note = (uint8_t)compares;
@@ -84,16 +90,19 @@ static int store_previous(const node_op *op, uint64_t value)
 	if (op->note)
 		value = value == op->tag[CSHIM_TAG_COMPARE];
 	narrow = (uint32_t)value;
-	return op->width == 8 ? node_guarded_copy_short(to, &value, sizeof(value)) : node_guarded_copy_short(to, &narrow, sizeof(narrow));
+	return op->width == 8 ? node_guarded_copy_short(to, &value, sizeof(value))
+	                      : node_guarded_copy_short(to, &narrow, sizeof(narrow));
 }
 
-void cshim_lane_answered(cshim_context *context, cshim_lane *lane, node_peer *peer, int result, const node_event *event)
+void cshim_lane_answered(cshim_context *context, cshim_lane *lane, node_peer *peer, int result,
+                         const node_event *event)
 {
 	const node_op *op = &cshim_link_of(lane)->op[event->done];
 	lapi_err_t kind = event->op == NODE_OP_GET ? GET_ERR : RMW_ERR;
 	uint64_t addr = event->addr;
 
-	if (result == NODE_ANSWERED && event->op == NODE_OP_RMW && store_previous(op, event->value)) {
+	if (result == NODE_ANSWERED && event->op == NODE_OP_RMW &&
+	    store_previous(op, event->value)) {
 		addr = op->tag[CSHIM_TAG_PREVIOUS];
 		result = NODE_STRANDED;
 	}
@@ -103,5 +112,6 @@ void cshim_lane_answered(cshim_context *context, cshim_lane *lane, node_peer *pe
 	}
 	context->msg_state |= LAPI_RECV_COMPLETE;
 	cshim_lane_event(context);
-	cshim_lane_count(context, lane, op->tag[CSHIM_TAG_COUNTER], kind, context->task, peer->task);
+	cshim_lane_count(context, lane, op->tag[CSHIM_TAG_COUNTER], kind, context->task,
+	                 peer->task);
 }

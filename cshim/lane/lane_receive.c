@@ -10,7 +10,7 @@
 #include "lane_shared.h"
 
 enum {
-	BATCH = 64,                        /* messages of one ring in one turn */
+	BATCH = 64,      /* messages of one ring in one turn */
 	CLOCK_TURNS = 64 /* turns between looks at the clock */
 };
 
@@ -18,7 +18,8 @@ enum {
 typedef enum fate { TAKEN, LEFT, GONE } fate; /* GONE: it is out of the ring already */
 
 /* A put is complete, at this task. */
-static inline void put_arrived(cshim_context *context, cshim_lane *lane, node_peer *peer, const uint64_t notice[2])
+static inline void put_arrived(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                               const uint64_t notice[2])
 {
 	context->msg_state |= LAPI_RECV_COMPLETE;
 	cshim_lane_event(context);
@@ -27,14 +28,16 @@ static inline void put_arrived(cshim_context *context, cshim_lane *lane, node_pe
 }
 
 /* A get of the peer's has read memory of this task. */
-static void was_read(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_event *event)
+static void was_read(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                     const node_event *event)
 {
 	cshim_lane_used(lane, peer);
 	context->msg_state |= LAPI_SEND_COMPLETE;
 	cshim_lane_count(context, lane, event->notice[0], GET_ERR, peer->task, peer->task);
 }
 
-static fate receive_counter(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_arrival *arrival)
+static fate receive_counter(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                            const node_arrival *arrival)
 {
 	cshim_counter_header counter;
 
@@ -47,14 +50,19 @@ static fate receive_counter(cshim_context *context, cshim_lane *lane, node_peer 
 	lane->dirty = 1;
 	for (; counter.more > 0; counter.more--)
 		cshim_lane_count(context, lane, counter.cntr, PUT_ERR, peer->task, peer->task);
-	cshim_lane_count(context, lane, counter.cntr, peer->owner[CSHIM_PEER_KIND] ? (lapi_err_t)(peer->owner[CSHIM_PEER_KIND] - 1) : PUT_ERR, peer->task, peer->task);
+	cshim_lane_count(context, lane, counter.cntr,
+	                 peer->owner[CSHIM_PEER_KIND]
+	                         ? (lapi_err_t)(peer->owner[CSHIM_PEER_KIND] - 1)
+	                         : PUT_ERR,
+	                 peer->task, peer->task);
 	return TAKEN;
 }
 
 /* 1 if what the header handler said is all within what the lane can do. */
 static int simple(const cshim_header_call *call)
 {
-	if (call->info.dgsp_handle || call->info.ctl_flags == LAPI_DROP_PKT || call->info.MAGIC != CSHIM_RETURN_INFO_MAGIC)
+	if (call->info.dgsp_handle || call->info.ctl_flags == LAPI_DROP_PKT ||
+	    call->info.MAGIC != CSHIM_RETURN_INFO_MAGIC)
 		return 0;
 	if (call->completion && !(call->info.ret_flags & (LAPI_LOCAL_STATE | LAPI_SEND_REPLY)))
 		return 0; /* for the handler threads */
@@ -62,16 +70,19 @@ static int simple(const cshim_header_call *call)
 }
 
 /* Its header handler has run, and wants more than the lane can do. */
-static fate leave_to_core(cshim_context *context, cshim_lane *lane, node_peer *peer, const cshim_header_call *call)
+static fate leave_to_core(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                          const cshim_header_call *call)
 {
 	cshim_header_result result;
 
 	cshim_header_said(context, call, &result);
-	golapi_lane_handled(cshim_index_of(context), (uint32_t)(peer - cshim_link_of(lane)->peer), &result);
+	golapi_lane_handled(cshim_index_of(context), (uint32_t)(peer - cshim_link_of(lane)->peer),
+	                    &result);
 	return GONE;
 }
 
-static fate receive_am(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_arrival *arrival)
+static fate receive_am(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                       const node_arrival *arrival)
 {
 	cshim_header_call call;
 	uint64_t data = arrival->data, handler, uhdr_len;
@@ -90,28 +101,32 @@ static fate receive_am(cshim_context *context, cshim_lane *lane, node_peer *peer
 		handler = cshim_procedure_at(handler);
 	if (__builtin_expect(!node_memory_at(handler), 0))
 		return LEFT; /* core throws the message away, and says why */
-	if (uhdr_len) /* to a place that is aligned and the handler's to change */
+	if (uhdr_len)        /* to a place that is aligned and the handler's to change */
 		memcpy((void *)(uintptr_t)lane->scratch, arrival->body + sizeof(am), uhdr_len);
-	cshim_header_run(context, handler, uhdr_len ? lane->scratch : 0, (uint32_t)uhdr_len, data, peer->task,
-	                 data ? (uintptr_t)arrival->bytes : 0, &call);
+	cshim_header_run(context, handler, uhdr_len ? lane->scratch : 0, (uint32_t)uhdr_len, data,
+	                 peer->task, data ? (uintptr_t)arrival->bytes : 0, &call);
 	if (peer->stopped)
-		return LEFT; /* the handler has let another thread in, and that has cut the task off */
+		return LEFT; /* the handler has let another thread in, and that has cut the task off
+		              */
 	if (!simple(&call) || (data && call.buffer && call.info.ctl_flags == LAPI_DELIVER_MSG &&
 	                       node_guarded_copy(call.buffer, arrival->bytes, data)))
 		return leave_to_core(context, lane, peer, &call);
 	context->msg_state |= LAPI_RECV_COMPLETE;
 	cshim_lane_event(context);
 	if (call.completion)
-		cshim_call_completion(cshim_index_of(context), CSHIM_ADDR(call.completion), CSHIM_ADDR(call.user_info));
+		cshim_call_completion(cshim_index_of(context), CSHIM_ADDR(call.completion),
+		                      CSHIM_ADDR(call.user_info));
 	cshim_lane_count(context, lane, am.tgt_cntr, AM_ERR, peer->task, peer->task);
 	cshim_lane_tell(context, lane, peer, am.cmpl_cntr);
 	return TAKEN;
 }
 
 /* The result of node_serve, for a message that is out of the ring. */
-static void heed(cshim_context *context, cshim_lane *lane, node_peer *peer, int result, const node_event *event)
+static void heed(cshim_context *context, cshim_lane *lane, node_peer *peer, int result,
+                 const node_event *event)
 {
-	static const lapi_err_t kinds[] = {[0] = PUT_ERR, [NODE_OP_GET] = GET_ERR, [NODE_OP_RMW] = RMW_ERR};
+	static const lapi_err_t kinds[] = {
+		[0] = PUT_ERR, [NODE_OP_GET] = GET_ERR, [NODE_OP_RMW] = RMW_ERR};
 
 	switch (result) {
 	case NODE_ARRIVED:
@@ -126,7 +141,8 @@ static void heed(cshim_context *context, cshim_lane *lane, node_peer *peer, int 
 		cshim_lane_answered(context, lane, peer, result, event);
 		break;
 	case NODE_FAULT:
-		golapi_lane_fault(cshim_index_of(context), peer->task, result, event->addr, (int32_t)kinds[event->op]);
+		golapi_lane_fault(cshim_index_of(context), peer->task, result, event->addr,
+		                  (int32_t)kinds[event->op]);
 		break;
 	case NODE_BROKEN:
 		cshim_link_of(lane)->ghosts++;
@@ -135,7 +151,8 @@ static void heed(cshim_context *context, cshim_lane *lane, node_peer *peer, int 
 }
 
 /* Takes a message out of the ring, and then does what node_serve said of it. */
-static fate act(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_arrival *arrival, int result)
+static fate act(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                const node_arrival *arrival, int result)
 {
 	node_link *link = cshim_link_of(lane);
 
@@ -146,7 +163,8 @@ static fate act(cshim_context *context, cshim_lane *lane, node_peer *peer, const
 }
 
 /* A put that is a message by itself. */
-static fate receive_put(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_arrival *arrival)
+static fate receive_put(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                        const node_arrival *arrival)
 {
 	node_put_header put;
 	int result = node_serve_put(peer, arrival, &put);
@@ -161,7 +179,8 @@ static fate receive_put(cshim_context *context, cshim_lane *lane, node_peer *pee
 }
 
 /* The answer to an operation of the lane's, or to nobody's. */
-static fate receive_reply(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_arrival *arrival)
+static fate receive_reply(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                          const node_arrival *arrival)
 {
 	node_link *link = cshim_link_of(lane);
 	node_op *op = node_op_of(link, peer, arrival);
@@ -177,18 +196,21 @@ static fate receive_reply(cshim_context *context, cshim_lane *lane, node_peer *p
 }
 
 /* A request, or another rare message of ../node/message.h, that was served with a result. */
-static fate served(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_arrival *arrival, int result)
+static fate served(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                   const node_arrival *arrival, int result)
 {
 	node_link *link = cshim_link_of(lane);
 
-	if (result == NODE_LATER && !golapi_lane_later(cshim_index_of(context), (uint32_t)(peer - link->peer)))
+	if (result == NODE_LATER &&
+	    !golapi_lane_later(cshim_index_of(context), (uint32_t)(peer - link->peer)))
 		return LEFT;
 	if (arrival->kind == NODE_WRITTEN || arrival->kind == NODE_READ)
 		link->packets_received--; /* the copy itself was counted */
 	return act(context, lane, peer, arrival, result);
 }
 
-static fate receive_get(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_arrival *arrival)
+static fate receive_get(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                        const node_arrival *arrival)
 {
 	node_event *event = &cshim_link_of(lane)->event;
 	int result = node_serve_get(cshim_link_of(lane), peer, arrival, event);
@@ -199,16 +221,22 @@ static fate receive_get(cshim_context *context, cshim_lane *lane, node_peer *pee
 	return TAKEN;
 }
 
-static fate receive_rmw(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_arrival *arrival)
+static fate receive_rmw(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                        const node_arrival *arrival)
 {
-	int result = node_serve_rmw(cshim_link_of(lane), peer, arrival, &cshim_link_of(lane)->event);
+	int result =
+		node_serve_rmw(cshim_link_of(lane), peer, arrival, &cshim_link_of(lane)->event);
 
 	cshim_lane_used(lane, peer);
-	return __builtin_expect(result != NODE_SERVED, 0) ? served(context, lane, peer, arrival, result) : TAKEN;
+	return __builtin_expect(result != NODE_SERVED, 0)
+	               ? served(context, lane, peer, arrival, result)
+	               : TAKEN;
 }
 
-/* One message of a kind that the lane knows, else LEFT. only_replies: core does all that can be left to it. */
-static fate receive(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_arrival *arrival, int only_replies)
+/* One message of a kind that the lane knows, else LEFT. only_replies: core does all that can be
+ * left to it. */
+static fate receive(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                    const node_arrival *arrival, int only_replies)
 {
 	if (arrival->kind == NODE_REPLY)
 		return receive_reply(context, lane, peer, arrival);
@@ -228,7 +256,9 @@ static fate receive(cshim_context *context, cshim_lane *lane, node_peer *peer, c
 	default:
 		if (arrival->kind < NODE_PUT || arrival->kind >= NODE_KIND_END)
 			return LEFT;
-		return served(context, lane, peer, arrival, node_serve(cshim_link_of(lane), peer, arrival, &cshim_link_of(lane)->event));
+		return served(context, lane, peer, arrival,
+		              node_serve(cshim_link_of(lane), peer, arrival,
+		                         &cshim_link_of(lane)->event));
 	}
 }
 
@@ -256,10 +286,11 @@ void cshim_lane_tell_now(cshim_context *context, cshim_lane *lane, node_peer *pe
 }
 
 /*
- * What one ring holds, up to a batch, or until counter, if it is not NULL, has reached val. Returns how many messages, with CSHIM_LANE_CORE
- * if the next one is core's.
+ * What one ring holds, up to a batch, or until counter, if it is not NULL, has reached val. Returns
+ * how many messages, with CSHIM_LANE_CORE if the next one is core's.
  */
-static uint32_t receive_ring(cshim_context *context, cshim_lane *lane, node_peer *peer, const int *counter, int val)
+static uint32_t receive_ring(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                             const int *counter, int val)
 {
 	node_receiver *receiver = &peer->receiver;
 	uint32_t n = 0;
@@ -285,7 +316,8 @@ static uint32_t receive_ring(cshim_context *context, cshim_lane *lane, node_peer
 			advance(cshim_link_of(lane), peer, &arrival);
 		else if (peer->stopped)
 			break;
-		/* The next slot may be a line's way off. Who waits does not wait for that, unless completions may be told together. */
+		/* The next slot may be a line's way off. Who waits does not wait for that, unless
+		 * completions may be told together. */
 		if (counter && !lane->told && cshim_counter_reached(counter, val))
 			break;
 	}
@@ -308,8 +340,9 @@ static uint32_t coarse_ms(void)
 }
 
 /*
- * Core gets a turn now and then in any case: for the job session, which is how deaths become known, whether turns are many or few. Where there is a
- * socket to look at, turns are few before it; where others have the processor in between, each may take milliseconds, and so the clock counts.
+ * Core gets a turn now and then in any case: for the job session, which is how deaths become known,
+ * whether turns are many or few. Where there is a socket to look at, turns are few before it; where
+ * others have the processor in between, each may take milliseconds, and so the clock counts.
  */
 static int core_is_due(cshim_lane *lane)
 {
@@ -349,7 +382,8 @@ uint32_t cshim_lane_turn(cshim_context *context)
 }
 
 /* A turn for one ring that holds a message, for a thread that waits for a counter. */
-static uint32_t receive_for(cshim_context *context, cshim_lane *lane, node_peer *peer, const int *counter, int val)
+static uint32_t receive_for(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                            const int *counter, int val)
 {
 	uint32_t n;
 
@@ -358,8 +392,10 @@ static uint32_t receive_for(cshim_context *context, cshim_lane *lane, node_peer 
 	n = receive_ring(context, lane, peer, counter, val);
 	cshim_call_ends(&context->progress);
 	cshim_notify(&context->progress);
-	/* A turn with all that belongs to it is due as often as without this function, and then counts by itself. */
-	if (lane->go_work || (lane->turns + 1) % CLOCK_TURNS == 0 || lane->turns + 1 >= lane->turns_max)
+	/* A turn with all that belongs to it is due as often as without this function, and then
+	 * counts by itself. */
+	if (lane->go_work || (lane->turns + 1) % CLOCK_TURNS == 0 ||
+	    lane->turns + 1 >= lane->turns_max)
 		n |= CSHIM_LANE_CORE;
 	else
 		lane->turns++;
@@ -388,7 +424,9 @@ uint32_t cshim_lane_await(cshim_context *context, const int *counter, int val, i
 		}
 		if (lane->go_work)
 			return CSHIM_LANE_CORE;
-		if (__builtin_expect(__atomic_load_n(&context->progress.lock_waiters, __ATOMIC_RELAXED) != 0, 0))
+		if (__builtin_expect(
+			    __atomic_load_n(&context->progress.lock_waiters, __ATOMIC_RELAXED) != 0,
+			    0))
 			return 0;
 		cshim_between_polls();
 	}

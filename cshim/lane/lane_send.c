@@ -1,4 +1,5 @@
-/* lane_send.c - the origin's side of puts and active messages, and LAPI_Fence. Whatever is not as usual returns CSHIM_LANE_PASS. */
+/* lane_send.c - the origin's side of puts and active messages, and LAPI_Fence. Whatever is not as
+ * usual returns CSHIM_LANE_PASS. */
 #include "lane_send.h"
 
 #include <string.h>
@@ -6,7 +7,8 @@
 #include "lane_shared.h"
 
 /* A put that found no room for all of it: what is left is core's, unless nothing went. */
-static int put_rest(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_transfer *put, uint64_t org_cntr)
+static int put_rest(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                    const node_transfer *put, uint64_t org_cntr)
 {
 	node_link *link = cshim_link_of(lane);
 
@@ -20,11 +22,13 @@ static int put_rest(cshim_context *context, cshim_lane *lane, node_peer *peer, c
 }
 
 /* A put that does not fit one slot. */
-static int put_long(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_transfer *wanted, uint64_t org_cntr)
+static int put_long(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                    const node_transfer *wanted, uint64_t org_cntr)
 {
 	node_transfer put = *wanted;
 
-	if (put.n > CSHIM_LENGTH_MAX || (put.n > NODE_INLINE_MAX && peer->direct && !node_polls(peer)))
+	if (put.n > CSHIM_LENGTH_MAX ||
+	    (put.n > NODE_INLINE_MAX && peer->direct && !node_polls(peer)))
 		return CSHIM_LANE_PASS;
 	if (node_put(cshim_link_of(lane), peer, &put) != NODE_SENT)
 		return put_rest(context, lane, peer, &put, org_cntr);
@@ -32,8 +36,8 @@ static int put_long(cshim_context *context, cshim_lane *lane, node_peer *peer, c
 	return CSHIM_LANE_DONE;
 }
 
-int cshim_lane_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t tgt_addr, uint64_t org_addr, uint64_t tgt_cntr,
-                   uint64_t org_cntr, uint64_t cmpl_cntr)
+int cshim_lane_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t tgt_addr,
+                   uint64_t org_addr, uint64_t tgt_cntr, uint64_t org_cntr, uint64_t cmpl_cntr)
 {
 	cshim_lane *lane = cshim_lane_of(context);
 	node_peer *peer = cshim_lane_peer(context, lane, tgt);
@@ -46,24 +50,30 @@ int cshim_lane_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t 
 		return put_long(context, lane, peer, &put, org_cntr);
 	}
 	/* If an address is bad nothing was published: core meets the same fault. */
-	if (node_put_short(cshim_link_of(lane), peer, tgt_addr, org_addr, len, tgt_cntr, cmpl_cntr) != NODE_SENT)
+	if (node_put_short(cshim_link_of(lane), peer, tgt_addr, org_addr, len, tgt_cntr,
+	                   cmpl_cntr) != NODE_SENT)
 		return CSHIM_LANE_PASS;
 	cshim_lane_sent(context, lane, peer, PUT_ERR, org_cntr, cmpl_cntr);
 	return CSHIM_LANE_DONE;
 }
 
-_Static_assert((8 + sizeof(cshim_am_header) + CSHIM_LANE_UHDR + NODE_INLINE_MAX + NODE_SLOT_SIZE - 1) / NODE_SLOT_SIZE <= NODE_MESSAGE_SLOTS,
+_Static_assert((8 + sizeof(cshim_am_header) + CSHIM_LANE_UHDR + NODE_INLINE_MAX + NODE_SLOT_SIZE -
+                1) / NODE_SLOT_SIZE <=
+                       NODE_MESSAGE_SLOTS,
                "any active message without a chunk fits the slots of a message");
 
-/* 1 if a whole active message of that much data is for the lane: core reads, or lets the target read, what is longer. */
+/* 1 if a whole active message of that much data is for the lane: core reads, or lets the target
+ * read, what is longer. */
 static int am_fits(const node_peer *peer, uint64_t udata_len)
 {
-	return udata_len <= NODE_INLINE_MAX || (udata_len <= CSHIM_LANE_AM && (!peer->direct || node_polls(peer)));
+	return udata_len <= NODE_INLINE_MAX ||
+	       (udata_len <= CSHIM_LANE_AM && (!peer->direct || node_polls(peer)));
 }
 
 /* One without a user header whose data fits one slot. */
-static inline int am_short(cshim_context *context, cshim_lane *lane, node_peer *peer, uint64_t hdr_hdl, uint64_t udata, uint64_t udata_len,
-                           uint64_t tgt_cntr, uint64_t org_cntr, uint64_t cmpl_cntr)
+static inline int am_short(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                           uint64_t hdr_hdl, uint64_t udata, uint64_t udata_len, uint64_t tgt_cntr,
+                           uint64_t org_cntr, uint64_t cmpl_cntr)
 {
 	cshim_am_header *header = node_short_begin(peer);
 
@@ -74,14 +84,16 @@ static inline int am_short(cshim_context *context, cshim_lane *lane, node_peer *
 	header->cmpl_cntr = cmpl_cntr;
 	if (node_guarded_copy_short(header + 1, (const void *)(uintptr_t)udata, udata_len))
 		return CSHIM_LANE_PASS;
-	if (node_short_end(cshim_link_of(lane), peer, CSHIM_MSG_AM_SMALL, sizeof(*header), udata_len) != NODE_SENT)
+	if (node_short_end(cshim_link_of(lane), peer, CSHIM_MSG_AM_SMALL, sizeof(*header),
+	                   udata_len) != NODE_SENT)
 		return CSHIM_LANE_PASS; /* it has left: core says so */
 	cshim_lane_sent(context, lane, peer, AM_ERR, org_cntr, cmpl_cntr);
 	return CSHIM_LANE_DONE;
 }
 
-int cshim_lane_amsend(cshim_context *context, uint32_t tgt, uint64_t hdr_hdl, uint64_t uhdr, uint32_t uhdr_len, uint64_t udata,
-                      uint64_t udata_len, uint64_t tgt_cntr, uint64_t org_cntr, uint64_t cmpl_cntr)
+int cshim_lane_amsend(cshim_context *context, uint32_t tgt, uint64_t hdr_hdl, uint64_t uhdr,
+                      uint32_t uhdr_len, uint64_t udata, uint64_t udata_len, uint64_t tgt_cntr,
+                      uint64_t org_cntr, uint64_t cmpl_cntr)
 {
 	cshim_lane *lane = cshim_lane_of(context);
 	node_peer *peer = cshim_lane_peer(context, lane, tgt);
@@ -89,11 +101,14 @@ int cshim_lane_amsend(cshim_context *context, uint32_t tgt, uint64_t hdr_hdl, ui
 	cshim_am_header *header;
 	node_message message;
 
-	if (!peer || !hdr_hdl || hdr_hdl >> CSHIM_AM_PADDING_SHIFT || (udata_len && !udata) || udata_len >= lane->bulk_min)
+	if (!peer || !hdr_hdl || hdr_hdl >> CSHIM_AM_PADDING_SHIFT || (udata_len && !udata) ||
+	    udata_len >= lane->bulk_min)
 		return CSHIM_LANE_PASS;
 	if (uhdr_len == 0 && udata_len <= NODE_ONE_SLOT - sizeof(*header))
-		return am_short(context, lane, peer, hdr_hdl, udata, udata_len, tgt_cntr, org_cntr, cmpl_cntr);
-	if (uhdr_len > CSHIM_LANE_UHDR || (uhdr_len && !uhdr) || (lane->error_check && uhdr_len % 4) || !am_fits(peer, udata_len))
+		return am_short(context, lane, peer, hdr_hdl, udata, udata_len, tgt_cntr, org_cntr,
+		                cmpl_cntr);
+	if (uhdr_len > CSHIM_LANE_UHDR || (uhdr_len && !uhdr) ||
+	    (lane->error_check && uhdr_len % 4) || !am_fits(peer, udata_len))
 		return CSHIM_LANE_PASS;
 	padding = -(uint64_t)uhdr_len & 7;
 	header_bytes = sizeof(*header) + uhdr_len + padding;
@@ -108,7 +123,8 @@ int cshim_lane_amsend(cshim_context *context, uint32_t tgt, uint64_t hdr_hdl, ui
 	if (node_guarded_copy(header + 1, (const void *)(uintptr_t)uhdr, uhdr_len) ||
 	    node_guarded_copy(message.bytes, (const void *)(uintptr_t)udata, udata_len))
 		return CSHIM_LANE_PASS;
-	if (node_end(cshim_link_of(lane), peer, &message, CSHIM_MSG_AM_SMALL, header_bytes) != NODE_SENT)
+	if (node_end(cshim_link_of(lane), peer, &message, CSHIM_MSG_AM_SMALL, header_bytes) !=
+	    NODE_SENT)
 		return CSHIM_LANE_PASS;
 	cshim_lane_sent(context, lane, peer, AM_ERR, org_cntr, cmpl_cntr);
 	return CSHIM_LANE_DONE;
@@ -120,7 +136,8 @@ int cshim_lane_fenced(cshim_context *context)
 	node_link *link;
 	uint32_t ring;
 
-	if (!lane || lane->off || lane->go_busy || cshim_link_of(lane)->ops || cshim_lane_coin(lane))
+	if (!lane || lane->off || lane->go_busy || cshim_link_of(lane)->ops ||
+	    cshim_lane_coin(lane))
 		return 0;
 	link = cshim_link_of(lane);
 	for (ring = 0; ring < link->rings; ring++) {
@@ -132,7 +149,9 @@ int cshim_lane_fenced(cshim_context *context)
 			continue;
 		if (peer->closed)
 			return 0;
-		consumed = __atomic_load_n(&control->consumed, __ATOMIC_ACQUIRE); /* before held: the receiver stores held first */
+		consumed = __atomic_load_n(
+			&control->consumed,
+			__ATOMIC_ACQUIRE); /* before held: the receiver stores held first */
 		held = __atomic_load_n(&control->held, __ATOMIC_ACQUIRE);
 		if (consumed != peer->sender.tail || held)
 			return 0;

@@ -1,6 +1,6 @@
 /*
- * lane_shared.h - what the files of the lane share: how it finds a peer, and what it does with counters and
- * completions. Private to cshim/lane. Everything runs under the context lock.
+ * lane_shared.h - what the files of the lane share: how it finds a peer, and what it does with
+ * counters and completions. Private to cshim/lane. Everything runs under the context lock.
  */
 #ifndef CSHIM_LANE_SHARED_H
 #define CSHIM_LANE_SHARED_H
@@ -34,7 +34,8 @@ static inline int cshim_lane_coin(cshim_lane *lane)
 }
 
 /* The peer that is a task, if the lane may send there now, else NULL. */
-static inline node_peer *cshim_lane_peer(const cshim_context *context, cshim_lane *lane, uint32_t tgt)
+static inline node_peer *cshim_lane_peer(const cshim_context *context, cshim_lane *lane,
+                                         uint32_t tgt)
 {
 	node_peer *peer;
 	int16_t ring;
@@ -73,20 +74,24 @@ static inline void cshim_lane_event(cshim_context *context)
 }
 
 /* Adds 1 to a counter, if there is one, that src named in a message between this task and peer. */
-static inline void cshim_lane_count(cshim_context *context, cshim_lane *lane, uint64_t cntr, lapi_err_t kind, int32_t src, int32_t peer)
+static inline void cshim_lane_count(cshim_context *context, cshim_lane *lane, uint64_t cntr,
+                                    lapi_err_t kind, int32_t src, int32_t peer)
 {
 	if (cntr == 0)
 		return;
-	if (__builtin_expect(lane->off || cntr % sizeof(int32_t) ||
-	                     node_guarded_count(node_memory_at(cntr), cshim_progress_active() > 1), 0))
+	if (__builtin_expect(
+		    lane->off || cntr % sizeof(int32_t) ||
+			    node_guarded_count(node_memory_at(cntr), cshim_progress_active() > 1),
+		    0))
 		golapi_lane_count(cshim_index_of(context), cntr, (int32_t)kind, src, peer);
 	else
 		cshim_lane_event(context);
 }
 
-/* The origin's half of a put or active message is over: its buffer is free, as the data was copied. */
-static inline void cshim_lane_sent(cshim_context *context, cshim_lane *lane, node_peer *peer, lapi_err_t kind, uint64_t org_cntr,
-                                   uint64_t cmpl_cntr)
+/* The origin's half of a put or active message is over: its buffer is free, as the data was copied.
+ */
+static inline void cshim_lane_sent(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                                   lapi_err_t kind, uint64_t org_cntr, uint64_t cmpl_cntr)
 {
 	cshim_lane_note(lane, peer, kind);
 	if (cmpl_cntr)
@@ -98,7 +103,8 @@ static inline void cshim_lane_sent(cshim_context *context, cshim_lane *lane, nod
 /* lane_receive.c: tells the task of peer what cshim_lane_tell has put off. */
 void cshim_lane_tell_now(cshim_context *context, cshim_lane *lane, node_peer *peer);
 /* Tells the origin that its message is complete, at the latest at the end of this ring's turn. */
-static inline void cshim_lane_tell(cshim_context *context, cshim_lane *lane, node_peer *peer, uint64_t cmpl_cntr)
+static inline void cshim_lane_tell(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                                   uint64_t cmpl_cntr)
 {
 	if (cmpl_cntr == 0)
 		return;
@@ -113,6 +119,7 @@ static inline void cshim_lane_tell(cshim_context *context, cshim_lane *lane, nod
 }
 
 /* lane_ops.c: an operation of the lane's is over: result is what node_serve said. */
-void cshim_lane_answered(cshim_context *context, cshim_lane *lane, node_peer *peer, int result, const node_event *event);
+void cshim_lane_answered(cshim_context *context, cshim_lane *lane, node_peer *peer, int result,
+                         const node_event *event);
 
 #endif

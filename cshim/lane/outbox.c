@@ -1,4 +1,5 @@
-/* outbox.c - small puts over UDP that join the packet which waits for company. Whatever is not as usual is left to core. */
+/* outbox.c - small puts over UDP that join the packet which waits for company. Whatever is not as
+ * usual is left to core. */
 #include <string.h>
 
 #include "guard.h"
@@ -35,14 +36,16 @@ static void count_origin(cshim_context *context, uint32_t tgt, uint64_t org_cntr
 {
 	if (org_cntr == 0)
 		return;
-	if (org_cntr % sizeof(int32_t) || node_guarded_count((int32_t *)(uintptr_t)org_cntr, cshim_progress_active() > 1))
-		golapi_lane_count(cshim_index_of(context), org_cntr, PUT_ERR, context->task, (int32_t)tgt);
+	if (org_cntr % sizeof(int32_t) ||
+	    node_guarded_count((int32_t *)(uintptr_t)org_cntr, cshim_progress_active() > 1))
+		golapi_lane_count(cshim_index_of(context), org_cntr, PUT_ERR, context->task,
+		                  (int32_t)tgt);
 	else
 		cshim_event(&context->progress);
 }
 
-int cshim_outbox_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t tgt_addr, uint64_t org_addr, uint64_t tgt_cntr,
-                     uint64_t org_cntr, uint64_t cmpl_cntr)
+int cshim_outbox_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t tgt_addr,
+                     uint64_t org_addr, uint64_t tgt_cntr, uint64_t org_cntr, uint64_t cmpl_cntr)
 {
 	cshim_outbox *box = box_for(context, tgt, len);
 	cshim_packet_message *message;
@@ -57,7 +60,8 @@ int cshim_outbox_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_
 		return 0;
 	message = (cshim_packet_message *)(uintptr_t)start;
 	put = (cshim_put_header *)(void *)(message + 1);
-	/* Behind the packet's end until box->at says otherwise: if this faults nothing has joined, and core meets the same fault. */
+	/* Behind the packet's end until box->at says otherwise: if this faults nothing has joined,
+	 * and core meets the same fault. */
 	if (node_guarded_copy_short(put + 1, (const void *)(uintptr_t)org_addr, len))
 		return 0;
 	/* Padding: nothing of an earlier packet leaves this task. */

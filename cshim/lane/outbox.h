@@ -1,9 +1,11 @@
 /*
- * outbox.h - the outbox of a task that is reached over UDP: the end of the packet that waits for company (docs/sockets.md), lent by core so that small
- * puts join it without a call into Go. Private to the library.
+ * outbox.h - the outbox of a task that is reached over UDP: the end of the packet that waits for
+ * company (docs/sockets.md), lent by core so that small puts join it without a call into Go.
+ * Private to the library.
  *
- * Under the context lock only. While a box is lent nothing else touches that packet: every entry into core takes all boxes back before it does
- * anything else. Made by core, off the Go heap; fixed widths, addresses as integers.
+ * Under the context lock only. While a box is lent nothing else touches that packet: every entry
+ * into core takes all boxes back before it does anything else. Made by core, off the Go heap; fixed
+ * widths, addresses as integers.
  */
 #ifndef CSHIM_OUTBOX_H
 #define CSHIM_OUTBOX_H
@@ -11,9 +13,10 @@
 #include <stdint.h>
 
 typedef struct cshim_outbox {
-	uint64_t at;          /* address: the packet's end. Offsets in the packet are multiples of 8 where addresses are */
-	uint64_t end;         /* the packet may end before it */
-	uint32_t room;        /* how many messages may join; 0: not lent, or full: core shall do it */
+	uint64_t at;   /* address: the packet's end. Offsets in the packet are multiples of 8 where
+	                  addresses are */
+	uint64_t end;  /* the packet may end before it */
+	uint32_t room; /* how many messages may join; 0: not lent, or full: core shall do it */
 	uint32_t messages;    /* that have joined since it was lent */
 	uint32_t data;        /* user bytes of these */
 	uint32_t completions; /* how many of them name a completion counter */
@@ -34,7 +37,9 @@ typedef struct cshim_packet_message {
 } cshim_packet_message;
 
 #ifndef __cplusplus
-_Static_assert(sizeof(cshim_outbox) == 32 && sizeof(cshim_outboxes) == 8 && sizeof(cshim_packet_message) == 8, "no holes");
+_Static_assert(sizeof(cshim_outbox) == 32 && sizeof(cshim_outboxes) == 8 &&
+                       sizeof(cshim_packet_message) == 8,
+               "no holes");
 #endif
 
 #endif

@@ -1,4 +1,7 @@
-/* api_address.c - LAPI_Address, LAPI_Addr_set, LAPI_Addr_get and the exchange of addresses among all tasks. */
+/*
+ * api_address.c - LAPI_Address, LAPI_Addr_set, LAPI_Addr_get and the exchange of addresses among
+ * all tasks.
+ */
 #include "waits.h"
 
 /* For Fortran, which has no addresses; it works without a handle. */
@@ -14,7 +17,8 @@ int PLAPI_Address(void *my_addr, ulong *ret_addr)
 
 int PLAPI_Addr_set(lapi_handle_t hndl, void *addr, int addr_hndl)
 {
-	return CSHIM_CALL(hndl, golapi_addr_set(cshim_index_of(context), CSHIM_ADDR(addr), addr_hndl));
+	return CSHIM_CALL(hndl,
+	                  golapi_addr_set(cshim_index_of(context), CSHIM_ADDR(addr), addr_hndl));
 }
 
 static int get_address(cshim_context *context, void **addr, int addr_hndl)
@@ -36,7 +40,8 @@ int PLAPI_Addr_get(lapi_handle_t hndl, void **addr, int addr_hndl)
 }
 
 /* Collective: width is the size of the table's entries. */
-static int exchange(cshim_context *context, const char *call, uint64_t value, void *table, uint32_t width)
+static int exchange(cshim_context *context, const char *call, uint64_t value, void *table,
+                    uint32_t width)
 {
 	uint64_t ticket = 0;
 	int rc;
@@ -46,18 +51,21 @@ static int exchange(cshim_context *context, const char *call, uint64_t value, vo
 	rc = cshim_may_wait(context, call);
 	if (rc != LAPI_SUCCESS)
 		return rc;
-	rc = golapi_address_init_begin(cshim_index_of(context), value, CSHIM_ADDR(table), width, &ticket);
+	rc = golapi_address_init_begin(cshim_index_of(context), value, CSHIM_ADDR(table), width,
+	                               &ticket);
 	return rc == LAPI_SUCCESS ? cshim_wait_ticket(context, ticket) : rc;
 }
 
 int PLAPI_Address_init(lapi_handle_t hndl, void *my_addr, void *add_tab[])
 {
-	return CSHIM_CALL(hndl, exchange(context, "LAPI_Address_init", (uintptr_t)my_addr, add_tab, sizeof(void *)));
+	return CSHIM_CALL(hndl, exchange(context, "LAPI_Address_init", (uintptr_t)my_addr, add_tab,
+	                                 sizeof(void *)));
 }
 
 int PLAPI_Address_init64(lapi_handle_t hndl, lapi_long_t my_addr, lapi_long_t *add_tab)
 {
-	return CSHIM_CALL(hndl, exchange(context, "LAPI_Address_init64", my_addr, add_tab, sizeof(lapi_long_t)));
+	return CSHIM_CALL(hndl, exchange(context, "LAPI_Address_init64", my_addr, add_tab,
+	                                 sizeof(lapi_long_t)));
 }
 
 #define CSHIM_GROUP_ADDRESS

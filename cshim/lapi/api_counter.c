@@ -1,8 +1,8 @@
 /*
  * api_counter.c - LAPI_Setcntr, LAPI_Getcntr and LAPI_Waitcntr.
  *
- * A counter is the first int of a lapi_cntr_t, nothing else of it is touched: programs built for L1_LIB have only that int.
- * Setting a counter anew takes the list of LAPI_Setcntr_wstatus off it.
+ * A counter is the first int of a lapi_cntr_t, nothing else of it is touched: programs built for
+ * L1_LIB have only that int. Setting a counter anew takes the list of LAPI_Setcntr_wstatus off it.
  */
 #include "waits.h"
 
@@ -45,8 +45,12 @@ int PLAPI_Getcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int *val)
 		return LAPI_ERR_RET_PTR_NULL;
 	/* Acquire pairs with core's increment: the data that the counter announces is in place. */
 	*val = __atomic_load_n(value_of(cntr), __ATOMIC_ACQUIRE);
-	/* A loop of this call with the lock held: the thread that would change the counter may be waiting for the lock. */
-	if (__atomic_load_n(&context->progress.lock_waiters, __ATOMIC_RELAXED) != 0 && cshim_lock_owned(&context->progress))
+	/*
+	 * A loop of this call with the lock held: the thread that would change the counter may be
+	 * waiting for the lock.
+	 */
+	if (__atomic_load_n(&context->progress.lock_waiters, __ATOMIC_RELAXED) != 0 &&
+	    cshim_lock_owned(&context->progress))
 		cshim_lock_pass(&context->progress);
 	return LAPI_SUCCESS;
 }
@@ -54,7 +58,9 @@ int PLAPI_Getcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int *val)
 int PLAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int val, int *cur_cntr_val)
 {
 	int remainder = 0;
-	int rc = CSHIM_CALL(hndl, cntr ? cshim_wait_counter(context, value_of(cntr), val, &remainder) : LAPI_ERR_CNTR_NULL);
+	int rc =
+		CSHIM_CALL(hndl, cntr ? cshim_wait_counter(context, value_of(cntr), val, &remainder)
+	                              : LAPI_ERR_CNTR_NULL);
 
 	if (rc == LAPI_SUCCESS && cur_cntr_val)
 		*cur_cntr_val = remainder;

@@ -4,11 +4,15 @@
 
 int PLAPI_Qenv(lapi_handle_t hndl, lapi_query_t query, int *ret_val)
 {
-	return CSHIM_CALL(hndl, ret_val ? golapi_qenv(cshim_index_of(context), (uint32_t)query, CSHIM_ADDR(ret_val))
+	return CSHIM_CALL(hndl, ret_val ? golapi_qenv(cshim_index_of(context), (uint32_t)query,
+	                                              CSHIM_ADDR(ret_val))
 	                                : LAPI_ERR_RET_PTR_NULL);
 }
 
-/* Once LAPI_Senv has returned no handler runs in the service thread any more, because that looks at interrupts under the lock. */
+/*
+ * Once LAPI_Senv has returned no handler runs in the service thread any more, because that looks at
+ * interrupts under the lock.
+ */
 static int set_env(cshim_context *context, lapi_query_t query, int set_val)
 {
 	uint32_t before = __atomic_load_n(&context->progress.interrupts, __ATOMIC_RELAXED);

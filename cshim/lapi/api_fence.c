@@ -3,8 +3,8 @@
 #include "waits.h"
 
 /*
- * Progress calls in which the targets may take what was sent, with a look after each, before core does the waiting. Core alone
- * knows of what does not go through rings.
+ * Progress calls in which the targets may take what was sent, with a look after each, before core
+ * does the waiting. Core alone knows of what does not go through rings.
  */
 static const cshim_patience patience = {.looks = 200, .looks_per_call = 1, .call_first = 1};
 
@@ -16,26 +16,27 @@ static int over(cshim_progress *progress, const cshim_goal *goal)
 
 static const cshim_goal_kind fence_kind = {.over = over};
 
-/* Waits for a moment; a CSHIM_WAIT_ value. */
-static int fenced_soon(cshim_context *context)
+/*
+ * Something is outstanding, or core must be asked. Not inline: mostly that is not so, and the call
+ * shall be short.
+ */
+static __attribute__((noinline)) int wait_for_targets(cshim_context *context)
 {
 	const cshim_goal goal = {.kind = &fence_kind, .patience = &patience};
-
-	if (cshim_lane_fenced(context))
-		return CSHIM_WAIT_OVER;
-	return context->lane ? cshim_wait_soon(&context->progress, &goal) : CSHIM_WAIT_NOT_YET;
-}
-
-/* Waits until all that this task has sent is complete. */
-static int own_fence(cshim_context *context)
-{
-	int rc, how = fenced_soon(context);
+	int rc, how = context->lane ? cshim_wait_soon(&context->progress, &goal)
+	                            : CSHIM_WAIT_NOT_YET;
 	uint64_t ticket = 0;
 
 	if (how != CSHIM_WAIT_NOT_YET)
 		return cshim_wait_code(how);
 	rc = golapi_fence_begin(cshim_index_of(context), &ticket);
 	return rc == LAPI_SUCCESS ? cshim_wait_ticket(context, ticket) : rc;
+}
+
+/* Waits until all that this task has sent is complete. */
+static inline int own_fence(cshim_context *context)
+{
+	return cshim_lane_fenced(context) ? LAPI_SUCCESS : wait_for_targets(context);
 }
 
 static int fence_of_core(cshim_context *context)
@@ -59,7 +60,8 @@ static int global_fence(cshim_context *context)
 	return rc == LAPI_SUCCESS ? cshim_gfence_wait(context, generation) : rc;
 }
 
-static inline int fence(cshim_context *context, const char *call, int (*wait)(cshim_context *context))
+static inline int fence(cshim_context *context, const char *call,
+                        int (*wait)(cshim_context *context))
 {
 	int rc = cshim_may_wait(context, call);
 

@@ -2,13 +2,19 @@
 #include "guard.h"
 #include "waits.h"
 
-/* The guide leaves 0 and negative numbers of completion handler threads open: they mean the default. */
+/*
+ * The guide leaves 0 and negative numbers of completion handler threads open: they mean the
+ * default.
+ */
 static uint32_t completion_threads(const lapi_info_t *info)
 {
 	return info->num_compl_hndlr_thr > 0 ? (uint32_t)info->num_compl_hndlr_thr : 1;
 }
 
-/* A claimed block has no user yet; what the last incarnation left is cleared, except what counts threads (progress.h). */
+/*
+ * A claimed block has no user yet; what the last incarnation left is cleared, except what counts
+ * threads (progress.h).
+ */
 static void clear(cshim_context *context, const lapi_info_t *info)
 {
 	cshim_progress_clear(&context->progress);
@@ -40,18 +46,21 @@ static int start_threads(cshim_context *context, const com_thread_info_t *attrib
 	int error;
 
 	if (attributes)
-		plan = (cshim_crew_plan){context->completion_threads, attributes->thread_attr, attributes->thread_init_func,
-		                         attributes->parm_ptr, attributes->extra_ptr};
+		plan = (cshim_crew_plan){context->completion_threads, attributes->thread_attr,
+		                         attributes->thread_init_func, attributes->parm_ptr,
+		                         attributes->extra_ptr};
 	error = cshim_threads_start(&context->progress, &plan);
 	if (error == 0)
 		return LAPI_SUCCESS;
-	cshim_complain(context, "cannot make %u completion handler threads: error %d of pthread_create", plan.handlers, error);
+	cshim_complain(context,
+	               "cannot make %u completion handler threads: error %d of pthread_create",
+	               plan.handlers, error);
 	return error == EINVAL || error == EPERM ? LAPI_ERR_UNKNOWN : LAPI_ERR_MEMORY_EXHAUSTED;
 }
 
 /*
- * From here the context is in use: messages may arrive and run handlers in the service thread, which may use the program's
- * own variable for the handle. So that is set first.
+ * From here the context is in use: messages may arrive and run handlers in the service thread,
+ * which may use the program's own variable for the handle. So that is set first.
  */
 static int activate(cshim_context *context, lapi_handle_t *hndl, const lapi_info_t *info)
 {

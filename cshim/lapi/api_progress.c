@@ -1,7 +1,9 @@
 /* api_progress.c - LAPI_Probe and LAPI_Msgpoll. */
 #include "handlers.h"
 
-/* One progress call for a polling call of the user's, with all that belongs to it. Under the lock. */
+/*
+ * One progress call for a polling call of the user's, with all that belongs to it. Under the lock.
+ */
 static void call_once(cshim_context *context)
 {
 	if (cshim_progress_call(&context->progress, 0) & CSHIM_PROGRESS_ERROR)
@@ -44,7 +46,10 @@ static void make_room(cshim_progress *progress, uint32_t idle)
 		cshim_yield_unlocked(progress);
 }
 
-/* Makes progress calls until a message was completed, at most count times in a row without. Returns the status. */
+/*
+ * Makes progress calls until a message was completed, at most count times in a row without. Returns
+ * the status.
+ */
 static uint32_t call_for_state(cshim_context *context, uint32_t handle, uint32_t count)
 {
 	uint32_t idle = 0, state = take_state(context);
@@ -76,8 +81,8 @@ static int message_poll(cshim_context *context, lapi_handle_t hndl, uint count, 
 }
 
 /*
- * If another thread makes a progress call at the moment of the call, it does the work: this call only takes what has been
- * completed, as soon as that thread lets it.
+ * If another thread makes a progress call at the moment of the call, it does the work: this call
+ * only takes what has been completed, as soon as that thread lets it.
  */
 int PLAPI_Msgpoll(lapi_handle_t hndl, uint cnt, lapi_msg_info_t *info)
 {
@@ -87,7 +92,8 @@ int PLAPI_Msgpoll(lapi_handle_t hndl, uint cnt, lapi_msg_info_t *info)
 
 	if (!context)
 		return LAPI_ERR_HNDL_INVALID;
-	busy = !cshim_lock_owned(&context->progress) && __atomic_load_n(&context->progress.calling, __ATOMIC_RELAXED);
+	busy = !cshim_lock_owned(&context->progress) &&
+	       __atomic_load_n(&context->progress.calling, __ATOMIC_RELAXED);
 	context = cshim_enter(hndl);
 	if (!context)
 		return LAPI_ERR_HNDL_INVALID;

@@ -1,8 +1,9 @@
 /*
- * api_recovery.c - the calls of the guide's Chapter 19: LAPI_Nopoll_wait, LAPI_Setcntr_wstatus, LAPI_Purge_totask, LAPI_Resume_totask.
+ * api_recovery.c - the calls of the guide's Chapter 19: LAPI_Nopoll_wait, LAPI_Setcntr_wstatus,
+ * LAPI_Purge_totask, LAPI_Resume_totask.
  *
- * The first two know more of a counter than its value. Programs built for L1_LIB have nothing but an int there, so for them these
- * calls fail and touch nothing.
+ * The first two know more of a counter than its value. Programs built for L1_LIB have nothing but
+ * an int there, so for them these calls fail and touch nothing.
  */
 #include "waits.h"
 
@@ -11,7 +12,10 @@ static int whole_counters(cshim_context *context, const char *call)
 {
 	if (context->lib_vers != L1_LIB)
 		return LAPI_SUCCESS;
-	cshim_complain(context, "%s needs lib_vers L2_LIB or LAST_LIB in lapi_info_t; this program was initialised for L1_LIB", call);
+	cshim_complain(context,
+	               "%s needs lib_vers L2_LIB or LAST_LIB in lapi_info_t; this program was "
+	               "initialised for L1_LIB",
+	               call);
 	return LAPI_ERR_UNKNOWN;
 }
 
@@ -37,8 +41,12 @@ int PLAPI_Nopoll_wait(lapi_handle_t hndl, lapi_cntr_t *cntr_ptr, int val, int *c
 	return rc;
 }
 
-/* Under the lock, under which core counts: so no message falls between the list and the counter's 0. */
-static int set_with_status(cshim_context *context, lapi_cntr_t *cntr, int num_dest, uint *dest_list, int *dest_status)
+/*
+ * Under the lock, under which core counts: so no message falls between the list and the counter's
+ * 0.
+ */
+static int set_with_status(cshim_context *context, lapi_cntr_t *cntr, int num_dest, uint *dest_list,
+                           int *dest_status)
 {
 	struct new_cntr *whole = (struct new_cntr *)(void *)cntr;
 	int rc = whole_counters(context, "LAPI_Setcntr_wstatus");
@@ -49,7 +57,8 @@ static int set_with_status(cshim_context *context, lapi_cntr_t *cntr, int num_de
 		return LAPI_ERR_CNTR_NULL;
 	if (dest_list && !dest_status)
 		return LAPI_ERR_RET_PTR_NULL;
-	rc = golapi_counter_list(cshim_index_of(context), CSHIM_ADDR(cntr), num_dest, CSHIM_ADDR(dest_list), CSHIM_ADDR(dest_status),
+	rc = golapi_counter_list(cshim_index_of(context), CSHIM_ADDR(cntr), num_dest,
+	                         CSHIM_ADDR(dest_list), CSHIM_ADDR(dest_status),
 	                         CSHIM_ADDR(&whole->dest_status));
 	if (rc != LAPI_SUCCESS)
 		return rc;
@@ -61,12 +70,16 @@ static int set_with_status(cshim_context *context, lapi_cntr_t *cntr, int num_de
 	return LAPI_SUCCESS;
 }
 
-int PLAPI_Setcntr_wstatus(lapi_handle_t hndl, lapi_cntr_t *cntr, int num_dest, uint *dest_list, int *dest_status)
+int PLAPI_Setcntr_wstatus(lapi_handle_t hndl, lapi_cntr_t *cntr, int num_dest, uint *dest_list,
+                          int *dest_status)
 {
 	return CSHIM_CALL(hndl, set_with_status(context, cntr, num_dest, dest_list, dest_status));
 }
 
-/* A handler that runs inside the dispatcher may be of a message from dest: core is not done with that. */
+/*
+ * A handler that runs inside the dispatcher may be of a message from dest: core is not done with
+ * that.
+ */
 static int purge(cshim_context *context, uint dest)
 {
 	int rc = cshim_may_wait(context, "LAPI_Purge_totask");

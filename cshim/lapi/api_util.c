@@ -11,9 +11,11 @@ static int do_for_context(cshim_context *context, lapi_util_t *cmd)
 		cshim_share_functions(&cmd->ThreadFunc);
 		return LAPI_SUCCESS;
 	case LAPI_ADD_UDP_DEST_PORT:
-		return golapi_add_udp_dest(index, cmd->Udp.tgt, cmd->Udp.instance_no, CSHIM_ADDR(cmd->Udp.udp_port), 0);
+		return golapi_add_udp_dest(index, cmd->Udp.tgt, cmd->Udp.instance_no,
+		                           CSHIM_ADDR(cmd->Udp.udp_port), 0);
 	case LAPI_ADD_UDP_DEST_EXT:
-		return golapi_add_udp_dest(index, cmd->UdpExt.tgt, cmd->UdpExt.instance_no, CSHIM_ADDR(cmd->UdpExt.udp_port), 1);
+		return golapi_add_udp_dest(index, cmd->UdpExt.tgt, cmd->UdpExt.instance_no,
+		                           CSHIM_ADDR(cmd->UdpExt.udp_port), 1);
 	default:
 		return cshim_dgsp_in_context(index, cmd);
 	}

@@ -1,12 +1,15 @@
 /*
- * api_xfer.c - LAPI_Xfer: takes the members of the structure that Xfer_type names, and nothing else of the union, into a
- * cshim_transfer. A new transfer type is one more function and one more case.
+ * api_xfer.c - LAPI_Xfer: takes the members of the structure that Xfer_type names, and nothing else
+ * of the union, into a cshim_transfer. A new transfer type is one more function and one more case.
  */
 #include "transfer.h"
 
 #define NO_TYPE UINT32_MAX
 
-/* What LAPI_Put has, and LAPI_Get with its completion handler in place of the send completion handler. */
+/*
+ * What LAPI_Put has, and LAPI_Get with its completion handler in place of the send completion
+ * handler.
+ */
 static inline cshim_transfer from_put(const lapi_put_t *put)
 {
 	return (cshim_transfer){
@@ -106,9 +109,11 @@ static inline cshim_transfer from_amv(const lapi_amv_t *amv)
 /* The DGSP takes the place of the target address. */
 static inline cshim_transfer from_dgsp(const lapi_xfer_t *command)
 {
-	cshim_transfer transfer = from_am(&command->Am); /* members of one union with a common beginning */
+	/* members of one union with a common beginning */
+	cshim_transfer transfer = from_am(&command->Am);
 
-	_Static_assert(offsetof(lapi_am_t, cmpl_cntr) == offsetof(lapi_amdgsp_t, cmpl_cntr), "up to dgsp both are alike");
+	_Static_assert(offsetof(lapi_am_t, cmpl_cntr) == offsetof(lapi_amdgsp_t, cmpl_cntr),
+	               "up to dgsp both are alike");
 	transfer.tgt_addr = CSHIM_ADDR(command->Dgsp.dgsp);
 	return transfer;
 }
@@ -117,7 +122,8 @@ static inline cshim_transfer from_amx(const lapi_xfer_t *command)
 {
 	cshim_transfer transfer = from_dgsp(command);
 
-	_Static_assert(offsetof(lapi_amdgsp_t, dgsp) == offsetof(lapi_amx_t, dgsp), "up to send_offset_dgsp_bytes both are alike");
+	_Static_assert(offsetof(lapi_amdgsp_t, dgsp) == offsetof(lapi_amx_t, dgsp),
+	               "up to send_offset_dgsp_bytes both are alike");
 	transfer.skip = command->Amx.send_offset_dgsp_bytes;
 	return transfer;
 }

@@ -1,9 +1,10 @@
 /*
  * catalogue.c - the words of LAPI_Msg_string in the program's language.
  *
- * English is built in and serves the locales C, POSIX and en_*. Any other locale (LC_MESSAGES of setlocale, not of the
- * environment: a program that never calls setlocale gets English) needs a message catalogue of X/Open kind named
- * liblapi_r, found through NLSPATH; docs/return-codes.md says what is in it.
+ * English is built in and serves the locales C, POSIX and en_*. Any other locale (LC_MESSAGES of
+ * setlocale, not of the environment: a program that never calls setlocale gets English) needs a
+ * message catalogue of X/Open kind named liblapi_r, found through NLSPATH; docs/return-codes.md
+ * says what is in it.
  */
 #include "catalogue.h"
 
@@ -24,7 +25,8 @@ static int is_english(const char *locale)
 	if (!locale)
 		return 1;
 	n = strcspn(locale, "_.@");
-	return (n == 1 && locale[0] == 'C') || (n == 2 && memcmp(locale, "en", 2) == 0) || strcmp(locale, "POSIX") == 0;
+	return (n == 1 && locale[0] == 'C') || (n == 2 && memcmp(locale, "en", 2) == 0) ||
+	       strcmp(locale, "POSIX") == 0;
 }
 
 static int is_lapi_code(int code)
@@ -46,7 +48,8 @@ int cshim_translate(int code, char *buf)
 	catalogue = catopen(CATALOGUE, NL_CAT_LOCALE);
 	if (catalogue == (nl_catd)-1)
 		return LAPI_ERR_CATALOG_FAIL;
-	text = catgets(catalogue, CATALOGUE_SET, code == LAPI_SUCCESS ? SUCCESS_NUMBER : code, NULL);
+	text = catgets(catalogue, CATALOGUE_SET, code == LAPI_SUCCESS ? SUCCESS_NUMBER : code,
+	               NULL);
 	if (text)
 		snprintf(buf, LAPI_MAX_ERR_STRING, "%s", text);
 	catclose(catalogue);

@@ -1,4 +1,7 @@
-/* contexts.c - the context blocks of this process, their handles, and what makes them unusable: LAPI_Term and fork. */
+/*
+ * contexts.c - the context blocks of this process, their handles, and what makes them unusable:
+ * LAPI_Term and fork.
+ */
 #define _GNU_SOURCE
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,8 +10,9 @@
 #include "internal.h"
 
 /*
- * A handle is generation * 16 + index of the block, the generation starting at 1: small numbers, never 0, and a handle from
- * before the last LAPI_Term of a block does not match the block's next use.
+ * A handle is generation * 16 + index of the block, the generation starting at 1: small numbers,
+ * never 0, and a handle from before the last LAPI_Term of a block does not match the block's next
+ * use.
  */
 enum { INDEX_BITS = 4 };
 _Static_assert(CSHIM_MAX_CONTEXTS == 1 << INDEX_BITS, "a handle's index names every block");
@@ -24,14 +28,20 @@ cshim_context *cshim_context_at(int context)
 	return context >= 0 && context < CSHIM_MAX_CONTEXTS ? &cshim_contexts[context] : NULL;
 }
 
-/* The child has one thread, this one; neither core's run-time nor the service threads have survived. */
+/*
+ * The child has one thread, this one; neither core's run-time nor the service threads have
+ * survived.
+ */
 static void after_fork_in_child(void)
 {
 	__atomic_store_n(&cshim_forked, 1, __ATOMIC_RELAXED);
 	cshim_tid_forget();
 }
 
-/* When the library is loaded, because core's run-time starts then: a fork before LAPI_Init cuts it off as well. */
+/*
+ * When the library is loaded, because core's run-time starts then: a fork before LAPI_Init cuts it
+ * off as well.
+ */
 __attribute__((constructor)) static void loaded(void)
 {
 	pthread_atfork(NULL, NULL, after_fork_in_child);
@@ -47,7 +57,9 @@ int cshim_forked_away(void)
 	if (__builtin_expect(!__atomic_load_n(&cshim_forked, __ATOMIC_RELAXED), 1))
 		return 0;
 	if (!__atomic_exchange_n(&forked_told, 1, __ATOMIC_RELAXED))
-		cshim_complain(NULL, "this process was made by fork: LAPI cannot be used in it before an exec");
+		cshim_complain(
+			NULL,
+			"this process was made by fork: LAPI cannot be used in it before an exec");
 	return 1;
 }
 
@@ -59,17 +71,23 @@ cshim_context *cshim_claim(void)
 		cshim_context *context = &cshim_contexts[i];
 		uint32_t expected = CSHIM_FREE;
 
-		/* Acquire pairs with cshim_give_back: the last user's writes to the block are over. */
-		if (!__atomic_compare_exchange_n(&context->progress.state, &expected, CSHIM_INITIALIZING, 0, __ATOMIC_ACQUIRE,
+		/*
+		 * Acquire pairs with cshim_give_back: the last user's writes to the block are over.
+		 */
+		if (!__atomic_compare_exchange_n(&context->progress.state, &expected,
+		                                 CSHIM_INITIALIZING, 0, __ATOMIC_ACQUIRE,
 		                                 __ATOMIC_RELAXED))
 			continue;
 		__atomic_add_fetch(&cshim_progress_claimed, 1, __ATOMIC_RELAXED);
 		if (!context->progress.owner.at)
 			cshim_progress_add(&context->progress, &cshim_lapi_owner);
 		context->incarnations++;
-		if (context->incarnations >> (32 - INDEX_BITS - 1)) /* keep clear of LAPI_VOID_HANDLE; 2^27 uses later old handles recur */
+		/* keep clear of LAPI_VOID_HANDLE; 2^27 uses later old handles recur */
+		if (context->incarnations >> (32 - INDEX_BITS - 1))
 			context->incarnations = 1;
-		__atomic_store_n(&context->progress.handle, context->incarnations << INDEX_BITS | (uint32_t)i, __ATOMIC_RELAXED);
+		__atomic_store_n(&context->progress.handle,
+		                 context->incarnations << INDEX_BITS | (uint32_t)i,
+		                 __ATOMIC_RELAXED);
 		return context;
 	}
 	return NULL;
@@ -99,7 +117,10 @@ void cshim_complain(const cshim_context *context, const char *format, ...)
 	if ((size_t)used > sizeof(text) - 2)
 		used = (int)sizeof(text) - 2;
 	text[used++] = '\n';
-	/* Not stdio: a thread of the program may hold its lock, and in the child of a fork nobody would release it. */
+	/*
+	 * Not stdio: a thread of the program may hold its lock, and in the child of a fork nobody
+	 * would release it.
+	 */
 	if (write(STDERR_FILENO, text, (size_t)used) < 0)
 		return; /* nowhere left to say so */
 }

@@ -2,18 +2,34 @@
 #include "lane_send.h"
 #include "waits.h"
 
-/* Out of so many LAPI_Waitcntr calls with nothing to wait for, one makes a progress call, so that polling programs progress. */
+/*
+ * Out of so many LAPI_Waitcntr calls with nothing to wait for, one makes a progress call, so that
+ * polling programs progress.
+ */
 enum { SATISFIED_PER_CALL = 16 };
 
 /*
- * At first a task with rings looks at them: 400 looks are about 3 us where nothing arrives, with a progress call after each 64. A
- * task without rings makes progress calls alone, 40 of them: about 40 us, as answers take longer over UDP.
+ * At first a task with rings looks at them: 400 looks are about 3 us where nothing arrives, with a
+ * progress call after each 64. A task without rings makes progress calls alone, 40 of them: about
+ * 40 us, as answers take longer over UDP.
  */
-static const cshim_patience
-	by_rings = {.looks = 400, .looks_per_call = 64, .glance = CSHIM_GLANCE_LOOKS},
-	by_rings_and_sockets = {.looks = 400, .looks_per_call = 64, .sockets = 1},
-	by_sockets = {.looks = 40, .looks_per_call = 1, .call_first = 1, .sockets = 1},
-	asleep = {.sleeps = 1};
+static const cshim_patience by_rings = {
+	.looks = 400,
+	.looks_per_call = 64,
+	.glance = CSHIM_GLANCE_LOOKS,
+};
+static const cshim_patience by_rings_and_sockets = {
+	.looks = 400,
+	.looks_per_call = 64,
+	.sockets = 1,
+};
+static const cshim_patience by_sockets = {
+	.looks = 40,
+	.looks_per_call = 1,
+	.call_first = 1,
+	.sockets = 1,
+};
+static const cshim_patience asleep = {.sleeps = 1};
 
 static int over(cshim_progress *progress, const cshim_goal *goal)
 {
@@ -24,17 +40,18 @@ static int over(cshim_progress *progress, const cshim_goal *goal)
 /* Looks at the rings, and takes what they hold until the counter is reached. */
 static uint32_t look_at_rings(cshim_progress *progress, const cshim_goal *goal, int looks)
 {
-	uint32_t flags = cshim_lane_await(cshim_context_of(progress), goal->object, (int)goal->number, looks);
+	uint32_t flags = cshim_lane_await(cshim_context_of(progress), goal->object,
+	                                  (int)goal->number, looks);
 
-	return (flags & CSHIM_LANE_CORE ? CSHIM_SEEN_CALL : 0) | (flags & ~CSHIM_LANE_CORE ? CSHIM_SEEN_NEWS : 0) |
+	return (flags & CSHIM_LANE_CORE ? CSHIM_SEEN_CALL : 0) |
+	       (flags & ~CSHIM_LANE_CORE ? CSHIM_SEEN_NEWS : 0) |
 	       (over(progress, goal) ? CSHIM_SEEN_OVER : 0);
 }
 
 /* A counter belongs to no context: another's messages may change it. */
-static const cshim_goal_kind
-	counter_with_rings = {.over = over, .look = look_at_rings, .elsewhere = 1},
-	counter_without_rings = {.over = over, .elsewhere = 1},
-	nopoll = {.over = over, .elsewhere = 1};
+static const cshim_goal_kind with_rings = {.over = over, .look = look_at_rings, .elsewhere = 1};
+static const cshim_goal_kind without_rings = {.over = over, .elsewhere = 1};
+static const cshim_goal_kind nopoll = {.over = over, .elsewhere = 1};
 
 /* The counter was there already: mostly nothing to do, but see SATISFIED_PER_CALL. */
 static void call_now_and_then(cshim_context *context)
@@ -50,16 +67,24 @@ static void call_now_and_then(cshim_context *context)
 	cshim_poll_end(progress);
 }
 
-/* With and without rings. Each has its goal, so that the compiler knows kind and patience. */
+/* Inline, so that kind and patience are constants in it. */
+static inline __attribute__((always_inline)) int wait_as(cshim_context *context, int *counter,
+                                                         int val, const cshim_goal_kind *kind,
+                                                         const cshim_patience *patience)
+{
+	const cshim_goal goal = {
+		.kind = kind, .patience = patience, .object = counter, .number = (uint32_t)val};
+
+	return cshim_wait_for(&context->progress, &goal);
+}
+
 static int wait_for(cshim_context *context, int *counter, int val)
 {
-	cshim_progress *progress = &context->progress;
-
 	if (!context->lane)
-		return cshim_wait_for(progress, &(cshim_goal){.kind = &counter_without_rings, .patience = &by_sockets, .object = counter, .number = (uint32_t)val});
+		return wait_as(context, counter, val, &without_rings, &by_sockets);
 	if (cshim_sockets(context))
-		return cshim_wait_for(progress, &(cshim_goal){.kind = &counter_with_rings, .patience = &by_rings_and_sockets, .object = counter, .number = (uint32_t)val});
-	return cshim_wait_for(progress, &(cshim_goal){.kind = &counter_with_rings, .patience = &by_rings, .object = counter, .number = (uint32_t)val});
+		return wait_as(context, counter, val, &with_rings, &by_rings_and_sockets);
+	return wait_as(context, counter, val, &with_rings, &by_rings);
 }
 
 int cshim_wait_counter(cshim_context *context, int *counter, int val, int *remainder)
@@ -83,14 +108,19 @@ int cshim_wait_counter(cshim_context *context, int *counter, int val, int *remai
 
 int cshim_nopoll_counter(cshim_context *context, int *counter, int val, int *remainder)
 {
-	const cshim_goal goal = {.kind = &nopoll, .patience = &asleep, .object = counter, .number = (uint32_t)val};
+	const cshim_goal goal = {
+		.kind = &nopoll, .patience = &asleep, .object = counter, .number = (uint32_t)val};
 	int rc = LAPI_SUCCESS;
 
 	if (cshim_waited_for(&context->progress, counter))
 		return LAPI_ERR_MULTIPLE_WAITERS;
 	if (!cshim_counter_reached(counter, val)) {
-		/* The purge may have been before this call; a counter without a list has no memory of that. */
-		if (golapi_counter_purged(cshim_index_of(context), CSHIM_ADDR(counter)) == CSHIM_COUNTER_PURGED)
+		/*
+		 * The purge may have been before this call; a counter without a list has no memory
+		 * of that.
+		 */
+		if (golapi_counter_purged(cshim_index_of(context), CSHIM_ADDR(counter)) ==
+		    CSHIM_COUNTER_PURGED)
 			return LAPI_ERR_TGT_PURGED;
 		rc = cshim_may_wait(context, "LAPI_Nopoll_wait");
 		if (rc == LAPI_SUCCESS)
@@ -103,7 +133,8 @@ int cshim_nopoll_counter(cshim_context *context, int *counter, int val, int *rem
 
 static int purge_concerns(cshim_progress *progress, const cshim_goal *goal)
 {
-	return golapi_counter_purged(cshim_index_of(cshim_context_of(progress)), CSHIM_ADDR(goal->object)) != CSHIM_COUNTER_QUIET;
+	return golapi_counter_purged(cshim_index_of(cshim_context_of(progress)),
+	                             CSHIM_ADDR(goal->object)) != CSHIM_COUNTER_QUIET;
 }
 
 void cshim_end_purged_waits(cshim_context *context)

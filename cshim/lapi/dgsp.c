@@ -5,7 +5,8 @@
 static struct {
 	lapi_dgsm_copy_t copy;
 	lapi_dgsm_iterate_t iterate;
-} byte_code = {{LAPI_DGSM_COPY, 1, 0}, {LAPI_DGSM_ITERATE, -(int)(sizeof(lapi_dgsm_copy_t) / sizeof(int))}};
+} byte_code = {{LAPI_DGSM_COPY, 1, 0},
+               {LAPI_DGSM_ITERATE, -(int)(sizeof(lapi_dgsm_copy_t) / sizeof(int))}};
 
 static lapi_dgsp_descr_t byte_descriptor = {
 	.code = (int *)&byte_code,
@@ -50,8 +51,8 @@ int cshim_dgsp_without_context(lapi_util_t *cmd, int *rc)
 static int pack(int context, lapi_pack_dgsp_t *cmd)
 {
 	uint64_t position = cmd->position;
-	int rc = golapi_dgsp_pack(context, CSHIM_ADDR(cmd->dgsp_handle), CSHIM_ADDR(cmd->in_buf), cmd->bytes,
-	                          CSHIM_ADDR(cmd->out_buf), cmd->out_size, &position);
+	int rc = golapi_dgsp_pack(context, CSHIM_ADDR(cmd->dgsp_handle), CSHIM_ADDR(cmd->in_buf),
+	                          cmd->bytes, CSHIM_ADDR(cmd->out_buf), cmd->out_size, &position);
 
 	cmd->position = (ulong)position;
 	return rc;
@@ -60,8 +61,9 @@ static int pack(int context, lapi_pack_dgsp_t *cmd)
 static int unpack(int context, lapi_unpack_dgsp_t *cmd)
 {
 	uint64_t position = cmd->position;
-	int rc = golapi_dgsp_unpack(context, CSHIM_ADDR(cmd->dgsp_handle), CSHIM_ADDR(cmd->buf), cmd->in_size, &position,
-	                            CSHIM_ADDR(cmd->out_buf), cmd->bytes, cmd->out_size);
+	int rc = golapi_dgsp_unpack(context, CSHIM_ADDR(cmd->dgsp_handle), CSHIM_ADDR(cmd->buf),
+	                            cmd->in_size, &position, CSHIM_ADDR(cmd->out_buf), cmd->bytes,
+	                            cmd->out_size);
 
 	cmd->position = (ulong)position;
 	return rc;

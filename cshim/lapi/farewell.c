@@ -1,9 +1,11 @@
 /*
- * farewell.c - a task that ends on purpose, by exit(0) or the end of main, but without LAPI_Term, says so to the others' job sessions. Else
- * they could not tell it from one that crashed: tasks started by hand are no children of anybody who would know the status.
+ * farewell.c - a task that ends on purpose, by exit(0) or the end of main, but without LAPI_Term,
+ * says so to the others' job sessions. Else they could not tell it from one that crashed: tasks
+ * started by hand are no children of anybody who would know the status.
  *
- * Nothing here may wait or take a lock: exit may be called in a handler, in a signal handler, with the context lock held. So core leaves the
- * one record to be sent and the sockets here when the context begins, and when another process takes a task's place.
+ * Nothing here may wait or take a lock: exit may be called in a handler, in a signal handler, with
+ * the context lock held. So core leaves the one record to be sent and the sockets here when the
+ * context begins, and when another process takes a task's place.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -25,7 +27,10 @@ typedef struct farewell {
 	farewell_socket to[];
 } farewell;
 
-/* By context. Atomic: LAPI_Term in one thread and exit in another may meet here; who takes it out has it. */
+/*
+ * By context. Atomic: LAPI_Term in one thread and exit in another may meet here; who takes it out
+ * has it.
+ */
 static farewell *farewells[CSHIM_MAX_CONTEXTS];
 
 static farewell *take(int context)
@@ -78,14 +83,19 @@ static void say_farewell(int status, void *unused)
 		f = take(context);
 		for (i = 0; f && i < f->sockets; i++)
 			if (f->to[i].inode && inode_of(f->to[i].fd) == f->to[i].inode)
-				(void)!send(f->to[i].fd, f->record, f->bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+				(void)!send(f->to[i].fd, f->record, f->bytes,
+				            MSG_DONTWAIT | MSG_NOSIGNAL);
 	}
 }
 
-/* When the library is loaded, so that it runs after the program's own exit handlers: those may still call LAPI_Term. */
+/*
+ * When the library is loaded, so that it runs after the program's own exit handlers: those may
+ * still call LAPI_Term.
+ */
 __attribute__((constructor)) static void loaded(void)
 {
-#ifdef __GLIBC__ /* others tell no exit handler the status: there such an exit counts as a death */
+#ifdef __GLIBC__ /* others tell no exit handler the status: there such an exit counts as a death \
+                  */
 	on_exit(say_farewell, NULL);
 #else
 	(void)say_farewell;

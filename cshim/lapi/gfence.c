@@ -1,29 +1,34 @@
 /*
- * gfence.c - LAPI_Gfence by the barrier of the node's tasks (barrier.h): waiting at it, and what becomes of it when it fails.
+ * gfence.c - LAPI_Gfence by the barrier of the node's tasks (barrier.h): waiting at it, and what
+ * becomes of it when it fails.
  *
- * The promise of LAPI_Gfence: what any task sent before its call is in place at its target before any task leaves. A task arrives
- * after its own fence. Every progress call looks at the words, for the threads that wait here. Of several of these each has a
- * generation of its own: it arrives when the one before is over.
+ * The promise of LAPI_Gfence: what any task sent before its call is in place at its target before
+ * any task leaves. A task arrives after its own fence. Every progress call looks at the words, for
+ * the threads that wait here. Of several of these each has a generation of its own: it arrives when
+ * the one before is over.
  */
-#include "segment.h"
 #include "waits.h"
 
 /*
- * Where tasks have a processor each, looks for about 40 us, what a sleep and a wake-up cost. The last to arrive on a processor that
- * tasks share looks for about 10 us, several switches on another processor. Both begin with a progress call: a task that goes from
- * one LAPI_Gfence to the next serves others all the same.
+ * Where tasks have a processor each, looks for about 40 us, what a sleep and a wake-up cost. The
+ * last to arrive on a processor that tasks share looks for about 10 us, several switches on another
+ * processor. Both begin with a progress call: a task that goes from one LAPI_Gfence to the next
+ * serves others all the same.
  *
- * A task that is not the last gives its processor to the others, after a progress call; once is enough where all come at their
- * time. What a wait has beyond that, for other threads and for sleep, would be done again in each of the processor's tasks, out of
- * cold caches.
+ * A task that is not the last gives its processor to the others, after a progress call; once is
+ * enough where all come at their time. What a wait has beyond that, for other threads and for
+ * sleep, would be done again in each of the processor's tasks, out of cold caches.
  */
-#define LOOKS_PER_CALL 8
-static const cshim_patience
-	spins = {.looks = 2400, .looks_per_call = LOOKS_PER_CALL, .call_first = 1, .crowded = 1},
-	spins_as_last = {.looks = 400, .looks_per_call = LOOKS_PER_CALL, .call_first = 1, .crowded = 1},
-	yields = {.looks = 16, .looks_per_call = 1, .call_first = 1, .yields = 1, .crowded = 1};
+/* clang-format off */
+#define PATIENCE(...) \
+	{{__VA_ARGS__, .call_first = 1, .crowded = 1}, \
+	 {__VA_ARGS__, .call_first = 1, .crowded = 1, .sockets = 1}}
+/* clang-format on */
+static const cshim_patience spins[] = PATIENCE(.looks = 2400, .looks_per_call = 8);
+static const cshim_patience spins_as_last[] = PATIENCE(.looks = 400, .looks_per_call = 8);
+static const cshim_patience yields[] = PATIENCE(.looks = 16, .looks_per_call = 1, .yields = 1);
 
-static node_link *paths_of(const cshim_context *context)
+static node_link *link_of(const cshim_context *context)
 {
 	return (node_link *)(uintptr_t)context->barrier;
 }
@@ -47,25 +52,27 @@ static int act_on(cshim_context *context, node_barrier_news news)
 		tell_others(context);
 		return 1;
 	case NODE_BARRIER_REFUSED:
-		golapi_barrier_refused(index, news.code == LAPI_ERR_TGT_PURGED ? LAPI_ERR_TGT_PURGED : LAPI_ERR_NO_CONNECTIVITY);
+		golapi_barrier_refused(index, news.code == LAPI_ERR_TGT_PURGED
+		                                      ? LAPI_ERR_TGT_PURGED
+		                                      : LAPI_ERR_NO_CONNECTIVITY);
 		return 1;
 	case NODE_BARRIER_BROKEN:
-		if (!paths_of(context)->barrier.failed)
+		if (!link_of(context)->barrier.failed)
 			golapi_barrier_broken(index, news.task);
 		return 1;
 	}
 	return 0;
 }
 
-void cshim_gfence_look(cshim_context *context)
+void cshim_gfence_stirred(cshim_context *context)
 {
-	if (node_barrier_look(paths_of(context)))
+	if (node_barrier_look(link_of(context)))
 		tell_others(context);
 }
 
 int cshim_gfence_check(cshim_context *context)
 {
-	return context->barrier && act_on(context, node_barrier_check(paths_of(context)));
+	return context->barrier && act_on(context, node_barrier_check(link_of(context)));
 }
 
 /* The generation is over, or will never be. */
@@ -77,55 +84,55 @@ static int over(cshim_progress *progress, const cshim_goal *goal)
 	if (!context->barrier)
 		return 1; /* the context has ended */
 	cshim_gfence_look(context);
-	barrier = &paths_of(context)->barrier;
+	barrier = &link_of(context)->barrier;
 	return barrier->over >= goal->number || barrier->failed;
 }
 
 static const cshim_goal_kind generation_kind = {.over = over};
 
-static const cshim_patience *patience_with(const node_barrier *barrier)
+static const cshim_patience *patience_of(const cshim_context *context)
 {
+	const node_barrier *barrier = &link_of(context)->barrier;
+
 	if (barrier->rounds)
-		return &spins;
-	return barrier->last ? &spins_as_last : &yields;
+		return &spins[cshim_sockets(context)];
+	return &(barrier->last ? spins_as_last : yields)[cshim_sockets(context)];
 }
 
 /* The fate of a generation that is reached. */
 static int result_of(cshim_context *context, uint64_t generation)
 {
-	node_link *paths = paths_of(context);
-	node_barrier *barrier = &paths->barrier;
+	node_link *link = link_of(context);
+	node_barrier *barrier = &link->barrier;
 
-	if (barrier->over < generation && barrier->arrived == generation && node_barrier_settle(paths))
+	if (barrier->over < generation && barrier->arrived == generation &&
+	    node_barrier_settle(link))
 		tell_others(context);
 	return barrier->over >= generation ? LAPI_SUCCESS : (int)barrier->failed;
 }
 
 static int wait_for(cshim_context *context, uint64_t generation)
 {
-	cshim_patience patience = *patience_with(&paths_of(context)->barrier);
-	const cshim_goal goal = {.kind = &generation_kind, .patience = &patience, .number = generation};
-	int rc;
-
-	patience.sockets = cshim_sockets(context);
-	rc = cshim_wait_code(cshim_wait_for(&context->progress, &goal));
+	const cshim_goal goal = {
+		.kind = &generation_kind, .patience = patience_of(context), .number = generation};
+	int rc = cshim_wait_code(cshim_wait_for(&context->progress, &goal));
 
 	return rc == LAPI_SUCCESS ? result_of(context, generation) : rc;
 }
 
 int cshim_gfence_usable(const cshim_context *context)
 {
-	return context->barrier && !paths_of(context)->barrier.failed;
+	return context->barrier && !link_of(context)->barrier.failed;
 }
 
 uint64_t cshim_gfence_begin(cshim_context *context)
 {
-	return ++paths_of(context)->barrier.begun;
+	return ++link_of(context)->barrier.begun;
 }
 
 int cshim_gfence_wait(cshim_context *context, uint64_t generation)
 {
-	const node_barrier *barrier = &paths_of(context)->barrier;
+	const node_barrier *barrier = &link_of(context)->barrier;
 	int rc = LAPI_SUCCESS;
 
 	if (barrier->over != generation - 1)
@@ -134,6 +141,6 @@ int cshim_gfence_wait(cshim_context *context, uint64_t generation)
 		return rc;
 	if (barrier->failed)
 		return (int)barrier->failed;
-	act_on(context, node_barrier_arrive(paths_of(context)));
+	act_on(context, node_barrier_arrive(link_of(context)));
 	return wait_for(context, generation);
 }

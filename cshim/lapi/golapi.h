@@ -1,8 +1,9 @@
 /*
- * golapi.h - what capi (Go) gives the C entry points, and what they give it. Private to the library.
+ * golapi.h - what capi (Go) gives the C entry points, and what they give it. Private to the
+ * library.
  *
- * Unless a comment says otherwise a golapi_ function runs with the context lock held and never blocks. context is the
- * index of the context block. Results are LAPI return codes.
+ * Unless a comment says otherwise a golapi_ function runs with the context lock held and never
+ * blocks. context is the index of the context block. Results are LAPI return codes.
  */
 #ifndef CSHIM_GOLAPI_H
 #define CSHIM_GOLAPI_H
@@ -13,25 +14,45 @@
 
 typedef uint64_t cshim_addr; /* an address in some task: transport.Addr */
 
-/* Without the lock, may block: sets up the context in a block in state INITIALIZING; lib is lapi_info_t's lib_vers. */
+/*
+ * Without the lock, may block: sets up the context in a block in state INITIALIZING; lib is
+ * lapi_info_t's lib_vers.
+ */
 extern int golapi_init(int context, cshim_addr info);
-/* Begins to leave: the ticket is done when all that this task sent is acknowledged, at most TIMEOUT later. */
+/*
+ * Begins to leave: the ticket is done when all that this task sent is acknowledged, at most TIMEOUT
+ * later.
+ */
 extern int golapi_term_begin(int context, uint64_t *ticket);
-/* Without the lock, after the context's threads have ended: releases everything. May block shortly. */
+/*
+ * Without the lock, after the context's threads have ended: releases everything. May block shortly.
+ */
 extern int golapi_term_end(int context);
 
-/* Core's part of a progress call. ticket: 0, or what to report as CSHIM_PROGRESS_TICKET; CSHIM_PROGRESS_ flags. Never nested. */
+/*
+ * Core's part of a progress call. ticket: 0, or what to report as CSHIM_PROGRESS_TICKET;
+ * CSHIM_PROGRESS_ flags. Never nested.
+ */
 extern uint32_t golapi_dispatch(int context, uint64_t ticket);
 /* The result of a finished ticket, which it forgets. */
 extern int golapi_ticket_result(int context, uint64_t ticket);
-/* About to sleep: 1 if there is work now; else *timeout_ns is how long at most (-1: for ever). golapi_disarm after waking. */
+/*
+ * About to sleep: 1 if there is work now; else *timeout_ns is how long at most (-1: for ever).
+ * golapi_disarm after waking.
+ */
 extern int golapi_arm(int context, int64_t *timeout_ns);
 extern void golapi_disarm(int context);
 
-/* 1: no user thread has polled for a moment, so peers shall not count on this task to copy; 0: one does. */
+/*
+ * 1: no user thread has polled for a moment, so peers shall not count on this task to copy; 0: one
+ * does.
+ */
 extern void golapi_away(int context, int away);
 
-/* An error for the user's error handler. 0: none left. handler 0: none registered, text is the message. */
+/*
+ * An error for the user's error handler. 0: none left. handler 0: none registered, text is the
+ * message.
+ */
 typedef struct cshim_error {
 	cshim_addr handler;
 	int32_t code, type, task, src;
@@ -48,8 +69,9 @@ extern int golapi_next_completion(int context, cshim_completion *completion);
 extern void golapi_completion_done(int context, uint64_t id);
 
 /*
- * What any call transfers: the members of all LAPI_Xfer structures; lapi.Transfer in core. Vectors stand in tgt_addr and
- * org_addr, a read-modify-write's variable and input too, an active message's udata in org_addr, a group in tgt.
+ * What any call transfers: the members of all LAPI_Xfer structures; lapi.Transfer in core. Vectors
+ * stand in tgt_addr and org_addr, a read-modify-write's variable and input too, an active message's
+ * udata in org_addr, a group in tgt.
  */
 typedef struct cshim_transfer {
 	cshim_addr hdr_hdl, uhdr, tgt_addr, org_addr, prev_val;
@@ -78,38 +100,44 @@ extern int golapi_msg_string(int code, cshim_addr buf);
 extern int golapi_fence_begin(int context, uint64_t *ticket);
 extern int golapi_gfence_begin(int context, uint64_t *ticket);
 /* table gets num_tasks entries of width 4 or 8 bytes before the ticket is done */
-extern int golapi_address_init_begin(int context, uint64_t value, cshim_addr table, uint32_t width, uint64_t *ticket);
+extern int golapi_address_init_begin(int context, uint64_t value, cshim_addr table, uint32_t width,
+                                     uint64_t *ticket);
 
 /*
- * DGSPs belong to the process: the first three run with or without a lock. golapi_dgsp_pack gathers n bytes at in to out, behind
- * *position of its size bytes; golapi_dgsp_unpack scatters n bytes of in, behind *position of its in_size bytes, to the out_size bytes
- * at out. position moves on if all is well.
+ * DGSPs belong to the process: the first three run with or without a lock. golapi_dgsp_pack gathers
+ * n bytes at in to out, behind *position of its size bytes; golapi_dgsp_unpack scatters n bytes of
+ * in, behind *position of its in_size bytes, to the out_size bytes at out. position moves on if all
+ * is well.
  */
 extern int golapi_dgsp_register(cshim_addr descriptor, cshim_addr *handle);
 extern int golapi_dgsp_reserve(cshim_addr handle);
 extern int golapi_dgsp_unreserve(cshim_addr handle);
 extern void golapi_dgsp_ddm(int context, cshim_addr handler);
-extern int golapi_dgsp_pack(int context, cshim_addr handle, cshim_addr in, uint64_t n, cshim_addr out, uint64_t size,
-                            uint64_t *position);
-extern int golapi_dgsp_unpack(int context, cshim_addr handle, cshim_addr in, uint64_t in_size, uint64_t *position,
-                              cshim_addr out, uint64_t n, uint64_t out_size);
+extern int golapi_dgsp_pack(int context, cshim_addr handle, cshim_addr in, uint64_t n,
+                            cshim_addr out, uint64_t size, uint64_t *position);
+extern int golapi_dgsp_unpack(int context, cshim_addr handle, cshim_addr in, uint64_t in_size,
+                              uint64_t *position, cshim_addr out, uint64_t n, uint64_t out_size);
 
 /*
- * LAPI_ADD_UDP_DEST_PORT and, where with_family is 1, LAPI_ADD_UDP_DEST_EXT: task tgt is to be reached at port, a lapi_udp_t or a
- * lapi_udp_storage.
+ * LAPI_ADD_UDP_DEST_PORT and, where with_family is 1, LAPI_ADD_UDP_DEST_EXT: task tgt is to be
+ * reached at port, a lapi_udp_t or a lapi_udp_storage.
  */
-extern int golapi_add_udp_dest(int context, uint32_t tgt, uint32_t instance_no, cshim_addr port, int with_family);
+extern int golapi_add_udp_dest(int context, uint32_t tgt, uint32_t instance_no, cshim_addr port,
+                               int with_family);
 
 extern int golapi_purge(int context, uint32_t dest);
 extern int golapi_resume(int context, uint32_t dest);
 /*
- * Hangs a list of num_dest tasks on a counter and stores the first entries of status; dest 0: takes the list off. member is the address of
- * the counter's dest_status, which holds status afterwards: while it does the list is believed.
+ * Hangs a list of num_dest tasks on a counter and stores the first entries of status; dest 0: takes
+ * the list off. member is the address of the counter's dest_status, which holds status afterwards:
+ * while it does the list is believed.
  */
-extern int golapi_counter_list(int context, cshim_addr cntr, int32_t num_dest, cshim_addr dest, cshim_addr status, cshim_addr member);
+extern int golapi_counter_list(int context, cshim_addr cntr, int32_t num_dest, cshim_addr dest,
+                               cshim_addr status, cshim_addr member);
 extern void golapi_counter_unlist(int context, cshim_addr cntr);
 /* What a purge means to a thread that waits for a counter; news is told once. */
-#define CSHIM_COUNTER_QUIET 0    /* nothing: no task of its list was purged since it was asked last */
+/* nothing: no task of its list was purged since it was asked last */
+#define CSHIM_COUNTER_QUIET 0
 #define CSHIM_COUNTER_PURGED 1   /* one was */
 #define CSHIM_COUNTER_UNLISTED 2 /* it has no list: every purge concerns it */
 extern int golapi_counter_purged(int context, cshim_addr cntr);
@@ -120,30 +148,49 @@ typedef struct cshim_header_result {
 	uint64_t dgsp, bytes, skip; /* skip: recv_offset_dgsp_bytes */
 	int32_t ret_flags, ctl_flags;
 } cshim_header_result;
-void cshim_call_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_t uhdr_len, uint64_t msg_len,
-                       int32_t src, cshim_addr one_packet, cshim_header_result *result);
-/* The same for a vector's message: the handler gets the lengths of the origin's blocks and returns a vector. */
-void cshim_call_vector_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_t uhdr_len, cshim_addr lengths,
-                              int32_t src, cshim_addr one_packet, cshim_header_result *result);
-void cshim_call_send_completion(int context, cshim_addr handler, cshim_addr info, uint32_t tgt, uint32_t reason);
+void cshim_call_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_t uhdr_len,
+                       uint64_t msg_len, int32_t src, cshim_addr one_packet,
+                       cshim_header_result *result);
+/*
+ * The same for a vector's message: the handler gets the lengths of the origin's blocks and returns
+ * a vector.
+ */
+void cshim_call_vector_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_t uhdr_len,
+                              cshim_addr lengths, int32_t src, cshim_addr one_packet,
+                              cshim_header_result *result);
+void cshim_call_send_completion(int context, cshim_addr handler, cshim_addr info, uint32_t tgt,
+                                uint32_t reason);
 void cshim_call_completion(int context, cshim_addr handler, cshim_addr info);
-/* A standalone job's udp_hndlr; without the lock. Returns what it returns. See lapi.h, udp_init_hndlr, for the arguments. */
-int cshim_call_udp_handler(cshim_addr handler, int context, cshim_addr local, cshim_addr list, cshim_addr info);
-int64_t cshim_call_ddm(cshim_addr handler, cshim_addr in, cshim_addr inout, int64_t n, int32_t operand, int32_t operation);
+/*
+ * A standalone job's udp_hndlr; without the lock. Returns what it returns. See lapi.h,
+ * udp_init_hndlr, for the arguments.
+ */
+int cshim_call_udp_handler(cshim_addr handler, int context, cshim_addr local, cshim_addr list,
+                           cshim_addr info);
+int64_t cshim_call_ddm(cshim_addr handler, cshim_addr in, cshim_addr inout, int64_t n,
+                       int32_t operand, int32_t operation);
 
 /* What the lane (lane.h) leaves to core. kind is an lapi_err_t. */
 
-/* Adds 1 to a counter that src named, in a message between this task and peer; the lane could not. */
-extern void golapi_lane_count(int context, cshim_addr cntr, int32_t kind, int32_t src, int32_t peer);
+/*
+ * Adds 1 to a counter that src named, in a message between this task and peer; the lane could not.
+ */
+extern void golapi_lane_count(int context, cshim_addr cntr, int32_t kind, int32_t src,
+                              int32_t peer);
 /* Tells origin that a message of its, and more others, are complete; the lane found no room. */
 extern void golapi_lane_tell(int context, int32_t origin, cshim_addr cmpl_cntr, uint64_t more);
-/* Goes on with the put to tgt in node_link.transfer, of which the first parts went, and then there was no room. */
+/* Goes on with the put to tgt in node_link.transfer, of which the first parts went, and then there
+ * was no room. */
 extern void golapi_lane_put_rest(int context, int32_t tgt, cshim_addr org_cntr);
-/* Takes over the request in node_link.event, at the head of a ring, that cannot be served now. 1: done, it is out of the ring next; 0: it cannot either. */
+/* Takes over the request in node_link.event, at the head of a ring, that cannot be served now. 1:
+ * done, it is out of the ring next; 0: it cannot either. */
 extern int golapi_lane_later(int context, uint32_t ring);
-/* An address of an operation between this task and peer was bad. result: NODE_FAULT, NODE_FAILED or NODE_STRANDED of node/serve.h. */
-extern void golapi_lane_fault(int context, int32_t peer, int32_t result, cshim_addr addr, int32_t kind);
-/* Goes on with the active message at the head of a ring, whose header handler has run and said *result. Consumes it, or holds it. */
+/* An address of an operation between this task and peer was bad. result: NODE_FAULT, NODE_FAILED or
+ * NODE_STRANDED of node/serve.h. */
+extern void golapi_lane_fault(int context, int32_t peer, int32_t result, cshim_addr addr,
+                              int32_t kind);
+/* Goes on with the active message at the head of a ring, whose header handler has run and said
+ * *result. Consumes it, or holds it. */
 extern void golapi_lane_handled(int context, uint32_t ring, cshim_header_result *result);
 
 /* The node barrier (barrier.h) cannot go on. Core sets barrier.failed. */
@@ -155,8 +202,9 @@ extern void golapi_barrier_refused(int context, int32_t code);
 
 cshim_context *cshim_context_at(int context);
 /*
- * What the process sends to the session's sockets if it ends with status 0 but without LAPI_Term; record and fds are copied. Set when
- * a context begins, and again when a task that came back has a new socket; cleared before the sockets close.
+ * What the process sends to the session's sockets if it ends with status 0 but without LAPI_Term;
+ * record and fds are copied. Set when a context begins, and again when a task that came back has a
+ * new socket; cleared before the sockets close.
  */
 enum { CSHIM_FAREWELL_BYTES = 16 };
 void cshim_farewell_set(int context, const void *record, size_t bytes, const int *fds, size_t n);

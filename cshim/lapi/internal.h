@@ -1,7 +1,9 @@
 /*
- * internal.h - a context as the C side of the library uses it: finding, entering and leaving one, counters, errors, waiting.
+ * internal.h - a context as the C side of the library uses it: finding, entering and leaving one,
+ * counters, errors, waiting.
  *
- * Lock order: the lock of the context, nothing else. "Under the lock" means that of the same context.
+ * Lock order: the lock of the context, nothing else. "Under the lock" means that of the same
+ * context.
  */
 #ifndef CSHIM_INTERNAL_H
 #define CSHIM_INTERNAL_H
@@ -49,7 +51,10 @@ int cshim_forked_away(void);
 int cshim_is_forked(void);
 extern int cshim_forked;
 
-/* Makes the compiler keep an address that it has worked out, rather than work it out again at each use. */
+/*
+ * Makes the compiler keep an address that it has worked out, rather than work it out again at each
+ * use.
+ */
 #define CSHIM_KEEP(pointer) __asm__("" : "+r"(pointer))
 
 /* The active context that handle names, without locking it; NULL if there is none. */
@@ -57,7 +62,8 @@ static inline cshim_context *cshim_find(lapi_handle_t handle)
 {
 	cshim_context *context = &cshim_contexts[handle & (CSHIM_MAX_CONTEXTS - 1)];
 
-	if (__builtin_expect(__atomic_load_n(&cshim_forked, __ATOMIC_RELAXED), 0) && cshim_forked_away())
+	if (__builtin_expect(__atomic_load_n(&cshim_forked, __ATOMIC_RELAXED), 0) &&
+	    cshim_forked_away())
 		return NULL;
 	CSHIM_KEEP(context);
 	return __builtin_expect(cshim_alive(&context->progress, handle), 1) ? context : NULL;
@@ -68,27 +74,38 @@ cshim_context *cshim_claim(void);
 /* Gives a block back that is INITIALIZING or TERMINATING. */
 void cshim_give_back(cshim_context *context);
 
-/* A message of the library to stderr, in one write, with the task's number in front; context may be NULL. */
+/*
+ * A message of the library to stderr, in one write, with the task's number in front; context may be
+ * NULL.
+ */
 void cshim_complain(const cshim_context *context, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* trace.c */
 
-/* Adds a record without peer and size, if the context is ACTIVE. Under the lock; context->trace_level is not 0. */
+/*
+ * Adds a record without peer and size, if the context is ACTIVE. Under the lock;
+ * context->trace_level is not 0.
+ */
 void cshim_trace_write(const cshim_context *context, uint32_t kind, const char *name, int32_t code);
 
-/* Likewise if the trace has level or more. Off it costs a load and a branch, always taken the same way. */
-static inline void cshim_trace(const cshim_context *context, uint32_t level, uint32_t kind, const char *name, int32_t code)
+/*
+ * Likewise if the trace has level or more. Off it costs a load and a branch, always taken the same
+ * way.
+ */
+static inline void cshim_trace(const cshim_context *context, uint32_t level, uint32_t kind,
+                               const char *name, int32_t code)
 {
 	if (__builtin_expect(__atomic_load_n(&context->trace_level, __ATOMIC_RELAXED) >= level, 0))
 		cshim_trace_write(context, kind, name, code);
 }
 
 /*
- * The active context that handle names, locked; NULL if there is none. call is the API's call, for the trace. Every golapi_ call
- * that needs the lock lies between cshim_enter and cshim_leave.
+ * The active context that handle names, locked; NULL if there is none. call is the API's call, for
+ * the trace. Every golapi_ call that needs the lock lies between cshim_enter and cshim_leave.
  */
-static inline __attribute__((always_inline)) cshim_context *cshim_enter_call(lapi_handle_t handle, const char *call)
+static inline __attribute__((always_inline)) cshim_context *cshim_enter_call(lapi_handle_t handle,
+                                                                             const char *call)
 {
 	cshim_context *context = cshim_find(handle);
 
@@ -105,7 +122,10 @@ static inline __attribute__((always_inline)) cshim_context *cshim_enter_call(lap
 }
 #define cshim_enter(handle) cshim_enter_call((handle), __func__)
 
-/* Notifies (cshim_notify) and gives up one level of the lock. Returns code, the call's return code, which the trace shows. */
+/*
+ * Notifies (cshim_notify) and gives up one level of the lock. Returns code, the call's return code,
+ * which the trace shows.
+ */
 static inline int cshim_leave(cshim_context *context, int code)
 {
 	cshim_progress *progress = &context->progress;
@@ -119,18 +139,21 @@ static inline int cshim_leave(cshim_context *context, int code)
 }
 
 /*
- * A call that works in the context of hndl, under its lock. What follows hndl is an expression of its return code, in which
- * that context is called context.
+ * A call that works in the context of hndl, under its lock. What follows hndl is an expression of
+ * its return code, in which that context is called context.
  */
+/* clang-format off */
 #define CSHIM_CALL(hndl, ...)                                                               \
 	({                                                                                  \
 		cshim_context *context = cshim_enter(hndl);                                 \
 		context ? cshim_leave(context, (__VA_ARGS__)) : LAPI_ERR_HNDL_INVALID;      \
 	})
+/* clang-format on */
 
 /*
- * Adds to a counter, under the lock. While there is one context every thread that changes a counter has the lock, so no locked
- * instruction is needed; others read. Returns the new value. Release: who sees it sees what was written before.
+ * Adds to a counter, under the lock. While there is one context every thread that changes a counter
+ * has the lock, so no locked instruction is needed; others read. Returns the new value. Release:
+ * who sees it sees what was written before.
  */
 static inline int cshim_counter_add(int *counter, int n)
 {
@@ -146,7 +169,10 @@ static inline int cshim_counter_add(int *counter, int n)
 /* 1 if a wait for a counter is over. */
 static inline int cshim_counter_reached(const int *counter, int val)
 {
-	/* Acquire pairs with core's atomic increment: who sees the counter sees the data that it announces. */
+	/*
+	 * Acquire pairs with core's atomic increment: who sees the counter sees the data that it
+	 * announces.
+	 */
 	return __atomic_load_n(counter, __ATOMIC_ACQUIRE) >= val;
 }
 
@@ -159,7 +185,9 @@ int cshim_must_not_wait(cshim_context *context, const char *call);
 /* LAPI_SUCCESS, or that if the caller is a handler that runs with the lock held. Under the lock. */
 static inline int cshim_may_wait(cshim_context *context, const char *call)
 {
-	return __builtin_expect(cshim_in_handler(&context->progress), 0) ? cshim_must_not_wait(context, call) : LAPI_SUCCESS;
+	return __builtin_expect(cshim_in_handler(&context->progress), 0)
+	               ? cshim_must_not_wait(context, call)
+	               : LAPI_SUCCESS;
 }
 
 /* share.c; under the lock */

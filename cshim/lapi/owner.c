@@ -1,4 +1,7 @@
-/* owner.c - what a LAPI context does for its progress block: progress calls of lane, barrier and core, arming, errors, traces. */
+/*
+ * owner.c - what a LAPI context does for its progress block: progress calls of lane, barrier and
+ * core, arming, errors, traces.
+ */
 #include "handlers.h"
 #include "lane_send.h"
 #include "waits.h"
@@ -23,7 +26,8 @@ static uint32_t call(cshim_progress *progress, uint64_t ticket)
 		cshim_gfence_look(context);
 	flags = cshim_lane_turn(context);
 	/* Tickets end in core's calls, and by messages that are core's. */
-	if (flags & CSHIM_LANE_CORE || (ticket && (ticket != context->asked || progress->event_seq != context->asked_events)))
+	if (flags & CSHIM_LANE_CORE ||
+	    (ticket && (ticket != context->asked || progress->event_seq != context->asked_events)))
 		flags = (flags & ~CSHIM_LANE_CORE) | call_core(context, ticket);
 	return flags;
 }
@@ -47,7 +51,8 @@ static void polling(cshim_progress *progress, int polls)
 
 static void trace(cshim_progress *progress, const char *what, int32_t how)
 {
-	cshim_trace(cshim_context_of(progress), CSHIM_TRACE_HANDLERS, (what ? CSHIM_TRACE_BEGIN : CSHIM_TRACE_END) | CSHIM_TRACE_WAIT,
+	cshim_trace(cshim_context_of(progress), CSHIM_TRACE_HANDLERS,
+	            (what ? CSHIM_TRACE_BEGIN : CSHIM_TRACE_END) | CSHIM_TRACE_WAIT,
 	            what ? what : "", cshim_wait_code(how));
 }
 
@@ -65,6 +70,9 @@ const cshim_owner cshim_lapi_owner = {
 
 int cshim_must_not_wait(cshim_context *context, const char *call)
 {
-	cshim_complain(context, "%s called from a header, inline completion or send completion handler, which must not wait", call);
+	cshim_complain(context,
+	               "%s called from a header, inline completion or send completion handler, "
+	               "which must not wait",
+	               call);
 	return LAPI_ERR_UNKNOWN;
 }

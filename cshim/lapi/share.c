@@ -1,10 +1,12 @@
 /*
- * share.c - lock sharing (guide, Chapter 12): the functions that LAPI_Util(LAPI_GET_THREAD_FUNC) hands out. The lock is the context
- * lock itself, so that a program that holds it makes LAPI calls without locking anything; condition variables belong to it.
+ * share.c - lock sharing (guide, Chapter 12): the functions that LAPI_Util(LAPI_GET_THREAD_FUNC)
+ * hands out. The lock is the context lock itself, so that a program that holds it makes LAPI calls
+ * without locking anything; condition variables belong to it.
  *
- * Nothing of a waiting thread is kept in the user's lapi_cond_t, only a word that says whether it is one: waiting threads are listed
- * in the context, under its lock. So memory of a condition variable that is overwritten or freed harms nobody but its users, and LAPI_Term
- * finds everybody who waits.
+ * Nothing of a waiting thread is kept in the user's lapi_cond_t, only a word that says whether it
+ * is one: waiting threads are listed in the context, under its lock. So memory of a condition
+ * variable that is overwritten or freed harms nobody but its users, and LAPI_Term finds everybody
+ * who waits.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,14 +24,19 @@ typedef struct cshim_sharer {
 
 enum { WAITING, SIGNALED, ENDED };
 
-/* The first word of a lapi_cond_t. Zero is what a static variable and PTHREAD_COND_INITIALIZER hold: ready as well. */
+/*
+ * The first word of a lapi_cond_t. Zero is what a static variable and PTHREAD_COND_INITIALIZER
+ * hold: ready as well.
+ */
 enum { COND_ZERO = 0, COND_READY = 0x434f4e44, COND_DESTROYED = 0x44454144 };
 
 /*
- * The handle with which this thread last took each lock: it can give the lock back also when LAPI_Term, called by another thread, has
- * ended the handle meanwhile. Otherwise the block's next user would wait for ever.
+ * The handle with which this thread last took each lock: it can give the lock back also when
+ * LAPI_Term, called by another thread, has ended the handle meanwhile. Otherwise the block's next
+ * user would wait for ever.
  */
-static __thread lapi_handle_t taken_with[CSHIM_MAX_CONTEXTS] __attribute__((tls_model("initial-exec")));
+static __thread lapi_handle_t taken_with[CSHIM_MAX_CONTEXTS]
+	__attribute__((tls_model("initial-exec")));
 
 static int mutex_lock(lapi_handle_t hndl)
 {
@@ -103,7 +110,10 @@ static int usable(lapi_cond_t *cond)
 	return word == COND_ZERO || word == COND_READY;
 }
 
-/* Where the oldest wait on cond hangs; *that is NULL if there is none. Under the lock, as all list functions. */
+/*
+ * Where the oldest wait on cond hangs; *that is NULL if there is none. Under the lock, as all list
+ * functions.
+ */
 static cshim_sharer **oldest_on(cshim_context *context, const lapi_cond_t *cond)
 {
 	cshim_sharer **at = &context->sharers.at;
@@ -137,7 +147,10 @@ static void let_go(cshim_sharer **at, uint32_t outcome)
 	cshim_sharer *sharer = *at;
 
 	*at = sharer->next;
-	/* The sharer lies on its thread's stack, but that thread needs the lock, which the caller has, to leave. */
+	/*
+	 * The sharer lies on its thread's stack, but that thread needs the lock, which the caller
+	 * has, to leave.
+	 */
 	__atomic_store_n(&sharer->outcome, outcome, __ATOMIC_SEQ_CST);
 	cshim_futex_wake(&sharer->outcome, 1);
 }
@@ -167,7 +180,8 @@ static cshim_context *may_wait(lapi_handle_t hndl, lapi_cond_t *cond)
 {
 	cshim_context *context = cshim_find(hndl);
 
-	if (!context || !cshim_lock_owned(&context->progress) || !usable(cond) || cshim_in_handler(&context->progress))
+	if (!context || !cshim_lock_owned(&context->progress) || !usable(cond) ||
+	    cshim_in_handler(&context->progress))
 		return NULL;
 	return context;
 }
@@ -206,7 +220,10 @@ static int cond_signal(lapi_handle_t hndl, lapi_cond_t *cond)
 	return ok ? 0 : EINVAL;
 }
 
-/* Makes a word of *cond the condition variable's state; must_be_one: only if it is a condition variable now. */
+/*
+ * Makes a word of *cond the condition variable's state; must_be_one: only if it is a condition
+ * variable now.
+ */
 static int change_cond(lapi_handle_t hndl, lapi_cond_t *cond, int must_be_one, uint32_t word)
 {
 	cshim_context *context = cshim_enter(hndl);

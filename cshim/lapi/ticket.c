@@ -8,8 +8,11 @@ static const cshim_goal_kind ticket_kind = {.over = NULL};
 
 int cshim_wait_ticket(cshim_context *context, uint64_t ticket)
 {
-	const cshim_goal goal = {.kind = &ticket_kind, .patience = &patience[cshim_sockets(context)], .number = ticket};
+	const cshim_goal goal = {.kind = &ticket_kind,
+	                         .patience = &patience[cshim_sockets(context)],
+	                         .number = ticket};
 	int how = cshim_wait_long(&context->progress, &goal);
 
-	return how == CSHIM_WAIT_OVER ? golapi_ticket_result(cshim_index_of(context), ticket) : cshim_wait_code(how);
+	return how == CSHIM_WAIT_OVER ? golapi_ticket_result(cshim_index_of(context), ticket)
+	                              : cshim_wait_code(how);
 }

@@ -1,6 +1,6 @@
 /*
- * trace.c - adds the records of the C side to the trace file. Core opens the file in LAPI_Init and closes it at the end of LAPI_Term; between
- * the two its address stands in the context block.
+ * trace.c - adds the records of the C side to the trace file. Core opens the file in LAPI_Init and
+ * closes it at the end of LAPI_Term; between the two its address stands in the context block.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -34,7 +34,10 @@ void cshim_trace_write(const cshim_context *context, uint32_t kind, const char *
 {
 	cshim_trace_record *record;
 
-	/* After LAPI_Term there is no file any more. Under the lock the state does not change; see cshim_alive for the order. */
+	/*
+	 * After LAPI_Term there is no file any more. Under the lock the state does not change; see
+	 * cshim_alive for the order.
+	 */
 	if (__atomic_load_n(&context->progress.state, __ATOMIC_ACQUIRE) != CSHIM_ACTIVE)
 		return;
 	record = claim((cshim_trace_head *)(uintptr_t)context->trace_file);

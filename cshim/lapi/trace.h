@@ -1,10 +1,13 @@
 /*
- * trace.h - trace files (MP_LAPI_TRACE_LEVEL): their layout, and how the C side adds records. Private to the library.
+ * trace.h - trace files (MP_LAPI_TRACE_LEVEL): their layout, and how the C side adds records.
+ * Private to the library.
  *
- * A trace file is a head and a fixed number of records, mapped shared and writable by its task from LAPI_Init to LAPI_Term, so that what was
- * recorded survives the task's death. A writer claims a record by adding 1 to next, fills it, and stores kind last (release), which
- * makes it valid: a record whose kind is 0 was claimed by a thread that died or is still writing. Claims beyond capacity are
- * records lost. core/trace reads and writes the same layout through transport/layout. Byte order is the machine's.
+ * A trace file is a head and a fixed number of records, mapped shared and writable by its task from
+ * LAPI_Init to LAPI_Term, so that what was recorded survives the task's death. A writer claims a
+ * record by adding 1 to next, fills it, and stores kind last (release), which makes it valid: a
+ * record whose kind is 0 was claimed by a thread that died or is still writing. Claims beyond
+ * capacity are records lost. core/trace reads and writes the same layout through transport/layout.
+ * Byte order is the machine's.
  */
 #ifndef CSHIM_TRACE_H
 #define CSHIM_TRACE_H
@@ -23,12 +26,14 @@
 #define CSHIM_TRACE_DISPATCHER 5 /* turns of the dispatcher that did something */
 
 /* kind: what the record is, and of what in the next byte */
-#define CSHIM_TRACE_BEGIN 1    /* a slice of this thread begins */
-#define CSHIM_TRACE_END 2      /* the thread's latest slice of this category ends, with code */
+#define CSHIM_TRACE_BEGIN 1 /* a slice of this thread begins */
+#define CSHIM_TRACE_END 2   /* the thread's latest slice of this category ends, with code */
 #define CSHIM_TRACE_INSTANT 3
 #define CSHIM_TRACE_COMPLETE 4 /* a slice that began at ns and took id nanoseconds */
-#define CSHIM_TRACE_SENT 5     /* a message to peer: id identifies its header; handing it over took code nanoseconds */
-#define CSHIM_TRACE_RECEIVED 6 /* a message from peer begins to be handled; ends by an END, whose code is 1 if it was refused */
+/* a message to peer: id identifies its header; handing it over took code nanoseconds */
+#define CSHIM_TRACE_SENT 5
+/* a message from peer begins to be handled; ends by an END, whose code is 1 if it was refused */
+#define CSHIM_TRACE_RECEIVED 6
 
 #define CSHIM_TRACE_CALL 0x100
 #define CSHIM_TRACE_MESSAGE 0x200
@@ -40,13 +45,13 @@
 #define CSHIM_TRACE_COUNTER 0x800
 
 typedef struct cshim_trace_record {
-	uint64_t ns;      /* CLOCK_MONOTONIC */
+	uint64_t ns; /* CLOCK_MONOTONIC */
 	uint64_t id;
-	uint64_t size;    /* bytes, or how many */
-	int32_t thread;   /* kernel's id */
-	int32_t peer;     /* task, -1: none */
+	uint64_t size;  /* bytes, or how many */
+	int32_t thread; /* kernel's id */
+	int32_t peer;   /* task, -1: none */
 	int32_t code;
-	uint32_t kind;    /* atomic, stored last */
+	uint32_t kind;                  /* atomic, stored last */
 	uint8_t name[CSHIM_TRACE_NAME]; /* padded with 0; a longer name is cut */
 } cshim_trace_record;
 
@@ -58,9 +63,14 @@ typedef struct cshim_trace_head {
 	int32_t num_tasks;
 	int32_t instance;
 	int32_t pid;
-	uint64_t capacity;  /* records */
-	uint64_t next;      /* atomic: records claimed; more than capacity: the difference was lost */
-	uint64_t opened_ns; /* CLOCK_MONOTONIC just after the tasks met in LAPI_Init: aligns the clocks of several machines */
+	uint64_t capacity; /* records */
+	/* atomic: records claimed; more than capacity: the difference was lost */
+	uint64_t next;
+	/*
+	 * CLOCK_MONOTONIC just after the tasks met in LAPI_Init: aligns the clocks of several
+	 * machines
+	 */
+	uint64_t opened_ns;
 	uint8_t machine[16];   /* the same in all tasks of one machine since it was started */
 	uint8_t partition[56]; /* cut, padded with 0 */
 } cshim_trace_head;

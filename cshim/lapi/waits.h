@@ -1,10 +1,11 @@
 /*
- * waits.h - what LAPI calls wait for, as goals of progress/wait.h. How patient each is was measured; the reasons stand with the
- * numbers. Everything is under the lock.
+ * waits.h - what LAPI calls wait for, as goals of progress/wait.h. How patient each is was
+ * measured; the reasons stand with the numbers. Everything is under the lock.
  */
 #ifndef CSHIM_WAITS_H
 #define CSHIM_WAITS_H
 
+#include "barrier_words.h"
 #include "internal.h"
 #include "lane.h"
 #include "wait.h"
@@ -13,9 +14,9 @@
 enum { CSHIM_GLANCE_LOOKS = 4 };
 
 /*
- * 1 if core wants to look at a socket often. Then a leader cannot glance at the rings alone, and does better asleep than yielding
- * to somebody who computes, as the kernel lets it run soon when something comes. Tasks of one node that wait for each other yield to
- * each other.
+ * 1 if core wants to look at a socket often. Then a leader cannot glance at the rings alone, and
+ * does better asleep than yielding to somebody who computes, as the kernel lets it run soon when
+ * something comes. Tasks of one node that wait for each other yield to each other.
  */
 static inline int cshim_sockets(const cshim_context *context)
 {
@@ -27,16 +28,22 @@ static inline int cshim_sockets(const cshim_context *context)
 /* The return code for how a wait ended (wait.h). */
 static inline int cshim_wait_code(int how)
 {
-	return how == CSHIM_WAIT_OVER ? LAPI_SUCCESS : how == CSHIM_WAIT_INTERRUPTED ? LAPI_ERR_TGT_PURGED : LAPI_ERR_HNDL_INVALID;
+	return how == CSHIM_WAIT_OVER          ? LAPI_SUCCESS
+	       : how == CSHIM_WAIT_INTERRUPTED ? LAPI_ERR_TGT_PURGED
+	                                       : LAPI_ERR_HNDL_INVALID;
 }
 
 /* counter.c */
 
-/* Waits until *counter >= val, subtracts val, and stores what is left to *remainder. LAPI_ERR_MULTIPLE_WAITERS if another waits. */
+/*
+ * Waits until *counter >= val, subtracts val, and stores what is left to *remainder.
+ * LAPI_ERR_MULTIPLE_WAITERS if another waits.
+ */
 int cshim_wait_counter(cshim_context *context, int *counter, int val, int *remainder);
 /*
- * The same for LAPI_Nopoll_wait: the thread does not spin, it sleeps until something arrives. Also LAPI_ERR_TGT_PURGED, with the
- * counter as it is, when a task was purged that the counter lists, or any task if it lists none.
+ * The same for LAPI_Nopoll_wait: the thread does not spin, it sleeps until something arrives. Also
+ * LAPI_ERR_TGT_PURGED, with the counter as it is, when a task was purged that the counter lists, or
+ * any task if it lists none.
  */
 int cshim_nopoll_counter(cshim_context *context, int *counter, int val, int *remainder);
 /* A task was purged: lets the calls of LAPI_Nopoll_wait end that it concerns. */
@@ -44,22 +51,37 @@ void cshim_end_purged_waits(cshim_context *context);
 
 /* ticket.c */
 
-/* Waits until a ticket is done and returns its result; LAPI_ERR_HNDL_INVALID if the context ended meanwhile. */
+/*
+ * Waits until a ticket is done and returns its result; LAPI_ERR_HNDL_INVALID if the context ended
+ * meanwhile.
+ */
 int cshim_wait_ticket(cshim_context *context, uint64_t ticket);
 
-/* gfence.c: LAPI_Gfence by the node's barrier (barrier.h), which a context has that has context->barrier. */
+/*
+ * gfence.c: LAPI_Gfence by the node's barrier (barrier.h), which a context has that has
+ * context->barrier.
+ */
 
 /* 1 if LAPI_Gfence is to use it; else it is core's, also to say why it cannot be. */
 int cshim_gfence_usable(const cshim_context *context);
 /* A LAPI_Gfence begins: its generation. Every one must be waited for, unless the context ends. */
 uint64_t cshim_gfence_begin(cshim_context *context);
-/* This task's own fence is over: arrives, and waits for the others. LAPI_SUCCESS, what core said, or LAPI_ERR_HNDL_INVALID. */
-int cshim_gfence_wait(cshim_context *context, uint64_t generation);
-/* Looks at the barrier's words, as part of each progress call. Changes nothing of core's. */
-void cshim_gfence_look(cshim_context *context);
 /*
- * Looks for tasks that are gone or have refused, and tells core: before a sleep, after the links were armed, and now and then. 1:
- * something has changed, so do not sleep.
+ * This task's own fence is over: arrives, and waits for the others. LAPI_SUCCESS, what core said,
+ * or LAPI_ERR_HNDL_INVALID.
+ */
+int cshim_gfence_wait(cshim_context *context, uint64_t generation);
+/* The word that this task waits for has changed. */
+void cshim_gfence_stirred(cshim_context *context);
+/* Looks at the barrier's words, as part of each progress call. Changes nothing of core's. */
+static inline void cshim_gfence_look(cshim_context *context)
+{
+	if (node_barrier_stirs((const node_link *)(uintptr_t)context->barrier))
+		cshim_gfence_stirred(context);
+}
+/*
+ * Looks for tasks that are gone or have refused, and tells core: before a sleep, after the links
+ * were armed, and now and then. 1: something has changed, so do not sleep.
  */
 int cshim_gfence_check(cshim_context *context);
 

@@ -1,9 +1,9 @@
 /*
- * lock.pml - the context lock (cshim/lock.h, lock.c): taking, releasing by a plain store, sleeping, waking. lane_memory.pml has what processors do
+ * lock.pml - the lock of a block (cshim/progress/lock.h, lock.c, membarrier.c): taking, releasing by a plain store, sleeping, waking. lane_memory.pml has what processors do
  * with the stores, and membarrier.
  *
  * THREADS threads take the lock ROUNDS times each; the last TRYERS of them by trylock, which may give up. Where the code decides by spins and
- * patience whether to sleep or to look again, both are tried. Each release is unfenced until cshim_lock_prepare or a refused membarrier says otherwise:
+ * patience whether to sleep or to look again, both are tried. Each release is unfenced until cshim_progress_prepare or a refused membarrier says otherwise:
  * -DREFUSED: before any lock is taken. -DREFUSED_LATER: from the first sleeper on whom it hits, which waits until time has let every
  * store out (DRAIN_NS), and after which all have fences of their own.
  *
@@ -116,8 +116,8 @@ inline let_go() {
 	fi
 }
 
-/* order_releases, order_everywhere */
-inline order_releases() {
+/* cshim_membarrier_order */
+inline membarrier_order() {
 #ifndef NO_BARRIER
 	if
 #ifdef REFUSED_LATER
@@ -143,7 +143,7 @@ inline sleep() {
 	seen = wakes;
 	try();
 	if
-	:: !got -> d_step { drain(me); wake = true }; order_releases()
+	:: !got -> d_step { drain(me); wake = true }; membarrier_order()
 	:: else
 	fi;
 #else
@@ -154,7 +154,7 @@ inline sleep() {
 	seen = wakes;
 	d_step { drain(me); wake = true };
 #endif
-	order_releases();
+	membarrier_order();
 	try();
 #endif
 	if

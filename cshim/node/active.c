@@ -49,11 +49,14 @@ static void take_pending(node_link *link)
 
 		if (__atomic_load_n(&own->pending[word], __ATOMIC_RELAXED) == 0)
 			continue;
-		for (set = __atomic_exchange_n(&own->pending[word], 0, __ATOMIC_SEQ_CST); set; set &= set - 1) {
+		for (set = __atomic_exchange_n(&own->pending[word], 0, __ATOMIC_SEQ_CST); set;
+		     set &= set - 1) {
 			uint32_t ring = word * 64 + (uint32_t)__builtin_ctzll(set);
 
-			/* A peer may set any bit. Without in_control it was never connected; stopped ones are the link's. */
-			if (ring < link->rings && link->peer[ring].in_control && !(link->peer[ring].closed & NODE_CLOSED_LINK))
+			/* A peer may set any bit. Without in_control it was never connected;
+			 * stopped ones are the link's. */
+			if (ring < link->rings && link->peer[ring].in_control &&
+			    !(link->peer[ring].closed & NODE_CLOSED_LINK))
 				node_activate(link, ring);
 		}
 	}

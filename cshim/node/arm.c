@@ -17,7 +17,8 @@ static int has_room(node_peer *peer)
 {
 	if (!peer->blocked)
 		return 0;
-	if (__atomic_load_n(&node_control(peer->out_control)->consumed, __ATOMIC_ACQUIRE) == peer->sender.consumed &&
+	if (__atomic_load_n(&node_control(peer->out_control)->consumed, __ATOMIC_ACQUIRE) ==
+	            peer->sender.consumed &&
 	    __atomic_load_n(&node_head(peer->out_head)->armed, __ATOMIC_ACQUIRE) != NODE_CLOSED)
 		return 0;
 	peer->blocked = 0;
@@ -30,14 +31,17 @@ int node_arm(node_link *link)
 	int work = 0;
 
 	/* Sequentially consistent, and node_order_peers follows: before all looks below. */
-	__atomic_store_n(&node_head(link->own_head)->armed, ++link->sleeps * NODE_SLEEP | NODE_ASLEEP, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&node_head(link->own_head)->armed,
+	                 ++link->sleeps * NODE_SLEEP | NODE_ASLEEP, __ATOMIC_SEQ_CST);
 	for (i = 0; i < link->rings; i++)
 		if (link->peer[i].out_control && (link->peer[i].blocked || link->peer[i].flushing))
-			__atomic_store_n(&node_control(link->peer[i].out_control)->waiting, 1, __ATOMIC_SEQ_CST);
+			__atomic_store_n(&node_control(link->peer[i].out_control)->waiting, 1,
+			                 __ATOMIC_SEQ_CST);
 	node_order_peers(link); /* peers store what there is to see, then look at these words */
 	work = node_some_pending(link);
 	for (i = 0; i < link->num_active; i++)
-		work |= !link->peer[link->active[i]].stalled && node_holds(&link->peer[link->active[i]]);
+		work |= !link->peer[link->active[i]].stalled &&
+		        node_holds(&link->peer[link->active[i]]);
 	for (i = 0; i < link->rings; i++)
 		if (link->peer[i].out_control)
 			work |= has_room(&link->peer[i]);
@@ -52,8 +56,10 @@ void node_disarm(node_link *link)
 int node_flushed(const node_peer *peer, uint64_t mark)
 {
 	const node_ring_control *control = node_control(peer->out_control);
-	/* closed before the others: what they say then is final; consumed before held: the receiver stores held first */
-	int closed = __atomic_load_n(&node_head(peer->out_head)->armed, __ATOMIC_ACQUIRE) == NODE_CLOSED;
+	/* closed before the others: what they say then is final; consumed before held: the receiver
+	 * stores held first */
+	int closed =
+		__atomic_load_n(&node_head(peer->out_head)->armed, __ATOMIC_ACQUIRE) == NODE_CLOSED;
 	uint64_t consumed = __atomic_load_n(&control->consumed, __ATOMIC_ACQUIRE);
 	uint64_t held = __atomic_load_n(&control->held, __ATOMIC_ACQUIRE);
 

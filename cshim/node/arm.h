@@ -6,15 +6,17 @@
 
 /*
  * What lies between this task's store of a word that says that it will not look, and its last look:
- * whatever a peer stored before it loads that word is seen by the look, else the peer sees the word. 0 if
- * it is not so: the program has installed a filter of system calls since the peers were told that they need
- * no barrier. From then on rings do not go cold, and no sleep is longer than NODE_LOOK_AGAIN_NS.
+ * whatever a peer stored before it loads that word is seen by the look, else the peer sees the
+ * word. 0 if it is not so: the program has installed a filter of system calls since the peers were
+ * told that they need no barrier. From then on rings do not go cold, and no sleep is longer than
+ * NODE_LOOK_AGAIN_NS.
  */
 int node_order_peers(node_link *link);
 
 /*
- * From here on whoever has news for this task rings its bell; what was there before is seen here. 1: a ring
- * holds a message, or there is room again, so do not sleep; the task is armed nevertheless.
+ * From here on whoever has news for this task rings its bell; what was there before is seen here.
+ * 1: a ring holds a message, or there is room again, so do not sleep; the task is armed
+ * nevertheless.
  */
 int node_arm(node_link *link);
 /* Awake again. A peer that is slow may ring after this: then the next sleep is short. */

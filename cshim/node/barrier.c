@@ -2,17 +2,8 @@
 #define _GNU_SOURCE
 #include <sched.h>
 
+#include "barrier_words.h"
 #include "send.h"
-
-static node_segment_head *head_of(const node_link *link, uint32_t task)
-{
-	return node_head(task == link->own_ring ? link->own_head : link->peer[task].out_head);
-}
-
-static node_barrier_words *words_of(const node_link *link, uint32_t task)
-{
-	return &head_of(link, task)->barrier;
-}
 
 /* Has task hear of a word that was stored before, if it sleeps. */
 static void wake(node_link *link, uint32_t task)
@@ -23,7 +14,9 @@ static void wake(node_link *link, uint32_t task)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (__builtin_expect(peer->fenced != 0, 0))
 		node_membarrier_full();
-	if (__builtin_expect(__atomic_load_n(&node_head(peer->out_head)->armed, __ATOMIC_RELAXED) & NODE_ASLEEP, 0))
+	if (__builtin_expect(__atomic_load_n(&node_head(peer->out_head)->armed, __ATOMIC_RELAXED) &
+	                             NODE_ASLEEP,
+	                     0))
 		node_ring_bell(peer);
 }
 
@@ -35,31 +28,17 @@ static node_barrier_news over(node_link *link)
 
 static node_barrier_news broken_by(const node_link *link, uint32_t task)
 {
-	return (node_barrier_news){.what = NODE_BARRIER_BROKEN, .task = task == link->own_ring ? -1 : link->peer[task].task};
+	return (node_barrier_news){.what = NODE_BARRIER_BROKEN,
+	                           .task = task == link->own_ring ? -1 : link->peer[task].task};
 }
 
 /* Tells the task that waits for this one in a round of the dissemination. */
 static void signal_round(node_link *link, uint32_t round)
 {
 	/* release: what the task did before, and the signals of the rounds before */
-	__atomic_store_n(&words_of(link, link->own_ring)->round[round].value, link->barrier.arrived, __ATOMIC_RELEASE);
+	__atomic_store_n(&node_barrier_words_of(link, link->own_ring)->round[round].value,
+	                 link->barrier.arrived, __ATOMIC_RELEASE);
 	wake(link, (link->own_ring + (1u << round)) % link->rings);
-}
-
-/* Whom this task waits for in the round that it is in. */
-static uint32_t signaller(const node_link *link)
-{
-	return (link->own_ring + link->rings - (1u << link->barrier.round)) % link->rings;
-}
-
-static uint64_t signal_of(const node_link *link, uint32_t task)
-{
-	return __atomic_load_n(&words_of(link, task)->round[link->barrier.round].value, __ATOMIC_ACQUIRE);
-}
-
-static uint64_t released(const node_link *link)
-{
-	return __atomic_load_n(&words_of(link, 0)->released.value, __ATOMIC_ACQUIRE);
 }
 
 /* 1 if the dissemination is through. */
@@ -69,7 +48,7 @@ static int heard_of_all(node_link *link)
 
 	for (;;) {
 		/* It may have left already, and signal the next generation. */
-		if (signal_of(link, signaller(link)) - barrier->arrived > 1)
+		if (node_barrier_awaited(link) - barrier->arrived > 1)
 			return 0;
 		if (++barrier->round == barrier->rounds)
 			return 1;
@@ -81,21 +60,28 @@ int node_barrier_look(node_link *link)
 {
 	node_barrier *barrier = &link->barrier;
 
-	if (barrier->arrived == barrier->over || !(barrier->rounds ? heard_of_all(link) : released(link) == barrier->arrived))
+	if (barrier->arrived == barrier->over ||
+	    !(barrier->rounds ? heard_of_all(link)
+	                      : node_barrier_awaited(link) == barrier->arrived))
 		return 0;
 	barrier->over = barrier->arrived;
 	return 1;
 }
 
-/* A task whose word is neither what this one waits for nor what was there before; link->rings: none. */
+/*
+ * A task whose word is neither what this one waits for nor what was there before; link->rings:
+ * none.
+ */
 static uint32_t talker_of_nonsense(const node_link *link)
 {
 	uint64_t before = link->barrier.arrived - 1;
-	uint32_t from = link->barrier.rounds ? signaller(link) : 0;
 
-	/* Nobody can be further than one generation ahead without this task, nor release one that it has not arrived at. */
-	if ((link->barrier.rounds ? signal_of(link, from) : released(link)) - before > (link->barrier.rounds ? 2 : 1))
-		return from;
+	/*
+	 * Nobody can be further than one generation ahead without this task, nor release one that
+	 * it has not arrived at.
+	 */
+	if (node_barrier_awaited(link) - before > (link->barrier.rounds ? 2 : 1))
+		return link->barrier.rounds ? node_barrier_signaller(link) : 0;
 	return link->rings;
 }
 
@@ -104,8 +90,12 @@ static void release_all(node_link *link)
 {
 	uint32_t task;
 
-	__atomic_store_n(&words_of(link, 0)->released.value, link->barrier.arrived, __ATOMIC_RELEASE);
-	/* Nobody's armed word changes while nobody sleeps: then these loads are of lines that are here. */
+	__atomic_store_n(&node_barrier_words_of(link, 0)->released.value, link->barrier.arrived,
+	                 __ATOMIC_RELEASE);
+	/*
+	 * Nobody's armed word changes while nobody sleeps: then these loads are of lines that are
+	 * here.
+	 */
 	for (task = 0; task < link->rings; task++)
 		if (task != link->own_ring)
 			wake(link, task);
@@ -116,9 +106,15 @@ static node_barrier_news arrive_at_counter(node_link *link)
 	uint64_t generation = link->barrier.arrived, count, before = (generation - 1) * link->rings;
 
 	/* release: for a task that finds that this one has left, see all_arrived */
-	__atomic_store_n(&words_of(link, link->own_ring)->round[0].value, generation, __ATOMIC_RELEASE);
-	/* release: what the task did before; acquire: what those did who were here before, for those who are released */
-	count = __atomic_add_fetch(&words_of(link, 0)->arrivals.value, 1, __ATOMIC_ACQ_REL) - before;
+	__atomic_store_n(&node_barrier_words_of(link, link->own_ring)->round[0].value, generation,
+	                 __ATOMIC_RELEASE);
+	/*
+	 * release: what the task did before; acquire: what those did who were here before, for
+	 * those who are released
+	 */
+	count = __atomic_add_fetch(&node_barrier_words_of(link, 0)->arrivals.value, 1,
+	                           __ATOMIC_ACQ_REL) -
+	        before;
 	if (count == 0 || count > link->rings)
 		return broken_by(link, 0);
 	if (count < link->rings)
@@ -128,17 +124,20 @@ static node_barrier_news arrive_at_counter(node_link *link)
 }
 
 /*
- * Counts this task among those that arrive on its processor, and sets last if they are as many as in the generation before. The word:
- * generation << 32 | how many in the generation before << 16 | how many in this one. Tasks seldom change processors; when one does the count is
- * wrong once.
+ * Counts this task among those that arrive on its processor, and sets last if they are as many as
+ * in the generation before. The word: generation << 32 | how many in the generation before << 16 |
+ * how many in this one. Tasks seldom change processors; when one does the count is wrong once.
  */
 static void arrive_here(node_link *link)
 {
 	int processor = sched_getcpu();
-	uint64_t *word = &words_of(link, 0)->gathered[(unsigned)processor % NODE_BARRIER_PLACES].value;
+	uint64_t *word = &node_barrier_words_of(link, 0)
+	                          ->gathered[(unsigned)processor % NODE_BARRIER_PLACES]
+	                          .value;
 	/* relaxed, and not in one step: a hint */
 	uint64_t seen = __atomic_load_n(word, __ATOMIC_RELAXED);
-	uint32_t generation = (uint32_t)link->barrier.arrived, before = seen >> 16 & 0xffff, count = seen & 0xffff;
+	uint32_t generation = (uint32_t)link->barrier.arrived, before = seen >> 16 & 0xffff,
+		 count = seen & 0xffff;
 
 	if (seen >> 32 != generation) {
 		before = (uint32_t)(seen >> 32) == generation - 1 ? count : 0;
@@ -146,7 +145,9 @@ static void arrive_here(node_link *link)
 	}
 	count++;
 	link->barrier.last = before != 0 && count >= before;
-	__atomic_store_n(word, (uint64_t)generation << 32 | (uint64_t)before << 16 | (count & 0xffff), __ATOMIC_RELAXED);
+	__atomic_store_n(word,
+	                 (uint64_t)generation << 32 | (uint64_t)before << 16 | (count & 0xffff),
+	                 __ATOMIC_RELAXED);
 }
 
 node_barrier_news node_barrier_arrive(node_link *link)
@@ -161,13 +162,19 @@ node_barrier_news node_barrier_arrive(node_link *link)
 	return arrive_at_counter(link);
 }
 
-/* 1 if every task has arrived where this one waits. Then that is over, whoever has died or left since. */
+/*
+ * 1 if every task has arrived where this one waits. Then that is over, whoever has died or left
+ * since.
+ */
 static int all_arrived(const node_link *link)
 {
 	uint32_t task;
 
 	for (task = 0; task < link->rings; task++)
-		if (__atomic_load_n(&words_of(link, task)->round[0].value, __ATOMIC_ACQUIRE) - link->barrier.arrived > 1)
+		if (__atomic_load_n(&node_barrier_words_of(link, task)->round[0].value,
+		                    __ATOMIC_ACQUIRE) -
+		            link->barrier.arrived >
+		    1)
 			return 0;
 	return 1;
 }
@@ -179,8 +186,12 @@ static uint32_t deserter(const node_link *link)
 
 	for (task = 0; task < link->rings; task++)
 		/* acquire: what it had arrived at before is seen below */
-		if (__atomic_load_n(&head_of(link, task)->armed, __ATOMIC_ACQUIRE) == NODE_CLOSED &&
-		    __atomic_load_n(&words_of(link, task)->round[0].value, __ATOMIC_ACQUIRE) - link->barrier.arrived > 1)
+		if (__atomic_load_n(&node_barrier_head(link, task)->armed, __ATOMIC_ACQUIRE) ==
+		            NODE_CLOSED &&
+		    __atomic_load_n(&node_barrier_words_of(link, task)->round[0].value,
+		                    __ATOMIC_ACQUIRE) -
+		                    link->barrier.arrived >
+		            1)
 			break;
 	return task;
 }
@@ -193,8 +204,12 @@ node_barrier_news node_barrier_check(node_link *link)
 
 	if (link->barrier.arrived == link->barrier.over || link->barrier.failed)
 		return quiet;
-	/* acquire: all that its author did before; if that was to let this task go, the look finds it */
-	refused = __atomic_load_n(&words_of(link, link->own_ring)->refused.value, __ATOMIC_ACQUIRE);
+	/*
+	 * acquire: all that its author did before; if that was to let this task go, the look finds
+	 * it
+	 */
+	refused = __atomic_load_n(&node_barrier_words_of(link, link->own_ring)->refused.value,
+	                          __ATOMIC_ACQUIRE);
 	if (node_barrier_look(link))
 		return over(link);
 	task = deserter(link);

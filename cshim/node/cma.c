@@ -10,13 +10,15 @@
 #include "guard.h"
 #include "put.h"
 
-static ssize_t attach(pid_t pid, int read, const struct iovec *local, unsigned long locals, const struct iovec *remote, unsigned long remotes)
+static ssize_t attach(pid_t pid, int read, const struct iovec *local, unsigned long locals,
+                      const struct iovec *remote, unsigned long remotes)
 {
 	int saved = errno;
 	ssize_t moved;
 
 	do
-		moved = read ? process_vm_readv(pid, local, locals, remote, remotes, 0) : process_vm_writev(pid, local, locals, remote, remotes, 0);
+		moved = read ? process_vm_readv(pid, local, locals, remote, remotes, 0)
+		             : process_vm_writev(pid, local, locals, remote, remotes, 0);
 	while (moved < 0 && errno == EINTR);
 	if (moved < 0)
 		moved = -errno;
@@ -24,10 +26,13 @@ static ssize_t attach(pid_t pid, int read, const struct iovec *local, unsigned l
 	return moved;
 }
 
-/* One range on each side; *moved bytes were. The result is 0 or a negative error of the kernel's. */
-static int attach_one(const node_peer *peer, int read, uint64_t local, uint64_t remote, uint64_t n, uint64_t *moved)
+/* One range on each side; *moved bytes were. The result is 0 or a negative error of the kernel's.
+ */
+static int attach_one(const node_peer *peer, int read, uint64_t local, uint64_t remote, uint64_t n,
+                      uint64_t *moved)
 {
-	struct iovec here = {(void *)(uintptr_t)local, (size_t)n}, there = {(void *)(uintptr_t)remote, (size_t)n};
+	struct iovec here = {(void *)(uintptr_t)local, (size_t)n},
+		     there = {(void *)(uintptr_t)remote, (size_t)n};
 	ssize_t done = attach(peer->pid, read, &here, 1, &there, 1);
 
 	*moved = done > 0 ? (uint64_t)done : 0;
@@ -40,8 +45,10 @@ static int beyond(uint64_t addr, uint64_t n)
 	return addr + n < addr || addr + n > UINTPTR_MAX;
 }
 
-/* 1 if the first byte that could not be moved can be read: then its destination is at fault. Reading the source is enough, and changes nothing. */
-static int source_readable(node_link *link, const node_peer *peer, int read, uint64_t local, uint64_t remote)
+/* 1 if the first byte that could not be moved can be read: then its destination is at fault.
+ * Reading the source is enough, and changes nothing. */
+static int source_readable(node_link *link, const node_peer *peer, int read, uint64_t local,
+                           uint64_t remote)
 {
 	unsigned char byte;
 	uint64_t moved;
@@ -52,14 +59,16 @@ static int source_readable(node_link *link, const node_peer *peer, int read, uin
 }
 
 /* The link's word for an error of the kernel, which moved nothing between these addresses. */
-static int explain(node_link *link, node_peer *peer, int error, int read, uint64_t local, uint64_t remote)
+static int explain(node_link *link, node_peer *peer, int error, int read, uint64_t local,
+                   uint64_t remote)
 {
 	switch (-error) {
 	case ESRCH:
 		return NODE_GONE;
 	case EPERM:
 	case ENOSYS:
-		peer->direct = 0; /* it was permitted: the peer has changed its credentials, or left */
+		peer->direct =
+			0; /* it was permitted: the peer has changed its credentials, or left */
 		return NODE_DENIED;
 	case ENOMEM:
 		return NODE_BUSY;
@@ -88,7 +97,8 @@ static int copy(node_link *link, node_peer *peer, int read, node_transfer *t)
 		int error = attach_one(peer, read, t->local + t->at, t->remote + t->at, n, &moved);
 
 		if (error || moved == 0)
-			return explain(link, peer, error, read, t->local + t->at, t->remote + t->at);
+			return explain(link, peer, error, read, t->local + t->at,
+			               t->remote + t->at);
 		if (read) {
 			link->packets_received++;
 			link->data_received += moved;
@@ -102,7 +112,8 @@ static int copy(node_link *link, node_peer *peer, int read, node_transfer *t)
 }
 
 /* The message of n bytes moved; it is no packet of the statistics, as the copies were counted. */
-static int tell(node_link *link, node_peer *peer, uint32_t kind, uint64_t n, const uint64_t notice[2])
+static int tell(node_link *link, node_peer *peer, uint32_t kind, uint64_t n,
+                const uint64_t notice[2])
 {
 	node_copied_header *header = node_short_begin(peer);
 
@@ -146,7 +157,9 @@ int node_say_read(node_link *link, node_peer *peer)
 }
 
 #if UINTPTR_MAX > UINT32_MAX
-_Static_assert(sizeof(struct iovec) == sizeof(node_range) && offsetof(struct iovec, iov_len) == offsetof(node_range, n), "one layout");
+_Static_assert(sizeof(struct iovec) == sizeof(node_range) &&
+                       offsetof(struct iovec, iov_len) == offsetof(node_range, n),
+               "one layout");
 #define NARROWED(list, count, error) ((const struct iovec *)(const void *)(list))
 #else
 /* A list for the kernel where words have 32 bits. 1 if a range cannot even be named there. */
@@ -164,17 +177,17 @@ static int narrow(node_link *link, struct iovec *to, const node_range *from, uin
 	}
 	return 0;
 }
-#define NARROWED(list, count, error)                            \
-	({                                                      \
+#define NARROWED(list, count, error)                               \
+	({                                                         \
 		static __thread struct iovec out[NODE_RANGES_MAX]; \
-		if (narrow(link, out, list, count))                   \
-			return error;                           \
-		(const struct iovec *)out;                      \
+		if (narrow(link, out, list, count))                \
+			return error;                              \
+		(const struct iovec *)out;                         \
 	})
 #endif
 
-int node_copy_ranges(node_link *link, node_peer *peer, int read, const node_range *local, uint32_t locals, const node_range *remote,
-                     uint32_t remotes, uint64_t *moved)
+int node_copy_ranges(node_link *link, node_peer *peer, int read, const node_range *local,
+                     uint32_t locals, const node_range *remote, uint32_t remotes, uint64_t *moved)
 {
 	uint64_t least = local[0].n < remote[0].n ? local[0].n : remote[0].n;
 	const struct iovec *here, *there;
@@ -188,8 +201,10 @@ int node_copy_ranges(node_link *link, node_peer *peer, int read, const node_rang
 	here = NARROWED(local, locals, NODE_BAD_LOCAL);
 	done = attach(peer->pid, read, here, locals, there, remotes);
 	if (done == -EFAULT || done == -EINVAL) {
-		/* Some range is bad, maybe not the first: the kernel looks at all local ones before it copies. */
-		error = attach_one(peer, read, local[0].addr, remote[0].addr, least < NODE_COPY_MAX ? least : NODE_COPY_MAX, moved);
+		/* Some range is bad, maybe not the first: the kernel looks at all local ones before
+		 * it copies. */
+		error = attach_one(peer, read, local[0].addr, remote[0].addr,
+		                   least < NODE_COPY_MAX ? least : NODE_COPY_MAX, moved);
 	} else {
 		error = done < 0 ? (int)done : 0;
 		*moved = done > 0 ? (uint64_t)done : 0;
@@ -204,6 +219,7 @@ int node_probe(node_link *link, const node_peer *peer, uint64_t addr, uint64_t c
 	uint64_t moved;
 
 	link->scratch = ~cookie;
-	return attach_one(peer, 1, (uintptr_t)&link->scratch, addr, sizeof(link->scratch), &moved) == 0 && moved == sizeof(link->scratch) &&
-	       link->scratch == cookie;
+	return attach_one(peer, 1, (uintptr_t)&link->scratch, addr, sizeof(link->scratch),
+	                  &moved) == 0 &&
+	       moved == sizeof(link->scratch) && link->scratch == cookie;
 }

@@ -33,7 +33,8 @@ int node_link_end(node_link *link, uint32_t ring, uint32_t kind, uint64_t header
 	return node_end(link, &link->peer[ring], message_of(link), kind, header);
 }
 
-int node_link_send(node_link *link, uint32_t ring, uint32_t kind, uint64_t header, uint64_t from, uint64_t n)
+int node_link_send(node_link *link, uint32_t ring, uint32_t kind, uint64_t header, uint64_t from,
+                   uint64_t n)
 {
 	return node_send(link, &link->peer[ring], kind, link->out, header, from, n);
 }
@@ -58,7 +59,8 @@ static void note_arrival(node_event *event, const node_arrival *arrival)
 	event->bytes = (uintptr_t)arrival->bytes;
 }
 
-/* What the step before returned is taken out of the ring. Its lengths were checked then, and lie in this process. */
+/* What the step before returned is taken out of the ring. Its lengths were checked then, and lie in
+ * this process. */
 static void take(node_link *link, node_peer *peer, uint32_t took)
 {
 	node_arrival before = {.slots = link->event.slots, .data = link->event.data};
@@ -156,14 +158,17 @@ int node_link_transfer(node_link *link, uint32_t ring, int how)
 int node_link_get(node_link *link, uint32_t ring)
 {
 	node_transfer *t = transfer_of(link);
-	node_op *op = node_get(link, &link->peer[ring], NODE_BY_LINK, t->remote, t->local, t->n, t->notice[0], t->notice[1]);
+	node_op *op = node_get(link, &link->peer[ring], NODE_BY_LINK, t->remote, t->local, t->n,
+	                       t->notice[0], t->notice[1]);
 
 	return op ? (int)(op - link->op) : node_has_left(&link->peer[ring]) ? -2 : -1;
 }
 
-int node_link_rmw(node_link *link, uint32_t ring, uint32_t operation, uint32_t width, uint64_t operand, uint64_t compare)
+int node_link_rmw(node_link *link, uint32_t ring, uint32_t operation, uint32_t width,
+                  uint64_t operand, uint64_t compare)
 {
-	node_op *op = node_rmw(link, &link->peer[ring], NODE_BY_LINK, operation, width, transfer_of(link)->remote, operand, compare);
+	node_op *op = node_rmw(link, &link->peer[ring], NODE_BY_LINK, operation, width,
+	                       transfer_of(link)->remote, operand, compare);
 
 	return op ? (int)(op - link->op) : node_has_left(&link->peer[ring]) ? -2 : -1;
 }
@@ -176,8 +181,8 @@ int node_link_answer_get(node_link *link, uint32_t ring, uint32_t token)
 }
 
 /*
- * Nobody else writes there: the old process has ended, the new one does not have the segment yet. It gets
- * the segment by a system call, which orders these stores for it.
+ * Nobody else writes there: the old process has ended, the new one does not have the segment yet.
+ * It gets the segment by a system call, which orders these stores for it.
  */
 void node_link_clear(node_link *link, uint32_t ring)
 {
@@ -191,7 +196,8 @@ void node_link_clear(node_link *link, uint32_t ring)
 	__atomic_store_n(&control->held, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&control->cold, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&control->waiting, 0, __ATOMIC_SEQ_CST);
-	__atomic_fetch_and(&node_head(link->own_head)->pending[ring / 64], ~((uint64_t)1 << (ring % 64)), __ATOMIC_SEQ_CST);
+	__atomic_fetch_and(&node_head(link->own_head)->pending[ring / 64],
+	                   ~((uint64_t)1 << (ring % 64)), __ATOMIC_SEQ_CST);
 	memset(&peer->sender, 0, sizeof(peer->sender));
 	memset(&peer->receiver, 0, sizeof(peer->receiver));
 	memset(&peer->chunks, 0, sizeof(peer->chunks));

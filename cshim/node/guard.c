@@ -1,12 +1,14 @@
 /*
  * guard.c - see guard.h.
  *
- * On x86-64 the functions that touch the addresses are assembly without a stack frame, all in one piece of code: a fault with the program
- * counter inside it makes the function return 1, by changing the interrupted context. Nothing has to be set up
- * before an access. Elsewhere an access is bracketed by sigsetjmp.
+ * On x86-64 the functions that touch the addresses are assembly without a stack frame, all in one
+ * piece of code: a fault with the program counter inside it makes the function return 1, by
+ * changing the interrupted context. Nothing has to be set up before an access. Elsewhere an access
+ * is bracketed by sigsetjmp.
  *
- * The handler is installed after the Go run-time's (LAPI_Init), so it comes first; what is not its own goes to the handler it found. The
- * run-time's handler works on the context it is given, as if the kernel had called it.
+ * The handler is installed after the Go run-time's (LAPI_Init), so it comes first; what is not its
+ * own goes to the handler it found. The run-time's handler works on the context it is given, as if
+ * the kernel had called it.
  */
 #define _GNU_SOURCE
 #include "guard.h"
@@ -45,53 +47,54 @@ static void pass_on(int number, siginfo_t *info, void *context)
 
 #if defined(__x86_64__)
 
-/* The pieces between these two labels keep the stack as it was at their call, and no register that their caller wants back. */
+/* The pieces between these two labels keep the stack as it was at their call, and no register that
+ * their caller wants back. */
 extern const char node_guard_begin[], node_guard_end[], node_guard_fault[];
 
 /*
- * int name(void *to, const void *from, size_t n), n >= 256: the first 32 bytes, from a boundary of 32 on pieces of 128, then the last 128.
- * Stores that pass the cache by are ordered by nothing but the fence.
+ * int name(void *to, const void *from, size_t n), n >= 256: the first 32 bytes, from a boundary of
+ * 32 on pieces of 128, then the last 128. Stores that pass the cache by are ordered by nothing but
+ * the fence.
  */
-#define WIDE_COPY(name, store, fence)                               \
-	".type " name ", @function\n" name ":\n"                    \
-	"	vmovdqu (%rsi), %ymm0\n"                             \
-	"	vmovdqu %ymm0, (%rdi)\n"                             \
-	"	leaq -128(%rdi,%rdx), %rdx\n" /* where the last goes */ \
-	"	leaq 32(%rdi), %rcx\n"                               \
-	"	andq $-32, %rcx\n"                                   \
-	"	subq %rdi, %rcx\n"                                   \
-	"	addq %rcx, %rdi\n"                                   \
-	"	addq %rcx, %rsi\n"                                   \
-	"	movq %rsi, %rcx\n"                                   \
-	"	subq %rdi, %rcx\n" /* from - to, all along */        \
-	"8:	vmovdqu (%rdi,%rcx), %ymm0\n"                        \
-	"	vmovdqu 32(%rdi,%rcx), %ymm1\n"                      \
-	"	vmovdqu 64(%rdi,%rcx), %ymm2\n"                      \
-	"	vmovdqu 96(%rdi,%rcx), %ymm3\n"                      \
-	"	" store " %ymm0, (%rdi)\n"                           \
-	"	" store " %ymm1, 32(%rdi)\n"                         \
-	"	" store " %ymm2, 64(%rdi)\n"                         \
-	"	" store " %ymm3, 96(%rdi)\n"                         \
-	"	addq $128, %rdi\n"                                   \
-	"	cmpq %rdx, %rdi\n"                                   \
-	"	jb 8b\n"                                             \
-	"	vmovdqu (%rdx,%rcx), %ymm0\n"                        \
-	"	vmovdqu 32(%rdx,%rcx), %ymm1\n"                      \
-	"	vmovdqu 64(%rdx,%rcx), %ymm2\n"                      \
-	"	vmovdqu 96(%rdx,%rcx), %ymm3\n" fence                \
-	"	vmovdqu %ymm0, (%rdx)\n"                             \
-	"	vmovdqu %ymm1, 32(%rdx)\n"                           \
-	"	vmovdqu %ymm2, 64(%rdx)\n"                           \
-	"	vmovdqu %ymm3, 96(%rdx)\n"                           \
-	"	vzeroupper\n"                                        \
-	"	xorl %eax, %eax\n"                                   \
+#define WIDE_COPY(name, store, fence)                                            \
+	".type " name ", @function\n" name ":\n"                                 \
+	"	vmovdqu (%rsi), %ymm0\n"                                               \
+	"	vmovdqu %ymm0, (%rdi)\n"                                               \
+	"	leaq -128(%rdi,%rdx), %rdx\n" /* where the last goes */          \
+	"	leaq 32(%rdi), %rcx\n"                                                 \
+	"	andq $-32, %rcx\n"                                                     \
+	"	subq %rdi, %rcx\n"                                                     \
+	"	addq %rcx, %rdi\n"                                                     \
+	"	addq %rcx, %rsi\n"                                                     \
+	"	movq %rsi, %rcx\n"                                                     \
+	"	subq %rdi, %rcx\n" /* from - to, all along */                    \
+	"8:	vmovdqu (%rdi,%rcx), %ymm0\n"                                        \
+	"	vmovdqu 32(%rdi,%rcx), %ymm1\n"                                        \
+	"	vmovdqu 64(%rdi,%rcx), %ymm2\n"                                        \
+	"	vmovdqu 96(%rdi,%rcx), %ymm3\n"                                        \
+	"	" store " %ymm0, (%rdi)\n"                                       \
+	"	" store " %ymm1, 32(%rdi)\n"                                     \
+	"	" store " %ymm2, 64(%rdi)\n"                                     \
+	"	" store " %ymm3, 96(%rdi)\n"                                     \
+	"	addq $128, %rdi\n"                                                     \
+	"	cmpq %rdx, %rdi\n"                                                     \
+	"	jb 8b\n"                                                               \
+	"	vmovdqu (%rdx,%rcx), %ymm0\n"                                          \
+	"	vmovdqu 32(%rdx,%rcx), %ymm1\n"                                        \
+	"	vmovdqu 64(%rdx,%rcx), %ymm2\n"                                        \
+	"	vmovdqu 96(%rdx,%rcx), %ymm3\n" fence "	vmovdqu %ymm0, (%rdx)\n" \
+	"	vmovdqu %ymm1, 32(%rdx)\n"                                             \
+	"	vmovdqu %ymm2, 64(%rdx)\n"                                             \
+	"	vmovdqu %ymm3, 96(%rdx)\n"                                             \
+	"	vzeroupper\n"                                                          \
+	"	xorl %eax, %eax\n"                                                     \
 	"	ret\n"
 
 __asm__(".pushsection .text\n"
         ".p2align 6\n"
         "node_guard_begin:\n"
-        /* node_guarded_copy_short: not with rep movsb, which some processors do at a twentieth of its speed
-           unless to and from agree modulo 32 */
+        /* node_guarded_copy_short: not with rep movsb, which some processors do at a twentieth of
+           its speed unless to and from agree modulo 32 */
         ".globl node_guarded_copy_short\n"
         ".hidden node_guarded_copy_short\n"
         ".type node_guarded_copy_short, @function\n"
@@ -148,88 +151,88 @@ __asm__(".pushsection .text\n"
         "	movdqu %xmm2, (%rcx)\n"
         "	movdqu %xmm3, 16(%rcx)\n"
         "	xorl %eax, %eax\n"
-        "	ret\n"
-        WIDE_COPY("guard_copy_wide", "vmovdqa", "")
-        WIDE_COPY("guard_copy_stream", "vmovntdq", "	sfence\n")
-        ".globl node_guarded_count\n"
-        ".hidden node_guarded_count\n"
-        ".type node_guarded_count, @function\n"
-        "node_guarded_count:\n"
-        "	testl %esi, %esi\n"
-        "	jnz 1f\n"
-        "	addl $1, (%rdi)\n"
-        "	xorl %eax, %eax\n"
-        "	ret\n"
-        "1:	lock addl $1, (%rdi)\n"
-        "	xorl %eax, %eax\n"
-        "	ret\n"
-        /* int guard_add4(void *at, uint64_t operand, uint64_t compare, uint64_t *old), and so on */
-        ".type guard_add4, @function\n"
-        "guard_add4:\n"
-        "	lock xaddl %esi, (%rdi)\n"
-        "	movl %esi, %esi\n"
-        "	movq %rsi, (%rcx)\n"
-        "	xorl %eax, %eax\n"
-        "	ret\n"
-        ".type guard_add8, @function\n"
-        "guard_add8:\n"
-        "	lock xaddq %rsi, (%rdi)\n"
-        "	movq %rsi, (%rcx)\n"
-        "	xorl %eax, %eax\n"
-        "	ret\n"
-        ".type guard_or4, @function\n"
-        "guard_or4:\n"
-        "	movl (%rdi), %eax\n"
-        "1:	movl %eax, %r8d\n"
-        "	orl %esi, %r8d\n"
-        "	lock cmpxchgl %r8d, (%rdi)\n"
-        "	jne 1b\n"
-        "	movq %rax, (%rcx)\n"
-        "	xorl %eax, %eax\n"
-        "	ret\n"
-        ".type guard_or8, @function\n"
-        "guard_or8:\n"
-        "	movq (%rdi), %rax\n"
-        "1:	movq %rax, %r8\n"
-        "	orq %rsi, %r8\n"
-        "	lock cmpxchgq %r8, (%rdi)\n"
-        "	jne 1b\n"
-        "	movq %rax, (%rcx)\n"
-        "	xorl %eax, %eax\n"
-        "	ret\n"
-        ".type guard_swap4, @function\n"
-        "guard_swap4:\n"
-        "	xchgl %esi, (%rdi)\n"
-        "	movl %esi, %esi\n"
-        "	movq %rsi, (%rcx)\n"
-        "	xorl %eax, %eax\n"
-        "	ret\n"
-        ".type guard_swap8, @function\n"
-        "guard_swap8:\n"
-        "	xchgq %rsi, (%rdi)\n"
-        "	movq %rsi, (%rcx)\n"
-        "	xorl %eax, %eax\n"
-        "	ret\n"
-        ".type guard_cas4, @function\n"
-        "guard_cas4:\n"
-        "	movl %edx, %eax\n"
-        "	lock cmpxchgl %esi, (%rdi)\n"
-        "	movl %eax, %eax\n"
-        "	movq %rax, (%rcx)\n"
-        "	xorl %eax, %eax\n"
-        "	ret\n"
-        ".type guard_cas8, @function\n"
-        "guard_cas8:\n"
-        "	movq %rdx, %rax\n"
-        "	lock cmpxchgq %rsi, (%rdi)\n"
-        "	movq %rax, (%rcx)\n"
-        "	xorl %eax, %eax\n"
-        "	ret\n"
-        "node_guard_end:\n"
-        "node_guard_fault:\n"
-        "	movl $1, %eax\n"
-        "	ret\n"
-        ".popsection\n");
+        "	ret\n" WIDE_COPY("guard_copy_wide", "vmovdqa", "")
+                WIDE_COPY("guard_copy_stream", "vmovntdq",
+                          "	sfence\n") ".globl node_guarded_count\n"
+                                          ".hidden node_guarded_count\n"
+                                          ".type node_guarded_count, @function\n"
+                                          "node_guarded_count:\n"
+                                          "	testl %esi, %esi\n"
+                                          "	jnz 1f\n"
+                                          "	addl $1, (%rdi)\n"
+                                          "	xorl %eax, %eax\n"
+                                          "	ret\n"
+                                          "1:	lock addl $1, (%rdi)\n"
+                                          "	xorl %eax, %eax\n"
+                                          "	ret\n"
+                                          /* int guard_add4(void *at, uint64_t operand, uint64_t
+                                             compare, uint64_t *old), and so on */
+                                          ".type guard_add4, @function\n"
+                                          "guard_add4:\n"
+                                          "	lock xaddl %esi, (%rdi)\n"
+                                          "	movl %esi, %esi\n"
+                                          "	movq %rsi, (%rcx)\n"
+                                          "	xorl %eax, %eax\n"
+                                          "	ret\n"
+                                          ".type guard_add8, @function\n"
+                                          "guard_add8:\n"
+                                          "	lock xaddq %rsi, (%rdi)\n"
+                                          "	movq %rsi, (%rcx)\n"
+                                          "	xorl %eax, %eax\n"
+                                          "	ret\n"
+                                          ".type guard_or4, @function\n"
+                                          "guard_or4:\n"
+                                          "	movl (%rdi), %eax\n"
+                                          "1:	movl %eax, %r8d\n"
+                                          "	orl %esi, %r8d\n"
+                                          "	lock cmpxchgl %r8d, (%rdi)\n"
+                                          "	jne 1b\n"
+                                          "	movq %rax, (%rcx)\n"
+                                          "	xorl %eax, %eax\n"
+                                          "	ret\n"
+                                          ".type guard_or8, @function\n"
+                                          "guard_or8:\n"
+                                          "	movq (%rdi), %rax\n"
+                                          "1:	movq %rax, %r8\n"
+                                          "	orq %rsi, %r8\n"
+                                          "	lock cmpxchgq %r8, (%rdi)\n"
+                                          "	jne 1b\n"
+                                          "	movq %rax, (%rcx)\n"
+                                          "	xorl %eax, %eax\n"
+                                          "	ret\n"
+                                          ".type guard_swap4, @function\n"
+                                          "guard_swap4:\n"
+                                          "	xchgl %esi, (%rdi)\n"
+                                          "	movl %esi, %esi\n"
+                                          "	movq %rsi, (%rcx)\n"
+                                          "	xorl %eax, %eax\n"
+                                          "	ret\n"
+                                          ".type guard_swap8, @function\n"
+                                          "guard_swap8:\n"
+                                          "	xchgq %rsi, (%rdi)\n"
+                                          "	movq %rsi, (%rcx)\n"
+                                          "	xorl %eax, %eax\n"
+                                          "	ret\n"
+                                          ".type guard_cas4, @function\n"
+                                          "guard_cas4:\n"
+                                          "	movl %edx, %eax\n"
+                                          "	lock cmpxchgl %esi, (%rdi)\n"
+                                          "	movl %eax, %eax\n"
+                                          "	movq %rax, (%rcx)\n"
+                                          "	xorl %eax, %eax\n"
+                                          "	ret\n"
+                                          ".type guard_cas8, @function\n"
+                                          "guard_cas8:\n"
+                                          "	movq %rdx, %rax\n"
+                                          "	lock cmpxchgq %rsi, (%rdi)\n"
+                                          "	movq %rax, (%rcx)\n"
+                                          "	xorl %eax, %eax\n"
+                                          "	ret\n"
+                                          "node_guard_end:\n"
+                                          "node_guard_fault:\n"
+                                          "	movl $1, %eax\n"
+                                          "	ret\n"
+                                          ".popsection\n");
 
 typedef int guard_word(void *at, uint64_t operand, uint64_t compare, uint64_t *old);
 extern int guard_copy_wide(void *to, const void *from, size_t n) __asm__("guard_copy_wide");
@@ -244,8 +247,9 @@ static void choose(void)
 	if (__builtin_cpu_supports("avx2"))
 		wide_min = WIDE_MIN;
 }
-extern guard_word guard_add4 __asm__("guard_add4"), guard_add8 __asm__("guard_add8"), guard_or4 __asm__("guard_or4"),
-	guard_or8 __asm__("guard_or8"), guard_swap4 __asm__("guard_swap4"), guard_swap8 __asm__("guard_swap8"),
+extern guard_word guard_add4 __asm__("guard_add4"), guard_add8 __asm__("guard_add8"),
+	guard_or4 __asm__("guard_or4"), guard_or8 __asm__("guard_or8"),
+	guard_swap4 __asm__("guard_swap4"), guard_swap8 __asm__("guard_swap8"),
 	guard_cas4 __asm__("guard_cas4"), guard_cas8 __asm__("guard_cas8");
 
 static void on_fault(int number, siginfo_t *info, void *context)
@@ -304,15 +308,15 @@ static void choose(void)
 {
 }
 
-#define GUARDED(access)                  \
-	do {                             \
-		sigjmp_buf back;         \
-		if (sigsetjmp(back, 1))  \
-			return 1;        \
-		armed = &back;           \
-		access;                  \
-		armed = NULL;            \
-		return 0;                \
+#define GUARDED(access)                 \
+	do {                            \
+		sigjmp_buf back;        \
+		if (sigsetjmp(back, 1)) \
+			return 1;       \
+		armed = &back;          \
+		access;                 \
+		armed = NULL;           \
+		return 0;               \
 	} while (0)
 
 int node_guarded_copy(void *to, const void *from, size_t n)
@@ -338,19 +342,20 @@ int node_guarded_count(int32_t *at, int shared)
 	GUARDED(__atomic_add_fetch(at, 1, __ATOMIC_SEQ_CST));
 }
 
-#define RMW_OF(type)                                                                                          \
-	static uint64_t rmw_##type(int op, type *at, type operand, type compare)                              \
-	{                                                                                                     \
-		switch (op) {                                                                                 \
-		case NODE_ADD:                                                                           \
-			return __atomic_fetch_add(at, operand, __ATOMIC_SEQ_CST);                             \
-		case NODE_OR:                                                                            \
-			return __atomic_fetch_or(at, operand, __ATOMIC_SEQ_CST);                              \
-		case NODE_SWAP:                                                                                    \
-			return __atomic_exchange_n(at, operand, __ATOMIC_SEQ_CST);                            \
-		}                                                                                             \
-		__atomic_compare_exchange_n(at, &compare, operand, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);    \
-		return compare;                                                                               \
+#define RMW_OF(type)                                                                    \
+	static uint64_t rmw_##type(int op, type *at, type operand, type compare)        \
+	{                                                                               \
+		switch (op) {                                                           \
+		case NODE_ADD:                                                          \
+			return __atomic_fetch_add(at, operand, __ATOMIC_SEQ_CST);       \
+		case NODE_OR:                                                           \
+			return __atomic_fetch_or(at, operand, __ATOMIC_SEQ_CST);        \
+		case NODE_SWAP:                                                         \
+			return __atomic_exchange_n(at, operand, __ATOMIC_SEQ_CST);      \
+		}                                                                       \
+		__atomic_compare_exchange_n(at, &compare, operand, 0, __ATOMIC_SEQ_CST, \
+		                            __ATOMIC_SEQ_CST);                          \
+		return compare;                                                         \
 	}
 RMW_OF(uint32_t)
 RMW_OF(uint64_t)

@@ -1,9 +1,10 @@
 /*
- * guard.h - access to memory at addresses that a user or a peer named, which may be bad. A bad one costs a
- * signal, a good one nothing.
+ * guard.h - access to memory at addresses that a user or a peer named, which may be bad. A bad one
+ * costs a signal, a good one nothing.
  *
- * The functions return 0, or 1 if an address cannot be accessed; a part of the destination may have been written then. They may be used
- * by any thread at any time after node_guard_install. Source and destination do not overlap.
+ * The functions return 0, or 1 if an address cannot be accessed; a part of the destination may have
+ * been written then. They may be used by any thread at any time after node_guard_install. Source
+ * and destination do not overlap.
  */
 #ifndef NODE_GUARD_H
 #define NODE_GUARD_H
@@ -12,8 +13,9 @@
 #include <stdint.h>
 
 /*
- * Memory of this process at an address that came in a message, of 64 bits in every job: where addresses have 32, one that does not fit is
- * NULL, which no access survives, and not some other memory's.
+ * Memory of this process at an address that came in a message, of 64 bits in every job: where
+ * addresses have 32, one that does not fit is NULL, which no access survives, and not some other
+ * memory's.
  */
 static inline void *node_memory_at(uint64_t address)
 {
@@ -21,21 +23,23 @@ static inline void *node_memory_at(uint64_t address)
 }
 
 /*
- * What to tell of a range in which the calling thread's latest guarded access failed: the address that the
- * processor named, or, if that is not known, the range's first.
+ * What to tell of a range in which the calling thread's latest guarded access failed: the address
+ * that the processor named, or, if that is not known, the range's first.
  */
 uint64_t node_bad_address(uint64_t from, uint64_t n);
 
-/* Installs the handler for SIGSEGV and SIGBUS in front of those that there are, once in a process. */
+/* Installs the handler for SIGSEGV and SIGBUS in front of those that there are, once in a process.
+ */
 void node_guard_install(void);
 
 int node_guarded_copy(void *to, const void *from, size_t n);
 /* The same for few bytes: no faster way is looked for. */
 int node_guarded_copy_short(void *to, const void *from, size_t n);
-/* The same, but what is written does not push other things out of the cache: to memory that is too much for it, twice as fast. */
+/* The same, but what is written does not push other things out of the cache: to memory that is too
+ * much for it, twice as fast. */
 int node_guarded_stream(void *to, const void *from, size_t n);
-/* *at += 1, aligned; atomic against other writers if shared is not 0, always against readers. Release: who sees the counter sees what was
-   written before. */
+/* *at += 1, aligned; atomic against other writers if shared is not 0, always against readers.
+   Release: who sees the counter sees what was written before. */
 int node_guarded_count(int32_t *at, int shared);
 /* Operations on words. */
 #define NODE_ADD 0
@@ -43,7 +47,9 @@ int node_guarded_count(int32_t *at, int shared);
 #define NODE_SWAP 2
 #define NODE_CAS 3
 
-/* Atomic, on an aligned word of width 4 or 8; op is one of the above. *old is the value before, zero-extended. */
-int node_guarded_rmw(int op, int width, void *at, uint64_t operand, uint64_t compare, uint64_t *old);
+/* Atomic, on an aligned word of width 4 or 8; op is one of the above. *old is the value before,
+ * zero-extended. */
+int node_guarded_rmw(int op, int width, void *at, uint64_t operand, uint64_t compare,
+                     uint64_t *old);
 
 #endif

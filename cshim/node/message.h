@@ -2,9 +2,10 @@
  * message.h - the messages by which the node part itself moves data: puts, gets and operations on
  * words, as the origin writes them and the target serves them (serve.c). Private to the library.
  *
- * Little-endian, fixed widths, the same for every word size. A message's length stands in its head word
- * (segment.h). A notice is two words of the origin's owner for the target's: the target's owner gets
- * them once the data is in place (of a get: once it was read). The node part does not look at them.
+ * Little-endian, fixed widths, the same for every word size. A message's length stands in its head
+ * word (segment.h). A notice is two words of the origin's owner for the target's: the target's
+ * owner gets them once the data is in place (of a get: once it was read). The node part does not
+ * look at them.
  */
 #ifndef NODE_MESSAGE_H
 #define NODE_MESSAGE_H
@@ -12,14 +13,15 @@
 #include <stdint.h>
 
 /* Kinds, above the owner's. */
-#define NODE_PUT 32     /* node_put_header, data: a whole put */
-#define NODE_PART 33    /* node_part_header, data: of a put in parts, but the last */
-#define NODE_LAST 34    /* node_put_header with the address of this part, data */
-#define NODE_WRITTEN 35 /* node_copied_header: the origin has written the receiver's memory by itself */
-#define NODE_GET 36     /* node_get_header: answer with NODE_REPLY and the data */
-#define NODE_RMW 37     /* node_rmw_header: answer with NODE_REPLY */
-#define NODE_REPLY 38   /* node_reply_header, data of a get */
-#define NODE_READ 39    /* node_copied_header: the origin has read the receiver's memory by itself */
+#define NODE_PUT 32  /* node_put_header, data: a whole put */
+#define NODE_PART 33 /* node_part_header, data: of a put in parts, but the last */
+#define NODE_LAST 34 /* node_put_header with the address of this part, data */
+#define NODE_WRITTEN \
+	35          /* node_copied_header: the origin has written the receiver's memory by itself */
+#define NODE_GET 36 /* node_get_header: answer with NODE_REPLY and the data */
+#define NODE_RMW 37 /* node_rmw_header: answer with NODE_REPLY */
+#define NODE_REPLY 38 /* node_reply_header, data of a get */
+#define NODE_READ 39  /* node_copied_header: the origin has read the receiver's memory by itself */
 #define NODE_KIND_END 40
 
 typedef struct node_put_header {
@@ -47,7 +49,7 @@ typedef struct node_copied_header {
 typedef struct node_get_header {
 	uint64_t addr, n; /* at the target */
 	uint64_t notice[2];
-	uint64_t token;   /* the origin's; the answer repeats it */
+	uint64_t token; /* the origin's; the answer repeats it */
 } node_get_header;
 
 typedef struct node_rmw_header {
@@ -65,12 +67,14 @@ typedef struct node_rmw_header {
 
 typedef struct node_reply_header {
 	uint32_t token, state;
-	uint64_t value; /* of an operation on a word: before it, zero-extended; of a get: where in it the data belongs */
+	uint64_t value; /* of an operation on a word: before it, zero-extended; of a get: where in
+	                   it the data belongs */
 } node_reply_header;
 
 #ifndef __cplusplus
-_Static_assert(sizeof(node_put_header) == 24 && sizeof(node_part_header) == 16 && sizeof(node_copied_header) == 24 &&
-                       sizeof(node_get_header) == 40 && sizeof(node_rmw_header) == 32 && sizeof(node_reply_header) == 16,
+_Static_assert(sizeof(node_put_header) == 24 && sizeof(node_part_header) == 16 &&
+                       sizeof(node_copied_header) == 24 && sizeof(node_get_header) == 40 &&
+                       sizeof(node_rmw_header) == 32 && sizeof(node_reply_header) == 16,
                "headers have no holes and are whole units");
 #endif
 

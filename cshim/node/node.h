@@ -2,14 +2,15 @@
  * node.h - data between the tasks of one node: what one process keeps of its ends. Private to the
  * library.
  *
- * This part moves bytes: messages in rings and chunks (send.h, receive.h), puts of any length, gets and
- * operations on words (put.c, op.c, serve.c), copies straight between two processes (cma.c), and
- * whom to wake (arm.c). It knows neither LAPI nor DAT. Its owner is who has the node_link: a fast path in
- * C calls the inline functions, transport/shm calls the others for everything else. The owner's lock
- * covers all that is process-private; the segments' words are ordered as segment.h says.
+ * This part moves bytes: messages in rings and chunks (send.h, receive.h), puts of any length, gets
+ * and operations on words (put.c, op.c, serve.c), copies straight between two processes (cma.c),
+ * and whom to wake (arm.c). It knows neither LAPI nor DAT. Its owner is who has the node_link: a
+ * fast path in C calls the inline functions, transport/shm calls the others for everything else.
+ * The owner's lock covers all that is process-private; the segments' words are ordered as segment.h
+ * says.
  *
- * The structs are made by transport/shm off the Go heap, and read by Go through transport/layout: fixed
- * widths, addresses as integers.
+ * The structs are made by transport/shm off the Go heap, and read by Go through transport/layout:
+ * fixed widths, addresses as integers.
  */
 #ifndef NODE_NODE_H
 #define NODE_NODE_H
@@ -22,9 +23,10 @@
 #include "segment.h"
 
 #define NODE_RING_MASK (NODE_RING_SLOTS - 1)
-#define NODE_OPS 256                      /* gets and operations on words in flight at once, of a link */
-#define NODE_COPY_MAX (32u << 20)         /* bytes of one system call that copies between processes */
-/* Bounds the sleeps of a task that cannot order its peers (arm.h): longer than any processor keeps a store to itself. */
+#define NODE_OPS 256              /* gets and operations on words in flight at once, of a link */
+#define NODE_COPY_MAX (32u << 20) /* bytes of one system call that copies between processes */
+/* Bounds the sleeps of a task that cannot order its peers (arm.h): longer than any processor keeps
+ * a store to itself. */
 #define NODE_LOOK_AGAIN_NS 10000000
 #define NODE_LENGTH_MAX ((uint64_t)1 << 62) /* bytes of one operation */
 
@@ -33,7 +35,8 @@
 typedef struct node_sender {
 	uint64_t tail;     /* index of the next slot to write; slot = index % NODE_RING_SLOTS */
 	uint64_t consumed; /* last seen in the receiver's ring control, checked */
-	uint64_t continued[NODE_RING_SLOTS / 64]; /* bit: the slot was last written as a continuation */
+	uint64_t continued[NODE_RING_SLOTS /
+	                   64]; /* bit: the slot was last written as a continuation */
 	/* Messages that are sent without a progress call between them are a stream. */
 	uint64_t turn;     /* node_link.turn when the latest message was sent */
 	uint64_t streamed; /* index of the first slot since then */
@@ -48,28 +51,33 @@ typedef struct node_receiver {
 	uint8_t line[24];
 } node_receiver;
 
-/* Receivers publish consumed when so many bytes of chunks are free: the sender waits for them sooner
-   than for slots. */
+/* Receivers publish consumed when so many bytes of chunks are free: the sender waits for them
+   sooner than for slots. */
 #define NODE_CHUNK_PUBLISH (NODE_CHUNK_AREA_LEAST / 16)
 
 /* The sender's view of its chunk area. */
 typedef struct node_chunks {
-	uint64_t tail; /* number of the next unit to write; its place is that modulo node_link.chunk_units */
-	/* By place: the unit is in use until consumed is so far. Never less than an older unit's. */
+	uint64_t tail; /* number of the next unit to write; its place is that modulo
+	                  node_link.chunk_units */
+	/* By place: the unit is in use until consumed is so far. Never less than an older unit's.
+	 */
 	uint64_t until[NODE_CHUNK_UNITS];
 	uint8_t line[56];
 } node_chunks;
 
 /* closed: why the fast path must not send to a peer; who has a reason sets its bit */
-#define NODE_CLOSED_LINK 1u  /* the link: not connected, gone, or a new epoch is not announced yet */
+#define NODE_CLOSED_LINK 1u  /* the link: not connected, gone, or a new epoch is not announced yet \
+	                      */
 #define NODE_CLOSED_OWNER 2u /* the owner: messages wait for room, the task is dead or purged */
-#define NODE_CLOSED_QUEUE 4u /* the link: operations wait for room, which others must not overtake */
+#define NODE_CLOSED_QUEUE \
+	4u /* the link: operations wait for room, which others must not overtake */
 
 /* This process's end of both rings between it and one task of the node. */
 typedef struct node_peer {
 	node_sender sender;
 	node_receiver receiver;
-	/* Addresses in this process, constant while connected: the peer's segment, and what lies in this task's. */
+	/* Addresses in this process, constant while connected: the peer's segment, and what lies in
+	 * this task's. */
 	uint64_t out_head;    /* node_segment_head */
 	uint64_t out_control; /* node_ring_control */
 	uint64_t out_slots;   /* node_slot[NODE_RING_SLOTS] */
@@ -78,20 +86,25 @@ typedef struct node_peer {
 	uint64_t in_slots;
 	uint64_t in_chunks;
 	int32_t task;
-	int32_t bell;        /* eventfd that wakes the peer */
-	uint32_t closed;     /* NODE_CLOSED_ bits; 0: the fast path may send */
-	uint32_t stopped;    /* by the link: the fast path must not receive */
-	uint32_t active;     /* the ring is on the list of those that are looked at */
-	uint32_t fenced;     /* constant while connected: the peer cannot call membarrier, senders need a barrier of their own */
-	uint32_t direct;     /* by the link: cross-memory attach reaches the peer */
-	uint32_t put_failed; /* an address of the put whose parts are coming in was bad: its last part gives no notice */
-	uint32_t chunk_area; /* constant: bytes of a chunk area, NODE_CHUNK_AREA or _LEAST by the number of rings */
+	int32_t bell;     /* eventfd that wakes the peer */
+	uint32_t closed;  /* NODE_CLOSED_ bits; 0: the fast path may send */
+	uint32_t stopped; /* by the link: the fast path must not receive */
+	uint32_t active;  /* the ring is on the list of those that are looked at */
+	uint32_t fenced;  /* constant while connected: the peer cannot call membarrier, senders need
+	                     a barrier of their own */
+	uint32_t direct;  /* by the link: cross-memory attach reaches the peer */
+	uint32_t put_failed; /* an address of the put whose parts are coming in was bad: its last
+	                        part gives no notice */
+	uint32_t chunk_area; /* constant: bytes of a chunk area, NODE_CHUNK_AREA or _LEAST by the
+	                        number of rings */
 	uint32_t blocked;    /* there was no room since this task last saw some */
 	int32_t pid;         /* of the peer, for copies between processes */
 	uint32_t flushing;   /* by the link: a flush waits for the peer */
-	uint64_t unsaid;     /* bytes that single-copy gets have read of the peer, and it has not been told of */
-	uint32_t stalled;    /* by the link: the message at the head was refused and waits for others that were */
-	uint32_t owner[3];   /* the owner's; the node part does not look at it */
+	uint64_t unsaid;   /* bytes that single-copy gets have read of the peer, and it has not been
+	                      told of */
+	uint32_t stalled;  /* by the link: the message at the head was refused and waits for others
+	                      that were */
+	uint32_t owner[3]; /* the owner's; the node part does not look at it */
 	node_chunks chunks;
 } node_peer;
 
@@ -102,36 +115,38 @@ typedef struct node_peer {
 
 /* A get or an operation on a word that waits for its answer. */
 typedef struct node_op {
-	uint32_t token;     /* index | how often the place was used << 8: a late answer finds nothing */
+	uint32_t token; /* index | how often the place was used << 8: a late answer finds nothing */
 	uint8_t kind;
-	uint8_t width;      /* of an operation on a word: 4 or 8 bytes */
-	uint8_t by;         /* who issued it, below */
-	uint8_t note;       /* the issuer's */
+	uint8_t width; /* of an operation on a word: 4 or 8 bytes */
+	uint8_t by;    /* who issued it, below */
+	uint8_t note;  /* the issuer's */
 	int32_t task;
-	uint32_t next; /* index, while free */
-	uint64_t local;     /* address where the data of a get goes */
-	uint64_t n;         /* bytes of a get */
-	uint64_t tag[4];    /* the issuer's */
+	uint32_t next;   /* index, while free */
+	uint64_t local;  /* address where the data of a get goes */
+	uint64_t n;      /* bytes of a get */
+	uint64_t tag[4]; /* the issuer's */
 } node_op;
 
 #define NODE_BY_LINK 0  /* transport/shm: only it takes the answer */
 #define NODE_BY_OWNER 1 /* the owner's fast path: only it takes the answer */
 
-/* What serving a message, or a step of receiving, has brought: result is NODE_NONE … of receive.h and serve.h. */
+/* What serving a message, or a step of receiving, has brought: result is NODE_NONE … of receive.h
+ * and serve.h. */
 typedef struct node_event {
-	uint32_t kind;        /* of the message */
-	uint32_t token;       /* of a request */
-	uint64_t slots;       /* of the message */
+	uint32_t kind;         /* of the message */
+	uint32_t token;        /* of a request */
+	uint64_t slots;        /* of the message */
 	uint64_t header, data; /* bytes */
-	uint64_t body, bytes; /* addresses of header and data */
-	uint64_t addr;        /* of a request, or the bad one of a fault */
-	uint64_t n;           /* bytes moved, or asked for */
+	uint64_t body, bytes;  /* addresses of header and data */
+	uint64_t addr;         /* of a request, or the bad one of a fault */
+	uint64_t n;            /* bytes moved, or asked for */
 	uint64_t notice[2];
-	uint64_t value;       /* of an operation on a word: before it */
+	uint64_t value; /* of an operation on a word: before it */
 	uint64_t operand, compare;
-	uint8_t op, width;    /* of a request, or the kind of the operation that is over */
+	uint8_t op, width; /* of a request, or the kind of the operation that is over */
 	uint16_t zero;
-	uint32_t done;        /* index of the operation that is over; its place holds all but its kind until it is taken again */
+	uint32_t done; /* index of the operation that is over; its place holds all but its kind
+	                  until it is taken again */
 } node_event;
 
 /* All ends of one link. */
@@ -141,16 +156,20 @@ typedef struct node_link {
 	uint32_t rings;
 	uint32_t own_ring; /* where this task's messages go in each segment */
 	uint32_t num_active;
-	uint32_t first;    /* where in active the next progress call begins */
+	uint32_t first;                 /* where in active the next progress call begins */
 	uint8_t active[NODE_MAX_RINGS]; /* rings that are looked at in each progress call */
 	/* What went over the link: messages, copies, bytes of data; and what no peer sends. */
 	uint64_t packets_sent, data_sent, packets_received, data_received, ghosts;
-	uint32_t chunk_of[NODE_CHUNK_CLASSES]; /* constant: bytes of the chunks in which 2^i bytes or more go, less than twice that */
-	uint64_t cookie;      /* also in the segment's head, to prove that cross-memory attach reaches this memory */
-	uint64_t scratch;     /* for that proof */
-	uint64_t chunk_units; /* constant: so many units of each area this task's messages use: a power of two */
+	uint32_t chunk_of[NODE_CHUNK_CLASSES]; /* constant: bytes of the chunks in which 2^i bytes
+	                                          or more go, less than twice that */
+	uint64_t cookie;  /* also in the segment's head, to prove that cross-memory attach reaches
+	                     this memory */
+	uint64_t scratch; /* for that proof */
+	uint64_t chunk_units; /* constant: so many units of each area this task's messages use: a
+	                         power of two */
 	uint64_t sleeps;      /* times that this task was armed: the number of the sleep */
-	uint32_t fencing;     /* constant: the peers need no barrier of their own, this task calls membarrier for them */
+	uint32_t fencing;     /* constant: the peers need no barrier of their own, this task calls
+	                         membarrier for them */
 	uint32_t unordered;   /* and the kernel refuses that now */
 	uint32_t ops;         /* how many of op are in flight */
 	uint32_t free_op;     /* index of the first free op; NODE_OPS: none */
@@ -166,8 +185,10 @@ typedef struct node_link {
 } node_link;
 
 #ifndef __cplusplus
-_Static_assert(sizeof(node_sender) == 64 && sizeof(node_receiver) == 64 && sizeof(node_op) == 64, "one line each");
-_Static_assert(sizeof(node_chunks) % 64 == 0 && sizeof(node_peer) % 64 == 0 && offsetof(node_link, barrier) % 64 == 0 &&
+_Static_assert(sizeof(node_sender) == 64 && sizeof(node_receiver) == 64 && sizeof(node_op) == 64,
+               "one line each");
+_Static_assert(sizeof(node_chunks) % 64 == 0 && sizeof(node_peer) % 64 == 0 &&
+                       offsetof(node_link, barrier) % 64 == 0 &&
                        offsetof(node_link, peer) % 64 == 0,
                "whole lines");
 #endif

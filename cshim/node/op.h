@@ -1,10 +1,10 @@
 /*
- * op.h - gets and operations on words of this task: request, table of those in flight, answer. Under the
- * owner's lock.
+ * op.h - gets and operations on words of this task: request, table of those in flight, answer.
+ * Under the owner's lock.
  *
- * An operation in flight has a place in node_link.op. Its token comes back with the answer. A place is
- * used again under another token, so a late answer, or one of a task that was given up, finds nothing.
- * Who issued an operation (node_op.by) also takes its answer.
+ * An operation in flight has a place in node_link.op. Its token comes back with the answer. A place
+ * is used again under another token, so a late answer, or one of a task that was given up, finds
+ * nothing. Who issued an operation (node_op.by) also takes its answer.
  */
 #ifndef NODE_OP_H
 #define NODE_OP_H
@@ -24,7 +24,8 @@ static inline void node_op_free(node_link *link, node_op *op)
 }
 
 /* A place for an operation on a peer; there must be one. */
-static inline node_op *node_op_take(node_link *link, const node_peer *peer, uint8_t kind, uint8_t by)
+static inline node_op *node_op_take(node_link *link, const node_peer *peer, uint8_t kind,
+                                    uint8_t by)
 {
 	node_op *op = &link->op[link->free_op];
 
@@ -46,11 +47,11 @@ static inline node_op *node_op_sent(node_link *link, node_op *op, int rc)
 }
 
 /*
- * Asks for n bytes, some, at addr of the peer, to be put at local. The operation, whose tags are the
- * caller's to fill, or NULL: there is no room, or the peer has left, and nothing was done.
+ * Asks for n bytes, some, at addr of the peer, to be put at local. The operation, whose tags are
+ * the caller's to fill, or NULL: there is no room, or the peer has left, and nothing was done.
  */
-static inline node_op *node_get(node_link *link, node_peer *peer, uint8_t by, uint64_t addr, uint64_t local, uint64_t n,
-                                uint64_t notice0, uint64_t notice1)
+static inline node_op *node_get(node_link *link, node_peer *peer, uint8_t by, uint64_t addr,
+                                uint64_t local, uint64_t n, uint64_t notice0, uint64_t notice1)
 {
 	node_get_header *header;
 	node_op *op;
@@ -69,8 +70,8 @@ static inline node_op *node_get(node_link *link, node_peer *peer, uint8_t by, ui
 }
 
 /* Likewise for an operation (NODE_ADD …) on a word of width 4 or 8 bytes at addr of the peer. */
-static inline node_op *node_rmw(node_link *link, node_peer *peer, uint8_t by, uint32_t operation, uint32_t width, uint64_t addr,
-                                uint64_t operand, uint64_t compare)
+static inline node_op *node_rmw(node_link *link, node_peer *peer, uint8_t by, uint32_t operation,
+                                uint32_t width, uint64_t addr, uint64_t operand, uint64_t compare)
 {
 	node_rmw_header *header;
 	node_op *op;
@@ -89,8 +90,10 @@ static inline node_op *node_rmw(node_link *link, node_peer *peer, uint8_t by, ui
 	return node_op_sent(link, op, node_short_end(link, peer, NODE_RMW, sizeof(*header), 0));
 }
 
-/* The operation that an answer at the head of peer's ring ends or goes on with; NULL: nobody waits for it. */
-static inline node_op *node_op_of(node_link *link, const node_peer *peer, const node_arrival *arrival)
+/* The operation that an answer at the head of peer's ring ends or goes on with; NULL: nobody waits
+ * for it. */
+static inline node_op *node_op_of(node_link *link, const node_peer *peer,
+                                  const node_arrival *arrival)
 {
 	uint64_t first;
 	node_op *op;
@@ -99,7 +102,9 @@ static inline node_op *node_op_of(node_link *link, const node_peer *peer, const 
 		return NULL;
 	node_take_header(&first, arrival->body, sizeof(first));
 	op = &link->op[(uint32_t)first % NODE_OPS];
-	return op->kind != NODE_OP_FREE && op->token == (uint32_t)first && op->task == peer->task ? op : NULL;
+	return op->kind != NODE_OP_FREE && op->token == (uint32_t)first && op->task == peer->task
+	               ? op
+	               : NULL;
 }
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * put.c - puts in messages. What does not fit slots goes in parts, through chunks, so that both ends copy
- * at once. As long as the other end consumes the sender stays with it.
+ * put.c - puts in messages. What does not fit slots goes in parts, through chunks, so that both
+ * ends copy at once. As long as the other end consumes the sender stays with it.
  */
 #include "put.h"
 
@@ -9,7 +9,8 @@
 static int send_part(node_link *link, node_peer *peer, const node_transfer *put, uint64_t step)
 {
 	uint64_t huge = put->n >= NODE_HUGE_MIN ? NODE_PART_HUGE : 0;
-	node_part_header part = {put->remote + put->at, huge | (put->at == 0 ? NODE_PART_FIRST : 0)};
+	node_part_header part = {put->remote + put->at,
+	                         huge | (put->at == 0 ? NODE_PART_FIRST : 0)};
 
 	return node_send(link, peer, NODE_PART, &part, sizeof(part), put->local + put->at, step);
 }
@@ -28,7 +29,8 @@ int node_put(node_link *link, node_peer *peer, node_transfer *put)
 	last.addr = put->remote + put->at;
 	last.notice[0] = put->notice[0];
 	last.notice[1] = put->notice[1];
-	rc = node_send(link, peer, put->at ? NODE_LAST : NODE_PUT, &last, sizeof(last), put->local + put->at, put->n - put->at);
+	rc = node_send(link, peer, put->at ? NODE_LAST : NODE_PUT, &last, sizeof(last),
+	               put->local + put->at, put->n - put->at);
 	if (rc == NODE_SENT)
 		put->at = put->n;
 	return rc;

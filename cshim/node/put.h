@@ -5,7 +5,8 @@
 #include "guard.h"
 #include "send.h"
 
-/* A transfer between memory of this task and of a peer's. at moves on; a transfer that found no room goes on with another call. */
+/* A transfer between memory of this task and of a peer's. at moves on; a transfer that found no
+ * room goes on with another call. */
 typedef struct node_transfer {
 	uint64_t local, remote; /* addresses */
 	uint64_t n;             /* bytes */
@@ -19,8 +20,8 @@ typedef struct node_transfer {
 
 /* A put of at most NODE_PUT_SHORT bytes, in one slot: NODE_SENT, or why nothing was done. */
 #define NODE_PUT_SHORT (NODE_ONE_SLOT - sizeof(node_put_header))
-static inline int node_put_short(node_link *link, node_peer *peer, uint64_t remote, uint64_t local, uint64_t n, uint64_t notice0,
-                                 uint64_t notice1)
+static inline int node_put_short(node_link *link, node_peer *peer, uint64_t remote, uint64_t local,
+                                 uint64_t n, uint64_t notice0, uint64_t notice1)
 {
 	node_put_header *header = node_short_begin(peer);
 
@@ -34,12 +35,14 @@ static inline int node_put_short(node_link *link, node_peer *peer, uint64_t remo
 	return node_short_end(link, peer, NODE_PUT, sizeof(*header), n);
 }
 
-/* A put in messages: whole, or in parts through chunks so that both ends copy at once. NODE_SENT: all went. */
+/* A put in messages: whole, or in parts through chunks so that both ends copy at once. NODE_SENT:
+ * all went. */
 int node_put(node_link *link, node_peer *peer, node_transfer *put);
 
 /*
- * cma.c: single-copy transfers (cross-memory attach): to the peer, or from it. The notice follows by a
- * message; for that alone at may be n and the result NODE_BUSY. A transfer without bytes is a notice alone.
+ * cma.c: single-copy transfers (cross-memory attach): to the peer, or from it. The notice follows
+ * by a message; for that alone at may be n and the result NODE_BUSY. A transfer without bytes is a
+ * notice alone.
  */
 int node_copy_to(node_link *link, node_peer *peer, node_transfer *transfer);
 int node_copy_from(node_link *link, node_peer *peer, node_transfer *transfer);
@@ -52,12 +55,13 @@ typedef struct node_range {
 } node_range;
 
 /*
- * Moves the bytes of one list of ranges to another, up to what the kernel does in one call: *moved bytes.
- * Neither list is empty, both have at most NODE_RANGES_MAX. read: from the peer's memory to this process's.
+ * Moves the bytes of one list of ranges to another, up to what the kernel does in one call: *moved
+ * bytes. Neither list is empty, both have at most NODE_RANGES_MAX. read: from the peer's memory to
+ * this process's.
  */
 #define NODE_RANGES_MAX 1024
-int node_copy_ranges(node_link *link, node_peer *peer, int read, const node_range *local, uint32_t locals, const node_range *remote,
-                     uint32_t remotes, uint64_t *moved);
+int node_copy_ranges(node_link *link, node_peer *peer, int read, const node_range *local,
+                     uint32_t locals, const node_range *remote, uint32_t remotes, uint64_t *moved);
 /* 1 if cross-memory attach reaches the process that says it has cookie at addr. */
 int node_probe(node_link *link, const node_peer *peer, uint64_t addr, uint64_t cookie);
 

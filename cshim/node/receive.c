@@ -1,7 +1,8 @@
 /* receive.c - giving slots back to the sender. */
 #include "receive.h"
 
-/* Between a store that the sender waits for and the look whether it does: its membarrier, or a barrier here, orders the two. */
+/* Between a store that the sender waits for and the look whether it does: its membarrier, or a
+ * barrier here, orders the two. */
 static void order(const node_peer *peer)
 {
 	node_membarrier_light();
@@ -15,7 +16,8 @@ void node_wake_waiting(node_peer *peer)
 
 	order(peer);
 	if (__builtin_expect(__atomic_load_n(&control->waiting, __ATOMIC_RELAXED) != 0, 0)) {
-		/* Before the look at armed, even one that finds the sender awake: else it could undo what the sender stores before it sleeps again. */
+		/* Before the look at armed, even one that finds the sender awake: else it could
+		 * undo what the sender stores before it sleeps again. */
 		__atomic_store_n(&control->waiting, 0, __ATOMIC_SEQ_CST);
 		node_ring_bell(peer);
 	}
@@ -26,6 +28,7 @@ void node_publish_consumed(node_peer *peer)
 	peer->receiver.published = peer->receiver.head;
 	peer->receiver.chunked = 0;
 	/* release: the slots were read */
-	__atomic_store_n(&node_control(peer->in_control)->consumed, peer->receiver.head, __ATOMIC_RELEASE);
+	__atomic_store_n(&node_control(peer->in_control)->consumed, peer->receiver.head,
+	                 __ATOMIC_RELEASE);
 	node_wake_waiting(peer);
 }

@@ -1,8 +1,8 @@
 /*
  * receive.h - taking messages out of a ring. All under the owner's lock.
  *
- * node_next finds the message at the head of a ring, node_advance takes it out. In between it is the
- * caller's to read. Only what node_next has checked may be believed.
+ * node_next finds the message at the head of a ring, node_advance takes it out. In between it is
+ * the caller's to read. Only what node_next has checked may be believed.
  */
 #ifndef NODE_RECEIVE_H
 #define NODE_RECEIVE_H
@@ -19,14 +19,15 @@ typedef struct node_arrival {
 } node_arrival;
 
 /* What node_next says. */
-#define NODE_NONE 0    /* nothing is there */
-#define NODE_SOME 1    /* a message */
-#define NODE_CANNOT 2  /* what no peer writes */
+#define NODE_NONE 0   /* nothing is there */
+#define NODE_SOME 1   /* a message */
+#define NODE_CANNOT 2 /* what no peer writes */
 
 /* consumed is published each quarter ring: each message would halve the rate. */
 #define NODE_PUBLISH_SLOTS (NODE_RING_SLOTS / 4)
 
-/* chunk.c: finds the data of a message in a slot. 1 if it lies within the area. arrival has what the head word says, and body. */
+/* chunk.c: finds the data of a message in a slot. 1 if it lies within the area. arrival has what
+ * the head word says, and body. */
 int node_chunk_arrived(const node_peer *peer, node_slot *slot, node_arrival *arrival);
 
 /* receive.c: what was read is free; wakes the sender if it waits for that. */
@@ -37,13 +38,15 @@ void node_wake_waiting(node_peer *peer);
 /* 1 if a ring seems to hold a message. Relaxed: node_next loads it again, with acquire. */
 static inline int node_holds(const node_peer *peer)
 {
-	uint64_t word = __atomic_load_n(&node_slot_at(peer->in_slots, peer->receiver.head)->head, __ATOMIC_RELAXED);
+	uint64_t word = __atomic_load_n(&node_slot_at(peer->in_slots, peer->receiver.head)->head,
+	                                __ATOMIC_RELAXED);
 
 	return (uint32_t)word == ((uint32_t)peer->receiver.head | NODE_SEQUENCE_VALID);
 }
 
 /* Finds what a head word says, other than padding. 1 if that fits where it is. */
-static inline int node_examine(const node_peer *peer, node_slot *slot, uint64_t word, uint64_t position, node_arrival *arrival)
+static inline int node_examine(const node_peer *peer, node_slot *slot, uint64_t word,
+                               uint64_t position, node_arrival *arrival)
 {
 	arrival->kind = word >> 32 & 0xff;
 	arrival->header = (word >> 40 & 0xff) * NODE_HEADER_UNIT;
@@ -57,13 +60,15 @@ static inline int node_examine(const node_peer *peer, node_slot *slot, uint64_t 
 		}
 		arrival->slots = node_slots_of(sizeof(node_place) + arrival->header);
 		arrival->kind &= ~(uint32_t)NODE_KIND_CHUNK;
-		return position + arrival->slots <= NODE_RING_SLOTS && node_chunk_arrived(peer, slot, arrival);
+		return position + arrival->slots <= NODE_RING_SLOTS &&
+		       node_chunk_arrived(peer, slot, arrival);
 	}
 	arrival->slots = node_slots_of(arrival->header + arrival->data);
 	return arrival->slots <= NODE_MESSAGE_SLOTS && position + arrival->slots <= NODE_RING_SLOTS;
 }
 
-/* Finds the message at the head of a ring: NODE_NONE, NODE_SOME or NODE_CANNOT. Padding is passed over. */
+/* Finds the message at the head of a ring: NODE_NONE, NODE_SOME or NODE_CANNOT. Padding is passed
+ * over. */
 static inline int node_next(node_peer *peer, node_arrival *arrival)
 {
 	node_receiver *receiver = &peer->receiver;
@@ -71,7 +76,8 @@ static inline int node_next(node_peer *peer, node_arrival *arrival)
 	for (;;) {
 		uint64_t position = receiver->head & NODE_RING_MASK;
 		node_slot *slot = node_slot_at(peer->in_slots, position);
-		/* acquire: pairs with the store in node_publish; what is read of the message was written before it */
+		/* acquire: pairs with the store in node_publish; what is read of the message was
+		 * written before it */
 		uint64_t word = __atomic_load_n(&slot->head, __ATOMIC_ACQUIRE);
 
 		if ((uint32_t)word != ((uint32_t)receiver->head | NODE_SEQUENCE_VALID))
@@ -86,7 +92,8 @@ static inline int node_next(node_peer *peer, node_arrival *arrival)
 	}
 }
 
-/* A message was taken: gives its slots, and those before, back as soon as they are worth a line's way. */
+/* A message was taken: gives its slots, and those before, back as soon as they are worth a line's
+ * way. */
 static inline void node_advance(node_peer *peer, const node_arrival *arrival)
 {
 	node_receiver *receiver = &peer->receiver;
@@ -94,7 +101,8 @@ static inline void node_advance(node_peer *peer, const node_arrival *arrival)
 	receiver->head += arrival->slots;
 	if (arrival->data > NODE_INLINE_MAX)
 		receiver->chunked += arrival->data;
-	if (receiver->head - receiver->published >= NODE_PUBLISH_SLOTS || receiver->chunked >= NODE_CHUNK_PUBLISH)
+	if (receiver->head - receiver->published >= NODE_PUBLISH_SLOTS ||
+	    receiver->chunked >= NODE_CHUNK_PUBLISH)
 		node_publish_consumed(peer);
 }
 
@@ -106,8 +114,8 @@ static inline void node_count_received(node_link *link, uint64_t data)
 }
 
 /*
- * Copies a header of n bytes, one to five whole words, out of a message once and for all: what a peer
- * changes meanwhile, nobody looks at again.
+ * Copies a header of n bytes, one to five whole words, out of a message once and for all: what a
+ * peer changes meanwhile, nobody looks at again.
  */
 static inline void node_take_header(void *to, const unsigned char *body, size_t n)
 {
@@ -134,14 +142,16 @@ static inline void node_take_header(void *to, const unsigned char *body, size_t 
 void node_activate(node_link *link, uint32_t ring);
 void node_deactivate(node_link *link, uint32_t ring);
 /* Activates the cold rings whose senders say that there is a message; now and then takes rings that
-   were silent for long out of the list, so that they cost nothing. Part of each progress call of the link. */
+   were silent for long out of the list, so that they cost nothing. Part of each progress call of
+   the link. */
 void node_look_around(node_link *link);
 /* 1 if the sender of a cold ring says that there is a message. */
 static inline int node_some_pending(const node_link *link)
 {
 	const node_segment_head *own = node_head(link->own_head);
 
-	return (__atomic_load_n(&own->pending[0], __ATOMIC_RELAXED) | __atomic_load_n(&own->pending[1], __ATOMIC_RELAXED)) != 0;
+	return (__atomic_load_n(&own->pending[0], __ATOMIC_RELAXED) |
+	        __atomic_load_n(&own->pending[1], __ATOMIC_RELAXED)) != 0;
 }
 
 #endif

@@ -9,26 +9,26 @@
  *	     | chunk area of sender 0 | ...
  *
  * The layout is the same for every word size and architecture (little-endian): fixed widths, no
- * pointers. Whoever writes a word that another process reads says below what orders it. Nobody trusts
- * what it reads here: every value is range-checked. What a process must rely on it keeps in its private
- * structs (node.h).
+ * pointers. Whoever writes a word that another process reads says below what orders it. Nobody
+ *trusts what it reads here: every value is range-checked. What a process must rely on it keeps in
+ *its private structs (node.h).
  *
  * A message takes one slot or several consecutive ones: the head word, the header (a multiple of 8
  * bytes), the data. It never wraps: one that does not fit before the ring's end is preceded by
  * padding. The receiver knows a new message by the sequence in the head word of the next slot. That
  * slot may hold bytes of a longer message of the previous round, which might look like anything.
- * Therefore the sender remembers the slots it used as continuations, and clears the head word of such
- * a slot before it publishes the message in front of it.
+ * Therefore the sender remembers the slots it used as continuations, and clears the head word of
+ *such a slot before it publishes the message in front of it.
  *
- * Data that is too long for slots lies in the sender's chunk area. Then NODE_KIND_CHUNK is set in the
- * message's kind, the head word says 0 bytes of data, and the 8 bytes behind it say where the data
- * lies and how much it is. The sender fills the area in order, in units, each chunk in one piece. A
- * unit is free again when consumed passes the message that used it. So chunks need no words of their
- * own, and both ends copy at once: a pipeline.
+ * Data that is too long for slots lies in the sender's chunk area. Then NODE_KIND_CHUNK is set in
+ *the message's kind, the head word says 0 bytes of data, and the 8 bytes behind it say where the
+ *data lies and how much it is. The sender fills the area in order, in units, each chunk in one
+ *piece. A unit is free again when consumed passes the message that used it. So chunks need no words
+ *of their own, and both ends copy at once: a pipeline.
  *
  * Sleeping, cold rings and waiting for room each are a pair "store mine, then read yours" on both
- * sides. The side that runs often has a plain store and a plain load. The side that is about to sleep
- * calls membarrier between the two (arm.c). So at least one side sees the other's store and no
+ * sides. The side that runs often has a plain store and a plain load. The side that is about to
+ *sleep calls membarrier between the two (arm.c). So at least one side sees the other's store and no
  * wake-up is lost. cshim/model has these rules for a checker.
  */
 #ifndef NODE_SEGMENT_H
@@ -40,10 +40,12 @@
 
 #define NODE_SEGMENT_MAGIC 0x315F6D68736C4150u /* bytes "PAlshm_1" */
 #define NODE_SEGMENT_VERSION 6
-#define NODE_MAX_RINGS 128    /* tasks of one node: MAX_SHM_TASKS of the LAPI guide's Appendix F */
-#define NODE_SLOT_SIZE 64     /* one cache line */
-#define NODE_RING_SLOTS 256   /* 16 KiB: rings of 64 slots halve the message rate, 1024 gain nothing */
-#define NODE_MESSAGE_SLOTS 40 /* the longest message in slots: NODE_INLINE_MAX of data and any header */
+#define NODE_MAX_RINGS 128 /* tasks of one node: MAX_SHM_TASKS of the LAPI guide's Appendix F */
+#define NODE_SLOT_SIZE 64  /* one cache line */
+#define NODE_RING_SLOTS \
+	256 /* 16 KiB: rings of 64 slots halve the message rate, 1024 gain nothing */
+#define NODE_MESSAGE_SLOTS \
+	40 /* the longest message in slots: NODE_INLINE_MAX of data and any header */
 /* Longer data goes in a chunk: a long message in slots leaves little of the ring to others. */
 #define NODE_INLINE_MAX 512
 #define NODE_PAGE 4096
@@ -54,17 +56,18 @@
 /* Of an area, 1 MiB, where few tasks share the node's memory; a sender may use less of it. */
 #define NODE_CHUNK_UNITS 256
 #define NODE_CHUNK_AREA (NODE_CHUNK_UNIT * NODE_CHUNK_UNITS)
-#define NODE_CHUNK_AREA_RINGS 4            /* with more rings than this, */
-#define NODE_CHUNK_AREA_LEAST (256 << 10)  /* so much */
-#define NODE_CHUNK_MAX (17 * NODE_CHUNK_UNIT) /* header and data of the longest message: 64 KiB and any header */
-#define NODE_CHUNK_CLASSES 32              /* of lengths, by powers of two */
+#define NODE_CHUNK_AREA_RINGS 4           /* with more rings than this, */
+#define NODE_CHUNK_AREA_LEAST (256 << 10) /* so much */
+#define NODE_CHUNK_MAX \
+	(17 * NODE_CHUNK_UNIT) /* header and data of the longest message: 64 KiB and any header */
+#define NODE_CHUNK_CLASSES 32  /* of lengths, by powers of two */
 
 /*
- * armed. Asleep, or about to look once more and sleep: NODE_ASLEEP, with the number of the sleep above
- * it. Whoever has news writes the bell. Then it changes that very number to NODE_AWAKE, so that others
- * need not ring. In this order one that stops between the two keeps nobody else's news from the
- * sleeper. By the number one that comes late takes no sleep for which it has not rung. (A bell too many
- * only makes the owner look once more.)
+ * armed. Asleep, or about to look once more and sleep: NODE_ASLEEP, with the number of the sleep
+ * above it. Whoever has news writes the bell. Then it changes that very number to NODE_AWAKE, so
+ * that others need not ring. In this order one that stops between the two keeps nobody else's news
+ * from the sleeper. By the number one that comes late takes no sleep for which it has not rung. (A
+ * bell too many only makes the owner look once more.)
  */
 #define NODE_AWAKE 0
 #define NODE_ASLEEP 1 /* a bit */
@@ -72,12 +75,17 @@
 #define NODE_SLEEP 4  /* the number's unit */
 
 /* head word of a message: sequence | kind << 32 | header units << 40 | data bytes << 48 */
-#define NODE_SEQUENCE_VALID 0x80000000u /* sequence = slot index | this; so a cleared word is never valid */
+#define NODE_SEQUENCE_VALID \
+	0x80000000u /* sequence = slot index | this; so a cleared word is never valid */
 #define NODE_HEADER_UNIT 8
-/* Kinds: 1 to NODE_KIND_MAX are the owner's messages (transport.MsgID), then those of message.h, and: */
+/* Kinds: 1 to NODE_KIND_MAX are the owner's messages (transport.MsgID), then those of message.h,
+ * and: */
 #define NODE_KIND_MAX 31
-#define NODE_KIND_CHUNK 0x80  /* or'd to one of those: the data lies in the chunk area, node_place precedes the header */
-#define NODE_KIND_RENEWED 254 /* the sender has disconnected and begins anew: a new epoch (transport/shm) */
+#define NODE_KIND_CHUNK                                                                        \
+	0x80 /* or'd to one of those: the data lies in the chunk area, node_place precedes the \
+	        header */
+#define NODE_KIND_RENEWED \
+	254 /* the sender has disconnected and begins anew: a new epoch (transport/shm) */
 #define NODE_KIND_PADDING 255 /* skip to the ring's end */
 
 typedef struct node_place {
@@ -86,21 +94,25 @@ typedef struct node_place {
 } node_place;
 
 typedef struct node_slot {
-	uint64_t head; /* stored last, as one word: publishes the message (release; pairs with node_next) */
+	uint64_t head; /* stored last, as one word: publishes the message (release; pairs with
+	                  node_next) */
 	uint8_t bytes[NODE_SLOT_SIZE - 8];
 } node_slot;
 
-/* One for each sender, in the receiver's segment. Three lines that never move together, and one unused
-   so that the adjacent-line prefetcher does not tie them to the next ring's. */
+/* One for each sender, in the receiver's segment. Three lines that never move together, and one
+   unused so that the adjacent-line prefetcher does not tie them to the next ring's. */
 typedef struct node_ring_control {
 	/* Written by the receiver at the end of each batch and each quarter ring. */
-	uint64_t consumed; /* slots before this index are free (release; the receiver has finished reading) */
-	/* 1 + index of the oldest refused message that was not accepted since, 0: none. Stored before the
-	   consumed that passes it. A message is accepted if consumed is past it and held is 0 or past it. */
+	uint64_t consumed; /* slots before this index are free (release; the receiver has finished
+	                      reading) */
+	/* 1 + index of the oldest refused message that was not accepted since, 0: none. Stored
+	   before the consumed that passes it. A message is accepted if consumed is past it and held
+	   is 0 or past it. */
 	uint64_t held;
 	uint8_t line0[48];
 	/* Written by the receiver, rarely. */
-	uint32_t cold; /* 1: the receiver does not look at this ring unless its bit in pending is set */
+	uint32_t cold; /* 1: the receiver does not look at this ring unless its bit in pending is
+	                  set */
 	uint8_t line1[60];
 	/* Set by the sender before it sleeps, taken by the receiver. */
 	uint32_t waiting; /* 1: wake the sender when consumed or held changes */
@@ -108,8 +120,8 @@ typedef struct node_ring_control {
 	uint8_t line3[64];
 } node_ring_control;
 
-/* A word of the barrier (barrier.h), alone on two lines, so that neither a neighbour nor the prefetcher
-   moves it. */
+/* A word of the barrier (barrier.h), alone on two lines, so that neither a neighbour nor the
+   prefetcher moves it. */
 typedef struct node_barrier_word {
 	uint64_t value;
 	uint8_t line[120];
@@ -117,17 +129,21 @@ typedef struct node_barrier_word {
 
 /* The barrier's words in one segment. All of them are loaded with acquire. */
 typedef struct node_barrier_words {
-	/* Written by the owner (release): the generation that it has signalled in each round. That of round 0
-	   is its arrival, and stored in every barrier; the others only where the barrier is a dissemination. */
+	/* Written by the owner (release): the generation that it has signalled in each round. That
+	   of round 0 is its arrival, and stored in every barrier; the others only where the barrier
+	   is a dissemination. */
 	node_barrier_word round[NODE_BARRIER_ROUNDS];
-	/* Used in the segment of the node's first task only, where the barrier is a central counter. */
-	node_barrier_word arrivals; /* fetch-and-add by each task that arrives: generations times tasks */
+	/* Used in the segment of the node's first task only, where the barrier is a central
+	 * counter. */
+	node_barrier_word
+		arrivals; /* fetch-and-add by each task that arrives: generations times tasks */
 	node_barrier_word released; /* the generation that is over; stored by the last to arrive */
-	/* Stored by any peer: it takes part in no barrier any more; the owner's code for why. Then it rings
-	   the bell. */
+	/* Stored by any peer: it takes part in no barrier any more; the owner's code for why. Then
+	   it rings the bell. */
 	node_barrier_word refused;
-	/* In the segment of the node's first task, by processor: who has arrived there, see barrier.c. Stored
-	   by tasks that arrive. A hint: nothing is wrong with any value, only slow. */
+	/* In the segment of the node's first task, by processor: who has arrived there, see
+	   barrier.c. Stored by tasks that arrive. A hint: nothing is wrong with any value, only
+	   slow. */
 	node_barrier_word gathered[NODE_BARRIER_PLACES];
 } node_barrier_words;
 
@@ -141,18 +157,20 @@ typedef struct node_segment_head {
 	int32_t task;
 	int32_t pid;
 	uint64_t size;   /* of the segment, bytes */
-	uint64_t cookie; /* random; also in the owner's private memory, to prove that cross-memory attach reaches it */
+	uint64_t cookie; /* random; also in the owner's private memory, to prove that cross-memory
+	                    attach reaches it */
 	uint8_t line0[16];
 	uint8_t line1[64];
-	/* Written by the owner, and by senders that have rung (compare-and-swap of what they had read, to
-	   NODE_AWAKE). */
+	/* Written by the owner, and by senders that have rung (compare-and-swap of what they had
+	   read, to NODE_AWAKE). */
 	uint64_t armed;
-	/* Written by the owner: 1 while no user thread has polled for a moment. It computes: who moves much
-	   data should do it alone. A hint. */
+	/* Written by the owner: 1 while no user thread has polled for a moment. It computes: who
+	   moves much data should do it alone. A hint. */
 	uint32_t away;
 	uint8_t line2[52];
 	uint8_t line3[64];
-	/* Bit set: the cold ring of that sender has messages. Set by senders, taken by the owner. */
+	/* Bit set: the cold ring of that sender has messages. Set by senders, taken by the owner.
+	 */
 	uint64_t pending[NODE_MAX_RINGS / 64];
 	uint8_t line4[48];
 	uint8_t line5[64];
@@ -160,7 +178,8 @@ typedef struct node_segment_head {
 } node_segment_head;
 
 #ifndef __cplusplus
-_Static_assert(sizeof(node_slot) == NODE_SLOT_SIZE && sizeof(node_place) == 8, "a slot is one line");
+_Static_assert(sizeof(node_slot) == NODE_SLOT_SIZE && sizeof(node_place) == 8,
+               "a slot is one line");
 _Static_assert(sizeof(node_ring_control) == 256, "ring control is four lines");
 _Static_assert(sizeof(node_barrier_words) == (10 + NODE_BARRIER_PLACES) * 128 &&
                        sizeof(node_segment_head) == 384 + sizeof(node_barrier_words),

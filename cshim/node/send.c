@@ -1,4 +1,5 @@
-/* send.c - the rare cases of appending a message: no room as far as known, the ring's end, a receiver that does not look. */
+/* send.c - the rare cases of appending a message: no room as far as known, the ring's end, a
+ * receiver that does not look. */
 #include "send.h"
 
 #include <errno.h>
@@ -12,7 +13,9 @@ static int has_message(const node_peer *peer)
 {
 	uint64_t head = peer->receiver.head;
 
-	return (uint32_t)__atomic_load_n(&node_slot_at(peer->in_slots, head)->head, __ATOMIC_RELAXED) == ((uint32_t)head | NODE_SEQUENCE_VALID);
+	return (uint32_t)__atomic_load_n(&node_slot_at(peer->in_slots, head)->head,
+	                                 __ATOMIC_RELAXED) ==
+	       ((uint32_t)head | NODE_SEQUENCE_VALID);
 }
 
 int node_await_consumed(node_peer *peer, uint64_t index, int looks)
@@ -35,7 +38,8 @@ int node_await_consumed(node_peer *peer, uint64_t index, int looks)
 			return NODE_SENT;
 		}
 		/* Two that wait for each other's room would wait long. */
-		if (!node_polls(peer) || cshim_processors() < 2 || (n > NODE_ROOM_LOOKS && has_message(peer)))
+		if (!node_polls(peer) || cshim_processors() < 2 ||
+		    (n > NODE_ROOM_LOOKS && has_message(peer)))
 			break;
 		cshim_between_polls();
 	}
@@ -46,9 +50,9 @@ int node_await_consumed(node_peer *peer, uint64_t index, int looks)
 }
 
 /*
- * A message never wraps: the slots up to the ring's end are skipped. The message behind is not visible
- * yet; slot 0, where it begins, is never a continuation. Those that are skipped count as continuations:
- * they may hold head words of old, and sequences come again after 2^31.
+ * A message never wraps: the slots up to the ring's end are skipped. The message behind is not
+ * visible yet; slot 0, where it begins, is never a continuation. Those that are skipped count as
+ * continuations: they may hold head words of old, and sequences come again after 2^31.
  */
 void node_append_padding(node_peer *peer, uint64_t padding)
 {
@@ -58,7 +62,8 @@ void node_append_padding(node_peer *peer, uint64_t padding)
 		peer->sender.continued[i / 64] |= (uint64_t)1 << (i % 64);
 	peer->sender.continued[position / 64] &= ~((uint64_t)1 << (position % 64));
 	__atomic_store_n(&node_slot_at(peer->out_slots, position)->head,
-	                 (uint32_t)index | NODE_SEQUENCE_VALID | (uint64_t)NODE_KIND_PADDING << 32, __ATOMIC_RELEASE);
+	                 (uint32_t)index | NODE_SEQUENCE_VALID | (uint64_t)NODE_KIND_PADDING << 32,
+	                 __ATOMIC_RELEASE);
 	peer->sender.tail = index + padding;
 }
 
@@ -72,20 +77,23 @@ void node_ring_bell(node_peer *peer)
 		return;
 	if (write(peer->bell, &one, sizeof(one)) < 0)
 		errno = saved; /* EAGAIN: it rings already */
-	/* Not before: who is stopped in between has woken the peer, or leaves that to others (segment.h). */
-	__atomic_compare_exchange_n(word, &armed, NODE_AWAKE, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	/* Not before: who is stopped in between has woken the peer, or leaves that to others
+	 * (segment.h). */
+	__atomic_compare_exchange_n(word, &armed, NODE_AWAKE, 0, __ATOMIC_SEQ_CST,
+	                            __ATOMIC_SEQ_CST);
 }
 
 int node_append_wake(node_link *link, node_peer *peer)
 {
 	if (__atomic_load_n(&node_control(peer->out_control)->cold, __ATOMIC_RELAXED))
-		__atomic_fetch_or(&node_head(peer->out_head)->pending[link->own_ring / 64], (uint64_t)1 << (link->own_ring % 64),
-		                  __ATOMIC_SEQ_CST);
+		__atomic_fetch_or(&node_head(peer->out_head)->pending[link->own_ring / 64],
+		                  (uint64_t)1 << (link->own_ring % 64), __ATOMIC_SEQ_CST);
 	node_ring_bell(peer);
 	return node_has_left(peer) ? NODE_GONE : NODE_SENT;
 }
 
-int node_send(node_link *link, node_peer *peer, uint32_t kind, const void *header, uint64_t header_bytes, uint64_t from, uint64_t n)
+int node_send(node_link *link, node_peer *peer, uint32_t kind, const void *header,
+              uint64_t header_bytes, uint64_t from, uint64_t n)
 {
 	node_message message;
 	int rc = node_begin(link, peer, header_bytes, n, &message);

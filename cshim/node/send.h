@@ -2,8 +2,8 @@
  * send.h - sending messages to a peer of the node: the inline functions are the fast path's, the
  * others everybody's. All under the owner's lock. segment.h has the rules for slots and chunks.
  *
- * A message begins (room is found, nothing is visible), is written, and ends (it is published). What
- * began and does not end leaves no trace.
+ * A message begins (room is found, nothing is visible), is written, and ends (it is published).
+ * What began and does not end leaves no trace.
  */
 #ifndef NODE_SEND_H
 #define NODE_SEND_H
@@ -51,32 +51,35 @@ typedef struct node_message {
 	unsigned char *bytes;  /* where its data goes */
 	uint64_t padding;      /* slots to skip up to the ring's end */
 	uint64_t slots;
-	uint64_t data;         /* bytes */
-	uint64_t units;        /* of the chunk; 0: the data lies in slots */
-	uint64_t skipped;      /* units up to the area's end */
+	uint64_t data;    /* bytes */
+	uint64_t units;   /* of the chunk; 0: the data lies in slots */
+	uint64_t skipped; /* units up to the area's end */
 } node_message;
 
 /* send.c: the rare cases */
 
 /*
- * Looks so many times whether the receiver has consumed everything before a slot index, and begins to
- * count again whenever it has consumed something. NODE_SENT: it has; else why not.
+ * Looks so many times whether the receiver has consumed everything before a slot index, and begins
+ * to count again whenever it has consumed something. NODE_SENT: it has; else why not.
  */
 int node_await_consumed(node_peer *peer, uint64_t index, int looks);
 void node_append_padding(node_peer *peer, uint64_t padding);
 int node_append_wake(node_link *link, node_peer *peer);
-/* Wakes the peer if it sleeps. A store that came before, ordered as in arm.c, is visible before the look. */
+/* Wakes the peer if it sleeps. A store that came before, ordered as in arm.c, is visible before the
+ * look. */
 void node_ring_bell(node_peer *peer);
 
 /*
- * 1 if the peer looks at its ring now or soon: it is awake, and its user polls. Data goes through chunks
- * then, and both ends copy. Else its memory is better accessed from here, where that is permitted.
+ * 1 if the peer looks at its ring now or soon: it is awake, and its user polls. Data goes through
+ * chunks then, and both ends copy. Else its memory is better accessed from here, where that is
+ * permitted.
  */
 static inline int node_polls(const node_peer *peer)
 {
 	const node_segment_head *head = node_head(peer->out_head);
 
-	return (__atomic_load_n(&head->armed, __ATOMIC_RELAXED) | __atomic_load_n(&head->away, __ATOMIC_RELAXED)) == NODE_AWAKE;
+	return (__atomic_load_n(&head->armed, __ATOMIC_RELAXED) |
+	        __atomic_load_n(&head->away, __ATOMIC_RELAXED)) == NODE_AWAKE;
 }
 
 static inline void node_clear_continued(node_peer *peer, uint64_t index)
@@ -86,15 +89,16 @@ static inline void node_clear_continued(node_peer *peer, uint64_t index)
 
 	if (__builtin_expect((*word & bit) != 0, 0)) {
 		*word &= ~bit;
-		__atomic_store_n(&node_slot_at(peer->out_slots, position)->head, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&node_slot_at(peer->out_slots, position)->head, 0,
+		                 __ATOMIC_RELAXED);
 	}
 }
 
 /*
- * In a stream of messages the next one's first locked instruction waits for this one's slot. So that
- * it is here by then, slots are asked for early. Not the very next, which the receiver is looking at.
- * Not for single messages: the receiver has a slot of the last round in its cache, and looks at it before it
- * answers.
+ * In a stream of messages the next one's first locked instruction waits for this one's slot. So
+ * that it is here by then, slots are asked for early. Not the very next, which the receiver is
+ * looking at. Not for single messages: the receiver has a slot of the last round in its cache, and
+ * looks at it before it answers.
  */
 #define NODE_SLOTS_AHEAD 8
 #define NODE_SLOTS_STREAM 4
@@ -128,27 +132,32 @@ static inline uint64_t node_head_word(uint32_t kind, uint64_t header, uint64_t d
 }
 
 /*
- * Publishes a message that begins at the tail; word: the head word without the sequence. The tail's slot
- * does not count as a continuation: the message in front of it saw to that. NODE_SENT, or NODE_GONE.
+ * Publishes a message that begins at the tail; word: the head word without the sequence. The tail's
+ * slot does not count as a continuation: the message in front of it saw to that. NODE_SENT, or
+ * NODE_GONE.
  */
-static inline int node_publish(node_link *link, node_peer *peer, uint64_t slots, uint64_t word, uint64_t data)
+static inline int node_publish(node_link *link, node_peer *peer, uint64_t slots, uint64_t word,
+                               uint64_t data)
 {
 	uint64_t index = peer->sender.tail;
 
 	node_clear_continued(peer, index + slots);
 	/* release: pairs with the load in node_next */
-	__atomic_store_n(&node_slot_at(peer->out_slots, index)->head, (uint32_t)index | NODE_SEQUENCE_VALID | word, __ATOMIC_RELEASE);
+	__atomic_store_n(&node_slot_at(peer->out_slots, index)->head,
+	                 (uint32_t)index | NODE_SEQUENCE_VALID | word, __ATOMIC_RELEASE);
 	peer->sender.tail = index + slots;
 	node_append_ahead(link, peer, index);
 	link->packets_sent++;
 	link->data_sent += data;
-	/* Store the message, then look whether anybody must be told: the receiver's membarrier orders the two. */
+	/* Store the message, then look whether anybody must be told: the receiver's membarrier
+	 * orders the two. */
 	node_membarrier_light();
 	if (__builtin_expect(peer->fenced != 0, 0))
 		node_membarrier_full();
-	if (__builtin_expect((__atomic_load_n(&node_control(peer->out_control)->cold, __ATOMIC_RELAXED) |
-	                      __atomic_load_n(&node_head(peer->out_head)->armed, __ATOMIC_RELAXED)) != 0,
-	                     0))
+	if (__builtin_expect(
+		    (__atomic_load_n(&node_control(peer->out_control)->cold, __ATOMIC_RELAXED) |
+	             __atomic_load_n(&node_head(peer->out_head)->armed, __ATOMIC_RELAXED)) != 0,
+		    0))
 		return node_append_wake(link, peer);
 	return NODE_SENT;
 }
@@ -159,7 +168,8 @@ static inline int node_has_left(const node_peer *peer)
 	return __atomic_load_n(&node_head(peer->out_head)->armed, __ATOMIC_ACQUIRE) == NODE_CLOSED;
 }
 
-/* Header and data of a message of one slot, at most. Such a message needs no padding, and makes no continuations. */
+/* Header and data of a message of one slot, at most. Such a message needs no padding, and makes no
+ * continuations. */
 #define NODE_ONE_SLOT (NODE_SLOT_SIZE - 8)
 
 /* Begins one: where its header goes, or NULL if there is no room. */
@@ -168,18 +178,21 @@ static inline void *node_short_begin(node_peer *peer)
 	const node_sender *sender = &peer->sender;
 
 	if (__builtin_expect(sender->tail - sender->consumed >= NODE_RING_SLOTS, 0) &&
-	    node_await_consumed(peer, sender->tail + 1 - NODE_RING_SLOTS, NODE_ROOM_LOOKS) != NODE_SENT)
+	    node_await_consumed(peer, sender->tail + 1 - NODE_RING_SLOTS, NODE_ROOM_LOOKS) !=
+	            NODE_SENT)
 		return NULL;
 	return node_slot_at(peer->out_slots, sender->tail)->bytes;
 }
 
-static inline int node_short_end(node_link *link, node_peer *peer, uint32_t kind, uint64_t header, uint64_t data)
+static inline int node_short_end(node_link *link, node_peer *peer, uint32_t kind, uint64_t header,
+                                 uint64_t data)
 {
 	return node_publish(link, peer, 1, node_head_word(kind, header, data), data);
 }
 
 /* Begins a message of that many slots. */
-static inline int node_slots_begin(node_peer *peer, uint64_t slots, int looks, node_message *message)
+static inline int node_slots_begin(node_peer *peer, uint64_t slots, int looks,
+                                   node_message *message)
 {
 	const node_sender *sender = &peer->sender;
 	uint64_t position = sender->tail & NODE_RING_MASK, end, i;
@@ -199,8 +212,10 @@ static inline int node_slots_begin(node_peer *peer, uint64_t slots, int looks, n
 	return NODE_SENT;
 }
 
-/* Begins a message with its data in slots: NODE_INLINE_MAX bytes at most. header is a multiple of 8. */
-static inline int node_inline_begin(node_peer *peer, uint64_t header, uint64_t data, node_message *message)
+/* Begins a message with its data in slots: NODE_INLINE_MAX bytes at most. header is a multiple
+ * of 8. */
+static inline int node_inline_begin(node_peer *peer, uint64_t header, uint64_t data,
+                                    node_message *message)
 {
 	int rc = node_slots_begin(peer, node_slots_of(header + data), NODE_ROOM_LOOKS, message);
 
@@ -209,28 +224,37 @@ static inline int node_inline_begin(node_peer *peer, uint64_t header, uint64_t d
 	return rc;
 }
 
-/* chunk.c: the same with the data in a chunk. Header and data of NODE_CHUNK_MAX bytes at most, of data some. */
-int node_chunk_begin(const node_link *link, node_peer *peer, uint64_t header, uint64_t data, node_message *message);
-int node_chunk_end(node_link *link, node_peer *peer, const node_message *message, uint32_t kind, uint64_t header);
+/* chunk.c: the same with the data in a chunk. Header and data of NODE_CHUNK_MAX bytes at most, of
+ * data some. */
+int node_chunk_begin(const node_link *link, node_peer *peer, uint64_t header, uint64_t data,
+                     node_message *message);
+int node_chunk_end(node_link *link, node_peer *peer, const node_message *message, uint32_t kind,
+                   uint64_t header);
 
-/* Begins a message: in slots if that is enough, else with its data in a chunk. NODE_SENT: header and bytes say where to write. */
-static inline int node_begin(const node_link *link, node_peer *peer, uint64_t header, uint64_t data, node_message *message)
+/* Begins a message: in slots if that is enough, else with its data in a chunk. NODE_SENT: header
+ * and bytes say where to write. */
+static inline int node_begin(const node_link *link, node_peer *peer, uint64_t header, uint64_t data,
+                             node_message *message)
 {
-	return data <= NODE_INLINE_MAX ? node_inline_begin(peer, header, data, message) : node_chunk_begin(link, peer, header, data, message);
+	return data <= NODE_INLINE_MAX ? node_inline_begin(peer, header, data, message)
+	                               : node_chunk_begin(link, peer, header, data, message);
 }
 
 /* Publishes what began. NODE_SENT, or NODE_GONE. */
-static inline int node_end(node_link *link, node_peer *peer, const node_message *message, uint32_t kind, uint64_t header)
+static inline int node_end(node_link *link, node_peer *peer, const node_message *message,
+                           uint32_t kind, uint64_t header)
 {
 	if (message->units)
 		return node_chunk_end(link, peer, message, kind, header);
 	if (__builtin_expect(message->padding != 0, 0))
 		node_append_padding(peer, message->padding);
-	return node_publish(link, peer, message->slots, node_head_word(kind, header, message->data), message->data);
+	return node_publish(link, peer, message->slots, node_head_word(kind, header, message->data),
+	                    message->data);
 }
 
 /* A message with its data from memory of this process: NODE_SENT, or why nothing was published. */
-int node_send(node_link *link, node_peer *peer, uint32_t kind, const void *header, uint64_t header_bytes, uint64_t from, uint64_t n);
+int node_send(node_link *link, node_peer *peer, uint32_t kind, const void *header,
+              uint64_t header_bytes, uint64_t from, uint64_t n);
 
 /* In chunks of how many bytes n bytes go. */
 static inline uint64_t node_chunk_step(const node_link *link, uint64_t n)

@@ -1,4 +1,5 @@
-/* serve.c - puts, requests and answers as they come. Every value of a message is checked before it is used. */
+/* serve.c - puts, requests and answers as they come. Every value of a message is checked before it
+ * is used. */
 #include "serve.h"
 
 #include "guard.h"
@@ -106,13 +107,15 @@ static int answer_short(node_link *link, node_peer *peer, uint32_t token, uint64
 	return node_short_end(link, peer, NODE_REPLY, sizeof(*reply), n);
 }
 
-int node_answer_get(node_link *link, node_peer *peer, uint32_t token, uint64_t addr, uint64_t n, uint64_t *at)
+int node_answer_get(node_link *link, node_peer *peer, uint32_t token, uint64_t addr, uint64_t n,
+                    uint64_t *at)
 {
 	uint64_t step = n <= NODE_INLINE_MAX ? NODE_INLINE_MAX : node_chunk_step(link, n);
 
 	while (*at < n) {
 		uint64_t part = n - *at < step ? n - *at : step;
-		node_reply_header reply = {token, *at + part == n ? NODE_REPLY_OK : NODE_REPLY_PART, *at};
+		node_reply_header reply = {token, *at + part == n ? NODE_REPLY_OK : NODE_REPLY_PART,
+		                           *at};
 		int rc = node_send(link, peer, NODE_REPLY, &reply, sizeof(reply), addr + *at, part);
 
 		if (rc != NODE_SENT)
@@ -134,7 +137,8 @@ static int request_fault(node_link *link, node_peer *peer, node_event *event, ui
 }
 
 /* A get that cannot be answered by one slot, now. */
-static int serve_long_get(node_link *link, node_peer *peer, const node_get_header *get, node_event *event)
+static int serve_long_get(node_link *link, node_peer *peer, const node_get_header *get,
+                          node_event *event)
 {
 	int rc = NODE_BUSY;
 
@@ -175,7 +179,8 @@ int node_serve_get(node_link *link, node_peer *peer, const node_arrival *arrival
 	return serve_long_get(link, peer, &get, event);
 }
 
-/* An operation on a word that cannot be done now; of words that are not aligned all of a process share a lock, which is Go's. */
+/* An operation on a word that cannot be done now; of words that are not aligned all of a process
+ * share a lock, which is Go's. */
 static int put_off_rmw(const node_rmw_header *rmw, node_event *event)
 {
 	event->token = rmw->token;
@@ -202,7 +207,8 @@ int node_serve_rmw(node_link *link, node_peer *peer, const node_arrival *arrival
 		return NODE_BROKEN;
 	if (rmw.addr & (rmw.width - 1u) || peer->closed || !(reply = node_short_begin(peer)))
 		return put_off_rmw(&rmw, event);
-	if (node_guarded_rmw(rmw.op, rmw.width, node_memory_at(rmw.addr), rmw.operand, rmw.compare, &old)) {
+	if (node_guarded_rmw(rmw.op, rmw.width, node_memory_at(rmw.addr), rmw.operand, rmw.compare,
+	                     &old)) {
 		put_off_rmw(&rmw, event);
 		return request_fault(link, peer, event, rmw.width);
 	}
@@ -213,7 +219,8 @@ int node_serve_rmw(node_link *link, node_peer *peer, const node_arrival *arrival
 	return NODE_SERVED;
 }
 
-/* 1 if op may have such an answer: its data lies inside what was asked for, and ends it if nothing follows. */
+/* 1 if op may have such an answer: its data lies inside what was asked for, and ends it if nothing
+ * follows. */
 static int answers(const node_op *op, const node_reply_header *reply, uint64_t data)
 {
 	if (reply->state == NODE_REPLY_FAILED)
@@ -222,7 +229,8 @@ static int answers(const node_op *op, const node_reply_header *reply, uint64_t d
 		return reply->state == NODE_REPLY_OK && data == 0;
 	if (reply->value > op->n || data > op->n - reply->value)
 		return 0;
-	return reply->state == NODE_REPLY_PART || (reply->state == NODE_REPLY_OK && reply->value + data == op->n);
+	return reply->state == NODE_REPLY_PART ||
+	       (reply->state == NODE_REPLY_OK && reply->value + data == op->n);
 }
 
 int node_serve_reply(node_link *link, const node_arrival *arrival, node_op *op, node_event *event)
@@ -239,7 +247,8 @@ int node_serve_reply(node_link *link, const node_arrival *arrival, node_op *op, 
 	if (reply.state == NODE_REPLY_FAILED) {
 		event->addr = reply.value;
 		result = NODE_FAILED;
-	} else if (op->kind == NODE_OP_GET && node_place_data(op->local + reply.value, arrival, op->n >= NODE_HUGE_MIN)) {
+	} else if (op->kind == NODE_OP_GET &&
+	           node_place_data(op->local + reply.value, arrival, op->n >= NODE_HUGE_MIN)) {
 		event->addr = node_bad_address(op->local + reply.value, arrival->data);
 		result = NODE_STRANDED;
 	} else if (reply.state == NODE_REPLY_PART) {

@@ -1,6 +1,6 @@
 /*
- * serve.h - what the target, and the origin when an answer comes, do with the messages of message.h.
- * Under the owner's lock.
+ * serve.h - what the target, and the origin when an answer comes, do with the messages of
+ * message.h. Under the owner's lock.
  */
 #ifndef NODE_SERVE_H
 #define NODE_SERVE_H
@@ -9,8 +9,8 @@
 #include "op.h"
 
 /*
- * What node_serve says. But for NODE_LATER the message was dealt with, and the caller takes it out of the
- * ring (node_advance) before it acts on the event.
+ * What node_serve says. But for NODE_LATER the message was dealt with, and the caller takes it out
+ * of the ring (node_advance) before it acts on the event.
  */
 #define NODE_SERVED 16   /* there is nothing to tell */
 #define NODE_ARRIVED 17  /* a put of n bytes is complete: notice */
@@ -18,37 +18,46 @@
 #define NODE_ANSWERED 19 /* an operation of this task is over: done; value */
 #define NODE_FAILED 20   /* likewise, but addr could not be accessed at the target */
 #define NODE_STRANDED 21 /* likewise, but the answer could not be stored at addr */
-#define NODE_FAULT 22    /* a request or put named an address of this task that cannot be accessed: addr; op is NODE_OP_ of the request, 0: a put */
-#define NODE_LATER 23    /* a request for which there is no room, or a word that is not aligned: nothing was done */
-#define NODE_BROKEN 24   /* no peer sends such a message */
+#define NODE_FAULT                                                                                \
+	22 /* a request or put named an address of this task that cannot be accessed: addr; op is \
+	      NODE_OP_ of the request, 0: a put */
+#define NODE_LATER                                                                             \
+	23 /* a request for which there is no room, or a word that is not aligned: nothing was \
+	      done */
+#define NODE_BROKEN 24 /* no peer sends such a message */
 
 /*
- * Deals with the message of a kind of message.h at the head of peer's ring, but for answers. event gets what
- * the result says, and of NODE_LATER the request.
+ * Deals with the message of a kind of message.h at the head of peer's ring, but for answers. event
+ * gets what the result says, and of NODE_LATER the request.
  */
 int node_serve(node_link *link, node_peer *peer, const node_arrival *arrival, node_event *event);
 /* The two of these that a fast path serves most. */
-int node_serve_get(node_link *link, node_peer *peer, const node_arrival *arrival, node_event *event);
-int node_serve_rmw(node_link *link, node_peer *peer, const node_arrival *arrival, node_event *event);
+int node_serve_get(node_link *link, node_peer *peer, const node_arrival *arrival,
+                   node_event *event);
+int node_serve_rmw(node_link *link, node_peer *peer, const node_arrival *arrival,
+                   node_event *event);
 /* The same with an answer to op, which node_op_of has found; NULL: it is dropped. */
 int node_serve_reply(node_link *link, const node_arrival *arrival, node_op *op, node_event *event);
 
 /*
- * Sends what a get asked for, from *at on, and moves *at; NODE_SENT: all went. NODE_BAD_LOCAL: it cannot be
- * read; the origin has been told, if there was room (then *at is n), else try again.
+ * Sends what a get asked for, from *at on, and moves *at; NODE_SENT: all went. NODE_BAD_LOCAL: it
+ * cannot be read; the origin has been told, if there was room (then *at is n), else try again.
  */
-int node_answer_get(node_link *link, node_peer *peer, uint32_t token, uint64_t addr, uint64_t n, uint64_t *at);
-/* Answers an operation on a word, or, with NODE_REPLY_FAILED and the bad address, any request. NODE_SENT, or NODE_BUSY … */
+int node_answer_get(node_link *link, node_peer *peer, uint32_t token, uint64_t addr, uint64_t n,
+                    uint64_t *at);
+/* Answers an operation on a word, or, with NODE_REPLY_FAILED and the bad address, any request.
+ * NODE_SENT, or NODE_BUSY … */
 int node_answer(node_link *link, node_peer *peer, uint32_t token, uint32_t state, uint64_t value);
 
-/* Copies a message's data to an address; 1 if that is bad. huge: it is part of more than the cache holds. */
+/* Copies a message's data to an address; 1 if that is bad. huge: it is part of more than the cache
+ * holds. */
 int node_place_data(uint64_t to, const node_arrival *arrival, int huge);
 /* The data of a put could not be placed: NODE_FAULT. */
 int node_put_fault(node_event *event, uint64_t addr, uint64_t n);
 
 /*
- * A whole put, or the last part of one: *put gets its header. Inline for the fast path; node_serve does the
- * same. NODE_FAULT: the caller calls node_put_fault.
+ * A whole put, or the last part of one: *put gets its header. Inline for the fast path; node_serve
+ * does the same. NODE_FAULT: the caller calls node_put_fault.
  */
 static inline int node_serve_put(node_peer *peer, const node_arrival *arrival, node_put_header *put)
 {
@@ -60,7 +69,11 @@ static inline int node_serve_put(node_peer *peer, const node_arrival *arrival, n
 		if (arrival->kind == NODE_LAST)
 			return NODE_SERVED;
 	}
-	return __builtin_expect(node_guarded_copy(node_memory_at(put->addr), arrival->bytes, arrival->data), 0) ? NODE_FAULT : NODE_ARRIVED;
+	return __builtin_expect(
+		       node_guarded_copy(node_memory_at(put->addr), arrival->bytes, arrival->data),
+		       0)
+	               ? NODE_FAULT
+	               : NODE_ARRIVED;
 }
 
 #endif

@@ -15,7 +15,8 @@ void cshim_futex_wait(uint32_t *word, uint32_t expected, int64_t timeout_ns)
 		at_most.tv_sec = timeout_ns / 1000000000;
 		at_most.tv_nsec = timeout_ns % 1000000000;
 	}
-	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, timeout_ns >= 0 ? &at_most : NULL, NULL, 0);
+	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, timeout_ns >= 0 ? &at_most : NULL,
+	        NULL, 0);
 	errno = saved;
 }
 
@@ -23,8 +24,9 @@ int cshim_futex_wait_until(uint32_t *word, uint32_t expected, const struct times
 {
 	int saved = errno, late;
 
-	late = syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE | FUTEX_CLOCK_REALTIME, expected, until, NULL,
-	               FUTEX_BITSET_MATCH_ANY) < 0 && errno == ETIMEDOUT;
+	late = syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE | FUTEX_CLOCK_REALTIME, expected,
+	               until, NULL, FUTEX_BITSET_MATCH_ANY) < 0 &&
+	       errno == ETIMEDOUT;
 	errno = saved;
 	return late;
 }

@@ -6,10 +6,17 @@
 #include "lock.h"
 
 enum {
-	SPINS = 100,         /* looks at a taken lock before sleeping: about as long as a progress call of the owner */
-	PASS_SPINS = 64,     /* pauses that a passing owner gives a waiter that is awake on another processor */
-	PASS_YIELDS = 400,   /* then yields: enough for a sleeping waiter to wake; a bound, should it never run */
-	CROWDED_PER_PASS = 16 /* out of so many calls that leave while others wait for the lock, one makes sure that they get it */
+	/* looks at a taken lock before sleeping: about as long as a progress call of the owner */
+	SPINS = 100,
+	/* pauses that a passing owner gives a waiter that is awake on another processor */
+	PASS_SPINS = 64,
+	/* then yields: enough for a sleeping waiter to wake; a bound, should it never run */
+	PASS_YIELDS = 400,
+	/*
+	 * out of so many calls that leave while others wait for the lock, one makes sure that they
+	 * get it
+	 */
+	CROWDED_PER_PASS = 16
 };
 
 /* All blocks, and whether their releases have barriers of their own. */
@@ -17,7 +24,10 @@ static pthread_mutex_t blocks_mutex = PTHREAD_MUTEX_INITIALIZER;
 static cshim_progress *blocks;
 static int fenced;
 
-/* From now on whoever releases a lock has its own barrier. Locks that are being released at this moment may still lack it. */
+/*
+ * From now on whoever releases a lock has its own barrier. Locks that are being released at this
+ * moment may still lack it.
+ */
 static void fence_releases(void)
 {
 	cshim_progress *progress;
@@ -55,7 +65,10 @@ void cshim_lock_see_to(cshim_progress *progress)
 	}
 	if (!(after & CSHIM_LOCK_WAKE))
 		return;
-	/* In this order: who sets the flag between the two finds lock_wakes changed, and does not sleep. */
+	/*
+	 * In this order: who sets the flag between the two finds lock_wakes changed, and does not
+	 * sleep.
+	 */
 	__atomic_fetch_and(&progress->lock_after, ~CSHIM_LOCK_WAKE, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&progress->lock_wakes, 1, __ATOMIC_SEQ_CST);
 	cshim_futex_wake(&progress->lock_wakes, 1);
@@ -64,10 +77,12 @@ void cshim_lock_see_to(cshim_progress *progress)
 /* Looks at a taken lock for a while; 1 if it has been taken. */
 static int spin_for_lock(cshim_progress *progress)
 {
-	int spins = cshim_processors() > 1 ? SPINS : 0; /* of use only where the owner can run at the same time */
+	/* of use only where the owner can run at the same time */
+	int spins = cshim_processors() > 1 ? SPINS : 0;
 
 	for (;;) {
-		if (__atomic_load_n(&progress->lock_word, __ATOMIC_RELAXED) == 0 && cshim_lock_try(progress))
+		if (__atomic_load_n(&progress->lock_word, __ATOMIC_RELAXED) == 0 &&
+		    cshim_lock_try(progress))
 			return 1;
 		if (spins-- <= 0)
 			return 0;
@@ -78,13 +93,16 @@ static int spin_for_lock(cshim_progress *progress)
 /*
  * Sleeps until the lock may be free; 1 if it has been taken instead. Why no sleeper is missed:
  *
- *  1. The owner frees the word and then looks at lock_after; this thread sets CSHIM_LOCK_WAKE there and then looks at the word. Between
- *     this thread's two accesses cshim_membarrier_order puts a barrier into the owner: an owner past its look then had freed
- *     the word before, and this thread sees it free (or taken by another, to whom the same applies); any other sees the flag.
- *  2. The owner that sees the flag takes it away and changes lock_wakes before it wakes. lock_wakes was read here before the flag was
- *     set: so either the futex finds it changed, or this thread is among those of whom one is woken.
- *  3. One flag and one wake-up may stand for several sleepers. The one woken is answerable for the others: it sets the flag again,
- *     before it sleeps again (here) or, once it has the lock, if there are others (cshim_lock_wait).
+ *  1. The owner frees the word and then looks at lock_after; this thread sets CSHIM_LOCK_WAKE there
+ * and then looks at the word. Between this thread's two accesses cshim_membarrier_order puts a
+ * barrier into the owner: an owner past its look then had freed the word before, and this thread
+ * sees it free (or taken by another, to whom the same applies); any other sees the flag.
+ *  2. The owner that sees the flag takes it away and changes lock_wakes before it wakes. lock_wakes
+ * was read here before the flag was set: so either the futex finds it changed, or this thread is
+ * among those of whom one is woken.
+ *  3. One flag and one wake-up may stand for several sleepers. The one woken is answerable for the
+ * others: it sets the flag again, before it sleeps again (here) or, once it has the lock, if there
+ * are others (cshim_lock_wait).
  */
 static int sleep_for_lock(cshim_progress *progress)
 {
@@ -154,8 +172,9 @@ void cshim_lock_pass(cshim_progress *progress)
 }
 
 /*
- * Where the user holds the lock too waiters have no other chance. Else they have one at each unlock, but a sleeper loses that race
- * against a thread that makes one call after the other; passing always would cost every call a switch of threads.
+ * Where the user holds the lock too waiters have no other chance. Else they have one at each
+ * unlock, but a sleeper loses that race against a thread that makes one call after the other;
+ * passing always would cost every call a switch of threads.
  */
 void cshim_lock_be_fair(cshim_progress *progress)
 {

@@ -1,11 +1,13 @@
 /*
- * lock.h - the lock of a block: recursive, counted, fair on request. Every call of the block's owner holds it, and LAPI hands it
- * to users.
+ * lock.h - the lock of a block: recursive, counted, fair on request. Every call of the block's
+ * owner holds it, and LAPI hands it to users.
  *
- * State: lock_word is 0 (free) or the owning thread's id. lock_depth belongs to that thread. The lock is taken with acquire order
- * and given up with release order on lock_word; that pair protects everything that is said to be "under the lock". A release is no
- * more than that: in particular no full barrier between what was stored under the lock and what is loaded after it. A thread that
- * sleeps for the lock pays for that (lock.c). What needs such a barrier for another purpose must have its own.
+ * State: lock_word is 0 (free) or the owning thread's id. lock_depth belongs to that thread. The
+ * lock is taken with acquire order and given up with release order on lock_word; that pair protects
+ * everything that is said to be "under the lock". A release is no more than that: in particular no
+ * full barrier between what was stored under the lock and what is loaded after it. A thread that
+ * sleeps for the lock pays for that (lock.c). What needs such a barrier for another purpose must
+ * have its own.
  */
 #ifndef CSHIM_LOCK_H
 #define CSHIM_LOCK_H
@@ -18,8 +20,9 @@
 #include "progress.h"
 
 /* lock_after */
-#define CSHIM_LOCK_WAKE 1u  /* somebody sleeps, or is about to: one must be woken */
-#define CSHIM_LOCK_FENCE 2u /* waiters cannot order the releaser's accesses for it: it must look again behind a barrier */
+#define CSHIM_LOCK_WAKE 1u /* somebody sleeps, or is about to: one must be woken */
+/* waiters cannot order the releaser's accesses for it: it must look again behind a barrier */
+#define CSHIM_LOCK_FENCE 2u
 
 /* By progress.c: once in a process, and once for each block. */
 void cshim_lock_prepare(void);
@@ -30,20 +33,24 @@ void cshim_lock_wait(cshim_progress *progress);
 void cshim_lock_see_to(cshim_progress *progress);
 
 /*
- * 1 if the calling thread owns the lock. Only a thread itself writes its own id into the word, so a relaxed load tells it
- * reliably.
+ * 1 if the calling thread owns the lock. Only a thread itself writes its own id into the word, so a
+ * relaxed load tells it reliably.
  */
 static inline int cshim_lock_owned(cshim_progress *progress)
 {
 	return __atomic_load_n(&progress->lock_word, __ATOMIC_RELAXED) == cshim_tid();
 }
 
-/* Free word to the caller's id; 0 if it is not free. Acquire pairs with the release in cshim_lock_let_go. */
+/*
+ * Free word to the caller's id; 0 if it is not free. Acquire pairs with the release in
+ * cshim_lock_let_go.
+ */
 static inline int cshim_lock_try(cshim_progress *progress)
 {
 	uint32_t expected = 0;
 
-	return __atomic_compare_exchange_n(&progress->lock_word, &expected, cshim_tid(), 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+	return __atomic_compare_exchange_n(&progress->lock_word, &expected, cshim_tid(), 0,
+	                                   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
 /* The caller has just become the owner. */
@@ -75,8 +82,13 @@ static inline void cshim_lock(cshim_progress *progress)
 {
 	uint32_t owner = 0, self = cshim_tid();
 
-	/* Free mostly, so the first look is the one that takes it. Acquire pairs with the release in cshim_lock_let_go. */
-	if (__builtin_expect(!__atomic_compare_exchange_n(&progress->lock_word, &owner, self, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED), 0)) {
+	/*
+	 * Free mostly, so the first look is the one that takes it. Acquire pairs with the release
+	 * in cshim_lock_let_go.
+	 */
+	if (__builtin_expect(!__atomic_compare_exchange_n(&progress->lock_word, &owner, self, 0,
+	                                                  __ATOMIC_ACQUIRE, __ATOMIC_RELAXED),
+	                     0)) {
 		if (owner == self) {
 			progress->lock_depth++;
 			return;
@@ -86,7 +98,10 @@ static inline void cshim_lock(cshim_progress *progress)
 	cshim_lock_taken(progress, 1);
 }
 
-/* Like cshim_lock, but gives EBUSY instead of blocking. 0 if taken, also when the caller owned it before. */
+/*
+ * Like cshim_lock, but gives EBUSY instead of blocking. 0 if taken, also when the caller owned it
+ * before.
+ */
 static inline int cshim_trylock(cshim_progress *progress)
 {
 	if (cshim_lock_owned(progress)) {
@@ -117,7 +132,10 @@ static inline int cshim_unlock(cshim_progress *progress)
 	return 0;
 }
 
-/* Which thread owns the lock now, a pthread_t; 0 if none does. A snapshot unless the caller owns it. */
+/*
+ * Which thread owns the lock now, a pthread_t; 0 if none does. A snapshot unless the caller owns
+ * it.
+ */
 static inline uint64_t cshim_lock_thread(const cshim_progress *progress)
 {
 	return __atomic_load_n(&progress->lock_thread, __ATOMIC_RELAXED);
@@ -127,15 +145,22 @@ static inline uint64_t cshim_lock_thread(const cshim_progress *progress)
 uint32_t cshim_lock_release_all(cshim_progress *progress);
 /* Takes the lock back, depth levels of it; the caller does not own it. */
 void cshim_lock_restore(cshim_progress *progress, uint32_t depth);
-/* Gives up all levels if the calling thread has any: a user's function has returned with the lock that it was called without. */
+/*
+ * Gives up all levels if the calling thread has any: a user's function has returned with the lock
+ * that it was called without.
+ */
 void cshim_lock_forfeit(cshim_progress *progress);
 /*
- * Lets one waiting thread have the lock, if there is any, and takes all levels back. The leader calls it after each progress
- * call: without it a release followed at once by a lock would always win against a waiter that must first wake up. Does nothing
- * inside a handler: the progress call is not over, and other threads must not call the owner before that.
+ * Lets one waiting thread have the lock, if there is any, and takes all levels back. The leader
+ * calls it after each progress call: without it a release followed at once by a lock would always
+ * win against a waiter that must first wake up. Does nothing inside a handler: the progress call is
+ * not over, and other threads must not call the owner before that.
  */
 void cshim_lock_pass(cshim_progress *progress);
-/* Lets threads that wait for the lock have it, now and then: for the end of a call that finds lock_waiters. */
+/*
+ * Lets threads that wait for the lock have it, now and then: for the end of a call that finds
+ * lock_waiters.
+ */
 void cshim_lock_be_fair(cshim_progress *progress);
 
 #endif

@@ -1,4 +1,7 @@
-/* membarrier.c - barriers in every thread, and the switch to the fenced mode where the kernel refuses them. */
+/*
+ * membarrier.c - barriers in every thread, and the switch to the fenced mode where the kernel
+ * refuses them.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sys/syscall.h>
@@ -10,9 +13,11 @@
 /* linux/membarrier.h, which older headers lack. */
 enum { PRIVATE_EXPEDITED = 1 << 3, REGISTER_PRIVATE_EXPEDITED = 1 << 4 };
 
-enum { DRAIN_NS = 10000000 }; /* longer than any processor keeps a store to itself: nanoseconds are usual */
+/* longer than any processor keeps a store to itself: nanoseconds are usual */
+enum { DRAIN_NS = 10000000 };
 
-static int granted;               /* atomic: the kernel has not refused yet; else the frequent side is fenced */
+/* atomic: the kernel has not refused yet; else the frequent side is fenced */
+static int granted;
 static void (*fence_frequent)(void);
 
 static int membarrier(int command)
@@ -38,8 +43,9 @@ void cshim_membarrier_prepare(void (*fence)(void))
 }
 
 /*
- * The kernel refuses what it had granted. A frequent side that is between its store and its load at this moment may still lack its
- * barrier. Time must do for it: whatever a thread has stored before is visible after DRAIN_NS.
+ * The kernel refuses what it had granted. A frequent side that is between its store and its load at
+ * this moment may still lack its barrier. Time must do for it: whatever a thread has stored before
+ * is visible after DRAIN_NS.
  */
 static void switch_to_fences(void)
 {

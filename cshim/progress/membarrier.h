@@ -1,11 +1,11 @@
 /*
- * membarrier.h - memory barriers that one thread imposes on all threads of the process (membarrier(2)), so that those on a
- * frequent path need none. Two threads each store and then load what the other has stored: the rare one with
- * cshim_membarrier_order between store and load, the frequent one with cshim_membarrier_light. At least one sees the other's
- * store.
+ * membarrier.h - memory barriers that one thread imposes on all threads of the process
+ * (membarrier(2)), so that those on a frequent path need none. Two threads each store and then load
+ * what the other has stored: the rare one with cshim_membarrier_order between store and load, the
+ * frequent one with cshim_membarrier_light. At least one sees the other's store.
  *
- * Where the kernel refuses, at once or later as a filter of system calls was installed, the frequent side is switched to barriers
- * of its own, for good.
+ * Where the kernel refuses, at once or later as a filter of system calls was installed, the
+ * frequent side is switched to barriers of its own, for good.
  */
 #ifndef CSHIM_MEMBARRIER_H
 #define CSHIM_MEMBARRIER_H
@@ -15,9 +15,9 @@
 /* Once, before the first use. fence makes the frequent side use barriers of its own from now on. */
 void cshim_membarrier_prepare(void (*fence)(void));
 /*
- * The rare side's barrier. 1: every other thread has passed a full barrier between the call and the return; so has the caller.
- * That costs microseconds if others run. 0: the frequent side has barriers of its own wherever fence has put them, the caller has
- * passed one. Keeps errno.
+ * The rare side's barrier. 1: every other thread has passed a full barrier between the call and the
+ * return; so has the caller. That costs microseconds if others run. 0: the frequent side has
+ * barriers of its own wherever fence has put them, the caller has passed one. Keeps errno.
  */
 int cshim_membarrier_order(void);
 
@@ -31,7 +31,8 @@ static inline void cshim_membarrier_light(void)
 static inline void cshim_membarrier_full(void)
 {
 #ifdef __SANITIZE_THREAD__
-	uint32_t word = 0; /* the sanitizer knows no fences; an exchange does the same for the processor on x86 */
+	/* the sanitizer knows no fences; an exchange does the same for the processor on x86 */
+	uint32_t word = 0;
 
 	__atomic_exchange_n(&word, 1, __ATOMIC_SEQ_CST);
 #else

@@ -9,7 +9,8 @@
 #include "progress.h"
 #include "sleep.h"
 
-_Static_assert(offsetof(cshim_progress, lock_thread) % 8 == 0 && offsetof(cshim_progress, owner) % 8 == 0,
+_Static_assert(offsetof(cshim_progress, lock_thread) % 8 == 0 &&
+                       offsetof(cshim_progress, owner) % 8 == 0,
                "64-bit members are aligned in every word size");
 
 int cshim_progress_claimed; /* atomic: blocks that are not FREE */
@@ -55,7 +56,10 @@ void cshim_progress_clear(cshim_progress *progress)
 	cshim_unlock(progress);
 }
 
-/* The owner closes the descriptors next: the poller must have left them. Kicked, it needs only the lock, which no-one keeps for long now. */
+/*
+ * The owner closes the descriptors next: the poller must have left them. Kicked, it needs only the
+ * lock, which no-one keeps for long now.
+ */
 static void wait_for_poller(cshim_progress *progress)
 {
 	const struct timespec moment = {0, 50000};
@@ -66,7 +70,10 @@ static void wait_for_poller(cshim_progress *progress)
 
 void cshim_progress_close(cshim_progress *progress)
 {
-	/* Under the lock, so that every other thread sees it when it next has the lock, and calls the owner no more. */
+	/*
+	 * Under the lock, so that every other thread sees it when it next has the lock, and calls
+	 * the owner no more.
+	 */
 	__atomic_store_n(&progress->state, CSHIM_TERMINATING, __ATOMIC_RELEASE);
 	progress->asleep.at = NULL;
 	progress->leader.at = NULL;
@@ -80,7 +87,9 @@ uint32_t cshim_progress_call(cshim_progress *progress, uint64_t ticket)
 {
 	uint32_t flags;
 
-	/* Another thread, whose handler has given up the lock for a moment: its call is not over. */
+	/*
+	 * Another thread, whose handler has given up the lock for a moment: its call is not over.
+	 */
 	if (progress->calling)
 		return 0;
 	cshim_call_begins(progress);

@@ -1,13 +1,15 @@
 /*
- * progress.h - how threads make and await progress in one block of shared state: the contract of this part.
+ * progress.h - how threads make and await progress in one block of shared state: the contract of
+ * this part.
  *
- * A block belongs to an owner: a LAPI context, say. The owner decides what progress is (cshim_owner); here is which thread makes
- * it, and how the others wait. Lock order: the lock of the block (lock.h), nothing else. "Under the lock" means that of the same
- * block.
+ * A block belongs to an owner: a LAPI context, say. The owner decides what progress is
+ * (cshim_owner); here is which thread makes it, and how the others wait. Lock order: the lock of
+ * the block (lock.h), nothing else. "Under the lock" means that of the same block.
  *
- * Words: a progress call is one turn of the owner's dispatcher. Of several waiting threads one, the leader, makes progress calls
- * for all; the others are its followers. The poller is the one thread that sleeps on the descriptors: the leader or the service
- * thread. A task is polling while a thread is inside a call that waits or polls.
+ * Words: a progress call is one turn of the owner's dispatcher. Of several waiting threads one, the
+ * leader, makes progress calls for all; the others are its followers. The poller is the one thread
+ * that sleeps on the descriptors: the leader or the service thread. A task is polling while a
+ * thread is inside a call that waits or polls.
  */
 #ifndef CSHIM_PROGRESS_H
 #define CSHIM_PROGRESS_H
@@ -37,18 +39,26 @@ typedef struct cshim_progress cshim_progress;
 typedef struct cshim_owner {
 	const char *name; /* what the names of the library's threads begin with */
 	/*
-	 * One progress call; CSHIM_PROGRESS_ flags. ticket: 0, or what to report as CSHIM_PROGRESS_TICKET. Never nested. It may end
-	 * the incarnation, and let others have the lock meanwhile.
+	 * One progress call; CSHIM_PROGRESS_ flags. ticket: 0, or what to report as
+	 * CSHIM_PROGRESS_TICKET. Never nested. It may end the incarnation, and let others have the
+	 * lock meanwhile.
 	 */
 	uint32_t (*call)(cshim_progress *progress, uint64_t ticket);
-	/* About to sleep: 1 if there is work now; else *timeout_ns is how long at most (-1: for ever). disarm after waking. */
+	/*
+	 * About to sleep: 1 if there is work now; else *timeout_ns is how long at most (-1: for
+	 * ever). disarm after waking.
+	 */
 	int (*arm)(cshim_progress *progress, int64_t *timeout_ns);
 	void (*disarm)(cshim_progress *progress);
-	/* The task is polling (1), or no thread of the user's has been for a tick of the service thread (0): for the peers. */
+	/*
+	 * The task is polling (1), or no thread of the user's has been for a tick of the service
+	 * thread (0): for the peers.
+	 */
 	void (*polling)(cshim_progress *progress, int polling);
 	/*
-	 * Reports all errors that wait, by functions of the user's, without the lock around them: the incarnation may have ended
-	 * afterwards. polls: the caller is between cshim_poll_begin and cshim_poll_end.
+	 * Reports all errors that wait, by functions of the user's, without the lock around them:
+	 * the incarnation may have ended afterwards. polls: the caller is between cshim_poll_begin
+	 * and cshim_poll_end.
 	 */
 	void (*errors)(cshim_progress *progress, int polls);
 	/* For a trace: what this thread does from now on, NULL: no more, with code. */
@@ -81,75 +91,98 @@ typedef union cshim_progress_at {
 } cshim_progress_at;
 
 /*
- * The block. Go shares it (transport/layout), hence fixed widths. Blocks are never freed but used again, possibly while threads
- * of the last incarnation are still on their way out; so what counts threads is never reset, and a thread that finds another
- * handle than its own touches nothing else.
+ * The block. Go shares it (transport/layout), hence fixed widths. Blocks are never freed but used
+ * again, possibly while threads of the last incarnation are still on their way out; so what counts
+ * threads is never reset, and a thread that finds another handle than its own touches nothing else.
  */
 struct cshim_progress {
-	/* Identity: written by the owner before state becomes ACTIVE (release), constant until it is TERMINATING. */
-	uint32_t state;        /* atomic; above */
-	uint32_t handle;       /* names the incarnation */
+	/*
+	 * Identity: written by the owner before state becomes ACTIVE (release), constant until it
+	 * is TERMINATING.
+	 */
+	uint32_t state;  /* atomic; above */
+	uint32_t handle; /* names the incarnation */
 
 	/* First what every call touches. The lock (lock.h): */
 	uint32_t lock_word;    /* atomic: 0 free, else the owning thread's id */
 	uint32_t lock_depth;   /* owning thread only: how often it has locked */
 	uint32_t lock_waiters; /* atomic: threads inside the slow path of locking */
-	uint32_t lock_count;   /* atomic: how often the lock was taken; lets a yielding thread see that another had it */
-	uint64_t lock_thread;  /* atomic: the owning thread's pthread_t, 0 if free; only that thread writes */
-	uint32_t lock_after;   /* atomic: what a thread must see to that has released the lock: CSHIM_LOCK_ flags */
+	/* atomic: how often the lock was taken; lets a yielding thread see that another had it */
+	uint32_t lock_count;
+	/* atomic: the owning thread's pthread_t, 0 if free; only that thread writes */
+	uint64_t lock_thread;
+	/* atomic: what a thread must see to that has released the lock: CSHIM_LOCK_ flags */
+	uint32_t lock_after;
 
 	/* Who waits (wait.c, sleep.c): */
-	uint32_t event_seq;      /* atomic, written under the lock: changes when what a thread waits for may be over */
-	uint32_t noticed_events; /* under the lock: event_seq up to which waiting threads were told */
-	uint32_t followers;      /* atomic, written under the lock: waits that are following */
-	cshim_wait_at leader;    /* under the lock: the leader's wait, NULL if there is none */
-	cshim_wait_at asleep;    /* under the lock: the leader's wait while it is the poller, until it is kicked */
+	/* atomic, written under the lock: changes when what a thread waits for may be over */
+	uint32_t event_seq;
+	/* under the lock: event_seq up to which waiting threads were told */
+	uint32_t noticed_events;
+	uint32_t followers;   /* atomic, written under the lock: waits that are following */
+	cshim_wait_at leader; /* under the lock: the leader's wait, NULL if there is none */
+	/* under the lock: the leader's wait while it is the poller, until it is kicked */
+	cshim_wait_at asleep;
 
-	uint32_t polling;      /* atomic, written under the lock: threads inside a call that waits or polls */
-	uint32_t polls;        /* atomic: changes with each such call; the service thread looks for change */
-	uint32_t not_polling;  /* under the lock: peers were told so */
-	uint32_t calling;      /* under the lock: 1 while a progress call runs, so that handlers do not nest it */
-	uint32_t caller;       /* under the lock: the thread inside it; valid while calling */
+	/* atomic, written under the lock: threads inside a call that waits or polls */
+	uint32_t polling;
+	/* atomic: changes with each such call; the service thread looks for change */
+	uint32_t polls;
+	uint32_t not_polling; /* under the lock: peers were told so */
+	/* under the lock: 1 while a progress call runs, so that handlers do not nest it */
+	uint32_t calling;
+	uint32_t caller; /* under the lock: the thread inside it; valid while calling */
 	/*
-	 * By the lock's owner: levels of the lock that the user's handler under way must not give up, as the block's owner is in the
-	 * middle of something below it; 0 outside of handlers that run with the lock held. While it is not 0 the lock stays.
+	 * By the lock's owner: levels of the lock that the user's handler under way must not give
+	 * up, as the block's owner is in the middle of something below it; 0 outside of handlers
+	 * that run with the lock held. While it is not 0 the lock stays.
 	 */
 	uint32_t lock_floor;
-	uint32_t spin_calls;   /* constant: progress calls in vain before a waiting thread yields; 0: it does not spin */
-	uint32_t yields;       /* constant: yields before it sleeps */
-	uint32_t spinners;     /* atomic: followers that spin */
-	uint32_t poller;       /* atomic: thread id of the one thread asleep on the descriptors, 0 if none */
+	/* constant: progress calls in vain before a waiting thread yields; 0: it does not spin */
+	uint32_t spin_calls;
+	uint32_t yields;   /* constant: yields before it sleeps */
+	uint32_t spinners; /* atomic: followers that spin */
+	/* atomic: thread id of the one thread asleep on the descriptors, 0 if none */
+	uint32_t poller;
 	uint32_t lock_crowded; /* under the lock: calls that left while others waited for it */
-	uint32_t lock_wakes;   /* atomic futex: changes when sleeping waiters shall look at the lock again */
+	/* atomic futex: changes when sleeping waiters shall look at the lock again */
+	uint32_t lock_wakes;
 
 	/* The service thread (service.c): */
-	uint32_t interrupts;     /* atomic, by the owner under the lock: it makes progress if nobody polls */
+	/* atomic, by the owner under the lock: it makes progress if nobody polls */
+	uint32_t interrupts;
 	uint32_t service_seq;    /* atomic futex: it must look around */
 	uint32_t service_parked; /* atomic: it sleeps until user threads leave */
 	uint32_t service_tid;    /* atomic: its thread id, 0 if it does not run */
 
-	cshim_owner_at owner;     /* by cshim_progress_add */
-	cshim_progress_at next;   /* of all blocks */
-	cshim_wait_at waits;      /* under the lock: every wait under way */
-	cshim_crew_at crew;       /* by the thread that starts or ends an incarnation: the library's threads */
+	cshim_owner_at owner;   /* by cshim_progress_add */
+	cshim_progress_at next; /* of all blocks */
+	cshim_wait_at waits;    /* under the lock: every wait under way */
+	/* by the thread that starts or ends an incarnation: the library's threads */
+	cshim_crew_at crew;
 
 	/* What the poller polls: constant while ACTIVE. */
 	int32_t num_descriptors;
-	int32_t descriptors[CSHIM_MAX_DESCRIPTORS]; /* [0] is an eventfd of this process: cshim_kick writes it */
+	/* [0] is an eventfd of this process: cshim_kick writes it */
+	int32_t descriptors[CSHIM_MAX_DESCRIPTORS];
 	uint32_t reserved;
 };
 
 /* progress.c */
 
-/* Once in a process, before any lock is taken: finds out what the kernel offers. Any thread, any number of times. */
+/*
+ * Once in a process, before any lock is taken: finds out what the kernel offers. Any thread, any
+ * number of times.
+ */
 void cshim_progress_prepare(void);
 /* Makes a block one of owner's, for good. Before its first use, by one thread; without any lock. */
 void cshim_progress_add(cshim_progress *progress, const cshim_owner *owner);
 /* An incarnation begins; by its only thread so far. What counts threads stays. */
 void cshim_progress_clear(cshim_progress *progress);
 /*
- * The incarnation ends: the block leaves ACTIVE, and nobody sleeps on. Waits end, under their threads' own lock, with
- * CSHIM_WAIT_ENDED. The caller owns the lock, all of which it gives up; afterwards no thread is on the descriptors or will be.
+ * The incarnation ends: the block leaves ACTIVE, and nobody sleeps on. Waits end, under their
+ * threads' own lock, with CSHIM_WAIT_ENDED. The caller owns the lock, all of which it gives up;
+ * afterwards no thread is on the descriptors or will be.
  */
 void cshim_progress_close(cshim_progress *progress);
 
@@ -160,15 +193,21 @@ static inline int cshim_progress_active(void)
 	return __atomic_load_n(&cshim_progress_claimed, __ATOMIC_RELAXED);
 }
 
-/* 1 if handle names an active incarnation and this is it. Under the lock that stays true until the lock is released. */
+/*
+ * 1 if handle names an active incarnation and this is it. Under the lock that stays true until the
+ * lock is released.
+ */
 static inline int cshim_alive(const cshim_progress *progress, uint32_t handle)
 {
 	typedef uint64_t __attribute__((may_alias)) identity; /* state and handle, in one look */
 
-	_Static_assert(offsetof(cshim_progress, state) == 0 && offsetof(cshim_progress, handle) == 4 &&
-	               __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "they make one word");
+	_Static_assert(offsetof(cshim_progress, state) == 0 &&
+	                       offsetof(cshim_progress, handle) == 4 &&
+	                       __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	               "they make one word");
 	/* Acquire pairs with the release store of ACTIVE: who sees ACTIVE sees the block filled. */
-	return __atomic_load_n((const identity *)(const void *)progress, __ATOMIC_ACQUIRE) == ((uint64_t)handle << 32 | CSHIM_ACTIVE);
+	return __atomic_load_n((const identity *)(const void *)progress, __ATOMIC_ACQUIRE) ==
+	       ((uint64_t)handle << 32 | CSHIM_ACTIVE);
 }
 
 /* What a thread knows of itself; tid is 0 until asked for. */
@@ -207,19 +246,26 @@ static inline void cshim_call_ends(cshim_progress *progress)
 }
 
 /*
- * One progress call of the owner's, with what belongs around it. 0, and nothing done, while another's is not over. The caller
- * makes sure that it is not in a handler, and has errors reported when the flags say so.
+ * One progress call of the owner's, with what belongs around it. 0, and nothing done, while
+ * another's is not over. The caller makes sure that it is not in a handler, and has errors reported
+ * when the flags say so.
  */
 uint32_t cshim_progress_call(cshim_progress *progress, uint64_t ticket);
 
-/* 1 if the caller is a handler that runs with the lock held, or inside a progress call: it must not give up the lock. */
+/*
+ * 1 if the caller is a handler that runs with the lock held, or inside a progress call: it must not
+ * give up the lock.
+ */
 static inline int cshim_in_handler(const cshim_progress *progress)
 {
 	return __builtin_expect(progress->lock_floor != 0, 0) ||
 	       (__builtin_expect(progress->calling, 0) && progress->caller == cshim_tid());
 }
 
-/* What a thread may wait for has changed. Under the lock, hence no locked instruction; others only read. */
+/*
+ * What a thread may wait for has changed. Under the lock, hence no locked instruction; others only
+ * read.
+ */
 static inline void cshim_event(cshim_progress *progress)
 {
 	__atomic_store_n(&progress->event_seq, progress->event_seq + 1, __ATOMIC_RELAXED);
@@ -228,8 +274,8 @@ static inline void cshim_event(cshim_progress *progress)
 /* sleep.c: what follows when event_seq has moved and others wait. */
 void cshim_notify_others(cshim_progress *progress);
 /*
- * Every thread that called the owner does this before it lets go of the lock: wakes followers whose wait is over, and kicks the
- * poller if its wait may be.
+ * Every thread that called the owner does this before it lets go of the lock: wakes followers whose
+ * wait is over, and kicks the poller if its wait may be.
  */
 static inline void cshim_notify(cshim_progress *progress)
 {
@@ -238,7 +284,9 @@ static inline void cshim_notify(cshim_progress *progress)
 	if (events == progress->noticed_events)
 		return;
 	progress->noticed_events = events;
-	if (__builtin_expect(__atomic_load_n(&progress->followers, __ATOMIC_RELAXED) != 0 || progress->asleep.at, 0))
+	if (__builtin_expect(__atomic_load_n(&progress->followers, __ATOMIC_RELAXED) != 0 ||
+	                             progress->asleep.at,
+	                     0))
 		cshim_notify_others(progress);
 }
 
@@ -246,12 +294,15 @@ static inline void cshim_notify(cshim_progress *progress)
 void cshim_kick(cshim_progress *progress);
 
 /*
- * A user thread begins and ends a call that polls, or polls for a moment outside of such a call: the service thread keeps out of
- * its way, and the peers learn that the task is polling again.
+ * A user thread begins and ends a call that polls, or polls for a moment outside of such a call:
+ * the service thread keeps out of its way, and the peers learn that the task is polling again.
  */
 void cshim_poll_begin(cshim_progress *progress);
 void cshim_poll_end(cshim_progress *progress);
-/* service.c: tells the peers, and the service thread, which is to notice when nobody polls any more. */
+/*
+ * service.c: tells the peers, and the service thread, which is to notice when nobody polls any
+ * more.
+ */
 void cshim_polls_again(cshim_progress *progress);
 static inline void cshim_poll_note(cshim_progress *progress)
 {
@@ -259,31 +310,44 @@ static inline void cshim_poll_note(cshim_progress *progress)
 	if (__builtin_expect(progress->not_polling != 0, 0))
 		cshim_polls_again(progress);
 }
-/* If there is no leader and no poller, wakes a follower to lead. A thread calls it when it stops looking after the block. */
+/*
+ * If there is no leader and no poller, wakes a follower to lead. A thread calls it when it stops
+ * looking after the block.
+ */
 void cshim_hand_over(cshim_progress *progress);
 
-/* Gives the processor up for others, and the lock with all its levels meanwhile. The incarnation may have ended afterwards. */
+/*
+ * Gives the processor up for others, and the lock with all its levels meanwhile. The incarnation
+ * may have ended afterwards.
+ */
 void cshim_yield_unlocked(cshim_progress *progress);
 
 /* The library's threads. */
 
 typedef struct cshim_crew_plan {
-	uint32_t handlers;                /* how many handler threads, beside the service thread */
-	const pthread_attr_t *attributes; /* of these; NULL: the default. Needed until cshim_threads_start returns */
-	void (*begin)(void *, void *);    /* NULL, or what each of them calls first, with these: */
+	uint32_t handlers; /* how many handler threads, beside the service thread */
+	/* of these; NULL: the default. Needed until cshim_threads_start returns */
+	const pthread_attr_t *attributes;
+	void (*begin)(void *, void *); /* NULL, or what each of them calls first, with these: */
 	void *first, *second;
 } cshim_crew_plan;
 
 /*
- * Starts the service thread and the handler threads of a block in state ACTIVE: 0, or the error of pthread_create; also then
- * cshim_threads_stop must be called. Without the lock.
+ * Starts the service thread and the handler threads of a block in state ACTIVE: 0, or the error of
+ * pthread_create; also then cshim_threads_stop must be called. Without the lock.
  */
 int cshim_threads_start(cshim_progress *progress, const cshim_crew_plan *plan);
-/* The incarnation has ended: wakes all its threads and waits for their end, but for the calling one. Without the lock. */
+/*
+ * The incarnation has ended: wakes all its threads and waits for their end, but for the calling
+ * one. Without the lock.
+ */
 void cshim_threads_stop(cshim_progress *progress);
 /* Makes the service thread look around, after something that it decides by has changed. */
 void cshim_service_alert(cshim_progress *progress);
-/* The same, and the poller's sleep ends if it is the service thread: interrupts has changed. Under the lock. */
+/*
+ * The same, and the poller's sleep ends if it is the service thread: interrupts has changed. Under
+ * the lock.
+ */
 void cshim_service_switch(cshim_progress *progress);
 
 #endif

@@ -1,37 +1,48 @@
 /*
- * service.c - the service thread: with interrupts on it makes progress for a task whose own threads are busy elsewhere.
+ * service.c - the service thread: with interrupts on it makes progress for a task whose own threads
+ * are busy elsewhere.
  *
- *   parked   a user thread has been inside one polling call for long, or interrupts are off and nobody polls: asleep until alerted
- *   ticking  user threads poll now and then: looks every tick whether they still do
- *   serving  nobody polls, and interrupts are on: makes progress calls, then is the poller
+ *   parked   a user thread has been inside one polling call for long, or interrupts are off and
+ * nobody polls: asleep until alerted ticking  user threads poll now and then: looks every tick
+ * whether they still do serving  nobody polls, and interrupts are on: makes progress calls, then is
+ * the poller
  *
- * When nobody has polled for a tick it tells the peers, with interrupts on or off, that this task is not polling: a task that moves
- * much data then does it alone, instead of through chunks that nobody empties, or that take the processor from the user's
- * computation. A call that polls takes that back.
+ * When nobody has polled for a tick it tells the peers, with interrupts on or off, that this task
+ * is not polling: a task that moves much data then does it alone, instead of through chunks that
+ * nobody empties, or that take the processor from the user's computation. A call that polls takes
+ * that back.
  *
- * It does not arm the links while ticking, so that peers need not ring, and it takes the lock only to serve: a user thread that
- * polls would have to pass the lock at each tick, which costs it as much as a wake-up.
+ * It does not arm the links while ticking, so that peers need not ring, and it takes the lock only
+ * to serve: a user thread that polls would have to pass the lock at each tick, which costs it as
+ * much as a wake-up.
  *
- * No alert is lost: the thread reads service_seq, then what it decides by (state, interrupts, polling), then sleeps while
- * service_seq is unchanged; a thread that changes one of those adds 1 to service_seq after that. cshim_poll_end spares itself the
- * alert unless service_parked is set: the service thread sets it before it looks at polling, with a barrier in every thread between
- * the two; cshim_poll_end looks at it after it has changed polling. Without such barriers the thread does not park.
+ * No alert is lost: the thread reads service_seq, then what it decides by (state, interrupts,
+ * polling), then sleeps while service_seq is unchanged; a thread that changes one of those adds 1
+ * to service_seq after that. cshim_poll_end spares itself the alert unless service_parked is set:
+ * the service thread sets it before it looks at polling, with a barrier in every thread between the
+ * two; cshim_poll_end looks at it after it has changed polling. Without such barriers the thread
+ * does not park.
  */
 #define _GNU_SOURCE
 #include "futex.h"
 #include "sleep.h"
 
 /*
- * How long a tick is where tasks have a processor each, and where they share them. There each look costs some task two switches,
- * for all tasks together many a millisecond, and a task waits for as long anyway before it gets its processor back.
+ * How long a tick is where tasks have a processor each, and where they share them. There each look
+ * costs some task two switches, for all tasks together many a millisecond, and a task waits for as
+ * long anyway before it gets its processor back.
  */
 #define TICK_NS 500000
 #define SHARED_TICK_NS 4000000
 
 enum {
-	PARK_TICKS = 4,      /* ticks within one polling call before the service thread parks */
-	LINGER_CALLS = 64,   /* empty progress calls after serving, about 20 us: the next message often follows at once */
-	OWN_MIN_SPIN = 100   /* the owner allows so many spin_calls only where tasks have a processor each */
+	PARK_TICKS = 4, /* ticks within one polling call before the service thread parks */
+	/*
+	 * empty progress calls after serving, about 20 us: the next message often follows at once
+	 */
+	LINGER_CALLS = 64,
+	/* the owner allows so many spin_calls only where tasks have a processor each */
+	OWN_MIN_SPIN = 100
 };
 
 /* What the thread saw at its last look; its own. */
@@ -110,7 +121,10 @@ static void rest(cshim_progress *progress, uint32_t seen, int64_t timeout_ns)
 	cshim_futex_wait(&progress->service_seq, seen, timeout_ns);
 }
 
-/* Leaves the block to the user threads for a tick, or until the one that has polled for long is done. */
+/*
+ * Leaves the block to the user threads for a tick, or until the one that has polled for long is
+ * done.
+ */
 static void stay_away(cshim_progress *progress, look *last, uint32_t seen)
 {
 	uint32_t polls = polls_of(progress);
@@ -127,7 +141,8 @@ static void stay_away(cshim_progress *progress, look *last, uint32_t seen)
 	}
 	last->same_call = 0;
 	__atomic_store_n(&progress->service_parked, 1, __ATOMIC_SEQ_CST);
-	if (cshim_membarrier_order() && polling_in(progress)) /* cshim_poll_end stores and looks without a barrier of its own */
+	/* cshim_poll_end stores and looks without a barrier of its own */
+	if (cshim_membarrier_order() && polling_in(progress))
 		rest(progress, seen, -1);
 	else
 		__atomic_store_n(&progress->service_parked, 0, __ATOMIC_SEQ_CST);
@@ -149,15 +164,16 @@ static int64_t serve(cshim_progress *progress, look *last)
 		return 0;
 	last->idle = 0;
 	if (!cshim_poll_descriptors(progress, NULL))
-		return tick_ns(progress); /* a user thread is the poller: it is about to leave, as it polls no more */
+		/* a user thread is the poller: it is about to leave, as it polls no more */
+		return tick_ns(progress);
 	/* If user threads have begun to poll one of them shall be the poller from now on. */
 	cshim_hand_over(progress);
 	return 0;
 }
 
 /*
- * Serves until somebody polls or the incarnation ends. interrupts is looked at under the lock, under which the owner
- * changes it: once that is done, nothing runs here.
+ * Serves until somebody polls or the incarnation ends. interrupts is looked at under the lock,
+ * under which the owner changes it: once that is done, nothing runs here.
  */
 static void serve_while_alone(cshim_progress *progress, uint32_t handle, look *last, uint32_t seen)
 {
@@ -166,7 +182,8 @@ static void serve_while_alone(cshim_progress *progress, uint32_t handle, look *l
 	cshim_lock(progress);
 	if (cshim_alive(progress, handle) && !others_poll(progress, last))
 		stop_polling(progress);
-	while (pause_ns == 0 && cshim_alive(progress, handle) && interrupts_on(progress) && !others_poll(progress, last)) {
+	while (pause_ns == 0 && cshim_alive(progress, handle) && interrupts_on(progress) &&
+	       !others_poll(progress, last)) {
 		pause_ns = serve(progress, last);
 		cshim_lock_pass(progress);
 	}
@@ -176,7 +193,8 @@ static void serve_while_alone(cshim_progress *progress, uint32_t handle, look *l
 }
 
 /* Interrupts are off, and nobody polls: until somebody does, or what counts changes otherwise. */
-static void rest_while_not_polling(cshim_progress *progress, uint32_t handle, const look *last, uint32_t seen)
+static void rest_while_not_polling(cshim_progress *progress, uint32_t handle, const look *last,
+                                   uint32_t seen)
 {
 	cshim_lock(progress);
 	if (cshim_alive(progress, handle) && !others_poll(progress, last))

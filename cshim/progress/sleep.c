@@ -1,20 +1,24 @@
 /*
  * sleep.c - threads that wait without making progress calls, and those who wake them.
  *
- * One thread at a time is the poller: it arms the links, so that peers ring, and sleeps in ppoll on the descriptors. That is the
- * leader or the service thread. Other waiting threads follow, each with a futex of its own. Why no wake-up is lost:
+ * One thread at a time is the poller: it arms the links, so that peers ring, and sleeps in ppoll on
+ * the descriptors. That is the leader or the service thread. Other waiting threads follow, each
+ * with a futex of its own. Why no wake-up is lost:
  *
- *  1. What a thread may wait for (counters, tickets) changes under the lock, and event_seq with it. Every thread that called the
- *     owner calls cshim_notify before it lets go of the lock.
- *  2. A follower is marked under the lock, after it has found its wait not over. A later change comes after it has let go of the
- *     lock; the changing thread finds the mark and, if the wait is over, stores WOKEN to its futex. The follower goes to sleep only
- *     by changing NONE to ASLEEP: either that fails, or the other thread sees ASLEEP and wakes the futex.
- *  3. The leader enters its wait in progress->asleep under the lock before it polls. A later change finds it there and writes the
- *     eventfd, which is level-triggered: it does not matter whether ppoll has begun. What happens outside this process is the
- *     links' business: the owner's arm returns 1 if something came before they were armed.
- *  4. Followers need a leader or a poller. A thread follows only while there is one. The leader gives its role up, and the service
- *     thread the poller's, under the lock, and calls cshim_hand_over, still under the lock: if there is no other, one follower is
- *     woken, and leads unless a thread that came by was faster.
+ *  1. What a thread may wait for (counters, tickets) changes under the lock, and event_seq with it.
+ * Every thread that called the owner calls cshim_notify before it lets go of the lock.
+ *  2. A follower is marked under the lock, after it has found its wait not over. A later change
+ * comes after it has let go of the lock; the changing thread finds the mark and, if the wait is
+ * over, stores WOKEN to its futex. The follower goes to sleep only by changing NONE to ASLEEP:
+ * either that fails, or the other thread sees ASLEEP and wakes the futex.
+ *  3. The leader enters its wait in progress->asleep under the lock before it polls. A later change
+ * finds it there and writes the eventfd, which is level-triggered: it does not matter whether ppoll
+ * has begun. What happens outside this process is the links' business: the owner's arm returns 1 if
+ * something came before they were armed.
+ *  4. Followers need a leader or a poller. A thread follows only while there is one. The leader
+ * gives its role up, and the service thread the poller's, under the lock, and calls
+ * cshim_hand_over, still under the lock: if there is no other, one follower is woken, and leads
+ * unless a thread that came by was faster.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -32,14 +36,18 @@ enum {
 	SIGNAL_WOKEN   /* it shall look again */
 };
 
-/* How long a follower sleeps at most. Nothing depends on it; the stress tests run without (see above why). */
+/*
+ * How long a follower sleeps at most. Nothing depends on it; the stress tests run without (see
+ * above why).
+ */
 #ifndef CSHIM_SAFETY_NS
 #define CSHIM_SAFETY_NS 100000000
 #endif
 
 /*
- * A program with several blocks may wait in one for what another brings. That other's notify does not see the wait, and must not,
- * as it has not the lock; so then every wait for such a goal looks at it this often.
+ * A program with several blocks may wait in one for what another brings. That other's notify does
+ * not see the wait, and must not, as it has not the lock; so then every wait for such a goal looks
+ * at it this often.
  */
 #define ELSEWHERE_NS 10000000
 
@@ -83,7 +91,10 @@ static int concerned(cshim_progress *progress, const cshim_wait *wait)
 	return wait->interrupted || !kind->over || kind->over(progress, wait->goal);
 }
 
-/* The wait lies on its thread's stack, but that thread needs the lock, which the caller has, to leave. */
+/*
+ * The wait lies on its thread's stack, but that thread needs the lock, which the caller has, to
+ * leave.
+ */
 static void wake_follower(cshim_progress *progress, cshim_wait *wait)
 {
 	wait->following = 0;
@@ -100,7 +111,8 @@ void cshim_notify_others(cshim_progress *progress)
 		for (wait = progress->waits.at; wait; wait = wait->next)
 			if (wait->following && concerned(progress, wait))
 				wake_follower(progress, wait);
-	if (__builtin_expect(progress->asleep.at != NULL, 0) && concerned(progress, progress->asleep.at)) {
+	if (__builtin_expect(progress->asleep.at != NULL, 0) &&
+	    concerned(progress, progress->asleep.at)) {
 		progress->asleep.at = NULL; /* one kick will do */
 		cshim_kick(progress);
 	}
@@ -145,7 +157,10 @@ static void ppoll_all(cshim_progress *progress, int64_t timeout_ns)
 		limit.tv_sec = timeout_ns / 1000000000;
 		limit.tv_nsec = timeout_ns % 1000000000;
 	}
-	/* The descriptors stay open: the owner closes them only when nobody polls them. The eventfd does not block. */
+	/*
+	 * The descriptors stay open: the owner closes them only when nobody polls them. The eventfd
+	 * does not block.
+	 */
 	if (ppoll(polled, (nfds_t)count, timeout_ns >= 0 ? &limit : NULL, NULL) > 0 && count > 0 &&
 	    (polled[0].revents & POLLIN) && read(polled[0].fd, &kicks, sizeof(kicks)) < 0)
 		errno = EAGAIN; /* another thread was faster */
@@ -163,10 +178,12 @@ int cshim_poll_descriptors(cshim_progress *progress, cshim_wait *wait)
 	uint32_t handle = progress->handle, nobody = 0, depth;
 	int64_t timeout_ns = -1;
 
-	if (!__atomic_compare_exchange_n(&progress->poller, &nobody, cshim_tid(), 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+	if (!__atomic_compare_exchange_n(&progress->poller, &nobody, cshim_tid(), 0,
+	                                 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		return 0;
 	/* Only a progress call knows of a ticket, and the caller has made one. */
-	if (owner->arm(progress, &timeout_ns) || (wait && wait->goal->kind->over && concerned(progress, wait))) {
+	if (owner->arm(progress, &timeout_ns) ||
+	    (wait && wait->goal->kind->over && concerned(progress, wait))) {
 		owner->disarm(progress);
 		stop_polling(progress);
 		return 1;
@@ -179,21 +196,29 @@ int cshim_poll_descriptors(cshim_progress *progress, cshim_wait *wait)
 	owner->trace(progress, NULL, 0);
 	if (progress->asleep.at == wait)
 		progress->asleep.at = NULL;
-	/* The owner's half may be gone, but not the descriptors: cshim_progress_close waits for this. */
+	/*
+	 * The owner's half may be gone, but not the descriptors: cshim_progress_close waits for
+	 * this.
+	 */
 	if (cshim_alive(progress, handle))
 		owner->disarm(progress);
 	stop_polling(progress);
 	return 1;
 }
 
-/* Spins for a wake-up, if there is a processor for it. Others need them too: the leader, and the thread that it serves. */
+/*
+ * Spins for a wake-up, if there is a processor for it. Others need them too: the leader, and the
+ * thread that it serves.
+ */
 static void spin_for_signal(cshim_progress *progress, const cshim_wait *wait, uint32_t spins)
 {
 
 	if (spins == 0)
 		return;
-	if (__atomic_add_fetch(&progress->spinners, 1, __ATOMIC_RELAXED) < (uint32_t)cshim_processors())
-		while (spins-- > 0 && __atomic_load_n(&wait->signal, __ATOMIC_SEQ_CST) == SIGNAL_NONE)
+	if (__atomic_add_fetch(&progress->spinners, 1, __ATOMIC_RELAXED) <
+	    (uint32_t)cshim_processors())
+		while (spins-- > 0 &&
+		       __atomic_load_n(&wait->signal, __ATOMIC_SEQ_CST) == SIGNAL_NONE)
 			cshim_pause();
 	__atomic_sub_fetch(&progress->spinners, 1, __ATOMIC_RELAXED);
 }
@@ -202,8 +227,10 @@ static void sleep_for_signal(cshim_wait *wait)
 {
 	uint32_t signal = SIGNAL_NONE;
 
-	if (__atomic_compare_exchange_n(&wait->signal, &signal, SIGNAL_ASLEEP, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-		cshim_futex_wait(&wait->signal, SIGNAL_ASLEEP, at_most(wait->goal, CSHIM_SAFETY_NS));
+	if (__atomic_compare_exchange_n(&wait->signal, &signal, SIGNAL_ASLEEP, 0, __ATOMIC_SEQ_CST,
+	                                __ATOMIC_SEQ_CST))
+		cshim_futex_wait(&wait->signal, SIGNAL_ASLEEP,
+		                 at_most(wait->goal, CSHIM_SAFETY_NS));
 	/* Awake for no reason: the caller looks again, and comes back. */
 }
 
@@ -232,7 +259,10 @@ void cshim_sleep(cshim_progress *progress, cshim_wait *wait)
 
 	if (cshim_poll_descriptors(progress, wait))
 		return;
-	/* The service thread is the poller. It makes room: a message then wakes the thread that waits for it, not first another. */
+	/*
+	 * The service thread is the poller. It makes room: a message then wakes the thread that
+	 * waits for it, not first another.
+	 */
 	progress->leader.at = NULL;
 	cshim_kick(progress);
 	cshim_follow(progress, wait, 0);

@@ -1,16 +1,25 @@
-/* sleep.h - sleeping and waking, for the files of this part. Everything is under the lock unless it says otherwise. */
+/*
+ * sleep.h - sleeping and waking, for the files of this part. Everything is under the lock unless it
+ * says otherwise.
+ */
 #ifndef CSHIM_SLEEP_H
 #define CSHIM_SLEEP_H
 
 #include "wait.h"
 
-/* The leader sleeps until something may have happened. Gives up and takes back all levels of the lock. May end its role. */
+/*
+ * The leader sleeps until something may have happened. Gives up and takes back all levels of the
+ * lock. May end its role.
+ */
 void cshim_sleep(cshim_progress *progress, cshim_wait *wait);
-/* Lets another thread lead, and waits until wait may be over or a leader is wanted. Likewise with the lock. */
+/*
+ * Lets another thread lead, and waits until wait may be over or a leader is wanted. Likewise with
+ * the lock.
+ */
 void cshim_follow(cshim_progress *progress, cshim_wait *wait, uint32_t spins);
 /*
- * Takes the poller's role and sleeps on the descriptors; wait is NULL for the service thread. 0, and nothing done, if another
- * thread is the poller. The role is given up again before it returns.
+ * Takes the poller's role and sleeps on the descriptors; wait is NULL for the service thread. 0,
+ * and nothing done, if another thread is the poller. The role is given up again before it returns.
  */
 int cshim_poll_descriptors(cshim_progress *progress, cshim_wait *wait);
 /* Wakes all followers, to find that the incarnation has ended. */
@@ -19,6 +28,9 @@ void cshim_wake_followers(cshim_progress *progress);
 /* CLOCK_MONOTONIC */
 int64_t cshim_now_ns(void);
 
-/* The body of the service thread; without the lock. Returns when the incarnation called handle has ended. */
+/*
+ * The body of the service thread; without the lock. Returns when the incarnation called handle has
+ * ended.
+ */
 void cshim_service_run(cshim_progress *progress, uint32_t handle);
 #endif

@@ -1,8 +1,10 @@
 /*
- * threads.c - starts and ends the library's threads of a block: the service thread and the handler threads.
+ * threads.c - starts and ends the library's threads of a block: the service thread and the handler
+ * threads.
  *
- * A crew is the threads of one incarnation. It outlives the incarnation when that is ended by one of its own threads, from a
- * handler of the user's: such a thread is not waited for and ends once the handler has returned.
+ * A crew is the threads of one incarnation. It outlives the incarnation when that is ended by one
+ * of its own threads, from a handler of the user's: such a thread is not waited for and ends once
+ * the handler has returned.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,7 +27,11 @@ typedef struct cshim_crew {
 	cshim_progress *progress;
 	uint32_t handle;
 	uint32_t running; /* atomic futex: members that have not ended */
-	uint32_t holders; /* atomic: members that have not ended, and who ends the incarnation; the last frees the crew */
+	/*
+	 * atomic: members that have not ended, and who ends the incarnation; the last frees the
+	 * crew
+	 */
+	uint32_t holders;
 	cshim_crew_plan plan;
 	uint32_t count; /* members that were started */
 	member members[];
@@ -74,8 +80,8 @@ static void *member_main(void *argument)
 }
 
 /*
- * The program's signals are for its own threads. Faults stay open: they cannot be handled elsewhere, and the
- * library turns those on user addresses into errors.
+ * The program's signals are for its own threads. Faults stay open: they cannot be handled
+ * elsewhere, and the library turns those on user addresses into errors.
  */
 static void block_signals(sigset_t *before)
 {

@@ -1,7 +1,8 @@
 /*
- * wait.c - waiting with other threads: make progress calls until the goal is reached, letting others have the lock in between;
- * first spinning, then yielding the processor, then asleep (sleep.c). Of several waiting threads one does that, the leader. If
- * all did, they would pass the lock around with a switch of threads at each progress call.
+ * wait.c - waiting with other threads: make progress calls until the goal is reached, letting
+ * others have the lock in between; first spinning, then yielding the processor, then asleep
+ * (sleep.c). Of several waiting threads one does that, the leader. If all did, they would pass the
+ * lock around with a switch of threads at each progress call.
  */
 #define _GNU_SOURCE
 #include "wait.h"
@@ -10,15 +11,21 @@
 
 #include "sleep.h"
 
-/* How many progress calls are replaced by glances until one is due. A glance takes about as long. */
+/*
+ * How many progress calls are replaced by glances until one is due. A glance takes about as long.
+ */
 enum { GLANCES_PER_CALL = 8 };
 
-/* A yield of more is longer than a wake-up takes, and than tasks that only look have the processor. Less than a slice of the kernel's. */
+/*
+ * A yield of more is longer than a wake-up takes, and than tasks that only look have the processor.
+ * Less than a slice of the kernel's.
+ */
 enum { LONG_YIELD_NS = 500000 };
 
 /*
- * polling is changed under the lock, so without locked instructions. The service thread looks at it without the lock: it puts a
- * barrier into every thread before it believes what it sees and parks (service.c).
+ * polling is changed under the lock, so without locked instructions. The service thread looks at it
+ * without the lock: it puts a barrier into every thread before it believes what it sees and parks
+ * (service.c).
  */
 void cshim_poll_begin(cshim_progress *progress)
 {
@@ -49,7 +56,10 @@ static void unlink_wait(cshim_progress *progress, cshim_wait *wait)
 	*at = wait->next;
 }
 
-/* Yields the processor; 1 if the wait does better asleep, as it was gone for long: at each further yield it would be again. */
+/*
+ * Yields the processor; 1 if the wait does better asleep, as it was gone for long: at each further
+ * yield it would be again.
+ */
 static int yield_long(cshim_progress *progress, const cshim_patience *patience)
 {
 	int64_t before = patience->sockets ? cshim_now_ns() : 0;
@@ -69,7 +79,8 @@ static uint32_t idle_call(cshim_progress *progress, cshim_wait *wait, uint32_t i
 		return idle + 1;
 	}
 	if (!patience->sleeps && idle - progress->spin_calls < progress->yields)
-		return yield_long(progress, patience) ? progress->spin_calls + progress->yields : idle + 1;
+		return yield_long(progress, patience) ? progress->spin_calls + progress->yields
+		                                      : idle + 1;
 	cshim_sleep(progress, wait);
 	return 0;
 }
@@ -95,23 +106,25 @@ static outcome call_for(cshim_progress *progress, cshim_wait *wait)
 		/* The handler may take long, and wait itself. */
 		stop_leading(progress, wait);
 		progress->owner.at->errors(progress, 1);
-		return flags & CSHIM_PROGRESS_TICKET ? DONE : NEWS; /* the next call looks, if the incarnation still lives */
+		/* the next call looks, if the incarnation still lives */
+		return flags & CSHIM_PROGRESS_TICKET ? DONE : NEWS;
 	}
-	if (goal->kind->over ? goal->kind->over(progress, goal) : (flags & CSHIM_PROGRESS_TICKET) != 0)
+	if (goal->kind->over ? goal->kind->over(progress, goal)
+	                     : (flags & CSHIM_PROGRESS_TICKET) != 0)
 		return DONE;
 	return flags & CSHIM_PROGRESS_MADE ? NEWS : NOTHING;
 }
 
 /*
- * 1 if looks take the place of the progress call this time: the leader spins, and nothing else has a claim on a call. seen then
- * says what they brought.
+ * 1 if looks take the place of the progress call this time: the leader spins, and nothing else has
+ * a claim on a call. seen then says what they brought.
  */
 static int glances(cshim_progress *progress, const cshim_wait *wait, uint32_t idle, outcome *seen)
 {
 	uint32_t flags;
 
-	if (idle % GLANCES_PER_CALL == 0 || idle >= progress->spin_calls || wait->goal->patience->glance == 0 || progress->calling ||
-	    progress->leader.at != wait)
+	if (idle % GLANCES_PER_CALL == 0 || idle >= progress->spin_calls ||
+	    wait->goal->patience->glance == 0 || progress->calling || progress->leader.at != wait)
 		return 0;
 	flags = cshim_look(progress, wait->goal->kind, wait->goal, wait->goal->patience->glance);
 	if (flags & CSHIM_SEEN_CALL && !(flags & CSHIM_SEEN_OVER))
@@ -120,7 +133,10 @@ static int glances(cshim_progress *progress, const cshim_wait *wait, uint32_t id
 	return 1;
 }
 
-/* A look at wait: leads if nobody else does. A ticket's fate is not known without a progress call, other goals' are. */
+/*
+ * A look at wait: leads if nobody else does. A ticket's fate is not known without a progress call,
+ * other goals' are.
+ */
 static outcome look_after(cshim_progress *progress, cshim_wait *wait)
 {
 	const cshim_goal *goal = wait->goal;
@@ -151,11 +167,15 @@ static int wait_until_done(cshim_progress *progress, cshim_wait *wait, uint32_t 
 		if (wait->goal->until_ns && cshim_now_ns() >= wait->goal->until_ns)
 			return CSHIM_WAIT_LATE;
 		if (seen == NEWS) {
-			/* Look again before all else: an error handler may have run, without the lock, and wait be over since. */
+			/*
+			 * Look again before all else: an error handler may have run, without the
+			 * lock, and wait be over since.
+			 */
 			idle = 1;
 			cshim_lock_pass(progress);
 		} else if (progress->leader.at != wait) {
-			cshim_follow(progress, wait, wait->goal->patience->sleeps ? 0 : progress->spin_calls);
+			cshim_follow(progress, wait,
+			             wait->goal->patience->sleeps ? 0 : progress->spin_calls);
 		} else {
 			idle = idle_call(progress, wait, idle);
 		}
@@ -182,7 +202,8 @@ int cshim_wait_long(cshim_progress *progress, const cshim_goal *goal)
 	return how;
 }
 
-void cshim_wait_interrupt(cshim_progress *progress, const cshim_goal_kind *kind, int (*concerns)(cshim_progress *, const cshim_goal *))
+void cshim_wait_interrupt(cshim_progress *progress, const cshim_goal_kind *kind,
+                          int (*concerns)(cshim_progress *, const cshim_goal *))
 {
 	cshim_wait *wait;
 

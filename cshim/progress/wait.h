@@ -1,9 +1,10 @@
 /*
- * wait.h - the one way of waiting: look, make progress calls, let others have the processor, sleep. What for is a goal; how long
- * each takes is its patience.
+ * wait.h - the one way of waiting: look, make progress calls, let others have the processor, sleep.
+ * What for is a goal; how long each takes is its patience.
  *
- * Every function here runs under the lock, outside of handlers. The user may have locked it before, any number of times: whenever
- * the lock is let go all levels are, and they are all taken back. Handlers run inside, so the incarnation may have ended.
+ * Every function here runs under the lock, outside of handlers. The user may have locked it before,
+ * any number of times: whenever the lock is let go all levels are, and they are all taken back.
+ * Handlers run inside, so the incarnation may have ended.
  */
 #ifndef CSHIM_WAIT_H
 #define CSHIM_WAIT_H
@@ -19,11 +20,15 @@ typedef struct cshim_goal cshim_goal;
 
 /* A kind of goals; constant. Its functions run under the lock, in any thread. */
 typedef struct cshim_goal_kind {
-	/* 1: the goal is reached, or never will be. Quick. NULL: the goal is a ticket, which only a progress call knows. */
+	/*
+	 * 1: the goal is reached, or never will be. Quick. NULL: the goal is a ticket, which only a
+	 * progress call knows.
+	 */
 	int (*over)(cshim_progress *progress, const cshim_goal *goal);
 	/*
-	 * Looks, that many times at most, for something that has come, and for the goal; CSHIM_SEEN_ flags. 0: nothing, or another
-	 * thread wants the lock. NULL: over says all. It is for the thread that leads, while no progress call runs.
+	 * Looks, that many times at most, for something that has come, and for the goal;
+	 * CSHIM_SEEN_ flags. 0: nothing, or another thread wants the lock. NULL: over says all. It
+	 * is for the thread that leads, while no progress call runs.
 	 */
 	uint32_t (*look)(cshim_progress *progress, const cshim_goal *goal, int looks);
 	/* 1: other blocks may reach it too, and their threads do not see this one's waits. */
@@ -32,23 +37,30 @@ typedef struct cshim_goal_kind {
 
 /* How a thread waits. The numbers are tuned for each kind of goal, where that is defined. */
 typedef struct cshim_patience {
-	/* At first, before other threads come into play. The lock stays with the caller, so this ends when another wants it. */
+	/*
+	 * At first, before other threads come into play. The lock stays with the caller, so this
+	 * ends when another wants it.
+	 */
 	int looks;          /* so many at most; news counts as one */
 	int looks_per_call; /* after so many without news a progress call is made */
 	int call_first;     /* begins with a progress call */
 	int yields;         /* gives the processor up before each progress call but the first */
 	int crowded;        /* also where threads are not to spin */
 	/* Then, while it leads: */
-	int glance;         /* so many looks take the place of most progress calls; 0: none */
-	int sockets;        /* what it waits for wakes a sleeper soon: it sleeps if a yield was long, as somebody computes there */
-	int sleeps;         /* at once: it neither spins nor yields */
+	int glance; /* so many looks take the place of most progress calls; 0: none */
+	/*
+	 * what it waits for wakes a sleeper soon: it sleeps if a yield was long, as somebody
+	 * computes there
+	 */
+	int sockets;
+	int sleeps; /* at once: it neither spins nor yields */
 } cshim_patience;
 
 struct cshim_goal {
 	const cshim_goal_kind *kind;
 	const cshim_patience *patience;
-	void *object;    /* the kind's */
-	uint64_t number; /* the kind's, or the ticket */
+	void *object;     /* the kind's */
+	uint64_t number;  /* the kind's, or the ticket */
 	int64_t until_ns; /* of CLOCK_MONOTONIC: waits no longer; 0: for ever */
 };
 
@@ -84,17 +96,20 @@ static inline int cshim_waited_for(const cshim_progress *progress, const void *o
 }
 
 /* Ends those waits for goals of a kind that concerns says 1 for; it may be asked again. */
-void cshim_wait_interrupt(cshim_progress *progress, const cshim_goal_kind *kind, int (*concerns)(cshim_progress *, const cshim_goal *));
+void cshim_wait_interrupt(cshim_progress *progress, const cshim_goal_kind *kind,
+                          int (*concerns)(cshim_progress *, const cshim_goal *));
 
 /* kind: the goal's, by itself, as a constant mostly. */
-static inline __attribute__((always_inline)) uint32_t cshim_look(cshim_progress *progress, const cshim_goal_kind *kind, const cshim_goal *goal, int looks)
+static inline __attribute__((always_inline)) uint32_t
+cshim_look(cshim_progress *progress, const cshim_goal_kind *kind, const cshim_goal *goal, int looks)
 {
 	if (kind->look)
 		return kind->look(progress, goal, looks);
 	for (; looks > 0; looks--) {
 		if (kind->over(progress, goal))
 			return CSHIM_SEEN_OVER;
-		if (__builtin_expect(__atomic_load_n(&progress->lock_waiters, __ATOMIC_RELAXED) != 0, 0))
+		if (__builtin_expect(
+			    __atomic_load_n(&progress->lock_waiters, __ATOMIC_RELAXED) != 0, 0))
 			return 0;
 		cshim_between_polls();
 	}
@@ -110,10 +125,11 @@ static inline int cshim_seen(cshim_progress *progress, uint32_t handle, uint32_t
 }
 
 /*
- * Waits for as long as that mostly takes, before anything else. Inline, so that a goal's kind and patience are constants in it:
- * the fastest answers come here.
+ * Waits for as long as that mostly takes, before anything else. Inline, so that a goal's kind and
+ * patience are constants in it: the fastest answers come here.
  */
-static inline __attribute__((always_inline)) int cshim_wait_soon(cshim_progress *progress, const cshim_goal *goal)
+static inline __attribute__((always_inline)) int cshim_wait_soon(cshim_progress *progress,
+                                                                 const cshim_goal *goal)
 {
 	const cshim_goal_kind *kind = goal->kind;
 	const cshim_patience *patience = goal->patience;
@@ -150,7 +166,8 @@ static inline __attribute__((always_inline)) int cshim_wait_soon(cshim_progress 
 }
 
 /* Waits; how that ended. */
-static inline __attribute__((always_inline)) int cshim_wait_for(cshim_progress *progress, const cshim_goal *goal)
+static inline __attribute__((always_inline)) int cshim_wait_for(cshim_progress *progress,
+                                                                const cshim_goal *goal)
 {
 	int so_far = cshim_wait_soon(progress, goal);
 

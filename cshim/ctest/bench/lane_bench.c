@@ -1,8 +1,10 @@
 /*
- * lane_bench.c - what the small operations of the fast lane cost in instructions, ns: `make lane-bench`, or lane_bench name for one alone.
+ * lane_bench.c - what the small operations of the fast lane cost in instructions, ns: `make
+ * lane-bench`, or lane_bench name for one alone.
  *
- * Both ends run in one thread, so no line ever goes to another processor: what is left is the calls themselves. One line an operation, the
- * median of many batches; "answered" is an operation with an answer: the origin's call, the target's turn, the origin's wait.
+ * Both ends run in one thread, so no line ever goes to another processor: what is left is the calls
+ * themselves. One line an operation, the median of many batches; "answered" is an operation with an
+ * answer: the origin's call, the target's turn, the origin's wait.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -33,7 +35,8 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void *handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **info)
+static void *handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                     compl_hndlr_t **completion, void **info)
 {
 	(void)hndl;
 	(void)uhdr;

@@ -2,12 +2,13 @@
  * lock_bench.c - what the context lock costs, ns: `make lock-bench`, or lock_bench case [us].
  *
  *   pair           one thread locks and unlocks
- *   alternate      two threads lock and unlock in turn, handing the turn over by a word of their own; ns for each pair
- *   contend        two threads lock and unlock as fast as they can; ns for each pair of the two together
- *   occasional us  one thread locks and unlocks, another does so every us microseconds: the first one's pair, and how long the
- *                  other's lock takes
+ *   alternate      two threads lock and unlock in turn, handing the turn over by a word of their
+ * own; ns for each pair contend        two threads lock and unlock as fast as they can; ns for each
+ * pair of the two together occasional us  one thread locks and unlocks, another does so every us
+ * microseconds: the first one's pair, and how long the other's lock takes
  *
- * One line a run; the figures of one run are noisy, so lock_bench is run several times, in turn with what it is compared with.
+ * One line a run; the figures of one run are noisy, so lock_bench is run several times, in turn
+ * with what it is compared with.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -15,11 +16,16 @@
 
 #include "../fake.h"
 
-enum { PAIRS = 20000000, ALTERNATIONS = 300000, CONTENDED_PAIRS = 2000000, OCCASIONAL_NS = 500000000 };
+enum {
+	PAIRS = 20000000,
+	ALTERNATIONS = 300000,
+	CONTENDED_PAIRS = 2000000,
+	OCCASIONAL_NS = 500000000
+};
 
 static cshim_progress own_block __attribute__((aligned(128))), *const block = &own_block;
-static uint32_t turn;  /* atomic: whose it is */
-static uint32_t over;  /* atomic */
+static uint32_t turn; /* atomic: whose it is */
+static uint32_t over; /* atomic */
 static long pause_us;
 static double waited_ns; /* by the other thread; read after its end */
 static long waits;
@@ -139,7 +145,8 @@ int main(int argc, char **argv)
 	} else if (strcmp(name, "occasional") == 0 && argc > 2 && (pause_us = atol(argv[2])) > 0) {
 		double ns = occasional();
 
-		printf("occasional %ld us: pair %.2f, the other's lock %.0f\n", pause_us, ns, waits ? waited_ns / (double)waits : 0);
+		printf("occasional %ld us: pair %.2f, the other's lock %.0f\n", pause_us, ns,
+		       waits ? waited_ns / (double)waits : 0);
 	} else {
 		fprintf(stderr, "usage: lock_bench pair | alternate | contend | occasional us\n");
 		return 2;

@@ -1,4 +1,5 @@
-/* test_fatal.c - an error without an error handler ends the task: its message, its output so far, status 1. In a program of its own. */
+/* test_fatal.c - an error without an error handler ends the task: its message, its output so far,
+ * status 1. In a program of its own. */
 #define _GNU_SOURCE
 #include "fake.h"
 

@@ -12,14 +12,16 @@ static void finished(lapi_handle_t *hndl, void *argument)
 	CHECK(*hndl == handle && argument == target);
 }
 
-static void *full_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **comp_h, void **uinfo)
+static void *full_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                          compl_hndlr_t **comp_h, void **uinfo)
 {
 	lapi_return_info_t *info = (lapi_return_info_t *)(void *)msg_len;
 
 	CHECK(*hndl == handle && cshim_lock_owned(&fake_context(*hndl)->progress));
 	CHECK(*uhdr_len == 12 && *msg_len == 5000 && *(int *)uhdr == 17);
 	CHECK(info->src == 3 && info->udata_one_pkt_ptr == &target[1]);
-	CHECK(info->ret_flags == LAPI_NORMAL && info->ctl_flags == LAPI_DELIVER_MSG && info->dgsp_handle == NULL && info->bytes == 5000);
+	CHECK(info->ret_flags == LAPI_NORMAL && info->ctl_flags == LAPI_DELIVER_MSG &&
+	      info->dgsp_handle == NULL && info->bytes == 5000);
 	CHECK(info->recv_offset_dgsp_bytes == 0);
 	info->recv_offset_dgsp_bytes = 77;
 	info->ret_flags = LAPI_SEND_REPLY;
@@ -31,7 +33,8 @@ static void *full_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong
 }
 
 /* Knows only the older interface, and sets nothing but its result. */
-static void *plain_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **comp_h, void **uinfo)
+static void *plain_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                           compl_hndlr_t **comp_h, void **uinfo)
 {
 	(void)hndl, (void)uhdr, (void)uhdr_len, (void)msg_len;
 	*comp_h = NULL;
@@ -39,7 +42,8 @@ static void *plain_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulon
 	return NULL;
 }
 
-static void *spoiling_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **comp_h, void **uinfo)
+static void *spoiling_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                              compl_hndlr_t **comp_h, void **uinfo)
 {
 	(void)hndl, (void)uhdr, (void)uhdr_len, (void)comp_h, (void)uinfo;
 	memset(msg_len, 0x11, sizeof(lapi_return_info_t));
@@ -49,13 +53,15 @@ static void *spoiling_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, u
 static const ulong block_lengths[2] = {70, 30};
 
 /* Reads the lengths through the prototype, and takes the same pointer for a lapi_return_info_t. */
-static lapi_vec_t *vector_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *len_vec[], compl_hndlr_t **comp_h, void **uinfo)
+static lapi_vec_t *vector_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *len_vec[],
+                                  compl_hndlr_t **comp_h, void **uinfo)
 {
 	lapi_return_info_t *info = (lapi_return_info_t *)(void *)len_vec;
 
 	CHECK(*hndl == handle && cshim_lock_owned(&fake_context(*hndl)->progress));
 	CHECK(*uhdr_len == 4 && *(int *)uhdr == 17 && (*len_vec)[0] == 70 && (*len_vec)[1] == 30);
-	CHECK(info->src == 3 && info->udata_one_pkt_ptr == &target[1] && info->ret_flags == LAPI_NORMAL);
+	CHECK(info->src == 3 && info->udata_one_pkt_ptr == &target[1] &&
+	      info->ret_flags == LAPI_NORMAL);
 	info->ret_flags = LAPI_LOCAL_STATE;
 	*comp_h = finished;
 	*uinfo = target;
@@ -68,10 +74,12 @@ static void call_vector_handler(int context)
 	cshim_header_result result;
 
 	memset(&result, 0xee, sizeof(result));
-	cshim_call_vector_header(context, CSHIM_ADDR(vector_handler), CSHIM_ADDR(&uhdr), sizeof(uhdr), CSHIM_ADDR(block_lengths), 3,
-	                         CSHIM_ADDR(&target[1]), &result);
+	cshim_call_vector_header(context, CSHIM_ADDR(vector_handler), CSHIM_ADDR(&uhdr),
+	                         sizeof(uhdr), CSHIM_ADDR(block_lengths), 3, CSHIM_ADDR(&target[1]),
+	                         &result);
 	CHECK(result.buffer == CSHIM_ADDR(&target[2]) && result.completion == CSHIM_ADDR(finished));
-	CHECK(result.info == CSHIM_ADDR(target) && result.ret_flags == LAPI_LOCAL_STATE && result.ctl_flags == LAPI_DELIVER_MSG);
+	CHECK(result.info == CSHIM_ADDR(target) && result.ret_flags == LAPI_LOCAL_STATE &&
+	      result.ctl_flags == LAPI_DELIVER_MSG);
 }
 
 static int sent;
@@ -103,7 +111,8 @@ static void test_send_handler(void)
 	CHECK(LAPI_Xfer(handle, &xfer) == LAPI_SUCCESS && sent == 1 && to == 5);
 	CHECK(!fake_context(handle)->progress.calling && LAPI_Fence(handle) == LAPI_SUCCESS);
 	xfer.Xfer_type = LAPI_DGSP_XFER;
-	CHECK(LAPI_Xfer(handle, &xfer) == LAPI_ERR_XFER_CMD && LAPI_Xfer(handle, NULL) == LAPI_ERR_XFER_CMD);
+	CHECK(LAPI_Xfer(handle, &xfer) == LAPI_ERR_XFER_CMD &&
+	      LAPI_Xfer(handle, NULL) == LAPI_ERR_XFER_CMD);
 }
 
 static void call(int context, hdr_hndlr_t *handler, cshim_header_result *result)
@@ -111,7 +120,8 @@ static void call(int context, hdr_hndlr_t *handler, cshim_header_result *result)
 	static int uhdr[3] = {17, 0, 0};
 
 	memset(result, 0xee, sizeof(*result));
-	cshim_call_header(context, CSHIM_ADDR(handler), CSHIM_ADDR(uhdr), sizeof(uhdr), 5000, 3, CSHIM_ADDR(&target[1]), result);
+	cshim_call_header(context, CSHIM_ADDR(handler), CSHIM_ADDR(uhdr), sizeof(uhdr), 5000, 3,
+	                  CSHIM_ADDR(&target[1]), result);
 }
 
 static void call_header_handlers(int context, void *argument)
@@ -121,14 +131,17 @@ static void call_header_handlers(int context, void *argument)
 	(void)argument;
 	call(context, full_handler, &result);
 	CHECK(result.buffer == CSHIM_ADDR(&target[2]) && result.completion == CSHIM_ADDR(finished));
-	CHECK(result.info == CSHIM_ADDR(target) && result.bytes == 9 && result.dgsp == 0 && result.skip == 77);
+	CHECK(result.info == CSHIM_ADDR(target) && result.bytes == 9 && result.dgsp == 0 &&
+	      result.skip == 77);
 	CHECK(result.ret_flags == LAPI_SEND_REPLY && result.ctl_flags == LAPI_BURY_MSG);
 	cshim_call_completion(context, result.completion, result.info);
 	call(context, plain_handler, &result);
-	CHECK(result.buffer == 0 && result.completion == 0 && result.info == 0 && result.bytes == 5000 && result.skip == 0);
+	CHECK(result.buffer == 0 && result.completion == 0 && result.info == 0 &&
+	      result.bytes == 5000 && result.skip == 0);
 	CHECK(result.ret_flags == LAPI_NORMAL && result.ctl_flags == LAPI_DELIVER_MSG);
 	call(context, spoiling_handler, &result);
-	CHECK(result.ret_flags == LAPI_NORMAL && result.ctl_flags == LAPI_DELIVER_MSG && result.dgsp == 0 && result.bytes == 0 && result.skip == 0);
+	CHECK(result.ret_flags == LAPI_NORMAL && result.ctl_flags == LAPI_DELIVER_MSG &&
+	      result.dgsp == 0 && result.bytes == 0 && result.skip == 0);
 	call_vector_handler(context);
 	fake_add(context, (int *)&done, 1);
 }
@@ -167,7 +180,8 @@ static void on_error(lapi_handle_t *hndl, int *code, lapi_err_t *type, int *task
 {
 	lapi_cntr_t counter = {0};
 
-	CHECK(*hndl == handle && *code == LAPI_ERR_TIMEOUT && *type == PUT_ERR && *task == 0 && *src == 3);
+	CHECK(*hndl == handle && *code == LAPI_ERR_TIMEOUT && *type == PUT_ERR && *task == 0 &&
+	      *src == 3);
 	CHECK(!cshim_lock_owned(&fake_context(*hndl)->progress));
 	/* It may make any call. */
 	fake_count(fake_context(*hndl), (int *)&counter);
@@ -201,7 +215,8 @@ static void test_error_handler(void)
 	run(call_header_handlers);
 }
 
-static int udp_handler(lapi_handle_t *hndl, lapi_udp_t *local, lapi_udp_t *list, lapi_udpinfo_t *info)
+static int udp_handler(lapi_handle_t *hndl, lapi_udp_t *local, lapi_udp_t *list,
+                       lapi_udpinfo_t *info)
 {
 	CHECK(*hndl == handle && local->port_no == 5 && info->num_tasks == 2);
 	list[1].port_no = 77;
@@ -214,7 +229,8 @@ static void test_udp_handler(void)
 	lapi_udpinfo_t info = {.num_tasks = 2};
 	int index = cshim_index_of(fake_context(handle));
 
-	CHECK(cshim_call_udp_handler(CSHIM_ADDR(udp_handler), index, CSHIM_ADDR(&local), CSHIM_ADDR(list), CSHIM_ADDR(&info)) == 12);
+	CHECK(cshim_call_udp_handler(CSHIM_ADDR(udp_handler), index, CSHIM_ADDR(&local),
+	                             CSHIM_ADDR(list), CSHIM_ADDR(&info)) == 12);
 	CHECK(list[1].port_no == 77);
 }
 

@@ -1,9 +1,11 @@
 /*
- * test_hostile.c - the fast lane's receiver against a peer that writes anything into its ring and chunk area: head words that lie about lengths, places
- * outside the area, headers of other kinds, answers to what nobody asked. What does not fit is left to core,
- * or dropped and counted, and touches nothing.
+ * test_hostile.c - the fast lane's receiver against a peer that writes anything into its ring and
+ * chunk area: head words that lie about lengths, places outside the area, headers of other kinds,
+ * answers to what nobody asked. What does not fit is left to core, or dropped and counted, and
+ * touches nothing.
  *
- * The lane has no other defence than to look: so each case says by itself what may be taken, from segment.h and message.h.
+ * The lane has no other defence than to look: so each case says by itself what may be taken, from
+ * segment.h and message.h.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -17,7 +19,10 @@ enum { SINK = NODE_CHUNK_AREA, EDGE = 64, RANDOM_MESSAGES = 200000, INDEX = 7 };
 static lapi_handle_t handles[2];
 static node_peer *peer; /* of task 0, who receives */
 static unsigned char sink[EDGE + SINK + EDGE] __attribute__((aligned(64)));
-static struct { uint32_t calls, uhdr_len; uint64_t msg_len; } seen;
+static struct {
+	uint32_t calls, uhdr_len;
+	uint64_t msg_len;
+} seen;
 static uint64_t state;
 
 static uint64_t next_random(void)
@@ -26,7 +31,8 @@ static uint64_t next_random(void)
 	return state >> 29 ^ state << 20;
 }
 
-static void *note(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **info)
+static void *note(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                  compl_hndlr_t **completion, void **info)
 {
 	(void)hndl, (void)completion, (void)info;
 	CHECK(*uhdr_len <= CSHIM_LANE_UHDR && (uhdr != NULL) == (*uhdr_len != 0));
@@ -49,7 +55,8 @@ static void start(void)
 	memset(&fake_lane_counts, 0, sizeof(fake_lane_counts));
 	fake_lane_attach(handles);
 	peer = fake_lane_peer(handles[0]);
-	((cshim_lane *)(uintptr_t)fake_context(handles[0])->lane)->handlers[INDEX] = (uintptr_t)note;
+	((cshim_lane *)(uintptr_t)fake_context(handles[0])->lane)->handlers[INDEX] =
+		(uintptr_t)note;
 	memset(sink, 0, sizeof(sink));
 	state = 1;
 }
@@ -73,11 +80,13 @@ static unsigned char *slot(uint64_t position)
 /* The receiver looks at this place of its ring next, wherever it stood. */
 static void stand_at(uint64_t position)
 {
-	peer->receiver.head = peer->receiver.published = (peer->receiver.head / NODE_RING_SLOTS + 1) * NODE_RING_SLOTS + position;
+	peer->receiver.head = peer->receiver.published =
+		(peer->receiver.head / NODE_RING_SLOTS + 1) * NODE_RING_SLOTS + position;
 }
 
 /*
- * The peer publishes a head word there, with n bytes behind it; 1 if the lane takes the message. One that is left is removed.
+ * The peer publishes a head word there, with n bytes behind it; 1 if the lane takes the message.
+ * One that is left is removed.
  */
 static int taken(uint64_t word, const void *body, size_t n)
 {
@@ -112,7 +121,8 @@ static void only(uint64_t n, const unsigned char *pattern)
 {
 	static const unsigned char zeros[sizeof(sink)];
 
-	CHECK(memcmp(sink, zeros, EDGE) == 0 && memcmp(sink + EDGE + n, zeros, sizeof(sink) - EDGE - n) == 0);
+	CHECK(memcmp(sink, zeros, EDGE) == 0 &&
+	      memcmp(sink + EDGE + n, zeros, sizeof(sink) - EDGE - n) == 0);
 	CHECK(n == 0 || memcmp(sink + EDGE, pattern, n) == 0);
 	memset(sink, 0, sizeof(sink));
 }
@@ -121,21 +131,26 @@ static void only(uint64_t n, const unsigned char *pattern)
 static void lengths_of_puts(void)
 {
 	static const uint64_t places[] = {0, 1, 100, 215, 216, 217, 240, 254, 255};
-	static const uint64_t more[] = {0, 1, 8, 32, 33, 511, 512, 2519, 2520, 2521, 2528, 2529, 4096, 16000, 65535};
+	static const uint64_t more[] = {0,    1,    8,    32,   33,   511,   512,  2519,
+	                                2520, 2521, 2528, 2529, 4096, 16000, 65535};
 	node_put_header put = {CSHIM_ADDR(sink + EDGE), {0, 0}};
 	size_t i, k;
 
 	memset((void *)(uintptr_t)peer->in_slots, 0x5a, NODE_RING_SLOTS * NODE_SLOT_SIZE);
 	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++)
 		for (k = 0; k < sizeof(more) / sizeof(more[0]); k++) {
-			uint64_t slots = (8 + sizeof(put) + more[k] + NODE_SLOT_SIZE - 1) / NODE_SLOT_SIZE;
-			int fits = slots <= NODE_MESSAGE_SLOTS && places[i] + slots <= NODE_RING_SLOTS;
+			uint64_t slots =
+				(8 + sizeof(put) + more[k] + NODE_SLOT_SIZE - 1) / NODE_SLOT_SIZE;
+			int fits =
+				slots <= NODE_MESSAGE_SLOTS && places[i] + slots <= NODE_RING_SLOTS;
 
 			stand_at(places[i]);
-			CHECK(taken(word_of(NODE_PUT, sizeof(put) / 8, more[k]), &put, sizeof(put)) == fits);
+			CHECK(taken(word_of(NODE_PUT, sizeof(put) / 8, more[k]), &put,
+			            sizeof(put)) == fits);
 			only(fits ? more[k] : 0, slot(places[i]) + 8 + sizeof(put));
 			stand_at(places[i]);
-			wrong(word_of(NODE_PUT, 4, more[k]), &put, sizeof(put)); /* another header's length */
+			wrong(word_of(NODE_PUT, 4, more[k]), &put,
+			      sizeof(put)); /* another header's length */
 			stand_at(places[i]);
 			wrong(word_of(NODE_PART, 3, more[k]), &put, sizeof(put));
 			only(0, NULL);
@@ -150,14 +165,17 @@ static void lengths_of_user_headers(void)
 
 	for (units = 0; units < 256; units++)
 		for (padding = 0; padding < 256; padding += units < 10 ? 1 : 5) {
-			int64_t uhdr = (int64_t)(units * 8) - (int64_t)sizeof(am) - (int64_t)padding;
+			int64_t uhdr =
+				(int64_t)(units * 8) - (int64_t)sizeof(am) - (int64_t)padding;
 			int fits = uhdr >= 0 && uhdr <= CSHIM_LANE_UHDR;
 
 			am.handler = INDEX | padding << CSHIM_AM_PADDING_SHIFT;
 			seen.calls = 0;
 			stand_at(0);
-			CHECK(taken(word_of(CSHIM_MSG_AM_SMALL, units, 5), &am, sizeof(am)) == fits);
-			CHECK(seen.calls == (uint32_t)fits && (!fits || (seen.uhdr_len == (uint32_t)uhdr && seen.msg_len == 5)));
+			CHECK(taken(word_of(CSHIM_MSG_AM_SMALL, units, 5), &am, sizeof(am)) ==
+			      fits);
+			CHECK(seen.calls == (uint32_t)fits &&
+			      (!fits || (seen.uhdr_len == (uint32_t)uhdr && seen.msg_len == 5)));
 		}
 	am.handler = INDEX + 1; /* nobody's */
 	stand_at(0);
@@ -167,10 +185,32 @@ static void lengths_of_user_headers(void)
 /* Chunks at all ends of the area, and beyond. */
 static void places_of_chunks(void)
 {
-	static const uint32_t at[] = {0, 1, 4096, NODE_CHUNK_AREA - 65536, NODE_CHUNK_AREA - 8, NODE_CHUNK_AREA - 1, NODE_CHUNK_AREA,
-		NODE_CHUNK_AREA + 1, 0x7fffffff, 0x80000000, UINT32_MAX - 7, UINT32_MAX};
-	static const uint32_t lengths[] = {0, 1, 8, 65536, NODE_CHUNK_MAX - 24, NODE_CHUNK_MAX - 23, NODE_CHUNK_MAX, NODE_CHUNK_AREA, 0x80000000, UINT32_MAX};
-	struct { node_place place; node_put_header put; } message = {{0, 0}, {CSHIM_ADDR(sink + EDGE), {0, 0}}};
+	static const uint32_t at[] = {0,
+	                              1,
+	                              4096,
+	                              NODE_CHUNK_AREA - 65536,
+	                              NODE_CHUNK_AREA - 8,
+	                              NODE_CHUNK_AREA - 1,
+	                              NODE_CHUNK_AREA,
+	                              NODE_CHUNK_AREA + 1,
+	                              0x7fffffff,
+	                              0x80000000,
+	                              UINT32_MAX - 7,
+	                              UINT32_MAX};
+	static const uint32_t lengths[] = {0,
+	                                   1,
+	                                   8,
+	                                   65536,
+	                                   NODE_CHUNK_MAX - 24,
+	                                   NODE_CHUNK_MAX - 23,
+	                                   NODE_CHUNK_MAX,
+	                                   NODE_CHUNK_AREA,
+	                                   0x80000000,
+	                                   UINT32_MAX};
+	struct {
+		node_place place;
+		node_put_header put;
+	} message = {{0, 0}, {CSHIM_ADDR(sink + EDGE), {0, 0}}};
 	unsigned char *area = (unsigned char *)(uintptr_t)peer->in_chunks;
 	size_t i, k;
 
@@ -178,22 +218,28 @@ static void places_of_chunks(void)
 		area[i] = (unsigned char)(i * 7 + (i >> 8) + 1);
 	for (i = 0; i < sizeof(at) / sizeof(at[0]); i++)
 		for (k = 0; k < sizeof(lengths) / sizeof(lengths[0]); k++) {
-			int fits = sizeof(message.put) + (uint64_t)lengths[k] <= NODE_CHUNK_MAX && (uint64_t)at[i] + lengths[k] <= NODE_CHUNK_AREA;
+			int fits = sizeof(message.put) + (uint64_t)lengths[k] <= NODE_CHUNK_MAX &&
+			           (uint64_t)at[i] + lengths[k] <= NODE_CHUNK_AREA;
 
 			message.place.offset = at[i];
 			message.place.length = lengths[k];
 			stand_at(i);
-			CHECK(taken(word_of(NODE_PUT | NODE_KIND_CHUNK, 3, 0), &message, sizeof(message)) == fits);
+			CHECK(taken(word_of(NODE_PUT | NODE_KIND_CHUNK, 3, 0), &message,
+			            sizeof(message)) == fits);
 			only(fits ? lengths[k] : 0, area + at[i]);
-			CHECK(!taken(word_of(NODE_PUT | NODE_KIND_CHUNK, 3, 8), &message, sizeof(message))); /* data in slots, too */
+			CHECK(!taken(word_of(NODE_PUT | NODE_KIND_CHUNK, 3, 8), &message,
+			             sizeof(message))); /* data in slots, too */
 			only(0, NULL);
 		}
 	message.place.offset = message.place.length = 0;
-	message.put.addr = INDEX; /* an active message's handler; with a user header of 32 bytes it has two slots */
+	message.put.addr = INDEX; /* an active message's handler; with a user header of 32 bytes it
+	                             has two slots */
 	stand_at(NODE_RING_SLOTS - 1);
-	CHECK(!taken(word_of(CSHIM_MSG_AM_SMALL | NODE_KIND_CHUNK, 7, 0), &message, sizeof(message)));
+	CHECK(!taken(word_of(CSHIM_MSG_AM_SMALL | NODE_KIND_CHUNK, 7, 0), &message,
+	             sizeof(message)));
 	stand_at(NODE_RING_SLOTS - 2);
-	CHECK(taken(word_of(CSHIM_MSG_AM_SMALL | NODE_KIND_CHUNK, 7, 0), &message, sizeof(message)));
+	CHECK(taken(word_of(CSHIM_MSG_AM_SMALL | NODE_KIND_CHUNK, 7, 0), &message,
+	            sizeof(message)));
 	stand_at(0); /* padding of a whole ring would be for ever */
 	CHECK(!taken(word_of(NODE_KIND_PADDING, 0, 0), &message, 8));
 }
@@ -227,9 +273,13 @@ static void nonsense(void)
 		tail = peer->sender.tail;
 		stand_at(0);
 		CHECK(taken(word_of(NODE_GET, 5, 0), &get, sizeof(get)));
-		CHECK(peer->sender.tail - tail <= NODE_RING_SLOTS - 1 && fake_lane_counts.faults == 0);
-		CHECK(get.n <= NODE_INLINE_MAX || peer->sender.tail - tail <= 2 * (get.n / 8192 + 1) + NODE_INLINE_MAX / NODE_SLOT_SIZE);
-		CHECK(LAPI_Probe(handles[1]) == LAPI_SUCCESS); /* who knows no such token, and drops it */
+		CHECK(peer->sender.tail - tail <= NODE_RING_SLOTS - 1 &&
+		      fake_lane_counts.faults == 0);
+		CHECK(get.n <= NODE_INLINE_MAX ||
+		      peer->sender.tail - tail <=
+		              2 * (get.n / 8192 + 1) + NODE_INLINE_MAX / NODE_SLOT_SIZE);
+		CHECK(LAPI_Probe(handles[1]) ==
+		      LAPI_SUCCESS); /* who knows no such token, and drops it */
 	}
 	for (get.n = NODE_LENGTH_MAX + 1; get.n; get.n = get.n > UINT64_MAX / 2 ? 0 : UINT64_MAX) {
 		stand_at(0);
@@ -253,9 +303,19 @@ static void nonsense(void)
 /* Answers to the one get that is in flight, which asked for 100 bytes. */
 static void wrong_answers(void)
 {
-	static const struct { uint64_t at, data; uint32_t state; } bad[] = {
-		{0, 101, NODE_REPLY_OK}, {0, 99, NODE_REPLY_OK}, {100, 1, NODE_REPLY_PART}, {101, 0, NODE_REPLY_PART}, {99, 2, NODE_REPLY_PART},
-		{UINT64_MAX, 1, NODE_REPLY_OK}, {UINT64_MAX - 3, 104, NODE_REPLY_OK}, {UINT64_MAX - 3, 8, NODE_REPLY_PART}, {0, 1, NODE_REPLY_FAILED},
+	static const struct {
+		uint64_t at, data;
+		uint32_t state;
+	} bad[] = {
+		{0, 101, NODE_REPLY_OK},
+		{0, 99, NODE_REPLY_OK},
+		{100, 1, NODE_REPLY_PART},
+		{101, 0, NODE_REPLY_PART},
+		{99, 2, NODE_REPLY_PART},
+		{UINT64_MAX, 1, NODE_REPLY_OK},
+		{UINT64_MAX - 3, 104, NODE_REPLY_OK},
+		{UINT64_MAX - 3, 8, NODE_REPLY_PART},
+		{0, 1, NODE_REPLY_FAILED},
 		{0, 100, 3},
 	};
 	const node_link *link = fake_node_link(0);
@@ -265,14 +325,16 @@ static void wrong_answers(void)
 	size_t i;
 
 	CHECK(LAPI_Setcntr(handles[0], &over, 0) == LAPI_SUCCESS);
-	CHECK(LAPI_Get(handles[0], 1, 100, sink, sink + EDGE, NULL, &over) == LAPI_SUCCESS && link->ops == 1);
+	CHECK(LAPI_Get(handles[0], 1, 100, sink, sink + EDGE, NULL, &over) == LAPI_SUCCESS &&
+	      link->ops == 1);
 	memset(slot(0), 0x77, 4 * NODE_SLOT_SIZE);
 	memset(pattern, 0x77, sizeof(pattern));
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		reply.state = bad[i].state;
 		reply.value = bad[i].at;
 		stand_at(0);
-		CHECK(taken(word_of(NODE_REPLY, 2, bad[i].data), &reply, sizeof(reply))); /* dropped */
+		CHECK(taken(word_of(NODE_REPLY, 2, bad[i].data), &reply,
+		            sizeof(reply))); /* dropped */
 		CHECK(link->ops == 1);
 		only(0, NULL);
 	}
@@ -287,20 +349,28 @@ static void wrong_answers(void)
 	only(100, pattern);
 }
 
-/* Anything at all, but for addresses of code. Nothing to check but that this process lives, and that the sink's edges do. */
+/* Anything at all, but for addresses of code. Nothing to check but that this process lives, and
+ * that the sink's edges do. */
 static void anything(void)
 {
-	static const uint64_t addresses[] = {0, 1, 16, 4096, UINT64_MAX, UINT64_MAX - 63, 1ull << 63, 1ull << 47, 0xdeadbeefdeadbeefu};
+	static const uint64_t addresses[] = {0,          1,          16,
+	                                     4096,       UINT64_MAX, UINT64_MAX - 63,
+	                                     1ull << 63, 1ull << 47, 0xdeadbeefdeadbeefu};
 	uint64_t body[64], n, i, word;
 
 	for (n = 0; n < RANDOM_MESSAGES; n++) {
 		stand_at(next_random() % 4 ? next_random() % 200 : 246 + next_random() % 2);
 		for (i = 0; i < 64; i++)
-			body[i] = next_random() % 2 ? addresses[next_random() % 9] : next_random() % 3 ? next_random() % 4096 : next_random();
-		word = word_of(next_random() % 2 ? next_random() % 42 : next_random() % 256, next_random() % 4 ? next_random() % 6 : next_random() % 256,
+			body[i] = next_random() % 2   ? addresses[next_random() % 9]
+			          : next_random() % 3 ? next_random() % 4096
+			                              : next_random();
+		word = word_of(next_random() % 2 ? next_random() % 42 : next_random() % 256,
+		               next_random() % 4 ? next_random() % 6 : next_random() % 256,
 		               next_random() % 2 ? next_random() % 600 : next_random() % 65536);
 		if ((word >> 32 & 0x7f) == CSHIM_MSG_AM_SMALL)
-			body[0] = body[1] = next_random() % CSHIM_LANE_HANDLERS; /* the handler's place, with and without a chunk */
+			body[0] = body[1] =
+				next_random() % CSHIM_LANE_HANDLERS; /* the handler's place, with
+			                                                and without a chunk */
 		taken(word, body, sizeof(body));
 	}
 	only(0, NULL);

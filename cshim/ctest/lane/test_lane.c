@@ -1,6 +1,7 @@
 /*
- * test_lane.c - the fast lane with both ends in one process, a thread each: all its operations with contents checked, full rings, sleep
- * and wake-up. Built without the sleepers' safety net: a lost wake-up is a hang.
+ * test_lane.c - the fast lane with both ends in one process, a thread each: all its operations with
+ * contents checked, full rings, sleep and wake-up. Built without the sleepers' safety net: a lost
+ * wake-up is a hang.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -10,8 +11,16 @@
 #include "lane_shared.h"
 #include "fake_lane.h"
 
-enum { ROUNDS = 3000, FLOOD = 400, DATA = 30000, BUFFER = DATA + 8, BIG = 8000, BIGS = 60 }; /* DATA goes in several chunks */
-/* Where others use the processors a round takes many times as long: then fewer do. Up to FIRST_SLEEP each makes sure that the other has slept. */
+enum {
+	ROUNDS = 3000,
+	FLOOD = 400,
+	DATA = 30000,
+	BUFFER = DATA + 8,
+	BIG = 8000,
+	BIGS = 60
+}; /* DATA goes in several chunks */
+/* Where others use the processors a round takes many times as long: then fewer do. Up to
+ * FIRST_SLEEP each makes sure that the other has slept. */
 enum { LEAST_ROUNDS = 200, ENOUGH_S = 10, FIRST_SLEEP = 64 };
 
 static lapi_handle_t handles[2];
@@ -22,7 +31,8 @@ static struct side {
 	unsigned char in[2][BUFFER], message[2][BUFFER];
 	lapi_cntr_t arrived, messages, origin, completed;
 	int sum;
-	long long wide_sum __attribute__((aligned(8))); /* in 32 bits too, where the lane leaves others to core */
+	long long wide_sum __attribute__((
+		aligned(8))); /* in 32 bits too, where the lane leaves others to core */
 	uint32_t expect_round;
 } sides[2];
 
@@ -53,7 +63,8 @@ typedef struct message_head {
 	uint32_t origin, round;
 } message_head;
 
-static void *take_message(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **info)
+static void *take_message(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                          compl_hndlr_t **completion, void **info)
 {
 	const message_head *head = uhdr;
 	lapi_return_info_t *more = (lapi_return_info_t *)msg_len;
@@ -68,13 +79,13 @@ static void *take_message(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong
 }
 
 /* Does op until the lane has taken it: the fake core takes nothing. */
-#define UNTIL_TAKEN(op, handle)                                      \
-	do {                                                         \
-		int taken = (op);                                    \
-		if (taken == LAPI_SUCCESS)                           \
-			break;                                       \
-		CHECK(taken == LAPI_ERR_TGT);                        \
-		CHECK(LAPI_Probe(handle) == LAPI_SUCCESS);           \
+#define UNTIL_TAKEN(op, handle)                            \
+	do {                                               \
+		int taken = (op);                          \
+		if (taken == LAPI_SUCCESS)                 \
+			break;                             \
+		CHECK(taken == LAPI_ERR_TGT);              \
+		CHECK(LAPI_Probe(handle) == LAPI_SUCCESS); \
 	} while (1)
 
 static void wait_for(lapi_handle_t handle, lapi_cntr_t *counter, int n)
@@ -82,7 +93,8 @@ static void wait_for(lapi_handle_t handle, lapi_cntr_t *counter, int n)
 	CHECK(LAPI_Waitcntr(handle, counter, n, NULL) == LAPI_SUCCESS);
 }
 
-/* Both tasks put to each other; a buffer is used again two rounds later, when the other has answered for the round between. */
+/* Both tasks put to each other; a buffer is used again two rounds later, when the other has
+ * answered for the round between. */
 static void put_round(int me, unsigned round, unsigned *random)
 {
 	unsigned char data[BUFFER];
@@ -92,7 +104,8 @@ static void put_round(int me, unsigned round, unsigned *random)
 
 	fill(data, n, round);
 	memcpy(data, &length, sizeof(length));
-	UNTIL_TAKEN(LAPI_Put(handles[me], (uint)(1 - me), n, its->in[round % 2], data, &its->arrived, &mine->origin, &mine->completed),
+	UNTIL_TAKEN(LAPI_Put(handles[me], (uint)(1 - me), n, its->in[round % 2], data,
+	                     &its->arrived, &mine->origin, &mine->completed),
 	            handles[me]);
 	memset(data, 0, n); /* it was copied */
 	wait_for(handles[me], &mine->origin, 1);
@@ -108,14 +121,16 @@ static void message_round(int me, unsigned round, unsigned *random)
 {
 	unsigned char data[BUFFER], header[64];
 	message_head head = {(uint32_t)me, round};
-	size_t n = next_random(random) % 3 ? next_random(random) % 600 : next_random(random) % DATA, extra = next_random(random) % 48;
+	size_t n = next_random(random) % 3 ? next_random(random) % 600 : next_random(random) % DATA,
+	       extra = next_random(random) % 48;
 	struct side *mine = &sides[me], *its = &sides[1 - me];
 
 	memcpy(header, &head, sizeof(head));
 	fill(header + sizeof(head), extra, round);
 	fill(data, n, round);
-	UNTIL_TAKEN(LAPI_Amsend(handles[me], (uint)(1 - me), (void *)take_message, header, (uint)(sizeof(head) + extra), data, n,
-	                        &its->messages, NULL, &mine->completed),
+	UNTIL_TAKEN(LAPI_Amsend(handles[me], (uint)(1 - me), (void *)take_message, header,
+	                        (uint)(sizeof(head) + extra), data, n, &its->messages, NULL,
+	                        &mine->completed),
 	            handles[me]);
 	wait_for(handles[me], &mine->completed, 1);
 	wait_for(handles[me], &mine->messages, 1);
@@ -131,7 +146,9 @@ static void get_round(int me, unsigned *random)
 	static const unsigned char nothing[BUFFER];
 
 	memset(data, 0xEE, sizeof(data));
-	UNTIL_TAKEN(LAPI_Get(handles[me], (uint)(1 - me), n, (void *)(uintptr_t)nothing, data, NULL, &mine->origin), handles[me]);
+	UNTIL_TAKEN(LAPI_Get(handles[me], (uint)(1 - me), n, (void *)(uintptr_t)nothing, data, NULL,
+	                     &mine->origin),
+	            handles[me]);
 	(void)its;
 	wait_for(handles[me], &mine->origin, 1);
 	for (i = 0; i < n; i++)
@@ -145,14 +162,18 @@ static void rmw_round(int me)
 	int one = 1, before = -1, pair[2] = {-5, 7}, swapped = 9;
 	long long wide = 1LL << 33, wide_before = -1;
 
-	UNTIL_TAKEN(LAPI_Rmw(handles[me], FETCH_AND_ADD, (uint)(1 - me), &sides[1 - me].sum, &one, &before, &mine->origin), handles[me]);
+	UNTIL_TAKEN(LAPI_Rmw(handles[me], FETCH_AND_ADD, (uint)(1 - me), &sides[1 - me].sum, &one,
+	                     &before, &mine->origin),
+	            handles[me]);
 	wait_for(handles[me], &mine->origin, 1);
 	CHECK(before >= 0);
-	UNTIL_TAKEN(LAPI_Rmw64(handles[me], FETCH_AND_ADD, (uint)(1 - me), &sides[1 - me].wide_sum, &wide, &wide_before, &mine->origin),
+	UNTIL_TAKEN(LAPI_Rmw64(handles[me], FETCH_AND_ADD, (uint)(1 - me), &sides[1 - me].wide_sum,
+	                       &wide, &wide_before, &mine->origin),
 	            handles[me]);
 	wait_for(handles[me], &mine->origin, 1);
 	CHECK(wide_before % wide == 0);
-	UNTIL_TAKEN(LAPI_Rmw(handles[me], COMPARE_AND_SWAP, (uint)(1 - me), &sides[1 - me].sum, pair, &swapped, &mine->origin),
+	UNTIL_TAKEN(LAPI_Rmw(handles[me], COMPARE_AND_SWAP, (uint)(1 - me), &sides[1 - me].sum,
+	                     pair, &swapped, &mine->origin),
 	            handles[me]);
 	wait_for(handles[me], &mine->origin, 1);
 	CHECK(swapped == 0); /* it is never -5 */
@@ -166,14 +187,16 @@ static void flood_round(int me)
 	int i;
 
 	for (i = 0; i < FLOOD; i++)
-		UNTIL_TAKEN(LAPI_Put(handles[me], (uint)(1 - me), sizeof(value), sides[1 - me].in[0], &value, &sides[1 - me].arrived, NULL,
+		UNTIL_TAKEN(LAPI_Put(handles[me], (uint)(1 - me), sizeof(value),
+		                     sides[1 - me].in[0], &value, &sides[1 - me].arrived, NULL,
 		                     &mine->completed),
 		            handles[me]);
 	wait_for(handles[me], &mine->completed, FLOOD);
 	wait_for(handles[me], &mine->arrived, FLOOD);
 }
 
-/* More than the chunk area holds, before the first wait: no chunk may be written again before it was read. */
+/* More than the chunk area holds, before the first wait: no chunk may be written again before it
+ * was read. */
 static void chunk_round(int me, unsigned round)
 {
 	static unsigned char places[2][BIGS][BIG];
@@ -183,7 +206,8 @@ static void chunk_round(int me, unsigned round)
 
 	for (i = 0; i < BIGS; i++) {
 		fill(data, BIG, round + i);
-		UNTIL_TAKEN(LAPI_Put(handles[me], (uint)(1 - me), BIG, places[1 - me][i], data, &sides[1 - me].arrived, NULL, &mine->completed),
+		UNTIL_TAKEN(LAPI_Put(handles[me], (uint)(1 - me), BIG, places[1 - me][i], data,
+		                     &sides[1 - me].arrived, NULL, &mine->completed),
 		            handles[me]);
 	}
 	wait_for(handles[me], &mine->completed, BIGS);
@@ -192,10 +216,12 @@ static void chunk_round(int me, unsigned round)
 		check(places[me][i], BIG, round + i);
 }
 
-/* Task 0 says when it is enough: two rounds later, for the other may be one ahead, and cannot be more. */
+/* Task 0 says when it is enough: two rounds later, for the other may be one ahead, and cannot be
+ * more. */
 static void look_at_the_clock(unsigned round, time_t began)
 {
-	if (round >= LEAST_ROUNDS && time(NULL) - began >= ENOUGH_S && __atomic_load_n(&rounds, __ATOMIC_SEQ_CST) > round + 2)
+	if (round >= LEAST_ROUNDS && time(NULL) - began >= ENOUGH_S &&
+	    __atomic_load_n(&rounds, __ATOMIC_SEQ_CST) > round + 2)
 		__atomic_store_n(&rounds, round + 2, __ATOMIC_SEQ_CST);
 }
 
@@ -238,7 +264,9 @@ static void *task_main(void *argument)
 			look_at_the_clock(round, began);
 	}
 	/* The other may still need answers. */
-	UNTIL_TAKEN(LAPI_Put(handles[me], (uint)(1 - me), 0, NULL, NULL, &sides[1 - me].arrived, NULL, NULL), handles[me]);
+	UNTIL_TAKEN(LAPI_Put(handles[me], (uint)(1 - me), 0, NULL, NULL, &sides[1 - me].arrived,
+	                     NULL, NULL),
+	            handles[me]);
 	wait_for(handles[me], &sides[me].arrived, 1);
 	return NULL;
 }
@@ -293,7 +321,8 @@ static void exchange(uint32_t spin, void (*first)(void))
 		CHECK(sides[i].wide_sum == (1LL << 33) * sums);
 	}
 	CHECK(fake_lane_counts.arms > 0);
-	CHECK(fake_lane_counts.faults == 0 && fake_lane_counts.handled == 0 && fake_lane_counts.bad_counters == 0);
+	CHECK(fake_lane_counts.faults == 0 && fake_lane_counts.handled == 0 &&
+	      fake_lane_counts.bad_counters == 0);
 	stop();
 }
 
@@ -309,19 +338,26 @@ static void passes(void)
 	peer = fake_lane_peer(handles[0]);
 	tail = peer->sender.tail;
 	CHECK(LAPI_Setcntr(handles[0], &counter, 0) == LAPI_SUCCESS);
-	CHECK(LAPI_Put(handles[0], 1, 8, sides[1].in, (void *)16, NULL, &counter, NULL) == LAPI_ERR_TGT);
+	CHECK(LAPI_Put(handles[0], 1, 8, sides[1].in, (void *)16, NULL, &counter, NULL) ==
+	      LAPI_ERR_TGT);
 	CHECK(LAPI_Put(handles[0], 1, 8, NULL, sides[0].in, NULL, &counter, NULL) == LAPI_ERR_TGT);
-	CHECK(LAPI_Put(handles[0], 2, 8, sides[1].in, sides[0].in, NULL, &counter, NULL) == LAPI_ERR_TGT);
-	CHECK(LAPI_Amsend(handles[0], 1, (void *)take_message, (void *)16, 8, NULL, 0, NULL, NULL, NULL) == LAPI_ERR_TGT);
-	CHECK(LAPI_Rmw(handles[0], (RMW_ops_t)9, 1, &sides[1].sum, &four, NULL, NULL) != LAPI_SUCCESS);
+	CHECK(LAPI_Put(handles[0], 2, 8, sides[1].in, sides[0].in, NULL, &counter, NULL) ==
+	      LAPI_ERR_TGT);
+	CHECK(LAPI_Amsend(handles[0], 1, (void *)take_message, (void *)16, 8, NULL, 0, NULL, NULL,
+	                  NULL) == LAPI_ERR_TGT);
+	CHECK(LAPI_Rmw(handles[0], (RMW_ops_t)9, 1, &sides[1].sum, &four, NULL, NULL) !=
+	      LAPI_SUCCESS);
 	peer->closed = NODE_CLOSED_OWNER;
-	CHECK(LAPI_Put(handles[0], 1, 8, sides[1].in, sides[0].in, NULL, &counter, NULL) == LAPI_ERR_TGT);
+	CHECK(LAPI_Put(handles[0], 1, 8, sides[1].in, sides[0].in, NULL, &counter, NULL) ==
+	      LAPI_ERR_TGT);
 	peer->closed = 0;
 	CHECK(peer->sender.tail == tail);
 	/* A bad counter or target is found at once, or by the target; nobody dies of it. */
-	CHECK(LAPI_Put(handles[0], 1, 8, sides[1].in, sides[0].in, NULL, (lapi_cntr_t *)16, NULL) == LAPI_SUCCESS);
+	CHECK(LAPI_Put(handles[0], 1, 8, sides[1].in, sides[0].in, NULL, (lapi_cntr_t *)16, NULL) ==
+	      LAPI_SUCCESS);
 	CHECK(fake_lane_counts.bad_counters == 1);
-	CHECK(LAPI_Put(handles[0], 1, 8, sides[1].in, sides[0].in, (lapi_cntr_t *)17, NULL, NULL) == LAPI_SUCCESS);
+	CHECK(LAPI_Put(handles[0], 1, 8, sides[1].in, sides[0].in, (lapi_cntr_t *)17, NULL, NULL) ==
+	      LAPI_SUCCESS);
 	CHECK(LAPI_Probe(handles[1]) == LAPI_SUCCESS);
 	CHECK(fake_lane_counts.bad_counters == 2);
 	stop();
@@ -377,7 +413,8 @@ static void goes_on(const node_op *op, lapi_cntr_t *over)
 	CHECK(LAPI_Getcntr(handles[0], over, &value) == LAPI_SUCCESS && value == 0);
 }
 
-/* Operations take the same place one after the other; an answer to one that had it before finds nothing. */
+/* Operations take the same place one after the other; an answer to one that had it before finds
+ * nothing. */
 static void late_answers(void)
 {
 	static const unsigned char untouched[8];
@@ -389,12 +426,14 @@ static void late_answers(void)
 	start(200);
 	fill(sides[1].in[0], 8, 5);
 	CHECK(LAPI_Setcntr(handles[0], &over, 0) == LAPI_SUCCESS);
-	CHECK(LAPI_Get(handles[0], 1, 8, sides[1].in[0], sides[0].in[0], NULL, &over) == LAPI_SUCCESS);
+	CHECK(LAPI_Get(handles[0], 1, 8, sides[1].in[0], sides[0].in[0], NULL, &over) ==
+	      LAPI_SUCCESS);
 	op = op_in_flight(handles[0]);
 	first = op->token;
 	finish(&over);
 
-	CHECK(LAPI_Get(handles[0], 1, 8, sides[1].in[0], sides[0].in[1], NULL, &over) == LAPI_SUCCESS);
+	CHECK(LAPI_Get(handles[0], 1, 8, sides[1].in[0], sides[0].in[1], NULL, &over) ==
+	      LAPI_SUCCESS);
 	second = op_in_flight(handles[0])->token;
 	answer_late(handles[1], first, 0, 8);
 	goes_on(op, &over);
@@ -402,7 +441,8 @@ static void late_answers(void)
 	finish(&over);
 	check(sides[0].in[1], 8, 5);
 
-	CHECK(LAPI_Rmw(handles[0], FETCH_AND_ADD, 1, &sides[1].sum, &one, &previous, &over) == LAPI_SUCCESS);
+	CHECK(LAPI_Rmw(handles[0], FETCH_AND_ADD, 1, &sides[1].sum, &one, &previous, &over) ==
+	      LAPI_SUCCESS);
 	answer_late(handles[1], first, 99, 0);
 	answer_late(handles[1], second, 99, 0);
 	goes_on(op, &over);

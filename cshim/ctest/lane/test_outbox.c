@@ -1,6 +1,7 @@
 /*
- * test_outbox.c - small puts that join a packet which core has lent: what is written, what is counted, and that core gets all that does not fit or is
- * not as usual. The fake core refuses puts to task 1, which shows that it was asked.
+ * test_outbox.c - small puts that join a packet which core has lent: what is written, what is
+ * counted, and that core gets all that does not fit or is not as usual. The fake core refuses puts
+ * to task 1, which shows that it was asked.
  */
 #define _GNU_SOURCE
 #include <stddef.h>
@@ -28,7 +29,8 @@ static void lend(uint32_t used, uint32_t room)
 	memset(packet, 0xee, sizeof(packet));
 	boxes.all = (cshim_outboxes){MOST, 0};
 	memset(boxes.of, 0, sizeof(boxes.of));
-	boxes.of[1] = (cshim_outbox){.at = CSHIM_ADDR(packet) + used, .end = CSHIM_ADDR(packet) + SPACE, .room = room};
+	boxes.of[1] = (cshim_outbox){
+		.at = CSHIM_ADDR(packet) + used, .end = CSHIM_ADDR(packet) + SPACE, .room = room};
 }
 
 static int joins(ulong len, void *from, lapi_cntr_t *org_cntr, lapi_cntr_t *cmpl_cntr)
@@ -49,11 +51,15 @@ static void writes_messages(void)
 	lend(13, 2);
 	CHECK(LAPI_Setcntr(handle, &origin, 0) == LAPI_SUCCESS);
 	CHECK(joins(5, word, &origin, &completion));
-	CHECK(message->kind == CSHIM_MSG_PUT && message->zero == 0 && message->header == sizeof(*put) && message->data == 5);
-	CHECK(put->tgt_addr == 0x1000 && put->tgt_cntr == CSHIM_ADDR(&target) && put->cmpl_cntr == CSHIM_ADDR(&completion));
+	CHECK(message->kind == CSHIM_MSG_PUT && message->zero == 0 &&
+	      message->header == sizeof(*put) && message->data == 5);
+	CHECK(put->tgt_addr == 0x1000 && put->tgt_cntr == CSHIM_ADDR(&target) &&
+	      put->cmpl_cntr == CSHIM_ADDR(&completion));
 	CHECK(memcmp(put + 1, word, 5) == 0);
-	CHECK(packet[12] == 0xee && packet[13] == 0 && packet[14] == 0 && packet[15] == 0); /* padding tells nothing */
-	CHECK(box->at == CSHIM_ADDR(packet) + 16 + HEAD + 5 && box->room == 1 && box->messages == 1 && box->data == 5 && box->completions == 1);
+	CHECK(packet[12] == 0xee && packet[13] == 0 && packet[14] == 0 &&
+	      packet[15] == 0); /* padding tells nothing */
+	CHECK(box->at == CSHIM_ADDR(packet) + 16 + HEAD + 5 && box->room == 1 &&
+	      box->messages == 1 && box->data == 5 && box->completions == 1);
 	CHECK(LAPI_Getcntr(handle, &origin, &n) == LAPI_SUCCESS && n == 1);
 	CHECK(joins(0, NULL, NULL, NULL));
 	CHECK(box->room == 0 && box->messages == 2 && box->data == 5 && box->completions == 1);
@@ -80,8 +86,10 @@ static void leaves_the_unusual(void)
 	left_to_core(MOST + 1, packet);
 	left_to_core(4, hole);
 	left_to_core(4, NULL);
-	CHECK(LAPI_Put(handle, 1, 4, NULL, word, NULL, NULL, NULL) == LAPI_ERR_TGT && boxes.of[1].messages == 0);
-	/* The packet may not be filled to its last byte: with that message it would have to go, which is core's. */
+	CHECK(LAPI_Put(handle, 1, 4, NULL, word, NULL, NULL, NULL) == LAPI_ERR_TGT &&
+	      boxes.of[1].messages == 0);
+	/* The packet may not be filled to its last byte: with that message it would have to go,
+	 * which is core's. */
 	for (used = SPACE - HEAD - MOST - 16; used <= SPACE; used++) {
 		lend(used, 60);
 		if ((used + 7) / 8 * 8 + HEAD + 8 >= SPACE)
@@ -91,7 +99,8 @@ static void leaves_the_unusual(void)
 	}
 	lend(16, 0);
 	left_to_core(4, word);
-	CHECK(LAPI_Put(handle, 2, 4, (void *)0x1000, word, NULL, NULL, NULL) == LAPI_ERR_TGT); /* no such task, nor box */
+	CHECK(LAPI_Put(handle, 2, 4, (void *)0x1000, word, NULL, NULL, NULL) ==
+	      LAPI_ERR_TGT); /* no such task, nor box */
 	CHECK(LAPI_Put(handle, ~0u, 4, (void *)0x1000, word, NULL, NULL, NULL) == LAPI_ERR_TGT);
 	CHECK(munmap(hole, 4096) == 0);
 }
@@ -120,7 +129,8 @@ void test_outbox(void)
 	fake_settings.polling = 1;
 	handle = fake_init(&info);
 	context = fake_context(handle);
-	CHECK(LAPI_Put(handle, 1, 4, (void *)0x1000, word, NULL, NULL, NULL) == LAPI_ERR_TGT); /* there are no boxes */
+	CHECK(LAPI_Put(handle, 1, 4, (void *)0x1000, word, NULL, NULL, NULL) ==
+	      LAPI_ERR_TGT); /* there are no boxes */
 	cshim_lock(&context->progress);
 	context->num_tasks = 2;
 	context->outboxes = CSHIM_ADDR(&boxes);

@@ -1,6 +1,7 @@
 /*
- * test_barrier.c - LAPI_Gfence through the node barrier, all tasks in one process: nobody leaves before all have arrived, what was written
- * before is seen behind (the thread sanitizer knows), sleepers are woken, threads of a task take turns, and no failure hangs. Built without the
+ * test_barrier.c - LAPI_Gfence through the node barrier, all tasks in one process: nobody leaves
+ * before all have arrived, what was written before is seen behind (the thread sanitizer knows),
+ * sleepers are woken, threads of a task take turns, and no failure hangs. Built without the
  * sleepers' safety net: a lost wake-up is a hang.
  */
 #define _GNU_SOURCE
@@ -10,13 +11,18 @@
 
 #include "fake_barrier.h"
 
-enum { ROUNDS = 500, THREAD_ROUNDS = 200, PINNED_ROUNDS = 60 }; /* pinned tasks wait for whatever else runs there */
+enum {
+	ROUNDS = 500,
+	THREAD_ROUNDS = 200,
+	PINNED_ROUNDS = 60
+}; /* pinned tasks wait for whatever else runs there */
 
 /* Where others use the processors a round takes many times as long: then fewer do. */
 enum { LEAST_ROUNDS = 40, ENOUGH_S = 3 };
 
 static lapi_handle_t handles[FAKE_BARRIER_TASKS];
-static uint64_t steps; /* atomic: of which in_step consists; changed by task 0, before it arrives in the last */
+static uint64_t steps; /* atomic: of which in_step consists; changed by task 0, before it arrives in
+                          the last */
 static int tasks;
 static int sleepy; /* now and then a task comes late */
 
@@ -36,7 +42,8 @@ static void until_one_sleeps(void)
 {
 	int ms;
 
-	for (ms = 0; ms < 60000 && !__atomic_load_n(&fake_barrier_counts.arms, __ATOMIC_RELAXED); ms++)
+	for (ms = 0; ms < 60000 && !__atomic_load_n(&fake_barrier_counts.arms, __ATOMIC_RELAXED);
+	     ms++)
 		fake_sleep_us(1000);
 }
 
@@ -151,7 +158,8 @@ static void ends_being_away(uint32_t rounds, uint32_t spin)
 	stop();
 }
 
-/* Two threads of each task: whichever comes first in one may come second in another; the number of calls is what counts. */
+/* Two threads of each task: whichever comes first in one may come second in another; the number of
+ * calls is what counts. */
 static void *two_threads(void *argument)
 {
 	int me = (int)(intptr_t)argument % 2, i;
@@ -183,7 +191,8 @@ static void *fails(void *argument)
 	lapi_handle_t handle = handles[(intptr_t)argument];
 
 	CHECK(LAPI_Gfence(handle) == expected);
-	/* Whoever calls again is core's: its fake's answer is success. The barrier is not used again. */
+	/* Whoever calls again is core's: its fake's answer is success. The barrier is not used
+	 * again. */
 	CHECK(LAPI_Gfence(handle) == LAPI_SUCCESS);
 	return NULL;
 }
@@ -218,7 +227,8 @@ static void sleeps_behind(void)
 	before = __atomic_load_n(&fake_barrier_counts.arms, __ATOMIC_RELAXED);
 	fake_sleep_us(100000);
 	sleeps = __atomic_load_n(&fake_barrier_counts.arms, __ATOMIC_RELAXED) - before;
-	/* Each 10 ms, for there are several contexts: a tenth of this, however long the time was. */
+	/* Each 10 ms, for there are several contexts: a tenth of this, however long the time was.
+	 */
 	CHECK(sleeps <= now_ms() - began);
 	fake_count(fake_context(handles[1]), (int *)&counter);
 	CHECK(pthread_join(waiter, NULL) == 0);
@@ -263,7 +273,8 @@ static void writes_nonsense(void)
 	int i;
 
 	for (i = 0; i < NODE_BARRIER_ROUNDS; i++)
-		__atomic_store_n(&fake_barrier_words(0)->round[i].value, 1ULL << 63, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&fake_barrier_words(0)->round[i].value, 1ULL << 63,
+		                 __ATOMIC_SEQ_CST);
 	__atomic_store_n(&fake_barrier_words(0)->released.value, 12345, __ATOMIC_SEQ_CST);
 	fake_barrier_refuse(0, tasks, 0);
 }
@@ -326,8 +337,9 @@ static int looked_on(uint64_t hint)
 }
 
 /*
- * Of the tasks of one processor the last to arrive looks on, and no other. What the hint was before does no harm. Once a generation, but where a
- * task was interrupted while it counted itself: on a machine that others use that may spoil a try, not each of ten.
+ * Of the tasks of one processor the last to arrive looks on, and no other. What the hint was before
+ * does no harm. Once a generation, but where a task was interrupted while it counted itself: on a
+ * machine that others use that may spoil a try, not each of ten.
  */
 static void one_looks_on(uint64_t hint)
 {

@@ -1,4 +1,5 @@
-/* test_calls.c - each entry point: the checks that C makes, and that arguments and results pass to and from core as they are. */
+/* test_calls.c - each entry point: the checks that C makes, and that arguments and results pass to
+ * and from core as they are. */
 #include "fake.h"
 
 #include <string.h>
@@ -27,7 +28,8 @@ static void check_bad_handle(lapi_handle_t bad)
 	CHECK(LAPI_Waitcntr(bad, NULL, 0, NULL) == LAPI_ERR_HNDL_INVALID);
 	CHECK(LAPI_Put(bad, 9, 1, NULL, NULL, NULL, NULL, NULL) == LAPI_ERR_HNDL_INVALID);
 	CHECK(LAPI_Get(bad, 9, 1, NULL, NULL, NULL, NULL) == LAPI_ERR_HNDL_INVALID);
-	CHECK(LAPI_Amsend(bad, 9, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL) == LAPI_ERR_HNDL_INVALID);
+	CHECK(LAPI_Amsend(bad, 9, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL) ==
+	      LAPI_ERR_HNDL_INVALID);
 	CHECK(LAPI_Rmw(bad, SWAP, 9, &v, &v, &v, NULL) == LAPI_ERR_HNDL_INVALID);
 	CHECK(LAPI_Rmw64(bad, SWAP, 9, &w, &w, &w, NULL) == LAPI_ERR_HNDL_INVALID);
 	CHECK(LAPI_Probe(bad) == LAPI_ERR_HNDL_INVALID);
@@ -92,15 +94,19 @@ static void test_transfers(void)
 	int word = 40, in = 2, previous = 0;
 	long long wide = 4000000000LL, wide_in = 5, wide_previous = 0;
 
-	CHECK(LAPI_Put(handle, 0, 8, to, from, NULL, &counter, NULL) == LAPI_SUCCESS && strcmp(to, from) == 0);
+	CHECK(LAPI_Put(handle, 0, 8, to, from, NULL, &counter, NULL) == LAPI_SUCCESS &&
+	      strcmp(to, from) == 0);
 	CHECK(LAPI_Put(handle, 1, 8, to, from, NULL, &counter, NULL) == LAPI_ERR_TGT);
 	memset(to, 0, sizeof(to));
-	CHECK(LAPI_Get(handle, 0, 8, from, to, NULL, &counter) == LAPI_SUCCESS && strcmp(to, from) == 0);
+	CHECK(LAPI_Get(handle, 0, 8, from, to, NULL, &counter) == LAPI_SUCCESS &&
+	      strcmp(to, from) == 0);
 	CHECK(LAPI_Amsend(handle, 0, from, NULL, 0, NULL, 0, NULL, &counter, NULL) == LAPI_SUCCESS);
-	CHECK(LAPI_Amsend(handle, 0, NULL, NULL, 0, NULL, 0, NULL, &counter, NULL) == LAPI_ERR_HDR_HNDLR_NULL);
+	CHECK(LAPI_Amsend(handle, 0, NULL, NULL, 0, NULL, 0, NULL, &counter, NULL) ==
+	      LAPI_ERR_HDR_HNDLR_NULL);
 	CHECK(LAPI_Rmw(handle, FETCH_AND_ADD, 0, &word, &in, &previous, &counter) == LAPI_SUCCESS);
 	CHECK(word == 42 && previous == 40);
-	CHECK(LAPI_Rmw64(handle, FETCH_AND_ADD, 0, &wide, &wide_in, &wide_previous, &counter) == LAPI_SUCCESS);
+	CHECK(LAPI_Rmw64(handle, FETCH_AND_ADD, 0, &wide, &wide_in, &wide_previous, &counter) ==
+	      LAPI_SUCCESS);
 	CHECK(wide == 4000000005LL && wide_previous == 4000000000LL);
 	CHECK(LAPI_Waitcntr(handle, &counter, 5, &in) == LAPI_SUCCESS && in == 0);
 }
@@ -113,7 +119,8 @@ static void test_counters(void)
 	memset(&counter, 0x5a, sizeof(counter));
 	CHECK(LAPI_Setcntr(handle, &counter, -7) == LAPI_SUCCESS);
 	CHECK(LAPI_Getcntr(handle, &counter, &v) == LAPI_SUCCESS && v == -7);
-	CHECK(((unsigned char *)&counter)[sizeof(int)] == 0x5a); /* L1_LIB: only the first 4 bytes are ours */
+	CHECK(((unsigned char *)&counter)[sizeof(int)] ==
+	      0x5a); /* L1_LIB: only the first 4 bytes are ours */
 	CHECK(LAPI_Setcntr(handle, NULL, 1) == LAPI_ERR_CNTR_NULL);
 	CHECK(LAPI_Getcntr(handle, NULL, &v) == LAPI_ERR_CNTR_NULL);
 	CHECK(LAPI_Getcntr(handle, &counter, NULL) == LAPI_ERR_RET_PTR_NULL);
@@ -186,8 +193,8 @@ static void *poll_beside(void *status)
 }
 
 /*
- * In polling mode: until the service thread has seen that, and sleeps for good. It takes the lock for the last time when it goes away, which it
- * does anew after the LAPI_Probe.
+ * In polling mode: until the service thread has seen that, and sleeps for good. It takes the lock
+ * for the last time when it goes away, which it does anew after the LAPI_Probe.
  */
 static void await_service_asleep(void)
 {
@@ -196,7 +203,8 @@ static void await_service_asleep(void)
 	fake_await(&fake_counts.away, 1);
 }
 
-/* While another thread is in the dispatcher: LAPI_POLLING_NET, and what that thread has completed. */
+/* While another thread is in the dispatcher: LAPI_POLLING_NET, and what that thread has completed.
+ */
 static void test_polling_net(void)
 {
 	pthread_t prober, poller;
@@ -228,17 +236,30 @@ static void test_groups(void)
 	CHECK(LAPI_Group_create(handle, 2, &member, &group) == LAPI_ERR_TGT && group == 0);
 	CHECK(LAPI_Group_create(handle, 1, &member, &group) == LAPI_SUCCESS && group == 5);
 	memset(&xfer, 0xee, sizeof(xfer));
-	xfer.Mc = (lapi_mc_t){.Xfer_type = LAPI_MC_XFER, .flags = 1, .group = group, .hdr_hdl = 2, .uhdr_len = 3, .uhdr = &member,
-	                      .udata = &group, .udata_len = 4, .shdlr = NULL, .sinfo = &xfer};
+	xfer.Mc = (lapi_mc_t){.Xfer_type = LAPI_MC_XFER,
+	                      .flags = 1,
+	                      .group = group,
+	                      .hdr_hdl = 2,
+	                      .uhdr_len = 3,
+	                      .uhdr = &member,
+	                      .udata = &group,
+	                      .udata_len = 4,
+	                      .shdlr = NULL,
+	                      .sinfo = &xfer};
 	LAPI_Xfer(handle, &xfer);
-	CHECK(fake_transfer.flags == 1 && fake_transfer.tgt == 5 && fake_transfer.hdr_hdl == 2 && fake_transfer.uhdr_len == 3);
-	CHECK(fake_transfer.uhdr == CSHIM_ADDR(&member) && fake_transfer.org_addr == CSHIM_ADDR(&group) && fake_transfer.len == 4);
+	CHECK(fake_transfer.flags == 1 && fake_transfer.tgt == 5 && fake_transfer.hdr_hdl == 2 &&
+	      fake_transfer.uhdr_len == 3);
+	CHECK(fake_transfer.uhdr == CSHIM_ADDR(&member) &&
+	      fake_transfer.org_addr == CSHIM_ADDR(&group) && fake_transfer.len == 4);
 	CHECK(fake_transfer.handler == 0 && fake_transfer.info == CSHIM_ADDR(&xfer));
-	CHECK(fake_transfer.tgt_cntr == 0 && fake_transfer.org_cntr == 0 && fake_transfer.cmpl_cntr == 0);
-	CHECK(LAPI_Group_free(handle, group + 1) == LAPI_ERR_TGT && LAPI_Group_free(handle, group) == LAPI_SUCCESS);
+	CHECK(fake_transfer.tgt_cntr == 0 && fake_transfer.org_cntr == 0 &&
+	      fake_transfer.cmpl_cntr == 0);
+	CHECK(LAPI_Group_free(handle, group + 1) == LAPI_ERR_TGT &&
+	      LAPI_Group_free(handle, group) == LAPI_SUCCESS);
 }
 
-/* Core tells the two kinds of target vectors apart by a flag, which these calls have no parameter for. */
+/* Core tells the two kinds of target vectors apart by a flag, which these calls have no parameter
+ * for. */
 static void test_vectors(void)
 {
 	lapi_vec_t target, origin;
@@ -246,14 +267,21 @@ static void test_vectors(void)
 
 	CHECK(LAPI_Putv(handle, 1, &target, NULL, NULL, NULL, NULL) == LAPI_ERR_ORG_VEC_NULL);
 	CHECK(LAPI_Putv(handle, 1, &target, &origin, NULL, NULL, &counter) == LAPI_ERR_TGT);
-	CHECK(fake_transfer.flags == USE_TGT_VEC_TYPE && fake_transfer.tgt == 1 && fake_transfer.tgt_addr == CSHIM_ADDR(&target));
-	CHECK(fake_transfer.org_addr == CSHIM_ADDR(&origin) && fake_transfer.cmpl_cntr == CSHIM_ADDR(&counter));
+	CHECK(fake_transfer.flags == USE_TGT_VEC_TYPE && fake_transfer.tgt == 1 &&
+	      fake_transfer.tgt_addr == CSHIM_ADDR(&target));
+	CHECK(fake_transfer.org_addr == CSHIM_ADDR(&origin) &&
+	      fake_transfer.cmpl_cntr == CSHIM_ADDR(&counter));
 	CHECK(LAPI_Getv(handle, 1, &origin, &target, &counter, NULL) == LAPI_ERR_TGT);
-	CHECK(fake_transfer.flags == USE_TGT_VEC_TYPE && fake_transfer.tgt_addr == CSHIM_ADDR(&origin));
-	CHECK(fake_transfer.org_addr == CSHIM_ADDR(&target) && fake_transfer.tgt_cntr == CSHIM_ADDR(&counter));
-	CHECK(LAPI_Amsendv(handle, 1, &handle, &counter, 8, &origin, NULL, NULL, NULL) == LAPI_ERR_TGT);
-	CHECK(fake_transfer.flags == 0 && fake_transfer.hdr_hdl == CSHIM_ADDR(&handle) && fake_transfer.uhdr_len == 8);
-	CHECK(fake_transfer.uhdr == CSHIM_ADDR(&counter) && fake_transfer.org_addr == CSHIM_ADDR(&origin));
+	CHECK(fake_transfer.flags == USE_TGT_VEC_TYPE &&
+	      fake_transfer.tgt_addr == CSHIM_ADDR(&origin));
+	CHECK(fake_transfer.org_addr == CSHIM_ADDR(&target) &&
+	      fake_transfer.tgt_cntr == CSHIM_ADDR(&counter));
+	CHECK(LAPI_Amsendv(handle, 1, &handle, &counter, 8, &origin, NULL, NULL, NULL) ==
+	      LAPI_ERR_TGT);
+	CHECK(fake_transfer.flags == 0 && fake_transfer.hdr_hdl == CSHIM_ADDR(&handle) &&
+	      fake_transfer.uhdr_len == 8);
+	CHECK(fake_transfer.uhdr == CSHIM_ADDR(&counter) &&
+	      fake_transfer.org_addr == CSHIM_ADDR(&origin));
 }
 
 /* LAPI_AMX_XFER has one member more than LAPI_DGSP_XFER, which has one more than LAPI_AM_XFER. */
@@ -263,11 +291,19 @@ static void test_amx_members(void)
 	lapi_cntr_t counter;
 
 	memset(&xfer, 0xee, sizeof(xfer));
-	xfer.Amx = (lapi_amx_t){.Xfer_type = LAPI_AMX_XFER, .tgt = 1, .hdr_hdl = 2, .udata_len = 3, .tgt_cntr = 4, .cmpl_cntr = &counter,
-	                        .dgsp = LAPI_BYTE, .send_offset_dgsp_bytes = 1UL << 30};
+	xfer.Amx = (lapi_amx_t){.Xfer_type = LAPI_AMX_XFER,
+	                        .tgt = 1,
+	                        .hdr_hdl = 2,
+	                        .udata_len = 3,
+	                        .tgt_cntr = 4,
+	                        .cmpl_cntr = &counter,
+	                        .dgsp = LAPI_BYTE,
+	                        .send_offset_dgsp_bytes = 1UL << 30};
 	LAPI_Xfer(handle, &xfer);
-	CHECK(fake_transfer.tgt == 1 && fake_transfer.hdr_hdl == 2 && fake_transfer.len == 3 && fake_transfer.tgt_cntr == 4);
-	CHECK(fake_transfer.cmpl_cntr == CSHIM_ADDR(&counter) && fake_transfer.tgt_addr == CSHIM_ADDR(LAPI_BYTE));
+	CHECK(fake_transfer.tgt == 1 && fake_transfer.hdr_hdl == 2 && fake_transfer.len == 3 &&
+	      fake_transfer.tgt_cntr == 4);
+	CHECK(fake_transfer.cmpl_cntr == CSHIM_ADDR(&counter) &&
+	      fake_transfer.tgt_addr == CSHIM_ADDR(LAPI_BYTE));
 	CHECK(fake_transfer.skip == 1UL << 30);
 	xfer.Xfer_type = LAPI_DGSP_XFER;
 	LAPI_Xfer(handle, &xfer);
@@ -279,7 +315,8 @@ static void test_pairs(void)
 {
 	CHECK((uintptr_t)LAPI_Put == (uintptr_t)PLAPI_Put);
 	CHECK((uintptr_t)LAPI_Init == (uintptr_t)PLAPI_Init);
-	CHECK((uintptr_t)LAPI_Group_create == (uintptr_t)PLAPI_Group_create && (uintptr_t)LAPI_Group_free == (uintptr_t)PLAPI_Group_free);
+	CHECK((uintptr_t)LAPI_Group_create == (uintptr_t)PLAPI_Group_create &&
+	      (uintptr_t)LAPI_Group_free == (uintptr_t)PLAPI_Group_free);
 	CHECK((uintptr_t)LAPI_Msg_string == (uintptr_t)PLAPI_Msg_string);
 }
 

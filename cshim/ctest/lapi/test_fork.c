@@ -1,4 +1,5 @@
-/* test_fork.c - in the child of a fork every call fails at once, core is not entered, and one message says why. */
+/* test_fork.c - in the child of a fork every call fails at once, core is not entered, and one
+ * message says why. */
 #define _GNU_SOURCE
 #include "fake.h"
 
@@ -19,13 +20,16 @@ static int try_calls(void)
 	uint32_t turns = fake_counts.dispatches, inits = fake_counts.inits;
 
 	memset(&info, 0, sizeof(info));
-	if (LAPI_Probe(handle) != LAPI_ERR_HNDL_INVALID || LAPI_Gfence(handle) != LAPI_ERR_HNDL_INVALID)
+	if (LAPI_Probe(handle) != LAPI_ERR_HNDL_INVALID ||
+	    LAPI_Gfence(handle) != LAPI_ERR_HNDL_INVALID)
 		return 1;
-	if (LAPI_Waitcntr(handle, &counter, 1, NULL) != LAPI_ERR_HNDL_INVALID || LAPI_Term(handle) != LAPI_ERR_HNDL_INVALID)
+	if (LAPI_Waitcntr(handle, &counter, 1, NULL) != LAPI_ERR_HNDL_INVALID ||
+	    LAPI_Term(handle) != LAPI_ERR_HNDL_INVALID)
 		return 2;
 	if (LAPI_Setcntr(handle, &counter, 1) != LAPI_ERR_HNDL_INVALID || counter.cntr != 0)
 		return 3;
-	if (LAPI_Init(&other, &info) != LAPI_ERR_UNKNOWN || LAPI_Msg_string(417, text) != LAPI_ERR_UNKNOWN)
+	if (LAPI_Init(&other, &info) != LAPI_ERR_UNKNOWN ||
+	    LAPI_Msg_string(417, text) != LAPI_ERR_UNKNOWN)
 		return 4;
 	if (LAPI_Address(&counter, &u) != LAPI_SUCCESS) /* needs no library behind it */
 		return 5;

@@ -10,7 +10,8 @@ enum { PRODUCERS = 2, CONSUMERS = 2, ITEMS = 3000, ROOM = 4, ROUNDS = 200 };
 static lapi_handle_t handle;
 static lapi_thread_func_t f;
 static lapi_cond_t not_empty, not_full;
-static int items, produced, consumed; /* plain: the thread sanitizer sees whether the lock orders them */
+static int items, produced,
+	consumed; /* plain: the thread sanitizer sees whether the lock orders them */
 
 static void open_handle(lapi_lib_t lib)
 {
@@ -54,9 +55,11 @@ static void *consume(void *unused)
 		while (items == 0) {
 			clock_gettime(CLOCK_REALTIME, &at);
 			at.tv_nsec = at.tv_nsec < 999900000 ? at.tv_nsec + 100000 : at.tv_nsec;
-			rc = i % 2 ? f.cond_wait(handle, &not_empty) : f.cond_timedwait(handle, &not_empty, &at);
+			rc = i % 2 ? f.cond_wait(handle, &not_empty)
+			           : f.cond_timedwait(handle, &not_empty, &at);
 			CHECK(rc == 0 || (rc == ETIMEDOUT && i % 2 == 0));
-			/* A wait that timed out may have left its signal to another; here every sleeper is as good as the next. */
+			/* A wait that timed out may have left its signal to another; here every
+			 * sleeper is as good as the next. */
 		}
 		items--;
 		consumed++;
@@ -121,7 +124,8 @@ static void test_term_ends_waits(void)
 		CHECK(f.mutex_lock(handle) == 0); /* given up only by the wait */
 		CHECK(f.mutex_unlock(handle) == 0);
 		CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
-		open_handle(LAST_LIB); /* in the same block, whose lock the thread may hold for a moment */
+		open_handle(LAST_LIB); /* in the same block, whose lock the thread may hold for a
+		                          moment */
 		pthread_join(thread, NULL);
 		CHECK(w.result == EINVAL);
 	}
@@ -137,7 +141,8 @@ static void *wait_nopoll(void *result)
 	return NULL;
 }
 
-/* Packets, LAPI_Setcntr and a purge wake the thread, also when they come while it is about to sleep. */
+/* Packets, LAPI_Setcntr and a purge wake the thread, also when they come while it is about to
+ * sleep. */
 static void test_nopoll(void)
 {
 	pthread_t thread;
@@ -147,9 +152,11 @@ static void test_nopoll(void)
 
 	for (round = 0; round < ROUNDS; round++) {
 		if (round % 2)
-			CHECK(LAPI_Setcntr_wstatus(handle, &counter, 1, &dest, &status) == LAPI_SUCCESS);
+			CHECK(LAPI_Setcntr_wstatus(handle, &counter, 1, &dest, &status) ==
+			      LAPI_SUCCESS);
 		else
-			CHECK(LAPI_Setcntr_wstatus(handle, &counter, 0, NULL, NULL) == LAPI_SUCCESS);
+			CHECK(LAPI_Setcntr_wstatus(handle, &counter, 0, NULL, NULL) ==
+			      LAPI_SUCCESS);
 		__atomic_store_n(&begun, 0, __ATOMIC_SEQ_CST);
 		thread = fake_thread(wait_nopoll, &result);
 		fake_await(&begun, 1);
@@ -161,10 +168,12 @@ static void test_nopoll(void)
 			CHECK(LAPI_Setcntr(handle, &counter, 1) == LAPI_SUCCESS);
 		else {
 			if (round % 2 == 0)
-				fake_sleep_us(20000); /* without a list only a wait that has begun hears of it */
+				fake_sleep_us(20000); /* without a list only a wait that has begun
+				                         hears of it */
 			CHECK(LAPI_Purge_totask(handle, 0) == LAPI_SUCCESS);
 		}
-		if (round % 3 == 2 && round % 2 == 0) { /* the thread may have been late all the same */
+		if (round % 3 == 2 &&
+		    round % 2 == 0) { /* the thread may have been late all the same */
 			fake_sleep_us(1000);
 			CHECK(LAPI_Purge_totask(handle, 0) == LAPI_SUCCESS);
 			fake_sleep_us(20000);
@@ -177,7 +186,8 @@ static void test_nopoll(void)
 		counted += result == LAPI_SUCCESS;
 	}
 	CHECK(purged > 0 && counted > 0);
-	CHECK(LAPI_Resume_totask(handle, 0) == LAPI_SUCCESS && LAPI_Resume_totask(handle, 1) == LAPI_ERR_TGT);
+	CHECK(LAPI_Resume_totask(handle, 0) == LAPI_SUCCESS &&
+	      LAPI_Resume_totask(handle, 1) == LAPI_ERR_TGT);
 }
 
 static void test_l1(void)
@@ -186,7 +196,8 @@ static void test_l1(void)
 
 	open_handle(L1_LIB);
 	CHECK(LAPI_Nopoll_wait(handle, (lapi_cntr_t *)(void *)&one, 1, NULL) == LAPI_ERR_UNKNOWN);
-	CHECK(LAPI_Setcntr_wstatus(handle, (lapi_cntr_t *)(void *)&one, 0, NULL, NULL) == LAPI_ERR_UNKNOWN);
+	CHECK(LAPI_Setcntr_wstatus(handle, (lapi_cntr_t *)(void *)&one, 0, NULL, NULL) ==
+	      LAPI_ERR_UNKNOWN);
 	CHECK(one == 7);
 	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
 }

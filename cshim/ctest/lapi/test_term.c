@@ -1,4 +1,5 @@
-/* test_term.c - LAPI_Term from every thread and at every moment; handles of ended contexts; many contexts. */
+/* test_term.c - LAPI_Term from every thread and at every moment; handles of ended contexts; many
+ * contexts. */
 #include "fake.h"
 
 #include <string.h>
@@ -35,7 +36,7 @@ static void *wait_for_ever(void *counter)
 	return NULL;
 }
 
-/* Threads asleep in the context, one of them the watcher, find it ended. */
+/* Threads asleep in the context, one of them the poller, find it ended. */
 static void test_waiters(int polling)
 {
 	lapi_cntr_t counters[3];
@@ -82,7 +83,8 @@ static void fail(int context, void *argument)
 	fake_queue_error(context, end_in_error, LAPI_ERR_TIMEOUT);
 }
 
-/* From a completion handler, from the error handler in the service thread, from it in a waiting user thread with the lock held. */
+/* From a completion handler, from the error handler in the service thread, from it in a waiting
+ * user thread with the lock held. */
 static void test_own_threads(int detached)
 {
 	lapi_info_t info;
@@ -92,7 +94,8 @@ static void test_own_threads(int detached)
 
 	memset(&info, 0, sizeof(info));
 	pthread_attr_init(&attributes);
-	pthread_attr_setdetachstate(&attributes, detached ? PTHREAD_CREATE_DETACHED : PTHREAD_CREATE_JOINABLE);
+	pthread_attr_setdetachstate(&attributes,
+	                            detached ? PTHREAD_CREATE_DETACHED : PTHREAD_CREATE_JOINABLE);
 	info.lapi_thread_attr = &threads;
 	info.num_compl_hndlr_thr = 2;
 	__atomic_store_n(&ended, 0, __ATOMIC_SEQ_CST);
@@ -132,14 +135,23 @@ static void *use(void *argument)
 		int rc;
 
 		switch (i++ % 5) {
-		case 0: rc = LAPI_Probe(h); break;
-		case 1: rc = LAPI_Put(h, 0, 1, &byte, &byte, NULL, NULL, NULL); break;
-		case 2: rc = LAPI_Fence(h); break;
-		case 3: rc = LAPI_Msgpoll(h, 10, &info); break;
+		case 0:
+			rc = LAPI_Probe(h);
+			break;
+		case 1:
+			rc = LAPI_Put(h, 0, 1, &byte, &byte, NULL, NULL, NULL);
+			break;
+		case 2:
+			rc = LAPI_Fence(h);
+			break;
+		case 3:
+			rc = LAPI_Msgpoll(h, 10, &info);
+			break;
 		default:
 			fake_count(fake_context(h), (int *)&own);
 			rc = LAPI_Waitcntr(h, &own, 1, NULL);
-			/* The packet may lie in the queue of an ended context: it is thrown away there, or waited for. */
+			/* The packet may lie in the queue of an ended context: it is thrown away
+			 * there, or waited for. */
 			break;
 		}
 		CHECK(rc == LAPI_SUCCESS || rc == LAPI_ERR_HNDL_INVALID);

@@ -1,4 +1,5 @@
-/* test_trace.c - records of the C side: what calls leave behind, a full file, calls under way when the context ends. */
+/* test_trace.c - records of the C side: what calls leave behind, a full file, calls under way when
+ * the context ends. */
 #include <string.h>
 
 #include "fake.h"
@@ -44,7 +45,8 @@ static int count_of(uint32_t kind, const char *name)
 	int n = 0;
 
 	for (i = 0; i < file.head.next && i < file.head.capacity; i++)
-		if (file.records[i].kind == kind && (!name || strcmp((const char *)file.records[i].name, name) == 0))
+		if (file.records[i].kind == kind &&
+		    (!name || strcmp((const char *)file.records[i].name, name) == 0))
 			n++;
 	return n;
 }

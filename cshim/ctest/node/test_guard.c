@@ -1,4 +1,5 @@
-/* test_guard.c - guarded accesses: right for every length and offset, and a bad address is an answer, not the end. */
+/* test_guard.c - guarded accesses: right for every length and offset, and a bad address is an
+ * answer, not the end. */
 #define _GNU_SOURCE
 #include "fake.h"
 
@@ -21,7 +22,8 @@ static void see(int number)
 /* SPACE bytes between two pages that cannot be accessed. */
 static unsigned char *fenced_memory(void)
 {
-	unsigned char *all = mmap(NULL, SPACE + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *all =
+		mmap(NULL, SPACE + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	CHECK(all != MAP_FAILED && mprotect(all + PAGE, SPACE, PROT_READ | PROT_WRITE) == 0);
 	return all + PAGE;
@@ -35,7 +37,9 @@ static void every_length(unsigned char *from, unsigned char *to)
 
 	for (n = 0; n < 2200; n += n < 300 ? 1 : 97)
 		for (k = 0; k < 5; k++) {
-			unsigned char *a = from + SPACE - n, *b = to + SPACE - n - (size_t)offsets[k]; /* a ends where memory does */
+			unsigned char *a = from + SPACE - n,
+				      *b = to + SPACE - n -
+			                   (size_t)offsets[k]; /* a ends where memory does */
 
 			memset(to, 0xEE, SPACE);
 			for (i = 0; i < n; i++)
@@ -48,7 +52,8 @@ static void every_length(unsigned char *from, unsigned char *to)
 
 static void bad_addresses(unsigned char *good, unsigned char *end)
 {
-	static const size_t lengths[] = {1, 2, 3, 5, 8, 12, 16, 31, 32, 33, 100, 1000, 1024, 4096, 8000};
+	static const size_t lengths[] = {1,  2,  3,   5,    8,    12,   16,  31,
+	                                 32, 33, 100, 1000, 1024, 4096, 8000};
 	uint64_t old;
 	size_t i;
 	int op;
@@ -63,7 +68,8 @@ static void bad_addresses(unsigned char *good, unsigned char *end)
 	CHECK(node_guarded_copy(end, good, 0) == 0);
 	CHECK(node_memory_at((uintptr_t)good) == good && node_memory_at(0) == NULL);
 	if (sizeof(void *) == 4)
-		CHECK(node_memory_at((uintptr_t)good | (uint64_t)1 << 32) == NULL && node_memory_at((uintptr_t)good | (uint64_t)1 << 63) == NULL);
+		CHECK(node_memory_at((uintptr_t)good | (uint64_t)1 << 32) == NULL &&
+		      node_memory_at((uintptr_t)good | (uint64_t)1 << 63) == NULL);
 	CHECK(node_guarded_count((int32_t *)end, 0) == 1);
 	CHECK(node_guarded_count((int32_t *)end, 1) == 1);
 	CHECK(node_guarded_count(NULL, 0) == 1);
@@ -79,17 +85,28 @@ static void atomics(void)
 	uint32_t narrow = 0xfffffffe;
 	uint64_t wide = 5, old = 0;
 
-	CHECK(node_guarded_count(&counter, 0) == 0 && node_guarded_count(&counter, 1) == 0 && counter == 43);
-	CHECK(node_guarded_rmw(FETCH_AND_ADD, 4, &narrow, 3, 0, &old) == 0 && old == 0xfffffffe && narrow == 1);
-	CHECK(node_guarded_rmw(FETCH_AND_OR, 4, &narrow, 6, 0, &old) == 0 && old == 1 && narrow == 7);
-	CHECK(node_guarded_rmw(SWAP, 4, &narrow, 0x80000000u, 0, &old) == 0 && old == 7 && narrow == 0x80000000u);
-	CHECK(node_guarded_rmw(COMPARE_AND_SWAP, 4, &narrow, 9, 8, &old) == 0 && old == 0x80000000u && narrow == 0x80000000u);
-	CHECK(node_guarded_rmw(COMPARE_AND_SWAP, 4, &narrow, 9, 0x80000000u, &old) == 0 && old == 0x80000000u && narrow == 9);
-	CHECK(node_guarded_rmw(FETCH_AND_ADD, 8, &wide, ~(uint64_t)0, 0, &old) == 0 && old == 5 && wide == 4);
-	CHECK(node_guarded_rmw(FETCH_AND_OR, 8, &wide, (uint64_t)1 << 40, 0, &old) == 0 && old == 4 && wide == ((uint64_t)1 << 40) + 4);
-	CHECK(node_guarded_rmw(SWAP, 8, &wide, 1, 0, &old) == 0 && old == ((uint64_t)1 << 40) + 4 && wide == 1);
-	CHECK(node_guarded_rmw(COMPARE_AND_SWAP, 8, &wide, 2, 1, &old) == 0 && old == 1 && wide == 2);
-	CHECK(node_guarded_rmw(COMPARE_AND_SWAP, 8, &wide, 3, 1, &old) == 0 && old == 2 && wide == 2);
+	CHECK(node_guarded_count(&counter, 0) == 0 && node_guarded_count(&counter, 1) == 0 &&
+	      counter == 43);
+	CHECK(node_guarded_rmw(FETCH_AND_ADD, 4, &narrow, 3, 0, &old) == 0 && old == 0xfffffffe &&
+	      narrow == 1);
+	CHECK(node_guarded_rmw(FETCH_AND_OR, 4, &narrow, 6, 0, &old) == 0 && old == 1 &&
+	      narrow == 7);
+	CHECK(node_guarded_rmw(SWAP, 4, &narrow, 0x80000000u, 0, &old) == 0 && old == 7 &&
+	      narrow == 0x80000000u);
+	CHECK(node_guarded_rmw(COMPARE_AND_SWAP, 4, &narrow, 9, 8, &old) == 0 &&
+	      old == 0x80000000u && narrow == 0x80000000u);
+	CHECK(node_guarded_rmw(COMPARE_AND_SWAP, 4, &narrow, 9, 0x80000000u, &old) == 0 &&
+	      old == 0x80000000u && narrow == 9);
+	CHECK(node_guarded_rmw(FETCH_AND_ADD, 8, &wide, ~(uint64_t)0, 0, &old) == 0 && old == 5 &&
+	      wide == 4);
+	CHECK(node_guarded_rmw(FETCH_AND_OR, 8, &wide, (uint64_t)1 << 40, 0, &old) == 0 &&
+	      old == 4 && wide == ((uint64_t)1 << 40) + 4);
+	CHECK(node_guarded_rmw(SWAP, 8, &wide, 1, 0, &old) == 0 && old == ((uint64_t)1 << 40) + 4 &&
+	      wide == 1);
+	CHECK(node_guarded_rmw(COMPARE_AND_SWAP, 8, &wide, 2, 1, &old) == 0 && old == 1 &&
+	      wide == 2);
+	CHECK(node_guarded_rmw(COMPARE_AND_SWAP, 8, &wide, 3, 1, &old) == 0 && old == 2 &&
+	      wide == 2);
 }
 
 void test_guard(void)

@@ -1,7 +1,7 @@
 /*
- * test_node.c - the node part by itself: both ends of a link in one process, a thread each; one sends, one
- * receives. Messages of all lengths, puts in parts, gets and operations on words, with contents checked. No lock,
- * no handler, no LAPI.
+ * test_node.c - the node part by itself: both ends of a link in one process, a thread each; one
+ * sends, one receives. Messages of all lengths, puts in parts, gets and operations on words, with
+ * contents checked. No lock, no handler, no LAPI.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -84,7 +84,8 @@ static void messages(void)
 	receiver = fake_thread(receive_all, NULL);
 	for (i = 0; i < MESSAGES;) {
 		uint64_t header[2] = {i, ~i};
-		int rc = node_send(link, peer, KIND, header, sizeof(header), (uintptr_t)source, length_of(i));
+		int rc = node_send(link, peer, KIND, header, sizeof(header), (uintptr_t)source,
+		                   length_of(i));
 
 		CHECK(rc == NODE_SENT || rc == NODE_BUSY);
 		i += rc == NODE_SENT;
@@ -122,7 +123,8 @@ static uint64_t serve_until_last(int task)
 			continue;
 		if (event.notice[0] == LAST_NOTICE)
 			break;
-		CHECK(event.n == event.notice[0] && event.notice[1] == ~event.n && memcmp(sink, source, event.n) == 0);
+		CHECK(event.n == event.notice[0] && event.notice[1] == ~event.n &&
+		      memcmp(sink, source, event.n) == 0);
 		memset(sink, 0, event.n);
 		puts++;
 	}
@@ -176,7 +178,8 @@ static uint64_t await_answers(void)
 
 static void get(uint64_t n)
 {
-	while (!node_get(fake_node_link(0), fake_node_peer(0), NODE_BY_LINK, (uintptr_t)source, (uintptr_t)copy, n, 0, 0))
+	while (!node_get(fake_node_link(0), fake_node_peer(0), NODE_BY_LINK, (uintptr_t)source,
+	                 (uintptr_t)copy, n, 0, 0))
 		sched_yield();
 	await_answers();
 	CHECK(memcmp(copy, source, n) == 0);
@@ -185,7 +188,8 @@ static void get(uint64_t n)
 
 static void add(uint64_t before)
 {
-	while (!node_rmw(fake_node_link(0), fake_node_peer(0), NODE_BY_LINK, NODE_ADD, 8, (uintptr_t)&word, 1, 0))
+	while (!node_rmw(fake_node_link(0), fake_node_peer(0), NODE_BY_LINK, NODE_ADD, 8,
+	                 (uintptr_t)&word, 1, 0))
 		sched_yield();
 	CHECK(await_answers() == before);
 }
@@ -209,12 +213,14 @@ static void transfers(void)
 	CHECK(puts == TRANSFERS && word == TRANSFERS);
 }
 
-/* A bad address in a part of a put: told once, its last part gives no notice, and the next put is whole. */
+/* A bad address in a part of a put: told once, its last part gives no notice, and the next put is
+ * whole. */
 static void bad_put(void)
 {
 	node_link *link = fake_node_link(1);
 	node_peer *peer = fake_node_peer(1);
-	node_transfer bad = {(uintptr_t)source, 4096, 40000, 0, {1, 2}}, good = {(uintptr_t)source, (uintptr_t)sink, 40000, 0, {3, 4}};
+	node_transfer bad = {(uintptr_t)source, 4096, 40000, 0, {1, 2}},
+		      good = {(uintptr_t)source, (uintptr_t)sink, 40000, 0, {3, 4}};
 	int results[NODE_CANNOT + 40] = {0}, found;
 	node_arrival arrival;
 	node_event event;
@@ -227,7 +233,8 @@ static void bad_put(void)
 
 		results[result]++;
 		CHECK(result != NODE_FAULT || (event.addr - 4096 < 40000 && event.op == 0));
-		CHECK(result != NODE_ARRIVED || (event.notice[0] == 3 && event.notice[1] == 4 && event.n == 40000));
+		CHECK(result != NODE_ARRIVED ||
+		      (event.notice[0] == 3 && event.notice[1] == 4 && event.n == 40000));
 		node_advance(peer, &arrival);
 	}
 	CHECK(results[NODE_FAULT] == 1 && results[NODE_ARRIVED] == 1);
@@ -235,7 +242,8 @@ static void bad_put(void)
 	memset(sink, 0, sizeof(sink));
 }
 
-/* What began and does not end leaves no trace; what is sent to one that has left is known not to be read. */
+/* What began and does not end leaves no trace; what is sent to one that has left is known not to be
+ * read. */
 static void beginnings_and_ends(void)
 {
 	node_link *link = fake_node_link(0);
@@ -247,13 +255,17 @@ static void beginnings_and_ends(void)
 	start();
 	for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 		CHECK(node_begin(link, peer, 8, lengths[i], &message) == NODE_SENT);
-		CHECK(peer->sender.tail == 0 && node_next(fake_node_peer(1), &arrival) == NODE_NONE);
+		CHECK(peer->sender.tail == 0 &&
+		      node_next(fake_node_peer(1), &arrival) == NODE_NONE);
 	}
-	CHECK(node_send(link, peer, KIND, &i, 8, 4096, 100) == NODE_BAD_LOCAL && link->event.addr - 4096 < 100 && peer->sender.tail == 0);
-	CHECK(node_put_short(link, peer, (uintptr_t)sink, 16, 8, 0, 0) == NODE_BAD_LOCAL && peer->sender.tail == 0);
+	CHECK(node_send(link, peer, KIND, &i, 8, 4096, 100) == NODE_BAD_LOCAL &&
+	      link->event.addr - 4096 < 100 && peer->sender.tail == 0);
+	CHECK(node_put_short(link, peer, (uintptr_t)sink, 16, 8, 0, 0) == NODE_BAD_LOCAL &&
+	      peer->sender.tail == 0);
 	node_head(peer->out_head)->armed = NODE_CLOSED;
 	CHECK(node_send(link, peer, KIND, &i, 8, 0, 0) == NODE_GONE);
-	CHECK(!node_get(link, peer, NODE_BY_LINK, (uintptr_t)source, (uintptr_t)copy, 8, 0, 0) && link->ops == 0);
+	CHECK(!node_get(link, peer, NODE_BY_LINK, (uintptr_t)source, (uintptr_t)copy, 8, 0, 0) &&
+	      link->ops == 0);
 }
 
 /* No more operations are in flight than there are places, and each place is used again. */
@@ -270,7 +282,8 @@ static void places(void)
 	CHECK(node_get(link, peer, NODE_BY_LINK, 1, 1, 1, 0, 0));
 	CHECK(link->ops == NODE_OPS && !node_rmw(link, peer, NODE_BY_LINK, NODE_ADD, 4, 1, 1, 1));
 	node_op_free(link, &link->op[token % NODE_OPS]);
-	CHECK(link->ops == NODE_OPS - 1 && link->op[link->free_op].token != token && link->free_op == token % NODE_OPS);
+	CHECK(link->ops == NODE_OPS - 1 && link->op[link->free_op].token != token &&
+	      link->free_op == token % NODE_OPS);
 }
 
 void test_node(void)

@@ -94,7 +94,8 @@ static void *take_turns(void *argument)
 	return NULL;
 }
 
-/* An owner that only ever passes the lock on, as a waiting thread does whose user holds it too, starves nobody. */
+/* An owner that only ever passes the lock on, as a waiting thread does whose user holds it too,
+ * starves nobody. */
 static void test_pass(void)
 {
 	pthread_t threads[2];

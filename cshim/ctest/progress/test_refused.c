@@ -1,6 +1,7 @@
 /*
- * test_refused.c - the lock and the lane where a filter of system calls refuses membarrier: from the start, or when it had been granted. Each
- * in a program of its own, since no filter can be taken back.
+ * test_refused.c - the lock and the lane where a filter of system calls refuses membarrier: from
+ * the start, or when it had been granted. Each in a program of its own, since no filter can be
+ * taken back.
  */
 #define _GNU_SOURCE
 #include "fake.h"
@@ -56,7 +57,8 @@ static void lane_later(void)
 static const struct {
 	const char *name;
 	void (*run)(void);
-} children[] = {{"from-the-start", from_the_start}, {"lock-later", lock_later}, {"lane-later", lane_later}};
+} children[] = {
+	{"from-the-start", from_the_start}, {"lock-later", lock_later}, {"lane-later", lane_later}};
 
 int refused_main(const char *what)
 {
@@ -80,7 +82,8 @@ static void run(const char *what)
 	CHECK(waitpid(pid, &status, 0) == pid);
 	CHECK(WIFEXITED(status));
 	if (WEXITSTATUS(status) == NO_FILTERS)
-		printf("skipped: refused %s: no filters of system calls, or no membarrier, here\n", what);
+		printf("skipped: refused %s: no filters of system calls, or no membarrier, here\n",
+		       what);
 	else
 		CHECK(WEXITSTATUS(status) == 0);
 }

@@ -1,6 +1,7 @@
 /*
- * test_stress.c - no wake-up is lost. Threads wait on counters of their own, again and again; packets, LAPI_Setcntr and completion handlers
- * end the waits at random moments. Built without the sleepers' safety net: one lost wake-up is a hang.
+ * test_stress.c - no wake-up is lost. Threads wait on counters of their own, again and again;
+ * packets, LAPI_Setcntr and completion handlers end the waits at random moments. Built without the
+ * sleepers' safety net: one lost wake-up is a hang.
  */
 #include "fake.h"
 

@@ -7,7 +7,8 @@
 
 static lapi_handle_t handle;
 
-/* In interrupt mode a task that makes no call is served, and again after polling, and after a long wait. */
+/* In interrupt mode a task that makes no call is served, and again after polling, and after a long
+ * wait. */
 static void test_served(void)
 {
 	cshim_context *context;
@@ -29,8 +30,9 @@ static void test_served(void)
 	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
 }
 
-/* In polling mode peers hear that a task is away when nobody has polled for a moment, and at once when somebody does. In interrupt mode the
-   service thread sleeps armed, which tells them the same. */
+/* In polling mode peers hear that a task is away when nobody has polled for a moment, and at once
+   when somebody does. In interrupt mode the service thread sleeps armed, which tells them the same.
+ */
 static void test_away(void)
 {
 	int i;
@@ -54,7 +56,8 @@ static void *long_wait(void *counter)
 	return NULL;
 }
 
-/* Somebody polls all the time: the task is never away. Ticks of the service thread that come late only make it stay longer. */
+/* Somebody polls all the time: the task is never away. Ticks of the service thread that come late
+ * only make it stay longer. */
 static void test_not_away(void)
 {
 	lapi_cntr_t own = {0};
@@ -89,7 +92,7 @@ static void test_parks(void)
 	progress = &context->progress;
 	waiter = fake_thread(long_wait, &own);
 	fake_await(&progress->service_parked, 1);
-	/* The waiter serves now, as the watcher. */
+	/* The waiter serves now, as the poller. */
 	fake_count(context, (int *)&counter);
 	fake_await(&counter, 1);
 	CHECK(__atomic_load_n(&progress->service_parked, __ATOMIC_SEQ_CST) == 1);
@@ -100,7 +103,8 @@ static void test_parks(void)
 	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
 }
 
-/* In polling mode nothing happens without a call; switching wakes the service thread and stops it for good. */
+/* In polling mode nothing happens without a call; switching wakes the service thread and stops it
+ * for good. */
 static void test_modes(void)
 {
 	cshim_context *context;
@@ -131,7 +135,7 @@ static void test_modes(void)
 }
 
 typedef struct job {
-	lapi_cntr_t go;     /* the handler waits for it inside */
+	lapi_cntr_t go;      /* the handler waits for it inside */
 	uint32_t ran, ended; /* atomic */
 	char name[16];
 	int owned, segv_open, usr1_blocked;
@@ -175,7 +179,8 @@ static void check_job(const job *j)
 	CHECK(j->seen == &handle);
 }
 
-/* Handlers run without the lock, in the user's kind of thread, may wait, and as many at a time as the user asked for. */
+/* Handlers run without the lock, in the user's kind of thread, may wait, and as many at a time as
+ * the user asked for. */
 static void test_completion(int detached)
 {
 	enum { JOBS = 4, AT_A_TIME = 3 };
@@ -211,7 +216,8 @@ static void test_completion(int detached)
 	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
 }
 
-/* A handler that waits progresses while the main thread sits in a call with the lock held, with one handler thread. */
+/* A handler that waits progresses while the main thread sits in a call with the lock held, with one
+ * handler thread. */
 static void test_completion_while_held(void)
 {
 	cshim_context *context;

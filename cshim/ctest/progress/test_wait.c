@@ -1,4 +1,5 @@
-/* test_wait.c - waits for counters and tickets: when they end, what they leave, and who wakes them. */
+/* test_wait.c - waits for counters and tickets: when they end, what they leave, and who wakes them.
+ */
 #define _GNU_SOURCE
 #include "fake.h"
 
@@ -15,7 +16,8 @@ static int value(lapi_cntr_t *counter)
 	return v;
 }
 
-/* What LAPI_Waitcntr does with values: subtract, leave the rest, 0 and negative numbers, results that alias or are absent. */
+/* What LAPI_Waitcntr does with values: subtract, leave the rest, 0 and negative numbers, results
+ * that alias or are absent. */
 static void test_values(void)
 {
 	lapi_cntr_t counter;
@@ -86,7 +88,8 @@ static void test_negative(void)
 	finish(&w, thread);
 }
 
-/* Three waiters on three counters: one turns, two follow. Each is woken by a packet, by LAPI_Setcntr. */
+/* Three waiters on three counters: one turns, two follow. Each is woken by a packet, by
+ * LAPI_Setcntr. */
 static void test_wakers(int by_set)
 {
 	cshim_context *context = fake_context(handle);
@@ -119,7 +122,8 @@ static void test_multiple_waiters(void)
 	cshim_context *context = fake_context(handle);
 
 	fake_await(&context->progress.polling, 1);
-	cshim_lock(&context->progress); /* after this the waiter is registered: it polls, and had the lock */
+	cshim_lock(&context->progress); /* after this the waiter is registered: it polls, and had
+	                                   the lock */
 	cshim_unlock(&context->progress);
 	CHECK(LAPI_Waitcntr(handle, &w.counter, 1, NULL) == LAPI_ERR_MULTIPLE_WAITERS);
 	CHECK(LAPI_Setcntr(handle, &w.counter, 1) == LAPI_SUCCESS);
@@ -128,7 +132,8 @@ static void test_multiple_waiters(void)
 	CHECK(LAPI_Waitcntr(handle, &w.counter, 1, NULL) == LAPI_SUCCESS);
 }
 
-/* The user holds the lock around the wait, twice: others get it while the wait sleeps, and the levels come back. */
+/* The user holds the lock around the wait, twice: others get it while the wait sleeps, and the
+ * levels come back. */
 static void test_lock_held(void)
 {
 	cshim_context *context = fake_context(handle);
@@ -158,27 +163,27 @@ static void test_lock_held(void)
 }
 
 /*
- * In polling mode, the watcher has been kicked but has not had the lock yet; another thread goes to sleep, counting on it. Who gets
- * the lock first is chance, hence the rounds.
+ * In polling mode, the poller has been kicked but has not had the lock yet; another thread goes to
+ * sleep, counting on it. Who gets the lock first is chance, hence the rounds.
  */
 static void test_late_sleeper(void)
 {
 	cshim_context *context = fake_context(handle);
-	waiter watcher, late;
+	waiter poller, late;
 	pthread_t threads[2];
 	int i;
 
 	for (i = 0; i < 50; i++) {
-		threads[0] = start(&watcher, 1);
+		threads[0] = start(&poller, 1);
 		while (__atomic_load_n(&context->progress.poller, __ATOMIC_SEQ_CST) == 0)
 			fake_sleep_us(20);
 		cshim_lock(&context->progress);
-		fake_add(cshim_index_of(context), (int *)&watcher.counter, 1);
+		fake_add(cshim_index_of(context), (int *)&poller.counter, 1);
 		cshim_notify(&context->progress);
 		threads[1] = start(&late, 1);
 		fake_await(&context->progress.lock_waiters, 2);
 		cshim_unlock(&context->progress);
-		finish(&watcher, threads[0]);
+		finish(&poller, threads[0]);
 		fake_count(context, (int *)&late.counter);
 		finish(&late, threads[1]);
 	}
@@ -186,7 +191,8 @@ static void test_late_sleeper(void)
 
 static uint32_t in_error_handler, leave_error_handler; /* atomic */
 
-static void slow_error_handler(lapi_handle_t *hndl, int *code, lapi_err_t *type, int *task, int *src)
+static void slow_error_handler(lapi_handle_t *hndl, int *code, lapi_err_t *type, int *task,
+                               int *src)
 {
 	(void)hndl, (void)code, (void)type, (void)task, (void)src;
 	__atomic_store_n(&in_error_handler, 1, __ATOMIC_SEQ_CST);
@@ -199,27 +205,28 @@ static void fail(int context, void *argument)
 	fake_queue_error(context, slow_error_handler, LAPI_ERR_TIMEOUT);
 }
 
-/* In polling mode, the watcher is busy in the error handler: a sleeper takes over. */
-static void test_busy_watcher(void)
+/* In polling mode, the poller is busy in the error handler: a sleeper takes over. */
+static void test_busy_poller(void)
 {
 	cshim_context *context = fake_context(handle);
-	waiter watcher, sleeper;
+	waiter poller, sleeper;
 	pthread_t threads[2];
 
 	__atomic_store_n(&in_error_handler, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&leave_error_handler, 0, __ATOMIC_SEQ_CST);
-	threads[0] = start(&watcher, 1);
+	threads[0] = start(&poller, 1);
 	threads[1] = start(&sleeper, 1);
 	fake_await(&(context)->progress.followers, 1);
 	fake_arrive(context, fail, NULL);
 	fake_await(&in_error_handler, 1);
 	fake_count(context, (int *)&sleeper.counter);
-	fake_count(context, (int *)&watcher.counter);
+	fake_count(context, (int *)&poller.counter);
 	/* Whichever of the two runs the handler, the other must be done before it returns. */
-	while (!__atomic_load_n(&sleeper.done, __ATOMIC_SEQ_CST) && !__atomic_load_n(&watcher.done, __ATOMIC_SEQ_CST))
+	while (!__atomic_load_n(&sleeper.done, __ATOMIC_SEQ_CST) &&
+	       !__atomic_load_n(&poller.done, __ATOMIC_SEQ_CST))
 		fake_sleep_us(100);
 	__atomic_store_n(&leave_error_handler, 1, __ATOMIC_SEQ_CST);
-	finish(&watcher, threads[0]);
+	finish(&poller, threads[0]);
 	finish(&sleeper, threads[1]);
 }
 
@@ -232,7 +239,8 @@ static void *fence_with_timeout(void *done)
 
 static void end_with_timeout(int context, void *argument);
 
-/* In polling mode: a ticket is done, by another thread's turn, while the thread that waits for it is in the error handler. */
+/* In polling mode: a ticket is done, by another thread's turn, while the thread that waits for it
+ * is in the error handler. */
 static void test_done_in_error_handler(void)
 {
 	cshim_context *context = fake_context(handle);
@@ -326,7 +334,7 @@ static void test_all(int polling, uint32_t spin, uint32_t yield)
 	}
 	if (polling && spin == 0) {
 		test_late_sleeper();
-		test_busy_watcher();
+		test_busy_poller();
 		test_done_in_error_handler();
 	}
 	test_multiple_waiters();
@@ -339,7 +347,8 @@ static void test_all(int polling, uint32_t spin, uint32_t yield)
 	fake_settings = (struct fake_settings){200, 20, 0, 0, -1};
 }
 
-/* Has this thread, and those that it starts, run on one processor; former is where they may otherwise. */
+/* Has this thread, and those that it starts, run on one processor; former is where they may
+ * otherwise. */
 static void stay_on_one(cpu_set_t *former)
 {
 	cpu_set_t one;
@@ -360,7 +369,8 @@ static void *compute(void *argument)
 	return NULL;
 }
 
-/* A thread whose yields take long, as another computes on its processor, sleeps, however often it would yield else. */
+/* A thread whose yields take long, as another computes on its processor, sleeps, however often it
+ * would yield else. */
 static void test_long_yield(void)
 {
 	cpu_set_t former;
