@@ -31,11 +31,15 @@ func golapi_lane_handled(context C.int, ring C.uint32_t, result *C.cshim_header_
 }
 
 //export golapi_lane_put_rest
-func golapi_lane_put_rest(context C.int, tgt C.int32_t, n C.uint64_t, tgtAddr, orgAddr, tgtCntr, orgCntr, cmplCntr C.cshim_addr) {
-	entered(context).LanePutRest(int(tgt), uint64(n), addr(tgtAddr), addr(orgAddr), addr(tgtCntr), addr(orgCntr), addr(cmplCntr))
+func golapi_lane_put_rest(context C.int, tgt C.int32_t, n C.uint64_t, tgtAddr, orgAddr, tgtCntr,
+	orgCntr, cmplCntr C.cshim_addr) {
+	entered(context).LanePutRest(int(tgt), uint64(n), addr(tgtAddr), addr(orgAddr), addr(tgtCntr),
+		addr(orgCntr), addr(cmplCntr))
 }
 
 //export golapi_lane_get_rest
-func golapi_lane_get_rest(context C.int, origin C.int32_t, token C.uint32_t, n C.uint64_t, data C.cshim_addr, offset C.uint64_t, tgtCntr C.cshim_addr) {
-	entered(context).LaneGetRest(int(origin), uint32(token), uint64(n), addr(data), uint64(offset), addr(tgtCntr))
+func golapi_lane_get_rest(context C.int, origin C.int32_t, token C.uint32_t, n C.uint64_t,
+	data C.cshim_addr, offset C.uint64_t, tgtCntr C.cshim_addr) {
+	entered(context).LaneGetRest(int(origin), uint32(token), uint64(n), addr(data), uint64(offset),
+		addr(tgtCntr))
 }

@@ -49,8 +49,8 @@ type Host = host.Host
 // HeaderResult is what a header handler gave back.
 type HeaderResult = host.HeaderResult
 
-// Context is one LAPI instance: what a lapi_handle_t stands for. It is the API, the owner of the lock, and puts the parts
-// together; each part owns its state.
+// Context is one LAPI instance: what a lapi_handle_t stands for. It is the API, the owner of the
+// lock, and puts the parts together; each part owns its state.
 type Context struct {
 	shared   *layout.Context
 	wake     progress.Block

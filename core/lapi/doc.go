@@ -1,16 +1,18 @@
-// Package lapi is the meaning of LAPI: contexts, transfers, active messages, counters, handlers, fences and run-time
-// attributes, on top of transport.Link. It is free of cgo: addresses are transport.Addr, handlers of the user are called
-// through the Host that capi provides.
+// Package lapi is the meaning of LAPI: contexts, transfers, active messages, counters, handlers,
+// fences and run-time attributes, on top of transport.Link. It is free of cgo: addresses are
+// transport.Addr, handlers of the user are called through the Host that capi provides.
 //
 // # Locking
 //
-// A Context has no lock of its own: every method runs with the context lock of cshim held (capi and the C entry points
-// see to that), except where a method says otherwise. There is no goroutine and no timer in this package. Links are used
-// under the same lock, and their callbacks come back into this package under it.
+// A Context has no lock of its own: every method runs with the context lock of cshim held (capi and
+// the C entry points see to that), except where a method says otherwise. There is no goroutine and
+// no timer in this package. Links are used under the same lock, and their callbacks come back into
+// this package under it.
 //
-// Lock order: the context lock, then memory's lock for unaligned atomics. User code that runs with the lock held: header
-// handlers and inline completion handlers, from inside Dispatch. Queued completion handlers and the error handler
-// are fetched by C (NextCompletion, NextError) and run without it.
+// Lock order: the context lock, then memory's lock for unaligned atomics. User code that runs with
+// the lock held: header handlers and inline completion handlers, from inside Dispatch. Queued
+// completion handlers and the error handler are fetched by C (NextCompletion, NextError) and run
+// without it.
 //
 // # Where to find what
 //

@@ -11,8 +11,8 @@ import (
 	"lapi/transport/memory"
 )
 
-// lane is core's side of the fast lane (docs/fastlane.md): what C does by itself for tasks of this node, and what the two tell each other.
-// Without a lane all of this does nothing.
+// lane is core's side of the fast lane (docs/fastlane.md): what C does by itself for tasks of this
+// node, and what the two tell each other. Without a lane all of this does nothing.
 type lane struct {
 	*layout.Lane
 	link   laneLink
@@ -30,11 +30,13 @@ type laneLink interface {
 }
 
 const (
-	laneTurns    = 1 << 20 // turns of the lane after which core gets one in any case; by the clock it is sooner
-	laneUDPTurns = 16      // the same while there is a socket to look at
+	// turns of the lane after which core gets one in any case; by the clock it is sooner
+	laneTurns    = 1 << 20
+	laneUDPTurns = 16 // the same while there is a socket to look at
 )
 
-// openLane is a step of LAPI_Init: it makes the memory that C and core share. Failing to is no reason to fail.
+// openLane is a step of LAPI_Init: it makes the memory that C and core share. Failing to is no
+// reason to fail.
 func (s *setup) openLane() codes.Code {
 	link, ok := s.net.Shm.(laneLink)
 	if !ok || s.cfg.FastLane == job.FastLaneOff || s.trace != nil || !canLane() {
@@ -90,9 +92,11 @@ func (c *Context) tellLane() {
 		return
 	}
 	under := c.out.Waiting() > 0 || c.fences.UnderWay() > 0 || c.term != nil
-	busy := under || c.answers.Oldest() != nil || c.offers.Oldest() != nil || c.collectives.UnderWay() > 0 || c.out.Unflushed()
+	busy := under || c.answers.Oldest() != nil || c.offers.Oldest() != nil ||
+		c.collectives.UnderWay() > 0 || c.out.Unflushed()
 	work := under || c.in.Unknown() > 0 || c.faults.Pending() > 0 ||
-		c.lane.link.Busy() || c.net.Self.(transport.Waiter).NextTimeout() != 0 || c.net.UDP != nil && c.turns.udpIdle < udpIdleTurns
+		c.lane.link.Busy() || c.net.Self.(transport.Waiter).NextTimeout() != 0 ||
+		c.net.UDP != nil && c.turns.udpIdle < udpIdleTurns
 	for _, e := range c.emuls {
 		work = work || e.Waiting()
 	}
@@ -186,52 +190,58 @@ func (c *Context) freeLaneOp(i uint32) {
 	c.lane.Ops--
 }
 
-// LaneCount adds 1 to a counter for the lane, which could not: its address is bad or unaligned, or it has a list. src named the
-// counter in a message that went between this task and peer.
+// LaneCount adds 1 to a counter for the lane, which could not: its address is bad or unaligned, or
+// it has a list. src named the counter in a message that went between this task and peer.
 func (c *Context) LaneCount(a transport.Addr, kind codes.ErrType, src, peer int) {
 	memory.Guard()
 	c.counters.AddFor(a, kind, src, peer)
 	c.publish()
 }
 
-// LaneTell tells an origin of a completion for the lane, which found no room; it stands for more messages than one if more is
-// not 0.
+// LaneTell tells an origin of a completion for the lane, which found no room; it stands for more
+// messages than one if more is not 0.
 func (c *Context) LaneTell(origin int, cmplCntr transport.Addr, more uint64) {
 	memory.Guard()
 	c.tellCompletion(origin, wire.Completion{Cntr: cmplCntr, More: more})
 	c.publish()
 }
 
-// LaneFault reports that the answer to a get or read-modify-write of the lane could not be stored at a.
+// LaneFault reports that the answer to a get or read-modify-write of the lane could not be stored
+// at a.
 func (c *Context) LaneFault(a transport.Addr, kind codes.ErrType) {
 	memory.Guard()
 	c.faults.Here(&transport.FaultError{Addr: a}, codes.ErrOrgAddrNull, kind)
 	c.publish()
 }
 
-// LaneHandled goes on with the small active message at the head of a ring: its header handler has run, and said r, which is more
-// than the lane can do.
+// LaneHandled goes on with the small active message at the head of a ring: its header handler has
+// run, and said r, which is more than the lane can do.
 func (c *Context) LaneHandled(ring uint32, r *HeaderResult) {
 	memory.Guard()
 	c.lane.link.Take(ring, func(m *transport.Msg) transport.Verdict { return c.in.Handled(m, r) })
 	c.publish()
 }
 
-// LanePutRest goes on with a put whose first parts the lane has sent; all arguments are about the rest.
-func (c *Context) LanePutRest(tgt int, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, cmplCntr transport.Addr) {
+// LanePutRest goes on with a put whose first parts the lane has sent; all arguments are about the
+// rest.
+func (c *Context) LanePutRest(tgt int, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr,
+	cmplCntr transport.Addr) {
 	memory.Guard()
 	if cmplCntr != 0 {
 		c.counters.IssuedMany(tgt, c.counters.Last(tgt), 1)
 	}
-	c.out.PutRest(&c.peers[tgt], &wire.Put{TgtAddr: tgtAddr, TgtCntr: tgtCntr, CmplCntr: cmplCntr}, orgAddr, n,
+	c.out.PutRest(&c.peers[tgt], &wire.Put{TgtAddr: tgtAddr, TgtCntr: tgtCntr, CmplCntr: cmplCntr},
+		orgAddr, n,
 		send.After{OrgCntr: orgCntr, User: true})
 	c.publish()
 }
 
 // LaneGetRest goes on with an answer whose first parts, up to offset, the lane has sent.
-func (c *Context) LaneGetRest(origin int, token uint32, n uint64, data transport.Addr, offset uint64, tgtCntr transport.Addr) {
+func (c *Context) LaneGetRest(origin int, token uint32, n uint64, data transport.Addr,
+	offset uint64, tgtCntr transport.Addr) {
 	memory.Guard()
-	c.out.LaneAnswer(&c.peers[origin], token, data, n, offset, send.After{OrgCntr: tgtCntr, User: true})
+	c.out.LaneAnswer(&c.peers[origin], token, data, n, offset, send.After{OrgCntr: tgtCntr,
+		User: true})
 	c.publish()
 }
 
@@ -264,7 +274,8 @@ func (c *Context) onLaneRmw(m *transport.Msg) transport.Verdict {
 	return transport.Accept
 }
 
-// laneFailed answers a get or read-modify-write whose address was bad; the fault itself was told already.
+// laneFailed answers a get or read-modify-write whose address was bad; the fault itself was told
+// already.
 func (c *Context) laneFailed(p *peer.Peer, token uint32, kind codes.ErrType) {
 	h := wire.Reply{Token: token, State: layout.ReplyFailed}
 	c.out.Control(p, wire.MsgLaneReply, kind, h.Encode)

@@ -11,7 +11,8 @@ import (
 	"lapi/transport/shm"
 )
 
-// canLane says whether the kernel lets this process use the lane: peers' barriers must reach it, and its own the peers.
+// canLane says whether the kernel lets this process use the lane: peers' barriers must reach it,
+// and its own the peers.
 func canLane() bool { return shm.BeFenced() && shm.CanFenceAll() }
 
 // pathsAddress is where C finds the link's ends.
@@ -24,7 +25,8 @@ func newLane(peers []peer.Peer, link laneLink) (*lane, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lane{Lane: (*layout.Lane)(unsafe.Pointer(&b[0])), paths: make([]*layout.Path, len(peers)), memory: b}
+	l := &lane{Lane: (*layout.Lane)(unsafe.Pointer(&b[0])), paths: make([]*layout.Path, len(peers)),
+		memory: b}
 	l.Paths = pathsAddress(link)
 	l.Scratch = uint64(memory.AddrOf(b[size:]))
 	rings := b[size+wire.Pad8(wire.MaxUhdrSize):]

@@ -16,11 +16,13 @@ func (c *Context) put(p *peer.Peer, x *Transfer) codes.Code {
 		return code
 	}
 	c.counters.Issued(p.ID, codes.PutErr, x.CmplCntr)
-	if c.copier.Put(p, x.N, x.hint()) && c.singleCopied(p, x, codes.PutErr, x.N, c.copier.Copy(p, false, x.OrgAddr, x.TgtAddr, x.N)) {
+	if c.copier.Put(p, x.N, x.hint()) && c.singleCopied(p, x, codes.PutErr, x.N, c.copier.Copy(p,
+		false, x.OrgAddr, x.TgtAddr, x.N)) {
 		return codes.Success
 	}
 	h := wire.Put{TgtAddr: x.TgtAddr, TgtCntr: x.TgtCntr, CmplCntr: x.CmplCntr}
-	if x.N <= p.PartSize(x.N) && c.out.Now(p, wire.MsgPut, codes.PutErr, h.Encode(c.header[:]), x.OrgAddr, x.N) {
+	if x.N <= p.PartSize(x.N) && c.out.Now(p, wire.MsgPut, codes.PutErr, h.Encode(c.header[:]),
+		x.OrgAddr, x.N) {
 		c.counters.AddFor(x.OrgCntr, codes.PutErr, c.me, p.ID)
 		c.completed(sendComplete)
 		c.due.Sent(x.done(), p, codes.Success)
@@ -38,7 +40,8 @@ func (c *Context) putv(p *peer.Peer, x *Transfer) codes.Code {
 		return code
 	}
 	c.counters.Issued(p.ID, codes.PutErr, x.CmplCntr)
-	if c.copier.PutVector(p, org, tgt, n, x.hint()) && c.singleCopied(p, x, codes.PutErr, n, c.copier.CopyVector(p, false, org, tgt, n)) {
+	if c.copier.PutVector(p, org, tgt, n, x.hint()) && c.singleCopied(p, x, codes.PutErr, n,
+		c.copier.CopyVector(p, false, org, tgt, n)) {
 		c.out.Drop(m)
 		return codes.Success
 	}
@@ -62,7 +65,8 @@ func (c *Context) onPut(m *transport.Msg) transport.Verdict {
 	return transport.Accept
 }
 
-// onPutDirect is the target's side of a put whose data the origin has copied into this memory by itself.
+// onPutDirect is the target's side of a put whose data the origin has copied into this memory by
+// itself.
 func (c *Context) onPutDirect(m *transport.Msg) transport.Verdict {
 	var h wire.PutDirect
 	p := &c.peers[m.From]
@@ -102,7 +106,8 @@ func (c *Context) onPutv(m *transport.Msg) transport.Verdict {
 		return p.Malformed()
 	}
 	data := m.Data[h.Entries*wire.EntrySize:]
-	if n := uint64(len(data)); !wire.Inside(h.Offset, n, h.Total) || h.Entries > 0 && !wire.EntriesHold(m.Data, h.Entries, n) {
+	if n := uint64(len(data)); !wire.Inside(h.Offset, n, h.Total) || h.Entries > 0 &&
+		!wire.EntriesHold(m.Data, h.Entries, n) {
 		return p.Malformed()
 	}
 	cmplCntr := transport.Addr(h.Reply)
@@ -145,8 +150,8 @@ func (c *Context) onCounter(m *transport.Msg) transport.Verdict {
 	return transport.Accept
 }
 
-// Puts in parts come between tasks of one node: in order, and no other put's parts between them. So nothing is kept of them but
-// whether an address was bad.
+// Puts in parts come between tasks of one node: in order, and no other put's parts between them. So
+// nothing is kept of them but whether an address was bad.
 
 // putFailed is where the target notes that of p's put: the lane looks there, if there is one.
 func (c *Context) putFailed(p *peer.Peer) *uint32 {

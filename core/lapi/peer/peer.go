@@ -1,5 +1,5 @@
-// Package peer is one task of the job as the parts of LAPI see it: which link reaches it, what a message to it holds, whether
-// it is there.
+// Package peer is one task of the job as the parts of LAPI see it: which link reaches it, what a
+// message to it holds, whether it is there.
 package peer
 
 import (
@@ -34,8 +34,8 @@ type Peer struct {
 	epoch  uint32 // how often all that was under way with it was given up
 }
 
-// SetLink notes the link to p and what its limits mean for messages. copyMax is up to how many bytes a link that keeps data
-// copies them.
+// SetLink notes the link to p and what its limits mean for messages. copyMax is up to how many
+// bytes a link that keeps data copies them.
 func (p *Peer) SetLink(l transport.Link, copyMax int) {
 	p.Link = l
 	lim := l.Limits()
@@ -48,7 +48,8 @@ func (p *Peer) SetLink(l transport.Link, copyMax int) {
 	}
 }
 
-// CutFor says how long messages to p are to be: sendMax bytes of header and data. What was cut already goes as it is.
+// CutFor says how long messages to p are to be: sendMax bytes of header and data. What was cut
+// already goes as it is.
 func (p *Peer) CutFor(sendMax int) {
 	p.packet = sendMax
 	p.sendMax = (sendMax - wire.PutFragmentSize) &^ 7
@@ -75,9 +76,10 @@ func (p *Peer) GatherRoom() uint64 {
 	return uint64(most)
 }
 
-// Pipelines says whether large data is best sent to p, or asked for, in messages. A target that polls gets it so: both ends
-// copy at once, several times as fast as one process that copies between two by a system call. One that computes or sleeps is
-// not waited for: its memory is accessed directly, where the kernel permits that.
+// Pipelines says whether large data is best sent to p, or asked for, in messages. A target that
+// polls gets it so: both ends copy at once, several times as fast as one process that copies
+// between two by a system call. One that computes or sleeps is not waited for: its memory is
+// accessed directly, where the kernel permits that.
 func (p *Peer) Pipelines() bool { return p.attender != nil && p.attender.Attends(p.Ep) }
 
 // PartSize is in parts of how many bytes n bytes go to p.
@@ -132,8 +134,8 @@ func (p *Peer) Malformed() transport.Verdict {
 	return transport.Accept
 }
 
-// CountReceived counts n bytes that p has written into this task's memory, in so many copies. (A link's own counts are those
-// of the task that copies, and within one task those of both sides.)
+// CountReceived counts n bytes that p has written into this task's memory, in so many copies. (A
+// link's own counts are those of the task that copies, and within one task those of both sides.)
 func (p *Peer) CountReceived(n, copies uint64) {
 	if s := p.Link.Stats(); !p.IsSelf {
 		s.PacketsReceived += copies

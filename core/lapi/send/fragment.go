@@ -68,9 +68,10 @@ func fragmentDone(op *transport.Op, err error) {
 	}
 }
 
-// piece is a fragment of data in one piece. More than a link takes in one message it gathers itself, else it was cut when the
-// way there took more.
-func (s *Sender) piece(m *Message, id transport.MsgID, hdr []byte, data transport.Addr, n uint64) (*fragment, error) {
+// piece is a fragment of data in one piece. More than a link takes in one message it gathers
+// itself, else it was cut when the way there took more.
+func (s *Sender) piece(m *Message, id transport.MsgID, hdr []byte, data transport.Addr,
+	n uint64) (*fragment, error) {
 	f := s.newFragment(m)
 	f.id, f.hdr, f.op.Local, f.op.N = id, hdr, data, n
 	f.step, f.by, f.lead = n, nil, 0
@@ -104,8 +105,8 @@ func nextOfStream(s *Sender, m *Message) (*fragment, error) {
 	return s.piece(m, m.partID(), m.partHeader(), m.partAt(), m.partLen(most))
 }
 
-// The next fragment of a stream: its kind, header, place and length. A split user header lies behind the first header, and
-// shares no fragment with the data.
+// The next fragment of a stream: its kind, header, place and length. A split user header lies
+// behind the first header, and shares no fragment with the data.
 
 func (m *Message) partID() transport.MsgID {
 	if m.started && m.id != wire.MsgGetData {
@@ -118,7 +119,8 @@ func (m *Message) partHeader() []byte {
 	if !m.started {
 		return m.hdr
 	}
-	return (&wire.Part{Message: m.message, Offset: m.skipped + m.offset}).Encode(m.small[wire.VectorSize:])
+	return (&wire.Part{Message: m.message, Offset: m.skipped +
+		m.offset}).Encode(m.small[wire.VectorSize:])
 }
 
 func (m *Message) inUhdr() bool { return m.started && m.offset < m.uhdrLen }
@@ -156,8 +158,9 @@ func nextLaneReply(s *Sender, m *Message) (*fragment, error) {
 
 // inParts makes m a put in parts; h is that of all of it. Not first: parts were sent already.
 //
-// Between tasks of one node messages stay in order, and no other put's parts come between those of one. So a part says only
-// where it goes, the last one carries the counters, and nothing is kept at the target but whether an address was bad.
+// Between tasks of one node messages stay in order, and no other put's parts come between those of
+// one. So a part says only where it goes, the last one carries the counters, and nothing is kept at
+// the target but whether an address was bad.
 func (m *Message) inParts(h *wire.Put, first bool) {
 	m.id, m.prepare, m.step, m.continued = wire.MsgPutPart, nextPutPart, m.p.PartSize(m.n), !first
 	m.hdr = h.Encode(m.small[:])

@@ -82,7 +82,8 @@ func userData(t *testing.T, n int) []byte {
 	return b
 }
 
-// TestLaneAnswer: the parts of an answer of which the lane has sent the first say where they belong, and which is the last.
+// TestLaneAnswer: the parts of an answer of which the lane has sent the first say where they
+// belong, and which is the last.
 func TestLaneAnswer(t *testing.T) {
 	const n, before, step = 500_000, 70_000, 32 << 10
 	l := &fake{room: 1 << 20, part: step}
@@ -106,7 +107,8 @@ func TestLaneAnswer(t *testing.T) {
 	}
 }
 
-// TestOrder: what the link has no room for goes later, in the order it was started, and small data may be overwritten meanwhile.
+// TestOrder: what the link has no room for goes later, in the order it was started, and small data
+// may be overwritten meanwhile.
 func TestOrder(t *testing.T) {
 	l := &fake{room: 1, part: 1 << 15}
 	s, p, finished := newSender(l)

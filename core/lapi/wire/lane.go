@@ -38,13 +38,15 @@ func (h *LaneGet) Decode(b []byte) bool {
 	if len(b) != laneSize {
 		return false
 	}
-	*h = LaneGet{TgtAddr: addr(b[0:]), Length: Order.Uint64(b[8:]), TgtCntr: addr(b[16:]), Token: Order.Uint32(b[24:])}
+	*h = LaneGet{TgtAddr: addr(b[0:]), Length: Order.Uint64(b[8:]), TgtCntr: addr(b[16:]),
+		Token: Order.Uint32(b[24:])}
 	return h.Length <= LongestMessage
 }
 
 // LaneRmw is MsgLaneRmw, cshim_rmw_header.
 //
-//	0 Variable | 8 Operand | 16 Compare | 24 Token (32) | 28 Op, RMW_ops_t (8) | 29 Width (8) | 30 zero (16)
+//	0 Variable | 8 Operand | 16 Compare | 24 Token (32)
+//	28 Op, RMW_ops_t (8) | 29 Width (8) | 30 zero (16)
 type LaneRmw struct {
 	Variable         transport.Addr
 	Operand, Compare uint64
@@ -57,7 +59,8 @@ func (h *LaneRmw) Decode(b []byte) bool {
 	if len(b) != laneSize {
 		return false
 	}
-	*h = LaneRmw{addr(b[0:]), Order.Uint64(b[8:]), Order.Uint64(b[16:]), Order.Uint32(b[24:]), b[28], b[29]}
+	*h = LaneRmw{addr(b[0:]), Order.Uint64(b[8:]), Order.Uint64(b[16:]), Order.Uint32(b[24:]),
+		b[28], b[29]}
 	return uint32(h.Op) <= CompareAndSwap && (h.Width == 4 || h.Width == 8)
 }
 

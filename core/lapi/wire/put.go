@@ -51,7 +51,8 @@ func (h *PutDirect) Decode(b []byte) bool {
 	return ok
 }
 
-// PutPart is MsgPutPart: a part of a put, but the last, where messages stay in order. The last part is a Put.
+// PutPart is MsgPutPart: a part of a put, but the last, where messages stay in order. The last part
+// is a Put.
 //
 //	0 address of this part | 8 flags: layout.PartFirst, layout.PartHuge
 type PutPart struct {
@@ -79,7 +80,8 @@ func (h *PutPart) Decode(b []byte) bool {
 	return true
 }
 
-// PutFragment is MsgPutFragment. It says all that is needed to place and count this fragment, whichever arrives first.
+// PutFragment is MsgPutFragment. It says all that is needed to place and count this fragment,
+// whichever arrives first.
 //
 //	0 Put | 24 Total | 32 Offset | 40 ID (32) | 44 zero (32)
 type PutFragment struct {
