@@ -92,7 +92,7 @@ type Context struct {
 	packer     dgsm.Machine        // for LAPI_DGSP_PACK and UNPACK
 	term       *leaving
 	leaves     bool // LAPI_Term waits for nothing any more
-	turns      turns
+	pace       pace
 	trace      *tracer // nil: off
 
 	scattered vector.Vector          // of a vector's fragment that is being placed

@@ -23,8 +23,8 @@ const (
 	DispatchError    = 4
 )
 
-// turns says when to look at what costs a system call.
-type turns struct {
+// pace says when to look at what costs a system call.
+type pace struct {
 	udpIdle   int   // looks at the socket that found nothing
 	session   int   // progress calls since the clock was looked at
 	sessionAt int64 // when the job session was
@@ -64,10 +64,10 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 		c.checkAbsent()
 	}
 	// the lane leaves progress calls to core only now and then
-	if c.turns.session++; c.turns.session >= sessionTurns || c.lane != nil {
-		c.turns.session = 0
-		if now := c.clock(); now-c.turns.sessionAt >= sessionPause {
-			c.turns.sessionAt = now
+	if c.pace.session++; c.pace.session >= sessionTurns || c.lane != nil {
+		c.pace.session = 0
+		if now := c.clock(); now-c.pace.sessionAt >= sessionPause {
+			c.pace.sessionAt = now
 			c.pollSession()
 		}
 	}
@@ -88,7 +88,7 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 // progressUDP looks at the socket in every progress call when it is all there is or when it was
 // busy lately; a look costs a system call.
 func (c *Context) progressUDP() int {
-	idle := &c.turns.udpIdle
+	idle := &c.pace.udpIdle
 	if c.net.Shm != nil && c.lane == nil && *idle > 0 && *idle%udpIdleTurns != 0 {
 		*idle++
 		return 0
@@ -151,7 +151,7 @@ func (c *Context) Arm() (timeout int64, ok bool) {
 	}
 	next := c.nextTimeout()
 	c.wake.Arm(next)
-	c.turns.session, c.turns.sessionAt = sessionTurns, -sessionPause // look at once after waking
+	c.pace.session, c.pace.sessionAt = sessionTurns, -sessionPause // look at once after waking
 	if next == 0 {
 		return -1, true
 	}
@@ -162,5 +162,5 @@ func (c *Context) Arm() (timeout int64, ok bool) {
 func (c *Context) Disarm() {
 	c.wake.Disarm()
 	c.links.Disarm()
-	c.turns.udpIdle = 0
+	c.pace.udpIdle = 0
 }

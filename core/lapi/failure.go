@@ -62,7 +62,7 @@ func (c *Context) peerFailed(ep transport.Endpoint, err error) {
 
 // pollSession asks the job session for news.
 func (c *Context) pollSession() {
-	c.turns.session, c.turns.sessionAt = 0, c.clock()
+	c.pace.session, c.pace.sessionAt = 0, c.clock()
 	for {
 		e, ok := c.net.Session.Poll()
 		if !ok {

@@ -96,7 +96,7 @@ func (c *Context) tellLane() {
 		c.collectives.UnderWay() > 0 || c.out.Unflushed()
 	work := under || c.in.Unknown() > 0 || c.faults.Pending() > 0 ||
 		c.lane.link.Busy() || c.net.Self.(transport.Waiter).NextTimeout() != 0 ||
-		c.net.UDP != nil && c.turns.udpIdle < udpIdleTurns
+		c.net.UDP != nil && c.pace.udpIdle < udpIdleTurns
 	for _, e := range c.emuls {
 		work = work || e.Waiting()
 	}

@@ -284,7 +284,7 @@ func (s *setup) finish() codes.Code {
 		return codes.ErrUnknown
 	}
 	s.wake.SetInterrupt(!s.o.Polling)
-	s.turns.session = sessionTurns // what the session has heard meanwhile does not wake anybody
+	s.pace.session = sessionTurns // what the session has heard meanwhile does not wake anybody
 	return codes.Success
 }
 

@@ -1,5 +1,11 @@
 // Package codes holds LAPI's return and attention codes: their numbers, C names and English
 // messages. It has no state and is safe for concurrent use.
+//
+//	codes.go    the numbers
+//	errtype.go  lapi_err_t: which kind of operation an error concerns
+//	texts.go    names and messages
+//	errno.go    messages of the operating system's errors
+//	lookup.go   from a number to name and message
 package codes
 
 // Code is a LAPI return code, or an attention code, which numbers a message of the library. The

@@ -109,9 +109,20 @@ func (r *Receiver) SetCheck(check bool) { r.loader.Check = check }
 //	header, and all that leads the data, here ──> header handler runs ──> placed
 //	all data here ──> completed
 type incoming struct {
+	message
 	next *incoming
 	id   uint32
 
+	tgt vector.Vector // where the data goes, if vectored
+	org vector.Vector // of a rendezvous: where it comes from
+
+	lead    []byte // user header, then lengths of a vector's blocks, when they come in fragments
+	leadGot uint64 // bytes of lead that came in the stream
+	early   []earlyPart
+}
+
+// message is what is known of any active message.
+type message struct {
 	am       wire.Am
 	amv      wire.Amv
 	vectored bool // MsgAmv: the header handler names a vector
@@ -129,13 +140,7 @@ type incoming struct {
 	handler   transport.Addr // completion handler and its parameter
 	info      transport.Addr
 	placement *placed.Placement // nil, or how the data goes to the buffer
-	tgt       vector.Vector     // where it goes, if vectored
-	org       vector.Vector     // of a rendezvous: where it comes from
-
-	lead    []byte // user header, then lengths of a vector's blocks, when they come in fragments
-	leadGot uint64 // bytes of lead that came in the stream
-	lengths []byte // of lead, or of the only message
-	early   []earlyPart
+	lengths   []byte            // of a vector's blocks
 }
 
 // earlyPart is a fragment that came before it could be placed.
@@ -250,6 +255,7 @@ func (r *Receiver) Amv(m *transport.Msg) transport.Verdict {
 	if lengths := v.Lengths(); !h.Split && !h.Rendezvous &&
 		lengths+h.Length == uint64(len(m.Data)) {
 		in := r.onlyMessage(&h)
+		in.tgt.Reset()
 		in.vectored, in.amv, in.lengths = true, v, m.Data[:lengths]
 		return r.handleOnly(p, in, uhdr, m.Data[lengths:])
 	}
@@ -281,8 +287,7 @@ func (r *Receiver) AmPieces(m *transport.Msg) transport.Verdict {
 // onlyMessage is a message that came in one fragment; it needs no bookkeeping.
 func (r *Receiver) onlyMessage(h *wire.Am) *incoming {
 	in := &r.whole
-	in.tgt.Reset()
-	*in = incoming{am: *h, whole: true, tgt: in.tgt}
+	in.message = message{am: *h, whole: true}
 	return in
 }
 

@@ -1,6 +1,11 @@
 // Package vector describes data that lies in many blocks of one task's memory: it reads the user's
 // descriptions and checks them, walks through the blocks, and copies from and to them.
 //
+//	vector.go       Vector and Cursor: walking, gathering, scattering
+//	load.go         reading and checking the user's descriptions
+//	header.go       what messages say of vectors
+//	list_unsafe.go  a list as bytes
+//
 // User memory is accessed under guard: memory.Guard must have run on the goroutine.
 package vector
 

@@ -4,6 +4,15 @@
 // All headers are little-endian, and their lengths are multiples of 8. They are the same for 32-
 // and 64-bit tasks. Decode functions judge what a header says about itself and its data; they never
 // look at memory that it names. CardVersion changes with these formats.
+//
+//	doc.go      kinds of messages, limits
+//	put.go      puts
+//	get.go      gets, and fragments of answers and active messages
+//	am.go       active messages
+//	vector.go   puts and gets of vectors
+//	control.go  the library's own messages
+//	lane.go     what the fast lane writes
+//	card.go     the version of all of them
 package wire
 
 import (
