@@ -66,8 +66,10 @@ func golapi_gfence_begin(context C.int, ticket *C.uint64_t) C.int {
 }
 
 //export golapi_address_init_begin
-func golapi_address_init_begin(context C.int, value C.uint64_t, table C.cshim_addr, width C.uint32_t, ticket *C.uint64_t) C.int {
-	return begun(ticket)(entered(context).AddressInitBegin(uint64(value), addr(table), uint32(width)))
+func golapi_address_init_begin(context C.int, value C.uint64_t, table C.cshim_addr,
+	width C.uint32_t, ticket *C.uint64_t) C.int {
+	return begun(ticket)(entered(context).AddressInitBegin(uint64(value), addr(table),
+		uint32(width)))
 }
 
 //export golapi_term_begin

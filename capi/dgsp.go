@@ -11,7 +11,8 @@ import (
 	"lapi/core/lapi/dgsm"
 )
 
-// dgsps does the commands that belong to no context. The first use, LAPI_Init's at the latest, makes LAPI_BYTE known.
+// dgsps does the commands that belong to no context. The first use, LAPI_Init's at the latest,
+// makes LAPI_BYTE known.
 func dgsps() lapi.DGSPs {
 	d := lapi.DGSPs{Host: host{-1}}
 	predefine.Do(func() { d.Predefine(addr(C.cshim_byte())) })
@@ -34,7 +35,9 @@ func golapi_dgsp_register(descriptor C.cshim_addr, handle *C.cshim_addr) C.int {
 func golapi_dgsp_reserve(handle C.cshim_addr) C.int { return C.int(dgsps().Reserve(addr(handle))) }
 
 //export golapi_dgsp_unreserve
-func golapi_dgsp_unreserve(handle C.cshim_addr) C.int { return C.int(dgsps().Unreserve(addr(handle))) }
+func golapi_dgsp_unreserve(handle C.cshim_addr) C.int {
+	return C.int(dgsps().Unreserve(addr(handle)))
+}
 
 //export golapi_dgsp_ddm
 func golapi_dgsp_ddm(context C.int, handler C.cshim_addr) {
@@ -42,7 +45,8 @@ func golapi_dgsp_ddm(context C.int, handler C.cshim_addr) {
 }
 
 //export golapi_dgsp_pack
-func golapi_dgsp_pack(context C.int, handle, in C.cshim_addr, n C.uint64_t, out C.cshim_addr, size C.uint64_t, position *C.uint64_t) C.int {
+func golapi_dgsp_pack(context C.int, handle, in C.cshim_addr, n C.uint64_t, out C.cshim_addr,
+	size C.uint64_t, position *C.uint64_t) C.int {
 	b := dgsm.Buffer{Addr: addr(out), Size: uint64(size), Position: uint64(*position)}
 	code := entered(context).PackDGSP(addr(handle), addr(in), uint64(n), &b)
 	*position = C.uint64_t(b.Position)
@@ -50,7 +54,8 @@ func golapi_dgsp_pack(context C.int, handle, in C.cshim_addr, n C.uint64_t, out 
 }
 
 //export golapi_dgsp_unpack
-func golapi_dgsp_unpack(context C.int, handle, in C.cshim_addr, inSize C.uint64_t, position *C.uint64_t, out C.cshim_addr, n, outSize C.uint64_t) C.int {
+func golapi_dgsp_unpack(context C.int, handle, in C.cshim_addr, inSize C.uint64_t,
+	position *C.uint64_t, out C.cshim_addr, n, outSize C.uint64_t) C.int {
 	b := dgsm.Buffer{Addr: addr(in), Size: uint64(inSize), Position: uint64(*position)}
 	code := entered(context).UnpackDGSP(addr(handle), &b, addr(out), uint64(n), uint64(outSize))
 	*position = C.uint64_t(b.Position)

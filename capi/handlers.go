@@ -21,18 +21,23 @@ import (
 // host calls the user's functions for one context (lapi.Host).
 type host struct{ context C.int }
 
-func (h host) HeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, msgLen uint64, src int32, onePacket transport.Addr, r *lapi.HeaderResult) {
-	C.cshim_call_header(h.context, C.cshim_addr(handler), C.cshim_addr(uhdr), C.uint32_t(uhdrLen), C.uint64_t(msgLen), C.int32_t(src),
+func (h host) HeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, msgLen uint64, src int32,
+	onePacket transport.Addr, r *lapi.HeaderResult) {
+	C.cshim_call_header(h.context, C.cshim_addr(handler), C.cshim_addr(uhdr), C.uint32_t(uhdrLen),
+		C.uint64_t(msgLen), C.int32_t(src),
 		C.cshim_addr(onePacket), (*C.cshim_header_result)(unsafe.Pointer(r)))
 }
 
-func (h host) VectorHeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, lengths transport.Addr, src int32, onePacket transport.Addr, r *lapi.HeaderResult) {
-	C.cshim_call_vector_header(h.context, C.cshim_addr(handler), C.cshim_addr(uhdr), C.uint32_t(uhdrLen), C.cshim_addr(lengths), C.int32_t(src),
+func (h host) VectorHeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32,
+	lengths transport.Addr, src int32, onePacket transport.Addr, r *lapi.HeaderResult) {
+	C.cshim_call_vector_header(h.context, C.cshim_addr(handler), C.cshim_addr(uhdr),
+		C.uint32_t(uhdrLen), C.cshim_addr(lengths), C.int32_t(src),
 		C.cshim_addr(onePacket), (*C.cshim_header_result)(unsafe.Pointer(r)))
 }
 
 func (h host) SendHandler(handler, info transport.Addr, tgt int32, reason codes.Code) {
-	C.cshim_call_send_completion(h.context, C.cshim_addr(handler), C.cshim_addr(info), C.uint32_t(tgt), C.uint32_t(reason))
+	C.cshim_call_send_completion(h.context, C.cshim_addr(handler), C.cshim_addr(info),
+		C.uint32_t(tgt), C.uint32_t(reason))
 }
 
 // The result is passed to C as it is.
@@ -43,7 +48,8 @@ func (h host) CompletionHandler(handler, info transport.Addr) {
 }
 
 func (h host) DDM(handler, in, inout transport.Addr, n uint64, operand, operation int32) int64 {
-	return int64(C.cshim_call_ddm(C.cshim_addr(handler), C.cshim_addr(in), C.cshim_addr(inout), C.int64_t(n), C.int32_t(operand), C.int32_t(operation)))
+	return int64(C.cshim_call_ddm(C.cshim_addr(handler), C.cshim_addr(in), C.cshim_addr(inout),
+		C.int64_t(n), C.int32_t(operand), C.int32_t(operation)))
 }
 
 // Message prints a line on the standard error if MP_INFOLEVEL is at least level.
@@ -71,7 +77,8 @@ func (h host) Farewell(record []byte, sockets []int) {
 	for i, fd := range sockets {
 		fds[i] = C.int(fd)
 	}
-	C.cshim_farewell_set(h.context, unsafe.Pointer(&record[0]), C.size_t(len(record)), &fds[0], C.size_t(len(fds)))
+	C.cshim_farewell_set(h.context, unsafe.Pointer(&record[0]), C.size_t(len(record)), &fds[0],
+		C.size_t(len(fds)))
 }
 
 func (h host) Exit(text string) {
@@ -97,7 +104,8 @@ func golapi_next_error(context C.int, e *C.cshim_error) C.int {
 		return 0
 	}
 	e.handler = C.cshim_addr(event.Handler)
-	e.code, e._type, e.task, e.src = C.int32_t(event.Code), C.int32_t(event.Type), C.int32_t(event.Task), C.int32_t(event.Of)
+	e.code, e._type, e.task, e.src = C.int32_t(event.Code), C.int32_t(event.Type),
+		C.int32_t(event.Task), C.int32_t(event.Of)
 	text := unsafe.Slice((*byte)(unsafe.Pointer(&e.text[0])), len(e.text))
 	text[copy(text[:len(text)-1], event.Text)] = 0
 	return 1

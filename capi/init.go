@@ -4,7 +4,8 @@ package main
 // #include <lapi.h>
 // #include "golapi.h"
 //
-// int cshim_call_udp_handler(cshim_addr handler, int context, cshim_addr local, cshim_addr list, cshim_addr info);
+// int cshim_call_udp_handler(cshim_addr handler, int context, cshim_addr local, cshim_addr list,
+// cshim_addr info);
 import "C"
 
 import (
@@ -19,13 +20,15 @@ import (
 	"lapi/transport/layout"
 )
 
-// instances says which context has which instance number; LAPI_Init may run in several threads at once.
+// instances says which context has which instance number; LAPI_Init may run in several threads at
+// once.
 var instances struct {
 	sync.Mutex
 	of [C.CSHIM_MAX_CONTEXTS]int // by context; 0: none
 }
 
-// takeInstance reserves an instance number for context: wanted, or the lowest free one if that is 0.
+// takeInstance reserves an instance number for context: wanted, or the lowest free one if that is
+// 0.
 func takeInstance(context C.int, wanted uint32) (int, bool) {
 	instances.Lock()
 	defer instances.Unlock()
@@ -104,14 +107,16 @@ func pointer(a C.cshim_addr) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&p))
 }
 
-// userAddresses gives core the user's handler or list for a job started by hand (guide, Chapter 16); nil if there is neither. A handler
-// wins over a list, and the forms that know IPv6 over those that do not.
+// userAddresses gives core the user's handler or list for a job started by hand (guide, Chapter
+// 16); nil if there is neither. A handler wins over a list, and the forms that know IPv6 over those
+// that do not.
 func userAddresses(context C.int, add *C.lapi_extend_t, instance int) lapi.UDPAddresses {
 	switch {
 	case add == nil:
 		return nil
 	case add.udp_ext_hndlr != nil:
-		return askHandler[C.lapi_udp_storage](context, uintptr(unsafe.Pointer(add.udp_ext_hndlr)), instance)
+		return askHandler[C.lapi_udp_storage](context, uintptr(unsafe.Pointer(add.udp_ext_hndlr)),
+			instance)
 	case add.udp_hndlr != nil:
 		return askHandler[C.lapi_udp_t](context, uintptr(unsafe.Pointer(add.udp_hndlr)), instance)
 	case add.add_udp_ext_addrs != nil:
@@ -133,7 +138,8 @@ func readList[E udpEntry](list *E) lapi.UDPAddresses {
 	}
 }
 
-// askHandler calls the user's handler with memory of C: its own address as far as known, and room for everyone's.
+// askHandler calls the user's handler with memory of C: its own address as far as known, and room
+// for everyone's.
 func askHandler[E udpEntry](context C.int, handler uintptr, instance int) lapi.UDPAddresses {
 	return func(local netip.AddrPort, task, total, remote int) ([]netip.AddrPort, codes.Code) {
 		var e E
@@ -144,9 +150,12 @@ func askHandler[E udpEntry](context C.int, handler uintptr, instance int) lapi.U
 		all := unsafe.Slice(list, total+1) // the last entry is the local address
 		toC(&all[total], local)
 		question.task_id = C.uint(task)
-		question.tot_num_tasks, question.num_tasks, question.instance_no = C.uint(total), C.uint(remote), C.uint(instance)
-		rc := C.cshim_call_udp_handler(C.cshim_addr(handler), context, C.cshim_addr(uintptr(unsafe.Pointer(&all[total]))),
-			C.cshim_addr(uintptr(unsafe.Pointer(list))), C.cshim_addr(uintptr(unsafe.Pointer(question))))
+		question.tot_num_tasks, question.num_tasks, question.instance_no = C.uint(total),
+			C.uint(remote), C.uint(instance)
+		rc := C.cshim_call_udp_handler(C.cshim_addr(handler), context,
+			C.cshim_addr(uintptr(unsafe.Pointer(&all[total]))),
+			C.cshim_addr(uintptr(unsafe.Pointer(list))),
+			C.cshim_addr(uintptr(unsafe.Pointer(question))))
 		if rc != 0 {
 			return nil, codes.ErrUserUDPHndlrFail
 		}
@@ -158,7 +167,9 @@ func fromC[E udpEntry](list []E) (addrs []netip.AddrPort) {
 	for i := range list {
 		switch e := any(&list[i]).(type) {
 		case *C.lapi_udp_t:
-			addrs = append(addrs, netip.AddrPortFrom(netip.AddrFrom4(*(*[4]byte)(unsafe.Pointer(&e.ip_addr))), fromNetwork(e.port_no)))
+			addrs = append(addrs,
+				netip.AddrPortFrom(netip.AddrFrom4(*(*[4]byte)(unsafe.Pointer(&e.ip_addr))),
+					fromNetwork(e.port_no)))
 		case *C.lapi_udp_storage:
 			var a netip.Addr // not valid for a family that is neither
 			switch e.af {

@@ -1,5 +1,6 @@
-// Command capi is the Go side of liblapi_r.so, built with -buildmode=c-shared: one golapi_ function for each entry point of
-// cshim. They convert arguments, call core and convert the result; there is no protocol here.
+// Command capi is the Go side of liblapi_r.so, built with -buildmode=c-shared: one golapi_ function
+// for each entry point of cshim. They convert arguments, call core and convert the result; there is
+// no protocol here.
 //
 // Every function runs with the context lock of its context held, on the caller's thread, unless cshim/lapi/golapi.h says
 // otherwise. The table below is written under that lock or while only one thread can know the context (LAPI_Init, the end

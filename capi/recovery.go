@@ -12,7 +12,8 @@ import (
 )
 
 //export golapi_add_udp_dest
-func golapi_add_udp_dest(context C.int, tgt, instance C.uint32_t, port C.cshim_addr, withFamily C.int) C.int {
+func golapi_add_udp_dest(context C.int, tgt, instance C.uint32_t, port C.cshim_addr,
+	withFamily C.int) C.int {
 	if port == 0 {
 		return C.int(codes.ErrUDPPortInfo)
 	}
@@ -36,8 +37,10 @@ func golapi_resume(context C.int, dest C.uint32_t) C.int {
 }
 
 //export golapi_counter_list
-func golapi_counter_list(context C.int, cntr C.cshim_addr, n C.int32_t, dest, status, member C.cshim_addr) C.int {
-	return C.int(entered(context).ListCounter(addr(cntr), int32(n), addr(dest), addr(status), addr(member)))
+func golapi_counter_list(context C.int, cntr C.cshim_addr, n C.int32_t, dest, status,
+	member C.cshim_addr) C.int {
+	return C.int(entered(context).ListCounter(addr(cntr), int32(n), addr(dest), addr(status),
+		addr(member)))
 }
 
 //export golapi_counter_unlist

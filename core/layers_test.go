@@ -50,6 +50,23 @@ var cgo = []string{"lapi/capi", "lapi/cshim", "lapi/cshim/cpu", "lapi/cshim/fort
 	"lapi/cshim/handlers", "lapi/cshim/lane", "lapi/cshim/lapi", "lapi/cshim/node",
 	"lapi/cshim/progress", "lapi/transport/verbs", "lapi/tests/bench/crossing"}
 
+// parts says which parts of LAPI each part may import. The package lapi puts them together.
+var parts = map[string][]string{
+	"lapi/core/lapi/dgsm":       {"codes"},
+	"lapi/core/lapi/host":       {"codes"},
+	"lapi/core/lapi/vector":     {"codes", "wire"},
+	"lapi/core/lapi/placed":     {"dgsm", "vector"},
+	"lapi/core/lapi/peer":       {"codes", "wire"},
+	"lapi/core/lapi/singlecopy": {"peer", "vector"},
+	"lapi/core/lapi/handlers":   {"codes", "host", "peer"},
+	"lapi/core/lapi/counter":    {"codes", "wire"},
+	"lapi/core/lapi/faults":     {"codes", "host", "peer", "wire"},
+	"lapi/core/lapi/send":       {"codes", "handlers", "peer", "placed", "vector", "wire"},
+	"lapi/core/lapi/fence":      {"codes", "peer", "send", "wire"},
+	"lapi/core/lapi/receive": {"codes", "dgsm", "faults", "handlers", "host", "peer", "placed", "send",
+		"singlecopy", "vector", "wire"},
+}
+
 func TestLayers(t *testing.T) {
 	for _, p := range packages(t) {
 		in := func(dir string) bool { return p.ImportPath == dir || strings.HasPrefix(p.ImportPath, dir+"/") }
@@ -67,6 +84,11 @@ func TestLayers(t *testing.T) {
 				t.Errorf("%s imports %s: job knows nothing of links and calls", p.ImportPath, imported)
 			case (in("lapi/core/wireup") || in("lapi/core/progress")) && uses("lapi/core/lapi"):
 				t.Errorf("%s imports %s: it serves any API", p.ImportPath, imported)
+			case in("lapi/core") && uses("lapi/core/lapi") && !in("lapi/core/lapi"):
+				t.Errorf("%s imports %s: only capi and LAPI's own parts may", p.ImportPath, imported)
+			case in("lapi/core/lapi") && p.ImportPath != "lapi/core/lapi" && uses("lapi/core/lapi") &&
+				!slices.Contains(parts[p.ImportPath], strings.TrimPrefix(imported, "lapi/core/lapi/")):
+				t.Errorf("%s imports %s: it is to do without", p.ImportPath, imported)
 			}
 			for _, l := range links {
 				for _, m := range links {
@@ -78,6 +100,31 @@ func TestLayers(t *testing.T) {
 		}
 		if len(p.CgoFiles) > 0 && !slices.Contains(cgo, p.ImportPath) {
 			t.Errorf("%s uses cgo", p.ImportPath)
+		}
+	}
+}
+
+// TestMaps: the package comment of each part of core names every file of it, so that a newcomer
+// finds the room. A package of one file is its own map.
+func TestMaps(t *testing.T) {
+	for _, p := range packages(t) {
+		if p.ImportPath != "lapi/core/lapi" && !strings.HasPrefix(p.ImportPath, "lapi/core/lapi/") &&
+			p.ImportPath != "lapi/core/wireup" && p.ImportPath != "lapi/core/progress" {
+			continue
+		}
+		var doc string
+		for _, f := range p.GoFiles {
+			src, err := os.ReadFile(path.Join(p.Dir, f))
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, _, _ := strings.Cut(string(src), "\npackage ")
+			doc += before
+		}
+		for _, f := range p.GoFiles {
+			if len(p.GoFiles) > 1 && f != "doc.go" && !strings.Contains(doc, f) {
+				t.Errorf("the comment of %s does not say what is in %s", p.ImportPath, f)
+			}
 		}
 	}
 }

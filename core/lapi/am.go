@@ -17,8 +17,8 @@ import (
 
 // This file is the origin's side of active messages; package receive is the target's.
 
-// amsend is LAPI_Amsend (guide, Chapters 7, 11, 18): runs the header handler at HdrHdl (an address there, or an index set by
-// LAPI_Addr_set) in the target and moves the data to the buffer it names.
+// amsend is LAPI_Amsend (guide, Chapters 7, 11, 18): runs the header handler at HdrHdl (an address
+// there, or an index set by LAPI_Addr_set) in the target and moves the data to the buffer it names.
 func (c *Context) amsend(p *peer.Peer, x *Transfer) codes.Code {
 	if code := c.checkAm(x); code != codes.Success {
 		return code
@@ -55,9 +55,10 @@ func (c *Context) checkUhdr(x *Transfer) codes.Code {
 	return codes.Success
 }
 
-// newAm is an active message of that kind, with n bytes of data and the user header in place. ErrUhdrNull: that cannot be read,
-// there is no message.
-func (c *Context) newAm(p *peer.Peer, x *Transfer, id transport.MsgID, n uint64) (m *send.Message, h wire.Am, code codes.Code) {
+// newAm is an active message of that kind, with n bytes of data and the user header in place.
+// ErrUhdrNull: that cannot be read, there is no message.
+func (c *Context) newAm(p *peer.Peer, x *Transfer, id transport.MsgID, n uint64) (m *send.Message,
+	h wire.Am, code codes.Code) {
 	m, uhdr := c.out.NewAm(p, id, x.UhdrLen)
 	if err := memory.CopyOut(uhdr, x.Uhdr); err != nil {
 		c.out.Drop(m)
@@ -65,12 +66,14 @@ func (c *Context) newAm(p *peer.Peer, x *Transfer, id transport.MsgID, n uint64)
 		return nil, h, codes.ErrUhdrNull
 	}
 	c.counters.Issued(p.ID, codes.AmErr, x.CmplCntr)
-	h = wire.Am{Handler: x.HdrHdl, Length: n, TgtCntr: x.TgtCntr, CmplCntr: x.CmplCntr, ID: m.Number(), UhdrLen: uint16(x.UhdrLen)}
+	h = wire.Am{Handler: x.HdrHdl, Length: n, TgtCntr: x.TgtCntr, CmplCntr: x.CmplCntr,
+		ID: m.Number(), UhdrLen: uint16(x.UhdrLen)}
 	return m, h, codes.Success
 }
 
 // sendAm sends an active message with the data at udata.
-func (c *Context) sendAm(p *peer.Peer, x *Transfer, udata transport.Addr, after send.After) codes.Code {
+func (c *Context) sendAm(p *peer.Peer, x *Transfer, udata transport.Addr,
+	after send.After) codes.Code {
 	m, h, code := c.newAm(p, x, wire.MsgAm, x.N)
 	if code != codes.Success {
 		return code
@@ -90,8 +93,8 @@ func (c *Context) sendAm(p *peer.Peer, x *Transfer, udata transport.Addr, after 
 	return codes.Success
 }
 
-// amsendv is LAPI_Amsendv (guide, Chapters 6 and 18): an active message whose data is a vector. The header handler at the
-// target names another one. The description is read before amsendv returns.
+// amsendv is LAPI_Amsendv (guide, Chapters 6 and 18): an active message whose data is a vector. The
+// header handler at the target names another one. The description is read before amsendv returns.
 func (c *Context) amsendv(p *peer.Peer, x *Transfer) codes.Code {
 	if code := c.checkUhdr(x); code != codes.Success {
 		return code
@@ -119,9 +122,10 @@ func (c *Context) amsendv(p *peer.Peer, x *Transfer) codes.Code {
 	return codes.Success
 }
 
-// amdgsp is LAPI_DGSP_XFER (guide, Chapter 6 and LAPI_Xfer): an active message of N bytes that the DGSP gathers at OrgAddr, whose
-// offsets are addresses where OrgAddr is 0; and LAPI_AMX_XFER, the same from byte Skip of the DGSP's stream on. At the target it
-// arrives as any active message: in one piece, or as the DGSP says that the header handler names.
+// amdgsp is LAPI_DGSP_XFER (guide, Chapter 6 and LAPI_Xfer): an active message of N bytes that the
+// DGSP gathers at OrgAddr, whose offsets are addresses where OrgAddr is 0; and LAPI_AMX_XFER, the
+// same from byte Skip of the DGSP's stream on. At the target it arrives as any active message: in
+// one piece, or as the DGSP says that the header handler names.
 func (c *Context) amdgsp(p *peer.Peer, x *Transfer) codes.Code {
 	if code := c.checkUhdr(x); code != codes.Success {
 		return code
@@ -145,12 +149,14 @@ func (c *Context) amdgsp(p *peer.Peer, x *Transfer) codes.Code {
 	return c.sendAm(p, x, udata, x.after())
 }
 
-// sendPlaced sends data that lies as l says. Its blocks are listed for a single copy where they are as long as those of vectors
-// that are copied so; else the data is gathered into fragments. Atoms are for data that comes in packets.
+// sendPlaced sends data that lies as l says. Its blocks are listed for a single copy where they are
+// as long as those of vectors that are copied so; else the data is gathered into fragments. Atoms
+// are for data that comes in packets.
 func (c *Context) sendPlaced(p *peer.Peer, x *Transfer, l *placed.Placement) codes.Code {
 	const listed = wire.AmSize + wire.AmvSize
 	n, hint, org := x.N, x.hint(), &c.loaded
-	if c.copier.Am(p, n, hint) && listed+wire.Pad8(int(x.UhdrLen)) <= p.Headers() && l.AtomSize() == 0 &&
+	if c.copier.Am(p, n, hint) && listed+wire.Pad8(int(x.UhdrLen)) <= p.Headers() &&
+		l.AtomSize() == 0 &&
 		l.List(org, c.copier.AmBlocks(p, n, hint)) {
 		c.placements.Free(l)
 		m, h, code := c.newAm(p, x, wire.MsgAmPieces, n)
@@ -178,7 +184,8 @@ func (c *Context) sendPlaced(p *peer.Peer, x *Transfer, l *placed.Placement) cod
 	return codes.Success
 }
 
-// offer is the data of a rendezvous, which its target has not fetched yet: the origin's memory must stay.
+// offer is the data of a rendezvous, which its target has not fetched yet: the origin's memory must
+// stay.
 type offer struct {
 	token.Item
 	p        *peer.Peer
@@ -190,8 +197,8 @@ type offer struct {
 	id       uint32 // of the active message
 }
 
-// offer makes m a rendezvous: nothing but its header goes, and the target fetches the data that the offer is to describe. What
-// follows waits for MsgFetched.
+// offer makes m a rendezvous: nothing but its header goes, and the target fetches the data that the
+// offer is to describe. What follows waits for MsgFetched.
 func (c *Context) offer(m *send.Message, h *wire.Am, after send.After) *offer {
 	o := c.offers.New(m.Seq())
 	*o = offer{Item: o.Item, p: m.Peer(), after: after, id: h.ID, org: o.org}
@@ -199,8 +206,10 @@ func (c *Context) offer(m *send.Message, h *wire.Am, after send.After) *offer {
 	return o
 }
 
-// offerVector is offer where the data lies in org, which the offer takes over: the target reads its list.
-func (c *Context) offerVector(m *send.Message, h *wire.Am, a *wire.Amv, org *vector.Vector, after send.After) {
+// offerVector is offer where the data lies in org, which the offer takes over: the target reads its
+// list.
+func (c *Context) offerVector(m *send.Message, h *wire.Am, a *wire.Amv, org *vector.Vector,
+	after send.After) {
 	o := c.offer(m, h, after)
 	o.vectored, o.n = true, org.Total()
 	o.org, *org = *org, o.org
@@ -209,7 +218,8 @@ func (c *Context) offerVector(m *send.Message, h *wire.Am, a *wire.Amv, org *vec
 	}
 }
 
-// onFetched is the origin's side of a rendezvous: its memory is free, or the data must go in fragments.
+// onFetched is the origin's side of a rendezvous: its memory is free, or the data must go in
+// fragments.
 func (c *Context) onFetched(m *transport.Msg) transport.Verdict {
 	var h wire.Fetched
 	p := &c.peers[m.From]
@@ -265,8 +275,8 @@ func (c *Context) giveUpOffers(p *peer.Peer) {
 	}
 }
 
-// amCompleted: all data of an active message of p's is in place (or dropped). The completion handler runs now, or is queued;
-// target and completion counter follow it.
+// amCompleted: all data of an active message of p's is in place (or dropped). The completion
+// handler runs now, or is queued; target and completion counter follow it.
 func (c *Context) amCompleted(_ *peer.Peer, done handlers.Completion, inline bool) {
 	c.completed(recvComplete)
 	switch {
@@ -287,12 +297,14 @@ func (c *Context) handlerReturned(d *handlers.Completion) {
 	}
 }
 
-// NextCompletion takes the oldest queued completion handler; its thread calls it without the lock and then CompletionDone.
+// NextCompletion takes the oldest queued completion handler; its thread calls it without the lock
+// and then CompletionDone.
 func (c *Context) NextCompletion() (handler, info transport.Addr, id uint64, ok bool) {
 	return c.due.Take()
 }
 
-// CompletionDone follows a completion handler's return: the target counter, then the completion counter at the origin.
+// CompletionDone follows a completion handler's return: the target counter, then the completion
+// counter at the origin.
 func (c *Context) CompletionDone(id uint64) {
 	d, ok := c.due.End(id)
 	if !ok {
@@ -303,9 +315,10 @@ func (c *Context) CompletionDone(id uint64) {
 	c.publish()
 }
 
-// multicast is LAPI_MC_XFER: an active message to each task of the group Tgt, this one included if it is a member. Every
-// member's message is one of its own for fences, flow control and failures, and reads the user's data by itself. It has no
-// counters. Nothing is sent if a member cannot be sent to.
+// multicast is LAPI_MC_XFER: an active message to each task of the group Tgt, this one included if
+// it is a member. Every member's message is one of its own for fences, flow control and failures,
+// and reads the user's data by itself. It has no counters. Nothing is sent if a member cannot be
+// sent to.
 func (c *Context) multicast(x *Transfer) codes.Code {
 	members, ok := c.groups[x.Tgt]
 	if !ok {
@@ -320,11 +333,13 @@ func (c *Context) multicast(x *Transfer) codes.Code {
 		return code
 	}
 	uhdr := c.uhdr[:x.UhdrLen]
-	if err := memory.CopyOut(uhdr, x.Uhdr); err != nil { // now, not when some members have got theirs
+	// now, not when some members have got theirs
+	if err := memory.CopyOut(uhdr, x.Uhdr); err != nil {
 		c.faults.Here(err, codes.ErrOrgAddrNull, codes.AmErr)
 		return codes.ErrUhdrNull
 	}
-	one := Transfer{HdrHdl: x.HdrHdl, Uhdr: memory.AddrOf(uhdr), UhdrLen: x.UhdrLen, N: x.N, Flags: x.Flags}
+	one := Transfer{HdrHdl: x.HdrHdl, Uhdr: memory.AddrOf(uhdr), UhdrLen: x.UhdrLen, N: x.N,
+		Flags: x.Flags}
 	after := send.After{Done: c.due.Many(x.done(), x.Tgt, len(members)), User: true}
 	for _, id := range members {
 		c.sendAm(&c.peers[id], &one, x.OrgAddr, after)

@@ -77,8 +77,8 @@ var amxCases = []struct{ skip, n int }{
 	{0, 1}, {0, 24}, {1, 0}, {23, 1}, {24, 24}, {7, 100}, {100, 5000}, {rowData * 3, 40000}, {12345, 70001},
 }
 
-// TestAmxSkips: LAPI_AMX_XFER sends the DGSP's stream from send_offset_dgsp_bytes on, with and without atoms, and counts like any
-// active message.
+// TestAmxSkips: LAPI_AMX_XFER sends the DGSP's stream from send_offset_dgsp_bytes on, with and
+// without atoms, and counts like any active message.
 func TestAmxSkips(t *testing.T) {
 	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
 		for _, atom := range []int32{0, 8, 20} {
@@ -103,7 +103,8 @@ func TestAmxSkips(t *testing.T) {
 	})
 }
 
-// TestReceiverSkips: recv_offset_dgsp_bytes, for data that came whole, in fragments, and that would have been fetched.
+// TestReceiverSkips: recv_offset_dgsp_bytes, for data that came whole, in fragments, and that would
+// have been fetched.
 func TestReceiverSkips(t *testing.T) {
 	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
 		d := registerRows(t, j.tasks[tgt], 0)
@@ -164,7 +165,8 @@ func TestAmxErrors(t *testing.T) {
 	}
 }
 
-// TestCutSplitsNoAtom: wherever a message begins in the program's stream, its fragments end between atoms, and are as long as can be.
+// TestCutSplitsNoAtom: wherever a message begins in the program's stream, its fragments end between
+// atoms, and are as long as can be.
 func TestCutSplitsNoAtom(t *testing.T) {
 	const total = 1000000
 	k := newJob(t, 1, nil).tasks[0]
@@ -191,8 +193,8 @@ func TestCutSplitsNoAtom(t *testing.T) {
 	}
 }
 
-// TestFragmentsOfASkippedProgramHoldWholeAtoms: whatever a DDM function at the target is called with ends between atoms, although the
-// message begins inside one.
+// TestFragmentsOfASkippedProgramHoldWholeAtoms: whatever a DDM function at the target is called
+// with ends between atoms, although the message begins inside one.
 func TestFragmentsOfASkippedProgramHoldWholeAtoms(t *testing.T) {
 	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
 		const atom, skip, n = 8, 20, 100000

@@ -54,7 +54,8 @@ type attributes struct {
 	timeout      int64 // seconds
 	bufCopy      int   // BUF_CP_SIZE, bytes
 	persistent   bool  // LAPI_PSS_GPFS
-	shmTasks     []int // reached by shared memory, this one included; nil if shared memory is not used
+	// reached by shared memory, this one included; nil if shared memory is not used
+	shmTasks []int
 }
 
 // timeout is TIMEOUT in ns; negative: there is none.
@@ -65,7 +66,8 @@ func (c *Context) timeout() int64 {
 	return c.attributes.timeout * int64(time.Second)
 }
 
-// Qenv is LAPI_Qenv (guide, Chapter 18 and Appendix D): stores the attribute at ret, an int unless the query says more.
+// Qenv is LAPI_Qenv (guide, Chapter 18 and Appendix D): stores the attribute at ret, an int unless
+// the query says more.
 func (c *Context) Qenv(query uint32, ret transport.Addr) codes.Code {
 	memory.Guard()
 	if query >= qLast {
@@ -95,7 +97,8 @@ func (c *Context) Qenv(query uint32, ret transport.Addr) codes.Code {
 	return codes.Success
 }
 
-// attribute is the value of a query that returns one int. Queries that only legacy code makes, and those about adapters, give 0.
+// attribute is the value of a query that returns one int. Queries that only legacy code makes, and
+// those about adapters, give 0.
 func (c *Context) attribute(query uint32) int64 {
 	switch query {
 	case qTaskID:
@@ -153,7 +156,8 @@ func boolean(b bool) int64 {
 	return 0
 }
 
-// packetSize is what one packet holds of user header and data: a datagram's where there are any, else a slot message's.
+// packetSize is what one packet holds of user header and data: a datagram's where there are any,
+// else a slot message's.
 func (c *Context) packetSize() int {
 	for i := range c.peers {
 		if p := &c.peers[i]; !p.Shared && !p.IsSelf {
@@ -224,7 +228,8 @@ func (c *Context) statistics(query uint32) transport.Stats {
 
 // encodeStats is lapi_statistics_t.
 func encodeStats(s transport.Stats) (b []byte) {
-	for _, v := range [...]uint64{s.DuplicatePackets, s.RetransmittedPackets, s.GhostPackets, s.PacketsSent, s.PacketsReceived,
+	for _, v := range [...]uint64{s.DuplicatePackets, s.RetransmittedPackets, s.GhostPackets,
+		s.PacketsSent, s.PacketsReceived,
 		s.DataSent, s.DataReceived, s.AcksSent, s.AcksReceived} {
 		b = wire.Order.AppendUint64(b, v)
 	}
@@ -235,10 +240,15 @@ func (c *Context) printStatistics() {
 	for _, p := range [...]struct {
 		name  string
 		query uint32
-	}{{"UDP/IP", qStatistics}, {"shared memory", qShmStatistics}, {"local copy", qLocalSendStatistics}} {
+	}{{"UDP/IP", qStatistics}, {"shared memory", qShmStatistics}, {"local copy",
+		qLocalSendStatistics}} {
 		s := c.statistics(p.query)
-		c.host.Print(fmt.Sprintf("task %d: %s: packets sent %d received %d, bytes sent %d received %d, retransmitted %d duplicate %d ghost %d, acknowledgements sent %d received %d\n",
-			c.me, p.name, s.PacketsSent, s.PacketsReceived, s.DataSent, s.DataReceived, s.RetransmittedPackets, s.DuplicatePackets, s.GhostPackets, s.AcksSent, s.AcksReceived))
+		c.host.Print(fmt.Sprintf("task %d: %s: packets sent %d received %d, bytes sent %d "+
+			"received %d, retransmitted %d duplicate %d ghost %d, acknowledgements sent %d "+
+			"received %d\n",
+			c.me, p.name, s.PacketsSent, s.PacketsReceived, s.DataSent, s.DataReceived,
+			s.RetransmittedPackets, s.DuplicatePackets, s.GhostPackets, s.AcksSent,
+			s.AcksReceived))
 	}
 }
 

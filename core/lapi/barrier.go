@@ -20,8 +20,9 @@ type barrierLink interface {
 	RefuseBarrier(code uint32)
 }
 
-// canBarrier says whether this task can take part, if all tasks share memory: not where a trace is to show the messages of a
-// Gfence. It does not depend on LAPI_FASTLANE, which tasks may have set differently.
+// canBarrier says whether this task can take part, if all tasks share memory: not where a trace is
+// to show the messages of a Gfence. It does not depend on LAPI_FASTLANE, which tasks may have set
+// differently.
 func (s *setup) canBarrier() bool {
 	return !s.attributes.persistent && s.cfg.TraceLevel == 0 && shm.CanBeFast()
 }
@@ -39,7 +40,8 @@ func (s *setup) openBarrier() codes.Code {
 	return codes.Success
 }
 
-// fail ends the barrier for good, here and in all peers: a task is gone, or collectives have been given up.
+// fail ends the barrier for good, here and in all peers: a task is gone, or collectives have been
+// given up.
 func (b *barrier) fail(code codes.Code) {
 	if b == nil || b.Failed != 0 {
 		return
@@ -59,18 +61,22 @@ func (b *barrier) failure() codes.Code {
 	return codes.Code(b.Failed)
 }
 
-// BarrierBroken: task has left without arriving at the barrier, or has written there what no task writes; -1: it is not known which.
+// BarrierBroken: task has left without arriving at the barrier, or has written there what no task
+// writes; -1: it is not known which.
 func (c *Context) BarrierBroken(task int) {
 	memory.Guard()
 	if p, code := c.other(uint32(task)); code == codes.Success {
-		c.fail(p, codes.ErrNoConnectivity, "it has left the job, or does not keep to the protocol, while this task is in LAPI_Gfence")
+		c.fail(p, codes.ErrNoConnectivity,
+			"it has left the job, or does not keep to the protocol, while this task is in "+
+				"LAPI_Gfence")
 	}
 	c.collectives.Fail(codes.ErrNoConnectivity)
 	c.wake.Changed()
 	c.publish()
 }
 
-// BarrierRefused: a peer takes part in no collective any more. ErrTgtPurged: after LAPI_Purge_totask.
+// BarrierRefused: a peer takes part in no collective any more. ErrTgtPurged: after
+// LAPI_Purge_totask.
 func (c *Context) BarrierRefused(code codes.Code) {
 	memory.Guard()
 	if code == codes.ErrTgtPurged {

@@ -7,7 +7,8 @@ import (
 	"lapi/core/lapi/codes"
 )
 
-// TestBarrierAgreed: all tasks of a job on one node have the barrier, in one mode, whatever LAPI_FASTLANE says; others have none.
+// TestBarrierAgreed: all tasks of a job on one node have the barrier, in one mode, whatever
+// LAPI_FASTLANE says; others have none.
 func TestBarrierAgreed(t *testing.T) {
 	for _, lane := range []string{"on", "off", "random"} {
 		j := newJob(t, 3, map[string]string{"LAPI_USE_SHM": "only", "LAPI_FASTLANE": lane})
@@ -61,7 +62,8 @@ func TestBarrierPurge(t *testing.T) {
 	}
 }
 
-// TestBarrierBroken: a task that left or wrote nonsense is failed once, and collectives with it, for good.
+// TestBarrierBroken: a task that left or wrote nonsense is failed once, and collectives with it,
+// for good.
 func TestBarrierBroken(t *testing.T) {
 	j := newJob(t, 3, paths["shm"])
 	k, other := j.tasks[0], j.tasks[1]

@@ -2,7 +2,8 @@ package lapi
 
 import "testing"
 
-// BenchmarkPut8 is what an 8-byte put costs in Go, origin and target on one processor: no cache line moves, no C is called.
+// BenchmarkPut8 is what an 8-byte put costs in Go, origin and target on one processor: no cache
+// line moves, no C is called.
 func BenchmarkPut8(b *testing.B) {
 	for name, env := range paths {
 		b.Run(name, func(b *testing.B) {

@@ -49,8 +49,8 @@ type Host = host.Host
 // HeaderResult is what a header handler gave back.
 type HeaderResult = host.HeaderResult
 
-// Context is one LAPI instance: what a lapi_handle_t stands for. It is the API, the owner of the lock, and puts the parts
-// together; each part owns its state.
+// Context is one LAPI instance: what a lapi_handle_t stands for. It is the API, the owner of the
+// lock, and puts the parts together; each part owns its state.
 type Context struct {
 	shared   *layout.Context
 	wake     progress.Block
@@ -91,7 +91,7 @@ type Context struct {
 	packer     dgsm.Machine        // for LAPI_DGSP_PACK and UNPACK
 	term       *leaving
 	leaves     bool // LAPI_Term waits for nothing any more
-	turns      turns
+	pace       pace
 	trace      *tracer // nil: off
 
 	scattered vector.Vector          // of a vector's fragment that is being placed

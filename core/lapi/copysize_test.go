@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestLargeBuffersAreFree: with MP_REXMIT_BUF_SIZE set, BUF_CP_SIZE is its value, and data up to it may be overwritten on return on
-// every path: the target of an active message must not read it later.
+// TestLargeBuffersAreFree: with MP_REXMIT_BUF_SIZE set, BUF_CP_SIZE is its value, and data up to it
+// may be overwritten on return on every path: the target of an active message must not read it
+// later.
 func TestLargeBuffersAreFree(t *testing.T) {
 	for name, env := range map[string]map[string]string{
 		"shm":             {"LAPI_USE_SHM": "only"},
@@ -23,7 +24,8 @@ func TestLargeBuffersAreFree(t *testing.T) {
 	}
 }
 
-// testOverwritten sends n bytes by put and by active message, several times, and spoils the buffer after each call.
+// testOverwritten sends n bytes by put and by active message, several times, and spoils the buffer
+// after each call.
 func testOverwritten(t *testing.T, j *testJob, n int) {
 	const handler, times = 0x1000, 20
 	var arrived int32

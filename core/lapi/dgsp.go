@@ -7,8 +7,9 @@ import (
 	"lapi/transport/memory"
 )
 
-// dgsps are the DGSPs of the process: a program once registered serves every context and outlives them (guide, LAPI_Util). The
-// registry has a lock of its own; these functions run with or without a context lock.
+// dgsps are the DGSPs of the process: a program once registered serves every context and outlives
+// them (guide, LAPI_Util). The registry has a lock of its own; these functions run with or without
+// a context lock.
 var dgsps dgsm.Registry
 
 // DGSPs does the LAPI_Util commands that need no context, for a caller whose messages go to Host.
@@ -62,7 +63,8 @@ func (d DGSPs) Unreserve(handle transport.Addr) codes.Code {
 	return explainDGSP(d.Host, "LAPI_UNRESERVE_DGSP", dgsps.Unreserve(handle))
 }
 
-// RegisterDDM is LAPI_REG_DDM_FUNC: handler, or none if it is 0, combines scattered data with what is in memory.
+// RegisterDDM is LAPI_REG_DDM_FUNC: handler, or none if it is 0, combines scattered data with what
+// is in memory.
 func (c *Context) RegisterDDM(handler transport.Addr) {
 	if handler == 0 {
 		c.in.SetDDM(nil)
@@ -73,7 +75,8 @@ func (c *Context) RegisterDDM(handler transport.Addr) {
 	})
 }
 
-// PackDGSP is LAPI_DGSP_PACK: gathers n bytes at in, laid out by the DGSP, to out. out.Position moves on if all is well.
+// PackDGSP is LAPI_DGSP_PACK: gathers n bytes at in, laid out by the DGSP, to out. out.Position
+// moves on if all is well.
 func (c *Context) PackDGSP(handle, in transport.Addr, n uint64, out *dgsm.Buffer) codes.Code {
 	memory.Guard()
 	hold, err := dgsps.Hold(handle)
@@ -81,11 +84,13 @@ func (c *Context) PackDGSP(handle, in transport.Addr, n uint64, out *dgsm.Buffer
 		return explainDGSP(c.host, "LAPI_DGSP_PACK", err)
 	}
 	defer dgsps.Release(hold)
-	return explain(c.host, "LAPI_DGSP_PACK", c.packer.Pack(dgsm.Transfer{Program: hold.Program(), Base: in, Bytes: n}, out))
+	return explain(c.host, "LAPI_DGSP_PACK", c.packer.Pack(dgsm.Transfer{Program: hold.Program(),
+		Base: in, Bytes: n}, out))
 }
 
 // UnpackDGSP is LAPI_DGSP_UNPACK: scatters n bytes of in by the DGSP to outSize bytes at out.
-func (c *Context) UnpackDGSP(handle transport.Addr, in *dgsm.Buffer, out transport.Addr, n, outSize uint64) codes.Code {
+func (c *Context) UnpackDGSP(handle transport.Addr, in *dgsm.Buffer, out transport.Addr, n,
+	outSize uint64) codes.Code {
 	memory.Guard()
 	hold, err := dgsps.Hold(handle)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 
 // The hints about bulk transfer with the transfer types that have a DGSP, or several targets.
 
-// amx sends n bytes of the stream of blocks of block bytes, 9 bytes apart, from byte skip on, from task 0 to tgt, and checks what arrives.
+// amx sends n bytes of the stream of blocks of block bytes, 9 bytes apart, from byte skip on, from
+// task 0 to tgt, and checks what arrives.
 func (w *watched) amx(tgt uint32, by transport.Addr, block, skip, n int, flags uint32) {
 	w.t.Helper()
 	src, dst := pattern((skip+n+block)/block*(block+9), uint64(n)), make([]byte, n)
@@ -29,8 +30,8 @@ func (w *watched) amx(tgt uint32, by transport.Addr, block, skip, n int, flags u
 	runtime.KeepAlive(src)
 }
 
-// TestHintsOfAmx: a part of a DGSP's stream goes directly where its blocks are long, or with the flag, and never with the other one, with
-// atoms or within a task.
+// TestHintsOfAmx: a part of a DGSP's stream goes directly where its blocks are long, or with the
+// flag, and never with the other one, with atoms or within a task.
 func TestHintsOfAmx(t *testing.T) {
 	const n = 150_001
 	w := newWatched(t, nil)
@@ -96,8 +97,9 @@ func TestHintsOfMulticast(t *testing.T) {
 	}
 }
 
-// TestStatisticsOfBlocks: both sides count the same bytes of data in blocks, whichever way it goes: the data, and what says where it
-// belongs. Through chunks they are fewer packets than through slots.
+// TestStatisticsOfBlocks: both sides count the same bytes of data in blocks, whichever way it goes:
+// the data, and what says where it belongs. Through chunks they are fewer packets than through
+// slots.
 func TestStatisticsOfBlocks(t *testing.T) {
 	const blocks, block, n = 64, 1024, 64 * 1024
 	w := newJob(t, 2, paths["shm"]) // a watched link has no chunks
@@ -145,8 +147,8 @@ func TestStatisticsOfBlocks(t *testing.T) {
 	}
 }
 
-// TestMulticastAcrossRecovery: a group may have a task that died, was purged, is expected back, and is back: it is what each of its members
-// is for a message of its own.
+// TestMulticastAcrossRecovery: a group may have a task that died, was purged, is expected back, and
+// is back: it is what each of its members is for a message of its own.
 func TestMulticastAcrossRecovery(t *testing.T) {
 	const n = 600_000 // more than a chunk area holds
 	h := newHandJob(t, 3)

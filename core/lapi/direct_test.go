@@ -115,14 +115,16 @@ func newWatched(t *testing.T, env map[string]string) *watched {
 	return w
 }
 
-// copied gives the direct copies since the last call, of both tasks, but for the lists of blocks that the target of a vector reads.
+// copied gives the direct copies since the last call, of both tasks, but for the lists of blocks
+// that the target of a vector reads.
 func (w *watched) copied() (all []uint64) {
 	all = append(w.origin.copied, w.target.copied...)
 	w.origin.copied, w.target.copied = nil, nil
 	return slices.DeleteFunc(all, func(n uint64) bool { return n == uint64(2*vector.BlockSize) })
 }
 
-// transfer moves n bytes from task 0 to task 1 (a get: the other way) and checks them. Vectors have two blocks.
+// transfer moves n bytes from task 0 to task 1 (a get: the other way) and checks them. Vectors have
+// two blocks.
 func (w *watched) transfer(kind uint32, n int, flags uint32) {
 	w.t.Helper()
 	src, dst := pattern(n, uint64(n)), make([]byte, n)
@@ -158,8 +160,9 @@ func (w *watched) transfer(kind uint32, n int, flags uint32) {
 
 var types = []uint32{XferGet, XferAm, XferPut, XferGetv, XferPutv, XferAmv}
 
-// TestHints: with LAPI_USE_BULK_XFER all lengths go directly, with LAPI_NOT_USE_BULK_XFER none, which wins; with neither, those from a
-// length on, which MP_USE_BULK_XFER lowers for active messages, but not for blocks that are worth no range of the kernel's.
+// TestHints: with LAPI_USE_BULK_XFER all lengths go directly, with LAPI_NOT_USE_BULK_XFER none,
+// which wins; with neither, those from a length on, which MP_USE_BULK_XFER lowers for active
+// messages, but not for blocks that are worth no range of the kernel's.
 func TestHints(t *testing.T) {
 	const huge = 1 << 30
 	longBlocks := 2 * int(calibration.BuiltIn().BlockDirect) // the vectors have two
@@ -199,7 +202,8 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// TestHintForShortBlocks: blocks that are too short for the library's taste go directly if the user insists.
+// TestHintForShortBlocks: blocks that are too short for the library's taste go directly if the user
+// insists.
 func TestHintForShortBlocks(t *testing.T) {
 	const count, block = 200, 40
 	for flags, direct := range map[uint32]bool{0: false, singlecopy.UseBulkXfer: true, singlecopy.NotUseBulkXfer: false} {
@@ -256,7 +260,8 @@ func TestHintsWithoutDirectWay(t *testing.T) {
 	})
 }
 
-// TestForcedNotWithinATask: the same for vectors, whose short blocks a task gathers for itself, too.
+// TestForcedNotWithinATask: the same for vectors, whose short blocks a task gathers for itself,
+// too.
 func TestForcedNotWithinATask(t *testing.T) {
 	k := newJob(t, 1, nil).tasks[0]
 	v := new(vector.Vector)
@@ -275,8 +280,8 @@ func withChunks(t *testing.T, n uint64) {
 	t.Cleanup(func() { singlecopy.Chunk = before })
 }
 
-// TestChunks: no direct copy moves more than a chunk, and each counts as a packet on both sides. (Blocks this short go directly only
-// with the flag.)
+// TestChunks: no direct copy moves more than a chunk, and each counts as a packet on both sides.
+// (Blocks this short go directly only with the flag.)
 func TestChunks(t *testing.T) {
 	withChunks(t, 20000)
 	w := newWatched(t, nil)
@@ -319,7 +324,8 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// TestDirectRefusedUnderWay: when a copy in the middle of a message is refused, the message goes in packets, and later ones do.
+// TestDirectRefusedUnderWay: when a copy in the middle of a message is refused, the message goes in
+// packets, and later ones do.
 func TestDirectRefusedUnderWay(t *testing.T) {
 	withChunks(t, 20000)
 	for _, kind := range types {
@@ -352,7 +358,8 @@ func TestDirectRefusedUnderWay(t *testing.T) {
 	}
 }
 
-// TestBadAddressInALaterChunk: the error handlers of both tasks hear of it, no counter changes, and the next transfer works.
+// TestBadAddressInALaterChunk: the error handlers of both tasks hear of it, no counter changes, and
+// the next transfer works.
 func TestBadAddressInALaterChunk(t *testing.T) {
 	withChunks(t, 20000)
 	const good, bad = 3 * 4096 * 4, 4096 * 4
@@ -403,7 +410,8 @@ func TestUnreadIsNotCounted(t *testing.T) {
 	}
 }
 
-// TestBulkIsAnnounced: attention 499 and BULK_XFER say that bulk transfer is on; a warning that it cannot be had.
+// TestBulkIsAnnounced: attention 499 and BULK_XFER say that bulk transfer is on; a warning that it
+// cannot be had.
 func TestBulkIsAnnounced(t *testing.T) {
 	for _, s := range []struct {
 		name    string

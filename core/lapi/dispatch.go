@@ -7,11 +7,13 @@ import (
 
 // Tunables.
 const (
-	progressBatch = 64   // messages a link may deliver in one progress call
-	udpIdleTurns  = 16   // progress calls between looks at a socket that has been silent, while shared memory is polled
-	sessionTurns  = 64   // progress calls between looks at the clock, for the job session
-	sessionPause  = 50e6 // ns between looks at the job session, which cost a system call
-	roomPause     = 1e6  // ns after which a link that had no room is asked again: it does not tell when it has
+	progressBatch = 64 // messages a link may deliver in one progress call
+	// progress calls between looks at a socket that has been silent, while shared memory is polled
+	udpIdleTurns = 16
+	sessionTurns = 64   // progress calls between looks at the clock, for the job session
+	sessionPause = 50e6 // ns between looks at the job session, which cost a system call
+	// ns after which a link that had no room is asked again: it does not tell when it has
+	roomPause = 1e6
 )
 
 // Flags of Dispatch, as in cshim/context.h.
@@ -21,15 +23,15 @@ const (
 	DispatchError    = 4
 )
 
-// turns says when to look at what costs a system call.
-type turns struct {
+// pace says when to look at what costs a system call.
+type pace struct {
 	udpIdle   int   // looks at the socket that found nothing
 	session   int   // progress calls since the clock was looked at
 	sessionAt int64 // when the job session was
 }
 
-// Dispatch is one progress call: it receives, runs handlers, sends what had to wait, and moves fences and collectives on.
-// wanted is a ticket to report, or 0.
+// Dispatch is one progress call: it receives, runs handlers, sends what had to wait, and moves
+// fences and collectives on. wanted is a ticket to report, or 0.
 func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 	memory.Guard()
 	n := 0
@@ -61,10 +63,11 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 	if c.rejoins.awaited > 0 {
 		c.checkAbsent()
 	}
-	if c.turns.session++; c.turns.session >= sessionTurns || c.lane != nil { // the lane leaves progress calls to core only now and then
-		c.turns.session = 0
-		if now := c.clock(); now-c.turns.sessionAt >= sessionPause {
-			c.turns.sessionAt = now
+	// the lane leaves progress calls to core only now and then
+	if c.pace.session++; c.pace.session >= sessionTurns || c.lane != nil {
+		c.pace.session = 0
+		if now := c.clock(); now-c.pace.sessionAt >= sessionPause {
+			c.pace.sessionAt = now
 			c.pollSession()
 		}
 	}
@@ -82,10 +85,10 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 	return flags
 }
 
-// progressUDP looks at the socket in every progress call when it is all there is or when it was busy lately; a look costs a
-// system call.
+// progressUDP looks at the socket in every progress call when it is all there is or when it was
+// busy lately; a look costs a system call.
 func (c *Context) progressUDP() int {
-	idle := &c.turns.udpIdle
+	idle := &c.pace.udpIdle
 	if c.net.Shm != nil && c.lane == nil && *idle > 0 && *idle%udpIdleTurns != 0 {
 		*idle++
 		return 0
@@ -101,8 +104,9 @@ func (c *Context) progressUDP() int {
 	return n
 }
 
-// publish lets go the packets that the link has gathered, and tells the threads that wait for a counter or a ticket if one
-// changed. Every entry into this package that can send or change one ends with it.
+// publish lets go the packets that the link has gathered, and tells the threads that wait for a
+// counter or a ticket if one changed. Every entry into this package that can send or change one
+// ends with it.
 func (c *Context) publish() {
 	if c.net.UDP != nil {
 		c.counters.Tell() // a handler's call may wait for what follows from it
@@ -134,7 +138,8 @@ func (c *Context) SetAway(away bool) {
 	}
 }
 
-// Arm prepares a thread's sleep. It returns false if there is work now; else for how long to sleep at most, -1 without end.
+// Arm prepares a thread's sleep. It returns false if there is work now; else for how long to sleep
+// at most, -1 without end.
 func (c *Context) Arm() (timeout int64, ok bool) {
 	memory.Guard()
 	if c.faults.Pending() > 0 {
@@ -146,7 +151,7 @@ func (c *Context) Arm() (timeout int64, ok bool) {
 	}
 	next := c.nextTimeout()
 	c.wake.Arm(next)
-	c.turns.session, c.turns.sessionAt = sessionTurns, -sessionPause // look at once after waking
+	c.pace.session, c.pace.sessionAt = sessionTurns, -sessionPause // look at once after waking
 	if next == 0 {
 		return -1, true
 	}
@@ -157,5 +162,5 @@ func (c *Context) Arm() (timeout int64, ok bool) {
 func (c *Context) Disarm() {
 	c.wake.Disarm()
 	c.links.Disarm()
-	c.turns.udpIdle = 0
+	c.pace.udpIdle = 0
 }

@@ -7,7 +7,8 @@ import (
 	"lapi/core/lapi/codes"
 )
 
-// drainErrors counts the error handler calls that are due in k, which all must be code about task of.
+// drainErrors counts the error handler calls that are due in k, which all must be code about task
+// of.
 func drainErrors(t *testing.T, k *testTask, code codes.Code, of int) (n int) {
 	t.Helper()
 	for {
@@ -22,8 +23,8 @@ func drainErrors(t *testing.T, k *testTask, code codes.Code, of int) (n int) {
 	}
 }
 
-// TestPeerDies: once for each peer and failure the error handler hears of it; what was under way ends, counters stay, other
-// tasks are unaffected, collectives end.
+// TestPeerDies: once for each peer and failure the error handler hears of it; what was under way
+// ends, counters stay, other tasks are unaffected, collectives end.
 func TestPeerDies(t *testing.T) {
 	for name, env := range paths {
 		t.Run(name, func(t *testing.T) {
@@ -60,7 +61,8 @@ func TestPeerDies(t *testing.T) {
 	}
 }
 
-// TestPeerEnds: a task that ends with status 0 without LAPI_Term is an error only to who waits for it.
+// TestPeerEnds: a task that ends with status 0 without LAPI_Term is an error only to who waits for
+// it.
 func TestPeerEnds(t *testing.T) {
 	var word, there uint64
 	var counter int32
@@ -133,7 +135,8 @@ func TestPeerLeaves(t *testing.T) {
 	}
 }
 
-// TestDeathIsHeardInSlowTurns: a death is known within a second, also to a task whose turns of the dispatcher are few or long.
+// TestDeathIsHeardInSlowTurns: a death is known within a second, also to a task whose turns of the
+// dispatcher are few or long.
 func TestDeathIsHeardInSlowTurns(t *testing.T) {
 	j := newJob(t, 2, paths["shm"])
 	k := j.tasks[0]

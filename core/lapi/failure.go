@@ -32,8 +32,8 @@ func (c *Context) onFault(m *transport.Msg) transport.Verdict {
 	return transport.Accept
 }
 
-// peerFailed is what links call when a peer does not answer or breaks the protocol. A time-out always hits an operation: links
-// wait for an answer only when they have sent something.
+// peerFailed is what links call when a peer does not answer or breaks the protocol. A time-out
+// always hits an operation: links wait for an answer only when they have sent something.
 func (c *Context) peerFailed(ep transport.Endpoint, err error) {
 	p := &c.peers[ep]
 	if p.Dead() {
@@ -46,11 +46,13 @@ func (c *Context) peerFailed(ep transport.Endpoint, err error) {
 	case transport.ErrAdaptersDown:
 		code = codes.ErrAdaptersDown
 	}
-	silent := err == transport.ErrTimeout || err == transport.ErrAdaptersDown || err == transport.ErrUnreachable
+	silent := err == transport.ErrTimeout || err == transport.ErrAdaptersDown ||
+		err == transport.ErrUnreachable
 	c.hearLane()
 	kind := c.concerned(p)
 	if silent {
-		c.faults.Attention(wireup.LevelFailure, codes.AttCommTimeout, "(task %d, %d seconds)", ep, c.attributes.timeout)
+		c.faults.Attention(wireup.LevelFailure, codes.AttCommTimeout, "(task %d, %d seconds)", ep,
+			c.attributes.timeout)
 		if last, used := c.out.LastUsed(p); kind == codes.IntErr && used {
 			kind = last
 		}
@@ -60,7 +62,7 @@ func (c *Context) peerFailed(ep transport.Endpoint, err error) {
 
 // pollSession asks the job session for news.
 func (c *Context) pollSession() {
-	c.turns.session, c.turns.sessionAt = 0, c.clock()
+	c.pace.session, c.pace.sessionAt = 0, c.clock()
 	for {
 		e, ok := c.net.Session.Poll()
 		if !ok {
@@ -79,16 +81,19 @@ func (c *Context) pollSession() {
 		case job.TaskRejoined:
 			c.taskReturned(e)
 		case job.LauncherGone:
-			c.host.Exit(fmt.Sprintf("task %d: the launcher has ended (%s); this task ends too", c.me, e.Text))
+			c.host.Exit(fmt.Sprintf("task %d: the launcher has ended (%s); this task ends too",
+				c.me, e.Text))
 		}
 	}
 }
 
-// maxLastTurns bounds how long the last messages of a task that has ended are taken in, in progress calls of its link.
+// maxLastTurns bounds how long the last messages of a task that has ended are taken in, in progress
+// calls of its link.
 const maxLastTurns = 1000
 
-// ended: p's process has ended on purpose, with status 0, but without LAPI_Term. What it had sent is taken in first. That it is
-// gone is an error only if somebody waits for it; later calls towards it return LAPI_ERR_NO_CONNECTIVITY.
+// ended: p's process has ended on purpose, with status 0, but without LAPI_Term. What it had sent
+// is taken in first. That it is gone is an error only if somebody waits for it; later calls towards
+// it return LAPI_ERR_NO_CONNECTIVITY.
 func (c *Context) ended(p *peer.Peer, why string) {
 	c.rejoins.peers[p.ID].died = true
 	for turn := 0; turn < maxLastTurns && !p.Dead() && p.Link.Progress(progressBatch) > 0; turn++ {
@@ -97,7 +102,8 @@ func (c *Context) ended(p *peer.Peer, why string) {
 		return
 	}
 	c.hearLane()
-	if c.in.Busy(p) || c.parts.Busy(p) || c.collectives.UnderWay() > 0 || c.barrier.underWay() || c.concerned(p) != codes.IntErr {
+	if c.in.Busy(p) || c.parts.Busy(p) || c.collectives.UnderWay() > 0 || c.barrier.underWay() ||
+		c.concerned(p) != codes.IntErr {
 		c.fail(p, codes.ErrNoConnectivity, fmt.Sprintf("task %d %s", p.ID, why))
 		return
 	}
@@ -109,8 +115,9 @@ func (c *Context) ended(p *peer.Peer, why string) {
 	c.wake.Changed()
 }
 
-// fail takes p out of the job: once for each peer and failure the error handler hears of it. Everything under way to and from p
-// ends without changing a counter; collectives end with LAPI_ERR_NO_CONNECTIVITY.
+// fail takes p out of the job: once for each peer and failure the error handler hears of it.
+// Everything under way to and from p ends without changing a counter; collectives end with
+// LAPI_ERR_NO_CONNECTIVITY.
 func (c *Context) fail(p *peer.Peer, code codes.Code, why string) {
 	if p.Dead() {
 		return
@@ -129,7 +136,8 @@ func (c *Context) failWith(p *peer.Peer, code codes.Code, kind codes.ErrType, wh
 	c.wake.Changed()
 }
 
-// cutOff ends everything under way to and from p without changing a counter, and every later attempt.
+// cutOff ends everything under way to and from p without changing a counter, and every later
+// attempt.
 func (c *Context) cutOff(p *peer.Peer) {
 	p.GiveUp()
 	c.hearLane()
@@ -149,7 +157,8 @@ func (c *Context) cutOff(p *peer.Peer) {
 	c.reads.bytes[p.ID] = 0
 }
 
-// concerned is the kind of operation that a failure of p hits, IntErr if none is known to be under way.
+// concerned is the kind of operation that a failure of p hits, IntErr if none is known to be under
+// way.
 func (c *Context) concerned(p *peer.Peer) codes.ErrType {
 	if kind, ok := c.out.Waits(p); ok {
 		return kind

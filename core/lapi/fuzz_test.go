@@ -18,9 +18,10 @@ type tap struct {
 
 func (l *tap) Handle(id transport.MsgID, h transport.MsgHandler) { l.handlers[id] = h }
 
-// FuzzMessages gives a task messages of any kind and content, as an authenticated peer that has gone mad may send them: the task lives and
-// can still be left. Header words 1 to 8 stand for addresses that mean something to the task, so that no input holds a real one; what others
-// name is not mapped, but with a probability that does not count.
+// FuzzMessages gives a task messages of any kind and content, as an authenticated peer that has
+// gone mad may send them: the task lives and can still be left. Header words 1 to 8 stand for
+// addresses that mean something to the task, so that no input holds a real one; what others name is
+// not mapped, but with a probability that does not count.
 func FuzzMessages(f *testing.F) {
 	words := func(id transport.MsgID, data int, header ...uint64) []byte {
 		b := []byte{byte(id), byte(len(header)), byte(data)}

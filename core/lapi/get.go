@@ -25,14 +25,16 @@ type answerOp struct {
 	received uint64
 	failed   bool
 	orgCntr  transport.Addr
-	done     handlers.Callback // of a get the completion handler, of a read-modify-write the send completion handler
-	compares bool              // COMPARE_AND_SWAP: store TRUE or FALSE
-	vectored bool              // the data goes to org
+	// of a get the completion handler, of a read-modify-write the send completion handler
+	done     handlers.Callback
+	compares bool // COMPARE_AND_SWAP: store TRUE or FALSE
+	vectored bool // the data goes to org
 	org      vector.Vector
 }
 
 // newAnswer is an operation of n bytes of data, or a word of n bytes, for local.
-func (c *Context) newAnswer(p *peer.Peer, kind codes.ErrType, x *Transfer, local transport.Addr, n uint64) *answerOp {
+func (c *Context) newAnswer(p *peer.Peer, kind codes.ErrType, x *Transfer, local transport.Addr,
+	n uint64) *answerOp {
 	o := c.answers.New(c.out.Issue(1))
 	if o.c == nil {
 		o.c, o.op.Owner = c, o
@@ -58,8 +60,9 @@ func (c *Context) answerOf(p *peer.Peer, token uint64) *answerOp {
 	return nil
 }
 
-// get is LAPI_Get (guide, Chapter 18). The origin counter says that the data is here, the target counter that the target may
-// change it; the completion handler is queued for the handler threads when the data is here.
+// get is LAPI_Get (guide, Chapter 18). The origin counter says that the data is here, the target
+// counter that the target may change it; the completion handler is queued for the handler threads
+// when the data is here.
 func (c *Context) get(p *peer.Peer, x *Transfer) codes.Code {
 	if code := checkMove(x); code != codes.Success {
 		return code
@@ -72,7 +75,8 @@ func (c *Context) get(p *peer.Peer, x *Transfer) codes.Code {
 		return codes.Success
 	}
 	o := c.newAnswer(p, codes.GetErr, x, x.OrgAddr, x.N)
-	h := wire.Get{TgtAddr: x.TgtAddr, Length: x.N, TgtCntr: x.TgtCntr, Token: o.Token(), Single: c.out.KeepsTogether()}
+	h := wire.Get{TgtAddr: x.TgtAddr, Length: x.N, TgtCntr: x.TgtCntr, Token: o.Token(),
+		Single: c.out.KeepsTogether()}
 	c.out.Control(p, wire.MsgGet, codes.GetErr, h.Encode)
 	return codes.Success
 }
@@ -85,14 +89,16 @@ func (c *Context) getv(p *peer.Peer, x *Transfer) codes.Code {
 		return code
 	}
 	c.counters.Issued(p.ID, codes.GetErr, 0)
-	if c.copier.GetVector(p, org, tgt, n, x.hint()) && c.singleCopied(p, x, codes.GetErr, n, c.copier.CopyVector(p, true, org, tgt, n)) {
+	if c.copier.GetVector(p, org, tgt, n, x.hint()) && c.singleCopied(p, x, codes.GetErr, n,
+		c.copier.CopyVector(p, true, org, tgt, n)) {
 		c.out.Drop(m)
 		return codes.Success
 	}
 	o := c.newAnswer(p, codes.GetErr, x, 0, n)
 	o.vectored = true
 	o.org, *org = *org, o.org // the operation outlives its request
-	c.out.StartVector(m, &wire.Vector{TgtCntr: x.TgtCntr, Reply: o.Token(), Single: c.out.KeepsTogether()}, n)
+	c.out.StartVector(m, &wire.Vector{TgtCntr: x.TgtCntr, Reply: o.Token(),
+		Single: c.out.KeepsTogether()}, n)
 	return codes.Success
 }
 
@@ -103,7 +109,8 @@ func (c *Context) onGet(m *transport.Msg) transport.Verdict {
 	if !h.Decode(m.Hdr) {
 		return p.Malformed()
 	}
-	c.out.Answer(p, h.Token, h.TgtAddr, h.Length, h.Single, send.After{OrgCntr: h.TgtCntr, User: true})
+	c.out.Answer(p, h.Token, h.TgtAddr, h.Length, h.Single, send.After{OrgCntr: h.TgtCntr,
+		User: true})
 	return transport.Accept
 }
 
@@ -234,7 +241,8 @@ func (c *Context) newAskedPart(h *wire.Vector) *askedPart {
 	return k
 }
 
-// MessageDone implements send.Follower: the data of one part has left. After the last the user may change the target's blocks.
+// MessageDone implements send.Follower: the data of one part has left. After the last the user may
+// change the target's blocks.
 func (k *askedPart) MessageDone(m *send.Message) {
 	c, p := k.c, m.Peer()
 	if !p.Dead() {

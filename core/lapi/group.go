@@ -13,15 +13,16 @@ import (
 // MaxGroups is how many groups a context may have at a time.
 const MaxGroups = 16384
 
-// lastGroup is the name given last. Names are numbers that the whole process counts, so that one that was freed, or that belongs to
-// another context, is unknown and not somebody else's group.
+// lastGroup is the name given last. Names are numbers that the whole process counts, so that one
+// that was freed, or that belongs to another context, is unknown and not somebody else's group.
 var lastGroup atomic.Uint32
 
-// GroupCreate is LAPI_Group_create: makes a group of the n tasks in the array of uint at list, which is copied, and stores its name, a
-// uint that is not 0, at name. Tasks may be gone, or be purged: sending says so. Only this context knows the group.
+// GroupCreate is LAPI_Group_create: makes a group of the n tasks in the array of uint at list,
+// which is copied, and stores its name, a uint that is not 0, at name. Tasks may be gone, or be
+// purged: sending says so. Only this context knows the group.
 //
-// ErrRetPtrNull: list or name is 0 or cannot be accessed. ErrTgt: n is 0 or more than there are tasks, or an entry is no task or
-// occurs twice. ErrMemoryExhausted: there are MaxGroups groups.
+// ErrRetPtrNull: list or name is 0 or cannot be accessed. ErrTgt: n is 0 or more than there are
+// tasks, or an entry is no task or occurs twice. ErrMemoryExhausted: there are MaxGroups groups.
 func (c *Context) GroupCreate(n uint32, list, name transport.Addr) codes.Code {
 	memory.Guard()
 	switch {
@@ -81,8 +82,8 @@ func (c *Context) groupFault(err error) codes.Code {
 	return codes.ErrRetPtrNull
 }
 
-// GroupFree is LAPI_Group_free: the name is unknown from now on. Transfers to the group that have begun go on.
-// ErrTgt: this context has no such group.
+// GroupFree is LAPI_Group_free: the name is unknown from now on. Transfers to the group that have
+// begun go on. ErrTgt: this context has no such group.
 func (c *Context) GroupFree(name uint32) codes.Code {
 	if _, ok := c.groups[name]; !ok {
 		return codes.ErrTgt

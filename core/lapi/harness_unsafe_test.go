@@ -20,7 +20,8 @@ import (
 	"lapi/transport/memory"
 )
 
-// testJob is a whole job in one process: a context for each task, driven by one goroutine, with real links between them.
+// testJob is a whole job in one process: a context for each task, driven by one goroutine, with
+// real links between them.
 type testJob struct {
 	t     testing.TB
 	tasks []*testTask
@@ -236,8 +237,8 @@ func (j *testJob) until(what string, done func() bool) {
 	}
 }
 
-// at is the address of a Go variable used as a task's memory. It moves the variable to the heap, where it stays put; the caller keeps it
-// reachable.
+// at is the address of a Go variable used as a task's memory. It moves the variable to the heap,
+// where it stays put; the caller keeps it reachable.
 func at[T any](p *T) transport.Addr {
 	escape = p
 	return transport.Addr(uintptr(unsafe.Pointer(p)))

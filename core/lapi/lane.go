@@ -12,8 +12,8 @@ import (
 	"lapi/transport/shm"
 )
 
-// lane is core's side of the fast lane (docs/fastlane.md): what C does by itself for tasks of this node, and what the two tell each other.
-// Without a lane all of this does nothing.
+// lane is core's side of the fast lane (docs/fastlane.md): what C does by itself for tasks of this
+// node, and what the two tell each other. Without a lane all of this does nothing.
 type lane struct {
 	*layout.Lane
 	link   laneLink
@@ -34,11 +34,13 @@ type laneLink interface {
 }
 
 const (
-	laneTurns    = 1 << 20 // turns of the lane after which core gets one in any case; by the clock it is sooner
-	laneUDPTurns = 16      // the same while there is a socket to look at
+	// turns of the lane after which core gets one in any case; by the clock it is sooner
+	laneTurns    = 1 << 20
+	laneUDPTurns = 16 // the same while there is a socket to look at
 )
 
-// openLane is a step of LAPI_Init: it makes the memory that C and core share. Failing to is no reason to fail.
+// openLane is a step of LAPI_Init: it makes the memory that C and core share. Failing to is no
+// reason to fail.
 func (s *setup) openLane() codes.Code {
 	link, ok := s.net.Shm.(laneLink)
 	if !ok || s.cfg.FastLane == job.FastLaneOff || s.trace != nil || !shm.CanBeFast() {
@@ -94,9 +96,11 @@ func (c *Context) tellLane() {
 		return
 	}
 	under := c.out.Waiting() > 0 || c.fences.UnderWay() > 0 || c.term != nil
-	busy := under || c.answers.Oldest() != nil || c.offers.Oldest() != nil || c.collectives.UnderWay() > 0 || c.out.Unflushed()
+	busy := under || c.answers.Oldest() != nil || c.offers.Oldest() != nil ||
+		c.collectives.UnderWay() > 0 || c.out.Unflushed()
 	work := under || c.in.Unknown() > 0 || c.faults.Pending() > 0 ||
-		c.lane.link.Busy() || c.net.Self.(transport.Waiter).NextTimeout() != 0 || c.net.UDP != nil && c.turns.udpIdle < udpIdleTurns
+		c.lane.link.Busy() || c.net.Self.(transport.Waiter).NextTimeout() != 0 ||
+		c.net.UDP != nil && c.pace.udpIdle < udpIdleTurns
 	for _, e := range c.emuls {
 		work = work || e.Waiting()
 	}
@@ -187,16 +191,16 @@ func (c *Context) dropLaneOps(p *peer.Peer) {
 	}
 }
 
-// LaneCount adds 1 to a counter for the lane, which could not: its address is bad or unaligned, or it has a list. src named the
-// counter in a message that went between this task and peer.
+// LaneCount adds 1 to a counter for the lane, which could not: its address is bad or unaligned, or
+// it has a list. src named the counter in a message that went between this task and peer.
 func (c *Context) LaneCount(a transport.Addr, kind codes.ErrType, src, peer int) {
 	memory.Guard()
 	c.counters.AddFor(a, kind, src, peer)
 	c.publish()
 }
 
-// LaneTell tells an origin of a completion for the lane, which found no room; it stands for more messages than one if more is
-// not 0.
+// LaneTell tells an origin of a completion for the lane, which found no room; it stands for more
+// messages than one if more is not 0.
 func (c *Context) LaneTell(origin int, cmplCntr transport.Addr, more uint64) {
 	memory.Guard()
 	c.tellCompletion(origin, wire.Completion{Cntr: cmplCntr, More: more})

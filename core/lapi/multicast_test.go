@@ -11,7 +11,8 @@ import (
 	"lapi/transport"
 )
 
-// receivers gives each task a header handler 0x1000 that keeps what comes, up to n bytes, in a buffer of the task's own.
+// receivers gives each task a header handler 0x1000 that keeps what comes, up to n bytes, in a
+// buffer of the task's own.
 type receivers struct {
 	to    [][]byte
 	uhdrs [][]byte
@@ -46,8 +47,8 @@ func overGroups(t *testing.T, f func(t *testing.T, j *testJob)) {
 
 var multicastSizes = []int{0, 1, 8, 127, 129, 5000, 16384, 70000, 300000}
 
-// TestMulticast: each member gets one message with the user header and all data, others nothing; the handler runs once, for the group, and
-// when it runs the data may be spoiled.
+// TestMulticast: each member gets one message with the user header and all data, others nothing;
+// the handler runs once, for the group, and when it runs the data may be spoiled.
 func TestMulticast(t *testing.T) {
 	overGroups(t, func(t *testing.T, j *testJob) {
 		for _, members := range [][]uint32{{0, 1, 2, 3}, {3, 1}, {2}, {0}, {1, 0}} {
@@ -122,7 +123,8 @@ func TestMulticastIsFenced(t *testing.T) {
 	})
 }
 
-// TestSmallMulticastIsCopied: up to BUF_CP_SIZE the data may be overwritten on return, however many wait; and a group may be freed at once.
+// TestSmallMulticastIsCopied: up to BUF_CP_SIZE the data may be overwritten on return, however many
+// wait; and a group may be freed at once.
 func TestSmallMulticastIsCopied(t *testing.T) {
 	overGroups(t, func(t *testing.T, j *testJob) {
 		const times, n = 2000, 100
@@ -156,7 +158,8 @@ func TestSmallMulticastIsCopied(t *testing.T) {
 	})
 }
 
-// TestMulticastRefusedByOne: a header handler that wants its message again delays nobody else, and the send completion handler still runs once.
+// TestMulticastRefusedByOne: a header handler that wants its message again delays nobody else, and
+// the send completion handler still runs once.
 func TestMulticastRefusedByOne(t *testing.T) {
 	overGroups(t, func(t *testing.T, j *testJob) {
 		for _, n := range []int{8, 40000} {
@@ -224,8 +227,9 @@ func TestMulticastErrors(t *testing.T) {
 	runtime.KeepAlive(buffer)
 }
 
-// TestMulticastOfALostTask: a member dies while its message flies, waits or is to be fetched: the others get theirs, the handler runs once and
-// says who and why. Later multicasts to it send nothing at all.
+// TestMulticastOfALostTask: a member dies while its message flies, waits or is to be fetched: the
+// others get theirs, the handler runs once and says who and why. Later multicasts to it send
+// nothing at all.
 func TestMulticastOfALostTask(t *testing.T) {
 	overGroups(t, func(t *testing.T, j *testJob) {
 		const n = 300000

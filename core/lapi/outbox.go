@@ -8,10 +8,12 @@ import (
 	"lapi/transport/layout"
 )
 
-// outboxes is core's side of the outboxes (cshim/outbox.h): small puts over UDP that C writes into the packet which waits for company.
+// outboxes is core's side of the outboxes (cshim/outbox.h): small puts over UDP that C writes into
+// the packet which waits for company.
 //
-// Put lends that packet's end at its end, when nothing else of this package is under way, and Enter, with which every entry begins, takes it back and
-// notes what has joined. So nothing else here knows of it.
+// Put lends that packet's end at its end, when nothing else of this package is under way, and
+// Enter, with which every entry begins, takes it back and notes what has joined. So nothing else
+// here knows of it.
 type outboxes struct {
 	*layout.Outboxes
 	userCode int             // calls of user code by this package that are under way
@@ -45,7 +47,8 @@ func (s *setup) openOutboxes() codes.Code {
 // lend lets C add messages to the packet for p that waits for company, if there is one.
 func (c *Context) lend(p *peer.Peer) {
 	o := &c.outboxes
-	if o.Outboxes == nil || p.Link != c.net.UDP || p.Dead() || c.counters.Listed() || c.term != nil || o.userCode > 0 {
+	if o.Outboxes == nil || p.Link != c.net.UDP || p.Dead() || c.counters.Listed() ||
+		c.term != nil || o.userCode > 0 {
 		return
 	}
 	if _, waits := c.out.Waits(p); waits {
@@ -60,7 +63,8 @@ func (c *Context) lend(p *peer.Peer) {
 	o.lent = append(o.lent, p)
 }
 
-// Enter begins every entry into this package but New and TermEnd: it takes back what was lent, and takes in what C did meanwhile.
+// Enter begins every entry into this package but New and TermEnd: it takes back what was lent, and
+// takes in what C did meanwhile.
 func (c *Context) Enter() {
 	if len(c.outboxes.lent) > 0 {
 		c.takeBack()
@@ -84,19 +88,22 @@ func (c *Context) takeBack() {
 	o.lent = o.lent[:0]
 }
 
-// attentive is a Host that counts the calls of user code under way: what that calls is within another entry, and must lend nothing.
+// attentive is a Host that counts the calls of user code under way: what that calls is within
+// another entry, and must lend nothing.
 type attentive struct {
 	Host
 	boxes *outboxes
 }
 
-func (a attentive) HeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, msgLen uint64, src int32, onePacket transport.Addr, r *HeaderResult) {
+func (a attentive) HeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, msgLen uint64,
+	src int32, onePacket transport.Addr, r *HeaderResult) {
 	a.boxes.userCode++
 	a.Host.HeaderHandler(handler, uhdr, uhdrLen, msgLen, src, onePacket, r)
 	a.boxes.userCode--
 }
 
-func (a attentive) VectorHeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, lengths transport.Addr, src int32, onePacket transport.Addr, r *HeaderResult) {
+func (a attentive) VectorHeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32,
+	lengths transport.Addr, src int32, onePacket transport.Addr, r *HeaderResult) {
 	a.boxes.userCode++
 	a.Host.VectorHeaderHandler(handler, uhdr, uhdrLen, lengths, src, onePacket, r)
 	a.boxes.userCode--
@@ -114,7 +121,8 @@ func (a attentive) CompletionHandler(handler, info transport.Addr) {
 	a.boxes.userCode--
 }
 
-func (a attentive) DDM(handler, in, inout transport.Addr, n uint64, operand, operation int32) int64 {
+func (a attentive) DDM(handler, in, inout transport.Addr, n uint64, operand,
+	operation int32) int64 {
 	a.boxes.userCode++
 	defer func() { a.boxes.userCode-- }() // it may fault
 	return a.Host.DDM(handler, in, inout, n, operand, operation)

@@ -12,8 +12,9 @@ import (
 	udpwire "lapi/transport/udp/wire"
 )
 
-// lendingJob is two tasks over UDP, the first of which has outboxes and a session with the second. lent makes two puts, of which the second waits for
-// company, so that the box of the second task is lent.
+// lendingJob is two tasks over UDP, the first of which has outboxes and a session with the second.
+// lent makes two puts, of which the second waits for company, so that the box of the second task is
+// lent.
 func lendingJob(t *testing.T, env map[string]string) (j *testJob, lent func() *layout.Outbox, told *int32) {
 	all := map[string]string{"TEST_LENDS": "yes"}
 	maps.Copy(all, paths["udp"])
@@ -51,7 +52,8 @@ func join(box *layout.Outbox, h *wire.Put, data []byte) {
 	}
 }
 
-// What joins in C arrives like any other put, behind those before it and before those behind it; a fence covers it; a completion counter is expected.
+// What joins in C arrives like any other put, behind those before it and before those behind it; a
+// fence covers it; a completion counter is expected.
 func TestOutbox(t *testing.T) {
 	j, lent, told := lendingJob(t, nil)
 	k := j.tasks[0]
@@ -94,7 +96,8 @@ func TestOutbox(t *testing.T) {
 // Stats is how many bytes of data the task has sent over UDP.
 func (k *testTask) Stats() uint64 { return k.net.UDP.Stats().DataSent }
 
-// Nothing is lent where C must not go by itself: the switch is off, a trace or a list of tasks notes each message, LAPI_Term has begun, user code runs.
+// Nothing is lent where C must not go by itself: the switch is off, a trace or a list of tasks
+// notes each message, LAPI_Term has begun, user code runs.
 func TestOutboxIsNotLent(t *testing.T) {
 	if _, lent, _ := lendingJob(t, nil); lent().Room != maxJoining {
 		t.Errorf("room for %d", lent().Room)

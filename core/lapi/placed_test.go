@@ -59,8 +59,9 @@ func spreadOut(b []byte, n, block, stride int) (out []byte) {
 	return out
 }
 
-// TestPlacedDirect sends messages between blocks of several lengths, to targets that can read the origin's memory and to those that find
-// that they cannot; long blocks go directly, short ones and atoms never do.
+// TestPlacedDirect sends messages between blocks of several lengths, to targets that can read the
+// origin's memory and to those that find that they cannot; long blocks go directly, short ones and
+// atoms never do.
 func TestPlacedDirect(t *testing.T) {
 	const n, handler = 300_001, 0x1000
 	for _, refused := range []bool{false, true} {
@@ -121,7 +122,8 @@ func TestPlacedDirect(t *testing.T) {
 	}
 }
 
-// TestLongStridedSteadyState: strided transfers of 64 KiB, and a DGSP's, allocate nothing once the pools are filled.
+// TestLongStridedSteadyState: strided transfers of 64 KiB, and a DGSP's, allocate nothing once the
+// pools are filled.
 func TestLongStridedSteadyState(t *testing.T) {
 	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
 		from, _, _ := strided(64, 1024, 2048, 1)

@@ -45,7 +45,8 @@ func (c *Context) putv(p *peer.Peer, x *Transfer) codes.Code {
 		return code
 	}
 	c.counters.Issued(p.ID, codes.PutErr, x.CmplCntr)
-	if c.copier.PutVector(p, org, tgt, n, x.hint()) && c.singleCopied(p, x, codes.PutErr, n, c.copier.CopyVector(p, false, org, tgt, n)) {
+	if c.copier.PutVector(p, org, tgt, n, x.hint()) && c.singleCopied(p, x, codes.PutErr, n,
+		c.copier.CopyVector(p, false, org, tgt, n)) {
 		c.out.Drop(m)
 		return codes.Success
 	}
@@ -69,7 +70,8 @@ func (c *Context) onPut(m *transport.Msg) transport.Verdict {
 	return transport.Accept
 }
 
-// onPutDirect is the target's side of a put whose data the origin has copied into this memory by itself.
+// onPutDirect is the target's side of a put whose data the origin has copied into this memory by
+// itself.
 func (c *Context) onPutDirect(m *transport.Msg) transport.Verdict {
 	var h wire.PutDirect
 	p := &c.peers[m.From]
@@ -109,7 +111,8 @@ func (c *Context) onPutv(m *transport.Msg) transport.Verdict {
 		return p.Malformed()
 	}
 	data := m.Data[h.Entries*wire.EntrySize:]
-	if n := uint64(len(data)); !wire.Inside(h.Offset, n, h.Total) || h.Entries > 0 && !wire.EntriesHold(m.Data, h.Entries, n) {
+	if n := uint64(len(data)); !wire.Inside(h.Offset, n, h.Total) || h.Entries > 0 &&
+		!wire.EntriesHold(m.Data, h.Entries, n) {
 		return p.Malformed()
 	}
 	cmplCntr := transport.Addr(h.Reply)

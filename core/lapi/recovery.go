@@ -18,11 +18,13 @@ func (c *Context) other(id uint32) (*peer.Peer, codes.Code) {
 	return &c.peers[id], codes.Success
 }
 
-// Purge is LAPI_Purge_totask (guide, Chapter 19): gives up all that is under way to and from a task, without a word to it. Messages that
-// are given up change no counter; operations towards the task fail with LAPI_ERR_TGT_PURGED until Resume. Purging twice is as once.
+// Purge is LAPI_Purge_totask (guide, Chapter 19): gives up all that is under way to and from a
+// task, without a word to it. Messages that are given up change no counter; operations towards the
+// task fail with LAPI_ERR_TGT_PURGED until Resume. Purging twice is as once.
 //
-// Tasks no longer agree on how many collective calls there were: from now on these fail with LAPI_ERR_TGT_PURGED.
-// It must not be called from a handler inside Dispatch. ErrTgt: dest is no other task of the job.
+// Tasks no longer agree on how many collective calls there were: from now on these fail with
+// LAPI_ERR_TGT_PURGED. It must not be called from a handler inside Dispatch. ErrTgt: dest is no
+// other task of the job.
 func (c *Context) Purge(dest uint32) codes.Code {
 	memory.Guard()
 	p, code := c.other(dest)
@@ -40,9 +42,9 @@ func (c *Context) Purge(dest uint32) codes.Code {
 	return codes.Success
 }
 
-// Resume is LAPI_Resume_totask: lets operations on a task that was purged, or has failed, begin anew, with whatever incarnation of it is
-// there by then, or will be. For a task that is neither it does nothing. ErrTgt: dest is no other task; ErrNoConnectivity: there is no
-// way to begin anew.
+// Resume is LAPI_Resume_totask: lets operations on a task that was purged, or has failed, begin
+// anew, with whatever incarnation of it is there by then, or will be. For a task that is neither it
+// does nothing. ErrTgt: dest is no other task; ErrNoConnectivity: there is no way to begin anew.
 func (c *Context) Resume(dest uint32) codes.Code {
 	memory.Guard()
 	p, code := c.other(dest)
@@ -80,14 +82,17 @@ func (c *Context) reconnect(p *peer.Peer) error {
 	return l.Reconnect(p.Ep, r.address)
 }
 
-// AddUDPDest is LAPI_Util's LAPI_ADD_UDP_DEST_PORT and LAPI_ADD_UDP_DEST_EXT: in a job started by hand, task tgt is, or will be, at
-// another address. It is where LAPI_Resume_totask looks, or what has not reached the task yet goes. instance: of this context, or 0.
+// AddUDPDest is LAPI_Util's LAPI_ADD_UDP_DEST_PORT and LAPI_ADD_UDP_DEST_EXT: in a job started by
+// hand, task tgt is, or will be, at another address. It is where LAPI_Resume_totask looks, or what
+// has not reached the task yet goes. instance: of this context, or 0.
 //
-// ErrUtilCmd under lapirun, which knows the addresses; ErrTgt for a task that is not in the job; ErrUDPPortInfo for an
-// address that cannot be, of another instance, or of a task that is not reached by UDP.
+// ErrUtilCmd under lapirun, which knows the addresses; ErrTgt for a task that is not in the job;
+// ErrUDPPortInfo for an address that cannot be, of another instance, or of a task that is not
+// reached by UDP.
 func (c *Context) AddUDPDest(tgt, instance uint32, a netip.AddrPort) codes.Code {
 	if c.cfg.Launched {
-		c.faults.Message(0, "LAPI_Util: UDP addresses cannot be given in a job that lapirun has started")
+		c.faults.Message(0,
+			"LAPI_Util: UDP addresses cannot be given in a job that lapirun has started")
 		return codes.ErrUtilCmd
 	}
 	if tgt >= uint32(len(c.peers)) {
@@ -96,7 +101,8 @@ func (c *Context) AddUDPDest(tgt, instance uint32, a netip.AddrPort) codes.Code 
 	p := &c.peers[tgt]
 	bytes := udp.EncodeAddress(a)
 	_, _, err := udp.DecodeAddress(bytes)
-	if err != nil || instance != 0 && int(instance) != c.instance || c.net.UDP == nil || untraced(p.Link) != transport.Link(c.net.UDP) ||
+	if err != nil || instance != 0 && int(instance) != c.instance || c.net.UDP == nil ||
+		untraced(p.Link) != transport.Link(c.net.UDP) ||
 		a.Addr().Unmap().Is4() != c.net.Listed[c.me].Addr().Unmap().Is4() {
 		return codes.ErrUDPPortInfo
 	}

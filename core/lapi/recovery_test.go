@@ -16,7 +16,8 @@ func want(t testing.TB, what string, got, expected codes.Code) {
 	}
 }
 
-// TestPurgeGivesUp: what is under way to a purged task ends and changes no counter, operations on it fail, others go on.
+// TestPurgeGivesUp: what is under way to a purged task ends and changes no counter, operations on
+// it fail, others go on.
 func TestPurgeGivesUp(t *testing.T) {
 	for name, env := range paths {
 		t.Run(name, func(t *testing.T) {
@@ -89,7 +90,8 @@ func TestCollectivesAfterPurge(t *testing.T) {
 	}
 }
 
-// TestPurgeAndResume: two living tasks give each other up and begin anew. Nothing of the time before arrives.
+// TestPurgeAndResume: two living tasks give each other up and begin anew. Nothing of the time
+// before arrives.
 func TestPurgeAndResume(t *testing.T) {
 	for name, env := range paths {
 		t.Run(name, func(t *testing.T) {
@@ -156,7 +158,8 @@ func TestResumeAfterFailure(t *testing.T) {
 	j.until("a put", func() bool { return done == 1 })
 }
 
-// TestCompletionOfPurgedMessage: a completion handler that returns after its message was purged tells the origin nothing.
+// TestCompletionOfPurgedMessage: a completion handler that returns after its message was purged
+// tells the origin nothing.
 func TestCompletionOfPurgedMessage(t *testing.T) {
 	j := newJob(t, 2, paths["udp"])
 	a, b := j.tasks[0], j.tasks[1]

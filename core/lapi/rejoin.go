@@ -14,15 +14,16 @@ import (
 	"lapi/transport"
 )
 
-// A task that died, was started again by hand and has called LAPI_Init takes its place again also where it is reached by shared
-// memory (guide, Chapter 19). Two things must happen, in any order: the session tells that it is there (taskReturned), and
-// Resume.
+// A task that died, was started again by hand and has called LAPI_Init takes its place again also
+// where it is reached by shared memory (guide, Chapter 19). Two things must happen, in any order:
+// the session tells that it is there (taskReturned), and Resume.
 //
 //	died ── Resume ──> absent: messages to it wait ── it is there ──> connected
 //	  └── it is there ──> arrived: its messages wait in this task's segment ── Resume ──^
 //
-// When it is there, its ring in this task's segment is emptied before it gets the segment: nothing that its predecessor sent
-// reaches this task's handlers after that, and nothing of this task's to the predecessor reaches it.
+// When it is there, its ring in this task's segment is emptied before it gets the segment: nothing
+// that its predecessor sent reaches this task's handlers after that, and nothing of this task's to
+// the predecessor reaches it.
 
 // rejoins is what a context knows of tasks whose processes may be replaced.
 type rejoins struct {
@@ -31,7 +32,8 @@ type rejoins struct {
 }
 
 type rejoin struct {
-	died    bool              // no process is there: the session has said so, or it was not there in LAPI_Init
+	// no process is there: the session has said so, or it was not there in LAPI_Init
+	died    bool
 	absent  bool              // operations wait for one
 	since   int64             // when one that waits was first seen; 0: none
 	arrived transport.Address // of one that is there while the task is dead
@@ -73,7 +75,8 @@ func (s *rejoins) close() {
 	}
 }
 
-// taskReturned: another process of a task is there, and waits in its LAPI_Init for what this task has to give.
+// taskReturned: another process of a task is there, and waits in its LAPI_Init for what this task
+// has to give.
 func (c *Context) taskReturned(e job.Event) {
 	p, code := c.other(uint32(e.Task))
 	card, err := wireup.DecodeCard(e.Part.Data, wire.CardVersion)
@@ -88,7 +91,8 @@ func (c *Context) taskReturned(e job.Event) {
 	}
 	if p.Shared && err == nil {
 		if !r.absent {
-			c.fail(p, codes.ErrNoConnectivity, "another process has taken its place") // if the session has not said so before
+			// if the session has not said so before
+			c.fail(p, codes.ErrNoConnectivity, "another process has taken its place")
 		}
 		err = c.net.Shm.Reset(p.Ep)
 	}
@@ -136,7 +140,8 @@ func (c *Context) resumeShared(p *peer.Peer) error {
 	}
 	session, ok := c.net.Session.(job.Rejoiner)
 	if !ok {
-		return errors.New("its process has ended, and under lapirun no other one can take its place")
+		return errors.New("its process has ended, and under lapirun no other one can take its " +
+			"place")
 	}
 	if err := c.net.Shm.Reset(p.Ep); err != nil {
 		return err

@@ -10,12 +10,14 @@ import (
 )
 
 var atomicKinds = [...]transport.AtomicKind{
-	wire.FetchAndAdd: transport.AtomicAdd, wire.FetchAndOr: transport.AtomicOr, wire.Swap: transport.AtomicSwap,
+	wire.FetchAndAdd: transport.AtomicAdd, wire.FetchAndOr: transport.AtomicOr,
+	wire.Swap:           transport.AtomicSwap,
 	wire.CompareAndSwap: transport.AtomicCAS,
 }
 
-// rmw is LAPI_Rmw and LAPI_Rmw64: Op on the word at TgtAddr of the target, with the one (of CompareAndSwap: two) words at
-// OrgAddr. PrevVal, if not 0, gets the previous value, of CompareAndSwap 1 or 0.
+// rmw is LAPI_Rmw and LAPI_Rmw64: Op on the word at TgtAddr of the target, with the one (of
+// CompareAndSwap: two) words at OrgAddr. PrevVal, if not 0, gets the previous value, of
+// CompareAndSwap 1 or 0.
 func (c *Context) rmw(p *peer.Peer, x *Transfer) codes.Code {
 	switch {
 	case x.Op > wire.CompareAndSwap:
@@ -38,13 +40,15 @@ func (c *Context) rmw(p *peer.Peer, x *Transfer) codes.Code {
 	if o.compares {
 		o.op.Compare, o.op.Operand = in[0], in[1]
 	}
-	if status, err := c.atomic(p, atomicKinds[x.Op], &o.op); err != nil || status == transport.Done {
+	if status, err := c.atomic(p, atomicKinds[x.Op], &o.op); err != nil ||
+		status == transport.Done {
 		rmwDone(&o.op, err)
 	}
 	return codes.Success
 }
 
-func (c *Context) atomic(p *peer.Peer, kind transport.AtomicKind, op *transport.Op) (transport.Status, error) {
+func (c *Context) atomic(p *peer.Peer, kind transport.AtomicKind,
+	op *transport.Op) (transport.Status, error) {
 	if e := c.atomics[p.ID]; e != nil {
 		return e.Atomic(p.Ep, kind, op)
 	}

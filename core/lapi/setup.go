@@ -38,18 +38,20 @@ type Options struct {
 	ErrHandler transport.Addr
 	UDP        UDPAddresses // nil if the user gave neither handler nor list
 	Persistent bool         // LAPI_PSS_GPFS: no collectives
-	Adapter    string       // adapter_name: the network interface to use, if Persistent; "": as MP_LAPI_INET_ADDR says
-	Polling    bool         // LAPI_INTERRUPT_OFF
-	// OpenSession, Key, OpenUDP and Clock replace job.Open, Config.Key, udp.New and the monotonic clock, for tests that run a
-	// whole job in one process, or over a simulated network.
+	// adapter_name: the network interface to use, if Persistent; "": as MP_LAPI_INET_ADDR says
+	Adapter string
+	Polling bool // LAPI_INTERRUPT_OFF
+	// OpenSession, Key, OpenUDP and Clock replace job.Open, Config.Key, udp.New and the monotonic
+	// clock, for tests that run a whole job in one process, or over a simulated network.
 	OpenSession func(*job.Config, int) (job.Session, error)
 	Key         func(*job.Config) (key []byte, authenticated bool, err error)
 	OpenUDP     func(udp.Config) (wireup.UDPLink, error)
 	Clock       transport.Clock
 }
 
-// UDPAddresses gives the addresses of all tasks of a job started by hand, from the user's handler or list (guide, Chapter 16).
-// local is where the library would listen on its own account, remote the number of tasks not reached by shared memory.
+// UDPAddresses gives the addresses of all tasks of a job started by hand, from the user's handler
+// or list (guide, Chapter 16). local is where the library would listen on its own account, remote
+// the number of tasks not reached by shared memory.
 type UDPAddresses func(local netip.AddrPort, task, total, remote int) ([]netip.AddrPort, codes.Code)
 
 // setup is a LAPI_Init under way: what a failure must give back.
@@ -58,8 +60,8 @@ type setup struct {
 	o *Options
 }
 
-// New is LAPI_Init (guide, Chapter 5, Figure 1): it meets the other tasks and connects the links. It may block and runs
-// without the lock: nobody knows the context yet.
+// New is LAPI_Init (guide, Chapter 5, Figure 1): it meets the other tasks and connects the links.
+// It may block and runs without the lock: nobody knows the context yet.
 func New(o *Options) (*Context, codes.Code) {
 	memory.Guard()
 	began := trace.Now()
@@ -77,13 +79,15 @@ func New(o *Options) (*Context, codes.Code) {
 	if err := s.compose(); err != nil {
 		return nil, codes.ErrMemoryExhausted
 	}
-	for _, step := range []func() codes.Code{s.meet, s.startTrace(began), s.openLane, s.openOutboxes, s.openBarrier, s.finish} {
+	for _, step := range []func() codes.Code{s.meet, s.startTrace(began), s.openLane,
+		s.openOutboxes, s.openBarrier, s.finish} {
 		if code := step(); code != codes.Success {
 			s.abandon()
 			return nil, code
 		}
 	}
-	s.faults.Attention(wireup.LevelInform, codes.AttVersion, "%s (Linux, instance %d, %d tasks)", Version, s.instance, cfg.NumTasks)
+	s.faults.Attention(wireup.LevelInform, codes.AttVersion, "%s (Linux, instance %d, %d tasks)",
+		Version, s.instance, cfg.NumTasks)
 	s.announceBulk()
 	s.host.Farewell(s.net.Session.ExitNotice())
 	if s.net.UDP == nil {
@@ -100,18 +104,27 @@ func (s *setup) compose() (err error) {
 	c.reads = readNews{bytes: make([]uint64, n), noted: make([]bool, n)}
 	c.placements = placed.NewPool(&dgsps)
 	c.due = handlers.New(&c.host, &c.wake)
-	c.faults = faults.New(faults.Config{Me: c.me, Handler: s.o.ErrHandler, Host: &c.host, Wake: &c.wake, Send: c.tellFault,
-		Traced: func(code codes.Code, kind codes.ErrType, of int) { c.trace.failure(code, kind, of) }})
-	c.counters = counter.New(counter.Config{Wake: &c.wake, Fault: c.faults.Local, Tell: c.tellCompletion, Tasks: n, Me: c.me})
-	c.out = send.New(send.Config{Peers: c.peers, Links: &c.links, CopyMax: c.attributes.bufCopy, Placements: &c.placements,
-		Finished: c.sent, Failed: c.sendFailed, Queued: c.mayRun})
-	c.copier = singlecopy.New(singlecopy.Config{Bulk: s.cfg.UseBulk, BulkMin: uint64(s.cfg.BulkMin), CopyMax: uint64(c.attributes.bufCopy)})
-	c.in, err = receive.New(receive.Config{Peers: c.peers, Host: &c.host, Out: c.out, Copier: c.copier, Faults: c.faults,
-		Placements: &c.placements, Clock: func() int64 { return c.clock() }, Completed: c.amCompleted})
+	c.faults = faults.New(faults.Config{Me: c.me, Handler: s.o.ErrHandler, Host: &c.host,
+		Wake: &c.wake, Send: c.tellFault,
+		Traced: func(code codes.Code, kind codes.ErrType, of int) {
+			c.trace.failure(code, kind, of)
+		}})
+	c.counters = counter.New(counter.Config{Wake: &c.wake, Fault: c.faults.Local,
+		Tell: c.tellCompletion, Tasks: n, Me: c.me})
+	c.out = send.New(send.Config{Peers: c.peers, Links: &c.links, CopyMax: c.attributes.bufCopy,
+		Placements: &c.placements,
+		Finished:   c.sent, Failed: c.sendFailed, Queued: c.mayRun})
+	c.copier = singlecopy.New(singlecopy.Config{Bulk: s.cfg.UseBulk, BulkMin: uint64(s.cfg.BulkMin),
+		CopyMax: uint64(c.attributes.bufCopy)})
+	c.in, err = receive.New(receive.Config{Peers: c.peers, Host: &c.host, Out: c.out,
+		Copier: c.copier, Faults: c.faults,
+		Placements: &c.placements, Clock: func() int64 { return c.clock() },
+		Completed: c.amCompleted})
 	c.parts = receive.NewTally(n)
 	c.tickets = fence.NewTickets(&c.wake)
 	c.fences = fence.New(fence.Config{Out: c.out, Settle: c.settle, Quiet: c.quiet})
-	c.collectives = fence.NewCollectives(fence.CollectiveConfig{Me: c.me, Peers: c.peers, Out: c.out, Fences: c.fences, Tickets: c.tickets,
+	c.collectives = fence.NewCollectives(fence.CollectiveConfig{Me: c.me, Peers: c.peers,
+		Out: c.out, Fences: c.fences, Tickets: c.tickets,
 		Fault:  func(err error) { c.faults.Here(err, codes.ErrRetPtrNull, codes.IntErr) },
 		Failed: func(code codes.Code) { c.wake.Changed(); c.barrier.fail(code) }})
 	return err
@@ -131,11 +144,13 @@ func (c *Context) tellCompletion(origin int, h wire.Completion) {
 func (s *setup) announceBulk() {
 	switch {
 	case s.bulkEnabled():
-		s.faults.Attention(wireup.LevelInform, codes.AttBulkEnabled, "(messages from %d bytes on; %d of %d other tasks)",
+		s.faults.Attention(wireup.LevelInform, codes.AttBulkEnabled,
+			"(messages from %d bytes on; %d of %d other tasks)",
 			s.cfg.BulkMin, s.reachedDirectly(), len(s.peers)-1)
 	case s.cfg.UseBulk:
 		s.faults.Message(wireup.LevelFailure,
-			"LAPI_Init: MP_USE_BULK_XFER=yes has no effect: there is no direct way to another task's memory, so all data goes in packets")
+			"LAPI_Init: MP_USE_BULK_XFER=yes has no effect: there is no direct way to another "+
+				"task's memory, so all data goes in packets")
 	}
 }
 
@@ -158,12 +173,17 @@ func (o *Options) report(err error) codes.Code {
 
 // reasons are the codes for what wire-up can fail with, events those for what may happen meanwhile.
 var (
-	reasons = [...]codes.Code{wireup.Unknown: codes.ErrUnknown, wireup.NoMemory: codes.ErrMemoryExhausted,
-		wireup.NoSharedMemory: codes.ErrShmSetup, wireup.NoSocket: codes.ErrUDPSocket, wireup.NoAddresses: codes.ErrNoNetstrSet,
-		wireup.NoHandler: codes.ErrNoUDPHndlr, wireup.BadAddress: codes.ErrUDPPortInfo}
-	events = [...]codes.Code{wireup.SharedMemorySingle: codes.AttShmSingleTask, wireup.SharedMemoryFailed: codes.AttShmCreateFail,
-		wireup.SharedMemoryUnused: codes.AttShminitFail, wireup.SharedMemoryAbsent: codes.AttShmGetFail,
-		wireup.SharedMemoryDetach: codes.AttShmAttFail, wireup.FewerPaths: codes.AttFrSetupInternal, wireup.SocketBound: codes.AttPortStart}
+	reasons = [...]codes.Code{wireup.Unknown: codes.ErrUnknown,
+		wireup.NoMemory:       codes.ErrMemoryExhausted,
+		wireup.NoSharedMemory: codes.ErrShmSetup, wireup.NoSocket: codes.ErrUDPSocket,
+		wireup.NoAddresses: codes.ErrNoNetstrSet,
+		wireup.NoHandler:   codes.ErrNoUDPHndlr, wireup.BadAddress: codes.ErrUDPPortInfo}
+	events = [...]codes.Code{wireup.SharedMemorySingle: codes.AttShmSingleTask,
+		wireup.SharedMemoryFailed: codes.AttShmCreateFail,
+		wireup.SharedMemoryUnused: codes.AttShminitFail,
+		wireup.SharedMemoryAbsent: codes.AttShmGetFail,
+		wireup.SharedMemoryDetach: codes.AttShmAttFail, wireup.FewerPaths: codes.AttFrSetupInternal,
+		wireup.SocketBound: codes.AttPortStart}
 )
 
 // addressError is a code of UDPAddresses on its way through wire-up.
@@ -174,9 +194,13 @@ func (e addressError) Error() string { return codes.Name(codes.Code(e)) }
 // meet opens the links and connects them with those of all tasks.
 func (s *setup) meet() codes.Code {
 	cfg := wireup.Config{
-		Job: s.cfg, Call: "LAPI_Init", Instance: s.instance, Card: wire.CardVersion, Getenv: s.o.Getenv, Clock: s.clock, CopyMax: s.attributes.bufCopy,
-		Timeout: defaultTimeout * time.Second, Barrier: s.canBarrier(), Message: s.host.Message, PeerFailed: s.peerFailed,
-		Happened:       func(level int, e wireup.Event, text string) { s.faults.Attention(level, events[e], "%s", text) },
+		Job: s.cfg, Call: "LAPI_Init", Instance: s.instance, Card: wire.CardVersion,
+		Getenv: s.o.Getenv, Clock: s.clock, CopyMax: s.attributes.bufCopy,
+		Timeout: defaultTimeout * time.Second, Barrier: s.canBarrier(), Message: s.host.Message,
+		PeerFailed: s.peerFailed,
+		Happened: func(level int, e wireup.Event, text string) {
+			s.faults.Attention(level, events[e], "%s", text)
+		},
 		Linked:         s.linked,
 		SendMaxChanged: func(ep transport.Endpoint, sendMax int) { s.peers[ep].CutFor(sendMax) },
 		OpenSession:    s.o.OpenSession, Key: s.o.Key, OpenUDP: s.o.OpenUDP,
@@ -185,13 +209,7 @@ func (s *setup) meet() codes.Code {
 		cfg.Adapter = s.o.Adapter
 	}
 	if s.o.UDP != nil {
-		cfg.Addresses = func(local netip.AddrPort, task, total, remote int) ([]netip.AddrPort, error) {
-			addrs, code := s.o.UDP(local, task, total, remote)
-			if code != codes.Success {
-				return nil, addressError(code)
-			}
-			return addrs, nil
-		}
+		cfg.Addresses = s.addresses
 	}
 	var err error
 	if s.net, err = wireup.Open(&cfg); err != nil {
@@ -205,6 +223,15 @@ func (s *setup) meet() codes.Code {
 		}
 	}
 	return codes.Success
+}
+
+// addresses asks the user.
+func (s *setup) addresses(local netip.AddrPort, task, total, remote int) ([]netip.AddrPort, error) {
+	addrs, code := s.o.UDP(local, task, total, remote)
+	if code != codes.Success {
+		return nil, addressError(code)
+	}
+	return addrs, nil
 }
 
 func (s *setup) wireupFailed(err error) codes.Code {
@@ -254,7 +281,7 @@ func (s *setup) finish() codes.Code {
 		return codes.ErrUnknown
 	}
 	s.wake.SetInterrupt(!s.o.Polling)
-	s.turns.session = sessionTurns // what the session has heard meanwhile does not wake anybody
+	s.pace.session = sessionTurns // what the session has heard meanwhile does not wake anybody
 	return codes.Success
 }
 

@@ -22,9 +22,10 @@ import (
 // simSeeds is how many seeds `go test` runs; SIM_SEEDS says otherwise.
 const simSeeds = 200
 
-// TestSimulation runs whole jobs over simulated networks: puts, gets, active messages and read-modify-writes of random lengths, fences and
-// collective calls, and LAPI_Term, while packets are lost, damaged and delayed, paths fail and tasks sleep. What transport/simnet does with
-// links alone, this does with everything above them.
+// TestSimulation runs whole jobs over simulated networks: puts, gets, active messages and
+// read-modify-writes of random lengths, fences and collective calls, and LAPI_Term, while packets
+// are lost, damaged and delayed, paths fail and tasks sleep. What transport/simnet does with links
+// alone, this does with everything above them.
 func TestSimulation(t *testing.T) {
 	seeds, err := simnet.AskedSeeds(simSeeds)
 	if err != nil {
@@ -269,7 +270,8 @@ func (j *simJob) happen(code int32) {
 	j.net.Schedule(time.Duration(j.random.ExpFloat64()*float64(j.sc.Think))+time.Microsecond, code)
 }
 
-// leaveDone ends the contexts whose LAPI_Term is done. It is outside of all turns, because links let time pass when they close.
+// leaveDone ends the contexts whose LAPI_Term is done. It is outside of all turns, because links
+// let time pass when they close.
 func (j *simJob) leaveDone() {
 	for _, k := range j.tasks {
 		if k.finished && k.waits == waitsForTerm {

@@ -23,7 +23,8 @@ func calibrate(t *testing.T, machine calibration.Machine) string {
 	return path
 }
 
-// putsDirect are the lengths, of those tried, of puts to a task that computes which go directly; and what LAPI_Init has said.
+// putsDirect are the lengths, of those tried, of puts to a task that computes which go directly;
+// and what LAPI_Init has said.
 func putsDirect(t *testing.T, vars map[string]string) (copied []uint64, said string) {
 	t.Helper()
 	all := map[string]string{"MP_INFOLEVEL": "1"}

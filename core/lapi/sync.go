@@ -15,7 +15,8 @@ import (
 // TicketResult is the result of a ticket that is done; it is forgotten.
 func (c *Context) TicketResult(id uint64) codes.Code { return c.tickets.Result(id) }
 
-// FenceBegin is LAPI_Fence: its ticket is done when all operations issued before are complete at their targets.
+// FenceBegin is LAPI_Fence: its ticket is done when all operations issued before are complete at
+// their targets.
 func (c *Context) FenceBegin() (uint64, codes.Code) {
 	id := c.tickets.New()
 	c.fences.Begin(func() { c.tickets.End(id, codes.Success) })
@@ -23,7 +24,8 @@ func (c *Context) FenceBegin() (uint64, codes.Code) {
 	return id, codes.Success
 }
 
-// settle is the beginning of each fence: it takes in what the lane issued, and sends what was put off.
+// settle is the beginning of each fence: it takes in what the lane issued, and sends what was put
+// off.
 func (c *Context) settle() {
 	c.hearLane()
 	c.tellAllReads()
@@ -39,13 +41,16 @@ func (c *Context) GfenceBegin() (uint64, codes.Code) {
 	return c.beginCollective(c.collectives.Gfence)
 }
 
-// AddressInitBegin is LAPI_Address_init (width: bytes of a pointer) and LAPI_Address_init64 (8): before the ticket is done, table
-// gets value of every task.
-func (c *Context) AddressInitBegin(value uint64, table transport.Addr, width uint32) (uint64, codes.Code) {
+// AddressInitBegin is LAPI_Address_init (width: bytes of a pointer) and LAPI_Address_init64 (8):
+// before the ticket is done, table gets value of every task.
+func (c *Context) AddressInitBegin(value uint64, table transport.Addr, width uint32) (
+	ticket uint64, code codes.Code) {
 	if table == 0 {
 		return 0, codes.ErrRetPtrNull
 	}
-	return c.beginCollective(func() uint64 { return c.collectives.AddressInit(value, table, width) })
+	return c.beginCollective(func() uint64 {
+		return c.collectives.AddressInit(value, table, width)
+	})
 }
 
 func (c *Context) beginCollective(begin func() uint64) (uint64, codes.Code) {
@@ -69,7 +74,8 @@ func (c *Context) beginCollective(begin func() uint64) (uint64, codes.Code) {
 	return id, codes.Success
 }
 
-// leaving is LAPI_Term under way: all that this task sent is to be acknowledged, queued completion handlers are to run.
+// leaving is LAPI_Term under way: all that this task sent is to be acknowledged, queued completion
+// handlers are to run.
 type leaving struct {
 	ticket   uint64
 	fenced   bool
@@ -77,14 +83,15 @@ type leaving struct {
 	over     bool
 }
 
-// TermBegin is the first part of LAPI_Term: its ticket is done when all that this task sent is acknowledged and no completion
-// handler is queued, or after TIMEOUT.
+// TermBegin is the first part of LAPI_Term: its ticket is done when all that this task sent is
+// acknowledged and no completion handler is queued, or after TIMEOUT.
 func (c *Context) TermBegin() (uint64, codes.Code) {
 	memory.Guard()
 	if c.term != nil {
 		return 0, codes.ErrHndlInvalid
 	}
-	c.term = &leaving{ticket: c.tickets.New(), deadline: c.clock() + c.attributes.timeout*int64(time.Second)}
+	c.term = &leaving{ticket: c.tickets.New(), deadline: c.clock() +
+		c.attributes.timeout*int64(time.Second)}
 	c.fences.Begin(func() { c.term.fenced = true })
 	c.advanceTerm()
 	c.publish()
@@ -108,7 +115,8 @@ func (c *Context) termDeadline() int64 {
 	return c.term.deadline
 }
 
-// TermEnd releases everything. It runs without the lock, after every thread of the context has left it.
+// TermEnd releases everything. It runs without the lock, after every thread of the context has left
+// it.
 func (c *Context) TermEnd() {
 	memory.Guard()
 	c.leaves = true
@@ -129,9 +137,11 @@ func (c *Context) release() {
 }
 
 // ListCounter is LAPI_Setcntr_wstatus; see counter.Counters.List.
-func (c *Context) ListCounter(cntr transport.Addr, n int32, dest, status, member transport.Addr) codes.Code {
+func (c *Context) ListCounter(cntr transport.Addr, n int32, dest, status,
+	member transport.Addr) codes.Code {
 	memory.Guard()
-	code := c.counters.List(cntr, n, dest, status, member, func(task uint32) bool { return c.peers[task].Purged() })
+	code := c.counters.List(cntr, n, dest, status, member,
+		func(task uint32) bool { return c.peers[task].Purged() })
 	c.tellLane() // while there are lists no message may pass core by
 	return code
 }
@@ -143,7 +153,8 @@ func (c *Context) UnlistCounter(cntr transport.Addr) {
 	c.tellLane()
 }
 
-// CounterPurged says what a purge means to a thread that waits for the counter: counter.Quiet, Purged or Unlisted.
+// CounterPurged says what a purge means to a thread that waits for the counter: counter.Quiet,
+// Purged or Unlisted.
 func (c *Context) CounterPurged(cntr transport.Addr) int {
 	memory.Guard()
 	return c.counters.Purged(cntr)

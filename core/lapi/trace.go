@@ -12,9 +12,10 @@ import (
 	"lapi/transport/layout"
 )
 
-// tracer records what this context does (MP_LAPI_TRACE_LEVEL; docs/tracing.md). A nil *tracer is tracing that is off: every method does
-// nothing then, at the cost of one comparison. What can be, is recorded by wrappers that exist only while tracing is on: around the
-// links (tracedLink) and around the Host (tracedHost).
+// tracer records what this context does (MP_LAPI_TRACE_LEVEL; docs/tracing.md). A nil *tracer is
+// tracing that is off: every method does nothing then, at the cost of one comparison. What can be,
+// is recorded by wrappers that exist only while tracing is on: around the links (tracedLink) and
+// around the Host (tracedHost).
 type tracer struct {
 	file   *trace.File
 	level  int
@@ -23,8 +24,9 @@ type tracer struct {
 	seen   []transport.Stats // of links when packets were last recorded
 }
 
-// startTrace is the step of LAPI_Init that begins the trace: once the tasks have met, before anything uses the links. began is when
-// LAPI_Init did. A trace that cannot be written is no reason to fail.
+// startTrace is the step of LAPI_Init that begins the trace: once the tasks have met, before
+// anything uses the links. began is when LAPI_Init did. A trace that cannot be written is no reason
+// to fail.
 func (s *setup) startTrace(began uint64) func() codes.Code {
 	return func() codes.Code {
 		if s.cfg.TraceLevel > 0 {
@@ -35,13 +37,16 @@ func (s *setup) startTrace(began uint64) func() codes.Code {
 }
 
 func (s *setup) openTrace(began uint64) {
-	id := trace.Identity{Partition: s.cfg.Partition, Task: s.me, NumTasks: len(s.peers), Instance: s.instance, Level: s.cfg.TraceLevel}
+	id := trace.Identity{Partition: s.cfg.Partition, Task: s.me, NumTasks: len(s.peers),
+		Instance: s.instance, Level: s.cfg.TraceLevel}
 	file, err := trace.Create(s.cfg.TraceDir, &id, int64(s.cfg.TraceSize)<<20)
 	if err != nil {
-		s.faults.Message(0, "LAPI_Init: no trace is written: %v; see LAPI_TRACE_DIR and LAPI_TRACE_SIZE", err)
+		s.faults.Message(0,
+			"LAPI_Init: no trace is written: %v; see LAPI_TRACE_DIR and LAPI_TRACE_SIZE", err)
 		return
 	}
-	t := &tracer{file: file, level: s.cfg.TraceLevel, shared: s.shared, links: s.links.All(), seen: make([]transport.Stats, len(s.links.All()))}
+	t := &tracer{file: file, level: s.cfg.TraceLevel, shared: s.shared, links: s.links.All(),
+		seen: make([]transport.Stats, len(s.links.All()))}
 	s.trace = t
 	if t.level >= layout.TraceHandlers {
 		s.counters.Trace(t.counted)
@@ -50,7 +55,8 @@ func (s *setup) openTrace(began uint64) {
 	// Release: C threads look only after state has become ACTIVE.
 	atomic.StoreUint32(&s.shared.TraceLevel, uint32(t.level))
 	thread := int32(unix.Gettid())
-	t.file.Add(layout.TraceRecord{Ns: began, Id: trace.Now() - began, Thread: thread, Peer: -1, Kind: layout.TraceComplete | layout.TraceCall}, "LAPI_Init")
+	t.file.Add(layout.TraceRecord{Ns: began, Id: trace.Now() - began, Thread: thread, Peer: -1,
+		Kind: layout.TraceComplete | layout.TraceCall}, "LAPI_Init")
 	if t.level >= layout.TraceHandlers {
 		s.host = &tracedHost{Host: s.host, t: t}
 	}
@@ -102,18 +108,21 @@ func (t *tracer) thread() int32 {
 }
 
 func (t *tracer) add(kind uint32, name string, peer int, size, id uint64, code int32) {
-	t.file.Add(layout.TraceRecord{Ns: trace.Now(), Id: id, Size: size, Thread: t.thread(), Peer: int32(peer), Code: code, Kind: kind}, name)
+	t.file.Add(layout.TraceRecord{Ns: trace.Now(), Id: id, Size: size, Thread: t.thread(),
+		Peer: int32(peer), Code: code, Kind: kind}, name)
 }
 
 // since records a piece of the caller's time that began at ns.
 func (t *tracer) since(ns uint64, kind uint32, name string, peer int, size uint64) {
-	t.file.Add(layout.TraceRecord{Ns: ns, Id: trace.Now() - ns, Size: size, Thread: t.thread(), Peer: int32(peer), Kind: kind}, name)
+	t.file.Add(layout.TraceRecord{Ns: ns, Id: trace.Now() - ns, Size: size, Thread: t.thread(),
+		Peer: int32(peer), Kind: kind}, name)
 }
 
 // failure records an error that the error handler will hear of.
 func (t *tracer) failure(code codes.Code, kind codes.ErrType, of int) {
 	if t != nil {
-		t.add(layout.TraceInstant|layout.TraceError, codes.Name(code), of, 0, uint64(kind), int32(code))
+		t.add(layout.TraceInstant|layout.TraceError, codes.Name(code), of, 0, uint64(kind),
+			int32(code))
 	}
 }
 
@@ -163,15 +172,17 @@ func (t *tracer) grown(name string, now, before uint64) {
 	}
 }
 
-// tracedLink records messages and direct copies of a link. Both ends of a message name it by what they both see, its header: so nothing is
-// added to the message, and a task that does not trace is not disturbed.
+// tracedLink records messages and direct copies of a link. Both ends of a message name it by what
+// they both see, its header: so nothing is added to the message, and a task that does not trace is
+// not disturbed.
 type tracedLink struct {
 	transport.Link
 	t *tracer
 }
 
 // Send is the link's, recorded if the link took the message.
-func (l *tracedLink) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte, op *transport.Op) (transport.Status, error) {
+func (l *tracedLink) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte,
+	op *transport.Op) (transport.Status, error) {
 	n, key, began := op.N, messageKey(id, hdr), trace.Now()
 	status, err := l.Link.Send(ep, id, hdr, op)
 	if err == nil {
@@ -190,7 +201,8 @@ func (t *tracer) sent(ep transport.Endpoint, id transport.MsgID, key, n, began u
 func (l *tracedLink) Handle(id transport.MsgID, h transport.MsgHandler) {
 	name, t := wire.Name(id), l.t
 	l.Link.Handle(id, func(m *transport.Msg) transport.Verdict {
-		t.add(layout.TraceReceived|layout.TraceMessage, name, int(m.From), uint64(len(m.Data)), messageKey(id, m.Hdr), 0)
+		t.add(layout.TraceReceived|layout.TraceMessage, name, int(m.From), uint64(len(m.Data)),
+			messageKey(id, m.Hdr), 0)
 		v := h(m)
 		t.add(layout.TraceEnd|layout.TraceMessage, "", int(m.From), 0, 0, int32(v))
 		return v
@@ -218,7 +230,8 @@ func (l *tracedLink) Get(ep transport.Endpoint, op *transport.Op) (transport.Sta
 }
 
 // Atomic is the link's, recorded.
-func (l *tracedLink) Atomic(ep transport.Endpoint, kind transport.AtomicKind, op *transport.Op) (transport.Status, error) {
+func (l *tracedLink) Atomic(ep transport.Endpoint, kind transport.AtomicKind,
+	op *transport.Op) (transport.Status, error) {
 	began, width := trace.Now(), uint64(op.Width)
 	status, err := l.Link.Atomic(ep, kind, op)
 	if err == nil {
@@ -227,7 +240,8 @@ func (l *tracedLink) Atomic(ep transport.Endpoint, kind transport.AtomicKind, op
 	return status, err
 }
 
-// messageKey is a hash of a message's kind and header (FNV-1a, by words). Headers' lengths are multiples of 8.
+// messageKey is a hash of a message's kind and header (FNV-1a, by words). Headers' lengths are
+// multiples of 8.
 func messageKey(id transport.MsgID, hdr []byte) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211
 	key := (offset ^ uint64(id)) * prime
@@ -238,15 +252,18 @@ func messageKey(id transport.MsgID, hdr []byte) uint64 {
 	return key
 }
 
-// tracedHost records the handlers that run inside the dispatcher. C records those that have threads of their own.
+// tracedHost records the handlers that run inside the dispatcher. C records those that have threads
+// of their own.
 type tracedHost struct {
 	Host
 	t *tracer
 }
 
 // HeaderHandler is Host's, recorded.
-func (h *tracedHost) HeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, msgLen uint64, src int32, onePacket transport.Addr, r *HeaderResult) {
-	h.t.add(layout.TraceBegin|layout.TraceHandler, "header handler", int(src), msgLen, uint64(handler), 0)
+func (h *tracedHost) HeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, msgLen uint64,
+	src int32, onePacket transport.Addr, r *HeaderResult) {
+	h.t.add(layout.TraceBegin|layout.TraceHandler, "header handler", int(src), msgLen,
+		uint64(handler), 0)
 	h.Host.HeaderHandler(handler, uhdr, uhdrLen, msgLen, src, onePacket, r)
 	h.t.add(layout.TraceEnd|layout.TraceHandler, "", int(src), 0, 0, r.CtlFlags)
 }

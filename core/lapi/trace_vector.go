@@ -24,7 +24,8 @@ type tracedVectored struct {
 func (l *tracedVectored) GatherMax(ep transport.Endpoint) int { return l.node.GatherMax(ep) }
 
 // SendGathered is the link's, recorded if the link took the message.
-func (l *tracedVectored) SendGathered(ep transport.Endpoint, id transport.MsgID, hdr []byte, n uint64, from transport.Gatherer) error {
+func (l *tracedVectored) SendGathered(ep transport.Endpoint, id transport.MsgID, hdr []byte,
+	n uint64, from transport.Gatherer) error {
 	key, began := messageKey(id, hdr), trace.Now()
 	err := l.node.SendGathered(ep, id, hdr, n, from)
 	if err == nil {
@@ -100,9 +101,11 @@ func noticeKey(id transport.MsgID, notice transport.Notice) uint64 {
 }
 
 // VectorHeaderHandler is Host's, recorded.
-func (h *tracedHost) VectorHeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, lengths transport.Addr, src int32,
+func (h *tracedHost) VectorHeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32,
+	lengths transport.Addr, src int32,
 	onePacket transport.Addr, r *HeaderResult) {
-	h.t.add(layout.TraceBegin|layout.TraceHandler, "header handler", int(src), 0, uint64(handler), 0)
+	h.t.add(layout.TraceBegin|layout.TraceHandler, "header handler", int(src), 0, uint64(handler),
+		0)
 	h.Host.VectorHeaderHandler(handler, uhdr, uhdrLen, lengths, src, onePacket, r)
 	h.t.add(layout.TraceEnd|layout.TraceHandler, "", int(src), 0, 0, r.CtlFlags)
 }

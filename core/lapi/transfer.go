@@ -29,33 +29,38 @@ const (
 	XferMc
 )
 
-// Flags of LAPI_Xfer; singlecopy has those about bulk transfer. All others are hints that change nothing here, or are for types
-// that have their own calls.
+// Flags of LAPI_Xfer; singlecopy has those about bulk transfer. All others are hints that change
+// nothing here, or are for types that have their own calls.
 const (
-	UseTgtVecType = 0x2  // USE_TGT_VEC_TYPE: the target's vector is a lapi_vec_t
-	notStripe     = 0x80 // LAPI_NOT_STRIPE: the data keeps to one of several addresses (guide, Chapter 14), also that of a get
+	UseTgtVecType = 0x2 // USE_TGT_VEC_TYPE: the target's vector is a lapi_vec_t
+	// LAPI_NOT_STRIPE: the data keeps to one of several addresses (guide, Chapter 14), also that of
+	// a get
+	notStripe = 0x80
 )
 
-// Transfer is what any operation is asked to do: the members of all of LAPI_Xfer's structures. It is cshim_transfer of
-// cshim/golapi.h. Addresses are 0 where an operation has none.
+// Transfer is what any operation is asked to do: the members of all of LAPI_Xfer's structures. It
+// is cshim_transfer of cshim/golapi.h. Addresses are 0 where an operation has none.
 type Transfer struct {
 	HdrHdl, Uhdr transport.Addr
-	// TgtAddr and OrgAddr are data, or vectors. TgtAddr is the DGSP's handle of LAPI_DGSP_XFER, tgt_var of a
-	// read-modify-write; OrgAddr is udata of an active message, in_val of a read-modify-write.
+	// TgtAddr and OrgAddr are data, or vectors. TgtAddr is the DGSP's handle of LAPI_DGSP_XFER,
+	// tgt_var of a read-modify-write; OrgAddr is udata of an active message, in_val of a
+	// read-modify-write.
 	TgtAddr, OrgAddr transport.Addr
 	PrevVal          transport.Addr
 	N                uint64
-	Skip             uint64 // of LAPI_AMX_XFER: bytes of the DGSP's stream before the first that is sent
-	TgtCntr          transport.Addr
-	OrgCntr          transport.Addr
-	CmplCntr         transport.Addr
-	Handler, Info    transport.Addr // send completion handler and its parameter; of a get completion handler
-	Flags            uint32
-	Tgt              uint32 // of LAPI_MC_XFER the group
-	UhdrLen          uint32
-	Op               uint32 // RMW_ops_t
-	Size             uint32 // of a read-modify-write's words, bits
-	_                uint32
+	// of LAPI_AMX_XFER: bytes of the DGSP's stream before the first that is sent
+	Skip     uint64
+	TgtCntr  transport.Addr
+	OrgCntr  transport.Addr
+	CmplCntr transport.Addr
+	// send completion handler and its parameter; of a get completion handler
+	Handler, Info transport.Addr
+	Flags         uint32
+	Tgt           uint32 // of LAPI_MC_XFER the group
+	UhdrLen       uint32
+	Op            uint32 // RMW_ops_t
+	Size          uint32 // of a read-modify-write's words, bits
+	_             uint32
 }
 
 // done is what follows when x's data may be overwritten, or is there.
@@ -133,8 +138,10 @@ func checkMove(x *Transfer) codes.Code {
 	return codes.Success
 }
 
-// loadPair reads the vectors of a put or get into m, and returns for how many bytes that is. If they cannot be used, m is gone.
-func (c *Context) loadPair(m *send.Message, org, tgt *vector.Vector, x *Transfer) (n uint64, code codes.Code) {
+// loadPair reads the vectors of a put or get into m, and returns for how many bytes that is. If
+// they cannot be used, m is gone.
+func (c *Context) loadPair(m *send.Message, org, tgt *vector.Vector, x *Transfer) (n uint64,
+	code codes.Code) {
 	loader := vector.Loader{Check: c.attributes.errorCheck}
 	if err := loader.Pair(org, tgt, x.OrgAddr, x.TgtAddr, x.Flags&UseTgtVecType == 0); err != nil {
 		c.out.Drop(m)
@@ -151,10 +158,11 @@ func (c *Context) badVector(err *vector.Error) codes.Code {
 	return err.Code
 }
 
-// singleCopied ends a put or get of n bytes that was copied straight between the tasks' memory, or could not be: err says. A
-// message without data tells the target what it received, or was read, and carries its counters. False: the link cannot, use
-// messages.
-func (c *Context) singleCopied(p *peer.Peer, x *Transfer, kind codes.ErrType, n uint64, err error) bool {
+// singleCopied ends a put or get of n bytes that was copied straight between the tasks' memory, or
+// could not be: err says. A message without data tells the target what it received, or was read,
+// and carries its counters. False: the link cannot, use messages.
+func (c *Context) singleCopied(p *peer.Peer, x *Transfer, kind codes.ErrType, n uint64,
+	err error) bool {
 	if fault, ok := err.(*transport.FaultError); ok {
 		c.faults.SingleCopy(p, fault, kind)
 		if kind == codes.PutErr {
@@ -197,8 +205,8 @@ func (c *Context) sent(m *send.Message) {
 	c.due.Sent(m.Done, p, code)
 }
 
-// sendFailed tells why a message of ours fails: its address was bad, or what a get of the peer asked for; its peer is gone, or
-// the link closes.
+// sendFailed tells why a message of ours fails: its address was bad, or what a get of the peer
+// asked for; its peer is gone, or the link closes.
 func (c *Context) sendFailed(m *send.Message, err error) {
 	p := m.Peer()
 	switch e := err.(type) {
@@ -213,7 +221,9 @@ func (c *Context) sendFailed(m *send.Message, err error) {
 		c.faults.Raise(e.Code, m.Kind(), p.ID, e.Text)
 	default:
 		if err == transport.ErrUnreachable && m.User && c.term == nil {
-			c.fail(p, codes.ErrNoConnectivity, "it has ended its LAPI context; a LAPI_Gfence before LAPI_Term keeps tasks together")
+			c.fail(p, codes.ErrNoConnectivity,
+				"it has ended its LAPI context; a LAPI_Gfence before LAPI_Term keeps tasks "+
+					"together")
 		}
 	}
 }

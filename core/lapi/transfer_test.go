@@ -23,7 +23,8 @@ func pattern(n int, seed uint64) []byte {
 	return b
 }
 
-// overPaths runs f for two tasks over each path, with and without direct copies, and for one task to itself.
+// overPaths runs f for two tasks over each path, with and without direct copies, and for one task
+// to itself.
 func overPaths(t *testing.T, f func(t *testing.T, j *testJob, tgt uint32)) {
 	for name, env := range paths {
 		t.Run(name, func(t *testing.T) { f(t, newJob(t, 2, env), 1) })
@@ -66,7 +67,8 @@ func TestPut(t *testing.T) {
 	})
 }
 
-// TestCompletionWaitsForTarget: however often the origin dispatches, target and completion counter stay until the target does.
+// TestCompletionWaitsForTarget: however often the origin dispatches, target and completion counter
+// stay until the target does.
 func TestCompletionWaitsForTarget(t *testing.T) {
 	for name, env := range paths {
 		t.Run(name, func(t *testing.T) {
@@ -107,7 +109,8 @@ func TestGet(t *testing.T) {
 	})
 }
 
-// TestAmsend covers every combination of user header and data sizes, with the handler refusing the message now and then.
+// TestAmsend covers every combination of user header and data sizes, with the handler refusing the
+// message now and then.
 func TestAmsend(t *testing.T) {
 	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
 		const handler, completed = 0x1000, 0x2000
@@ -178,7 +181,8 @@ func TestRmw(t *testing.T) {
 	})
 }
 
-// TestFenceCovers puts many messages under way and checks that after a fence all data is there, though no counter is used.
+// TestFenceCovers puts many messages under way and checks that after a fence all data is there,
+// though no counter is used.
 func TestFenceCovers(t *testing.T) {
 	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
 		r := rand.New(rand.NewPCG(1, 2))
@@ -249,7 +253,8 @@ func TestCollectives(t *testing.T) {
 	}
 }
 
-// TestSmallBuffersAreFree: data up to BUF_CP_SIZE may be overwritten on return, however much is under way.
+// TestSmallBuffersAreFree: data up to BUF_CP_SIZE may be overwritten on return, however much is
+// under way.
 func TestSmallBuffersAreFree(t *testing.T) {
 	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
 		const messages = 5000

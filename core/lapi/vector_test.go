@@ -77,7 +77,8 @@ func putWords(b []byte, values []uint64) {
 	}
 }
 
-// spread lays blocks of the given lengths out in one buffer, with gaps of one byte to gap bytes, in a shuffled order.
+// spread lays blocks of the given lengths out in one buffer, with gaps of one byte to gap bytes, in
+// a shuffled order.
 func spread(kind uint32, lens []uint64, gap int, r *rand.Rand) (*userVector, []byte) {
 	room := uint64(1)
 	for _, n := range lens {
@@ -106,8 +107,8 @@ func (v *userVector) stream() (out []byte) {
 	return out
 }
 
-// shapes are lists of block lengths around what matters: nothing, empty blocks, one, few large, many small, more than a call of the
-// kernel's takes, more than a fragment's entries.
+// shapes are lists of block lengths around what matters: nothing, empty blocks, one, few large,
+// many small, more than a call of the kernel's takes, more than a fragment's entries.
 func shapes(r *rand.Rand) (all [][]uint64) {
 	all = append(all, nil, []uint64{0, 0}, []uint64{1}, []uint64{0, 5, 0}, []uint64{70000, 1, 30000}, []uint64{128}, []uint64{200000})
 	for _, s := range []struct{ count, most int }{{3, 40}, {64, 1024}, {500, 9}, {3000, 30}, {1500, 600}, {9000, 2}, {20, 30000}} {
@@ -142,7 +143,8 @@ func TestPutvList(t *testing.T) {
 	})
 }
 
-// checkGaps fails if anything but the blocks of v was written; the buffer was zero before, and blocks hold whatever.
+// checkGaps fails if anything but the blocks of v was written; the buffer was zero before, and
+// blocks hold whatever.
 func checkGaps(t *testing.T, v *userVector, buffer []byte) {
 	t.Helper()
 	base := uint64(at(&buffer[0]))
@@ -181,7 +183,8 @@ func TestGetvList(t *testing.T) {
 	})
 }
 
-// strided describes count blocks in a new buffer, which is filled from seed (0: zero), and returns what the blocks hold.
+// strided describes count blocks in a new buffer, which is filled from seed (0: zero), and returns
+// what the blocks hold.
 func strided(count, block, stride int, seed uint64) (v *userVector, buffer []byte, blocks func() []byte) {
 	buffer = make([]byte, count*stride+1)
 	if seed != 0 {
@@ -226,8 +229,8 @@ func TestStrided(t *testing.T) {
 	})
 }
 
-// TestAmsendvList covers user headers of every kind with every shape, over messages, direct copies and their refusals, with the header
-// handler putting the message off now and then.
+// TestAmsendvList covers user headers of every kind with every shape, over messages, direct copies
+// and their refusals, with the header handler putting the message off now and then.
 func TestAmsendvList(t *testing.T) {
 	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
 		r := rand.New(rand.NewPCG(7, 8))
@@ -338,8 +341,8 @@ func TestStridedAmsendv(t *testing.T) {
 	})
 }
 
-// TestSmallVectorsAreFree: up to BUF_CP_SIZE bytes may be overwritten on return, however much is under way. Vectors of two pieces and of
-// one, which no fragment needs to gather.
+// TestSmallVectorsAreFree: up to BUF_CP_SIZE bytes may be overwritten on return, however much is
+// under way. Vectors of two pieces and of one, which no fragment needs to gather.
 func TestSmallVectorsAreFree(t *testing.T) {
 	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
 		for _, pieces := range []uint64{2, 1} {

@@ -8,8 +8,9 @@ import (
 	"lapi/core/lapi/wire"
 )
 
-// TestBadAddressWaits: messages that wait for room in their link are copied if they are small. One whose data cannot be read fails then as if it
-// had gone at once: nothing arrives, no counter changes, and who named the address hears of it.
+// TestBadAddressWaits: messages that wait for room in their link are copied if they are small. One
+// whose data cannot be read fails then as if it had gone at once: nothing arrives, no counter
+// changes, and who named the address hears of it.
 func TestBadAddressWaits(t *testing.T) {
 	for _, path := range []string{"shm", "udp"} {
 		t.Run(path, func(t *testing.T) {

@@ -9,7 +9,8 @@ import (
 	"lapi/transport"
 )
 
-// transfers are one of each type with a send completion handler, of n bytes from src to dst of tgt, Done.Info its place.
+// transfers are one of each type with a send completion handler, of n bytes from src to dst of tgt,
+// Done.Info its place.
 func transfers(tgt uint32, n uint64, src, dst transport.Addr, org, target *userVector, handler transport.Addr) []Transfer {
 	all := []Transfer{
 		{Tgt: tgt, N: n, OrgAddr: src, TgtAddr: dst, Op: XferPut},
@@ -56,7 +57,8 @@ func TestSendHandlers(t *testing.T) {
 	})
 }
 
-// TestSendHandlersOfALostTask: the task is gone while transfers to it wait, fly or are to be fetched: the handlers run once too, with why.
+// TestSendHandlersOfALostTask: the task is gone while transfers to it wait, fly or are to be
+// fetched: the handlers run once too, with why.
 func TestSendHandlersOfALostTask(t *testing.T) {
 	for name, env := range paths {
 		t.Run(name, func(t *testing.T) {

@@ -1,5 +1,6 @@
-// Package progress is what an owner of links does for the threads in C that wait for it: it tells them that something is new,
-// ends their sleep, and says when the owner must run next. It knows no API.
+// Package progress is what an owner of links does for the threads in C that wait for it: it tells
+// them that something is new, ends their sleep, and says when the owner must run next. It knows no
+// API.
 //
 //	block_unsafe.go  Block: the words that threads sleep on, descriptors
 //	links.go         Links: what is asked of all links of an owner
@@ -62,8 +63,8 @@ func (b *Block) Close() {
 // Changed notes that something changed that a thread may wait for.
 func (b *Block) Changed() { b.changed = true }
 
-// Publish tells threads if something changed. cshim_notify, which every entry point calls before it lets go of the lock, sees
-// the number change and wakes those whose wait is over.
+// Publish tells threads if something changed. cshim_notify, which every entry point calls before it
+// lets go of the lock, sees the number change and wakes those whose wait is over.
 func (b *Block) Publish() {
 	if b.changed {
 		b.changed = false
@@ -81,7 +82,8 @@ func (b *Block) Completion() {
 func (b *Block) Kick() {
 	if atomic.LoadUint32(&b.words.Poller) != 0 {
 		one := [8]byte{1}
-		unix.RawSyscall(unix.SYS_WRITE, uintptr(b.words.Descriptors[0]), uintptr(unsafe.Pointer(&one[0])), 8)
+		unix.RawSyscall(unix.SYS_WRITE, uintptr(b.words.Descriptors[0]),
+			uintptr(unsafe.Pointer(&one[0])), 8)
 	}
 }
 
@@ -94,7 +96,8 @@ func (b *Block) Disarm() { b.armed = false }
 // Armed says whether a thread sleeps.
 func (b *Block) Armed() bool { return b.armed }
 
-// Sooner kicks the sleeper if the owner must run at next, 0 for never, before it wakes by itself. One kick will do.
+// Sooner kicks the sleeper if the owner must run at next, 0 for never, before it wakes by itself.
+// One kick will do.
 func (b *Block) Sooner(next int64) {
 	if next != 0 && (b.armedUntil == 0 || next < b.armedUntil) {
 		b.armed = false

@@ -44,7 +44,8 @@ func TestEarlier(t *testing.T) {
 	}
 }
 
-// TestBlock: a change is published once, and the sleeper is kicked once, only for what is due before it wakes.
+// TestBlock: a change is published once, and the sleeper is kicked once, only for what is due
+// before it wakes.
 func TestBlock(t *testing.T) {
 	words, due := new(layout.Progress), new(uint32)
 	b := NewBlock(words, due)

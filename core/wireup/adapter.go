@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// chooseAdapter finds the addresses of the interface that Config.Adapter names. It is looked for even where no task is reached
-// by UDP: a name that is wrong shall not go unnoticed.
+// chooseAdapter finds the addresses of the interface that Config.Adapter names. It is looked for
+// even where no task is reached by UDP: a name that is wrong shall not go unnoticed.
 func (n *Net) chooseAdapter() error {
 	if n.cfg.Adapter == "" {
 		return nil
@@ -37,7 +37,8 @@ func adapterAddresses(name string) (addrs []netip.Addr, err error) {
 	}
 	for _, x := range all {
 		p, err := netip.ParsePrefix(x.String())
-		if err != nil || p.Addr().Unmap().Is6() && p.Addr().IsLinkLocalUnicast() { // good only with the zone, which no address list has
+		// good only with the zone, which no address list has
+		if err != nil || p.Addr().Unmap().Is6() && p.Addr().IsLinkLocalUnicast() {
 			continue
 		}
 		addrs = append(addrs, p.Addr().Unmap())
@@ -54,8 +55,9 @@ func (n *Net) onOwnAdapter(a netip.Addr) bool {
 	return n.adapter == nil || slices.Contains(n.adapter, a.Unmap())
 }
 
-// localAddress is where this task listens, if it may choose: the adapter's address, of several one that MP_LAPI_INET_ADDR names
-// too, or without adapter the first of MP_LAPI_INET_ADDR. Not valid: there is neither.
+// localAddress is where this task listens, if it may choose: the adapter's address, of several one
+// that MP_LAPI_INET_ADDR names too, or without adapter the first of MP_LAPI_INET_ADDR. Not valid:
+// there is neither.
 func (n *Net) localAddress() netip.AddrPort {
 	for _, a := range n.job.Adapters {
 		if n.onOwnAdapter(a.Addr) {
@@ -68,8 +70,8 @@ func (n *Net) localAddress() netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// onAdapter holds what the user's handler or list says of this task against the adapter: an address that is left open becomes
-// the adapter's, any other one must be the adapter's.
+// onAdapter holds what the user's handler or list says of this task against the adapter: an address
+// that is left open becomes the adapter's, any other one must be the adapter's.
 func (n *Net) onAdapter(own netip.AddrPort) (netip.AddrPort, error) {
 	switch {
 	case n.adapter == nil || slices.Contains(n.adapter, own.Addr().Unmap()):
@@ -81,5 +83,7 @@ func (n *Net) onAdapter(own netip.AddrPort) (netip.AddrPort, error) {
 			}
 		}
 	}
-	return own, fmt.Errorf("the UDP address list has this task at %v, which is not an address of adapter_name %q", own.Addr(), n.cfg.Adapter)
+	return own,
+		fmt.Errorf("the UDP address list has this task at %v, which is not an address of "+
+			"adapter_name %q", own.Addr(), n.cfg.Adapter)
 }

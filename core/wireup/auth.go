@@ -10,13 +10,17 @@ import (
 )
 
 // levelOf is what LAPI_AUTH means for the UDP link.
-var levelOf = [...]wire.Level{job.AuthCookie: wire.LevelCookie, job.AuthMAC: wire.LevelMAC, job.AuthNone: wire.LevelNone}
+var levelOf = [...]wire.Level{job.AuthCookie: wire.LevelCookie, job.AuthMAC: wire.LevelMAC,
+	job.AuthNone: wire.LevelNone}
 
-// jobKey finds the job key, if LAPI_AUTH wants one, and says so once a job if packets prove nothing.
+// jobKey finds the job key, if LAPI_AUTH wants one, and says so once a job if packets prove
+// nothing.
 func (n *Net) jobKey() (key []byte, err error) {
 	if n.job.Auth == job.AuthNone {
 		if n.me == 0 {
-			n.say(0, "LAPI_AUTH=none: packets prove nothing, anyone who can reach the tasks' addresses can write into their memory; for isolated networks only")
+			n.say(0,
+				"LAPI_AUTH=none: packets prove nothing, anyone who can reach the tasks' "+
+					"addresses can write into their memory; for isolated networks only")
 		}
 		return nil, nil
 	}
@@ -29,20 +33,25 @@ func (n *Net) jobKey() (key []byte, err error) {
 		return nil, err
 	}
 	if !authenticated && n.me == 0 {
-		n.say(0, "this job is unauthenticated: anyone who can send from its tasks' addresses can disturb it; set LAPI_JOB_KEY_FILE or use lapirun")
+		n.say(0,
+			"this job is unauthenticated: anyone who can send from its tasks' addresses can "+
+				"disturb it; set LAPI_JOB_KEY_FILE or use lapirun")
 	}
 	return key, nil
 }
 
-// disagreement tells the user of a task that wants to talk to this one and has another LAPI_AUTH, or another job key. What is
-// sent to it waits, and ends as to any task that does not answer.
+// disagreement tells the user of a task that wants to talk to this one and has another LAPI_AUTH,
+// or another job key. What is sent to it waits, and ends as to any task that does not answer.
 func (n *Net) disagreement(ep transport.Endpoint, theirs wire.Level) {
 	ours := levelOf[n.job.Auth]
-	text := "another job key than this task, or none. Give all tasks a LAPI_JOB_KEY_FILE with the same contents"
+	text := "another job key than this task, or none. Give all tasks a LAPI_JOB_KEY_FILE with " +
+		"the same contents"
 	if theirs != ours {
-		text = fmt.Sprintf("LAPI_AUTH=%v, this task %v. Set LAPI_AUTH to the same value for all tasks", theirs, ours)
+		text = fmt.Sprintf("LAPI_AUTH=%v, this task %v. Set LAPI_AUTH to the same value for all "+
+			"tasks", theirs, ours)
 	}
-	n.cfg.Message(0, fmt.Sprintf("task %d: task %d has %s. They cannot talk to each other", n.me, ep, text))
+	n.cfg.Message(0, fmt.Sprintf("task %d: task %d has %s. They cannot talk to each other", n.me,
+		ep, text))
 }
 
 // EnvCode is the code of LAPI for err, if err is about the environment.

@@ -8,8 +8,9 @@ import (
 	"lapi/transport"
 )
 
-// Card is what a task tells the others: the addresses of its links, empty for a link that it has not. On the wire there are a
-// version (8), and for UDP and shared memory each a length (16) and an address.
+// Card is what a task tells the others: the addresses of its links, empty for a link that it has
+// not. On the wire there are a version (8), and for UDP and shared memory each a length (16) and an
+// address.
 type Card struct{ UDP, Shm []byte }
 
 // Card is this task's, with the files that go along; withShared: with its shared memory.

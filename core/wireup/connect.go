@@ -31,8 +31,8 @@ func (n *Net) meet() error {
 	return nil
 }
 
-// CloseFiles closes the descriptors of parts that no link took over: those of this task's own part, and of tasks not reached
-// by shared memory.
+// CloseFiles closes the descriptors of parts that no link took over: those of this task's own part,
+// and of tasks not reached by shared memory.
 func CloseFiles(parts ...job.Part) {
 	for _, p := range parts {
 		for _, fd := range p.Files {
@@ -57,7 +57,8 @@ func (n *Net) connect(task int, c *Card, parts []job.Part) error {
 	if onNode && c.Shm != nil {
 		files := parts[task].Files
 		parts[task].Files = nil // the link takes them over
-		return n.use(task, Peer{Link: n.Shm, Shared: true}, transport.Address{Bytes: c.Shm, Files: files})
+		return n.use(task, Peer{Link: n.Shm, Shared: true}, transport.Address{Bytes: c.Shm,
+			Files: files})
 	}
 	if onNode {
 		n.happened(LevelFailure, SharedMemoryAbsent, "(task %d has none)", task)

@@ -1,5 +1,6 @@
-// Package wireup brings the tasks of a job together: it decides which link reaches which task, opens the links, exchanges
-// what peers must know of each other (a card for each task), and connects. It serves any API whose owner drives links.
+// Package wireup brings the tasks of a job together: it decides which link reaches which task,
+// opens the links, exchanges what peers must know of each other (a card for each task), and
+// connects. It serves any API whose owner drives links.
 //
 //	wireup.go   Config, Open: the steps in their order; Net, what they leave
 //	node.go     which tasks share memory; sizes that were measured for this machine
@@ -9,5 +10,6 @@
 //	auth.go     the job key; tasks that disagree about it
 //	card.go     what a task tells the others
 //
-// Open may block and needs no lock: nobody else knows the Net yet. Later its owner's lock covers it.
+// Open may block and needs no lock: nobody else knows the Net yet. Later its owner's lock covers
+// it.
 package wireup

@@ -9,7 +9,8 @@ import (
 	"lapi/transport/shm"
 )
 
-// chooseNode decides who is reached by shared memory: the tasks of this node, at most shm.MaxTasks of them.
+// chooseNode decides who is reached by shared memory: the tasks of this node, at most shm.MaxTasks
+// of them.
 func (n *Net) chooseNode() error {
 	n.remote = n.job.NumTasks - 1
 	if n.job.Shm == job.ShmNo {
@@ -18,7 +19,9 @@ func (n *Net) chooseNode() error {
 	node := append(slices.Clone(n.job.CommonTasks), n.me)
 	slices.Sort(node)
 	if n.job.Shm == job.ShmOnly && (len(node) < n.job.NumTasks || len(node) > shm.MaxTasks) {
-		return n.fail(NoSharedMemory, "LAPI_USE_SHM=only, but %d of %d tasks are on this node (at most %d can share memory); see MP_COMMON_TASKS",
+		return n.fail(NoSharedMemory,
+			"LAPI_USE_SHM=only, but %d of %d tasks are on this node (at most %d can share "+
+				"memory); see MP_COMMON_TASKS",
 			len(node), n.job.NumTasks, shm.MaxTasks)
 	}
 	if len(node) > shm.MaxTasks {
@@ -34,7 +37,8 @@ func (n *Net) chooseNode() error {
 	return nil
 }
 
-// chooseSizes reads what `lapirun --calibrate` has left for this machine. What is wrong with it is no reason to fail.
+// chooseSizes reads what `lapirun --calibrate` has left for this machine. What is wrong with it is
+// no reason to fail.
 func (n *Net) chooseSizes() error {
 	n.Sizes = calibration.BuiltIn()
 	path := calibration.Path(n.cfg.Getenv)
@@ -48,26 +52,31 @@ func (n *Net) chooseSizes() error {
 		n.Sizes = sizes
 		n.say(LevelInform, "the sizes of %s are in force", path)
 	case !calibration.NotThere(err) || named != "":
-		n.say(LevelFailure, "the calibration file %s is not used: %v. Run \"lapirun --calibrate\", or set %s=%s",
+		n.say(LevelFailure,
+			"the calibration file %s is not used: %v. Run \"lapirun --calibrate\", or set %s=%s",
 			path, err, calibration.Variable, calibration.Off)
 	}
 	return nil
 }
 
-// openShared makes this task's segment. Without it the tasks are reached by UDP, where that is allowed.
+// openShared makes this task's segment. Without it the tasks are reached by UDP, where that is
+// allowed.
 func (n *Net) openShared() error {
 	if n.OnNode == nil {
 		return nil
 	}
 	crowded := n.Crowded()
-	l, err := shm.New(shm.Config{Task: n.me, NumTasks: n.job.NumTasks, Tasks: n.OnNode, Clock: n.cfg.Clock, PeerFailed: n.cfg.PeerFailed,
-		Barrier: n.cfg.Barrier && n.remote == 0, Crowded: crowded, Sizes: n.Sizes, Area: calibration.Area(len(n.OnNode), crowded)})
+	l, err := shm.New(shm.Config{Task: n.me, NumTasks: n.job.NumTasks, Tasks: n.OnNode,
+		Clock: n.cfg.Clock, PeerFailed: n.cfg.PeerFailed,
+		Barrier: n.cfg.Barrier && n.remote == 0, Crowded: crowded, Sizes: n.Sizes,
+		Area: calibration.Area(len(n.OnNode), crowded)})
 	if err == nil {
 		n.Shm = l
 		return nil
 	}
 	n.happened(LevelFailure, SharedMemoryFailed, "(%v)", err)
-	n.happened(LevelFailure, SharedMemoryUnused, "Tasks are reached by UDP if LAPI_USE_SHM allows it.")
+	n.happened(LevelFailure, SharedMemoryUnused,
+		"Tasks are reached by UDP if LAPI_USE_SHM allows it.")
 	n.OnNode, n.remote = nil, n.job.NumTasks-1
 	if n.job.Shm == job.ShmOnly {
 		return &Failure{Reason: NoSharedMemory}
@@ -86,11 +95,12 @@ func (n *Net) Crowded() bool {
 
 // Patience is how many turns a waiting thread spins, and then yields, before it sleeps.
 //
-// While every task of the node has a processor of its own a thread spins about as long as a wake-up costs. Then it yields,
-// which leaves the processor to anyone who wants it, about as long as a peer takes to copy some MiB: a sleep and a wake-up
-// would only lengthen that (1 MiB there and back: from 200 to 130 us). Else it does not spin at all: another task needs the
-// processor, and gets it after each empty turn. Measured with 4 and 8 tasks on 2 processors: a Gfence takes half as long as
-// with 20 turns before the first yield, over shared memory and UDP.
+// While every task of the node has a processor of its own a thread spins about as long as a wake-up
+// costs. Then it yields, which leaves the processor to anyone who wants it, about as long as a peer
+// takes to copy some MiB: a sleep and a wake-up would only lengthen that (1 MiB there and back:
+// from 200 to 130 us). Else it does not spin at all: another task needs the processor, and gets it
+// after each empty turn. Measured with 4 and 8 tasks on 2 processors: a Gfence takes half as long
+// as with 20 turns before the first yield, over shared memory and UDP.
 func (n *Net) Patience() (spin, yield int) {
 	if n.Crowded() {
 		return 0, 100

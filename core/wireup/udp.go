@@ -8,8 +8,8 @@ import (
 	"lapi/transport/udp"
 )
 
-// openUDP binds this task's sockets: one to each address in MP_LAPI_INET_ADDR, or to its adapter's, or one to its own entry of
-// the user's list.
+// openUDP binds this task's sockets: one to each address in MP_LAPI_INET_ADDR, or to its adapter's,
+// or one to its own entry of the user's list.
 func (n *Net) openUDP() error {
 	key, err := n.jobKey()
 	if err != nil {
@@ -22,18 +22,26 @@ func (n *Net) openUDP() error {
 		}
 		locals = []udp.Local{{Addr: n.Listed[n.me]}}
 	} else if len(locals) == 0 {
-		return n.fail(NoAddresses, "MP_LAPI_INET_ADDR is not set; it names the addresses of this task, as in @1:127.0.0.1,lo")
+		return n.fail(NoAddresses,
+			"MP_LAPI_INET_ADDR is not set; it names the addresses of this task, as in "+
+				"@1:127.0.0.1,lo")
 	}
 	cfg := udp.Config{
-		Task: n.me, NumTasks: n.job.NumTasks, Key: key, Level: levelOf[n.job.Auth], Disagreement: n.disagreement, Partition: n.job.Partition,
-		Instance: n.cfg.Instance, PacketSize: n.job.UDPPacketSize, Plain: n.job.UDPPlain, AckThreshold: n.job.AckThreshold,
-		PollingInterval: n.job.PollingInterval, RetransmitInterval: n.job.RetransmitInterval, RexmitBufCount: n.job.RexmitBufCount,
-		RexmitBufSize: n.job.RexmitBufSize, CopyMax: n.cfg.CopyMax, Timeout: n.cfg.Timeout, NoTimeout: n.job.NoTimeout,
-		PeerFailed: n.cfg.PeerFailed, PathChanged: n.pathChanged, SendMaxChanged: n.cfg.SendMaxChanged, Clock: n.cfg.Clock,
+		Task: n.me, NumTasks: n.job.NumTasks, Key: key, Level: levelOf[n.job.Auth],
+		Disagreement: n.disagreement, Partition: n.job.Partition,
+		Instance: n.cfg.Instance, PacketSize: n.job.UDPPacketSize, Plain: n.job.UDPPlain,
+		AckThreshold:    n.job.AckThreshold,
+		PollingInterval: n.job.PollingInterval, RetransmitInterval: n.job.RetransmitInterval,
+		RexmitBufCount: n.job.RexmitBufCount,
+		RexmitBufSize:  n.job.RexmitBufSize, CopyMax: n.cfg.CopyMax, Timeout: n.cfg.Timeout,
+		NoTimeout:  n.job.NoTimeout,
+		PeerFailed: n.cfg.PeerFailed, PathChanged: n.pathChanged,
+		SendMaxChanged: n.cfg.SendMaxChanged, Clock: n.cfg.Clock,
 	}
 	if loss := n.job.UDPLoss; loss.Percent > 0 {
 		cfg.Drop = udp.Losing(loss.Percent, loss.Seed, n.me)
-		n.say(0, "LAPI_UDP_LOSS is set: %v %% of this task's datagrams are lost on purpose", loss.Percent)
+		n.say(0, "LAPI_UDP_LOSS is set: %v %% of this task's datagrams are lost on purpose",
+			loss.Percent)
 	}
 	l, err := n.openPaths(cfg, locals)
 	if err != nil {
@@ -46,8 +54,9 @@ func (n *Net) openUDP() error {
 	return nil
 }
 
-// openPaths opens the link with all of locals. Tasks' addresses pair by their number, so if one cannot be used, only those
-// before it are: then there is less, or no, failover. The error is about the first address.
+// openPaths opens the link with all of locals. Tasks' addresses pair by their number, so if one
+// cannot be used, only those before it are: then there is less, or no, failover. The error is about
+// the first address.
 func (n *Net) openPaths(cfg udp.Config, locals []udp.Local) (l UDPLink, err error) {
 	open := n.cfg.OpenUDP
 	if open == nil {
@@ -62,13 +71,15 @@ func (n *Net) openPaths(cfg udp.Config, locals []udp.Local) (l UDPLink, err erro
 		why = err
 	}
 	if err == nil && why != nil {
-		n.happened(LevelFailure, FewerPaths, "(%v; %d of %d addresses are used)", why, len(cfg.Locals), len(locals))
+		n.happened(LevelFailure, FewerPaths, "(%v; %d of %d addresses are used)", why,
+			len(cfg.Locals), len(locals))
 	}
 	return l, err
 }
 
-// locals are this task's addresses under a launcher: those in MP_LAPI_INET_ADDR that are its adapter's, if one was asked for.
-// Of several each is bound to its interface, so that two in one subnet are two paths.
+// locals are this task's addresses under a launcher: those in MP_LAPI_INET_ADDR that are its
+// adapter's, if one was asked for. Of several each is bound to its interface, so that two in one
+// subnet are two paths.
 func (n *Net) locals() (all []udp.Local) {
 	for _, a := range n.job.Adapters {
 		if n.onOwnAdapter(a.Addr) {
@@ -88,12 +99,17 @@ func (n *Net) locals() (all []udp.Local) {
 func (n *Net) listed(local netip.AddrPort) error {
 	if n.cfg.Addresses == nil {
 		if n.job.InetSet {
-			return n.fail(NoHandler, "started by hand, over UDP: lapi_info_t.add_info must give a udp_hndlr or an add_udp_addrs list; or use lapirun")
+			return n.fail(NoHandler,
+				"started by hand, over UDP: lapi_info_t.add_info must give a udp_hndlr or an "+
+					"add_udp_addrs list; or use lapirun")
 		}
-		return n.fail(NoAddresses, "MP_LAPI_INET_ADDR is not set and add_info gives no UDP addresses; use lapirun, or set up the job as in docs/environment.md")
+		return n.fail(NoAddresses,
+			"MP_LAPI_INET_ADDR is not set and add_info gives no UDP addresses; use lapirun, or "+
+				"set up the job as in docs/environment.md")
 	}
 	remote := n.remote
-	if n.Shm == nil { // then not even this task is reached by shared memory: the list is to have all tasks
+	// then not even this task is reached by shared memory: the list is to have all tasks
+	if n.Shm == nil {
 		remote = n.job.NumTasks
 	}
 	addrs, err := n.cfg.Addresses(local, n.me, n.job.NumTasks, remote)

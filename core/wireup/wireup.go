@@ -57,8 +57,8 @@ func (f *Failure) Error() string {
 	return fmt.Sprintf("wire-up failed, reason %d: %v", f.Reason, f.Err)
 }
 
-// Addresses gives the addresses of all tasks of a job started by hand. local is where this task would listen on its own
-// account, remote the number of tasks not reached by shared memory.
+// Addresses gives the addresses of all tasks of a job started by hand. local is where this task
+// would listen on its own account, remote the number of tasks not reached by shared memory.
 type Addresses func(local netip.AddrPort, task, total, remote int) ([]netip.AddrPort, error)
 
 // Config is what Open needs to know.
@@ -83,8 +83,8 @@ type Config struct {
 	// SendMaxChanged is told how much a packet to a task holds, if that changes.
 	SendMaxChanged func(ep transport.Endpoint, sendMax int)
 
-	// OpenSession, Key and OpenUDP replace job.Open, Config.Key and udp.New, for tests that run a whole job in one process,
-	// or over a simulated network.
+	// OpenSession, Key and OpenUDP replace job.Open, Config.Key and udp.New, for tests that run a
+	// whole job in one process, or over a simulated network.
 	OpenSession func(*job.Config, int) (job.Session, error)
 	Key         func(*job.Config) (key []byte, authenticated bool, err error)
 	OpenUDP     func(udp.Config) (UDPLink, error)
@@ -135,11 +135,12 @@ type Net struct {
 	adapter []netip.Addr // addresses of Config.Adapter; nil: none is asked for
 }
 
-// Open decides how each task is reached, meets the others and connects the links. The error is a *job.EnvError or a *Failure;
-// all that was opened is closed then.
+// Open decides how each task is reached, meets the others and connects the links. The error is a
+// *job.EnvError or a *Failure; all that was opened is closed then.
 func Open(cfg *Config) (*Net, error) {
 	n := &Net{cfg: cfg, job: cfg.Job, me: cfg.Job.Task}
-	for _, step := range []func() error{n.chooseAdapter, n.chooseNode, n.chooseSizes, n.openLinks, n.meet} {
+	for _, step := range []func() error{n.chooseAdapter, n.chooseNode, n.chooseSizes, n.openLinks,
+		n.meet} {
 		if err := step(); err != nil {
 			n.Close()
 			return nil, err
@@ -199,7 +200,8 @@ func (n *Net) openLinks() error {
 }
 
 func (n *Net) say(level int, format string, args ...any) {
-	n.cfg.Message(level, fmt.Sprintf("task %d: %s: ", n.me, n.cfg.Call)+fmt.Sprintf(format, args...))
+	text := fmt.Sprintf(format, args...)
+	n.cfg.Message(level, fmt.Sprintf("task %d: %s: %s", n.me, n.cfg.Call, text))
 }
 
 func (n *Net) happened(level int, e Event, format string, args ...any) {

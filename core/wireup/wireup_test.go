@@ -40,7 +40,8 @@ func (brokenLink) Connect(transport.Endpoint, transport.Address) error {
 	return errors.New("no room for the segment")
 }
 
-// TestSegmentThatCannotBeAttached: a peer's segment that this task cannot have is told, and fails the wire-up.
+// TestSegmentThatCannotBeAttached: a peer's segment that this task cannot have is told, and fails
+// the wire-up.
 func TestSegmentThatCannotBeAttached(t *testing.T) {
 	told := false
 	n := Net{job: &job.Config{}, cfg: &Config{Linked: func(int, Peer) {}, Message: func(int, string) {},

@@ -1,8 +1,15 @@
-// Package codes holds LAPI's return and attention codes: their numbers, C names and English messages. It has no state
-// and is safe for concurrent use.
+// Package codes holds LAPI's return and attention codes: their numbers, C names and English
+// messages. It has no state and is safe for concurrent use.
+//
+//	codes.go    the numbers
+//	errtype.go  lapi_err_t: which kind of operation an error concerns
+//	texts.go    names and messages
+//	errno.go    messages of the operating system's errors
+//	lookup.go   from a number to name and message
 package codes
 
-// Code is a LAPI return code, or an attention code, which numbers a message of the library. The zero value is Success.
+// Code is a LAPI return code, or an attention code, which numbers a message of the library. The
+// zero value is Success.
 type Code int32
 
 // Numbers outside the range of codes are errno values or unknown.
@@ -11,8 +18,8 @@ const (
 	Last  = ErrCodeUnknown // LAPI_ERR_LASTCODE
 )
 
-// The codes by number. A constant is named after its C name, which Name gives, and String gives its meaning.
-// docs/return-codes.md says who returns each.
+// The codes by number. A constant is named after its C name, which Name gives, and String gives its
+// meaning. docs/return-codes.md says who returns each.
 const (
 	Success                 Code = 0   // LAPI_SUCCESS
 	ErrUnknown              Code = 400 // LAPI_ERR_UNKNOWN

@@ -13,7 +13,8 @@ import (
 // headerFile is the public header, which numbers the codes for C.
 const headerFile = "../../../include/lapi.h"
 
-// header returns the LAPI_ERR_, LAPI_ATT_ and LAPI_WARN_ names that lapi.h defines as numbers: today's, and the old ones.
+// header returns the LAPI_ERR_, LAPI_ATT_ and LAPI_WARN_ names that lapi.h defines as numbers:
+// today's, and the old ones.
 func header(t *testing.T) (today, old map[string]int) {
 	text, err := os.ReadFile(headerFile)
 	if err != nil {

@@ -2,8 +2,9 @@ package codes
 
 import "golang.org/x/sys/unix"
 
-// systemTexts are the messages of the operating system's errno values, worded as the C library's strerror words them
-// in English, so that programs read the same from LAPI_Msg_string. Keyed by name: the numbers differ by architecture.
+// systemTexts are the messages of the operating system's errno values, worded as the C library's
+// strerror words them in English, so that programs read the same from LAPI_Msg_string. Keyed by
+// name: the numbers differ by architecture.
 var systemTexts = map[unix.Errno]string{
 	unix.EPERM:           "Operation not permitted",
 	unix.ENOENT:          "No such file or directory",

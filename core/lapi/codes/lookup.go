@@ -2,9 +2,9 @@ package codes
 
 import "golang.org/x/sys/unix"
 
-// String returns the message for a LAPI code or an errno value; known is false, and text empty, for any other number.
-// A text is ASCII on one line and has at most 159 bytes, so that with its NUL it fits LAPI_MAX_ERR_STRING. It is a
-// constant: nothing is allocated.
+// String returns the message for a LAPI code or an errno value; known is false, and text empty, for
+// any other number. A text is ASCII on one line and has at most 159 bytes, so that with its NUL it
+// fits LAPI_MAX_ERR_STRING. It is a constant: nothing is allocated.
 func String(code int) (text string, known bool) {
 	if e, ok := lookup(code); ok {
 		return e.text, true
@@ -13,7 +13,8 @@ func String(code int) (text string, known bool) {
 	return text, known
 }
 
-// Name returns the C name of a LAPI code, such as "LAPI_ERR_TGT", and "" for a number that is no LAPI code.
+// Name returns the C name of a LAPI code, such as "LAPI_ERR_TGT", and "" for a number that is no
+// LAPI code.
 func Name(code Code) string {
 	e, _ := lookup(int(code))
 	return e.name

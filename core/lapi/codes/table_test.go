@@ -163,8 +163,8 @@ func mentions(text string, code int) bool {
 		code != 0 && regexp.MustCompile(`\b`+strconv.Itoa(code)+`\b`).MatchString(text)
 }
 
-// usedCodes returns the codes that core, capi and cshim name, tests and this package apart: C names in lower case, and Go names
-// as "codes.errtgt".
+// usedCodes returns the codes that core, capi and cshim name, tests and this package apart: C names
+// in lower case, and Go names as "codes.errtgt".
 func usedCodes(t *testing.T) map[string]bool {
 	used := map[string]bool{}
 	word := regexp.MustCompile(`\bLAPI_\w+|\bcodes\.\w+`)
@@ -192,7 +192,8 @@ func usedCodes(t *testing.T) map[string]bool {
 	return used
 }
 
-// TestImpossibleCodesAreNotUsed holds the reasons against the sources: what they name can arise, and what has a test is named.
+// TestImpossibleCodesAreNotUsed holds the reasons against the sources: what they name can arise,
+// and what has a test is named.
 func TestImpossibleCodesAreNotUsed(t *testing.T) {
 	named := usedCodes(t)
 	for _, r := range rows(t) {

@@ -6,8 +6,8 @@ type entry struct{ name, text string }
 // success is the entry of Success.
 var success = entry{"LAPI_SUCCESS", "The call succeeded."}
 
-// entries has the entry of every code from First to Last; there are no gaps. A text with its NUL fits
-// LAPI_MAX_ERR_STRING, 160 bytes.
+// entries has the entry of every code from First to Last; there are no gaps. A text with its NUL
+// fits LAPI_MAX_ERR_STRING, 160 bytes.
 var entries = [Last - First + 1]entry{
 	ErrUnknown - First:              {"LAPI_ERR_UNKNOWN", "An internal error of communication occurred."},
 	ErrAllHndlInUse - First:         {"LAPI_ERR_ALL_HNDL_IN_USE", "No LAPI instance is left, or the instance number asked for is in use."},

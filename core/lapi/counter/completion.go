@@ -22,7 +22,8 @@ func (c *Counters) Issued(task int, kind codes.ErrType, cmplCntr transport.Addr)
 	}
 }
 
-// IssuedMany notes operations of that kind, with how many completions more there are to expect; fewer, if that is negative.
+// IssuedMany notes operations of that kind, with how many completions more there are to expect;
+// fewer, if that is negative.
 func (c *Counters) IssuedMany(task int, kind codes.ErrType, completions int) {
 	p := &c.peers[task]
 	p.last = kind
@@ -50,8 +51,8 @@ func (c *Counters) Forget(task int) {
 	}
 }
 
-// owed is what a progress call has completed for one counter of one origin, which is yet to be told: many small messages come
-// in one packet, and one message acknowledges them all.
+// owed is what a progress call has completed for one counter of one origin, which is yet to be
+// told: many small messages come in one packet, and one message acknowledges them all.
 type owed struct {
 	holding  bool // the link delivers: more may follow
 	origin   int
@@ -59,7 +60,8 @@ type owed struct {
 	count    uint64
 }
 
-// Acknowledge adds 1 to the completion counter at the origin, if there is one; while acknowledgements are held, later.
+// Acknowledge adds 1 to the completion counter at the origin, if there is one; while
+// acknowledgements are held, later.
 func (c *Counters) Acknowledge(origin int, cmplCntr transport.Addr) {
 	o := &c.owed
 	switch {
@@ -74,7 +76,8 @@ func (c *Counters) Acknowledge(origin int, cmplCntr transport.Addr) {
 	}
 }
 
-// Hold says whether acknowledgements are held from now on: a link delivers. Those that were, are sent at the end.
+// Hold says whether acknowledgements are held from now on: a link delivers. Those that were, are
+// sent at the end.
 func (c *Counters) Hold(holding bool) {
 	c.owed.holding = holding
 	if !holding {

@@ -42,8 +42,11 @@ func New(cfg Config) *Counters { return &Counters{cfg: cfg, peers: make([]outsta
 // Trace sets Config.Traced.
 func (c *Counters) Trace(traced func(a transport.Addr, src int)) { c.cfg.Traced = traced }
 
-// Add adds 1 to the counter at a; 0 is no counter. src sent the message that the counter tells of, and named it.
-func (c *Counters) Add(a transport.Addr, kind codes.ErrType, src int) { c.AddFor(a, kind, src, src) }
+// Add adds 1 to the counter at a; 0 is no counter. src sent the message that the counter tells of,
+// and named it.
+func (c *Counters) Add(a transport.Addr, kind codes.ErrType, src int) {
+	c.AddFor(a, kind, src, src)
+}
 
 // AddFor is Add where the message went between this task and peer, but src named the counter.
 func (c *Counters) AddFor(a transport.Addr, kind codes.ErrType, src, peer int) {

@@ -9,7 +9,8 @@ import (
 	"lapi/transport/memory"
 )
 
-// The values of dest_status in lapi.h: what became of the message of one task that a counter waits for.
+// The values of dest_status in lapi.h: what became of the message of one task that a counter waits
+// for.
 const (
 	StatusInitial        = 0
 	StatusReceived       = 1
@@ -18,7 +19,8 @@ const (
 	StatusInvalid        = 4
 )
 
-// MaxList bounds num_dest: far more than there are tasks, as a task may be listed for several messages.
+// MaxList bounds num_dest: far more than there are tasks, as a task may be listed for several
+// messages.
 const MaxList = 1 << 20
 
 // list is what LAPI_Setcntr_wstatus has hung on a counter.
@@ -30,7 +32,8 @@ type list struct {
 	news   bool           // a task of it was purged, and no thread has been told
 }
 
-// believed says whether the counter's memory still holds the list: a program may have freed it, and use the place for another counter.
+// believed says whether the counter's memory still holds the list: a program may have freed it, and
+// use the place for another counter.
 func (l *list) believed() bool {
 	var b [8]byte
 	if memory.CopyOut(b[:bits.UintSize/8], l.member) != nil {
@@ -47,12 +50,15 @@ func (l *list) store(i int, state int32) error {
 	return memory.CopyIn(l.status+transport.Addr(4*i), b[:])
 }
 
-// List is LAPI_Setcntr_wstatus: counter cntr waits for a message of each of the n tasks at dest, what becomes of it is kept in the n
-// ints at status, and the counter holds that address at member. Entries of tasks that are purged become LAPI_MSG_INVALID, all others
-// LAPI_MSG_INITIAL. dest 0: the counter has no list. The counter's value is the caller's business.
+// List is LAPI_Setcntr_wstatus: counter cntr waits for a message of each of the n tasks at dest,
+// what becomes of it is kept in the n ints at status, and the counter holds that address at member.
+// Entries of tasks that are purged become LAPI_MSG_INVALID, all others LAPI_MSG_INITIAL. dest 0:
+// the counter has no list. The counter's value is the caller's business.
 //
-// ErrTgt: n is negative or too large, or an entry names no task. ErrRetPtrNull: the lists cannot be accessed.
-func (c *Counters) List(cntr transport.Addr, n int32, dest, status, member transport.Addr, purged func(task uint32) bool) codes.Code {
+// ErrTgt: n is negative or too large, or an entry names no task. ErrRetPtrNull: the lists cannot be
+// accessed.
+func (c *Counters) List(cntr transport.Addr, n int32, dest, status, member transport.Addr,
+	purged func(task uint32) bool) codes.Code {
 	if n < 0 || n > MaxList {
 		return codes.ErrTgt
 	}
@@ -146,8 +152,8 @@ const (
 	Unlisted = 2
 )
 
-// Purged says what a purge means to a thread that waits for the counter. News of a list is told once, so that the thread
-// can go on waiting for the other tasks.
+// Purged says what a purge means to a thread that waits for the counter. News of a list is told
+// once, so that the thread can go on waiting for the other tasks.
 func (c *Counters) Purged(cntr transport.Addr) int {
 	l := c.lists[cntr]
 	switch {

@@ -1,5 +1,5 @@
-// Package faults tells of what went wrong: it queues calls of the user's error handler, prints messages, and tells the task
-// that named a bad address.
+// Package faults tells of what went wrong: it queues calls of the user's error handler, prints
+// messages, and tells the task that named a bad address.
 package faults
 
 import (
@@ -16,8 +16,9 @@ import (
 // textBytes bounds the text of an event: it is cshim_error's, in C.
 const textBytes = 240
 
-// Event is a call of the user's error handler that is due (guide, Chapter 5): code, kind of operation, this task, the task
-// concerned. Handler 0: none was registered, print Text and end the task.
+// Event is a call of the user's error handler that is due (guide, Chapter 5): code, kind of
+// operation, this task, the task concerned. Handler 0: none was registered, print Text and end the
+// task.
 type Event struct {
 	Handler  transport.Addr
 	Code     codes.Code
@@ -63,7 +64,8 @@ func (r *Reporter) Message(level int, format string, args ...any) {
 	(*r.cfg.Host).Message(level, fmt.Sprintf("task %d: ", r.cfg.Me)+fmt.Sprintf(format, args...))
 }
 
-// Attention prints the message of an attention code (guide, Table 33) with what is particular to this case.
+// Attention prints the message of an attention code (guide, Table 33) with what is particular to
+// this case.
 func (r *Reporter) Attention(level int, code codes.Code, format string, args ...any) {
 	text, _ := codes.String(int(code))
 	r.Message(level, "%d: %s %s", code, text, fmt.Sprintf(format, args...))
@@ -84,11 +86,15 @@ func (r *Reporter) Raise(code codes.Code, kind codes.ErrType, of int, what strin
 	r.cfg.Wake.Changed()
 }
 
-// Local raises code for an address of this task that could not be accessed. src is the task that named it.
+// Local raises code for an address of this task that could not be accessed. src is the task that
+// named it.
 func (r *Reporter) Local(err error, code codes.Code, kind codes.ErrType, src int) {
 	addr := uint64(badAddr(err))
-	r.Message(0, "%s: address %#x, named by task %d, cannot be accessed in task %d", kind, addr, src, r.cfg.Me)
-	r.Raise(code, kind, src, fmt.Sprintf("%s: address %#x, named by task %d, cannot be accessed; check the address and its length", kind, addr, src))
+	r.Message(0, "%s: address %#x, named by task %d, cannot be accessed in task %d", kind, addr,
+		src, r.cfg.Me)
+	r.Raise(code, kind, src,
+		fmt.Sprintf("%s: address %#x, named by task %d, cannot be accessed; check the address "+
+			"and its length", kind, addr, src))
 }
 
 func badAddr(err error) transport.Addr {
@@ -108,7 +114,8 @@ func (r *Reporter) RaiseHere(code codes.Code, kind codes.ErrType, what string) {
 	r.Raise(code, kind, r.cfg.Me, what)
 }
 
-// Target is Local for data that came from src; src hears of it too. token, if not 0, ends a get of src's.
+// Target is Local for data that came from src; src hears of it too. token, if not 0, ends a get of
+// src's.
 func (r *Reporter) Target(err error, kind codes.ErrType, src *peer.Peer, token uint64) {
 	r.Local(err, codes.ErrTgtAddrNull, kind, src.ID)
 	if src.IsSelf && token == 0 {
@@ -119,10 +126,13 @@ func (r *Reporter) Target(err error, kind codes.ErrType, src *peer.Peer, token u
 
 // Remote is about an address in p's memory that could not be accessed.
 func (r *Reporter) Remote(p *peer.Peer, addr transport.Addr, code codes.Code, kind codes.ErrType) {
-	r.Raise(code, kind, p.ID, fmt.Sprintf("%s: address %#x cannot be accessed in task %d; check the address and its length", kind, uint64(addr), p.ID))
+	r.Raise(code, kind, p.ID,
+		fmt.Sprintf("%s: address %#x cannot be accessed in task %d; check the address and its "+
+			"length", kind, uint64(addr), p.ID))
 }
 
-// SingleCopy is about a copy straight between this task's memory and p's: p hears of what is bad there.
+// SingleCopy is about a copy straight between this task's memory and p's: p hears of what is bad
+// there.
 func (r *Reporter) SingleCopy(p *peer.Peer, f *transport.FaultError, kind codes.ErrType) {
 	if !f.Remote {
 		r.Local(f, codes.ErrOrgAddrNull, kind, r.cfg.Me)
@@ -135,17 +145,19 @@ func (r *Reporter) SingleCopy(p *peer.Peer, f *transport.FaultError, kind codes.
 }
 
 // Tell sends MsgFault.
-func (r *Reporter) Tell(p *peer.Peer, code codes.Code, kind codes.ErrType, addr transport.Addr, token uint64) {
+func (r *Reporter) Tell(p *peer.Peer, code codes.Code, kind codes.ErrType, addr transport.Addr,
+	token uint64) {
 	r.cfg.Send(p, wire.Fault{Code: uint32(code), Kind: uint32(kind), Addr: addr, Token: token})
 }
 
-// Heard raises what a peer's MsgFault says: it could not access an address in its memory that an operation of this task named,
-// or, of a single-copy put, the peer named a bad one in ours.
+// Heard raises what a peer's MsgFault says: it could not access an address in its memory that an
+// operation of this task named, or, of a single-copy put, the peer named a bad one in ours.
 func (r *Reporter) Heard(p *peer.Peer, h *wire.Fault) {
 	kind := codes.ErrType(min(h.Kind, uint32(codes.TmrErr)))
 	what := fmt.Sprintf("%s: address %#x was not accessible at the target", kind, uint64(h.Addr))
 	if codes.Code(h.Code) == codes.ErrDataLen {
-		what = fmt.Sprintf("%s: longer than task %d, which has 32 bits, can take; send it in parts", kind, p.ID)
+		what = fmt.Sprintf("%s: longer than task %d, which has 32 bits, can take; send it in parts",
+			kind, p.ID)
 	}
 	r.Raise(codes.Code(h.Code), kind, p.ID, what)
 }

@@ -9,10 +9,11 @@ import (
 	"lapi/transport/memory"
 )
 
-// collective is a Gfence or an Address_init of this task. They run one after the other in the order they were called, which
-// must be the same in all tasks: its place in that order, the generation, is how tasks tell them apart.
+// collective is a Gfence or an Address_init of this task. They run one after the other in the order
+// they were called, which must be the same in all tasks: its place in that order, the generation,
+// is how tasks tell them apart.
 //
-//	first in line ──> (Gfence) own fence done ──> exchange of log2(tasks) rounds ──> done
+//	first in line ──> (Gfence) own fence done ──> log2(tasks) rounds of exchange ──> done
 type collective struct {
 	generation uint32
 	ticket     uint64
@@ -24,8 +25,9 @@ type collective struct {
 	width      uint32         // of its entries: 4 or 8 bytes
 }
 
-// exchange is the state of one generation. Values are relative: number i is that of task (me+i) mod n. In round r a task
-// sends what it has, values 0 … 2^r-1, to the task 2^r below it and gets as many from the task 2^r above.
+// exchange is the state of one generation. Values are relative: number i is that of task (me+i) mod
+// n. In round r a task sends what it has, values 0 … 2^r-1, to the task 2^r below it and gets as
+// many from the task 2^r above.
 type exchange struct {
 	c          *Collectives
 	generation uint32
@@ -79,8 +81,8 @@ func (c *Collectives) UnderWay() int { return len(c.line) }
 // Gfence begins LAPI_Gfence.
 func (c *Collectives) Gfence() uint64 { return c.begin(&collective{isFence: true}) }
 
-// AddressInit begins LAPI_Address_init (width: bytes of a pointer) and LAPI_Address_init64 (8): before the ticket is done,
-// table gets value of every task.
+// AddressInit begins LAPI_Address_init (width: bytes of a pointer) and LAPI_Address_init64 (8):
+// before the ticket is done, table gets value of every task.
 func (c *Collectives) AddressInit(value uint64, table transport.Addr, width uint32) uint64 {
 	return c.begin(&collective{value: value, table: table, width: width})
 }
@@ -197,7 +199,8 @@ func (c *Collectives) sendRound(k *collective, x *exchange) {
 		count := min(most, total-first)
 		h.First, h.Count = uint32(first), uint32(count)
 		x.sends++
-		c.cfg.Out.Values(p, wire.MsgExchange, h.Encode, memory.AddrOf(x.values[8*first:]), uint64(8*count), x)
+		c.cfg.Out.Values(p, wire.MsgExchange, h.Encode, memory.AddrOf(x.values[8*first:]),
+			uint64(8*count), x)
 	}
 }
 
@@ -208,8 +211,8 @@ func (x *exchange) MessageDone(*send.Message) {
 	}
 }
 
-// Received is the handler of MsgExchange: values, or word of a fence, from a task above. It may be ahead of this task by one
-// generation.
+// Received is the handler of MsgExchange: values, or word of a fence, from a task above. It may be
+// ahead of this task by one generation.
 func (c *Collectives) Received(m *transport.Msg) transport.Verdict {
 	var h wire.Exchange
 	p, n := &c.cfg.Peers[m.From], len(c.cfg.Peers)
@@ -262,7 +265,8 @@ func (c *Collectives) GiveUp() {
 	c.Fail(codes.ErrTgtPurged)
 }
 
-// refuse is Received once collectives have been given up, here or there. Only a task that still hopes is answered.
+// refuse is Received once collectives have been given up, here or there. Only a task that still
+// hopes is answered.
 func (c *Collectives) refuse(p *peer.Peer, round uint32) {
 	if round == wire.RefusedRound {
 		c.GiveUp()

@@ -1,5 +1,5 @@
-// Package fence is what blocking calls wait for: tickets, LAPI_Fence, and the collective calls LAPI_Gfence and
-// LAPI_Address_init.
+// Package fence is what blocking calls wait for: tickets, LAPI_Fence, and the collective calls
+// LAPI_Gfence and LAPI_Address_init.
 //
 //	fence.go       Ticket, Fences
 //	collective.go  Collectives: rounds of messages among all tasks
@@ -70,7 +70,7 @@ func (t *Tickets) Result(id uint64) codes.Code {
 
 // fence waits for every operation up to seq:
 //
-//	quiet (all was given to the links, gets and read-modify-writes are over) ──> every used task flushed ──> done
+//	quiet (the links have all, answers are here) ──> every used task flushed ──> done
 type fence struct {
 	seq      uint64
 	flushing bool

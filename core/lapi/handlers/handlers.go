@@ -1,5 +1,6 @@
-// Package handlers holds the calls of the user's functions that are due: send completion handlers, which run at the end of an
-// entry into the library, and completion handlers, which the handler threads take from a queue.
+// Package handlers holds the calls of the user's functions that are due: send completion handlers,
+// which run at the end of an entry into the library, and completion handlers, which the handler
+// threads take from a queue.
 package handlers
 
 import (
@@ -10,19 +11,22 @@ import (
 	"lapi/transport"
 )
 
-// Callback is what follows when an operation's data may be overwritten (of a get: is there): a function of the user's with its
-// parameter, or, for one of a multicast's messages, the multicast. The zero Callback is nothing.
+// Callback is what follows when an operation's data may be overwritten (of a get: is there): a
+// function of the user's with its parameter, or, for one of a multicast's messages, the multicast.
+// The zero Callback is nothing.
 type Callback struct {
 	Handler, Info transport.Addr
 	many          *multicast
 }
 
-// multicast is a send completion handler that runs once, when the last of several messages needs the origin's data no more.
+// multicast is a send completion handler that runs once, when the last of several messages needs
+// the origin's data no more.
 type multicast struct {
 	next *multicast
 	left int      // messages that still need the data
 	done Callback // the user's
-	of   int      // what the handler is told: the group, or the first task whose message was given up
+	// what the handler is told: the group, or the first task whose message was given up
+	of   int
 	code codes.Code
 }
 
@@ -60,8 +64,9 @@ type Due struct {
 // New is empty. h is looked at for each call.
 func New(h *host.Host, wake *progress.Block) Due { return Due{host: h, wake: wake} }
 
-// Sent notes that an operation's data may be overwritten, or why it has failed. Its handler runs at the end of the current
-// entry into the library, when everything is in order: it may begin operations of its own.
+// Sent notes that an operation's data may be overwritten, or why it has failed. Its handler runs at
+// the end of the current entry into the library, when everything is in order: it may begin
+// operations of its own.
 func (d *Due) Sent(done Callback, p *peer.Peer, code codes.Code) {
 	if m := done.many; m != nil {
 		d.partSent(m, p, code)
@@ -98,7 +103,8 @@ func (d *Due) partSent(m *multicast, p *peer.Peer, code codes.Code) {
 	d.free = m
 }
 
-// RunSent runs the send completion handlers that are due, and those that become due meanwhile, one after the other.
+// RunSent runs the send completion handlers that are due, and those that become due meanwhile, one
+// after the other.
 func (d *Due) RunSent() {
 	if len(d.sent) == 0 || d.calling {
 		return
@@ -133,7 +139,8 @@ func (d *Due) Queue(c Completion) {
 // Queued is how many completion handlers no thread has taken.
 func (d *Due) Queued() int { return d.n }
 
-// Take takes the oldest queued completion handler; its thread runs it without the lock and then ends it.
+// Take takes the oldest queued completion handler; its thread runs it without the lock and then
+// ends it.
 func (d *Due) Take() (handler, info transport.Addr, id uint64, ok bool) {
 	if d.n == 0 {
 		return 0, 0, 0, false

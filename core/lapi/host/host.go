@@ -1,4 +1,5 @@
-// Package host says how the library calls the user's functions, and the process it lives in. capi implements it.
+// Package host says how the library calls the user's functions, and the process it lives in. capi
+// implements it.
 package host
 
 import (
@@ -6,14 +7,17 @@ import (
 	"lapi/transport"
 )
 
-// Host calls the user's functions. Their addresses came from the user; capi calls them through C. All methods run on the
-// current thread.
+// Host calls the user's functions. Their addresses came from the user; capi calls them through C.
+// All methods run on the current thread.
 type Host interface {
 	// HeaderHandler runs a header handler and fills r.
-	HeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, msgLen uint64, src int32, onePacket transport.Addr, r *HeaderResult)
-	// VectorHeaderHandler runs the header handler of a vector's active message. lengths are those of the origin's blocks, an
-	// ulong each. The handler returns its vector's address as the buffer.
-	VectorHeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, lengths transport.Addr, src int32, onePacket transport.Addr, r *HeaderResult)
+	HeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, msgLen uint64, src int32,
+		onePacket transport.Addr, r *HeaderResult)
+	// VectorHeaderHandler runs the header handler of a vector's active message. lengths are those
+	// of the origin's blocks, an ulong each. The handler returns its vector's address as the
+	// buffer.
+	VectorHeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, lengths transport.Addr,
+		src int32, onePacket transport.Addr, r *HeaderResult)
 	// SendHandler runs a send completion handler.
 	SendHandler(handler, info transport.Addr, tgt int32, reason codes.Code)
 	// CompletionHandler runs an inline completion handler.
@@ -22,8 +26,8 @@ type Host interface {
 	Message(level int, text string)
 	// DDM runs a data distribution manager function (LAPI_REG_DDM_FUNC).
 	DDM(handler, in, inout transport.Addr, n uint64, operand, operation int32) int64
-	// Farewell leaves with C what to send to which sockets if the process ends with status 0 but without LAPI_Term. Both are
-	// copied; each call replaces the one before.
+	// Farewell leaves with C what to send to which sockets if the process ends with status 0 but
+	// without LAPI_Term. Both are copied; each call replaces the one before.
 	Farewell(record []byte, sockets []int)
 	// Print writes to the standard output, through C's stdio.
 	Print(text string)
@@ -31,8 +35,8 @@ type Host interface {
 	Exit(text string)
 }
 
-// HeaderResult is what a header handler gave back: the buffer, the completion handler and its parameter, and the fields of
-// lapi_return_info_t that it may set.
+// HeaderResult is what a header handler gave back: the buffer, the completion handler and its
+// parameter, and the fields of lapi_return_info_t that it may set.
 type HeaderResult struct {
 	Buffer, Completion, Info transport.Addr
 	DGSP, Bytes, Skip        uint64 // Skip: recv_offset_dgsp_bytes

@@ -1,5 +1,5 @@
-// Package peer is one task of the job as the parts of LAPI see it: which link reaches it, what a message to it holds, whether
-// it is there.
+// Package peer is one task of the job as the parts of LAPI see it: which link reaches it, what a
+// message to it holds, whether it is there.
 package peer
 
 import (
@@ -36,8 +36,8 @@ type Peer struct {
 	epoch  uint32 // how often all that was under way with it was given up
 }
 
-// SetLink notes the link to p and what its limits mean for messages. copyMax is up to how many bytes a link that keeps data
-// copies them.
+// SetLink notes the link to p and what its limits mean for messages. copyMax is up to how many
+// bytes a link that keeps data copies them.
 func (p *Peer) SetLink(l transport.Link, copyMax int) {
 	p.Link = l
 	lim := l.Limits()
@@ -51,7 +51,8 @@ func (p *Peer) SetLink(l transport.Link, copyMax int) {
 	}
 }
 
-// CutFor says how long messages to p are to be: sendMax bytes of header and data. What was cut already goes as it is.
+// CutFor says how long messages to p are to be: sendMax bytes of header and data. What was cut
+// already goes as it is.
 func (p *Peer) CutFor(sendMax int) {
 	p.packet = sendMax
 	p.sendMax = (sendMax - wire.PutFragmentSize) &^ 7
@@ -135,8 +136,8 @@ func (p *Peer) Malformed() transport.Verdict {
 	return transport.Accept
 }
 
-// CountReceived counts n bytes that p has written into this task's memory, in so many copies. (A link's own counts are those
-// of the task that copies, and within one task those of both sides.)
+// CountReceived counts n bytes that p has written into this task's memory, in so many copies. (A
+// link's own counts are those of the task that copies, and within one task those of both sides.)
 func (p *Peer) CountReceived(n, copies uint64) {
 	if s := p.Link.Stats(); !p.IsSelf {
 		s.PacketsReceived += copies

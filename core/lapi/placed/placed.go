@@ -1,5 +1,5 @@
-// Package placed is data that lies as a DGSP says, at one end of an active message: the program, which the library keeps
-// meanwhile, and the machine that runs it.
+// Package placed is data that lies as a DGSP says, at one end of an active message: the program,
+// which the library keeps meanwhile, and the machine that runs it.
 package placed
 
 import (
@@ -42,29 +42,34 @@ func (o *Pool) hold(handle transport.Addr) (*Placement, *dgsm.Error) {
 	return l, nil
 }
 
-// Gather is the origin's end of a message of n bytes that the DGSP gathers at base, from byte first of its stream on.
+// Gather is the origin's end of a message of n bytes that the DGSP gathers at base, from byte first
+// of its stream on.
 func (o *Pool) Gather(handle, base transport.Addr, first, n uint64) (*Placement, *dgsm.Error) {
 	l, err := o.hold(handle)
 	if err != nil {
 		return nil, err
 	}
 	l.first, l.bytes = first, n
-	if err = l.machine.StartGather(dgsm.Transfer{Program: l.hold.Program(), Base: base, First: first, Bytes: n}); err != nil {
+	if err = l.machine.StartGather(dgsm.Transfer{Program: l.hold.Program(), Base: base,
+		First: first, Bytes: n}); err != nil {
 		o.Free(l)
 		return nil, err
 	}
 	return l, nil
 }
 
-// Scatter is the target's end of a message of which n bytes go where the DGSP says, from byte first of its stream on. atom is
-// atom_size at the origin, 0 if there was none, -1 if all data came in one message.
-func (o *Pool) Scatter(handle, base transport.Addr, first, n uint64, ddm dgsm.DDM, atom int32) (*Placement, *dgsm.Error) {
+// Scatter is the target's end of a message of which n bytes go where the DGSP says, from byte first
+// of its stream on. atom is atom_size at the origin, 0 if there was none, -1 if all data came in
+// one message.
+func (o *Pool) Scatter(handle, base transport.Addr, first, n uint64, ddm dgsm.DDM,
+	atom int32) (*Placement, *dgsm.Error) {
 	l, err := o.hold(handle)
 	if err != nil {
 		return nil, err
 	}
 	l.bytes = n
-	if err = l.machine.StartScatter(dgsm.Transfer{Program: l.hold.Program(), Base: base, First: first, Bytes: n, DDM: ddm}, atom); err != nil {
+	if err = l.machine.StartScatter(dgsm.Transfer{Program: l.hold.Program(), Base: base,
+		First: first, Bytes: n, DDM: ddm}, atom); err != nil {
 		o.Free(l)
 		return nil, err
 	}
@@ -88,16 +93,17 @@ func (l *Placement) Bytes() uint64 { return l.bytes }
 // AtomSize is the program's atom_size; 0: none.
 func (l *Placement) AtomSize() uint8 { return uint8(l.hold.Program().AtomSize) }
 
-// Contiguous says whether all data lies in one block, whose place is offset from the base, and need not be kept in atoms.
+// Contiguous says whether all data lies in one block, whose place is offset from the base, and need
+// not be kept in atoms.
 func (l *Placement) Contiguous() (offset int64, ok bool) {
 	program := l.hold.Program()
 	offset, ok = program.Contiguous(l.first + l.bytes)
 	return offset + int64(l.first), ok && program.AtomSize == 0
 }
 
-// Cut is how much of n bytes a fragment takes that begins at offset of the message, of left bytes that there are: no atom is
-// split. Atoms are counted from the beginning of the program's stream, so the first of a message that begins inside one is the
-// rest of it.
+// Cut is how much of n bytes a fragment takes that begins at offset of the message, of left bytes
+// that there are: no atom is split. Atoms are counted from the beginning of the program's stream,
+// so the first of a message that begins inside one is the rest of it.
 func (l *Placement) Cut(offset, n, left uint64) uint64 {
 	program := l.hold.Program()
 	if n == left || program.AtomSize == 0 {
@@ -108,9 +114,12 @@ func (l *Placement) Cut(offset, n, left uint64) uint64 {
 }
 
 // CopyOut gathers len(dst) bytes of the message, from offset on.
-func (l *Placement) CopyOut(dst []byte, offset uint64) error { return l.machine.Gather(dst, offset) }
+func (l *Placement) CopyOut(dst []byte, offset uint64) error {
+	return l.machine.Gather(dst, offset)
+}
 
-// CopyIn scatters data, which begins at offset of the message. Bytes that are not to be delivered are dropped.
+// CopyIn scatters data, which begins at offset of the message. Bytes that are not to be delivered
+// are dropped.
 func (l *Placement) CopyIn(offset uint64, data []byte) error {
 	if offset >= l.bytes {
 		return nil
@@ -118,8 +127,8 @@ func (l *Placement) CopyIn(offset uint64, data []byte) error {
 	return l.machine.Scatter(data[:min(uint64(len(data)), l.bytes-offset)], offset)
 }
 
-// List makes v the blocks of the message's data, for single copies. False: they are more than most, or a DDM function is to
-// see the data.
+// List makes v the blocks of the message's data, for single copies. False: they are more than most,
+// or a DDM function is to see the data.
 func (l *Placement) List(v *vector.Vector, most uint64) bool {
 	v.EmptyList()
 	if l.hold.Program().HasControl() {

@@ -12,14 +12,16 @@ import (
 // errBadList: a list of blocks in the origin's memory cannot be the message's.
 var errBadList = errors.New("the list of a message's blocks is not its")
 
-// fetch is the target's side of a rendezvous whose buffer is known: it reads the origin's memory and says so.
+// fetch is the target's side of a rendezvous whose buffer is known: it reads the origin's memory
+// and says so.
 func (r *Receiver) fetch(p *peer.Peer, in *incoming) {
 	if in.buried || in.failed {
 		in.received = in.am.Length
 		r.tellFetched(p, in.am.Token, wire.FetchUnread)
 		return
 	}
-	if in.placement != nil && !in.placement.List(&in.tgt, r.cfg.Copier.TargetBlocks(in.placement.Bytes())) {
+	if in.placement != nil && !in.placement.List(&in.tgt,
+		r.cfg.Copier.TargetBlocks(in.placement.Bytes())) {
 		r.tellFetched(p, in.am.Token, wire.FetchPlaced)
 		return
 	}
@@ -42,7 +44,8 @@ func (r *Receiver) fetch(p *peer.Peer, in *incoming) {
 	r.tellFetched(p, in.am.Token, outcome)
 }
 
-// fetchData copies from the origin's blocks to this task's; there may be one at either end, or at both.
+// fetchData copies from the origin's blocks to this task's; there may be one at either end, or at
+// both.
 func (r *Receiver) fetchData(p *peer.Peer, in *incoming) error {
 	copier, n := r.cfg.Copier, in.am.Length
 	switch {
@@ -67,8 +70,9 @@ func (r *Receiver) fetchData(p *peer.Peer, in *incoming) error {
 	return copier.CopyVector(p, true, &in.tgt, &in.org, n)
 }
 
-// fetchList reads the origin's blocks before the header handler runs, which is to see their lengths. Any error but a fault or
-// errBadList means that the target cannot read the origin's memory.
+// fetchList reads the origin's blocks before the header handler runs, which is to see their
+// lengths. Any error but a fault or errBadList means that the target cannot read the origin's
+// memory.
 func (r *Receiver) fetchList(p *peer.Peer, in *incoming) error {
 	if !p.SingleCopy() {
 		return transport.ErrNotSupported

@@ -13,8 +13,10 @@ import (
 	"lapi/transport/memory"
 )
 
-// runHeader calls the user's header handler and keeps what it says. Refuse: the message must come again.
-func (r *Receiver) runHeader(p *peer.Peer, in *incoming, uhdr []byte, onePacket transport.Addr) transport.Verdict {
+// runHeader calls the user's header handler and keeps what it says. Refuse: the message must come
+// again.
+func (r *Receiver) runHeader(p *peer.Peer, in *incoming, uhdr []byte,
+	onePacket transport.Addr) transport.Verdict {
 	if in.am.Length > wire.MaxMessageSize {
 		r.tooLong(p, in)
 		return transport.Accept
@@ -34,18 +36,22 @@ func (r *Receiver) runHeader(p *peer.Peer, in *incoming, uhdr []byte, onePacket 
 	*result = host.HeaderResult{}
 	if in.vectored {
 		shown := r.showLengths(in)
-		(*r.cfg.Host).VectorHeaderHandler(handler, place, uint32(len(uhdr)), shown, int32(p.ID), onePacket, result)
+		(*r.cfg.Host).VectorHeaderHandler(handler, place, uint32(len(uhdr)), shown, int32(p.ID),
+			onePacket, result)
 	} else {
-		(*r.cfg.Host).HeaderHandler(handler, place, uint32(len(uhdr)), in.am.Length, int32(p.ID), onePacket, result)
+		(*r.cfg.Host).HeaderHandler(handler, place, uint32(len(uhdr)), in.am.Length, int32(p.ID),
+			onePacket, result)
 	}
 	return r.heed(p, in, result)
 }
 
-// tooLong ends a message whose length a header handler here could not even be told: its origin is a 64-bit task, this is none.
+// tooLong ends a message whose length a header handler here could not even be told: its origin is a
+// 64-bit task, this is none.
 func (r *Receiver) tooLong(p *peer.Peer, in *incoming) {
 	in.handled, in.buried, in.failed = true, true, true
 	r.cfg.Faults.Raise(codes.ErrDataLen, codes.AmErr, p.ID,
-		fmt.Sprintf("message of %d bytes from task %d, which a 32-bit task cannot take; send it in parts", in.am.Length, p.ID))
+		fmt.Sprintf("message of %d bytes from task %d, which a 32-bit task cannot take; send it "+
+			"in parts", in.am.Length, p.ID))
 	r.cfg.Faults.Tell(p, codes.ErrDataLen, codes.AmErr, 0, 0)
 }
 
@@ -69,24 +75,27 @@ func (r *Receiver) heed(p *peer.Peer, in *incoming, result *host.HeaderResult) t
 	return transport.Accept
 }
 
-// scatterBy makes the data go where the DGSP says that the header handler named, as many bytes and from where in its stream on
-// as the handler said. A bad DGSP reaches the error handler, and the data is dropped.
+// scatterBy makes the data go where the DGSP says that the header handler named, as many bytes and
+// from where in its stream on as the handler said. A bad DGSP reaches the error handler, and the
+// data is dropped.
 func (r *Receiver) scatterBy(p *peer.Peer, in *incoming, result *host.HeaderResult) {
 	atom := int32(in.am.Atom)
 	if atom == 0 && in.whole {
 		atom = -1
 	}
-	l, err := r.cfg.Placements.Scatter(transport.Addr(result.DGSP), in.buffer, result.Skip, min(result.Bytes, in.am.Length), r.ddm, atom)
+	l, err := r.cfg.Placements.Scatter(transport.Addr(result.DGSP), in.buffer, result.Skip,
+		min(result.Bytes, in.am.Length), r.ddm, atom)
 	if err != nil {
 		in.buried = true
-		r.cfg.Faults.Raise(err.Code, codes.AmErr, p.ID, "the DGSP that the header handler named cannot be used: "+err.Text)
+		r.cfg.Faults.Raise(err.Code, codes.AmErr, p.ID,
+			"the DGSP that the header handler named cannot be used: "+err.Text)
 		return
 	}
 	in.placement = l
 }
 
-// scatterTo reads the vector that the header handler returned and holds it against the origin's. If it does not fit, the error
-// handlers of both tasks hear of it and the data is dropped.
+// scatterTo reads the vector that the header handler returned and holds it against the origin's. If
+// it does not fit, the error handlers of both tasks hear of it and the data is dropped.
 func (r *Receiver) scatterTo(p *peer.Peer, in *incoming) {
 	err := r.loader.Returned(&in.tgt, in.buffer, &in.amv, in.lengths)
 	if err == nil {
@@ -97,14 +106,16 @@ func (r *Receiver) scatterTo(p *peer.Peer, in *incoming) {
 	}
 	in.failed = true
 	r.cfg.Faults.Raise(err.Code, codes.AmErr, p.ID,
-		fmt.Sprintf("the vector that the header handler returned for a message of task %d cannot take it", p.ID))
+		fmt.Sprintf("the vector that the header handler returned for a message of task %d cannot "+
+			"take it", p.ID))
 	if !p.IsSelf {
 		r.cfg.Faults.Tell(p, err.Code, codes.AmErr, in.buffer, 0)
 	}
 }
 
-// showLengths is where the header handler finds the lengths of the origin's blocks: ulongs of this task, not on the Go heap. Of
-// a strided vector, whose blocks are all alike, there is one. in.lengths are they, as they cross the wire.
+// showLengths is where the header handler finds the lengths of the origin's blocks: ulongs of this
+// task, not on the Go heap. Of a strided vector, whose blocks are all alike, there is one.
+// in.lengths are they, as they cross the wire.
 func (r *Receiver) showLengths(in *incoming) transport.Addr {
 	n := int(8 * uint64(in.amv.Count))
 	switch {
@@ -119,7 +130,8 @@ func (r *Receiver) showLengths(in *incoming) transport.Addr {
 	}
 	var err error
 	if r.lengths, err = arena.Grow(r.lengths, room); err != nil {
-		r.cfg.Faults.RaiseHere(codes.ErrMemoryExhausted, codes.AmErr, "no memory for the lengths of a vector's blocks")
+		r.cfg.Faults.RaiseHere(codes.ErrMemoryExhausted, codes.AmErr,
+			"no memory for the lengths of a vector's blocks")
 		in.lengths = nil
 		return 0
 	}

@@ -1,4 +1,5 @@
-// Package receive is the target's side of active messages, and counts what comes of other messages in several fragments.
+// Package receive is the target's side of active messages, and counts what comes of other messages
+// in several fragments.
 //
 //	receive.go   Receiver: arrival and reassembly
 //	header.go    the user's header handler: what it is shown, what it says
@@ -6,7 +7,8 @@
 //	unknown.go   messages whose header handler is not registered yet
 //	tally.go     Tally: parts of puts and gets
 //
-// User memory is accessed under guard: memory.Guard must have run on the goroutine. Nothing is allocated in the steady state.
+// User memory is accessed under guard: memory.Guard must have run on the goroutine. Nothing is
+// allocated in the steady state.
 package receive
 
 import (
@@ -27,8 +29,10 @@ import (
 )
 
 const (
-	earlyMax = 4 << 20  // bytes of fragments kept for messages whose header has not come, for each peer
-	uhdrKept = 64 << 10 // memory for user header and lengths that a message leaves to later ones, bytes
+	// bytes of fragments kept for messages whose header has not come, for each peer
+	earlyMax = 4 << 20
+	// memory for user header and lengths that a message leaves to later ones, bytes
+	uhdrKept = 64 << 10
 )
 
 // Config is what a Receiver needs of others.
@@ -102,12 +106,23 @@ func (r *Receiver) SetCheck(check bool) { r.loader.Check = check }
 // incoming is an active message on its way from one task:
 //
 //	fragments before its header ──> early, kept
-//	header, and all that leads the data, here ──> header handler runs (again if it says LAPI_DROP_PKT) ──> placed
+//	header, and all that leads the data, here ──> header handler runs ──> placed
 //	all data here ──> completed
 type incoming struct {
+	message
 	next *incoming
 	id   uint32
 
+	tgt vector.Vector // where the data goes, if vectored
+	org vector.Vector // of a rendezvous: where it comes from
+
+	lead    []byte // user header, then lengths of a vector's blocks, when they come in fragments
+	leadGot uint64 // bytes of lead that came in the stream
+	early   []earlyPart
+}
+
+// message is what is known of any active message.
+type message struct {
 	am       wire.Am
 	amv      wire.Amv
 	vectored bool // MsgAmv: the header handler names a vector
@@ -125,13 +140,7 @@ type incoming struct {
 	handler   transport.Addr // completion handler and its parameter
 	info      transport.Addr
 	placement *placed.Placement // nil, or how the data goes to the buffer
-	tgt       vector.Vector     // where it goes, if vectored
-	org       vector.Vector     // of a rendezvous: where it comes from
-
-	lead    []byte // user header, then lengths of a vector's blocks, when they come in fragments
-	leadGot uint64 // bytes of lead that came in the stream
-	lengths []byte // of lead, or of the only message
-	early   []earlyPart
+	lengths   []byte            // of a vector's blocks
 }
 
 // earlyPart is a fragment that came before it could be placed.
@@ -212,7 +221,8 @@ func (r *Receiver) Am(m *transport.Msg) transport.Verdict {
 	if !ok {
 		return p.Malformed()
 	}
-	if h.Length == uint64(len(m.Data)) && !h.Split && !h.Rendezvous { // by far the most: nothing else will come
+	// by far the most: nothing else will come
+	if h.Length == uint64(len(m.Data)) && !h.Split && !h.Rendezvous {
 		return r.only(p, &h, uhdr, m.Data)
 	}
 	in := r.find(p, h.ID)
@@ -242,8 +252,10 @@ func (r *Receiver) Amv(m *transport.Msg) transport.Verdict {
 	if !ok {
 		return p.Malformed()
 	}
-	if lengths := v.Lengths(); !h.Split && !h.Rendezvous && lengths+h.Length == uint64(len(m.Data)) {
+	if lengths := v.Lengths(); !h.Split && !h.Rendezvous &&
+		lengths+h.Length == uint64(len(m.Data)) {
 		in := r.onlyMessage(&h)
+		in.tgt.Reset()
 		in.vectored, in.amv, in.lengths = true, v, m.Data[:lengths]
 		return r.handleOnly(p, in, uhdr, m.Data[lengths:])
 	}
@@ -275,8 +287,7 @@ func (r *Receiver) AmPieces(m *transport.Msg) transport.Verdict {
 // onlyMessage is a message that came in one fragment; it needs no bookkeeping.
 func (r *Receiver) onlyMessage(h *wire.Am) *incoming {
 	in := &r.whole
-	in.tgt.Reset()
-	*in = incoming{am: *h, whole: true, tgt: in.tgt}
+	in.message = message{am: *h, whole: true}
 	return in
 }
 
@@ -318,9 +329,9 @@ func (r *Receiver) Handled(m *transport.Msg, result *host.HeaderResult) transpor
 	return r.endOnly(p, in, m.Data)
 }
 
-// begin takes in the first message of several. uhdr is what of the user header came, data the beginning of the stream; some
-// fragments may be here already. If the header handler then wants the message again (LAPI_DROP_PKT), everything is as if the
-// first message had not come.
+// begin takes in the first message of several. uhdr is what of the user header came, data the
+// beginning of the stream; some fragments may be here already. If the header handler then wants the
+// message again (LAPI_DROP_PKT), everything is as if the first message had not come.
 func (r *Receiver) begin(p *peer.Peer, in *incoming, uhdr, data []byte) transport.Verdict {
 	refused, token := false, in.am.Token
 	if in.am.Rendezvous && in.vectored {
@@ -361,7 +372,8 @@ func (r *Receiver) begin(p *peer.Peer, in *incoming, uhdr, data []byte) transpor
 	return transport.Accept
 }
 
-// keepLead gathers what leads the data: what came along with the first message, and in fragments before it.
+// keepLead gathers what leads the data: what came along with the first message, and in fragments
+// before it.
 func (r *Receiver) keepLead(in *incoming, uhdr, data []byte, prefix uint64) {
 	size := len(uhdr) + int(prefix)
 	if cap(in.lead) < size {
@@ -439,8 +451,10 @@ func (r *Receiver) part(p *peer.Peer, in *incoming, offset uint64, data []byte) 
 	return transport.Accept
 }
 
-// keepEarly copies a fragment that cannot be placed yet. Refuse: too much is kept for this task; it comes again.
-func (r *Receiver) keepEarly(p *peer.Peer, in *incoming, offset uint64, data []byte) transport.Verdict {
+// keepEarly copies a fragment that cannot be placed yet. Refuse: too much is kept for this task; it
+// comes again.
+func (r *Receiver) keepEarly(p *peer.Peer, in *incoming, offset uint64,
+	data []byte) transport.Verdict {
 	o := &r.from[p.ID]
 	if o.early+len(data) > earlyMax {
 		return transport.Refuse
@@ -493,7 +507,8 @@ func (r *Receiver) endIfComplete(p *peer.Peer, in *incoming) {
 // complete: all data is in place, or dropped.
 func (r *Receiver) complete(p *peer.Peer, in *incoming) {
 	if !in.failed {
-		r.cfg.Completed(p, handlers.Completion{Handler: in.handler, Info: in.info, Origin: p.ID, Epoch: p.Epoch(),
+		r.cfg.Completed(p, handlers.Completion{Handler: in.handler, Info: in.info, Origin: p.ID,
+			Epoch:   p.Epoch(),
 			TgtCntr: in.am.TgtCntr, CmplCntr: in.am.CmplCntr}, in.inline)
 	}
 }

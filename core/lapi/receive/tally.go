@@ -2,7 +2,8 @@ package receive
 
 import "lapi/core/lapi/peer"
 
-// Tally counts the parts of puts, and of answers to gets of vectors, that come in any order: each finds its place by itself.
+// Tally counts the parts of puts, and of answers to gets of vectors, that come in any order: each
+// finds its place by itself.
 type Tally struct {
 	from []*Parts // by task
 	free *Parts

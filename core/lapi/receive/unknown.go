@@ -9,7 +9,8 @@ import (
 	"lapi/transport"
 )
 
-// unknown is an active message whose handler index is not registered (yet): it is refused until it is, or TIMEOUT is over.
+// unknown is an active message whose handler index is not registered (yet): it is refused until it
+// is, or TIMEOUT is over.
 type unknown struct {
 	p     *peer.Peer
 	id    uint32
@@ -18,7 +19,8 @@ type unknown struct {
 	given bool // reported: bury it when it comes again
 }
 
-// wait refuses a message whose index is not registered; after TIMEOUT the error handler hears of it and the message is dropped.
+// wait refuses a message whose index is not registered; after TIMEOUT the error handler hears of it
+// and the message is dropped.
 func (r *Receiver) wait(p *peer.Peer, in *incoming) transport.Verdict {
 	for i := range r.unknown {
 		u := &r.unknown[i]
@@ -32,14 +34,16 @@ func (r *Receiver) wait(p *peer.Peer, in *incoming) transport.Verdict {
 		in.handled, in.buried, in.failed = true, true, true
 		return transport.Accept
 	}
-	r.unknown = append(r.unknown, unknown{p: p, id: in.am.ID, index: in.am.Handler, since: r.cfg.Clock()})
+	r.unknown = append(r.unknown, unknown{p: p, id: in.am.ID, index: in.am.Handler,
+		since: r.cfg.Clock()})
 	return transport.Refuse
 }
 
 // Unknown is how many messages wait for their index.
 func (r *Receiver) Unknown() int { return len(r.unknown) }
 
-// CheckUnknown forgets what was registered meanwhile and reports what was not within timeout, ns; negative: for ever.
+// CheckUnknown forgets what was registered meanwhile and reports what was not within timeout, ns;
+// negative: for ever.
 func (r *Receiver) CheckUnknown(timeout int64) {
 	kept := r.unknown[:0]
 	for _, u := range r.unknown {
@@ -49,7 +53,8 @@ func (r *Receiver) CheckUnknown(timeout int64) {
 		if !u.given && timeout >= 0 && r.cfg.Clock()-u.since > timeout {
 			u.given = true
 			r.cfg.Faults.Raise(codes.ErrHdrHndlrNull, codes.AmErr, u.p.ID,
-				"an active message names a header handler index that LAPI_Addr_set has not registered")
+				"an active message names a header handler index that LAPI_Addr_set has not "+
+					"registered")
 		}
 		kept = append(kept, u)
 	}

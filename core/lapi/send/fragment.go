@@ -82,9 +82,10 @@ func fragmentDone(op *transport.Op, err error) {
 	}
 }
 
-// piece is a fragment of data in one piece. More than a link takes in one message it gathers itself, else it was cut when the
-// way there took more.
-func (s *Sender) piece(m *Message, id transport.MsgID, hdr []byte, data transport.Addr, n uint64) (*fragment, error) {
+// piece is a fragment of data in one piece. More than a link takes in one message it gathers
+// itself, else it was cut when the way there took more.
+func (s *Sender) piece(m *Message, id transport.MsgID, hdr []byte, data transport.Addr,
+	n uint64) (*fragment, error) {
 	f := s.newFragment(m)
 	f.id, f.hdr, f.op.Local, f.op.N = id, hdr, data, n
 	f.step, f.by, f.lead = n, nil, 0
@@ -126,8 +127,8 @@ func nextOfStream(s *Sender, m *Message) (*fragment, error) {
 	return s.piece(m, m.partID(), m.partHeader(), m.partAt(), m.partLen(most))
 }
 
-// The next fragment of a stream: its kind, header, place and length. A split user header lies behind the first header, and
-// shares no fragment with the data.
+// The next fragment of a stream: its kind, header, place and length. A split user header lies
+// behind the first header, and shares no fragment with the data.
 
 func (m *Message) partID() transport.MsgID {
 	if m.started && m.id != wire.MsgGetData {
@@ -140,7 +141,8 @@ func (m *Message) partHeader() []byte {
 	if !m.started {
 		return m.hdr
 	}
-	return (&wire.Part{Message: m.message, Offset: m.skipped + m.offset}).Encode(m.small[wire.VectorSize:])
+	return (&wire.Part{Message: m.message, Offset: m.skipped +
+		m.offset}).Encode(m.small[wire.VectorSize:])
 }
 
 func (m *Message) inUhdr() bool { return m.started && m.offset < m.uhdrLen }

@@ -6,12 +6,12 @@ import (
 	"lapi/transport/memory"
 )
 
-// This file makes the fragments of messages whose data lies in a vector or as a DGSP says. The link lets the fragment's data be
-// gathered straight into its own memory (transport.Gathering), or it is gathered in memory of this package, which the link may
-// refer to until the fragment is delivered.
+// This file makes the fragments of messages whose data lies in a vector or as a DGSP says. The link
+// lets the fragment's data be gathered straight into its own memory (transport.Gathering), or it is
+// gathered in memory of this package, which the link may refer to until the fragment is delivered.
 
-// vectorPartMin is the least part in which a vector's data goes, where a link says that smaller ones were better: each costs
-// some work.
+// vectorPartMin is the least part in which a vector's data goes, where a link says that smaller
+// ones were better: each costs some work.
 const vectorPartMin = 16 << 10
 
 // nextOfLists is the next fragment of such a message.
@@ -23,12 +23,14 @@ func nextOfLists(s *Sender, m *Message) (*fragment, error) {
 	f := s.newFragment(m)
 	f.id, f.op.Local, f.op.N, f.lead, f.by = m.id, 0, 0, 0, nil
 	switch m.id {
-	case wire.MsgPutv: // a fragment that the target can place by itself; many entries leave less room for data
+	// a fragment that the target can place by itself; many entries leave less room for data
+	case wire.MsgPutv:
 		entries, n := m.lists.tgt.Fit(m.offset, m.n-m.offset, min(m.p.GatherRoom(), m.step))
 		f.vectorPart(entries, n)
 		f.op.N = uint64(f.lead) + n
 	case wire.MsgGetv: // a part of a request: of a list, as many entries as fit
-		f.vectorPart(m.lists.tgt.FitEntries(m.offset, m.n-m.offset, int(m.p.GatherRoom()/wire.EntrySize)))
+		f.vectorPart(m.lists.tgt.FitEntries(m.offset, m.n-m.offset,
+			int(m.p.GatherRoom()/wire.EntrySize)))
 		f.op.N = uint64(f.lead)
 	default:
 		f.streamPart()
@@ -40,7 +42,8 @@ func nextOfLists(s *Sender, m *Message) (*fragment, error) {
 	return f, nil
 }
 
-// vectorPart makes f a part of a put or request: n bytes of the target's vector, named by that many entries.
+// vectorPart makes f a part of a put or request: n bytes of the target's vector, named by that many
+// entries.
 func (f *fragment) vectorPart(entries int, n uint64) {
 	m := f.m
 	(*wire.Vector)(nil).EncodePlace(m.hdr, m.offset, uint32(entries))
@@ -65,8 +68,8 @@ func (f *fragment) streamPart() {
 	}
 }
 
-// layOut says where f's data comes from, unless that is clear: it is gathered, by the link or now, or lies in one piece in the
-// user's memory.
+// layOut says where f's data comes from, unless that is clear: it is gathered, by the link or now,
+// or lies in one piece in the user's memory.
 func (s *Sender) layOut(m *Message, f *fragment) error {
 	if f.op.N == 0 || f.op.Local != 0 {
 		return nil
@@ -76,7 +79,8 @@ func (s *Sender) layOut(m *Message, f *fragment) error {
 		return nil
 	}
 	n := f.op.N - uint64(f.lead)
-	if f.lead == 0 && n > uint64(s.cfg.CopyMax) && m.lists.placement == nil { // not to be free on return: the link may take it from where it is
+	// not to be free on return: the link may take it from where it is
+	if f.lead == 0 && n > uint64(s.cfg.CopyMax) && m.lists.placement == nil {
 		at := m.lists.org.At(m.dataOffset())
 		if a, got := at.Next(n); got == n {
 			f.op.Local = a
@@ -105,8 +109,8 @@ func (m *Message) dataOffset() uint64 {
 	return max(m.offset, before) - before
 }
 
-// Gather implements transport.Gatherer: it writes the fragment's entries or lengths, and its data. f is the next fragment of
-// its message.
+// Gather implements transport.Gatherer: it writes the fragment's entries or lengths, and its data.
+// f is the next fragment of its message.
 func (f *fragment) Gather(dst []byte) error {
 	m, lead := f.m, dst[:f.lead]
 	switch {

@@ -11,12 +11,14 @@ import (
 )
 
 const (
-	smallHeader = wire.VectorSize + wire.PartSize                               // the longest header but of active messages, and a Part
+	// the longest header but of active messages, and a Part
+	smallHeader = wire.VectorSize + wire.PartSize
 	largeHeader = wire.AmSize + wire.AmvSize + wire.MaxUhdrSize + wire.PartSize // theirs
 	copiedLeast = 128                                                           // bytes of memory for a copy of data
 )
 
-// After is what follows a message of the user's: the origin counter and the send completion handler.
+// After is what follows a message of the user's: the origin counter and the send completion
+// handler.
 type After struct {
 	OrgCntr transport.Addr
 	Done    handlers.Callback
@@ -26,32 +28,36 @@ type After struct {
 // Follower is told when a message has left, before what After says.
 type Follower interface{ MessageDone(m *Message) }
 
-// Message is a message on its way to a task, until all its data has been copied out of the origin's memory:
+// Message is a message on its way to a task, until all its data has been copied out of the origin's
+// memory:
 //
-//	started ──> on the task's queue while the link is busy ──> all fragments given to the link ──> finished
+//	started ──> on the queue while the link is busy ──> all given to the link ──> finished
 //
-// finished means: nothing is in flight, the origin's memory may be overwritten, the origin counter has changed.
+// finished means: nothing is in flight, the origin's memory may be overwritten, the origin counter
+// has changed.
 type Message struct {
 	After
 	Follow Follower // nil: nothing else follows
 
-	next    *Message
-	p       *peer.Peer
-	seq     uint64
-	kind    codes.ErrType
-	id      transport.MsgID                                // of the first or only fragment
-	prepare func(s *Sender, m *Message) (*fragment, error) // makes the next fragment; an error is a fault in the user's memory
+	next *Message
+	p    *peer.Peer
+	seq  uint64
+	kind codes.ErrType
+	id   transport.MsgID // of the first or only fragment
+	// makes the next fragment; an error is a fault in the user's memory
+	prepare func(s *Sender, m *Message) (*fragment, error)
 
-	hdr     []byte         // header of the first fragment
-	first   uint64         // data bytes that travel with it
-	data    transport.Addr // what lists does not say
-	n       uint64         // bytes of stream: split user header and lengths of blocks (if any), then data
-	uhdrLen uint64         // bytes of split user header at the head of the stream, kept behind hdr
-	uhdrAt  int            // where in hdr's memory
-	offset  uint64         // of the stream, what the link already has
-	step    uint64         // bytes of data in a fragment
-	message uint64         // what the headers of the other fragments name
-	skipped uint64         // of an answer: where in the get's stream this message's begins
+	hdr   []byte         // header of the first fragment
+	first uint64         // data bytes that travel with it
+	data  transport.Addr // what lists does not say
+	// bytes of stream: split user header and lengths of blocks (if any), then data
+	n       uint64
+	uhdrLen uint64 // bytes of split user header at the head of the stream, kept behind hdr
+	uhdrAt  int    // where in hdr's memory
+	offset  uint64 // of the stream, what the link already has
+	step    uint64 // bytes of data in a fragment
+	message uint64 // what the headers of the other fragments name
+	skipped uint64 // of an answer: where in the get's stream this message's begins
 
 	inflight int  // fragments that the link holds
 	started  bool // the first fragment went
@@ -102,14 +108,16 @@ func (m *Message) Len() uint64 { return m.n }
 // Seq is its number among operations.
 func (m *Message) Seq() uint64 { return m.seq }
 
-func (s *Sender) newMessage(p *peer.Peer, id transport.MsgID, kind codes.ErrType, prepare func(*Sender, *Message) (*fragment, error)) *Message {
+func (s *Sender) newMessage(p *peer.Peer, id transport.MsgID, kind codes.ErrType,
+	prepare func(*Sender, *Message) (*fragment, error)) *Message {
 	m := s.messages
 	if m == nil {
 		m = new(Message)
 	} else {
 		s.messages = m.next
 	}
-	m.p, m.id, m.kind, m.prepare, m.seq, m.single, m.step = p, id, kind, prepare, s.Issue(1), s.single, p.SendMax()
+	m.p, m.id, m.kind, m.prepare, m.seq, m.single, m.step = p, id, kind, prepare, s.Issue(1),
+		s.single, p.SendMax()
 	return m
 }
 
@@ -188,7 +196,8 @@ func (s *Sender) Continue(p *peer.Peer, link Continuer, h *wire.Put, data transp
 }
 
 // Answer sends the n bytes at data that a get of p's has asked for.
-func (s *Sender) Answer(p *peer.Peer, token uint64, data transport.Addr, n uint64, single bool, after After) {
+func (s *Sender) Answer(p *peer.Peer, token uint64, data transport.Addr, n uint64, single bool,
+	after After) {
 	m := s.newMessage(p, wire.MsgGetData, codes.GetErr, nextOfStream)
 	m.After, m.data, m.n, m.single = after, data, n, single
 	m.step = p.PartSize(n)
@@ -203,20 +212,23 @@ func (m *Message) beginPart(message, skipped, first uint64) {
 }
 
 // Values sends data of the library's, which stays as it is until follow is told.
-func (s *Sender) Values(p *peer.Peer, id transport.MsgID, encode func(b []byte) []byte, data transport.Addr, n uint64, follow Follower) {
+func (s *Sender) Values(p *peer.Peer, id transport.MsgID, encode func(b []byte) []byte,
+	data transport.Addr, n uint64, follow Follower) {
 	m := s.newMessage(p, id, codes.IntErr, nextWhole)
 	m.hdr, m.data, m.n, m.ours, m.Follow = encode(m.small[:]), data, n, true, follow
 	s.Start(m)
 }
 
 // NewVector is a message of a put or get between vectors, which the caller fills in.
-func (s *Sender) NewVector(p *peer.Peer, id transport.MsgID, kind codes.ErrType) (m *Message, org, tgt *vector.Vector) {
+func (s *Sender) NewVector(p *peer.Peer, id transport.MsgID, kind codes.ErrType) (
+	m *Message, org, tgt *vector.Vector) {
 	m = s.newMessage(p, id, kind, nextOfLists)
 	m.lists = s.newLists()
 	return m, &m.lists.org, &m.lists.tgt
 }
 
-// StartVector sends m, of n bytes. h is completed with what it says of the target's vector, and a number.
+// StartVector sends m, of n bytes. h is completed with what it says of the target's vector, and a
+// number.
 func (s *Sender) StartVector(m *Message, h *wire.Vector, n uint64) {
 	h.Total, h.ID, m.n = n, s.NextID(m.p), n
 	m.lists.tgt.Describe(h)
@@ -225,7 +237,8 @@ func (s *Sender) StartVector(m *Message, h *wire.Vector, n uint64) {
 	s.Start(m)
 }
 
-// StartAnswer sends m, a part of the blocks that a vector get of p's has asked for, which begins at skipped of that.
+// StartAnswer sends m, a part of the blocks that a vector get of p's has asked for, which begins at
+// skipped of that.
 func (s *Sender) StartAnswer(m *Message, token, skipped uint64, single bool) {
 	m.n, m.single = m.lists.org.Total(), single
 	m.beginPart(token, skipped, min(m.n, m.p.SendMax()))
@@ -270,7 +283,8 @@ func (m *Message) Data(data transport.Addr, n uint64) {
 	}
 }
 
-// Vector makes m an active message of org's data, which it takes over, led by so many bytes of lengths.
+// Vector makes m an active message of org's data, which it takes over, led by so many bytes of
+// lengths.
 func (s *Sender) Vector(m *Message, org *vector.Vector, lengths uint64) {
 	l := s.useLists(m)
 	l.org, *org = *org, l.org
@@ -306,9 +320,10 @@ func (s *Sender) StartAm(m *Message, h *wire.Am, a *wire.Amv) {
 // Number is the id of an active message.
 func (m *Message) Number() uint32 { return uint32(m.message) }
 
-// Refetched sends the data of a rendezvous in fragments: the target of active message id does not fetch it. seq is the
-// message's number among operations.
-func (s *Sender) Refetched(p *peer.Peer, id uint32, seq uint64, data transport.Addr, n uint64, after After) {
+// Refetched sends the data of a rendezvous in fragments: the target of active message id does not
+// fetch it. seq is the message's number among operations.
+func (s *Sender) Refetched(p *peer.Peer, id uint32, seq uint64, data transport.Addr, n uint64,
+	after After) {
 	m := s.newMessage(p, wire.MsgAmFragment, codes.AmErr, nextOfStream)
 	m.After, m.data, m.n, m.seq = after, data, n, seq
 	m.step = p.PartSize(n)
@@ -316,8 +331,10 @@ func (s *Sender) Refetched(p *peer.Peer, id uint32, seq uint64, data transport.A
 	s.Start(m)
 }
 
-// RefetchedVector is Refetched for org's data, which it takes over, led by so many bytes of lengths.
-func (s *Sender) RefetchedVector(p *peer.Peer, id uint32, seq uint64, org *vector.Vector, lengths uint64, after After) {
+// RefetchedVector is Refetched for org's data, which it takes over, led by so many bytes of
+// lengths.
+func (s *Sender) RefetchedVector(p *peer.Peer, id uint32, seq uint64, org *vector.Vector,
+	lengths uint64, after After) {
 	m := s.newMessage(p, wire.MsgAmFragment, codes.AmErr, nextOfLists)
 	l := s.useLists(m)
 	l.org, *org = *org, l.org

@@ -1,5 +1,5 @@
-// Package send gives messages to links: it cuts them into fragments, keeps those that a link has no room for, and says when
-// the user's memory may be overwritten.
+// Package send gives messages to links: it cuts them into fragments, keeps those that a link has no
+// room for, and says when the user's memory may be overwritten.
 //
 //	send.go      Sender: queues, messages on their way; flushes
 //	message.go   Message: what all of them have; how each kind is made
@@ -20,9 +20,10 @@ import (
 
 // Config is what a Sender needs of others.
 type Config struct {
-	Peers      []peer.Peer
-	Links      *progress.Links
-	CopyMax    int          // bytes of data up to which a message that must wait is copied (BUF_CP_SIZE)
+	Peers []peer.Peer
+	Links *progress.Links
+	// bytes of data up to which a message that must wait is copied (BUF_CP_SIZE)
+	CopyMax    int
 	Placements *placed.Pool // gets back what messages had
 	// Finished: the data of m may be overwritten, or m has failed.
 	Finished func(m *Message)
@@ -80,7 +81,8 @@ func (s *Sender) Issue(n uint64) uint64 {
 	return *s.issued
 }
 
-// KeepTogether says whether messages made from now on keep to one of several addresses (LAPI_NOT_STRIPE).
+// KeepTogether says whether messages made from now on keep to one of several addresses
+// (LAPI_NOT_STRIPE).
 func (s *Sender) KeepTogether(single bool) { s.single = single }
 
 // KeepsTogether is what KeepTogether said.
@@ -165,9 +167,11 @@ func (q *queue) putBack(m *Message) {
 	}
 }
 
-// Now sends a message of the user's that fits one fragment, without the bookkeeping of a Message. False: nothing happened, make
-// a Message: others wait for room, or the link does not copy the data at once.
-func (s *Sender) Now(p *peer.Peer, id transport.MsgID, kind codes.ErrType, hdr []byte, data transport.Addr, n uint64) bool {
+// Now sends a message of the user's that fits one fragment, without the bookkeeping of a Message.
+// False: nothing happened, make a Message: others wait for room, or the link does not copy the data
+// at once.
+func (s *Sender) Now(p *peer.Peer, id transport.MsgID, kind codes.ErrType, hdr []byte,
+	data transport.Addr, n uint64) bool {
 	if n > p.AtOnce() || s.queues[p.ID].head != nil && !s.drained(p) {
 		return false
 	}
@@ -187,13 +191,15 @@ func (s *Sender) Now(p *peer.Peer, id transport.MsgID, kind codes.ErrType, hdr [
 }
 
 // Control sends a message of the library itself, without data.
-func (s *Sender) Control(p *peer.Peer, id transport.MsgID, kind codes.ErrType, encode func(b []byte) []byte) {
+func (s *Sender) Control(p *peer.Peer, id transport.MsgID, kind codes.ErrType,
+	encode func(b []byte) []byte) {
 	m := s.newMessage(p, id, kind, nextWhole)
 	m.hdr = encode(m.small[:])
 	s.Start(m)
 }
 
-// Start gives m to its link, or queues it. Small user data is copied if it must wait, so that the user may overwrite it.
+// Start gives m to its link, or queues it. Small user data is copied if it must wait, so that the
+// user may overwrite it.
 func (s *Sender) Start(m *Message) {
 	p, q := m.p, &s.queues[m.p.ID]
 	if p.Dead() {
@@ -212,7 +218,8 @@ func (s *Sender) Start(m *Message) {
 	s.waiting++
 }
 
-// copyData makes m independent of the user's memory. If that cannot be read, m fails as if it had been sent at once.
+// copyData makes m independent of the user's memory. If that cannot be read, m fails as if it had
+// been sent at once.
 func (s *Sender) copyData(m *Message) {
 	if err := memory.CopyOut(m.copyRoom(m.n-m.uhdrLen), m.data); err != nil {
 		s.fail(m, err)
@@ -221,7 +228,8 @@ func (s *Sender) copyData(m *Message) {
 	m.data = memory.AddrOf(m.copied)
 }
 
-// advance sends as many fragments of m as the link takes. True: it gets no more of them, m may be gone. m is on no queue.
+// advance sends as many fragments of m as the link takes. True: it gets no more of them, m may be
+// gone. m is on no queue.
 func (s *Sender) advance(m *Message) bool {
 	p := m.p
 	for !m.failed {
@@ -318,7 +326,8 @@ func (s *Sender) drained(p *peer.Peer) bool {
 	return s.queues[p.ID].head == nil
 }
 
-// GiveUp ends every message that waits for p, which is gone. What the link holds of them ends with the link's own.
+// GiveUp ends every message that waits for p, which is gone. What the link holds of them ends with
+// the link's own.
 func (s *Sender) GiveUp(p *peer.Peer) {
 	q := &s.queues[p.ID]
 	for q.head != nil {
@@ -348,7 +357,8 @@ type flushOp struct {
 // Unflushed says whether there may be something to flush.
 func (s *Sender) Unflushed() bool { return len(s.unsure) > 0 }
 
-// Flush begins f: it asks the link of each task used since its last flush to say when all is delivered.
+// Flush begins f: it asks the link of each task used since its last flush to say when all is
+// delivered.
 func (s *Sender) Flush(f *Flush) {
 	kept := s.unsure[:0]
 	for _, id := range s.unsure {
@@ -379,7 +389,8 @@ func (s *Sender) flush(f *Flush, p *peer.Peer) {
 	}
 }
 
-// flushed: all that was sent to a task before the flush began is in its memory, or the task is gone.
+// flushed: all that was sent to a task before the flush began is in its memory, or the task is
+// gone.
 func flushed(op *transport.Op, err error) {
 	o := op.Owner.(*flushOp)
 	s := o.s

@@ -144,7 +144,8 @@ func TestTransfer(t *testing.T) {
 	}
 }
 
-// TestOrder: what the link has no room for goes later, in the order it was started, and small data may be overwritten meanwhile.
+// TestOrder: what the link has no room for goes later, in the order it was started, and small data
+// may be overwritten meanwhile.
 func TestOrder(t *testing.T) {
 	l := &fake{room: 1, part: 1 << 15}
 	s, p, finished := newSender(l)

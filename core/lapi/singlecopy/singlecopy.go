@@ -1,5 +1,5 @@
-// Package singlecopy moves data straight between two tasks' memory, and decides which data: the rest goes in messages.
-// docs/bulk.md has the rules.
+// Package singlecopy moves data straight between two tasks' memory, and decides which data: the
+// rest goes in messages. docs/bulk.md has the rules.
 package singlecopy
 
 import (
@@ -11,12 +11,19 @@ import (
 
 // Tunables. The others are in Config.Sizes.
 const (
-	getMin         = 1        // bytes from which a get on one node is a single copy: reading costs the target nothing
-	selfMost       = 16 << 10 // bytes from which a transfer within a task is one copy, whatever was measured between two
-	pipelineGetMin = 4 << 10  // bytes from which a get is answered in messages by a target that polls: reading less costs less than asking
-	getFew         = 4        // blocks up to which a get is a single copy all the same: asking the target takes as long
-	localBlocks    = 8        // blocks here that cost the kernel as much as one over there; measured
-	forcedBlocks   = 1 << 16  // blocks that a message has at most that is copied so only because its flags say so
+	// bytes from which a get on one node is a single copy: reading costs the target nothing
+	getMin = 1
+	// bytes from which a transfer within a task is one copy, whatever was measured between two
+	selfMost = 16 << 10
+	// bytes from which a get is answered in messages by a target that polls: reading less costs
+	// less than asking
+	pipelineGetMin = 4 << 10
+	// blocks up to which a get is a single copy all the same: asking the target takes as long
+	getFew = 4
+	// blocks here that cost the kernel as much as one over there; measured
+	localBlocks = 8
+	// blocks that a message has at most that is copied so only because its flags say so
+	forcedBlocks = 1 << 16
 )
 
 // Chunk is the most that one copy moves, bytes (guide, Chapter 13). A variable for tests.
@@ -72,9 +79,10 @@ func New(cfg Config) *Copier { return &Copier{cfg: cfg} }
 // SetSizes says where data leaves one way for another on this machine.
 func (c *Copier) SetSizes(sizes *calibration.Table) { c.cfg.Sizes = sizes }
 
-// worth says whether n bytes are a single copy between this task and p; least is from how many on they are without a hint.
-// Then a target that polls gets them in messages, unless the user wants bulk transfer: two that copy are faster than one. What
-// a task copies within its own memory never is a bulk transfer, so hints change nothing there.
+// worth says whether n bytes are a single copy between this task and p; least is from how many on
+// they are without a hint. Then a target that polls gets them in messages, unless the user wants
+// bulk transfer: two that copy are faster than one. What a task copies within its own memory never
+// is a bulk transfer, so hints change nothing there.
 func (c *Copier) worth(p *peer.Peer, n, least uint64, h Hint) bool {
 	switch {
 	case !p.SingleCopy():
@@ -100,9 +108,9 @@ func (c *Copier) Get(p *peer.Peer, n uint64, h Hint) bool {
 	return c.worth(p, n, getMin, h) || h == NoHint && p.SingleCopy() && n > 0 && n < pipelineGetMin
 }
 
-// Am says whether an active message of n bytes is a rendezvous: the target reads them from the origin's memory. It reads them
-// later: so not what the user may overwrite when the call returns. Who asks for bulk transfer of shorter messages than the
-// library would choose gets it.
+// Am says whether an active message of n bytes is a rendezvous: the target reads them from the
+// origin's memory. It reads them later: so not what the user may overwrite when the call returns.
+// Who asks for bulk transfer of shorter messages than the library would choose gets it.
 func (c *Copier) Am(p *peer.Peer, n uint64, h Hint) bool {
 	least := c.cfg.Sizes.AmDirect
 	if c.cfg.Bulk {
@@ -127,11 +135,12 @@ func (c *Copier) PutVector(p *peer.Peer, org, tgt *vector.Vector, n uint64, h Hi
 	return c.Put(p, n, h) && (forced(p, h) || c.longBlocks(org, tgt, n))
 }
 
-// GetVector is Get for vectors. A get by messages takes the target's help and two ways, so a single copy pays even for short
-// blocks if they are few.
+// GetVector is Get for vectors. A get by messages takes the target's help and two ways, so a single
+// copy pays even for short blocks if they are few.
 func (c *Copier) GetVector(p *peer.Peer, org, tgt *vector.Vector, n uint64, h Hint) bool {
 	return c.worth(p, n, getMin, h) &&
-		(forced(p, h) || tgt.Pieces() <= getFew && org.Pieces() <= localBlocks*getFew || c.longBlocks(org, tgt, n))
+		(forced(p, h) || tgt.Pieces() <= getFew && org.Pieces() <= localBlocks*getFew ||
+			c.longBlocks(org, tgt, n))
 }
 
 // AmVector is Am for vectors.
@@ -150,14 +159,15 @@ func (c *Copier) AmBlocks(p *peer.Peer, n uint64, h Hint) uint64 {
 // TargetBlocks is how many blocks here may take the n bytes of a rendezvous, if a DGSP says where.
 func (c *Copier) TargetBlocks(n uint64) uint64 { return n / c.cfg.Sizes.BlockDirect * localBlocks }
 
-// longBlocks says whether blocks are so long that the kernel's work for each is less than that of copying them twice. far is the
-// vector in the other task's memory, whose every block the kernel must find and hold; near is the one here.
+// longBlocks says whether blocks are so long that the kernel's work for each is less than that of
+// copying them twice. far is the vector in the other task's memory, whose every block the kernel
+// must find and hold; near is the one here.
 func (c *Copier) longBlocks(near, far *vector.Vector, n uint64) bool {
 	return n/max(far.Pieces(), near.Pieces()/localBlocks, 1) >= c.cfg.Sizes.BlockDirect
 }
 
-// Copy copies n bytes straight between this task's memory and p's, in chunks: to p, or (get) from it. The error is a
-// *transport.FaultError, or says that the link cannot.
+// Copy copies n bytes straight between this task's memory and p's, in chunks: to p, or (get) from
+// it. The error is a *transport.FaultError, or says that the link cannot.
 func (c *Copier) Copy(p *peer.Peer, get bool, local, remote transport.Addr, n uint64) error {
 	for n > 0 {
 		step := min(n, Chunk)
@@ -185,7 +195,8 @@ func (c *Copier) CopyVector(p *peer.Peer, get bool, local, remote *vector.Vector
 		return transport.ErrNotSupported
 	}
 	if c.here == nil {
-		c.here, c.there = make([]transport.Range, 0, transport.RangesMax), make([]transport.Range, 0, transport.RangesMax)
+		c.here, c.there = make([]transport.Range, 0, transport.RangesMax), make([]transport.Range,
+			0, transport.RangesMax)
 	}
 	near, far := local.At(0), remote.At(0)
 	for n > 0 {
@@ -193,7 +204,8 @@ func (c *Copier) CopyVector(p *peer.Peer, get bool, local, remote *vector.Vector
 		here := near.Ranges(c.here[:0], min(n, Chunk))
 		step := transport.Sum(here)
 		there := far.Ranges(c.there[:0], step)
-		if got := transport.Sum(there); got < step { // so many small ranges over there that they fill the list first
+		// so many small ranges over there that they fill the list first
+		if got := transport.Sum(there); got < step {
 			step, near = got, from
 			here = near.Ranges(c.here[:0], step)
 		}

@@ -1,9 +1,12 @@
-// Package token names operations that wait for an answer of a peer, so that a late or false answer finds nothing.
+// Package token names operations that wait for an answer of a peer, so that a late or false answer
+// finds nothing.
 //
-// A token is the index of a place in a table, and how often the place was used. It crosses the wire as 64 bits.
+// A token is the index of a place in a table, and how often the place was used. It crosses the wire
+// as 64 bits.
 package token
 
-// Item is what a Table keeps of each operation; T embeds it first thing. The zero Item is in no table.
+// Item is what a Table keeps of each operation; T embeds it first thing. The zero Item is in no
+// table.
 type Item struct {
 	token uint64
 	seq   uint64 // number of the operation
@@ -23,8 +26,8 @@ type item[T any] interface {
 
 func (i *Item) entry() *Item { return i }
 
-// Table holds operations under way, in the order they were issued. Places are used again, so nothing is allocated in the
-// steady state, and pointers to them stay valid.
+// Table holds operations under way, in the order they were issued. Places are used again, so
+// nothing is allocated in the steady state, and pointers to them stay valid.
 type Table[T any, P item[T]] struct {
 	places []place[T]
 	free   []uint32
@@ -37,8 +40,8 @@ type place[T any] struct {
 	prev, next uint32 // index + 1
 }
 
-// New takes a place for an operation of that number, which is higher than those before. What the place held is still there,
-// but for the Item.
+// New takes a place for an operation of that number, which is higher than those before. What the
+// place held is still there, but for the Item.
 func (t *Table[T, P]) New(seq uint64) P {
 	var i uint32
 	if n := len(t.free); n > 0 {

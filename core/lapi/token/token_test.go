@@ -11,7 +11,8 @@ type op struct {
 	name int
 }
 
-// TestTable holds a table against a list: tokens of what is over find nothing, the oldest comes first.
+// TestTable holds a table against a list: tokens of what is over find nothing, the oldest comes
+// first.
 func TestTable(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var table Table[op, *op]

@@ -8,7 +8,8 @@ import (
 
 // This file reads and writes what messages say of vectors.
 
-// Describe fills what h says of the target's vector v, if v is strided. Of a list, each fragment has its own entries.
+// Describe fills what h says of the target's vector v, if v is strided. Of a list, each fragment
+// has its own entries.
 func (v *Vector) Describe(h *wire.Vector) {
 	if v.Strided() {
 		h.Base, h.Block, h.Stride = v.base, v.block, v.stride
@@ -24,22 +25,27 @@ func (v *Vector) DescribeOrigin() wire.Amv {
 	return a
 }
 
-// Origin makes v the origin's vector that a describes, of n bytes; its list, if it has one, is still to be fetched.
+// Origin makes v the origin's vector that a describes, of n bytes; its list, if it has one, is
+// still to be fetched.
 func (v *Vector) Origin(a *wire.Amv, n uint64) {
 	v.Reset()
-	v.kind, v.count, v.total, v.base, v.block, v.stride = a.Kind, uint64(a.Count), n, a.Base, a.Block, a.Stride
+	v.kind, v.count, v.total, v.base, v.block, v.stride = a.Kind, uint64(a.Count), n, a.Base,
+		a.Block, a.Stride
 }
 
-// strided makes v what h describes, if it has no entries. Its extent may be anything: addresses wrap, and are checked when used.
+// strided makes v what h describes, if it has no entries. Its extent may be anything: addresses
+// wrap, and are checked when used.
 func (v *Vector) strided(h *wire.Vector) {
 	v.Reset()
-	v.kind, v.base, v.block, v.stride, v.total = wire.VectorStrided, h.Base, h.Block, h.Stride, h.Total
+	v.kind, v.base, v.block, v.stride, v.total = wire.VectorStrided, h.Base, h.Block, h.Stride,
+		h.Total
 	if h.Block > 0 {
 		v.count = (h.Total + h.Block - 1) / h.Block
 	}
 }
 
-// Asked fills v with the part of this task's memory that a request asks for. False: no task of this version asks so.
+// Asked fills v with the part of this task's memory that a request asks for. False: no task of this
+// version asks so.
 func (v *Vector) Asked(h *wire.Vector, data []byte) bool {
 	if h.Entries == 0 {
 		v.strided(h)
@@ -56,8 +62,8 @@ func (v *Vector) Asked(h *wire.Vector, data []byte) bool {
 	return true
 }
 
-// Place puts a fragment of a vector put where its header says, or the entries at the head of all, which data follows. v is
-// for its own use meanwhile. The error is a *transport.FaultError.
+// Place puts a fragment of a vector put where its header says, or the entries at the head of all,
+// which data follows. v is for its own use meanwhile. The error is a *transport.FaultError.
 func (v *Vector) Place(h *wire.Vector, all, data []byte) error {
 	if h.Entries == 0 {
 		v.strided(h)
@@ -76,8 +82,8 @@ func (v *Vector) Place(h *wire.Vector, all, data []byte) error {
 // entryMinData is the least data for which a fragment begins another block, bytes.
 const entryMinData = 64
 
-// Fit is how many bytes of v's stream from offset on, left at most, fit room bytes together with their entries. Of a strided
-// vector there are no entries.
+// Fit is how many bytes of v's stream from offset on, left at most, fit room bytes together with
+// their entries. Of a strided vector there are no entries.
 func (v *Vector) Fit(offset, left, room uint64) (entries int, n uint64) {
 	if left == 0 || v.Strided() {
 		return 0, min(left, room)
@@ -135,13 +141,15 @@ func (v *Vector) HasLengths(b []byte) bool {
 	return true
 }
 
-// List is where v's list lies and how long it is, for a target that reads it straight from this task's memory.
+// List is where v's list lies and how long it is, for a target that reads it straight from this
+// task's memory.
 func (v *Vector) List() (transport.Addr, uint64) {
 	b := blockBytes(v.list)
 	return memory.AddrOf(b), uint64(len(b))
 }
 
-// NewList gives v a list of as many blocks as it has, to be filled at that address with another task's List.
+// NewList gives v a list of as many blocks as it has, to be filled at that address with another
+// task's List.
 func (v *Vector) NewList() (transport.Addr, uint64) {
 	v.list = make([]block, v.count)
 	return v.List()

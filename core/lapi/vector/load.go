@@ -13,8 +13,10 @@ import (
 type side struct{ null, kind, addr, length, extent, stride, base codes.Code }
 
 var (
-	origin = side{codes.ErrOrgVecNull, codes.ErrOrgVecType, codes.ErrOrgVecAddr, codes.ErrOrgVecLen, codes.ErrOrgExtent, codes.ErrOrgStride, codes.ErrStrideOrgVecAddrNull}
-	target = side{codes.ErrTgtVecNull, codes.ErrTgtVecType, codes.ErrTgtVecAddr, codes.ErrTgtVecLen, codes.ErrTgtExtent, codes.ErrTgtStride, codes.ErrStrideTgtVecAddrNull}
+	origin = side{codes.ErrOrgVecNull, codes.ErrOrgVecType, codes.ErrOrgVecAddr, codes.ErrOrgVecLen,
+		codes.ErrOrgExtent, codes.ErrOrgStride, codes.ErrStrideOrgVecAddrNull}
+	target = side{codes.ErrTgtVecNull, codes.ErrTgtVecType, codes.ErrTgtVecAddr, codes.ErrTgtVecLen,
+		codes.ErrTgtExtent, codes.ErrTgtStride, codes.ErrStrideTgtVecAddrNull}
 )
 
 // Error is why a vector cannot be used.
@@ -49,7 +51,8 @@ func Word(b []byte, width int) uint64 {
 	return wire.Order.Uint64(b)
 }
 
-// describe reads the description at a. long: it is a lapi_lvec_t, whose info has 64-bit entries in every task.
+// describe reads the description at a. long: it is a lapi_lvec_t, whose info has 64-bit entries in
+// every task.
 func (d *description) describe(a transport.Addr, long bool, s *side) *Error {
 	if a == 0 {
 		return bad(s.null)
@@ -59,7 +62,8 @@ func (d *description) describe(a transport.Addr, long bool, s *side) *Error {
 		return &Error{s.null, err}
 	}
 	*d = description{s, wire.Order.Uint32(b[0:]), wire.Order.Uint32(b[4:]),
-		transport.Addr(Word(b[8:], WordSize)), transport.Addr(Word(b[8+WordSize:], WordSize)), WordSize}
+		transport.Addr(Word(b[8:], WordSize)), transport.Addr(Word(b[8+WordSize:], WordSize)),
+		WordSize}
 	if long {
 		d.width = 8
 	}
@@ -93,7 +97,8 @@ func (v *Vector) loadStrided(d *description) *Error {
 	if err := memory.CopyOut(b[:3*d.width], d.info); err != nil {
 		return &Error{d.base, err}
 	}
-	v.base, v.block, v.stride = transport.Addr(Word(b[0:], d.width)), Word(b[d.width:], d.width), Word(b[2*d.width:], d.width)
+	v.base, v.block, v.stride = transport.Addr(Word(b[0:], d.width)), Word(b[d.width:], d.width),
+		Word(b[2*d.width:], d.width)
 	if v.base == 0 && v.block > 0 {
 		return bad(d.base)
 	}
@@ -107,7 +112,8 @@ func (v *Vector) loadStrided(d *description) *Error {
 	return nil
 }
 
-// loadList reads the arrays a piece at a time: a wrong num_vecs meets the end of the user's memory before it costs memory here.
+// loadList reads the arrays a piece at a time: a wrong num_vecs meets the end of the user's memory
+// before it costs memory here.
 func (l Loader) loadList(v *Vector, d *description) *Error {
 	var infos, lens [256 * 8]byte
 	for i := 0; i < int(d.count); i += 256 {
@@ -133,8 +139,8 @@ func (l Loader) loadList(v *Vector, d *description) *Error {
 	return nil
 }
 
-// Pair reads the vectors of a put or get, both described here, and checks Table 7's rules for them. long: the target's is a
-// lapi_lvec_t.
+// Pair reads the vectors of a put or get, both described here, and checks Table 7's rules for them.
+// long: the target's is a lapi_lvec_t.
 func (l Loader) Pair(org, tgt *Vector, orgAt, tgtAt transport.Addr, long bool) *Error {
 	var o, t description
 	if err := o.describe(orgAt, false, &origin); err != nil {
@@ -187,8 +193,8 @@ func (l Loader) One(v *Vector, at transport.Addr) *Error {
 	return l.load(v, &d)
 }
 
-// Returned reads the vector that a header handler returned and holds it against the origin's (guide, Table 7). lengths are
-// those of the origin's blocks.
+// Returned reads the vector that a header handler returned and holds it against the origin's
+// (guide, Table 7). lengths are those of the origin's blocks.
 func (l Loader) Returned(v *Vector, at transport.Addr, org *wire.Amv, lengths []byte) *Error {
 	var d description
 	if err := d.describe(at, false, &target); err != nil {

@@ -1,5 +1,10 @@
-// Package vector describes data that lies in many blocks of one task's memory: it reads the user's descriptions and checks
-// them, walks through the blocks, and copies from and to them.
+// Package vector describes data that lies in many blocks of one task's memory: it reads the user's
+// descriptions and checks them, walks through the blocks, and copies from and to them.
+//
+//	vector.go       Vector and Cursor: walking, gathering, scattering
+//	load.go         reading and checking the user's descriptions
+//	header.go       what messages say of vectors
+//	list_unsafe.go  a list as bytes
 //
 // User memory is accessed under guard: memory.Guard must have run on the goroutine.
 package vector
@@ -21,8 +26,9 @@ type block struct {
 // keptBlocks is how many blocks' memory a Vector keeps for its next use.
 const keptBlocks = 1 << 16
 
-// Vector says where the bytes of a stream come from or go to: equal blocks at equal distances, or a list of blocks. It is a
-// copy of the user's description, which the user may reuse at once. The zero Vector is empty.
+// Vector says where the bytes of a stream come from or go to: equal blocks at equal distances, or a
+// list of blocks. It is a copy of the user's description, which the user may reuse at once. The
+// zero Vector is empty.
 type Vector struct {
 	kind          uint32 // lapi_vectype_t
 	count         uint64 // blocks
@@ -103,10 +109,12 @@ func (v *Vector) At(offset uint64) Cursor {
 	return Cursor{v, uint64(i), offset - v.start(i)}
 }
 
-// nextBlocks is Next, and of a strided vector as many whole blocks as there are in most bytes: count blocks of n bytes.
+// nextBlocks is Next, and of a strided vector as many whole blocks as there are in most bytes:
+// count blocks of n bytes.
 func (c *Cursor) nextBlocks(most uint64) (a transport.Addr, n, count uint64) {
 	v := c.v
-	if v.Strided() && c.within == 0 && v.stride > v.block && v.block > 0 && most/2 >= v.block && v.count-c.i >= 2 {
+	if v.Strided() && c.within == 0 && v.stride > v.block && v.block > 0 && most/2 >= v.block &&
+		v.count-c.i >= 2 {
 		a, count = v.base+transport.Addr(c.i*v.stride), min(v.count-c.i, most/v.block)
 		c.i += count
 		return a, v.block, count
@@ -150,7 +158,8 @@ func (c *Cursor) Next(most uint64) (a transport.Addr, n uint64) {
 	return 0, 0
 }
 
-// Ranges appends pieces from c on to list until that has transport.RangesMax entries, at most most bytes.
+// Ranges appends pieces from c on to list until that has transport.RangesMax entries, at most most
+// bytes.
 func (c *Cursor) Ranges(list []transport.Range, most uint64) []transport.Range {
 	for len(list) < transport.RangesMax && most > 0 {
 		a, n := c.Next(most)
@@ -163,8 +172,8 @@ func (c *Cursor) Ranges(list []transport.Range, most uint64) []transport.Range {
 	return list
 }
 
-// Gather copies len(dst) bytes of the stream, from offset on, to dst. Bytes beyond the stream's end stay as they are. The
-// error is a *transport.FaultError.
+// Gather copies len(dst) bytes of the stream, from offset on, to dst. Bytes beyond the stream's end
+// stay as they are. The error is a *transport.FaultError.
 func (v *Vector) Gather(dst []byte, offset uint64) error {
 	for at := v.At(offset); len(dst) > 0; {
 		a, n, count := at.nextBlocks(uint64(len(dst)))
@@ -179,8 +188,8 @@ func (v *Vector) Gather(dst []byte, offset uint64) error {
 	return nil
 }
 
-// Scatter copies src to its place in the stream, from offset on. Bytes beyond the stream's end are dropped. The error is a
-// *transport.FaultError.
+// Scatter copies src to its place in the stream, from offset on. Bytes beyond the stream's end are
+// dropped. The error is a *transport.FaultError.
 func (v *Vector) Scatter(offset uint64, src []byte) error {
 	for at := v.At(offset); len(src) > 0; {
 		a, n, count := at.nextBlocks(uint64(len(src)))

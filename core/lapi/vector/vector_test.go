@@ -36,7 +36,8 @@ func random(r *rand.Rand, buffer []byte) (v Vector, order []int) {
 	return v, order
 }
 
-// TestAgainstModel: what is gathered, scattered, walked through and described is what a list of all bytes says.
+// TestAgainstModel: what is gathered, scattered, walked through and described is what a list of all
+// bytes says.
 func TestAgainstModel(t *testing.T) {
 	memory.Guard()
 	r := rand.New(rand.NewPCG(1, 2))

@@ -5,8 +5,9 @@ import (
 	"lapi/transport/layout"
 )
 
-// Am is MsgAm. The user header follows in the link's header, padded to 8 bytes, unless it is split: then it begins the stream
-// that MsgAmFragment carries. Rendezvous: no data follows; the target fetches it from Direct, then sends MsgFetched with Token.
+// Am is MsgAm. The user header follows in the link's header, padded to 8 bytes, unless it is split:
+// then it begins the stream that MsgAmFragment carries. Rendezvous: no data follows; the target
+// fetches it from Direct, then sends MsgFetched with Token.
 //
 //	0 Handler | 8 Length of user data | 16 TgtCntr | 24 CmplCntr | 32 Direct | 40 Token
 //	48 ID (32) | 52 length of user header (16) | 54 Split (1) | Rendezvous (2) | Atom << 8 (16)
@@ -57,13 +58,17 @@ func (h *Am) Encode(b []byte) []byte {
 // fields reads h without judging it.
 func (h *Am) fields(b []byte) {
 	_ = b[AmSize-1]
-	h.Handler, h.Length, h.TgtCntr, h.CmplCntr = addr(b[0:]), Order.Uint64(b[8:]), addr(b[16:]), addr(b[24:])
-	h.Direct, h.Token, h.ID, h.UhdrLen = addr(b[32:]), Order.Uint64(b[40:]), Order.Uint32(b[48:]), Order.Uint16(b[52:])
+	h.Handler, h.Length, h.TgtCntr, h.CmplCntr = addr(b[0:]), Order.Uint64(b[8:]), addr(b[16:]),
+		addr(b[24:])
+	h.Direct, h.Token, h.ID, h.UhdrLen = addr(b[32:]), Order.Uint64(b[40:]), Order.Uint32(b[48:]),
+		Order.Uint16(b[52:])
 	flags := Order.Uint16(b[54:])
-	h.Split, h.Rendezvous, h.Atom = flags&amSplit != 0, flags&amRendezvous != 0, uint8(flags>>amAtomShift)
+	h.Split, h.Rendezvous, h.Atom = flags&amSplit != 0, flags&amRendezvous != 0,
+		uint8(flags>>amAtomShift)
 }
 
-// Decode returns the user header that came along (empty if split) and whether all lengths agree with n bytes of data.
+// Decode returns the user header that came along (empty if split) and whether all lengths agree
+// with n bytes of data.
 func (h *Am) Decode(b []byte, n int) (uhdr []byte, ok bool) {
 	if len(b) < AmSize {
 		return nil, false
@@ -86,8 +91,9 @@ func (h *Am) uhdr(b []byte, size int) (uhdr []byte, ok bool) {
 	return b[size : size+int(h.UhdrLen)], true
 }
 
-// Amv follows Am in MsgAmv: the origin's vector as far as the target needs it. The lengths of a list's blocks, 8 bytes each,
-// head the stream (behind a split user header). Of a rendezvous, the list lies at Base in the origin's memory instead.
+// Amv follows Am in MsgAmv: the origin's vector as far as the target needs it. The lengths of a
+// list's blocks, 8 bytes each, head the stream (behind a split user header). Of a rendezvous, the
+// list lies at Base in the origin's memory instead.
 //
 //	0 Kind (32) | 4 Count (32) | 8 Base | 16 Block | 24 Stride
 type Amv struct {
@@ -115,7 +121,8 @@ func (h *Amv) Lengths() uint64 {
 	return 8 * uint64(h.Count)
 }
 
-// DecodeAmv reads the headers of MsgAmv with n bytes of data, and returns the user header that came along.
+// DecodeAmv reads the headers of MsgAmv with n bytes of data, and returns the user header that came
+// along.
 func DecodeAmv(h *Am, v *Amv, b []byte, n int) (uhdr []byte, ok bool) {
 	const size = AmSize + AmvSize
 	if len(b) < size {
@@ -123,7 +130,8 @@ func DecodeAmv(h *Am, v *Amv, b []byte, n int) (uhdr []byte, ok bool) {
 	}
 	h.fields(b)
 	a := b[AmSize:]
-	*v = Amv{Order.Uint32(a[0:]), Order.Uint32(a[4:]), addr(a[8:]), Order.Uint64(a[16:]), Order.Uint64(a[24:])}
+	*v = Amv{Order.Uint32(a[0:]), Order.Uint32(a[4:]), addr(a[8:]), Order.Uint64(a[16:]),
+		Order.Uint64(a[24:])}
 	switch {
 	case h.UhdrLen > MaxUhdrSize || h.Length > LongestMessage || v.Kind > VectorGeneric:
 		return nil, false
@@ -161,7 +169,8 @@ func DecodeSmall(m *transport.Msg) (h Am, uhdr []byte, ok bool) {
 	}
 	h.Handler, h.Length = transport.Addr(first&smallHandler), uint64(len(m.Data))
 	h.TgtCntr, h.CmplCntr, h.UhdrLen = addr(b[8:]), addr(b[16:]), uint16(n)
-	if h.Handler < HandlerIndices { // it has no number: one of its index stands for all that wait for the index
+	// it has no number: one of its index stands for all that wait for the index
+	if h.Handler < HandlerIndices {
 		h.ID = smallUnknown | uint32(h.Handler)
 	}
 	return h, b[smallSize : smallSize+n], true

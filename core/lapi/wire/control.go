@@ -24,7 +24,8 @@ func (h *Completion) Decode(b []byte) bool {
 	return ok && h.More < layout.RingSlots
 }
 
-// Read is MsgRead: the sender has read Bytes of the receiver's memory; the counter at TgtCntr grows, if that is not 0.
+// Read is MsgRead: the sender has read Bytes of the receiver's memory; the counter at TgtCntr
+// grows, if that is not 0.
 //
 //	0 TgtCntr | 8 Bytes
 type Read struct {
@@ -52,7 +53,8 @@ const (
 	FetchDone    Outcome = 1 // it was read: its memory is free
 	FetchNothing Outcome = 2 // of a vector: nor could the list of its blocks: send the lengths, too
 	FetchPlaced  Outcome = 3 // it is to go where a DGSP says: send it in fragments, this time
-	FetchUnread  Outcome = 4 // it will not be read, the message is buried or has failed: its memory is free
+	// it will not be read, the message is buried or has failed: its memory is free
+	FetchUnread Outcome = 4
 )
 
 // Fetched is MsgFetched.
@@ -74,12 +76,14 @@ func (h *Fetched) Decode(b []byte) bool {
 	return ok
 }
 
-// Exchange is MsgExchange: Count values of 8 bytes, those of the tasks First, First+1 … relative to the sender.
+// Exchange is MsgExchange: Count values of 8 bytes, those of the tasks First, First+1 … relative to
+// the sender.
 //
 //	0 Generation (32) | 4 Round (32) | 8 First (32) | 12 Count (32)
 type Exchange struct{ Generation, Round, First, Count uint32 }
 
-// RefusedRound answers a task whose collective call cannot end, because the sender has given up collectives.
+// RefusedRound answers a task whose collective call cannot end, because the sender has given up
+// collectives.
 const RefusedRound = 1<<32 - 1
 
 const exchangeSize = 16
@@ -99,11 +103,13 @@ func (h *Exchange) Decode(b []byte, n int) bool {
 	if len(b) != exchangeSize {
 		return false
 	}
-	*h = Exchange{Order.Uint32(b[0:]), Order.Uint32(b[4:]), Order.Uint32(b[8:]), Order.Uint32(b[12:])}
+	*h = Exchange{Order.Uint32(b[0:]), Order.Uint32(b[4:]), Order.Uint32(b[8:]),
+		Order.Uint32(b[12:])}
 	return uint64(h.Count)*8 == uint64(n)
 }
 
-// Fault is MsgFault: code of LAPI, kind of operation (lapi_err_t), the bad address, and the token of a get that ends so.
+// Fault is MsgFault: code of LAPI, kind of operation (lapi_err_t), the bad address, and the token
+// of a get that ends so.
 //
 //	0 Code (32) | 4 Kind (32) | 8 Addr | 16 Token; 0: none
 type Fault struct {

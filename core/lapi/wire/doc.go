@@ -1,8 +1,18 @@
-// Package wire holds every header that LAPI tasks exchange: the kinds of messages, their limits, how they are written and read.
+// Package wire holds every header that LAPI tasks exchange: the kinds of messages, their limits,
+// how they are written and read.
 //
-// All headers are little-endian, and their lengths are multiples of 8. They are the same for 32- and 64-bit tasks. Decode
-// functions judge what a header says about itself and its data; they never look at memory that it names. CardVersion changes
-// with these formats.
+// All headers are little-endian, and their lengths are multiples of 8. They are the same for 32-
+// and 64-bit tasks. Decode functions judge what a header says about itself and its data; they never
+// look at memory that it names. CardVersion changes with these formats.
+//
+//	doc.go      kinds of messages, limits
+//	put.go      puts
+//	get.go      gets, and fragments of answers and active messages
+//	am.go       active messages
+//	vector.go   puts and gets of vectors
+//	control.go  the library's own messages
+//	lane.go     what the fast lane writes
+//	card.go     the version of all of them
 package wire
 
 import (
@@ -14,11 +24,14 @@ import (
 
 // Limits of messages and calls.
 const (
-	MaxUhdrSize    = 1984                  // MAX_UHDR_SZ, bytes; one constant for all links
-	MaxMessageSize = uint64(^uint(0) >> 1) // LAPI_MAX_MSG_SZ of this task, bytes: by the width of addresses
-	LongestMessage = uint64(1<<63 - 1)     // of any task, bytes
-	HandlerIndices = layout.LaneHandlers   // LOC_ADDRTBL_SZ: indices 1 … 255; no function lies below this address
-	BlocksMax      = 1 << 27               // blocks of a list, for each of which a task keeps 16 bytes
+	MaxUhdrSize = 1984 // MAX_UHDR_SZ, bytes; one constant for all links
+	// LAPI_MAX_MSG_SZ of this task, bytes: by the width of addresses
+	MaxMessageSize = uint64(^uint(0) >> 1)
+	LongestMessage = uint64(1<<63 - 1) // of any task, bytes
+	// LOC_ADDRTBL_SZ: indices 1 … 255; no function lies below this address
+	HandlerIndices = layout.LaneHandlers
+	// blocks of a list, for each of which a task keeps 16 bytes
+	BlocksMax = 1 << 27
 )
 
 // Order is the byte order of all headers.
@@ -31,19 +44,28 @@ const (
 	MsgGet                                    // asks for data
 	MsgGetData                                // answers with a fragment of it
 	MsgAm                                     // begins an active message
-	MsgAmFragment                             // a fragment of its stream: user header, then user data
-	MsgFetched                                // what the target of a rendezvous has done with the origin's data
-	MsgCounter                                // adds to a counter of the receiver: message completion
-	MsgExchange                               // a round of Gfence or Address_init
-	MsgFault                                  // an address that the receiver of this message named was bad
-	MsgAtomic                                 // emul: request
-	MsgAtomicReply                            // emul: reply
-	MsgPutDirect                              // a single-copy put is in the receiver's memory: counters, statistics
-	MsgPutv                                   // a fragment of a vector put; each can be placed by itself
-	MsgGetv                                   // asks for a part of a vector
-	MsgAmv                                    // begins an active message of a vector; MsgAmFragment carries the rest
-	MsgRead                                   // a single-copy get has read the receiver's memory: target counter, statistics
-	MsgAmPieces                               // a rendezvous for data that a DGSP has placed; its headers are those of MsgAmv
+	// a fragment of its stream: user header, then user data
+	MsgAmFragment
+	// what the target of a rendezvous has done with the origin's data
+	MsgFetched
+	// adds to a counter of the receiver: message completion
+	MsgCounter
+	MsgExchange // a round of Gfence or Address_init
+	// an address that the receiver of this message named was bad
+	MsgFault
+	MsgAtomic      // emul: request
+	MsgAtomicReply // emul: reply
+	// a single-copy put is in the receiver's memory: counters, statistics
+	MsgPutDirect
+	// a fragment of a vector put; each can be placed by itself
+	MsgPutv
+	MsgGetv // asks for a part of a vector
+	// begins an active message of a vector; MsgAmFragment carries the rest
+	MsgAmv
+	// a single-copy get has read the receiver's memory: target counter, statistics
+	MsgRead
+	// a rendezvous for data that a DGSP has placed; its headers are those of MsgAmv
+	MsgAmPieces
 )
 
 // MsgAmSmall is a whole active message, as the lane writes it (cshim/lane/message.h). Core understands it as well, for tasks

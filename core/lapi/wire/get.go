@@ -42,7 +42,8 @@ func (h *Get) Decode(b []byte) bool {
 		return false
 	}
 	n := Order.Uint64(b[8:])
-	*h = Get{TgtAddr: addr(b[0:]), Length: n &^ getSingle, Single: n&getSingle != 0, TgtCntr: addr(b[16:]), Token: Order.Uint64(b[24:])}
+	*h = Get{TgtAddr: addr(b[0:]), Length: n &^ getSingle, Single: n&getSingle != 0,
+		TgtCntr: addr(b[16:]), Token: Order.Uint64(b[24:])}
 	return true
 }
 

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestFormats holds each header against its bytes: what is here crosses the wire, so it changes only with CardVersion.
+// TestFormats holds each header against its bytes: what is here crosses the wire, so it changes
+// only with CardVersion.
 func TestFormats(t *testing.T) {
 	const a, b, c = 0x1122334455667788, 0x99, 0xaabb
 	for name, k := range map[string]struct {

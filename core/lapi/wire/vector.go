@@ -9,13 +9,14 @@ const (
 	VectorGeneric
 )
 
-// Vector is MsgPutv, a fragment of a put, and MsgGetv, a part of a get's request. Each says by itself where its bytes belong in
-// the target's memory, so that they may come in any order and none must be kept. Either they are bytes Offset … of equal
-// blocks, or a list of entries (address, length; 8 bytes each) leads the message's data. Behind the list of MsgPutv there are
-// as many bytes as its entries say.
+// Vector is MsgPutv, a fragment of a put, and MsgGetv, a part of a get's request. Each says by
+// itself where its bytes belong in the target's memory, so that they may come in any order and none
+// must be kept. Either they are bytes Offset … of equal blocks, or a list of entries (address,
+// length; 8 bytes each) leads the message's data. Behind the list of MsgPutv there are as many
+// bytes as its entries say.
 //
-//	0 TgtCntr | 8 CmplCntr (MsgPutv), token of the origin (MsgGetv) | 16 Total bytes; the highest bit is Single (MsgGetv)
-//	24 Offset | 32 ID (32) | 36 Entries (32) | 40 Base | 48 Block | 56 Stride
+//	0 TgtCntr | 8 CmplCntr (MsgPutv), token of the origin (MsgGetv)
+//	16 Total bytes; the highest bit is Single (MsgGetv) | 24 Offset | 32 ID (32) | 36 Entries (32) | 40 Base | 48 Block | 56 Stride
 type Vector struct {
 	TgtCntr       transport.Addr
 	Reply         uint64 // CmplCntr or token
@@ -61,10 +62,13 @@ func (h *Vector) Decode(b []byte, n int) bool {
 		return false
 	}
 	total := Order.Uint64(b[16:])
-	*h = Vector{TgtCntr: addr(b[0:]), Reply: Order.Uint64(b[8:]), Total: total &^ getSingle, Single: total&getSingle != 0,
-		Offset: Order.Uint64(b[vectorOffsetAt:]), ID: Order.Uint32(b[32:]), Entries: Order.Uint32(b[vectorEntriesAt:]),
-		Base: addr(b[40:]), Block: Order.Uint64(b[48:]), Stride: Order.Uint64(b[56:])}
-	return h.Offset <= h.Total && h.Total <= LongestMessage && uint64(h.Entries)*EntrySize <= uint64(n) &&
+	*h = Vector{TgtCntr: addr(b[0:]), Reply: Order.Uint64(b[8:]), Total: total &^ getSingle,
+		Single: total&getSingle != 0,
+		Offset: Order.Uint64(b[vectorOffsetAt:]), ID: Order.Uint32(b[32:]),
+		Entries: Order.Uint32(b[vectorEntriesAt:]),
+		Base:    addr(b[40:]), Block: Order.Uint64(b[48:]), Stride: Order.Uint64(b[56:])}
+	return h.Offset <= h.Total && h.Total <= LongestMessage &&
+		uint64(h.Entries)*EntrySize <= uint64(n) &&
 		h.Block <= h.Stride && (h.Block > 0 || h.Entries > 0 || h.Total == 0)
 }
 

@@ -89,7 +89,8 @@ func TestDestStatus(t *testing.T) {
 	}
 }
 
-// TestDestListOfAnotherCounter: memory that was a counter with a list and is now another one is not taken for it.
+// TestDestListOfAnotherCounter: memory that was a counter with a list and is now another one is not
+// taken for it.
 func TestDestListOfAnotherCounter(t *testing.T) {
 	j := newJob(t, 2, paths["udp"])
 	k := j.tasks[0]
@@ -120,7 +121,8 @@ func TestDestListErrors(t *testing.T) {
 	want(t, "none", k.ListCounter(at(&l.cntr), 2, 0, 0, at(&l.member)), codes.Success)
 }
 
-// A counter with a list takes everything away from the lane at once: it would count without noting who did.
+// A counter with a list takes everything away from the lane at once: it would count without noting
+// who did.
 func TestListClosesLane(t *testing.T) {
 	j := newJob(t, 2, paths["shm"])
 	k := j.tasks[0]

@@ -17,7 +17,8 @@ func noteAway(j *testJob, away bool) {
 	}
 }
 
-// TestWayFollowsTarget: data reaches a target that is away before it does anything; one that polls gets it in messages.
+// TestWayFollowsTarget: data reaches a target that is away before it does anything; one that polls
+// gets it in messages.
 func TestWayFollowsTarget(t *testing.T) {
 	j := newJob(t, 2, paths["shm"])
 	if !j.tasks[0].peers[1].SingleCopy() {
@@ -58,7 +59,8 @@ func targetWithHole(t *testing.T, n, hole int) []byte {
 	return b
 }
 
-// TestBadPart: a bad address in any part of a put silences its counters, and is reported once; the next put is as any other.
+// TestBadPart: a bad address in any part of a put silences its counters, and is reported once; the
+// next put is as any other.
 func TestBadPart(t *testing.T) {
 	const n = 600 << 10
 	for _, hole := range []int{0, 300 << 10, n - 4096} {

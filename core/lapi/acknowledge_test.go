@@ -7,7 +7,8 @@ import (
 	"lapi/transport"
 )
 
-// Small puts that come together are completed together: few messages for many counts, each counter gets its own, of every origin.
+// Small puts that come together are completed together: few messages for many counts, each counter
+// gets its own, of every origin.
 func TestCompletionsTogether(t *testing.T) {
 	const target, rounds, first, second = 2, 40, 20, 3
 	j := newJob(t, 3, paths["udp"])
@@ -75,8 +76,8 @@ func TestOwed(t *testing.T) {
 	}
 }
 
-// A task that fails while the link delivers is owed nothing any more, at once: a handler that runs next, or a task that comes back in its place, is not to see it.
-// What another is owed stays.
+// A task that fails while the link delivers is owed nothing any more, at once: a handler that runs
+// next, or a task that comes back in its place, is not to see it. What another is owed stays.
 func TestOwedToTheDead(t *testing.T) {
 	j := newJob(t, 3, paths["udp"])
 	c := j.tasks[1].Context

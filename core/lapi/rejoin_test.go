@@ -13,7 +13,8 @@ import (
 	"lapi/transport/layout"
 )
 
-// reunion is the session of a job started by hand, as far as tasks come back into it. One mutex guards all: the meeting's.
+// reunion is the session of a job started by hand, as far as tasks come back into it. One mutex
+// guards all: the meeting's.
 type reunion struct {
 	*seat
 	all      []*reunion // by task: of its latest process
@@ -160,7 +161,8 @@ func (h *handJob) until(what string, done func() bool) {
 	living.until(what, done)
 }
 
-// works lets two tasks use each other in every way; a fence would wait for a task that is to come, too.
+// works lets two tasks use each other in every way; a fence would wait for a task that is to come,
+// too.
 func (h *handJob) works(one, other int) {
 	h.t.Helper()
 	h.use(one, other)
@@ -188,8 +190,8 @@ func (h *handJob) use(one, other int) {
 	}
 }
 
-// TestComeback: a task dies and comes back several times, resumed before it is there and after; what was under way changes no counter,
-// and what is sent before it is there arrives.
+// TestComeback: a task dies and comes back several times, resumed before it is there and after;
+// what was under way changes no counter, and what is sent before it is there arrives.
 func TestComeback(t *testing.T) {
 	h := newHandJob(t, 3)
 	var lost, waited, word int32
@@ -234,7 +236,8 @@ func TestComeback(t *testing.T) {
 	}
 }
 
-// TestComebackOfOneOfTwo: a task that comes back where another one is still dead reaches that one when it comes.
+// TestComebackOfOneOfTwo: a task that comes back where another one is still dead reaches that one
+// when it comes.
 func TestComebackOfOneOfTwo(t *testing.T) {
 	h := newHandJob(t, 3)
 	h.die(1)
@@ -252,8 +255,8 @@ func TestComebackOfOneOfTwo(t *testing.T) {
 	h.works(0, 2)
 }
 
-// TestAbsentTimeout: who does not come within TIMEOUT is given up, with an error if something waits for it; then it may be
-// resumed again.
+// TestAbsentTimeout: who does not come within TIMEOUT is given up, with an error if something waits
+// for it; then it may be resumed again.
 func TestAbsentTimeout(t *testing.T) {
 	h := newHandJob(t, 2)
 	h.die(1)
@@ -297,7 +300,8 @@ func TestAbsentTimeout(t *testing.T) {
 	}
 }
 
-// TestArrivedAndGone: processes that come and die before they are resumed leave nothing, and the next one works.
+// TestArrivedAndGone: processes that come and die before they are resumed leave nothing, and the
+// next one works.
 func TestArrivedAndGone(t *testing.T) {
 	h := newHandJob(t, 2)
 	h.die(1)
@@ -359,7 +363,8 @@ func TestComebackOfTaskThatLeft(t *testing.T) {
 	}
 }
 
-// TestComebackWithoutSharedMemory: a task that was reached by shared memory and now has none cannot be taken back.
+// TestComebackWithoutSharedMemory: a task that was reached by shared memory and now has none cannot
+// be taken back.
 func TestComebackWithoutSharedMemory(t *testing.T) {
 	h := newHandJob(t, 2)
 	h.die(1)
@@ -386,8 +391,9 @@ func TestNoComebackUnderLauncher(t *testing.T) {
 	want(t, "resume", k.Resume(1), codes.ErrNoConnectivity)
 }
 
-// TestOldMessagesTellNothing: a completion handler of a dead task's message that returns after another process has taken its place does
-// not count there, and a message that waits for a handler index is forgotten.
+// TestOldMessagesTellNothing: a completion handler of a dead task's message that returns after
+// another process has taken its place does not count there, and a message that waits for a handler
+// index is forgotten.
 func TestOldMessagesTellNothing(t *testing.T) {
 	h := newHandJob(t, 2)
 	a, b := h.tasks[0], h.tasks[1]
