@@ -1,7 +1,9 @@
 package udp
 
 import (
+	"errors"
 	"net/netip"
+	"syscall"
 	"testing"
 	"time"
 
@@ -289,6 +291,51 @@ func TestRecut(t *testing.T) {
 		if u := p.ms[1].Usage(); u.Incomplete != 0 || parts < 30 {
 			t.Errorf("%v: %d packets are incomplete, %d parts went", level, u.Incomplete, parts)
 		}
+	}
+}
+
+// Memory that is gone when some parts have left: the operation fails, the message is not delivered,
+// and what follows is.
+func TestRecutFault(t *testing.T) {
+	p := newPair(t, 2, func(_ int, c *Config) { c.Discover, c.CopyMax = true, 512 })
+	p.meet()
+	peer := p.ms[0].peers[1]
+	peer.sender.resize(peer.paths.At(0), 1000, p.now)
+	gone, err := syscall.Mmap(-1, 0, 8192, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_PRIVATE|syscall.MAP_ANONYMOUS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Munmap(gone)
+	got := 0
+	p.ms[1].Handle(1, func(*transport.Msg) transport.Verdict { got++; return transport.Accept })
+	parts := 0
+	p.lose = func(from int, b []byte) bool {
+		if from == 0 && len(b) > wire.HeaderSize && b[wire.HeaderSize] == wire.PartID {
+			if parts++; parts == 3 {
+				if err := syscall.Mprotect(gone, syscall.PROT_NONE); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		return false
+	}
+	bad := &sent{}
+	bad.op.Local = memory.AddrOf(gone)
+	if err := p.begin(0, 1, 1, 8000, bad); err != nil || bad.status != transport.Queued {
+		t.Fatalf("Send: %v, %v", bad.status, err)
+	}
+	after := p.send(0, 1, 1, 700)
+	p.pass(50 * time.Millisecond)
+	var fault *transport.FaultError
+	if bad.done != 1 || !errors.As(bad.err, &fault) || parts < 4 {
+		t.Errorf("done %d times after %d parts: %v", bad.done, parts, bad.err)
+	}
+	if !after.over() || after.err != nil || got != 1 {
+		t.Errorf("%d messages have arrived; the second: %v", got, after.err)
+	}
+	if u := p.ms[1].Usage(); u.Incomplete != 0 {
+		t.Errorf("%d packets are incomplete", u.Incomplete)
 	}
 }
 

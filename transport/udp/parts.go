@@ -23,12 +23,9 @@ func (c *receiver) takePart(s wire.Seq, content []byte) (offered int, accepted b
 	if k == nil {
 		return 0, !wanted
 	}
-	if k.got < k.total { // else the last one comes again, as it was refused
-		copy(k.buf[w.Offset:], bytes)
-		k.got += len(bytes)
-		k.keep = min(k.keep, w.Keep)
-	}
-	if k.got < k.total {
+	copy(k.buf[w.Offset:], bytes)
+	k.keep = min(k.keep, w.Keep)
+	if k.got += len(bytes); k.got < k.total { // it is more if the last part comes again, as it was refused
 		return 0, true
 	}
 	whole := k.buf[:k.keep]
