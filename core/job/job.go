@@ -127,9 +127,9 @@ const (
 	TaskEnded
 	// LauncherGone: lapirun has ended; this task must end too.
 	LauncherGone
-	// TaskReturned: Event.Task has died, or left, and was started again. Event.Part is its part
-	// of the exchange, whose files are the receiver's; it waits for Comeback.Answer.
-	TaskReturned
+	// TaskRejoined: Event.Task has died, or left, and was started again. Event.Part is its part
+	// of the exchange, whose files are the receiver's; it waits for Rejoiner.Answer.
+	TaskRejoined
 )
 
 // Event is news about the job.
@@ -137,7 +137,7 @@ type Event struct {
 	Kind EventKind
 	Task int
 	Text string // why, for the message, such as "killed by signal 9"
-	Part Part   // of TaskReturned
+	Part Part   // of TaskRejoined
 }
 
 // Session is the wire-up of one LAPI instance, from LAPI_Init to LAPI_Term. It has no goroutine and
@@ -146,7 +146,7 @@ type Session interface {
 	// Exchange gives part to every task of the session (Tasks) and returns theirs, indexed by
 	// task id; entries of tasks not in the session are zero. All of them must call it, the same
 	// number of times. Files arrive as new descriptors, close-on-exec. After a task has
-	// rejoined (TaskReturned in the others) the entries of those that are not there are zero
+	// rejoined (TaskRejoined in the others) the entries of those that are not there are zero
 	// too.
 	Exchange(part Part) ([]Part, error)
 	// Tasks are the tasks that the session reaches, this one included, ascending.
@@ -158,10 +158,10 @@ type Session interface {
 	// Leave tells the others that this task leaves in good order (LAPI_Term): no TaskDied is
 	// sent for it on this instance.
 	Leave()
-	// Farewell is for a process that ends with status 0 without LAPI_Term: the record to send
+	// ExitNotice is for a process that ends with status 0 without LAPI_Term: the record to send
 	// then, and the sockets to send it to. It makes of the TaskDied that follows a TaskEnded.
 	// The sockets stay the session's.
-	Farewell() (record []byte, sockets []int)
+	ExitNotice() (record []byte, sockets []int)
 	// Close releases the session.
 	Close() error
 }

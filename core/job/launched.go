@@ -220,7 +220,7 @@ func (s *launched) receive() {
 
 func (s *launched) Leave() { sendLast(s.conn) }
 
-func (s *launched) Farewell() ([]byte, []int) {
+func (s *launched) ExitNotice() ([]byte, []int) {
 	return wire.Record(wire.Ending),
 		[]int{s.conn.Fd()}
 }

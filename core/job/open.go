@@ -41,6 +41,6 @@ func (s *alone) Descriptor() int     { return -1 }
 func (s *alone) Poll() (Event, bool) { return Event{}, false }
 func (s *alone) Leave()              {}
 
-// Farewell is for nobody: no other task is told of this one's end.
-func (s *alone) Farewell() ([]byte, []int) { return nil, nil }
-func (s *alone) Close() error              { return nil }
+// ExitNotice is for nobody: no other task is told of this one's end.
+func (s *alone) ExitNotice() ([]byte, []int) { return nil, nil }
+func (s *alone) Close() error                { return nil }

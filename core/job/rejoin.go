@@ -8,7 +8,7 @@ import (
 // their listeners open. Between each of them and it this happens:
 //
 //	it: Hello ──> they, once they know of its death: Welcome, with intoSession ──> it: its part of the exchange
-//	  ──> they: TaskReturned with that part; their owner makes ready for it and answers ──> it: their part
+//	  ──> they: TaskRejoined with that part; their owner makes ready for it and answers ──> it: their part
 //
 // A task that has left in good order may be a task of the job's next session. Its hello waits for
 // the end of this one, unless the owner expects it to rejoin.
@@ -19,17 +19,17 @@ const intoSession = 1
 // listenerTag is the watch's tag of the listener and its pending connections.
 const listenerTag = -1
 
-// Comeback is what a Session offers whose tasks may die and rejoin. Like the rest of a Session it
+// Rejoiner is what a Session offers whose tasks may die and rejoin. Like the rest of a Session it
 // is used under its context's lock.
-type Comeback interface {
-	// Answer gives this task's part to a task whose TaskReturned Poll has told. The files stay
+type Rejoiner interface {
+	// Answer gives this task's part to a task whose TaskRejoined Poll has told. The files stay
 	// the caller's.
 	Answer(task int, part Part)
 	// Expect says that a task which has left in good order, or will, may rejoin too.
 	Expect(task int)
 }
 
-var _ Comeback = (*standalone)(nil)
+var _ Rejoiner = (*standalone)(nil)
 
 // watchListener waits on the listener for tasks that rejoin. They are readmitted only after this
 // task's own exchange, in which they have no part.
@@ -94,11 +94,11 @@ func (s *standalone) readmit(p *pendingConn) bool {
 func (s *standalone) rejoined(p *peer, m wire.Message) {
 	p.rejoining = false
 	p.round = m.Number
-	s.events = append(s.events, Event{Kind: TaskReturned, Task: p.task,
+	s.events = append(s.events, Event{Kind: TaskRejoined, Task: p.task,
 		Part: Part{Data: m.Data, Files: m.Files}})
 }
 
-// Answer implements Comeback.
+// Answer implements Rejoiner.
 func (s *standalone) Answer(task int, part Part) {
 	if p := s.peers[task]; p != nil && p.how == "" { // else Poll will tell that it has died again
 		sendSoon(p.conn, wire.Message{Kind: wire.Part, Number: p.round, Data: part.Data,
@@ -106,7 +106,7 @@ func (s *standalone) Answer(task int, part Part) {
 	}
 }
 
-// Expect implements Comeback.
+// Expect implements Rejoiner.
 func (s *standalone) Expect(task int) {
 	if p := s.peers[task]; p != nil {
 		p.expected = true

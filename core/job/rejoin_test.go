@@ -103,11 +103,11 @@ func (m *member) poll() error {
 		switch e.Kind {
 		case job.TaskDied:
 			fmt.Println("died", e.Task, e.Text)
-		case job.TaskReturned:
+		case job.TaskRejoined:
 			if err := m.check(e.Task, e.Part); err != nil {
 				return err
 			}
-			m.s.(job.Comeback).Answer(e.Task, m.part())
+			m.s.(job.Rejoiner).Answer(e.Task, m.part())
 			fmt.Println("returned", e.Task)
 		}
 	}
@@ -121,7 +121,7 @@ func (m *member) obey(command string) error {
 		if err != nil {
 			return err
 		}
-		m.s.(job.Comeback).Expect(task)
+		m.s.(job.Rejoiner).Expect(task)
 	case "leave":
 		m.s.Leave()
 		if err := errors.Join(m.s.Close(), unix.Close(m.file)); err != nil {

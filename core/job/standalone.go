@@ -331,7 +331,7 @@ func (s *standalone) Leave() {
 	}
 }
 
-func (s *standalone) Farewell() (record []byte, sockets []int) {
+func (s *standalone) ExitNotice() (record []byte, sockets []int) {
 	for _, p := range s.peers {
 		if p != nil && p.how == "" {
 			sockets = append(sockets, p.conn.Fd())

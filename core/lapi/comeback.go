@@ -48,7 +48,7 @@ func (b *comeback) turnAway() {
 func (c *Context) taskReturned(e job.Event) {
 	t, code := c.peer(uint32(e.Task))
 	part, err := decodePart(e.Part.Data)
-	session, ok := c.session.(job.Comeback)
+	session, ok := c.session.(job.Rejoiner)
 	if code != codes.Success || !ok {
 		closeFiles([]job.Part{e.Part})
 		return
@@ -65,14 +65,14 @@ func (c *Context) taskReturned(e job.Event) {
 	if err != nil || !t.shared { // what is left is UDP, which needs nothing from here
 		closeFiles([]job.Part{e.Part})
 		session.Answer(t.id, c.part(false))
-		c.host.Farewell(c.session.Farewell())
+		c.host.Farewell(c.session.ExitNotice())
 		if err != nil {
 			c.host.Message(0, fmt.Sprintf("task %d: task %d has come back and cannot be reached: %v", c.me, t.id, err))
 		}
 		return
 	}
 	session.Answer(t.id, c.part(true))
-	c.host.Farewell(c.session.Farewell()) // it has a socket of its own
+	c.host.Farewell(c.session.ExitNotice()) // it has a socket of its own
 	t.turnAway()
 	t.arrived = transport.Address{Bytes: part.shm, Files: e.Part.Files}
 	c.host.Message(levelInform, fmt.Sprintf("task %d: task %d has come back", c.me, t.id))
@@ -102,7 +102,7 @@ func (c *Context) resumeShared(t *task) error {
 	if t.arrived.Bytes != nil {
 		return c.admit(t)
 	}
-	session, ok := c.session.(job.Comeback)
+	session, ok := c.session.(job.Rejoiner)
 	if !ok {
 		return fmt.Errorf("its process has ended, and under lapirun no other one can take its place")
 	}

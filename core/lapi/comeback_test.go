@@ -45,7 +45,7 @@ type returning struct{ *reunion }
 func (r *returning) Exchange(p job.Part) ([]job.Part, error) {
 	for i, other := range r.all {
 		if i != r.me && other.here {
-			other.tell(job.Event{Kind: job.TaskReturned, Task: r.me, Part: job.Part{Data: p.Data, Files: dup(p.Files)}})
+			other.tell(job.Event{Kind: job.TaskRejoined, Task: r.me, Part: job.Part{Data: p.Data, Files: dup(p.Files)}})
 		}
 	}
 	r.mu.Lock()

@@ -191,7 +191,7 @@ func (c *Context) pollSession() {
 			if e.Task >= 0 && e.Task < len(c.tasks) && e.Task != c.me {
 				c.ended(&c.tasks[e.Task], e.Text+" without LAPI_Term")
 			}
-		case job.TaskReturned:
+		case job.TaskRejoined:
 			c.taskReturned(e)
 		case job.LauncherGone:
 			c.host.Exit(fmt.Sprintf("task %d: the launcher has ended (%s); this task ends too", c.me, e.Text))

@@ -144,8 +144,8 @@ func (s *seat) Poll() (e job.Event, ok bool) {
 }
 func (s *seat) Leave() {}
 
-func (s *seat) Farewell() ([]byte, []int) { return nil, nil }
-func (s *seat) Close() error              { return nil }
+func (s *seat) ExitNotice() ([]byte, []int) { return nil, nil }
+func (s *seat) Close() error                { return nil }
 
 // paths are the environments that make all tasks meet over one link.
 var paths = map[string]map[string]string{

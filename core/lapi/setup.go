@@ -101,7 +101,7 @@ func New(o *Options) (*Context, codes.Code) {
 	}
 	s.attention(levelInform, codes.AttVersion, "%s (Linux, instance %d, %d tasks)", Version, s.instance, cfg.NumTasks)
 	s.announceBulk()
-	s.host.Farewell(s.session.Farewell())
+	s.host.Farewell(s.session.ExitNotice())
 	if s.udp == nil {
 		cfg.ForgetKey() // nobody needs it
 	}
