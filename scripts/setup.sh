@@ -15,10 +15,11 @@ required="gcc=gcc make=make pkg-config=pkg-config nm=binutils"
 
 say() { printf 'setup: %s\n' "$*"; }
 
-# gcc-m32 and gfortran-m32 stand for compilers that make 32-bit programs.
+# gcc-m32, g++-m32 and gfortran-m32 stand for compilers that make 32-bit programs.
 have() {
 	case $1 in
 	gcc-m32) printf '#include <pthread.h>\nint main(void) { return 0; }\n' | gcc -m32 -x c -o /dev/null - 2>/dev/null ;;
+	g++-m32) printf '#include <cstdlib>\nint main() {}\n' | g++ -m32 -x c++ -o /dev/null - 2>/dev/null ;;
 	gfortran-m32) printf 'print *, 1\nend\n' | gfortran -m32 -x f95 -o /dev/null - 2>/dev/null ;;
 	*) command -v "$1" >/dev/null 2>&1 ;;
 	esac
