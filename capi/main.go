@@ -2,9 +2,9 @@
 // for each entry point of cshim. They convert arguments, call core and convert the result; there is
 // no protocol here.
 //
-// Every function runs with the context lock of its context held, on the caller's thread, unless cshim/lapi/golapi.h says
-// otherwise. The table below is written under that lock or while only one thread can know the context (LAPI_Init, the end
-// of LAPI_Term), and read by holders of the lock.
+// Every function runs with the context lock of its context held, on the caller's thread, unless
+// cshim/lapi/golapi.h says otherwise. The table below is written under that lock or while only one
+// thread can know the context (LAPI_Init, the end of LAPI_Term), and read by holders of the lock.
 package main
 
 // #cgo CFLAGS: -I${SRCDIR}/../include -I${SRCDIR}/../cshim/lapi

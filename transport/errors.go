@@ -16,7 +16,8 @@ var (
 	ErrClosed       = errors.New("transport: link closed")
 )
 
-// FaultError reports an address that could not be read or written. The operation may have moved a part of the data.
+// FaultError reports an address that could not be read or written. The operation may have moved a
+// part of the data.
 type FaultError struct {
 	Addr   Addr // the first bad address known, or the start of the bad range
 	Remote bool // in the peer's memory, not in this process's

@@ -1,20 +1,22 @@
-// Package transport defines what a medium between tasks must be able to do: the Link interface, its limits, its
-// errors and the operations that travel over it. One package below it implements each medium: self, shm, udp,
-// verbs. A link moves bytes; which protocol moves a LAPI message (inline, fragments, direct) is core's decision.
+// Package transport defines what a medium between tasks must be able to do: the Link interface, its
+// limits, its errors and the operations that travel over it. One package below it implements each
+// medium: self, shm, udp, verbs. A link moves bytes; which protocol moves a LAPI message (inline,
+// fragments, direct) is core's decision.
 //
 // # Locking
 //
-// A Link belongs to one owner (a LAPI context, a DAT interface adapter) and is driven under that owner's lock. All
-// methods, and all callbacks the link makes, run with that lock held; so a link needs no lock of its own, and no
-// link calls anything from a thread or goroutine of its own. The exception is what the link's package says of memory that
-// other processes write.
+// A Link belongs to one owner (a LAPI context, a DAT interface adapter) and is driven under that
+// owner's lock. All methods, and all callbacks the link makes, run with that lock held; so a link
+// needs no lock of its own, and no link calls anything from a thread or goroutine of its own. The
+// exception is what the link's package says of memory that other processes write.
 package transport
 
-// Addr is an address in some task's memory. It has 64 bits on every architecture, so that 32- and 64-bit tasks can
-// name each other's memory.
+// Addr is an address in some task's memory. It has 64 bits on every architecture, so that 32- and
+// 64-bit tasks can name each other's memory.
 type Addr uint64
 
-// Endpoint is a link's path to one peer: the number that the owner gave it in Connect (for LAPI, the task).
+// Endpoint is a link's path to one peer: the number that the owner gave it in Connect (for LAPI,
+// the task).
 type Endpoint int32
 
 // Status says what became of an operation that returned no error.
@@ -37,23 +39,25 @@ const MaxMsgID MsgID = 31
 type Verdict uint8
 
 const (
-	// Accept: the handler has consumed the message; it is never offered again, whatever the medium duplicates.
+	// Accept: the handler has consumed the message; it is never offered again, whatever the medium
+	// duplicates.
 	Accept Verdict = iota
-	// Refuse: the message was not consumed. The link offers the same message again later, as a retransmission;
-	// others pass meanwhile. Until it is accepted it counts as undelivered for Flush.
+	// Refuse: the message was not consumed. The link offers the same message again later, as a
+	// retransmission; others pass meanwhile. Until it is accepted it counts as undelivered for
+	// Flush.
 	Refuse
 )
 
-// Msg is a message on arrival. Hdr and Data lie in the link's memory (never on the Go heap), may be read and written, and are
-// valid until the handler returns. Data starts on a multiple of 8 bytes.
+// Msg is a message on arrival. Hdr and Data lie in the link's memory (never on the Go heap), may be
+// read and written, and are valid until the handler returns. Data starts on a multiple of 8 bytes.
 type Msg struct {
 	From Endpoint
 	Hdr  []byte
 	Data []byte
 }
 
-// MsgHandler runs inside Progress for each message with its MsgID. It may call Send, Put, Get, Atomic and Flush on any link,
-// and never Progress.
+// MsgHandler runs inside Progress for each message with its MsgID. It may call Send, Put, Get,
+// Atomic and Flush on any link, and never Progress.
 type MsgHandler func(m *Msg) Verdict
 
 // Region is a link's registration of local memory; Key is what a peer needs to name it.
@@ -73,7 +77,8 @@ const (
 	AccessAtomic
 )
 
-// AtomicKind is an operation of Link.Atomic. All of them fetch: Op.Result is the value before the operation.
+// AtomicKind is an operation of Link.Atomic. All of them fetch: Op.Result is the value before the
+// operation.
 type AtomicKind uint8
 
 const (
@@ -92,8 +97,8 @@ func (s AtomicSet) Has(k AtomicKind) bool { return s&(1<<k) != 0 }
 // AllAtomics holds every AtomicKind.
 const AllAtomics = AtomicSet(1<<AtomicAdd | 1<<AtomicOr | 1<<AtomicSwap | 1<<AtomicCAS)
 
-// Op is an operation under way. The caller allocates it (once; it may be reused when done) and fills the upper part;
-// from a Queued return until Done runs it is the link's.
+// Op is an operation under way. The caller allocates it (once; it may be reused when done) and
+// fills the upper part; from a Queued return until Done runs it is the link's.
 type Op struct {
 	Local   Addr   // memory of this process; readable (Put, Send) or writable (Get) until done
 	Remote  Addr   // memory of the peer
@@ -105,9 +110,10 @@ type Op struct {
 	Single  bool   // of Send: by one path only, where the link has several
 	Route   Route  // of PutNotice and GetNotice
 	Notice  Notice // likewise
-	// Done runs once if the operation was Queued: when Local may be reused (Send), when the data is in place (Put:
-	// at the peer, Get: here), when Result is valid (Atomic), when all earlier messages were accepted (Flush).
-	// err is nil, ErrClosed, ErrUnreachable or a *FaultError. Done may start new operations on any link.
+	// Done runs once if the operation was Queued: when Local may be reused (Send), when the data is
+	// in place (Put: at the peer, Get: here), when Result is valid (Atomic), when all earlier
+	// messages were accepted (Flush). err is nil, ErrClosed, ErrUnreachable or a *FaultError. Done
+	// may start new operations on any link.
 	Done func(op *Op, err error)
 	// Owner is the caller's, to find its own object in Done.
 	Owner any
@@ -119,7 +125,8 @@ type Op struct {
 	Link OpState
 }
 
-// OpState is where a link keeps what it must know of a queued operation, so that it allocates nothing.
+// OpState is where a link keeps what it must know of a queued operation, so that it allocates
+// nothing.
 type OpState struct {
 	Next   *Op
 	Ep     Endpoint
@@ -128,21 +135,24 @@ type OpState struct {
 	Mark   uint64
 }
 
-// Stats counts what went over a link; Chapter 8 of the LAPI guide names them. A packet is one datagram, or one message of
-// slots, or one direct copy; data counts user bytes (headers of the library excluded).
+// Stats counts what went over a link; Chapter 8 of the LAPI guide names them. A packet is one
+// datagram, or one message of slots, or one direct copy; data counts user bytes (headers of the
+// library excluded).
 type Stats struct {
 	DuplicatePackets     uint64 // received again
 	RetransmittedPackets uint64 // sent, or (shm, self) offered to the handler, again
-	GhostPackets         uint64 // received and dropped: late, forged, malformed or of another incarnation
-	PacketsSent          uint64
-	PacketsReceived      uint64
-	DataSent             uint64
-	DataReceived         uint64
-	AcksSent             uint64
-	AcksReceived         uint64
+	// received and dropped: late, forged, malformed or of another incarnation
+	GhostPackets    uint64
+	PacketsSent     uint64
+	PacketsReceived uint64
+	DataSent        uint64
+	DataReceived    uint64
+	AcksSent        uint64
+	AcksReceived    uint64
 }
 
-// Address is what a peer needs for Connect: bytes, and file descriptors to pass along where the medium needs them.
+// Address is what a peer needs for Connect: bytes, and file descriptors to pass along where the
+// medium needs them.
 type Address struct {
 	Bytes []byte
 	Files []int
@@ -153,12 +163,13 @@ type Caps uint32
 
 // Capability bits.
 const (
-	CapPut        Caps = 1 << iota // Put is native: the peer's processor takes no part
-	CapGet                         // likewise Get
-	CapPutEmul                     // Put, Get and Atomic work, by active messages
-	CapAtomicCPU                   // Atomic is coherent with the processor's own atomics on the word
-	CapAtomicLink                  // Atomic is atomic against other operations over this link only
-	CapOrdered                     // messages to one peer are offered in the order sent
+	CapPut     Caps = 1 << iota // Put is native: the peer's processor takes no part
+	CapGet                      // likewise Get
+	CapPutEmul                  // Put, Get and Atomic work, by active messages
+	// Atomic is coherent with the processor's own atomics on the word
+	CapAtomicCPU
+	CapAtomicLink // Atomic is atomic against other operations over this link only
+	CapOrdered    // messages to one peer are offered in the order sent
 )
 
 // Limits are constant from a link's creation to Close.
@@ -174,34 +185,36 @@ type Limits struct {
 
 // Link carries messages and one-sided operations to peers over one medium. Lengths are bytes.
 //
-// An operation returns ErrBusy if nothing was queued for lack of room (call Progress and try again), ErrBadParam if it is
-// over a limit, ErrNotSupported for an unsupported operation or a bad alignment, ErrUnreachable if the peer is gone.
-// A zero-length Put, Get or Send is valid.
+// An operation returns ErrBusy if nothing was queued for lack of room (call Progress and try
+// again), ErrBadParam if it is over a limit, ErrNotSupported for an unsupported operation or a bad
+// alignment, ErrUnreachable if the peer is gone. A zero-length Put, Get or Send is valid.
 type Link interface {
 	Limits() Limits
 	// Address returns what peers pass to Connect. The files stay the link's.
 	Address() Address
 	// Connect makes ep usable. It takes over the files.
 	Connect(ep Endpoint, a Address) error
-	// Disconnect drops ep: every operation queued on it completes with err, later ones return ErrUnreachable, messages
-	// from it are dropped.
+	// Disconnect drops ep: every operation queued on it completes with err, later ones return
+	// ErrUnreachable, messages from it are dropped.
 	Disconnect(ep Endpoint, err error)
 	// Handle sets the handler of a message kind, before the first Progress.
 	Handle(id MsgID, h MsgHandler)
-	// Register makes memory known to the link, apart from any transfer; Deregister when no operation uses it.
+	// Register makes memory known to the link, apart from any transfer; Deregister when no
+	// operation uses it.
 	Register(a Addr, n uint64, access Access) (Region, error)
 	Deregister(r Region) error
-	// Send delivers hdr and the op.N bytes at op.Local to the peer's handler of id, once, in any order. hdr is copied
-	// before Send returns; a Done return means that the data was too.
+	// Send delivers hdr and the op.N bytes at op.Local to the peer's handler of id, once, in any
+	// order. hdr is copied before Send returns; a Done return means that the data was too.
 	Send(ep Endpoint, id MsgID, hdr []byte, op *Op) (Status, error)
 	Put(ep Endpoint, op *Op) (Status, error)
 	Get(ep Endpoint, op *Op) (Status, error)
 	Atomic(ep Endpoint, kind AtomicKind, op *Op) (Status, error)
-	// Flush is done when every Send and Put issued to ep before it is delivered: accepted by the peer's handler, in
-	// its memory. It does not wait for what was issued later.
+	// Flush is done when every Send and Put issued to ep before it is delivered: accepted by the
+	// peer's handler, in its memory. It does not wait for what was issued later.
 	Flush(ep Endpoint, op *Op) (Status, error)
-	// Progress receives at most max messages, offers them to their handlers, sends what is due and runs completions. It returns how
-	// many messages and completions there were. It is never nested.
+	// Progress receives at most max messages, offers them to their handlers, sends what is due and
+	// runs completions. It returns how many messages and completions there were. It is never
+	// nested.
 	Progress(max int) int
 	Stats() *Stats
 	// Close completes every queued operation with ErrClosed and releases everything.
@@ -216,14 +229,16 @@ type Waiter interface {
 	Arm() bool
 	// Disarm: awake again.
 	Disarm()
-	// NextTimeout is when Progress must run even if nothing arrives, on the link's clock; 0 if never.
+	// NextTimeout is when Progress must run even if nothing arrives, on the link's clock; 0 if
+	// never.
 	NextTimeout() int64
 }
 
 // Pusher is what a link offers that keeps messages of one entry, to send them together.
 type Pusher interface {
-	// Push sends them. The owner calls it at the end of each entry that may have sent, and before it waits or runs user code that
-	// may take long. Progress pushes by itself. Calls with nothing to send cost next to nothing.
+	// Push sends them. The owner calls it at the end of each entry that may have sent, and before
+	// it waits or runs user code that may take long. Progress pushes by itself. Calls with nothing
+	// to send cost next to nothing.
 	Push()
 }
 

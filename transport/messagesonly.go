@@ -1,7 +1,7 @@
 package transport
 
-// MessagesOnly is embedded by links that have nothing but messages: it says so of puts, gets and atomics, and that memory needs no registration.
-// Package emul makes them of messages.
+// MessagesOnly is embedded by links that have nothing but messages: it says so of puts, gets and
+// atomics, and that memory needs no registration. Package emul makes them of messages.
 type MessagesOnly struct{}
 
 // Put implements Link: not supported.

@@ -6,27 +6,33 @@ type Range struct {
 	N    uint64
 }
 
-// RangesMax is how many ranges each list of a vectored operation may have: what the kernel takes in one call.
+// RangesMax is how many ranges each list of a vectored operation may have: what the kernel takes in
+// one call.
 const RangesMax = 1024
 
-// Vectored is offered by links that copy between lists of ranges without the peer's help, at once. The lists hold equally many
-// bytes, at most RangesMax ranges each, and may be cut differently: byte i of one goes to byte i of the other. They are the
-// link's to change during the call. Errors are those of Link.Put and Link.Get; an operation that fails may have moved a part.
+// Vectored is offered by links that copy between lists of ranges without the peer's help, at once.
+// The lists hold equally many bytes, at most RangesMax ranges each, and may be cut differently:
+// byte i of one goes to byte i of the other. They are the link's to change during the call. Errors
+// are those of Link.Put and Link.Get; an operation that fails may have moved a part.
 type Vectored interface {
 	PutVector(ep Endpoint, local, remote []Range) error
 	GetVector(ep Endpoint, local, remote []Range) error
 }
 
-// Gathering is offered by links that copy a message's data before Send returns: they let its maker write it where they would copy it.
+// Gathering is offered by links that copy a message's data before Send returns: they let its maker
+// write it where they would copy it.
 type Gathering interface {
-	// SendGathered is Send of n bytes of data that from writes, and never Queued. from is called at most once,
-	// and only if there is room and n is not 0; its error is returned, and then nothing was sent.
+	// SendGathered is Send of n bytes of data that from writes, and never Queued. from is called at
+	// most once, and only if there is room and n is not 0; its error is returned, and then nothing
+	// was sent.
 	SendGathered(ep Endpoint, id MsgID, hdr []byte, n uint64, from Gatherer) error
-	// GatherMax is how many bytes the next SendGathered to ep may have, with any header; it depends on what is under way.
+	// GatherMax is how many bytes the next SendGathered to ep may have, with any header; it depends
+	// on what is under way.
 	GatherMax(ep Endpoint) int
 }
 
-// Gatherer writes a message's data. dst starts on a multiple of 8 bytes; it is the link's, and must not be kept.
+// Gatherer writes a message's data. dst starts on a multiple of 8 bytes; it is the link's, and must
+// not be kept.
 type Gatherer interface {
 	Gather(dst []byte) error
 }
@@ -39,8 +45,8 @@ func Sum(list []Range) (n uint64) {
 	return n
 }
 
-// Advance takes n bytes off the front of a list and returns what is left; n is at most the list's sum. Ranges without bytes are
-// dropped on the way.
+// Advance takes n bytes off the front of a list and returns what is left; n is at most the list's
+// sum. Ranges without bytes are dropped on the way.
 func Advance(list []Range, n uint64) []Range {
 	for len(list) > 0 && n >= list[0].N {
 		n -= list[0].N

@@ -41,7 +41,8 @@ func TestCompletionsTogether(t *testing.T) {
 	if tgt != cmpl {
 		t.Errorf("target counters are %v", tgt)
 	}
-	if most := target * rounds * 6; told > most { // a run that a packet's end cuts is two, and a round has two runs
+	// a run that a packet's end cuts is two, and a round has two runs
+	if most := target * rounds * 6; told > most {
 		t.Errorf("%d completions came in %d messages, more than %d", target*rounds*(first+second), told, most)
 	}
 	for _, k := range j.tasks {

@@ -23,7 +23,8 @@ const (
 	rowData, rowExtent, rowBegin = 24, 40, 8
 	// LAPI_DGSM_
 	opCopy, opIterate, opControl = 0, 3, 4
-	copyInts, controlInts        = 3 * vector.WordSize / 4, 3 // of lapi_dgsm_copy_t, lapi_dgsm_control_t
+	// of lapi_dgsm_copy_t, lapi_dgsm_control_t
+	copyInts, controlInts = 3 * vector.WordSize / 4, 3
 )
 
 func registerRows(t *testing.T, k *testTask, atom int32) *rowsDGSP {
@@ -46,8 +47,10 @@ func registerCode(t *testing.T, k *testTask, atom int32, code []int32) *rowsDGSP
 	d.descr = make([]byte, longs+5*vector.WordSize)
 	putWords(d.descr, []uint64{uint64(uintptr(unsafe.Pointer(&d.code[0])))})
 	wire.Order.PutUint32(d.descr[vector.WordSize:], uint32(len(d.code)))
-	wire.Order.PutUint32(d.descr[vector.WordSize+4:], 1)                                  // depth; density is 0, sparse
-	putWords(d.descr[longs:], []uint64{rowData, rowExtent, rowBegin, rowBegin + rowData}) // size, extent, lext, rext
+	// depth; density is 0, sparse
+	wire.Order.PutUint32(d.descr[vector.WordSize+4:], 1)
+	// size, extent, lext, rext
+	putWords(d.descr[longs:], []uint64{rowData, rowExtent, rowBegin, rowBegin + rowData})
 	wire.Order.PutUint32(d.descr[longs+4*vector.WordSize:], uint32(atom))
 	handle, result := DGSPs{Host: k}.Register(at(&d.descr[0]), false)
 	if result != codes.Success {

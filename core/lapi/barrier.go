@@ -7,8 +7,9 @@ import (
 	"lapi/transport/shm"
 )
 
-// barrier is core's side of the barrier that LAPI_Gfence uses, in C, where all tasks of the job are on this node (cshim/node/barrier.h): core
-// says whether there is one, and when it cannot go on. nil: there is none, and LAPI_Gfence is GfenceBegin.
+// barrier is core's side of the barrier that LAPI_Gfence uses, in C, where all tasks of the job are
+// on this node (cshim/node/barrier.h): core says whether there is one, and when it cannot go on.
+// nil: there is none, and LAPI_Gfence is GfenceBegin.
 type barrier struct {
 	*layout.Barrier
 	link barrierLink

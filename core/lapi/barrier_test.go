@@ -78,7 +78,8 @@ func TestBarrierBroken(t *testing.T) {
 	}
 	_, code := k.GfenceBegin()
 	want(t, "gfence", code, codes.ErrNoConnectivity)
-	other.BarrierRefused(codes.ErrNoConnectivity) // it has no dead task, but the collective cannot be
+	// it has no dead task, but the collective cannot be
+	other.BarrierRefused(codes.ErrNoConnectivity)
 	_, code = other.GfenceBegin()
 	want(t, "gfence of a refused task", code, codes.ErrNoConnectivity)
 	_, code = other.AddressInitBegin(1, at(new([24]byte)), 8)

@@ -74,7 +74,8 @@ func FuzzMessages(f *testing.F) {
 				k.CompletionDone(id)
 			}
 		}
-		k.net.UDP.Disconnect(0, transport.ErrClosed) // else LAPI_Term would wait for the other to say goodbye
+		// else LAPI_Term would wait for the other to say goodbye
+		k.net.UDP.Disconnect(0, transport.ErrClosed)
 		j.tasks[0].net.UDP.Disconnect(1, transport.ErrClosed)
 	})
 }

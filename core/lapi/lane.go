@@ -207,8 +207,8 @@ func (c *Context) LaneTell(origin int, cmplCntr transport.Addr, more uint64) {
 	c.publish()
 }
 
-// LaneFault reports an address of an operation between this task and peer that could not be accessed; result says whose:
-// layout.NodeFault, NodeFailed or NodeStranded.
+// LaneFault reports an address of an operation between this task and peer that could not be
+// accessed; result says whose: layout.NodeFault, NodeFailed or NodeStranded.
 func (c *Context) LaneFault(peer int, result int32, a transport.Addr, kind codes.ErrType) {
 	memory.Guard()
 	switch p := &c.peers[peer]; result {
@@ -231,15 +231,16 @@ func (c *Context) LaneLater(ring uint32) bool {
 	return took
 }
 
-// LaneHandled goes on with the small active message at the head of a ring: its header handler has run, and said r, which is more
-// than the lane can do.
+// LaneHandled goes on with the small active message at the head of a ring: its header handler has
+// run, and said r, which is more than the lane can do.
 func (c *Context) LaneHandled(ring uint32, r *HeaderResult) {
 	memory.Guard()
 	c.lane.link.Take(ring, func(m *transport.Msg) transport.Verdict { return c.in.Handled(m, r) })
 	c.publish()
 }
 
-// LanePutRest goes on with the put to tgt that is in the link's transfer, of which the lane has sent the first parts.
+// LanePutRest goes on with the put to tgt that is in the link's transfer, of which the lane has
+// sent the first parts.
 func (c *Context) LanePutRest(tgt int, orgCntr transport.Addr) {
 	memory.Guard()
 	link := c.lane.link

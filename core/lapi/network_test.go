@@ -93,7 +93,8 @@ func TestNotStripe(t *testing.T) {
 		{"list get", XferGetv, list.longAt(), list.at(), 1},
 	} {
 		var other uint64
-		for range 10 { // of which in one no path seems silent for a moment, so that the other takes over
+		// of which in one no path seems silent for a moment, so that the other takes over
+		for range 10 {
 			before := sent(k.sender)
 			there, back = 0, 0
 			for i := range 16 {

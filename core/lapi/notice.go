@@ -6,8 +6,9 @@ import (
 	"lapi/transport"
 )
 
-// A put or get between tasks of a node is the link's own, whatever its length, and the target's core gets a notice with its
-// counters (transport.Noticing). This file is what core does with notices, and a get's origin.
+// A put or get between tasks of a node is the link's own, whatever its length, and the target's
+// core gets a notice with its counters (transport.Noticing). This file is what core does with
+// notices, and a get's origin.
 
 // getByLink is a get that the link makes. False: messages are to ask for the data.
 func (c *Context) getByLink(p *peer.Peer, x *Transfer) bool {
@@ -57,8 +58,8 @@ func (c *Context) onNotice(kind transport.NoticeKind, from transport.Endpoint, n
 	c.counters.Add(transport.Addr(notice[0]), codes.GetErr, int(from))
 }
 
-// onBadAddress: an operation of from named an address of this task that cannot be accessed. The link tells the origin of a
-// get or read-modify-write, core that of a put.
+// onBadAddress: an operation of from named an address of this task that cannot be accessed. The
+// link tells the origin of a get or read-modify-write, core that of a put.
 func (c *Context) onBadAddress(kind transport.NoticeKind, from transport.Endpoint, at transport.Addr) {
 	fault := &transport.FaultError{Addr: at}
 	switch kind {

@@ -63,7 +63,8 @@ func TestOutbox(t *testing.T) {
 	if box.Room == 0 {
 		t.Fatal("nothing is lent")
 	}
-	join(box, &wire.Put{TgtAddr: at(&dst[0]), TgtCntr: at(&got), CmplCntr: at(told)}, []byte{1, 2, 3}) // overwritten by the next
+	// overwritten by the next
+	join(box, &wire.Put{TgtAddr: at(&dst[0]), TgtCntr: at(&got), CmplCntr: at(told)}, []byte{1, 2, 3})
 	join(box, &wire.Put{TgtAddr: at(&dst[0]), TgtCntr: at(&got), CmplCntr: 0}, src[:51])
 	issued, sent := k.out.Issued(), k.Stats()
 	k.Enter()

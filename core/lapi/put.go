@@ -23,7 +23,8 @@ func (c *Context) put(p *peer.Peer, x *Transfer) codes.Code {
 	return codes.Success
 }
 
-// putHere makes a put over at once, if it is a single copy, or one message that finds room. False: nothing happened.
+// putHere makes a put over at once, if it is a single copy, or one message that finds room. False:
+// nothing happened.
 func (c *Context) putHere(p *peer.Peer, x *Transfer, h *wire.Put) bool {
 	if c.copier.Put(p, x.N, x.hint()) && c.singleCopied(p, x, codes.PutErr, x.N, c.copier.Copy(p, false, x.OrgAddr, x.TgtAddr, x.N)) {
 		return true

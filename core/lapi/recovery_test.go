@@ -113,7 +113,8 @@ func TestPurgeAndResume(t *testing.T) {
 				want(t, "purge", first.Purge(uint32(second.me)), codes.Success)
 				arrivedBefore, countedBefore := arrived, before
 				want(t, "resume", first.Resume(uint32(second.me)), codes.Success)
-				if round < 4 { // some of the new reaches a task that has not purged: it must not harm
+				// some of the new reaches a task that has not purged: it must not harm
+				if round < 4 {
 					for range 100 {
 						first.Dispatch(0)
 						second.Dispatch(0)

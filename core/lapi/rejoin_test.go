@@ -204,7 +204,8 @@ func TestComeback(t *testing.T) {
 			h.ok(k.Put(uint32(victim), uint64(len(src)), addrOf(dst), addrOf(src), 0, 0, at(&lost)))
 			h.ok(k.Rmw(4, wire.FetchAndAdd, uint32(victim), at(&word), at(&word), 0, at(&lost)))
 		}
-		h.ok(h.tasks[victim].Put(2, 8, addrOf(dst), addrOf(src), at(&lost), 0, 0)) // is in the survivor's ring when its sender dies
+		// is in the survivor's ring when its sender dies
+		h.ok(h.tasks[victim].Put(2, 8, addrOf(dst), addrOf(src), at(&lost), 0, 0))
 		fence, _ := k.FenceBegin()
 		h.die(victim)
 		lost = 0

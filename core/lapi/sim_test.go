@@ -244,7 +244,8 @@ func (k *simTask) turn() {
 		k.CompletionDone(id)
 	}
 	for e, ok := k.NextError(); ok; e, ok = k.NextError() {
-		if !k.j.hasLeft(e.Of) || k.waits != waitsForTerm { // who waits for one that has left in good order may hear of its silence
+		// who waits for one that has left in good order may hear of its silence
+		if !k.j.hasLeft(e.Of) || k.waits != waitsForTerm {
 			k.j.fail("task %d: error handler: %s", k.me, e.Text)
 		}
 	}

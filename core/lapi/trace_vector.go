@@ -54,7 +54,8 @@ func (l *tracedVectored) GetVector(ep transport.Endpoint, local, remote []transp
 	return err
 }
 
-// tracedNoticing records the transfers of a link that makes them by itself. Both ends name one by its notice.
+// tracedNoticing records the transfers of a link that makes them by itself. Both ends name one by
+// its notice.
 type tracedNoticing struct {
 	transport.Noticing
 	t *tracer

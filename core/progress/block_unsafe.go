@@ -32,8 +32,9 @@ type Block struct {
 // NewBlock is the Block of those words, which C has made; handler threads sleep on due.
 func NewBlock(words *layout.Progress, due *uint32) Block { return Block{words: words, due: due} }
 
-// Open fills the block's constants and its descriptors: an eventfd of this process, then those that become readable when the
-// owner has something to do. spin and yield are for how many turns a thread does so before it sleeps.
+// Open fills the block's constants and its descriptors: an eventfd of this process, then those that
+// become readable when the owner has something to do. spin and yield are for how many turns a
+// thread does so before it sleeps.
 func (b *Block) Open(spin, yield int, descriptors []int) error {
 	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {

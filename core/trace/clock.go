@@ -6,10 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// start is a moment by both clocks: the run-time's, which is read without a system call, and CLOCK_MONOTONIC, which C reads.
+// start is a moment by both clocks: the run-time's, which is read without a system call, and
+// CLOCK_MONOTONIC, which C reads.
 var start, startNs = calibrate()
 
-// calibrate reads one clock between two looks at the other, and believes the closest pair of several.
+// calibrate reads one clock between two looks at the other, and believes the closest pair of
+// several.
 func calibrate() (at time.Time, ns uint64) {
 	best := time.Duration(1<<63 - 1)
 	for range 10 {

@@ -36,8 +36,8 @@ type Identity struct {
 	Level     int // MP_LAPI_TRACE_LEVEL
 }
 
-// Name is the file's name in its folder: lapi-trace.<partition>.<task>, and .<instance> from the second instance on. Of the
-// partition, characters that are unwelcome in file names become '_'.
+// Name is the file's name in its folder: lapi-trace.<partition>.<task>, and .<instance> from the
+// second instance on. Of the partition, characters that are unwelcome in file names become '_'.
 func (id *Identity) Name() string {
 	safe := strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' {
@@ -55,8 +55,9 @@ func (id *Identity) Name() string {
 // Prefix begins the name of every trace file.
 const Prefix = "lapi-trace."
 
-// Create makes the file for id in dir, of size bytes, which it reserves at once: a full disk is an error here, not a SIGBUS later. A
-// file of that name is replaced; whoever has it open keeps the old one.
+// Create makes the file for id in dir, of size bytes, which it reserves at once: a full disk is an
+// error here, not a SIGBUS later. A file of that name is replaced; whoever has it open keeps the
+// old one.
 func Create(dir string, id *Identity, size int64) (*File, error) {
 	path := filepath.Join(dir, id.Name())
 	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
@@ -145,8 +146,8 @@ func machine() []byte {
 // Address is where the head is mapped, for the C side; it is valid until Close.
 func (f *File) Address() uint64 { return uint64(uintptr(unsafe.Pointer(f.head))) }
 
-// Add appends a record: r's members as they are, name, and the kind, which makes it valid. It allocates nothing. If the file is full
-// the record is counted and lost.
+// Add appends a record: r's members as they are, name, and the kind, which makes it valid. It
+// allocates nothing. If the file is full the record is counted and lost.
 func (f *File) Add(r layout.TraceRecord, name string) {
 	i := atomic.AddUint64(&f.head.Next, 1) - 1
 	if i >= uint64(len(f.records)) {

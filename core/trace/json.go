@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// WriteJSON writes m as a Chrome trace, an object with one event a line. Perfetto and chrome://tracing read it. The summary stands in
-// otherData.
+// WriteJSON writes m as a Chrome trace, an object with one event a line. Perfetto and
+// chrome://tracing read it. The summary stands in otherData.
 func (m *Merged) WriteJSON(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	b.WriteString("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n")

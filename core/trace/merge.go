@@ -64,8 +64,9 @@ type merger struct {
 	order []key // of sent, by first appearance
 }
 
-// Merge puts the traces of one job into one. Messages are joined by header: the nth message of some header, origin and target is the
-// nth of these that the target accepted. Arrows are left out where an end is missing. The traces' partitions must agree.
+// Merge puts the traces of one job into one. Messages are joined by header: the nth message of some
+// header, origin and target is the nth of these that the target accepted. Arrows are left out where
+// an end is missing. The traces' partitions must agree.
 func Merge(traces []*Trace) (*Merged, error) {
 	if len(traces) == 0 {
 		return nil, fmt.Errorf("no traces")
@@ -113,8 +114,9 @@ func length(e Event) float64 {
 	return *e.Duration
 }
 
-// alignMachines gives for each trace what to add to its times (modulo 2^64). Traces of one machine share its clock. All tasks leave the
-// exchange of LAPI_Init at nearly the same time; so machines are aligned by the last of their tasks to note it.
+// alignMachines gives for each trace what to add to its times (modulo 2^64). Traces of one machine
+// share its clock. All tasks leave the exchange of LAPI_Init at nearly the same time; so machines
+// are aligned by the last of their tasks to note it.
 func alignMachines(traces []*Trace) []uint64 {
 	last := map[[16]byte]uint64{}
 	for _, t := range traces {
@@ -137,7 +139,8 @@ func earliest(traces []*Trace, shifts []uint64) uint64 {
 	return first
 }
 
-// micros converts a time of a trace. The difference is signed: alignment may put a machine's events before the first.
+// micros converts a time of a trace. The difference is signed: alignment may put a machine's events
+// before the first.
 func (m *merger) micros(ns, shift uint64) float64 { return float64(int64(ns+shift-m.zero)) / 1e3 }
 
 // pid numbers the tasks of the first instance as LAPI does, others behind them.

@@ -35,8 +35,8 @@ const (
 	maxInstance = 1 << 10
 )
 
-// Read reads a trace. A file that ends early (its task was killed, the disk is full) gives the records that are there. The error is
-// ErrForeign or the reader's.
+// Read reads a trace. A file that ends early (its task was killed, the disk is full) gives the
+// records that are there. The error is ErrForeign or the reader's.
 func Read(r io.Reader) (*Trace, error) {
 	raw := make([]byte, headSize)
 	if _, err := io.ReadFull(r, raw); err != nil {

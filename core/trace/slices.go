@@ -11,7 +11,8 @@ type slice struct {
 	instant bool
 }
 
-// slices pairs the beginnings and ends of each thread. What was never ended ends with the trace; an end without beginning says nothing.
+// slices pairs the beginnings and ends of each thread. What was never ended ends with the trace; an
+// end without beginning says nothing.
 func (t *Trace) slices() []slice {
 	all := make([]slice, 0, len(t.Records))
 	stacks := map[int32][]int{} // by thread: open slices, as indices in all
@@ -44,7 +45,8 @@ func (t *Trace) slices() []slice {
 	return all
 }
 
-// closeLatest ends the latest open slice of r's category and what was begun inside it; it returns what stays open.
+// closeLatest ends the latest open slice of r's category and what was begun inside it; it returns
+// what stays open.
 func closeLatest(all []slice, stack []int, r layout.TraceRecord) []int {
 	for i := len(stack) - 1; i >= 0; i-- {
 		s := &all[stack[i]]

@@ -130,7 +130,8 @@ func TestMergeRefusesOtherJobs(t *testing.T) {
 	}
 }
 
-// TestMachines: what is simultaneous by the exchange of LAPI_Init is so in the result, whatever the machines' clocks say.
+// TestMachines: what is simultaneous by the exchange of LAPI_Init is so in the result, whatever the
+// machines' clocks say.
 func TestMachines(t *testing.T) {
 	paths := pair(t, t.TempDir())
 	one, other := readFile(t, paths[0]), readFile(t, paths[1])

@@ -1,5 +1,6 @@
 // Package node is C: data between the tasks of one node (node.h). Its Go functions are what
-// transport/shm calls, one call out of Go each; entry.h and the headers that it names say what they do.
+// transport/shm calls, one call out of Go each; entry.h and the headers that it names say what they
+// do.
 //
 // All of them need the owner's lock. The structs are transport/layout's and lie off the Go heap.
 package node
@@ -82,12 +83,12 @@ var Install = sync.OnceFunc(func() {
 	C.node_guard_install()
 })
 
-// CanOrderPeers says whether the kernel's barrier for all processes worked when it was first asked for.
-// Who cannot tells the peers so, and they have barriers of their own.
+// CanOrderPeers says whether the kernel's barrier for all processes worked when it was first asked
+// for. Who cannot tells the peers so, and they have barriers of their own.
 var CanOrderPeers = sync.OnceValue(func() bool { return C.node_membarrier_everywhere() != 0 })
 
-// Registered registers this process with the kernel, so that peers' barriers reach it. False: it must have
-// barriers of its own, and no fast path.
+// Registered registers this process with the kernel, so that peers' barriers reach it. False: it
+// must have barriers of its own, and no fast path.
 var Registered = sync.OnceValue(func() bool { return C.node_membarrier_register() != 0 })
 
 func of(l *layout.NodeLink) *C.node_link { return (*C.node_link)(unsafe.Pointer(l)) }
@@ -144,7 +145,8 @@ func Transfer(l *layout.NodeLink, ring int, how int) Result {
 	return Result(C.node_link_transfer(of(l), C.uint32_t(ring), C.int(how)))
 }
 
-// Get asks for what l.Transfer says; the index of the operation, or -1 without room, or -2 to a peer that has left.
+// Get asks for what l.Transfer says; the index of the operation, or -1 without room, or -2 to a
+// peer that has left.
 func Get(l *layout.NodeLink, ring int) int { return int(C.node_link_get(of(l), C.uint32_t(ring))) }
 
 // Rmw is Get for an operation on the word at l.Transfer.Remote.
@@ -176,7 +178,8 @@ func SayRead(l *layout.NodeLink, ring int) Result {
 	return Result(C.node_say_read(of(l), peerOf(l, ring)))
 }
 
-// CopyRanges moves bytes between lists of ranges, which are laid out as transport.Range; it returns how many.
+// CopyRanges moves bytes between lists of ranges, which are laid out as transport.Range; it returns
+// how many.
 func CopyRanges(l *layout.NodeLink, ring int, read bool, local unsafe.Pointer, locals int, remote unsafe.Pointer, remotes int) (uint64, Result) {
 	var moved C.uint64_t
 	in := C.int(0)
@@ -210,7 +213,8 @@ func Arm(l *layout.NodeLink) bool { return C.node_arm(of(l)) != 0 }
 // Disarm is awake again.
 func Disarm(l *layout.NodeLink) { C.node_disarm(of(l)) }
 
-// Flushed says whether everything before a mark was accepted: Sent; Busy if not yet, Gone, Nonsense.
+// Flushed says whether everything before a mark was accepted: Sent; Busy if not yet, Gone,
+// Nonsense.
 func Flushed(l *layout.NodeLink, ring int, mark uint64) Result {
 	return Result(C.node_flushed(peerOf(l, ring), C.uint64_t(mark)))
 }

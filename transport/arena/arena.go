@@ -1,5 +1,6 @@
-// Package arena hands out reusable buffers that do not lie on the Go heap: for message copies that outlive a call, whose
-// addresses may be given to handlers in C. Once the buffers that a load needs exist, nothing is allocated any more.
+// Package arena hands out reusable buffers that do not lie on the Go heap: for message copies that
+// outlive a call, whose addresses may be given to handlers in C. Once the buffers that a load needs
+// exist, nothing is allocated any more.
 package arena
 
 import (
@@ -19,15 +20,15 @@ const (
 // Largest is the size of the largest buffer, in bytes.
 const Largest = 1 << largestShift
 
-// Arena is a pool of buffers in sizes of powers of two. The zero Arena is ready. It belongs to one owner and is not safe for
-// concurrent use.
+// Arena is a pool of buffers in sizes of powers of two. The zero Arena is ready. It belongs to one
+// owner and is not safe for concurrent use.
 type Arena struct {
 	free   [numClasses][][]byte
 	chunks [][]byte
 }
 
-// Get returns a buffer of n bytes, aligned to 64 bytes, with whatever content. It fails if n is over Largest, or the kernel
-// has no memory.
+// Get returns a buffer of n bytes, aligned to 64 bytes, with whatever content. It fails if n is
+// over Largest, or the kernel has no memory.
 func (a *Arena) Get(n int) ([]byte, error) {
 	if n < 0 || n > Largest {
 		return nil, fmt.Errorf("arena: no buffers of %d bytes", n)
@@ -44,14 +45,16 @@ func (a *Arena) Get(n int) ([]byte, error) {
 	return b[:n], nil
 }
 
-// Put takes back a buffer that Get returned, unchanged in its start and capacity; the caller must not use it again.
+// Put takes back a buffer that Get returned, unchanged in its start and capacity; the caller must
+// not use it again.
 func (a *Arena) Put(b []byte) {
 	b = b[:cap(b)]
 	c := class(len(b))
 	a.free[c] = append(a.free[c], b)
 }
 
-// Release gives all memory back to the kernel, buffers still in use included. The Arena is empty then and may be used anew.
+// Release gives all memory back to the kernel, buffers still in use included. The Arena is empty
+// then and may be used anew.
 func (a *Arena) Release() {
 	for _, chunk := range a.chunks {
 		Unmap(chunk)
@@ -66,7 +69,8 @@ func class(n int) int {
 	return bits.Len(uint(n-1)) - smallestShift
 }
 
-// refill maps a chunk and cuts it into buffers of class c. The capacity of each buffer is its size, by which Put knows its class.
+// refill maps a chunk and cuts it into buffers of class c. The capacity of each buffer is its size,
+// by which Put knows its class.
 func (a *Arena) refill(c int) error {
 	chunk, err := Map(chunkSize)
 	if err != nil {
@@ -80,8 +84,8 @@ func (a *Arena) refill(c int) error {
 	return nil
 }
 
-// Map returns n bytes, all zero, that begin on a page and do not lie on the Go heap: for memory that C or user code is given
-// once and keeps. Unmap gives them back.
+// Map returns n bytes, all zero, that begin on a page and do not lie on the Go heap: for memory
+// that C or user code is given once and keeps. Unmap gives them back.
 func Map(n int) ([]byte, error) {
 	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {

@@ -48,7 +48,8 @@ const fileMost = 16 << 10
 // ErrOther: the file is in order but holds for another machine. Any text in it is the file's.
 var ErrOther = errors.New("made on another machine or kernel")
 
-// Path is where the file is: what LAPI_CALIBRATION says, or in the user's cache folder; "" if there is none. getenv is the task's.
+// Path is where the file is: what LAPI_CALIBRATION says, or in the user's cache folder; "" if there
+// is none. getenv is the task's.
 func Path(getenv func(string) (string, bool)) string {
 	if name, _ := getenv(Variable); name == Off {
 		return ""
@@ -65,8 +66,8 @@ func Path(getenv func(string) (string, bool)) string {
 	return ""
 }
 
-// Load is the table for machine of the file at path. The error wraps fs.ErrNotExist if there is no file, or ErrOther; or it says what is
-// wrong with the file.
+// Load is the table for machine of the file at path. The error wraps fs.ErrNotExist if there is no
+// file, or ErrOther; or it says what is wrong with the file.
 func Load(path string, machine func() Machine) (*Table, error) {
 	text, err := read(path)
 	if err != nil {
@@ -159,7 +160,8 @@ func (p *parser) decimal(value string, into *uint64) (err error) {
 	return nil
 }
 
-// Parse reads a file's text. Only what Format could have written is taken, but for comments and blanks.
+// Parse reads a file's text. Only what Format could have written is taken, but for comments and
+// blanks.
 func Parse(text string) (*Table, *Machine, error) {
 	p := &parser{rest: text}
 	t, m := &Table{}, &Machine{}

@@ -13,7 +13,8 @@ import (
 // Machine is what a calibration holds for. Each is one line of printable text.
 type Machine struct{ CPU, Caches, Kernel string }
 
-// ThisMachine looks at /proc and /sys; what cannot be read is "unknown". Of the processors it looks at the first.
+// ThisMachine looks at /proc and /sys; what cannot be read is "unknown". Of the processors it looks
+// at the first.
 func ThisMachine() Machine {
 	return machineOf("/", kernel())
 }
@@ -48,11 +49,13 @@ func processor(root string) string {
 	return strings.Join(model, " ")
 }
 
-// Area is how much data one task of a node should have on its way to another at most, in chunks, bytes. Its tasks; and whether they have to share processors.
+// Area is how much data one task of a node should have on its way to another at most, in chunks,
+// bytes. Its tasks; and whether they have to share processors.
 //
-// What the sender writes next is then long gone from both processors' own caches to the one that they share, from where it comes sooner
-// than out of the other's: if what is on its way is more than an own cache holds, and the shared one holds that of all pairs. Measured: 512 KiB and
-// 32 MiB, docs/performance.md; with 1 MiB of own cache the least was best.
+// What the sender writes next is then long gone from both processors' own caches to the one that
+// they share, from where it comes sooner than out of the other's: if what is on its way is more
+// than an own cache holds, and the shared one holds that of all pairs. Measured: 512 KiB and 32
+// MiB, docs/performance.md; with 1 MiB of own cache the least was best.
 func Area(tasks int, crowded bool) uint64 {
 	return areaOf("/", tasks, crowded)
 }
@@ -94,8 +97,9 @@ func caches(root string) string {
 	return strings.Join(sizes, " ")
 }
 
-// head is what a file of the kernel begins with; "" if it cannot be read. The kernel writes /proc/cpuinfo as it is read, processor by processor:
-// reading all of it takes milliseconds on a large machine.
+// head is what a file of the kernel begins with; "" if it cannot be read. The kernel writes
+// /proc/cpuinfo as it is read, processor by processor: reading all of it takes milliseconds on a
+// large machine.
 func head(name string) string {
 	f, err := os.Open(name)
 	if err != nil {

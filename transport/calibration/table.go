@@ -1,6 +1,7 @@
-// Package calibration is the sizes at which transfers on one node leave one way for another: the built-in ones, or those that
-// `lapirun --calibrate` has measured on this machine and left in a file (docs/bulk.md, "Calibration"). Environment variables:
-// LAPI_CALIBRATION, XDG_CACHE_HOME, HOME. Every function is safe for concurrent use.
+// Package calibration is the sizes at which transfers on one node leave one way for another: the
+// built-in ones, or those that `lapirun --calibrate` has measured on this machine and left in a
+// file (docs/bulk.md, "Calibration"). Environment variables: LAPI_CALIBRATION, XDG_CACHE_HOME,
+// HOME. Every function is safe for concurrent use.
 package calibration
 
 import (
@@ -10,11 +11,12 @@ import (
 
 // Table is the sizes, bytes.
 type Table struct {
-	// Chunks: data that goes through chunks, of a length of From or more, goes in chunks of Bytes. The first is from 0; each is from a power of
-	// two, and more than the one before.
+	// Chunks: data that goes through chunks, of a length of From or more, goes in chunks of Bytes.
+	// The first is from 0; each is from a power of two, and more than the one before.
 	Chunks []Chunk
-	// To a target that does not attend, data goes directly (process_vm_*) from so many bytes on: a put's, an active message's, and a
-	// vector's, whose blocks in the other task's memory have so many on average. Never: it does not.
+	// To a target that does not attend, data goes directly (process_vm_*) from so many bytes on: a
+	// put's, an active message's, and a vector's, whose blocks in the other task's memory have so
+	// many on average. Never: it does not.
 	PutDirect, AmDirect, BlockDirect uint64
 }
 
@@ -34,21 +36,22 @@ const (
 	areaMost    = 1 << 20
 )
 
-// BuiltIn is what holds without a file: measured on a virtual machine with 2 processors, x86-64 server, tasks that poll for the chunks,
-// a target that computes for the rest.
+// BuiltIn is what holds without a file: measured on a virtual machine with 2 processors, x86-64
+// server, tasks that poll for the chunks, a target that computes for the rest.
 func BuiltIn() *Table {
 	return &Table{
-		// Many enough that both ends copy at once, few enough to cost little: at most 10 % between neighbours with 8 to 64 KiB, 25 % for 16 KiB in
-		// one chunk or two.
+		// Many enough that both ends copy at once, few enough to cost little: at most 10 % between
+		// neighbours with 8 to 64 KiB, 25 % for 16 KiB in one chunk or two.
 		Chunks: []Chunk{
 			{0, 4 << 10},
 			{16 << 10, 8 << 10},
 			{64 << 10, 16 << 10},
 			{256 << 10, 32 << 10},
 		},
-		PutDirect:   4 << 10,  // equal at 2 to 4 KiB
-		AmDirect:    16 << 10, // below, it comes whole, and its handler sees it at once
-		BlockDirect: 16 << 10, // below, two copies through a chunk take less than the kernel's work for each block
+		PutDirect: 4 << 10,  // equal at 2 to 4 KiB
+		AmDirect:  16 << 10, // below, it comes whole, and its handler sees it at once
+		// below, two copies through a chunk take less than the kernel's work for each block
+		BlockDirect: 16 << 10,
 	}
 }
 

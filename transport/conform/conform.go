@@ -1,6 +1,6 @@
-// Package conform is the suite that every link must pass. A link's own tests call Run with a Factory that makes links of one
-// process; sizes and abilities come from the link's Limits. What a link cannot do is skipped, and the skip names the
-// capability.
+// Package conform is the suite that every link must pass. A link's own tests call Run with a
+// Factory that makes links of one process; sizes and abilities come from the link's Limits. What a
+// link cannot do is skipped, and the skip names the capability.
 package conform
 
 import (
@@ -28,19 +28,21 @@ type Node struct {
 	Emul *emul.Emulator // atomics, puts and gets for a link that lacks them; may be nil
 }
 
-// Net is a set of links in one process. Node i is endpoint i to all nodes, itself included if the links can do that.
+// Net is a set of links in one process. Node i is endpoint i to all nodes, itself included if the
+// links can do that.
 type Net struct {
 	Nodes []Node
 	// Self: a node is connected to itself. A Net of one node must be.
 	Self bool
-	// Step, if not nil, makes progress beyond the Progress of every node, which the suite calls: for example it moves a
-	// simulated clock.
+	// Step, if not nil, makes progress beyond the Progress of every node, which the suite calls:
+	// for example it moves a simulated clock.
 	Step func()
 }
 
 // Factory makes Nets.
 type Factory struct {
-	// New makes n connected links. It leaves them open; the suite closes them. It fails t if it cannot.
+	// New makes n connected links. It leaves them open; the suite closes them. It fails t if it
+	// cannot.
 	New func(t *testing.T, n int) *Net
 	// MaxNodes is how many nodes a Net can have; 1 for a link to oneself.
 	MaxNodes int
@@ -241,7 +243,8 @@ func (r *run) flush(a, b transport.Endpoint) *operation {
 	return o
 }
 
-// memoryOf is n bytes of user memory, that is, not on the Go heap, followed by a page without access.
+// memoryOf is n bytes of user memory, that is, not on the Go heap, followed by a page without
+// access.
 func (r *run) memoryOf(n int) []byte {
 	r.Helper()
 	page := unix.Getpagesize()

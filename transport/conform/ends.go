@@ -61,7 +61,8 @@ func (r *run) stuck(ep transport.Endpoint) (all []*operation) {
 		o := r.operation(0, memory.AddrOf(r.memoryOf(8)), 0)
 		o.Width = 8
 		if err := o.begin(func(op *transport.Op) (transport.Status, error) {
-			return e.Atomic(ep, transport.AtomicAdd, op) // not served: no progress between here and the end
+			// not served: no progress between here and the end
+			return e.Atomic(ep, transport.AtomicAdd, op)
 		}); err != nil {
 			r.Errorf("Atomic: %v", err)
 		}
@@ -79,7 +80,8 @@ func (r *run) ended(all []*operation, want error) {
 			continue
 		}
 		queued++
-		if !o.done() || !errors.Is(o.err, want) && !(i == 0 && o.err == nil) { // a message's buffer may be free earlier
+		// a message's buffer may be free earlier
+		if !o.done() || !errors.Is(o.err, want) && !(i == 0 && o.err == nil) {
 			r.Errorf("operation %d: finished %d times with %v, want once with %v", i, o.finished, o.err, want)
 		}
 	}
@@ -224,8 +226,8 @@ func (r *run) arm(w transport.Waiter) bool {
 	return true
 }
 
-// sleep lets all nodes but the target run until the target's descriptors say that there is something. If the link wants to run
-// at some time anyway, a short sleep is enough.
+// sleep lets all nodes but the target run until the target's descriptors say that there is
+// something. If the link wants to run at some time anyway, a short sleep is enough.
 func (r *run) sleep(w transport.Waiter) {
 	r.Helper()
 	var files []unix.PollFd

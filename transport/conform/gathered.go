@@ -34,7 +34,8 @@ func (m *maker) Gather(dst []byte) error {
 	return m.err
 }
 
-// testGatherSizes sends messages of every length that may be, the last byte of the longest included.
+// testGatherSizes sends messages of every length that may be, the last byte of the longest
+// included.
 func testGatherSizes(r *run) {
 	g, ep := r.gathering(), r.target()
 	limits := r.Nodes[0].Link.Limits()
@@ -72,7 +73,8 @@ func testGatherSizes(r *run) {
 	}
 }
 
-// testGatherErrors: over a limit the maker is not asked; what it cannot make does not arrive, and what follows does.
+// testGatherErrors: over a limit the maker is not asked; what it cannot make does not arrive, and
+// what follows does.
 func testGatherErrors(r *run) {
 	g, ep := r.gathering(), r.target()
 	limits, got := r.Nodes[0].Link.Limits(), 0
@@ -120,8 +122,8 @@ func testGatherErrors(r *run) {
 	r.until("a message after errors", func() bool { return got == 1 })
 }
 
-// testGatherUntilBusy sends long messages and short ones between them until there is no room, several times; the handler refuses some of
-// the first offers. All arrive as they were sent, once.
+// testGatherUntilBusy sends long messages and short ones between them until there is no room,
+// several times; the handler refuses some of the first offers. All arrive as they were sent, once.
 func testGatherUntilBusy(r *run) {
 	g, ep := r.gathering(), r.target()
 	accepted, offers := map[uint64]int{}, 0

@@ -66,7 +66,8 @@ func testSendSizes(r *run) {
 				clear(m.Data)
 				return transport.Accept
 			})
-			hdr, data := make([]byte, header), buffer[len(buffer)-n:] // ends before a page without access
+			// ends before a page without access
+			hdr, data := make([]byte, header), buffer[len(buffer)-n:]
 			fill(hdr, seed)
 			fill(data, seed+1)
 			o := r.send(0, r.target(), 2, hdr, data)
@@ -184,7 +185,8 @@ func testSendOrder(r *run) {
 	r.until("all messages", func() bool { return next == 3000 })
 }
 
-// testSendUntilBusy sends without any progress until there is no room, then checks that all arrives once.
+// testSendUntilBusy sends without any progress until there is no room, then checks that all arrives
+// once.
 func testSendUntilBusy(r *run) {
 	const most = 100_000
 	ep, link := r.target(), r.Nodes[0].Link
@@ -225,7 +227,8 @@ func testSendUntilBusy(r *run) {
 	r.until("a message when there is room again", func() bool { return got == int(sent)+1 })
 }
 
-// testRefuse refuses some messages several times: they come again with the same content, others pass, each is accepted once.
+// testRefuse refuses some messages several times: they come again with the same content, others
+// pass, each is accepted once.
 func testRefuse(r *run) {
 	const messages, times = 60, 4
 	ep := r.target()
@@ -357,7 +360,8 @@ func testHandlersSend(r *run) {
 	r.until("all bounces", func() bool { return count == bounces })
 }
 
-// testTraffic sends random messages between all nodes, refuses some, and compares what arrives with what was sent.
+// testTraffic sends random messages between all nodes, refuses some, and compares what arrives with
+// what was sent.
 func testTraffic(r *run) {
 	const messages = 3000
 	seed := rand.Uint64()

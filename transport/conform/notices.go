@@ -45,7 +45,8 @@ func (r *run) noticing() (link transport.Noticing, notices, faults *[]heard) {
 // routes are the ways to try; a link may not be able to go all of them.
 var routes = []transport.Route{transport.RouteAny, transport.RouteMessages, transport.RouteSingleCopy}
 
-// testNotices: puts and gets of many lengths by each route: the data, all around it, and one notice each, not before the data.
+// testNotices: puts and gets of many lengths by each route: the data, all around it, and one notice
+// each, not before the data.
 func testNotices(r *run) {
 	link, notices, _ := r.noticing()
 	const most, around = 3 << 20, 64
@@ -110,7 +111,8 @@ func (r *run) settle() {
 	}
 }
 
-// testNoticeFlush: what was put before a flush is in place when that is done, also what had to wait for room.
+// testNoticeFlush: what was put before a flush is in place when that is done, also what had to wait
+// for room.
 func testNoticeFlush(r *run) {
 	link, notices, _ := r.noticing()
 	const n, puts = 200_000, 12
@@ -135,8 +137,8 @@ func testNoticeFlush(r *run) {
 	}
 }
 
-// testNoticeFlood: many operations of all kinds at once, to several nodes and back, more than there is room and places for. Each
-// ends once, and the sums are right.
+// testNoticeFlood: many operations of all kinds at once, to several nodes and back, more than there
+// is room and places for. Each ends once, and the sums are right.
 func testNoticeFlood(r *run) {
 	if _, ok := r.Nodes[0].Link.(transport.Noticing); !ok {
 		r.Skip("the link gives no notices")
@@ -214,8 +216,8 @@ func testNoticeFlood(r *run) {
 	}
 }
 
-// testNoticeFaults: a bad address at the target: its owner is told once, the origin of a get too, no notice follows, and what comes
-// next is whole.
+// testNoticeFaults: a bad address at the target: its owner is told once, the origin of a get too,
+// no notice follows, and what comes next is whole.
 func testNoticeFaults(r *run) {
 	link, notices, faults := r.noticing()
 	const n = 40_000

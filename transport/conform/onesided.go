@@ -82,7 +82,8 @@ func testGet(r *run) {
 	})
 }
 
-// transfers tries lengths and alignments of a put or a get and checks every byte of source, destination and what is around.
+// transfers tries lengths and alignments of a put or a get and checks every byte of source,
+// destination and what is around.
 func (r *run) transfers(start func(transport.Endpoint, *transport.Op) (transport.Status, error), max, align uint64, put bool) {
 	const around = 64
 	most := int(min(max, 3<<20))
@@ -262,7 +263,8 @@ func (r *run) atomic(surface oneSided, kind transport.AtomicKind, width uint8, a
 	}
 }
 
-// testAtomicsTogether has all nodes add to one word of node 0 many times, all at once; every value comes once.
+// testAtomicsTogether has all nodes add to one word of node 0 many times, all at once; every value
+// comes once.
 func testAtomicsTogether(r *run) {
 	const each = 500
 	b, key := r.regionOf(0, 8, transport.AccessAtomic)

@@ -22,7 +22,8 @@ func (r *run) direct() transport.Vectored {
 	return v
 }
 
-// cut divides b into count ranges that lie between gaps of 0 to 3 bytes, and returns them with the bytes they hold.
+// cut divides b into count ranges that lie between gaps of 0 to 3 bytes, and returns them with the
+// bytes they hold.
 func cut(b []byte, count int, random *rand.Rand, total int) (list []transport.Range) {
 	at := 0
 	for i := range count {
@@ -45,7 +46,8 @@ func contents(list []transport.Range) (out []byte) {
 	return out
 }
 
-// testVectors moves lists that are cut differently at the two sides, empty ranges and the longest lists included.
+// testVectors moves lists that are cut differently at the two sides, empty ranges and the longest
+// lists included.
 func testVectors(r *run) {
 	v := r.direct()
 	random := rand.New(rand.NewPCG(1, 1))
@@ -83,7 +85,8 @@ func testVectors(r *run) {
 	}
 }
 
-// testVectorErrors: lists of different lengths or too long, and bad ranges in any place of either list.
+// testVectorErrors: lists of different lengths or too long, and bad ranges in any place of either
+// list.
 func testVectorErrors(r *run) {
 	v := r.direct()
 	local, remote := r.memoryOf(8192), r.memoryOf(8192)

@@ -17,8 +17,8 @@ const (
 	fakeMax   = 1000
 )
 
-// fakeLink is a link between the nodes of a fakeNet with everything that may make trouble: no room now and then, operations
-// that it holds and whose data it reads late, messages in any order.
+// fakeLink is a link between the nodes of a fakeNet with everything that may make trouble: no room
+// now and then, operations that it holds and whose data it reads late, messages in any order.
 type fakeLink struct {
 	transport.Link // nil: what is not overridden must not be called
 	net            *fakeNet
@@ -144,7 +144,8 @@ func userMemory(t *testing.T, n int) []byte {
 	return b
 }
 
-// TestTrouble runs operations of all kinds over a link that makes trouble; each is executed once and ends once.
+// TestTrouble runs operations of all kinds over a link that makes trouble; each is executed once
+// and ends once.
 func TestTrouble(t *testing.T) {
 	memory.Guard()
 	for seed := range uint64(30) {
@@ -337,7 +338,8 @@ func TestRefusedByTarget(t *testing.T) {
 	}
 }
 
-// TestDisconnect ends what is under way, wherever it is: in the link, waiting for room, unanswered; and late replies find nothing.
+// TestDisconnect ends what is under way, wherever it is: in the link, waiting for room, unanswered;
+// and late replies find nothing.
 func TestDisconnect(t *testing.T) {
 	memory.Guard()
 	cause := errors.New("the test")

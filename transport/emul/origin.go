@@ -1,12 +1,13 @@
-// Package emul makes atomics, puts and gets out of messages, for links that lack them, or to peers that their native ones do not
-// reach.
+// Package emul makes atomics, puts and gets out of messages, for links that lack them, or to peers
+// that their native ones do not reach.
 //
-// The target's own library applies them when it makes progress, the atomics by aligned processor instructions
-// (transport/memory), so that they are atomic against everything that goes through this library, over whatever link. A
-// request is executed exactly once. No operation fails for lack of room: what the link has no room for waits here.
+// The target's own library applies them when it makes progress, the atomics by aligned processor
+// instructions (transport/memory), so that they are atomic against everything that goes through
+// this library, over whatever link. A request is executed exactly once. No operation fails for lack
+// of room: what the link has no room for waits here.
 //
-// An Emulator is driven under the lock of its link's owner, like the link. Handlers access user memory: memory.Guard must have run
-// on the goroutine that calls the link's Progress.
+// An Emulator is driven under the lock of its link's owner, like the link. Handlers access user
+// memory: memory.Guard must have run on the goroutine that calls the link's Progress.
 package emul
 
 import (
@@ -58,7 +59,8 @@ func (q *callQueue) push(c *call) {
 	q.tail = c
 }
 
-// New makes an Emulator over l and sets l's handlers of the messages request and reply, which must be the same at all peers.
+// New makes an Emulator over l and sets l's handlers of the messages request and reply, which must
+// be the same at all peers.
 func New(l transport.Link, request, reply transport.MsgID) *Emulator {
 	limits := l.Limits()
 	e := &Emulator{link: l, requestID: request, replyID: reply}
@@ -83,7 +85,8 @@ func (e *Emulator) Limits() transport.Limits {
 // Pending is how many operations are under way.
 func (e *Emulator) Pending() int { return e.pending }
 
-// Atomic is as transport.Link's, on words of any alignment. It returns Queued, ErrNotSupported, or the link's error, never ErrBusy.
+// Atomic is as transport.Link's, on words of any alignment. It returns Queued, ErrNotSupported, or
+// the link's error, never ErrBusy.
 func (e *Emulator) Atomic(ep transport.Endpoint, kind transport.AtomicKind, op *transport.Op) (transport.Status, error) {
 	if !transport.AllAtomics.Has(kind) || op.Width != 4 && op.Width != 8 {
 		return transport.Done, transport.ErrNotSupported
@@ -93,7 +96,8 @@ func (e *Emulator) Atomic(ep transport.Endpoint, kind transport.AtomicKind, op *
 	return e.start(c)
 }
 
-// Put is as transport.Link's, with the length that Limits says. It returns Queued or an error, never ErrBusy.
+// Put is as transport.Link's, with the length that Limits says. It returns Queued or an error,
+// never ErrBusy.
 func (e *Emulator) Put(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
 	if op.N > e.putMax {
 		return transport.Done, transport.ErrBadParam
@@ -103,7 +107,8 @@ func (e *Emulator) Put(ep transport.Endpoint, op *transport.Op) (transport.Statu
 	return e.start(c)
 }
 
-// Get is as transport.Link's, with the length that Limits says. It returns Queued or an error, never ErrBusy.
+// Get is as transport.Link's, with the length that Limits says. It returns Queued or an error,
+// never ErrBusy.
 func (e *Emulator) Get(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
 	if op.N > e.getMax {
 		return transport.Done, transport.ErrBadParam
@@ -111,8 +116,8 @@ func (e *Emulator) Get(ep transport.Endpoint, op *transport.Op) (transport.Statu
 	return e.start(e.newCall(ep, kindGet, op))
 }
 
-// newCall takes a call from the free ones. Its token names its place, and how often the place was used, so that a late or false
-// reply finds nothing.
+// newCall takes a call from the free ones. Its token names its place, and how often the place was
+// used, so that a late or false reply finds nothing.
 func (e *Emulator) newCall(ep transport.Endpoint, kind uint8, op *transport.Op) *call {
 	c := e.freeCalls
 	if c == nil {
@@ -131,7 +136,8 @@ func (e *Emulator) newCall(ep transport.Endpoint, kind uint8, op *transport.Op) 
 	return c
 }
 
-// complete ends a call: Done runs if run is set. The call is free again once the link does not need it either.
+// complete ends a call: Done runs if run is set. The call is free again once the link does not need
+// it either.
 func (e *Emulator) complete(c *call, err error, run bool) {
 	op := c.op
 	if op == nil {
@@ -169,7 +175,8 @@ func (e *Emulator) start(c *call) (transport.Status, error) {
 // trySend gives c's request to the link.
 func (e *Emulator) trySend(c *call) error {
 	c.request.encode(&e.header)
-	c.sending = true // set before, because the link may run Done and even the reply's handler inside
+	// set before, because the link may run Done and even the reply's handler inside
+	c.sending = true
 	status, err := e.link.Send(c.ep, e.requestID, e.header[:], &c.send)
 	if err != nil || status == transport.Done {
 		c.sending = false
@@ -216,7 +223,8 @@ func (e *Emulator) answered(m *transport.Msg) transport.Verdict {
 // Waiting says whether Progress has something to send.
 func (e *Emulator) Waiting() bool { return e.toSend.head != nil || e.replies.head != nil }
 
-// Progress gives the link what it had no room for. Call it after the link's Progress. It returns how many messages that were.
+// Progress gives the link what it had no room for. Call it after the link's Progress. It returns
+// how many messages that were.
 func (e *Emulator) Progress() (n int) {
 	if e.toSend.head == nil && e.replies.head == nil {
 		return 0
@@ -266,7 +274,8 @@ func (e *Emulator) block(ep transport.Endpoint) {
 	e.blocked[ep] = e.passes
 }
 
-// Disconnect completes every operation on ep with err and forgets what ep asked for. The link's own Disconnect is the caller's.
+// Disconnect completes every operation on ep with err and forgets what ep asked for. The link's own
+// Disconnect is the caller's.
 func (e *Emulator) Disconnect(ep transport.Endpoint, err error) {
 	for _, c := range e.calls { // Done may add calls; those of ep fail in the link
 		if c.op != nil && c.ep == ep {

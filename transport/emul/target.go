@@ -5,7 +5,8 @@ import (
 	"lapi/transport/memory"
 )
 
-// repliesMax is how many replies may wait for room in the link; beyond that requests are refused, and come again.
+// repliesMax is how many replies may wait for room in the link; beyond that requests are refused,
+// and come again.
 const repliesMax = 4096
 
 // answer is a reply that the link has, or has no room for.
@@ -89,8 +90,8 @@ func (e *Emulator) freeAnswer(a *answer) {
 	e.numReplies--
 }
 
-// trySendReply gives a to the link and frees it if that was all; ErrBusy leaves it to the caller. Any other
-// error means that nobody waits for the reply any more.
+// trySendReply gives a to the link and frees it if that was all; ErrBusy leaves it to the caller.
+// Any other error means that nobody waits for the reply any more.
 func (e *Emulator) trySendReply(a *answer) error {
 	status, err := e.giveReply(a)
 	if _, fault := err.(*transport.FaultError); fault && a.send.N > 0 {
@@ -111,8 +112,8 @@ func (e *Emulator) giveReply(a *answer) (transport.Status, error) {
 	return e.link.Send(a.ep, e.replyID, e.replyHeader[:], &a.send)
 }
 
-// replySent is Op.Done of a reply that the link had queued. A link that reads the data of a get late also finds a bad
-// address late: then the reply goes once more, without data.
+// replySent is Op.Done of a reply that the link had queued. A link that reads the data of a get
+// late also finds a bad address late: then the reply goes once more, without data.
 func (e *Emulator) replySent(op *transport.Op, err error) {
 	a := op.Owner.(*answer)
 	if _, fault := err.(*transport.FaultError); fault && a.send.N > 0 && !a.drop {

@@ -1,8 +1,8 @@
-// Package hold keeps copies of messages until their handler accepts them: what a task sends to itself, and what a handler
-// refused.
+// Package hold keeps copies of messages until their handler accepts them: what a task sends to
+// itself, and what a handler refused.
 //
-// A refused message is offered again in the next pass, and if it is refused then too, after 10 microseconds, 20, 40 and so on up
-// to one millisecond; others pass meanwhile.
+// A refused message is offered again in the next pass, and if it is refused then too, after 10
+// microseconds, 20, 40 and so on up to one millisecond; others pass meanwhile.
 package hold
 
 import (
@@ -31,7 +31,8 @@ type Message struct {
 	next   *Message
 }
 
-// Pool is where Queues of one owner take messages from. The zero Pool is ready; not safe for concurrent use.
+// Pool is where Queues of one owner take messages from. The zero Pool is ready; not safe for
+// concurrent use.
 type Pool struct {
 	arena arena.Arena
 	free  *Message
@@ -64,8 +65,8 @@ func (p *Pool) put(m *Message) {
 	p.free = m
 }
 
-// Queue holds messages in the order of their arrival. It belongs to one owner and is not safe for concurrent use; the handlers
-// that Offer calls may use it.
+// Queue holds messages in the order of their arrival. It belongs to one owner and is not safe for
+// concurrent use; the handlers that Offer calls may use it.
 type Queue struct {
 	pool       *Pool
 	deliver    func(m *Message) transport.Verdict
@@ -82,8 +83,9 @@ func (q *Queue) Init(pool *Pool, deliver func(m *Message) transport.Verdict) {
 	*q = Queue{pool: pool, deliver: deliver}
 }
 
-// New returns a message with a copy of hdr and room for n bytes of data, to be filled and then given to Append or Drop. It
-// fails if the kernel has no memory or the message is over arena.Largest bytes.
+// New returns a message with a copy of hdr and room for n bytes of data, to be filled and then
+// given to Append or Drop. It fails if the kernel has no memory or the message is over
+// arena.Largest bytes.
 func (q *Queue) New(from transport.Endpoint, id transport.MsgID, hdr []byte, n int) (*Message, error) {
 	data := (len(hdr) + 7) &^ 7 // data is 8-aligned
 	m, err := q.pool.get(data + n)
@@ -128,8 +130,8 @@ func (q *Queue) Oldest() (mark uint64, ok bool) {
 	return q.head.Mark, true
 }
 
-// Due is the earliest time at which a message wants to be offered, or a little before it; 0 if there is none, 1 if one wants
-// to be now.
+// Due is the earliest time at which a message wants to be offered, or a little before it; 0 if
+// there is none, 1 if one wants to be now.
 func (q *Queue) Due() int64 {
 	if q.head == nil {
 		return 0
@@ -137,8 +139,9 @@ func (q *Queue) Due() int64 {
 	return max(q.due, 1)
 }
 
-// Offer gives at most max of the messages that are due and that were there when it began to the handler. It returns how
-// many were accepted. clock is read at most once, and only if a message has been refused before.
+// Offer gives at most max of the messages that are due and that were there when it began to the
+// handler. It returns how many were accepted. clock is read at most once, and only if a message has
+// been refused before.
 func (q *Queue) Offer(max int, clock transport.Clock) (accepted int) {
 	if q.head == nil || q.offering {
 		return 0
@@ -159,7 +162,8 @@ func (q *Queue) Offer(max int, clock transport.Clock) (accepted int) {
 	return accepted
 }
 
-// pass walks the list up to its present end and collects in q.due when the next pass is worth while.
+// pass walks the list up to its present end and collects in q.due when the next pass is worth
+// while.
 func (q *Queue) pass(max int, now int64, clock transport.Clock) (accepted int) {
 	last := q.tail
 	var before *Message
@@ -198,7 +202,8 @@ func (q *Queue) pass(max int, now int64, clock transport.Clock) (accepted int) {
 	}
 }
 
-// refuse sets when m is offered again: in the next pass after the first refusal, then after growing pauses.
+// refuse sets when m is offered again: in the next pass after the first refusal, then after growing
+// pauses.
 func (m *Message) refuse(now int64) {
 	if !m.Refused {
 		m.Refused = true
@@ -208,7 +213,8 @@ func (m *Message) refuse(now int64) {
 	m.due = now + m.pause
 }
 
-// remove takes m, which follows before (nil: m is the head), out of the list and returns its successor.
+// remove takes m, which follows before (nil: m is the head), out of the list and returns its
+// successor.
 func (q *Queue) remove(before, m *Message) *Message {
 	next := m.next
 	if before == nil {
@@ -225,7 +231,8 @@ func (q *Queue) remove(before, m *Message) *Message {
 	return next
 }
 
-// Clear drops all messages. From inside a handler that Offer calls it takes effect when the handler returns.
+// Clear drops all messages. From inside a handler that Offer calls it takes effect when the handler
+// returns.
 func (q *Queue) Clear() {
 	if q.offering {
 		q.clearing = true

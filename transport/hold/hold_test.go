@@ -6,7 +6,8 @@ import (
 	"lapi/transport"
 )
 
-// harness is a queue whose handler refuses what its refuse map says, on a clock that the test moves.
+// harness is a queue whose handler refuses what its refuse map says, on a clock that the test
+// moves.
 type harness struct {
 	Queue
 	pool   Pool
@@ -79,7 +80,8 @@ func TestOrderAndContent(t *testing.T) {
 	}
 }
 
-// TestRefusedPause: the second offer comes in the next pass, later ones after growing pauses; others pass.
+// TestRefusedPause: the second offer comes in the next pass, later ones after growing pauses;
+// others pass.
 func TestRefusedPause(t *testing.T) {
 	h := newHarness(t)
 	h.refuse[1] = 3

@@ -1,7 +1,8 @@
 //go:build ignore
 
-// generate writes layout_gen.go (or the file named as its argument) from types.go and the C headers: cgo -godefs
-// translates the structs, and the members get Go names (lock_word becomes LockWord). It needs a C compiler.
+// generate writes layout_gen.go (or the file named as its argument) from types.go and the C
+// headers: cgo -godefs translates the structs, and the members get Go names (lock_word becomes
+// LockWord). It needs a C compiler.
 package main
 
 import (
@@ -49,7 +50,8 @@ var (
 	comment = regexp.MustCompile(`(?m)^// .*\n`)
 )
 
-// rename gives members Go names and replaces cgo's comments, which hold the command line, by the generated mark.
+// rename gives members Go names and replaces cgo's comments, which hold the command line, by the
+// generated mark.
 func rename(raw []byte) []byte {
 	src := comment.ReplaceAll(raw, nil)
 	src = member.ReplaceAllFunc(src, func(line []byte) []byte {

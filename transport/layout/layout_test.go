@@ -96,7 +96,8 @@ func TestOffsets(t *testing.T) {
 	}
 }
 
-// TestGeneratedFresh regenerates layout_gen.go and compares: a member added to a header must arrive here.
+// TestGeneratedFresh regenerates layout_gen.go and compares: a member added to a header must arrive
+// here.
 func TestGeneratedFresh(t *testing.T) {
 	needCompiler(t)
 	fresh := filepath.Join(t.TempDir(), "fresh") // no .go: go run would take it for a source

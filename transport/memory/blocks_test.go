@@ -8,8 +8,8 @@ import (
 	"lapi/transport"
 )
 
-// TestBlocks compares runs of blocks, of each length that is moved in one piece and of others, forwards and backwards, with copies one by
-// one.
+// TestBlocks compares runs of blocks, of each length that is moved in one piece and of others,
+// forwards and backwards, with copies one by one.
 func TestBlocks(t *testing.T) {
 	Guard()
 	p := mapPage(t)
@@ -50,7 +50,8 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestBlocksOnTop: blocks that lie on each other, or partly, are written in order: the last one stays.
+// TestBlocksOnTop: blocks that lie on each other, or partly, are written in order: the last one
+// stays.
 func TestBlocksOnTop(t *testing.T) {
 	Guard()
 	p := mapPage(t)
@@ -101,7 +102,8 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// TestBlockFaults: the fault is in the first block that cannot be accessed, the blocks before it were copied.
+// TestBlockFaults: the fault is in the first block that cannot be accessed, the blocks before it
+// were copied.
 func TestBlockFaults(t *testing.T) {
 	Guard()
 	p := mapPage(t)
@@ -123,8 +125,9 @@ func TestBlockFaults(t *testing.T) {
 	}
 }
 
-// TestBlockFaultsByLength: for each length, the block that meets the hole is named, and all before it are in their place. So where the
-// kernel does not tell the address, too: the second block is at one that no process has.
+// TestBlockFaultsByLength: for each length, the block that meets the hole is named, and all before
+// it are in their place. So where the kernel does not tell the address, too: the second block is at
+// one that no process has.
 func TestBlockFaultsByLength(t *testing.T) {
 	Guard()
 	p := mapPage(t)

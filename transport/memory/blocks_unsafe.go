@@ -7,8 +7,9 @@ import (
 	"lapi/transport"
 )
 
-// CopyOutBlocks fills dst with blocks of user memory: n bytes each, at src, src+stride and so on; stride may wrap around, to go backwards.
-// n is not 0 and divides len(dst). A fault's address is in the block that cannot be read; those before it are copied.
+// CopyOutBlocks fills dst with blocks of user memory: n bytes each, at src, src+stride and so on;
+// stride may wrap around, to go backwards. n is not 0 and divides len(dst). A fault's address is in
+// the block that cannot be read; those before it are copied.
 func CopyOutBlocks(dst []byte, src transport.Addr, n, stride uint64) error {
 	if uint64(len(dst)) > n && gathered(dst, src, n, stride) {
 		return nil
@@ -22,8 +23,8 @@ func CopyOutBlocks(dst []byte, src transport.Addr, n, stride uint64) error {
 	return nil
 }
 
-// CopyInBlocks writes src to blocks of user memory: n bytes each, at dst, dst+stride and so on; as CopyOutBlocks. Blocks
-// behind one that cannot be written are not.
+// CopyInBlocks writes src to blocks of user memory: n bytes each, at dst, dst+stride and so on; as
+// CopyOutBlocks. Blocks behind one that cannot be written are not.
 func CopyInBlocks(dst transport.Addr, src []byte, n, stride uint64) error {
 	if uint64(len(src)) > n && scattered(src, dst, n, stride) {
 		return nil
@@ -48,15 +49,17 @@ func scattered(src []byte, dst transport.Addr, n, stride uint64) bool {
 	return ScatterBlocks(src, dst, n, stride)
 }
 
-// endAtFault makes the function that defers it return its zero value after a fault; every other panic goes on.
+// endAtFault makes the function that defers it return its zero value after a fault; every other
+// panic goes on.
 func endAtFault(base transport.Addr) {
 	if r := recover(); r != nil {
 		_ = faultOf(r, base)
 	}
 }
 
-// GatherBlocks is CopyOutBlocks for a caller that recovers from faults itself: it may guard many runs of blocks at once. False, and nothing
-// is copied, if some block cannot be user memory, whatever is mapped.
+// GatherBlocks is CopyOutBlocks for a caller that recovers from faults itself: it may guard many
+// runs of blocks at once. False, and nothing is copied, if some block cannot be user memory,
+// whatever is mapped.
 func GatherBlocks(dst []byte, src transport.Addr, n, stride uint64) bool {
 	if uint64(len(dst)) == n { // a run of its own, as in a list of unequal blocks
 		if outside(src, n) {
@@ -90,8 +93,8 @@ func ScatterBlocks(src []byte, dst transport.Addr, n, stride uint64) bool {
 	return true
 }
 
-// within says whether all of count > 0 blocks of n bytes, stride apart from a on, are where user memory can be: the first and the
-// last are, and the way between them does not wrap around.
+// within says whether all of count > 0 blocks of n bytes, stride apart from a on, are where user
+// memory can be: the first and the last are, and the way between them does not wrap around.
 func within(a transport.Addr, n, stride, count uint64) bool {
 	step, back := stride, int64(stride) < 0
 	if back {
@@ -107,8 +110,8 @@ func within(a transport.Addr, n, stride, count uint64) bool {
 	return !outside(a+transport.Addr(way), n)
 }
 
-// Blocks that are moved by a few instructions. They are structures, not arrays, because the compiler moves an array by a call, lest
-// source and destination overlap.
+// Blocks that are moved by a few instructions. They are structures, not arrays, because the
+// compiler moves an array by a call, lest source and destination overlap.
 type (
 	block16 struct{ a, b uint64 }       //lint:ignore U1000 only moved as a whole
 	block32 struct{ a, b, c, d uint64 } //lint:ignore U1000 only moved as a whole
@@ -118,8 +121,8 @@ type (
 // callWorth is the length from which a call for each block costs nothing that could be measured.
 const callWorth = 256
 
-// moveBlocks moves count blocks of n bytes, which lie dstStep and srcStep apart. Numbers and short rows of them are the
-// common layouts; a call for each such block would cost more than moving it.
+// moveBlocks moves count blocks of n bytes, which lie dstStep and srcStep apart. Numbers and short
+// rows of them are the common layouts; a call for each such block would cost more than moving it.
 func moveBlocks(dst, src unsafe.Pointer, n, dstStep, srcStep, count uintptr) {
 	switch {
 	case n == 1:
@@ -147,8 +150,8 @@ func moveBlocks(dst, src unsafe.Pointer, n, dstStep, srcStep, count uintptr) {
 	}
 }
 
-// moveAs is moveBlocks for blocks as long as a T. Here and below offsets grow, not pointers: none may point behind a slice
-// of Go's.
+// moveAs is moveBlocks for blocks as long as a T. Here and below offsets grow, not pointers: none
+// may point behind a slice of Go's.
 func moveAs[T any](dst, src unsafe.Pointer, dstStep, srcStep, count uintptr) {
 	var to, from uintptr
 	for ; count > 0; count-- {
@@ -157,8 +160,8 @@ func moveAs[T any](dst, src unsafe.Pointer, dstStep, srcStep, count uintptr) {
 	}
 }
 
-// moveParts is moveBlocks for blocks of a T or more: as many Ts as are needed, the last of which ends with the block and may lie on the
-// one before.
+// moveParts is moveBlocks for blocks of a T or more: as many Ts as are needed, the last of which
+// ends with the block and may lie on the one before.
 func moveParts[T any](dst, src unsafe.Pointer, n, dstStep, srcStep, count uintptr) {
 	var part T
 	last := n - unsafe.Sizeof(part)

@@ -249,7 +249,8 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// A goroutine starts with a few KiB; after room, an array of 60 KiB below must not make the stack grow (and move) any more.
+// A goroutine starts with a few KiB; after room, an array of 60 KiB below must not make the stack
+// grow (and move) any more.
 func TestRoomForSignalHandlers(t *testing.T) {
 	done := make(chan [2]uintptr)
 	go func() {

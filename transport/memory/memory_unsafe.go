@@ -1,9 +1,11 @@
-// Package memory reads and writes user memory: addresses that came through the C interface or from a peer.
+// Package memory reads and writes user memory: addresses that came through the C interface or from
+// a peer.
 //
-// Such an address may be wrong. The functions named Copy…, Add… and so on turn a fault into an error; they rely on
-// Guard having been called on this goroutine, which makes the Go run-time raise a recoverable panic instead of ending the
-// process. A good address pays nothing for it (measured: 75 ns a call from C against 68 ns empty, where process_vm_writev to
-// oneself costs 570 ns). Nothing here ever touches the Go heap through an Addr.
+// Such an address may be wrong. The functions named Copy…, Add… and so on turn a fault into an
+// error; they rely on Guard having been called on this goroutine, which makes the Go run-time raise
+// a recoverable panic instead of ending the process. A good address pays nothing for it (measured:
+// 75 ns a call from C against 68 ns empty, where process_vm_writev to oneself costs 570 ns).
+// Nothing here ever touches the Go heap through an Addr.
 package memory
 
 import (
@@ -15,8 +17,8 @@ import (
 	"lapi/transport"
 )
 
-// Guard must run on a goroutine before any other function of this package that returns an error: each entry from C calls it.
-// It also makes room on the stack for the program's signal handlers.
+// Guard must run on a goroutine before any other function of this package that returns an error:
+// each entry from C calls it. It also makes room on the stack for the program's signal handlers.
 func Guard() {
 	room()
 	debug.SetPanicOnFault(true)
@@ -35,12 +37,14 @@ func Bytes(a transport.Addr, n uint64) []byte {
 	return unsafe.Slice((*byte)(pointer(a)), n)
 }
 
-// AddrOf is the address of b's first byte. b must not be on the Go heap, or must be kept alive and used only while it is.
+// AddrOf is the address of b's first byte. b must not be on the Go heap, or must be kept alive and
+// used only while it is.
 func AddrOf(b []byte) transport.Addr {
 	return transport.Addr(uintptr(unsafe.Pointer(unsafe.SliceData(b))))
 }
 
-// recoverFault turns the run-time's fault panic into *FaultError and lets every other panic through.
+// recoverFault turns the run-time's fault panic into *FaultError and lets every other panic
+// through.
 func recoverFault(err *error, base transport.Addr) {
 	if r := recover(); r != nil {
 		*err = faultOf(r, base)
@@ -65,15 +69,16 @@ func faultOf(r any, base transport.Addr) error {
 // nilFault is how the run-time reports a fault in the first page.
 const nilFault = "runtime error: invalid memory address or nil pointer dereference"
 
-// User memory lies between these on every architecture; where addresses have 32 bits, below all that these can name. The first page never is: the run-time takes a fault there for the use
-// of a nil pointer.
+// User memory lies between these on every architecture; where addresses have 32 bits, below all
+// that these can name. The first page never is: the run-time takes a fault there for the use of a
+// nil pointer.
 const (
 	userStart = 4096
 	userEnd   = 1 << (32 + 24*(^uint(0)>>63))
 )
 
-// outside says whether n bytes at a cannot all be user memory, whatever is mapped. The run-time would not report such a range as
-// a fault but as a misuse of unsafe.
+// outside says whether n bytes at a cannot all be user memory, whatever is mapped. The run-time
+// would not report such a range as a fault but as a misuse of unsafe.
 func outside(a transport.Addr, n uint64) bool {
 	return a < userStart || uint64(a) >= userEnd || n > userEnd-uint64(a)
 }
@@ -130,19 +135,20 @@ func Copy(dst, src transport.Addr, n uint64) (err error) {
 	}
 	base := dst
 	if src > dst {
-		base = src // where the kernel does not tell, the higher one is the one that no user address has
+		// where the kernel does not tell, the higher one is the one that no user address has
+		base = src
 	}
 	defer recoverFault(&err, base)
 	copy(unsafe.Slice((*byte)(pointer(dst)), n), unsafe.Slice((*byte)(pointer(src)), n))
 	return nil
 }
 
-// unaligned serialises atomics on words that the processor cannot update in one piece without splitting a line; it is
-// process-wide because several contexts may name one word.
+// unaligned serialises atomics on words that the processor cannot update in one piece without
+// splitting a line; it is process-wide because several contexts may name one word.
 var unaligned sync.Mutex
 
-// Add32 adds v to the 32-bit word at a, atomically against the processor and every other user of this package, and
-// returns the value after it.
+// Add32 adds v to the 32-bit word at a, atomically against the processor and every other user of
+// this package, and returns the value after it.
 func Add32(a transport.Addr, v int32) (sum int32, err error) {
 	old, err := Atomic(transport.AtomicAdd, a, 4, uint64(uint32(v)), 0)
 	return int32(uint32(old)) + v, err
@@ -160,8 +166,9 @@ func Load32(a transport.Addr) (v int32, err error) {
 	return *(*int32)(pointer(a)), nil
 }
 
-// Atomic performs kind on the word of width 4 or 8 at a and returns the value before it, zero-extended. Aligned words are
-// updated by the processor's own atomics; unaligned ones under one process-wide lock.
+// Atomic performs kind on the word of width 4 or 8 at a and returns the value before it,
+// zero-extended. Aligned words are updated by the processor's own atomics; unaligned ones under one
+// process-wide lock.
 func Atomic(kind transport.AtomicKind, a transport.Addr, width uint8, operand, compare uint64) (old uint64, err error) {
 	if outside(a, uint64(width)) {
 		return 0, &transport.FaultError{Addr: a}

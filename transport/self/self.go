@@ -1,10 +1,10 @@
 // Package self is the link from a task to itself.
 //
-// Abilities: put, get and atomics on the spot (they are memory accesses), messages in the order sent.
-// Limits: a message of 16 KiB, any length of put and get, any alignment.
-// Progress: messages are copied and offered to their handlers by Progress, never by Send, so that handlers do not nest; a refused
-// one comes again in a later Progress. At most roomMax bytes wait; beyond that Send says ErrBusy.
-// Environment variables: none.
+// Abilities: put, get and atomics on the spot (they are memory accesses), messages in the order
+// sent. Limits: a message of 16 KiB, any length of put and get, any alignment. Progress: messages
+// are copied and offered to their handlers by Progress, never by Send, so that handlers do not
+// nest; a refused one comes again in a later Progress. At most roomMax bytes wait; beyond that Send
+// says ErrBusy. Environment variables: none.
 //
 // Addresses are user memory: memory.Guard must have run on the calling goroutine.
 package self
@@ -25,7 +25,8 @@ const (
 	cookie    = 16      // bytes of the address
 )
 
-// Link is the link of a task to itself. See transport.Link for what its methods do and their locking.
+// Link is the link of a task to itself. See transport.Link for what its methods do and their
+// locking.
 type Link struct {
 	clock    transport.Clock
 	address  [cookie]byte
@@ -41,8 +42,8 @@ type Link struct {
 	stats    transport.Stats
 }
 
-// New makes the link. clock paces the repetition of refused messages. Connect, with the link's own address, says under
-// which number the task knows itself.
+// New makes the link. clock paces the repetition of refused messages. Connect, with the link's own
+// address, says under which number the task knows itself.
 func New(clock transport.Clock) (*Link, error) {
 	l := &Link{clock: clock}
 	if _, err := rand.Read(l.address[:]); err != nil {
@@ -147,12 +148,14 @@ func (l *Link) message(ep transport.Endpoint, id transport.MsgID, hdr []byte, n 
 	}
 	m, err := l.queue.New(ep, id, hdr, int(n))
 	if err != nil {
-		return nil, transport.ErrBusy // the kernel has no memory: there may be some when messages have gone
+		// the kernel has no memory: there may be some when messages have gone
+		return nil, transport.ErrBusy
 	}
 	return m, nil
 }
 
-// append puts a filled message at the end of the queue, or drops it if filling it failed with err, which it returns.
+// append puts a filled message at the end of the queue, or drops it if filling it failed with err,
+// which it returns.
 func (l *Link) append(m *hold.Message, err error) error {
 	if err != nil {
 		l.queue.Drop(m)
@@ -195,7 +198,8 @@ func (l *Link) copy(ep transport.Endpoint, op *transport.Op, dst, src transport.
 	return transport.Done, nil
 }
 
-// side marks a fault as remote if it is not in the local range; local and remote are one memory here.
+// side marks a fault as remote if it is not in the local range; local and remote are one memory
+// here.
 func side(op *transport.Op, err error) error {
 	f, ok := err.(*transport.FaultError)
 	if !ok {
@@ -308,7 +312,8 @@ func (l *Link) Close() error {
 	return nil
 }
 
-// Descriptors implements transport.Waiter: nobody but the task itself can have news, so there are none.
+// Descriptors implements transport.Waiter: nobody but the task itself can have news, so there are
+// none.
 func (l *Link) Descriptors() []int { return nil }
 
 // Arm implements transport.Waiter.

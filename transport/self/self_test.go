@@ -37,7 +37,8 @@ func TestConnectRefuses(t *testing.T) {
 	}
 }
 
-// TestStats counts what the guide calls packets and data: messages and user bytes, direct copies too.
+// TestStats counts what the guide calls packets and data: messages and user bytes, direct copies
+// too.
 func TestStats(t *testing.T) {
 	l := newLink(t)
 	if err := l.Connect(5, l.Address()); err != nil {

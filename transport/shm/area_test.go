@@ -15,8 +15,9 @@ import (
 	"lapi/transport/memory"
 )
 
-// TestChunkArea sends chunks of all lengths in random order until there is no room, lets some of them be read, and so on. Each must
-// arrive as it was sent, although the sender's memory changes at once and the area is used again and again.
+// TestChunkArea sends chunks of all lengths in random order until there is no room, lets some of
+// them be read, and so on. Each must arrive as it was sent, although the sender's memory changes at
+// once and the area is used again and again.
 func TestChunkArea(t *testing.T) {
 	links := newLinks(t, 2)
 	random := rand.New(rand.NewPCG(3, 4))
@@ -115,7 +116,8 @@ func TestWakeOnChunkRoom(t *testing.T) {
 	}
 }
 
-// TestImpossiblePlaces: a chunk outside the area, or longer than a message, does no harm but to its sender.
+// TestImpossiblePlaces: a chunk outside the area, or longer than a message, does no harm but to its
+// sender.
 func TestImpossiblePlaces(t *testing.T) {
 	head := pack(0, 1|layout.KindChunk, 8, 0)
 	const many = layout.ChunkAreaRings + 1

@@ -8,11 +8,12 @@ import (
 	"lapi/transport/layout"
 )
 
-// The barrier among the tasks of a node is C's (cshim/node/barrier.h). Here is who decides whether there is one, and how core
-// gives it up.
+// The barrier among the tasks of a node is C's (cshim/node/barrier.h). Here is who decides whether
+// there is one, and how core gives it up.
 
-// Barrier is this task's state of the barrier, nil if not every task of the node has said that it takes part (Config.Barrier), or one is
-// not connected. All tasks come to the same answer. It is valid from the last Connect until Close.
+// Barrier is this task's state of the barrier, nil if not every task of the node has said that it
+// takes part (Config.Barrier), or one is not connected. All tasks come to the same answer. It is
+// valid from the last Connect until Close.
 func (l *Link) Barrier() *layout.Barrier {
 	crowded := l.config.Crowded
 	if !l.config.Barrier {
@@ -34,8 +35,8 @@ func (l *Link) Barrier() *layout.Barrier {
 	return b
 }
 
-// RefuseBarrier tells all peers that this task takes part in the barrier no more, and why: a code of core's. Peers that are gone hear
-// of it as well: they may live, and wait.
+// RefuseBarrier tells all peers that this task takes part in the barrier no more, and why: a code
+// of core's. Peers that are gone hear of it as well: they may live, and wait.
 func (l *Link) RefuseBarrier(code uint32) {
 	for _, p := range l.rings {
 		if p != nil {

@@ -9,7 +9,8 @@ import (
 	"lapi/transport/memory"
 )
 
-// BenchmarkAppendReceive is the Go code of one 8-byte message, sent and received by one thread: no line moves between caches.
+// BenchmarkAppendReceive is the Go code of one 8-byte message, sent and received by one thread: no
+// line moves between caches.
 func BenchmarkAppendReceive(b *testing.B) {
 	links := newLinks(b, 2)
 	got := 0
@@ -48,7 +49,8 @@ func BenchmarkPingPong(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(rounds)/2, "ns/way")
 }
 
-// BenchmarkStream sends messages of several sizes one way, to a process that polls and answers only at the end.
+// BenchmarkStream sends messages of several sizes one way, to a process that polls and answers only
+// at the end.
 func BenchmarkStream(b *testing.B) {
 	for _, n := range []int{8, 512, 4096, sendMax - 40} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {

@@ -54,9 +54,10 @@ type address struct {
 
 // Bits of address.Flags.
 const (
-	needsBarriers = 1 << iota // the task cannot call membarrier, so its senders need barriers of their own
-	joinsBarrier              // Config.Barrier
-	isCrowded                 // Config.Crowded
+	// the task cannot call membarrier, so its senders need barriers of their own
+	needsBarriers = 1 << iota
+	joinsBarrier  // Config.Barrier
+	isCrowded     // Config.Crowded
 )
 
 // addressMagic begins the bytes of an address.
@@ -107,7 +108,8 @@ func (l *Link) decodeAddress(b []byte) (a address, ring int, err error) {
 	return a, ring, nil
 }
 
-// Connect implements transport.Link. Each process of a peer can be connected once; see Reconnect for the same process, Reset for another.
+// Connect implements transport.Link. Each process of a peer can be connected once; see Reconnect
+// for the same process, Reset for another.
 func (l *Link) Connect(ep transport.Endpoint, a transport.Address) error {
 	p, err := l.newPeer(ep, a)
 	if err != nil {
@@ -124,7 +126,8 @@ func (l *Link) Connect(ep transport.Endpoint, a transport.Address) error {
 	return nil
 }
 
-// settle tells C whether the owner's fast path may use p's rings. It follows every change of what it looks at.
+// settle tells C whether the owner's fast path may use p's rings. It follows every change of what
+// it looks at.
 func (p *peer) settle() {
 	p.node.Closed &^= layout.ClosedLink | layout.ClosedQueue
 	if p.gone || !p.announced {
@@ -177,7 +180,8 @@ func (l *Link) newPeer(ep transport.Endpoint, a transport.Address) (*peer, error
 	p.node.Fenced = flag(from.Flags&needsBarriers != 0 || !node.Registered())
 	l.locatePeer(p)
 	_ = closeFile(a.Files[0])
-	// A process whose addresses have 32 bits cannot name those of one with 64; the other way there is nothing in the way.
+	// A process whose addresses have 32 bits cannot name those of one with 64; the other way there
+	// is nothing in the way.
 	p.node.Direct = flag(!l.config.DisableCMA && from.WordSize <= wordSize && node.Probe(l.node, ring, from.CookieAt, from.Cookie))
 	p.settle()
 	return p, nil
@@ -195,8 +199,8 @@ func (l *Link) Disconnect(ep transport.Endpoint, err error) {
 	}
 }
 
-// drop ends all that is in flight with p, which is gone. Its memory stays mapped until Reset or Close, because a
-// handler or a send may be looking at it.
+// drop ends all that is in flight with p, which is gone. Its memory stays mapped until Reset or
+// Close, because a handler or a send may be looking at it.
 func (l *Link) drop(p *peer, err error) {
 	l.endRenewal(p)
 	p.held.Clear()

@@ -7,7 +7,8 @@ import (
 	"lapi/transport"
 )
 
-// copyRanges moves all bytes. The kernel may stop early, at a bad range or at its limit for one call: the next call begins there.
+// copyRanges moves all bytes. The kernel may stop early, at a bad range or at its limit for one
+// call: the next call begins there.
 func (l *Link) copyRanges(ep transport.Endpoint, local, remote []transport.Range, read bool) error {
 	p, err := l.path(ep)
 	if err != nil {

@@ -9,9 +9,10 @@ import (
 	"lapi/transport/layout"
 )
 
-// A peer that was disconnected while both tasks live can be connected anew, over the same rings: a new epoch. While it
-// is gone its messages are not read. To tell those of before from those after, each side announces its new epoch with a message of
-// its own in the ring: a receiver that has reconnected drops what comes before the sender's announcement.
+// A peer that was disconnected while both tasks live can be connected anew, over the same rings: a
+// new epoch. While it is gone its messages are not read. To tell those of before from those after,
+// each side announces its new epoch with a message of its own in the ring: a receiver that has
+// reconnected drops what comes before the sender's announcement.
 //
 //	gone ── Reconnect ──> awaiting the announcement ──> open
 //	          └── it came before, when this side had not disconnected yet ──^
@@ -20,12 +21,14 @@ import (
 
 // epoch is a peer's state of it.
 type epoch struct {
-	awaiting  bool // what comes is of the epoch before
-	early     bool // the announcement came although this side has not reconnected: that is for the next Reconnect
+	awaiting bool // what comes is of the epoch before
+	// the announcement came although this side has not reconnected: that is for the next Reconnect
+	early     bool
 	announced bool // ours is in the ring, or none is due
 }
 
-// Reconnect ends what Disconnect began. The address is not looked at: the peer is the same incarnation as before.
+// Reconnect ends what Disconnect began. The address is not looked at: the peer is the same
+// incarnation as before.
 //
 // ErrUnreachable: the peer has left, or has broken the protocol. ErrBusy: it is not disconnected.
 func (l *Link) Reconnect(ep transport.Endpoint, _ transport.Address) error {
@@ -45,7 +48,8 @@ func (l *Link) Reconnect(ep transport.Endpoint, _ transport.Address) error {
 	p.gone, p.reoffered = false, false
 	p.node.Blocked = 0
 	p.awaiting, p.early, p.announced = !p.early, false, false
-	atomic.StoreUint64(&p.inControl.Held, 0) // the refused messages were dropped; release, as in offerHeld
+	// the refused messages were dropped; release, as in offerHeld
+	atomic.StoreUint64(&p.inControl.Held, 0)
 	p.settle()
 	node.Activate(l.node, p.ring)
 	l.renewing++
@@ -53,7 +57,8 @@ func (l *Link) Reconnect(ep transport.Endpoint, _ transport.Address) error {
 	return nil
 }
 
-// announce puts the announcement into p's ring if there is room. Nothing else may be sent before it.
+// announce puts the announcement into p's ring if there is room. Nothing else may be sent before
+// it.
 func (l *Link) announce(p *peer) error {
 	if rc := node.Renew(l.node, p.ring); rc != node.Sent {
 		return l.outcome(p, rc)

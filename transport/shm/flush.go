@@ -5,8 +5,9 @@ import (
 	"lapi/transport"
 )
 
-// A flush first waits until the operations that were queued before it have gone (OpState.Offset: how many must have
-// left the queue), then until everything before the ring's tail of that moment was accepted (OpState.Mark).
+// A flush first waits until the operations that were queued before it have gone (OpState.Offset:
+// how many must have left the queue), then until everything before the ring's tail of that moment
+// was accepted (OpState.Mark).
 
 // notYet is the mark of a flush that waits for the queue.
 const notYet = ^uint64(0)
@@ -31,7 +32,8 @@ func (l *Link) Flush(ep transport.Endpoint, op *transport.Op) (transport.Status,
 	return transport.Queued, nil
 }
 
-// flushed says whether everything before a flush was accepted; the error is ErrUnreachable if that cannot be any more.
+// flushed says whether everything before a flush was accepted; the error is ErrUnreachable if that
+// cannot be any more.
 func (l *Link) flushed(p *peer, op *transport.Op) (bool, error) {
 	if op.Link.Mark == notYet {
 		if p.left < op.Link.Offset {

@@ -14,7 +14,8 @@ import (
 
 func clock() int64 { return time.Now().UnixNano() }
 
-// newLinks makes n links of one process, connected all to all, themselves included. They are closed after the test.
+// newLinks makes n links of one process, connected all to all, themselves included. They are closed
+// after the test.
 func newLinks(t testing.TB, n int, change ...func(*Config)) []*Link {
 	t.Helper()
 	memory.Guard()

@@ -112,7 +112,8 @@ func TestImpossibleRequests(t *testing.T) {
 	}
 }
 
-// TestImpossibleControl: a receiver that claims to have consumed what was not sent, or takes consumption back, has failed.
+// TestImpossibleControl: a receiver that claims to have consumed what was not sent, or takes
+// consumption back, has failed.
 func TestImpossibleControl(t *testing.T) {
 	for name, consumed := range map[string]uint64{"not sent": ringSlots + 2, "far": 1 << 63, "taken back": 3} {
 		v := newVictim(t) // here the receiver of its messages is the hostile one
@@ -138,7 +139,8 @@ func TestImpossibleControl(t *testing.T) {
 			t.Errorf("%s: the peer has not failed: %v", name, v.failed)
 		}
 	}
-	// What else a peer can write does no harm: at worst it loses its own messages, or makes this task look up.
+	// What else a peer can write does no harm: at worst it loses its own messages, or makes this
+	// task look up.
 	v := newVictim(t)
 	head := v.own.head()
 	for _, armed := range []uint64{0, 1, 2, 3, ^uint64(0)} {
@@ -183,8 +185,9 @@ func FuzzRing(f *testing.F) {
 	})
 }
 
-// FuzzSegment has the peer write bytes anywhere into either segment, its own or the victim's, which it has mapped: heads, controls, rings, chunks. The
-// victim goes on sending and receiving, and can be left.
+// FuzzSegment has the peer write bytes anywhere into either segment, its own or the victim's, which
+// it has mapped: heads, controls, rings, chunks. The victim goes on sending and receiving, and can
+// be left.
 func FuzzSegment(f *testing.F) {
 	f.Add(true, uint32(0), []byte("head"), uint32(64), []byte{1})
 	f.Add(false, uint32(4096), binary.LittleEndian.AppendUint64(nil, 1<<40), uint32(4160), []byte{0xff, 0xff, 0xff, 0xff})
@@ -295,7 +298,8 @@ func TestTakeOfChangedHead(t *testing.T) {
 	}
 }
 
-// Slots that padding skipped keep head words of an earlier round. When their sequences come again nobody must take them for messages.
+// Slots that padding skipped keep head words of an earlier round. When their sequences come again
+// nobody must take them for messages.
 func TestSequencesComeAgain(t *testing.T) {
 	links := newLinks(t, 2)
 	got := 0

@@ -1,25 +1,26 @@
-// Package shm is the link between tasks of one node. The data moves in C (package cshim/node): messages
-// through shared memory, transfers in messages or straight between the tasks' private memories, operations on words.
-// What is here: segments, connecting, epochs, refused messages, flushes, operations that wait for room.
+// Package shm is the link between tasks of one node. The data moves in C (package cshim/node):
+// messages through shared memory, transfers in messages or straight between the tasks' private
+// memories, operations on words. What is here: segments, connecting, epochs, refused messages,
+// flushes, operations that wait for room.
 //
-// Abilities: messages in the order sent; atomics, coherent with the processor; transfers with notices
-// (transport.Noticing); Put and Get native where the kernel permits cross-memory attach (CanDirect, probed at
-// Connect), ErrNotSupported to peers where it does not.
-// Limits: a message of sendMax bytes of which headerMax are header (64 KiB of data and any header); any
-// length and alignment of transfers.
-// Progress: Send and Put are done when they return. Progress receives; a refused message is copied aside and comes again.
-// When the receiver sleeps (Waiter), senders wake it through an eventfd; otherwise no message costs a system call.
-// Environment variables: none. Config.DisableCMA switches cross-memory attach off.
+// Abilities: messages in the order sent; atomics, coherent with the processor; transfers with
+// notices (transport.Noticing); Put and Get native where the kernel permits cross-memory attach
+// (CanDirect, probed at Connect), ErrNotSupported to peers where it does not. Limits: a message of
+// sendMax bytes of which headerMax are header (64 KiB of data and any header); any length and
+// alignment of transfers. Progress: Send and Put are done when they return. Progress receives; a
+// refused message is copied aside and comes again. When the receiver sleeps (Waiter), senders wake
+// it through an eventfd; otherwise no message costs a system call. Environment variables: none.
+// Config.DisableCMA switches cross-memory attach off.
 //
 // # Memory
 //
-// cshim/node/segment.h describes the segments and their protocol. A link trusts nothing that it reads from a
-// segment: a value that cannot be makes the peer failed (Config.PeerFailed), and never does harm here. A process that was
-// killed at any point leaves others unharmed, and no memory behind: segments are anonymous files that live as
-// long as they are mapped.
+// cshim/node/segment.h describes the segments and their protocol. A link trusts nothing that it
+// reads from a segment: a value that cannot be makes the peer failed (Config.PeerFailed), and never
+// does harm here. A process that was killed at any point leaves others unharmed, and no memory
+// behind: segments are anonymous files that live as long as they are mapped.
 //
-// User memory is accessed by C's guarded copies; a Gatherer's memory by Go, so memory.Guard must have run on the
-// calling goroutine.
+// User memory is accessed by C's guarded copies; a Gatherer's memory by Go, so memory.Guard must
+// have run on the calling goroutine.
 //
 // # Locking
 //
@@ -44,7 +45,8 @@ import (
 	"lapi/transport/layout"
 )
 
-// MaxTasks is how many tasks of a node, this one included, can be linked: the guide's MAX_SHM_TASKS.
+// MaxTasks is how many tasks of a node, this one included, can be linked: the guide's
+// MAX_SHM_TASKS.
 const MaxTasks = layout.MaxRings
 
 // Config is what New needs to know. Nothing of it may change later.
@@ -53,19 +55,22 @@ type Config struct {
 	NumTasks int             // of the job; endpoints are 0 to NumTasks-1
 	Tasks    []int           // on this node, this one included; all of them must pass the same set
 	Clock    transport.Clock // paces the repetition of refused messages
-	// PeerFailed is called, from Progress, when a peer has written what no peer writes. ep is disconnected already. May be nil.
+	// PeerFailed is called, from Progress, when a peer has written what no peer writes. ep is
+	// disconnected already. May be nil.
 	PeerFailed func(ep transport.Endpoint, err error)
 	// DisableCMA makes the link do without cross-memory attach: Put and Get are not supported.
 	DisableCMA bool
-	// Barrier: this task can take part in the barrier of the node's tasks. Crowded: it sees fewer processors than there are tasks.
+	// Barrier: this task can take part in the barrier of the node's tasks. Crowded: it sees fewer
+	// processors than there are tasks.
 	Barrier, Crowded bool
-	// Sizes has those of chunks and routes; nil: the built-in ones. Area is how many bytes of data may be in
-	// chunks on the way to one task, of those that there are for it; 0: all.
+	// Sizes has those of chunks and routes; nil: the built-in ones. Area is how many bytes of data
+	// may be in chunks on the way to one task, of those that there are for it; 0: all.
 	Sizes *calibration.Table
 	Area  uint64
 }
 
-// Link is one task's end of all rings between it and the other tasks of its node. See transport.Link for its methods and locking.
+// Link is one task's end of all rings between it and the other tasks of its node. See
+// transport.Link for its methods and locking.
 type Link struct {
 	config     Config
 	tasks      []int // ascending; the index is the ring's
@@ -77,27 +82,32 @@ type Link struct {
 	bellBuffer [8]byte
 	pid        int
 	cookie     uint64
-	fencing    bool // the peers have no barriers of their own: node.CanOrderPeers when they were told
-	closed     bool
+	// the peers have no barriers of their own: node.CanOrderPeers when they were told
+	fencing bool
+	closed  bool
 
 	handlers [transport.MaxMsgID + 1]transport.MsgHandler
-	notices  transport.NoticeHandler        // nil: notices are dropped
-	faults   transport.FaultHandler         // likewise
-	msg      transport.Msg                  // for the handler under way; here so that it is not allocated
-	peers    []*peer                        // by endpoint; nil: not connected
-	rings    []*peer                        // by ring
-	awaited  map[transport.Endpoint]*opList // not connected yet, and operations are to wait: those that do
-	waiting  []*peer                        // with flushes in flight
-	broken   []*peer                        // failed, PeerFailed not called yet
-	holding  int                            // peers with held messages
-	renewing int                            // peers whose ring has no room for the announcement of a new epoch
-	queued   int                            // operations and answers that wait for room
+	notices  transport.NoticeHandler // nil: notices are dropped
+	faults   transport.FaultHandler  // likewise
+	// for the handler under way; here so that it is not allocated
+	msg   transport.Msg
+	peers []*peer // by endpoint; nil: not connected
+	rings []*peer // by ring
+	// not connected yet, and operations are to wait: those that do
+	awaited map[transport.Endpoint]*opList
+	waiting []*peer // with flushes in flight
+	broken  []*peer // failed, PeerFailed not called yet
+	holding int     // peers with held messages
+	// peers whose ring has no room for the announcement of a new epoch
+	renewing int
+	queued   int // operations and answers that wait for room
 	inFlight [layout.NodeOps]*transport.Op
 	pool     hold.Pool
 	stats    transport.Stats
 }
 
-// New makes the link and this task's segment. It fails if the kernel gives no memory or descriptors, or config cannot be.
+// New makes the link and this task's segment. It fails if the kernel gives no memory or
+// descriptors, or config cannot be.
 func New(config Config) (*Link, error) {
 	tasks := slices.Clone(config.Tasks)
 	slices.Sort(tasks)
@@ -167,8 +177,8 @@ func tabulate(table *[layout.ChunkClasses]uint32, sizes *calibration.Table) {
 	}
 }
 
-// chunkUnits is how many units of an area to use if area bytes are wanted: a power of two, what the area has at
-// most, and a longest message at least.
+// chunkUnits is how many units of an area to use if area bytes are wanted: a power of two, what the
+// area has at most, and a longest message at least.
 func chunkUnits(rings int, area uint64) uint64 {
 	units := chunkArea(rings) / layout.ChunkUnit
 	for area != 0 && units*layout.ChunkUnit > area && units/2*layout.ChunkUnit >= layout.ChunkMax {
@@ -221,13 +231,15 @@ func (l *Link) Stats() *transport.Stats {
 	return &l.stats
 }
 
-// CanBeFast says whether the kernel lets this process have a fast path in C: peers' barriers must reach it, and its own the peers.
+// CanBeFast says whether the kernel lets this process have a fast path in C: peers' barriers must
+// reach it, and its own the peers.
 func CanBeFast() bool { return node.Registered() && node.CanOrderPeers() }
 
 // Node is where C finds the ends; constant until Close.
 func (l *Link) Node() *layout.NodeLink { return l.node }
 
-// NodePeer is the end to the task of ep, connected or not, and its ring; nil if that is not of this node.
+// NodePeer is the end to the task of ep, connected or not, and its ring; nil if that is not of this
+// node.
 func (l *Link) NodePeer(ep transport.Endpoint) (*layout.NodePeer, int) {
 	if ring, found := slices.BinarySearch(l.tasks, int(ep)); found {
 		return l.private.peer(ring), ring
@@ -280,13 +292,15 @@ func (l *Link) reportBroken() (n int) {
 	return n
 }
 
-// Close implements transport.Link. Peers see at once that nobody reads their messages any more. It must not be called from a handler.
+// Close implements transport.Link. Peers see at once that nobody reads their messages any more. It
+// must not be called from a handler.
 func (l *Link) Close() error {
 	if l.closed {
 		return nil
 	}
 	l.closed = true
-	atomic.StoreUint64(&l.own.head().Armed, layout.Closed) // release: after the last consumed and held; see node_flushed
+	// release: after the last consumed and held; see node_flushed
+	atomic.StoreUint64(&l.own.head().Armed, layout.Closed)
 	for _, p := range l.rings {
 		if p != nil {
 			node.Wake(l.node, p.ring) // it may wait for room or for a flush that will never be

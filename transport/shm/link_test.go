@@ -46,7 +46,8 @@ func openFiles(t *testing.T) int {
 	return len(entries)
 }
 
-// TestConnectRefuses gives Connect addresses of every kind of wrong, and checks that it closes the files all the same.
+// TestConnectRefuses gives Connect addresses of every kind of wrong, and checks that it closes the
+// files all the same.
 func TestConnectRefuses(t *testing.T) {
 	newOne := func(task int) *Link {
 		l, err := New(Config{Task: task, NumTasks: 2, Tasks: []int{0, 1}, Clock: clock})
@@ -187,7 +188,8 @@ func TestClosedPeer(t *testing.T) {
 	}
 }
 
-// TestHeldIsBounded refuses everything: some of it is held, then the ring stands still, and the sender hears of it.
+// TestHeldIsBounded refuses everything: some of it is held, then the ring stands still, and the
+// sender hears of it.
 func TestHeldIsBounded(t *testing.T) {
 	links := newLinks(t, 2)
 	accept := false
@@ -225,7 +227,8 @@ func TestHeldIsBounded(t *testing.T) {
 	until(t, "all messages", func() bool { return len(seen) == int(next) }, func() { links[1].Progress(64) })
 }
 
-// TestColdRing lets rings go cold and checks that they wake up, with and without the receiver asleep.
+// TestColdRing lets rings go cold and checks that they wake up, with and without the receiver
+// asleep.
 func TestColdRing(t *testing.T) {
 	links := newLinks(t, hotTasks+2)
 	got := 0
@@ -253,7 +256,8 @@ func TestColdRing(t *testing.T) {
 	}
 }
 
-// TestWakeOnRoomAndFlush: one who sleeps until there is room, or until a flush is done, is woken by the receiver.
+// TestWakeOnRoomAndFlush: one who sleeps until there is room, or until a flush is done, is woken by
+// the receiver.
 func TestWakeOnRoomAndFlush(t *testing.T) {
 	links := newLinks(t, 2)
 	links[1].Handle(1, func(*transport.Msg) transport.Verdict { return transport.Accept })
@@ -306,7 +310,8 @@ func TestWakeOnRoomAndFlush(t *testing.T) {
 	}
 }
 
-// TestDirectPieces moves more than one system call is asked for, into and out of ranges of which a part is bad.
+// TestDirectPieces moves more than one system call is asked for, into and out of ranges of which a
+// part is bad.
 func TestDirectPieces(t *testing.T) {
 	links := newLinks(t, 2)
 	if !links[0].CanDirect(1) {
@@ -345,7 +350,8 @@ func TestDirectPieces(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A local page that can be read but not written: the fault of a get is here, a put goes through.
+	// A local page that can be read but not written: the fault of a get is here, a put goes
+	// through.
 	if err := unix.Mprotect(source[:page], unix.PROT_READ); err != nil {
 		t.Fatal(err)
 	}
@@ -423,8 +429,9 @@ func TestHeadWord(t *testing.T) {
 	}
 }
 
-// TestDataLikeHeads fills long messages with what would be head words of the next round, where the slots begin, and sends short
-// ones over them in that round: the receiver must not take the remains for messages.
+// TestDataLikeHeads fills long messages with what would be head words of the next round, where the
+// slots begin, and sends short ones over them in that round: the receiver must not take the remains
+// for messages.
 func TestDataLikeHeads(t *testing.T) {
 	links := newLinks(t, 2)
 	var got, next uint64
@@ -445,7 +452,8 @@ func TestDataLikeHeads(t *testing.T) {
 			position = 0
 		}
 		round := sender.Tail - sender.Tail&ringMask + ringSlots
-		for i := slotSize - 16; i+8 <= n; i += slotSize { // the data begins 16 bytes after the first slot
+		// the data begins 16 bytes after the first slot
+		for i := slotSize - 16; i+8 <= n; i += slotSize {
 			slot := position + uint64(i+16)/slotSize
 			binary.LittleEndian.PutUint64(data[i:], pack(round+slot, 1, 0, 0))
 		}

@@ -8,10 +8,11 @@ import (
 	"lapi/transport/memory"
 )
 
-// What happens when the kernel refuses the barrier itself is tested in cshim/ctest, where a filter of system calls does so.
+// What happens when the kernel refuses the barrier itself is tested in cshim/ctest, where a filter
+// of system calls does so.
 
-// TestUnordered: peers that have no barriers of their own are told nothing when the kernel refuses this task's. So its sleep must be
-// short, and no ring may be given up.
+// TestUnordered: peers that have no barriers of their own are told nothing when the kernel refuses
+// this task's. So its sleep must be short, and no ring may be given up.
 func TestUnordered(t *testing.T) {
 	links := newLinks(t, hotTasks+2)
 	if !links[1].fencing {
@@ -55,7 +56,8 @@ func TestUnordered(t *testing.T) {
 	}
 }
 
-// TestPeersWithBarriers: one that cannot call membarrier from the start says so; then its senders have barriers, and it bounds nothing.
+// TestPeersWithBarriers: one that cannot call membarrier from the start says so; then its senders
+// have barriers, and it bounds nothing.
 func TestPeersWithBarriers(t *testing.T) {
 	memory.Guard()
 	var links [2]*Link

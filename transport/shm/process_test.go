@@ -66,7 +66,8 @@ func startChild(t testing.TB, role string, change ...func(*Config)) (*Link, *exe
 	return l, startAgain(t, l, role)
 }
 
-// startAgain starts a process of task 1 and connects it with l, which has no task 1 yet, or none any more.
+// startAgain starts a process of task 1 and connects it with l, which has no task 1 yet, or none
+// any more.
 func startAgain(t testing.TB, l *Link, role string) *exec.Cmd {
 	t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
@@ -154,7 +155,8 @@ func flood(l *Link) error {
 	}
 }
 
-// echo returns each message of kind 1, names its own memory in answer to kind 2, and leaves at kind 3.
+// echo returns each message of kind 1, names its own memory in answer to kind 2, and leaves at kind
+// 3.
 func echo(l *Link) error {
 	target, err := unix.Mmap(-1, 0, 8<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
@@ -190,8 +192,9 @@ func echo(l *Link) error {
 	return errors.Join(sendErr, l.Close())
 }
 
-// TestKilledProducer kills a task at a random moment of its sending, several times. What it had published arrives whole, nothing else
-// does; the survivor's link works on, and learns from its operations or not at all: links do not watch processes.
+// TestKilledProducer kills a task at a random moment of its sending, several times. What it had
+// published arrives whole, nothing else does; the survivor's link works on, and learns from its
+// operations or not at all: links do not watch processes.
 func TestKilledProducer(t *testing.T) {
 	for round := range 8 {
 		l, child := startChild(t, "flood")

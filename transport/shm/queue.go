@@ -7,8 +7,9 @@ import (
 	"lapi/transport/memory"
 )
 
-// What waits for room in a peer's ring: operations of this task's, in order, in their callers' memory; and
-// answers to the peer's requests, of which it can have no more in flight than there are tokens.
+// What waits for room in a peer's ring: operations of this task's, in order, in their callers'
+// memory; and answers to the peer's requests, of which it can have no more in flight than there are
+// tokens.
 
 // answersMax bounds the answers to one peer: as many operations as it can have in flight.
 const answersMax = layout.NodeOps
@@ -136,8 +137,8 @@ func (l *Link) giveAnswer(p *peer, a *answer) bool {
 	return l.outcome(p, node.Answer(l.node, p.ring, a.token, a.failed, a.value)) != transport.ErrBusy
 }
 
-// TakeLater takes over the request in the node's event, at the head of a ring, that cannot be served now. False: the
-// peer has more than it can have in flight; it stays where it is.
+// TakeLater takes over the request in the node's event, at the head of a ring, that cannot be
+// served now. False: the peer has more than it can have in flight; it stays where it is.
 func (l *Link) TakeLater(ring uint32) bool {
 	p := l.rings[ring]
 	if len(p.answers) >= answersMax {

@@ -9,7 +9,8 @@ import (
 	"lapi/transport/layout"
 )
 
-// heldMax is how many bytes of refused messages of one peer are kept; beyond that the next one refused stops its ring.
+// heldMax is how many bytes of refused messages of one peer are kept; beyond that the next one
+// refused stops its ring.
 const heldMax = 4 << 20
 
 // Progress implements transport.Link.
@@ -34,7 +35,8 @@ func (l *Link) Progress(max int) int {
 		if v.First++; v.First >= v.NumActive {
 			v.First = 0
 		}
-		// The list may change under a handler (Disconnect): then a ring is looked at in the next call.
+		// The list may change under a handler (Disconnect): then a ring is looked at in the next
+		// call.
 		for i, at := uint32(0), v.First; i < v.NumActive && n < max; i++ {
 			if at >= v.NumActive {
 				at = 0
@@ -85,7 +87,8 @@ func (l *Link) receive(p *peer, max int) (n int) {
 // take takes the message at the head out of p's ring without a look at the next.
 func (l *Link) take(p *peer, took uint32) { node.Taken(l.node, p.ring, took) }
 
-// heed acts on what a step has brought. It returns what became of the message, if that is still to be taken out.
+// heed acts on what a step has brought. It returns what became of the message, if that is still to
+// be taken out.
 func (l *Link) heed(p *peer, result node.Result) (took uint32) {
 	e := &l.node.Event
 	switch result {
@@ -163,7 +166,8 @@ func (l *Link) offer(p *peer, h transport.MsgHandler) (took uint32) {
 	return node.Drop
 }
 
-// Take offers the message at the head of a ring to h, instead of its kind's handler. There must be one; C has seen it.
+// Take offers the message at the head of a ring to h, instead of its kind's handler. There must be
+// one; C has seen it.
 func (l *Link) Take(ring uint32, h transport.MsgHandler) {
 	p := l.rings[ring]
 	if node.Step(l.node, p.ring, node.Left) != node.Some {
@@ -175,7 +179,8 @@ func (l *Link) Take(ring uint32, h transport.MsgHandler) {
 	}
 }
 
-// holdBack copies a refused message aside, so that others pass. False: no more of this peer's can be held.
+// holdBack copies a refused message aside, so that others pass. False: no more of this peer's can
+// be held.
 func (l *Link) holdBack(p *peer, e *layout.NodeEvent) bool {
 	if p.held.Bytes() >= heldMax {
 		return false
@@ -192,7 +197,8 @@ func (l *Link) holdBack(p *peer, e *layout.NodeEvent) bool {
 		p.holding = true
 		l.holding++
 		p.settle()
-		atomic.StoreUint64(&p.inControl.Held, head+1) // release: before the consumed that passes the message
+		// release: before the consumed that passes the message
+		atomic.StoreUint64(&p.inControl.Held, head+1)
 	}
 	return true
 }
@@ -217,7 +223,8 @@ func (l *Link) offerHeld(max int) (n int) {
 		if some {
 			held = oldest + 1
 		}
-		atomic.StoreUint64(&p.inControl.Held, held) // release: the handlers have accepted what is before
+		// release: the handlers have accepted what is before
+		atomic.StoreUint64(&p.inControl.Held, held)
 		node.WakeWaiting(l.node, p.ring)
 		l.settleHolding(p)
 	}

@@ -9,8 +9,9 @@ import (
 	"lapi/transport/layout"
 )
 
-// When the process of a peer has ended, another may rejoin in its slot: with a segment of its own, and in this task's
-// segment with the ring of its predecessor, which begins anew. The order is the owner's to keep:
+// When the process of a peer has ended, another may rejoin in its slot: with a segment of its own,
+// and in this task's segment with the ring of its predecessor, which begins anew. The order is the
+// owner's to keep:
 //
 //	connected ── Disconnect ──> gone ── Reset ──> as before Connect ── Connect ──> connected
 //	                                                    └── Await ──> messages wait ──^
@@ -19,7 +20,8 @@ import (
 
 // Reset forgets the peer of ep, whose process has ended, and empties its ring. ep is the task's id.
 //
-// ErrBusy: the peer is connected; ErrBadParam: no other task of this node has that id. A peer that was never connected may be reset too.
+// ErrBusy: the peer is connected; ErrBadParam: no other task of this node has that id. A peer that
+// was never connected may be reset too.
 func (l *Link) Reset(ep transport.Endpoint) error {
 	if l.closed {
 		return transport.ErrClosed
@@ -39,8 +41,8 @@ func (l *Link) Reset(ep transport.Endpoint) error {
 	return nil
 }
 
-// forget gives back what belongs to p, which is gone, and leaves no trace of it: neither may its failure be reported when another is
-// in its place, nor its flushes be looked at.
+// forget gives back what belongs to p, which is gone, and leaves no trace of it: neither may its
+// failure be reported when another is in its place, nor its flushes be looked at.
 func (l *Link) forget(p *peer) {
 	l.drop(p, transport.ErrUnreachable)
 	is := func(q *peer) bool { return q == p }
@@ -51,8 +53,9 @@ func (l *Link) forget(p *peer) {
 	_ = closeFile(p.bell)
 }
 
-// Await makes operations on ep, which is not connected, wait until Connect or Disconnect: gets and atomic operations here, the others
-// at their caller, by ErrBusy. ErrBadParam: it is connected, or no endpoint.
+// Await makes operations on ep, which is not connected, wait until Connect or Disconnect: gets and
+// atomic operations here, the others at their caller, by ErrBusy. ErrBadParam: it is connected, or
+// no endpoint.
 func (l *Link) Await(ep transport.Endpoint) error {
 	if l.closed {
 		return transport.ErrClosed

@@ -11,8 +11,9 @@ import (
 	"lapi/transport/memory"
 )
 
-// TestReset lets another process take the place of a killed one again and again, in a ring that the old one left in any state. What the
-// new one sends arrives from its first message on, whole and in order; nothing of the old one's comes with it.
+// TestReset lets another process take the place of a killed one again and again, in a ring that the
+// old one left in any state. What the new one sends arrives from its first message on, whole and in
+// order; nothing of the old one's comes with it.
 func TestReset(t *testing.T) {
 	l, child := startChild(t, "flood")
 	next, from := uint64(0), 0
@@ -62,7 +63,8 @@ func mappings(t *testing.T) int {
 	return strings.Count(string(b), "memfd:lapi-shm")
 }
 
-// TestResetForgets: flushes, refused messages, failures and an announcement of the peer's predecessor are not the new one's.
+// TestResetForgets: flushes, refused messages, failures and an announcement of the peer's
+// predecessor are not the new one's.
 func TestResetForgets(t *testing.T) {
 	var failed []transport.Endpoint
 	links := newLinks(t, 2, func(c *Config) {
@@ -113,7 +115,8 @@ func TestResetForgets(t *testing.T) {
 	}
 }
 
-// comeAgain is another process of task 1, in this one: l, which has vacated task 1, and a new link are connected.
+// comeAgain is another process of task 1, in this one: l, which has vacated task 1, and a new link
+// are connected.
 func comeAgain(t *testing.T, l *Link) *Link {
 	t.Helper()
 	fresh, err := New(Config{Task: 1, NumTasks: 2, Tasks: []int{0, 1}, Clock: clock})

@@ -38,7 +38,8 @@ func chunksAt(rings int) uint64 { return ringsAt(rings) + uint64(rings)*ringSize
 // segmentSize is the size of a segment with that many rings, in bytes.
 func segmentSize(rings int) uint64 { return chunksAt(rings) + uint64(rings)*chunkArea(rings) }
 
-// chunkArea is the size of each chunk area of a segment with that many rings, in bytes. All the node's segments have as many areas as rings.
+// chunkArea is the size of each chunk area of a segment with that many rings, in bytes. All the
+// node's segments have as many areas as rings.
 func chunkArea(rings int) uint64 {
 	if rings <= layout.ChunkAreaRings {
 		return layout.ChunkArea
@@ -46,8 +47,8 @@ func chunkArea(rings int) uint64 {
 	return layout.ChunkAreaLeast
 }
 
-// createSegment makes this task's segment, zero. It takes memory only where it is touched, and can never change its size, so that a
-// mapping of it is always good.
+// createSegment makes this task's segment, zero. It takes memory only where it is touched, and can
+// never change its size, so that a mapping of it is always good.
 func createSegment(rings int) (segment, error) {
 	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
 	file, err := unix.MemfdCreate("lapi-shm", flags|unix.MFD_NOEXEC_SEAL)
@@ -72,8 +73,8 @@ func createSegment(rings int) (segment, error) {
 	return s, nil
 }
 
-// mapSegment maps a peer's segment. It must have exactly the size that rings demand, and be sealed: a peer that could truncate it
-// could make every access here fault.
+// mapSegment maps a peer's segment. It must have exactly the size that rings demand, and be sealed:
+// a peer that could truncate it could make every access here fault.
 func mapSegment(file, rings int) (segment, error) {
 	var stat unix.Stat_t
 	if err := unix.Fstat(file, &stat); err != nil {
@@ -135,7 +136,8 @@ func offHeap(at uint64) unsafe.Pointer {
 // private is the node_link of this process: memory off the Go heap, because C uses it as well.
 type private struct{ bytes []byte }
 
-// newPrivate makes the ends of all rings, closed, and puts cookie where peers can look for it. Only what is used takes memory.
+// newPrivate makes the ends of all rings, closed, and puts cookie where peers can look for it. Only
+// what is used takes memory.
 func newPrivate(rings int, cookie uint64) (private, error) {
 	b, err := unix.Mmap(-1, 0, int(unsafe.Sizeof(layout.NodeLink{})), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {

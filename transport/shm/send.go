@@ -14,8 +14,8 @@ const (
 	gatherMax = 32 << 10 // a gathered message: both ends are to work at once
 )
 
-// The longest message and the padding in front of it must fit an empty ring, wherever it begins; header
-// units must fit a byte and the data's length 16 bits of the head word.
+// The longest message and the padding in front of it must fit an empty ring, wherever it begins;
+// header units must fit a byte and the data's length 16 bits of the head word.
 const slotMax = layout.MessageSlots*layout.SlotSize - 8 // header and data of the longest message without a chunk
 var (
 	_ [layout.RingSlots - 2*layout.MessageSlots]struct{}

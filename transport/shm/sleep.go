@@ -10,8 +10,8 @@ import (
 // Descriptors implements transport.Waiter: the bell.
 func (l *Link) Descriptors() []int { return []int{l.bell} }
 
-// Arm implements transport.Waiter. From here on whoever has news for this task rings its bell; what was there before is
-// seen here. Where that cannot be had, NextTimeout makes the sleep short.
+// Arm implements transport.Waiter. From here on whoever has news for this task rings its bell; what
+// was there before is seen here. Where that cannot be had, NextTimeout makes the sleep short.
 func (l *Link) Arm() bool {
 	if l.closed {
 		return true
@@ -29,16 +29,19 @@ func (l *Link) due() bool {
 	return next != 0 && next <= l.config.Clock()
 }
 
-// Disarm implements transport.Waiter. A peer that is slow may ring after this: then the next sleep is short.
+// Disarm implements transport.Waiter. A peer that is slow may ring after this: then the next sleep
+// is short.
 func (l *Link) Disarm() {
 	if l.closed {
 		return
 	}
 	node.Disarm(l.node)
-	_, _ = unix.Read(l.bell, l.bellBuffer[:]) // EAGAIN: nobody has rung. Who rings does so before it takes armed, so armed does not tell.
+	// EAGAIN: nobody has rung. Who rings does so before it takes armed, so armed does not tell.
+	_, _ = unix.Read(l.bell, l.bellBuffer[:])
 }
 
-// NextTimeout implements transport.Waiter: when a refused message is to be offered again, or a peer may not have rung.
+// NextTimeout implements transport.Waiter: when a refused message is to be offered again, or a peer
+// may not have rung.
 func (l *Link) NextTimeout() int64 {
 	var next int64
 	if l.node.Unordered != 0 {

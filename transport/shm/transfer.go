@@ -9,10 +9,12 @@ import (
 	"lapi/transport/layout"
 )
 
-// Which way a transfer goes (RouteAny). A peer that polls gets data in messages: both ends copy at once. One that
-// computes or sleeps is not waited for: its memory is accessed directly, where the kernel permits that.
+// Which way a transfer goes (RouteAny). A peer that polls gets data in messages: both ends copy at
+// once. One that computes or sleeps is not waited for: its memory is accessed directly, where the
+// kernel permits that.
 
-// getAskMin is from how many bytes on a get is answered by a peer that polls: reading less costs less than asking.
+// getAskMin is from how many bytes on a get is answered by a peer that polls: reading less costs
+// less than asking.
 const getAskMin = 4 << 10
 
 // states of OpState.Kind: what an operation does when it goes on
@@ -69,7 +71,8 @@ func (l *Link) Get(ep transport.Endpoint, op *transport.Op) (transport.Status, e
 	return transport.Done, l.copy(ep, op, true)
 }
 
-// copy moves all of op by one range on each side, as often as the kernel's limit for one call makes necessary.
+// copy moves all of op by one range on each side, as often as the kernel's limit for one call makes
+// necessary.
 func (l *Link) copy(ep transport.Endpoint, op *transport.Op, read bool) error {
 	if op.N > 1<<63-1 {
 		return transport.ErrBadParam
@@ -191,7 +194,8 @@ func (l *Link) begin(p *peer, op *transport.Op) (transport.Status, error) {
 	if p.ops.head == nil {
 		status, err := l.advance(p, op)
 		if err == transport.ErrNotSupported && op.Route == transport.RouteAny && op.Link.Offset == 0 {
-			op.Link.Kind = map[uint8]uint8{doCopyTo: doMessages, doCopyFrom: doGet}[op.Link.Kind] // the kernel forbids it now
+			// the kernel forbids it now
+			op.Link.Kind = map[uint8]uint8{doCopyTo: doMessages, doCopyFrom: doGet}[op.Link.Kind]
 			status, err = l.advance(p, op)
 		}
 		if err != transport.ErrBusy || op.Link.Kind == doMessages && op.Link.Offset == 0 {

@@ -25,7 +25,8 @@ func (c *receiver) takePart(s wire.Seq, content []byte) (offered int, accepted b
 	}
 	copy(k.buf[w.Offset:], bytes)
 	k.keep = min(k.keep, w.Keep)
-	if k.got += len(bytes); k.got < k.total { // it is more if the last part comes again, as it was refused
+	// it is more if the last part comes again, as it was refused
+	if k.got += len(bytes); k.got < k.total {
 		return 0, true
 	}
 	whole := k.buf[:k.keep]

@@ -100,7 +100,8 @@ func TestFailedPathIsLeft(t *testing.T) {
 					case leftAt == 0:
 						t.Errorf("seed %d: the path that fails is %s", seed,
 							of[0].At(path).Health())
-					case used: // else acknowledgements go by the other, and a probe finds it in its time
+					// else acknowledgements go by the other, and a probe finds it in its time
+					case used:
 						slowest = max(slowest, time.Duration(leftAt-cutAt))
 					}
 					if o := of[0].At(1 - path); o.Health() != "live" {

@@ -10,7 +10,8 @@ import (
 	"lapi/transport/memory"
 )
 
-// BenchmarkPack packs layouts over 8 MiB of user memory, beside a loop of copies that knows the layout.
+// BenchmarkPack packs layouts over 8 MiB of user memory, beside a loop of copies that knows the
+// layout.
 func BenchmarkPack(b *testing.B) {
 	const span = 8 << 20
 	user, packed := userMemory(b, span), userMemory(b, span)
@@ -60,7 +61,8 @@ func BenchmarkPack(b *testing.B) {
 	}
 }
 
-// BenchmarkIrregular gathers through a list of unequal blocks, where every block is a step of its own.
+// BenchmarkIrregular gathers through a list of unequal blocks, where every block is a step of its
+// own.
 func BenchmarkIrregular(b *testing.B) {
 	user := userMemory(b, 1<<20)
 	var a assembler
@@ -105,8 +107,9 @@ func BenchmarkSeek(b *testing.B) {
 	}
 }
 
-// BenchmarkRatio is the required figure: packing and unpacking 8 doubles in each 64 over 8 MiB as a part of the speed of a loop of copies,
-// all three in turn, so that whatever else the machine does hits them alike. It reports ratios of medians.
+// BenchmarkRatio is the required figure: packing and unpacking 8 doubles in each 64 over 8 MiB as a
+// part of the speed of a loop of copies, all three in turn, so that whatever else the machine does
+// hits them alike. It reports ratios of medians.
 func BenchmarkRatio(b *testing.B) {
 	const span, block, every = 8 << 20, 64, 512
 	const n = span / every * block

@@ -44,7 +44,8 @@ func (v interval) moved(n int64) (interval, bool) {
 	return interval{lo, hi}, ok && ok2
 }
 
-// repeated is the union of count ≥ 1 copies of v, each stride bytes further than the one before; false on overflow.
+// repeated is the union of count ≥ 1 copies of v, each stride bytes further than the one before;
+// false on overflow.
 func (v interval) repeated(count uint64, stride int64) (interval, bool) {
 	if count == 1 || v.empty() {
 		return v, true
@@ -123,8 +124,9 @@ func (o *op) firstBytes(n uint64) (v interval, ok bool) {
 	return v.union(last), ok
 }
 
-// Span returns the lowest byte that a transfer of n bytes touches and the one after the highest, as offsets from its base;
-// both 0 for no bytes. False if the program cannot be used for n bytes, or the offsets do not fit 64 bits.
+// Span returns the lowest byte that a transfer of n bytes touches and the one after the highest, as
+// offsets from its base; both 0 for no bytes. False if the program cannot be used for n bytes, or
+// the offsets do not fit 64 bits.
 func (p *Program) Span(n uint64) (lo, hi int64, ok bool) {
 	if p.usable(n) != nil {
 		return 0, 0, false

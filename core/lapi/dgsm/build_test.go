@@ -10,7 +10,8 @@ import (
 	"lapi/transport/memory"
 )
 
-// assembler writes programs as a user of LAPI would: instruction after instruction into an array of ints.
+// assembler writes programs as a user of LAPI would: instruction after instruction into an array of
+// ints.
 type assembler struct{ code []int32 }
 
 // long is a long of C in this task.

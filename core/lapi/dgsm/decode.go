@@ -10,9 +10,10 @@ const NoControl = -1
 
 var noControl = control{operation: NoControl}
 
-// op is one step of a routine, with at least one byte. Without sub it is count blocks of block bytes, the first at offset
-// from the routine's base and each stride further than the one before; of a single one stride means nothing. With sub it is
-// count passes of that routine, placed likewise, and block is the size of a pass.
+// op is one step of a routine, with at least one byte. Without sub it is count blocks of block
+// bytes, the first at offset from the routine's base and each stride further than the one before;
+// of a single one stride means nothing. With sub it is count passes of that routine, placed
+// likewise, and block is the size of a pass.
 type op struct {
 	start  uint64 // bytes of the routine's pass before this step
 	total  uint64 // block * count
@@ -25,7 +26,8 @@ type op struct {
 	set    bool
 }
 
-// routine is the path from one entry to its ITERATE. Nothing in a program depends on data, so there is only one path.
+// routine is the path from one entry to its ITERATE. Nothing in a program depends on data, so there
+// is only one path.
 type routine struct {
 	entry  int
 	ops    []op
@@ -46,8 +48,8 @@ type decoder struct {
 	limit    int // of nesting
 	verify   bool
 	routines map[int]*routine // by entry
-	// budget is how many steps may still be taken. Routines of a sane program share no code; entries into the middle of
-	// each other could cost the square of the code.
+	// budget is how many steps may still be taken. Routines of a sane program share no code;
+	// entries into the middle of each other could cost the square of the code.
 	budget  int
 	control bool
 }
@@ -259,7 +261,8 @@ func (t *path) iterate() *Error {
 		return err
 	}
 	target := int64(t.ic) + int64(t.d.code[t.ic+iterateLoc])
-	// Unverified, a wrong branch is an error only where it would be taken: a routine that runs once never does.
+	// Unverified, a wrong branch is an error only where it would be taken: a routine that runs once
+	// never does.
 	if t.d.verify && (target < 0 || target >= int64(len(t.d.code))) {
 		return errorf(codes.ErrDgspBranch, "code[%d]: ITERATE to %d", t.ic, target)
 	}

@@ -119,7 +119,8 @@ func broken() map[string]struct {
 	return list
 }
 
-// TestBroken: verification refuses each with its code; without it, registering succeeds and each use has the code.
+// TestBroken: verification refuses each with its code; without it, registering succeeds and each
+// use has the code.
 func TestBroken(t *testing.T) {
 	for name, b := range broken() {
 		if _, err := New(b.Descriptor, b.program.code, true); err == nil || err.Code != b.code {
@@ -209,7 +210,8 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// TestShared: routines in any number of places decode in linear time; entries all over each other end in an error.
+// TestShared: routines in any number of places decode in linear time; entries all over each other
+// end in an error.
 func TestShared(t *testing.T) {
 	const n = 2000
 	var a assembler
@@ -269,7 +271,8 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestLoadEncode: a program read from C memory, unaligned, and written back is the same; bad addresses are errors.
+// TestLoadEncode: a program read from C memory, unaligned, and written back is the same; bad
+// addresses are errors.
 func TestLoadEncode(t *testing.T) {
 	user := userMemory(t, 1<<20)
 	big := raw(func(a *assembler) {

@@ -1,18 +1,22 @@
-// Package dgsm is LAPI's data gather/scatter machine: programs (DGSPs) that say where the bytes of a message lie in user
-// memory, and the machine that runs them for transfers, packing and unpacking. docs/dgsp.md has the rules.
+// Package dgsm is LAPI's data gather/scatter machine: programs (DGSPs) that say where the bytes of
+// a message lie in user memory, and the machine that runs them for transfers, packing and
+// unpacking. docs/dgsp.md has the rules.
 //
-// A program is decoded once, when it is registered, into routines of operations that know how many bytes they cover. So
-// the machine can begin at any byte without running what comes before it, its state is bounded by the depth of the
-// program, and no program can make it loop: whatever is wrong with one is found while decoding. With verification
-// registering fails then; without, the program is registered and each attempt to use it fails.
+// A program is decoded once, when it is registered, into routines of operations that know how many
+// bytes they cover. So the machine can begin at any byte without running what comes before it, its
+// state is bounded by the depth of the program, and no program can make it loop: whatever is wrong
+// with one is found while decoding. With verification registering fails then; without, the program
+// is registered and each attempt to use it fails.
 //
 // # Concurrency
 //
-// A Program never changes and may be used by any number of machines at once. A Machine belongs to one owner, such as a
-// message under the context lock, and is not safe for concurrent use. A Registry has a lock of its own, because DGSPs are
-// the process's and not a context's; nothing is called with it held, so it comes last in every lock order.
+// A Program never changes and may be used by any number of machines at once. A Machine belongs to
+// one owner, such as a message under the context lock, and is not safe for concurrent use. A
+// Registry has a lock of its own, because DGSPs are the process's and not a context's; nothing is
+// called with it held, so it comes last in every lock order.
 //
-// All access to user memory is guarded as in transport/memory: memory.Guard must have run on the goroutine.
+// All access to user memory is guarded as in transport/memory: memory.Guard must have run on the
+// goroutine.
 //
 // # Where to find what
 //

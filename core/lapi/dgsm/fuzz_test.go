@@ -9,9 +9,9 @@ import (
 	"lapi/transport"
 )
 
-// FuzzProgram gives arbitrary code to both ways of registering. Whatever it is, decoding and running come to an end without a
-// crash; what can be run does as the naive machine does; and what verification lets pass stays within its
-// descriptor's bounds.
+// FuzzProgram gives arbitrary code to both ways of registering. Whatever it is, decoding and
+// running come to an end without a crash; what can be run does as the naive machine does; and what
+// verification lets pass stays within its descriptor's bounds.
 func FuzzProgram(f *testing.F) {
 	seed := func(g program) {
 		f.Add(bytesOf(g.code), g.Depth, int32(g.Density), g.Size, g.Extent, g.Lext, g.Rext, g.AtomSize)

@@ -13,9 +13,9 @@ const (
 	opControl
 )
 
-// The instructions are C structs laid over an array of ints: a long takes longInts of them and sits where C aligns it
-// within the struct, whatever the alignment of the struct itself. Positions and sizes are in ints;
-// TestLayoutIsTheABI compares them with the ABI's.
+// The instructions are C structs laid over an array of ints: a long takes longInts of them and sits
+// where C aligns it within the struct, whatever the alignment of the struct itself. Positions and
+// sizes are in ints; TestLayoutIsTheABI compares them with the ABI's.
 const (
 	longInts = bits.UintSize / 32
 

@@ -7,9 +7,10 @@ import (
 	"lapi/transport"
 )
 
-// Machine is a position in a transfer: n bytes of a stream whose places in memory a program tells, repeated as often as
-// needed. Start begins a transfer; a Machine may be used for many, one after the other, and then allocates nothing more
-// once it has met its deepest program. The zero Machine is a transfer of no bytes. It must not be copied in use.
+// Machine is a position in a transfer: n bytes of a stream whose places in memory a program tells,
+// repeated as often as needed. Start begins a transfer; a Machine may be used for many, one after
+// the other, and then allocates nothing more once it has met its deepest program. The zero Machine
+// is a transfer of no bytes. It must not be copied in use.
 type Machine struct {
 	p     *Program
 	base  uint64
@@ -37,8 +38,8 @@ type frame struct {
 	stride uint64
 }
 
-// Transfer is what a Machine does: Bytes bytes from the Program's byte First on, with the user's buffer at Base. Base 0
-// means that the program's offsets are addresses.
+// Transfer is what a Machine does: Bytes bytes from the Program's byte First on, with the user's
+// buffer at Base. Base 0 means that the program's offsets are addresses.
 type Transfer struct {
 	Program *Program
 	Base    transport.Addr
@@ -48,7 +49,8 @@ type Transfer struct {
 	DDM DDM
 }
 
-// Piece is a block of user memory, with what the DDM function is to be told; Operation is NoControl out of CONTROL mode.
+// Piece is a block of user memory, with what the DDM function is to be told; Operation is NoControl
+// out of CONTROL mode.
 type Piece struct {
 	Addr      transport.Addr
 	N         uint64
@@ -56,9 +58,9 @@ type Piece struct {
 	Operand   int32
 }
 
-// StartGather begins a transfer that reads user memory. Errors: LAPI_ERR_DGSP (no program), LAPI_ERR_DGSP_CTL (CONTROL is for
-// scattering), LAPI_ERR_DGSP_OTHER (no bytes in the program, or more asked for than can be), and whatever registering
-// without verification has let pass.
+// StartGather begins a transfer that reads user memory. Errors: LAPI_ERR_DGSP (no program),
+// LAPI_ERR_DGSP_CTL (CONTROL is for scattering), LAPI_ERR_DGSP_OTHER (no bytes in the program, or
+// more asked for than can be), and whatever registering without verification has let pass.
 func (m *Machine) StartGather(t Transfer) *Error {
 	if t.Program != nil && t.Program.control {
 		return errorf(codes.ErrDgspCtl, "a program with CONTROL cannot gather")
@@ -66,9 +68,10 @@ func (m *Machine) StartGather(t Transfer) *Error {
 	return m.start(t)
 }
 
-// StartScatter begins a transfer that writes user memory. gatherAtom is the atom_size of the program that gathered the data; -1 if
-// the data comes in one fragment. Errors as StartGather; LAPI_ERR_DGSP_CTL if the program has CONTROL and the fragments
-// no atoms, or there is no DDM function.
+// StartScatter begins a transfer that writes user memory. gatherAtom is the atom_size of the
+// program that gathered the data; -1 if the data comes in one fragment. Errors as StartGather;
+// LAPI_ERR_DGSP_CTL if the program has CONTROL and the fragments no atoms, or there is no DDM
+// function.
 func (m *Machine) StartScatter(t Transfer, gatherAtom int32) *Error {
 	if t.Program != nil && t.Program.control && t.Bytes > 0 {
 		switch {
@@ -118,7 +121,8 @@ func (p *Program) usable(n uint64) *Error {
 func (m *Machine) Pos() uint64 { return m.pos }
 func (m *Machine) Len() uint64 { return m.n }
 
-// Seek goes to the transfer's byte at, without passing those before it. False, and nothing changes, if at is over Len.
+// Seek goes to the transfer's byte at, without passing those before it. False, and nothing changes,
+// if at is over Len.
 func (m *Machine) Seek(at uint64) bool {
 	if at > m.n {
 		return false
@@ -198,8 +202,8 @@ type run struct {
 	addr, n, count, stride uint64
 }
 
-// run returns what is next, at most limit bytes of it: one block or a part of it, or several whole blocks. limit is
-// positive and at most what is left.
+// run returns what is next, at most limit bytes of it: one block or a part of it, or several whole
+// blocks. limit is positive and at most what is left.
 func (m *Machine) run(limit uint64) run {
 	o := m.leaf
 	stride := uint64(o.stride)
@@ -214,8 +218,8 @@ func (m *Machine) run(limit uint64) run {
 	return r
 }
 
-// Place is the address at offset from a transfer's base. Without a base the offset is the address, in a long of C: where that has 32 bits,
-// the upper half of the addresses is negative.
+// Place is the address at offset from a transfer's base. Without a base the offset is the address,
+// in a long of C: where that has 32 bits, the upper half of the addresses is negative.
 func Place(base transport.Addr, offset int64) transport.Addr {
 	return transport.Addr(place(uint64(base), uint64(base)+uint64(offset)))
 }
@@ -241,7 +245,8 @@ func (m *Machine) pass(r *run) {
 	}
 }
 
-// next goes to the next step. Every routine here has at least one, and the main routine never ends, so it finds one.
+// next goes to the next step. Every routine here has at least one, and the main routine never ends,
+// so it finds one.
 func (m *Machine) next() {
 	f := &m.frames[m.active-1]
 	for f.at++; f.at == len(f.r.ops); f.at++ {
@@ -282,8 +287,8 @@ func (m *Machine) control() control {
 	}
 }
 
-// Next returns the next block in the order of the stream, at most limit bytes of it, and goes on behind it; false at the
-// end, or with a limit of 0.
+// Next returns the next block in the order of the stream, at most limit bytes of it, and goes on
+// behind it; false at the end, or with a limit of 0.
 func (m *Machine) Next(limit uint64) (Piece, bool) {
 	limit = min(limit, m.n-m.pos)
 	if limit == 0 {
@@ -296,8 +301,9 @@ func (m *Machine) Next(limit uint64) (Piece, bool) {
 	return Piece{transport.Addr(r.addr), r.n, c.operation, c.operand}, true
 }
 
-// Pieces fills list with the next blocks, at most limit bytes of them, and goes on behind them; blocks that touch are one.
-// It returns how many there are: fewer than len(list) only at limit or at the end.
+// Pieces fills list with the next blocks, at most limit bytes of them, and goes on behind them;
+// blocks that touch are one. It returns how many there are: fewer than len(list) only at limit or
+// at the end.
 func (m *Machine) Pieces(list []Piece, limit uint64) int {
 	count := 0
 	for {

@@ -66,7 +66,8 @@ func (v *model) check(t *testing.T, piece Piece, at uint64) {
 	}
 }
 
-// TestMachineIsNaive: the blocks of a walk, with every kind of step, are the bytes of the naive machine in its order.
+// TestMachineIsNaive: the blocks of a walk, with every kind of step, are the bytes of the naive
+// machine in its order.
 func TestMachineIsNaive(t *testing.T) {
 	for _, controls := range []bool{false, true} {
 		models(t, controls, func(t *testing.T, rnd *rand.Rand, v model) {
@@ -190,7 +191,8 @@ func TestGatherScatter(t *testing.T) {
 		if !bytes.Equal(user, before) {
 			t.Fatal("gathering wrote")
 		}
-		// Where a place occurs twice in the stream any of its bytes may stay, as fragments come in any order: give both the same.
+		// Where a place occurs twice in the stream any of its bytes may stay, as fragments come in
+		// any order: give both the same.
 		for i := range stream {
 			stream[i] = fresh[at(i)]
 		}

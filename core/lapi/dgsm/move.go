@@ -6,13 +6,14 @@ import (
 	"lapi/transport/memory"
 )
 
-// DDM is a user's data distribution manager function (ddm_func_t): it combines n bytes at in with those at inout and returns
-// how many bytes it has dealt with.
+// DDM is a user's data distribution manager function (ddm_func_t): it combines n bytes at in with
+// those at inout and returns how many bytes it has dealt with.
 type DDM func(in, inout transport.Addr, n uint64, operand, operation int32) int64
 
-// Gather copies len(dst) bytes of the stream, from byte at on, from user memory to dst. Fragments may be gathered in any order; one
-// after the other costs no search. A *transport.FaultError says which address cannot be accessed, in the user's buffer or
-// dst; the bytes before it may have been copied. LAPI_ERR_DGSP_OTHER if the fragment is not within the transfer.
+// Gather copies len(dst) bytes of the stream, from byte at on, from user memory to dst. Fragments
+// may be gathered in any order; one after the other costs no search. A *transport.FaultError says
+// which address cannot be accessed, in the user's buffer or dst; the bytes before it may have been
+// copied. LAPI_ERR_DGSP_OTHER if the fragment is not within the transfer.
 func (m *Machine) Gather(dst []byte, at uint64) error {
 	if err := m.fragment(len(dst), at); err != nil {
 		return err
@@ -30,9 +31,10 @@ func (m *Machine) Gather(dst []byte, at uint64) error {
 	return nil
 }
 
-// Scatter copies src, the bytes of the stream from byte at on, to user memory, or has the DDM function do it. src must not lie on
-// the Go heap or a goroutine's stack if there is a DDM function to see it. Fragments may come in any order, each once;
-// errors as Gather; LAPI_ERR_DGSP_CTL if the DDM function deals with none of the bytes given to it, or more.
+// Scatter copies src, the bytes of the stream from byte at on, to user memory, or has the DDM
+// function do it. src must not lie on the Go heap or a goroutine's stack if there is a DDM function
+// to see it. Fragments may come in any order, each once; errors as Gather; LAPI_ERR_DGSP_CTL if the
+// DDM function deals with none of the bytes given to it, or more.
 func (m *Machine) Scatter(src []byte, at uint64) error {
 	if err := m.fragment(len(src), at); err != nil {
 		return err
@@ -81,8 +83,9 @@ func (m *Machine) deliver(src []byte, dst transport.Addr) error {
 	return nil
 }
 
-// gatherAll is Gather from the current position, as far as nothing is wrong: it leaves the machine before the run that meets
-// a bad address. The guard is one for all runs; what is wrong the caller finds out by copying that run's blocks one by one.
+// gatherAll is Gather from the current position, as far as nothing is wrong: it leaves the machine
+// before the run that meets a bad address. The guard is one for all runs; what is wrong the caller
+// finds out by copying that run's blocks one by one.
 func (m *Machine) gatherAll(dst []byte) {
 	defer func() { _ = recover() }()
 	for len(dst) > 0 {

@@ -14,8 +14,8 @@ import (
 	"lapi/transport/memory"
 )
 
-// TestDDM: every byte comes to the DDM function or to memory as the naive machine's CONTROL says, whatever the fragments, and
-// also if the function takes its bytes in small parts.
+// TestDDM: every byte comes to the DDM function or to memory as the naive machine's CONTROL says,
+// whatever the fragments, and also if the function takes its bytes in small parts.
 func TestDDM(t *testing.T) {
 	user, expect := userMemory(t, 1<<19), make([]byte, 1<<19)
 	base := middle(user)
@@ -25,7 +25,8 @@ func TestDDM(t *testing.T) {
 	models(t, true, func(t *testing.T, rnd *rand.Rand, v model) {
 		clear(user)
 		clear(expect)
-		want, got := map[int64][]byte{}, map[int64][]byte{} // what the DDM function is to see, and sees, for each offset
+		// what the DDM function is to see, and sees, for each offset
+		want, got := map[int64][]byte{}, map[int64][]byte{}
 		at := uint64(0)
 		part := 1 + rnd.Uint64N(6)
 		ddm := func(in, inout transport.Addr, n uint64, operand, operation int32) int64 {
@@ -119,7 +120,8 @@ func wantCode(t *testing.T, what string, err error, code codes.Code) {
 	}
 }
 
-// TestFaults: memory that cannot be accessed, in every place, is an error that names it; what lies before it is moved.
+// TestFaults: memory that cannot be accessed, in every place, is an error that names it; what lies
+// before it is moved.
 func TestFaults(t *testing.T) {
 	page := uint64(unix.Getpagesize())
 	user := userMemory(t, int(4*page))
@@ -235,8 +237,9 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// TestListThenFragments: a part of a program is listed block by block, as for a direct copy, and then gathered in fragments in any order
-// after all; then once more. The lists and the bytes are those of the naive machine.
+// TestListThenFragments: a part of a program is listed block by block, as for a direct copy, and
+// then gathered in fragments in any order after all; then once more. The lists and the bytes are
+// those of the naive machine.
 func TestListThenFragments(t *testing.T) {
 	user := userMemory(t, 1<<19)
 	fill(user, rand.New(rand.NewPCG(5, 5)))

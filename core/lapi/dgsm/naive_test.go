@@ -5,10 +5,12 @@ import (
 	"fmt"
 )
 
-// The naive machine runs a program instruction by instruction, as the guide describes it: an instruction counter, a stack,
-// a repetition count in each frame. It shares nothing with the real one but the layout of instructions.
+// The naive machine runs a program instruction by instruction, as the guide describes it: an
+// instruction counter, a stack, a repetition count in each frame. It shares nothing with the real
+// one but the layout of instructions.
 
-// naiveByte is where one byte of the stream lies, relative to the transfer's base, and what CONTROL was in force.
+// naiveByte is where one byte of the stream lies, relative to the transfer's base, and what CONTROL
+// was in force.
 type naiveByte struct {
 	at  int64
 	ctl control
@@ -23,7 +25,8 @@ type naiveFrame struct {
 
 var errSteps = errors.New("too many steps")
 
-// naive returns the places of the first n bytes. An error is a program that goes wrong, or takes more than limit steps.
+// naive returns the places of the first n bytes. An error is a program that goes wrong, or takes
+// more than limit steps.
 func naive(code []int32, extent int64, n, limit int) (out []naiveByte, err error) {
 	defer func() {
 		if r := recover(); r != nil { // out of the code

@@ -10,7 +10,8 @@ import (
 	"lapi/transport/memory"
 )
 
-// TestPackUnpack: a series of packs into one buffer, each from the program's beginning, and unpacks of the same.
+// TestPackUnpack: a series of packs into one buffer, each from the program's beginning, and unpacks
+// of the same.
 func TestPackUnpack(t *testing.T) {
 	user, packed, copied := userMemory(t, 1<<16), userMemory(t, 1<<12), userMemory(t, 1<<16)
 	fill(user, rand.New(rand.NewPCG(5, 5)))
@@ -113,7 +114,8 @@ func TestPackErrors(t *testing.T) {
 func TestAbsolute(t *testing.T) {
 	user, packed := userMemory(t, 4096), userMemory(t, 4096)
 	fill(user, rand.New(rand.NewPCG(6, 6)))
-	g := simple(16, int64(int(memory.AddrOf(user))), 32) // a long of C: negative for the upper half of 32-bit addresses
+	// a long of C: negative for the upper half of 32-bit addresses
+	g := simple(16, int64(int(memory.AddrOf(user))), 32)
 	p := g.must(t)
 	var m Machine
 	b := Buffer{memory.AddrOf(packed), 64, 0}

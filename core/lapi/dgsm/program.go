@@ -12,10 +12,11 @@ import (
 const (
 	// MaxAtomSize is the largest atom_size, bytes: MAX_ATOM_SIZE of LAPI_Qenv.
 	MaxAtomSize = 32
-	// MaxDepth is how many routines may be active at once, whatever a descriptor's depth allows. It bounds a Machine.
+	// MaxDepth is how many routines may be active at once, whatever a descriptor's depth allows. It
+	// bounds a Machine.
 	MaxDepth = 1024
-	// MaxBytes bounds the packed size of a program and the length of a transfer, so that sums of two do not overflow; and where longs have
-	// 32 bits, what these can count.
+	// MaxBytes bounds the packed size of a program and the length of a transfer, so that sums of
+	// two do not overflow; and where longs have 32 bits, what these can count.
 	MaxBytes = 1 << (31 + 31*(^uint(0)>>63))
 )
 
@@ -38,7 +39,8 @@ type Descriptor struct {
 	AtomSize   int32 // 0, or the unit in which packets are filled
 }
 
-// Error is what is wrong with a program, or with its use: a LAPI code and an explanation for the user.
+// Error is what is wrong with a program, or with its use: a LAPI code and an explanation for the
+// user.
 type Error struct {
 	Code codes.Code
 	Text string
@@ -58,17 +60,19 @@ type Program struct {
 	control bool // some CONTROL instruction can be reached
 	depth   int  // routines really active at once: frames that a machine needs
 
-	// regular says that repetitions of the whole program form one strided (or contiguous) run, which is flat.
+	// regular says that repetitions of the whole program form one strided (or contiguous) run,
+	// which is flat.
 	regular bool
 	flat    op
 
-	// fault is why the program cannot be used, nil if it can: without verification it is registered all the same.
+	// fault is why the program cannot be used, nil if it can: without verification it is registered
+	// all the same.
 	fault *Error
 }
 
-// New copies and decodes a program. verify asks for every static check; without it only what a use could not survive is
-// looked for, and found at use. The error is LAPI_ERR_DGSP_ATOM or LAPI_ERR_DGSP_OTHER in either case, and any of the
-// DGSP codes with verify.
+// New copies and decodes a program. verify asks for every static check; without it only what a use
+// could not survive is looked for, and found at use. The error is LAPI_ERR_DGSP_ATOM or
+// LAPI_ERR_DGSP_OTHER in either case, and any of the DGSP codes with verify.
 func New(d Descriptor, code []int32, verify bool) (*Program, *Error) {
 	return build(d, append([]int32(nil), code...), verify)
 }
@@ -89,7 +93,8 @@ func build(d Descriptor, code []int32, verify bool) (*Program, *Error) {
 	return p, nil
 }
 
-// Covers is how many bytes one application covers; 0 for a program that cannot be used. Size is what its maker says.
+// Covers is how many bytes one application covers; 0 for a program that cannot be used. Size is
+// what its maker says.
 func (p *Program) Covers() uint64 {
 	if p.fault != nil {
 		return 0
@@ -97,11 +102,13 @@ func (p *Program) Covers() uint64 {
 	return p.main.size
 }
 
-// HasControl says whether the program has a CONTROL instruction, so that it can only scatter, by a DDM function.
+// HasControl says whether the program has a CONTROL instruction, so that it can only scatter, by a
+// DDM function.
 func (p *Program) HasControl() bool { return p.control }
 
-// Contiguous returns where the first n bytes of the program's stream begin, from the buffer's start, and true, if they are one block.
-// (A transfer from byte First on asks for First + Bytes and adds First.)
+// Contiguous returns where the first n bytes of the program's stream begin, from the buffer's
+// start, and true, if they are one block. (A transfer from byte First on asks for First + Bytes and
+// adds First.)
 func (p *Program) Contiguous(n uint64) (offset int64, ok bool) {
 	if p.fault != nil || !p.regular || n > p.flat.block {
 		return 0, false
@@ -109,8 +116,9 @@ func (p *Program) Contiguous(n uint64) (offset int64, ok bool) {
 	return p.flat.offset, true
 }
 
-// AtomAlign returns the largest length of at most n bytes, from an atom's start, that splits no atom: n if the program has
-// none. Whoever cuts what this program gathers into fragments cuts at such lengths; 0 says that n is too small.
+// AtomAlign returns the largest length of at most n bytes, from an atom's start, that splits no
+// atom: n if the program has none. Whoever cuts what this program gathers into fragments cuts at
+// such lengths; 0 says that n is too small.
 func (p *Program) AtomAlign(n uint64) uint64 {
 	if p.AtomSize == 0 {
 		return n
@@ -154,8 +162,8 @@ func putLong(b []byte, v int64) {
 	native.PutUint64(b, uint64(v))
 }
 
-// Load is New for the lapi_dgsp_descr_t at an address of the user's. LAPI_ERR_DGSP if it is NULL or cannot be read,
-// LAPI_ERR_DGSP_OTHER if its code cannot.
+// Load is New for the lapi_dgsp_descr_t at an address of the user's. LAPI_ERR_DGSP if it is NULL or
+// cannot be read, LAPI_ERR_DGSP_OTHER if its code cannot.
 func Load(descriptor transport.Addr, verify bool) (*Program, *Error) {
 	var b [descrSize]byte
 	if err := memory.CopyOut(b[:], descriptor); err != nil {
@@ -202,8 +210,9 @@ func readInts(at transport.Addr, n int) ([]int32, error) {
 // EncodedSize is how many bytes Encode writes.
 func (p *Program) EncodedSize() int { return descrSize + 4*len(p.code) }
 
-// Encode writes the program as C sees it to EncodedSize bytes at a, aligned to 8: the descriptor, and after it the code that
-// its first member points at. An address that cannot be written is a *transport.FaultError.
+// Encode writes the program as C sees it to EncodedSize bytes at a, aligned to 8: the descriptor,
+// and after it the code that its first member points at. An address that cannot be written is a
+// *transport.FaultError.
 func (p *Program) Encode(a transport.Addr) error {
 	b := make([]byte, p.EncodedSize())
 	putLong(b[dsCode:], int64(uintptr(a)+descrSize))

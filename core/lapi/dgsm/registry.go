@@ -9,10 +9,11 @@ import (
 	"lapi/transport/memory"
 )
 
-// Registry holds the registered DGSPs of the process by handle. A handle is the address of the program's copy in C
-// (Program.Encode), which lies outside the Go heap. A program has two reference counts: of the user, 1 when registered, and
-// of the library. It may be named as long as the user's is not 0, and its memory is freed when both are 0. The zero Registry
-// is empty. It is safe for concurrent use: mu protects everything in it.
+// Registry holds the registered DGSPs of the process by handle. A handle is the address of the
+// program's copy in C (Program.Encode), which lies outside the Go heap. A program has two reference
+// counts: of the user, 1 when registered, and of the library. It may be named as long as the user's
+// is not 0, and its memory is freed when both are 0. The zero Registry is empty. It is safe for
+// concurrent use: mu protects everything in it.
 type Registry struct {
 	mu       sync.Mutex
 	programs map[transport.Addr]*registered
@@ -40,8 +41,8 @@ func (h Hold) Program() *Program {
 	return h.r.program
 }
 
-// Register copies the lapi_dgsp_descr_t at descriptor and its code. The handle is 0 with an error: those of Load, or
-// LAPI_ERR_MEMORY_EXHAUSTED.
+// Register copies the lapi_dgsp_descr_t at descriptor and its code. The handle is 0 with an error:
+// those of Load, or LAPI_ERR_MEMORY_EXHAUSTED.
 func (g *Registry) Register(descriptor transport.Addr, verify bool) (transport.Addr, *Error) {
 	p, err := Load(descriptor, verify)
 	if err != nil {
@@ -62,8 +63,9 @@ func (g *Registry) Register(descriptor transport.Addr, verify bool) (transport.A
 	return r.handle, nil
 }
 
-// Predefine registers the program at descriptor for good, with that address as its handle: LAPI_BYTE, which C defines.
-// Doing so again changes nothing. Errors: those of Load with verification.
+// Predefine registers the program at descriptor for good, with that address as its handle:
+// LAPI_BYTE, which C defines. Doing so again changes nothing. Errors: those of Load with
+// verification.
 func (g *Registry) Predefine(descriptor transport.Addr) *Error {
 	p, err := Load(descriptor, true)
 	if err != nil {
@@ -89,8 +91,8 @@ func (g *Registry) Reserve(handle transport.Addr) *Error {
 	return nil
 }
 
-// Unreserve takes 1 from the user's count. LAPI_ERR_DGSP: handle is 0. LAPI_ERR_DGSP_FREE: no such program, any more or ever,
-// or the predefined one without a Reserve.
+// Unreserve takes 1 from the user's count. LAPI_ERR_DGSP: handle is 0. LAPI_ERR_DGSP_FREE: no such
+// program, any more or ever, or the predefined one without a Reserve.
 func (g *Registry) Unreserve(handle transport.Addr) *Error {
 	if handle == 0 {
 		return errorf(codes.ErrDgsp, "the DGSP is NULL")
@@ -108,7 +110,8 @@ func (g *Registry) Unreserve(handle transport.Addr) *Error {
 	return nil
 }
 
-// Hold finds a program and keeps it, whatever the user gives back, until Release. LAPI_ERR_DGSP: no such program.
+// Hold finds a program and keeps it, whatever the user gives back, until Release. LAPI_ERR_DGSP: no
+// such program.
 func (g *Registry) Hold(handle transport.Addr) (Hold, *Error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -2,8 +2,9 @@ package dgsm
 
 import "math"
 
-// simplify rewrites a routine, and those it calls, as fewer and longer steps that move the same bytes in the same order.
-// A program's makers build vectors of vectors; what arrives at memory should be long blocks and regular strides.
+// simplify rewrites a routine, and those it calls, as fewer and longer steps that move the same
+// bytes in the same order. A program's makers build vectors of vectors; what arrives at memory
+// should be long blocks and regular strides.
 func (r *routine) simplify() {
 	if r.simplified {
 		return
@@ -35,7 +36,8 @@ func (o op) inlined() op {
 		return o
 	}
 	inner := o.sub.ops[0]
-	inner.offset += o.offset // addresses wrap: a sum that does not fit still leads to the same bytes
+	// addresses wrap: a sum that does not fit still leads to the same bytes
+	inner.offset += o.offset
 	step, ok := times(int64(inner.count), inner.stride)
 	switch {
 	case o.count == 1:
@@ -79,7 +81,8 @@ func (o *op) absorb(next *op) bool {
 	return true
 }
 
-// flatten says whether repetitions of the program are one run of equal blocks, and makes flat that run.
+// flatten says whether repetitions of the program are one run of equal blocks, and makes flat that
+// run.
 func (p *Program) flatten() bool {
 	if len(p.main.ops) != 1 || p.main.ops[0].sub != nil {
 		return false

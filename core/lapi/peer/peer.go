@@ -79,9 +79,10 @@ func (p *Peer) GatherRoom() uint64 {
 	return uint64(most)
 }
 
-// Pipelines says whether large data is best sent to p, or asked for, in messages. A target that polls gets it so: both ends
-// copy at once, several times as fast as one process that copies between two by a system call. One that computes or sleeps is
-// not waited for: its memory is accessed directly, where the kernel permits that.
+// Pipelines says whether large data is best sent to p, or asked for, in messages. A target that
+// polls gets it so: both ends copy at once, several times as fast as one process that copies
+// between two by a system call. One that computes or sleeps is not waited for: its memory is
+// accessed directly, where the kernel permits that.
 func (p *Peer) Pipelines() bool { return p.poller != nil && p.poller.Polls(p.Ep) }
 
 // PartSize is in parts of how many bytes n bytes go to p.

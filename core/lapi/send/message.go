@@ -14,7 +14,8 @@ const (
 	// the longest header but of active messages, and a Part
 	smallHeader = wire.VectorSize + wire.PartSize
 	largeHeader = wire.AmSize + wire.AmvSize + wire.MaxUhdrSize + wire.PartSize // theirs
-	copiedLeast = 128                                                           // bytes of memory for a copy of data
+	// bytes of memory for a copy of data
+	copiedLeast = 128
 )
 
 // After is what follows a message of the user's: the origin counter and the send completion
@@ -156,7 +157,8 @@ func (m *Message) copyRoom(n uint64) []byte {
 	return m.copied
 }
 
-// Put sends a put of n bytes at data. Which way it goes is the link's choice, as far as route leaves it one.
+// Put sends a put of n bytes at data. Which way it goes is the link's choice, as far as route
+// leaves it one.
 func (s *Sender) Put(p *peer.Peer, h *wire.Put, data transport.Addr, n uint64, route transport.Route, after After) {
 	m := s.newMessage(p, wire.MsgPut, codes.PutErr, nextWhole)
 	m.After, m.data, m.n = after, data, n
@@ -183,7 +185,8 @@ type Continuer interface {
 	ContinuePut(ep transport.Endpoint, op *transport.Op, at uint64) (transport.Status, error)
 }
 
-// Continue makes link go on with a put of n bytes, all of it, of which C has sent what lies before at.
+// Continue makes link go on with a put of n bytes, all of it, of which C has sent what lies before
+// at.
 func (s *Sender) Continue(p *peer.Peer, link Continuer, h *wire.Put, data transport.Addr, n, at uint64, after After) {
 	m := s.newMessage(p, wire.MsgPut, codes.PutErr, nil)
 	m.After, m.n, m.offset, m.started, m.allSent, m.inflight = after, n, n, true, true, 1

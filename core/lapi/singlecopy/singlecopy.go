@@ -119,7 +119,8 @@ func (c *Copier) Am(p *peer.Peer, n uint64, h Hint) bool {
 	return n > c.cfg.CopyMax && c.worth(p, n, least, h)
 }
 
-// Route is the way of a put or get of n bytes that the link makes by itself: its choice, unless the user has one.
+// Route is the way of a put or get of n bytes that the link makes by itself: its choice, unless the
+// user has one.
 func (c *Copier) Route(p *peer.Peer, n uint64, h Hint) transport.Route {
 	switch {
 	case h == ByPackets, !p.SingleCopy():

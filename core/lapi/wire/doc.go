@@ -68,8 +68,8 @@ const (
 	MsgAmPieces
 )
 
-// MsgAmSmall is a whole active message, as the lane writes it (cshim/lane/message.h). Core understands it as well, for tasks
-// without a lane and for what the lane leaves to it.
+// MsgAmSmall is a whole active message, as the lane writes it (cshim/lane/message.h). Core
+// understands it as well, for tasks without a lane and for what the lane leaves to it.
 const MsgAmSmall transport.MsgID = layout.MsgAmSmall
 
 // Core and the lane write these kinds alike.

@@ -51,7 +51,8 @@ func (h *PutDirect) Decode(b []byte) bool {
 	return ok
 }
 
-// PutFragment is MsgPutFragment. It says all that is needed to place and count this fragment, whichever arrives first.
+// PutFragment is MsgPutFragment. It says all that is needed to place and count this fragment,
+// whichever arrives first.
 //
 //	0 Put | 24 Total | 32 Offset | 40 ID (32) | 44 zero (32)
 type PutFragment struct {

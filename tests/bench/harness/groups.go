@@ -112,7 +112,8 @@ func (s *Summaries) rawLimit(k Key) (value float64, what string) {
 		}
 		value = v.Median * l.factor
 		switch {
-		case l.what == "bare one way x steps": // as many as a dissemination among so many tasks needs
+		// as many as a dissemination among so many tasks needs
+		case l.what == "bare one way x steps":
 			value *= float64(bits.Len(uint(k.Size - 1)))
 		case l.what == "bare there and back": // one way with the data, the other without
 			back := s.All[Key{at.Who, at.Op, 8}]

@@ -41,8 +41,8 @@ func messages(t *testing.T, b []byte) (all [][]byte) {
 	return all
 }
 
-// Messages that are copied share a packet, as long as they fit; what was in its memory before is not
-// in it.
+// Messages that are copied share a packet, as long as they fit; what was in its memory before is
+// not in it.
 func TestJoin(t *testing.T) {
 	memory.Guard()
 	head := blocks(t, HeadSize).Get()
