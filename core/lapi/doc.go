@@ -25,6 +25,7 @@
 //	transfer.go    Transfer and Xfer: the one entry of all operations; what follows a message
 //	put.go         puts, and puts of vectors: origin and target
 //	get.go         gets likewise, and the operations that wait for an answer
+//	notice.go      puts and gets that a node's link makes by itself
 //	reads.go       what targets hear of gets that read their memory without them
 //	rmw.go         read-modify-write
 //	am.go          active messages, the origin's side; multicasts

@@ -13,59 +13,69 @@
 #include "message.h"
 #include "../node/node.h"
 
-#define CSHIM_LENGTH_MAX \
-	((uint64_t)(SIZE_MAX / 2)) /* LAPI_MAX_MSG_SZ: core refuses what is longer */
-#define CSHIM_LANE_HANDLERS 256    /* indices of LAPI_Addr_set: LOC_ADDRTBL_SZ */
-#define CSHIM_LANE_AM 65536        /* longest data of an active message of the lane, bytes */
-#define CSHIM_LANE_UHDR 1984       /* MAX_UHDR_SZ */
-#define CSHIM_LANE_CORE_MS \
-	20 /* core looks at the job session, and at rings that went cold, about so often */
+/* LAPI_MAX_MSG_SZ: core refuses what is longer */
+#define CSHIM_LENGTH_MAX ((uint64_t)(SIZE_MAX / 2))
+#define CSHIM_LANE_HANDLERS 256 /* indices of LAPI_Addr_set: LOC_ADDRTBL_SZ */
+#define CSHIM_LANE_AM 65536     /* longest data of an active message of the lane, bytes */
+#define CSHIM_LANE_UHDR 1984    /* MAX_UHDR_SZ */
+/* core looks at the job session, and at rings that went cold, about so often */
+#define CSHIM_LANE_CORE_MS 20
 
 /* off: why the lane does nothing but take its own answers; who has a reason sets its bit */
-#define CSHIM_OFF_LISTS \
-	1u /* a counter has a list of tasks (LAPI_Setcntr_wstatus): core notes who changed it */
+/* a counter has a list of tasks (LAPI_Setcntr_wstatus): core notes who changed it */
+#define CSHIM_OFF_LISTS 1u
 #define CSHIM_OFF_TERM 2u /* LAPI_Term has begun */
 
 /* node_peer.owner, by the lane: what it did and core has yet to hear (core/lapi/lane.go). */
-#define CSHIM_PEER_USED 0     /* something was sent since the last fence */
-#define CSHIM_PEER_KIND 1     /* lapi_err_t of the latest operation, 1 more; 0: none */
-#define CSHIM_PEER_EXPECTED 2 /* completions that the peer owes, less those that came: an int32_t \
-	                       */
+#define CSHIM_PEER_USED 0 /* something was sent since the last fence */
+#define CSHIM_PEER_KIND 1 /* lapi_err_t of the latest operation, 1 more; 0: none */
+/* completions that the peer owes, less those that came: an int32_t */
+#define CSHIM_PEER_EXPECTED 2
 
 /* node_op of the lane. */
 #define CSHIM_TAG_COUNTER 0 /* tag: origin counter */
 #define CSHIM_TAG_SEQ 1     /* tag: cshim_lane.issued when it began */
-#define CSHIM_TAG_PREVIOUS \
-	2 /* tag of a read-modify-write: address where the previous value goes; 0: nowhere */
-#define CSHIM_TAG_COMPARE                                                                      \
-	3 /* tag of a read-modify-write: what COMPARE_AND_SWAP, which node_op.note says it is, \
-	     compares with */
+/* tag of a read-modify-write: address where the previous value goes; 0: nowhere */
+#define CSHIM_TAG_PREVIOUS 2
+/*
+ * tag of a read-modify-write: what COMPARE_AND_SWAP, which node_op.note says it is, compares with
+ */
+#define CSHIM_TAG_COMPARE 3
 
 typedef struct cshim_lane {
-	uint64_t link;    /* address of the node_link; constant */
-	uint64_t ring_of; /* address of an int16_t for each task: its ring, -1 if it is not reached
-	                     by shared memory; constant */
-	uint64_t scratch; /* address of CSHIM_LANE_UHDR bytes for the user header that a header
-	                     handler is shown; constant */
-	uint32_t random;  /* 0, or the state of the coin of LAPI_FASTLANE=random */
-	uint32_t turns_max; /* constant: core gets a turn after so many without, or after
-	                       CSHIM_LANE_CORE_MS */
-	uint32_t turns;     /* since core had one */
-	uint32_t core_ms;   /* when core had it, ms of the coarse clock */
+	uint64_t link; /* address of the node_link; constant */
+	/*
+	 * address of an int16_t for each task: its ring, -1 if it is not reached by shared memory;
+	 * constant
+	 */
+	uint64_t ring_of;
+	/*
+	 * address of CSHIM_LANE_UHDR bytes for the user header that a header handler is shown;
+	 * constant
+	 */
+	uint64_t scratch;
+	uint32_t random; /* 0, or the state of the coin of LAPI_FASTLANE=random */
+	/* constant: core gets a turn after so many without, or after CSHIM_LANE_CORE_MS */
+	uint32_t turns_max;
+	uint32_t turns;   /* since core had one */
+	uint32_t core_ms; /* when core had it, ms of the coarse clock */
 	uint32_t reserved;
 	uint32_t off;     /* CSHIM_OFF_ bits, by core */
 	uint32_t go_work; /* by core: it wants a turn each time */
-	uint32_t go_busy; /* by core: operations of its own are outstanding, so a fence must ask it
-	                   */
+	/* by core: operations of its own are outstanding, so a fence must ask it */
+	uint32_t go_busy;
 	uint32_t error_check; /* by core: LAPI_Senv ERROR_CHK */
 	uint32_t dirty;       /* some peer has something that core has yet to hear */
 	/* Completions of one counter of one task, in a row, are told in one message, at the end of
 	 * the turn: */
 	uint64_t told;      /* the counter; 0: none */
 	uint64_t told_more; /* times, beyond the first */
-	uint64_t bulk_min;  /* constant: bytes from which a transfer is to be a bulk transfer
-	                       (MP_USE_BULK_XFER), which core does */
-	uint64_t issued;    /* number of the latest operation of the context, lane or core */
+	/*
+	 * constant: bytes from which a transfer is to be a bulk transfer (MP_USE_BULK_XFER), which
+	 * core does
+	 */
+	uint64_t bulk_min;
+	uint64_t issued; /* number of the latest operation of the context, lane or core */
 	uint64_t handlers[CSHIM_LANE_HANDLERS]; /* by core: LAPI_Addr_set; 0: none */
 } cshim_lane;
 

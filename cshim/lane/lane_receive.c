@@ -106,8 +106,8 @@ static fate receive_am(cshim_context *context, cshim_lane *lane, node_peer *peer
 	cshim_header_run(context, handler, uhdr_len ? lane->scratch : 0, (uint32_t)uhdr_len, data,
 	                 peer->task, data ? (uintptr_t)arrival->bytes : 0, &call);
 	if (peer->stopped)
-		return LEFT; /* the handler has let another thread in, and that has cut the task off
-		              */
+		/* the handler has let another thread in, and that has cut the task off */
+		return LEFT;
 	if (!simple(&call) || (data && call.buffer && call.info.ctl_flags == LAPI_DELIVER_MSG &&
 	                       node_guarded_copy(call.buffer, arrival->bytes, data)))
 		return leave_to_core(context, lane, peer, &call);

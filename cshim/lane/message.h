@@ -13,8 +13,8 @@
 /* Kinds, as transport.MsgID. */
 #define CSHIM_MSG_PUT 1     /* cshim_put_header, data: over UDP */
 #define CSHIM_MSG_COUNTER 8 /* cshim_counter_header: add 1 to a counter of the receiver */
-#define CSHIM_MSG_AM_SMALL \
-	24 /* cshim_am_header, user header padded to 8 bytes, data: a whole active message */
+/* cshim_am_header, user header padded to 8 bytes, data: a whole active message */
+#define CSHIM_MSG_AM_SMALL 24
 
 typedef struct cshim_put_header {
 	uint64_t tgt_addr, tgt_cntr, cmpl_cntr;

@@ -13,12 +13,14 @@
 #include <stdint.h>
 
 typedef struct cshim_outbox {
-	uint64_t at;   /* address: the packet's end. Offsets in the packet are multiples of 8 where
-	                  addresses are */
-	uint64_t end;  /* the packet may end before it */
-	uint32_t room; /* how many messages may join; 0: not lent, or full: core shall do it */
-	uint32_t messages;    /* that have joined since it was lent */
-	uint32_t data;        /* user bytes of these */
+	/*
+	 * address: the packet's end. Offsets in the packet are multiples of 8 where addresses are
+	 */
+	uint64_t at;
+	uint64_t end;      /* the packet may end before it */
+	uint32_t room;     /* how many messages may join; 0: not lent, or full: core shall do it */
+	uint32_t messages; /* that have joined since it was lent */
+	uint32_t data;     /* user bytes of these */
 	uint32_t completions; /* how many of them name a completion counter */
 } cshim_outbox;
 

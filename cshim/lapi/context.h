@@ -29,9 +29,9 @@ typedef struct cshim_context {
 	/* Written by LAPI_Init before state becomes ACTIVE, constant until LAPI_Term. */
 	int32_t task;
 	int32_t num_tasks;
-	uint64_t lane;     /* address of the cshim_lane, 0: there is none */
-	uint64_t barrier;  /* address of the node_link whose barrier LAPI_Gfence uses, 0: it is
-	                      core's */
+	uint64_t lane; /* address of the cshim_lane, 0: there is none */
+	/* address of the node_link whose barrier LAPI_Gfence uses, 0: it is core's */
+	uint64_t barrier;
 	uint64_t outboxes; /* address of the cshim_outboxes, 0: there are none */
 	/* Tracing (trace.h): likewise, and written after the threads have ended; looked at under
 	 * the lock. */

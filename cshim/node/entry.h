@@ -26,8 +26,8 @@ int node_link_renew(node_link *link, uint32_t ring);
 #define NODE_LEFT 0 /* it is still there; or there was none */
 #define NODE_TOOK 1 /* it was taken, and counts as received */
 #define NODE_DROP 2 /* it was taken, and does not count */
-#define NODE_SKIP \
-	4 /* or'd: what comes is of an epoch before, to be dropped up to the announcement */
+/* or'd: what comes is of an epoch before, to be dropped up to the announcement */
+#define NODE_SKIP 4
 int node_link_step(node_link *link, uint32_t ring, uint32_t took);
 #define NODE_EPOCH 32  /* the peer has announced a new epoch */
 #define NODE_OWNERS 33 /* an answer that the owner's fast path takes */

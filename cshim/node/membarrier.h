@@ -27,8 +27,8 @@ static inline void node_membarrier_light(void)
 static inline void node_membarrier_full(void)
 {
 #ifdef __SANITIZE_THREAD__
-	uint32_t word = 0; /* the sanitizer knows no fences; an exchange does the same for the
-	                      processor on x86 */
+	/* the sanitizer knows no fences; an exchange does the same for the processor on x86 */
+	uint32_t word = 0;
 
 	__atomic_exchange_n(&word, 1, __ATOMIC_SEQ_CST);
 #else

@@ -16,10 +16,10 @@
 #define NODE_PUT 32  /* node_put_header, data: a whole put */
 #define NODE_PART 33 /* node_part_header, data: of a put in parts, but the last */
 #define NODE_LAST 34 /* node_put_header with the address of this part, data */
-#define NODE_WRITTEN \
-	35          /* node_copied_header: the origin has written the receiver's memory by itself */
-#define NODE_GET 36 /* node_get_header: answer with NODE_REPLY and the data */
-#define NODE_RMW 37 /* node_rmw_header: answer with NODE_REPLY */
+/* node_copied_header: the origin has written the receiver's memory by itself */
+#define NODE_WRITTEN 35
+#define NODE_GET 36   /* node_get_header: answer with NODE_REPLY and the data */
+#define NODE_RMW 37   /* node_rmw_header: answer with NODE_REPLY */
 #define NODE_REPLY 38 /* node_reply_header, data of a get */
 #define NODE_READ 39  /* node_copied_header: the origin has read the receiver's memory by itself */
 #define NODE_KIND_END 40
@@ -67,8 +67,11 @@ typedef struct node_rmw_header {
 
 typedef struct node_reply_header {
 	uint32_t token, state;
-	uint64_t value; /* of an operation on a word: before it, zero-extended; of a get: where in
-	                   it the data belongs */
+	/*
+	 * of an operation on a word: before it, zero-extended; of a get: where in it the data
+	 * belongs
+	 */
+	uint64_t value;
 } node_reply_header;
 
 #ifndef __cplusplus

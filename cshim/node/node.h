@@ -35,8 +35,8 @@
 typedef struct node_sender {
 	uint64_t tail;     /* index of the next slot to write; slot = index % NODE_RING_SLOTS */
 	uint64_t consumed; /* last seen in the receiver's ring control, checked */
-	uint64_t continued[NODE_RING_SLOTS /
-	                   64]; /* bit: the slot was last written as a continuation */
+	/* bit: the slot was last written as a continuation */
+	uint64_t continued[NODE_RING_SLOTS / 64];
 	/* Messages that are sent without a progress call between them are a stream. */
 	uint64_t turn;     /* node_link.turn when the latest message was sent */
 	uint64_t streamed; /* index of the first slot since then */
@@ -57,8 +57,8 @@ typedef struct node_receiver {
 
 /* The sender's view of its chunk area. */
 typedef struct node_chunks {
-	uint64_t tail; /* number of the next unit to write; its place is that modulo
-	                  node_link.chunk_units */
+	/* number of the next unit to write; its place is that modulo node_link.chunk_units */
+	uint64_t tail;
 	/* By place: the unit is in use until consumed is so far. Never less than an older unit's.
 	 */
 	uint64_t until[NODE_CHUNK_UNITS];
@@ -66,11 +66,11 @@ typedef struct node_chunks {
 } node_chunks;
 
 /* closed: why the fast path must not send to a peer; who has a reason sets its bit */
-#define NODE_CLOSED_LINK 1u  /* the link: not connected, gone, or a new epoch is not announced yet \
-	                      */
+/* the link: not connected, gone, or a new epoch is not announced yet */
+#define NODE_CLOSED_LINK 1u
 #define NODE_CLOSED_OWNER 2u /* the owner: messages wait for room, the task is dead or purged */
-#define NODE_CLOSED_QUEUE \
-	4u /* the link: operations wait for room, which others must not overtake */
+/* the link: operations wait for room, which others must not overtake */
+#define NODE_CLOSED_QUEUE 4u
 
 /* This process's end of both rings between it and one task of the node. */
 typedef struct node_peer {
@@ -90,20 +90,23 @@ typedef struct node_peer {
 	uint32_t closed;  /* NODE_CLOSED_ bits; 0: the fast path may send */
 	uint32_t stopped; /* by the link: the fast path must not receive */
 	uint32_t active;  /* the ring is on the list of those that are looked at */
-	uint32_t fenced;  /* constant while connected: the peer cannot call membarrier, senders need
-	                     a barrier of their own */
-	uint32_t direct;  /* by the link: cross-memory attach reaches the peer */
-	uint32_t put_failed; /* an address of the put whose parts are coming in was bad: its last
-	                        part gives no notice */
-	uint32_t chunk_area; /* constant: bytes of a chunk area, NODE_CHUNK_AREA or _LEAST by the
-	                        number of rings */
-	uint32_t blocked;    /* there was no room since this task last saw some */
-	int32_t pid;         /* of the peer, for copies between processes */
-	uint32_t flushing;   /* by the link: a flush waits for the peer */
-	uint64_t unsaid;   /* bytes that single-copy gets have read of the peer, and it has not been
-	                      told of */
-	uint32_t stalled;  /* by the link: the message at the head was refused and waits for others
-	                      that were */
+	/*
+	 * constant while connected: the peer cannot call membarrier, senders need a barrier of
+	 * their own
+	 */
+	uint32_t fenced;
+	uint32_t direct; /* by the link: cross-memory attach reaches the peer */
+	/* an address of the put whose parts are coming in was bad: its last part gives no notice */
+	uint32_t put_failed;
+	/* constant: bytes of a chunk area, NODE_CHUNK_AREA or _LEAST by the number of rings */
+	uint32_t chunk_area;
+	uint32_t blocked;  /* there was no room since this task last saw some */
+	int32_t pid;       /* of the peer, for copies between processes */
+	uint32_t flushing; /* by the link: a flush waits for the peer */
+	/* bytes that single-copy gets have read of the peer, and it has not been told of */
+	uint64_t unsaid;
+	/* by the link: the message at the head was refused and waits for others that were */
+	uint32_t stalled;
 	uint32_t owner[3]; /* the owner's; the node part does not look at it */
 	node_chunks chunks;
 } node_peer;
@@ -145,8 +148,11 @@ typedef struct node_event {
 	uint64_t operand, compare;
 	uint8_t op, width; /* of a request, or the kind of the operation that is over */
 	uint16_t zero;
-	uint32_t done; /* index of the operation that is over; its place holds all but its kind
-	                  until it is taken again */
+	/*
+	 * index of the operation that is over; its place holds all but its kind until it is taken
+	 * again
+	 */
+	uint32_t done;
 } node_event;
 
 /* All ends of one link. */
@@ -160,16 +166,16 @@ typedef struct node_link {
 	uint8_t active[NODE_MAX_RINGS]; /* rings that are looked at in each progress call */
 	/* What went over the link: messages, copies, bytes of data; and what no peer sends. */
 	uint64_t packets_sent, data_sent, packets_received, data_received, ghosts;
-	uint32_t chunk_of[NODE_CHUNK_CLASSES]; /* constant: bytes of the chunks in which 2^i bytes
-	                                          or more go, less than twice that */
-	uint64_t cookie;  /* also in the segment's head, to prove that cross-memory attach reaches
-	                     this memory */
+	/* constant: bytes of the chunks in which 2^i bytes or more go, less than twice that */
+	uint32_t chunk_of[NODE_CHUNK_CLASSES];
+	/* also in the segment's head, to prove that cross-memory attach reaches this memory */
+	uint64_t cookie;
 	uint64_t scratch; /* for that proof */
-	uint64_t chunk_units; /* constant: so many units of each area this task's messages use: a
-	                         power of two */
-	uint64_t sleeps;      /* times that this task was armed: the number of the sleep */
-	uint32_t fencing;     /* constant: the peers need no barrier of their own, this task calls
-	                         membarrier for them */
+	/* constant: so many units of each area this task's messages use: a power of two */
+	uint64_t chunk_units;
+	uint64_t sleeps; /* times that this task was armed: the number of the sleep */
+	/* constant: the peers need no barrier of their own, this task calls membarrier for them */
+	uint32_t fencing;
 	uint32_t unordered;   /* and the kernel refuses that now */
 	uint32_t ops;         /* how many of op are in flight */
 	uint32_t free_op;     /* index of the first free op; NODE_OPS: none */

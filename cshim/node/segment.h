@@ -42,10 +42,10 @@
 #define NODE_SEGMENT_VERSION 6
 #define NODE_MAX_RINGS 128 /* tasks of one node: MAX_SHM_TASKS of the LAPI guide's Appendix F */
 #define NODE_SLOT_SIZE 64  /* one cache line */
-#define NODE_RING_SLOTS \
-	256 /* 16 KiB: rings of 64 slots halve the message rate, 1024 gain nothing */
-#define NODE_MESSAGE_SLOTS \
-	40 /* the longest message in slots: NODE_INLINE_MAX of data and any header */
+/* 16 KiB: rings of 64 slots halve the message rate, 1024 gain nothing */
+#define NODE_RING_SLOTS 256
+/* the longest message in slots: NODE_INLINE_MAX of data and any header */
+#define NODE_MESSAGE_SLOTS 40
 /* Longer data goes in a chunk: a long message in slots leaves little of the ring to others. */
 #define NODE_INLINE_MAX 512
 #define NODE_PAGE 4096
@@ -58,9 +58,9 @@
 #define NODE_CHUNK_AREA (NODE_CHUNK_UNIT * NODE_CHUNK_UNITS)
 #define NODE_CHUNK_AREA_RINGS 4           /* with more rings than this, */
 #define NODE_CHUNK_AREA_LEAST (256 << 10) /* so much */
-#define NODE_CHUNK_MAX \
-	(17 * NODE_CHUNK_UNIT) /* header and data of the longest message: 64 KiB and any header */
-#define NODE_CHUNK_CLASSES 32  /* of lengths, by powers of two */
+/* header and data of the longest message: 64 KiB and any header */
+#define NODE_CHUNK_MAX (17 * NODE_CHUNK_UNIT)
+#define NODE_CHUNK_CLASSES 32 /* of lengths, by powers of two */
 
 /*
  * armed. Asleep, or about to look once more and sleep: NODE_ASLEEP, with the number of the sleep
@@ -75,17 +75,16 @@
 #define NODE_SLEEP 4  /* the number's unit */
 
 /* head word of a message: sequence | kind << 32 | header units << 40 | data bytes << 48 */
-#define NODE_SEQUENCE_VALID \
-	0x80000000u /* sequence = slot index | this; so a cleared word is never valid */
+/* sequence = slot index | this; so a cleared word is never valid */
+#define NODE_SEQUENCE_VALID 0x80000000u
 #define NODE_HEADER_UNIT 8
 /* Kinds: 1 to NODE_KIND_MAX are the owner's messages (transport.MsgID), then those of message.h,
  * and: */
 #define NODE_KIND_MAX 31
-#define NODE_KIND_CHUNK                                                                        \
-	0x80 /* or'd to one of those: the data lies in the chunk area, node_place precedes the \
-	        header */
-#define NODE_KIND_RENEWED \
-	254 /* the sender has disconnected and begins anew: a new epoch (transport/shm) */
+/* or'd to one of those: the data lies in the chunk area, node_place precedes the header */
+#define NODE_KIND_CHUNK 0x80
+/* the sender has disconnected and begins anew: a new epoch (transport/shm) */
+#define NODE_KIND_RENEWED 254
 #define NODE_KIND_PADDING 255 /* skip to the ring's end */
 
 typedef struct node_place {
@@ -94,8 +93,8 @@ typedef struct node_place {
 } node_place;
 
 typedef struct node_slot {
-	uint64_t head; /* stored last, as one word: publishes the message (release; pairs with
-	                  node_next) */
+	/* stored last, as one word: publishes the message (release; pairs with node_next) */
+	uint64_t head;
 	uint8_t bytes[NODE_SLOT_SIZE - 8];
 } node_slot;
 
@@ -103,16 +102,16 @@ typedef struct node_slot {
    unused so that the adjacent-line prefetcher does not tie them to the next ring's. */
 typedef struct node_ring_control {
 	/* Written by the receiver at the end of each batch and each quarter ring. */
-	uint64_t consumed; /* slots before this index are free (release; the receiver has finished
-	                      reading) */
+	/* slots before this index are free (release; the receiver has finished reading) */
+	uint64_t consumed;
 	/* 1 + index of the oldest refused message that was not accepted since, 0: none. Stored
 	   before the consumed that passes it. A message is accepted if consumed is past it and held
 	   is 0 or past it. */
 	uint64_t held;
 	uint8_t line0[48];
 	/* Written by the receiver, rarely. */
-	uint32_t cold; /* 1: the receiver does not look at this ring unless its bit in pending is
-	                  set */
+	/* 1: the receiver does not look at this ring unless its bit in pending is set */
+	uint32_t cold;
 	uint8_t line1[60];
 	/* Set by the sender before it sleeps, taken by the receiver. */
 	uint32_t waiting; /* 1: wake the sender when consumed or held changes */
@@ -156,9 +155,11 @@ typedef struct node_segment_head {
 	uint32_t rings; /* sender i of the node's tasks in ascending order uses ring i */
 	int32_t task;
 	int32_t pid;
-	uint64_t size;   /* of the segment, bytes */
-	uint64_t cookie; /* random; also in the owner's private memory, to prove that cross-memory
-	                    attach reaches it */
+	uint64_t size; /* of the segment, bytes */
+	/*
+	 * random; also in the owner's private memory, to prove that cross-memory attach reaches it
+	 */
+	uint64_t cookie;
 	uint8_t line0[16];
 	uint8_t line1[64];
 	/* Written by the owner, and by senders that have rung (compare-and-swap of what they had

@@ -18,12 +18,13 @@
 #define NODE_ANSWERED 19 /* an operation of this task is over: done; value */
 #define NODE_FAILED 20   /* likewise, but addr could not be accessed at the target */
 #define NODE_STRANDED 21 /* likewise, but the answer could not be stored at addr */
-#define NODE_FAULT                                                                                \
-	22 /* a request or put named an address of this task that cannot be accessed: addr; op is \
-	      NODE_OP_ of the request, 0: a put */
-#define NODE_LATER                                                                             \
-	23 /* a request for which there is no room, or a word that is not aligned: nothing was \
-	      done */
+/*
+ * a request or put named an address of this task that cannot be accessed: addr; op is NODE_OP_ of
+ * the request, 0: a put
+ */
+#define NODE_FAULT 22
+/* a request for which there is no room, or a word that is not aligned: nothing was done */
+#define NODE_LATER 23
 #define NODE_BROKEN 24 /* no peer sends such a message */
 
 /*
