@@ -246,7 +246,7 @@ void golapi_away(int context, int away)
 {
 	fake_enter(context);
 	if (!away)
-		__atomic_add_fetch(&fake_counts.back, 1, __ATOMIC_SEQ_CST);
+		fake_note(&fake_counts.back[context]);
 	__atomic_store_n(&fake_counts.away, (uint32_t)away, __ATOMIC_SEQ_CST);
 }
 

@@ -32,7 +32,8 @@ extern struct fake_settings {
 extern struct fake_counts {
 	uint32_t dispatches, arms, disarms, inits, term_ends, completions_done;
 	uint32_t away; /* what golapi_away was told last; not reset */
-	uint32_t back; /* how often it was told that a task is not away any more; not reset */
+	/* how often it was told that a context's task is not away any more; not reset */
+	uint32_t back[CSHIM_MAX_CONTEXTS];
 } fake_counts;
 void fake_reset_counts(void);
 

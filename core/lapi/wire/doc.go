@@ -11,7 +11,7 @@
 //	am.go       active messages
 //	vector.go   puts and gets of vectors
 //	control.go  the library's own messages
-//	lane.go     what the fast lane writes
+//	rmw.go      read-modify-writes
 //	card.go     the version of all of them
 package wire
 
