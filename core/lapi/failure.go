@@ -169,7 +169,7 @@ func (c *Context) concerned(p *peer.Peer) codes.ErrType {
 	if kind, ok := c.laneKind(p); ok {
 		return kind
 	}
-	if c.counters.Expected(p.ID) > 0 {
+	if c.counters.Outstanding(p.ID) > 0 {
 		return c.counters.Last(p.ID)
 	}
 	return codes.IntErr

@@ -32,8 +32,7 @@ type Options struct {
 	Shared     *layout.Context
 	Host       Host
 	Getenv     func(string) (string, bool)
-	Instance   int // 1 … MaxContexts: tasks' contexts of one number belong together
-	LibVersion int32
+	Instance   int  // 1 … MaxContexts: tasks' contexts of one number belong together
 	Lends      bool // every entry begins with Enter: outboxes may be lent to C
 	ErrHandler transport.Addr
 	UDP        UDPAddresses // nil if the user gave neither handler nor list
