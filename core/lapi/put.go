@@ -138,6 +138,11 @@ func (c *Context) putComplete(tgtCntr, cmplCntr transport.Addr, origin *peer.Pee
 	c.counters.Acknowledge(origin.ID, cmplCntr)
 }
 
+// tellCompletion sends an acknowledgement.
+func (c *Context) tellCompletion(origin int, h wire.Completion) {
+	c.out.Control(&c.peers[origin], wire.MsgCounter, codes.IntErr, h.Encode)
+}
+
 // onCounter is the origin's side of a completion.
 func (c *Context) onCounter(m *transport.Msg) transport.Verdict {
 	var h wire.Completion

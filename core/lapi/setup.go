@@ -132,16 +132,6 @@ func (s *setup) compose() (err error) {
 	return err
 }
 
-// tellFault sends word of a bad address.
-func (c *Context) tellFault(p *peer.Peer, h wire.Fault) {
-	c.out.Control(p, wire.MsgFault, codes.IntErr, h.Encode)
-}
-
-// tellCompletion sends an acknowledgement.
-func (c *Context) tellCompletion(origin int, h wire.Completion) {
-	c.out.Control(&c.peers[origin], wire.MsgCounter, codes.IntErr, h.Encode)
-}
-
 // announceBulk says what became of MP_USE_BULK_XFER=yes.
 func (s *setup) announceBulk() {
 	switch {
