@@ -77,7 +77,6 @@ func golapi_init(context C.int, infoAddr C.cshim_addr) C.int {
 		Getenv:     getenv,
 		Instance:   instance,
 		Lends:      true,
-		LibVersion: int32(info.lib_vers),
 		ErrHandler: transport.Addr(uintptr(unsafe.Pointer(info.err_hndlr))),
 		UDP:        userAddresses(context, info.add_info, instance),
 		Persistent: flags&C.LAPI_PSS_GPFS != 0,

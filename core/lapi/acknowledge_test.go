@@ -47,7 +47,7 @@ func TestCompletionsTogether(t *testing.T) {
 	}
 	for _, k := range j.tasks {
 		for i := range k.peers {
-			if n := k.counters.Expected(i); n != 0 {
+			if n := k.counters.Outstanding(i); n != 0 {
 				t.Errorf("%d completions are still expected of task %d", n, i)
 			}
 		}

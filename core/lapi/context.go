@@ -95,6 +95,7 @@ type Context struct {
 	trace      *tracer // nil: off
 
 	scattered vector.Vector          // of a vector's fragment that is being placed
+	onePart   receive.Parts          // of a put that comes in one
 	loaded    vector.Vector          // of an active message that is being made
 	uhdr      [wire.MaxUhdrSize]byte // of a multicast, while its messages are made
 	asked     *askedPart             // pool

@@ -70,19 +70,19 @@ func TestDestStatus(t *testing.T) {
 			l.want(t, "after one too many", counter.StatusReceived, counter.StatusInitial, counter.StatusReceived, counter.StatusInvalid, counter.StatusInitial)
 			count("one to itself", 4, func() codes.Code { return k.Put(0, 8, at(word), at(word), 0, at(&l.cntr), 0) })
 			l.want(t, "after one to itself", counter.StatusReceived, counter.StatusInitial, counter.StatusReceived, counter.StatusInvalid, counter.StatusReceived)
-			if got := k.CounterPurged(at(&l.cntr)); got != CounterQuiet {
+			if got := k.CounterPurged(at(&l.cntr)); got != counter.Quiet {
 				t.Errorf("before a purge: %d", got)
 			}
 			want(t, "purge", k.Purge(1), codes.Success)
 			want(t, "purge", k.Purge(2), codes.Success)
 			l.want(t, "after purges", counter.StatusPurgedReceived, counter.StatusPurged, counter.StatusPurgedReceived, counter.StatusInvalid, counter.StatusReceived)
-			for i, expected := range []int{CounterPurged, CounterQuiet} {
+			for i, expected := range []int{counter.Purged, counter.Quiet} {
 				if got := k.CounterPurged(at(&l.cntr)); got != expected {
 					t.Errorf("news, asked %d times: %d, want %d", i+1, got, expected)
 				}
 			}
 			k.UnlistCounter(at(&l.cntr))
-			if got := k.CounterPurged(at(&l.cntr)); got != CounterUnlisted {
+			if got := k.CounterPurged(at(&l.cntr)); got != counter.Unlisted {
 				t.Errorf("without a list: %d", got)
 			}
 		})

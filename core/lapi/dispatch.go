@@ -7,13 +7,11 @@ import (
 
 // Tunables.
 const (
-	progressBatch = 64 // messages a link may deliver in one progress call
-	// progress calls between looks at a socket that has been silent, while shared memory is polled
-	udpIdleTurns = 16
-	sessionTurns = 64   // progress calls between looks at the clock, for the job session
-	sessionPause = 50e6 // ns between looks at the job session, which cost a system call
-	// ns after which a link that had no room is asked again: it does not tell when it has
-	roomPause = 1e6
+	progressBatch = 64   // messages a link may deliver in one progress call
+	udpIdleTurns  = 16   // progress calls between looks at a silent socket, beside shared memory
+	sessionTurns  = 64   // progress calls between looks at the clock, for the job session
+	sessionPause  = 50e6 // ns between looks at the job session, which cost a system call
+	roomPause     = 1e6  // ns until a link without room is asked again: it does not tell
 )
 
 // Flags of Dispatch, as in cshim/context.h.

@@ -51,7 +51,7 @@
 //	receive     active messages on their way to here; fragments of other messages
 //	singlecopy  data straight between two tasks' memory
 //	token       operations that wait for an answer
-//	counter     counters; completions that are owed, here and there
+//	counter     counters; outstanding completions, coalesced acknowledgements
 //	handlers    calls of the user's handlers that are due
 //	faults      what the error handler is told
 //	fence       tickets, fences, collectives

@@ -15,6 +15,11 @@ import (
 // NextError takes the oldest error that no handler has seen.
 func (c *Context) NextError() (e faults.Event, ok bool) { return c.faults.Next() }
 
+// tellFault sends word of a bad address.
+func (c *Context) tellFault(p *peer.Peer, h wire.Fault) {
+	c.out.Control(p, wire.MsgFault, codes.IntErr, h.Encode)
+}
+
 // onFault is the origin's side of an address that was bad at the target.
 func (c *Context) onFault(m *transport.Msg) transport.Verdict {
 	var h wire.Fault
@@ -169,7 +174,7 @@ func (c *Context) concerned(p *peer.Peer) codes.ErrType {
 	if kind, ok := c.laneKind(p); ok {
 		return kind
 	}
-	if c.counters.Expected(p.ID) > 0 {
+	if c.counters.Outstanding(p.ID) > 0 {
 		return c.counters.Last(p.ID)
 	}
 	return codes.IntErr

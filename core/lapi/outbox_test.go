@@ -74,7 +74,7 @@ func TestOutbox(t *testing.T) {
 	if n := k.out.Issued() - issued; n != 2 {
 		t.Errorf("%d operations are noted", n)
 	}
-	if n := k.counters.Expected(1); n != 3 {
+	if n := k.counters.Outstanding(1); n != 3 {
 		t.Errorf("%d completions are expected", n)
 	}
 	j.ok(k.Put(1, 49, at(&dst[51]), at(&src[51]), at(&got), 0, 0))
@@ -86,7 +86,7 @@ func TestOutbox(t *testing.T) {
 		t.Errorf("after the fence the target has % x, and %d of 3 counts", dst, got)
 	}
 	j.until("the completions", func() bool { return *told == 4 })
-	if n := k.counters.Expected(1); n != 0 {
+	if n := k.counters.Outstanding(1); n != 0 {
 		t.Errorf("%d completions are still expected", n)
 	}
 	if n := k.Stats() - sent; n != 103 {

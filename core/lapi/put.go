@@ -3,6 +3,7 @@ package lapi
 import (
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/peer"
+	"lapi/core/lapi/receive"
 	"lapi/core/lapi/singlecopy"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
@@ -93,15 +94,20 @@ func (c *Context) onPutFragment(m *transport.Msg) transport.Verdict {
 	}
 	parts := c.parts.Of(p, h.ID)
 	if !parts.Failed {
-		if err := memory.CopyIn(h.TgtAddr+transport.Addr(h.Offset), m.Data); err != nil {
-			parts.Failed = true
-			c.faults.Target(err, codes.PutErr, p, 0)
-		}
+		c.partFailed(p, parts, memory.CopyIn(h.TgtAddr+transport.Addr(h.Offset), m.Data))
 	}
 	if c.parts.Add(p, parts, uint64(len(m.Data)), h.Total) && !parts.Failed {
 		c.putComplete(h.TgtCntr, h.CmplCntr, p)
 	}
 	return transport.Accept
+}
+
+// partFailed notes what became of one part of a put; err may be nil.
+func (c *Context) partFailed(p *peer.Peer, parts *receive.Parts, err error) {
+	if err != nil {
+		parts.Failed = true
+		c.faults.Target(err, codes.PutErr, p, 0)
+	}
 }
 
 // onPutv is the target's side of a fragment of a vector put.
@@ -116,24 +122,17 @@ func (c *Context) onPutv(m *transport.Msg) transport.Verdict {
 		!wire.EntriesHold(m.Data, h.Entries, n) {
 		return p.Malformed()
 	}
-	cmplCntr := transport.Addr(h.Reply)
-	if h.Total == uint64(len(data)) { // nothing else will come
-		if err := c.scattered.Place(&h, m.Data, data); err != nil {
-			c.faults.Target(err, codes.PutErr, p, 0)
-			return transport.Accept
-		}
-		c.putComplete(h.TgtCntr, cmplCntr, p)
-		return transport.Accept
+	parts := &c.onePart
+	*parts = receive.Parts{}
+	whole := h.Total == uint64(len(data)) // nothing else will come
+	if !whole {
+		parts = c.parts.Of(p, h.ID)
 	}
-	parts := c.parts.Of(p, h.ID)
 	if !parts.Failed {
-		if err := c.scattered.Place(&h, m.Data, data); err != nil {
-			parts.Failed = true
-			c.faults.Target(err, codes.PutErr, p, 0)
-		}
+		c.partFailed(p, parts, c.scattered.Place(&h, m.Data, data))
 	}
-	if c.parts.Add(p, parts, uint64(len(data)), h.Total) && !parts.Failed {
-		c.putComplete(h.TgtCntr, cmplCntr, p)
+	if (whole || c.parts.Add(p, parts, uint64(len(data)), h.Total)) && !parts.Failed {
+		c.putComplete(h.TgtCntr, transport.Addr(h.Reply), p)
 	}
 	return transport.Accept
 }
@@ -143,6 +142,11 @@ func (c *Context) putComplete(tgtCntr, cmplCntr transport.Addr, origin *peer.Pee
 	c.completed(recvComplete)
 	c.counters.Add(tgtCntr, codes.PutErr, origin.ID)
 	c.counters.Acknowledge(origin.ID, cmplCntr)
+}
+
+// tellCompletion sends an acknowledgement.
+func (c *Context) tellCompletion(origin int, h wire.Completion) {
+	c.out.Control(&c.peers[origin], wire.MsgCounter, codes.IntErr, h.Encode)
 }
 
 // onCounter is the origin's side of a completion.

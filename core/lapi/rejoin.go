@@ -101,7 +101,7 @@ func (c *Context) taskReturned(e job.Event) {
 		session.Answer(p.ID, c.net.Card(false))
 		c.host.Farewell(c.net.Session.ExitNotice())
 		if err != nil {
-			c.faults.Message(0, "task %d has come back and cannot be reached: %v", p.ID, err)
+			c.faults.Message(0, "task %d has rejoined and cannot be reached: %v", p.ID, err)
 		}
 		return
 	}
@@ -109,7 +109,7 @@ func (c *Context) taskReturned(e job.Event) {
 	c.host.Farewell(c.net.Session.ExitNotice()) // it has a socket of its own
 	r.reject()
 	r.arrived = transport.Address{Bytes: card.Shm, Files: e.Part.Files}
-	c.faults.Message(wireup.LevelInform, "task %d has come back", p.ID)
+	c.faults.Message(wireup.LevelInform, "task %d has rejoined", p.ID)
 	if !r.absent {
 		return
 	}

@@ -376,7 +376,7 @@ func TestComebackWithoutSharedMemory(t *testing.T) {
 	want(t, "put", k.Put(1, 8, at(word), at(word), 0, 0, 0), codes.ErrNoConnectivity)
 	found := false
 	for _, m := range k.messages {
-		found = found || m == "task 0: task 1 has come back and cannot be reached: it has no shared memory any more"
+		found = found || m == "task 0: task 1 has rejoined and cannot be reached: it has no shared memory any more"
 	}
 	if !found {
 		t.Errorf("messages: %q", k.messages)

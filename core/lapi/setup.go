@@ -32,8 +32,7 @@ type Options struct {
 	Shared     *layout.Context
 	Host       Host
 	Getenv     func(string) (string, bool)
-	Instance   int // 1 … MaxContexts: tasks' contexts of one number belong together
-	LibVersion int32
+	Instance   int  // 1 … MaxContexts: tasks' contexts of one number belong together
 	Lends      bool // every entry begins with Enter: outboxes may be lent to C
 	ErrHandler transport.Addr
 	UDP        UDPAddresses // nil if the user gave neither handler nor list
@@ -128,16 +127,6 @@ func (s *setup) compose() (err error) {
 		Fault:  func(err error) { c.faults.Here(err, codes.ErrRetPtrNull, codes.IntErr) },
 		Failed: func(code codes.Code) { c.wake.Changed(); c.barrier.fail(code) }})
 	return err
-}
-
-// tellFault sends word of a bad address.
-func (c *Context) tellFault(p *peer.Peer, h wire.Fault) {
-	c.out.Control(p, wire.MsgFault, codes.IntErr, h.Encode)
-}
-
-// tellCompletion sends an acknowledgement.
-func (c *Context) tellCompletion(origin int, h wire.Completion) {
-	c.out.Control(&c.peers[origin], wire.MsgCounter, codes.IntErr, h.Encode)
 }
 
 // announceBulk says what became of MP_USE_BULK_XFER=yes.

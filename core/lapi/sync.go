@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"lapi/core/lapi/codes"
-	"lapi/core/lapi/counter"
 	"lapi/transport"
 	"lapi/transport/arena"
 	"lapi/transport/memory"
@@ -159,10 +158,3 @@ func (c *Context) CounterPurged(cntr transport.Addr) int {
 	memory.Guard()
 	return c.counters.Purged(cntr)
 }
-
-// CounterQuiet and the others are the answers of CounterPurged.
-const (
-	CounterQuiet    = counter.Quiet
-	CounterPurged   = counter.Purged
-	CounterUnlisted = counter.Unlisted
-)

@@ -131,7 +131,7 @@ func (t *tracer) counted(a transport.Addr, src int) {
 	t.add(layout.TraceInstant|layout.TraceCounter, "counter", src, 1, uint64(a), 0)
 }
 
-// turned records a turn of the dispatcher that received, sent or completed n.
+// turned records a progress call that received, sent or completed n.
 func (t *tracer) turned(n int) {
 	if t != nil {
 		t.turn(n)

@@ -49,7 +49,8 @@ func (l *tracedVectored) GetVector(ep transport.Endpoint, local, remote []transp
 	began, n := trace.Now(), transport.Sum(local)
 	err := l.node.GetVector(ep, local, remote)
 	if err == nil {
-		l.t.since(began, layout.TraceComplete|layout.TraceMessage, "copy list from task", int(ep), n)
+		l.t.since(began, layout.TraceComplete|layout.TraceMessage, "copy list from task", int(ep),
+			n)
 	}
 	return err
 }

@@ -47,7 +47,7 @@ func (n *Net) connect(task int, c *Card, parts []job.Part) error {
 		return n.use(task, Peer{Link: n.Self}, n.Self.Address())
 	}
 	onNode := n.Shm != nil && slices.Contains(n.OnNode, task)
-	if onNode && parts[task].Data == nil { // this task has come back, and that one has not
+	if onNode && parts[task].Data == nil { // this task has rejoined, and that one has not
 		n.cfg.Linked(task, Peer{Link: n.Shm, Shared: true, Absent: true})
 		if err := n.Shm.Await(transport.Endpoint(task)); err != nil {
 			return n.fail(NoSharedMemory, "task %d: %v", task, err)

@@ -95,7 +95,7 @@ type Peer struct {
 	Link    transport.Link
 	Shared  bool              // by shared memory
 	Address transport.Address // what Link.Connect gets, without files
-	Absent  bool              // it is not there: this task has come back, and it has not
+	Absent  bool              // it is not there: this task has rejoined, and it has not
 }
 
 // SharedLink is the link of shared memory.

@@ -7,10 +7,10 @@ import (
 	"lapi/transport/layout"
 )
 
-// outstanding is what this task waits for from one other.
-type outstanding struct {
-	expected int           // completions that it will tell us
-	last     codes.ErrType // of the latest operation to it
+// peer is what this task waits for from one other.
+type peer struct {
+	outstanding int           // completions that it will tell us
+	last        codes.ErrType // of the latest operation to it
 }
 
 // Issued notes an operation of that kind to a task, with its completion counter, or 0.
@@ -18,7 +18,7 @@ func (c *Counters) Issued(task int, kind codes.ErrType, cmplCntr transport.Addr)
 	p := &c.peers[task]
 	p.last = kind
 	if cmplCntr != 0 {
-		p.expected++
+		p.outstanding++
 	}
 }
 
@@ -27,11 +27,11 @@ func (c *Counters) Issued(task int, kind codes.ErrType, cmplCntr transport.Addr)
 func (c *Counters) IssuedMany(task int, kind codes.ErrType, completions int) {
 	p := &c.peers[task]
 	p.last = kind
-	p.expected = max(0, p.expected+completions)
+	p.outstanding = max(0, p.outstanding+completions)
 }
 
-// Expected is how many completions a task will tell us.
-func (c *Counters) Expected(task int) int { return c.peers[task].expected }
+// Outstanding is how many completions a task will tell us.
+func (c *Counters) Outstanding(task int) int { return c.peers[task].outstanding }
 
 // Last is the kind of the latest operation to a task.
 func (c *Counters) Last(task int) codes.ErrType { return c.peers[task].last }
@@ -39,21 +39,21 @@ func (c *Counters) Last(task int) codes.ErrType { return c.peers[task].last }
 // Completed takes in an acknowledgement of a task.
 func (c *Counters) Completed(task int, h *wire.Completion) {
 	p, n := &c.peers[task], int32(h.More+1)
-	p.expected = max(0, p.expected-int(n))
+	p.outstanding = max(0, p.outstanding-int(n))
 	c.AddMany(h.Cntr, p.last, task, n)
 }
 
-// Forget: nothing is expected of a task any more, and nothing owed to it.
+// Forget: nothing is outstanding of a task any more, and it is told of nothing.
 func (c *Counters) Forget(task int) {
-	c.peers[task].expected = 0
-	if c.owed.origin == task {
-		c.owed.count = 0
+	c.peers[task].outstanding = 0
+	if c.coalesced.origin == task {
+		c.coalesced.count = 0
 	}
 }
 
-// owed is what a progress call has completed for one counter of one origin, which is yet to be
+// coalesced is what a progress call has completed for one counter of one origin, which is yet to be
 // told: many small messages come in one packet, and one message acknowledges them all.
-type owed struct {
+type coalesced struct {
 	holding  bool // the link delivers: more may follow
 	origin   int
 	cmplCntr transport.Addr
@@ -63,7 +63,7 @@ type owed struct {
 // Acknowledge adds 1 to the completion counter at the origin, if there is one; while
 // acknowledgements are held, later.
 func (c *Counters) Acknowledge(origin int, cmplCntr transport.Addr) {
-	o := &c.owed
+	o := &c.coalesced
 	switch {
 	case cmplCntr == 0:
 	case !o.holding:
@@ -79,7 +79,7 @@ func (c *Counters) Acknowledge(origin int, cmplCntr transport.Addr) {
 // Hold says whether acknowledgements are held from now on: a link delivers. Those that were, are
 // sent at the end.
 func (c *Counters) Hold(holding bool) {
-	c.owed.holding = holding
+	c.coalesced.holding = holding
 	if !holding {
 		c.Tell()
 	}
@@ -87,7 +87,7 @@ func (c *Counters) Hold(holding bool) {
 
 // Tell sends what is held.
 func (c *Counters) Tell() {
-	if o := &c.owed; o.count > 0 {
+	if o := &c.coalesced; o.count > 0 {
 		n := o.count
 		o.count = 0
 		c.cfg.Tell(o.origin, wire.Completion{Cntr: o.cmplCntr, More: n - 1})
@@ -95,4 +95,4 @@ func (c *Counters) Tell() {
 }
 
 // Held is how many acknowledgements are held.
-func (c *Counters) Held() int { return int(c.owed.count) }
+func (c *Counters) Held() int { return int(c.coalesced.count) }

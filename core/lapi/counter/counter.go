@@ -2,7 +2,7 @@
 //
 //	counter.go      counting
 //	list.go         lists of tasks that a counter waits for (LAPI_Setcntr_wstatus)
-//	completion.go   completions that peers owe this task, and acknowledgements that it owes them
+//	completion.go   outstanding completions, and coalesced acknowledgements
 //
 // User memory is accessed under guard: memory.Guard must have run on the goroutine.
 package counter
@@ -30,14 +30,14 @@ type Config struct {
 
 // Counters are those of one context.
 type Counters struct {
-	cfg   Config
-	lists map[transport.Addr]*list // by counter
-	owed  owed
-	peers []outstanding
+	cfg       Config
+	lists     map[transport.Addr]*list // by counter
+	coalesced coalesced
+	peers     []peer
 }
 
 // New is without lists.
-func New(cfg Config) *Counters { return &Counters{cfg: cfg, peers: make([]outstanding, cfg.Tasks)} }
+func New(cfg Config) *Counters { return &Counters{cfg: cfg, peers: make([]peer, cfg.Tasks)} }
 
 // Trace sets Config.Traced.
 func (c *Counters) Trace(traced func(a transport.Addr, src int)) { c.cfg.Traced = traced }

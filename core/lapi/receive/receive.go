@@ -29,10 +29,8 @@ import (
 )
 
 const (
-	// bytes of fragments kept for messages whose header has not come, for each peer
-	earlyMax = 4 << 20
-	// memory for user header and lengths that a message leaves to later ones, bytes
-	uhdrKept = 64 << 10
+	earlyMax = 4 << 20  // bytes of a peer's fragments kept until their header comes
+	uhdrKept = 64 << 10 // bytes of memory that a message leaves to later ones
 )
 
 // Config is what a Receiver needs of others.

@@ -11,10 +11,11 @@ import (
 )
 
 const (
-	// the longest header but of active messages, and a Part
+	// smallHeader is room for any header but those of active messages, and a Part; largeHeader is
+	// for these, bytes.
 	smallHeader = wire.VectorSize + wire.PartSize
-	largeHeader = wire.AmSize + wire.AmvSize + wire.MaxUhdrSize + wire.PartSize // theirs
-	// bytes of memory for a copy of data
+	largeHeader = wire.AmSize + wire.AmvSize + wire.MaxUhdrSize
+	// copiedLeast is the least memory for a copy of data, bytes.
 	copiedLeast = 128
 )
 
@@ -45,20 +46,19 @@ type Message struct {
 	seq  uint64
 	kind codes.ErrType
 	id   transport.MsgID // of the first or only fragment
-	// makes the next fragment; an error is a fault in the user's memory
+	// prepare makes the next fragment; an error is a fault in the user's memory.
 	prepare func(s *Sender, m *Message) (*fragment, error)
 
-	hdr   []byte         // header of the first fragment
-	first uint64         // data bytes that travel with it
-	data  transport.Addr // what lists does not say
-	// bytes of stream: split user header and lengths of blocks (if any), then data
-	n       uint64
-	uhdrLen uint64 // bytes of split user header at the head of the stream, kept behind hdr
-	uhdrAt  int    // where in hdr's memory
-	offset  uint64 // of the stream, what the link already has
-	step    uint64 // bytes of data in a fragment
-	message uint64 // what the headers of the other fragments name
-	skipped uint64 // of an answer: where in the get's stream this message's begins
+	hdr     []byte         // header of the first fragment
+	first   uint64         // data bytes that travel with it
+	data    transport.Addr // what lists does not say
+	n       uint64         // bytes of stream: what leads the data, and data
+	uhdrLen uint64         // bytes of split user header at the head of the stream, kept behind hdr
+	uhdrAt  int            // where in hdr's memory
+	offset  uint64         // of the stream, what the link already has
+	step    uint64         // bytes of data in a fragment
+	message uint64         // what the headers of the other fragments name
+	skipped uint64         // of an answer: where in the get's stream this message's begins
 
 	inflight int  // fragments that the link holds
 	started  bool // the first fragment went

@@ -9,21 +9,14 @@ import (
 	"lapi/transport/calibration"
 )
 
-// Tunables. The others are in Config.Sizes.
+// Tunables: what is a single copy. The others are in Config.Sizes.
 const (
-	// bytes from which a get on one node is a single copy: reading costs the target nothing
-	getMin = 1
-	// bytes from which a transfer within a task is one copy, whatever was measured between two
-	selfMost = 16 << 10
-	// bytes from which a get is answered in messages by a target that polls: reading less costs
-	// less than asking
-	pipelineGetMin = 4 << 10
-	// blocks up to which a get is a single copy all the same: asking the target takes as long
-	getFew = 4
-	// blocks here that cost the kernel as much as one over there; measured
-	localBlocks = 8
-	// blocks that a message has at most that is copied so only because its flags say so
-	forcedBlocks = 1 << 16
+	getMin         = 1        // bytes from which a get is one: it costs the target nothing
+	selfMost       = 16 << 10 // bytes from which a transfer within a task is one in any case
+	pipelineGetMin = 4 << 10  // bytes from which a target that polls answers a get in messages
+	getFew         = 4        // blocks up to which a get is one: asking the target takes as long
+	localBlocks    = 8        // blocks here that cost the kernel as much as one there; measured
+	forcedBlocks   = 1 << 16  // blocks of a message, at most, that is one only because of its flags
 )
 
 // Chunk is the most that one copy moves, bytes (guide, Chapter 13). A variable for tests.

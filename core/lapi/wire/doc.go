@@ -30,7 +30,7 @@ const (
 	LongestMessage = uint64(1<<63 - 1) // of any task, bytes
 	// LOC_ADDRTBL_SZ: indices 1 … 255; no function lies below this address
 	HandlerIndices = layout.LaneHandlers
-	// blocks of a list, for each of which a task keeps 16 bytes
+	// BlocksMax bounds the blocks of a list, for each of which a task keeps 16 bytes.
 	BlocksMax = 1 << 27
 )
 
@@ -40,32 +40,23 @@ var Order = binary.LittleEndian
 // The kinds of messages.
 const (
 	MsgPut         transport.MsgID = 1 + iota // a whole put
-	MsgPutFragment                            // a fragment of a put; each can be placed by itself
+	MsgPutFragment                            // a fragment of a put, placed by itself
 	MsgGet                                    // asks for data
 	MsgGetData                                // answers with a fragment of it
 	MsgAm                                     // begins an active message
-	// a fragment of its stream: user header, then user data
-	MsgAmFragment
-	// what the target of a rendezvous has done with the origin's data
-	MsgFetched
-	// adds to a counter of the receiver: message completion
-	MsgCounter
-	MsgExchange // a round of Gfence or Address_init
-	// an address that the receiver of this message named was bad
-	MsgFault
-	MsgAtomic      // emul: request
-	MsgAtomicReply // emul: reply
-	// a single-copy put is in the receiver's memory: counters, statistics
-	MsgPutDirect
-	// a fragment of a vector put; each can be placed by itself
-	MsgPutv
-	MsgGetv // asks for a part of a vector
-	// begins an active message of a vector; MsgAmFragment carries the rest
-	MsgAmv
-	// a single-copy get has read the receiver's memory: target counter, statistics
-	MsgRead
-	// a rendezvous for data that a DGSP has placed; its headers are those of MsgAmv
-	MsgAmPieces
+	MsgAmFragment                             // goes on with it: user header, then user data
+	MsgFetched                                // what became of a rendezvous
+	MsgCounter                                // adds to a counter: message completion
+	MsgExchange                               // a round of Gfence or Address_init
+	MsgFault                                  // an address that the receiver named was bad
+	MsgAtomic                                 // emul: request
+	MsgAtomicReply                            // emul: reply
+	MsgPutDirect                              // a single-copy put is in place
+	MsgPutv                                   // a fragment of a vector put, placed by itself
+	MsgGetv                                   // asks for a part of a vector
+	MsgAmv                                    // begins an active message of a vector
+	MsgRead                                   // a single-copy get has read the receiver's memory
+	MsgAmPieces                               // a rendezvous for data in blocks; headers as MsgAmv
 )
 
 // MsgAmSmall is a whole active message, as the lane writes it (cshim/lane/message.h). Core

@@ -16,7 +16,8 @@ const (
 // bytes as its entries say.
 //
 //	0 TgtCntr | 8 CmplCntr (MsgPutv), token of the origin (MsgGetv)
-//	16 Total bytes; the highest bit is Single (MsgGetv) | 24 Offset | 32 ID (32) | 36 Entries (32) | 40 Base | 48 Block | 56 Stride
+//	16 Total bytes; the highest bit is Single (MsgGetv) | 24 Offset
+//	32 ID (32) | 36 Entries (32) | 40 Base | 48 Block | 56 Stride
 type Vector struct {
 	TgtCntr       transport.Addr
 	Reply         uint64 // CmplCntr or token
