@@ -272,13 +272,6 @@ static inline void cshim_call_ends(cshim_progress *progress)
 }
 
 /*
- * One progress call of the owner's, with what belongs around it. 0, and nothing done, while
- * another's is not over. The caller makes sure that it is not in a handler, and has errors reported
- * when the flags say so.
- */
-uint32_t cshim_progress_call(cshim_progress *progress, uint64_t ticket);
-
-/*
  * 1 if the caller is a handler that runs with the lock held, or inside a progress call: it must not
  * give up the lock.
  */
@@ -314,6 +307,26 @@ static inline void cshim_notify(cshim_progress *progress)
 	                             progress->asleep.at,
 	                     0))
 		cshim_notify_others(progress);
+}
+
+/*
+ * One progress call of the owner's, with what belongs around it. 0, and nothing done, while
+ * another's is not over. The caller makes sure that it is not in a handler, and has errors reported
+ * when the flags say so.
+ */
+static inline uint32_t cshim_progress_call(cshim_progress *progress, uint64_t ticket)
+{
+	uint32_t flags;
+
+	/* Another thread, whose handler has given up the lock for a moment: its call is not over.
+	 */
+	if (progress->calling)
+		return 0;
+	cshim_call_begins(progress);
+	flags = progress->owner.at->call(progress, ticket);
+	cshim_call_ends(progress);
+	cshim_notify(progress);
+	return flags;
 }
 
 /* Makes the poller return from its sleep. */
