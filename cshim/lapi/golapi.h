@@ -207,9 +207,9 @@ cshim_context *cshim_context_at(int context);
  * record and fds are copied. Set when a context begins, and again when a task that came back has a
  * new socket; cleared before the sockets close.
  */
-enum { CSHIM_FAREWELL_BYTES = 16 };
-void cshim_farewell_set(int context, const void *record, size_t bytes, const int *fds, size_t n);
-void cshim_farewell_clear(int context);
+enum { CSHIM_EXIT_NOTICE_BYTES = 16 };
+void cshim_exit_notice_set(int context, const void *record, size_t bytes, const int *fds, size_t n);
+void cshim_exit_notice_clear(int context);
 cshim_addr cshim_byte(void); /* the descriptor of LAPI_BYTE */
 
 #endif
