@@ -1,5 +1,5 @@
-// Package cshim is the C side of liblapi_r.so. It has no Go code: capi imports it so that the C files
-// of its parts become part of the library. What they need of core are the golapi_ functions
+// Package cshim is the C side of liblapi_r.so. It has no Go code: capi imports it so that the C
+// files of its parts become part of the library. What they need of core are the golapi_ functions
 // (lapi/golapi.h), which capi exports.
 //
 // Each part is a package whose include path is its wall: it sees the headers of the parts that it

@@ -204,7 +204,7 @@ extern void golapi_barrier_refused(int context, int32_t code);
 cshim_context *cshim_context_at(int context);
 /*
  * What the process sends to the session's sockets if it ends with status 0 but without LAPI_Term;
- * record and fds are copied. Set when a context begins, and again when a task that came back has a
+ * record and fds are copied. Set when a context begins, and again when a task that rejoins has a
  * new socket; cleared before the sockets close.
  */
 enum { CSHIM_EXIT_NOTICE_BYTES = 16 };

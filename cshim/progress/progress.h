@@ -78,10 +78,10 @@ typedef union cshim_wait_at {
 	uint64_t width;
 } cshim_wait_at;
 
-typedef union cshim_crew_at {
-	struct cshim_crew *at;
+typedef union cshim_threads_at {
+	struct cshim_threads *at;
 	uint64_t width;
-} cshim_crew_at;
+} cshim_threads_at;
 
 typedef union cshim_progress_at {
 	cshim_progress *at;
@@ -157,7 +157,7 @@ struct cshim_progress {
 	cshim_progress_at next; /* of all blocks */
 	cshim_wait_at waits;    /* under the lock: every wait under way */
 	/* by the thread that starts or ends an incarnation: the library's threads */
-	cshim_crew_at crew;
+	cshim_threads_at threads;
 
 	/* What the poller polls: constant while ACTIVE. */
 	int32_t num_descriptors;
@@ -363,19 +363,19 @@ void cshim_yield_unlocked(cshim_progress *progress);
 
 /* The library's threads. */
 
-typedef struct cshim_crew_plan {
+typedef struct cshim_threads_plan {
 	uint32_t handlers; /* how many handler threads, beside the service thread */
 	/* of these; NULL: the default. Needed until cshim_threads_start returns */
 	const pthread_attr_t *attributes;
 	void (*begin)(void *, void *); /* NULL, or what each of them calls first, with these: */
 	void *first, *second;
-} cshim_crew_plan;
+} cshim_threads_plan;
 
 /*
  * Starts the service thread and the handler threads of a block in state ACTIVE: 0, or the error of
  * pthread_create; also then cshim_threads_stop must be called. Without the lock.
  */
-int cshim_threads_start(cshim_progress *progress, const cshim_crew_plan *plan);
+int cshim_threads_start(cshim_progress *progress, const cshim_threads_plan *plan);
 /*
  * The incarnation has ended: wakes all its threads and waits for their end, but for the calling
  * one. Without the lock.

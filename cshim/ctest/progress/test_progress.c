@@ -1,6 +1,7 @@
 /*
- * test_progress.c - a progress block whose owner is no LAPI context: a queue of numbers behind an eventfd, and threads that wait
- * until so many have come. It sees nothing of the library but the headers of cshim/progress.
+ * test_progress.c - a progress block whose owner is no LAPI context: a queue of numbers behind an
+ * eventfd, and threads that wait until so many have come. It sees nothing of the library but the
+ * headers of cshim/progress.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -12,21 +13,21 @@
 
 #include "wait.h"
 
-#define CHECK(condition)                                                                              \
-	do {                                                                                          \
-		if (!(condition)) {                                                                   \
-			fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);       \
-			abort();                                                                      \
-		}                                                                                     \
+#define CHECK(condition)                                                                        \
+	do {                                                                                    \
+		if (!(condition)) {                                                             \
+			fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition); \
+			abort();                                                                \
+		}                                                                               \
 	} while (0)
 
 enum { THREADS = 4, ROUNDS = 300, HANDLE = 16 };
 
 static cshim_progress block;
-static uint32_t sent;     /* atomic: by other threads, without the lock */
-static uint32_t armed;    /* atomic */
-static uint64_t arrived;  /* under the lock */
-static uint32_t begun;    /* atomic: handler threads */
+static uint32_t sent;              /* atomic: by other threads, without the lock */
+static uint32_t armed;             /* atomic */
+static uint64_t arrived;           /* under the lock */
+static uint32_t begun;             /* atomic: handler threads */
 static uint32_t polls_told, ended; /* atomic */
 
 static uint32_t call(cshim_progress *progress, uint64_t ticket)
@@ -90,7 +91,8 @@ static void wake_handlers(cshim_progress *progress)
 	(void)progress;
 }
 
-static const cshim_owner owner = {"test", call, arm, disarm, polling, errors, trace, handlers, wake_handlers};
+static const cshim_owner owner = {"test", call,  arm,      disarm,       polling,
+                                  errors, trace, handlers, wake_handlers};
 
 static void send_one(void)
 {
@@ -112,7 +114,8 @@ static const cshim_patience patient = {.looks = 20, .looks_per_call = 2}, sleeps
 
 static int await(uint64_t number, const cshim_patience *patience, int64_t until_ns)
 {
-	const cshim_goal goal = {.kind = &arrivals, .patience = patience, .number = number, .until_ns = until_ns};
+	const cshim_goal goal = {
+		.kind = &arrivals, .patience = patience, .number = number, .until_ns = until_ns};
 	int how;
 
 	cshim_lock(&block);
@@ -178,7 +181,8 @@ static void test_arrivals(uint32_t spins, const cshim_patience *patience)
 
 	open_block(spins);
 	for (i = 0; i < THREADS; i++)
-		CHECK(pthread_create(&threads[i], NULL, wait_for_all, (void *)(uintptr_t)patience) == 0);
+		CHECK(pthread_create(&threads[i], NULL, wait_for_all,
+		                     (void *)(uintptr_t)patience) == 0);
 	for (i = 0; i < ROUNDS; i++) {
 		if (i % 3 == 0)
 			usleep(100);
@@ -186,11 +190,15 @@ static void test_arrivals(uint32_t spins, const cshim_patience *patience)
 	}
 	for (i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	CHECK(arrived == ROUNDS && block.followers == 0 && block.polling == 0 && !block.leader.at && !block.waits.at);
+	CHECK(arrived == ROUNDS && block.followers == 0 && block.polling == 0 && !block.leader.at &&
+	      !block.waits.at);
 	close_block();
 }
 
-/* What does not come in time is not waited for any longer; what is there already is found, however late it is. */
+/*
+ * What does not come in time is not waited for any longer; what is there already is found, however
+ * late it is.
+ */
 static void test_until(void)
 {
 	int64_t until = now_ns() + 5000000;
@@ -219,7 +227,8 @@ static void begin_handler(void *first, void *second)
 /* The end of the incarnation ends all waits and threads. */
 static void test_end(void)
 {
-	const cshim_crew_plan plan = {.handlers = 2, .begin = begin_handler, .first = &block, .second = &begun};
+	const cshim_threads_plan plan = {
+		.handlers = 2, .begin = begin_handler, .first = &block, .second = &begun};
 	pthread_t threads[2];
 	int i;
 
@@ -238,7 +247,7 @@ static void test_end(void)
 /* Nobody polls for a while, then somebody does: the owner hears of both. */
 static void test_polling(void)
 {
-	const cshim_crew_plan plan = {.handlers = 0};
+	const cshim_threads_plan plan = {.handlers = 0};
 
 	open_block(50);
 	__atomic_store_n(&polls_told, 1, __ATOMIC_SEQ_CST);
