@@ -89,7 +89,7 @@ func begun(ticket *C.uint64_t) func(uint64, codes.Code) C.int {
 func golapi_term_end(context C.int) C.int {
 	c := contexts[context]
 	contexts[context] = nil
-	C.cshim_farewell_clear(context)
+	C.cshim_exit_notice_clear(context)
 	c.TermEnd()
 	freeInstance(context)
 	return C.int(codes.Success)

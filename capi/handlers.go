@@ -77,8 +77,8 @@ func (h host) Farewell(record []byte, sockets []int) {
 	for i, fd := range sockets {
 		fds[i] = C.int(fd)
 	}
-	C.cshim_farewell_set(h.context, unsafe.Pointer(&record[0]), C.size_t(len(record)), &fds[0],
-		C.size_t(len(fds)))
+	C.cshim_exit_notice_set(h.context, unsafe.Pointer(&record[0]), C.size_t(len(record)),
+		&fds[0], C.size_t(len(fds)))
 }
 
 func (h host) Exit(text string) {

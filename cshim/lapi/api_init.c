@@ -42,13 +42,13 @@ static int tear_down(cshim_context *context)
 /* LAPI_SUCCESS, or why the threads of the context cannot be had. */
 static int start_threads(cshim_context *context, const com_thread_info_t *attributes)
 {
-	cshim_crew_plan plan = {.handlers = context->completion_threads};
+	cshim_threads_plan plan = {.handlers = context->completion_threads};
 	int error;
 
 	if (attributes)
-		plan = (cshim_crew_plan){context->completion_threads, attributes->thread_attr,
-		                         attributes->thread_init_func, attributes->parm_ptr,
-		                         attributes->extra_ptr};
+		plan = (cshim_threads_plan){context->completion_threads, attributes->thread_attr,
+		                            attributes->thread_init_func, attributes->parm_ptr,
+		                            attributes->extra_ptr};
 	error = cshim_threads_start(&context->progress, &plan);
 	if (error == 0)
 		return LAPI_SUCCESS;

@@ -28,11 +28,6 @@ static const cshim_patience spins[] = PATIENCE(.looks = 2400, .looks_per_call = 
 static const cshim_patience spins_as_last[] = PATIENCE(.looks = 400, .looks_per_call = 8);
 static const cshim_patience yields[] = PATIENCE(.looks = 16, .looks_per_call = 1, .yields = 1);
 
-static node_link *link_of(const cshim_context *context)
-{
-	return (node_link *)(uintptr_t)context->barrier;
-}
-
 /* The generation is over: so may be the waits of other threads. */
 static void tell_others(cshim_context *context)
 {
@@ -41,7 +36,7 @@ static void tell_others(cshim_context *context)
 }
 
 /* 1 if something has changed. */
-static int act_on(cshim_context *context, node_barrier_news news)
+static __attribute__((noinline)) int act_on(cshim_context *context, node_barrier_news news)
 {
 	int index = cshim_index_of(context);
 
@@ -57,7 +52,7 @@ static int act_on(cshim_context *context, node_barrier_news news)
 		                                      : LAPI_ERR_NO_CONNECTIVITY);
 		return 1;
 	case NODE_BARRIER_BROKEN:
-		if (!link_of(context)->barrier.failed)
+		if (!cshim_link_at(context)->barrier.failed)
 			golapi_barrier_broken(index, news.task);
 		return 1;
 	}
@@ -66,13 +61,13 @@ static int act_on(cshim_context *context, node_barrier_news news)
 
 void cshim_gfence_stirred(cshim_context *context)
 {
-	if (node_barrier_look(link_of(context)))
+	if (node_barrier_look(cshim_link_at(context)))
 		tell_others(context);
 }
 
 int cshim_gfence_check(cshim_context *context)
 {
-	return context->barrier && act_on(context, node_barrier_check(link_of(context)));
+	return context->barrier && act_on(context, node_barrier_check(cshim_link_at(context)));
 }
 
 /* The generation is over, or will never be. */
@@ -84,7 +79,7 @@ static int over(cshim_progress *progress, const cshim_goal *goal)
 	if (!context->barrier)
 		return 1; /* the context has ended */
 	cshim_gfence_look(context);
-	barrier = &link_of(context)->barrier;
+	barrier = &cshim_link_at(context)->barrier;
 	return barrier->over >= goal->number || barrier->failed;
 }
 
@@ -92,7 +87,7 @@ static const cshim_goal_kind generation_kind = {.over = over};
 
 static const cshim_patience *patience_of(const cshim_context *context)
 {
-	const node_barrier *barrier = &link_of(context)->barrier;
+	const node_barrier *barrier = &cshim_link_at(context)->barrier;
 
 	if (barrier->rounds)
 		return &spins[cshim_sockets(context)];
@@ -102,7 +97,7 @@ static const cshim_patience *patience_of(const cshim_context *context)
 /* The fate of a generation that is reached. */
 static int result_of(cshim_context *context, uint64_t generation)
 {
-	node_link *link = link_of(context);
+	node_link *link = cshim_link_at(context);
 	node_barrier *barrier = &link->barrier;
 
 	if (barrier->over < generation && barrier->arrived == generation &&
@@ -120,19 +115,10 @@ static int wait_for(cshim_context *context, uint64_t generation)
 	return rc == LAPI_SUCCESS ? result_of(context, generation) : rc;
 }
 
-int cshim_gfence_usable(const cshim_context *context)
-{
-	return context->barrier && !link_of(context)->barrier.failed;
-}
-
-uint64_t cshim_gfence_begin(cshim_context *context)
-{
-	return ++link_of(context)->barrier.begun;
-}
-
 int cshim_gfence_wait(cshim_context *context, uint64_t generation)
 {
-	const node_barrier *barrier = &link_of(context)->barrier;
+	const node_barrier *barrier = &cshim_link_at(context)->barrier;
+	node_barrier_news news;
 	int rc = LAPI_SUCCESS;
 
 	if (barrier->over != generation - 1)
@@ -141,6 +127,8 @@ int cshim_gfence_wait(cshim_context *context, uint64_t generation)
 		return rc;
 	if (barrier->failed)
 		return (int)barrier->failed;
-	act_on(context, node_barrier_arrive(link_of(context)));
+	news = node_barrier_arrive(cshim_link_at(context));
+	if (__builtin_expect(news.what != NODE_BARRIER_QUIET, 0))
+		act_on(context, news);
 	return wait_for(context, generation);
 }

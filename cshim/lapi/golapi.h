@@ -203,12 +203,12 @@ extern void golapi_barrier_refused(int context, int32_t code);
 cshim_context *cshim_context_at(int context);
 /*
  * What the process sends to the session's sockets if it ends with status 0 but without LAPI_Term;
- * record and fds are copied. Set when a context begins, and again when a task that came back has a
+ * record and fds are copied. Set when a context begins, and again when a task that rejoins has a
  * new socket; cleared before the sockets close.
  */
-enum { CSHIM_FAREWELL_BYTES = 16 };
-void cshim_farewell_set(int context, const void *record, size_t bytes, const int *fds, size_t n);
-void cshim_farewell_clear(int context);
+enum { CSHIM_EXIT_NOTICE_BYTES = 16 };
+void cshim_exit_notice_set(int context, const void *record, size_t bytes, const int *fds, size_t n);
+void cshim_exit_notice_clear(int context);
 cshim_addr cshim_byte(void); /* the descriptor of LAPI_BYTE */
 
 #endif

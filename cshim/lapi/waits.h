@@ -62,10 +62,23 @@ int cshim_wait_ticket(cshim_context *context, uint64_t ticket);
  * context->barrier.
  */
 
+static inline node_link *cshim_link_at(const cshim_context *context)
+{
+	return (node_link *)(uintptr_t)context->barrier;
+}
+
 /* 1 if LAPI_Gfence is to use it; else it is core's, also to say why it cannot be. */
-int cshim_gfence_usable(const cshim_context *context);
+static inline int cshim_gfence_usable(const cshim_context *context)
+{
+	return context->barrier && !cshim_link_at(context)->barrier.failed;
+}
+
 /* A LAPI_Gfence begins: its generation. Every one must be waited for, unless the context ends. */
-uint64_t cshim_gfence_begin(cshim_context *context);
+static inline uint64_t cshim_gfence_begin(cshim_context *context)
+{
+	return ++cshim_link_at(context)->barrier.begun;
+}
+
 /*
  * This task's own fence is over: arrives, and waits for the others. LAPI_SUCCESS, what core said,
  * or LAPI_ERR_HNDL_INVALID.
@@ -76,7 +89,7 @@ void cshim_gfence_stirred(cshim_context *context);
 /* Looks at the barrier's words, as part of each progress call. Changes nothing of core's. */
 static inline void cshim_gfence_look(cshim_context *context)
 {
-	if (node_barrier_stirs((const node_link *)(uintptr_t)context->barrier))
+	if (node_barrier_stirs(cshim_link_at(context)))
 		cshim_gfence_stirred(context);
 }
 /*

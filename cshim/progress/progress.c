@@ -83,22 +83,6 @@ void cshim_progress_close(cshim_progress *progress)
 	wait_for_poller(progress);
 }
 
-uint32_t cshim_progress_call(cshim_progress *progress, uint64_t ticket)
-{
-	uint32_t flags;
-
-	/*
-	 * Another thread, whose handler has given up the lock for a moment: its call is not over.
-	 */
-	if (progress->calling)
-		return 0;
-	cshim_call_begins(progress);
-	flags = progress->owner.at->call(progress, ticket);
-	cshim_call_ends(progress);
-	cshim_notify(progress);
-	return flags;
-}
-
 void cshim_yield_unlocked(cshim_progress *progress)
 {
 	uint32_t depth = cshim_lock_release_all(progress);

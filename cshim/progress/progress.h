@@ -80,10 +80,10 @@ typedef union cshim_wait_at {
 	uint64_t width;
 } cshim_wait_at;
 
-typedef union cshim_crew_at {
-	struct cshim_crew *at;
+typedef union cshim_threads_at {
+	struct cshim_threads *at;
 	uint64_t width;
-} cshim_crew_at;
+} cshim_threads_at;
 
 typedef union cshim_progress_at {
 	cshim_progress *at;
@@ -159,7 +159,7 @@ struct cshim_progress {
 	cshim_progress_at next; /* of all blocks */
 	cshim_wait_at waits;    /* under the lock: every wait under way */
 	/* by the thread that starts or ends an incarnation: the library's threads */
-	cshim_crew_at crew;
+	cshim_threads_at threads;
 
 	/* What the poller polls: constant while ACTIVE. */
 	int32_t num_descriptors;
@@ -246,13 +246,6 @@ static inline void cshim_call_ends(cshim_progress *progress)
 }
 
 /*
- * One progress call of the owner's, with what belongs around it. 0, and nothing done, while
- * another's is not over. The caller makes sure that it is not in a handler, and has errors reported
- * when the flags say so.
- */
-uint32_t cshim_progress_call(cshim_progress *progress, uint64_t ticket);
-
-/*
  * 1 if the caller is a handler that runs with the lock held, or inside a progress call: it must not
  * give up the lock.
  */
@@ -290,6 +283,26 @@ static inline void cshim_notify(cshim_progress *progress)
 		cshim_notify_others(progress);
 }
 
+/*
+ * One progress call of the owner's, with what belongs around it. 0, and nothing done, while
+ * another's is not over. The caller makes sure that it is not in a handler, and has errors reported
+ * when the flags say so.
+ */
+static inline uint32_t cshim_progress_call(cshim_progress *progress, uint64_t ticket)
+{
+	uint32_t flags;
+
+	/* Another thread, whose handler has given up the lock for a moment: its call is not over.
+	 */
+	if (progress->calling)
+		return 0;
+	cshim_call_begins(progress);
+	flags = progress->owner.at->call(progress, ticket);
+	cshim_call_ends(progress);
+	cshim_notify(progress);
+	return flags;
+}
+
 /* Makes the poller return from its sleep. */
 void cshim_kick(cshim_progress *progress);
 
@@ -324,19 +337,19 @@ void cshim_yield_unlocked(cshim_progress *progress);
 
 /* The library's threads. */
 
-typedef struct cshim_crew_plan {
+typedef struct cshim_threads_plan {
 	uint32_t handlers; /* how many handler threads, beside the service thread */
 	/* of these; NULL: the default. Needed until cshim_threads_start returns */
 	const pthread_attr_t *attributes;
 	void (*begin)(void *, void *); /* NULL, or what each of them calls first, with these: */
 	void *first, *second;
-} cshim_crew_plan;
+} cshim_threads_plan;
 
 /*
  * Starts the service thread and the handler threads of a block in state ACTIVE: 0, or the error of
  * pthread_create; also then cshim_threads_stop must be called. Without the lock.
  */
-int cshim_threads_start(cshim_progress *progress, const cshim_crew_plan *plan);
+int cshim_threads_start(cshim_progress *progress, const cshim_threads_plan *plan);
 /*
  * The incarnation has ended: wakes all its threads and waits for their end, but for the calling
  * one. Without the lock.

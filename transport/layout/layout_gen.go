@@ -80,7 +80,7 @@ type (
 		Owner          [8]byte
 		Next           [8]byte
 		Waits          [8]byte
-		Crew           [8]byte
+		Threads        [8]byte
 		NumDescriptors int32
 		Descriptors    [16]int32
 		Reserved       uint32

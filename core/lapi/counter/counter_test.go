@@ -21,7 +21,7 @@ type told struct {
 
 func newCounters(t *testing.T) (c *Counters, sent *[]told) {
 	memory.Guard()
-	block := progress.NewBlock(new(layout.Context))
+	block := progress.NewBlock(new(layout.Progress), new(uint32))
 	sent = new([]told)
 	return New(Config{Wake: &block, Tasks: 3,
 		Fault: func(err error, _ codes.Code, _ codes.ErrType, _ int) { t.Error(err) },

@@ -38,7 +38,7 @@ func (r *recorder) SendHandler(_, info transport.Addr, tgt int32, code codes.Cod
 func newDue() (*Due, *recorder) {
 	r := new(recorder)
 	var h host.Host = r
-	block := progress.NewBlock(new(layout.Context))
+	block := progress.NewBlock(new(layout.Progress), new(uint32))
 	d := New(&h, &block)
 	r.due = &d
 	return &d, r

@@ -195,8 +195,10 @@ static void test_arrivals(uint32_t spins, const cshim_patience *patience)
 	close_block();
 }
 
-/* What does not come in time is not waited for any longer; what is there already is found, however
- * late it is. */
+/*
+ * What does not come in time is not waited for any longer; what is there already is found, however
+ * late it is.
+ */
 static void test_until(void)
 {
 	int64_t until = now_ns() + 5000000;
@@ -225,7 +227,7 @@ static void begin_handler(void *first, void *second)
 /* The end of the incarnation ends all waits and threads. */
 static void test_end(void)
 {
-	const cshim_crew_plan plan = {
+	const cshim_threads_plan plan = {
 		.handlers = 2, .begin = begin_handler, .first = &block, .second = &begun};
 	pthread_t threads[2];
 	int i;
@@ -245,7 +247,7 @@ static void test_end(void)
 /* Nobody polls for a while, then somebody does: the owner hears of both. */
 static void test_polling(void)
 {
-	const cshim_crew_plan plan = {.handlers = 0};
+	const cshim_threads_plan plan = {.handlers = 0};
 
 	open_block(50);
 	__atomic_store_n(&polls_told, 1, __ATOMIC_SEQ_CST);

@@ -1,7 +1,7 @@
 /*
- * farewell.c - a task that ends on purpose, by exit(0) or the end of main, but without LAPI_Term,
- * says so to the others' job sessions. Else they could not tell it from one that crashed: tasks
- * started by hand are no children of anybody who would know the status.
+ * exit_notice.c - a task that ends on purpose, by exit(0) or the end of main, but without
+ * LAPI_Term, says so to the others' job sessions. Else they could not tell it from one that
+ * crashed: tasks started by hand are no children of anybody who would know the status.
  *
  * Nothing here may wait or take a lock: exit may be called in a handler, in a signal handler, with
  * the context lock held. So core leaves the one record to be sent and the sockets here when the
@@ -16,26 +16,26 @@
 
 #include "internal.h"
 
-typedef struct farewell_socket {
+typedef struct notice_socket {
 	int fd;
 	ino_t inode; /* tells whether fd is still that socket */
-} farewell_socket;
+} notice_socket;
 
-typedef struct farewell {
-	unsigned char record[CSHIM_FAREWELL_BYTES];
+typedef struct notice {
+	unsigned char record[CSHIM_EXIT_NOTICE_BYTES];
 	size_t bytes, sockets;
-	farewell_socket to[];
-} farewell;
+	notice_socket to[];
+} notice;
 
 /*
  * By context. Atomic: LAPI_Term in one thread and exit in another may meet here; who takes it out
  * has it.
  */
-static farewell *farewells[CSHIM_MAX_CONTEXTS];
+static notice *notices[CSHIM_MAX_CONTEXTS];
 
-static farewell *take(int context)
+static notice *take(int context)
 {
-	return __atomic_exchange_n(&farewells[context], (farewell *)NULL, __ATOMIC_ACQ_REL);
+	return __atomic_exchange_n(&notices[context], (notice *)NULL, __ATOMIC_ACQ_REL);
 }
 
 static ino_t inode_of(int fd)
@@ -45,9 +45,9 @@ static ino_t inode_of(int fd)
 	return fstat(fd, &st) == 0 ? st.st_ino : 0;
 }
 
-void cshim_farewell_set(int context, const void *record, size_t bytes, const int *fds, size_t n)
+void cshim_exit_notice_set(int context, const void *record, size_t bytes, const int *fds, size_t n)
 {
-	farewell *f = malloc(sizeof(*f) + n * sizeof(f->to[0]));
+	notice *f = malloc(sizeof(*f) + n * sizeof(f->to[0]));
 	size_t i;
 
 	if (!f || bytes > sizeof(f->record)) {
@@ -61,18 +61,18 @@ void cshim_farewell_set(int context, const void *record, size_t bytes, const int
 		f->to[i].fd = fds[i];
 		f->to[i].inode = inode_of(fds[i]);
 	}
-	free(__atomic_exchange_n(&farewells[context], f, __ATOMIC_ACQ_REL));
+	free(__atomic_exchange_n(&notices[context], f, __ATOMIC_ACQ_REL));
 }
 
-void cshim_farewell_clear(int context)
+void cshim_exit_notice_clear(int context)
 {
 	free(take(context));
 }
 
 /* Best effort: a socket that is full, or closed, is left alone. */
-static void say_farewell(int status, void *unused)
+static void send_notices(int status, void *unused)
 {
-	farewell *f;
+	notice *f;
 	size_t i;
 	int context;
 
@@ -96,8 +96,8 @@ __attribute__((constructor)) static void loaded(void)
 {
 #ifdef __GLIBC__ /* others tell no exit handler the status: there such an exit counts as a death \
                   */
-	on_exit(say_farewell, NULL);
+	on_exit(send_notices, NULL);
 #else
-	(void)say_farewell;
+	(void)send_notices;
 #endif
 }
