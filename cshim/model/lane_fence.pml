@@ -1,14 +1,16 @@
 /*
- * lane_fence.pml - a sender's fence over messages of which some are refused and accepted later (cshim/lane_receive.c: cshim_lane_fenced,
- * publish_consumed; transport/shm/receive.go: holdBack, offerHeld; send.go: flushed).
+ * lane_fence.pml - a sender's fence over messages of which some are refused and accepted later
+ * (cshim/lane/lane_send.c: cshim_lane_fenced, cshim/node/receive.c: node_publish_consumed, arm.c:
+ * node_flushed; transport/shm/receive.go: what is held).
  *
- * The receiver stores `held` before the `consumed` that passes a refused message; the sender loads `consumed` before `held`. A message may
- * be consumed by the lane, whose store of `consumed` is a release, while others are held.
+ * The receiver stores `held` before the `consumed` that passes a refused message; the sender loads
+ * `consumed` before `held`. A message may be consumed by the lane, whose store of `consumed` is a
+ * release, while others are held.
  *
  * Found: a fence that is over before a message was accepted, or never.
  *
- * Defects: HELD_LATE: held is stored after consumed. HELD_FIRST: the sender loads held first; with WEAK what a load without acquire comes
- * to. CONSUMED_RELAXED (WEAK only).
+ * Defects: HELD_LATE: held is stored after consumed. HELD_FIRST: the sender loads held first; with
+ * WEAK what a load without acquire comes to. CONSUMED_RELAXED (WEAK only).
  */
 #ifndef MESSAGES
 #define MESSAGES 3

@@ -1,10 +1,12 @@
 /*
- * lane_memory.pml - what processors do with the stores of the fast lane, for lane_*.pml. Who includes it defines PROCESSORS and CELLS, and
- * in each process a byte `me` and a byte `k` for its use.
+ * lane_memory.pml - what processors do with the stores of the fast lane, for lane_*.pml. Who
+ * includes it defines PROCESSORS and CELLS, and in each process a byte `me` and a byte `k` for its
+ * use.
  *
- * A processor keeps its stores to itself until `memory` lets them out, at any time. As on x86 (TSO): in order, and a load sees the own ones.
- * With -DWEAK: in any order, but stores to one word in theirs, and one with `release` after all before it. What weak loads
- * may do besides is with the models: they say where.
+ * A processor keeps its stores to itself until `memory` lets them out, at any time. As on x86
+ * (TSO): in order, and a load sees the own ones. With -DWEAK: in any order, but stores to one word
+ * in theirs, and one with `release` after all before it. What weak loads may do besides is with the
+ * models: they say where.
  */
 #ifndef DEPTH
 #define DEPTH 3 /* stores that a processor can keep to itself; with more, the next store waits */

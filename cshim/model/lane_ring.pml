@@ -1,21 +1,25 @@
 /*
- * lane_ring.pml - a ring of the fast lane (cshim/segment.h, lane_path.h, lane_path.c, lane_receive.c; transport/shm/send.go, receive.go): a
- * sender appends MESSAGES messages of 1 to LONGEST slots, with padding at the ring's end, and may give one up half written (a bad
- * address); a receiver takes them, and publishes what it consumed when it likes. With -DKILL the sender stops for ever after any step.
+ * lane_ring.pml - a ring of the fast lane (cshim/node/segment.h, send.h, send.c, receive.h): a
+ * sender appends MESSAGES messages of 1 to LONGEST slots, with padding at the ring's end, and may
+ * give one up half written (a bad address); a receiver takes them, and publishes what it consumed
+ * when it likes. With -DKILL the sender stops for ever after any step.
  *
- * The inside of a message looks like the head word that the receiver will expect in that slot a round later, the worst there is.
- * Sequences repeat after SEQUENCES slots, in the code after 2^31.
+ * The inside of a message looks like the head word that the receiver will expect in that slot a
+ * round later, the worst there is. Sequences repeat after SEQUENCES slots, in the code after 2^31.
  *
- * Found (assertions, deadlocks): a message that is torn, comes twice, out of order or not at all; a slot written while it is read; a
- * sender that waits for room for ever.
+ * Found (assertions, deadlocks): a message that is torn, comes twice, out of order or not at all; a
+ * slot written while it is read; a sender that waits for room for ever.
  *
- * Fewer states: NO_TWOS: only the shortest and the longest messages; GIVES_NONE_UP; EAGER: consumed is published after each message.
- * -DWEAK also delays the receiver's loads of a message, to anywhere before its next release.
+ * Fewer states: NO_TWOS: only the shortest and the longest messages; GIVES_NONE_UP; EAGER: consumed
+ * is published after each message. -DWEAK also delays the receiver's loads of a message, to
+ * anywhere before its next release.
  *
- * Defects: NO_CLEAR, CLEAR_LATE: continuations are not cleared, or after the message in front is visible. HEAD_FIRST: the
- * head word before the message. EARLY_CONSUMED: consumed before the message was read. CROWDED: room for one slot too many. SKIPPED_KEPT:
- * slots that padding skips keep the head words of earlier rounds (found if sequences repeat soon). WEAK only: HEAD_RELAXED,
- * CONSUMED_RELAXED: stores without release. LOAD_RELAXED: the head word's load without acquire: a load behind it is done before it.
+ * Defects: NO_CLEAR, CLEAR_LATE: continuations are not cleared, or after the message in front is
+ * visible. HEAD_FIRST: the head word before the message. EARLY_CONSUMED: consumed before the
+ * message was read. CROWDED: room for one slot too many. SKIPPED_KEPT: slots that padding skips
+ * keep the head words of earlier rounds (found if sequences repeat soon). WEAK only: HEAD_RELAXED,
+ * CONSUMED_RELAXED: stores without release. LOAD_RELAXED: the head word's load without acquire: a
+ * load behind it is done before it.
  */
 #ifndef SLOTS
 #define SLOTS 4

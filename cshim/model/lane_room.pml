@@ -1,16 +1,19 @@
 /*
- * lane_room.pml - a sender that sleeps until the receiver has consumed something (cshim/lane_receive.c: publish_consumed, lane_path.c:
- * node_ring_bell; transport/shm/receive.go: publishConsumed, wakeWaiting; sleep.go: Arm, hasRoom, Disarm).
+ * lane_room.pml - a sender that sleeps until the receiver has consumed something
+ * (cshim/node/receive.c: node_publish_consumed, send.c: node_ring_bell; arm.c: node_arm,
+ * node_disarm).
  *
- * The receiver stores `consumed` and looks at `waiting`; the sender stores `armed` and `waiting`, waits for membarrier, and looks at
- * `consumed`. The receiver takes `waiting` back before it looks at `armed` and rings; it takes `armed` after that, if it
- * is still the same sleep's (lane_sleep.pml). HOW: as in lane_sleep.pml, the receiver's way. The sender also
- * awakes for other reasons, and `waiting` stays then.
+ * The receiver stores `consumed` and looks at `waiting`; the sender stores `armed` and `waiting`,
+ * waits for membarrier, and looks at `consumed`. The receiver takes `waiting` back before it looks
+ * at `armed` and rings; it takes `armed` after that, if it is still the same sleep's
+ * (lane_sleep.pml). HOW: as in lane_sleep.pml, the receiver's way. The sender also awakes for other
+ * reasons, and `waiting` stays then.
  *
  * Found: the sender sleeps for ever.
  *
- * Defects: NO_MEMBARRIER with LANE. LOOK_FIRST: the receiver looks before it stores. RINGS_FIRST: it rings, then takes waiting back.
- * LAZY: the store that takes `waiting` back is plain, and so is the load of `armed`.
+ * Defects: NO_MEMBARRIER with LANE. LOOK_FIRST: the receiver looks before it stores. RINGS_FIRST:
+ * it rings, then takes waiting back. LAZY: the store that takes `waiting` back is plain, and so is
+ * the load of `armed`.
  */
 #define LANE 0
 #define FENCED 1

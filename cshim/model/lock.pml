@@ -1,19 +1,24 @@
 /*
- * lock.pml - the lock of a block (cshim/progress/lock.h, lock.c, membarrier.c): taking, releasing by a plain store, sleeping, waking. lane_memory.pml has what processors do
- * with the stores, and membarrier.
+ * lock.pml - the lock of a block (cshim/progress/lock.h, lock.c, membarrier.c): taking, releasing
+ * by a plain store, sleeping, waking. lane_memory.pml has what processors do with the stores, and
+ * membarrier.
  *
- * THREADS threads take the lock ROUNDS times each; the last TRYERS of them by trylock, which may give up. Where the code decides by spins and
- * patience whether to sleep or to look again, both are tried. Each release is unfenced until cshim_progress_prepare or a refused membarrier says otherwise:
- * -DREFUSED: before any lock is taken. -DREFUSED_LATER: from the first sleeper on whom it hits, which waits until time has let every
- * store out (DRAIN_NS), and after which all have fences of their own.
+ * THREADS threads take the lock ROUNDS times each; the last TRYERS of them by trylock, which may
+ * give up. Where the code decides by spins and patience whether to sleep or to look again, both are
+ * tried. Each release is unfenced until cshim_progress_prepare or a refused membarrier says
+ * otherwise: -DREFUSED: before any lock is taken. -DREFUSED_LATER: from the first sleeper on whom
+ * it hits, which waits until time has let every store out (DRAIN_NS), and after which all have
+ * fences of their own.
  *
- * Found: two owners, or an owner that does not see what the one before has stored (assertions); a thread that sleeps for ever (spin calls
- * that an invalid end state).
+ * Found: two owners, or an owner that does not see what the one before has stored (assertions); a
+ * thread that sleeps for ever (spin calls that an invalid end state).
  *
- * Defects: NO_BARRIER: none before sleeping. NO_FENCE: a release has none though membarrier is refused. NO_DRAIN: the one on whom membarrier is refused
- * does not wait. LOOK_FIRST: a release looks at the flags before it frees the word. FLAG_LATE: a waiter looks once more before it sets the flag. WAKES_LATE: it
- * reads lock_wakes after it has set the flag. WAKES_FIRST: who releases changes lock_wakes before it takes the flag away. NOT_ANSWERABLE: a waiter
- * that has got the lock forgets those who sleep on. WORD_RELAXED (-DWEAK): a release is no release.
+ * Defects: NO_BARRIER: none before sleeping. NO_FENCE: a release has none though membarrier is
+ * refused. NO_DRAIN: the one on whom membarrier is refused does not wait. LOOK_FIRST: a release
+ * looks at the flags before it frees the word. FLAG_LATE: a waiter looks once more before it sets
+ * the flag. WAKES_LATE: it reads lock_wakes after it has set the flag. WAKES_FIRST: who releases
+ * changes lock_wakes before it takes the flag away. NOT_ANSWERABLE: a waiter that has got the lock
+ * forgets those who sleep on. WORD_RELAXED (-DWEAK): a release is no release.
  */
 #ifndef THREADS
 #define THREADS 2

@@ -170,7 +170,7 @@ func testNoticeFlood(r *run) {
 				n = random.IntN(64) + 1
 			}
 			var o *operation
-			start := func(*transport.Op) (transport.Status, error) { return 0, nil }
+			var start func(*transport.Op) (transport.Status, error)
 			switch k % 3 {
 			case 0:
 				o = r.operation(memory.AddrOf(source), memory.AddrOf(lanes[b].sink), n)
