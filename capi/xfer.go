@@ -16,7 +16,8 @@ func golapi_xfer(context C.int, kind C.uint32_t, x *C.cshim_transfer) C.int {
 
 // The transfer comes from C as it is.
 var _ = [1]struct{}{}[unsafe.Sizeof(lapi.Transfer{})-unsafe.Sizeof(C.cshim_transfer{})]
-var _ = [1]struct{}{}[unsafe.Offsetof(lapi.Transfer{}.Flags)-unsafe.Offsetof(C.cshim_transfer{}.flags)]
+var _ = [1]struct{}{}[unsafe.Offsetof(lapi.Transfer{}.Flags)-
+	unsafe.Offsetof(C.cshim_transfer{}.flags)]
 
 // The calls below say in arguments what LAPI_Xfer has in its structures.
 

@@ -49,7 +49,8 @@ func (l *tracedVectored) GetVector(ep transport.Endpoint, local, remote []transp
 	began, n := trace.Now(), transport.Sum(local)
 	err := l.node.GetVector(ep, local, remote)
 	if err == nil {
-		l.t.since(began, layout.TraceComplete|layout.TraceMessage, "copy list from task", int(ep), n)
+		l.t.since(began, layout.TraceComplete|layout.TraceMessage, "copy list from task", int(ep),
+			n)
 	}
 	return err
 }
@@ -62,12 +63,14 @@ type tracedNoticing struct {
 }
 
 // PutNotice is the link's, recorded if it took the put.
-func (l *tracedNoticing) PutNotice(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
+func (l *tracedNoticing) PutNotice(ep transport.Endpoint,
+	op *transport.Op) (transport.Status, error) {
 	return l.transfer(wire.MsgPut, ep, op, l.Noticing.PutNotice)
 }
 
 // GetNotice is the link's, recorded likewise.
-func (l *tracedNoticing) GetNotice(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
+func (l *tracedNoticing) GetNotice(ep transport.Endpoint,
+	op *transport.Op) (transport.Status, error) {
 	return l.transfer(wire.MsgGet, ep, op, l.Noticing.GetNotice)
 }
 
@@ -82,7 +85,8 @@ func (l *tracedNoticing) transfer(id transport.MsgID, ep transport.Endpoint, op 
 }
 
 // noticed records a notice.
-func (t *tracer) noticed(kind transport.NoticeKind, from transport.Endpoint, n uint64, notice transport.Notice) {
+func (t *tracer) noticed(kind transport.NoticeKind, from transport.Endpoint, n uint64,
+	notice transport.Notice) {
 	if t == nil || t.level < layout.TraceMessages {
 		return
 	}
@@ -90,7 +94,8 @@ func (t *tracer) noticed(kind transport.NoticeKind, from transport.Endpoint, n u
 	if kind == transport.NoticeGet {
 		id = wire.MsgGet
 	}
-	t.add(layout.TraceReceived|layout.TraceMessage, wire.Name(id), int(from), n, noticeKey(id, notice), 0)
+	t.add(layout.TraceReceived|layout.TraceMessage, wire.Name(id), int(from), n,
+		noticeKey(id, notice), 0)
 	t.add(layout.TraceEnd|layout.TraceMessage, "", int(from), 0, 0, 0)
 }
 

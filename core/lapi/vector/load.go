@@ -125,7 +125,8 @@ func (l Loader) loadList(v *Vector, d *description) *Error {
 			return &Error{d.length, err}
 		}
 		for k := range n {
-			a, length := transport.Addr(Word(infos[k*d.width:], d.width)), Word(lens[k*WordSize:], WordSize)
+			a, length := transport.Addr(Word(infos[k*d.width:], d.width)),
+				Word(lens[k*WordSize:], WordSize)
 			if length > wire.MaxMessageSize-v.total {
 				return bad(d.length)
 			}
