@@ -29,8 +29,7 @@
 /* node_peer.owner, by the lane: what it did and core has yet to hear (core/lapi/lane.go). */
 #define CSHIM_PEER_USED 0     /* something was sent since the last fence */
 #define CSHIM_PEER_KIND 1     /* lapi_err_t of the latest operation, 1 more; 0: none */
-#define CSHIM_PEER_EXPECTED 2 /* completions that the peer owes, less those that came: an int32_t \
-	                       */
+#define CSHIM_PEER_EXPECTED 2 /* completions that the peer owes, as an int32_t */
 
 /* node_op of the lane. */
 #define CSHIM_TAG_COUNTER 0 /* tag: origin counter */

@@ -66,8 +66,7 @@ typedef struct node_chunks {
 } node_chunks;
 
 /* closed: why the fast path must not send to a peer; who has a reason sets its bit */
-#define NODE_CLOSED_LINK 1u  /* the link: not connected, gone, or a new epoch is not announced yet \
-	                      */
+#define NODE_CLOSED_LINK 1u  /* the link: not connected, gone, or its new epoch not announced */
 #define NODE_CLOSED_OWNER 2u /* the owner: messages wait for room, the task is dead or purged */
 #define NODE_CLOSED_QUEUE \
 	4u /* the link: operations wait for room, which others must not overtake */
