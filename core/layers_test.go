@@ -87,8 +87,8 @@ func TestLayers(t *testing.T) {
 					p.ImportPath, imported)
 			case in("lapi/transport") && uses("lapi/core"):
 				t.Errorf("%s imports %s: transport knows nothing of core", p.ImportPath, imported)
-			case in("lapi/core/job") && uses("lapi/transport"), in("lapi/core/job") &&
-				uses("lapi/core/lapi"):
+			case in("lapi/core/job") && uses("lapi/transport"),
+				in("lapi/core/job") && uses("lapi/core/lapi"):
 				t.Errorf("%s imports %s: job knows nothing of links and calls",
 					p.ImportPath, imported)
 			case (in("lapi/core/wireup") || in("lapi/core/progress")) && uses("lapi/core/lapi"):
@@ -97,8 +97,9 @@ func TestLayers(t *testing.T) {
 				t.Errorf("%s imports %s: only capi and LAPI's own parts may",
 					p.ImportPath, imported)
 			case in("lapi/core/lapi") && p.ImportPath != "lapi/core/lapi" &&
-				uses("lapi/core/lapi") && !slices.Contains(parts[p.ImportPath],
-				strings.TrimPrefix(imported, "lapi/core/lapi/")):
+				uses("lapi/core/lapi") &&
+				!slices.Contains(parts[p.ImportPath],
+					strings.TrimPrefix(imported, "lapi/core/lapi/")):
 				t.Errorf("%s imports %s: it is to do without", p.ImportPath, imported)
 			}
 			for _, l := range links {
