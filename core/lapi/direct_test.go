@@ -81,7 +81,8 @@ func (w watchedNoticing) GetNotice(ep transport.Endpoint,
 }
 
 func (w watchedNoticing) transfer(ep transport.Endpoint, op *transport.Op,
-	do func(transport.Endpoint, *transport.Op) (transport.Status, error)) (transport.Status, error) {
+	do func(transport.Endpoint, *transport.Op) (transport.Status, error),
+) (transport.Status, error) {
 	if w.l.refuse > 0 && op.Route == transport.RouteSingleCopy {
 		return transport.Done, w.l.err
 	}

@@ -75,7 +75,8 @@ func (l *tracedNoticing) GetNotice(ep transport.Endpoint,
 }
 
 func (l *tracedNoticing) transfer(id transport.MsgID, ep transport.Endpoint, op *transport.Op,
-	do func(transport.Endpoint, *transport.Op) (transport.Status, error)) (transport.Status, error) {
+	do func(transport.Endpoint, *transport.Op) (transport.Status, error),
+) (transport.Status, error) {
 	n, key, began := op.N, noticeKey(id, op.Notice), trace.Now()
 	status, err := do(ep, op)
 	if err == nil {

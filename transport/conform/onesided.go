@@ -14,7 +14,8 @@ type oneSided interface {
 	Limits() transport.Limits
 	Put(ep transport.Endpoint, op *transport.Op) (transport.Status, error)
 	Get(ep transport.Endpoint, op *transport.Op) (transport.Status, error)
-	Atomic(ep transport.Endpoint, kind transport.AtomicKind, op *transport.Op) (transport.Status, error)
+	Atomic(ep transport.Endpoint, kind transport.AtomicKind,
+		op *transport.Op) (transport.Status, error)
 }
 
 const (
