@@ -1,14 +1,17 @@
 /*
- * transfers.c - the transfers that `lapirun --calibrate` times, as any program makes them: from task 0 to task 1 of one node, which waits in LAPI, until the
- * completion counter says that they are over. Task 0 prints a line for each result: KIND SIZE WAY NANOSECONDS, the median of some batches.
+ * transfers.c - the transfers that `lapirun --calibrate` times, as any program makes them: from
+ * task 0 to task 1 of one node, which waits in LAPI, until the completion counter says that they
+ * are over. Task 0 prints a line for each result: KIND SIZE WAY NANOSECONDS, the median of some
+ * batches.
  *
  * Usage: transfers chunks|direct MILLISECONDS (for each line)
  *
- *   chunks  puts. Kind put; WAY is how many are under way, waited for together: 1 or 4. The task's own calibration file says in which
- *           chunks they go.
- *   direct  kinds put, am and block (puts of 32 KiB in blocks of SIZE), one at a time; WAY is direct, as the flag of LAPI_Xfer asks for, or packets. What is
- *           compared is the work of both tasks, as the target that this is for has no processor to spare. So the calibration file
- *           must make one chunk of each message: then the two copies come one after the other.
+ *   chunks  puts. Kind put; WAY is how many are under way, waited for together: 1 or 4. The task's
+ * own calibration file says in which chunks they go. direct  kinds put, am and block (puts of 32
+ * KiB in blocks of SIZE), one at a time; WAY is direct, as the flag of LAPI_Xfer asks for, or
+ * packets. What is compared is the work of both tasks, as the target that this is for has no
+ * processor to spare. So the calibration file must make one chunk of each message: then the two
+ * copies come one after the other.
  */
 #define _GNU_SOURCE
 #include <lapi.h>
@@ -21,7 +24,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, LARGEST = 4 << 20, LEAST = 256, BLOCK_LEAST = 1024, ONE_CHUNK = 64 << 10, BLOCK_MOST = 16 << 10, ALL_BLOCKS = 32 << 10 };
+enum {
+	PAGE = 4096,
+	LARGEST = 4 << 20,
+	LEAST = 256,
+	BLOCK_LEAST = 1024,
+	ONE_CHUNK = 64 << 10,
+	BLOCK_MOST = 16 << 10,
+	ALL_BLOCKS = 32 << 10
+};
 enum { BATCHES = 1000, FEWEST = 5, UNDER_WAY = 4 };
 
 static lapi_handle_t handle;
@@ -64,10 +75,12 @@ static void take_processor(void)
 		return;
 	CPU_ZERO(&one);
 	CPU_SET(processor, &one);
-	sched_setaffinity(0, sizeof one, &one); /* refused: results are as good as the system's choice */
+	/* refused: results are as good as the system's choice */
+	sched_setaffinity(0, sizeof one, &one);
 }
 
-static void *place(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **info)
+static void *place(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                   compl_hndlr_t **completion, void **info)
 {
 	(void)h, (void)uhdr, (void)uhdr_len, (void)msg_len, (void)info;
 	*completion = NULL;
@@ -109,8 +122,10 @@ static void am(size_t size, int ways)
 
 static void blocks(size_t size, int ways)
 {
-	void *here[3] = {buffer, (void *)size, (void *)(2 * size)}, *there[3] = {buffers[1], (void *)size, (void *)(2 * size)};
-	lapi_vec_t org = {LAPI_GEN_STRIDED_XFER, (uint)(ALL_BLOCKS / size), here, NULL}, tgt = {LAPI_GEN_STRIDED_XFER, (uint)(ALL_BLOCKS / size), there, NULL};
+	void *here[3] = {buffer, (void *)size, (void *)(2 * size)},
+	     *there[3] = {buffers[1], (void *)size, (void *)(2 * size)};
+	lapi_vec_t org = {LAPI_GEN_STRIDED_XFER, (uint)(ALL_BLOCKS / size), here, NULL},
+		   tgt = {LAPI_GEN_STRIDED_XFER, (uint)(ALL_BLOCKS / size), there, NULL};
 	lapi_xfer_t x;
 
 	memset(&x, 0, sizeof x);
@@ -148,8 +163,10 @@ static int64_t batch(transfer *make, size_t size, int ways, int under_way)
 	return nanoseconds() - began;
 }
 
-/* Times as many ways as there are, in turn, so that what else the machine does meets all of them. */
-static void compare(const char *kind, transfer *make, size_t size, const int *ways, const int *under_way, const char *const *names, int64_t ms)
+/* Times as many ways as there are, in turn, so that what else the machine does meets all of
+ * them. */
+static void compare(const char *kind, transfer *make, size_t size, const int *ways,
+                    const int *under_way, const char *const *names, int64_t ms)
 {
 	static int64_t ns[2][BATCHES];
 	int64_t end = nanoseconds() + 2 * ms * 1000000;
@@ -196,7 +213,8 @@ int main(int argc, char **argv)
 	int tasks;
 
 	if (ms < 1 || ms > 10000 || (strcmp(argv[1], "chunks") && strcmp(argv[1], "direct"))) {
-		fprintf(stderr, "usage: transfers chunks|direct MILLISECONDS; run by lapirun --calibrate\n");
+		fprintf(stderr,
+		        "usage: transfers chunks|direct MILLISECONDS; run by lapirun --calibrate\n");
 		return 2;
 	}
 	memset(&info, 0, sizeof info);

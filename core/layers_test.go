@@ -43,7 +43,8 @@ func packages(t *testing.T) (all []goPackage) {
 }
 
 // links are the packages that implement a medium; none may know another.
-var links = []string{"lapi/transport/self", "lapi/transport/shm", "lapi/transport/udp", "lapi/transport/verbs"}
+var links = []string{"lapi/transport/self", "lapi/transport/shm", "lapi/transport/udp",
+	"lapi/transport/verbs"}
 
 // cgo says where import "C" is allowed; benchmarks have a library of their own.
 var cgo = []string{"lapi/capi", "lapi/cshim", "lapi/cshim/cpu", "lapi/cshim/fortran",
@@ -63,31 +64,42 @@ var parts = map[string][]string{
 	"lapi/core/lapi/faults":     {"codes", "host", "peer", "wire"},
 	"lapi/core/lapi/send":       {"codes", "handlers", "peer", "placed", "vector", "wire"},
 	"lapi/core/lapi/fence":      {"codes", "peer", "send", "wire"},
-	"lapi/core/lapi/receive": {"codes", "dgsm", "faults", "handlers", "host", "peer", "placed", "send",
-		"singlecopy", "vector", "wire"},
+	"lapi/core/lapi/receive": {"codes", "dgsm", "faults", "handlers", "host", "peer", "placed",
+		"send", "singlecopy", "vector", "wire"},
 }
 
 func TestLayers(t *testing.T) {
 	for _, p := range packages(t) {
-		in := func(dir string) bool { return p.ImportPath == dir || strings.HasPrefix(p.ImportPath, dir+"/") }
+		in := func(dir string) bool {
+			return p.ImportPath == dir || strings.HasPrefix(p.ImportPath, dir+"/")
+		}
 		for _, imported := range p.Imports {
-			uses := func(dir string) bool { return imported == dir || strings.HasPrefix(imported, dir+"/") }
+			uses := func(dir string) bool {
+				return imported == dir || strings.HasPrefix(imported, dir+"/")
+			}
 			switch {
 			case uses("lapi/capi"):
 				t.Errorf("%s imports %s: nothing may", p.ImportPath, imported)
 			case uses("lapi/cshim/node") && (in("lapi/cshim") || in("lapi/transport/shm")):
-			case uses("lapi/cshim") && imported != "lapi/cshim" && !in("lapi/cshim"), imported == "lapi/cshim" && !in("lapi/capi"):
-				t.Errorf("%s imports %s: only capi may import cshim, only cshim its parts, and transport/shm the node part", p.ImportPath, imported)
+			case uses("lapi/cshim") && imported != "lapi/cshim" && !in("lapi/cshim"),
+				imported == "lapi/cshim" && !in("lapi/capi"):
+				t.Errorf("%s imports %s: only capi may import cshim, only cshim its parts, and transport/shm the node part",
+					p.ImportPath, imported)
 			case in("lapi/transport") && uses("lapi/core"):
 				t.Errorf("%s imports %s: transport knows nothing of core", p.ImportPath, imported)
-			case in("lapi/core/job") && uses("lapi/transport"), in("lapi/core/job") && uses("lapi/core/lapi"):
-				t.Errorf("%s imports %s: job knows nothing of links and calls", p.ImportPath, imported)
+			case in("lapi/core/job") && uses("lapi/transport"),
+				in("lapi/core/job") && uses("lapi/core/lapi"):
+				t.Errorf("%s imports %s: job knows nothing of links and calls",
+					p.ImportPath, imported)
 			case (in("lapi/core/wireup") || in("lapi/core/progress")) && uses("lapi/core/lapi"):
 				t.Errorf("%s imports %s: it serves any API", p.ImportPath, imported)
 			case in("lapi/core") && uses("lapi/core/lapi") && !in("lapi/core/lapi"):
-				t.Errorf("%s imports %s: only capi and LAPI's own parts may", p.ImportPath, imported)
-			case in("lapi/core/lapi") && p.ImportPath != "lapi/core/lapi" && uses("lapi/core/lapi") &&
-				!slices.Contains(parts[p.ImportPath], strings.TrimPrefix(imported, "lapi/core/lapi/")):
+				t.Errorf("%s imports %s: only capi and LAPI's own parts may",
+					p.ImportPath, imported)
+			case in("lapi/core/lapi") && p.ImportPath != "lapi/core/lapi" &&
+				uses("lapi/core/lapi") &&
+				!slices.Contains(parts[p.ImportPath],
+					strings.TrimPrefix(imported, "lapi/core/lapi/")):
 				t.Errorf("%s imports %s: it is to do without", p.ImportPath, imported)
 			}
 			for _, l := range links {
@@ -108,7 +120,8 @@ func TestLayers(t *testing.T) {
 // finds the room. A package of one file is its own map.
 func TestMaps(t *testing.T) {
 	for _, p := range packages(t) {
-		if p.ImportPath != "lapi/core/lapi" && !strings.HasPrefix(p.ImportPath, "lapi/core/lapi/") &&
+		if p.ImportPath != "lapi/core/lapi" &&
+			!strings.HasPrefix(p.ImportPath, "lapi/core/lapi/") &&
 			p.ImportPath != "lapi/core/wireup" && p.ImportPath != "lapi/core/progress" {
 			continue
 		}
@@ -132,7 +145,8 @@ func TestMaps(t *testing.T) {
 // TestUnsafeFiles: in core and transport, unsafe is imported only by files whose name says so.
 func TestUnsafeFiles(t *testing.T) {
 	for _, p := range packages(t) {
-		if !strings.HasPrefix(p.ImportPath, "lapi/core") && !strings.HasPrefix(p.ImportPath, "lapi/transport") {
+		if !strings.HasPrefix(p.ImportPath, "lapi/core") &&
+			!strings.HasPrefix(p.ImportPath, "lapi/transport") {
 			continue
 		}
 		for _, f := range slices.Concat(p.GoFiles, p.TestGoFiles, p.XTestGoFiles) {
@@ -143,8 +157,10 @@ func TestUnsafeFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if strings.Contains(string(src), "\t\"unsafe\"\n") || strings.Contains(string(src), "import \"unsafe\"") {
-				t.Errorf("%s/%s imports unsafe; its name should say so: _unsafe.go", p.ImportPath, f)
+			if strings.Contains(string(src), "\t\"unsafe\"\n") ||
+				strings.Contains(string(src), "import \"unsafe\"") {
+				t.Errorf("%s/%s imports unsafe; its name should say so: _unsafe.go",
+					p.ImportPath, f)
 			}
 		}
 	}

@@ -89,7 +89,8 @@ func TestGoldenHasEveryType(t *testing.T) {
 func TestGoldenHasEveryMember(t *testing.T) {
 	golden, n := goldenNames(t), 0
 	text := regexp.MustCompile(`LAPI_EXTENSION|LAPI_ALIGN8`).ReplaceAllString(headerText(t), "")
-	structure := regexp.MustCompile(`(?ms)^(?:typedef (?:struct|union)|(struct \w+)) \{(.*?)^\} ?(\w*);`)
+	structure :=
+		regexp.MustCompile(`(?ms)^(?:typedef (?:struct|union)|(struct \w+)) \{(.*?)^\} ?(\w*);`)
 	for _, s := range structure.FindAllStringSubmatch(text, -1) {
 		owner := s[1] + s[3]
 		// An unnamed union's members are the structure's; a named one's carry its name.
@@ -103,7 +104,8 @@ func TestGoldenHasEveryMember(t *testing.T) {
 					" union " +
 					m[2] + ";"
 			})
-		for _, m := range regexp.MustCompile(`([\w.]+)\s*(?:\[\d+\])?\s*;`).FindAllStringSubmatch(body, -1) {
+		for _, m := range regexp.MustCompile(`([\w.]+)\s*(?:\[\d+\])?\s*;`).FindAllStringSubmatch(
+			body, -1) {
 			n++
 			if !golden["member "+owner+"."+m[1]] {
 				t.Errorf("member %s.%s is in the headers, but not in %s", owner, m[1], abiGolden)

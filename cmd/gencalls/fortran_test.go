@@ -74,7 +74,8 @@ func checkLayout(t *testing.T, st structure, w word, types []structure, golden s
 
 // inUnions are members of C for which Fortran has another name at the same place, and unions, which
 // it does not have.
-var inUnions = regexp.MustCompile(`^(lapi_xfer_t|lapi_util_t|lapi_cntr_t|lapi_cond_t)\.|\.Tot_(pkt|data)_recv(_cnt)?$|_dgsp_t\.dgsp$|unpack_dgsp_t\.in_buf$|udp_storage\.ip_addr\.`)
+var inUnions = regexp.MustCompile(
+	`^(lapi_xfer_t|lapi_util_t|lapi_cntr_t|lapi_cond_t)\.|\.Tot_(pkt|data)_recv(_cnt)?$|_dgsp_t\.dgsp$|unpack_dgsp_t\.in_buf$|udp_storage\.ip_addr\.`)
 
 func TestTypesAreComplete(t *testing.T) {
 	s, err := load(root)
@@ -88,7 +89,8 @@ func TestTypesAreComplete(t *testing.T) {
 		}
 	}
 	n := 0
-	for _, m := range regexp.MustCompile(`(?m)^member ((?:struct )?[\w.]+) `).FindAllStringSubmatch(read(t, valuesFile), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^member ((?:struct )?[\w.]+) `).FindAllStringSubmatch(
+		read(t, valuesFile), -1) {
 		n++
 		if !have[m[1]] && !inUnions.MatchString(m[1]) {
 			t.Errorf("fortran/types.txt lacks %s", m[1])

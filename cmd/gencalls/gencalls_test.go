@@ -42,7 +42,8 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 
 func TestGenerateWritesAllOutputs(t *testing.T) {
 	dir := t.TempDir()
-	for _, sub := range []string{"cshim/lapi", "cshim/fortran", "tests/c/abi", "tests/fortran", "fortran/include32"} {
+	for _, sub := range []string{"cshim/lapi", "cshim/fortran", "tests/c/abi", "tests/fortran",
+		"fortran/include32"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -134,9 +135,10 @@ func TestTableIsComplete(t *testing.T) {
 }
 
 func TestRenderedText(t *testing.T) {
-	calls, err := parseTable("Put transfer exported\n\tint (int a,\n\t     int b)\n\tfortran a:int\n\t\tb:int\n" +
-		"Xfer transfer declared\n int (int a)\n fortran a:int\n" +
-		"BYTE data exported\n\tlapi_dg_handle_t\n")
+	calls, err := parseTable(
+		"Put transfer exported\n\tint (int a,\n\t     int b)\n\tfortran a:int\n\t\tb:int\n" +
+			"Xfer transfer declared\n int (int a)\n fortran a:int\n" +
+			"BYTE data exported\n\tlapi_dg_handle_t\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +180,8 @@ func TestBadTables(t *testing.T) {
 		{"Put transfer exported\n", "1: Put: bad type"},
 		{"Put transfer exported\n\tint LAPI_Put(int a);\n", "1: Put: bad type"},
 		{"BYTE data exported\n\tint (int a)\n", "1: BYTE: bad type"},
-		{"Put transfer exported\n\tint (int a)\n\tfortran a:int\nPut vector declared\n\tint (int a)\n", "4: Put comes twice"},
+		{"Put transfer exported\n\tint (int a)\n\tfortran a:int\nPut vector declared\n\tint (int a)\n",
+			"4: Put comes twice"},
 		{"Put transfer exported\n\tint (int a)\n", "1: Put: 0 Fortran parameters, want 1"},
 		{"Put transfer exported\n\tint (int a)\n\tfortran a:int b:int\n",
 			"1: Put: 2 Fortran parameters, want 1"},

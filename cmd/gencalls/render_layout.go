@@ -59,7 +59,8 @@ func renderTypeLayout(b *strings.Builder, t structure) {
 			continue
 		}
 		fmt.Fprintf(b, "  call LAPI_ADDRESS(v(1)%%%s, from, rc)\n", m.name)
-		fmt.Fprintf(b, "  call print_member('%s.%s', int(from - at, 8), &\n    storage_size(v(1)%%%s, 8) / 8%s)\n", t.cName, m.name, m.name, times(m))
+		fmt.Fprintf(b, "  call print_member('%s.%s', int(from - at, 8), &\n    storage_size(v(1)%%%s, 8) / 8%s)\n",
+			t.cName, m.name, m.name, times(m))
 	}
 	fmt.Fprintf(b, "end subroutine %s\n", unit)
 }

@@ -55,9 +55,10 @@ func (s structure) membersFor(w word) []member {
 func (m member) padding() bool { return strings.HasPrefix(m.name, "pad") }
 
 var (
-	memberForm = regexp.MustCompile(`^\t(\w+) (i2|i4|i8|word|type\((\w+)\))(?:\((\d+)\))?(?: @(64|32))?$`)
-	kindForm   = regexp.MustCompile(`^kind ([A-Z0-9_]+) (word|[248])$`)
-	typeForm   = regexp.MustCompile(`^type ([A-Z0-9_]+) ([a-z0-9_]+|-)$`)
+	memberForm = regexp.MustCompile(
+		`^\t(\w+) (i2|i4|i8|word|type\((\w+)\))(?:\((\d+)\))?(?: @(64|32))?$`)
+	kindForm = regexp.MustCompile(`^kind ([A-Z0-9_]+) (word|[248])$`)
+	typeForm = regexp.MustCompile(`^type ([A-Z0-9_]+) ([a-z0-9_]+|-)$`)
 )
 
 // parseTypes reads fortran/types.txt. An error begins with the number of the line at fault.

@@ -279,7 +279,8 @@ func ofDevice(nodes []inventory, device string, together bool) (network, error) 
 			return n, nil
 		}
 	}
-	return network{}, fmt.Errorf("device %s (MP_EUIDEVICE) has only IPv4 on one node and only IPv6 on another", device)
+	return network{}, fmt.Errorf(
+		"device %s (MP_EUIDEVICE) has only IPv4 on one node and only IPv6 on another", device)
 }
 
 func withKind(nodes []inventory, device string, kind func(netip.Addr) bool) (network, bool) {

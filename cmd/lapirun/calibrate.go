@@ -61,7 +61,9 @@ func calibrationPath(environ []string) (string, error) {
 		return v, v != ""
 	})
 	if path == "" {
-		return "", fmt.Errorf("neither %s nor XDG_CACHE_HOME nor HOME says where the result is to be", calibration.Variable)
+		return "",
+			fmt.Errorf("neither %s nor XDG_CACHE_HOME nor HOME says where the result is to be",
+				calibration.Variable)
 	}
 	return path, nil
 }

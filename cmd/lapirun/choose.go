@@ -171,7 +171,8 @@ func (s samples) directFrom(kind string) uint64 {
 // report is what was found, for the user.
 func (s samples) report(t *calibration.Table) string {
 	var b strings.Builder
-	b.WriteString("\nPuts to a task that polls, us, one at a time/four at a time; * is chosen:\n   bytes")
+	b.WriteString(
+		"\nPuts to a task that polls, us, one at a time/four at a time; * is chosen:\n   bytes")
 	for _, chunk := range chunkCandidates {
 		fmt.Fprintf(&b, "%18s", fmt.Sprintf("in %d KiB", chunk>>10))
 	}
@@ -208,6 +209,7 @@ func (s samples) report(t *calibration.Table) string {
 		}
 		b.WriteByte('\n')
 	}
-	fmt.Fprintf(&b, "\nTo a task that computes or sleeps directly from: put %d, active message %d, blocks of %d bytes.\n", t.PutDirect, t.AmDirect, t.BlockDirect)
+	fmt.Fprintf(&b, "\nTo a task that computes or sleeps directly from: put %d, active message %d, blocks of %d bytes.\n",
+		t.PutDirect, t.AmDirect, t.BlockDirect)
 	return b.String()
 }

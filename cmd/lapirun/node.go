@@ -118,7 +118,8 @@ func (j *launch) chooseAddresses() error {
 			var err error
 			if nodes[i], err = j.inventoryOf(n); err != nil {
 				return fmt.Errorf("%s cannot be started: %w. The command must run what follows it, with the environment and descriptor %d that it "+
-					"was given; where lapirun itself cannot run under it, as in a chroot without /proc, set MP_LAPI_INET_ADDR", n.tasks(), err, launcherFD)
+					"was given; where lapirun itself cannot run under it, as in a chroot without /proc, set MP_LAPI_INET_ADDR",
+					n.tasks(), err, launcherFD)
 			}
 		}
 	}

@@ -265,10 +265,13 @@ func (o *options) trailing(args []string) error {
 			continue
 		}
 		if i+1 == len(args) {
-			return fmt.Errorf("%s needs a value (put -- before the program if this is the program's own option)", args[i])
+			return fmt.Errorf(
+				"%s needs a value (put -- before the program if this is the program's own option)",
+				args[i])
 		}
 		if opt.variable == "MP_PROCS" && len(o.nodes) > 0 {
-			return fmt.Errorf("%s after the program: with --on, the number of tasks follows each --on", args[i])
+			return fmt.Errorf(
+				"%s after the program: with --on, the number of tasks follows each --on", args[i])
 		}
 		if err := o.use(opt, args[i], args[i+1]); err != nil {
 			return err

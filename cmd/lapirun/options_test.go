@@ -179,7 +179,9 @@ func TestUsageIsComplete(t *testing.T) {
 }
 
 func TestTaskEnvironment(t *testing.T) {
-	o, err := parse(strings.Fields("-n 3 prog -infolevel 2 -udp_packet_size 2048 -use_bulk_xfer yes -bulk_min_msg_size 8K"), nil)
+	o, err := parse(strings.Fields(
+		"-n 3 prog -infolevel 2 -udp_packet_size 2048 -use_bulk_xfer yes -bulk_min_msg_size 8K"),
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}

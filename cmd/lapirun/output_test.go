@@ -190,7 +190,9 @@ func TestTerminalInput(t *testing.T) {
 		t.Skip("no script(1) to make a terminal with")
 	}
 	cmd := exec.Command(script, "-qec",
-		fmt.Sprintf("%s=lapirun %s -n 2 sh -c 'if [ $MP_CHILD = 0 ]; then read x; echo \"got <$x>\"; fi'", asVariable, os.Args[0]), "/dev/null")
+		fmt.Sprintf(
+			"%s=lapirun %s -n 2 sh -c 'if [ $MP_CHILD = 0 ]; then read x; echo \"got <$x>\"; fi'",
+			asVariable, os.Args[0]), "/dev/null")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

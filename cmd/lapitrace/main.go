@@ -73,7 +73,8 @@ func merge(args []string, partition string, stderr io.Writer) (*trace.Merged, er
 		}
 	}
 	if len(traces) == 0 {
-		return nil, errors.New("no traces; run the job with MP_LAPI_TRACE_LEVEL=5, and name its files or their folder")
+		return nil, errors.New(
+			"no traces; run the job with MP_LAPI_TRACE_LEVEL=5, and name its files or their folder")
 	}
 	if len(found) > 1 {
 		var names []string

@@ -275,7 +275,8 @@ func (r *reader) sharedMemory(c *Config) error {
 				len(c.CommonTasks), c.NumTasks-1)}
 	}
 	if c.Shm == ShmYes && c.NumTasks > 1 && len(c.CommonTasks) == 0 {
-		r.warnf(1, "LAPI_USE_SHM=yes has no effect: MP_COMMON_TASKS lists no other task on this node")
+		r.warnf(1,
+			"LAPI_USE_SHM=yes has no effect: MP_COMMON_TASKS lists no other task on this node")
 	}
 	return nil
 }
@@ -371,7 +372,8 @@ func (r *reader) bulk(c *Config) {
 	if s, ok := r.get("MP_USE_BULK_XFER"); ok {
 		c.UseBulk = strings.EqualFold(s, "yes")
 		if !c.UseBulk && !strings.EqualFold(s, "no") {
-			r.warnf(0, "MP_USE_BULK_XFER=%q is neither yes nor no; no is used. Set it to one of them", s)
+			r.warnf(0,
+				"MP_USE_BULK_XFER=%q is neither yes nor no; no is used. Set it to one of them", s)
 		}
 	}
 	const name, remedy = "MP_BULK_MIN_MSG_SIZE",

@@ -264,7 +264,9 @@ func (w *wireUp) timeout() error {
 	text := fmt.Sprintf("%s did not come within %v; every task that MP_COMMON_TASKS lists must be started on this node with MP_PARTITION=%s",
 		nameTasks(w.missing()), w.limit, w.c.Partition)
 	if w.s.rejoining {
-		text = fmt.Sprintf("%s did not answer within %v; tasks in polling mode readmit one only inside LAPI calls", nameTasks(w.missing()), w.limit)
+		text = fmt.Sprintf(
+			"%s did not answer within %v; tasks in polling mode readmit one only inside LAPI calls",
+			nameTasks(w.missing()), w.limit)
 	}
 	if w.refused != "" {
 		text += "; " + w.refused

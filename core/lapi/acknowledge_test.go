@@ -23,7 +23,8 @@ func TestCompletionsTogether(t *testing.T) {
 	src, dst := pattern(8, 1), make([]byte, 8)
 	put := func(n, origin, counter int) {
 		for range n {
-			j.ok(j.tasks[origin].Put(target, 8, at(&dst[0]), at(&src[0]), at(&tgt[origin][counter]), 0, at(&cmpl[origin][counter])))
+			j.ok(j.tasks[origin].Put(target, 8, at(&dst[0]), at(&src[0]), at(&tgt[origin][counter]),
+				0, at(&cmpl[origin][counter])))
 		}
 	}
 	put(1, 0, 0)
@@ -43,7 +44,8 @@ func TestCompletionsTogether(t *testing.T) {
 	}
 	// a run that a packet's end cuts is two, and a round has two runs
 	if most := target * rounds * 6; told > most {
-		t.Errorf("%d completions came in %d messages, more than %d", target*rounds*(first+second), told, most)
+		t.Errorf("%d completions came in %d messages, more than %d",
+			target*rounds*(first+second), told, most)
 	}
 	for _, k := range j.tasks {
 		for i := range k.peers {

@@ -77,7 +77,8 @@ func gatherRows(from []byte, skip, n int) []byte {
 func rowPlace(i int) int { return i/rowData*rowExtent + rowBegin + i%rowData }
 
 var amxCases = []struct{ skip, n int }{
-	{0, 1}, {0, 24}, {1, 0}, {23, 1}, {24, 24}, {7, 100}, {100, 5000}, {rowData * 3, 40000}, {12345, 70001},
+	{0, 1}, {0, 24}, {1, 0}, {23, 1}, {24, 24}, {7, 100}, {100, 5000}, {rowData * 3, 40000},
+	{12345, 70001},
 }
 
 // TestAmxSkips: LAPI_AMX_XFER sends the DGSP's stream from send_offset_dgsp_bytes on, with and
@@ -87,7 +88,8 @@ func TestAmxSkips(t *testing.T) {
 		for _, atom := range []int32{0, 8, 20} {
 			d := registerRows(t, j.tasks[0], atom)
 			for _, x := range amxCases {
-				from, to := pattern((x.skip+x.n)/rowData*rowExtent+2*rowExtent, uint64(x.n)), make([]byte, x.n+1)
+				from, to := pattern((x.skip+x.n)/rowData*rowExtent+2*rowExtent, uint64(x.n)),
+					make([]byte, x.n+1)
 				j.tasks[tgt].headers[0x1000] = func(h *headerCall, r *HeaderResult) {
 					if h.msgLen != uint64(x.n) {
 						t.Errorf("message of %d bytes, not %d", h.msgLen, x.n)
@@ -95,11 +97,15 @@ func TestAmxSkips(t *testing.T) {
 					r.Buffer = at(&to[0])
 				}
 				var arrived, sent, complete int32
-				j.ok(j.tasks[0].Xfer(XferAmx, &Transfer{Tgt: tgt, HdrHdl: 0x1000, TgtAddr: d.handle, OrgAddr: at(&from[0]), N: uint64(x.n),
-					Skip: uint64(x.skip), TgtCntr: at(&arrived), OrgCntr: at(&sent), CmplCntr: at(&complete)}))
-				j.until("the counters", func() bool { return arrived == 1 && sent == 1 && complete == 1 })
+				j.ok(j.tasks[0].Xfer(XferAmx, &Transfer{Tgt: tgt, HdrHdl: 0x1000,
+					TgtAddr: d.handle, OrgAddr: at(&from[0]), N: uint64(x.n), Skip: uint64(x.skip),
+					TgtCntr: at(&arrived), OrgCntr: at(&sent), CmplCntr: at(&complete)}))
+				j.until("the counters", func() bool {
+					return arrived == 1 && sent == 1 && complete == 1
+				})
 				if string(to[:x.n]) != string(gatherRows(from, x.skip, x.n)) || to[x.n] != 0 {
-					t.Fatalf("atom %d: %d bytes from %d on: other data than the model's", atom, x.n, x.skip)
+					t.Fatalf("atom %d: %d bytes from %d on: other data than the model's",
+						atom, x.n, x.skip)
 				}
 			}
 		}
@@ -112,12 +118,15 @@ func TestReceiverSkips(t *testing.T) {
 	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
 		d := registerRows(t, j.tasks[tgt], 0)
 		for _, x := range amxCases {
-			from, to := pattern(x.n+1, uint64(x.skip)), make([]byte, (x.skip+x.n)/rowData*rowExtent+2*rowExtent)
+			from, to := pattern(x.n+1, uint64(x.skip)),
+				make([]byte, (x.skip+x.n)/rowData*rowExtent+2*rowExtent)
 			j.tasks[tgt].headers[0x1000] = func(h *headerCall, r *HeaderResult) {
-				r.Buffer, r.DGSP, r.Bytes, r.Skip = at(&to[0]), uint64(d.handle), h.msgLen, uint64(x.skip)
+				r.Buffer, r.DGSP, r.Bytes, r.Skip = at(&to[0]), uint64(d.handle), h.msgLen,
+					uint64(x.skip)
 			}
 			var arrived int32
-			j.ok(j.tasks[0].Amsend(tgt, 0x1000, 0, 0, at(&from[0]), uint64(x.n), at(&arrived), 0, 0))
+			j.ok(j.tasks[0].Amsend(tgt, 0x1000, 0, 0, at(&from[0]), uint64(x.n), at(&arrived), 0,
+				0))
 			j.until("the target counter", func() bool { return arrived == 1 })
 			if string(gatherRows(to, x.skip, x.n)) != string(from[:x.n]) {
 				t.Fatalf("%d bytes to %d on: other data than the model's", x.n, x.skip)
@@ -134,7 +143,8 @@ func TestReceiverSkips(t *testing.T) {
 				}
 			}
 			if touched != 0 {
-				t.Fatalf("%d bytes to %d on: %d bytes beside the model's were touched", x.n, x.skip, touched)
+				t.Fatalf("%d bytes to %d on: %d bytes beside the model's were touched",
+					x.n, x.skip, touched)
 			}
 		}
 	})
@@ -155,12 +165,15 @@ func TestAmxErrors(t *testing.T) {
 		{"no such task", func(x *Transfer) { x.Tgt = 1 }, codes.ErrTgt},
 		{"no header handler", func(x *Transfer) { x.HdrHdl = 0 }, codes.ErrHdrHndlrNull},
 		{"length over the limit", func(x *Transfer) { x.N = 1 << 63 }, codes.ErrDataLen},
-		{"user header too long", func(x *Transfer) { x.UhdrLen = wire.MaxUhdrSize + 1 }, codes.ErrUhdrLen},
+		{"user header too long", func(x *Transfer) { x.UhdrLen = wire.MaxUhdrSize + 1 },
+			codes.ErrUhdrLen},
 		{"user header NULL", func(x *Transfer) { x.UhdrLen = 8 }, codes.ErrUhdrNull},
 		{"not registered", func(x *Transfer) { x.TgtAddr = at(&buffer[0]) }, codes.ErrDgsp},
 		{"NULL", func(x *Transfer) { x.TgtAddr = 0 }, codes.ErrDgsp},
-		{"offset that cannot be counted", func(x *Transfer) { x.Skip = 1 << 63 }, codes.ErrDgspOther},
-		{"offset and length that wrap", func(x *Transfer) { x.Skip = 1<<64 - 24 }, codes.ErrDgspOther},
+		{"offset that cannot be counted", func(x *Transfer) { x.Skip = 1 << 63 },
+			codes.ErrDgspOther},
+		{"offset and length that wrap", func(x *Transfer) { x.Skip = 1<<64 - 24 },
+			codes.ErrDgspOther},
 	} {
 		x := good
 		e.change(&x)
@@ -183,8 +196,10 @@ func TestCutSplitsNoAtom(t *testing.T) {
 			pos := uint64(0)
 			for _, n := range []uint64{3, 500, 1000, 1001, 64000} {
 				got := l.Cut(pos, n, total-pos)
-				if end := (first + pos + got) % uint64(atom); got > n || got > 0 && end != 0 || n-got >= uint64(atom) {
-					t.Errorf("atom %d, beginning at %d: %d of %d bytes at %d", atom, first, got, n, pos)
+				if end := (first + pos + got) % uint64(atom); got > n || got > 0 && end != 0 ||
+					n-got >= uint64(atom) {
+					t.Errorf("atom %d, beginning at %d: %d of %d bytes at %d",
+						atom, first, got, n, pos)
 				}
 				pos += got
 			}
@@ -203,11 +218,13 @@ func TestFragmentsOfASkippedProgramHoldWholeAtoms(t *testing.T) {
 		const atom, skip, n = 8, 20, 100000
 		from, to := pattern(skip/rowData*rowExtent+n*2, 1), make([]byte, n*2)
 		gather := registerRows(t, j.tasks[0], atom)
-		scatter := registerCode(t, j.tasks[tgt], atom, slices.Concat([]int32{opControl, 1, 2}, copyCode(rowData, rowBegin), []int32{opIterate, -copyInts - controlInts}))
+		scatter := registerCode(t, j.tasks[tgt], atom, slices.Concat([]int32{opControl, 1, 2},
+			copyCode(rowData, rowBegin), []int32{opIterate, -copyInts - controlInts}))
 		pos, calls := skip, 0
-		j.tasks[tgt].ddms = map[transport.Addr]func(in, inout transport.Addr, n uint64, operand, operation int32) int64{
+		j.tasks[tgt].ddms = map[transport.Addr]ddmFunction{
 			0x700: func(_, inout transport.Addr, n uint64, _, _ int32) int64 {
-				if fragment := int((uint64(inout) - uint64(at(&to[0])) - rowBegin) % rowExtent); (fragment+int(n))%atom != 0 {
+				fragment := int((uint64(inout) - uint64(at(&to[0])) - rowBegin) % rowExtent)
+				if (fragment+int(n))%atom != 0 {
 					t.Errorf("a call for %d bytes at byte %d of a row", n, fragment)
 				}
 				calls++
@@ -219,11 +236,12 @@ func TestFragmentsOfASkippedProgramHoldWholeAtoms(t *testing.T) {
 			r.Buffer, r.DGSP, r.Bytes, r.Skip = at(&to[0]), uint64(scatter.handle), h.msgLen, skip
 		}
 		var arrived int32
-		j.ok(j.tasks[0].Xfer(XferAmx, &Transfer{Tgt: tgt, HdrHdl: 0x1000, TgtAddr: gather.handle, OrgAddr: at(&from[0]), N: n - skip, Skip: skip,
-			TgtCntr: at(&arrived)}))
+		j.ok(j.tasks[0].Xfer(XferAmx, &Transfer{Tgt: tgt, HdrHdl: 0x1000, TgtAddr: gather.handle,
+			OrgAddr: at(&from[0]), N: n - skip, Skip: skip, TgtCntr: at(&arrived)}))
 		j.until("the target counter", func() bool { return arrived == 1 })
 		if pos != n || calls <= n/rowData {
-			t.Errorf("%d calls took %d bytes of %d; more calls than blocks were expected", calls, pos-skip, n-skip)
+			t.Errorf("%d calls took %d bytes of %d; more calls than blocks were expected",
+				calls, pos-skip, n-skip)
 		}
 		runtime.KeepAlive([]any{from, to})
 	})

@@ -34,7 +34,8 @@ func TestStartIsAnnounced(t *testing.T) {
 	}
 	for _, k := range newJob(t, 2, paths["shm"]).tasks {
 		if !k.said(codes.AttVersion) || k.said(codes.AttPortStart) {
-			t.Errorf("task %d: no version, or a port although there is none, in %q", k.me, k.messages)
+			t.Errorf("task %d: no version, or a port although there is none, in %q",
+				k.me, k.messages)
 		}
 	}
 }
@@ -59,10 +60,18 @@ func TestTimeout(t *testing.T) {
 // A time-out tells of what was sent last, also where no counter waits for it.
 func TestTimeoutKind(t *testing.T) {
 	for kind, begin := range map[codes.ErrType]func(k *testTask, a transport.Addr) codes.Code{
-		codes.PutErr: func(k *testTask, a transport.Addr) codes.Code { return k.Put(1, 8, a, a, 0, 0, 0) },
-		codes.GetErr: func(k *testTask, a transport.Addr) codes.Code { return k.Get(1, 8, a, a, 0, 0) },
-		codes.AmErr:  func(k *testTask, a transport.Addr) codes.Code { return k.Amsend(1, 1, 0, 0, a, 8, 0, 0, 0) },
-		codes.RmwErr: func(k *testTask, a transport.Addr) codes.Code { return k.Rmw(4, wire.FetchAndAdd, 1, a, a, 0, 0) },
+		codes.PutErr: func(k *testTask, a transport.Addr) codes.Code {
+			return k.Put(1, 8, a, a, 0, 0, 0)
+		},
+		codes.GetErr: func(k *testTask, a transport.Addr) codes.Code {
+			return k.Get(1, 8, a, a, 0, 0)
+		},
+		codes.AmErr: func(k *testTask, a transport.Addr) codes.Code {
+			return k.Amsend(1, 1, 0, 0, a, 8, 0, 0, 0)
+		},
+		codes.RmwErr: func(k *testTask, a transport.Addr) codes.Code {
+			return k.Rmw(4, wire.FetchAndAdd, 1, a, a, 0, 0)
+		},
 	} {
 		k := newJob(t, 2, paths["udp"]).tasks[0]
 		if code := begin(k, at(new(uint64))); code != codes.Success {
@@ -84,10 +93,13 @@ func (fileless) Exchange(p job.Part) ([]job.Part, error) {
 
 func TestSegmentThatCannotBeAttached(t *testing.T) {
 	k := newTestTask()
-	vars := map[string]string{"MP_MSG_API": "lapi", "MP_CHILD": "0", "MP_PROCS": "2", "MP_PARTITION": "test", "LAPI_USE_SHM": "only", "MP_COMMON_TASKS": "1:1"}
+	vars := map[string]string{"MP_MSG_API": "lapi", "MP_CHILD": "0", "MP_PROCS": "2",
+		"MP_PARTITION": "test", "LAPI_USE_SHM": "only", "MP_COMMON_TASKS": "1:1"}
 	_, code := New(&Options{Shared: new(layout.Context), Host: k, Instance: 1,
-		Getenv:      func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
-		OpenSession: func(*job.Config, int) (job.Session, error) { return fileless{new(seat)}, nil }})
+		Getenv: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
+		OpenSession: func(*job.Config, int) (job.Session, error) {
+			return fileless{new(seat)}, nil
+		}})
 	if code != codes.ErrShmSetup {
 		t.Errorf("code %d", code)
 	}
@@ -111,11 +123,14 @@ func TestDGSPNamedByHeaderHandler(t *testing.T) {
 	j := newJob(t, 2, paths["shm"])
 	k := j.tasks[1]
 	data, dst, head := pattern(64, 1), make([]byte, 64), pattern(8, 2)
-	k.headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer, r.DGSP = at(&dst[0]), 0x3000 }
+	k.headers[0x1000] = func(_ *headerCall, r *HeaderResult) {
+		r.Buffer, r.DGSP = at(&dst[0]), 0x3000
+	}
 	var target int32
 	j.ok(j.tasks[0].Amsend(1, 0x1000, addrOf(head), 8, addrOf(data), 64, at(&target), 0, 0))
 	j.until("the target counter", func() bool { return target == 1 })
-	if e, ok := k.NextError(); !ok || e.Code != codes.ErrDgsp || e.Type != codes.AmErr || e.Of != 0 {
+	if e, ok := k.NextError(); !ok || e.Code != codes.ErrDgsp || e.Type != codes.AmErr ||
+		e.Of != 0 {
 		t.Errorf("error event %+v, %v", e, ok)
 	}
 	if dst[0] != 0 {

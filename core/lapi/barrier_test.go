@@ -16,14 +16,16 @@ func TestBarrierAgreed(t *testing.T) {
 			if k.barrier == nil || k.shared.Barrier == 0 {
 				t.Fatalf("LAPI_FASTLANE=%s: task %d has no barrier", lane, k.me)
 			}
-			if rounds := k.barrier.Rounds; (rounds == 0) != (3 > runtime.NumCPU()) || rounds != 0 && rounds != 2 {
+			if rounds := k.barrier.Rounds; (rounds == 0) != (3 > runtime.NumCPU()) ||
+				rounds != 0 && rounds != 2 {
 				t.Errorf("%d rounds of 3 tasks on %d processors", rounds, runtime.NumCPU())
 			}
 		}
 	}
 	for name, env := range map[string]map[string]string{
-		"udp":   paths["udp"],
-		"trace": {"LAPI_USE_SHM": "only", "MP_LAPI_TRACE_LEVEL": "1", "LAPI_TRACE_DIR": t.TempDir()},
+		"udp": paths["udp"],
+		"trace": {"LAPI_USE_SHM": "only", "MP_LAPI_TRACE_LEVEL": "1",
+			"LAPI_TRACE_DIR": t.TempDir()},
 	} {
 		for _, k := range newJob(t, 2, env).tasks {
 			if k.barrier != nil || k.shared.Barrier != 0 {

@@ -32,7 +32,9 @@ func testOverwritten(t *testing.T, j *testJob, n int) {
 	src := make([]byte, n)
 	want := make([][]byte, times)
 	puts, messages := make([][]byte, times), make([][]byte, times)
-	j.tasks[1].headers[handler] = func(c *headerCall, r *HeaderResult) { r.Buffer = addrOf(messages[c.uhdr[0]]) }
+	j.tasks[1].headers[handler] = func(c *headerCall, r *HeaderResult) {
+		r.Buffer = addrOf(messages[c.uhdr[0]])
+	}
 	for i := range times {
 		want[i], puts[i], messages[i] = pattern(n, uint64(i)), make([]byte, n), make([]byte, n)
 		uhdr := []byte{byte(i), 0, 0, 0}
@@ -40,7 +42,8 @@ func testOverwritten(t *testing.T, j *testJob, n int) {
 		j.ok(j.tasks[0].Put(1, uint64(n), addrOf(puts[i]), addrOf(src), at(&arrived), 0, 0))
 		clear(src)
 		copy(src, want[i])
-		j.ok(j.tasks[0].Amsend(1, handler, addrOf(uhdr), 4, addrOf(src), uint64(n), at(&arrived), 0, 0))
+		j.ok(j.tasks[0].Amsend(1, handler, addrOf(uhdr), 4, addrOf(src), uint64(n), at(&arrived), 0,
+			0))
 		clear(src)
 	}
 	j.until("the target counters", func() bool { return arrived == 2*times })

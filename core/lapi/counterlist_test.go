@@ -34,7 +34,8 @@ func (l *listed) set(k *testTask, dest ...uint32) codes.Code {
 	for i := range l.status {
 		l.status[i] = -7
 	}
-	code := k.ListCounter(at(&l.cntr), int32(len(dest)), at(&l.dest[0]), at(&l.status[0]), at(&l.member))
+	code := k.ListCounter(at(&l.cntr), int32(len(dest)), at(&l.dest[0]), at(&l.status[0]),
+		at(&l.member))
 	l.member = at(&l.status[0])
 	return code
 }
@@ -56,7 +57,8 @@ func TestDestStatus(t *testing.T) {
 			word := new(uint64)
 			want(t, "purge", k.Purge(3), codes.Success)
 			want(t, "set", l.set(k, 1, 2, 1, 3, 0), codes.Success)
-			l.want(t, "at first", counter.StatusInitial, counter.StatusInitial, counter.StatusInitial, counter.StatusInvalid, counter.StatusInitial)
+			l.want(t, "at first", counter.StatusInitial, counter.StatusInitial,
+				counter.StatusInitial, counter.StatusInvalid, counter.StatusInitial)
 			count := func(what string, n int32, begin func() codes.Code) {
 				t.Helper()
 				j.ok(begin())
@@ -111,10 +113,14 @@ func TestDestListErrors(t *testing.T) {
 	want(t, "task out of range", l.set(k, 1, 2), codes.ErrTgt)
 	l.want(t, "nothing is stored", -7, -7)
 	dest, status := new([2]uint32), new([2]int32)
-	want(t, "negative", k.ListCounter(at(&l.cntr), -1, at(dest), at(status), at(&l.member)), codes.ErrTgt)
-	want(t, "too many", k.ListCounter(at(&l.cntr), counter.MaxList+1, at(dest), at(status), at(&l.member)), codes.ErrTgt)
-	want(t, "list not readable", k.ListCounter(at(&l.cntr), 2, 4096, at(status), at(&l.member)), codes.ErrRetPtrNull)
-	want(t, "status not writable", k.ListCounter(at(&l.cntr), 2, at(dest), 4096, at(&l.member)), codes.ErrRetPtrNull)
+	want(t, "negative", k.ListCounter(at(&l.cntr), -1, at(dest), at(status), at(&l.member)),
+		codes.ErrTgt)
+	want(t, "too many", k.ListCounter(at(&l.cntr), counter.MaxList+1, at(dest), at(status),
+		at(&l.member)), codes.ErrTgt)
+	want(t, "list not readable", k.ListCounter(at(&l.cntr), 2, 4096, at(status), at(&l.member)),
+		codes.ErrRetPtrNull)
+	want(t, "status not writable", k.ListCounter(at(&l.cntr), 2, at(dest), 4096, at(&l.member)),
+		codes.ErrRetPtrNull)
 	if n := drainErrors(t, k, codes.ErrRetPtrNull, 0); n != 2 {
 		t.Errorf("%d calls of the error handler for bad addresses, want 2", n)
 	}
@@ -132,7 +138,8 @@ func TestListClosesLane(t *testing.T) {
 	b := make([]byte, 32)
 	list := func(dest transport.Addr) {
 		t.Helper()
-		if code := k.ListCounter(addrOf(b), 1, dest, addrOf(b)+8, addrOf(b)+16); code != codes.Success {
+		if code := k.ListCounter(addrOf(b), 1, dest, addrOf(b)+8,
+			addrOf(b)+16); code != codes.Success {
 			t.Fatal(codes.Name(code))
 		}
 	}

@@ -21,11 +21,13 @@ func (w *watched) amx(tgt uint32, by transport.Addr, block, skip, n int, flags u
 	src, dst := pattern((skip+n+block)/block*(block+9), uint64(n)), make([]byte, n)
 	var org, target, cmpl int32
 	w.tasks[tgt].headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer = addrOf(dst) }
-	w.ok(w.tasks[0].Xfer(XferAmx, &Transfer{Tgt: tgt, HdrHdl: 0x1000, TgtAddr: by, OrgAddr: addrOf(src), N: uint64(n), Skip: uint64(skip), Flags: flags,
-		TgtCntr: at(&target), OrgCntr: at(&org), CmplCntr: at(&cmpl)}))
+	w.ok(w.tasks[0].Xfer(XferAmx, &Transfer{Tgt: tgt, HdrHdl: 0x1000, TgtAddr: by,
+		OrgAddr: addrOf(src), N: uint64(n), Skip: uint64(skip), Flags: flags, TgtCntr: at(&target),
+		OrgCntr: at(&org), CmplCntr: at(&cmpl)}))
 	w.until("the counters", func() bool { return org == 1 && target == 1 && cmpl == 1 })
 	if want := spreadOut(src, skip+n, block, block+9)[skip:]; !bytes.Equal(dst, want) {
-		w.t.Errorf("blocks of %d, %d bytes from byte %d on, flags %#x, to task %d: damaged", block, n, skip, flags, tgt)
+		w.t.Errorf("blocks of %d, %d bytes from byte %d on, flags %#x, to task %d: damaged",
+			block, n, skip, flags, tgt)
 	}
 	runtime.KeepAlive(src)
 }
@@ -42,7 +44,9 @@ func TestHintsOfAmx(t *testing.T) {
 		own   bool
 	}{{20000, 0, true}, {1000, 0, false}, {20000, 8, false}} {
 		by := enroll(t, int64(b.block), int64(b.block+9), b.atom)
-		for flags, direct := range map[uint32]bool{0: b.own, singlecopy.UseBulkXfer: b.atom == 0, singlecopy.NotUseBulkXfer: false, singlecopy.UseBulkXfer | singlecopy.NotUseBulkXfer: false} {
+		for flags, direct := range map[uint32]bool{0: b.own,
+			singlecopy.UseBulkXfer: b.atom == 0, singlecopy.NotUseBulkXfer: false,
+			singlecopy.UseBulkXfer | singlecopy.NotUseBulkXfer: false} {
 			for _, skip := range []int{0, 1, 12345, 3 * 20000, 77777} {
 				w.amx(1, by, b.block, skip, n, flags)
 				read, sum := w.target.copied, uint64(0)
@@ -50,12 +54,15 @@ func TestHintsOfAmx(t *testing.T) {
 					sum += read[i]
 				}
 				if w.copied(); direct != (sum == n) || !direct && len(read) != 0 {
-					t.Errorf("blocks of %d, atoms of %d, from byte %d on, flags %#x: direct copies %v", b.block, b.atom, skip, flags, read)
+					t.Errorf(
+						"blocks of %d, atoms of %d, from byte %d on, flags %#x: direct copies %v",
+						b.block, b.atom, skip, flags, read)
 				}
 				self.copied = nil
 				w.amx(0, by, b.block, skip, n, flags)
 				if direct := len(self.copied) > 0; direct != b.own {
-					t.Errorf("within a task, blocks of %d, atoms of %d, flags %#x: directly: %v", b.block, b.atom, flags, direct)
+					t.Errorf("within a task, blocks of %d, atoms of %d, flags %#x: directly: %v",
+						b.block, b.atom, flags, direct)
 				}
 			}
 		}
@@ -70,11 +77,14 @@ func TestHintsOfMulticast(t *testing.T) {
 		links[i] = j.tasks[i].watch(0)
 	}
 	name := j.tasks[0].group(t, 3, 0, 1)
-	for flags, least := range map[uint32]int{0: int(calibration.BuiltIn().AmDirect), singlecopy.UseBulkXfer: 129, singlecopy.NotUseBulkXfer: 1 << 30, singlecopy.UseBulkXfer | singlecopy.NotUseBulkXfer: 1 << 30} {
+	for flags, least := range map[uint32]int{0: int(calibration.BuiltIn().AmDirect),
+		singlecopy.UseBulkXfer: 129, singlecopy.NotUseBulkXfer: 1 << 30,
+		singlecopy.UseBulkXfer | singlecopy.NotUseBulkXfer: 1 << 30} {
 		for _, n := range []int{1, 128, 129, 16383, 16384, 200000} {
 			r := receiveAll(j, n)
 			data := pattern(n, uint64(n))
-			j.ok(j.tasks[0].Xfer(XferMc, &Transfer{Tgt: name, HdrHdl: 0x1000, OrgAddr: addrOf(data), N: uint64(n), Flags: flags}))
+			j.ok(j.tasks[0].Xfer(XferMc, &Transfer{Tgt: name, HdrHdl: 0x1000, OrgAddr: addrOf(data),
+				N: uint64(n), Flags: flags}))
 			id, _ := j.tasks[0].FenceBegin()
 			j.until("the fence", func() bool { return j.tasks[0].tickets.Done(id) })
 			j.tasks[0].TicketResult(id)
@@ -120,13 +130,16 @@ func TestStatisticsOfBlocks(t *testing.T) {
 		from, _, _ := strided(blocks, block, 2*block, 1)
 		to, dst, _ := strided(blocks, block, 2*block, 0)
 		var org, target int32
-		x := Transfer{Tgt: 1, Flags: c.flags, OrgAddr: from.at(), TgtAddr: to.longAt(), OrgCntr: at(&org), TgtCntr: at(&target)}
+		x := Transfer{Tgt: 1, Flags: c.flags, OrgAddr: from.at(), TgtAddr: to.longAt(),
+			OrgCntr: at(&org), TgtCntr: at(&target)}
 		switch c.kind {
 		case XferGetv:
 			x.OrgAddr, x.TgtAddr = to.at(), from.longAt()
 		case XferAmx:
 			x.OrgAddr, x.TgtAddr, x.N, x.HdrHdl = addrOf(from.buffer), by, n, 0x1000
-			w.tasks[1].headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer = addrOf(dst) }
+			w.tasks[1].headers[0x1000] = func(_ *headerCall, r *HeaderResult) {
+				r.Buffer = addrOf(dst)
+			}
 		}
 		before := [2]transport.Stats{*w.tasks[0].net.Shm.Stats(), *w.tasks[1].net.Shm.Stats()}
 		w.ok(w.tasks[0].Xfer(c.kind, &x))
@@ -136,7 +149,8 @@ func TestStatisticsOfBlocks(t *testing.T) {
 			sender, receiver = 1, 0
 		}
 		s, r := w.tasks[sender].net.Shm.Stats(), w.tasks[receiver].net.Shm.Stats()
-		sent, received := s.DataSent-before[sender].DataSent, r.DataReceived-before[receiver].DataReceived
+		sent, received := s.DataSent-before[sender].DataSent,
+			r.DataReceived-before[receiver].DataReceived
 		if sent < n || sent > n+c.extra || received < n || received > n+c.extra {
 			t.Errorf("%s of %d bytes: %d sent, %d received", c.what, n, sent, received)
 		}
@@ -158,10 +172,14 @@ func TestMulticastAcrossRecovery(t *testing.T) {
 	var to [3][]byte
 	open := func(i int) {
 		to[i] = make([]byte, n)
-		h.tasks[i].headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer = addrOf(to[i]) }
+		h.tasks[i].headers[0x1000] = func(_ *headerCall, r *HeaderResult) {
+			r.Buffer = addrOf(to[i])
+		}
 	}
 	handled, of, reason := 0, int32(0), codes.Success
-	k.sends[0x500] = func(_ transport.Addr, who int32, why codes.Code) { handled, of, reason = handled+1, who, why }
+	k.sends[0x500] = func(_ transport.Addr, who int32, why codes.Code) {
+		handled, of, reason = handled+1, who, why
+	}
 	x := Transfer{Tgt: name, HdrHdl: 0x1000, OrgAddr: addrOf(data), N: n, Handler: 0x500}
 	complete := func(what string, members ...int) {
 		t.Helper()

@@ -70,16 +70,19 @@ type watchedNoticing struct {
 	l *watchedLink
 }
 
-func (w watchedNoticing) PutNotice(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
+func (w watchedNoticing) PutNotice(ep transport.Endpoint,
+	op *transport.Op) (transport.Status, error) {
 	return w.transfer(ep, op, w.Noticing.PutNotice)
 }
 
-func (w watchedNoticing) GetNotice(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
+func (w watchedNoticing) GetNotice(ep transport.Endpoint,
+	op *transport.Op) (transport.Status, error) {
 	return w.transfer(ep, op, w.Noticing.GetNotice)
 }
 
 func (w watchedNoticing) transfer(ep transport.Endpoint, op *transport.Op,
-	do func(transport.Endpoint, *transport.Op) (transport.Status, error)) (transport.Status, error) {
+	do func(transport.Endpoint, *transport.Op) (transport.Status, error),
+) (transport.Status, error) {
 	if w.l.refuse > 0 && op.Route == transport.RouteSingleCopy {
 		return transport.Done, w.l.err
 	}
@@ -136,7 +139,8 @@ func (w *watched) transfer(kind uint32, n int, flags uint32) {
 	}
 	fromVec, toVec := blocks(from), blocks(to)
 	var org, target, cmpl int32
-	x := Transfer{Tgt: 1, N: uint64(n), Flags: flags, OrgAddr: from, TgtAddr: to, TgtCntr: at(&target), OrgCntr: at(&org), CmplCntr: at(&cmpl), HdrHdl: 0x1000}
+	x := Transfer{Tgt: 1, N: uint64(n), Flags: flags, OrgAddr: from, TgtAddr: to,
+		TgtCntr: at(&target), OrgCntr: at(&org), CmplCntr: at(&cmpl), HdrHdl: 0x1000}
 	w.tasks[1].headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer = to }
 	switch kind {
 	case XferGet:
@@ -166,8 +170,10 @@ var types = []uint32{XferGet, XferAm, XferPut, XferGetv, XferPutv, XferAmv}
 func TestHints(t *testing.T) {
 	const huge = 1 << 30
 	longBlocks := 2 * int(calibration.BuiltIn().BlockDirect) // the vectors have two
-	own := map[uint32]int{XferGet: 1, XferAm: 16384, XferPut: 4096, XferGetv: 1, XferPutv: longBlocks, XferAmv: longBlocks}
-	low := map[uint32]int{XferGet: 1, XferAm: 5000, XferPut: 4096, XferGetv: 1, XferPutv: longBlocks, XferAmv: longBlocks}
+	own := map[uint32]int{XferGet: 1, XferAm: 16384, XferPut: 4096, XferGetv: 1,
+		XferPutv: longBlocks, XferAmv: longBlocks}
+	low := map[uint32]int{XferGet: 1, XferAm: 5000, XferPut: 4096, XferGetv: 1,
+		XferPutv: longBlocks, XferAmv: longBlocks}
 	for _, s := range []struct {
 		name  string
 		env   map[string]string
@@ -175,8 +181,10 @@ func TestHints(t *testing.T) {
 	}{
 		{"nothing set", nil, own},
 		{"bulk with 150K", map[string]string{"MP_USE_BULK_XFER": "yes"}, own},
-		{"bulk with 5000", map[string]string{"MP_USE_BULK_XFER": "yes", "MP_BULK_MIN_MSG_SIZE": "5000"}, low},
-		{"no bulk with 5000", map[string]string{"MP_USE_BULK_XFER": "no", "MP_BULK_MIN_MSG_SIZE": "5000"}, own},
+		{"bulk with 5000",
+			map[string]string{"MP_USE_BULK_XFER": "yes", "MP_BULK_MIN_MSG_SIZE": "5000"}, low},
+		{"no bulk with 5000",
+			map[string]string{"MP_USE_BULK_XFER": "no", "MP_BULK_MIN_MSG_SIZE": "5000"}, own},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			w := newWatched(t, s.env)
@@ -185,15 +193,19 @@ func TestHints(t *testing.T) {
 				if kind == XferAm || kind == XferAmv {
 					forced = 129 // BUF_CP_SIZE and 1
 				}
-				for flags, least := range map[uint32]int{0: s.least[kind], singlecopy.UseBulkXfer: forced, singlecopy.NotUseBulkXfer: huge, singlecopy.UseBulkXfer | singlecopy.NotUseBulkXfer: huge} {
-					for _, n := range []int{2, 128, 129, 1000, 4095, 4096, 4999, 5000, 16383, 16384, 32767, 32768, 200000} {
+				for flags, least := range map[uint32]int{0: s.least[kind],
+					singlecopy.UseBulkXfer: forced, singlecopy.NotUseBulkXfer: huge,
+					singlecopy.UseBulkXfer | singlecopy.NotUseBulkXfer: huge} {
+					for _, n := range []int{2, 128, 129, 1000, 4095, 4096, 4999, 5000, 16383, 16384,
+						32767, 32768, 200000} {
 						w.transfer(kind, n, flags)
 						got, want := w.copied(), []uint64(nil)
 						if n >= least {
 							want = []uint64{uint64(n)}
 						}
 						if !slices.Equal(got, want) {
-							t.Errorf("type %d, flags %#x, %d bytes: direct copies %v, not %v", kind, flags, n, got, want)
+							t.Errorf("type %d, flags %#x, %d bytes: direct copies %v, not %v",
+								kind, flags, n, got, want)
 						}
 					}
 				}
@@ -206,15 +218,18 @@ func TestHints(t *testing.T) {
 // insists.
 func TestHintForShortBlocks(t *testing.T) {
 	const count, block = 200, 40
-	for flags, direct := range map[uint32]bool{0: false, singlecopy.UseBulkXfer: true, singlecopy.NotUseBulkXfer: false} {
+	for flags, direct := range map[uint32]bool{0: false, singlecopy.UseBulkXfer: true,
+		singlecopy.NotUseBulkXfer: false} {
 		w := newWatched(t, nil)
 		src, dst := pattern(2*count*block, 3), make([]byte, 2*count*block)
 		strided := func(b []byte) *userVector {
-			return describe(wire.VectorStrided, count, []uint64{uint64(addrOf(b)), block, 2 * block}, nil)
+			return describe(wire.VectorStrided, count,
+				[]uint64{uint64(addrOf(b)), block, 2 * block}, nil)
 		}
 		from, to := strided(src), strided(dst)
 		var target int32
-		x := Transfer{Tgt: 1, Flags: flags, OrgAddr: from.at(), TgtAddr: to.longAt(), TgtCntr: at(&target)}
+		x := Transfer{Tgt: 1, Flags: flags, OrgAddr: from.at(), TgtAddr: to.longAt(),
+			TgtCntr: at(&target)}
 		w.ok(w.tasks[0].Xfer(XferPutv, &x))
 		w.until("the target counter", func() bool { return target == 1 })
 		sum := uint64(0)
@@ -232,12 +247,14 @@ func TestHintForShortBlocks(t *testing.T) {
 func TestHintsWithoutDirectWay(t *testing.T) {
 	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
 		copies := map[int]uint64{} // of n bytes within a task without flags
-		for _, flags := range []uint32{0, singlecopy.UseBulkXfer, singlecopy.NotUseBulkXfer, singlecopy.UseBulkXfer | singlecopy.NotUseBulkXfer} {
+		for _, flags := range []uint32{0, singlecopy.UseBulkXfer, singlecopy.NotUseBulkXfer,
+			singlecopy.UseBulkXfer | singlecopy.NotUseBulkXfer} {
 			for _, n := range []int{8, 5000, 100000} {
 				src, dst := pattern(n, 7), make([]byte, n)
 				var target int32
 				before := *j.tasks[0].net.Self.Stats()
-				x := Transfer{Tgt: tgt, N: uint64(n), Flags: flags, OrgAddr: addrOf(src), TgtAddr: addrOf(dst), TgtCntr: at(&target)}
+				x := Transfer{Tgt: tgt, N: uint64(n), Flags: flags, OrgAddr: addrOf(src),
+					TgtAddr: addrOf(dst), TgtCntr: at(&target)}
 				j.ok(j.tasks[0].Xfer(XferPut, &x))
 				j.until("the target counter", func() bool { return target == 1 })
 				if !bytes.Equal(src, dst) {
@@ -247,13 +264,16 @@ func TestHintsWithoutDirectWay(t *testing.T) {
 					continue
 				}
 				s := j.tasks[0].net.Self.Stats()
-				if s.DataSent-before.DataSent != uint64(n) || s.DataReceived-before.DataReceived != uint64(n) {
-					t.Errorf("flags %#x, %d bytes within a task: %d sent, %d received", flags, n, s.DataSent-before.DataSent, s.DataReceived-before.DataReceived)
+				if s.DataSent-before.DataSent != uint64(n) ||
+					s.DataReceived-before.DataReceived != uint64(n) {
+					t.Errorf("flags %#x, %d bytes within a task: %d sent, %d received",
+						flags, n, s.DataSent-before.DataSent, s.DataReceived-before.DataReceived)
 				}
 				if flags == 0 {
 					copies[n] = s.PacketsSent - before.PacketsSent
 				} else if got := s.PacketsSent - before.PacketsSent; got != copies[n] {
-					t.Errorf("flags %#x, %d bytes within a task: copied %d times, without flags %d", flags, n, got, copies[n])
+					t.Errorf("flags %#x, %d bytes within a task: copied %d times, without flags %d",
+						flags, n, got, copies[n])
 				}
 			}
 		}
@@ -266,7 +286,8 @@ func TestForcedNotWithinATask(t *testing.T) {
 	k := newJob(t, 1, nil).tasks[0]
 	v := new(vector.Vector)
 	v.Asked(&wire.Vector{Block: 40, Stride: 80, Total: 8000}, nil)
-	for _, h := range []singlecopy.Hint{singlecopy.NoHint, singlecopy.ByBulk, singlecopy.ByPackets} {
+	for _, h := range []singlecopy.Hint{singlecopy.NoHint, singlecopy.ByBulk,
+		singlecopy.ByPackets} {
 		if k.copier.PutVector(&k.peers[0], v, v, v.Total(), h) {
 			t.Errorf("hint %d: directly", h)
 		}
@@ -286,7 +307,8 @@ func TestChunks(t *testing.T) {
 	withChunks(t, 20000)
 	w := newWatched(t, nil)
 	for _, kind := range types {
-		for n, want := range map[int][]uint64{19999: {19999}, 20000: {20000}, 20001: {20000, 1}, 60000: {20000, 20000, 20000}, 65000: {20000, 20000, 20000, 5000}} {
+		for n, want := range map[int][]uint64{19999: {19999}, 20000: {20000}, 20001: {20000, 1},
+			60000: {20000, 20000, 20000}, 65000: {20000, 20000, 20000, 5000}} {
 			origin, target := *w.tasks[0].net.Shm.Stats(), *w.tasks[1].net.Shm.Stats()
 			w.transfer(kind, n, singlecopy.UseBulkXfer)
 			if kind == XferPut || kind == XferGet { // the link's own pieces are longer
@@ -366,7 +388,8 @@ func TestBadAddressInALaterChunk(t *testing.T) {
 	for _, kind := range []uint32{XferPut, XferGet, XferAm} {
 		t.Run(fmt.Sprint("type ", kind), func(t *testing.T) {
 			w := newWatched(t, nil)
-			there, err := unix.Mmap(-1, 0, good+bad, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+			there, err := unix.Mmap(-1, 0, good+bad, unix.PROT_READ|unix.PROT_WRITE,
+				unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 			if err == nil {
 				err = unix.Mprotect(there[good:], unix.PROT_NONE)
 			}
@@ -376,13 +399,18 @@ func TestBadAddressInALaterChunk(t *testing.T) {
 			defer unix.Munmap(there)
 			here := pattern(good+bad, 1)
 			var target, org, cmpl int32
-			x := Transfer{Tgt: 1, N: good + bad, OrgAddr: addrOf(here), TgtAddr: addrOf(there), HdrHdl: 0x1000, TgtCntr: at(&target), CmplCntr: at(&cmpl)}
+			x := Transfer{Tgt: 1, N: good + bad, OrgAddr: addrOf(here), TgtAddr: addrOf(there),
+				HdrHdl: 0x1000, TgtCntr: at(&target), CmplCntr: at(&cmpl)}
 			if kind == XferGet {
 				x.OrgCntr = at(&org)
 			}
-			w.tasks[1].headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer = addrOf(there) }
+			w.tasks[1].headers[0x1000] = func(_ *headerCall, r *HeaderResult) {
+				r.Buffer = addrOf(there)
+			}
 			w.ok(w.tasks[0].Xfer(kind, &x))
-			w.until("both error handlers", func() bool { return w.tasks[0].faults.Pending() > 0 && w.tasks[1].faults.Pending() > 0 })
+			w.until("both error handlers", func() bool {
+				return w.tasks[0].faults.Pending() > 0 && w.tasks[1].faults.Pending() > 0
+			})
 			for i, k := range w.tasks {
 				if n := drainErrors(t, k, codes.ErrTgtAddrNull, 1-i); n != 1 {
 					t.Errorf("%d calls of the error handler of task %d", n, i)
@@ -405,7 +433,8 @@ func TestUnreadIsNotCounted(t *testing.T) {
 	before := *w.tasks[0].net.Shm.Stats()
 	w.ok(w.tasks[0].Amsend(1, 0x1000, 0, 0, addrOf(src), 50000, 0, at(&org), 0))
 	w.until("the origin counter", func() bool { return org == 1 })
-	if got := w.tasks[0].net.Shm.Stats().DataSent - before.DataSent; got != 0 || len(w.copied()) != 0 {
+	if got := w.tasks[0].net.Shm.Stats().DataSent - before.DataSent; got != 0 ||
+		len(w.copied()) != 0 {
 		t.Errorf("%d bytes counted as sent", got)
 	}
 }
@@ -422,13 +451,17 @@ func TestBulkIsAnnounced(t *testing.T) {
 		min     int64
 	}{
 		{"not asked for", 2, map[string]string{"LAPI_USE_SHM": "only"}, false, false, 153600},
-		{"shared memory", 2, map[string]string{"LAPI_USE_SHM": "only", "MP_USE_BULK_XFER": "yes", "MP_BULK_MIN_MSG_SIZE": "8K"}, true, false, 8192},
-		{"udp", 2, map[string]string{"LAPI_USE_SHM": "no", "MP_USE_BULK_XFER": "yes", "MP_BULK_MIN_MSG_SIZE": "1"}, false, true, 4096},
+		{"shared memory", 2, map[string]string{"LAPI_USE_SHM": "only", "MP_USE_BULK_XFER": "yes",
+			"MP_BULK_MIN_MSG_SIZE": "8K"}, true, false, 8192},
+		{"udp", 2, map[string]string{"LAPI_USE_SHM": "no", "MP_USE_BULK_XFER": "yes",
+			"MP_BULK_MIN_MSG_SIZE": "1"}, false, true, 4096},
 		{"alone", 1, map[string]string{"MP_USE_BULK_XFER": "yes"}, false, true, 153600},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			k := newJob(t, s.tasks, s.env).tasks[0]
-			warned := slices.ContainsFunc(k.messages, func(m string) bool { return strings.Contains(m, "MP_USE_BULK_XFER=yes has no effect") })
+			warned := slices.ContainsFunc(k.messages, func(m string) bool {
+				return strings.Contains(m, "MP_USE_BULK_XFER=yes has no effect")
+			})
 			if k.said(codes.AttBulkEnabled) != s.on || warned != s.warning {
 				t.Errorf("messages %q", k.messages)
 			}

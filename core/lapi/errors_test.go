@@ -18,7 +18,8 @@ func drainErrors(t *testing.T, k *testTask, code codes.Code, of int) (n int) {
 		}
 		n++
 		if e.Code != code || e.Of != of || e.Task != k.me || e.Handler == 0 {
-			t.Errorf("error handler of task %d: %s about task %d: %s", k.me, codes.Name(e.Code), e.Of, e.Text)
+			t.Errorf("error handler of task %d: %s about task %d: %s",
+				k.me, codes.Name(e.Code), e.Of, e.Text)
 		}
 	}
 }
@@ -37,8 +38,10 @@ func TestPeerDies(t *testing.T) {
 			j.ok(code)
 			seat := k.net.Session.(*seat)
 			seat.mu.Lock()
-			seat.events[0] = append(seat.events[0], job.Event{Kind: job.TaskDied, Task: 1, Text: "was killed in a test"})
-			seat.events[0] = append(seat.events[0], job.Event{Kind: job.TaskDied, Task: 1, Text: "again"})
+			seat.events[0] = append(seat.events[0],
+				job.Event{Kind: job.TaskDied, Task: 1, Text: "was killed in a test"})
+			seat.events[0] = append(seat.events[0],
+				job.Event{Kind: job.TaskDied, Task: 1, Text: "again"})
 			seat.mu.Unlock()
 			k.pollSession()
 			if n := drainErrors(t, k, codes.ErrNoConnectivity, 1); n != 1 {
@@ -47,7 +50,8 @@ func TestPeerDies(t *testing.T) {
 			if !k.tickets.Done(id) || k.TicketResult(id) != codes.ErrNoConnectivity {
 				t.Error("the collective goes on without a task")
 			}
-			if code := k.Put(1, 8, addrOf(dst), addrOf(src), 0, 0, 0); code != codes.ErrNoConnectivity {
+			if code := k.Put(1, 8, addrOf(dst), addrOf(src), 0, 0,
+				0); code != codes.ErrNoConnectivity {
 				t.Errorf("put to a dead task: %s", codes.Name(code))
 			}
 			j.ok(k.Put(2, uint64(len(src)), addrOf(dst), addrOf(src), 0, 0, at(&other)))
@@ -72,7 +76,9 @@ func TestPeerEnds(t *testing.T) {
 		"a put without counters": func(j *testJob, k *testTask) {
 			j.ok(k.Put(1, 8, at(&there), at(&word), 0, 0, 0))
 		},
-		"a get": func(j *testJob, k *testTask) { j.ok(k.Get(1, 8, at(&there), at(&word), 0, at(&counter))) },
+		"a get": func(j *testJob, k *testTask) {
+			j.ok(k.Get(1, 8, at(&there), at(&word), 0, at(&counter)))
+		},
 		"a completion counter": func(j *testJob, k *testTask) {
 			j.ok(k.Amsend(1, 9, 0, 0, at(&word), 8, 0, 0, at(&counter)))
 		},
@@ -88,7 +94,8 @@ func TestPeerEnds(t *testing.T) {
 				f(j, k)
 				seat := k.net.Session.(*seat)
 				seat.mu.Lock()
-				seat.events[0] = append(seat.events[0], job.Event{Kind: job.TaskEnded, Task: 1, Text: "exited with status 0"})
+				seat.events[0] = append(seat.events[0],
+					job.Event{Kind: job.TaskEnded, Task: 1, Text: "exited with status 0"})
 				seat.mu.Unlock()
 				k.pollSession()
 				want := 1
@@ -98,7 +105,8 @@ func TestPeerEnds(t *testing.T) {
 				if n := drainErrors(t, k, codes.ErrNoConnectivity, 1); n != want {
 					t.Errorf("%d calls of the error handler, want %d", n, want)
 				}
-				if code := k.Put(1, 8, at(&there), at(&word), 0, 0, 0); code != codes.ErrNoConnectivity {
+				if code := k.Put(1, 8, at(&there), at(&word), 0, 0,
+					0); code != codes.ErrNoConnectivity {
 					t.Errorf("a later put: %s", codes.Name(code))
 				}
 				fence, _ := k.FenceBegin()
@@ -145,7 +153,8 @@ func TestDeathIsHeardInSlowTurns(t *testing.T) {
 	k.pollSession()
 	s := k.net.Session.(*seat)
 	s.mu.Lock()
-	s.events[0] = append(s.events[0], job.Event{Kind: job.TaskDied, Task: 1, Text: "was killed by the test"})
+	s.events[0] = append(s.events[0],
+		job.Event{Kind: job.TaskDied, Task: 1, Text: "was killed by the test"})
 	s.mu.Unlock()
 	for died := now; k.faults.Pending() == 0; now += 14e6 {
 		if now > died+1e9 {

@@ -35,7 +35,8 @@ func FuzzMessages(f *testing.F) {
 	f.Add(words(wire.MsgPutFragment, 8, 1, 4, 0, 16, 8, 1))
 	f.Add(words(wire.MsgPutDirect, 0, 8, 4, 0))
 	f.Add(words(wire.MsgGet, 0, 1, 8, 1, 1, 4))
-	f.Add(append([]byte{byte(wire.MsgAm), byte(len(am) / 8), 16}, append(am, make([]byte, 16)...)...))
+	f.Add(append([]byte{byte(wire.MsgAm), byte(len(am) / 8), 16},
+		append(am, make([]byte, 16)...)...))
 	for id := wire.MsgAmFragment; id <= wire.MsgAmSmall; id++ {
 		for n := range uint64(9) {
 			f.Add(words(id, int(8*n), []uint64{6, 1, 4, 16, 8, 3, 1, 2, 5}[:n]...))
@@ -46,14 +47,19 @@ func FuzzMessages(f *testing.F) {
 		k := j.tasks[1]
 		k.lenient = true
 		buffer := userBytes(t, 1<<16)
-		meaning := [...]transport.Addr{1: memory.AddrOf(buffer), 2: memory.AddrOf(buffer[len(buffer)-8:]), 3: 16, 4: memory.AddrOf(buffer[64:]), 5: 1 << 46, 6: 0x1000, 7: 0x1001, 8: 8}
+		meaning := [...]transport.Addr{1: memory.AddrOf(buffer),
+			2: memory.AddrOf(buffer[len(buffer)-8:]), 3: 16, 4: memory.AddrOf(buffer[64:]),
+			5: 1 << 46, 6: 0x1000, 7: 0x1001, 8: 8}
 		k.headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer = meaning[1] }
-		k.headers[0x1001] = func(_ *headerCall, r *HeaderResult) { r.Buffer, r.Completion = meaning[1], 0x2000 }
+		k.headers[0x1001] = func(_ *headerCall, r *HeaderResult) {
+			r.Buffer, r.Completion = meaning[1], 0x2000
+		}
 		link := &tap{Link: k.net.UDP}
 		k.setHandlers(link)
 		memory.Guard()
 		for messages := 0; len(b) >= 3 && messages < 20; messages++ {
-			id, headerLen, dataLen := transport.MsgID(b[0])%(transport.MaxMsgID+1), 8*int(b[1]), int(b[2])
+			id, headerLen, dataLen := transport.MsgID(b[0])%(transport.MaxMsgID+1), 8*int(b[1]),
+				int(b[2])
 			b = b[3:]
 			packet := buffer[1<<15:]
 			n := copy(packet, b[:min(len(b), headerLen+dataLen)])
@@ -65,7 +71,8 @@ func FuzzMessages(f *testing.F) {
 				}
 			}
 			if h := link.handlers[id]; h != nil {
-				h(&transport.Msg{From: 0, Hdr: packet[:headerLen:headerLen], Data: packet[headerLen:n:n]})
+				h(&transport.Msg{From: 0, Hdr: packet[:headerLen:headerLen],
+					Data: packet[headerLen:n:n]})
 			}
 		}
 		for range 10 {
@@ -83,7 +90,8 @@ func FuzzMessages(f *testing.F) {
 // userBytes is memory that looks like a user's: guarded copies work on it.
 func userBytes(t testing.TB, n int) []byte {
 	t.Helper()
-	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,8 @@ func (c *Context) get(p *peer.Peer, x *Transfer) codes.Code {
 	if p.Noticing != nil && x.N > 0 && c.getByLink(p, x) {
 		return codes.Success
 	}
-	if c.copier.Get(p, x.N, x.hint()) && c.singleCopied(p, x, codes.GetErr, x.N, c.copier.Copy(p, true, x.OrgAddr, x.TgtAddr, x.N)) {
+	if c.copier.Get(p, x.N, x.hint()) &&
+		c.singleCopied(p, x, codes.GetErr, x.N, c.copier.Copy(p, true, x.OrgAddr, x.TgtAddr, x.N)) {
 		return codes.Success
 	}
 	o := c.newAnswer(p, codes.GetErr, x, x.OrgAddr, x.N)

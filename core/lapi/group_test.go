@@ -13,7 +13,8 @@ import (
 func (k *testTask) group(t testing.TB, members ...uint32) uint32 {
 	t.Helper()
 	var name uint32
-	if code := k.GroupCreate(uint32(len(members)), at(&members[0]), at(&name)); code != codes.Success || name == 0 {
+	if code := k.GroupCreate(uint32(len(members)), at(&members[0]),
+		at(&name)); code != codes.Success || name == 0 {
 		t.Fatalf("group of %v: %s, named %d", members, codes.Name(code), name)
 	}
 	runtime.KeepAlive(members)
@@ -47,7 +48,8 @@ func TestGroupErrors(t *testing.T) {
 	}{{"a list that cannot be read", 0x1000, to}, {"a name that cannot be stored", list, 0x1000}} {
 		want(t, e.what, k.GroupCreate(1, e.list, e.to), codes.ErrRetPtrNull)
 		if event, _ := k.NextError(); event.Code != codes.ErrRetPtrNull || len(k.groups) != 0 {
-			t.Errorf("%s: the error handler hears %s, there are %d groups", e.what, codes.Name(event.Code), len(k.groups))
+			t.Errorf("%s: the error handler hears %s, there are %d groups",
+				e.what, codes.Name(event.Code), len(k.groups))
 		}
 	}
 	want(t, "a group that never was", k.GroupFree(0), codes.ErrTgt)

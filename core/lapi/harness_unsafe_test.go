@@ -27,13 +27,16 @@ type testJob struct {
 	tasks []*testTask
 }
 
+// ddmFunction is what a test registers as a DDM function: the parameters are those of LAPI's.
+type ddmFunction func(in, inout transport.Addr, n uint64, operand, operation int32) int64
+
 // testTask is the Host of one context and its handlers by their made-up addresses.
 type testTask struct {
 	*Context
 	mu        sync.Mutex
 	headers   map[transport.Addr]func(h *headerCall, r *HeaderResult)
 	handlers  map[transport.Addr]func(info transport.Addr)
-	ddms      map[transport.Addr]func(in, inout transport.Addr, n uint64, operand, operation int32) int64
+	ddms      map[transport.Addr]ddmFunction
 	messages  []string
 	exited    string
 	farewells int // calls of Farewell
@@ -44,8 +47,9 @@ type testTask struct {
 }
 
 func newTestTask() *testTask {
-	return &testTask{headers: map[transport.Addr]func(*headerCall, *HeaderResult){}, handlers: map[transport.Addr]func(transport.Addr){},
-		sends: map[transport.Addr]func(transport.Addr, int32, codes.Code){}}
+	return &testTask{headers: map[transport.Addr]func(*headerCall, *HeaderResult){},
+		handlers: map[transport.Addr]func(transport.Addr){},
+		sends:    map[transport.Addr]func(transport.Addr, int32, codes.Code){}}
 }
 
 type headerCall struct {
@@ -56,7 +60,8 @@ type headerCall struct {
 	lengths   transport.Addr // of a vector's blocks
 }
 
-func (k *testTask) HeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, msgLen uint64, src int32, onePacket transport.Addr, r *HeaderResult) {
+func (k *testTask) HeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, msgLen uint64,
+	src int32, onePacket transport.Addr, r *HeaderResult) {
 	k.call = headerCall{memory.Bytes(uhdr, uint64(uhdrLen)), msgLen, src, onePacket, 0}
 	k.header(handler, r)
 }
@@ -67,7 +72,8 @@ func (k *testTask) header(handler transport.Addr, r *HeaderResult) {
 	}
 }
 
-func (k *testTask) VectorHeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, lengths transport.Addr, src int32, onePacket transport.Addr, r *HeaderResult) {
+func (k *testTask) VectorHeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32,
+	lengths transport.Addr, src int32, onePacket transport.Addr, r *HeaderResult) {
 	k.call = headerCall{memory.Bytes(uhdr, uint64(uhdrLen)), 0, src, onePacket, lengths}
 	k.header(handler, r)
 }
@@ -75,7 +81,8 @@ func (k *testTask) SendHandler(handler, info transport.Addr, tgt int32, reason c
 	k.sends[handler](info, tgt, reason)
 }
 func (k *testTask) CompletionHandler(handler, info transport.Addr) { k.handlers[handler](info) }
-func (k *testTask) DDM(handler, in, inout transport.Addr, n uint64, operand, operation int32) int64 {
+func (k *testTask) DDM(handler, in, inout transport.Addr, n uint64,
+	operand, operation int32) int64 {
 	return k.ddms[handler](in, inout, n, operand, operation)
 }
 func (k *testTask) Message(level int, text string) {
@@ -167,8 +174,9 @@ func newJob(t testing.TB, n int, env map[string]string) *testJob {
 	for i := range n {
 		k := newTestTask()
 		j.tasks[i] = k
-		vars := map[string]string{"MP_MSG_API": "lapi", "MP_CHILD": fmt.Sprint(i), "MP_PROCS": fmt.Sprint(n), "MP_PARTITION": "test",
-			"MP_LAPI_INET_ADDR": "@1:127.0.0.1,lo"}
+		vars := map[string]string{
+			"MP_MSG_API": "lapi", "MP_CHILD": fmt.Sprint(i), "MP_PROCS": fmt.Sprint(n),
+			"MP_PARTITION": "test", "MP_LAPI_INET_ADDR": "@1:127.0.0.1,lo"}
 		if n > 1 {
 			vars["MP_COMMON_TASKS"] = commonTasks(i, n)
 		}
@@ -177,7 +185,8 @@ func newJob(t testing.TB, n int, env map[string]string) *testJob {
 		go func() {
 			defer wait.Done()
 			k.Context, result[i] = New(&Options{
-				Shared: new(layout.Context), Host: k, Instance: 1, ErrHandler: 1, Lends: vars["TEST_LENDS"] != "",
+				Shared: new(layout.Context), Host: k, Instance: 1, ErrHandler: 1,
+				Lends:  vars["TEST_LENDS"] != "",
 				Getenv: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
 				Key: func(*job.Config) ([]byte, bool, error) {
 					return []byte("a key that all tasks of this job have"), true, nil
@@ -277,28 +286,36 @@ func (j *testJob) compute() *testJob {
 
 // refusedAt is the word in a task's segment that says who of its peers has given up the barrier.
 func (k *testTask) refusedAt(task int) uint64 {
-	offset := unsafe.Offsetof(layout.SegmentHead{}.Barrier) + unsafe.Offsetof(layout.Barriers{}.Refused)
-	return wire.Order.Uint64(memory.Bytes(transport.Addr(k.lane.node(task).OutHead)+transport.Addr(offset), 8))
+	offset := unsafe.Offsetof(layout.SegmentHead{}.Barrier) +
+		unsafe.Offsetof(layout.Barriers{}.Refused)
+	return wire.Order.Uint64(memory.Bytes(
+		transport.Addr(k.lane.node(task).OutHead)+transport.Addr(offset), 8))
 }
 
 // The calls that move data, by their own arguments.
 
-func (k *testTask) Put(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr, cmplCntr transport.Addr) codes.Code {
-	return k.Xfer(XferPut, &Transfer{Tgt: tgt, N: n, TgtAddr: tgtAddr, OrgAddr: orgAddr, TgtCntr: tgtCntr, OrgCntr: orgCntr, CmplCntr: cmplCntr})
-}
-
-func (k *testTask) Get(tgt uint32, n uint64, tgtAddr, orgAddr, tgtCntr, orgCntr transport.Addr) codes.Code {
-	return k.Xfer(XferGet, &Transfer{Tgt: tgt, N: n, TgtAddr: tgtAddr, OrgAddr: orgAddr, TgtCntr: tgtCntr, OrgCntr: orgCntr})
-}
-
-func (k *testTask) Rmw(width uint8, op, tgt uint32, tgtVar, inVal, prevVal, orgCntr transport.Addr) codes.Code {
-	return k.Xfer(XferRmw, &Transfer{Tgt: tgt, Op: op, Size: 8 * uint32(width), TgtAddr: tgtVar, OrgAddr: inVal, PrevVal: prevVal, OrgCntr: orgCntr})
-}
-
-func (k *testTask) Amsend(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32, udata transport.Addr, n uint64,
-	tgtCntr, orgCntr, cmplCntr transport.Addr) codes.Code {
-	return k.Xfer(XferAm, &Transfer{Tgt: tgt, HdrHdl: hdrHdl, Uhdr: uhdr, UhdrLen: uhdrLen, OrgAddr: udata, N: n,
+func (k *testTask) Put(tgt uint32, n uint64,
+	tgtAddr, orgAddr, tgtCntr, orgCntr, cmplCntr transport.Addr) codes.Code {
+	return k.Xfer(XferPut, &Transfer{Tgt: tgt, N: n, TgtAddr: tgtAddr, OrgAddr: orgAddr,
 		TgtCntr: tgtCntr, OrgCntr: orgCntr, CmplCntr: cmplCntr})
+}
+
+func (k *testTask) Get(tgt uint32, n uint64,
+	tgtAddr, orgAddr, tgtCntr, orgCntr transport.Addr) codes.Code {
+	return k.Xfer(XferGet, &Transfer{Tgt: tgt, N: n, TgtAddr: tgtAddr, OrgAddr: orgAddr,
+		TgtCntr: tgtCntr, OrgCntr: orgCntr})
+}
+
+func (k *testTask) Rmw(width uint8, op, tgt uint32,
+	tgtVar, inVal, prevVal, orgCntr transport.Addr) codes.Code {
+	return k.Xfer(XferRmw, &Transfer{Tgt: tgt, Op: op, Size: 8 * uint32(width), TgtAddr: tgtVar,
+		OrgAddr: inVal, PrevVal: prevVal, OrgCntr: orgCntr})
+}
+
+func (k *testTask) Amsend(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32,
+	udata transport.Addr, n uint64, tgtCntr, orgCntr, cmplCntr transport.Addr) codes.Code {
+	return k.Xfer(XferAm, &Transfer{Tgt: tgt, HdrHdl: hdrHdl, Uhdr: uhdr, UhdrLen: uhdrLen,
+		OrgAddr: udata, N: n, TgtCntr: tgtCntr, OrgCntr: orgCntr, CmplCntr: cmplCntr})
 }
 
 // flagsOf says whether the target's vector is a lapi_lvec_t.
@@ -309,19 +326,24 @@ func flagsOf(long bool) uint32 {
 	return UseTgtVecType
 }
 
-func (k *testTask) Putv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgtCntr, orgCntr, cmplCntr transport.Addr, done handlers.Callback) codes.Code {
-	return k.Xfer(XferPutv, &Transfer{Tgt: tgt, TgtAddr: tgtVec, OrgAddr: orgVec, TgtCntr: tgtCntr, OrgCntr: orgCntr, CmplCntr: cmplCntr,
-		Handler: done.Handler, Info: done.Info, Flags: flagsOf(long)})
+func (k *testTask) Putv(tgt uint32, tgtVec, orgVec transport.Addr, long bool,
+	tgtCntr, orgCntr, cmplCntr transport.Addr, done handlers.Callback) codes.Code {
+	return k.Xfer(XferPutv,
+		&Transfer{Tgt: tgt, TgtAddr: tgtVec, OrgAddr: orgVec, TgtCntr: tgtCntr, OrgCntr: orgCntr,
+			CmplCntr: cmplCntr, Handler: done.Handler, Info: done.Info, Flags: flagsOf(long)})
 }
 
-func (k *testTask) Getv(tgt uint32, tgtVec, orgVec transport.Addr, long bool, tgtCntr, orgCntr transport.Addr, done handlers.Callback) codes.Code {
-	return k.Xfer(XferGetv, &Transfer{Tgt: tgt, TgtAddr: tgtVec, OrgAddr: orgVec, TgtCntr: tgtCntr, OrgCntr: orgCntr,
-		Handler: done.Handler, Info: done.Info, Flags: flagsOf(long)})
+func (k *testTask) Getv(tgt uint32, tgtVec, orgVec transport.Addr, long bool,
+	tgtCntr, orgCntr transport.Addr, done handlers.Callback) codes.Code {
+	return k.Xfer(XferGetv, &Transfer{Tgt: tgt, TgtAddr: tgtVec, OrgAddr: orgVec, TgtCntr: tgtCntr,
+		OrgCntr: orgCntr, Handler: done.Handler, Info: done.Info, Flags: flagsOf(long)})
 }
 
-func (k *testTask) Amsendv(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32, orgVec, tgtCntr, orgCntr, cmplCntr transport.Addr, done handlers.Callback) codes.Code {
-	return k.Xfer(XferAmv, &Transfer{Tgt: tgt, HdrHdl: hdrHdl, Uhdr: uhdr, UhdrLen: uhdrLen, OrgAddr: orgVec,
-		TgtCntr: tgtCntr, OrgCntr: orgCntr, CmplCntr: cmplCntr, Handler: done.Handler, Info: done.Info})
+func (k *testTask) Amsendv(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint32,
+	orgVec, tgtCntr, orgCntr, cmplCntr transport.Addr, done handlers.Callback) codes.Code {
+	return k.Xfer(XferAmv, &Transfer{Tgt: tgt, HdrHdl: hdrHdl, Uhdr: uhdr,
+		UhdrLen: uhdrLen, OrgAddr: orgVec, TgtCntr: tgtCntr, OrgCntr: orgCntr, CmplCntr: cmplCntr,
+		Handler: done.Handler, Info: done.Info})
 }
 
 // setCheck sets ERROR_CHK.

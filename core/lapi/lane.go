@@ -213,7 +213,8 @@ func (c *Context) LaneFault(peer int, result int32, a transport.Addr, kind codes
 	memory.Guard()
 	switch p := &c.peers[peer]; result {
 	case layout.NodeFault:
-		of := [...]transport.NoticeKind{codes.PutErr: transport.NoticePut, codes.GetErr: transport.NoticeGet, codes.RmwErr: transport.NoticeRmw}
+		of := [...]transport.NoticeKind{codes.PutErr: transport.NoticePut,
+			codes.GetErr: transport.NoticeGet, codes.RmwErr: transport.NoticeRmw}
 		c.onBadAddress(of[kind], p.Ep, a)
 	case layout.NodeFailed:
 		c.faults.Remote(p, a, codes.ErrTgtAddrNull, kind)
@@ -245,8 +246,10 @@ func (c *Context) LanePutRest(tgt int, orgCntr transport.Addr) {
 	memory.Guard()
 	link := c.lane.link
 	t := &link.Node().Transfer
-	h := wire.Put{TgtAddr: transport.Addr(t[1]), TgtCntr: transport.Addr(t[4]), CmplCntr: transport.Addr(t[5])}
+	h := wire.Put{TgtAddr: transport.Addr(t[1]), TgtCntr: transport.Addr(t[4]),
+		CmplCntr: transport.Addr(t[5])}
 	c.counters.Issued(tgt, codes.PutErr, h.CmplCntr)
-	c.out.Continue(&c.peers[tgt], link, &h, transport.Addr(t[0]), t[2], t[3], send.After{OrgCntr: orgCntr, User: true})
+	c.out.Continue(&c.peers[tgt], link, &h, transport.Addr(t[0]), t[2], t[3],
+		send.After{OrgCntr: orgCntr, User: true})
 	c.publish()
 }

@@ -20,7 +20,8 @@ func newLane(peers []peer.Peer, link laneLink) (*lane, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lane{Lane: (*layout.Lane)(unsafe.Pointer(&b[0])), nodes: make([]*layout.NodePeer, len(peers)), memory: b}
+	l := &lane{Lane: (*layout.Lane)(unsafe.Pointer(&b[0])),
+		nodes: make([]*layout.NodePeer, len(peers)), memory: b}
 	l.Link = nodeAddress(link)
 	l.Scratch = uint64(memory.AddrOf(b[size:]))
 	rings := b[size+wire.Pad8(wire.MaxUhdrSize):]

@@ -21,7 +21,8 @@ type receivers struct {
 }
 
 func receiveAll(j *testJob, n int) *receivers {
-	r := &receivers{make([][]byte, len(j.tasks)), make([][]byte, len(j.tasks)), make([]int32, len(j.tasks)), make([]int, len(j.tasks))}
+	r := &receivers{make([][]byte, len(j.tasks)), make([][]byte, len(j.tasks)),
+		make([]int32, len(j.tasks)), make([]int, len(j.tasks))}
 	for i, k := range j.tasks {
 		r.to[i] = make([]byte, n+1)
 		k.headers[0x1000] = func(h *headerCall, result *HeaderResult) {
@@ -74,12 +75,15 @@ func testMulticast(t *testing.T, j *testJob, name uint32, members []uint32, n, u
 			t.Errorf("handler called with %d, %d, %s", info, of, codes.Name(reason))
 		}
 	}
-	x := Transfer{Tgt: name, HdrHdl: 0x1000, Uhdr: addrOf(uhdr), UhdrLen: uint32(uhdrLen), OrgAddr: addrOf(src), N: uint64(n), Handler: 0x500, Info: 7}
+	x := Transfer{Tgt: name, HdrHdl: 0x1000, Uhdr: addrOf(uhdr), UhdrLen: uint32(uhdrLen),
+		OrgAddr: addrOf(src), N: uint64(n), Handler: 0x500, Info: 7}
 	j.ok(j.tasks[0].Xfer(XferMc, &x))
 	clear(uhdr) // it is copied, as all user headers are
 	x = Transfer{}
 	id, _ := j.tasks[0].FenceBegin()
-	j.until("the handler and a fence", func() bool { return handled > 0 && j.tasks[0].tickets.Done(id) })
+	j.until("the handler and a fence", func() bool {
+		return handled > 0 && j.tasks[0].tickets.Done(id)
+	})
 	j.tasks[0].TicketResult(id)
 	uhdr = pattern(uhdrLen, 3)
 	calls := make([]int, len(j.tasks))
@@ -107,7 +111,8 @@ func TestMulticastIsFenced(t *testing.T) {
 		data := pattern(n, 5)
 		for range 3 {
 			r := receiveAll(j, n)
-			j.ok(j.tasks[0].Xfer(XferMc, &Transfer{Tgt: name, HdrHdl: 0x1000, OrgAddr: addrOf(data), N: n}))
+			j.ok(j.tasks[0].Xfer(XferMc,
+				&Transfer{Tgt: name, HdrHdl: 0x1000, OrgAddr: addrOf(data), N: n}))
 			id, _ := j.tasks[0].FenceBegin()
 			if j.tasks[0].tickets.Done(id) {
 				t.Fatal("the fence does not wait")
@@ -141,7 +146,8 @@ func TestSmallMulticastIsCopied(t *testing.T) {
 			name := j.tasks[0].group(t, 0, 1, 2, 3)
 			src[0] = byte(i%250 + 1)
 			wire.Order.PutUint32(uhdr, i)
-			j.ok(j.tasks[0].Xfer(XferMc, &Transfer{Tgt: name, HdrHdl: 0x1000, Uhdr: addrOf(uhdr), UhdrLen: 4, OrgAddr: addrOf(src), N: 1}))
+			j.ok(j.tasks[0].Xfer(XferMc, &Transfer{Tgt: name, HdrHdl: 0x1000, Uhdr: addrOf(uhdr),
+				UhdrLen: 4, OrgAddr: addrOf(src), N: 1}))
 			j.ok(j.tasks[0].GroupFree(name))
 			src[0], uhdr[0] = 0, 0xff
 		}
@@ -177,11 +183,13 @@ func TestMulticastRefusedByOne(t *testing.T) {
 			j.tasks[0].sends[0x500] = func(transport.Addr, int32, codes.Code) { handled++ }
 			name := j.tasks[0].group(t, 2, 1, 3)
 			data := pattern(n, 6)
-			j.ok(j.tasks[0].Xfer(XferMc, &Transfer{Tgt: name, HdrHdl: 0x1000, OrgAddr: addrOf(data), N: uint64(n), Handler: 0x500}))
+			j.ok(j.tasks[0].Xfer(XferMc, &Transfer{Tgt: name, HdrHdl: 0x1000, OrgAddr: addrOf(data),
+				N: uint64(n), Handler: 0x500}))
 			id, _ := j.tasks[0].FenceBegin()
 			j.until("the fence", func() bool { return j.tasks[0].tickets.Done(id) && handled > 0 })
 			if refused == 0 || handled != 1 || r.calls[2] != 1 || !bytes.Equal(r.to[2][:n], data) {
-				t.Errorf("%d bytes: refused %d times, accepted %d times, handler ran %d times", n, refused, r.calls[2], handled)
+				t.Errorf("%d bytes: refused %d times, accepted %d times, handler ran %d times",
+					n, refused, r.calls[2], handled)
 			}
 		}
 	})
@@ -191,7 +199,9 @@ func TestMulticastErrors(t *testing.T) {
 	j := newJob(t, 2, paths["shm"])
 	k := j.tasks[0]
 	r := receiveAll(j, 100)
-	k.sends[0x500] = func(transport.Addr, int32, codes.Code) { t.Error("a call that failed has its handler called") }
+	k.sends[0x500] = func(transport.Addr, int32, codes.Code) {
+		t.Error("a call that failed has its handler called")
+	}
 	name := k.group(t, 0, 1)
 	freed := k.group(t, 1)
 	j.ok(k.GroupFree(freed))
@@ -210,10 +220,13 @@ func TestMulticastErrors(t *testing.T) {
 		{"no header handler", func(x *Transfer) { x.HdrHdl = 0 }, codes.ErrHdrHndlrNull},
 		{"length over the limit", func(x *Transfer) { x.N = 1 << 63 }, codes.ErrDataLen},
 		{"no data", func(x *Transfer) { x.OrgAddr = 0 }, codes.ErrOrgAddrNull},
-		{"user header too long", func(x *Transfer) { x.UhdrLen = wire.MaxUhdrSize + 1 }, codes.ErrUhdrLen},
-		{"user header of no words", func(x *Transfer) { x.UhdrLen, x.Uhdr = 7, addrOf(buffer) }, codes.ErrHdrLen},
+		{"user header too long", func(x *Transfer) { x.UhdrLen = wire.MaxUhdrSize + 1 },
+			codes.ErrUhdrLen},
+		{"user header of no words", func(x *Transfer) { x.UhdrLen, x.Uhdr = 7, addrOf(buffer) },
+			codes.ErrHdrLen},
 		{"user header NULL", func(x *Transfer) { x.UhdrLen = 8 }, codes.ErrUhdrNull},
-		{"user header that cannot be read", func(x *Transfer) { x.UhdrLen, x.Uhdr = 8, 0x1000 }, codes.ErrUhdrNull},
+		{"user header that cannot be read", func(x *Transfer) { x.UhdrLen, x.Uhdr = 8, 0x1000 },
+			codes.ErrUhdrNull},
 	} {
 		x := good
 		e.change(&x)
@@ -267,7 +280,8 @@ func TestMulticastOfALostTask(t *testing.T) {
 		}
 		j.ok(k.Purge(3))
 		runtime.KeepAlive(data)
-		want(t, "the first that cannot be reached decides", k.Xfer(XferMc, &Transfer{Tgt: k.group(t, 3, 2), HdrHdl: 0x1000}), codes.ErrTgtPurged)
+		want(t, "the first that cannot be reached decides",
+			k.Xfer(XferMc, &Transfer{Tgt: k.group(t, 3, 2), HdrHdl: 0x1000}), codes.ErrTgtPurged)
 	})
 }
 
@@ -291,7 +305,9 @@ func TestMulticastFromHandlers(t *testing.T) {
 		if handled == 0 {
 			t.Error("the data was copied, but the handler does not run before the call returns")
 		}
-		j.until("ten multicasts", func() bool { return handled == 10 && r.calls[0]+r.calls[1]+r.calls[2]+r.calls[3] == 40 })
+		j.until("ten multicasts", func() bool {
+			return handled == 10 && r.calls[0]+r.calls[1]+r.calls[2]+r.calls[3] == 40
+		})
 		want(t, "the group", k.GroupFree(name), codes.ErrTgt)
 		runtime.KeepAlive([]any{&word, r})
 	})
@@ -305,10 +321,13 @@ func TestMulticastSteadyState(t *testing.T) {
 		got, handled, wanted := 0, 0, 0
 		to := at(&dst[0])
 		for _, member := range j.tasks {
-			member.headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer, got = to, got+1 }
+			member.headers[0x1000] = func(_ *headerCall, r *HeaderResult) {
+				r.Buffer, got = to, got+1
+			}
 		}
 		k.sends[0x500] = func(transport.Addr, int32, codes.Code) { handled++ }
-		x := Transfer{Tgt: k.group(t, 0, 1, 2, 3), HdrHdl: 0x1000, Uhdr: at(&src[32]), UhdrLen: 16, OrgAddr: at(&src[0]), N: 32, Handler: 0x500}
+		x := Transfer{Tgt: k.group(t, 0, 1, 2, 3), HdrHdl: 0x1000, Uhdr: at(&src[32]), UhdrLen: 16,
+			OrgAddr: at(&src[0]), N: 32, Handler: 0x500}
 		once := func() {
 			wanted++
 			k.Xfer(XferMc, &x)

@@ -12,13 +12,15 @@ import (
 )
 
 // twoAddresses is a job whose tasks have two paths to each other.
-var twoAddresses = map[string]string{"LAPI_USE_SHM": "no", "MP_LAPI_INET_ADDR": "@2:127.0.0.1,lo:127.0.0.2,lo"}
+var twoAddresses = map[string]string{
+	"LAPI_USE_SHM": "no", "MP_LAPI_INET_ADDR": "@2:127.0.0.1,lo:127.0.0.2,lo"}
 
 // What a link says of a task that it cannot reach becomes the code that fits, and says which
 // operation was concerned.
 func TestWhyThereIsNoConnectivity(t *testing.T) {
 	for err, want := range map[error]codes.Code{
-		transport.ErrTimeout: codes.ErrTimeout, transport.ErrUnreachable: codes.ErrNoConnectivity, transport.ErrAdaptersDown: codes.ErrAdaptersDown,
+		transport.ErrTimeout: codes.ErrTimeout, transport.ErrUnreachable: codes.ErrNoConnectivity,
+		transport.ErrAdaptersDown: codes.ErrAdaptersDown,
 	} {
 		k := newJob(t, 2, twoAddresses).tasks[0]
 		a := at(new(uint64))
@@ -41,7 +43,8 @@ func TestWhyThereIsNoConnectivity(t *testing.T) {
 
 // An address that cannot be used costs the paths from it on, and says so; the first one is needed.
 func TestAddressThatCannotBeUsed(t *testing.T) {
-	j := newJob(t, 2, map[string]string{"LAPI_USE_SHM": "no", "MP_LAPI_INET_ADDR": "@3:127.0.0.1,lo:192.0.2.1,lo:127.0.0.2,lo"})
+	j := newJob(t, 2, map[string]string{
+		"LAPI_USE_SHM": "no", "MP_LAPI_INET_ADDR": "@3:127.0.0.1,lo:192.0.2.1,lo:127.0.0.2,lo"})
 	for _, k := range j.tasks {
 		if !k.said(codes.AttFrSetupInternal) {
 			t.Errorf("no message in %q", k.messages)
@@ -50,7 +53,8 @@ func TestAddressThatCannotBeUsed(t *testing.T) {
 			t.Errorf("%d addresses are used", n)
 		}
 	}
-	if k := newJob(t, 2, twoAddresses).tasks[0]; k.said(codes.AttFrSetupInternal) || len(k.net.UDP.(*udp.Link).Locals()) != 2 {
+	if k := newJob(t, 2, twoAddresses).tasks[0]; k.said(codes.AttFrSetupInternal) ||
+		len(k.net.UDP.(*udp.Link).Locals()) != 2 {
 		t.Errorf("two good addresses: %q", k.messages)
 	}
 }
@@ -63,7 +67,8 @@ func TestNotStripe(t *testing.T) {
 	var there, back int32
 	sent := func(task int) (n [2]uint64) {
 		for path := range n {
-			n[path] = j.tasks[task].net.UDP.(*udp.Link).Transmissions(transport.Endpoint(1-task), udp.Path(path))
+			n[path] = j.tasks[task].net.UDP.(*udp.Link).Transmissions(transport.Endpoint(1-task),
+				udp.Path(path))
 		}
 		return n
 	}
@@ -98,7 +103,8 @@ func TestNotStripe(t *testing.T) {
 			before := sent(k.sender)
 			there, back = 0, 0
 			for i := range 16 {
-				x := Transfer{Tgt: 1, N: n, TgtAddr: k.tgt, OrgAddr: k.org, TgtCntr: at(&there), OrgCntr: at(&back), Flags: notStripe}
+				x := Transfer{Tgt: 1, N: n, TgtAddr: k.tgt, OrgAddr: k.org, TgtCntr: at(&there),
+					OrgCntr: at(&back), Flags: notStripe}
 				j.ok(j.tasks[0].Xfer(k.kind, &x))
 				j.until("both counters", func() bool { return int(there) > i && int(back) > i })
 			}

@@ -14,7 +14,8 @@ import (
 func (c *Context) getByLink(p *peer.Peer, x *Transfer) bool {
 	o := c.newAnswer(p, codes.GetErr, x, x.OrgAddr, x.N)
 	o.op.Local, o.op.Remote, o.op.N, o.op.Done = x.OrgAddr, x.TgtAddr, x.N, getDone
-	o.op.Notice, o.op.Route = transport.Notice{uint64(x.TgtCntr), 0}, c.copier.Route(p, x.N, x.hint())
+	o.op.Notice, o.op.Route = transport.Notice{uint64(x.TgtCntr), 0},
+		c.copier.Route(p, x.N, x.hint())
 	status, err := p.Noticing.GetNotice(p.Ep, &o.op)
 	if err == transport.ErrNotSupported { // the kernel has come to forbid single copies
 		p.SetSingleCopy(false)
@@ -48,7 +49,8 @@ func getDone(op *transport.Op, err error) {
 }
 
 // onNotice is the target's side: data of this task is in place, or was read.
-func (c *Context) onNotice(kind transport.NoticeKind, from transport.Endpoint, n uint64, notice transport.Notice) {
+func (c *Context) onNotice(kind transport.NoticeKind, from transport.Endpoint, n uint64,
+	notice transport.Notice) {
 	c.trace.noticed(kind, from, n, notice)
 	if kind == transport.NoticePut {
 		c.putComplete(transport.Addr(notice[0]), transport.Addr(notice[1]), &c.peers[from])
@@ -60,7 +62,8 @@ func (c *Context) onNotice(kind transport.NoticeKind, from transport.Endpoint, n
 
 // onBadAddress: an operation of from named an address of this task that cannot be accessed. The
 // link tells the origin of a get or read-modify-write, core that of a put.
-func (c *Context) onBadAddress(kind transport.NoticeKind, from transport.Endpoint, at transport.Addr) {
+func (c *Context) onBadAddress(kind transport.NoticeKind, from transport.Endpoint,
+	at transport.Addr) {
 	fault := &transport.FaultError{Addr: at}
 	switch kind {
 	case transport.NoticePut:

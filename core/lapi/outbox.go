@@ -80,7 +80,8 @@ func (c *Context) takeBack() {
 			continue
 		}
 		tail, _ := c.net.UDP.Reserve(p.Ep)
-		c.net.UDP.Commit(p.Ep, int(box.At-uint64(addressOfTail(tail))), int(box.Messages), int(box.Data))
+		c.net.UDP.Commit(p.Ep, int(box.At-uint64(addressOfTail(tail))), int(box.Messages),
+			int(box.Data))
 		c.counters.IssuedMany(p.ID, codes.PutErr, int(box.Completions))
 		c.out.Issue(uint64(box.Messages))
 		c.out.Used(p, codes.PutErr)

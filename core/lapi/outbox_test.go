@@ -15,7 +15,8 @@ import (
 // lendingJob is two tasks over UDP, the first of which has outboxes and a session with the second.
 // lent makes two puts, of which the second waits for company, so that the box of the second task is
 // lent.
-func lendingJob(t *testing.T, env map[string]string) (j *testJob, lent func() *layout.Outbox, told *int32) {
+func lendingJob(t *testing.T,
+	env map[string]string) (j *testJob, lent func() *layout.Outbox, told *int32) {
 	all := map[string]string{"TEST_LENDS": "yes"}
 	maps.Copy(all, paths["udp"])
 	maps.Copy(all, env)
@@ -64,7 +65,8 @@ func TestOutbox(t *testing.T) {
 		t.Fatal("nothing is lent")
 	}
 	// overwritten by the next
-	join(box, &wire.Put{TgtAddr: at(&dst[0]), TgtCntr: at(&got), CmplCntr: at(told)}, []byte{1, 2, 3})
+	join(box, &wire.Put{TgtAddr: at(&dst[0]), TgtCntr: at(&got), CmplCntr: at(told)},
+		[]byte{1, 2, 3})
 	join(box, &wire.Put{TgtAddr: at(&dst[0]), TgtCntr: at(&got), CmplCntr: 0}, src[:51])
 	issued, sent := k.out.Issued(), k.Stats()
 	k.Enter()
@@ -107,14 +109,16 @@ func TestOutboxIsNotLent(t *testing.T) {
 		"list": func(c *Context) {
 			list := new([4]uint64)
 			list[3] = uint64(at(&list[1]))
-			want(t, "list", c.ListCounter(1<<20, 1, at(&list[0]), at(&list[1]), at(&list[3])), codes.Success)
+			want(t, "list", c.ListCounter(1<<20, 1, at(&list[0]), at(&list[1]), at(&list[3])),
+				codes.Success)
 		},
 		"user": func(c *Context) { c.outboxes.userCode++ },
 		"term": func(c *Context) { c.term = &leaving{} },
 		"pending": func(c *Context) {
 			much := make([]byte, 1<<20)
 			for waits := false; !waits; _, waits = c.out.Waits(&c.peers[1]) {
-				want(t, "put", c.Xfer(XferPut, &Transfer{Tgt: 1, N: 1 << 20, TgtAddr: at(&much[0]), OrgAddr: at(&much[0])}), codes.Success)
+				want(t, "put", c.Xfer(XferPut, &Transfer{Tgt: 1, N: 1 << 20, TgtAddr: at(&much[0]),
+					OrgAddr: at(&much[0])}), codes.Success)
 			}
 			c.Enter()
 		},
@@ -131,8 +135,10 @@ func TestOutboxIsNotLent(t *testing.T) {
 		c.UnlistCounter(1 << 20)
 		c.outboxes.userCode, c.term = 0, nil
 	}
-	for name, env := range map[string]map[string]string{"off": {"LAPI_FASTLANE": "off"}, "trace": {"MP_LAPI_TRACE_LEVEL": "2", "LAPI_TRACE_DIR": t.TempDir()}} {
-		if j := newJob(t, 2, merged(paths["udp"], env, map[string]string{"TEST_LENDS": "yes"})); j.tasks[0].outboxes.Outboxes != nil {
+	for name, env := range map[string]map[string]string{"off": {"LAPI_FASTLANE": "off"},
+		"trace": {"MP_LAPI_TRACE_LEVEL": "2", "LAPI_TRACE_DIR": t.TempDir()}} {
+		if j := newJob(t, 2, merged(paths["udp"], env,
+			map[string]string{"TEST_LENDS": "yes"})); j.tasks[0].outboxes.Outboxes != nil {
 			t.Errorf("%s: there are boxes", name)
 		}
 	}

@@ -33,7 +33,9 @@ func TestWayFollowsTarget(t *testing.T) {
 		if there := bytes.Equal(dst, src); there != away {
 			t.Errorf("target away: %v, a put's data is there at once: %v", away, there)
 		}
-		j.until("the counters of a put", func() bool { return org == 1 && target == 1 && cmpl == 1 })
+		j.until("the counters of a put", func() bool {
+			return org == 1 && target == 1 && cmpl == 1
+		})
 		j.ok(j.tasks[0].Get(1, n, at(&dst[0]), at(&back[0]), 0, at(&got)))
 		if (got == 1) != away {
 			t.Errorf("target away: %v, a get is over at once: %v", away, got == 1)
@@ -48,7 +50,8 @@ func TestWayFollowsTarget(t *testing.T) {
 // targetWithHole is memory with a hole of one page at byte hole.
 func targetWithHole(t *testing.T, n, hole int) []byte {
 	t.Helper()
-	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +81,8 @@ func TestBadPart(t *testing.T) {
 			j.ok(j.tasks[0].Put(1, n, at(&good[0]), at(&good[0]), 0, 0, at(&done)))
 			j.until("the next put", func() bool { return done == 1 })
 			if target != 0 || cmpl != 0 {
-				t.Errorf("hole at %d of the origin %v: target counter %d, completion counter %d", hole, atOrigin, target, cmpl)
+				t.Errorf("hole at %d of the origin %v: target counter %d, completion counter %d",
+					hole, atOrigin, target, cmpl)
 			}
 			reporter, want := j.tasks[1], codes.ErrTgtAddrNull
 			if atOrigin {
@@ -109,7 +113,8 @@ func TestRests(t *testing.T) {
 	src, dst := pattern(n, 5), make([]byte, n)
 	var org, target, cmpl int32
 	node := j.tasks[0].net.Shm.(laneLink).Node()
-	node.Transfer = [6]uint64{uint64(at(&src[0])), uint64(at(&dst[0])), n, sent, uint64(at(&target)), uint64(at(&cmpl))}
+	node.Transfer = [6]uint64{uint64(at(&src[0])), uint64(at(&dst[0])), n, sent,
+		uint64(at(&target)), uint64(at(&cmpl))}
 	j.tasks[0].LanePutRest(1, at(&org))
 	j.until("the counters of a put", func() bool { return org == 1 && target == 1 && cmpl == 1 })
 	if !bytes.Equal(dst[sent:], src[sent:]) || dst[sent-1] != 0 {

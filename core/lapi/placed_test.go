@@ -31,7 +31,8 @@ func (l *countedLink) GetVector(ep transport.Endpoint, local, remote []transport
 func enroll(t *testing.T, n, stride int64, atom int32) transport.Addr {
 	t.Helper()
 	code := append(copyCode(int32(n), 0), opIterate, -copyInts)
-	d := dgsm.Descriptor{Depth: 1, Density: dgsm.Contig, Size: n, Extent: stride, Rext: n, AtomSize: atom}
+	d := dgsm.Descriptor{Depth: 1, Density: dgsm.Contig, Size: n, Extent: stride, Rext: n,
+		AtomSize: atom}
 	if stride == n {
 		d.Density = dgsm.Unit
 	}
@@ -99,8 +100,9 @@ func TestPlacedDirect(t *testing.T) {
 					}
 				}
 				var org, target, cmpl int32
-				j.ok(j.tasks[0].Xfer(XferDGSP, &Transfer{Tgt: 1, HdrHdl: handler, TgtAddr: by, OrgAddr: addrOf(src), N: n,
-					TgtCntr: at(&target), OrgCntr: at(&org), CmplCntr: at(&cmpl)}))
+				j.ok(j.tasks[0].Xfer(XferDGSP,
+					&Transfer{Tgt: 1, HdrHdl: handler, TgtAddr: by, OrgAddr: addrOf(src), N: n,
+						TgtCntr: at(&target), OrgCntr: at(&org), CmplCntr: at(&cmpl)}))
 				j.until("the counters", func() bool { return org == 1 && target == 1 && cmpl == 1 })
 				arrives := n
 				if c.part > 0 {
@@ -134,7 +136,8 @@ func TestLongStridedSteadyState(t *testing.T) {
 		orgAt := at(&org)
 		j.tasks[tgt].headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer = into }
 		k := j.tasks[0]
-		x := &Transfer{Tgt: tgt, HdrHdl: 0x1000, TgtAddr: by, OrgAddr: base, N: 60000, CmplCntr: orgAt}
+		x := &Transfer{Tgt: tgt, HdrHdl: 0x1000, TgtAddr: by, OrgAddr: base, N: 60000,
+			CmplCntr: orgAt}
 		once := func() {
 			want += 3
 			k.Putv(tgt, toAt, fromAt, false, 0, 0, orgAt, handlers.Callback{})

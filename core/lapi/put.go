@@ -27,10 +27,12 @@ func (c *Context) put(p *peer.Peer, x *Transfer) codes.Code {
 // putHere makes a put over at once, if it is a single copy, or one message that finds room. False:
 // nothing happened.
 func (c *Context) putHere(p *peer.Peer, x *Transfer, h *wire.Put) bool {
-	if c.copier.Put(p, x.N, x.hint()) && c.singleCopied(p, x, codes.PutErr, x.N, c.copier.Copy(p, false, x.OrgAddr, x.TgtAddr, x.N)) {
+	if c.copier.Put(p, x.N, x.hint()) && c.singleCopied(p, x, codes.PutErr, x.N,
+		c.copier.Copy(p, false, x.OrgAddr, x.TgtAddr, x.N)) {
 		return true
 	}
-	if x.N > p.PartSize(x.N) || !c.out.Now(p, wire.MsgPut, codes.PutErr, h.Encode(c.header[:]), x.OrgAddr, x.N) {
+	if x.N > p.PartSize(x.N) ||
+		!c.out.Now(p, wire.MsgPut, codes.PutErr, h.Encode(c.header[:]), x.OrgAddr, x.N) {
 		return false
 	}
 	c.counters.AddFor(x.OrgCntr, codes.PutErr, c.me, p.ID)

@@ -36,7 +36,8 @@ func TestPurgeGivesUp(t *testing.T) {
 			want(t, "put", k.Put(1, 8, addrOf(dst), addrOf(src), 0, 0, 0), codes.ErrTgtPurged)
 			want(t, "get", k.Get(1, 8, addrOf(dst), addrOf(src), 0, 0), codes.ErrTgtPurged)
 			want(t, "am", k.Amsend(1, 1, 0, 0, 0, 0, 0, 0, 0), codes.ErrTgtPurged)
-			want(t, "rmw", k.Rmw(4, wire.FetchAndAdd, 1, at(&word), at(&word), 0, 0), codes.ErrTgtPurged)
+			want(t, "rmw", k.Rmw(4, wire.FetchAndAdd, 1, at(&word), at(&word), 0, 0),
+				codes.ErrTgtPurged)
 			j.ok(k.Put(2, uint64(len(src)), addrOf(dst), addrOf(src), 0, 0, at(&other)))
 			j.until("a put to another task", func() bool { return other == 2 })
 			j.until("the fence", func() bool { return k.tickets.Done(fence) })
@@ -63,7 +64,8 @@ func TestPurgeArguments(t *testing.T) {
 		want(t, "resume", j.tasks[0].Resume(dest), codes.ErrTgt)
 	}
 	want(t, "resume of a task that was not purged", j.tasks[0].Resume(1), codes.Success)
-	want(t, "address under lapirun", j.tasks[0].AddUDPDest(1, 0, j.tasks[0].addrOfUDP(t)), codes.ErrUtilCmd)
+	want(t, "address under lapirun", j.tasks[0].AddUDPDest(1, 0, j.tasks[0].addrOfUDP(t)),
+		codes.ErrUtilCmd)
 }
 
 // TestCollectivesAfterPurge: they end and fail, also in a task that has purged nobody, and stay so.
@@ -103,7 +105,8 @@ func TestPurgeAndResume(t *testing.T) {
 			j.until("a first put", func() bool { return after == 1 })
 			for round := range int32(5) {
 				for range 40 { // much more than the path holds
-					j.ok(a.Put(1, uint64(len(src)), addrOf(dst), addrOf(src), at(&arrived), 0, at(&before)))
+					j.ok(a.Put(1, uint64(len(src)), addrOf(dst), addrOf(src), at(&arrived), 0,
+						at(&before)))
 					j.ok(b.Put(0, 64, addrOf(dst), addrOf(src), at(&arrived), 0, at(&before)))
 				}
 				first, second := a, b
@@ -129,7 +132,8 @@ func TestPurgeAndResume(t *testing.T) {
 				j.ok(b.Rmw(4, wire.FetchAndAdd, 0, at(&round), at(&round), 0, at(&after)))
 				j.until("operations after the resume", func() bool { return after == 3 })
 				if arrived != arrivedBefore || before != countedBefore {
-					t.Errorf("purged messages counted: %d arrived, %d complete", arrived-arrivedBefore, before-countedBefore)
+					t.Errorf("purged messages counted: %d arrived, %d complete",
+						arrived-arrivedBefore, before-countedBefore)
 				}
 				fence, _ := a.FenceBegin()
 				j.until("a fence", func() bool { return a.tickets.Done(fence) })

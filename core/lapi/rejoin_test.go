@@ -47,7 +47,8 @@ type returning struct{ *reunion }
 func (r *returning) Exchange(p job.Part) ([]job.Part, error) {
 	for i, other := range r.all {
 		if i != r.me && other.here {
-			other.tell(job.Event{Kind: job.TaskRejoined, Task: r.me, Part: job.Part{Data: p.Data, Files: dup(p.Files)}})
+			other.tell(job.Event{Kind: job.TaskRejoined, Task: r.me,
+				Part: job.Part{Data: p.Data, Files: dup(p.Files)}})
 		}
 	}
 	r.mu.Lock()
@@ -77,7 +78,8 @@ func newHandJob(t *testing.T, n int) *handJob {
 }
 
 func (h *handJob) session(s *seat) *reunion {
-	return &reunion{seat: s, all: h.sessions, answers: make([]job.Part, s.n), answered: make([]bool, s.n)}
+	return &reunion{seat: s, all: h.sessions, answers: make([]job.Part, s.n),
+		answered: make([]bool, s.n)}
 }
 
 // die ends a task as a kill does: it does nothing any more, and the others hear of it.
@@ -102,16 +104,20 @@ func (h *handJob) die(task int) {
 // comeBack starts a task again, to its LAPI_Init's return. change may alter its environment.
 func (h *handJob) comeBack(task int, change ...map[string]string) codes.Code {
 	h.t.Helper()
-	k := &testTask{headers: map[transport.Addr]func(*headerCall, *HeaderResult){}, handlers: map[transport.Addr]func(transport.Addr){},
-		sends: map[transport.Addr]func(transport.Addr, int32, codes.Code){}, ended: true}
-	vars := map[string]string{"MP_MSG_API": "lapi", "MP_CHILD": fmt.Sprint(task), "MP_PROCS": fmt.Sprint(len(h.tasks)), "MP_PARTITION": "test",
-		"MP_LAPI_INET_ADDR": "@1:127.0.0.1,lo", "LAPI_USE_SHM": "only", "MP_COMMON_TASKS": commonTasks(task, len(h.tasks))}
+	k := &testTask{headers: map[transport.Addr]func(*headerCall, *HeaderResult){},
+		handlers: map[transport.Addr]func(transport.Addr){},
+		sends:    map[transport.Addr]func(transport.Addr, int32, codes.Code){}, ended: true}
+	vars := map[string]string{
+		"MP_MSG_API": "lapi", "MP_CHILD": fmt.Sprint(task), "MP_PROCS": fmt.Sprint(len(h.tasks)),
+		"MP_PARTITION": "test", "MP_LAPI_INET_ADDR": "@1:127.0.0.1,lo", "LAPI_USE_SHM": "only",
+		"MP_COMMON_TASKS": commonTasks(task, len(h.tasks))}
 	for _, c := range change {
 		for name, value := range c {
 			vars[name] = value
 		}
 	}
-	h.sessions[task] = h.session(&seat{meeting: h.sessions[task].meeting, me: task, n: len(h.tasks)})
+	h.sessions[task] =
+		h.session(&seat{meeting: h.sessions[task].meeting, me: task, n: len(h.tasks)})
 	copy(h.sessions[task].all, h.sessions)
 	result := make(chan codes.Code)
 	go func() {
@@ -210,7 +216,8 @@ func TestComeback(t *testing.T) {
 		h.die(victim)
 		lost = 0
 		h.until("the fence", func() bool { return k.tickets.Done(fence) })
-		want(t, "put", k.Put(uint32(victim), 8, addrOf(dst), addrOf(src), 0, 0, 0), codes.ErrNoConnectivity)
+		want(t, "put", k.Put(uint32(victim), 8, addrOf(dst), addrOf(src), 0, 0, 0),
+			codes.ErrNoConnectivity)
 		if round%3 == 0 { // a purge is not necessary
 			want(t, "purge", k.Purge(uint32(victim)), codes.Success)
 		}
@@ -266,7 +273,9 @@ func TestAbsentTimeout(t *testing.T) {
 	word := new(uint64)
 	for _, begin := range []func() codes.Code{
 		func() codes.Code { return k.Put(1, 8, at(word), at(word), 0, 0, at(&done)) },
-		func() codes.Code { return k.Rmw(8, wire.FetchAndAdd, 1, at(word), at(word), 0, at(&done)) },
+		func() codes.Code {
+			return k.Rmw(8, wire.FetchAndAdd, 1, at(word), at(word), 0, at(&done))
+		},
 	} {
 		want(t, "resume", k.Resume(1), codes.Success)
 		k.attributes.timeout = 0

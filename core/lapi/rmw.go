@@ -36,7 +36,8 @@ func (c *Context) rmw(p *peer.Peer, x *Transfer) codes.Code {
 	c.counters.Issued(p.ID, codes.RmwErr, 0)
 	o := c.newAnswer(p, codes.RmwErr, x, x.PrevVal, uint64(width))
 	o.compares = x.Op == wire.CompareAndSwap
-	o.op.Done, o.op.Remote, o.op.Width, o.op.Operand, o.op.Compare = rmwDone, x.TgtAddr, width, in[0], 0
+	o.op.Done, o.op.Remote, o.op.Width, o.op.Operand, o.op.Compare = rmwDone, x.TgtAddr, width,
+		in[0], 0
 	if o.compares {
 		o.op.Compare, o.op.Operand = in[0], in[1]
 	}

@@ -69,8 +69,10 @@ func New(o *Options) (*Context, codes.Code) {
 		return nil, o.report(err)
 	}
 	s := &setup{o: o, Context: &Context{
-		shared: o.Shared, wake: progress.NewBlock(&o.Shared.Progress, &o.Shared.CompletionSeq), host: o.Host, cfg: cfg, clock: o.clock(), instance: o.Instance, me: cfg.Task,
-		attributes: attributes{timeout: defaultTimeout, ackThreshold: cfg.AckThreshold, bufCopy: min(128, cfg.RexmitBufSize), persistent: o.Persistent},
+		shared: o.Shared, wake: progress.NewBlock(&o.Shared.Progress, &o.Shared.CompletionSeq),
+		host: o.Host, cfg: cfg, clock: o.clock(), instance: o.Instance, me: cfg.Task,
+		attributes: attributes{timeout: defaultTimeout, ackThreshold: cfg.AckThreshold,
+			bufCopy: min(128, cfg.RexmitBufSize), persistent: o.Persistent},
 	}}
 	if cfg.RexmitBufSizeSet {
 		s.attributes.bufCopy = cfg.RexmitBufSize
@@ -265,7 +267,8 @@ func (s *setup) finish() codes.Code {
 	}
 	spin, yield := s.net.Patience()
 	s.shared.Task, s.shared.NumTasks = int32(s.me), int32(len(s.peers))
-	if err := s.wake.Open(spin, yield, append(s.links.Descriptors(), s.net.Session.Descriptor())); err != nil {
+	if err := s.wake.Open(spin, yield,
+		append(s.links.Descriptors(), s.net.Session.Descriptor())); err != nil {
 		s.faults.Message(0, "LAPI_Init: %v", err)
 		return codes.ErrUnknown
 	}
@@ -276,12 +279,15 @@ func (s *setup) finish() codes.Code {
 
 func (c *Context) setHandlers(l transport.Link) {
 	for id, h := range map[transport.MsgID]transport.MsgHandler{
-		wire.MsgPut: c.onPut, wire.MsgPutFragment: c.onPutFragment, wire.MsgPutDirect: c.onPutDirect, wire.MsgPutv: c.onPutv,
+		wire.MsgPut: c.onPut, wire.MsgPutFragment: c.onPutFragment,
+		wire.MsgPutDirect: c.onPutDirect, wire.MsgPutv: c.onPutv,
 		wire.MsgCounter: c.onCounter,
-		wire.MsgGet:     c.onGet, wire.MsgGetv: c.onGetv, wire.MsgGetData: c.onGetData, wire.MsgRead: c.onRead,
-		wire.MsgAm: c.in.Am, wire.MsgAmv: c.in.Amv, wire.MsgAmPieces: c.in.AmPieces, wire.MsgAmSmall: c.in.AmSmall,
-		wire.MsgAmFragment: c.in.Fragment, wire.MsgFetched: c.onFetched, wire.MsgExchange: c.collectives.Received,
-		wire.MsgFault: c.onFault,
+		wire.MsgGet:     c.onGet, wire.MsgGetv: c.onGetv, wire.MsgGetData: c.onGetData,
+		wire.MsgRead: c.onRead, wire.MsgAm: c.in.Am, wire.MsgAmv: c.in.Amv,
+		wire.MsgAmPieces: c.in.AmPieces, wire.MsgAmSmall: c.in.AmSmall,
+		wire.MsgAmFragment: c.in.Fragment, wire.MsgFetched: c.onFetched,
+		wire.MsgExchange: c.collectives.Received,
+		wire.MsgFault:    c.onFault,
 	} {
 		l.Handle(id, h)
 	}

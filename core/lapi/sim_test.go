@@ -47,7 +47,8 @@ func TestSimulation(t *testing.T) {
 	}
 	ran, _ := seeds.Run("sim", os.Stderr, one, func(text string) { t.Error(text) })
 	t.Logf("%d seeds; network %+v", ran, counts)
-	if ran >= simSeeds && (counts.Lost == 0 || counts.Cut == 0 || counts.Damaged == 0 || counts.Overflowed == 0) {
+	if ran >= simSeeds &&
+		(counts.Lost == 0 || counts.Cut == 0 || counts.Damaged == 0 || counts.Overflowed == 0) {
 		t.Error("the simulation tests less than it says")
 	}
 }
@@ -115,7 +116,8 @@ func newSimJob(free *[]*simJob) *simJob {
 		*free = (*free)[:n-1]
 		return j
 	}
-	arena, err := syscall.Mmap(-1, 0, simArena, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANONYMOUS)
+	arena, err := syscall.Mmap(-1, 0, simArena, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_PRIVATE|syscall.MAP_ANONYMOUS)
 	if err != nil {
 		panic(err)
 	}
@@ -134,7 +136,8 @@ func (j *simJob) fail(format string, a ...any) {
 func (j *simJob) simulate(sc *simnet.Scenario, log io.Writer) error {
 	sc.Restarts, sc.Unannounced, sc.Timeout = 0, false, defaultTimeout*time.Second
 	clear(j.arena[:j.used])
-	*j = simJob{sc: sc, net: simnet.New(sc, log), random: rand.New(rand.NewPCG(sc.Seed, 4)), arena: j.arena}
+	*j = simJob{sc: sc, net: simnet.New(sc, log), random: rand.New(rand.NewPCG(sc.Seed, 4)),
+		arena: j.arena}
 	j.quota = sc.Messages/sc.Tasks/simPhases + 1
 	j.net.Happen = j.happen
 	j.net.Note("%v", sc)
@@ -191,7 +194,8 @@ func (j *simJob) start() error {
 	wait.Wait()
 	for i, code := range result {
 		if code != codes.Success {
-			return fmt.Errorf("LAPI_Init of task %d: %s %q", i, codes.Name(code), j.tasks[i].messages)
+			return fmt.Errorf("LAPI_Init of task %d: %s %q",
+				i, codes.Name(code), j.tasks[i].messages)
 		}
 		k := j.tasks[i]
 		k.setSimHandlers()
@@ -209,15 +213,21 @@ func (k *simTask) options(m *meeting, n int) *Options {
 		addresses += fmt.Sprintf(":%v,sim", a.Addr.Addr())
 	}
 	vars := map[string]string{
-		"MP_MSG_API": "lapi", "MP_CHILD": fmt.Sprint(k.me), "MP_PROCS": fmt.Sprint(n), "MP_PARTITION": "test", "MP_LAPI_INET_ADDR": addresses,
-		"LAPI_USE_SHM": "no", "LAPI_JOB_KEY_FILE": "not looked at", "LAPI_AUTH": sc.Level.String(), "MP_UDP_PACKET_SIZE": fmt.Sprint(sc.PacketSize), "MP_ACK_THRESH": fmt.Sprint(sc.AckThreshold),
-		"MP_REXMIT_BUF_CNT": fmt.Sprint(sc.RexmitBufCount), "MP_POLLING_INTERVAL": fmt.Sprint(sc.PollingInterval.Microseconds()),
+		"MP_MSG_API": "lapi", "MP_CHILD": fmt.Sprint(k.me),
+		"MP_PROCS": fmt.Sprint(n), "MP_PARTITION": "test", "MP_LAPI_INET_ADDR": addresses,
+		"LAPI_USE_SHM": "no", "LAPI_JOB_KEY_FILE": "not looked at",
+		"LAPI_AUTH": sc.Level.String(), "MP_UDP_PACKET_SIZE": fmt.Sprint(sc.PacketSize),
+		"MP_ACK_THRESH":       fmt.Sprint(sc.AckThreshold),
+		"MP_REXMIT_BUF_CNT":   fmt.Sprint(sc.RexmitBufCount),
+		"MP_POLLING_INTERVAL": fmt.Sprint(sc.PollingInterval.Microseconds()),
 	}
 	return &Options{
-		Shared: new(layout.Context), Host: k.testTask, Instance: 1, ErrHandler: 1, Clock: k.j.net.Now,
+		Shared: new(layout.Context), Host: k.testTask, Instance: 1, ErrHandler: 1,
+		Clock:  k.j.net.Now,
 		Getenv: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
 		Key: func(*job.Config) ([]byte, bool, error) {
-			return []byte("a key that all tasks of this job have, long enough for every level"), true, nil
+			return []byte("a key that all tasks of this job have, long enough for every level"),
+				true, nil
 		},
 		OpenSession: func(c *job.Config, _ int) (job.Session, error) {
 			c.Launched = true // addresses come by the exchange
@@ -287,7 +297,9 @@ func (j *simJob) leaveDone() {
 func (j *simJob) state() string {
 	text := ""
 	for i, k := range j.tasks {
-		text += fmt.Sprintf("\n  task %d: phase %d, waits for %d, %d operations are open; its link: %+v", i, k.phase, k.waits, len(k.open), k.link.Usage())
+		text += fmt.Sprintf(
+			"\n  task %d: phase %d, waits for %d, %d operations are open; its link: %+v",
+			i, k.phase, k.waits, len(k.open), k.link.Usage())
 		for _, o := range k.open[:min(len(k.open), 3)] {
 			text += fmt.Sprintf("\n    %v", o)
 		}

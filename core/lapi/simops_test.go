@@ -41,8 +41,9 @@ type simOp struct {
 }
 
 func (o *simOp) String() string {
-	return fmt.Sprintf("%v %d from %d to %d of %d bytes: counters %d %d %d, header handler %d, completion handler %d", o.kind, o.id, o.from, o.to,
-		len(o.data), counterOf(o.org), counterOf(o.tgt), counterOf(o.cmpl), o.headers, o.ran)
+	return fmt.Sprintf("%v %d from %d to %d of %d bytes: counters %d %d %d, header handler %d, completion handler %d",
+		o.kind, o.id, o.from, o.to, len(o.data), counterOf(o.org), counterOf(o.tgt),
+		counterOf(o.cmpl), o.headers, o.ran)
 }
 
 // Addresses of handlers.
@@ -147,7 +148,8 @@ func (k *simTask) issue() {
 	if j.random.IntN(20) == 0 {
 		to = k.me
 	}
-	o := &simOp{kind: simKind(j.random.IntN(4)), id: len(j.ops), from: k.me, to: to, phase: k.phase, inline: j.random.IntN(2) == 0}
+	o := &simOp{kind: simKind(j.random.IntN(4)), id: len(j.ops), from: k.me, to: to, phase: k.phase,
+		inline: j.random.IntN(2) == 0}
 	o.org, o.tgt, o.cmpl = j.alloc(4), j.alloc(4), j.alloc(4)
 	j.ops = append(j.ops, o)
 	k.issued++
@@ -158,7 +160,8 @@ func (k *simTask) issue() {
 		one := j.alloc(8)
 		wire.Order.PutUint64(one, 1)
 		o.prev = j.alloc(8)
-		code = k.Rmw(8, wire.FetchAndAdd, uint32(to), memory.AddrOf(j.words[to].b), memory.AddrOf(one), memory.AddrOf(o.prev), org)
+		code = k.Rmw(8, wire.FetchAndAdd, uint32(to), memory.AddrOf(j.words[to].b),
+			memory.AddrOf(one), memory.AddrOf(o.prev), org)
 		wire.Order.PutUint64(one, 1<<40) // it is the user's again
 	} else {
 		n := j.drawLength()
@@ -186,7 +189,8 @@ func (k *simTask) move(o *simOp, tgt, org, cmpl transport.Addr) codes.Code {
 	}
 	content(o.uhdr, o.content+1)
 	wire.Order.PutUint32(o.uhdr, uint32(o.id))
-	return k.Amsend(uint32(o.to), simHeader, memory.AddrOf(o.uhdr), uint32(len(o.uhdr)), data, n, tgt, org, cmpl)
+	return k.Amsend(uint32(o.to), simHeader, memory.AddrOf(o.uhdr), uint32(len(o.uhdr)), data, n,
+		tgt, org, cmpl)
 }
 
 func userAddr(b []byte) transport.Addr {
@@ -206,8 +210,10 @@ func (k *simTask) setSimHandlers() {
 			return
 		}
 		o := j.ops[id]
-		if o.to != k.me || int(c.src) != o.from || c.msgLen != uint64(len(o.data)) || !bytes.Equal(c.uhdr, o.uhdr) {
-			j.fail("%v: its header handler runs in task %d, for %d bytes from %d", o, k.me, c.msgLen, c.src)
+		if o.to != k.me || int(c.src) != o.from || c.msgLen != uint64(len(o.data)) ||
+			!bytes.Equal(c.uhdr, o.uhdr) {
+			j.fail("%v: its header handler runs in task %d, for %d bytes from %d",
+				o, k.me, c.msgLen, c.src)
 		}
 		if o.refusals < 3 && j.random.Float64() < j.sc.Refuse {
 			o.refusals++
@@ -225,7 +231,8 @@ func (k *simTask) setSimHandlers() {
 	k.handlers[simCompletion] = func(info transport.Addr) {
 		o := j.ops[info]
 		if o.ran++; o.ran > 1 || o.to != k.me || !hasContent(o.dst, o.content) {
-			j.fail("%v: its completion handler runs in task %d before the data is there, or again", o, k.me)
+			j.fail("%v: its completion handler runs in task %d before the data is there, or again",
+				o, k.me)
 		}
 	}
 }
@@ -267,7 +274,8 @@ func (k *simTask) collectiveDone() {
 	if k.waits == waitsForTable {
 		for i := range j.tasks {
 			if v := wire.Order.Uint64(k.table[8*i:]); v != uint64(1000*k.phase+i) {
-				j.fail("task %d: LAPI_Address_init gives %d for task %d, in phase %d", k.me, v, i, k.phase)
+				j.fail("task %d: LAPI_Address_init gives %d for task %d, in phase %d",
+					k.me, v, i, k.phase)
 			}
 		}
 	} else {
@@ -353,7 +361,8 @@ func (j *simJob) checkEnd() {
 			adds[o.to]++
 			tgt = 0
 		}
-		if counterOf(o.org) != 1 || counterOf(o.tgt) != tgt || o.kind != simRmw && !hasContent(o.dst, o.content) {
+		if counterOf(o.org) != 1 || counterOf(o.tgt) != tgt ||
+			o.kind != simRmw && !hasContent(o.dst, o.content) {
 			j.fail("%v: when all is over", o)
 		}
 	}

@@ -64,17 +64,22 @@ func TestCalibration(t *testing.T) {
 		{"nothing set", nil, builtIn, ""},
 		{"named", map[string]string{calibration.Variable: fits}, calibrated, "are in force"},
 		{"in the cache", map[string]string{"XDG_CACHE_HOME": cache}, calibrated, "are in force"},
-		{"off", map[string]string{calibration.Variable: calibration.Off, "XDG_CACHE_HOME": cache}, builtIn, ""},
-		{"another machine's", map[string]string{calibration.Variable: other}, builtIn, "made on another machine or kernel"},
-		{"broken", map[string]string{calibration.Variable: broken}, builtIn, `no "cpu" with a value`},
-		{"named but missing", map[string]string{calibration.Variable: fits + "x"}, builtIn, "no such file"},
+		{"off", map[string]string{calibration.Variable: calibration.Off, "XDG_CACHE_HOME": cache},
+			builtIn, ""},
+		{"another machine's", map[string]string{calibration.Variable: other}, builtIn,
+			"made on another machine or kernel"},
+		{"broken", map[string]string{calibration.Variable: broken}, builtIn,
+			`no "cpu" with a value`},
+		{"named but missing", map[string]string{calibration.Variable: fits + "x"}, builtIn,
+			"no such file"},
 		{"no cache", map[string]string{"XDG_CACHE_HOME": cache + "x"}, builtIn, ""},
 	} {
 		got, said := putsDirect(t, c.vars)
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: direct copies %v, want %v", c.name, got, c.want)
 		}
-		if !strings.Contains(said, c.says) || c.says == "" && (strings.Contains(said, "calibrat") || strings.Contains(said, "in force")) {
+		if !strings.Contains(said, c.says) || c.says == "" && (strings.Contains(said, "calibrat") ||
+			strings.Contains(said, "in force")) {
 			t.Errorf("%s: LAPI_Init said %q", c.name, said)
 		}
 	}

@@ -194,7 +194,8 @@ func (l *tracedLink) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte,
 // sent records a message that the link took.
 func (t *tracer) sent(ep transport.Endpoint, id transport.MsgID, key, n, began uint64) {
 	t.file.Add(layout.TraceRecord{Ns: began, Id: key, Size: n, Thread: t.thread(), Peer: int32(ep),
-		Code: int32(min(trace.Now()-began, 1<<31-1)), Kind: layout.TraceSent | layout.TraceMessage}, wire.Name(id))
+		Code: int32(min(trace.Now()-began, 1<<31-1)), Kind: layout.TraceSent | layout.TraceMessage},
+		wire.Name(id))
 }
 
 // Handle is the link's, with each call of h recorded.

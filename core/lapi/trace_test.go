@@ -20,7 +20,8 @@ import (
 func tracedJob(t testing.TB, n, level int, env map[string]string) (j *testJob, dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	vars := map[string]string{"MP_LAPI_TRACE_LEVEL": fmt.Sprint(level), "LAPI_TRACE_DIR": dir, "LAPI_TRACE_SIZE": "64"}
+	vars := map[string]string{"MP_LAPI_TRACE_LEVEL": fmt.Sprint(level), "LAPI_TRACE_DIR": dir,
+		"LAPI_TRACE_SIZE": "64"}
 	maps.Copy(vars, env)
 	j = newJob(t, n, vars)
 	for i, k := range j.tasks {
@@ -107,15 +108,18 @@ func TestTrace(t *testing.T) {
 			j.settle()
 			m := j.merged(dir)
 			s := m.Summary
-			if s.Sent == 0 || s.Sent != s.Received || s.Arrows != s.Sent || s.Lost != 0 || s.Broken != 0 {
+			if s.Sent == 0 || s.Sent != s.Received || s.Arrows != s.Sent || s.Lost != 0 ||
+				s.Broken != 0 {
 				t.Errorf("summary %+v", s)
 			}
 			for _, want := range []struct {
 				phase, name string
 				n           int
 			}{
-				{"X", "send active message", amsends}, {"X", "active message", amsends}, {"s", "active message", amsends},
-				{"X", "header handler", amsends}, {"X", "completion handler", amsends}, {"X", "LAPI_Init", 2},
+				{"X", "send active message", amsends}, {"X", "active message", amsends},
+				{"s", "active message", amsends},
+				{"X", "header handler", amsends}, {"X", "completion handler", amsends},
+				{"X", "LAPI_Init", 2},
 				{"s", "put", named}, {"f", "put", named},
 			} {
 				if n := countEvents(m, want.phase, want.name); n != want.n {
@@ -150,7 +154,8 @@ func TestTraceRefused(t *testing.T) {
 	if s := m.Summary; s.Refused != 2 || s.Sent != s.Received || s.Arrows != s.Sent {
 		t.Errorf("summary %+v", s)
 	}
-	if refused, accepted := countEvents(m, "X", "active message (refused)"), countEvents(m, "X", "active message"); refused != 2 || accepted != 1 {
+	if refused, accepted := countEvents(m, "X", "active message (refused)"),
+		countEvents(m, "X", "active message"); refused != 2 || accepted != 1 {
 		t.Errorf("%d refusals and %d messages", refused, accepted)
 	}
 	if countEvents(m, "i", "retransmitted") == 0 {
@@ -185,7 +190,8 @@ func TestTraceLevels(t *testing.T) {
 			phase, name string
 			from        int
 		}{
-			{"X", "LAPI_Init", 1}, {"i", "LAPI_ERR_UNKNOWN", 1}, {"X", "put", 2}, {"X", "header handler", 3}, {"i", "counter", 3},
+			{"X", "LAPI_Init", 1}, {"i", "LAPI_ERR_UNKNOWN", 1}, {"X", "put", 2},
+			{"X", "header handler", 3}, {"i", "counter", 3},
 			{"i", "packets sent", 4}, {"i", "turn", 5},
 		} {
 			if has := countEvents(m, want.phase, want.name) > 0; has != (level >= want.from) {
@@ -197,7 +203,8 @@ func TestTraceLevels(t *testing.T) {
 
 // TestTraceNowhere: LAPI works on without its trace, and says why there is none.
 func TestTraceNowhere(t *testing.T) {
-	j := newJob(t, 2, map[string]string{"LAPI_USE_SHM": "only", "MP_LAPI_TRACE_LEVEL": "2", "LAPI_TRACE_DIR": filepath.Join(t.TempDir(), "missing")})
+	j := newJob(t, 2, map[string]string{"LAPI_USE_SHM": "only", "MP_LAPI_TRACE_LEVEL": "2",
+		"LAPI_TRACE_DIR": filepath.Join(t.TempDir(), "missing")})
 	j.exercise(1, 1)
 	if text := strings.Join(j.tasks[0].messages, "\n"); !strings.Contains(text, "LAPI_TRACE_DIR") {
 		t.Errorf("it says %q", text)
@@ -225,7 +232,8 @@ func TestTraceAllocatesNothing(t *testing.T) {
 func BenchmarkPut8Traced(b *testing.B) {
 	for level := range 6 {
 		b.Run(fmt.Sprint("level", level), func(b *testing.B) {
-			j, _ := tracedJob(b, 2, level, map[string]string{"LAPI_USE_SHM": "only", "LAPI_TRACE_SIZE": "512"})
+			j, _ := tracedJob(b, 2, level,
+				map[string]string{"LAPI_USE_SHM": "only", "LAPI_TRACE_SIZE": "512"})
 			src, dst, target := new(uint64), new(uint64), new(int32)
 			for b.Loop() {
 				want := *target + 1

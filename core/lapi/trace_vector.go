@@ -63,17 +63,20 @@ type tracedNoticing struct {
 }
 
 // PutNotice is the link's, recorded if it took the put.
-func (l *tracedNoticing) PutNotice(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
+func (l *tracedNoticing) PutNotice(ep transport.Endpoint,
+	op *transport.Op) (transport.Status, error) {
 	return l.transfer(wire.MsgPut, ep, op, l.Noticing.PutNotice)
 }
 
 // GetNotice is the link's, recorded likewise.
-func (l *tracedNoticing) GetNotice(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
+func (l *tracedNoticing) GetNotice(ep transport.Endpoint,
+	op *transport.Op) (transport.Status, error) {
 	return l.transfer(wire.MsgGet, ep, op, l.Noticing.GetNotice)
 }
 
 func (l *tracedNoticing) transfer(id transport.MsgID, ep transport.Endpoint, op *transport.Op,
-	do func(transport.Endpoint, *transport.Op) (transport.Status, error)) (transport.Status, error) {
+	do func(transport.Endpoint, *transport.Op) (transport.Status, error),
+) (transport.Status, error) {
 	n, key, began := op.N, noticeKey(id, op.Notice), trace.Now()
 	status, err := do(ep, op)
 	if err == nil {
@@ -83,7 +86,8 @@ func (l *tracedNoticing) transfer(id transport.MsgID, ep transport.Endpoint, op 
 }
 
 // noticed records a notice.
-func (t *tracer) noticed(kind transport.NoticeKind, from transport.Endpoint, n uint64, notice transport.Notice) {
+func (t *tracer) noticed(kind transport.NoticeKind, from transport.Endpoint, n uint64,
+	notice transport.Notice) {
 	if t == nil || t.level < layout.TraceMessages {
 		return
 	}
@@ -91,7 +95,8 @@ func (t *tracer) noticed(kind transport.NoticeKind, from transport.Endpoint, n u
 	if kind == transport.NoticeGet {
 		id = wire.MsgGet
 	}
-	t.add(layout.TraceReceived|layout.TraceMessage, wire.Name(id), int(from), n, noticeKey(id, notice), 0)
+	t.add(layout.TraceReceived|layout.TraceMessage, wire.Name(id), int(from), n,
+		noticeKey(id, notice), 0)
 	t.add(layout.TraceEnd|layout.TraceMessage, "", int(from), 0, 0, 0)
 }
 

@@ -14,7 +14,8 @@ func TestTracedLinksAbilities(t *testing.T) {
 			link := j.tasks[0].peers[1].Link
 			_, has := untraced(link).(transport.Vectored)
 			if _, traced := link.(transport.Vectored); traced != has {
-				t.Errorf("%s, level %d: copies between lists: %v, untraced: %v", name, level, traced, has)
+				t.Errorf("%s, level %d: copies between lists: %v, untraced: %v",
+					name, level, traced, has)
 			}
 			_, gathers := untraced(link).(transport.Gathering)
 			if _, traced := link.(transport.Gathering); traced != gathers {

@@ -12,7 +12,8 @@ import (
 )
 
 // sizes around every boundary: nothing, a slot, the copy size, a fragment, direct transfers.
-var sizes = []int{0, 1, 7, 8, 9, 31, 32, 33, 127, 128, 129, 1000, 4095, 4096, 4097, 8192, 16383, 16384, 16385, 65535, 65536, 65537, 300000}
+var sizes = []int{0, 1, 7, 8, 9, 31, 32, 33, 127, 128, 129, 1000, 4095, 4096, 4097, 8192, 16383,
+	16384, 16385, 65535, 65536, 65537, 300000}
 
 func pattern(n int, seed uint64) []byte {
 	b := make([]byte, n)
@@ -59,7 +60,9 @@ func TestPut(t *testing.T) {
 				from, to = at(&src[0]), at(&dst[0])
 			}
 			j.ok(j.tasks[0].Put(tgt, uint64(n), to, from, at(&target), at(&org), at(&cmpl)))
-			j.until("the counters of a put", func() bool { return org == 1 && target == 1 && cmpl == 1 })
+			j.until("the counters of a put", func() bool {
+				return org == 1 && target == 1 && cmpl == 1
+			})
 			if !bytes.Equal(dst[:n], src) || dst[n] != 0 {
 				t.Fatalf("put of %d bytes arrived damaged", n)
 			}
@@ -78,12 +81,14 @@ func TestCompletionWaitsForTarget(t *testing.T) {
 				var warm, target, cmpl int32
 				j.ok(j.tasks[0].Put(1, 0, 0, 0, 0, 0, at(&warm))) // the links have met
 				j.until("a first put", func() bool { return warm == 1 })
-				j.ok(j.tasks[0].Put(1, uint64(n), at(&dst[0]), at(&src[0]), at(&target), 0, at(&cmpl)))
+				j.ok(j.tasks[0].Put(1, uint64(n), at(&dst[0]), at(&src[0]), at(&target), 0,
+					at(&cmpl)))
 				for range 200 {
 					j.tasks[0].Dispatch(0)
 				}
 				if target != 0 || cmpl != 0 {
-					t.Fatalf("put of %d bytes: target counter %d, completion counter %d before the target has done anything", n, target, cmpl)
+					t.Fatalf("put of %d bytes: target counter %d, completion counter %d before the target has done anything",
+						n, target, cmpl)
 				}
 				j.until("the counters", func() bool { return target == 1 && cmpl == 1 })
 			}
@@ -139,9 +144,13 @@ func TestAmsend(t *testing.T) {
 					}
 				}
 				var org, target, cmpl int32
-				j.ok(j.tasks[0].Amsend(tgt, handler, addrOf(head), uint32(h), addrOf(src), uint64(n), at(&target), at(&org), at(&cmpl)))
-				j.until("the counters of an active message", func() bool { return org == 1 && target == 1 && cmpl == 1 })
-				if !bytes.Equal(dst[:n], src) || dst[n] != 0 || !bytes.Equal(uhdr, head) || ran != 7 || drops != 0 {
+				j.ok(j.tasks[0].Amsend(tgt, handler, addrOf(head), uint32(h), addrOf(src),
+					uint64(n), at(&target), at(&org), at(&cmpl)))
+				j.until("the counters of an active message", func() bool {
+					return org == 1 && target == 1 && cmpl == 1
+				})
+				if !bytes.Equal(dst[:n], src) || dst[n] != 0 || !bytes.Equal(uhdr, head) ||
+					ran != 7 || drops != 0 {
 					t.Fatalf("active message of %d+%d bytes arrived damaged", h, n)
 				}
 			}
@@ -167,7 +176,8 @@ func TestRmw(t *testing.T) {
 			j.ok(j.tasks[0].Rmw(8, op, tgt, at(&word), at(&in[0]), at(&prev), at(&org)))
 			j.until("the counter of a read-modify-write", func() bool { return org == 1 })
 			if prev != wantPrev || word != wantWord {
-				t.Fatalf("operation %d: previous %d word %d, want %d %d", op, prev, word, wantPrev, wantWord)
+				t.Fatalf("operation %d: previous %d word %d, want %d %d",
+					op, prev, word, wantPrev, wantWord)
 			}
 		}
 		do(wire.FetchAndAdd, 3, 0, 5, 8)
@@ -203,7 +213,8 @@ func TestFenceCovers(t *testing.T) {
 			j.ok(j.tasks[0].TicketResult(id))
 			for i := range messages {
 				if !bytes.Equal(src[i], dst[i]) {
-					t.Fatalf("round %d: put %d of %d bytes not there after the fence", round, i, len(src[i]))
+					t.Fatalf("round %d: put %d of %d bytes not there after the fence",
+						round, i, len(src[i]))
 				}
 			}
 		}
@@ -215,7 +226,8 @@ func TestCollectives(t *testing.T) {
 		for _, n := range []int{1, 2, 3, 5, 8} {
 			t.Run(name, func(t *testing.T) {
 				if n == 1 && name == "shm" {
-					t.Skip("skipped: one task shares no memory; self is covered by udp with one task")
+					t.Skip(
+						"skipped: one task shares no memory; self is covered by udp with one task")
 				}
 				j := newJob(t, n, env)
 				for round := range 50 {
@@ -227,7 +239,8 @@ func TestCollectives(t *testing.T) {
 							tickets[i], code = k.GfenceBegin()
 						} else {
 							tables[i] = make([]uint64, n)
-							tickets[i], code = k.AddressInitBegin(uint64(round*100+i), at(&tables[i][0]), 8)
+							tickets[i], code = k.AddressInitBegin(uint64(round*100+i),
+								at(&tables[i][0]), 8)
 						}
 						j.ok(code)
 					}

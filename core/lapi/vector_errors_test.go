@@ -26,7 +26,10 @@ func TestReturnedVectorMustFit(t *testing.T) {
 	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
 		r := rand.New(rand.NewPCG(13, 14))
 		lens := []uint64{30000, 8}
-		list := func(kind uint32, lens ...uint64) *userVector { v, _ := spread(kind, lens, 5, r); return v }
+		list := func(kind uint32, lens ...uint64) *userVector {
+			v, _ := spread(kind, lens, 5, r)
+			return v
+		}
 		short, _, _ := strided(2, 4, 8, 0)
 		noAddr := list(wire.VectorIO, lens...)
 		noAddr.info[1] = 0
@@ -40,10 +43,14 @@ func TestReturnedVectorMustFit(t *testing.T) {
 			{list(wire.VectorIO, 30000, 4, 4), nil, codes.ErrVecNumDiff},
 			{list(wire.VectorIO, 30000, 9), nil, codes.ErrVecLenDiff},
 			{noAddr, nil, codes.ErrTgtVecAddr},
-			{describe(wire.VectorStrided, 2, []uint64{1 << 20, 8, 4}, nil), short, codes.ErrTgtStride},
-			{describe(wire.VectorStrided, 2, []uint64{1 << 20, 8, 16}, nil), short, codes.ErrVecLenDiff},
-			{describe(wire.VectorStrided, 2, []uint64{0, 4, 16}, nil), short, codes.ErrStrideTgtVecAddrNull},
-			{describe(wire.VectorStrided, 2, []uint64{1 << 20, 4, large}, nil), short, codes.ErrTgtExtent},
+			{describe(wire.VectorStrided, 2, []uint64{1 << 20, 8, 4}, nil), short,
+				codes.ErrTgtStride},
+			{describe(wire.VectorStrided, 2, []uint64{1 << 20, 8, 16}, nil), short,
+				codes.ErrVecLenDiff},
+			{describe(wire.VectorStrided, 2, []uint64{0, 4, 16}, nil), short,
+				codes.ErrStrideTgtVecAddrNull},
+			{describe(wire.VectorStrided, 2, []uint64{1 << 20, 4, large}, nil), short,
+				codes.ErrTgtExtent},
 		} {
 			from := broken.from
 			if from == nil {
@@ -53,8 +60,11 @@ func TestReturnedVectorMustFit(t *testing.T) {
 				k.setCheck(true)
 			}
 			var org, target int32
-			j.tasks[tgt].headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer = broken.v.at() }
-			j.ok(j.tasks[0].Amsendv(tgt, 0x1000, 0, 0, from.at(), at(&target), at(&org), 0, handlers.Callback{}))
+			j.tasks[tgt].headers[0x1000] = func(_ *headerCall, r *HeaderResult) {
+				r.Buffer = broken.v.at()
+			}
+			j.ok(j.tasks[0].Amsendv(tgt, 0x1000, 0, 0, from.at(), at(&target), at(&org), 0,
+				handlers.Callback{}))
 			for _, k := range []*testTask{j.tasks[0], j.tasks[tgt]} {
 				var e faults.Event
 				ok := false
@@ -65,7 +75,8 @@ func TestReturnedVectorMustFit(t *testing.T) {
 					return ok
 				})
 				if e.Code != broken.want || e.Type != codes.AmErr {
-					t.Fatalf("case %d: error %s of kind %v, want %s", i, codes.Name(e.Code), e.Type, codes.Name(broken.want))
+					t.Fatalf("case %d: error %s of kind %v, want %s",
+						i, codes.Name(e.Code), e.Type, codes.Name(broken.want))
 				}
 				if tgt == 0 {
 					break
@@ -97,20 +108,32 @@ func TestVectorErrors(t *testing.T) {
 	}{
 		{"org null", nil, good(), codes.ErrOrgVecNull, true, false},
 		{"tgt null", good(), nil, codes.ErrTgtVecNull, false, false},
-		{"org type", describe(3, 2, []uint64{a, a}, []uint64{4, 4}), good(), codes.ErrOrgVecType, true, false},
-		{"tgt type", good(), describe(3, 2, []uint64{a, a}, []uint64{4, 4}), codes.ErrTgtVecType, false, false},
-		{"org generic", describe(wire.VectorGeneric, 1, []uint64{a}, []uint64{4}), good(), codes.ErrOrgVecType, false, false},
-		{"tgt generic", good(), describe(wire.VectorGeneric, 1, []uint64{a}, []uint64{4}), codes.ErrTgtVecType, false, false},
+		{"org type", describe(3, 2, []uint64{a, a}, []uint64{4, 4}), good(), codes.ErrOrgVecType,
+			true, false},
+		{"tgt type", good(), describe(3, 2, []uint64{a, a}, []uint64{4, 4}), codes.ErrTgtVecType,
+			false, false},
+		{"org generic", describe(wire.VectorGeneric, 1, []uint64{a}, []uint64{4}), good(),
+			codes.ErrOrgVecType, false, false},
+		{"tgt generic", good(), describe(wire.VectorGeneric, 1, []uint64{a}, []uint64{4}),
+			codes.ErrTgtVecType, false, false},
 		{"types", good(), lines(a, 4, 4), codes.ErrVecTypeDiff, false, false},
-		{"numbers", good(), describe(wire.VectorIO, 1, []uint64{a}, []uint64{8}), codes.ErrVecNumDiff, false, false},
-		{"lengths", good(), describe(wire.VectorIO, 2, []uint64{a, a}, []uint64{8, 0}), codes.ErrVecLenDiff, false, true},
+		{"numbers", good(), describe(wire.VectorIO, 1, []uint64{a}, []uint64{8}),
+			codes.ErrVecNumDiff, false, false},
+		{"lengths", good(), describe(wire.VectorIO, 2, []uint64{a, a}, []uint64{8, 0}),
+			codes.ErrVecLenDiff, false, true},
 		{"blocks", lines(a, 4, 8), lines(a, 8, 8), codes.ErrVecLenDiff, false, false},
-		{"org addr", describe(wire.VectorIO, 2, []uint64{a, 0}, []uint64{4, 4}), good(), codes.ErrOrgVecAddr, true, true},
-		{"tgt addr", good(), describe(wire.VectorIO, 2, []uint64{a, 0}, []uint64{4, 4}), codes.ErrTgtVecAddr, false, true},
-		{"org info null", describe(wire.VectorIO, 2, nil, []uint64{4, 4}), good(), codes.ErrOrgVecAddr, true, false},
-		{"org len", describe(wire.VectorIO, 2, []uint64{a, a}, []uint64{large, large}), good(), codes.ErrOrgVecLen, true, false},
-		{"org len null", describe(wire.VectorIO, 2, []uint64{a, a}, nil), good(), codes.ErrOrgVecLen, true, false},
-		{"tgt len", good(), describe(wire.VectorIO, 2, []uint64{a, a}, []uint64{large, large}), codes.ErrTgtVecLen, false, false},
+		{"org addr", describe(wire.VectorIO, 2, []uint64{a, 0}, []uint64{4, 4}), good(),
+			codes.ErrOrgVecAddr, true, true},
+		{"tgt addr", good(), describe(wire.VectorIO, 2, []uint64{a, 0}, []uint64{4, 4}),
+			codes.ErrTgtVecAddr, false, true},
+		{"org info null", describe(wire.VectorIO, 2, nil, []uint64{4, 4}), good(),
+			codes.ErrOrgVecAddr, true, false},
+		{"org len", describe(wire.VectorIO, 2, []uint64{a, a}, []uint64{large, large}), good(),
+			codes.ErrOrgVecLen, true, false},
+		{"org len null", describe(wire.VectorIO, 2, []uint64{a, a}, nil), good(),
+			codes.ErrOrgVecLen, true, false},
+		{"tgt len", good(), describe(wire.VectorIO, 2, []uint64{a, a}, []uint64{large, large}),
+			codes.ErrTgtVecLen, false, false},
 		{"org stride", lines(a, 8, 4), lines(a, 8, 8), codes.ErrOrgStride, true, false},
 		{"tgt stride", lines(a, 8, 8), lines(a, 8, 4), codes.ErrTgtStride, false, false},
 		{"org extent", lines(a, 8, large), lines(a, 8, 8), codes.ErrOrgExtent, true, false},
@@ -118,7 +141,8 @@ func TestVectorErrors(t *testing.T) {
 		{"tgt extent", lines(a, 8, 8), lines(a, 8, large), codes.ErrTgtExtent, false, false},
 		{"org base", lines(0, 8, 8), lines(a, 8, 8), codes.ErrStrideOrgVecAddrNull, true, false},
 		{"tgt base", lines(a, 8, 8), lines(0, 8, 8), codes.ErrStrideTgtVecAddrNull, false, false},
-		{"org strided info null", describe(wire.VectorStrided, 2, nil, nil), lines(a, 8, 8), codes.ErrStrideOrgVecAddrNull, true, false},
+		{"org strided info null", describe(wire.VectorStrided, 2, nil, nil), lines(a, 8, 8),
+			codes.ErrStrideOrgVecAddrNull, true, false},
 	} {
 		where := func(v *userVector) transport.Addr {
 			if v == nil {
@@ -137,14 +161,17 @@ func TestVectorErrors(t *testing.T) {
 				continue
 			}
 			k.setCheck(check)
-			if got := k.Putv(0, where(e.tgt), where(e.org), false, 0, 0, 0, handlers.Callback{}); got != e.want {
+			if got := k.Putv(0, where(e.tgt), where(e.org), false, 0, 0, 0,
+				handlers.Callback{}); got != e.want {
 				t.Errorf("%s: put %s, want %s", e.name, codes.Name(got), codes.Name(e.want))
 			}
-			if got := k.Getv(0, whereLong(e.tgt), where(e.org), true, 0, 0, handlers.Callback{}); got != e.want {
+			if got := k.Getv(0, whereLong(e.tgt), where(e.org), true, 0, 0,
+				handlers.Callback{}); got != e.want {
 				t.Errorf("%s: get %s, want %s", e.name, codes.Name(got), codes.Name(e.want))
 			}
 			if e.am {
-				if got := k.Amsendv(0, 0x1000, 0, 0, where(e.org), 0, 0, 0, handlers.Callback{}); got != e.want {
+				if got := k.Amsendv(0, 0x1000, 0, 0, where(e.org), 0, 0, 0,
+					handlers.Callback{}); got != e.want {
 					t.Errorf("%s: amsend %s, want %s", e.name, codes.Name(got), codes.Name(e.want))
 				}
 			}
@@ -158,7 +185,8 @@ func TestVectorErrors(t *testing.T) {
 // TestVectorOfUnmappedMemory: descriptions and blocks in memory that does not exist become errors.
 func TestVectorOfUnmappedMemory(t *testing.T) {
 	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
-		hole, err := unix.Mmap(-1, 0, unix.Getpagesize(), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+		hole, err := unix.Mmap(-1, 0, unix.Getpagesize(), unix.PROT_NONE,
+			unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,13 +209,15 @@ func TestVectorOfUnmappedMemory(t *testing.T) {
 				t.Fatalf("error %s, want %s", codes.Name(e.Code), codes.Name(want))
 			}
 		}
-		if code := k.Putv(tgt, nowhere, nowhere, false, 0, 0, 0, handlers.Callback{}); code != codes.ErrOrgVecNull {
+		if code := k.Putv(tgt, nowhere, nowhere, false, 0, 0, 0,
+			handlers.Callback{}); code != codes.ErrOrgVecNull {
 			t.Fatalf("unmapped description: %s", codes.Name(code))
 		}
 		next(k, codes.ErrOrgVecNull)
 		huge := describe(wire.VectorIO, 1<<26, nil, []uint64{0})
 		putWords(huge.b[8:], []uint64{uint64(nowhere)})
-		if code := k.Amsendv(tgt, 1, 0, 0, huge.at(), 0, 0, 0, handlers.Callback{}); code != codes.ErrOrgVecAddr {
+		if code := k.Amsendv(tgt, 1, 0, 0, huge.at(), 0, 0, 0,
+			handlers.Callback{}); code != codes.ErrOrgVecAddr {
 			t.Fatalf("a list of 2^26 entries in memory that is not there: %s", codes.Name(code))
 		}
 		next(k, codes.ErrOrgVecAddr)
@@ -195,14 +225,16 @@ func TestVectorOfUnmappedMemory(t *testing.T) {
 			good := describe(wire.VectorIO, 2, []uint64{a, a + n}, []uint64{n, n})
 			bad := describe(wire.VectorIO, 2, []uint64{a, uint64(nowhere)}, []uint64{n, n})
 			var org, target int32
-			j.ok(k.Putv(tgt, good.at(), bad.at(), false, at(&target), at(&org), 0, handlers.Callback{}))
+			j.ok(k.Putv(tgt, good.at(), bad.at(), false, at(&target), at(&org), 0,
+				handlers.Callback{}))
 			next(k, codes.ErrOrgAddrNull)
 			j.ok(k.Putv(tgt, bad.at(), good.at(), false, at(&target), 0, 0, handlers.Callback{}))
 			next(j.tasks[tgt], codes.ErrTgtAddrNull)
 			if tgt != 0 {
 				next(k, codes.ErrTgtAddrNull)
 			}
-			j.ok(k.Getv(tgt, bad.at(), good.at(), false, at(&target), at(&org), handlers.Callback{}))
+			j.ok(k.Getv(tgt, bad.at(), good.at(), false, at(&target), at(&org),
+				handlers.Callback{}))
 			next(k, codes.ErrTgtAddrNull)
 			if tgt != 0 {
 				next(j.tasks[tgt], codes.ErrTgtAddrNull)
@@ -210,7 +242,8 @@ func TestVectorOfUnmappedMemory(t *testing.T) {
 			j.ok(k.Getv(tgt, good.at(), bad.at(), false, 0, at(&org), handlers.Callback{}))
 			next(k, codes.ErrOrgAddrNull)
 			if org != 0 || target != 0 {
-				t.Fatalf("%d bytes: counters %d %d changed though the data was not there", n, org, target)
+				t.Fatalf("%d bytes: counters %d %d changed though the data was not there",
+					n, org, target)
 			}
 		}
 		runtime.KeepAlive(buffer)

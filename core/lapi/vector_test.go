@@ -53,7 +53,8 @@ var (
 func describe(kind uint32, count int, info, lens []uint64) *userVector {
 	v := &userVector{
 		b: make([]byte, 8+2*vector.WordSize), info: info, lens: lens,
-		infoArray: make([]byte, len(info)*vector.WordSize), lensArray: make([]byte, len(lens)*vector.WordSize),
+		infoArray: make([]byte, len(info)*vector.WordSize),
+		lensArray: make([]byte, len(lens)*vector.WordSize),
 	}
 	wire.Order.PutUint32(v.b[0:], kind)
 	wire.Order.PutUint32(v.b[4:], uint32(count))
@@ -110,8 +111,10 @@ func (v *userVector) stream() (out []byte) {
 // shapes are lists of block lengths around what matters: nothing, empty blocks, one, few large,
 // many small, more than a call of the kernel's takes, more than a fragment's entries.
 func shapes(r *rand.Rand) (all [][]uint64) {
-	all = append(all, nil, []uint64{0, 0}, []uint64{1}, []uint64{0, 5, 0}, []uint64{70000, 1, 30000}, []uint64{128}, []uint64{200000})
-	for _, s := range []struct{ count, most int }{{3, 40}, {64, 1024}, {500, 9}, {3000, 30}, {1500, 600}, {9000, 2}, {20, 30000}} {
+	all = append(all, nil, []uint64{0, 0}, []uint64{1}, []uint64{0, 5, 0},
+		[]uint64{70000, 1, 30000}, []uint64{128}, []uint64{200000})
+	for _, s := range []struct{ count, most int }{{3, 40}, {64, 1024}, {500, 9}, {3000, 30},
+		{1500, 600}, {9000, 2}, {20, 30000}} {
 		lens := make([]uint64, s.count)
 		for i := range lens {
 			lens[i] = r.Uint64N(uint64(s.most) + 1)
@@ -130,10 +133,13 @@ func TestPutvList(t *testing.T) {
 			copy(src, pattern(len(src), 1))
 			want := from.stream()
 			var org, target, cmpl int32
-			j.ok(j.tasks[0].Putv(tgt, to.at(), from.at(), false, at(&target), at(&org), at(&cmpl), handlers.Callback{}))
+			j.ok(j.tasks[0].Putv(tgt, to.at(), from.at(), false, at(&target), at(&org), at(&cmpl),
+				handlers.Callback{}))
 			clear(from.info) // the descriptions are ours again
 			clear(from.b)
-			j.until("the counters of a vector put", func() bool { return org == 1 && target == 1 && cmpl == 1 })
+			j.until("the counters of a vector put", func() bool {
+				return org == 1 && target == 1 && cmpl == 1
+			})
 			if !bytes.Equal(to.stream(), want) {
 				t.Fatalf("vector put of %d blocks arrived damaged", len(lens))
 			}
@@ -172,8 +178,11 @@ func TestGetvList(t *testing.T) {
 			want := from.stream()
 			var org, target int32
 			completed = 0
-			j.ok(j.tasks[0].Getv(tgt, from.longAt(), to.at(), true, at(&target), at(&org), handlers.Callback{Handler: 0x300, Info: 7}))
-			j.until("the counters of a vector get", func() bool { return org == 1 && target == 1 && completed == 7 })
+			j.ok(j.tasks[0].Getv(tgt, from.longAt(), to.at(), true, at(&target), at(&org),
+				handlers.Callback{Handler: 0x300, Info: 7}))
+			j.until("the counters of a vector get", func() bool {
+				return org == 1 && target == 1 && completed == 7
+			})
 			if !bytes.Equal(to.stream(), want) {
 				t.Fatalf("vector get of %d blocks arrived damaged", len(lens))
 			}
@@ -185,12 +194,14 @@ func TestGetvList(t *testing.T) {
 
 // strided describes count blocks in a new buffer, which is filled from seed (0: zero), and returns
 // what the blocks hold.
-func strided(count, block, stride int, seed uint64) (v *userVector, buffer []byte, blocks func() []byte) {
+func strided(count, block, stride int,
+	seed uint64) (v *userVector, buffer []byte, blocks func() []byte) {
 	buffer = make([]byte, count*stride+1)
 	if seed != 0 {
 		copy(buffer, pattern(len(buffer), seed))
 	}
-	v = describe(wire.VectorStrided, count, []uint64{uint64(at(&buffer[0])), uint64(block), uint64(stride)}, nil)
+	v = describe(wire.VectorStrided, count,
+		[]uint64{uint64(at(&buffer[0])), uint64(block), uint64(stride)}, nil)
 	v.buffer = buffer
 	return v, buffer, func() (out []byte) {
 		for i := range count {
@@ -203,25 +214,29 @@ func strided(count, block, stride int, seed uint64) (v *userVector, buffer []byt
 func TestStrided(t *testing.T) {
 	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
 		for _, s := range []struct{ count, block, from, to int }{
-			{0, 8, 8, 8}, {5, 0, 8, 16}, {1, 7, 7, 7}, {3, 5, 8, 11}, {64, 1024, 2048, 1500}, {2000, 8, 64, 24}, {3000, 300, 301, 400},
+			{0, 8, 8, 8}, {5, 0, 8, 16}, {1, 7, 7, 7}, {3, 5, 8, 11}, {64, 1024, 2048, 1500},
+			{2000, 8, 64, 24}, {3000, 300, 301, 400},
 			{10, 30000, 30000, 30001}, {4, 100000, 100000, 100000},
 		} {
 			from, _, want := strided(s.count, s.block, s.from, 1)
 			to, _, got := strided(s.count, s.block, s.to, 0)
 			var org, target, cmpl int32
-			j.ok(j.tasks[0].Putv(tgt, to.longAt(), from.at(), true, at(&target), at(&org), at(&cmpl), handlers.Callback{}))
+			j.ok(j.tasks[0].Putv(tgt, to.longAt(), from.at(), true, at(&target), at(&org),
+				at(&cmpl), handlers.Callback{}))
 			j.until("a strided put", func() bool { return org == 1 && target == 1 && cmpl == 1 })
 			if !bytes.Equal(got(), want()) {
 				t.Fatalf("strided put of %v arrived damaged", s)
 			}
 			back, buffer, got := strided(s.count, s.block, s.to, 0)
-			j.ok(j.tasks[0].Getv(tgt, from.at(), back.at(), false, at(&target), at(&org), handlers.Callback{}))
+			j.ok(j.tasks[0].Getv(tgt, from.at(), back.at(), false, at(&target), at(&org),
+				handlers.Callback{}))
 			j.until("a strided get", func() bool { return org == 2 && target == 2 })
 			if !bytes.Equal(got(), want()) {
 				t.Fatalf("strided get of %v arrived damaged", s)
 			}
 			for i := range s.count {
-				if gap := buffer[i*s.to+s.block : (i+1)*s.to]; !bytes.Equal(gap, make([]byte, len(gap))) {
+				if gap := buffer[i*s.to+s.block : (i+1)*s.to]; !bytes.Equal(gap,
+					make([]byte, len(gap))) {
 					t.Fatalf("the gap behind block %d was written", i)
 				}
 			}
@@ -270,7 +285,8 @@ func amsendvOnce(t *testing.T, j *testJob, tgt uint32, lens []uint64, h, drops i
 			return
 		}
 		for i, n := range lens {
-			if got := vector.Word(memory.Bytes(c.lengths+transport.Addr(vector.WordSize*i), vector.WordSize), vector.WordSize); got != n {
+			if got := vector.Word(memory.Bytes(c.lengths+transport.Addr(vector.WordSize*i),
+				vector.WordSize), vector.WordSize); got != n {
 				t.Errorf("the header handler got length %d of block %d, not %d", got, i, n)
 				break
 			}
@@ -279,10 +295,13 @@ func amsendvOnce(t *testing.T, j *testJob, tgt uint32, lens []uint64, h, drops i
 		r.Buffer, r.Completion, r.Info = to.at(), completed, 7
 	}
 	var org, target, cmpl int32
-	j.ok(j.tasks[0].Amsendv(tgt, handler, addrOf(head), uint32(h), from.at(), at(&target), at(&org), at(&cmpl), handlers.Callback{}))
+	j.ok(j.tasks[0].Amsendv(tgt, handler, addrOf(head), uint32(h), from.at(), at(&target), at(&org),
+		at(&cmpl), handlers.Callback{}))
 	clear(from.info)
 	clear(from.b)
-	j.until("the counters of a vector's active message", func() bool { return org == 1 && target == 1 && cmpl == 1 })
+	j.until("the counters of a vector's active message", func() bool {
+		return org == 1 && target == 1 && cmpl == 1
+	})
 	if !bytes.Equal(to.stream(), want) || !bytes.Equal(got, head) || ran != 7 || drops != 0 {
 		t.Fatalf("active message of %d blocks and %d bytes of header arrived damaged", len(lens), h)
 	}
@@ -302,10 +321,14 @@ func TestGeneric(t *testing.T) {
 				want, room := from.stream(), to.stream()
 				n := copy(room, want)
 				var target int32
-				j.tasks[tgt].headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer = to.at() }
-				j.ok(j.tasks[0].Amsendv(tgt, 0x1000, 0, 0, from.at(), at(&target), 0, 0, handlers.Callback{}))
+				j.tasks[tgt].headers[0x1000] = func(_ *headerCall, r *HeaderResult) {
+					r.Buffer = to.at()
+				}
+				j.ok(j.tasks[0].Amsendv(tgt, 0x1000, 0, 0, from.at(), at(&target), 0, 0,
+					handlers.Callback{}))
 				j.until("a generic vector", func() bool { return target == 1 })
-				if got := to.stream(); !bytes.Equal(got[:n], room[:n]) || !bytes.Equal(got[n:], make([]byte, len(got)-n)) {
+				if got := to.stream(); !bytes.Equal(got[:n], room[:n]) ||
+					!bytes.Equal(got[n:], make([]byte, len(got)-n)) {
 					t.Fatalf("%d blocks to %d: damaged", len(a), len(b))
 				}
 				runtime.KeepAlive(from)
@@ -318,21 +341,26 @@ func TestGeneric(t *testing.T) {
 // TestStridedAmsendv also covers NULL for a vector: the data is dropped, the counters change.
 func TestStridedAmsendv(t *testing.T) {
 	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
-		for _, s := range []struct{ count, block, from, to int }{{0, 8, 8, 8}, {3, 5, 8, 11}, {64, 1024, 2048, 1500}, {3000, 300, 301, 400}} {
+		for _, s := range []struct{ count, block, from, to int }{{0, 8, 8, 8}, {3, 5, 8, 11},
+			{64, 1024, 2048, 1500}, {3000, 300, 301, 400}} {
 			for _, null := range []bool{false, true} {
 				from, _, want := strided(s.count, s.block, s.from, 1)
 				to, _, got := strided(s.count, s.block, s.to, 0)
 				var org, target, cmpl int32
 				j.tasks[tgt].headers[0x1000] = func(c *headerCall, r *HeaderResult) {
-					if n := vector.Word(memory.Bytes(c.lengths, vector.WordSize), vector.WordSize); s.count > 0 && n != uint64(s.block) {
+					if n := vector.Word(memory.Bytes(c.lengths, vector.WordSize),
+						vector.WordSize); s.count > 0 && n != uint64(s.block) {
 						t.Errorf("the header handler got block size %d, not %d", n, s.block)
 					}
 					if !null {
 						r.Buffer = to.at()
 					}
 				}
-				j.ok(j.tasks[0].Amsendv(tgt, 0x1000, 0, 0, from.at(), at(&target), at(&org), at(&cmpl), handlers.Callback{}))
-				j.until("a strided active message", func() bool { return org == 1 && target == 1 && cmpl == 1 })
+				j.ok(j.tasks[0].Amsendv(tgt, 0x1000, 0, 0, from.at(), at(&target), at(&org),
+					at(&cmpl), handlers.Callback{}))
+				j.until("a strided active message", func() bool {
+					return org == 1 && target == 1 && cmpl == 1
+				})
 				if equal := bytes.Equal(got(), want()); equal == null && s.count > 0 {
 					t.Fatalf("strided active message %v, dropped %v: as if it were not", s, null)
 				}
@@ -351,8 +379,10 @@ func TestSmallVectorsAreFree(t *testing.T) {
 			var words [4]uint64
 			for i := range messages {
 				words[0], words[2] = uint64(i)+1, uint64(i)+2
-				from := describe(wire.VectorStrided, int(pieces), []uint64{uint64(at(&words[0])), 8, 16}, nil)
-				to := describe(wire.VectorStrided, int(pieces), []uint64{uint64(at(&dst[2*i])), 8, 8}, nil)
+				from := describe(wire.VectorStrided, int(pieces),
+					[]uint64{uint64(at(&words[0])), 8, 16}, nil)
+				to := describe(wire.VectorStrided, int(pieces),
+					[]uint64{uint64(at(&dst[2*i])), 8, 8}, nil)
 				j.ok(j.tasks[0].Putv(tgt, to.at(), from.at(), false, 0, 0, 0, handlers.Callback{}))
 				words = [4]uint64{}
 			}
@@ -374,7 +404,8 @@ func TestVectorSteadyState(t *testing.T) {
 		s, d := uint64(at(&src[0])), uint64(at(&dst[0]))
 		from := describe(wire.VectorIO, 2, []uint64{s, s + 32}, []uint64{8, 8})
 		to := describe(wire.VectorIO, 2, []uint64{d, d + 16}, []uint64{8, 8})
-		lines, rows := describe(wire.VectorStrided, 4, []uint64{s, 8, 16}, nil), describe(wire.VectorStrided, 4, []uint64{d, 8, 12}, nil)
+		lines, rows := describe(wire.VectorStrided, 4, []uint64{s, 8, 16}, nil),
+			describe(wire.VectorStrided, 4, []uint64{d, 8, 12}, nil)
 		fromAt, toAt, linesAt, rowsAt := from.at(), to.at(), lines.at(), rows.at()
 		var org, want int32
 		orgAt := at(&org)

@@ -21,9 +21,12 @@ func TestBadAddressWaits(t *testing.T) {
 			back, backv := pattern(100, 4), pattern(100, 5)
 
 			j.ok(j.tasks[1].Get(0, 100, bad, addrOf(back), 0, at(&got)))
-			from := describe(wire.VectorIO, 2, []uint64{uint64(bad), uint64(bad) + 50}, []uint64{40, 60})
-			to := describe(wire.VectorIO, 2, []uint64{uint64(addrOf(backv)), uint64(addrOf(backv)) + 40}, []uint64{40, 60})
-			j.ok(j.tasks[1].Getv(0, from.longAt(), to.at(), true, 0, at(&gotv), handlers.Callback{}))
+			from := describe(wire.VectorIO, 2, []uint64{uint64(bad), uint64(bad) + 50},
+				[]uint64{40, 60})
+			to := describe(wire.VectorIO, 2,
+				[]uint64{uint64(addrOf(backv)), uint64(addrOf(backv)) + 40}, []uint64{40, 60})
+			j.ok(j.tasks[1].Getv(0, from.longAt(), to.at(), true, 0, at(&gotv),
+				handlers.Callback{}))
 			for i := 0; j.tasks[0].out.Waiting() == 0; i++ { // until nothing goes at once
 				if i == 10_000 {
 					t.Skip("the link takes everything")
@@ -33,7 +36,9 @@ func TestBadAddressWaits(t *testing.T) {
 			j.ok(j.tasks[0].Put(1, 100, addrOf(good), bad, at(&target), at(&org), at(&cmpl)))
 			j.tasks[0].Dispatch(0) // answers both gets
 			j.ok(j.tasks[0].Put(1, 0, 0, 0, at(&last), 0, 0))
-			j.until("the last put, and both gets' failures", func() bool { return last == 1 && j.tasks[1].faults.Pending() >= 2 })
+			j.until("the last put, and both gets' failures", func() bool {
+				return last == 1 && j.tasks[1].faults.Pending() >= 2
+			})
 
 			if n := drainErrors(t, j.tasks[1], codes.ErrTgtAddrNull, 0); n != 2 {
 				t.Errorf("who got hears %d times of it", n)
@@ -48,7 +53,8 @@ func TestBadAddressWaits(t *testing.T) {
 			if org != 0 || target != 0 || cmpl != 0 || got != 0 || gotv != 0 {
 				t.Errorf("counters %d %d %d %d %d", org, target, cmpl, got, gotv)
 			}
-			if string(good) != string(pattern(100, 3)) || string(back) != string(pattern(100, 4)) || string(backv) != string(pattern(100, 5)) {
+			if string(good) != string(pattern(100, 3)) || string(back) != string(pattern(100, 4)) ||
+				string(backv) != string(pattern(100, 5)) {
 				t.Error("something was written where nothing came from")
 			}
 		})

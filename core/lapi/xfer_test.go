@@ -11,7 +11,8 @@ import (
 
 // transfers are one of each type with a send completion handler, of n bytes from src to dst of tgt,
 // Done.Info its place.
-func transfers(tgt uint32, n uint64, src, dst transport.Addr, org, target *userVector, handler transport.Addr) []Transfer {
+func transfers(tgt uint32, n uint64, src, dst transport.Addr, org, target *userVector,
+	handler transport.Addr) []Transfer {
 	all := []Transfer{
 		{Tgt: tgt, N: n, OrgAddr: src, TgtAddr: dst, Op: XferPut},
 		{Tgt: tgt, N: n, OrgAddr: src, HdrHdl: 0x1000, Op: XferAm},
@@ -30,10 +31,16 @@ func TestSendHandlers(t *testing.T) {
 	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
 		for _, n := range []uint64{8, 200, 70000} {
 			src, dst := pattern(int(n), 1), make([]byte, n)
-			from := describe(wire.VectorIO, 2, []uint64{uint64(at(&src[0])), uint64(at(&src[n/2]))}, []uint64{n / 2, n / 2})
-			to := describe(wire.VectorIO, 2, []uint64{uint64(at(&dst[n/2])), uint64(at(&dst[0]))}, []uint64{n / 2, n / 2})
-			j.tasks[tgt].headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer = at(&dst[0]) }
-			j.tasks[tgt].headers[0x1001] = func(_ *headerCall, r *HeaderResult) { r.Buffer = to.at() }
+			from := describe(wire.VectorIO, 2, []uint64{uint64(at(&src[0])), uint64(at(&src[n/2]))},
+				[]uint64{n / 2, n / 2})
+			to := describe(wire.VectorIO, 2, []uint64{uint64(at(&dst[n/2])), uint64(at(&dst[0]))},
+				[]uint64{n / 2, n / 2})
+			j.tasks[tgt].headers[0x1000] = func(_ *headerCall, r *HeaderResult) {
+				r.Buffer = at(&dst[0])
+			}
+			j.tasks[tgt].headers[0x1001] = func(_ *headerCall, r *HeaderResult) {
+				r.Buffer = to.at()
+			}
 			calls := [5]int{}
 			j.tasks[0].sends[0x500] = func(info transport.Addr, of int32, reason codes.Code) {
 				calls[info]++
@@ -46,7 +53,9 @@ func TestSendHandlers(t *testing.T) {
 				x.Op = wire.FetchAndAdd
 				j.ok(j.tasks[0].Xfer(kind, &x))
 			}
-			j.until("send completion handlers", func() bool { return calls == [5]int{1, 1, 1, 1, 1} })
+			j.until("send completion handlers", func() bool {
+				return calls == [5]int{1, 1, 1, 1, 1}
+			})
 			id, _ := j.tasks[0].FenceBegin()
 			j.until("a fence", func() bool { return j.tasks[0].tickets.Done(id) })
 			if calls != [5]int{1, 1, 1, 1, 1} {

@@ -26,8 +26,10 @@ func (l *sleepy) NextTimeout() int64 { return l.next }
 func TestArm(t *testing.T) {
 	a, b := &sleepy{next: 9}, &sleepy{next: 5}
 	s := NewLinks([]transport.Link{a, b})
-	if !s.Arm() || a.armed != 1 || b.armed != 1 || s.NextTimeout() != 5 || len(s.Descriptors()) != 4 {
-		t.Errorf("armed: %d %d, next %d, descriptors %v", a.armed, b.armed, s.NextTimeout(), s.Descriptors())
+	if !s.Arm() || a.armed != 1 || b.armed != 1 || s.NextTimeout() != 5 ||
+		len(s.Descriptors()) != 4 {
+		t.Errorf("armed: %d %d, next %d, descriptors %v",
+			a.armed, b.armed, s.NextTimeout(), s.Descriptors())
 	}
 	s.Disarm()
 	b.work = true

@@ -119,7 +119,8 @@ func fill(file *os.File, size int64) error {
 func (f *File) describe(id *Identity) {
 	h := f.head
 	h.Version, h.Level = layout.TraceVersion, uint32(id.Level)
-	h.Task, h.NumTasks, h.Instance, h.Pid = int32(id.Task), int32(id.NumTasks), int32(id.Instance), int32(os.Getpid())
+	h.Task, h.NumTasks, h.Instance, h.Pid = int32(id.Task), int32(id.NumTasks), int32(id.Instance),
+		int32(os.Getpid())
 	h.Capacity, h.OpenedNs = uint64(len(f.records)), Now()
 	copy(h.Partition[:], id.Partition)
 	copy(h.Machine[:], machine())
@@ -133,7 +134,8 @@ func machine() []byte {
 		return nil
 	}
 	var id []byte
-	for digits := strings.ReplaceAll(strings.TrimSpace(string(text)), "-", ""); len(digits) >= 2; digits = digits[2:] {
+	for digits := strings.ReplaceAll(strings.TrimSpace(string(text)), "-",
+		""); len(digits) >= 2; digits = digits[2:] {
 		var b byte
 		if _, err := fmt.Sscanf(digits[:2], "%02x", &b); err != nil {
 			return nil
@@ -154,7 +156,8 @@ func (f *File) Add(r layout.TraceRecord, name string) {
 		return
 	}
 	at := &f.records[i]
-	at.Ns, at.Id, at.Size, at.Thread, at.Peer, at.Code = r.Ns, r.Id, r.Size, r.Thread, r.Peer, r.Code
+	at.Ns, at.Id, at.Size, at.Thread, at.Peer, at.Code = r.Ns, r.Id, r.Size, r.Thread, r.Peer,
+		r.Code
 	copy(at.Name[:], name)
 	atomic.StoreUint32(&at.Kind, r.Kind) // release: pairs with the reader, as in cshim_trace_write
 }

@@ -97,7 +97,8 @@ func Merge(traces []*Trace) (*Merged, error) {
 
 // byTime puts metadata first, and the longer of two slices that begin together.
 func byTime(a, b Event) int {
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Time, b.Time), cmp.Compare(length(b), length(a)))
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Time, b.Time),
+		cmp.Compare(length(b), length(a)))
 }
 
 func rank(e Event) int {
@@ -165,18 +166,21 @@ func (m *merger) describe(t *Trace) {
 	}
 	m.Events = append(m.Events,
 		Event{Name: "process_name", Phase: "M", PID: pid(t), Args: map[string]any{"name": name}},
-		Event{Name: "process_sort_index", Phase: "M", PID: pid(t), Args: map[string]any{"sort_index": pid(t)}})
+		Event{Name: "process_sort_index", Phase: "M", PID: pid(t),
+			Args: map[string]any{"sort_index": pid(t)}})
 }
 
 var categories = map[uint32]string{
-	layout.TraceCall: "call", layout.TraceMessage: "message", layout.TraceHandler: "handler", layout.TraceWait: "wait",
-	layout.TracePacket: "packet", layout.TraceTurn: "dispatcher", layout.TraceError: "error", layout.TraceCounter: "counter",
+	layout.TraceCall: "call", layout.TraceMessage: "message", layout.TraceHandler: "handler",
+	layout.TraceWait: "wait", layout.TracePacket: "packet", layout.TraceTurn: "dispatcher",
+	layout.TraceError: "error", layout.TraceCounter: "counter",
 }
 
 // slice adds what a slice or moment shows, and notes the ends of messages.
 func (m *merger) slice(t *Trace, s *slice, shift uint64) {
 	r := &s.record
-	e := Event{Name: text(r.Name[:]), Category: categories[r.Kind&^0xff], Phase: "X", Time: m.micros(r.Ns, shift), PID: pid(t), TID: r.Thread}
+	e := Event{Name: text(r.Name[:]), Category: categories[r.Kind&^0xff], Phase: "X",
+		Time: m.micros(r.Ns, shift), PID: pid(t), TID: r.Thread}
 	e.Args = arguments(s)
 	if s.instant {
 		e.Phase, e.Scope = "i", "t"

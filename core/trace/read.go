@@ -46,13 +46,15 @@ func Read(r io.Reader) (*Trace, error) {
 		return nil, err
 	}
 	h := decodeHead(raw)
-	if h.Magic != layout.TraceMagic || h.Version != layout.TraceVersion || h.NumTasks < 1 || h.NumTasks > maxTasks ||
-		h.Task < 0 || h.Task >= h.NumTasks || h.Instance < 1 || h.Instance > maxInstance || h.OpenedNs > 1<<62 {
+	if h.Magic != layout.TraceMagic || h.Version != layout.TraceVersion || h.NumTasks < 1 ||
+		h.NumTasks > maxTasks || h.Task < 0 || h.Task >= h.NumTasks || h.Instance < 1 ||
+		h.Instance > maxInstance || h.OpenedNs > 1<<62 {
 		return nil, ErrForeign
 	}
 	t := &Trace{Head: Head{
-		Identity: Identity{Partition: text(h.Partition[:]), Task: int(h.Task), NumTasks: int(h.NumTasks), Instance: int(h.Instance),
-			Level: int(min(h.Level, layout.TraceDispatcher))},
+		Identity: Identity{
+			Partition: text(h.Partition[:]), Task: int(h.Task), NumTasks: int(h.NumTasks),
+			Instance: int(h.Instance), Level: int(min(h.Level, layout.TraceDispatcher))},
 		PID: int(h.Pid), Machine: h.Machine, OpenedNs: h.OpenedNs}}
 	if h.Next > h.Capacity {
 		t.Lost = h.Next - h.Capacity
@@ -81,7 +83,8 @@ func (t *Trace) records(r io.Reader, n uint64) error {
 
 func known(kind uint32) bool {
 	phase, category := kind&0xff, kind&^0xff
-	return phase >= layout.TraceBegin && phase <= layout.TraceReceived && category >= layout.TraceCall && category <= layout.TraceCounter
+	return phase >= layout.TraceBegin && phase <= layout.TraceReceived &&
+		category >= layout.TraceCall && category <= layout.TraceCounter
 }
 
 // text is a padded text of a file. Anything may stand there.

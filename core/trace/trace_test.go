@@ -16,7 +16,8 @@ const testSize = 1 << 20
 
 func create(t testing.TB, dir string, task int) *File {
 	t.Helper()
-	f, err := Create(dir, &Identity{Partition: "job/1", Task: task, NumTasks: 2, Instance: 1, Level: 5}, testSize)
+	f, err := Create(dir,
+		&Identity{Partition: "job/1", Task: task, NumTasks: 2, Instance: 1, Level: 5}, testSize)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,14 +42,22 @@ func pair(t testing.TB, dir string) (paths [2]string) {
 	t.Helper()
 	origin, target := create(t, dir, 0), create(t, dir, 1)
 	at := Now()
-	origin.Add(layout.TraceRecord{Ns: at, Thread: 10, Peer: -1, Kind: layout.TraceBegin | layout.TraceCall}, "LAPI_Put")
-	origin.Add(layout.TraceRecord{Ns: at + 100, Id: 77, Size: 8, Thread: 10, Peer: 1, Code: 50, Kind: layout.TraceSent | layout.TraceMessage}, "put")
-	origin.Add(layout.TraceRecord{Ns: at + 200, Thread: 10, Peer: -1, Code: 417, Kind: layout.TraceEnd | layout.TraceCall}, "")
-	target.Add(layout.TraceRecord{Ns: at + 300, Id: 77, Size: 8, Thread: 20, Peer: 0, Kind: layout.TraceReceived | layout.TraceMessage}, "put")
-	target.Add(layout.TraceRecord{Ns: at + 310, Thread: 20, Code: 1, Kind: layout.TraceEnd | layout.TraceMessage}, "")
-	target.Add(layout.TraceRecord{Ns: at + 400, Id: 77, Size: 8, Thread: 20, Peer: 0, Kind: layout.TraceReceived | layout.TraceMessage}, "put")
-	target.Add(layout.TraceRecord{Ns: at + 410, Id: 5, Thread: 20, Peer: 0, Kind: layout.TraceInstant | layout.TraceCounter}, "counter")
-	target.Add(layout.TraceRecord{Ns: at + 500, Thread: 20, Kind: layout.TraceEnd | layout.TraceMessage}, "")
+	origin.Add(layout.TraceRecord{Ns: at, Thread: 10, Peer: -1,
+		Kind: layout.TraceBegin | layout.TraceCall}, "LAPI_Put")
+	origin.Add(layout.TraceRecord{Ns: at + 100, Id: 77, Size: 8, Thread: 10, Peer: 1, Code: 50,
+		Kind: layout.TraceSent | layout.TraceMessage}, "put")
+	origin.Add(layout.TraceRecord{Ns: at + 200, Thread: 10, Peer: -1, Code: 417,
+		Kind: layout.TraceEnd | layout.TraceCall}, "")
+	target.Add(layout.TraceRecord{Ns: at + 300, Id: 77, Size: 8, Thread: 20, Peer: 0,
+		Kind: layout.TraceReceived | layout.TraceMessage}, "put")
+	target.Add(layout.TraceRecord{Ns: at + 310, Thread: 20, Code: 1,
+		Kind: layout.TraceEnd | layout.TraceMessage}, "")
+	target.Add(layout.TraceRecord{Ns: at + 400, Id: 77, Size: 8, Thread: 20, Peer: 0,
+		Kind: layout.TraceReceived | layout.TraceMessage}, "put")
+	target.Add(layout.TraceRecord{Ns: at + 410, Id: 5, Thread: 20, Peer: 0,
+		Kind: layout.TraceInstant | layout.TraceCounter}, "counter")
+	target.Add(layout.TraceRecord{
+		Ns: at + 500, Thread: 20, Kind: layout.TraceEnd | layout.TraceMessage}, "")
 	for i, f := range []*File{origin, target} {
 		paths[i] = f.file.Name()
 		if err := f.Close(); err != nil {
@@ -65,10 +74,12 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("the file is %s, want %s", paths[0], want)
 	}
 	got := readFile(t, paths[0])
-	if got.Partition != "job/1" || got.Task != 0 || got.NumTasks != 2 || got.PID != os.Getpid() || got.Level != 5 {
+	if got.Partition != "job/1" || got.Task != 0 || got.NumTasks != 2 || got.PID != os.Getpid() ||
+		got.Level != 5 {
 		t.Errorf("head %+v", got.Head)
 	}
-	if len(got.Records) != 3 || text(got.Records[1].Name[:]) != "put" || got.Records[1].Id != 77 || got.Records[2].Code != 417 {
+	if len(got.Records) != 3 || text(got.Records[1].Name[:]) != "put" || got.Records[1].Id != 77 ||
+		got.Records[2].Code != 417 {
 		t.Errorf("records %+v", got.Records)
 	}
 	info, err := os.Stat(paths[0])
@@ -87,7 +98,8 @@ func TestMerge(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := m.Summary
-	if s.Tasks != 2 || s.Sent != 1 || s.Received != 1 || s.Refused != 1 || s.Arrows != 1 || s.Calls["LAPI_Put"] != 1 {
+	if s.Tasks != 2 || s.Sent != 1 || s.Received != 1 || s.Refused != 1 || s.Arrows != 1 ||
+		s.Calls["LAPI_Put"] != 1 {
 		t.Errorf("summary %+v", s)
 	}
 	var from, to, put *Event
@@ -153,7 +165,8 @@ func TestMachines(t *testing.T) {
 }
 
 func TestFullFile(t *testing.T) {
-	f, err := Create(t.TempDir(), &Identity{Partition: "p", NumTasks: 1, Instance: 2, Level: 1}, int64(headSize+4*recordSize))
+	f, err := Create(t.TempDir(), &Identity{Partition: "p", NumTasks: 1, Instance: 2, Level: 1},
+		int64(headSize+4*recordSize))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,13 +175,15 @@ func TestFullFile(t *testing.T) {
 		t.Errorf("the second instance's file is %s", path)
 	}
 	for range 10 {
-		f.Add(layout.TraceRecord{Kind: layout.TraceInstant | layout.TraceTurn}, "a name that is longer than a record has room for")
+		f.Add(layout.TraceRecord{Kind: layout.TraceInstant | layout.TraceTurn},
+			"a name that is longer than a record has room for")
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
 	got := readFile(t, path)
-	if len(got.Records) != 4 || got.Lost != 6 || text(got.Records[0].Name[:]) != "a name that is longer th" {
+	if len(got.Records) != 4 || got.Lost != 6 ||
+		text(got.Records[0].Name[:]) != "a name that is longer th" {
 		t.Errorf("%d records, %d lost, %q", len(got.Records), got.Lost, got.Records[0].Name)
 	}
 }
@@ -179,7 +194,8 @@ func TestKilled(t *testing.T) {
 	defer f.Close()
 	f.Add(layout.TraceRecord{Thread: 1, Kind: layout.TraceBegin | layout.TraceCall}, "LAPI_Fence")
 	f.head.Next++
-	f.Add(layout.TraceRecord{Ns: 5, Thread: 1, Kind: layout.TraceInstant | layout.TraceTurn}, "turn")
+	f.Add(layout.TraceRecord{Ns: 5, Thread: 1, Kind: layout.TraceInstant | layout.TraceTurn},
+		"turn")
 	got := readFile(t, f.file.Name())
 	if len(got.Records) != 2 || got.Broken != 1 {
 		t.Fatalf("%d records, %d broken", len(got.Records), got.Broken)
@@ -198,7 +214,8 @@ func TestConcurrentWriters(t *testing.T) {
 	for w := range writers {
 		wait.Go(func() {
 			for i := range each {
-				f.Add(layout.TraceRecord{Id: uint64(i), Thread: int32(w), Kind: layout.TraceInstant | layout.TraceTurn}, "turn")
+				f.Add(layout.TraceRecord{Id: uint64(i), Thread: int32(w),
+					Kind: layout.TraceInstant | layout.TraceTurn}, "turn")
 			}
 		})
 	}
@@ -221,7 +238,8 @@ func TestConcurrentWriters(t *testing.T) {
 }
 
 func TestCreateFails(t *testing.T) {
-	if _, err := Create(filepath.Join(t.TempDir(), "missing"), &Identity{NumTasks: 1, Instance: 1}, testSize); err == nil {
+	if _, err := Create(filepath.Join(t.TempDir(), "missing"), &Identity{NumTasks: 1, Instance: 1},
+		testSize); err == nil {
 		t.Error("a file in no folder")
 	}
 	dir := t.TempDir()

@@ -24,7 +24,8 @@ func TestAdapterAddresses(t *testing.T) {
 func TestLocalAddress(t *testing.T) {
 	ip := netip.MustParseAddr
 	two := []netip.Addr{ip("10.0.0.1"), ip("fd00::1")}
-	inet := []job.Adapter{{Addr: ip("192.0.2.1"), Device: "en0"}, {Addr: ip("fd00::1"), Device: "en1"}}
+	inet := []job.Adapter{{Addr: ip("192.0.2.1"), Device: "en0"},
+		{Addr: ip("fd00::1"), Device: "en1"}}
 	for _, c := range []struct {
 		adapter []netip.Addr
 		inet    []job.Adapter
@@ -38,15 +39,18 @@ func TestLocalAddress(t *testing.T) {
 	} {
 		n := Net{job: &job.Config{Adapters: c.inet}, adapter: c.adapter}
 		if got := n.localAddress(); got.Addr() != c.want || got.Port() != 0 {
-			t.Errorf("adapter %v, MP_LAPI_INET_ADDR %v: %v, want %v", c.adapter, c.inet, got, c.want)
+			t.Errorf("adapter %v, MP_LAPI_INET_ADDR %v: %v, want %v",
+				c.adapter, c.inet, got, c.want)
 		}
 	}
 }
 
 func TestOwnEntryAgainstAdapter(t *testing.T) {
-	n := Net{cfg: &Config{Adapter: "en1"}, adapter: []netip.Addr{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("fd00::1")}}
+	n := Net{cfg: &Config{Adapter: "en1"},
+		adapter: []netip.Addr{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("fd00::1")}}
 	for own, want := range map[string]string{
-		"10.0.0.1:7": "10.0.0.1:7", "0.0.0.0:7": "10.0.0.1:7", "[::]:7": "[fd00::1]:7", "10.0.0.2:7": "", "127.0.0.1:7": "",
+		"10.0.0.1:7": "10.0.0.1:7", "0.0.0.0:7": "10.0.0.1:7", "[::]:7": "[fd00::1]:7",
+		"10.0.0.2:7": "", "127.0.0.1:7": "",
 	} {
 		got, err := n.onAdapter(netip.MustParseAddrPort(own))
 		if (err == nil) != (want != "") || err == nil && got.String() != want {
@@ -54,7 +58,8 @@ func TestOwnEntryAgainstAdapter(t *testing.T) {
 		}
 	}
 	n.adapter = nil
-	if got, err := n.onAdapter(netip.MustParseAddrPort("0.0.0.0:7")); err != nil || got.String() != "0.0.0.0:7" {
+	if got, err := n.onAdapter(netip.MustParseAddrPort("0.0.0.0:7")); err != nil ||
+		got.String() != "0.0.0.0:7" {
 		t.Errorf("without adapter: %v, %v", got, err)
 	}
 }

@@ -25,7 +25,8 @@ func TestPathChangesAreTold(t *testing.T) {
 	n := Net{cfg: &Config{Message: func(_ int, text string) { all = append(all, text) }}}
 	n.pathChanged(1, 1, false)
 	n.pathChanged(1, 1, true)
-	for i, text := range []string{"path 1 to task 1: no answer", "path 1 to task 1: it is used again"} {
+	for i, text := range []string{"path 1 to task 1: no answer",
+		"path 1 to task 1: it is used again"} {
 		if len(all) != 2 || !strings.Contains(all[i], text) {
 			t.Errorf("no %q in %q", text, all)
 		}
@@ -44,8 +45,9 @@ func (brokenLink) Connect(transport.Endpoint, transport.Address) error {
 // the wire-up.
 func TestSegmentThatCannotBeAttached(t *testing.T) {
 	told := false
-	n := Net{job: &job.Config{}, cfg: &Config{Linked: func(int, Peer) {}, Message: func(int, string) {},
-		Happened: func(_ int, e Event, _ string) { told = told || e == SharedMemoryDetach }}}
+	n := Net{
+		job: &job.Config{}, cfg: &Config{Linked: func(int, Peer) {}, Message: func(int, string) {},
+			Happened: func(_ int, e Event, _ string) { told = told || e == SharedMemoryDetach }}}
 	var f *Failure
 	err := n.use(1, Peer{Link: brokenLink{}, Shared: true}, transport.Address{})
 	if !errors.As(err, &f) || f.Reason != NoSharedMemory || !told {

@@ -113,7 +113,8 @@ func End(l *layout.NodeLink, ring int, kind uint8, header int) Result {
 // Send sends a message with n bytes of data at an address. header is at most len(l.Out) long.
 func Send(l *layout.NodeLink, ring int, kind uint8, header []byte, from, n uint64) Result {
 	copy(l.Out[:], header)
-	return Result(C.node_link_send(of(l), C.uint32_t(ring), C.uint32_t(kind), C.uint64_t(len(header)), C.uint64_t(from), C.uint64_t(n)))
+	return Result(C.node_link_send(of(l), C.uint32_t(ring), C.uint32_t(kind),
+		C.uint64_t(len(header)), C.uint64_t(from), C.uint64_t(n)))
 }
 
 // Renew announces a new epoch.
@@ -151,7 +152,8 @@ func Get(l *layout.NodeLink, ring int) int { return int(C.node_link_get(of(l), C
 
 // Rmw is Get for an operation on the word at l.Transfer.Remote.
 func Rmw(l *layout.NodeLink, ring int, operation, width uint32, operand, compare uint64) int {
-	return int(C.node_link_rmw(of(l), C.uint32_t(ring), C.uint32_t(operation), C.uint32_t(width), C.uint64_t(operand), C.uint64_t(compare)))
+	return int(C.node_link_rmw(of(l), C.uint32_t(ring), C.uint32_t(operation), C.uint32_t(width),
+		C.uint64_t(operand), C.uint64_t(compare)))
 }
 
 // AnswerGet goes on with the answer to a get; l.Transfer has local, n and at.
@@ -165,7 +167,8 @@ func Answer(l *layout.NodeLink, ring int, token uint32, failed bool, value uint6
 	if failed {
 		state = C.NODE_REPLY_FAILED
 	}
-	return Result(C.node_answer(of(l), peerOf(l, ring), C.uint32_t(token), state, C.uint64_t(value)))
+	return Result(C.node_answer(of(l), peerOf(l, ring), C.uint32_t(token), state,
+		C.uint64_t(value)))
 }
 
 // FreeOp gives up an operation.
@@ -180,13 +183,15 @@ func SayRead(l *layout.NodeLink, ring int) Result {
 
 // CopyRanges moves bytes between lists of ranges, which are laid out as transport.Range; it returns
 // how many.
-func CopyRanges(l *layout.NodeLink, ring int, read bool, local unsafe.Pointer, locals int, remote unsafe.Pointer, remotes int) (uint64, Result) {
+func CopyRanges(l *layout.NodeLink, ring int, read bool, local unsafe.Pointer, locals int,
+	remote unsafe.Pointer, remotes int) (uint64, Result) {
 	var moved C.uint64_t
 	in := C.int(0)
 	if read {
 		in = 1
 	}
-	rc := C.node_copy_ranges(of(l), peerOf(l, ring), in, (*C.node_range)(local), C.uint32_t(locals), (*C.node_range)(remote), C.uint32_t(remotes), &moved)
+	rc := C.node_copy_ranges(of(l), peerOf(l, ring), in, (*C.node_range)(local), C.uint32_t(locals),
+		(*C.node_range)(remote), C.uint32_t(remotes), &moved)
 	return uint64(moved), Result(rc)
 }
 

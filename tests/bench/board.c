@@ -39,7 +39,8 @@ board *board_open(const char *path)
 		if (fd < 0 || ftruncate(fd, sizeof(board)) < 0)
 			fail("%s: %s", path, strerror(errno));
 	}
-	p = mmap(NULL, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED | (path ? 0 : MAP_ANONYMOUS), fd, 0);
+	p = mmap(NULL, sizeof(board), PROT_READ | PROT_WRITE,
+	         MAP_SHARED | (path ? 0 : MAP_ANONYMOUS), fd, 0);
 	if (p == MAP_FAILED)
 		fail("mapping the board: %s", strerror(errno));
 	if (path)
@@ -57,7 +58,8 @@ void board_account(board *b)
 	struct rusage u;
 
 	getrusage(RUSAGE_SELF, &u);
-	__atomic_add_fetch(&b->cpu.value, nanoseconds(u.ru_utime) + nanoseconds(u.ru_stime), __ATOMIC_RELAXED);
+	__atomic_add_fetch(&b->cpu.value, nanoseconds(u.ru_utime) + nanoseconds(u.ru_stime),
+	                   __ATOMIC_RELAXED);
 }
 
 void ordinary_priority(void)
@@ -79,8 +81,8 @@ void poll_pause(void)
 
 void board_barrier(board *b, int n, board_progress *progress, void *arg)
 {
-	/* The generation is read before arriving: the last to arrive changes it at once (release, pairs with the
-	 * acquire of the loop; publishes what tasks wrote to the board before). */
+	/* The generation is read before arriving: the last to arrive changes it at once (release,
+	 * pairs with the acquire of the loop; publishes what tasks wrote to the board before). */
 	uint64_t g = __atomic_load_n(&b->generation.value, __ATOMIC_ACQUIRE);
 	struct timespec nap = {0, n > usable_cores() ? 2000000 : 50000};
 	unsigned turns = 0;
@@ -100,7 +102,8 @@ void board_barrier(board *b, int n, board_progress *progress, void *arg)
 	}
 }
 
-/* One batch: role 0 writes its line and waits for the answer on the other. Values only grow, so no reset is needed. */
+/* One batch: role 0 writes its line and waits for the answer on the other. Values only grow, so no
+ * reset is needed. */
 static void state_batch(board *b, int role, uint64_t from)
 {
 	volatile uint64_t *mine = &b->state[role].value, *peer = &b->state[1 - role].value;
@@ -200,10 +203,11 @@ long preemptions(void)
 	return u.ru_nivcsw;
 }
 
-void print_row(const char *test, const char *op, size_t size, double value, const char *unit, double before, double after,
-               long preempted)
+void print_row(const char *test, const char *op, size_t size, double value, const char *unit,
+               double before, double after, long preempted)
 {
-	printf("row,%s,%s,%zu,%.4f,%s,%.1f,%.1f,%ld\n", test, op, size, value, unit, before, after, preempted);
+	printf("row,%s,%s,%zu,%.4f,%s,%.1f,%.1f,%ld\n", test, op, size, value, unit, before, after,
+	       preempted);
 	fflush(stdout);
 }
 
@@ -218,7 +222,8 @@ static void parse_sizes(const char *s, bench_options *o)
 		o->sizes[o->num_sizes++] = strtoull(s, &end, 10);
 		if (end == s || (*end != ',' && *end != 0) || o->sizes[o->num_sizes - 1] < 8 ||
 		    (o->num_sizes > 1 && o->sizes[o->num_sizes - 1] <= o->sizes[o->num_sizes - 2]))
-			fail("bad size in --sizes: %s (bytes, at least 8, ascending, separated by commas)", s);
+			fail("bad size in --sizes: %s (bytes, at least 8, ascending, separated by commas)",
+			     s);
 		s = *end ? end + 1 : end;
 	}
 }
@@ -254,9 +259,10 @@ void parse_options(int argc, char **argv, bench_options *o)
 		else
 			fail("unknown argument %s", argv[i]);
 	}
-	if (!o->test || o->seconds <= 0 || o->tasks < 1 || o->tasks > BOARD_MAX_TASKS || o->datagram < 64 ||
-	    o->datagram > 65507 || o->num_sizes == 0 || o->offset > 4096)
-		fail("usage: %s test [--board=file] [--sizes=8,64] [--seconds=s] [--tasks=n] [--datagram=bytes] [--ops=put,get] [--offset=bytes]", argv[0]);
+	if (!o->test || o->seconds <= 0 || o->tasks < 1 || o->tasks > BOARD_MAX_TASKS ||
+	    o->datagram < 64 || o->datagram > 65507 || o->num_sizes == 0 || o->offset > 4096)
+		fail("usage: %s test [--board=file] [--sizes=8,64] [--seconds=s] [--tasks=n] [--datagram=bytes] [--ops=put,get] [--offset=bytes]",
+		     argv[0]);
 }
 
 void batch_begin(batches *s)

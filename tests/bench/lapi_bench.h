@@ -1,4 +1,5 @@
-/* lapi_bench.h - what the benchmark programs that use LAPI share: the task, its addresses, the measuring of rounds. */
+/* lapi_bench.h - what the benchmark programs that use LAPI share: the task, its addresses, the
+ * measuring of rounds. */
 #ifndef LAPI_BENCH_H
 #define LAPI_BENCH_H
 
@@ -16,19 +17,19 @@ typedef struct task {
 	const bench_options *o;
 	lapi_handle_t handle;
 	int id, num_tasks;
-	char *out, *in;              /* buffers of the largest size */
-	void **in_at;                /* in of every task */
-	lapi_cntr_t arrived;         /* target counter of what is measured */
+	char *out, *in;      /* buffers of the largest size */
+	void **in_at;        /* in of every task */
+	lapi_cntr_t arrived; /* target counter of what is measured */
 	void **arrived_at;
-	lapi_cntr_t over;            /* target counter: the origin has finished a point */
+	lapi_cntr_t over; /* target counter: the origin has finished a point */
 	void **over_at;
 	lapi_cntr_t origin, completed;
-	long long word;              /* target of fetch-and-add */
+	long long word; /* target of fetch-and-add */
 	void **word_at;
 } task;
 
-/* Makes the context with interrupts on or off, finds out who this is, and, when buffers is not 0, allocates buffers of
- * that many bytes and exchanges addresses. Pins the task in polling mode. */
+/* Makes the context with interrupts on or off, finds out who this is, and, when buffers is not 0,
+ * allocates buffers of that many bytes and exchanges addresses. Pins the task in polling mode. */
 void task_init(task *t, board *b, const bench_options *o, int interrupts, size_t buffers);
 /* n bytes on a page boundary, all touched. */
 char *task_buffer(size_t n);
@@ -41,8 +42,9 @@ void task_meet(task *t);
 /* Waits until a counter has grown by val. */
 void task_wait(task *t, lapi_cntr_t *c, int val);
 
-/* n rounds of an operation of size bytes between tasks 0 and 1. In step: task 1 calls it with the same n, answering; else
- * task 1 only waits in LAPI for counter over. Both are in LAPI whenever task 0 measures. */
+/* n rounds of an operation of size bytes between tasks 0 and 1. In step: task 1 calls it with the
+ * same n, answering; else task 1 only waits in LAPI for counter over. Both are in LAPI whenever
+ * task 0 measures. */
 typedef void lapi_rounds(task *t, size_t size, uint64_t n);
 measured task_measure(task *t, lapi_rounds *rounds, int in_step, size_t size);
 

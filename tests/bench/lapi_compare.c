@@ -1,6 +1,7 @@
 /*
- * lapi_compare.c - the operations that are compared with other libraries (make bench-peers). Where it can be, each is done as those
- * libraries' own benchmarks do it; mpi_compare.c has MPI's. Names of operations are the same in both.
+ * lapi_compare.c - the operations that are compared with other libraries (make bench-peers). Where
+ * it can be, each is done as those libraries' own benchmarks do it; mpi_compare.c has MPI's. Names
+ * of operations are the same in both.
  */
 #include "lapi_bench.h"
 
@@ -9,10 +10,12 @@
 
 static char *message_buffer;      /* where the header handlers put a message's data */
 static volatile uint64_t handled; /* how often probed_handler ran */
-static uint64_t awaited;          /* how often this task has waited for it: it may run before, as any call makes progress */
+/* how often this task has waited for it: it may run before, as any call makes progress */
+static uint64_t awaited;
 static void **handler_at, **probed_handler_at;
 
-static void *handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **info)
+static void *handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                     compl_hndlr_t **completion, void **info)
 {
 	(void)hndl;
 	(void)uhdr;
@@ -23,8 +26,8 @@ static void *handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg
 	return message_buffer;
 }
 
-static void *probed_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion,
-                            void **info)
+static void *probed_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                            compl_hndlr_t **completion, void **info)
 {
 	handled++;
 	return handler(hndl, uhdr, uhdr_len, msg_len, completion, info);
@@ -38,7 +41,8 @@ static void put_rounds(task *t, size_t size, uint64_t n)
 	for (; n > 0; n--) {
 		if (t->id == 1)
 			task_wait(t, &t->arrived, 1);
-		CHECK(LAPI_Put(t->handle, peer, size, t->in_at[peer], t->out, (lapi_cntr_t *)t->arrived_at[peer], NULL, NULL));
+		CHECK(LAPI_Put(t->handle, peer, size, t->in_at[peer], t->out,
+		               (lapi_cntr_t *)t->arrived_at[peer], NULL, NULL));
 		if (t->id == 0)
 			task_wait(t, &t->arrived, 1);
 	}
@@ -51,8 +55,8 @@ static void am_rounds(task *t, size_t size, uint64_t n)
 	for (; n > 0; n--) {
 		if (t->id == 1)
 			task_wait(t, &t->arrived, 1);
-		CHECK(LAPI_Amsend(t->handle, peer, handler_at[peer], NULL, 0, t->out, size, (lapi_cntr_t *)t->arrived_at[peer], NULL,
-		                  NULL));
+		CHECK(LAPI_Amsend(t->handle, peer, handler_at[peer], NULL, 0, t->out, size,
+		                  (lapi_cntr_t *)t->arrived_at[peer], NULL, NULL));
 		if (t->id == 0)
 			task_wait(t, &t->arrived, 1);
 	}
@@ -71,7 +75,8 @@ static void am_probe_rounds(task *t, size_t size, uint64_t n)
 	for (; n > 0; n--) {
 		if (t->id == 1)
 			probe_until_handled(t);
-		CHECK(LAPI_Amsend(t->handle, peer, probed_handler_at[peer], NULL, 0, t->out, size, NULL, NULL, NULL));
+		CHECK(LAPI_Amsend(t->handle, peer, probed_handler_at[peer], NULL, 0, t->out, size,
+		                  NULL, NULL, NULL));
 		if (t->id == 0)
 			probe_until_handled(t);
 	}
@@ -101,7 +106,8 @@ static void am_windows(task *t, size_t size, uint64_t n)
 
 	for (; n > 0; n--) {
 		for (i = 0; i < window; i++)
-			CHECK(LAPI_Amsend(t->handle, 1, handler_at[1], NULL, 0, t->out, size, NULL, NULL, &t->completed));
+			CHECK(LAPI_Amsend(t->handle, 1, handler_at[1], NULL, 0, t->out, size, NULL,
+			                  NULL, &t->completed));
 		task_wait(t, &t->completed, window);
 	}
 }
@@ -157,11 +163,12 @@ static void expect(const char *buffer, size_t size, char value, const char *op)
 
 	for (i = 0; i < size; i++)
 		if (buffer[i] != value)
-			fail("%s of %zu bytes: byte %zu is %#x, not %#x: the operation did not do its work", op, size, i,
-			     (unsigned char)buffer[i], (unsigned char)value);
+			fail("%s of %zu bytes: byte %zu is %#x, not %#x: the operation did not do its work",
+			     op, size, i, (unsigned char)buffer[i], (unsigned char)value);
 }
 
-/* A figure counts only if the data got there: buffers are marked before, and looked at afterwards. */
+/* A figure counts only if the data got there: buffers are marked before, and looked at
+ * afterwards. */
 static void one(task *t, const struct operation *op, size_t size)
 {
 	const char mark[2] = {'o', 't'}; /* by task */
@@ -223,12 +230,14 @@ static void origin_windows(void *arg, uint64_t n)
 
 	for (; n > 0; n--) {
 		for (i = 0; i < window; i++)
-			CHECK(LAPI_Put(t->handle, 1, c->size, t->in_at[1], t->out, NULL, &t->origin, NULL));
+			CHECK(LAPI_Put(t->handle, 1, c->size, t->in_at[1], t->out, NULL, &t->origin,
+			               NULL));
 		task_wait(t, &t->origin, window);
 	}
 }
 
-/* The target computes, and makes no call, until the origin says on the board that it has finished. */
+/* The target computes, and makes no call, until the origin says on the board that it has
+ * finished. */
 static void compute_until_over(void *arg)
 {
 	computing *c = arg;
@@ -262,7 +271,8 @@ void test_compare_computing(board *b, const bench_options *o)
 	task_init(&t, b, o, 1, o->sizes[o->num_sizes - 1]);
 	if (t.num_tasks != 2)
 		fail("compare-computing needs 2 tasks");
-	/* Only this thread: the library's own, made by LAPI_Init, may run wherever a core is free. */
+	/* Only this thread: the library's own, made by LAPI_Init, may run wherever a core is
+	 * free. */
 	pin_to_core(t.id);
 	m.id = t.id;
 	for (i = 0; i < o->num_sizes; i++) {
@@ -274,8 +284,9 @@ void test_compare_computing(board *b, const bench_options *o)
 		if (t.id == 1)
 			expect(t.in, c.size, 'o', "put-computing");
 		else
-			print_row("compare", "put-computing", c.size, (double)c.size * compared_window(c.size) / r.ns, "GB/s", r.before, r.after,
-			          r.preempted);
+			print_row("compare", "put-computing", c.size,
+			          (double)c.size * compared_window(c.size) / r.ns, "GB/s", r.before,
+			          r.after, r.preempted);
 	}
 	task_term(&t);
 }

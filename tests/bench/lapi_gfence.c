@@ -1,4 +1,5 @@
-/* lapi_gfence.c - LAPI_Gfence among all tasks with nothing under way, and what a call costs that sends nothing. */
+/* lapi_gfence.c - LAPI_Gfence among all tasks with nothing under way, and what a call costs that
+ * sends nothing. */
 #include "lapi_bench.h"
 
 static void gfence(void *arg)
@@ -23,7 +24,8 @@ void test_gfence(board *b, const bench_options *o)
 	m.arg = &t;
 	r = measure_barrier(&m);
 	if (t.id == 0)
-		print_row("gfence", "gfence", (size_t)t.num_tasks, r.ns / 1e3, "us", r.before, r.after, r.preempted);
+		print_row("gfence", "gfence", (size_t)t.num_tasks, r.ns / 1e3, "us", r.before,
+		          r.after, r.preempted);
 	task_term(&t);
 }
 

@@ -1,8 +1,9 @@
 /*
- * lapi_interrupt.c - interrupt mode: how long a message waits whose target computes and calls nothing.
+ * lapi_interrupt.c - interrupt mode: how long a message waits whose target computes and calls
+ * nothing.
  *
- * The origin sleeps between messages and does not wait in LAPI for them, so with one computing thread at the target a
- * core is free; with as many as there are cores, none is.
+ * The origin sleeps between messages and does not wait in LAPI for them, so with one computing
+ * thread at the target a core is free; with as many as there are cores, none is.
  */
 #include "lapi_bench.h"
 
@@ -19,8 +20,8 @@ static volatile int computing_over;
 static void **handler_at; /* note_delay, as each task has it */
 
 /* Runs at the target: the delay since the origin's time, which the user header carries. */
-static void *note_delay(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion,
-                        void **info)
+static void *note_delay(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                        compl_hndlr_t **completion, void **info)
 {
 	uint64_t now = clock_ns(), served = served_board->count.value;
 
@@ -46,7 +47,8 @@ static void *compute(void *arg)
 	return NULL;
 }
 
-/* The target: computes in n threads, this one included, until the origin says on the board that it has finished. */
+/* The target: computes in n threads, this one included, until the origin says on the board that it
+ * has finished. */
 static void target(task *t, int n)
 {
 	pthread_t *threads = calloc((size_t)n, sizeof *threads);
@@ -69,25 +71,32 @@ static void one_message(task *t, uint64_t number)
 {
 	uint64_t sent = clock_ns();
 
-	CHECK(LAPI_Amsend(t->handle, 1, handler_at[1], &sent, sizeof sent, NULL, 0, NULL, NULL, NULL));
+	CHECK(LAPI_Amsend(t->handle, 1, handler_at[1], &sent, sizeof sent, NULL, 0, NULL, NULL,
+	                  NULL));
 	while (__atomic_load_n(&t->b->count.value, __ATOMIC_ACQUIRE) < number) {
 		if (clock_ns() - sent > 10000000000u)
-			fail("message %d was not served within 10 s: interrupt mode does not work", (int)number);
+			fail("message %d was not served within 10 s: interrupt mode does not work",
+			     (int)number);
 		usleep(500);
 	}
 }
 
 static void origin(task *t, const char *op)
 {
-	static const struct { const char *name; double p; } quantiles[] = {{"median", 0.5}, {"p90", 0.9}, {"max", 1}};
+	static const struct {
+		const char *name;
+		double p;
+	} quantiles[] = {{"median", 0.5}, {"p90", 0.9}, {"max", 1}};
 	double v[SAMPLES];
 	char name[64];
 	uint64_t start;
 	int n = 0, i;
 
 	start = clock_ns();
-	/* 1 to 5 ms between messages, never in step with anything periodic; a fixed seed so that runs compare */
-	for (srand(1); n < SAMPLES && (n < 20 || (double)(clock_ns() - start) < t->o->seconds * 1e9); n++) {
+	/* 1 to 5 ms between messages, never in step with anything periodic; a fixed seed so that
+	 * runs compare */
+	for (srand(1);
+	     n < SAMPLES && (n < 20 || (double)(clock_ns() - start) < t->o->seconds * 1e9); n++) {
 		usleep(1000 + (useconds_t)(rand() % 4000));
 		one_message(t, (uint64_t)n + 1);
 	}
@@ -96,7 +105,8 @@ static void origin(task *t, const char *op)
 		v[i] = t->b->sample[i];
 	for (i = 0; i < 3; i++) {
 		snprintf(name, sizeof name, "%s-%s", op, quantiles[i].name);
-		print_row("interrupt", name, 8, fraction(v, n, quantiles[i].p) / 1e3, "us", 0, 0, 0);
+		print_row("interrupt", name, 8, fraction(v, n, quantiles[i].p) / 1e3, "us", 0, 0,
+		          0);
 	}
 }
 

@@ -1,15 +1,17 @@
-/* lapi_latency.c - how long one operation takes, with nothing else under way: put, active message, get, fetch-and-add. */
+/* lapi_latency.c - how long one operation takes, with nothing else under way: put, active message,
+ * get, fetch-and-add. */
 #include "lapi_bench.h"
 
 #include <stdlib.h>
 
-/* Where the header handler puts the data of a message: the task's own buffer, which it cannot know otherwise. */
+/* Where the header handler puts the data of a message: the task's own buffer, which it cannot know
+ * otherwise. */
 static char *message_buffer;
 /* Where the other tasks have name_buffer: programs are loaded anywhere. */
 static void **handler_at;
 
-static void *name_buffer(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion,
-                         void **info)
+static void *name_buffer(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                         compl_hndlr_t **completion, void **info)
 {
 	(void)hndl;
 	(void)uhdr;
@@ -20,7 +22,8 @@ static void *name_buffer(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong 
 	return message_buffer;
 }
 
-/* Put there, put back: each side answers when its target counter says that the other's data has arrived. */
+/* Put there, put back: each side answers when its target counter says that the other's data has
+ * arrived. */
 static void put_rounds(task *t, size_t size, uint64_t n)
 {
 	uint peer = (uint)(1 - t->id);
@@ -28,7 +31,8 @@ static void put_rounds(task *t, size_t size, uint64_t n)
 	for (; n > 0; n--) {
 		if (t->id == 1)
 			task_wait(t, &t->arrived, 1);
-		CHECK(LAPI_Put(t->handle, peer, size, t->in_at[peer], t->out, (lapi_cntr_t *)t->arrived_at[peer], &t->origin, NULL));
+		CHECK(LAPI_Put(t->handle, peer, size, t->in_at[peer], t->out,
+		               (lapi_cntr_t *)t->arrived_at[peer], &t->origin, NULL));
 		if (t->id == 0)
 			task_wait(t, &t->arrived, 1);
 		task_wait(t, &t->origin, 1); /* the buffer is used again */
@@ -43,8 +47,8 @@ static void am_rounds(task *t, size_t size, uint64_t n)
 	for (; n > 0; n--) {
 		if (t->id == 1)
 			task_wait(t, &t->arrived, 1);
-		CHECK(LAPI_Amsend(t->handle, peer, handler_at[peer], &uhdr, sizeof uhdr, t->out, size,
-		                  (lapi_cntr_t *)t->arrived_at[peer], &t->origin, NULL));
+		CHECK(LAPI_Amsend(t->handle, peer, handler_at[peer], &uhdr, sizeof uhdr, t->out,
+		                  size, (lapi_cntr_t *)t->arrived_at[peer], &t->origin, NULL));
 		if (t->id == 0)
 			task_wait(t, &t->arrived, 1);
 		task_wait(t, &t->origin, 1);
@@ -74,12 +78,14 @@ void fetch_and_add_rounds(task *t, size_t size, uint64_t n)
 
 	(void)size;
 	for (; n > 0; n--) {
-		CHECK(LAPI_Rmw64(t->handle, FETCH_AND_ADD, 1, t->word_at[1], &one, &previous, &t->origin));
+		CHECK(LAPI_Rmw64(t->handle, FETCH_AND_ADD, 1, t->word_at[1], &one, &previous,
+		                 &t->origin));
 		task_wait(t, &t->origin, 1);
 	}
 }
 
-/* The same active messages with the lock that LAPI shares held from the first to the last (guide, Chapter 12). */
+/* The same active messages with the lock that LAPI shares held from the first to the last (guide,
+ * Chapter 12). */
 static lapi_thread_func_t shared_lock;
 
 static void am_locked_rounds(task *t, size_t size, uint64_t n)
@@ -91,13 +97,16 @@ static void am_locked_rounds(task *t, size_t size, uint64_t n)
 		fail("the shared lock cannot be unlocked");
 }
 
-static void row(task *t, const char *test, const char *op, lapi_rounds *rounds, int in_step, size_t size)
+static void row(task *t, const char *test, const char *op, lapi_rounds *rounds, int in_step,
+                size_t size)
 {
 	measured r = task_measure(t, rounds, in_step, size);
 
-	/* in step a round is there and back; else it is the whole operation, as its user waits for it */
+	/* in step a round is there and back; else it is the whole operation, as its user waits for
+	 * it */
 	if (t->id == 0)
-		print_row(test, op, size, r.ns / (in_step ? 2e3 : 1e3), "us", r.before, r.after, r.preempted);
+		print_row(test, op, size, r.ns / (in_step ? 2e3 : 1e3), "us", r.before, r.after,
+		          r.preempted);
 }
 
 static void one(task *t, const char *op, lapi_rounds *rounds, int in_step, size_t size)

@@ -8,6 +8,7 @@
 static const struct {
 	const char *name;
 	void (*run)(board *, const bench_options *);
+	/* clang-format off */
 } tests[] = {
 	{"latency", test_latency},
 	{"bandwidth", test_bandwidth},
@@ -24,6 +25,7 @@ static const struct {
 	{"interrupt", test_interrupt},
 	{"interrupt-busy", test_interrupt_busy},
 };
+/* clang-format on */
 
 void check(int code, const char *call)
 {
@@ -134,7 +136,8 @@ static void stretch_over(void *arg)
 	if (t->id == 1) {
 		task_wait(t, &t->over, 1);
 	} else {
-		CHECK(LAPI_Put(t->handle, 1, 0, NULL, NULL, (lapi_cntr_t *)t->over_at[1], NULL, &t->completed));
+		CHECK(LAPI_Put(t->handle, 1, 0, NULL, NULL, (lapi_cntr_t *)t->over_at[1], NULL,
+		               &t->completed));
 		task_wait(t, &t->completed, 1);
 	}
 }
@@ -147,7 +150,9 @@ static void stretch_progress(void *arg)
 measured task_measure(task *t, lapi_rounds *rounds, int in_step, size_t size)
 {
 	stretch s = {t, rounds, size};
-	measurement m = {t->b, t->o, t->id, stretch_rounds, in_step ? NULL : stretch_over, stretch_progress, &s};
+	measurement m = {
+		t->b, t->o, t->id, stretch_rounds, in_step ? NULL : stretch_over, stretch_progress,
+		&s};
 
 	return measure(&m);
 }

@@ -1,4 +1,5 @@
-/* lapi_pack.c - LAPI_DGSP_PACK and LAPI_DGSP_UNPACK of 8 doubles in each 64, beside loops of memcpy over the same layout. No communication. */
+/* lapi_pack.c - LAPI_DGSP_PACK and LAPI_DGSP_UNPACK of 8 doubles in each 64, beside loops of memcpy
+ * over the same layout. No communication. */
 #include "lapi_bench.h"
 
 #include <string.h>
@@ -41,7 +42,8 @@ static void unpack_rounds(task *t, size_t size, uint64_t n)
 	}
 }
 
-/* The length of a block as a variable: memcpy is called, as a program would that gets its layout at run time. */
+/* The length of a block as a variable: memcpy is called, as a program would that gets its layout at
+ * run time. */
 static volatile size_t block = BLOCK;
 
 static void pack_loop_rounds(task *t, size_t size, uint64_t n)
@@ -96,7 +98,10 @@ void test_pack(board *b, const bench_options *o)
 	static const struct {
 		const char *op;
 		lapi_rounds *rounds;
-	} ops[] = {{"pack", pack_rounds}, {"pack-loop", pack_loop_rounds}, {"unpack", unpack_rounds}, {"unpack-loop", unpack_loop_rounds}};
+	} ops[] = {{"pack", pack_rounds},
+	           {"pack-loop", pack_loop_rounds},
+	           {"unpack", unpack_rounds},
+	           {"unpack-loop", unpack_loop_rounds}};
 	size_t size = o->sizes[o->num_sizes - 1], i;
 	measured r;
 	task t;
@@ -110,7 +115,8 @@ void test_pack(board *b, const bench_options *o)
 	for (i = 0; i < sizeof ops / sizeof *ops; i++) {
 		r = task_measure(&t, ops[i].rounds, 0, size);
 		if (t.id == 0)
-			print_row("pack", ops[i].op, size, (double)(size / STRIDE * BLOCK) / r.ns, "GB/s", r.before, r.after, r.preempted);
+			print_row("pack", ops[i].op, size, (double)(size / STRIDE * BLOCK) / r.ns,
+			          "GB/s", r.before, r.after, r.preempted);
 	}
 	task_term(&t);
 }

@@ -1,4 +1,5 @@
-/* lapi_startup.c - what a job costs before it does anything: time from LAPI_Init to LAPI_Term, memory of idle tasks. */
+/* lapi_startup.c - what a job costs before it does anything: time from LAPI_Init to LAPI_Term,
+ * memory of idle tasks. */
 #define _GNU_SOURCE
 #include "lapi_bench.h"
 
@@ -40,7 +41,8 @@ void test_startup(board *b, const bench_options *o)
 		first = b->task[i].begin < first ? b->task[i].begin : first;
 		last = b->task[i].end > last ? b->task[i].end : last;
 	}
-	print_row("startup", "init-term", (size_t)t.num_tasks, (double)(last - first) / 1e6, "ms", 0, 0, 0);
+	print_row("startup", "init-term", (size_t)t.num_tasks, (double)(last - first) / 1e6, "ms",
+	          0, 0, 0);
 }
 
 /* The Pss line of smaps_rollup: shared pages count by their share. MiB. */
@@ -76,8 +78,10 @@ void test_memory(board *b, const bench_options *o)
 	if (t.id == 0) {
 		for (i = 0; i < t.num_tasks; i++)
 			v[i] = b->task[i].value;
-		print_row("memory", "pss", (size_t)t.num_tasks, median(v, t.num_tasks), "MiB", 0, 0, 0);
-		print_row("memory", "pss-max", (size_t)t.num_tasks, fraction(v, t.num_tasks, 1), "MiB", 0, 0, 0);
+		print_row("memory", "pss", (size_t)t.num_tasks, median(v, t.num_tasks), "MiB", 0, 0,
+		          0);
+		print_row("memory", "pss-max", (size_t)t.num_tasks, fraction(v, t.num_tasks, 1),
+		          "MiB", 0, 0, 0);
 	}
 	task_term(&t);
 }

@@ -1,4 +1,5 @@
-/* lapi_stream.c - many operations under way at once: bandwidth of large ones, rate of small ones. */
+/* lapi_stream.c - many operations under way at once: bandwidth of large ones, rate of small
+ * ones. */
 #include "lapi_bench.h"
 
 #define RATE_WINDOW 64
@@ -62,7 +63,8 @@ static void bandwidth(task *t, const char *op, lapi_rounds *rounds, size_t size)
 	measured r = task_measure(t, rounds, 0, size);
 
 	if (t->id == 0)
-		print_row("bandwidth", op, size, (double)size * window_of(size) / r.ns, "GB/s", r.before, r.after, r.preempted);
+		print_row("bandwidth", op, size, (double)size * window_of(size) / r.ns, "GB/s",
+		          r.before, r.after, r.preempted);
 }
 
 void test_bandwidth(board *b, const bench_options *o)
@@ -86,7 +88,8 @@ static void rate(task *t, const char *op, lapi_rounds *rounds)
 	measured r = task_measure(t, rounds, 0, 8);
 
 	if (t->id == 0)
-		print_row("rate", op, 8, window_of(8) * 1e3 / r.ns, "M/s", r.before, r.after, r.preempted);
+		print_row("rate", op, 8, window_of(8) * 1e3 / r.ns, "M/s", r.before, r.after,
+		          r.preempted);
 }
 
 void test_rate(board *b, const bench_options *o)

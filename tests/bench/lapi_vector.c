@@ -1,4 +1,5 @@
-/* lapi_vector.c - transfers of data in many pieces, beside one block of as many bytes: vectors and data gather/scatter programs. */
+/* lapi_vector.c - transfers of data in many pieces, beside one block of as many bytes: vectors and
+ * data gather/scatter programs. */
 #include "lapi_bench.h"
 
 #include <stdio.h>
@@ -9,7 +10,8 @@
 #define SHORT_BLOCK 1024
 #define LONG_BLOCK 32768
 
-/* How the data of what is measured lies, in both tasks: blocks of so many bytes, each followed by a gap of as many. */
+/* How the data of what is measured lies, in both tasks: blocks of so many bytes, each followed by a
+ * gap of as many. */
 static size_t block;
 
 /* How many operations are under way at once. */
@@ -54,7 +56,8 @@ static void plain_put_rounds(task *t, size_t size, uint64_t n)
 
 	for (; n > 0; n--) {
 		for (i = 0; i < under_way; i++)
-			CHECK(LAPI_Put(t->handle, 1, size, t->in_at[1], t->out, NULL, NULL, &t->completed));
+			CHECK(LAPI_Put(t->handle, 1, size, t->in_at[1], t->out, NULL, NULL,
+			               &t->completed));
 		task_wait(t, &t->completed, under_way);
 	}
 }
@@ -115,8 +118,8 @@ static void **handler_at;
 static char *message_buffer;
 static lapi_dg_handle_t program, receive_by;
 
-static void *name_buffer(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion,
-                         void **info)
+static void *name_buffer(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                         compl_hndlr_t **completion, void **info)
 {
 	lapi_return_info_t *ret = (lapi_return_info_t *)(void *)msg_len;
 
@@ -136,7 +139,8 @@ static void am_rounds(task *t, size_t size, uint64_t n)
 
 	for (; n > 0; n--) {
 		for (i = 0; i < under_way; i++)
-			CHECK(LAPI_Amsend(t->handle, 1, handler_at[1], &uhdr, sizeof uhdr, t->out, size, NULL, NULL, &t->completed));
+			CHECK(LAPI_Amsend(t->handle, 1, handler_at[1], &uhdr, sizeof uhdr, t->out,
+			                  size, NULL, NULL, &t->completed));
 		task_wait(t, &t->completed, under_way);
 	}
 }
@@ -164,8 +168,14 @@ static void dgsp_rounds_to(task *t, size_t size, uint64_t n, uint64_t by_program
 	}
 }
 
-static void dgsp_rounds(task *t, size_t size, uint64_t n) { dgsp_rounds_to(t, size, n, 0); }
-static void dgsp_blocks_rounds(task *t, size_t size, uint64_t n) { dgsp_rounds_to(t, size, n, 1); }
+static void dgsp_rounds(task *t, size_t size, uint64_t n)
+{
+	dgsp_rounds_to(t, size, n, 0);
+}
+static void dgsp_blocks_rounds(task *t, size_t size, uint64_t n)
+{
+	dgsp_rounds_to(t, size, n, 1);
+}
 
 /* A program of one block and the gap behind it, repeated as long as there is data. */
 static void enroll(task *t)
@@ -220,7 +230,8 @@ static void one(task *t, const char *op, int blocks, lapi_rounds *rounds, size_t
 	else
 		snprintf(name, sizeof name, "%s", op);
 	if (t->id == 0)
-		print_row("vector", name, size, (double)size * under_way / r.ns, "GB/s", r.before, r.after, r.preempted);
+		print_row("vector", name, size, (double)size * under_way / r.ns, "GB/s", r.before,
+		          r.after, r.preempted);
 }
 
 static void blocks_of(task *t, size_t size)

@@ -28,7 +28,8 @@ measured measure(const measurement *m)
 		start = clock_ns();
 		m->rounds(m->arg, 16);
 		if (m->id == 0)
-			m->b->word[0].value = batch_iterations(m->o, (double)(clock_ns() - start), 16);
+			m->b->word[0].value =
+				batch_iterations(m->o, (double)(clock_ns() - start), 16);
 	}
 	over(m);
 	meet(m);

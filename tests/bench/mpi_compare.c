@@ -1,6 +1,7 @@
 /*
- * mpi_compare.c - what lapi_compare.c does, with MPI: for make bench-peers, compiled once for each MPI on the machine. User memory
- * (MPI_Win_create), passive target, MPI_Win_flush after each operation or window; the target waits in MPI_Barrier meanwhile.
+ * mpi_compare.c - what lapi_compare.c does, with MPI: for make bench-peers, compiled once for each
+ * MPI on the machine. User memory (MPI_Win_create), passive target, MPI_Win_flush after each
+ * operation or window; the target waits in MPI_Barrier meanwhile.
  *
  *   mpirun -n 2 mpi_compare compare --board=file --ops=put-completed,am --sizes=8,4096
  */
@@ -15,10 +16,10 @@
 static board *shared;
 static const bench_options *opts;
 static int rank, ranks;
-static char *out, *in;      /* buffers of the largest size */
-static long long *word;     /* target of fetch-and-add: at the start of a window of its own */
+static char *out, *in;  /* buffers of the largest size */
+static long long *word; /* target of fetch-and-add: at the start of a window of its own */
 static MPI_Win window, word_window;
-static size_t size;         /* of the operation under measurement */
+static size_t size; /* of the operation under measurement */
 
 static void check(int code, const char *call)
 {
@@ -35,10 +36,12 @@ static void am_rounds(void *arg, uint64_t n)
 	(void)arg;
 	for (; n > 0; n--) {
 		if (rank == 1)
-			CHECK(MPI_Recv(in, (int)size, MPI_CHAR, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+			CHECK(MPI_Recv(in, (int)size, MPI_CHAR, peer, 1, MPI_COMM_WORLD,
+			               MPI_STATUS_IGNORE));
 		CHECK(MPI_Send(out, (int)size, MPI_CHAR, peer, 1, MPI_COMM_WORLD));
 		if (rank == 0)
-			CHECK(MPI_Recv(in, (int)size, MPI_CHAR, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+			CHECK(MPI_Recv(in, (int)size, MPI_CHAR, peer, 1, MPI_COMM_WORLD,
+			               MPI_STATUS_IGNORE));
 	}
 }
 
@@ -54,13 +57,16 @@ static void am_windows(void *arg, uint64_t n)
 	for (; n > 0; n--) {
 		for (i = 0; i < count; i++) {
 			if (rank == 0)
-				CHECK(MPI_Isend(out, (int)size, MPI_CHAR, 1, 2, MPI_COMM_WORLD, &r[i]));
+				CHECK(MPI_Isend(out, (int)size, MPI_CHAR, 1, 2, MPI_COMM_WORLD,
+				                &r[i]));
 			else
-				CHECK(MPI_Irecv(in, (int)size, MPI_CHAR, 0, 2, MPI_COMM_WORLD, &r[i]));
+				CHECK(MPI_Irecv(in, (int)size, MPI_CHAR, 0, 2, MPI_COMM_WORLD,
+				                &r[i]));
 		}
 		CHECK(MPI_Waitall(count, r, status));
 		if (rank == 0)
-			CHECK(MPI_Recv(&done, 1, MPI_CHAR, 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+			CHECK(MPI_Recv(&done, 1, MPI_CHAR, 1, 3, MPI_COMM_WORLD,
+			               MPI_STATUS_IGNORE));
 		else
 			CHECK(MPI_Send(&done, 1, MPI_CHAR, 0, 3, MPI_COMM_WORLD));
 	}
@@ -133,7 +139,7 @@ static const struct operation {
 	const char *name, *unit;
 	void (*rounds)(void *arg, uint64_t n);
 	int in_step;
-	double halves;  /* us: 2 where a round is there and back */
+	double halves; /* us: 2 where a round is there and back */
 } operations[] = {
 	{"am", "us", am_rounds, 1, 2},
 	{"put-completed", "us", put_rounds, 0, 1},
@@ -148,7 +154,8 @@ static const struct operation {
 
 static void one(const struct operation *op)
 {
-	measurement m = {shared, opts, rank, op->rounds, op->in_step ? NULL : mpi_barrier, NULL, NULL};
+	measurement m = {shared, opts, rank, op->rounds, op->in_step ? NULL : mpi_barrier,
+	                 NULL,   NULL};
 	measured r = measure(&m);
 	int count = op->rounds == put_rounds ? 1 : compared_window(size);
 	double v;
@@ -184,7 +191,8 @@ static void barrier_of_all(void)
 	measured r = measure_barrier(&m);
 
 	if (rank == 0)
-		print_row("compare", "barrier", (size_t)ranks, r.ns / 1e3, "us", r.before, r.after, r.preempted);
+		print_row("compare", "barrier", (size_t)ranks, r.ns / 1e3, "us", r.before, r.after,
+		          r.preempted);
 }
 
 static char *buffer(size_t n)
@@ -219,7 +227,8 @@ int main(int argc, char **argv)
 		in = buffer(o.offset + most) + o.offset;
 		word = (long long *)(void *)buffer(4096);
 		*word = 0;
-		CHECK(MPI_Win_create(in, (MPI_Aint)most, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window));
+		CHECK(MPI_Win_create(in, (MPI_Aint)most, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
+		                     &window));
 		CHECK(MPI_Win_create(word, 4096, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &word_window));
 		CHECK(MPI_Win_lock_all(0, window));
 		CHECK(MPI_Win_lock_all(0, word_window));

@@ -1,4 +1,5 @@
-/* raw.h - the raw limits: what the machine does without the library. One function for each test of the program. */
+/* raw.h - the raw limits: what the machine does without the library. One function for each test of
+ * the program. */
 #ifndef BENCH_RAW_H
 #define BENCH_RAW_H
 
@@ -7,8 +8,8 @@
 /* What a test does in each of two or more pinned processes; id counts from 0. */
 typedef void raw_body(board *b, const bench_options *o, int id, void *arg);
 
-/* Runs body in n processes, each pinned to a core by its id; the caller is number 0. Returns when all have ended; ends the program
- * if one failed. arg goes to each, as it was before the fork. */
+/* Runs body in n processes, each pinned to a core by its id; the caller is number 0. Returns when
+ * all have ended; ends the program if one failed. arg goes to each, as it was before the fork. */
 void raw_spawn(board *b, const bench_options *o, int n, raw_body *body, void *arg);
 
 /* Sides 0 and 1 in step: see measure. */

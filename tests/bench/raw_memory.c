@@ -1,4 +1,5 @@
-/* raw_memory.c - raw limits of shared memory: a cache line to and fro, a queue, a barrier, copies within and across processes. */
+/* raw_memory.c - raw limits of shared memory: a cache line to and fro, a queue, a barrier, copies
+ * within and across processes. */
 #define _GNU_SOURCE
 #include "raw.h"
 
@@ -23,7 +24,8 @@ typedef struct lines {
 static void line_rounds(void *arg, uint64_t n)
 {
 	lines *l = arg;
-	volatile uint64_t *mine = &l->b->word[2 + l->id].value, *peer = &l->b->word[3 - l->id].value;
+	volatile uint64_t *mine = &l->b->word[2 + l->id].value,
+			  *peer = &l->b->word[3 - l->id].value;
 	uint64_t end = l->turn + n;
 
 	while (l->turn < end) {
@@ -89,12 +91,15 @@ static void queue_rounds(void *arg, uint64_t n)
 			continue;
 		}
 		while (__atomic_load_n(&m->sequence, __ATOMIC_ACQUIRE) != s->at + 1)
-			__atomic_thread_fence(__ATOMIC_SEQ_CST); /* keeps the poll from running ahead: cheaper than pause here */
+			__atomic_thread_fence(
+				__ATOMIC_SEQ_CST); /* keeps the poll from running ahead: cheaper
+			                              than pause here */
 		((volatile uint64_t *)s->place)[s->at % 8] = m->word[0];
 		if (s->at % (SLOTS / 4) == SLOTS / 4 - 1)
 			__atomic_store_n(&s->q->consumed.value, s->at + 1, __ATOMIC_RELEASE);
 	}
-	/* The producer's round ends when the consumer has everything. n need not fill a quarter: publish the rest. */
+	/* The producer's round ends when the consumer has everything. n need not fill a quarter:
+	 * publish the rest. */
 	if (s->id == 1)
 		__atomic_store_n(&s->q->consumed.value, s->at, __ATOMIC_RELEASE);
 	while (s->id == 0 && __atomic_load_n(&s->q->consumed.value, __ATOMIC_ACQUIRE) < s->at)
@@ -158,7 +163,8 @@ static void barrier_body(board *b, const bench_options *o, int id, void *arg)
 
 	(void)arg;
 	if (id == 0)
-		print_row("barrier", "central", (size_t)o->tasks, r.ns / 1e3, "us", r.before, r.after, r.preempted);
+		print_row("barrier", "central", (size_t)o->tasks, r.ns / 1e3, "us", r.before,
+		          r.after, r.preempted);
 }
 
 void raw_barrier(board *b, const bench_options *o)
@@ -171,7 +177,7 @@ void raw_barrier(board *b, const bench_options *o)
 typedef struct copy {
 	char *from, *to; /* to: an address of the target */
 	size_t n;
-	pid_t target;    /* 0: this process */
+	pid_t target; /* 0: this process */
 } copy;
 
 static char *buffer(size_t n)
@@ -220,7 +226,8 @@ static void print_copy(board *b, const bench_options *o, copy *c, const char *te
 	board_barrier(b, 2, NULL, NULL);
 	after = board_state(b, 0);
 	print_row(test, "time", c->n, ns, "ns", before, after, batches_preempted(&s));
-	print_row(test, "bandwidth", c->n, (double)c->n / ns, "GB/s", before, after, batches_preempted(&s));
+	print_row(test, "bandwidth", c->n, (double)c->n / ns, "GB/s", before, after,
+	          batches_preempted(&s));
 }
 
 typedef enum copy_kind { WITHIN, TO_SLEEPING, TO_COMPUTING } copy_kind;
@@ -234,7 +241,8 @@ static void compute(board *b)
 		x = x * 1.0000001 + 1e-9;
 }
 
-/* The target waits asleep in the barrier, idle, as the target of a one-sided copy may be; or it computes. */
+/* The target waits asleep in the barrier, idle, as the target of a one-sided copy may be; or it
+ * computes. */
 static void copy_body(board *b, const bench_options *o, int id, void *arg)
 {
 	size_t most = o->sizes[o->num_sizes - 1];

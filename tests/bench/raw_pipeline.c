@@ -1,4 +1,5 @@
-/* raw_pipeline.c - raw limit of large copies between tasks that both poll: one copies into a ring of chunks, the other out of it. */
+/* raw_pipeline.c - raw limit of large copies between tasks that both poll: one copies into a ring
+ * of chunks, the other out of it. */
 #include "raw.h"
 
 #include <errno.h>
@@ -7,10 +8,13 @@
 #include <sys/mman.h>
 
 #define CHUNK ((size_t)32 << 10)
-#define CHUNKS 32 /* 1 MiB, more than a processor's own cache holds: then both ends find chunks in the shared one */
+/* 1 MiB, more than a processor's own cache holds: then both ends find chunks in the shared one */
+#define CHUNKS 32
 
 typedef struct ring {
-	board_line filled, emptied; /* chunks so far; the release store publishes their bytes, or that they may be overwritten */
+	/* chunks so far; the release store publishes their bytes, or that they may be
+	 * overwritten */
+	board_line filled, emptied;
 	char chunk[CHUNKS][CHUNK] __attribute__((aligned(4096)));
 } ring;
 
@@ -62,7 +66,8 @@ static void pipeline_body(board *b, const bench_options *o, int id, void *arg)
 	pipe_side s = {arg, id, NULL, 0, 0};
 	int i;
 
-	/* on a page boundary, as the others' buffers: large copies between addresses of different alignment are slow on some processors */
+	/* on a page boundary, as the others' buffers: large copies between addresses of different
+	 * alignment are slow on some processors */
 	if (posix_memalign((void **)&s.buffer, 4096, o->offset + most))
 		fail("no memory for %zu bytes", most);
 	s.buffer += o->offset;
@@ -73,7 +78,8 @@ static void pipeline_body(board *b, const bench_options *o, int id, void *arg)
 		s.size = o->sizes[i];
 		r = raw_measure(b, o, id, pipeline_rounds, &s);
 		if (id == 0)
-			print_row("pipeline", "bandwidth", s.size, (double)s.size / r.ns, "GB/s", r.before, r.after, r.preempted);
+			print_row("pipeline", "bandwidth", s.size, (double)s.size / r.ns, "GB/s",
+			          r.before, r.after, r.preempted);
 		else if (s.buffer[0] != 1 || s.buffer[s.size - 1] != 1)
 			fail("the pipeline lost %zu bytes", s.size);
 	}

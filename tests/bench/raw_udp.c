@@ -1,7 +1,7 @@
 /*
- * raw_udp.c - raw limits of UDP on this machine: connected sockets on the loopback interface, polled with
- * MSG_DONTWAIT, one sendmsg or recvmsg a datagram, no protocol but credits that keep the receive buffer from
- * overflowing (loopback loses nothing else).
+ * raw_udp.c - raw limits of UDP on this machine: connected sockets on the loopback interface,
+ * polled with MSG_DONTWAIT, one sendmsg or recvmsg a datagram, no protocol but credits that keep
+ * the receive buffer from overflowing (loopback loses nothing else).
  */
 #define _GNU_SOURCE
 #include "raw.h"
@@ -16,7 +16,8 @@
 #define CREDIT_BYTES 4 /* a credit datagram; data datagrams are never that short */
 #define SKB_OVERHEAD 2048
 #define RECEIVE_BUFFER (16 << 20)
-#define QUIET_NS 10000000000u /* nothing for 10 s: something was lost, and there is no retransmission here */
+/* nothing for 10 s: something was lost, and there is no retransmission here */
+#define QUIET_NS 10000000000u
 
 typedef struct side {
 	int id, fd;
@@ -37,7 +38,8 @@ static int bound_socket(struct sockaddr_in *a)
 	memset(a, 0, sizeof *a);
 	a->sin_family = AF_INET;
 	a->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (fd < 0 || bind(fd, (struct sockaddr *)a, sizeof *a) < 0 || getsockname(fd, (struct sockaddr *)a, &n) < 0)
+	if (fd < 0 || bind(fd, (struct sockaddr *)a, sizeof *a) < 0 ||
+	    getsockname(fd, (struct sockaddr *)a, &n) < 0)
 		fail("UDP socket: %s", strerror(errno));
 	/* As much as we may have: the limit of the machine is wanted, not of a default. */
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size) < 0)
@@ -58,7 +60,8 @@ static void socket_pair(int fd[2])
 			fail("connect: %s", strerror(errno));
 }
 
-/* How many datagrams of a size fit the receive buffer, with room to spare for the kernel's own accounting. */
+/* How many datagrams of a size fit the receive buffer, with room to spare for the kernel's own
+ * accounting. */
 static uint64_t window_of(int fd, size_t datagram)
 {
 	int size = 0;
@@ -134,7 +137,8 @@ static void send_message(side *s)
 
 	for (; left > 0; left -= n) {
 		n = left < s->datagram ? left : s->datagram;
-		/* a rest as short as a credit would be taken for one: it borrows from this datagram */
+		/* a rest as short as a credit would be taken for one: it borrows from this
+		 * datagram */
 		if (left > n && left - n < 8)
 			n -= 8;
 		while (s->credits && s->in_flight >= s->window) {
@@ -213,7 +217,8 @@ static void begin_side(side *s, const udp_test *t, int id, size_t message, size_
 	s->in = memory(datagram);
 	s->message = message;
 	s->datagram = datagram;
-	s->window = t->window ? t->window : window_of(s->fd, message < datagram ? message : datagram);
+	s->window =
+		t->window ? t->window : window_of(s->fd, message < datagram ? message : datagram);
 	s->credits = t->rounds == stream_rounds || message > s->window * (datagram - 8);
 }
 
@@ -233,15 +238,19 @@ static void udp_body(board *b, const bench_options *o, int id, void *arg)
 		if (id == 1)
 			continue;
 		if (t->rounds == pingpong_rounds)
-			print_row("udp", t->op, s.message, r.ns / 2e3, "us", r.before, r.after, r.preempted);
+			print_row("udp", t->op, s.message, r.ns / 2e3, "us", r.before, r.after,
+			          r.preempted);
 		else if (t->window)
-			print_row("udp", t->op, s.message, 1e3 / r.ns, "M/s", r.before, r.after, r.preempted);
+			print_row("udp", t->op, s.message, 1e3 / r.ns, "M/s", r.before, r.after,
+			          r.preempted);
 		else
-			print_row("udp", t->op, s.message, (double)s.message / r.ns, "GB/s", r.before, r.after, r.preempted);
+			print_row("udp", t->op, s.message, (double)s.message / r.ns, "GB/s",
+			          r.before, r.after, r.preempted);
 	}
 }
 
-static void run(board *b, const bench_options *o, const char *op, raw_rounds *rounds, uint64_t window)
+static void run(board *b, const bench_options *o, const char *op, raw_rounds *rounds,
+                uint64_t window)
 {
 	udp_test t = {{-1, -1}, op, rounds, window};
 

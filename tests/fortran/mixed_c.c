@@ -1,11 +1,13 @@
 /*
- * mixed_c.c - the C half of a program of both languages: C sends to a header handler in Fortran, Fortran to one in C, and both go through the
- * same context. What the other half is called is its compiler's business: gfortran's spelling here.
+ * mixed_c.c - the C half of a program of both languages: C sends to a header handler in Fortran,
+ * Fortran to one in C, and both go through the same context. What the other half is called is its
+ * compiler's business: gfortran's spelling here.
  */
 #include <lapi.h>
 #include <string.h>
 
-extern void *fortran_handler_(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **comp_h, void **user_info);
+extern void *fortran_handler_(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                              compl_hndlr_t **comp_h, void **user_info);
 
 static int landed[10], last_from = -1;
 static volatile int completions;
@@ -18,7 +20,8 @@ static void done(lapi_handle_t *hndl, void *data)
 }
 
 /* A header handler in C, and its address for the Fortran half. */
-void *c_handler_(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **comp_h, void **user_info)
+void *c_handler_(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                 compl_hndlr_t **comp_h, void **user_info)
 {
 	(void)hndl, (void)msg_len;
 	if (*uhdr_len == sizeof last_from)
@@ -28,7 +31,8 @@ void *c_handler_(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len
 	return landed;
 }
 
-/* What has come to c_handler: 1 if it is the numbers from first on, sent by from, and the completion handler has run. */
+/* What has come to c_handler: 1 if it is the numbers from first on, sent by from, and the
+ * completion handler has run. */
 int c_has_(const int *first, const int *from)
 {
 	for (int i = 0; i < 10; i++)
@@ -38,7 +42,9 @@ int c_has_(const int *first, const int *from)
 }
 
 /* C sends data to the Fortran handler of task tgt, named by an address of there. */
-int c_send_(const lapi_handle_t *hndl, const uint *tgt, void **handler, int *header, int *data, void **tgt_cntr)
+int c_send_(const lapi_handle_t *hndl, const uint *tgt, void **handler, int *header, int *data,
+            void **tgt_cntr)
 {
-	return LAPI_Amsend(*hndl, *tgt, *handler, header, sizeof *header, data, 10 * sizeof *data, *tgt_cntr, NULL, NULL);
+	return LAPI_Amsend(*hndl, *tgt, *handler, header, sizeof *header, data, 10 * sizeof *data,
+	                   *tgt_cntr, NULL, NULL);
 }

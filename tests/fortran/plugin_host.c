@@ -1,6 +1,7 @@
 /*
- * plugin_host.c - a C program without LAPI that loads a Fortran library with it: argv[1]. With a further argument LAPI itself is loaded first,
- * for everybody. Each task loads something else before, so that nothing lies at the same address in two tasks by accident.
+ * plugin_host.c - a C program without LAPI that loads a Fortran library with it: argv[1]. With a
+ * further argument LAPI itself is loaded first, for everybody. Each task loads something else
+ * before, so that nothing lies at the same address in two tasks by accident.
  */
 #include <dlfcn.h>
 #include <stdio.h>

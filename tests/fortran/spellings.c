@@ -1,6 +1,7 @@
 /*
- * spellings.c - every call by each of its Fortran names (guide, Table 10), as the loader finds them: all names of a call are the same entry, the
- * PLAPI names too, and differ from those of other calls. argv[1] is the golden list of symbols, argv[2] the library.
+ * spellings.c - every call by each of its Fortran names (guide, Table 10), as the loader finds
+ * them: all names of a call are the same entry, the PLAPI names too, and differ from those of other
+ * calls. argv[1] is the golden list of symbols, argv[2] the library.
  */
 #include <ctype.h>
 #include <dlfcn.h>
@@ -52,7 +53,8 @@ int main(int argc, char **argv)
 	if (!golden || !library)
 		return 2;
 	while (fgets(line, sizeof line, golden))
-		if (sscanf(line, "W LAPI_%127s", call) == 1 && strpbrk(call, "abcdefghijklmnopqrstuvwxyz"))
+		if (sscanf(line, "W LAPI_%127s", call) == 1 &&
+		    strpbrk(call, "abcdefghijklmnopqrstuvwxyz"))
 			check(call);
 	fclose(golden);
 	printf("spellings: %d passed, %d failed, 0 skipped\n", names, wrong);

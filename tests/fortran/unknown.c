@@ -1,12 +1,14 @@
 /*
- * unknown.c - a message that names a Fortran procedure which the target does not have, as one of another program would: the message is thrown away
- * with a complaint, its counters change, and the job goes on. The name is made by hand (cshim/fortran/fortran_procedure.c).
+ * unknown.c - a message that names a Fortran procedure which the target does not have, as one of
+ * another program would: the message is thrown away with a complaint, its counters change, and the
+ * job goes on. The name is made by hand (cshim/fortran/fortran_procedure.c).
  */
 #include <lapi.h>
 #include <stdio.h>
 #include <string.h>
 
-static const lapi_long_t no_such_file = 1LL << 55 | 0x123456LL << 32 | 0x1000, no_code = 1LL << 55 | 0xfffffff0;
+static const lapi_long_t no_such_file = 1LL << 55 | 0x123456LL << 32 | 0x1000,
+			 no_code = 1LL << 55 | 0xfffffff0;
 
 static int send_to(lapi_handle_t hndl, lapi_long_t handler, int length)
 {

@@ -122,7 +122,8 @@ func sayHello(name string, purpose core.Purpose, task int) bool {
 	g := core.Hello{Purpose: purpose, Task: task, NumTasks: 2, Instance: 0, PID: os.Getpid()}
 	c.Queue(wire.Message{Kind: wire.Hello, Data: g.Encode()})
 	_, _ = c.Flush()
-	for end := time.Now().Add(200 * time.Millisecond); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(200 *
+		time.Millisecond); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		m, ok, err := c.Receive(new(wire.Scratch))
 		if err == io.EOF {
 			return false

@@ -87,7 +87,8 @@ func (a *Arena) refill(c int) error {
 // Map returns n bytes, all zero, that begin on a page and do not lie on the Go heap: for memory
 // that C or user code is given once and keeps. Unmap gives them back.
 func Map(n int) ([]byte, error) {
-	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		return nil, fmt.Errorf("arena: %w", err)
 	}

@@ -18,7 +18,8 @@ func TestBuiltInIsInOrder(t *testing.T) {
 	if err := table.check(); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct{ n, chunk uint64 }{{1, 4 << 10}, {16<<10 - 1, 4 << 10}, {16 << 10, 8 << 10}, {1 << 40, 32 << 10}} {
+	for _, c := range []struct{ n, chunk uint64 }{{1, 4 << 10}, {16<<10 - 1, 4 << 10},
+		{16 << 10, 8 << 10}, {1 << 40, 32 << 10}} {
 		if got := table.ChunkOf(c.n); got != c.chunk {
 			t.Errorf("%d bytes go in chunks of %d, not %d", c.n, got, c.chunk)
 		}
@@ -26,7 +27,8 @@ func TestBuiltInIsInOrder(t *testing.T) {
 }
 
 func TestFileKeepsEverything(t *testing.T) {
-	table := &Table{Chunks: []Chunk{{0, 8 << 10}, {1 << 31, 64 << 10}}, PutDirect: 1, AmDirect: Never, BlockDirect: 1024}
+	table := &Table{Chunks: []Chunk{{0, 8 << 10}, {1 << 31, 64 << 10}}, PutDirect: 1,
+		AmDirect: Never, BlockDirect: 1024}
 	got, machine, err := Parse(Format(table, &here))
 	if err != nil || !reflect.DeepEqual(got, table) || *machine != here {
 		t.Errorf("got %v, %v, %v", got, machine, err)
@@ -92,8 +94,11 @@ func TestLoad(t *testing.T) {
 	if got, err := Load(path, machine); err != nil || !reflect.DeepEqual(got, table) {
 		t.Errorf("got %v, %v", got, err)
 	}
-	for _, other := range []Machine{{"x", here.Caches, here.Kernel}, {here.CPU, "x", here.Kernel}, {here.CPU, here.Caches, "x"}} {
-		if _, err := Load(path, func() Machine { return other }); !errors.Is(err, ErrOther) || !strings.Contains(err.Error(), "x here") {
+	for _, other := range []Machine{{"x", here.Caches, here.Kernel}, {here.CPU, "x", here.Kernel},
+		{here.CPU, here.Caches, "x"}} {
+		if _, err := Load(path, func() Machine {
+			return other
+		}); !errors.Is(err, ErrOther) || !strings.Contains(err.Error(), "x here") {
 			t.Errorf("%v: %v", other, err)
 		}
 	}
@@ -134,11 +139,15 @@ func TestPath(t *testing.T) {
 		{map[string]string{"HOME": "h"}, ""},
 		{map[string]string{"HOME": "/h", "XDG_CACHE_HOME": "c"}, "/h/.cache/lapi/calibration"},
 		{map[string]string{"HOME": "/h", "XDG_CACHE_HOME": "/c"}, "/c/lapi/calibration"},
-		{map[string]string{"HOME": "/h", "XDG_CACHE_HOME": "/c", Variable: ""}, "/c/lapi/calibration"},
+		{map[string]string{"HOME": "/h", "XDG_CACHE_HOME": "/c", Variable: ""},
+			"/c/lapi/calibration"},
 		{map[string]string{"HOME": "/h", Variable: "mine"}, "mine"},
 		{map[string]string{"HOME": "/h", Variable: Off}, ""},
 	} {
-		if got := Path(func(name string) (string, bool) { v, ok := c.set[name]; return v, ok }); got != c.want {
+		if got := Path(func(name string) (string, bool) {
+			v, ok := c.set[name]
+			return v, ok
+		}); got != c.want {
 			t.Errorf("%v: %q, not %q", c.set, got, c.want)
 		}
 	}
@@ -152,11 +161,13 @@ func TestMachine(t *testing.T) {
 	write := func(name, text string) {
 		t.Helper()
 		name = filepath.Join(root, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700),
+			os.WriteFile(name, []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	write("proc/cpuinfo", "processor\t: 0\nmodel\t\t: 17\nmodel name\t: A\tB # C\ncpu MHz\t: 2700.1\n\nprocessor\t: 1\nmodel\t\t: 18\n")
+	write("proc/cpuinfo",
+		"processor\t: 0\nmodel\t\t: 17\nmodel name\t: A\tB # C\ncpu MHz\t: 2700.1\n\nprocessor\t: 1\nmodel\t\t: 18\n")
 	cache := "sys/devices/system/cpu/cpu0/cache/index"
 	for i, c := range []string{"Data 32K", "Instruction 64K", "Unified 1024K"} {
 		kind, size, _ := strings.Cut(c, " ")
@@ -164,7 +175,8 @@ func TestMachine(t *testing.T) {
 		write(cache+string(rune('0'+i))+"/size", size+"\n")
 	}
 	got := machineOf(root, "6.1\nx")
-	if !strings.HasSuffix(got.CPU, " 17 A B C") || got.Caches != "32K 1024K" || got.Kernel != "6.1 x" {
+	if !strings.HasSuffix(got.CPU, " 17 A B C") || got.Caches != "32K 1024K" ||
+		got.Kernel != "6.1 x" {
 		t.Errorf("got %+v", got)
 	}
 	// What this machine says must survive the file.
@@ -199,8 +211,10 @@ func TestArea(t *testing.T) {
 	} {
 		root := t.TempDir()
 		for i, size := range strings.Fields(c.caches) {
-			folder := filepath.Join(root, "sys/devices/system/cpu/cpu0/cache/index"+string(rune('0'+i)))
-			if err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, "type"), []byte("Unified\n"), 0o600),
+			folder := filepath.Join(root, "sys/devices/system/cpu/cpu0/cache/index"+
+				string(rune('0'+i)))
+			if err := errors.Join(os.MkdirAll(folder, 0o700),
+				os.WriteFile(filepath.Join(folder, "type"), []byte("Unified\n"), 0o600),
 				os.WriteFile(filepath.Join(folder, "size"), []byte(size+"\n"), 0o600)); err != nil {
 				t.Fatal(err)
 			}

@@ -78,7 +78,8 @@ func Load(path string, machine func() Machine) (*Table, error) {
 		return nil, err
 	}
 	if here := machine(); *m != here {
-		return nil, fmt.Errorf("%w (%s there, %s here)", ErrOther, difference(m, &here), difference(&here, m))
+		return nil, fmt.Errorf("%w (%s there, %s here)",
+			ErrOther, difference(m, &here), difference(&here, m))
 	}
 	return t, nil
 }
@@ -203,7 +204,8 @@ func (p *parser) chunks(t *Table) error {
 			return p.errorf("a chunk needs two numbers")
 		}
 		var c Chunk
-		if err := errors.Join(p.decimal(from, &c.From), p.decimal(strings.TrimSpace(bytes), &c.Bytes)); err != nil {
+		if err := errors.Join(p.decimal(from, &c.From),
+			p.decimal(strings.TrimSpace(bytes), &c.Bytes)); err != nil {
 			return err
 		}
 		t.Chunks = append(t.Chunks, c)
@@ -228,7 +230,8 @@ func Format(t *Table, m *Machine) string {
 	for _, c := range t.Chunks {
 		fmt.Fprintf(&b, "%s %d %d\n", keyChunk, c.From, c.Bytes)
 	}
-	fmt.Fprintf(&b, "%s %d\n%s %d\n%s %d\n%s\n", keyPut, t.PutDirect, keyAm, t.AmDirect, keyBlock, t.BlockDirect, keyEnd)
+	fmt.Fprintf(&b, "%s %d\n%s %d\n%s %d\n%s\n", keyPut, t.PutDirect, keyAm, t.AmDirect, keyBlock,
+		t.BlockDirect, keyEnd)
 	return b.String()
 }
 

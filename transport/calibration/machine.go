@@ -20,7 +20,8 @@ func ThisMachine() Machine {
 }
 
 func machineOf(root, kernel string) Machine {
-	return Machine{CPU: oneLine(processor(root)), Caches: oneLine(caches(root)), Kernel: oneLine(kernel)}
+	return Machine{CPU: oneLine(processor(root)), Caches: oneLine(caches(root)),
+		Kernel: oneLine(kernel)}
 }
 
 func kernel() string {
@@ -39,7 +40,8 @@ func processor(root string) string {
 	for line := range strings.Lines(first) {
 		key, value, _ := strings.Cut(line, ":")
 		switch strings.TrimSpace(key) {
-		case "cpu family", "model", "model name", "stepping", "CPU implementer", "CPU part", "CPU variant", "cpu":
+		case "cpu family", "model", "model name", "stepping", "CPU implementer", "CPU part",
+			"CPU variant", "cpu":
 			model = append(model, strings.TrimSpace(value))
 		}
 	}

@@ -81,13 +81,15 @@ func (t *Table) check() error {
 		case bits.OnesCount64(c.From) > 1 || c.From > chunkFrom:
 			return fmt.Errorf("chunk from %d: not a power of two up to %d", c.From, chunkFrom)
 		case c.Bytes%chunkUnit != 0 || c.Bytes == 0 || c.Bytes > chunkMost:
-			return fmt.Errorf("chunk of %d bytes: not a multiple of %d up to %d", c.Bytes, chunkUnit, chunkMost)
+			return fmt.Errorf("chunk of %d bytes: not a multiple of %d up to %d",
+				c.Bytes, chunkUnit, chunkMost)
 		}
 	}
 	for _, d := range []struct {
 		name         string
 		value, least uint64
-	}{{keyPut, t.PutDirect, directLeast}, {keyAm, t.AmDirect, directLeast}, {keyBlock, t.BlockDirect, blockLeast}} {
+	}{{keyPut, t.PutDirect, directLeast}, {keyAm, t.AmDirect, directLeast},
+		{keyBlock, t.BlockDirect, blockLeast}} {
 		if d.value < d.least || d.value > Never {
 			return fmt.Errorf("%s %d: not from %d to %d", d.name, d.value, d.least, uint64(Never))
 		}

@@ -180,14 +180,16 @@ type operation struct {
 
 func (r *run) operation(local, remote transport.Addr, n int) *operation {
 	o := &operation{r: r}
-	o.Op = transport.Op{Local: local, Remote: remote, N: uint64(n), Owner: o, Done: func(op *transport.Op, err error) {
-		o := op.Owner.(*operation)
-		o.finished++
-		o.err = err
-		if o.finished > 1 || o.status == transport.Done {
-			o.r.Errorf("Done ran %d times for an operation with status %d", o.finished, o.status)
-		}
-	}}
+	o.Op = transport.Op{Local: local, Remote: remote, N: uint64(n), Owner: o,
+		Done: func(op *transport.Op, err error) {
+			o := op.Owner.(*operation)
+			o.finished++
+			o.err = err
+			if o.finished > 1 || o.status == transport.Done {
+				o.r.Errorf("Done ran %d times for an operation with status %d",
+					o.finished, o.status)
+			}
+		}}
 	return o
 }
 
@@ -237,7 +239,9 @@ func (r *run) send(a, b transport.Endpoint, id transport.MsgID, hdr, data []byte
 func (r *run) flush(a, b transport.Endpoint) *operation {
 	r.Helper()
 	o := r.operation(0, 0, 0)
-	if err := o.begin(func(op *transport.Op) (transport.Status, error) { return r.Nodes[a].Link.Flush(b, op) }); err != nil {
+	if err := o.begin(func(op *transport.Op) (transport.Status, error) {
+		return r.Nodes[a].Link.Flush(b, op)
+	}); err != nil {
 		r.Fatalf("Flush: %v", err)
 	}
 	return o
@@ -249,7 +253,8 @@ func (r *run) memoryOf(n int) []byte {
 	r.Helper()
 	page := unix.Getpagesize()
 	size := (n + page - 1) / page * page
-	b, err := unix.Mmap(-1, 0, size+page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	b, err := unix.Mmap(-1, 0, size+page, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -317,6 +322,7 @@ func (r *run) wantFault(what string, err error, remote bool, bad transport.Addr,
 		return
 	}
 	if f.Remote != remote || f.Addr-bad >= transport.Addr(n) {
-		r.Errorf("%s: fault at %#x, remote %v; the bad range is %#x, remote %v", what, uint64(f.Addr), f.Remote, uint64(bad), remote)
+		r.Errorf("%s: fault at %#x, remote %v; the bad range is %#x, remote %v",
+			what, uint64(f.Addr), f.Remote, uint64(bad), remote)
 	}
 }

@@ -19,14 +19,22 @@ func (r *run) allCalls(ep transport.Endpoint, want error) {
 		o.Width = 8
 		return o.begin(f)
 	}
-	r.wantError("Send", start(func(op *transport.Op) (transport.Status, error) { return link.Send(ep, 2, nil, op) }), want)
-	r.wantError("Flush", start(func(op *transport.Op) (transport.Status, error) { return link.Flush(ep, op) }), want)
+	r.wantError("Send", start(func(op *transport.Op) (transport.Status, error) {
+		return link.Send(ep, 2, nil, op)
+	}), want)
+	r.wantError("Flush", start(func(op *transport.Op) (transport.Status, error) {
+		return link.Flush(ep, op)
+	}), want)
 	limits := link.Limits()
 	if limits.Caps&transport.CapPut != 0 {
-		r.wantError("Put", start(func(op *transport.Op) (transport.Status, error) { return link.Put(ep, op) }), want)
+		r.wantError("Put", start(func(op *transport.Op) (transport.Status, error) {
+			return link.Put(ep, op)
+		}), want)
 	}
 	if limits.Caps&transport.CapGet != 0 {
-		r.wantError("Get", start(func(op *transport.Op) (transport.Status, error) { return link.Get(ep, op) }), want)
+		r.wantError("Get", start(func(op *transport.Op) (transport.Status, error) {
+			return link.Get(ep, op)
+		}), want)
 	}
 	if limits.Atomics != 0 {
 		r.wantError("Atomic", start(func(op *transport.Op) (transport.Status, error) {
@@ -37,8 +45,12 @@ func (r *run) allCalls(ep transport.Endpoint, want error) {
 		r.wantError("emulated Atomic", start(func(op *transport.Op) (transport.Status, error) {
 			return e.Atomic(ep, transport.AtomicAdd, op)
 		}), want)
-		r.wantError("emulated Put", start(func(op *transport.Op) (transport.Status, error) { return e.Put(ep, op) }), want)
-		r.wantError("emulated Get", start(func(op *transport.Op) (transport.Status, error) { return e.Get(ep, op) }), want)
+		r.wantError("emulated Put", start(func(op *transport.Op) (transport.Status, error) {
+			return e.Put(ep, op)
+		}), want)
+		r.wantError("emulated Get", start(func(op *transport.Op) (transport.Status, error) {
+			return e.Get(ep, op)
+		}), want)
 		if n := e.Pending(); n != 0 {
 			r.Errorf("%d emulated operations are pending that failed at once", n)
 		}
@@ -82,7 +94,8 @@ func (r *run) ended(all []*operation, want error) {
 		queued++
 		// a message's buffer may be free earlier
 		if !o.done() || !errors.Is(o.err, want) && !(i == 0 && o.err == nil) {
-			r.Errorf("operation %d: finished %d times with %v, want once with %v", i, o.finished, o.err, want)
+			r.Errorf("operation %d: finished %d times with %v, want once with %v",
+				i, o.finished, o.err, want)
 		}
 	}
 	if queued == 0 {
@@ -196,7 +209,10 @@ func testSleep(r *run) {
 		r.Skip("the link is no Waiter")
 	}
 	got := 0
-	r.handle(r.target(), 2, func(*transport.Msg) transport.Verdict { got++; return transport.Accept })
+	r.handle(r.target(), 2, func(*transport.Msg) transport.Verdict {
+		got++
+		return transport.Accept
+	})
 	for i := 1; i <= 50; i++ {
 		r.until("a quiet link", func() bool { return !r.arm(w) })
 		if len(r.Nodes) == 1 {

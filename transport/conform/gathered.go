@@ -40,14 +40,16 @@ func testGatherSizes(r *run) {
 	g, ep := r.gathering(), r.target()
 	limits := r.Nodes[0].Link.Limits()
 	for _, header := range []int{0, 8, 64, limits.HeaderMax} {
-		for _, n := range append(dataSizes(g.GatherMax(ep)), limits.SendMax-header, limits.SendMax-header+1) {
+		for _, n := range append(dataSizes(g.GatherMax(ep)), limits.SendMax-header,
+			limits.SendMax-header+1) {
 			if n > g.GatherMax(ep) {
 				continue
 			}
 			seed, got := uint64(header)<<32|uint64(n), 0
 			r.handle(ep, 2, func(m *transport.Msg) transport.Verdict {
 				got++
-				if m.From != 0 || len(m.Hdr) != header || len(m.Data) != n || !filled(m.Hdr, seed) || !filled(m.Data, seed+1) {
+				if m.From != 0 || len(m.Hdr) != header || len(m.Data) != n ||
+					!filled(m.Hdr, seed) || !filled(m.Data, seed+1) {
 					r.Errorf("%d + %d bytes arrive damaged", header, n)
 				}
 				clear(m.Hdr) // both may be written
@@ -62,7 +64,8 @@ func testGatherSizes(r *run) {
 			}
 			clear(hdr)
 			if want := min(n, 1); from.calls != want || n > 0 && from.room != n || from.odd {
-				r.Errorf("%d bytes were gathered by %d calls, of %d bytes; not 8-aligned: %v", n, from.calls, from.room, from.odd)
+				r.Errorf("%d bytes were gathered by %d calls, of %d bytes; not 8-aligned: %v",
+					n, from.calls, from.room, from.odd)
 			}
 			r.until("arrival", func() bool { return got > 0 })
 			r.turns(3)
@@ -90,7 +93,8 @@ func testGatherErrors(r *run) {
 		n      uint64
 		want   error
 	}{
-		{"data over GatherMax", ep, 2, 0, max(most, uint64(limits.SendMax)) + 1, transport.ErrBadParam},
+		{"data over GatherMax", ep, 2, 0, max(most, uint64(limits.SendMax)) + 1,
+			transport.ErrBadParam},
 		{"a length that wraps", ep, 2, 8, ^uint64(0) - 3, transport.ErrBadParam},
 		{"header over HeaderMax", ep, 2, limits.HeaderMax + 8, most, transport.ErrBadParam},
 		{"header not in eights", ep, 2, 12, most, transport.ErrBadParam},
@@ -110,7 +114,8 @@ func testGatherErrors(r *run) {
 		if i%2 == 0 {
 			n = 1
 		}
-		r.wantError("a maker that fails", g.SendGathered(ep, 2, nil, n, &maker{err: failed}), failed)
+		r.wantError("a maker that fails", g.SendGathered(ep, 2, nil, n, &maker{err: failed}),
+			failed)
 	}
 	r.turns(100)
 	if got > 0 {

@@ -34,7 +34,8 @@ func testLimits(r *run) {
 
 // dataSizes are lengths of data to try beside a header, up to max.
 func dataSizes(max int) []int {
-	sizes := []int{0, 1, 7, 8, 9, 24, 55, 56, 57, 63, 64, 65, 127, 128, 129, 1000, max / 2, max - 1, max}
+	sizes := []int{0, 1, 7, 8, 9, 24, 55, 56, 57, 63, 64, 65, 127, 128, 129, 1000, max / 2, max - 1,
+		max}
 	var fitting []int
 	for _, n := range sizes {
 		if n >= 0 && n <= max {
@@ -54,7 +55,8 @@ func testSendSizes(r *run) {
 			r.handle(r.target(), 2, func(m *transport.Msg) transport.Verdict {
 				got++
 				if m.From != 0 || len(m.Hdr) != header || len(m.Data) != n {
-					r.Errorf("%d + %d bytes arrive as %d + %d from %d", header, n, len(m.Hdr), len(m.Data), m.From)
+					r.Errorf("%d + %d bytes arrive as %d + %d from %d",
+						header, n, len(m.Hdr), len(m.Data), m.From)
 				}
 				if !filled(m.Hdr, seed) || !filled(m.Data, seed+1) {
 					r.Errorf("%d + %d bytes arrive damaged", header, n)
@@ -88,7 +90,10 @@ func testSendOverLimits(r *run) {
 	buffer := r.memoryOf(limits.SendMax + 1)
 	arrived := 0
 	for id := transport.MsgID(1); id < EmulRequest; id++ {
-		r.handle(ep, id, func(*transport.Msg) transport.Verdict { arrived++; return transport.Accept })
+		r.handle(ep, id, func(*transport.Msg) transport.Verdict {
+			arrived++
+			return transport.Accept
+		})
 	}
 	for _, c := range []struct {
 		what      string
@@ -216,7 +221,9 @@ func testSendUntilBusy(r *run) {
 	}
 	r.Logf("%d messages fit (ErrBusy: %v)", sent, err != nil)
 	r.until("all messages", func() bool { return got >= int(sent) })
-	r.until("the end of all operations", func() bool { return ops[0].done() && ops[len(ops)-1].done() })
+	r.until("the end of all operations", func() bool {
+		return ops[0].done() && ops[len(ops)-1].done()
+	})
 	r.turns(100)
 	for i, n := range seen {
 		if want := i < int(sent); (n == 1) != want {

@@ -26,14 +26,16 @@ func (r *run) noticing() (link transport.Noticing, notices, faults *[]heard) {
 	notices, faults = new([]heard), new([]heard)
 	for i, n := range r.Nodes {
 		if i != int(r.target()) {
-			n.Link.(transport.Noticing).HandleNotices(func(kind transport.NoticeKind, from transport.Endpoint, _ uint64, _ transport.Notice) {
+			n.Link.(transport.Noticing).HandleNotices(func(kind transport.NoticeKind,
+				from transport.Endpoint, _ uint64, _ transport.Notice) {
 				r.Errorf("node %d hears a notice %d of node %d", i, kind, from)
 			}, func(kind transport.NoticeKind, from transport.Endpoint, at transport.Addr) {
 				r.Errorf("node %d hears of a bad address %#x of node %d", i, uint64(at), from)
 			})
 			continue
 		}
-		n.Link.(transport.Noticing).HandleNotices(func(kind transport.NoticeKind, from transport.Endpoint, n uint64, notice transport.Notice) {
+		n.Link.(transport.Noticing).HandleNotices(func(kind transport.NoticeKind,
+			from transport.Endpoint, n uint64, notice transport.Notice) {
 			*notices = append(*notices, heard{kind, from, n, notice})
 		}, func(kind transport.NoticeKind, from transport.Endpoint, at transport.Addr) {
 			*faults = append(*faults, heard{kind: kind, from: from, n: uint64(at)})
@@ -43,7 +45,8 @@ func (r *run) noticing() (link transport.Noticing, notices, faults *[]heard) {
 }
 
 // routes are the ways to try; a link may not be able to go all of them.
-var routes = []transport.Route{transport.RouteAny, transport.RouteMessages, transport.RouteSingleCopy}
+var routes = []transport.Route{transport.RouteAny, transport.RouteMessages,
+	transport.RouteSingleCopy}
 
 // testNotices: puts and gets of many lengths by each route: the data, all around it, and one notice
 // each, not before the data.
@@ -71,7 +74,9 @@ func testNotices(r *run) {
 				o := r.operation(memory.AddrOf(here[local:]), memory.AddrOf(there[remote:]), n)
 				o.Route, o.Notice = route, transport.Notice{uint64(i + 1), ^uint64(i)}
 				*notices = nil
-				err := o.complete(func(op *transport.Op) (transport.Status, error) { return start(r.target(), op) })
+				err := o.complete(func(op *transport.Op) (transport.Status, error) {
+					return start(r.target(), op)
+				})
 				if err == transport.ErrNotSupported && route == transport.RouteSingleCopy {
 					continue
 				}
@@ -80,7 +85,8 @@ func testNotices(r *run) {
 				}
 				r.until("the notice", func() bool { return len(*notices) > 0 })
 				if got, want := (*notices)[0], (heard{kind, 0, uint64(n), o.Notice}); got != want {
-					r.Errorf("route %d, put %v, %d bytes: notice %+v, want %+v", route, put, n, got, want)
+					r.Errorf("route %d, put %v, %d bytes: notice %+v, want %+v",
+						route, put, n, got, want)
 				}
 				if string(sink[to:to+n]) != string(source[from:from+n]) {
 					r.Errorf("route %d, put %v, %d bytes arrive damaged", route, put, n)
@@ -88,7 +94,8 @@ func testNotices(r *run) {
 				clear(sink[to : to+n])
 				for _, b := range sink {
 					if b != 0 {
-						r.Fatalf("route %d, put %v, %d bytes: a byte beside them changed", route, put, n)
+						r.Fatalf("route %d, put %v, %d bytes: a byte beside them changed",
+							route, put, n)
 					}
 				}
 				r.settle()
@@ -121,7 +128,9 @@ func testNoticeFlush(r *run) {
 	for i := range puts {
 		o := r.operation(memory.AddrOf(source), memory.AddrOf(sink[i*n:]), n)
 		o.Route, o.Notice = transport.RouteMessages, transport.Notice{uint64(i)}
-		if err := o.begin(func(op *transport.Op) (transport.Status, error) { return link.PutNotice(r.target(), op) }); err != nil {
+		if err := o.begin(func(op *transport.Op) (transport.Status, error) {
+			return link.PutNotice(r.target(), op)
+		}); err != nil {
 			r.Fatal(err)
 		}
 	}
@@ -154,7 +163,9 @@ func testNoticeFlood(r *run) {
 	for i := range lanes {
 		lanes[i] = lane{sink: r.memoryOf(longest), copy: r.memoryOf(longest), words: r.memoryOf(8)}
 		r.Nodes[i].Link.(transport.Noticing).HandleNotices(
-			func(transport.NoticeKind, transport.Endpoint, uint64, transport.Notice) { lanes[i].notices++ },
+			func(transport.NoticeKind, transport.Endpoint, uint64, transport.Notice) {
+				lanes[i].notices++
+			},
 			func(_ transport.NoticeKind, _ transport.Endpoint, at transport.Addr) {
 				r.Errorf("bad address %#x", uint64(at))
 			})
@@ -174,14 +185,20 @@ func testNoticeFlood(r *run) {
 			switch k % 3 {
 			case 0:
 				o = r.operation(memory.AddrOf(source), memory.AddrOf(lanes[b].sink), n)
-				start = func(op *transport.Op) (transport.Status, error) { return link.(transport.Noticing).PutNotice(b, op) }
+				start = func(op *transport.Op) (transport.Status, error) {
+					return link.(transport.Noticing).PutNotice(b, op)
+				}
 			case 1:
 				o = r.operation(memory.AddrOf(lanes[a].copy), memory.AddrOf(source), n)
-				start = func(op *transport.Op) (transport.Status, error) { return link.(transport.Noticing).GetNotice(b, op) }
+				start = func(op *transport.Op) (transport.Status, error) {
+					return link.(transport.Noticing).GetNotice(b, op)
+				}
 			default:
 				o = r.operation(0, memory.AddrOf(lanes[b].words), 8)
 				o.Width, o.Operand = 8, 1
-				start = func(op *transport.Op) (transport.Status, error) { return link.Atomic(b, transport.AtomicAdd, op) }
+				start = func(op *transport.Op) (transport.Status, error) {
+					return link.Atomic(b, transport.AtomicAdd, op)
+				}
 			}
 			o.Route, o.Notice = transport.RouteMessages, transport.Notice{1}
 			if err := o.begin(start); err != nil {
@@ -226,7 +243,9 @@ func testNoticeFaults(r *run) {
 	for _, bad := range r.badAddresses() {
 		o := r.operation(memory.AddrOf(local), bad, n)
 		o.Route, o.Notice = transport.RouteMessages, transport.Notice{1}
-		if err := o.complete(func(op *transport.Op) (transport.Status, error) { return link.PutNotice(r.target(), op) }); err != nil {
+		if err := o.complete(func(op *transport.Op) (transport.Status, error) {
+			return link.PutNotice(r.target(), op)
+		}); err != nil {
 			r.Errorf("a put to %#x by messages: %v", uint64(bad), err)
 		}
 		r.settle()
@@ -236,7 +255,9 @@ func testNoticeFaults(r *run) {
 		*faults = nil
 		o = r.operation(memory.AddrOf(local), bad, n)
 		o.Route, o.Notice = transport.RouteMessages, transport.Notice{1}
-		err := o.complete(func(op *transport.Op) (transport.Status, error) { return link.GetNotice(r.target(), op) })
+		err := o.complete(func(op *transport.Op) (transport.Status, error) {
+			return link.GetNotice(r.target(), op)
+		})
 		r.wantFault("a get", err, true, bad, n)
 		if fault, ok := err.(*transport.FaultError); ok && !fault.Told {
 			r.Error("the origin is not told that the target knows")
@@ -246,15 +267,23 @@ func testNoticeFaults(r *run) {
 		}
 		o = r.operation(bad, memory.AddrOf(remote), n)
 		o.Route = transport.RouteMessages
-		r.wantFault("a get to a bad address", o.complete(func(op *transport.Op) (transport.Status, error) { return link.GetNotice(r.target(), op) }), false, bad, n)
+		r.wantFault("a get to a bad address",
+			o.complete(func(op *transport.Op) (transport.Status, error) {
+				return link.GetNotice(r.target(), op)
+			}), false, bad, n)
 		o = r.operation(bad, memory.AddrOf(remote), n)
 		o.Route = transport.RouteMessages
-		r.wantFault("a put from a bad address", o.complete(func(op *transport.Op) (transport.Status, error) { return link.PutNotice(r.target(), op) }), false, bad, n)
+		r.wantFault("a put from a bad address",
+			o.complete(func(op *transport.Op) (transport.Status, error) {
+				return link.PutNotice(r.target(), op)
+			}), false, bad, n)
 		*faults, *notices = nil, nil
 		o = r.operation(memory.AddrOf(local), memory.AddrOf(remote), n)
 		o.Route, o.Notice = transport.RouteMessages, transport.Notice{1}
 		clear(remote)
-		if err := o.complete(func(op *transport.Op) (transport.Status, error) { return link.PutNotice(r.target(), op) }); err != nil {
+		if err := o.complete(func(op *transport.Op) (transport.Status, error) {
+			return link.PutNotice(r.target(), op)
+		}); err != nil {
 			r.Error(err)
 		}
 		r.settle()
@@ -299,7 +328,8 @@ func testNoticeDisconnect(r *run) {
 	if ended < 20 {
 		r.Errorf("%d operations ended by Disconnect", ended)
 	}
-	if _, err := link.GetNotice(r.target(), &r.operation(memory.AddrOf(local), memory.AddrOf(remote), 8).Op); err != transport.ErrUnreachable {
+	if _, err := link.GetNotice(r.target(), &r.operation(memory.AddrOf(local),
+		memory.AddrOf(remote), 8).Op); err != transport.ErrUnreachable {
 		r.Errorf("a get after it: %v", err)
 	}
 }

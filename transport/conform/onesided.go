@@ -14,7 +14,8 @@ type oneSided interface {
 	Limits() transport.Limits
 	Put(ep transport.Endpoint, op *transport.Op) (transport.Status, error)
 	Get(ep transport.Endpoint, op *transport.Op) (transport.Status, error)
-	Atomic(ep transport.Endpoint, kind transport.AtomicKind, op *transport.Op) (transport.Status, error)
+	Atomic(ep transport.Endpoint, kind transport.AtomicKind,
+		op *transport.Op) (transport.Status, error)
 }
 
 const (
@@ -62,7 +63,8 @@ func (r *run) regionOf(node transport.Endpoint, n int, access transport.Access) 
 
 // badAddresses are starts of ranges of which no byte can be accessed.
 func (r *run) badAddresses() []transport.Addr {
-	hole, err := unix.Mmap(-1, 0, unix.Getpagesize(), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	hole, err := unix.Mmap(-1, 0, unix.Getpagesize(), unix.PROT_NONE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -84,7 +86,8 @@ func testGet(r *run) {
 
 // transfers tries lengths and alignments of a put or a get and checks every byte of source,
 // destination and what is around.
-func (r *run) transfers(start func(transport.Endpoint, *transport.Op) (transport.Status, error), max, align uint64, put bool) {
+func (r *run) transfers(start func(transport.Endpoint, *transport.Op) (transport.Status, error),
+	max, align uint64, put bool) {
 	const around = 64
 	most := int(min(max, 3<<20))
 	remote, key := r.regionOf(r.target(), most+2*around, transport.AccessRead|transport.AccessWrite)
@@ -94,7 +97,8 @@ func (r *run) transfers(start func(transport.Endpoint, *transport.Op) (transport
 		source, sink = local, remote
 	}
 	random := rand.New(rand.NewPCG(3, 4))
-	for _, n := range append(dataSizes(most), int(min(align, uint64(most))), min(most, 4096), min(most, 1<<16+1)) {
+	for _, n := range append(dataSizes(most), int(min(align, uint64(most))), min(most, 4096),
+		min(most, 1<<16+1)) {
 		fill(source, uint64(n))
 		clear(sink)
 		here := random.IntN(around)
@@ -102,7 +106,9 @@ func (r *run) transfers(start func(transport.Endpoint, *transport.Op) (transport
 		there += int(-uint64(memory.AddrOf(remote)) & (align - 1))
 		o := r.operation(memory.AddrOf(local[here:]), memory.AddrOf(remote[there:]), n)
 		o.Key = key
-		if err := o.complete(func(op *transport.Op) (transport.Status, error) { return start(r.target(), op) }); err != nil {
+		if err := o.complete(func(op *transport.Op) (transport.Status, error) {
+			return start(r.target(), op)
+		}); err != nil {
 			r.Errorf("%d bytes: %v", n, err)
 			continue
 		}
@@ -126,7 +132,9 @@ func (r *run) transfers(start func(transport.Endpoint, *transport.Op) (transport
 	}
 	o := r.operation(0, 0, 0)
 	o.Key = key
-	if err := o.complete(func(op *transport.Op) (transport.Status, error) { return start(r.target(), op) }); err != nil {
+	if err := o.complete(func(op *transport.Op) (transport.Status, error) {
+		return start(r.target(), op)
+	}); err != nil {
 		r.Errorf("nothing to or from nowhere: %v", err)
 	}
 }
@@ -148,7 +156,9 @@ func testOneSidedLimits(r *run) {
 			try := func(offset int, n uint64) error {
 				o := r.operation(memory.AddrOf(local), memory.AddrOf(b[offset:]), 0)
 				o.N, o.Key = n, key
-				return o.begin(func(op *transport.Op) (transport.Status, error) { return c.start(r.target(), op) })
+				return o.begin(func(op *transport.Op) (transport.Status, error) {
+					return c.start(r.target(), op)
+				})
 			}
 			switch {
 			case !c.able:
@@ -169,15 +179,20 @@ func testOneSidedLimits(r *run) {
 func testOneSidedFaults(r *run) {
 	b, key := r.regionOf(r.target(), 4096, transport.AccessRead|transport.AccessWrite)
 	local := r.memoryOf(4096)
-	fault := func(what string, start func(transport.Endpoint, *transport.Op) (transport.Status, error)) {
+	fault := func(what string,
+		start func(transport.Endpoint, *transport.Op) (transport.Status, error)) {
 		for _, bad := range r.badAddresses() {
 			o := r.operation(memory.AddrOf(local), bad, 200)
 			o.Key = key
-			err := o.complete(func(op *transport.Op) (transport.Status, error) { return start(r.target(), op) })
+			err := o.complete(func(op *transport.Op) (transport.Status, error) {
+				return start(r.target(), op)
+			})
 			r.wantFault(what+", remote", err, true, bad, 200)
 			o = r.operation(bad, memory.AddrOf(b), 200)
 			o.Key = key
-			err = o.complete(func(op *transport.Op) (transport.Status, error) { return start(r.target(), op) })
+			err = o.complete(func(op *transport.Op) (transport.Status, error) {
+				return start(r.target(), op)
+			})
 			r.wantFault(what+", local", err, false, bad, 200)
 		}
 	}
@@ -227,16 +242,18 @@ func testAtomics(r *run) {
 		for _, width := range []uint8{0, 1, 3, 16} {
 			o := r.operation(0, memory.AddrOf(b), 0)
 			o.Width, o.Key = width, key
-			r.wantError("a word of another width", o.begin(func(op *transport.Op) (transport.Status, error) {
-				return surface.Atomic(r.target(), transport.AtomicAdd, op)
-			}), transport.ErrNotSupported)
+			r.wantError("a word of another width",
+				o.begin(func(op *transport.Op) (transport.Status, error) {
+					return surface.Atomic(r.target(), transport.AtomicAdd, op)
+				}), transport.ErrNotSupported)
 		}
 	}
 	r.over(anyAtomic, "CapAtomicCPU and CapAtomicLink", func(oneSided) {})
 }
 
 // atomic tries one kind on one width: the result, the word, and that nothing beside it changes.
-func (r *run) atomic(surface oneSided, kind transport.AtomicKind, width uint8, able bool, b, key []byte) {
+func (r *run) atomic(surface oneSided, kind transport.AtomicKind, width uint8, able bool,
+	b, key []byte) {
 	mask := ^uint64(0) >> (64 - 8*uint(width))
 	const operand = 0x80000001_8000000F
 	for _, old := range []uint64{0, 1, 0x7FFFFFFF_7FFFFFFF, 0x80000000_80000000, ^uint64(0)} {
@@ -245,13 +262,16 @@ func (r *run) atomic(surface oneSided, kind transport.AtomicKind, width uint8, a
 			copy(b[8:8+width], word(old))
 			o := r.operation(0, memory.AddrOf(b[8:]), 0)
 			o.Width, o.Operand, o.Compare, o.Key = width, operand&mask, compare&mask, key
-			err := o.complete(func(op *transport.Op) (transport.Status, error) { return surface.Atomic(r.target(), kind, op) })
+			err := o.complete(func(op *transport.Op) (transport.Status, error) {
+				return surface.Atomic(r.target(), kind, op)
+			})
 			if !able {
 				r.wantError("an atomic that Limits does not list", err, transport.ErrNotSupported)
 				return
 			}
 			if err != nil || o.Result != old&mask {
-				r.Errorf("kind %d width %d on %#x: result %#x, %v", kind, width, old&mask, o.Result, err)
+				r.Errorf("kind %d width %d on %#x: result %#x, %v",
+					kind, width, old&mask, o.Result, err)
 			}
 			var expected [64]byte
 			fill(expected[:], 1)

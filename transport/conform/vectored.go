@@ -53,14 +53,17 @@ func testVectors(r *run) {
 	random := rand.New(rand.NewPCG(1, 1))
 	local, remote := r.memoryOf(1<<17), r.memoryOf(1<<17)
 	for _, total := range []int{0, 1, 50, 5000, 100000} {
-		for _, counts := range [][2]int{{1, 1}, {1, 7}, {9, 2}, {transport.RangesMax, transport.RangesMax}, {3, transport.RangesMax}} {
+		for _, counts := range [][2]int{{1, 1}, {1, 7}, {9, 2},
+			{transport.RangesMax, transport.RangesMax}, {3, transport.RangesMax}} {
 			for i := range local {
 				local[i], remote[i] = byte(random.Uint32()), byte(random.Uint32())
 			}
-			here, there := cut(local, counts[0], random, total), cut(remote, counts[1], random, total)
+			here, there := cut(local, counts[0], random, total),
+				cut(remote, counts[1], random, total)
 			keptHere, keptThere := bytes.Clone(local), bytes.Clone(remote)
 			want := contents(here)
-			again, andThere := append([]transport.Range(nil), here...), append([]transport.Range(nil), there...)
+			again, andThere := append([]transport.Range(nil), here...),
+				append([]transport.Range(nil), there...)
 			if err := v.PutVector(r.target(), again, andThere); err != nil {
 				r.Fatalf("PutVector of %d bytes in %v ranges: %v", total, counts, err)
 			}
@@ -68,7 +71,8 @@ func testVectors(r *run) {
 				r.Fatalf("PutVector of %d bytes in %v ranges: damaged", total, counts)
 			}
 			for i := range there { // nothing else has changed
-				copy(memory.Bytes(there[i].Addr, there[i].N), keptThere[there[i].Addr-memory.AddrOf(remote):])
+				copy(memory.Bytes(there[i].Addr, there[i].N),
+					keptThere[there[i].Addr-memory.AddrOf(remote):])
 			}
 			if !bytes.Equal(remote, keptThere) {
 				r.Fatalf("PutVector of %d bytes in %v ranges wrote between them", total, counts)
@@ -93,9 +97,11 @@ func testVectorErrors(r *run) {
 	one := func(b []byte, n uint64) []transport.Range {
 		return []transport.Range{{Addr: memory.AddrOf(b), N: n}}
 	}
-	r.wantError("PutVector of unequal lists", v.PutVector(r.target(), one(local, 8), one(remote, 9)), transport.ErrBadParam)
+	r.wantError("PutVector of unequal lists",
+		v.PutVector(r.target(), one(local, 8), one(remote, 9)), transport.ErrBadParam)
 	long := make([]transport.Range, transport.RangesMax+1)
-	r.wantError("GetVector of too many ranges", v.GetVector(r.target(), long, nil), transport.ErrBadParam)
+	r.wantError("GetVector of too many ranges", v.GetVector(r.target(), long, nil),
+		transport.ErrBadParam)
 	list := func(b []byte, bad transport.Addr, place int) []transport.Range {
 		out := make([]transport.Range, 3)
 		for i := range out {
@@ -108,10 +114,14 @@ func testVectorErrors(r *run) {
 	}
 	for _, bad := range r.badAddresses() {
 		for place := range 3 {
-			r.wantFault("PutVector, remote", v.PutVector(r.target(), list(local, 0, -1), list(remote, bad, place)), true, bad, 200)
-			r.wantFault("PutVector, local", v.PutVector(r.target(), list(local, bad, place), list(remote, 0, -1)), false, bad, 200)
-			r.wantFault("GetVector, remote", v.GetVector(r.target(), list(local, 0, -1), list(remote, bad, place)), true, bad, 200)
-			r.wantFault("GetVector, local", v.GetVector(r.target(), list(local, bad, place), list(remote, 0, -1)), false, bad, 200)
+			r.wantFault("PutVector, remote", v.PutVector(r.target(), list(local, 0, -1),
+				list(remote, bad, place)), true, bad, 200)
+			r.wantFault("PutVector, local", v.PutVector(r.target(), list(local, bad, place),
+				list(remote, 0, -1)), false, bad, 200)
+			r.wantFault("GetVector, remote", v.GetVector(r.target(), list(local, 0, -1),
+				list(remote, bad, place)), true, bad, 200)
+			r.wantFault("GetVector, local", v.GetVector(r.target(), list(local, bad, place),
+				list(remote, 0, -1)), false, bad, 200)
 		}
 	}
 }

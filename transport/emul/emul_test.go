@@ -56,12 +56,14 @@ func newFakeNet(n int, seed uint64) (*fakeNet, []*Emulator) {
 }
 
 func (l *fakeLink) Limits() transport.Limits {
-	return transport.Limits{Caps: transport.CapPut, SendMax: fakeMax, HeaderMax: 64, PutMax: 1, PutAlign: 8, GetAlign: 8}
+	return transport.Limits{Caps: transport.CapPut, SendMax: fakeMax, HeaderMax: 64, PutMax: 1,
+		PutAlign: 8, GetAlign: 8}
 }
 
 func (l *fakeLink) Handle(id transport.MsgID, h transport.MsgHandler) { l.handlers[id] = h }
 
-func (l *fakeLink) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte, op *transport.Op) (transport.Status, error) {
+func (l *fakeLink) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte,
+	op *transport.Op) (transport.Status, error) {
 	if int(ep) >= len(l.net.nodes) || l.gone[ep] {
 		return transport.Done, transport.ErrUnreachable
 	}
@@ -109,7 +111,8 @@ func (n *fakeNet) step() bool {
 	if to.gone[m.from] {
 		return true
 	}
-	if to.handlers[m.id](&transport.Msg{From: m.from, Hdr: m.hdr, Data: m.data}) == transport.Refuse {
+	if to.handlers[m.id](&transport.Msg{From: m.from, Hdr: m.hdr, Data: m.data}) ==
+		transport.Refuse {
 		n.refused++
 		m.op = nil
 		n.flying = append(n.flying, m)
@@ -136,7 +139,8 @@ func settle(t *testing.T, n *fakeNet, all []*Emulator) {
 
 func userMemory(t *testing.T, n int) []byte {
 	t.Helper()
-	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,13 +160,15 @@ func TestTrouble(t *testing.T) {
 		var started, finished, sum int
 		results := map[uint64]bool{}
 		begin := func(kind int, from *Emulator, slot int) {
-			op := &transport.Op{Width: 8, Operand: 1, Remote: memory.AddrOf(counters), Local: memory.AddrOf(space[slot*64:])}
+			op := &transport.Op{Width: 8, Operand: 1, Remote: memory.AddrOf(counters),
+				Local: memory.AddrOf(space[slot*64:])}
 			ends := 0
 			op.Done = func(op *transport.Op, err error) {
 				ends++
 				finished++
 				if ends > 1 || err != nil {
-					t.Errorf("seed %d: end %d of an operation of kind %d: %v", seed, ends, kind, err)
+					t.Errorf("seed %d: end %d of an operation of kind %d: %v",
+						seed, ends, kind, err)
 				}
 				switch kind {
 				case 0:
@@ -213,7 +219,8 @@ func TestTrouble(t *testing.T) {
 		}
 		for i, e := range all {
 			if e.Pending() != 0 || e.numReplies != 0 {
-				t.Errorf("seed %d: node %d has %d operations and %d replies left", seed, i, e.Pending(), e.numReplies)
+				t.Errorf("seed %d: node %d has %d operations and %d replies left",
+					seed, i, e.Pending(), e.numReplies)
 			}
 		}
 		if net.busy > 0 && net.busySeen == 0 {
@@ -240,13 +247,18 @@ func TestFaults(t *testing.T) {
 			{"put from a bad address", bad, good, all[0].Put, false},
 			{"get from a bad address", good, bad, all[0].Get, true},
 			{"get to a bad address", bad, good, all[0].Get, false},
-			{"atomic on a bad address", 0, bad, func(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
-				return all[0].Atomic(ep, transport.AtomicSwap, op)
-			}, true},
+			{"atomic on a bad address", 0, bad,
+				func(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
+					return all[0].Atomic(ep, transport.AtomicSwap, op)
+				}, true},
 		} {
 			ends := 0
 			var got error
-			op := &transport.Op{Local: c.local, Remote: c.remote, N: 100, Width: 4, Done: func(_ *transport.Op, err error) { ends++; got = err }}
+			op := &transport.Op{Local: c.local, Remote: c.remote, N: 100, Width: 4,
+				Done: func(_ *transport.Op, err error) {
+					ends++
+					got = err
+				}}
 			status, err := c.start(1, op)
 			if err != nil {
 				got = err
@@ -273,13 +285,17 @@ func TestNonsense(t *testing.T) {
 	net, all := newFakeNet(2, 1)
 	word := userMemory(t, 64)
 	ended := 0
-	op := &transport.Op{Remote: memory.AddrOf(word), Width: 8, Operand: 1, Done: func(*transport.Op, error) { ended++ }}
+	op := &transport.Op{Remote: memory.AddrOf(word), Width: 8, Operand: 1,
+		Done: func(*transport.Op, error) {
+			ended++
+		}}
 	if _, err := all[0].Atomic(1, transport.AtomicAdd, op); err != nil {
 		t.Fatal(err)
 	}
 	token := all[0].calls[0].request.token
 	forge := func(from transport.Endpoint, id transport.MsgID, hdr, data []byte) {
-		if net.nodes[0].handlers[id](&transport.Msg{From: from, Hdr: hdr, Data: data}) != transport.Accept {
+		if net.nodes[0].handlers[id](&transport.Msg{From: from, Hdr: hdr, Data: data}) !=
+			transport.Accept {
 			t.Error("nonsense is to be dropped, not to come again")
 		}
 	}
@@ -348,7 +364,8 @@ func TestDisconnect(t *testing.T) {
 		words := userMemory(t, 64)
 		ends := [3][]error{}
 		begin := func(to transport.Endpoint) {
-			op := &transport.Op{Remote: memory.AddrOf(words) + 8*transport.Addr(to), Width: 8, Operand: 1}
+			op := &transport.Op{Remote: memory.AddrOf(words) + 8*transport.Addr(to), Width: 8,
+				Operand: 1}
 			op.Done = func(_ *transport.Op, err error) { ends[to] = append(ends[to], err) }
 			if _, err := all[0].Atomic(to, transport.AtomicAdd, op); err != nil {
 				t.Fatal(err)
@@ -384,7 +401,8 @@ func TestDisconnect(t *testing.T) {
 		}
 		for i, e := range all {
 			if e.Pending() != 0 || e.numReplies != 0 {
-				t.Errorf("seed %d: node %d has %d operations and %d replies left", seed, i, e.Pending(), e.numReplies)
+				t.Errorf("seed %d: node %d has %d operations and %d replies left",
+					seed, i, e.Pending(), e.numReplies)
 			}
 			free := 0
 			for c := e.freeCalls; c != nil; c = c.next {
@@ -405,7 +423,10 @@ func TestRepliesAreBounded(t *testing.T) {
 	finished := 0
 	const many = repliesMax + 500
 	for range many {
-		op := &transport.Op{Remote: memory.AddrOf(words), Width: 4, Operand: 1, Done: func(*transport.Op, error) { finished++ }}
+		op := &transport.Op{Remote: memory.AddrOf(words), Width: 4, Operand: 1,
+			Done: func(*transport.Op, error) {
+				finished++
+			}}
 		if _, err := all[0].Atomic(1, transport.AtomicAdd, op); err != nil {
 			t.Fatal(err)
 		}
@@ -427,10 +448,12 @@ func TestRepliesAreBounded(t *testing.T) {
 func TestLimits(t *testing.T) {
 	_, all := newFakeNet(1, 1)
 	limits := all[0].Limits()
-	if limits.Caps != transport.CapPutEmul|transport.CapAtomicCPU || limits.Atomics != transport.AllAtomics {
+	if limits.Caps != transport.CapPutEmul|transport.CapAtomicCPU ||
+		limits.Atomics != transport.AllAtomics {
 		t.Errorf("capabilities %#x, atomics %#x", limits.Caps, limits.Atomics)
 	}
-	if limits.PutMax != fakeMax-requestSize || limits.GetMax != fakeMax-replySize || limits.PutAlign != 1 || limits.GetAlign != 1 {
+	if limits.PutMax != fakeMax-requestSize || limits.GetMax != fakeMax-replySize ||
+		limits.PutAlign != 1 || limits.GetAlign != 1 {
 		t.Errorf("%+v", limits)
 	}
 }

@@ -87,7 +87,8 @@ func (e *Emulator) Pending() int { return e.pending }
 
 // Atomic is as transport.Link's, on words of any alignment. It returns Queued, ErrNotSupported, or
 // the link's error, never ErrBusy.
-func (e *Emulator) Atomic(ep transport.Endpoint, kind transport.AtomicKind, op *transport.Op) (transport.Status, error) {
+func (e *Emulator) Atomic(ep transport.Endpoint, kind transport.AtomicKind,
+	op *transport.Op) (transport.Status, error) {
 	if !transport.AllAtomics.Has(kind) || op.Width != 4 && op.Width != 8 {
 		return transport.Done, transport.ErrNotSupported
 	}
@@ -131,7 +132,8 @@ func (e *Emulator) newCall(ep transport.Endpoint, kind uint8, op *transport.Op) 
 	}
 	c.op, c.ep, c.next = op, ep, nil
 	c.send.Local, c.send.N = 0, 0
-	c.request = request{kind: kind, token: c.request.token + 1<<32, remote: uint64(op.Remote), n: op.N}
+	c.request = request{kind: kind, token: c.request.token + 1<<32, remote: uint64(op.Remote),
+		n: op.N}
 	e.pending++
 	return c
 }

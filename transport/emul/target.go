@@ -46,7 +46,8 @@ func (e *Emulator) serve(m *transport.Msg) transport.Verdict {
 	case q.kind == kindGet && q.n <= e.getMax:
 		a.send.Local, a.send.N = transport.Addr(q.remote), q.n
 	case q.kind < 8 && transport.AllAtomics.Has(q.atomic()) && (q.width == 4 || q.width == 8):
-		old, err := memory.Atomic(q.atomic(), transport.Addr(q.remote), q.width, q.operand, q.compare)
+		old, err := memory.Atomic(q.atomic(), transport.Addr(q.remote), q.width, q.operand,
+			q.compare)
 		e.result(a, old, err)
 	default:
 		a.r.state = stateRefused

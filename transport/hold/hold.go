@@ -86,7 +86,8 @@ func (q *Queue) Init(pool *Pool, deliver func(m *Message) transport.Verdict) {
 // New returns a message with a copy of hdr and room for n bytes of data, to be filled and then
 // given to Append or Drop. It fails if the kernel has no memory or the message is over
 // arena.Largest bytes.
-func (q *Queue) New(from transport.Endpoint, id transport.MsgID, hdr []byte, n int) (*Message, error) {
+func (q *Queue) New(from transport.Endpoint, id transport.MsgID, hdr []byte,
+	n int) (*Message, error) {
 	data := (len(hdr) + 7) &^ 7 // data is 8-aligned
 	m, err := q.pool.get(data + n)
 	if err != nil {

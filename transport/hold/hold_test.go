@@ -65,7 +65,8 @@ func (h *harness) offer(t *testing.T, max int, want ...uint64) {
 func TestOrderAndContent(t *testing.T) {
 	h := newHarness(t)
 	h.hook = func(m *Message) {
-		if m.From != 3 || m.ID != 5 || string(m.Hdr) != "12345678" || len(m.Data) != 10 || m.Data[9] != byte(m.Mark) {
+		if m.From != 3 || m.ID != 5 || string(m.Hdr) != "12345678" || len(m.Data) != 10 ||
+			m.Data[9] != byte(m.Mark) {
 			t.Errorf("message %d arrived as %+v", m.Mark, m)
 		}
 	}

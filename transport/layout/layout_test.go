@@ -59,11 +59,14 @@ func goLayout() (expected, program string) {
 		for i := range typ.NumField() {
 			f := typ.Field(i)
 			fmt.Fprintf(&want, "%s.%s %d %d\n", name, cName(f.Name), f.Offset, f.Type.Size())
-			fmt.Fprintf(&body, "\tprintf(\"%s.%s %%zu %%zu\\n\", offsetof(%s, %s), sizeof(((%s *)0)->%s));\n",
+			fmt.Fprintf(&body,
+				"\tprintf(\"%s.%s %%zu %%zu\\n\", offsetof(%s, %s), sizeof(((%s *)0)->%s));\n",
 				name, cName(f.Name), name, cName(f.Name), name, cName(f.Name))
 		}
 	}
-	program = "#include <stddef.h>\n#include <stdio.h>\n#include \"shared.h\"\nint main(void)\n{\n" + body.String() + "\treturn 0;\n}\n"
+	program =
+		"#include <stddef.h>\n#include <stdio.h>\n#include \"shared.h\"\nint main(void)\n{\n" +
+			body.String() + "\treturn 0;\n}\n"
 	return want.String(), program
 }
 
@@ -83,7 +86,8 @@ func TestOffsets(t *testing.T) {
 	if err := os.WriteFile(source, []byte(program), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.Command("gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-I", "../../cshim", "-o", binary, source)
+	build := exec.Command("gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-I", "../../cshim",
+		"-o", binary, source)
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("compiling: %v\n%s", err, out)
 	}

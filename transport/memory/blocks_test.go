@@ -45,7 +45,8 @@ func TestBlocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(user, model) {
-			t.Fatalf("%d blocks of %d bytes, %d apart, are not where they should be", count, n, int64(stride))
+			t.Fatalf("%d blocks of %d bytes, %d apart, are not where they should be",
+				count, n, int64(stride))
 		}
 	}
 }
@@ -67,7 +68,8 @@ func TestBlocksOnTop(t *testing.T) {
 			for i := range uint64(count) {
 				copy(model[middle+i*stride:], packed[i*n:(i+1)*n])
 			}
-			if err := CopyInBlocks(p.start+transport.Addr(middle), packed, n, stride); err != nil || !bytes.Equal(Bytes(p.start, p.size), model) {
+			if err := CopyInBlocks(p.start+transport.Addr(middle), packed, n, stride); err != nil ||
+				!bytes.Equal(Bytes(p.start, p.size), model) {
 				t.Errorf("%d bytes, %d apart: %v", n, int64(stride), err)
 			}
 		}
@@ -76,7 +78,8 @@ func TestBlocksOnTop(t *testing.T) {
 
 // TestWithin compares with a look at each block.
 func TestWithin(t *testing.T) {
-	edges := []uint64{0, 1, userStart - 1, userStart, userEnd - 1, userEnd, 1 << 62, 1 << 63, ^uint64(0)}
+	edges := []uint64{0, 1, userStart - 1, userStart, userEnd - 1, userEnd, 1 << 62, 1 << 63,
+		^uint64(0)}
 	random := rand.New(rand.NewPCG(7, 7))
 	some := func() uint64 { return edges[random.IntN(len(edges))] + random.Uint64N(200) - 100 }
 	inside := 0
@@ -112,7 +115,8 @@ func TestBlockFaults(t *testing.T) {
 			continue
 		}
 		b := make([]byte, 3*bad.n)
-		for what, err := range map[string]error{"in": CopyInBlocks(bad.a, b, bad.n, bad.n), "out": CopyOutBlocks(b, bad.a, bad.n, bad.n)} {
+		for what, err := range map[string]error{"in": CopyInBlocks(bad.a, b, bad.n, bad.n),
+			"out": CopyOutBlocks(b, bad.a, bad.n, bad.n)} {
 			if f := wantFault(t, name+" "+what, err); f.Addr-bad.a >= transport.Addr(bad.n) {
 				t.Errorf("%s %s: fault at %#x, outside the block", name, what, uint64(f.Addr))
 			}
@@ -146,7 +150,8 @@ func TestBlockFaultsByLength(t *testing.T) {
 		}
 		far := transport.Addr(1 << 55)
 		stride := uint64(far - p.start)
-		for what, err := range map[string]error{"in": CopyInBlocks(p.start, src[:2*n], n, stride), "out": CopyOutBlocks(dst[:2*n], p.start, n, stride)} {
+		for what, err := range map[string]error{"in": CopyInBlocks(p.start, src[:2*n], n, stride),
+			"out": CopyOutBlocks(dst[:2*n], p.start, n, stride)} {
 			if f := wantFault(t, what, err); f.Addr-far >= transport.Addr(n) {
 				t.Errorf("%d bytes %s: fault at %#x", n, what, uint64(f.Addr))
 			}

@@ -72,7 +72,8 @@ func GatherBlocks(dst []byte, src transport.Addr, n, stride uint64) bool {
 	if !within(src, n, stride, count) {
 		return false
 	}
-	moveBlocks(unsafe.Pointer(unsafe.SliceData(dst)), pointer(src), uintptr(n), uintptr(n), uintptr(stride), uintptr(count))
+	moveBlocks(unsafe.Pointer(unsafe.SliceData(dst)), pointer(src), uintptr(n), uintptr(n),
+		uintptr(stride), uintptr(count))
 	return true
 }
 
@@ -89,7 +90,8 @@ func ScatterBlocks(src []byte, dst transport.Addr, n, stride uint64) bool {
 	if !within(dst, n, stride, count) {
 		return false
 	}
-	moveBlocks(pointer(dst), unsafe.Pointer(unsafe.SliceData(src)), uintptr(n), uintptr(stride), uintptr(n), uintptr(count))
+	moveBlocks(pointer(dst), unsafe.Pointer(unsafe.SliceData(src)), uintptr(n), uintptr(stride),
+		uintptr(n), uintptr(count))
 	return true
 }
 

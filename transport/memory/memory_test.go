@@ -22,7 +22,8 @@ type page struct {
 func mapPage(t testing.TB) page {
 	t.Helper()
 	size := os.Getpagesize()
-	b, err := unix.Mmap(-1, 0, 2*size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	b, err := unix.Mmap(-1, 0, 2*size, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +78,8 @@ func TestCopyFaults(t *testing.T) {
 		if bad.n <= 8 {
 			f = wantFault(t, name+" as destination", Copy(bad.a, p.start, bad.n))
 			if f.Addr-bad.a >= transport.Addr(bad.n) {
-				t.Errorf("%s as destination: fault at %#x, outside the bad range", name, uint64(f.Addr))
+				t.Errorf("%s as destination: fault at %#x, outside the bad range",
+					name, uint64(f.Addr))
 			}
 			wantFault(t, name+" in", CopyIn(bad.a, make([]byte, bad.n)))
 			wantFault(t, name+" out", CopyOut(make([]byte, bad.n), bad.a))
@@ -181,15 +183,18 @@ func TestAtomicValues(t *testing.T) {
 				_, _ = Atomic(transport.AtomicSwap, at, width, before, 0)
 				old, err := Atomic(kind, at, width, operand, before&mask)
 				if err != nil || old != before&mask {
-					t.Errorf("kind %d width %d at +%d: old %#x, %v", kind, width, at-p.start, old, err)
+					t.Errorf("kind %d width %d at +%d: old %#x, %v",
+						kind, width, at-p.start, old, err)
 				}
 				got, _ := Atomic(transport.AtomicAdd, at, width, 0, 0)
 				if want := f(before&mask, operand&mask) & mask; got != want {
-					t.Errorf("kind %d width %d at +%d: %#x, want %#x", kind, width, at-p.start, got, want)
+					t.Errorf("kind %d width %d at +%d: %#x, want %#x",
+						kind, width, at-p.start, got, want)
 				}
 				for i, b := range word {
 					if off := int(at % 8); b != 0 && (i < off || i >= off+int(width)) {
-						t.Errorf("kind %d width %d at +%d: byte beside the word changed", kind, width, at-p.start)
+						t.Errorf("kind %d width %d at +%d: byte beside the word changed",
+							kind, width, at-p.start)
 					}
 				}
 			}

@@ -169,7 +169,8 @@ func Load32(a transport.Addr) (v int32, err error) {
 // Atomic performs kind on the word of width 4 or 8 at a and returns the value before it,
 // zero-extended. Aligned words are updated by the processor's own atomics; unaligned ones under one
 // process-wide lock.
-func Atomic(kind transport.AtomicKind, a transport.Addr, width uint8, operand, compare uint64) (old uint64, err error) {
+func Atomic(kind transport.AtomicKind, a transport.Addr, width uint8,
+	operand, compare uint64) (old uint64, err error) {
 	if outside(a, uint64(width)) {
 		return 0, &transport.FaultError{Addr: a}
 	}
@@ -219,7 +220,8 @@ func atomic64(kind transport.AtomicKind, p *uint64, operand, compare uint64) uin
 	}
 }
 
-func atomicUnaligned(kind transport.AtomicKind, a transport.Addr, width uint8, operand, compare uint64) uint64 {
+func atomicUnaligned(kind transport.AtomicKind, a transport.Addr, width uint8,
+	operand, compare uint64) uint64 {
 	load := func() uint64 {
 		if width == 4 {
 			return uint64(*(*uint32)(pointer(a)))

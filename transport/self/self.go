@@ -56,7 +56,8 @@ func New(clock transport.Clock) (*Link, error) {
 // Limits implements transport.Link.
 func (l *Link) Limits() transport.Limits {
 	return transport.Limits{
-		Caps:    transport.CapPut | transport.CapGet | transport.CapAtomicCPU | transport.CapOrdered,
+		Caps: transport.CapPut | transport.CapGet | transport.CapAtomicCPU |
+			transport.CapOrdered,
 		SendMax: sendMax, HeaderMax: headerMax,
 		PutMax: 1<<63 - 1, GetMax: 1<<63 - 1,
 		PutAlign: 1, GetAlign: 1,
@@ -73,7 +74,8 @@ func (l *Link) Connect(ep transport.Endpoint, a transport.Address) error {
 		return transport.ErrClosed
 	}
 	if l.open || string(a.Bytes) != string(l.address[:]) {
-		return fmt.Errorf("self: not the link's own address, or connected already: %w", transport.ErrBadParam)
+		return fmt.Errorf("self: not the link's own address, or connected already: %w",
+			transport.ErrBadParam)
 	}
 	l.ep, l.open = ep, true
 	return nil
@@ -112,7 +114,8 @@ func (l *Link) check(ep transport.Endpoint) error {
 }
 
 // Send implements transport.Link. It never returns Queued.
-func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte, op *transport.Op) (transport.Status, error) {
+func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte,
+	op *transport.Op) (transport.Status, error) {
 	m, err := l.message(ep, id, hdr, op.N)
 	if err != nil {
 		return transport.Done, err
@@ -121,7 +124,8 @@ func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte, op *t
 }
 
 // SendGathered implements transport.Gathering.
-func (l *Link) SendGathered(ep transport.Endpoint, id transport.MsgID, hdr []byte, n uint64, from transport.Gatherer) error {
+func (l *Link) SendGathered(ep transport.Endpoint, id transport.MsgID, hdr []byte, n uint64,
+	from transport.Gatherer) error {
 	m, err := l.message(ep, id, hdr, n)
 	if err != nil {
 		return err
@@ -136,11 +140,13 @@ func (l *Link) SendGathered(ep transport.Endpoint, id transport.MsgID, hdr []byt
 func (l *Link) GatherMax(transport.Endpoint) int { return sendMax - headerMax }
 
 // message makes a message with room for n bytes of data.
-func (l *Link) message(ep transport.Endpoint, id transport.MsgID, hdr []byte, n uint64) (*hold.Message, error) {
+func (l *Link) message(ep transport.Endpoint, id transport.MsgID, hdr []byte,
+	n uint64) (*hold.Message, error) {
 	if err := l.check(ep); err != nil {
 		return nil, err
 	}
-	if id == 0 || id > transport.MaxMsgID || len(hdr) > headerMax || len(hdr)%8 != 0 || n > uint64(sendMax-len(hdr)) {
+	if id == 0 || id > transport.MaxMsgID || len(hdr) > headerMax || len(hdr)%8 != 0 ||
+		n > uint64(sendMax-len(hdr)) {
 		return nil, transport.ErrBadParam
 	}
 	if l.queue.Bytes() >= roomMax {
@@ -179,7 +185,8 @@ func (l *Link) Get(ep transport.Endpoint, op *transport.Op) (transport.Status, e
 	return l.copy(ep, op, op.Local, op.Remote)
 }
 
-func (l *Link) copy(ep transport.Endpoint, op *transport.Op, dst, src transport.Addr) (transport.Status, error) {
+func (l *Link) copy(ep transport.Endpoint, op *transport.Op,
+	dst, src transport.Addr) (transport.Status, error) {
 	if err := l.check(ep); err != nil {
 		return transport.Done, err
 	}
@@ -210,7 +217,8 @@ func side(op *transport.Op, err error) error {
 }
 
 // Atomic implements transport.Link. Unaligned words work too, under a lock of this process.
-func (l *Link) Atomic(ep transport.Endpoint, kind transport.AtomicKind, op *transport.Op) (transport.Status, error) {
+func (l *Link) Atomic(ep transport.Endpoint, kind transport.AtomicKind,
+	op *transport.Op) (transport.Status, error) {
 	if err := l.check(ep); err != nil {
 		return transport.Done, err
 	}
@@ -317,7 +325,10 @@ func (l *Link) Close() error {
 func (l *Link) Descriptors() []int { return nil }
 
 // Arm implements transport.Waiter.
-func (l *Link) Arm() bool { due := l.queue.Due(); return due != 0 && (due == 1 || due <= l.clock()) }
+func (l *Link) Arm() bool {
+	due := l.queue.Due()
+	return due != 0 && (due == 1 || due <= l.clock())
+}
 
 // Disarm implements transport.Waiter.
 func (l *Link) Disarm() {}

@@ -24,7 +24,8 @@ func newLink(t testing.TB) *self.Link {
 
 func TestConnectRefuses(t *testing.T) {
 	l, other := newLink(t), newLink(t)
-	for name, a := range map[string]transport.Address{"nothing": {}, "another link's": other.Address()} {
+	for name, a := range map[string]transport.Address{"nothing": {},
+		"another link's": other.Address()} {
 		if err := l.Connect(0, a); !errors.Is(err, transport.ErrBadParam) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -51,7 +52,8 @@ func TestStats(t *testing.T) {
 		}
 		return transport.Accept
 	})
-	b, err := unix.Mmap(-1, 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	b, err := unix.Mmap(-1, 0, 4096, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +74,8 @@ func TestStats(t *testing.T) {
 	if _, err := l.Put(5, op); err != nil {
 		t.Fatal(err)
 	}
-	want := transport.Stats{RetransmittedPackets: 1, GhostPackets: 1, PacketsSent: 3, PacketsReceived: 2, DataSent: 300, DataReceived: 200}
+	want := transport.Stats{RetransmittedPackets: 1, GhostPackets: 1, PacketsSent: 3,
+		PacketsReceived: 2, DataSent: 300, DataReceived: 200}
 	if *l.Stats() != want {
 		t.Errorf("%+v, want %+v", *l.Stats(), want)
 	}

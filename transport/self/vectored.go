@@ -20,7 +20,8 @@ func (l *Link) copyVector(ep transport.Endpoint, local, remote []transport.Range
 		return err
 	}
 	total := transport.Sum(local)
-	if len(local) > transport.RangesMax || len(remote) > transport.RangesMax || total != transport.Sum(remote) {
+	if len(local) > transport.RangesMax || len(remote) > transport.RangesMax ||
+		total != transport.Sum(remote) {
 		return transport.ErrBadParam
 	}
 	for {

@@ -26,7 +26,8 @@ func TestChunkArea(t *testing.T) {
 	var lengths []int
 	links[1].Handle(1, func(m *transport.Msg) transport.Verdict {
 		if binary.LittleEndian.Uint64(m.Hdr) != got || len(m.Data) != lengths[got] {
-			t.Fatalf("message %d of %d bytes came as number %d with %d", binary.LittleEndian.Uint64(m.Hdr), len(m.Data), got, lengths[got])
+			t.Fatalf("message %d of %d bytes came as number %d with %d",
+				binary.LittleEndian.Uint64(m.Hdr), len(m.Data), got, lengths[got])
 		}
 		if !bytes.Equal(m.Data, bytes.Repeat([]byte{byte(got)}, len(m.Data))) {
 			t.Fatalf("message %d of %d bytes was damaged", got, len(m.Data))
@@ -54,12 +55,15 @@ func TestChunkArea(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	until(t, "the last message", func() bool { return got == sent }, func() { links[1].Progress(100) })
+	until(t, "the last message", func() bool { return got == sent },
+		func() { links[1].Progress(100) })
 	if s := links[0].Stats(); s.PacketsSent != sent || s.DataSent != bytesSent {
-		t.Errorf("%d messages with %d bytes were sent, the statistics say %d and %d", sent, bytesSent, s.PacketsSent, s.DataSent)
+		t.Errorf("%d messages with %d bytes were sent, the statistics say %d and %d",
+			sent, bytesSent, s.PacketsSent, s.DataSent)
 	}
 	if s := links[1].Stats(); s.PacketsReceived != sent || s.DataReceived != bytesSent {
-		t.Errorf("%d messages with %d bytes came, the statistics say %d and %d", sent, bytesSent, s.PacketsReceived, s.DataReceived)
+		t.Errorf("%d messages with %d bytes came, the statistics say %d and %d",
+			sent, bytesSent, s.PacketsReceived, s.DataReceived)
 	}
 }
 
@@ -69,7 +73,8 @@ func TestWholeArea(t *testing.T) {
 		tasks int
 		area  uint64
 		want  int // KiB
-	}{{2, 0, 1024}, {layout.ChunkAreaRings, 1 << 30, 1024}, {layout.ChunkAreaRings + 1, 0, 256}, {2, 256 << 10, 256}, {2, 300 << 10, 256}, {2, 1, 128}} {
+	}{{2, 0, 1024}, {layout.ChunkAreaRings, 1 << 30, 1024}, {layout.ChunkAreaRings + 1, 0, 256},
+		{2, 256 << 10, 256}, {2, 300 << 10, 256}, {2, 1, 128}} {
 		links := newLinks(t, c.tasks, func(config *Config) { config.Area = c.area })
 		links[1].Handle(1, func(*transport.Msg) transport.Verdict { return transport.Accept })
 		data := userMemory(t, 64<<10)
@@ -84,7 +89,8 @@ func TestWholeArea(t *testing.T) {
 				}
 			}
 			if n != c.want/64 {
-				t.Fatalf("%d tasks, %d bytes: round %d: %d messages of 64 KiB fit", c.tasks, c.area, round, n)
+				t.Fatalf("%d tasks, %d bytes: round %d: %d messages of 64 KiB fit",
+					c.tasks, c.area, round, n)
 			}
 			links[1].Progress(100)
 		}
@@ -148,7 +154,8 @@ func TestImpossiblePlaces(t *testing.T) {
 		binary.LittleEndian.PutUint64(slots.body(0, 0, 8), area-8|8<<32)
 		atomic.StoreUint64(slots.head(0), head)
 		if v.Progress(10); v.messages != 1 || v.failed != nil {
-			t.Errorf("a chunk at the end, %d tasks: %d messages, peer failed: %v", tasks, v.messages, v.failed)
+			t.Errorf("a chunk at the end, %d tasks: %d messages, peer failed: %v",
+				tasks, v.messages, v.failed)
 		}
 	}
 }
@@ -179,7 +186,8 @@ func TestPolls(t *testing.T) {
 
 // TestPartSizes: parts fit messages, and their sizes lie in the table that the lane reads.
 func TestPartSizes(t *testing.T) {
-	calibrated := &calibration.Table{Chunks: []calibration.Chunk{{From: 0, Bytes: 8 << 10}, {From: 1 << 20, Bytes: 64 << 10}}}
+	calibrated := &calibration.Table{
+		Chunks: []calibration.Chunk{{From: 0, Bytes: 8 << 10}, {From: 1 << 20, Bytes: 64 << 10}}}
 	for _, sizes := range []*calibration.Table{nil, calibrated} {
 		l, want := newLinks(t, 1, func(config *Config) { config.Sizes = sizes })[0], sizes
 		if want == nil {

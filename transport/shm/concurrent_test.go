@@ -37,7 +37,8 @@ func (e *endpoint) handle(m *transport.Msg) transport.Verdict {
 	from, number := int(m.From), binary.LittleEndian.Uint64(m.Hdr)
 	for i, b := range m.Data {
 		if b != content(from, number, i) {
-			e.t.Errorf("message %d of %d with %d bytes is damaged at byte %d", number, from, len(m.Data), i)
+			e.t.Errorf("message %d of %d with %d bytes is damaged at byte %d",
+				number, from, len(m.Data), i)
 			return transport.Accept
 		}
 	}
@@ -133,8 +134,8 @@ func together(t *testing.T, n, messages int, sleeps bool) {
 	var running atomic.Int32
 	running.Store(int32(n))
 	for i, l := range links {
-		e := &endpoint{t: t, link: l, task: i, random: rand.New(rand.NewPCG(uint64(i), 9)), buffer: userMemory(t, sendMax),
-			next: make([]uint64, n), sleeps: sleeps}
+		e := &endpoint{t: t, link: l, task: i, random: rand.New(rand.NewPCG(uint64(i), 9)),
+			buffer: userMemory(t, sendMax), next: make([]uint64, n), sleeps: sleeps}
 		for range n {
 			e.refused = append(e.refused, map[uint64]bool{})
 		}

@@ -12,7 +12,8 @@ func factory(extra int, change ...func(*Config)) conform.Factory {
 		net := &conform.Net{Self: true}
 		links := newLinks(t, n+extra, change...)
 		for _, l := range links[:n] {
-			net.Nodes = append(net.Nodes, conform.Node{Link: l, Emul: emul.New(l, conform.EmulRequest, conform.EmulReply)})
+			net.Nodes = append(net.Nodes,
+				conform.Node{Link: l, Emul: emul.New(l, conform.EmulRequest, conform.EmulReply)})
 		}
 		return net
 	}}
@@ -26,4 +27,6 @@ func TestConformWithoutCMA(t *testing.T) {
 
 // TestConformColdRings has so many tasks on the node that silent rings are not looked at.
 // All are mapped in one process, which 32-bit addresses are too few for where they are many.
-func TestConformColdRings(t *testing.T) { conform.Run(t, factory(map[int]int{4: 20, 8: 70}[wordSize])) }
+func TestConformColdRings(t *testing.T) {
+	conform.Run(t, factory(map[int]int{4: 20, 8: 70}[wordSize]))
+}

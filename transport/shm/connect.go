@@ -79,8 +79,9 @@ func (l *Link) Address() transport.Address {
 		flags |= isCrowded
 	}
 	b, err := binary.Append([]byte(addressMagic), binary.LittleEndian, address{
-		Version: layout.SegmentVersion, SlotSize: layout.SlotSize, RingSlots: layout.RingSlots, Rings: uint32(len(l.tasks)),
-		Task: int32(l.config.Task), Pid: int32(l.pid), WordSize: wordSize, Flags: flags,
+		Version: layout.SegmentVersion, SlotSize: layout.SlotSize, RingSlots: layout.RingSlots,
+		Rings: uint32(len(l.tasks)), Task: int32(l.config.Task), Pid: int32(l.pid),
+		WordSize: wordSize, Flags: flags,
 		CookieAt: uint64(l.private.cookieAddr()), Cookie: l.cookie,
 	})
 	if err != nil {
@@ -97,13 +98,16 @@ func (l *Link) decodeAddress(b []byte) (a address, ring int, err error) {
 	if _, err = binary.Decode(b[len(addressMagic):], binary.LittleEndian, &a); err != nil {
 		return a, 0, fmt.Errorf("shm: %w", err)
 	}
-	if a.Version != layout.SegmentVersion || a.SlotSize != layout.SlotSize || a.RingSlots != layout.RingSlots {
-		return a, 0, fmt.Errorf("shm: task %d has another version of the library (segment %d, %d slots of %d bytes): %w",
+	if a.Version != layout.SegmentVersion || a.SlotSize != layout.SlotSize ||
+		a.RingSlots != layout.RingSlots {
+		return a, 0, fmt.Errorf(
+			"shm: task %d has another version of the library (segment %d, %d slots of %d bytes): %w",
 			a.Task, a.Version, a.RingSlots, a.SlotSize, transport.ErrBadParam)
 	}
 	ring, found := slices.BinarySearch(l.tasks, int(a.Task))
 	if !found || int(a.Rings) != len(l.tasks) {
-		return a, 0, fmt.Errorf("shm: task %d with %d tasks on its node is not one of %v: %w", a.Task, a.Rings, l.tasks, transport.ErrBadParam)
+		return a, 0, fmt.Errorf("shm: task %d with %d tasks on its node is not one of %v: %w",
+			a.Task, a.Rings, l.tasks, transport.ErrBadParam)
 	}
 	return a, ring, nil
 }
@@ -155,14 +159,16 @@ func (l *Link) newPeer(ep transport.Endpoint, a transport.Address) (*peer, error
 		return nil, transport.ErrClosed
 	}
 	if ep < 0 || int(ep) >= len(l.peers) || len(a.Files) != 2 {
-		return nil, fmt.Errorf("shm: endpoint %d of %d, %d files: %w", ep, len(l.peers), len(a.Files), transport.ErrBadParam)
+		return nil, fmt.Errorf("shm: endpoint %d of %d, %d files: %w",
+			ep, len(l.peers), len(a.Files), transport.ErrBadParam)
 	}
 	from, ring, err := l.decodeAddress(a.Bytes)
 	if err != nil {
 		return nil, err
 	}
 	if l.peers[ep] != nil || l.rings[ring] != nil {
-		return nil, fmt.Errorf("shm: endpoint %d or task %d is connected: %w", ep, from.Task, transport.ErrBadParam)
+		return nil, fmt.Errorf("shm: endpoint %d or task %d is connected: %w",
+			ep, from.Task, transport.ErrBadParam)
 	}
 	out, err := mapSegment(a.Files[0], len(l.tasks))
 	if err != nil {
@@ -171,10 +177,11 @@ func (l *Link) newPeer(ep transport.Endpoint, a transport.Address) (*peer, error
 	head := out.head()
 	if head.Magic != layout.SegmentMagic || head.Cookie != from.Cookie {
 		_ = out.release()
-		return nil, fmt.Errorf("shm: the segment of task %d is not the one its address means: %w", from.Task, transport.ErrBadParam)
+		return nil, fmt.Errorf("shm: the segment of task %d is not the one its address means: %w",
+			from.Task, transport.ErrBadParam)
 	}
-	p := &peer{ep: ep, ring: ring, flags: from.Flags, bell: a.Files[1], out: out, outHead: head, epoch: epoch{announced: true},
-		inControl: l.own.control(ring), node: l.private.peer(ring)}
+	p := &peer{ep: ep, ring: ring, flags: from.Flags, bell: a.Files[1], out: out, outHead: head,
+		epoch: epoch{announced: true}, inControl: l.own.control(ring), node: l.private.peer(ring)}
 	p.node.ChunkArea = uint32(chunkArea(len(l.tasks)))
 	p.node.Task, p.node.Bell, p.node.Pid = from.Task, int32(p.bell), from.Pid
 	p.node.Fenced = flag(from.Flags&needsBarriers != 0 || !node.Registered())
@@ -182,7 +189,8 @@ func (l *Link) newPeer(ep transport.Endpoint, a transport.Address) (*peer, error
 	_ = closeFile(a.Files[0])
 	// A process whose addresses have 32 bits cannot name those of one with 64; the other way there
 	// is nothing in the way.
-	p.node.Direct = flag(!l.config.DisableCMA && from.WordSize <= wordSize && node.Probe(l.node, ring, from.CookieAt, from.Cookie))
+	p.node.Direct = flag(!l.config.DisableCMA && from.WordSize <= wordSize &&
+		node.Probe(l.node, ring, from.CookieAt, from.Cookie))
 	p.settle()
 	return p, nil
 }

@@ -17,7 +17,8 @@ func (l *Link) copyRanges(ep transport.Endpoint, local, remote []transport.Range
 	if p.node.Direct == 0 {
 		return transport.ErrNotSupported
 	}
-	if len(local) > transport.RangesMax || len(remote) > transport.RangesMax || transport.Sum(local) != transport.Sum(remote) {
+	if len(local) > transport.RangesMax || len(remote) > transport.RangesMax ||
+		transport.Sum(local) != transport.Sum(remote) {
 		return transport.ErrBadParam
 	}
 	for total := uint64(0); ; {
@@ -26,7 +27,8 @@ func (l *Link) copyRanges(ep transport.Endpoint, local, remote []transport.Range
 			l.countCopy(total, read)
 			return nil
 		}
-		n, rc := node.CopyRanges(l.node, p.ring, read, unsafe.Pointer(&local[0]), len(local), unsafe.Pointer(&remote[0]), len(remote))
+		n, rc := node.CopyRanges(l.node, p.ring, read, unsafe.Pointer(&local[0]), len(local),
+			unsafe.Pointer(&remote[0]), len(remote))
 		if rc != node.Sent {
 			return l.outcome(p, rc)
 		}

@@ -47,7 +47,8 @@ func TestReconnect(t *testing.T) {
 				for i := 0; i < 3 || full; i++ { // of before, both ways
 					op := transport.Op{}
 					_, err := a.Send(1, 1, word(round), &op)
-					if _, back := b.Send(0, 1, word(round), &op); err == transport.ErrBusy && back == transport.ErrBusy {
+					if _, back := b.Send(0, 1, word(round), &op); err == transport.ErrBusy &&
+						back == transport.ErrBusy {
 						break
 					}
 				}
@@ -73,8 +74,11 @@ func TestReconnect(t *testing.T) {
 				if status, err := a.Flush(1, &flush); err != nil || status == transport.Done {
 					flushed = err == nil
 				}
-				until(t, "the messages", func() bool { return len(*there) > 0 && len(*here) > 0 && flushed }, func() { drain(a, b) })
-				if len(*there) != 1 || (*there)[0] != 1000+round || len(*here) != 1 || (*here)[0] != 2000+round {
+				until(t, "the messages",
+					func() bool { return len(*there) > 0 && len(*here) > 0 && flushed },
+					func() { drain(a, b) })
+				if len(*there) != 1 || (*there)[0] != 1000+round || len(*here) != 1 ||
+					(*here)[0] != 2000+round {
 					t.Fatalf("round %d: %v there, %v here", round, *there, *here)
 				}
 				*there, *here = nil, nil

@@ -13,7 +13,9 @@ type slots struct{ base unsafe.Pointer }
 func ringTo(p *peer) slots { return slots{offHeap(p.node.OutSlots)} }
 
 // controlOf is what p says of this task's ring there.
-func controlOf(p *peer) *layout.RingControl { return (*layout.RingControl)(offHeap(p.node.OutControl)) }
+func controlOf(p *peer) *layout.RingControl {
+	return (*layout.RingControl)(offHeap(p.node.OutControl))
+}
 
 // all is the whole memory of the ring.
 func (s slots) all() []byte { return unsafe.Slice((*byte)(s.base), ringSize) }
@@ -30,7 +32,8 @@ func (s slots) body(position, offset, n uint64) []byte {
 
 // pack makes the head word of a message; see cshim/node/segment.h.
 func pack(index uint64, kind uint8, header int, data uint64) uint64 {
-	return uint64(uint32(index)|layout.SequenceValid) | uint64(kind)<<32 | uint64(header/layout.HeaderUnit)<<40 | data<<48
+	return uint64(uint32(index)|layout.SequenceValid) | uint64(kind)<<32 |
+		uint64(header/layout.HeaderUnit)<<40 | data<<48
 }
 
 const (

@@ -67,7 +67,8 @@ func pass(t testing.TB, a transport.Address) transport.Address {
 // userMemory is n bytes that are not on the Go heap.
 func userMemory(t testing.TB, n int) []byte {
 	t.Helper()
-	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		t.Fatal(err)
 	}

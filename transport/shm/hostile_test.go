@@ -85,7 +85,8 @@ func TestImpossibleHeads(t *testing.T) {
 	for v.peers[0].node.Receiver.Head < ringSlots-3 {
 		v.Progress(1000)
 	}
-	atomic.StoreUint64(ringTo(v.writer.peers[1]).head(ringSlots-3), pack(ringSlots-3, 1, 0, 3*slotSize))
+	atomic.StoreUint64(ringTo(v.writer.peers[1]).head(ringSlots-3),
+		pack(ringSlots-3, 1, 0, 3*slotSize))
 	v.Progress(10)
 	if v.failed == nil {
 		t.Error("a message past the ring's end did no harm to its sender")
@@ -97,16 +98,19 @@ func TestImpossibleRequests(t *testing.T) {
 	for kind := uint8(layout.NodeKindMax + 1); kind < 40; kind++ {
 		for _, header := range []int{0, 8, 16, 24, 32, 40, 48} {
 			v := newVictim(t)
-			v.HandleNotices(func(k transport.NoticeKind, _ transport.Endpoint, n uint64, notice transport.Notice) {
+			v.HandleNotices(func(k transport.NoticeKind, _ transport.Endpoint, n uint64,
+				notice transport.Notice) {
 				if n != 0 || notice != (transport.Notice{}) {
-					t.Errorf("kind %d, header %d: notice %d of %d bytes: %v", kind, header, k, n, notice)
+					t.Errorf("kind %d, header %d: notice %d of %d bytes: %v",
+						kind, header, k, n, notice)
 				}
 			}, func(transport.NoticeKind, transport.Endpoint, transport.Addr) {})
 			clear(v.ring()[:2*slotSize])
 			atomic.StoreUint64(ringTo(v.writer.peers[1]).head(0), pack(0, kind, header, 0))
 			v.Progress(10)
 			if v.messages != 0 || v.failed != nil || v.peers[0].node.Receiver.Head != 1 {
-				t.Errorf("kind %d, header %d: %d messages, peer failed: %v", kind, header, v.messages, v.failed)
+				t.Errorf("kind %d, header %d: %d messages, peer failed: %v",
+					kind, header, v.messages, v.failed)
 			}
 		}
 	}
@@ -115,7 +119,8 @@ func TestImpossibleRequests(t *testing.T) {
 // TestImpossibleControl: a receiver that claims to have consumed what was not sent, or takes
 // consumption back, has failed.
 func TestImpossibleControl(t *testing.T) {
-	for name, consumed := range map[string]uint64{"not sent": ringSlots + 2, "far": 1 << 63, "taken back": 3} {
+	for name, consumed := range map[string]uint64{"not sent": ringSlots + 2, "far": 1 << 63,
+		"taken back": 3} {
 		v := newVictim(t) // here the receiver of its messages is the hostile one
 		control := controlOf(v.peers[0])
 		op := &transport.Op{Done: func(*transport.Op, error) {}}
@@ -190,17 +195,21 @@ func FuzzRing(f *testing.F) {
 // be left.
 func FuzzSegment(f *testing.F) {
 	f.Add(true, uint32(0), []byte("head"), uint32(64), []byte{1})
-	f.Add(false, uint32(4096), binary.LittleEndian.AppendUint64(nil, 1<<40), uint32(4160), []byte{0xff, 0xff, 0xff, 0xff})
+	f.Add(false, uint32(4096), binary.LittleEndian.AppendUint64(nil, 1<<40), uint32(4160),
+		[]byte{0xff, 0xff, 0xff, 0xff})
 	for at := uint32(0); at < 3*4096; at += 256 {
-		f.Add(at&256 == 0, at, binary.LittleEndian.AppendUint64(nil, ^uint64(0)), at/2, []byte{0x80})
+		f.Add(at&256 == 0, at, binary.LittleEndian.AppendUint64(nil, ^uint64(0)), at/2,
+			[]byte{0x80})
 	}
 	f.Fuzz(func(t *testing.T, own bool, at uint32, raw []byte, at2 uint32, raw2 []byte) {
 		v := newVictim(t)
 		data := userMemory(t, 1<<16)
 		send := func() {
 			for _, n := range []int{0, 100, 5000, 40000} {
-				_, _ = v.Send(0, 1, nil, &transport.Op{Local: memory.AddrOf(data), N: uint64(n), Done: func(*transport.Op, error) {}})
-				_, _ = v.writer.Send(1, 1, nil, &transport.Op{Local: memory.AddrOf(data), N: uint64(n), Done: func(*transport.Op, error) {}})
+				_, _ = v.Send(0, 1, nil, &transport.Op{Local: memory.AddrOf(data), N: uint64(n),
+					Done: func(*transport.Op, error) {}})
+				_, _ = v.writer.Send(1, 1, nil, &transport.Op{Local: memory.AddrOf(data),
+					N: uint64(n), Done: func(*transport.Op, error) {}})
 			}
 		}
 		send()
@@ -243,9 +252,11 @@ func TestRandomRing(t *testing.T) {
 					position = index % ringSlots
 					index++
 				}
-				head := pack(position, uint8(1+random.IntN(40)), 8*random.IntN(256), random.Uint64N(6000))
+				head := pack(position, uint8(1+random.IntN(40)), 8*random.IntN(256),
+					random.Uint64N(6000))
 				if random.IntN(3) == 0 {
-					head = pack(position, uint8(1+random.IntN(40))|layout.KindChunk, 8*random.IntN(256), 0)
+					head = pack(position, uint8(1+random.IntN(40))|layout.KindChunk,
+						8*random.IntN(256), 0)
 				}
 				atomic.StoreUint64(ringTo(v.writer.peers[1]).head(position), head)
 				ring[random.IntN(len(ring))] = byte(random.Uint32())
@@ -293,7 +304,8 @@ func TestTakeOfChangedHead(t *testing.T) {
 		v.Take(uint32(p.ring), v.handlers[1])
 		v.Progress(1)
 		if v.messages != 0 || v.failed == nil || p.node.Receiver.Head != before {
-			t.Errorf("%s: %d messages, peer failed: %v, head moved by %d", name, v.messages, v.failed, p.node.Receiver.Head-before)
+			t.Errorf("%s: %d messages, peer failed: %v, head moved by %d",
+				name, v.messages, v.failed, p.node.Receiver.Head-before)
 		}
 	}
 }

@@ -112,14 +112,18 @@ func New(config Config) (*Link, error) {
 	tasks := slices.Clone(config.Tasks)
 	slices.Sort(tasks)
 	index, found := slices.BinarySearch(tasks, config.Task)
-	if !found || len(slices.Compact(slices.Clone(tasks))) != len(tasks) || tasks[0] < 0 || tasks[len(tasks)-1] >= config.NumTasks {
-		return nil, fmt.Errorf("shm: task %d with tasks %v of %d: %w", config.Task, tasks, config.NumTasks, transport.ErrBadParam)
+	if !found || len(slices.Compact(slices.Clone(tasks))) != len(tasks) || tasks[0] < 0 ||
+		tasks[len(tasks)-1] >= config.NumTasks {
+		return nil, fmt.Errorf("shm: task %d with tasks %v of %d: %w",
+			config.Task, tasks, config.NumTasks, transport.ErrBadParam)
 	}
 	if len(tasks) > MaxTasks {
-		return nil, fmt.Errorf("shm: %d tasks on one node, at most %d: %w", len(tasks), MaxTasks, transport.ErrBadParam)
+		return nil, fmt.Errorf("shm: %d tasks on one node, at most %d: %w",
+			len(tasks), MaxTasks, transport.ErrBadParam)
 	}
 	node.Install()
-	l := &Link{config: config, tasks: tasks, index: index, pid: unix.Getpid(), bell: -1, fencing: node.CanOrderPeers()}
+	l := &Link{config: config, tasks: tasks, index: index, pid: unix.Getpid(), bell: -1,
+		fencing: node.CanOrderPeers()}
 	l.own.file = -1
 	l.peers = make([]*peer, config.NumTasks)
 	l.awaited = map[transport.Endpoint]*opList{}
@@ -155,7 +159,8 @@ func (l *Link) create() error {
 	}
 	head := l.own.head()
 	head.Magic, head.Version = layout.SegmentMagic, layout.SegmentVersion
-	head.SlotSize, head.RingSlots, head.Rings = layout.SlotSize, layout.RingSlots, uint32(len(l.tasks))
+	head.SlotSize, head.RingSlots, head.Rings = layout.SlotSize, layout.RingSlots,
+		uint32(len(l.tasks))
 	head.Task, head.Pid = int32(l.config.Task), int32(l.pid)
 	head.Size, head.Cookie = uint64(len(l.own.bytes)), l.cookie
 	l.locate()
@@ -249,7 +254,8 @@ func (l *Link) NodePeer(ep transport.Endpoint) (*layout.NodePeer, int) {
 
 // Busy says whether Progress may have something to do beside messages in active rings.
 func (l *Link) Busy() bool {
-	return l.holding > 0 || l.renewing > 0 || l.queued > 0 || len(l.waiting) > 0 || len(l.broken) > 0
+	return l.holding > 0 || l.renewing > 0 || l.queued > 0 || len(l.waiting) > 0 ||
+		len(l.broken) > 0
 }
 
 // path returns the peer of ep if operations to it are possible.

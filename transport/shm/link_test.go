@@ -77,7 +77,9 @@ func TestConnectRefuses(t *testing.T) {
 		return fd
 	}
 	patch := func(offset int, v uint32) func(*transport.Address) {
-		return func(a *transport.Address) { binary.LittleEndian.PutUint32(a.Bytes[len(addressMagic)+offset:], v) }
+		return func(a *transport.Address) {
+			binary.LittleEndian.PutUint32(a.Bytes[len(addressMagic)+offset:], v)
+		}
 	}
 	replace := func(i int, fd func() int) func(*transport.Address) {
 		return func(a *transport.Address) { _ = unix.Close(a.Files[i]); a.Files[i] = fd() }
@@ -103,8 +105,13 @@ func TestConnectRefuses(t *testing.T) {
 		"empty segment":     replace(0, func() int { return memfd(0, true) }),
 		"unsealed segment":  replace(0, func() int { return memfd(right, false) }),
 		"segment of zeros":  replace(0, func() int { return memfd(right, true) }),
-		"no memory file":    replace(0, func() int { return pass(t, transport.Address{Files: []int{mine.bell}}).Files[0] }),
-		"one file":          func(a *transport.Address) { _ = unix.Close(a.Files[1]); a.Files = a.Files[:1] },
+		"no memory file": replace(0, func() int {
+			return pass(t, transport.Address{Files: []int{mine.bell}}).Files[0]
+		}),
+		"one file": func(a *transport.Address) {
+			_ = unix.Close(a.Files[1])
+			a.Files = a.Files[:1]
+		},
 	}
 	before := openFiles(t)
 	for name, spoil := range cases {
@@ -118,7 +125,8 @@ func TestConnectRefuses(t *testing.T) {
 		}
 	}
 	for _, ep := range []transport.Endpoint{-1, 2} {
-		if err := mine.Connect(ep, pass(t, theirs.Address())); !errors.Is(err, transport.ErrBadParam) {
+		if err := mine.Connect(ep,
+			pass(t, theirs.Address())); !errors.Is(err, transport.ErrBadParam) {
 			t.Errorf("endpoint %d: %v", ep, err)
 		}
 	}
@@ -224,7 +232,8 @@ func TestHeldIsBounded(t *testing.T) {
 		t.Errorf("%d bytes are held, the bound is %d", held, heldMax)
 	}
 	accept = true
-	until(t, "all messages", func() bool { return len(seen) == int(next) }, func() { links[1].Progress(64) })
+	until(t, "all messages", func() bool { return len(seen) == int(next) },
+		func() { links[1].Progress(64) })
 }
 
 // TestColdRing lets rings go cold and checks that they wake up, with and without the receiver
@@ -234,7 +243,8 @@ func TestColdRing(t *testing.T) {
 	got := 0
 	links[1].Handle(1, func(*transport.Msg) transport.Verdict { got++; return transport.Accept })
 	for round := range 3 {
-		until(t, "cold rings", func() bool { return links[1].node.NumActive == 0 }, func() { links[1].Progress(1) })
+		until(t, "cold rings", func() bool { return links[1].node.NumActive == 0 },
+			func() { links[1].Progress(1) })
 		if round == 2 && links[1].Arm() {
 			t.Fatal("a silent link would not sleep")
 		}
@@ -322,7 +332,8 @@ func TestDirectPieces(t *testing.T) {
 	for i := range source {
 		source[i] = byte(i * 7 / 3)
 	}
-	op := transport.Op{Local: memory.AddrOf(source), Remote: memory.AddrOf(sink), N: uint64(len(source))}
+	op := transport.Op{Local: memory.AddrOf(source), Remote: memory.AddrOf(sink),
+		N: uint64(len(source))}
 	if _, err := links[0].Put(1, &op); err != nil || string(source) != string(sink) {
 		t.Fatalf("Put in pieces: %v", err)
 	}
@@ -339,14 +350,17 @@ func TestDirectPieces(t *testing.T) {
 		if err := unix.Mprotect(bad[hole*page:(hole+1)*page], unix.PROT_NONE); err != nil {
 			t.Fatal(err)
 		}
-		for name, f := range map[string]func(transport.Endpoint, *transport.Op) (transport.Status, error){"Put": links[0].Put, "Get": links[0].Get} {
+		for name, f := range map[string]func(transport.Endpoint,
+			*transport.Op) (transport.Status, error){"Put": links[0].Put, "Get": links[0].Get} {
 			_, err := f(1, &op)
 			var fault *transport.FaultError
-			if !errors.As(err, &fault) || fault.Remote == local || fault.Addr != memory.AddrOf(bad)+transport.Addr(hole*page) {
+			if !errors.As(err, &fault) || fault.Remote == local ||
+				fault.Addr != memory.AddrOf(bad)+transport.Addr(hole*page) {
 				t.Errorf("%s with a hole, local %v: %v", name, local, err)
 			}
 		}
-		if err := unix.Mprotect(bad[hole*page:(hole+1)*page], unix.PROT_READ|unix.PROT_WRITE); err != nil {
+		if err := unix.Mprotect(bad[hole*page:(hole+1)*page],
+			unix.PROT_READ|unix.PROT_WRITE); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -356,7 +370,8 @@ func TestDirectPieces(t *testing.T) {
 		t.Fatal(err)
 	}
 	var fault *transport.FaultError
-	if _, err := links[0].Get(1, &op); !errors.As(err, &fault) || fault.Remote || fault.Addr != op.Local {
+	if _, err := links[0].Get(1, &op); !errors.As(err, &fault) || fault.Remote ||
+		fault.Addr != op.Local {
 		t.Errorf("Get into a read-only page: %v", err)
 	}
 	if _, err := links[0].Put(1, &op); err != nil {
@@ -414,7 +429,8 @@ func TestNoAllocation(t *testing.T) {
 
 // TestHeadWord: C writes what pack says, and a sequence is never 0 nor that of the round before.
 func TestHeadWord(t *testing.T) {
-	for _, index := range []uint64{0, 1, ringSlots, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 32, 1<<40 + 5} {
+	for _, index := range []uint64{0, 1, ringSlots, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 32,
+		1<<40 + 5} {
 		links := newLinks(t, 2)
 		sender := &links[0].peers[1].node.Sender
 		sender.Tail, sender.Consumed = index, index

@@ -75,7 +75,8 @@ func TestPeersWithBarriers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if links[1].peers[0].node.Fenced == 0 || links[1].fencing && links[0].peers[1].node.Fenced != 0 {
+	if links[1].peers[0].node.Fenced == 0 ||
+		links[1].fencing && links[0].peers[1].node.Fenced != 0 {
 		t.Error("who has barriers for whom is wrong")
 	}
 	if links[0].Arm() || links[0].NextTimeout() != 0 {

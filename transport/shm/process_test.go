@@ -52,9 +52,10 @@ func swap(socket int, own transport.Address) (transport.Address, error) {
 func startChild(t testing.TB, role string, change ...func(*Config)) (*Link, *exec.Cmd) {
 	t.Helper()
 	memory.Guard()
-	config := Config{Task: 0, NumTasks: 2, Tasks: []int{0, 1}, Clock: clock, PeerFailed: func(_ transport.Endpoint, err error) {
-		t.Errorf("the peer failed: %v", err)
-	}}
+	config := Config{Task: 0, NumTasks: 2, Tasks: []int{0, 1}, Clock: clock,
+		PeerFailed: func(_ transport.Endpoint, err error) {
+			t.Errorf("the peer failed: %v", err)
+		}}
 	for _, f := range change {
 		f(&config)
 	}
@@ -132,7 +133,8 @@ func childMain(role string) error {
 // flood sends messages with checkable content for ever, and answers nothing.
 func flood(l *Link) error {
 	random := rand.New(rand.NewPCG(uint64(os.Getpid()), 0))
-	data, err := unix.Mmap(-1, 0, sendMax, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	data, err := unix.Mmap(-1, 0, sendMax, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		return err
 	}
@@ -158,7 +160,8 @@ func flood(l *Link) error {
 // echo returns each message of kind 1, names its own memory in answer to kind 2, and leaves at kind
 // 3.
 func echo(l *Link) error {
-	target, err := unix.Mmap(-1, 0, 8<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	target, err := unix.Mmap(-1, 0, 8<<20, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		return err
 	}
@@ -215,7 +218,8 @@ func TestKilledProducer(t *testing.T) {
 		if err := child.Process.Signal(unix.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		for end := time.Now().Add(time.Duration(1+round) * time.Millisecond); time.Now().Before(end); {
+		for end := time.Now().Add(time.Duration(1+
+			round) * time.Millisecond); time.Now().Before(end); {
 			l.Progress(16)
 		}
 		_, _ = child.Process.Wait()
@@ -230,7 +234,8 @@ func TestKilledProducer(t *testing.T) {
 			t.Errorf("Put to the dead: %v", err)
 		}
 		for range ringSlots {
-			if _, err := l.Send(1, 1, nil, &transport.Op{}); err != nil && err != transport.ErrBusy {
+			if _, err := l.Send(1, 1, nil, &transport.Op{}); err != nil &&
+				err != transport.ErrBusy {
 				t.Errorf("Send to the dead: %v", err)
 			}
 		}

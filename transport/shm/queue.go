@@ -134,7 +134,8 @@ func (l *Link) giveAnswer(p *peer, a *answer) bool {
 			return l.outcome(p, rc) != transport.ErrBusy
 		}
 	}
-	return l.outcome(p, node.Answer(l.node, p.ring, a.token, a.failed, a.value)) != transport.ErrBusy
+	return l.outcome(p, node.Answer(l.node, p.ring, a.token, a.failed, a.value)) !=
+		transport.ErrBusy
 }
 
 // TakeLater takes over the request in the node's event, at the head of a ring, that cannot be
@@ -145,9 +146,11 @@ func (l *Link) TakeLater(ring uint32) bool {
 		return false
 	}
 	e := &l.node.Event
-	a := answer{token: e.Token, get: e.Op == layout.NodeOpGet, addr: e.Addr, n: e.N, at: e.Value, notice: e.Notice}
+	a := answer{token: e.Token, get: e.Op == layout.NodeOpGet, addr: e.Addr, n: e.N, at: e.Value,
+		notice: e.Notice}
 	if !a.get {
-		old, err := memory.Atomic(transport.AtomicKind(e.Kind), transport.Addr(e.Addr), e.Width, e.Operand, e.Compare)
+		old, err := memory.Atomic(transport.AtomicKind(e.Kind), transport.Addr(e.Addr), e.Width,
+			e.Operand, e.Compare)
 		a.value = old
 		if fault, ok := err.(*transport.FaultError); ok {
 			a.failed, a.value = true, uint64(fault.Addr)
@@ -189,7 +192,8 @@ func (l *Link) dropQueues(p *peer, err error) {
 func (l *Link) GiveUpOwners(ep transport.Endpoint) {
 	ops := &l.node.Op
 	for i := range ops {
-		if o := &ops[i]; o.Kind != layout.NodeOpFree && o.By == layout.NodeByOwner && o.Task == int32(ep) {
+		if o := &ops[i]; o.Kind != layout.NodeOpFree && o.By == layout.NodeByOwner &&
+			o.Task == int32(ep) {
 			node.FreeOp(l.node, i)
 		}
 	}

@@ -70,7 +70,8 @@ func (l *Link) receive(p *peer, max int) (n int) {
 			l.suspect(p, errNonsense)
 			return n
 		}
-		if took = l.heed(p, result); took == node.Left && (result == node.Some || result == node.Later) || p.gone {
+		if took = l.heed(p, result); took == node.Left &&
+			(result == node.Some || result == node.Later) || p.gone {
 			break
 		}
 		n++
@@ -107,7 +108,9 @@ func (l *Link) heed(p *peer, result node.Result) (took uint32) {
 			l.notices(kind, p.ep, e.N, e.Notice)
 		}
 	case node.Fault:
-		l.tellFault(p, [...]transport.NoticeKind{transport.NoticePut, layout.NodeOpGet: transport.NoticeGet, layout.NodeOpRmw: transport.NoticeRmw}[e.Op], e.Addr)
+		of := [...]transport.NoticeKind{transport.NoticePut,
+			layout.NodeOpGet: transport.NoticeGet, layout.NodeOpRmw: transport.NoticeRmw}
+		l.tellFault(p, of[e.Op], e.Addr)
 	case node.Answered:
 		l.answered(nil)
 	case node.Failed:
@@ -149,7 +152,8 @@ func (l *Link) deliver(p *peer) (took uint32) {
 // offer is deliver with a handler.
 func (l *Link) offer(p *peer, h transport.MsgHandler) (took uint32) {
 	e := l.node.Event // a handler may send, which uses it
-	l.msg = transport.Msg{From: p.ep, Hdr: bytesAt(e.Body, e.Header), Data: bytesAt(e.Bytes, e.Data)}
+	l.msg = transport.Msg{From: p.ep, Hdr: bytesAt(e.Body, e.Header),
+		Data: bytesAt(e.Bytes, e.Data)}
 	verdict := h(&l.msg)
 	l.node.Event.Slots, l.node.Event.Data = e.Slots, e.Data
 	if p.gone {

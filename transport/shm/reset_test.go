@@ -99,7 +99,8 @@ func TestResetForgets(t *testing.T) {
 		t.Fatal(err)
 	}
 	if l.renewing != 0 || l.holding != 0 || len(l.waiting) != 0 || len(l.broken) != 0 {
-		t.Errorf("left: %d announcements, %d holding, %d waiting, %d broken", l.renewing, l.holding, len(l.waiting), len(l.broken))
+		t.Errorf("left: %d announcements, %d holding, %d waiting, %d broken",
+			l.renewing, l.holding, len(l.waiting), len(l.broken))
 	}
 	got := listen(l)
 	fresh := comeAgain(t, l)
@@ -107,7 +108,8 @@ func TestResetForgets(t *testing.T) {
 	mustSend(t, fresh, 0, 1, word(7), nil)
 	mustSend(t, l, 1, 1, word(8), nil)
 	drain(l, fresh)
-	if len(*got) != 1 || (*got)[0] != 7 || len(*there) != 1 || (*there)[0] != 8 || len(failed) != 0 {
+	if len(*got) != 1 || (*got)[0] != 7 || len(*there) != 1 || (*there)[0] != 8 ||
+		len(failed) != 0 {
 		t.Errorf("got %v here and %v there; %d failures", *got, *there, len(failed))
 	}
 	if status, err := l.Flush(1, &flush); status != transport.Done || err != nil {
@@ -193,7 +195,8 @@ func TestResetErrors(t *testing.T) {
 			t.Errorf("Await(%d): %v", ep, err)
 		}
 	}
-	if err := links[0].Connect(1, pass(t, links[1].Address())); !errors.Is(err, transport.ErrBadParam) {
+	if err := links[0].Connect(1,
+		pass(t, links[1].Address())); !errors.Is(err, transport.ErrBadParam) {
 		t.Errorf("Connect of a connected peer: %v", err)
 	}
 	if err := links[2].Close(); err != nil {

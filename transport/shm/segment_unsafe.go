@@ -63,7 +63,8 @@ func createSegment(rings int) (segment, error) {
 	_ = unix.Fchmod(file, 0o600) // nobody else gets at it by /proc in any case
 	if err = os.NewSyscallError("ftruncate", unix.Ftruncate(file, int64(size))); err == nil {
 		if _, err = unix.FcntlInt(uintptr(file), unix.F_ADD_SEALS, seals); err == nil {
-			s.bytes, err = unix.Mmap(file, 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+			s.bytes, err = unix.Mmap(file, 0, int(size), unix.PROT_READ|unix.PROT_WRITE,
+				unix.MAP_SHARED)
 		}
 	}
 	if err != nil {
@@ -139,7 +140,8 @@ type private struct{ bytes []byte }
 // newPrivate makes the ends of all rings, closed, and puts cookie where peers can look for it. Only
 // what is used takes memory.
 func newPrivate(rings int, cookie uint64) (private, error) {
-	b, err := unix.Mmap(-1, 0, int(unsafe.Sizeof(layout.NodeLink{})), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	b, err := unix.Mmap(-1, 0, int(unsafe.Sizeof(layout.NodeLink{})),
+		unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		return private{}, os.NewSyscallError("mmap", err)
 	}
@@ -160,7 +162,9 @@ func (p private) release() error {
 	return unix.Munmap(p.bytes)
 }
 
-func (p private) link() *layout.NodeLink         { return (*layout.NodeLink)(unsafe.Pointer(&p.bytes[0])) }
+func (p private) link() *layout.NodeLink {
+	return (*layout.NodeLink)(unsafe.Pointer(&p.bytes[0]))
+}
 func (p private) peer(ring int) *layout.NodePeer { return &p.link().Peer[ring] }
 
 // cookieAddr is the address of the cookie in this process.

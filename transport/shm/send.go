@@ -16,7 +16,9 @@ const (
 
 // The longest message and the padding in front of it must fit an empty ring, wherever it begins;
 // header units must fit a byte and the data's length 16 bits of the head word.
-const slotMax = layout.MessageSlots*layout.SlotSize - 8 // header and data of the longest message without a chunk
+// slotMax is header and data of the longest message without a chunk.
+const slotMax = layout.MessageSlots*layout.SlotSize - 8
+
 var (
 	_ [layout.RingSlots - 2*layout.MessageSlots]struct{}
 	_ [255 - headerMax/layout.HeaderUnit]struct{}
@@ -29,16 +31,19 @@ var (
 var errNonsense = errors.New("shm: the peer has written a value that cannot be")
 
 // Send implements transport.Link. It never returns Queued.
-func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte, op *transport.Op) (transport.Status, error) {
+func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte,
+	op *transport.Op) (transport.Status, error) {
 	p, err := l.ready(ep, id, hdr, op.N)
 	if err != nil {
 		return transport.Done, err
 	}
-	return transport.Done, l.outcome(p, node.Send(l.node, p.ring, uint8(id), hdr, uint64(op.Local), op.N))
+	return transport.Done,
+		l.outcome(p, node.Send(l.node, p.ring, uint8(id), hdr, uint64(op.Local), op.N))
 }
 
 // SendGathered implements transport.Gathering.
-func (l *Link) SendGathered(ep transport.Endpoint, id transport.MsgID, hdr []byte, n uint64, from transport.Gatherer) error {
+func (l *Link) SendGathered(ep transport.Endpoint, id transport.MsgID, hdr []byte, n uint64,
+	from transport.Gatherer) error {
 	p, err := l.ready(ep, id, hdr, n)
 	if err != nil {
 		return err
@@ -59,12 +64,14 @@ func (l *Link) SendGathered(ep transport.Endpoint, id transport.MsgID, hdr []byt
 func (l *Link) GatherMax(transport.Endpoint) int { return gatherMax }
 
 // ready checks a message and finds its peer.
-func (l *Link) ready(ep transport.Endpoint, id transport.MsgID, hdr []byte, n uint64) (*peer, error) {
+func (l *Link) ready(ep transport.Endpoint, id transport.MsgID, hdr []byte,
+	n uint64) (*peer, error) {
 	p, err := l.path(ep)
 	if err != nil {
 		return nil, err
 	}
-	if id == 0 || id > transport.MaxMsgID || len(hdr) > headerMax || len(hdr)%8 != 0 || n > uint64(sendMax-len(hdr)) {
+	if id == 0 || id > transport.MaxMsgID || len(hdr) > headerMax || len(hdr)%8 != 0 ||
+		n > uint64(sendMax-len(hdr)) {
 		return nil, transport.ErrBadParam
 	}
 	return p, l.announced(p)

@@ -40,7 +40,8 @@ func (l *Link) Polls(ep transport.Endpoint) bool {
 }
 
 func (p *peer) polls() bool {
-	return atomic.LoadUint64(&p.outHead.Armed)|uint64(atomic.LoadUint32(&p.outHead.Away)) == layout.Awake
+	return atomic.LoadUint64(&p.outHead.Armed)|uint64(atomic.LoadUint32(&p.outHead.Away)) ==
+		layout.Awake
 }
 
 // PartSize is in parts of how many bytes n bytes are best sent.
@@ -77,7 +78,8 @@ func (l *Link) copy(ep transport.Endpoint, op *transport.Op, read bool) error {
 	if op.N > 1<<63-1 {
 		return transport.ErrBadParam
 	}
-	local, remote := [1]transport.Range{{Addr: op.Local, N: op.N}}, [1]transport.Range{{Addr: op.Remote, N: op.N}}
+	local, remote := [1]transport.Range{{Addr: op.Local, N: op.N}},
+		[1]transport.Range{{Addr: op.Remote, N: op.N}}
 	if beyond(op.Remote, op.N) {
 		return &transport.FaultError{Addr: op.Remote, Remote: true}
 	}
@@ -133,7 +135,8 @@ func (l *Link) PutNotice(ep transport.Endpoint, op *transport.Op) (transport.Sta
 	}
 	op.Link = transport.OpState{Ep: ep, Kind: doMessages}
 	if op.N > 0 && (op.Route == transport.RouteSingleCopy ||
-		op.Route == transport.RouteAny && p.node.Direct != 0 && op.N >= l.config.Sizes.PutDirect && !p.polls()) {
+		op.Route == transport.RouteAny && p.node.Direct != 0 && op.N >= l.config.Sizes.PutDirect &&
+			!p.polls()) {
 		op.Link.Kind = doCopyTo
 	}
 	return l.begin(p, op)
@@ -157,7 +160,8 @@ func (l *Link) GetNotice(ep transport.Endpoint, op *transport.Op) (transport.Sta
 }
 
 // Atomic implements transport.Link.
-func (l *Link) Atomic(ep transport.Endpoint, kind transport.AtomicKind, op *transport.Op) (transport.Status, error) {
+func (l *Link) Atomic(ep transport.Endpoint, kind transport.AtomicKind,
+	op *transport.Op) (transport.Status, error) {
 	p, err := l.path(ep)
 	if err == nil && (!transport.AllAtomics.Has(kind) || op.Width != 4 && op.Width != 8) {
 		err = transport.ErrNotSupported
@@ -179,7 +183,8 @@ func (l *Link) await(ep transport.Endpoint, op *transport.Op, err error) (transp
 }
 
 // ContinuePut takes over a put of which the first at bytes went, or, of a single copy, all of them.
-func (l *Link) ContinuePut(ep transport.Endpoint, op *transport.Op, at uint64) (transport.Status, error) {
+func (l *Link) ContinuePut(ep transport.Endpoint, op *transport.Op,
+	at uint64) (transport.Status, error) {
 	p, err := l.path(ep)
 	if err != nil {
 		return transport.Done, err
@@ -193,7 +198,8 @@ func (l *Link) ContinuePut(ep transport.Endpoint, op *transport.Op, at uint64) (
 func (l *Link) begin(p *peer, op *transport.Op) (transport.Status, error) {
 	if p.ops.head == nil {
 		status, err := l.advance(p, op)
-		if err == transport.ErrNotSupported && op.Route == transport.RouteAny && op.Link.Offset == 0 {
+		if err == transport.ErrNotSupported && op.Route == transport.RouteAny &&
+			op.Link.Offset == 0 {
 			// the kernel forbids it now
 			op.Link.Kind = map[uint8]uint8{doCopyTo: doMessages, doCopyFrom: doGet}[op.Link.Kind]
 			status, err = l.advance(p, op)
@@ -211,12 +217,14 @@ func (l *Link) advance(p *peer, op *transport.Op) (transport.Status, error) {
 	if err := l.announced(p); err != nil {
 		return transport.Done, err
 	}
-	l.node.Transfer = [6]uint64{uint64(op.Local), uint64(op.Remote), op.N, op.Link.Offset, op.Notice[0], op.Notice[1]}
+	l.node.Transfer = [6]uint64{uint64(op.Local), uint64(op.Remote), op.N, op.Link.Offset,
+		op.Notice[0], op.Notice[1]}
 	switch op.Link.Kind {
 	case doGet:
 		return l.issued(op, node.Get(l.node, p.ring))
 	case doAtomic:
-		return l.issued(op, node.Rmw(l.node, p.ring, uint32(op.Link.Mark), uint32(op.Width), op.Operand, op.Compare))
+		return l.issued(op, node.Rmw(l.node, p.ring, uint32(op.Link.Mark), uint32(op.Width),
+			op.Operand, op.Compare))
 	}
 	rc := node.Transfer(l.node, p.ring, int(op.Link.Kind))
 	op.Link.Offset = l.node.Transfer[3]

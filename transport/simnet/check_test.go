@@ -71,7 +71,8 @@ func (s *run) checkEffort() {
 			fragments++
 		}
 	}
-	spoilt := c.Lost + c.Dropped + c.Overflowed + c.TooLong + c.Cut + c.Damaged + c.Nobody + s.refused
+	spoilt := c.Lost + c.Dropped + c.Overflowed + c.TooLong + c.Cut + c.Damaged + c.Nobody +
+		s.refused
 	n := s.sc.Tasks
 	intervals := int(time.Duration(s.net.Now()) / s.sc.PollingInterval)
 	if s.sc.Discover { // the parts of each

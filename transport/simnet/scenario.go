@@ -20,7 +20,8 @@ type Scenario struct {
 
 	// Settings of the protocol, alike in all tasks but for ReceiveBuffer, which is the socket's.
 	PacketSize, CopyMax, RexmitBufCount, AckThreshold, RetransmitInterval, ReceiveBuffer int
-	PollingInterval, Timeout                                                             time.Duration
+	PollingInterval,
+	Timeout time.Duration
 
 	Discover bool // each path's packet size is found; paths take less than PacketSize
 	Ways     [udp.MaxPaths]Way
@@ -276,8 +277,9 @@ func (sc *Scenario) String() string {
 		paths = max(paths, n)
 	}
 	for i, w := range sc.Ways[:paths] {
-		text += fmt.Sprintf("  path %d: loss %.4f, duplicates %.3f, strays %.3f, damage %.3f, delay %v to %v, rate %d B/s with a queue of %d B, MTU %d (told: %v)\n", i, w.Loss,
-			w.Duplicate, w.Stray, w.Damage, w.DelayMin, w.DelayMax, w.Rate, w.Queue, w.MTU, w.Tells)
+		text += fmt.Sprintf("  path %d: loss %.4f, duplicates %.3f, strays %.3f, damage %.3f, delay %v to %v, rate %d B/s with a queue of %d B, MTU %d (told: %v)\n",
+			i, w.Loss, w.Duplicate, w.Stray, w.Damage, w.DelayMin, w.DelayMax, w.Rate, w.Queue,
+			w.MTU, w.Tells)
 	}
 	return text
 }

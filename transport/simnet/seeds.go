@@ -83,7 +83,8 @@ func (s Seeds) Run(target string, progress io.Writer, run func(seed uint64, log 
 				mu.Lock()
 				if err != nil {
 					bad.Add(1)
-					report(fmt.Sprintf("%v\nagain alone: make %s SEED=%d, with each packet: make %s SEED=%d LOG=file\n", err, target, s.First+i, target, s.First+i))
+					report(fmt.Sprintf("%v\nagain alone: make %s SEED=%d, with each packet: make %s SEED=%d LOG=file\n",
+						err, target, s.First+i, target, s.First+i))
 				}
 				if time.Since(shown) > 2*time.Second {
 					shown = time.Now()

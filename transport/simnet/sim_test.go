@@ -58,7 +58,8 @@ func TestSimulation(t *testing.T) {
 			"a part of another":                  counts.Parts,
 			"needed to tell of a task that left": farewells,
 			"retransmitted":                      int(stats.RetransmittedPackets),
-			"duplicate":                          int(stats.DuplicatePackets), "ghost": int(stats.GhostPackets),
+			"duplicate":                          int(stats.DuplicatePackets),
+			"ghost":                              int(stats.GhostPackets),
 		} {
 			if count == 0 {
 				t.Errorf("no packet was %s in any run: the simulation tests less than it says",

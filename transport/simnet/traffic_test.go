@@ -116,7 +116,8 @@ func (s *run) simulate(sc *Scenario, log io.Writer) error {
 		s.start(i)
 		s.net.Schedule(s.pause(sc.Think), codeUser|int32(i))
 	}
-	span := time.Duration(sc.Messages/sc.Tasks)*sc.Think/time.Duration(sc.Burst)*2 + 20*time.Millisecond
+	span := time.Duration(sc.Messages/sc.Tasks)*sc.Think/time.Duration(sc.Burst)*2 +
+		20*time.Millisecond
 	for range sc.Disturbances {
 		s.net.Schedule(time.Duration(s.random.Int64N(int64(span))), codeDisturb)
 	}
@@ -320,7 +321,8 @@ func (s *run) state() string {
 		s.flushes)
 	for i, k := range s.tasks {
 		if k.link != nil {
-			text += fmt.Sprintf("  task %d: %+v, %d fragments wait, %d packets at its socket, %d B in its sockets\n", i, k.link.Usage(), k.waiting, k.node.waiting(), k.node.inboxBytes)
+			text += fmt.Sprintf("  task %d: %+v, %d fragments wait, %d packets at its socket, %d B in its sockets\n",
+				i, k.link.Usage(), k.waiting, k.node.waiting(), k.node.inboxBytes)
 		}
 	}
 	shown := 0
@@ -328,7 +330,8 @@ func (s *run) state() string {
 		if f := &s.fragments[i]; (!f.accepted && !s.messages[f.message].maybe || !f.done) &&
 			shown < 10 {
 			m := &s.messages[f.message]
-			text += fmt.Sprintf("  message %d from %d to %d, at %d: given %v, accepted %v, done %v, refused %d times\n", f.message, m.from, m.to, f.offset, f.given, f.accepted, f.done, f.refusals)
+			text += fmt.Sprintf("  message %d from %d to %d, at %d: given %v, accepted %v, done %v, refused %d times\n",
+				f.message, m.from, m.to, f.offset, f.given, f.accepted, f.done, f.refusals)
 			shown++
 		}
 	}

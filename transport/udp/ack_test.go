@@ -272,7 +272,11 @@ func TestByteWindow(t *testing.T) {
 
 // What is small is always copied, if need be after waiting for a buffer; larger data is lent.
 func TestCopyOrLend(t *testing.T) {
-	p := newPair(t, 2, func(_ int, c *Config) { c.CopyMax = 6000; c.RexmitBufCount = 2; c.RexmitBufSize = 6000 })
+	p := newPair(t, 2, func(_ int, c *Config) {
+		c.CopyMax = 6000
+		c.RexmitBufCount = 2
+		c.RexmitBufSize = 6000
+	})
 	p.meet()
 	for i, c := range []struct {
 		n    int

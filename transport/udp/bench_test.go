@@ -74,7 +74,10 @@ func BenchmarkPingPong(b *testing.B) {
 		data := userMemory(b, 16)
 		back := transport.Op{Local: memory.AddrOf(data), N: 8}
 		fresh := false
-		ls[1].Handle(2, func(*transport.Msg) transport.Verdict { fresh = true; return transport.Accept })
+		ls[1].Handle(2, func(*transport.Msg) transport.Verdict {
+			fresh = true
+			return transport.Accept
+		})
 		ended := endless(&stop, func() {
 			// the answer goes after Progress, as from a user's thread
 			if ls[1].Progress(16); fresh {

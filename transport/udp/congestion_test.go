@@ -35,7 +35,10 @@ func TestRandomLoss(t *testing.T) {
 			for _, loss := range []float64{0, 0.01, 0.1} {
 				way := c.way()
 				way.loss = loss
-				r := newSimNet(t, 2, func(cfg *Config) { cfg.PacketSize = c.packetSize; cfg.ReceiveBuffer = 4 << 20 }, way)
+				r := newSimNet(t, 2, func(cfg *Config) {
+					cfg.PacketSize = c.packetSize
+					cfg.ReceiveBuffer = 4 << 20
+				}, way)
 				rates = append(rates, r.rate(c.packets, false))
 			}
 			t.Logf("%.0f MB/s; 1%%: %.2f, 10%%: %.2f of it", rates[0]/1e6, rates[1]/rates[0],
@@ -74,14 +77,18 @@ func TestBottleneck(t *testing.T) {
 				each = append(each, r.ms[i+1].Stats().DataSent)
 			}
 			r.until(d, feed)
-			good := float64((r.got[0]-before)*r.ms[0].Limits().SendMax) / d.Seconds() / float64(way.rate)
-			useful := float64((r.got[0]-before)*r.ms[0].Limits().SendMax) / float64(r.sentBy[0]-sent)
+			good := float64((r.got[0]-before)*r.ms[0].Limits().SendMax) / d.Seconds() /
+				float64(way.rate)
+			useful := float64((r.got[0]-before)*r.ms[0].Limits().SendMax) / float64(r.sentBy[0]-
+				sent)
 			least, most := ^uint64(0), uint64(0)
 			for i := range origins {
 				n := r.ms[i+1].Stats().DataSent - each[i]
 				least, most = min(least, n), max(most, n)
 			}
-			t.Logf("%s, %d origins: %.2f of the path, %.2f of what was sent, least share / most %.2f", name, origins, good, useful, float64(least)/float64(most))
+			t.Logf(
+				"%s, %d origins: %.2f of the path, %.2f of what was sent, least share / most %.2f",
+				name, origins, good, useful, float64(least)/float64(most))
 			enough := 0.8
 			if name == "far" { // the smallest buffer is a sixth of what is on the way there
 				enough = 0.1

@@ -122,7 +122,8 @@ func FuzzHello(f *testing.F) {
 		h := wire.Hello{Flags: wire.Flags(flags), Instance: instance, Task: 1, NumTasks: tasks,
 			Partition: m.partition, Incarnation: incarnation, Nonce: nonce,
 			TargetIncarnation: targetIncarnation ^ m.cfg.Incarnation,
-			TargetNonce:       targetNonce ^ peer.session.nonce, ReceiveBuffer: buffer, Round: round}
+			TargetNonce:       targetNonce ^ peer.session.nonce, ReceiveBuffer: buffer,
+			Round: round}
 		b := p.buffer[:wire.HelloSize]
 		h.Put(b, wire.NewHelloKey(m.cfg.Key, m.cfg.Level, 1, 0))
 		m.OnPacket(p.now, 0, pairAddr(1), b)

@@ -123,7 +123,10 @@ func TestManyToOneSmallBuffer(t *testing.T) {
 	memory.Guard()
 	ls := links(t, 9, func(_ int, c *Config) { c.ReceiveBuffer = 1 << 16 })
 	got, sent := 0, 0
-	ls[8].Handle(5, func(m *transport.Msg) transport.Verdict { got += len(m.Data); return transport.Accept })
+	ls[8].Handle(5, func(m *transport.Msg) transport.Verdict {
+		got += len(m.Data)
+		return transport.Accept
+	})
 	data := userMemory(t, 1<<16)
 	var ops [8][20]transport.Op
 	pending := 0

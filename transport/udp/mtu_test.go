@@ -141,7 +141,8 @@ func TestWiderAgain(t *testing.T) {
 			t.Fatalf("told %v: packets have %d bytes", tells, size)
 		}
 		w.mtu, w.told = 0, 0 // the kernel forgets in the end
-		for end := r.now + int64(raiseMost+time.Second); r.now < end; r.pass(50 * time.Millisecond) {
+		for end := r.now +
+			int64(raiseMost+time.Second); r.now < end; r.pass(50 * time.Millisecond) {
 			r.moves(1, 1000, &told)
 		}
 		if told != 1472-packet.Overhead {

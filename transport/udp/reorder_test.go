@@ -16,7 +16,8 @@ func TestJitter(t *testing.T) {
 			r := newSimNet(t, 2, nil, way)
 			const packets = 20000
 			rate := r.rate(packets, false)
-			again := float64(r.ms[0].stats.RetransmittedPackets) / float64(r.ms[0].stats.PacketsSent)
+			s := r.ms[0].stats
+			again := float64(s.RetransmittedPackets) / float64(s.PacketsSent)
 			t.Logf("%s, loss %.2f: %.2f of the path, %.3f of the packets were sent again", name,
 				loss, rate/float64(way.rate), again)
 			if again > 0.03+1.5*loss || spread < time.Millisecond && rate < 0.8*float64(way.rate) {

@@ -30,7 +30,8 @@ func TestSpread(t *testing.T) {
 	unequal := r.rate(20000, false)
 	eight := newSimNet(t, 2, nil, gigabit(), gigabit(), gigabit(), gigabit(), gigabit(), gigabit(),
 		gigabit(), gigabit()).rate(20000, false)
-	t.Logf("MB/s: one path %.0f, two %.0f, two but not spread %.0f, with one a tenth as fast %.0f, eight %.0f", one/1e6, two/1e6, single/1e6, unequal/1e6, eight/1e6)
+	t.Logf("MB/s: one path %.0f, two %.0f, two but not spread %.0f, with one a tenth as fast %.0f, eight %.0f",
+		one/1e6, two/1e6, single/1e6, unequal/1e6, eight/1e6)
 	if one < 0.9*125e6 || two < 1.8*one || single > 1.05*one || unequal < 1.02*one ||
 		eight < 6*one {
 		t.Error("the paths are not used in proportion to their speed")

@@ -29,7 +29,10 @@ func TestHandshake(t *testing.T) {
 			p := newPair(t, 2, nil)
 			got := 0
 			for _, m := range p.ms {
-				m.Handle(1, func(*transport.Msg) transport.Verdict { got++; return transport.Accept })
+				m.Handle(1, func(*transport.Msg) transport.Verdict {
+					got++
+					return transport.Accept
+				})
 			}
 			n := 0
 			p.lose = func(int, []byte) bool { n++; return n <= c.lost }
@@ -62,7 +65,10 @@ func TestStrangers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPair(t, 2, nil)
-			p.ms[0].Handle(1, func(*transport.Msg) transport.Verdict { t.Error("a stranger's message"); return transport.Accept })
+			p.ms[0].Handle(1, func(*transport.Msg) transport.Verdict {
+				t.Error("a stranger's message")
+				return transport.Accept
+			})
 			p.ms[1].Close()
 			p.ms[1] = p.machine(1, 2, func(_ int, c *Config) { set(c) })
 			s := p.send(1, 0, 1, 8)
@@ -89,7 +95,8 @@ func TestStrangers(t *testing.T) {
 func TestExpectedIncarnation(t *testing.T) {
 	p := newPair(t, 2, nil)
 	p.ms[0].Disconnect(1, transport.ErrUnreachable)
-	if err := p.ms[0].Connect(1, transport.Address{Bytes: encodeAddress([]netip.AddrPort{pairAddr(1)}, p.ms[1].Incarnation()+1)}); err != nil {
+	if err := p.ms[0].Connect(1, transport.Address{
+		Bytes: encodeAddress([]netip.AddrPort{pairAddr(1)}, p.ms[1].Incarnation()+1)}); err != nil {
 		t.Fatal(err)
 	}
 	p.send(0, 1, 1, 8)
@@ -375,7 +382,10 @@ func TestLastAcknowledgementLost(t *testing.T) {
 func TestPeerLeft(t *testing.T) {
 	p := newPair(t, 2, func(_ int, c *Config) { c.Timeout = time.Second })
 	p.meet()
-	p.ms[1].Handle(1, func(*transport.Msg) transport.Verdict { t.Error("a handler runs after Leave"); return transport.Accept })
+	p.ms[1].Handle(1, func(*transport.Msg) transport.Verdict {
+		t.Error("a handler runs after Leave")
+		return transport.Accept
+	})
 	lent := p.send(0, 1, 1, 8000)
 	flush := p.flush(0, 1)
 	p.ms[1].Leave(p.now)
@@ -454,9 +464,10 @@ func TestAddress(t *testing.T) {
 	for name, b := range map[string][]byte{
 		"nothing": nil, "short": good[:len(good)-1], "long": append(good[:len(good):len(good)], 0),
 		"family":     append(make([]byte, 8), 5, 0, 0, 0, 0, 0, 0, 1),
-		"no address": good[:8], "too many": EncodeAddress(slices.Repeat([]netip.AddrPort{pairAddr(1)}, MaxPaths+1)...),
-		"port 0": EncodeAddress(netip.MustParseAddrPort("1.2.3.4:0")),
-		"any":    EncodeAddress(netip.MustParseAddrPort("0.0.0.0:5")),
+		"no address": good[:8],
+		"too many":   EncodeAddress(slices.Repeat([]netip.AddrPort{pairAddr(1)}, MaxPaths+1)...),
+		"port 0":     EncodeAddress(netip.MustParseAddrPort("1.2.3.4:0")),
+		"any":        EncodeAddress(netip.MustParseAddrPort("0.0.0.0:5")),
 	} {
 		if _, _, err := DecodeAddress(b); !errors.Is(err, transport.ErrBadParam) {
 			t.Errorf("%s: %v", name, err)
@@ -490,7 +501,9 @@ func FuzzPacket(f *testing.F) {
 		b := p.buffer[:wire.HeaderSize+copy(p.buffer[wire.HeaderSize:], rest)]
 		h.Put(b)
 		sealed(p.ms[1].peers[0].session.out, b)
-		m.Handle(1, func(msg *transport.Msg) transport.Verdict { return transport.Verdict(len(msg.Data) & 1) })
+		m.Handle(1, func(msg *transport.Msg) transport.Verdict {
+			return transport.Verdict(len(msg.Data) & 1)
+		})
 		m.OnPacket(p.now, 0, pairAddr(1), b)
 		m.OnPacket(p.now, 0, pairAddr(1), p.buffer[:copy(p.buffer, rest)])
 		m.OnTimeout(p.now+int64(time.Second), true)

@@ -28,7 +28,8 @@ func TestStarvedPeerIsNotAFailedPath(t *testing.T) {
 					starve()
 					for i := range r.ms {
 						for path := range 2 {
-							if o := r.ms[i].peers[1-i].paths.At(path); o.Health() == "live" && !o.Works() {
+							if o := r.ms[i].peers[1-i].paths.At(path); o.Health() == "live" &&
+								!o.Works() {
 								silent++
 							}
 						}

@@ -92,7 +92,9 @@ func decodeHeader(b []byte) (header, error) {
 		return header{}, fmt.Errorf("%w: %d bytes", ErrMalformed, len(b))
 	}
 	if b[0] != Version {
-		return header{}, fmt.Errorf("%w: protocol version %d, not %d: the job mixes releases of the library", ErrMalformed, b[0], Version)
+		return header{},
+			fmt.Errorf("%w: protocol version %d, not %d: the job mixes releases of the library",
+				ErrMalformed, b[0], Version)
 	}
 	h := header{kind: Kind(b[1]), more: b[2] == 1, files: int(b[3]),
 		number: binary.LittleEndian.Uint32(b[4:])}

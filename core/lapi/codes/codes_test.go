@@ -24,7 +24,8 @@ func header(t *testing.T) (today, old map[string]int) {
 	if !found {
 		t.Fatal("lapi.h: no section of old names")
 	}
-	define := regexp.MustCompile(`(?m)^#define (LAPI_(?:SUCCESS|ERR_\w+|ATT_\w+|WARN_\w+|WAIT_\w+)) (\d+)\b`)
+	define := regexp.MustCompile(
+		`(?m)^#define (LAPI_(?:SUCCESS|ERR_\w+|ATT_\w+|WARN_\w+|WAIT_\w+)) (\d+)\b`)
 	collect := func(text string) map[string]int {
 		names := map[string]int{}
 		for _, m := range define.FindAllStringSubmatch(text, -1) {

@@ -90,7 +90,8 @@ func conformCases(t *testing.T) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile(`CONFORM_CASE\((\w+)\)`).FindAllStringSubmatch(string(text), -1) {
+		for _, m := range regexp.MustCompile(`CONFORM_CASE\((\w+)\)`).FindAllStringSubmatch(
+			string(text), -1) {
 			cases[m[1]] = string(text)
 		}
 	}
@@ -169,22 +170,24 @@ func usedCodes(t *testing.T) map[string]bool {
 	used := map[string]bool{}
 	word := regexp.MustCompile(`\bLAPI_\w+|\bcodes\.\w+`)
 	for _, folder := range []string{"capi", "core", "cshim"} {
-		err := filepath.WalkDir(filepath.Join(tree, folder), func(path string, d fs.DirEntry, err error) error {
-			if err != nil {
+		err := filepath.WalkDir(filepath.Join(tree, folder),
+			func(path string, d fs.DirEntry, err error) error {
+				if err != nil {
+					return err
+				}
+				if d.IsDir() && (d.Name() == "codes" || d.Name() == "ctest") {
+					return filepath.SkipDir
+				}
+				if ext := filepath.Ext(path); ext != ".go" && ext != ".c" ||
+					strings.HasSuffix(path, "_test.go") {
+					return nil
+				}
+				text, err := os.ReadFile(path)
+				for _, name := range word.FindAllString(string(text), -1) {
+					used[strings.ToLower(name)] = true
+				}
 				return err
-			}
-			if d.IsDir() && (d.Name() == "codes" || d.Name() == "ctest") {
-				return filepath.SkipDir
-			}
-			if ext := filepath.Ext(path); ext != ".go" && ext != ".c" || strings.HasSuffix(path, "_test.go") {
-				return nil
-			}
-			text, err := os.ReadFile(path)
-			for _, name := range word.FindAllString(string(text), -1) {
-				used[strings.ToLower(name)] = true
-			}
-			return err
-		})
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,14 +200,17 @@ func usedCodes(t *testing.T) map[string]bool {
 func TestImpossibleCodesAreNotUsed(t *testing.T) {
 	named := usedCodes(t)
 	for _, r := range rows(t) {
-		possible := !strings.HasPrefix(r.test, "cannot arise:") && !strings.HasPrefix(r.test, "later:")
+		possible := !strings.HasPrefix(r.test, "cannot arise:") &&
+			!strings.HasPrefix(r.test, "later:")
 		name := strings.ToLower(r.name)
-		used := named[name] || named["codes."+strings.ReplaceAll(strings.TrimPrefix(name, "lapi_"), "_", "")]
+		used := named[name] ||
+			named["codes."+strings.ReplaceAll(strings.TrimPrefix(name, "lapi_"), "_", "")]
 		if used && !possible {
 			t.Errorf("%d %s: the sources use it, the table says %q", r.code, r.name, r.test)
 		}
 		if possible && !used {
-			t.Errorf("%d %s: the table names a test, but nothing in the sources uses it", r.code, r.name)
+			t.Errorf("%d %s: the table names a test, but nothing in the sources uses it",
+				r.code, r.name)
 		}
 	}
 }

@@ -57,7 +57,9 @@ func (a *assembler) gosub(reps, offset, stride int64) int {
 
 func (a *assembler) iterate(entry int) { a.code = append(a.code, 3, int32(entry-len(a.code))) }
 
-func (a *assembler) control(operation, operand int32) { a.code = append(a.code, 4, operation, operand) }
+func (a *assembler) control(operation, operand int32) {
+	a.code = append(a.code, 4, operation, operand)
+}
 
 // program is what a test knows of a program.
 type program struct {
@@ -74,7 +76,8 @@ func strided(n, count, stride, extent int64) program {
 	entry := len(a.code)
 	a.copy(n, 0)
 	a.iterate(entry)
-	return program{Descriptor{Depth: 2, Size: n * count, Extent: extent, Lext: 0, Rext: (count-1)*stride + n}, a.code}
+	return program{Descriptor{Depth: 2, Size: n * count, Extent: extent, Lext: 0,
+		Rext: (count-1)*stride + n}, a.code}
 }
 
 // simple is one block of n bytes at offset.
@@ -82,7 +85,8 @@ func simple(n, offset, extent int64) program {
 	var a assembler
 	a.copy(n, offset)
 	a.iterate(0)
-	return program{Descriptor{Depth: 1, Density: Contig, Size: n, Extent: extent, Lext: offset, Rext: offset + n}, a.code}
+	return program{Descriptor{Depth: 1, Density: Contig, Size: n, Extent: extent, Lext: offset,
+		Rext: offset + n}, a.code}
 }
 
 // random makes a valid program: routines that call those after them, all of small numbers.
@@ -114,7 +118,8 @@ func random(rnd *rand.Rand, controls bool) program {
 				a.mcopy(list...)
 			case kind < 8 && r+1 < routines:
 				stride := []int64{-16, -5, 0, 3, 8, 16, 40}[rnd.IntN(7)]
-				calls = append(calls, call{a.gosub(int64(rnd.IntN(5)), offset(), stride), r + 1 + rnd.IntN(routines-r-1)})
+				calls = append(calls, call{a.gosub(int64(rnd.IntN(5)), offset(), stride),
+					r + 1 + rnd.IntN(routines-r-1)})
 			case controls:
 				a.control(int32(rnd.IntN(4)-1), int32(rnd.IntN(3)))
 			}
@@ -151,7 +156,8 @@ func (g *program) must(t testing.TB) *Program {
 func userMemory(t testing.TB, n int) []byte {
 	t.Helper()
 	memory.Guard()
-	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +194,8 @@ func nested(depth int) program {
 			size = 1
 		}
 	}
-	return program{Descriptor{Depth: int32(depth), Size: size, Extent: extent, Rext: extent}, a.code}
+	return program{Descriptor{Depth: int32(depth), Size: size, Extent: extent, Rext: extent},
+		a.code}
 }
 
 // chain is routines that each do nothing but call the next, depth of them.

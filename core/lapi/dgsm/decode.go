@@ -71,7 +71,8 @@ func checkDescriptor(d Descriptor, codeSize int) *Error {
 
 // decode fills in what New has not set.
 func (p *Program) decode(verify bool) *Error {
-	d := &decoder{code: p.code, verify: verify, routines: map[int]*routine{}, budget: 4*len(p.code) + 16}
+	d := &decoder{code: p.code, verify: verify, routines: map[int]*routine{},
+		budget: 4*len(p.code) + 16}
 	d.limit = min(int(p.Depth), MaxDepth)
 	main, err := d.routine(0, 1)
 	if err != nil {
@@ -91,14 +92,16 @@ func (p *Program) decode(verify bool) *Error {
 // routine decodes the routine at entry, which is active as the depth-th.
 func (d *decoder) routine(entry, depth int) (*routine, *Error) {
 	if depth > d.limit {
-		return nil, errorf(codes.ErrDgspStack, "code[%d]: %d routines active, depth is %d", entry, depth, d.limit)
+		return nil, errorf(codes.ErrDgspStack, "code[%d]: %d routines active, depth is %d",
+			entry, depth, d.limit)
 	}
 	if r := d.routines[entry]; r != nil {
 		switch {
 		case r.decoding:
 			return nil, errorf(codes.ErrDgspStack, "code[%d]: the routine calls itself", entry)
 		case depth+r.height-1 > d.limit:
-			return nil, errorf(codes.ErrDgspStack, "code[%d]: %d routines active, depth is %d", entry, depth+r.height-1, d.limit)
+			return nil, errorf(codes.ErrDgspStack, "code[%d]: %d routines active, depth is %d",
+				entry, depth+r.height-1, d.limit)
 		}
 		return r, nil
 	}
@@ -130,7 +133,8 @@ type path struct {
 func (t *path) take(n int) *Error {
 	// A path that is longer than the code has passed an instruction twice, and would for ever.
 	if t.steps += n; t.steps > len(t.d.code) {
-		return errorf(codes.ErrDgspBranch, "code[%d]: the routine never comes to an ITERATE", t.r.entry)
+		return errorf(codes.ErrDgspBranch, "code[%d]: the routine never comes to an ITERATE",
+			t.r.entry)
 	}
 	if t.d.budget -= n; t.d.budget < 0 {
 		return errorf(codes.ErrDgspOther, "code[%d]: too many routines share their code", t.r.entry)
@@ -149,7 +153,8 @@ func (t *path) need(size int64) *Error {
 // step decodes the instruction at ic; true after the ITERATE.
 func (t *path) step() (done bool, err *Error) {
 	if t.ic < 0 || t.ic >= len(t.d.code) {
-		return false, errorf(codes.ErrDgspBranch, "the routine at code[%d] leaves the code, to %d", t.r.entry, t.ic)
+		return false, errorf(codes.ErrDgspBranch, "the routine at code[%d] leaves the code, to %d",
+			t.r.entry, t.ic)
 	}
 	if err := t.take(1); err != nil {
 		return false, err
@@ -241,11 +246,13 @@ func (t *path) gosub() *Error {
 		return err
 	}
 	if reps > 1 && !sub.loops {
-		return errorf(codes.ErrDgspBranch, "code[%d]: the ITERATE does not branch to its routine's beginning", sub.entry)
+		return errorf(codes.ErrDgspBranch,
+			"code[%d]: the ITERATE does not branch to its routine's beginning", sub.entry)
 	}
 	t.r.height = max(t.r.height, sub.height+1)
 	if sub.size > 0 {
-		call := op{offset: long(code, at+gosubOffset), block: sub.size, count: uint64(reps), stride: long(code, at+gosubStride), sub: sub}
+		call := op{offset: long(code, at+gosubOffset), block: sub.size, count: uint64(reps),
+			stride: long(code, at+gosubStride), sub: sub}
 		if err := t.add(call); err != nil {
 			return err
 		}
@@ -309,18 +316,22 @@ func (p *Program) verify() *Error {
 	main := p.main
 	switch {
 	case !main.loops:
-		return errorf(codes.ErrDgspBranch, "the main routine's ITERATE does not branch to its beginning")
+		return errorf(codes.ErrDgspBranch,
+			"the main routine's ITERATE does not branch to its beginning")
 	case main.size != uint64(p.Size):
-		return errorf(codes.ErrDgspOther, "size is %d, but the code covers %d bytes", p.Size, main.size)
+		return errorf(codes.ErrDgspOther, "size is %d, but the code covers %d bytes",
+			p.Size, main.size)
 	case main.size > 0 && (main.bounds.lo < p.Lext || main.bounds.hi > p.Rext):
-		return errorf(codes.ErrDgspOther, "the code covers bytes from %d to %d, outside lext %d and rext %d",
+		return errorf(codes.ErrDgspOther,
+			"the code covers bytes from %d to %d, outside lext %d and rext %d",
 			main.bounds.lo, main.bounds.hi, p.Lext, p.Rext)
 	case p.Density == Sparse || main.size == 0:
 		return nil
 	case len(main.ops) > 1 || main.ops[0].sub != nil || main.ops[0].count > 1:
 		return errorf(codes.ErrDgspOther, "the density promises one block, the code has more")
 	case p.Density == Unit && p.Extent != p.Size:
-		return errorf(codes.ErrDgspOther, "LAPI_DGSM_UNIT with an extent of %d and a size of %d", p.Extent, p.Size)
+		return errorf(codes.ErrDgspOther, "LAPI_DGSM_UNIT with an extent of %d and a size of %d",
+			p.Extent, p.Size)
 	}
 	return nil
 }

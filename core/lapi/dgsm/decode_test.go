@@ -17,7 +17,8 @@ import (
 
 // TestLayoutIsTheABI compares the positions in instructions and descriptor with the ABI's golden.
 func TestLayoutIsTheABI(t *testing.T) {
-	text, err := os.ReadFile("../../../tests/c/abi/" + map[int]string{1: "i386", 2: "x86_64"}[longInts] + ".golden")
+	text, err := os.ReadFile("../../../tests/c/abi/" +
+		map[int]string{1: "i386", 2: "x86_64"}[longInts] + ".golden")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,17 +28,20 @@ func TestLayoutIsTheABI(t *testing.T) {
 		golden[strings.TrimPrefix(m[1], "lapi_")], _ = strconv.Atoi(m[2])
 	}
 	for name, ours := range map[string]int{
-		"dgsm_copy_t": 4 * copySize, "dgsm_copy_t.bytes": 4 * copyBytes, "dgsm_copy_t.offset": 4 * copyOffset,
-		"dgsm_block_t": 4 * blockSize, "dgsm_block_t.block_disp": 4 * blockDisp, "dgsm_block_t.block_len": 4 * blockLen,
+		"dgsm_copy_t": 4 * copySize, "dgsm_copy_t.bytes": 4 * copyBytes,
+		"dgsm_copy_t.offset": 4 * copyOffset, "dgsm_block_t": 4 * blockSize,
+		"dgsm_block_t.block_disp": 4 * blockDisp, "dgsm_block_t.block_len": 4 * blockLen,
 		"dgsm_mcopy_t": 4 * (mcopyBlocks + blockSize), "dgsm_mcopy_t.count": 4 * mcopyCount,
 		"dgsm_mcopy_t.block": 4 * mcopyBlocks,
-		"dgsm_gosub_t":       4 * gosubSize, "dgsm_gosub_t.to_loc": 4 * gosubTo, "dgsm_gosub_t.ret_loc": 4 * gosubRet,
-		"dgsm_gosub_t.reps": 4 * gosubReps, "dgsm_gosub_t.offset": 4 * gosubOffset, "dgsm_gosub_t.stride": 4 * gosubStride,
+		"dgsm_gosub_t":       4 * gosubSize, "dgsm_gosub_t.to_loc": 4 * gosubTo,
+		"dgsm_gosub_t.ret_loc": 4 * gosubRet, "dgsm_gosub_t.reps": 4 * gosubReps,
+		"dgsm_gosub_t.offset": 4 * gosubOffset, "dgsm_gosub_t.stride": 4 * gosubStride,
 		"dgsm_iterate_t": 4 * iterateSize, "dgsm_iterate_t.iter_loc": 4 * iterateLoc,
 		"dgsm_control_t": 4 * controlSize, "dgsm_control_t.operation": 4 * controlOperation,
 		"dgsm_control_t.operand": 4 * controlOperand,
-		"dgsp_descr_t":           descrSize, "dgsp_descr_t.code": dsCode, "dgsp_descr_t.code_size": dsCodeSize,
-		"dgsp_descr_t.depth": dsDepth, "dgsp_descr_t.density": dsDensity, "dgsp_descr_t.size": dsSize,
+		"dgsp_descr_t":           descrSize, "dgsp_descr_t.code": dsCode,
+		"dgsp_descr_t.code_size": dsCodeSize, "dgsp_descr_t.depth": dsDepth,
+		"dgsp_descr_t.density": dsDensity, "dgsp_descr_t.size": dsSize,
 		"dgsp_descr_t.extent": dsExtent, "dgsp_descr_t.lext": dsLext, "dgsp_descr_t.rext": dsRext,
 		"dgsp_descr_t.atom_size": dsAtom,
 	} {
@@ -64,28 +68,58 @@ func broken() map[string]struct {
 		code codes.Code
 	}
 	list := map[string]fault{
-		"opcode":          {raw(func(a *assembler) { a.code = append(a.code, 5, 0) }), codes.ErrDgspOpc},
-		"negative opcode": {raw(func(a *assembler) { a.code = append(a.code, -1, 0) }), codes.ErrDgspOpc},
-		"copy":            {raw(func(a *assembler) { a.copy(-1, 0); a.iterate(0) }), codes.ErrDgspCopySz},
-		"block":           {raw(func(a *assembler) { a.mcopy(0, 8, 8, -8); a.iterate(0) }), codes.ErrDgspCopySz},
-		"block count":     {raw(func(a *assembler) { a.code = append(a.code, 1, -1); a.iterate(0) }), codes.ErrDgspCopySz},
-		"reps":            {raw(func(a *assembler) { a.gosub(-1, 0, 0); a.iterate(0) }), codes.ErrDgspReps},
-		"no iterate":      {raw(func(a *assembler) { a.copy(8, 0) }), codes.ErrDgspBranch},
-		"cut copy":        {raw(func(a *assembler) { a.copy(8, 0); a.code = a.code[:copySize-1] }), codes.ErrDgspOther},
-		"cut mcopy":       {raw(func(a *assembler) { a.mcopy(8, 8, 8, 8); a.code = a.code[:len(a.code)-1] }), codes.ErrDgspOther},
-		"cut gosub":       {raw(func(a *assembler) { a.gosub(1, 0, 0); a.code = a.code[:gosubSize-1] }), codes.ErrDgspOther},
-		"cut control":     {raw(func(a *assembler) { a.control(1, 1); a.code = a.code[:2] }), codes.ErrDgspOther},
-		"cut iterate":     {raw(func(a *assembler) { a.code = append(a.code, 3) }), codes.ErrDgspOther},
-		"control":         {raw(func(a *assembler) { a.control(-2, 0); a.copy(8, 0); a.iterate(0) }), codes.ErrDgspCtl},
-		"gosub away": {raw(func(a *assembler) { a.gosub(1, 0, 0); a.iterate(0); a.code[gosubTo] = 1000 }),
+		"opcode": {raw(func(a *assembler) { a.code = append(a.code, 5, 0) }),
+			codes.ErrDgspOpc},
+		"negative opcode": {raw(func(a *assembler) { a.code = append(a.code, -1, 0) }),
+			codes.ErrDgspOpc},
+		"copy": {raw(func(a *assembler) { a.copy(-1, 0); a.iterate(0) }),
+			codes.ErrDgspCopySz},
+		"block": {raw(func(a *assembler) { a.mcopy(0, 8, 8, -8); a.iterate(0) }),
+			codes.ErrDgspCopySz},
+		"block count": {raw(func(a *assembler) { a.code = append(a.code, 1, -1); a.iterate(0) }),
+			codes.ErrDgspCopySz},
+		"reps": {raw(func(a *assembler) { a.gosub(-1, 0, 0); a.iterate(0) }),
+			codes.ErrDgspReps},
+		"no iterate": {raw(func(a *assembler) { a.copy(8, 0) }), codes.ErrDgspBranch},
+		"cut copy": {raw(func(a *assembler) { a.copy(8, 0); a.code = a.code[:copySize-1] }),
+			codes.ErrDgspOther},
+		"cut mcopy": {raw(func(a *assembler) {
+			a.mcopy(8, 8, 8, 8)
+			a.code = a.code[:len(a.code)-1]
+		}), codes.ErrDgspOther},
+		"cut gosub": {raw(func(a *assembler) { a.gosub(1, 0, 0); a.code = a.code[:gosubSize-1] }),
+			codes.ErrDgspOther},
+		"cut control": {raw(func(a *assembler) { a.control(1, 1); a.code = a.code[:2] }),
+			codes.ErrDgspOther},
+		"cut iterate": {raw(func(a *assembler) { a.code = append(a.code, 3) }), codes.ErrDgspOther},
+		"control": {raw(func(a *assembler) { a.control(-2, 0); a.copy(8, 0); a.iterate(0) }),
+			codes.ErrDgspCtl},
+		"gosub away": {raw(func(a *assembler) {
+			a.gosub(1, 0, 0)
+			a.iterate(0)
+			a.code[gosubTo] = 1000
+		}),
 			codes.ErrDgspBranch},
-		"gosub before": {raw(func(a *assembler) { a.gosub(1, 0, 0); a.iterate(0); a.code[gosubTo] = -1 }),
+		"gosub before": {raw(func(a *assembler) {
+			a.gosub(1, 0, 0)
+			a.iterate(0)
+			a.code[gosubTo] = -1
+		}),
 			codes.ErrDgspBranch},
-		"return away": {raw(func(a *assembler) { a.gosub(0, 0, 0); a.iterate(0); a.code[gosubRet] = math.MaxInt32 }),
+		"return away": {raw(func(a *assembler) {
+			a.gosub(0, 0, 0)
+			a.iterate(0)
+			a.code[gosubRet] = math.MaxInt32
+		}),
 			codes.ErrDgspBranch},
-		"return to itself": {raw(func(a *assembler) { a.gosub(0, 0, 0); a.iterate(0); a.code[gosubRet] = 0 }),
+		"return to itself": {raw(func(a *assembler) {
+			a.gosub(0, 0, 0)
+			a.iterate(0)
+			a.code[gosubRet] = 0
+		}),
 			codes.ErrDgspBranch},
-		"calls itself": {raw(func(a *assembler) { a.gosub(1, 0, 0); a.iterate(0) }), codes.ErrDgspStack},
+		"calls itself": {raw(func(a *assembler) { a.gosub(1, 0, 0); a.iterate(0) }),
+			codes.ErrDgspStack},
 	}
 	deep := nested(5)
 	deep.Depth = 4
@@ -105,8 +139,14 @@ func broken() map[string]struct {
 	beyond := chain(MaxDepth + 1)
 	list["deeper than any"] = fault{beyond, codes.ErrDgspStack}
 	if longInts == 2 { // a long can say as much
-		list["size"] = fault{raw(func(a *assembler) { a.copy(math.MaxInt64, 0); a.iterate(0) }), codes.ErrDgspOther}
-		list["offset"] = fault{raw(func(a *assembler) { a.copy(8, math.MaxInt64-7); a.iterate(0) }), codes.ErrDgspOther}
+		list["size"] = fault{raw(func(a *assembler) {
+			a.copy(math.MaxInt64, 0)
+			a.iterate(0)
+		}), codes.ErrDgspOther}
+		list["offset"] = fault{raw(func(a *assembler) {
+			a.copy(8, math.MaxInt64-7)
+			a.iterate(0)
+		}), codes.ErrDgspOther}
 		list["stride"] = fault{strided(1, 1<<32, 1<<40, 0), codes.ErrDgspOther}
 	}
 	list["bytes beyond counting"] = fault{loops(5, 1<<30, 0, 0), codes.ErrDgspOther}
@@ -132,7 +172,8 @@ func TestBroken(t *testing.T) {
 			continue
 		}
 		var m Machine
-		if err := m.StartScatter(Transfer{Program: p, Bytes: 16}, 0); err == nil || err.Code != b.code {
+		if err := m.StartScatter(Transfer{Program: p, Bytes: 16}, 0); err == nil ||
+			err.Code != b.code {
 			t.Errorf("%s: scatter: %v, want %s", name, err, codes.Name(b.code))
 		}
 		if err := m.StartGather(Transfer{Program: p, Bytes: 16}); err == nil || err.Code != b.code {
@@ -154,10 +195,11 @@ func TestDescriptor(t *testing.T) {
 		always bool
 		code   codes.Code
 	}{
-		"nothing":          {func(*program) {}, false, codes.Success},
-		"largest atom":     {func(g *program) { g.AtomSize = MaxAtomSize }, false, codes.Success},
-		"roomy":            {func(g *program) { g.Lext, g.Rext = -100, 100 }, false, codes.Success},
-		"atom":             {func(g *program) { g.AtomSize = MaxAtomSize + 1 }, true, codes.ErrDgspAtom},
+		"nothing":      {func(*program) {}, false, codes.Success},
+		"largest atom": {func(g *program) { g.AtomSize = MaxAtomSize }, false, codes.Success},
+		"roomy":        {func(g *program) { g.Lext, g.Rext = -100, 100 }, false, codes.Success},
+		"atom": {func(g *program) { g.AtomSize = MaxAtomSize + 1 }, true,
+			codes.ErrDgspAtom},
 		"negative atom":    {func(g *program) { g.AtomSize = -1 }, true, codes.ErrDgspAtom},
 		"code_size":        {func(g *program) { g.code = nil }, true, codes.ErrDgspOther},
 		"density":          {func(g *program) { g.Density = 3 }, true, codes.ErrDgspOther},
@@ -167,8 +209,9 @@ func TestDescriptor(t *testing.T) {
 		"lext":             {func(g *program) { g.Lext++ }, false, codes.ErrDgspOther},
 		"rext":             {func(g *program) { g.Rext-- }, false, codes.ErrDgspOther},
 		"unit":             {func(g *program) { g.Density = Unit }, false, codes.ErrDgspOther},
-		"main's iterate":   {func(g *program) { g.code[len(g.code)-1] = -1000 }, false, codes.ErrDgspBranch},
-		"iterate":          {func(g *program) { g.code[len(g.code)-1] = -2 }, false, codes.ErrDgspBranch},
+		"main's iterate": {func(g *program) { g.code[len(g.code)-1] = -1000 }, false,
+			codes.ErrDgspBranch},
+		"iterate": {func(g *program) { g.code[len(g.code)-1] = -2 }, false, codes.ErrDgspBranch},
 	} {
 		g := simple(5, 3, 8)
 		c.change(&g)
@@ -178,7 +221,8 @@ func TestDescriptor(t *testing.T) {
 		}
 		for verify, code := range want {
 			p, err := New(g.Descriptor, g.code, verify)
-			if code == codes.Success && err != nil || code != codes.Success && (err == nil || err.Code != code) {
+			if code == codes.Success && err != nil ||
+				code != codes.Success && (err == nil || err.Code != code) {
 				t.Errorf("%s, verify %v: %v, want %q", name, verify, err, codes.Name(code))
 			}
 			if (p == nil) != (err != nil) {
@@ -188,7 +232,8 @@ func TestDescriptor(t *testing.T) {
 	}
 	gaps := strided(4, 3, 8, 24)
 	gaps.Density = Contig
-	if _, err := New(gaps.Descriptor, gaps.code, true); err == nil || err.Code != codes.ErrDgspOther {
+	if _, err := New(gaps.Descriptor, gaps.code, true); err == nil ||
+		err.Code != codes.ErrDgspOther {
 		t.Errorf("a program with gaps that promises none: %v", err)
 	}
 }
@@ -205,7 +250,8 @@ func TestOnce(t *testing.T) {
 	if err := m.StartGather(Transfer{Program: p, Bytes: 8}); err != nil {
 		t.Error(err)
 	}
-	if err := m.StartGather(Transfer{Program: p, Bytes: 9}); err == nil || err.Code != codes.ErrDgspBranch {
+	if err := m.StartGather(Transfer{Program: p, Bytes: 9}); err == nil ||
+		err.Code != codes.ErrDgspBranch {
 		t.Errorf("two repetitions: %v", err)
 	}
 }
@@ -234,7 +280,8 @@ func TestShared(t *testing.T) {
 	for i := range n {
 		a.code[i*gosubSize+gosubTo] += int32(i * copySize)
 	}
-	if _, err := New(Descriptor{Depth: 2}, a.code, true); err == nil || err.Code != codes.ErrDgspOther {
+	if _, err := New(Descriptor{Depth: 2}, a.code, true); err == nil ||
+		err.Code != codes.ErrDgspOther {
 		t.Errorf("%d entries into one routine: %v", n, err)
 	}
 }
@@ -251,21 +298,25 @@ func TestShapes(t *testing.T) {
 		g             program
 		block, stride int64 // of the run; block 0: contiguous
 	}{
-		"unit":                {program{Descriptor{Depth: 1, Density: Unit, Size: 8, Extent: 8, Rext: 8}, simple(8, 0, 8).code}, 0, 0},
-		"block":               {simple(8, 0, 64), 8, 64},
-		"subroutine":          {strided(8, 10, 64, 640), 8, 64},
-		"subroutine, block":   {strided(8, 10, 8, 100), 80, 100},
-		"subroutine, all":     {strided(8, 10, 8, 80), 0, 0},
-		"backwards":           {strided(8, 10, -64, -640), 8, -64},
-		"touching blocks":     {program{Descriptor{Depth: 1, Size: 16, Extent: 20, Rext: 16}, list.code}, 16, 20},
-		"blocks at distances": {program{Descriptor{Depth: 1, Size: 24, Extent: 192, Rext: 200}, columns.code}, 8, 64},
+		"unit": {program{Descriptor{Depth: 1, Density: Unit, Size: 8, Extent: 8,
+			Rext: 8}, simple(8, 0, 8).code}, 0, 0},
+		"block":             {simple(8, 0, 64), 8, 64},
+		"subroutine":        {strided(8, 10, 64, 640), 8, 64},
+		"subroutine, block": {strided(8, 10, 8, 100), 80, 100},
+		"subroutine, all":   {strided(8, 10, 8, 80), 0, 0},
+		"backwards":         {strided(8, 10, -64, -640), 8, -64},
+		"touching blocks": {program{Descriptor{Depth: 1, Size: 16, Extent: 20, Rext: 16},
+			list.code}, 16, 20},
+		"blocks at distances": {program{Descriptor{Depth: 1, Size: 24, Extent: 192, Rext: 200},
+			columns.code}, 8, 64},
 	} {
 		c.g.Lext, c.g.Rext = -1000, 1000
 		p := c.g.must(t)
 		if _, ok := p.Contiguous(1 << 40); ok != (c.block == 0) {
 			t.Errorf("%s: contiguous: %v", name, ok)
 		}
-		if c.block > 0 && (!p.regular || p.flat.block != uint64(c.block) || p.flat.stride != c.stride) {
+		if c.block > 0 &&
+			(!p.regular || p.flat.block != uint64(c.block) || p.flat.stride != c.stride) {
 			t.Errorf("%s: %+v", name, p.flat)
 		}
 	}
@@ -292,7 +343,8 @@ func TestLoadEncode(t *testing.T) {
 				t.Fatal(err)
 			}
 			q, err := Load(at, false)
-			if err != nil || q.Descriptor != p.Descriptor || len(q.code) != len(p.code) || q.Covers() != p.Covers() {
+			if err != nil || q.Descriptor != p.Descriptor || len(q.code) != len(p.code) ||
+				q.Covers() != p.Covers() {
 				t.Fatalf("program %d: %v", i, err)
 			}
 			for ic, v := range p.code {

@@ -14,7 +14,8 @@ import (
 // verification lets pass stays within its descriptor's bounds.
 func FuzzProgram(f *testing.F) {
 	seed := func(g program) {
-		f.Add(bytesOf(g.code), g.Depth, int32(g.Density), g.Size, g.Extent, g.Lext, g.Rext, g.AtomSize)
+		f.Add(bytesOf(g.code), g.Depth, int32(g.Density), g.Size, g.Extent, g.Lext, g.Rext,
+			g.AtomSize)
 	}
 	for _, b := range broken() {
 		if len(b.program.code) < 1000 {
@@ -27,7 +28,8 @@ func FuzzProgram(f *testing.F) {
 		seed(g)
 	}
 	seed(nested(4))
-	f.Fuzz(func(t *testing.T, code []byte, depth, density int32, size, extent, lext, rext int64, atom int32) {
+	f.Fuzz(func(t *testing.T, code []byte, depth, density int32, size, extent, lext, rext int64,
+		atom int32) {
 		d := Descriptor{depth, Density(density), size, extent, lext, rext, atom}
 		ints := intsOf(code)
 		verified, err := New(d, ints, true)
@@ -43,7 +45,8 @@ func FuzzProgram(f *testing.F) {
 			}
 			stays(t, verified, min(2000, uint64(size)))
 		case lenient.fault == nil: // perhaps only the descriptor was wrong
-			d.Size, d.Lext, d.Rext = int64(lenient.main.size), lenient.main.bounds.lo, lenient.main.bounds.hi
+			d.Size, d.Lext, d.Rext = int64(lenient.main.size), lenient.main.bounds.lo,
+				lenient.main.bounds.hi
 			d.Density = Sparse
 			if verified, err = New(d, ints, true); err == nil {
 				stays(t, verified, min(2000, uint64(d.Size)))

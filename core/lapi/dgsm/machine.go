@@ -76,9 +76,11 @@ func (m *Machine) StartScatter(t Transfer, gatherAtom int32) *Error {
 	if t.Program != nil && t.Program.control && t.Bytes > 0 {
 		switch {
 		case gatherAtom == 0:
-			return errorf(codes.ErrDgspCtl, "a program with CONTROL needs data that was gathered with an atom size")
+			return errorf(codes.ErrDgspCtl,
+				"a program with CONTROL needs data that was gathered with an atom size")
 		case t.DDM == nil:
-			return errorf(codes.ErrDgspCtl, "a program with CONTROL, but no DDM function is registered")
+			return errorf(codes.ErrDgspCtl,
+				"a program with CONTROL, but no DDM function is registered")
 		}
 	}
 	return m.start(t)
@@ -112,7 +114,8 @@ func (p *Program) usable(n uint64) *Error {
 	case n > 0 && p.main.size == 0:
 		return errorf(codes.ErrDgspOther, "the program covers no bytes")
 	case n > p.main.size && !p.main.loops:
-		return errorf(codes.ErrDgspBranch, "the main routine's ITERATE does not branch to its beginning")
+		return errorf(codes.ErrDgspBranch,
+			"the main routine's ITERATE does not branch to its beginning")
 	}
 	return nil
 }
@@ -148,7 +151,8 @@ func (m *Machine) seek(at uint64) {
 	extent := uint64(m.p.Extent)
 	m.active = 1
 	f := &m.frames[0]
-	*f = frame{r: main, base: m.base + pass*extent, pass: pass, passes: math.MaxUint64, stride: extent}
+	*f = frame{r: main, base: m.base + pass*extent, pass: pass, passes: math.MaxUint64,
+		stride: extent}
 	at %= main.size
 	for {
 		f.at = f.r.find(at)
@@ -169,7 +173,8 @@ func (m *Machine) push(f *frame, o *op, pass uint64) *frame {
 	sub := &m.frames[m.active]
 	m.active++
 	stride := uint64(o.stride)
-	*sub = frame{r: o.sub, base: f.base + uint64(o.offset) + pass*stride, pass: pass, passes: o.count, stride: stride}
+	*sub = frame{r: o.sub, base: f.base + uint64(o.offset) + pass*stride, pass: pass,
+		passes: o.count, stride: stride}
 	return sub
 }
 
@@ -207,7 +212,8 @@ type run struct {
 func (m *Machine) run(limit uint64) run {
 	o := m.leaf
 	stride := uint64(o.stride)
-	r := run{place(m.base, m.leafBase+uint64(o.offset)+m.blk*stride+m.rem), o.block - m.rem, 1, stride}
+	r := run{place(m.base, m.leafBase+uint64(o.offset)+m.blk*stride+m.rem), o.block - m.rem, 1,
+		stride}
 	if limit <= r.n {
 		r.n = limit
 		return r
@@ -327,5 +333,6 @@ func (m *Machine) Pieces(list []Piece, limit uint64) int {
 
 // joins says whether next is the continuation of a.
 func (a *Piece) joins(next *Piece) bool {
-	return a.Addr+transport.Addr(a.N) == next.Addr && a.Operation == next.Operation && a.Operand == next.Operand
+	return a.Addr+transport.Addr(a.N) == next.Addr && a.Operation == next.Operation &&
+		a.Operand == next.Operand
 }

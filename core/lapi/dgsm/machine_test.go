@@ -45,7 +45,9 @@ func models(t *testing.T, controls bool, f func(t *testing.T, rnd *rand.Rand, v 
 // start begins a transfer of n bytes from first on at base, by a DDM function that is never called.
 func start(t testing.TB, m *Machine, p *Program, base transport.Addr, first, n uint64) {
 	t.Helper()
-	ddm := func(_, _ transport.Addr, _ uint64, _, _ int32) int64 { panic("the DDM function was called") }
+	ddm := func(_, _ transport.Addr, _ uint64, _, _ int32) int64 {
+		panic("the DDM function was called")
+	}
 	if err := m.StartScatter(Transfer{p, base, first, n, ddm}, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +159,8 @@ func TestSpan(t *testing.T) {
 			at := v.places[n-1].at
 			lo, hi = min(lo, at), max(hi, at+1)
 			if l, h, ok := v.p.Span(n); !ok || l != lo || h != hi {
-				t.Fatalf("Span(%d) is %d to %d, %v; the bytes lie from %d to %d", n, l, h, ok, lo, hi)
+				t.Fatalf("Span(%d) is %d to %d, %v; the bytes lie from %d to %d",
+					n, l, h, ok, lo, hi)
 			}
 		}
 	})
@@ -179,7 +182,8 @@ func TestGatherScatter(t *testing.T) {
 		order := rnd.Perm((modelBytes + fragment - 1) / fragment)
 		stream := make([]byte, modelBytes)
 		for _, f := range order {
-			if err := m.Gather(stream[f*fragment:min((f+1)*fragment, modelBytes)], uint64(f*fragment)); err != nil {
+			if err := m.Gather(stream[f*fragment:min((f+1)*fragment, modelBytes)],
+				uint64(f*fragment)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -200,7 +204,8 @@ func TestGatherScatter(t *testing.T) {
 			before[at(i)] = stream[i]
 		}
 		for _, f := range order {
-			if err := m.Scatter(stream[f*fragment:min((f+1)*fragment, modelBytes)], uint64(f*fragment)); err != nil {
+			if err := m.Scatter(stream[f*fragment:min((f+1)*fragment, modelBytes)],
+				uint64(f*fragment)); err != nil {
 				t.Fatal(err)
 			}
 		}

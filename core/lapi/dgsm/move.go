@@ -60,7 +60,8 @@ func (m *Machine) controlled() bool { return m.p != nil && m.p.control }
 // fragment goes to a fragment of n bytes.
 func (m *Machine) fragment(n int, at uint64) error {
 	if at > m.n || uint64(n) > m.n-at {
-		return errorf(codes.ErrDgspOther, "bytes from %d to %d of a transfer of %d", at, at+uint64(n), m.n)
+		return errorf(codes.ErrDgspOther, "bytes from %d to %d of a transfer of %d",
+			at, at+uint64(n), m.n)
 	}
 	m.Seek(at)
 	return nil

@@ -34,8 +34,10 @@ func TestDDM(t *testing.T) {
 			n = min(n, part)
 			for i, b := range memory.Bytes(in, n) {
 				place := v.places[at+uint64(in-memory.AddrOf(src)-transport.Addr(at))+uint64(i)]
-				if place.at != int64(inout-base)+int64(i) || place.ctl != (control{operation, operand}) {
-					t.Fatalf("DDM for %d with %d, %d; want %+v", inout-base, operation, operand, place)
+				if place.at != int64(inout-base)+int64(i) ||
+					place.ctl != (control{operation, operand}) {
+					t.Fatalf("DDM for %d with %d, %d; want %+v",
+						inout-base, operation, operand, place)
 				}
 				got[place.at] = append(got[place.at], b)
 			}
@@ -108,14 +110,16 @@ func TestControlRules(t *testing.T) {
 		if err := m.StartScatter(tr, 4); err != nil {
 			t.Fatal(err)
 		}
-		wantCode(t, "a DDM function that returns nonsense", m.Scatter(user[2048:2056], 0), codes.ErrDgspCtl)
+		wantCode(t, "a DDM function that returns nonsense", m.Scatter(user[2048:2056], 0),
+			codes.ErrDgspCtl)
 	}
 }
 
 func wantCode(t *testing.T, what string, err error, code codes.Code) {
 	t.Helper()
 	var e *Error
-	if !errors.As(err, &e) || e.Code != code || e.Text == "" || !strings.HasPrefix(e.Error(), codes.Name(code)+": ") {
+	if !errors.As(err, &e) || e.Code != code || e.Text == "" ||
+		!strings.HasPrefix(e.Error(), codes.Name(code)+": ") {
 		t.Errorf("%s: %v, want %s", what, err, codes.Name(code))
 	}
 }
@@ -137,7 +141,8 @@ func TestFaults(t *testing.T) {
 	irregular := program{Descriptor{Depth: 1, Extent: 64}, list.code}
 	run, word, row, deep := strided(12, 4, 16, 64), simple(8, 0, 16), simple(64, 0, 128), nested(3)
 	for name, p := range map[string]*Program{
-		"strided": run.must(t), "words": word.must(t), "rows": row.must(t), "irregular": irregular.describe(t), "nested": deep.must(t),
+		"strided": run.must(t), "words": word.must(t), "rows": row.must(t),
+		"irregular": irregular.describe(t), "nested": deep.must(t),
 	} {
 		for _, before := range []uint64{64, 128, 1000} {
 			base := hole - transport.Addr(before)
@@ -151,7 +156,8 @@ func TestFaults(t *testing.T) {
 			}
 			stream := make([]byte, m.Pos())
 			start(t, &m, p, base, 0, page)
-			if err := m.Gather(stream, 0); err != nil || !bytes.Equal(stream, packed[:len(stream)]) {
+			if err := m.Gather(stream, 0); err != nil ||
+				!bytes.Equal(stream, packed[:len(stream)]) {
 				t.Errorf("%s: what lies before the fault is not there: %v", name, err)
 			}
 		}
@@ -186,10 +192,12 @@ func TestFragments(t *testing.T) {
 	g := simple(4, 0, 8)
 	p := g.must(t)
 	for _, n := range []uint64{MaxBytes + 1, 1 << 63, ^uint64(0)} {
-		if err := m.StartGather(Transfer{Program: p, Bytes: n}); err == nil || err.Code != codes.ErrDgspOther {
+		if err := m.StartGather(Transfer{Program: p, Bytes: n}); err == nil ||
+			err.Code != codes.ErrDgspOther {
 			t.Errorf("%d bytes: %v", n, err)
 		}
-		if err := m.StartGather(Transfer{Program: p, First: n}); err == nil || err.Code != codes.ErrDgspOther {
+		if err := m.StartGather(Transfer{Program: p, First: n}); err == nil ||
+			err.Code != codes.ErrDgspOther {
 			t.Errorf("from byte %d: %v", n, err)
 		}
 	}
@@ -197,13 +205,15 @@ func TestFragments(t *testing.T) {
 	wantCode(t, "too long", m.Gather(make([]byte, 101), 0), codes.ErrDgspOther)
 	wantCode(t, "behind the end", m.Scatter(make([]byte, 1), 100), codes.ErrDgspOther)
 	wantCode(t, "far behind the end", m.Scatter(make([]byte, 1), ^uint64(0)), codes.ErrDgspOther)
-	if err := errors.Join(m.Gather(nil, 100), m.Gather(make([]byte, 100), 0), m.Gather(make([]byte, 1), 99)); err != nil {
+	if err := errors.Join(m.Gather(nil, 100), m.Gather(make([]byte, 100), 0),
+		m.Gather(make([]byte, 1), 99)); err != nil {
 		t.Error(err)
 	}
 	empty := raw(func(a *assembler) { a.copy(0, 0); a.gosub(0, 0, 0); a.iterate(0) })
 	q := empty.must(t)
 	start(t, &m, q, 0, 0, 0)
-	if err := m.StartGather(Transfer{Program: q, Bytes: 1}); err == nil || err.Code != codes.ErrDgspOther {
+	if err := m.StartGather(Transfer{Program: q, Bytes: 1}); err == nil ||
+		err.Code != codes.ErrDgspOther {
 		t.Errorf("a byte of a program without any: %v", err)
 	}
 }
@@ -214,7 +224,8 @@ func TestNoAllocation(t *testing.T) {
 	fragment := make([]byte, 1000)
 	packed := userMemory(t, 4096)
 	run, deep, block := strided(12, 4, 16, 64), nested(3), simple(8, 0, 16)
-	for name, p := range map[string]*Program{"strided": run.must(t), "nested": deep.must(t), "block": block.must(t)} {
+	for name, p := range map[string]*Program{"strided": run.must(t), "nested": deep.must(t),
+		"block": block.must(t)} {
 		var m Machine
 		tr := Transfer{Program: p, Base: memory.AddrOf(user), Bytes: 3000}
 		var list [8]Piece
@@ -227,7 +238,8 @@ func TestNoAllocation(t *testing.T) {
 				err = errors.Join(err, m.Gather(fragment, at), m.Scatter(fragment, at))
 			}
 			m.Pieces(list[:], 100)
-			in, out := Buffer{memory.AddrOf(packed), 4096, 1}, Buffer{memory.AddrOf(packed), 4096, 0}
+			in, out := Buffer{memory.AddrOf(packed), 4096, 1},
+				Buffer{memory.AddrOf(packed), 4096, 0}
 			if err = errors.Join(err, m.Pack(tr, &out), m.Unpack(tr, &in, 1<<20)); err != nil {
 				t.Error(name, err)
 			}
@@ -257,7 +269,8 @@ func TestListThenFragments(t *testing.T) {
 				from := at
 				for _, piece := range list[:m.Pieces(list[:1+rnd.IntN(5)], n-at)] {
 					for i := range piece.N {
-						if got, want := int64(piece.Addr-base)+int64(i), v.places[from+i].at; got != want {
+						if got, want := int64(piece.Addr-base)+int64(i),
+							v.places[from+i].at; got != want {
 							t.Fatalf("byte %d is listed at %d, want %d", from+i, got, want)
 						}
 					}

@@ -59,7 +59,8 @@ func naive(code []int32, extent int64, n, limit int) (out []naiveByte, err error
 		case 2:
 			to, ret := ic+int(code[ic+1]), ic+int(code[ic+2])
 			if reps := long(code, ic+gosubReps); reps > 0 {
-				stack = append(stack, naiveFrame{f.base + long(code, ic+gosubOffset), reps, long(code, ic+gosubStride), ret})
+				stack = append(stack, naiveFrame{f.base + long(code, ic+gosubOffset), reps,
+					long(code, ic+gosubStride), ret})
 				ic = to
 			} else {
 				ic = ret

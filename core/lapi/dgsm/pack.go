@@ -17,7 +17,8 @@ type Buffer struct {
 // room checks that n bytes from Position on lie in the buffer, and returns them.
 func (b *Buffer) room(n uint64) ([]byte, error) {
 	if b.Position > b.Size || n > b.Size-b.Position {
-		return nil, errorf(codes.ErrPackSz, "%d bytes at position %d of a buffer of %d", n, b.Position, b.Size)
+		return nil, errorf(codes.ErrPackSz, "%d bytes at position %d of a buffer of %d",
+			n, b.Position, b.Size)
 	}
 	a := b.Addr + transport.Addr(b.Position)
 	if n == 0 {
@@ -65,8 +66,10 @@ func (m *Machine) Unpack(t Transfer, in *Buffer, outSize uint64) error {
 	if err != nil {
 		return err
 	}
-	if _, hi, ok := t.Program.Span(t.Bytes); t.Base != 0 && (!ok || hi > 0 && uint64(hi) > outSize) {
-		return errorf(codes.ErrPackSz, "%d bytes end at %d of an output buffer of %d", t.Bytes, hi, outSize)
+	if _, hi, ok := t.Program.Span(t.Bytes); t.Base != 0 &&
+		(!ok || hi > 0 && uint64(hi) > outSize) {
+		return errorf(codes.ErrPackSz, "%d bytes end at %d of an output buffer of %d",
+			t.Bytes, hi, outSize)
 	}
 	if err := m.Scatter(src, 0); err != nil {
 		return err

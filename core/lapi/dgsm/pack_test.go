@@ -37,7 +37,8 @@ func TestPackUnpack(t *testing.T) {
 	if out.Position != 60 || !bytes.Equal(packed[10:60], want) {
 		t.Fatalf("packed up to %d: %v, want %v", out.Position, packed[10:60], want)
 	}
-	wantCode(t, "no room", m.Pack(Transfer{Program: p, Base: tr.Base, Bytes: 1}, &out), codes.ErrPackSz)
+	wantCode(t, "no room", m.Pack(Transfer{Program: p, Base: tr.Base, Bytes: 1}, &out),
+		codes.ErrPackSz)
 	in := Buffer{Addr: out.Addr, Size: 60, Position: 10}
 	tr.Base = memory.AddrOf(copied)
 	for _, n := range []uint64{5, 0, 17, 28} {
@@ -57,7 +58,8 @@ func TestPackUnpack(t *testing.T) {
 		tr.Base += 1000
 	}
 	if in.Position != 60 || !bytes.Equal(packed[2048:2098], want) {
-		t.Errorf("unpacked up to %d; packed again: %v, want %v", in.Position, packed[2048:2098], want)
+		t.Errorf("unpacked up to %d; packed again: %v, want %v",
+			in.Position, packed[2048:2098], want)
 	}
 }
 
@@ -82,18 +84,23 @@ func TestPackErrors(t *testing.T) {
 	} {
 		b := c.b
 		wantCode(t, name+", pack", m.Pack(Transfer{Program: p, Base: base, Bytes: c.n}, &b), c.code)
-		wantCode(t, name+", unpack", m.Unpack(Transfer{Program: p, Base: base, Bytes: c.n}, &b, 4096), c.code)
+		wantCode(t, name+", unpack",
+			m.Unpack(Transfer{Program: p, Base: base, Bytes: c.n}, &b, 4096), c.code)
 		if b != c.b {
 			t.Errorf("%s: the buffer is %+v", name, b)
 		}
 	}
 	for _, bad := range []transport.Addr{0, 8, 1 << 60, 1 << 63, ^transport.Addr(0) - 3} {
 		b := Buffer{bad, 1 << 62, 0}
-		wantFault(t, "packed buffer", m.Pack(Transfer{Program: p, Base: base, Bytes: 64}, &b), bad, 256)
-		wantFault(t, "packed buffer", m.Unpack(Transfer{Program: p, Base: base, Bytes: 64}, &b, 4096), bad, 256)
+		wantFault(t, "packed buffer", m.Pack(Transfer{Program: p, Base: base, Bytes: 64}, &b), bad,
+			256)
+		wantFault(t, "packed buffer",
+			m.Unpack(Transfer{Program: p, Base: base, Bytes: 64}, &b, 4096), bad, 256)
 		good := Buffer{at, 4096, 0}
-		wantFault(t, "user buffer", m.Pack(Transfer{Program: p, Base: bad, Bytes: 64}, &good), bad, 256)
-		wantFault(t, "user buffer", m.Unpack(Transfer{Program: p, Base: bad, Bytes: 64}, &good, 4096), bad, 256)
+		wantFault(t, "user buffer", m.Pack(Transfer{Program: p, Base: bad, Bytes: 64}, &good), bad,
+			256)
+		wantFault(t, "user buffer",
+			m.Unpack(Transfer{Program: p, Base: bad, Bytes: 64}, &good, 4096), bad, 256)
 		if b.Position != 0 || good.Position != 0 {
 			t.Errorf("positions %d, %d after errors", b.Position, good.Position)
 		}

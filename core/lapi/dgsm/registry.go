@@ -101,7 +101,8 @@ func (g *Registry) Unreserve(handle transport.Addr) *Error {
 	defer g.mu.Unlock()
 	r := g.programs[handle]
 	if r == nil || r.permanent && r.user == 1 {
-		return errorf(codes.ErrDgspFree, "%#x is no registered DGSP that could be given back", uint64(handle))
+		return errorf(codes.ErrDgspFree, "%#x is no registered DGSP that could be given back",
+			uint64(handle))
 	}
 	if r.user--; r.user == 0 {
 		delete(g.programs, handle)

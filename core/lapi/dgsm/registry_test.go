@@ -168,7 +168,8 @@ func TestTogether(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					if err := m.StartGather(Transfer{Program: hold.Program(), Base: memory.AddrOf(user), Bytes: 100}); err != nil {
+					if err := m.StartGather(Transfer{Program: hold.Program(),
+						Base: memory.AddrOf(user), Bytes: 100}); err != nil {
 						t.Error(err)
 					}
 					if err := m.Gather(make([]byte, 100), 0); err != nil {

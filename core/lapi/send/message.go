@@ -159,7 +159,8 @@ func (m *Message) copyRoom(n uint64) []byte {
 
 // Put sends a put of n bytes at data. Which way it goes is the link's choice, as far as route
 // leaves it one.
-func (s *Sender) Put(p *peer.Peer, h *wire.Put, data transport.Addr, n uint64, route transport.Route, after After) {
+func (s *Sender) Put(p *peer.Peer, h *wire.Put, data transport.Addr, n uint64,
+	route transport.Route, after After) {
 	m := s.newMessage(p, wire.MsgPut, codes.PutErr, nextWhole)
 	m.After, m.data, m.n = after, data, n
 	switch part := p.PartSize(n); {
@@ -187,11 +188,13 @@ type Continuer interface {
 
 // Continue makes link go on with a put of n bytes, all of it, of which C has sent what lies before
 // at.
-func (s *Sender) Continue(p *peer.Peer, link Continuer, h *wire.Put, data transport.Addr, n, at uint64, after After) {
+func (s *Sender) Continue(p *peer.Peer, link Continuer, h *wire.Put, data transport.Addr,
+	n, at uint64, after After) {
 	m := s.newMessage(p, wire.MsgPut, codes.PutErr, nil)
 	m.After, m.n, m.offset, m.started, m.allSent, m.inflight = after, n, n, true, true, 1
 	f := s.newFragment(m)
-	f.op.Local, f.op.Remote, f.op.N, f.op.Notice, f.op.Route = data, h.TgtAddr, n, notice(h), transport.RouteMessages
+	f.op.Local, f.op.Remote, f.op.N, f.op.Notice, f.op.Route = data, h.TgtAddr, n, notice(h),
+		transport.RouteMessages
 	s.Used(p, codes.PutErr)
 	if _, err := link.ContinuePut(p.Ep, &f.op, at); err != nil {
 		fragmentDone(&f.op, err)

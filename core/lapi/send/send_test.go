@@ -42,11 +42,13 @@ func (l *fake) take(id transport.MsgID, hdr, data []byte) error {
 	return nil
 }
 
-func (l *fake) Send(_ transport.Endpoint, id transport.MsgID, hdr []byte, op *transport.Op) (transport.Status, error) {
+func (l *fake) Send(_ transport.Endpoint, id transport.MsgID, hdr []byte,
+	op *transport.Op) (transport.Status, error) {
 	return transport.Done, l.take(id, hdr, bytes.Clone(memory.Bytes(op.Local, op.N)))
 }
 
-func (l *fake) SendGathered(_ transport.Endpoint, id transport.MsgID, hdr []byte, n uint64, from transport.Gatherer) error {
+func (l *fake) SendGathered(_ transport.Endpoint, id transport.MsgID, hdr []byte, n uint64,
+	from transport.Gatherer) error {
 	if l.room == 0 {
 		return transport.ErrBusy
 	}
@@ -64,7 +66,9 @@ func newSender(l *fake) (s *Sender, p *peer.Peer, finished *int) {
 	peers[0].SetLink(l, 0)
 	finished = new(int)
 	pool := placed.NewPool(new(dgsm.Registry))
-	return New(Config{Peers: peers, CopyMax: 128, Placements: &pool, Finished: func(*Message) { *finished++ },
+	return New(Config{Peers: peers, CopyMax: 128, Placements: &pool, Finished: func(*Message) {
+		*finished++
+	},
 		Failed: func(*Message, error) {}, Queued: func(*peer.Peer) {}}), &peers[0], finished
 }
 
@@ -102,7 +106,8 @@ func (l *noticing) GetNotice(transport.Endpoint, *transport.Op) (transport.Statu
 }
 func (l *noticing) HandleNotices(transport.NoticeHandler, transport.FaultHandler) {}
 
-func (l *noticing) ContinuePut(_ transport.Endpoint, op *transport.Op, at uint64) (transport.Status, error) {
+func (l *noticing) ContinuePut(_ transport.Endpoint, op *transport.Op,
+	at uint64) (transport.Status, error) {
 	l.queued = op
 	return transport.Queued, nil
 }
@@ -131,12 +136,15 @@ func TestTransfer(t *testing.T) {
 		t.Fatalf("%d finished of %d", *finished, len(l.puts))
 	}
 	for i, op := range l.puts {
-		if op.Remote != 1000 || op.N != 100_000 || op.Local != memory.AddrOf(src) || op.Notice != (transport.Notice{8, uint64(16 + i)}) {
+		if op.Remote != 1000 || op.N != 100_000 || op.Local != memory.AddrOf(src) ||
+			op.Notice != (transport.Notice{8, uint64(16 + i)}) {
 			t.Errorf("put %d is %+v", i, op)
 		}
 	}
-	s.Continue(p, l, &wire.Put{TgtAddr: 1000, TgtCntr: 8}, memory.AddrOf(src), 100_000, 70_000, After{})
-	if op := l.queued; *finished != 2 || op.N != 100_000 || op.Remote != 1000 || op.Notice != (transport.Notice{8, 0}) {
+	s.Continue(p, l, &wire.Put{TgtAddr: 1000, TgtCntr: 8}, memory.AddrOf(src), 100_000, 70_000,
+		After{})
+	if op := l.queued; *finished != 2 || op.N != 100_000 || op.Remote != 1000 ||
+		op.Notice != (transport.Notice{8, 0}) {
 		t.Errorf("the rest of a put is %+v", op)
 	}
 	l.queued.Done(l.queued, nil)
@@ -153,12 +161,14 @@ func TestOrder(t *testing.T) {
 	src := userData(t, 100)
 	want := bytes.Clone(src)
 	for i := range 3 {
-		s.Put(p, &wire.Put{TgtAddr: transport.Addr(i)}, memory.AddrOf(src), 100, transport.RouteAny, After{User: true})
+		s.Put(p, &wire.Put{TgtAddr: transport.Addr(i)}, memory.AddrOf(src), 100, transport.RouteAny,
+			After{User: true})
 	}
 	h := wire.Completion{Cntr: 3}
 	s.Control(p, wire.MsgCounter, codes.IntErr, h.Encode)
 	clear(src)
-	if kind, waits := s.Waits(p); !waits || kind != codes.PutErr || s.Waiting() != 3 || *finished != 1 {
+	if kind, waits := s.Waits(p); !waits || kind != codes.PutErr || s.Waiting() != 3 ||
+		*finished != 1 {
 		t.Fatalf("%d wait, %d finished", s.Waiting(), *finished)
 	}
 	if s.Quiet(2) || !s.Quiet(1) {

@@ -41,7 +41,8 @@ func TestTable(t *testing.T) {
 			}
 			at = table.Next(at)
 		}
-		if at != nil || table.Before(seq+1) != (len(live) > 0) || len(live) > 0 && table.Before(live[0].Seq()-1) && live[0].Seq() > 0 {
+		if at != nil || table.Before(seq+1) != (len(live) > 0) ||
+			len(live) > 0 && table.Before(live[0].Seq()-1) && live[0].Seq() > 0 {
 			t.Fatal("the table has more than it should")
 		}
 	}

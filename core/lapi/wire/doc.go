@@ -73,10 +73,12 @@ var (
 
 // names are what a trace calls the kinds.
 var names = [transport.MaxMsgID + 1]string{
-	MsgPut: "put", MsgPutFragment: "put fragment", MsgGet: "get", MsgGetData: "get data", MsgAm: "active message",
-	MsgAmFragment: "active message fragment", MsgFetched: "fetched", MsgCounter: "completion", MsgExchange: "exchange",
-	MsgFault: "fault", MsgAtomic: "rmw", MsgAtomicReply: "rmw reply", MsgPutDirect: "direct put", MsgPutv: "put vector",
-	MsgGetv: "get vector", MsgAmv: "active message vector", MsgRead: "direct get", MsgAmPieces: "active message pieces",
+	MsgPut: "put", MsgPutFragment: "put fragment", MsgGet: "get", MsgGetData: "get data",
+	MsgAm: "active message", MsgAmFragment: "active message fragment", MsgFetched: "fetched",
+	MsgCounter: "completion", MsgExchange: "exchange",
+	MsgFault: "fault", MsgAtomic: "rmw", MsgAtomicReply: "rmw reply", MsgPutDirect: "direct put",
+	MsgPutv: "put vector", MsgGetv: "get vector", MsgAmv: "active message vector",
+	MsgRead: "direct get", MsgAmPieces: "active message pieces",
 }
 
 // Name is what a trace calls messages of that kind.

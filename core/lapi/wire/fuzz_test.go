@@ -22,8 +22,9 @@ func FuzzHeaders(f *testing.F) {
 		if p.Decode(b, n) && (p.Offset > p.Total || uint64(n) > p.Total-p.Offset) {
 			t.Fatal("accepted a fragment outside its message")
 		}
-		for _, d := range []func([]byte) bool{(&Put{}).Decode, (&PutDirect{}).Decode, (&Get{}).Decode,
-			(&Part{}).Decode, (&Completion{}).Decode, (&Read{}).Decode, (&Fetched{}).Decode, (&Fault{}).Decode} {
+		for _, d := range []func([]byte) bool{(&Put{}).Decode, (&PutDirect{}).Decode,
+			(&Get{}).Decode, (&Part{}).Decode, (&Completion{}).Decode, (&Read{}).Decode,
+			(&Fetched{}).Decode, (&Fault{}).Decode} {
 			d(b)
 		}
 		var v Vector
@@ -31,7 +32,8 @@ func FuzzHeaders(f *testing.F) {
 			t.Fatal("accepted a part of a vector that does not fit")
 		}
 		var a Amv
-		if uhdr, ok := DecodeAmv(&am, &a, b, n); ok && (len(uhdr) > MaxUhdrSize || uint64(n) > a.Lengths()+am.Length) {
+		if uhdr, ok := DecodeAmv(&am, &a, b, n); ok &&
+			(len(uhdr) > MaxUhdrSize || uint64(n) > a.Lengths()+am.Length) {
 			t.Fatal("accepted a vector's active message that does not fit")
 		}
 		(&Exchange{}).Decode(b, n)
@@ -44,8 +46,10 @@ func FuzzSmall(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, header int) {
 		header = min(max(header, 0), len(b)) &^ 7
 		m := transport.Msg{Hdr: b[:header:header], Data: b[header:]}
-		if h, uhdr, ok := DecodeSmall(&m); ok && (len(uhdr) > MaxUhdrSize || h.Length > uint64(len(b))) {
-			t.Errorf("accepted %+v with a user header of %d bytes, of %d in all", h, len(uhdr), len(b))
+		if h, uhdr, ok := DecodeSmall(&m); ok &&
+			(len(uhdr) > MaxUhdrSize || h.Length > uint64(len(b))) {
+			t.Errorf("accepted %+v with a user header of %d bytes, of %d in all",
+				h, len(uhdr), len(b))
 		}
 	})
 }

@@ -42,7 +42,8 @@ func overMemory() []participant {
 		{name: "openmpi", bench: "mpibench.openmpi",
 			options: strings.Fields("--mca pml ob1 --mca btl vader,self")},
 		{name: "openmpi-ucx", bench: "mpibench.openmpi", env: []string{"UCX_TLS=posix,cma,self"},
-			options: strings.Fields("--mca pml ucx --mca pml_ucx_tls any --mca pml_ucx_devices any --mca osc ucx")},
+			options: strings.Fields(
+				"--mca pml ucx --mca pml_ucx_tls any --mca pml_ucx_devices any --mca osc ucx")},
 		{name: "mpich", bench: "mpibench.mpich"},
 		{name: "libfabric", bench: "fi_pingpong", op: "am"},
 		{name: pipeline, bench: "rawbench", op: "put-cold", test: "pipeline"},
@@ -70,7 +71,8 @@ func overUDP() []participant {
 		{name: "ucx", bench: "ucx_perftest", env: tcp},
 		{name: "ucx-tag", bench: "ucx_perftest", test: "tag", env: tcp},
 		{name: "openmpi", bench: "mpibench.openmpi",
-			options: strings.Fields("--mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include lo --mca osc pt2pt")},
+			options: strings.Fields(
+				"--mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include lo --mca osc pt2pt")},
 		{name: "mpich", bench: "mpibench.mpich", env: append(slices.Clone(tcp),
 			"MPIR_CVAR_NOLOCAL=1")},
 		{name: bareOneWay, bench: "rawbench", op: "put", test: "udp-pingpong"},

@@ -93,7 +93,8 @@ func report(o *options, chosen []comparison, s *Summaries) error {
 	fmt.Fprintf(&b, "Medians over the rounds; ratio: ours to the best of the others. Times in us: less is better; rates in M/s and GB/s: more is.\n")
 	fmt.Fprintf(&b, "Cache line one way, median of all checks: %s ns; %d results kept, %d dropped: a check above %s ns, or other programs at work.\n",
 		number(s.Usual), s.Kept, s.Dropped, number(s.Limit))
-	fmt.Fprintf(&b, "* or ?: the machine was never undisturbed. Kept and dropped: ours, then all others'.\n\n")
+	fmt.Fprintf(&b,
+		"* or ?: the machine was never undisturbed. Kept and dropped: ours, then all others'.\n\n")
 	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
 	for _, line := range table {
 		fmt.Fprintln(w, strings.Join(line, "\t"))

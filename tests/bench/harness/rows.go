@@ -75,7 +75,8 @@ func comparisons() []comparison {
 		{"gfence2", "LAPI_Gfence, 2 tasks", "barrier", "", 2, 0.75, "", ""},
 		{"gfence4", "LAPI_Gfence, 4 tasks", "barrier", "", 4, 0.8, "", ""},
 		{"gfence8", "LAPI_Gfence, 8 tasks", "barrier", "", 8, 0.6, "", ""},
-		{"put-computing1m", "puts of 1 MiB to a target that computes, 16 outstanding, origin counter; process_vm_writev", "put-computing", "", MiB, 0, "", writev},
+		{"put-computing1m", "puts of 1 MiB to a target that computes, 16 outstanding, origin counter; process_vm_writev",
+			"put-computing", "", MiB, 0, "", writev},
 	}
 }
 

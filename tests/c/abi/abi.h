@@ -1,5 +1,6 @@
 /*
- * abi.h - the vocabulary of the ABI printer: one line of output for each thing that a compiled program has built in.
+ * abi.h - the vocabulary of the ABI printer: one line of output for each thing that a compiled
+ * program has built in.
  */
 #ifndef TESTS_ABI_H
 #define TESTS_ABI_H
@@ -18,14 +19,15 @@
 	printf("member %s.%s offset %zu size %zu\n", #t, #m, offsetof(t, m), sizeof(((t *)NULL)->m))
 
 /* A number type. */
-#define NUMBER(t) \
-	printf("number %s size %zu align %zu %s\n", #t, sizeof(t), _Alignof(t), (t)-1 < (t)1 ? "signed" : "unsigned")
+#define NUMBER(t)                                                               \
+	printf("number %s size %zu align %zu %s\n", #t, sizeof(t), _Alignof(t), \
+	       (t)-1 < (t)1 ? "signed" : "unsigned")
 
 /* A type that must be the same as another: a failure does not compile. */
-#define SAME(t, other) \
-	do { \
+#define SAME(t, other)                                                      \
+	do {                                                                \
 		_Static_assert(__builtin_types_compatible_p(t, other), #t); \
-		printf("type %s is %s\n", #t, #other); \
+		printf("type %s is %s\n", #t, #other);                      \
 	} while (0)
 
 void print_numbers(void);

@@ -1,5 +1,6 @@
 /*
- * layout.c - prints the structures and unions of lapi.h and css_shared.h: sizes, alignments, offsets.
+ * layout.c - prints the structures and unions of lapi.h and css_shared.h: sizes, alignments,
+ * offsets.
  */
 #include "abi.h"
 

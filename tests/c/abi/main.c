@@ -1,8 +1,9 @@
 /*
- * main.c - prints the binary interface of lapi.h: every number type, structure, handler type, constant and code.
+ * main.c - prints the binary interface of lapi.h: every number type, structure, handler type,
+ * constant and code.
  *
- * The output is compared with a golden file: a difference means that programs compiled before would not fit any more.
- * tests/c/abi/abi_test.go checks that no name of the headers is missing here.
+ * The output is compared with a golden file: a difference means that programs compiled before would
+ * not fit any more. tests/c/abi/abi_test.go checks that no name of the headers is missing here.
  */
 #include "abi.h"
 

@@ -52,12 +52,18 @@ void print_functions(void)
 {
 	SAME(thread_init_fptr, void(void *, void *));
 	SAME(LAPI_err_hndlr, void(unsigned int *, int *, lapi_err_t *, int *, int *));
-	SAME(hdr_hndlr_t, void *(unsigned int *, void *, unsigned int *, unsigned long *, compl_hndlr_t **, void **));
-	SAME(vhdr_hndlr_t, lapi_vec_t *(unsigned int *, void *, unsigned int *, unsigned long **, compl_hndlr_t **, void **));
+	SAME(hdr_hndlr_t, void *(unsigned int *, void *, unsigned int *, unsigned long *,
+	                         compl_hndlr_t **, void **));
+	/* The golden has the type's spelling, spaces included. */
+	/* clang-format off */
+	SAME(vhdr_hndlr_t, lapi_vec_t *(unsigned int *, void *, unsigned int *, unsigned long **,
+	                                compl_hndlr_t **, void **));
+	/* clang-format on */
 	SAME(compl_hndlr_t, void(unsigned int *, void *));
 	SAME(scompl_hndlr_t, void(unsigned int *, void *, lapi_sh_info_t *));
 	SAME(udp_init_hndlr, int(unsigned int *, lapi_udp_t *, lapi_udp_t *, lapi_udpinfo_t *));
-	SAME(udp_init_ext_hndlr, int(unsigned int *, lapi_udp_storage *, lapi_udp_storage *, lapi_udpinfo_t *));
+	SAME(udp_init_ext_hndlr,
+	     int(unsigned int *, lapi_udp_storage *, lapi_udp_storage *, lapi_udpinfo_t *));
 	SAME(ddm_func_t, long(void *, void *, long, int, int));
 	SAME(lapi_mutex_lock_t, int (*)(unsigned int));
 	SAME(lapi_mutex_unlock_t, int (*)(unsigned int));

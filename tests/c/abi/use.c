@@ -1,5 +1,6 @@
 /*
- * use.c - what programs do with lapi.h, in the words that C89 and C++ share. Compiled by headers.sh, never run.
+ * use.c - what programs do with lapi.h, in the words that C89 and C++ share. Compiled by
+ * headers.sh, never run.
  */
 #include <lapi.h>
 
@@ -29,19 +30,23 @@ struct program {
 
 /* Handlers of exactly these types; a cast to a handler type is a cast to a pointer. */
 void on_error(lapi_handle_t *hndl, int *error_code, lapi_err_t *err_type, int *task_ID, int *src);
-void *on_header(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **comp_h, void **uinfo);
+void *on_header(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                compl_hndlr_t **comp_h, void **uinfo);
 void on_completion(lapi_handle_t *hndl, void *completion_param);
 void on_sent(lapi_handle_t *hndl, void *completion_param, lapi_sh_info_t *info);
-int on_udp(lapi_handle_t *hndl, lapi_udp_t *local_addr, lapi_udp_t *addr_list, lapi_udpinfo_t *info);
+int on_udp(lapi_handle_t *hndl, lapi_udp_t *local_addr, lapi_udp_t *addr_list,
+           lapi_udpinfo_t *info);
 int main(void);
 
 /* The newer way to read msg_len, and a completion handler that runs inline. */
-void *on_header(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **comp_h, void **uinfo)
+void *on_header(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                compl_hndlr_t **comp_h, void **uinfo)
 {
 	lapi_return_info_t *more = (lapi_return_info_t *)msg_len;
 
 	more->ret_flags = LAPI_SEND_REPLY;
-	more->ctl_flags = *hndl == LAPI_VOID_HANDLE || *uhdr_len == 0 ? LAPI_BURY_MSG : LAPI_DELIVER_MSG;
+	more->ctl_flags =
+		*hndl == LAPI_VOID_HANDLE || *uhdr_len == 0 ? LAPI_BURY_MSG : LAPI_DELIVER_MSG;
 	*comp_h = on_completion;
 	*uinfo = uhdr;
 	return more->udata_one_pkt_ptr ? LAPI_ADDR_NULL : uhdr;
@@ -70,7 +75,8 @@ int main(void)
 		return 1;
 	statistics.Tot_pkt_rcv_cnt = statistics.Tot_pkt_recv_cnt;
 	LAPI_Qenv(p.hndl, QUERY_STATISTICS, (int *)&statistics);
-	LAPI_Amsend(p.hndl, p.tgt, (void *)1, NULL, 0, code, p.len, (lapi_cntr_t *)LAPI_ADDR_NULL, &cntr, NULL);
+	LAPI_Amsend(p.hndl, p.tgt, (void *)1, NULL, 0, code, p.len, (lapi_cntr_t *)LAPI_ADDR_NULL,
+	            &cntr, NULL);
 	LAPI_Rmw(p.hndl, FETCH_AND_ADD, p.tgt, &value, &in_val, NULL, &cntr);
 	xfer.Am.Xfer_type = LAPI_AM_XFER;
 	xfer.Am.shdlr = on_sent;
@@ -78,5 +84,6 @@ int main(void)
 	LAPI_Xfer(p.hndl, &xfer);
 	util.PackDgsp.dgsp_handle = util.UnpackDgsp.dgsp;
 	util.UnpackDgsp.in_buf = util.UnpackDgsp.buf;
-	return LAPI_Util(p.hndl, &util) + LAPI_Waitcntr(p.hndl, &cntr, 2, &cntr.cntr) + LAPI_Term(p.hndl);
+	return LAPI_Util(p.hndl, &util) + LAPI_Waitcntr(p.hndl, &cntr, 2, &cntr.cntr) +
+	       LAPI_Term(p.hndl);
 }

@@ -36,7 +36,8 @@ static void address_init_hundreds_of_times(void)
 	void *table[CONFORM_MAX_TASKS];
 	int round, i;
 	for (round = 0; round < 400; round++) {
-		LAPI_OK(LAPI_Address_init(hndl, (void *)(uintptr_t)(round * 1000 + task_id * 7), table));
+		LAPI_OK(LAPI_Address_init(hndl, (void *)(uintptr_t)(round * 1000 + task_id * 7),
+		                          table));
 		for (i = 0; i < num_tasks; i++)
 			if (!CHECK(table[i] == (void *)(uintptr_t)(round * 1000 + i * 7)))
 				return;
@@ -49,7 +50,8 @@ static void address_init64_exchanges_64_bits(void)
 	int i, round;
 	for (round = 0; round < 50; round++) {
 		memset(table, 0x5A, sizeof table);
-		LAPI_OK(LAPI_Address_init64(hndl, 0xfedcba9800000000ull + (lapi_long_t)(task_id + round), table));
+		LAPI_OK(LAPI_Address_init64(
+			hndl, 0xfedcba9800000000ull + (lapi_long_t)(task_id + round), table));
 		for (i = 0; i < num_tasks; i++)
 			CHECK(table[i] == 0xfedcba9800000000ull + (lapi_long_t)(i + round));
 		CHECK(table[num_tasks] == 0x5A5A5A5A5A5A5A5Aull);
@@ -74,7 +76,8 @@ static void address_init_with_traffic_under_way(void)
 	fill_pattern(source, sizeof source, 1);
 	for (round = 0; round < 200; round++) {
 		size_t n = round % 10 ? (size_t)round : sizeof source;
-		LAPI_OK(LAPI_Put(hndl, (uint)next, n, sinks[next], source, (lapi_cntr_t *)cntrs[next], NULL, &cmpl_cntr));
+		LAPI_OK(LAPI_Put(hndl, (uint)next, n, sinks[next], source,
+		                 (lapi_cntr_t *)cntrs[next], NULL, &cmpl_cntr));
 		LAPI_OK(LAPI_Address_init(hndl, (void *)(uintptr_t)(round + task_id), table));
 		for (i = 0; i < num_tasks; i++)
 			CHECK(table[i] == (void *)(uintptr_t)(round + i));
@@ -84,7 +87,8 @@ static void address_init_with_traffic_under_way(void)
 	CHECK(same_pattern(sink, sizeof sink, 1));
 }
 
-/* Both widths, and Gfences, in turn: collective calls need only come in the same order everywhere. */
+/* Both widths, and Gfences, in turn: collective calls need only come in the same order
+ * everywhere. */
 static void address_init_between_gfences(void)
 {
 	void *table[CONFORM_MAX_TASKS];
@@ -121,7 +125,7 @@ static void address_converts_pointer(void)
 
 static void addr_set_and_get(void)
 {
-	int size = query(LOC_ADDRTBL_SZ), i, indices[4] = { 1, 2, 0, 0 };
+	int size = query(LOC_ADDRTBL_SZ), i, indices[4] = {1, 2, 0, 0};
 	void *got = NULL;
 	if (!CHECK(size >= 8))
 		return;

@@ -1,5 +1,6 @@
 /*
- * amsend.c - LAPI_Amsend: arguments, lengths, counters, errors, indices. handlers.c has what header handlers may ask for.
+ * amsend.c - LAPI_Amsend: arguments, lengths, counters, errors, indices. handlers.c has what header
+ * handlers may ask for.
  */
 #include "conform.h"
 
@@ -19,16 +20,18 @@ static void prepare(hdr_hndlr_t *handler)
 	exchange((void *)(uintptr_t)handler, handlers);
 }
 
-static void am_to(int target, const void *uhdr, uint uhdr_len, const void *udata, size_t n, lapi_cntr_t *org, lapi_cntr_t *cmpl)
+static void am_to(int target, const void *uhdr, uint uhdr_len, const void *udata, size_t n,
+                  lapi_cntr_t *org, lapi_cntr_t *cmpl)
 {
-	LAPI_OK(LAPI_Amsend(hndl, (uint)target, handlers[target], (void *)uhdr, uhdr_len, (void *)udata, n,
-	                    (lapi_cntr_t *)tgt_cntrs[target], org, cmpl));
+	LAPI_OK(LAPI_Amsend(hndl, (uint)target, handlers[target], (void *)uhdr, uhdr_len,
+	                    (void *)udata, n, (lapi_cntr_t *)tgt_cntrs[target], org, cmpl));
 }
 
 /* ---- what a header handler is given ---- */
 
 typedef struct seen_arguments {
-	int calls, handle_is_right, uhdr_len, src, ret_flags, ctl_flags, dgsp_is_null, aligned, magic;
+	int calls, handle_is_right, uhdr_len, src, ret_flags, ctl_flags, dgsp_is_null, aligned,
+		magic;
 	ulong msg_len;
 	int completion_is_null;
 	unsigned char uhdr[64];
@@ -36,11 +39,12 @@ typedef struct seen_arguments {
 } seen_arguments;
 
 static seen_arguments seen;
-static const void *origin_uhdr; /* where this task's own user header lies, to tell a copy from the original */
+/* where this task's own user header lies, to tell a copy from the original */
+static const void *origin_uhdr;
 static int uhdr_was_original;
 
-static void *note_arguments(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion,
-                            void **user_info)
+static void *note_arguments(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                            compl_hndlr_t **completion, void **user_info)
 {
 	lapi_return_info_t *info = (lapi_return_info_t *)(void *)msg_len;
 	uint n = *uhdr_len < sizeof seen.uhdr ? *uhdr_len : (uint)sizeof seen.uhdr;
@@ -88,7 +92,8 @@ static void am_header_handler_arguments(void)
 	CHECK(seen.aligned);
 	CHECK(same_pattern(seen.uhdr, 16, (unsigned)previous));
 	CHECK(same_pattern(sink, 300, (unsigned)previous));
-	CHECK(same_pattern(uhdr, sizeof uhdr, (unsigned)task_id)); /* the origin's own header is untouched */
+	/* the origin's own header is untouched */
+	CHECK(same_pattern(uhdr, sizeof uhdr, (unsigned)task_id));
 }
 
 /* To oneself too the handler sees an aligned copy. */
@@ -118,8 +123,8 @@ static uint last_uhdr_len;
 static ulong last_msg_len;
 static int header_calls, uhdr_misaligned;
 
-static void *keep_header(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion,
-                         void **user_info)
+static void *keep_header(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                         compl_hndlr_t **completion, void **user_info)
 {
 	(void)h, (void)completion, (void)user_info;
 	last_uhdr_len = *uhdr_len;
@@ -136,13 +141,15 @@ static void am_lengths_between(int to, int from, size_t uhdr_len, unsigned seed)
 	unsigned char uhdr[4096];
 	for (i = 0; i < count; i++) {
 		size_t n = lengths[i];
-		unsigned mine = (unsigned)(task_id + 3) * seed + (unsigned)i, theirs = (unsigned)(from + 3) * seed + (unsigned)i;
+		unsigned mine = (unsigned)(task_id + 3) * seed + (unsigned)i,
+			 theirs = (unsigned)(from + 3) * seed + (unsigned)i;
 		memset(sink, 0, n + (n < BUFFER_BYTES));
 		header_calls = 0;
 		conform_sync();
 		fill_pattern(uhdr, uhdr_len, mine + 1);
 		fill_pattern(source, n, mine);
-		am_to(to, uhdr_len ? uhdr : NULL, (uint)uhdr_len, n ? source : NULL, n, &org_cntr, &cmpl_cntr);
+		am_to(to, uhdr_len ? uhdr : NULL, (uint)uhdr_len, n ? source : NULL, n, &org_cntr,
+		      &cmpl_cntr);
 		counter_wait(&tgt_cntr, 1);
 		CHECK_EQUAL(header_calls, 1);
 		CHECK_EQUAL(last_uhdr_len, uhdr_len);
@@ -158,13 +165,15 @@ static void am_lengths_between(int to, int from, size_t uhdr_len, unsigned seed)
 static void am_all_data_lengths(void)
 {
 	prepare(keep_header);
-	am_lengths_between((task_id + 1) % num_tasks, (task_id + num_tasks - 1) % num_tasks, 24, 11);
+	am_lengths_between((task_id + 1) % num_tasks, (task_id + num_tasks - 1) % num_tasks, 24,
+	                   11);
 }
 
 static void am_all_data_lengths_with_largest_header(void)
 {
 	prepare(keep_header);
-	am_lengths_between((task_id + 1) % num_tasks, (task_id + num_tasks - 1) % num_tasks, (size_t)query(MAX_UHDR_SZ), 5);
+	am_lengths_between((task_id + 1) % num_tasks, (task_id + num_tasks - 1) % num_tasks,
+	                   (size_t)query(MAX_UHDR_SZ), 5);
 }
 
 static void am_all_data_lengths_without_header(void)
@@ -233,12 +242,18 @@ static void am_uhdr_length_errors(void)
 	memset(uhdr, 0, sizeof uhdr);
 	for (checking = 0; checking <= 1; checking++) {
 		LAPI_OK(LAPI_Senv(hndl, ERROR_CHK, checking));
-		CHECK_CODE(LAPI_ERR_UHDR_LEN, LAPI_Amsend(hndl, 0, handlers[0], uhdr, most / 8 * 8 + 8, NULL, 0, NULL, &org_cntr, NULL));
-		CHECK_CODE(LAPI_ERR_UHDR_LEN, LAPI_Amsend(hndl, 0, handlers[0], uhdr, ~0u - 7, NULL, 0, NULL, &org_cntr, NULL));
+		CHECK_CODE(LAPI_ERR_UHDR_LEN,
+		           LAPI_Amsend(hndl, 0, handlers[0], uhdr, most / 8 * 8 + 8, NULL, 0, NULL,
+		                       &org_cntr, NULL));
+		CHECK_CODE(LAPI_ERR_UHDR_LEN, LAPI_Amsend(hndl, 0, handlers[0], uhdr, ~0u - 7, NULL,
+		                                          0, NULL, &org_cntr, NULL));
 	}
-	CHECK_CODE(LAPI_ERR_HDR_LEN, LAPI_Amsend(hndl, 0, handlers[0], uhdr, 7, NULL, 0, NULL, &org_cntr, NULL));
-	CHECK_CODE(LAPI_ERR_HDR_LEN, LAPI_Amsend(hndl, 0, handlers[0], uhdr, 1, NULL, 0, NULL, &org_cntr, NULL));
-	CHECK_CODE(LAPI_ERR_HDR_LEN, LAPI_Amsend(hndl, 0, handlers[0], uhdr, 10, NULL, 0, NULL, &org_cntr, NULL));
+	CHECK_CODE(LAPI_ERR_HDR_LEN,
+	           LAPI_Amsend(hndl, 0, handlers[0], uhdr, 7, NULL, 0, NULL, &org_cntr, NULL));
+	CHECK_CODE(LAPI_ERR_HDR_LEN,
+	           LAPI_Amsend(hndl, 0, handlers[0], uhdr, 1, NULL, 0, NULL, &org_cntr, NULL));
+	CHECK_CODE(LAPI_ERR_HDR_LEN,
+	           LAPI_Amsend(hndl, 0, handlers[0], uhdr, 10, NULL, 0, NULL, &org_cntr, NULL));
 	LAPI_OK(LAPI_Senv(hndl, ERROR_CHK, conform_checking));
 	conform_sync();
 	CHECK_EQUAL(header_calls, 0);
@@ -252,13 +267,19 @@ static void am_errors(void)
 	handler = handlers[0];
 	header_calls = 0;
 	conform_sync();
-	CHECK_CODE(LAPI_ERR_TGT, LAPI_Amsend(hndl, (uint)num_tasks, handler, NULL, 0, NULL, 0, NULL, &org_cntr, &cmpl_cntr));
-	CHECK_CODE(LAPI_ERR_TGT, LAPI_Amsend(hndl, ~0u, handler, NULL, 0, NULL, 0, NULL, &org_cntr, &cmpl_cntr));
-	CHECK_CODE(LAPI_ERR_HDR_HNDLR_NULL, LAPI_Amsend(hndl, 0, NULL, NULL, 0, NULL, 0, NULL, &org_cntr, &cmpl_cntr));
-	CHECK_CODE(LAPI_ERR_UHDR_NULL, LAPI_Amsend(hndl, 0, handler, NULL, 8, NULL, 0, NULL, &org_cntr, &cmpl_cntr));
-	CHECK_CODE(LAPI_ERR_ORG_ADDR_NULL, LAPI_Amsend(hndl, 0, handler, NULL, 0, NULL, 8, NULL, &org_cntr, &cmpl_cntr));
+	CHECK_CODE(LAPI_ERR_TGT, LAPI_Amsend(hndl, (uint)num_tasks, handler, NULL, 0, NULL, 0, NULL,
+	                                     &org_cntr, &cmpl_cntr));
+	CHECK_CODE(LAPI_ERR_TGT,
+	           LAPI_Amsend(hndl, ~0u, handler, NULL, 0, NULL, 0, NULL, &org_cntr, &cmpl_cntr));
+	CHECK_CODE(LAPI_ERR_HDR_HNDLR_NULL,
+	           LAPI_Amsend(hndl, 0, NULL, NULL, 0, NULL, 0, NULL, &org_cntr, &cmpl_cntr));
+	CHECK_CODE(LAPI_ERR_UHDR_NULL,
+	           LAPI_Amsend(hndl, 0, handler, NULL, 8, NULL, 0, NULL, &org_cntr, &cmpl_cntr));
+	CHECK_CODE(LAPI_ERR_ORG_ADDR_NULL,
+	           LAPI_Amsend(hndl, 0, handler, NULL, 0, NULL, 8, NULL, &org_cntr, &cmpl_cntr));
 	CHECK_CODE(LAPI_ERR_DATA_LEN,
-	           LAPI_Amsend(hndl, 0, handler, NULL, 0, source, (ulong)LAPI_MAX_MSG_SZ + 1, NULL, &org_cntr, &cmpl_cntr));
+	           LAPI_Amsend(hndl, 0, handler, NULL, 0, source, (ulong)LAPI_MAX_MSG_SZ + 1, NULL,
+	                       &org_cntr, &cmpl_cntr));
 	conform_sync();
 	CHECK_EQUAL(header_calls, 0);
 	CHECK_EQUAL(counter_value(&org_cntr), 0);
@@ -275,8 +296,8 @@ static void am_with_each_set_of_counters(void)
 		header_calls = 0;
 		conform_sync();
 		LAPI_OK(LAPI_Amsend(hndl, (uint)next, handlers[next], "headers", 8, source, 64,
-		                    mask & 1 ? (lapi_cntr_t *)tgt_cntrs[next] : NULL, mask & 2 ? &org_cntr : NULL,
-		                    mask & 4 ? &cmpl_cntr : NULL));
+		                    mask & 1 ? (lapi_cntr_t *)tgt_cntrs[next] : NULL,
+		                    mask & 2 ? &org_cntr : NULL, mask & 4 ? &cmpl_cntr : NULL));
 		if (mask & 1)
 			counter_wait(&tgt_cntr, 1);
 		if (mask & 2)
@@ -297,16 +318,18 @@ enum { FLOOD = 3000, FLOOD_BYTES = 24 };
 static unsigned char flood[FLOOD * FLOOD_BYTES];
 static int flood_wrong;
 
-static void *store_flood(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion,
-                         void **user_info)
+static void *store_flood(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                         compl_hndlr_t **completion, void **user_info)
 {
 	int index = *(int *)uhdr, again = ((int *)uhdr)[1];
 	(void)h, (void)completion, (void)user_info;
-	flood_wrong |= *uhdr_len != 8 || *msg_len != FLOOD_BYTES || again != ~index || index < 0 || index >= FLOOD;
+	flood_wrong |= *uhdr_len != 8 || *msg_len != FLOOD_BYTES || again != ~index || index < 0 ||
+	               index >= FLOOD;
 	return flood_wrong ? sink : flood + index * FLOOD_BYTES;
 }
 
-/* User header and data up to BUF_CP_SIZE may both be overwritten on return, also when every buffer is taken. */
+/* User header and data up to BUF_CP_SIZE may both be overwritten on return, also when every buffer
+ * is taken. */
 static void am_small_buffers_reusable_on_return(void)
 {
 	int uhdr[2], i, next = (task_id + 1) % num_tasks;
@@ -337,7 +360,8 @@ static void am_thousands_outstanding(void)
 	header_calls = 0;
 	conform_sync();
 	for (i = 0; i < MESSAGES; i++)
-		am_to((task_id + i) % num_tasks, &i, 4, source, (size_t)(i % 4) * 100, &org_cntr, &cmpl_cntr);
+		am_to((task_id + i) % num_tasks, &i, 4, source, (size_t)(i % 4) * 100, &org_cntr,
+		      &cmpl_cntr);
 	counter_wait(&org_cntr, MESSAGES);
 	counter_wait(&cmpl_cntr, MESSAGES);
 	counter_wait(&tgt_cntr, MESSAGES);
@@ -349,8 +373,8 @@ static void am_thousands_outstanding(void)
 
 static int index_calls;
 
-static void *count_index(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion,
-                         void **user_info)
+static void *count_index(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                         compl_hndlr_t **completion, void **user_info)
 {
 	(void)h, (void)uhdr, (void)uhdr_len, (void)msg_len, (void)completion, (void)user_info;
 	index_calls++;
@@ -360,15 +384,15 @@ static void *count_index(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *ms
 static void am_handler_named_by_index(void)
 {
 	int i, last = query(LOC_ADDRTBL_SZ) - 1, next = (task_id + 1) % num_tasks;
-	int indices[3] = { 1, 5, last };
+	int indices[3] = {1, 5, last};
 	prepare(keep_header);
 	index_calls = 0;
 	for (i = 0; i < 3; i++)
 		LAPI_OK(LAPI_Addr_set(hndl, (void *)(uintptr_t)count_index, indices[i]));
 	conform_sync();
 	for (i = 0; i < 3; i++)
-		LAPI_OK(LAPI_Amsend(hndl, (uint)next, (void *)(uintptr_t)indices[i], NULL, 0, source, 100,
-		                    (lapi_cntr_t *)tgt_cntrs[next], NULL, NULL));
+		LAPI_OK(LAPI_Amsend(hndl, (uint)next, (void *)(uintptr_t)indices[i], NULL, 0,
+		                    source, 100, (lapi_cntr_t *)tgt_cntrs[next], NULL, NULL));
 	counter_wait(&tgt_cntr, 3);
 	CHECK_EQUAL(index_calls, 3);
 	conform_sync();
@@ -383,9 +407,10 @@ static void am_index_registered_late(void)
 	index_calls = header_calls = 0;
 	conform_sync();
 	for (i = 0; i < 5; i++)
-		LAPI_OK(LAPI_Amsend(hndl, (uint)next, (void *)(uintptr_t)index, NULL, 0, source, 3000,
-		                    (lapi_cntr_t *)tgt_cntrs[next], NULL, &cmpl_cntr));
-	LAPI_OK(LAPI_Amsend(hndl, (uint)next, handlers[next], NULL, 0, source, 3000, (lapi_cntr_t *)tgt_cntrs[next], NULL, NULL));
+		LAPI_OK(LAPI_Amsend(hndl, (uint)next, (void *)(uintptr_t)index, NULL, 0, source,
+		                    3000, (lapi_cntr_t *)tgt_cntrs[next], NULL, &cmpl_cntr));
+	LAPI_OK(LAPI_Amsend(hndl, (uint)next, handlers[next], NULL, 0, source, 3000,
+	                    (lapi_cntr_t *)tgt_cntrs[next], NULL, NULL));
 	POLL_UNTIL(counter_value(&tgt_cntr) >= 1); /* the one that names an address */
 	for (until = now() + 0.2; now() < until;)
 		LAPI_OK(LAPI_Probe(hndl));

@@ -1,7 +1,9 @@
 /*
- * atexit.c - LAPI_Gfence, messages and LAPI_Term inside exit handlers: the library takes nothing down before they ran.
+ * atexit.c - LAPI_Gfence, messages and LAPI_Term inside exit handlers: the library takes nothing
+ * down before they ran.
  *
- * The verdict is the exit status, which an exit handler can only change with _exit; so this program prints its closing line itself.
+ * The verdict is the exit status, which an exit handler can only change with _exit; so this program
+ * prints its closing line itself.
  */
 #define _GNU_SOURCE
 #include "conform.h"
@@ -13,7 +15,8 @@ static void *words[CONFORM_MAX_TASKS];
 static void expect(int code, const char *call)
 {
 	if (code != LAPI_SUCCESS) {
-		fprintf(stderr, "task %d: atexit.c: %s returned %d in an exit handler\n", task_id, call, code);
+		fprintf(stderr, "task %d: atexit.c: %s returned %d in an exit handler\n", task_id,
+		        call, code);
 		failures++;
 	}
 }
@@ -21,7 +24,8 @@ static void expect(int code, const char *call)
 static void say(void)
 {
 	if (task_id == 0)
-		printf("atexit: %d passed, %d failed, 0 skipped\n", failures ? 0 : 1, failures ? 1 : 0);
+		printf("atexit: %d passed, %d failed, 0 skipped\n", failures ? 0 : 1,
+		       failures ? 1 : 0);
 	fflush(NULL);
 	if (failures)
 		_exit(1);
@@ -32,7 +36,8 @@ static void fence_at_exit(int status, void *argument)
 {
 	int next = (task_id + 1) % num_tasks, one = 1;
 	(void)status, (void)argument;
-	expect(LAPI_Rmw(hndl, FETCH_AND_ADD, (uint)next, (int *)words[next], &one, NULL, NULL), "LAPI_Rmw");
+	expect(LAPI_Rmw(hndl, FETCH_AND_ADD, (uint)next, (int *)words[next], &one, NULL, NULL),
+	       "LAPI_Rmw");
 	expect(LAPI_Gfence(hndl), "LAPI_Gfence");
 	if (word != 1) {
 		fprintf(stderr, "task %d: the word is %d, not 1\n", task_id, word);

@@ -1,6 +1,7 @@
 /*
- * beyond.c - what a 32-bit task has not, named by other tasks through LAPI_Xfer: addresses, handlers and lengths beyond its own. Each is
- * refused there, and its memory stays as it was. Among 64-bit tasks it is bad addresses alone.
+ * beyond.c - what a 32-bit task has not, named by other tasks through LAPI_Xfer: addresses,
+ * handlers and lengths beyond its own. Each is refused there, and its memory stays as it was. Among
+ * 64-bit tasks it is bad addresses alone.
  *
  * Each task works on the next one.
  */
@@ -12,8 +13,9 @@
 
 static unsigned char source[ROOM], sink[ROOM], back[ROOM];
 static lapi_cntr_t tgt_cntr, org_cntr, cmpl_cntr;
-static lapi_long_t sinks[CONFORM_MAX_TASKS], sources[CONFORM_MAX_TASKS], tgt_cntrs[CONFORM_MAX_TASKS], words[CONFORM_MAX_TASKS],
-    bits[CONFORM_MAX_TASKS], handlers[CONFORM_MAX_TASKS];
+static lapi_long_t sinks[CONFORM_MAX_TASKS], sources[CONFORM_MAX_TASKS],
+	tgt_cntrs[CONFORM_MAX_TASKS], words[CONFORM_MAX_TASKS], bits[CONFORM_MAX_TASKS],
+	handlers[CONFORM_MAX_TASKS];
 static int next, previous, headers;
 static long long word_of_mine __attribute__((aligned(8)));
 
@@ -23,7 +25,8 @@ static void address64(const void *mine, lapi_long_t *table)
 }
 
 /* No message may come to it, neither of one block nor of a vector. */
-static void *header_handler(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **user_info)
+static void *header_handler(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                            compl_hndlr_t **completion, void **user_info)
 {
 	(void)h, (void)uhdr, (void)uhdr_len, (void)msg_len;
 	headers++;
@@ -51,10 +54,11 @@ static void prepare(unsigned seed)
 	LAPI_OK(LAPI_Address_init64(hndl, 8 * sizeof(void *), bits));
 }
 
-static const size_t lengths[] = { 8, 1000, 6000, 100000, ROOM };
+static const size_t lengths[] = {8, 1000, 6000, 100000, ROOM};
 #define LENGTHS ((int)(sizeof lengths / sizeof lengths[0]))
 
-/* Puts to, gets from, a word and a counter so far behind the next task's memory, and waits for all of them. */
+/* Puts to, gets from, a word and a counter so far behind the next task's memory, and waits for all
+ * of them. */
 static void name_memory(lapi_long_t beyond)
 {
 	lapi_xfer_t x;
@@ -94,8 +98,9 @@ static void name_memory(lapi_long_t beyond)
 }
 
 /*
- * The same address 4 GiB further, which a 32-bit task must not take for its own, or, in a 64-bit one, where no user memory is. Who named it
- * hears of each put, each get and the word; who would have the memory of each put, each get and the counter.
+ * The same address 4 GiB further, which a 32-bit task must not take for its own, or, in a 64-bit
+ * one, where no user memory is. Who named it hears of each put, each get and the word; who would
+ * have the memory of each put, each get and the counter.
  */
 static void bad_addresses(void)
 {
@@ -122,7 +127,7 @@ static void bad_addresses(void)
 /* A handler of no 32-bit task: said once on stderr, the message is gone, its counters change. */
 static void header_handlers(void)
 {
-	static const size_t lengths[] = { 100, 100000 };
+	static const size_t lengths[] = {100, 100000};
 	lapi_xfer_t x;
 	size_t i;
 	prepare(800);
@@ -131,7 +136,7 @@ static void header_handlers(void)
 	for (i = 0; i < 2; i++) {
 		conform_sync();
 		if (bits[next] == 32) {
-			int header[3] = { task_id, (int)lengths[i], 0 };
+			int header[3] = {task_id, (int)lengths[i], 0};
 			memset(&x, 0, sizeof x);
 			x.Am.Xfer_type = LAPI_AM_XFER;
 			x.Am.tgt = (uint)next;
@@ -151,28 +156,31 @@ static void header_handlers(void)
 	CHECK(headers == 0 && sink[0] == 0 && sink[sizeof sink - 1] == 0);
 }
 
-/* A message that is longer than a 32-bit target can be told: both tasks' error handlers hear of it, and no handler runs. */
+/* A message that is longer than a 32-bit target can be told: both tasks' error handlers hear of it,
+ * and no handler runs. */
 static void message_lengths(void)
 {
 #if defined(__LP64__)
-	static const size_t too_long[] = { (size_t)1 << 31, ((size_t)1 << 32) + 100 };
+	static const size_t too_long[] = {(size_t)1 << 31, ((size_t)1 << 32) + 100};
 	unsigned char *much = NULL;
 	void *from[1];
 	ulong length[1];
-	lapi_vec_t here = { LAPI_GEN_GENERIC, 1, from, length };
+	lapi_vec_t here = {LAPI_GEN_GENERIC, 1, from, length};
 	lapi_xfer_t x;
 	size_t i;
 #endif
 	int told = 0;
 	prepare(900);
 	/* Without shared memory all of it would travel. */
-	if (sum_over_tasks(bits[next] == 32 && sizeof(void *) == 8) == 0 || strcasecmp(variable("LAPI_USE_SHM"), "no") == 0)
+	if (sum_over_tasks(bits[next] == 32 && sizeof(void *) == 8) == 0 ||
+	    strcasecmp(variable("LAPI_USE_SHM"), "no") == 0)
 		SKIP("no 64-bit task with a 32-bit one next to it in shared memory");
 	conform_expect_errors(1);
 	conform_sync();
 #if defined(__LP64__)
 	if (bits[next] == 32) {
-		much = mmap(NULL, too_long[1], PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		much = mmap(NULL, too_long[1], PROT_READ | PROT_WRITE,
+		            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		CHECK(much != MAP_FAILED);
 		from[0] = much;
 		for (i = 0; i < 2; i++) {
@@ -211,7 +219,9 @@ static void message_lengths(void)
 		told += 4;
 	POLL_UNTIL(conform_errors() >= told);
 	for (told = 0; told < conform_errors() && told < CONFORM_MAX_ERRORS; told++)
-		CHECK(conform_error_at(told).code == (conform_error_at(told).type == AM_ERR ? LAPI_ERR_DATA_LEN : LAPI_ERR_TGT_ADDR_NULL));
+		CHECK(conform_error_at(told).code == (conform_error_at(told).type == AM_ERR
+		                                              ? LAPI_ERR_DATA_LEN
+		                                              : LAPI_ERR_TGT_ADDR_NULL));
 	conform_sync();
 	CHECK_EQUAL(headers, 0);
 	conform_expect_errors(0);
@@ -222,7 +232,9 @@ static void message_lengths(void)
 }
 
 static const conform_case cases[] = {
-	CONFORM_CASE(bad_addresses), CONFORM_CASE(header_handlers), CONFORM_CASE(message_lengths),
+	CONFORM_CASE(bad_addresses),
+	CONFORM_CASE(header_handlers),
+	CONFORM_CASE(message_lengths),
 };
 
 int main(int argc, char **argv)

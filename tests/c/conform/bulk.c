@@ -1,7 +1,8 @@
 /*
- * bulk.c - bulk transfer (guide, Chapter 13): MP_USE_BULK_XFER and MP_BULK_MIN_MSG_SIZE, the two flags of LAPI_Xfer, and chunks. Task 0
- * sends to task 1, nobody else does anything meanwhile: so LAPI's own statistics tell which way data took. Directly, each
- * copy of 32 MB or less is one packet and the message that tells of it another; in packets, a short message is one.
+ * bulk.c - bulk transfer (guide, Chapter 13): MP_USE_BULK_XFER and MP_BULK_MIN_MSG_SIZE, the two
+ * flags of LAPI_Xfer, and chunks. Task 0 sends to task 1, nobody else does anything meanwhile: so
+ * LAPI's own statistics tell which way data took. Directly, each copy of 32 MB or less is one
+ * packet and the message that tells of it another; in packets, a short message is one.
  *
  * Run with and without MP_USE_BULK_XFER=yes; what must happen depends on it.
  */
@@ -14,13 +15,17 @@
 #define LONG(pointer) ((lapi_long_t)(uintptr_t)(pointer))
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-enum { MB = 1 << 20, CHUNK = 32 * MB, LARGEST = 70 * MB, LONGEST_PACKET = 64 << 10, TINY = 256 }; /* that packet: over shared memory */
+/* that packet: over shared memory */
+enum { MB = 1 << 20, CHUNK = 32 * MB, LARGEST = 70 * MB, LONGEST_PACKET = 64 << 10, TINY = 256 };
 
-static const int flag_sets[] = { 0, LAPI_USE_BULK_XFER, LAPI_NOT_USE_BULK_XFER, LAPI_USE_BULK_XFER | LAPI_NOT_USE_BULK_XFER };
-static const lapi_xfer_type_t types[] = { LAPI_GET_XFER, LAPI_PUT_XFER, LAPI_AM_XFER, LAPI_DGSP_XFER };
+static const int flag_sets[] = {0, LAPI_USE_BULK_XFER, LAPI_NOT_USE_BULK_XFER,
+                                LAPI_USE_BULK_XFER | LAPI_NOT_USE_BULK_XFER};
+static const lapi_xfer_type_t types[] = {LAPI_GET_XFER, LAPI_PUT_XFER, LAPI_AM_XFER,
+                                         LAPI_DGSP_XFER};
 static unsigned char *source, *sink;
 static lapi_cntr_t tgt_cntr, org_cntr, cmpl_cntr, go_cntr;
-static void *sources[CONFORM_MAX_TASKS], *sinks[CONFORM_MAX_TASKS], *tgt_cntrs[CONFORM_MAX_TASKS], *go_cntrs[CONFORM_MAX_TASKS];
+static void *sources[CONFORM_MAX_TASKS], *sinks[CONFORM_MAX_TASKS], *tgt_cntrs[CONFORM_MAX_TASKS],
+	*go_cntrs[CONFORM_MAX_TASKS];
 static void *handlers[CONFORM_MAX_TASKS];
 static void *words[CONFORM_MAX_TASKS];
 static long word = 4711;
@@ -30,14 +35,15 @@ static int kernel_permits(void)
 {
 	long got = 0;
 	void *pids[CONFORM_MAX_TASKS];
-	struct iovec here = { &got, sizeof got }, there;
+	struct iovec here = {&got, sizeof got}, there;
 	exchange((void *)(intptr_t)getpid(), pids);
 	exchange(&word, words);
 	if (num_tasks < 2)
 		return 0;
 	there.iov_base = words[1];
 	there.iov_len = sizeof got;
-	return process_vm_readv((pid_t)(intptr_t)pids[1], &here, 1, &there, 1, 0) == sizeof got && got == word;
+	return process_vm_readv((pid_t)(intptr_t)pids[1], &here, 1, &there, 1, 0) == sizeof got &&
+	       got == word;
 }
 
 /* Whether there is a direct way from task 0 to task 1. The same answer in all tasks. */
@@ -49,7 +55,8 @@ static int direct_way(void)
 	return query(QUERY_SHM_ENABLED) && sum_over_tasks(here) == 1;
 }
 
-static void *header(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **user_info)
+static void *header(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                    compl_hndlr_t **completion, void **user_info)
 {
 	(void)h, (void)uhdr, (void)uhdr_len, (void)msg_len;
 	*completion = NULL;
@@ -59,7 +66,8 @@ static void *header(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len
 
 static void *large_memory(void)
 {
-	void *memory = mmap(NULL, LARGEST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *memory =
+		mmap(NULL, LARGEST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
@@ -107,13 +115,15 @@ static counts since(lapi_query_t path, counts before)
 	return c;
 }
 
-/* The others wait here until task 0 has counted: a message of the next fence would be counted, too. */
+/* The others wait here until task 0 has counted: a message of the next fence would be counted,
+ * too. */
 static void counted(void)
 {
 	int i;
 	if (task_id == 0)
 		for (i = 1; i < num_tasks; i++)
-			LAPI_OK(LAPI_Put(hndl, (uint)i, 0, NULL, NULL, (lapi_cntr_t *)go_cntrs[i], NULL, NULL));
+			LAPI_OK(LAPI_Put(hndl, (uint)i, 0, NULL, NULL, (lapi_cntr_t *)go_cntrs[i],
+			                 NULL, NULL));
 	else
 		counter_wait(&go_cntr, 1);
 }
@@ -142,7 +152,9 @@ static void fill(lapi_xfer_t *x, lapi_xfer_type_t type, ulong n, int flags)
 		x->Put.org_cntr = &org_cntr;
 		x->Put.cmpl_cntr = &cmpl_cntr;
 		break;
-	default: /* a DGSP's members are those of an active message and one more; LAPI_BYTE needs no LAPI_Util */
+	/* a DGSP's members are those of an active message and one more; LAPI_BYTE needs no
+	 * LAPI_Util */
+	default:
 		x->Dgsp.dgsp = LAPI_BYTE;
 		x->Am.Xfer_type = type;
 		x->Am.flags = flags;
@@ -156,11 +168,12 @@ static void fill(lapi_xfer_t *x, lapi_xfer_type_t type, ulong n, int flags)
 	}
 }
 
-/* Task 0 moves n bytes to task 1, or gets them; both check. What task 0 has counted meanwhile is the result, in task 0. */
+/* Task 0 moves n bytes to task 1, or gets them; both check. What task 0 has counted meanwhile is
+ * the result, in task 0. */
 static counts transfer(lapi_xfer_type_t type, ulong n, int flags)
 {
 	lapi_query_t path = query(QUERY_SHM_ENABLED) ? QUERY_SHM_STATISTICS : QUERY_STATISTICS;
-	counts c = { 0, 0, 0, 0 };
+	counts c = {0, 0, 0, 0};
 	int get = type == LAPI_GET_XFER, from = get ? 1 : 0;
 	if (task_id == from)
 		fill_pattern(source, n, (unsigned)n);
@@ -197,12 +210,15 @@ static void check_way(lapi_xfer_type_t type, ulong n, int flags, int direct, cou
 		CHECK_EQUAL(c.data_received, n);
 	} else {
 		packets = c.sent;
-		right = direct ? packets == copies + 1 : n <= TINY ? packets == 1 : packets > copies + 1;
+		right = direct      ? packets == copies + 1
+		        : n <= TINY ? packets == 1
+		                    : packets > copies + 1;
 		CHECK_EQUAL(c.data_sent, n);
 	}
 	if (!CHECK(right))
-		printf("    type %d, %lu bytes, flags %#x: should go %s, and %lld packets were sent, %lld received\n", (int)type, n, (unsigned)flags,
-		       direct ? "directly" : "in packets", packets, c.received);
+		printf("    type %d, %lu bytes, flags %#x: should go %s, and %lld packets were sent, %lld received\n",
+		       (int)type, n, (unsigned)flags, direct ? "directly" : "in packets", packets,
+		       c.received);
 }
 
 /* What MP_BULK_MIN_MSG_SIZE says. */
@@ -232,13 +248,15 @@ static void bulk_attributes(void)
 	CHECK_CODE(LAPI_ERR_QUERY_TYPE, LAPI_Senv(hndl, BULK_MIN_MSG_SIZE, 8192));
 }
 
-/* 1 if a transfer is to go directly, 0 in packets, -1 if that is LAPI's own choice: then it hangs on what the target is doing. */
+/* 1 if a transfer is to go directly, 0 in packets, -1 if that is LAPI's own choice: then it hangs
+ * on what the target is doing. */
 static int wanted_way(lapi_xfer_type_t type, int flags, ulong n)
 {
 	int am = type == LAPI_AM_XFER || type == LAPI_DGSP_XFER;
 	if (!direct_way() || (flags & LAPI_NOT_USE_BULK_XFER))
 		return 0;
-	if (flags & LAPI_USE_BULK_XFER) /* an active message's buffer is free on return up to BUF_CP_SIZE */
+	/* an active message's buffer is free on return up to BUF_CP_SIZE */
+	if (flags & LAPI_USE_BULK_XFER)
 		return !am || n > (ulong)query(BUF_CP_SIZE);
 	return query(BULK_XFER) && n >= (ulong)query(BULK_MIN_MSG_SIZE) ? 1 : -1;
 }
@@ -246,7 +264,8 @@ static int wanted_way(lapi_xfer_type_t type, int flags, ulong n)
 static void bulk_flags_and_lengths(void)
 {
 	ulong minimum = (ulong)query(BULK_MIN_MSG_SIZE);
-	ulong lengths[] = { 1, 128, 129, 1000, 4095, 4096, 4097, 16383, 16384, minimum - 1, minimum, minimum + 1, 2 * MB };
+	ulong lengths[] = {1,     128,   129,         1000,    4095,        4096,  4097,
+	                   16383, 16384, minimum - 1, minimum, minimum + 1, 2 * MB};
 	size_t t, f, i;
 	if (num_tasks < 2)
 		SKIP("one task");
@@ -258,8 +277,10 @@ static void bulk_flags_and_lengths(void)
 				ulong n = lengths[i];
 				counts c = transfer(types[t], n, flag_sets[f]);
 				int way = wanted_way(types[t], flag_sets[f], n);
-				/* In between the counts do not tell two packets from a copy and its message; over UDP there is but one way. */
-				if (task_id == 0 && query(QUERY_SHM_ENABLED) && way >= 0 && (way == 1 || n <= TINY || n >= 3 * LONGEST_PACKET))
+				/* In between the counts do not tell two packets from a copy and its
+				 * message; over UDP there is but one way. */
+				if (task_id == 0 && query(QUERY_SHM_ENABLED) && way >= 0 &&
+				    (way == 1 || n <= TINY || n >= 3 * LONGEST_PACKET))
 					check_way(types[t], n, flag_sets[f], way, c);
 			}
 }
@@ -267,7 +288,7 @@ static void bulk_flags_and_lengths(void)
 /* More than two chunks by every type; and just one, and one byte more. */
 static void bulk_chunks(void)
 {
-	static const ulong lengths[] = { LARGEST, CHUNK, CHUNK + 1 };
+	static const ulong lengths[] = {LARGEST, CHUNK, CHUNK + 1};
 	int direct = direct_way();
 	size_t t, i;
 	if (num_tasks < 2)
@@ -283,7 +304,8 @@ static void bulk_chunks(void)
 	transfer(LAPI_PUT_XFER, LARGEST, LAPI_NOT_USE_BULK_XFER);
 }
 
-/* Blocks of 8 bytes, which LAPI would rather gather: the flag sends them directly, the other never. */
+/* Blocks of 8 bytes, which LAPI would rather gather: the flag sends them directly, the other
+ * never. */
 static void bulk_vectors(void)
 {
 	enum { BLOCKS = 500, BLOCK = 8, STRIDE = 24 };
@@ -294,8 +316,10 @@ static void bulk_vectors(void)
 	if (!prepare())
 		return;
 	for (f = 0; f < COUNT(flag_sets); f++) {
-		void *here[3] = { source, (void *)BLOCK, (void *)STRIDE }, *there[3] = { sinks[1], (void *)BLOCK, (void *)STRIDE };
-		lapi_vec_t org = { LAPI_GEN_STRIDED_XFER, BLOCKS, here, NULL }, tgt = { LAPI_GEN_STRIDED_XFER, BLOCKS, there, NULL };
+		void *here[3] = {source, (void *)BLOCK, (void *)STRIDE},
+		     *there[3] = {sinks[1], (void *)BLOCK, (void *)STRIDE};
+		lapi_vec_t org = {LAPI_GEN_STRIDED_XFER, BLOCKS, here, NULL},
+			   tgt = {LAPI_GEN_STRIDED_XFER, BLOCKS, there, NULL};
 		if (task_id == 0)
 			fill_pattern(source, BLOCKS * STRIDE, 77);
 		if (task_id == 1)
@@ -315,8 +339,10 @@ static void bulk_vectors(void)
 			LAPI_OK(LAPI_Xfer(hndl, &x));
 			counter_wait(&cmpl_cntr, 1);
 			c = since(QUERY_SHM_STATISTICS, c);
-			if (query(QUERY_SHM_ENABLED)) /* 500 ranges are one copy; 4000 bytes one packet */
-				CHECK_EQUAL(c.sent, direct && flag_sets[f] == LAPI_USE_BULK_XFER ? 2 : 1);
+			/* 500 ranges are one copy; 4000 bytes one packet */
+			if (query(QUERY_SHM_ENABLED))
+				CHECK_EQUAL(c.sent,
+				            direct && flag_sets[f] == LAPI_USE_BULK_XFER ? 2 : 1);
 		}
 		counted();
 		if (task_id == 1) {
@@ -324,7 +350,9 @@ static void bulk_vectors(void)
 			counter_wait(&tgt_cntr, 1);
 			fill_pattern(expected, BLOCKS * STRIDE, 77);
 			for (i = 0; i < BLOCKS; i++)
-				CHECK(memcmp(sink + i * STRIDE, expected + i * STRIDE, BLOCK) == 0 && sink[i * STRIDE + BLOCK] == 0);
+				CHECK(memcmp(sink + i * STRIDE, expected + i * STRIDE, BLOCK) ==
+				              0 &&
+				      sink[i * STRIDE + BLOCK] == 0);
 			free(expected);
 		}
 		conform_sync();
@@ -359,6 +387,7 @@ static void bulk_within_a_task(void)
 		}
 }
 
+/* clang-format off */
 static const conform_case cases[] = {
 	CONFORM_CASE(bulk_attributes),
 	CONFORM_CASE(bulk_flags_and_lengths),
@@ -366,6 +395,7 @@ static const conform_case cases[] = {
 	CONFORM_CASE(bulk_vectors),
 	CONFORM_CASE(bulk_within_a_task),
 };
+/* clang-format on */
 
 int main(int argc, char **argv)
 {

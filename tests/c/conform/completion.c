@@ -1,5 +1,6 @@
 /*
- * completion.c - queued completion handlers: where they run, what they may do, and when the counters change.
+ * completion.c - queued completion handlers: where they run, what they may do, and when the
+ * counters change.
  */
 #include "conform.h"
 
@@ -9,12 +10,15 @@ static unsigned char source[BUFFER_BYTES] __attribute__((aligned(64)));
 static unsigned char sink[BUFFER_BYTES] __attribute__((aligned(64)));
 static unsigned char fetched[BUFFER_BYTES] __attribute__((aligned(64)));
 static lapi_cntr_t tgt_cntr, org_cntr, cmpl_cntr, fetch_cntr;
-static void *tgt_cntrs[CONFORM_MAX_TASKS], *handlers[CONFORM_MAX_TASKS], *sources[CONFORM_MAX_TASKS];
+static void *tgt_cntrs[CONFORM_MAX_TASKS], *handlers[CONFORM_MAX_TASKS],
+	*sources[CONFORM_MAX_TASKS];
 static int next, previous, completions;
 
-#define PARAMETERS                                                                                                    \
-	lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **user_info
-#define UNUSED_PARAMETERS (void)h, (void)uhdr, (void)uhdr_len, (void)msg_len, (void)completion, (void)user_info
+#define PARAMETERS                                                                                \
+	lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, \
+		void **user_info
+#define UNUSED_PARAMETERS \
+	(void)h, (void)uhdr, (void)uhdr_len, (void)msg_len, (void)completion, (void)user_info
 
 static void prepare(hdr_hndlr_t *handler)
 {
@@ -32,8 +36,9 @@ static void prepare(hdr_hndlr_t *handler)
 
 static void am_to(int target, const void *uhdr, uint uhdr_len, const void *udata, size_t n)
 {
-	LAPI_OK(LAPI_Amsend(hndl, (uint)target, handlers[target], (void *)uhdr, uhdr_len, (void *)udata, n,
-	                    (lapi_cntr_t *)tgt_cntrs[target], &org_cntr, &cmpl_cntr));
+	LAPI_OK(LAPI_Amsend(hndl, (uint)target, handlers[target], (void *)uhdr, uhdr_len,
+	                    (void *)udata, n, (lapi_cntr_t *)tgt_cntrs[target], &org_cntr,
+	                    &cmpl_cntr));
 }
 
 /* ---- what it is given ---- */
@@ -68,7 +73,8 @@ static void *ask_for_note(PARAMETERS)
 	return sink + index * 1000;
 }
 
-/* Once a message, with the parameter that the header handler named, in a thread of the library, after all data. */
+/* Once a message, with the parameter that the header handler named, in a thread of the library,
+ * after all data. */
 static void completion_handler_runs_once_with_its_parameter(void)
 {
 	int i, uhdr[64][2];
@@ -110,10 +116,11 @@ static void *ask_for_slow(PARAMETERS)
 	return *msg_len ? sink : NULL;
 }
 
-/* Target and completion counter change after the completion handler has returned, the origin counter need not. */
+/* Target and completion counter change after the completion handler has returned, the origin
+ * counter need not. */
 static void counters_change_after_completion_handler(void)
 {
-	static const size_t lengths[] = { 0, 64, 50000 };
+	static const size_t lengths[] = {0, 64, 50000};
 	void *words[CONFORM_MAX_TASKS];
 	int i, seen, before;
 	prepare(ask_for_slow);
@@ -125,7 +132,8 @@ static void counters_change_after_completion_handler(void)
 		am_to(next, NULL, 0, source, lengths[i]);
 		counter_wait(&org_cntr, 1);
 		counter_wait(&cmpl_cntr, 1);
-		LAPI_OK(LAPI_Get(hndl, (uint)next, sizeof seen, words[next], &seen, NULL, &fetch_cntr));
+		LAPI_OK(LAPI_Get(hndl, (uint)next, sizeof seen, words[next], &seen, NULL,
+		                 &fetch_cntr));
 		counter_wait(&fetch_cntr, 1);
 		CHECK(seen >= before + 1);
 		counter_wait(&tgt_cntr, 1);
@@ -195,7 +203,8 @@ static void *ask_to_fetch(PARAMETERS)
 	return NULL;
 }
 
-/* While this task's main thread sits in Waitcntr, its completion handlers call back to the origin and wait too. */
+/* While this task's main thread sits in Waitcntr, its completion handlers call back to the origin
+ * and wait too. */
 static void completion_handler_gets_and_puts_blocking(void)
 {
 	int i;
@@ -224,9 +233,11 @@ static void send_and_probe(lapi_handle_t *h, void *user_info)
 	lapi_cntr_t here;
 	memset(&here, 0, sizeof here);
 	LAPI_OK(LAPI_Setcntr(*h, &here, 0));
-	LAPI_OK(LAPI_Amsend(*h, (uint)src, discard_handlers[src], "by hand", 8, source, 3000, NULL, NULL, &here));
+	LAPI_OK(LAPI_Amsend(*h, (uint)src, discard_handlers[src], "by hand", 8, source, 3000, NULL,
+	                    NULL, &here));
 	LAPI_OK(LAPI_Waitcntr(*h, &here, 1, NULL));
-	LAPI_OK(LAPI_Amsend(*h, (uint)src, discard_handlers[src], NULL, 0, source, 10, NULL, NULL, &here));
+	LAPI_OK(LAPI_Amsend(*h, (uint)src, discard_handlers[src], NULL, 0, source, 10, NULL, NULL,
+	                    &here));
 	while (value < 1) {
 		LAPI_OK(LAPI_Probe(*h));
 		LAPI_OK(LAPI_Getcntr(*h, &here, &value));
@@ -243,7 +254,8 @@ static void *ask_to_send(PARAMETERS)
 	return NULL;
 }
 
-/* Amsend and Waitcntr, then a loop of Probe and Getcntr, inside completion handlers; the main thread sits in a Gfence. */
+/* Amsend and Waitcntr, then a loop of Probe and Getcntr, inside completion handlers; the main
+ * thread sits in a Gfence. */
 static void completion_handler_sends_and_probes(void)
 {
 	int i;

@@ -20,7 +20,8 @@ lapi_dev_t conform_protocol;
 
 enum { PASSED = 1, SKIPPED = 2, FAILED = 3 };
 
-/* The running case. Set by the main thread, read by the guard and by failing checks in any thread: atomics throughout. */
+/* The running case. Set by the main thread, read by the guard and by failing checks in any thread:
+ * atomics throughout. */
 static const char *case_name = "(before the first case)";
 static const char *skip_reason;
 static int case_failures;
@@ -46,7 +47,7 @@ double now(void)
 
 void sleep_ms(int ms)
 {
-	struct timespec rest = { ms / 1000, (long)(ms % 1000) * 1000000 };
+	struct timespec rest = {ms / 1000, (long)(ms % 1000) * 1000000};
 	while (nanosleep(&rest, &rest) != 0 && errno == EINTR)
 		;
 }
@@ -74,7 +75,8 @@ int conform_check(int ok, const char *file, int line, const char *expression)
 	return ok;
 }
 
-int conform_check_equal(long long a, long long b, const char *file, int line, const char *ea, const char *eb)
+int conform_check_equal(long long a, long long b, const char *file, int line, const char *ea,
+                        const char *eb)
 {
 	__atomic_store_n(&last_line, line, __ATOMIC_RELAXED);
 	if (a != b)
@@ -106,12 +108,13 @@ void conform_error_handler(lapi_handle_t *h, int *code, lapi_err_t *type, int *t
 	int slot = __atomic_fetch_add(&error_count, 1, __ATOMIC_ACQ_REL);
 	(void)h;
 	if (slot < CONFORM_MAX_ERRORS) {
-		conform_error e = { *code, (int)*type, *task, *src };
+		conform_error e = {*code, (int)*type, *task, *src};
 		errors[slot] = e;
 	}
 	if (!__atomic_load_n(&errors_expected, __ATOMIC_ACQUIRE))
-		conform_failed(__FILE__, __LINE__, "the error handler was called: code %d, type %d, task %d, src %d", *code,
-		               (int)*type, *task, *src);
+		conform_failed(__FILE__, __LINE__,
+		               "the error handler was called: code %d, type %d, task %d, src %d",
+		               *code, (int)*type, *task, *src);
 }
 
 void conform_expect_errors(int expect)
@@ -132,14 +135,16 @@ conform_error conform_error_at(int index)
 
 /* ---- the guard against hangs ---- */
 
-/* Says where every thread of this process is, as far as the kernel tells, and runs the command of CONFORM_ON_HANG. */
+/* Says where every thread of this process is, as far as the kernel tells, and runs the command of
+ * CONFORM_ON_HANG. */
 static void describe_hang(void)
 {
 	char command[1200];
-	snprintf(command, sizeof command,
-	         "PID=%d; for t in /proc/$PID/task/*; do echo \"  $(cat $t/comm) $(cat $t/wchan 2>/dev/null) $(cat $t/syscall 2>/dev/null)\"; "
-	         "done >&2; %s",
-	         (int)getpid(), variable("CONFORM_ON_HANG"));
+	snprintf(
+		command, sizeof command,
+		"PID=%d; for t in /proc/$PID/task/*; do echo \"  $(cat $t/comm) $(cat $t/wchan 2>/dev/null) $(cat $t/syscall 2>/dev/null)\"; "
+		"done >&2; %s",
+		(int)getpid(), variable("CONFORM_ON_HANG"));
 	if (system(command) == -1)
 		perror("system");
 }
@@ -159,8 +164,9 @@ static void *guard(void *unused)
 			since = now();
 		}
 		if (now() - since > limit) {
-			fprintf(stderr, "task %d: HANG: case %s did not end within %g s; last line checked: %d\n", task_id,
-			        __atomic_load_n(&case_name, __ATOMIC_ACQUIRE), limit,
+			fprintf(stderr,
+			        "task %d: HANG: case %s did not end within %g s; last line checked: %d\n",
+			        task_id, __atomic_load_n(&case_name, __ATOMIC_ACQUIRE), limit,
 			        __atomic_load_n(&last_line, __ATOMIC_RELAXED));
 			fflush(stdout);
 			describe_hang();
@@ -171,7 +177,8 @@ static void *guard(void *unused)
 	return NULL;
 }
 
-/* The guard is a thread, not SIGALRM: a program under test may use signals, and a signal may land in any thread. */
+/* The guard is a thread, not SIGALRM: a program under test may use signals, and a signal may land
+ * in any thread. */
 static void start_guard(void)
 {
 	sigset_t all, before;
@@ -209,7 +216,9 @@ static void read_environment(void)
 	const char *lib = variable("CONFORM_LIB");
 	conform_polling = strcmp(variable("CONFORM_MODE"), "polling") == 0;
 	conform_checking = strcmp(variable("CONFORM_CHECK"), "on") == 0;
-	conform_lib = strcmp(lib, "last") == 0 ? LAST_LIB : strcmp(lib, "l2") == 0 ? L2_LIB : L1_LIB;
+	conform_lib = strcmp(lib, "last") == 0 ? LAST_LIB
+	              : strcmp(lib, "l2") == 0 ? L2_LIB
+	                                       : L1_LIB;
 }
 
 void conform_start(void)
@@ -223,7 +232,7 @@ void conform_start(void)
 /* The worst verdict of all tasks; 0 if the gathering itself failed. */
 static int gather(int mine)
 {
-	lapi_long_t table[CONFORM_MAX_TASKS] = { 0 };
+	lapi_long_t table[CONFORM_MAX_TASKS] = {0};
 	int worst = 0, i;
 	if (LAPI_Address_init64(hndl, (lapi_long_t)mine, table) != LAPI_SUCCESS)
 		return FAILED;
@@ -249,11 +258,14 @@ static int run_case(const conform_case *c)
 	conform_sync();
 	c->run();
 	conform_sync();
-	mine = __atomic_load_n(&case_failures, __ATOMIC_ACQUIRE) ? FAILED : skip_reason ? SKIPPED : PASSED;
+	mine = __atomic_load_n(&case_failures, __ATOMIC_ACQUIRE) ? FAILED
+	       : skip_reason                                     ? SKIPPED
+	                                                         : PASSED;
 	all = gather(mine);
 	if (task_id == 0) {
-		static const char *words[] = { "FAIL", "pass", "skip", "FAIL" };
-		printf("  %s %-44s %6.2f s%s%s\n", words[all], c->name, now() - start, all == SKIPPED ? "  " : "",
+		static const char *words[] = {"FAIL", "pass", "skip", "FAIL"};
+		printf("  %s %-44s %6.2f s%s%s\n", words[all], c->name, now() - start,
+		       all == SKIPPED ? "  " : "",
 		       all == SKIPPED && skip_reason ? skip_reason : "");
 	}
 	return all;
@@ -294,9 +306,14 @@ int conform_run(int argc, char **argv, const conform_case *cases, size_t count)
 		if (!wanted(cases[k].name, argc, argv))
 			continue;
 		switch (run_case(&cases[k])) {
-		case PASSED: passed++; break;
-		case SKIPPED: skipped++; break;
-		default: failed++;
+		case PASSED:
+			passed++;
+			break;
+		case SKIPPED:
+			skipped++;
+			break;
+		default:
+			failed++;
 		}
 	}
 	__atomic_store_n(&case_name, "(after the last case)", __ATOMIC_RELEASE);
@@ -323,7 +340,9 @@ int conform_main(int argc, char **argv, const conform_case *cases, size_t count)
 	conform_initial_interrupt = query(INTERRUPT_SET);
 	conform_initial_checking = query(ERROR_CHK);
 	result = conform_run(argc, argv, cases, count);
-	conform_sync(); /* a task that ends with a failure takes the others down: first let task 0 say its closing line */
+	/* a task that ends with a failure takes the others down: first let task 0 say its closing
+	 * line */
+	conform_sync();
 	code = LAPI_Term(hndl);
 	if (code != LAPI_SUCCESS) {
 		fprintf(stderr, "task %d: LAPI_Term returned %d\n", task_id, code);

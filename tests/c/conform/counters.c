@@ -9,7 +9,7 @@ static lapi_cntr_t cntr, other;
 
 static void counter_set_get(void)
 {
-	static const int values[] = { 0, 1, -1, 12345, -12345, INT32_MAX, INT32_MIN };
+	static const int values[] = {0, 1, -1, 12345, -12345, INT32_MAX, INT32_MIN};
 	size_t i;
 	for (i = 0; i < sizeof values / sizeof values[0]; i++) {
 		int value = 77;
@@ -51,7 +51,8 @@ static void wait_current_may_be_null(void)
 	CHECK_EQUAL(counter_value(&cntr), 3);
 }
 
-/* Programs pass one variable for both: its old value is what to wait for, and it receives the remainder. */
+/* Programs pass one variable for both: its old value is what to wait for, and it receives the
+ * remainder. */
 static void wait_current_aliases_value(void)
 {
 	int both = 2;
@@ -82,7 +83,8 @@ static void wait_zero_on_negative_waits(void)
 	LAPI_OK(LAPI_Setcntr(hndl, &cntr, -num_tasks));
 	exchange(&cntr, table);
 	for (target = 0; target < num_tasks; target++)
-		LAPI_OK(LAPI_Put(hndl, (uint)target, 0, NULL, NULL, (lapi_cntr_t *)table[target], NULL, NULL));
+		LAPI_OK(LAPI_Put(hndl, (uint)target, 0, NULL, NULL, (lapi_cntr_t *)table[target],
+		                 NULL, NULL));
 	LAPI_OK(LAPI_Waitcntr(hndl, &cntr, 0, &current));
 	CHECK_EQUAL(current, 0);
 	CHECK_EQUAL(counter_value(&cntr), 0);
@@ -106,7 +108,8 @@ static void wait_leaves_surplus(void)
 	counter_zero(&cntr);
 	exchange(&cntr, table);
 	for (i = 0; i < 10; i++)
-		LAPI_OK(LAPI_Put(hndl, (uint)next, 0, NULL, NULL, (lapi_cntr_t *)table[next], NULL, NULL));
+		LAPI_OK(LAPI_Put(hndl, (uint)next, 0, NULL, NULL, (lapi_cntr_t *)table[next], NULL,
+		                 NULL));
 	conform_sync();
 	POLL_UNTIL(counter_value(&cntr) >= 10);
 	LAPI_OK(LAPI_Waitcntr(hndl, &cntr, 4, &current));
@@ -123,7 +126,8 @@ static void counter_reset_by_plain_store(void)
 	counter_zero(&cntr);
 	exchange(&cntr, table);
 	for (round = 0; round < 20; round++) {
-		LAPI_OK(LAPI_Put(hndl, (uint)next, 0, NULL, NULL, (lapi_cntr_t *)table[next], NULL, NULL));
+		LAPI_OK(LAPI_Put(hndl, (uint)next, 0, NULL, NULL, (lapi_cntr_t *)table[next], NULL,
+		                 NULL));
 		POLL_UNTIL(peek(&cntr.cntr) != 0);
 		CHECK_EQUAL(cntr.cntr, 1);
 		conform_sync();
@@ -133,7 +137,8 @@ static void counter_reset_by_plain_store(void)
 	CHECK_EQUAL(counter_value(&cntr), 0);
 }
 
-/* One counter is the target counter of the neighbour's put and the origin (and completion) counter of one's own. */
+/* One counter is the target counter of the neighbour's put and the origin (and completion) counter
+ * of one's own. */
 static void counter_as_origin_and_target_at_once(void)
 {
 	static int word, value = 3;
@@ -143,7 +148,8 @@ static void counter_as_origin_and_target_at_once(void)
 	exchange(&cntr, counters);
 	exchange(&word, words);
 	for (i = 0; i < 50; i++)
-		LAPI_OK(LAPI_Put(hndl, (uint)next, sizeof word, words[next], &value, (lapi_cntr_t *)counters[next], &cntr, &cntr));
+		LAPI_OK(LAPI_Put(hndl, (uint)next, sizeof word, words[next], &value,
+		                 (lapi_cntr_t *)counters[next], &cntr, &cntr));
 	counter_wait(&cntr, 150);
 	CHECK_EQUAL(counter_value(&cntr), 0);
 	CHECK_EQUAL(word, 3);
@@ -162,7 +168,8 @@ static void counter_is_four_bytes_in_l1(void)
 		words[i] = -77;
 	LAPI_OK(LAPI_Setcntr(hndl, middle, 0));
 	exchange(middle, table);
-	LAPI_OK(LAPI_Put(hndl, (uint)next, 0, NULL, NULL, (lapi_cntr_t *)table[next], middle, middle));
+	LAPI_OK(LAPI_Put(hndl, (uint)next, 0, NULL, NULL, (lapi_cntr_t *)table[next], middle,
+	                 middle));
 	LAPI_OK(LAPI_Waitcntr(hndl, middle, 3, &current));
 	for (i = 0; i < 8; i++)
 		CHECK_EQUAL(words[i], i == 3 ? 0 : -77);
@@ -178,8 +185,10 @@ static void counter_at_the_end_of_memory_in_l1(void)
 	int current, next = (task_id + 1) % num_tasks;
 	if (conform_lib != L1_LIB)
 		SKIP("needs CONFORM_LIB=l1");
-	pages = (char *)mmap(NULL, 2 * (size_t)page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (!CHECK(pages != MAP_FAILED) || !CHECK(mprotect(pages + page, (size_t)page, PROT_NONE) == 0))
+	pages = (char *)mmap(NULL, 2 * (size_t)page, PROT_READ | PROT_WRITE,
+	                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (!CHECK(pages != MAP_FAILED) ||
+	    !CHECK(mprotect(pages + page, (size_t)page, PROT_NONE) == 0))
 		return;
 	last = (lapi_cntr_t *)(void *)(pages + page - 4);
 	LAPI_OK(LAPI_Setcntr(hndl, last, 0));
@@ -201,7 +210,8 @@ static void wait_ring(void)
 	for (round = 0; round < 300; round++) {
 		if (task_id != 0)
 			counter_wait(&cntr, 1);
-		LAPI_OK(LAPI_Put(hndl, (uint)next, 0, NULL, NULL, (lapi_cntr_t *)table[next], NULL, NULL));
+		LAPI_OK(LAPI_Put(hndl, (uint)next, 0, NULL, NULL, (lapi_cntr_t *)table[next], NULL,
+		                 NULL));
 		if (task_id == 0)
 			counter_wait(&cntr, 1);
 	}
@@ -218,7 +228,8 @@ static void wait_sleeping_task_is_woken(void)
 	if (task_id == 0) {
 		sleep_ms(300);
 		for (target = 0; target < num_tasks; target++)
-			LAPI_OK(LAPI_Put(hndl, (uint)target, 0, NULL, NULL, (lapi_cntr_t *)table[target], NULL, NULL));
+			LAPI_OK(LAPI_Put(hndl, (uint)target, 0, NULL, NULL,
+			                 (lapi_cntr_t *)table[target], NULL, NULL));
 	}
 	counter_wait(&cntr, 1);
 }
@@ -232,7 +243,8 @@ static void wait_two_counters_any_order(void)
 	exchange(&cntr, first);
 	exchange(&other, second);
 	for (i = 0; i < 40; i++)
-		LAPI_OK(LAPI_Put(hndl, (uint)next, 0, NULL, NULL, (lapi_cntr_t *)(i % 2 ? first[next] : second[next]), NULL, NULL));
+		LAPI_OK(LAPI_Put(hndl, (uint)next, 0, NULL, NULL,
+		                 (lapi_cntr_t *)(i % 2 ? first[next] : second[next]), NULL, NULL));
 	counter_wait(&other, 20);
 	counter_wait(&cntr, 20);
 	CHECK_EQUAL(counter_value(&cntr), 0);

@@ -1,6 +1,6 @@
 /*
- * dgsp.c - data gather/scatter programs: registration and its errors, packing, LAPI_DGSP_XFER and LAPI_AMX_XFER with every kind of
- * receiver.
+ * dgsp.c - data gather/scatter programs: registration and its errors, packing, LAPI_DGSP_XFER and
+ * LAPI_AMX_XFER with every kind of receiver.
  */
 #include "conform.h"
 
@@ -17,13 +17,15 @@ static lapi_dg_handle_t strided;
 static struct strided_code {
 	lapi_dgsm_copy_t copy;
 	lapi_dgsm_iterate_t iterate;
-} strided_code = { { LAPI_DGSM_COPY, 8, 4 }, { LAPI_DGSM_ITERATE, -(int)(sizeof(lapi_dgsm_copy_t) / sizeof(int)) } };
+} strided_code = {{LAPI_DGSM_COPY, 8, 4},
+                  {LAPI_DGSM_ITERATE, -(int)(sizeof(lapi_dgsm_copy_t) / sizeof(int))}};
 
 /* The same under CONTROL. Instructions follow each other without gaps. */
-#define CONTROLLED_INTS (sizeof(lapi_dgsm_control_t) / sizeof(int) + sizeof(struct strided_code) / sizeof(int))
+#define CONTROLLED_INTS \
+	(sizeof(lapi_dgsm_control_t) / sizeof(int) + sizeof(struct strided_code) / sizeof(int))
 static void make_controlled(int *code, int operation, int operand)
 {
-	lapi_dgsm_control_t control = { LAPI_DGSM_CONTROL, 0, 0 };
+	lapi_dgsm_control_t control = {LAPI_DGSM_CONTROL, 0, 0};
 	struct strided_code rest = strided_code;
 	control.operation = operation;
 	control.operand = operand;
@@ -109,7 +111,10 @@ static int enroll_broken(lapi_dgsp_descr_t d)
 
 static void dgsp_verification(void)
 {
-	struct { lapi_dgsm_gosub_t gosub; lapi_dgsm_iterate_t iterate; } calls;
+	struct {
+		lapi_dgsm_gosub_t gosub;
+		lapi_dgsm_iterate_t iterate;
+	} calls;
 	int controlled[CONTROLLED_INTS];
 	struct strided_code broken = strided_code;
 	lapi_dgsp_descr_t d = describe(&broken, sizeof broken);
@@ -181,7 +186,8 @@ static int unpack(lapi_dg_handle_t handle, ulong bytes, ulong *position)
 	return rc;
 }
 
-/* 1 if bytes gathered from source lie in sink as the strided program, or in one piece, and nothing else was touched. */
+/* 1 if bytes gathered from source lie in sink as the strided program, or in one piece, and nothing
+ * else was touched. */
 static int arrived(ulong bytes, int in_one_piece)
 {
 	ulong i, k = 0;
@@ -221,10 +227,11 @@ static void dgsp_pack_and_unpack(void)
 /* ---- transfers ---- */
 
 enum { IN_ONE_PIECE, BY_DGSP, BY_DGSP_IN_PART };
-static int receive_as; /* what the header handler says; the same in all tasks */
+static int receive_as;     /* what the header handler says; the same in all tasks */
 static ulong receive_from; /* byte of the DGSP */
 
-static void *header(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **comp_h, void **uinfo)
+static void *header(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                    compl_hndlr_t **comp_h, void **uinfo)
 {
 	lapi_return_info_t *info = (lapi_return_info_t *)(void *)msg_len;
 	(void)h, (void)uhdr, (void)uhdr_len;
@@ -267,16 +274,18 @@ static void send_one(ulong bytes, int from_addresses)
 	LAPI_OK(LAPI_Waitcntr(hndl, &org_cntr, 1, NULL));
 	LAPI_OK(LAPI_Waitcntr(hndl, &tgt_cntr, 1, NULL));
 	LAPI_OK(LAPI_Waitcntr(hndl, &cmpl_cntr, 1, NULL));
-	CHECK(arrived(receive_as == BY_DGSP_IN_PART ? bytes / 2 : bytes, receive_as == IN_ONE_PIECE));
+	CHECK(arrived(receive_as == BY_DGSP_IN_PART ? bytes / 2 : bytes,
+	              receive_as == IN_ONE_PIECE));
 	LAPI_OK(LAPI_Gfence(hndl));
 }
 
 static void dgsp_transfers(void)
 {
-	static const ulong lengths[] = { 8, 100, 801, 4099, 8 * ELEMENTS };
+	static const ulong lengths[] = {8, 100, 801, 4099, 8 * ELEMENTS};
 	size_t i;
 	int from_addresses;
-	fill_pattern(source, sizeof source, 7); /* the same everywhere, so each task knows what must arrive */
+	/* the same everywhere, so each task knows what must arrive */
+	fill_pattern(source, sizeof source, 7);
 	for (receive_as = IN_ONE_PIECE; receive_as <= BY_DGSP_IN_PART; receive_as++)
 		for (from_addresses = 0; from_addresses < 2; from_addresses++)
 			for (i = 0; i < sizeof lengths / sizeof lengths[0]; i++)
@@ -286,7 +295,7 @@ static void dgsp_transfers(void)
 /* From one block, large enough to be fetched directly, into a DGSP. */
 static void dgsp_receives_a_contiguous_message(void)
 {
-	static const ulong lengths[] = { 8, 4000, 8 * ELEMENTS };
+	static const ulong lengths[] = {8, 4000, 8 * ELEMENTS};
 	size_t i;
 	ulong k;
 	receive_as = BY_DGSP;
@@ -294,7 +303,8 @@ static void dgsp_receives_a_contiguous_message(void)
 	for (i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
 		memset(sink, 0, sizeof sink);
 		LAPI_OK(LAPI_Gfence(hndl));
-		LAPI_OK(LAPI_Amsend(hndl, (uint)next, handlers[next], NULL, 0, source, lengths[i], (lapi_cntr_t *)tgt_cntrs[next], NULL, NULL));
+		LAPI_OK(LAPI_Amsend(hndl, (uint)next, handlers[next], NULL, 0, source, lengths[i],
+		                    (lapi_cntr_t *)tgt_cntrs[next], NULL, NULL));
 		LAPI_OK(LAPI_Waitcntr(hndl, &tgt_cntr, 1, NULL));
 		for (k = 0; k < lengths[i] && sink[k / 8 * 32 + 4 + k % 8] == source[k]; k++)
 			;
@@ -334,7 +344,8 @@ static void send_amx(lapi_xfer_type_t type, lapi_dg_handle_t by, ulong bytes, ul
 	if (type != LAPI_AMX_XFER)
 		from = 0; /* the member is not looked at */
 	for (i = 0; i < bytes; i++)
-		if (sink[receive_as == IN_ONE_PIECE ? i : place(receive_from + i)] != source[by == LAPI_BYTE ? from + i : place(from + i)])
+		if (sink[receive_as == IN_ONE_PIECE ? i : place(receive_from + i)] !=
+		    source[by == LAPI_BYTE ? from + i : place(from + i)])
 			break;
 	CHECK_EQUAL(i, bytes);
 	for (i = 0; i < sizeof sink; i++)
@@ -345,7 +356,8 @@ static void send_amx(lapi_xfer_type_t type, lapi_dg_handle_t by, ulong bytes, ul
 
 static void dgsp_amx(void)
 {
-	static const ulong lengths[] = { 0, 1, 8, 801, 4099, 20000, 30001 }, offsets[] = { 0, 3, 8, 805, 9000 };
+	static const ulong lengths[] = {0, 1, 8, 801, 4099, 20000, 30001},
+			   offsets[] = {0, 3, 8, 805, 9000};
 	size_t i, k;
 	fill_pattern(source, sizeof source, 11);
 	for (receive_as = IN_ONE_PIECE; receive_as <= BY_DGSP; receive_as++)
@@ -358,7 +370,8 @@ static void dgsp_amx(void)
 	receive_from = 0;
 }
 
-/* From one block, where the offset only moves the address: small, and large enough to be fetched. */
+/* From one block, where the offset only moves the address: small, and large enough to be
+ * fetched. */
 static void dgsp_amx_of_bytes(void)
 {
 	receive_as = IN_ONE_PIECE;
@@ -370,7 +383,7 @@ static void dgsp_amx_of_bytes(void)
 
 static void dgsp_transfer_errors(void)
 {
-	static const lapi_xfer_type_t types[] = { LAPI_DGSP_XFER, LAPI_AMX_XFER };
+	static const lapi_xfer_type_t types[] = {LAPI_DGSP_XFER, LAPI_AMX_XFER};
 	lapi_xfer_t x;
 	size_t i;
 	memset(&x, 0, sizeof x);
@@ -403,14 +416,16 @@ static void dgsp_transfer_errors(void)
 	CHECK_CODE(LAPI_ERR_DGSP_OTHER, LAPI_Xfer(hndl, &x));
 }
 
-/* The receiver's offset is as bad: its error handler hears of it, the message is dropped, the sender's counters change. */
+/* The receiver's offset is as bad: its error handler hears of it, the message is dropped, the
+ * sender's counters change. */
 static void dgsp_receiver_with_a_bad_offset(void)
 {
 	receive_as = BY_DGSP;
 	receive_from = ~0UL;
 	conform_expect_errors(1);
 	LAPI_OK(LAPI_Gfence(hndl));
-	LAPI_OK(LAPI_Amsend(hndl, (uint)next, handlers[next], NULL, 0, source, 5000, NULL, &org_cntr, NULL));
+	LAPI_OK(LAPI_Amsend(hndl, (uint)next, handlers[next], NULL, 0, source, 5000, NULL,
+	                    &org_cntr, NULL));
 	LAPI_OK(LAPI_Waitcntr(hndl, &org_cntr, 1, NULL));
 	POLL_UNTIL(conform_errors() > 0);
 	CHECK_EQUAL(conform_error_at(0).code, LAPI_ERR_DGSP_OTHER);

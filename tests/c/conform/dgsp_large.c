@@ -1,6 +1,7 @@
 /*
- * dgsp_large.c - large LAPI_DGSP_XFERs between layouts of every kind: long blocks, which tasks of one node copy directly, short ones, which
- * are packed on the way, and a mixture; several messages at once, parts of messages, addresses that cannot be accessed.
+ * dgsp_large.c - large LAPI_DGSP_XFERs between layouts of every kind: long blocks, which tasks of
+ * one node copy directly, short ones, which are packed on the way, and a mixture; several messages
+ * at once, parts of messages, addresses that cannot be accessed.
  */
 #include "conform.h"
 
@@ -22,18 +23,23 @@ typedef struct layout {
 	const char *name;
 	long extent;
 	int blocks;
-	struct { long bytes, offset; } block[MOST_BLOCKS];
+	struct {
+		long bytes, offset;
+	} block[MOST_BLOCKS];
 } layout;
 
 static const layout layouts[] = {
-	{ "one block", 1 << 21, 1, { { 1 << 20, 3 } } },
-	{ "blocks of 50000", 60001, 1, { { 50000, 77 } } },
-	{ "blocks of 20000 and 30011", 70000, 2, { { 20000, 30020 }, { 30011, 0 } } },
-	{ "blocks of 16384", 20000, 1, { { 16384, 0 } } },
-	{ "blocks of 4096", 8192, 1, { { 4096, 4096 } } },
-	{ "blocks of 1000", 3000, 2, { { 1000, 1999 }, { 1000, 1 } } },
-	{ "numbers", 24, 1, { { 8, 8 } } },
-	{ "long and short", 50500, 8, { { 3, 5 }, { 30000, 20001 }, { 0, 0 }, { 7, 9 }, { 1, 8 }, { 4097, 100 }, { 17, 17 }, { 512, 50100 } } },
+	{"one block", 1 << 21, 1, {{1 << 20, 3}}},
+	{"blocks of 50000", 60001, 1, {{50000, 77}}},
+	{"blocks of 20000 and 30011", 70000, 2, {{20000, 30020}, {30011, 0}}},
+	{"blocks of 16384", 20000, 1, {{16384, 0}}},
+	{"blocks of 4096", 8192, 1, {{4096, 4096}}},
+	{"blocks of 1000", 3000, 2, {{1000, 1999}, {1000, 1}}},
+	{"numbers", 24, 1, {{8, 8}}},
+	{"long and short",
+         50500,
+         8,
+         {{3, 5}, {30000, 20001}, {0, 0}, {7, 9}, {1, 8}, {4097, 100}, {17, 17}, {512, 50100}}},
 };
 #define LAYOUTS ((int)(sizeof layouts / sizeof layouts[0]))
 static lapi_dg_handle_t programs[LAYOUTS];
@@ -46,7 +52,7 @@ static lapi_dg_handle_t enroll(const layout *l)
 		lapi_dgsm_mcopy_t mcopy;
 	} code;
 	int i, at = LAPI_DGSM_MCOPY_SIZE + (l->blocks - 1) * LAPI_DGSM_MCOPY_BLOCK_SIZE;
-	lapi_dgsm_iterate_t iterate = { LAPI_DGSM_ITERATE, -at };
+	lapi_dgsm_iterate_t iterate = {LAPI_DGSM_ITERATE, -at};
 	lapi_dgsp_descr_t d;
 	lapi_util_t cmd;
 
@@ -74,7 +80,8 @@ static lapi_dg_handle_t enroll(const layout *l)
 	return cmd.RegDgsp.dgsp_handle;
 }
 
-/* Moves n bytes between a layout at spread and one block, as a program would: the model that results are held against. */
+/* Moves n bytes between a layout at spread and one block, as a program would: the model that
+ * results are held against. */
 static void move(const layout *l, unsigned char *spread, unsigned char *block, size_t n, int gather)
 {
 	int i = 0;
@@ -98,16 +105,17 @@ static void move(const layout *l, unsigned char *spread, unsigned char *block, s
 /* ---- the receiver: which layout, which part and where are in the user header ---- */
 
 typedef struct wish {
-	int to;      /* index of a layout; -1: one block */
-	int buffer;  /* index in sink; -1: drop it; -2: an address that cannot be accessed */
-	int part;    /* deliver a third of it */
-	int refuse;  /* put it off so often */
+	int to;     /* index of a layout; -1: one block */
+	int buffer; /* index in sink; -1: drop it; -2: an address that cannot be accessed */
+	int part;   /* deliver a third of it */
+	int refuse; /* put it off so often */
 } wish;
 
 static int offers;
 static unsigned char *hole;
 
-static void *header(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **comp_h, void **uinfo)
+static void *header(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                    compl_hndlr_t **comp_h, void **uinfo)
 {
 	lapi_return_info_t *info = (lapi_return_info_t *)(void *)msg_len;
 	wish *w = (wish *)uhdr;
@@ -134,7 +142,8 @@ static void begin(int from, void *udata, size_t n, wish *w)
 	lapi_xfer_t x;
 
 	if (from < 0) {
-		LAPI_OK(LAPI_Amsend(hndl, (uint)next, handlers[next], w, sizeof *w, udata, n, (lapi_cntr_t *)tgt_cntrs[next], &org_cntr, &cmpl_cntr));
+		LAPI_OK(LAPI_Amsend(hndl, (uint)next, handlers[next], w, sizeof *w, udata, n,
+		                    (lapi_cntr_t *)tgt_cntrs[next], &org_cntr, &cmpl_cntr));
 		return;
 	}
 	memset(&x, 0, sizeof x);
@@ -152,7 +161,8 @@ static void begin(int from, void *udata, size_t n, wish *w)
 	LAPI_OK(LAPI_Xfer(hndl, &x));
 }
 
-/* 1 if sink[i] holds the first delivered bytes of a message laid out as from, and nothing else. Everybody's source is the same. */
+/* 1 if sink[i] holds the first delivered bytes of a message laid out as from, and nothing else.
+ * Everybody's source is the same. */
 static int arrived(int i, int from, int to, size_t delivered)
 {
 	static unsigned char *want;
@@ -189,8 +199,9 @@ static void transfer(int from, size_t n, wish w)
 	counter_wait(&tgt_cntr, 1);
 	counter_wait(&cmpl_cntr, 1);
 	if (!CHECK(arrived(0, from, w.to, delivered)))
-		printf("  from %s to %s, %zu bytes, %zu delivered\n", from < 0 ? "a block" : layouts[from].name, w.to < 0 ? "a block" : layouts[w.to].name,
-		       n, delivered);
+		printf("  from %s to %s, %zu bytes, %zu delivered\n",
+		       from < 0 ? "a block" : layouts[from].name,
+		       w.to < 0 ? "a block" : layouts[w.to].name, n, delivered);
 	conform_sync();
 }
 
@@ -200,9 +211,14 @@ static void large_between_all_layouts(void)
 
 	for (from = -1; from < LAYOUTS; from++)
 		for (to = -1; to < LAYOUTS; to++) {
-			wish w = { to, 0, 0, 0 };
+			wish w = {to, 0, 0, 0};
 			size_t n = MOST - (size_t)(from + 1) * 1000 - (size_t)(to + 1) * 77;
-			transfer(from, layouts[from < 0 ? 0 : from].extent < 100 || (to >= 0 && layouts[to].extent < 100) ? n / 8 : n, w);
+			transfer(from,
+			         layouts[from < 0 ? 0 : from].extent < 100 ||
+			                         (to >= 0 && layouts[to].extent < 100)
+			                 ? n / 8
+			                 : n,
+			         w);
 		}
 }
 
@@ -211,7 +227,8 @@ static void large_in_part_dropped_and_put_off(void)
 	int from;
 
 	for (from = -1; from < LAYOUTS; from++) {
-		wish part = { 2, 0, 1, 0 }, small_part = { 5, 0, 1, 0 }, dropped = { -1, -1, 0, 0 }, later = { from, 0, 0, 3 };
+		wish part = {2, 0, 1, 0}, small_part = {5, 0, 1, 0}, dropped = {-1, -1, 0, 0},
+		     later = {from, 0, 0, 3};
 		transfer(from, 90000, part);
 		transfer(from, 90001, small_part);
 		transfer(from, 90002, dropped);
@@ -223,13 +240,14 @@ static void large_in_part_dropped_and_put_off(void)
 /* Lengths around what is sent whole, in fragments and directly. */
 static void large_of_boundary_lengths(void)
 {
-	static const size_t lengths[] = { 1, 4095, 4096, 5000, 8192, 16383, 16384, 16385, 32767, 32768, 32769, 65536, 65537 };
+	static const size_t lengths[] = {1,     4095,  4096,  5000,  8192,  16383, 16384,
+	                                 16385, 32767, 32768, 32769, 65536, 65537};
 	size_t i;
 	int to;
 
 	for (i = 0; i < sizeof lengths / sizeof lengths[0]; i++)
 		for (to = 1; to < LAYOUTS; to += 2) {
-			wish w = { to, 0, 0, 0 };
+			wish w = {to, 0, 0, 0};
 			transfer(LAYOUTS - to, lengths[i], w);
 		}
 }
@@ -244,14 +262,15 @@ static void large_several_at_once(void)
 			memset(sink[i], 0, SPAN);
 		conform_sync();
 		for (i = 0; i < UNDER_WAY; i++) {
-			wish w = { (round + 3 * i) % LAYOUTS, i, 0, 0 };
+			wish w = {(round + 3 * i) % LAYOUTS, i, 0, 0};
 			begin((round + i) % LAYOUTS, source, 200000 + (size_t)i, &w);
 		}
 		counter_wait(&org_cntr, UNDER_WAY);
 		counter_wait(&tgt_cntr, UNDER_WAY);
 		counter_wait(&cmpl_cntr, UNDER_WAY);
 		for (i = 0; i < UNDER_WAY; i++)
-			CHECK(arrived(i, (round + i) % LAYOUTS, (round + 3 * i) % LAYOUTS, 200000 + (size_t)i));
+			CHECK(arrived(i, (round + i) % LAYOUTS, (round + 3 * i) % LAYOUTS,
+			              200000 + (size_t)i));
 		conform_sync();
 	}
 }
@@ -264,15 +283,15 @@ static void wait_for_errors(void)
 	CHECK(sum_over_tasks(conform_errors()) > 0);
 }
 
-/* A buffer that cannot be accessed, here or at the target: the error handlers hear of it, no counter of the target's changes, and all goes
- * on. */
+/* A buffer that cannot be accessed, here or at the target: the error handlers hear of it, no
+ * counter of the target's changes, and all goes on. */
 static void large_with_bad_addresses(void)
 {
 	int from, at_target;
 
 	for (from = 0; from < LAYOUTS; from++)
 		for (at_target = 0; at_target < 2; at_target++) {
-			wish w = { from, at_target ? -2 : 0, 0, 0 };
+			wish w = {from, at_target ? -2 : 0, 0, 0};
 			conform_expect_errors(1);
 			conform_sync();
 			if (task_id == 0)
@@ -283,13 +302,14 @@ static void large_with_bad_addresses(void)
 			CHECK_EQUAL(counter_value(&cmpl_cntr), 0);
 			if (conform_errors() > 0) {
 				conform_error e = conform_error_at(0);
-				CHECK(e.code == (at_target ? LAPI_ERR_TGT_ADDR_NULL : LAPI_ERR_ORG_ADDR_NULL));
+				CHECK(e.code == (at_target ? LAPI_ERR_TGT_ADDR_NULL
+				                           : LAPI_ERR_ORG_ADDR_NULL));
 			}
 			conform_sync();
 			conform_expect_errors(0);
 			counter_zero(&org_cntr);
 		}
-	transfer(1, 100000, (wish){ 2, 0, 0, 0 });
+	transfer(1, 100000, (wish){2, 0, 0, 0});
 }
 
 static void prepare(void)

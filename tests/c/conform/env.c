@@ -10,7 +10,8 @@ static void env_task_and_number_of_tasks(void)
 	CHECK(query(TASK_ID) >= 0 && query(TASK_ID) < query(NUM_TASKS));
 }
 
-/* The values before anything was set. The frame asked for the two that it sets itself right after LAPI_Init. */
+/* The values before anything was set. The frame asked for the two that it sets itself right after
+ * LAPI_Init. */
 static void env_defaults(void)
 {
 	CHECK_EQUAL(conform_initial_interrupt, 1);
@@ -133,7 +134,7 @@ static void env_ack_threshold_works(void)
 	static unsigned char source[100000], sink[100000];
 	static lapi_cntr_t tgt_cntr, cmpl_cntr;
 	void *sinks[CONFORM_MAX_TASKS], *cntrs[CONFORM_MAX_TASKS];
-	static const int thresholds[] = { 1, 2, 7, 30 };
+	static const int thresholds[] = {1, 2, 7, 30};
 	int i, k, next = (task_id + 1) % num_tasks;
 	counter_zero(&tgt_cntr);
 	counter_zero(&cmpl_cntr);
@@ -143,7 +144,8 @@ static void env_ack_threshold_works(void)
 		accepted(ACK_THRESHOLD, thresholds[i]);
 		conform_sync();
 		for (k = 0; k < 40; k++)
-			LAPI_OK(LAPI_Put(hndl, (uint)next, (ulong)(k * 2500), sinks[next], source, (lapi_cntr_t *)cntrs[next], NULL, &cmpl_cntr));
+			LAPI_OK(LAPI_Put(hndl, (uint)next, (ulong)(k * 2500), sinks[next], source,
+			                 (lapi_cntr_t *)cntrs[next], NULL, &cmpl_cntr));
 		counter_wait(&tgt_cntr, 40);
 		counter_wait(&cmpl_cntr, 40);
 	}
@@ -167,7 +169,8 @@ static int tasks_on_this_node(void)
 	return n;
 }
 
-/* Which tasks shared memory reaches: all of this node, oneself included, unless LAPI_USE_SHM says no. They are numbered from 0. */
+/* Which tasks shared memory reaches: all of this node, oneself included, unless LAPI_USE_SHM says
+ * no. They are numbered from 0. */
 static void env_shared_memory_tasks(void)
 {
 	int list[CONFORM_MAX_TASKS], i, listed = 0, enabled = query(QUERY_SHM_ENABLED);
@@ -207,7 +210,9 @@ static void env_statistics_count_the_path(void)
 	static lapi_cntr_t tgt_cntr, cmpl_cntr;
 	void *sinks[CONFORM_MAX_TASKS], *cntrs[CONFORM_MAX_TASKS];
 	int off = strcasecmp(variable("LAPI_USE_SHM"), "no") == 0, next = (task_id + 1) % num_tasks;
-	lapi_query_t path = num_tasks == 1 ? QUERY_LOCAL_SEND_STATISTICS : off ? QUERY_STATISTICS : QUERY_SHM_STATISTICS;
+	lapi_query_t path = num_tasks == 1 ? QUERY_LOCAL_SEND_STATISTICS
+	                    : off          ? QUERY_STATISTICS
+	                                   : QUERY_SHM_STATISTICS;
 	lapi_query_t other = off ? QUERY_SHM_STATISTICS : QUERY_STATISTICS;
 	lapi_statistics_t before, after, other_before = statistics(other), other_after;
 	if (several_ways())
@@ -218,7 +223,8 @@ static void env_statistics_count_the_path(void)
 	exchange(&tgt_cntr, cntrs);
 	before = statistics(path);
 	conform_sync();
-	LAPI_OK(LAPI_Put(hndl, (uint)next, sizeof source, sinks[next], source, (lapi_cntr_t *)cntrs[next], NULL, &cmpl_cntr));
+	LAPI_OK(LAPI_Put(hndl, (uint)next, sizeof source, sinks[next], source,
+	                 (lapi_cntr_t *)cntrs[next], NULL, &cmpl_cntr));
 	counter_wait(&tgt_cntr, 1);
 	counter_wait(&cmpl_cntr, 1);
 	conform_sync();
@@ -243,9 +249,11 @@ static void env_statistics_count_the_path(void)
 enum { STATISTICS_MAX = 1 << 20 };
 static unsigned char counted_source[STATISTICS_MAX], counted_sink[STATISTICS_MAX];
 static lapi_cntr_t counted_there, counted_here;
-static void *counted_sinks[CONFORM_MAX_TASKS], *counted_cntrs[CONFORM_MAX_TASKS], *counted_handlers[CONFORM_MAX_TASKS];
+static void *counted_sinks[CONFORM_MAX_TASKS], *counted_cntrs[CONFORM_MAX_TASKS],
+	*counted_handlers[CONFORM_MAX_TASKS];
 
-static void *into_sink(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **user_info)
+static void *into_sink(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                       compl_hndlr_t **completion, void **user_info)
 {
 	(void)h, (void)uhdr, (void)uhdr_len, (void)msg_len, (void)user_info;
 	*completion = NULL;
@@ -254,31 +262,38 @@ static void *into_sink(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_
 
 static void transfer_put(int to, ulong n)
 {
-	LAPI_OK(LAPI_Put(hndl, (uint)to, n, counted_sinks[to], counted_source, (lapi_cntr_t *)counted_cntrs[to], NULL, &counted_here));
+	LAPI_OK(LAPI_Put(hndl, (uint)to, n, counted_sinks[to], counted_source,
+	                 (lapi_cntr_t *)counted_cntrs[to], NULL, &counted_here));
 }
 
 static void transfer_am(int to, ulong n)
 {
-	LAPI_OK(LAPI_Amsend(hndl, (uint)to, counted_handlers[to], NULL, 0, counted_source, n, (lapi_cntr_t *)counted_cntrs[to], NULL, &counted_here));
+	LAPI_OK(LAPI_Amsend(hndl, (uint)to, counted_handlers[to], NULL, 0, counted_source, n,
+	                    (lapi_cntr_t *)counted_cntrs[to], NULL, &counted_here));
 }
 
 static void transfer_get(int to, ulong n)
 {
-	LAPI_OK(LAPI_Get(hndl, (uint)to, n, counted_sinks[to], counted_source, (lapi_cntr_t *)counted_cntrs[to], &counted_here));
+	LAPI_OK(LAPI_Get(hndl, (uint)to, n, counted_sinks[to], counted_source,
+	                 (lapi_cntr_t *)counted_cntrs[to], &counted_here));
 }
 
 /* Two blocks with a gap between them. */
 static void transfer_putv(int to, ulong n)
 {
-	void *here_info[3] = { counted_source, (void *)(n / 2), (void *)(n / 2 + 8) };
-	void *there_info[3] = { counted_sinks[to], (void *)(n / 2), (void *)(n / 2 + 16) };
-	lapi_vec_t here = { LAPI_GEN_STRIDED_XFER, 2, here_info, NULL }, there = { LAPI_GEN_STRIDED_XFER, 2, there_info, NULL };
+	void *here_info[3] = {counted_source, (void *)(n / 2), (void *)(n / 2 + 8)};
+	void *there_info[3] = {counted_sinks[to], (void *)(n / 2), (void *)(n / 2 + 16)};
+	lapi_vec_t here = {LAPI_GEN_STRIDED_XFER, 2, here_info, NULL},
+		   there = {LAPI_GEN_STRIDED_XFER, 2, there_info, NULL};
 
-	LAPI_OK(LAPI_Putv(hndl, (uint)to, &there, &here, (lapi_cntr_t *)counted_cntrs[to], NULL, &counted_here));
+	LAPI_OK(LAPI_Putv(hndl, (uint)to, &there, &here, (lapi_cntr_t *)counted_cntrs[to], NULL,
+	                  &counted_here));
 }
 
-/* n bytes to, or of, a task and from the one before: counted at both ends, on this path and no other. */
-static void count_transfer(const char *name, void (*transfer)(int to, ulong n), int to, ulong n, lapi_query_t path, lapi_query_t other)
+/* n bytes to, or of, a task and from the one before: counted at both ends, on this path and no
+ * other. */
+static void count_transfer(const char *name, void (*transfer)(int to, ulong n), int to, ulong n,
+                           lapi_query_t path, lapi_query_t other)
 {
 	lapi_statistics_t before, after, other_before, other_after;
 	unsigned long long sent, received, elsewhere;
@@ -295,19 +310,30 @@ static void count_transfer(const char *name, void (*transfer)(int to, ulong n), 
 	other_after = statistics(other);
 	sent = after.Tot_data_sent - before.Tot_data_sent;
 	received = after.Tot_data_rcv - before.Tot_data_rcv;
-	elsewhere = other_after.Tot_data_sent - other_before.Tot_data_sent + other_after.Tot_data_rcv - other_before.Tot_data_rcv;
+	elsewhere = other_after.Tot_data_sent - other_before.Tot_data_sent +
+	            other_after.Tot_data_rcv - other_before.Tot_data_rcv;
 	/* The library's own messages and the user headers are little beside it. */
-	if (!CHECK(sent >= n && sent < n + n / 2 + 2000) | !CHECK(received >= n && received < n + n / 2 + 2000) | !CHECK(elsewhere < n / 2 + 2000))
-		fprintf(stderr, "  %s of %lu bytes to task %d: %llu sent, %llu received, %llu elsewhere\n", name, n, to, sent, received, elsewhere);
+	if (!CHECK(sent >= n && sent < n + n / 2 + 2000) |
+	    !CHECK(received >= n && received < n + n / 2 + 2000) | !CHECK(elsewhere < n / 2 + 2000))
+		fprintf(stderr,
+		        "  %s of %lu bytes to task %d: %llu sent, %llu received, %llu elsewhere\n",
+		        name, n, to, sent, received, elsewhere);
 }
 
 static void env_statistics_of_every_transfer(void)
 {
-	static const struct { const char *name; void (*transfer)(int to, ulong n); } kinds[] = {
-		{ "LAPI_Put", transfer_put }, { "LAPI_Amsend", transfer_am }, { "LAPI_Get", transfer_get }, { "LAPI_Putv", transfer_putv },
+	static const struct {
+		const char *name;
+		void (*transfer)(int to, ulong n);
+	} kinds[] = {
+		{"LAPI_Put", transfer_put},
+		{"LAPI_Amsend", transfer_am},
+		{"LAPI_Get", transfer_get},
+		{"LAPI_Putv", transfer_putv},
 	};
-	static const ulong lengths[] = { 400, 4000, 60000, STATISTICS_MAX - 32 };
-	lapi_query_t net = strcasecmp(variable("LAPI_USE_SHM"), "no") == 0 ? QUERY_STATISTICS : QUERY_SHM_STATISTICS;
+	static const ulong lengths[] = {400, 4000, 60000, STATISTICS_MAX - 32};
+	lapi_query_t net = strcasecmp(variable("LAPI_USE_SHM"), "no") == 0 ? QUERY_STATISTICS
+	                                                                   : QUERY_SHM_STATISTICS;
 	size_t k, i;
 
 	if (several_ways())
@@ -319,9 +345,12 @@ static void env_statistics_of_every_transfer(void)
 	exchange((void *)(uintptr_t)into_sink, counted_handlers);
 	for (k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
 		for (i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
-			count_transfer(kinds[k].name, kinds[k].transfer, task_id, lengths[i], QUERY_LOCAL_SEND_STATISTICS, net);
+			count_transfer(kinds[k].name, kinds[k].transfer, task_id, lengths[i],
+			               QUERY_LOCAL_SEND_STATISTICS, net);
 			if (num_tasks > 1)
-				count_transfer(kinds[k].name, kinds[k].transfer, (task_id + 1) % num_tasks, lengths[i], net, QUERY_LOCAL_SEND_STATISTICS);
+				count_transfer(kinds[k].name, kinds[k].transfer,
+				               (task_id + 1) % num_tasks, lengths[i], net,
+				               QUERY_LOCAL_SEND_STATISTICS);
 		}
 }
 

@@ -26,12 +26,14 @@ static void every_call_with(lapi_handle_t h)
 	CHECK_CODE(LAPI_ERR_HNDL_INVALID, LAPI_Addr_get(h, &address, 1));
 	CHECK_CODE(LAPI_ERR_HNDL_INVALID, LAPI_Put(h, 0, 4, &word, &value, NULL, NULL, NULL));
 	CHECK_CODE(LAPI_ERR_HNDL_INVALID, LAPI_Get(h, 0, 4, &word, &value, NULL, NULL));
-	CHECK_CODE(LAPI_ERR_HNDL_INVALID, LAPI_Amsend(h, 0, &word, NULL, 0, NULL, 0, NULL, NULL, NULL));
+	CHECK_CODE(LAPI_ERR_HNDL_INVALID,
+	           LAPI_Amsend(h, 0, &word, NULL, 0, NULL, 0, NULL, NULL, NULL));
 	CHECK_CODE(LAPI_ERR_HNDL_INVALID, LAPI_Rmw(h, SWAP, 0, &word, &value, NULL, NULL));
 	CHECK_CODE(LAPI_ERR_HNDL_INVALID, LAPI_Rmw64(h, SWAP, 0, &word64, &value64, NULL, NULL));
 	CHECK_CODE(LAPI_ERR_HNDL_INVALID, LAPI_Putv(h, 0, NULL, NULL, NULL, NULL, NULL));
 	CHECK_CODE(LAPI_ERR_HNDL_INVALID, LAPI_Getv(h, 0, NULL, NULL, NULL, NULL));
-	CHECK_CODE(LAPI_ERR_HNDL_INVALID, LAPI_Amsendv(h, 0, &word, NULL, 0, NULL, NULL, NULL, NULL));
+	CHECK_CODE(LAPI_ERR_HNDL_INVALID,
+	           LAPI_Amsendv(h, 0, &word, NULL, 0, NULL, NULL, NULL, NULL));
 	CHECK_CODE(LAPI_ERR_HNDL_INVALID, LAPI_Xfer(h, NULL));
 	CHECK_CODE(LAPI_ERR_HNDL_INVALID, LAPI_Setcntr(h, &cntr, 9));
 	CHECK_CODE(LAPI_ERR_HNDL_INVALID, LAPI_Getcntr(h, &cntr, &value));
@@ -48,7 +50,7 @@ static void every_call_with(lapi_handle_t h)
 
 static void handle_never_valid(void)
 {
-	lapi_handle_t bad[] = { LAPI_VOID_HANDLE, 0x12345678u, 0x7fffffffu, 100000u };
+	lapi_handle_t bad[] = {LAPI_VOID_HANDLE, 0x12345678u, 0x7fffffffu, 100000u};
 	size_t i;
 	counter_zero(&cntr);
 	for (i = 0; i < sizeof bad / sizeof bad[0]; i++)
@@ -82,7 +84,8 @@ static void handle_after_term(void)
 
 static unsigned char source[200000], sink[200000];
 
-/* Memory that nobody may touch: mapped without access, so that no other mapping takes its place meanwhile. */
+/* Memory that nobody may touch: mapped without access, so that no other mapping takes its place
+ * meanwhile. */
 static void *inaccessible(size_t n)
 {
 	void *page = mmap(NULL, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -177,7 +180,8 @@ static void rmw_on_unmapped_memory(void)
 	conform_expect_errors(1);
 	conform_sync();
 	if (task_id == 0)
-		LAPI_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, (uint)next, (int *)pages[next], &one, NULL, NULL));
+		LAPI_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, (uint)next, (int *)pages[next], &one, NULL,
+		                 NULL));
 	wait_for_errors();
 	expect_address_errors(LAPI_ERR_TGT_ADDR_NULL);
 	conform_sync();
@@ -196,7 +200,8 @@ static void put_from_unmapped_memory(void)
 		conform_expect_errors(1);
 		conform_sync();
 		if (task_id == 0)
-			code = LAPI_Put(hndl, (uint)next, n, sinks[next], inaccessible(1 << 18), NULL, NULL, NULL);
+			code = LAPI_Put(hndl, (uint)next, n, sinks[next], inaccessible(1 << 18),
+			                NULL, NULL, NULL);
 		CHECK(code == LAPI_SUCCESS || code == LAPI_ERR_ORG_ADDR_NULL);
 		if (sum_over_tasks(code) == 0) {
 			wait_for_errors();
@@ -221,7 +226,8 @@ static void msg_string_known_codes(void)
 			CHECK(memchr(text, 0, LAPI_MAX_ERR_STRING) != NULL);
 			CHECK(text[0] != 0);
 		}
-		CHECK_EQUAL(text[LAPI_MAX_ERR_STRING], 0x7E); /* no byte beyond what the header promises */
+		/* no byte beyond what the header promises */
+		CHECK_EQUAL(text[LAPI_MAX_ERR_STRING], 0x7E);
 	}
 	CHECK(known >= 100);
 	LAPI_OK(LAPI_Msg_string(LAPI_SUCCESS, text));
@@ -240,7 +246,7 @@ static void msg_string_errno_values(void)
 
 static void msg_string_errors(void)
 {
-	static const int unknown[] = { -1, 399, 512, 9999, INT32_MIN, INT32_MAX };
+	static const int unknown[] = {-1, 399, 512, 9999, INT32_MIN, INT32_MAX};
 	char text[LAPI_MAX_ERR_STRING + 16];
 	size_t i;
 	for (i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
@@ -248,6 +254,7 @@ static void msg_string_errors(void)
 	CHECK_CODE(LAPI_ERR_RET_PTR_NULL, LAPI_Msg_string(LAPI_ERR_TGT, NULL));
 }
 
+/* clang-format off */
 static const conform_case cases[] = {
 	CONFORM_CASE(handle_never_valid),
 	CONFORM_CASE(handle_after_term),
@@ -259,6 +266,7 @@ static const conform_case cases[] = {
 	CONFORM_CASE(msg_string_errno_values),
 	CONFORM_CASE(msg_string_errors),
 };
+/* clang-format on */
 
 int main(int argc, char **argv)
 {

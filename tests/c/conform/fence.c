@@ -29,16 +29,19 @@ static void fence_with_nothing_under_way(void)
 /* What was started before the fence is at the target before anything started after it. */
 static void fence_orders_puts(void)
 {
-	static const size_t lengths[] = { 1, 64, 4000, 100000, BUFFER_BYTES };
-	int next = (task_id + 1) % num_tasks, previous = (task_id + num_tasks - 1) % num_tasks, mark;
+	static const size_t lengths[] = {1, 64, 4000, 100000, BUFFER_BYTES};
+	int next = (task_id + 1) % num_tasks, previous = (task_id + num_tasks - 1) % num_tasks,
+	    mark;
 	size_t i;
 	prepare();
 	for (i = 0; i < 5; i++) {
 		fill_pattern(source, lengths[i], (unsigned)task_id + (unsigned)i);
-		LAPI_OK(LAPI_Put(hndl, (uint)next, lengths[i], sinks[next], source, NULL, NULL, NULL));
+		LAPI_OK(LAPI_Put(hndl, (uint)next, lengths[i], sinks[next], source, NULL, NULL,
+		                 NULL));
 		LAPI_OK(LAPI_Fence(hndl));
 		mark = (int)i + 1;
-		LAPI_OK(LAPI_Put(hndl, (uint)next, sizeof mark, flags[next], &mark, NULL, NULL, NULL));
+		LAPI_OK(LAPI_Put(hndl, (uint)next, sizeof mark, flags[next], &mark, NULL, NULL,
+		                 NULL));
 		POLL_UNTIL(peek(&flag) == (int)i + 1);
 		CHECK(same_pattern(sink, lengths[i], (unsigned)previous + (unsigned)i));
 		conform_sync();
@@ -47,7 +50,8 @@ static void fence_orders_puts(void)
 
 static int headers;
 
-static void *take(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **user_info)
+static void *take(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                  compl_hndlr_t **completion, void **user_info)
 {
 	(void)h, (void)uhdr, (void)uhdr_len, (void)msg_len, (void)completion, (void)user_info;
 	__atomic_add_fetch(&headers, 1, __ATOMIC_ACQ_REL);
@@ -71,8 +75,10 @@ static void fence_covers_every_operation(void)
 		before = -1;
 		memset(copy, 0, sizeof copy);
 		LAPI_OK(LAPI_Get(hndl, (uint)next, sizeof copy, sources[next], copy, NULL, NULL));
-		LAPI_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, (uint)next, (int *)flags[next], &one, &before, NULL));
-		LAPI_OK(LAPI_Amsend(hndl, (uint)next, takers[next], NULL, 0, source, sizeof copy, NULL, NULL, NULL));
+		LAPI_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, (uint)next, (int *)flags[next], &one, &before,
+		                 NULL));
+		LAPI_OK(LAPI_Amsend(hndl, (uint)next, takers[next], NULL, 0, source, sizeof copy,
+		                    NULL, NULL, NULL));
 		LAPI_OK(LAPI_Fence(hndl));
 		CHECK(same_pattern(copy, sizeof copy, (unsigned)next));
 		CHECK_EQUAL(before, i);
@@ -115,10 +121,13 @@ static void gfence_completes_all_traffic(void)
 	for (i = 0; i < 20; i++) {
 		fill_pattern(source, (size_t)part, (unsigned)(task_id + i));
 		for (target = 0; target < num_tasks; target++)
-			LAPI_OK(LAPI_Put(hndl, (uint)target, (size_t)part, (char *)sinks[target] + task_id * part, source, NULL, NULL, NULL));
+			LAPI_OK(LAPI_Put(hndl, (uint)target, (size_t)part,
+			                 (char *)sinks[target] + task_id * part, source, NULL, NULL,
+			                 NULL));
 		conform_sync();
 		for (target = 0; target < num_tasks; target++)
-			CHECK(same_pattern(sink + target * part, (size_t)part, (unsigned)(target + i)));
+			CHECK(same_pattern(sink + target * part, (size_t)part,
+			                   (unsigned)(target + i)));
 		conform_sync();
 	}
 }
@@ -133,7 +142,8 @@ static void gfence_is_a_barrier(void)
 			sleep_ms(3);
 		for (target = 0; target < num_tasks; target++) {
 			int one = 1;
-			LAPI_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, (uint)target, (int *)flags[target], &one, NULL, NULL));
+			LAPI_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, (uint)target, (int *)flags[target],
+			                 &one, NULL, NULL));
 		}
 		conform_sync();
 		CHECK_EQUAL(peek(&flag), i * num_tasks);
@@ -161,7 +171,8 @@ static void *send_until_stopped(void *seed)
 		int target;
 		state = state * 1103515245u + 12345u;
 		target = (int)(state >> 16) % num_tasks;
-		LAPI_OK(LAPI_Put(hndl, (uint)target, 200 + state % 5000, sinks[target], source, NULL, NULL, &done));
+		LAPI_OK(LAPI_Put(hndl, (uint)target, 200 + state % 5000, sinks[target], source,
+		                 NULL, NULL, &done));
 		LAPI_OK(LAPI_Waitcntr(hndl, &done, 1, NULL));
 		__atomic_add_fetch(&sent, 1, __ATOMIC_ACQ_REL);
 	}
@@ -176,14 +187,17 @@ static void gfence_while_other_threads_send(void)
 	stop_senders = sent = 0;
 	conform_sync();
 	for (i = 0; i < 2; i++)
-		CHECK_EQUAL(pthread_create(&senders[i], NULL, send_until_stopped, (void *)(uintptr_t)(task_id * 2 + i + 1)), 0);
+		CHECK_EQUAL(pthread_create(&senders[i], NULL, send_until_stopped,
+		                           (void *)(uintptr_t)(task_id * 2 + i + 1)),
+		            0);
 	for (i = 0; i < 60; i++)
 		conform_sync();
 	while (peek(&sent) < 20)
 		LAPI_OK(LAPI_Probe(hndl));
 	for (i = 0; i < 10; i++)
 		conform_sync();
-	/* A sender needs its target to make progress until it has ended: in polling mode the others must stay in LAPI. */
+	/* A sender needs its target to make progress until it has ended: in polling mode the others
+	 * must stay in LAPI. */
 	__atomic_store_n(&stop_senders, 1, __ATOMIC_RELEASE);
 	for (i = 0; i < 2; i++)
 		pthread_join(senders[i], NULL);
@@ -192,8 +206,8 @@ static void gfence_while_other_threads_send(void)
 }
 
 /*
- * Each message's completion handler sends the next one, with one hop less to go, while the main threads go from one
- * Gfence to the next.
+ * Each message's completion handler sends the next one, with one hop less to go, while the main
+ * threads go from one Gfence to the next.
  */
 enum { HOPS = 150 };
 static void *hop_handlers[CONFORM_MAX_TASKS];
@@ -202,7 +216,8 @@ static int hops_seen;
 static void send_hop(int left)
 {
 	int next = (task_id + 1) % num_tasks;
-	LAPI_OK(LAPI_Amsend(hndl, (uint)next, hop_handlers[next], &left, sizeof left, NULL, 0, NULL, NULL, NULL));
+	LAPI_OK(LAPI_Amsend(hndl, (uint)next, hop_handlers[next], &left, sizeof left, NULL, 0, NULL,
+	                    NULL, NULL));
 }
 
 static void hop(lapi_handle_t *h, void *user_info)
@@ -214,11 +229,12 @@ static void hop(lapi_handle_t *h, void *user_info)
 	__atomic_add_fetch(&hops_seen, 1, __ATOMIC_ACQ_REL);
 }
 
-static void *arrive(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **user_info)
+static void *arrive(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                    compl_hndlr_t **completion, void **user_info)
 {
 	(void)h, (void)uhdr_len, (void)msg_len;
 	*completion = hop;
-	*user_info = (void *)(intptr_t)*(int *)uhdr;
+	*user_info = (void *)(intptr_t) * (int *)uhdr;
 	return NULL;
 }
 
@@ -257,7 +273,8 @@ static void gfence_from_another_thread(void)
 	pthread_join(thread, NULL);
 }
 
-/* With uneven loads: some tasks still have much to send when the others are in the Gfence already. */
+/* With uneven loads: some tasks still have much to send when the others are in the Gfence
+ * already. */
 static void gfence_with_uneven_load(void)
 {
 	int i, next = (task_id + 1) % num_tasks;
@@ -268,7 +285,8 @@ static void gfence_with_uneven_load(void)
 		memset(sink, 0, BUFFER_BYTES);
 		conform_sync();
 		for (k = 0; mine && k < 8; k++)
-			LAPI_OK(LAPI_Put(hndl, (uint)next, BUFFER_BYTES / 8, (char *)sinks[next] + k * (BUFFER_BYTES / 8),
+			LAPI_OK(LAPI_Put(hndl, (uint)next, BUFFER_BYTES / 8,
+			                 (char *)sinks[next] + k * (BUFFER_BYTES / 8),
 			                 source + k * (BUFFER_BYTES / 8), NULL, NULL, NULL));
 		conform_sync();
 		if (((task_id + num_tasks - 1) % num_tasks + i) % 3 == 0)
@@ -315,7 +333,8 @@ static void collectives_in_any_mixture(void)
 			continue;
 		}
 		fill_pattern(source, 300, (unsigned)(i + task_id));
-		LAPI_OK(LAPI_Put(hndl, (uint)next, 300, (char *)sinks[next] + i % 2 * 300, source, NULL, NULL, NULL));
+		LAPI_OK(LAPI_Put(hndl, (uint)next, 300, (char *)sinks[next] + i % 2 * 300, source,
+		                 NULL, NULL, NULL));
 		LAPI_OK(LAPI_Gfence(hndl));
 		CHECK(same_pattern(sink + i % 2 * 300, 300, (unsigned)(i + previous)));
 		if (what == 1) {
@@ -342,9 +361,11 @@ static void gfence_serves_others(void)
 		for (k = 0; i % late == task_id && k < 30; k++)
 			for (near = 1; near <= late; near++) {
 				int target = (task_id + near) % num_tasks;
-				LAPI_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, (uint)target, (int *)flags[target], &one, &before, &done));
+				LAPI_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, (uint)target,
+				                 (int *)flags[target], &one, &before, &done));
 				counter_wait(&done, 1);
-				LAPI_OK(LAPI_Get(hndl, (uint)target, sizeof copy, sources[target], copy, NULL, &done));
+				LAPI_OK(LAPI_Get(hndl, (uint)target, sizeof copy, sources[target],
+				                 copy, NULL, &done));
 				counter_wait(&done, 1);
 				CHECK(same_pattern(copy, sizeof copy, (unsigned)target));
 				if (k % 10 == 0)

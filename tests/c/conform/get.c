@@ -22,10 +22,12 @@ static void prepare(void)
 
 static void get_from(int target, size_t n, size_t offset, void *to)
 {
-	LAPI_OK(LAPI_Get(hndl, (uint)target, n, (char *)remotes[target] + offset, to, (lapi_cntr_t *)tgt_cntrs[target], &org_cntr));
+	LAPI_OK(LAPI_Get(hndl, (uint)target, n, (char *)remotes[target] + offset, to,
+	                 (lapi_cntr_t *)tgt_cntrs[target], &org_cntr));
 }
 
-/* The origin counter says that the data is here, the target counter that the target's buffer may change. */
+/* The origin counter says that the data is here, the target counter that the target's buffer may
+ * change. */
 static void get_lengths_from(int target)
 {
 	size_t lengths[256], i, count = boundary_lengths(lengths, 256, BUFFER_BYTES);
@@ -77,7 +79,8 @@ static void get_zero_length_with_null_addresses(void)
 	int target;
 	prepare();
 	for (target = 0; target < num_tasks; target++)
-		LAPI_OK(LAPI_Get(hndl, (uint)target, 0, NULL, NULL, (lapi_cntr_t *)tgt_cntrs[target], &org_cntr));
+		LAPI_OK(LAPI_Get(hndl, (uint)target, 0, NULL, NULL,
+		                 (lapi_cntr_t *)tgt_cntrs[target], &org_cntr));
 	counter_wait(&org_cntr, num_tasks);
 	counter_wait(&tgt_cntr, num_tasks);
 }
@@ -88,7 +91,8 @@ static void get_without_counters(void)
 	prepare();
 	memset(local, 0, 3000);
 	LAPI_OK(LAPI_Get(hndl, (uint)next, 3000, remotes[next], local, NULL, NULL));
-	LAPI_OK(LAPI_Fence(hndl)); /* completes the get too: a fence covers the data movement of every call */
+	/* completes the get too: a fence covers the data movement of every call */
+	LAPI_OK(LAPI_Fence(hndl));
 	CHECK(same_pattern(local, 3000, (unsigned)next));
 	conform_sync();
 	CHECK_EQUAL(counter_value(&tgt_cntr), 0);
@@ -99,14 +103,16 @@ static void get_target_counter_only(void)
 {
 	int next = (task_id + 1) % num_tasks;
 	prepare();
-	LAPI_OK(LAPI_Get(hndl, (uint)next, 64, remotes[next], local, (lapi_cntr_t *)tgt_cntrs[next], NULL));
+	LAPI_OK(LAPI_Get(hndl, (uint)next, 64, remotes[next], local, (lapi_cntr_t *)tgt_cntrs[next],
+	                 NULL));
 	counter_wait(&tgt_cntr, 1);
 	CHECK_EQUAL(counter_value(&org_cntr), 0);
 	LAPI_OK(LAPI_Fence(hndl));
 	CHECK(same_pattern(local, 64, (unsigned)next));
 }
 
-/* The target may overwrite its buffer once its counter has changed; the origin still gets the old data. */
+/* The target may overwrite its buffer once its counter has changed; the origin still gets the old
+ * data. */
 static void get_target_buffer_may_change(void)
 {
 	int next = (task_id + 1) % num_tasks, round;
@@ -134,7 +140,8 @@ static void get_thousands_outstanding(void)
 	counter_wait(&org_cntr, MESSAGES);
 	counter_wait(&tgt_cntr, MESSAGES);
 	for (i = 0; i < 1000; i++)
-		CHECK(same_pattern(local + i * BYTES, BYTES, (unsigned)((task_id + i) % num_tasks)));
+		CHECK(same_pattern(local + i * BYTES, BYTES,
+		                   (unsigned)((task_id + i) % num_tasks)));
 }
 
 static void get_many_large_outstanding(void)
@@ -174,11 +181,13 @@ static void get_returns_what_was_put(void)
 static void get_errors(void)
 {
 	prepare();
-	CHECK_CODE(LAPI_ERR_TGT, LAPI_Get(hndl, (uint)num_tasks, 8, remote, local, NULL, &org_cntr));
+	CHECK_CODE(LAPI_ERR_TGT,
+	           LAPI_Get(hndl, (uint)num_tasks, 8, remote, local, NULL, &org_cntr));
 	CHECK_CODE(LAPI_ERR_TGT, LAPI_Get(hndl, ~0u, 0, NULL, NULL, NULL, &org_cntr));
 	CHECK_CODE(LAPI_ERR_TGT_ADDR_NULL, LAPI_Get(hndl, 0, 8, NULL, local, NULL, &org_cntr));
 	CHECK_CODE(LAPI_ERR_ORG_ADDR_NULL, LAPI_Get(hndl, 0, 8, remotes[0], NULL, NULL, &org_cntr));
-	CHECK_CODE(LAPI_ERR_DATA_LEN, LAPI_Get(hndl, 0, (ulong)LAPI_MAX_MSG_SZ + 1, remotes[0], local, NULL, &org_cntr));
+	CHECK_CODE(LAPI_ERR_DATA_LEN, LAPI_Get(hndl, 0, (ulong)LAPI_MAX_MSG_SZ + 1, remotes[0],
+	                                       local, NULL, &org_cntr));
 	conform_sync();
 	CHECK_EQUAL(counter_value(&org_cntr), 0);
 }

@@ -1,6 +1,7 @@
 /*
- * handlers.c - what header handlers may ask for (lapi_return_info_t): inline and queued completion handlers, messages buried,
- * dropped or consumed from the packet; and what completion handlers may do.
+ * handlers.c - what header handlers may ask for (lapi_return_info_t): inline and queued completion
+ * handlers, messages buried, dropped or consumed from the packet; and what completion handlers may
+ * do.
  */
 #include "conform.h"
 
@@ -14,12 +15,16 @@ static lapi_cntr_t tgt_cntr, org_cntr, cmpl_cntr;
 static void *tgt_cntrs[CONFORM_MAX_TASKS], *handlers[CONFORM_MAX_TASKS];
 static int next, previous;
 
-/* What the handlers below did; the header handlers run under the library's lock, the others use atomics. */
-static int header_calls, completions, one_packet_missing, one_packet_wrong, inline_elsewhere, uhdr_lost;
+/* What the handlers below did; the header handlers run under the library's lock, the others use
+ * atomics. */
+static int header_calls, completions, one_packet_missing, one_packet_wrong, inline_elsewhere,
+	uhdr_lost;
 
-#define PARAMETERS                                                                                                    \
-	lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **user_info
-#define UNUSED_PARAMETERS (void)h, (void)uhdr, (void)uhdr_len, (void)msg_len, (void)completion, (void)user_info
+#define PARAMETERS                                                                                \
+	lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, \
+		void **user_info
+#define UNUSED_PARAMETERS \
+	(void)h, (void)uhdr, (void)uhdr_len, (void)msg_len, (void)completion, (void)user_info
 
 static lapi_return_info_t *returned(ulong *msg_len)
 {
@@ -30,7 +35,8 @@ static void prepare(hdr_hndlr_t *handler)
 {
 	next = (task_id + 1) % num_tasks;
 	previous = (task_id + num_tasks - 1) % num_tasks;
-	header_calls = completions = one_packet_missing = one_packet_wrong = inline_elsewhere = uhdr_lost = 0;
+	header_calls = completions = one_packet_missing = one_packet_wrong = inline_elsewhere =
+		uhdr_lost = 0;
 	counter_zero(&tgt_cntr);
 	counter_zero(&org_cntr);
 	counter_zero(&cmpl_cntr);
@@ -40,8 +46,9 @@ static void prepare(hdr_hndlr_t *handler)
 
 static void am_to(int target, const void *uhdr, uint uhdr_len, const void *udata, size_t n)
 {
-	LAPI_OK(LAPI_Amsend(hndl, (uint)target, handlers[target], (void *)uhdr, uhdr_len, (void *)udata, n,
-	                    (lapi_cntr_t *)tgt_cntrs[target], &org_cntr, &cmpl_cntr));
+	LAPI_OK(LAPI_Amsend(hndl, (uint)target, handlers[target], (void *)uhdr, uhdr_len,
+	                    (void *)udata, n, (lapi_cntr_t *)tgt_cntrs[target], &org_cntr,
+	                    &cmpl_cntr));
 }
 
 static void wait_all_counters(int n)
@@ -65,22 +72,25 @@ static void *consume_from_packet(PARAMETERS)
 		one_packet_missing++;
 	else {
 		one_packet_wrong |= !same_pattern(info->udata_one_pkt_ptr, info->msg_len, seed);
-		memset(info->udata_one_pkt_ptr, 0, info->msg_len); /* ours to write, as the packet is */
+		/* ours to write, as the packet is */
+		memset(info->udata_one_pkt_ptr, 0, info->msg_len);
 	}
 	return NULL; /* consumed */
 }
 
 static void one_packet_to(int target)
 {
-	static const size_t lengths[] = { 0, 1, 3, 8, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 200, 256, 300, 400, 512 };
-	unsigned uhdr[2] = { 0, 0 };
+	static const size_t lengths[] = {0,   1,   3,   8,   31,  32,  33,  63,  64, 65,
+	                                 100, 127, 128, 129, 200, 256, 300, 400, 512};
+	unsigned uhdr[2] = {0, 0};
 	size_t i, count = sizeof lengths / sizeof lengths[0];
 	for (i = 0; i < count; i++) {
 		uhdr[0] = (unsigned)i + 40;
 		fill_pattern(source, lengths[i], uhdr[0]);
 		am_to(target, uhdr, sizeof uhdr, source, lengths[i]);
 		counter_wait(&cmpl_cntr, 1);
-		CHECK(same_pattern(source, lengths[i], uhdr[0])); /* even to oneself the packet is a copy */
+		/* even to oneself the packet is a copy */
+		CHECK(same_pattern(source, lengths[i], uhdr[0]));
 	}
 	counter_wait(&tgt_cntr, (int)count);
 	counter_wait(&org_cntr, (int)count);
@@ -113,7 +123,7 @@ static void *note_one_packet(PARAMETERS)
 
 static void one_packet_pointer_and_a_buffer(void)
 {
-	static const size_t lengths[] = { 1, 64, 200, 500 };
+	static const size_t lengths[] = {1, 64, 200, 500};
 	size_t i;
 	prepare(note_one_packet);
 	for (i = 0; i < 4; i++) {
@@ -155,7 +165,7 @@ static void *bury(PARAMETERS)
 /* Buried: the origin sees no difference, nothing is copied, the counters change. */
 static void bury_message(void)
 {
-	static const size_t lengths[] = { 0, 8, 100, 5000, BUFFER_BYTES };
+	static const size_t lengths[] = {0, 8, 100, 5000, BUFFER_BYTES};
 	size_t i, k;
 	prepare(bury);
 	memset(sink, 0, sizeof sink);
@@ -182,7 +192,7 @@ static void *refuse_buffer(PARAMETERS)
 /* NULL and no completion handler: consumed, whatever the length. */
 static void null_return_consumes(void)
 {
-	static const size_t lengths[] = { 0, 1, 500, 70000, BUFFER_BYTES };
+	static const size_t lengths[] = {0, 1, 500, 70000, BUFFER_BYTES};
 	size_t i;
 	prepare(refuse_buffer);
 	for (i = 0; i < 5; i++) {
@@ -224,9 +234,11 @@ static void bury_with_completion_handler(void)
 
 enum { DROPS = 3 };
 static int drops, passed_meanwhile, dropped_seed_wrong, accepted;
-static time_t patience_until; /* if nothing passes the message that is dropped, it is taken all the same, and the case fails */
+/* if nothing passes the message that is dropped, it is taken all the same, and the case fails */
+static time_t patience_until;
 
-/* Drops a message several times, and until another one has passed it: how often it is offered meanwhile is the library's business. */
+/* Drops a message several times, and until another one has passed it: how often it is offered
+ * meanwhile is the library's business. */
 static void *drop_some_times(PARAMETERS)
 {
 	unsigned kind = *(unsigned *)uhdr;
@@ -248,7 +260,8 @@ static void *drop_some_times(PARAMETERS)
 
 static lapi_long_t retransmissions(void)
 {
-	static const lapi_query_t kinds[] = { QUERY_STATISTICS, QUERY_SHM_STATISTICS, QUERY_LOCAL_SEND_STATISTICS };
+	static const lapi_query_t kinds[] = {QUERY_STATISTICS, QUERY_SHM_STATISTICS,
+	                                     QUERY_LOCAL_SEND_STATISTICS};
 	lapi_long_t total = 0;
 	int i;
 	for (i = 0; i < 3; i++) {
@@ -261,7 +274,7 @@ static lapi_long_t retransmissions(void)
 
 static void drop_between(int target, int origin)
 {
-	unsigned dropped[2] = { 1, 0 }, other[2] = { 0, 0 };
+	unsigned dropped[2] = {1, 0}, other[2] = {0, 0};
 	lapi_long_t before = retransmissions();
 	int i;
 	drops = passed_meanwhile = dropped_seed_wrong = accepted = 0;
@@ -278,7 +291,8 @@ static void drop_between(int target, int origin)
 	CHECK(!dropped_seed_wrong);
 	CHECK(same_pattern(sink, 200, (unsigned)origin));
 	conform_sync();
-	/* Counted by the origin where it sends again, by the target where a message is offered again. */
+	/* Counted by the origin where it sends again, by the target where a message is offered
+	 * again. */
 	CHECK(sum_over_tasks((int)(retransmissions() - before)) >= (long long)drops);
 	conform_sync();
 }
@@ -368,7 +382,8 @@ static void *reply_handlers[CONFORM_MAX_TASKS];
 static void reply_to_origin(lapi_handle_t *h, void *user_info)
 {
 	int src = (int)(intptr_t)user_info;
-	LAPI_OK(LAPI_Amsend(*h, (uint)src, reply_handlers[src], NULL, 0, NULL, 0, NULL, NULL, NULL));
+	LAPI_OK(LAPI_Amsend(*h, (uint)src, reply_handlers[src], NULL, 0, NULL, 0, NULL, NULL,
+	                    NULL));
 }
 
 static void *ask_for_reply(PARAMETERS)

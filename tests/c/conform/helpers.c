@@ -40,7 +40,8 @@ long long max_over_tasks(int mine)
 	return over_tasks(mine, 0);
 }
 
-/* With lib_vers L2_LIB and above a counter is a structure, whose other members must start at zero. */
+/* With lib_vers L2_LIB and above a counter is a structure, whose other members must start at
+ * zero. */
 void counter_zero(lapi_cntr_t *cntr)
 {
 	memset(cntr, 0, sizeof *cntr);
@@ -78,8 +79,9 @@ int same_pattern(const void *buffer, size_t n, unsigned seed)
 	size_t i;
 	for (i = 0; i < n; i++)
 		if (bytes[i] != pattern_byte(i, seed)) {
-			fprintf(stderr, "task %d: byte %lu of %lu is %u, not %u (seed %u)\n", task_id, (unsigned long)i,
-			        (unsigned long)n, bytes[i], pattern_byte(i, seed), seed);
+			fprintf(stderr, "task %d: byte %lu of %lu is %u, not %u (seed %u)\n",
+			        task_id, (unsigned long)i, (unsigned long)n, bytes[i],
+			        pattern_byte(i, seed), seed);
 			return 0;
 		}
 	return 1;
@@ -103,7 +105,8 @@ size_t boundary_lengths(size_t *lengths, size_t room, size_t max)
 {
 	size_t edges[64], all[256], n = 0, total = 0, count = 0, i;
 	int around;
-	edges[n++] = (size_t)max_over_tasks(query(MAX_PKT_SZ)); /* of tasks with several MTUs; each must have the same list */
+	/* of tasks with several MTUs; each must have the same list */
+	edges[n++] = (size_t)max_over_tasks(query(MAX_PKT_SZ));
 	edges[n++] = (size_t)query(BUF_CP_SIZE);
 	edges[n++] = (size_t)query(REX_BUF_SZ);
 	edges[n++] = (size_t)query(MAX_UHDR_SZ);

@@ -1,6 +1,6 @@
 /*
- * huge.c - one message of 2 GiB + 1 byte by put, get and active message: lengths and offsets beyond 31 and 32 bits.
- * Needs about 4 GiB of memory a task; run by `make conform-huge` only.
+ * huge.c - one message of 2 GiB + 1 byte by put, get and active message: lengths and offsets beyond
+ * 31 and 32 bits. Needs about 4 GiB of memory a task; run by `make conform-huge` only.
  */
 #include "conform.h"
 
@@ -15,7 +15,8 @@ static ulong announced;
 
 static void *allocate(void)
 {
-	void *memory = mmap(NULL, huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *memory = mmap(NULL, huge, PROT_READ | PROT_WRITE,
+	                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
@@ -43,7 +44,8 @@ static void put_huge(void)
 	int next = (task_id + 1) % num_tasks, previous = (task_id + num_tasks - 1) % num_tasks;
 	if (!prepare())
 		return;
-	LAPI_OK(LAPI_Put(hndl, (uint)next, huge, tos[next], from, (lapi_cntr_t *)cntrs[next], &org_cntr, &cmpl_cntr));
+	LAPI_OK(LAPI_Put(hndl, (uint)next, huge, tos[next], from, (lapi_cntr_t *)cntrs[next],
+	                 &org_cntr, &cmpl_cntr));
 	counter_wait(&tgt_cntr, 1);
 	CHECK(same_pattern(to, huge, (unsigned)previous + 1));
 	counter_wait(&org_cntr, 1);
@@ -55,13 +57,15 @@ static void get_huge(void)
 	int next = (task_id + 1) % num_tasks;
 	if (!prepare())
 		return;
-	LAPI_OK(LAPI_Get(hndl, (uint)next, huge, froms[next], to, (lapi_cntr_t *)cntrs[next], &org_cntr));
+	LAPI_OK(LAPI_Get(hndl, (uint)next, huge, froms[next], to, (lapi_cntr_t *)cntrs[next],
+	                 &org_cntr));
 	counter_wait(&org_cntr, 1);
 	CHECK(same_pattern(to, huge, (unsigned)next + 1));
 	counter_wait(&tgt_cntr, 1);
 }
 
-static void *take(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **user_info)
+static void *take(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                  compl_hndlr_t **completion, void **user_info)
 {
 	(void)h, (void)uhdr, (void)uhdr_len, (void)completion, (void)user_info;
 	announced = *msg_len;
@@ -75,7 +79,8 @@ static void am_huge(void)
 	if (!prepare())
 		return;
 	exchange((void *)(uintptr_t)take, handlers);
-	LAPI_OK(LAPI_Amsend(hndl, (uint)next, handlers[next], NULL, 0, from, huge, (lapi_cntr_t *)cntrs[next], &org_cntr, &cmpl_cntr));
+	LAPI_OK(LAPI_Amsend(hndl, (uint)next, handlers[next], NULL, 0, from, huge,
+	                    (lapi_cntr_t *)cntrs[next], &org_cntr, &cmpl_cntr));
 	counter_wait(&tgt_cntr, 1);
 	CHECK(announced == huge);
 	CHECK(same_pattern(to, huge, (unsigned)previous + 1));

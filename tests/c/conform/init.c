@@ -1,6 +1,7 @@
 /*
- * init.c - LAPI_Init and LAPI_Term: instances, what lapi_info_t asks for, starting again. The frame's own context stays open
- * meanwhile, so most cases open further ones. The environment's errors are in tests/c/host/init_env.c.
+ * init.c - LAPI_Init and LAPI_Term: instances, what lapi_info_t asks for, starting again. The
+ * frame's own context stays open meanwhile, so most cases open further ones. The environment's
+ * errors are in tests/c/host/init_env.c.
  */
 #define _GNU_SOURCE
 #include "conform.h"
@@ -116,7 +117,8 @@ static void init_instance_numbers(void)
 	LAPI_OK(LAPI_Term(seven));
 }
 
-/* Handles pair by instance number, whatever the order in which the threads of different tasks come. */
+/* Handles pair by instance number, whatever the order in which the threads of different tasks
+ * come. */
 static void *open_numbered(void *argument)
 {
 	static lapi_handle_t handles[8];
@@ -132,10 +134,12 @@ static void *open_numbered(void *argument)
 static void init_from_two_threads_at_once(void)
 {
 	pthread_t threads[2];
-	void *handles[2] = { NULL, NULL };
+	void *handles[2] = {NULL, NULL};
 	int i;
 	for (i = 0; i < 2; i++)
-		CHECK_EQUAL(pthread_create(&threads[i], NULL, open_numbered, (void *)(intptr_t)(i + 4)), 0);
+		CHECK_EQUAL(
+			pthread_create(&threads[i], NULL, open_numbered, (void *)(intptr_t)(i + 4)),
+			0);
 	for (i = 0; i < 2; i++)
 		pthread_join(threads[i], &handles[i]);
 	for (i = 0; i < 2; i++)
@@ -193,15 +197,16 @@ static void meet(lapi_handle_t *h, void *unused)
 	pthread_barrier_wait(&meeting); /* needs all of them at once */
 }
 
-static void *ask_to_meet(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion,
-                         void **user_info)
+static void *ask_to_meet(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                         compl_hndlr_t **completion, void **user_info)
 {
 	(void)h, (void)uhdr, (void)uhdr_len, (void)msg_len, (void)user_info;
 	*completion = meet;
 	return NULL;
 }
 
-/* As many completion handlers at once as were asked for, in threads with the program's attributes and start function. */
+/* As many completion handlers at once as were asked for, in threads with the program's attributes
+ * and start function. */
 static void init_completion_handler_threads(void)
 {
 	static int parameter, extra;
@@ -230,7 +235,8 @@ static void init_completion_handler_threads(void)
 		memset(&done, 0, sizeof done);
 		LAPI_OK(LAPI_Setcntr(h, &done, 0));
 		for (i = 0; i < HANDLERS; i++)
-			LAPI_OK(LAPI_Amsend(h, (uint)task_id, handlers[task_id], NULL, 0, NULL, 0, NULL, NULL, &done));
+			LAPI_OK(LAPI_Amsend(h, (uint)task_id, handlers[task_id], NULL, 0, NULL, 0,
+			                    NULL, NULL, &done));
 		LAPI_OK(LAPI_Waitcntr(h, &done, HANDLERS, NULL));
 		CHECK(peek(&init_calls) >= HANDLERS);
 		CHECK(!peek(&handler_without_init));
@@ -243,7 +249,8 @@ static void init_completion_handler_threads(void)
 	pthread_barrier_destroy(&meeting);
 }
 
-/* LAPI_INTERRUPT_OFF in lapi_info_t.protocol: the context begins in polling mode. LAPI_Init replaces it by the device. */
+/* LAPI_INTERRUPT_OFF in lapi_info_t.protocol: the context begins in polling mode. LAPI_Init
+ * replaces it by the device. */
 static void init_in_polling_mode(void)
 {
 	lapi_info_t info;
@@ -280,7 +287,8 @@ static void term_delivers_what_was_sent(void)
 		LAPI_OK(LAPI_Address_init(h, sink, sinks_of));
 		if ((task_id + round) % 2 == 0)
 			for (i = 0; i < MESSAGES; i++)
-				LAPI_OK(LAPI_Put(h, (uint)next, (ulong)(i % 3) * 4000, sinks_of[next], source,
+				LAPI_OK(LAPI_Put(h, (uint)next, (ulong)(i % 3) * 4000,
+				                 sinks_of[next], source,
 				                 (lapi_cntr_t *)arrivals_of[next], NULL, NULL));
 		if (((task_id + num_tasks - 1) % num_tasks + round) % 2 == 0)
 			LAPI_OK(LAPI_Waitcntr(h, &arrivals, MESSAGES, NULL));
@@ -292,14 +300,16 @@ static void term_delivers_what_was_sent(void)
 
 static int early_calls;
 
-static void *early(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **user_info)
+static void *early(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                   compl_hndlr_t **completion, void **user_info)
 {
 	(void)h, (void)uhdr, (void)uhdr_len, (void)msg_len, (void)completion, (void)user_info;
 	__atomic_add_fetch(&early_calls, 1, __ATOMIC_ACQ_REL);
 	return NULL;
 }
 
-/* Every task sends at once after its own LAPI_Init, by index, and registers the handler only then. */
+/* Every task sends at once after its own LAPI_Init, by index, and registers the handler only
+ * then. */
 static void messages_to_a_task_inside_init(void)
 {
 	enum { INDEX = 3 };
@@ -313,7 +323,8 @@ static void messages_to_a_task_inside_init(void)
 		if (!open_plain(&h))
 			return;
 		for (target = 0; target < num_tasks; target++)
-			LAPI_OK(LAPI_Amsend(h, (uint)target, (void *)(uintptr_t)INDEX, "early", 4, source, 3000, NULL, NULL, NULL));
+			LAPI_OK(LAPI_Amsend(h, (uint)target, (void *)(uintptr_t)INDEX, "early", 4,
+			                    source, 3000, NULL, NULL, NULL));
 		LAPI_OK(LAPI_Addr_set(h, (void *)(uintptr_t)early, INDEX));
 		while (peek(&early_calls) < num_tasks) {
 			LAPI_OK(LAPI_Probe(h));
@@ -353,8 +364,9 @@ static void two_contexts_at_once(void)
 		LAPI_OK(LAPI_Rmw(h, FETCH_AND_ADD, 0, (int *)words[0], &one, NULL, &done_b));
 	}
 	/*
-	 * In polling mode a context moves only in calls on it. Until all tasks are through, both must move everywhere (a lost
-	 * packet of one is repeated by calls on that one), so each has a thread in a Gfence.
+	 * In polling mode a context moves only in calls on it. Until all tasks are through, both
+	 * must move everywhere (a lost packet of one is repeated by calls on that one), so each has
+	 * a thread in a Gfence.
 	 */
 	CHECK_EQUAL(pthread_create(&other, NULL, gfence_on, &h), 0);
 	LAPI_OK(LAPI_Waitcntr(hndl, &done_a, 200, NULL));
@@ -366,6 +378,7 @@ static void two_contexts_at_once(void)
 	LAPI_OK(LAPI_Term(h));
 }
 
+/* clang-format off */
 static const conform_case cases[] = {
 	CONFORM_CASE(init_argument_errors),
 	CONFORM_CASE(init_and_term_many_times),
@@ -380,6 +393,7 @@ static const conform_case cases[] = {
 	CONFORM_CASE(messages_to_a_task_inside_init),
 	CONFORM_CASE(two_contexts_at_once),
 };
+/* clang-format on */
 
 int main(int argc, char **argv)
 {

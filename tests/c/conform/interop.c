@@ -1,6 +1,7 @@
 /*
- * interop.c - LAPI_Address_init64 and LAPI_Xfer, which name another task's memory in 64 bits whatever a task's own word size is: every type of
- * transfer, and handlers. Alone it runs among tasks of one word size; tests/c/samples/interop/run-mixed mixes them.
+ * interop.c - LAPI_Address_init64 and LAPI_Xfer, which name another task's memory in 64 bits
+ * whatever a task's own word size is: every type of transfer, and handlers. Alone it runs among
+ * tasks of one word size; tests/c/samples/interop/run-mixed mixes them.
  *
  * Each task works on the next one, and checks what the previous one did here.
  */
@@ -11,8 +12,9 @@
 
 static unsigned char source[ROOM], sink[ROOM], back[ROOM];
 static lapi_cntr_t tgt_cntr, org_cntr, cmpl_cntr;
-static lapi_long_t sinks[CONFORM_MAX_TASKS], sources[CONFORM_MAX_TASKS], tgt_cntrs[CONFORM_MAX_TASKS], words[CONFORM_MAX_TASKS],
-    handlers[CONFORM_MAX_TASKS], vector_handlers[CONFORM_MAX_TASKS], dgsp_handlers[CONFORM_MAX_TASKS];
+static lapi_long_t sinks[CONFORM_MAX_TASKS], sources[CONFORM_MAX_TASKS],
+	tgt_cntrs[CONFORM_MAX_TASKS], words[CONFORM_MAX_TASKS], handlers[CONFORM_MAX_TASKS],
+	vector_handlers[CONFORM_MAX_TASKS], dgsp_handlers[CONFORM_MAX_TASKS];
 static int next, previous;
 static long long word_of_mine __attribute__((aligned(8)));
 
@@ -25,9 +27,12 @@ static void address64(const void *mine, lapi_long_t *table)
 	LAPI_OK(LAPI_Address_init64(hndl, (lapi_long_t)(uintptr_t)mine, table));
 }
 
-static void *header_handler(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **user_info);
-static void *vector_handler(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong **len_vec, compl_hndlr_t **completion, void **user_info);
-static void *dgsp_handler(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **user_info);
+static void *header_handler(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                            compl_hndlr_t **completion, void **user_info);
+static void *vector_handler(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong **len_vec,
+                            compl_hndlr_t **completion, void **user_info);
+static void *dgsp_handler(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                          compl_hndlr_t **completion, void **user_info);
 
 /* At the beginning of each case: addresses, counters, and what this task sends. */
 static void prepare(unsigned seed)
@@ -50,14 +55,16 @@ static void prepare(unsigned seed)
 	address64((void *)(uintptr_t)dgsp_handler, dgsp_handlers);
 }
 
-/* The origin's two counters and, of the previous task's transfer, the target's: each changed once. */
+/* The origin's two counters and, of the previous task's transfer, the target's: each changed
+ * once. */
 static void all_counters(void)
 {
 	counter_wait(&org_cntr, 1);
 	counter_wait(&cmpl_cntr, 1);
 	counter_wait(&tgt_cntr, 1);
 	conform_sync();
-	CHECK_EQUAL(counter_value(&org_cntr) + counter_value(&cmpl_cntr) + counter_value(&tgt_cntr), 0);
+	CHECK_EQUAL(counter_value(&org_cntr) + counter_value(&cmpl_cntr) + counter_value(&tgt_cntr),
+	            0);
 	conform_sync();
 }
 
@@ -78,7 +85,7 @@ static void put(lapi_long_t to, void *from, size_t n)
 
 static void put_and_get_in_64_bits(void)
 {
-	static const size_t lengths[] = { 0, 1, 8, 999, 5000, 70001, ROOM };
+	static const size_t lengths[] = {0, 1, 8, 999, 5000, 70001, ROOM};
 	size_t i;
 	for (i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
 		lapi_xfer_t x;
@@ -107,7 +114,7 @@ static void put_and_get_in_64_bits(void)
 static void completion_handler(lapi_handle_t *h, void *info)
 {
 	lapi_xfer_t x;
-	int header[2] = { task_id, -1 };
+	int header[2] = {task_id, -1};
 	lapi_cntr_t sent;
 	parameter = *(int *)info;
 	/* An answer by an index, from the completion handler. */
@@ -125,18 +132,21 @@ static void completion_handler(lapi_handle_t *h, void *info)
 	__atomic_add_fetch(&completions, 1, __ATOMIC_RELEASE);
 }
 
-static void *answer_handler(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **user_info)
+static void *answer_handler(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                            compl_hndlr_t **completion, void **user_info)
 {
 	const int *header = uhdr;
 	(void)h;
-	CHECK(*uhdr_len == 2 * sizeof(int) && *msg_len == 0 && header[0] == next && header[1] == -1);
+	CHECK(*uhdr_len == 2 * sizeof(int) && *msg_len == 0 && header[0] == next &&
+	      header[1] == -1);
 	*completion = NULL;
 	*user_info = NULL;
 	__atomic_add_fetch(&answers, 1, __ATOMIC_RELEASE);
 	return NULL;
 }
 
-static void *header_handler(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **user_info)
+static void *header_handler(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                            compl_hndlr_t **completion, void **user_info)
 {
 	const int *header = uhdr;
 	static int given;
@@ -156,10 +166,10 @@ static void *header_handler(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong 
 
 static void messages_and_handlers(void)
 {
-	static const size_t lengths[] = { 0, 4, 100, 4000, 100000, ROOM };
+	static const size_t lengths[] = {0, 4, 100, 4000, 100000, ROOM};
 	size_t i;
 	for (i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
-		int header[3] = { task_id, (int)lengths[i], 4711 + (int)i };
+		int header[3] = {task_id, (int)lengths[i], 4711 + (int)i};
 		lapi_xfer_t x;
 		prepare(100 + (unsigned)i);
 		LAPI_OK(LAPI_Addr_set(hndl, (void *)(uintptr_t)answer_handler, 7));
@@ -189,7 +199,8 @@ static void messages_and_handlers(void)
 /* ---- vectors ---- */
 
 /* Blocks of odd lengths; at the target they lie in reverse order. */
-static size_t make_lists(void **from, lapi_long_t *to, ulong *length, lapi_long_t there, unsigned char *here)
+static size_t make_lists(void **from, lapi_long_t *to, ulong *length, lapi_long_t there,
+                         unsigned char *here)
 {
 	size_t i, total = 0;
 	for (i = 0; i < BLOCKS; i++)
@@ -224,8 +235,8 @@ static void lists_of_blocks(void)
 	void *from[BLOCKS];
 	lapi_long_t to[BLOCKS];
 	ulong length[BLOCKS];
-	lapi_vec_t here = { LAPI_GEN_IOVECTOR, BLOCKS, from, length };
-	lapi_lvec_t there = { LAPI_GEN_IOVECTOR, BLOCKS, to, length };
+	lapi_vec_t here = {LAPI_GEN_IOVECTOR, BLOCKS, from, length};
+	lapi_lvec_t there = {LAPI_GEN_IOVECTOR, BLOCKS, to, length};
 	lapi_xfer_t x;
 	size_t i;
 	prepare(200);
@@ -261,10 +272,10 @@ static void lists_of_blocks(void)
 /* Rows of 24 bytes, 100 apart there and 40 apart here; the target's numbers are of 64 bits. */
 static void strided_vectors(void)
 {
-	ulong here_numbers[3] = { (ulong)(uintptr_t)source, 24, 40 };
+	ulong here_numbers[3] = {(ulong)(uintptr_t)source, 24, 40};
 	lapi_long_t there_numbers[3];
-	lapi_vec_t here = { LAPI_GEN_STRIDED_XFER, 1000, (void **)here_numbers, NULL };
-	lapi_lvec_t there = { LAPI_GEN_STRIDED_XFER, 1000, there_numbers, NULL };
+	lapi_vec_t here = {LAPI_GEN_STRIDED_XFER, 1000, (void **)here_numbers, NULL};
+	lapi_lvec_t there = {LAPI_GEN_STRIDED_XFER, 1000, there_numbers, NULL};
 	static unsigned char expected[ROOM];
 	lapi_xfer_t x;
 	int i, wrong = 0;
@@ -284,7 +295,8 @@ static void strided_vectors(void)
 	all_counters();
 	fill_pattern(expected, sizeof expected, 300 + (unsigned)previous);
 	for (i = 0; i < 1000; i++)
-		wrong += memcmp(sink + 100 * i, expected + 40 * i, 24) != 0 || sink[100 * i + 24] != 0;
+		wrong += memcmp(sink + 100 * i, expected + 40 * i, 24) != 0 ||
+		         sink[100 * i + 24] != 0;
 	CHECK_EQUAL(wrong, 0);
 	conform_sync();
 	here_numbers[0] = (ulong)(uintptr_t)back;
@@ -302,15 +314,17 @@ static void strided_vectors(void)
 }
 
 /* The target's answer to a vector: two blocks, whatever the origin has. */
-static void *vector_handler(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong **len_vec, compl_hndlr_t **completion, void **user_info)
+static void *vector_handler(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong **len_vec,
+                            compl_hndlr_t **completion, void **user_info)
 {
 	static void *to[2];
 	static ulong length[2];
-	static lapi_vec_t here = { LAPI_GEN_GENERIC, 2, to, length };
+	static lapi_vec_t here = {LAPI_GEN_GENERIC, 2, to, length};
 	const int *header = uhdr;
 	(void)h;
 	CHECK(*uhdr_len == 2 * sizeof(int) && header[0] == previous);
-	CHECK(*len_vec && (*len_vec)[0] == 37 && (*len_vec)[BLOCKS - 1] == (37 << (2 * (BLOCKS - 1))));
+	CHECK(*len_vec && (*len_vec)[0] == 37 &&
+	      (*len_vec)[BLOCKS - 1] == (37 << (2 * (BLOCKS - 1))));
 	to[0] = sink;
 	to[1] = sink + ROOM / 2;
 	length[0] = 1000;
@@ -326,7 +340,7 @@ static void vectors_in_messages(void)
 	void *from[BLOCKS];
 	lapi_long_t to[BLOCKS];
 	ulong length[BLOCKS];
-	lapi_vec_t here = { LAPI_GEN_GENERIC, BLOCKS, from, length };
+	lapi_vec_t here = {LAPI_GEN_GENERIC, BLOCKS, from, length};
 	static unsigned char all[ROOM], joined[ROOM];
 	lapi_xfer_t x;
 	size_t i, total;
@@ -361,7 +375,10 @@ static void vectors_in_messages(void)
 
 static lapi_dg_handle_t enroll_every_other(void)
 {
-	struct { lapi_dgsm_copy_t copy; lapi_dgsm_iterate_t iterate; } code;
+	struct {
+		lapi_dgsm_copy_t copy;
+		lapi_dgsm_iterate_t iterate;
+	} code;
 	lapi_dgsp_descr_t d;
 	lapi_util_t cmd;
 	memset(&code, 0, sizeof code);
@@ -384,7 +401,8 @@ static lapi_dg_handle_t enroll_every_other(void)
 	return cmd.RegDgsp.dgsp_handle;
 }
 
-static void *dgsp_handler(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **user_info)
+static void *dgsp_handler(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                          compl_hndlr_t **completion, void **user_info)
 {
 	lapi_return_info_t *info = (lapi_return_info_t *)msg_len;
 	(void)h, (void)uhdr;
@@ -397,7 +415,8 @@ static void *dgsp_handler(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *m
 	return sink;
 }
 
-/* Every other word from here to every other word there; with an offset, from that byte of the program on. */
+/* Every other word from here to every other word there; with an offset, from that byte of the
+ * program on. */
 static void send_dgsp(lapi_dg_handle_t dgsp, size_t bytes, size_t skipped)
 {
 	static unsigned char all[ROOM];
@@ -424,14 +443,15 @@ static void send_dgsp(lapi_dg_handle_t dgsp, size_t bytes, size_t skipped)
 	CHECK_EQUAL(headers, 1);
 	fill_pattern(all, sizeof all, 500 + (unsigned)skipped + (unsigned)previous);
 	for (i = 0; i < bytes / 4; i++)
-		wrong += memcmp(sink + 8 * i, all + 8 * (i + skipped / 4), 4) != 0 || sink[8 * i + 4] != 0;
+		wrong += memcmp(sink + 8 * i, all + 8 * (i + skipped / 4), 4) != 0 ||
+		         sink[8 * i + 4] != 0;
 	CHECK_EQUAL(wrong, 0);
 	conform_sync();
 }
 
 static void programs_of_either_word_size(void)
 {
-	static const size_t lengths[] = { 4, 400, 8000, ROOM / 2 - 400 };
+	static const size_t lengths[] = {4, 400, 8000, ROOM / 2 - 400};
 	lapi_util_t cmd;
 	size_t i;
 	receivers = enroll_every_other();
@@ -449,7 +469,7 @@ static void programs_of_either_word_size(void)
 
 static long long modify(RMW_ops_t op, unsigned size, long long *in)
 {
-	int in32[2] = { (int)in[0], (int)in[1] }, before32 = -1;
+	int in32[2] = {(int)in[0], (int)in[1]}, before32 = -1;
 	long long before64 = -1;
 	lapi_xfer_t x;
 	memset(&x, 0, sizeof x);
@@ -468,7 +488,7 @@ static long long modify(RMW_ops_t op, unsigned size, long long *in)
 
 static void words_of_either_width(void)
 {
-	long long pair[2] = { 5, 0 };
+	long long pair[2] = {5, 0};
 	word_of_mine = 1000;
 	prepare(600);
 	conform_sync();
@@ -486,11 +506,17 @@ static void words_of_either_width(void)
 	CHECK_EQUAL(word_of_mine, 77);
 }
 
+/* clang-format off */
 static const conform_case cases[] = {
-	CONFORM_CASE(put_and_get_in_64_bits), CONFORM_CASE(messages_and_handlers), CONFORM_CASE(lists_of_blocks),
-	CONFORM_CASE(strided_vectors), CONFORM_CASE(vectors_in_messages), CONFORM_CASE(programs_of_either_word_size),
+	CONFORM_CASE(put_and_get_in_64_bits),
+	CONFORM_CASE(messages_and_handlers),
+	CONFORM_CASE(lists_of_blocks),
+	CONFORM_CASE(strided_vectors),
+	CONFORM_CASE(vectors_in_messages),
+	CONFORM_CASE(programs_of_either_word_size),
 	CONFORM_CASE(words_of_either_width),
 };
+/* clang-format on */
 
 int main(int argc, char **argv)
 {

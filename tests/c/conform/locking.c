@@ -1,7 +1,8 @@
 /*
- * locking.c - which handlers have the lock of LAPI_GET_THREAD_FUNC (guide, Chapter 12): header, inline completion and send completion
- * handlers have it, with however many levels the caller had; completion handlers in threads of the library and the error handler do
- * not, and can take it, also while the program holds it around its calls. What else the lock does is in util.c.
+ * locking.c - which handlers have the lock of LAPI_GET_THREAD_FUNC (guide, Chapter 12): header,
+ * inline completion and send completion handlers have it, with however many levels the caller had;
+ * completion handlers in threads of the library and the error handler do not, and can take it, also
+ * while the program holds it around its calls. What else the lock does is in util.c.
  */
 #include "conform.h"
 
@@ -11,7 +12,8 @@
 enum { HEADER, INLINE, SEND, QUEUED, ERROR, PLACES };
 
 static lapi_thread_func_t f;
-static int has_it[PLACES], calls[PLACES]; /* by place: 1 if the thread had the lock, 0 if it had not; how often */
+/* by place: 1 if the thread had the lock, 0 if it had not; how often */
+static int has_it[PLACES], calls[PLACES];
 static lapi_cntr_t done;
 static int want_inline;
 
@@ -34,7 +36,8 @@ static void completion(lapi_handle_t *h, void *info)
 	look(info ? INLINE : QUEUED, *h);
 }
 
-static void *header(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **handler, void **info)
+static void *header(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                    compl_hndlr_t **handler, void **info)
 {
 	lapi_return_info_t *r = (lapi_return_info_t *)(void *)msg_len;
 
@@ -91,7 +94,8 @@ static void messages(int levels)
 		LAPI_OK(LAPI_Xfer(hndl, &x));
 	}
 	counter_wait(&done, how_many);
-	POLL_UNTIL(peek_calls(SEND) == how_many && peek_calls(want_inline ? INLINE : QUEUED) == how_many);
+	POLL_UNTIL(peek_calls(SEND) == how_many &&
+	           peek_calls(want_inline ? INLINE : QUEUED) == how_many);
 	for (i = 0; i < levels; i++)
 		CHECK_EQUAL(f.mutex_unlock(hndl), 0);
 	CHECK_EQUAL(f.mutex_unlock(hndl), EINVAL);
@@ -120,7 +124,8 @@ static void locking_in_handlers(void)
 	}
 }
 
-/* The error handler runs without the lock although the program holds it, and both levels are there afterwards. */
+/* The error handler runs without the lock although the program holds it, and both levels are there
+ * afterwards. */
 static void locking_in_the_error_handler(void)
 {
 	lapi_handle_t h;

@@ -7,7 +7,7 @@
 #define GROUPS 16384 /* that a context may have */
 
 static unsigned char source[BYTES], sink[BYTES];
-static const ulong lengths[] = { 0, 1, 8, 100, 5000, 20000, BYTES };
+static const ulong lengths[] = {0, 1, 8, 100, 5000, 20000, BYTES};
 #define COUNT(table) (sizeof table / sizeof table[0])
 #define LONG(pointer) ((lapi_long_t)(uintptr_t)(pointer))
 
@@ -17,7 +17,8 @@ static uint everybody[CONFORM_MAX_TASKS];
 static int received, received_wrong, origin, refusals;
 static uint word[4];
 
-static void *header(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **comp_h, void **uinfo)
+static void *header(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                    compl_hndlr_t **comp_h, void **uinfo)
 {
 	lapi_return_info_t *info = (lapi_return_info_t *)(void *)msg_len;
 	*comp_h = NULL;
@@ -27,7 +28,8 @@ static void *header(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len
 		info->ctl_flags = LAPI_DROP_PKT;
 		return NULL;
 	}
-	received_wrong += *h != hndl || *uhdr_len != sizeof word || memcmp(uhdr, word, sizeof word) != 0 || (int)info->src != origin;
+	received_wrong += *h != hndl || *uhdr_len != sizeof word ||
+	                  memcmp(uhdr, word, sizeof word) != 0 || (int)info->src != origin;
 	__atomic_fetch_add(&received, 1, __ATOMIC_RELEASE);
 	return sink;
 }
@@ -92,10 +94,12 @@ static void group_errors(void)
 	CHECK_CODE(LAPI_ERR_TGT, LAPI_Group_create(hndl, 0, list, &group));
 	CHECK_CODE(LAPI_ERR_TGT, LAPI_Group_create(hndl, (uint)num_tasks + 1, list, &group));
 	CHECK_CODE(LAPI_ERR_TGT, LAPI_Group_create(hndl, UINT32_MAX, list, &group));
-	CHECK_CODE(LAPI_ERR_TGT, LAPI_Group_create(hndl, 1, list + num_tasks, &group)); /* no such task */
+	/* no such task */
+	CHECK_CODE(LAPI_ERR_TGT, LAPI_Group_create(hndl, 1, list + num_tasks, &group));
 	if (num_tasks > 1) {
 		list[1] = list[0];
-		CHECK_CODE(LAPI_ERR_TGT, LAPI_Group_create(hndl, 2, list, &group)); /* twice the same */
+		/* twice the same */
+		CHECK_CODE(LAPI_ERR_TGT, LAPI_Group_create(hndl, 2, list, &group));
 	}
 	CHECK_EQUAL(group, 4711);
 	CHECK_CODE(LAPI_ERR_TGT, LAPI_Group_free(hndl, 0));
@@ -111,7 +115,8 @@ static void group_in_unmapped_memory(void)
 	uint self = (uint)task_id;
 	conform_expect_errors(1);
 	CHECK_CODE(LAPI_ERR_RET_PTR_NULL, LAPI_Group_create(hndl, 1, (uint *)0x1000, &group));
-	CHECK_CODE(LAPI_ERR_RET_PTR_NULL, LAPI_Group_create(hndl, 1, &self, (lapi_group_t *)0x1000));
+	CHECK_CODE(LAPI_ERR_RET_PTR_NULL,
+	           LAPI_Group_create(hndl, 1, &self, (lapi_group_t *)0x1000));
 	POLL_UNTIL(conform_errors() == 2);
 	CHECK_EQUAL(conform_error_at(0).code, LAPI_ERR_RET_PTR_NULL);
 	CHECK_EQUAL(conform_error_at(1).code, LAPI_ERR_RET_PTR_NULL);
@@ -162,7 +167,8 @@ static void group_of_another_handle(void)
 
 /* ---- multicasts ---- */
 
-/* Task from sends every length to members, one after the other, and spoils the data when the handler has run. */
+/* Task from sends every length to members, one after the other, and spoils the data when the
+ * handler has run. */
 static void multicast_from(int from, uint num, uint *members)
 {
 	lapi_group_t group = 0;
@@ -360,6 +366,7 @@ static void multicast_from_unmapped_memory(void)
 	conform_sync();
 }
 
+/* clang-format off */
 static const conform_case cases[] = {
 	CONFORM_CASE(group_errors),
 	CONFORM_CASE(group_in_unmapped_memory),
@@ -374,6 +381,7 @@ static const conform_case cases[] = {
 	CONFORM_CASE(multicast_errors),
 	CONFORM_CASE(multicast_from_unmapped_memory),
 };
+/* clang-format on */
 
 int main(int argc, char **argv)
 {

@@ -14,7 +14,8 @@ static void completed(lapi_handle_t *h, void *unused)
 	__atomic_add_fetch(&completions, 1, __ATOMIC_ACQ_REL);
 }
 
-static void *take(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **user_info)
+static void *take(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                  compl_hndlr_t **completion, void **user_info)
 {
 	(void)h, (void)uhdr, (void)uhdr_len, (void)user_info;
 	__atomic_add_fetch(&header_calls, 1, __ATOMIC_ACQ_REL);
@@ -61,9 +62,12 @@ static void probe_with_nothing_to_do(void)
 static void probe_drives_messages(void)
 {
 	prepare();
-	LAPI_OK(LAPI_Put(hndl, (uint)next, sizeof source, sinks[next], source, (lapi_cntr_t *)cntrs[next], &org_cntr, &cmpl_cntr));
-	LAPI_OK(LAPI_Amsend(hndl, (uint)next, handlers[next], NULL, 0, NULL, 0, (lapi_cntr_t *)cntrs[next], NULL, &cmpl_cntr));
-	while (counter_value(&tgt_cntr) < 2 || counter_value(&cmpl_cntr) < 2 || counter_value(&org_cntr) < 1) {
+	LAPI_OK(LAPI_Put(hndl, (uint)next, sizeof source, sinks[next], source,
+	                 (lapi_cntr_t *)cntrs[next], &org_cntr, &cmpl_cntr));
+	LAPI_OK(LAPI_Amsend(hndl, (uint)next, handlers[next], NULL, 0, NULL, 0,
+	                    (lapi_cntr_t *)cntrs[next], NULL, &cmpl_cntr));
+	while (counter_value(&tgt_cntr) < 2 || counter_value(&cmpl_cntr) < 2 ||
+	       counter_value(&org_cntr) < 1) {
 		LAPI_OK(LAPI_Probe(hndl));
 		sched_yield();
 	}
@@ -78,7 +82,7 @@ static void msgpoll_null_info(void)
 /* Nothing happens: the call comes back after its loops and says so. */
 static void msgpoll_says_when_nothing_happened(void)
 {
-	uint counts[] = { 1, 2, 10, 1000 };
+	uint counts[] = {1, 2, 10, 1000};
 	int i;
 	prepare();
 	clear_flags();
@@ -108,14 +112,15 @@ static void msgpoll_ignores_the_librarys_messages(void)
 /* Loops until both flags were seen, with count 1 as tight loops do. */
 static void msgpoll_reports_send_and_receive(void)
 {
-	static const size_t lengths[] = { 0, 8, 500, 70000 };
+	static const size_t lengths[] = {0, 8, 500, 70000};
 	lapi_msg_state_t seen;
 	int i;
 	prepare();
 	for (i = 0; i < 4; i++) {
 		clear_flags();
 		conform_sync();
-		LAPI_OK(LAPI_Put(hndl, (uint)next, lengths[i], sinks[next], source, (lapi_cntr_t *)cntrs[next], &org_cntr, NULL));
+		LAPI_OK(LAPI_Put(hndl, (uint)next, lengths[i], sinks[next], source,
+		                 (lapi_cntr_t *)cntrs[next], &org_cntr, NULL));
 		seen = 0;
 		while ((seen & LAPI_BOTH_COMPLETE) != LAPI_BOTH_COMPLETE) {
 			seen |= poll_once(1);
@@ -126,7 +131,8 @@ static void msgpoll_reports_send_and_receive(void)
 	}
 }
 
-/* Completions that some other call dispatched are kept for the next Msgpoll, which returns at once and clears them. */
+/* Completions that some other call dispatched are kept for the next Msgpoll, which returns at once
+ * and clears them. */
 static void msgpoll_latches_completions(void)
 {
 	int i;
@@ -134,7 +140,8 @@ static void msgpoll_latches_completions(void)
 	for (i = 0; i < 10; i++) {
 		clear_flags();
 		conform_sync();
-		LAPI_OK(LAPI_Put(hndl, (uint)next, 64, sinks[next], source, (lapi_cntr_t *)cntrs[next], &org_cntr, &cmpl_cntr));
+		LAPI_OK(LAPI_Put(hndl, (uint)next, 64, sinks[next], source,
+		                 (lapi_cntr_t *)cntrs[next], &org_cntr, &cmpl_cntr));
 		counter_wait(&tgt_cntr, 1);
 		counter_wait(&org_cntr, 1);
 		counter_wait(&cmpl_cntr, 1);
@@ -147,14 +154,15 @@ static void msgpoll_latches_completions(void)
 /* Without any counter Msgpoll is the only way to hear of a put. */
 static void msgpoll_reports_put_without_counters(void)
 {
-	static const size_t lengths[] = { 0, 100, sizeof source };
+	static const size_t lengths[] = {0, 100, sizeof source};
 	lapi_msg_state_t seen;
 	int i;
 	prepare();
 	for (i = 0; i < 3; i++) {
 		clear_flags();
 		conform_sync();
-		LAPI_OK(LAPI_Put(hndl, (uint)next, lengths[i], sinks[next], source, NULL, NULL, NULL));
+		LAPI_OK(LAPI_Put(hndl, (uint)next, lengths[i], sinks[next], source, NULL, NULL,
+		                 NULL));
 		seen = 0;
 		while ((seen & LAPI_BOTH_COMPLETE) != LAPI_BOTH_COMPLETE) {
 			seen |= poll_once(1);
@@ -169,7 +177,8 @@ static void msgpoll_reports_active_messages(void)
 	prepare();
 	clear_flags();
 	conform_sync();
-	LAPI_OK(LAPI_Amsend(hndl, (uint)next, handlers[next], NULL, 0, source, 2000, (lapi_cntr_t *)cntrs[next], &org_cntr, NULL));
+	LAPI_OK(LAPI_Amsend(hndl, (uint)next, handlers[next], NULL, 0, source, 2000,
+	                    (lapi_cntr_t *)cntrs[next], &org_cntr, NULL));
 	while ((seen & LAPI_BOTH_COMPLETE) != LAPI_BOTH_COMPLETE) {
 		seen |= poll_once(1);
 		sched_yield();
@@ -186,7 +195,8 @@ static void msgpoll_returns_on_progress(void)
 	conform_sync();
 	if (task_id == 0)
 		sleep_ms(50);
-	LAPI_OK(LAPI_Put(hndl, (uint)next, 8, sinks[next], source, (lapi_cntr_t *)cntrs[next], NULL, NULL));
+	LAPI_OK(LAPI_Put(hndl, (uint)next, 8, sinks[next], source, (lapi_cntr_t *)cntrs[next], NULL,
+	                 NULL));
 	while (counter_value(&tgt_cntr) < 1)
 		poll_once(100000000);
 	CHECK_EQUAL(counter_value(&tgt_cntr), 1);
@@ -209,7 +219,8 @@ static void interrupt_mode(void)
 	conform_sync();
 }
 
-/* Task 0 computes; all others put, get, rmw and send to it, and get their answers without its doing anything. */
+/* Task 0 computes; all others put, get, rmw and send to it, and get their answers without its doing
+ * anything. */
 static void interrupt_serves_a_computing_task(void)
 {
 	static int word, done;
@@ -229,15 +240,19 @@ static void interrupt_serves_a_computing_task(void)
 	} else {
 		for (i = 0; i < 5; i++) {
 			sleep_ms(2 * task_id);
-			LAPI_OK(LAPI_Put(hndl, 0, 3000, sinks[0], source, (lapi_cntr_t *)cntrs[0], NULL, &cmpl_cntr));
+			LAPI_OK(LAPI_Put(hndl, 0, 3000, sinks[0], source, (lapi_cntr_t *)cntrs[0],
+			                 NULL, &cmpl_cntr));
 			counter_wait(&cmpl_cntr, 1);
 			LAPI_OK(LAPI_Get(hndl, 0, 3000, sinks[0], sink, NULL, &org_cntr));
 			counter_wait(&org_cntr, 1);
-			LAPI_OK(LAPI_Amsend(hndl, 0, handlers[0], NULL, 0, source, 400, NULL, NULL, &cmpl_cntr));
+			LAPI_OK(LAPI_Amsend(hndl, 0, handlers[0], NULL, 0, source, 400, NULL, NULL,
+			                    &cmpl_cntr));
 			counter_wait(&cmpl_cntr, 1);
-			LAPI_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, 0, (int *)words[0], &one, &before, &org_cntr));
+			LAPI_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, 0, (int *)words[0], &one, &before,
+			                 &org_cntr));
 			counter_wait(&org_cntr, 1);
-			LAPI_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, 0, (int *)dones[0], &one, &before, &org_cntr));
+			LAPI_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, 0, (int *)dones[0], &one, &before,
+			                 &org_cntr));
 			counter_wait(&org_cntr, 1);
 		}
 	}
@@ -256,7 +271,8 @@ static void interrupt_serves_right_after_a_call(void)
 		for (i = 1; i <= 30; i++) {
 			int other = 1 - task_id;
 			if (i % 2 == task_id)
-				LAPI_OK(LAPI_Put(hndl, (uint)other, 8, sinks[other], source, (lapi_cntr_t *)cntrs[other], NULL, NULL));
+				LAPI_OK(LAPI_Put(hndl, (uint)other, 8, sinks[other], source,
+				                 (lapi_cntr_t *)cntrs[other], NULL, NULL));
 			else {
 				LAPI_OK(LAPI_Probe(hndl));
 				compute_until(&tgt_cntr.cntr, (i + 1 - task_id) / 2);
@@ -277,9 +293,11 @@ static void polling_changes_nothing_without_a_call(void)
 	conform_sync();
 	quiet = task_id == num_tasks - 1;
 	if (quiet) {
-		/* What came while this task was still inside the Gfence is fair; from here on nothing may change. */
+		/* What came while this task was still inside the Gfence is fair; from here on
+		 * nothing may change. */
 		int counted = tgt_cntr.cntr, headers = peek(&header_calls);
-		while (peek(&completions) < headers) /* queued inside the Gfence, they end when they get a processor */
+		/* queued inside the Gfence, they end when they get a processor */
+		while (peek(&completions) < headers)
 			sleep_ms(1);
 		sleep_ms(300);
 		if (headers == 0)
@@ -290,9 +308,10 @@ static void polling_changes_nothing_without_a_call(void)
 		uint target = (uint)num_tasks - 1;
 		sleep_ms(60);
 		for (i = 0; i < 20; i++) {
-			LAPI_OK(LAPI_Put(hndl, target, 100, sinks[target], source, (lapi_cntr_t *)cntrs[target], NULL, &cmpl_cntr));
-			LAPI_OK(LAPI_Amsend(hndl, target, handlers[target], NULL, 0, source, 100, (lapi_cntr_t *)cntrs[target], NULL,
-			                    &cmpl_cntr));
+			LAPI_OK(LAPI_Put(hndl, target, 100, sinks[target], source,
+			                 (lapi_cntr_t *)cntrs[target], NULL, &cmpl_cntr));
+			LAPI_OK(LAPI_Amsend(hndl, target, handlers[target], NULL, 0, source, 100,
+			                    (lapi_cntr_t *)cntrs[target], NULL, &cmpl_cntr));
 		}
 		counter_wait(&cmpl_cntr, 40);
 	}
@@ -326,7 +345,8 @@ static void interrupt_set_toggled_from_a_thread(void)
 	conform_sync();
 	CHECK_EQUAL(pthread_create(&thread, NULL, toggle, NULL), 0);
 	for (i = 0; i < 300; i++) {
-		LAPI_OK(LAPI_Put(hndl, (uint)next, (size_t)(i % 50) * 100, sinks[next], source, (lapi_cntr_t *)cntrs[next], NULL, &cmpl_cntr));
+		LAPI_OK(LAPI_Put(hndl, (uint)next, (size_t)(i % 50) * 100, sinks[next], source,
+		                 (lapi_cntr_t *)cntrs[next], NULL, &cmpl_cntr));
 		counter_wait(&cmpl_cntr, 1);
 		if (i % 20 == 0)
 			sleep_ms(1);

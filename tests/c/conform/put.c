@@ -20,13 +20,15 @@ static void prepare(void)
 	exchange(&tgt_cntr, tgt_cntrs);
 }
 
-static void put_to(int target, size_t n, size_t offset, const void *from, lapi_cntr_t *org, lapi_cntr_t *cmpl)
+static void put_to(int target, size_t n, size_t offset, const void *from, lapi_cntr_t *org,
+                   lapi_cntr_t *cmpl)
 {
-	LAPI_OK(LAPI_Put(hndl, (uint)target, n, (char *)sinks[target] + offset, (void *)from, (lapi_cntr_t *)tgt_cntrs[target],
-	                 org, cmpl));
+	LAPI_OK(LAPI_Put(hndl, (uint)target, n, (char *)sinks[target] + offset, (void *)from,
+	                 (lapi_cntr_t *)tgt_cntrs[target], org, cmpl));
 }
 
-/* Each task puts each length to its neighbour (itself when alone); bytes before and after stay as they were. */
+/* Each task puts each length to its neighbour (itself when alone); bytes before and after stay as
+ * they were. */
 static void put_all_lengths(void)
 {
 	size_t lengths[256], count, i;
@@ -85,21 +87,24 @@ static void put_zero_length_with_null_addresses(void)
 	int target;
 	prepare();
 	for (target = 0; target < num_tasks; target++)
-		LAPI_OK(LAPI_Put(hndl, (uint)target, 0, NULL, NULL, (lapi_cntr_t *)tgt_cntrs[target], &org_cntr, &cmpl_cntr));
+		LAPI_OK(LAPI_Put(hndl, (uint)target, 0, NULL, NULL,
+		                 (lapi_cntr_t *)tgt_cntrs[target], &org_cntr, &cmpl_cntr));
 	counter_wait(&org_cntr, num_tasks);
 	counter_wait(&cmpl_cntr, num_tasks);
 	counter_wait(&tgt_cntr, num_tasks);
 	CHECK_EQUAL(counter_value(&tgt_cntr), 0);
 }
 
-/* Every combination of given and absent counters: the given ones change by one, the others not at all. */
+/* Every combination of given and absent counters: the given ones change by one, the others not at
+ * all. */
 static void put_with_each_set_of_counters(void)
 {
 	int mask, next = (task_id + 1) % num_tasks;
 	prepare();
 	fill_pattern(source, 100, 4);
 	for (mask = 0; mask < 8; mask++) {
-		LAPI_OK(LAPI_Put(hndl, (uint)next, 100, sinks[next], source, mask & 1 ? (lapi_cntr_t *)tgt_cntrs[next] : NULL,
+		LAPI_OK(LAPI_Put(hndl, (uint)next, 100, sinks[next], source,
+		                 mask & 1 ? (lapi_cntr_t *)tgt_cntrs[next] : NULL,
 		                 mask & 2 ? &org_cntr : NULL, mask & 4 ? &cmpl_cntr : NULL));
 		if (mask & 1)
 			counter_wait(&tgt_cntr, 1);
@@ -117,7 +122,8 @@ static void put_with_each_set_of_counters(void)
 	}
 }
 
-/* Once the completion counter has changed, the data and the target counter at the target have too. */
+/* Once the completion counter has changed, the data and the target counter at the target have
+ * too. */
 static void put_completion_follows_target_counter(void)
 {
 	int i, seen, next = (task_id + 1) % num_tasks;
@@ -128,7 +134,8 @@ static void put_completion_follows_target_counter(void)
 	for (i = 1; i <= 30; i++) {
 		put_to(next, 5000, 0, source, NULL, &cmpl_cntr);
 		counter_wait(&cmpl_cntr, 1);
-		LAPI_OK(LAPI_Get(hndl, (uint)next, sizeof seen, tgt_cntrs[next], &seen, NULL, &got));
+		LAPI_OK(LAPI_Get(hndl, (uint)next, sizeof seen, tgt_cntrs[next], &seen, NULL,
+		                 &got));
 		counter_wait(&got, 1);
 		CHECK_EQUAL(seen, i);
 	}
@@ -136,7 +143,8 @@ static void put_completion_follows_target_counter(void)
 	CHECK(same_pattern(sink, 5000, 6));
 }
 
-/* Up to BUF_CP_SIZE bytes the buffer is the program's again on return, however many messages are under way. */
+/* Up to BUF_CP_SIZE bytes the buffer is the program's again on return, however many messages are
+ * under way. */
 static void put_small_buffer_reusable_on_return(void)
 {
 	enum { MESSAGES = 3000, BYTES = 32 };
@@ -150,8 +158,8 @@ static void put_small_buffer_reusable_on_return(void)
 	exchange(slots, table);
 	for (i = 0; i < MESSAGES; i++) {
 		fill_pattern(buffer, BYTES, (unsigned)i);
-		LAPI_OK(LAPI_Put(hndl, (uint)next, BYTES, (char *)table[next] + i * BYTES, buffer, (lapi_cntr_t *)tgt_cntrs[next],
-		                 NULL, NULL));
+		LAPI_OK(LAPI_Put(hndl, (uint)next, BYTES, (char *)table[next] + i * BYTES, buffer,
+		                 (lapi_cntr_t *)tgt_cntrs[next], NULL, NULL));
 		memset(buffer, 0xAA, BYTES);
 	}
 	counter_wait(&tgt_cntr, MESSAGES);
@@ -185,7 +193,8 @@ static void put_thousands_outstanding(void)
 	fill_pattern(source, 4096, 1);
 	for (i = 0; i < MESSAGES; i++) {
 		int target = (task_id + i) % num_tasks;
-		put_to(target, (size_t)(i % 5) * 64, (size_t)(i % 100) * 512, source, &org_cntr, &cmpl_cntr);
+		put_to(target, (size_t)(i % 5) * 64, (size_t)(i % 100) * 512, source, &org_cntr,
+		       &cmpl_cntr);
 	}
 	counter_wait(&org_cntr, MESSAGES);
 	counter_wait(&cmpl_cntr, MESSAGES);
@@ -247,7 +256,8 @@ static void put_64_mib(void)
 		fill_pattern(from, n, (unsigned)task_id);
 		memset(to, 0, n);
 		exchange(to, table);
-		LAPI_OK(LAPI_Put(hndl, (uint)next, n, table[next], from, (lapi_cntr_t *)tgt_cntrs[next], &org_cntr, &cmpl_cntr));
+		LAPI_OK(LAPI_Put(hndl, (uint)next, n, table[next], from,
+		                 (lapi_cntr_t *)tgt_cntrs[next], &org_cntr, &cmpl_cntr));
 		counter_wait(&tgt_cntr, 1);
 		CHECK(same_pattern(to, n, (unsigned)previous));
 		counter_wait(&org_cntr, 1);
@@ -262,13 +272,17 @@ static void put_64_mib(void)
 static void put_errors(void)
 {
 	prepare();
-	CHECK_CODE(LAPI_ERR_TGT, LAPI_Put(hndl, (uint)num_tasks, 8, sink, source, NULL, &org_cntr, &cmpl_cntr));
+	CHECK_CODE(LAPI_ERR_TGT,
+	           LAPI_Put(hndl, (uint)num_tasks, 8, sink, source, NULL, &org_cntr, &cmpl_cntr));
 	CHECK_CODE(LAPI_ERR_TGT, LAPI_Put(hndl, ~0u, 0, NULL, NULL, NULL, &org_cntr, &cmpl_cntr));
-	CHECK_CODE(LAPI_ERR_TGT_ADDR_NULL, LAPI_Put(hndl, 0, 8, NULL, source, NULL, &org_cntr, &cmpl_cntr));
-	CHECK_CODE(LAPI_ERR_ORG_ADDR_NULL, LAPI_Put(hndl, 0, 8, sinks[0], NULL, NULL, &org_cntr, &cmpl_cntr));
+	CHECK_CODE(LAPI_ERR_TGT_ADDR_NULL,
+	           LAPI_Put(hndl, 0, 8, NULL, source, NULL, &org_cntr, &cmpl_cntr));
+	CHECK_CODE(LAPI_ERR_ORG_ADDR_NULL,
+	           LAPI_Put(hndl, 0, 8, sinks[0], NULL, NULL, &org_cntr, &cmpl_cntr));
+	CHECK_CODE(LAPI_ERR_DATA_LEN, LAPI_Put(hndl, 0, (ulong)LAPI_MAX_MSG_SZ + 1, sinks[0],
+	                                       source, NULL, &org_cntr, &cmpl_cntr));
 	CHECK_CODE(LAPI_ERR_DATA_LEN,
-	           LAPI_Put(hndl, 0, (ulong)LAPI_MAX_MSG_SZ + 1, sinks[0], source, NULL, &org_cntr, &cmpl_cntr));
-	CHECK_CODE(LAPI_ERR_DATA_LEN, LAPI_Put(hndl, 0, ~0ul, sinks[0], source, NULL, &org_cntr, &cmpl_cntr));
+	           LAPI_Put(hndl, 0, ~0ul, sinks[0], source, NULL, &org_cntr, &cmpl_cntr));
 	conform_sync();
 	CHECK_EQUAL(counter_value(&org_cntr), 0);
 	CHECK_EQUAL(counter_value(&cmpl_cntr), 0);

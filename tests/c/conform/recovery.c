@@ -1,8 +1,10 @@
 /*
- * recovery.c - the guide's Chapter 19: LAPI_Setcntr_wstatus, LAPI_Nopoll_wait, LAPI_Purge_totask, LAPI_Resume_totask.
+ * recovery.c - the guide's Chapter 19: LAPI_Setcntr_wstatus, LAPI_Nopoll_wait, LAPI_Purge_totask,
+ * LAPI_Resume_totask.
  *
- * Collective calls of a handle fail for good once a task was purged. So each case opens an instance of its own for what it tests,
- * and the frame's handle keeps the tasks together. That a task which was killed comes back is tested by tests/c/host/restart.c.
+ * Collective calls of a handle fail for good once a task was purged. So each case opens an instance
+ * of its own for what it tests, and the frame's handle keeps the tasks together. That a task which
+ * was killed comes back is tested by tests/c/host/restart.c.
  */
 #include "conform.h"
 
@@ -18,8 +20,9 @@ static int box, word;
 static void *boxes[CONFORM_MAX_TASKS], *arrivals[CONFORM_MAX_TASKS], *cntrs[CONFORM_MAX_TASKS];
 
 /*
- * An instance for this case, with counters that are whole structures unless lib is L1_LIB. Both handles are in interrupt mode from here
- * on: in polling mode a task that is in a call on one of them would not answer for the other.
+ * An instance for this case, with counters that are whole structures unless lib is L1_LIB. Both
+ * handles are in interrupt mode from here on: in polling mode a task that is in a call on one of
+ * them would not answer for the other.
  */
 static int open_own(lapi_lib_t lib)
 {
@@ -59,8 +62,10 @@ static void l1_programs_are_refused(void)
 	memset(memory, 0x5a, sizeof memory);
 	memcpy(before, memory, sizeof memory);
 	memset(status, 0x5a, sizeof status);
-	CHECK_CODE(LAPI_ERR_UNKNOWN, LAPI_Setcntr_wstatus(own, (lapi_cntr_t *)(void *)memory, 1, everybody, status));
-	CHECK_CODE(LAPI_ERR_UNKNOWN, LAPI_Nopoll_wait(own, (lapi_cntr_t *)(void *)memory, 1, &current));
+	CHECK_CODE(LAPI_ERR_UNKNOWN,
+	           LAPI_Setcntr_wstatus(own, (lapi_cntr_t *)(void *)memory, 1, everybody, status));
+	CHECK_CODE(LAPI_ERR_UNKNOWN,
+	           LAPI_Nopoll_wait(own, (lapi_cntr_t *)(void *)memory, 1, &current));
 	CHECK(memcmp(memory, before, sizeof memory) == 0);
 	CHECK_EQUAL(status[0], 0x5a5a5a5a);
 	CHECK_EQUAL(current, 77);
@@ -70,11 +75,12 @@ static void l1_programs_are_refused(void)
 static void recovery_argument_errors(void)
 {
 	int current = 77;
-	uint unknown[2] = { 0, (uint)num_tasks };
+	uint unknown[2] = {0, (uint)num_tasks};
 	if (!open_own(LAST_LIB))
 		return;
 	CHECK_CODE(LAPI_ERR_HNDL_INVALID, LAPI_Nopoll_wait(BAD_HANDLE, &cntr, 1, &current));
-	CHECK_CODE(LAPI_ERR_HNDL_INVALID, LAPI_Setcntr_wstatus(BAD_HANDLE, &cntr, 1, everybody, status));
+	CHECK_CODE(LAPI_ERR_HNDL_INVALID,
+	           LAPI_Setcntr_wstatus(BAD_HANDLE, &cntr, 1, everybody, status));
 	CHECK_CODE(LAPI_ERR_HNDL_INVALID, LAPI_Purge_totask(BAD_HANDLE, 0));
 	CHECK_CODE(LAPI_ERR_HNDL_INVALID, LAPI_Resume_totask(BAD_HANDLE, 0));
 	CHECK_CODE(LAPI_ERR_CNTR_NULL, LAPI_Nopoll_wait(own, NULL, 1, &current));
@@ -85,7 +91,8 @@ static void recovery_argument_errors(void)
 	CHECK_CODE(LAPI_ERR_TGT, LAPI_Setcntr_wstatus(own, &cntr, 2, unknown, status));
 	CHECK_CODE(LAPI_ERR_TGT, LAPI_Setcntr_wstatus(own, &cntr, -1, everybody, status));
 	CHECK_CODE(LAPI_ERR_TGT, LAPI_Purge_totask(own, (uint)num_tasks));
-	CHECK_CODE(LAPI_ERR_TGT, LAPI_Purge_totask(own, (uint)task_id)); /* a task cannot give itself up */
+	/* a task cannot give itself up */
+	CHECK_CODE(LAPI_ERR_TGT, LAPI_Purge_totask(own, (uint)task_id));
 	CHECK_CODE(LAPI_ERR_TGT, LAPI_Resume_totask(own, (uint)num_tasks));
 	CHECK_CODE(LAPI_ERR_TGT, LAPI_Resume_totask(own, (uint)-1));
 	LAPI_OK(LAPI_Setcntr_wstatus(own, &cntr, 0, NULL, NULL));
@@ -115,8 +122,8 @@ static void *send_late(void *unused)
 	(void)unused;
 	for (i = 0; i < 5; i++) {
 		sleep_ms(10);
-		LAPI_OK(LAPI_Put(own, (uint)next_task(), sizeof word, boxes[next_task()], &word, (lapi_cntr_t *)arrivals[next_task()], NULL,
-		                 NULL));
+		LAPI_OK(LAPI_Put(own, (uint)next_task(), sizeof word, boxes[next_task()], &word,
+		                 (lapi_cntr_t *)arrivals[next_task()], NULL, NULL));
 	}
 	return NULL;
 }
@@ -194,31 +201,36 @@ static void status_follows_messages(void)
 	for (i = 0; i < num_tasks; i++)
 		CHECK_EQUAL(status[i], LAPI_MSG_INITIAL);
 	LAPI_OK(LAPI_Gfence(own));
-	LAPI_OK(LAPI_Put(own, (uint)next_task(), sizeof word, boxes[next_task()], &word, NULL, NULL, &cntr));
+	LAPI_OK(LAPI_Put(own, (uint)next_task(), sizeof word, boxes[next_task()], &word, NULL, NULL,
+	                 &cntr));
 	LAPI_OK(LAPI_Nopoll_wait(own, &cntr, 1, NULL));
 	CHECK_EQUAL(status[next_task()], LAPI_MSG_RECVD);
 	for (i = 0; i < num_tasks; i++)
 		CHECK_EQUAL(status[i], i == next_task() ? LAPI_MSG_RECVD : LAPI_MSG_INITIAL);
 	LAPI_OK(LAPI_Gfence(own));
 	for (i = 0; i < num_tasks; i++) /* target counters: each task hears of all */
-		LAPI_OK(LAPI_Put(own, (uint)i, sizeof word, boxes[i], &word, (lapi_cntr_t *)cntrs[i], NULL, NULL));
+		LAPI_OK(LAPI_Put(own, (uint)i, sizeof word, boxes[i], &word,
+		                 (lapi_cntr_t *)cntrs[i], NULL, NULL));
 	LAPI_OK(LAPI_Nopoll_wait(own, &cntr, num_tasks, NULL));
 	for (i = 0; i < num_tasks; i++)
 		CHECK_EQUAL(status[i], LAPI_MSG_RECVD);
 	LAPI_OK(LAPI_Gfence(own));
 	LAPI_OK(LAPI_Setcntr(own, &cntr, 0)); /* takes the list off */
 	memset(status, 0, sizeof status);
-	LAPI_OK(LAPI_Get(own, (uint)next_task(), sizeof word, boxes[next_task()], &word, NULL, &cntr));
+	LAPI_OK(LAPI_Get(own, (uint)next_task(), sizeof word, boxes[next_task()], &word, NULL,
+	                 &cntr));
 	LAPI_OK(LAPI_Waitcntr(own, &cntr, 1, NULL));
 	CHECK_EQUAL(status[next_task()], LAPI_MSG_INITIAL);
 	LAPI_OK(LAPI_Gfence(own));
 	close_own();
 }
 
-static void *header(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **handler, void **info)
+static void *header(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                    compl_hndlr_t **handler, void **info)
 {
 	(void)uhdr, (void)uhdr_len, (void)msg_len;
-	CHECK_CODE(LAPI_ERR_UNKNOWN, LAPI_Purge_totask(*h, (uint)next_task())); /* not from inside the dispatcher */
+	/* not from inside the dispatcher */
+	CHECK_CODE(LAPI_ERR_UNKNOWN, LAPI_Purge_totask(*h, (uint)next_task()));
 	*handler = NULL;
 	*info = NULL;
 	return NULL;
@@ -231,13 +243,15 @@ static void purge_from_header_handler(void)
 		return;
 	LAPI_OK(LAPI_Address_init(own, (void *)(uintptr_t)header, headers));
 	LAPI_OK(LAPI_Setcntr(own, &cntr, 0));
-	LAPI_OK(LAPI_Amsend(own, (uint)next_task(), headers[next_task()], NULL, 0, NULL, 0, NULL, NULL, &cntr));
+	LAPI_OK(LAPI_Amsend(own, (uint)next_task(), headers[next_task()], NULL, 0, NULL, 0, NULL,
+	                    NULL, &cntr));
 	LAPI_OK(LAPI_Waitcntr(own, &cntr, 1, NULL));
 	LAPI_OK(LAPI_Gfence(own));
 	close_own();
 }
 
-/* Everybody purges its neighbour, and what refers to that task ends or fails with LAPI_ERR_TGT_PURGED. */
+/* Everybody purges its neighbour, and what refers to that task ends or fails with
+ * LAPI_ERR_TGT_PURGED. */
 static void purge_gives_up(void)
 {
 	void *table[CONFORM_MAX_TASKS];
@@ -259,10 +273,14 @@ static void purge_gives_up(void)
 	CHECK_EQUAL(status[0], LAPI_MSG_PURGED);
 	CHECK_EQUAL(status[1], LAPI_MSG_INITIAL);
 	LAPI_OK(LAPI_Purge_totask(own, next));
-	CHECK_CODE(LAPI_ERR_TGT_PURGED, LAPI_Put(own, next, sizeof word, boxes[next], &word, NULL, NULL, NULL));
-	CHECK_CODE(LAPI_ERR_TGT_PURGED, LAPI_Get(own, next, sizeof word, boxes[next], &word, NULL, NULL));
-	CHECK_CODE(LAPI_ERR_TGT_PURGED, LAPI_Amsend(own, next, boxes[next], NULL, 0, NULL, 0, NULL, NULL, NULL));
-	CHECK_CODE(LAPI_ERR_TGT_PURGED, LAPI_Rmw(own, FETCH_AND_ADD, next, (int *)boxes[next], &one, NULL, NULL));
+	CHECK_CODE(LAPI_ERR_TGT_PURGED,
+	           LAPI_Put(own, next, sizeof word, boxes[next], &word, NULL, NULL, NULL));
+	CHECK_CODE(LAPI_ERR_TGT_PURGED,
+	           LAPI_Get(own, next, sizeof word, boxes[next], &word, NULL, NULL));
+	CHECK_CODE(LAPI_ERR_TGT_PURGED,
+	           LAPI_Amsend(own, next, boxes[next], NULL, 0, NULL, 0, NULL, NULL, NULL));
+	CHECK_CODE(LAPI_ERR_TGT_PURGED,
+	           LAPI_Rmw(own, FETCH_AND_ADD, next, (int *)boxes[next], &one, NULL, NULL));
 	CHECK_CODE(LAPI_ERR_TGT_PURGED, LAPI_Gfence(own));
 	CHECK_CODE(LAPI_ERR_TGT_PURGED, LAPI_Address_init(own, &box, table));
 	LAPI_OK(LAPI_Fence(own));
@@ -300,7 +318,8 @@ static void purge_and_resume(void)
 		conform_sync();
 		LAPI_OK(LAPI_Setcntr(own, &arrived, 0));
 		for (i = 0; i < 20; i++) /* perhaps they arrive, perhaps not */
-			LAPI_OK(LAPI_Put(own, (uint)next_task(), sizeof before, sinks[next_task()], before, NULL, NULL, &arrived));
+			LAPI_OK(LAPI_Put(own, (uint)next_task(), sizeof before, sinks[next_task()],
+			                 before, NULL, NULL, &arrived));
 		for (i = 0; i < num_tasks; i++)
 			if (i != task_id)
 				LAPI_OK(LAPI_Purge_totask(own, (uint)i));
@@ -314,8 +333,10 @@ static void purge_and_resume(void)
 				LAPI_OK(LAPI_Resume_totask(own, (uint)i));
 		conform_sync();
 		for (i = 0; i < num_tasks; i++) {
-			LAPI_OK(LAPI_Put(own, (uint)i, sizeof before, sinks[i], before, NULL, NULL, &cntr));
-			LAPI_OK(LAPI_Rmw(own, FETCH_AND_ADD, (uint)i, (int *)boxes[i], &one, &previous, &cntr));
+			LAPI_OK(LAPI_Put(own, (uint)i, sizeof before, sinks[i], before, NULL, NULL,
+			                 &cntr));
+			LAPI_OK(LAPI_Rmw(own, FETCH_AND_ADD, (uint)i, (int *)boxes[i], &one,
+			                 &previous, &cntr));
 		}
 		LAPI_OK(LAPI_Waitcntr(own, &cntr, 2 * num_tasks, NULL));
 		LAPI_OK(LAPI_Fence(own));

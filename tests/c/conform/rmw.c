@@ -22,13 +22,15 @@ static void prepare(void)
 /* One operation, waited for; *previous is what it returned. */
 static void rmw(RMW_ops_t op, int target, int in, int *previous_value)
 {
-	LAPI_OK(LAPI_Rmw(hndl, op, (uint)target, (int *)words[target], &in, previous_value, &org_cntr));
+	LAPI_OK(LAPI_Rmw(hndl, op, (uint)target, (int *)words[target], &in, previous_value,
+	                 &org_cntr));
 	counter_wait(&org_cntr, 1);
 }
 
 static void rmw64(RMW_ops_t op, int target, long long in, long long *previous_value)
 {
-	LAPI_OK(LAPI_Rmw64(hndl, op, (uint)target, (long long *)words64[target], &in, previous_value, &org_cntr));
+	LAPI_OK(LAPI_Rmw64(hndl, op, (uint)target, (long long *)words64[target], &in,
+	                   previous_value, &org_cntr));
 	counter_wait(&org_cntr, 1);
 }
 
@@ -96,34 +98,40 @@ static void rmw64_add_or_swap(void)
 /* COMPARE_AND_SWAP stores TRUE or FALSE, not the old value. */
 static void compare_and_swap(int target)
 {
-	int pair[2] = { 0, 55 }, outcome = 77;
-	LAPI_OK(LAPI_Rmw(hndl, COMPARE_AND_SWAP, (uint)target, (int *)words[target], pair, &outcome, &org_cntr));
+	int pair[2] = {0, 55}, outcome = 77;
+	LAPI_OK(LAPI_Rmw(hndl, COMPARE_AND_SWAP, (uint)target, (int *)words[target], pair, &outcome,
+	                 &org_cntr));
 	counter_wait(&org_cntr, 1);
 	CHECK_EQUAL(outcome, 1);
 	outcome = 77;
-	LAPI_OK(LAPI_Rmw(hndl, COMPARE_AND_SWAP, (uint)target, (int *)words[target], pair, &outcome, &org_cntr));
+	LAPI_OK(LAPI_Rmw(hndl, COMPARE_AND_SWAP, (uint)target, (int *)words[target], pair, &outcome,
+	                 &org_cntr));
 	counter_wait(&org_cntr, 1);
 	CHECK_EQUAL(outcome, 0);
 	pair[0] = 55;
 	pair[1] = 0;
-	LAPI_OK(LAPI_Rmw(hndl, COMPARE_AND_SWAP, (uint)target, (int *)words[target], pair, &outcome, &org_cntr));
+	LAPI_OK(LAPI_Rmw(hndl, COMPARE_AND_SWAP, (uint)target, (int *)words[target], pair, &outcome,
+	                 &org_cntr));
 	counter_wait(&org_cntr, 1);
 	CHECK_EQUAL(outcome, 1);
 }
 
 static void compare_and_swap64(int target)
 {
-	long long pair[2] = { 0, -5000000000LL }, outcome = 77;
-	LAPI_OK(LAPI_Rmw64(hndl, COMPARE_AND_SWAP, (uint)target, (long long *)words64[target], pair, &outcome, &org_cntr));
+	long long pair[2] = {0, -5000000000LL}, outcome = 77;
+	LAPI_OK(LAPI_Rmw64(hndl, COMPARE_AND_SWAP, (uint)target, (long long *)words64[target], pair,
+	                   &outcome, &org_cntr));
 	counter_wait(&org_cntr, 1);
 	CHECK_EQUAL(outcome, 1);
 	outcome = 77;
-	LAPI_OK(LAPI_Rmw64(hndl, COMPARE_AND_SWAP, (uint)target, (long long *)words64[target], pair, &outcome, &org_cntr));
+	LAPI_OK(LAPI_Rmw64(hndl, COMPARE_AND_SWAP, (uint)target, (long long *)words64[target], pair,
+	                   &outcome, &org_cntr));
 	counter_wait(&org_cntr, 1);
 	CHECK_EQUAL(outcome, 0);
 	pair[0] = -5000000000LL;
 	pair[1] = 0;
-	LAPI_OK(LAPI_Rmw64(hndl, COMPARE_AND_SWAP, (uint)target, (long long *)words64[target], pair, &outcome, &org_cntr));
+	LAPI_OK(LAPI_Rmw64(hndl, COMPARE_AND_SWAP, (uint)target, (long long *)words64[target], pair,
+	                   &outcome, &org_cntr));
 	counter_wait(&org_cntr, 1);
 	CHECK_EQUAL(outcome, 1);
 }
@@ -141,7 +149,8 @@ static void rmw_compare_and_swap_stores_truth(void)
 	CHECK_EQUAL(word64, 0);
 }
 
-/* Without prev_tgt_val the origin counter still says when the operation is over; without counters a fence does. */
+/* Without prev_tgt_val the origin counter still says when the operation is over; without counters a
+ * fence does. */
 static void rmw_without_previous_value(void)
 {
 	int one = 1, i, next = (task_id + 1) % num_tasks;
@@ -150,8 +159,10 @@ static void rmw_without_previous_value(void)
 	for (i = 0; i < 20; i++) {
 		rmw(FETCH_AND_ADD, next, 1, NULL);
 		rmw64(FETCH_AND_ADD, next, 1, NULL);
-		LAPI_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, (uint)next, (int *)words[next], &one, NULL, NULL));
-		LAPI_OK(LAPI_Rmw64(hndl, FETCH_AND_ADD, (uint)next, (long long *)words64[next], &one64, NULL, NULL));
+		LAPI_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, (uint)next, (int *)words[next], &one, NULL,
+		                 NULL));
+		LAPI_OK(LAPI_Rmw64(hndl, FETCH_AND_ADD, (uint)next, (long long *)words64[next],
+		                   &one64, NULL, NULL));
 	}
 	conform_sync();
 	CHECK_EQUAL(word, 40);
@@ -172,11 +183,13 @@ static void rmw_tickets_are_unique(void)
 	memset(taken, 0, sizeof taken);
 	exchange(taken, tables);
 	for (i = 0; i < EACH; i++)
-		LAPI_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, 0, (int *)words[0], &one, &mine[i], &org_cntr));
+		LAPI_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, 0, (int *)words[0], &one, &mine[i],
+		                 &org_cntr));
 	counter_wait(&org_cntr, EACH);
 	for (i = 0; i < EACH; i++)
 		if (CHECK(mine[i] >= 0 && mine[i] < EACH * num_tasks))
-			LAPI_OK(LAPI_Put(hndl, 0, 1, (char *)tables[0] + mine[i], &mark, NULL, NULL, NULL));
+			LAPI_OK(LAPI_Put(hndl, 0, 1, (char *)tables[0] + mine[i], &mark, NULL, NULL,
+			                 NULL));
 	conform_sync();
 	if (task_id == 0) {
 		CHECK_EQUAL(word, EACH * num_tasks);
@@ -186,7 +199,8 @@ static void rmw_tickets_are_unique(void)
 	}
 }
 
-/* The target's own threads work on the word with the processor's atomics meanwhile: nothing is lost. */
+/* The target's own threads work on the word with the processor's atomics meanwhile: nothing is
+ * lost. */
 static void rmw_is_atomic_against_the_processor(void)
 {
 	enum { EACH = 300 };
@@ -194,7 +208,8 @@ static void rmw_is_atomic_against_the_processor(void)
 	prepare();
 	conform_sync();
 	for (i = 0; i < EACH; i++) {
-		LAPI_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, (uint)next, (int *)words[next], &one, NULL, &org_cntr));
+		LAPI_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, (uint)next, (int *)words[next], &one, NULL,
+		                 &org_cntr));
 		__atomic_add_fetch(&word, 1, __ATOMIC_ACQ_REL);
 		own++;
 	}
@@ -207,13 +222,14 @@ static void rmw_lock_by_compare_and_swap(void)
 {
 	static int protected_value;
 	void *values[CONFORM_MAX_TASKS];
-	int round, got, value, take[2] = { 0, 1 }, zero = 0;
+	int round, got, value, take[2] = {0, 1}, zero = 0;
 	protected_value = 0;
 	prepare();
 	exchange(&protected_value, values);
 	for (round = 0; round < 15; round++) {
 		do {
-			LAPI_OK(LAPI_Rmw(hndl, COMPARE_AND_SWAP, 0, (int *)words[0], take, &got, &org_cntr));
+			LAPI_OK(LAPI_Rmw(hndl, COMPARE_AND_SWAP, 0, (int *)words[0], take, &got,
+			                 &org_cntr));
 			counter_wait(&org_cntr, 1);
 		} while (!got);
 		LAPI_OK(LAPI_Get(hndl, 0, sizeof value, values[0], &value, NULL, &org_cntr));
@@ -250,7 +266,8 @@ static void rmw_thousands_outstanding(void)
 	prepare();
 	for (i = 0; i < MESSAGES; i++) {
 		int target = (task_id + i) % num_tasks;
-		LAPI_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, (uint)target, (int *)words[target], &one, NULL, &org_cntr));
+		LAPI_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, (uint)target, (int *)words[target], &one,
+		                 NULL, &org_cntr));
 	}
 	counter_wait(&org_cntr, MESSAGES);
 	conform_sync();
@@ -269,8 +286,11 @@ static void rmw_unaligned_word(void)
 	prepare();
 	exchange(room, rooms);
 	for (i = 0; i < 50; i++) {
-		LAPI_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, 0, (int *)(void *)((char *)rooms[0] + 3), &one, NULL, &org_cntr));
-		LAPI_OK(LAPI_Rmw64(hndl, FETCH_AND_ADD, 0, (long long *)(void *)((char *)rooms[0] + 17), &one64, NULL, &org_cntr));
+		LAPI_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, 0, (int *)(void *)((char *)rooms[0] + 3),
+		                 &one, NULL, &org_cntr));
+		LAPI_OK(LAPI_Rmw64(hndl, FETCH_AND_ADD, 0,
+		                   (long long *)(void *)((char *)rooms[0] + 17), &one64, NULL,
+		                   &org_cntr));
 	}
 	counter_wait(&org_cntr, 100);
 	conform_sync();
@@ -301,15 +321,23 @@ static void rmw_errors(void)
 	int in = 1, before = 5;
 	long long in64 = 1, before64 = 5;
 	prepare();
-	CHECK_CODE(LAPI_ERR_TGT, LAPI_Rmw(hndl, SWAP, (uint)num_tasks, &word, &in, &before, &org_cntr));
+	CHECK_CODE(LAPI_ERR_TGT,
+	           LAPI_Rmw(hndl, SWAP, (uint)num_tasks, &word, &in, &before, &org_cntr));
 	CHECK_CODE(LAPI_ERR_TGT_VAR_NULL, LAPI_Rmw(hndl, SWAP, 0, NULL, &in, &before, &org_cntr));
-	CHECK_CODE(LAPI_ERR_IN_VAL_NULL, LAPI_Rmw(hndl, SWAP, 0, (int *)words[0], NULL, &before, &org_cntr));
-	CHECK_CODE(LAPI_ERR_RMW_OP, LAPI_Rmw(hndl, (RMW_ops_t)4, 0, (int *)words[0], &in, &before, &org_cntr));
-	CHECK_CODE(LAPI_ERR_RMW_OP, LAPI_Rmw(hndl, (RMW_ops_t)-1, 0, (int *)words[0], &in, &before, &org_cntr));
-	CHECK_CODE(LAPI_ERR_TGT, LAPI_Rmw64(hndl, SWAP, (uint)num_tasks, &word64, &in64, &before64, &org_cntr));
-	CHECK_CODE(LAPI_ERR_TGT_VAR_NULL, LAPI_Rmw64(hndl, SWAP, 0, NULL, &in64, &before64, &org_cntr));
-	CHECK_CODE(LAPI_ERR_IN_VAL_NULL, LAPI_Rmw64(hndl, SWAP, 0, (long long *)words64[0], NULL, &before64, &org_cntr));
-	CHECK_CODE(LAPI_ERR_RMW_OP, LAPI_Rmw64(hndl, (RMW_ops_t)4, 0, (long long *)words64[0], &in64, &before64, &org_cntr));
+	CHECK_CODE(LAPI_ERR_IN_VAL_NULL,
+	           LAPI_Rmw(hndl, SWAP, 0, (int *)words[0], NULL, &before, &org_cntr));
+	CHECK_CODE(LAPI_ERR_RMW_OP,
+	           LAPI_Rmw(hndl, (RMW_ops_t)4, 0, (int *)words[0], &in, &before, &org_cntr));
+	CHECK_CODE(LAPI_ERR_RMW_OP,
+	           LAPI_Rmw(hndl, (RMW_ops_t)-1, 0, (int *)words[0], &in, &before, &org_cntr));
+	CHECK_CODE(LAPI_ERR_TGT,
+	           LAPI_Rmw64(hndl, SWAP, (uint)num_tasks, &word64, &in64, &before64, &org_cntr));
+	CHECK_CODE(LAPI_ERR_TGT_VAR_NULL,
+	           LAPI_Rmw64(hndl, SWAP, 0, NULL, &in64, &before64, &org_cntr));
+	CHECK_CODE(LAPI_ERR_IN_VAL_NULL,
+	           LAPI_Rmw64(hndl, SWAP, 0, (long long *)words64[0], NULL, &before64, &org_cntr));
+	CHECK_CODE(LAPI_ERR_RMW_OP, LAPI_Rmw64(hndl, (RMW_ops_t)4, 0, (long long *)words64[0],
+	                                       &in64, &before64, &org_cntr));
 	conform_sync();
 	CHECK_EQUAL(before, 5);
 	CHECK_EQUAL(before64, 5);

@@ -40,7 +40,8 @@ static void *ring_on_own_counter(void *argument)
 	for (i = 0; i < 100; i++) {
 		if (task_id != 0)
 			LAPI_OK(LAPI_Waitcntr(hndl, &cntrs[mine], 1, NULL));
-		LAPI_OK(LAPI_Put(hndl, (uint)next, 0, NULL, NULL, (lapi_cntr_t *)cntr_tables[mine][next], NULL, NULL));
+		LAPI_OK(LAPI_Put(hndl, (uint)next, 0, NULL, NULL,
+		                 (lapi_cntr_t *)cntr_tables[mine][next], NULL, NULL));
 		if (task_id == 0)
 			LAPI_OK(LAPI_Waitcntr(hndl, &cntrs[mine], 1, NULL));
 	}
@@ -52,10 +53,13 @@ static void threads_wait_on_different_counters(void)
 	prepare();
 	run_threads(ring_on_own_counter);
 	conform_sync();
-	CHECK_EQUAL(counter_value(&cntrs[0]) + counter_value(&cntrs[1]) + counter_value(&cntrs[2]) + counter_value(&cntrs[3]), 0);
+	CHECK_EQUAL(counter_value(&cntrs[0]) + counter_value(&cntrs[1]) + counter_value(&cntrs[2]) +
+	                    counter_value(&cntrs[3]),
+	            0);
 }
 
-/* Half of the threads wait, half spin on Getcntr with nobody else to drive the library for them but the waiters. */
+/* Half of the threads wait, half spin on Getcntr with nobody else to drive the library for them but
+ * the waiters. */
 static void *wait_or_spin(void *argument)
 {
 	int i, value, mine = (int)(intptr_t)argument;
@@ -101,7 +105,8 @@ static void threads_spin_on_getcntr_in_interrupt_mode(void)
 	prepare();
 	for (i = 0; i < 20; i++)
 		for (k = 0; k < THREADS; k++)
-			LAPI_OK(LAPI_Put(hndl, (uint)next, 100, sinks[next], source, (lapi_cntr_t *)cntr_tables[k][next], NULL, NULL));
+			LAPI_OK(LAPI_Put(hndl, (uint)next, 100, sinks[next], source,
+			                 (lapi_cntr_t *)cntr_tables[k][next], NULL, NULL));
 	run_threads(spin_on_getcntr);
 	conform_sync();
 }
@@ -118,7 +123,8 @@ static void completed(lapi_handle_t *h, void *unused)
 	__atomic_add_fetch(&completions, 1, __ATOMIC_ACQ_REL);
 }
 
-static void *take(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **user_info)
+static void *take(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                  compl_hndlr_t **completion, void **user_info)
 {
 	(void)h, (void)uhdr_len, (void)msg_len, (void)user_info;
 	header_calls++; /* under the library's lock */
@@ -128,17 +134,21 @@ static void *take(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, 
 
 static void *mixed_traffic(void *argument)
 {
-	int i, before, one = 1, mine = (int)(intptr_t)argument, uhdr[2] = { 0, 0 };
+	int i, before, one = 1, mine = (int)(intptr_t)argument, uhdr[2] = {0, 0};
 	unsigned char back[1000];
 	lapi_cntr_t done;
 	uhdr[0] = mine;
 	counter_zero(&done);
 	for (i = 0; i < 60; i++) {
 		uint target = (uint)(task_id + i) % (uint)num_tasks;
-		LAPI_OK(LAPI_Put(hndl, target, (ulong)(i * 900), (char *)sinks[target] + mine * 60000, source, NULL, NULL, &done));
-		LAPI_OK(LAPI_Get(hndl, target, sizeof back, (char *)sinks[target] + mine * 60000, back, NULL, &done));
-		LAPI_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, target, (int *)words[target], &one, &before, &done));
-		LAPI_OK(LAPI_Amsend(hndl, target, handlers[target], uhdr, sizeof uhdr, source, (ulong)(i * 300), NULL, NULL, &done));
+		LAPI_OK(LAPI_Put(hndl, target, (ulong)(i * 900),
+		                 (char *)sinks[target] + mine * 60000, source, NULL, NULL, &done));
+		LAPI_OK(LAPI_Get(hndl, target, sizeof back, (char *)sinks[target] + mine * 60000,
+		                 back, NULL, &done));
+		LAPI_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, target, (int *)words[target], &one, &before,
+		                 &done));
+		LAPI_OK(LAPI_Amsend(hndl, target, handlers[target], uhdr, sizeof uhdr, source,
+		                    (ulong)(i * 300), NULL, NULL, &done));
 		LAPI_OK(LAPI_Waitcntr(hndl, &done, 4, NULL));
 	}
 	return NULL;
@@ -190,7 +200,8 @@ static void *fence_often(void *argument)
 {
 	int i, mine = (int)(intptr_t)argument;
 	for (i = 0; i < 40; i++) {
-		LAPI_OK(LAPI_Put(hndl, (uint)next, 2000, (char *)sinks[next] + mine * 60000, source, NULL, NULL, NULL));
+		LAPI_OK(LAPI_Put(hndl, (uint)next, 2000, (char *)sinks[next] + mine * 60000, source,
+		                 NULL, NULL, NULL));
 		LAPI_OK(LAPI_Fence(hndl));
 	}
 	return NULL;

@@ -1,5 +1,6 @@
 /*
- * util.c - LAPI_Util: the lock of LAPI_GET_THREAD_FUNC with its condition variables (guide, Chapter 12), and the commands that fail.
+ * util.c - LAPI_Util: the lock of LAPI_GET_THREAD_FUNC with its condition variables (guide, Chapter
+ * 12), and the commands that fail.
  */
 #include "conform.h"
 
@@ -31,7 +32,8 @@ static pthread_t start(void *(*body)(void *), void *argument)
 
 static void util_errors(void)
 {
-	static const lapi_util_type_t unknown[] = { LAPI_LAST_UTIL, (lapi_util_type_t)77, (lapi_util_type_t)-1 };
+	static const lapi_util_type_t unknown[] = {LAPI_LAST_UTIL, (lapi_util_type_t)77,
+	                                           (lapi_util_type_t)-1};
 	lapi_util_t cmd;
 	lapi_udp_t port;
 	size_t i;
@@ -68,7 +70,7 @@ static void lock_bad_arguments(void)
 {
 	lapi_cond_t cond;
 	pthread_t owner;
-	struct timespec when = { 1, 0 }, bad = { 1, 1000000000 }, negative = { 1, -1 };
+	struct timespec when = {1, 0}, bad = {1, 1000000000}, negative = {1, -1};
 	get_functions();
 	CHECK_EQUAL(f.mutex_lock(BAD_HANDLE), EINVAL);
 	CHECK_EQUAL(f.mutex_trylock(BAD_HANDLE), EINVAL);
@@ -145,8 +147,10 @@ static void completion(lapi_handle_t *h, void *info)
 	__atomic_add_fetch(&seen_in_handler, 1, __ATOMIC_ACQ_REL);
 }
 
-/* A header handler has the lock; it may take it again, but not give away what the library holds, nor wait. */
-static void *header(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **handler, void **info)
+/* A header handler has the lock; it may take it again, but not give away what the library holds,
+ * nor wait. */
+static void *header(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                    compl_hndlr_t **handler, void **info)
 {
 	(void)uhdr, (void)uhdr_len, (void)msg_len;
 	CHECK_EQUAL(f.mutex_getowner(*h, &owner_in_handler), 0);
@@ -170,18 +174,21 @@ static void lock_in_handlers(void)
 	seen_in_handler = 0;
 	CHECK_EQUAL(f.cond_init(hndl, &shared_cond), 0);
 	exchange((void *)(uintptr_t)header, headers);
-	LAPI_OK(LAPI_Amsend(hndl, (uint)target, headers[target], NULL, 0, NULL, 0, NULL, NULL, &done));
+	LAPI_OK(LAPI_Amsend(hndl, (uint)target, headers[target], NULL, 0, NULL, 0, NULL, NULL,
+	                    &done));
 	counter_wait(&done, 1);
 	POLL_UNTIL(peek(&seen_in_handler) == 1);
 	CHECK_EQUAL(misuse[0], EINVAL);
 	CHECK_EQUAL(misuse[1], EINVAL);
 	CHECK_EQUAL(misuse[2], 0);
 	conform_sync();
-	CHECK_EQUAL(f.mutex_unlock(hndl), EINVAL); /* what the handler forgot was given back for it */
+	/* what the handler forgot was given back for it */
+	CHECK_EQUAL(f.mutex_unlock(hndl), EINVAL);
 	CHECK_EQUAL(f.cond_destroy(hndl, &shared_cond), 0);
 }
 
-/* The whole of a program may run with the lock held, twice even; handlers and other threads get their turn. */
+/* The whole of a program may run with the lock held, twice even; handlers and other threads get
+ * their turn. */
 static void lock_held_throughout(void)
 {
 	void *sinks[CONFORM_MAX_TASKS], *headers[CONFORM_MAX_TASKS], *arrivals[CONFORM_MAX_TASKS];
@@ -199,9 +206,12 @@ static void lock_held_throughout(void)
 	exchange((void *)(uintptr_t)header, headers);
 	exchange(&arrived, arrivals);
 	for (i = 0; i < ROUNDS; i++) {
-		LAPI_OK(LAPI_Put(hndl, (uint)target, sizeof value, sinks[target], &value, (lapi_cntr_t *)arrivals[target], NULL, NULL));
-		LAPI_OK(LAPI_Amsend(hndl, (uint)target, headers[target], NULL, 0, NULL, 0, NULL, NULL, &done));
-		LAPI_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, (uint)target, (int *)sinks[target], &one, NULL, NULL));
+		LAPI_OK(LAPI_Put(hndl, (uint)target, sizeof value, sinks[target], &value,
+		                 (lapi_cntr_t *)arrivals[target], NULL, NULL));
+		LAPI_OK(LAPI_Amsend(hndl, (uint)target, headers[target], NULL, 0, NULL, 0, NULL,
+		                    NULL, &done));
+		LAPI_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, (uint)target, (int *)sinks[target], &one,
+		                 NULL, NULL));
 	}
 	counter_wait(&done, ROUNDS);
 	counter_wait(&arrived, ROUNDS);
@@ -221,7 +231,8 @@ static void lock_held_throughout(void)
 
 static int waiting, woken, tokens;
 
-/* Each takes one token; under the lock, which is taken twice, so that a wait has two levels to give up. */
+/* Each takes one token; under the lock, which is taken twice, so that a wait has two levels to give
+ * up. */
 static void *take_a_token(void *unused)
 {
 	(void)unused;
@@ -287,7 +298,7 @@ static struct timespec from_now(int ms)
 
 static void cond_timedwait_times_out(void)
 {
-	static const struct timespec past[] = { { 0, 0 }, { 1, 999999999 }, { -5, 0 } };
+	static const struct timespec past[] = {{0, 0}, {1, 999999999}, {-5, 0}};
 	struct timespec at;
 	double begin;
 	size_t i;
@@ -339,7 +350,8 @@ static void cond_timedwait_is_signaled(void)
 	CHECK_EQUAL(f.cond_destroy(hndl, &shared_cond), 0);
 }
 
-/* Two threads of this task wait for a message each, one of them on a condition variable that a completion handler signals. */
+/* Two threads of this task wait for a message each, one of them on a condition variable that a
+ * completion handler signals. */
 static void signal_from_completion(lapi_handle_t *h, void *info)
 {
 	(void)info;
@@ -349,7 +361,8 @@ static void signal_from_completion(lapi_handle_t *h, void *info)
 	CHECK_EQUAL(f.mutex_unlock(*h), 0);
 }
 
-static void *header_then_signal(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **handler, void **info)
+static void *header_then_signal(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                                compl_hndlr_t **handler, void **info)
 {
 	(void)h, (void)uhdr, (void)uhdr_len, (void)msg_len;
 	*handler = signal_from_completion;
@@ -374,7 +387,8 @@ static void cond_wait_lets_lapi_work(void)
 	exchange((void *)(uintptr_t)header_then_signal, headers);
 	poller = start(poll_until_over, &over); /* in polling mode somebody must poll */
 	CHECK_EQUAL(f.mutex_lock(hndl), 0);
-	LAPI_OK(LAPI_Amsend(hndl, (uint)target, headers[target], NULL, 0, NULL, 0, NULL, NULL, NULL));
+	LAPI_OK(LAPI_Amsend(hndl, (uint)target, headers[target], NULL, 0, NULL, 0, NULL, NULL,
+	                    NULL));
 	while (tokens == 0)
 		CHECK_EQUAL(f.cond_wait(hndl, &shared_cond), 0);
 	CHECK_EQUAL(f.mutex_unlock(hndl), 0);
@@ -428,18 +442,21 @@ static void *wait_for_ever(void *result)
 	CHECK_EQUAL(f.mutex_lock(second), 0);
 	waiting = 1;
 	*(int *)result = f.cond_wait(second, &shared_cond);
-	CHECK_EQUAL(f.mutex_unlock(second), 0); /* the lock is back, and can be given back although the handle has ended */
+	/* the lock is back, and can be given back although the handle has ended */
+	CHECK_EQUAL(f.mutex_unlock(second), 0);
 	CHECK_EQUAL(f.mutex_unlock(second), EINVAL);
 	return NULL;
 }
 
-/* LAPI_Term ends the waits on condition variables of its handle, and the next instance is none the worse. */
+/* LAPI_Term ends the waits on condition variables of its handle, and the next instance is none the
+ * worse. */
 static void cond_wait_ends_with_term(void)
 {
 	lapi_info_t info;
 	pthread_t thread, owner;
 	int result = -1, round, seen = 0;
-	LAPI_OK(LAPI_Senv(hndl, INTERRUPT_SET, 1)); /* LAPI_Init and LAPI_Term of the other handle do not poll this one */
+	/* LAPI_Init and LAPI_Term of the other handle do not poll this one */
+	LAPI_OK(LAPI_Senv(hndl, INTERRUPT_SET, 1));
 	for (round = 0; round < 2; round++) {
 		conform_fill_info(&info);
 		if (!LAPI_OK(LAPI_Init(&second, &info)))

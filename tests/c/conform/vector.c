@@ -39,7 +39,8 @@ static void describe(lapi_vec_t *v, lapi_vectype_t type, uint count, void **info
 	v->len = len;
 }
 
-/* Blocks of from 0 to most bytes: at the origin one after the other with a gap of 3, at the target of 5 and backwards. */
+/* Blocks of from 0 to most bytes: at the origin one after the other with a gap of 3, at the target
+ * of 5 and backwards. */
 static size_t lists(uint count, size_t most, void *org, void *tgt)
 {
 	size_t total = 0, at_org = 0, at_tgt = 0;
@@ -58,7 +59,8 @@ static size_t lists(uint count, size_t most, void *org, void *tgt)
 	return total;
 }
 
-static void strides(uint count, ulong block, void *org, ulong org_stride, void *tgt, ulong tgt_stride)
+static void strides(uint count, ulong block, void *org, ulong org_stride, void *tgt,
+                    ulong tgt_stride)
 {
 	here_info[0] = org;
 	here_info[1] = (void *)block;
@@ -90,12 +92,24 @@ static int same_blocks(const void *a, const void *b, uint count, size_t most)
 	return 1;
 }
 
-static const struct { uint count; size_t most; } list_shapes[] = {
-	{ 0, 0 }, { 1, 0 }, { 1, 100000 }, { 2, 50 }, { 16, 30000 }, { 64, 1024 }, { 1100, 400 }, { MOST_BLOCKS, 12 },
+static const struct {
+	uint count;
+	size_t most;
+} list_shapes[] = {
+	{0, 0},      {1, 0},     {1, 100000}, {2, 50},
+	{16, 30000}, {64, 1024}, {1100, 400}, {MOST_BLOCKS, 12},
 };
-static const struct { uint count; ulong block, org, tgt; } stride_shapes[] = {
-	{ 0, 4, 4, 4 }, { 7, 0, 3, 5 }, { 1, 9, 9, 9 }, { 3, 5, 8, 11 }, { 64, 1024, 2048, 1500 }, { 4000, 8, 16, 24 },
-	{ 5, 20000, 20000, 30000 },
+static const struct {
+	uint count;
+	ulong block, org, tgt;
+} stride_shapes[] = {
+	{0, 4, 4, 4},
+	{7, 0, 3, 5},
+	{1, 9, 9, 9},
+	{3, 5, 8, 11},
+	{64, 1024, 2048, 1500},
+	{4000, 8, 16, 24},
+	{5, 20000, 20000, 30000},
 };
 #define COUNT(table) (sizeof table / sizeof table[0])
 
@@ -106,14 +120,16 @@ static void putv_lists(void)
 	fill_pattern(source, BYTES, 1);
 	for (i = 0; i < COUNT(list_shapes); i++) {
 		lists(list_shapes[i].count, list_shapes[i].most, source, sinks[next]);
-		LAPI_OK(LAPI_Putv(hndl, (uint)next, &there, &here, (lapi_cntr_t *)tgt_cntrs[next], &org_cntr, &cmpl_cntr));
+		LAPI_OK(LAPI_Putv(hndl, (uint)next, &there, &here, (lapi_cntr_t *)tgt_cntrs[next],
+		                  &org_cntr, &cmpl_cntr));
 		counter_wait(&org_cntr, 1);
 		memset(&here, 0, sizeof here); /* the descriptions are the program's again */
 		memset(here_len, 0, sizeof here_len);
 		memset(there_info, 0, sizeof there_info);
 		counter_wait(&tgt_cntr, 1);
 		counter_wait(&cmpl_cntr, 1);
-		CHECK(same_blocks(source, sink, list_shapes[i].count, list_shapes[i].most)); /* everybody's source is the same */
+		/* everybody's source is the same */
+		CHECK(same_blocks(source, sink, list_shapes[i].count, list_shapes[i].most));
 		conform_sync();
 		memset(sink, 0, sizeof sink);
 		conform_sync();
@@ -127,8 +143,10 @@ static void getv_lists(void)
 	fill_pattern(source, BYTES, 2);
 	conform_sync();
 	for (i = 0; i < COUNT(list_shapes); i++) {
-		lists(list_shapes[i].count, list_shapes[i].most, sources[next], sink); /* here: over there, there: here */
-		LAPI_OK(LAPI_Getv(hndl, (uint)next, &here, &there, (lapi_cntr_t *)tgt_cntrs[next], &org_cntr));
+		/* here: over there, there: here */
+		lists(list_shapes[i].count, list_shapes[i].most, sources[next], sink);
+		LAPI_OK(LAPI_Getv(hndl, (uint)next, &here, &there, (lapi_cntr_t *)tgt_cntrs[next],
+		                  &org_cntr));
 		counter_wait(&org_cntr, 1);
 		counter_wait(&tgt_cntr, 1);
 		CHECK(same_blocks(source, sink, list_shapes[i].count, list_shapes[i].most));
@@ -136,8 +154,8 @@ static void getv_lists(void)
 	}
 }
 
-static int strides_arrived(const unsigned char *from, ulong from_stride, const unsigned char *to, ulong to_stride, uint count,
-                           ulong block)
+static int strides_arrived(const unsigned char *from, ulong from_stride, const unsigned char *to,
+                           ulong to_stride, uint count, ulong block)
 {
 	uint i;
 	ulong k;
@@ -158,9 +176,11 @@ static void putv_and_getv_strided(void)
 	fill_pattern(source, BYTES, 3);
 	for (i = 0; i < COUNT(stride_shapes); i++) {
 		uint count = stride_shapes[i].count;
-		ulong block = stride_shapes[i].block, org = stride_shapes[i].org, tgt = stride_shapes[i].tgt;
+		ulong block = stride_shapes[i].block, org = stride_shapes[i].org,
+		      tgt = stride_shapes[i].tgt;
 		strides(count, block, source, org, sinks[next], tgt);
-		LAPI_OK(LAPI_Putv(hndl, (uint)next, &there, &here, (lapi_cntr_t *)tgt_cntrs[next], &org_cntr, &cmpl_cntr));
+		LAPI_OK(LAPI_Putv(hndl, (uint)next, &there, &here, (lapi_cntr_t *)tgt_cntrs[next],
+		                  &org_cntr, &cmpl_cntr));
 		counter_wait(&org_cntr, 1);
 		counter_wait(&cmpl_cntr, 1);
 		counter_wait(&tgt_cntr, 1);
@@ -192,7 +212,8 @@ static void completed(lapi_handle_t *h, void *param)
 	__atomic_fetch_add((int *)param, 1, __ATOMIC_RELEASE);
 }
 
-static lapi_vec_t *vector_header(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *len_vec[], compl_hndlr_t **comp_h, void **uinfo)
+static lapi_vec_t *vector_header(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *len_vec[],
+                                 compl_hndlr_t **comp_h, void **uinfo)
 {
 	uint i;
 	(void)h;
@@ -206,8 +227,10 @@ static lapi_vec_t *vector_header(lapi_handle_t *h, void *uhdr, uint *uhdr_len, u
 	return give_null ? NULL : &returned;
 }
 
-/* The same, but it takes len_vec for a lapi_return_info_t, as programs do: an inline completion handler. */
-static lapi_vec_t *inline_header(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *len_vec[], compl_hndlr_t **comp_h, void **uinfo)
+/* The same, but it takes len_vec for a lapi_return_info_t, as programs do: an inline completion
+ * handler. */
+static lapi_vec_t *inline_header(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *len_vec[],
+                                 compl_hndlr_t **comp_h, void **uinfo)
 {
 	lapi_return_info_t *info = (lapi_return_info_t *)(void *)len_vec;
 	info->ret_flags = LAPI_LOCAL_STATE;
@@ -225,8 +248,8 @@ static void prepare_am(vhdr_hndlr_t *handler)
 
 static void send_vector(const void *uhdr, uint uhdr_len)
 {
-	LAPI_OK(LAPI_Amsendv(hndl, (uint)next, handlers[next], (void *)(uintptr_t)uhdr, uhdr_len, &here,
-	                     (lapi_cntr_t *)tgt_cntrs[next], &org_cntr, &cmpl_cntr));
+	LAPI_OK(LAPI_Amsendv(hndl, (uint)next, handlers[next], (void *)(uintptr_t)uhdr, uhdr_len,
+	                     &here, (lapi_cntr_t *)tgt_cntrs[next], &org_cntr, &cmpl_cntr));
 	counter_wait(&org_cntr, 1);
 	counter_wait(&tgt_cntr, 1);
 	counter_wait(&cmpl_cntr, 1);
@@ -242,11 +265,12 @@ static void amsendv_lists(void)
 	fill_pattern(uhdr, sizeof uhdr, 5);
 	for (i = 0; i < COUNT(list_shapes); i++)
 		for (k = 0; k < 3; k++) {
-			uint lengths[] = { 0, 8, (uint)max_uhdr }, n, sum = 0;
+			uint lengths[] = {0, 8, (uint)max_uhdr}, n, sum = 0;
 			lists(list_shapes[i].count, list_shapes[i].most, source, sink);
 			memcpy(returned_info, there_info, sizeof returned_info);
 			memcpy(returned_len, there_len, sizeof returned_len);
-			describe(&returned, LAPI_GEN_IOVECTOR, list_shapes[i].count, returned_info, returned_len);
+			describe(&returned, LAPI_GEN_IOVECTOR, list_shapes[i].count, returned_info,
+			         returned_len);
 			expected_blocks = list_shapes[i].count;
 			expected_most = list_shapes[i].most;
 			conform_sync();
@@ -269,22 +293,26 @@ static void amsendv_strided(void)
 	prepare_am(inline_header);
 	fill_pattern(source, BYTES, 6);
 	for (i = 0; i < COUNT(stride_shapes); i++) {
-		strides(stride_shapes[i].count, stride_shapes[i].block, source, stride_shapes[i].org, sink, stride_shapes[i].tgt);
+		strides(stride_shapes[i].count, stride_shapes[i].block, source,
+		        stride_shapes[i].org, sink, stride_shapes[i].tgt);
 		memcpy(returned_info, there_info, sizeof returned_info);
-		describe(&returned, LAPI_GEN_STRIDED_XFER, stride_shapes[i].count, returned_info, NULL);
+		describe(&returned, LAPI_GEN_STRIDED_XFER, stride_shapes[i].count, returned_info,
+		         NULL);
 		conform_sync();
 		send_vector(NULL, 0);
-		CHECK(strides_arrived(source, stride_shapes[i].org, sink, stride_shapes[i].tgt, stride_shapes[i].count, stride_shapes[i].block));
+		CHECK(strides_arrived(source, stride_shapes[i].org, sink, stride_shapes[i].tgt,
+		                      stride_shapes[i].count, stride_shapes[i].block));
 		CHECK_EQUAL(peek(&completions), (int)i + 1);
 		conform_sync();
 		memset(sink, 0, sizeof sink);
 	}
 }
 
-/* Generic: neither number nor lengths need to agree; the shorter side ends the transfer, the rest stays as it was. */
+/* Generic: neither number nor lengths need to agree; the shorter side ends the transfer, the rest
+ * stays as it was. */
 static void amsendv_generic(void)
 {
-	static const ulong target_bytes[] = { 0, 10, 3000, 200000 };
+	static const ulong target_bytes[] = {0, 10, 3000, 200000};
 	size_t i, t;
 	prepare_am(vector_header);
 	fill_pattern(source, BYTES, 7);
@@ -301,7 +329,8 @@ static void amsendv_generic(void)
 			conform_sync();
 			send_vector(NULL, 0);
 			for (b = 0; b < here.num_vecs && moved < target_bytes[i]; b++) {
-				n = here_len[b] < target_bytes[i] - moved ? here_len[b] : target_bytes[i] - moved;
+				n = here_len[b] < target_bytes[i] - moved ? here_len[b]
+				                                          : target_bytes[i] - moved;
 				CHECK(memcmp(here_info[b], sink + moved, n) == 0);
 				moved += n;
 			}
@@ -330,10 +359,15 @@ static void amsendv_null_vector_drops_the_data(void)
 /* A vector that does not fit the origin's: the error handlers of both tasks hear of it. */
 static void amsendv_vector_that_does_not_fit(void)
 {
-	static const struct { lapi_vectype_t type; uint count; ulong first; int code; } wrong[] = {
-		{ LAPI_GEN_GENERIC, 2, 8, LAPI_ERR_VEC_TYPE_DIFF },
-		{ LAPI_GEN_IOVECTOR, 1, 8, LAPI_ERR_VEC_NUM_DIFF },
-		{ LAPI_GEN_IOVECTOR, 2, 9, LAPI_ERR_VEC_LEN_DIFF },
+	static const struct {
+		lapi_vectype_t type;
+		uint count;
+		ulong first;
+		int code;
+	} wrong[] = {
+		{LAPI_GEN_GENERIC, 2, 8, LAPI_ERR_VEC_TYPE_DIFF},
+		{LAPI_GEN_IOVECTOR, 1, 8, LAPI_ERR_VEC_NUM_DIFF},
+		{LAPI_GEN_IOVECTOR, 2, 9, LAPI_ERR_VEC_LEN_DIFF},
 	};
 	size_t i;
 	int want = num_tasks == 1 ? 1 : 2;
@@ -351,7 +385,8 @@ static void amsendv_vector_that_does_not_fit(void)
 		returned_len[1] = 8;
 		describe(&returned, wrong[i].type, wrong[i].count, returned_info, returned_len);
 		conform_sync();
-		LAPI_OK(LAPI_Amsendv(hndl, (uint)next, handlers[next], NULL, 0, &here, (lapi_cntr_t *)tgt_cntrs[next], &org_cntr, NULL));
+		LAPI_OK(LAPI_Amsendv(hndl, (uint)next, handlers[next], NULL, 0, &here,
+		                     (lapi_cntr_t *)tgt_cntrs[next], &org_cntr, NULL));
 		counter_wait(&org_cntr, 1);
 		POLL_UNTIL(conform_errors() >= want);
 		for (k = 0; k < want; k++) {
@@ -375,7 +410,8 @@ static void both(int code, lapi_vec_t *org, lapi_vec_t *tgt)
 static void all_three(int code, lapi_vec_t *org, lapi_vec_t *tgt)
 {
 	both(code, org, tgt);
-	CHECK_CODE(code, LAPI_Amsendv(hndl, 0, handlers[0], NULL, 0, org, NULL, &org_cntr, &cmpl_cntr));
+	CHECK_CODE(code,
+	           LAPI_Amsendv(hndl, 0, handlers[0], NULL, 0, org, NULL, &org_cntr, &cmpl_cntr));
 }
 
 static lapi_vec_t list_of(void *a, ulong n, void **info, ulong *len)
@@ -470,12 +506,18 @@ static void vector_errors_of_calls(void)
 	good = list_of(source, 4, info, len);
 	CHECK_CODE(LAPI_ERR_TGT, LAPI_Putv(hndl, (uint)num_tasks, &good, &good, NULL, NULL, NULL));
 	CHECK_CODE(LAPI_ERR_TGT, LAPI_Getv(hndl, (uint)num_tasks, &good, &good, NULL, NULL));
-	CHECK_CODE(LAPI_ERR_TGT, LAPI_Amsendv(hndl, ~0u, handlers[0], NULL, 0, &good, NULL, NULL, NULL));
-	CHECK_CODE(LAPI_ERR_HDR_HNDLR_NULL, LAPI_Amsendv(hndl, 0, NULL, NULL, 0, &good, NULL, NULL, NULL));
-	CHECK_CODE(LAPI_ERR_UHDR_NULL, LAPI_Amsendv(hndl, 0, handlers[0], NULL, 8, &good, NULL, NULL, NULL));
-	CHECK_CODE(LAPI_ERR_UHDR_LEN, LAPI_Amsendv(hndl, 0, handlers[0], source, (uint)query(MAX_UHDR_SZ) + 8, &good, NULL, NULL, NULL));
+	CHECK_CODE(LAPI_ERR_TGT,
+	           LAPI_Amsendv(hndl, ~0u, handlers[0], NULL, 0, &good, NULL, NULL, NULL));
+	CHECK_CODE(LAPI_ERR_HDR_HNDLR_NULL,
+	           LAPI_Amsendv(hndl, 0, NULL, NULL, 0, &good, NULL, NULL, NULL));
+	CHECK_CODE(LAPI_ERR_UHDR_NULL,
+	           LAPI_Amsendv(hndl, 0, handlers[0], NULL, 8, &good, NULL, NULL, NULL));
+	CHECK_CODE(LAPI_ERR_UHDR_LEN,
+	           LAPI_Amsendv(hndl, 0, handlers[0], source, (uint)query(MAX_UHDR_SZ) + 8, &good,
+	                        NULL, NULL, NULL));
 	if (conform_checking)
-		CHECK_CODE(LAPI_ERR_HDR_LEN, LAPI_Amsendv(hndl, 0, handlers[0], source, 6, &good, NULL, NULL, NULL));
+		CHECK_CODE(LAPI_ERR_HDR_LEN,
+		           LAPI_Amsendv(hndl, 0, handlers[0], source, 6, &good, NULL, NULL, NULL));
 	conform_sync();
 	CHECK_EQUAL(header_calls, 0);
 }

@@ -1,5 +1,6 @@
 /*
- * xfer.c - LAPI_Xfer: every type but DGSPs (see dgsp.c), send completion handlers, completion handlers of gets.
+ * xfer.c - LAPI_Xfer: every type but DGSPs (see dgsp.c), send completion handlers, completion
+ * handlers of gets.
  */
 #include "conform.h"
 
@@ -7,12 +8,14 @@
 
 static unsigned char source[BYTES], sink[BYTES];
 static lapi_cntr_t tgt_cntr, org_cntr, cmpl_cntr;
-static void *sinks[CONFORM_MAX_TASKS], *sources[CONFORM_MAX_TASKS], *tgt_cntrs[CONFORM_MAX_TASKS], *handlers[CONFORM_MAX_TASKS];
+static void *sinks[CONFORM_MAX_TASKS], *sources[CONFORM_MAX_TASKS], *tgt_cntrs[CONFORM_MAX_TASKS],
+	*handlers[CONFORM_MAX_TASKS];
 static int next;
-static const ulong lengths[] = { 0, 1, 8, 100, 5000, 20000, BYTES };
+static const ulong lengths[] = {0, 1, 8, 100, 5000, 20000, BYTES};
 #define COUNT(table) (sizeof table / sizeof table[0])
 
-/* What send completion handlers found; they run under the lock, this program looks after the counters. */
+/* What send completion handlers found; they run under the lock, this program looks after the
+ * counters. */
 static int sent, sent_wrong, received;
 static uint sent_target;
 
@@ -28,7 +31,8 @@ static void receive_handler(lapi_handle_t *h, void *param)
 	__atomic_fetch_add((int *)param, 1, __ATOMIC_RELEASE);
 }
 
-static void *header(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **comp_h, void **uinfo)
+static void *header(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                    compl_hndlr_t **comp_h, void **uinfo)
 {
 	(void)h, (void)uhdr, (void)uhdr_len, (void)msg_len;
 	*comp_h = NULL;
@@ -40,7 +44,8 @@ static void *tgt_info[4];
 static ulong tgt_len[4];
 static lapi_vec_t tgt_vec;
 
-static lapi_vec_t *vector_header(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *len_vec[], compl_hndlr_t **comp_h, void **uinfo)
+static lapi_vec_t *vector_header(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *len_vec[],
+                                 compl_hndlr_t **comp_h, void **uinfo)
 {
 	(void)h, (void)uhdr, (void)uhdr_len, (void)len_vec;
 	*comp_h = NULL;
@@ -196,7 +201,8 @@ static void halves(ulong n, unsigned char *from, unsigned char *to)
 
 static int swapped(ulong n, const unsigned char *from, const unsigned char *to)
 {
-	return memcmp(from, to + (n - n / 2), n / 2) == 0 && memcmp(from + n / 2, to, n - n / 2) == 0;
+	return memcmp(from, to + (n - n / 2), n / 2) == 0 &&
+	       memcmp(from + n / 2, to, n - n / 2) == 0;
 }
 
 /* Both kinds of target vector: lapi_lvec_t, and lapi_vec_t with USE_TGT_VEC_TYPE. */
@@ -295,8 +301,8 @@ static long long word64;
 
 static void xfer_rmw(void)
 {
-	int in[2] = { 5, 9 }, previous = -1;
-	long long in64[2] = { 1LL << 40, 7 }, previous64 = -1;
+	int in[2] = {5, 9}, previous = -1;
+	long long in64[2] = {1LL << 40, 7}, previous64 = -1;
 	lapi_xfer_t x;
 	prepare(NULL);
 	word = 100;
@@ -343,7 +349,7 @@ static void xfer_rmw(void)
 
 static void xfer_errors(void)
 {
-	static const int none[] = { -1, LAPI_RDMA_XFER, LAPI_LAST_XFER, 1000 };
+	static const int none[] = {-1, LAPI_RDMA_XFER, LAPI_LAST_XFER, 1000};
 	lapi_xfer_t x;
 	size_t i;
 	prepare((void *)(uintptr_t)header);
@@ -381,7 +387,8 @@ static void xfer_errors(void)
 	CHECK_CODE(LAPI_ERR_ORG_VEC_NULL, LAPI_Xfer(hndl, &x));
 }
 
-/* A handler sends the next message itself, a thousand times: neither depth nor memory grows, each runs once. */
+/* A handler sends the next message itself, a thousand times: neither depth nor memory grows, each
+ * runs once. */
 enum { CHAIN = 1000 };
 static int links;
 

@@ -1,6 +1,7 @@
 /*
- * catalogue.c - LAPI_Msg_string in a locale that is not English: with and without a message catalogue. The locale is a copy of
- * C.utf8 under another name, the catalogue is made by gencat; without these two tools of the system, the cases are skipped.
+ * catalogue.c - LAPI_Msg_string in a locale that is not English: with and without a message
+ * catalogue. The locale is a copy of C.utf8 under another name, the catalogue is made by gencat;
+ * without these two tools of the system, the cases are skipped.
  */
 #define _GNU_SOURCE
 #include "host.h"
@@ -30,7 +31,8 @@ static int shell(const char *format, ...)
 static int make_locale(void)
 {
 	return shell("d=$(ls -d /usr/lib/locale/C.utf8 /usr/lib/locale/C.UTF-8 2>/dev/null | head -n 1) && test -n \"$d\" && "
-	             "cp -r \"$d\" %s/" LOCALE, folder) &&
+	             "cp -r \"$d\" %s/" LOCALE,
+	             folder) &&
 	       setenv("LOCPATH", folder, 1) == 0;
 }
 
@@ -40,8 +42,10 @@ static int make_catalogue(void)
 
 	snprintf(path, sizeof path, "%s/%%N.cat", folder);
 	setenv("NLSPATH", path, 1);
-	return shell("command -v gencat > /dev/null && cd %s && printf '$set 1\\n1 alles gut\\n%d falsche Task\\n' > m.msg && "
-	             "gencat liblapi_r.cat m.msg", folder, LAPI_ERR_TGT);
+	return shell(
+		"command -v gencat > /dev/null && cd %s && printf '$set 1\\n1 alles gut\\n%d falsche Task\\n' > m.msg && "
+		"gencat liblapi_r.cat m.msg",
+		folder, LAPI_ERR_TGT);
 }
 
 static void expect(int want, int code, const char *text, int same)
@@ -64,7 +68,9 @@ static void whole_translation(void)
 	FILE *file = fopen("nls/de/liblapi_r.msg", "r");
 
 	HOST_CHECK(file != NULL);
-	HOST_CHECK(shell("gencat %s/whole.cat nls/de/liblapi_r.msg && mv %s/whole.cat %s/liblapi_r.cat", folder, folder, folder));
+	HOST_CHECK(shell(
+		"gencat %s/whole.cat nls/de/liblapi_r.msg && mv %s/whole.cat %s/liblapi_r.cat",
+		folder, folder, folder));
 	while (file && fgets(line, sizeof line, file)) {
 		line[strcspn(line, "\n")] = 0;
 		if (sscanf(line, "%d %n", &number, &at) != 1)
@@ -130,6 +136,7 @@ int main(void)
 	english_without_setlocale();
 	no_catalogue(english);
 	HOST_CHECK(shell("rm -r %s", folder));
-	printf("catalogue: %d passed, %d failed, %d skipped\n", host_passed, host_failed + (host_case_failures != 0), skipped);
+	printf("catalogue: %d passed, %d failed, %d skipped\n", host_passed,
+	       host_failed + (host_case_failures != 0), skipped);
 	return host_failed || host_case_failures ? 1 : 0;
 }

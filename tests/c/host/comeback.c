@@ -1,9 +1,11 @@
 /*
- * comeback.c - tasks of a job started by hand on one node are killed with SIGKILL in the midst of traffic and started again with the same
- * MP_CHILD. The others purge and resume them (guide, Chapter 19), before or after they are back; then all work with all again, over
- * shared memory, or over UDP to those that are said to be on another node. Every active message names the incarnation of its
- * sender and of its target, and is counted: none of the dead incarnations arrives, none between survivors is lost.
- * This program starts the tasks, which are itself with the argument "task".
+ * comeback.c - tasks of a job started by hand on one node are killed with SIGKILL in the midst of
+ * traffic and started again with the same MP_CHILD. The others purge and resume them (guide,
+ * Chapter 19), before or after they are back; then all work with all again, over shared memory, or
+ * over UDP to those that are said to be on another node. Every active message names the incarnation
+ * of its sender and of its target, and is counted: none of the dead incarnations arrives, none
+ * between survivors is lost. This program starts the tasks, which are itself with the argument
+ * "task".
  */
 #define _GNU_SOURCE
 #include "comeback.h"
@@ -21,7 +23,8 @@
 static board *common;
 static const plan *now;
 static lapi_handle_t handle;
-static int task, incarnation, seen[MOST_TASKS]; /* seen: the least incarnation of a task that may send */
+/* seen: the least incarnation of a task that may send */
+static int task, incarnation, seen[MOST_TASKS];
 static int sent[MOST_TASKS], received[MOST_TASKS], outstanding[MOST_TASKS];
 static unsigned char source[SIZE], sink[MOST_TASKS][SIZE];
 static int word, one = 1, previous;
@@ -33,12 +36,12 @@ static int is_victim(int t)
 	return (__atomic_load_n(&common->victims, __ATOMIC_ACQUIRE) >> t & 1) != 0;
 }
 
-#define UNTIL(condition)                          \
-	do {                                      \
-		while (!(condition)) {            \
-			LAPI_Probe(handle);       \
-			sched_yield();            \
-		}                                 \
+#define UNTIL(condition)                    \
+	do {                                \
+		while (!(condition)) {      \
+			LAPI_Probe(handle); \
+			sched_yield();      \
+		}                           \
 	} while (0)
 
 /* Only of a victim may it be heard that it is gone. */
@@ -51,7 +54,8 @@ static void hear(lapi_handle_t *h, int *code, lapi_err_t *type, int *own, int *s
 	host_case_failures++;
 }
 
-static void *take(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **handler, void **info)
+static void *take(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                  compl_hndlr_t **handler, void **info)
 {
 	int src = (int)((lapi_return_info_t *)(void *)msg_len)->src;
 	const label *l = (const label *)uhdr;
@@ -87,22 +91,31 @@ static int begun(int rc, int t)
 	return rc == LAPI_SUCCESS;
 }
 
-/* A put, an active message, a get and a read-modify-write. Its active message's length changes from one to the next. */
+/* A put, an active message, a get and a read-modify-write. Its active message's length changes from
+ * one to the next. */
 static void work(int t)
 {
-	static const ulong lengths[] = { 0, 300, 5000, 40000 };
-	label l = { incarnation, value_of(&common->incarnation[t]) };
+	static const ulong lengths[] = {0, 300, 5000, 40000};
+	label l = {incarnation, value_of(&common->incarnation[t])};
 	lapi_cntr_t *counter = (lapi_cntr_t *)there(common->counters[t]);
 	char *place = (char *)there(common->sinks[t]) + (size_t)task * SIZE;
 	ulong length = lengths[sent[t] % 4];
-	outstanding[t] += begun(LAPI_Put(handle, (uint)t, (ulong)(sent[t] * 997 % SIZE), place, source, counter, NULL, &completed[t]), t);
-	if (begun(LAPI_Amsend(handle, (uint)t, there(common->handlers[t]), &l, sizeof l, source, length, counter, NULL, &completed[t]), t)) {
+	outstanding[t] += begun(LAPI_Put(handle, (uint)t, (ulong)(sent[t] * 997 % SIZE), place,
+	                                 source, counter, NULL, &completed[t]),
+	                        t);
+	if (begun(LAPI_Amsend(handle, (uint)t, there(common->handlers[t]), &l, sizeof l, source,
+	                      length, counter, NULL, &completed[t]),
+	          t)) {
 		outstanding[t]++;
 		sent[t]++;
 	}
 	/* Not to source: what it brings may be older than the put, as nothing orders the two. */
-	outstanding[t] += begun(LAPI_Get(handle, (uint)t, sizeof got, place, &got, NULL, &completed[t]), t);
-	outstanding[t] += begun(LAPI_Rmw(handle, FETCH_AND_ADD, (uint)t, (int *)there(common->words[t]), &one, &previous, &completed[t]), t);
+	outstanding[t] +=
+		begun(LAPI_Get(handle, (uint)t, sizeof got, place, &got, NULL, &completed[t]), t);
+	outstanding[t] +=
+		begun(LAPI_Rmw(handle, FETCH_AND_ADD, (uint)t, (int *)there(common->words[t]), &one,
+	                       &previous, &completed[t]),
+	              t);
 }
 
 static int is_idle(int t)
@@ -169,8 +182,10 @@ static void reach(int t)
 		HOST_OK(rc);
 		if (rc != LAPI_SUCCESS)
 			return;
-		UNTIL((LAPI_Getcntr(handle, &completed[t], &value), value != 0) || (now->again && is_victim(t) &&
-		      LAPI_Put(handle, (uint)t, 0, NULL, NULL, NULL, NULL, NULL) == LAPI_ERR_NO_CONNECTIVITY));
+		UNTIL((LAPI_Getcntr(handle, &completed[t], &value), value != 0) ||
+		      (now->again && is_victim(t) &&
+		       LAPI_Put(handle, (uint)t, 0, NULL, NULL, NULL, NULL, NULL) ==
+		               LAPI_ERR_NO_CONNECTIVITY));
 	}
 	HOST_OK(LAPI_Setcntr(handle, &completed[t], 0));
 }
@@ -258,7 +273,8 @@ static int segments(void)
 	return n;
 }
 
-/* argv: task FILE PORTS PLAN ROUND INCARNATION; ROUND is the first one, or the one in which it comes back. */
+/* argv: task FILE PORTS PLAN ROUND INCARNATION; ROUND is the first one, or the one in which it
+ * comes back. */
 static int be_task(char **argv)
 {
 	int round = atoi(argv[5]), i;
@@ -313,7 +329,8 @@ static int choose_ports(void)
 		a.sin_addr.s_addr = inet_addr("127.0.0.1");
 		ok &= sockets[i] >= 0 && bind(sockets[i], (struct sockaddr *)&a, sizeof a) == 0 &&
 		      getsockname(sockets[i], (struct sockaddr *)&a, &size) == 0;
-		used += snprintf(ports + used, sizeof ports - (size_t)used, "%s%d", i ? ":" : "", ntohs(a.sin_port));
+		used += snprintf(ports + used, sizeof ports - (size_t)used, "%s%d", i ? ":" : "",
+		                 ntohs(a.sin_port));
 	}
 	for (i = 0; i < MOST_TASKS; i++)
 		close(sockets[i]);
@@ -357,7 +374,8 @@ static void start_task(int id, int round, int which)
 	snprintf(plan_text, sizeof plan_text, "%d", (int)(now - plans));
 	snprintf(round_text, sizeof round_text, "%d", round);
 	snprintf(which_text, sizeof which_text, "%d", which);
-	execl("/proc/self/exe", "comeback", "task", file, ports, plan_text, round_text, which_text, (char *)NULL);
+	execl("/proc/self/exe", "comeback", "task", file, ports, plan_text, round_text, which_text,
+	      (char *)NULL);
 	_exit(127);
 }
 
@@ -427,7 +445,8 @@ static int one_round(int round, int *which)
 
 static void job(void)
 {
-	int which[MOST_TASKS] = { 1, 1, 1, 1 }, t, round, status, ok, fd = open(file, O_RDWR | O_TRUNC | O_CLOEXEC);
+	int which[MOST_TASKS] = {1, 1, 1, 1}, t, round, status, ok,
+	    fd = open(file, O_RDWR | O_TRUNC | O_CLOEXEC);
 	HOST_CHECK(fd >= 0 && ftruncate(fd, sizeof(board)) == 0);
 	close(fd);
 	common = map_board(file);
@@ -444,13 +463,15 @@ static void job(void)
 			kill(pids[t], SIGKILL);
 		HOST_CHECK(waitpid(pids[t], &status, 0) == pids[t]);
 		if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-			fprintf(stderr, "%s: task %d ended with status %#x in round %d\n", now->name, t, status, round);
+			fprintf(stderr, "%s: task %d ended with status %#x in round %d\n",
+			        now->name, t, status, round);
 		HOST_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	}
 	munmap(common, sizeof *common);
 }
 
-/* How many of the library's files there are in shared memory; the benchmarks', which may run beside this, are not among them. */
+/* How many of the library's files there are in shared memory; the benchmarks', which may run beside
+ * this, are not among them. */
 static int leftovers(void)
 {
 	glob_t found = {0};
@@ -465,7 +486,8 @@ static int leftovers(void)
 /* argv: nothing, or the seed of an earlier run */
 int main(int argc, char **argv)
 {
-	unsigned seed = argc == 2 ? (unsigned)strtoul(argv[1], NULL, 0) : (unsigned)time(NULL) ^ (unsigned)getpid();
+	unsigned seed = argc == 2 ? (unsigned)strtoul(argv[1], NULL, 0)
+	                          : (unsigned)time(NULL) ^ (unsigned)getpid();
 	char name[80], own[] = HOST_FOLDER "/comeback-tmp-XXXXXX";
 	int fd, i, before;
 	if (argc == 7 && strcmp(argv[1], "task") == 0)
@@ -492,7 +514,7 @@ int main(int argc, char **argv)
 	}
 	HOST_CHECK(waitpid(-1, NULL, WNOHANG) == -1);
 	HOST_CHECK(leftovers() <= before); /* other jobs of this machine may end meanwhile */
-	HOST_CHECK(rmdir(own) == 0); /* empty */
+	HOST_CHECK(rmdir(own) == 0);       /* empty */
 	host_end_case("nothing_is_left", 0);
 	unlink(file);
 	return host_close("comeback", 0);

@@ -1,11 +1,13 @@
 /*
  * deserted.c - tasks wait in LAPI_Gfence for one that never comes. argv[1] says what that one does:
  *
- *   leave   task 0 calls LAPI_Term: the others' calls end with LAPI_ERR_NO_CONNECTIVITY, and later ones at once
- *   die     task 0 is killed: likewise, and the error handlers hear of it; every other task prints a closing line (run-kill)
- *   purge   task 0 purges task 1: the others' calls, also task 1's, end with LAPI_ERR_TGT_PURGED, and later ones at once
+ *   leave   task 0 calls LAPI_Term: the others' calls end with LAPI_ERR_NO_CONNECTIVITY, and later
+ * ones at once die     task 0 is killed: likewise, and the error handlers hear of it; every other
+ * task prints a closing line (run-kill) purge   task 0 purges task 1: the others' calls, also task
+ * 1's, end with LAPI_ERR_TGT_PURGED, and later ones at once
  *
- * Once while they spin, in a first job; then, in a second with all waiting long enough, while they sleep.
+ * Once while they spin, in a first job; then, in a second with all waiting long enough, while they
+ * sleep.
  */
 #include "host.h"
 
@@ -25,7 +27,7 @@ static void hear(lapi_handle_t *h, int *code, lapi_err_t *type, int *own, int *s
 
 static void rest_ms(int ms)
 {
-	struct timespec t = { ms / 1000, ms % 1000 * 1000000L };
+	struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
 	nanosleep(&t, NULL);
 }
 
@@ -59,7 +61,8 @@ static void one_job(int late_ms)
 	} else {
 		wait_in_vain();
 	}
-	while (dying && __atomic_load_n(&heard, __ATOMIC_ACQUIRE) == 0) /* the call may end first, if a peer has heard first */
+	/* the call may end first, if a peer has heard first */
+	while (dying && __atomic_load_n(&heard, __ATOMIC_ACQUIRE) == 0)
 		HOST_OK(LAPI_Probe(handle));
 	HOST_OK(LAPI_Term(handle));
 	HOST_CHECK(!dying || task == 0 || heard == 1);

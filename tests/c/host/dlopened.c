@@ -1,6 +1,6 @@
 /*
- * dlopened.c - the library loaded by dlopen, after threads were started, from a thread that is not the main one; the symbols
- * found by dlsym. Built without -llapi_r; argv[1] is the library.
+ * dlopened.c - the library loaded by dlopen, after threads were started, from a thread that is not
+ * the main one; the symbols found by dlsym. Built without -llapi_r; argv[1] is the library.
  */
 #define _GNU_SOURCE
 #include <lapi.h>
@@ -35,7 +35,8 @@ static void expect(int code, const char *call)
 typedef struct calls {
 	int (*init)(lapi_handle_t *, lapi_info_t *);
 	int (*qenv)(lapi_handle_t, lapi_query_t, int *);
-	int (*put)(lapi_handle_t, uint, ulong, void *, void *, lapi_cntr_t *, lapi_cntr_t *, lapi_cntr_t *);
+	int (*put)(lapi_handle_t, uint, ulong, void *, void *, lapi_cntr_t *, lapi_cntr_t *,
+	           lapi_cntr_t *);
 	int (*address_init)(lapi_handle_t, void *, void **);
 	int (*waitcntr)(lapi_handle_t, lapi_cntr_t *, int, int *);
 	int (*gfence)(lapi_handle_t);
@@ -58,7 +59,9 @@ static void use(const calls *c)
 	expect(c->qenv(h, NUM_TASKS, &tasks), "LAPI_Qenv");
 	expect(c->address_init(h, &word, words), "LAPI_Address_init");
 	value = task + 1;
-	expect(c->put(h, (uint)((task + 1) % tasks), sizeof value, words[(task + 1) % tasks], &value, NULL, NULL, &done), "LAPI_Put");
+	expect(c->put(h, (uint)((task + 1) % tasks), sizeof value, words[(task + 1) % tasks],
+	              &value, NULL, NULL, &done),
+	       "LAPI_Put");
 	expect(c->waitcntr(h, &done, 1, NULL), "LAPI_Waitcntr");
 	expect(c->gfence(h), "LAPI_Gfence");
 	if (word != (task + tasks - 1) % tasks + 1) {
@@ -93,9 +96,11 @@ int main(int argc, char **argv)
 {
 	pthread_t thread;
 	path = argc > 1 ? argv[1] : "liblapi_r.so";
-	if (pthread_create(&thread, NULL, load_and_use, NULL) != 0 || pthread_join(thread, NULL) != 0)
+	if (pthread_create(&thread, NULL, load_and_use, NULL) != 0 ||
+	    pthread_join(thread, NULL) != 0)
 		failures++;
 	if (task <= 0)
-		printf("dlopened: %d passed, %d failed, 0 skipped\n", failures ? 0 : 1, failures ? 1 : 0);
+		printf("dlopened: %d passed, %d failed, 0 skipped\n", failures ? 0 : 1,
+		       failures ? 1 : 0);
 	return failures ? 1 : 0;
 }

@@ -1,9 +1,10 @@
 /*
  * error_ends.c - how errors that LAPI reports asynchronously may end. argv[1] says which:
  *
- *   term       the error handler itself makes a LAPI_Gfence and a LAPI_Term and ends the program, as the guide's example does
- *   unhandled  no error handler is registered: LAPI ends the task with a message (the caller expects a bad status)
- *   index      an active message names an index that the target never registers: after TIMEOUT its error handler hears 409
+ *   term       the error handler itself makes a LAPI_Gfence and a LAPI_Term and ends the program,
+ * as the guide's example does unhandled  no error handler is registered: LAPI ends the task with a
+ * message (the caller expects a bad status) index      an active message names an index that the
+ * target never registers: after TIMEOUT its error handler hears 409
  */
 #define _GNU_SOURCE
 #include "host.h"
@@ -26,7 +27,8 @@ static void put_nowhere(void)
 static void wait_for_ever(void)
 {
 	static lapi_cntr_t never;
-	LAPI_Waitcntr(handle, &never, 1, NULL); /* returns with an error once the handle is gone, or not at all */
+	/* returns with an error once the handle is gone, or not at all */
+	LAPI_Waitcntr(handle, &never, 1, NULL);
 	for (;;)
 		pause();
 }
@@ -59,7 +61,8 @@ static void unregistered_index(void)
 {
 	HOST_OK(LAPI_Senv(handle, TIMEOUT, 10));
 	HOST_OK(LAPI_Gfence(handle));
-	HOST_OK(LAPI_Amsend(handle, (uint)((task + 1) % tasks), (void *)(uintptr_t)7, NULL, 0, "data", 4, NULL, NULL, NULL));
+	HOST_OK(LAPI_Amsend(handle, (uint)((task + 1) % tasks), (void *)(uintptr_t)7, NULL, 0,
+	                    "data", 4, NULL, NULL, NULL));
 	while (!__atomic_load_n(&heard, __ATOMIC_ACQUIRE)) {
 		HOST_OK(LAPI_Probe(handle));
 		usleep(1000);

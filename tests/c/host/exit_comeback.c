@@ -1,8 +1,9 @@
 /*
- * exit_comeback.c - of three tasks started by hand on one node, one is killed and started again (guide, Chapter 19), and another returns from
- * main without LAPI_Term at about that time. The third takes the killed one back and works with it, whatever comes first. What the
- * one that has gone is for the one that came back is another matter: that is not used.
- * This program starts the tasks, which are itself with the argument "task".
+ * exit_comeback.c - of three tasks started by hand on one node, one is killed and started again
+ * (guide, Chapter 19), and another returns from main without LAPI_Term at about that time. The
+ * third takes the killed one back and works with it, whatever comes first. What the one that has
+ * gone is for the one that came back is another matter: that is not used. This program starts the
+ * tasks, which are itself with the argument "task".
  */
 #define _GNU_SOURCE
 #include "host.h"
@@ -38,7 +39,8 @@ static void add(int *value)
 	__atomic_add_fetch(value, 1, __ATOMIC_ACQ_REL);
 }
 
-/* Of the one that is killed everybody may hear; of the one that goes nobody, because nobody waits for it. */
+/* Of the one that is killed everybody may hear; of the one that goes nobody, because nobody waits
+ * for it. */
 static void hear(lapi_handle_t *h, int *code, lapi_err_t *type, int *own, int *src)
 {
 	(void)h, (void)type, (void)own;
@@ -84,7 +86,8 @@ static void stay(void)
 {
 	int code;
 
-	while ((code = LAPI_Put(handle, COMES_BACK, 0, NULL, NULL, NULL, NULL, NULL)) == LAPI_SUCCESS) {
+	while ((code = LAPI_Put(handle, COMES_BACK, 0, NULL, NULL, NULL, NULL, NULL)) ==
+	       LAPI_SUCCESS) {
 		LAPI_Probe(handle);
 		sched_yield();
 	}
@@ -98,7 +101,8 @@ static void stay(void)
 static board *map(const char *file)
 {
 	int fd = open(file, O_RDWR | O_CLOEXEC);
-	void *p = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *p = fd < 0 ? MAP_FAILED
+	                 : mmap(NULL, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (fd >= 0)
 		close(fd);
@@ -136,7 +140,8 @@ static int be_task(char **argv)
 			for (;;)
 				pause(); /* to be killed */
 		if (task == GOES) {
-			while (!value_of(&common->goes)) /* in interrupt mode others are served meanwhile */
+			/* in interrupt mode others are served meanwhile */
+			while (!value_of(&common->goes))
 				usleep(100);
 			return host_case_failures != 0;
 		}
@@ -149,7 +154,7 @@ static int be_task(char **argv)
 
 static pid_t start(int id, const char *file, const char *again)
 {
-	static const char *const others[TASKS] = { "2:1:2", "2:0:2", "2:0:1" };
+	static const char *const others[TASKS] = {"2:1:2", "2:0:2", "2:0:1"};
 	char number[16];
 	pid_t starter = getpid(), pid;
 
@@ -178,7 +183,8 @@ static void ends_well(pid_t pid)
 	HOST_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* early: from the kill to the exit, or, negative, from the exit to the kill; so many microseconds. */
+/* early: from the kill to the exit, or, negative, from the exit to the kill; so many
+ * microseconds. */
 static void job(const char *file, int early)
 {
 	pid_t pids[TASKS];

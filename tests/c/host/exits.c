@@ -1,11 +1,13 @@
 /*
- * exits.c - a task that ends without LAPI_Term. With status 0 that is no failure of the job: the others hear of it only if they wait for it or
- * turn to it. With another status it has died. argv[1] says which:
+ * exits.c - a task that ends without LAPI_Term. With status 0 that is no failure of the job: the
+ * others hear of it only if they wait for it or turn to it. With another status it has died.
+ * argv[1] says which:
  *
  *   quiet    task 1 sends something and returns from main; nobody waits for it
  *   awaited  task 1 exits with status 0 while task 0 waits for the completion of a message to it
  *   fenced   task 1 exits with status 0 while the others are in LAPI_Gfence
- *   status   task 1 exits with status 3, after a child that it had forked has exited with 0; run it with --keep-going
+ *   status   task 1 exits with status 3, after a child that it had forked has exited with 0; run it
+ * with --keep-going
  *
  * Three tasks, under lapirun, or, if there is no launcher, started by hand by this program itself.
  */
@@ -31,7 +33,8 @@ static void hear(lapi_handle_t *h, int *code, lapi_err_t *type, int *own, int *s
 	heard_code = *code;
 	heard_type = (int)*type;
 	heard_src = *src;
-	fprintf(stderr, "task %d: error handler: code %d type %d src %d\n", task, *code, (int)*type, *src);
+	fprintf(stderr, "task %d: error handler: code %d type %d src %d\n", task, *code, (int)*type,
+	        *src);
 	__atomic_add_fetch(&calls, 1, __ATOMIC_ACQ_REL);
 }
 
@@ -40,7 +43,8 @@ static int number_of_calls(void)
 	return __atomic_load_n(&calls, __ATOMIC_ACQUIRE);
 }
 
-static void *greeting(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **handler, void **info)
+static void *greeting(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                      compl_hndlr_t **handler, void **info)
 {
 	(void)h, (void)uhdr, (void)uhdr_len, (void)msg_len, (void)handler, (void)info;
 	__atomic_store_n(&greeted, 1, __ATOMIC_RELEASE);
@@ -67,27 +71,32 @@ static void check_the_rest(void)
 
 	for (i = 0; i < 120000 && code == LAPI_SUCCESS; i++) {
 		if (i % 100 == 99) /* seldom: so many as find room are lost without a word */
-			code = LAPI_Put(handle, GOES, sizeof word, words[GOES], &word, NULL, NULL, NULL);
+			code = LAPI_Put(handle, GOES, sizeof word, words[GOES], &word, NULL, NULL,
+			                NULL);
 		LAPI_Probe(handle);
 		usleep(1000);
 	}
 	HOST_CHECK(code == LAPI_ERR_NO_CONNECTIVITY);
 	HOST_CODE(LAPI_ERR_NO_CONNECTIVITY, LAPI_Gfence(handle));
-	HOST_OK(LAPI_Put(handle, (uint)other, sizeof word, words[other], &word, (lapi_cntr_t *)arrivals[other], NULL, &done));
+	HOST_OK(LAPI_Put(handle, (uint)other, sizeof word, words[other], &word,
+	                 (lapi_cntr_t *)arrivals[other], NULL, &done));
 	HOST_OK(LAPI_Waitcntr(handle, &done, 1, NULL));
-	HOST_OK(LAPI_Waitcntr(handle, &arrived, 1, NULL)); /* neither leaves before the other is through */
+	/* neither leaves before the other is through */
+	HOST_OK(LAPI_Waitcntr(handle, &arrived, 1, NULL));
 	HOST_OK(LAPI_Fence(handle));
 }
 
 static void quiet(void)
 {
 	if (task == GOES) {
-		HOST_OK(LAPI_Amsend(handle, HEARS, (void *)(uintptr_t)GREETING, NULL, 0, NULL, 0, NULL, NULL, NULL));
+		HOST_OK(LAPI_Amsend(handle, HEARS, (void *)(uintptr_t)GREETING, NULL, 0, NULL, 0,
+		                    NULL, NULL, NULL));
 		exit(0);
 	}
 	check_the_rest();
 	HOST_CHECK(number_of_calls() == 0);
-	HOST_CHECK(task != HEARS || __atomic_load_n(&greeted, __ATOMIC_ACQUIRE)); /* the last message was still taken in */
+	/* the last message was still taken in */
+	HOST_CHECK(task != HEARS || __atomic_load_n(&greeted, __ATOMIC_ACQUIRE));
 }
 
 static void awaited(void)
@@ -100,7 +109,8 @@ static void awaited(void)
 	}
 	if (task == HEARS) {
 		HOST_OK(LAPI_Setcntr(handle, &never, 0));
-		HOST_OK(LAPI_Amsend(handle, GOES, (void *)(uintptr_t)NEVER, NULL, 0, NULL, 0, NULL, NULL, &never));
+		HOST_OK(LAPI_Amsend(handle, GOES, (void *)(uintptr_t)NEVER, NULL, 0, NULL, 0, NULL,
+		                    NULL, &never));
 		check_heard(AM_ERR);
 	}
 	check_the_rest();
@@ -138,10 +148,10 @@ static const struct how {
 	const char *name, *title;
 	void (*run)(void);
 } hows[] = {
-	{ "quiet", "task_exits_and_nobody_waits", quiet },
-	{ "awaited", "task_exits_while_awaited", awaited },
-	{ "fenced", "task_exits_while_others_fence", fenced },
-	{ "status", "task_exits_with_a_bad_status", status },
+	{"quiet", "task_exits_and_nobody_waits", quiet},
+	{"awaited", "task_exits_while_awaited", awaited},
+	{"fenced", "task_exits_while_others_fence", fenced},
+	{"status", "task_exits_with_a_bad_status", status},
 };
 
 static int be_task(const struct how *how)
@@ -170,7 +180,7 @@ static int be_task(const struct how *how)
 /* Without launcher: each task is this program in a process of its own. */
 static int by_hand(const char *program, const char *how)
 {
-	static const char *const others[TASKS] = { "2:1:2", "2:0:2", "2:0:1" };
+	static const char *const others[TASKS] = {"2:1:2", "2:0:2", "2:0:1"};
 	char number[16];
 	int i, end, bad = 0;
 	pid_t tasks[TASKS];

@@ -1,6 +1,6 @@
 /*
- * fork_child.c - fork without exec: every call of the child returns an error, nothing hangs, and the parent goes on; fork with
- * exec: the new program inherits nothing of LAPI.
+ * fork_child.c - fork without exec: every call of the child returns an error, nothing hangs, and
+ * the parent goes on; fork with exec: the new program inherits nothing of LAPI.
  */
 #define _GNU_SOURCE
 #include "host.h"
@@ -13,7 +13,8 @@
 static lapi_handle_t handle;
 static int task, tasks;
 
-/* In the child: no call may succeed, none may block. Exit status: the number of calls that were wrong. */
+/* In the child: no call may succeed, none may block. Exit status: the number of calls that were
+ * wrong. */
 static int calls_in_child(void)
 {
 	int wrong = 0, value = 0;
@@ -49,7 +50,7 @@ static int calls_in_child(void)
 /* The exit status of pid, or -1 after 90 s, when it is killed. */
 static int wait_child(pid_t pid)
 {
-	struct timespec rest = { 0, 10000000 };
+	struct timespec rest = {0, 10000000};
 	int status, i;
 	for (i = 0; i < 9000; i++) {
 		if (waitpid(pid, &status, WNOHANG) == pid)
@@ -76,13 +77,16 @@ static void child_calls_return_errors(void)
 		}
 		status = wait_child(pid);
 		if (status != 0)
-			fprintf(stderr, "task %d: the forked child ended with %d (-1: it hung; above 255: a signal)\n", task, status);
+			fprintf(stderr,
+			        "task %d: the forked child ended with %d (-1: it hung; above 255: a signal)\n",
+			        task, status);
 		HOST_CHECK(status == 0);
 		host_use(handle);
 	}
 }
 
-/* An ordinary exit() in the child runs exit handlers: it must neither hang nor harm the parent's context. */
+/* An ordinary exit() in the child runs exit handlers: it must neither hang nor harm the parent's
+ * context. */
 static void child_may_exit(void)
 {
 	pid_t pid;
@@ -96,7 +100,8 @@ static void child_may_exit(void)
 	host_use(handle);
 }
 
-/* Sockets, memory files and eventfds: LAPI's kinds. Pipes and files may come from whoever started the job. */
+/* Sockets, memory files and eventfds: LAPI's kinds. Pipes and files may come from whoever started
+ * the job. */
 static int open_descriptors(void)
 {
 	DIR *dir = opendir("/proc/self/fd");
@@ -110,7 +115,8 @@ static int open_descriptors(void)
 		if (length < 0 || atoi(entry->d_name) <= 2)
 			continue;
 		target[length] = 0;
-		if (strncmp(target, "socket:", 7) == 0 || strstr(target, "memfd:") || strncmp(target, "anon_inode:", 11) == 0) {
+		if (strncmp(target, "socket:", 7) == 0 || strstr(target, "memfd:") ||
+		    strncmp(target, "anon_inode:", 11) == 0) {
 			fprintf(stderr, "inherited: descriptor %s, %s\n", entry->d_name, target);
 			n++;
 		}

@@ -1,6 +1,7 @@
 /*
- * host.h - the little that the host programs share: programs that start LAPI in ways of their own, so conform_main is not for them.
- * Each program prints one line a case and a closing line `NAME: N passed, N failed, N skipped`.
+ * host.h - the little that the host programs share: programs that start LAPI in ways of their own,
+ * so conform_main is not for them. Each program prints one line a case and a closing line `NAME: N
+ * passed, N failed, N skipped`.
  */
 #ifndef HOST_H
 #define HOST_H
@@ -15,22 +16,23 @@
 static int host_passed, host_failed, host_case_failures;
 
 /* In a case: says what is wrong and goes on. */
-#define HOST_CHECK(e)                                                                                  \
-	do {                                                                                           \
-		if (!(e)) {                                                                            \
-			fprintf(stderr, "pid %d: %s:%d: not true: %s\n", (int)getpid(), __FILE__, __LINE__, #e); \
-			host_case_failures++;                                                          \
-		}                                                                                      \
+#define HOST_CHECK(e)                                                                             \
+	do {                                                                                      \
+		if (!(e)) {                                                                       \
+			fprintf(stderr, "pid %d: %s:%d: not true: %s\n", (int)getpid(), __FILE__, \
+			        __LINE__, #e);                                                    \
+			host_case_failures++;                                                     \
+		}                                                                                 \
 	} while (0)
 
-#define HOST_CODE(want, call)                                                                          \
-	do {                                                                                           \
-		int host_got = (call);                                                                 \
-		if (host_got != (want)) {                                                              \
-			fprintf(stderr, "pid %d: %s:%d: %s returned %d, not %d\n", (int)getpid(), __FILE__,  \
-			        __LINE__, #call, host_got, (want));                                    \
-			host_case_failures++;                                                          \
-		}                                                                                      \
+#define HOST_CODE(want, call)                                                                     \
+	do {                                                                                      \
+		int host_got = (call);                                                            \
+		if (host_got != (want)) {                                                         \
+			fprintf(stderr, "pid %d: %s:%d: %s returned %d, not %d\n", (int)getpid(), \
+			        __FILE__, __LINE__, #call, host_got, (want));                     \
+			host_case_failures++;                                                     \
+		}                                                                                 \
 	} while (0)
 
 #define HOST_OK(call) HOST_CODE(LAPI_SUCCESS, call)
@@ -56,10 +58,12 @@ static inline int host_close(const char *program, int quiet)
 	return host_failed ? 1 : 0;
 }
 
-static inline void host_error_handler(lapi_handle_t *h, int *code, lapi_err_t *type, int *task, int *src)
+static inline void host_error_handler(lapi_handle_t *h, int *code, lapi_err_t *type, int *task,
+                                      int *src)
 {
 	(void)h;
-	fprintf(stderr, "pid %d: error handler: code %d type %d task %d src %d\n", (int)getpid(), *code, (int)*type, *task, *src);
+	fprintf(stderr, "pid %d: error handler: code %d type %d task %d src %d\n", (int)getpid(),
+	        *code, (int)*type, *task, *src);
 	host_case_failures++;
 }
 
@@ -85,7 +89,8 @@ static inline void host_use(lapi_handle_t h)
 	HOST_OK(LAPI_Setcntr(h, &done, 0));
 	HOST_OK(LAPI_Address_init(h, &word, words));
 	value = task + 100;
-	HOST_OK(LAPI_Put(h, (uint)((task + 1) % tasks), sizeof value, words[(task + 1) % tasks], &value, NULL, NULL, &done));
+	HOST_OK(LAPI_Put(h, (uint)((task + 1) % tasks), sizeof value, words[(task + 1) % tasks],
+	                 &value, NULL, NULL, &done));
 	HOST_OK(LAPI_Waitcntr(h, &done, 1, NULL));
 	HOST_OK(LAPI_Gfence(h));
 	HOST_CHECK(word == (task + tasks - 1) % tasks + 100);

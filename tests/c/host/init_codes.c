@@ -1,7 +1,8 @@
 /*
- * init_codes.c - the return codes of LAPI_Init and the messages of docs/return-codes.md that need more than an environment: a
- * user who is not root, threads that cannot be made, addresses that are not this machine's, the persistent subsystem, a
- * job whose other task never comes. Each case is this program again, in a process of its own, started by hand.
+ * init_codes.c - the return codes of LAPI_Init and the messages of docs/return-codes.md that need
+ * more than an environment: a user who is not root, threads that cannot be made, addresses that are
+ * not this machine's, the persistent subsystem, a job whose other task never comes. Each case is
+ * this program again, in a process of its own, started by hand.
  */
 #define _GNU_SOURCE
 #include "host.h"
@@ -115,7 +116,7 @@ static void adapter_that_is_not_there(void)
 /* The task's own entry of the list is not the adapter's. */
 static void list_against_the_adapter(void)
 {
-	lapi_udp_t list[2] = { { inet_addr("192.0.2.1"), port(0) }, { inet_addr("127.0.0.1"), port(1) } };
+	lapi_udp_t list[2] = {{inet_addr("192.0.2.1"), port(0)}, {inet_addr("127.0.0.1"), port(1)}};
 	lapi_extend_t extend;
 	lapi_handle_t h;
 	lapi_info_t info;
@@ -128,7 +129,8 @@ static void list_against_the_adapter(void)
 	HOST_CODE(LAPI_ERR_UDP_PORT_INFO, LAPI_Init(&h, &info));
 }
 
-/* Stacks larger than any address space: pthread_create fails, and nothing of the attempt remains. */
+/* Stacks larger than any address space: pthread_create fails, and nothing of the attempt
+ * remains. */
 static void no_memory_for_threads(void)
 {
 	com_thread_info_t threads;
@@ -152,7 +154,7 @@ static void no_memory_for_threads(void)
 
 static void list_without_own_port(void)
 {
-	lapi_udp_t list[2] = { { inet_addr("127.0.0.1"), 0 }, { inet_addr("127.0.0.1"), port(1) } };
+	lapi_udp_t list[2] = {{inet_addr("127.0.0.1"), 0}, {inet_addr("127.0.0.1"), port(1)}};
 
 	HOST_CODE(LAPI_ERR_UDP_PORT_INFO, init_with_list(list));
 }
@@ -160,7 +162,7 @@ static void list_without_own_port(void)
 /* 192.0.2.0/24 is for documentation: no machine has such an address. */
 static void address_of_no_machine(void)
 {
-	lapi_udp_t list[2] = { { inet_addr("192.0.2.1"), port(0) }, { inet_addr("127.0.0.1"), port(1) } };
+	lapi_udp_t list[2] = {{inet_addr("192.0.2.1"), port(0)}, {inet_addr("127.0.0.1"), port(1)}};
 
 	HOST_CODE(LAPI_ERR_UDP_SOCKET, init_with_list(list));
 }
@@ -187,7 +189,8 @@ static void shared_memory_of_one_task(void)
 	HOST_OK(LAPI_Term(h));
 }
 
-/* Attention messages (guide, Appendix C): MP_INFOLEVEL 1 shows what failed, 2 also what is only worth knowing. */
+/* Attention messages (guide, Appendix C): MP_INFOLEVEL 1 shows what failed, 2 also what is only
+ * worth knowing. */
 static void one_task_at_level(const char *level)
 {
 	setenv("MP_INFOLEVEL", level, 1);
@@ -222,7 +225,7 @@ static pid_t start_second_task(void)
 /* A job of two tasks, started by hand. The caller is task 0, or the process that it has started. */
 static void two_tasks(const char *use_shm, void (*before)(int task))
 {
-	lapi_udp_t list[2] = { { inet_addr("127.0.0.1"), port(0) }, { inet_addr("127.0.0.1"), port(1) } };
+	lapi_udp_t list[2] = {{inet_addr("127.0.0.1"), port(0)}, {inet_addr("127.0.0.1"), port(1)}};
 	int task = atoi(getenv("MP_CHILD")), status = -1;
 	pid_t second = task == 0 ? start_second_task() : 0;
 	lapi_extend_t extend;
@@ -252,29 +255,33 @@ static void two_tasks(const char *use_shm, void (*before)(int task))
 
 static int heard;
 
-static void *hear(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **handler, void **info)
+static void *hear(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                  compl_hndlr_t **handler, void **info)
 {
 	(void)h, (void)uhdr, (void)uhdr_len, (void)msg_len, (void)handler, (void)info;
 	__atomic_store_n(&heard, 1, __ATOMIC_RELEASE);
 	return NULL;
 }
 
-/* Each sends to the other by index: there are no collectives. Term waits until all is acknowledged. */
+/* Each sends to the other by index: there are no collectives. Term waits until all is
+ * acknowledged. */
 static void greet_each_other(lapi_handle_t h, int task)
 {
 	HOST_OK(LAPI_Addr_set(h, (void *)(uintptr_t)hear, 1));
-	HOST_OK(LAPI_Amsend(h, (uint)(1 - task), (void *)(uintptr_t)1, NULL, 0, NULL, 0, NULL, NULL, NULL));
+	HOST_OK(LAPI_Amsend(h, (uint)(1 - task), (void *)(uintptr_t)1, NULL, 0, NULL, 0, NULL, NULL,
+	                    NULL));
 	while (!__atomic_load_n(&heard, __ATOMIC_ACQUIRE))
 		HOST_OK(LAPI_Probe(h));
 	HOST_OK(LAPI_Term(h));
 }
 
-/* The list leaves this task's own address open, and MP_LAPI_INET_ADDR names none of this machine: the adapter decides. */
+/* The list leaves this task's own address open, and MP_LAPI_INET_ADDR names none of this machine:
+ * the adapter decides. */
 static void adapter_selects_the_interface(void)
 {
 	int task = atoi(getenv("MP_CHILD")), status = -1;
 	pid_t second = task == 0 ? start_second_task() : 0;
-	lapi_udp_t list[2] = { { inet_addr("127.0.0.1"), port(0) }, { inet_addr("127.0.0.1"), port(1) } };
+	lapi_udp_t list[2] = {{inet_addr("127.0.0.1"), port(0)}, {inet_addr("127.0.0.1"), port(1)}};
 	lapi_extend_t extend;
 	lapi_handle_t h;
 	lapi_info_t info;
@@ -304,7 +311,7 @@ static void two_tasks_over_udp(void)
 /* No file may have a size, a memory segment is one. */
 static void without_files(int task)
 {
-	struct rlimit none = { 0, 0 };
+	struct rlimit none = {0, 0};
 
 	(void)task;
 	signal(SIGXFSZ, SIG_IGN);
@@ -356,26 +363,31 @@ static void calls_in_a_forked_child(void)
 static const struct init_case {
 	const char *name;
 	void (*run)(void);
-	const char *mention; /* what the library must print; with a ! in front, must not; several: parted by |; NULL: nothing asked */
+	/* what the library must print; with a ! in front, must not; several: parted by |; NULL:
+	 * nothing asked */
+	const char *mention;
 	int needs_root;
 } cases[] = {
-	{ "no_root_for_the_persistent_subsystem", no_root_for_the_persistent_subsystem, NULL, 0 },
-	{ "no_collectives_for_the_persistent_subsystem", no_collectives_for_the_persistent_subsystem, NULL, 1 },
-	{ "adapter_that_is_not_there", adapter_that_is_not_there, "nosuch0", 1 },
-	{ "list_against_the_adapter", list_against_the_adapter, "not an address of adapter_name", 1 },
-	{ "adapter_selects_the_interface", adapter_selects_the_interface, "bound to 127.0.0.1:", 1 },
-	{ "no_memory_for_threads", no_memory_for_threads, NULL, 0 },
-	{ "list_without_own_port", list_without_own_port, "no address and port", 0 },
-	{ "address_of_no_machine", address_of_no_machine, "192.0.2.1", 0 },
-	{ "no_launcher_behind_its_variable", no_launcher_behind_its_variable, NULL, 0 },
-	{ "nothing_at_level_0", nothing_at_level_0, "!LAPI", 0 },
-	{ "failures_at_level_1", failures_at_level_1, ": 504: |!501", 0 },
-	{ "shared_memory_of_one_task", shared_memory_of_one_task, ": 504: |: 501: ", 0 }, /* LAPI_ATT_SHM_SINGLE_TASK, LAPI_ATT_VERSION */
-	{ "two_tasks_over_udp", two_tasks_over_udp, "509", 0 }, /* LAPI_ATT_PORT_START */
-	{ "no_segment", no_segment, "502", 0 }, /* LAPI_ATT_SHMINIT_FAIL, after LAPI_ATT_SHM_CREATE_FAIL */
-	{ "no_segment_at_all", no_segment, "505", 0 }, /* LAPI_ATT_SHM_CREATE_FAIL */
-	{ "no_segment_over_there", no_segment_over_there, "506", 0 }, /* LAPI_ATT_SHM_GET_FAIL */
-	{ "calls_in_a_forked_child", calls_in_a_forked_child, NULL, 0 },
+	{"no_root_for_the_persistent_subsystem", no_root_for_the_persistent_subsystem, NULL, 0},
+	{"no_collectives_for_the_persistent_subsystem", no_collectives_for_the_persistent_subsystem,
+         NULL, 1},
+	{"adapter_that_is_not_there", adapter_that_is_not_there, "nosuch0", 1},
+	{"list_against_the_adapter", list_against_the_adapter, "not an address of adapter_name", 1},
+	{"adapter_selects_the_interface", adapter_selects_the_interface, "bound to 127.0.0.1:", 1},
+	{"no_memory_for_threads", no_memory_for_threads, NULL, 0},
+	{"list_without_own_port", list_without_own_port, "no address and port", 0},
+	{"address_of_no_machine", address_of_no_machine, "192.0.2.1", 0},
+	{"no_launcher_behind_its_variable", no_launcher_behind_its_variable, NULL, 0},
+	{"nothing_at_level_0", nothing_at_level_0, "!LAPI", 0},
+	{"failures_at_level_1", failures_at_level_1, ": 504: |!501", 0},
+	{"shared_memory_of_one_task", shared_memory_of_one_task,
+         ": 504: |: 501: ", 0}, /* LAPI_ATT_SHM_SINGLE_TASK, LAPI_ATT_VERSION */
+	{"two_tasks_over_udp", two_tasks_over_udp, "509", 0}, /* LAPI_ATT_PORT_START */
+	{"no_segment", no_segment, "502",
+         0}, /* LAPI_ATT_SHMINIT_FAIL, after LAPI_ATT_SHM_CREATE_FAIL */
+	{"no_segment_at_all", no_segment, "505", 0},                /* LAPI_ATT_SHM_CREATE_FAIL */
+	{"no_segment_over_there", no_segment_over_there, "506", 0}, /* LAPI_ATT_SHM_GET_FAIL */
+	{"calls_in_a_forked_child", calls_in_a_forked_child, NULL, 0},
 };
 
 static int run_child(const char *name)
@@ -428,7 +440,8 @@ static void run(const struct init_case *c)
 		_exit(127);
 	}
 	close(ends[1]);
-	while (have < sizeof text - 1 && (n = read(ends[0], text + have, sizeof text - 1 - have)) > 0)
+	while (have < sizeof text - 1 &&
+	       (n = read(ends[0], text + have, sizeof text - 1 - have)) > 0)
 		have += (size_t)n;
 	text[have] = 0;
 	close(ends[0]);
@@ -459,6 +472,7 @@ int main(int argc, char **argv)
 		run(&cases[i]);
 		host_end_case(cases[i].name, 0);
 	}
-	printf("init_codes: %d passed, %d failed, %d skipped\n", host_passed, host_failed, passed_over);
+	printf("init_codes: %d passed, %d failed, %d skipped\n", host_passed, host_failed,
+	       passed_over);
 	return host_failed ? 1 : 0;
 }

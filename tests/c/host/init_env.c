@@ -1,7 +1,7 @@
 /*
- * init_env.c - what LAPI_Init makes of the environment: every return code that the environment can provoke, and the
- * attributes that it sets. Each case is a fresh process, this program again with the argument "child", started by hand (no
- * launcher), with just the variables of the case.
+ * init_env.c - what LAPI_Init makes of the environment: every return code that the environment can
+ * provoke, and the attributes that it sets. Each case is a fresh process, this program again with
+ * the argument "child", started by hand (no launcher), with just the variables of the case.
  */
 #define _GNU_SOURCE
 #include "host.h"
@@ -29,72 +29,99 @@ typedef struct init_case {
 } init_case;
 
 /* One task, alone, over UDP. */
-static const char *const common[] = { "MP_MSG_API=lapi", "MP_CHILD=0", "MP_PROCS=1", "MP_PARTITION=4711",
-	                              "MP_LAPI_INET_ADDR=@1:127.0.0.1,lo", NULL };
+static const char *const common[] = {"MP_MSG_API=lapi",
+                                     "MP_CHILD=0",
+                                     "MP_PROCS=1",
+                                     "MP_PARTITION=4711",
+                                     "MP_LAPI_INET_ADDR=@1:127.0.0.1,lo",
+                                     NULL};
 
+/* clang-format off */
 static const init_case cases[] = {
-	{ "alone_with_a_list", { NULL }, LIST, 0, NULL, TASK_ID, 0 },
-	{ "alone_with_a_handler", { NULL }, HANDLER, 0, NULL, NUM_TASKS, 1 },
-	{ "no_variable_at_all", { "-MP_MSG_API", "-MP_CHILD", "-MP_PROCS", "-MP_PARTITION", "-MP_LAPI_INET_ADDR", NULL }, WITHOUT,
-	  LAPI_ERR_NO_ENV_VAR, "lapirun", -1, 0 },
-	{ "msg_api_missing", { "-MP_MSG_API", NULL }, LIST, LAPI_ERR_MSG_API, "MP_MSG_API", -1, 0 },
-	{ "msg_api_mpi", { "MP_MSG_API=mpi", NULL }, LIST, LAPI_ERR_MSG_API, "MP_MSG_API", -1, 0 },
-	{ "msg_api_unknown", { "MP_MSG_API=laip", NULL }, LIST, LAPI_ERR_MSG_API, "MP_MSG_API", -1, 0 },
-	{ "msg_api_empty", { "MP_MSG_API=", NULL }, LIST, LAPI_ERR_MSG_API, "MP_MSG_API", -1, 0 },
-	{ "msg_api_lapi_and_mpi", { "MP_MSG_API=lapi,mpi", NULL }, LIST, 0, NULL, -1, 0 },
-	{ "msg_api_mpi_and_lapi", { "MP_MSG_API=mpi,lapi", NULL }, LIST, 0, NULL, -1, 0 },
-	{ "msg_api_shared", { "MP_MSG_API=mpi_lapi", NULL }, LIST, 0, NULL, -1, 0 },
-	{ "both_network_strings", { "MP_LAPI_NETWORK=@1:164,sn0", NULL }, LIST, LAPI_ERR_BOTH_NETSTR_SET, "MP_LAPI_NETWORK", -1, 0 },
-	{ "user_space_without_verbs", { "MP_EUILIB=us", "-MP_LAPI_INET_ADDR", "MP_LAPI_NETWORK=@1:164,sn0", NULL }, LIST,
-	  LAPI_ERR_CSS_LOAD_FAILED, "MP_EUILIB", -1, 0 },
-	{ "euilib_is_case_sensitive", { "MP_EUILIB=IP", NULL }, LIST, -1, "MP_EUILIB", -1, 0 },
-	{ "euilib_ip", { "MP_EUILIB=ip", NULL }, LIST, 0, NULL, -1, 0 },
-	{ "no_network_string", { "-MP_LAPI_INET_ADDR", "MP_PROCS=2", NULL }, WITHOUT, LAPI_ERR_NO_NETSTR_SET, "MP_LAPI_INET_ADDR", -1, 0 },
-	{ "no_handler_and_no_list", { "MP_PROCS=2", NULL }, WITHOUT, LAPI_ERR_NO_UDP_HNDLR, NULL, -1, 0 },
-	{ "handler_fails", { "MP_PROCS=2", NULL }, FAILING_HANDLER, LAPI_ERR_USER_UDP_HNDLR_FAIL, NULL, -1, 0 },
-	{ "packet_size_too_small", { "MP_UDP_PACKET_SIZE=1023", NULL }, LIST, LAPI_ERR_UDP_PKT_SZ, "MP_UDP_PACKET_SIZE", -1, 0 },
-	{ "packet_size_too_large", { "MP_UDP_PACKET_SIZE=65537", NULL }, LIST, LAPI_ERR_UDP_PKT_SZ, "MP_UDP_PACKET_SIZE", -1, 0 },
-	{ "packet_size_no_number", { "MP_UDP_PACKET_SIZE=8k", NULL }, LIST, LAPI_ERR_UDP_PKT_SZ, "MP_UDP_PACKET_SIZE", -1, 0 },
-	{ "loss_no_number", { "LAPI_UDP_LOSS=some", NULL }, LIST, LAPI_ERR_UNKNOWN, "LAPI_UDP_LOSS", -1, 0 },
-	{ "packet_size_smallest", { "MP_UDP_PACKET_SIZE=1024", NULL }, LIST, 0, NULL, -1, 0 },
-	{ "packet_size_largest", { "MP_UDP_PACKET_SIZE=65536", NULL }, LIST, 0, NULL, -1, 0 },
-	{ "common_tasks_not_all_with_only", { "LAPI_USE_SHM=only", "MP_PROCS=3", "MP_COMMON_TASKS=1:1", NULL }, LIST,
-	  LAPI_ERR_SHM_SETUP, "LAPI_USE_SHM", -1, 0 },
-	{ "use_shm_any_case", { "LAPI_USE_SHM=No", NULL }, LIST, 0, NULL, QUERY_SHM_ENABLED, 0 },
-	{ "use_shm_unknown", { "LAPI_USE_SHM=maybe", NULL }, LIST, -1, "LAPI_USE_SHM", -1, 0 },
-	{ "child_missing", { "-MP_CHILD", NULL }, LIST, -1, "MP_CHILD", -1, 0 },
-	{ "child_no_number", { "MP_CHILD=zero", NULL }, LIST, -1, "MP_CHILD", -1, 0 },
-	{ "child_negative", { "MP_CHILD=-1", NULL }, LIST, -1, "MP_CHILD", -1, 0 },
-	{ "child_not_below_procs", { "MP_CHILD=1", NULL }, LIST, -1, "MP_CHILD", -1, 0 },
-	{ "procs_missing", { "-MP_PROCS", NULL }, LIST, -1, "MP_PROCS", -1, 0 },
-	{ "procs_zero", { "MP_PROCS=0", NULL }, LIST, -1, "MP_PROCS", -1, 0 },
-	{ "inet_addr_malformed", { "MP_LAPI_INET_ADDR=127.0.0.1", NULL }, LIST, -1, "MP_LAPI_INET_ADDR", -1, 0 },
-	{ "inet_addr_too_few", { "MP_LAPI_INET_ADDR=@2:127.0.0.1,lo", NULL }, LIST, -1, "MP_LAPI_INET_ADDR", -1, 0 },
-	{ "common_tasks_malformed", { "LAPI_USE_SHM=yes", "MP_COMMON_TASKS=2:x", NULL }, LIST, -1, "MP_COMMON_TASKS", -1, 0 },
-	{ "ack_thresh_sets_attribute", { "MP_ACK_THRESH=7", NULL }, LIST, 0, NULL, ACK_THRESHOLD, 7 },
-	{ "ack_thresh_31_acts_as_30", { "MP_ACK_THRESH=31", NULL }, LIST, 0, NULL, ACK_THRESHOLD, 30 },
-	{ "rexmit_buf_size_sets_copy_size", { "MP_REXMIT_BUF_SIZE=4096", NULL }, LIST, 0, NULL, BUF_CP_SIZE, 4096 },
-	{ "rexmit_buf_size_small", { "MP_REXMIT_BUF_SIZE=64", NULL }, LIST, 0, NULL, REX_BUF_SZ, 64 },
-	{ "rexmit_buf_cnt", { "MP_REXMIT_BUF_CNT=17", NULL }, LIST, 0, NULL, NUM_REX_BUFS, 17 },
-	{ "polling_interval", { "MP_POLLING_INTERVAL=20000", NULL }, LIST, 0, NULL, -1, 0 },
-	{ "retransmit_interval", { "MP_RETRANSMIT_INTERVAL=1000", NULL }, LIST, 0, NULL, -1, 0 },
-	{ "bulk_min_msg_size", { "MP_BULK_MIN_MSG_SIZE=8192", NULL }, LIST, 0, NULL, BULK_MIN_MSG_SIZE, 8192 },
-	{ "bulk_min_msg_size_with_a_unit", { "MP_BULK_MIN_MSG_SIZE=2M", NULL }, LIST, 0, NULL, BULK_MIN_MSG_SIZE, 2 << 20 },
-	{ "bulk_min_msg_size_unset", { NULL }, LIST, 0, NULL, BULK_MIN_MSG_SIZE, 150 * 1024 },
-	{ "bulk_min_msg_size_too_small", { "MP_BULK_MIN_MSG_SIZE=4095", NULL }, LIST, 0, "MP_BULK_MIN_MSG_SIZE=4095", BULK_MIN_MSG_SIZE, 4096 },
-	{ "bulk_min_msg_size_too_large", { "MP_BULK_MIN_MSG_SIZE=4G", NULL }, LIST, 0, "MP_BULK_MIN_MSG_SIZE=4G", BULK_MIN_MSG_SIZE, 2147483647 },
-	{ "bulk_min_msg_size_negative", { "MP_BULK_MIN_MSG_SIZE=-8192", NULL }, LIST, 0, "MP_BULK_MIN_MSG_SIZE", BULK_MIN_MSG_SIZE, 150 * 1024 },
-	{ "bulk_min_msg_size_no_number", { "MP_BULK_MIN_MSG_SIZE=lots", NULL }, LIST, 0, "MP_BULK_MIN_MSG_SIZE", BULK_MIN_MSG_SIZE, 150 * 1024 },
-	{ "bulk_xfer_alone", { "MP_USE_BULK_XFER=yes", "MP_INFOLEVEL=1", NULL }, LIST, 0, "MP_USE_BULK_XFER=yes has no effect", BULK_XFER, 0 },
-	{ "bulk_xfer_unknown", { "MP_USE_BULK_XFER=perhaps", NULL }, LIST, 0, "MP_USE_BULK_XFER", BULK_XFER, 0 },
-	{ "debug_notimeout", { "MP_DEBUG_NOTIMEOUT=yes", NULL }, LIST, 0, NULL, -1, 0 },
-	{ "version_at_infolevel_2", { "MP_INFOLEVEL=2", NULL }, LIST, 0, "LAPI", -1, 0 },
-	{ "unauthenticated_job_says_so", { "MP_INFOLEVEL=1", NULL }, LIST, 0, NULL, -1, 0 },
+	{"alone_with_a_list", {NULL}, LIST, 0, NULL, TASK_ID, 0},
+	{"alone_with_a_handler", {NULL}, HANDLER, 0, NULL, NUM_TASKS, 1},
+	{"no_variable_at_all", {"-MP_MSG_API", "-MP_CHILD", "-MP_PROCS", "-MP_PARTITION",
+	 "-MP_LAPI_INET_ADDR", NULL}, WITHOUT, LAPI_ERR_NO_ENV_VAR, "lapirun", -1, 0},
+	{"msg_api_missing", {"-MP_MSG_API", NULL}, LIST, LAPI_ERR_MSG_API, "MP_MSG_API", -1, 0},
+	{"msg_api_mpi", {"MP_MSG_API=mpi", NULL}, LIST, LAPI_ERR_MSG_API, "MP_MSG_API", -1, 0},
+	{"msg_api_unknown", {"MP_MSG_API=laip", NULL}, LIST, LAPI_ERR_MSG_API, "MP_MSG_API", -1, 0},
+	{"msg_api_empty", {"MP_MSG_API=", NULL}, LIST, LAPI_ERR_MSG_API, "MP_MSG_API", -1, 0},
+	{"msg_api_lapi_and_mpi", {"MP_MSG_API=lapi,mpi", NULL}, LIST, 0, NULL, -1, 0},
+	{"msg_api_mpi_and_lapi", {"MP_MSG_API=mpi,lapi", NULL}, LIST, 0, NULL, -1, 0},
+	{"msg_api_shared", {"MP_MSG_API=mpi_lapi", NULL}, LIST, 0, NULL, -1, 0},
+	{"both_network_strings", {"MP_LAPI_NETWORK=@1:164,sn0", NULL}, LIST,
+	 LAPI_ERR_BOTH_NETSTR_SET, "MP_LAPI_NETWORK", -1, 0},
+	{"user_space_without_verbs", {"MP_EUILIB=us", "-MP_LAPI_INET_ADDR",
+	 "MP_LAPI_NETWORK=@1:164,sn0", NULL}, LIST, LAPI_ERR_CSS_LOAD_FAILED, "MP_EUILIB", -1, 0},
+	{"euilib_is_case_sensitive", {"MP_EUILIB=IP", NULL}, LIST, -1, "MP_EUILIB", -1, 0},
+	{"euilib_ip", {"MP_EUILIB=ip", NULL}, LIST, 0, NULL, -1, 0},
+	{"no_network_string", {"-MP_LAPI_INET_ADDR", "MP_PROCS=2", NULL}, WITHOUT,
+	 LAPI_ERR_NO_NETSTR_SET, "MP_LAPI_INET_ADDR", -1, 0},
+	{"no_handler_and_no_list", {"MP_PROCS=2", NULL}, WITHOUT, LAPI_ERR_NO_UDP_HNDLR, NULL, -1,
+	 0},
+	{"handler_fails", {"MP_PROCS=2", NULL}, FAILING_HANDLER, LAPI_ERR_USER_UDP_HNDLR_FAIL, NULL,
+	 -1, 0},
+	{"packet_size_too_small", {"MP_UDP_PACKET_SIZE=1023", NULL}, LIST, LAPI_ERR_UDP_PKT_SZ,
+	 "MP_UDP_PACKET_SIZE", -1, 0},
+	{"packet_size_too_large", {"MP_UDP_PACKET_SIZE=65537", NULL}, LIST, LAPI_ERR_UDP_PKT_SZ,
+	 "MP_UDP_PACKET_SIZE", -1, 0},
+	{"packet_size_no_number", {"MP_UDP_PACKET_SIZE=8k", NULL}, LIST, LAPI_ERR_UDP_PKT_SZ,
+	 "MP_UDP_PACKET_SIZE", -1, 0},
+	{"loss_no_number", {"LAPI_UDP_LOSS=some", NULL}, LIST, LAPI_ERR_UNKNOWN, "LAPI_UDP_LOSS",
+	 -1, 0},
+	{"packet_size_smallest", {"MP_UDP_PACKET_SIZE=1024", NULL}, LIST, 0, NULL, -1, 0},
+	{"packet_size_largest", {"MP_UDP_PACKET_SIZE=65536", NULL}, LIST, 0, NULL, -1, 0},
+	{"common_tasks_not_all_with_only", {"LAPI_USE_SHM=only", "MP_PROCS=3",
+	 "MP_COMMON_TASKS=1:1", NULL}, LIST, LAPI_ERR_SHM_SETUP, "LAPI_USE_SHM", -1, 0},
+	{"use_shm_any_case", {"LAPI_USE_SHM=No", NULL}, LIST, 0, NULL, QUERY_SHM_ENABLED, 0},
+	{"use_shm_unknown", {"LAPI_USE_SHM=maybe", NULL}, LIST, -1, "LAPI_USE_SHM", -1, 0},
+	{"child_missing", {"-MP_CHILD", NULL}, LIST, -1, "MP_CHILD", -1, 0},
+	{"child_no_number", {"MP_CHILD=zero", NULL}, LIST, -1, "MP_CHILD", -1, 0},
+	{"child_negative", {"MP_CHILD=-1", NULL}, LIST, -1, "MP_CHILD", -1, 0},
+	{"child_not_below_procs", {"MP_CHILD=1", NULL}, LIST, -1, "MP_CHILD", -1, 0},
+	{"procs_missing", {"-MP_PROCS", NULL}, LIST, -1, "MP_PROCS", -1, 0},
+	{"procs_zero", {"MP_PROCS=0", NULL}, LIST, -1, "MP_PROCS", -1, 0},
+	{"inet_addr_malformed", {"MP_LAPI_INET_ADDR=127.0.0.1", NULL}, LIST, -1,
+	 "MP_LAPI_INET_ADDR", -1, 0},
+	{"inet_addr_too_few", {"MP_LAPI_INET_ADDR=@2:127.0.0.1,lo", NULL}, LIST, -1,
+	 "MP_LAPI_INET_ADDR", -1, 0},
+	{"common_tasks_malformed", {"LAPI_USE_SHM=yes", "MP_COMMON_TASKS=2:x", NULL}, LIST, -1,
+	 "MP_COMMON_TASKS", -1, 0},
+	{"ack_thresh_sets_attribute", {"MP_ACK_THRESH=7", NULL}, LIST, 0, NULL, ACK_THRESHOLD, 7},
+	{"ack_thresh_31_acts_as_30", {"MP_ACK_THRESH=31", NULL}, LIST, 0, NULL, ACK_THRESHOLD, 30},
+	{"rexmit_buf_size_sets_copy_size", {"MP_REXMIT_BUF_SIZE=4096", NULL}, LIST, 0, NULL,
+	 BUF_CP_SIZE, 4096},
+	{"rexmit_buf_size_small", {"MP_REXMIT_BUF_SIZE=64", NULL}, LIST, 0, NULL, REX_BUF_SZ, 64},
+	{"rexmit_buf_cnt", {"MP_REXMIT_BUF_CNT=17", NULL}, LIST, 0, NULL, NUM_REX_BUFS, 17},
+	{"polling_interval", {"MP_POLLING_INTERVAL=20000", NULL}, LIST, 0, NULL, -1, 0},
+	{"retransmit_interval", {"MP_RETRANSMIT_INTERVAL=1000", NULL}, LIST, 0, NULL, -1, 0},
+	{"bulk_min_msg_size", {"MP_BULK_MIN_MSG_SIZE=8192", NULL}, LIST, 0, NULL, BULK_MIN_MSG_SIZE,
+	 8192},
+	{"bulk_min_msg_size_with_a_unit", {"MP_BULK_MIN_MSG_SIZE=2M", NULL}, LIST, 0, NULL,
+	 BULK_MIN_MSG_SIZE, 2 << 20},
+	{"bulk_min_msg_size_unset", {NULL}, LIST, 0, NULL, BULK_MIN_MSG_SIZE, 150 * 1024},
+	{"bulk_min_msg_size_too_small", {"MP_BULK_MIN_MSG_SIZE=4095", NULL}, LIST, 0,
+	 "MP_BULK_MIN_MSG_SIZE=4095", BULK_MIN_MSG_SIZE, 4096},
+	{"bulk_min_msg_size_too_large", {"MP_BULK_MIN_MSG_SIZE=4G", NULL}, LIST, 0,
+	 "MP_BULK_MIN_MSG_SIZE=4G", BULK_MIN_MSG_SIZE, 2147483647},
+	{"bulk_min_msg_size_negative", {"MP_BULK_MIN_MSG_SIZE=-8192", NULL}, LIST, 0,
+	 "MP_BULK_MIN_MSG_SIZE", BULK_MIN_MSG_SIZE, 150 * 1024},
+	{"bulk_min_msg_size_no_number", {"MP_BULK_MIN_MSG_SIZE=lots", NULL}, LIST, 0,
+	 "MP_BULK_MIN_MSG_SIZE", BULK_MIN_MSG_SIZE, 150 * 1024},
+	{"bulk_xfer_alone", {"MP_USE_BULK_XFER=yes", "MP_INFOLEVEL=1", NULL}, LIST, 0,
+	 "MP_USE_BULK_XFER=yes has no effect", BULK_XFER, 0},
+	{"bulk_xfer_unknown", {"MP_USE_BULK_XFER=perhaps", NULL}, LIST, 0, "MP_USE_BULK_XFER",
+	 BULK_XFER, 0},
+	{"debug_notimeout", {"MP_DEBUG_NOTIMEOUT=yes", NULL}, LIST, 0, NULL, -1, 0},
+	{"version_at_infolevel_2", {"MP_INFOLEVEL=2", NULL}, LIST, 0, "LAPI", -1, 0},
+	{"unauthenticated_job_says_so", {"MP_INFOLEVEL=1", NULL}, LIST, 0, NULL, -1, 0},
 };
+/* clang-format on */
 
 /* ---- the child ---- */
 
-static int give_addresses(lapi_handle_t *h, lapi_udp_t *local, lapi_udp_t *list, lapi_udpinfo_t *info)
+static int give_addresses(lapi_handle_t *h, lapi_udp_t *local, lapi_udp_t *list,
+                          lapi_udpinfo_t *info)
 {
 	uint i;
 	(void)h, (void)local;
@@ -126,9 +153,12 @@ static int child(int how, int what)
 		list[i].ip_addr = inet_addr("127.0.0.1");
 		list[i].port_no = 0;
 	}
-	extend.udp_hndlr = how == HANDLER ? give_addresses : how == FAILING_HANDLER ? give_nothing : NULL;
+	extend.udp_hndlr = how == HANDLER           ? give_addresses
+	                   : how == FAILING_HANDLER ? give_nothing
+	                                            : NULL;
 	extend.add_udp_addrs = how == LIST ? list : NULL;
-	extend.num_udp_addr = how == LIST ? (uint)atoi(getenv("MP_PROCS") ? getenv("MP_PROCS") : "1") : 0;
+	extend.num_udp_addr =
+		how == LIST ? (uint)atoi(getenv("MP_PROCS") ? getenv("MP_PROCS") : "1") : 0;
 	if (how != WITHOUT)
 		info.add_info = &extend;
 	code = LAPI_Init(&h, &info);
@@ -165,7 +195,8 @@ static void remove_lapi_variables(void)
 	int i = 0;
 	while (environ[i]) {
 		size_t n = strcspn(environ[i], "=");
-		if (n < sizeof name && (strncmp(environ[i], "MP_", 3) == 0 || strncmp(environ[i], "LAPI_", 5) == 0)) {
+		if (n < sizeof name &&
+		    (strncmp(environ[i], "MP_", 3) == 0 || strncmp(environ[i], "LAPI_", 5) == 0)) {
 			memcpy(name, environ[i], n);
 			name[n] = 0;
 			unsetenv(name);
@@ -177,9 +208,9 @@ static void remove_lapi_variables(void)
 /* Collects what the child writes to both pipes; 0 when it took more than 5 minutes. */
 static int collect(int results, int messages, char *result, char *text, size_t room)
 {
-	size_t have[2] = { 0, 0 };
-	char *into[2] = { result, text };
-	struct pollfd fds[2] = { { results, POLLIN, 0 }, { messages, POLLIN, 0 } };
+	size_t have[2] = {0, 0};
+	char *into[2] = {result, text};
+	struct pollfd fds[2] = {{results, POLLIN, 0}, {messages, POLLIN, 0}};
 	int open_ends = 2, i;
 	while (open_ends > 0) {
 		if (poll(fds, 2, 300000) <= 0)
@@ -260,7 +291,8 @@ static void run(const init_case *c)
 	if (c->query >= 0 && c->code == 0)
 		HOST_CHECK(value == c->value);
 	if (host_case_failures)
-		fprintf(stderr, "  %s: code %d, value %d; it printed:\n%s\n", c->name, code, value, text);
+		fprintf(stderr, "  %s: code %d, value %d; it printed:\n%s\n", c->name, code, value,
+		        text);
 }
 
 int main(int argc, char **argv)

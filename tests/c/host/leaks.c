@@ -1,8 +1,10 @@
 /*
- * leaks.c - LAPI_Init and LAPI_Term many times leave no descriptor, no thread and no growing memory behind.
+ * leaks.c - LAPI_Init and LAPI_Term many times leave no descriptor, no thread and no growing memory
+ * behind.
  *
- * The run-time makes threads and takes memory when it sees fit, more where the machine is busy or has many processors. A leak comes with each
- * round: so there are as many rounds as make it more than that, in several series.
+ * The run-time makes threads and takes memory when it sees fit, more where the machine is busy or
+ * has many processors. A leak comes with each round: so there are as many rounds as make it more
+ * than that, in several series.
  */
 #define _GNU_SOURCE
 #include "host.h"
@@ -75,7 +77,7 @@ int main(void)
 	host_end_case("no_descriptor_is_left", task != 0);
 	/* A detached thread may take a moment to go. */
 	for (i = 0; i < 3000 && entries("/proc/self/task") > threads + ROUNDS; i++) {
-		struct timespec rest = { 0, 20000000 };
+		struct timespec rest = {0, 20000000};
 		nanosleep(&rest, NULL);
 	}
 	HOST_CHECK(entries("/proc/self/task") <= threads + ROUNDS);

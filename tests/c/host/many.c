@@ -1,9 +1,11 @@
 /*
- * many.c - as many tasks on a node as may share memory, on however few processors, and some more, which are reached by UDP. All reach all and nobody is
- * starved; the memory for messages, which could take gigabytes, is touched only where it is used.
+ * many.c - as many tasks on a node as may share memory, on however few processors, and some more,
+ * which are reached by UDP. All reach all and nobody is starved; the memory for messages, which
+ * could take gigabytes, is touched only where it is used.
  *
  * Usage: lapirun -n N many            N is up to 200
- *        LAPI_USE_SHM=only lapirun -n N many refused    N is more than may share memory: LAPI_Init fails
+ *        LAPI_USE_SHM=only lapirun -n N many refused    N is more than may share memory: LAPI_Init
+ * fails
  */
 #define _GNU_SOURCE
 #include "host.h"
@@ -11,7 +13,8 @@
 #include <sys/stat.h>
 
 enum { MOST = 200, SHARING = 128, ROUNDS = 20, SLOW_ROUNDS = 3 }; /* SHARING: MAX_SHM_TASKS */
-/* A segment has a page for what its task tells, some for the rings' words, and of each ring the page that is looked at; far more is mapped. */
+/* A segment has a page for what its task tells, some for the rings' words, and of each ring the
+ * page that is looked at; far more is mapped. */
 enum { SEGMENT_KIB = 64, RING_KIB = 6, MAPPED_KIB = 256 };
 
 static lapi_handle_t hndl;
@@ -20,7 +23,8 @@ static lapi_cntr_t done, arrived;
 static void *sums[MOST], *places[MOST], *counters[MOST];
 
 /*
- * KiB of the shared segments: as much as is mapped, and as much as the most of any that anybody has touched; -1 if the kernel does not tell this user.
+ * KiB of the shared segments: as much as is mapped, and as much as the most of any that anybody has
+ * touched; -1 if the kernel does not tell this user.
  */
 static void segments(long *mapped, long *most)
 {
@@ -50,7 +54,9 @@ static void memory_is_touched_when_used(int sharing)
 	HOST_CHECK(mapped > (long)MAPPED_KIB * sharing * sharing);
 	HOST_CHECK(most != 0 && most < SEGMENT_KIB + (long)RING_KIB * sharing);
 	if (host_case_failures)
-		fprintf(stderr, "task %d: of a segment %ld KiB are touched; %ld are mapped in all\n", task_id, most, mapped);
+		fprintf(stderr,
+		        "task %d: of a segment %ld KiB are touched; %ld are mapped in all\n",
+		        task_id, most, mapped);
 }
 
 /* Each adds to a word of each, and puts its number to its place there. */
@@ -60,7 +66,8 @@ static void all_reach_all(void)
 	for (i = 1; i <= tasks; i++) {
 		to = (task_id + i) % tasks;
 		HOST_OK(LAPI_Rmw(hndl, FETCH_AND_ADD, (uint)to, sums[to], &one, NULL, &done));
-		HOST_OK(LAPI_Put(hndl, (uint)to, sizeof task_id, (int *)places[to] + task_id, &task_id, (lapi_cntr_t *)counters[to], NULL, &done));
+		HOST_OK(LAPI_Put(hndl, (uint)to, sizeof task_id, (int *)places[to] + task_id,
+		                 &task_id, (lapi_cntr_t *)counters[to], NULL, &done));
 	}
 	HOST_OK(LAPI_Waitcntr(hndl, &done, 2 * tasks, NULL));
 	HOST_OK(LAPI_Waitcntr(hndl, &arrived, tasks, NULL));
@@ -71,14 +78,16 @@ static void all_reach_all(void)
 	HOST_OK(LAPI_Gfence(hndl)); /* what follows writes there */
 }
 
-/* Puts to the next task, each between two LAPI_Gfence; fewer where LAPI_Gfence is not by shared memory alone. */
+/* Puts to the next task, each between two LAPI_Gfence; fewer where LAPI_Gfence is not by shared
+ * memory alone. */
 static void everybody_makes_progress(void)
 {
 	int next = (task_id + 1) % tasks, before = (task_id + tasks - 1) % tasks, round, value;
 	int rounds = tasks > SHARING ? SLOW_ROUNDS : ROUNDS;
 	for (round = 1; round <= rounds; round++) {
 		value = round * 1000 + task_id;
-		HOST_OK(LAPI_Put(hndl, (uint)next, sizeof value, (int *)places[next] + task_id, &value, NULL, NULL, NULL));
+		HOST_OK(LAPI_Put(hndl, (uint)next, sizeof value, (int *)places[next] + task_id,
+		                 &value, NULL, NULL, NULL));
 		HOST_OK(LAPI_Gfence(hndl));
 		HOST_CHECK(received[before] == round * 1000 + before);
 		HOST_OK(LAPI_Gfence(hndl));

@@ -1,4 +1,5 @@
-/* refuse.h - has the kernel refuse membarrier, as sandboxes do: a filter of system calls. For tests here and in cshim/ctest. */
+/* refuse.h - has the kernel refuse membarrier, as sandboxes do: a filter of system calls. For tests
+ * here and in cshim/ctest. */
 #ifndef REFUSE_H
 #define REFUSE_H
 
@@ -10,7 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* From now on, in all threads of the process and in what it executes. 0 if that worked; -1 where there are no such filters. */
+/* From now on, in all threads of the process and in what it executes. 0 if that worked; -1 where
+ * there are no such filters. */
 static inline int refuse_membarrier(void)
 {
 	struct sock_filter steps[] = {

@@ -1,8 +1,10 @@
 /*
- * refused_later.c - a program that gives itself a filter of system calls, without membarrier, in the middle of its work: LAPI_Init was granted it,
- * and the peers rely on it. argv[1]: the task that does, or all. Two tasks under lapirun, which sleep while they wait.
+ * refused_later.c - a program that gives itself a filter of system calls, without membarrier, in
+ * the middle of its work: LAPI_Init was granted it, and the peers rely on it. argv[1]: the task
+ * that does, or all. Two tasks under lapirun, which sleep while they wait.
  *
- * A wake-up that is lost shows as a hang. That a sleep is bounded then is tested in transport/shm, the lock's side in cshim/ctest.
+ * A wake-up that is lost shows as a hang. That a sleep is bounded then is tested in transport/shm,
+ * the lock's side in cshim/ctest.
  */
 #define _GNU_SOURCE
 #include "host.h"
@@ -35,7 +37,8 @@ static void ping_pong(void)
 	for (i = 0; i < ROUNDS; i++) {
 		if (i % 2 == task) {
 			rest(i % 5 * 700);
-			HOST_OK(LAPI_Put(handle, (uint)!task, 8, blocks[!task], block, counters[!task], NULL, NULL));
+			HOST_OK(LAPI_Put(handle, (uint)!task, 8, blocks[!task], block,
+			                 counters[!task], NULL, NULL));
 		} else {
 			HOST_OK(LAPI_Waitcntr(handle, &arrived, 1, NULL));
 		}
@@ -50,7 +53,8 @@ static void flood(int from)
 
 	if (task == from) {
 		for (i = 0; i < FLOOD; i++)
-			HOST_OK(LAPI_Put(handle, (uint)!task, BLOCK, blocks[!task], block, counters[!task], NULL, NULL));
+			HOST_OK(LAPI_Put(handle, (uint)!task, BLOCK, blocks[!task], block,
+			                 counters[!task], NULL, NULL));
 		HOST_OK(LAPI_Fence(handle));
 	} else {
 		for (i = 0; i < FLOOD; i += FLOOD / 10) {
@@ -69,7 +73,8 @@ static void *put_often(void *argument)
 	(void)argument;
 	memset(&done, 0, sizeof done);
 	for (i = 0; i < TURNS; i++) {
-		HOST_OK(LAPI_Put(handle, (uint)!task, 8, blocks[!task], block, counters[!task], NULL, &done));
+		HOST_OK(LAPI_Put(handle, (uint)!task, 8, blocks[!task], block, counters[!task],
+		                 NULL, &done));
 		HOST_OK(LAPI_Waitcntr(handle, &done, 1, NULL));
 		if (i % 16 == 0)
 			rest(300);

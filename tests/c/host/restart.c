@@ -1,7 +1,8 @@
 /*
- * restart.c - a job started by hand over UDP loses a task: it is killed with SIGKILL and started again with the same MP_CHILD. The others
- * purge and resume it (guide, Chapter 19), at its old address or, by LAPI_Util(LAPI_ADD_UDP_DEST_PORT or _EXT), at a new one;
- * then all work with all again. This program starts the tasks, which are itself with the argument "task".
+ * restart.c - a job started by hand over UDP loses a task: it is killed with SIGKILL and started
+ * again with the same MP_CHILD. The others purge and resume it (guide, Chapter 19), at its old
+ * address or, by LAPI_Util(LAPI_ADD_UDP_DEST_PORT or _EXT), at a new one; then all work with all
+ * again. This program starts the tasks, which are itself with the argument "task".
  */
 #define _GNU_SOURCE
 #include "host.h"
@@ -18,17 +19,26 @@
 enum { TASKS = 3, VICTIM = 1, SIZE = 50000, BEFORE = 5, AFTER = 30 };
 
 /* How the survivors find the task that comes back. */
-enum way { SAME_ADDRESS, NEW_PORT, NEW_PORT_EXT, RESUMED_BEFORE_THE_ADDRESS, LATER_ROUND, NEW_PORT_IPV6, WAYS };
+enum way {
+	SAME_ADDRESS,
+	NEW_PORT,
+	NEW_PORT_EXT,
+	RESUMED_BEFORE_THE_ADDRESS,
+	LATER_ROUND,
+	NEW_PORT_IPV6,
+	WAYS
+};
 
-/* In a file that all processes map: addresses, and how far everybody is. Collective calls end with the purge. */
+/* In a file that all processes map: addresses, and how far everybody is. Collective calls end with
+ * the purge. */
 typedef struct board {
 	uint64_t sinks[TASKS], counters[TASKS], words[TASKS], handlers[TASKS];
-	int ready[TASKS];  /* times that a task has entered its addresses */
-	int before_over;   /* tasks that are through with the first part */
-	int port;          /* where the task that comes back is */
-	int killed;        /* the first one is no more */
-	int resumed;       /* tasks that have resumed it */
-	int done;          /* tasks through with the second part */
+	int ready[TASKS]; /* times that a task has entered its addresses */
+	int before_over;  /* tasks that are through with the first part */
+	int port;         /* where the task that comes back is */
+	int killed;       /* the first one is no more */
+	int resumed;      /* tasks that have resumed it */
+	int done;         /* tasks through with the second part */
 } board;
 
 static board *common;
@@ -49,12 +59,12 @@ static void add(int *value)
 	__atomic_add_fetch(value, 1, __ATOMIC_ACQ_REL);
 }
 
-#define UNTIL(condition)                          \
-	do {                                      \
-		while (!(condition)) {            \
-			LAPI_Probe(handle);       \
-			sched_yield();            \
-		}                                 \
+#define UNTIL(condition)                    \
+	do {                                \
+		while (!(condition)) {      \
+			LAPI_Probe(handle); \
+			sched_yield();      \
+		}                           \
 	} while (0)
 
 static void hear(lapi_handle_t *h, int *code, lapi_err_t *type, int *own, int *src)
@@ -64,7 +74,8 @@ static void hear(lapi_handle_t *h, int *code, lapi_err_t *type, int *own, int *s
 	add(&heard);
 }
 
-static void *take(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **handler, void **info)
+static void *take(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                  compl_hndlr_t **handler, void **info)
 {
 	(void)h, (void)uhdr, (void)uhdr_len;
 	*handler = NULL;
@@ -97,11 +108,14 @@ static void work(int rounds)
 			if (target == task)
 				continue;
 			counter = (lapi_cntr_t *)there(common->counters[target]);
-			HOST_OK(LAPI_Put(handle, (uint)target, SIZE, place, source, counter, NULL, &completed));
-			HOST_OK(LAPI_Amsend(handle, (uint)target, there(common->handlers[target]), NULL, 0, source, 300, counter, NULL,
-			                    &completed));
+			HOST_OK(LAPI_Put(handle, (uint)target, SIZE, place, source, counter, NULL,
+			                 &completed));
+			HOST_OK(LAPI_Amsend(handle, (uint)target, there(common->handlers[target]),
+			                    NULL, 0, source, 300, counter, NULL, &completed));
 			HOST_OK(LAPI_Get(handle, (uint)target, 8, place, source, NULL, &completed));
-			HOST_OK(LAPI_Rmw(handle, FETCH_AND_ADD, (uint)target, (int *)there(common->words[target]), &one, NULL, &completed));
+			HOST_OK(LAPI_Rmw(handle, FETCH_AND_ADD, (uint)target,
+			                 (int *)there(common->words[target]), &one, NULL,
+			                 &completed));
 			expected += 4;
 		}
 	HOST_OK(LAPI_Waitcntr(handle, &completed, expected, NULL));
@@ -155,8 +169,10 @@ static int give_address(enum way way)
 static void refused_addresses(enum way way)
 {
 	lapi_util_t cmd;
-	lapi_udp_storage other = of_either_family(way == NEW_PORT_IPV6 ? SAME_ADDRESS : NEW_PORT_IPV6, 9); /* not the job's family */
-	lapi_udp_t port = { inet_addr("127.0.0.1"), htons(9) }, nothing = { inet_addr("127.0.0.1"), 0 };
+	/* not the job's family */
+	lapi_udp_storage other =
+		of_either_family(way == NEW_PORT_IPV6 ? SAME_ADDRESS : NEW_PORT_IPV6, 9);
+	lapi_udp_t port = {inet_addr("127.0.0.1"), htons(9)}, nothing = {inet_addr("127.0.0.1"), 0};
 	bzero(&cmd, sizeof cmd);
 	cmd.Util_type = LAPI_ADD_UDP_DEST_EXT;
 	cmd.UdpExt.tgt = VICTIM;
@@ -184,12 +200,14 @@ static void refused_addresses(enum way way)
 /* A survivor: gives the victim up, with what is under way, and takes it back. */
 static void recover(enum way way)
 {
-	uint list[1] = { VICTIM };
+	uint list[1] = {VICTIM};
 	int status[1], lost;
 	lapi_cntr_t listed;
 	UNTIL(at_least(&common->killed, 1));
 	HOST_OK(LAPI_Setcntr_wstatus(handle, &listed, 1, list, status));
-	HOST_OK(LAPI_Put(handle, VICTIM, SIZE, there(common->sinks[VICTIM]), source, NULL, NULL, &listed)); /* nobody is there */
+	/* nobody is there */
+	HOST_OK(LAPI_Put(handle, VICTIM, SIZE, there(common->sinks[VICTIM]), source, NULL, NULL,
+	                 &listed));
 	refused_addresses(way);
 	HOST_OK(LAPI_Purge_totask(handle, VICTIM));
 	HOST_CODE(LAPI_ERR_TGT_PURGED, LAPI_Nopoll_wait(handle, &listed, 1, NULL));
@@ -255,7 +273,9 @@ static int be_task(char **argv)
 {
 	int fd = open(argv[2], O_RDWR | O_CLOEXEC), again = atoi(argv[5]), i;
 	enum way way = (enum way)atoi(argv[4]);
-	common = fd < 0 ? MAP_FAILED : (board *)mmap(NULL, sizeof *common, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	common = fd < 0 ? MAP_FAILED
+	                : (board *)mmap(NULL, sizeof *common, PROT_READ | PROT_WRITE, MAP_SHARED,
+	                                fd, 0);
 	if (common == MAP_FAILED)
 		return 2;
 	alarm(300);
@@ -264,7 +284,8 @@ static int be_task(char **argv)
 		source[i] = (unsigned char)(i * 7 + 3);
 	if (!initialize(argv[3], way))
 		return 1;
-	if (way == LATER_ROUND && !again) { /* the task that comes back is in its first LAPI_Init, the others in their second */
+	/* the task that comes back is in its first LAPI_Init, the others in their second */
+	if (way == LATER_ROUND && !again) {
 		HOST_OK(LAPI_Gfence(handle));
 		HOST_OK(LAPI_Term(handle));
 		if (!initialize(argv[3], way))
@@ -313,7 +334,8 @@ static int free_ports(int *ports, int n)
 	return ok;
 }
 
-/* Whether the loopback interface has its address of that family; the family may be there without. */
+/* Whether the loopback interface has its address of that family; the family may be there
+ * without. */
 static int has_ipv6(void)
 {
 	struct sockaddr_in6 a;
@@ -346,7 +368,8 @@ static pid_t start_task(int id, const char *file, const int *ports, enum way way
 	unsetenv("LAPI_USE_SHM");
 	snprintf(list, sizeof list, "%d:%d:%d", ports[0], ports[1], ports[2]);
 	snprintf(way_text, sizeof way_text, "%d", (int)way);
-	execl("/proc/self/exe", "restart", "task", file, list, way_text, again ? "1" : "0", (char *)NULL);
+	execl("/proc/self/exe", "restart", "task", file, list, way_text, again ? "1" : "0",
+	      (char *)NULL);
 	_exit(127);
 }
 
@@ -360,7 +383,8 @@ static void await(const int *value, int wanted)
 
 static void job(const char *file, enum way way)
 {
-	int ports[TASKS + 1], i, status, fd = open(file, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int ports[TASKS + 1], i, status,
+		fd = open(file, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	pid_t pids[TASKS];
 	HOST_CHECK(fd >= 0 && ftruncate(fd, sizeof *common) == 0);
 	common = (board *)mmap(NULL, sizeof *common, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -375,7 +399,8 @@ static void job(const char *file, enum way way)
 	kill(pids[VICTIM], SIGKILL);
 	waitpid(pids[VICTIM], &status, 0);
 	HOST_CHECK(WIFSIGNALED(status));
-	if (way == NEW_PORT || way == NEW_PORT_EXT || way == NEW_PORT_IPV6 || way == RESUMED_BEFORE_THE_ADDRESS)
+	if (way == NEW_PORT || way == NEW_PORT_EXT || way == NEW_PORT_IPV6 ||
+	    way == RESUMED_BEFORE_THE_ADDRESS)
 		ports[VICTIM] = ports[TASKS];
 	common->port = ports[VICTIM];
 	add(&common->killed);
@@ -394,9 +419,12 @@ static void job(const char *file, enum way way)
 
 int main(int argc, char **argv)
 {
-	static const char *const names[WAYS] = { "at_its_old_address", "at_a_new_port", "at_a_new_port_of_either_family",
-		                                 "resumed_before_its_address_is_known", "while_the_others_are_in_a_later_round",
-		                                 "at_a_new_port_over_ipv6" };
+	static const char *const names[WAYS] = {"at_its_old_address",
+	                                        "at_a_new_port",
+	                                        "at_a_new_port_of_either_family",
+	                                        "resumed_before_its_address_is_known",
+	                                        "while_the_others_are_in_a_later_round",
+	                                        "at_a_new_port_over_ipv6"};
 	char file[] = HOST_FOLDER "/restart-XXXXXX", name[80];
 	int fd, way;
 	if (argc == 6 && strcmp(argv[1], "task") == 0)

@@ -1,6 +1,6 @@
 /*
- * signals.c - the program's own signal handlers, mask and alternate stack are its own business: LAPI leaves them as they are, and
- * signals that arrive in the middle of LAPI calls do no harm.
+ * signals.c - the program's own signal handlers, mask and alternate stack are its own business:
+ * LAPI leaves them as they are, and signals that arrive in the middle of LAPI calls do no harm.
  */
 #define _GNU_SOURCE
 #include "host.h"
@@ -70,7 +70,8 @@ static void check_installed(void)
 	sigaction(SIGTERM, NULL, &action);
 	HOST_CHECK(action.sa_handler == SIG_IGN);
 	pthread_sigmask(SIG_SETMASK, NULL, &mask);
-	HOST_CHECK(!sigismember(&mask, SIGALRM) && !sigismember(&mask, SIGUSR1) && sigismember(&mask, SIGUSR2));
+	HOST_CHECK(!sigismember(&mask, SIGALRM) && !sigismember(&mask, SIGUSR1) &&
+	           sigismember(&mask, SIGUSR2));
 }
 
 static void handlers_survive_init_and_traffic(void)
@@ -85,11 +86,12 @@ static void handlers_survive_init_and_traffic(void)
 /* A timer that strikes every 300 us while messages pass. */
 static void signals_during_calls(void)
 {
-	struct itimerval timer = { { 0, 300 }, { 0, 300 } }, off = { { 0, 0 }, { 0, 0 } };
+	struct itimerval timer = {{0, 300}, {0, 300}}, off = {{0, 0}, {0, 0}};
 	int i;
 	setitimer(ITIMER_REAL, &timer, NULL);
 	for (i = 0; i < 300 || alarms < 50; i++) {
-		if (i >= 300) { /* the others may have enough already: no collective calls any more */
+		/* the others may have enough already: no collective calls any more */
+		if (i >= 300) {
 			HOST_OK(LAPI_Probe(handle));
 			continue;
 		}
@@ -110,7 +112,8 @@ static void own_signal_on_alternate_stack(void)
 	HOST_CHECK(on_alternate_stack == 50);
 }
 
-/* As most programs install them: without SA_ONSTACK, so on whatever stack the thread has at the moment. Takes 40 KiB of it. */
+/* As most programs install them: without SA_ONSTACK, so on whatever stack the thread has at the
+ * moment. Takes 40 KiB of it. */
 static void on_alarm_anywhere(int signal_number)
 {
 	volatile char room[40960];
@@ -121,7 +124,7 @@ static void on_alarm_anywhere(int signal_number)
 static void handler_without_alternate_stack(void)
 {
 	struct sigaction action, before;
-	struct itimerval timer = { { 0, 150 }, { 0, 150 } }, off = { { 0, 0 }, { 0, 0 } };
+	struct itimerval timer = {{0, 150}, {0, 150}}, off = {{0, 0}, {0, 0}};
 	int i;
 	memset(&action, 0, sizeof action);
 	action.sa_handler = on_alarm_anywhere;

@@ -1,7 +1,7 @@
 /*
- * standalone.c - jobs started by hand, as the guide's Chapter 16 describes: every task a process of its own with MP_ variables, the
- * addresses from the user's list or the user's handler, with and without shared memory. This program starts the tasks, which are
- * itself with the argument "task".
+ * standalone.c - jobs started by hand, as the guide's Chapter 16 describes: every task a process of
+ * its own with MP_ variables, the addresses from the user's list or the user's handler, with and
+ * without shared memory. This program starts the tasks, which are itself with the argument "task".
  */
 #define _GNU_SOURCE
 #include "host.h"
@@ -32,7 +32,8 @@ static void read_ports(const char *list)
 	}
 }
 
-static int give_addresses(lapi_handle_t *h, lapi_udp_t *local, lapi_udp_t *list, lapi_udpinfo_t *info)
+static int give_addresses(lapi_handle_t *h, lapi_udp_t *local, lapi_udp_t *list,
+                          lapi_udpinfo_t *info)
 {
 	(void)h, (void)local;
 	handler_calls++;
@@ -40,8 +41,9 @@ static int give_addresses(lapi_handle_t *h, lapi_udp_t *local, lapi_udp_t *list,
 	handler_arguments_wrong |= (int)info->tot_num_tasks != atoi(getenv("MP_PROCS"));
 	handler_arguments_wrong |= (int)info->num_tasks != expected_unreached;
 	if (handler_arguments_wrong)
-		fprintf(stderr, "handler: task_id %u, tot_num_tasks %u, num_tasks %u, instance_no %u\n", info->task_id,
-		        info->tot_num_tasks, info->num_tasks, info->instance_no);
+		fprintf(stderr,
+		        "handler: task_id %u, tot_num_tasks %u, num_tasks %u, instance_no %u\n",
+		        info->task_id, info->tot_num_tasks, info->num_tasks, info->instance_no);
 	memcpy(list, addresses, info->tot_num_tasks * sizeof *list);
 	return 0;
 }
@@ -55,7 +57,7 @@ static int be_task(char **argv)
 	const char *method = argv[2];
 	int i, tasks = atoi(getenv("MP_PROCS")), by_handler = strcmp(method, "list") != 0;
 	const char *shm = getenv("LAPI_USE_SHM");
-	struct timespec delay = { 0, atoi(argv[4]) * 1000000L };
+	struct timespec delay = {0, atoi(argv[4]) * 1000000L};
 	nanosleep(&delay, NULL);
 	alarm(300);
 	read_ports(argv[3]);
@@ -97,7 +99,8 @@ static int free_ports(char *list, size_t room, int n)
 		a.sin_addr.s_addr = inet_addr("127.0.0.1");
 		ok &= sockets[i] >= 0 && bind(sockets[i], (struct sockaddr *)&a, sizeof a) == 0 &&
 		      getsockname(sockets[i], (struct sockaddr *)&a, &size) == 0;
-		used += (size_t)snprintf(list + used, room - used, "%s%d", i ? ":" : "", ntohs(a.sin_port));
+		used += (size_t)snprintf(list + used, room - used, "%s%d", i ? ":" : "",
+		                         ntohs(a.sin_port));
 	}
 	for (i = 0; i < n; i++)
 		close(sockets[i]);
@@ -122,7 +125,8 @@ static pid_t start_task(int task, int tasks, const char *method, const char *shm
 	for (i = 0; i < tasks; i++)
 		if (i != task)
 			used += snprintf(common + used, sizeof common - (size_t)used, ":%d", i);
-	snprintf(delay, sizeof delay, "%d", task * 120); /* tasks come one after the other, as when typed */
+	/* tasks come one after the other, as when typed */
+	snprintf(delay, sizeof delay, "%d", task * 120);
 	set_number("MP_CHILD", task);
 	set_number("MP_PROCS", tasks);
 	setenv("MP_MSG_API", "lapi", 1);
@@ -149,8 +153,9 @@ static void job(int tasks, const char *method, const char *shm)
 	for (i = 0; i < tasks; i++) {
 		HOST_CHECK(waitpid(pids[i], &status, 0) == pids[i]);
 		if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-			fprintf(stderr, "task %d of %d (%s, shared memory %s) ended with status %#x\n", i, tasks, method, shm ? shm : "unset",
-			        status);
+			fprintf(stderr,
+			        "task %d of %d (%s, shared memory %s) ended with status %#x\n", i,
+			        tasks, method, shm ? shm : "unset", status);
 		HOST_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	}
 }
@@ -181,8 +186,8 @@ static void keyed_job(void)
 
 int main(int argc, char **argv)
 {
-	static const char *const methods[] = { "list", "handler", "both" };
-	static const char *const paths[] = { NULL, "no", "yes", "only" };
+	static const char *const methods[] = {"list", "handler", "both"};
+	static const char *const paths[] = {NULL, "no", "yes", "only"};
 	char name[64];
 	int m, p;
 	if (argc == 5 && strcmp(argv[1], "task") == 0)
@@ -192,7 +197,8 @@ int main(int argc, char **argv)
 			if (m == 2 && p > 0)
 				continue;
 			job(p == 1 ? 2 : 3, methods[m], paths[p]);
-			snprintf(name, sizeof name, "by_hand_with_%s_shared_memory_%s", methods[m], paths[p] ? paths[p] : "unset");
+			snprintf(name, sizeof name, "by_hand_with_%s_shared_memory_%s", methods[m],
+			         paths[p] ? paths[p] : "unset");
 			host_end_case(name, 0);
 		}
 	keyed_job();

@@ -1,9 +1,10 @@
 /*
- * stopped.c - a task that is stopped (SIGSTOP) answers nobody. Over UDP the others hear LAPI_ERR_TIMEOUT after TIMEOUT seconds,
- * once, and not before; over shared memory nothing is lost and nobody times out; with MP_DEBUG_NOTIMEOUT nobody does over UDP either.
+ * stopped.c - a task that is stopped (SIGSTOP) answers nobody. Over UDP the others hear
+ * LAPI_ERR_TIMEOUT after TIMEOUT seconds, once, and not before; over shared memory nothing is lost
+ * and nobody times out; with MP_DEBUG_NOTIMEOUT nobody does over UDP either.
  *
- * argv[1]: "timeout" or "patient", what task 0 must see. A child of task 0 stops task 1; task 0 lets it go on when it has heard of the timeout, or
- * after PATIENT_S, which is more than TIMEOUT.
+ * argv[1]: "timeout" or "patient", what task 0 must see. A child of task 0 stops task 1; task 0
+ * lets it go on when it has heard of the timeout, or after PATIENT_S, which is more than TIMEOUT.
  */
 #define _GNU_SOURCE
 #include "host.h"
@@ -29,9 +30,11 @@ static double now(void)
 static void hear(lapi_handle_t *h, int *code, lapi_err_t *type, int *own, int *src)
 {
 	(void)h;
-	wrong |= *code != LAPI_ERR_TIMEOUT || (task == 0 && *type != PUT_ERR) || *own != task || *src != 1 - task;
+	wrong |= *code != LAPI_ERR_TIMEOUT || (task == 0 && *type != PUT_ERR) || *own != task ||
+	         *src != 1 - task;
 	if (wrong)
-		fprintf(stderr, "task %d: error handler: code %d type %d task %d src %d\n", task, *code, (int)*type, *own, *src);
+		fprintf(stderr, "task %d: error handler: code %d type %d task %d src %d\n", task,
+		        *code, (int)*type, *own, *src);
 	__atomic_add_fetch(&calls, 1, __ATOMIC_ACQ_REL);
 }
 
@@ -52,7 +55,8 @@ static void wait_until_stopped(pid_t pid)
 	HOST_CHECK(state == 'T');
 }
 
-/* Stops the process; a child does it, in case a library thread of this one is what the other waits for. */
+/* Stops the process; a child does it, in case a library thread of this one is what the other waits
+ * for. */
 static void stop(pid_t pid)
 {
 	pid_t child = fork();
@@ -77,8 +81,10 @@ static void send_to_stopped(int want_timeout)
 	HOST_OK(LAPI_Address_init(handle, &word, words));
 	HOST_OK(LAPI_Address_init64(handle, (lapi_long_t)getpid(), pids));
 	HOST_OK(LAPI_Gfence(handle));
-	if (task == 1) { /* computes; is stopped meanwhile; ends when task 0 says so, or does not answer any more */
-		while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) != 7 && !__atomic_load_n(&calls, __ATOMIC_ACQUIRE))
+	/* computes; is stopped meanwhile; ends when task 0 says so, or does not answer any more */
+	if (task == 1) {
+		while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) != 7 &&
+		       !__atomic_load_n(&calls, __ATOMIC_ACQUIRE))
 			HOST_OK(LAPI_Probe(handle));
 		return;
 	}
@@ -124,6 +130,7 @@ int main(int argc, char **argv)
 	if (!want_timeout)
 		HOST_OK(LAPI_Gfence(handle));
 	HOST_CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
-	host_end_case(want_timeout ? "stopped_task_times_out" : "stopped_task_is_waited_for", task != 0);
+	host_end_case(want_timeout ? "stopped_task_times_out" : "stopped_task_is_waited_for",
+	              task != 0);
 	return host_close("stopped", task != 0);
 }

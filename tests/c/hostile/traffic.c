@@ -3,12 +3,12 @@
  *
  * usage: traffic check|small|large SECONDS
  *
- * check   each task writes a pattern into the other's memory, round by round, with puts, active messages and gets; each looks whether it
- *         is as it must be, and whether anything beside it has changed
- * small   task 0 keeps 64 puts of 8 bytes under way; large: 8 of 64 KiB
+ * check   each task writes a pattern into the other's memory, round by round, with puts, active
+ * messages and gets; each looks whether it is as it must be, and whether anything beside it has
+ * changed small   task 0 keeps 64 puts of 8 bytes under way; large: 8 of 64 KiB
  *
- * TIMEOUT is 10 seconds. At the end each task prints `task T rounds R ghosts G duplicates D retransmitted X`; task 0 of small and large
- * also `rate N`, puts a second.
+ * TIMEOUT is 10 seconds. At the end each task prints `task T rounds R ghosts G duplicates D
+ * retransmitted X`; task 0 of small and large also `rate N`, puts a second.
  */
 #include <arpa/inet.h>
 #include <lapi.h>
@@ -47,7 +47,8 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void *header_handler(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **info)
+static void *header_handler(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                            compl_hndlr_t **completion, void **info)
 {
 	(void)h, (void)uhdr, (void)uhdr_len, (void)msg_len;
 	*completion = NULL;
@@ -82,7 +83,8 @@ static void untouched(const char *what, const unsigned char *b)
 			wrong(what, i - MARGIN);
 }
 
-/* One round: a put, an active message and a get of each task to the other. All is checked before the next begins. */
+/* One round: a put, an active message and a get of each task to the other. All is checked before
+ * the next begins. */
 static void check_round(void **puts, void **handlers, void **sources, void **counters)
 {
 	static const int sizes[] = {8, 100, 4000, BYTES};
@@ -92,8 +94,10 @@ static void check_round(void **puts, void **handlers, void **sources, void **cou
 		source[i] = pattern(task, rounds, i);
 	CHECK(LAPI_Setcntr(hndl, &done, 0));
 	CHECK(LAPI_Gfence(hndl));
-	CHECK(LAPI_Put(hndl, (uint)other, (ulong)n, puts[other], source, counters[other], NULL, &done));
-	CHECK(LAPI_Amsend(hndl, (uint)other, handlers[other], NULL, 0, source, (ulong)n, counters[other], NULL, &done));
+	CHECK(LAPI_Put(hndl, (uint)other, (ulong)n, puts[other], source, counters[other], NULL,
+	               &done));
+	CHECK(LAPI_Amsend(hndl, (uint)other, handlers[other], NULL, 0, source, (ulong)n,
+	                  counters[other], NULL, &done));
 	CHECK(LAPI_Get(hndl, (uint)other, (ulong)n, sources[other], got, NULL, &done));
 	CHECK(LAPI_Waitcntr(hndl, &done, 3, NULL));
 	CHECK(LAPI_Waitcntr(hndl, &arrived, 2, NULL));
@@ -124,12 +128,16 @@ static void flow(double seconds, int window, int n, void **puts)
 	printf("rate %.0f\n", (double)sent / (now() - begin));
 }
 
-/* All tasks go on until task 0's clock says that it is over; and, if TRAFFIC_UNTIL names a file, until that is there. */
+/* All tasks go on until task 0's clock says that it is over; and, if TRAFFIC_UNTIL names a file,
+ * until that is there. */
 static int go_on(double end)
 {
 	const char *until = getenv("TRAFFIC_UNTIL");
 	void *votes[2];
-	CHECK(LAPI_Address_init(hndl, (void *)(size_t)(task == 0 && now() >= end && (!until || access(until, F_OK) == 0)), votes));
+	CHECK(LAPI_Address_init(
+		hndl,
+		(void *)(size_t)(task == 0 && now() >= end && (!until || access(until, F_OK) == 0)),
+		votes));
 	return votes[0] == NULL;
 }
 
@@ -195,8 +203,9 @@ int main(int argc, char **argv)
 	}
 	CHECK(LAPI_Gfence(hndl));
 	CHECK(LAPI_Qenv(hndl, QUERY_STATISTICS, (int *)&s));
-	printf("task %d rounds %d ghosts %lld duplicates %lld retransmitted %lld\n", task, rounds, (long long)s.Tot_gho_pkt_cnt,
-	       (long long)s.Tot_dup_pkt_cnt, (long long)s.Tot_retrans_pkt_cnt);
+	printf("task %d rounds %d ghosts %lld duplicates %lld retransmitted %lld\n", task, rounds,
+	       (long long)s.Tot_gho_pkt_cnt, (long long)s.Tot_dup_pkt_cnt,
+	       (long long)s.Tot_retrans_pkt_cnt);
 	CHECK(LAPI_Gfence(hndl));
 	CHECK(LAPI_Term(hndl));
 	return 0;

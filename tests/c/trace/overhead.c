@@ -1,6 +1,7 @@
 /*
- * overhead.c - what tracing costs a call: an 8-byte put to the task itself, and the wait for its counter. Prints the best of several rounds, ns
- * for each put with its wait. One task: no other process disturbs it.
+ * overhead.c - what tracing costs a call: an 8-byte put to the task itself, and the wait for its
+ * counter. Prints the best of several rounds, ns for each put with its wait. One task: no other
+ * process disturbs it.
  *
  * usage: overhead [ROUNDS]    20 unless told
  */
@@ -12,13 +13,13 @@
 
 #define PUTS 2000
 
-#define CHECK(call)                                                                          \
-	do {                                                                                 \
-		int code_ = (call);                                                          \
-		if (code_ != LAPI_SUCCESS) {                                                 \
+#define CHECK(call)                                                                           \
+	do {                                                                                  \
+		int code_ = (call);                                                           \
+		if (code_ != LAPI_SUCCESS) {                                                  \
 			fprintf(stderr, "%s:%d: %s: %d\n", __FILE__, __LINE__, #call, code_); \
-			exit(1);                                                             \
-		}                                                                            \
+			exit(1);                                                              \
+		}                                                                             \
 	} while (0)
 
 static double now_ns(void)

@@ -1,5 +1,6 @@
 /*
- * traced.c - does a known number of transfers between pairs of tasks, and prints how many, for run-trace to compare with the trace.
+ * traced.c - does a known number of transfers between pairs of tasks, and prints how many, for
+ * run-trace to compare with the trace.
  *
  * usage: traced [kill]    kill: task 0 dies in the middle, its trace must be readable
  */
@@ -14,13 +15,13 @@
 #define GETS 5
 #define LONG_SIZE 200000
 
-#define CHECK(call)                                                                          \
-	do {                                                                                 \
-		int code_ = (call);                                                          \
-		if (code_ != LAPI_SUCCESS) {                                                 \
+#define CHECK(call)                                                                           \
+	do {                                                                                  \
+		int code_ = (call);                                                           \
+		if (code_ != LAPI_SUCCESS) {                                                  \
 			fprintf(stderr, "%s:%d: %s: %d\n", __FILE__, __LINE__, #call, code_); \
-			exit(1);                                                             \
-		}                                                                            \
+			exit(1);                                                              \
+		}                                                                             \
 	} while (0)
 
 static char here[LONG_SIZE], there[LONG_SIZE];
@@ -31,8 +32,8 @@ static void completed(lapi_handle_t *hndl, void *info)
 	(void)hndl, (void)info;
 }
 
-static void *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion,
-                            void **info)
+static void *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                            compl_hndlr_t **completion, void **info)
 {
 	(void)hndl, (void)uhdr, (void)uhdr_len, (void)msg_len;
 	*completion = completed;
@@ -43,7 +44,8 @@ static void *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulo
 /* Three exchanges, then the transfers from this task to its buddy. */
 static void transfer(lapi_handle_t hndl, int task, int tasks, int dies)
 {
-	void **buffers = calloc((size_t)tasks, sizeof(void *)), **handlers = calloc((size_t)tasks, sizeof(void *));
+	void **buffers = calloc((size_t)tasks, sizeof(void *)),
+	     **handlers = calloc((size_t)tasks, sizeof(void *));
 	void **counters = calloc((size_t)tasks, sizeof(void *));
 	uint buddy = (uint)task ^ 1u;
 	lapi_cntr_t done;
@@ -54,15 +56,18 @@ static void transfer(lapi_handle_t hndl, int task, int tasks, int dies)
 	CHECK(LAPI_Address_init(hndl, &arrived, counters));
 	CHECK(LAPI_Setcntr(hndl, &done, 0));
 	for (i = 0; i < PUTS; i++)
-		CHECK(LAPI_Put(hndl, buddy, i == 0 ? LONG_SIZE : 8, buffers[buddy], here, counters[buddy], NULL, &done));
+		CHECK(LAPI_Put(hndl, buddy, i == 0 ? LONG_SIZE : 8, buffers[buddy], here,
+		               counters[buddy], NULL, &done));
 	CHECK(LAPI_Waitcntr(hndl, &done, PUTS, NULL));
 	if (dies && task == 0)
 		raise(SIGKILL);
 	for (i = 0; i < AMSENDS; i++)
-		CHECK(LAPI_Amsend(hndl, buddy, handlers[buddy], NULL, 0, here, 100, counters[buddy], NULL, &done));
+		CHECK(LAPI_Amsend(hndl, buddy, handlers[buddy], NULL, 0, here, 100, counters[buddy],
+		                  NULL, &done));
 	CHECK(LAPI_Waitcntr(hndl, &done, AMSENDS, NULL));
 	for (i = 0; i < GETS; i++)
-		CHECK(LAPI_Get(hndl, buddy, i == 0 ? LONG_SIZE : 8, buffers[buddy], here, NULL, &done));
+		CHECK(LAPI_Get(hndl, buddy, i == 0 ? LONG_SIZE : 8, buffers[buddy], here, NULL,
+		               &done));
 	CHECK(LAPI_Waitcntr(hndl, &done, GETS, NULL));
 	CHECK(LAPI_Waitcntr(hndl, &arrived, PUTS + AMSENDS, NULL));
 	free(buffers);

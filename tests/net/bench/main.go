@@ -181,7 +181,9 @@ func failover() error {
 	if *only == "bandwidth" {
 		return nil
 	}
-	fmt.Printf("Longest pause of a put ping-pong over two links, each of which fails for %v, %d runs\n", *cut, *trials)
+	fmt.Printf(
+		"Longest pause of a put ping-pong over two links, each of which fails for %v, %d runs\n",
+		*cut, *trials)
 	fmt.Printf("  %-12s %12s %12s %12s\n", "", "median", "least", "most")
 	for _, fault := range append([]world.Fault{{Name: "none"}}, world.Faults...) {
 		if *only != "" && *only != fault.Name {

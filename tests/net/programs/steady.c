@@ -3,11 +3,14 @@
  *
  * usage: lapirun --on A -n N --on B -n N steady SECONDS [LARGEST]
  *
- * Each task of the lower half has a partner in the upper half. In a round it puts a message, a header and a pattern, into its partner's
- * memory, which checks it and puts it back, and adds 1 to a word there, whose former value tells whether an earlier addition was
- * lost or done twice. Every 16th message is LARGEST bytes long (256 KiB), the others 64. This goes on for SECONDS and, if STEADY_UNTIL
- * names a file, until that is there; then each driver also says `steady: task T: at round R` about every 0.1 s, after a round, so that it is seen that rounds go on. Task 0 says `steady: started` when all is set up; each driver ends with
- * `steady: task T: R rounds, longest pause P us`, where a pause is the time of one round.
+ * Each task of the lower half has a partner in the upper half. In a round it puts a message, a
+ * header and a pattern, into its partner's memory, which checks it and puts it back, and adds 1 to
+ * a word there, whose former value tells whether an earlier addition was lost or done twice. Every
+ * 16th message is LARGEST bytes long (256 KiB), the others 64. This goes on for SECONDS and, if
+ * STEADY_UNTIL names a file, until that is there; then each driver also says `steady: task T: at
+ * round R` about every 0.1 s, after a round, so that it is seen that rounds go on. Task 0 says
+ * `steady: started` when all is set up; each driver ends with `steady: task T: R rounds, longest
+ * pause P us`, where a pause is the time of one round.
  */
 #include <lapi.h>
 #include <stdint.h>
@@ -45,7 +48,8 @@ static void must(int code, const char *what)
 
 static void wrong(const char *what, uint64_t round)
 {
-	fprintf(stderr, "steady: task %d: round %llu: %s\n", task_id, (unsigned long long)round, what);
+	fprintf(stderr, "steady: task %d: round %llu: %s\n", task_id, (unsigned long long)round,
+	        what);
 	exit(1);
 }
 
@@ -79,7 +83,8 @@ static void put(const void *from, uint64_t length)
 	lapi_cntr_t done;
 	int value;
 	MUST(LAPI_Setcntr(hndl, &done, 0));
-	MUST(LAPI_Put(hndl, (uint)partner, length, inboxes[partner], (void *)(uintptr_t)from, counters[partner], &done, NULL));
+	MUST(LAPI_Put(hndl, (uint)partner, length, inboxes[partner], (void *)(uintptr_t)from,
+	              counters[partner], &done, NULL));
 	MUST(LAPI_Waitcntr(hndl, &done, 1, &value));
 }
 
@@ -121,9 +126,10 @@ static void tell(uint64_t round, int64_t now)
 
 static void drive(double seconds, uint64_t largest)
 {
-	int64_t begin = now_us(), end = begin + (int64_t)(seconds * 1e6), last = begin, longest = 0, now;
+	int64_t begin = now_us(), end = begin + (int64_t)(seconds * 1e6), last = begin, longest = 0,
+		now;
 	uint64_t round, i;
-	struct header h = { 0, 0, 0 };
+	struct header h = {0, 0, 0};
 	for (round = 0; !h.last; round++) {
 		h.round = round;
 		h.length = round % LARGE_EVERY == LARGE_EVERY - 1 ? largest : SMALL;
@@ -140,13 +146,14 @@ static void drive(double seconds, uint64_t largest)
 		last = now;
 		tell(round, now);
 	}
-	printf("steady: task %d: %llu rounds, longest pause %lld us\n", task_id, (unsigned long long)round, (long long)longest);
+	printf("steady: task %d: %llu rounds, longest pause %lld us\n", task_id,
+	       (unsigned long long)round, (long long)longest);
 }
 
 static void answer(void)
 {
 	uint64_t round;
-	struct header h = { 0, 0, 0 };
+	struct header h = {0, 0, 0};
 	for (round = 0; !h.last; round++) {
 		await();
 		check(round);
@@ -168,7 +175,9 @@ int main(int argc, char **argv)
 	inbox = calloc(1, largest);
 	outbox = calloc(1, largest);
 	if (num_tasks % 2 || num_tasks > MOST_TASKS || largest < SMALL || !inbox || !outbox) {
-		fprintf(stderr, "usage: an even number of tasks, at most %d, and messages of at least %d bytes\n", MOST_TASKS, SMALL);
+		fprintf(stderr,
+		        "usage: an even number of tasks, at most %d, and messages of at least %d bytes\n",
+		        MOST_TASKS, SMALL);
 		return 2;
 	}
 	partner = (task_id + num_tasks / 2) % num_tasks;

@@ -3,8 +3,9 @@
  *
  * usage: lapirun --on A --on B stream MEGABYTES
  *
- * Each task of the lower half puts messages of 1 MiB into the memory of its partner in the upper half, a few at a time, MEGABYTES in all,
- * and waits until all have arrived. Each then ends with `stream: task T: B bytes in U us`. Every byte is checked at the end, once.
+ * Each task of the lower half puts messages of 1 MiB into the memory of its partner in the upper
+ * half, a few at a time, MEGABYTES in all, and waits until all have arrived. Each then ends with
+ * `stream: task T: B bytes in U us`. Every byte is checked at the end, once.
  */
 #include <lapi.h>
 #include <stdint.h>
@@ -59,10 +60,12 @@ static void drive(long messages, int partner)
 	for (i = 0; i < messages; i++) {
 		if (i >= AHEAD)
 			MUST(LAPI_Waitcntr(hndl, &complete, 1, &value));
-		MUST(LAPI_Put(hndl, (uint)partner, MESSAGE, memories[partner], from, NULL, NULL, &complete));
+		MUST(LAPI_Put(hndl, (uint)partner, MESSAGE, memories[partner], from, NULL, NULL,
+		              &complete));
 	}
 	MUST(LAPI_Waitcntr(hndl, &complete, (int)(messages < AHEAD ? messages : AHEAD), &value));
-	printf("stream: task %d: %lld bytes in %lld us\n", task_id, (long long)messages * MESSAGE, (long long)(now_us() - begin));
+	printf("stream: task %d: %lld bytes in %lld us\n", task_id, (long long)messages * MESSAGE,
+	       (long long)(now_us() - begin));
 }
 
 int main(int argc, char **argv)
@@ -76,7 +79,9 @@ int main(int argc, char **argv)
 	MUST(LAPI_Qenv(hndl, TASK_ID, &task_id));
 	MUST(LAPI_Qenv(hndl, NUM_TASKS, &num_tasks));
 	if (num_tasks % 2 || num_tasks > MOST_TASKS || messages < 1) {
-		fprintf(stderr, "usage: stream MEGABYTES, with an even number of tasks, at most %d\n", MOST_TASKS);
+		fprintf(stderr,
+		        "usage: stream MEGABYTES, with an even number of tasks, at most %d\n",
+		        MOST_TASKS);
 		return 2;
 	}
 	partner = (task_id + num_tasks / 2) % num_tasks;
@@ -87,7 +92,8 @@ int main(int argc, char **argv)
 	MUST(LAPI_Gfence(hndl));
 	for (at = 0; task_id >= num_tasks / 2 && at < MESSAGE; at++)
 		if (memory[at] != pattern(partner, at)) {
-			fprintf(stderr, "stream: task %d: byte %zu has arrived damaged\n", task_id, at);
+			fprintf(stderr, "stream: task %d: byte %zu has arrived damaged\n", task_id,
+			        at);
 			return 1;
 		}
 	MUST(LAPI_Term(hndl));

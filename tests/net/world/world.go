@@ -59,7 +59,8 @@ func (w *World) build(s Shape) error {
 // awaitRunning waits until the kernel has noticed that a link is up, which it does in its own time.
 func (w *World) awaitRunning(n, l int) error {
 	var state string
-	for limit := time.Now().Add(patience); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
+	for limit := time.Now().Add(patience); time.Now().Before(limit); time.Sleep(5 *
+		time.Millisecond) {
 		out, err := w.Output(n, "cat", fmt.Sprintf("/sys/class/net/%s/operstate", device(l)))
 		if state = strings.TrimSpace(out); err != nil || state == "up" {
 			return err

@@ -123,7 +123,8 @@ func Verify(b []byte, key HelloKey) bool {
 		return false
 	}
 	lo, hi := siphash.Hash128(key.k0, key.k1, b[:helloSigned])
-	return (binary.LittleEndian.Uint64(b[helloSigned:])^lo)|(binary.LittleEndian.Uint64(b[helloSigned+8:])^hi) == 0
+	return (binary.LittleEndian.Uint64(b[helloSigned:])^lo)|
+		(binary.LittleEndian.Uint64(b[helloSigned+8:])^hi) == 0
 }
 
 // PartitionHash is a job's name as Hello carries it.

@@ -1,9 +1,11 @@
 /*
- * halted.c - task 1 is stopped after every few instructions of a send to task 0, which sleeps; while it is stopped, task 2 sends to task 0 and
- * must get its answer. Then task 1 goes on, and what it sent must come.
+ * halted.c - task 1 is stopped after every few instructions of a send to task 0, which sleeps;
+ * while it is stopped, task 2 sends to task 0 and must get its answer. Then task 1 goes on, and
+ * what it sent must come.
  *
- * Usage: halted SHARED-FILE FIRST STRIDE, with 3 tasks: stopped after FIRST instructions, then STRIDE more each time, until the send is over.
- * A child of task 1 stops it, through ptrace. Status 77: the system permits no ptrace.
+ * Usage: halted SHARED-FILE FIRST STRIDE, with 3 tasks: stopped after FIRST instructions, then
+ * STRIDE more each time, until the send is over. A child of task 1 stops it, through ptrace. Status
+ * 77: the system permits no ptrace.
  */
 #define _GNU_SOURCE
 #include "../host.h"
@@ -19,13 +21,13 @@ enum { PATIENCE_MS = 60000, NAP_US = 300 };
 
 /* In the shared file. Rounds are counted from 1. */
 typedef struct shared {
-	int sleeper;     /* process of task 0 */
-	int refused;     /* errno of ptrace */
+	int sleeper; /* process of task 0 */
+	int refused; /* errno of ptrace */
 	int seized;
-	int halted;      /* the round in which task 1 is stopped now */
-	int released;    /* the round in which it may go on */
-	int over;        /* the last round: its send had ended before it was stopped */
-	int failed;      /* nobody waits any more */
+	int halted;   /* the round in which task 1 is stopped now */
+	int released; /* the round in which it may go on */
+	int over;     /* the last round: its send had ended before it was stopped */
+	int failed;   /* nobody waits any more */
 	long steps;
 } shared;
 
@@ -125,10 +127,12 @@ static void be_tracer(pid_t pid, long first, long stride)
 	set(&common->seized, 1);
 	if (common->refused)
 		return;
-	for (round = 1; halt(pid, round, first + (round - 1) * stride) && !at(&common->failed); round++)
+	for (round = 1; halt(pid, round, first + (round - 1) * stride) && !at(&common->failed);
+	     round++)
 		;
 	set(&common->over, round);
-	/* Until the task ends: a trap of the last step may be under way, and would kill one that nobody traces. */
+	/* Until the task ends: a trap of the last step may be under way, and would kill one that
+	 * nobody traces. */
 	while (resume_to_breakpoint(pid, &signal))
 		;
 }
@@ -146,7 +150,8 @@ static void be_halted(long first, long stride)
 		usleep(NAP_US);
 	while (!common->refused && !at(&common->over) && !at(&common->failed)) {
 		breakpoint();
-		LAPI_Put(handle, SLEEPER, sizeof value, sinks[SLEEPER], &value, cames[SLEEPER], NULL, NULL);
+		LAPI_Put(handle, SLEEPER, sizeof value, sinks[SLEEPER], &value, cames[SLEEPER],
+		         NULL, NULL);
 		breakpoint();
 	}
 }
@@ -159,7 +164,8 @@ static void be_sleeper(void)
 	do {
 		HOST_OK(LAPI_Waitcntr(handle, &asked, 1, NULL));
 		rounds++;
-		HOST_OK(LAPI_Put(handle, OTHER, sizeof word, words[OTHER], &word, (lapi_cntr_t *)answereds[OTHER], NULL, NULL));
+		HOST_OK(LAPI_Put(handle, OTHER, sizeof word, words[OTHER], &word,
+		                 (lapi_cntr_t *)answereds[OTHER], NULL, NULL));
 	} while (!*(volatile int *)&word);
 	HOST_OK(LAPI_Gfence(handle));
 	HOST_OK(LAPI_Getcntr(handle, &came, &sent));
@@ -168,7 +174,8 @@ static void be_sleeper(void)
 
 static void ask(int last)
 {
-	HOST_OK(LAPI_Put(handle, SLEEPER, sizeof last, words[SLEEPER], &last, (lapi_cntr_t *)askeds[SLEEPER], NULL, NULL));
+	HOST_OK(LAPI_Put(handle, SLEEPER, sizeof last, words[SLEEPER], &last,
+	                 (lapi_cntr_t *)askeds[SLEEPER], NULL, NULL));
 }
 
 /* 1: the sleeper has heard of it. */
@@ -196,7 +203,9 @@ static void be_other(void)
 		if (common->refused || at(&common->over))
 			break;
 		if (!hears()) {
-			fprintf(stderr, "task 0 sleeps though task 2 has sent: task 1 was stopped after %ld instructions of a send\n", common->steps);
+			fprintf(stderr,
+			        "task 0 sleeps though task 2 has sent: task 1 was stopped after %ld instructions of a send\n",
+			        common->steps);
 			host_case_failures++;
 			set(&common->failed, 1);
 			break;
@@ -206,7 +215,8 @@ static void be_other(void)
 	HOST_CHECK(common->refused || common->failed || round > 20);
 	ask(1);
 	HOST_OK(LAPI_Gfence(handle));
-	printf("%s: stopped at %d places of a send of %ld instructions\n", host_case_failures ? "FAIL" : "halted", round - 1, common->steps);
+	printf("%s: stopped at %d places of a send of %ld instructions\n",
+	       host_case_failures ? "FAIL" : "halted", round - 1, common->steps);
 }
 
 int main(int argc, char **argv)

@@ -1,10 +1,12 @@
 /*
- * stepped.c - tasks die by SIGKILL after so many instructions of a small send, from its entry on. Task 0 and the last one exchange messages
- * all the while; the others die one after the other, each after STRIDE instructions more than the one before, in a message to task 0.
- * Of that message all must have come or nothing, the error handler must hear of each death once, and the two must go on.
+ * stepped.c - tasks die by SIGKILL after so many instructions of a small send, from its entry on.
+ * Task 0 and the last one exchange messages all the while; the others die one after the other, each
+ * after STRIDE instructions more than the one before, in a message to task 0. Of that message all
+ * must have come or nothing, the error handler must hear of each death once, and the two must go
+ * on.
  *
- * Usage: stepped SHARED-FILE WHAT FIRST STRIDE. WHAT: put, long (a put of several slots), am. A victim's child steps it, through ptrace.
- * Status 77: the system permits no ptrace.
+ * Usage: stepped SHARED-FILE WHAT FIRST STRIDE. WHAT: put, long (a put of several slots), am. A
+ * victim's child steps it, through ptrace. Status 77: the system permits no ptrace.
  */
 #define _GNU_SOURCE
 #include "../host.h"
@@ -46,13 +48,15 @@ static int torn, handled[MOST_TASKS];
 static int heard[MOST_TASKS], wrong_code;
 static int last_batch, batches, filler; /* last_batch: 0: not known yet */
 
-static void *sinks[MOST_TASKS], *counters[MOST_TASKS], *pings[MOST_TASKS], *handlers[MOST_TASKS], *lasts[MOST_TASKS], *filler_at[MOST_TASKS];
+static void *sinks[MOST_TASKS], *counters[MOST_TASKS], *pings[MOST_TASKS], *handlers[MOST_TASKS],
+	*lasts[MOST_TASKS], *filler_at[MOST_TASKS];
 
 static void hear(lapi_handle_t *h, int *code, lapi_err_t *type, int *own, int *src)
 {
 	(void)h, (void)type;
 	if (*code != LAPI_ERR_NO_CONNECTIVITY || *own != task || *src < 1 || *src >= tasks - 1) {
-		fprintf(stderr, "task %d: error handler: code %d, task %d, src %d\n", task, *code, *own, *src);
+		fprintf(stderr, "task %d: error handler: code %d, task %d, src %d\n", task, *code,
+		        *own, *src);
 		wrong_code++;
 		return;
 	}
@@ -69,7 +73,8 @@ static size_t length(void)
 	return sends == PUT ? 8 : LONG;
 }
 
-static void *take(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **info)
+static void *take(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                  compl_hndlr_t **completion, void **info)
 {
 	const unsigned char *bytes = uhdr;
 	int victim = ((lapi_return_info_t *)(void *)msg_len)->src;
@@ -121,7 +126,8 @@ static void send_last(void)
 		uhdr[i] = content(task, i + 1000);
 	if (sends == AM) {
 		breakpoint();
-		LAPI_Amsend(handle, 0, handlers[0], uhdr, UHDR, data, length(), counter, NULL, NULL);
+		LAPI_Amsend(handle, 0, handlers[0], uhdr, UHDR, data, length(), counter, NULL,
+		            NULL);
 	} else {
 		breakpoint();
 		LAPI_Put(handle, 0, length(), to, data, counter, NULL, NULL);
@@ -129,7 +135,8 @@ static void send_last(void)
 	breakpoint();
 }
 
-/* Lives until its turn, so that the ring's end comes somewhere else in each victim's message, and dies. */
+/* Lives until its turn, so that the ring's end comes somewhere else in each victim's message, and
+ * dies. */
 static void be_victim(long limit)
 {
 	struct end *end = &common->end[task];
@@ -144,12 +151,14 @@ static void be_victim(long limit)
 		nanosleep(&rest, NULL);
 	}
 	for (i = 0; i < before; i++) {
-		HOST_OK(LAPI_Put(handle, 0, sizeof filler, filler_at[0], &filler, NULL, NULL, &done));
+		HOST_OK(LAPI_Put(handle, 0, sizeof filler, filler_at[0], &filler, NULL, NULL,
+		                 &done));
 		HOST_OK(LAPI_Waitcntr(handle, &done, 1, NULL));
 	}
 	child = fork();
 	if (child == 0) {
-		close_range(3, ~0u, 0); /* what tells the job that the task lives is not for the child */
+		/* what tells the job that the task lives is not for the child */
+		close_range(3, ~0u, 0);
 		step(me, end, limit);
 		_exit(0);
 	}
@@ -182,7 +191,8 @@ static int came(int victim)
 	return count;
 }
 
-/* A batch of messages there and back. At times the other one sleeps meanwhile, so that this one does. */
+/* A batch of messages there and back. At times the other one sleeps meanwhile, so that this one
+ * does. */
 static void exchange(int other)
 {
 	struct timespec rest = {0, 300000};
@@ -190,7 +200,8 @@ static void exchange(int other)
 
 	batches++;
 	for (n = 0; n < 16; n++) {
-		HOST_OK(LAPI_Put(handle, (uint)other, sizeof value, filler_at[other], &value, (lapi_cntr_t *)pings[other], NULL, NULL));
+		HOST_OK(LAPI_Put(handle, (uint)other, sizeof value, filler_at[other], &value,
+		                 (lapi_cntr_t *)pings[other], NULL, NULL));
 		HOST_OK(LAPI_Waitcntr(handle, &ping, 1, NULL));
 		if (task != 0 && n % 8 == 0)
 			nanosleep(&rest, NULL);
@@ -230,9 +241,11 @@ static void survive(void)
 	HOST_CHECK(torn == 0);
 	HOST_CHECK(wrong_code == 0);
 	last = batches + 1;
-	HOST_OK(LAPI_Put(handle, (uint)partner, sizeof last, lasts[partner], &last, NULL, NULL, NULL));
+	HOST_OK(LAPI_Put(handle, (uint)partner, sizeof last, lasts[partner], &last, NULL, NULL,
+	                 NULL));
 	exchange(partner);
-	printf("survived: %d messages of %d came, %d sends were over, %ld instructions\n", all, partner - 1, finished, most);
+	printf("survived: %d messages of %d came, %d sends were over, %ld instructions\n", all,
+	       partner - 1, finished, most);
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 /*
- * tracer.h - a task whose instructions are counted, by a child of it, through ptrace. Both mark the beginning and the end of what counts with
- * breakpoint().
+ * tracer.h - a task whose instructions are counted, by a child of it, through ptrace. Both mark the
+ * beginning and the end of what counts with breakpoint().
  */
 #ifndef TRACER_H
 #define TRACER_H
@@ -33,7 +33,8 @@ static inline int seize(pid_t pid)
 {
 	int status;
 
-	if (ptrace(PTRACE_SEIZE, pid, NULL, NULL) < 0 || ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) < 0)
+	if (ptrace(PTRACE_SEIZE, pid, NULL, NULL) < 0 ||
+	    ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) < 0)
 		return errno;
 	return waitpid(pid, &status, __WALL) == pid ? 0 : errno;
 }
@@ -43,7 +44,8 @@ static inline int resume(enum __ptrace_request how, pid_t pid, int *signal, sigi
 {
 	int status;
 
-	if (ptrace(how, pid, NULL, (void *)(intptr_t)*signal) < 0 || waitpid(pid, &status, __WALL) != pid || !WIFSTOPPED(status))
+	if (ptrace(how, pid, NULL, (void *)(intptr_t)*signal) < 0 ||
+	    waitpid(pid, &status, __WALL) != pid || !WIFSTOPPED(status))
 		return 0;
 	*signal = WSTOPSIG(status);
 	if (status >> 16 || ptrace(PTRACE_GETSIGINFO, pid, NULL, why) < 0) {

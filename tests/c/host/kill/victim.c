@@ -1,11 +1,12 @@
 /*
- * victim.c - one task dies by SIGKILL at a random moment. The others' error handlers must hear of it, once each, with the right arguments;
- * and those others go on working and end in good order. They say when it was later than the second that is promised: where a processor has much
- * else to do, that is no failure by itself.
+ * victim.c - one task dies by SIGKILL at a random moment. The others' error handlers must hear of
+ * it, once each, with the right arguments; and those others go on working and end in good order.
+ * They say when it was later than the second that is promised: where a processor has much else to
+ * do, that is no failure by itself.
  *
- * Usage: victim SHARED-FILE SEED. The file tells all tasks when the victim died. From SEED come the victim (first or last
- * task), polling or interrupt mode, and what all do at that time: send everything to everybody, go from one Gfence to the
- * next, sit in LAPI_Waitcntr, or compute.
+ * Usage: victim SHARED-FILE SEED. The file tells all tasks when the victim died. From SEED come the
+ * victim (first or last task), polling or interrupt mode, and what all do at that time: send
+ * everything to everybody, go from one Gfence to the next, sit in LAPI_Waitcntr, or compute.
  */
 #define _GNU_SOURCE
 #include "../host.h"
@@ -63,7 +64,7 @@ static void hear(lapi_handle_t *h, int *code, lapi_err_t *type, int *own, int *s
 static void *die(void *microseconds)
 {
 	long us = (long)(intptr_t)microseconds;
-	struct timespec rest = { us / 1000000, us % 1000000 * 1000 };
+	struct timespec rest = {us / 1000000, us % 1000000 * 1000};
 	while (__atomic_load_n(&common->ready, __ATOMIC_ACQUIRE) < tasks)
 		sched_yield();
 	nanosleep(&rest, NULL);
@@ -72,25 +73,30 @@ static void *die(void *microseconds)
 	return NULL;
 }
 
-static void *take(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **info)
+static void *take(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                  compl_hndlr_t **completion, void **info)
 {
 	(void)h, (void)uhdr, (void)uhdr_len, (void)msg_len, (void)completion;
 	*info = NULL;
 	return sink[((lapi_return_info_t *)(void *)msg_len)->src % 8];
 }
 
-/* Sends a little of everything. Once a peer is known dead its calls may be refused: only the survivors' must succeed. */
+/* Sends a little of everything. Once a peer is known dead its calls may be refused: only the
+ * survivors' must succeed. */
 static void send_to(int target, unsigned *state)
 {
 	ulong n;
 	int code, one = 1;
 	*state = *state * 1103515245u + 12345u;
 	n = (*state >> 8) % 3 ? (*state >> 12) % 200 : (*state >> 12) % sizeof source;
-	code = LAPI_Put(handle, (uint)target, n, (char *)sinks[target] + task % 8 * sizeof source, source, NULL, NULL, NULL);
+	code = LAPI_Put(handle, (uint)target, n, (char *)sinks[target] + task % 8 * sizeof source,
+	                source, NULL, NULL, NULL);
 	HOST_CHECK(code == LAPI_SUCCESS || target == victim);
-	code = LAPI_Amsend(handle, (uint)target, handlers[target], NULL, 0, source, n, NULL, NULL, NULL);
+	code = LAPI_Amsend(handle, (uint)target, handlers[target], NULL, 0, source, n, NULL, NULL,
+	                   NULL);
 	HOST_CHECK(code == LAPI_SUCCESS || target == victim);
-	code = LAPI_Rmw(handle, FETCH_AND_ADD, (uint)target, (int *)words[target], &one, NULL, NULL);
+	code = LAPI_Rmw(handle, FETCH_AND_ADD, (uint)target, (int *)words[target], &one, NULL,
+	                NULL);
 	HOST_CHECK(code == LAPI_SUCCESS || target == victim);
 }
 
@@ -100,12 +106,14 @@ static int overdue(void)
 	long long died = __atomic_load_n(&common->died_at, __ATOMIC_ACQUIRE);
 	if (!died || nanoseconds() - died < OVERDUE_MS * 1000000LL)
 		return 0;
-	fprintf(stderr, "task %d: no call of the error handler long after task %d died\n", task, victim);
+	fprintf(stderr, "task %d: no call of the error handler long after task %d died\n", task,
+	        victim);
 	host_case_failures++;
 	return 1;
 }
 
-/* Multicasts to all tasks, or to those that survive, and what their send completion handlers said. */
+/* Multicasts to all tasks, or to those that survive, and what their send completion handlers
+ * said. */
 static lapi_group_t everybody, survivors;
 static int multicasts, multicasts_over, multicasts_lost;
 
@@ -118,10 +126,12 @@ static void multicast_over(lapi_handle_t *h, void *expected, lapi_sh_info_t *inf
 		return;
 	}
 	multicasts_lost++;
-	HOST_CHECK(info->reason == LAPI_ERR_NO_CONNECTIVITY && (int)info->src == victim && expected == &everybody);
+	HOST_CHECK(info->reason == LAPI_ERR_NO_CONNECTIVITY && (int)info->src == victim &&
+	           expected == &everybody);
 }
 
-/* Once the victim is known dead nobody gets what is meant for it, too; the others alone always do. */
+/* Once the victim is known dead nobody gets what is meant for it, too; the others alone always
+ * do. */
 static void multicast(lapi_group_t *group, ulong n)
 {
 	lapi_xfer_t x;
@@ -135,7 +145,8 @@ static void multicast(lapi_group_t *group, ulong n)
 	x.Mc.shdlr = multicast_over;
 	x.Mc.sinfo = group;
 	code = LAPI_Xfer(handle, &x);
-	HOST_CHECK(code == LAPI_SUCCESS || (group == &everybody && code == LAPI_ERR_NO_CONNECTIVITY));
+	HOST_CHECK(code == LAPI_SUCCESS ||
+	           (group == &everybody && code == LAPI_ERR_NO_CONNECTIVITY));
 	multicasts += code == LAPI_SUCCESS;
 }
 
@@ -180,7 +191,8 @@ static void fence_until_heard(void)
 	HOST_CHECK(code == LAPI_ERR_NO_CONNECTIVITY);
 	while (__atomic_load_n(&calls, __ATOMIC_ACQUIRE) == 0 && !overdue())
 		LAPI_Probe(handle);
-	HOST_CHECK(LAPI_Gfence(handle) == LAPI_ERR_NO_CONNECTIVITY); /* later ones too, and at once */
+	/* later ones too, and at once */
+	HOST_CHECK(LAPI_Gfence(handle) == LAPI_ERR_NO_CONNECTIVITY);
 }
 
 /* No call at all: in interrupt mode a thread of the library hears of it. */
@@ -193,10 +205,17 @@ static void compute_until_heard(void)
 static void be_busy(unsigned seed)
 {
 	switch (doing) {
-	case FENCING: fence_until_heard(); break;
-	case WAITING: HOST_OK(LAPI_Waitcntr(handle, &released, 1, NULL)); break;
-	case COMPUTING: compute_until_heard(); break;
-	default: send_until_heard(seed);
+	case FENCING:
+		fence_until_heard();
+		break;
+	case WAITING:
+		HOST_OK(LAPI_Waitcntr(handle, &released, 1, NULL));
+		break;
+	case COMPUTING:
+		compute_until_heard();
+		break;
+	default:
+		send_until_heard(seed);
 	}
 }
 
@@ -206,7 +225,8 @@ static void survivors_work(void)
 	int target, sent = 0;
 	for (target = 0; target < tasks; target++)
 		if (target != victim) {
-			HOST_OK(LAPI_Put(handle, (uint)target, 5000, (char *)sinks[target] + task % 8 * sizeof source, source,
+			HOST_OK(LAPI_Put(handle, (uint)target, 5000,
+			                 (char *)sinks[target] + task % 8 * sizeof source, source,
 			                 (lapi_cntr_t *)arrivals[target], NULL, &done));
 			sent++;
 		}
@@ -227,7 +247,8 @@ static void check_what_was_heard(void)
 	HOST_CHECK(heard_src == victim);
 	HOST_CHECK(heard_task == task);
 	HOST_CHECK(heard_type >= GET_ERR && heard_type <= TMR_ERR);
-	/* abi/lapi.md: death on one node is known within 1 s; run-kill counts those that are later. */
+	/* abi/lapi.md: death on one node is known within 1 s; run-kill counts those that are
+	 * later. */
 	if (late > SOON_MS * 1000000LL)
 		printf("late: task %d heard %.3f s after the death\n", task, (double)late * 1e-9);
 }
@@ -238,7 +259,7 @@ int main(int argc, char **argv)
 	unsigned seed = argc > 2 ? (unsigned)atoi(argv[2]) : 1;
 	int fd, i;
 	pthread_t killer;
-	struct timespec rest = { 0, 3000000 };
+	struct timespec rest = {0, 3000000};
 	fd = argc > 1 ? open(argv[1], O_RDWR | O_CLOEXEC) : -1;
 	if (fd < 0) {
 		fprintf(stderr, "usage: victim SHARED-FILE SEED\n");
@@ -264,7 +285,8 @@ int main(int argc, char **argv)
 	make_groups();
 	__atomic_add_fetch(&common->ready, 1, __ATOMIC_ACQ_REL);
 	if (task == victim) {
-		if (pthread_create(&killer, NULL, die, (void *)(intptr_t)(1000 + seed * 7919 % 120000)) != 0)
+		if (pthread_create(&killer, NULL, die,
+		                   (void *)(intptr_t)(1000 + seed * 7919 % 120000)) != 0)
 			return 2;
 		for (;;)
 			be_busy(seed);
@@ -280,6 +302,7 @@ int main(int argc, char **argv)
 	HOST_CHECK(__atomic_load_n(&calls, __ATOMIC_ACQUIRE) == 1);
 	HOST_CHECK(multicasts_over == multicasts);
 	HOST_CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
-	printf("%s task %d, %d of %d multicasts lost a member\n", host_case_failures ? "FAIL" : "survived", task, multicasts_lost, multicasts);
+	printf("%s task %d, %d of %d multicasts lost a member\n",
+	       host_case_failures ? "FAIL" : "survived", task, multicasts_lost, multicasts);
 	return host_case_failures != 0;
 }

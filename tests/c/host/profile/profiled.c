@@ -1,6 +1,7 @@
 /*
- * profiled.c - an ordinary program whose calls libprofile.c counts. It is run linked with the profiling library in front, with it
- * preloaded, and without it; argv[1] says which: linked, preloaded or plain.
+ * profiled.c - an ordinary program whose calls libprofile.c counts. It is run linked with the
+ * profiling library in front, with it preloaded, and without it; argv[1] says which: linked,
+ * preloaded or plain.
  */
 #define _GNU_SOURCE
 #include "../host.h"
@@ -15,7 +16,8 @@ static int counted(const char *name)
 	return counter ? *counter : -1;
 }
 
-static void *take(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **info)
+static void *take(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                  compl_hndlr_t **completion, void **info)
 {
 	(void)h, (void)uhdr, (void)uhdr_len, (void)msg_len, (void)completion, (void)info;
 	return NULL;
@@ -37,13 +39,14 @@ static int work(void)
 	HOST_OK(LAPI_Qenv(h, NUM_TASKS, &tasks));
 	next = (task + 1) % tasks;
 	HOST_OK(LAPI_Address_init(h, &word, words));
-	HOST_OK(LAPI_Address_init(h, *(void **)(void *)&(hdr_hndlr_t *){ take }, handlers));
+	HOST_OK(LAPI_Address_init(h, *(void **)(void *)&(hdr_hndlr_t *){take}, handlers));
 	for (i = 0; i < 10; i++) {
 		HOST_OK(LAPI_Put(h, (uint)next, sizeof i, words[next], &i, NULL, NULL, &done));
 		HOST_OK(LAPI_Waitcntr(h, &done, 1, NULL));
 	}
 	for (i = 0; i < 3; i++) {
-		HOST_OK(LAPI_Amsend(h, (uint)next, handlers[next], NULL, 0, NULL, 0, NULL, NULL, &done));
+		HOST_OK(LAPI_Amsend(h, (uint)next, handlers[next], NULL, 0, NULL, 0, NULL, NULL,
+		                    &done));
 		HOST_OK(LAPI_Waitcntr(h, &done, 1, NULL));
 	}
 	HOST_OK(LAPI_Fence(h));
@@ -63,7 +66,8 @@ int main(int argc, char **argv)
 	if (strcmp(how, "plain") == 0)
 		HOST_CHECK(counted("profile_inits") == -1);
 	else {
-		/* Exactly the program's own calls: the library itself never goes through a LAPI_ name. */
+		/* Exactly the program's own calls: the library itself never goes through a LAPI_
+		 * name. */
 		HOST_CHECK(counted("profile_inits") == 1);
 		HOST_CHECK(counted("profile_terms") == 1);
 		HOST_CHECK(counted("profile_puts") == 10);

@@ -1,10 +1,11 @@
 /*
- * accumulate_and_return.Am.c - there and back with active messages: a task sends numbers to its buddy, whose completion
- * handler adds its own and sends the sums back with an active message of its own. The main program of the buddy has
- * no part in it; it is in a fence meanwhile.
+ * accumulate_and_return.Am.c - there and back with active messages: a task sends numbers to its
+ * buddy, whose completion handler adds its own and sends the sums back with an active message of
+ * its own. The main program of the buddy has no part in it; it is in a fence meanwhile.
  *
- * Two ways of passing information along are shown: the user header travels with the message and is there when the header
- * handler runs; the completion handler's parameter goes from the header handler to the completion handler.
+ * Two ways of passing information along are shown: the user header travels with the message and is
+ * there when the header handler runs; the completion handler's parameter goes from the header
+ * handler to the completion handler.
  */
 #include <sched.h>
 #include <stdatomic.h>
@@ -20,7 +21,8 @@ struct request {
 	int unused;
 };
 
-/* The completion handler's parameter: one for each message under way; only one comes to each task here. */
+/* The completion handler's parameter: one for each message under way; only one comes to each task
+ * here. */
 struct arrival {
 	struct request request;
 	int *data;
@@ -32,7 +34,8 @@ static struct arrival arrival;
 static void **handler_of;   /* everybody's header handler */
 static atomic_int answered; /* our own flag, no LAPI counter: set when the sums are here */
 
-/* The second half of a message's life: runs on the library's completion handler thread, where LAPI calls are allowed. */
+/* The second half of a message's life: runs on the library's completion handler thread, where LAPI
+ * calls are allowed. */
 static void completion_handler(lapi_handle_t *hndl, void *user_info)
 {
 	struct arrival *here = user_info;
@@ -45,15 +48,18 @@ static void completion_handler(lapi_handle_t *hndl, void *user_info)
 	for (int i = 0; i < COUNT; i++)
 		here->data[i] += here->request.factor * i;
 	here->request.is_sum = 1;
-	/* User header and data stay ours to keep until LAPI has sent them; both live in static memory, so no counter is needed. */
-	CALL(LAPI_Amsend(*hndl, here->request.origin, handler_of[here->request.origin], &here->request, sizeof here->request,
-	                 here->data, sizeof received, NULL, NULL, NULL));
-	sample_say("completion handler: added to the numbers of task %d and sent the sums back", here->request.origin);
+	/* User header and data stay ours to keep until LAPI has sent them; both live in static
+	 * memory, so no counter is needed. */
+	CALL(LAPI_Amsend(*hndl, here->request.origin, handler_of[here->request.origin],
+	                 &here->request, sizeof here->request, here->data, sizeof received, NULL,
+	                 NULL, NULL));
+	sample_say("completion handler: added to the numbers of task %d and sent the sums back",
+	           here->request.origin);
 }
 
 /* The first half: the user header is here; the data follows to where we say. */
-static void *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion,
-                            void **user_info)
+static void *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                            compl_hndlr_t **completion, void **user_info)
 {
 	(void)hndl, (void)uhdr_len, (void)msg_len;
 	arrival.request = *(struct request *)uhdr; /* uhdr itself is gone when we return */
@@ -65,14 +71,15 @@ static void *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulo
 
 static void drive(lapi_handle_t hndl, int task, int buddy)
 {
-	struct request request = { task, 0, 10, 0 };
+	struct request request = {task, 0, 10, 0};
 	int wrong = 0;
 
 	for (int i = 0; i < COUNT; i++)
 		numbers[i] = i;
-	CALL(LAPI_Amsend(hndl, buddy, handler_of[buddy], &request, sizeof request, numbers, sizeof numbers, NULL, NULL,
-	                 NULL));
-	/* Our own flag: a probe on each turn, so that it also works when the program is started in polling mode. */
+	CALL(LAPI_Amsend(hndl, buddy, handler_of[buddy], &request, sizeof request, numbers,
+	                 sizeof numbers, NULL, NULL, NULL));
+	/* Our own flag: a probe on each turn, so that it also works when the program is started in
+	 * polling mode. */
 	while (!atomic_load_explicit(&answered, memory_order_acquire)) {
 		CALL(LAPI_Probe(hndl));
 		sched_yield();
@@ -80,8 +87,9 @@ static void drive(lapi_handle_t hndl, int task, int buddy)
 	for (int i = 0; i < COUNT; i++)
 		wrong += received[i] != i + 10 * i;
 	EXPECT(wrong == 0);
-	sample_say("sent %d numbers to task %d, got them back with its own added: element 100 is %d", COUNT, buddy,
-	           received[100]);
+	sample_say(
+		"sent %d numbers to task %d, got them back with its own added: element 100 is %d",
+		COUNT, buddy, received[100]);
 }
 
 int main(void)

@@ -1,6 +1,7 @@
 /*
- * accumulate_and_return.Put.c - there and back with LAPI_Put: a task sends numbers to its buddy, which adds its own to
- * them and puts the sums back. Both sides wait on their target counter: the change says that the data is there.
+ * accumulate_and_return.Put.c - there and back with LAPI_Put: a task sends numbers to its buddy,
+ * which adds its own to them and puts the sums back. Both sides wait on their target counter: the
+ * change says that the data is there.
  *
  *     task 0                                   task 1
  *     put  ───────── numbers ─────────────>    wait for its target counter
@@ -17,9 +18,11 @@ static int received[COUNT]; /* what arrives, at either task */
 static lapi_cntr_t arrived; /* target counter, at either task */
 
 /* Puts data into task tgt's received, counting there, and waits for what comes back. */
-static void put_and_wait(lapi_handle_t hndl, int tgt, int *data, void **received_of, void **arrived_of)
+static void put_and_wait(lapi_handle_t hndl, int tgt, int *data, void **received_of,
+                         void **arrived_of)
 {
-	CALL(LAPI_Put(hndl, tgt, sizeof numbers, received_of[tgt], data, arrived_of[tgt], NULL, NULL));
+	CALL(LAPI_Put(hndl, tgt, sizeof numbers, received_of[tgt], data, arrived_of[tgt], NULL,
+	              NULL));
 	CALL(LAPI_Waitcntr(hndl, &arrived, 1, NULL));
 }
 
@@ -33,8 +36,9 @@ static void drive(lapi_handle_t hndl, int buddy, void **received_of, void **arri
 	for (int i = 0; i < COUNT; i++)
 		wrong += received[i] != i + 10 * i;
 	EXPECT(wrong == 0);
-	sample_say("sent %d numbers to task %d, got them back with its own added: element 100 is %d", COUNT, buddy,
-	           received[100]);
+	sample_say(
+		"sent %d numbers to task %d, got them back with its own added: element 100 is %d",
+		COUNT, buddy, received[100]);
 }
 
 static void accumulate(lapi_handle_t hndl, int buddy, void **received_of, void **arrived_of)
@@ -42,7 +46,8 @@ static void accumulate(lapi_handle_t hndl, int buddy, void **received_of, void *
 	CALL(LAPI_Waitcntr(hndl, &arrived, 1, NULL));
 	for (int i = 0; i < COUNT; i++)
 		received[i] += 10 * i;
-	CALL(LAPI_Put(hndl, buddy, sizeof received, received_of[buddy], received, arrived_of[buddy], NULL, NULL));
+	CALL(LAPI_Put(hndl, buddy, sizeof received, received_of[buddy], received, arrived_of[buddy],
+	              NULL, NULL));
 	sample_say("added my numbers to those of task %d and put the sums back", buddy);
 }
 

@@ -1,6 +1,7 @@
 /*
- * accumulate_and_return.Xfer.c - accumulate_and_return.Am.c by way of LAPI_Xfer: the same conversation, with all parameters in a
- * structure. What it adds: the send completion handler tells when the user header and the data may be changed, without a counter.
+ * accumulate_and_return.Xfer.c - accumulate_and_return.Am.c by way of LAPI_Xfer: the same
+ * conversation, with all parameters in a structure. What it adds: the send completion handler tells
+ * when the user header and the data may be changed, without a counter.
  */
 #include <sched.h>
 #include <stdatomic.h>
@@ -16,7 +17,8 @@ struct request {
 	int unused;
 };
 
-/* The completion handler's parameter: one for each message under way; only one comes to each task here. */
+/* The completion handler's parameter: one for each message under way; only one comes to each task
+ * here. */
 struct arrival {
 	struct request request;
 	int *data;
@@ -30,7 +32,8 @@ static atomic_int answered; /* our own flag, no LAPI counter: set when the sums 
 static atomic_int sent;     /* set by the send completion handler */
 
 /* Runs with LAPI's lock held, maybe before LAPI_Xfer returns. */
-static void send_completion_handler(lapi_handle_t *hndl, void *completion_param, lapi_sh_info_t *info)
+static void send_completion_handler(lapi_handle_t *hndl, void *completion_param,
+                                    lapi_sh_info_t *info)
 {
 	(void)hndl, (void)info;
 	atomic_fetch_add((atomic_int *)completion_param, 1);
@@ -53,7 +56,8 @@ static void send_numbers(lapi_handle_t hndl, int task, struct request *request, 
 	CALL(LAPI_Xfer(hndl, &xfer));
 }
 
-/* The second half of a message's life: runs on the library's completion handler thread, where LAPI calls are allowed. */
+/* The second half of a message's life: runs on the library's completion handler thread, where LAPI
+ * calls are allowed. */
 static void completion_handler(lapi_handle_t *hndl, void *user_info)
 {
 	struct arrival *here = user_info;
@@ -67,12 +71,13 @@ static void completion_handler(lapi_handle_t *hndl, void *user_info)
 		here->data[i] += here->request.factor * i;
 	here->request.is_sum = 1;
 	send_numbers(*hndl, here->request.origin, &here->request, here->data);
-	sample_say("completion handler: added to the numbers of task %d and sent the sums back", here->request.origin);
+	sample_say("completion handler: added to the numbers of task %d and sent the sums back",
+	           here->request.origin);
 }
 
 /* The first half: the user header is here; the data follows to where we say. */
-static void *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion,
-                            void **user_info)
+static void *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                            compl_hndlr_t **completion, void **user_info)
 {
 	(void)hndl, (void)uhdr_len, (void)msg_len;
 	arrival.request = *(struct request *)uhdr; /* uhdr itself is gone when we return */
@@ -84,13 +89,14 @@ static void *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulo
 
 static void drive(lapi_handle_t hndl, int task, int buddy)
 {
-	struct request request = { task, 0, 10, 0 };
+	struct request request = {task, 0, 10, 0};
 	int wrong = 0;
 
 	for (int i = 0; i < COUNT; i++)
 		numbers[i] = i;
 	send_numbers(hndl, buddy, &request, numbers);
-	/* Our own flag: a probe on each turn, so that it also works when the program is started in polling mode. */
+	/* Our own flag: a probe on each turn, so that it also works when the program is started in
+	 * polling mode. */
 	/* The answer may be here before LAPI knows that the question has left. */
 	while (!atomic_load_explicit(&answered, memory_order_acquire) || !atomic_load(&sent)) {
 		CALL(LAPI_Probe(hndl));
@@ -100,8 +106,9 @@ static void drive(lapi_handle_t hndl, int task, int buddy)
 	for (int i = 0; i < COUNT; i++)
 		wrong += received[i] != i + 10 * i;
 	EXPECT(wrong == 0);
-	sample_say("sent %d numbers to task %d, got them back with its own added: element 100 is %d", COUNT, buddy,
-	           received[100]);
+	sample_say(
+		"sent %d numbers to task %d, got them back with its own added: element 100 is %d",
+		COUNT, buddy, received[100]);
 }
 
 int main(void)

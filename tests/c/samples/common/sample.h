@@ -1,6 +1,6 @@
 /*
- * sample.h - the little that all samples share: calling LAPI with the return code checked, printing a line that says
- * which task speaks, and counting results that are not what they should be.
+ * sample.h - the little that all samples share: calling LAPI with the return code checked, printing
+ * a line that says which task speaks, and counting results that are not what they should be.
  *
  * Everything is static, so that a group of samples needs only this file beside it.
  */
@@ -41,7 +41,8 @@ static inline void sample_expect(int holds, const char *condition, const char *f
 	if (holds)
 		return;
 	sample_wrong++;
-	fprintf(stderr, "task %d: %s:%d: WRONG: not true that %s\n", sample_task, file, line, condition);
+	fprintf(stderr, "task %d: %s:%d: WRONG: not true that %s\n", sample_task, file, line,
+	        condition);
 }
 
 /* Prints one line, "task N: " in front. */

@@ -1,31 +1,35 @@
 /*
- * heat.c - neighbours exchanging with LAPI_Put: heat spreads over a plate that is cut into strips, one a task.
+ * heat.c - neighbours exchanging with LAPI_Put: heat spreads over a plate that is cut into strips,
+ * one a task.
  *
- * In each step a task puts its first and last row into its neighbours' memory, waits until theirs have come, and computes
- * the new temperatures of its strip. No message is received anywhere: the target counters say that a row is there. At the end task 0 gets
- * all strips, draws the plate, and compares it with one it computes alone, which must be equal to the last bit.
+ * In each step a task puts its first and last row into its neighbours' memory, waits until theirs
+ * have come, and computes the new temperatures of its strip. No message is received anywhere: the
+ * target counters say that a row is there. At the end task 0 gets all strips, draws the plate, and
+ * compares it with one it computes alone, which must be equal to the last bit.
  */
 #include <math.h>
 #include <time.h>
 #include "sample.h"
 
-#define SCALE 4            /* cells along each side of a point of the pattern */
+#define SCALE 4 /* cells along each side of a point of the pattern */
 #define WIDTH (240 * SCALE)
 #define HEIGHT (100 * SCALE)
-#define CELLS (WIDTH + 2)  /* a row has a cold edge at both ends */
+#define CELLS (WIDTH + 2) /* a row has a cold edge at both ends */
 #define STEPS 600
-#define KEPT 0.9995        /* of its heat, in a step; the rest goes into the air */
+#define KEPT 0.9995 /* of its heat, in a step; the rest goes into the air */
 
 enum { ABOVE, BELOW };
 
 /*
- * What the neighbours write: a row for each side and for even and odd steps. A neighbour can be one step ahead, not two, as
- * it needs this task's row of the step before; so a row is not overwritten while it is read.
+ * What the neighbours write: a row for each side and for even and odd steps. A neighbour can be one
+ * step ahead, not two, as it needs this task's row of the step before; so a row is not overwritten
+ * while it is read.
  */
 static double halo[2][2][CELLS];
 static lapi_cntr_t halo_here[2]; /* target counters, one a side */
 
-/* A strip: rows + 2 rows of CELLS temperatures, twice, for the old and the new values; rows 0 and rows + 1 are the neighbours'. */
+/* A strip: rows + 2 rows of CELLS temperatures, twice, for the old and the new values; rows 0 and
+ * rows + 1 are the neighbours'. */
 struct strip {
 	int first, rows; /* of the plate's HEIGHT */
 	double *old, *new;
@@ -43,13 +47,15 @@ static double now(void)
 static int is_hot(int row, int column)
 {
 	static const char *const letters[7] = {
-		"1...........1....1111...111", "1..........1.1...1...1...1.", "1.........1...1..1...1...1.",
-		"1.........1...1..1111....1.", "1.........11111..1.......1.", "1.........1...1..1.......1.",
+		"1...........1....1111...111", "1..........1.1...1...1...1.",
+		"1.........1...1..1...1...1.", "1.........1...1..1111....1.",
+		"1.........11111..1.......1.", "1.........1...1..1.......1.",
 		"11111.....1...1..1......111",
 	};
 	int line = (row / SCALE - 15) / 10, place = (column / SCALE - 13) / 8;
 
-	return row >= 15 * SCALE && line < 7 && column >= 13 * SCALE && place < 27 && letters[line][place] == '1';
+	return row >= 15 * SCALE && line < 7 && column >= 13 * SCALE && place < 27 &&
+	       letters[line][place] == '1';
 }
 
 static double *cell_row(double *cells, int row)
@@ -59,7 +65,7 @@ static double *cell_row(double *cells, int row)
 
 static struct strip make_strip(int first, int rows)
 {
-	struct strip strip = { first, rows, NULL, NULL };
+	struct strip strip = {first, rows, NULL, NULL};
 
 	strip.old = calloc((size_t)(rows + 2) * CELLS, sizeof *strip.old);
 	strip.new = calloc((size_t)(rows + 2) * CELLS, sizeof *strip.new);
@@ -70,7 +76,8 @@ static struct strip make_strip(int first, int rows)
 	return strip;
 }
 
-/* One step: each cell becomes the mean of its four neighbours, less what is lost; hot cells stay hot. Then old and new change places. */
+/* One step: each cell becomes the mean of its four neighbours, less what is lost; hot cells stay
+ * hot. Then old and new change places. */
 static void spread(struct strip *strip)
 {
 	double *new = strip->new;
@@ -83,7 +90,9 @@ static void spread(struct strip *strip)
 		for (int column = 1; column <= WIDTH; column++)
 			to[column] = is_hot(strip->first + row - 1, column - 1)
 			                     ? 100
-			                     : KEPT / 4 * (up[column] + down[column] + here[column - 1] + here[column + 1]);
+			                     : KEPT / 4 *
+			                               (up[column] + down[column] +
+			                                here[column - 1] + here[column + 1]);
 	}
 	strip->new = strip->old;
 	strip->old = new;
@@ -97,8 +106,8 @@ struct neighbour {
 };
 
 /* Puts the edge rows to the neighbours, and takes theirs. */
-static void exchange(lapi_handle_t hndl, struct strip *strip, const struct neighbour *neighbours, int step,
-                     lapi_cntr_t *reusable)
+static void exchange(lapi_handle_t hndl, struct strip *strip, const struct neighbour *neighbours,
+                     int step, lapi_cntr_t *reusable)
 {
 	int sent = 0;
 
@@ -109,18 +118,19 @@ static void exchange(lapi_handle_t hndl, struct strip *strip, const struct neigh
 			continue;
 		/* my first row is what the one above has below it */
 		CALL(LAPI_Put(hndl, to->task, CELLS * sizeof(double), to->halo[!side][step % 2],
-		              cell_row(strip->old, side == ABOVE ? 1 : strip->rows), &to->halo_here[!side], reusable,
-		              NULL));
+		              cell_row(strip->old, side == ABOVE ? 1 : strip->rows),
+		              &to->halo_here[!side], reusable, NULL));
 		sent++;
 	}
 	for (int side = ABOVE; side <= BELOW; side++) {
 		if (neighbours[side].task < 0)
 			continue;
 		CALL(LAPI_Waitcntr(hndl, &halo_here[side], 1, NULL));
-		memcpy(cell_row(strip->old, side == ABOVE ? 0 : strip->rows + 1), halo[side][step % 2],
-		       CELLS * sizeof(double));
+		memcpy(cell_row(strip->old, side == ABOVE ? 0 : strip->rows + 1),
+		       halo[side][step % 2], CELLS * sizeof(double));
 	}
-	CALL(LAPI_Waitcntr(hndl, reusable, sent, NULL)); /* the rows sent become the new ones of the next step */
+	/* the rows sent become the new ones of the next step */
+	CALL(LAPI_Waitcntr(hndl, reusable, sent, NULL));
 }
 
 /* The greatest value that any task gives: an exchange of "addresses" carries any 64 bits. */
@@ -154,7 +164,7 @@ static double change(const struct strip *strip)
 static void draw(const double *plate, int colour)
 {
 	static const char shades[] = " .:-=+*#%@";
-	static const int colours[] = { 34, 34, 36, 36, 32, 33, 33, 31, 31, 35 };
+	static const int colours[] = {34, 34, 36, 36, 32, 33, 33, 31, 31, 35};
 
 	for (int row = 2 * SCALE; row < HEIGHT; row += 5 * SCALE) {
 		int shown = 0;
@@ -180,8 +190,9 @@ static double *collect(lapi_handle_t hndl, int num_tasks, void **cells_of, const
 
 	CALL(LAPI_Setcntr(hndl, &here, 0));
 	for (int i = 0; i < num_tasks; i++)
-		CALL(LAPI_Get(hndl, i, (size_t)(first_of[i + 1] - first_of[i]) * CELLS * sizeof(double),
-		              cell_row(cells_of[i], 1), cell_row(plate, first_of[i] + 1), NULL, &here));
+		CALL(LAPI_Get(
+			hndl, i, (size_t)(first_of[i + 1] - first_of[i]) * CELLS * sizeof(double),
+			cell_row(cells_of[i], 1), cell_row(plate, first_of[i] + 1), NULL, &here));
 	CALL(LAPI_Waitcntr(hndl, &here, num_tasks, NULL));
 	return plate;
 }
@@ -194,16 +205,19 @@ static void compare(const double *plate, int num_tasks, double together)
 	for (int step = 0; step < STEPS; step++)
 		spread(&whole);
 	alone = now() - start;
-	EXPECT(memcmp(cell_row(whole.old, 1), plate + CELLS, (size_t)HEIGHT * CELLS * sizeof(double)) == 0);
-	printf("%d steps: one task alone %.0f ms, %d tasks together %.0f ms; both plates are equal: %s\n", STEPS,
-	       alone * 1e3, num_tasks, together * 1e3, sample_wrong ? "NO" : "yes");
+	EXPECT(memcmp(cell_row(whole.old, 1), plate + CELLS,
+	              (size_t)HEIGHT * CELLS * sizeof(double)) == 0);
+	printf("%d steps: one task alone %.0f ms, %d tasks together %.0f ms; both plates are equal: %s\n",
+	       STEPS, alone * 1e3, num_tasks, together * 1e3, sample_wrong ? "NO" : "yes");
 	free(whole.old);
 	free(whole.new);
 }
 
-static void find_neighbours(lapi_handle_t hndl, int task, int num_tasks, struct neighbour *neighbours)
+static void find_neighbours(lapi_handle_t hndl, int task, int num_tasks,
+                            struct neighbour *neighbours)
 {
-	void **halo_of = calloc(num_tasks, sizeof *halo_of), **counters_of = calloc(num_tasks, sizeof *counters_of);
+	void **halo_of = calloc(num_tasks, sizeof *halo_of),
+	     **counters_of = calloc(num_tasks, sizeof *counters_of);
 
 	for (int side = ABOVE; side <= BELOW; side++)
 		CALL(LAPI_Setcntr(hndl, &halo_here[side], 0));
@@ -269,7 +283,8 @@ int main(void)
 		double *plate = collect(hndl, num_tasks, cells_of, first_of);
 
 		draw(plate, getenv("SAMPLE_COLOUR") != NULL);
-		printf("the last step changed no temperature by more than %.4f degrees\n", last_change);
+		printf("the last step changed no temperature by more than %.4f degrees\n",
+		       last_change);
 		compare(plate, num_tasks, together);
 		free(plate);
 	}

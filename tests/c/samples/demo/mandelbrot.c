@@ -1,18 +1,19 @@
 /*
- * mandelbrot.c - sharing work with LAPI_Rmw: the tasks draw one picture, row by row, and each takes the next row when it is
- * ready for it.
+ * mandelbrot.c - sharing work with LAPI_Rmw: the tasks draw one picture, row by row, and each takes
+ * the next row when it is ready for it.
  *
- * Task 0 owns the number of the next row and the picture. Every task, task 0 included, repeats: fetch the number and add
- * one to it (LAPI_Rmw), compute that row, put it into the picture (LAPI_Put). Task 0 computes like the others and
- * makes no call to serve them: in interrupt mode the library does that. When all rows are there, which its target counter
- * says, task 0 draws the picture, with the mark of the task under each row, and compares it with one it computes alone.
+ * Task 0 owns the number of the next row and the picture. Every task, task 0 included, repeats:
+ * fetch the number and add one to it (LAPI_Rmw), compute that row, put it into the picture
+ * (LAPI_Put). Task 0 computes like the others and makes no call to serve them: in interrupt mode
+ * the library does that. When all rows are there, which its target counter says, task 0 draws the
+ * picture, with the mark of the task under each row, and compares it with one it computes alone.
  */
 #include <time.h>
 #include "sample.h"
 
 #define WIDTH 76
 #define HEIGHT 30
-#define SAMPLES 24     /* points along each side of a character cell */
+#define SAMPLES 24 /* points along each side of a character cell */
 #define ITERATIONS 600
 
 struct row {
@@ -81,9 +82,10 @@ static void compute(int number, int task, struct row *row)
 }
 
 /* Takes rows until there are none left. */
-static struct report take_rows(lapi_handle_t hndl, int task, void **picture_of, void **next_of, void **counter_of)
+static struct report take_rows(lapi_handle_t hndl, int task, void **picture_of, void **next_of,
+                               void **counter_of)
 {
-	struct report report = { task, 0, 0 };
+	struct report report = {task, 0, 0};
 	struct row *target = picture_of[0], row;
 	lapi_cntr_t fetched, reusable;
 	int number, one = 1;
@@ -101,14 +103,16 @@ static struct report take_rows(lapi_handle_t hndl, int task, void **picture_of, 
 		compute(number, task, &row);
 		report.seconds += now() - start;
 		report.rows++;
-		CALL(LAPI_Put(hndl, 0, sizeof row, &target[number], &row, counter_of[0], &reusable, NULL));
+		CALL(LAPI_Put(hndl, 0, sizeof row, &target[number], &row, counter_of[0], &reusable,
+		              NULL));
 		CALL(LAPI_Waitcntr(hndl, &reusable, 1, NULL));
 	}
 }
 
-/* At task 0: a report is all user header, so that it is complete here; there is no data to place. */
-static void *report_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion,
-                            void **user_info)
+/* At task 0: a report is all user header, so that it is complete here; there is no data to
+ * place. */
+static void *report_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                            compl_hndlr_t **completion, void **user_info)
 {
 	struct report *report = uhdr;
 
@@ -145,7 +149,8 @@ static void compare(int num_tasks, double together)
 	}
 	alone = now() - start;
 	EXPECT(wrong == 0);
-	printf("one task alone %.0f ms, %d tasks together %.0f ms\n", alone * 1e3, num_tasks, together * 1e3);
+	printf("one task alone %.0f ms, %d tasks together %.0f ms\n", alone * 1e3, num_tasks,
+	       together * 1e3);
 }
 
 int main(void)
@@ -182,13 +187,16 @@ int main(void)
 		CALL(LAPI_Waitcntr(hndl, &rows_here, HEIGHT, NULL));
 		together = now() - start;
 	}
-	CALL(LAPI_Amsend(hndl, 0, handler_of[0], &report, sizeof report, NULL, 0, NULL, NULL, NULL));
-	CALL(LAPI_Gfence(hndl)); /* all reports have been handled: their header handler was all there was to do */
+	CALL(LAPI_Amsend(hndl, 0, handler_of[0], &report, sizeof report, NULL, 0, NULL, NULL,
+	                 NULL));
+	/* all reports have been handled: their header handler was all there was to do */
+	CALL(LAPI_Gfence(hndl));
 
 	if (task == 0) {
 		draw(getenv("SAMPLE_COLOUR") != NULL);
 		for (int i = 0; i < num_tasks; i++) {
-			printf("task %d computed %2d rows in %.0f ms\n", i, reports[i].rows, reports[i].seconds * 1e3);
+			printf("task %d computed %2d rows in %.0f ms\n", i, reports[i].rows,
+			       reports[i].seconds * 1e3);
 			rows += reports[i].rows;
 		}
 		EXPECT(rows == HEIGHT);

@@ -1,7 +1,8 @@
 /*
- * Dgsp_simple.c - a message out of data with gaps, by a data gather/scatter program (DGSP). Each even task has an array of particles and
- * sends its buddy the position and the charge of every one, but not the rest. The DGSP gathers them at the origin; at the target they
- * lie one after the other.
+ * Dgsp_simple.c - a message out of data with gaps, by a data gather/scatter program (DGSP). Each
+ * even task has an array of particles and sends its buddy the position and the charge of every one,
+ * but not the rest. The DGSP gathers them at the origin; at the target they lie one after the
+ * other.
  */
 #include <stddef.h>
 #include "sample.h"
@@ -12,7 +13,7 @@ struct particle {
 	int number;
 	double position[3]; /* is sent */
 	char name[20];
-	float charge;       /* is sent */
+	float charge; /* is sent */
 };
 
 /* What arrives of a particle, as bytes: the position, then the charge. */
@@ -24,16 +25,17 @@ static lapi_cntr_t arrived;
 static double sum_of_charges; /* made by the completion handler */
 
 /*
- * The program: two pieces of the structure at hand; then from the beginning again. How far the next structure is, says the DGSP's
- * extent. Instructions follow each other without gaps, and a branch counts in ints.
+ * The program: two pieces of the structure at hand; then from the beginning again. How far the next
+ * structure is, says the DGSP's extent. Instructions follow each other without gaps, and a branch
+ * counts in ints.
  */
 static struct code {
 	lapi_dgsm_copy_t position, charge;
 	lapi_dgsm_iterate_t again;
 } code = {
-	{ LAPI_DGSM_COPY, sizeof(double[3]), offsetof(struct particle, position) },
-	{ LAPI_DGSM_COPY, sizeof(float), offsetof(struct particle, charge) },
-	{ LAPI_DGSM_ITERATE, -2 * LAPI_DGSM_COPY_SIZE },
+	{LAPI_DGSM_COPY, sizeof(double[3]), offsetof(struct particle, position)},
+	{LAPI_DGSM_COPY, sizeof(float), offsetof(struct particle, charge)},
+	{LAPI_DGSM_ITERATE, -2 * LAPI_DGSM_COPY_SIZE},
 };
 
 /* Registers the program. LAPI makes a copy, so description and code are free afterwards. */
@@ -45,9 +47,9 @@ static lapi_dg_handle_t make_dgsp(lapi_handle_t hndl)
 	memset(&description, 0, sizeof description);
 	description.code = (int *)&code;
 	description.code_size = sizeof code / sizeof(int);
-	description.depth = 1;                     /* no routine calls another */
-	description.density = LAPI_DGSM_SPARSE;    /* there are gaps */
-	description.size = SENT;                   /* bytes of one application: a particle */
+	description.depth = 1;                  /* no routine calls another */
+	description.density = LAPI_DGSM_SPARSE; /* there are gaps */
+	description.size = SENT;                /* bytes of one application: a particle */
 	description.extent = sizeof(struct particle);
 	description.lext = offsetof(struct particle, position);
 	description.rext = offsetof(struct particle, charge) + sizeof(float);
@@ -84,8 +86,10 @@ static void completion_handler(lapi_handle_t *hndl, void *completion_param)
 	}
 }
 
-/* The data goes to landing as it comes; a DGSP of the target's own, named in lapi_return_info_t, would scatter it instead. */
-static void *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **completion_param)
+/* The data goes to landing as it comes; a DGSP of the target's own, named in lapi_return_info_t,
+ * would scatter it instead. */
+static void *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                            compl_hndlr_t **completion, void **completion_param)
 {
 	lapi_return_info_t *info = (lapi_return_info_t *)msg_len;
 
@@ -124,7 +128,8 @@ static void send_particles(lapi_handle_t hndl, int buddy, void *handler, void *c
 	CALL(LAPI_Xfer(hndl, &xfer));
 	free_dgsp(hndl, dgsp);
 	CALL(LAPI_Waitcntr(hndl, &completed, 1, NULL));
-	sample_say("sent %d bytes of each of %d particles of %d bytes to task %d", (int)SENT, PARTICLES, (int)sizeof(struct particle), buddy);
+	sample_say("sent %d bytes of each of %d particles of %d bytes to task %d", (int)SENT,
+	           PARTICLES, (int)sizeof(struct particle), buddy);
 }
 
 static void look(lapi_handle_t hndl, int buddy)
@@ -140,8 +145,9 @@ static void look(lapi_handle_t hndl, int buddy)
 	}
 	EXPECT(wrong == 0);
 	EXPECT(sum_of_charges == -1);
-	sample_say("%d particles of task %d are here, the last is at %.1f %.1f %.1f; their charges add up to %g", PARTICLES, buddy, position[0],
-	           position[1], position[2], sum_of_charges);
+	sample_say(
+		"%d particles of task %d are here, the last is at %.1f %.1f %.1f; their charges add up to %g",
+		PARTICLES, buddy, position[0], position[1], position[2], sum_of_charges);
 }
 
 int main(void)

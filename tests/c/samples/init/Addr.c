@@ -1,17 +1,17 @@
 /*
  * Addr.c - how tasks learn each other's addresses.
  *
- * A one-sided operation names an address of the target, so the origin must have it first. LAPI_Address_init and
- * LAPI_Address_init64 are collective: every task gives one value and gets everybody's. LAPI_Addr_set and LAPI_Addr_get are
- * local: they keep the address of a header handler under an index that can be the same in all tasks, so that no exchange
- * is needed at all.
+ * A one-sided operation names an address of the target, so the origin must have it first.
+ * LAPI_Address_init and LAPI_Address_init64 are collective: every task gives one value and gets
+ * everybody's. LAPI_Addr_set and LAPI_Addr_get are local: they keep the address of a header handler
+ * under an index that can be the same in all tasks, so that no exchange is needed at all.
  */
 #include "sample.h"
 
 #define HANDLER_INDEX 7 /* any number from 1 to LOC_ADDRTBL_SZ - 1, the same in every task */
 
-static void *a_header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion,
-                              void **user_info)
+static void *a_header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                              compl_hndlr_t **completion, void **user_info)
 {
 	(void)hndl, (void)uhdr, (void)uhdr_len, (void)msg_len, (void)user_info;
 	*completion = NULL;
@@ -27,12 +27,15 @@ static void exchange_pointers(lapi_handle_t hndl, int task, int num_tasks)
 	CALL(LAPI_Address_init(hndl, &variable, table));
 	EXPECT(table[task] == &variable);
 	for (int i = 0; i < num_tasks; i++)
-		sample_say("LAPI_Address_init: variable of task %d is at %p%s", i, table[i], i == task ? " (mine)" : "");
-	CALL(LAPI_Gfence(hndl)); /* nobody leaves this function, and its variable, while others may use the address */
+		sample_say("LAPI_Address_init: variable of task %d is at %p%s", i, table[i],
+		           i == task ? " (mine)" : "");
+	/* nobody leaves this function, and its variable, while others may use the address */
+	CALL(LAPI_Gfence(hndl));
 	free(table);
 }
 
-/* The same as 64-bit numbers, which also suits jobs that mix 32- and 64-bit tasks. Any value may be passed. */
+/* The same as 64-bit numbers, which also suits jobs that mix 32- and 64-bit tasks. Any value may be
+ * passed. */
 static void exchange_numbers(lapi_handle_t hndl, int task, int num_tasks)
 {
 	lapi_long_t value = 1000000000000ULL + (lapi_long_t)task;
@@ -55,7 +58,8 @@ static void use_index(lapi_handle_t hndl)
 	CALL(LAPI_Addr_get(hndl, &found, HANDLER_INDEX));
 	EXPECT(found == (void *)a_header_handler);
 	EXPECT(LAPI_Addr_set(hndl, (void *)a_header_handler, size) == LAPI_ERR_ADDR_HNDL_RANGE);
-	sample_say("LAPI_Addr_set: header handler registered as %d (1 to %d are possible)", HANDLER_INDEX, size - 1);
+	sample_say("LAPI_Addr_set: header handler registered as %d (1 to %d are possible)",
+	           HANDLER_INDEX, size - 1);
 }
 
 int main(void)

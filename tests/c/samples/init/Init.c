@@ -1,26 +1,28 @@
 /*
  * Init.c - contexts: initialising, terminating, initialising again, and two at a time.
  *
- * The first LAPI_Init registers an error handler. A second context is then opened beside the first; each has a handle of
- * its own and its own traffic. After LAPI_Term a handle is worth nothing any more, and the same variable can be used
- * for a new one.
+ * The first LAPI_Init registers an error handler. A second context is then opened beside the first;
+ * each has a handle of its own and its own traffic. After LAPI_Term a handle is worth nothing any
+ * more, and the same variable can be used for a new one.
  */
 #include "sample.h"
 
-static volatile int errors_seen; /* set by the error handler, which may run on any thread of the library */
+/* set by the error handler, which may run on any thread of the library */
+static volatile int errors_seen;
 
 /*
- * The error handler: LAPI calls it for errors that no call can return, such as a task that has died. What it gets is all
- * by reference: the context, the code, what kind of operation failed, this task, and the task concerned. When it returns,
- * the program goes on; without an error handler LAPI would end this task.
+ * The error handler: LAPI calls it for errors that no call can return, such as a task that has
+ * died. What it gets is all by reference: the context, the code, what kind of operation failed,
+ * this task, and the task concerned. When it returns, the program goes on; without an error handler
+ * LAPI would end this task.
  */
 static void on_error(lapi_handle_t *hndl, int *code, lapi_err_t *type, int *task, int *src)
 {
 	char text[LAPI_MAX_ERR_STRING] = "";
 
 	LAPI_Msg_string(*code, text);
-	fprintf(stderr, "task %d: handle %u: error %d (kind %d) about task %d: %s\n", *task, *hndl, *code, (int)*type,
-	        *src, text);
+	fprintf(stderr, "task %d: handle %u: error %d (kind %d) about task %d: %s\n", *task, *hndl,
+	        *code, (int)*type, *src, text);
 	errors_seen = 1;
 }
 
@@ -44,7 +46,8 @@ static void use_context(lapi_handle_t hndl, const char *which)
 	sample_begin(task);
 	EXPECT(task >= 0 && task < num_tasks);
 	CALL(LAPI_Gfence(hndl));
-	sample_say("%s context, handle %u: task %d of %d, all tasks met in it", which, hndl, task, num_tasks);
+	sample_say("%s context, handle %u: task %d of %d, all tasks met in it", which, hndl, task,
+	           num_tasks);
 }
 
 int main(void)

@@ -1,8 +1,10 @@
 /*
- * Qenv_senv.c - everything a context can be asked, and everything that can be changed while it runs.
+ * Qenv_senv.c - everything a context can be asked, and everything that can be changed while it
+ * runs.
  *
- * Task 0 prints a table of all runtime attributes with the values they have at the start; the four that LAPI_Senv may set are
- * then changed, read again and put back, and a value out of range is refused and changes nothing.
+ * Task 0 prints a table of all runtime attributes with the values they have at the start; the four
+ * that LAPI_Senv may set are then changed, read again and put back, and a value out of range is
+ * refused and changes nothing.
  */
 #include "sample.h"
 
@@ -12,7 +14,9 @@ struct attribute {
 	const char *meaning;
 };
 
+/* clang-format off */
 #define ATTRIBUTE(name, meaning) { name, #name, meaning }
+/* clang-format on */
 
 /* Those that give one integer. */
 static const struct attribute attributes[] = {
@@ -51,7 +55,8 @@ static void show_integers(lapi_handle_t hndl, int task)
 
 		CALL(LAPI_Qenv(hndl, attributes[i].query, &value));
 		if (task == 0)
-			sample_say("  %-20s %11d  %s", attributes[i].name, value, attributes[i].meaning);
+			sample_say("  %-20s %11d  %s", attributes[i].name, value,
+			           attributes[i].meaning);
 	}
 }
 
@@ -77,10 +82,12 @@ static void show_statistics_of(lapi_handle_t hndl, lapi_query_t query, const cha
 	lapi_statistics_t statistics;
 
 	memset(&statistics, 0xff, sizeof statistics);
-	CALL(LAPI_Qenv(hndl, query, (int *)&statistics)); /* the cast is what the prototype asks for */
-	sample_say("  %-28s sent %llu packets, %llu bytes; received %llu, %llu; retransmitted %llu", path,
-	           statistics.Tot_pkt_sent_cnt, statistics.Tot_data_sent, statistics.Tot_pkt_rcv_cnt,
-	           statistics.Tot_data_rcv, statistics.Tot_retrans_pkt_cnt);
+	/* the cast is what the prototype asks for */
+	CALL(LAPI_Qenv(hndl, query, (int *)&statistics));
+	sample_say("  %-28s sent %llu packets, %llu bytes; received %llu, %llu; retransmitted %llu",
+	           path, statistics.Tot_pkt_sent_cnt, statistics.Tot_data_sent,
+	           statistics.Tot_pkt_rcv_cnt, statistics.Tot_data_rcv,
+	           statistics.Tot_retrans_pkt_cnt);
 }
 
 static void show_statistics(lapi_handle_t hndl)
@@ -97,7 +104,8 @@ static void show_statistics(lapi_handle_t hndl)
 }
 
 /* Sets an attribute, reads it back, refuses a wrong one, puts the old one back. */
-static void change(lapi_handle_t hndl, int task, lapi_query_t query, const char *name, int value, int too_large)
+static void change(lapi_handle_t hndl, int task, lapi_query_t query, const char *name, int value,
+                   int too_large)
 {
 	int before, after;
 

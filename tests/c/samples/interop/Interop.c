@@ -1,12 +1,15 @@
 /*
- * Interop.c - 32-bit and 64-bit tasks in one job: each names memory of the other by LAPI_Address_init64 and LAPI_Xfer.
+ * Interop.c - 32-bit and 64-bit tasks in one job: each names memory of the other by
+ * LAPI_Address_init64 and LAPI_Xfer.
  *
- * Build it twice, with and without -m32 (run-mixed does so and starts both kinds in one job). An address of a 64-bit task does not fit a
- * pointer of a 32-bit one, so addresses travel as lapi_long_t: LAPI_Address_init64 exchanges them, and the members of lapi_xfer_t that
- * name something at the target have that type. What is exchanged has to mean the same to both, too: an int has 32 bits in
- * either, a long has not.
+ * Build it twice, with and without -m32 (run-mixed does so and starts both kinds in one job). An
+ * address of a 64-bit task does not fit a pointer of a 32-bit one, so addresses travel as
+ * lapi_long_t: LAPI_Address_init64 exchanges them, and the members of lapi_xfer_t that name
+ * something at the target have that type. What is exchanged has to mean the same to both, too: an
+ * int has 32 bits in either, a long has not.
  *
- * Each task works on the next one: puts and gets of several lengths, a vector, an active message, a fetch-and-add.
+ * Each task works on the next one: puts and gets of several lengths, a vector, an active message, a
+ * fetch-and-add.
  */
 #include <stdint.h>
 #include "sample.h"
@@ -46,10 +49,11 @@ static int holds(const unsigned char *at, int n, unsigned round, unsigned long l
 	return 1;
 }
 
-static const unsigned long lengths[] = { 1, 8, 100, 1000, 5000, 70000, 400000, LONGEST };
+static const unsigned long lengths[] = {1, 8, 100, 1000, 5000, 70000, 400000, LONGEST};
 #define LENGTHS (sizeof lengths / sizeof lengths[0])
 
-/* Puts into the next task, and waits for what the previous one puts here; then reads back what arrived there. */
+/* Puts into the next task, and waits for what the previous one puts here; then reads back what
+ * arrived there. */
 static void put_and_get(lapi_handle_t hndl)
 {
 	for (unsigned i = 0; i < LENGTHS; i++) {
@@ -83,17 +87,19 @@ static void put_and_get(lapi_handle_t hndl)
 		EXPECT(holds(fetched, task, i, lengths[i]));
 		CALL(LAPI_Gfence(hndl));
 	}
-	sample_say("put to and got back from task %d, %u lengths up to %d bytes", next, (unsigned)LENGTHS, LONGEST);
+	sample_say("put to and got back from task %d, %u lengths up to %d bytes", next,
+	           (unsigned)LENGTHS, LONGEST);
 }
 
-/* Scatters blocks over the next task's memory, by a vector of its addresses, and gathers them again. */
+/* Scatters blocks over the next task's memory, by a vector of its addresses, and gathers them
+ * again. */
 static void vectors(lapi_handle_t hndl)
 {
 	void *from[BLOCKS];
 	lapi_long_t to[BLOCKS];
 	ulong length[BLOCKS];
-	lapi_vec_t here = { LAPI_GEN_IOVECTOR, BLOCKS, from, length };
-	lapi_lvec_t there = { LAPI_GEN_IOVECTOR, BLOCKS, to, length };
+	lapi_vec_t here = {LAPI_GEN_IOVECTOR, BLOCKS, from, length};
+	lapi_lvec_t there = {LAPI_GEN_IOVECTOR, BLOCKS, to, length};
 	lapi_xfer_t x;
 	lapi_cntr_t done;
 	unsigned long at = 0;
@@ -141,8 +147,8 @@ static void vectors(lapi_handle_t hndl)
 }
 
 /* At the target of an active message. */
-static void *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion,
-                            void **user_info)
+static void *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                            compl_hndlr_t **completion, void **user_info)
 {
 	const int *sent = uhdr; /* the origin, and how long its data is: fixed widths */
 
@@ -161,7 +167,7 @@ static void active_messages(lapi_handle_t hndl)
 	for (unsigned i = 0; i < LENGTHS; i++) {
 		lapi_xfer_t x;
 		lapi_cntr_t done;
-		int uhdr[2] = { task, (int)lengths[i] };
+		int uhdr[2] = {task, (int)lengths[i]};
 
 		fill(source, task, 100 + i, lengths[i]);
 		CALL(LAPI_Setcntr(hndl, &done, 0));
@@ -247,7 +253,8 @@ int main(void)
 	total_of = exchanged(hndl, LONG(&total));
 	handler_of = exchanged(hndl, LONG(header_handler));
 	word_sizes = exchanged(hndl, sizeof(void *));
-	sample_say("I have addresses of %d bits, task %d of %d bits", (int)(8 * sizeof(void *)), next, (int)(8 * word_sizes[next]));
+	sample_say("I have addresses of %d bits, task %d of %d bits", (int)(8 * sizeof(void *)),
+	           next, (int)(8 * word_sizes[next]));
 
 	put_and_get(hndl);
 	vectors(hndl);

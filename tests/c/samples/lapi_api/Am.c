@@ -1,9 +1,10 @@
 /*
- * Am.c - LAPI_Amsend: an active message, whose data goes where the target's header handler says, and whose completion
- * handler runs at the target when all of it is there.
+ * Am.c - LAPI_Amsend: an active message, whose data goes where the target's header handler says,
+ * and whose completion handler runs at the target when all of it is there.
  *
- * Tasks form pairs of buddies, 0 with 1, 2 with 3 and so on. The even one is the origin. It waits for its completion
- * counter, which changes only after the target's completion handler has returned.
+ * Tasks form pairs of buddies, 0 with 1, 2 with 3 and so on. The even one is the origin. It waits
+ * for its completion counter, which changes only after the target's completion handler has
+ * returned.
  */
 #include "sample.h"
 
@@ -16,7 +17,8 @@ static int landing[COUNT];
 static ulong announced_length;
 static long long sum;
 
-/* Runs on a thread of its own, may take its time and may call LAPI. user_info is what the header handler set. */
+/* Runs on a thread of its own, may take its time and may call LAPI. user_info is what the header
+ * handler set. */
 static void completion_handler(lapi_handle_t *hndl, void *user_info)
 {
 	const int *data = user_info;
@@ -29,11 +31,11 @@ static void completion_handler(lapi_handle_t *hndl, void *user_info)
 }
 
 /*
- * Runs on the thread that happens to be in LAPI, so it is short, does not block and makes no LAPI call. It decides where
- * the data goes and who is told when it is complete.
+ * Runs on the thread that happens to be in LAPI, so it is short, does not block and makes no LAPI
+ * call. It decides where the data goes and who is told when it is complete.
  */
-static void *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion,
-                            void **user_info)
+static void *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                            compl_hndlr_t **completion, void **user_info)
 {
 	(void)hndl, (void)uhdr, (void)uhdr_len;
 	announced_length = *msg_len;
@@ -49,10 +51,11 @@ static void send_to(lapi_handle_t hndl, int buddy, void **handler_of)
 	for (int i = 0; i < COUNT; i++)
 		origin_data[i] = i;
 	CALL(LAPI_Setcntr(hndl, &completion_counter, 0));
-	CALL(LAPI_Amsend(hndl, buddy, handler_of[buddy], NULL, 0, origin_data, sizeof origin_data, NULL, NULL,
-	                 &completion_counter));
+	CALL(LAPI_Amsend(hndl, buddy, handler_of[buddy], NULL, 0, origin_data, sizeof origin_data,
+	                 NULL, NULL, &completion_counter));
 	CALL(LAPI_Waitcntr(hndl, &completion_counter, 1, NULL));
-	sample_say("sent %zu bytes to task %d, its completion handler has run", sizeof origin_data, buddy);
+	sample_say("sent %zu bytes to task %d, its completion handler has run", sizeof origin_data,
+	           buddy);
 }
 
 /* After the fence: the origin came to it only when the completion handler had returned. */
@@ -60,8 +63,8 @@ static void look(int buddy)
 {
 	EXPECT(announced_length == sizeof landing);
 	EXPECT(sum == (long long)COUNT * (COUNT - 1) / 2);
-	sample_say("message of %lu bytes from task %d, my completion handler added it up: %lld", announced_length, buddy,
-	           sum);
+	sample_say("message of %lu bytes from task %d, my completion handler added it up: %lld",
+	           announced_length, buddy, sum);
 }
 
 int main(void)

@@ -1,23 +1,24 @@
 /*
- * Amv.c - LAPI_Amsendv: an active message whose data is a vector. The origin knows nothing of the target's memory; the header
- * handler at the target answers with a vector of its own.
+ * Amv.c - LAPI_Amsendv: an active message whose data is a vector. The origin knows nothing of the
+ * target's memory; the header handler at the target answers with a vector of its own.
  *
- * The type is LAPI_GEN_GENERIC: three blocks here fill two blocks there, in order. With LAPI_GEN_IOVECTOR number and lengths
- * would have to agree.
+ * The type is LAPI_GEN_GENERIC: three blocks here fill two blocks there, in order. With
+ * LAPI_GEN_IOVECTOR number and lengths would have to agree.
  */
 #include "sample.h"
 
-static char text[3][16] = { "one message, ", "three pieces ", "here, two there" };
+static char text[3][16] = {"one message, ", "three pieces ", "here, two there"};
 static char front[20], back[40];
 
-/* What the header handler returns belongs to LAPI until completion, so it does not lie on a stack. */
-static void *pieces[2] = { front, back };
-static ulong piece_lengths[2] = { 13, sizeof back };
-static lapi_vec_t landing = { LAPI_GEN_GENERIC, 2, pieces, piece_lengths };
+/* What the header handler returns belongs to LAPI until completion, so it does not lie on a
+ * stack. */
+static void *pieces[2] = {front, back};
+static ulong piece_lengths[2] = {13, sizeof back};
+static lapi_vec_t landing = {LAPI_GEN_GENERIC, 2, pieces, piece_lengths};
 static ulong first_length; /* what the header handler was told */
 
-static lapi_vec_t *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *len_vec[], compl_hndlr_t **completion,
-                                  void **user_info)
+static lapi_vec_t *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *len_vec[],
+                                  compl_hndlr_t **completion, void **user_info)
 {
 	(void)hndl, (void)uhdr, (void)uhdr_len;
 	first_length = (*len_vec)[0]; /* the lengths of the origin's blocks, during this call */
@@ -28,13 +29,14 @@ static lapi_vec_t *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_le
 
 static void send_pieces(lapi_handle_t hndl, int buddy, void **handler_of)
 {
-	void *from[3] = { text[0], text[1], text[2] };
-	ulong length[3] = { strlen(text[0]), strlen(text[1]), strlen(text[2]) };
-	lapi_vec_t origin = { LAPI_GEN_GENERIC, 3, from, length };
+	void *from[3] = {text[0], text[1], text[2]};
+	ulong length[3] = {strlen(text[0]), strlen(text[1]), strlen(text[2])};
+	lapi_vec_t origin = {LAPI_GEN_GENERIC, 3, from, length};
 	lapi_cntr_t completion_counter;
 
 	CALL(LAPI_Setcntr(hndl, &completion_counter, 0));
-	CALL(LAPI_Amsendv(hndl, buddy, handler_of[buddy], NULL, 0, &origin, NULL, NULL, &completion_counter));
+	CALL(LAPI_Amsendv(hndl, buddy, handler_of[buddy], NULL, 0, &origin, NULL, NULL,
+	                  &completion_counter));
 	CALL(LAPI_Waitcntr(hndl, &completion_counter, 1, NULL));
 	sample_say("sent 3 pieces to task %d", buddy);
 }
@@ -43,7 +45,8 @@ static void look(int buddy)
 {
 	EXPECT(first_length == strlen(text[0]));
 	EXPECT(strcmp(front, text[0]) == 0);
-	EXPECT(strncmp(back, text[1], strlen(text[1])) == 0 && strcmp(back + strlen(text[1]), text[2]) == 0);
+	EXPECT(strncmp(back, text[1], strlen(text[1])) == 0 &&
+	       strcmp(back + strlen(text[1]), text[2]) == 0);
 	sample_say("task %d wrote: %s%s", buddy, front, back);
 }
 

@@ -1,8 +1,9 @@
 /*
  * Get.c - LAPI_Get: the origin reads from the target's memory, which need not do anything for it.
  *
- * Tasks form pairs of buddies, 0 with 1, 2 with 3 and so on. The even one is the origin; its origin counter says when the
- * data is there. The other has filled its buffer before the fence and is told by its target counter that it was read.
+ * Tasks form pairs of buddies, 0 with 1, 2 with 3 and so on. The even one is the origin; its origin
+ * counter says when the data is there. The other has filled its buffer before the fence and is told
+ * by its target counter that it was read.
  */
 #include "sample.h"
 
@@ -23,18 +24,21 @@ static void get_from(lapi_handle_t hndl, int buddy, void **data_of, void **count
 	int wrong = 0;
 
 	CALL(LAPI_Setcntr(hndl, &origin_counter, 0));
-	CALL(LAPI_Get(hndl, buddy, sizeof fetched, data_of[buddy], fetched, counter_of[buddy], &origin_counter));
-	CALL(LAPI_Waitcntr(hndl, &origin_counter, 1, NULL)); /* for a get: the data has arrived here */
+	CALL(LAPI_Get(hndl, buddy, sizeof fetched, data_of[buddy], fetched, counter_of[buddy],
+	              &origin_counter));
+	/* for a get: the data has arrived here */
+	CALL(LAPI_Waitcntr(hndl, &origin_counter, 1, NULL));
 	for (int i = 0; i < COUNT; i++)
 		wrong += fetched[i] != value_of(buddy, i);
 	EXPECT(wrong == 0);
-	sample_say("got %zu bytes from task %d: first %.1f, last %.1f", sizeof fetched, buddy, fetched[0],
-	           fetched[COUNT - 1]);
+	sample_say("got %zu bytes from task %d: first %.1f, last %.1f", sizeof fetched, buddy,
+	           fetched[0], fetched[COUNT - 1]);
 }
 
 static void be_read(lapi_handle_t hndl, int buddy)
 {
-	CALL(LAPI_Waitcntr(hndl, &target_counter, 1, NULL)); /* for a get: the data has been read from here */
+	/* for a get: the data has been read from here */
+	CALL(LAPI_Waitcntr(hndl, &target_counter, 1, NULL));
 	sample_say("task %d has read my data, I may change it now", buddy);
 	memset(target_data, 0xff, sizeof target_data);
 }

@@ -1,5 +1,6 @@
 /*
- * Getv.c - LAPI_Getv: fetches blocks that lie here and there at the target, as one message, without its help.
+ * Getv.c - LAPI_Getv: fetches blocks that lie here and there at the target, as one message, without
+ * its help.
  *
  * The even task of a pair collects the diagonal blocks of its buddy's matrix into one array.
  */
@@ -15,13 +16,15 @@ static void collect(lapi_handle_t hndl, int buddy, void **matrix_of)
 {
 	void *from[BLOCKS], *to[BLOCKS];
 	ulong length[BLOCKS];
-	lapi_vec_t origin = { LAPI_GEN_IOVECTOR, BLOCKS, to, length }, target = { LAPI_GEN_IOVECTOR, BLOCKS, from, length };
+	lapi_vec_t origin = {LAPI_GEN_IOVECTOR, BLOCKS, to, length},
+		   target = {LAPI_GEN_IOVECTOR, BLOCKS, from, length};
 	lapi_cntr_t here;
 	int wrong = 0;
 
 	for (int block = 0; block < BLOCKS; block++) {
 		/* The address is the buddy's: computed like one's own, never looked at. */
-		from[block] = (char *)matrix_of[buddy] + (block * BLOCKS * EDGE + block * EDGE) * sizeof(double);
+		from[block] = (char *)matrix_of[buddy] +
+		              (block * BLOCKS * EDGE + block * EDGE) * sizeof(double);
 		to[block] = diagonal[block];
 		length[block] = sizeof diagonal[block];
 	}
@@ -32,7 +35,8 @@ static void collect(lapi_handle_t hndl, int buddy, void **matrix_of)
 		for (int i = 0; i < EDGE; i++)
 			wrong += diagonal[block][i] != 1000.0 * block + block * EDGE + i;
 	EXPECT(wrong == 0);
-	sample_say("got %d blocks of task %d, the last begins with %.0f", BLOCKS, buddy, diagonal[BLOCKS - 1][0]);
+	sample_say("got %d blocks of task %d, the last begins with %.0f", BLOCKS, buddy,
+	           diagonal[BLOCKS - 1][0]);
 }
 
 int main(void)

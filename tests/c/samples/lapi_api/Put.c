@@ -1,8 +1,9 @@
 /*
- * Put.c - LAPI_Put: the origin writes into the target's memory; the target learns of it from its target counter.
+ * Put.c - LAPI_Put: the origin writes into the target's memory; the target learns of it from its
+ * target counter.
  *
- * Tasks form pairs of buddies, 0 with 1, 2 with 3 and so on. The even one is the origin. A last task without a buddy only
- * takes part in the collective calls.
+ * Tasks form pairs of buddies, 0 with 1, 2 with 3 and so on. The even one is the origin. A last
+ * task without a buddy only takes part in the collective calls.
  */
 #include "sample.h"
 
@@ -19,10 +20,11 @@ static void put_to(lapi_handle_t hndl, int buddy, void **data_of, void **counter
 	for (int i = 0; i < COUNT; i++)
 		origin_data[i] = i * i;
 	CALL(LAPI_Setcntr(hndl, &origin_counter, 0));
-	CALL(LAPI_Put(hndl, buddy, sizeof origin_data, data_of[buddy], origin_data, counter_of[buddy], &origin_counter,
-	              NULL));
+	CALL(LAPI_Put(hndl, buddy, sizeof origin_data, data_of[buddy], origin_data,
+	              counter_of[buddy], &origin_counter, NULL));
 	CALL(LAPI_Waitcntr(hndl, &origin_counter, 1, NULL));
-	memset(origin_data, 0xff, sizeof origin_data); /* allowed now: LAPI needs it no more, wherever the data is */
+	/* allowed now: LAPI needs it no more, wherever the data is */
+	memset(origin_data, 0xff, sizeof origin_data);
 	sample_say("put %zu bytes to task %d, my buffer is free again", sizeof origin_data, buddy);
 }
 
@@ -35,8 +37,8 @@ static void wait_for_put(lapi_handle_t hndl, int buddy)
 			EXPECT(target_data[i] == i * i);
 			break;
 		}
-	sample_say("task %d has put: element 10 is %d, element %d is %d", buddy, target_data[10], COUNT - 1,
-	           target_data[COUNT - 1]);
+	sample_say("task %d has put: element 10 is %d, element %d is %d", buddy, target_data[10],
+	           COUNT - 1, target_data[COUNT - 1]);
 }
 
 int main(void)

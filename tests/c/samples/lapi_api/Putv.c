@@ -1,8 +1,10 @@
 /*
- * Putv.c - LAPI_Putv: blocks that lie here and there go, as one message, to blocks that lie elsewhere at the target.
+ * Putv.c - LAPI_Putv: blocks that lie here and there go, as one message, to blocks that lie
+ * elsewhere at the target.
  *
- * The even task of a pair puts every other row of a table into consecutive rows at its buddy. Both descriptions are made by
- * the origin; the addresses in the second are the buddy's, from LAPI_Address_init.
+ * The even task of a pair puts every other row of a table into consecutive rows at its buddy. Both
+ * descriptions are made by the origin; the addresses in the second are the buddy's, from
+ * LAPI_Address_init.
  */
 #include "sample.h"
 
@@ -17,7 +19,8 @@ static void put_rows(lapi_handle_t hndl, int buddy, void **landing_of, void **co
 {
 	void *from[ROWS], *to[ROWS];
 	ulong length[ROWS]; /* the same for both: lengths must agree block by block */
-	lapi_vec_t origin = { LAPI_GEN_IOVECTOR, ROWS, from, length }, target = { LAPI_GEN_IOVECTOR, ROWS, to, length };
+	lapi_vec_t origin = {LAPI_GEN_IOVECTOR, ROWS, from, length},
+		   target = {LAPI_GEN_IOVECTOR, ROWS, to, length};
 	lapi_cntr_t sent;
 
 	for (int row = 0; row < ROWS; row++) {
@@ -30,7 +33,8 @@ static void put_rows(lapi_handle_t hndl, int buddy, void **landing_of, void **co
 			table[row][column] = 1000 * row + column;
 	CALL(LAPI_Setcntr(hndl, &sent, 0));
 	CALL(LAPI_Putv(hndl, buddy, &target, &origin, counter_of[buddy], &sent, NULL));
-	/* Until then neither the rows nor the descriptions, which are on this function's stack, may change. */
+	/* Until then neither the rows nor the descriptions, which are on this function's stack, may
+	 * change. */
 	CALL(LAPI_Waitcntr(hndl, &sent, 1, NULL));
 	sample_say("put %d rows to task %d in one message", ROWS, buddy);
 }
@@ -44,7 +48,8 @@ static void look(lapi_handle_t hndl, int buddy)
 		for (int column = 0; column < COLUMNS; column++)
 			wrong += landing[row][column] != 1000 * 2 * row + column;
 	EXPECT(wrong == 0);
-	sample_say("rows of task %d are here, the last begins with %d", buddy, landing[ROWS - 1][0]);
+	sample_say("rows of task %d are here, the last begins with %d", buddy,
+	           landing[ROWS - 1][0]);
 }
 
 int main(void)

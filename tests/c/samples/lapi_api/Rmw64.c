@@ -1,8 +1,8 @@
 /*
  * Rmw64.c - LAPI_Rmw64: read-modify-write on a variable of another task, atomically, 64 bits wide.
  *
- * Tasks form pairs of buddies, 0 with 1, 2 with 3 and so on. The even one applies each of the four operations to a
- * variable of the odd one, which does nothing and finds the outcome.
+ * Tasks form pairs of buddies, 0 with 1, 2 with 3 and so on. The even one applies each of the four
+ * operations to a variable of the odd one, which does nothing and finds the outcome.
  */
 #include "sample.h"
 
@@ -16,7 +16,8 @@
 static long long variable = START;
 
 /* One operation: returns what it gave back, which is there when the origin counter changes. */
-static long long rmw(lapi_handle_t hndl, RMW_ops_t op, int tgt, long long *tgt_var, long long *in_val)
+static long long rmw(lapi_handle_t hndl, RMW_ops_t op, int tgt, long long *tgt_var,
+                     long long *in_val)
 {
 	long long previous = -1;
 	lapi_cntr_t counter;
@@ -45,18 +46,21 @@ static void operate_on(lapi_handle_t hndl, int buddy, long long *tgt_var)
 	EXPECT(previous == ((START + ADDED) | BITS));
 	sample_say("SWAP             %lld: it was %lld", in_val, previous);
 
-	/* A pair: what the variable must be, and what it then becomes. The answer is whether it did. */
+	/* A pair: what the variable must be, and what it then becomes. The answer is whether it
+	 * did. */
 	swap_pair[0] = SWAPPED + 1;
 	swap_pair[1] = 0;
 	previous = rmw(hndl, COMPARE_AND_SWAP, buddy, tgt_var, swap_pair);
 	EXPECT(previous == 0);
-	sample_say("COMPARE_AND_SWAP if %lld then %lld: %s", swap_pair[0], swap_pair[1], previous ? "swapped" : "no");
+	sample_say("COMPARE_AND_SWAP if %lld then %lld: %s", swap_pair[0], swap_pair[1],
+	           previous ? "swapped" : "no");
 
 	swap_pair[0] = SWAPPED;
 	swap_pair[1] = LAST;
 	previous = rmw(hndl, COMPARE_AND_SWAP, buddy, tgt_var, swap_pair);
 	EXPECT(previous == 1);
-	sample_say("COMPARE_AND_SWAP if %lld then %lld: %s", swap_pair[0], swap_pair[1], previous ? "swapped" : "no");
+	sample_say("COMPARE_AND_SWAP if %lld then %lld: %s", swap_pair[0], swap_pair[1],
+	           previous ? "swapped" : "no");
 }
 
 int main(void)

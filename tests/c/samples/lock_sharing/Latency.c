@@ -1,7 +1,8 @@
 /*
- * Latency.c - what sharing LAPI's lock changes (guide, Chapter 12): two tasks send an empty active message to and fro, and the even
- * one takes the time for the way there. Rounds with the lock held by the program from the first message to the last alternate with rounds
- * without. In each round the program counts its messages, once in a variable that LAPI's own lock protects.
+ * Latency.c - what sharing LAPI's lock changes (guide, Chapter 12): two tasks send an empty active
+ * message to and fro, and the even one takes the time for the way there. Rounds with the lock held
+ * by the program from the first message to the last alternate with rounds without. In each round
+ * the program counts its messages, once in a variable that LAPI's own lock protects.
  *
  * usage: Latency [messages each way, default 2000] [rounds of each kind, default 3]
  */
@@ -16,8 +17,10 @@ static int have_lock;           /* the library has them */
 static int task, buddy;
 static long handled; /* written by the header handler, which always has the lock */
 
-/* Consumes the message. LAPI holds its lock around this call, so the count needs no other protection. */
-static void *ping(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion, void **user_info)
+/* Consumes the message. LAPI holds its lock around this call, so the count needs no other
+ * protection. */
+static void *ping(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                  compl_hndlr_t **completion, void **user_info)
 {
 	lapi_return_info_t *info = (lapi_return_info_t *)(void *)msg_len;
 
@@ -76,7 +79,8 @@ static double measure(long messages, int share)
 	return (end - begin) / (double)messages / 2;
 }
 
-/* A library without the function would say so; then the program does without, as the guide recommends. */
+/* A library without the function would say so; then the program does without, as the guide
+ * recommends. */
 static void ask_for_lock(void)
 {
 	lock.Util_type = LAPI_GET_THREAD_FUNC;
@@ -117,7 +121,8 @@ int main(int argc, char **argv)
 		without = measure(messages, 0);
 		with = measure(messages, 1);
 		if (task % 2 == 0)
-			sample_say("one way: %.2f us without the shared lock, %.2f us with it", without, with);
+			sample_say("one way: %.2f us without the shared lock, %.2f us with it",
+			           without, with);
 	}
 	EXPECT(buddy >= tasks || !have_lock || handled == 2 * messages * rounds);
 	if (have_lock)

@@ -1,5 +1,6 @@
 /*
- * Work.c - a program that knows nothing of profiling: puts, gets and fences for libtiming to measure.
+ * Work.c - a program that knows nothing of profiling: puts, gets and fences for libtiming to
+ * measure.
  */
 #include "sample.h"
 
@@ -30,7 +31,8 @@ int main(void)
 	for (int round = 0; round < ROUNDS; round++) {
 		mine[0] = round;
 		/* The third counter of a put: the data is at the target, and we know it. */
-		CALL(LAPI_Put(hndl, next, sizeof mine, window_of[next], mine, NULL, NULL, &counter));
+		CALL(LAPI_Put(hndl, next, sizeof mine, window_of[next], mine, NULL, NULL,
+		              &counter));
 		CALL(LAPI_Waitcntr(hndl, &counter, 1, NULL));
 		CALL(LAPI_Get(hndl, next, sizeof theirs, window_of[next], theirs, NULL, &counter));
 		CALL(LAPI_Waitcntr(hndl, &counter, 1, NULL));

@@ -1,9 +1,10 @@
 /*
- * libtiming.c - a profiling library: it defines LAPI subroutines itself, measures, and calls the real ones under their
- * PLAPI_ names. A program that is linked with it in front of LAPI, or that has it preloaded, needs no change.
+ * libtiming.c - a profiling library: it defines LAPI subroutines itself, measures, and calls the
+ * real ones under their PLAPI_ names. A program that is linked with it in front of LAPI, or that
+ * has it preloaded, needs no change.
  *
- * For each subroutine it counts the calls and adds up the time; LAPI_Term prints the table. Several threads may call:
- * sums are kept with atomic additions.
+ * For each subroutine it counts the calls and adds up the time; LAPI_Term prints the table. Several
+ * threads may call: sums are kept with atomic additions.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -18,9 +19,9 @@ struct sum {
 enum which { AMSEND, FENCE, GET, GFENCE, PUT, WAITCNTR, SUBROUTINES };
 
 static struct sum sums[SUBROUTINES] = {
-	[AMSEND] = { .name = "LAPI_Amsend" }, [FENCE] = { .name = "LAPI_Fence" },
-	[GET] = { .name = "LAPI_Get" },       [GFENCE] = { .name = "LAPI_Gfence" },
-	[PUT] = { .name = "LAPI_Put" },       [WAITCNTR] = { .name = "LAPI_Waitcntr" },
+	[AMSEND] = {.name = "LAPI_Amsend"}, [FENCE] = {.name = "LAPI_Fence"},
+	[GET] = {.name = "LAPI_Get"},       [GFENCE] = {.name = "LAPI_Gfence"},
+	[PUT] = {.name = "LAPI_Put"},       [WAITCNTR] = {.name = "LAPI_Waitcntr"},
 };
 
 static unsigned long long now(void)
@@ -40,29 +41,32 @@ static int add(enum which which, unsigned long long start, int code)
 	return code;
 }
 
-int LAPI_Put(lapi_handle_t hndl, uint tgt, ulong len, void *tgt_addr, void *org_addr, lapi_cntr_t *tgt_cntr,
-             lapi_cntr_t *org_cntr, lapi_cntr_t *cmpl_cntr)
+int LAPI_Put(lapi_handle_t hndl, uint tgt, ulong len, void *tgt_addr, void *org_addr,
+             lapi_cntr_t *tgt_cntr, lapi_cntr_t *org_cntr, lapi_cntr_t *cmpl_cntr)
 {
 	unsigned long long start = now();
 
-	return add(PUT, start, PLAPI_Put(hndl, tgt, len, tgt_addr, org_addr, tgt_cntr, org_cntr, cmpl_cntr));
+	return add(PUT, start,
+	           PLAPI_Put(hndl, tgt, len, tgt_addr, org_addr, tgt_cntr, org_cntr, cmpl_cntr));
 }
 
-int LAPI_Get(lapi_handle_t hndl, uint tgt, ulong len, void *tgt_addr, void *org_addr, lapi_cntr_t *tgt_cntr,
-             lapi_cntr_t *org_cntr)
+int LAPI_Get(lapi_handle_t hndl, uint tgt, ulong len, void *tgt_addr, void *org_addr,
+             lapi_cntr_t *tgt_cntr, lapi_cntr_t *org_cntr)
 {
 	unsigned long long start = now();
 
 	return add(GET, start, PLAPI_Get(hndl, tgt, len, tgt_addr, org_addr, tgt_cntr, org_cntr));
 }
 
-int LAPI_Amsend(lapi_handle_t hndl, uint tgt, void *hdr_hdl, void *uhdr, uint uhdr_len, void *udata, ulong udata_len,
-                lapi_cntr_t *tgt_cntr, lapi_cntr_t *org_cntr, lapi_cntr_t *cmpl_cntr)
+int LAPI_Amsend(lapi_handle_t hndl, uint tgt, void *hdr_hdl, void *uhdr, uint uhdr_len, void *udata,
+                ulong udata_len, lapi_cntr_t *tgt_cntr, lapi_cntr_t *org_cntr,
+                lapi_cntr_t *cmpl_cntr)
 {
 	unsigned long long start = now();
 
-	return add(AMSEND, start, PLAPI_Amsend(hndl, tgt, hdr_hdl, uhdr, uhdr_len, udata, udata_len, tgt_cntr, org_cntr,
-	                                       cmpl_cntr));
+	return add(AMSEND, start,
+	           PLAPI_Amsend(hndl, tgt, hdr_hdl, uhdr, uhdr_len, udata, udata_len, tgt_cntr,
+	                        org_cntr, cmpl_cntr));
 }
 
 int LAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int val, int *cur_cntr_val)
@@ -93,11 +97,12 @@ int LAPI_Term(lapi_handle_t hndl)
 
 	PLAPI_Qenv(hndl, TASK_ID, &task);
 	for (int i = 0; i < SUBROUTINES; i++) {
-		unsigned long long calls = atomic_load(&sums[i].calls), time = atomic_load(&sums[i].nanoseconds);
+		unsigned long long calls = atomic_load(&sums[i].calls),
+				   time = atomic_load(&sums[i].nanoseconds);
 
 		if (calls)
-			printf("timing, task %d: %-14s %6llu calls %10.3f ms %9.2f us each\n", task, sums[i].name, calls,
-			       time / 1e6, time / 1e3 / calls);
+			printf("timing, task %d: %-14s %6llu calls %10.3f ms %9.2f us each\n", task,
+			       sums[i].name, calls, time / 1e6, time / 1e3 / calls);
 	}
 	fflush(stdout);
 	return PLAPI_Term(hndl);

@@ -1,6 +1,7 @@
 /*
- * accumulate_and_return.Amv.c - there and back with vectors: a task sends the even elements of an array to its buddy, which keeps them
- * in two halves, adds its own numbers and sends the sums back to where they came from.
+ * accumulate_and_return.Amv.c - there and back with vectors: a task sends the even elements of an
+ * array to its buddy, which keeps them in two halves, adds its own numbers and sends the sums back
+ * to where they came from.
  *
  * ../basic/accumulate_and_return.Am.c is the same with plain active messages.
  */
@@ -15,19 +16,19 @@ struct request {
 	int origin, is_sum;
 };
 
-static int numbers[2 * COUNT]; /* at the even task; only the even elements travel */
+static int numbers[2 * COUNT];   /* at the even task; only the even elements travel */
 static int halves[2][COUNT / 2]; /* at the odd task */
-static struct request request; /* of the message that came here last; one comes to each task */
+static struct request request;   /* of the message that came here last; one comes to each task */
 static void **handler_of;
 static atomic_int answered;
 
 /* Generic vectors: the lists of the two sides need not look alike. */
 static void *even_addresses[COUNT];
 static ulong even_lengths[COUNT];
-static void *half_addresses[2] = { halves[0], halves[1] };
-static ulong half_lengths[2] = { sizeof halves[0], sizeof halves[1] };
-static lapi_vec_t even_elements = { LAPI_GEN_GENERIC, COUNT, even_addresses, even_lengths };
-static lapi_vec_t both_halves = { LAPI_GEN_GENERIC, 2, half_addresses, half_lengths };
+static void *half_addresses[2] = {halves[0], halves[1]};
+static ulong half_lengths[2] = {sizeof halves[0], sizeof halves[1]};
+static lapi_vec_t even_elements = {LAPI_GEN_GENERIC, COUNT, even_addresses, even_lengths};
+static lapi_vec_t both_halves = {LAPI_GEN_GENERIC, 2, half_addresses, half_lengths};
 
 static void completion_handler(lapi_handle_t *hndl, void *user_info)
 {
@@ -40,13 +41,14 @@ static void completion_handler(lapi_handle_t *hndl, void *user_info)
 	for (int i = 0; i < COUNT; i++)
 		halves[i / (COUNT / 2)][i % (COUNT / 2)] += 10 * i;
 	request.is_sum = 1;
-	CALL(LAPI_Amsendv(*hndl, request.origin, handler_of[request.origin], &request, sizeof request, &both_halves, NULL, NULL,
-	                  NULL));
-	sample_say("completion handler: added to the numbers of task %d and sent the sums back", request.origin);
+	CALL(LAPI_Amsendv(*hndl, request.origin, handler_of[request.origin], &request,
+	                  sizeof request, &both_halves, NULL, NULL, NULL));
+	sample_say("completion handler: added to the numbers of task %d and sent the sums back",
+	           request.origin);
 }
 
-static lapi_vec_t *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *len_vec[], compl_hndlr_t **completion,
-                                  void **user_info)
+static lapi_vec_t *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *len_vec[],
+                                  compl_hndlr_t **completion, void **user_info)
 {
 	(void)hndl, (void)uhdr_len, (void)len_vec;
 	request = *(struct request *)uhdr;
@@ -57,7 +59,7 @@ static lapi_vec_t *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_le
 
 static void drive(lapi_handle_t hndl, int task, int buddy)
 {
-	struct request mine = { task, 0 };
+	struct request mine = {task, 0};
 	lapi_cntr_t sent;
 	int wrong = 0;
 
@@ -68,7 +70,8 @@ static void drive(lapi_handle_t hndl, int task, int buddy)
 		even_lengths[i] = sizeof(int);
 	}
 	CALL(LAPI_Setcntr(hndl, &sent, 0));
-	CALL(LAPI_Amsendv(hndl, buddy, handler_of[buddy], &mine, sizeof mine, &even_elements, NULL, &sent, NULL));
+	CALL(LAPI_Amsendv(hndl, buddy, handler_of[buddy], &mine, sizeof mine, &even_elements, NULL,
+	                  &sent, NULL));
 	CALL(LAPI_Waitcntr(hndl, &sent, 1, NULL));
 	while (!atomic_load_explicit(&answered, memory_order_acquire)) {
 		CALL(LAPI_Probe(hndl));
@@ -77,8 +80,9 @@ static void drive(lapi_handle_t hndl, int task, int buddy)
 	for (int i = 0; i < COUNT; i++)
 		wrong += numbers[2 * i] != 11 * i || numbers[2 * i + 1] != -7;
 	EXPECT(wrong == 0);
-	sample_say("sent %d even elements to task %d, got them back with its own added: element 200 is %d", COUNT, buddy,
-	           numbers[200]);
+	sample_say(
+		"sent %d even elements to task %d, got them back with its own added: element 200 is %d",
+		COUNT, buddy, numbers[200]);
 }
 
 int main(void)

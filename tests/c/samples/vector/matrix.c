@@ -1,8 +1,9 @@
 /*
- * matrix.c - a matrix spread over all tasks by rows is transposed: each task gets its columns' pieces from all others, one strided
- * get from each.
+ * matrix.c - a matrix spread over all tasks by rows is transposed: each task gets its columns'
+ * pieces from all others, one strided get from each.
  *
- * With n tasks a task owns ROWS rows of ROWS * n elements. Afterwards its array holds the same rows of the transposed matrix.
+ * With n tasks a task owns ROWS rows of ROWS * n elements. Afterwards its array holds the same rows
+ * of the transposed matrix.
  */
 #include "sample.h"
 
@@ -12,14 +13,18 @@ static int *own;        /* ROWS rows of width elements */
 static int *transposed; /* the same of the transposed matrix */
 
 /*
- * Element (i, j) of the whole matrix is i * width + j. Column j, as far as task holds it, is ROWS elements, width apart; it becomes ROWS
- * neighbours in a row here.
+ * Element (i, j) of the whole matrix is i * width + j. Column j, as far as task holds it, is ROWS
+ * elements, width apart; it becomes ROWS neighbours in a row here.
  */
-static void get_column(lapi_handle_t hndl, int task, void **own_of, int width, int j, int row, lapi_cntr_t *here)
+static void get_column(lapi_handle_t hndl, int task, void **own_of, int width, int j, int row,
+                       lapi_cntr_t *here)
 {
-	void *from_info[3] = { (int *)own_of[task] + j, (void *)sizeof(int), (void *)(width * sizeof(int)) };
-	void *to_info[3] = { transposed + (size_t)row * width + task * ROWS, (void *)sizeof(int), (void *)sizeof(int) };
-	lapi_vec_t from = { LAPI_GEN_STRIDED_XFER, ROWS, from_info, NULL }, to = { LAPI_GEN_STRIDED_XFER, ROWS, to_info, NULL };
+	void *from_info[3] = {(int *)own_of[task] + j, (void *)sizeof(int),
+	                      (void *)(width * sizeof(int))};
+	void *to_info[3] = {transposed + (size_t)row * width + task * ROWS, (void *)sizeof(int),
+	                    (void *)sizeof(int)};
+	lapi_vec_t from = {LAPI_GEN_STRIDED_XFER, ROWS, from_info, NULL},
+		   to = {LAPI_GEN_STRIDED_XFER, ROWS, to_info, NULL};
 
 	CALL(LAPI_Getv(hndl, task, &from, &to, NULL, here));
 	CALL(LAPI_Waitcntr(hndl, here, 1, NULL)); /* the descriptions are on this stack */
@@ -56,7 +61,8 @@ int main(void)
 		for (int j = 0; j < width; j++)
 			wrong += transposed[row * width + j] != j * width + task * ROWS + row;
 	EXPECT(wrong == 0);
-	sample_say("my %d rows of the transposed matrix are here: %d columns from each task", ROWS, ROWS);
+	sample_say("my %d rows of the transposed matrix are here: %d columns from each task", ROWS,
+	           ROWS);
 
 	CALL(LAPI_Gfence(hndl)); /* others may still read from here */
 	CALL(LAPI_Term(hndl));

@@ -1,9 +1,9 @@
 /*
- * strided.c - LAPI_GEN_STRIDED_XFER: one column of a matrix that is stored by rows, in one message that says no more than where the
- * column begins, how long a piece is and how far the next is.
+ * strided.c - LAPI_GEN_STRIDED_XFER: one column of a matrix that is stored by rows, in one message
+ * that says no more than where the column begins, how long a piece is and how far the next is.
  *
- * The even task of a pair puts a column of its matrix into a column of its buddy's, which has longer rows: number and size of blocks
- * must agree, strides need not.
+ * The even task of a pair puts a column of its matrix into a column of its buddy's, which has
+ * longer rows: number and size of blocks must agree, strides need not.
  */
 #include "sample.h"
 
@@ -17,7 +17,7 @@ static lapi_cntr_t arrived;
 
 static lapi_vec_t column(void *info[3], void *first, size_t stride)
 {
-	lapi_vec_t v = { LAPI_GEN_STRIDED_XFER, ROWS, info, NULL };
+	lapi_vec_t v = {LAPI_GEN_STRIDED_XFER, ROWS, info, NULL};
 
 	info[0] = first;
 	info[1] = (void *)sizeof(double); /* numbers, in an array of pointers: so it is defined */
@@ -29,7 +29,8 @@ static void put_column(lapi_handle_t hndl, int buddy, void **matrix_of, void **c
 {
 	void *from_info[3], *to_info[3];
 	lapi_vec_t from = column(from_info, &mine[0][7], sizeof mine[0]);
-	lapi_vec_t to = column(to_info, (char *)matrix_of[buddy] + 3 * sizeof(double), sizeof theirs[0]);
+	lapi_vec_t to =
+		column(to_info, (char *)matrix_of[buddy] + 3 * sizeof(double), sizeof theirs[0]);
 	lapi_cntr_t sent;
 
 	for (int row = 0; row < ROWS; row++)
@@ -55,7 +56,8 @@ static void look(lapi_handle_t hndl, int buddy)
 				touched += theirs[row][c] != 0;
 	EXPECT(wrong == 0);
 	EXPECT(touched == 0);
-	sample_say("column 3 is from task %d, its last element is %.1f", buddy, theirs[ROWS - 1][3]);
+	sample_say("column 3 is from task %d, its last element is %.1f", buddy,
+	           theirs[ROWS - 1][3]);
 }
 
 int main(void)

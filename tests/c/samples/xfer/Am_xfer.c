@@ -1,6 +1,7 @@
 /*
- * Am_xfer.c - LAPI_Xfer with LAPI_AM_XFER: an active message whose buffer was made for it and is freed by the send completion
- * handler. Nobody waits for it; LAPI frees it through the program, so to speak.
+ * Am_xfer.c - LAPI_Xfer with LAPI_AM_XFER: an active message whose buffer was made for it and is
+ * freed by the send completion handler. Nobody waits for it; LAPI frees it through the program, so
+ * to speak.
  */
 #include <stdatomic.h>
 #include "sample.h"
@@ -11,7 +12,8 @@ static long landing[COUNT];
 static long long sum;
 static atomic_int freed;
 
-static void send_completion_handler(lapi_handle_t *hndl, void *completion_param, lapi_sh_info_t *info)
+static void send_completion_handler(lapi_handle_t *hndl, void *completion_param,
+                                    lapi_sh_info_t *info)
 {
 	(void)hndl, (void)info;
 	free(completion_param);
@@ -25,8 +27,8 @@ static void completion_handler(lapi_handle_t *hndl, void *user_info)
 		sum += landing[i];
 }
 
-static void *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion,
-                            void **user_info)
+static void *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                            compl_hndlr_t **completion, void **user_info)
 {
 	(void)hndl, (void)uhdr, (void)uhdr_len, (void)msg_len;
 	*completion = completion_handler;
@@ -54,12 +56,15 @@ static void send_and_forget(lapi_handle_t hndl, int buddy, void **handler_of)
 	xfer.Am.shdlr = send_completion_handler;
 	xfer.Am.sinfo = data;
 	xfer.Am.cmpl_cntr = &completion_counter;
-	CALL(LAPI_Xfer(hndl, &xfer)); /* xfer itself may be used again at once; data is not ours any more */
+	/* xfer itself may be used again at once; data is not ours any more */
+	CALL(LAPI_Xfer(hndl, &xfer));
 	CALL(LAPI_Waitcntr(hndl, &completion_counter, 1, NULL));
 	while (atomic_load(&freed) == 0)
 		CALL(LAPI_Probe(hndl));
 	EXPECT(atomic_load(&freed) == 1);
-	sample_say("sent %d longs to task %d; their buffer was freed by the send completion handler", COUNT, buddy);
+	sample_say(
+		"sent %d longs to task %d; their buffer was freed by the send completion handler",
+		COUNT, buddy);
 }
 
 int main(void)

@@ -1,13 +1,15 @@
 /*
- * Mc_xfer.c - LAPI_Xfer with LAPI_MC_XFER: one call sends an active message to each task of a group. The groups are the tasks with even and
- * those with odd numbers; task 0 knows both, the members know of none. One buffer serves all members: the send completion handler
- * frees it, when the last of them needs it no more.
+ * Mc_xfer.c - LAPI_Xfer with LAPI_MC_XFER: one call sends an active message to each task of a
+ * group. The groups are the tasks with even and those with odd numbers; task 0 knows both, the
+ * members know of none. One buffer serves all members: the send completion handler frees it, when
+ * the last of them needs it no more.
  */
 #include <stdatomic.h>
 #include "sample.h"
 
 #define COUNT 20000
-#define HEADER_HANDLER 1 /* the same number in every task, so that no addresses need to be exchanged */
+/* the same number in every task, so that no addresses need to be exchanged */
+#define HEADER_HANDLER 1
 
 static int landing[COUNT];
 static atomic_int arrived;
@@ -32,8 +34,8 @@ static void completion_handler(lapi_handle_t *hndl, void *user_info)
 	atomic_fetch_add(&arrived, 1);
 }
 
-static void *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **completion,
-                            void **user_info)
+static void *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                            compl_hndlr_t **completion, void **user_info)
 {
 	(void)hndl;
 	EXPECT(*uhdr_len == sizeof heard && *msg_len == sizeof landing);
@@ -43,8 +45,10 @@ static void *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulo
 	return landing;
 }
 
-/* With LAPI's lock held, in whatever thread finds out. Had a member died, info would name it and say why. */
-static void send_completion_handler(lapi_handle_t *hndl, void *completion_param, lapi_sh_info_t *info)
+/* With LAPI's lock held, in whatever thread finds out. Had a member died, info would name it and
+ * say why. */
+static void send_completion_handler(lapi_handle_t *hndl, void *completion_param,
+                                    lapi_sh_info_t *info)
 {
 	(void)hndl;
 	EXPECT(info->reason == LAPI_SUCCESS);

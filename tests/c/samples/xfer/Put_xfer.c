@@ -1,6 +1,7 @@
 /*
- * Put_xfer.c - LAPI_Xfer with LAPI_PUT_XFER: a put that calls a send completion handler when its buffer is free, instead of changing
- * an origin counter. Here the handler hands buffers back to a small pool, so that the main program never waits for any one of them.
+ * Put_xfer.c - LAPI_Xfer with LAPI_PUT_XFER: a put that calls a send completion handler when its
+ * buffer is free, instead of changing an origin counter. Here the handler hands buffers back to a
+ * small pool, so that the main program never waits for any one of them.
  */
 #include <stdatomic.h>
 #include "sample.h"
@@ -17,9 +18,11 @@ static atomic_int in_use[BUFFERS];
 static atomic_int calls;
 
 /*
- * Runs once for each put, with LAPI's lock held, in whatever thread finds out: also inside LAPI_Xfer. It must not wait; it may send.
+ * Runs once for each put, with LAPI's lock held, in whatever thread finds out: also inside
+ * LAPI_Xfer. It must not wait; it may send.
  */
-static void send_completion_handler(lapi_handle_t *hndl, void *completion_param, lapi_sh_info_t *info)
+static void send_completion_handler(lapi_handle_t *hndl, void *completion_param,
+                                    lapi_sh_info_t *info)
 {
 	(void)hndl;
 	EXPECT(info->reason == LAPI_SUCCESS);
@@ -51,7 +54,8 @@ static void put_all(lapi_handle_t hndl, int buddy, void **landing_of, void **cou
 		xfer.Put.Xfer_type = LAPI_PUT_XFER;
 		xfer.Put.tgt = buddy;
 		/* 64 bits wide, whatever this program's pointers are. */
-		xfer.Put.tgt_addr = (lapi_long_t)(ulong)landing_of[buddy] + message * sizeof landing[0];
+		xfer.Put.tgt_addr =
+			(lapi_long_t)(ulong)landing_of[buddy] + message * sizeof landing[0];
 		xfer.Put.org_addr = buffers[b];
 		xfer.Put.len = sizeof buffers[b];
 		xfer.Put.shdlr = send_completion_handler;

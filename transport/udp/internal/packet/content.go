@@ -150,11 +150,12 @@ func (k *Content) Borrowed() (data transport.Addr, n int) { return k.data, k.dat
 // Op is the operation whose memory k has borrowed; nil: none.
 func (k *Content) Op() *transport.Op { return k.op }
 
-func (k *Content) Messages() int  { return k.messages }    // how many k holds
-func (k *Content) UserBytes() int { return k.counts }      // the data of all messages
-func (k *Content) Single() bool   { return k.single }      // whether k must not be spread over paths
-func (k *Content) Copied() bool   { return k.rex != nil }  // whether k has a retransmit buffer
-func (k *Content) Length() int    { return k.n + k.dataN } // how many bytes of a datagram k has
+func (k *Content) Messages() int  { return k.messages } // how many k holds
+func (k *Content) UserBytes() int { return k.counts }   // the data of all messages
+// whether k must not be spread over paths
+func (k *Content) Single() bool { return k.single }
+func (k *Content) Copied() bool { return k.rex != nil }  // whether k has a retransmit buffer
+func (k *Content) Length() int  { return k.n + k.dataN } // how many bytes of a datagram k has
 
 // Size is what k counts for while it is in flight.
 func (k *Content) Size() int { return k.n + k.dataN + congestion.PacketOverhead }

@@ -62,7 +62,8 @@ func TestJoin(t *testing.T) {
 		}
 	}
 	all := messages(t, k.Bytes()[wire.HeaderSize:])
-	if len(all) != n || n != k.Messages() || n < 30 || k.UserBytes() != 13*n || k.Length() > limits.Size {
+	if len(all) != n || n != k.Messages() || n < 30 || k.UserBytes() != 13*n ||
+		k.Length() > limits.Size {
 		t.Errorf("%d of %d messages in %d bytes", len(all), n, k.Length())
 	}
 	for _, b := range all {
@@ -88,13 +89,15 @@ func TestWhereDataLie(t *testing.T) {
 		status   transport.Status
 		rex      int
 		borrowed int
-	}{{100, transport.Done, 0, 0}, {5000, transport.Done, 1, 0}, {50000, transport.Queued, 0, 50000}} {
+	}{{100, transport.Done, 0, 0}, {5000, transport.Done, 1, 0},
+		{50000, transport.Queued, 0, 50000}} {
 		k := New(blocks(t, HeadSize).Get())
 		op := &transport.Op{Local: memory.AddrOf(data), N: uint64(c.n)}
 		status, err := k.Begin(1, nil, op, Limits{Size: 65507, CopyMax: 16384}, rexes)
 		_, n := k.Borrowed()
 		if err != nil || status != c.status || rexes.InUse() != c.rex || n != c.borrowed {
-			t.Errorf("%d bytes: %v, %v; %d buffers, %d bytes borrowed", c.n, status, err, rexes.InUse(), n)
+			t.Errorf("%d bytes: %v, %v; %d buffers, %d bytes borrowed",
+				c.n, status, err, rexes.InUse(), n)
 		}
 		if b := k.TakeRetransmitBuffer(); b != nil {
 			rexes.Put(b)
@@ -105,7 +108,8 @@ func TestWhereDataLie(t *testing.T) {
 	}
 	k := New(blocks(t, HeadSize).Get())
 	op := &transport.Op{Local: memory.AddrOf(data), N: 5000}
-	if _, err := k.Begin(1, nil, op, Limits{65507, 16384}, rexes); err != transport.ErrBusy || !rexes.Exhausted() {
+	if _, err := k.Begin(1, nil, op, Limits{65507, 16384}, rexes); err != transport.ErrBusy ||
+		!rexes.Exhausted() {
 		t.Errorf("without a buffer: %v", err)
 	}
 }
@@ -113,18 +117,21 @@ func TestWhereDataLie(t *testing.T) {
 // Data that cannot be read any more leave the packet, with what was in it before them.
 func TestVoid(t *testing.T) {
 	memory.Guard()
-	gone, err := syscall.Mmap(-1, 0, 8192, syscall.PROT_NONE, syscall.MAP_PRIVATE|syscall.MAP_ANONYMOUS)
+	gone, err := syscall.Mmap(-1, 0, 8192, syscall.PROT_NONE,
+		syscall.MAP_PRIVATE|syscall.MAP_ANONYMOUS)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer syscall.Munmap(gone)
 	k := New(blocks(t, HeadSize).Get())
 	op := &transport.Op{Local: memory.AddrOf(gone), N: 8000}
-	if status, err := k.Begin(1, nil, op, Limits{65507, 128}, nil); status != transport.Queued || err != nil {
+	if status, err := k.Begin(1, nil, op, Limits{65507, 128}, nil); status != transport.Queued ||
+		err != nil {
 		t.Fatalf("%v, %v", status, err)
 	}
 	got, fault := k.Void()
-	if got != op || fault != op.Local || k.Length() != wire.HeaderSize || k.Messages() != 0 || k.UserBytes() != 0 {
+	if got != op || fault != op.Local || k.Length() != wire.HeaderSize || k.Messages() != 0 ||
+		k.UserBytes() != 0 {
 		t.Errorf("fault at %x; %d bytes, %d messages are left", fault, k.Length(), k.Messages())
 	}
 	small := New(blocks(t, HeadSize).Get())
@@ -181,7 +188,8 @@ func TestParts(t *testing.T) {
 					t.Fatalf("a part of %d bytes", small.Length())
 				}
 				var m wire.Message
-				if _, err := m.Next(small.Bytes()[wire.HeaderSize:]); err != nil || m.ID != wire.PartID {
+				if _, err := m.Next(small.Bytes()[wire.HeaderSize:]); err != nil ||
+					m.ID != wire.PartID {
 					t.Fatal(err)
 				}
 				var w wire.Part

@@ -46,8 +46,9 @@ type Packet struct {
 func (k *Packet) Seq() wire.Seq { return k.seq }        // k's sequence number
 func (k *Packet) Path() uint8   { return k.path }       // the one of k's latest transmission
 func (k *Packet) Sends() int    { return int(k.sends) } // how often k was sent
-func (k *Packet) Tx() uint64    { return k.tx }         // the number of k's latest transmission on its path
-func (k *Packet) SentAt() int64 { return k.sentAt }     // when that was
+// the number of k's latest transmission on its path
+func (k *Packet) Tx() uint64    { return k.tx }
+func (k *Packet) SentAt() int64 { return k.sentAt } // when that was
 
 // IsNew says whether k waits for its first transmission.
 func (k *Packet) IsNew() bool { return k.state == waiting }

@@ -45,7 +45,8 @@ func sendAll(w *Window, now int64) int64 {
 
 // ack is an Ack packet: all before number expect have arrived, and the bits behind it.
 func ack(w *Window, r *Path, now int64, expect wire.Seq, bits uint64, echo uint16) {
-	a := &Ack{Path: r, Header: &wire.Header{Kind: wire.KindAck, Ack: expect, Bits: bits, Echo: echo}}
+	a := &Ack{
+		Path: r, Header: &wire.Header{Kind: wire.KindAck, Ack: expect, Bits: bits, Echo: echo}}
 	if !w.Possible(a) {
 		panic("an impossible acknowledgement")
 	}
@@ -71,7 +72,8 @@ func TestOvertaken(t *testing.T) {
 		t.Error("for the first time, it is said")
 	}
 	ack(w, r, now+1, first+6, 0, 7)
-	if w.Outstanding() || w.InFlight() != 0 || r.BytesInFlight() != 0 || r.RetryDue() != 0 || len(o.acked) != 6 {
+	if w.Outstanding() || w.InFlight() != 0 || r.BytesInFlight() != 0 || r.RetryDue() != 0 ||
+		len(o.acked) != 6 {
 		t.Errorf("%d packets, %d bytes are left", w.InFlight(), r.BytesInFlight())
 	}
 }

@@ -1,22 +1,24 @@
 /*
- * Handler.c - standalone start over UDP/IP with a user handler: while it initialises, LAPI calls the handler and asks where
- * each task receives.
+ * Handler.c - standalone start over UDP/IP with a user handler: while it initialises, LAPI calls
+ * the handler and asks where each task receives.
  *
- * Usage, once for each task, with the MP_ variables set (README): Handler <file of addresses and ports>
+ * Usage, once for each task, with the MP_ variables set (README): Handler <file of addresses and
+ * ports>
  */
 #include "standalone.h"
 
 static const char *file_name; /* the handler has no parameter of its own for it */
 
 /*
- * LAPI owns list, with room for info->num_tasks entries, and tells in local what it knows of this task. A result other than 0
- * makes LAPI_Init fail.
+ * LAPI owns list, with room for info->num_tasks entries, and tells in local what it knows of this
+ * task. A result other than 0 makes LAPI_Init fail.
  */
-static int where_are_the_tasks(lapi_handle_t *hndl, lapi_udp_t *local, lapi_udp_t *list, lapi_udpinfo_t *info)
+static int where_are_the_tasks(lapi_handle_t *hndl, lapi_udp_t *local, lapi_udp_t *list,
+                               lapi_udpinfo_t *info)
 {
 	(void)hndl, (void)local;
-	printf("task %u: LAPI asks where the %u tasks of instance %u are\n", info->task_id, info->tot_num_tasks,
-	       info->instance_no);
+	printf("task %u: LAPI asks where the %u tasks of instance %u are\n", info->task_id,
+	       info->tot_num_tasks, info->instance_no);
 	fflush(stdout);
 	return standalone_read(file_name, list, info->tot_num_tasks) == info->tot_num_tasks ? 0 : 1;
 }

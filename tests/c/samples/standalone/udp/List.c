@@ -1,8 +1,9 @@
 /*
- * List.c - standalone start over UDP/IP with a user list: the program knows where each task receives before it calls
- * LAPI_Init, and passes the list along.
+ * List.c - standalone start over UDP/IP with a user list: the program knows where each task
+ * receives before it calls LAPI_Init, and passes the list along.
  *
- * Usage, once for each task, with the MP_ variables set (README): List <file of addresses and ports>
+ * Usage, once for each task, with the MP_ variables set (README): List <file of addresses and
+ * ports>
  */
 #include "standalone.h"
 

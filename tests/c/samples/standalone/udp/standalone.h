@@ -1,9 +1,10 @@
 /*
- * standalone.h - what the two standalone programs share: reading the list of tasks, and a conversation that shows
- * that the tasks found each other.
+ * standalone.h - what the two standalone programs share: reading the list of tasks, and a
+ * conversation that shows that the tasks found each other.
  *
- * The list is a file with one line a task, in order: address and port, for example "192.0.2.7 20000". Every task reads
- * the same file. The port is where that task receives: LAPI binds its read socket to its own entry.
+ * The list is a file with one line a task, in order: address and port, for example "192.0.2.7
+ * 20000". Every task reads the same file. The port is where that task receives: LAPI binds its read
+ * socket to its own entry.
  */
 #ifndef STANDALONE_H
 #define STANDALONE_H
@@ -11,7 +12,8 @@
 #include <arpa/inet.h>
 #include "../../common/sample.h"
 
-/* Reads up to max entries; returns how many there are. Ends the task when the file cannot be used. */
+/* Reads up to max entries; returns how many there are. Ends the task when the file cannot be
+ * used. */
 static inline uint standalone_read(const char *name, lapi_udp_t *list, uint max)
 {
 	FILE *file = fopen(name, "r");
@@ -48,11 +50,13 @@ static inline void standalone_talk(lapi_handle_t hndl, int task, int num_tasks)
 	CALL(LAPI_Gfence(hndl));
 
 	greeting = 1000 + task;
-	CALL(LAPI_Put(hndl, next, sizeof greeting, received_of[next], &greeting, arrived_of[next], NULL, NULL));
+	CALL(LAPI_Put(hndl, next, sizeof greeting, received_of[next], &greeting, arrived_of[next],
+	              NULL, NULL));
 	CALL(LAPI_Waitcntr(hndl, &arrived, 1, NULL));
 	EXPECT(received == 1000 + previous);
 	CALL(LAPI_Qenv(hndl, QUERY_SHM_NUM_TASKS, &reached));
-	sample_say("greeting %ld from task %d, shared memory %s", received, previous, reached > 1 ? "in use" : "not in use");
+	sample_say("greeting %ld from task %d, shared memory %s", received, previous,
+	           reached > 1 ? "in use" : "not in use");
 
 	CALL(LAPI_Gfence(hndl));
 	free(received_of);
