@@ -69,7 +69,7 @@ func (h host) Print(text string) {
 	C.print_out(s)
 }
 
-func (h host) Farewell(record []byte, sockets []int) {
+func (h host) ExitNotice(record []byte, sockets []int) {
 	if len(sockets) == 0 {
 		return
 	}

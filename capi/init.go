@@ -76,7 +76,7 @@ func golapi_init(context C.int, infoAddr C.cshim_addr) C.int {
 		Host:       host{context},
 		Getenv:     getenv,
 		Instance:   instance,
-		Lends:      true,
+		Commits:    true,
 		ErrHandler: transport.Addr(uintptr(unsafe.Pointer(info.err_hndlr))),
 		UDP:        userAddresses(context, info.add_info, instance),
 		Persistent: flags&C.LAPI_PSS_GPFS != 0,

@@ -31,7 +31,7 @@ var roles = map[string]func() error{
 	"grandson":  grandsonRole,
 	"forker":    forkerRole,
 	"squatter":  squatterRole,
-	"stranger":  strangerRole,
+	"attacker":  attackerRole,
 	"sleeper":   func() error { time.Sleep(guard); return nil },
 }
 
@@ -358,8 +358,8 @@ func squatterRole() error {
 	return nil
 }
 
-// strangerRole is another user who says hello to task 0 as if it were task 1.
-func strangerRole() error {
+// attackerRole is another user who says hello to task 0 as if it were task 1.
+func attackerRole() error {
 	c, err := config()
 	if err != nil {
 		return err

@@ -245,7 +245,7 @@ func TestStrangerIsNotAnswered(t *testing.T) {
 	needRoot(t)
 	j := &tasks{t: t}
 	j.startByHand(0, 2, "exchange")
-	j.startByHand(1, 2, "stranger")
+	j.startByHand(1, 2, "attacker")
 	if rest := j.all[1].expect(t, "answer: "); rest != "0 EOF" {
 		t.Errorf("answer %s", rest)
 	}

@@ -223,7 +223,7 @@ func TestMulticastAcrossRecovery(t *testing.T) {
 		if handled != 2 {
 			t.Errorf("the handler ran %d times before the last one was there", handled)
 		}
-		want(t, "init", h.comeBack(2), codes.Success)
+		want(t, "init", h.rejoin(2), codes.Success)
 		open(2)
 		complete("the one that came back", 2)
 		h.until("the handler", func() bool { return handled == 3 })

@@ -33,17 +33,17 @@ type ddmFunction func(in, inout transport.Addr, n uint64, operand, operation int
 // testTask is the Host of one context and its handlers by their made-up addresses.
 type testTask struct {
 	*Context
-	mu        sync.Mutex
-	headers   map[transport.Addr]func(h *headerCall, r *HeaderResult)
-	handlers  map[transport.Addr]func(info transport.Addr)
-	ddms      map[transport.Addr]ddmFunction
-	messages  []string
-	exited    string
-	farewells int // calls of Farewell
-	call      headerCall
-	ended     bool // the test itself called TermEnd
-	lenient   bool // handlers that were never registered do nothing: peers name any
-	sends     map[transport.Addr]func(info transport.Addr, tgt int32, reason codes.Code)
+	mu          sync.Mutex
+	headers     map[transport.Addr]func(h *headerCall, r *HeaderResult)
+	handlers    map[transport.Addr]func(info transport.Addr)
+	ddms        map[transport.Addr]ddmFunction
+	messages    []string
+	exited      string
+	exitNotices int // calls of ExitNotice
+	call        headerCall
+	ended       bool // the test itself called TermEnd
+	lenient     bool // handlers that were never registered do nothing: peers name any
+	sends       map[transport.Addr]func(info transport.Addr, tgt int32, reason codes.Code)
 }
 
 func newTestTask() *testTask {
@@ -90,8 +90,8 @@ func (k *testTask) Message(level int, text string) {
 	defer k.mu.Unlock()
 	k.messages = append(k.messages, text)
 }
-func (k *testTask) Farewell(_ []byte, sockets []int) {
-	k.farewells++
+func (k *testTask) ExitNotice(_ []byte, sockets []int) {
+	k.exitNotices++
 }
 func (k *testTask) Print(text string) { k.Message(0, text) }
 func (k *testTask) Exit(text string)  { k.exited = text }
@@ -186,8 +186,8 @@ func newJob(t testing.TB, n int, env map[string]string) *testJob {
 			defer wait.Done()
 			k.Context, result[i] = New(&Options{
 				Shared: new(layout.Context), Host: k, Instance: 1, ErrHandler: 1,
-				Lends:  vars["TEST_LENDS"] != "",
-				Getenv: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
+				Commits: vars["TEST_COMMITS"] != "",
+				Getenv:  func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
 				Key: func(*job.Config) ([]byte, bool, error) {
 					return []byte("a key that all tasks of this job have"), true, nil
 				},

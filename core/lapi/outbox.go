@@ -9,22 +9,22 @@ import (
 )
 
 // outboxes is core's side of the outboxes (cshim/outbox.h): small puts over UDP that C writes into
-// the packet which waits for company.
+// the open packet.
 //
-// Put lends that packet's end at its end, when nothing else of this package is under way, and
-// Enter, with which every entry begins, takes it back and notes what has joined. So nothing else
+// Put reserves the rest of that packet, when nothing else of this package is under way, and
+// Enter, with which every entry begins, commits it and notes what has joined. So nothing else
 // here knows of it.
 type outboxes struct {
 	*layout.Outboxes
 	userCode int             // calls of user code by this package that are under way
 	of       []layout.Outbox // by task
 	memory   []byte          // where these lie: not on the Go heap
-	lent     []*peer.Peer
+	reserved []*peer.Peer
 }
 
 // openOutboxes is a step of LAPI_Init. Failing to is no reason to fail.
 func (s *setup) openOutboxes() codes.Code {
-	if !s.o.Lends || s.net.UDP == nil || s.cfg.FastLane == job.FastLaneOff || s.trace != nil {
+	if !s.o.Commits || s.net.UDP == nil || s.cfg.FastLane == job.FastLaneOff || s.trace != nil {
 		return codes.Success
 	}
 	if s.outboxes = newOutboxes(len(s.peers)); s.outboxes.Outboxes == nil {
@@ -44,8 +44,8 @@ func (s *setup) openOutboxes() codes.Code {
 	return codes.Success
 }
 
-// lend lets C add messages to the packet for p that waits for company, if there is one.
-func (c *Context) lend(p *peer.Peer) {
+// reserve lets C add messages to the open packet for p, if there is one.
+func (c *Context) reserve(p *peer.Peer) {
 	o := &c.outboxes
 	if o.Outboxes == nil || p.Link != c.net.UDP || p.Dead() || c.counters.Listed() ||
 		c.term != nil || o.userCode > 0 {
@@ -60,20 +60,20 @@ func (c *Context) lend(p *peer.Peer) {
 	}
 	at := uint64(addressOfTail(tail))
 	o.of[p.ID] = layout.Outbox{At: at, End: at + uint64(cap(tail)), Room: uint32(messages)}
-	o.lent = append(o.lent, p)
+	o.reserved = append(o.reserved, p)
 }
 
-// Enter begins every entry into this package but New and TermEnd: it takes back what was lent, and
+// Enter begins every entry into this package but New and TermEnd: it commits what was reserved, and
 // takes in what C did meanwhile.
 func (c *Context) Enter() {
-	if len(c.outboxes.lent) > 0 {
-		c.takeBack()
+	if len(c.outboxes.reserved) > 0 {
+		c.commit()
 	}
 }
 
-func (c *Context) takeBack() {
+func (c *Context) commit() {
 	o := &c.outboxes
-	for _, p := range o.lent {
+	for _, p := range o.reserved {
 		box := o.of[p.ID]
 		o.of[p.ID] = layout.Outbox{}
 		if box.Messages == 0 {
@@ -86,11 +86,11 @@ func (c *Context) takeBack() {
 		c.out.Issue(uint64(box.Messages))
 		c.out.Used(p, codes.PutErr)
 	}
-	o.lent = o.lent[:0]
+	o.reserved = o.reserved[:0]
 }
 
 // attentive is a Host that counts the calls of user code under way: what that calls is within
-// another entry, and must lend nothing.
+// another entry, and must reserve nothing.
 type attentive struct {
 	Host
 	boxes *outboxes

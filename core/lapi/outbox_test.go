@@ -12,12 +12,12 @@ import (
 	udpwire "lapi/transport/udp/wire"
 )
 
-// lendingJob is two tasks over UDP, the first of which has outboxes and a session with the second.
-// lent makes two puts, of which the second waits for company, so that the box of the second task is
-// lent.
-func lendingJob(t *testing.T,
-	env map[string]string) (j *testJob, lent func() *layout.Outbox, told *int32) {
-	all := map[string]string{"TEST_LENDS": "yes"}
+// reservingJob is two tasks over UDP, the first of which has outboxes and a session with the second.
+// reserved makes two puts, of which the second stays open, so that the box of the second task is
+// reserved.
+func reservingJob(t *testing.T,
+	env map[string]string) (j *testJob, reserved func() *layout.Outbox, told *int32) {
+	all := map[string]string{"TEST_COMMITS": "yes"}
 	maps.Copy(all, paths["udp"])
 	maps.Copy(all, env)
 	j = newJob(t, 2, all)
@@ -56,13 +56,13 @@ func join(box *layout.Outbox, h *wire.Put, data []byte) {
 // What joins in C arrives like any other put, behind those before it and before those behind it; a
 // fence covers it; a completion counter is expected.
 func TestOutbox(t *testing.T) {
-	j, lent, told := lendingJob(t, nil)
+	j, reserve, told := reservingJob(t, nil)
 	k := j.tasks[0]
 	dst, src := make([]byte, 100), pattern(100, 5)
 	var got int32
-	box := lent()
+	box := reserve()
 	if box.Room == 0 {
-		t.Fatal("nothing is lent")
+		t.Fatal("nothing is reserved")
 	}
 	// overwritten by the next
 	join(box, &wire.Put{TgtAddr: at(&dst[0]), TgtCntr: at(&got), CmplCntr: at(told)},
@@ -71,7 +71,7 @@ func TestOutbox(t *testing.T) {
 	issued, sent := k.out.Issued(), k.Stats()
 	k.Enter()
 	if *box != (layout.Outbox{}) {
-		t.Errorf("the box is still lent: %+v", *box)
+		t.Errorf("the box is still reserved: %+v", *box)
 	}
 	if n := k.out.Issued() - issued; n != 2 {
 		t.Errorf("%d operations are noted", n)
@@ -99,11 +99,11 @@ func TestOutbox(t *testing.T) {
 // Stats is how many bytes of data the task has sent over UDP.
 func (k *testTask) Stats() uint64 { return k.net.UDP.Stats().DataSent }
 
-// Nothing is lent where C must not go by itself: the switch is off, a trace or a list of tasks
+// Nothing is reserved where C must not go by itself: the switch is off, a trace or a list of tasks
 // notes each message, LAPI_Term has begun, user code runs.
 func TestOutboxIsNotLent(t *testing.T) {
-	if _, lent, _ := lendingJob(t, nil); lent().Room != maxJoining {
-		t.Errorf("room for %d", lent().Room)
+	if _, reserve, _ := reservingJob(t, nil); reserve().Room != maxJoining {
+		t.Errorf("room for %d", reserve().Room)
 	}
 	for name, prepare := range map[string]func(c *Context){
 		"list": func(c *Context) {
@@ -123,14 +123,14 @@ func TestOutboxIsNotLent(t *testing.T) {
 			c.Enter()
 		},
 	} {
-		j, lent, _ := lendingJob(t, nil)
+		j, reserve, _ := reservingJob(t, nil)
 		c := j.tasks[0].Context
-		lent()
+		reserve()
 		c.Enter()
 		prepare(c)
-		c.lend(&c.peers[1])
-		if box := c.outboxes.of[1]; box.Room != 0 || len(c.outboxes.lent) != 0 {
-			t.Errorf("%s: lent all the same", name)
+		c.reserve(&c.peers[1])
+		if box := c.outboxes.of[1]; box.Room != 0 || len(c.outboxes.reserved) != 0 {
+			t.Errorf("%s: reserved all the same", name)
 		}
 		c.UnlistCounter(1 << 20)
 		c.outboxes.userCode, c.term = 0, nil
@@ -138,7 +138,7 @@ func TestOutboxIsNotLent(t *testing.T) {
 	for name, env := range map[string]map[string]string{"off": {"LAPI_FASTLANE": "off"},
 		"trace": {"MP_LAPI_TRACE_LEVEL": "2", "LAPI_TRACE_DIR": t.TempDir()}} {
 		if j := newJob(t, 2, merged(paths["udp"], env,
-			map[string]string{"TEST_LENDS": "yes"})); j.tasks[0].outboxes.Outboxes != nil {
+			map[string]string{"TEST_COMMITS": "yes"})); j.tasks[0].outboxes.Outboxes != nil {
 			t.Errorf("%s: there are boxes", name)
 		}
 	}
@@ -155,14 +155,14 @@ func merged(all ...map[string]string) map[string]string {
 	return out
 }
 
-// A handler's put lends nothing, as the entry that the handler belongs to goes on.
+// A handler's put reserves nothing, as the entry that the handler belongs to goes on.
 func TestOutboxInHandler(t *testing.T) {
-	j, lent, _ := lendingJob(t, nil)
+	j, reserve, _ := reservingJob(t, nil)
 	k := j.tasks[0]
 	ran, seen := false, uint32(0)
 	k.headers[1<<40] = func(*headerCall, *HeaderResult) {
 		ran = true
-		seen = lent().Room
+		seen = reserve().Room
 	}
 	j.ok(j.tasks[1].Amsend(0, 1<<40, 0, 0, 0, 0, 0, 0, 0))
 	j.until("the handler", func() bool { k.Enter(); return ran })

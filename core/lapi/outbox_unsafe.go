@@ -21,7 +21,7 @@ func newOutboxes(tasks int) outboxes {
 		Outboxes: (*layout.Outboxes)(unsafe.Pointer(&b[0])),
 		of:       unsafe.Slice((*layout.Outbox)(unsafe.Pointer(&b[head])), tasks),
 		memory:   b,
-		lent:     make([]*peer.Peer, 0, 1),
+		reserved: make([]*peer.Peer, 0, 1),
 	}
 }
 

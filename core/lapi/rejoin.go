@@ -99,14 +99,14 @@ func (c *Context) taskReturned(e job.Event) {
 	if err != nil || !p.Shared { // what is left is UDP, which needs nothing from here
 		wireup.CloseFiles(e.Part)
 		session.Answer(p.ID, c.net.Card(false))
-		c.host.Farewell(c.net.Session.ExitNotice())
+		c.host.ExitNotice(c.net.Session.ExitNotice())
 		if err != nil {
 			c.faults.Message(0, "task %d has rejoined and cannot be reached: %v", p.ID, err)
 		}
 		return
 	}
 	session.Answer(p.ID, c.net.Card(true))
-	c.host.Farewell(c.net.Session.ExitNotice()) // it has a socket of its own
+	c.host.ExitNotice(c.net.Session.ExitNotice()) // it has a socket of its own
 	r.reject()
 	r.arrived = transport.Address{Bytes: card.Shm, Files: e.Part.Files}
 	c.faults.Message(wireup.LevelInform, "task %d has rejoined", p.ID)

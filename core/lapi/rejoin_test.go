@@ -101,8 +101,8 @@ func (h *handJob) die(task int) {
 	}
 }
 
-// comeBack starts a task again, to its LAPI_Init's return. change may alter its environment.
-func (h *handJob) comeBack(task int, change ...map[string]string) codes.Code {
+// rejoin starts a task again, to its LAPI_Init's return. change may alter its environment.
+func (h *handJob) rejoin(task int, change ...map[string]string) codes.Code {
 	h.t.Helper()
 	k := &testTask{headers: map[transport.Addr]func(*headerCall, *HeaderResult){},
 		handlers: map[transport.Addr]func(transport.Addr){},
@@ -196,9 +196,9 @@ func (h *handJob) use(one, other int) {
 	}
 }
 
-// TestComeback: a task dies and comes back several times, resumed before it is there and after;
+// TestRejoin: a task dies and comes back several times, resumed before it is there and after;
 // what was under way changes no counter, and what is sent before it is there arrives.
-func TestComeback(t *testing.T) {
+func TestRejoin(t *testing.T) {
 	h := newHandJob(t, 3)
 	var lost, waited, word int32
 	src, dst := make([]byte, 1<<17), make([]byte, 1<<17)
@@ -228,7 +228,7 @@ func TestComeback(t *testing.T) {
 			h.ok(k.Rmw(4, wire.FetchAndAdd, uint32(victim), at(&word), at(&word), 0, at(&waited)))
 			h.use(2, 1-victim) // meanwhile others are not kept waiting
 		}
-		want(t, "init", h.comeBack(victim), codes.Success)
+		want(t, "init", h.rejoin(victim), codes.Success)
 		if round%2 == 1 {
 			h.ok(h.tasks[victim].Put(2, 100, addrOf(dst), addrOf(src), 0, 0, at(&waited)))
 			h.ok(h.tasks[victim].Rmw(4, wire.FetchAndAdd, 2, at(&word), at(&word), 0, at(&waited)))
@@ -244,20 +244,20 @@ func TestComeback(t *testing.T) {
 	}
 }
 
-// TestComebackOfOneOfTwo: a task that comes back where another one is still dead reaches that one
+// TestRejoinOfOneOfTwo: a task that comes back where another one is still dead reaches that one
 // when it comes.
-func TestComebackOfOneOfTwo(t *testing.T) {
+func TestRejoinOfOneOfTwo(t *testing.T) {
 	h := newHandJob(t, 3)
 	h.die(1)
 	h.die(2)
-	want(t, "init of task 1", h.comeBack(1), codes.Success)
+	want(t, "init of task 1", h.rejoin(1), codes.Success)
 	want(t, "resume", h.tasks[0].Resume(1), codes.Success)
 	h.works(0, 1)
 	var done int32
 	word := new(uint64)
 	h.ok(h.tasks[1].Put(2, 8, at(word), at(word), 0, 0, at(&done)))
 	want(t, "resume", h.tasks[0].Resume(2), codes.Success)
-	want(t, "init of task 2", h.comeBack(2), codes.Success)
+	want(t, "init of task 2", h.rejoin(2), codes.Success)
 	h.until("the put that waits", func() bool { return done == 1 })
 	h.works(1, 2)
 	h.works(0, 2)
@@ -303,7 +303,7 @@ func TestAbsentTimeout(t *testing.T) {
 	}
 	k.attributes.timeout = 900
 	want(t, "resume", k.Resume(1), codes.Success)
-	want(t, "init", h.comeBack(1), codes.Success)
+	want(t, "init", h.rejoin(1), codes.Success)
 	h.works(0, 1)
 	if done != 0 || k.rejoins.awaited != 0 {
 		t.Errorf("%d given up operations counted; %d tasks absent", done, k.rejoins.awaited)
@@ -318,7 +318,7 @@ func TestArrivedAndGone(t *testing.T) {
 	k := h.tasks[0]
 	before := 0
 	for round := range 5 {
-		want(t, "init", h.comeBack(1), codes.Success)
+		want(t, "init", h.rejoin(1), codes.Success)
 		word := new(uint64)
 		h.ok(h.tasks[1].Put(0, 8, at(word), at(word), 0, 0, 0))
 		h.tasks[1].TermEnd()
@@ -335,7 +335,7 @@ func TestArrivedAndGone(t *testing.T) {
 	if now := openFiles(t); now != before {
 		t.Errorf("%d files open, %d before", now, before)
 	}
-	want(t, "init", h.comeBack(1), codes.Success)
+	want(t, "init", h.rejoin(1), codes.Success)
 	want(t, "resume", k.Resume(1), codes.Success)
 	h.works(0, 1)
 }
@@ -349,8 +349,8 @@ func openFiles(t *testing.T) int {
 	return len(all)
 }
 
-// TestComebackOfTaskThatLeft: LAPI_Term is no death, but a resumed task may come back after it too.
-func TestComebackOfTaskThatLeft(t *testing.T) {
+// TestRejoinOfTaskThatLeft: LAPI_Term is no death, but a resumed task may come back after it too.
+func TestRejoinOfTaskThatLeft(t *testing.T) {
 	h := newHandJob(t, 2)
 	k := h.tasks[0]
 	h.tasks[1].TermEnd()
@@ -365,21 +365,21 @@ func TestComebackOfTaskThatLeft(t *testing.T) {
 	if e := h.sessions[0].expected; len(e) != 1 || e[0] != 1 {
 		t.Errorf("expected back: %v", e)
 	}
-	before := k.farewells
-	want(t, "init", h.comeBack(1), codes.Success)
+	before := k.exitNotices
+	want(t, "init", h.rejoin(1), codes.Success)
 	h.works(0, 1)
-	if k.farewells != before+1 {
+	if k.exitNotices != before+1 {
 		t.Error("an exit of this task would be a death to the one that came back")
 	}
 }
 
-// TestComebackWithoutSharedMemory: a task that was reached by shared memory and now has none cannot
+// TestRejoinWithoutSharedMemory: a task that was reached by shared memory and now has none cannot
 // be taken back.
-func TestComebackWithoutSharedMemory(t *testing.T) {
+func TestRejoinWithoutSharedMemory(t *testing.T) {
 	h := newHandJob(t, 2)
 	h.die(1)
 	// UDP is what is left, and in this job task 0 has none.
-	want(t, "init", h.comeBack(1, map[string]string{"LAPI_USE_SHM": "no"}), codes.ErrUDPPortInfo)
+	want(t, "init", h.rejoin(1, map[string]string{"LAPI_USE_SHM": "no"}), codes.ErrUDPPortInfo)
 	k := h.tasks[0]
 	word := new(uint64)
 	want(t, "put", k.Put(1, 8, at(word), at(word), 0, 0, 0), codes.ErrNoConnectivity)
@@ -392,8 +392,8 @@ func TestComebackWithoutSharedMemory(t *testing.T) {
 	}
 }
 
-// TestNoComebackUnderLauncher: there is nobody who could come.
-func TestNoComebackUnderLauncher(t *testing.T) {
+// TestNoRejoinUnderLauncher: there is nobody who could come.
+func TestNoRejoinUnderLauncher(t *testing.T) {
 	j := newJob(t, 2, paths["shm"])
 	k := j.tasks[0]
 	k.rejoins.lost(1)
@@ -426,7 +426,7 @@ func TestOldMessagesTellNothing(t *testing.T) {
 		t.Error("a dead task's message still waits for its handler")
 	}
 	want(t, "resume", a.Resume(1), codes.Success)
-	want(t, "init", h.comeBack(1), codes.Success)
+	want(t, "init", h.rejoin(1), codes.Success)
 	a.CompletionDone(id)
 	h.works(0, 1)
 	if cmpl != 0 || tgt != 1 {

@@ -33,7 +33,7 @@ type Options struct {
 	Host       Host
 	Getenv     func(string) (string, bool)
 	Instance   int  // 1 … MaxContexts: tasks' contexts of one number belong together
-	Lends      bool // every entry begins with Enter: outboxes may be lent to C
+	Commits    bool // every entry begins with Enter: C may fill open packets
 	ErrHandler transport.Addr
 	UDP        UDPAddresses // nil if the user gave neither handler nor list
 	Persistent bool         // LAPI_PSS_GPFS: no collectives
@@ -90,7 +90,7 @@ func New(o *Options) (*Context, codes.Code) {
 	s.faults.Attention(wireup.LevelInform, codes.AttVersion, "%s (Linux, instance %d, %d tasks)",
 		Version, s.instance, cfg.NumTasks)
 	s.announceBulk()
-	s.host.Farewell(s.net.Session.ExitNotice())
+	s.host.ExitNotice(s.net.Session.ExitNotice())
 	if s.net.UDP == nil {
 		cfg.ForgetKey() // nobody needs it
 	}

@@ -87,7 +87,7 @@ func (c *Context) Xfer(kind uint32, x *Transfer) codes.Code {
 	}
 	c.publish()
 	if kind == XferPut && c.outboxes.Outboxes != nil {
-		c.lend(&c.peers[x.Tgt])
+		c.reserve(&c.peers[x.Tgt])
 	}
 	return codes.Success
 }

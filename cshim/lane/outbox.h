@@ -1,10 +1,10 @@
 /*
- * outbox.h - the outbox of a task that is reached over UDP: the end of the packet that waits for
- * company (docs/sockets.md), lent by core so that small puts join it without a call into Go.
+ * outbox.h - the outbox of a task that is reached over UDP: the rest of the open packet of
+ * its peer (docs/sockets.md), reserved by core so that small puts join it without a call into Go.
  * Private to the library.
  *
- * Under the context lock only. While a box is lent nothing else touches that packet: every entry
- * into core takes all boxes back before it does anything else. Made by core, off the Go heap; fixed
+ * Under the context lock only. While a box is reserved nothing else touches that packet: every entry
+ * into core commits all boxes before it does anything else. Made by core, off the Go heap; fixed
  * widths, addresses as integers.
  */
 #ifndef CSHIM_OUTBOX_H
@@ -18,8 +18,8 @@ typedef struct cshim_outbox {
 	 */
 	uint64_t at;
 	uint64_t end;      /* the packet may end before it */
-	uint32_t room;     /* how many messages may join; 0: not lent, or full: core shall do it */
-	uint32_t messages; /* that have joined since it was lent */
+	uint32_t room;     /* how many messages may join; 0: not reserved, or full: core shall do it */
+	uint32_t messages; /* that have joined since it was reserved */
 	uint32_t data;     /* user bytes of these */
 	uint32_t completions; /* how many of them name a completion counter */
 } cshim_outbox;

@@ -39,14 +39,14 @@ int node_link_send(node_link *link, uint32_t ring, uint32_t kind, uint64_t heade
 	return node_send(link, &link->peer[ring], kind, link->out, header, from, n);
 }
 
-int node_link_renew(node_link *link, uint32_t ring)
+int node_link_begin_epoch(node_link *link, uint32_t ring)
 {
 	node_peer *peer = &link->peer[ring];
 
 	if (!node_short_begin(peer))
 		return NODE_BUSY;
 	link->packets_sent--; /* it is no packet of the statistics */
-	return node_short_end(link, peer, NODE_KIND_RENEWED, 0, 0);
+	return node_short_end(link, peer, NODE_KIND_EPOCH, 0, 0);
 }
 
 static void note_arrival(node_event *event, const node_arrival *arrival)
@@ -107,7 +107,7 @@ int node_link_step(node_link *link, uint32_t ring, uint32_t took)
 	if (took & (NODE_TOOK | NODE_DROP))
 		take(link, peer, took);
 	while ((found = node_next(peer, &arrival)) == NODE_SOME) {
-		if (arrival.kind == NODE_KIND_RENEWED) {
+		if (arrival.kind == NODE_KIND_EPOCH) {
 			node_advance(peer, &arrival);
 			return NODE_EPOCH;
 		}

@@ -17,7 +17,7 @@ int node_link_end(node_link *link, uint32_t ring, uint32_t kind, uint64_t header
 int node_link_send(node_link *link, uint32_t ring, uint32_t kind, uint64_t header, uint64_t from,
                    uint64_t n);
 /* The announcement of a new epoch. */
-int node_link_renew(node_link *link, uint32_t ring);
+int node_link_begin_epoch(node_link *link, uint32_t ring);
 
 /*
  * A step of receiving. took: what became of the message that the step before returned with

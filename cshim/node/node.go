@@ -117,9 +117,9 @@ func Send(l *layout.NodeLink, ring int, kind uint8, header []byte, from, n uint6
 		C.uint64_t(len(header)), C.uint64_t(from), C.uint64_t(n)))
 }
 
-// Renew announces a new epoch.
-func Renew(l *layout.NodeLink, ring int) Result {
-	return Result(C.node_link_renew(of(l), C.uint32_t(ring)))
+// BeginEpoch announces a new epoch.
+func BeginEpoch(l *layout.NodeLink, ring int) Result {
+	return Result(C.node_link_begin_epoch(of(l), C.uint32_t(ring)))
 }
 
 // Step is a step of receiving.

@@ -54,7 +54,7 @@ static inline int node_examine(const node_peer *peer, node_slot *slot, uint64_t 
 	arrival->body = slot->bytes;
 	arrival->bytes = slot->bytes + arrival->header;
 	if (__builtin_expect((arrival->kind & NODE_KIND_CHUNK) != 0, 0)) {
-		if (arrival->kind == NODE_KIND_RENEWED) {
+		if (arrival->kind == NODE_KIND_EPOCH) {
 			arrival->slots = 1;
 			return word >> 40 == 0;
 		}

@@ -84,7 +84,7 @@
 /* or'd to one of those: the data lies in the chunk area, node_place precedes the header */
 #define NODE_KIND_CHUNK 0x80
 /* the sender has disconnected and begins anew: a new epoch (transport/shm) */
-#define NODE_KIND_RENEWED 254
+#define NODE_KIND_EPOCH 254
 #define NODE_KIND_PADDING 255 /* skip to the ring's end */
 
 typedef struct node_place {

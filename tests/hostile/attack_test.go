@@ -41,7 +41,7 @@ func attack(t *testing.T, a *Attacker, perSecond int, send func(j *job, r *rand.
 		t.Errorf("%d packets sent, %d counted", sent, counted)
 	}
 	if !a.forge && c[0].ghosts+c[1].ghosts > 0 {
-		t.Errorf("%d packets of a stranger's address got in", c[0].ghosts+c[1].ghosts)
+		t.Errorf("%d packets of an attacker's address got in", c[0].ghosts+c[1].ghosts)
 	}
 	if c[0].rounds == 0 {
 		t.Error("the job did nothing")
@@ -64,7 +64,7 @@ func forger(t *testing.T) *Attacker {
 
 var kinds = []wire.Kind{wire.KindHello, wire.KindData, wire.KindAck, wire.KindBye}
 
-// levels are the values of LAPI_AUTH that promise anything against strangers.
+// levels are the values of LAPI_AUTH that promise anything against attackers.
 var levels = []string{"LAPI_AUTH=cookie", "LAPI_AUTH=mac"}
 
 // TestStrangersPort: random and forged packets from an address that is no task's.

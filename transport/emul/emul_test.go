@@ -38,7 +38,7 @@ type fakeMessage struct {
 type fakeNet struct {
 	random   *rand.Rand
 	nodes    []*fakeLink
-	flying   []fakeMessage
+	inFlight []fakeMessage
 	busy     int // in 10: how often there is no room
 	busySeen int
 	refused  int
@@ -77,14 +77,14 @@ func (l *fakeLink) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte,
 	m := fakeMessage{from: l.me, to: ep, id: id, hdr: append([]byte(nil), hdr...)}
 	if l.net.random.IntN(2) == 0 {
 		m.op = op
-		l.net.flying = append(l.net.flying, m)
+		l.net.inFlight = append(l.net.inFlight, m)
 		return transport.Queued, nil
 	}
 	m.data = userBytes(int(op.N))
 	if err := memory.CopyOut(m.data, op.Local); err != nil {
 		return transport.Done, err
 	}
-	l.net.flying = append(l.net.flying, m)
+	l.net.inFlight = append(l.net.inFlight, m)
 	return transport.Done, nil
 }
 
@@ -93,12 +93,12 @@ func userBytes(n int) []byte { return make([]byte, n) }
 
 // step delivers one message, any one.
 func (n *fakeNet) step() bool {
-	if len(n.flying) == 0 {
+	if len(n.inFlight) == 0 {
 		return false
 	}
-	i := n.random.IntN(len(n.flying))
-	m := n.flying[i]
-	n.flying = append(n.flying[:i], n.flying[i+1:]...)
+	i := n.random.IntN(len(n.inFlight))
+	m := n.inFlight[i]
+	n.inFlight = append(n.inFlight[:i], n.inFlight[i+1:]...)
 	if op := m.op; op != nil {
 		m.data = userBytes(int(op.N))
 		err := memory.CopyOut(m.data, op.Local)
@@ -115,7 +115,7 @@ func (n *fakeNet) step() bool {
 		transport.Refuse {
 		n.refused++
 		m.op = nil
-		n.flying = append(n.flying, m)
+		n.inFlight = append(n.inFlight, m)
 	}
 	return true
 }

@@ -210,7 +210,7 @@ func (l *Link) Disconnect(ep transport.Endpoint, err error) {
 // drop ends all that is in flight with p, which is gone. Its memory stays mapped until Reset or
 // Close, because a handler or a send may be looking at it.
 func (l *Link) drop(p *peer, err error) {
-	l.endRenewal(p)
+	l.endEpochChange(p)
 	p.held.Clear()
 	node.Deactivate(l.node, p.ring)
 	l.settleHolding(p)

@@ -52,7 +52,7 @@ func (l *Link) Reconnect(ep transport.Endpoint, _ transport.Address) error {
 	atomic.StoreUint64(&p.inControl.Held, 0)
 	p.settle()
 	node.Activate(l.node, p.ring)
-	l.renewing++
+	l.changingEpoch++
 	l.announce(p)
 	return nil
 }
@@ -60,12 +60,12 @@ func (l *Link) Reconnect(ep transport.Endpoint, _ transport.Address) error {
 // announce puts the announcement into p's ring if there is room. Nothing else may be sent before
 // it.
 func (l *Link) announce(p *peer) error {
-	if rc := node.Renew(l.node, p.ring); rc != node.Sent {
+	if rc := node.BeginEpoch(l.node, p.ring); rc != node.Sent {
 		return l.outcome(p, rc)
 	}
 	p.announced = true
 	p.settle()
-	l.renewing--
+	l.changingEpoch--
 	return nil
 }
 
@@ -78,17 +78,17 @@ func (l *Link) announceAll() {
 	}
 }
 
-// endRenewal: p is gone again.
-func (l *Link) endRenewal(p *peer) {
+// endEpochChange: p is gone again.
+func (l *Link) endEpochChange(p *peer) {
 	if !p.announced {
 		p.announced = true
 		p.settle()
-		l.renewing--
+		l.changingEpoch--
 	}
 }
 
-// renewed takes in the peer's announcement.
-func (p *peer) renewed() {
+// epochBegan takes in the peer's announcement.
+func (p *peer) epochBegan() {
 	if p.awaiting {
 		p.awaiting = false
 		p.settle()

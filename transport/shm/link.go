@@ -99,11 +99,11 @@ type Link struct {
 	broken  []*peer // failed, PeerFailed not called yet
 	holding int     // peers with held messages
 	// peers whose ring has no room for the announcement of a new epoch
-	renewing int
-	queued   int // operations and answers that wait for room
-	inFlight [layout.NodeOps]*transport.Op
-	pool     hold.Pool
-	stats    transport.Stats
+	changingEpoch int
+	queued        int // operations and answers that wait for room
+	inFlight      [layout.NodeOps]*transport.Op
+	pool          hold.Pool
+	stats         transport.Stats
 }
 
 // New makes the link and this task's segment. It fails if the kernel gives no memory or
@@ -254,7 +254,7 @@ func (l *Link) NodePeer(ep transport.Endpoint) (*layout.NodePeer, int) {
 
 // Busy says whether Progress may have something to do beside messages in active rings.
 func (l *Link) Busy() bool {
-	return l.holding > 0 || l.renewing > 0 || l.queued > 0 || len(l.waiting) > 0 ||
+	return l.holding > 0 || l.changingEpoch > 0 || l.queued > 0 || len(l.waiting) > 0 ||
 		len(l.broken) > 0
 }
 
@@ -335,7 +335,8 @@ func (l *Link) release() error {
 	l.pool.Release()
 	l.Stats()
 	l.node = nil
-	errs = append(errs, l.own.release(), l.private.release(), closeFile(l.bell))
+	l.private.release()
+	errs = append(errs, l.own.release(), closeFile(l.bell))
 	l.bell = -1
 	return errors.Join(errs...)
 }

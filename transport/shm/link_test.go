@@ -57,7 +57,7 @@ func TestConnectRefuses(t *testing.T) {
 		t.Cleanup(func() { _ = l.Close() })
 		return l
 	}
-	mine, theirs, stranger := newOne(0), newOne(1), newOne(1)
+	mine, theirs, attacker := newOne(0), newOne(1), newOne(1)
 	other, err := New(Config{Task: 7, NumTasks: 8, Tasks: []int{7}, Clock: clock})
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestConnectRefuses(t *testing.T) {
 		"other rings":   patch(8, 64),
 		"other node":    patch(12, 3),
 		"unknown task":  patch(16, 5),
-		"other segment": func(a *transport.Address) { a.Bytes = stranger.Address().Bytes },
+		"other segment": func(a *transport.Address) { a.Bytes = attacker.Address().Bytes },
 		"another node's link": func(a *transport.Address) {
 			for _, fd := range a.Files {
 				_ = unix.Close(fd)

@@ -24,7 +24,7 @@ func (l *Link) Progress(max int) int {
 	if l.holding > 0 {
 		n = l.offerHeld(max)
 	}
-	if l.renewing > 0 {
+	if l.changingEpoch > 0 {
 		l.announceAll()
 	}
 	if l.queued > 0 {
@@ -118,7 +118,7 @@ func (l *Link) heed(p *peer, result node.Result) (took uint32) {
 	case node.Stranded:
 		l.answered(&transport.FaultError{Addr: transport.Addr(e.Addr)})
 	case node.Epoch:
-		p.renewed()
+		p.epochBegan()
 	}
 	return node.Left
 }

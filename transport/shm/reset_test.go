@@ -98,9 +98,9 @@ func TestResetForgets(t *testing.T) {
 	if err := l.Reset(1); err != nil {
 		t.Fatal(err)
 	}
-	if l.renewing != 0 || l.holding != 0 || len(l.waiting) != 0 || len(l.broken) != 0 {
+	if l.changingEpoch != 0 || l.holding != 0 || len(l.waiting) != 0 || len(l.broken) != 0 {
 		t.Errorf("left: %d announcements, %d holding, %d waiting, %d broken",
-			l.renewing, l.holding, len(l.waiting), len(l.broken))
+			l.changingEpoch, l.holding, len(l.waiting), len(l.broken))
 	}
 	got := listen(l)
 	fresh := comeAgain(t, l)

@@ -10,6 +10,7 @@ import (
 
 	"lapi/cshim/node"
 	"lapi/transport"
+	"lapi/transport/arena"
 	"lapi/transport/layout"
 )
 
@@ -140,10 +141,9 @@ type private struct{ bytes []byte }
 // newPrivate makes the ends of all rings, closed, and puts cookie where peers can look for it. Only
 // what is used takes memory.
 func newPrivate(rings int, cookie uint64) (private, error) {
-	b, err := unix.Mmap(-1, 0, int(unsafe.Sizeof(layout.NodeLink{})),
-		unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	b, err := arena.Map(int(unsafe.Sizeof(layout.NodeLink{})))
 	if err != nil {
-		return private{}, os.NewSyscallError("mmap", err)
+		return private{}, err
 	}
 	p := private{b}
 	node.Init(p.link())
@@ -155,12 +155,7 @@ func newPrivate(rings int, cookie uint64) (private, error) {
 	return p, nil
 }
 
-func (p private) release() error {
-	if p.bytes == nil {
-		return nil
-	}
-	return unix.Munmap(p.bytes)
-}
+func (p private) release() { arena.Unmap(p.bytes) }
 
 func (p private) link() *layout.NodeLink {
 	return (*layout.NodeLink)(unsafe.Pointer(&p.bytes[0]))

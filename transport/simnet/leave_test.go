@@ -62,15 +62,15 @@ func (s *run) close(i int) {
 func (s *run) gone(i int) {
 	for j, k := range s.tasks {
 		if k.link != nil && j != i {
-			s.checkFarewell(i, j)
+			s.checkClose(i, j)
 			k.link.Disconnect(transport.Endpoint(i), transport.ErrUnreachable)
 			k.node.Touch()
 		}
 	}
 }
 
-// checkFarewell: where the network loses nothing, task j has heard from i itself that it has left.
-func (s *run) checkFarewell(i, j int) {
+// checkClose: where the network loses nothing, task j has heard from i itself that it has left.
+func (s *run) checkClose(i, j int) {
 	k := s.tasks[j]
 	if !s.sc.clean() || k.leftAt != 0 || !s.have(i, j) {
 		return
@@ -80,7 +80,7 @@ func (s *run) checkFarewell(i, j int) {
 		&op); err != transport.ErrUnreachable {
 		s.fail("task %d has left, and task %d can still send to it: %v", i, j, err)
 	}
-	s.farewells++
+	s.closes++
 }
 
 // have says whether a message has gone between two tasks.

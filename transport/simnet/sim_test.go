@@ -24,7 +24,7 @@ func TestSimulation(t *testing.T) {
 	var counts Counts
 	var stats transport.Stats
 	var free []*run
-	farewells := 0
+	closes := 0
 	one := func(seed uint64, log io.Writer) error {
 		mu.Lock()
 		var s *run
@@ -42,7 +42,7 @@ func TestSimulation(t *testing.T) {
 		mu.Lock()
 		counts.Add(&s.net.Counts)
 		addStats(&stats, &s.stats)
-		farewells += s.farewells
+		closes += s.closes
 		free = append(free, s)
 		mu.Unlock()
 		return err
@@ -56,7 +56,7 @@ func TestSimulation(t *testing.T) {
 			"duplicated": counts.Duplicated, "stray": counts.Strays, "replayed": counts.Replayed,
 			"sent to nobody": counts.Nobody, "damaged": counts.Damaged, "full": counts.Full,
 			"a part of another":                  counts.Parts,
-			"needed to tell of a task that left": farewells,
+			"needed to tell of a task that left": closes,
 			"retransmitted":                      int(stats.RetransmittedPackets),
 			"duplicate":                          int(stats.DuplicatePackets),
 			"ghost":                              int(stats.GhostPackets),

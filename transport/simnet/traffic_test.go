@@ -45,18 +45,18 @@ type run struct {
 	header    []byte
 	rubbish   []byte
 
-	open      int // messages that must still be accepted
-	undone    int // fragments whose memory the links still have
-	refused   int
-	flushes   int // not done
-	events    int
-	restarts  int
-	news      []news
-	ending    bool
-	closed    int // tasks
-	farewells int // pairs of which the one must have heard that the other has left
-	failures  []error
-	stats     transport.Stats // of all links that are over
+	open     int // messages that must still be accepted
+	undone   int // fragments whose memory the links still have
+	refused  int
+	flushes  int // not done
+	events   int
+	restarts int
+	news     []news
+	ending   bool
+	closed   int // tasks
+	closes   int // pairs of which the one must have heard that the other has left
+	failures []error
+	stats    transport.Stats // of all links that are over
 }
 
 // simTask is one task of a run.

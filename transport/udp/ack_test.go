@@ -23,7 +23,7 @@ func TestAckThreshold(t *testing.T) {
 		for round := range 3 {
 			for i := 1; i <= threshold; i++ {
 				p.want("acknowledgements before the threshold", p.count(1, wire.KindAck), 0)
-				p.send(0, 1, 1, 200) // lent: of small ones the origin asks earlier
+				p.send(0, 1, 1, 200) // borrowed: of small ones the origin asks earlier
 				p.deliver(0)
 			}
 			p.want("acknowledgements at the threshold", p.count(1, wire.KindAck), 1)
@@ -141,7 +141,7 @@ func TestFastRetransmission(t *testing.T) {
 		return from == 0 && (n == 2 || n == 4)
 	}
 	for range 12 {
-		p.send(0, 1, 1, 500) // lent: each is a packet
+		p.send(0, 1, 1, 500) // borrowed: each is a packet
 	}
 	window := p.ms[0].peers[1].paths.At(0).Congestion().Window()
 	p.settle()
@@ -198,7 +198,7 @@ func TestWholeFlightLost(t *testing.T) {
 // packets; beyond all bounds Send says ErrBusy.
 func TestWindow(t *testing.T) {
 	for name, c := range map[string]struct{ size, first int }{"copied": {100, maxSmall},
-		"lent": {200, 20}} {
+		"borrowed": {200, 20}} {
 		t.Run(name, func(t *testing.T) { testWindow(t, c.size, c.first) })
 	}
 }
@@ -270,8 +270,8 @@ func TestByteWindow(t *testing.T) {
 	}
 }
 
-// What is small is always copied, if need be after waiting for a buffer; larger data is lent.
-func TestCopyOrLend(t *testing.T) {
+// What is small is always copied, if need be after waiting for a buffer; larger data is borrowed.
+func TestCopyOrBorrow(t *testing.T) {
 	p := newPair(t, 2, func(_ int, c *Config) {
 		c.CopyMax = 6000
 		c.RexmitBufCount = 2

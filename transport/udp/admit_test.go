@@ -169,7 +169,7 @@ func TestDisagreement(t *testing.T) {
 	p.want("ghosts", int(p.ms[0].Stats().GhostPackets), 1)
 }
 
-// TestLevelMACFault: at mac lent data is read before it goes; what cannot be read ends the
+// TestLevelMACFault: at mac borrowed data is read before it goes; what cannot be read ends the
 // operation, not the session.
 func TestLevelMACFault(t *testing.T) {
 	p := newPair(t, 2, atLevel(wire.LevelMAC))
@@ -200,7 +200,7 @@ func TestLevelErrors(t *testing.T) {
 	}
 }
 
-// TestSendingAllocatesNothing, at each level, once the session is open; lent data is read where it
+// TestSendingAllocatesNothing, at each level, once the session is open; borrowed data is read where it
 // is.
 func TestSendingAllocatesNothing(t *testing.T) {
 	for _, level := range levels {

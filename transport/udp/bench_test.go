@@ -250,16 +250,16 @@ func benchLinkStream(b *testing.B, message, piece int, set func(int, *Config)) {
 	hdr := make([]byte, 40)
 	// as with the bare sockets, what waits is the flow control alone, not each message
 	var ops [64]transport.Op
-	var lent [len(ops)]bool
+	var borrowed [len(ops)]bool
 	for i := range ops {
-		ops[i].Done = func(*transport.Op, error) { lent[i] = false }
+		ops[i].Done = func(*transport.Op, error) { borrowed[i] = false }
 	}
 	next := 0
 	b.SetBytes(int64(message))
 	for b.Loop() {
 		for at := 0; at < message; at += piece {
 			op := &ops[next%len(ops)]
-			for lent[next%len(ops)] {
+			for borrowed[next%len(ops)] {
 				ls[0].Progress(16)
 			}
 			binary.LittleEndian.PutUint64(hdr, uint64(at))
@@ -272,7 +272,7 @@ func benchLinkStream(b *testing.B, message, piece int, set func(int, *Config)) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			lent[next%len(ops)] = status == transport.Queued
+			borrowed[next%len(ops)] = status == transport.Queued
 			next++
 		}
 		ls[0].Progress(16)

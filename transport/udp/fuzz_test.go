@@ -87,7 +87,7 @@ func FuzzOffPath(f *testing.F) {
 	})
 }
 
-// peerSummary is what a stranger must not change.
+// peerSummary is what an attacker must not change.
 type peerSummary struct {
 	state        sessionState
 	theirs       wire.Side

@@ -235,7 +235,7 @@ func TestFixedPorts(t *testing.T) {
 	closeAll(t, []*Link{a, b})
 }
 
-// Lent data costs no allocation either, once the link is warm.
+// Borrowed data costs no allocation either, once the link is warm.
 func TestNoAllocations(t *testing.T) {
 	memory.Guard()
 	ls := links(t, 2, nil)

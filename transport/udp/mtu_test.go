@@ -221,7 +221,7 @@ func TestSizeSetByTheUser(t *testing.T) {
 	}
 }
 
-// Every length is put together as it was, lent data and several messages in a packet too, whatever
+// Every length is put together as it was, borrowed data and several messages in a packet too, whatever
 // parts are lost, doubled or overtaken, or must be cut once more, at every level.
 func TestRecut(t *testing.T) {
 	for _, level := range levels {

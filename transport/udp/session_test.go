@@ -66,7 +66,7 @@ func TestStrangers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPair(t, 2, nil)
 			p.ms[0].Handle(1, func(*transport.Msg) transport.Verdict {
-				t.Error("a stranger's message")
+				t.Error("an attacker's message")
 				return transport.Accept
 			})
 			p.ms[1].Close()
@@ -166,19 +166,19 @@ func TestTimeout(t *testing.T) {
 			}
 			p.ms[0].SetTimeout(20 * time.Second)
 			p.lose = func(int, []byte) bool { return true }
-			lent := p.send(0, 1, 1, 8000)
+			borrowed := p.send(0, 1, 1, 8000)
 			flush := p.flush(0, 1)
 			p.pass(19 * time.Second)
-			if len(p.failed) != 0 || lent.over() || flush.over() {
+			if len(p.failed) != 0 || borrowed.over() || flush.over() {
 				t.Fatalf("failed too early: %v", p.failed)
 			}
 			p.pass(4 * time.Second)
 			if len(p.failed) != 1 || p.failed[0] != "1 of 0: "+transport.ErrTimeout.Error() {
 				t.Errorf("PeerFailed: %q", p.failed)
 			}
-			if lent.done != 1 || flush.done != 1 || lent.err != transport.ErrUnreachable ||
+			if borrowed.done != 1 || flush.done != 1 || borrowed.err != transport.ErrUnreachable ||
 				flush.err != transport.ErrUnreachable {
-				t.Errorf("operations end with %v, %v", lent.err, flush.err)
+				t.Errorf("operations end with %v, %v", borrowed.err, flush.err)
 			}
 			if _, err := p.trySend(0, 1, 1, 8); err != transport.ErrUnreachable {
 				t.Errorf("Send to a failed peer: %v", err)
@@ -306,7 +306,7 @@ func TestFault(t *testing.T) {
 	got := 0
 	p.ms[1].Handle(1, func(*transport.Msg) transport.Verdict { got++; return transport.Accept })
 	bad := unmapped(t)
-	for _, n := range []int{8, 8000} { // copied, lent
+	for _, n := range []int{8, 8000} { // copied, borrowed
 		s := &sent{}
 		s.op.Local = bad
 		err := p.begin(0, 1, 1, n, s)
@@ -326,10 +326,10 @@ func TestFault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lent := &sent{}
-	lent.op.Local = memory.AddrOf(gone)
-	if err := p.begin(0, 1, 1, 8000, lent); err != nil || lent.status != transport.Queued {
-		t.Fatalf("Send: %v, %v", lent.status, err)
+	borrowed := &sent{}
+	borrowed.op.Local = memory.AddrOf(gone)
+	if err := p.begin(0, 1, 1, 8000, borrowed); err != nil || borrowed.status != transport.Queued {
+		t.Fatalf("Send: %v, %v", borrowed.status, err)
 	}
 	if err := syscall.Mprotect(gone, syscall.PROT_NONE); err != nil {
 		t.Fatal(err)
@@ -339,8 +339,8 @@ func TestFault(t *testing.T) {
 	p.lose = nil
 	p.pass(time.Second)
 	var fault *transport.FaultError
-	if !errors.As(lent.err, &fault) {
-		t.Errorf("memory gone after Send: %v", lent.err)
+	if !errors.As(borrowed.err, &fault) {
+		t.Errorf("memory gone after Send: %v", borrowed.err)
 	}
 	p.want("good messages", got, 1)
 	if w, r := &p.ms[0].peers[1].sender.window, p.ms[0].peers[1].paths.At(0); w.Outstanding() ||
@@ -361,7 +361,7 @@ func TestLastAcknowledgementLost(t *testing.T) {
 		}
 		return from == 1
 	}
-	lent := p.send(0, 1, 1, 8000)
+	borrowed := p.send(0, 1, 1, 8000)
 	flush := p.flush(0, 1)
 	p.settle()
 	p.ms[1].Leave(p.now)
@@ -371,9 +371,9 @@ func TestLastAcknowledgementLost(t *testing.T) {
 	}
 	p.ms[1].Close()
 	p.pass(10 * time.Second)
-	if lent.done != 1 || lent.err != nil || flush.done != 1 || flush.err != nil ||
+	if borrowed.done != 1 || borrowed.err != nil || flush.done != 1 || flush.err != nil ||
 		len(p.failed) != 0 {
-		t.Errorf("lent: %d %v, flush: %d %v, failed: %v", lent.done, lent.err, flush.done,
+		t.Errorf("borrowed: %d %v, flush: %d %v, failed: %v", borrowed.done, borrowed.err, flush.done,
 			flush.err, p.failed)
 	}
 }
@@ -386,12 +386,12 @@ func TestPeerLeft(t *testing.T) {
 		t.Error("a handler runs after Leave")
 		return transport.Accept
 	})
-	lent := p.send(0, 1, 1, 8000)
+	borrowed := p.send(0, 1, 1, 8000)
 	flush := p.flush(0, 1)
 	p.ms[1].Leave(p.now)
 	p.pass(10 * time.Millisecond)
-	if lent.done != 1 || lent.err != nil || flush.done != 1 || flush.err != nil {
-		t.Errorf("lent: %d %v, flush: %d %v", lent.done, lent.err, flush.done, flush.err)
+	if borrowed.done != 1 || borrowed.err != nil || flush.done != 1 || flush.err != nil {
+		t.Errorf("borrowed: %d %v, flush: %d %v", borrowed.done, borrowed.err, flush.done, flush.err)
 	}
 	if _, err := p.trySend(0, 1, 1, 8); err != transport.ErrUnreachable {
 		t.Errorf("Send: %v", err)

@@ -1,5 +1,5 @@
 /*
- * test_outbox.c - small puts that join a packet which core has lent: what is written, what is
+ * test_outbox.c - small puts that join a packet of which core has reserved the rest: what is written, what is
  * counted, and that core gets all that does not fit or is not as usual. The fake core refuses puts
  * to task 1, which shows that it was asked.
  */
@@ -24,7 +24,7 @@ static lapi_cntr_t origin, target, completion;
 static char word[8] = "1234567";
 
 /* Lends task 1's packet, in which used bytes are taken, for so many messages. */
-static void lend(uint32_t used, uint32_t room)
+static void reserve(uint32_t used, uint32_t room)
 {
 	memset(packet, 0xee, sizeof(packet));
 	boxes.all = (cshim_outboxes){MOST, 0};
@@ -48,7 +48,7 @@ static void writes_messages(void)
 	const cshim_outbox *box = &boxes.of[1];
 	int n;
 
-	lend(13, 2);
+	reserve(13, 2);
 	CHECK(LAPI_Setcntr(handle, &origin, 0) == LAPI_SUCCESS);
 	CHECK(joins(5, word, &origin, &completion));
 	CHECK(message->kind == CSHIM_MSG_PUT && message->zero == 0 &&
@@ -82,7 +82,7 @@ static void leaves_the_unusual(void)
 	uint32_t used;
 
 	CHECK(hole != MAP_FAILED);
-	lend(16, 60);
+	reserve(16, 60);
 	left_to_core(MOST + 1, packet);
 	left_to_core(4, hole);
 	left_to_core(4, NULL);
@@ -91,13 +91,13 @@ static void leaves_the_unusual(void)
 	/* The packet may not be filled to its last byte: with that message it would have to go,
 	 * which is core's. */
 	for (used = SPACE - HEAD - MOST - 16; used <= SPACE; used++) {
-		lend(used, 60);
+		reserve(used, 60);
 		if ((used + 7) / 8 * 8 + HEAD + 8 >= SPACE)
 			left_to_core(8, word);
 		else
 			CHECK(joins(8, word, NULL, NULL) && boxes.of[1].at < boxes.of[1].end);
 	}
-	lend(16, 0);
+	reserve(16, 0);
 	left_to_core(4, word);
 	CHECK(LAPI_Put(handle, 2, 4, (void *)0x1000, word, NULL, NULL, NULL) ==
 	      LAPI_ERR_TGT); /* no such task, nor box */
@@ -113,7 +113,7 @@ static void tosses_a_coin(void)
 	for (i = 0; i < 200; i++) {
 		uint32_t coin = boxes.all.random;
 
-		lend(16, 60);
+		reserve(16, 60);
 		boxes.all.random = i ? coin : 1;
 		joined += joins(4, word, NULL, NULL);
 	}

@@ -12,7 +12,7 @@ ifdef M32
 CONFORM_PROGRAMS := $(filter-out huge,$(CONFORM_PROGRAMS))
 endif
 CONFORM_FRAME    := $(CONFORM_BUILD)/conform.o $(CONFORM_BUILD)/helpers.o
-HOST_PROGRAMS    := init_env init_codes catalogue fork_child signals leaks standalone error_ends exits stopped restart comeback exit_comeback deserted refused_later many
+HOST_PROGRAMS    := init_env init_codes catalogue fork_child signals leaks standalone error_ends exits stopped restart rejoin exit_rejoin deserted refused_later many
 
 CONFORM_BINARIES := $(addprefix $(CONFORM_BUILD)/,$(CONFORM_PROGRAMS) atexit nopie cxx)
 HOST_BINARIES    := $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS) dlopened no_membarrier victim stepped halted libprofile.so profiled_linked profiled_plain header_only)
@@ -38,7 +38,7 @@ $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS)): $(CONFORM_BUILD)/%: $(HOST_DIR)
 	@mkdir -p $(CONFORM_BUILD)
 	$(CC) $(CONFORM_CFLAGS) -DHOST_FOLDER='"$(CONFORM_BUILD)"' -Iinclude $< $(CONFORM_LINK) -o $@
 
-$(CONFORM_BUILD)/comeback: $(HOST_DIR)/comeback.h
+$(CONFORM_BUILD)/rejoin: $(HOST_DIR)/rejoin.h
 
 $(CONFORM_BUILD)/refused_later: $(HOST_DIR)/refuse.h
 

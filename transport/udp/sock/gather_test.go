@@ -84,7 +84,7 @@ func TestGather(t *testing.T) {
 	}
 }
 
-// exchangeSet gathers packets of these lengths, every second with lent data, and receives them.
+// exchangeSet gathers packets of these lengths, every second with borrowed data, and receives them.
 func exchangeSet(t *testing.T, a, b *Socket, lengths []int) {
 	t.Helper()
 	var packets [][]byte

@@ -232,32 +232,32 @@ func TestConnect(t *testing.T) {
 		} else if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		a, b, stranger := open(t, local), open(t, local), open(t, local)
+		a, b, attacker := open(t, local), open(t, local), open(t, local)
 		at := a.Local()
 		head := mapped(t, 40)
 		a.Connect(b.Local())
 		b.Connect(at)
 		exchangeSet(t, a, b, []int{1000, 1000, 500})
 		exchangeSet(t, b, a, []int{40})
-		stranger.Send(at, head, 0, 0)
+		attacker.Send(at, head, 0, 0)
 		if _, from, ok := a.Receive(); ok {
 			t.Errorf("something arrives from %v", from)
 		}
-		a.Send(stranger.Local(), head, 0, 0) // what goes elsewhere still goes there
-		if _, from := receive(t, stranger); from != at {
+		a.Send(attacker.Local(), head, 0, 0) // what goes elsewhere still goes there
+		if _, from := receive(t, attacker); from != at {
 			t.Errorf("it comes from %v, not %v", from, at)
 		}
 		a.Rebind()
 		exchangeSet(t, a, b, []int{40})
-		a.Connect(stranger.Local())
-		exchangeSet(t, stranger, a, []int{40, 40})
+		a.Connect(attacker.Local())
+		exchangeSet(t, attacker, a, []int{40, 40})
 		a.Connect(netip.AddrPort{})
 		if bound, err := unix.Getsockname(a.Descriptor()); err != nil ||
 			port(bound) != int(at.Port()) {
 			t.Fatalf("bound to %v, %v, not to %v", bound, err, at)
 		}
-		exchangeSet(t, stranger, a, []int{40})
+		exchangeSet(t, attacker, a, []int{40})
 		exchangeSet(t, b, a, []int{40})
-		exchangeSet(t, a, stranger, []int{40})
+		exchangeSet(t, a, attacker, []int{40})
 	}
 }

@@ -17,6 +17,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"lapi/transport/arena"
 )
 
 // MaxDatagram is room for anything that arrives.
@@ -124,9 +126,8 @@ func (s *Socket) open(local netip.AddrPort, o *Options) (err error) {
 	if err = s.bind(local, o.Device); err != nil {
 		return err
 	}
-	if s.memory, err = unix.Mmap(-1, 0, receiveAt+MaxDatagram, unix.PROT_READ|unix.PROT_WRITE,
-		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS); err != nil {
-		return os.NewSyscallError("mmap", err)
+	if s.memory, err = arena.Map(receiveAt + MaxDatagram); err != nil {
+		return err
 	}
 	s.calls = (*calls)(unsafe.Pointer(unsafe.SliceData(s.memory)))
 	s.buffer = s.memory[receiveAt:]
@@ -377,9 +378,7 @@ func (s *Socket) Close() error {
 		err = unix.Close(s.fd)
 		s.fd = -1
 	}
-	if s.memory != nil {
-		_ = unix.Munmap(s.memory)
-		s.memory, s.calls, s.buffer = nil, nil, nil
-	}
+	arena.Unmap(s.memory)
+	s.memory, s.calls, s.buffer = nil, nil, nil
 	return err
 }

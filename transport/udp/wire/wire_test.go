@@ -68,11 +68,11 @@ func TestLength(t *testing.T) {
 			t.Errorf("%s: %d", name, n)
 		}
 	}
-	lent := dataPacket(testFirst, 65000)
-	head := lent[:len(lent)-65000]
-	out.Seal(head, lent[len(head):], len(lent))
-	if n := Length(head); n != len(lent) {
-		t.Errorf("with data beside it: %d, not %d", n, len(lent))
+	borrowed := dataPacket(testFirst, 65000)
+	head := borrowed[:len(borrowed)-65000]
+	out.Seal(head, borrowed[len(head):], len(borrowed))
+	if n := Length(head); n != len(borrowed) {
+		t.Errorf("with data beside it: %d, not %d", n, len(borrowed))
 	}
 }
 

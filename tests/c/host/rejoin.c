@@ -1,5 +1,5 @@
 /*
- * comeback.c - tasks of a job started by hand on one node are killed with SIGKILL in the midst of
+ * rejoin.c - tasks of a job started by hand on one node are killed with SIGKILL in the midst of
  * traffic and started again with the same MP_CHILD. The others purge and resume them (guide,
  * Chapter 19), before or after they are back; then all work with all again, over shared memory, or
  * over UDP to those that are said to be on another node. Every active message names the incarnation
@@ -8,7 +8,7 @@
  * "task".
  */
 #define _GNU_SOURCE
-#include "comeback.h"
+#include "rejoin.h"
 #include "host.h"
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -314,7 +314,7 @@ static int be_task(char **argv)
 
 /* ---- the starter ---- */
 
-static char file[] = HOST_FOLDER "/comeback-XXXXXX", ports[128];
+static char file[] = HOST_FOLDER "/rejoin-XXXXXX", ports[128];
 static pid_t pids[MOST_TASKS];
 
 static int choose_ports(void)
@@ -374,7 +374,7 @@ static void start_task(int id, int round, int which)
 	snprintf(plan_text, sizeof plan_text, "%d", (int)(now - plans));
 	snprintf(round_text, sizeof round_text, "%d", round);
 	snprintf(which_text, sizeof which_text, "%d", which);
-	execl("/proc/self/exe", "comeback", "task", file, ports, plan_text, round_text, which_text,
+	execl("/proc/self/exe", "rejoin", "task", file, ports, plan_text, round_text, which_text,
 	      (char *)NULL);
 	_exit(127);
 }
@@ -488,7 +488,7 @@ int main(int argc, char **argv)
 {
 	unsigned seed = argc == 2 ? (unsigned)strtoul(argv[1], NULL, 0)
 	                          : (unsigned)time(NULL) ^ (unsigned)getpid();
-	char name[80], own[] = HOST_FOLDER "/comeback-tmp-XXXXXX";
+	char name[80], own[] = HOST_FOLDER "/rejoin-tmp-XXXXXX";
 	int fd, i, before;
 	if (argc == 7 && strcmp(argv[1], "task") == 0)
 		return be_task(argv);
@@ -517,5 +517,5 @@ int main(int argc, char **argv)
 	HOST_CHECK(rmdir(own) == 0);       /* empty */
 	host_end_case("nothing_is_left", 0);
 	unlink(file);
-	return host_close("comeback", 0);
+	return host_close("rejoin", 0);
 }

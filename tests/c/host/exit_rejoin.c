@@ -1,5 +1,5 @@
 /*
- * exit_comeback.c - of three tasks started by hand on one node, one is killed and started again
+ * exit_rejoin.c - of three tasks started by hand on one node, one is killed and started again
  * (guide, Chapter 19), and another returns from main without LAPI_Term at about that time. The
  * third takes the killed one back and works with it, whatever comes first. What the one that has
  * gone is for the one that came back is another matter: that is not used. This program starts the
@@ -171,7 +171,7 @@ static pid_t start(int id, const char *file, const char *again)
 	setenv("MP_CHILD", number, 1);
 	snprintf(number, sizeof number, "%d", (int)starter);
 	setenv("MP_PARTITION", number, 1);
-	execl("/proc/self/exe", "exit_comeback", "task", file, again, (char *)NULL);
+	execl("/proc/self/exe", "exit_rejoin", "task", file, again, (char *)NULL);
 	_exit(127);
 }
 
@@ -218,7 +218,7 @@ static void job(const char *file, int early)
 
 int main(int argc, char **argv)
 {
-	char file[] = HOST_FOLDER "/exit_comeback-XXXXXX";
+	char file[] = HOST_FOLDER "/exit_rejoin-XXXXXX";
 	int fd, round;
 
 	if (argc == 4 && strcmp(argv[1], "task") == 0)
@@ -236,5 +236,5 @@ int main(int argc, char **argv)
 		job(file, -round * round * 100);
 	host_end_case("task_exits_before_another_comes_back", 0);
 	unlink(file);
-	return host_close("exit_comeback", 0);
+	return host_close("exit_rejoin", 0);
 }

@@ -1,8 +1,8 @@
 /*
- * comeback.h - what comeback.c tries, and what its processes share.
+ * rejoin.h - what rejoin.c tries, and what its processes share.
  */
-#ifndef COMEBACK_H
-#define COMEBACK_H
+#ifndef REJOIN_H
+#define REJOIN_H
 
 #include <fcntl.h>
 #include <stdint.h>
