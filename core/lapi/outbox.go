@@ -8,8 +8,8 @@ import (
 	"lapi/transport/layout"
 )
 
-// outboxes is core's side of the outboxes (cshim/outbox.h): small puts over UDP that C writes into
-// the open packet.
+// outboxes is core's side of the outboxes (cshim/lane/outbox.h): small puts over UDP that C writes
+// into the open packet.
 //
 // Put reserves the rest of that packet, when nothing else of this package is under way, and
 // Enter, with which every entry begins, commits it and notes what has joined. So nothing else

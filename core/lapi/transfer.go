@@ -39,7 +39,7 @@ const (
 )
 
 // Transfer is what any operation is asked to do: the members of all of LAPI_Xfer's structures. It
-// is cshim_transfer of cshim/golapi.h. Addresses are 0 where an operation has none.
+// is cshim_transfer of cshim/lapi/golapi.h. Addresses are 0 where an operation has none.
 type Transfer struct {
 	HdrHdl, Uhdr transport.Addr
 	// TgtAddr and OrgAddr are data, or vectors. TgtAddr is the DGSP's handle of LAPI_DGSP_XFER,

@@ -10,7 +10,7 @@ import (
 )
 
 // Which way a transfer goes (RouteAny). A peer that polls gets data in messages: both ends copy at
-// once. One that computes or sleeps is not waited for: its memory is accessed directly, where the
+// once. One that computes or sleeps is not waited for: its memory is copied to or from, where the
 // kernel permits that.
 
 // getAskMin is from how many bytes on a get is answered by a peer that polls: reading less costs

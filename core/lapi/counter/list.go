@@ -145,7 +145,7 @@ func (c *Counters) NotePurged(purged int) {
 	}
 }
 
-// Answers of Purged, as in cshim/golapi.h.
+// Answers of Purged, as in cshim/lapi/golapi.h.
 const (
 	Quiet    = 0
 	Purged   = 1
