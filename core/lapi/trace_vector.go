@@ -74,13 +74,27 @@ func (l *tracedNoticing) GetNotice(ep transport.Endpoint,
 	return l.transfer(wire.MsgGet, ep, op, l.Noticing.GetNotice)
 }
 
+// transfer records do: the single copy, if it is one and over, and the message that the target's core
+// hears of. It hears of no get that has no notice.
 func (l *tracedNoticing) transfer(id transport.MsgID, ep transport.Endpoint, op *transport.Op,
 	do func(transport.Endpoint, *transport.Op) (transport.Status, error),
 ) (transport.Status, error) {
-	n, key, began := op.N, noticeKey(id, op.Notice), trace.Now()
+	n, notice, began := op.N, op.Notice, trace.Now()
 	status, err := do(ep, op)
-	if err == nil {
-		l.t.sent(ep, id, key, n, began)
+	if err != nil {
+		return status, err
+	}
+	const slice = layout.TraceComplete | layout.TraceMessage
+	switch {
+	case status == transport.Done && op.Link.Kind == transport.CopiedTo:
+		l.t.since(began, slice, "copy to task", int(ep), n)
+	case status == transport.Done && op.Link.Kind == transport.CopiedFrom:
+		l.t.since(began, slice, "copy from task", int(ep), n)
+	case id == wire.MsgGet && notice == (transport.Notice{}):
+		l.t.since(began, slice, "get", int(ep), n)
+	}
+	if id == wire.MsgPut || notice != (transport.Notice{}) {
+		l.t.sent(ep, id, noticeKey(id, notice), n, began)
 	}
 	return status, err
 }
