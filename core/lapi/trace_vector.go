@@ -102,7 +102,8 @@ func (l *tracedNoticing) transfer(id transport.MsgID, ep transport.Endpoint, op 
 // noticed records a notice.
 func (t *tracer) noticed(kind transport.NoticeKind, from transport.Endpoint, n uint64,
 	notice transport.Notice) {
-	if t == nil || t.level < layout.TraceMessages {
+	if t == nil || t.level < layout.TraceMessages ||
+		kind == transport.NoticeGet && notice == (transport.Notice{}) {
 		return
 	}
 	id := transport.MsgID(wire.MsgPut)

@@ -219,9 +219,11 @@ static inline int node_inline_begin(node_peer *peer, uint64_t header, uint64_t d
 {
 	int rc = node_slots_begin(peer, node_slots_of(header + data), NODE_ROOM_LOOKS, message);
 
+	if (__builtin_expect(rc != NODE_SENT, 0))
+		return rc;
 	message->bytes = message->header + header;
 	message->data = data;
-	return rc;
+	return NODE_SENT;
 }
 
 /* chunk.c: the same with the data in a chunk. Header and data of NODE_CHUNK_MAX bytes at most, of
