@@ -1,6 +1,6 @@
 /*
- * cpu.h - what the C parts of the library ask of the processor: how many there are, and what to do
- * between two looks at memory that another one writes. Knows nothing of the library.
+ * cpu.h - what the C parts of the library ask of the processor: how many there are, what to do
+ * between two looks at memory that another one writes, fences. Knows nothing of the library.
  */
 #ifndef CSHIM_CPU_H
 #define CSHIM_CPU_H
@@ -39,6 +39,26 @@ static inline void cshim_between_polls(void)
 		__asm__ volatile("lfence" ::: "memory");
 #else
 	cshim_pause();
+#endif
+}
+
+/* Keeps the order of memory accesses before the compiler alone: for the frequent side of a
+ * membarrier(2). */
+static inline void cshim_light_fence(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/* A full barrier in the calling thread. */
+static inline void cshim_full_fence(void)
+{
+#ifdef __SANITIZE_THREAD__
+	/* the sanitizer knows no fences; an exchange does the same for the processor on x86 */
+	int word = 0;
+
+	__atomic_exchange_n(&word, 1, __ATOMIC_SEQ_CST);
+#else
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
 }
 

@@ -84,7 +84,7 @@ static void tell(int me, int n, uint64_t refused)
 		if (refused)
 			__atomic_store_n(&heads[peer].barrier.refused.value, refused,
 			                 __ATOMIC_SEQ_CST);
-		node_membarrier_full();
+		cshim_full_fence();
 		if (__atomic_load_n(&heads[peer].armed, __ATOMIC_SEQ_CST) & NODE_ASLEEP)
 			node_ring_bell(&paths[me].peer[peer]);
 	}

@@ -3,9 +3,9 @@
  * its peer (docs/sockets.md), reserved by core so that small puts join it without a call into Go.
  * Private to the library.
  *
- * Under the context lock only. While a box is reserved nothing else touches that packet: every entry
- * into core commits all boxes before it does anything else. Made by core, off the Go heap; fixed
- * widths, addresses as integers.
+ * Under the context lock only. While a box is reserved nothing else touches that packet: every
+ * entry into core commits all boxes before it does anything else. Made by core, off the Go heap;
+ * fixed widths, addresses as integers.
  */
 #ifndef CSHIM_OUTBOX_H
 #define CSHIM_OUTBOX_H
@@ -17,10 +17,10 @@ typedef struct cshim_outbox {
 	 * address: the packet's end. Offsets in the packet are multiples of 8 where addresses are
 	 */
 	uint64_t at;
-	uint64_t end;      /* the packet may end before it */
-	uint32_t room;     /* how many messages may join; 0: not reserved, or full: core shall do it */
-	uint32_t messages; /* that have joined since it was reserved */
-	uint32_t data;     /* user bytes of these */
+	uint64_t end;  /* the packet may end before it */
+	uint32_t room; /* how many messages may join; 0: not reserved, or full: core shall do it */
+	uint32_t messages;    /* that have joined since it was reserved */
+	uint32_t data;        /* user bytes of these */
 	uint32_t completions; /* how many of them name a completion counter */
 } cshim_outbox;
 

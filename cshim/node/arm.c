@@ -8,7 +8,7 @@ int node_order_peers(node_link *link)
 	if (link->fencing && !link->unordered && !node_membarrier_everywhere())
 		link->unordered = 1;
 	if (!link->fencing)
-		node_membarrier_full(); /* the peers have theirs */
+		cshim_full_fence(); /* the peers have theirs */
 	return !link->unordered;
 }
 

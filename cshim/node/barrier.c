@@ -13,7 +13,7 @@ static void wake(node_link *link, uint32_t task)
 	/* Store, then look: a full fence lies between, here or in the sleeper's membarrier. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (__builtin_expect(peer->fenced != 0, 0))
-		node_membarrier_full();
+		cshim_full_fence();
 	if (__builtin_expect(__atomic_load_n(&node_head(peer->out_head)->armed, __ATOMIC_RELAXED) &
 	                             NODE_ASLEEP,
 	                     0))

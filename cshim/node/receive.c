@@ -5,9 +5,9 @@
  * barrier here, orders the two. */
 static void order(const node_peer *peer)
 {
-	node_membarrier_light();
+	cshim_light_fence();
 	if (__builtin_expect(peer->fenced != 0, 0))
-		node_membarrier_full();
+		cshim_full_fence();
 }
 
 void node_wake_waiting(node_peer *peer)

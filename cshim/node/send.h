@@ -151,9 +151,9 @@ static inline int node_publish(node_link *link, node_peer *peer, uint64_t slots,
 	link->data_sent += data;
 	/* Store the message, then look whether anybody must be told: the receiver's membarrier
 	 * orders the two. */
-	node_membarrier_light();
+	cshim_light_fence();
 	if (__builtin_expect(peer->fenced != 0, 0))
-		node_membarrier_full();
+		cshim_full_fence();
 	if (__builtin_expect(
 		    (__atomic_load_n(&node_control(peer->out_control)->cold, __ATOMIC_RELAXED) |
 	             __atomic_load_n(&node_head(peer->out_head)->armed, __ATOMIC_RELAXED)) != 0,

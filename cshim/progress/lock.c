@@ -60,7 +60,7 @@ void cshim_lock_see_to(cshim_progress *progress)
 	uint32_t after = __atomic_load_n(&progress->lock_after, __ATOMIC_RELAXED);
 
 	if (after & CSHIM_LOCK_FENCE) {
-		cshim_membarrier_full();
+		cshim_full_fence();
 		after = __atomic_load_n(&progress->lock_after, __ATOMIC_RELAXED);
 	}
 	if (!(after & CSHIM_LOCK_WAKE))

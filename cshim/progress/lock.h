@@ -72,7 +72,7 @@ static inline void cshim_lock_let_go(cshim_progress *progress)
 	__atomic_store_n(&progress->lock_thread, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&progress->lock_word, 0, __ATOMIC_RELEASE);
 	/* Store, then load: the waiter's side of it is in sleep_for_lock. */
-	cshim_membarrier_light();
+	cshim_light_fence();
 	if (__builtin_expect(__atomic_load_n(&progress->lock_after, __ATOMIC_RELAXED) != 0, 0))
 		cshim_lock_see_to(progress);
 }

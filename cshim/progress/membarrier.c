@@ -62,7 +62,7 @@ int cshim_membarrier_order(void)
 	int saved = errno, done;
 
 	if (!__atomic_load_n(&granted, __ATOMIC_ACQUIRE)) {
-		cshim_membarrier_full();
+		cshim_full_fence();
 		return 0;
 	}
 	done = membarrier(PRIVATE_EXPEDITED);

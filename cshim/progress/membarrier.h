@@ -2,7 +2,7 @@
  * membarrier.h - memory barriers that one thread imposes on all threads of the process
  * (membarrier(2)), so that those on a frequent path need none. Two threads each store and then load
  * what the other has stored: the rare one with cshim_membarrier_order between store and load, the
- * frequent one with cshim_membarrier_light. At least one sees the other's store.
+ * frequent one with cshim_light_fence. At least one sees the other's store.
  *
  * Where the kernel refuses, at once or later as a filter of system calls was installed, the
  * frequent side is switched to barriers of its own, for good.
@@ -10,7 +10,7 @@
 #ifndef CSHIM_MEMBARRIER_H
 #define CSHIM_MEMBARRIER_H
 
-#include <stdint.h>
+#include "../cpu/cpu.h"
 
 /* Once, before the first use. fence makes the frequent side use barriers of its own from now on. */
 void cshim_membarrier_prepare(void (*fence)(void));
@@ -20,24 +20,5 @@ void cshim_membarrier_prepare(void (*fence)(void));
  * barriers of its own wherever fence has put them, the caller has passed one. Keeps errno.
  */
 int cshim_membarrier_order(void);
-
-/* The frequent side: only the compiler must keep the order. */
-static inline void cshim_membarrier_light(void)
-{
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-}
-
-/* A full barrier in the calling thread alone. */
-static inline void cshim_membarrier_full(void)
-{
-#ifdef __SANITIZE_THREAD__
-	/* the sanitizer knows no fences; an exchange does the same for the processor on x86 */
-	uint32_t word = 0;
-
-	__atomic_exchange_n(&word, 1, __ATOMIC_SEQ_CST);
-#else
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-#endif
-}
 
 #endif

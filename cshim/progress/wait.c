@@ -36,7 +36,7 @@ void cshim_poll_begin(cshim_progress *progress)
 void cshim_poll_end(cshim_progress *progress)
 {
 	__atomic_store_n(&progress->polling, progress->polling - 1, __ATOMIC_RELAXED);
-	cshim_membarrier_light();
+	cshim_light_fence();
 	if (__builtin_expect(__atomic_load_n(&progress->service_parked, __ATOMIC_RELAXED) != 0, 0))
 		cshim_service_alert(progress);
 }
