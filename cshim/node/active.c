@@ -6,7 +6,6 @@
 #include "arm.h"
 
 enum {
-	HOT_RINGS = 4,     /* with at most so many tasks on the node every ring is looked at */
 	COLD_TURNS = 8192, /* progress calls without a message after which a ring is cold */
 	COLD_LOOK = 1024,  /* how often, in progress calls, such rings are looked for */
 };
@@ -105,7 +104,7 @@ static void cool_down(node_link *link)
 
 void node_look_around(node_link *link)
 {
-	if (link->rings <= HOT_RINGS)
+	if (link->rings <= NODE_HOT_RINGS)
 		return;
 	take_pending(link);
 	if (link->turn - link->cooled < COLD_LOOK)

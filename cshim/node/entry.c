@@ -122,6 +122,8 @@ int node_link_step(node_link *link, uint32_t ring, uint32_t took)
 		note_arrival(&link->event, &arrival);
 		return NODE_SOME;
 	}
+	if (found == NODE_NONE)
+		node_link_stepped(link, ring, (took & NODE_RECEIVED) != 0);
 	return found;
 }
 

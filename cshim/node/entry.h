@@ -28,6 +28,8 @@ int node_link_begin_epoch(node_link *link, uint32_t ring);
 #define NODE_DROP 2 /* it was taken, and does not count */
 /* or'd: what comes is of an epoch before, to be dropped up to the announcement */
 #define NODE_SKIP 4
+/* or'd: steps before, of this look at the ring, have brought messages */
+#define NODE_RECEIVED 8
 int node_link_step(node_link *link, uint32_t ring, uint32_t took);
 #define NODE_EPOCH 32  /* the peer has announced a new epoch */
 #define NODE_OWNERS 33 /* an answer that the owner's fast path takes */

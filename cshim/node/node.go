@@ -70,11 +70,15 @@ const (
 	Drop = C.NODE_DROP
 	Skip = C.NODE_SKIP
 
+	Received = C.NODE_RECEIVED
+
 	InMessages = C.NODE_IN_MESSAGES
 	CopyTo     = C.NODE_COPY_TO
 	CopyFrom   = C.NODE_COPY_FROM
 
 	RangesMax = C.NODE_RANGES_MAX
+
+	HotRings = C.NODE_HOT_RINGS
 )
 
 // Install readies what is once in a process: the handler of faults in guarded copies.

@@ -143,8 +143,9 @@ void node_activate(node_link *link, uint32_t ring);
 void node_deactivate(node_link *link, uint32_t ring);
 /* Activates the cold rings whose senders say that there is a message; now and then takes rings that
    were silent for long out of the list, so that they cost nothing. Part of each progress call of
-   the link. */
+   the link; needless where the node has at most NODE_HOT_RINGS tasks. */
 void node_look_around(node_link *link);
+#define NODE_HOT_RINGS 4 /* with so many tasks on the node every ring is looked at */
 /* 1 if the sender of a cold ring says that there is a message. */
 static inline int node_some_pending(const node_link *link)
 {

@@ -30,7 +30,9 @@ func (l *Link) Progress(max int) int {
 	if l.queued > 0 {
 		n += l.advanceQueues()
 	}
-	node.LookAround(v)
+	if v.Rings > node.HotRings {
+		node.LookAround(v)
+	}
 	if v.NumActive > 0 {
 		if v.First++; v.First >= v.NumActive {
 			v.First = 0
@@ -61,9 +63,15 @@ func (l *Link) receive(p *peer, max int) (n int) {
 		if p.awaiting {
 			took |= node.Skip
 		}
+		if n > 0 {
+			took |= node.Received
+		}
 		result := node.Step(l.node, p.ring, took)
 		took = node.Left
-		if result == node.None || result == node.Owners {
+		if result == node.None { // which ends the look at this ring
+			return n
+		}
+		if result == node.Owners {
 			break
 		}
 		if result == node.Cannot {
