@@ -144,9 +144,6 @@ static void heed(cshim_context *context, cshim_lane *lane, node_peer *peer, int 
 		golapi_lane_fault(cshim_index_of(context), peer->task, result, event->addr,
 		                  (int32_t)kinds[event->op]);
 		break;
-	case NODE_BROKEN:
-		cshim_link_of(lane)->ghosts++;
-		break;
 	}
 }
 
@@ -156,8 +153,7 @@ static fate act(cshim_context *context, cshim_lane *lane, node_peer *peer,
 {
 	node_link *link = cshim_link_of(lane);
 
-	node_advance(peer, arrival);
-	node_count_received(link, arrival->data);
+	node_take_served(link, peer, arrival, result);
 	heed(context, lane, peer, result, &link->event);
 	return GONE;
 }
@@ -204,8 +200,6 @@ static fate served(cshim_context *context, cshim_lane *lane, node_peer *peer,
 	if (result == NODE_LATER &&
 	    !golapi_lane_later(cshim_index_of(context), (uint32_t)(peer - link->peer)))
 		return LEFT;
-	if (arrival->kind == NODE_WRITTEN || arrival->kind == NODE_READ)
-		link->packets_received--; /* the copy itself was counted */
 	return act(context, lane, peer, arrival, result);
 }
 

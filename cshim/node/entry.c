@@ -73,7 +73,6 @@ static void take(node_link *link, node_peer *peer, uint32_t took)
 /* A message of message.h at the head. */
 static int serve(node_link *link, node_peer *peer, const node_arrival *arrival)
 {
-	uint64_t data = arrival->data;
 	int result;
 
 	if (arrival->kind == NODE_REPLY) {
@@ -87,14 +86,10 @@ static int serve(node_link *link, node_peer *peer, const node_arrival *arrival)
 	}
 	if (result == NODE_LATER) {
 		link->event.slots = arrival->slots;
-		link->event.data = data;
+		link->event.data = arrival->data;
 		return result;
 	}
-	node_advance(peer, arrival);
-	if (result == NODE_BROKEN)
-		link->ghosts++;
-	else if (arrival->kind != NODE_WRITTEN && arrival->kind != NODE_READ)
-		node_count_received(link, data);
+	node_take_served(link, peer, arrival, result);
 	return result;
 }
 

@@ -77,4 +77,16 @@ static inline int node_serve_put(node_peer *peer, const node_arrival *arrival, n
 	               : NODE_ARRIVED;
 }
 
+/* Takes a message that was served with that result out of the ring, and counts it. What tells of a
+ * single copy is no packet of the statistics: the copy itself was counted. */
+static inline void node_take_served(node_link *link, node_peer *peer, const node_arrival *arrival,
+                                    int result)
+{
+	node_advance(peer, arrival);
+	if (result == NODE_BROKEN)
+		link->ghosts++;
+	else if (arrival->kind != NODE_WRITTEN && arrival->kind != NODE_READ)
+		node_count_received(link, arrival->data);
+}
+
 #endif
