@@ -36,9 +36,15 @@ C_SOURCES  := $(wildcard cshim/*.[ch] cshim/*/*.[ch] cshim/*.go cshim/*/*.go inc
 LIB_CFLAGS = -O2 -g -DCSHIM_HEADERS=$(shell cat cshim/*.h cshim/*/*.h include/*.h | \
   cksum | cut -d' ' -f1)
 
+# When the library was built, as it says at MP_INFOLEVEL 2. One source gives one library: it is the
+# date of the commit, or SOURCE_DATE_EPOCH, or, where neither is known, that of the newest source.
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || \
+  stat -c %Y $(GO_SOURCES) $(C_SOURCES) | sort -n | tail -n 1)
+BUILT := $(shell date -u -d '@$(SOURCE_DATE_EPOCH)' +%Y-%m-%dT%H:%M:%SZ)
+
 # The version script keeps everything but the API inside: a plain c-shared build exports dozens of
 # the run-time's symbols.
-LIB_LDFLAGS := -s -w -extldflags "-Wl,-soname,liblapi_r.so.1 \
+LIB_LDFLAGS := -s -w -X lapi/core/lapi.built=$(BUILT) -extldflags "-Wl,-soname,liblapi_r.so.1 \
   -Wl,--version-script=$(CURDIR)/cshim/exports.map -Wl,-z,relro -Wl,-z,now"
 
 .PHONY: all build install uninstall test go-test m32-test vet race fuzz clean

@@ -394,7 +394,7 @@ static const struct init_case {
 	{"nothing_at_level_0", nothing_at_level_0, "!LAPI", 0},
 	{"failures_at_level_1", failures_at_level_1, ": 504: |!501", 0},
 	{"shared_memory_of_one_task", shared_memory_of_one_task,
-         ": 504: |: 501: ", 0}, /* LAPI_ATT_SHM_SINGLE_TASK, LAPI_ATT_VERSION */
+         ": 504: |: 501: |, built 2", 0}, /* LAPI_ATT_SHM_SINGLE_TASK, LAPI_ATT_VERSION */
 	{"two_tasks_over_udp", two_tasks_over_udp, "509", 0}, /* LAPI_ATT_PORT_START */
 	{"no_segment", no_segment, "502",
          0}, /* LAPI_ATT_SHMINIT_FAIL, after LAPI_ATT_SHM_CREATE_FAIL */
