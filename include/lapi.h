@@ -102,20 +102,6 @@ typedef css_dev_t lapi_dev_t;                            /* a communication devi
 #define LAPI_VOID_HANDLE LAPI_CAST(lapi_handle_t, -1) /* never a valid handle */
 #define LAPI_NULL_THREAD_ID LAPI_CAST(pthread_t, -1) /* lapi_mutex_getowner_t: nobody holds the lock */
 
-/* Size limits. Common words, so a program's own definitions made before this file win. */
-#ifndef MAX_NODES
-#define MAX_NODES 2048 /* nodes of a job */
-#endif
-#ifndef MAX_TASKS
-#define MAX_TASKS 16384 /* tasks of a job */
-#endif
-#ifndef MAX_SHM_TASKS
-#define MAX_SHM_TASKS 128 /* tasks of one node that use shared memory */
-#endif
-#ifndef MAX_SLOTS_PER_TASK
-#define MAX_SLOTS_PER_TASK 128 /* shared memory slots of a task */
-#endif
-
 /* ---- 2. Return codes (guide, Appendix C; docs/return-codes.md says who returns each) ---- */
 
 #define LAPI_SUCCESS 0
