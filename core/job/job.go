@@ -62,7 +62,6 @@ type Config struct {
 	Task      int    // MP_CHILD
 	NumTasks  int    // MP_PROCS
 	Partition string // MP_PARTITION
-	EUILib    string // MP_EUILIB: "ip" or "us"
 	FastLane  FastLane
 	Auth      Auth
 	Shm       ShmMode
