@@ -92,7 +92,7 @@ INSTALL_DIR := $(DESTDIR)$(PREFIX)
 LANGUAGES   := $(notdir $(wildcard nls/*))
 # Compilers under the names that old makefiles use; all are links to the first.
 DRIVERS     := mpcc_r mpCC_r mpxlf_r mpxlf90_r mpxlf95_r mpcc mpCC mpxlf mpxlf90 mpxlf95 \
-               cc_r CC_r xlc_r xlC_r xlf_r xlf90_r xlf95_r
+               cc_r CC_r xlc_r xlC_r xlf_r xlf90_r xlf95_r xlc xlC xlf xlf90 xlf95
 # The samples with their makefiles, but what runs them all in the source tree.
 SAMPLES     := $(filter-out samples.mk, \
   $(patsubst tests/c/samples/%,%,$(shell find tests/c/samples -name README.md -o -name Makefile \
