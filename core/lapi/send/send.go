@@ -35,12 +35,13 @@ type Config struct {
 
 // Sender sends to all tasks of a job.
 type Sender struct {
+	Single bool // messages made now keep to one of several addresses (LAPI_NOT_STRIPE)
+
 	cfg     Config
 	queues  []queue
 	waiting int     // messages on all queues
 	issued  *uint64 // number of the latest operation; own, or shared with the lane
 	own     uint64
-	single  bool // messages made now keep to one of several addresses
 
 	sends  uint64  // what was given to links, to order it against flushes
 	unsure []int32 // tasks sent to since their last flush began
@@ -80,13 +81,6 @@ func (s *Sender) Issue(n uint64) uint64 {
 	*s.issued += n
 	return *s.issued
 }
-
-// KeepTogether says whether messages made from now on keep to one of several addresses
-// (LAPI_NOT_STRIPE).
-func (s *Sender) KeepTogether(single bool) { s.single = single }
-
-// KeepsTogether is what KeepTogether said.
-func (s *Sender) KeepsTogether() bool { return s.single }
 
 // NextID numbers the fragmented messages to p.
 func (s *Sender) NextID(p *peer.Peer) uint32 {
