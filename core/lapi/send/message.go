@@ -192,14 +192,17 @@ type Continuer interface {
 func (s *Sender) Continue(p *peer.Peer, link Continuer, h *wire.Put, data transport.Addr,
 	n, at uint64, after After) {
 	m := s.newMessage(p, wire.MsgPut, codes.PutErr, nil)
-	m.After, m.n, m.offset, m.started, m.allSent, m.inflight = after, n, n, true, true, 1
+	m.After, m.data, m.n, m.offset = after, data, n, n
+	m.started, m.allSent, m.inflight = true, true, 1
 	f := s.newFragment(m)
 	f.op.Local, f.op.Remote, f.op.N, f.op.Notice, f.op.Route = data, h.TgtAddr, n, notice(h),
 		transport.RouteMessages
 	s.Used(p, codes.PutErr)
 	if _, err := link.ContinuePut(p.Ep, &f.op, at); err != nil {
 		fragmentDone(&f.op, err)
+		return
 	}
+	s.keep(m, f)
 }
 
 // Answer sends the n bytes at data that a get of p's has asked for.

@@ -222,6 +222,14 @@ func (s *Sender) copyData(m *Message) {
 	m.data = memory.AddrOf(m.copied)
 }
 
+// keep is copyData for a put of which the link has only sent the beginning.
+func (s *Sender) keep(m *Message, f *fragment) {
+	if m.n <= uint64(s.cfg.CopyMax) {
+		s.copyData(m)
+		f.op.Local = m.data
+	}
+}
+
 // advance sends as many fragments of m as the link takes. True: it gets no more of them, m may be
 // gone. m is on no queue.
 func (s *Sender) advance(m *Message) bool {
@@ -243,6 +251,8 @@ func (s *Sender) advance(m *Message) bool {
 		if err != nil || status == transport.Done {
 			m.inflight--
 			s.freeFragment(f)
+		} else if f.moves {
+			s.keep(m, f)
 		}
 		if err != nil {
 			s.fail(m, err)
