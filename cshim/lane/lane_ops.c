@@ -112,6 +112,6 @@ void cshim_lane_answered(cshim_context *context, cshim_lane *lane, node_peer *pe
 	}
 	context->msg_state |= LAPI_RECV_COMPLETE;
 	cshim_lane_event(context);
-	cshim_lane_count(context, lane, op->tag[CSHIM_TAG_COUNTER], kind, context->task,
+	cshim_lane_count(context, lane->off, op->tag[CSHIM_TAG_COUNTER], kind, context->task,
 	                 peer->task);
 }

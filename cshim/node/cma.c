@@ -119,9 +119,7 @@ static int tell(node_link *link, node_peer *peer, uint32_t kind, uint64_t n,
 
 	if (!header)
 		return NODE_BUSY;
-	header->n = n;
-	header->notice[0] = notice[0];
-	header->notice[1] = notice[1];
+	*header = (node_copied_header){n, {notice[0], notice[1]}};
 	return node_short_end(link, peer, kind, sizeof(*header), 0);
 }
 

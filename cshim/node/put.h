@@ -27,9 +27,7 @@ static inline int node_put_short(node_link *link, node_peer *peer, uint64_t remo
 
 	if (!header)
 		return NODE_BUSY;
-	header->addr = remote;
-	header->notice[0] = notice0;
-	header->notice[1] = notice1;
+	*header = (node_put_header){remote, {notice0, notice1}};
 	if (node_guarded_copy_short(header + 1, (const void *)(uintptr_t)local, n))
 		return NODE_BAD_LOCAL;
 	return node_short_end(link, peer, NODE_PUT, sizeof(*header), n);

@@ -131,6 +131,15 @@ static inline uint64_t node_head_word(uint32_t kind, uint64_t header, uint64_t d
 	return (uint64_t)kind << 32 | header / NODE_HEADER_UNIT << 40 | data << 48;
 }
 
+/* Between a store that the peer waits for and the look whether it must be told: its membarrier, or
+ * a barrier here, orders the two. */
+static inline void node_store_then_look(const node_peer *peer)
+{
+	cshim_light_fence();
+	if (__builtin_expect(peer->fenced != 0, 0))
+		cshim_full_fence();
+}
+
 /*
  * Publishes a message that begins at the tail; word: the head word without the sequence. The tail's
  * slot does not count as a continuation: the message in front of it saw to that. NODE_SENT, or
@@ -149,11 +158,7 @@ static inline int node_publish(node_link *link, node_peer *peer, uint64_t slots,
 	node_append_ahead(link, peer, index);
 	link->packets_sent++;
 	link->data_sent += data;
-	/* Store the message, then look whether anybody must be told: the receiver's membarrier
-	 * orders the two. */
-	cshim_light_fence();
-	if (__builtin_expect(peer->fenced != 0, 0))
-		cshim_full_fence();
+	node_store_then_look(peer);
 	if (__builtin_expect(
 		    (__atomic_load_n(&node_control(peer->out_control)->cold, __ATOMIC_RELAXED) |
 	             __atomic_load_n(&node_head(peer->out_head)->armed, __ATOMIC_RELAXED)) != 0,

@@ -22,8 +22,8 @@ const (
 	doMessages = uint8(node.InMessages)
 	doCopyTo   = transport.CopiedTo   // node.CopyTo
 	doCopyFrom = transport.CopiedFrom // node.CopyFrom
-	doGet      = iota
-	doAtomic
+	doGet      = uint8(node.Ask)
+	doAtomic   = uint8(node.Operate)
 )
 
 var (
@@ -219,26 +219,15 @@ func (l *Link) advance(p *peer, op *transport.Op) (transport.Status, error) {
 	}
 	l.node.Transfer = [6]uint64{uint64(op.Local), uint64(op.Remote), op.N, op.Link.Offset,
 		op.Notice[0], op.Notice[1]}
-	switch op.Link.Kind {
-	case doGet:
-		return l.issued(op, node.Get(l.node, p.ring))
-	case doAtomic:
-		return l.issued(op, node.Rmw(l.node, p.ring, uint32(op.Link.Mark), uint32(op.Width),
-			op.Operand, op.Compare))
+	if op.Link.Kind == doAtomic {
+		l.node.Transfer = [6]uint64{0, uint64(op.Remote), uint64(op.Width), op.Link.Mark,
+			op.Operand, op.Compare}
 	}
 	rc := node.Transfer(l.node, p.ring, int(op.Link.Kind))
+	if rc == node.Issued {
+		l.inFlight[l.node.Event.Done] = op
+		return transport.Queued, nil
+	}
 	op.Link.Offset = l.node.Transfer[3]
 	return transport.Done, l.outcome(p, rc)
-}
-
-// issued notes an operation that waits for its answer in the place of that index.
-func (l *Link) issued(op *transport.Op, index int) (transport.Status, error) {
-	switch index {
-	case -1:
-		return transport.Done, transport.ErrBusy
-	case -2:
-		return transport.Done, transport.ErrUnreachable
-	}
-	l.inFlight[index] = op
-	return transport.Queued, nil
 }
