@@ -273,7 +273,7 @@ uint32_t cshim_lane_turn(cshim_context *context)
 {
 	cshim_lane *lane = cshim_lane_of(context);
 	node_link *link;
-	uint32_t i, at, flags = 0;
+	uint32_t i, n, flags = 0;
 
 	if (!lane)
 		return CSHIM_LANE_CORE;
@@ -281,13 +281,8 @@ uint32_t cshim_lane_turn(cshim_context *context)
 	link->turn++;
 	if (++link->first >= link->num_active)
 		link->first = 0;
-	/* The list may change under a handler: then a ring is looked at in the next turn. */
-	for (i = 0, at = link->first; i < link->num_active; i++, at++) {
-		uint32_t n;
-
-		if (at >= link->num_active)
-			at = 0;
-		n = receive_ring(context, lane, &link->peer[link->active[at]], NULL, 0);
+	for (i = 0; i < link->num_active; i++) {
+		n = receive_ring(context, lane, node_active(link, i), NULL, 0);
 		flags |= n & CSHIM_LANE_CORE;
 		if (n & ~CSHIM_LANE_CORE)
 			flags |= CSHIM_PROGRESS_MADE;
@@ -324,18 +319,16 @@ uint32_t cshim_lane_await(cshim_context *context, const int *counter, int val, i
 	node_link *link = cshim_link_of(lane);
 
 	for (; looks > 0; looks--) {
-		uint32_t i, at = link->first;
+		uint32_t i;
 
-		for (i = 0; i < link->num_active; i++, at++) {
-			node_peer *peer;
+		for (i = 0; i < link->num_active; i++) {
+			node_peer *peer = node_active(link, i);
 
-			if (at >= link->num_active)
-				at = 0;
-			peer = &link->peer[link->active[at]];
 			CSHIM_KEEP(peer);
 			if (!node_holds(peer))
 				continue;
-			link->first = at + 1; /* the others have their turn */
+			/* the others have their turn */
+			link->first = (link->first + i + 1) % link->num_active;
 			return receive_for(context, lane, peer, counter, val);
 		}
 		if (lane->go_work)

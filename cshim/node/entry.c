@@ -116,6 +116,9 @@ int node_link_transfer(node_link *link, uint32_t ring, int how)
 		return node_copy_to(link, peer, t);
 	case NODE_COPY_FROM:
 		return node_copy_from(link, peer, t);
+	case NODE_BARE_TO:
+	case NODE_BARE_FROM:
+		return node_copy(link, peer, how == NODE_BARE_FROM, t);
 	case NODE_ASK:
 		return issued(link, peer,
 		              node_get(link, peer, NODE_BY_LINK, t->remote, t->local, t->n,

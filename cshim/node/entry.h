@@ -44,6 +44,9 @@ void node_link_stop(node_link *link, uint32_t ring, uint32_t took);
 #define NODE_OPERATE 4
 /* The answer to a get: local, n and at, and for remote the token. */
 #define NODE_ANSWER 5
+/* Single copies without a notice. */
+#define NODE_BARE_TO 6
+#define NODE_BARE_FROM 7
 int node_link_transfer(node_link *link, uint32_t ring, int how);
 #define NODE_ISSUED 34
 /* Makes everything that this process knows of a peer, and the ring in its own segment, as in the

@@ -79,6 +79,8 @@ const (
 	Ask        = C.NODE_ASK
 	Operate    = C.NODE_OPERATE
 	AnswerGet  = C.NODE_ANSWER
+	BareTo     = C.NODE_BARE_TO
+	BareFrom   = C.NODE_BARE_FROM
 
 	RangesMax = C.NODE_RANGES_MAX
 

@@ -44,6 +44,8 @@ int node_put(node_link *link, node_peer *peer, node_transfer *put);
  */
 int node_copy_to(node_link *link, node_peer *peer, node_transfer *transfer);
 int node_copy_from(node_link *link, node_peer *peer, node_transfer *transfer);
+/* What is left of one, without the notice. */
+int node_copy(node_link *link, node_peer *peer, int read, node_transfer *transfer);
 /* Tells the peer how many bytes were read of it, if it has not been told. */
 int node_say_read(node_link *link, node_peer *peer);
 

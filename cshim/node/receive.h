@@ -138,6 +138,16 @@ void node_deactivate(node_link *link, uint32_t ring);
    the link; needless where the node has at most NODE_HOT_RINGS tasks. */
 void node_look_around(node_link *link);
 #define NODE_HOT_RINGS 4 /* with so many tasks on the node every ring is looked at */
+/* The i-th of them in this progress call, i < num_active. The list may change under a handler: then
+   a ring is looked at twice, or in the next call. */
+static inline node_peer *node_active(node_link *link, uint32_t i)
+{
+	uint32_t at = link->first + i;
+
+	if (at >= link->num_active)
+		at -= link->num_active;
+	return &link->peer[link->active[at < link->num_active ? at : 0]];
+}
 /* 1 if the sender of a cold ring says that there is a message. */
 static inline int node_some_pending(const node_link *link)
 {

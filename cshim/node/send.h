@@ -217,34 +217,28 @@ static inline int node_slots_begin(node_peer *peer, uint64_t slots, int looks,
 	return NODE_SENT;
 }
 
-/* Begins a message with its data in slots: NODE_INLINE_MAX bytes at most. header is a multiple
- * of 8. */
-static inline int node_inline_begin(node_peer *peer, uint64_t header, uint64_t data,
-                                    node_message *message)
-{
-	int rc = node_slots_begin(peer, node_slots_of(header + data), NODE_ROOM_LOOKS, message);
-
-	if (__builtin_expect(rc != NODE_SENT, 0))
-		return rc;
-	message->bytes = message->header + header;
-	message->data = data;
-	return NODE_SENT;
-}
-
-/* chunk.c: the same with the data in a chunk. Header and data of NODE_CHUNK_MAX bytes at most, of
+/* chunk.c: begins a message with its data in a chunk. Header and data of NODE_CHUNK_MAX bytes at most, of
  * data some. */
 int node_chunk_begin(const node_link *link, node_peer *peer, uint64_t header, uint64_t data,
                      node_message *message);
 int node_chunk_end(node_link *link, node_peer *peer, const node_message *message, uint32_t kind,
                    uint64_t header);
 
-/* Begins a message: in slots if that is enough, else with its data in a chunk. NODE_SENT: header
- * and bytes say where to write. */
+/* Begins a message: in slots if that is enough, else with its data in a chunk. header is a multiple
+ * of 8. NODE_SENT: header and bytes say where to write. */
 static inline int node_begin(const node_link *link, node_peer *peer, uint64_t header, uint64_t data,
                              node_message *message)
 {
-	return data <= NODE_INLINE_MAX ? node_inline_begin(peer, header, data, message)
-	                               : node_chunk_begin(link, peer, header, data, message);
+	int rc;
+
+	if (data > NODE_INLINE_MAX)
+		return node_chunk_begin(link, peer, header, data, message);
+	rc = node_slots_begin(peer, node_slots_of(header + data), NODE_ROOM_LOOKS, message);
+	if (__builtin_expect(rc == NODE_SENT, 1)) {
+		message->bytes = message->header + header;
+		message->data = data;
+	}
+	return rc;
 }
 
 /* Publishes what began. NODE_SENT, or NODE_GONE. */

@@ -64,35 +64,25 @@ func (l *Link) CanDirect(ep transport.Endpoint) bool {
 
 // Put implements transport.Link: a single copy. It never returns Queued.
 func (l *Link) Put(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
-	return transport.Done, l.copy(ep, op, false)
+	return transport.Done, l.copy(ep, op, node.BareTo)
 }
 
 // Get implements transport.Link: a single copy. It never returns Queued.
 func (l *Link) Get(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
-	return transport.Done, l.copy(ep, op, true)
+	return transport.Done, l.copy(ep, op, node.BareFrom)
 }
 
-// copy moves all of op by one range on each side, as often as the kernel's limit for one call makes
-// necessary.
-func (l *Link) copy(ep transport.Endpoint, op *transport.Op, read bool) error {
+// copy moves all of op.
+func (l *Link) copy(ep transport.Endpoint, op *transport.Op, how int) error {
+	p, err := l.path(ep)
+	if err != nil {
+		return err
+	}
 	if op.N > 1<<63-1 {
 		return transport.ErrBadParam
 	}
-	local, remote := [1]transport.Range{{Addr: op.Local, N: op.N}},
-		[1]transport.Range{{Addr: op.Remote, N: op.N}}
-	if beyond(op.Remote, op.N) {
-		return &transport.FaultError{Addr: op.Remote, Remote: true}
-	}
-	if beyond(op.Local, op.N) {
-		return &transport.FaultError{Addr: op.Local}
-	}
-	return l.copyRanges(ep, local[:], remote[:], read)
-}
-
-// beyond says whether n bytes at a pass the end of this process's address space, or of any.
-func beyond(a transport.Addr, n uint64) bool {
-	last := uint64(a) + n
-	return last < uint64(a) || last > uint64(^uintptr(0))
+	l.node.Transfer = [6]uint64{uint64(op.Local), uint64(op.Remote), op.N}
+	return l.outcome(p, node.Transfer(l.node, p.ring, how))
 }
 
 // PutVector implements transport.Vectored.
@@ -103,19 +93,6 @@ func (l *Link) PutVector(ep transport.Endpoint, local, remote []transport.Range)
 // GetVector implements transport.Vectored.
 func (l *Link) GetVector(ep transport.Endpoint, local, remote []transport.Range) error {
 	return l.copyRanges(ep, local, remote, true)
-}
-
-// countCopy counts a copy of n bytes as one packet.
-func (l *Link) countCopy(n uint64, read bool) {
-	switch {
-	case n == 0:
-	case read:
-		l.stats.PacketsReceived++
-		l.stats.DataReceived += n
-	default:
-		l.stats.PacketsSent++
-		l.stats.DataSent += n
-	}
 }
 
 // PutNotice implements transport.Noticing.
