@@ -35,15 +35,17 @@ int cshim_lane_get(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t 
 }
 
 /* Reads one or two words of width bytes, zero-extended; 1 if they cannot be. */
-static int load_words(uint64_t from, uint32_t width, int count, uint64_t words[2])
+static int load_words(uint64_t from, uint32_t width, size_t count, uint64_t words[2])
 {
-	int i;
+	uint32_t narrow[2] = {0};
 
-	words[0] = words[1] = 0;
-	for (i = 0; i < count; i++) /* little-endian: the first bytes are the low ones */
-		if (node_guarded_copy_short(&words[i], node_memory_at(from + (uint32_t)i * width),
-		                            width))
-			return 1;
+	words[1] = 0;
+	if (width == 8)
+		return node_guarded_copy_short(words, node_memory_at(from), 8 * count);
+	if (node_guarded_copy_short(narrow, node_memory_at(from), 4 * count))
+		return 1;
+	words[0] = narrow[0];
+	words[1] = narrow[1];
 	return 0;
 }
 
@@ -57,7 +59,7 @@ int cshim_lane_rmw(cshim_context *context, uint32_t width, uint32_t operation, u
 	node_op *op;
 
 	if (!peer || operation > COMPARE_AND_SWAP || !tgt_var || !in_val ||
-	    load_words(in_val, width, 1 + compares, in))
+	    load_words(in_val, width, compares ? 2 : 1, in))
 		return CSHIM_LANE_PASS;
 	compare = compares ? in[0] : 0;
 	op = node_rmw(cshim_link_of(lane), peer, NODE_BY_OWNER, operation, width, tgt_var,

@@ -90,8 +90,8 @@ static int serve_copied(node_link *link, const node_arrival *arrival, node_event
 }
 
 /* An answer in one slot, with n bytes of data. */
-static inline int reply(node_link *link, node_peer *peer, node_reply_header answer, uint64_t addr,
-                        uint64_t n)
+static inline __attribute__((always_inline)) int
+reply(node_link *link, node_peer *peer, node_reply_header answer, uint64_t addr, uint64_t n)
 {
 	node_reply_header *header = node_short_begin(peer);
 
