@@ -96,7 +96,7 @@ func (s *setup) way(i int, p *peer.Peer) string {
 	switch {
 	case s.rejoins.peers[i].absent:
 		return "nothing yet"
-	case p.Shared && p.SingleCopy():
+	case p.Shared && p.SingleCopy:
 		return "shared memory with single copies"
 	case p.Shared:
 		return "shared memory"
