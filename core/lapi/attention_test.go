@@ -2,6 +2,7 @@ package lapi
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -49,7 +50,9 @@ func TestEachLevelAdds(t *testing.T) {
 		"shm": {2: "built ", 3: "by shared memory: 1,", 4: "task 1 is reached by shared memory",
 			5: "shared memory: packets sent ", 6: "yields "},
 	} {
-		j := newJob(t, 2, paths[path])
+		env := maps.Clone(paths[path])
+		env["MP_INFOLEVEL"] = "4"
+		j := newJob(t, 2, env)
 		j.exercise(1, 0)
 		j.settle()
 		k := j.tasks[0]
