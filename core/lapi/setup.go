@@ -206,7 +206,6 @@ func (s *setup) meet() codes.Code {
 	if s.net, err = wireup.Open(&cfg); err != nil {
 		return s.wireupFailed(err)
 	}
-	s.copier.SetSizes(s.net.Sizes)
 	s.links = *progress.NewLinks(s.net.Links())
 	for i := range s.peers {
 		if p := &s.peers[i]; !s.rejoins.peers[i].absent {

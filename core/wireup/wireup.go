@@ -7,7 +7,6 @@ import (
 
 	"lapi/core/job"
 	"lapi/transport"
-	"lapi/transport/calibration"
 	"lapi/transport/self"
 	"lapi/transport/udp"
 )
@@ -124,7 +123,6 @@ type Net struct {
 	Shm     SharedLink // nil if no task is reached by it
 	UDP     UDPLink    // likewise
 	Session job.Session
-	Sizes   *calibration.Table
 	OnNode  []int            // tasks reached by shared memory, this one included; nil: none
 	Listed  []netip.AddrPort // addresses of all tasks, in a job started by hand
 
@@ -139,7 +137,7 @@ type Net struct {
 // *job.EnvError or a *Failure; all that was opened is closed then.
 func Open(cfg *Config) (*Net, error) {
 	n := &Net{cfg: cfg, job: cfg.Job, me: cfg.Job.Task}
-	for _, step := range []func() error{n.chooseAdapter, n.chooseNode, n.chooseSizes, n.openLinks,
+	for _, step := range []func() error{n.chooseAdapter, n.chooseNode, n.openLinks,
 		n.meet} {
 		if err := step(); err != nil {
 			n.Close()

@@ -140,6 +140,9 @@ static void heed(cshim_context *context, cshim_lane *lane, node_peer *peer, int 
 	case NODE_STRANDED:
 		cshim_lane_answered(context, lane, peer, result, event);
 		break;
+	case NODE_AGAIN:
+		cshim_lane_put_again(context, lane, peer, event);
+		break;
 	case NODE_FAULT:
 		golapi_lane_fault(cshim_index_of(context), peer->task, result, event->addr,
 		                  (int32_t)kinds[event->op]);
@@ -184,7 +187,7 @@ static fate receive_reply(cshim_context *context, cshim_lane *lane, node_peer *p
 
 	if (op && op->by != NODE_BY_OWNER)
 		return LEFT;
-	result = node_serve_reply(link, arrival, op, &link->event);
+	result = node_serve_reply(link, peer, arrival, op, &link->event);
 	if (__builtin_expect(result != NODE_ANSWERED, 0))
 		return act(context, lane, peer, arrival, result);
 	cshim_lane_answered(context, lane, peer, result, &link->event);

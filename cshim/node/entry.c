@@ -80,7 +80,7 @@ static int serve(node_link *link, node_peer *peer, const node_arrival *arrival)
 
 		if (op && op->by == NODE_BY_OWNER)
 			return NODE_OWNERS;
-		result = node_serve_reply(link, arrival, op, &link->event);
+		result = node_serve_reply(link, peer, arrival, op, &link->event);
 	} else {
 		result = node_serve(link, peer, arrival, &link->event);
 	}
@@ -198,6 +198,6 @@ void node_link_clear(node_link *link, uint32_t ring)
 	memset(&peer->sender, 0, sizeof(peer->sender));
 	memset(&peer->receiver, 0, sizeof(peer->receiver));
 	memset(&peer->chunks, 0, sizeof(peer->chunks));
-	peer->put_failed = peer->blocked = 0;
+	peer->put_failed = peer->pull_failed = peer->pull_refused = peer->blocked = 0;
 	peer->unsaid = 0;
 }

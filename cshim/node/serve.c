@@ -224,16 +224,20 @@ int node_serve_rmw(node_link *link, node_peer *peer, const node_arrival *arrival
 static int answers(const node_op *op, const node_reply_header *reply, uint64_t data)
 {
 	if (reply->state == NODE_REPLY_FAILED)
-		return data == 0;
+		return data == 0 && op->kind != NODE_OP_PUT;
 	if (op->kind == NODE_OP_RMW)
 		return reply->state == NODE_REPLY_OK && data == 0;
+	if (op->kind == NODE_OP_PUT)
+		return data == sizeof(node_pulled) &&
+		       (reply->state == NODE_REPLY_OK || reply->state == NODE_REPLY_AGAIN);
 	if (reply->value > op->n || data > op->n - reply->value)
 		return 0;
 	return reply->state == NODE_REPLY_PART ||
 	       (reply->state == NODE_REPLY_OK && reply->value + data == op->n);
 }
 
-int node_serve_reply(node_link *link, const node_arrival *arrival, node_op *op, node_event *event)
+int node_serve_reply(node_link *link, node_peer *peer, const node_arrival *arrival, node_op *op,
+                     node_event *event)
 {
 	node_reply_header reply;
 	int result = NODE_ANSWERED;
@@ -244,7 +248,9 @@ int node_serve_reply(node_link *link, const node_arrival *arrival, node_op *op, 
 	if (!op || !answers(op, &reply, arrival->data))
 		return NODE_SERVED; /* it was given up meanwhile */
 	event->value = reply.value;
-	if (reply.state == NODE_REPLY_FAILED) {
+	if (op->kind == NODE_OP_PUT) {
+		result = node_pull_over(arrival, &reply, peer, op, event);
+	} else if (reply.state == NODE_REPLY_FAILED) {
 		event->addr = reply.value;
 		result = NODE_FAILED;
 	} else if (op->kind == NODE_OP_GET &&
@@ -275,6 +281,10 @@ int node_serve(node_link *link, node_peer *peer, const node_arrival *arrival, no
 	case NODE_WRITTEN:
 	case NODE_READ:
 		return serve_copied(link, arrival, event);
+	case NODE_PULL:
+		return node_serve_pull(link, peer, arrival, event);
+	case NODE_HALF:
+		return node_serve_half(link, peer, arrival, event);
 	default:
 		return NODE_BROKEN;
 	}

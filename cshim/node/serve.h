@@ -26,6 +26,12 @@
 /* a request for which there is no room, or a word that is not aligned: nothing was done */
 #define NODE_LATER 23
 #define NODE_BROKEN 24 /* no peer sends such a message */
+/*
+ * of an answer: the peer did not read what it was to put in place, or this task did not write its
+ * half: all of the put goes again, in messages. The place of done has its address and length here;
+ * addr is where to; notice
+ */
+#define NODE_AGAIN 25
 
 /*
  * Deals with the message of a kind of message.h at the head of peer's ring, but for answers. event
@@ -37,8 +43,20 @@ int node_serve_get(node_link *link, node_peer *peer, const node_arrival *arrival
                    node_event *event);
 int node_serve_rmw(node_link *link, node_peer *peer, const node_arrival *arrival,
                    node_event *event);
+/* pull.c: a request to read this put from the peer's memory, and what follows it. */
+int node_serve_pull(node_link *link, node_peer *peer, const node_arrival *arrival,
+                    node_event *event);
+int node_serve_half(node_link *link, node_peer *peer, const node_arrival *arrival,
+                    node_event *event);
+/* The answer to a pull: NODE_REPLY_OK or NODE_REPLY_AGAIN. NODE_SENT, or NODE_BUSY … */
+int node_answer_pull(node_link *link, node_peer *peer, uint32_t token, uint32_t state,
+                     uint64_t value, const node_pulled *pulled);
+/* What node_serve_reply does with it, for op: NODE_ANSWERED or NODE_AGAIN; 0: no answer to op. */
+int node_pull_over(const node_arrival *arrival, const node_reply_header *reply, node_peer *peer,
+                   const node_op *op, node_event *event);
 /* The same with an answer to op, which node_op_of has found; NULL: it is dropped. */
-int node_serve_reply(node_link *link, const node_arrival *arrival, node_op *op, node_event *event);
+int node_serve_reply(node_link *link, node_peer *peer, const node_arrival *arrival, node_op *op,
+                     node_event *event);
 
 /*
  * Sends what a get asked for, from *at on, and moves *at; NODE_SENT: all went. NODE_BAD_LOCAL: it

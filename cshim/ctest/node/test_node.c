@@ -166,7 +166,8 @@ static uint64_t await_answers(void)
 			continue;
 		}
 		CHECK(result == NODE_SOME && arrival.kind == NODE_REPLY);
-		result = node_serve_reply(link, &arrival, node_op_of(link, peer, &arrival), &event);
+		result = node_serve_reply(link, peer, &arrival, node_op_of(link, peer, &arrival),
+		                          &event);
 		CHECK(result == NODE_SERVED || result == NODE_ANSWERED);
 		node_advance(peer, &arrival);
 		if (result == NODE_ANSWERED)
