@@ -121,6 +121,7 @@ func (c *Context) TermEnd() {
 	memory.Guard()
 	c.leaves = true
 	c.showRoutes()
+	c.announceStatistics()
 	c.net.Close()
 	c.rejoins.close()
 	c.release()

@@ -97,7 +97,7 @@ static int put_written(cshim_context *context, cshim_lane *lane, node_peer *peer
 	    node_copy_to(cshim_link_of(lane), peer, &put) != NODE_SENT)
 		return CSHIM_LANE_PASS;
 	cshim_lane_sent(context, lane, peer, PUT_ERR, org_cntr, put.notice[1]);
-	cshim_lane_count(context, lane, completion, PUT_ERR, peer->task, peer->task);
+	cshim_lane_count(context, lane->off, completion, PUT_ERR, peer->task, peer->task);
 	return CSHIM_LANE_DONE;
 }
 
@@ -199,7 +199,7 @@ static int get_read(cshim_context *context, cshim_lane *lane, node_peer *peer, n
 	cshim_lane_note(lane, peer, GET_ERR);
 	context->msg_state |= LAPI_RECV_COMPLETE;
 	cshim_lane_event(context);
-	cshim_lane_count(context, lane, org_cntr, GET_ERR, context->task, peer->task);
+	cshim_lane_count(context, lane->off, org_cntr, GET_ERR, context->task, peer->task);
 	return CSHIM_LANE_DONE;
 }
 
@@ -222,9 +222,7 @@ static int take_answer(cshim_context *context, cshim_lane *lane, node_peer *peer
 		if (found != NODE_SOME || arrival.kind != NODE_REPLY ||
 		    node_op_of(link, peer, &arrival) != wanted)
 			break;
-		result = node_serve_reply(link, peer, &arrival, &link->op[wanted - link->op],
-		                          &link->event);
-		node_take_served(link, peer, &arrival, result);
+		result = node_serve(link, peer, &arrival, NODE_BY_OWNER, &link->event);
 	}
 	if (result != NODE_SERVED)
 		cshim_lane_answered(context, lane, peer, result, &link->event);

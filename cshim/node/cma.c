@@ -85,6 +85,18 @@ static int explain(node_link *link, node_peer *peer, int error, int read, uint64
 	return NODE_BAD_REMOTE;
 }
 
+/* A system call is one packet of the statistics. */
+static void count(node_link *link, int read, uint64_t moved)
+{
+	if (read) {
+		link->packets_received++;
+		link->data_received += moved;
+	} else {
+		link->packets_sent++;
+		link->data_sent += moved;
+	}
+}
+
 int node_copy(node_link *link, node_peer *peer, int read, node_transfer *t)
 {
 	if (!peer->direct)
@@ -102,13 +114,7 @@ int node_copy(node_link *link, node_peer *peer, int read, node_transfer *t)
 		if (error || moved == 0)
 			return explain(link, peer, error, read, t->local + t->at,
 			               t->remote + t->at);
-		if (read) {
-			link->packets_received++;
-			link->data_received += moved;
-		} else {
-			link->packets_sent++;
-			link->data_sent += moved;
-		}
+		count(link, read, moved);
 		t->at += moved;
 	}
 	return NODE_SENT;
@@ -122,9 +128,7 @@ int node_tell_copied(node_link *link, node_peer *peer, uint32_t kind, uint64_t n
 
 	if (!header)
 		return NODE_BUSY;
-	header->n = n;
-	header->notice[0] = notice[0];
-	header->notice[1] = notice[1];
+	*header = (node_copied_header){n, {notice[0], notice[1]}};
 	return node_short_end(link, peer, kind, sizeof(*header), 0);
 }
 
@@ -217,6 +221,7 @@ int node_copy_ranges(node_link *link, node_peer *peer, int read, const node_rang
 	}
 	if (error || *moved == 0)
 		return explain(link, peer, error, read, local[0].addr, remote[0].addr);
+	count(link, read, *moved);
 	return NODE_SENT;
 }
 

@@ -70,14 +70,15 @@ node_op *node_pulled_put(node_link *link, node_peer *peer, uint8_t by, const nod
 int node_await_answer(const node_peer *peer, const node_op *op, int looks)
 {
 	const node_slot *slot = node_slot_at(peer->in_slots, peer->receiver.head);
-	uint64_t sequence = (uint32_t)peer->receiver.head | NODE_SEQUENCE_VALID, word, token;
+	uint64_t sequence = (uint32_t)peer->receiver.head | NODE_SEQUENCE_VALID, word;
 
 	for (; looks > 0; looks--) {
 		word = __atomic_load_n(&slot->head, __ATOMIC_ACQUIRE);
-		if ((uint32_t)word == sequence) {
-			node_take_header(&token, slot->bytes, sizeof(token));
-			return (word >> 32 & 0xff) == NODE_REPLY && (uint32_t)token == op->token;
-		}
+		if ((uint32_t)word == sequence)
+			/* an answer's header begins with its token */
+			return (word >> 32 & 0xff) == NODE_REPLY &&
+			       __atomic_load_n((const uint32_t *)(const void *)slot->bytes,
+			                       __ATOMIC_RELAXED) == op->token;
 		cshim_between_polls();
 	}
 	return 0;
@@ -107,9 +108,7 @@ int node_serve_pull(node_link *link, node_peer *peer, const node_arrival *arriva
 
 	if (arrival->header != sizeof(pull) || arrival->data != 0)
 		return NODE_BROKEN;
-	/* six words, more than node_take_header copies */
-	node_take_header(&pull, arrival->body, 4 * sizeof(uint64_t));
-	node_take_header(pull.notice, arrival->body + 4 * sizeof(uint64_t), sizeof(pull.notice));
+	node_take_header(&pull, arrival, sizeof(pull));
 	if (pull.n - 1 >= NODE_LENGTH_MAX)
 		return NODE_BROKEN;
 	event->token = (uint32_t)pull.token;
@@ -133,14 +132,14 @@ int node_serve_pull(node_link *link, node_peer *peer, const node_arrival *arriva
 	return rc == NODE_SENT && pull.token & NODE_PULL_WHOLE ? NODE_ARRIVED : NODE_SERVED;
 }
 
-int node_serve_half(node_link *link, node_peer *peer, const node_arrival *arrival,
+int node_serve_half(node_link *link, const node_peer *peer, const node_arrival *arrival,
                     node_event *event)
 {
 	node_copied_header half;
 
 	if (arrival->header != sizeof(half) || arrival->data != 0)
 		return NODE_BROKEN;
-	node_take_header(&half, arrival->body, sizeof(half));
+	node_take_header(&half, arrival, sizeof(half));
 	link->packets_received += half.n / NODE_COPY_MAX + (half.n % NODE_COPY_MAX != 0);
 	link->data_received += half.n;
 	event->n = half.n + peer->receiver.placed;
@@ -154,7 +153,8 @@ int node_pull_over(const node_arrival *arrival, const node_reply_header *reply, 
 {
 	node_pulled pulled;
 
-	node_take_header(&pulled, arrival->bytes, sizeof(pulled));
+	/* read once: the peer may write there */
+	node_take_words(&pulled, arrival->bytes, sizeof(pulled));
 	event->addr = pulled.at - (op->width == NODE_PULL_ALL ? 0 : first_half(op->n));
 	event->notice[0] = pulled.notice[0];
 	event->notice[1] = pulled.notice[1];

@@ -27,9 +27,7 @@ static inline int node_put_short(node_link *link, node_peer *peer, uint64_t remo
 
 	if (!header)
 		return NODE_BUSY;
-	header->addr = remote;
-	header->notice[0] = notice0;
-	header->notice[1] = notice1;
+	*header = (node_put_header){remote, {notice0, notice1}};
 	if (node_guarded_copy_short(header + 1, (const void *)(uintptr_t)local, n))
 		return NODE_BAD_LOCAL;
 	return node_short_end(link, peer, NODE_PUT, sizeof(*header), n);
@@ -54,7 +52,7 @@ int node_tell_copied(node_link *link, node_peer *peer, uint32_t kind, uint64_t n
 /*
  * pull.c: a put of which the peer reads all, or (halves) the second half while this task writes the
  * first. The operation, whose tags are the caller's to fill, or NULL: there is no room, or the peer
- * has left, and nothing was done. The answer ends it (node_serve_reply): NODE_ANSWERED, or
+ * has left, and nothing was done. The answer ends it (node_serve): NODE_ANSWERED, or
  * NODE_AGAIN. Until then the data must stay as it is.
  */
 node_op *node_pulled_put(node_link *link, node_peer *peer, uint8_t by, const node_transfer *put,

@@ -46,10 +46,9 @@ static void serve(outcome *o)
 	node_arrival arrival;
 
 	while (node_next(peer, &arrival) == NODE_SOME) {
-		int result = node_serve(link, peer, &arrival, &link->event);
+		int result = node_serve(link, peer, &arrival, NODE_BY_OWNER, &link->event);
 
 		CHECK(result == NODE_SERVED || result == NODE_ARRIVED || result == NODE_LATER);
-		node_take_served(link, peer, &arrival, result);
 		if (result == NODE_ARRIVED) {
 			o->arrived++;
 			o->n = link->event.n;
@@ -61,6 +60,7 @@ static void serve(outcome *o)
 			o->later++;
 			CHECK(node_answer_pull(link, peer, link->event.token, NODE_REPLY_AGAIN, 0,
 			                       &pulled) == NODE_SENT);
+			node_advance(peer, &arrival);
 		}
 	}
 	node_publish_consumed(peer);
@@ -78,8 +78,7 @@ static void take_answer(outcome *o)
 		return;
 	CHECK(arrival.kind == NODE_REPLY && (op = node_op_of(link, peer, &arrival)) != NULL);
 	CHECK(node_await_answer(peer, op, 1) == 1);
-	o->answer = node_serve_reply(link, peer, &arrival, op, &o->event);
-	node_advance(peer, &arrival);
+	o->answer = node_serve(link, peer, &arrival, NODE_BY_OWNER, &o->event);
 	CHECK(link->ops == 0);
 }
 
