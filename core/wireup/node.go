@@ -51,7 +51,8 @@ func (n *Net) openShared() error {
 	l, err := shm.New(shm.Config{Task: n.me, NumTasks: n.job.NumTasks, Tasks: n.OnNode,
 		Clock: n.cfg.Clock, PeerFailed: n.cfg.PeerFailed,
 		Barrier: n.cfg.Barrier && n.remote == 0, Crowded: crowded,
-		Area: shm.Area(len(n.OnNode), crowded), Route: routes[n.job.Route]})
+		Area: shm.Area(len(n.OnNode), crowded), Route: routes[n.job.Route],
+		Tracer: n.job.LauncherProcess()})
 	if err == nil {
 		n.Shm = l
 		return nil

@@ -67,6 +67,8 @@ type Config struct {
 	Area uint64
 	// Route is the way that is forced for data that is too long for slots, to a peer that polls.
 	Route Route
+	// Tracer is a process whose descendants all tasks of the node are; 0: none is known.
+	Tracer int
 }
 
 // Link is one task's end of all rings between it and the other tasks of its node. See
@@ -122,6 +124,9 @@ func New(config Config) (*Link, error) {
 			len(tasks), MaxTasks, transport.ErrBadParam)
 	}
 	node.Install()
+	if !config.DisableCMA {
+		admitPeers(config.Tracer)
+	}
 	l := &Link{config: config, tasks: tasks, index: index, pid: unix.Getpid(), bell: -1,
 		fencing: node.CanOrderPeers()}
 	l.own.file = -1
