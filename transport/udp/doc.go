@@ -66,10 +66,9 @@
 //
 // Replayed packets of the session are duplicates by their sequence number. It has 32 bits, so it
 // comes round again; but the check covers 64 bits of it, and of the acknowledgement, which only
-// move forward (wire.Secret). An
-// acknowledgement that comes again tells what is known, at worst that the peer is not ready for a
-// packet, which is then sent again later. A replay can make a silent peer seem alive, and the times
-// of the loss detection worse; it can change no memory.
+// move forward (wire.Secret). An acknowledgement that comes again tells what is known, at worst
+// that the peer is not ready for a packet, which is then sent again later. A replay can make a
+// silent peer seem alive, and the times of the loss detection worse; it can change no memory.
 //
 // # Delivery
 //
