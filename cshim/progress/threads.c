@@ -9,11 +9,11 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "futex.h"
+#include "signals.h"
 #include "sleep.h"
 
 typedef struct member {
@@ -76,22 +76,6 @@ static void *member_main(void *argument)
 	return NULL;
 }
 
-/*
- * The program's signals are for its own threads. Faults stay open: they cannot be handled
- * elsewhere, and the library turns those on user addresses into errors.
- */
-static void block_signals(sigset_t *before)
-{
-	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
-	sigset_t blocked;
-	size_t i;
-
-	sigfillset(&blocked);
-	for (i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
-		sigdelset(&blocked, faults[i]);
-	pthread_sigmask(SIG_SETMASK, &blocked, before);
-}
-
 static int start_member(cshim_threads *threads, uint32_t number)
 {
 	member *self = &threads->members[threads->count];
@@ -121,10 +105,10 @@ static int start_members(cshim_threads *threads)
 	uint32_t i;
 	int error = 0;
 
-	block_signals(&before);
+	cshim_signals_block(&before);
 	for (i = 0; i <= threads->plan.handlers && error == 0; i++)
 		error = start_member(threads, i);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	cshim_signals_restore(&before);
 	return error;
 }
 
