@@ -9,6 +9,7 @@ import (
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/wire"
+	"lapi/core/wireup"
 	"lapi/transport"
 	"lapi/transport/layout"
 )
@@ -97,9 +98,9 @@ func TestSegmentThatCannotBeAttached(t *testing.T) {
 		"MP_PARTITION": "test", "LAPI_USE_SHM": "only", "MP_COMMON_TASKS": "1:1"}
 	_, code := New(&Options{Shared: new(layout.Context), Host: k, Instance: 1,
 		Getenv: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
-		OpenSession: func(*job.Config, int) (job.Session, error) {
+		Hooks: wireup.Hooks{OpenSession: func(*job.Config, int) (job.Session, error) {
 			return fileless{new(seat)}, nil
-		}})
+		}}})
 	if code != codes.ErrShmSetup {
 		t.Errorf("code %d", code)
 	}

@@ -93,9 +93,9 @@ func (n *Net) use(task int, p Peer, a transport.Address) error {
 	n.say(0, "cannot reach task %d: %v", task, err)
 	if p.Shared {
 		n.happened(LevelFailure, SharedMemoryDetach, "(task %d's: %v)", task, err)
-		return &Failure{Reason: NoSharedMemory}
+		return NoSharedMemory
 	}
-	return &Failure{Reason: NoSocket}
+	return NoSocket
 }
 
 // SingleCopy says whether l copies straight between this task's memory and that of ep's.
