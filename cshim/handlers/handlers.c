@@ -6,22 +6,25 @@
 #include "handlers.h"
 #include "procedure.h"
 
-/* What handler_begins found: the caller does not own the lock. */
+/* The floor that handler_begins found: the caller does not own the lock. */
 #define WITHOUT_LOCK UINT32_MAX
 
 /* A handler begins that may run without the lock, as queued completion handlers do. */
-static uint32_t handler_begins(cshim_context *context)
+static cshim_before handler_begins(cshim_context *context)
 {
-	return cshim_lock_owned(&context->progress) ? cshim_handler_begins(&context->progress)
-	                                            : WITHOUT_LOCK;
+	return cshim_lock_owned(&context->progress)
+	               ? cshim_handler_begins(&context->progress)
+	               : (cshim_before){WITHOUT_LOCK, cshim_outside_begins()};
 }
 
-static void handler_ends(cshim_context *context, uint32_t before)
+static void handler_ends(cshim_context *context, cshim_before before)
 {
-	if (before == WITHOUT_LOCK)
-		cshim_lock_forfeit(&context->progress);
-	else
+	if (before.floor != WITHOUT_LOCK) {
 		cshim_handler_ends(&context->progress, before);
+		return;
+	}
+	cshim_outside_ends(before.outside);
+	cshim_lock_forfeit(&context->progress);
 }
 
 /*
@@ -123,7 +126,7 @@ void cshim_call_vector_header(int context, cshim_addr handler, cshim_addr uhdr, 
 	vhdr_hndlr_t *header_handler =
 		(vhdr_hndlr_t *)(uintptr_t)header_handler_of(block, handler, src, result);
 	uint length = uhdr_len;
-	uint32_t before;
+	cshim_before before;
 
 	_Static_assert(sizeof call.lengths == sizeof call.info.msg_len,
 	               "the pointer fills the word of msg_len");
@@ -148,7 +151,8 @@ void cshim_call_send_completion(int context, cshim_addr handler, cshim_addr info
 	cshim_context *block = &cshim_contexts[context];
 	cshim_progress *progress = &block->progress;
 	scompl_hndlr_t *send_handler = (scompl_hndlr_t *)(uintptr_t)handler;
-	uint32_t was = progress->calling, caller = progress->caller, before;
+	uint32_t was = progress->calling, caller = progress->caller;
+	cshim_before before;
 	lapi_sh_info_t why = {.src = tgt, .reason = reason};
 
 	cshim_call_begins(progress);
@@ -165,7 +169,7 @@ void cshim_call_completion(int context, cshim_addr handler, cshim_addr info)
 	cshim_context *block = &cshim_contexts[context];
 	compl_hndlr_t *completion_handler = (compl_hndlr_t *)(uintptr_t)handler;
 
-	uint32_t before = handler_begins(block);
+	cshim_before before = handler_begins(block);
 
 	completion_handler(cshim_handle_of(block), (void *)(uintptr_t)info);
 	handler_ends(block, before);
@@ -175,10 +179,13 @@ int cshim_call_udp_handler(cshim_addr handler, int context, cshim_addr local, cs
                            cshim_addr info)
 {
 	udp_init_hndlr *udp_handler = (udp_init_hndlr *)(uintptr_t)handler;
+	cshim_outside before = cshim_outside_begins();
+	int code = udp_handler(cshim_handle_of(&cshim_contexts[context]),
+	                       (lapi_udp_t *)(uintptr_t)local, (lapi_udp_t *)(uintptr_t)list,
+	                       (lapi_udpinfo_t *)(uintptr_t)info);
 
-	return udp_handler(cshim_handle_of(&cshim_contexts[context]),
-	                   (lapi_udp_t *)(uintptr_t)local, (lapi_udp_t *)(uintptr_t)list,
-	                   (lapi_udpinfo_t *)(uintptr_t)info);
+	cshim_outside_ends(before);
+	return code;
 }
 
 int64_t cshim_call_ddm(cshim_addr handler, cshim_addr in, cshim_addr inout, int64_t n,
@@ -188,10 +195,15 @@ int64_t cshim_call_ddm(cshim_addr handler, cshim_addr in, cshim_addr inout, int6
 	                         int32_t *operation);
 	ddm_func_t *ddm_func = (ddm_func_t *)(uintptr_t)handler;
 	long bytes = (long)n;
+	cshim_outside before = cshim_outside_begins();
 
 	if (handler & CSHIM_FORTRAN_DDM)
-		return ((fortran_ddm *)(uintptr_t)(handler & ~CSHIM_FORTRAN_DDM))(
+		bytes = ((fortran_ddm *)(uintptr_t)(handler & ~CSHIM_FORTRAN_DDM))(
 			(void *)(uintptr_t)in, (void *)(uintptr_t)inout, &bytes, &operand,
 			&operation);
-	return ddm_func((void *)(uintptr_t)in, (void *)(uintptr_t)inout, bytes, operand, operation);
+	else
+		bytes = ddm_func((void *)(uintptr_t)in, (void *)(uintptr_t)inout, bytes, operand,
+		                 operation);
+	cshim_outside_ends(before);
+	return bytes;
 }

@@ -28,13 +28,18 @@ typedef struct cshim_header_call {
 	void *user_info;
 } cshim_header_call;
 
+/* What cshim_handler_ends needs. */
+typedef struct cshim_before {
+	uint32_t floor;
+	cshim_outside outside;
+} cshim_before;
+
 /*
  * A handler begins in a thread that has the lock: what is locked now stays locked until it returns.
- * Returns what cshim_handler_ends needs.
  */
-static inline uint32_t cshim_handler_begins(cshim_progress *progress)
+static inline cshim_before cshim_handler_begins(cshim_progress *progress)
 {
-	uint32_t before = progress->lock_floor;
+	cshim_before before = {progress->lock_floor, cshim_outside_begins()};
 
 	progress->lock_floor = progress->lock_depth;
 	return before;
@@ -44,10 +49,11 @@ static inline uint32_t cshim_handler_begins(cshim_progress *progress)
  * It has returned. Levels that it took and did not give back are taken from it: they would hold the
  * lock for ever.
  */
-static inline void cshim_handler_ends(cshim_progress *progress, uint32_t before)
+static inline void cshim_handler_ends(cshim_progress *progress, cshim_before before)
 {
+	cshim_outside_ends(before.outside);
 	progress->lock_depth = progress->lock_floor;
-	progress->lock_floor = before;
+	progress->lock_floor = before.floor;
 }
 
 /*
@@ -60,7 +66,7 @@ static inline void cshim_header_run(cshim_context *context, cshim_addr handler, 
 {
 	hdr_hndlr_t *header_handler = (hdr_hndlr_t *)(uintptr_t)handler;
 	uint length = uhdr_len;
-	uint32_t before;
+	cshim_before before;
 
 	call->info = (lapi_return_info_t){
 		.msg_len = (ulong)msg_len,

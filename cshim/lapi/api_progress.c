@@ -91,7 +91,7 @@ int PLAPI_Msgpoll(lapi_handle_t hndl, uint cnt, lapi_msg_info_t *info)
 	       __atomic_load_n(&context->progress.calling, __ATOMIC_RELAXED);
 	context = cshim_enter(hndl);
 	if (!context)
-		return LAPI_ERR_HNDL_INVALID;
+		return cshim_refused(__func__);
 	if (!info)
 		rc = LAPI_ERR_MSG_INFO_NULL;
 	else if (busy)

@@ -200,6 +200,8 @@ static inline int cshim_alive(const cshim_progress *progress, uint32_t handle)
 /* What a thread knows of itself; tid is 0 until asked for. */
 typedef struct cshim_self {
 	uint32_t tid;
+	/* it is inside a call of the API, and not in a function of the user's called from there */
+	uint32_t inside;
 	uint64_t thread; /* its pthread_t */
 } cshim_self;
 
@@ -216,6 +218,50 @@ static inline uint32_t cshim_tid(void)
 	uint32_t tid = cshim_this_thread.tid;
 
 	return __builtin_expect(tid != 0, 1) ? tid : cshim_tid_ask();
+}
+
+/*
+ * A call of the API begins; 0: it cannot, as it comes from a signal handler that has interrupted
+ * another one in this thread. That is the only way to be here twice: functions of the user's are
+ * outside. Set before the lock is touched, and until it is given up.
+ */
+static inline int cshim_inside_begins(void)
+{
+	if (__builtin_expect(cshim_this_thread.inside != 0, 0))
+		return 0;
+	cshim_this_thread.inside = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return 1;
+}
+
+static inline void cshim_inside_ends(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	cshim_this_thread.inside = 0;
+}
+
+/*
+ * A function of the user's runs in this thread, called by the library, below which the library goes
+ * on: so the thread must not end in it (pthread_cancel).
+ */
+typedef struct cshim_outside {
+	uint32_t inside;
+	int cancel;
+} cshim_outside;
+
+static inline cshim_outside cshim_outside_begins(void)
+{
+	cshim_outside before = {.inside = cshim_this_thread.inside};
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before.cancel);
+	cshim_this_thread.inside = 0;
+	return before;
+}
+
+static inline void cshim_outside_ends(cshim_outside before)
+{
+	cshim_this_thread.inside = before.inside;
+	pthread_setcancelstate(before.cancel, NULL);
 }
 
 /* Progress calls; all under the lock. */

@@ -62,6 +62,7 @@ static void *member_main(void *argument)
 	const cshim_owner *owner = threads->progress->owner.at;
 
 	own_member = self;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL); /* only the user's are cancelled */
 	set_name(owner->name, self->number);
 	if (self->number > 0 && threads->plan.begin)
 		threads->plan.begin(threads->plan.first, threads->plan.second);
