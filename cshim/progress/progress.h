@@ -375,7 +375,7 @@ int64_t cshim_now_ns(void);
 
 typedef struct cshim_threads_plan {
 	uint32_t handlers; /* how many handler threads, beside the service thread */
-	/* of these; NULL: the default. Needed until cshim_threads_start returns */
+	/* of all these threads; NULL: the default. Needed until cshim_threads_start returns */
 	const pthread_attr_t *attributes;
 	void (*begin)(void *, void *); /* NULL, or what each of them calls first, with these: */
 	void *first, *second;

@@ -64,7 +64,7 @@ static void *member_main(void *argument)
 	own_member = self;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL); /* only the user's are cancelled */
 	set_name(owner->name, self->number);
-	if (self->number > 0 && threads->plan.begin)
+	if (threads->plan.begin)
 		threads->plan.begin(threads->plan.first, threads->plan.second);
 	if (self->number == 0)
 		cshim_service_run(threads->progress, threads->handle);
@@ -80,7 +80,7 @@ static void *member_main(void *argument)
 static int start_member(cshim_threads *threads, uint32_t number)
 {
 	member *self = &threads->members[threads->count];
-	const pthread_attr_t *attributes = number > 0 ? threads->plan.attributes : NULL;
+	const pthread_attr_t *attributes = threads->plan.attributes;
 	int state = PTHREAD_CREATE_JOINABLE, error;
 
 	if (attributes && pthread_attr_getdetachstate(attributes, &state) != 0)
