@@ -23,6 +23,7 @@ static void clear(cshim_context *context, const lapi_info_t *info)
 	context->leaving = 0;
 	context->lib_vers = (uint32_t)info->lib_vers;
 	context->satisfied = 0;
+	context->idle_probes = 0;
 	__atomic_store_n(&context->listed, 0, __ATOMIC_SEQ_CST);
 }
 
