@@ -34,7 +34,7 @@ const (
 )
 
 // What the command line asks for instead of a job.
-var errHelp, errCalibrate = errors.New("help"), errors.New("calibrate")
+var errHelp = errors.New("help")
 
 // option is one option with a value. POE's may follow the program.
 type option struct {
@@ -202,11 +202,6 @@ func (o *options) leading(args []string) (rest []string, all bool, err error) {
 		switch name {
 		case "h", "help", "?":
 			return nil, false, errHelp
-		case "calibrate":
-			if len(args) > 0 {
-				return nil, false, fmt.Errorf("%s stands alone: %s", arg, args[0])
-			}
-			return nil, false, errCalibrate
 		case "k", "keep-going":
 			o.keepGoing = true
 			continue

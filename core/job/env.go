@@ -359,6 +359,7 @@ func (r *reader) tuning(c *Config) {
 		c.TraceDir = "."
 	}
 	c.FastLane = r.fastLane()
+	c.Route, c.ShowRoutes = r.route()
 	c.UDPPlain = !r.onOff("LAPI_UDP_GSO")
 	debug, ok := r.get("MP_DEBUG_NOTIMEOUT")
 	c.NoTimeout = ok && !strings.EqualFold(debug, "no") // "no" is how the guide writes the default
@@ -377,6 +378,22 @@ func (r *reader) fastLane() FastLane {
 	}
 	r.warnf(0, "LAPI_FASTLANE=%q is not valid; on is used. Set it to on, off or random", s)
 	return FastLaneOn
+}
+
+// route reads LAPI_ROUTE, which is this library's own.
+func (r *reader) route() (route Route, show bool) {
+	names := map[string]Route{"auto": RouteAuto, "pipeline": RoutePipeline, "origin": RouteOrigin,
+		"target": RouteTarget, "halves": RouteHalves}
+	s, ok := r.get("LAPI_ROUTE")
+	if !ok || s == "show" {
+		return RouteAuto, ok
+	}
+	route, ok = names[s]
+	if !ok {
+		r.warnf(0, "LAPI_ROUTE=%q is not valid; auto is used. Set it to auto, show, pipeline, "+
+			"origin, target or halves", s)
+	}
+	return route, false
 }
 
 // bulk reads what concerns bulk transfer. The guide writes its sizes as 4K and 150K, so that is how

@@ -386,3 +386,24 @@ func TestAuth(t *testing.T) {
 		}
 	}
 }
+
+// TestRoute: LAPI_ROUTE forces a route or shows what was found; what is not valid is said.
+func TestRoute(t *testing.T) {
+	for value, want := range map[string]struct {
+		route Route
+		show  bool
+		said  int
+	}{"": {}, "auto": {}, "show": {show: true}, "pipeline": {route: RoutePipeline},
+		"origin": {route: RouteOrigin}, "target": {route: RouteTarget},
+		"halves": {route: RouteHalves}, "Origin": {said: 1}, "fast": {said: 1}} {
+		n := 0
+		c, err := FromEnv(good("LAPI_ROUTE="+value), func(int, string) { n++ })
+		if value == "" {
+			c, err = FromEnv(good(), func(int, string) { n++ })
+		}
+		if err != nil || c.Route != want.route || c.ShowRoutes != want.show || n != want.said {
+			t.Errorf("LAPI_ROUTE=%s: %v, show %v, %d messages, %v",
+				value, c.Route, c.ShowRoutes, n, err)
+		}
+	}
+}
