@@ -38,6 +38,11 @@ const (
 	notStripe = 0x80
 )
 
+// kinds is what an error of each type concerns.
+var kinds = [...]codes.ErrType{XferGet: codes.GetErr, XferAm: codes.AmErr, XferPut: codes.PutErr,
+	XferGetv: codes.GetErr, XferPutv: codes.PutErr, XferAmv: codes.AmErr, XferRmw: codes.RmwErr,
+	XferDGSP: codes.AmErr, XferAmLw: codes.AmErr, XferAmx: codes.AmErr}
+
 // Transfer is what any operation is asked to do: the members of all of LAPI_Xfer's structures. It
 // is cshim_transfer of cshim/lapi/golapi.h. Addresses are 0 where an operation has none.
 type Transfer struct {
@@ -102,7 +107,7 @@ func (c *Context) xfer(kind uint32, x *Transfer) codes.Code {
 	case kind == XferRmw && x.Size != 32 && x.Size != 64:
 		return codes.ErrOpSz
 	}
-	p, code := c.target(x.Tgt)
+	p, code := c.target(x.Tgt, kinds[kind])
 	if code != codes.Success {
 		return code
 	}
@@ -220,10 +225,9 @@ func (c *Context) sendFailed(m *send.Message, err error) {
 	case *dgsm.Error:
 		c.faults.Raise(e.Code, m.Kind(), p.ID, e.Text)
 	default:
-		if err == transport.ErrUnreachable && m.User && c.term == nil {
-			c.fail(p, codes.ErrNoConnectivity,
-				"it has ended its LAPI context; a LAPI_Gfence before LAPI_Term keeps tasks "+
-					"together")
+		asks := m.ID() == wire.MsgGet || m.ID() == wire.MsgGetv
+		if err == transport.ErrUnreachable && (m.User || asks) {
+			c.left(p)
 		}
 	}
 }

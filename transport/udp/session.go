@@ -41,6 +41,7 @@ type session struct {
 	stallDue  int64 // when to give up because no path can be used; 0: one can
 
 	closeDue  int64 // when to send the close notice again; 0: not at all
+	lost      error // once closed: the peer did not take all that was sent to it; nil: it did
 	closeSent int
 }
 

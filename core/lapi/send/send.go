@@ -31,6 +31,8 @@ type Config struct {
 	Failed func(m *Message, err error)
 	// Queued: messages to p wait for room, or none does any more.
 	Queued func(p *peer.Peer)
+	// Lost: data of the user's was sent to p, which has left without taking it.
+	Lost func(p *peer.Peer)
 }
 
 // Sender sends to all tasks of a job.
@@ -60,6 +62,8 @@ type queue struct {
 	lastKind   codes.ErrType
 	used       bool   // in Sender.unsure
 	usedAt     uint64 // Sender.sends when it was last sent to
+	dataAt     uint64 // Sender.sends when it was last sent data of the user's
+	dataSeq    uint64 // the number of that operation, or of a later one
 	flushed    uint64 // Sender.sends when the latest finished flush began
 }
 
@@ -95,6 +99,9 @@ func (s *Sender) Used(p *peer.Peer, kind codes.ErrType) {
 	q.lastKind = kind
 	s.sends++
 	q.usedAt = s.sends
+	if kind == codes.PutErr || kind == codes.AmErr {
+		q.dataAt, q.dataSeq = s.sends, s.Issued()
+	}
 	if !q.used {
 		q.used = true
 		s.unsure = append(s.unsure, int32(p.ID))
@@ -116,6 +123,16 @@ func (s *Sender) Waits(p *peer.Peer) (codes.ErrType, bool) {
 		return m.kind, true
 	}
 	return 0, false
+}
+
+// Owes says whether data of the user's on its way to p is not known to be delivered, and the number
+// of the last such operation, or of a later one.
+func (s *Sender) Owes(p *peer.Peer) (seq uint64, owes bool) {
+	q := &s.queues[p.ID]
+	if q.head != nil {
+		return s.Issued(), true
+	}
+	return q.dataSeq, q.flushed < q.dataAt
 }
 
 // Quiet says whether no message issued at seq or before waits for room.
@@ -344,10 +361,16 @@ func (s *Sender) GiveUp(p *peer.Peer) {
 }
 
 // Flush waits until all that was given to links before it is delivered, or its task is gone.
-type Flush struct{ outstanding int }
+type Flush struct {
+	outstanding int
+	lost        bool
+}
 
 // Done says whether that is so.
 func (f *Flush) Done() bool { return f.outstanding == 0 }
+
+// Lost says whether a task is gone that did not take data of the user's.
+func (f *Flush) Lost() bool { return f.lost }
 
 type flushOp struct {
 	op   transport.Op
@@ -372,9 +395,18 @@ func (s *Sender) Flush(f *Flush) {
 			continue
 		}
 		kept = append(kept, id)
-		s.flush(f, p)
 	}
 	s.unsure = kept
+	for _, id := range kept {
+		s.flush(f, &s.cfg.Peers[id])
+	}
+}
+
+// Confirm asks p's link whether all that was given to it is delivered, which changes what Owes says.
+func (s *Sender) Confirm(p *peer.Peer) {
+	if _, owes := s.Owes(p); owes {
+		s.flush(new(Flush), p)
+	}
 }
 
 func (s *Sender) flush(f *Flush, p *peer.Peer) {
@@ -397,12 +429,17 @@ func (s *Sender) flush(f *Flush, p *peer.Peer) {
 // gone.
 func flushed(op *transport.Op, err error) {
 	o := op.Owner.(*flushOp)
-	s := o.s
-	if q := &s.queues[o.p.ID]; err == nil {
-		q.flushed = max(q.flushed, o.seq)
-	}
-	o.f.outstanding--
+	s, f, p := o.s, o.f, o.p
+	q := &s.queues[p.ID]
+	f.outstanding--
 	o.f, o.p = nil, nil
 	o.next = s.flushes
 	s.flushes = o
+	switch {
+	case err == nil:
+		q.flushed = max(q.flushed, o.seq)
+	case q.flushed < q.dataAt && err != transport.ErrClosed && !p.Purged():
+		f.lost = true
+		s.cfg.Lost(p)
+	}
 }
