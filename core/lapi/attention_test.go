@@ -41,6 +41,32 @@ func TestStartIsAnnounced(t *testing.T) {
 	}
 }
 
+// Each level of MP_INFOLEVEL from 2 to 6 says something that those below do not.
+func TestEachLevelAdds(t *testing.T) {
+	for path, marks := range map[string]map[int]string{
+		"udp": {2: "built ", 3: "by UDP/IP: 1;", 4: "task 1 is reached by UDP/IP at ",
+			5: "UDP/IP: packets sent ", 6: "yields "},
+		"shm": {2: "built ", 3: "by shared memory: 1,", 4: "task 1 is reached by shared memory",
+			5: "shared memory: packets sent ", 6: "yields "},
+	} {
+		j := newJob(t, 2, paths[path])
+		j.exercise(1, 0)
+		j.settle()
+		k := j.tasks[0]
+		k.ended = true
+		k.TermEnd()
+		for level, mark := range marks {
+			found := false
+			for i, m := range k.messages {
+				found = found || k.levels[i] == level && strings.Contains(m, mark)
+			}
+			if !found {
+				t.Errorf("%s: nothing at level %d has %q in %q", path, level, mark, k.messages)
+			}
+		}
+	}
+}
+
 // The udp link's own tests say when it reports a time-out; this is what becomes of it.
 func TestTimeout(t *testing.T) {
 	k := newJob(t, 2, paths["udp"]).tasks[0]

@@ -195,18 +195,8 @@ func encodeStats(s transport.Stats) (b []byte) {
 }
 
 func (c *Context) printStatistics() {
-	for _, p := range [...]struct {
-		name  string
-		query uint32
-	}{{"UDP/IP", qStatistics}, {"shared memory", qShmStatistics}, {"local copy",
-		qLocalSendStatistics}} {
-		s := c.statistics(p.query)
-		c.host.Print(fmt.Sprintf("task %d: %s: packets sent %d received %d, bytes sent %d "+
-			"received %d, retransmitted %d duplicate %d ghost %d, acknowledgements sent %d "+
-			"received %d\n",
-			c.me, p.name, s.PacketsSent, s.PacketsReceived, s.DataSent, s.DataReceived,
-			s.RetransmittedPackets, s.DuplicatePackets, s.GhostPackets, s.AcksSent,
-			s.AcksReceived))
+	for _, t := range c.traffic() {
+		c.host.Print(fmt.Sprintf("task %d: %s\n", c.me, t))
 	}
 }
 

@@ -39,6 +39,7 @@ type testTask struct {
 	handlers    map[transport.Addr]func(info transport.Addr)
 	ddms        map[transport.Addr]ddmFunction
 	messages    []string
+	levels      []int // of the messages
 	exited      string
 	exitNotices int // calls of ExitNotice
 	call        headerCall
@@ -76,7 +77,7 @@ func (k *testTask) DDM(handler, in, inout transport.Addr, n uint64,
 func (k *testTask) Message(level int, text string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.messages = append(k.messages, text)
+	k.messages, k.levels = append(k.messages, text), append(k.levels, level)
 }
 func (k *testTask) ExitNotice(_ []byte, sockets []int) {
 	k.exitNotices++

@@ -77,9 +77,7 @@ func New(o *Options) (*Context, codes.Code) {
 			return nil, code
 		}
 	}
-	s.faults.Attention(wireup.LevelInform, codes.AttVersion, "%s (Linux, instance %d, %d tasks)",
-		Version, s.instance, cfg.NumTasks)
-	s.announceBulk()
+	s.announce()
 	s.host.ExitNotice(s.net.Session.ExitNotice())
 	if s.net.UDP == nil {
 		cfg.ForgetKey() // nobody needs it
@@ -119,20 +117,6 @@ func (s *setup) compose() (err error) {
 		Fault:  func(err error) { c.faults.Here(err, codes.ErrRetPtrNull, codes.IntErr) },
 		Failed: func(code codes.Code) { c.wake.Changed(); c.barrier.fail(code) }})
 	return err
-}
-
-// announceBulk says what became of MP_USE_BULK_XFER=yes.
-func (s *setup) announceBulk() {
-	switch {
-	case s.bulkEnabled():
-		s.faults.Attention(wireup.LevelInform, codes.AttBulkEnabled,
-			"(messages from %d bytes on; %d of %d other tasks)",
-			s.cfg.BulkMin, s.reachedDirectly(), len(s.peers)-1)
-	case s.cfg.UseBulk:
-		s.faults.Message(wireup.LevelFailure,
-			"LAPI_Init: MP_USE_BULK_XFER=yes has no effect: there is no direct way to another "+
-				"task's memory, so all data goes in packets")
-	}
 }
 
 func (o *Options) clock() transport.Clock {

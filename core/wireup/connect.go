@@ -73,8 +73,9 @@ func (n *Net) connect(task int, c *Card, parts []job.Part) error {
 	}
 	addr := c.UDP
 	if n.Listed != nil {
-		if addr = nil; n.Listed[task].IsValid() {
-			addr = udp.EncodeAddress(n.Listed[task])
+		addr = nil
+		if a := n.Listed[task]; a.IsValid() && a.Port() != 0 && !a.Addr().IsUnspecified() {
+			addr = udp.EncodeAddress(a)
 		}
 	}
 	if addr == nil {

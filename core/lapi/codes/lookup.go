@@ -7,8 +7,8 @@ import (
 )
 
 // String returns the message for a LAPI code or an errno value; known is false, and text empty, for
-// any other number. A text is ASCII on one line and has at most 159 bytes, so that with its NUL it
-// fits LAPI_MAX_ERR_STRING.
+// any other number. A text is ASCII on one line and has at most 99 bytes, so that with its NUL it
+// fits the buffer of the guide's examples.
 func String(code int) (text string, known bool) {
 	if e, ok := lookup(code); ok {
 		return e.text, true
