@@ -80,6 +80,7 @@ type Context struct {
 	tickets     *fence.Tickets
 	fences      *fence.Fences
 	collectives *fence.Collectives
+	rooms       []room
 	answers     token.Table[answerOp, *answerOp] // gets and read-modify-writes under way
 	offers      token.Table[offer, *offer]       // data that targets are still to fetch
 	reads       readNews

@@ -66,6 +66,8 @@ type Transfer struct {
 	Op            uint32 // RMW_ops_t
 	Size          uint32 // of a read-modify-write's words, bits
 	_             uint32
+	// the answer: a ticket to wait for, as enough waits for the target; 0: none
+	Room uint64
 }
 
 // done is what follows when x's data may be overwritten, or is there.
@@ -90,6 +92,7 @@ func (c *Context) Xfer(kind uint32, x *Transfer) codes.Code {
 	if code != codes.Success {
 		return code
 	}
+	c.askRoom(kind, x)
 	c.publish()
 	if kind == XferPut && c.outboxes.Outboxes != nil {
 		c.reserve(&c.peers[x.Tgt])

@@ -43,6 +43,7 @@ type (
 		LibVers           uint32
 		Listed            uint32
 		Satisfied         uint32
+		Sends             uint32
 		AskedEvents       uint32
 		Asked             uint64
 		Sharers           [8]byte

@@ -47,6 +47,11 @@ func (t *Tickets) Done(id uint64) bool {
 	return true
 }
 
+// Known says whether its call waits, or its result was not asked for.
+func (t *Tickets) Known(id uint64) bool {
+	return slices.ContainsFunc(t.all, func(k ticket) bool { return k.id == id })
+}
+
 // End ends its call.
 func (t *Tickets) End(id uint64, code codes.Code) {
 	for i := range t.all {

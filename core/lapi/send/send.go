@@ -1,7 +1,8 @@
 // Package send gives messages to links: it cuts them into fragments, keeps those that a link has no
 // room for, and says when the user's memory may be overwritten.
 //
-//	send.go      Sender: queues, messages on their way; flushes
+//	send.go      Sender: messages on their way; flushes
+//	queue.go     what waits for room, in little memory
 //	message.go   Message: what all of them have; how each kind is made
 //	fragment.go  fragments of data in one piece
 //	gather.go    fragments of data in many: vectors, and what a DGSP places
@@ -23,7 +24,9 @@ type Config struct {
 	Peers []peer.Peer
 	Links *progress.Links
 	// bytes of data up to which a message that must wait is copied (BUF_CP_SIZE)
-	CopyMax    int
+	CopyMax int
+	// memory that what waits for one task may take, bytes; then calls that add to it should wait
+	QueueMost  int
 	Placements *placed.Pool // gets back what messages had
 	// Finished: the data of m may be overwritten, or m has failed.
 	Finished func(m *Message)
@@ -48,23 +51,13 @@ type Sender struct {
 	sends  uint64  // what was given to links, to order it against flushes
 	unsure []int32 // tasks sent to since their last flush began
 
-	messages  *Message // pools
-	fragments *fragment
-	lists     *lists
+	messages  pool[Message]
+	entries   pool[entry]
+	larges    pool[[largeHeader]byte]
+	fragments pool[fragment]
+	lists     pool[lists]
+	flushes   pool[flushOp]
 	stagings  [][]byte
-	flushes   *flushOp
-}
-
-// queue is what a Sender knows of one task.
-type queue struct {
-	head, tail *Message // that the link had no room for, oldest first
-	nextID     uint32   // of fragmented messages
-	lastKind   codes.ErrType
-	used       bool   // in Sender.unsure
-	usedAt     uint64 // Sender.sends when it was last sent to
-	dataAt     uint64 // Sender.sends when it was last sent data of the user's
-	dataSeq    uint64 // the number of that operation, or of a later one
-	flushed    uint64 // Sender.sends when the latest finished flush began
 }
 
 // New is a Sender without messages.
@@ -119,8 +112,8 @@ func (s *Sender) Waiting() int { return s.waiting }
 
 // Waits says whether messages to p do, and of which kind the oldest is.
 func (s *Sender) Waits(p *peer.Peer) (codes.ErrType, bool) {
-	if m := s.queues[p.ID].head; m != nil {
-		return m.kind, true
+	if e := s.queues[p.ID].head; e != nil {
+		return e.kind(), true
 	}
 	return 0, false
 }
@@ -141,41 +134,13 @@ func (s *Sender) Quiet(seq uint64) bool {
 		return true
 	}
 	for i := range s.queues {
-		for m := s.queues[i].head; m != nil; m = m.next {
-			if m.seq <= seq {
+		for e := s.queues[i].head; e != nil; e = e.next {
+			if e.seq <= seq {
 				return false
 			}
 		}
 	}
 	return true
-}
-
-func (q *queue) push(m *Message) {
-	m.next = nil
-	if q.tail == nil {
-		q.head = m
-	} else {
-		q.tail.next = m
-	}
-	q.tail = m
-}
-
-func (q *queue) pop() *Message {
-	m := q.head
-	q.head = m.next
-	if q.head == nil {
-		q.tail = nil
-	}
-	m.next = nil
-	return m
-}
-
-func (q *queue) putBack(m *Message) {
-	m.next = q.head
-	q.head = m
-	if q.tail == nil {
-		q.tail = m
-	}
 }
 
 // Now sends a message of the user's that fits one fragment, without the bookkeeping of a Message.
@@ -209,8 +174,7 @@ func (s *Sender) Control(p *peer.Peer, id transport.MsgID, kind codes.ErrType,
 	s.Start(m)
 }
 
-// Start gives m to its link, or queues it. Small user data is copied if it must wait, so that the
-// user may overwrite it.
+// Start gives m to its link, or queues it.
 func (s *Sender) Start(m *Message) {
 	p, q := m.p, &s.queues[m.p.ID]
 	if p.Dead() {
@@ -219,14 +183,7 @@ func (s *Sender) Start(m *Message) {
 	if q.head == nil && s.advance(m) {
 		return
 	}
-	if m.lists != nil {
-		s.copyLists(m)
-	} else if n := m.n - m.uhdrLen; n > 0 && n <= uint64(s.cfg.CopyMax) && !m.ours {
-		s.copyData(m)
-	}
-	q.push(m)
-	s.cfg.Queued(p)
-	s.waiting++
+	s.wait(m)
 }
 
 // copyData makes m independent of the user's memory. If that cannot be read, m fails as if it had
@@ -236,12 +193,12 @@ func (s *Sender) copyData(m *Message) {
 		s.fail(m, err)
 		return
 	}
-	m.data = memory.AddrOf(m.copied)
+	m.data, m.ours = memory.AddrOf(m.copied), true
 }
 
 // keep is copyData for a put of which the link has only sent the beginning.
 func (s *Sender) keep(m *Message, f *fragment) {
-	if m.n <= uint64(s.cfg.CopyMax) {
+	if m.n <= uint64(s.cfg.CopyMax) && !m.ours {
 		s.copyData(m)
 		f.op.Local = m.data
 	}
@@ -329,11 +286,13 @@ func (s *Sender) Progress() (n int) {
 func (s *Sender) drain(p *peer.Peer) (n int) {
 	q := &s.queues[p.ID]
 	for q.head != nil {
-		m := q.pop()
+		e := q.pop()
+		m := s.message(p, e)
 		if !s.advance(m) {
-			q.putBack(m)
+			s.again(q, e, m)
 			break
 		}
+		s.entries.put(e)
 		s.waiting--
 		n++
 	}
@@ -352,7 +311,7 @@ func (s *Sender) drained(p *peer.Peer) bool {
 func (s *Sender) GiveUp(p *peer.Peer) {
 	q := &s.queues[p.ID]
 	for q.head != nil {
-		m := q.pop()
+		m := s.message(p, q.pop())
 		s.waiting--
 		m.failed = true
 		s.advance(m)
@@ -373,12 +332,11 @@ func (f *Flush) Done() bool { return f.outstanding == 0 }
 func (f *Flush) Lost() bool { return f.lost }
 
 type flushOp struct {
-	op   transport.Op
-	next *flushOp
-	s    *Sender
-	f    *Flush
-	p    *peer.Peer
-	seq  uint64
+	op  transport.Op
+	s   *Sender
+	f   *Flush
+	p   *peer.Peer
+	seq uint64
 }
 
 // Unflushed says whether there may be something to flush.
@@ -410,12 +368,10 @@ func (s *Sender) Confirm(p *peer.Peer) {
 }
 
 func (s *Sender) flush(f *Flush, p *peer.Peer) {
-	o := s.flushes
+	o := s.flushes.get()
 	if o == nil {
 		o = &flushOp{s: s}
 		o.op.Owner, o.op.Done = o, flushed
-	} else {
-		s.flushes = o.next
 	}
 	o.f, o.p, o.seq = f, p, s.sends
 	f.outstanding++
@@ -433,8 +389,7 @@ func flushed(op *transport.Op, err error) {
 	q := &s.queues[p.ID]
 	f.outstanding--
 	o.f, o.p = nil, nil
-	o.next = s.flushes
-	s.flushes = o
+	s.flushes.put(o)
 	switch {
 	case err == nil:
 		q.flushed = max(q.flushed, o.seq)
