@@ -101,7 +101,7 @@ type SharedLink interface {
 	transport.Link
 	Reset(ep transport.Endpoint) error
 	Await(ep transport.Endpoint) error
-	Left(ep transport.Endpoint) bool
+	HasLeft(ep transport.Endpoint) bool
 }
 
 // UDPLink is the UDP link with what can be set later.
@@ -114,6 +114,7 @@ type UDPLink interface {
 	SetTimeout(d time.Duration)
 	SetAckThreshold(packets int)
 	Reconnect(ep transport.Endpoint, a transport.Address) error
+	HasLeft(ep transport.Endpoint) bool
 	Reserve(ep transport.Endpoint) (tail []byte, messages int)
 	Commit(ep transport.Endpoint, bytes, messages, data int)
 }

@@ -44,6 +44,7 @@ type (
 		Listed            uint32
 		Satisfied         uint32
 		IdleProbes        uint32
+		Sends             uint32
 		AskedEvents       uint32
 		Asked             uint64
 		Sharers           [8]byte
