@@ -6,24 +6,23 @@
 #include "handlers.h"
 #include "procedure.h"
 
-/* The floor that handler_begins found: the caller does not own the lock. */
-#define WITHOUT_LOCK UINT32_MAX
-
 /* A handler begins that may run without the lock, as queued completion handlers do. */
-static cshim_before handler_begins(cshim_context *context)
+static void handler_begins(cshim_context *context, cshim_handler *handler)
 {
-	return cshim_lock_owned(&context->progress)
-	               ? cshim_handler_begins(&context->progress)
-	               : (cshim_before){WITHOUT_LOCK, cshim_outside_begins()};
+	handler->progress = NULL;
+	if (cshim_lock_owned(&context->progress))
+		cshim_handler_begins(&context->progress, handler);
+	else
+		handler->outside = cshim_outside_begins();
 }
 
-static void handler_ends(cshim_context *context, cshim_before before)
+static void handler_ends(cshim_context *context, cshim_handler *handler)
 {
-	if (before.floor != WITHOUT_LOCK) {
-		cshim_handler_ends(&context->progress, before);
+	if (handler->progress) {
+		cshim_handler_ends(&context->progress, handler);
 		return;
 	}
-	cshim_outside_ends(before.outside);
+	cshim_outside_ends(handler->outside);
 	cshim_lock_forfeit(&context->progress);
 }
 
@@ -126,17 +125,17 @@ void cshim_call_vector_header(int context, cshim_addr handler, cshim_addr uhdr, 
 	vhdr_hndlr_t *header_handler =
 		(vhdr_hndlr_t *)(uintptr_t)header_handler_of(block, handler, src, result);
 	uint length = uhdr_len;
-	cshim_before before;
+	cshim_handler before;
 
 	_Static_assert(sizeof call.lengths == sizeof call.info.msg_len,
 	               "the pointer fills the word of msg_len");
 	if (!header_handler)
 		return;
 	call.lengths = (ulong *)(uintptr_t)lengths;
-	before = handler_begins(block);
+	handler_begins(block, &before);
 	call.buffer = header_handler(cshim_handle_of(block), (void *)(uintptr_t)uhdr, &length,
 	                             &call.lengths, &call.completion, &call.user_info);
-	handler_ends(block, before);
+	handler_ends(block, &before);
 	cshim_header_said(block, &call, result);
 }
 
@@ -152,13 +151,13 @@ void cshim_call_send_completion(int context, cshim_addr handler, cshim_addr info
 	cshim_progress *progress = &block->progress;
 	scompl_hndlr_t *send_handler = (scompl_hndlr_t *)(uintptr_t)handler;
 	uint32_t was = progress->calling, caller = progress->caller;
-	cshim_before before;
+	cshim_handler before;
 	lapi_sh_info_t why = {.src = tgt, .reason = reason};
 
 	cshim_call_begins(progress);
-	before = handler_begins(block);
+	handler_begins(block, &before);
 	send_handler(cshim_handle_of(block), (void *)(uintptr_t)info, &why);
-	handler_ends(block, before);
+	handler_ends(block, &before);
 	if (!was)
 		cshim_call_ends(progress);
 	progress->caller = caller;
@@ -169,10 +168,12 @@ void cshim_call_completion(int context, cshim_addr handler, cshim_addr info)
 	cshim_context *block = &cshim_contexts[context];
 	compl_hndlr_t *completion_handler = (compl_hndlr_t *)(uintptr_t)handler;
 
-	cshim_before before = handler_begins(block);
+	cshim_handler before;
+
+	handler_begins(block, &before);
 
 	completion_handler(cshim_handle_of(block), (void *)(uintptr_t)info);
-	handler_ends(block, before);
+	handler_ends(block, &before);
 }
 
 int cshim_call_udp_handler(cshim_addr handler, int context, cshim_addr local, cshim_addr list,

@@ -99,6 +99,8 @@ struct cshim_progress {
 	uint64_t lock_thread;
 	/* atomic: what a thread must see to that has released the lock: CSHIM_LOCK_ flags */
 	uint32_t lock_after;
+	/* by the lock's owner: it has the lock from a thread that lends it, to whom it goes back */
+	uint32_t lock_borrowed;
 
 	/* Who waits (wait.c, sleep.c): */
 	/* atomic, written under the lock: changes when what a thread waits for may be over */
@@ -203,6 +205,8 @@ typedef struct cshim_self {
 	/* it is inside a call of the API, and not in a function of the user's called from there */
 	uint32_t inside;
 	uint64_t thread; /* its pthread_t */
+	/* the user's innermost handler that it runs with the lock of a block held (lock.h) */
+	struct cshim_handler *handler;
 } cshim_self;
 
 /* Initial-exec: one instruction, and no allocation on first use in a thread. */

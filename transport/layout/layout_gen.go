@@ -57,9 +57,11 @@ type (
 		LockCount      uint32
 		LockThread     uint64
 		LockAfter      uint32
+		LockBorrowed   uint32
 		EventSeq       uint32
 		NoticedEvents  uint32
 		Followers      uint32
+		PadCgo0        [4]byte
 		Leader         [8]byte
 		Asleep         [8]byte
 		Polling        uint32
