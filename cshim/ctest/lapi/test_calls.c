@@ -207,18 +207,20 @@ static void await_service_asleep(void)
  */
 enum { PROBES = 320 };
 
-static uint32_t yields_of_probes(uint32_t spin_calls)
+static uint32_t yields_of_probes(int spin_calls)
 {
-	cshim_context *context = fake_context(handle);
-	uint32_t before = context->progress.spin_calls;
-	int i;
+	lapi_handle_t own;
+	int before = fake_settings.spin_turns, i;
 
-	context->progress.spin_calls = spin_calls;
+	fake_settings.spin_turns = spin_calls;
+	own = fake_init(NULL);
+	fake_settings.spin_turns = before;
 	fake_yields = 0;
 	for (i = 0; i < PROBES; i++)
-		CHECK(LAPI_Probe(handle) == LAPI_SUCCESS);
-	context->progress.spin_calls = before;
-	return fake_yields;
+		CHECK(LAPI_Probe(own) == LAPI_SUCCESS);
+	before = (int)fake_yields;
+	CHECK(LAPI_Term(own) == LAPI_SUCCESS);
+	return (uint32_t)before;
 }
 
 /* LAPI_Probe in a loop gives up the processor where tasks share it, and only there. */
