@@ -80,6 +80,8 @@ void test_fatal(void);
 void test_trace(void);
 void test_guard(void);
 void test_node(void);
+void test_route(void);
+void test_pull(void);
 void test_lane(void);
 void test_hostile(void);
 void test_outbox(void);

@@ -203,8 +203,6 @@ static void await_service_asleep(void)
 	fake_await(&fake_counts.away, 1);
 }
 
-/* While another thread is in the dispatcher: LAPI_POLLING_NET, and what that thread has completed.
- */
 enum { PROBES = 320 };
 
 static uint32_t yields_of_probes(int spin_calls)
@@ -234,6 +232,8 @@ static void test_probe_yields(void)
 		CHECK(++tries < 100);
 }
 
+/* While another thread is in the dispatcher: LAPI_POLLING_NET, and what that thread has completed.
+ */
 static void test_polling_net(void)
 {
 	pthread_t prober, poller;

@@ -6,7 +6,7 @@ CONFORM_DIR      := tests/c/conform
 HOST_DIR         := tests/c/host
 CONFORM_CFLAGS   ?= -O2 -g -std=gnu11 -Wall -Wextra -Wpedantic -Werror
 CONFORM_LINK     := -L$(BUILD)/lib -llapi_r -lpthread -Wl,-rpath,'$$ORIGIN/../lib'
-CONFORM_PROGRAMS := env counters put get amsend vector xfer bulk dgsp dgsp_large multicast handlers completion rmw fence address progress threads errors init huge util locking recovery interop beyond
+CONFORM_PROGRAMS := env counters put get amsend vector vector_errors xfer bulk dgsp dgsp_program dgsp_large multicast handlers completion rmw fence address progress threads errors init huge util conditions locking recovery interop interop_words beyond
 # Two GiB and more in one message is nothing for 32-bit tasks.
 ifdef M32
 CONFORM_PROGRAMS := $(filter-out huge,$(CONFORM_PROGRAMS))
@@ -22,6 +22,10 @@ HOST_BINARIES    := $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS) dlopened no_m
 $(CONFORM_BUILD)/%.o: $(CONFORM_DIR)/%.c $(CONFORM_DIR)/conform.h include/lapi.h include/css_shared.h
 	@mkdir -p $(CONFORM_BUILD)
 	$(CC) $(CONFORM_CFLAGS) -Iinclude -c $< -o $@
+
+$(CONFORM_BUILD)/dgsp.o $(CONFORM_BUILD)/dgsp_program.o: $(CONFORM_DIR)/dgsp_common.h
+
+$(CONFORM_BUILD)/util.o $(CONFORM_BUILD)/conditions.o: $(CONFORM_DIR)/thread_func.h
 
 $(addprefix $(CONFORM_BUILD)/,$(CONFORM_PROGRAMS) atexit): $(CONFORM_BUILD)/%: $(CONFORM_BUILD)/%.o $(CONFORM_FRAME) $(LIB)
 	$(CC) $< $(CONFORM_FRAME) $(CONFORM_LINK) -o $@
@@ -85,8 +89,8 @@ conform: conform-build
 
 # What the fast lane does, without it and with a coin at each call; tests/c/conform runs with it
 # anyhow.
-CONFORM_LANE := env counters put get amsend vector xfer bulk dgsp multicast handlers completion rmw fence address progress threads errors init util locking \
-  recovery interop beyond atexit nopie cxx
+CONFORM_LANE := env counters put get amsend vector vector_errors xfer bulk dgsp dgsp_program multicast handlers completion rmw fence address progress threads errors init util conditions locking \
+  recovery interop interop_words beyond atexit nopie cxx
 conform-lane: conform-build
 	@for lane in off random; do \
 	  echo "LAPI_FASTLANE=$$lane"; \
