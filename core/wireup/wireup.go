@@ -128,11 +128,14 @@ type Net struct {
 	OnNode  []int            // tasks reached by shared memory, this one included; nil: none
 	Listed  []netip.AddrPort // addresses of all tasks, in a job started by hand
 
-	cfg     *Config
-	job     *job.Config
-	me      int
-	remote  int          // tasks to reach by UDP
-	adapter []netip.Addr // addresses of Config.Adapter; nil: none is asked for
+	cfg    *Config
+	job    *job.Config
+	me     int
+	remote int // tasks to reach by UDP
+	// crowded: this task has to share processors with others of this machine; anyCrowded: some
+	// task of it has to.
+	crowded, anyCrowded bool
+	adapter             []netip.Addr // addresses of Config.Adapter; nil: none is asked for
 }
 
 // Open decides how each task is reached, meets the others and connects the links. The error is a

@@ -217,8 +217,8 @@ static inline int node_slots_begin(node_peer *peer, uint64_t slots, int looks,
 	return NODE_SENT;
 }
 
-/* chunk.c: begins a message with its data in a chunk. Header and data of NODE_CHUNK_MAX bytes at most, of
- * data some. */
+/* chunk.c: begins a message with its data in a chunk. Header and data of NODE_CHUNK_MAX bytes at
+ * most, of data some. */
 int node_chunk_begin(const node_link *link, node_peer *peer, uint64_t header, uint64_t data,
                      node_message *message);
 int node_chunk_end(node_link *link, node_peer *peer, const node_message *message, uint32_t kind,

@@ -57,7 +57,6 @@ const (
 	// the task cannot call membarrier, so its senders need barriers of their own
 	needsBarriers = 1 << iota
 	joinsBarrier  // Config.Barrier
-	isCrowded     // Config.Crowded
 )
 
 // addressMagic begins the bytes of an address.
@@ -74,9 +73,6 @@ func (l *Link) Address() transport.Address {
 	}
 	if l.config.Barrier {
 		flags |= joinsBarrier
-	}
-	if l.config.Crowded {
-		flags |= isCrowded
 	}
 	b, err := binary.Append([]byte(addressMagic), binary.LittleEndian, address{
 		Version: layout.SegmentVersion, SlotSize: layout.SlotSize, RingSlots: layout.RingSlots,

@@ -59,9 +59,8 @@ type Config struct {
 	PeerFailed func(ep transport.Endpoint, err error)
 	// DisableCMA makes the link do without cross-memory attach: Put and Get are not supported.
 	DisableCMA bool
-	// Barrier: this task can take part in the barrier of the node's tasks. Crowded: it sees fewer
-	// processors than there are tasks.
-	Barrier, Crowded bool
+	// Barrier: this task can take part in the barrier of the node's tasks.
+	Barrier bool
 	// Area is how many bytes of data may be in chunks on the way to one task, of those that there
 	// are for it; 0: all.
 	Area uint64

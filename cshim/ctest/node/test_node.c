@@ -65,7 +65,8 @@ static void *receive_all(void *unused)
 		}
 		CHECK(arrival.kind == KIND && arrival.header == 16 && arrival.data == length_of(i));
 		node_take_header(&number, &arrival, sizeof(number));
-		CHECK(number == i && memcmp((void *)(uintptr_t)arrival.bytes, source, arrival.data) == 0);
+		CHECK(number == i &&
+		      memcmp((void *)(uintptr_t)arrival.bytes, source, arrival.data) == 0);
 		node_advance(peer, &arrival);
 		i++;
 	}
