@@ -68,6 +68,7 @@ func (n *Net) openShared() error {
 	crowded := n.Crowded()
 	l, err := shm.New(shm.Config{Task: n.me, NumTasks: n.job.NumTasks, Tasks: n.OnNode,
 		Clock: n.cfg.Clock, PeerFailed: n.cfg.PeerFailed,
+		Timeout: n.cfg.Timeout, NoTimeout: n.job.NoTimeout,
 		Barrier: n.cfg.Barrier && n.remote == 0, Crowded: crowded, Sizes: n.Sizes,
 		Area: calibration.Area(len(n.OnNode), crowded)})
 	if err == nil {

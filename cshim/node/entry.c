@@ -156,5 +156,5 @@ void node_link_clear(node_link *link, uint32_t ring)
 	memset(&peer->receiver, 0, sizeof(peer->receiver));
 	memset(&peer->chunks, 0, sizeof(peer->chunks));
 	peer->put_failed = peer->blocked = 0;
-	peer->unsaid = 0;
+	peer->unsaid = peer->out_head = peer->out_control = 0;
 }

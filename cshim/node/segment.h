@@ -170,8 +170,8 @@ typedef struct node_segment_head {
 	uint32_t away;
 	uint8_t line2[52];
 	uint8_t line3[64];
-	/* Bit set: the cold ring of that sender has messages. Set by senders, taken by the owner.
-	 */
+	/* Bit set: the cold ring of that sender has messages, or the sender has left. Set by
+	   senders, taken by the owner. */
 	uint64_t pending[NODE_MAX_RINGS / 64];
 	uint8_t line4[48];
 	uint8_t line5[64];
