@@ -70,8 +70,7 @@ int node_flushed(const node_peer *peer, uint64_t mark)
 	return closed ? NODE_GONE : 0;
 }
 
-/* 1 if a peer has yet to consume something. */
-static int is_behind(node_peer *peer)
+int node_is_behind(node_peer *peer)
 {
 	node_sender *sender = &peer->sender;
 	uint64_t consumed;
@@ -88,7 +87,7 @@ static int is_behind(node_peer *peer)
 
 int node_is_due(node_link *link, node_peer *peer, uint64_t *heard)
 {
-	int due = is_behind(peer);
+	int due = node_is_behind(peer);
 	uint32_t i;
 
 	*heard = peer->receiver.head +
@@ -96,16 +95,6 @@ int node_is_due(node_link *link, node_peer *peer, uint64_t *heard)
 	for (i = 0; link->ops && i < NODE_OPS && !due; i++)
 		due = link->op[i].kind != NODE_OP_FREE && link->op[i].task == peer->task;
 	return due;
-}
-
-int node_some_due(node_link *link)
-{
-	uint32_t i;
-
-	for (i = 0; i < link->rings; i++)
-		if (!(link->peer[i].closed & NODE_CLOSED_LINK) && is_behind(&link->peer[i]))
-			return 1;
-	return link->ops != 0;
 }
 
 int node_is_over(const node_peer *peer)

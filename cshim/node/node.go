@@ -217,9 +217,6 @@ func IsDue(l *layout.NodeLink, ring int) (due bool, heard uint64) {
 	return due, uint64(value)
 }
 
-// SomeDue says whether something is due from any peer.
-func SomeDue(l *layout.NodeLink) bool { return C.node_some_due(of(l)) != 0 }
-
 // IsOver says whether a peer has left and all that it sent was received.
 func IsOver(l *layout.NodeLink, ring int) bool { return C.node_is_over(peerOf(l, ring)) != 0 }
 
@@ -228,6 +225,9 @@ func Leave(l *layout.NodeLink) { C.node_leave(of(l)) }
 
 // Ask sends a message that says nothing.
 func Ask(l *layout.NodeLink, ring int) Result { return Result(C.node_ask(of(l), peerOf(l, ring))) }
+
+// Rest gives chunk memory that nothing was sent in for long back.
+func Rest(l *layout.NodeLink, ring int) { C.node_chunks_rest(peerOf(l, ring)) }
 
 // Wake rings a peer's bell if it sleeps.
 func Wake(l *layout.NodeLink, ring int) { C.node_ring_bell(peerOf(l, ring)) }

@@ -16,6 +16,8 @@ import (
 // so while it computes; one in polling mode only in its calls. A peer that a barrier waits for may
 // have nothing to consume: it gets a message that says nothing.
 //
+// Who looks also gives back memory of chunks that was in use once and is not for restAfter.
+//
 // One look counts for a quarter of TIMEOUT at most. So a task that was stopped itself, together
 // with its peers, gives them time before it says that they are silent.
 
@@ -23,6 +25,7 @@ const (
 	looksPerTimeout = 4
 	lookTurns       = 64 // progress calls between looks at the clock
 	lookPause       = int64(10 * time.Millisecond)
+	restAfter       = int64(time.Second)
 )
 
 // watch is what is known of a peer.
@@ -32,6 +35,8 @@ type watch struct {
 	silent int64  // ns
 	waits  int64  // ns that a barrier has waited for it with nothing due
 	left   bool   // what waited for it has ended
+	sent   uint64 // messages in chunks, at the latest look
+	unused int64  // ns since then
 }
 
 // SetTimeout changes for how long a peer may be silent (LAPI_Senv TIMEOUT); 0: for ever.
@@ -57,12 +62,27 @@ func (l *Link) lookAtPeers() {
 	l.lookedTurn = turn
 	now := l.config.Clock()
 	if l.lookSoon || now-l.lookedAt >= lookPause {
-		gap := min(now-l.lookedAt, l.share())
+		gap := now - l.lookedAt
 		l.lookedAt, l.lookSoon = now, false
 		for _, p := range l.rings {
 			if p != nil && !p.gone {
-				l.lookAt(p, gap)
+				l.rest(p, gap)
+				l.lookAt(p, min(gap, l.share()))
 			}
+		}
+	}
+}
+
+// rest gives memory back that was needed once, and was not for restAfter.
+func (l *Link) rest(p *peer, gap int64) {
+	chunks, w := &p.node.Chunks, &p.watch
+	switch {
+	case chunks.Used <= layout.ChunkLeast:
+	case chunks.Sent != w.sent:
+		w.sent, w.unused = chunks.Sent, 0
+	default:
+		if w.unused += gap; w.unused >= restAfter {
+			node.Rest(l.node, p.ring)
 		}
 	}
 }
@@ -113,12 +133,19 @@ func (l *Link) barrierAwaits(p *peer) bool {
 		atomic.LoadUint64(&p.outHead.Barrier.Round[0].Value)-b.Arrived > 1
 }
 
-// watchSleep is the end of arming: when a look is due at the latest.
+// watchSleep is the end of arming: when a look is due. The fast path may send while the service
+// thread sleeps.
 func (l *Link) watchSleep() {
+	pause := l.share()
+	for _, p := range l.rings {
+		if p != nil && !p.gone && p.node.Chunks.Used > layout.ChunkLeast &&
+			(pause == 0 || pause > restAfter) {
+			pause = restAfter
+		}
+	}
 	l.lookAgain = 0
-	b := &l.node.Barrier
-	if l.timeout() != 0 && (b.Arrived != b.Over || node.SomeDue(l.node)) {
-		l.lookAgain = l.config.Clock() + l.share()
+	if pause != 0 {
+		l.lookAgain = l.config.Clock() + pause
 	}
 }
 

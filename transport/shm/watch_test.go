@@ -127,15 +127,17 @@ func TestSetTimeout(t *testing.T) {
 	}
 }
 
-// TestSleepAndSilence: a task that sleeps wakes in time to look after a peer that owes it
-// something, looks then, and sleeps without end if none does.
+// TestSleepAndSilence: a task that sleeps wakes in time to look after its peers, and looks then.
 func TestSleepAndSilence(t *testing.T) {
 	a, b, now, failed := watched(t)
-	if a.Arm() || a.NextTimeout() != 0 {
-		t.Error("nothing is due, but there is a time-out")
+	if a.Arm() {
+		t.Error("there is nothing to do")
+	}
+	mustSend(t, a, 1, 1, word(1), nil) // by another thread, in C
+	if next := a.NextTimeout(); next <= int64(*now) || next > int64(*now+limit/2) {
+		t.Errorf("a look is due at %v, now %v", next, *now)
 	}
 	a.Disarm()
-	mustSend(t, a, 1, 1, word(1), nil)
 	begun := *now
 	for len(*failed) == 0 && *now-begun < 5*limit {
 		if a.Arm() {

@@ -265,6 +265,41 @@ static void beginnings_and_ends(void)
 	      link->ops == 0);
 }
 
+/* Chunks take what is in flight needs: a page, more while more is under way, and that until it is
+ * consumed. */
+static void chunk_memory(void)
+{
+	node_peer *peer = fake_node_peer(0), *other = fake_node_peer(1);
+	node_link *link = fake_node_link(0);
+	node_arrival arrival;
+	uint64_t i, used;
+
+	start();
+	for (i = 0; i < 3 * link->chunk_units; i++) { /* one at a time */
+		CHECK(node_send(link, peer, KIND, &i, 8, (uintptr_t)source, 1000) == NODE_SENT);
+		CHECK(node_next(other, &arrival) == NODE_SOME);
+		node_advance(other, &arrival);
+		node_publish_consumed(other);
+	}
+	CHECK(peer->chunks.used <= NODE_CHUNK_LEAST && !node_chunks_rest(peer));
+	for (i = 0; i < 3; i++)
+		CHECK(node_send(link, peer, KIND, &i, 8, (uintptr_t)source, 60000) == NODE_SENT);
+	used = peer->chunks.used;
+	CHECK(used > 3 * 60000 / NODE_CHUNK_UNIT && used <= link->chunk_units);
+	CHECK(!node_chunks_rest(peer) && peer->chunks.used == used);
+	for (i = 0; i < 3; i++) {
+		CHECK(node_next(other, &arrival) == NODE_SOME &&
+		      memcmp((void *)(uintptr_t)arrival.bytes, source, 60000) == 0);
+		node_advance(other, &arrival);
+	}
+	node_publish_consumed(other);
+	CHECK(node_chunks_rest(peer) && peer->chunks.used == NODE_CHUNK_LEAST);
+	CHECK(!node_chunks_rest(peer));
+	while (node_send(link, peer, KIND, &i, 8, (uintptr_t)source, 60000) == NODE_SENT)
+		;
+	CHECK(peer->chunks.used == link->chunk_units && peer->blocked);
+}
+
 /* Who looks at what a peer owes takes no news from who waits for room, or for an answer. */
 static void debts(void)
 {
@@ -276,16 +311,16 @@ static void debts(void)
 	node_op *op;
 
 	start();
-	CHECK(!node_some_due(link) && !node_is_due(link, peer, &before));
+	CHECK(!node_is_due(link, peer, &before));
 	while (node_send(link, peer, KIND, &before, 8, 0, 0) == NODE_SENT)
 		;
-	CHECK(peer->blocked && node_some_due(link) && node_is_due(link, peer, &before));
+	CHECK(peer->blocked && node_is_due(link, peer, &before));
 	CHECK(!node_arm(link));
 	node_disarm(link);
 	while (node_next(other, &arrival) == NODE_SOME)
 		node_advance(other, &arrival);
 	node_publish_consumed(other);
-	CHECK(!node_is_due(link, peer, &heard) && heard != before && !node_some_due(link));
+	CHECK(!node_is_due(link, peer, &heard) && heard != before);
 	CHECK(node_arm(link)); /* there is room again */
 	node_disarm(link);
 	op = node_get(link, peer, NODE_BY_OWNER, (uintptr_t)source, (uintptr_t)copy, 8, 0, 0);
@@ -294,9 +329,9 @@ static void debts(void)
 	CHECK(node_serve(fake_node_link(1), other, &arrival, NODE_BY_OWNER, &event) == NODE_LATER);
 	node_advance(other, &arrival);
 	node_publish_consumed(other);
-	CHECK(node_is_due(link, peer, &heard) && node_some_due(link)); /* the answer */
+	CHECK(node_is_due(link, peer, &heard)); /* the answer */
 	node_op_free(link, op);
-	CHECK(!node_is_due(link, peer, &heard) && !node_some_due(link));
+	CHECK(!node_is_due(link, peer, &heard));
 	/* A message that says nothing. */
 	CHECK(node_ask(link, peer) == NODE_SENT && node_is_due(link, peer, &heard));
 	CHECK(node_next(other, &arrival) == NODE_SOME &&
@@ -353,6 +388,7 @@ void test_node(void)
 	cshim_cpu_prepare();
 	beginnings_and_ends();
 	places();
+	chunk_memory();
 	debts();
 	leaving();
 	bad_put();
