@@ -167,4 +167,5 @@ func (c *Context) Disarm() {
 	c.wake.Disarm()
 	c.links.Disarm()
 	c.pace.udpIdle = 0
+	c.tellLane() // a link may have come to want a progress call
 }

@@ -51,6 +51,7 @@ func (n *Net) openShared() error {
 	crowded := len(n.OnNode) > runtime.NumCPU()
 	l, err := shm.New(shm.Config{Task: n.me, NumTasks: n.job.NumTasks, Tasks: n.OnNode,
 		Clock: n.cfg.Clock, PeerFailed: n.cfg.PeerFailed,
+		Timeout: n.cfg.Timeout, NoTimeout: n.job.NoTimeout,
 		Barrier: n.cfg.Barrier && n.remote == 0,
 		Area:    shm.Area(len(n.OnNode), crowded), Route: routes[n.job.Route],
 		Tracer: n.job.LauncherProcess()})

@@ -102,6 +102,7 @@ type SharedLink interface {
 	Reset(ep transport.Endpoint) error
 	Await(ep transport.Endpoint) error
 	HasLeft(ep transport.Endpoint) bool
+	SetTimeout(d time.Duration)
 }
 
 // UDPLink is the UDP link with what can be set later.

@@ -33,6 +33,7 @@ type peer struct {
 	flushes       opList
 	flushing      bool // in Link.waiting
 
+	watch     watch
 	held      hold.Queue
 	holding   bool // counted in Link.holding
 	reoffered bool // the message at the head was refused and could not be held

@@ -5,7 +5,6 @@ import (
 
 	"lapi/core/lapi/peer"
 	"lapi/transport"
-	"lapi/transport/calibration"
 )
 
 // TestHints: of both flags the one against bulk transfer wins.
@@ -18,13 +17,12 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// TestWorth: the user's wish decides, else the sizes measured; what the link cannot copy never is
+// TestWorth: the user's wish decides, else the length; what the link cannot copy never is
 // a single copy, and within a task no hint counts.
 func TestWorth(t *testing.T) {
 	const bulk = 100_000
-	sizes := calibration.BuiltIn()
-	plain := New(Config{Sizes: sizes, BulkMin: bulk, CopyMax: 128})
-	wish := New(Config{Sizes: sizes, Bulk: true, BulkMin: bulk, CopyMax: 128})
+	plain := New(Config{BulkMin: bulk, CopyMax: 128})
+	wish := New(Config{Bulk: true, BulkMin: bulk, CopyMax: 128})
 	for _, c := range []struct {
 		name   string
 		copier *Copier
@@ -37,8 +35,8 @@ func TestWorth(t *testing.T) {
 		{"nothing", plain, peer.Peer{SingleCopy: true}, 0, ByBulk, false},
 		{"by packets", wish, peer.Peer{SingleCopy: true}, 1 << 30, ByPackets, false},
 		{"cannot", wish, peer.Peer{}, 1 << 30, ByBulk, false},
-		{"by size", plain, peer.Peer{SingleCopy: true}, sizes.PutDirect, NoHint, true},
-		{"below", plain, peer.Peer{SingleCopy: true}, sizes.PutDirect - 1, NoHint, false},
+		{"by size", plain, peer.Peer{SingleCopy: true}, putMin, NoHint, true},
+		{"below", plain, peer.Peer{SingleCopy: true}, putMin - 1, NoHint, false},
 		{"self", plain, peer.Peer{SingleCopy: true, IsSelf: true}, selfMost, ByPackets, true},
 		{"short to self", plain, peer.Peer{SingleCopy: true, IsSelf: true}, 8, ByBulk, false},
 	} {
