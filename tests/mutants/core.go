@@ -90,7 +90,7 @@ var core = []mutation{
 		old:    "\tc.out.GiveUp(p)\n",
 		new:    "",
 		broken: "messages to a task that is gone wait for ever",
-		kill:   "go ./core/lapi TestPeerLeaves"},
+		kill:   "go ./core/lapi TestPurgeAndResume"},
 	{name: "purge-keeps-answers",
 		file:   "core/lapi/failure.go",
 		old:    "\tc.giveUpAnswers(p)\n",
