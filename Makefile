@@ -135,7 +135,7 @@ test:
 
 # The simulator's seeds take ten times as long with the race detector: `sim` runs all.
 RACE_SEEDS ?= 20
-TESTED     := ./cmd/... ./core/... ./transport/... ./tests/bench/...
+TESTED     := ./cmd/... ./core/... ./transport/... ./tests/bench/... ./tests/mutants/...
 go-test:
 	SIM_SEEDS=$(RACE_SEEDS) $(GO) test $(if $(M32),,-race) -shuffle=on -timeout 15m \
 	  $(TESTED)
@@ -179,6 +179,7 @@ clean:
 -include tests/c/conform/conform.mk
 -include tests/c/samples/samples.mk
 -include tests/bench/bench.mk
+-include tests/mutants/mutants.mk
 -include tests/c/trace/trace.mk
 -include tests/c/hostile/hostile.mk
 -include tests/net/net.mk
