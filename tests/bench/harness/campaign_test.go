@@ -243,7 +243,7 @@ func TestPair(t *testing.T) {
 	const client = `python3 -c 'import os, socket; print(len(os.sched_getaffinity(0)), socket.create_connection(("127.0.0.1", @)).recv(99).decode())'`
 	run := func(server, client string) (string, error) {
 		out, _, err := execute(context.Background(), o, pair("p", "x", nil, nil, server, client))
-		return out, err
+		return out.printed, err
 	}
 	if out, err := run(strings.Replace(server, "%s", "", 1), client); err != nil ||
 		out != "1 from a server\n" {
