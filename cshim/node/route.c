@@ -13,11 +13,12 @@
 #include "route.h"
 
 enum {
-	COLD = 4,         /* first transfers of a class, which nobody times: memory is touched */
-	WARM = 8,         /* and those after them, which are all timed */
-	TIME_EACH = 64,   /* then so many transfers from one that is timed to the next */
-	TRY_EACH = 64,    /* at least so many from trial to trial */
-	SHARE = 64,       /* trials may cost the time of one transfer in so many */
+	COLD = 4,          /* first transfers of a class, which nobody times: memory is touched */
+	WARM = 8,          /* and those after them, which are all timed */
+	TIME_EACH = 64,    /* then so many transfers from one that is timed to the next */
+	TRY_EACH = 64,     /* at least so many from trial to trial */
+	STREAM_EACH = 512, /* in a stream that never pauses one in so many may be timed */
+	SHARE = 64,        /* trials may cost the time of one transfer in so many */
 	SAVED_MAX = 16,   /* trials that long traffic without any may have saved up, in transfers */
 	COST_MAX = 16,    /* a trial's loss counts as so many transfers at most: it was disturbed */
 	RUN = 8,          /* transfers of a run; each second is timed */
@@ -142,6 +143,13 @@ static uint32_t first_ones(const node_route_class *class)
 	return class->best | (class->transfers > COLD ? NODE_ROUTE_TIMED : 0);
 }
 
+/* To time a transfer interrupts a stream, so that waits for one that begins none, but not for ever.
+ */
+static int is_good_moment(const node_route_class *class, int stream)
+{
+	return !stream || class->transfers % STREAM_EACH == 0;
+}
+
 static uint32_t choose(node_route_class *class, uint32_t allowed, uint64_t chunks, int stream)
 {
 	uint32_t route, best;
@@ -156,13 +164,13 @@ static uint32_t choose(node_route_class *class, uint32_t allowed, uint64_t chunk
 		class->run--;
 		return class->candidate | (class->run & 1 ? 0 : NODE_ROUTE_TIMED);
 	}
-	if (++class->to_time >= (best ? TIME_EACH : WARM)) {
+	if (++class->to_time >= (best ? TIME_EACH : WARM) && is_good_moment(class, stream)) {
 		class->to_time = 0;
 		return class->best | NODE_ROUTE_TIMED;
 	}
 	if (class->to_try) {
 		class->to_try--;
-	} else if (best) {
+	} else if (best && is_good_moment(class, stream)) {
 		route = to_try(class, allowed);
 		if (route != class->best)
 			return route | NODE_ROUTE_TIMED;

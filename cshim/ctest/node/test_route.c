@@ -184,6 +184,30 @@ static void streams(void)
 	CHECK(pipelined_ones < 100);
 }
 
+/* A stream is interrupted seldom: what is timed is the first transfer of each, if there is one. */
+static void interrupts(void)
+{
+	static node_routes routes;
+	uint32_t i, timed = 0, chosen;
+
+	begin(&routes);
+	run(&routes, &pipelined, 4 << 10, 5000);
+	for (i = 0; i < 64000; i++) {
+		chosen = node_route_choose(&routes, NODE_ROUTE_PUT, 4 << 10, ALL, 1, i % 64 != 0);
+		if (!(chosen & NODE_ROUTE_TIMED))
+			continue;
+		node_route_timed(
+			&routes, NODE_ROUTE_PUT, 4 << 10, chosen & ~NODE_ROUTE_TIMED,
+			(uint64_t)time_of(&pipelined, chosen & ~NODE_ROUTE_TIMED, 4 << 10));
+		timed += i % 64 != 0;
+	}
+	CHECK(timed <= 64000 / 512 + 1);
+	for (i = timed = 0; i < 64000; i++)
+		timed += node_route_choose(&routes, NODE_ROUTE_PUT, 4 << 10, ALL, 1, 1) >
+		         NODE_ROUTE_TIMED - 1;
+	CHECK(timed > 64000 / 512 - 5 && timed <= 64000 / 512 + 1);
+}
+
 /* What is forced, or not allowed, is kept to; a target that never lets a transfer be timed costs no
  * trial. */
 static void bounds(void)
@@ -221,5 +245,6 @@ void test_route(void)
 	follows(&pipelined, &kernel_faster);
 	apart();
 	streams();
+	interrupts();
 	bounds();
 }

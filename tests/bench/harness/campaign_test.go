@@ -143,7 +143,7 @@ func TestReport(t *testing.T) {
 	}
 	for file, want := range map[string]string{
 		"raw.csv":     "1,lapi,am,8,0.09000,us,300.0,60.00,0,0,false\n1,ucx,am,8,0.1500,us,60.00,60.00,0,0,true\n",
-		"rows.csv":    "am8,us,0.0900,[0.0900 0.0900],0.150,,,,0.100,,,mpich,0.90,<= 0.75,no,1/0 2/0\n",
+		"rows.csv":    "am8,us,0.0900,[0.0900 0.0900],0.150,,,,0.100,,,mpich,0.90,<= 0.75,no,,,,1/0 2/0\n",
 		"table.txt":   "0.90   <= 0.75  no ",
 		"results.csv": "pipeline,put-cold,67108864,10.00",
 	} {
