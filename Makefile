@@ -84,11 +84,11 @@ INSTALL_DIR := $(DESTDIR)$(PREFIX)
 LANGUAGES   := $(notdir $(wildcard nls/*))
 # Compilers under the names that old makefiles use; all are links to the first.
 DRIVERS     := mpcc_r mpCC_r mpxlf_r mpxlf90_r mpxlf95_r mpcc mpCC mpxlf mpxlf90 mpxlf95 \
-               cc_r CC_r xlc_r xlC_r xlf_r xlf90_r xlf95_r
+               cc_r CC_r xlc_r xlC_r xlf_r xlf90_r xlf95_r xlc xlC xlf xlf90 xlf95
 # The samples with their makefiles, but what runs them all in the source tree.
 SAMPLES     := $(filter-out samples.mk, \
   $(patsubst tests/c/samples/%,%,$(shell find tests/c/samples -name README.md -o -name Makefile \
-  -o -name '*.mk' -o -name '*.[chF]' -o -name '*.cc' -o -name '*.F90' -o -name start-by-hand)))
+  -o -name '*.mk' -o -name '*.[chF]' -o -name '*.cc' -o -name '*.F90' -o -name start-by-hand -o -name under-mpi)))
 SAMPLES_DIR  = $(INSTALL_DIR)/share/lapi/samples
 install: build
 	install -d $(INSTALL_DIR)/$(LIBDIR)/pkgconfig $(INSTALL_DIR)/include $(INSTALL_DIR)/bin

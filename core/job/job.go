@@ -75,7 +75,6 @@ type Config struct {
 	Task      int    // MP_CHILD
 	NumTasks  int    // MP_PROCS
 	Partition string // MP_PARTITION
-	EUILib    string // MP_EUILIB: "ip" or "us"
 	FastLane  FastLane
 	Route     Route
 	// ShowRoutes: LAPI_ROUTE=show, to print at LAPI_Term which routes were found.

@@ -82,6 +82,8 @@ type Config struct {
 	Happened   func(level int, e Event, text string)
 	Linked     func(task int, p Peer) // before p.Link is connected to task
 	PeerFailed func(ep transport.Endpoint, err error)
+	// Expected says whether the owner waits for something from ep; see UDPLink.Expect.
+	Expected func(ep transport.Endpoint) bool
 	// SendMaxChanged is told how much a packet to a task holds, if that changes.
 	SendMaxChanged func(ep transport.Endpoint, sendMax int)
 }
@@ -107,6 +109,8 @@ type UDPLink interface {
 	transport.Link
 	transport.Pusher
 	Locals() []netip.AddrPort
+	// Expect tells that the owner waits for ep although it has sent it nothing.
+	Expect(ep transport.Endpoint)
 	SetTimeout(d time.Duration)
 	SetAckThreshold(packets int)
 	Reconnect(ep transport.Endpoint, a transport.Address) error

@@ -96,4 +96,7 @@ int test_lock_fenced(void);
 void fatal_main(void);
 int refused_main(const char *what);
 
+/* How often the calling thread has given up the processor. */
+extern __thread uint32_t fake_yields;
+
 #endif

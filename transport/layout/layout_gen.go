@@ -43,6 +43,7 @@ type (
 		LibVers           uint32
 		Listed            uint32
 		Satisfied         uint32
+		IdleProbes        uint32
 		AskedEvents       uint32
 		Asked             uint64
 		Sharers           [8]byte
@@ -56,9 +57,11 @@ type (
 		LockCount      uint32
 		LockThread     uint64
 		LockAfter      uint32
+		LockBorrowed   uint32
 		EventSeq       uint32
 		NoticedEvents  uint32
 		Followers      uint32
+		PadCgo0        [4]byte
 		Leader         [8]byte
 		Asleep         [8]byte
 		Polling        uint32
