@@ -73,7 +73,7 @@ func TestOperations(t *testing.T) {
 	}
 	want := []operation{
 		{"am", []string{"am", "am-probe"}, []int{8}},
-		{"put-completed", []string{"put-completed"}, []int{8, 4096, 65536}},
+		{"put-completed", []string{"put-completed"}, []int{8, 4096, 65536, 1 << 20}},
 		{"barrier", []string{"barrier"}, []int{2}},
 		{"barrier", []string{"barrier"}, []int{4}},
 		{"barrier", []string{"barrier"}, []int{8}},
