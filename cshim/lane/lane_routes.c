@@ -16,7 +16,7 @@ enum {
 	PULL_MIN = 16 << 10, /* bytes of a put that the target may read: less is over sooner */
 	DIRECT_MIN = 4096, /* bytes of a put from which a target that does not poll is written to */
 	WAKE_LEAST = 32,   /* gets from a target that sleeps, before it is woken for one */
-	WAKE_MOST = 4096,
+	WAKE_MOST = 1024,
 	LOOKS = 4000, /* for what is timed, and one more for so many bytes of it: */
 	LOOK_BYTES = 64
 };
@@ -245,17 +245,14 @@ static int get_asked(cshim_context *context, cshim_lane *lane, node_peer *peer,
 }
 
 /*
- * 1 if a get wakes a target that sleeps in a wait of LAPI's: then it answers the next ones, which
- * may be much faster than reading its memory. It is woken for one of many; for fewer and fewer if
- * it soon sleeps again.
+ * 1 if a get wakes a target that sleeps in a wait of LAPI's: then it may answer the next ones,
+ * which may be much faster than reading its memory, or not: only while it is awake that can be
+ * found out. It is woken for one of many; for fewer and fewer if it soon sleeps again.
  */
-static int wakes(const node_link *link, node_peer *peer, uint64_t n)
+static int wakes(const node_link *link, node_peer *peer)
 {
-	uint32_t best = link->routes.class[NODE_ROUTE_GET][node_route_class_of(n)].best;
-
-	if (n > NODE_INLINE_MAX && (best == NODE_ROUTE_ORIGIN || link->routes.forced < NODE_ROUTES))
-		return 0;
-	if (__atomic_load_n(&node_head(peer->out_head)->away, __ATOMIC_RELAXED) ||
+	if (link->routes.forced < NODE_ROUTES ||
+	    __atomic_load_n(&node_head(peer->out_head)->away, __ATOMIC_RELAXED) ||
 	    ++peer->slept < peer->wake_after)
 		return 0;
 	if (peer->sender.tail - peer->woken >= WAKE_LEAST || peer->wake_after == 0)
@@ -271,10 +268,15 @@ static int wakes(const node_link *link, node_peer *peer, uint64_t n)
 static int get_from_idle(cshim_context *context, cshim_lane *lane, node_peer *peer,
                          const node_transfer *get, uint64_t org_cntr)
 {
+	node_link *link = cshim_link_of(lane);
+
 	if (!peer->direct)
 		return CSHIM_LANE_PASS;
-	if (get->n < lane->bulk_min && wakes(cshim_link_of(lane), peer, get->n))
+	node_route_passed(&link->routes, NODE_ROUTE_GET, get->n);
+	if (get->n < lane->bulk_min && wakes(link, peer)) {
+		node_route_try_soon(&link->routes, NODE_ROUTE_GET, get->n);
 		return get_asked(context, lane, peer, get, org_cntr, &(int){0});
+	}
 	return get_read(context, lane, peer, *get, org_cntr);
 }
 

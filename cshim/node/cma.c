@@ -189,13 +189,15 @@ static int narrow(node_link *link, struct iovec *to, const node_range *from, uin
 	}
 	return 0;
 }
-#define NARROWED(list, count, error)                               \
-	({                                                         \
-		static __thread struct iovec out[NODE_RANGES_MAX]; \
-		if (narrow(link, out, list, count))                \
-			return error;                              \
-		(const struct iovec *)out;                         \
+#define NARROWED(list, count, error)                                 \
+	({                                                           \
+		/* of the function: a block's array would be gone */ \
+		struct iovec *out = list##_out;                      \
+		if (narrow(link, out, list, count))                  \
+			return error;                                \
+		(const struct iovec *)out;                           \
 	})
+#define NARROWS 1
 #endif
 
 int node_copy_ranges(node_link *link, node_peer *peer, int read, const node_range *local,
@@ -205,6 +207,9 @@ int node_copy_ranges(node_link *link, node_peer *peer, int read, const node_rang
 	const struct iovec *here, *there;
 	ssize_t done;
 	int error;
+#ifdef NARROWS
+	struct iovec local_out[NODE_RANGES_MAX], remote_out[NODE_RANGES_MAX];
+#endif
 
 	*moved = 0;
 	if (!peer->direct)

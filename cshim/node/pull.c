@@ -148,18 +148,22 @@ int node_serve_half(node_link *link, const node_peer *peer, const node_arrival *
 	return peer->pull_failed || half.n == 0 ? NODE_SERVED : NODE_ARRIVED;
 }
 
-int node_pull_over(const node_arrival *arrival, const node_reply_header *reply, node_peer *peer,
-                   const node_op *op, node_event *event)
+int node_pull_over(node_link *link, const node_arrival *arrival, const node_reply_header *reply,
+                   node_peer *peer, const node_op *op, node_event *event)
 {
+	uint64_t own = op->width == NODE_PULL_ALL ? 0 : first_half(op->n), read = op->n - own;
 	node_pulled pulled;
 
 	/* read once: the peer may write there */
 	node_take_words(&pulled, arrival->bytes, sizeof(pulled));
-	event->addr = pulled.at - (op->width == NODE_PULL_ALL ? 0 : first_half(op->n));
+	event->addr = pulled.at - own;
 	event->notice[0] = pulled.notice[0];
 	event->notice[1] = pulled.notice[1];
-	if (reply->state == NODE_REPLY_AGAIN)
+	if (reply->state == NODE_REPLY_AGAIN) {
 		peer->pull_refused |= reply->value == 1;
-	return reply->state == NODE_REPLY_OK && op->width != NODE_PULL_UNWRITTEN ? NODE_ANSWERED
-	                                                                         : NODE_AGAIN;
+		return NODE_AGAIN;
+	}
+	link->packets_sent += read / NODE_COPY_MAX + (read % NODE_COPY_MAX != 0);
+	link->data_sent += read;
+	return op->width == NODE_PULL_UNWRITTEN ? NODE_AGAIN : NODE_ANSWERED;
 }

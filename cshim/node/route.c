@@ -2,10 +2,11 @@
  * route.c - see route.h.
  *
  * For each class of lengths one route is in use: at first the pipeline. It is timed now and then.
- * Another is tried, one timed transfer, when that has been paid for: each transfer puts a small
- * share of its time aside, and a trial spends what it takes longer. A route that looks better gets
- * a run of some transfers, because the first one finds caches as the old route left them. Only then
- * it takes over. One that loses is tried less and less often.
+ * Another is tried, a few transfers of which the last is timed, when that has been paid for: each
+ * transfer puts a small share of its time aside, and a trial spends what it takes longer. A route
+ * that looks better gets a run of some transfers, because the first one finds caches as the old
+ * route left them; then the route in use gets one, because its samples may be of a worse time. If
+ * it still is better it takes over. One that loses is tried less and less often.
  *
  * A route's time is the least of its latest samples: what disturbs makes a transfer slower, never
  * faster; and what was true long ago is forgotten.
@@ -13,17 +14,24 @@
 #include "route.h"
 
 enum {
-	COLD = 4,         /* first transfers of a class, which nobody times: memory is touched */
-	WARM = 8,         /* and those after them, which are all timed */
-	TIME_EACH = 64,   /* then so many transfers from one that is timed to the next */
-	TRY_EACH = 64,    /* at least so many from trial to trial */
-	SHARE = 64,       /* trials may cost the time of one transfer in so many */
-	SAVED_MAX = 16,   /* trials that long traffic without any may have saved up, in transfers */
-	COST_MAX = 16,    /* a trial's loss counts as so many transfers at most: it was disturbed */
-	RUN = 8,          /* transfers of a run; each second is timed */
-	PATIENCE_MAX = 4, /* a route that lost is tried 2^4 times less often */
+	COLD = 4,          /* first transfers of a class, which nobody times: memory is touched */
+	WARM = 8,          /* and those after them, which are all timed */
+	TIME_EACH = 64,    /* then so many transfers from one that is timed to the next */
+	TRY_EACH = 64,     /* at least so many from trial to trial */
+	STREAM_EACH = 512, /* in a stream that never pauses one in so many may be timed */
+	SHARE = 64,        /* trials may cost the time of one transfer in so many */
+	TRIAL = 3,         /* transfers of a trial; the last is timed */
+	COST_MAX = 16, /* a trial's loss counts as so many transfers at most: it was disturbed */
+	/* what long traffic without a trial may have saved up, in transfers: that of the dearest */
+	SAVED_MAX = TRIAL * COST_MAX,
+	HALF_RUN = 6,      /* transfers of each of the two in a run; */
+	RUN_TIMED = 4,     /* the last of these are timed */
+	PATIENCE_MAX = 3,  /* a route that lost is tried 2^3 times less often */
 	MARGIN_PERCENT = 5 /* a route that takes over is faster by this */
 };
+
+/* node_route_class.running */
+enum { TRYING = 1, RUNNING = 2 };
 
 uint32_t node_route_time(const node_route_class *class, uint32_t route)
 {
@@ -61,8 +69,22 @@ static void begin_run(node_route_class *class, uint32_t route)
 {
 	forget(class, route);
 	class->candidate = (uint8_t)route;
-	class->run = RUN;
-	class->running = 1;
+	class->run = 2 * HALF_RUN;
+	class->running = RUNNING;
+}
+
+/* The next of a trial, or of a run. A run is first the candidate's, then that of the route in use:
+ * all of its samples are new then.
+ */
+static uint32_t next_of_run(node_route_class *class)
+{
+	uint32_t left = class->run--;
+
+	if (class->running == TRYING)
+		return class->candidate | (left == 1 ? NODE_ROUTE_TIMED : 0);
+	if (left > HALF_RUN)
+		return class->candidate | (left - HALF_RUN <= RUN_TIMED ? NODE_ROUTE_TIMED : 0);
+	return class->best | (left <= RUN_TIMED ? NODE_ROUTE_TIMED : 0);
 }
 
 /* The end of a run: the candidate takes over, or has lost. */
@@ -70,9 +92,12 @@ static void judge(node_route_class *class)
 {
 	uint32_t route = class->candidate;
 
+	int tried = class->running == TRYING; /* and nobody could time it */
+
 	class->running = 0;
 	class->to_try = TRY_EACH;
-	if (!clearly_less(node_route_time(class, route), node_route_time(class, class->best))) {
+	if (tried ||
+	    !clearly_less(node_route_time(class, route), node_route_time(class, class->best))) {
 		lost(class, route);
 		return;
 	}
@@ -81,7 +106,8 @@ static void judge(node_route_class *class)
 	class->to_time = TIME_EACH;
 }
 
-/* What a trial of a route is expected to cost, ns: twice the time in use if nothing is known. */
+/* What a trial of a route is expected to cost for each transfer, ns: if nothing is known, twice the
+ * time in use. */
 static int64_t expected_cost(const node_route_class *class, uint32_t route)
 {
 	int64_t known = node_route_time(class, route), best = node_route_time(class, class->best);
@@ -93,9 +119,9 @@ static int64_t expected_cost(const node_route_class *class, uint32_t route)
 	return known - best < COST_MAX * best ? known - best : COST_MAX * best;
 }
 
-/* The route to try now, or the one in use. Each has its turn: one that is dear keeps the others
- * waiting until it is paid for. */
-static uint32_t to_try(node_route_class *class, uint32_t allowed)
+/* Begins a trial, if it has been paid for. Each route has its turn: one that is dear keeps the
+ * others waiting. */
+static int begin_trial(node_route_class *class, uint32_t allowed)
 {
 	uint32_t i, route = class->candidate;
 
@@ -103,13 +129,15 @@ static uint32_t to_try(node_route_class *class, uint32_t allowed)
 		route = (route + 1) % NODE_ROUTES;
 		if (route == class->best || !(allowed >> route & 1))
 			continue;
-		if (class->credit < expected_cost(class, route))
-			return class->best;
+		if (class->credit < TRIAL * expected_cost(class, route))
+			return 0;
 		class->candidate = (uint8_t)route;
 		class->to_try = TRY_EACH << class->patience[route];
-		return route;
+		class->run = TRIAL;
+		class->running = TRYING;
+		return 1;
 	}
-	return class->best;
+	return 0;
 }
 
 /* Puts the share of a transfer aside. */
@@ -142,9 +170,16 @@ static uint32_t first_ones(const node_route_class *class)
 	return class->best | (class->transfers > COLD ? NODE_ROUTE_TIMED : 0);
 }
 
+/* To time a transfer interrupts a stream, so that waits for one that begins none, but not for ever.
+ */
+static int is_good_moment(const node_route_class *class, int stream)
+{
+	return !stream || class->transfers % STREAM_EACH == 0;
+}
+
 static uint32_t choose(node_route_class *class, uint32_t allowed, uint64_t chunks, int stream)
 {
-	uint32_t route, best;
+	uint32_t best;
 
 	if (++class->transfers <= WARM)
 		return first_ones(class);
@@ -152,20 +187,16 @@ static uint32_t choose(node_route_class *class, uint32_t allowed, uint64_t chunk
 		judge(class);
 	best = node_route_time(class, class->best);
 	save(class, best);
-	if (class->running && allowed >> class->candidate & 1) {
-		class->run--;
-		return class->candidate | (class->run & 1 ? 0 : NODE_ROUTE_TIMED);
-	}
-	if (++class->to_time >= (best ? TIME_EACH : WARM)) {
+	if (class->running && allowed >> class->candidate & 1)
+		return next_of_run(class);
+	if (++class->to_time >= (best ? TIME_EACH : WARM) && is_good_moment(class, stream)) {
 		class->to_time = 0;
 		return class->best | NODE_ROUTE_TIMED;
 	}
 	if (class->to_try) {
 		class->to_try--;
-	} else if (best) {
-		route = to_try(class, allowed);
-		if (route != class->best)
-			return route | NODE_ROUTE_TIMED;
+	} else if (best && is_good_moment(class, stream) && begin_trial(class, allowed)) {
+		return next_of_run(class);
 	}
 	return in_use(class, chunks, stream);
 }
@@ -181,6 +212,18 @@ uint32_t node_route_choose(node_routes *routes, int direction, uint64_t n, uint3
 		return NODE_ROUTE_PIPELINE;
 	route = choose(&routes->class[direction][node_route_class_of(n)], allowed, chunks, stream);
 	return allowed >> (route & ~NODE_ROUTE_TIMED) & 1 ? route : NODE_ROUTE_PIPELINE;
+}
+
+void node_route_passed(node_routes *routes, int direction, uint64_t n)
+{
+	node_route_class *class = &routes->class[direction][node_route_class_of(n)];
+
+	save(class, node_route_time(class, class->best));
+}
+
+void node_route_try_soon(node_routes *routes, int direction, uint64_t n)
+{
+	routes->class[direction][node_route_class_of(n)].to_try = 0;
 }
 
 static void keep_sample(node_route_class *class, uint32_t route, uint32_t ns)
@@ -210,7 +253,7 @@ static void pay(node_route_class *class, uint32_t ns)
 	if (loss > COST_MAX * best)
 		loss = COST_MAX * best;
 	if (loss > 0)
-		class->credit -= loss;
+		class->credit -= TRIAL * loss;
 }
 
 void node_route_timed(node_routes *routes, int direction, uint64_t n, uint32_t route, uint64_t ns)
@@ -226,10 +269,9 @@ void node_route_timed(node_routes *routes, int direction, uint64_t n, uint32_t r
 		return;
 	}
 	pay(class, scaled);
-	if (class->running) {
-		pay(class, scaled); /* the one beside it was not timed, and cost as much */
-		return;             /* the run will be judged as a whole */
-	}
+	if (class->running == RUNNING)
+		return; /* the run will be judged as a whole */
+	class->running = 0;
 	if (clearly_less(scaled, node_route_time(class, class->best)))
 		begin_run(class, route);
 	else

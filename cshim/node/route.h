@@ -43,7 +43,7 @@ typedef struct node_route_class {
 	uint8_t best;                  /* the route in use */
 	uint8_t candidate;             /* the one that is, or was last, tried */
 	uint8_t run;                   /* transfers left of the candidate's run */
-	uint8_t running; /* 1: a run is under way, or has ended and waits for its verdict */
+	uint8_t running; /* 1: a trial, 2: a run is under way, or waits for its verdict */
 	uint8_t line[28];
 } node_route_class;
 
@@ -79,6 +79,10 @@ static inline uint64_t node_route_least(uint32_t class)
  */
 uint32_t node_route_choose(node_routes *routes, int direction, uint64_t n, uint32_t allowed,
                            uint64_t chunks, int stream);
+/* A transfer that could not be chosen for, as its target does not poll: it pays for trials, too. */
+void node_route_passed(node_routes *routes, int direction, uint64_t n);
+/* The next transfer may be a trial at once: the target polls, and maybe not for long. */
+void node_route_try_soon(node_routes *routes, int direction, uint64_t n);
 /* A transfer of n bytes that was to be timed took ns nanoseconds by a route, while nothing else was
  * under way: from its begin until its last byte was in place. */
 void node_route_timed(node_routes *routes, int direction, uint64_t n, uint32_t route, uint64_t ns);

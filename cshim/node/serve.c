@@ -249,7 +249,7 @@ static int serve_reply(node_link *link, node_peer *peer, const node_arrival *arr
 		return NODE_SERVED; /* it was given up meanwhile */
 	event->value = answer.value;
 	if (op->kind == NODE_OP_PUT) {
-		result = node_pull_over(arrival, &answer, peer, op, event);
+		result = node_pull_over(link, arrival, &answer, peer, op, event);
 	} else if (answer.state == NODE_REPLY_FAILED) {
 		event->addr = answer.value;
 		result = NODE_FAILED;

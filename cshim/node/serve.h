@@ -48,8 +48,8 @@ int node_serve_half(node_link *link, const node_peer *peer, const node_arrival *
 int node_answer_pull(node_link *link, node_peer *peer, uint32_t token, uint32_t state,
                      uint64_t value, const node_pulled *pulled);
 /* What such an answer says of op: NODE_ANSWERED or NODE_AGAIN. */
-int node_pull_over(const node_arrival *arrival, const node_reply_header *reply, node_peer *peer,
-                   const node_op *op, node_event *event);
+int node_pull_over(node_link *link, const node_arrival *arrival, const node_reply_header *reply,
+                   node_peer *peer, const node_op *op, node_event *event);
 
 /*
  * Sends what a get asked for, from *at on, and moves *at; NODE_SENT: all went. NODE_BAD_LOCAL: it

@@ -23,6 +23,7 @@ void raw_memcpy(board *b, const bench_options *o);
 void raw_writev(board *b, const bench_options *o);
 void raw_writev_computing(board *b, const bench_options *o);
 void raw_pipeline(board *b, const bench_options *o);
+void raw_route(board *b, const bench_options *o);
 void raw_state(board *b, const bench_options *o);
 void raw_udp_pingpong(board *b, const bench_options *o);
 void raw_udp_stream(board *b, const bench_options *o);

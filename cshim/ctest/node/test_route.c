@@ -144,7 +144,7 @@ static void follows(const machine *first, const machine *then)
 
 		begin(&routes);
 		run(&routes, first, n, 100000); /* so long that what loses is seldom tried */
-		s = run(&routes, then, n, 8000);
+		s = run(&routes, then, n, 16000);
 		CHECK(s.lost < s.all / 40);
 		s = run(&routes, then, n, 8000);
 		CHECK(s.bad < 8000 / 50);
@@ -184,6 +184,66 @@ static void streams(void)
 	CHECK(pipelined_ones < 100);
 }
 
+/* A stream is interrupted seldom: what is timed is the first transfer of each, if there is one. */
+static void interrupts(void)
+{
+	static node_routes routes;
+	uint32_t i, timed = 0, chosen;
+
+	begin(&routes);
+	run(&routes, &pipelined, 4 << 10, 5000);
+	for (i = 0; i < 64000; i++) {
+		chosen = node_route_choose(&routes, NODE_ROUTE_PUT, 4 << 10, ALL, 1, i % 64 != 0);
+		if (!(chosen & NODE_ROUTE_TIMED))
+			continue;
+		node_route_timed(
+			&routes, NODE_ROUTE_PUT, 4 << 10, chosen & ~NODE_ROUTE_TIMED,
+			(uint64_t)time_of(&pipelined, chosen & ~NODE_ROUTE_TIMED, 4 << 10));
+		timed += i % 64 != 0;
+	}
+	CHECK(timed <= 64000 / 512 + 1);
+	for (i = timed = 0; i < 64000; i++)
+		timed += node_route_choose(&routes, NODE_ROUTE_PUT, 4 << 10, ALL, 1, 1) >
+		         NODE_ROUTE_TIMED - 1;
+	CHECK(timed > 64000 / 512 - 5 && timed <= 64000 / 512 + 1);
+}
+
+/* The first transfers are slow whatever their route: none takes over for what is over soon. */
+static void cold_start(void)
+{
+	static node_routes routes;
+	node_route_class *class = &routes.class[NODE_ROUTE_GET][node_route_class_of(1024)];
+	int i;
+
+	begin(&routes);
+	for (i = 0; i < 5000; i++) {
+		uint32_t chosen = node_route_choose(&routes, NODE_ROUTE_GET, 1024, ALL, 1, 0);
+		uint32_t route = chosen & ~NODE_ROUTE_TIMED;
+		double ns = time_of(&pipelined, route, 1024) + (i < 72 ? 5000 : 0);
+
+		if (chosen & NODE_ROUTE_TIMED)
+			node_route_timed(&routes, NODE_ROUTE_GET, 1024, route, (uint64_t)ns);
+		CHECK(class->best == NODE_ROUTE_PIPELINE);
+	}
+}
+
+/* Transfers past the chooser pay for trials, and the next of the others may be one at once. */
+static void past_chooser(void)
+{
+	static node_routes routes;
+	int i;
+
+	begin(&routes);
+	run(&routes, &pipelined, 1 << 20, 20000);
+	CHECK(node_route_choose(&routes, NODE_ROUTE_PUT, 1 << 20, ALL, 1, 0) ==
+	      NODE_ROUTE_PIPELINE);
+	for (i = 0; i < 2000; i++)
+		node_route_passed(&routes, NODE_ROUTE_PUT, 1 << 20);
+	node_route_try_soon(&routes, NODE_ROUTE_PUT, 1 << 20);
+	CHECK((node_route_choose(&routes, NODE_ROUTE_PUT, 1 << 20, ALL, 1, 0) &
+	       ~NODE_ROUTE_TIMED) != NODE_ROUTE_PIPELINE);
+}
+
 /* What is forced, or not allowed, is kept to; a target that never lets a transfer be timed costs no
  * trial. */
 static void bounds(void)
@@ -219,7 +279,10 @@ void test_route(void)
 	follows(&direct, &pipelined);
 	follows(&direct, &reading);
 	follows(&pipelined, &kernel_faster);
+	cold_start();
+	past_chooser();
 	apart();
 	streams();
+	interrupts();
 	bounds();
 }

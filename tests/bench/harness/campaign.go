@@ -202,7 +202,7 @@ func (c *campaign) waitGood(ctx context.Context, limit float64) float64 {
 // themselves. 0 if the check fails.
 func (c *campaign) state(ctx context.Context) float64 {
 	out, _, err := execute(ctx, c.o, program{name: "rawbench", args: []string{"state"}})
-	rows := parseRows(out)
+	rows := parseRows(out.printed)
 	if err != nil || len(rows) != 1 {
 		fmt.Fprintf(os.Stderr, "\n  the state check failed: %v\n", err)
 		return 0

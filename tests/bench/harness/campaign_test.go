@@ -73,7 +73,7 @@ func TestOperations(t *testing.T) {
 	}
 	want := []operation{
 		{"am", []string{"am", "am-probe"}, []int{8}},
-		{"put-completed", []string{"put-completed"}, []int{8, 4096, 65536}},
+		{"put-completed", []string{"put-completed"}, []int{8, 4096, 65536, 1 << 20}},
 		{"barrier", []string{"barrier"}, []int{2}},
 		{"barrier", []string{"barrier"}, []int{4}},
 		{"barrier", []string{"barrier"}, []int{8}},
@@ -143,7 +143,7 @@ func TestReport(t *testing.T) {
 	}
 	for file, want := range map[string]string{
 		"raw.csv":     "1,lapi,am,8,0.09000,us,300.0,60.00,0,0,false\n1,ucx,am,8,0.1500,us,60.00,60.00,0,0,true\n",
-		"rows.csv":    "am8,us,0.0900,[0.0900 0.0900],0.150,,,,0.100,,,mpich,0.90,<= 0.75,no,1/0 2/0\n",
+		"rows.csv":    "am8,us,0.0900,[0.0900 0.0900],0.150,,,,0.100,,,mpich,0.90,<= 0.75,no,,,,1/0 2/0\n",
 		"table.txt":   "0.90   <= 0.75  no ",
 		"results.csv": "pipeline,put-cold,67108864,10.00",
 	} {
@@ -243,7 +243,7 @@ func TestPair(t *testing.T) {
 	const client = `python3 -c 'import os, socket; print(len(os.sched_getaffinity(0)), socket.create_connection(("127.0.0.1", @)).recv(99).decode())'`
 	run := func(server, client string) (string, error) {
 		out, _, err := execute(context.Background(), o, pair("p", "x", nil, nil, server, client))
-		return out, err
+		return out.printed, err
 	}
 	if out, err := run(strings.Replace(server, "%s", "", 1), client); err != nil ||
 		out != "1 from a server\n" {

@@ -20,6 +20,7 @@ type participant struct {
 	options []string // of its launcher
 	env     []string
 	build   string // of another tree, instead of this one's
+	route   string // of bareRoutes
 }
 
 // debian names the packages that have the peers' programs.
@@ -33,9 +34,9 @@ var peerNames = []string{"ucx", "ucx-tag", "openmpi", "openmpi-ucx", "mpich", "l
 
 // overMemory lists everybody over shared memory, ours first.
 func overMemory() []participant {
-	ours := []string{"MP_EUILIB=ip", "LAPI_USE_SHM=yes"}
+	ours := []string{"MP_EUILIB=ip", "LAPI_USE_SHM=yes", "LAPI_ROUTE=show"}
 	ucx := []string{"UCX_TLS=posix,cma"}
-	return []participant{
+	all := []participant{
 		{name: "lapi", bench: "lapibench", env: ours},
 		{name: "ucx", bench: "ucx_perftest", env: ucx},
 		{name: "ucx-tag", bench: "ucx_perftest", test: "tag", env: ucx},
@@ -50,6 +51,10 @@ func overMemory() []participant {
 		{name: pipeline, bench: "rawbench", op: "put-bandwidth", test: "pipeline"},
 		{name: writev, bench: "rawbench", op: "put-computing", test: "writev-computing"},
 	}
+	for _, route := range bareRoutes {
+		all = append(all, participant{name: bareRoute(route), bench: "rawbench", route: route})
+	}
+	return all
 }
 
 // overUDP lists everybody over the loopback interface's IP: ours in several settings, others over
@@ -128,6 +133,9 @@ func (q *participant) programs(p plan, o *options, g *operation, sizes []int) []
 	case "fi_pingpong":
 		return q.pingpong(sizes)
 	case "rawbench":
+		if q.route != "" {
+			return q.bare(p, g.op, sizes)
+		}
 		pr.tasks, pr.op, pr.ordinary = 0, g.op, g.op == "put-computing"
 		pr.args = p.at(sizes, q.test)
 		return []program{pr}
@@ -171,6 +179,15 @@ func (q *participant) programs(p plan, o *options, g *operation, sizes []int) []
 		pr.args = p.at(sizes, test, "--ops="+g.op)
 	}
 	return []program{pr}
+}
+
+// bare measures a bare route.
+func (q *participant) bare(p plan, op string, sizes []int) []program {
+	test, sizes := bareTest(q.route, op), bareSizes(q.route, sizes)
+	if test == "" || len(sizes) == 0 {
+		return nil
+	}
+	return []program{{who: q.name, name: q.bench, op: op, args: p.at(sizes, test)}}
 }
 
 func joinSizes(sizes []int) string {

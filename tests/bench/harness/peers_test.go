@@ -125,3 +125,81 @@ func TestMissingIsNamed(t *testing.T) {
 		t.Errorf("a program of ours is missing: %q", got)
 	}
 }
+
+// TestLimit: the limit of a row is the fastest bare route of its size, and ours stands beside it
+// with the route that it took.
+func TestLimit(t *testing.T) {
+	var rows []Row
+	for _, r := range [][]Row{series("lapi", "get", 4096, "us", 0.6),
+		series("bare pipeline", "get", 4096, "us", 0.5), series("bare read", "get", 4096, "us", 2),
+		series("lapi", "put-bandwidth", 1<<20, "GB/s", 18),
+		series("bare pipeline", "put-bandwidth", 1<<20, "GB/s", 12),
+		series("bare halves", "put-bandwidth", 1<<20, "GB/s", 20)} {
+		rows = append(rows, r...)
+	}
+	rows[0].Route = "origin"
+	s := summarise(rows, 110)
+	chosen, _ := chooseRows("get4k,put-bandwidth1m,get8")
+	for i, want := range [][]string{{}, {"0.500 pipeline", "1.20", "origin"},
+		{"20.0 halves", "0.90", ""}} {
+		r := s.compare(chosen[i])
+		if len(want) == 0 {
+			if r.limit != nil {
+				t.Errorf("%s has limit %+v", r.name, r.limit)
+			}
+			continue
+		}
+		limit, ratio := r.limitText()
+		if limit != want[0] || ratio != want[1] || r.ours.Route != want[2] {
+			t.Errorf("%s: limit %q, ratio %q, route %q", r.name, limit, ratio, r.ours.Route)
+		}
+	}
+}
+
+func TestRouteTaken(t *testing.T) {
+	const said = "noise\nLAPI: task 0: put from 4096 bytes: origin, 10 transfers; origin 0.5 us\n" +
+		"LAPI: task 0: put from 6144 bytes: halves, 10 transfers;\n" +
+		"LAPI: task 1: get from 4096 bytes: target, 10 transfers;\n" +
+		"LAPI: task 0: get from 1048576 bytes: pipeline, 10 transfers;\n"
+	for _, c := range []struct {
+		op    string
+		size  int
+		route string
+	}{{"put-completed", 4096, "origin"}, {"put", 6143, "origin"}, {"put-bandwidth", 6144, "halves"},
+		{"put", 1 << 20, ""}, {"get", 4096, ""}, {"get-bandwidth", 1 << 20, "pipeline"},
+		{"am", 4096, ""}, {"put", 8, ""}} {
+		if got := routeTaken(said, c.op, c.size); got != c.route {
+			t.Errorf("%s of %d bytes: %q, want %q", c.op, c.size, got, c.route)
+		}
+	}
+}
+
+// TestBareRoutes: completed operations and bandwidths have bare routes, of the right direction and
+// of sizes where they make sense; others have none.
+func TestBareRoutes(t *testing.T) {
+	p, o := plan{seconds: "1"}, &options{}
+	for op, want := range map[string]string{
+		"put-completed": "each-pipeline@4096 each-write@4096 each-halves@4096 each-lines@8",
+		"get":           "each-pipeline@4096 each-read@4096 each-halves@4096 each-lines@8",
+		"fetch-and-add": "each-lines@8",
+		"put-bandwidth": "many-pipeline@4096 many-write@4096 many-halves@4096",
+		"get-bandwidth": "many-pipeline@4096 many-read@4096 many-halves@4096",
+		"am":            "", "barrier": "",
+	} {
+		var got []string
+		for _, q := range overMemory() {
+			if q.route == "" {
+				continue
+			}
+			for _, pr := range q.programs(p, o, &operation{op: op}, []int{8, 4096}) {
+				got = append(got, pr.args[0]+"@"+strings.TrimPrefix(pr.args[1], "--sizes="))
+				if pr.op != op || pr.who != bareRoute(q.route) {
+					t.Errorf("%s: %+v", op, pr)
+				}
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, want %s", op, got, want)
+		}
+	}
+}

@@ -20,6 +20,7 @@ type compared struct {
 	others map[string]*Summary // by name; also raw limits
 	best   *Summary            // of others; nil: nobody else has the operation
 	ratio  float64             // of medians, ours to the best; 0 without one
+	limit  *Summary            // the fastest bare route; nil: none was measured
 }
 
 func (s *Summaries) compare(c comparison) compared {
@@ -42,6 +43,12 @@ func (s *Summaries) compare(c comparison) compared {
 		}
 		r.best = s.All[Key{c.beside, op, c.size}]
 		r.others[c.beside] = r.best
+	}
+	for _, route := range bareRoutes {
+		v := s.All[Key{bareRoute(route), c.op, c.size}]
+		if v != nil && (r.limit == nil || (v.Median > r.limit.Median) == more) {
+			r.limit = v
+		}
 	}
 	if r.ours != nil && r.best != nil && r.best.Median > 0 {
 		r.ratio = r.ours.Median / r.best.Median
@@ -132,7 +139,8 @@ func (s *Summaries) resultLines() [][]string {
 // tableLines is a line for each row of a comparison; the first names the columns.
 func (s *Summaries) tableLines(chosen []comparison) [][]string {
 	table := [][]string{slices.Concat([]string{"row", "unit", "ours", "quartiles"}, peerNames,
-		[]string{"raw", "best", "ratio", "wanted", "reached", "kept/dropped"})}
+		[]string{"raw", "best", "ratio", "wanted", "reached", "limit", "of limit", "route",
+			"kept/dropped"})}
 	for _, c := range chosen {
 		r := s.compare(c)
 		if r.ours == nil {
@@ -156,10 +164,20 @@ func (s *Summaries) tableLines(chosen []comparison) [][]string {
 				kept, dropped = kept+v.Kept, dropped+v.Dropped
 			}
 		}
-		table = append(table, append(line, best, ratio, r.wantedText(), r.verdict(),
-			fmt.Sprintf("%d/%d %d/%d", r.ours.Kept, r.ours.Dropped, kept, dropped)))
+		limit, ofLimit := r.limitText()
+		table = append(table, append(line, best, ratio, r.wantedText(), r.verdict(), limit, ofLimit,
+			r.ours.Route, fmt.Sprintf("%d/%d %d/%d", r.ours.Kept, r.ours.Dropped, kept, dropped)))
 	}
 	return table
+}
+
+// limitText is the fastest bare route with its name, and the ratio of ours to it.
+func (r *compared) limitText() (limit, ratio string) {
+	if r.limit == nil || r.limit.Median <= 0 {
+		return "", ""
+	}
+	return mark(r.limit) + strings.TrimPrefix(r.limit.Who, "bare"),
+		fmt.Sprintf("%.2f", r.ours.Median/r.limit.Median)
 }
 
 // mark is a median for people, with a * if the machine was never undisturbed.

@@ -37,6 +37,42 @@ const (
 	bareRate   = "bare datagrams"
 )
 
+// bareRoutes are the ways in which the machine itself moves data between two tasks that poll
+// (raw_routes.c), by the end of their tests' names. The fastest is the limit of a row.
+var bareRoutes = []string{"pipeline", "write", "read", "halves", "lines"}
+
+// bareRoute names the participant that measures a bare route.
+func bareRoute(route string) string { return "bare " + route }
+
+// bareSizes are those of sizes for which a bare route is one: a cache line carries so few bytes
+// only, and data that fits slots needs no other.
+func bareSizes(route string, sizes []int) []int {
+	return slices.DeleteFunc(slices.Clone(sizes), func(n int) bool {
+		return (route == "lines") != (n <= lineBytes)
+	})
+}
+
+// bareTest is the test of rawbench for a route under an operation: of transfers one by one, or one
+// after the other; "" if the operation is not a transfer of that direction.
+func bareTest(route, op string) string {
+	if route == map[bool]string{true: "write", false: "read"}[strings.HasPrefix(op, "get")] {
+		return ""
+	}
+	switch op {
+	case "put-completed", "get":
+		return "each-" + route
+	case "fetch-and-add":
+		if route == "lines" {
+			return "each-" + route
+		}
+	case "put-bandwidth", "get-bandwidth":
+		if route != "lines" {
+			return "many-" + route
+		}
+	}
+	return ""
+}
+
 // comparisons lists the rows of make bench-peers in their order.
 func comparisons() []comparison {
 	const KiB, MiB = 1 << 10, 1 << 20
@@ -52,8 +88,10 @@ func comparisons() []comparison {
 			""},
 		{"put-completed64k", "put 64 KiB, completion counter", "put-completed", "", 64 * KiB, 0, "",
 			""},
+		{"put-completed1m", "put 1 MiB, completion counter", "put-completed", "", MiB, 0, "", ""},
 		{"get4k", "get 4 KiB", "get", "", 4 * KiB, 0, "", ""},
 		{"get64k", "get 64 KiB", "get", "", 64 * KiB, 0, "", ""},
+		{"get1m", "get 1 MiB", "get", "", MiB, 0, "", ""},
 		{"put-rate8", "8-byte puts, 64 outstanding", "put-rate", "", 8, 2.5, "", ""},
 		{"put-fence-rate8", "8-byte puts, LAPI_Fence after 64", "put-rate", "put-fence-rate", 8, 0,
 			"", ""},

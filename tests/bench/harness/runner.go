@@ -9,8 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -53,7 +55,7 @@ func runTrial(ctx context.Context, o *options, pr program, round int) []Row {
 		parse = pr.parse
 	}
 	// the same measurement as the bandwidth
-	rows := slices.DeleteFunc(parse(out), func(r Row) bool {
+	rows := slices.DeleteFunc(parse(out.printed), func(r Row) bool {
 		return pr.op != "" && strings.HasSuffix(r.Op, "/time")
 	})
 	if err == nil && len(rows) == 0 {
@@ -76,8 +78,27 @@ func runTrial(ctx context.Context, o *options, pr program, round int) []Row {
 		if pr.op != "" {
 			rows[i].Op = pr.op
 		}
+		if pr.ours {
+			rows[i].Route = routeTaken(out.errors, rows[i].Op, rows[i].Size)
+		}
 	}
 	return rows
+}
+
+// routeLine is a line of LAPI_ROUTE=show.
+var routeLine = regexp.MustCompile(`task 0: (put|get) from (\d+) bytes: (\w+), `)
+
+// routeTaken is the route by which ours did an operation, at last, as it has said; "" if it has not.
+func routeTaken(said, op string, size int) (route string) {
+	least := 0
+	for _, m := range routeLine.FindAllStringSubmatch(said, -1) {
+		from, err := strconv.Atoi(m[2])
+		if err == nil && strings.HasPrefix(op, m[1]) && from >= least && from <= size &&
+			2*from > size {
+			least, route = from, m[3]
+		}
+	}
+	return route
 }
 
 // realtime says whether a program runs at real-time priority: not if its tasks have to share
@@ -86,21 +107,24 @@ func (pr program) realtime(o *options) bool {
 	return o.realtime && !pr.ordinary && pr.tasks <= runtime.NumCPU()
 }
 
-// execute runs a program to its end and returns what it printed and the processor time that it and
+// output is what a program has written.
+type output struct{ printed, errors string }
+
+// execute runs a program to its end and returns what it wrote and the processor time that it and
 // its tasks used. The error carries its last words.
-func execute(ctx context.Context, o *options, pr program) (printed string, used time.Duration,
+func execute(ctx context.Context, o *options, pr program) (said output, used time.Duration,
 	err error) {
 	path := pr.name
 	if !strings.Contains(path, "/") {
 		path = filepath.Join(o.bin, path)
 	}
 	if path, err = filepath.Abs(path); err != nil {
-		return "", 0, err
+		return output{}, 0, err
 	}
 	args, board := pr.args, ""
 	if pr.tasks > 0 {
 		if board, err = newBoard(o.out); err != nil {
-			return "", 0, err
+			return output{}, 0, err
 		}
 		defer os.Remove(board)
 		launcher := pr.launcher
@@ -125,6 +149,7 @@ func execute(ctx context.Context, o *options, pr program) (printed string, used 
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
 	err = cmd.Run()
+	said = output{out.String(), words.String()}
 	if s := cmd.ProcessState; s != nil {
 		used = s.UserTime() + s.SystemTime()
 	}
@@ -135,9 +160,9 @@ func execute(ctx context.Context, o *options, pr program) (printed string, used 
 		if ctx.Err() != nil {
 			err = fmt.Errorf("ended by the harness (%w)", ctx.Err())
 		}
-		return out.String(), used, fmt.Errorf("%w: %s", err, tail(words.String(), 600))
+		return said, used, fmt.Errorf("%w: %s", err, tail(words.String(), 600))
 	}
-	return out.String(), used, nil
+	return said, used, nil
 }
 
 // newBoard makes the file that the tasks of a job share, in memory if the machine has such a file

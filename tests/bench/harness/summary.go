@@ -18,6 +18,7 @@ type Summary struct {
 	// results; if all had to be dropped they are used after all, and Disturbed says so
 	Kept, Dropped int
 	Disturbed     bool
+	Route         string // of the last round that had one
 }
 
 // Summaries is the whole run.
@@ -70,11 +71,14 @@ func summarise(rows []Row, wanted float64) *Summaries {
 	s := &Summaries{All: map[Key]*Summary{}, Limit: stateLimit(rows, wanted),
 		Usual: quantile(states(rows), 0.5)}
 	good, beside, bad := map[Key][]float64{}, map[Key][]float64{}, map[Key][]float64{}
-	units := map[Key]string{}
+	units, routes := map[Key]string{}, map[Key]string{}
 	for i := range rows {
 		r := &rows[i]
 		k := r.Key
 		units[k] = r.Unit
+		if r.Route != "" {
+			routes[k] = r.Route
+		}
 		if r.disturbed(s.Limit) {
 			bad[k] = append(bad[k], r.Value)
 			s.Dropped++
@@ -98,7 +102,7 @@ func summarise(rows []Row, wanted float64) *Summaries {
 		sort.Float64s(v)
 		s.All[k] = &Summary{Key: k, Unit: unit, Median: quantile(v, 0.5), Low: quantile(v, 0.25),
 			High: quantile(v, 0.75),
-			Kept: len(good[k]), Dropped: len(bad[k]), Disturbed: disturbed}
+			Kept: len(good[k]), Dropped: len(bad[k]), Disturbed: disturbed, Route: routes[k]}
 	}
 	return s
 }

@@ -285,6 +285,43 @@ static void bulk_flags_and_lengths(void)
 			}
 }
 
+/* By which route a put of ROUTED bytes went, as its origin counts packets. */
+enum { ROUTED = 256 << 10, ROUTED_PARTS = 8, ROUTED_TRIES = 30 };
+static const char *route_taken(counts c)
+{
+	if (c.sent == ROUTED_PARTS && c.received == 1)
+		return "pipeline";
+	if (c.sent == 2) /* the copy, and the message that tells or asks */
+		return c.received == 1 ? "origin" : "target";
+	return c.sent == 4 && c.received == 2 ? "halves" : "unknown";
+}
+
+/* LAPI_ROUTE is obeyed by puts to a target that polls: the data arrives, and by that route. A target
+ * that has fallen asleep is written to, so not each time. */
+static void bulk_forced_route(void)
+{
+	const char *route = variable("LAPI_ROUTE");
+	int i, taken = 0, direct = direct_way();
+	if (num_tasks < 2 || !direct || !*route || strcmp(route, "auto") == 0 ||
+	    strcmp(route, "show") == 0)
+		SKIP("no route is forced");
+	if (*variable("LAPI_FASTLANE") && strcmp(variable("LAPI_FASTLANE"), "on") != 0)
+		SKIP("routes are the fast lane's");
+	if (asked_for())
+		SKIP("bulk transfer is asked for");
+	if (!prepare())
+		return;
+	for (i = 0; i < ROUTED_TRIES; i++) {
+		counts c = transfer(LAPI_PUT_XFER, ROUTED, 0);
+		if (task_id != 0)
+			continue;
+		CHECK_EQUAL(c.data_sent, ROUTED);
+		taken += strcmp(route_taken(c), route) == 0;
+	}
+	if (task_id == 0)
+		CHECK(taken > 0);
+}
+
 /* More than two chunks by every type; and just one, and one byte more. */
 static void bulk_chunks(void)
 {
@@ -391,6 +428,7 @@ static void bulk_within_a_task(void)
 static const conform_case cases[] = {
 	CONFORM_CASE(bulk_attributes),
 	CONFORM_CASE(bulk_flags_and_lengths),
+	CONFORM_CASE(bulk_forced_route),
 	CONFORM_CASE(bulk_chunks),
 	CONFORM_CASE(bulk_vectors),
 	CONFORM_CASE(bulk_within_a_task),

@@ -98,6 +98,17 @@ conform-lane: conform-build
 	    bash tests/c/run-tests quick $(CONFORM_LANE) || exit 1; \
 	done
 
+# Data that is too long for slots, by each route (LAPI_ROUTE, docs/bulk.md); tests/c/conform lets the
+# library choose.
+CONFORM_ROUTES := put get bulk xfer vector amsend fence errors threads
+.PHONY: conform-routes
+conform-routes: conform-build
+	@for route in pipeline origin target halves; do \
+	  echo "LAPI_ROUTE=$$route"; \
+	  LAPI_ROUTE=$$route WAYS="2:only:polling:on:l2 3:yes:interrupt:off:last" BUILD=$(BUILD) \
+	    bash tests/c/run-tests quick $(CONFORM_ROUTES) || exit 1; \
+	done
+
 # UDP/IP where the kernel neither takes nor gives several datagrams at once; tests/c/conform runs
 # with that anyhow, where it can.
 CONFORM_GSO := put get amsend vector fence progress

@@ -36,6 +36,12 @@ static inline int refuse_calls(int error, int one, int other)
 	               : -1;
 }
 
+/* Likewise one. */
+static inline int refuse_call(int number, int error)
+{
+	return refuse_calls(error, number, number);
+}
+
 /* Likewise membarrier. */
 static inline int refuse_membarrier(void)
 {
