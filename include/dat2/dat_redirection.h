@@ -150,7 +150,8 @@ typedef DAT_RETURN(DAT_API *DAT_HANDLE_EXTENDEDOP_FUNC)(DAT_HANDLE handle, DAT_E
 #define DAT_EP_QUERY(ep, mask, param) DAT_PROVIDER_CALL(ep, ep_query_func)(ep, mask, param)
 #define DAT_EP_MODIFY(ep, mask, param) DAT_PROVIDER_CALL(ep, ep_modify_func)(ep, mask, param)
 #define DAT_EP_CONNECT(ep, ia_addr, conn_qual, timeout, psize, pdata, qos, flags) \
-	DAT_PROVIDER_CALL(ep, ep_connect_func)(ep, ia_addr, conn_qual, timeout, psize, pdata, qos, flags)
+	DAT_PROVIDER_CALL(ep, ep_connect_func) \
+	(ep, ia_addr, conn_qual, timeout, psize, pdata, qos, flags)
 #define DAT_EP_DUP_CONNECT(ep, dup, timeout, psize, pdata, qos) \
 	DAT_PROVIDER_CALL(ep, ep_dup_connect_func)(ep, dup, timeout, psize, pdata, qos)
 #define DAT_EP_DISCONNECT(ep, flags) DAT_PROVIDER_CALL(ep, ep_disconnect_func)(ep, flags)
@@ -165,14 +166,18 @@ typedef DAT_RETURN(DAT_API *DAT_HANDLE_EXTENDEDOP_FUNC)(DAT_HANDLE handle, DAT_E
 #define DAT_EP_GET_STATUS(ep, ep_state, recv_idle, request_idle) \
 	DAT_PROVIDER_CALL(ep, ep_get_status_func)(ep, ep_state, recv_idle, request_idle)
 #define DAT_EP_FREE(ep) DAT_PROVIDER_CALL(ep, ep_free_func)(ep)
-#define DAT_LMR_CREATE(ia, mem_type, reg_desc, len, pz, priv, va_type, lmr, lmr_context, rmr_context, reg_len, reg_addr) \
-	DAT_PROVIDER_CALL(ia, lmr_create_func)(ia, mem_type, reg_desc, len, pz, priv, va_type, lmr, lmr_context, rmr_context, reg_len, reg_addr)
+#define DAT_LMR_CREATE(ia, mem_type, reg_desc, len, pz, priv, va_type, lmr, lmr_context, \
+                       rmr_context, reg_len, reg_addr) \
+	DAT_PROVIDER_CALL(ia, lmr_create_func) \
+	(ia, mem_type, reg_desc, len, pz, priv, va_type, lmr, lmr_context, rmr_context, \
+	 reg_len, reg_addr)
 #define DAT_LMR_QUERY(lmr, mask, param) DAT_PROVIDER_CALL(lmr, lmr_query_func)(lmr, mask, param)
 #define DAT_LMR_FREE(lmr) DAT_PROVIDER_CALL(lmr, lmr_free_func)(lmr)
 #define DAT_RMR_CREATE(pz, rmr) DAT_PROVIDER_CALL(pz, rmr_create_func)(pz, rmr)
 #define DAT_RMR_QUERY(rmr, mask, param) DAT_PROVIDER_CALL(rmr, rmr_query_func)(rmr, mask, param)
 #define DAT_RMR_BIND(rmr, lmr, lmr_triplet, mem_priv, va_type, ep, cookie, flags, context) \
-	DAT_PROVIDER_CALL(rmr, rmr_bind_func)(rmr, lmr, lmr_triplet, mem_priv, va_type, ep, cookie, flags, context)
+	DAT_PROVIDER_CALL(rmr, rmr_bind_func) \
+	(rmr, lmr, lmr_triplet, mem_priv, va_type, ep, cookie, flags, context)
 #define DAT_RMR_FREE(rmr) DAT_PROVIDER_CALL(rmr, rmr_free_func)(rmr)
 #define DAT_PSP_CREATE(ia, conn_qual, evd, flags, handle) \
 	DAT_PROVIDER_CALL(ia, psp_create_func)(ia, conn_qual, evd, flags, handle)
@@ -195,7 +200,8 @@ typedef DAT_RETURN(DAT_API *DAT_HANDLE_EXTENDEDOP_FUNC)(DAT_HANDLE handle, DAT_E
 #define DAT_LMR_SYNC_RDMA_WRITE(ia, lbuf, size) \
 	DAT_PROVIDER_CALL(ia, lmr_sync_rdma_write_func)(ia, lbuf, size)
 #define DAT_EP_CREATE_WITH_SRQ(ia, pz, in_evd, out_evd, connect_evd, srq, attr, ep) \
-	DAT_PROVIDER_CALL(ia, ep_create_with_srq_func)(ia, pz, in_evd, out_evd, connect_evd, srq, attr, ep)
+	DAT_PROVIDER_CALL(ia, ep_create_with_srq_func) \
+	(ia, pz, in_evd, out_evd, connect_evd, srq, attr, ep)
 #define DAT_EP_RECV_QUERY(ep, nbuf_alloc, buf_span) \
 	DAT_PROVIDER_CALL(ep, ep_recv_query_func)(ep, nbuf_alloc, buf_span)
 #define DAT_EP_SET_WATERMARK(ep, soft_wm, hard_wm) \
@@ -216,7 +222,8 @@ typedef DAT_RETURN(DAT_API *DAT_HANDLE_EXTENDEDOP_FUNC)(DAT_HANDLE handle, DAT_E
 	DAT_PROVIDER_CALL(ep, ep_common_connect_func)(ep, addr, timeout, psize, pdata)
 #define DAT_RMR_CREATE_FOR_EP(pz, rmr) DAT_PROVIDER_CALL(pz, rmr_create_for_ep_func)(pz, rmr)
 #define DAT_EP_POST_SEND_WITH_INVALIDATE(ep, size, lbuf, cookie, flags, inv_flag, rmr_context) \
-	DAT_PROVIDER_CALL(ep, ep_post_send_with_invalidate_func)(ep, size, lbuf, cookie, flags, inv_flag, rmr_context)
+	DAT_PROVIDER_CALL(ep, ep_post_send_with_invalidate_func) \
+	(ep, size, lbuf, cookie, flags, inv_flag, rmr_context)
 #define DAT_EP_POST_RDMA_READ_TO_RMR(ep, lbuf, cookie, rbuf, flags) \
 	DAT_PROVIDER_CALL(ep, ep_post_rdma_read_to_rmr_func)(ep, lbuf, cookie, rbuf, flags)
 #define DAT_CNO_FD_CREATE(ia, fd, cno) DAT_PROVIDER_CALL(ia, cno_fd_create_func)(ia, fd, cno)
