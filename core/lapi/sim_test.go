@@ -168,7 +168,8 @@ func (j *simJob) simulate(sc *simnet.Scenario, log io.Writer) error {
 			k.TermEnd()
 		}
 	}
-	err := errors.Join(append(j.failures, j.net.Err(), j.net.Close())...)
+	err := errors.Join(append(j.failures, j.net.Err())...)
+	j.net.Close()
 	if err != nil {
 		err = fmt.Errorf("%v%w", sc, err)
 	}

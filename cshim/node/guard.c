@@ -90,6 +90,28 @@ extern const char node_guard_begin[], node_guard_end[], node_guard_fault[];
 	"	xorl %eax, %eax\n"                                                     \
 	"	ret\n"
 
+/*
+ * int name(void *at, uint64_t operand, uint64_t compare, uint64_t *old) of each operation on a word
+ * of width w: the suffix of its instructions, and where operand, compare and what there was are. A
+ * 32-bit result has its upper half cleared.
+ */
+/* clang-format off */
+#define OLD_IS(o, a) "	mov " o ", " a "\n	movq %rax, (%rcx)\n	xorl %eax, %eax\n	ret\n"
+#define GUARDED_WORD(name, body) ".type " name ", @function\n" name ":\n" body
+#define WORD_OPERATIONS(w, l, operand, compare, a, next)                                \
+	GUARDED_WORD("guard_add" w, "	lock xadd" l " " operand ", (%rdi)\n"           \
+		OLD_IS(operand, a))                                                     \
+	GUARDED_WORD("guard_or" w, "	mov" l " (%rdi), " a "\n"                       \
+		"1:	mov" l " " a ", " next "\n"                                     \
+		"	or" l " " operand ", " next "\n"                                \
+		"	lock cmpxchg" l " " next ", (%rdi)\n"                           \
+		"	jne 1b\n" OLD_IS(a, a))                                         \
+	GUARDED_WORD("guard_swap" w, "	xchg" l " " operand ", (%rdi)\n"                \
+		OLD_IS(operand, a))                                                     \
+	GUARDED_WORD("guard_cas" w, "	mov" l " " compare ", " a "\n"                   \
+		"	lock cmpxchg" l " " operand ", (%rdi)\n" OLD_IS(a, a))
+/* clang-format on */
+
 /* clang-format off */
 __asm__(".pushsection .text\n"
 	".p2align 6\n"
@@ -167,68 +189,8 @@ __asm__(".pushsection .text\n"
 	"1:	lock addl $1, (%rdi)\n"
 	"	xorl %eax, %eax\n"
 	"	ret\n"
-	/* int guard_add4(void *at, uint64_t operand, uint64_t compare, uint64_t *old), and so on */
-	".type guard_add4, @function\n"
-	"guard_add4:\n"
-	"	lock xaddl %esi, (%rdi)\n"
-	"	movl %esi, %esi\n"
-	"	movq %rsi, (%rcx)\n"
-	"	xorl %eax, %eax\n"
-	"	ret\n"
-	".type guard_add8, @function\n"
-	"guard_add8:\n"
-	"	lock xaddq %rsi, (%rdi)\n"
-	"	movq %rsi, (%rcx)\n"
-	"	xorl %eax, %eax\n"
-	"	ret\n"
-	".type guard_or4, @function\n"
-	"guard_or4:\n"
-	"	movl (%rdi), %eax\n"
-	"1:	movl %eax, %r8d\n"
-	"	orl %esi, %r8d\n"
-	"	lock cmpxchgl %r8d, (%rdi)\n"
-	"	jne 1b\n"
-	"	movq %rax, (%rcx)\n"
-	"	xorl %eax, %eax\n"
-	"	ret\n"
-	".type guard_or8, @function\n"
-	"guard_or8:\n"
-	"	movq (%rdi), %rax\n"
-	"1:	movq %rax, %r8\n"
-	"	orq %rsi, %r8\n"
-	"	lock cmpxchgq %r8, (%rdi)\n"
-	"	jne 1b\n"
-	"	movq %rax, (%rcx)\n"
-	"	xorl %eax, %eax\n"
-	"	ret\n"
-	".type guard_swap4, @function\n"
-	"guard_swap4:\n"
-	"	xchgl %esi, (%rdi)\n"
-	"	movl %esi, %esi\n"
-	"	movq %rsi, (%rcx)\n"
-	"	xorl %eax, %eax\n"
-	"	ret\n"
-	".type guard_swap8, @function\n"
-	"guard_swap8:\n"
-	"	xchgq %rsi, (%rdi)\n"
-	"	movq %rsi, (%rcx)\n"
-	"	xorl %eax, %eax\n"
-	"	ret\n"
-	".type guard_cas4, @function\n"
-	"guard_cas4:\n"
-	"	movl %edx, %eax\n"
-	"	lock cmpxchgl %esi, (%rdi)\n"
-	"	movl %eax, %eax\n"
-	"	movq %rax, (%rcx)\n"
-	"	xorl %eax, %eax\n"
-	"	ret\n"
-	".type guard_cas8, @function\n"
-	"guard_cas8:\n"
-	"	movq %rdx, %rax\n"
-	"	lock cmpxchgq %rsi, (%rdi)\n"
-	"	movq %rax, (%rcx)\n"
-	"	xorl %eax, %eax\n"
-	"	ret\n"
+	WORD_OPERATIONS("4", "l", "%esi", "%edx", "%eax", "%r8d")
+	WORD_OPERATIONS("8", "q", "%rsi", "%rdx", "%rax", "%r8")
 	"node_guard_end:\n"
 	"node_guard_fault:\n"
 	"	movl $1, %eax\n"
