@@ -9,13 +9,13 @@ const refusalsMax = 5
 // Connect begins a connection to who listens at a qualifier of an address. timeout is in
 // nanoseconds, 0: none. Owner is told of the outcome, never from inside.
 func (m *Machine) Connect(now int64, to netip.AddrPort, qualifier uint64, service uint8,
-	private []byte, timeout int64, owner any) (*Conn, error) {
+	card [CardSize]byte, private []byte, timeout int64, owner any) (*Conn, error) {
 	data, err := keep(private)
 	if err != nil {
 		return nil, err
 	}
 	c := m.newConn(Own, to, qualifier, service)
-	c.Active, c.private, c.Owner = true, data, owner
+	c.Active, c.private, c.Card, c.Owner = true, data, card, owner
 	c.timer.begin(now, timeout)
 	c.send(Request)
 	m.timers.add(&c.timer)
@@ -88,8 +88,8 @@ func (c *Conn) onAccept(msg *Message, b []byte) bool {
 		}
 		c.state, c.PeerCard = established, msg.Card
 		c.m.timers.stop(&c.timer)
+		c.m.cfg.Owner.Established(c, msg.Private) // it may have more to say in its card
 		c.send(Ready)
-		c.m.cfg.Owner.Established(c, msg.Private)
 	}
 	return true
 }
@@ -101,6 +101,6 @@ func (c *Conn) agreed(msg *Message, b []byte) bool {
 	if c.agree(msg.From, msg.Key) && proved(c.Secret[:], b) {
 		return true
 	}
-	c.remote, c.peerKey, c.Secret = before.remote, before.peerKey, before.Secret
+	c.remote, c.Pair, c.Secret = before.remote, before.Pair, before.Secret
 	return false
 }

@@ -33,6 +33,7 @@ type host struct {
 	net     *network
 	m       *Machine
 	own     netip.AddrPort
+	card    [CardSize]byte
 	decide  func(c *Conn, private []byte)
 	private map[*Conn][]byte
 	heard   map[*Conn]string
@@ -58,9 +59,8 @@ func (n *network) host(shared string) *host {
 	}
 	h := &host{net: n, own: netip.AddrPortFrom(ip, 20000), private: map[*Conn][]byte{},
 		heard: map[*Conn]string{}, times: map[*Conn]int{}}
-	var card [CardSize]byte
-	copy(card[:], ip.String())
-	h.m = New(Config{Outlet: h, Owner: h, Card: card, Shared: []byte(shared),
+	copy(h.card[:], ip.String())
+	h.m = New(Config{Outlet: h, Owner: h, Key: NewKey(n.random.Uint64), Shared: []byte(shared),
 		Random: n.random.Uint64})
 	h.decide = func(c *Conn, private []byte) { _ = c.Accept(n.now, private) }
 	n.hosts[h.own] = h
@@ -68,8 +68,11 @@ func (n *network) host(shared string) *host {
 }
 
 // Send implements Outlet.
-func (h *host) Send(by Port, to netip.AddrPort, b []byte) {
+func (h *host) Send(by Port, local netip.Addr, to netip.AddrPort, b []byte) {
 	source := h.own
+	if by != Own && local != h.own.Addr() {
+		h.net.t.Errorf("an answer from %v", local)
+	}
 	if by != Own {
 		source = netip.AddrPortFrom(h.own.Addr(), uint16(by))
 	}
@@ -91,7 +94,10 @@ func (n *network) send(from, to netip.AddrPort, b []byte) {
 }
 
 // Requested implements Owner.
-func (h *host) Requested(c *Conn, private []byte) { h.decide(c, private) }
+func (h *host) Requested(c *Conn, private []byte) {
+	c.Card = h.card
+	h.decide(c, private)
+}
 
 // Established implements Owner.
 func (h *host) Established(c *Conn, private []byte) { h.hear(c, "established", private) }
@@ -142,11 +148,11 @@ func (n *network) deliver(d datagram) {
 	for _, h := range n.hosts {
 		switch {
 		case h.own == d.to:
-			h.m.OnPacket(n.now, Own, d.from, d.b)
+			h.m.OnPacket(n.now, Own, d.to.Addr(), d.from, d.b)
 		case h.own.Addr() == d.to.Addr():
 			for q := range h.m.listeners {
 				if portOf(h.own, q) == d.to {
-					h.m.OnPacket(n.now, Port(d.to.Port()), d.from, d.b)
+					h.m.OnPacket(n.now, Port(d.to.Port()), d.to.Addr(), d.from, d.b)
 					return
 				}
 			}
@@ -164,7 +170,7 @@ func (n *network) run(seconds float64) {
 
 // connect connects to a qualifier of a peer.
 func (h *host) connect(to *host, qualifier uint64, private string, timeout float64) *Conn {
-	c, err := h.m.Connect(h.net.now, portOf(to.own, qualifier), qualifier, 0, []byte(private),
+	c, err := h.m.Connect(h.net.now, portOf(to.own, qualifier), qualifier, 0, h.card, []byte(private),
 		int64(timeout*1e9), nil)
 	if err != nil {
 		h.net.t.Fatal(err)
@@ -194,7 +200,7 @@ func TestConnect(t *testing.T) {
 	a, b := n.host("key"), n.host("key")
 	b.listen(7)
 	b.decide = func(c *Conn, private []byte) {
-		if string(private) != "hello" || c.PeerCard != a.m.cfg.Card {
+		if string(private) != "hello" || c.PeerCard != a.card {
 			t.Errorf("the request has %q of %q", private, c.PeerCard)
 		}
 		_ = c.Accept(n.now, append([]byte("you said "), private...))
@@ -208,7 +214,7 @@ func TestConnect(t *testing.T) {
 	if string(a.private[c]) != "you said hello" || len(b.private[d]) != 0 {
 		t.Errorf("private data %q and %q", a.private[c], b.private[d])
 	}
-	if c.Secret != d.Secret || c.Secret == (Secret{}) || c.PeerCard != b.m.cfg.Card {
+	if c.Secret != d.Secret || c.Secret == (Secret{}) || c.PeerCard != b.card || c.Pair != d.Pair || c.Pair == c.Secret {
 		t.Error("the two ends do not agree")
 	}
 	if c.Remote() != d.Number() || d.Remote() != c.Number() {
@@ -264,7 +270,7 @@ func TestRefused(t *testing.T) {
 	n := newNetwork(t, 4)
 	a, b := n.host(""), n.host("")
 	l := b.listen(7)
-	c, err := a.m.Connect(0, portOf(b.own, 7), 99, 0, nil, 0, nil)
+	c, err := a.m.Connect(0, portOf(b.own, 7), 99, 0, a.card, nil, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,7 +339,7 @@ func TestLongWait(t *testing.T) {
 func TestPrivateTooLong(t *testing.T) {
 	n := newNetwork(t, 7)
 	a, b := n.host(""), n.host("")
-	if _, err := a.m.Connect(0, b.own, 7, 0, make([]byte, PrivateMax+1), 0, nil); err != ErrPrivate {
+	if _, err := a.m.Connect(0, b.own, 7, 0, a.card, make([]byte, PrivateMax+1), 0, nil); err != ErrPrivate {
 		t.Errorf("Connect: %v", err)
 	}
 	b.listen(7)
@@ -375,14 +381,15 @@ func TestFlood(t *testing.T) {
 	b.listen(7)
 	decided := 0
 	b.decide = func(c *Conn, _ []byte) { decided++ }
-	key := newKey(n.random.Uint64).PublicKey().Bytes()
+	key := NewKey(n.random.Uint64).PublicKey().Bytes()
 	for i := range 5000 {
 		msg := Message{Kind: Request, From: n.random.Uint64() | 1, Qualifier: 7}
 		copy(msg.Key[:], key)
 		d := make([]byte, MessageSize)
 		msg.put(d)
 		seal(nil, d)
-		b.m.OnPacket(0, Port(portOf(b.own, 7).Port()), netip.AddrPortFrom(hostIP.Prev(), uint16(i)), d)
+		b.m.OnPacket(0, Port(portOf(b.own, 7).Port()), b.own.Addr(),
+			netip.AddrPortFrom(hostIP.Prev(), uint16(i)), d)
 	}
 	if decided != Challenged || b.m.Conns() != Challenged {
 		t.Fatalf("%d requests were taken, and %d are kept", decided, b.m.Conns())
@@ -411,9 +418,9 @@ func TestForged(t *testing.T) {
 				}
 				switch n.random.IntN(2) {
 				case 0:
-					a.m.OnPacket(n.now, Own, portOf(b.own, 7), d)
+					a.m.OnPacket(n.now, Own, a.own.Addr(), portOf(b.own, 7), d)
 				case 1:
-					b.m.OnPacket(n.now, Port(portOf(b.own, 7).Port()), a.own, d)
+					b.m.OnPacket(n.now, Port(portOf(b.own, 7).Port()), b.own.Addr(), a.own, d)
 				}
 			}
 		}
@@ -495,7 +502,7 @@ func FuzzOnPacket(f *testing.F) {
 		if listens {
 			at = Port(portOf(h.own, 7).Port())
 		}
-		h.m.OnPacket(0, at, portOf(h.own, 7), b)
+		h.m.OnPacket(0, at, h.own.Addr(), portOf(h.own, 7), b)
 		if h.heard[c] != "" && !listens && len(b) == MessageSize && Kind(b[8]) != Refuse {
 			t.Errorf("%x tells of %q", b, h.heard[c])
 		}

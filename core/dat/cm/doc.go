@@ -30,8 +30,9 @@
 // # What is proved
 //
 // Numbers are random and have 64 bits: an answer that names n1 is from who has seen the request, or
-// sent by chance. The secret comes from K1 and K2, made for this connection alone, from both numbers
-// and, where there is one, from the key that both processes were given. Accept, Ready, Reject and Cancel are
+// sent by chance. The secret of two processes comes from their keys K1 and K2, made when they started, and,
+// where there is one, from the key that both were given; that of a connection from it and both
+// numbers. Accept, Ready, Reject and Cancel are
 // proved by it. So without a key nobody off the path can take part, and with one nobody at all who
 // does not have it. A Refuse is not proved: it is a hint, and believed after several. Every message
 // has the same size, so that no answer is longer than what it answers. Up to Challenged pending

@@ -15,8 +15,9 @@ const Own Port = 0
 
 // Outlet is where datagrams go.
 type Outlet interface {
-	// Send sends b, which it must not keep, by one of this process's sockets.
-	Send(by Port, to netip.AddrPort, b []byte)
+	// Send sends b, which it must not keep, by one of this process's sockets; from the address
+	// local, if it is valid.
+	Send(by Port, local netip.Addr, to netip.AddrPort, b []byte)
 }
 
 // Reason is why a connection has not come about.
@@ -45,8 +46,8 @@ type Owner interface {
 type Config struct {
 	Outlet Outlet
 	Owner  Owner
-	Card   [CardSize]byte // what this process tells all others
-	Shared []byte         // a key that all processes were given; may be empty
+	Key    *ecdh.PrivateKey // of this process; NewKey makes one
+	Shared []byte           // a key that all processes were given; may be empty
 	Random func() uint64  // unpredictable numbers
 }
 
@@ -107,8 +108,11 @@ type Conn struct {
 	Qualifier uint64
 	Service   uint8
 	Peer      netip.AddrPort
-	PeerCard  [CardSize]byte // once known: of a passive one at once
-	Secret    Secret         // once established, or accepted
+	Local     netip.Addr     // of a passive one: where the request has come to
+	Card      [CardSize]byte // what the owner tells the peer; it may change until the next message
+	PeerCard  [CardSize]byte // the newest; of an active connection once it is accepted
+	Secret    Secret         // once the peer's key is known
+	Pair      Secret         // likewise: the same for all connections of the two processes
 
 	m        *Machine
 	port     Port
@@ -116,8 +120,6 @@ type Conn struct {
 	listener *Listener // of a passive one, while it is pending
 	number   uint64
 	remote   uint64 // the peer's number, 0: unknown
-	key      *ecdh.PrivateKey
-	peerKey  [keySize]byte
 	private  []byte // to send
 	cookie   uint64
 	refusals int
@@ -157,7 +159,6 @@ func (m *Machine) newConn(by Port, to netip.AddrPort, qualifier uint64, service 
 		c.number = m.cfg.Random()
 	}
 	c.timer.c = c
-	c.key = newKey(m.cfg.Random)
 	m.conns[c.number] = c
 	return c
 }
@@ -210,15 +211,15 @@ func (c *Conn) Remote() uint64 { return c.remote }
 // send sends a message of c's.
 func (c *Conn) send(kind Kind) {
 	msg := Message{Kind: kind, Service: c.Service, From: c.number, To: c.remote,
-		Qualifier: c.Qualifier, Cookie: c.cookie, Card: c.m.cfg.Card}
-	copy(msg.Key[:], c.key.PublicKey().Bytes())
+		Qualifier: c.Qualifier, Cookie: c.cookie, Card: c.Card}
+	copy(msg.Key[:], c.m.cfg.Key.PublicKey().Bytes())
 	if kind == Request || kind == Accept || kind == Reject {
 		msg.Private = c.private
 	}
 	b := c.m.out[:]
 	msg.put(b)
 	seal(c.proofKey(kind), b)
-	c.m.cfg.Outlet.Send(c.port, c.Peer, b)
+	c.m.cfg.Outlet.Send(c.port, c.Local, c.Peer, b)
 }
 
 // proofKey is what proves messages of a kind.
@@ -239,15 +240,15 @@ func (c *Conn) agree(remote uint64, key [keySize]byte) bool {
 	if !c.Active {
 		first, second = remote, c.number
 	}
-	s, ok := agree(c.key, key, c.m.cfg.Shared, first, second)
+	pair, ok := agree(c.m.cfg.Key, key, c.m.cfg.Shared)
 	if ok {
-		c.remote, c.peerKey, c.Secret = remote, key, s
+		c.remote, c.Pair, c.Secret = remote, pair, pair.of(first, second)
 	}
 	return ok
 }
 
-// OnPacket is told what has come to one of this process's sockets.
-func (m *Machine) OnPacket(now int64, at Port, from netip.AddrPort, b []byte) {
+// OnPacket is told what has come to one of this process's sockets, at one of its addresses.
+func (m *Machine) OnPacket(now int64, at Port, local netip.Addr, from netip.AddrPort, b []byte) {
 	var msg Message
 	if msg.decode(b) != nil {
 		m.Dropped++
@@ -256,12 +257,12 @@ func (m *Machine) OnPacket(now int64, at Port, from netip.AddrPort, b []byte) {
 	ok := false
 	switch msg.Kind {
 	case Request:
-		ok = at != Own && m.onRequest(at, from, &msg, b)
+		ok = at != Own && m.onRequest(at, local, from, &msg, b)
 	case Ready, Cancel: // who cancels may not have heard of c's number yet
 		c := m.requests[requestKey{from, msg.From}]
 		ok = at != Own && c != nil && c.port == at && (c.number == msg.To || msg.To == 0) && c.onPassive(&msg, b)
 	default:
-		if c := m.conns[msg.To]; c != nil && c.Active && c.Peer == from {
+		if c := m.conns[msg.To]; c != nil && c.Active {
 			ok = c.onActive(now, &msg, b)
 		}
 	}

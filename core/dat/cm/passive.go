@@ -3,7 +3,7 @@ package cm
 import "net/netip"
 
 // onRequest takes a request that has come to a listener's socket.
-func (m *Machine) onRequest(at Port, from netip.AddrPort, msg *Message, b []byte) bool {
+func (m *Machine) onRequest(at Port, local netip.Addr, from netip.AddrPort, msg *Message, b []byte) bool {
 	if !proved(m.cfg.Shared, b) {
 		return false
 	}
@@ -14,15 +14,16 @@ func (m *Machine) onRequest(at Port, from netip.AddrPort, msg *Message, b []byte
 	l := m.listeners[msg.Qualifier]
 	switch {
 	case l == nil:
-		m.answer(Refuse, at, from, msg, 0)
+		m.answer(Refuse, at, local, from, msg, 0)
 		return true
 	case l.pending >= PendingMax:
 		return true
 	case l.pending >= Challenged && msg.Cookie != m.cookie(from, msg.From):
-		m.answer(Challenge, at, from, msg, m.cookie(from, msg.From))
+		m.answer(Challenge, at, local, from, msg, m.cookie(from, msg.From))
 		return true
 	}
 	c := m.newConn(at, from, msg.Qualifier, msg.Service)
+	c.Local = local
 	if !c.agree(msg.From, msg.Key) {
 		c.forget()
 		return false
@@ -37,12 +38,12 @@ func (m *Machine) onRequest(at Port, from netip.AddrPort, msg *Message, b []byte
 }
 
 // answer answers a request of which nothing is kept.
-func (m *Machine) answer(kind Kind, by Port, to netip.AddrPort, msg *Message, cookie uint64) {
+func (m *Machine) answer(kind Kind, by Port, local netip.Addr, to netip.AddrPort, msg *Message, cookie uint64) {
 	reply := Message{Kind: kind, Service: msg.Service, From: 1, To: msg.From,
-		Qualifier: msg.Qualifier, Cookie: cookie, Card: m.cfg.Card}
+		Qualifier: msg.Qualifier, Cookie: cookie}
 	reply.put(m.out[:])
 	seal(m.cfg.Shared, m.out[:])
-	m.cfg.Outlet.Send(by, to, m.out[:])
+	m.cfg.Outlet.Send(by, local, to, m.out[:])
 }
 
 // again answers a request that has come once more.
@@ -83,13 +84,6 @@ func (c *Conn) decide(now int64, next state, kind Kind, private []byte) error {
 	return nil
 }
 
-// Confirm: the active side has sent data, so Accept has arrived.
-func (c *Conn) Confirm() {
-	if c.state == accepting {
-		c.confirmed()
-	}
-}
-
 func (c *Conn) confirmed() {
 	c.state = established
 	c.m.timers.stop(&c.timer)
@@ -107,6 +101,7 @@ func (c *Conn) onPassive(msg *Message, b []byte) bool {
 	case msg.Kind == Cancel && c.state != established:
 		c.fail(Cancelled, nil)
 	case msg.Kind == Ready && c.state == accepting:
+		c.PeerCard = msg.Card
 		c.confirmed()
 	}
 	return true

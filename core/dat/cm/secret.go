@@ -12,8 +12,8 @@ import (
 // Secret is what the two ends of a connection share, and nobody else.
 type Secret [32]byte
 
-// newKey makes a key pair from 32 unpredictable bytes.
-func newKey(random func() uint64) *ecdh.PrivateKey {
+// NewKey makes a process's key of unpredictable numbers.
+func NewKey(random func() uint64) *ecdh.PrivateKey {
 	for {
 		var b [32]byte
 		for i := 0; i < len(b); i += 8 {
@@ -25,9 +25,8 @@ func newKey(random func() uint64) *ecdh.PrivateKey {
 	}
 }
 
-// agree makes the secret of a connection; the active side's number and key come first on both
-// sides. False: the peer's key is none.
-func agree(own *ecdh.PrivateKey, peer [keySize]byte, shared []byte, n1, n2 uint64) (s Secret, ok bool) {
+// agree makes the secret of two processes. False: the peer's key is none.
+func agree(own *ecdh.PrivateKey, peer [keySize]byte, shared []byte) (s Secret, ok bool) {
 	public, err := ecdh.X25519().NewPublicKey(peer[:])
 	if err != nil {
 		return s, false
@@ -36,14 +35,19 @@ func agree(own *ecdh.PrivateKey, peer [keySize]byte, shared []byte, n1, n2 uint6
 	if err != nil {
 		return s, false
 	}
-	var info [16]byte
-	binary.LittleEndian.PutUint64(info[0:], n1)
-	binary.LittleEndian.PutUint64(info[8:], n2)
-	b, err := hkdf.Key(sha256.New, append(common, shared...), nil, "lapi dat "+string(info[:]), len(s))
+	b, err := hkdf.Key(sha256.New, append(common, shared...), nil, "lapi dat processes", len(s))
 	if err != nil {
 		return s, false
 	}
 	return Secret(b), true
+}
+
+// of is the secret of one connection of the two, by its numbers, the active side's first.
+func (s Secret) of(n1, n2 uint64) Secret {
+	var numbers [16]byte
+	binary.LittleEndian.PutUint64(numbers[0:], n1)
+	binary.LittleEndian.PutUint64(numbers[8:], n2)
+	return Secret(s.Derive("lapi dat connection "+string(numbers[:]), len(s)))
 }
 
 // Derive makes a key of size bytes for one purpose.
