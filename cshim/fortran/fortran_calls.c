@@ -2,6 +2,7 @@
  * fortran_calls.c - the Fortran entry points (guide, Table 10; docs/fortran.md): conversions of
  * arguments, the calls that need more than these, and the rest from fortran_gen.h.
  */
+#include <dlfcn.h>
 #include <string.h>
 
 #include "fortran.h"
@@ -166,6 +167,29 @@ static int fortran_util(const int32_t *hndl, void *util_cmd)
 	handler = CSHIM_ADDR(command->DdmFunc.ddm_func);
 	golapi_dgsp_ddm(cshim_index_of(context), handler ? handler | CSHIM_FORTRAN_DDM : 0);
 	return cshim_leave(context, LAPI_SUCCESS);
+}
+
+/*
+ * The function that has a call's plain name in the program: a profiling library's, or own. It is
+ * looked up once, threads that do so at once find the same. Linker and loader cannot do it: they
+ * bind the library's references within the library (-Bsymbolic, which Go asks for).
+ */
+static inline void *fortran_plain(void **at, const char *name, void *own)
+{
+	void *found = __atomic_load_n(at, __ATOMIC_RELAXED);
+
+	if (!found) {
+		void *program = dlopen(NULL, RTLD_LAZY);
+
+		if (program) {
+			found = dlsym(program, name);
+			dlclose(program);
+		}
+		if (!found) /* loaded by dlopen, out of the program's sight */
+			found = own;
+		__atomic_store_n(at, found, __ATOMIC_RELAXED);
+	}
+	return found;
 }
 
 #include "fortran_gen.h"
