@@ -216,6 +216,7 @@ func (m *LMR) Free() codes.Return {
 
 func (m *LMR) release() {
 	m.ia.contexts.remove(m.Context)
+	m.ia.freed++
 	m.PZ.users--
 	m.ia.remove(m)
 }

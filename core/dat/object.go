@@ -26,6 +26,7 @@ const (
 	KindRSP
 	KindCNO
 	KindSRQ
+	kindAH // the program sees it in address handles only
 
 	numKinds
 )
@@ -186,4 +187,9 @@ func findIn[T object](ia *IA, handle Handle, subtype codes.Subtype, null bool) (
 		return t, codes.BadHandle(subtype)
 	}
 	return t, r
+}
+
+// Find is the object of a handle that must be a T; subtype is what is wrong if it is not.
+func Find[T object](l *Library, handle Handle, subtype codes.Subtype) (T, codes.Return) {
+	return find[T](l, handle, subtype)
 }

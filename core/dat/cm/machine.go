@@ -48,7 +48,7 @@ type Config struct {
 	Owner  Owner
 	Key    *ecdh.PrivateKey // of this process; NewKey makes one
 	Shared []byte           // a key that all processes were given; may be empty
-	Random func() uint64  // unpredictable numbers
+	Random func() uint64    // unpredictable numbers
 }
 
 // Bounds of what is pending.

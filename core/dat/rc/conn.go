@@ -51,6 +51,9 @@ type Conn struct {
 // Name is what the peer must know to talk to c.
 func (c *Conn) Name() (index, tag uint32) { return c.index, c.tag }
 
+// Opened says whether Open was called.
+func (c *Conn) Opened() bool { return c.state != idle }
+
 // Peer is by which link, and as which endpoint of it, the peer is reached.
 func (c *Conn) Peer() (transport.Link, transport.Endpoint) { return c.link, c.ep }
 
@@ -179,6 +182,7 @@ func (c *Conn) pump() bool {
 	if c.state != over && !(c.tellReadiness() && c.sendReplies() && c.sendRequests()) {
 		return false
 	}
+	c.complete() // a bind takes nothing but its turn
 	if c.unsent&tellDone != 0 && c.state != over {
 		if !c.tell(msgDone, &header{Seq: c.expected}) {
 			return false

@@ -37,6 +37,8 @@ const (
 type Owner interface {
 	// Access says whether the peer of c may access n bytes at addr by context, and where they are.
 	Access(c *Conn, context uint32, addr transport.Addr, n uint64, right Right) (transport.Addr, bool)
+	// Usable says whether local memory of a request or receive with that Owner may still be written.
+	Usable(c *Conn, owner any) bool
 	// Invalidate makes context useless, as a send of the peer's asks; false: it may not.
 	Invalidate(c *Conn, context uint32) bool
 	// Completed: a request is over; the owner has it again.

@@ -116,6 +116,7 @@ type side struct {
 	invalid  []uint32
 	over     map[any]int
 	check    func(r *Receive)
+	unusable bool
 }
 
 func (s *side) addr(at int) transport.Addr { return memory.AddrOf(s.memory) + transport.Addr(at) }
@@ -135,6 +136,9 @@ func (s *side) Access(_ *Conn, context uint32, addr transport.Addr, n uint64,
 	return addr, context == ctxAll || context == ctxRead && right == RightRead ||
 		context == ctxWrite && right == RightWrite
 }
+
+// Usable implements Owner.
+func (s *side) Usable(*Conn, any) bool { return !s.unusable }
 
 // Invalidate implements Owner.
 func (s *side) Invalidate(_ *Conn, context uint32) bool {
@@ -562,7 +566,7 @@ func (e *Engine) drainOps(l *link) (ops []*transport.Op) {
 }
 
 func randomRequest(random *rand.Rand, from, to *side) *Request {
-	r := &Request{Op: Op(random.IntN(int(numOps))), Context: ctxAll, Addr: uint64(to.addr(
+	r := &Request{Op: Op(random.IntN(int(Bind))), Context: ctxAll, Addr: uint64(to.addr(
 		8 * random.IntN(1000))), Fence: random.IntN(4) == 0, Operand: 1}
 	switch r.Op {
 	case Send, Write, Read:

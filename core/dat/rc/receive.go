@@ -18,6 +18,14 @@ type Receive struct {
 	total     uint64
 }
 
+// Room is how many bytes the receive can take.
+func (r *Receive) Room() uint64 { return sum(r.Segments) }
+
+// Place writes data to the receive's memory, from offset on. There must be room.
+func (r *Receive) Place(offset uint32, data []byte) error {
+	return scatter(r.Segments, offset, data)
+}
+
 // receives are those of one connection: oldest first, numbered from base on.
 type receives struct {
 	list []*Receive

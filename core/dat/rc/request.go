@@ -21,6 +21,7 @@ type Request struct {
 	Context    uint32
 	Operand    uint64 // to add; or to swap in
 	Compare    uint64
+	Bad        bool // its local memory is not what it needs: it completes with LocalProtection
 	Owner      any
 
 	Status Status // when it completes
@@ -65,7 +66,9 @@ func (c *Conn) Post(r *Request) bool {
 	if c.state != open {
 		return false
 	}
-	r.conn, r.Status = c, Success
+	if r.conn, r.Status = c, Success; r.Bad {
+		r.Status = LocalProtection
+	}
 	r.seq = c.oldest + uint32(len(c.requests))
 	r.total = uint32(sum(r.Segments))
 	r.sent, r.got, r.ops, r.attempt = 0, 0, 0, 0
@@ -88,7 +91,11 @@ func (c *Conn) request(seq uint32) *Request {
 func (c *Conn) sendRequests() bool {
 	for c.next < len(c.requests) {
 		r := c.requests[c.next]
-		if r.Status != Success || !r.started && !c.start(r) {
+		if r.Status != Success {
+			c.complete()
+			return true
+		}
+		if !r.started && !c.start(r) {
 			return true
 		}
 		if !r.waits && !r.all {
@@ -134,6 +141,10 @@ func (c *Conn) sendRequest(r *Request) error {
 		if f.set {
 			h.Flags |= f.bit
 		}
+	}
+	if r.Op == Bind {
+		r.all, r.answered = true, true
+		return nil
 	}
 	if r.Op.asks() {
 		err := c.send(msgAsk, &h, nil, Segment{})
@@ -245,7 +256,7 @@ func (c *Conn) onReply(h *header, data []byte) bool {
 		uint64(h.Offset)+uint64(len(data)) > uint64(r.total) {
 		return false
 	}
-	if err := scatter(r.Segments, h.Offset, data); err != nil {
+	if !c.e.owner.Usable(c, r.Owner) || scatter(r.Segments, h.Offset, data) != nil {
 		c.failLocal(r)
 		return true
 	}

@@ -167,10 +167,9 @@ func (c *Conn) tellReadiness() bool {
 
 // placeData places the data of a fragment.
 func (c *Conn) placeData(h *header, s *incoming, data []byte) bool {
-	var err error
 	if s.op == Send {
-		err = scatter(s.receive.Segments, h.Offset, data)
-		if err != nil {
+		if !c.e.owner.Usable(c, s.receive.Owner) ||
+			scatter(s.receive.Segments, h.Offset, data) != nil {
 			s.receive.Status = LocalProtection
 			c.breakOff(h.Seq, RemoteResponder)
 			return true

@@ -27,12 +27,13 @@ const (
 	Read
 	CompareSwap
 	FetchAdd
+	Bind // nothing but a place in the order of completions
 
 	numOps
 )
 
 // asks says whether the responder answers with data.
-func (o Op) asks() bool { return o >= Read }
+func (o Op) asks() bool { return o >= Read && o <= FetchAdd }
 
 // header is in front of every message, 48 bytes, little-endian:
 //
@@ -103,7 +104,7 @@ func (h *header) decode(id transport.MsgID, b []byte) bool {
 	if id == msgAsk {
 		size = askSize
 	}
-	if len(b) != size || Op(b[12]) >= numOps {
+	if len(b) != size || Op(b[12]) >= Bind {
 		return false
 	}
 	le := binary.LittleEndian

@@ -1,0 +1,301 @@
+package dat
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"slices"
+
+	"lapi/core/dat/codes"
+	"lapi/core/dat/registry"
+)
+
+// IA is an interface adapter that a program has opened.
+type IA struct {
+	base
+	Name  string
+	Async *EVD // for asynchronous errors
+	Addr  netip.Addr
+
+	library   *Library
+	contexts  contexts
+	freed     uint64 // changes when memory that was looked up may be another's
+	objects   []object
+	hidden    bool // the asynchronous EVD is the library's own
+	addresses map[netip.Addr]*memoryBlock
+	counters  counters
+}
+
+// iasMax is how many adapters can be open.
+const iasMax = 4096
+
+// How dat_ia_openv is told of an asynchronous EVD that there is, or that nobody wants.
+const (
+	AsyncExists     Handle = 1
+	AsyncOutOfScope Handle = 2
+)
+
+// OpenIA is dat_ia_openv. async is a null handle, AsyncExists or AsyncOutOfScope; else an EVD of another
+// adapter that is to be shared.
+func (l *Library) OpenIA(name string, size int, async Handle, major, minor uint32,
+	threadSafe bool) (*IA, codes.Return) {
+	if size <= 0 && async == 0 {
+		return nil, codes.Arg(2)
+	}
+	_, missing := l.cfg.Registry.Lookup(name, major, minor, threadSafe)
+	if missing != registry.Found {
+		return nil, codes.ProviderNotFound.With(codes.NameNotRegistered + codes.Subtype(missing-registry.NoName))
+	}
+	if err := l.open(); err != nil {
+		l.host.Message("dat_ia_open: " + err.Error())
+		return nil, codes.InsufficientResources.With(codes.ResourceDevice)
+	}
+	ia := &IA{Name: name, library: l, addresses: map[netip.Addr]*memoryBlock{}}
+	ia.Addr = l.adapterAddress(name)
+	if len(l.ias) >= iasMax || !l.handles.add(KindIA, nil, ia) {
+		l.closeIfIdle()
+		return nil, codes.InsufficientResources.With(codes.ResourceDevice)
+	}
+	ia.ia = ia
+	l.ias = append(l.ias, ia)
+	if r := ia.setAsync(size, async); r != codes.Success {
+		ia.close()
+		return nil, r
+	}
+	return ia, codes.Success
+}
+
+func (ia *IA) setAsync(size int, async Handle) codes.Return {
+	if async == 0 || async == AsyncOutOfScope || async == AsyncExists {
+		e, r := ia.NewEVD(max(size, 1), 0, EVDAsync)
+		if r == codes.Success {
+			e.users++
+			ia.Async, ia.hidden = e, async != 0
+		}
+		return r
+	}
+	e, r := find[*EVD](ia.library, async, codes.InvalidHandleEVDAsync)
+	if r == codes.Success && e.Flags&EVDAsync == 0 {
+		r = codes.BadHandle(codes.InvalidHandleEVDAsync)
+	}
+	if r == codes.Success {
+		e.users++
+		ia.Async = e
+	}
+	return r
+}
+
+// adapterAddress is the address that an adapter of that name shows: of the interface that the name ends
+// with, else of the first that is not the loopback.
+func (l *Library) adapterAddress(name string) netip.Addr {
+	best := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	for _, i := range slices.Backward(l.network.Interfaces()) {
+		if !i.Addr.IsLoopback() && i.Addr.Is4() {
+			best = i.Addr
+		}
+	}
+	for _, i := range l.network.Interfaces() {
+		if len(name) > len(i.Name) && name[len(name)-len(i.Name)-1] == '-' &&
+			name[len(name)-len(i.Name):] == i.Name {
+			return i.Addr
+		}
+	}
+	return best
+}
+
+// add gives an object of the adapter a handle.
+func (ia *IA) add(kind Kind, o object) bool {
+	if !ia.library.handles.add(kind, ia, o) {
+		return false
+	}
+	ia.objects = append(ia.objects, o)
+	return true
+}
+
+// remove makes an object's handle useless.
+func (ia *IA) remove(o object) {
+	if i := slices.Index(ia.objects, o); i >= 0 {
+		last := len(ia.objects) - 1
+		ia.objects[i] = ia.objects[last]
+		ia.objects[last] = nil
+		ia.objects = ia.objects[:last]
+	}
+	ia.library.handles.remove(o)
+}
+
+// Close is dat_ia_close. Graceful: only if nothing but the asynchronous EVD is left.
+func (ia *IA) Close(graceful bool) codes.Return {
+	left := len(ia.objects)
+	if ia.Async != nil && ia.Async.ia == ia {
+		left--
+		if ia.Async.users > 1 {
+			return codes.InvalidState.With(codes.InvalidStateIAInUse)
+		}
+	}
+	if graceful && left > 0 {
+		return codes.InvalidState.With(codes.InvalidStateIAInUse)
+	}
+	ia.close()
+	return codes.Success
+}
+
+// orderOfEnd is in which order an abrupt close frees what is left: users before what they use.
+var orderOfEnd = []func(object) bool{
+	func(o object) bool { p, ok := o.(*PSP); return ok && p.Free() == codes.Success },
+	func(o object) bool { p, ok := o.(*RSP); return ok && p.Free() == codes.Success },
+	func(o object) bool {
+		c, ok := o.(*CR)
+		if ok {
+			c.decide(nil, false)
+		}
+		return ok
+	},
+	func(o object) bool {
+		e, ok := o.(*EP)
+		if ok {
+			e.release()
+		}
+		return ok
+	},
+	func(o object) bool {
+		a, ok := o.(*AH)
+		if ok {
+			a.release()
+		}
+		return ok
+	},
+	func(o object) bool { m, ok := o.(*RMR); return ok && m.Free() == codes.Success },
+	func(o object) bool {
+		m, ok := o.(*LMR)
+		if ok {
+			m.release()
+		}
+		return ok
+	},
+	func(o object) bool { s, ok := o.(*SRQ); return ok && s.Free() == codes.Success },
+	func(o object) bool { p, ok := o.(*PZ); return ok && p.Free() == codes.Success },
+	func(o object) bool {
+		e, ok := o.(*EVD)
+		if ok {
+			e.release()
+		}
+		return ok
+	},
+	func(o object) bool {
+		c, ok := o.(*CNO)
+		if ok {
+			c.release()
+		}
+		return ok
+	},
+}
+
+func (ia *IA) close() {
+	l := ia.library
+	for _, free := range orderOfEnd {
+		for _, o := range slices.Clone(ia.objects) {
+			free(o)
+		}
+	}
+	l.push() // the peers hear of the end
+	if ia.Async != nil && ia.Async.ia != ia {
+		ia.Async.users--
+	}
+	for _, b := range ia.addresses {
+		b.release()
+	}
+	l.ias = slices.DeleteFunc(l.ias, func(o *IA) bool { return o == ia })
+	l.handles.remove(ia)
+	l.closeIfIdle()
+}
+
+func (l *Library) closeIfIdle() {
+	if len(l.ias) == 0 && l.network != nil {
+		l.close()
+	}
+}
+
+// asyncError tells the consumer of something that belongs to no call.
+func (ia *IA) asyncError(number EventNumber, h Handle, reason uint32) {
+	ia.count(iaAsyncError)
+	if ia.Async != nil {
+		ev := asyncEvent(number, h, reason)
+		ia.Async.post(&ev)
+	}
+}
+
+// Reasons of asynchronous errors of an SRQ.
+const asyncSRQLow = 2
+
+// address is where the sockaddr of an address is, as long as the adapter is open.
+func (ia *IA) address(a netip.Addr) uint64 {
+	b := ia.addresses[a]
+	if b == nil {
+		b = &memoryBlock{}
+		ia.addresses[a] = b
+		at, _ := b.keep(ia.library, sockaddr(netip.AddrPortFrom(a, 0)))
+		return at
+	}
+	return blockAddress(b)
+}
+
+// Address is where the sockaddr of the adapter's own address is.
+func (ia *IA) Address() uint64 { return ia.address(ia.Addr) }
+
+// AddressOf is where the sockaddr of another one is.
+func (ia *IA) AddressOf(a netip.Addr) uint64 { return ia.address(a) }
+
+// sockaddr is a struct sockaddr_in or sockaddr_in6.
+func sockaddr(a netip.AddrPort) []byte {
+	ip := a.Addr().Unmap()
+	if ip.Is4() || !ip.IsValid() {
+		b := make([]byte, 16)
+		binary.NativeEndian.PutUint16(b, 2)
+		binary.BigEndian.PutUint16(b[2:], a.Port())
+		if ip.IsValid() {
+			copy(b[4:], ip.AsSlice())
+		}
+		return b
+	}
+	b := make([]byte, 28)
+	binary.NativeEndian.PutUint16(b, 10)
+	binary.BigEndian.PutUint16(b[2:], a.Port())
+	copy(b[8:], ip.AsSlice())
+	return b
+}
+
+// SockaddrSize is how many bytes of a sockaddr of that family Addr needs; 0: no family of this library.
+func SockaddrSize(family uint16) int {
+	switch family {
+	case 2:
+		return 16
+	case 10:
+		return 28
+	}
+	return 0
+}
+
+// Addr reads a sockaddr.
+func Addr(b []byte) (netip.Addr, bool) {
+	if len(b) < 2 {
+		return netip.Addr{}, false
+	}
+	switch family := binary.NativeEndian.Uint16(b); {
+	case family == 2 && len(b) >= 16:
+		return netip.AddrFrom4([4]byte(b[4:8])), true
+	case family == 10 && len(b) >= 28:
+		return netip.AddrFrom16([16]byte(b[8:24])).Unmap(), true
+	}
+	return netip.Addr{}, false
+}
+
+// IAOf is the adapter of a handle.
+func (l *Library) IAOf(h Handle) (*IA, codes.Return) { return find[*IA](l, h, codes.InvalidHandleIA) }
+
+// IA is the adapter that an object belongs to.
+func (b *base) IA() *IA { return b.ia }
+
+// Context is the consumer's (dat_set_consumer_context).
+func (b *base) Context() uint64 { return b.context }
+
+// SetContext sets it.
+func (b *base) SetContext(c uint64) { b.context = c }
