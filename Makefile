@@ -36,9 +36,15 @@ C_SOURCES  := $(wildcard cshim/*.[ch] cshim/*/*.[ch] cshim/*.go cshim/*/*.go inc
 LIB_CFLAGS = -O2 -g -DCSHIM_HEADERS=$(shell cat cshim/*.h cshim/*/*.h include/*.h | \
   cksum | cut -d' ' -f1)
 
+# When the library was built, as it says at MP_INFOLEVEL 2. One source gives one library: it is the
+# date of the commit, or SOURCE_DATE_EPOCH, or, where neither is known, that of the newest source.
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || \
+  stat -c %Y $(GO_SOURCES) $(C_SOURCES) | sort -n | tail -n 1)
+BUILT := $(shell date -u -d '@$(SOURCE_DATE_EPOCH)' +%Y-%m-%dT%H:%M:%SZ)
+
 # The version script keeps everything but the API inside: a plain c-shared build exports dozens of
 # the run-time's symbols.
-LIB_LDFLAGS := -s -w -extldflags "-Wl,-soname,liblapi_r.so.1 \
+LIB_LDFLAGS := -s -w -X lapi/core/lapi.built=$(BUILT) -extldflags "-Wl,-soname,liblapi_r.so.1 \
   -Wl,--version-script=$(CURDIR)/cshim/exports.map -Wl,-z,relro -Wl,-z,now"
 
 .PHONY: all build install uninstall test go-test m32-test vet race fuzz clean
@@ -87,6 +93,11 @@ LANGUAGES   := $(notdir $(wildcard nls/*))
 # Compilers under the names that old makefiles use; all are links to the first.
 DRIVERS     := mpcc_r mpCC_r mpxlf_r mpxlf90_r mpxlf95_r mpcc mpCC mpxlf mpxlf90 mpxlf95 \
                cc_r CC_r xlc_r xlC_r xlf_r xlf90_r xlf95_r
+# The samples with their makefiles, but what runs them all in the source tree.
+SAMPLES     := $(filter-out samples.mk, \
+  $(patsubst tests/c/samples/%,%,$(shell find tests/c/samples -name README.md -o -name Makefile \
+  -o -name '*.mk' -o -name '*.[chF]' -o -name '*.cc' -o -name '*.F90' -o -name start-by-hand)))
+SAMPLES_DIR  = $(INSTALL_DIR)/share/lapi/samples
 install: build
 	install -d $(INSTALL_DIR)/$(LIBDIR)/pkgconfig $(INSTALL_DIR)/include $(INSTALL_DIR)/bin \
 	  $(INSTALL_DIR)/libexec/lapi
@@ -98,6 +109,8 @@ install: build
 	install -D -m 644 fortran/lapif.h $(INSTALL_DIR)/include64/lapif.h
 	install -D -m 644 fortran/include32/lapif.h $(INSTALL_DIR)/include32/lapif.h
 	for page in $(MAN_PAGES); do install -D -m 644 $$page $(INSTALL_DIR)/share/$$page || exit 1; done
+	for file in $(SAMPLES); do [ -x tests/c/samples/$$file ] && mode=755 || mode=644; \
+	  install -D -m $$mode tests/c/samples/$$file $(SAMPLES_DIR)/$$file || exit 1; done
 	@command -v gencat > /dev/null || echo 'install: without gencat, LAPI_Msg_string stays English'
 	command -v gencat > /dev/null || exit 0; for language in $(LANGUAGES); do \
 	  folder=$(INSTALL_DIR)/share/locale/$$language/LC_MESSAGES; \
@@ -118,6 +131,8 @@ uninstall:
 	  $(foreach l,lib lib32,$l/liblapi_r.so.1 $l/liblapi_r.so $l/liblapi.so $l/pkgconfig/lapi.pc) \
 	  include/lapi.h include/css_shared.h include/lapif.h include64/lapif.h include32/lapif.h \
 	  bin/lapirun bin/poe bin/lapitrace libexec/lapi/transfers $(DRIVERS:%=bin/%))
+	rm -f $(SAMPLES:%=$(SAMPLES_DIR)/%)
+	[ ! -d $(INSTALL_DIR)/share/lapi ] || find $(INSTALL_DIR)/share/lapi -type d -empty -delete
 
 # In the order of how soon they tell something. `go-test` runs with the race detector, which 386 has
 # none of.

@@ -21,18 +21,16 @@ import (
 // host calls the user's functions for one context (lapi.Host).
 type host struct{ context C.int }
 
-func (h host) HeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, msgLen uint64, src int32,
-	onePacket transport.Addr, r *lapi.HeaderResult) {
-	C.cshim_call_header(h.context, C.cshim_addr(handler), C.cshim_addr(uhdr), C.uint32_t(uhdrLen),
-		C.uint64_t(msgLen), C.int32_t(src),
-		C.cshim_addr(onePacket), (*C.cshim_header_result)(unsafe.Pointer(r)))
-}
-
-func (h host) VectorHeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32,
-	lengths transport.Addr, src int32, onePacket transport.Addr, r *lapi.HeaderResult) {
-	C.cshim_call_vector_header(h.context, C.cshim_addr(handler), C.cshim_addr(uhdr),
-		C.uint32_t(uhdrLen), C.cshim_addr(lengths), C.int32_t(src),
-		C.cshim_addr(onePacket), (*C.cshim_header_result)(unsafe.Pointer(r)))
+func (h host) HeaderHandler(k *lapi.HeaderCall, r *lapi.HeaderResult) {
+	handler, uhdr, result := C.cshim_addr(k.Handler), C.cshim_addr(k.Uhdr),
+		(*C.cshim_header_result)(unsafe.Pointer(r))
+	if k.Vectored {
+		C.cshim_call_vector_header(h.context, handler, uhdr, C.uint32_t(k.UhdrLen),
+			C.cshim_addr(k.Lengths), C.int32_t(k.Src), C.cshim_addr(k.OnePacket), result)
+		return
+	}
+	C.cshim_call_header(h.context, handler, uhdr, C.uint32_t(k.UhdrLen), C.uint64_t(k.MsgLen),
+		C.int32_t(k.Src), C.cshim_addr(k.OnePacket), result)
 }
 
 func (h host) SendHandler(handler, info transport.Addr, tgt int32, reason codes.Code) {

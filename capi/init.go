@@ -16,6 +16,7 @@ import (
 
 	"lapi/core/lapi"
 	"lapi/core/lapi/codes"
+	"lapi/core/wireup"
 	"lapi/transport"
 	"lapi/transport/layout"
 )
@@ -109,7 +110,7 @@ func pointer(a C.cshim_addr) unsafe.Pointer {
 // userAddresses gives core the user's handler or list for a job started by hand (guide, Chapter
 // 16); nil if there is neither. A handler wins over a list, and the forms that know IPv6 over those
 // that do not.
-func userAddresses(context C.int, add *C.lapi_extend_t, instance int) lapi.UDPAddresses {
+func userAddresses(context C.int, add *C.lapi_extend_t, instance int) wireup.Addresses {
 	switch {
 	case add == nil:
 		return nil
@@ -131,16 +132,16 @@ type udpEntry interface {
 	C.lapi_udp_t | C.lapi_udp_storage
 }
 
-func readList[E udpEntry](list *E) lapi.UDPAddresses {
-	return func(_ netip.AddrPort, _, total, _ int) ([]netip.AddrPort, codes.Code) {
-		return fromC(unsafe.Slice(list, total)), codes.Success
+func readList[E udpEntry](list *E) wireup.Addresses {
+	return func(_ netip.AddrPort, _, total, _ int) []netip.AddrPort {
+		return fromC(unsafe.Slice(list, total))
 	}
 }
 
 // askHandler calls the user's handler with memory of C: its own address as far as known, and room
 // for everyone's.
-func askHandler[E udpEntry](context C.int, handler uintptr, instance int) lapi.UDPAddresses {
-	return func(local netip.AddrPort, task, total, remote int) ([]netip.AddrPort, codes.Code) {
+func askHandler[E udpEntry](context C.int, handler uintptr, instance int) wireup.Addresses {
+	return func(local netip.AddrPort, task, total, remote int) []netip.AddrPort {
 		var e E
 		list := (*E)(C.calloc(C.size_t(total+1), C.size_t(unsafe.Sizeof(e))))
 		question := (*C.lapi_udpinfo_t)(C.calloc(1, C.size_t(unsafe.Sizeof(C.lapi_udpinfo_t{}))))
@@ -156,9 +157,9 @@ func askHandler[E udpEntry](context C.int, handler uintptr, instance int) lapi.U
 			C.cshim_addr(uintptr(unsafe.Pointer(list))),
 			C.cshim_addr(uintptr(unsafe.Pointer(question))))
 		if rc != 0 {
-			return nil, codes.ErrUserUDPHndlrFail
+			return nil
 		}
-		return fromC(all[:total]), codes.Success
+		return fromC(all[:total])
 	}
 }
 

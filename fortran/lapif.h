@@ -65,10 +65,6 @@
       integer(4), parameter :: LAPI_MAX_ERR_STRING=160
       integer(4), parameter :: LAPI_VOID_HANDLE=-1
       integer(8), parameter :: LAPI_NULL_THREAD_ID=-1_8
-      integer(4), parameter :: MAX_NODES=2048
-      integer(4), parameter :: MAX_TASKS=16384
-      integer(4), parameter :: MAX_SHM_TASKS=128
-      integer(4), parameter :: MAX_SLOTS_PER_TASK=128
       integer(4), parameter :: LAPI_NORMAL=0
       integer(4), parameter :: LAPI_LOCAL_STATE=1
       integer(4), parameter :: LAPI_SEND_REPLY=2

@@ -23,6 +23,7 @@
 #define LAPI_H
 
 #include <stddef.h>
+#include <strings.h> /* programs clear lapi_info_t by bzero */
 #include <sys/types.h>
 #include <time.h>
 #include <netinet/in.h>
@@ -100,20 +101,6 @@ typedef css_dev_t lapi_dev_t;                            /* a communication devi
 #define LAPI_MAX_ERR_STRING 160                   /* bytes that LAPI_Msg_string may write, the final NUL included */
 #define LAPI_VOID_HANDLE LAPI_CAST(lapi_handle_t, -1) /* never a valid handle */
 #define LAPI_NULL_THREAD_ID LAPI_CAST(pthread_t, -1) /* lapi_mutex_getowner_t: nobody holds the lock */
-
-/* Size limits. Common words, so a program's own definitions made before this file win. */
-#ifndef MAX_NODES
-#define MAX_NODES 2048 /* nodes of a job */
-#endif
-#ifndef MAX_TASKS
-#define MAX_TASKS 16384 /* tasks of a job */
-#endif
-#ifndef MAX_SHM_TASKS
-#define MAX_SHM_TASKS 128 /* tasks of one node that use shared memory */
-#endif
-#ifndef MAX_SLOTS_PER_TASK
-#define MAX_SLOTS_PER_TASK 128 /* shared memory slots of a task */
-#endif
 
 /* ---- 2. Return codes (guide, Appendix C; docs/return-codes.md says who returns each) ---- */
 
@@ -1351,6 +1338,56 @@ int PLAPI_Purge_totask(lapi_handle_t hndl, uint dest);
 int PLAPI_Resume_totask(lapi_handle_t hndl, uint dest);
 int PLAPI_Group_create(lapi_handle_t hndl, uint num_tasks, uint *task_list, lapi_group_t *group);
 int PLAPI_Group_free(lapi_handle_t hndl, lapi_group_t group);
+
+/*
+ * The same for Fortran programs (lapif.h): what a profiling library calls whose lapi_put, lapi_init and so on stand in
+ * front of the library's, by whichever of its names a compiler calls them. Everything is passed by its address; *ierror
+ * becomes the result. A program that declares these names by itself defines LAPI_NO_FORTRAN_NAMES before.
+ */
+#ifndef LAPI_NO_FORTRAN_NAMES
+int plapi_addr_get(lapi_handle_t *hndl, void **addr, int *addr_hndl, int *ierror);
+int plapi_addr_set(lapi_handle_t *hndl, void *addr, int *addr_hndl, int *ierror);
+int plapi_address(void *my_addr, void **ret_addr, int *ierror);
+int plapi_address_init(lapi_handle_t *hndl, void **my_addr, void *add_tab, int *ierror);
+int plapi_address_init64(lapi_handle_t *hndl, void **my_addr, lapi_long_t *add_tab, int *ierror);
+int plapi_amsend(lapi_handle_t *hndl, uint *tgt, void *hdr_hdl, void *uhdr, uint *uhdr_len, void *udata, ulong
+                 *udata_len, void **tgt_cntr, lapi_cntr_t *org_cntr, lapi_cntr_t *cmpl_cntr, int *ierror);
+int plapi_amsendv(lapi_handle_t *hndl, uint *tgt, void *hdr_hdl, void *uhdr, uint *uhdr_len, lapi_vec_t *org_vec, void
+                  **tgt_cntr, lapi_cntr_t *org_cntr, lapi_cntr_t *cmpl_cntr, int *ierror);
+int plapi_fence(lapi_handle_t *hndl, int *ierror);
+int plapi_get(lapi_handle_t *hndl, uint *tgt, ulong *len, void **tgt_addr, void *org_addr, void **tgt_cntr,
+              lapi_cntr_t *org_cntr, int *ierror);
+int plapi_getcntr(lapi_handle_t *hndl, lapi_cntr_t *cntr, int *val, int *ierror);
+int plapi_getv(lapi_handle_t *hndl, uint *tgt, void *tgt_vec, lapi_vec_t *org_vec, void **tgt_cntr, lapi_cntr_t
+               *org_cntr, int *ierror);
+int plapi_gfence(lapi_handle_t *hndl, int *ierror);
+int plapi_init(lapi_handle_t *hndl, lapi_info_t *lapi_info, int *ierror);
+int plapi_msg_string(int *error_code, void *buf, int *ierror);
+int plapi_msgpoll(lapi_handle_t *hndl, uint *cnt, lapi_msg_info_t *info, int *ierror);
+int plapi_probe(lapi_handle_t *hndl, int *ierror);
+int plapi_put(lapi_handle_t *hndl, uint *tgt, ulong *len, void **tgt_addr, void *org_addr, void **tgt_cntr,
+              lapi_cntr_t *org_cntr, lapi_cntr_t *cmpl_cntr, int *ierror);
+int plapi_putv(lapi_handle_t *hndl, uint *tgt, void *tgt_vec, lapi_vec_t *org_vec, void **tgt_cntr, lapi_cntr_t
+               *org_cntr, lapi_cntr_t *cmpl_cntr, int *ierror);
+int plapi_qenv(lapi_handle_t *hndl, lapi_query_t *query, int *ret_val, int *ierror);
+int plapi_rmw(lapi_handle_t *hndl, RMW_ops_t *op, uint *tgt, void **tgt_var, int *in_val, int *prev_tgt_val,
+              lapi_cntr_t *org_cntr, int *ierror);
+LAPI_EXTENSION int plapi_rmw64(lapi_handle_t *hndl, Rmw_ops_t *op, uint *tgt, void **tgt_var, long long *in_val, long
+                               long *prev_tgt_val, lapi_cntr_t *org_cntr, int *ierror);
+int plapi_senv(lapi_handle_t *hndl, lapi_query_t *query, int *set_val, int *ierror);
+int plapi_setcntr(lapi_handle_t *hndl, lapi_cntr_t *cntr, int *val, int *ierror);
+int plapi_term(lapi_handle_t *hndl, int *ierror);
+int plapi_util(lapi_handle_t *hndl, lapi_util_t *util_cmd, int *ierror);
+int plapi_waitcntr(lapi_handle_t *hndl, lapi_cntr_t *cntr, int *val, int *cur_cntr_val, int *ierror);
+int plapi_xfer(lapi_handle_t *hndl, lapi_xfer_t *xfer_cmd, int *ierror);
+int plapi_nopoll_wait(lapi_handle_t *hndl, lapi_cntr_t *cntr, int *val, int *cur_cntr_val, int *ierror);
+int plapi_purge_totask(lapi_handle_t *hndl, uint *dest, int *ierror);
+int plapi_resume_totask(lapi_handle_t *hndl, uint *dest, int *ierror);
+int plapi_setcntr_wstatus(lapi_handle_t *hndl, lapi_cntr_t *cntr, int *num_dest, uint *dest_list, int *dest_status,
+                          int *ierror);
+int plapi_group_create(lapi_handle_t *hndl, uint *count, uint *task_list, lapi_group_t *group, int *ierror);
+int plapi_group_free(lapi_handle_t *hndl, lapi_group_t *group, int *ierror);
+#endif
 
 #if defined(__GNUC__) && defined(__cplusplus) && __cplusplus < 201103L
 #pragma GCC diagnostic pop

@@ -98,7 +98,8 @@ func (s AtomicSet) Has(k AtomicKind) bool { return s&(1<<k) != 0 }
 const AllAtomics = AtomicSet(1<<AtomicAdd | 1<<AtomicOr | 1<<AtomicSwap | 1<<AtomicCAS)
 
 // Op is an operation under way. The caller allocates it (once; it may be reused when done) and
-// fills the upper part; from a Queued return until Done runs it is the link's.
+// fills the upper part; from a Queued return until Done runs it is the link's. Only Local may be
+// pointed at a copy of the same bytes meanwhile.
 type Op struct {
 	Local   Addr   // memory of this process; readable (Put, Send) or writable (Get) until done
 	Remote  Addr   // memory of the peer

@@ -73,7 +73,7 @@ func declarations(t *testing.T) map[string]string {
 	text := regexp.MustCompile(`(?s)/\*.*?\*/`).ReplaceAllString(read(t, "include/lapi.h"), " ")
 	text = regexp.MustCompile(`(?m)^#(.*\\\n)*.*$`).ReplaceAllString(text, "")
 	found := map[string]string{}
-	function := regexp.MustCompile(`(\w+) (P?LAPI_\w+)\(([^;{}]*)\);`)
+	function := regexp.MustCompile(`(\w+) (P?LAPI_\w+|plapi_\w+)\(([^;{}]*)\);`)
 	for _, m := range function.FindAllStringSubmatch(text, -1) {
 		found[m[2]] = normalize(m[1] + " (" + m[3] + ")")
 	}
@@ -84,6 +84,24 @@ func declarations(t *testing.T) map[string]string {
 	return found
 }
 
+// fortranPrototype is how lapi.h declares a call's plain name in Fortran: each parameter by its
+// address, and the return code once more.
+func fortranPrototype(c call) string {
+	var all []string
+	types := c.cTypes()
+	for i, p := range c.parameters() {
+		pointed := strings.TrimSuffix(types[i], " *")
+		switch {
+		case p.kind == "addr", p.kind == "out":
+			pointed = "void *"
+		case p.kind == "vector", p.kind == "handler", p.kind == "object", pointed == "void *[]":
+			pointed = "void"
+		}
+		all = append(all, strings.ReplaceAll(pointed+" *"+p.name, "* *", "**"))
+	}
+	return "int (" + strings.Join(append(all, "int *ierror"), ", ") + ")"
+}
+
 func TestTableAgreesWithHeader(t *testing.T) {
 	declared := declarations(t)
 	want := map[string]string{}
@@ -91,6 +109,7 @@ func TestTableAgreesWithHeader(t *testing.T) {
 		want["LAPI_"+c.name] = c.prototype
 		if c.group != dataGroup {
 			want["PLAPI_"+c.name] = c.prototype
+			want["plapi_"+strings.ToLower(c.name)] = fortranPrototype(c)
 		}
 	}
 	for symbol, prototype := range want {

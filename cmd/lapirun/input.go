@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"os"
 	"sync"
 	"time"
@@ -18,20 +19,19 @@ type inputs struct {
 	readers []*os.File // the tasks' ends of pipes; closed once they have started
 }
 
-func newInputs(mode, procs int) (*inputs, error) {
-	null, err := os.Open(os.DevNull)
-	if err != nil {
+func newInputs(mode int, say func(format string, args ...any)) (in *inputs, err error) {
+	in = &inputs{direct: -1}
+	if in.null, err = os.Open(os.DevNull); err != nil {
 		return nil, err
 	}
-	in := &inputs{null: null, direct: -1}
 	switch {
 	case mode == stdinNone:
 	case mode == stdinAll || isTerminal(0):
-		in.feed = newFeed()
+		in.feed, err = newFeed(say)
 	default:
 		in.direct = mode
 	}
-	return in, nil
+	return in, err
 }
 
 // of returns what becomes a task's standard input.
@@ -47,7 +47,7 @@ func (in *inputs) of(task, mode int) (*os.File, error) {
 		return nil, err
 	}
 	in.readers = append(in.readers, r)
-	go in.feed.writeTo(w)
+	in.feed.to(w)
 	return r, nil
 }
 
@@ -62,39 +62,57 @@ func (in *inputs) started() {
 	}
 }
 
-// feed copies one input to several tasks, each at its own pace; what the slowest has not read yet
-// is kept in memory.
+// feed copies one input to several tasks, each at its own pace. What the slowest has not read yet
+// is kept in a file and not in memory, so that a task that never reads costs and delays nobody.
 type feed struct {
-	mu     sync.Mutex
-	more   *sync.Cond // chunks has grown, or ended is set
-	chunks [][]byte
-	ended  bool
+	say   func(format string, args ...any)
+	spool *os.File // without a name
+	mu    sync.Mutex
+	more  *sync.Cond // size has grown, or ended is set
+	size  int64      // bytes read so far
+	ended bool
+	// needed says from which byte on each task still needs the spool, freed up to where it was given
+	// back.
+	needed map[*os.File]int64
+	freed  int64
 }
 
-func newFeed() *feed {
-	f := &feed{}
+// freeStep is by how many bytes the begin of the spool is given back.
+const freeStep = 1 << 20
+
+func newFeed(say func(format string, args ...any)) (*feed, error) {
+	f := &feed{say: say, needed: make(map[*os.File]int64)}
 	f.more = sync.NewCond(&f.mu)
-	return f
+	var err error
+	if f.spool, err = os.CreateTemp("", "lapirun-stdin-"); err == nil {
+		err = os.Remove(f.spool.Name())
+	} else if fd, e := unix.MemfdCreate("lapirun-stdin", unix.MFD_CLOEXEC); e == nil {
+		f.spool, err = os.NewFile(uintptr(fd), "standard input"), nil // no disk is to be had
+	}
+	return f, err
 }
 
+// read copies an input to the spool.
 func (f *feed) read(fd int) {
 	terminal := isTerminal(fd)
+	chunk := make([]byte, 32<<10)
 	for {
 		if terminal {
 			awaitForeground(fd)
 		}
-		chunk := make([]byte, 32<<10)
 		n, err := unix.Read(fd, chunk)
 		if err == unix.EINTR || err == unix.EAGAIN {
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
-		f.mu.Lock()
 		if n > 0 {
-			f.chunks = append(f.chunks, chunk[:n])
-		} else {
-			f.ended = true
+			if _, err = f.spool.Write(chunk[:n]); err != nil {
+				f.say("standard input ends early: %v", err)
+				n = 0
+			}
 		}
+		f.mu.Lock()
+		f.size, f.ended = f.size+int64(max(n, 0)), n <= 0
 		f.more.Broadcast()
 		f.mu.Unlock()
 		if n <= 0 {
@@ -103,22 +121,53 @@ func (f *feed) read(fd int) {
 	}
 }
 
-func (f *feed) writeTo(w *os.File) {
-	defer w.Close()
-	for i := 0; ; i++ {
-		f.mu.Lock()
-		for i == len(f.chunks) && !f.ended {
-			f.more.Wait()
+// to begins to give the input to a task. It closes w at the end, or when the task has closed its
+// standard input.
+func (f *feed) to(w *os.File) {
+	f.wants(w, 0)
+	go func() {
+		defer w.Close()
+		chunk := make([]byte, 32<<10)
+		for at := int64(0); ; {
+			n := f.await(at, len(chunk))
+			_, err := f.spool.ReadAt(chunk[:n], at)
+			if n > 0 && err == nil {
+				_, err = w.Write(chunk[:n])
+			}
+			if n == 0 || err != nil {
+				f.wants(w, math.MaxInt64)
+				return
+			}
+			at += int64(n)
+			f.wants(w, at)
 		}
-		if i == len(f.chunks) {
-			f.mu.Unlock()
-			return
-		}
-		chunk := f.chunks[i]
-		f.mu.Unlock()
-		if _, err := w.Write(chunk); err != nil {
-			return // the task has closed its standard input
-		}
+	}()
+}
+
+// await returns how many bytes there are from at on, at most so many; 0: no more will come.
+func (f *feed) await(at int64, most int) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for at == f.size && !f.ended {
+		f.more.Wait()
+	}
+	return int(min(f.size-at, int64(most)))
+}
+
+// wants notes that w needs nothing before at any more, and gives back what nobody needs.
+func (f *feed) wants(w *os.File, at int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.needed[w] = at
+	oldest := f.size
+	for _, at := range f.needed {
+		oldest = min(oldest, at)
+	}
+	if free := oldest - f.freed; free >= freeStep {
+		// a file system that cannot do it keeps all
+		_ = unix.Fallocate(int(f.spool.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE,
+			f.freed, free)
+		f.freed = oldest
 	}
 }
 

@@ -152,7 +152,7 @@ func (j *launch) step() {
 }
 
 func (j *launch) startTasks() error {
-	in, err := newInputs(j.o.stdin, j.o.procs)
+	in, err := newInputs(j.o.stdin, j.say)
 	if err != nil {
 		return err
 	}

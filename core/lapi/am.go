@@ -135,7 +135,7 @@ func (c *Context) amdgsp(p *peer.Peer, x *Transfer) codes.Code {
 	}
 	l, err := c.placements.Gather(x.TgtAddr, x.OrgAddr, x.Skip, x.N)
 	if err != nil {
-		return explainDGSP(c.host, "LAPI_Xfer", err)
+		return explain(c.host, "LAPI_Xfer", err)
 	}
 	offset, ok := l.Contiguous()
 	if !ok {
@@ -242,7 +242,7 @@ func (c *Context) onFetched(m *transport.Msg) transport.Verdict {
 		return transport.Accept
 	case wire.FetchPlaced:
 	default:
-		p.SetSingleCopy(false)
+		p.SingleCopy = false
 	}
 	if o.vectored {
 		lengths := uint64(0)

@@ -91,8 +91,8 @@ func TestAmxSkips(t *testing.T) {
 				from, to := pattern((x.skip+x.n)/rowData*rowExtent+2*rowExtent, uint64(x.n)),
 					make([]byte, x.n+1)
 				j.tasks[tgt].headers[0x1000] = func(h *headerCall, r *HeaderResult) {
-					if h.msgLen != uint64(x.n) {
-						t.Errorf("message of %d bytes, not %d", h.msgLen, x.n)
+					if h.MsgLen != uint64(x.n) {
+						t.Errorf("message of %d bytes, not %d", h.MsgLen, x.n)
 					}
 					r.Buffer = at(&to[0])
 				}
@@ -121,7 +121,7 @@ func TestReceiverSkips(t *testing.T) {
 			from, to := pattern(x.n+1, uint64(x.skip)),
 				make([]byte, (x.skip+x.n)/rowData*rowExtent+2*rowExtent)
 			j.tasks[tgt].headers[0x1000] = func(h *headerCall, r *HeaderResult) {
-				r.Buffer, r.DGSP, r.Bytes, r.Skip = at(&to[0]), uint64(d.handle), h.msgLen,
+				r.Buffer, r.DGSP, r.Bytes, r.Skip = at(&to[0]), uint64(d.handle), h.MsgLen,
 					uint64(x.skip)
 			}
 			var arrived int32
@@ -233,7 +233,7 @@ func TestFragmentsOfASkippedProgramHoldWholeAtoms(t *testing.T) {
 			}}
 		j.tasks[tgt].RegisterDDM(0x700)
 		j.tasks[tgt].headers[0x1000] = func(h *headerCall, r *HeaderResult) {
-			r.Buffer, r.DGSP, r.Bytes, r.Skip = at(&to[0]), uint64(scatter.handle), h.msgLen, skip
+			r.Buffer, r.DGSP, r.Bytes, r.Skip = at(&to[0]), uint64(scatter.handle), h.MsgLen, skip
 		}
 		var arrived int32
 		j.ok(j.tasks[0].Xfer(XferAmx, &Transfer{Tgt: tgt, HdrHdl: 0x1000, TgtAddr: gather.handle,

@@ -9,6 +9,7 @@ import (
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/wire"
+	"lapi/core/wireup"
 	"lapi/transport"
 	"lapi/transport/layout"
 )
@@ -36,6 +37,32 @@ func TestStartIsAnnounced(t *testing.T) {
 		if !k.said(codes.AttVersion) || k.said(codes.AttPortStart) {
 			t.Errorf("task %d: no version, or a port although there is none, in %q",
 				k.me, k.messages)
+		}
+	}
+}
+
+// Each level of MP_INFOLEVEL from 2 to 6 says something that those below do not.
+func TestEachLevelAdds(t *testing.T) {
+	for path, marks := range map[string]map[int]string{
+		"udp": {2: "built ", 3: "by UDP/IP: 1;", 4: "task 1 is reached by UDP/IP at ",
+			5: "UDP/IP: packets sent ", 6: "yields "},
+		"shm": {2: "built ", 3: "by shared memory: 1,", 4: "task 1 is reached by shared memory",
+			5: "shared memory: packets sent ", 6: "yields "},
+	} {
+		j := newJob(t, 2, paths[path])
+		j.exercise(1, 0)
+		j.settle()
+		k := j.tasks[0]
+		k.ended = true
+		k.TermEnd()
+		for level, mark := range marks {
+			found := false
+			for i, m := range k.messages {
+				found = found || k.levels[i] == level && strings.Contains(m, mark)
+			}
+			if !found {
+				t.Errorf("%s: nothing at level %d has %q in %q", path, level, mark, k.messages)
+			}
 		}
 	}
 }
@@ -97,9 +124,9 @@ func TestSegmentThatCannotBeAttached(t *testing.T) {
 		"MP_PARTITION": "test", "LAPI_USE_SHM": "only", "MP_COMMON_TASKS": "1:1"}
 	_, code := New(&Options{Shared: new(layout.Context), Host: k, Instance: 1,
 		Getenv: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
-		OpenSession: func(*job.Config, int) (job.Session, error) {
+		Hooks: wireup.Hooks{OpenSession: func(*job.Config, int) (job.Session, error) {
 			return fileless{new(seat)}, nil
-		}})
+		}}})
 	if code != codes.ErrShmSetup {
 		t.Errorf("code %d", code)
 	}

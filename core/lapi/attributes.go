@@ -88,7 +88,7 @@ func (c *Context) Qenv(query uint32, ret transport.Addr) codes.Code {
 		c.printStatistics()
 		return codes.Success
 	default:
-		b = wire.Order.AppendUint32(b, uint32(c.attribute(query)))
+		b = wire.Order.AppendUint32(b, c.attribute(query))
 	}
 	if err := memory.CopyIn(ret, b); err != nil {
 		c.faults.Here(err, codes.ErrRetPtrNull, codes.IntErr)
@@ -99,114 +99,72 @@ func (c *Context) Qenv(query uint32, ret transport.Addr) codes.Code {
 
 // attribute is the value of a query that returns one int. Queries that only legacy code makes, and
 // those about adapters, give 0.
-func (c *Context) attribute(query uint32) int64 {
-	switch query {
-	case qTaskID:
-		return int64(c.me)
-	case qNumTasks:
-		return int64(len(c.peers))
-	case qMaxUhdrSz:
-		return wire.MaxUhdrSize
-	case qMaxDataSz:
-		return 0xffffffff
-	case qErrorChk:
-		return boolean(c.attributes.errorCheck)
-	case qTimeout:
-		return c.attributes.timeout
-	case qMinTimeout:
-		return minTimeout
-	case qMaxTimeout:
-		return maxTimeout
-	case qInterruptSet:
-		return boolean(c.wake.Interrupt())
-	case qMaxPorts:
-		return MaxContexts
-	case qMaxPktSz:
-		return int64(c.packetSize())
-	case qNumRexBufs:
-		return int64(c.cfg.RexmitBufCount)
-	case qRexBufSz:
-		return int64(c.cfg.RexmitBufSize)
-	case qLocAddrtblSz:
-		return wire.HandlerIndices
-	case qMaxAtomSize:
-		return MaxAtomSize
-	case qBufCpSize:
-		return int64(c.attributes.bufCopy)
-	case qMaxPktsOut:
-		return udp.MaxPacketsOut
-	case qAckThreshold:
-		return int64(c.attributes.ackThreshold)
-	case qShmEnabled:
-		return boolean(c.attributes.shmTasks != nil)
-	case qShmNumTasks:
-		return int64(len(c.attributes.shmTasks))
-	case qBulkXfer:
-		return boolean(c.bulkEnabled())
-	case qBulkMinMsgSize:
-		return int64(c.cfg.BulkMin)
-	}
-	return 0
-}
-
-func boolean(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
+func (c *Context) attribute(query uint32) uint32 {
+	a := &c.attributes
+	return [qLast]uint32{
+		qTaskID: uint32(c.me), qNumTasks: uint32(len(c.peers)), qMaxUhdrSz: wire.MaxUhdrSize,
+		qMaxDataSz: 0xffffffff, qErrorChk: flag(a.errorCheck), qTimeout: uint32(a.timeout),
+		qMinTimeout: minTimeout, qMaxTimeout: maxTimeout,
+		qInterruptSet: flag(c.wake.Interrupt()), qMaxPorts: MaxContexts,
+		qMaxPktSz: uint32(c.packetSize()), qNumRexBufs: uint32(c.cfg.RexmitBufCount),
+		qRexBufSz: uint32(c.cfg.RexmitBufSize), qLocAddrtblSz: wire.HandlerIndices,
+		qMaxAtomSize: MaxAtomSize, qBufCpSize: uint32(a.bufCopy), qMaxPktsOut: udp.MaxPacketsOut,
+		qAckThreshold: uint32(a.ackThreshold), qShmEnabled: flag(a.shmTasks != nil),
+		qShmNumTasks: uint32(len(a.shmTasks)), qBulkXfer: flag(c.bulkEnabled()),
+		qBulkMinMsgSize: uint32(c.cfg.BulkMin),
+	}[query]
 }
 
 // packetSize is what one packet holds of user header and data: a datagram's where there are any,
 // else a slot message's.
 func (c *Context) packetSize() int {
+	l := c.net.Self
+	if c.net.Shm != nil {
+		l = c.net.Shm
+	}
 	for i := range c.peers {
 		if p := &c.peers[i]; !p.Shared && !p.IsSelf {
-			return p.Link.Limits().SendMax - wire.AmSize
+			l = p.Link
 		}
 	}
-	if c.net.Shm != nil {
-		return c.net.Shm.Limits().SendMax - wire.AmSize
-	}
-	return c.net.Self.Limits().SendMax - wire.AmSize
+	return l.Limits().SendMax - wire.AmSize
 }
 
 // Senv is LAPI_Senv.
 func (c *Context) Senv(query uint32, v int32) codes.Code {
-	toggle := v == 0 || v == 1
+	from, to := int32(0), int32(1)
+	switch query {
+	case qErrorChk, qInterruptSet:
+	case qTimeout:
+		from, to = minTimeout, maxTimeout
+	case qAckThreshold:
+		from, to = 1, 30
+	default:
+		return codes.ErrQueryType
+	}
+	if v < from || v > to {
+		return codes.ErrSetVal
+	}
 	switch query {
 	case qErrorChk:
-		if !toggle {
-			return codes.ErrSetVal
-		}
 		c.attributes.errorCheck = v == 1
 		c.in.SetCheck(v == 1)
 		if c.lane != nil {
 			c.lane.ErrorCheck = uint32(v)
 		}
 	case qInterruptSet:
-		if !toggle {
-			return codes.ErrSetVal
-		}
 		c.wake.SetInterrupt(v == 1)
 		c.wake.Kick()
 	case qTimeout:
-		if v < minTimeout || v > maxTimeout {
-			return codes.ErrSetVal
-		}
 		c.attributes.timeout = int64(v)
 		if c.net.UDP != nil {
 			c.net.UDP.SetTimeout(time.Duration(v) * time.Second)
 		}
 	case qAckThreshold:
-		if v < 1 || v > 30 {
-			return codes.ErrSetVal
-		}
 		c.attributes.ackThreshold = int(v)
 		if c.net.UDP != nil {
 			c.net.UDP.SetAckThreshold(int(v))
 		}
-	default:
-		return codes.ErrQueryType
 	}
 	return codes.Success
 }
@@ -237,18 +195,8 @@ func encodeStats(s transport.Stats) (b []byte) {
 }
 
 func (c *Context) printStatistics() {
-	for _, p := range [...]struct {
-		name  string
-		query uint32
-	}{{"UDP/IP", qStatistics}, {"shared memory", qShmStatistics}, {"local copy",
-		qLocalSendStatistics}} {
-		s := c.statistics(p.query)
-		c.host.Print(fmt.Sprintf("task %d: %s: packets sent %d received %d, bytes sent %d "+
-			"received %d, retransmitted %d duplicate %d ghost %d, acknowledgements sent %d "+
-			"received %d\n",
-			c.me, p.name, s.PacketsSent, s.PacketsReceived, s.DataSent, s.DataReceived,
-			s.RetransmittedPackets, s.DuplicatePackets, s.GhostPackets, s.AcksSent,
-			s.AcksReceived))
+	for _, t := range c.traffic() {
+		c.host.Print(fmt.Sprintf("task %d: %s\n", c.me, t))
 	}
 }
 
@@ -272,7 +220,7 @@ func (c *Context) AddrGet(index int32) (transport.Addr, codes.Code) {
 // reachedDirectly is to how many other tasks data can go by a single copy.
 func (c *Context) reachedDirectly() (n int) {
 	for i := range c.peers {
-		if p := &c.peers[i]; p.SingleCopy() && !p.IsSelf {
+		if p := &c.peers[i]; p.SingleCopy && !p.IsSelf {
 			n++
 		}
 	}

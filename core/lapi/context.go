@@ -46,8 +46,11 @@ const (
 // Host calls the user's functions.
 type Host = host.Host
 
-// HeaderResult is what a header handler gave back.
-type HeaderResult = host.HeaderResult
+// HeaderCall and HeaderResult are what a header handler is told and gives back.
+type (
+	HeaderCall   = host.HeaderCall
+	HeaderResult = host.HeaderResult
+)
 
 // Context is one LAPI instance: what a lapi_handle_t stands for. It is the API, the owner of the
 // lock, and puts the parts together; each part owns its state.

@@ -15,52 +15,43 @@ var dgsps dgsm.Registry
 // DGSPs does the LAPI_Util commands that need no context, for a caller whose messages go to Host.
 type DGSPs struct{ Host Host }
 
-// explain gives the code of err for the user and says at MP_INFOLEVEL 1 what is wrong.
+// explain gives the code of err for the user and says at MP_INFOLEVEL 1 what is wrong. err is a
+// *dgsm.Error, perhaps a nil one, or a fault.
 func explain(h Host, call string, err error) codes.Code {
-	if err == nil {
+	e, isDGSP := err.(*dgsm.Error)
+	if err == nil || isDGSP && e == nil {
 		return codes.Success
 	}
 	h.Message(1, call+": "+err.Error())
-	switch e := err.(type) {
-	case *dgsm.Error:
+	if isDGSP {
 		return e.Code
-	case *transport.FaultError:
-		return codes.ErrOrgAddrNull
 	}
-	return codes.ErrDgspOther
-}
-
-// explainDGSP is explain for functions that return only one kind of error.
-func explainDGSP(h Host, call string, err *dgsm.Error) codes.Code {
-	if err == nil {
-		return codes.Success
-	}
-	return explain(h, call, err)
+	return codes.ErrOrgAddrNull
 }
 
 // Predefine makes the descriptor at a, LAPI_BYTE, a registered DGSP.
 func (d DGSPs) Predefine(a transport.Addr) codes.Code {
 	memory.Guard()
-	return explainDGSP(d.Host, "LAPI_BYTE", dgsps.Predefine(a))
+	return explain(d.Host, "LAPI_BYTE", dgsps.Predefine(a))
 }
 
 // Register is LAPI_REGISTER_DGSP: copies the lapi_dgsp_descr_t at a. verify is LAPI_VERIFY_DGSP.
 func (d DGSPs) Register(a transport.Addr, verify bool) (transport.Addr, codes.Code) {
 	memory.Guard()
 	handle, err := dgsps.Register(a, verify)
-	return handle, explainDGSP(d.Host, "LAPI_REGISTER_DGSP", err)
+	return handle, explain(d.Host, "LAPI_REGISTER_DGSP", err)
 }
 
 // Reserve is LAPI_RESERVE_DGSP.
 func (d DGSPs) Reserve(handle transport.Addr) codes.Code {
 	memory.Guard()
-	return explainDGSP(d.Host, "LAPI_RESERVE_DGSP", dgsps.Reserve(handle))
+	return explain(d.Host, "LAPI_RESERVE_DGSP", dgsps.Reserve(handle))
 }
 
 // Unreserve is LAPI_UNRESERVE_DGSP.
 func (d DGSPs) Unreserve(handle transport.Addr) codes.Code {
 	memory.Guard()
-	return explainDGSP(d.Host, "LAPI_UNRESERVE_DGSP", dgsps.Unreserve(handle))
+	return explain(d.Host, "LAPI_UNRESERVE_DGSP", dgsps.Unreserve(handle))
 }
 
 // RegisterDDM is LAPI_REG_DDM_FUNC: handler, or none if it is 0, combines scattered data with what
@@ -81,11 +72,11 @@ func (c *Context) PackDGSP(handle, in transport.Addr, n uint64, out *dgsm.Buffer
 	memory.Guard()
 	hold, err := dgsps.Hold(handle)
 	if err != nil {
-		return explainDGSP(c.host, "LAPI_DGSP_PACK", err)
+		return explain(c.host, "LAPI_DGSP_PACK", err)
 	}
 	defer dgsps.Release(hold)
-	return explain(c.host, "LAPI_DGSP_PACK", c.packer.Pack(dgsm.Transfer{Program: hold.Program(),
-		Base: in, Bytes: n}, out))
+	return explain(c.host, "LAPI_DGSP_PACK",
+		c.packer.Pack(dgsm.Transfer{Program: hold.Program(), Base: in, Bytes: n}, out))
 }
 
 // UnpackDGSP is LAPI_DGSP_UNPACK: scatters n bytes of in by the DGSP to outSize bytes at out.
@@ -94,7 +85,7 @@ func (c *Context) UnpackDGSP(handle transport.Addr, in *dgsm.Buffer, out transpo
 	memory.Guard()
 	hold, err := dgsps.Hold(handle)
 	if err != nil {
-		return explainDGSP(c.host, "LAPI_DGSP_UNPACK", err)
+		return explain(c.host, "LAPI_DGSP_UNPACK", err)
 	}
 	defer dgsps.Release(hold)
 	t := dgsm.Transfer{Program: hold.Program(), Base: out, Bytes: n, DDM: c.in.DDM()}

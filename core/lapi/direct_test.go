@@ -465,10 +465,10 @@ func TestBulkIsAnnounced(t *testing.T) {
 			if k.said(codes.AttBulkEnabled) != s.on || warned != s.warning {
 				t.Errorf("messages %q", k.messages)
 			}
-			if got := k.attribute(qBulkXfer); got != boolean(s.on) {
+			if got := k.attribute(qBulkXfer); got != flag(s.on) {
 				t.Errorf("BULK_XFER %d", got)
 			}
-			if got := k.attribute(qBulkMinMsgSize); got != s.min {
+			if got := k.attribute(qBulkMinMsgSize); int64(got) != s.min {
 				t.Errorf("BULK_MIN_MSG_SIZE %d, not %d", got, s.min)
 			}
 		})

@@ -77,7 +77,7 @@ func (c *Context) get(p *peer.Peer, x *Transfer) codes.Code {
 	}
 	o := c.newAnswer(p, codes.GetErr, x, x.OrgAddr, x.N)
 	h := wire.Get{TgtAddr: x.TgtAddr, Length: x.N, TgtCntr: x.TgtCntr, Token: o.Token(),
-		Single: c.out.KeepsTogether()}
+		Single: c.out.Single}
 	c.out.Control(p, wire.MsgGet, codes.GetErr, h.Encode)
 	return codes.Success
 }
@@ -99,7 +99,7 @@ func (c *Context) getv(p *peer.Peer, x *Transfer) codes.Code {
 	o.vectored = true
 	o.org, *org = *org, o.org // the operation outlives its request
 	c.out.StartVector(m, &wire.Vector{TgtCntr: x.TgtCntr, Reply: o.Token(),
-		Single: c.out.KeepsTogether()}, n)
+		Single: c.out.Single}, n)
 	return codes.Success
 }
 

@@ -15,6 +15,7 @@ import (
 	"lapi/core/lapi/faults"
 	"lapi/core/lapi/handlers"
 	"lapi/core/lapi/wire"
+	"lapi/core/wireup"
 	"lapi/transport"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
@@ -38,6 +39,7 @@ type testTask struct {
 	handlers    map[transport.Addr]func(info transport.Addr)
 	ddms        map[transport.Addr]ddmFunction
 	messages    []string
+	levels      []int // of the messages
 	exited      string
 	exitNotices int // calls of ExitNotice
 	call        headerCall
@@ -53,30 +55,17 @@ func newTestTask() *testTask {
 }
 
 type headerCall struct {
-	uhdr      []byte
-	msgLen    uint64
-	src       int32
-	onePacket transport.Addr
-	lengths   transport.Addr // of a vector's blocks
+	HeaderCall
+	uhdr []byte
 }
 
-func (k *testTask) HeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, msgLen uint64,
-	src int32, onePacket transport.Addr, r *HeaderResult) {
-	k.call = headerCall{memory.Bytes(uhdr, uint64(uhdrLen)), msgLen, src, onePacket, 0}
-	k.header(handler, r)
-}
-
-func (k *testTask) header(handler transport.Addr, r *HeaderResult) {
-	if h := k.headers[handler]; h != nil || !k.lenient {
+func (k *testTask) HeaderHandler(call *HeaderCall, r *HeaderResult) {
+	k.call = headerCall{*call, memory.Bytes(call.Uhdr, uint64(call.UhdrLen))}
+	if h := k.headers[call.Handler]; h != nil || !k.lenient {
 		h(&k.call, r)
 	}
 }
 
-func (k *testTask) VectorHeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32,
-	lengths transport.Addr, src int32, onePacket transport.Addr, r *HeaderResult) {
-	k.call = headerCall{memory.Bytes(uhdr, uint64(uhdrLen)), 0, src, onePacket, lengths}
-	k.header(handler, r)
-}
 func (k *testTask) SendHandler(handler, info transport.Addr, tgt int32, reason codes.Code) {
 	k.sends[handler](info, tgt, reason)
 }
@@ -88,7 +77,7 @@ func (k *testTask) DDM(handler, in, inout transport.Addr, n uint64,
 func (k *testTask) Message(level int, text string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.messages = append(k.messages, text)
+	k.messages, k.levels = append(k.messages, text), append(k.levels, level)
 }
 func (k *testTask) ExitNotice(_ []byte, sockets []int) {
 	k.exitNotices++
@@ -188,12 +177,14 @@ func newJob(t testing.TB, n int, env map[string]string) *testJob {
 				Shared: new(layout.Context), Host: k, Instance: 1, ErrHandler: 1,
 				Commits: vars["TEST_COMMITS"] != "",
 				Getenv:  func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
-				Key: func(*job.Config) ([]byte, bool, error) {
-					return []byte("a key that all tasks of this job have"), true, nil
-				},
-				OpenSession: func(c *job.Config, _ int) (job.Session, error) {
-					c.Launched = true // addresses come by the exchange
-					return &seat{meeting: m, me: i, n: n}, nil
+				Hooks: wireup.Hooks{
+					Key: func(*job.Config) ([]byte, bool, error) {
+						return []byte("a key that all tasks of this job have"), true, nil
+					},
+					OpenSession: func(c *job.Config, _ int) (job.Session, error) {
+						c.Launched = true // addresses come by the exchange
+						return &seat{meeting: m, me: i, n: n}, nil
+					},
 				},
 			})
 		}()
@@ -347,7 +338,7 @@ func (k *testTask) Amsendv(tgt uint32, hdrHdl, uhdr transport.Addr, uhdrLen uint
 }
 
 // setCheck sets ERROR_CHK.
-func (k *testTask) setCheck(check bool) { k.Senv(qErrorChk, int32(boolean(check))) }
+func (k *testTask) setCheck(check bool) { k.Senv(qErrorChk, int32(flag(check))) }
 
 // events takes all errors that no handler has seen.
 func (k *testTask) events() (all []faults.Event) {

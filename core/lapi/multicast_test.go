@@ -28,7 +28,7 @@ func receiveAll(j *testJob, n int) *receivers {
 		k.headers[0x1000] = func(h *headerCall, result *HeaderResult) {
 			r.calls[i]++
 			r.uhdrs[i] = bytes.Clone(h.uhdr)
-			r.from[i] = h.src
+			r.from[i] = h.Src
 			result.Buffer = at(&r.to[i][0])
 		}
 	}

@@ -18,7 +18,7 @@ func (c *Context) getByLink(p *peer.Peer, x *Transfer) bool {
 		c.copier.Route(p, x.N, x.hint())
 	status, err := p.Noticing.GetNotice(p.Ep, &o.op)
 	if err == transport.ErrNotSupported { // the kernel has come to forbid single copies
-		p.SetSingleCopy(false)
+		p.SingleCopy = false
 		o.op.Route = transport.RouteMessages
 		status, err = p.Noticing.GetNotice(p.Ep, &o.op)
 	}

@@ -3,6 +3,7 @@ package lapi
 import (
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/host"
 	"lapi/core/lapi/peer"
 	"lapi/transport"
 	"lapi/transport/layout"
@@ -39,7 +40,7 @@ func (s *setup) openOutboxes() codes.Code {
 	if s.cfg.FastLane == job.FastLaneRandom {
 		s.outboxes.Random = uint32(s.me)*2654435761 | 1
 	}
-	s.host = attentive{s.host, &s.outboxes}
+	s.host = newAttentive(s.host, &s.outboxes)
 	s.shared.Outboxes = s.outboxes.address()
 	return codes.Success
 }
@@ -92,37 +93,17 @@ func (c *Context) commit() {
 // attentive is a Host that counts the calls of user code under way: what that calls is within
 // another entry, and must reserve nothing.
 type attentive struct {
-	Host
+	host.Watched
 	boxes *outboxes
 }
 
-func (a attentive) HeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, msgLen uint64,
-	src int32, onePacket transport.Addr, r *HeaderResult) {
-	a.boxes.userCode++
-	a.Host.HeaderHandler(handler, uhdr, uhdrLen, msgLen, src, onePacket, r)
-	a.boxes.userCode--
+func newAttentive(h Host, boxes *outboxes) Host {
+	return &attentive{host.Watched{Host: h,
+		Began: func(string, int32, uint64, transport.Addr) { boxes.userCode++ },
+		Ended: func(int32, int32) { boxes.userCode-- }}, boxes}
 }
 
-func (a attentive) VectorHeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32,
-	lengths transport.Addr, src int32, onePacket transport.Addr, r *HeaderResult) {
-	a.boxes.userCode++
-	a.Host.VectorHeaderHandler(handler, uhdr, uhdrLen, lengths, src, onePacket, r)
-	a.boxes.userCode--
-}
-
-func (a attentive) SendHandler(handler, info transport.Addr, tgt int32, reason codes.Code) {
-	a.boxes.userCode++
-	a.Host.SendHandler(handler, info, tgt, reason)
-	a.boxes.userCode--
-}
-
-func (a attentive) CompletionHandler(handler, info transport.Addr) {
-	a.boxes.userCode++
-	a.Host.CompletionHandler(handler, info)
-	a.boxes.userCode--
-}
-
-func (a attentive) DDM(handler, in, inout transport.Addr, n uint64, operand,
+func (a *attentive) DDM(handler, in, inout transport.Addr, n uint64, operand,
 	operation int32) int64 {
 	a.boxes.userCode++
 	defer func() { a.boxes.userCode-- }() // it may fault

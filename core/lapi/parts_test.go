@@ -21,7 +21,7 @@ func noteAway(j *testJob, away bool) {
 // gets it in messages.
 func TestWayFollowsTarget(t *testing.T) {
 	j := newJob(t, 2, paths["shm"])
-	if !j.tasks[0].peers[1].SingleCopy() {
+	if !j.tasks[0].peers[1].SingleCopy {
 		t.Skip("skipped: cross-memory attach is not permitted here")
 	}
 	const n = 100_000

@@ -86,7 +86,7 @@ func TestPlacedDirect(t *testing.T) {
 				j := newJob(t, 2, paths["shm"]).compute()
 				link := &countedLink{nodeCounted: j.tasks[1].peers[0].Link.(nodeCounted)}
 				j.tasks[1].peers[0].Link = link
-				j.tasks[1].peers[0].SetSingleCopy(!refused)
+				j.tasks[1].peers[0].SingleCopy = !refused
 				src, dst := pattern(2*n+100_000, 4), make([]byte, 2*n+100_000)
 				by := enroll(t, int64(c.from), int64(c.from+9), c.atom)
 				var to transport.Addr

@@ -127,7 +127,7 @@ func (c *Context) admit(p *peer.Peer) error {
 		return err
 	}
 	r.died = false
-	p.SetSingleCopy(wireup.SingleCopy(c.net.Shm, p.Ep))
+	p.SingleCopy = wireup.SingleCopy(c.net.Shm, p.Ep)
 	c.rejoins.setAbsent(p.ID, false)
 	return nil
 }
@@ -150,7 +150,7 @@ func (c *Context) resumeShared(p *peer.Peer) error {
 	if err := c.net.Shm.Await(p.Ep); err != nil { // what is sent to p waits until it is there
 		return err
 	}
-	p.SetSingleCopy(false)
+	p.SingleCopy = false
 	c.rejoins.setAbsent(p.ID, true)
 	session.Expect(p.ID)
 	return nil

@@ -9,6 +9,7 @@ import (
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/wire"
+	"lapi/core/wireup"
 	"lapi/transport"
 	"lapi/transport/layout"
 )
@@ -125,12 +126,14 @@ func (h *handJob) rejoin(task int, change ...map[string]string) codes.Code {
 		k.Context, code = New(&Options{
 			Shared: new(layout.Context), Host: k, Instance: 1, ErrHandler: 1,
 			Getenv: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
-			Key: func(*job.Config) ([]byte, bool, error) {
-				return []byte("a key that all tasks of this job have"), true, nil
-			},
-			OpenSession: func(c *job.Config, _ int) (job.Session, error) {
-				c.Launched = true
-				return &returning{h.sessions[task]}, nil
+			Hooks: wireup.Hooks{
+				Key: func(*job.Config) ([]byte, bool, error) {
+					return []byte("a key that all tasks of this job have"), true, nil
+				},
+				OpenSession: func(c *job.Config, _ int) (job.Session, error) {
+					c.Launched = true
+					return &returning{h.sessions[task]}, nil
+				},
 			},
 		})
 		result <- code
@@ -191,7 +194,7 @@ func (h *handJob) use(one, other int) {
 		h.ok(a.Rmw(8, wire.FetchAndAdd, to, at(word), at(word), 0, at(&done)))
 	}
 	h.until("all operations", func() bool { return done == 14 })
-	if dst[99] != 7 || !h.tasks[one].peers[other].SingleCopy() {
+	if dst[99] != 7 || !h.tasks[one].peers[other].SingleCopy {
 		h.t.Error("the data did not arrive, or not straight")
 	}
 }

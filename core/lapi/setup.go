@@ -2,7 +2,6 @@ package lapi
 
 import (
 	"errors"
-	"net/netip"
 	"time"
 
 	"lapi/core/job"
@@ -24,7 +23,6 @@ import (
 	"lapi/transport/emul"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
-	"lapi/transport/udp"
 )
 
 // Options are what the caller of LAPI_Init passes, beside the environment.
@@ -35,40 +33,32 @@ type Options struct {
 	Instance   int  // 1 … MaxContexts: tasks' contexts of one number belong together
 	Commits    bool // every entry begins with Enter: C may fill open packets
 	ErrHandler transport.Addr
-	UDP        UDPAddresses // nil if the user gave neither handler nor list
-	Persistent bool         // LAPI_PSS_GPFS: no collectives
+	// from the user's handler or list (guide, Chapter 16); nil if there is neither
+	UDP        wireup.Addresses
+	Persistent bool // LAPI_PSS_GPFS: no collectives
 	// adapter_name: the network interface to use, if Persistent; "": as MP_LAPI_INET_ADDR says
 	Adapter string
 	Polling bool // LAPI_INTERRUPT_OFF
-	// OpenSession, Key, OpenUDP and Clock replace job.Open, Config.Key, udp.New and the monotonic
-	// clock, for tests that run a whole job in one process, or over a simulated network.
-	OpenSession func(*job.Config, int) (job.Session, error)
-	Key         func(*job.Config) (key []byte, authenticated bool, err error)
-	OpenUDP     func(udp.Config) (wireup.UDPLink, error)
-	Clock       transport.Clock
+	wireup.Hooks
 }
-
-// UDPAddresses gives the addresses of all tasks of a job started by hand, from the user's handler
-// or list (guide, Chapter 16). local is where the library would listen on its own account, remote
-// the number of tasks not reached by shared memory.
-type UDPAddresses func(local netip.AddrPort, task, total, remote int) ([]netip.AddrPort, codes.Code)
 
 // setup is a LAPI_Init under way: what a failure must give back.
 type setup struct {
 	*Context
-	o *Options
+	o     *Options
+	began uint64 // for the trace
 }
 
 // New is LAPI_Init (guide, Chapter 5, Figure 1): it meets the other tasks and connects the links.
 // It may block and runs without the lock: nobody knows the context yet.
 func New(o *Options) (*Context, codes.Code) {
 	memory.Guard()
-	began := trace.Now()
+	began := trace.Now() // LAPI_Init did
 	cfg, err := job.FromEnv(o.Getenv, o.Host.Message)
 	if err != nil {
 		return nil, o.report(err)
 	}
-	s := &setup{o: o, Context: &Context{
+	s := &setup{o: o, began: began, Context: &Context{
 		shared: o.Shared, wake: progress.NewBlock(&o.Shared.Progress, &o.Shared.CompletionSeq),
 		host: o.Host, cfg: cfg, clock: o.clock(), instance: o.Instance, me: cfg.Task,
 		attributes: attributes{timeout: defaultTimeout, ackThreshold: cfg.AckThreshold,
@@ -80,16 +70,14 @@ func New(o *Options) (*Context, codes.Code) {
 	if err := s.compose(); err != nil {
 		return nil, codes.ErrMemoryExhausted
 	}
-	for _, step := range []func() codes.Code{s.meet, s.startTrace(began), s.openLane,
+	for _, step := range []func() codes.Code{s.meet, s.startTrace, s.openLane,
 		s.openOutboxes, s.openBarrier, s.finish} {
 		if code := step(); code != codes.Success {
 			s.abandon()
 			return nil, code
 		}
 	}
-	s.faults.Attention(wireup.LevelInform, codes.AttVersion, "%s (Linux, instance %d, %d tasks)",
-		Version, s.instance, cfg.NumTasks)
-	s.announceBulk()
+	s.announce()
 	s.host.ExitNotice(s.net.Session.ExitNotice())
 	if s.net.UDP == nil {
 		cfg.ForgetKey() // nobody needs it
@@ -131,20 +119,6 @@ func (s *setup) compose() (err error) {
 	return err
 }
 
-// announceBulk says what became of MP_USE_BULK_XFER=yes.
-func (s *setup) announceBulk() {
-	switch {
-	case s.bulkEnabled():
-		s.faults.Attention(wireup.LevelInform, codes.AttBulkEnabled,
-			"(messages from %d bytes on; %d of %d other tasks)",
-			s.cfg.BulkMin, s.reachedDirectly(), len(s.peers)-1)
-	case s.cfg.UseBulk:
-		s.faults.Message(wireup.LevelFailure,
-			"LAPI_Init: MP_USE_BULK_XFER=yes has no effect: there is no direct way to another "+
-				"task's memory, so all data goes in packets")
-	}
-}
-
 func (o *Options) clock() transport.Clock {
 	if o.Clock != nil {
 		return o.Clock
@@ -153,8 +127,12 @@ func (o *Options) clock() transport.Clock {
 	return func() int64 { return int64(time.Since(start)) + 1 }
 }
 
-// report says what the environment lacks; the code is for the caller.
+// report says what the environment lacks, if wire-up has not; the code is for the caller.
 func (o *Options) report(err error) codes.Code {
+	var why wireup.Reason
+	if errors.As(err, &why) {
+		return reasons[why]
+	}
 	o.Host.Message(0, "LAPI_Init: "+err.Error())
 	if code, ok := wireup.EnvCode(err); ok {
 		return codes.Code(code)
@@ -168,7 +146,8 @@ var (
 		wireup.NoMemory:       codes.ErrMemoryExhausted,
 		wireup.NoSharedMemory: codes.ErrShmSetup, wireup.NoSocket: codes.ErrUDPSocket,
 		wireup.NoAddresses: codes.ErrNoNetstrSet,
-		wireup.NoHandler:   codes.ErrNoUDPHndlr, wireup.BadAddress: codes.ErrUDPPortInfo}
+		wireup.NoHandler:   codes.ErrNoUDPHndlr, wireup.BadAddress: codes.ErrUDPPortInfo,
+		wireup.UserFailed: codes.ErrUserUDPHndlrFail}
 	events = [...]codes.Code{wireup.SharedMemorySingle: codes.AttShmSingleTask,
 		wireup.SharedMemoryFailed: codes.AttShmCreateFail,
 		wireup.SharedMemoryUnused: codes.AttShminitFail,
@@ -177,16 +156,11 @@ var (
 		wireup.SocketBound: codes.AttPortStart}
 )
 
-// addressError is a code of UDPAddresses on its way through wire-up.
-type addressError codes.Code
-
-func (e addressError) Error() string { return codes.Name(codes.Code(e)) }
-
 // meet opens the links and connects them with those of all tasks.
 func (s *setup) meet() codes.Code {
 	cfg := wireup.Config{
 		Job: s.cfg, Call: "LAPI_Init", Instance: s.instance, Card: wire.CardVersion,
-		Getenv: s.o.Getenv, Clock: s.clock, CopyMax: s.attributes.bufCopy,
+		Getenv: s.o.Getenv, CopyMax: s.attributes.bufCopy,
 		Timeout: defaultTimeout * time.Second, Barrier: s.canBarrier(), Message: s.host.Message,
 		PeerFailed: s.peerFailed,
 		Happened: func(level int, e wireup.Event, text string) {
@@ -194,47 +168,24 @@ func (s *setup) meet() codes.Code {
 		},
 		Linked:         s.linked,
 		SendMaxChanged: func(ep transport.Endpoint, sendMax int) { s.peers[ep].CutFor(sendMax) },
-		OpenSession:    s.o.OpenSession, Key: s.o.Key, OpenUDP: s.o.OpenUDP,
+		Hooks:          s.o.Hooks, Addresses: s.o.UDP,
 	}
+	cfg.Clock = s.clock
 	if s.o.Persistent {
 		cfg.Adapter = s.o.Adapter
 	}
-	if s.o.UDP != nil {
-		cfg.Addresses = s.addresses
-	}
 	var err error
 	if s.net, err = wireup.Open(&cfg); err != nil {
-		return s.wireupFailed(err)
+		return s.o.report(err)
 	}
 	s.copier.SetSizes(s.net.Sizes)
 	s.links = *progress.NewLinks(s.net.Links())
 	for i := range s.peers {
 		if p := &s.peers[i]; !s.rejoins.peers[i].absent {
-			p.SetSingleCopy(wireup.SingleCopy(p.Link, p.Ep))
+			p.SingleCopy = wireup.SingleCopy(p.Link, p.Ep)
 		}
 	}
 	return codes.Success
-}
-
-// addresses asks the user.
-func (s *setup) addresses(local netip.AddrPort, task, total, remote int) ([]netip.AddrPort, error) {
-	addrs, code := s.o.UDP(local, task, total, remote)
-	if code != codes.Success {
-		return nil, addressError(code)
-	}
-	return addrs, nil
-}
-
-func (s *setup) wireupFailed(err error) codes.Code {
-	var f *wireup.Failure
-	var code addressError
-	switch {
-	case !errors.As(err, &f):
-		return s.o.report(err)
-	case errors.As(f.Err, &code):
-		return codes.Code(code)
-	}
-	return reasons[f.Reason]
 }
 
 // linked notes the link to a task.

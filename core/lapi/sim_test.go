@@ -168,7 +168,8 @@ func (j *simJob) simulate(sc *simnet.Scenario, log io.Writer) error {
 			k.TermEnd()
 		}
 	}
-	err := errors.Join(append(j.failures, j.net.Err(), j.net.Close())...)
+	err := errors.Join(append(j.failures, j.net.Err())...)
+	j.net.Close()
 	if err != nil {
 		err = fmt.Errorf("%v%w", sc, err)
 	}
@@ -223,22 +224,21 @@ func (k *simTask) options(m *meeting, n int) *Options {
 	}
 	return &Options{
 		Shared: new(layout.Context), Host: k.testTask, Instance: 1, ErrHandler: 1,
-		Clock:  k.j.net.Now,
 		Getenv: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
-		Key: func(*job.Config) ([]byte, bool, error) {
+		Hooks: wireup.Hooks{Clock: k.j.net.Now, Key: func(*job.Config) ([]byte, bool, error) {
 			return []byte("a key that all tasks of this job have, long enough for every level"),
 				true, nil
 		},
-		OpenSession: func(c *job.Config, _ int) (job.Session, error) {
-			c.Launched = true // addresses come by the exchange
-			return &seat{meeting: m, me: k.me, n: n}, nil
-		},
-		OpenUDP: func(c udp.Config) (wireup.UDPLink, error) {
-			var err error
-			c.Discover = sc.Discover
-			k.link, err = simnet.NewLink(node, c)
-			return k.link, err
-		},
+			OpenSession: func(c *job.Config, _ int) (job.Session, error) {
+				c.Launched = true // addresses come by the exchange
+				return &seat{meeting: m, me: k.me, n: n}, nil
+			},
+			OpenUDP: func(c udp.Config) (wireup.UDPLink, error) {
+				var err error
+				c.Discover = sc.Discover
+				k.link, err = simnet.NewLink(node, c)
+				return k.link, err
+			}},
 	}
 }
 

@@ -210,10 +210,10 @@ func (k *simTask) setSimHandlers() {
 			return
 		}
 		o := j.ops[id]
-		if o.to != k.me || int(c.src) != o.from || c.msgLen != uint64(len(o.data)) ||
+		if o.to != k.me || int(c.Src) != o.from || c.MsgLen != uint64(len(o.data)) ||
 			!bytes.Equal(c.uhdr, o.uhdr) {
 			j.fail("%v: its header handler runs in task %d, for %d bytes from %d",
-				o, k.me, c.msgLen, c.src)
+				o, k.me, c.MsgLen, c.Src)
 		}
 		if o.refusals < 3 && j.random.Float64() < j.sc.Refuse {
 			o.refusals++

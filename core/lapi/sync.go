@@ -119,6 +119,7 @@ func (c *Context) termDeadline() int64 {
 func (c *Context) TermEnd() {
 	memory.Guard()
 	c.leaves = true
+	c.announceStatistics()
 	c.net.Close()
 	c.rejoins.close()
 	c.release()

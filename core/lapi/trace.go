@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/host"
 	"lapi/core/lapi/wire"
 	"lapi/core/trace"
 	"lapi/transport"
@@ -15,7 +16,7 @@ import (
 // tracer records what this context does (MP_LAPI_TRACE_LEVEL; docs/tracing.md). A nil *tracer is
 // tracing that is off: every method does nothing then, at the cost of one comparison. What can be,
 // is recorded by wrappers that exist only while tracing is on: around the links (tracedLink) and
-// around the Host (tracedHost).
+// around the Host (host.Watched).
 type tracer struct {
 	file   *trace.File
 	level  int
@@ -25,25 +26,18 @@ type tracer struct {
 }
 
 // startTrace is the step of LAPI_Init that begins the trace: once the tasks have met, before
-// anything uses the links. began is when LAPI_Init did. A trace that cannot be written is no reason
-// to fail.
-func (s *setup) startTrace(began uint64) func() codes.Code {
-	return func() codes.Code {
-		if s.cfg.TraceLevel > 0 {
-			s.openTrace(began)
-		}
+// anything uses the links. A trace that cannot be written is no reason to fail.
+func (s *setup) startTrace() codes.Code {
+	if s.cfg.TraceLevel == 0 {
 		return codes.Success
 	}
-}
-
-func (s *setup) openTrace(began uint64) {
 	id := trace.Identity{Partition: s.cfg.Partition, Task: s.me, NumTasks: len(s.peers),
 		Instance: s.instance, Level: s.cfg.TraceLevel}
 	file, err := trace.Create(s.cfg.TraceDir, &id, int64(s.cfg.TraceSize)<<20)
 	if err != nil {
 		s.faults.Message(0,
 			"LAPI_Init: no trace is written: %v; see LAPI_TRACE_DIR and LAPI_TRACE_SIZE", err)
-		return
+		return codes.Success
 	}
 	t := &tracer{file: file, level: s.cfg.TraceLevel, shared: s.shared, links: s.links.All(),
 		seen: make([]transport.Stats, len(s.links.All()))}
@@ -55,10 +49,10 @@ func (s *setup) openTrace(began uint64) {
 	// Release: C threads look only after state has become ACTIVE.
 	atomic.StoreUint32(&s.shared.TraceLevel, uint32(t.level))
 	thread := int32(unix.Gettid())
-	t.file.Add(layout.TraceRecord{Ns: began, Id: trace.Now() - began, Thread: thread, Peer: -1,
+	t.file.Add(layout.TraceRecord{Ns: s.began, Id: trace.Now() - s.began, Thread: thread, Peer: -1,
 		Kind: layout.TraceComplete | layout.TraceCall}, "LAPI_Init")
 	if t.level >= layout.TraceHandlers {
-		s.host = &tracedHost{Host: s.host, t: t}
+		s.host = t.host(s.host)
 	}
 	if t.level >= layout.TraceMessages {
 		for i := range s.peers {
@@ -68,6 +62,7 @@ func (s *setup) openTrace(began uint64) {
 			}
 		}
 	}
+	return codes.Success
 }
 
 // traced is l with its messages recorded, if the trace has them.
@@ -112,10 +107,14 @@ func (t *tracer) add(kind uint32, name string, peer int, size, id uint64, code i
 		Peer: int32(peer), Code: code, Kind: kind}, name)
 }
 
-// since records a piece of the caller's time that began at ns.
-func (t *tracer) since(ns uint64, kind uint32, name string, peer int, size uint64) {
-	t.file.Add(layout.TraceRecord{Ns: ns, Id: trace.Now() - ns, Size: size, Thread: t.thread(),
-		Peer: int32(peer), Kind: kind}, name)
+// copied records a copy of n bytes by the caller that began at ns, unless it has failed: err, which
+// is returned.
+func (t *tracer) copied(ns uint64, name string, ep transport.Endpoint, n uint64, err error) error {
+	if err == nil {
+		t.file.Add(layout.TraceRecord{Ns: ns, Id: trace.Now() - ns, Size: n, Thread: t.thread(),
+			Peer: int32(ep), Kind: layout.TraceComplete | layout.TraceMessage}, name)
+	}
+	return err
 }
 
 // failure records an error that the error handler will hear of.
@@ -214,20 +213,14 @@ func (l *tracedLink) Handle(id transport.MsgID, h transport.MsgHandler) {
 func (l *tracedLink) Put(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
 	began, n := trace.Now(), op.N
 	status, err := l.Link.Put(ep, op)
-	if err == nil {
-		l.t.since(began, layout.TraceComplete|layout.TraceMessage, "copy to task", int(ep), n)
-	}
-	return status, err
+	return status, l.t.copied(began, "copy to task", ep, n, err)
 }
 
 // Get is the link's, recorded: a copy of this task from a peer's memory.
 func (l *tracedLink) Get(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
 	began, n := trace.Now(), op.N
 	status, err := l.Link.Get(ep, op)
-	if err == nil {
-		l.t.since(began, layout.TraceComplete|layout.TraceMessage, "copy from task", int(ep), n)
-	}
-	return status, err
+	return status, l.t.copied(began, "copy from task", ep, n, err)
 }
 
 // Atomic is the link's, recorded.
@@ -235,10 +228,7 @@ func (l *tracedLink) Atomic(ep transport.Endpoint, kind transport.AtomicKind,
 	op *transport.Op) (transport.Status, error) {
 	began, width := trace.Now(), uint64(op.Width)
 	status, err := l.Link.Atomic(ep, kind, op)
-	if err == nil {
-		l.t.since(began, layout.TraceComplete|layout.TraceMessage, "atomic", int(ep), width)
-	}
-	return status, err
+	return status, l.t.copied(began, "atomic", ep, width, err)
 }
 
 // messageKey is a hash of a message's kind and header (FNV-1a, by words). Headers' lengths are
@@ -253,25 +243,15 @@ func messageKey(id transport.MsgID, hdr []byte) uint64 {
 	return key
 }
 
-// tracedHost records the handlers that run inside the dispatcher. C records those that have threads
-// of their own.
-type tracedHost struct {
-	Host
-	t *tracer
-}
-
-// HeaderHandler is Host's, recorded.
-func (h *tracedHost) HeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, msgLen uint64,
-	src int32, onePacket transport.Addr, r *HeaderResult) {
-	h.t.add(layout.TraceBegin|layout.TraceHandler, "header handler", int(src), msgLen,
-		uint64(handler), 0)
-	h.Host.HeaderHandler(handler, uhdr, uhdrLen, msgLen, src, onePacket, r)
-	h.t.add(layout.TraceEnd|layout.TraceHandler, "", int(src), 0, 0, r.CtlFlags)
-}
-
-// CompletionHandler is Host's, recorded.
-func (h *tracedHost) CompletionHandler(handler, info transport.Addr) {
-	h.t.add(layout.TraceBegin|layout.TraceHandler, "completion handler", -1, 0, uint64(handler), 0)
-	h.Host.CompletionHandler(handler, info)
-	h.t.add(layout.TraceEnd|layout.TraceHandler, "", -1, 0, 0, 0)
+// host is h, whose handlers that run inside the dispatcher are recorded. C records those
+// that have threads of their own.
+func (t *tracer) host(h Host) Host {
+	const handler = layout.TraceHandler
+	return &host.Watched{Host: h,
+		Began: func(name string, task int32, n uint64, at transport.Addr) {
+			t.add(layout.TraceBegin|handler, name, int(task), n, uint64(at), 0)
+		},
+		Ended: func(task, code int32) {
+			t.add(layout.TraceEnd|handler, "", int(task), 0, 0, code)
+		}}
 }

@@ -1,7 +1,6 @@
 package lapi
 
 import (
-	"lapi/core/lapi/codes"
 	"lapi/core/lapi/wire"
 	"lapi/core/trace"
 	"lapi/transport"
@@ -36,23 +35,16 @@ func (l *tracedVectored) SendGathered(ep transport.Endpoint, id transport.MsgID,
 
 // PutVector is the link's, recorded.
 func (l *tracedVectored) PutVector(ep transport.Endpoint, local, remote []transport.Range) error {
-	began, n := trace.Now(), transport.Sum(local)
+	began := trace.Now()
 	err := l.node.PutVector(ep, local, remote)
-	if err == nil {
-		l.t.since(began, layout.TraceComplete|layout.TraceMessage, "copy list to task", int(ep), n)
-	}
-	return err
+	return l.t.copied(began, "copy list to task", ep, transport.Sum(local), err)
 }
 
 // GetVector is the link's, recorded.
 func (l *tracedVectored) GetVector(ep transport.Endpoint, local, remote []transport.Range) error {
-	began, n := trace.Now(), transport.Sum(local)
+	began := trace.Now()
 	err := l.node.GetVector(ep, local, remote)
-	if err == nil {
-		l.t.since(began, layout.TraceComplete|layout.TraceMessage, "copy list from task", int(ep),
-			n)
-	}
-	return err
+	return l.t.copied(began, "copy list from task", ep, transport.Sum(local), err)
 }
 
 // tracedNoticing records the transfers of a link that makes them by itself. Both ends name one by
@@ -84,14 +76,13 @@ func (l *tracedNoticing) transfer(id transport.MsgID, ep transport.Endpoint, op 
 	if err != nil {
 		return status, err
 	}
-	const slice = layout.TraceComplete | layout.TraceMessage
 	switch {
 	case status == transport.Done && op.Link.Kind == transport.CopiedTo:
-		l.t.since(began, slice, "copy to task", int(ep), n)
+		l.t.copied(began, "copy to task", ep, n, nil)
 	case status == transport.Done && op.Link.Kind == transport.CopiedFrom:
-		l.t.since(began, slice, "copy from task", int(ep), n)
+		l.t.copied(began, "copy from task", ep, n, nil)
 	case id == wire.MsgGet && notice == (transport.Notice{}):
-		l.t.since(began, slice, "get", int(ep), n)
+		l.t.copied(began, "get", ep, n, nil)
 	}
 	if id == wire.MsgPut || notice != (transport.Notice{}) {
 		l.t.sent(ep, id, noticeKey(id, notice), n, began)
@@ -120,21 +111,4 @@ func noticeKey(id transport.MsgID, notice transport.Notice) uint64 {
 	wire.Order.PutUint64(b[:], notice[0])
 	wire.Order.PutUint64(b[8:], notice[1])
 	return messageKey(id, b[:])
-}
-
-// VectorHeaderHandler is Host's, recorded.
-func (h *tracedHost) VectorHeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32,
-	lengths transport.Addr, src int32,
-	onePacket transport.Addr, r *HeaderResult) {
-	h.t.add(layout.TraceBegin|layout.TraceHandler, "header handler", int(src), 0, uint64(handler),
-		0)
-	h.Host.VectorHeaderHandler(handler, uhdr, uhdrLen, lengths, src, onePacket, r)
-	h.t.add(layout.TraceEnd|layout.TraceHandler, "", int(src), 0, 0, r.CtlFlags)
-}
-
-// SendHandler is Host's, recorded.
-func (h *tracedHost) SendHandler(handler, info transport.Addr, tgt int32, reason codes.Code) {
-	h.t.add(layout.TraceBegin|layout.TraceHandler, "send handler", int(tgt), 0, uint64(handler), 0)
-	h.Host.SendHandler(handler, info, tgt, reason)
-	h.t.add(layout.TraceEnd|layout.TraceHandler, "", int(tgt), 0, 0, int32(reason))
 }

@@ -79,9 +79,9 @@ func (x *Transfer) hint() singlecopy.Hint { return singlecopy.HintOf(x.Flags) }
 // Xfer is LAPI_Xfer (guide, Chapter 18, Tables 24 to 31), and every other call that moves data.
 func (c *Context) Xfer(kind uint32, x *Transfer) codes.Code {
 	memory.Guard()
-	c.out.KeepTogether(x.Flags&notStripe != 0)
+	c.out.Single = x.Flags&notStripe != 0
 	code := c.xfer(kind, x)
-	c.out.KeepTogether(false)
+	c.out.Single = false
 	if code != codes.Success {
 		return code
 	}
@@ -171,7 +171,7 @@ func (c *Context) singleCopied(p *peer.Peer, x *Transfer, kind codes.ErrType, n 
 		return true
 	}
 	if err != nil {
-		p.SetSingleCopy(false)
+		p.SingleCopy = false
 		return false
 	}
 	c.counters.AddFor(x.OrgCntr, kind, c.me, p.ID)

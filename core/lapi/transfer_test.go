@@ -34,7 +34,7 @@ func overPaths(t *testing.T, f func(t *testing.T, j *testJob, tgt uint32)) {
 		j := newJob(t, 2, paths["shm"])
 		for _, k := range j.tasks {
 			for i := range k.peers {
-				k.peers[i].SetSingleCopy(false)
+				k.peers[i].SingleCopy = false
 			}
 		}
 		f(t, j, 1)
@@ -134,8 +134,8 @@ func TestAmsend(t *testing.T) {
 						r.CtlFlags = host.CtlDrop
 						return
 					}
-					if c.msgLen != uint64(n) || c.src != 0 {
-						t.Errorf("header handler got length %d from %d", c.msgLen, c.src)
+					if c.MsgLen != uint64(n) || c.Src != 0 {
+						t.Errorf("header handler got length %d from %d", c.MsgLen, c.Src)
 					}
 					uhdr = bytes.Clone(c.uhdr)
 					r.Buffer, r.Completion, r.Info = at(&dst[0]), completed, 7

@@ -259,8 +259,8 @@ func TestAmsendvList(t *testing.T) {
 		j := newJob(t, 2, paths["shm"])
 		r := rand.New(rand.NewPCG(9, 10))
 		for i, lens := range append(shapes(r), []uint64{100000, 3}) {
-			j.tasks[0].peers[1].SetSingleCopy(true)
-			j.tasks[1].peers[0].SetSingleCopy(false)
+			j.tasks[0].peers[1].SingleCopy = true
+			j.tasks[1].peers[0].SingleCopy = false
 			amsendvOnce(t, j, 1, lens, 8*(i%3), i%2, r)
 		}
 	})
@@ -285,7 +285,7 @@ func amsendvOnce(t *testing.T, j *testJob, tgt uint32, lens []uint64, h, drops i
 			return
 		}
 		for i, n := range lens {
-			if got := vector.Word(memory.Bytes(c.lengths+transport.Addr(vector.WordSize*i),
+			if got := vector.Word(memory.Bytes(c.Lengths+transport.Addr(vector.WordSize*i),
 				vector.WordSize), vector.WordSize); got != n {
 				t.Errorf("the header handler got length %d of block %d, not %d", got, i, n)
 				break
@@ -348,7 +348,7 @@ func TestStridedAmsendv(t *testing.T) {
 				to, _, got := strided(s.count, s.block, s.to, 0)
 				var org, target, cmpl int32
 				j.tasks[tgt].headers[0x1000] = func(c *headerCall, r *HeaderResult) {
-					if n := vector.Word(memory.Bytes(c.lengths, vector.WordSize),
+					if n := vector.Word(memory.Bytes(c.Lengths, vector.WordSize),
 						vector.WordSize); s.count > 0 && n != uint64(s.block) {
 						t.Errorf("the header handler got block size %d, not %d", n, s.block)
 					}

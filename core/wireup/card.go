@@ -15,8 +15,15 @@ type Card struct{ UDP, Shm []byte }
 
 // Card is this task's, with the files that go along; withShared: with its shared memory.
 func (n *Net) Card(withShared bool) job.Part {
+	var links [2]transport.Link // nil: none
+	if n.UDP != nil {
+		links[0] = n.UDP
+	}
+	if n.Shm != nil && withShared {
+		links[1] = n.Shm
+	}
 	p := job.Part{Data: []byte{n.cfg.Card}}
-	add := func(l transport.Link) {
+	for _, l := range links {
 		var a transport.Address
 		if l != nil {
 			a = l.Address()
@@ -24,16 +31,6 @@ func (n *Net) Card(withShared bool) job.Part {
 		p.Data = binary.LittleEndian.AppendUint16(p.Data, uint16(len(a.Bytes)))
 		p.Data = append(p.Data, a.Bytes...)
 		p.Files = append(p.Files, a.Files...)
-	}
-	if n.UDP != nil {
-		add(n.UDP)
-	} else {
-		add(nil)
-	}
-	if n.Shm != nil && withShared {
-		add(n.Shm)
-	} else {
-		add(nil)
 	}
 	return p
 }

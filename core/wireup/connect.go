@@ -73,8 +73,9 @@ func (n *Net) connect(task int, c *Card, parts []job.Part) error {
 	}
 	addr := c.UDP
 	if n.Listed != nil {
-		if addr = nil; n.Listed[task].IsValid() {
-			addr = udp.EncodeAddress(n.Listed[task])
+		addr = nil
+		if a := n.Listed[task]; a.IsValid() && a.Port() != 0 && !a.Addr().IsUnspecified() {
+			addr = udp.EncodeAddress(a)
 		}
 	}
 	if addr == nil {
@@ -93,9 +94,9 @@ func (n *Net) use(task int, p Peer, a transport.Address) error {
 	n.say(0, "cannot reach task %d: %v", task, err)
 	if p.Shared {
 		n.happened(LevelFailure, SharedMemoryDetach, "(task %d's: %v)", task, err)
-		return &Failure{Reason: NoSharedMemory}
+		return NoSharedMemory
 	}
-	return &Failure{Reason: NoSocket}
+	return NoSocket
 }
 
 // SingleCopy says whether l copies straight between this task's memory and that of ep's.

@@ -79,7 +79,7 @@ func (n *Net) openShared() error {
 		"Tasks are reached by UDP if LAPI_USE_SHM allows it.")
 	n.OnNode, n.remote = nil, n.job.NumTasks-1
 	if n.job.Shm == job.ShmOnly {
-		return &Failure{Reason: NoSharedMemory}
+		return NoSharedMemory
 	}
 	return nil
 }

@@ -112,17 +112,18 @@ func (n *Net) listed(local netip.AddrPort) error {
 	if n.Shm == nil {
 		remote = n.job.NumTasks
 	}
-	addrs, err := n.cfg.Addresses(local, n.me, n.job.NumTasks, remote)
-	if err != nil {
-		n.say(0, "the user's UDP handler failed")
-		return &Failure{Err: err}
+	addrs := n.cfg.Addresses(local, n.me, n.job.NumTasks, remote)
+	if addrs == nil {
+		return n.fail(UserFailed, "the user's UDP handler failed")
 	}
 	if !addrs[n.me].Addr().IsValid() || addrs[n.me].Port() == 0 {
 		return n.fail(BadAddress, "the UDP address list has no address and port for this task")
 	}
-	if addrs[n.me], err = n.onAdapter(addrs[n.me]); err != nil {
+	own, err := n.onAdapter(addrs[n.me])
+	if err != nil {
 		return n.fail(BadAddress, "%v", err)
 	}
+	addrs[n.me] = own
 	n.Listed = addrs
 	return nil
 }

@@ -32,7 +32,7 @@ const (
 	SocketBound                     // to which address a socket is bound
 )
 
-// Reason is why Open failed.
+// Reason is why Open failed: its error.
 type Reason int
 
 // The reasons. What the user can do about it was said by Config.Message.
@@ -44,22 +44,25 @@ const (
 	NoAddresses // MP_LAPI_INET_ADDR is not set
 	NoHandler   // a job started by hand gives no addresses
 	BadAddress  // of a task in the list of such a job
+	UserFailed  // the user's handler gave no addresses
 )
 
-// Failure is the error of Open. Err, if not nil, is the owner's own, from Config.Addresses.
-type Failure struct {
-	Reason Reason
-	Err    error
-}
-
 // Error says which reason.
-func (f *Failure) Error() string {
-	return fmt.Sprintf("wire-up failed, reason %d: %v", f.Reason, f.Err)
-}
+func (r Reason) Error() string { return fmt.Sprintf("wire-up failed, reason %d", r) }
 
-// Addresses gives the addresses of all tasks of a job started by hand. local is where this task
-// would listen on its own account, remote the number of tasks not reached by shared memory.
-type Addresses func(local netip.AddrPort, task, total, remote int) ([]netip.AddrPort, error)
+// Addresses gives the addresses of all tasks of a job started by hand, nil if it failed. local is
+// where this task would listen on its own account, remote the number of tasks not reached by shared
+// memory.
+type Addresses func(local netip.AddrPort, task, total, remote int) []netip.AddrPort
+
+// Hooks replace job.Open, Config.Key, udp.New and the monotonic clock where they are not nil, for
+// tests that run a whole job in one process, or over a simulated network.
+type Hooks struct {
+	OpenSession func(*job.Config, int) (job.Session, error)
+	Key         func(*job.Config) (key []byte, authenticated bool, err error)
+	OpenUDP     func(udp.Config) (UDPLink, error)
+	Clock       transport.Clock
+}
 
 // Config is what Open needs to know.
 type Config struct {
@@ -68,7 +71,7 @@ type Config struct {
 	Instance int    // 1 …: tasks' instances of one number belong together
 	Card     byte   // version of what the owner's tasks say to each other
 	Getenv   func(string) (string, bool)
-	Clock    transport.Clock
+	Hooks    // Clock is needed
 
 	Adapter   string        // the network interface to use; "": as MP_LAPI_INET_ADDR says
 	Addresses Addresses     // nil if the user gave none
@@ -82,12 +85,6 @@ type Config struct {
 	PeerFailed func(ep transport.Endpoint, err error)
 	// SendMaxChanged is told how much a packet to a task holds, if that changes.
 	SendMaxChanged func(ep transport.Endpoint, sendMax int)
-
-	// OpenSession, Key and OpenUDP replace job.Open, Config.Key and udp.New, for tests that run a
-	// whole job in one process, or over a simulated network.
-	OpenSession func(*job.Config, int) (job.Session, error)
-	Key         func(*job.Config) (key []byte, authenticated bool, err error)
-	OpenUDP     func(udp.Config) (UDPLink, error)
 }
 
 // Peer is how one task is reached.
@@ -136,7 +133,7 @@ type Net struct {
 }
 
 // Open decides how each task is reached, meets the others and connects the links. The error is a
-// *job.EnvError or a *Failure; all that was opened is closed then.
+// *job.EnvError or a Reason; all that was opened is closed then.
 func Open(cfg *Config) (*Net, error) {
 	n := &Net{cfg: cfg, job: cfg.Job, me: cfg.Job.Task}
 	for _, step := range []func() error{n.chooseAdapter, n.chooseNode, n.chooseSizes, n.openLinks,
@@ -211,5 +208,5 @@ func (n *Net) happened(level int, e Event, format string, args ...any) {
 // fail says what is wrong and returns the error for it.
 func (n *Net) fail(r Reason, format string, args ...any) error {
 	n.say(0, format, args...)
-	return &Failure{Reason: r}
+	return r
 }

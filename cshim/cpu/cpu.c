@@ -3,6 +3,7 @@
 #include <cpuid.h>
 #endif
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cpu.h"
@@ -21,6 +22,16 @@ int cshim_processors(void)
 		__atomic_store_n(&answer, known, __ATOMIC_RELAXED);
 	}
 	return known;
+}
+
+int cshim_membarrier(int command)
+{
+#ifdef SYS_membarrier
+	return syscall(SYS_membarrier, command, 0, 0) == 0;
+#else
+	(void)command;
+	return 0;
+#endif
 }
 
 #if defined(__x86_64__)

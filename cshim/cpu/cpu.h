@@ -49,6 +49,9 @@ static inline void cshim_light_fence(void)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
+/* membarrier(2): 1 if the kernel does that command. Does not keep errno. */
+int cshim_membarrier(int command);
+
 /* A full barrier in the calling thread. */
 static inline void cshim_full_fence(void)
 {

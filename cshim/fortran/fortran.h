@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#define LAPI_NO_FORTRAN_NAMES /* fortran_gen.h defines them, with types of its own */
 #include "internal.h"
 #include "procedure.h"
 

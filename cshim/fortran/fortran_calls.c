@@ -2,6 +2,7 @@
  * fortran_calls.c - the Fortran entry points (guide, Table 10; docs/fortran.md): conversions of
  * arguments, the calls that need more than these, and the rest from fortran_gen.h.
  */
+#include <dlfcn.h>
 #include <string.h>
 
 #include "fortran.h"
@@ -103,24 +104,20 @@ static int fortran_addr_set(const int32_t *hndl, void *addr, const int32_t *addr
 	return PLAPI_Addr_set((lapi_handle_t)fortran_int(hndl), address, fortran_int(addr_hndl));
 }
 
+/* What both active messages have; a procedure's name is wider than a pointer may be. */
+#define FORTRAN_MESSAGE(type)                                                                  \
+	.Xfer_type = type, .tgt = (uint)fortran_int(tgt), .hdr_hdl = fortran_handler(hdr_hdl), \
+	.uhdr = fortran_any(uhdr), .uhdr_len = (uint)fortran_int(uhdr_len),                    \
+	.tgt_cntr = (uintptr_t)fortran_addr(tgt_cntr), .org_cntr = fortran_any(org_cntr),      \
+	.cmpl_cntr = fortran_any(cmpl_cntr)
+
 static int fortran_amsend(const int32_t *hndl, const int32_t *tgt, void *hdr_hdl, void *uhdr,
                           const int32_t *uhdr_len, void *udata, const ulong *udata_len,
                           void *const *tgt_cntr, void *org_cntr, void *cmpl_cntr)
 {
-	lapi_xfer_t command;
+	lapi_xfer_t command = {.Am = {FORTRAN_MESSAGE(LAPI_AM_XFER), .udata = fortran_any(udata),
+	                              .udata_len = fortran_long(udata_len)}};
 
-	memset(&command, 0, sizeof command);
-	command.Am.Xfer_type = LAPI_AM_XFER;
-	command.Am.tgt = (uint)fortran_int(tgt);
-	command.Am.hdr_hdl = fortran_handler(hdr_hdl);
-	command.Am.uhdr = fortran_any(uhdr);
-	command.Am.uhdr_len = (uint)fortran_int(uhdr_len);
-	command.Am.udata = fortran_any(udata);
-	command.Am.udata_len = fortran_long(udata_len);
-	command.Am.tgt_cntr = (uintptr_t)fortran_addr(tgt_cntr);
-	command.Am.org_cntr = fortran_any(org_cntr);
-	command.Am.cmpl_cntr = fortran_any(cmpl_cntr);
-	/* a procedure's name is wider than a pointer may be */
 	return PLAPI_Xfer((lapi_handle_t)fortran_int(hndl), &command);
 }
 
@@ -128,18 +125,9 @@ static int fortran_amsendv(const int32_t *hndl, const int32_t *tgt, void *hdr_hd
                            const int32_t *uhdr_len, void *org_vec, void *const *tgt_cntr,
                            void *org_cntr, void *cmpl_cntr)
 {
-	lapi_xfer_t command;
+	lapi_xfer_t command = {
+		.Amv = {FORTRAN_MESSAGE(LAPI_AMV_XFER), .org_vec = fortran_any(org_vec)}};
 
-	memset(&command, 0, sizeof command);
-	command.Amv.Xfer_type = LAPI_AMV_XFER;
-	command.Amv.tgt = (uint)fortran_int(tgt);
-	command.Amv.hdr_hdl = fortran_handler(hdr_hdl);
-	command.Amv.uhdr = fortran_any(uhdr);
-	command.Amv.uhdr_len = (uint)fortran_int(uhdr_len);
-	command.Amv.org_vec = fortran_any(org_vec);
-	command.Amv.tgt_cntr = (uintptr_t)fortran_addr(tgt_cntr);
-	command.Amv.org_cntr = fortran_any(org_cntr);
-	command.Amv.cmpl_cntr = fortran_any(cmpl_cntr);
 	return PLAPI_Xfer((lapi_handle_t)fortran_int(hndl), &command);
 }
 
@@ -179,6 +167,29 @@ static int fortran_util(const int32_t *hndl, void *util_cmd)
 	handler = CSHIM_ADDR(command->DdmFunc.ddm_func);
 	golapi_dgsp_ddm(cshim_index_of(context), handler ? handler | CSHIM_FORTRAN_DDM : 0);
 	return cshim_leave(context, LAPI_SUCCESS);
+}
+
+/*
+ * The function that has a call's plain name in the program: a profiling library's, or own. It is
+ * looked up once, threads that do so at once find the same. Linker and loader cannot do it: they
+ * bind the library's references within the library (-Bsymbolic, which Go asks for).
+ */
+static inline void *fortran_plain(void **at, const char *name, void *own)
+{
+	void *found = __atomic_load_n(at, __ATOMIC_RELAXED);
+
+	if (!found) {
+		void *program = dlopen(NULL, RTLD_LAZY);
+
+		if (program) {
+			found = dlsym(program, name);
+			dlclose(program);
+		}
+		if (!found) /* loaded by dlopen, out of the program's sight */
+			found = own;
+		__atomic_store_n(at, found, __ATOMIC_RELAXED);
+	}
+	return found;
 }
 
 #include "fortran_gen.h"

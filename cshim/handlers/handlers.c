@@ -42,19 +42,6 @@ static void distrust(cshim_context *context, cshim_header_result *result)
 	result->skip = 0;
 }
 
-/* Fills in what lapi_return_info_t brings back. */
-static void take_back(cshim_context *block, const lapi_return_info_t *info,
-                      cshim_header_result *result)
-{
-	result->dgsp = (uintptr_t)info->dgsp_handle;
-	result->bytes = info->bytes;
-	result->skip = info->recv_offset_dgsp_bytes;
-	result->ret_flags = info->ret_flags;
-	result->ctl_flags = (int32_t)info->ctl_flags;
-	if (info->MAGIC != CSHIM_RETURN_INFO_MAGIC)
-		distrust(block, result);
-}
-
 /*
  * The header handler that a message names, 0 if this task has none: then *result says that the
  * message's data is thrown away. Another program than the origin's runs here, which on no system
@@ -97,7 +84,13 @@ void cshim_header_said(cshim_context *context, const cshim_header_call *call,
 	result->buffer = (uintptr_t)call->buffer;
 	result->completion = (uintptr_t)call->completion;
 	result->info = (uintptr_t)call->user_info;
-	take_back(context, &call->info, result);
+	result->dgsp = (uintptr_t)call->info.dgsp_handle;
+	result->bytes = call->info.bytes;
+	result->skip = call->info.recv_offset_dgsp_bytes;
+	result->ret_flags = call->info.ret_flags;
+	result->ctl_flags = (int32_t)call->info.ctl_flags;
+	if (call->info.MAGIC != CSHIM_RETURN_INFO_MAGIC)
+		distrust(context, result);
 }
 
 void cshim_call_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_t uhdr_len,
@@ -124,34 +117,24 @@ void cshim_call_vector_header(int context, cshim_addr handler, cshim_addr uhdr, 
                               cshim_header_result *result)
 {
 	cshim_context *block = &cshim_contexts[context];
+	cshim_header_call call = {.info = {.MAGIC = CSHIM_RETURN_INFO_MAGIC,
+	                                   .src = src,
+	                                   .udata_one_pkt_ptr = (void *)(uintptr_t)one_packet}};
 	vhdr_hndlr_t *header_handler =
 		(vhdr_hndlr_t *)(uintptr_t)header_handler_of(block, handler, src, result);
-	compl_hndlr_t *completion_handler = NULL;
-	void *user_info = NULL;
-	union {
-		ulong *lengths;
-		lapi_return_info_t info;
-	} given;
 	uint length = uhdr_len;
 	uint32_t before;
 
-	_Static_assert(sizeof given.lengths == sizeof given.info.msg_len,
+	_Static_assert(sizeof call.lengths == sizeof call.info.msg_len,
 	               "the pointer fills the word of msg_len");
 	if (!header_handler)
 		return;
-	memset(&given, 0, sizeof given);
-	given.lengths = (ulong *)(uintptr_t)lengths;
-	given.info.MAGIC = CSHIM_RETURN_INFO_MAGIC;
-	given.info.src = src;
-	given.info.udata_one_pkt_ptr = (void *)(uintptr_t)one_packet;
+	call.lengths = (ulong *)(uintptr_t)lengths;
 	before = handler_begins(block);
-	result->buffer =
-		(uintptr_t)header_handler(cshim_handle_of(block), (void *)(uintptr_t)uhdr, &length,
-	                                  &given.lengths, &completion_handler, &user_info);
+	call.buffer = header_handler(cshim_handle_of(block), (void *)(uintptr_t)uhdr, &length,
+	                             &call.lengths, &call.completion, &call.user_info);
 	handler_ends(block, before);
-	result->completion = (uintptr_t)completion_handler;
-	result->info = (uintptr_t)user_info;
-	take_back(block, &given.info, result);
+	cshim_header_said(block, &call, result);
 }
 
 /*

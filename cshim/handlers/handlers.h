@@ -14,9 +14,15 @@
 /* What lapi_return_info_t's MAGIC holds; any value that a stray store is unlikely to produce. */
 #define CSHIM_RETURN_INFO_MAGIC 0x4c415049
 
-/* A call of a header handler: what it was given and has said. */
+/*
+ * A call of a header handler: what it was given and has said. A vector's gets the address of the
+ * lengths in the place of msg_len.
+ */
 typedef struct cshim_header_call {
-	lapi_return_info_t info;
+	union {
+		lapi_return_info_t info;
+		ulong *lengths;
+	};
 	void *buffer;
 	compl_hndlr_t *completion;
 	void *user_info;

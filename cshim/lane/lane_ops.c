@@ -1,8 +1,6 @@
 /* lane_ops.c - gets and read-modify-writes of the lane: what LAPI has beyond ../node/op.h. */
 #include "lane_send.h"
 
-#include <string.h>
-
 #include "lane_shared.h"
 
 _Static_assert(FETCH_AND_ADD == NODE_ADD && FETCH_AND_OR == NODE_OR && SWAP == NODE_SWAP &&
@@ -37,21 +35,17 @@ int cshim_lane_get(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t 
 }
 
 /* Reads one or two words of width bytes, zero-extended; 1 if they cannot be. */
-static int load_words(uint64_t from, uint32_t width, int count, uint64_t words[2])
+static int load_words(uint64_t from, uint32_t width, size_t count, uint64_t words[2])
 {
-	unsigned char raw[16];
-	uint32_t narrow[2];
+	uint32_t narrow[2] = {0};
 
 	words[1] = 0;
-	if (node_guarded_copy_short(raw, node_memory_at(from), width * (size_t)count))
+	if (width == 8)
+		return node_guarded_copy_short(words, node_memory_at(from), 8 * count);
+	if (node_guarded_copy_short(narrow, node_memory_at(from), 4 * count))
 		return 1;
-	if (width == 8) {
-		memcpy(words, raw, 8 * (size_t)count);
-	} else {
-		memcpy(narrow, raw, 4 * (size_t)count);
-		words[0] = narrow[0];
-		words[1] = count > 1 ? narrow[1] : 0;
-	}
+	words[0] = narrow[0];
+	words[1] = narrow[1];
 	return 0;
 }
 
@@ -65,7 +59,7 @@ int cshim_lane_rmw(cshim_context *context, uint32_t width, uint32_t operation, u
 	node_op *op;
 
 	if (!peer || operation > COMPARE_AND_SWAP || !tgt_var || !in_val ||
-	    load_words(in_val, width, 1 + compares, in))
+	    load_words(in_val, width, compares ? 2 : 1, in))
 		return CSHIM_LANE_PASS;
 	compare = compares ? in[0] : 0;
 	op = node_rmw(cshim_link_of(lane), peer, NODE_BY_OWNER, operation, width, tgt_var,
@@ -83,15 +77,12 @@ int cshim_lane_rmw(cshim_context *context, uint32_t width, uint32_t operation, u
 static int store_previous(const node_op *op, uint64_t value)
 {
 	void *to = (void *)(uintptr_t)op->tag[CSHIM_TAG_PREVIOUS];
-	uint32_t narrow;
 
 	if (!to)
 		return 0;
 	if (op->note)
 		value = value == op->tag[CSHIM_TAG_COMPARE];
-	narrow = (uint32_t)value;
-	return op->width == 8 ? node_guarded_copy_short(to, &value, sizeof(value))
-	                      : node_guarded_copy_short(to, &narrow, sizeof(narrow));
+	return node_guarded_copy_short(to, &value, op->width);
 }
 
 void cshim_lane_answered(cshim_context *context, cshim_lane *lane, node_peer *peer, int result,
@@ -112,6 +103,6 @@ void cshim_lane_answered(cshim_context *context, cshim_lane *lane, node_peer *pe
 	}
 	context->msg_state |= LAPI_RECV_COMPLETE;
 	cshim_lane_event(context);
-	cshim_lane_count(context, lane, op->tag[CSHIM_TAG_COUNTER], kind, context->task,
+	cshim_lane_count(context, lane->off, op->tag[CSHIM_TAG_COUNTER], kind, context->task,
 	                 peer->task);
 }

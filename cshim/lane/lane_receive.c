@@ -23,17 +23,8 @@ static inline void put_arrived(cshim_context *context, cshim_lane *lane, node_pe
 {
 	context->msg_state |= LAPI_RECV_COMPLETE;
 	cshim_lane_event(context);
-	cshim_lane_count(context, lane, notice[0], PUT_ERR, peer->task, peer->task);
+	cshim_lane_count(context, lane->off, notice[0], PUT_ERR, peer->task, peer->task);
 	cshim_lane_tell(context, lane, peer, notice[1]);
-}
-
-/* A get of the peer's has read memory of this task. */
-static void was_read(cshim_context *context, cshim_lane *lane, node_peer *peer,
-                     const node_event *event)
-{
-	cshim_lane_used(lane, peer);
-	context->msg_state |= LAPI_SEND_COMPLETE;
-	cshim_lane_count(context, lane, event->notice[0], GET_ERR, peer->task, peer->task);
 }
 
 static fate receive_counter(cshim_context *context, cshim_lane *lane, node_peer *peer,
@@ -43,14 +34,14 @@ static fate receive_counter(cshim_context *context, cshim_lane *lane, node_peer 
 
 	if (arrival->header != sizeof(counter) || arrival->data != 0)
 		return LEFT;
-	node_take_header(&counter, arrival->body, sizeof(counter));
+	node_take_header(&counter, arrival, sizeof(counter));
 	if (counter.more >= NODE_RING_SLOTS)
 		return LEFT; /* more than can be under way: core drops it */
 	peer->owner[CSHIM_PEER_EXPECTED] -= 1 + (uint32_t)counter.more;
 	lane->dirty = 1;
 	for (; counter.more > 0; counter.more--)
-		cshim_lane_count(context, lane, counter.cntr, PUT_ERR, peer->task, peer->task);
-	cshim_lane_count(context, lane, counter.cntr,
+		cshim_lane_count(context, lane->off, counter.cntr, PUT_ERR, peer->task, peer->task);
+	cshim_lane_count(context, lane->off, counter.cntr,
 	                 peer->owner[CSHIM_PEER_KIND]
 	                         ? (lapi_err_t)(peer->owner[CSHIM_PEER_KIND] - 1)
 	                         : PUT_ERR,
@@ -90,7 +81,7 @@ static fate receive_am(cshim_context *context, cshim_lane *lane, node_peer *peer
 
 	if (arrival->header < sizeof(am))
 		return LEFT;
-	node_take_header(&am, arrival->body, sizeof(am));
+	node_take_header(&am, arrival, sizeof(am));
 	handler = am.handler & (((uint64_t)1 << CSHIM_AM_PADDING_SHIFT) - 1);
 	uhdr_len = arrival->header - sizeof(am) - (am.handler >> CSHIM_AM_PADDING_SHIFT);
 	if (uhdr_len > CSHIM_LANE_UHDR) /* wrapped around, too */
@@ -102,38 +93,41 @@ static fate receive_am(cshim_context *context, cshim_lane *lane, node_peer *peer
 	if (__builtin_expect(!node_memory_at(handler), 0))
 		return LEFT; /* core throws the message away, and says why */
 	if (uhdr_len)        /* to a place that is aligned and the handler's to change */
-		memcpy((void *)(uintptr_t)lane->scratch, arrival->body + sizeof(am), uhdr_len);
+		memcpy((void *)(uintptr_t)lane->scratch,
+		       (const void *)(uintptr_t)(arrival->body + sizeof(am)), uhdr_len);
 	cshim_header_run(context, handler, uhdr_len ? lane->scratch : 0, (uint32_t)uhdr_len, data,
-	                 peer->task, data ? (uintptr_t)arrival->bytes : 0, &call);
+	                 peer->task, data ? arrival->bytes : 0, &call);
 	if (peer->stopped)
 		/* the handler has let another thread in, and that has cut the task off */
 		return LEFT;
 	if (!simple(&call) || (data && call.buffer && call.info.ctl_flags == LAPI_DELIVER_MSG &&
-	                       node_guarded_copy(call.buffer, arrival->bytes, data)))
+	                       node_guarded_copy(call.buffer,
+	                                         (const void *)(uintptr_t)arrival->bytes, data)))
 		return leave_to_core(context, lane, peer, &call);
 	context->msg_state |= LAPI_RECV_COMPLETE;
 	cshim_lane_event(context);
 	if (call.completion)
 		cshim_call_completion(cshim_index_of(context), CSHIM_ADDR(call.completion),
 		                      CSHIM_ADDR(call.user_info));
-	cshim_lane_count(context, lane, am.tgt_cntr, AM_ERR, peer->task, peer->task);
+	cshim_lane_count(context, lane->off, am.tgt_cntr, AM_ERR, peer->task, peer->task);
 	cshim_lane_tell(context, lane, peer, am.cmpl_cntr);
 	return TAKEN;
 }
 
-/* The result of node_serve, for a message that is out of the ring. */
-static void heed(cshim_context *context, cshim_lane *lane, node_peer *peer, int result,
-                 const node_event *event)
+/* Acts on what node_serve has said. */
+static void heed(cshim_context *context, cshim_lane *lane, node_peer *peer, int result)
 {
 	static const lapi_err_t kinds[] = {
 		[0] = PUT_ERR, [NODE_OP_GET] = GET_ERR, [NODE_OP_RMW] = RMW_ERR};
+	const node_event *event = &cshim_link_of(lane)->event;
 
 	switch (result) {
 	case NODE_ARRIVED:
 		put_arrived(context, lane, peer, event->notice);
 		break;
 	case NODE_WAS_READ:
-		was_read(context, lane, peer, event);
+		context->msg_state |= LAPI_SEND_COMPLETE;
+		cshim_lane_count(context, lane->off, event->notice[0], GET_ERR, peer->task, peer->task);
 		break;
 	case NODE_ANSWERED:
 	case NODE_FAILED:
@@ -147,84 +141,23 @@ static void heed(cshim_context *context, cshim_lane *lane, node_peer *peer, int 
 	}
 }
 
-/* Takes a message out of the ring, and then does what node_serve said of it. */
-static fate act(cshim_context *context, cshim_lane *lane, node_peer *peer,
-                const node_arrival *arrival, int result)
+/* A message of ../node/message.h. */
+static fate receive_served(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                           const node_arrival *arrival)
 {
 	node_link *link = cshim_link_of(lane);
+	int result = node_serve(link, peer, arrival, NODE_BY_OWNER, &link->event);
 
-	node_take_served(link, peer, arrival, result);
-	heed(context, lane, peer, result, &link->event);
+	if (result == NODE_OTHERS)
+		return LEFT;
+	if (arrival->kind == NODE_GET || arrival->kind == NODE_RMW)
+		cshim_lane_used(lane, peer); /* the answer */
+	if (result == NODE_LATER)
+		return golapi_lane_later(cshim_index_of(context), (uint32_t)(peer - link->peer))
+		               ? TAKEN
+		               : LEFT;
+	heed(context, lane, peer, result);
 	return GONE;
-}
-
-/* A put that is a message by itself. */
-static fate receive_put(cshim_context *context, cshim_lane *lane, node_peer *peer,
-                        const node_arrival *arrival)
-{
-	node_put_header put;
-	int result = node_serve_put(peer, arrival, &put);
-
-	if (__builtin_expect(result != NODE_ARRIVED, 0)) {
-		if (result == NODE_FAULT)
-			node_put_fault(&cshim_link_of(lane)->event, put.addr, arrival->data);
-		return act(context, lane, peer, arrival, result);
-	}
-	put_arrived(context, lane, peer, put.notice);
-	return TAKEN;
-}
-
-/* The answer to an operation of the lane's, or to nobody's. */
-static fate receive_reply(cshim_context *context, cshim_lane *lane, node_peer *peer,
-                          const node_arrival *arrival)
-{
-	node_link *link = cshim_link_of(lane);
-	node_op *op = node_op_of(link, peer, arrival);
-	int result;
-
-	if (op && op->by != NODE_BY_OWNER)
-		return LEFT;
-	result = node_serve_reply(link, arrival, op, &link->event);
-	if (__builtin_expect(result != NODE_ANSWERED, 0))
-		return act(context, lane, peer, arrival, result);
-	cshim_lane_answered(context, lane, peer, result, &link->event);
-	return TAKEN;
-}
-
-/* A request, or another rare message of ../node/message.h, that was served with a result. */
-static fate served(cshim_context *context, cshim_lane *lane, node_peer *peer,
-                   const node_arrival *arrival, int result)
-{
-	node_link *link = cshim_link_of(lane);
-
-	if (result == NODE_LATER &&
-	    !golapi_lane_later(cshim_index_of(context), (uint32_t)(peer - link->peer)))
-		return LEFT;
-	return act(context, lane, peer, arrival, result);
-}
-
-static fate receive_get(cshim_context *context, cshim_lane *lane, node_peer *peer,
-                        const node_arrival *arrival)
-{
-	node_event *event = &cshim_link_of(lane)->event;
-	int result = node_serve_get(cshim_link_of(lane), peer, arrival, event);
-
-	if (__builtin_expect(result != NODE_WAS_READ, 0))
-		return served(context, lane, peer, arrival, result);
-	was_read(context, lane, peer, event);
-	return TAKEN;
-}
-
-static fate receive_rmw(cshim_context *context, cshim_lane *lane, node_peer *peer,
-                        const node_arrival *arrival)
-{
-	int result =
-		node_serve_rmw(cshim_link_of(lane), peer, arrival, &cshim_link_of(lane)->event);
-
-	cshim_lane_used(lane, peer);
-	return __builtin_expect(result != NODE_SERVED, 0)
-	               ? served(context, lane, peer, arrival, result)
-	               : TAKEN;
 }
 
 /* One message of a kind that the lane knows, else LEFT. only_replies: core does all that can be
@@ -232,35 +165,24 @@ static fate receive_rmw(cshim_context *context, cshim_lane *lane, node_peer *pee
 static fate receive(cshim_context *context, cshim_lane *lane, node_peer *peer,
                     const node_arrival *arrival, int only_replies)
 {
-	if (arrival->kind == NODE_REPLY)
-		return receive_reply(context, lane, peer, arrival);
-	if (only_replies)
+	node_put_header put;
+
+	if (only_replies && arrival->kind != NODE_REPLY)
 		return LEFT;
 	switch (arrival->kind) {
 	case NODE_PUT:
-		return receive_put(context, lane, peer, arrival);
-	case NODE_GET:
-		return receive_get(context, lane, peer, arrival);
-	case NODE_RMW:
-		return receive_rmw(context, lane, peer, arrival);
+		if (__builtin_expect(node_serve_put(peer, arrival, &put) != NODE_ARRIVED, 0))
+			break;
+		put_arrived(context, lane, peer, put.notice);
+		return TAKEN;
 	case CSHIM_MSG_COUNTER:
 		return receive_counter(context, lane, peer, arrival);
 	case CSHIM_MSG_AM_SMALL:
 		return receive_am(context, lane, peer, arrival);
-	default:
-		if (arrival->kind < NODE_PUT || arrival->kind >= NODE_KIND_END)
-			return LEFT;
-		return served(context, lane, peer, arrival,
-		              node_serve(cshim_link_of(lane), peer, arrival,
-		                         &cshim_link_of(lane)->event));
 	}
-}
-
-/* A message of the lane's own kinds was taken. */
-static void advance(node_link *link, node_peer *peer, const node_arrival *arrival)
-{
-	node_advance(peer, arrival);
-	node_count_received(link, arrival->data);
+	return arrival->kind < NODE_PUT || arrival->kind >= NODE_KIND_END
+	               ? LEFT
+	               : receive_served(context, lane, peer, arrival);
 }
 
 void cshim_lane_tell_now(cshim_context *context, cshim_lane *lane, node_peer *peer)
@@ -300,14 +222,14 @@ static uint32_t receive_ring(cshim_context *context, cshim_lane *lane, node_peer
 			n |= CSHIM_LANE_CORE;
 			break;
 		}
-		fate = receive(context, lane, peer, &arrival, lane->off || cshim_lane_coin(lane));
+		fate = receive(context, lane, peer, &arrival, lane->off || cshim_lane_coin(&lane->random));
 		if (fate == LEFT) {
 			n |= CSHIM_LANE_CORE;
 			break;
 		}
 		n++;
 		if (fate == TAKEN)
-			advance(cshim_link_of(lane), peer, &arrival);
+			node_take(cshim_link_of(lane), peer, &arrival);
 		else if (peer->stopped)
 			break;
 		/* The next slot may be a line's way off. Who waits does not wait for that, unless
@@ -351,7 +273,7 @@ uint32_t cshim_lane_turn(cshim_context *context)
 {
 	cshim_lane *lane = cshim_lane_of(context);
 	node_link *link;
-	uint32_t i, at, flags = 0;
+	uint32_t i, n, flags = 0;
 
 	if (!lane)
 		return CSHIM_LANE_CORE;
@@ -359,13 +281,8 @@ uint32_t cshim_lane_turn(cshim_context *context)
 	link->turn++;
 	if (++link->first >= link->num_active)
 		link->first = 0;
-	/* The list may change under a handler: then a ring is looked at in the next turn. */
-	for (i = 0, at = link->first; i < link->num_active; i++, at++) {
-		uint32_t n;
-
-		if (at >= link->num_active)
-			at = 0;
-		n = receive_ring(context, lane, &link->peer[link->active[at]], NULL, 0);
+	for (i = 0; i < link->num_active; i++) {
+		n = receive_ring(context, lane, node_active(link, i), NULL, 0);
 		flags |= n & CSHIM_LANE_CORE;
 		if (n & ~CSHIM_LANE_CORE)
 			flags |= CSHIM_PROGRESS_MADE;
@@ -402,18 +319,16 @@ uint32_t cshim_lane_await(cshim_context *context, const int *counter, int val, i
 	node_link *link = cshim_link_of(lane);
 
 	for (; looks > 0; looks--) {
-		uint32_t i, at = link->first;
+		uint32_t i;
 
-		for (i = 0; i < link->num_active; i++, at++) {
-			node_peer *peer;
+		for (i = 0; i < link->num_active; i++) {
+			node_peer *peer = node_active(link, i);
 
-			if (at >= link->num_active)
-				at = 0;
-			peer = &link->peer[link->active[at]];
 			CSHIM_KEEP(peer);
 			if (!node_holds(peer))
 				continue;
-			link->first = at + 1; /* the others have their turn */
+			/* the others have their turn */
+			link->first = (link->first + i + 1) % link->num_active;
 			return receive_for(context, lane, peer, counter, val);
 		}
 		if (lane->go_work)

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "arm.h"
 #include "lane_shared.h"
 
 /* A put that found no room for all of it: what is left is core's, unless nothing went. */
@@ -137,23 +138,15 @@ int cshim_lane_fenced(cshim_context *context)
 	uint32_t ring;
 
 	if (!lane || lane->off || lane->go_busy || cshim_link_of(lane)->ops ||
-	    cshim_lane_coin(lane))
+	    cshim_lane_coin(&lane->random))
 		return 0;
 	link = cshim_link_of(lane);
 	for (ring = 0; ring < link->rings; ring++) {
 		node_peer *peer = &link->peer[ring];
-		node_ring_control *control = node_control(peer->out_control);
-		uint64_t consumed, held;
 
 		if (!peer->owner[CSHIM_PEER_USED])
 			continue;
-		if (peer->closed)
-			return 0;
-		consumed = __atomic_load_n(
-			&control->consumed,
-			__ATOMIC_ACQUIRE); /* before held: the receiver stores held first */
-		held = __atomic_load_n(&control->held, __ATOMIC_ACQUIRE);
-		if (consumed != peer->sender.tail || held)
+		if (peer->closed || node_flushed(peer, peer->sender.tail) != NODE_SENT)
 			return 0;
 		peer->owner[CSHIM_PEER_USED] = 0;
 	}

@@ -25,12 +25,12 @@ static inline node_link *cshim_link_of(const cshim_lane *lane)
 }
 
 /* LAPI_FASTLANE=random: 1 if core shall do it. */
-static inline int cshim_lane_coin(cshim_lane *lane)
+static inline int cshim_lane_coin(uint32_t *random)
 {
-	if (__builtin_expect(lane->random == 0, 1))
+	if (__builtin_expect(*random == 0, 1))
 		return 0;
-	lane->random = lane->random * 1664525u + 1013904223u;
-	return (int)(lane->random >> 31);
+	*random = *random * 1664525u + 1013904223u;
+	return (int)(*random >> 31);
 }
 
 /* The peer that is a task, if the lane may send there now, else NULL. */
@@ -47,7 +47,7 @@ static inline node_peer *cshim_lane_peer(const cshim_context *context, cshim_lan
 		return NULL;
 	peer = &cshim_link_of(lane)->peer[ring];
 	CSHIM_KEEP(peer);
-	if (peer->closed || cshim_lane_coin(lane))
+	if (peer->closed || cshim_lane_coin(&lane->random))
 		return NULL;
 	return peer;
 }
@@ -73,14 +73,15 @@ static inline void cshim_lane_event(cshim_context *context)
 	cshim_event(&context->progress);
 }
 
-/* Adds 1 to a counter, if there is one, that src named in a message between this task and peer. */
-static inline void cshim_lane_count(cshim_context *context, cshim_lane *lane, uint64_t cntr,
+/* Adds 1 to a counter, if there is one, that src named in a message between this task and peer.
+ * off: core must. */
+static inline void cshim_lane_count(cshim_context *context, uint32_t off, uint64_t cntr,
                                     lapi_err_t kind, int32_t src, int32_t peer)
 {
 	if (cntr == 0)
 		return;
 	if (__builtin_expect(
-		    lane->off || cntr % sizeof(int32_t) ||
+		    off || cntr % sizeof(int32_t) ||
 			    node_guarded_count(node_memory_at(cntr), cshim_progress_active() > 1),
 		    0))
 		golapi_lane_count(cshim_index_of(context), cntr, (int32_t)kind, src, peer);
@@ -97,7 +98,7 @@ static inline void cshim_lane_sent(cshim_context *context, cshim_lane *lane, nod
 	if (cmpl_cntr)
 		peer->owner[CSHIM_PEER_EXPECTED]++;
 	context->msg_state |= LAPI_SEND_COMPLETE;
-	cshim_lane_count(context, lane, org_cntr, kind, context->task, peer->task);
+	cshim_lane_count(context, lane->off, org_cntr, kind, context->task, peer->task);
 }
 
 /* lane_receive.c: tells the task of peer what cshim_lane_tell has put off. */

@@ -2,20 +2,10 @@
  * usual is left to core. */
 #include <string.h>
 
-#include "guard.h"
-#include "internal.h"
 #include "lane_send.h"
+#include "lane_shared.h"
 #include "message.h"
 #include "outbox.h"
-
-/* LAPI_FASTLANE=random: 1 if core shall do it. */
-static int coin(cshim_outboxes *all)
-{
-	if (__builtin_expect(all->random == 0, 1))
-		return 0;
-	all->random = all->random * 1664525u + 1013904223u;
-	return (int)(all->random >> 31);
-}
 
 /* The box of a task if a put of so many bytes may join its packet, else NULL. */
 static cshim_outbox *box_for(const cshim_context *context, uint32_t tgt, uint64_t len)
@@ -26,22 +16,9 @@ static cshim_outbox *box_for(const cshim_context *context, uint32_t tgt, uint64_
 	if (!all || tgt >= (uint32_t)context->num_tasks)
 		return NULL;
 	box = (cshim_outbox *)(void *)(all + 1) + tgt;
-	if (box->room == 0 || len > all->most || coin(all))
+	if (box->room == 0 || len > all->most || cshim_lane_coin(&all->random))
 		return NULL;
 	return box;
-}
-
-/* The origin's buffer is free again, as its data was copied. */
-static void count_origin(cshim_context *context, uint32_t tgt, uint64_t org_cntr)
-{
-	if (org_cntr == 0)
-		return;
-	if (org_cntr % sizeof(int32_t) ||
-	    node_guarded_count((int32_t *)(uintptr_t)org_cntr, cshim_progress_active() > 1))
-		golapi_lane_count(cshim_index_of(context), org_cntr, PUT_ERR, context->task,
-		                  (int32_t)tgt);
-	else
-		cshim_event(&context->progress);
 }
 
 int cshim_outbox_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t tgt_addr,
@@ -76,6 +53,7 @@ int cshim_outbox_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_
 	box->data += (uint32_t)len;
 	box->completions += cmpl_cntr != 0;
 	context->msg_state |= LAPI_SEND_COMPLETE;
-	count_origin(context, tgt, org_cntr); /* last: it may enter core */
+	/* last: it may enter core */
+	cshim_lane_count(context, 0, org_cntr, PUT_ERR, context->task, (int32_t)tgt);
 	return 1;
 }

@@ -44,16 +44,13 @@ static int exchange(cshim_context *context, const char *call, uint64_t value, vo
                     uint32_t width)
 {
 	uint64_t ticket = 0;
-	int rc;
 
 	if (!table)
 		return LAPI_ERR_RET_PTR_NULL;
-	rc = cshim_may_wait(context, call);
-	if (rc != LAPI_SUCCESS)
-		return rc;
-	rc = golapi_address_init_begin(cshim_index_of(context), value, CSHIM_ADDR(table), width,
-	                               &ticket);
-	return rc == LAPI_SUCCESS ? cshim_wait_ticket(context, ticket) : rc;
+	return cshim_may_wait(context, call)
+	               ?: golapi_address_init_begin(cshim_index_of(context), value,
+	                                            CSHIM_ADDR(table), width, &ticket)
+	                          ?: cshim_wait_ticket(context, ticket);
 }
 
 int PLAPI_Address_init(lapi_handle_t hndl, void *my_addr, void *add_tab[])

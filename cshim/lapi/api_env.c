@@ -1,5 +1,4 @@
 /* api_env.c - LAPI_Qenv, LAPI_Senv and LAPI_Msg_string. */
-#include "catalogue.h"
 #include "internal.h"
 
 int PLAPI_Qenv(lapi_handle_t hndl, lapi_query_t query, int *ret_val)

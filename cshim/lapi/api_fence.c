@@ -23,14 +23,13 @@ static const cshim_goal_kind fence_kind = {.over = over};
 static __attribute__((noinline)) int wait_for_targets(cshim_context *context)
 {
 	const cshim_goal goal = {.kind = &fence_kind, .patience = &patience};
-	int rc, how = context->lane ? cshim_wait_soon(&context->progress, &goal)
-	                            : CSHIM_WAIT_NOT_YET;
+	int how = context->lane ? cshim_wait_soon(&context->progress, &goal) : CSHIM_WAIT_NOT_YET;
 	uint64_t ticket = 0;
 
 	if (how != CSHIM_WAIT_NOT_YET)
 		return cshim_wait_code(how);
-	rc = golapi_fence_begin(cshim_index_of(context), &ticket);
-	return rc == LAPI_SUCCESS ? cshim_wait_ticket(context, ticket) : rc;
+	return golapi_fence_begin(cshim_index_of(context), &ticket)
+	               ?: cshim_wait_ticket(context, ticket);
 }
 
 /* Waits until all that this task has sent is complete. */
@@ -42,40 +41,30 @@ static inline int own_fence(cshim_context *context)
 static int fence_of_core(cshim_context *context)
 {
 	uint64_t ticket = 0;
-	int rc = golapi_gfence_begin(cshim_index_of(context), &ticket);
 
-	return rc == LAPI_SUCCESS ? cshim_wait_ticket(context, ticket) : rc;
+	return golapi_gfence_begin(cshim_index_of(context), &ticket)
+	               ?: cshim_wait_ticket(context, ticket);
 }
 
 static int global_fence(cshim_context *context)
 {
 	uint64_t generation;
-	int rc;
 
 	if (!cshim_gfence_usable(context))
 		return fence_of_core(context);
 	/* The place among this task's calls is that of the call, not of the end of its fence. */
 	generation = cshim_gfence_begin(context);
-	rc = own_fence(context);
-	return rc == LAPI_SUCCESS ? cshim_gfence_wait(context, generation) : rc;
-}
-
-static inline int fence(cshim_context *context, const char *call,
-                        int (*wait)(cshim_context *context))
-{
-	int rc = cshim_may_wait(context, call);
-
-	return rc == LAPI_SUCCESS ? wait(context) : rc;
+	return own_fence(context) ?: cshim_gfence_wait(context, generation);
 }
 
 int PLAPI_Fence(lapi_handle_t hndl)
 {
-	return CSHIM_CALL(hndl, fence(context, "LAPI_Fence", own_fence));
+	return CSHIM_CALL(hndl, cshim_may_wait(context, "LAPI_Fence") ?: own_fence(context));
 }
 
 int PLAPI_Gfence(lapi_handle_t hndl)
 {
-	return CSHIM_CALL(hndl, fence(context, "LAPI_Gfence", global_fence));
+	return CSHIM_CALL(hndl, cshim_may_wait(context, "LAPI_Gfence") ?: global_fence(context));
 }
 
 #define CSHIM_GROUP_FENCE

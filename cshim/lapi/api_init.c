@@ -42,14 +42,13 @@ static int tear_down(cshim_context *context)
 /* LAPI_SUCCESS, or why the threads of the context cannot be had. */
 static int start_threads(cshim_context *context, const com_thread_info_t *attributes)
 {
-	cshim_threads_plan plan = {.handlers = context->completion_threads};
-	int error;
+	static const com_thread_info_t none;
+	const com_thread_info_t *given = attributes ? attributes : &none;
+	const cshim_threads_plan plan = {context->completion_threads, given->thread_attr,
+	                                 given->thread_init_func, given->parm_ptr,
+	                                 given->extra_ptr};
+	int error = cshim_threads_start(&context->progress, &plan);
 
-	if (attributes)
-		plan = (cshim_threads_plan){context->completion_threads, attributes->thread_attr,
-		                            attributes->thread_init_func, attributes->parm_ptr,
-		                            attributes->extra_ptr};
-	error = cshim_threads_start(&context->progress, &plan);
 	if (error == 0)
 		return LAPI_SUCCESS;
 	cshim_complain(context,
@@ -106,9 +105,9 @@ int PLAPI_Init(lapi_handle_t *hndl, lapi_info_t *lapi_info)
 static int finish_sending(cshim_context *context)
 {
 	uint64_t ticket = 0;
-	int rc = golapi_term_begin(cshim_index_of(context), &ticket);
 
-	return rc == LAPI_SUCCESS && ticket ? cshim_wait_ticket(context, ticket) : rc;
+	return golapi_term_begin(cshim_index_of(context), &ticket)
+	               ?: (ticket ? cshim_wait_ticket(context, ticket) : LAPI_SUCCESS);
 }
 
 int PLAPI_Term(lapi_handle_t hndl)

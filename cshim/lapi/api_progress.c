@@ -1,5 +1,6 @@
 /* api_progress.c - LAPI_Probe and LAPI_Msgpoll. */
 #include "handlers.h"
+#include "waits.h"
 
 /*
  * One progress call for a polling call of the user's, with all that belongs to it. Under the lock.
@@ -10,12 +11,8 @@ static void call_once(cshim_context *context)
 		cshim_run_errors(&context->progress, 1);
 }
 
-static int probe(cshim_context *context)
+int cshim_probe(cshim_context *context)
 {
-	int rc = cshim_may_wait(context, "LAPI_Probe");
-
-	if (rc != LAPI_SUCCESS)
-		return rc;
 	cshim_poll_begin(&context->progress);
 	call_once(context);
 	cshim_lock_pass(&context->progress);
@@ -25,7 +22,7 @@ static int probe(cshim_context *context)
 
 int PLAPI_Probe(lapi_handle_t hndl)
 {
-	return CSHIM_CALL(hndl, probe(context));
+	return CSHIM_CALL(hndl, cshim_may_wait(context, "LAPI_Probe") ?: cshim_probe(context));
 }
 
 /* What has been completed since the last call, by whichever thread. Under the lock. */
@@ -69,10 +66,8 @@ static uint32_t call_for_state(cshim_context *context, uint32_t handle, uint32_t
 
 static int message_poll(cshim_context *context, lapi_handle_t hndl, uint count, uint32_t *status)
 {
-	int rc = cshim_may_wait(context, "LAPI_Msgpoll");
+	int rc;
 
-	if (rc != LAPI_SUCCESS)
-		return rc;
 	cshim_poll_begin(&context->progress);
 	*status = call_for_state(context, hndl, count);
 	rc = cshim_alive(&context->progress, hndl) ? LAPI_SUCCESS : LAPI_ERR_HNDL_INVALID;
@@ -102,7 +97,8 @@ int PLAPI_Msgpoll(lapi_handle_t hndl, uint cnt, lapi_msg_info_t *info)
 	else if (busy)
 		status = take_state(context) | LAPI_POLLING_NET;
 	else
-		rc = message_poll(context, hndl, cnt, &status);
+		rc = cshim_may_wait(context, "LAPI_Msgpoll")
+		             ?: message_poll(context, hndl, cnt, &status);
 	cshim_leave(context, rc);
 	if (rc == LAPI_SUCCESS)
 		info->status = status;

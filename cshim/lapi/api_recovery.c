@@ -21,15 +21,11 @@ static int whole_counters(cshim_context *context, const char *call)
 
 static int nopoll_wait(cshim_context *context, lapi_cntr_t *cntr, int val, int *remainder)
 {
-	int rc = whole_counters(context, "LAPI_Nopoll_wait");
-
-	if (rc != LAPI_SUCCESS)
-		return rc;
-	if (!cntr)
-		return LAPI_ERR_CNTR_NULL;
-	if (val <= 0)
-		return LAPI_ERR_CNTR_VAL;
-	return cshim_nopoll_counter(context, (int *)(void *)cntr, val, remainder);
+	return whole_counters(context, "LAPI_Nopoll_wait")
+	               ?: (!cntr      ? LAPI_ERR_CNTR_NULL
+	                   : val <= 0 ? LAPI_ERR_CNTR_VAL
+	                              : cshim_nopoll_counter(context, (int *)(void *)cntr, val,
+	                                                     remainder));
 }
 
 int PLAPI_Nopoll_wait(lapi_handle_t hndl, lapi_cntr_t *cntr_ptr, int val, int *cur_cntr_val)
@@ -82,10 +78,9 @@ int PLAPI_Setcntr_wstatus(lapi_handle_t hndl, lapi_cntr_t *cntr, int num_dest, u
  */
 static int purge(cshim_context *context, uint dest)
 {
-	int rc = cshim_may_wait(context, "LAPI_Purge_totask");
+	int rc = cshim_may_wait(context, "LAPI_Purge_totask")
+	                 ?: golapi_purge(cshim_index_of(context), dest);
 
-	if (rc == LAPI_SUCCESS)
-		rc = golapi_purge(cshim_index_of(context), dest);
 	if (rc == LAPI_SUCCESS)
 		cshim_end_purged_waits(context);
 	return rc;
@@ -96,16 +91,10 @@ int PLAPI_Purge_totask(lapi_handle_t hndl, uint dest)
 	return CSHIM_CALL(hndl, purge(context, dest));
 }
 
-static int resume(cshim_context *context, uint dest)
-{
-	int rc = cshim_may_wait(context, "LAPI_Resume_totask");
-
-	return rc == LAPI_SUCCESS ? golapi_resume(cshim_index_of(context), dest) : rc;
-}
-
 int PLAPI_Resume_totask(lapi_handle_t hndl, uint dest)
 {
-	return CSHIM_CALL(hndl, resume(context, dest));
+	return CSHIM_CALL(hndl, cshim_may_wait(context, "LAPI_Resume_totask")
+	                                ?: golapi_resume(cshim_index_of(context), dest));
 }
 
 #define CSHIM_GROUP_RECOVERY

@@ -1,5 +1,5 @@
 /* api_util.c - LAPI_Util: one call for many things, told apart by the command's first member. */
-#include "dgsp.h"
+#include "internal.h"
 
 /* The commands that belong to a context; the caller owns its lock. */
 static int do_for_context(cshim_context *context, lapi_util_t *cmd)

@@ -1,190 +1,61 @@
 /*
  * api_xfer.c - LAPI_Xfer: takes the members of the structure that Xfer_type names, and nothing else
- * of the union, into a cshim_transfer. A new transfer type is one more function and one more case.
+ * of the union, into a cshim_transfer. A new transfer type is one more case.
  */
 #include "transfer.h"
 
 #define NO_TYPE UINT32_MAX
 
-/*
- * What LAPI_Put has, and LAPI_Get with its completion handler in place of the send completion
- * handler.
- */
-static inline cshim_transfer from_put(const lapi_put_t *put)
-{
-	return (cshim_transfer){
-		.flags = (uint32_t)put->flags,
-		.tgt = put->tgt,
-		.tgt_addr = put->tgt_addr,
-		.org_addr = CSHIM_ADDR(put->org_addr),
-		.len = put->len,
-		.handler = CSHIM_ADDR(put->shdlr),
-		.info = CSHIM_ADDR(put->sinfo),
-		.tgt_cntr = put->tgt_cntr,
-		.org_cntr = CSHIM_ADDR(put->org_cntr),
-		.cmpl_cntr = CSHIM_ADDR(put->cmpl_cntr),
-	};
-}
+/* The send completion handler, or the completion handler of a get, which takes its place. */
+#define SENT(s) .handler = CSHIM_ADDR(s shdlr), .info = CSHIM_ADDR(s sinfo)
+#define GOT(s) .handler = CSHIM_ADDR(s chndlr), .info = CSHIM_ADDR(s cinfo)
+#define FLAGS(s) .flags = (uint32_t)s flags
+#define TAKE(type, ...) cshim_transfer_in(context, type, (cshim_transfer){__VA_ARGS__})
 
-static inline cshim_transfer from_get(const lapi_get_t *get)
-{
-	return (cshim_transfer){
-		.flags = (uint32_t)get->flags,
-		.tgt = get->tgt,
-		.tgt_addr = get->tgt_addr,
-		.org_addr = CSHIM_ADDR(get->org_addr),
-		.len = get->len,
-		.tgt_cntr = get->tgt_cntr,
-		.org_cntr = CSHIM_ADDR(get->org_cntr),
-		.handler = CSHIM_ADDR(get->chndlr),
-		.info = CSHIM_ADDR(get->cinfo),
-	};
-}
-
-static inline cshim_transfer from_am(const lapi_am_t *am)
-{
-	return (cshim_transfer){
-		.flags = (uint32_t)am->flags,
-		.tgt = am->tgt,
-		.hdr_hdl = am->hdr_hdl,
-		.uhdr_len = am->uhdr_len,
-		.uhdr = CSHIM_ADDR(am->uhdr),
-		.org_addr = CSHIM_ADDR(am->udata),
-		.len = am->udata_len,
-		.handler = CSHIM_ADDR(am->shdlr),
-		.info = CSHIM_ADDR(am->sinfo),
-		.tgt_cntr = am->tgt_cntr,
-		.org_cntr = CSHIM_ADDR(am->org_cntr),
-		.cmpl_cntr = CSHIM_ADDR(am->cmpl_cntr),
-	};
-}
-
-/* Of the vectors' structures the vectors take the place of the addresses. */
-static inline cshim_transfer from_putv(const lapi_putv_t *putv)
-{
-	return (cshim_transfer){
-		.flags = (uint32_t)putv->flags,
-		.tgt = putv->tgt,
-		.handler = CSHIM_ADDR(putv->shdlr),
-		.info = CSHIM_ADDR(putv->sinfo),
-		.org_addr = CSHIM_ADDR(putv->org_vec),
-		.tgt_addr = CSHIM_ADDR(putv->tgt_vec),
-		.tgt_cntr = putv->tgt_cntr,
-		.org_cntr = CSHIM_ADDR(putv->org_cntr),
-		.cmpl_cntr = CSHIM_ADDR(putv->cmpl_cntr),
-	};
-}
-
-static inline cshim_transfer from_getv(const lapi_getv_t *getv)
-{
-	return (cshim_transfer){
-		.flags = (uint32_t)getv->flags,
-		.tgt = getv->tgt,
-		.org_addr = CSHIM_ADDR(getv->org_vec),
-		.tgt_addr = CSHIM_ADDR(getv->tgt_vec),
-		.tgt_cntr = getv->tgt_cntr,
-		.org_cntr = CSHIM_ADDR(getv->org_cntr),
-		.handler = CSHIM_ADDR(getv->chndlr),
-		.info = CSHIM_ADDR(getv->cinfo),
-	};
-}
-
-static inline cshim_transfer from_amv(const lapi_amv_t *amv)
-{
-	return (cshim_transfer){
-		.flags = (uint32_t)amv->flags,
-		.tgt = amv->tgt,
-		.hdr_hdl = amv->hdr_hdl,
-		.uhdr_len = amv->uhdr_len,
-		.uhdr = CSHIM_ADDR(amv->uhdr),
-		.handler = CSHIM_ADDR(amv->shdlr),
-		.info = CSHIM_ADDR(amv->sinfo),
-		.org_addr = CSHIM_ADDR(amv->org_vec),
-		.tgt_cntr = amv->tgt_cntr,
-		.org_cntr = CSHIM_ADDR(amv->org_cntr),
-		.cmpl_cntr = CSHIM_ADDR(amv->cmpl_cntr),
-	};
-}
-
-/* The DGSP takes the place of the target address. */
-static inline cshim_transfer from_dgsp(const lapi_xfer_t *command)
-{
-	/* members of one union with a common beginning */
-	cshim_transfer transfer = from_am(&command->Am);
-
-	_Static_assert(offsetof(lapi_am_t, cmpl_cntr) == offsetof(lapi_amdgsp_t, cmpl_cntr),
-	               "up to dgsp both are alike");
-	transfer.tgt_addr = CSHIM_ADDR(command->Dgsp.dgsp);
-	return transfer;
-}
-
-static inline cshim_transfer from_amx(const lapi_xfer_t *command)
-{
-	cshim_transfer transfer = from_dgsp(command);
-
-	_Static_assert(offsetof(lapi_amdgsp_t, dgsp) == offsetof(lapi_amx_t, dgsp),
-	               "up to send_offset_dgsp_bytes both are alike");
-	transfer.skip = command->Amx.send_offset_dgsp_bytes;
-	return transfer;
-}
-
-static inline cshim_transfer from_mc(const lapi_mc_t *mc)
-{
-	return (cshim_transfer){
-		.flags = (uint32_t)mc->flags,
-		.tgt = mc->group,
-		.hdr_hdl = mc->hdr_hdl,
-		.uhdr_len = mc->uhdr_len,
-		.uhdr = CSHIM_ADDR(mc->uhdr),
-		.org_addr = CSHIM_ADDR(mc->udata),
-		.len = mc->udata_len,
-		.handler = CSHIM_ADDR(mc->shdlr),
-		.info = CSHIM_ADDR(mc->sinfo),
-	};
-}
-
-static inline cshim_transfer from_rmw(const lapi_rmw_t *rmw)
-{
-	return (cshim_transfer){
-		.op = (uint32_t)rmw->op,
-		.tgt = rmw->tgt,
-		.size = rmw->size,
-		.tgt_addr = rmw->tgt_var,
-		.org_addr = CSHIM_ADDR(rmw->in_val),
-		.prev_val = CSHIM_ADDR(rmw->prev_tgt_val),
-		.org_cntr = CSHIM_ADDR(rmw->org_cntr),
-		.handler = CSHIM_ADDR(rmw->shdlr),
-		.info = CSHIM_ADDR(rmw->sinfo),
-	};
-}
+/* An active message, and what else begins so: the DGSP takes the place of the target address. */
+#define MESSAGE(s)                                                                      \
+	FLAGS(s), SENT(s), CSHIM_HEADER(s), CSHIM_ORIGIN(s, udata), .len = s udata_len, \
+								    CSHIM_COMPLETED(s)
+#define DGSP(s) MESSAGE(s), .tgt_addr = CSHIM_ADDR(s dgsp)
 
 static inline int xfer(cshim_context *context, const lapi_xfer_t *command)
 {
+#define OF(member) command->member.
 	switch (command ? (uint32_t)command->Xfer_type : NO_TYPE) {
 	case LAPI_AM_XFER:
 	case LAPI_AM_LW_XFER: /* for short messages, which go the shortest way anyhow */
-		return cshim_transfer_in(context, LAPI_AM_XFER, from_am(&command->Am));
+		return TAKE(LAPI_AM_XFER, MESSAGE(OF(Am)));
 	case LAPI_DGSP_XFER:
-		return cshim_transfer_in(context, LAPI_DGSP_XFER, from_dgsp(command));
+		return TAKE(LAPI_DGSP_XFER, DGSP(OF(Dgsp)));
 	case LAPI_AMX_XFER:
-		return cshim_transfer_in(context, LAPI_AMX_XFER, from_amx(command));
+		return TAKE(LAPI_AMX_XFER, DGSP(OF(Amx)),
+		            .skip = command->Amx.send_offset_dgsp_bytes);
 	case LAPI_GET_XFER:
-		return cshim_transfer_in(context, LAPI_GET_XFER, from_get(&command->Get));
+		return TAKE(LAPI_GET_XFER, FLAGS(OF(Get)), CSHIM_ENDS(OF(Get), tgt_addr, org_addr),
+		            .len = command->Get.len, GOT(OF(Get)), CSHIM_ARRIVED(OF(Get)));
 	case LAPI_PUT_XFER:
-		return cshim_transfer_in(context, LAPI_PUT_XFER, from_put(&command->Put));
+		return TAKE(LAPI_PUT_XFER, FLAGS(OF(Put)), CSHIM_ENDS(OF(Put), tgt_addr, org_addr),
+		            .len = command->Put.len, SENT(OF(Put)), CSHIM_COMPLETED(OF(Put)));
 	case LAPI_RMW_XFER:
-		return cshim_transfer_in(context, LAPI_RMW_XFER, from_rmw(&command->Rmw));
+		return TAKE(LAPI_RMW_XFER, CSHIM_RMW(OF(Rmw)), .size = command->Rmw.size,
+		            SENT(OF(Rmw)));
 	case LAPI_GETV_XFER:
-		return cshim_transfer_in(context, LAPI_GETV_XFER, from_getv(&command->Getv));
+		return TAKE(LAPI_GETV_XFER, FLAGS(OF(Getv)), CSHIM_ENDS(OF(Getv), tgt_vec, org_vec),
+		            GOT(OF(Getv)), CSHIM_ARRIVED(OF(Getv)));
 	case LAPI_PUTV_XFER:
-		return cshim_transfer_in(context, LAPI_PUTV_XFER, from_putv(&command->Putv));
+		return TAKE(LAPI_PUTV_XFER, FLAGS(OF(Putv)), CSHIM_ENDS(OF(Putv), tgt_vec, org_vec),
+		            SENT(OF(Putv)), CSHIM_COMPLETED(OF(Putv)));
 	case LAPI_AMV_XFER:
-		return cshim_transfer_in(context, LAPI_AMV_XFER, from_amv(&command->Amv));
+		return TAKE(LAPI_AMV_XFER, FLAGS(OF(Amv)), SENT(OF(Amv)), CSHIM_HEADER(OF(Amv)),
+		            CSHIM_ORIGIN(OF(Amv), org_vec), CSHIM_COMPLETED(OF(Amv)));
 	case LAPI_MC_XFER:
-		return cshim_transfer_in(context, LAPI_MC_XFER, from_mc(&command->Mc));
+		return TAKE(LAPI_MC_XFER, FLAGS(OF(Mc)), SENT(OF(Mc)), CSHIM_HEADER(OF(Mc)),
+		            .tgt = command->Mc.group, .org_addr = CSHIM_ADDR(command->Mc.udata),
+		            .len = command->Mc.udata_len);
 	default:
 		return LAPI_ERR_XFER_CMD;
 	}
+#undef OF
 }
 
 int PLAPI_Xfer(lapi_handle_t hndl, lapi_xfer_t *xfer_cmd)

@@ -6,13 +6,12 @@
  * message catalogue of X/Open kind named liblapi_r, found through NLSPATH; docs/return-codes.md
  * says what is in it.
  */
-#include "catalogue.h"
-
-#include <lapi.h>
 #include <locale.h>
 #include <nl_types.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "internal.h"
 
 #define CATALOGUE "liblapi_r"
 #define CATALOGUE_SET 1

@@ -16,12 +16,6 @@
 /* LAPI instances of one process: guide, LAPI_Init, instance_no 1 to 16 */
 #define CSHIM_MAX_CONTEXTS 16
 
-/* An address in the block, as wide in every word size. */
-typedef union cshim_sharer_at {
-	struct cshim_sharer *at;
-	uint64_t width;
-} cshim_sharer_at;
-
 typedef struct cshim_context {
 	/* first; the handle is progress.handle, and user handlers get a pointer to that member */
 	cshim_progress progress;
@@ -66,7 +60,7 @@ typedef struct cshim_context {
 	/* under the lock: the ticket that core was last asked about; it was not done then */
 	uint64_t asked;
 	/* under the lock: threads that wait on condition variables, oldest first (share.c) */
-	cshim_sharer_at sharers;
+	CSHIM_AT(struct cshim_sharer) sharers;
 } cshim_context;
 
 #endif

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -45,11 +46,6 @@ static void after_fork_in_child(void)
 __attribute__((constructor)) static void loaded(void)
 {
 	pthread_atfork(NULL, NULL, after_fork_in_child);
-}
-
-int cshim_is_forked(void)
-{
-	return __atomic_load_n(&cshim_forked, __ATOMIC_RELAXED);
 }
 
 int cshim_forked_away(void)
@@ -102,25 +98,23 @@ void cshim_give_back(cshim_context *context)
 void cshim_complain(const cshim_context *context, const char *format, ...)
 {
 	char text[512];
-	int used = 0, more;
+	size_t used;
 	va_list arguments;
 
 	if (context)
-		used = snprintf(text, sizeof(text), "LAPI task %d: ", context->task);
+		snprintf(text, sizeof(text), "LAPI task %d: ", context->task);
 	else
-		used = snprintf(text, sizeof(text), "LAPI: ");
+		strcpy(text, "LAPI: ");
+	used = strlen(text);
 	va_start(arguments, format);
-	more = vsnprintf(text + used, sizeof(text) - (size_t)used - 1, format, arguments);
+	vsnprintf(text + used, sizeof(text) - used - 1, format, arguments);
 	va_end(arguments);
-	if (more > 0)
-		used += more;
-	if ((size_t)used > sizeof(text) - 2)
-		used = (int)sizeof(text) - 2;
+	used = strlen(text);
 	text[used++] = '\n';
 	/*
 	 * Not stdio: a thread of the program may hold its lock, and in the child of a fork nobody
 	 * would release it.
 	 */
-	if (write(STDERR_FILENO, text, (size_t)used) < 0)
+	if (write(STDERR_FILENO, text, used) < 0)
 		return; /* nowhere left to say so */
 }

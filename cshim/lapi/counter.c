@@ -56,15 +56,8 @@ static const cshim_goal_kind nopoll = {.over = over, .elsewhere = 1};
 /* The counter was there already: mostly nothing to do, but see SATISFIED_PER_CALL. */
 static void call_now_and_then(cshim_context *context)
 {
-	cshim_progress *progress = &context->progress;
-
-	if (++context->satisfied % SATISFIED_PER_CALL != 0 || progress->calling)
-		return;
-	cshim_poll_begin(progress);
-	if (cshim_progress_call(progress, 0) & CSHIM_PROGRESS_ERROR)
-		cshim_lapi_owner.errors(progress, 1);
-	cshim_lock_pass(progress);
-	cshim_poll_end(progress);
+	if (++context->satisfied % SATISFIED_PER_CALL == 0 && !context->progress.calling)
+		cshim_probe(context);
 }
 
 /* Inline, so that kind and patience are constants in it. */
@@ -98,9 +91,8 @@ int cshim_wait_counter(cshim_context *context, int *counter, int val, int *remai
 		call_now_and_then(context);
 		return LAPI_SUCCESS;
 	}
-	rc = cshim_may_wait(context, "LAPI_Waitcntr");
-	if (rc == LAPI_SUCCESS)
-		rc = cshim_wait_code(wait_for(context, counter, val));
+	rc = cshim_may_wait(context, "LAPI_Waitcntr")
+	             ?: cshim_wait_code(wait_for(context, counter, val));
 	if (rc == LAPI_SUCCESS)
 		*remainder = cshim_counter_add(counter, -val);
 	return rc;
@@ -122,9 +114,8 @@ int cshim_nopoll_counter(cshim_context *context, int *counter, int val, int *rem
 		if (golapi_counter_purged(cshim_index_of(context), CSHIM_ADDR(counter)) ==
 		    CSHIM_COUNTER_PURGED)
 			return LAPI_ERR_TGT_PURGED;
-		rc = cshim_may_wait(context, "LAPI_Nopoll_wait");
-		if (rc == LAPI_SUCCESS)
-			rc = cshim_wait_code(cshim_wait_long(&context->progress, &goal));
+		rc = cshim_may_wait(context, "LAPI_Nopoll_wait")
+		             ?: cshim_wait_code(cshim_wait_long(&context->progress, &goal));
 	}
 	if (rc == LAPI_SUCCESS)
 		*remainder = cshim_counter_add(counter, -val);

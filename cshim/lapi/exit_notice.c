@@ -77,7 +77,7 @@ static void send_notices(int status, void *unused)
 	int context;
 
 	(void)unused;
-	if ((status & 0xff) != 0 || cshim_is_forked())
+	if ((status & 0xff) != 0 || __atomic_load_n(&cshim_forked, __ATOMIC_RELAXED))
 		return;
 	for (context = 0; context < CSHIM_MAX_CONTEXTS; context++) {
 		f = take(context);

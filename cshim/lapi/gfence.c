@@ -110,9 +110,9 @@ static int wait_for(cshim_context *context, uint64_t generation)
 {
 	const cshim_goal goal = {
 		.kind = &generation_kind, .patience = patience_of(context), .number = generation};
-	int rc = cshim_wait_code(cshim_wait_for(&context->progress, &goal));
 
-	return rc == LAPI_SUCCESS ? result_of(context, generation) : rc;
+	return cshim_wait_code(cshim_wait_for(&context->progress, &goal))
+	               ?: result_of(context, generation);
 }
 
 int cshim_gfence_wait(cshim_context *context, uint64_t generation)

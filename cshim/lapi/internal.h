@@ -21,8 +21,9 @@
 #include "lapi.h"
 #pragma GCC visibility pop
 
-/* An address as core knows it. */
-#define CSHIM_ADDR(pointer) ((cshim_addr)(uintptr_t)(pointer))
+/* An address as core knows it: a pointer, or a lapi_long_t, which is wider in a 32-bit task. */
+#define CSHIM_ADDR(address) \
+	((cshim_addr) _Generic((address), lapi_long_t : (address), default : (uintptr_t)(address)))
 
 /* contexts.c */
 
@@ -47,9 +48,7 @@ static inline lapi_handle_t *cshim_handle_of(cshim_context *context)
 
 /* 1 in the child of a fork, where nothing but exec works; says so on stderr, once. */
 int cshim_forked_away(void);
-/* The same without a word; async-signal-safe. */
-int cshim_is_forked(void);
-extern int cshim_forked;
+extern int cshim_forked; /* atomic: the same without a word */
 
 /*
  * Makes the compiler keep an address that it has worked out, rather than work it out again at each
@@ -196,5 +195,22 @@ static inline int cshim_may_wait(cshim_context *context, const char *call)
 void cshim_share_functions(lapi_thread_func_t *functions);
 /* The context is about to leave ACTIVE: every wait on a condition variable ends with EINVAL. */
 void cshim_share_end(cshim_context *context);
+
+/* catalogue.c */
+
+/*
+ * Replaces the English text for code, a LAPI code or an errno value, in buf (LAPI_MAX_ERR_STRING
+ * bytes) by that of the program's locale. LAPI_ERR_CATALOG_FAIL if its catalogue cannot be opened:
+ * buf stays English. A message that the catalogue lacks stays English too. Needs no lock.
+ */
+int cshim_translate(int code, char *buf);
+
+/* dgsp.c: the commands of LAPI_Util for DGSPs */
+
+/* Does the commands for which the guide has no handle checked. 0: it is another command. */
+int cshim_dgsp_without_context(lapi_util_t *cmd, int *rc);
+
+/* Does the others, with the context's lock held; LAPI_ERR_UTIL_CMD: it is none of them. */
+int cshim_dgsp_in_context(int context, lapi_util_t *cmd);
 
 #endif

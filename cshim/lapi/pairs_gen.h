@@ -77,10 +77,16 @@ extern __typeof__(PLAPI_Setcntr_wstatus) LAPI_Setcntr_wstatus
 #ifdef CSHIM_GROUP_TRANSFER
 extern __typeof__(PLAPI_Amsend) LAPI_Amsend
 	__attribute__((weak, visibility("default"), alias("PLAPI_Amsend")));
+extern __typeof__(PLAPI_Amsendv) LAPI_Amsendv
+	__attribute__((weak, visibility("default"), alias("PLAPI_Amsendv")));
 extern __typeof__(PLAPI_Get) LAPI_Get
 	__attribute__((weak, visibility("default"), alias("PLAPI_Get")));
+extern __typeof__(PLAPI_Getv) LAPI_Getv
+	__attribute__((weak, visibility("default"), alias("PLAPI_Getv")));
 extern __typeof__(PLAPI_Put) LAPI_Put
 	__attribute__((weak, visibility("default"), alias("PLAPI_Put")));
+extern __typeof__(PLAPI_Putv) LAPI_Putv
+	__attribute__((weak, visibility("default"), alias("PLAPI_Putv")));
 extern __typeof__(PLAPI_Rmw) LAPI_Rmw
 	__attribute__((weak, visibility("default"), alias("PLAPI_Rmw")));
 extern __typeof__(PLAPI_Rmw64) LAPI_Rmw64
@@ -90,15 +96,6 @@ extern __typeof__(PLAPI_Rmw64) LAPI_Rmw64
 #ifdef CSHIM_GROUP_UTIL
 extern __typeof__(PLAPI_Util) LAPI_Util
 	__attribute__((weak, visibility("default"), alias("PLAPI_Util")));
-#endif
-
-#ifdef CSHIM_GROUP_VECTOR
-extern __typeof__(PLAPI_Amsendv) LAPI_Amsendv
-	__attribute__((weak, visibility("default"), alias("PLAPI_Amsendv")));
-extern __typeof__(PLAPI_Getv) LAPI_Getv
-	__attribute__((weak, visibility("default"), alias("PLAPI_Getv")));
-extern __typeof__(PLAPI_Putv) LAPI_Putv
-	__attribute__((weak, visibility("default"), alias("PLAPI_Putv")));
 #endif
 
 #ifdef CSHIM_GROUP_XFER

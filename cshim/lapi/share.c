@@ -102,11 +102,9 @@ static int aligned(const lapi_cond_t *cond)
 
 static int usable(lapi_cond_t *cond)
 {
-	uint32_t word;
+	uint32_t word =
+		aligned(cond) ? __atomic_load_n(word_of(cond), __ATOMIC_RELAXED) : COND_DESTROYED;
 
-	if (!aligned(cond))
-		return 0;
-	word = __atomic_load_n(word_of(cond), __ATOMIC_RELAXED);
 	return word == COND_ZERO || word == COND_READY;
 }
 
@@ -123,22 +121,14 @@ static cshim_sharer **oldest_on(cshim_context *context, const lapi_cond_t *cond)
 	return at;
 }
 
-static void enlist(cshim_context *context, cshim_sharer *sharer)
-{
-	cshim_sharer **at = &context->sharers.at;
-
-	while (*at)
-		at = &(*at)->next;
-	*at = sharer;
-}
-
-static void strike(cshim_context *context, const cshim_sharer *sharer)
+/* Where a wait hangs, NULL: the end of the list, where a new one belongs. */
+static cshim_sharer **place_of(cshim_context *context, const cshim_sharer *sharer)
 {
 	cshim_sharer **at = &context->sharers.at;
 
 	while (*at != sharer)
 		at = &(*at)->next;
-	*at = sharer->next;
+	return at;
 }
 
 /* Takes the wait off the list and lets its thread go, which then wants the lock. */
@@ -161,7 +151,7 @@ static int wait_on(cshim_context *context, const lapi_cond_t *cond, const struct
 	cshim_sharer sharer = {.cond = cond, .outcome = WAITING};
 	uint32_t depth, outcome;
 
-	enlist(context, &sharer);
+	*place_of(context, NULL) = &sharer;
 	depth = cshim_lock_release_all(&context->progress);
 	while (__atomic_load_n(&sharer.outcome, __ATOMIC_SEQ_CST) == WAITING &&
 	       !cshim_futex_wait_until(&sharer.outcome, WAITING, until))
@@ -171,7 +161,7 @@ static int wait_on(cshim_context *context, const lapi_cond_t *cond, const struct
 	outcome = __atomic_load_n(&sharer.outcome, __ATOMIC_RELAXED);
 	if (outcome != WAITING)
 		return outcome == SIGNALED ? 0 : EINVAL;
-	strike(context, &sharer);
+	*place_of(context, &sharer) = sharer.next;
 	return ETIMEDOUT;
 }
 
@@ -253,15 +243,10 @@ static int cond_destroy(lapi_handle_t hndl, lapi_cond_t *cond)
 
 void cshim_share_functions(lapi_thread_func_t *functions)
 {
-	functions->mutex_lock = mutex_lock;
-	functions->mutex_unlock = mutex_unlock;
-	functions->mutex_trylock = mutex_trylock;
-	functions->mutex_getowner = mutex_getowner;
-	functions->cond_wait = cond_wait;
-	functions->cond_timedwait = cond_timedwait;
-	functions->cond_signal = cond_signal;
-	functions->cond_init = cond_init;
-	functions->cond_destroy = cond_destroy;
+	*functions = (lapi_thread_func_t){functions->Util_type, mutex_lock,     mutex_unlock,
+	                                  mutex_trylock,        mutex_getowner, cond_wait,
+	                                  cond_timedwait,       cond_signal,    cond_init,
+	                                  cond_destroy};
 }
 
 void cshim_share_end(cshim_context *context)

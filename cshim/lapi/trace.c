@@ -4,17 +4,8 @@
  */
 #define _GNU_SOURCE
 #include <string.h>
-#include <time.h>
 
 #include "internal.h"
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* A free record; NULL if the file is full. */
 static cshim_trace_record *claim(cshim_trace_head *head)
@@ -43,7 +34,7 @@ void cshim_trace_write(const cshim_context *context, uint32_t kind, const char *
 	record = claim((cshim_trace_head *)(uintptr_t)context->trace_file);
 	if (!record)
 		return;
-	record->ns = now_ns();
+	record->ns = (uint64_t)cshim_now_ns();
 	record->thread = (int32_t)cshim_tid();
 	record->peer = -1;
 	record->code = code;

@@ -52,4 +52,22 @@ cshim_transfer_in(cshim_context *context, uint32_t type, cshim_transfer transfer
 	return golapi_xfer(cshim_index_of(context), type, &whole);
 }
 
+/*
+ * Members of a cshim_transfer, from the arguments of a call, where s is empty, or from a structure
+ * of LAPI_Xfer, where s is a pointer to it and the arrow: the names are the same. Vectors, and a
+ * read-modify-write's variable and input, take the place of the addresses.
+ */
+/* clang-format off */
+#define CSHIM_ORIGIN(s, from)                                                             \
+	.tgt = s tgt, .org_addr = CSHIM_ADDR(s from), .org_cntr = CSHIM_ADDR(s org_cntr)
+#define CSHIM_ENDS(s, to, from) CSHIM_ORIGIN(s, from), .tgt_addr = CSHIM_ADDR(s to)
+#define CSHIM_ARRIVED(s) .tgt_cntr = CSHIM_ADDR(s tgt_cntr)
+#define CSHIM_COMPLETED(s) CSHIM_ARRIVED(s), .cmpl_cntr = CSHIM_ADDR(s cmpl_cntr)
+#define CSHIM_HEADER(s)                                                                   \
+	.hdr_hdl = CSHIM_ADDR(s hdr_hdl), .uhdr = CSHIM_ADDR(s uhdr), .uhdr_len = s uhdr_len
+#define CSHIM_RMW(s)                                                                      \
+	CSHIM_ENDS(s, tgt_var, in_val), .op = (uint32_t)s op,                              \
+	.prev_val = CSHIM_ADDR(s prev_tgt_val)
+/* clang-format on */
+
 #endif

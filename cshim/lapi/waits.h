@@ -33,6 +33,9 @@ static inline int cshim_wait_code(int how)
 	                                       : LAPI_ERR_HNDL_INVALID;
 }
 
+/* api_progress.c: LAPI_Probe, outside of handlers. LAPI_SUCCESS. */
+int cshim_probe(cshim_context *context);
+
 /* counter.c */
 
 /*

@@ -10,10 +10,7 @@ static void wake(node_link *link, uint32_t task)
 {
 	node_peer *peer = &link->peer[task];
 
-	/* Store, then look: a full fence lies between, here or in the sleeper's membarrier. */
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (__builtin_expect(peer->fenced != 0, 0))
-		cshim_full_fence();
+	node_store_then_look(peer);
 	if (__builtin_expect(__atomic_load_n(&node_head(peer->out_head)->armed, __ATOMIC_RELAXED) &
 	                             NODE_ASLEEP,
 	                     0))
@@ -162,6 +159,15 @@ node_barrier_news node_barrier_arrive(node_link *link)
 	return arrive_at_counter(link);
 }
 
+/* 1 if a task has not arrived where this one waits. Acquire: what it did before it arrived. */
+static int is_behind(const node_link *link, uint32_t task)
+{
+	return __atomic_load_n(&node_barrier_words_of(link, task)->round[0].value,
+	                       __ATOMIC_ACQUIRE) -
+	               link->barrier.arrived >
+	       1;
+}
+
 /*
  * 1 if every task has arrived where this one waits. Then that is over, whoever has died or left
  * since.
@@ -171,10 +177,7 @@ static int all_arrived(const node_link *link)
 	uint32_t task;
 
 	for (task = 0; task < link->rings; task++)
-		if (__atomic_load_n(&node_barrier_words_of(link, task)->round[0].value,
-		                    __ATOMIC_ACQUIRE) -
-		            link->barrier.arrived >
-		    1)
+		if (is_behind(link, task))
 			return 0;
 	return 1;
 }
@@ -188,10 +191,7 @@ static uint32_t deserter(const node_link *link)
 		/* acquire: what it had arrived at before is seen below */
 		if (__atomic_load_n(&node_barrier_head(link, task)->armed, __ATOMIC_ACQUIRE) ==
 		            NODE_CLOSED &&
-		    __atomic_load_n(&node_barrier_words_of(link, task)->round[0].value,
-		                    __ATOMIC_ACQUIRE) -
-		                    link->barrier.arrived >
-		            1)
+		    is_behind(link, task))
 			break;
 	return task;
 }

@@ -67,6 +67,6 @@ int node_chunk_arrived(const node_peer *peer, node_slot *slot, node_arrival *arr
 		return 0;
 	arrival->data = length;
 	arrival->body += sizeof(node_place);
-	arrival->bytes = (const unsigned char *)(uintptr_t)peer->in_chunks + offset;
+	arrival->bytes = peer->in_chunks + offset;
 	return 1;
 }

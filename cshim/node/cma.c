@@ -81,8 +81,19 @@ static int explain(node_link *link, node_peer *peer, int error, int read, uint64
 	return NODE_BAD_REMOTE;
 }
 
-/* Moves what is left of a transfer. */
-static int copy(node_link *link, node_peer *peer, int read, node_transfer *t)
+/* A system call is one packet of the statistics. */
+static void count(node_link *link, int read, uint64_t moved)
+{
+	if (read) {
+		link->packets_received++;
+		link->data_received += moved;
+	} else {
+		link->packets_sent++;
+		link->data_sent += moved;
+	}
+}
+
+int node_copy(node_link *link, node_peer *peer, int read, node_transfer *t)
 {
 	if (!peer->direct)
 		return NODE_DENIED;
@@ -99,13 +110,7 @@ static int copy(node_link *link, node_peer *peer, int read, node_transfer *t)
 		if (error || moved == 0)
 			return explain(link, peer, error, read, t->local + t->at,
 			               t->remote + t->at);
-		if (read) {
-			link->packets_received++;
-			link->data_received += moved;
-		} else {
-			link->packets_sent++;
-			link->data_sent += moved;
-		}
+		count(link, read, moved);
 		t->at += moved;
 	}
 	return NODE_SENT;
@@ -119,15 +124,13 @@ static int tell(node_link *link, node_peer *peer, uint32_t kind, uint64_t n,
 
 	if (!header)
 		return NODE_BUSY;
-	header->n = n;
-	header->notice[0] = notice[0];
-	header->notice[1] = notice[1];
+	*header = (node_copied_header){n, {notice[0], notice[1]}};
 	return node_short_end(link, peer, kind, sizeof(*header), 0);
 }
 
 int node_copy_to(node_link *link, node_peer *peer, node_transfer *t)
 {
-	int rc = copy(link, peer, 0, t);
+	int rc = node_copy(link, peer, 0, t);
 
 	return rc == NODE_SENT ? tell(link, peer, NODE_WRITTEN, t->n, t->notice) : rc;
 }
@@ -135,7 +138,7 @@ int node_copy_to(node_link *link, node_peer *peer, node_transfer *t)
 int node_copy_from(node_link *link, node_peer *peer, node_transfer *t)
 {
 	uint64_t before = t->at;
-	int rc = copy(link, peer, 1, t);
+	int rc = node_copy(link, peer, 1, t);
 
 	peer->unsaid += t->at - before;
 	if (rc != NODE_SENT || (t->notice[0] | t->notice[1]) == 0)
@@ -211,6 +214,7 @@ int node_copy_ranges(node_link *link, node_peer *peer, int read, const node_rang
 	}
 	if (error || *moved == 0)
 		return explain(link, peer, error, read, local[0].addr, remote[0].addr);
+	count(link, read, *moved);
 	return NODE_SENT;
 }
 

@@ -23,8 +23,8 @@ int node_link_begin(node_link *link, uint32_t ring, uint64_t header, uint64_t da
 	node_message *message = message_of(link);
 	int rc = node_begin(link, &link->peer[ring], header, data, message);
 
-	link->event.body = (uintptr_t)message->header;
-	link->event.bytes = (uintptr_t)message->bytes;
+	link->event.arrival.body = (uintptr_t)message->header;
+	link->event.arrival.bytes = (uintptr_t)message->bytes;
 	return rc;
 }
 
@@ -49,132 +49,89 @@ int node_link_begin_epoch(node_link *link, uint32_t ring)
 	return node_short_end(link, peer, NODE_KIND_EPOCH, 0, 0);
 }
 
-static void note_arrival(node_event *event, const node_arrival *arrival)
-{
-	event->kind = arrival->kind;
-	event->slots = arrival->slots;
-	event->header = arrival->header;
-	event->data = arrival->data;
-	event->body = (uintptr_t)arrival->body;
-	event->bytes = (uintptr_t)arrival->bytes;
-}
-
 /* What the step before returned is taken out of the ring. Its lengths were checked then, and lie in
  * this process. */
 static void take(node_link *link, node_peer *peer, uint32_t took)
 {
-	node_arrival before = {.slots = link->event.slots, .data = link->event.data};
-
-	node_advance(peer, &before);
 	if (took & NODE_TOOK)
-		node_count_received(link, before.data);
-}
-
-/* A message of message.h at the head. */
-static int serve(node_link *link, node_peer *peer, const node_arrival *arrival)
-{
-	int result;
-
-	if (arrival->kind == NODE_REPLY) {
-		node_op *op = node_op_of(link, peer, arrival);
-
-		if (op && op->by == NODE_BY_OWNER)
-			return NODE_OWNERS;
-		result = node_serve_reply(link, arrival, op, &link->event);
-	} else {
-		result = node_serve(link, peer, arrival, &link->event);
-	}
-	if (result == NODE_LATER) {
-		link->event.slots = arrival->slots;
-		link->event.data = arrival->data;
-		return result;
-	}
-	node_take_served(link, peer, arrival, result);
-	return result;
+		node_take(link, peer, &link->event.arrival);
+	else if (took & NODE_DROP)
+		node_advance(peer, &link->event.arrival);
 }
 
 int node_link_step(node_link *link, uint32_t ring, uint32_t took)
 {
 	node_peer *peer = &link->peer[ring];
-	node_arrival arrival;
+	node_arrival *arrival = &link->event.arrival;
 	int found;
 
-	if (took & (NODE_TOOK | NODE_DROP))
-		take(link, peer, took);
-	while ((found = node_next(peer, &arrival)) == NODE_SOME) {
-		if (arrival.kind == NODE_KIND_EPOCH) {
-			node_advance(peer, &arrival);
-			return NODE_EPOCH;
-		}
-		if (took & NODE_SKIP) {
-			node_advance(peer, &arrival);
+	take(link, peer, took);
+	while ((found = node_next(peer, arrival)) == NODE_SOME) {
+		uint32_t kind = arrival->kind;
+
+		if (kind == NODE_KIND_EPOCH || took & NODE_SKIP) {
+			node_advance(peer, arrival);
+			if (kind == NODE_KIND_EPOCH)
+				return NODE_EPOCH;
 			continue;
 		}
-		if (arrival.kind == 0 || arrival.kind >= NODE_KIND_END)
+		if (kind == 0 || kind >= NODE_KIND_END)
 			return NODE_CANNOT;
-		if (arrival.kind > NODE_KIND_MAX)
-			return serve(link, peer, &arrival);
-		note_arrival(&link->event, &arrival);
-		return NODE_SOME;
+		return kind <= NODE_KIND_MAX
+		               ? NODE_SOME
+		               : node_serve(link, peer, arrival, NODE_BY_LINK, &link->event);
 	}
 	if (found == NODE_NONE)
-		node_link_stepped(link, ring, (took & NODE_RECEIVED) != 0);
+		node_link_stop(link, ring, took & NODE_RECEIVED);
 	return found;
 }
 
-void node_link_taken(node_link *link, uint32_t ring, uint32_t took)
-{
-	take(link, &link->peer[ring], took);
-}
-
-void node_link_stepped(node_link *link, uint32_t ring, int some)
+void node_link_stop(node_link *link, uint32_t ring, uint32_t took)
 {
 	node_peer *peer = &link->peer[ring];
 
-	if (some)
+	take(link, peer, took);
+	if (took & NODE_RECEIVED)
 		peer->receiver.turn = link->turn;
 	if (peer->receiver.head != peer->receiver.published)
 		node_publish_consumed(peer);
 }
 
+/* The result of a request. */
+static int issued(node_link *link, const node_peer *peer, const node_op *op)
+{
+	if (!op)
+		return node_has_left(peer) ? NODE_GONE : NODE_BUSY;
+	link->event.done = (uint32_t)(op - link->op);
+	return NODE_ISSUED;
+}
+
 int node_link_transfer(node_link *link, uint32_t ring, int how)
 {
 	node_peer *peer = &link->peer[ring];
-	node_transfer *transfer = transfer_of(link);
+	node_transfer *t = transfer_of(link);
 
 	switch (how) {
 	case NODE_COPY_TO:
-		return node_copy_to(link, peer, transfer);
+		return node_copy_to(link, peer, t);
 	case NODE_COPY_FROM:
-		return node_copy_from(link, peer, transfer);
+		return node_copy_from(link, peer, t);
+	case NODE_BARE_TO:
+	case NODE_BARE_FROM:
+		return node_copy(link, peer, how == NODE_BARE_FROM, t);
+	case NODE_ASK:
+		return issued(link, peer,
+		              node_get(link, peer, NODE_BY_LINK, t->remote, t->local, t->n,
+		                       t->notice[0], t->notice[1]));
+	case NODE_OPERATE:
+		return issued(link, peer,
+		              node_rmw(link, peer, NODE_BY_LINK, (uint32_t)t->at, (uint32_t)t->n,
+		                       t->remote, t->notice[0], t->notice[1]));
+	case NODE_ANSWER:
+		return node_answer_get(link, peer, (uint32_t)t->remote, t->local, t->n, &t->at);
 	default:
-		return node_put(link, peer, transfer);
+		return node_put(link, peer, t);
 	}
-}
-
-int node_link_get(node_link *link, uint32_t ring)
-{
-	node_transfer *t = transfer_of(link);
-	node_op *op = node_get(link, &link->peer[ring], NODE_BY_LINK, t->remote, t->local, t->n,
-	                       t->notice[0], t->notice[1]);
-
-	return op ? (int)(op - link->op) : node_has_left(&link->peer[ring]) ? -2 : -1;
-}
-
-int node_link_rmw(node_link *link, uint32_t ring, uint32_t operation, uint32_t width,
-                  uint64_t operand, uint64_t compare)
-{
-	node_op *op = node_rmw(link, &link->peer[ring], NODE_BY_LINK, operation, width,
-	                       transfer_of(link)->remote, operand, compare);
-
-	return op ? (int)(op - link->op) : node_has_left(&link->peer[ring]) ? -2 : -1;
-}
-
-int node_link_answer_get(node_link *link, uint32_t ring, uint32_t token)
-{
-	node_transfer *t = transfer_of(link);
-
-	return node_answer_get(link, &link->peer[ring], token, t->local, t->n, &t->at);
 }
 
 /*

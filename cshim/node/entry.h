@@ -8,8 +8,7 @@
 
 #include "node.h"
 
-/* Begins a message whose data Go writes: event.body and event.bytes say where header and data go.
- */
+/* Begins a message whose data Go writes: event.arrival says where header and data go. */
 int node_link_begin(node_link *link, uint32_t ring, uint64_t header, uint64_t data);
 /* Publishes it. */
 int node_link_end(node_link *link, uint32_t ring, uint32_t kind, uint64_t header);
@@ -31,26 +30,25 @@ int node_link_begin_epoch(node_link *link, uint32_t ring);
 /* or'd: steps before, of this look at the ring, have brought messages */
 #define NODE_RECEIVED 8
 int node_link_step(node_link *link, uint32_t ring, uint32_t took);
-#define NODE_EPOCH 32  /* the peer has announced a new epoch */
-#define NODE_OWNERS 33 /* an answer that the owner's fast path takes */
-/* Takes the message out that the step before returned, without a look at the next. */
-void node_link_taken(node_link *link, uint32_t ring, uint32_t took);
-/* The end of the steps for a ring: some: messages came. */
-void node_link_stepped(node_link *link, uint32_t ring, int some);
+#define NODE_EPOCH 32 /* the peer has announced a new epoch */
+/* The end of the steps for a ring. NODE_NONE has ended them. */
+void node_link_stop(node_link *link, uint32_t ring, uint32_t took);
 
-/* link.transfer goes on. how: NODE_IN_MESSAGES, NODE_COPY_TO or NODE_COPY_FROM. */
+/* link.transfer goes on, one of these ways. */
 #define NODE_IN_MESSAGES 0
 #define NODE_COPY_TO 1
 #define NODE_COPY_FROM 2
+/* A get, in messages. NODE_ISSUED: event.done is the index of the operation. */
+#define NODE_ASK 3
+/* An operation on the word at remote: n is its width, at which one it is, notice its operands. */
+#define NODE_OPERATE 4
+/* The answer to a get: local, n and at, and for remote the token. */
+#define NODE_ANSWER 5
+/* Single copies without a notice. */
+#define NODE_BARE_TO 6
+#define NODE_BARE_FROM 7
 int node_link_transfer(node_link *link, uint32_t ring, int how);
-/* link.transfer's get, in messages: the index of the operation, or -1 without room, or -2 to a peer
- * that has left. */
-int node_link_get(node_link *link, uint32_t ring);
-/* Likewise an operation on the word at link.transfer's remote. */
-int node_link_rmw(node_link *link, uint32_t ring, uint32_t operation, uint32_t width,
-                  uint64_t operand, uint64_t compare);
-/* Goes on with the answer to a get: link.transfer has local, n and at. */
-int node_link_answer_get(node_link *link, uint32_t ring, uint32_t token);
+#define NODE_ISSUED 34
 /* Makes everything that this process knows of a peer, and the ring in its own segment, as in the
  * beginning. */
 void node_link_clear(node_link *link, uint32_t ring);

@@ -51,73 +51,91 @@ static void pass_on(int number, siginfo_t *info, void *context)
  * their caller wants back. */
 extern const char node_guard_begin[], node_guard_end[], node_guard_fault[];
 
+/* clang-format off */
+#define FUNCTION(name) ".type " name ", @function\n" name ":\n"
+#define SHARED(name) ".globl " name "\n.hidden " name "\n" FUNCTION(name)
+#define DONE "	xorl %eax, %eax\n	ret\n"
+
+/* The first and the last bytes of what is at most twice as long. */
+#define COPY_ENDS(move, bytes, a, b)                       \
+	"	" move " (%rsi), %" a "\n"                  \
+	"	" move " -" bytes "(%rsi,%rdx), %" b "\n"   \
+	"	" move " %" a ", (%rdi)\n"                  \
+	"	" move " %" b ", -" bytes "(%rdi,%rdx)\n" DONE
+
+#define LOAD_128(at)                        \
+	"	vmovdqu (" at "), %ymm0\n"   \
+	"	vmovdqu 32(" at "), %ymm1\n" \
+	"	vmovdqu 64(" at "), %ymm2\n" \
+	"	vmovdqu 96(" at "), %ymm3\n"
+#define STORE_128(store, at)                  \
+	"	" store " %ymm0, (" at ")\n"   \
+	"	" store " %ymm1, 32(" at ")\n" \
+	"	" store " %ymm2, 64(" at ")\n" \
+	"	" store " %ymm3, 96(" at ")\n"
+
 /*
  * int name(void *to, const void *from, size_t n), n >= 256: the first 32 bytes, from a boundary of
  * 32 on pieces of 128, then the last 128. Stores that pass the cache by are ordered by nothing but
  * the fence.
  */
-#define WIDE_COPY(name, store, fence)                                            \
-	".type " name ", @function\n" name ":\n"                                 \
-	"	vmovdqu (%rsi), %ymm0\n"                                               \
-	"	vmovdqu %ymm0, (%rdi)\n"                                               \
-	"	leaq -128(%rdi,%rdx), %rdx\n" /* where the last goes */          \
-	"	leaq 32(%rdi), %rcx\n"                                                 \
-	"	andq $-32, %rcx\n"                                                     \
-	"	subq %rdi, %rcx\n"                                                     \
-	"	addq %rcx, %rdi\n"                                                     \
-	"	addq %rcx, %rsi\n"                                                     \
-	"	movq %rsi, %rcx\n"                                                     \
-	"	subq %rdi, %rcx\n" /* from - to, all along */                    \
-	"8:	vmovdqu (%rdi,%rcx), %ymm0\n"                                        \
-	"	vmovdqu 32(%rdi,%rcx), %ymm1\n"                                        \
-	"	vmovdqu 64(%rdi,%rcx), %ymm2\n"                                        \
-	"	vmovdqu 96(%rdi,%rcx), %ymm3\n"                                        \
-	"	" store " %ymm0, (%rdi)\n"                                       \
-	"	" store " %ymm1, 32(%rdi)\n"                                     \
-	"	" store " %ymm2, 64(%rdi)\n"                                     \
-	"	" store " %ymm3, 96(%rdi)\n"                                     \
-	"	addq $128, %rdi\n"                                                     \
-	"	cmpq %rdx, %rdi\n"                                                     \
-	"	jb 8b\n"                                                               \
-	"	vmovdqu (%rdx,%rcx), %ymm0\n"                                          \
-	"	vmovdqu 32(%rdx,%rcx), %ymm1\n"                                        \
-	"	vmovdqu 64(%rdx,%rcx), %ymm2\n"                                        \
-	"	vmovdqu 96(%rdx,%rcx), %ymm3\n" fence "	vmovdqu %ymm0, (%rdx)\n" \
-	"	vmovdqu %ymm1, 32(%rdx)\n"                                             \
-	"	vmovdqu %ymm2, 64(%rdx)\n"                                             \
-	"	vmovdqu %ymm3, 96(%rdx)\n"                                             \
-	"	vzeroupper\n"                                                          \
-	"	xorl %eax, %eax\n"                                                     \
-	"	ret\n"
+#define COPY_WIDE(name, store, fence)                                   \
+	FUNCTION(name)                                                  \
+	"	vmovdqu (%rsi), %ymm0\n"                                 \
+	"	vmovdqu %ymm0, (%rdi)\n"                                 \
+	"	leaq -128(%rdi,%rdx), %rdx\n" /* where the last goes */  \
+	"	leaq 32(%rdi), %rcx\n"                                   \
+	"	andq $-32, %rcx\n"                                       \
+	"	subq %rdi, %rcx\n"                                       \
+	"	addq %rcx, %rdi\n"                                       \
+	"	addq %rcx, %rsi\n"                                       \
+	"	movq %rsi, %rcx\n"                                       \
+	"	subq %rdi, %rcx\n" /* from - to, all along */            \
+	"8:\n" LOAD_128("%rdi,%rcx") STORE_128(store, "%rdi")           \
+	"	addq $128, %rdi\n"                                       \
+	"	cmpq %rdx, %rdi\n"                                       \
+	"	jb 8b\n"                                                 \
+	LOAD_128("%rdx,%rcx") fence STORE_128("vmovdqu", "%rdx")        \
+	"	vzeroupper\n" DONE
 
-/* clang-format off */
+/*
+ * int guard_add4(void *at, uint64_t operand, uint64_t compare, uint64_t *old), and so on, for one
+ * width: w is the suffix of its instructions, the others are its registers. An instruction on half
+ * a register clears the other half.
+ */
+#define ON_WORDS(bytes, w, a, d, si, r8)              \
+	FUNCTION("guard_add" bytes)                   \
+	"	lock xadd" w " %" si ", (%rdi)\n"      \
+	"	movq %rsi, (%rcx)\n" DONE              \
+	FUNCTION("guard_or" bytes)                    \
+	"	mov" w " (%rdi), %" a "\n"             \
+	"1:	mov" w " %" a ", %" r8 "\n"          \
+	"	or" w " %" si ", %" r8 "\n"            \
+	"	lock cmpxchg" w " %" r8 ", (%rdi)\n"   \
+	"	jne 1b\n"                              \
+	"	movq %rax, (%rcx)\n" DONE              \
+	FUNCTION("guard_swap" bytes)                  \
+	"	xchg" w " %" si ", (%rdi)\n"           \
+	"	movq %rsi, (%rcx)\n" DONE              \
+	FUNCTION("guard_cas" bytes)                   \
+	"	mov" w " %" d ", %" a "\n"             \
+	"	lock cmpxchg" w " %" si ", (%rdi)\n"   \
+	"	movq %rax, (%rcx)\n" DONE
+
 __asm__(".pushsection .text\n"
 	".p2align 6\n"
 	"node_guard_begin:\n"
-	/* node_guarded_copy_short: not with rep movsb, which some processors do at a twentieth of
-	its speed unless to and from agree modulo 32 */
-	".globl node_guarded_copy_short\n"
-	".hidden node_guarded_copy_short\n"
-	".type node_guarded_copy_short, @function\n"
-	"node_guarded_copy_short:\n"
+	/* not with rep movsb, which some processors do at a twentieth of its speed unless to and
+	from agree modulo 32 */
+	SHARED("node_guarded_copy_short")
 	"	cmpq $16, %rdx\n"
 	"	jae 2f\n"
 	"	cmpq $8, %rdx\n"
 	"	jb 1f\n"
-	"	movq (%rsi), %rax\n"
-	"	movq -8(%rsi,%rdx), %rcx\n"
-	"	movq %rax, (%rdi)\n"
-	"	movq %rcx, -8(%rdi,%rdx)\n"
-	"	xorl %eax, %eax\n"
-	"	ret\n"
+	COPY_ENDS("movq", "8", "rax", "rcx")
 	"1:	cmpq $4, %rdx\n"
 	"	jb 3f\n"
-	"	movl (%rsi), %eax\n"
-	"	movl -4(%rsi,%rdx), %ecx\n"
-	"	movl %eax, (%rdi)\n"
-	"	movl %ecx, -4(%rdi,%rdx)\n"
-	"	xorl %eax, %eax\n"
-	"	ret\n"
+	COPY_ENDS("movl", "4", "eax", "ecx")
 	"3:	testq %rdx, %rdx\n"
 	"	jz 4f\n"
 	"	movzbl (%rsi), %eax\n"
@@ -128,16 +146,10 @@ __asm__(".pushsection .text\n"
 	"	jne 4f\n"
 	"	movzbl 1(%rsi), %eax\n"
 	"	movb %al, 1(%rdi)\n"
-	"4:	xorl %eax, %eax\n"
-	"	ret\n"
+	"4:\n" DONE
 	"2:	cmpq $32, %rdx\n"
 	"	ja 5f\n"
-	"	movdqu (%rsi), %xmm0\n"
-	"	movdqu -16(%rsi,%rdx), %xmm1\n"
-	"	movdqu %xmm0, (%rdi)\n"
-	"	movdqu %xmm1, -16(%rdi,%rdx)\n"
-	"	xorl %eax, %eax\n"
-	"	ret\n"
+	COPY_ENDS("movdqu", "16", "xmm0", "xmm1")
 	"5:	movdqu -32(%rsi,%rdx), %xmm2\n" /* the last 32 bytes, whatever comes before */
 	"	movdqu -16(%rsi,%rdx), %xmm3\n"
 	"	leaq -32(%rdi,%rdx), %rcx\n"
@@ -150,85 +162,16 @@ __asm__(".pushsection .text\n"
 	"	cmpq %rcx, %rdi\n"
 	"	jb 6b\n"
 	"	movdqu %xmm2, (%rcx)\n"
-	"	movdqu %xmm3, 16(%rcx)\n"
-	"	xorl %eax, %eax\n"
-	"	ret\n"
-	WIDE_COPY("guard_copy_wide", "vmovdqa", "")
-	WIDE_COPY("guard_copy_stream", "vmovntdq", "	sfence\n")
-	".globl node_guarded_count\n"
-	".hidden node_guarded_count\n"
-	".type node_guarded_count, @function\n"
-	"node_guarded_count:\n"
+	"	movdqu %xmm3, 16(%rcx)\n" DONE
+	COPY_WIDE("guard_copy_wide", "vmovdqa", "")
+	COPY_WIDE("guard_copy_stream", "vmovntdq", "	sfence\n")
+	SHARED("node_guarded_count")
 	"	testl %esi, %esi\n"
 	"	jnz 1f\n"
-	"	addl $1, (%rdi)\n"
-	"	xorl %eax, %eax\n"
-	"	ret\n"
-	"1:	lock addl $1, (%rdi)\n"
-	"	xorl %eax, %eax\n"
-	"	ret\n"
-	/* int guard_add4(void *at, uint64_t operand, uint64_t compare, uint64_t *old), and so on */
-	".type guard_add4, @function\n"
-	"guard_add4:\n"
-	"	lock xaddl %esi, (%rdi)\n"
-	"	movl %esi, %esi\n"
-	"	movq %rsi, (%rcx)\n"
-	"	xorl %eax, %eax\n"
-	"	ret\n"
-	".type guard_add8, @function\n"
-	"guard_add8:\n"
-	"	lock xaddq %rsi, (%rdi)\n"
-	"	movq %rsi, (%rcx)\n"
-	"	xorl %eax, %eax\n"
-	"	ret\n"
-	".type guard_or4, @function\n"
-	"guard_or4:\n"
-	"	movl (%rdi), %eax\n"
-	"1:	movl %eax, %r8d\n"
-	"	orl %esi, %r8d\n"
-	"	lock cmpxchgl %r8d, (%rdi)\n"
-	"	jne 1b\n"
-	"	movq %rax, (%rcx)\n"
-	"	xorl %eax, %eax\n"
-	"	ret\n"
-	".type guard_or8, @function\n"
-	"guard_or8:\n"
-	"	movq (%rdi), %rax\n"
-	"1:	movq %rax, %r8\n"
-	"	orq %rsi, %r8\n"
-	"	lock cmpxchgq %r8, (%rdi)\n"
-	"	jne 1b\n"
-	"	movq %rax, (%rcx)\n"
-	"	xorl %eax, %eax\n"
-	"	ret\n"
-	".type guard_swap4, @function\n"
-	"guard_swap4:\n"
-	"	xchgl %esi, (%rdi)\n"
-	"	movl %esi, %esi\n"
-	"	movq %rsi, (%rcx)\n"
-	"	xorl %eax, %eax\n"
-	"	ret\n"
-	".type guard_swap8, @function\n"
-	"guard_swap8:\n"
-	"	xchgq %rsi, (%rdi)\n"
-	"	movq %rsi, (%rcx)\n"
-	"	xorl %eax, %eax\n"
-	"	ret\n"
-	".type guard_cas4, @function\n"
-	"guard_cas4:\n"
-	"	movl %edx, %eax\n"
-	"	lock cmpxchgl %esi, (%rdi)\n"
-	"	movl %eax, %eax\n"
-	"	movq %rax, (%rcx)\n"
-	"	xorl %eax, %eax\n"
-	"	ret\n"
-	".type guard_cas8, @function\n"
-	"guard_cas8:\n"
-	"	movq %rdx, %rax\n"
-	"	lock cmpxchgq %rsi, (%rdi)\n"
-	"	movq %rax, (%rcx)\n"
-	"	xorl %eax, %eax\n"
-	"	ret\n"
+	"	addl $1, (%rdi)\n" DONE
+	"1:	lock addl $1, (%rdi)\n" DONE
+	ON_WORDS("4", "l", "eax", "edx", "esi", "r8d")
+	ON_WORDS("8", "q", "rax", "rdx", "rsi", "r8")
 	"node_guard_end:\n"
 	"node_guard_fault:\n"
 	"	movl $1, %eax\n"
@@ -249,10 +192,12 @@ static void choose(void)
 	if (__builtin_cpu_supports("avx2"))
 		wide_min = WIDE_MIN;
 }
-extern guard_word guard_add4 __asm__("guard_add4"), guard_add8 __asm__("guard_add8"),
-	guard_or4 __asm__("guard_or4"), guard_or8 __asm__("guard_or8"),
-	guard_swap4 __asm__("guard_swap4"), guard_swap8 __asm__("guard_swap8"),
-	guard_cas4 __asm__("guard_cas4"), guard_cas8 __asm__("guard_cas8");
+
+#define WORDS(name) extern guard_word name##4 __asm__(#name "4"), name##8 __asm__(#name "8")
+WORDS(guard_add);
+WORDS(guard_or);
+WORDS(guard_swap);
+WORDS(guard_cas);
 
 static void on_fault(int number, siginfo_t *info, void *context)
 {

@@ -43,6 +43,7 @@ const (
 	BadLocal  Result = C.NODE_BAD_LOCAL
 	BadRemote Result = C.NODE_BAD_REMOTE
 	Denied    Result = C.NODE_DENIED
+	Issued    Result = C.NODE_ISSUED
 )
 
 // What Step returns (receive.h, serve.h, entry.h).
@@ -60,7 +61,7 @@ const (
 	Later    Result = C.NODE_LATER
 	Broken   Result = C.NODE_BROKEN
 	Epoch    Result = C.NODE_EPOCH
-	Owners   Result = C.NODE_OWNERS
+	Others   Result = C.NODE_OTHERS
 )
 
 // What became of a message (Step), and the ways of a transfer.
@@ -75,6 +76,11 @@ const (
 	InMessages = C.NODE_IN_MESSAGES
 	CopyTo     = C.NODE_COPY_TO
 	CopyFrom   = C.NODE_COPY_FROM
+	Ask        = C.NODE_ASK
+	Operate    = C.NODE_OPERATE
+	AnswerGet  = C.NODE_ANSWER
+	BareTo     = C.NODE_BARE_TO
+	BareFrom   = C.NODE_BARE_FROM
 
 	RangesMax = C.NODE_RANGES_MAX
 
@@ -104,7 +110,7 @@ func peerOf(l *layout.NodeLink, ring int) *C.node_peer {
 // Init readies a link whose memory is zero.
 func Init(l *layout.NodeLink) { C.node_op_init(of(l)) }
 
-// Begin begins a message; l.Event.Body and Bytes say where header and data go.
+// Begin begins a message; l.Event.Arrival says where header and data go.
 func Begin(l *layout.NodeLink, ring int, header, data uint64) Result {
 	return Result(C.node_link_begin(of(l), C.uint32_t(ring), C.uint64_t(header), C.uint64_t(data)))
 }
@@ -131,38 +137,14 @@ func Step(l *layout.NodeLink, ring int, took uint32) Result {
 	return Result(C.node_link_step(of(l), C.uint32_t(ring), C.uint32_t(took)))
 }
 
-// Taken takes the message that the step before returned out of a ring.
-func Taken(l *layout.NodeLink, ring int, took uint32) {
-	C.node_link_taken(of(l), C.uint32_t(ring), C.uint32_t(took))
-}
-
-// Stepped ends the steps for a ring.
-func Stepped(l *layout.NodeLink, ring int, some bool) {
-	n := C.int(0)
-	if some {
-		n = 1
-	}
-	C.node_link_stepped(of(l), C.uint32_t(ring), n)
+// Stop ends the steps for a ring.
+func Stop(l *layout.NodeLink, ring int, took uint32) {
+	C.node_link_stop(of(l), C.uint32_t(ring), C.uint32_t(took))
 }
 
 // Transfer goes on with l.Transfer.
 func Transfer(l *layout.NodeLink, ring int, how int) Result {
 	return Result(C.node_link_transfer(of(l), C.uint32_t(ring), C.int(how)))
-}
-
-// Get asks for what l.Transfer says; the index of the operation, or -1 without room, or -2 to a
-// peer that has left.
-func Get(l *layout.NodeLink, ring int) int { return int(C.node_link_get(of(l), C.uint32_t(ring))) }
-
-// Rmw is Get for an operation on the word at l.Transfer.Remote.
-func Rmw(l *layout.NodeLink, ring int, operation, width uint32, operand, compare uint64) int {
-	return int(C.node_link_rmw(of(l), C.uint32_t(ring), C.uint32_t(operation), C.uint32_t(width),
-		C.uint64_t(operand), C.uint64_t(compare)))
-}
-
-// AnswerGet goes on with the answer to a get; l.Transfer has local, n and at.
-func AnswerGet(l *layout.NodeLink, ring int, token uint32) Result {
-	return Result(C.node_link_answer_get(of(l), C.uint32_t(ring), C.uint32_t(token)))
 }
 
 // Answer answers a request: value, or, if it failed, the bad address.

@@ -133,21 +133,27 @@ typedef struct node_op {
 #define NODE_BY_LINK 0  /* transport/shm: only it takes the answer */
 #define NODE_BY_OWNER 1 /* the owner's fast path: only it takes the answer */
 
+/* A message that has come, while it is looked at. */
+typedef struct node_arrival {
+	uint32_t kind, zero;
+	uint64_t slots;
+	uint64_t header, data; /* bytes, checked */
+	uint64_t body, bytes;  /* addresses of header and data */
+} node_arrival;
+
 /* What serving a message, or a step of receiving, has brought: result is NODE_NONE … of receive.h
  * and serve.h. */
 typedef struct node_event {
-	uint32_t kind;         /* of the message */
-	uint32_t token;        /* of a request */
-	uint64_t slots;        /* of the message */
-	uint64_t header, data; /* bytes */
-	uint64_t body, bytes;  /* addresses of header and data */
-	uint64_t addr;         /* of a request, or the bad one of a fault */
+	node_arrival arrival;
+	uint64_t addr; /* of a request, or the bad one of a fault */
 	uint64_t n;            /* bytes moved, or asked for */
 	uint64_t notice[2];
 	uint64_t value; /* of an operation on a word: before it */
 	uint64_t operand, compare;
+	uint32_t token;    /* of a request */
 	uint8_t op, width; /* of a request, or the kind of the operation that is over */
-	uint16_t zero;
+	uint8_t operation; /* on a word, of a request */
+	uint8_t zero[5];
 	/*
 	 * index of the operation that is over; its place holds all but its kind until it is taken
 	 * again
@@ -184,7 +190,7 @@ typedef struct node_link {
 	uint8_t out[1024];    /* of transport/shm: the header of the message that it sends */
 	uint64_t message[10]; /* likewise: what node_link_begin has begun */
 	uint64_t transfer[6]; /* likewise: the node_transfer of the latest call */
-	uint8_t line[16];
+	uint8_t line[8];
 	node_barrier barrier;
 	node_op op[NODE_OPS];
 	node_peer peer[NODE_MAX_RINGS];

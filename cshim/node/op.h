@@ -61,11 +61,7 @@ static inline node_op *node_get(node_link *link, node_peer *peer, uint8_t by, ui
 	op = node_op_take(link, peer, NODE_OP_GET, by);
 	op->local = local;
 	op->n = n;
-	header->addr = addr;
-	header->n = n;
-	header->notice[0] = notice0;
-	header->notice[1] = notice1;
-	header->token = op->token;
+	*header = (node_get_header){addr, n, {notice0, notice1}, op->token};
 	return node_op_sent(link, op, node_short_end(link, peer, NODE_GET, sizeof(*header), 0));
 }
 
@@ -80,13 +76,8 @@ static inline node_op *node_rmw(node_link *link, node_peer *peer, uint8_t by, ui
 		return NULL;
 	op = node_op_take(link, peer, NODE_OP_RMW, by);
 	op->width = (uint8_t)width;
-	header->addr = addr;
-	header->operand = operand;
-	header->compare = compare;
-	header->token = op->token;
-	header->op = (uint8_t)operation;
-	header->width = (uint8_t)width;
-	header->zero = 0;
+	*header = (node_rmw_header){addr,      operand, compare,
+	                            op->token, (uint8_t)operation, (uint8_t)width, 0};
 	return node_op_sent(link, op, node_short_end(link, peer, NODE_RMW, sizeof(*header), 0));
 }
 
@@ -100,7 +91,7 @@ static inline node_op *node_op_of(node_link *link, const node_peer *peer,
 
 	if (arrival->header != sizeof(node_reply_header))
 		return NULL;
-	node_take_header(&first, arrival->body, sizeof(first));
+	node_take_header(&first, arrival, sizeof(first));
 	op = &link->op[(uint32_t)first % NODE_OPS];
 	return op->kind != NODE_OP_FREE && op->token == (uint32_t)first && op->task == peer->task
 	               ? op

@@ -18,7 +18,7 @@ static int send_part(node_link *link, node_peer *peer, const node_transfer *put,
 int node_put(node_link *link, node_peer *peer, node_transfer *put)
 {
 	uint64_t step = put->n <= NODE_INLINE_MAX ? NODE_INLINE_MAX : node_chunk_step(link, put->n);
-	node_put_header last;
+	node_put_header last = {.notice = {put->notice[0], put->notice[1]}};
 	int rc;
 
 	for (; put->n - put->at > step; put->at += step) {
@@ -27,8 +27,6 @@ int node_put(node_link *link, node_peer *peer, node_transfer *put)
 			return rc;
 	}
 	last.addr = put->remote + put->at;
-	last.notice[0] = put->notice[0];
-	last.notice[1] = put->notice[1];
 	rc = node_send(link, peer, put->at ? NODE_LAST : NODE_PUT, &last, sizeof(last),
 	               put->local + put->at, put->n - put->at);
 	if (rc == NODE_SENT)

@@ -27,9 +27,7 @@ static inline int node_put_short(node_link *link, node_peer *peer, uint64_t remo
 
 	if (!header)
 		return NODE_BUSY;
-	header->addr = remote;
-	header->notice[0] = notice0;
-	header->notice[1] = notice1;
+	*header = (node_put_header){remote, {notice0, notice1}};
 	if (node_guarded_copy_short(header + 1, (const void *)(uintptr_t)local, n))
 		return NODE_BAD_LOCAL;
 	return node_short_end(link, peer, NODE_PUT, sizeof(*header), n);
@@ -46,6 +44,8 @@ int node_put(node_link *link, node_peer *peer, node_transfer *put);
  */
 int node_copy_to(node_link *link, node_peer *peer, node_transfer *transfer);
 int node_copy_from(node_link *link, node_peer *peer, node_transfer *transfer);
+/* What is left of one, without the notice. */
+int node_copy(node_link *link, node_peer *peer, int read, node_transfer *transfer);
 /* Tells the peer how many bytes were read of it, if it has not been told. */
 int node_say_read(node_link *link, node_peer *peer);
 

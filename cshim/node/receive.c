@@ -1,20 +1,11 @@
 /* receive.c - giving slots back to the sender. */
 #include "receive.h"
 
-/* Between a store that the sender waits for and the look whether it does: its membarrier, or a
- * barrier here, orders the two. */
-static void order(const node_peer *peer)
-{
-	cshim_light_fence();
-	if (__builtin_expect(peer->fenced != 0, 0))
-		cshim_full_fence();
-}
-
 void node_wake_waiting(node_peer *peer)
 {
 	node_ring_control *control = node_control(peer->in_control);
 
-	order(peer);
+	node_store_then_look(peer);
 	if (__builtin_expect(__atomic_load_n(&control->waiting, __ATOMIC_RELAXED) != 0, 0)) {
 		/* Before the look at armed, even one that finds the sender awake: else it could
 		 * undo what the sender stores before it sleeps again. */

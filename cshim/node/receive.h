@@ -9,15 +9,6 @@
 
 #include "send.h"
 
-/* A message that has come, while it is looked at. */
-typedef struct node_arrival {
-	uint32_t kind;
-	uint64_t slots;
-	uint64_t header, data;      /* bytes, checked */
-	const unsigned char *body;  /* the header */
-	const unsigned char *bytes; /* the data */
-} node_arrival;
-
 /* What node_next says. */
 #define NODE_NONE 0   /* nothing is there */
 #define NODE_SOME 1   /* a message */
@@ -51,8 +42,8 @@ static inline int node_examine(const node_peer *peer, node_slot *slot, uint64_t 
 	arrival->kind = word >> 32 & 0xff;
 	arrival->header = (word >> 40 & 0xff) * NODE_HEADER_UNIT;
 	arrival->data = word >> 48;
-	arrival->body = slot->bytes;
-	arrival->bytes = slot->bytes + arrival->header;
+	arrival->body = (uintptr_t)slot->bytes;
+	arrival->bytes = arrival->body + arrival->header;
 	if (__builtin_expect((arrival->kind & NODE_KIND_CHUNK) != 0, 0)) {
 		if (arrival->kind == NODE_KIND_EPOCH) {
 			arrival->slots = 1;
@@ -106,21 +97,22 @@ static inline void node_advance(node_peer *peer, const node_arrival *arrival)
 		node_publish_consumed(peer);
 }
 
-/* For the link's statistics. */
-static inline void node_count_received(node_link *link, uint64_t data)
+/* The same, and it counts for the link's statistics. */
+static inline void node_take(node_link *link, node_peer *peer, const node_arrival *arrival)
 {
+	node_advance(peer, arrival);
 	link->packets_received++;
-	link->data_received += data;
+	link->data_received += arrival->data;
 }
 
 /*
  * Copies a header of n bytes, one to five whole words, out of a message once and for all: what a
  * peer changes meanwhile, nobody looks at again.
  */
-static inline void node_take_header(void *to, const unsigned char *body, size_t n)
+static inline void node_take_header(void *to, const node_arrival *arrival, size_t n)
 {
 	typedef uint64_t __attribute__((may_alias)) word;
-	const word *from = (const void *)body;
+	const word *from = (const void *)(uintptr_t)arrival->body;
 	word *at = to;
 
 	/* No loop: n is a constant everywhere, and compilers leave loops as they are. */
@@ -146,6 +138,16 @@ void node_deactivate(node_link *link, uint32_t ring);
    the link; needless where the node has at most NODE_HOT_RINGS tasks. */
 void node_look_around(node_link *link);
 #define NODE_HOT_RINGS 4 /* with so many tasks on the node every ring is looked at */
+/* The i-th of them in this progress call, i < num_active. The list may change under a handler: then
+   a ring is looked at twice, or in the next call. */
+static inline node_peer *node_active(node_link *link, uint32_t i)
+{
+	uint32_t at = link->first + i;
+
+	if (at >= link->num_active)
+		at -= link->num_active;
+	return &link->peer[link->active[at < link->num_active ? at : 0]];
+}
 /* 1 if the sender of a cold ring says that there is a message. */
 static inline int node_some_pending(const node_link *link)
 {

@@ -1,22 +1,11 @@
 /* send.c - the rare cases of appending a message: no room as far as known, the ring's end, a
  * receiver that does not look. */
-#include "send.h"
-
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "guard.h"
-
-/* 1 if a message of the peer's waits here. */
-static int has_message(const node_peer *peer)
-{
-	uint64_t head = peer->receiver.head;
-
-	return (uint32_t)__atomic_load_n(&node_slot_at(peer->in_slots, head)->head,
-	                                 __ATOMIC_RELAXED) ==
-	       ((uint32_t)head | NODE_SEQUENCE_VALID);
-}
+#include "receive.h"
 
 int node_await_consumed(node_peer *peer, uint64_t index, int looks)
 {
@@ -39,7 +28,7 @@ int node_await_consumed(node_peer *peer, uint64_t index, int looks)
 		}
 		/* Two that wait for each other's room would wait long. */
 		if (!node_polls(peer) || cshim_processors() < 2 ||
-		    (n > NODE_ROOM_LOOKS && has_message(peer)))
+		    (n > NODE_ROOM_LOOKS && node_holds(peer)))
 			break;
 		cshim_between_polls();
 	}

@@ -131,6 +131,15 @@ static inline uint64_t node_head_word(uint32_t kind, uint64_t header, uint64_t d
 	return (uint64_t)kind << 32 | header / NODE_HEADER_UNIT << 40 | data << 48;
 }
 
+/* Between a store that the peer waits for and the look whether it must be told: its membarrier, or
+ * a barrier here, orders the two. */
+static inline void node_store_then_look(const node_peer *peer)
+{
+	cshim_light_fence();
+	if (__builtin_expect(peer->fenced != 0, 0))
+		cshim_full_fence();
+}
+
 /*
  * Publishes a message that begins at the tail; word: the head word without the sequence. The tail's
  * slot does not count as a continuation: the message in front of it saw to that. NODE_SENT, or
@@ -149,11 +158,7 @@ static inline int node_publish(node_link *link, node_peer *peer, uint64_t slots,
 	node_append_ahead(link, peer, index);
 	link->packets_sent++;
 	link->data_sent += data;
-	/* Store the message, then look whether anybody must be told: the receiver's membarrier
-	 * orders the two. */
-	cshim_light_fence();
-	if (__builtin_expect(peer->fenced != 0, 0))
-		cshim_full_fence();
+	node_store_then_look(peer);
 	if (__builtin_expect(
 		    (__atomic_load_n(&node_control(peer->out_control)->cold, __ATOMIC_RELAXED) |
 	             __atomic_load_n(&node_head(peer->out_head)->armed, __ATOMIC_RELAXED)) != 0,
@@ -212,34 +217,28 @@ static inline int node_slots_begin(node_peer *peer, uint64_t slots, int looks,
 	return NODE_SENT;
 }
 
-/* Begins a message with its data in slots: NODE_INLINE_MAX bytes at most. header is a multiple
- * of 8. */
-static inline int node_inline_begin(node_peer *peer, uint64_t header, uint64_t data,
-                                    node_message *message)
-{
-	int rc = node_slots_begin(peer, node_slots_of(header + data), NODE_ROOM_LOOKS, message);
-
-	if (__builtin_expect(rc != NODE_SENT, 0))
-		return rc;
-	message->bytes = message->header + header;
-	message->data = data;
-	return NODE_SENT;
-}
-
-/* chunk.c: the same with the data in a chunk. Header and data of NODE_CHUNK_MAX bytes at most, of
+/* chunk.c: begins a message with its data in a chunk. Header and data of NODE_CHUNK_MAX bytes at most, of
  * data some. */
 int node_chunk_begin(const node_link *link, node_peer *peer, uint64_t header, uint64_t data,
                      node_message *message);
 int node_chunk_end(node_link *link, node_peer *peer, const node_message *message, uint32_t kind,
                    uint64_t header);
 
-/* Begins a message: in slots if that is enough, else with its data in a chunk. NODE_SENT: header
- * and bytes say where to write. */
+/* Begins a message: in slots if that is enough, else with its data in a chunk. header is a multiple
+ * of 8. NODE_SENT: header and bytes say where to write. */
 static inline int node_begin(const node_link *link, node_peer *peer, uint64_t header, uint64_t data,
                              node_message *message)
 {
-	return data <= NODE_INLINE_MAX ? node_inline_begin(peer, header, data, message)
-	                               : node_chunk_begin(link, peer, header, data, message);
+	int rc;
+
+	if (data > NODE_INLINE_MAX)
+		return node_chunk_begin(link, peer, header, data, message);
+	rc = node_slots_begin(peer, node_slots_of(header + data), NODE_ROOM_LOOKS, message);
+	if (__builtin_expect(rc == NODE_SENT, 1)) {
+		message->bytes = message->header + header;
+		message->data = data;
+	}
+	return rc;
 }
 
 /* Publishes what began. NODE_SENT, or NODE_GONE. */

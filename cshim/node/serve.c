@@ -4,17 +4,28 @@
 
 #include "guard.h"
 
-int node_place_data(uint64_t to, const node_arrival *arrival, int huge)
+/* Copies a message's data to an address; 1 if that is bad. huge: it is part of more than the cache
+ * holds. */
+static int place_data(uint64_t to, const node_arrival *arrival, int huge)
 {
-	return huge ? node_guarded_stream(node_memory_at(to), arrival->bytes, arrival->data)
-	            : node_guarded_copy(node_memory_at(to), arrival->bytes, arrival->data);
+	const void *from = (const void *)(uintptr_t)arrival->bytes;
+
+	return huge ? node_guarded_stream(node_memory_at(to), from, arrival->data)
+	            : node_guarded_copy(node_memory_at(to), from, arrival->data);
 }
 
-int node_put_fault(node_event *event, uint64_t addr, uint64_t n)
+/* The data of a put could not be placed. */
+static int put_fault(node_event *event, uint64_t addr, uint64_t n)
 {
 	event->addr = node_bad_address(addr, n);
 	event->op = 0;
 	return NODE_FAULT;
+}
+
+static void take_notice(node_event *event, const uint64_t notice[2])
+{
+	event->notice[0] = notice[0];
+	event->notice[1] = notice[1];
 }
 
 static int serve_put(node_peer *peer, const node_arrival *arrival, node_event *event)
@@ -23,14 +34,13 @@ static int serve_put(node_peer *peer, const node_arrival *arrival, node_event *e
 	int result = node_serve_put(peer, arrival, &put);
 
 	if (result == NODE_FAULT)
-		return node_put_fault(event, put.addr, arrival->data);
+		return put_fault(event, put.addr, arrival->data);
 	if (result != NODE_ARRIVED)
 		return result;
 	event->n = arrival->data;
 	if (arrival->kind == NODE_LAST)
 		event->n += peer->receiver.placed;
-	event->notice[0] = put.notice[0];
-	event->notice[1] = put.notice[1];
+	take_notice(event, put.notice);
 	return result;
 }
 
@@ -40,19 +50,19 @@ static int serve_part(node_peer *peer, const node_arrival *arrival, node_event *
 
 	if (arrival->header != sizeof(part))
 		return NODE_BROKEN;
-	node_take_header(&part, arrival->body, sizeof(part));
+	node_take_header(&part, arrival, sizeof(part));
 	if (part.flags & NODE_PART_FIRST) {
 		peer->put_failed = 0;
 		peer->receiver.placed = 0;
 	}
 	if (peer->put_failed)
 		return NODE_SERVED;
-	if (!node_place_data(part.addr, arrival, (part.flags & NODE_PART_HUGE) != 0)) {
+	if (!place_data(part.addr, arrival, (part.flags & NODE_PART_HUGE) != 0)) {
 		peer->receiver.placed += arrival->data;
 		return NODE_SERVED;
 	}
 	peer->put_failed = 1;
-	return node_put_fault(event, part.addr, arrival->data);
+	return put_fault(event, part.addr, arrival->data);
 }
 
 /* The peer has copied by itself: the statistics of this end, and the notice. */
@@ -63,7 +73,7 @@ static int serve_copied(node_link *link, const node_arrival *arrival, node_event
 
 	if (arrival->header != sizeof(copied) || arrival->data != 0)
 		return NODE_BROKEN;
-	node_take_header(&copied, arrival->body, sizeof(copied));
+	node_take_header(&copied, arrival, sizeof(copied));
 	copies = copied.n / NODE_COPY_MAX + (copied.n % NODE_COPY_MAX != 0);
 	if (arrival->kind == NODE_WRITTEN) {
 		link->packets_received += copies;
@@ -73,38 +83,29 @@ static int serve_copied(node_link *link, const node_arrival *arrival, node_event
 		link->data_sent += copied.n;
 	}
 	event->n = copied.n;
-	event->notice[0] = copied.notice[0];
-	event->notice[1] = copied.notice[1];
+	take_notice(event, copied.notice);
 	if (arrival->kind == NODE_WRITTEN)
 		return NODE_ARRIVED;
 	return copied.notice[0] | copied.notice[1] ? NODE_WAS_READ : NODE_SERVED;
 }
 
-int node_answer(node_link *link, node_peer *peer, uint32_t token, uint32_t state, uint64_t value)
+/* An answer in one slot, with n bytes of data. */
+static inline __attribute__((always_inline)) int
+reply(node_link *link, node_peer *peer, node_reply_header answer, uint64_t addr, uint64_t n)
 {
-	node_reply_header *reply = node_short_begin(peer);
+	node_reply_header *header = node_short_begin(peer);
 
-	if (!reply)
+	if (!header)
 		return NODE_BUSY;
-	reply->token = token;
-	reply->state = state;
-	reply->value = value;
-	return node_short_end(link, peer, NODE_REPLY, sizeof(*reply), 0);
+	if (n && node_guarded_copy_short(header + 1, node_memory_at(addr), n))
+		return NODE_BAD_LOCAL;
+	*header = answer;
+	return node_short_end(link, peer, NODE_REPLY, sizeof(*header), n);
 }
 
-/* A short answer, in one slot. */
-static int answer_short(node_link *link, node_peer *peer, uint32_t token, uint64_t addr, uint64_t n)
+int node_answer(node_link *link, node_peer *peer, uint32_t token, uint32_t state, uint64_t value)
 {
-	node_reply_header *reply = node_short_begin(peer);
-
-	if (!reply)
-		return NODE_BUSY;
-	if (node_guarded_copy_short(reply + 1, node_memory_at(addr), n))
-		return NODE_BAD_LOCAL;
-	reply->token = token;
-	reply->state = NODE_REPLY_OK;
-	reply->value = 0;
-	return node_short_end(link, peer, NODE_REPLY, sizeof(*reply), n);
+	return reply(link, peer, (node_reply_header){token, state, value}, 0, 0);
 }
 
 int node_answer_get(node_link *link, node_peer *peer, uint32_t token, uint64_t addr, uint64_t n,
@@ -114,9 +115,10 @@ int node_answer_get(node_link *link, node_peer *peer, uint32_t token, uint64_t a
 
 	while (*at < n) {
 		uint64_t part = n - *at < step ? n - *at : step;
-		node_reply_header reply = {token, *at + part == n ? NODE_REPLY_OK : NODE_REPLY_PART,
-		                           *at};
-		int rc = node_send(link, peer, NODE_REPLY, &reply, sizeof(reply), addr + *at, part);
+		node_reply_header header = {
+			token, *at + part == n ? NODE_REPLY_OK : NODE_REPLY_PART, *at};
+		int rc = node_send(link, peer, NODE_REPLY, &header, sizeof(header), addr + *at,
+		                   part);
 
 		if (rc != NODE_SENT)
 			return rc;
@@ -161,20 +163,21 @@ static int serve_long_get(node_link *link, node_peer *peer, const node_get_heade
 	}
 }
 
-int node_serve_get(node_link *link, node_peer *peer, const node_arrival *arrival, node_event *event)
+static int serve_get(node_link *link, node_peer *peer, const node_arrival *arrival,
+                     node_event *event)
 {
 	node_get_header get;
 
 	if (arrival->header != sizeof(get) || arrival->data != 0)
 		return NODE_BROKEN;
-	node_take_header(&get, arrival->body, sizeof(get));
+	node_take_header(&get, arrival, sizeof(get));
 	if (get.n - 1 >= NODE_LENGTH_MAX)
 		return NODE_BROKEN;
 	event->n = get.n;
-	event->notice[0] = get.notice[0];
-	event->notice[1] = get.notice[1];
+	take_notice(event, get.notice);
 	if (get.n <= NODE_ONE_SLOT - sizeof(node_reply_header) && !peer->closed &&
-	    answer_short(link, peer, (uint32_t)get.token, get.addr, get.n) == NODE_SENT)
+	    reply(link, peer, (node_reply_header){(uint32_t)get.token, NODE_REPLY_OK, 0}, get.addr,
+	          get.n) == NODE_SENT)
 		return NODE_WAS_READ;
 	return serve_long_get(link, peer, &get, event);
 }
@@ -187,35 +190,32 @@ static int put_off_rmw(const node_rmw_header *rmw, node_event *event)
 	event->addr = rmw->addr;
 	event->value = 0;
 	event->op = NODE_OP_RMW;
-	event->kind = rmw->op;
+	event->operation = rmw->op;
 	event->width = rmw->width;
 	event->operand = rmw->operand;
 	event->compare = rmw->compare;
 	return NODE_LATER;
 }
 
-int node_serve_rmw(node_link *link, node_peer *peer, const node_arrival *arrival, node_event *event)
+static int serve_rmw(node_link *link, node_peer *peer, const node_arrival *arrival,
+                     node_event *event)
 {
 	node_rmw_header rmw;
-	node_reply_header *reply;
 	uint64_t old;
 
 	if (arrival->header != sizeof(rmw) || arrival->data != 0)
 		return NODE_BROKEN;
-	node_take_header(&rmw, arrival->body, sizeof(rmw));
+	node_take_header(&rmw, arrival, sizeof(rmw));
 	if (rmw.op > NODE_CAS || (rmw.width != 4 && rmw.width != 8))
 		return NODE_BROKEN;
-	if (rmw.addr & (rmw.width - 1u) || peer->closed || !(reply = node_short_begin(peer)))
+	if (rmw.addr & (rmw.width - 1u) || peer->closed || !node_short_begin(peer))
 		return put_off_rmw(&rmw, event);
 	if (node_guarded_rmw(rmw.op, rmw.width, node_memory_at(rmw.addr), rmw.operand, rmw.compare,
 	                     &old)) {
 		put_off_rmw(&rmw, event);
 		return request_fault(link, peer, event, rmw.width);
 	}
-	reply->token = rmw.token;
-	reply->state = NODE_REPLY_OK;
-	reply->value = old;
-	node_short_end(link, peer, NODE_REPLY, sizeof(*reply), 0);
+	node_answer(link, peer, rmw.token, NODE_REPLY_OK, old);
 	return NODE_SERVED;
 }
 
@@ -233,25 +233,25 @@ static int answers(const node_op *op, const node_reply_header *reply, uint64_t d
 	       (reply->state == NODE_REPLY_OK && reply->value + data == op->n);
 }
 
-int node_serve_reply(node_link *link, const node_arrival *arrival, node_op *op, node_event *event)
+static int serve_reply(node_link *link, const node_arrival *arrival, node_op *op, node_event *event)
 {
-	node_reply_header reply;
+	node_reply_header answer;
 	int result = NODE_ANSWERED;
 
-	if (arrival->header != sizeof(reply))
+	if (arrival->header != sizeof(answer))
 		return NODE_BROKEN;
-	node_take_header(&reply, arrival->body, sizeof(reply));
-	if (!op || !answers(op, &reply, arrival->data))
+	node_take_header(&answer, arrival, sizeof(answer));
+	if (!op || !answers(op, &answer, arrival->data))
 		return NODE_SERVED; /* it was given up meanwhile */
-	event->value = reply.value;
-	if (reply.state == NODE_REPLY_FAILED) {
-		event->addr = reply.value;
+	event->value = answer.value;
+	if (answer.state == NODE_REPLY_FAILED) {
+		event->addr = answer.value;
 		result = NODE_FAILED;
 	} else if (op->kind == NODE_OP_GET &&
-	           node_place_data(op->local + reply.value, arrival, op->n >= NODE_HUGE_MIN)) {
-		event->addr = node_bad_address(op->local + reply.value, arrival->data);
+	           place_data(op->local + answer.value, arrival, op->n >= NODE_HUGE_MIN)) {
+		event->addr = node_bad_address(op->local + answer.value, arrival->data);
 		result = NODE_STRANDED;
-	} else if (reply.state == NODE_REPLY_PART) {
+	} else if (answer.state == NODE_REPLY_PART) {
 		return NODE_SERVED;
 	}
 	event->op = op->kind;
@@ -260,8 +260,11 @@ int node_serve_reply(node_link *link, const node_arrival *arrival, node_op *op, 
 	return result;
 }
 
-int node_serve(node_link *link, node_peer *peer, const node_arrival *arrival, node_event *event)
+static int serve(node_link *link, node_peer *peer, const node_arrival *arrival, uint8_t by,
+                 node_event *event)
 {
+	node_op *op;
+
 	switch (arrival->kind) {
 	case NODE_PUT:
 	case NODE_LAST:
@@ -269,13 +272,32 @@ int node_serve(node_link *link, node_peer *peer, const node_arrival *arrival, no
 	case NODE_PART:
 		return serve_part(peer, arrival, event);
 	case NODE_GET:
-		return node_serve_get(link, peer, arrival, event);
+		return serve_get(link, peer, arrival, event);
 	case NODE_RMW:
-		return node_serve_rmw(link, peer, arrival, event);
+		return serve_rmw(link, peer, arrival, event);
 	case NODE_WRITTEN:
 	case NODE_READ:
 		return serve_copied(link, arrival, event);
+	case NODE_REPLY:
+		op = node_op_of(link, peer, arrival);
+		return op && op->by != by ? NODE_OTHERS : serve_reply(link, arrival, op, event);
 	default:
 		return NODE_BROKEN;
 	}
+}
+
+int node_serve(node_link *link, node_peer *peer, const node_arrival *arrival, uint8_t by,
+               node_event *event)
+{
+	int result = serve(link, peer, arrival, by, event);
+
+	if (result == NODE_LATER || result == NODE_OTHERS)
+		return result;
+	/* What tells of a single copy is no packet of the statistics: the copy itself was counted. */
+	if (result == NODE_BROKEN || arrival->kind == NODE_WRITTEN || arrival->kind == NODE_READ)
+		node_advance(peer, arrival);
+	else
+		node_take(link, peer, arrival);
+	link->ghosts += result == NODE_BROKEN;
+	return result;
 }

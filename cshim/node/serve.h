@@ -8,10 +8,8 @@
 #include "guard.h"
 #include "op.h"
 
-/*
- * What node_serve says. But for NODE_LATER the message was dealt with, and the caller takes it out
- * of the ring (node_advance) before it acts on the event.
- */
+/* What node_serve says. But for NODE_LATER and NODE_OTHERS the message was dealt with, and is out of
+ * the ring. */
 #define NODE_SERVED 16   /* there is nothing to tell */
 #define NODE_ARRIVED 17  /* a put of n bytes is complete: notice */
 #define NODE_WAS_READ 18 /* memory of this task was read: notice, n */
@@ -27,18 +25,14 @@
 #define NODE_LATER 23
 #define NODE_BROKEN 24 /* no peer sends such a message */
 
+#define NODE_OTHERS 25 /* an answer that another issuer takes */
+
 /*
- * Deals with the message of a kind of message.h at the head of peer's ring, but for answers. event
- * gets what the result says, and of NODE_LATER the request.
+ * Deals with the message of a kind of message.h at the head of peer's ring, for an issuer of
+ * operations (NODE_BY_). event gets what the result says, and of NODE_LATER the request.
  */
-int node_serve(node_link *link, node_peer *peer, const node_arrival *arrival, node_event *event);
-/* The two of these that a fast path serves most. */
-int node_serve_get(node_link *link, node_peer *peer, const node_arrival *arrival,
-                   node_event *event);
-int node_serve_rmw(node_link *link, node_peer *peer, const node_arrival *arrival,
-                   node_event *event);
-/* The same with an answer to op, which node_op_of has found; NULL: it is dropped. */
-int node_serve_reply(node_link *link, const node_arrival *arrival, node_op *op, node_event *event);
+int node_serve(node_link *link, node_peer *peer, const node_arrival *arrival, uint8_t by,
+               node_event *event);
 
 /*
  * Sends what a get asked for, from *at on, and moves *at; NODE_SENT: all went. NODE_BAD_LOCAL: it
@@ -50,43 +44,26 @@ int node_answer_get(node_link *link, node_peer *peer, uint32_t token, uint64_t a
  * NODE_SENT, or NODE_BUSY … */
 int node_answer(node_link *link, node_peer *peer, uint32_t token, uint32_t state, uint64_t value);
 
-/* Copies a message's data to an address; 1 if that is bad. huge: it is part of more than the cache
- * holds. */
-int node_place_data(uint64_t to, const node_arrival *arrival, int huge);
-/* The data of a put could not be placed: NODE_FAULT. */
-int node_put_fault(node_event *event, uint64_t addr, uint64_t n);
-
 /*
- * A whole put, or the last part of one: *put gets its header. Inline for the fast path; node_serve
- * does the same. NODE_FAULT: the caller calls node_put_fault.
+ * A whole put, or the last part of one: *put gets its header. Inline for the fast path, which
+ * leaves whatever is not NODE_ARRIVED to node_serve: that does the same.
  */
 static inline int node_serve_put(node_peer *peer, const node_arrival *arrival, node_put_header *put)
 {
 	if (arrival->header != sizeof(*put))
 		return NODE_BROKEN;
-	node_take_header(put, arrival->body, sizeof(*put));
+	node_take_header(put, arrival, sizeof(*put));
 	if (__builtin_expect(peer->put_failed != 0, 0)) {
 		peer->put_failed = 0;
 		if (arrival->kind == NODE_LAST)
 			return NODE_SERVED;
 	}
 	return __builtin_expect(
-		       node_guarded_copy(node_memory_at(put->addr), arrival->bytes, arrival->data),
+		       node_guarded_copy(node_memory_at(put->addr),
+	                                 (const void *)(uintptr_t)arrival->bytes, arrival->data),
 		       0)
 	               ? NODE_FAULT
 	               : NODE_ARRIVED;
-}
-
-/* Takes a message that was served with that result out of the ring, and counts it. What tells of a
- * single copy is no packet of the statistics: the copy itself was counted. */
-static inline void node_take_served(node_link *link, node_peer *peer, const node_arrival *arrival,
-                                    int result)
-{
-	node_advance(peer, arrival);
-	if (result == NODE_BROKEN)
-		link->ghosts++;
-	else if (arrival->kind != NODE_WRITTEN && arrival->kind != NODE_READ)
-		node_count_received(link, arrival->data);
 }
 
 #endif

@@ -6,35 +6,30 @@
 
 #include "futex.h"
 
-void cshim_futex_wait(uint32_t *word, uint32_t expected, int64_t timeout_ns)
+/* 1 if the time has come. */
+static int futex(uint32_t *word, int operation, uint32_t value, const struct timespec *time)
 {
-	struct timespec at_most;
-	int saved = errno;
+	int saved = errno, late = syscall(SYS_futex, word, operation, value, time, NULL,
+	                                  FUTEX_BITSET_MATCH_ANY) < 0 &&
+	                          errno == ETIMEDOUT;
 
-	if (timeout_ns >= 0) {
-		at_most.tv_sec = timeout_ns / 1000000000;
-		at_most.tv_nsec = timeout_ns % 1000000000;
-	}
-	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, timeout_ns >= 0 ? &at_most : NULL,
-	        NULL, 0);
-	errno = saved;
-}
-
-int cshim_futex_wait_until(uint32_t *word, uint32_t expected, const struct timespec *until)
-{
-	int saved = errno, late;
-
-	late = syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE | FUTEX_CLOCK_REALTIME, expected,
-	               until, NULL, FUTEX_BITSET_MATCH_ANY) < 0 &&
-	       errno == ETIMEDOUT;
 	errno = saved;
 	return late;
 }
 
+void cshim_futex_wait(uint32_t *word, uint32_t expected, int64_t timeout_ns)
+{
+	struct timespec at_most = {timeout_ns / 1000000000, timeout_ns % 1000000000};
+
+	futex(word, FUTEX_WAIT_PRIVATE, expected, timeout_ns >= 0 ? &at_most : NULL);
+}
+
+int cshim_futex_wait_until(uint32_t *word, uint32_t expected, const struct timespec *until)
+{
+	return futex(word, FUTEX_WAIT_BITSET_PRIVATE | FUTEX_CLOCK_REALTIME, expected, until);
+}
+
 void cshim_futex_wake(uint32_t *word, int count)
 {
-	int saved = errno;
-
-	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
-	errno = saved;
+	futex(word, FUTEX_WAKE_PRIVATE, (uint32_t)count, NULL);
 }

@@ -4,9 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "membarrier.h"
 
@@ -20,22 +18,12 @@ enum { DRAIN_NS = 10000000 };
 static int granted;
 static void (*fence_frequent)(void);
 
-static int membarrier(int command)
-{
-#ifdef SYS_membarrier
-	return syscall(SYS_membarrier, command, 0, 0) == 0;
-#else
-	(void)command;
-	return 0;
-#endif
-}
-
 void cshim_membarrier_prepare(void (*fence)(void))
 {
 	int saved = errno;
 
 	fence_frequent = fence;
-	if (membarrier(REGISTER_PRIVATE_EXPEDITED))
+	if (cshim_membarrier(REGISTER_PRIVATE_EXPEDITED))
 		__atomic_store_n(&granted, 1, __ATOMIC_RELEASE);
 	else
 		fence();
@@ -65,7 +53,7 @@ int cshim_membarrier_order(void)
 		cshim_full_fence();
 		return 0;
 	}
-	done = membarrier(PRIVATE_EXPEDITED);
+	done = cshim_membarrier(PRIVATE_EXPEDITED);
 	if (!done)
 		switch_to_fences();
 	errno = saved;

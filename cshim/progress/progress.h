@@ -69,26 +69,12 @@ typedef struct cshim_owner {
 	void (*wake_handlers)(cshim_progress *progress);
 } cshim_owner;
 
-/* Addresses in a block, as wide in every word size. */
-typedef union cshim_owner_at {
-	const cshim_owner *at;
-	uint64_t width;
-} cshim_owner_at;
-
-typedef union cshim_wait_at {
-	struct cshim_wait *at;
-	uint64_t width;
-} cshim_wait_at;
-
-typedef union cshim_threads_at {
-	struct cshim_threads *at;
-	uint64_t width;
-} cshim_threads_at;
-
-typedef union cshim_progress_at {
-	cshim_progress *at;
-	uint64_t width;
-} cshim_progress_at;
+/* A pointer in a block, as wide in every word size. */
+#define CSHIM_AT(type)          \
+	union {                 \
+		type *at;       \
+		uint64_t width; \
+	}
 
 /*
  * The block. Go shares it (transport/layout), hence fixed widths. Blocks are never freed but used
@@ -119,10 +105,11 @@ struct cshim_progress {
 	uint32_t event_seq;
 	/* under the lock: event_seq up to which waiting threads were told */
 	uint32_t noticed_events;
-	uint32_t followers;   /* atomic, written under the lock: waits that are following */
-	cshim_wait_at leader; /* under the lock: the leader's wait, NULL if there is none */
+	uint32_t followers; /* atomic, written under the lock: waits that are following */
+	CSHIM_AT(struct cshim_wait)
+	leader; /* under the lock: the leader's wait, NULL if there is none */
 	/* under the lock: the leader's wait while it is the poller, until it is kicked */
-	cshim_wait_at asleep;
+	CSHIM_AT(struct cshim_wait) asleep;
 
 	/* atomic, written under the lock: threads inside a call that waits or polls */
 	uint32_t polling;
@@ -155,11 +142,11 @@ struct cshim_progress {
 	uint32_t service_parked; /* atomic: it sleeps until user threads leave */
 	uint32_t service_tid;    /* atomic: its thread id, 0 if it does not run */
 
-	cshim_owner_at owner;   /* by cshim_progress_add */
-	cshim_progress_at next; /* of all blocks */
-	cshim_wait_at waits;    /* under the lock: every wait under way */
+	CSHIM_AT(const cshim_owner) owner; /* by cshim_progress_add */
+	CSHIM_AT(cshim_progress) next;     /* of all blocks */
+	CSHIM_AT(struct cshim_wait) waits; /* under the lock: every wait under way */
 	/* by the thread that starts or ends an incarnation: the library's threads */
-	cshim_threads_at threads;
+	CSHIM_AT(struct cshim_threads) threads;
 
 	/* What the poller polls: constant while ACTIVE. */
 	int32_t num_descriptors;
@@ -334,6 +321,9 @@ void cshim_hand_over(cshim_progress *progress);
  * may have ended afterwards.
  */
 void cshim_yield_unlocked(cshim_progress *progress);
+
+/* CLOCK_MONOTONIC */
+int64_t cshim_now_ns(void);
 
 /* The library's threads. */
 

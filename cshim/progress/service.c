@@ -94,25 +94,12 @@ void cshim_polls_again(cshim_progress *progress)
 	cshim_service_alert(progress);
 }
 
-static uint32_t polling_in(const cshim_progress *progress)
-{
-	return __atomic_load_n(&progress->polling, __ATOMIC_SEQ_CST);
-}
-
-static uint32_t polls_of(const cshim_progress *progress)
-{
-	return __atomic_load_n(&progress->polls, __ATOMIC_SEQ_CST);
-}
-
-static int interrupts_on(const cshim_progress *progress)
-{
-	return __atomic_load_n(&progress->interrupts, __ATOMIC_SEQ_CST) != 0;
-}
+#define LOOK(member) __atomic_load_n(&progress->member, __ATOMIC_SEQ_CST)
 
 /* 1 if user threads poll, or have done so since the last look. */
 static int others_poll(const cshim_progress *progress, const look *last)
 {
-	return polling_in(progress) != 0 || polls_of(progress) != last->polls;
+	return LOOK(polling) != 0 || LOOK(polls) != last->polls;
 }
 
 /* Sleeps until service_seq is no longer seen. */
@@ -127,9 +114,9 @@ static void rest(cshim_progress *progress, uint32_t seen, int64_t timeout_ns)
  */
 static void stay_away(cshim_progress *progress, look *last, uint32_t seen)
 {
-	uint32_t polls = polls_of(progress);
+	uint32_t polls = LOOK(polls);
 
-	if (polling_in(progress) && polls == last->polls)
+	if (LOOK(polling) && polls == last->polls)
 		last->same_call++;
 	else
 		last->same_call = 0;
@@ -142,7 +129,7 @@ static void stay_away(cshim_progress *progress, look *last, uint32_t seen)
 	last->same_call = 0;
 	__atomic_store_n(&progress->service_parked, 1, __ATOMIC_SEQ_CST);
 	/* cshim_poll_end stores and looks without a barrier of its own */
-	if (cshim_membarrier_order() && polling_in(progress))
+	if (cshim_membarrier_order() && LOOK(polling))
 		rest(progress, seen, -1);
 	else
 		__atomic_store_n(&progress->service_parked, 0, __ATOMIC_SEQ_CST);
@@ -182,7 +169,7 @@ static void serve_while_alone(cshim_progress *progress, uint32_t handle, look *l
 	cshim_lock(progress);
 	if (cshim_alive(progress, handle) && !others_poll(progress, last))
 		stop_polling(progress);
-	while (pause_ns == 0 && cshim_alive(progress, handle) && interrupts_on(progress) &&
+	while (pause_ns == 0 && cshim_alive(progress, handle) && LOOK(interrupts) &&
 	       !others_poll(progress, last)) {
 		pause_ns = serve(progress, last);
 		cshim_lock_pass(progress);
@@ -218,13 +205,13 @@ void cshim_service_run(cshim_progress *progress, uint32_t handle)
 
 	introduce(progress, handle);
 	for (;;) {
-		uint32_t seen = __atomic_load_n(&progress->service_seq, __ATOMIC_SEQ_CST);
+		uint32_t seen = LOOK(service_seq);
 
 		if (!cshim_alive(progress, handle))
 			return;
 		if (others_poll(progress, &last))
 			stay_away(progress, &last, seen);
-		else if (!interrupts_on(progress))
+		else if (!LOOK(interrupts))
 			rest_while_not_polling(progress, handle, &last, seen);
 		else
 			serve_while_alone(progress, handle, &last, seen);

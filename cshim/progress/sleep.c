@@ -144,19 +144,12 @@ void cshim_hand_over(cshim_progress *progress)
 static void ppoll_all(cshim_progress *progress, int64_t timeout_ns)
 {
 	struct pollfd polled[CSHIM_MAX_DESCRIPTORS];
-	struct timespec limit = {0, 0};
+	struct timespec limit = {timeout_ns / 1000000000, timeout_ns % 1000000000};
 	int i, count = progress->num_descriptors, saved = errno;
 	uint64_t kicks;
 
-	for (i = 0; i < count; i++) {
-		polled[i].fd = progress->descriptors[i];
-		polled[i].events = POLLIN;
-		polled[i].revents = 0;
-	}
-	if (timeout_ns >= 0) {
-		limit.tv_sec = timeout_ns / 1000000000;
-		limit.tv_nsec = timeout_ns % 1000000000;
-	}
+	for (i = 0; i < count; i++)
+		polled[i] = (struct pollfd){.fd = progress->descriptors[i], .events = POLLIN};
 	/*
 	 * The descriptors stay open: the owner closes them only when nobody polls them. The eventfd
 	 * does not block.

@@ -25,9 +25,6 @@ int cshim_poll_descriptors(cshim_progress *progress, cshim_wait *wait);
 /* Wakes all followers, to find that the incarnation has ended. */
 void cshim_wake_followers(cshim_progress *progress);
 
-/* CLOCK_MONOTONIC */
-int64_t cshim_now_ns(void);
-
 /*
  * The body of the service thread; without the lock. Returns when the incarnation called handle has
  * ended.

@@ -1395,10 +1395,6 @@ subroutine print_constants_0
   print '(a,i0)', 'value LAPI_MAX_ERR_STRING ', int(LAPI_MAX_ERR_STRING, 8)
   print '(a,i0)', 'value LAPI_VOID_HANDLE ', int(LAPI_VOID_HANDLE, 8) + 4294967296_8
   print '(a,i0)', 'value LAPI_NULL_THREAD_ID ', int(LAPI_NULL_THREAD_ID, 8)
-  print '(a,i0)', 'value MAX_NODES ', int(MAX_NODES, 8)
-  print '(a,i0)', 'value MAX_TASKS ', int(MAX_TASKS, 8)
-  print '(a,i0)', 'value MAX_SHM_TASKS ', int(MAX_SHM_TASKS, 8)
-  print '(a,i0)', 'value MAX_SLOTS_PER_TASK ', int(MAX_SLOTS_PER_TASK, 8)
   print '(a,i0)', 'value LAPI_NORMAL ', int(LAPI_NORMAL, 8)
   print '(a,i0)', 'value LAPI_LOCAL_STATE ', int(LAPI_LOCAL_STATE, 8)
   print '(a,i0)', 'value LAPI_SEND_REPLY ', int(LAPI_SEND_REPLY, 8)
@@ -1441,15 +1437,15 @@ subroutine print_constants_0
   print '(a,i0)', 'value TB3MX_DEV ', int(TB3MX_DEV, 8)
   print '(a,i0)', 'value TB3PCI_DEV ', int(TB3PCI_DEV, 8)
   print '(a,i0)', 'value HAL_COL1 ', int(HAL_COL1, 8)
+  print '(a,i0)', 'value HAL_COL2 ', int(HAL_COL2, 8)
+  print '(a,i0)', 'value HAL_COLS ', int(HAL_COLS, 8)
+  print '(a,i0)', 'value UDP_DEV ', int(UDP_DEV, 8)
+  print '(a,i0)', 'value VIRTUAL_DEV ', int(VIRTUAL_DEV, 8)
 end subroutine print_constants_0
 
 subroutine print_constants_1
   implicit none
   include 'lapif.h'
-  print '(a,i0)', 'value HAL_COL2 ', int(HAL_COL2, 8)
-  print '(a,i0)', 'value HAL_COLS ', int(HAL_COLS, 8)
-  print '(a,i0)', 'value UDP_DEV ', int(UDP_DEV, 8)
-  print '(a,i0)', 'value VIRTUAL_DEV ', int(VIRTUAL_DEV, 8)
   print '(a,i0)', 'value HAL_COR1 ', int(HAL_COR1, 8)
   print '(a,i0)', 'value HAL_COR2 ', int(HAL_COR2, 8)
   print '(a,i0)', 'value HAL_CORS ', int(HAL_CORS, 8)
@@ -1496,15 +1492,15 @@ subroutine print_constants_1
   print '(a,i0)', 'value BULK_MIN_MSG_SIZE ', int(BULK_MIN_MSG_SIZE, 8)
   print '(a,i0)', 'value RDMA_REMOTE_RCXT_AVAIL ', int(RDMA_REMOTE_RCXT_AVAIL, 8)
   print '(a,i0)', 'value RDMA_REMOTE_RCXT_TOTAL ', int(RDMA_REMOTE_RCXT_TOTAL, 8)
+  print '(a,i0)', 'value RC_MAX_QP ', int(RC_MAX_QP, 8)
+  print '(a,i0)', 'value RC_QP_IN_USE ', int(RC_QP_IN_USE, 8)
+  print '(a,i0)', 'value RC_QP_USE_LRU ', int(RC_QP_USE_LRU, 8)
+  print '(a,i0)', 'value RC_QP_USE_LMC ', int(RC_QP_USE_LMC, 8)
 end subroutine print_constants_1
 
 subroutine print_constants_2
   implicit none
   include 'lapif.h'
-  print '(a,i0)', 'value RC_MAX_QP ', int(RC_MAX_QP, 8)
-  print '(a,i0)', 'value RC_QP_IN_USE ', int(RC_QP_IN_USE, 8)
-  print '(a,i0)', 'value RC_QP_USE_LRU ', int(RC_QP_USE_LRU, 8)
-  print '(a,i0)', 'value RC_QP_USE_LMC ', int(RC_QP_USE_LMC, 8)
   print '(a,i0)', 'value RC_QP_INIT_SETUP ', int(RC_QP_INIT_SETUP, 8)
   print '(a,i0)', 'value LAST_QUERY ', int(LAST_QUERY, 8)
   print '(a,i0)', 'value GET_ERR ', int(GET_ERR, 8)
@@ -1551,15 +1547,15 @@ subroutine print_constants_2
   print '(a,i0)', 'value LAPI_STAT_SAVE ', int(LAPI_STAT_SAVE, 8)
   print '(a,i0)', 'value LAPI_LAST_UTIL ', int(LAPI_LAST_UTIL, 8)
   print '(a,i0)', 'value LAPI_NORMAL_CALL ', int(LAPI_NORMAL_CALL, 8)
+  print '(a,i0)', 'value LAPI_SEND_COMPL_HNDLR ', int(LAPI_SEND_COMPL_HNDLR, 8)
+  print '(a,i0)', 'value LAPI_RECV_INLINE_HNDLR ', int(LAPI_RECV_INLINE_HNDLR, 8)
+  print '(a,i0)', 'value LAPI_DELIVER_MSG ', int(LAPI_DELIVER_MSG, 8)
+  print '(a,i0)', 'value LAPI_BURY_MSG ', int(LAPI_BURY_MSG, 8)
 end subroutine print_constants_2
 
 subroutine print_constants_3
   implicit none
   include 'lapif.h'
-  print '(a,i0)', 'value LAPI_SEND_COMPL_HNDLR ', int(LAPI_SEND_COMPL_HNDLR, 8)
-  print '(a,i0)', 'value LAPI_RECV_INLINE_HNDLR ', int(LAPI_RECV_INLINE_HNDLR, 8)
-  print '(a,i0)', 'value LAPI_DELIVER_MSG ', int(LAPI_DELIVER_MSG, 8)
-  print '(a,i0)', 'value LAPI_BURY_MSG ', int(LAPI_BURY_MSG, 8)
   print '(a,i0)', 'value LAPI_DROP_PKT ', int(LAPI_DROP_PKT, 8)
   print '(a,i0)', 'value LAPI_RDMA_ACQUIRE ', int(LAPI_RDMA_ACQUIRE, 8)
   print '(a,i0)', 'value LAPI_RDMA_RELEASE ', int(LAPI_RDMA_RELEASE, 8)
@@ -1606,15 +1602,15 @@ subroutine print_constants_3
   print '(a,i0)', 'value LAPI_ERR_HDR_LEN ', int(LAPI_ERR_HDR_LEN, 8)
   print '(a,i0)', 'value LAPI_ERR_ORG_EXTENT ', int(LAPI_ERR_ORG_EXTENT, 8)
   print '(a,i0)', 'value LAPI_ERR_ORG_STRIDE ', int(LAPI_ERR_ORG_STRIDE, 8)
+  print '(a,i0)', 'value LAPI_ERR_NO_CONNECTIVITY ', int(LAPI_ERR_NO_CONNECTIVITY, 8)
+  print '(a,i0)', 'value LAPI_ERR_ADAPTERS_DOWN ', int(LAPI_ERR_ADAPTERS_DOWN, 8)
+  print '(a,i0)', 'value LAPI_ERR_RECV_INCOMP ', int(LAPI_ERR_RECV_INCOMP, 8)
+  print '(a,i0)', 'value LAPI_ERR_SEND_INCOMP ', int(LAPI_ERR_SEND_INCOMP, 8)
 end subroutine print_constants_3
 
 subroutine print_constants_4
   implicit none
   include 'lapif.h'
-  print '(a,i0)', 'value LAPI_ERR_NO_CONNECTIVITY ', int(LAPI_ERR_NO_CONNECTIVITY, 8)
-  print '(a,i0)', 'value LAPI_ERR_ADAPTERS_DOWN ', int(LAPI_ERR_ADAPTERS_DOWN, 8)
-  print '(a,i0)', 'value LAPI_ERR_RECV_INCOMP ', int(LAPI_ERR_RECV_INCOMP, 8)
-  print '(a,i0)', 'value LAPI_ERR_SEND_INCOMP ', int(LAPI_ERR_SEND_INCOMP, 8)
   print '(a,i0)', 'value LAPI_ERR_SEND_TIMEOUT ', int(LAPI_ERR_SEND_TIMEOUT, 8)
   print '(a,i0)', 'value LAPI_ERR_SHM_SETUP ', int(LAPI_ERR_SHM_SETUP, 8)
   print '(a,i0)', 'value LAPI_ERR_ORG_VEC_ADDR ', int(LAPI_ERR_ORG_VEC_ADDR, 8)
@@ -1661,15 +1657,15 @@ subroutine print_constants_4
   print '(a,i0)', 'value LAPI_ERR_UDP_SOCKET ', int(LAPI_ERR_UDP_SOCKET, 8)
   print '(a,i0)', 'value LAPI_ERR_COLLECTIVE_PSS ', int(LAPI_ERR_COLLECTIVE_PSS, 8)
   print '(a,i0)', 'value LAPI_ERR_DMA_HNDL ', int(LAPI_ERR_DMA_HNDL, 8)
+  print '(a,i0)', 'value LAPI_ERR_DMA_TAG ', int(LAPI_ERR_DMA_TAG, 8)
+  print '(a,i0)', 'value LAPI_ERR_TGT_CONTEXT ', int(LAPI_ERR_TGT_CONTEXT, 8)
+  print '(a,i0)', 'value LAPI_ERR_SRC_CONTEXT ', int(LAPI_ERR_SRC_CONTEXT, 8)
+  print '(a,i0)', 'value LAPI_ERR_TGT_BUFHNDL ', int(LAPI_ERR_TGT_BUFHNDL, 8)
 end subroutine print_constants_4
 
 subroutine print_constants_5
   implicit none
   include 'lapif.h'
-  print '(a,i0)', 'value LAPI_ERR_DMA_TAG ', int(LAPI_ERR_DMA_TAG, 8)
-  print '(a,i0)', 'value LAPI_ERR_TGT_CONTEXT ', int(LAPI_ERR_TGT_CONTEXT, 8)
-  print '(a,i0)', 'value LAPI_ERR_SRC_CONTEXT ', int(LAPI_ERR_SRC_CONTEXT, 8)
-  print '(a,i0)', 'value LAPI_ERR_TGT_BUFHNDL ', int(LAPI_ERR_TGT_BUFHNDL, 8)
   print '(a,i0)', 'value LAPI_ERR_SRC_BUFHNDL ', int(LAPI_ERR_SRC_BUFHNDL, 8)
   print '(a,i0)', 'value LAPI_ERR_TGT_OFFSET ', int(LAPI_ERR_TGT_OFFSET, 8)
   print '(a,i0)', 'value LAPI_ERR_SRC_OFFSET ', int(LAPI_ERR_SRC_OFFSET, 8)
@@ -1716,15 +1712,15 @@ subroutine print_constants_5
   print '(a,i0)', 'value LAPI_WAIT_INTERRUPTED ', int(LAPI_WAIT_INTERRUPTED, 8)
   print '(a,i0)', 'value LAPI_ERR_PURGED_TASK ', int(LAPI_ERR_PURGED_TASK, 8)
   print '(a,i0)', 'value LAPI_ERR_EXHAUSTED_MEMORY ', int(LAPI_ERR_EXHAUSTED_MEMORY, 8)
+  print '(a,i0)', 'value LAPI_ERR_NONZERO_INFO ', int(LAPI_ERR_NONZERO_INFO, 8)
+  print '(a,i0)', 'value LAPI_ERR_BAD_FIRST_PARM ', int(LAPI_ERR_BAD_FIRST_PARM, 8)
+  print '(a,i0)', 'value LAPI_ERR_BAD_SECOND_PARM ', int(LAPI_ERR_BAD_SECOND_PARM, 8)
+  print '(a,i0)', 'value LAPI_ERR_BAD_THIRD_PARM ', int(LAPI_ERR_BAD_THIRD_PARM, 8)
 end subroutine print_constants_5
 
 subroutine print_constants_6
   implicit none
   include 'lapif.h'
-  print '(a,i0)', 'value LAPI_ERR_NONZERO_INFO ', int(LAPI_ERR_NONZERO_INFO, 8)
-  print '(a,i0)', 'value LAPI_ERR_BAD_FIRST_PARM ', int(LAPI_ERR_BAD_FIRST_PARM, 8)
-  print '(a,i0)', 'value LAPI_ERR_BAD_SECOND_PARM ', int(LAPI_ERR_BAD_SECOND_PARM, 8)
-  print '(a,i0)', 'value LAPI_ERR_BAD_THIRD_PARM ', int(LAPI_ERR_BAD_THIRD_PARM, 8)
   print '(a,i0)', 'value LAPI_ERR_BAD_FOURTH_PARM ', int(LAPI_ERR_BAD_FOURTH_PARM, 8)
   print '(a,i0)', 'value LAPI_ERR_BAD_FIFTH_PARM ', int(LAPI_ERR_BAD_FIFTH_PARM, 8)
   print '(a,i0)', 'value LAPI_ERR_BAD_SIXTH_PARM ', int(LAPI_ERR_BAD_SIXTH_PARM, 8)

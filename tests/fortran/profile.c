@@ -8,8 +8,6 @@
 
 extern int plapi_init_(lapi_handle_t *hndl, lapi_info_t *lapi_info, int *ierror);
 extern int PLAPI_TERM(lapi_handle_t *hndl, int *ierror);
-extern int plapi_put(lapi_handle_t *hndl, uint *tgt, ulong *len, void **tgt_addr, void *org_addr,
-                     void **tgt_cntr, lapi_cntr_t *org_cntr, lapi_cntr_t *cmpl_cntr, int *ierror);
 
 static int puts_seen;
 

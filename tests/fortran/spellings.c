@@ -1,7 +1,8 @@
 /*
  * spellings.c - every call by each of its Fortran names (guide, Table 10), as the loader finds
- * them: all names of a call are the same entry, the PLAPI names too, and differ from those of other
- * calls. argv[1] is the golden list of symbols, argv[2] the library.
+ * them: the plain name and the PLAPI names of a call are one entry, the other LAPI names, which
+ * call the plain one, another; both differ from those of other calls. argv[1] is the golden list of
+ * symbols, argv[2] the library.
  */
 #include <ctype.h>
 #include <dlfcn.h>
@@ -26,18 +27,19 @@ static void *entry(const char *prefix, const char *call, int upper, const char *
 static void check(const char *call)
 {
 	static const char *const prefixes[] = {"lapi_", "plapi_"}, *const suffixes[] = {"", "_"};
-	void *one = entry("lapi_", call, 0, "__");
+	void *spelled = entry("lapi_", call, 0, "__"), *plain = entry("lapi_", call, 0, "");
 	int i;
 
 	for (i = 0; i < 8; i++) {
 		void *other = entry(prefixes[i & 1], call, i >> 1 & 1, suffixes[i >> 2]);
 
-		if (!one || other != one) {
+		if (!other || other != ((i & 1) || i == 0 ? plain : spelled)) {
 			printf("%s: not all names are the same\n", call);
 			wrong++;
 		}
 	}
-	if (one == dlsym(library, strcmp(call, "Put") == 0 ? "lapi_get_" : "lapi_put_"))
+	if (plain == spelled ||
+	    spelled == dlsym(library, strcmp(call, "Put") == 0 ? "lapi_get_" : "lapi_put_"))
 		wrong++;
 }
 

@@ -95,6 +95,7 @@ program transfers
   call rows
   call blocks
   call vector_errors
+  call buffers
   call xfer_put
   call xfer_get
   call xfer_rmw
@@ -234,6 +235,46 @@ contains
     call code(LAPI_ERR_VEC_NUM_DIFF, rc, 'LAPI_PUTV of unlike vectors')
     call end_case('wrong vectors')
   end subroutine vector_errors
+
+  ! A buffer of the origin is the variable itself, of LAPI_GET as of LAPI_PUT. One that is known by its address alone is passed by value, or
+  ! by a pointer.
+  subroutine buffers
+    use, intrinsic :: iso_c_binding
+    integer(4), target, volatile, save :: back(10)
+    integer(LAPI_ADDR_TYPE), volatile, save :: variable, here
+    type(LAPI_ADDR_T) :: known
+    integer(4), pointer, volatile :: pointed(:)
+    call clear
+    call LAPI_ADDRESS(back, here, rc)
+    known%addr = here
+    variable = here
+    back = -1
+    call LAPI_PUT(h, me, int(LAPI_ADDR_TYPE, LAPI_LONG_TYPE), fields(me + 1), variable, LAPI_ADDR_NULL, LAPI_ADDR_NULL, done, rc)
+    call wait_for(done, 'LAPI_PUT of an address')
+    variable = 0
+    call LAPI_GET(h, me, int(LAPI_ADDR_TYPE, LAPI_LONG_TYPE), fields(me + 1), variable, LAPI_ADDR_NULL, origin, rc)
+    call wait_for(origin, 'LAPI_GET of an address')
+    call expect(variable == here .and. all(back == -1), 'a variable with an address is a variable')
+    call LAPI_PUT(h, me, 40_LAPI_LONG_TYPE, fields(me + 1), mine, LAPI_ADDR_NULL, LAPI_ADDR_NULL, done, rc)
+    call wait_for(done, 'LAPI_PUT')
+    call LAPI_GET(h, me, 40_LAPI_LONG_TYPE, fields(me + 1), %VAL(known%addr), LAPI_ADDR_NULL, origin, rc)
+    call wait_for(origin, 'LAPI_GET to an address')
+    call expect(all(back == mine(:, 1)), 'LAPI_GET with the address by value')
+    back = 0
+    call c_f_pointer(transfer(known%addr, c_null_ptr), pointed, [10])
+    call LAPI_GET(h, me, 40_LAPI_LONG_TYPE, fields(me + 1), pointed, LAPI_ADDR_NULL, origin, rc)
+    call wait_for(origin, 'LAPI_GET to a pointer')
+    call expect(all(back == mine(:, 1)), 'LAPI_GET with a pointer')
+    back = 4711
+    call LAPI_PUT(h, me, 40_LAPI_LONG_TYPE, fields(me + 1), %VAL(known%addr), LAPI_ADDR_NULL, LAPI_ADDR_NULL, done, rc)
+    call wait_for(done, 'LAPI_PUT from an address')
+    call expect(all(field(:, 1) == 4711), 'LAPI_PUT with the address by value')
+    call LAPI_AMSEND(h, next, header_handler, me, 4, %VAL(known%addr), 40_LAPI_LONG_TYPE, LAPI_ADDR_NULL, LAPI_ADDR_NULL, done, rc)
+    call wait_for(done, 'LAPI_AMSEND from an address')
+    call LAPI_GFENCE(h, rc)
+    call expect(all(place(1:10) == 4711), 'LAPI_AMSEND with the address by value')
+    call end_case('buffers')
+  end subroutine buffers
 
   subroutine xfer_put
     type(LAPI_PUT_T) :: put

@@ -213,7 +213,7 @@ type (
 		Out             [1024]uint8
 		Message         [10]uint64
 		Transfer        [6]uint64
-		Line            [16]uint8
+		Line            [8]uint8
 		Barrier         Barrier
 		Op              [256]NodeOp
 		Peer            [128]NodePeer
@@ -231,23 +231,28 @@ type (
 		Tag   [4]uint64
 	}
 	NodeEvent struct {
-		Kind    uint32
-		Token   uint32
-		Slots   uint64
-		Header  uint64
-		Data    uint64
-		Body    uint64
-		Bytes   uint64
-		Addr    uint64
-		N       uint64
-		Notice  [2]uint64
-		Value   uint64
-		Operand uint64
-		Compare uint64
-		Op      uint8
-		Width   uint8
-		Zero    uint16
-		Done    uint32
+		Arrival   NodeArrival
+		Addr      uint64
+		N         uint64
+		Notice    [2]uint64
+		Value     uint64
+		Operand   uint64
+		Compare   uint64
+		Token     uint32
+		Op        uint8
+		Width     uint8
+		Operation uint8
+		Zero      [5]uint8
+		Done      uint32
+	}
+	NodeArrival struct {
+		Kind   uint32
+		Zero   uint32
+		Slots  uint64
+		Header uint64
+		Data   uint64
+		Body   uint64
+		Bytes  uint64
 	}
 	Lane struct {
 		Link       uint64

@@ -24,6 +24,7 @@ type (
 	NodeLink    C.node_link
 	NodeOp      C.node_op
 	NodeEvent   C.node_event
+	NodeArrival C.node_arrival
 	Lane        C.cshim_lane
 	Outbox      C.cshim_outbox
 	Outboxes    C.cshim_outboxes

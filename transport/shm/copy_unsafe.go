@@ -21,10 +21,9 @@ func (l *Link) copyRanges(ep transport.Endpoint, local, remote []transport.Range
 		transport.Sum(local) != transport.Sum(remote) {
 		return transport.ErrBadParam
 	}
-	for total := uint64(0); ; {
+	for {
 		local, remote = transport.Advance(local, 0), transport.Advance(remote, 0)
 		if len(local) == 0 || len(remote) == 0 {
-			l.countCopy(total, read)
 			return nil
 		}
 		n, rc := node.CopyRanges(l.node, p.ring, read, unsafe.Pointer(&local[0]), len(local),
@@ -32,7 +31,6 @@ func (l *Link) copyRanges(ep transport.Endpoint, local, remote []transport.Range
 		if rc != node.Sent {
 			return l.outcome(p, rc)
 		}
-		total += n
 		local, remote = transport.Advance(local, n), transport.Advance(remote, n)
 	}
 }

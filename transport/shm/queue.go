@@ -121,8 +121,8 @@ func (l *Link) advanceAnswers(p *peer) (n int) {
 // giveAnswer sends what there is room for; true: all of it went.
 func (l *Link) giveAnswer(p *peer, a *answer) bool {
 	if a.get && !a.failed {
-		l.node.Transfer = [6]uint64{a.addr, 0, a.n, a.at, 0, 0}
-		rc := node.AnswerGet(l.node, p.ring, a.token)
+		l.node.Transfer = [6]uint64{a.addr, uint64(a.token), a.n, a.at}
+		rc := node.Transfer(l.node, p.ring, node.AnswerGet)
 		a.at = l.node.Transfer[3]
 		switch rc {
 		case node.Sent:
@@ -149,7 +149,7 @@ func (l *Link) TakeLater(ring uint32) bool {
 	a := answer{token: e.Token, get: e.Op == layout.NodeOpGet, addr: e.Addr, n: e.N, at: e.Value,
 		notice: e.Notice}
 	if !a.get {
-		old, err := memory.Atomic(transport.AtomicKind(e.Kind), transport.Addr(e.Addr), e.Width,
+		old, err := memory.Atomic(transport.AtomicKind(e.Operation), transport.Addr(e.Addr), e.Width,
 			e.Operand, e.Compare)
 		a.value = old
 		if fault, ok := err.(*transport.FaultError); ok {

@@ -59,45 +59,37 @@ func (l *Link) Progress(max int) int {
 // receive deals with at most max messages of p's ring, and returns how many were taken or held.
 func (l *Link) receive(p *peer, max int) (n int) {
 	took := uint32(node.Left)
-	for n < max {
+	for ; n < max; n++ {
 		if p.awaiting {
 			took |= node.Skip
 		}
-		if n > 0 {
-			took |= node.Received
-		}
 		result := node.Step(l.node, p.ring, took)
-		took = node.Left
-		if result == node.None { // which ends the look at this ring
+		took &= node.Received
+		switch result {
+		case node.None: // which ends the look at this ring
 			return n
-		}
-		if result == node.Owners {
-			break
-		}
-		if result == node.Cannot {
+		case node.Cannot:
 			l.suspect(p, errNonsense)
 			return n
 		}
-		if took = l.heed(p, result); took == node.Left &&
-			(result == node.Some || result == node.Later) || p.gone {
+		verdict := l.heed(p, result)
+		if p.gone {
+			return n
+		}
+		if verdict == stay {
 			break
 		}
-		n++
+		took = node.Received | verdict
 	}
-	if took != node.Left && !p.gone { // max was reached
-		l.take(p, took)
-	}
-	if !p.gone {
-		node.Stepped(l.node, p.ring, n > 0)
-	}
+	node.Stop(l.node, p.ring, took)
 	return n
 }
 
-// take takes the message at the head out of p's ring without a look at the next.
-func (l *Link) take(p *peer, took uint32) { node.Taken(l.node, p.ring, took) }
+// stay is heed's word for a message that is left at the head of the ring.
+const stay = ^uint32(0)
 
-// heed acts on what a step has brought. It returns what became of the message, if that is still to
-// be taken out.
+// heed acts on what a step has brought. It returns what became of the message: node.Left if it was
+// out of the ring before, or stay.
 func (l *Link) heed(p *peer, result node.Result) (took uint32) {
 	e := &l.node.Event
 	switch result {
@@ -107,6 +99,9 @@ func (l *Link) heed(p *peer, result node.Result) (took uint32) {
 		if l.TakeLater(uint32(p.ring)) {
 			return node.Took
 		}
+		return stay
+	case node.Others:
+		return stay
 	case node.Arrived, node.WasRead:
 		if l.notices != nil {
 			kind := transport.NoticePut
@@ -149,7 +144,7 @@ func (l *Link) deliver(p *peer) (took uint32) {
 	if p.reoffered {
 		l.stats.RetransmittedPackets++
 	}
-	h := l.handlers[l.node.Event.Kind]
+	h := l.handlers[l.node.Event.Arrival.Kind]
 	if h == nil {
 		l.stats.GhostPackets++
 		return node.Drop
@@ -159,17 +154,17 @@ func (l *Link) deliver(p *peer) (took uint32) {
 
 // offer is deliver with a handler.
 func (l *Link) offer(p *peer, h transport.MsgHandler) (took uint32) {
-	e := l.node.Event // a handler may send, which uses it
-	l.msg = transport.Msg{From: p.ep, Hdr: bytesAt(e.Body, e.Header),
-		Data: bytesAt(e.Bytes, e.Data)}
+	a := l.node.Event.Arrival // a handler may send, which uses it
+	l.msg = transport.Msg{From: p.ep, Hdr: bytesAt(a.Body, a.Header),
+		Data: bytesAt(a.Bytes, a.Data)}
 	verdict := h(&l.msg)
-	l.node.Event.Slots, l.node.Event.Data = e.Slots, e.Data
+	l.node.Event.Arrival = a
 	if p.gone {
-		return node.Left
+		return stay
 	}
-	if verdict == transport.Refuse && !l.holdBack(p, &e) {
+	if verdict == transport.Refuse && !l.holdBack(p, &a) {
 		p.stall(true)
-		return node.Left
+		return stay
 	}
 	p.stall(false)
 	if verdict == transport.Accept {
@@ -186,22 +181,22 @@ func (l *Link) Take(ring uint32, h transport.MsgHandler) {
 		l.suspect(p, errNonsense) // it was another when C looked
 		return
 	}
-	if took := l.offer(p, h); took != node.Left {
-		l.take(p, took)
+	if took := l.offer(p, h); took != stay {
+		node.Stop(l.node, p.ring, took)
 	}
 }
 
 // holdBack copies a refused message aside, so that others pass. False: no more of this peer's can
 // be held.
-func (l *Link) holdBack(p *peer, e *layout.NodeEvent) bool {
+func (l *Link) holdBack(p *peer, a *layout.NodeArrival) bool {
 	if p.held.Bytes() >= heldMax {
 		return false
 	}
-	m, err := p.held.New(p.ep, transport.MsgID(e.Kind), bytesAt(e.Body, e.Header), int(e.Data))
+	m, err := p.held.New(p.ep, transport.MsgID(a.Kind), bytesAt(a.Body, a.Header), int(a.Data))
 	if err != nil {
 		return false // the kernel has no memory
 	}
-	copy(m.Data, bytesAt(e.Bytes, e.Data))
+	copy(m.Data, bytesAt(a.Bytes, a.Data))
 	m.Refused = true
 	head := p.node.Receiver.Head
 	p.held.Append(m, head)

@@ -51,9 +51,9 @@ func (l *Link) SendGathered(ep transport.Endpoint, id transport.MsgID, hdr []byt
 	if rc := node.Begin(l.node, p.ring, uint64(len(hdr)), n); rc != node.Sent {
 		return l.outcome(p, rc)
 	}
-	copy(bytesAt(l.node.Event.Body, uint64(len(hdr))), hdr)
+	copy(bytesAt(l.node.Event.Arrival.Body, uint64(len(hdr))), hdr)
 	if n > 0 {
-		if err := from.Gather(bytesAt(l.node.Event.Bytes, n)); err != nil {
+		if err := from.Gather(bytesAt(l.node.Event.Arrival.Bytes, n)); err != nil {
 			return err // nothing was published: the slots are still free
 		}
 	}

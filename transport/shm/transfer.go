@@ -22,8 +22,8 @@ const (
 	doMessages = uint8(node.InMessages)
 	doCopyTo   = transport.CopiedTo   // node.CopyTo
 	doCopyFrom = transport.CopiedFrom // node.CopyFrom
-	doGet      = iota
-	doAtomic
+	doGet      = uint8(node.Ask)
+	doAtomic   = uint8(node.Operate)
 )
 
 var (
@@ -64,35 +64,25 @@ func (l *Link) CanDirect(ep transport.Endpoint) bool {
 
 // Put implements transport.Link: a single copy. It never returns Queued.
 func (l *Link) Put(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
-	return transport.Done, l.copy(ep, op, false)
+	return transport.Done, l.copy(ep, op, node.BareTo)
 }
 
 // Get implements transport.Link: a single copy. It never returns Queued.
 func (l *Link) Get(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
-	return transport.Done, l.copy(ep, op, true)
+	return transport.Done, l.copy(ep, op, node.BareFrom)
 }
 
-// copy moves all of op by one range on each side, as often as the kernel's limit for one call makes
-// necessary.
-func (l *Link) copy(ep transport.Endpoint, op *transport.Op, read bool) error {
+// copy moves all of op.
+func (l *Link) copy(ep transport.Endpoint, op *transport.Op, how int) error {
+	p, err := l.path(ep)
+	if err != nil {
+		return err
+	}
 	if op.N > 1<<63-1 {
 		return transport.ErrBadParam
 	}
-	local, remote := [1]transport.Range{{Addr: op.Local, N: op.N}},
-		[1]transport.Range{{Addr: op.Remote, N: op.N}}
-	if beyond(op.Remote, op.N) {
-		return &transport.FaultError{Addr: op.Remote, Remote: true}
-	}
-	if beyond(op.Local, op.N) {
-		return &transport.FaultError{Addr: op.Local}
-	}
-	return l.copyRanges(ep, local[:], remote[:], read)
-}
-
-// beyond says whether n bytes at a pass the end of this process's address space, or of any.
-func beyond(a transport.Addr, n uint64) bool {
-	last := uint64(a) + n
-	return last < uint64(a) || last > uint64(^uintptr(0))
+	l.node.Transfer = [6]uint64{uint64(op.Local), uint64(op.Remote), op.N}
+	return l.outcome(p, node.Transfer(l.node, p.ring, how))
 }
 
 // PutVector implements transport.Vectored.
@@ -103,19 +93,6 @@ func (l *Link) PutVector(ep transport.Endpoint, local, remote []transport.Range)
 // GetVector implements transport.Vectored.
 func (l *Link) GetVector(ep transport.Endpoint, local, remote []transport.Range) error {
 	return l.copyRanges(ep, local, remote, true)
-}
-
-// countCopy counts a copy of n bytes as one packet.
-func (l *Link) countCopy(n uint64, read bool) {
-	switch {
-	case n == 0:
-	case read:
-		l.stats.PacketsReceived++
-		l.stats.DataReceived += n
-	default:
-		l.stats.PacketsSent++
-		l.stats.DataSent += n
-	}
 }
 
 // PutNotice implements transport.Noticing.
@@ -219,26 +196,15 @@ func (l *Link) advance(p *peer, op *transport.Op) (transport.Status, error) {
 	}
 	l.node.Transfer = [6]uint64{uint64(op.Local), uint64(op.Remote), op.N, op.Link.Offset,
 		op.Notice[0], op.Notice[1]}
-	switch op.Link.Kind {
-	case doGet:
-		return l.issued(op, node.Get(l.node, p.ring))
-	case doAtomic:
-		return l.issued(op, node.Rmw(l.node, p.ring, uint32(op.Link.Mark), uint32(op.Width),
-			op.Operand, op.Compare))
+	if op.Link.Kind == doAtomic {
+		l.node.Transfer = [6]uint64{0, uint64(op.Remote), uint64(op.Width), op.Link.Mark,
+			op.Operand, op.Compare}
 	}
 	rc := node.Transfer(l.node, p.ring, int(op.Link.Kind))
+	if rc == node.Issued {
+		l.inFlight[l.node.Event.Done] = op
+		return transport.Queued, nil
+	}
 	op.Link.Offset = l.node.Transfer[3]
 	return transport.Done, l.outcome(p, rc)
-}
-
-// issued notes an operation that waits for its answer in the place of that index.
-func (l *Link) issued(op *transport.Op, index int) (transport.Status, error) {
-	switch index {
-	case -1:
-		return transport.Done, transport.ErrBusy
-	case -2:
-		return transport.Done, transport.ErrUnreachable
-	}
-	l.inFlight[index] = op
-	return transport.Queued, nil
 }

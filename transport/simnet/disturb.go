@@ -51,7 +51,7 @@ const disturbanceEvents = -1 - 1<<30
 
 // Disturb begins d and ends it after its time.
 func (s *Net) Disturb(d Disturbance) {
-	s.notef("begins: %v", d)
+	s.Note("begins: %v", d)
 	s.apply(&d, 1)
 	s.current = append(s.current, d)
 	s.queue.add(s.now+int64(d.Time), disturbanceEvents-int32(len(s.current)-1))
@@ -59,7 +59,7 @@ func (s *Net) Disturb(d Disturbance) {
 
 func (s *Net) endDisturbance(what int32) {
 	d := &s.current[disturbanceEvents-what]
-	s.notef("ends: %v", *d)
+	s.Note("ends: %v", *d)
 	s.apply(d, -1)
 }
 

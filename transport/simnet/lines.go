@@ -55,14 +55,11 @@ func (s *Net) route(n *Node, to netip.AddrPort, i int32) {
 	}
 	switch w := l.way; {
 	case l.cut > 0:
-		s.Counts.Cut++
-		s.note("cut", i)
+		s.lose(i, &s.Counts.Cut, "cut")
 	case l.tooLong(len(k.b)):
-		s.Counts.TooLong++
-		s.note("too long", i)
+		s.lose(i, &s.Counts.TooLong, "too long")
 	case w.Loss > 0 && r.Float64() < w.Loss:
-		s.Counts.Lost++
-		s.note("lost", i)
+		s.lose(i, &s.Counts.Lost, "lost")
 	default:
 		if w.Duplicate > 0 && r.Float64() < w.Duplicate {
 			s.Counts.Duplicated++
@@ -75,8 +72,13 @@ func (s *Net) route(n *Node, to netip.AddrPort, i int32) {
 		}
 		s.note("", i)
 		s.deliver(l, n, i)
-		return
 	}
+}
+
+// lose ends the way of packet i, for a reason that is counted.
+func (s *Net) lose(i int32, count *int, why string) {
+	*count++
+	s.note(why, i)
 	s.packets.drop(i)
 }
 
@@ -130,9 +132,7 @@ func (s *Net) deliver(l *line, from *Node, i int32) {
 		at, ok = pass(&s.nodes[k.to].in[k.path], at, len(k.b), w)
 	}
 	if !ok {
-		s.Counts.Dropped++
-		s.note("dropped", i)
-		s.packets.drop(i)
+		s.lose(i, &s.Counts.Dropped, "dropped")
 		return
 	}
 	s.queue.add(at, i)

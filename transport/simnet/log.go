@@ -21,20 +21,14 @@ func (s *Net) note(fate string, i int32) {
 	fmt.Fprintln(s.log)
 }
 
-// notef writes a line about something else.
-func (s *Net) notef(format string, a ...any) {
+// Note writes a line about something else to the packet log, if there is one.
+func (s *Net) Note(format string, a ...any) {
 	if s.log != nil {
 		fmt.Fprintf(s.log, "%14v  ", time.Duration(s.now))
 		fmt.Fprintf(s.log, format, a...)
 		fmt.Fprintln(s.log)
 	}
 }
-
-// Note writes a line to the packet log, if there is one.
-func (s *Net) Note(format string, a ...any) { s.notef(format, a...) }
-
-// Logging says whether there is a packet log: what is costly to say need not be said without.
-func (s *Net) Logging() bool { return s.log != nil }
 
 // describe says what is in a packet.
 func describe(b []byte) string {

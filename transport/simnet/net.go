@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/netip"
+	"reflect"
 	"time"
 
 	"lapi/transport"
@@ -33,20 +34,10 @@ type Counts struct {
 
 // Add adds d to c.
 func (c *Counts) Add(d *Counts) {
-	c.Sent += d.Sent
-	c.Parts += d.Parts
-	c.Delivered += d.Delivered
-	c.Lost += d.Lost
-	c.Dropped += d.Dropped
-	c.Overflowed += d.Overflowed
-	c.TooLong += d.TooLong
-	c.Nobody += d.Nobody
-	c.Cut += d.Cut
-	c.Duplicated += d.Duplicated
-	c.Strays += d.Strays
-	c.Replayed += d.Replayed
-	c.Damaged += d.Damaged
-	c.Full += d.Full
+	sum, more := reflect.ValueOf(c).Elem(), reflect.ValueOf(d).Elem()
+	for i := range sum.NumField() {
+		sum.Field(i).SetInt(sum.Field(i).Int() + more.Field(i).Int())
+	}
 }
 
 // Net is a network with its nodes. It is not safe for concurrent use.
@@ -126,7 +117,7 @@ func (s *Net) fail(format string, a ...any) {
 func (s *Net) InFlight() int { return s.packets.inUse() - len(s.earlier) }
 
 // Close frees the network's memory. Links are closed by their owners, before.
-func (s *Net) Close() error { return s.packets.close() }
+func (s *Net) Close() { s.packets.close() }
 
 // Schedule has Happen run with code after d; code is not negative and below 1<<30.
 func (s *Net) Schedule(d time.Duration, code int32) { s.queue.add(s.now+int64(d), -1-code) }
@@ -175,16 +166,12 @@ func (s *Net) arrive(i int32) {
 	k := &s.packets.all[i]
 	n := s.nodes[k.to]
 	if n.turn == nil {
-		s.Counts.Nobody++
-		s.note("nobody there", i)
-		s.packets.drop(i)
+		s.lose(i, &s.Counts.Nobody, "nobody there")
 		return
 	}
 	size := len(k.b) + socketOverhead
 	if n.inboxBytes+size > n.buffer && n.waiting() > 0 {
-		s.Counts.Overflowed++
-		s.note("overflow", i)
-		s.packets.drop(i)
+		s.lose(i, &s.Counts.Overflowed, "overflow")
 		return
 	}
 	if n.waiting() == 0 {

@@ -79,11 +79,7 @@ func wires(t *testing.T, n int, way Way) (s *Net, got [][]string) {
 		sc.Ways[i] = way
 	}
 	s = New(sc, nil)
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(s.Close)
 	memory.Guard()
 	got = make([][]string, n)
 	for i := range n {

@@ -122,7 +122,7 @@ func (g gatherer) Push() []udp.Bounce {
 			n.net.fail("task %d: the memory of a packet was written before Push", n.index)
 		}
 		if n.isFull() {
-			n.bounces = append(n.bounces, udp.Bounce{Index: at, Outcome: udp.Full})
+			n.bounces = append(n.bounces, udp.Bounce{Tag: at, Outcome: udp.Full})
 			n.net.packets.drop(k.i)
 			continue
 		}

@@ -3,8 +3,8 @@ package simnet
 import (
 	"fmt"
 	"net/netip"
-	"syscall"
 
+	"lapi/transport/arena"
 	"lapi/transport/udp"
 )
 
@@ -73,8 +73,7 @@ func (p *packets) inUse() int { return len(p.all) - len(p.free) }
 
 func (p *packets) grow(class int) {
 	size := classSizes[class]
-	m, err := syscall.Mmap(-1, 0, chunkPieces*size, syscall.PROT_READ|syscall.PROT_WRITE,
-		syscall.MAP_PRIVATE|syscall.MAP_ANONYMOUS)
+	m, err := arena.Map(chunkPieces * size)
 	if err != nil {
 		panic(fmt.Sprintf("simnet: no memory for packets: %v", err))
 	}
@@ -84,12 +83,9 @@ func (p *packets) grow(class int) {
 	}
 }
 
-func (p *packets) close() error {
+func (p *packets) close() {
 	for _, m := range p.maps {
-		if err := syscall.Munmap(m); err != nil {
-			return fmt.Errorf("simnet: %w", err)
-		}
+		arena.Unmap(m)
 	}
 	*p = packets{}
-	return nil
 }

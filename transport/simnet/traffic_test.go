@@ -131,9 +131,7 @@ func (s *run) simulate(sc *Scenario, log io.Writer) error {
 	s.checkSums()
 	s.checkEffort()
 	err := errors.Join(append(s.failures, s.net.Err())...)
-	if e := s.net.Close(); err == nil {
-		err = e
-	}
+	s.net.Close()
 	if err != nil {
 		err = fmt.Errorf("%v%w", sc, err)
 	}

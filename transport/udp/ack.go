@@ -41,7 +41,9 @@ func (s *sender) onNews(now int64, r *paths.Path, a *recovery.Ack, gaps bool) {
 	p.session.heard(now, s.window.Outstanding())
 	p.paths.Corroborate(r, now)
 	s.flushed()
-	s.raiseIfDue(r, now)
+	if over(s.mtus[r.Number()].raiseAt, now) { // try longer packets
+		s.raise(r, now)
+	}
 	s.pump(now)
 }
 

@@ -65,34 +65,23 @@ func (c *receiver) answerPath() *paths.Path {
 	return c.p.paths.Usable()
 }
 
-// sendAck sends all there is to say of what came from the peer by r, as an Ack or Bye. If the
-// outlet is full it is lost, as any packet may be.
-func (c *receiver) sendAck(r *paths.Path, kind wire.Kind, flags wire.Flags) bool {
-	return c.sendBlocks(r, c.putBlocks(r, kind, flags))
-}
-
-// sendNotReady does so and says that s arrived and must come again later.
-func (c *receiver) sendNotReady(r *paths.Path, s wire.Seq) {
-	n := c.putBlocks(r, wire.KindAck, 0)
-	k := wire.Block{First: s, NotReady: 1}
-	k.Put(c.m.scratch[n:])
-	c.sendBlocks(r, n+wire.BlockSize)
-}
-
-// putBlocks writes an Ack or Bye into scratch, with a block for each 64 numbers of which some were
-// received. Its header's own bits are then more of the same. Who is leaving says so in every
-// packet.
-func (c *receiver) putBlocks(r *paths.Path, kind wire.Kind, flags wire.Flags) int {
-	if c.m.leaving {
+// sendAck sends all there is to say of what came from the peer by r, as an Ack or Bye: a block for
+// each 64 numbers of which some were received, and more behind these. The header's own bits are
+// then more of the same. Who is leaving says so in every packet. If the outlet is full it is lost,
+// as any packet may be.
+func (c *receiver) sendAck(r *paths.Path, kind wire.Kind, flags wire.Flags,
+	more ...wire.Block) bool {
+	m := c.m
+	if m.leaving {
 		kind = wire.KindBye
 	}
-	b := c.m.scratch[:min(len(c.m.scratch), c.p.sender.mtus[r.Number()].size)]
+	b := m.scratch[:min(len(m.scratch), c.p.sender.mtus[r.Number()].size)]
 	c.p.putHeader(b, r, kind, flags, 0)
-	return wire.HeaderSize + c.received.PutBlocks(b[wire.HeaderSize:])
-}
-
-func (c *receiver) sendBlocks(r *paths.Path, n int) bool {
-	m := c.m
+	n := wire.HeaderSize + c.received.PutBlocks(b[wire.HeaderSize:])
+	for _, k := range more {
+		k.Put(m.scratch[n:])
+		n += wire.BlockSize
+	}
 	c.p.session.seal(m.scratch[:n], 0, 0)
 	if m.out.Transmit(Path(r.Number()), r.Addr(), m.scratch[:n], 0, 0) == Full {
 		return false

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"lapi/transport"
+	"lapi/transport/udp/internal/medium"
 	"lapi/transport/udp/internal/paths"
 	"lapi/transport/udp/internal/recovery"
 )
@@ -22,10 +23,7 @@ type Gatherer interface {
 }
 
 // Bounce is a gathered packet that was not sent after all.
-type Bounce struct {
-	Index   int     // among those since the last Push for which Gather returned Gathered, from 0
-	Outcome Outcome // Full or Fault
-}
+type Bounce = medium.Bounce
 
 // batch is the packets that the outlet has gathered and not yet sent. Their memory must not change.
 type batch struct {
@@ -79,7 +77,7 @@ func (b *batch) flush() {
 		return
 	}
 	for _, c := range b.gatherer.Push() {
-		g := b.packets[c.Index]
+		g := b.packets[c.Tag]
 		g.s.bounced(g.k, c.Outcome)
 	}
 	b.packets = b.packets[:0]

@@ -26,7 +26,7 @@ func (g *linkGatherer) Push() []Bounce {
 	g.bounces = g.bounces[:0]
 	for i, w := range g.waiting {
 		if int(w.path) == g.full {
-			g.bounces = append(g.bounces, Bounce{i, Full})
+			g.bounces = append(g.bounces, Bounce{Tag: i, Outcome: Full})
 		} else {
 			g.Transmit(w.path, w.to, w.head, w.data, w.n)
 		}

@@ -63,7 +63,7 @@ func (g *gatherer) Push() []Bounce {
 			o = g.Transmit(w.path, w.to, w.head, w.data, w.n)
 		}
 		if o != Sent {
-			g.bounces = append(g.bounces, Bounce{i, o})
+			g.bounces = append(g.bounces, Bounce{Tag: i, Outcome: o})
 		}
 	}
 	g.waiting = g.waiting[:0]

@@ -30,28 +30,22 @@ func (m *Machine) Left() bool {
 }
 
 // notify sends the close notice, and sees to it that it is sent again unless it has been often
-// enough.
+// enough: first by the best path, then by each that can be used in turn, as no health is looked at
+// any more.
 func (s *session) notify(now int64) {
 	if s.closeSent == closeCount || s.state != open {
 		s.closeDue = 0
 		return
 	}
+	r := s.p.paths.Usable()
 	if s.closeSent > 0 {
 		s.p.paths.NextTurn()
+		r = s.p.paths.Turn()
 	}
-	s.p.receiver.sendAck(s.closePath(), wire.KindBye, 0)
+	s.p.receiver.sendAck(r, wire.KindBye, 0)
 	s.closeDue = now + min(int64(closeDelay)<<s.closeSent, int64(s.p.m.cfg.PollingInterval))
 	s.closeSent++
 	s.p.timer(s.closeDue)
-}
-
-// closePath is the path for the next close notice: first the best, then each that can be used in
-// turn, as no health is looked at any more.
-func (s *session) closePath() *paths.Path {
-	if s.closeSent == 0 {
-		return s.p.paths.Usable()
-	}
-	return s.p.paths.Turn()
 }
 
 // onClose takes in a peer's close notice, or its answer to ours.

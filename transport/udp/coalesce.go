@@ -45,29 +45,36 @@ func (c *coalescing) ready(p *peer, now int64) {
 
 // sendReady transmits what has waited for the end of the entry.
 func (c *coalescing) sendReady(b *batch) {
-	c.pushing, b.alone = true, isLone(c.peers, b)
+	c.send(c.peers, b)
 	for _, p := range c.peers {
 		s := &p.sender
 		s.coalesced.ready = false
-		s.pump(c.readyAt)
 		if s.window.Unsent() > 0 && !s.coalesced.held {
 			s.coalesced.held = true
 			c.held = append(c.held, p)
 		}
 	}
 	c.peers = c.peers[:0]
-	c.pushing, b.alone = false, false
 }
 
 // sendHeld transmits what is held: nothing else is to be done, so no message will join it soon.
 func (c *coalescing) sendHeld(b *batch) {
-	c.pushing, c.idle, b.alone = true, true, isLone(c.held, b)
+	c.idle = true
+	c.send(c.held, b)
+	c.idle = false
 	for _, p := range c.held {
 		p.sender.coalesced.held = false
-		p.sender.pump(c.readyAt)
 	}
 	c.held = c.held[:0]
-	c.pushing, c.idle, b.alone = false, false, false
+}
+
+// send transmits the open packets for peers, as far as the windows allow.
+func (c *coalescing) send(peers []*peer, b *batch) {
+	c.pushing, b.alone = true, isLone(peers, b)
+	for _, p := range peers {
+		p.sender.pump(c.readyAt)
+	}
+	c.pushing, b.alone = false, false
 }
 
 // isLone says whether the packets of these peers that may go are one, and the outlet has none:

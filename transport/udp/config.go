@@ -128,27 +128,28 @@ func (c *Config) complete() error {
 	for c.Incarnation == 0 {
 		c.Incarnation = c.Random()
 	}
+	wrong := ""
 	switch {
 	case len(c.Locals) > MaxPaths:
-		return fmt.Errorf("udp: %d addresses: %w", len(c.Locals), transport.ErrBadParam)
+		wrong = fmt.Sprintf("%d addresses", len(c.Locals))
 	case c.NumTasks < 1 || c.NumTasks > wire.MaxTask+1 || c.Task < 0 || c.Task >= c.NumTasks:
-		return fmt.Errorf("udp: task %d of %d: %w", c.Task, c.NumTasks, transport.ErrBadParam)
+		wrong = fmt.Sprintf("task %d of %d", c.Task, c.NumTasks)
 	case c.PacketSize < MinPacketSize || c.PacketSize > wire.MaxDatagram:
-		return fmt.Errorf("udp: packet size %d: %w", c.PacketSize, transport.ErrBadParam)
+		wrong = fmt.Sprintf("packet size %d", c.PacketSize)
 	case c.AckThreshold < 1 || c.AckThreshold > MaxAckThreshold:
-		return fmt.Errorf("udp: acknowledgement threshold %d: %w", c.AckThreshold,
-			transport.ErrBadParam)
+		wrong = fmt.Sprintf("acknowledgement threshold %d", c.AckThreshold)
 	case c.PollingInterval < 0 || c.RetransmitInterval < 0 || c.Timeout < 0:
-		return fmt.Errorf("udp: negative interval: %w", transport.ErrBadParam)
+		wrong = "negative interval"
 	case c.RexmitBufCount < 0 || c.RexmitBufSize < 0 || c.ReceiveBuffer < 0:
-		return fmt.Errorf("udp: negative buffer size: %w", transport.ErrBadParam)
+		wrong = "negative buffer size"
 	case c.Level > wire.LevelNone || c.Level == wire.LevelMAC && len(c.Key) == 0:
-		return fmt.Errorf("udp: %v with a key of %d bytes: %w", c.Level, len(c.Key),
-			transport.ErrBadParam)
+		wrong = fmt.Sprintf("%v with a key of %d bytes", c.Level, len(c.Key))
 	case c.Instance < 0 || c.Instance > 0xffff:
-		return fmt.Errorf("udp: instance %d: %w", c.Instance, transport.ErrBadParam)
+		wrong = fmt.Sprintf("instance %d", c.Instance)
+	default:
+		return nil
 	}
-	return nil
+	return fmt.Errorf("udp: %s: %w", wrong, transport.ErrBadParam)
 }
 
 // EncodeAddress makes what Connect takes for a peer of which no more is known than where its

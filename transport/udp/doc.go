@@ -9,9 +9,10 @@
 // Each part of the protocol has its state to itself. Those in internal are packages, and know only
 // what stands to the left of them here:
 //
-//	wire   packet   rtt   congestion   recovery   paths   udp: session, sender, receiver
+//	wire   medium   packet   rtt   congestion   recovery   paths   udp: session, sender, receiver
 //
 //	wire        the packets, byte by byte, and what proves them
+//	medium      what becomes of a packet to send: shared with package sock
 //	packet      the content of a packet to send: messages, copied or borrowed; its memory
 //	rtt         the round trip of a path
 //	congestion  how many bytes may be in flight on a path

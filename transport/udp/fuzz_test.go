@@ -92,13 +92,14 @@ type peerSummary struct {
 	state        sessionState
 	theirs       wire.Side
 	in           *wire.Secret
-	isOpen       bool
+	outstanding  bool
 	base, expect wire.Seq
 }
 
 func summary(p *peer) peerSummary {
-	return peerSummary{p.session.state, p.session.theirs, p.session.in, p.sender.window.IsOpen(),
-		p.sender.window.Base(), p.receiver.received.Expect()}
+	w := &p.sender.window
+	return peerSummary{p.session.state, p.session.theirs, p.session.in, w.Outstanding(), w.Base(),
+		p.receiver.received.Expect()}
 }
 
 // counter is a source of random numbers that is none.

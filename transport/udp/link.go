@@ -37,10 +37,9 @@ type Link struct {
 	stream   bool  // the last call of Progress found a packet
 	lookedAt int64 // when it was, with several sockets
 
-	gathered int      // packets that the sockets hold back since the last Push
-	holding  uint     // which sockets do: a bit each
-	bounces  []Bounce // what Push returned last
-	returned []sock.Bounce
+	gathered int                      // packets that the sockets hold back since the last Push
+	holding  uint                     // which sockets do: a bit each
+	bounces  []Bounce                 // what Push returned last
 	changed  func(i int, usable bool) // pathChanged
 }
 
@@ -58,20 +57,15 @@ func New(cfg Config) (*Link, error) {
 		return nil, err
 	}
 	l := &Link{clock: cfg.Clock, fixed: cfg.Round == 0}
-	if err := l.open(&cfg, fragment); err != nil {
-		l.socks.Close()
-		return nil, err
-	}
+	err := l.open(&cfg, fragment)
 	if l.clock == nil {
 		start := time.Now()
 		l.clock = func() int64 { return int64(time.Since(start)) + 1 }
 	}
-	var out Gatherer = (*outlet)(l)
-	if cfg.Drop != nil {
-		out = &lossy{out, cfg.Drop}
+	if err == nil {
+		l.Machine, err = NewMachine(cfg, (*outlet)(l))
 	}
-	var err error
-	if l.Machine, err = NewMachine(cfg, out); err != nil {
+	if err != nil {
 		l.socks.Close()
 		return nil, err
 	}
@@ -195,8 +189,14 @@ type outlet Link
 
 func (o *outlet) Transmit(path Path, to netip.AddrPort, head []byte, data transport.Addr,
 	n int) Outcome {
-	return Outcome(o.socks.At(int(path)).Send(to, head, uint64(data), n))
+	if o.drops(head) {
+		return Sent
+	}
+	return o.socks.At(int(path)).Send(to, head, uint64(data), n)
 }
+
+// drops says whether to lose a packet, as a test wants.
+func (o *outlet) drops(packet []byte) bool { return o.cfg.Drop != nil && o.cfg.Drop(packet) }
 
 // PathMTU implements MTUSource.
 func (o *outlet) PathMTU(path Path, to netip.AddrPort) int {
@@ -206,7 +206,10 @@ func (o *outlet) PathMTU(path Path, to netip.AddrPort) int {
 // Gather implements Gatherer.
 func (o *outlet) Gather(path Path, to netip.AddrPort, head []byte, data transport.Addr,
 	n int) Outcome {
-	outcome := Outcome(o.socks.At(int(path)).Gather(o.gathered, to, head, uint64(data), n))
+	if o.drops(head) {
+		return Sent
+	}
+	outcome := o.socks.At(int(path)).Gather(o.gathered, to, head, uint64(data), n)
 	if outcome == Gathered {
 		o.gathered++
 		o.holding |= 1 << path
@@ -216,28 +219,17 @@ func (o *outlet) Gather(path Path, to netip.AddrPort, head []byte, data transpor
 
 // Push implements Gatherer.
 func (o *outlet) Push() []Bounce {
-	o.returned, o.bounces = o.returned[:0], o.bounces[:0]
+	o.bounces = o.bounces[:0]
 	for ; o.holding != 0; o.holding &= o.holding - 1 {
-		o.returned = o.socks.At(bits.TrailingZeros(o.holding)).Push(o.returned)
-	}
-	for _, b := range o.returned {
-		o.bounces = append(o.bounces, Bounce{b.Tag, Outcome(b.Outcome)})
+		o.bounces = o.socks.At(bits.TrailingZeros(o.holding)).Push(o.bounces)
 	}
 	o.gathered = 0
 	return o.bounces
 }
 
-// The conversions above rest on both packages numbering outcomes alike: each of these must be 0.
-var (
-	_ = [1]struct{}{}[uint8(Sent)-uint8(sock.Sent)]
-	_ = [1]struct{}{}[uint8(Full)-uint8(sock.Full)]
-	_ = [1]struct{}{}[uint8(Fault)-uint8(sock.Fault)]
-	_ = [1]struct{}{}[uint8(Gathered)-uint8(sock.Gathered)]
-)
-
 // Address implements transport.Link.
 func (l *Link) Address() transport.Address {
-	return transport.Address{Bytes: encodeAddress(l.Locals(), l.Incarnation())}
+	return transport.Address{Bytes: encodeAddress(l.Locals(), l.cfg.Incarnation)}
 }
 
 // Locals is where the sockets are bound, by path.
@@ -285,7 +277,7 @@ func (l *Link) Progress(max int) int {
 	l.Push()
 	n, packets, now, late := 0, 0, int64(0), l.late()
 	for n < max && packets < max {
-		path, b, from, ok := l.receive()
+		path, b, from, ok := l.socks.Receive()
 		if !ok {
 			if late && !l.socks.Empty() {
 				continue
@@ -332,19 +324,13 @@ func (l *Link) late() bool {
 	return late
 }
 
-// receive takes a packet, if the socket whose turn it is has one.
-func (l *Link) receive() (path Path, b []byte, from netip.AddrPort, ok bool) {
-	i, b, from, ok := l.socks.Receive()
-	return Path(i), b, from, ok
-}
-
 // takeIn gives the protocol a packet. If that is not genuine, neither is the length that was read
 // in it, by which others were to be found behind it.
-func (l *Link) takeIn(now int64, path Path, from netip.AddrPort, b []byte) int {
+func (l *Link) takeIn(now int64, path int, from netip.AddrPort, b []byte) int {
 	ghosts := l.stats.GhostPackets
-	n := l.OnPacket(now, path, from, b)
+	n := l.OnPacket(now, Path(path), from, b)
 	if l.stats.GhostPackets != ghosts {
-		l.stats.GhostPackets += uint64(l.socks.At(int(path)).Drop())
+		l.stats.GhostPackets += uint64(l.socks.At(path).Drop())
 	}
 	return n
 }
@@ -399,7 +385,7 @@ func (l *Link) Close() error {
 	end := l.clock() + lingerMax
 	l.Leave(l.clock())
 	for now := l.clock(); !l.Left() && now < end; now = l.clock() {
-		if path, b, from, ok := l.receive(); ok {
+		if path, b, from, ok := l.socks.Receive(); ok {
 			l.takeIn(now, path, from, b)
 			continue
 		}

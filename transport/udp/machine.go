@@ -6,20 +6,22 @@ import (
 	"time"
 
 	"lapi/transport"
+	"lapi/transport/udp/internal/medium"
 	"lapi/transport/udp/internal/packet"
+	"lapi/transport/udp/internal/paths"
 	"lapi/transport/udp/internal/recovery"
 	"lapi/transport/udp/wire"
 )
 
 // Outcome is what became of a packet handed to an Outlet.
-type Outcome uint8
+type Outcome = medium.Outcome
 
-// Outcomes.
+// Outcomes. Gathered is of a Gatherer alone.
 const (
-	Sent     Outcome = iota // on its way, or lost, which is the same to the origin
-	Full                    // not taken for lack of room; to be tried again later
-	Fault                   // the user memory could not be read; nothing was sent
-	Gathered                // of a Gatherer: on its way at Push
+	Sent     = medium.Sent
+	Full     = medium.Full
+	Fault    = medium.Fault
+	Gathered = medium.Gathered
 )
 
 // Outlet is the medium below a Machine.
@@ -89,9 +91,6 @@ func (m *Machine) Limits() transport.Limits { return m.limits }
 
 // Stats implements transport.Link.
 func (m *Machine) Stats() *transport.Stats { return &m.stats }
-
-// Incarnation is this machine's.
-func (m *Machine) Incarnation() uint64 { return m.cfg.Incarnation }
 
 // SetTimeout changes how long a peer may be silent (LAPI_Senv TIMEOUT); d > 0.
 func (m *Machine) SetTimeout(d time.Duration) {
@@ -203,37 +202,26 @@ func (m *Machine) Close() {
 // interface is down or the address gone. What is in flight from there goes again by other paths at
 // once.
 func (m *Machine) PathDown(now int64, path Path) {
-	if path >= MaxPaths || m.closed || m.offline>>path&1 != 0 {
-		return
-	}
-	m.offline |= 1 << path
-	for _, p := range m.peers {
-		if p != nil && int(path) < p.paths.Len() && p.session.alive() {
-			p.paths.Offline(p.paths.At(int(path)), now)
-		}
-	}
+	m.setOffline(path, true, func(p *peer, r *paths.Path) { p.paths.Offline(r, now) })
 }
 
 // PathUp tells that the address may be used again. It is, when probes by it have been answered.
 func (m *Machine) PathUp(now int64, path Path) {
-	if path >= MaxPaths || m.closed || m.offline>>path&1 == 0 {
-		return
-	}
-	m.offline &^= 1 << path
-	for _, p := range m.peers {
-		if p != nil && int(path) < p.paths.Len() && p.session.alive() {
-			p.paths.Online(p.paths.At(int(path)), now)
-			p.sender.pump(now)
-		}
-	}
+	m.setOffline(path, false, func(p *peer, r *paths.Path) {
+		p.paths.Online(r, now)
+		p.sender.pump(now)
+	})
 }
 
-// Transmissions is how many packets that want an answer have gone to ep by path so far; 0 if there
-// is no such path.
-func (m *Machine) Transmissions(ep transport.Endpoint, path Path) uint64 {
-	p := m.connected(ep)
-	if p == nil || int(path) >= p.paths.Len() {
-		return 0
+// setOffline notes whether path is, and tells each peer that has it if that is news.
+func (m *Machine) setOffline(path Path, offline bool, tell func(p *peer, r *paths.Path)) {
+	if path >= MaxPaths || m.closed || (m.offline>>path&1 != 0) == offline {
+		return
 	}
-	return p.paths.At(int(path)).Transmissions()
+	m.offline ^= 1 << path
+	for _, p := range m.peers {
+		if p != nil && int(path) < p.paths.Len() && p.session.alive() {
+			tell(p, p.paths.At(int(path)))
+		}
+	}
 }

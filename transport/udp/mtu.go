@@ -45,15 +45,6 @@ func leastSizeOf(r *paths.Path) int {
 	return leastSize
 }
 
-// initMTUs begins with the largest packets for n paths.
-func (s *sender) initMTUs(n int) {
-	s.mtus = make([]pathMTU, n)
-	for i := range s.mtus {
-		s.mtus[i].size = s.m.cfg.PacketSize
-	}
-	s.fit()
-}
-
 // resize sets how long datagrams by r may be, and when longer ones are tried.
 func (s *sender) resize(r *paths.Path, size int, now int64) {
 	u, most := &s.mtus[r.Number()], s.m.cfg.PacketSize
@@ -112,13 +103,6 @@ func (s *sender) known(r *paths.Path) int {
 // raise makes packets by r as long as the kernel knows to pass.
 func (s *sender) raise(r *paths.Path, now int64) { s.resize(r, s.known(r), now) }
 
-// raiseIfDue tries longer packets by r if it is time to.
-func (s *sender) raiseIfDue(r *paths.Path, now int64) {
-	if over(s.mtus[r.Number()].raiseAt, now) {
-		s.raise(r, now)
-	}
-}
-
 // isLong says whether k may have been lost by r because of its length.
 func (s *sender) isLong(k *recovery.Packet, r *paths.Path) bool {
 	return s.m.cfg.Discover && k.Length() > leastSizeOf(r)
@@ -144,10 +128,12 @@ func (s *sender) lostLong(k *recovery.Packet, r *paths.Path, now int64) {
 			return
 		}
 	}
-	if hole && u.size > safeSize {
-		s.resize(r, safeSize, now)
-	} else if hole {
-		s.resize(r, leastSize, now)
+	if hole {
+		next := leastSize
+		if u.size > safeSize {
+			next = safeSize
+		}
+		s.resize(r, next, now)
 	}
 }
 
@@ -178,9 +164,8 @@ func (s *sender) cut(k *recovery.Packet) *recovery.Packet {
 		s.m.pool.Put(part)
 		return nil
 	}
-	if !k.MovePart(&part.Content, size, k.Sends() > 0) {
-		s.void(k)
-		k.MovePart(&part.Content, size, k.Sends() > 0)
+	for !k.MovePart(&part.Content, size, k.Sends() > 0) {
+		s.void(k) // then there is nothing that cannot be read
 	}
 	s.window.Replace(k, part)
 	if last {

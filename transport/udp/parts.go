@@ -1,6 +1,10 @@
 package udp
 
-import "lapi/transport/udp/wire"
+import (
+	"slices"
+
+	"lapi/transport/udp/wire"
+)
 
 // partial is a received packet of which parts are missing.
 type partial struct {
@@ -59,12 +63,11 @@ func (c *receiver) partialOf(s wire.Seq, w *wire.Part) (k *partial, wanted bool)
 }
 
 func (c *receiver) find(of wire.Seq) *partial {
-	for i := range c.partials {
-		if c.partials[i].of == of {
-			return &c.partials[i]
-		}
+	i := slices.IndexFunc(c.partials, func(k partial) bool { return k.of == of })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &c.partials[i]
 }
 
 // forget drops what there is of packet s, if there is something.

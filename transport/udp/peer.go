@@ -2,6 +2,7 @@ package udp
 
 import (
 	"net/netip"
+	"slices"
 
 	"lapi/transport"
 	"lapi/transport/udp/internal/congestion"
@@ -27,7 +28,7 @@ func newPeer(m *Machine, ep transport.Endpoint, addrs []netip.AddrPort, incarnat
 	p.session = session{p: p, expected: incarnation}
 	p.sender = sender{p: p, m: m, sendMax: m.limits.SendMax}
 	p.receiver = receiver{p: p, m: m}
-	p.sender.window.Init(&p.sender, firstSeq, nil, int64(m.cfg.PollingInterval), 0)
+	p.sender.window.Init(&p.sender, firstSeq, int64(m.cfg.PollingInterval))
 	p.receiver.received.Init(firstSeq)
 	p.setPaths(addrs)
 	for p.session.nonce == 0 {
@@ -52,7 +53,8 @@ func (p *peer) setPaths(addrs []netip.AddrPort) {
 		retry = int64(paths.TurnTimeout)
 	}
 	p.sender.window.SetPaths(p.paths.Recovery(), retry)
-	p.sender.initMTUs(n)
+	p.sender.mtus = slices.Repeat([]pathMTU{{size: m.cfg.PacketSize}}, n)
+	p.sender.fit()
 }
 
 // timer makes sure that the machine looks at this peer at time t; 0: never.

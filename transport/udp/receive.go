@@ -35,22 +35,17 @@ func (m *Machine) OnPacket(now int64, path Path, from netip.AddrPort, b []byte) 
 	if m.closed {
 		return 0
 	}
-	kind, err := wire.KindOf(b)
-	if err != nil {
-		m.stats.GhostPackets++
-		return 0
-	}
-	if kind == wire.KindHello {
+	if kind, _ := wire.KindOf(b); kind == wire.KindHello {
 		m.onHello(now, path, from, b)
-		return 0
-	}
-	p, r := m.authentic(now, path, from, b)
-	if p == nil {
-		m.stats.GhostPackets++
 		return 0
 	}
 	var h wire.Header
 	if h.Decode(b) != nil {
+		m.stats.GhostPackets++
+		return 0
+	}
+	p, r := m.authentic(now, path, from, b)
+	if p == nil {
 		m.stats.GhostPackets++
 		return 0
 	}
@@ -129,11 +124,7 @@ func (c *receiver) wants(now int64, r *paths.Path, h *wire.Header) bool {
 // and the peer is still there.
 func (c *receiver) offer(s wire.Seq, rest []byte, count int) (offered int, all bool) {
 	m := c.m
-	var seen uint64
-	if c.accepted != nil {
-		seen = c.accepted[s]
-	}
-	refused := false
+	seen, refused := c.accepted[s], false
 	for i := 0; i < count; i++ {
 		id, header, data := wire.Split(rest) // Count has checked the lengths
 		at := rest
@@ -160,7 +151,7 @@ func (c *receiver) offer(s wire.Seq, rest []byte, count int) (offered int, all b
 			c.accepted = make(map[wire.Seq]uint64)
 		}
 		c.accepted[s] = seen // at most as many as the window has numbers
-	} else if c.accepted != nil {
+	} else {
 		delete(c.accepted, s)
 	}
 	return offered, !refused
@@ -182,7 +173,7 @@ func (c *receiver) conclude(now int64, r *paths.Path, h *wire.Header, accepted b
 		return
 	}
 	if !accepted {
-		c.sendNotReady(r, h.Seq)
+		c.sendAck(r, wire.KindAck, 0, wire.Block{First: h.Seq, NotReady: 1})
 		return
 	}
 	c.received.Mark(h.Seq)

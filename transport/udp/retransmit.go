@@ -77,10 +77,8 @@ func (s *sender) retry(k *recovery.Packet, r *paths.Path, now int64) {
 
 // Redirect implements paths.Session.
 func (s *sender) Redirect(r *paths.Path, now int64) {
-	if s.window.IsOpen() {
-		s.window.Strand(&r.Path)
-		s.pump(now)
-	}
+	s.window.Strand(&r.Path)
+	s.pump(now)
 }
 
 // Timer implements paths.Session.

@@ -75,14 +75,6 @@ func (s *session) greet(now int64) {
 	s.p.timer(s.helloDue)
 }
 
-// askForHello tells a peer whose packets do not fit that it must tell us its nonce again.
-func (s *session) askForHello(r *paths.Path, now int64) {
-	if now >= s.nextHello {
-		s.nextHello = now + int64(helloDelay)
-		s.sendHello(r, 0)
-	}
-}
-
 // sendHello sends Hello by r.
 func (s *session) sendHello(r *paths.Path, flags wire.Flags) {
 	m := s.p.m
@@ -126,7 +118,10 @@ func (m *Machine) onHello(now int64, path Path, from netip.AddrPort, b []byte) {
 	m.stats.PacketsReceived++
 	if s.state != open {
 		s.learn(theirs)
-		s.hasBuffer(int(min(h.ReceiveBuffer, largestBuffer)))
+		s.buffer = int(min(h.ReceiveBuffer, largestBuffer))
+		for i := range p.paths.Len() {
+			p.paths.At(i).Congestion().Reset(s.buffer)
+		}
 		if h.TargetIncarnation == m.cfg.Incarnation && h.TargetNonce == s.nonce {
 			s.opened(r, now)
 		}
@@ -153,14 +148,6 @@ func (s *session) learn(theirs wire.Side) {
 	ours := wire.Side{Task: uint32(cfg.Task), Incarnation: cfg.Incarnation, Nonce: s.nonce}
 	s.in = wire.NewSecret(cfg.Key, cfg.Level, theirs, ours, firstSeq)
 	s.out = wire.NewSecret(cfg.Key, cfg.Level, ours, theirs, firstSeq)
-}
-
-// hasBuffer sets the windows for a peer whose sockets hold so many bytes each.
-func (s *session) hasBuffer(bytes int) {
-	s.buffer = bytes
-	for i := range s.p.paths.Len() {
-		s.p.paths.At(i).Congestion().Reset(bytes)
-	}
 }
 
 // opened: the peer has proved, by r, that it is alive and knows our nonce.
@@ -227,8 +214,7 @@ func (s *session) fail() {
 // stalled makes sure that somebody hears of it if this task can send by no address.
 func (s *session) stalled(now int64) {
 	p := s.p
-	if s.stallDue != 0 || !p.sender.window.Outstanding() || p.m.cfg.NoTimeout ||
-		!p.paths.AllOffline() {
+	if s.stallDue != 0 || !s.isStalled() {
 		return
 	}
 	s.waits(now)
@@ -236,13 +222,15 @@ func (s *session) stalled(now int64) {
 	p.timer(s.stallDue)
 }
 
+// isStalled says whether something waits and this task can send by no address.
+func (s *session) isStalled() bool {
+	return !s.p.m.cfg.NoTimeout && s.p.sender.window.Outstanding() && s.p.paths.AllOffline()
+}
+
 // onStallTimer: this task could send by no address for TIMEOUT.
 func (s *session) onStallTimer(now int64) {
 	s.stallDue = 0
-	if !s.p.paths.AllOffline() || !s.p.sender.window.Outstanding() || s.p.m.cfg.NoTimeout {
-		return
-	}
-	if now-s.waitSince >= int64(s.p.m.cfg.Timeout) {
+	if s.isStalled() && now-s.waitSince >= int64(s.p.m.cfg.Timeout) {
 		s.fail()
 	}
 }

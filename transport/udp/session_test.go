@@ -2,7 +2,6 @@ package udp
 
 import (
 	"errors"
-	"lapi/transport/udp/internal/rtt"
 	"net/netip"
 	"syscall"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"lapi/transport"
 	"lapi/transport/memory"
 	"lapi/transport/udp/internal/recovery"
+	"lapi/transport/udp/internal/rtt"
 	"lapi/transport/udp/wire"
 )
 
@@ -94,8 +94,9 @@ func TestStrangers(t *testing.T) {
 func TestExpectedIncarnation(t *testing.T) {
 	p := newPair(t, 2, nil)
 	p.ms[0].Disconnect(1, transport.ErrUnreachable)
+	another := p.ms[1].cfg.Incarnation + 1
 	if err := p.ms[0].Connect(1, transport.Address{
-		Bytes: encodeAddress([]netip.AddrPort{pairAddr(1)}, p.ms[1].Incarnation()+1)}); err != nil {
+		Bytes: encodeAddress([]netip.AddrPort{pairAddr(1)}, another)}); err != nil {
 		t.Fatal(err)
 	}
 	p.send(0, 1, 1, 8)

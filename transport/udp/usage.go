@@ -8,6 +8,8 @@ type Usage struct {
 	Partial           int // received packets of which some messages were accepted and some refused
 	Incomplete        int // received packets of which parts are missing
 	Timers            int // peers whose timers run
+	// by path: packets that want an answer, sent so far
+	Transmissions [MaxPaths]uint64
 }
 
 // Usage counts; its cost is in proportion to the number of tasks.
@@ -19,6 +21,9 @@ func (m *Machine) Usage() (u Usage) {
 		if p != nil {
 			u.Partial += len(p.receiver.accepted)
 			u.Incomplete += len(p.receiver.partials)
+			for i := range p.paths.Len() {
+				u.Transmissions[i] += p.paths.At(i).Transmissions()
+			}
 		}
 	}
 	u.Timers = len(m.timers.active)

@@ -4,8 +4,7 @@
 //	codes.go    the numbers
 //	errtype.go  lapi_err_t: which kind of operation an error concerns
 //	texts.go    names and messages
-//	errno.go    messages of the operating system's errors
-//	lookup.go   from a number to name and message
+//	lookup.go   from a number to name and message; the operating system's errors
 package codes
 
 // Code is a LAPI return code, or an attention code, which numbers a message of the library. The

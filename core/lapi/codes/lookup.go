@@ -1,16 +1,27 @@
 package codes
 
-import "golang.org/x/sys/unix"
+import (
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
 
 // String returns the message for a LAPI code or an errno value; known is false, and text empty, for
-// any other number. A text is ASCII on one line and has at most 159 bytes, so that with its NUL it
-// fits LAPI_MAX_ERR_STRING. It is a constant: nothing is allocated.
+// any other number. A text is ASCII on one line and has at most 99 bytes, so that with its NUL it
+// fits the buffer of the guide's examples.
 func String(code int) (text string, known bool) {
 	if e, ok := lookup(code); ok {
 		return e.text, true
 	}
-	text, known = systemTexts[unix.Errno(uintptr(code))]
-	return text, known
+	e := unix.Errno(uintptr(code))
+	text = e.Error() // the C library's, but for the first letter
+	if e == unix.EHWPOISON {
+		text = "memory page has hardware error" // Go has no text for it
+	}
+	if strings.HasPrefix(text, "errno ") {
+		return "", false
+	}
+	return strings.ToUpper(text[:1]) + text[1:], true
 }
 
 // Name returns the C name of a LAPI code, such as "LAPI_ERR_TGT", and "" for a number that is no

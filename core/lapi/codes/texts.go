@@ -7,7 +7,7 @@ type entry struct{ name, text string }
 var success = entry{"LAPI_SUCCESS", "The call succeeded."}
 
 // entries has the entry of every code from First to Last; there are no gaps. A text with its NUL
-// fits LAPI_MAX_ERR_STRING, 160 bytes.
+// fits 100 bytes: the guide's own error handlers have no more, though LAPI_MAX_ERR_STRING is 160.
 var entries = [Last - First + 1]entry{
 	ErrUnknown - First:              {"LAPI_ERR_UNKNOWN", "An internal error of communication occurred."},
 	ErrAllHndlInUse - First:         {"LAPI_ERR_ALL_HNDL_IN_USE", "No LAPI instance is left, or the instance number asked for is in use."},
@@ -119,6 +119,6 @@ var entries = [Last - First + 1]entry{
 	AttShmAttFail - First:           {"LAPI_ATT_SHM_ATT_FAIL", "The task could not attach shared memory."},
 	AttShmNoSegatt - First:          {"LAPI_ATT_SHM_NO_SEGATT", "The task could not reserve addresses for shared memory."},
 	AttPortStart - First:            {"LAPI_ATT_PORT_START", "Communication over a port has begun."},
-	ErrNoEnvVar - First:             {"LAPI_ERR_NO_ENV_VAR", "A required environment variable is not set; start the program with lapirun or set the MP_ variables."},
+	ErrNoEnvVar - First:             {"LAPI_ERR_NO_ENV_VAR", "A required environment variable is not set; use lapirun, or set the MP_ variables."},
 	ErrCodeUnknown - First:          {"LAPI_ERR_CODE_UNKNOWN", "The code is not known to LAPI."},
 }

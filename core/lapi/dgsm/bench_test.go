@@ -76,7 +76,7 @@ func BenchmarkIrregular(b *testing.B) {
 	a.iterate(0)
 	g := program{Descriptor{Depth: 1, Extent: at}, a.code}
 	p := g.describe(b)
-	n := p.Covers() * 8
+	n := p.covers() * 8
 	dst := make([]byte, n)
 	var m Machine
 	start(b, &m, p, memory.AddrOf(user), 0, n)
@@ -99,8 +99,8 @@ func BenchmarkSeek(b *testing.B) {
 	g := nested(8)
 	p := g.must(b)
 	var m Machine
-	start(b, &m, p, transport.Addr(1<<20), 0, p.Covers()*1000)
-	end := m.Len() - 1
+	start(b, &m, p, transport.Addr(1<<20), 0, p.covers()*1000)
+	end := m.n - 1
 	for b.Loop() {
 		m.Seek(end)
 		m.Seek(1)

@@ -39,7 +39,7 @@ func TestLayoutIsTheABI(t *testing.T) {
 		"dgsm_iterate_t": 4 * iterateSize, "dgsm_iterate_t.iter_loc": 4 * iterateLoc,
 		"dgsm_control_t": 4 * controlSize, "dgsm_control_t.operation": 4 * controlOperation,
 		"dgsm_control_t.operand": 4 * controlOperand,
-		"dgsp_descr_t":           descrSize, "dgsp_descr_t.code": dsCode,
+		"dgsp_descr_t":           int(descrSize), "dgsp_descr_t.code": dsCode,
 		"dgsp_descr_t.code_size": dsCodeSize, "dgsp_descr_t.depth": dsDepth,
 		"dgsp_descr_t.density": dsDensity, "dgsp_descr_t.size": dsSize,
 		"dgsp_descr_t.extent": dsExtent, "dgsp_descr_t.lext": dsLext, "dgsp_descr_t.rext": dsRext,
@@ -179,8 +179,8 @@ func TestBroken(t *testing.T) {
 		if err := m.StartGather(Transfer{Program: p, Bytes: 16}); err == nil || err.Code != b.code {
 			t.Errorf("%s: gather: %v, want %s", name, err, codes.Name(b.code))
 		}
-		if piece, ok := m.Next(8); ok || p.Covers() != 0 {
-			t.Errorf("%s: a piece %+v of a program that covers %d bytes", name, piece, p.Covers())
+		if piece, ok := m.Next(8); ok || p.covers() != 0 {
+			t.Errorf("%s: a piece %+v of a program that covers %d bytes", name, piece, p.covers())
 		}
 		if _, _, ok := p.Span(1); ok {
 			t.Errorf("%s: has a span", name)
@@ -274,7 +274,7 @@ func TestShared(t *testing.T) {
 		a.code[i*gosubSize+gosubTo] = int32(entry - i*gosubSize)
 	}
 	p, err := New(Descriptor{Depth: 2, Size: n * n, Rext: n}, a.code, true)
-	if err != nil || p.Covers() != n*n {
+	if err != nil || p.covers() != n*n {
 		t.Fatalf("%v", err)
 	}
 	for i := range n {
@@ -344,7 +344,7 @@ func TestLoadEncode(t *testing.T) {
 			}
 			q, err := Load(at, false)
 			if err != nil || q.Descriptor != p.Descriptor || len(q.code) != len(p.code) ||
-				q.Covers() != p.Covers() {
+				q.covers() != p.covers() {
 				t.Fatalf("program %d: %v", i, err)
 			}
 			for ic, v := range p.code {

@@ -20,13 +20,14 @@
 //
 // # Where to find what
 //
-//	program.go       Program: what is known of a DGSP; the C descriptor
-//	instructions.go  how instructions lie in the code
-//	decode.go        from code to routines; what ends in an error
-//	simplify.go      fewer, longer operations that mean the same
-//	bounds.go        which bytes a program touches
-//	machine.go       Machine: any position in a transfer; pieces
-//	move.go          Gather, Scatter, DDM functions
-//	pack.go          LAPI_DGSP_PACK and LAPI_DGSP_UNPACK
-//	registry.go      handles and their two reference counts
+//	program.go        Program: what is known of a DGSP
+//	layout_unsafe.go  the descriptor and longs, as C has them
+//	instructions.go   how instructions lie in the code
+//	decode.go         from code to routines; what ends in an error
+//	simplify.go       fewer, longer operations that mean the same
+//	bounds.go         which bytes a program touches
+//	machine.go        Machine: any position in a transfer; pieces
+//	move.go           Gather, Scatter, DDM functions
+//	pack.go           LAPI_DGSP_PACK and LAPI_DGSP_UNPACK
+//	registry.go       handles and their two reference counts
 package dgsm

@@ -40,8 +40,8 @@ func FuzzProgram(f *testing.F) {
 		case err2 != nil:
 			return
 		case err == nil:
-			if verified.Covers() != uint64(size) {
-				t.Fatalf("covers %d bytes, size is %d", verified.Covers(), size)
+			if verified.covers() != uint64(size) {
+				t.Fatalf("covers %d bytes, size is %d", verified.covers(), size)
 			}
 			stays(t, verified, min(2000, uint64(size)))
 		case lenient.fault == nil: // perhaps only the descriptor was wrong
@@ -108,7 +108,7 @@ func compare(t *testing.T, p *Program) {
 		t.Fatalf("the naive machine fails: %v", err)
 	}
 	v := model{p: p, places: places}
-	for at := uint64(0); at < n; at = m.Pos() {
+	for at := uint64(0); at < n; at = m.pos {
 		piece, ok := m.Next(1 + at%13)
 		if !ok || piece.N == 0 {
 			t.Fatalf("no piece at %d", at)

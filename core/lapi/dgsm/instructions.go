@@ -43,15 +43,3 @@ const (
 	controlOperand   = 2
 	controlSize      = 3
 )
-
-// long reads the C long at code[at].
-func long(code []int32, at int) int64 {
-	if longInts == 1 {
-		return int64(code[at])
-	}
-	first, second := uint32(code[at]), uint32(code[at+1])
-	if bigEndian {
-		first, second = second, first
-	}
-	return int64(uint64(second)<<32 | uint64(first))
-}

@@ -120,12 +120,8 @@ func (p *Program) usable(n uint64) *Error {
 	return nil
 }
 
-// Pos is how many bytes are behind, Len how many there are in all.
-func (m *Machine) Pos() uint64 { return m.pos }
-func (m *Machine) Len() uint64 { return m.n }
-
 // Seek goes to the transfer's byte at, without passing those before it. False, and nothing changes,
-// if at is over Len.
+// if there are fewer bytes.
 func (m *Machine) Seek(at uint64) bool {
 	if at > m.n {
 		return false

@@ -24,7 +24,7 @@ func models(t *testing.T, controls bool, f func(t *testing.T, rnd *rand.Rand, v 
 		rnd := rand.New(rand.NewPCG(seed, 7))
 		g := random(rnd, controls)
 		p := g.describe(t)
-		if p.Covers() == 0 {
+		if p.covers() == 0 {
 			continue
 		}
 		used++
@@ -76,14 +76,14 @@ func TestMachineIsNaive(t *testing.T) {
 			var m Machine
 			for _, limit := range []uint64{1, 3, 8, 1 << 40, 0} {
 				start(t, &m, v.p, 0, 0, modelBytes)
-				for at := uint64(0); at < modelBytes; at = m.Pos() {
+				for at := uint64(0); at < modelBytes; at = m.pos {
 					step := limit
 					if limit == 0 {
 						step = 1 + rnd.Uint64N(20)
 					}
 					piece, ok := m.Next(step)
-					if !ok || piece.N == 0 || piece.N > step || at+piece.N != m.Pos() {
-						t.Fatalf("at %d: piece %+v, then at %d, %v", at, piece, m.Pos(), ok)
+					if !ok || piece.N == 0 || piece.N > step || at+piece.N != m.pos {
+						t.Fatalf("at %d: piece %+v, then at %d, %v", at, piece, m.pos, ok)
 					}
 					v.check(t, piece, at)
 				}
@@ -104,11 +104,11 @@ func TestSeekIsWalking(t *testing.T) {
 			n := modelBytes - first
 			start(t, &m, v.p, 0, first, n)
 			for _, at := range rnd.Perm(int(n) + 1) {
-				if !m.Seek(uint64(at)) || m.Pos() != uint64(at) {
-					t.Fatalf("Seek to %d: at %d", at, m.Pos())
+				if !m.Seek(uint64(at)) || m.pos != uint64(at) {
+					t.Fatalf("Seek to %d: at %d", at, m.pos)
 				}
 				for range 3 {
-					from := m.Pos()
+					from := m.pos
 					if piece, ok := m.Next(1 + rnd.Uint64N(30)); ok {
 						v.check(t, piece, first+from)
 					} else if from != n {
@@ -116,8 +116,8 @@ func TestSeekIsWalking(t *testing.T) {
 					}
 				}
 			}
-			if m.Seek(n+1) || m.Len() != n {
-				t.Fatalf("Seek behind the end of %d bytes of %d", m.Len(), n)
+			if m.Seek(n+1) || m.n != n {
+				t.Fatalf("Seek behind the end of %d bytes of %d", m.n, n)
 			}
 		})
 	}
@@ -133,8 +133,8 @@ func TestPieces(t *testing.T) {
 			list := make([]Piece, 1+rnd.IntN(6))
 			limit := 1 + rnd.Uint64N(100)
 			n := m.Pieces(list, limit)
-			if n == 0 || n < len(list) && m.Pos() < modelBytes && m.Pos()-at < limit {
-				t.Fatalf("at %d: %d pieces of %d, then at %d", at, n, len(list), m.Pos())
+			if n == 0 || n < len(list) && m.pos < modelBytes && m.pos-at < limit {
+				t.Fatalf("at %d: %d pieces of %d, then at %d", at, n, len(list), m.pos)
 			}
 			for i, piece := range list[:n] {
 				if i > 0 && piece.Addr == end {
@@ -144,8 +144,8 @@ func TestPieces(t *testing.T) {
 				at += piece.N
 				end = piece.Addr + transport.Addr(piece.N)
 			}
-			if at != m.Pos() {
-				t.Fatalf("pieces up to %d, machine at %d", at, m.Pos())
+			if at != m.pos {
+				t.Fatalf("pieces up to %d, machine at %d", at, m.pos)
 			}
 		}
 	})

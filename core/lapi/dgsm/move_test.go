@@ -151,10 +151,10 @@ func TestFaults(t *testing.T) {
 			wantFault(t, name+" gather", m.Gather(make([]byte, page), 0), hole, page)
 			start(t, &m, p, base, 0, page)
 			wantFault(t, name+" scatter", m.Scatter(packed, 0), hole, page)
-			if n := m.Pos(); n == 0 || n >= page {
+			if n := m.pos; n == 0 || n >= page {
 				t.Errorf("%s: %d bytes moved", name, n)
 			}
-			stream := make([]byte, m.Pos())
+			stream := make([]byte, m.pos)
 			start(t, &m, p, base, 0, page)
 			if err := m.Gather(stream, 0); err != nil ||
 				!bytes.Equal(stream, packed[:len(stream)]) {
@@ -265,7 +265,7 @@ func TestListThenFragments(t *testing.T) {
 		for range 2 {
 			m.Seek(0)
 			var list [5]Piece
-			for at := uint64(0); at < n; at = m.Pos() {
+			for at := uint64(0); at < n; at = m.pos {
 				from := at
 				for _, piece := range list[:m.Pieces(list[:1+rnd.IntN(5)], n-at)] {
 					for i := range piece.N {

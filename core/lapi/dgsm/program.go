@@ -93,15 +93,6 @@ func build(d Descriptor, code []int32, verify bool) (*Program, *Error) {
 	return p, nil
 }
 
-// Covers is how many bytes one application covers; 0 for a program that cannot be used. Size is
-// what its maker says.
-func (p *Program) Covers() uint64 {
-	if p.fault != nil {
-		return 0
-	}
-	return p.main.size
-}
-
 // HasControl says whether the program has a CONTROL instruction, so that it can only scatter, by a
 // DDM function.
 func (p *Program) HasControl() bool { return p.control }
@@ -126,64 +117,25 @@ func (p *Program) AtomAlign(n uint64) uint64 {
 	return n - n%uint64(p.AtomSize)
 }
 
-// The descriptor in C: offsets in bytes. longs are as long as pointers on every Linux.
-const (
-	longSize    = 4 * longInts
-	dsCode      = 0
-	dsCodeSize  = longSize
-	dsDepth     = dsCodeSize + 4
-	dsDensity   = dsDepth + 4
-	dsSize      = (dsDensity + 4 + longSize - 1) / longSize * longSize
-	dsExtent    = dsSize + longSize
-	dsLext      = dsExtent + longSize
-	dsRext      = dsLext + longSize
-	dsAtom      = dsRext + longSize
-	descrSize   = (dsAtom + 4 + longSize - 1) / longSize * longSize
-	readAtATime = 1 << 16 // ints: a code_size that is a lie fails before memory is taken for it
-)
+// readAtATime is how many ints are read at once: a code_size that is a lie fails before memory is
+// taken for it.
+const readAtATime = 1 << 16
 
-var (
-	native    = binary.NativeEndian
-	bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
-)
-
-func getLong(b []byte) int64 {
-	if longSize == 4 {
-		return int64(int32(native.Uint32(b)))
-	}
-	return int64(native.Uint64(b))
-}
-
-func putLong(b []byte, v int64) {
-	if longSize == 4 {
-		native.PutUint32(b, uint32(v))
-		return
-	}
-	native.PutUint64(b, uint64(v))
-}
+var native = binary.NativeEndian
 
 // Load is New for the lapi_dgsp_descr_t at an address of the user's. LAPI_ERR_DGSP if it is NULL or
 // cannot be read, LAPI_ERR_DGSP_OTHER if its code cannot.
 func Load(descriptor transport.Addr, verify bool) (*Program, *Error) {
-	var b [descrSize]byte
-	if err := memory.CopyOut(b[:], descriptor); err != nil {
+	var c cDescriptor
+	if err := memory.CopyOut(c.bytes(), descriptor); err != nil {
 		return nil, errorf(codes.ErrDgsp, "descriptor: %v", err)
 	}
-	d := Descriptor{
-		Depth:    int32(native.Uint32(b[dsDepth:])),
-		Density:  Density(int32(native.Uint32(b[dsDensity:]))),
-		Size:     getLong(b[dsSize:]),
-		Extent:   getLong(b[dsExtent:]),
-		Lext:     getLong(b[dsLext:]),
-		Rext:     getLong(b[dsRext:]),
-		AtomSize: int32(native.Uint32(b[dsAtom:])),
-	}
-	size := int(int32(native.Uint32(b[dsCodeSize:])))
-	if err := checkDescriptor(d, size); err != nil {
+	d := Descriptor{c.depth, Density(c.density), int64(c.size), int64(c.extent), int64(c.lext),
+		int64(c.rext), c.atomSize}
+	if err := checkDescriptor(d, int(c.codeSize)); err != nil {
 		return nil, err
 	}
-	at := transport.Addr(uintptr(getLong(b[dsCode:])))
-	code, err := readInts(at, size)
+	code, err := readInts(transport.Addr(c.code), int(c.codeSize))
 	if err != nil {
 		return nil, errorf(codes.ErrDgspOther, "code: %v", err)
 	}
@@ -208,24 +160,17 @@ func readInts(at transport.Addr, n int) ([]int32, error) {
 }
 
 // EncodedSize is how many bytes Encode writes.
-func (p *Program) EncodedSize() int { return descrSize + 4*len(p.code) }
+func (p *Program) EncodedSize() int { return int(descrSize) + 4*len(p.code) }
 
 // Encode writes the program as C sees it to EncodedSize bytes at a, aligned to 8: the descriptor,
 // and after it the code that its first member points at. An address that cannot be written is a
 // *transport.FaultError.
 func (p *Program) Encode(a transport.Addr) error {
-	b := make([]byte, p.EncodedSize())
-	putLong(b[dsCode:], int64(uintptr(a)+descrSize))
-	native.PutUint32(b[dsCodeSize:], uint32(len(p.code)))
-	native.PutUint32(b[dsDepth:], uint32(p.Depth))
-	native.PutUint32(b[dsDensity:], uint32(p.Density))
-	putLong(b[dsSize:], p.Size)
-	putLong(b[dsExtent:], p.Extent)
-	putLong(b[dsLext:], p.Lext)
-	putLong(b[dsRext:], p.Rext)
-	native.PutUint32(b[dsAtom:], uint32(p.AtomSize))
-	for i, v := range p.code {
-		native.PutUint32(b[descrSize+4*i:], uint32(v))
+	d := cDescriptor{uintptr(a) + descrSize, int32(len(p.code)), p.Depth, int32(p.Density),
+		int(p.Size), int(p.Extent), int(p.Lext), int(p.Rext), p.AtomSize}
+	b := append(make([]byte, 0, p.EncodedSize()), d.bytes()...)
+	for _, v := range p.code {
+		b = native.AppendUint32(b, uint32(v))
 	}
 	return memory.CopyIn(a, b)
 }

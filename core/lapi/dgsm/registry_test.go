@@ -38,14 +38,14 @@ func TestCounts(t *testing.T) {
 	if err != nil || handle == 0 || handle == descriptor {
 		t.Fatalf("%#x, %v", handle, err)
 	}
-	clear(memory.Bytes(descriptor, descrSize)) // the user's own may go
+	clear(memory.Bytes(descriptor, uint64(descrSize))) // the user's own may go
 	if seen, err := Load(handle, true); err != nil || seen.Size != 5 || seen.Extent != 8 {
 		t.Errorf("what the handle shows: %+v, %v", seen, err)
 	}
 	wantResult(t, "reserve", g.Reserve(handle), codes.Success)
 	wantResult(t, "unreserve", g.Unreserve(handle), codes.Success)
 	hold, err := g.Hold(handle)
-	if err != nil || hold.Program().Covers() != 5 {
+	if err != nil || hold.Program().covers() != 5 {
 		t.Fatalf("hold: %v", err)
 	}
 	wantResult(t, "last unreserve", g.Unreserve(handle), codes.Success)
@@ -133,7 +133,7 @@ func TestLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen, err := Load(handle, false)
-	if err != nil || seen.Covers() != 40000 {
+	if err != nil || seen.covers() != 40000 {
 		t.Errorf("%v", err)
 	}
 	wantResult(t, "unreserve", g.Unreserve(handle), codes.Success)

@@ -29,15 +29,12 @@ type collective struct {
 // n. In round r a task sends what it has, values 0 … 2^r-1, to the task 2^r below it and gets as
 // many from the task 2^r above.
 type exchange struct {
-	c          *Collectives
 	generation uint32
 	values     []byte
 	got        []uint32 // by round: values, or messages of a fence, that came
 	round      int
 	sent       bool // what this round sends
-	sends      int  // messages that still refer to values
 	started    bool
-	over       bool
 }
 
 // ahead is how many generations a task may be ahead of another, far more than the protocol allows.
@@ -131,24 +128,21 @@ func (c *Collectives) exchangeOf(generation uint32) *exchange {
 		x = c.free[n-1]
 		c.free = c.free[:n-1]
 		clear(x.got)
-		*x = exchange{c: c, values: x.values, got: x.got}
+		*x = exchange{values: x.values, got: x.got}
 	} else {
 		n := len(c.cfg.Peers)
-		x = &exchange{c: c, values: make([]byte, 8*n), got: make([]uint32, rounds(n))}
+		x = &exchange{values: make([]byte, 8*n), got: make([]uint32, rounds(n))}
 	}
 	x.generation = generation
 	c.exchanges[generation] = x
 	return x
 }
 
-// end keeps x for later once no message refers to it.
+// end keeps x for later.
 func (c *Collectives) end(x *exchange) {
 	delete(c.exchanges, x.generation)
 	c.done = x.generation
-	x.over = true
-	if x.sends == 0 {
-		c.free = append(c.free, x)
-	}
+	c.free = append(c.free, x)
 }
 
 func rounds(n int) (r int) {
@@ -198,16 +192,7 @@ func (c *Collectives) sendRound(k *collective, x *exchange) {
 	for first := 0; first < total; first += most {
 		count := min(most, total-first)
 		h.First, h.Count = uint32(first), uint32(count)
-		x.sends++
-		c.cfg.Out.Values(p, wire.MsgExchange, h.Encode, memory.AddrOf(x.values[8*first:]),
-			uint64(8*count), x)
-	}
-}
-
-// MessageDone implements send.Follower: a message with values has left.
-func (x *exchange) MessageDone(*send.Message) {
-	if x.sends--; x.sends == 0 && x.over {
-		x.c.free = append(x.c.free, x)
+		c.cfg.Out.Values(p, wire.MsgExchange, h.Encode, x.values[8*first:8*(first+count)])
 	}
 }
 

@@ -1,5 +1,8 @@
 // Package host says how the library calls the user's functions, and the process it lives in. capi
 // implements it.
+//
+//	host.go     Host
+//	watched.go  a Host whose calls are told of
 package host
 
 import (
@@ -11,13 +14,7 @@ import (
 // All methods run on the current thread.
 type Host interface {
 	// HeaderHandler runs a header handler and fills r.
-	HeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, msgLen uint64, src int32,
-		onePacket transport.Addr, r *HeaderResult)
-	// VectorHeaderHandler runs the header handler of a vector's active message. lengths are those
-	// of the origin's blocks, an ulong each. The handler returns its vector's address as the
-	// buffer.
-	VectorHeaderHandler(handler, uhdr transport.Addr, uhdrLen uint32, lengths transport.Addr,
-		src int32, onePacket transport.Addr, r *HeaderResult)
+	HeaderHandler(k *HeaderCall, r *HeaderResult)
 	// SendHandler runs a send completion handler.
 	SendHandler(handler, info transport.Addr, tgt int32, reason codes.Code)
 	// CompletionHandler runs an inline completion handler.
@@ -33,6 +30,18 @@ type Host interface {
 	Print(text string)
 	// Exit prints text and ends the task at once.
 	Exit(text string)
+}
+
+// HeaderCall is what a header handler is told. Vectored: it is that of a vector's active message;
+// Lengths are those of the origin's blocks, an ulong each, and the handler returns its vector's
+// address as the buffer.
+type HeaderCall struct {
+	Handler, Uhdr, Lengths transport.Addr
+	OnePacket              transport.Addr // all data, if one packet holds it
+	MsgLen                 uint64
+	UhdrLen                uint32
+	Src                    int32
+	Vectored               bool
 }
 
 // HeaderResult is what a header handler gave back: the buffer, the completion handler and its

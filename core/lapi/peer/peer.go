@@ -23,13 +23,14 @@ type Peer struct {
 	Noticing transport.Noticing
 	IsSelf   bool
 	Shared   bool // reached by shared memory
+	// the link copies straight between the two tasks' memory; it may turn out not to
+	SingleCopy bool
 
-	packet     int // header and data of the longest message that is one packet of the link's
-	sendMax    int // data bytes of the largest fragment, whatever its header
-	headers    int // the link's HeaderMax
-	atOnce     int // bytes of data up to which a Send that finds room copies them
-	poller     Poller
-	singleCopy bool // the link can copy straight between the two tasks' memory
+	packet  int // header and data of the longest message that is one packet of the link's
+	sendMax int // data bytes of the largest fragment, whatever its header
+	headers int // the link's HeaderMax
+	atOnce  int // bytes of data up to which a Send that finds room copies them
+	poller  Poller
 
 	dead   bool
 	purged bool   // by LAPI_Purge_totask; then it is dead as well
@@ -92,12 +93,6 @@ func (p *Peer) PartSize(n uint64) uint64 {
 	}
 	return uint64(p.poller.PartSize(n))
 }
-
-// SingleCopy says whether the link copies straight between the two tasks' memory.
-func (p *Peer) SingleCopy() bool { return p.singleCopy }
-
-// SetSingleCopy says so, or that it has turned out not to.
-func (p *Peer) SetSingleCopy(can bool) { p.singleCopy = can }
 
 // Dead says whether operations on p fail.
 func (p *Peer) Dead() bool { return p.dead }

@@ -38,7 +38,7 @@ func (r *Receiver) fetch(p *peer.Peer, in *incoming) {
 		in.failed, in.received = true, in.am.Length
 		p.Malformed()
 	default:
-		p.SetSingleCopy(false) // the origin sends fragments
+		p.SingleCopy = false // the origin sends fragments
 		outcome = wire.FetchRefused
 	}
 	r.tellFetched(p, in.am.Token, outcome)
@@ -51,7 +51,7 @@ func (r *Receiver) fetchData(p *peer.Peer, in *incoming) error {
 	switch {
 	case in.vectored:
 		return copier.CopyVector(p, true, &in.tgt, &in.org, min(in.tgt.Total(), in.org.Total()))
-	case !p.SingleCopy():
+	case !p.SingleCopy:
 		return transport.ErrNotSupported
 	case !in.pieces && in.placement == nil:
 		return copier.Copy(p, true, in.buffer, in.am.Direct, n)
@@ -74,7 +74,7 @@ func (r *Receiver) fetchData(p *peer.Peer, in *incoming) error {
 // lengths. Any error but a fault or errBadList means that the target cannot read the origin's
 // memory.
 func (r *Receiver) fetchList(p *peer.Peer, in *incoming) error {
-	if !p.SingleCopy() {
+	if !p.SingleCopy {
 		return transport.ErrNotSupported
 	}
 	in.org.Origin(&in.amv, in.am.Length)
@@ -85,7 +85,7 @@ func (r *Receiver) fetchList(p *peer.Peer, in *incoming) error {
 	if fault, ok := err.(*transport.FaultError); ok {
 		r.fetchFault(p, fault)
 	} else if err != nil && err != errBadList {
-		p.SetSingleCopy(false)
+		p.SingleCopy = false
 	}
 	return err
 }

@@ -27,21 +27,18 @@ func (r *Receiver) runHeader(p *peer.Peer, in *incoming, uhdr []byte,
 			return r.wait(p, in)
 		}
 	}
-	place := transport.Addr(0)
+	call, result := &r.call, &r.result
+	*result = host.HeaderResult{}
+	*call = host.HeaderCall{Handler: handler, UhdrLen: uint32(len(uhdr)), MsgLen: in.am.Length,
+		Src: int32(p.ID), OnePacket: onePacket, Vectored: in.vectored}
 	if len(uhdr) > 0 {
 		copy(r.uhdr, uhdr)
-		place = memory.AddrOf(r.uhdr)
+		call.Uhdr = memory.AddrOf(r.uhdr)
 	}
-	result := &r.result
-	*result = host.HeaderResult{}
 	if in.vectored {
-		shown := r.showLengths(in)
-		(*r.cfg.Host).VectorHeaderHandler(handler, place, uint32(len(uhdr)), shown, int32(p.ID),
-			onePacket, result)
-	} else {
-		(*r.cfg.Host).HeaderHandler(handler, place, uint32(len(uhdr)), in.am.Length, int32(p.ID),
-			onePacket, result)
+		call.Lengths = r.showLengths(in)
 	}
+	(*r.cfg.Host).HeaderHandler(call, result)
 	return r.heed(p, in, result)
 }
 

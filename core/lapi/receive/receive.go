@@ -59,6 +59,7 @@ type Receiver struct {
 	free    *incoming
 	uhdr    []byte // user header for the header handler: 8-aligned, writable, not on the Go heap
 	lengths []byte // lengths of a vector's blocks, likewise
+	call    host.HeaderCall
 	result  host.HeaderResult
 	unknown []unknown
 }
@@ -221,7 +222,7 @@ func (r *Receiver) Am(m *transport.Msg) transport.Verdict {
 	}
 	// by far the most: nothing else will come
 	if h.Length == uint64(len(m.Data)) && !h.Split && !h.Rendezvous {
-		return r.only(p, &h, uhdr, m.Data)
+		return r.handleOnly(p, r.onlyMessage(&h), uhdr, m.Data)
 	}
 	in := r.find(p, h.ID)
 	if in.hasHeader {
@@ -238,16 +239,23 @@ func (r *Receiver) AmSmall(m *transport.Msg) transport.Verdict {
 	if !ok {
 		return p.Malformed()
 	}
-	return r.only(p, &h, uhdr, m.Data)
+	return r.handleOnly(p, r.onlyMessage(&h), uhdr, m.Data)
 }
 
 // Amv is the handler of MsgAmv.
-func (r *Receiver) Amv(m *transport.Msg) transport.Verdict {
+func (r *Receiver) Amv(m *transport.Msg) transport.Verdict { return r.inBlocks(m, true) }
+
+// AmPieces is the handler of MsgAmPieces.
+func (r *Receiver) AmPieces(m *transport.Msg) transport.Verdict { return r.inBlocks(m, false) }
+
+// inBlocks is either: the data lies in blocks at the origin. vectored: the header handler names a
+// vector for it; else it is a rendezvous.
+func (r *Receiver) inBlocks(m *transport.Msg, vectored bool) transport.Verdict {
 	var h wire.Am
 	var v wire.Amv
 	p := &r.cfg.Peers[m.From]
 	uhdr, ok := wire.DecodeAmv(&h, &v, m.Hdr, len(m.Data))
-	if !ok {
+	if !ok || !vectored && (!h.Rendezvous || v.Kind != wire.VectorGeneric) {
 		return p.Malformed()
 	}
 	if lengths := v.Lengths(); !h.Split && !h.Rendezvous &&
@@ -261,25 +269,8 @@ func (r *Receiver) Amv(m *transport.Msg) transport.Verdict {
 	if in.hasHeader {
 		return p.Malformed()
 	}
-	in.vectored, in.am, in.amv = true, h, v
+	in.vectored, in.pieces, in.am, in.amv = vectored, !vectored, h, v
 	return r.begin(p, in, uhdr, m.Data)
-}
-
-// AmPieces is the handler of MsgAmPieces.
-func (r *Receiver) AmPieces(m *transport.Msg) transport.Verdict {
-	var h wire.Am
-	var v wire.Amv
-	p := &r.cfg.Peers[m.From]
-	uhdr, ok := wire.DecodeAmv(&h, &v, m.Hdr, len(m.Data))
-	if !ok || !h.Rendezvous || v.Kind != wire.VectorGeneric {
-		return p.Malformed()
-	}
-	in := r.find(p, h.ID)
-	if in.hasHeader {
-		return p.Malformed()
-	}
-	in.am, in.amv, in.pieces = h, v, true
-	return r.begin(p, in, uhdr, nil)
 }
 
 // onlyMessage is a message that came in one fragment; it needs no bookkeeping.
@@ -287,10 +278,6 @@ func (r *Receiver) onlyMessage(h *wire.Am) *incoming {
 	in := &r.whole
 	in.message = message{am: *h, whole: true}
 	return in
-}
-
-func (r *Receiver) only(p *peer.Peer, h *wire.Am, uhdr, data []byte) transport.Verdict {
-	return r.handleOnly(p, r.onlyMessage(h), uhdr, data)
 }
 
 func (r *Receiver) handleOnly(p *peer.Peer, in *incoming, uhdr, data []byte) transport.Verdict {

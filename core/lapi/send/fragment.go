@@ -61,7 +61,7 @@ func (f *fragment) send(p *peer.Peer) (transport.Status, error) {
 func (f *fragment) put(p *peer.Peer) (transport.Status, error) {
 	status, err := p.Noticing.PutNotice(p.Ep, &f.op)
 	if err == transport.ErrNotSupported {
-		p.SetSingleCopy(false)
+		p.SingleCopy = false
 		f.op.Route = transport.RouteMessages
 		status, err = p.Noticing.PutNotice(p.Ep, &f.op)
 	}

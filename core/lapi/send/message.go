@@ -8,6 +8,7 @@ import (
 	"lapi/core/lapi/vector"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
+	"lapi/transport/memory"
 )
 
 const (
@@ -118,7 +119,7 @@ func (s *Sender) newMessage(p *peer.Peer, id transport.MsgID, kind codes.ErrType
 		s.messages = m.next
 	}
 	m.p, m.id, m.kind, m.prepare, m.seq, m.single, m.step = p, id, kind, prepare, s.Issue(1),
-		s.single, p.SendMax()
+		s.Single, p.SendMax()
 	return m
 }
 
@@ -191,23 +192,32 @@ type Continuer interface {
 func (s *Sender) Continue(p *peer.Peer, link Continuer, h *wire.Put, data transport.Addr,
 	n, at uint64, after After) {
 	m := s.newMessage(p, wire.MsgPut, codes.PutErr, nil)
-	m.After, m.n, m.offset, m.started, m.allSent, m.inflight = after, n, n, true, true, 1
+	m.After, m.data, m.n, m.offset = after, data, n, n
+	m.started, m.allSent, m.inflight = true, true, 1
 	f := s.newFragment(m)
 	f.op.Local, f.op.Remote, f.op.N, f.op.Notice, f.op.Route = data, h.TgtAddr, n, notice(h),
 		transport.RouteMessages
 	s.Used(p, codes.PutErr)
 	if _, err := link.ContinuePut(p.Ep, &f.op, at); err != nil {
 		fragmentDone(&f.op, err)
+		return
 	}
+	s.keep(m, f)
 }
 
 // Answer sends the n bytes at data that a get of p's has asked for.
 func (s *Sender) Answer(p *peer.Peer, token uint64, data transport.Addr, n uint64, single bool,
 	after After) {
 	m := s.newMessage(p, wire.MsgGetData, codes.GetErr, nextOfStream)
-	m.After, m.data, m.n, m.single = after, data, n, single
-	m.step = p.PartSize(n)
-	m.beginPart(token, 0, min(n, m.step))
+	m.single = single
+	s.startStream(m, token, data, n, after)
+}
+
+// startStream sends m, all of whose fragments are parts of message, of n bytes at data.
+func (s *Sender) startStream(m *Message, message uint64, data transport.Addr, n uint64,
+	after After) {
+	m.After, m.data, m.n, m.step = after, data, n, m.p.PartSize(n)
+	m.beginPart(message, 0, min(n, m.step))
 	s.Start(m)
 }
 
@@ -217,11 +227,13 @@ func (m *Message) beginPart(message, skipped, first uint64) {
 	m.hdr = (&wire.Part{Message: message, Offset: skipped}).Encode(m.small[:])
 }
 
-// Values sends data of the library's, which stays as it is until follow is told.
+// Values sends data of the library's, which is copied.
 func (s *Sender) Values(p *peer.Peer, id transport.MsgID, encode func(b []byte) []byte,
-	data transport.Addr, n uint64, follow Follower) {
+	data []byte) {
 	m := s.newMessage(p, id, codes.IntErr, nextWhole)
-	m.hdr, m.data, m.n, m.ours, m.Follow = encode(m.small[:]), data, n, true, follow
+	m.hdr, m.n, m.ours = encode(m.small[:]), uint64(len(data)), true
+	copy(m.copyRoom(m.n), data)
+	m.data = memory.AddrOf(m.copied)
 	s.Start(m)
 }
 
@@ -331,10 +343,8 @@ func (m *Message) Number() uint32 { return uint32(m.message) }
 func (s *Sender) Refetched(p *peer.Peer, id uint32, seq uint64, data transport.Addr, n uint64,
 	after After) {
 	m := s.newMessage(p, wire.MsgAmFragment, codes.AmErr, nextOfStream)
-	m.After, m.data, m.n, m.seq = after, data, n, seq
-	m.step = p.PartSize(n)
-	m.beginPart(uint64(id), 0, min(n, m.step))
-	s.Start(m)
+	m.seq = seq
+	s.startStream(m, uint64(id), data, n, after)
 }
 
 // RefetchedVector is Refetched for org's data, which it takes over, led by so many bytes of

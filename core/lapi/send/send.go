@@ -35,12 +35,13 @@ type Config struct {
 
 // Sender sends to all tasks of a job.
 type Sender struct {
+	Single bool // messages made now keep to one of several addresses (LAPI_NOT_STRIPE)
+
 	cfg     Config
 	queues  []queue
 	waiting int     // messages on all queues
 	issued  *uint64 // number of the latest operation; own, or shared with the lane
 	own     uint64
-	single  bool // messages made now keep to one of several addresses
 
 	sends  uint64  // what was given to links, to order it against flushes
 	unsure []int32 // tasks sent to since their last flush began
@@ -80,13 +81,6 @@ func (s *Sender) Issue(n uint64) uint64 {
 	*s.issued += n
 	return *s.issued
 }
-
-// KeepTogether says whether messages made from now on keep to one of several addresses
-// (LAPI_NOT_STRIPE).
-func (s *Sender) KeepTogether(single bool) { s.single = single }
-
-// KeepsTogether is what KeepTogether said.
-func (s *Sender) KeepsTogether() bool { return s.single }
 
 // NextID numbers the fragmented messages to p.
 func (s *Sender) NextID(p *peer.Peer) uint32 {
@@ -228,6 +222,14 @@ func (s *Sender) copyData(m *Message) {
 	m.data = memory.AddrOf(m.copied)
 }
 
+// keep is copyData for a put of which the link has only sent the beginning.
+func (s *Sender) keep(m *Message, f *fragment) {
+	if m.n <= uint64(s.cfg.CopyMax) {
+		s.copyData(m)
+		f.op.Local = m.data
+	}
+}
+
 // advance sends as many fragments of m as the link takes. True: it gets no more of them, m may be
 // gone. m is on no queue.
 func (s *Sender) advance(m *Message) bool {
@@ -249,6 +251,8 @@ func (s *Sender) advance(m *Message) bool {
 		if err != nil || status == transport.Done {
 			m.inflight--
 			s.freeFragment(f)
+		} else if f.moves {
+			s.keep(m, f)
 		}
 		if err != nil {
 			s.fail(m, err)

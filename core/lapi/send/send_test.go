@@ -119,14 +119,14 @@ func TestTransfer(t *testing.T) {
 	l := &noticing{fake: &fake{room: 1, part: 1 << 15}}
 	s, p, finished := newSender(l.fake)
 	p.SetLink(l, 0)
-	p.SetSingleCopy(true)
+	p.SingleCopy = true
 	src := userData(t, 100_000)
 	for i := range 2 {
 		h := wire.Put{TgtAddr: 1000, TgtCntr: 8, CmplCntr: transport.Addr(16 + i)}
 		s.Put(p, &h, memory.AddrOf(src), 100_000, transport.RouteSingleCopy, After{})
 	}
-	if s.Waiting() != 1 || *finished != 0 || p.SingleCopy() {
-		t.Fatalf("%d wait, %d finished; single copies: %v", s.Waiting(), *finished, p.SingleCopy())
+	if s.Waiting() != 1 || *finished != 0 || p.SingleCopy {
+		t.Fatalf("%d wait, %d finished; single copies: %v", s.Waiting(), *finished, p.SingleCopy)
 	}
 	l.queued.Done(l.queued, nil)
 	l.room = 1

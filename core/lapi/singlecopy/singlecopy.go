@@ -78,7 +78,7 @@ func (c *Copier) SetSizes(sizes *calibration.Table) { c.cfg.Sizes = sizes }
 // is a bulk transfer, so hints change nothing there.
 func (c *Copier) worth(p *peer.Peer, n, least uint64, h Hint) bool {
 	switch {
-	case !p.SingleCopy():
+	case !p.SingleCopy:
 		return false
 	case p.IsSelf:
 		return n >= min(least, selfMost)
@@ -98,7 +98,7 @@ func (c *Copier) Put(p *peer.Peer, n uint64, h Hint) bool {
 
 // Get says whether a get of n bytes is read by the origin from the target's memory.
 func (c *Copier) Get(p *peer.Peer, n uint64, h Hint) bool {
-	return c.worth(p, n, getMin, h) || h == NoHint && p.SingleCopy() && n > 0 && n < pipelineGetMin
+	return c.worth(p, n, getMin, h) || h == NoHint && p.SingleCopy && n > 0 && n < pipelineGetMin
 }
 
 // Am says whether an active message of n bytes is a rendezvous: the target reads them from the
@@ -116,7 +116,7 @@ func (c *Copier) Am(p *peer.Peer, n uint64, h Hint) bool {
 // user has one.
 func (c *Copier) Route(p *peer.Peer, n uint64, h Hint) transport.Route {
 	switch {
-	case h == ByPackets, !p.SingleCopy():
+	case h == ByPackets, !p.SingleCopy:
 		return transport.RouteMessages
 	case h == ByBulk, c.cfg.Bulk && n >= c.cfg.BulkMin:
 		return transport.RouteSingleCopy

@@ -35,36 +35,24 @@ const (
 
 // Encode writes h to b and returns its bytes.
 func (h *Am) Encode(b []byte) []byte {
-	_ = b[AmSize-1]
-	Order.PutUint64(b[0:], uint64(h.Handler))
-	Order.PutUint64(b[8:], h.Length)
-	Order.PutUint64(b[16:], uint64(h.TgtCntr))
-	Order.PutUint64(b[24:], uint64(h.CmplCntr))
-	Order.PutUint64(b[32:], uint64(h.Direct))
-	Order.PutUint64(b[40:], h.Token)
-	Order.PutUint32(b[48:], h.ID)
-	Order.PutUint16(b[52:], h.UhdrLen)
-	flags := uint16(h.Atom) << amAtomShift
+	flags := uint64(h.Atom) << amAtomShift
 	if h.Split {
 		flags |= amSplit
 	}
 	if h.Rendezvous {
 		flags |= amRendezvous
 	}
-	Order.PutUint16(b[54:], flags)
-	return b[:AmSize]
+	return encode(b, uint64(h.Handler), h.Length, uint64(h.TgtCntr), uint64(h.CmplCntr),
+		uint64(h.Direct), h.Token, uint64(h.ID)|uint64(h.UhdrLen)<<32|flags<<48)
 }
 
 // fields reads h without judging it.
 func (h *Am) fields(b []byte) {
-	_ = b[AmSize-1]
-	h.Handler, h.Length, h.TgtCntr, h.CmplCntr = addr(b[0:]), Order.Uint64(b[8:]), addr(b[16:]),
-		addr(b[24:])
-	h.Direct, h.Token, h.ID, h.UhdrLen = addr(b[32:]), Order.Uint64(b[40:]), Order.Uint32(b[48:]),
-		Order.Uint16(b[52:])
-	flags := Order.Uint16(b[54:])
-	h.Split, h.Rendezvous, h.Atom = flags&amSplit != 0, flags&amRendezvous != 0,
-		uint8(flags>>amAtomShift)
+	w, _ := decode(b[:AmSize], AmSize/8)
+	flags := w[6] >> 48
+	*h = Am{transport.Addr(w[0]), w[1], transport.Addr(w[2]), transport.Addr(w[3]),
+		transport.Addr(w[4]), w[5], uint32(w[6]), uint16(w[6] >> 32), flags&amSplit != 0,
+		flags&amRendezvous != 0, uint8(flags >> amAtomShift)}
 }
 
 // Decode returns the user header that came along (empty if split) and whether all lengths agree
@@ -104,13 +92,7 @@ type Amv struct {
 
 // Encode writes h to b and returns its bytes.
 func (h *Amv) Encode(b []byte) []byte {
-	_ = b[AmvSize-1]
-	Order.PutUint32(b[0:], h.Kind)
-	Order.PutUint32(b[4:], h.Count)
-	Order.PutUint64(b[8:], uint64(h.Base))
-	Order.PutUint64(b[16:], h.Block)
-	Order.PutUint64(b[24:], h.Stride)
-	return b[:AmvSize]
+	return encode(b, halves(h.Kind, h.Count), uint64(h.Base), h.Block, h.Stride)
 }
 
 // Lengths is how many bytes of lengths there are.
@@ -129,9 +111,8 @@ func DecodeAmv(h *Am, v *Amv, b []byte, n int) (uhdr []byte, ok bool) {
 		return nil, false
 	}
 	h.fields(b)
-	a := b[AmSize:]
-	*v = Amv{Order.Uint32(a[0:]), Order.Uint32(a[4:]), addr(a[8:]), Order.Uint64(a[16:]),
-		Order.Uint64(a[24:])}
+	w, _ := decode(b[AmSize:size], AmvSize/8)
+	*v = Amv{uint32(w[0]), uint32(w[0] >> 32), transport.Addr(w[1]), w[2], w[3]}
 	switch {
 	case h.UhdrLen > MaxUhdrSize || h.Length > LongestMessage || v.Kind > VectorGeneric:
 		return nil, false

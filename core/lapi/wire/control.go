@@ -14,13 +14,12 @@ type Completion struct {
 }
 
 // Encode writes h to b and returns its bytes.
-func (h *Completion) Encode(b []byte) []byte { return (&Part{uint64(h.Cntr), h.More}).Encode(b) }
+func (h *Completion) Encode(b []byte) []byte { return encode(b, uint64(h.Cntr), h.More) }
 
 // Decode says whether b is such a header.
 func (h *Completion) Decode(b []byte) bool {
-	var p Part
-	ok := p.Decode(b)
-	h.Cntr, h.More = transport.Addr(p.Message), p.Offset
+	w, ok := decode(b, 2)
+	*h = Completion{transport.Addr(w[0]), w[1]}
 	return ok && h.More < layout.RingSlots
 }
 
@@ -34,13 +33,12 @@ type Read struct {
 }
 
 // Encode writes h to b and returns its bytes.
-func (h *Read) Encode(b []byte) []byte { return (&Part{uint64(h.TgtCntr), h.Bytes}).Encode(b) }
+func (h *Read) Encode(b []byte) []byte { return encode(b, uint64(h.TgtCntr), h.Bytes) }
 
 // Decode says whether b is such a header.
 func (h *Read) Decode(b []byte) bool {
-	var p Part
-	ok := p.Decode(b)
-	h.TgtCntr, h.Bytes = transport.Addr(p.Message), p.Offset
+	w, ok := decode(b, 2)
+	*h = Read{transport.Addr(w[0]), w[1]}
 	return ok
 }
 
@@ -66,13 +64,12 @@ type Fetched struct {
 }
 
 // Encode writes h to b and returns its bytes.
-func (h *Fetched) Encode(b []byte) []byte { return (&Part{h.Token, uint64(h.Outcome)}).Encode(b) }
+func (h *Fetched) Encode(b []byte) []byte { return encode(b, h.Token, uint64(h.Outcome)) }
 
 // Decode says whether b is such a header.
 func (h *Fetched) Decode(b []byte) bool {
-	var p Part
-	ok := p.Decode(b)
-	h.Token, h.Outcome = p.Message, Outcome(p.Offset)
+	w, ok := decode(b, 2)
+	*h = Fetched{w[0], Outcome(w[1])}
 	return ok
 }
 
@@ -86,26 +83,16 @@ type Exchange struct{ Generation, Round, First, Count uint32 }
 // collectives.
 const RefusedRound = 1<<32 - 1
 
-const exchangeSize = 16
-
 // Encode writes h to b and returns its bytes.
 func (h *Exchange) Encode(b []byte) []byte {
-	_ = b[exchangeSize-1]
-	Order.PutUint32(b[0:], h.Generation)
-	Order.PutUint32(b[4:], h.Round)
-	Order.PutUint32(b[8:], h.First)
-	Order.PutUint32(b[12:], h.Count)
-	return b[:exchangeSize]
+	return encode(b, halves(h.Generation, h.Round), halves(h.First, h.Count))
 }
 
 // Decode says whether b is such a header with n bytes of data.
 func (h *Exchange) Decode(b []byte, n int) bool {
-	if len(b) != exchangeSize {
-		return false
-	}
-	*h = Exchange{Order.Uint32(b[0:]), Order.Uint32(b[4:]), Order.Uint32(b[8:]),
-		Order.Uint32(b[12:])}
-	return uint64(h.Count)*8 == uint64(n)
+	w, ok := decode(b, 2)
+	*h = Exchange{uint32(w[0]), uint32(w[0] >> 32), uint32(w[1]), uint32(w[1] >> 32)}
+	return ok && uint64(h.Count)*8 == uint64(n)
 }
 
 // Fault is MsgFault: code of LAPI, kind of operation (lapi_err_t), the bad address, and the token
@@ -118,23 +105,14 @@ type Fault struct {
 	Token      uint64
 }
 
-const faultSize = 24
-
 // Encode writes h to b and returns its bytes.
 func (h *Fault) Encode(b []byte) []byte {
-	_ = b[faultSize-1]
-	Order.PutUint32(b[0:], h.Code)
-	Order.PutUint32(b[4:], h.Kind)
-	Order.PutUint64(b[8:], uint64(h.Addr))
-	Order.PutUint64(b[16:], h.Token)
-	return b[:faultSize]
+	return encode(b, halves(h.Code, h.Kind), uint64(h.Addr), h.Token)
 }
 
 // Decode says whether b is such a header.
 func (h *Fault) Decode(b []byte) bool {
-	if len(b) != faultSize {
-		return false
-	}
-	*h = Fault{Order.Uint32(b[0:]), Order.Uint32(b[4:]), addr(b[8:]), Order.Uint64(b[16:])}
-	return true
+	w, ok := decode(b, 3)
+	*h = Fault{uint32(w[0]), uint32(w[0] >> 32), transport.Addr(w[1]), w[2]}
+	return ok
 }

@@ -96,3 +96,25 @@ func Pad8(n int) int { return (n + 7) &^ 7 }
 func Inside(offset, n, total uint64) bool { return offset <= total && n <= total-offset }
 
 func addr(b []byte) transport.Addr { return transport.Addr(Order.Uint64(b)) }
+
+// encode writes words to b and returns their bytes.
+func encode(b []byte, words ...uint64) []byte {
+	for i, w := range words {
+		Order.PutUint64(b[8*i:], w)
+	}
+	return b[:8*len(words)]
+}
+
+// decode reads n words; false: b is not as long.
+func decode(b []byte, n int) (words [8]uint64, ok bool) {
+	if len(b) != 8*n {
+		return words, false
+	}
+	for i := range n {
+		words[i] = Order.Uint64(b[8*i:])
+	}
+	return words, true
+}
+
+// halves is a word of two.
+func halves(low, high uint32) uint64 { return uint64(low) | uint64(high)<<32 }

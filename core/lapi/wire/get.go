@@ -13,19 +13,11 @@ type Get struct {
 	Single  bool // the answer keeps to one address
 }
 
-const (
-	getSize   = 32
-	getSingle = 1 << 63
-)
+const getSingle = 1 << 63
 
 // Encode writes h to b and returns its bytes.
 func (h *Get) Encode(b []byte) []byte {
-	_ = b[getSize-1]
-	Order.PutUint64(b[0:], uint64(h.TgtAddr))
-	Order.PutUint64(b[8:], singly(h.Length, h.Single))
-	Order.PutUint64(b[16:], uint64(h.TgtCntr))
-	Order.PutUint64(b[24:], h.Token)
-	return b[:getSize]
+	return encode(b, uint64(h.TgtAddr), singly(h.Length, h.Single), uint64(h.TgtCntr), h.Token)
 }
 
 // singly is a length with the bit that says whether its data keeps to one address.
@@ -38,13 +30,10 @@ func singly(n uint64, single bool) uint64 {
 
 // Decode says whether b is such a header.
 func (h *Get) Decode(b []byte) bool {
-	if len(b) != getSize {
-		return false
-	}
-	n := Order.Uint64(b[8:])
-	*h = Get{TgtAddr: addr(b[0:]), Length: n &^ getSingle, Single: n&getSingle != 0,
-		TgtCntr: addr(b[16:]), Token: Order.Uint64(b[24:])}
-	return true
+	w, ok := decode(b, 4)
+	*h = Get{TgtAddr: transport.Addr(w[0]), Length: w[1] &^ getSingle, Single: w[1]&getSingle != 0,
+		TgtCntr: transport.Addr(w[2]), Token: w[3]}
+	return ok
 }
 
 // Part is MsgGetData and MsgAmFragment: which message, and where in it the data belongs.
@@ -58,18 +47,11 @@ type Part struct {
 const PartSize = 16
 
 // Encode writes h to b and returns its bytes.
-func (h *Part) Encode(b []byte) []byte {
-	_ = b[PartSize-1]
-	Order.PutUint64(b[0:], h.Message)
-	Order.PutUint64(b[8:], h.Offset)
-	return b[:PartSize]
-}
+func (h *Part) Encode(b []byte) []byte { return encode(b, h.Message, h.Offset) }
 
 // Decode says whether b is such a header.
 func (h *Part) Decode(b []byte) bool {
-	if len(b) != PartSize {
-		return false
-	}
-	h.Message, h.Offset = Order.Uint64(b[0:]), Order.Uint64(b[8:])
-	return true
+	w, ok := decode(b, PartSize/8)
+	*h = Part{w[0], w[1]}
+	return ok
 }

@@ -14,20 +14,14 @@ const PutSize = 24
 
 // Encode writes h to b and returns its bytes.
 func (h *Put) Encode(b []byte) []byte {
-	_ = b[PutSize-1]
-	Order.PutUint64(b[0:], uint64(h.TgtAddr))
-	Order.PutUint64(b[8:], uint64(h.TgtCntr))
-	Order.PutUint64(b[16:], uint64(h.CmplCntr))
-	return b[:PutSize]
+	return encode(b, uint64(h.TgtAddr), uint64(h.TgtCntr), uint64(h.CmplCntr))
 }
 
 // Decode says whether b is such a header.
 func (h *Put) Decode(b []byte) bool {
-	if len(b) != PutSize {
-		return false
-	}
-	h.TgtAddr, h.TgtCntr, h.CmplCntr = addr(b[0:]), addr(b[8:]), addr(b[16:])
-	return true
+	w, ok := decode(b, 3)
+	*h = Put{transport.Addr(w[0]), transport.Addr(w[1]), transport.Addr(w[2])}
+	return ok
 }
 
 // PutDirect is MsgPutDirect: the origin has put Length bytes into the receiver's memory.
@@ -40,14 +34,13 @@ type PutDirect struct {
 
 // Encode writes h to b and returns its bytes.
 func (h *PutDirect) Encode(b []byte) []byte {
-	return (&Put{transport.Addr(h.Length), h.TgtCntr, h.CmplCntr}).Encode(b)
+	return encode(b, h.Length, uint64(h.TgtCntr), uint64(h.CmplCntr))
 }
 
 // Decode says whether b is such a header.
 func (h *PutDirect) Decode(b []byte) bool {
-	var p Put
-	ok := p.Decode(b)
-	*h = PutDirect{uint64(p.TgtAddr), p.TgtCntr, p.CmplCntr}
+	w, ok := decode(b, 3)
+	*h = PutDirect{w[0], transport.Addr(w[1]), transport.Addr(w[2])}
 	return ok
 }
 
@@ -66,11 +59,8 @@ const PutFragmentSize = 48
 
 // Encode writes h to b and returns its bytes.
 func (h *PutFragment) Encode(b []byte) []byte {
-	_ = b[PutFragmentSize-1]
+	encode(b[PutSize:], h.Total, h.Offset, uint64(h.ID))
 	h.Put.Encode(b)
-	Order.PutUint64(b[24:], h.Total)
-	h.EncodeOffset(b, h.Offset)
-	Order.PutUint64(b[40:], uint64(h.ID))
 	return b[:PutFragmentSize]
 }
 
@@ -79,9 +69,8 @@ func (*PutFragment) EncodeOffset(b []byte, offset uint64) { Order.PutUint64(b[32
 
 // Decode says whether b is such a header and n bytes of data lie inside the message.
 func (h *PutFragment) Decode(b []byte, n int) bool {
-	if len(b) != PutFragmentSize || !h.Put.Decode(b[:PutSize]) {
-		return false
-	}
-	h.Total, h.Offset, h.ID = Order.Uint64(b[24:]), Order.Uint64(b[32:]), Order.Uint32(b[40:])
-	return Inside(h.Offset, uint64(n), h.Total)
+	w, ok := decode(b, PutFragmentSize/8)
+	h.Put = Put{transport.Addr(w[0]), transport.Addr(w[1]), transport.Addr(w[2])}
+	h.Total, h.Offset, h.ID = w[3], w[4], uint32(w[5])
+	return ok && Inside(h.Offset, uint64(n), h.Total)
 }

@@ -39,16 +39,8 @@ const (
 
 // Encode writes h to b and returns its bytes.
 func (h *Vector) Encode(b []byte) []byte {
-	_ = b[VectorSize-1]
-	Order.PutUint64(b[0:], uint64(h.TgtCntr))
-	Order.PutUint64(b[8:], h.Reply)
-	Order.PutUint64(b[16:], singly(h.Total, h.Single))
-	h.EncodePlace(b, h.Offset, h.Entries)
-	Order.PutUint32(b[32:], h.ID)
-	Order.PutUint64(b[40:], uint64(h.Base))
-	Order.PutUint64(b[48:], h.Block)
-	Order.PutUint64(b[56:], h.Stride)
-	return b[:VectorSize]
+	return encode(b, uint64(h.TgtCntr), h.Reply, singly(h.Total, h.Single), h.Offset,
+		halves(h.ID, h.Entries), uint64(h.Base), h.Block, h.Stride)
 }
 
 // EncodePlace changes offset and entries in b, an encoded Vector.
@@ -59,16 +51,11 @@ func (*Vector) EncodePlace(b []byte, offset uint64, entries uint32) {
 
 // Decode says whether b is such a header and its entries fit in n bytes of data.
 func (h *Vector) Decode(b []byte, n int) bool {
-	if len(b) != VectorSize {
-		return false
-	}
-	total := Order.Uint64(b[16:])
-	*h = Vector{TgtCntr: addr(b[0:]), Reply: Order.Uint64(b[8:]), Total: total &^ getSingle,
-		Single: total&getSingle != 0,
-		Offset: Order.Uint64(b[vectorOffsetAt:]), ID: Order.Uint32(b[32:]),
-		Entries: Order.Uint32(b[vectorEntriesAt:]),
-		Base:    addr(b[40:]), Block: Order.Uint64(b[48:]), Stride: Order.Uint64(b[56:])}
-	return h.Offset <= h.Total && h.Total <= LongestMessage &&
+	w, ok := decode(b, VectorSize/8)
+	*h = Vector{TgtCntr: transport.Addr(w[0]), Reply: w[1], Total: w[2] &^ getSingle,
+		Single: w[2]&getSingle != 0, Offset: w[3], ID: uint32(w[4]), Entries: uint32(w[4] >> 32),
+		Base: transport.Addr(w[5]), Block: w[6], Stride: w[7]}
+	return ok && h.Offset <= h.Total && h.Total <= LongestMessage &&
 		uint64(h.Entries)*EntrySize <= uint64(n) &&
 		h.Block <= h.Stride && (h.Block > 0 || h.Entries > 0 || h.Total == 0)
 }
@@ -81,9 +68,7 @@ func Entry(data []byte, i uint32) (a transport.Addr, n uint64) {
 
 // PutEntry writes entry i of a message's data.
 func PutEntry(data []byte, i int, a transport.Addr, n uint64) {
-	b := data[i*EntrySize:]
-	Order.PutUint64(b[0:], uint64(a))
-	Order.PutUint64(b[8:], n)
+	encode(data[i*EntrySize:], uint64(a), n)
 }
 
 // EntriesHold says whether a message's entries have n bytes in all.

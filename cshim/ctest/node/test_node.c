@@ -64,8 +64,8 @@ static void *receive_all(void *unused)
 			continue;
 		}
 		CHECK(arrival.kind == KIND && arrival.header == 16 && arrival.data == length_of(i));
-		node_take_header(&number, arrival.body, sizeof(number));
-		CHECK(number == i && memcmp(arrival.bytes, source, arrival.data) == 0);
+		node_take_header(&number, &arrival, sizeof(number));
+		CHECK(number == i && memcmp((void *)(uintptr_t)arrival.bytes, source, arrival.data) == 0);
 		node_advance(peer, &arrival);
 		i++;
 	}
@@ -110,7 +110,7 @@ static uint64_t serve_until_last(int task)
 
 		CHECK(result != NODE_CANNOT);
 		if (result == NODE_SOME)
-			result = node_serve(link, peer, &arrival, &event);
+			result = node_serve(link, peer, &arrival, NODE_BY_LINK, &event);
 		if (result == NODE_NONE || result == NODE_LATER) {
 			if (peer->receiver.head != peer->receiver.published)
 				node_publish_consumed(peer);
@@ -118,7 +118,6 @@ static uint64_t serve_until_last(int task)
 			continue;
 		}
 		CHECK(result == NODE_SERVED || result == NODE_ARRIVED || result == NODE_WAS_READ);
-		node_advance(peer, &arrival);
 		if (result != NODE_ARRIVED)
 			continue;
 		if (event.notice[0] == LAST_NOTICE)
@@ -166,9 +165,8 @@ static uint64_t await_answers(void)
 			continue;
 		}
 		CHECK(result == NODE_SOME && arrival.kind == NODE_REPLY);
-		result = node_serve_reply(link, &arrival, node_op_of(link, peer, &arrival), &event);
+		result = node_serve(link, peer, &arrival, NODE_BY_LINK, &event);
 		CHECK(result == NODE_SERVED || result == NODE_ANSWERED);
-		node_advance(peer, &arrival);
 		if (result == NODE_ANSWERED)
 			value = event.value;
 	}
@@ -229,13 +227,12 @@ static void bad_put(void)
 	CHECK(node_put(fake_node_link(0), fake_node_peer(0), &bad) == NODE_SENT);
 	CHECK(node_put(fake_node_link(0), fake_node_peer(0), &good) == NODE_SENT);
 	while ((found = node_next(peer, &arrival)) != NODE_NONE) {
-		int result = node_serve(link, peer, &arrival, &event);
+		int result = node_serve(link, peer, &arrival, NODE_BY_LINK, &event);
 
 		results[result]++;
 		CHECK(result != NODE_FAULT || (event.addr - 4096 < 40000 && event.op == 0));
 		CHECK(result != NODE_ARRIVED ||
 		      (event.notice[0] == 3 && event.notice[1] == 4 && event.n == 40000));
-		node_advance(peer, &arrival);
 	}
 	CHECK(results[NODE_FAULT] == 1 && results[NODE_ARRIVED] == 1);
 	CHECK(memcmp(sink, source, 40000) == 0);

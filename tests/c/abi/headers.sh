@@ -3,7 +3,7 @@
 # Run from the root of the tree. Prints what fails, and how many compilations were made; a compiler that is missing is named.
 set -u
 warnings='-Wall -Wextra -pedantic -Werror -fsyntax-only -Iinclude'
-c_dialects='gnu89 gnu90 c99 gnu99 c11 gnu11 c17 gnu17'
+c_dialects='gnu89 gnu90 c99 gnu99 c11 gnu11 c17 gnu17 gnu2x'
 cxx_dialects='c++98 gnu++98 c++11 c++14 c++17 c++20 gnu++20 c++2b'
 made=0 failed=0
 
@@ -19,6 +19,13 @@ compile() {
 	made=$((made + 1))
 	if ! $1 -x "$2" "-std=$3" $warnings tests/c/abi/use.c; then
 		echo "headers: use.c fails with $1 -std=$3"
+		failed=$((failed + 1))
+	fi
+	strict=
+	[ "$2" != c ] || strict='-Wstrict-prototypes -Wmissing-prototypes'
+	made=$((made + 1))
+	if ! $1 -x "$2" "-std=$3" $warnings $strict tests/c/abi/profiling.c; then
+		echo "headers: profiling.c fails with $1 -std=$3"
 		failed=$((failed + 1))
 	fi
 	made=$((made + 1))

@@ -17,6 +17,9 @@
 #error the codes are no preprocessor numbers
 #endif
 
+/* Programs' own limits, by the words of the guide's Appendix F. */
+enum { MAX_TASKS = 256, MAX_NODES = 32, MAX_SHM_TASKS = 16, MAX_SLOTS_PER_TASK = 4 };
+
 /* uint and ulong are there in every dialect, as are the thread and address types. */
 struct program {
 	uint tgt;

@@ -38,6 +38,8 @@ $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS)): $(CONFORM_BUILD)/%: $(HOST_DIR)
 	@mkdir -p $(CONFORM_BUILD)
 	$(CC) $(CONFORM_CFLAGS) -DHOST_FOLDER='"$(CONFORM_BUILD)"' -Iinclude $< $(CONFORM_LINK) -o $@
 
+BY_HAND := exit_rejoin exits rejoin restart standalone
+$(addprefix $(CONFORM_BUILD)/,$(BY_HAND)): $(HOST_DIR)/by_hand.h
 $(CONFORM_BUILD)/rejoin: $(HOST_DIR)/rejoin.h
 
 $(CONFORM_BUILD)/refused_later: $(HOST_DIR)/refuse.h

@@ -6,14 +6,7 @@
  * tasks, which are itself with the argument "task".
  */
 #define _GNU_SOURCE
-#include "host.h"
-
-#include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdint.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
+#include "by_hand.h"
 
 enum { TASKS = 3, STAYS = 0, GOES = 1, COMES_BACK = 2, ROUNDS = 12, SIZE = 100000 };
 
@@ -28,16 +21,6 @@ static lapi_handle_t handle;
 static int task;
 static unsigned char source[SIZE], sink[SIZE];
 static lapi_cntr_t completed, arrived;
-
-static int value_of(const int *value)
-{
-	return __atomic_load_n(value, __ATOMIC_ACQUIRE);
-}
-
-static void add(int *value)
-{
-	__atomic_add_fetch(value, 1, __ATOMIC_ACQ_REL);
-}
 
 /* Of the one that is killed everybody may hear; of the one that goes nobody, because nobody waits
  * for it. */
@@ -63,14 +46,6 @@ static void enter(void)
 	add(&common->ready);
 }
 
-static void until(const int *value, int wanted)
-{
-	while (value_of(value) < wanted) {
-		LAPI_Probe(handle);
-		sched_yield();
-	}
-}
-
 /* The task that stays and the one that came back. */
 static void work_with(int other)
 {
@@ -79,34 +54,20 @@ static void work_with(int other)
 	HOST_OK(LAPI_Waitcntr(handle, &arrived, 1, NULL));
 	HOST_CHECK(memcmp(sink, source, SIZE) == 0);
 	add(&common->finished);
-	until(&common->finished, 2);
+	UNTIL(handle, value_of(&common->finished) >= 2);
 }
 
 static void stay(void)
 {
 	int code;
 
-	while ((code = LAPI_Put(handle, COMES_BACK, 0, NULL, NULL, NULL, NULL, NULL)) ==
-	       LAPI_SUCCESS) {
-		LAPI_Probe(handle);
-		sched_yield();
-	}
+	UNTIL(handle, (code = LAPI_Put(handle, COMES_BACK, 0, NULL, NULL, NULL, NULL, NULL)) !=
+	                      LAPI_SUCCESS);
 	HOST_CHECK(code == LAPI_ERR_NO_CONNECTIVITY);
 	HOST_OK(LAPI_Purge_totask(handle, COMES_BACK));
 	HOST_OK(LAPI_Resume_totask(handle, COMES_BACK));
-	until(&common->ready, TASKS + 1);
+	UNTIL(handle, value_of(&common->ready) >= TASKS + 1);
 	work_with(COMES_BACK);
-}
-
-static board *map(const char *file)
-{
-	int fd = open(file, O_RDWR | O_CLOEXEC);
-	void *p = fd < 0 ? MAP_FAILED
-	                 : mmap(NULL, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-	if (fd >= 0)
-		close(fd);
-	return p == MAP_FAILED ? NULL : (board *)p;
 }
 
 /* argv: task FILE AGAIN */
@@ -115,7 +76,7 @@ static int be_task(char **argv)
 	lapi_info_t info;
 	int i, again = argv[3][0] == '1';
 
-	common = map(argv[2]);
+	common = map_board(argv[2], sizeof *common);
 	if (!common)
 		return 2;
 	task = atoi(getenv("MP_CHILD"));
@@ -133,7 +94,7 @@ static int be_task(char **argv)
 	if (again) {
 		work_with(STAYS);
 	} else {
-		until(&common->ready, TASKS);
+		UNTIL(handle, value_of(&common->ready) >= TASKS);
 		if (task == STAYS)
 			stay();
 		if (task == COMES_BACK)
@@ -154,33 +115,15 @@ static int be_task(char **argv)
 
 static pid_t start(int id, const char *file, const char *again)
 {
-	static const char *const others[TASKS] = {"2:1:2", "2:0:2", "2:0:1"};
-	char number[16];
-	pid_t starter = getpid(), pid;
+	pid_t pid;
 
 	fflush(NULL);
 	pid = fork();
 	if (pid != 0)
 		return pid;
-	setenv("MP_MSG_API", "lapi", 1);
-	setenv("LAPI_USE_SHM", "only", 1);
-	setenv("MP_COMMON_TASKS", others[id], 1);
-	snprintf(number, sizeof number, "%d", TASKS);
-	setenv("MP_PROCS", number, 1);
-	snprintf(number, sizeof number, "%d", id);
-	setenv("MP_CHILD", number, 1);
-	snprintf(number, sizeof number, "%d", (int)starter);
-	setenv("MP_PARTITION", number, 1);
+	be_by_hand(id, TASKS, "only", ~0u);
 	execl("/proc/self/exe", "exit_rejoin", "task", file, again, (char *)NULL);
 	_exit(127);
-}
-
-static void ends_well(pid_t pid)
-{
-	int status = -1;
-
-	HOST_CHECK(waitpid(pid, &status, 0) == pid);
-	HOST_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 /* early: from the kill to the exit, or, negative, from the exit to the kill; so many
@@ -190,16 +133,14 @@ static void job(const char *file, int early)
 	pid_t pids[TASKS];
 	int i;
 
-	common = map(file);
+	common = new_board(file, sizeof *common);
 	if (!common) {
 		HOST_CHECK(!"room for the test");
 		return;
 	}
-	memset(common, 0, sizeof *common);
 	for (i = 0; i < TASKS; i++)
 		pids[i] = start(i, file, "0");
-	for (i = 0; i < 60000 && value_of(&common->ready) < TASKS; i++)
-		usleep(1000);
+	await(&common->ready, TASKS);
 	if (early < 0) {
 		add(&common->goes);
 		usleep((useconds_t)-early);
@@ -212,7 +153,7 @@ static void job(const char *file, int early)
 		add(&common->goes);
 	}
 	for (i = 0; i < TASKS; i++)
-		ends_well(pids[i]);
+		ends_well("exit_rejoin", i, pids[i]);
 	munmap(common, sizeof *common);
 }
 
@@ -224,7 +165,7 @@ int main(int argc, char **argv)
 	if (argc == 4 && strcmp(argv[1], "task") == 0)
 		return be_task(argv);
 	fd = mkstemp(file);
-	if (fd < 0 || ftruncate(fd, sizeof(board)) != 0) {
+	if (fd < 0) {
 		perror(file);
 		return 2;
 	}

@@ -12,7 +12,7 @@
  * Three tasks, under lapirun, or, if there is no launcher, started by hand by this program itself.
  */
 #define _GNU_SOURCE
-#include "host.h"
+#include "by_hand.h"
 
 #include <signal.h>
 #include <stdint.h>
@@ -180,23 +180,14 @@ static int be_task(const struct how *how)
 /* Without launcher: each task is this program in a process of its own. */
 static int by_hand(const char *program, const char *how)
 {
-	static const char *const others[TASKS] = {"2:1:2", "2:0:2", "2:0:1"};
-	char number[16];
 	int i, end, bad = 0;
 	pid_t tasks[TASKS];
 
-	setenv("MP_MSG_API", "lapi", 1);
-	setenv("MP_PROCS", "3", 1);
-	setenv("LAPI_USE_SHM", "only", 1);
-	snprintf(number, sizeof number, "%d", (int)getpid());
-	setenv("MP_PARTITION", number, 1);
 	for (i = 0; i < TASKS; i++) {
 		tasks[i] = fork();
 		if (tasks[i] != 0)
 			continue;
-		snprintf(number, sizeof number, "%d", i);
-		setenv("MP_CHILD", number, 1);
-		setenv("MP_COMMON_TASKS", others[i], 1);
+		be_by_hand(i, TASKS, "only", ~0u);
 		execl("/proc/self/exe", program, how, (char *)NULL);
 		_exit(127);
 	}

@@ -159,6 +159,18 @@ static void list_without_own_port(void)
 	HOST_CODE(LAPI_ERR_UDP_PORT_INFO, init_with_list(list));
 }
 
+/* Of another task, an entry left empty, and halves of one. */
+static void list_without_anothers_entry(void)
+{
+	lapi_udp_t list[2] = {{inet_addr("127.0.0.1"), port(0)}, {0, 0}};
+
+	HOST_CODE(LAPI_ERR_UDP_PORT_INFO, init_with_list(list));
+	list[1].ip_addr = inet_addr("127.0.0.1");
+	HOST_CODE(LAPI_ERR_UDP_PORT_INFO, init_with_list(list));
+	list[1] = (lapi_udp_t){0, port(1)};
+	HOST_CODE(LAPI_ERR_UDP_PORT_INFO, init_with_list(list));
+}
+
 /* 192.0.2.0/24 is for documentation: no machine has such an address. */
 static void address_of_no_machine(void)
 {
@@ -376,12 +388,13 @@ static const struct init_case {
 	{"adapter_selects_the_interface", adapter_selects_the_interface, "bound to 127.0.0.1:", 1},
 	{"no_memory_for_threads", no_memory_for_threads, NULL, 0},
 	{"list_without_own_port", list_without_own_port, "no address and port", 0},
+	{"list_without_anothers_entry", list_without_anothers_entry, "no UDP address for task 1", 0},
 	{"address_of_no_machine", address_of_no_machine, "192.0.2.1", 0},
 	{"no_launcher_behind_its_variable", no_launcher_behind_its_variable, NULL, 0},
 	{"nothing_at_level_0", nothing_at_level_0, "!LAPI", 0},
 	{"failures_at_level_1", failures_at_level_1, ": 504: |!501", 0},
 	{"shared_memory_of_one_task", shared_memory_of_one_task,
-         ": 504: |: 501: ", 0}, /* LAPI_ATT_SHM_SINGLE_TASK, LAPI_ATT_VERSION */
+         ": 504: |: 501: |, built 2", 0}, /* LAPI_ATT_SHM_SINGLE_TASK, LAPI_ATT_VERSION */
 	{"two_tasks_over_udp", two_tasks_over_udp, "509", 0}, /* LAPI_ATT_PORT_START */
 	{"no_segment", no_segment, "502",
          0}, /* LAPI_ATT_SHMINIT_FAIL, after LAPI_ATT_SHM_CREATE_FAIL */

@@ -9,15 +9,8 @@
  */
 #define _GNU_SOURCE
 #include "rejoin.h"
-#include "host.h"
-#include <arpa/inet.h>
-#include <fcntl.h>
+#include "by_hand.h"
 #include <glob.h>
-#include <sched.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
 
 static board *common;
@@ -35,14 +28,6 @@ static int is_victim(int t)
 {
 	return (__atomic_load_n(&common->victims, __ATOMIC_ACQUIRE) >> t & 1) != 0;
 }
-
-#define UNTIL(condition)                    \
-	do {                                \
-		while (!(condition)) {      \
-			LAPI_Probe(handle); \
-			sched_yield();      \
-		}                           \
-	} while (0)
 
 /* Only of a victim may it be heard that it is gone. */
 static void hear(lapi_handle_t *h, int *code, lapi_err_t *type, int *own, int *src)
@@ -66,11 +51,6 @@ static void *take(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
 	*handler = NULL;
 	*info = NULL;
 	return sink[src];
-}
-
-static void *there(uint64_t address)
-{
-	return (void *)(uintptr_t)address;
 }
 
 static void enter_addresses(void)
@@ -162,7 +142,7 @@ static void survive(int round)
 				HOST_OK(LAPI_Resume_totask(handle, (uint)t));
 		}
 	add(&common->resumed);
-	UNTIL(value_of(&common->settled) > round);
+	UNTIL(handle, value_of(&common->settled) > round);
 	for (t = 0; now->resume_late && t < now->tasks; t++)
 		if (t != task && is_victim(t))
 			HOST_OK(LAPI_Resume_totask(handle, (uint)t));
@@ -182,10 +162,10 @@ static void reach(int t)
 		HOST_OK(rc);
 		if (rc != LAPI_SUCCESS)
 			return;
-		UNTIL((LAPI_Getcntr(handle, &completed[t], &value), value != 0) ||
-		      (now->again && is_victim(t) &&
-		       LAPI_Put(handle, (uint)t, 0, NULL, NULL, NULL, NULL, NULL) ==
-		               LAPI_ERR_NO_CONNECTIVITY));
+		UNTIL(handle, (LAPI_Getcntr(handle, &completed[t], &value), value != 0) ||
+		                      (now->again && is_victim(t) &&
+		                       LAPI_Put(handle, (uint)t, 0, NULL, NULL, NULL, NULL, NULL) ==
+		                               LAPI_ERR_NO_CONNECTIVITY));
 	}
 	HOST_OK(LAPI_Setcntr(handle, &completed[t], 0));
 }
@@ -193,7 +173,7 @@ static void reach(int t)
 static void station(int number, int round)
 {
 	add(&common->checked[number]);
-	UNTIL(value_of(&common->checked[number]) >= now->tasks * (round + 1));
+	UNTIL(handle, value_of(&common->checked[number]) >= now->tasks * (round + 1));
 }
 
 /* All tasks work with all, and count. */
@@ -202,7 +182,8 @@ static void check(int round)
 	int t, i, before, value;
 	for (t = 0; t < now->tasks; t++)
 		if (t != task) {
-			UNTIL(is_idle(t)); /* of the traffic among survivors nothing is lost */
+			UNTIL(handle,
+			      is_idle(t)); /* of the traffic among survivors nothing is lost */
 			reach(t);
 		}
 	station(0, round);
@@ -234,17 +215,12 @@ static void check(int round)
 	station(3, round);
 }
 
-static int initialize(char *ports)
+static int initialize(const char *ports)
 {
 	static lapi_udp_t addresses[MOST_TASKS];
 	lapi_info_t info;
 	lapi_extend_t extend;
-	int i;
-	for (i = 0; i < now->tasks; i++) {
-		addresses[i].ip_addr = inet_addr("127.0.0.1");
-		addresses[i].port_no = htons((unsigned short)strtol(ports, &ports, 10));
-		ports += *ports == ':';
-	}
+	read_ports(ports, addresses, now->tasks);
 	bzero(&info, sizeof info);
 	bzero(&extend, sizeof extend);
 	info.err_hndlr = hear;
@@ -280,7 +256,7 @@ static int be_task(char **argv)
 	int round = atoi(argv[5]), i;
 	now = &plans[atoi(argv[4])];
 	incarnation = atoi(argv[6]);
-	common = map_board(argv[2]);
+	common = map_board(argv[2], sizeof *common);
 	if (!common)
 		return 2;
 	alarm(300);
@@ -296,11 +272,11 @@ static int be_task(char **argv)
 	HOST_OK(LAPI_Setcntr(handle, &arrived, 0));
 	enter_addresses();
 	if (incarnation > 1) {
-		UNTIL(value_of(&common->settled) > round);
+		UNTIL(handle, value_of(&common->settled) > round);
 		check(round++);
 	} else
 		for (i = 0; i < now->tasks; i++)
-			UNTIL(value_of(&common->incarnation[i]) > 0);
+			UNTIL(handle, value_of(&common->incarnation[i]) > 0);
 	for (; round < now->rounds && host_case_failures == 0; round++) {
 		traffic(round);
 		survive(round);
@@ -317,76 +293,24 @@ static int be_task(char **argv)
 static char file[] = HOST_FOLDER "/rejoin-XXXXXX", ports[128];
 static pid_t pids[MOST_TASKS];
 
-static int choose_ports(void)
-{
-	int sockets[MOST_TASKS], i, used = 0, ok = 1;
-	for (i = 0; i < MOST_TASKS; i++) {
-		struct sockaddr_in a;
-		socklen_t size = sizeof a;
-		sockets[i] = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-		memset(&a, 0, sizeof a);
-		a.sin_family = AF_INET;
-		a.sin_addr.s_addr = inet_addr("127.0.0.1");
-		ok &= sockets[i] >= 0 && bind(sockets[i], (struct sockaddr *)&a, sizeof a) == 0 &&
-		      getsockname(sockets[i], (struct sockaddr *)&a, &size) == 0;
-		used += snprintf(ports + used, sizeof ports - (size_t)used, "%s%d", i ? ":" : "",
-		                 ntohs(a.sin_port));
-	}
-	for (i = 0; i < MOST_TASKS; i++)
-		close(sockets[i]);
-	return ok;
-}
-
-static void set_number(const char *name, int value)
-{
-	char text[32];
-	snprintf(text, sizeof text, "%d", value);
-	setenv(name, text, 1);
-}
-
-static int on_one_node(int a, int b)
-{
-	return !now->two_nodes || (a < now->tasks / 2) == (b < now->tasks / 2);
-}
-
 static void start_task(int id, int round, int which)
 {
-	char list[64] = "", common_tasks[80], plan_text[16], round_text[16], which_text[16];
-	int i, n = 0;
-	pid_t starter = getpid();
+	char plan_text[16], round_text[16], which_text[16];
+	unsigned lower = (1u << now->tasks / 2) - 1;
 	fflush(NULL);
 	pids[id] = fork();
 	if (pids[id] != 0)
 		return;
-	for (i = 0; i < now->tasks; i++)
-		if (i != id && on_one_node(i, id)) {
-			snprintf(list + strlen(list), sizeof list - strlen(list), ":%d", i);
-			n++;
-		}
-	snprintf(common_tasks, sizeof common_tasks, "%d%s", n, list);
-	setenv("MP_COMMON_TASKS", common_tasks, 1);
-	set_number("MP_CHILD", id);
-	set_number("MP_PROCS", now->tasks);
-	set_number("MP_PARTITION", (int)starter);
-	setenv("MP_MSG_API", "lapi", 1);
-	setenv("MP_LAPI_INET_ADDR", "@1:127.0.0.1,lo", 1);
-	setenv("LAPI_USE_SHM", now->shm, 1);
+	be_by_hand(id, now->tasks, now->shm,
+	           !now->two_nodes   ? ~0u
+	           : lower >> id & 1 ? lower
+	                             : ~lower);
 	snprintf(plan_text, sizeof plan_text, "%d", (int)(now - plans));
 	snprintf(round_text, sizeof round_text, "%d", round);
 	snprintf(which_text, sizeof which_text, "%d", which);
 	execl("/proc/self/exe", "rejoin", "task", file, ports, plan_text, round_text, which_text,
 	      (char *)NULL);
 	_exit(127);
-}
-
-/* Waits for a task to get there, unless one has ended that should not. */
-static int await(const int *value, int wanted)
-{
-	int i;
-	for (i = 0; i < 60000 && value_of(value) < wanted; i++)
-		usleep(1000);
-	HOST_CHECK(value_of(value) >= wanted);
-	return value_of(value) >= wanted;
 }
 
 static void doze(int most_us)
@@ -445,15 +369,13 @@ static int one_round(int round, int *which)
 
 static void job(void)
 {
-	int which[MOST_TASKS] = {1, 1, 1, 1}, t, round, status, ok,
-	    fd = open(file, O_RDWR | O_TRUNC | O_CLOEXEC);
-	HOST_CHECK(fd >= 0 && ftruncate(fd, sizeof(board)) == 0);
-	close(fd);
-	common = map_board(file);
-	if (!common || !choose_ports()) {
+	int which[MOST_TASKS] = {1, 1, 1, 1}, numbers[MOST_TASKS], t, round, ok;
+	common = new_board(file, sizeof *common);
+	if (!common || !free_ports(numbers, MOST_TASKS)) {
 		HOST_CHECK(!"room for the test");
 		return;
 	}
+	list_of(numbers, MOST_TASKS, ports, sizeof ports);
 	for (t = 0; t < now->tasks; t++)
 		start_task(t, 0, 1);
 	for (round = 0, ok = 1; ok && round < now->rounds; round++)
@@ -461,11 +383,7 @@ static void job(void)
 	for (t = 0; t < now->tasks; t++) {
 		if (!ok)
 			kill(pids[t], SIGKILL);
-		HOST_CHECK(waitpid(pids[t], &status, 0) == pids[t]);
-		if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-			fprintf(stderr, "%s: task %d ended with status %#x in round %d\n",
-			        now->name, t, status, round);
-		HOST_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+		ends_well(now->name, t, pids[t]);
 	}
 	munmap(common, sizeof *common);
 }

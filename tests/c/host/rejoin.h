@@ -4,10 +4,7 @@
 #ifndef REJOIN_H
 #define REJOIN_H
 
-#include <fcntl.h>
 #include <stdint.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum { MOST_TASKS = 4, SIZE = 60000, CHECKED = 25 };
 
@@ -59,25 +56,5 @@ typedef struct board {
 typedef struct label {
 	int from, to;
 } label;
-
-static inline int value_of(const int *value)
-{
-	return __atomic_load_n(value, __ATOMIC_ACQUIRE);
-}
-
-static inline void add(int *value)
-{
-	__atomic_add_fetch(value, 1, __ATOMIC_ACQ_REL);
-}
-
-static inline board *map_board(const char *file)
-{
-	int fd = open(file, O_RDWR | O_CLOEXEC);
-	void *p = fd < 0 ? MAP_FAILED
-	                 : mmap(NULL, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (fd >= 0)
-		close(fd);
-	return p == MAP_FAILED ? NULL : (board *)p;
-}
 
 #endif

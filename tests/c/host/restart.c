@@ -5,16 +5,7 @@
  * again. This program starts the tasks, which are itself with the argument "task".
  */
 #define _GNU_SOURCE
-#include "host.h"
-
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdint.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
+#include "by_hand.h"
 
 enum { TASKS = 3, VICTIM = 1, SIZE = 50000, BEFORE = 5, AFTER = 30 };
 
@@ -49,24 +40,6 @@ static unsigned char source[SIZE], sink[TASKS][SIZE];
 static int word, heard;
 static lapi_cntr_t completed, arrived;
 
-static int at_least(const int *value, int wanted)
-{
-	return __atomic_load_n(value, __ATOMIC_ACQUIRE) >= wanted;
-}
-
-static void add(int *value)
-{
-	__atomic_add_fetch(value, 1, __ATOMIC_ACQ_REL);
-}
-
-#define UNTIL(condition)                    \
-	do {                                \
-		while (!(condition)) {      \
-			LAPI_Probe(handle); \
-			sched_yield();      \
-		}                           \
-	} while (0)
-
 static void hear(lapi_handle_t *h, int *code, lapi_err_t *type, int *own, int *src)
 {
 	(void)h, (void)type, (void)own;
@@ -90,11 +63,6 @@ static void enter_addresses(void)
 	common->words[task] = (uintptr_t)&word;
 	common->handlers[task] = (uintptr_t)take;
 	add(&common->ready[task]);
-}
-
-static void *there(uint64_t address)
-{
-	return (void *)(uintptr_t)address;
 }
 
 /* A put, an active message, a get and a read-modify-write to each other task; rounds times. */
@@ -125,7 +93,7 @@ static void check_second_part(void)
 {
 	int i, want = AFTER * (TASKS - 1);
 	HOST_OK(LAPI_Waitcntr(handle, &arrived, 2 * want, NULL));
-	UNTIL(at_least(&common->done, TASKS));
+	UNTIL(handle, value_of(&common->done) >= TASKS);
 	for (i = 0; i < TASKS; i++)
 		HOST_CHECK(i == task || memcmp(sink[i], source, SIZE) == 0);
 	HOST_CHECK(word == want);
@@ -203,7 +171,7 @@ static void recover(enum way way)
 	uint list[1] = {VICTIM};
 	int status[1], lost;
 	lapi_cntr_t listed;
-	UNTIL(at_least(&common->killed, 1));
+	UNTIL(handle, value_of(&common->killed) >= 1);
 	HOST_OK(LAPI_Setcntr_wstatus(handle, &listed, 1, list, status));
 	/* nobody is there */
 	HOST_OK(LAPI_Put(handle, VICTIM, SIZE, there(common->sinks[VICTIM]), source, NULL, NULL,
@@ -224,7 +192,7 @@ static void recover(enum way way)
 		HOST_OK(LAPI_Waitcntr(handle, &listed, 1, NULL));
 	}
 	add(&common->resumed);
-	UNTIL(at_least(&common->ready[VICTIM], 2));
+	UNTIL(handle, value_of(&common->ready[VICTIM]) >= 2);
 	lost = listed.cntr;
 	HOST_CHECK(lost == 0);
 }
@@ -248,12 +216,9 @@ static int initialize(const char *ports, enum way way)
 	lapi_info_t info;
 	lapi_extend_t extend;
 	int i;
-	for (i = 0; i < TASKS; i++) {
-		addresses[i].ip_addr = inet_addr("127.0.0.1");
-		addresses[i].port_no = htons((unsigned short)atoi(ports));
-		either[i] = of_either_family(way, atoi(ports));
-		ports = strchr(ports, ':') ? strchr(ports, ':') + 1 : ports;
-	}
+	read_ports(ports, addresses, TASKS);
+	for (i = 0; i < TASKS; i++)
+		either[i] = of_either_family(way, ntohs(addresses[i].port_no));
 	bzero(&info, sizeof info);
 	bzero(&extend, sizeof extend);
 	info.err_hndlr = hear;
@@ -271,12 +236,10 @@ static int initialize(const char *ports, enum way way)
 /* argv: task FILE PORTS WAY AGAIN */
 static int be_task(char **argv)
 {
-	int fd = open(argv[2], O_RDWR | O_CLOEXEC), again = atoi(argv[5]), i;
+	int again = atoi(argv[5]), i;
 	enum way way = (enum way)atoi(argv[4]);
-	common = fd < 0 ? MAP_FAILED
-	                : (board *)mmap(NULL, sizeof *common, PROT_READ | PROT_WRITE, MAP_SHARED,
-	                                fd, 0);
-	if (common == MAP_FAILED)
+	common = map_board(argv[2], sizeof *common);
+	if (!common)
 		return 2;
 	alarm(300);
 	task = atoi(getenv("MP_CHILD"));
@@ -300,39 +263,20 @@ static int be_task(char **argv)
 			pause();
 	if (!again)
 		recover(way);
-	UNTIL(at_least(&common->resumed, TASKS - 1));
+	UNTIL(handle, value_of(&common->resumed) >= TASKS - 1);
 	work(AFTER);
 	add(&common->done);
 	check_second_part();
 	if (again) /* those who have purged somebody take no part in collective calls any more */
 		HOST_CODE(LAPI_ERR_TGT_PURGED, LAPI_Gfence(handle));
-	HOST_CHECK(!at_least(&heard, 1));
+	HOST_CHECK(!value_of(&heard));
 	add(&common->done);
-	UNTIL(at_least(&common->done, 2 * TASKS));
+	UNTIL(handle, value_of(&common->done) >= 2 * TASKS);
 	HOST_OK(LAPI_Term(handle));
 	return host_case_failures != 0;
 }
 
 /* ---- the starter ---- */
-
-static int free_ports(int *ports, int n)
-{
-	int sockets[TASKS + 1], i, ok = 1;
-	for (i = 0; i < n; i++) {
-		struct sockaddr_in a;
-		socklen_t size = sizeof a;
-		sockets[i] = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-		memset(&a, 0, sizeof a);
-		a.sin_family = AF_INET;
-		a.sin_addr.s_addr = inet_addr("127.0.0.1");
-		ok &= sockets[i] >= 0 && bind(sockets[i], (struct sockaddr *)&a, sizeof a) == 0 &&
-		      getsockname(sockets[i], (struct sockaddr *)&a, &size) == 0;
-		ports[i] = ntohs(a.sin_port);
-	}
-	for (i = 0; i < n; i++)
-		close(sockets[i]);
-	return ok;
-}
 
 /* Whether the loopback interface has its address of that family; the family may be there
  * without. */
@@ -351,45 +295,25 @@ static int has_ipv6(void)
 
 static pid_t start_task(int id, const char *file, const int *ports, enum way way, int again)
 {
-	char number[32], list[64], way_text[8];
+	char list[64], way_text[8];
 	pid_t pid;
 	fflush(NULL);
 	pid = fork();
 	if (pid != 0)
 		return pid;
-	snprintf(number, sizeof number, "%d", id);
-	setenv("MP_CHILD", number, 1);
-	snprintf(number, sizeof number, "%d", TASKS);
-	setenv("MP_PROCS", number, 1);
-	snprintf(number, sizeof number, "%d", (int)getppid());
-	setenv("MP_PARTITION", number, 1);
-	setenv("MP_MSG_API", "lapi", 1);
-	setenv("MP_LAPI_INET_ADDR", "@1:127.0.0.1,lo", 1);
-	unsetenv("LAPI_USE_SHM");
-	snprintf(list, sizeof list, "%d:%d:%d", ports[0], ports[1], ports[2]);
+	be_by_hand(id, TASKS, NULL, 0);
 	snprintf(way_text, sizeof way_text, "%d", (int)way);
-	execl("/proc/self/exe", "restart", "task", file, list, way_text, again ? "1" : "0",
-	      (char *)NULL);
+	execl("/proc/self/exe", "restart", "task", file, list_of(ports, TASKS, list, sizeof list),
+	      way_text, again ? "1" : "0", (char *)NULL);
 	_exit(127);
-}
-
-static void await(const int *value, int wanted)
-{
-	int i;
-	for (i = 0; i < 60000 && !at_least(value, wanted); i++)
-		usleep(1000);
-	HOST_CHECK(at_least(value, wanted));
 }
 
 static void job(const char *file, enum way way)
 {
-	int ports[TASKS + 1], i, status,
-		fd = open(file, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int ports[TASKS + 1], i, status;
 	pid_t pids[TASKS];
-	HOST_CHECK(fd >= 0 && ftruncate(fd, sizeof *common) == 0);
-	common = (board *)mmap(NULL, sizeof *common, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	close(fd);
-	if (common == MAP_FAILED || !free_ports(ports, TASKS + 1)) {
+	common = new_board(file, sizeof *common);
+	if (!common || !free_ports(ports, TASKS + 1)) {
 		HOST_CHECK(!"room for the test");
 		return;
 	}
@@ -407,12 +331,8 @@ static void job(const char *file, enum way way)
 	if (way != RESUMED_BEFORE_THE_ADDRESS) /* else it has to be there when the others go on */
 		await(&common->resumed, TASKS - 1);
 	pids[VICTIM] = start_task(VICTIM, file, ports, way, 1);
-	for (i = 0; i < TASKS; i++) {
-		HOST_CHECK(waitpid(pids[i], &status, 0) == pids[i]);
-		if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-			fprintf(stderr, "task %d ended with status %#x\n", i, status);
-		HOST_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-	}
+	for (i = 0; i < TASKS; i++)
+		ends_well("restart", i, pids[i]);
 	munmap(common, sizeof *common);
 	unlink(file);
 }

@@ -4,13 +4,9 @@
  * without shared memory. This program starts the tasks, which are itself with the argument "task".
  */
 #define _GNU_SOURCE
-#include "host.h"
+#include "by_hand.h"
 
-#include <arpa/inet.h>
-#include <signal.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 
 #define MOST_TASKS 4
@@ -19,18 +15,6 @@ static lapi_udp_t addresses[MOST_TASKS];
 static int handler_calls, handler_arguments_wrong, expected_unreached;
 
 /* ---- a task ---- */
-
-static void read_ports(const char *list)
-{
-	int i;
-	for (i = 0; i < MOST_TASKS; i++) {
-		addresses[i].ip_addr = inet_addr("127.0.0.1");
-		addresses[i].port_no = htons((unsigned short)atoi(list));
-		list = strchr(list, ':');
-		if (!list++)
-			return;
-	}
-}
 
 static int give_addresses(lapi_handle_t *h, lapi_udp_t *local, lapi_udp_t *list,
                           lapi_udpinfo_t *info)
@@ -60,7 +44,7 @@ static int be_task(char **argv)
 	struct timespec delay = {0, atoi(argv[4]) * 1000000L};
 	nanosleep(&delay, NULL);
 	alarm(300);
-	read_ports(argv[3]);
+	read_ports(argv[3], addresses, tasks);
 	expected_unreached = shm && strcmp(shm, "no") != 0 ? 0 : tasks;
 	host_info(&info);
 	bzero(&extend, sizeof extend);
@@ -85,79 +69,33 @@ static int be_task(char **argv)
 
 /* ---- the starter ---- */
 
-/* Ports that were free a moment ago. */
-static int free_ports(char *list, size_t room, int n)
+static pid_t start_task(int task, int tasks, const char *method, const char *shm, const int *ports)
 {
-	int sockets[MOST_TASKS], i, ok = 1;
-	size_t used = 0;
-	for (i = 0; i < n; i++) {
-		struct sockaddr_in a;
-		socklen_t size = sizeof a;
-		sockets[i] = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-		memset(&a, 0, sizeof a);
-		a.sin_family = AF_INET;
-		a.sin_addr.s_addr = inet_addr("127.0.0.1");
-		ok &= sockets[i] >= 0 && bind(sockets[i], (struct sockaddr *)&a, sizeof a) == 0 &&
-		      getsockname(sockets[i], (struct sockaddr *)&a, &size) == 0;
-		used += (size_t)snprintf(list + used, room - used, "%s%d", i ? ":" : "",
-		                         ntohs(a.sin_port));
-	}
-	for (i = 0; i < n; i++)
-		close(sockets[i]);
-	return ok;
-}
-
-static void set_number(const char *name, int value)
-{
-	char text[32];
-	snprintf(text, sizeof text, "%d", value);
-	setenv(name, text, 1);
-}
-
-static pid_t start_task(int task, int tasks, const char *method, const char *shm, const char *ports)
-{
-	char common[64], delay[16];
-	int i, used;
-	pid_t pid = fork();
+	char list[64], delay[16];
+	pid_t pid;
+	fflush(NULL);
+	pid = fork();
 	if (pid != 0)
 		return pid;
-	used = snprintf(common, sizeof common, "%d", tasks - 1);
-	for (i = 0; i < tasks; i++)
-		if (i != task)
-			used += snprintf(common + used, sizeof common - (size_t)used, ":%d", i);
+	be_by_hand(task, tasks, shm, ~0u);
 	/* tasks come one after the other, as when typed */
 	snprintf(delay, sizeof delay, "%d", task * 120);
-	set_number("MP_CHILD", task);
-	set_number("MP_PROCS", tasks);
-	setenv("MP_MSG_API", "lapi", 1);
-	set_number("MP_PARTITION", (int)getppid());
-	setenv("MP_LAPI_INET_ADDR", "@1:127.0.0.1,lo", 1);
-	if (shm) {
-		setenv("LAPI_USE_SHM", shm, 1);
-		setenv("MP_COMMON_TASKS", common, 1);
-	} else
-		unsetenv("LAPI_USE_SHM");
-	execl("/proc/self/exe", "standalone", "task", method, ports, delay, (char *)NULL);
+	execl("/proc/self/exe", "standalone", "task", method,
+	      list_of(ports, tasks, list, sizeof list), delay, (char *)NULL);
 	_exit(127);
 }
 
 static void job(int tasks, const char *method, const char *shm)
 {
-	char ports[128];
+	int ports[MOST_TASKS], i;
 	pid_t pids[MOST_TASKS];
-	int i, status;
-	HOST_CHECK(free_ports(ports, sizeof ports, tasks));
-	fflush(NULL);
+	char what[64];
+	HOST_CHECK(free_ports(ports, tasks));
+	snprintf(what, sizeof what, "%s, shared memory %s", method, shm ? shm : "unset");
 	for (i = 0; i < tasks; i++)
 		pids[i] = start_task(i, tasks, method, shm, ports);
-	for (i = 0; i < tasks; i++) {
-		HOST_CHECK(waitpid(pids[i], &status, 0) == pids[i]);
-		if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-			fprintf(stderr,
-			        "task %d of %d (%s, shared memory %s) ended with status %#x\n", i,
-			        tasks, method, shm ? shm : "unset", status);
-		HOST_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-	}
+	for (i = 0; i < tasks; i++)
+		ends_well(what, i, pids[i]);
 }
 
 /* The same with a key file: mode 0600 works, one that others can read is refused. */
@@ -166,7 +104,7 @@ static void keyed_job(void)
 	char path[] = HOST_FOLDER "/key-XXXXXX";
 	int fd = mkstemp(path), status;
 	pid_t pid;
-	char ports[64];
+	int ports[2];
 	HOST_CHECK(fd >= 0);
 	if (fd < 0)
 		return;
@@ -175,8 +113,7 @@ static void keyed_job(void)
 	setenv("LAPI_JOB_KEY_FILE", path, 1);
 	job(2, "list", NULL);
 	HOST_CHECK(chmod(path, 0644) == 0);
-	HOST_CHECK(free_ports(ports, sizeof ports, 2));
-	fflush(NULL);
+	HOST_CHECK(free_ports(ports, 2));
 	pid = start_task(0, 2, "list", NULL, ports);
 	waitpid(pid, &status, 0);
 	HOST_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 1); /* LAPI_Init refused */

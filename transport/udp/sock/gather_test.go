@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"lapi/transport/udp/internal/medium"
 )
 
 // openPlain is open for a socket that sends and receives each datagram by itself.
@@ -25,9 +27,22 @@ func openPlain(t testing.TB, a netip.AddrPort) *Socket {
 // mustGather skips a test that would test nothing on an old kernel.
 func mustGather(t *testing.T, s *Socket) {
 	t.Helper()
-	if !s.Gathers() || !s.Merges() {
+	if s.most == 0 || !s.Merges() {
 		t.Skip("skipped: this kernel has no UDP_SEGMENT or no UDP_GRO")
 	}
+}
+
+// full is datagrams that come back for lack of room.
+func full(tags ...int) (b []medium.Bounce) {
+	for _, tag := range tags {
+		b = append(b, medium.Bounce{Tag: tag, Outcome: medium.Full})
+	}
+	return b
+}
+
+// fault is one that comes back as its data cannot be read.
+func fault(tag int) []medium.Bounce {
+	return []medium.Bounce{{Tag: tag, Outcome: medium.Fault}}
 }
 
 // declare makes b the front of a datagram of n bytes, as length reads it.
@@ -95,7 +110,8 @@ func exchangeSet(t *testing.T, a, b *Socket, lengths []int) {
 		if i%2 == 1 && n > 8 {
 			head, data = p[:8], uint64(addressOf(p[8:]))
 		}
-		if o := a.Gather(i, b.Local(), head, data, n-len(head)); o != Sent && o != Gathered {
+		if o := a.Gather(i, b.Local(), head, data, n-len(head)); o != medium.Sent &&
+			o != medium.Gathered {
 			t.Fatalf("%v: outcome %d", lengths, o)
 		}
 	}
@@ -122,7 +138,7 @@ func TestTogether(t *testing.T) {
 	a, b := open(t, loopback), open(t, loopback)
 	mustGather(t, a)
 	for i := range 10 {
-		if o := a.Gather(i, b.Local(), pattern(t, i, 200), 0, 0); o != Gathered {
+		if o := a.Gather(i, b.Local(), pattern(t, i, 200), 0, 0); o != medium.Gathered {
 			t.Fatalf("outcome %d", o)
 		}
 	}
@@ -169,11 +185,11 @@ func TestGatherFault(t *testing.T) {
 		if i == 2 {
 			data = bad
 		}
-		if o := a.Gather(i, b.Local(), front(t, i, 16, 116), data, 100); o != Gathered {
+		if o := a.Gather(i, b.Local(), front(t, i, 16, 116), data, 100); o != medium.Gathered {
 			t.Fatalf("outcome %d", o)
 		}
 	}
-	if got := a.Push(nil); len(got) != 1 || got[0] != (Bounce{2, Fault}) {
+	if got := a.Push(nil); !slices.Equal(got, fault(2)) {
 		t.Errorf("%v come back", got)
 	}
 	for _, i := range []int{0, 1, 3, 4} {
@@ -186,7 +202,7 @@ func TestGatherFault(t *testing.T) {
 		t.Errorf("%v come back again", got)
 	}
 	a.Gather(7, b.Local(), front(t, 0, 16, 116), bad, 100) // alone
-	if got := a.Push(nil); len(got) != 1 || got[0] != (Bounce{7, Fault}) {
+	if got := a.Push(nil); !slices.Equal(got, fault(7)) {
 		t.Errorf("of one alone, %v come back", got)
 	}
 }
@@ -196,21 +212,21 @@ func TestGatherRefused(t *testing.T) {
 	a, b := open(t, loopback), open(t, loopback)
 	mustGather(t, a)
 	// without its checksum the kernel refuses to cut a datagram: EIO
-	if err := unix.SetsockoptInt(a.Descriptor(), unix.SOL_SOCKET, unix.SO_NO_CHECK, 1); err != nil {
+	if err := unix.SetsockoptInt(a.fd, unix.SOL_SOCKET, unix.SO_NO_CHECK, 1); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
 		exchangeSet(t, a, b, []int{500, 500, 500, 100})
 	}
-	if o := a.Gather(0, b.Local(), pattern(t, 0, 500), 0, 0); o != Sent {
+	if o := a.Gather(0, b.Local(), pattern(t, 0, 500), 0, 0); o != medium.Sent {
 		t.Errorf("the kernel is asked again at once: outcome %d", o)
 	}
 	receive(t, b)
-	if err := unix.SetsockoptInt(a.Descriptor(), unix.SOL_SOCKET, unix.SO_NO_CHECK, 0); err != nil {
+	if err := unix.SetsockoptInt(a.fd, unix.SOL_SOCKET, unix.SO_NO_CHECK, 0); err != nil {
 		t.Fatal(err)
 	}
 	// until it is tried again
-	for i := 0; a.Gather(i, b.Local(), pattern(t, 0, 8), 0, 0) == Sent; i++ {
+	for i := 0; a.Gather(i, b.Local(), pattern(t, 0, 8), 0, 0) == medium.Sent; i++ {
 		if receive(t, b); i > recheck {
 			t.Fatal("never tried again")
 		}
@@ -229,11 +245,10 @@ func TestGatherFull(t *testing.T) {
 	}
 	a.sendApart(syscall.EAGAIN)
 	a.count, a.used, a.bytes = 0, 0, 0
-	if o := a.Gather(13, b.Local(), pattern(t, 3, 100), 0, 0); o != Full {
+	if o := a.Gather(13, b.Local(), pattern(t, 3, 100), 0, 0); o != medium.Full {
 		t.Errorf("outcome %d after the kernel had no room", o)
 	}
-	if got, want := a.Push(nil), []Bounce{{10, Full}, {11, Full}, {12, Full}}; !slices.Equal(got,
-		want) {
+	if got, want := a.Push(nil), full(10, 11, 12); !slices.Equal(got, want) {
 		t.Errorf("%v come back", got)
 	}
 	if _, _, ok := b.Receive(); ok {
@@ -246,7 +261,7 @@ func TestGatherNoAllocations(t *testing.T) {
 	a, b := open(t, loopback), open(t, loopback)
 	head, data := front(t, 0, 40, 1040), pattern(t, 1, 1000)
 	address := uint64(addressOf(data))
-	var bounces []Bounce
+	var bounces []medium.Bounce
 	if n := testing.AllocsPerRun(100, func() {
 		for i := range 5 {
 			a.Gather(i, b.Local(), head, address, len(data))
@@ -275,7 +290,7 @@ func FuzzMerged(f *testing.F) {
 		}
 		declare(want, int(says))
 		whole := bytes.Clone(want)
-		if a.Send(b.Local(), want, 0, 0) != Sent {
+		if a.Send(b.Local(), want, 0, 0) != medium.Sent {
 			t.Fatal("not sent")
 		}
 		for first := true; first || b.Waiting(); first = false {

@@ -15,7 +15,14 @@ const (
 // InterfacePayload is how many bytes of UDP data leave the interface that has the address a in one
 // piece; at most 65507. If no interface has it, Ethernet's.
 func InterfacePayload(a netip.Addr) int {
-	return payload(a, interfaceMTU(a.WithZone("").Unmap()))
+	a = a.WithZone("").Unmap()
+	mtu := fallbackMTU
+	eachAddress(func(i net.Interface, p netip.Prefix) {
+		if p.Addr().Unmap() == a || i.Flags&net.FlagLoopback != 0 && p.Contains(a) {
+			mtu = max(i.MTU, 576)
+		}
+	})
+	return payload(a, mtu)
 }
 
 // payload is how much UDP data a packet of mtu bytes holds between addresses like a.
@@ -44,8 +51,8 @@ func (s *Socket) PathPayload(to netip.AddrPort) int {
 	if s.device != "" && unix.BindToDevice(fd, s.device) != nil {
 		return 0
 	}
-	if unix.Bind(fd, s.sockaddr(s.local.Addr(), 0)) != nil ||
-		unix.Connect(fd, s.sockaddr(to.Addr(), int(to.Port()))) != nil {
+	from := netip.AddrPortFrom(s.local.Addr(), 0)
+	if unix.Bind(fd, s.sockaddr(from)) != nil || unix.Connect(fd, s.sockaddr(to)) != nil {
 		return 0
 	}
 	mtu, err := unix.GetsockoptInt(fd, level, option)
@@ -56,36 +63,28 @@ func (s *Socket) PathPayload(to netip.AddrPort) int {
 }
 
 // sockaddr is an address as system calls take it, on the interface of s if it is link-local.
-func (s *Socket) sockaddr(a netip.Addr, port int) unix.Sockaddr {
-	if a = a.Unmap(); a.Is4() {
-		return &unix.SockaddrInet4{Addr: a.As4(), Port: port}
+func (s *Socket) sockaddr(to netip.AddrPort) unix.Sockaddr {
+	a := to.Addr().Unmap()
+	if a.Is4() {
+		return &unix.SockaddrInet4{Addr: a.As4(), Port: int(to.Port())}
 	}
-	sa := &unix.SockaddrInet6{Addr: a.As16(), Port: port}
+	sa := &unix.SockaddrInet6{Addr: a.As16(), Port: int(to.Port())}
 	if a.IsLinkLocalUnicast() {
 		sa.ZoneId = s.scope
 	}
 	return sa
 }
 
-func interfaceMTU(a netip.Addr) int {
+// eachAddress gives f each address of each interface. False: the kernel does not tell.
+func eachAddress(f func(i net.Interface, p netip.Prefix)) bool {
 	all, err := net.Interfaces()
-	if err != nil {
-		return fallbackMTU
-	}
 	for _, i := range all {
-		addrs, err := i.Addrs()
-		if err != nil {
-			continue
-		}
-		for _, x := range addrs {
-			p, err := netip.ParsePrefix(x.String())
-			if err != nil {
-				continue
-			}
-			if p.Addr().Unmap() == a || i.Flags&net.FlagLoopback != 0 && p.Contains(a) {
-				return max(i.MTU, 576)
+		addrs, _ := i.Addrs() // of one that goes just now, none
+		for _, a := range addrs {
+			if p, err := netip.ParsePrefix(a.String()); err == nil {
+				f(i, p)
 			}
 		}
 	}
-	return fallbackMTU
+	return err == nil
 }

@@ -49,7 +49,7 @@ func TestDiscoverMTU(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := unix.GetsockoptInt(s.Descriptor(), unix.IPPROTO_IP,
+		if got, err := unix.GetsockoptInt(s.fd, unix.IPPROTO_IP,
 			unix.IP_MTU_DISCOVER); got != want || err != nil {
 			t.Errorf("fragment %v: %d, %v", fragment, got, err)
 		}

@@ -34,8 +34,7 @@ func (s *Socket) enrow(tag int, to netip.AddrPort, head []byte, data uint64, n i
 	s.rowTo, s.rowTags[i] = to, tag
 	s.rowCount++
 	v := c.rowVectors[2*i : 2*i+2]
-	v[0] = vector{uintptr(unsafe.Pointer(unsafe.SliceData(head))), uintptr(len(head))}
-	v[1] = vector{userMemory(data), uintptr(n)}
+	v[0], v[1] = vectorOf(head), vector{userMemory(data), uintptr(n)}
 	c.row[i].header = header{vectors: uintptr(unsafe.Pointer(&v[0])), numVectors: 1}
 	if n > 0 {
 		c.row[i].numVectors = 2
@@ -54,9 +53,9 @@ func (s *Socket) isLong(size int) bool { return 2*size > s.most }
 func (s *Socket) sendRow() {
 	c, n := s.calls, s.rowCount
 	s.rowCount = 0
-	name, nameLen := s.name(s.rowTo)
+	s.nameAt, s.nameLen = s.name(s.rowTo)
 	for i := range n {
-		c.row[i].name, c.row[i].nameLen = name, nameLen
+		c.row[i].name, c.row[i].nameLen = s.nameAt, s.nameLen
 	}
 	for at := 0; at < n; at++ {
 		if !s.full && n-at > 1 {
@@ -67,8 +66,7 @@ func (s *Socket) sendRow() {
 		}
 		errno := syscall.EAGAIN
 		if !s.full {
-			c.header = c.row[at].header
-			errno = s.sendMessage()
+			errno = s.sendVectors(c.rowVectors[2*at:][:c.row[at].numVectors], 0)
 		}
 		s.note(s.rowTags[at], errno)
 	}
@@ -77,16 +75,11 @@ func (s *Socket) sendRow() {
 // sendSome sends calls.row[from:to] as far as the kernel takes them, and returns how many that
 // were.
 func (s *Socket) sendSome(from, to int) int {
-	for {
-		n, _, errno := syscall.RawSyscall6(unix.SYS_SENDMMSG, uintptr(s.fd),
-			uintptr(unsafe.Pointer(&s.calls.row[from])), uintptr(to-from),
-			unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
-		switch errno {
-		case 0:
-			return int(n)
-		case syscall.EINTR:
-		default:
-			return 0
-		}
+	n, _, errno := syscall.RawSyscall6(unix.SYS_SENDMMSG, uintptr(s.fd),
+		uintptr(unsafe.Pointer(&s.calls.row[from])), uintptr(to-from),
+		unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
+	if errno != 0 {
+		return 0
 	}
+	return int(n)
 }

@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"lapi/transport/udp/internal/medium"
 )
 
 const longData = 40000 // of a datagram that finds no company
@@ -23,7 +25,7 @@ func gatherLong(t *testing.T, a, b *Socket, n, bad int) {
 			data = uint64(addressOf(mapped(t, 4096))) + 4096 - 50
 		}
 		if o := a.Gather(i, b.Local(), front(t, i, 16, 16+longData), data,
-			longData); o != Gathered {
+			longData); o != medium.Gathered {
 			t.Fatalf("outcome %d", o)
 		}
 	}
@@ -75,14 +77,14 @@ func TestRowFault(t *testing.T) {
 	mustGather(t, a)
 	for bad := range 4 {
 		gatherLong(t, a, b, 4, bad)
-		if got := a.Push(nil); len(got) != 1 || got[0] != (Bounce{bad, Fault}) {
+		if got := a.Push(nil); !slices.Equal(got, fault(bad)) {
 			t.Errorf("%v come back", got)
 		}
 		receiveLong(t, b, slices.DeleteFunc([]int{0, 1, 2, 3},
 			func(i int) bool { return i == bad })...)
 	}
 	gatherLong(t, a, b, 1, 0)
-	if got := a.Push(nil); len(got) != 1 || got[0] != (Bounce{0, Fault}) {
+	if got := a.Push(nil); !slices.Equal(got, fault(0)) {
 		t.Errorf("of one alone, %v come back", got)
 	}
 }
@@ -95,11 +97,10 @@ func TestRowFull(t *testing.T) {
 	gatherLong(t, a, b, 3, -1)
 	a.full = true
 	a.sendRow()
-	if o := a.Gather(3, b.Local(), pattern(t, 3, longData), 0, 0); o != Full {
+	if o := a.Gather(3, b.Local(), pattern(t, 3, longData), 0, 0); o != medium.Full {
 		t.Errorf("outcome %d after the kernel had no room", o)
 	}
-	if got, want := a.Push(nil), []Bounce{{0, Full}, {1, Full}, {2, Full}}; !slices.Equal(got,
-		want) {
+	if got, want := a.Push(nil), full(0, 1, 2); !slices.Equal(got, want) {
 		t.Errorf("%v come back", got)
 	}
 	gatherLong(t, a, b, 2, -1)

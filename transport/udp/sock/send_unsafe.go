@@ -8,24 +8,9 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"lapi/transport/udp/internal/medium"
 )
-
-// Outcome is what the kernel did with a datagram to send.
-type Outcome uint8
-
-// Outcomes of Send and Gather.
-const (
-	Sent     Outcome = iota // gone, perhaps lost
-	Full                    // not taken: the send buffer is full
-	Fault                   // the data could not be read; nothing was sent
-	Gathered                // waits for others to go with, until Push
-)
-
-// Bounce tells of a gathered datagram that was not sent after all.
-type Bounce struct {
-	Tag     int
-	Outcome Outcome // Full or Fault
-}
 
 const (
 	maxSegments = 64    // datagrams of a run; kernels before 6.9 allow no more
@@ -42,13 +27,14 @@ type gathering struct {
 	nameAt  uintptr // where what is sent next goes, as the kernel reads it: in calls, or 0
 	nameLen uint32
 	runTo   netip.AddrPort
-	segment int // length of the run's datagrams
+	first   []byte // head of the run's first datagram
+	segment int    // length of the run's datagrams
 	bytes   int
 	count   int
 	used    int // of calls.vectors
 	parts   [maxSegments]datagram
-	full    bool     // the kernel took no more: until Push
-	bounces []Bounce // of runs sent since the last Push
+	full    bool            // the kernel took no more: until Push
+	bounces []medium.Bounce // of runs sent since the last Push
 	// the kernel has refused runs of datagrams of this length; longer ones go by themselves, too
 	refused  int
 	refusals int // how many have; at recheck, refused is forgotten
@@ -61,7 +47,8 @@ type datagram struct{ tag, end int } // end: of its vectors
 // Gather sends head and n bytes of memory at data behind it as one datagram, perhaps together with
 // others, at Push at the latest. Gathered: head, outside the Go heap, and the data must stay as
 // they are until then; what became of it is known then by its tag. Any other outcome is final.
-func (s *Socket) Gather(tag int, to netip.AddrPort, head []byte, data uint64, n int) Outcome {
+func (s *Socket) Gather(tag int, to netip.AddrPort, head []byte, data uint64,
+	n int) medium.Outcome {
 	size := len(head) + n
 	if s.rowCount > 0 && s.rowTo != to {
 		s.sendRow()
@@ -70,7 +57,7 @@ func (s *Socket) Gather(tag int, to netip.AddrPort, head []byte, data uint64, n 
 		s.sendRun()
 	}
 	if s.full {
-		return Full
+		return medium.Full
 	}
 	if s.count == 0 {
 		if s.most == 0 || s.rowCount == 0 && !s.isLong(size) && s.isRefused(size) {
@@ -78,15 +65,15 @@ func (s *Socket) Gather(tag int, to netip.AddrPort, head []byte, data uint64, n 
 		}
 		if s.rowCount > 0 || s.isLong(size) { // no other would fit
 			s.enrow(tag, to, head, data, n)
-			return Gathered
+			return medium.Gathered
 		}
-		s.runTo, s.segment = to, size
+		s.runTo, s.first, s.segment = to, head, size
 	}
 	s.append(tag, head, data, n)
 	if size < s.segment || s.count == maxSegments || s.bytes+s.segment > s.most {
 		s.sendRun()
 	}
-	return Gathered
+	return medium.Gathered
 }
 
 // userMemory is a user's address for the kernel. Where addresses have 32 bits, one that does not
@@ -101,8 +88,7 @@ func userMemory(data uint64) uintptr {
 
 // append puts a datagram at the run's end.
 func (s *Socket) append(tag int, head []byte, data uint64, n int) {
-	s.calls.vectors[s.used] = vector{uintptr(unsafe.Pointer(unsafe.SliceData(head))),
-		uintptr(len(head))}
+	s.calls.vectors[s.used] = vectorOf(head)
 	s.used++
 	if n > 0 {
 		s.calls.vectors[s.used] = vector{userMemory(data), uintptr(n)}
@@ -115,7 +101,7 @@ func (s *Socket) append(tag int, head []byte, data uint64, n int) {
 
 // Push sends what waits and appends to b what was not sent of all that was gathered since the last
 // Push.
-func (s *Socket) Push(b []Bounce) []Bounce {
+func (s *Socket) Push(b []medium.Bounce) []medium.Bounce {
 	if s.count > 0 {
 		s.sendRun()
 	}
@@ -132,17 +118,17 @@ func (s *Socket) Push(b []Bounce) []Bounce {
 
 // sendRun sends the run.
 func (s *Socket) sendRun() {
-	var errno syscall.Errno
 	s.nameAt, s.nameLen = s.name(s.runTo)
-	if s.used == 1 { // a lone packet in one stretch of memory: sendto is the cheaper call
-		v := &s.calls.vectors[0]
-		s.note(s.parts[0].tag, s.sendMemory(v.base, v.length))
-	} else if s.count == 1 {
-		s.note(s.parts[0].tag, s.sendVectors(0, s.used, 0))
-	} else {
-		// or so a router has said of a packet before, which is told once
-		if errno = s.sendVectors(0, s.used, s.segment); errno == syscall.EMSGSIZE {
-			errno = s.sendVectors(0, s.used, s.segment)
+	run := s.calls.vectors[:s.used]
+	switch {
+	case s.used == 1: // a lone packet in one stretch of memory: sendto is the cheaper call
+		s.note(s.parts[0].tag, s.sendOne(s.first))
+	case s.count == 1:
+		s.note(s.parts[0].tag, s.sendVectors(run, 0))
+	default:
+		errno := s.sendVectors(run, s.segment)
+		if errno == syscall.EMSGSIZE { // or so a router has said of a packet before: told once
+			errno = s.sendVectors(run, s.segment)
 		}
 		if errno != 0 && !lost(errno) {
 			s.sendApart(errno)
@@ -159,17 +145,17 @@ func (s *Socket) sendApart(why syscall.Errno) {
 		end := s.parts[i].end
 		errno := syscall.EAGAIN
 		if !s.full && why != syscall.EAGAIN {
-			errno = s.sendVectors(start, end, 0)
+			errno = s.sendVectors(s.calls.vectors[start:end], 0)
 		}
 		s.note(s.parts[i].tag, errno)
 		start = end
 	}
-	switch why {
-	case syscall.EAGAIN, syscall.EFAULT:
-	case syscall.EIO: // the device, or the way to it, cannot
-		s.refuse(0)
-	default: // too long for the path
-		s.refuse(s.segment)
+	if why == syscall.EAGAIN || why == syscall.EFAULT {
+		return
+	}
+	// No runs for the time being. Another network may take them, or this one later.
+	if s.refused, s.refusals = s.segment, recheck; why == syscall.EIO {
+		s.refused = 0 // the device, or the way to it, cannot; else they were too long for the path
 	}
 }
 
@@ -178,16 +164,10 @@ func (s *Socket) note(tag int, errno syscall.Errno) {
 	switch errno {
 	case syscall.EAGAIN:
 		s.full = true
-		s.bounces = append(s.bounces, Bounce{tag, Full})
+		s.bounces = append(s.bounces, medium.Bounce{Tag: tag, Outcome: medium.Full})
 	case syscall.EFAULT:
-		s.bounces = append(s.bounces, Bounce{tag, Fault})
+		s.bounces = append(s.bounces, medium.Bounce{Tag: tag, Outcome: medium.Fault})
 	}
-}
-
-// refuse: runs of datagrams so long, or longer, do not go for the time being. Another network may
-// take them, or this one later.
-func (s *Socket) refuse(segment int) {
-	s.refused, s.refusals = segment, recheck
 }
 
 func (s *Socket) isRefused(size int) bool {
@@ -209,14 +189,12 @@ func lost(errno syscall.Errno) bool {
 	return true // EPERM, ENOBUFS, ENETUNREACH, ECONNREFUSED and so on
 }
 
-// sendVectors sends calls.vectors[from:to] to nameAt: one datagram, or, if segment is not 0,
-// datagrams of that length.
-func (s *Socket) sendVectors(from, to, segment int) syscall.Errno {
+// sendVectors sends v, a part of calls, to nameAt: one datagram, or, if segment is not 0, datagrams
+// of that length. None of these calls sleeps (MSG_DONTWAIT), so signals do not interrupt them.
+func (s *Socket) sendVectors(v []vector, segment int) syscall.Errno {
 	c := s.calls
-	c.header = header{
-		name: s.nameAt, nameLen: s.nameLen,
-		vectors: uintptr(unsafe.Pointer(&c.vectors[from])), numVectors: uintptr(to - from),
-	}
+	c.header = header{name: s.nameAt, nameLen: s.nameLen,
+		vectors: uintptr(unsafe.Pointer(unsafe.SliceData(v))), numVectors: uintptr(len(v))}
 	if segment != 0 {
 		h := (*unix.Cmsghdr)(unsafe.Pointer(&c.segment))
 		h.Level, h.Type = unix.SOL_UDP, unix.UDP_SEGMENT
@@ -225,67 +203,43 @@ func (s *Socket) sendVectors(from, to, segment int) syscall.Errno {
 		c.header.control, c.header.controlLen = uintptr(unsafe.Pointer(&c.segment)),
 			uintptr(unix.CmsgSpace(2))
 	}
-	return s.sendMessage()
-}
-
-// sendMessage has the kernel send what calls.header describes.
-func (s *Socket) sendMessage() syscall.Errno {
-	for {
-		_, _, errno := syscall.RawSyscall(unix.SYS_SENDMSG, uintptr(s.fd),
-			uintptr(unsafe.Pointer(&s.calls.header)), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
-		if errno != syscall.EINTR {
-			return errno
-		}
-	}
+	_, _, errno := syscall.RawSyscall(unix.SYS_SENDMSG, uintptr(s.fd),
+		uintptr(unsafe.Pointer(&c.header)), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+	return errno
 }
 
 // Send sends head, and n bytes of memory at data behind it, as one datagram, now. head may lie on
 // the Go heap if n is 0.
-func (s *Socket) Send(to netip.AddrPort, head []byte, data uint64, n int) Outcome {
+func (s *Socket) Send(to netip.AddrPort, head []byte, data uint64, n int) medium.Outcome {
 	s.nameAt, s.nameLen = s.name(to)
 	var errno syscall.Errno
 	if n == 0 {
 		errno = s.sendOne(head)
 	} else {
-		c := s.calls
-		c.pair = [2]vector{{uintptr(unsafe.Pointer(unsafe.SliceData(head))), uintptr(len(head))},
-			{userMemory(data), uintptr(n)}}
-		c.header = header{name: s.nameAt, nameLen: s.nameLen,
-			vectors: uintptr(unsafe.Pointer(&c.pair)), numVectors: 2}
-		errno = s.sendMessage()
+		s.calls.pair = [2]vector{vectorOf(head), {userMemory(data), uintptr(n)}}
+		errno = s.sendVectors(s.calls.pair[:], 0)
 	}
 	switch errno {
 	case syscall.EAGAIN:
-		return Full
+		return medium.Full
 	case syscall.EFAULT:
-		return Fault
+		return medium.Fault
 	}
-	return Sent // or lost: EPERM, ENOBUFS, ENETUNREACH, ECONNREFUSED, EMSGSIZE and so on
-}
-
-// sendMemory sends n bytes at base, outside the Go heap.
-func (s *Socket) sendMemory(base, n uintptr) syscall.Errno {
-	for {
-		_, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(s.fd), base, n,
-			unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL,
-			s.nameAt, uintptr(s.nameLen))
-		if errno != syscall.EINTR {
-			return errno
-		}
-	}
+	return medium.Sent // or lost: EPERM, ENOBUFS, ENETUNREACH, ECONNREFUSED, EMSGSIZE and so on
 }
 
 // sendOne sends one stretch of memory. Its address is taken in the expression of the call: so it
 // may lie on the Go heap.
 func (s *Socket) sendOne(b []byte) syscall.Errno {
-	for {
-		_, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(s.fd),
-			uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)),
-			unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, s.nameAt, uintptr(s.nameLen))
-		if errno != syscall.EINTR {
-			return errno
-		}
-	}
+	_, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(s.fd),
+		uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)),
+		unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, s.nameAt, uintptr(s.nameLen))
+	return errno
+}
+
+// vectorOf is b, which lies outside the Go heap, for the kernel.
+func vectorOf(b []byte) vector {
+	return vector{uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b))}
 }
 
 // A segment's length must fit the kernel's 16 bits.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"lapi/transport/udp/internal/medium"
 )
 
 var loopback = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 0)
@@ -28,7 +30,7 @@ func open(t testing.TB, a netip.AddrPort) *Socket {
 
 func receive(t testing.TB, s *Socket) ([]byte, netip.AddrPort) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); Wait([]int{s.Descriptor()},
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); Wait([]int{s.fd},
 		int64(time.Second)) {
 		if b, from, ok := s.Receive(); ok {
 			return b, from
@@ -69,7 +71,7 @@ func testExchange(t *testing.T, local netip.AddrPort) {
 	copy(head[2:], "head")
 	for _, n := range []int{0, 1, 1000, 60000} {
 		declare(head, len(head)+n)
-		if got := a.Send(b.Local(), head, uint64(addressOf(data)), n); got != Sent {
+		if got := a.Send(b.Local(), head, uint64(addressOf(data)), n); got != medium.Sent {
 			t.Fatalf("%d bytes: outcome %d", n, got)
 		}
 		d, from := receive(t, b)
@@ -104,24 +106,25 @@ func TestSendOutcomes(t *testing.T) {
 		"not canonical": 1 << 63, "kernel": ^uint64(0) - 5000,
 		"good memory, but for bit 32": uint64(addressOf(mapped(t, 1000))) ^ 1<<32,
 		"for bit 63":                  uint64(addressOf(mapped(t, 1000))) | 1<<63} {
-		if got := a.Send(b.Local(), head, address, 1000); got != Fault {
+		if got := a.Send(b.Local(), head, address, 1000); got != medium.Fault {
 			t.Errorf("%s: outcome %d, want a fault", name, got)
 		}
 	}
 	// 33 bytes too long: lost
-	if got := a.Send(b.Local(), head, uint64(addressOf(mapped(t, 65500))), 65500); got != Sent {
+	long := uint64(addressOf(mapped(t, 65500)))
+	if got := a.Send(b.Local(), head, long, 65500); got != medium.Sent {
 		t.Errorf("too long a datagram: outcome %d, want a loss", got)
 	}
 	nobody := netip.AddrPortFrom(loopback.Addr(), 1)
 	for range 3 { // nobody there: lost, also after the kernel has heard so
-		if got := a.Send(nobody, head, 0, 0); got != Sent {
+		if got := a.Send(nobody, head, 0, 0); got != medium.Sent {
 			t.Errorf("to nobody: outcome %d, want a loss", got)
 		}
 	}
 	if _, _, ok := a.Receive(); ok {
 		t.Error("something arrives")
 	}
-	if got := a.Send(b.Local(), head, 0, 0); got != Sent {
+	if got := a.Send(b.Local(), head, 0, 0); got != medium.Sent {
 		t.Errorf("outcome %d", got)
 	}
 	if d, _ := receive(t, b); len(d) != 40 {
@@ -131,7 +134,7 @@ func TestSendOutcomes(t *testing.T) {
 
 func TestSocketFlags(t *testing.T) {
 	s := open(t, loopback)
-	flags, err := unix.FcntlInt(uintptr(s.Descriptor()), unix.F_GETFD, 0)
+	flags, err := unix.FcntlInt(uintptr(s.fd), unix.F_GETFD, 0)
 	if err != nil || flags&unix.FD_CLOEXEC == 0 {
 		t.Errorf("not close-on-exec: %#x, %v", flags, err)
 	}
@@ -252,8 +255,7 @@ func TestConnect(t *testing.T) {
 		a.Connect(attacker.Local())
 		exchangeSet(t, attacker, a, []int{40, 40})
 		a.Connect(netip.AddrPort{})
-		if bound, err := unix.Getsockname(a.Descriptor()); err != nil ||
-			port(bound) != int(at.Port()) {
+		if bound, err := a.bound(); err != nil || bound != at {
 			t.Fatalf("bound to %v, %v, not to %v", bound, err, at)
 		}
 		exchangeSet(t, attacker, a, []int{40})

@@ -161,87 +161,55 @@ func (s *Socket) probe(length func([]byte) int) {
 	}
 }
 
-// Gathers says whether the socket sends datagrams together.
-func (s *Socket) Gathers() bool { return s.most > 0 }
-
 // Merges says whether the socket receives them together.
 func (s *Socket) Merges() bool { return s.length != nil }
 
 func (s *Socket) bind(local netip.AddrPort, device string) error {
-	var sa unix.Sockaddr
-	if a := local.Addr().Unmap(); a.Is4() {
-		sa = &unix.SockaddrInet4{Addr: a.As4(), Port: int(local.Port())}
-	} else {
-		if err := s.findScope(a, device); err != nil {
-			return err
-		}
-		sa = &unix.SockaddrInet6{Addr: a.As16(), Port: int(local.Port()), ZoneId: s.scope}
+	if err := s.findScope(local.Addr().Unmap(), device); err != nil {
+		return err
 	}
-	if err := unix.Bind(s.fd, sa); err != nil {
+	if err := unix.Bind(s.fd, s.sockaddr(local)); err != nil {
 		return os.NewSyscallError("bind", err)
 	}
-	bound, err := s.pin()
-	if err != nil {
-		return os.NewSyscallError("getsockname", err)
-	}
-	switch b := bound.(type) {
-	case *unix.SockaddrInet4:
-		s.local = netip.AddrPortFrom(netip.AddrFrom4(b.Addr), uint16(b.Port))
-	case *unix.SockaddrInet6:
-		s.local = netip.AddrPortFrom(netip.AddrFrom16(b.Addr), uint16(b.Port))
-	}
-	return nil
+	return os.NewSyscallError("bind to the port that the kernel chose", s.pin())
 }
 
 // pin finds where the socket is bound, and binds it there by name if the kernel chose the port: it
 // would take such a port back when the socket is not connected any more. Who loses the port in
 // between takes another.
-func (s *Socket) pin() (unix.Sockaddr, error) {
-	bound, err := unix.Getsockname(s.fd)
-	if err != nil {
-		return nil, err
-	}
-	s.disconnect()
+func (s *Socket) pin() (err error) {
 	for range pinTries {
-		// it was bound by name
-		if now, err := unix.Getsockname(s.fd); err != nil || port(now) != 0 {
-			return now, err
-		}
-		if err := unix.Bind(s.fd, bound); err != nil {
-			setPort(bound, 0)
-			continue
-		}
-		if port(bound) != 0 {
-			return bound, nil
-		}
-		if bound, err = unix.Getsockname(s.fd); err != nil {
-			return nil, err
+		if s.local, err = s.bound(); err != nil {
+			return err
 		}
 		s.disconnect()
+		if now, err := s.bound(); err != nil || now.Port() != 0 { // it was bound by name
+			return err
+		}
+		if unix.Bind(s.fd, s.sockaddr(s.local)) == nil {
+			return nil
+		}
+		any := netip.AddrPortFrom(s.local.Addr(), 0)
+		if err := unix.Bind(s.fd, s.sockaddr(any)); err != nil {
+			return err
+		}
 	}
-	return nil, syscall.EADDRINUSE
+	return syscall.EADDRINUSE
 }
 
 // pinTries is how often a port is lost to somebody else before there is none.
 const pinTries = 32
 
-func port(a unix.Sockaddr) int {
+// bound is where the kernel says that the socket is bound.
+func (s *Socket) bound() (netip.AddrPort, error) {
+	a, err := unix.Getsockname(s.fd)
 	switch b := a.(type) {
 	case *unix.SockaddrInet4:
-		return b.Port
+		return netip.AddrPortFrom(netip.AddrFrom4(b.Addr), uint16(b.Port)), nil
 	case *unix.SockaddrInet6:
-		return b.Port
+		return netip.AddrPortFrom(netip.AddrFrom16(b.Addr), uint16(b.Port)), nil
 	}
-	return 0
-}
-
-func setPort(a unix.Sockaddr, port int) {
-	switch b := a.(type) {
-	case *unix.SockaddrInet4:
-		b.Port = port
-	case *unix.SockaddrInet6:
-		b.Port = port
-	}
+	return netip.AddrPort{}, err
 }
 
 // disconnect lets anybody send to the socket again.
@@ -254,7 +222,7 @@ func (s *Socket) disconnect() {
 // findScope looks up the interface of a link-local address: its zone or the device. Peers'
 // addresses have none: they are met on the same interface.
 func (s *Socket) findScope(a netip.Addr, device string) error {
-	if !a.IsLinkLocalUnicast() {
+	if a.Is4() || !a.IsLinkLocalUnicast() {
 		return nil
 	}
 	zone := a.Zone()
@@ -271,9 +239,6 @@ func (s *Socket) findScope(a netip.Addr, device string) error {
 	s.scope, s.zone = uint32(i.Index), zone
 	return nil
 }
-
-// Descriptor becomes readable when a datagram waits. It stays the socket's.
-func (s *Socket) Descriptor() int { return s.fd }
 
 // Local is where the socket is bound.
 func (s *Socket) Local() netip.AddrPort { return s.local }

@@ -1,10 +1,13 @@
 package sock
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -29,7 +32,6 @@ type watched struct {
 }
 
 const (
-	running = unix.IFF_UP | unix.IFF_RUNNING
 	// lookMost messages of the kernel are read at a time at most: others want the processor, too.
 	lookMost    = 64
 	watchBuffer = 32 << 10
@@ -57,28 +59,12 @@ func NewWatch(addrs []netip.Addr) (*Watch, error) {
 	return w, nil
 }
 
-// Descriptor becomes readable when the kernel has something to tell. It stays the Watch's.
-func (w *Watch) Descriptor() int { return w.fd }
-
 // Look reads what the kernel has told and calls changed for each address, by its number in
 // NewWatch, that can be used now and could not before, or the other way about. Nothing to read: one
 // system call.
 func (w *Watch) Look(changed func(i int, usable bool)) {
-	for range lookMost {
-		n, from, err := unix.Recvfrom(w.fd, w.buffer, unix.MSG_DONTWAIT)
-		if err == syscall.EINTR {
-			continue
-		}
-		if err == syscall.ENOBUFS { // some was lost
-			w.ask()
-			continue
-		}
-		if err != nil {
-			break
-		}
-		if sa, ok := from.(*unix.SockaddrNetlink); ok && sa.Pid == 0 { // the kernel itself
-			w.take(w.buffer[:n])
-		}
+	if w.read() {
+		w.ask()
 	}
 	for i := range w.addrs {
 		a := &w.addrs[i]
@@ -89,73 +75,61 @@ func (w *Watch) Look(changed func(i int, usable bool)) {
 	}
 }
 
-// take brings the state up to date with the kernel's messages in b.
-func (w *Watch) take(b []byte) {
-	for len(b) > 0 {
-		var e event
-		if b = e.parse(b); !w.concerns(&e) {
-			continue
-		}
-		if e.kind == addressCame { // perhaps on another interface, whose state is not known
-			w.ask()
-			continue
-		}
-		for i := range w.addrs {
-			a := &w.addrs[i]
-			if a.index != e.index {
-				continue
-			}
-			switch e.kind {
-			case addressWent:
-				a.there = a.there && a.addr.WithZone("") != e.addr
-			case linkIs:
-				a.up = e.up
-			case linkWent:
-				a.up, a.there = false, false
-			}
+// read takes the kernel's messages. True: the state of an address may have changed.
+func (w *Watch) read() (news bool) {
+	for range lookMost {
+		n, from, err := unix.Recvfrom(w.fd, w.buffer, unix.MSG_DONTWAIT)
+		sa, ok := from.(*unix.SockaddrNetlink)
+		switch {
+		case err == syscall.ENOBUFS: // some was lost
+			news = true
+		case err == syscall.EINTR:
+		case err != nil:
+			return news
+		case ok && sa.Pid == 0: // the kernel itself
+			news = w.concerns(w.buffer[:n]) || news
 		}
 	}
+	return news
 }
 
-// concerns says whether e is of one of the interfaces or addresses.
-func (w *Watch) concerns(e *event) bool {
-	for i := range w.addrs {
-		a := &w.addrs[i]
-		if e.kind != nothing && a.index != 0 &&
-			(a.index == e.index || e.kind == addressCame && a.addr.WithZone("") == e.addr) {
-			return true
+// concerns says whether a message in b, of links and addresses (rtnetlink(7)), is of one of the
+// interfaces, or of one of the addresses on another. Both kinds have the interface's number at the
+// same place.
+func (w *Watch) concerns(b []byte) bool {
+	messages, err := syscall.ParseNetlinkMessage(b)
+	for _, m := range messages {
+		if len(m.Data) < unix.SizeofIfAddrmsg {
+			continue
+		}
+		index := binary.NativeEndian.Uint32(m.Data[4:])
+		for _, a := range w.addrs {
+			if a.index != 0 && (a.index == index || m.Header.Type == unix.RTM_NEWADDR &&
+				bytes.Contains(m.Data, a.addr.AsSlice())) {
+				return true
+			}
 		}
 	}
-	return false
+	return err != nil
 }
 
 // ask looks up the state of every address. If the kernel does not answer, it stays.
 func (w *Watch) ask() {
-	all, err := net.Interfaces()
-	if err != nil {
-		return
-	}
+	was := slices.Clone(w.addrs)
 	for i := range w.addrs {
 		w.addrs[i].there = false
 	}
-	for _, i := range all {
-		has, err := i.Addrs()
-		if err != nil {
-			continue
-		}
-		for _, x := range has {
-			if p, err := netip.ParsePrefix(x.String()); err == nil {
-				w.found(p.Addr().Unmap(), i)
-			}
-		}
+	if !eachAddress(w.found) {
+		w.addrs = was
 	}
 }
 
-// found: interface i has the address a. A link-local one may be had by several.
-func (w *Watch) found(a netip.Addr, i net.Interface) {
+// found: interface i has the address p. A link-local one may be had by several.
+func (w *Watch) found(i net.Interface, p netip.Prefix) {
 	for k := range w.addrs {
 		x := &w.addrs[k]
-		if x.addr.WithZone("") == a && (x.addr.Zone() == "" || x.addr.Zone() == i.Name) {
+		if x.addr.WithZone("") == p.Addr().Unmap() &&
+			(x.addr.Zone() == "" || x.addr.Zone() == i.Name) {
 			x.index, x.there = uint32(i.Index), true
 			x.up = i.Flags&net.FlagUp != 0 && i.Flags&net.FlagRunning != 0
 		}
@@ -163,11 +137,4 @@ func (w *Watch) found(a netip.Addr, i net.Interface) {
 }
 
 // Close ends it.
-func (w *Watch) Close() error {
-	if w.fd < 0 {
-		return nil
-	}
-	err := unix.Close(w.fd)
-	w.fd = -1
-	return err
-}
+func (w *Watch) Close() error { return unix.Close(w.fd) }

@@ -32,7 +32,8 @@ import (
 //	|                                                                    |  72
 //	+--------------------------------------------------------------------+
 //
-// L is the origin's Level, F are flags.
+// L is the origin's Level, F are flags. The fields are those of the packet, in its order, but for
+// the first two, which Put and Decode see to.
 type Hello struct {
 	Level             Level
 	Flags             Flags
@@ -75,19 +76,9 @@ func NewHelloKey(key []byte, level Level, origin, target uint32) HelloKey {
 func (h *Hello) Put(b []byte, key HelloKey) {
 	_ = b[HelloSize-1]
 	le := binary.LittleEndian
+	_, _ = binary.Encode(b, le, h) // there is room
 	b[0] = Version<<4 | byte(KindHello)
 	b[1] = byte(h.Level)<<4 | byte(h.Flags&helloFlags)
-	le.PutUint16(b[2:], h.Instance)
-	le.PutUint32(b[4:], h.Task)
-	le.PutUint32(b[8:], h.Target)
-	le.PutUint32(b[12:], h.NumTasks)
-	le.PutUint64(b[16:], h.Partition)
-	le.PutUint64(b[24:], h.Incarnation)
-	le.PutUint64(b[32:], h.Nonce)
-	le.PutUint64(b[40:], h.TargetIncarnation)
-	le.PutUint64(b[48:], h.TargetNonce)
-	le.PutUint32(b[56:], h.ReceiveBuffer)
-	le.PutUint32(b[60:], h.Round)
 	lo, hi := siphash.Hash128(key.k0, key.k1, b[:helloSigned])
 	le.PutUint64(b[helloSigned:], lo)
 	le.PutUint64(b[helloSigned+8:], hi)
@@ -105,15 +96,9 @@ func (h *Hello) Decode(b []byte) error {
 	if len(b) != HelloSize {
 		return ErrShort
 	}
-	le := binary.LittleEndian
-	*h = Hello{
-		Level: Level(b[1] >> 4), Flags: Flags(b[1]) & helloFlags, Instance: le.Uint16(b[2:]),
-		Task: le.Uint32(b[4:]), Target: le.Uint32(b[8:]), NumTasks: le.Uint32(b[12:]),
-		Partition: le.Uint64(b[16:]), Incarnation: le.Uint64(b[24:]), Nonce: le.Uint64(b[32:]),
-		TargetIncarnation: le.Uint64(b[40:]), TargetNonce: le.Uint64(b[48:]),
-		ReceiveBuffer: le.Uint32(b[56:]), Round: le.Uint32(b[60:]),
-	}
-	return nil
+	_, err = binary.Decode(b, binary.LittleEndian, h)
+	h.Level, h.Flags = Level(b[1]>>4), Flags(b[1])&helloFlags
+	return err
 }
 
 // Verify says whether b, a Hello, was signed with key. Its time does not depend on where a forgery

@@ -81,37 +81,35 @@ type Message struct {
 // Next takes the first message off b, the rest of a packet behind its header; rest is what follows
 // it.
 func (m *Message) Next(b []byte) (rest []byte, err error) {
-	if len(b) < MessageSize {
+	header, data, ok := bounds(b)
+	if !ok {
 		return nil, ErrMalformed
 	}
-	header := int(binary.LittleEndian.Uint16(b[2:]))
-	data := uint64(binary.LittleEndian.Uint32(b[4:]))
-	if b[1] != 0 || header&7 != 0 || uint64(MessageSize+header)+data > uint64(len(b)) {
-		return nil, ErrMalformed
-	}
-	end := MessageSize + header + int(data)
-	m.ID = b[0]
-	m.Hdr = b[MessageSize : MessageSize+header : MessageSize+header]
-	m.Data = b[MessageSize+header : end : end]
-	return b[min(Align8(end), len(b)):], nil
+	*m = Message{ID: b[0], Hdr: b[MessageSize:header:header], Data: b[header:data:data]}
+	return b[min(Align8(data), len(b)):], nil
 }
 
 // Count walks the messages of b, the part of a Data packet behind its header, and returns how many
 // there are.
 func Count(b []byte) (n int, err error) {
 	for at := 0; at < len(b); n++ {
-		rest := b[at:]
-		if len(rest) < MessageSize {
+		_, data, ok := bounds(b[at:])
+		if !ok {
 			return n, ErrMalformed
 		}
-		header := int(binary.LittleEndian.Uint16(rest[2:]))
-		data := uint64(binary.LittleEndian.Uint32(rest[4:]))
-		if rest[1] != 0 || header&7 != 0 || uint64(MessageSize+header)+data > uint64(len(rest)) {
-			return n, ErrMalformed
-		}
-		at += Align8(MessageSize + header + int(data))
+		at += Align8(data)
 	}
 	return n, nil
+}
+
+// bounds is where header and data of b's first message end, if that is one. Where an int has 32
+// bits, too long a length makes data less than header.
+func bounds(b []byte) (header, data int, ok bool) {
+	if len(b) < MessageSize {
+		return 0, 0, false
+	}
+	_, header, data = Split(b)
+	return header, data, b[1] == 0 && header&7 == 0 && header <= data && data <= len(b)
 }
 
 // Split is Next for the first of messages that Count has found good, and costs a quarter: its id,

@@ -1,9 +1,11 @@
 # How samples find LAPI. Each group's Makefile sets PROGRAMS, in C, CXXPROGRAMS, in C++, and
 # FPROGRAMS, in Fortran, and includes this file.
 #
-#   make                       in the source tree: uses ../../../../include and build/lib (run `make` at the top first)
+#   make                       in the source tree: uses ../../../../include and build/lib (run `make` at the top first);
+#                              in share/lapi/samples of an installation: uses that
 #   make LAPI_PREFIX=/opt/lapi an installed copy, wherever it was put
-#   make                       anywhere else: asks pkg-config for "lapi" (PKG_CONFIG_PATH may have to name its folder)
+#   make                       anywhere else: the installation whose lapirun is in PATH, or that which pkg-config knows as
+#                              "lapi" (PKG_CONFIG_PATH may have to name its folder)
 #
 # The programs remember where the library is (rpath), so that they run without LD_LIBRARY_PATH.
 
@@ -17,10 +19,17 @@ common := $(dir $(lastword $(MAKEFILE_LIST)))
 top := $(abspath $(common)/../../../..)
 lapi_build := $(top)/$(or $(BUILD),build)
 
-ifdef LAPI_PREFIX
+# The installation that this file is part of, or else the one in PATH.
+ifeq ($(wildcard $(top)/tests/c/samples),)
+  lapirun_here := $(or $(wildcard $(top)/bin/lapirun),$(shell command -v lapirun))
+  LAPI_PREFIX ?= $(patsubst %/bin/lapirun,%,$(if $(lapirun_here),$(realpath $(lapirun_here))))
+endif
+
+ifneq ($(LAPI_PREFIX),)
+  lapi_bits := $(if $(findstring -m32,$(CC)),32)
   lapi_cflags := -I$(LAPI_PREFIX)/include
-  lapi_fflags := -I$(LAPI_PREFIX)/include64
-  lapi_libs := -L$(LAPI_PREFIX)/lib -Wl,-rpath,$(abspath $(LAPI_PREFIX)/lib) -llapi_r
+  lapi_fflags := $(if $(lapi_bits),-m32) -I$(LAPI_PREFIX)/include$(or $(lapi_bits),64)
+  lapi_libs := -L$(LAPI_PREFIX)/lib$(lapi_bits) -Wl,-rpath,$(abspath $(LAPI_PREFIX)/lib$(lapi_bits)) -llapi_r
   LAPIRUN ?= $(LAPI_PREFIX)/bin/lapirun
 else ifneq ($(wildcard $(top)/include/lapi.h),)
   lapi_cflags := -I$(top)/include

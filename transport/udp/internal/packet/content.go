@@ -150,8 +150,7 @@ func (k *Content) Borrowed() (data transport.Addr, n int) { return k.data, k.dat
 // Op is the operation whose memory k has borrowed; nil: none.
 func (k *Content) Op() *transport.Op { return k.op }
 
-func (k *Content) Messages() int  { return k.messages } // how many k holds
-func (k *Content) UserBytes() int { return k.counts }   // the data of all messages
+func (k *Content) UserBytes() int { return k.counts } // the data of all messages
 // whether k must not be spread over paths
 func (k *Content) Single() bool { return k.single }
 func (k *Content) Copied() bool { return k.rex != nil }  // whether k has a retransmit buffer

@@ -62,7 +62,7 @@ func TestJoin(t *testing.T) {
 		}
 	}
 	all := messages(t, k.Bytes()[wire.HeaderSize:])
-	if len(all) != n || n != k.Messages() || n < 30 || k.UserBytes() != 13*n ||
+	if len(all) != n || n != k.messages || n < 30 || k.UserBytes() != 13*n ||
 		k.Length() > limits.Size {
 		t.Errorf("%d of %d messages in %d bytes", len(all), n, k.Length())
 	}
@@ -130,9 +130,9 @@ func TestVoid(t *testing.T) {
 		t.Fatalf("%v, %v", status, err)
 	}
 	got, fault := k.Void()
-	if got != op || fault != op.Local || k.Length() != wire.HeaderSize || k.Messages() != 0 ||
+	if got != op || fault != op.Local || k.Length() != wire.HeaderSize || k.messages != 0 ||
 		k.UserBytes() != 0 {
-		t.Errorf("fault at %x; %d bytes, %d messages are left", fault, k.Length(), k.Messages())
+		t.Errorf("fault at %x; %d bytes, %d messages are left", fault, k.Length(), k.messages)
 	}
 	small := New(blocks(t, HeadSize).Get())
 	op.N = 8
@@ -155,7 +155,7 @@ func TestReserveCommit(t *testing.T) {
 	}
 	wire.PutMessage(tail[:wire.MessageSize], 2, 0, 0)
 	k.Commit(wire.MessageSize, 1, 0)
-	if all := messages(t, k.Bytes()[wire.HeaderSize:]); len(all) != 2 || k.Messages() != 2 {
+	if all := messages(t, k.Bytes()[wire.HeaderSize:]); len(all) != 2 || k.messages != 2 {
 		t.Errorf("%d messages", len(all))
 	}
 }

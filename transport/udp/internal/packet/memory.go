@@ -1,9 +1,6 @@
 package packet
 
-import (
-	"fmt"
-	"syscall"
-)
+import "lapi/transport/arena"
 
 // Blocks hands out equal blocks of anonymous memory outside the Go heap. They are allocated a few
 // at a time as they are needed, and touched only when used. They come back last in, first out, so
@@ -41,8 +38,7 @@ func (c *Blocks) grow() bool {
 	if n <= 0 {
 		return false
 	}
-	m, err := syscall.Mmap(-1, 0, n*c.Size, syscall.PROT_READ|syscall.PROT_WRITE,
-		syscall.MAP_PRIVATE|syscall.MAP_ANONYMOUS)
+	m, err := arena.Map(n * c.Size)
 	if err != nil {
 		return false
 	}
@@ -57,10 +53,7 @@ func (c *Blocks) grow() bool {
 // Close frees all memory. There is none to get any more.
 func (c *Blocks) Close() {
 	for _, m := range c.maps {
-		if err := syscall.Munmap(m); err != nil {
-			// the mapping is ours: only a bug gets here
-			panic(fmt.Sprintf("udp: unmapping own memory: %v", err))
-		}
+		arena.Unmap(m)
 	}
 	c.maps, c.free, c.made = nil, nil, c.Most
 }

@@ -31,7 +31,7 @@ func (s *Set) Usable() *Path {
 		}
 	}
 	if best.Works() {
-		s.best = int(best.number)
+		s.best = int(best.Number())
 		return best
 	}
 	for range s.all {

@@ -34,7 +34,8 @@ func newSet(trips ...time.Duration) (*Set, *session) {
 	addrs := make([]netip.AddrPort, len(trips))
 	s, of, w := &Set{}, &session{}, &recovery.Window{}
 	s.Init(of, w, addrs, func() congestion.Controller { return congestion.New(1472) })
-	w.Init(nil, wire.Seq(1), s.Recovery(), 1e9, 1e9)
+	w.Init(nil, wire.Seq(1), 1e9)
+	w.SetPaths(s.Recovery(), 1e9)
 	for i, t := range trips {
 		s.At(i).Congestion().Reset(1 << 20)
 		s.At(i).RTT().Sample(1, int64(t))

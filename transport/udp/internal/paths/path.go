@@ -35,7 +35,6 @@ type Path struct {
 	recovery.Path
 	recovery.Arrivals
 	addr    netip.AddrPort // the peer's
-	number  uint8
 	health  health
 	offline bool  // this task's address cannot send
 	fullDue int64 // when to try the socket again; 0: it was not full
@@ -56,7 +55,6 @@ type liveness struct {
 }
 
 func (r *Path) Addr() netip.AddrPort { return r.addr }    // the peer's address
-func (r *Path) Number() uint8        { return r.number }  // the path's
 func (r *Path) IsOffline() bool      { return r.offline } // whether this task's address cannot send
 
 // Works says whether r works, as far as is known: what is sent goes by such paths.
@@ -136,7 +134,7 @@ func (s *Set) Init(session Session, window *recovery.Window, addrs []netip.AddrP
 	law func() congestion.Controller) {
 	*s = Set{session: session, window: window, all: make([]Path, len(addrs))}
 	for i := range s.all {
-		s.all[i] = Path{Path: recovery.NewPath(law()), number: uint8(i), addr: addrs[i]}
+		s.all[i] = Path{Path: recovery.NewPath(law()), addr: addrs[i]}
 	}
 }
 
@@ -197,7 +195,7 @@ func (s *Set) OthersWork(r *Path) bool {
 
 // Opened: the session is open, by an answer that came by r.
 func (s *Set) Opened(r *Path, now int64) {
-	r.health, r.answeredAt, s.best = live, now, int(r.number)
+	r.health, r.answeredAt, s.best = live, now, int(r.Number())
 }
 
 // Stop ends all timers: the session is over.

@@ -43,6 +43,8 @@ type Path struct {
 // NewPath makes the state of a path under a congestion law.
 func NewPath(cc congestion.Controller) Path { return Path{cc: cc} }
 
+func (r *Path) Number() uint8 { return r.number } // the path's number
+
 func (r *Path) RTT() *rtt.Estimator               { return &r.rtt } // the path's round trip
 func (r *Path) Congestion() congestion.Controller { return r.cc }   // the path's law
 

@@ -52,14 +52,13 @@ type Window struct {
 	ackBy  uint8 // by which the packet at hand came
 }
 
-// Init makes an empty window whose first number is first. polling bounds all times, retry the time
-// to a retransmission.
-func (w *Window) Init(owner Owner, first wire.Seq, paths []*Path, polling, retry int64) {
+// Init makes an empty window whose first number is first. polling bounds all times.
+func (w *Window) Init(owner Owner, first wire.Seq, polling int64) {
 	*w = Window{owner: owner, base: first, next: first, end: first, polling: polling}
-	w.SetPaths(paths, retry)
 }
 
-// SetPaths says which paths there are. Nothing may be in flight.
+// SetPaths says which paths there are, and bounds the time to a retransmission by retry. Nothing
+// may be in flight.
 func (w *Window) SetPaths(paths []*Path, retry int64) {
 	w.paths = paths
 	for i, r := range paths {
@@ -73,9 +72,6 @@ func (w *Window) Open() {
 		w.slots = new([Numbers]*Packet)
 	}
 }
-
-// IsOpen says whether Open was called.
-func (w *Window) IsOpen() bool { return w.slots != nil }
 
 // At is the packet with number s; nil: it is acknowledged, or not used.
 func (w *Window) At(s wire.Seq) *Packet { return w.slots[s%Numbers] }

@@ -22,7 +22,8 @@ func newWindow(n int) (*Window, *Path, *owner) {
 	r := NewPath(congestion.New(1472))
 	r.Congestion().Reset(1 << 24)
 	w, o := &Window{}, &owner{}
-	w.Init(o, first, []*Path{&r}, 1e9, 1e9)
+	w.Init(o, first, 1e9)
+	w.SetPaths([]*Path{&r}, 1e9)
 	w.Open()
 	for range n {
 		w.Push(newPacket())
