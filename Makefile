@@ -136,9 +136,9 @@ uninstall:
 
 # In the order of how soon they tell something. `go-test` runs with the race detector, which 386 has
 # none of.
-TEST_TARGETS ?= build vet abi headers go-test sim cshim-test model conform conform-lane \
-  conform-gso host-test kill-test hostile-test fortran-test samples install-test man-test \
-  trace-test net-test m32-test
+TEST_TARGETS ?= build vet abi headers dat-headers-test go-test sim cshim-test model conform \
+  conform-lane conform-gso host-test kill-test hostile-test fortran-test samples install-test \
+  man-test trace-test net-test m32-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 
@@ -198,3 +198,4 @@ export LAPI_CALIBRATION
 -include tests/net/net.mk
 -include tests/fortran/fortran.mk
 -include tests/man.mk
+-include tests/dat.mk

@@ -39,15 +39,15 @@ dat1_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type, DAT_REGION_DESCR
 	                      registered_address);
 }
 
-#ifdef DAT_BY_COUNT
-#define dat_lmr_create(...) DAT_BY_COUNT(DAT1_LMR_CREATE, __VA_ARGS__)(__VA_ARGS__)
+#ifdef DAT_ARGS_CHOOSE
+#define dat_lmr_create(...) DAT_ARGS_CHOOSE(DAT1_LMR_CREATE, __VA_ARGS__)(__VA_ARGS__)
 #define DAT1_LMR_CREATE_12 dat1_lmr_create
 #define DAT1_LMR_CREATE_11(ia, mem_type, region, length, pz, priv, lmr, lmr_context, rmr_context, \
                            registered_length, registered_address) \
 	dat1_lmr_create(ia, mem_type, region, length, pz, priv, DAT_VA_TYPE_VA, lmr, lmr_context, \
 	                rmr_context, registered_length, registered_address)
 
-#define dat_rmr_bind(...) DAT_BY_COUNT(DAT1_RMR_BIND, __VA_ARGS__)(__VA_ARGS__)
+#define dat_rmr_bind(...) DAT_ARGS_CHOOSE(DAT1_RMR_BIND, __VA_ARGS__)(__VA_ARGS__)
 #define DAT1_RMR_BIND_9 (dat_rmr_bind)
 #define DAT1_RMR_BIND_7(rmr, lmr_triplet, priv, ep, user_cookie, flags, rmr_context) \
 	(dat_rmr_bind)(rmr, DAT_HANDLE_NULL, lmr_triplet, priv, DAT_VA_TYPE_VA, ep, user_cookie, flags, \

@@ -12,7 +12,7 @@
 #endif
 
 /*
- * The name of the macro for as many arguments as there are: DAT_BY_COUNT(F, ...) is F_8 for eight.
+ * The name of the macro for as many arguments as there are: DAT_ARGS_CHOOSE(F, ...) is F_8 for eight.
  * C++98 by the letter has no macros with any number of arguments: only the reference's number there.
  */
 #if defined(__cplusplus) && __cplusplus < 201103L && defined(__STRICT_ANSI__)
@@ -23,20 +23,20 @@
 #define dat_ib_collective_alltoallv DAT_IB_ALLTOALLV_9
 #define dat_ib_collective_reduce DAT_IB_REDUCE_10
 #else
-#define DAT_COUNT_OF(...) DAT_COUNT_OF_(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
-#define DAT_COUNT_OF_(a, b, c, d, e, f, g, h, i, j, k, l, count, ...) count
-#define DAT_JOIN(name, count) DAT_JOIN_(name, count)
-#define DAT_JOIN_(name, count) name##_##count
-#define DAT_BY_COUNT(name, ...) DAT_JOIN(name, DAT_COUNT_OF(__VA_ARGS__))
+#define DAT_ARGS_COUNT(...) DAT_ARGS_COUNT_(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define DAT_ARGS_COUNT_(a, b, c, d, e, f, g, h, i, j, k, l, count, ...) count
+#define DAT_ARGS_JOIN(name, count) DAT_ARGS_JOIN_(name, count)
+#define DAT_ARGS_JOIN_(name, count) name##_##count
+#define DAT_ARGS_CHOOSE(name, ...) DAT_ARGS_JOIN(name, DAT_ARGS_COUNT(__VA_ARGS__))
 
 #define dat_ib_collective_create_group(...) \
-	DAT_BY_COUNT(DAT_IB_CREATE_GROUP, __VA_ARGS__)(__VA_ARGS__)
-#define dat_ib_collective_scatterv(...) DAT_BY_COUNT(DAT_IB_SCATTERV, __VA_ARGS__)(__VA_ARGS__)
-#define dat_ib_collective_gatherv(...) DAT_BY_COUNT(DAT_IB_GATHERV, __VA_ARGS__)(__VA_ARGS__)
-#define dat_ib_collective_allgatherv(...) DAT_BY_COUNT(DAT_IB_ALLGATHERV, __VA_ARGS__)(__VA_ARGS__)
-#define dat_ib_collective_alltoallv(...) DAT_BY_COUNT(DAT_IB_ALLTOALLV, __VA_ARGS__)(__VA_ARGS__)
-#define dat_ib_collective_reduce(...) DAT_BY_COUNT(DAT_IB_REDUCE, __VA_ARGS__)(__VA_ARGS__)
-#define dat_collective_reduce(...) DAT_BY_COUNT(DAT_REDUCE, __VA_ARGS__)(__VA_ARGS__)
+	DAT_ARGS_CHOOSE(DAT_IB_CREATE_GROUP, __VA_ARGS__)(__VA_ARGS__)
+#define dat_ib_collective_scatterv(...) DAT_ARGS_CHOOSE(DAT_IB_SCATTERV, __VA_ARGS__)(__VA_ARGS__)
+#define dat_ib_collective_gatherv(...) DAT_ARGS_CHOOSE(DAT_IB_GATHERV, __VA_ARGS__)(__VA_ARGS__)
+#define dat_ib_collective_allgatherv(...) DAT_ARGS_CHOOSE(DAT_IB_ALLGATHERV, __VA_ARGS__)(__VA_ARGS__)
+#define dat_ib_collective_alltoallv(...) DAT_ARGS_CHOOSE(DAT_IB_ALLTOALLV, __VA_ARGS__)(__VA_ARGS__)
+#define dat_ib_collective_reduce(...) DAT_ARGS_CHOOSE(DAT_IB_REDUCE, __VA_ARGS__)(__VA_ARGS__)
+#define dat_collective_reduce(...) DAT_ARGS_CHOOSE(DAT_COLLECTIVE_REDUCE, __VA_ARGS__)(__VA_ARGS__)
 #endif
 
 /* ---- Members and groups ---- */
@@ -189,7 +189,7 @@
 	                 (DAT_IB_COLLECTIVE_DATA_TYPE)(type), (DAT_IB_COLLECTIVE_RANK)(root), \
 	                 DAT_CONTEXT_OF(user_context), (DAT_COMPLETION_FLAGS)(flags))
 #define DAT_IB_REDUCE_9 dat_ib_collective_allreduce
-#define DAT_REDUCE_10 (dat_collective_reduce)
-#define DAT_REDUCE_9 dat_collective_allreduce
+#define DAT_COLLECTIVE_REDUCE_10 (dat_collective_reduce)
+#define DAT_COLLECTIVE_REDUCE_9 dat_collective_allreduce
 
 #endif /* DAT2_PARTS_COLLECTIVE_MACROS_H */
