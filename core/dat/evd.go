@@ -215,6 +215,9 @@ func (e *EVD) PostSE(number EventNumber, pointer uint64) codes.Return {
 	return codes.Success
 }
 
+// Len is how many events are in the queue.
+func (e *EVD) Len() int { return len(e.queue) }
+
 // take takes the oldest event.
 func (e *EVD) take() (ev Event) {
 	ev = e.queue[0]

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"lapi/core/dat/codes"
 	"lapi/core/dat/registry"
@@ -19,8 +20,10 @@ type IA struct {
 	library   *Library
 	contexts  contexts
 	freed     uint64 // changes when memory that was looked up may be another's
-	objects   []object
+	objects   []Object
 	hidden    bool // the asynchronous EVD is the library's own
+	query     bool // by dat_ib_open_query
+	device    string
 	addresses map[netip.Addr]*memoryBlock
 	counters  counters
 }
@@ -34,30 +37,37 @@ const (
 	AsyncOutOfScope Handle = 2
 )
 
-// OpenIA is dat_ia_openv. async is a null handle, AsyncExists or AsyncOutOfScope; else an EVD of another
-// adapter that is to be shared.
-func (l *Library) OpenIA(name string, size int, async Handle, major, minor uint32,
-	threadSafe bool) (*IA, codes.Return) {
-	if size <= 0 && async == 0 {
+// OpenArgs are the arguments of dat_ia_openv, and of dat_ib_open_query.
+type OpenArgs struct {
+	Name         string
+	Size         int
+	Async        Handle // null, AsyncExists or AsyncOutOfScope; else another adapter's, to be shared
+	Major, Minor uint32
+	ThreadSafe   bool
+	Query        bool // for queries only: no sockets are opened
+}
+
+// OpenIA is dat_ia_openv, and dat_ib_open_query.
+func (l *Library) OpenIA(a OpenArgs) (*IA, codes.Return) {
+	if a.Size <= 0 && a.Async == 0 {
 		return nil, codes.Arg(2)
 	}
-	_, missing := l.cfg.Registry.Lookup(name, major, minor, threadSafe)
+	_, missing := l.cfg.Registry.Lookup(a.Name, a.Major, a.Minor, a.ThreadSafe)
 	if missing != registry.Found {
 		return nil, codes.ProviderNotFound.With(codes.NameNotRegistered + codes.Subtype(missing-registry.NoName))
 	}
-	if err := l.open(); err != nil {
+	if err := l.open(); !a.Query && err != nil {
 		l.host.Message("dat_ia_open: " + err.Error())
 		return nil, codes.InsufficientResources.With(codes.ResourceDevice)
 	}
-	ia := &IA{Name: name, library: l, addresses: map[netip.Addr]*memoryBlock{}}
-	ia.Addr = l.adapterAddress(name)
+	ia := &IA{Name: a.Name, library: l, addresses: map[netip.Addr]*memoryBlock{}, query: a.Query}
 	if len(l.ias) >= iasMax || !l.handles.add(KindIA, nil, ia) {
-		l.closeIfIdle()
 		return nil, codes.InsufficientResources.With(codes.ResourceDevice)
 	}
 	ia.ia = ia
+	ia.device, ia.Addr = l.interfaceOf(a.Name)
 	l.ias = append(l.ias, ia)
-	if r := ia.setAsync(size, async); r != codes.Success {
+	if r := ia.setAsync(a.Size, a.Async); r != codes.Success {
 		ia.close()
 		return nil, r
 	}
@@ -84,26 +94,26 @@ func (ia *IA) setAsync(size int, async Handle) codes.Return {
 	return r
 }
 
-// adapterAddress is the address that an adapter of that name shows: of the interface that the name ends
-// with, else of the first that is not the loopback.
-func (l *Library) adapterAddress(name string) netip.Addr {
-	best := netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	for _, i := range slices.Backward(l.network.Interfaces()) {
+// interfaceOf is the network interface of an adapter of that name, and the address that it shows: that
+// which the name ends with, else the first that is not the loopback.
+func (l *Library) interfaceOf(name string) (string, netip.Addr) {
+	device, best := "lo", netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	list := l.cfg.Interfaces()
+	for _, i := range slices.Backward(list) {
 		if !i.Addr.IsLoopback() && i.Addr.Is4() {
-			best = i.Addr
+			device, best = i.Name, i.Addr
 		}
 	}
-	for _, i := range l.network.Interfaces() {
-		if len(name) > len(i.Name) && name[len(name)-len(i.Name)-1] == '-' &&
-			name[len(name)-len(i.Name):] == i.Name {
-			return i.Addr
+	for _, i := range list {
+		if strings.HasSuffix(name, "-"+i.Name) {
+			return i.Name, i.Addr
 		}
 	}
-	return best
+	return device, best
 }
 
 // add gives an object of the adapter a handle.
-func (ia *IA) add(kind Kind, o object) bool {
+func (ia *IA) add(kind Kind, o Object) bool {
 	if !ia.library.handles.add(kind, ia, o) {
 		return false
 	}
@@ -112,7 +122,7 @@ func (ia *IA) add(kind Kind, o object) bool {
 }
 
 // remove makes an object's handle useless.
-func (ia *IA) remove(o object) {
+func (ia *IA) remove(o Object) {
 	if i := slices.Index(ia.objects, o); i >= 0 {
 		last := len(ia.objects) - 1
 		ia.objects[i] = ia.objects[last]
@@ -139,48 +149,48 @@ func (ia *IA) Close(graceful bool) codes.Return {
 }
 
 // orderOfEnd is in which order an abrupt close frees what is left: users before what they use.
-var orderOfEnd = []func(object) bool{
-	func(o object) bool { p, ok := o.(*PSP); return ok && p.Free() == codes.Success },
-	func(o object) bool { p, ok := o.(*RSP); return ok && p.Free() == codes.Success },
-	func(o object) bool {
+var orderOfEnd = []func(Object) bool{
+	func(o Object) bool { p, ok := o.(*PSP); return ok && p.Free() == codes.Success },
+	func(o Object) bool { p, ok := o.(*RSP); return ok && p.Free() == codes.Success },
+	func(o Object) bool {
 		c, ok := o.(*CR)
 		if ok {
 			c.decide(nil, false)
 		}
 		return ok
 	},
-	func(o object) bool {
+	func(o Object) bool {
 		e, ok := o.(*EP)
 		if ok {
 			e.release()
 		}
 		return ok
 	},
-	func(o object) bool {
+	func(o Object) bool {
 		a, ok := o.(*AH)
 		if ok {
 			a.release()
 		}
 		return ok
 	},
-	func(o object) bool { m, ok := o.(*RMR); return ok && m.Free() == codes.Success },
-	func(o object) bool {
+	func(o Object) bool { m, ok := o.(*RMR); return ok && m.Free() == codes.Success },
+	func(o Object) bool {
 		m, ok := o.(*LMR)
 		if ok {
 			m.release()
 		}
 		return ok
 	},
-	func(o object) bool { s, ok := o.(*SRQ); return ok && s.Free() == codes.Success },
-	func(o object) bool { p, ok := o.(*PZ); return ok && p.Free() == codes.Success },
-	func(o object) bool {
+	func(o Object) bool { s, ok := o.(*SRQ); return ok && s.Free() == codes.Success },
+	func(o Object) bool { p, ok := o.(*PZ); return ok && p.Free() == codes.Success },
+	func(o Object) bool {
 		e, ok := o.(*EVD)
 		if ok {
 			e.release()
 		}
 		return ok
 	},
-	func(o object) bool {
+	func(o Object) bool {
 		c, ok := o.(*CNO)
 		if ok {
 			c.release()
@@ -196,7 +206,9 @@ func (ia *IA) close() {
 			free(o)
 		}
 	}
-	l.push() // the peers hear of the end
+	if l.network != nil {
+		l.push() // the peers hear of the end
+	}
 	if ia.Async != nil && ia.Async.ia != ia {
 		ia.Async.users--
 	}
@@ -205,14 +217,30 @@ func (ia *IA) close() {
 	}
 	l.ias = slices.DeleteFunc(l.ias, func(o *IA) bool { return o == ia })
 	l.handles.remove(ia)
-	l.closeIfIdle()
 }
 
-func (l *Library) closeIfIdle() {
-	if len(l.ias) == 0 && l.network != nil {
+// Adapters is how many are open, those for queries not counted.
+func (l *Library) Adapters() (n int) {
+	for _, ia := range l.ias {
+		if !ia.query {
+			n++
+		}
+	}
+	return n
+}
+
+// Shut closes the sockets, once no adapter is open.
+func (l *Library) Shut() {
+	if l.Adapters() == 0 && l.network != nil {
 		l.close()
 	}
 }
+
+// Registry is the names.
+func (l *Library) Registry() *registry.Registry { return l.cfg.Registry }
+
+// Device is the name of the network interface.
+func (ia *IA) Device() string { return ia.device }
 
 // asyncError tells the consumer of something that belongs to no call.
 func (ia *IA) asyncError(number EventNumber, h Handle, reason uint32) {
@@ -294,8 +322,33 @@ func (l *Library) IAOf(h Handle) (*IA, codes.Return) { return find[*IA](l, h, co
 // IA is the adapter that an object belongs to.
 func (b *base) IA() *IA { return b.ia }
 
-// Context is the consumer's (dat_set_consumer_context).
-func (b *base) Context() uint64 { return b.context }
+// Object is what a handle names.
+type Object interface{ object() *base }
 
-// SetContext sets it.
-func (b *base) SetContext(c uint64) { b.context = c }
+// SetContext and Context are the consumer's context of an object.
+func SetContext(o Object, c uint64) { o.object().context = c }
+
+// Context is what SetContext set.
+func Context(o Object) uint64 { return o.object().context }
+
+// KindOf is an object's kind.
+func KindOf(o Object) Kind { return Kind(o.object().slot.Kind - 1) }
+
+// Mergeable says whether streams may share an EVD.
+func Mergeable(f EVDFlags) bool { return mergeable(f) }
+
+// Attributes are the named attributes of the adapter's provider.
+func (ia *IA) Attributes() [][2]string {
+	mtu := "1500"
+	if ia.Addr.IsLoopback() {
+		mtu = "65507"
+	}
+	return [][2]string{{"DAT_IB_PROVIDER_NAME", "LAPI"}, {"DAT_IB_DEVICE_NAME", ia.device},
+		{"DAT_IB_CONNECTIVITY_MODE", "DIRECT"}, {"DAT_IB_RDMA_READ", "TRUE"},
+		{"DAT_IB_NODE_GUID", "0000:0000:0000:0000"},
+		{"DAT_IB_GID", "0000:0000:0000:0000:0000:ffff:0000:0000"}, {"DAT_IB_TRANSPORT_MTU", mtu},
+		{"DAT_IB_PORT_STATUS", "ACTIVE"}, {"DAT_IB_PORT_NUMBER", "1"},
+		{"DAT_EXTENSION_INTERFACE", "TRUE"}, {"DAT_IB_FETCH_AND_ADD", "TRUE"},
+		{"DAT_IB_CMP_AND_SWAP", "TRUE"}, {"DAT_IB_IMMED_DATA", "TRUE"}, {"DAT_IB_UD", "TRUE"},
+		{"DAT_COUNTERS", "TRUE"}}
+}

@@ -39,8 +39,6 @@ type Network interface {
 	LocalFor(to netip.Addr) (netip.Addr, error)
 	// Link opens a link for data at an address of this process.
 	Link(local netip.Addr, c LinkConfig) (transport.Link, netip.AddrPort, error)
-	// Interfaces are the names and addresses of the network interfaces that are up.
-	Interfaces() []Interface
 	Descriptors() []int
 	Close()
 }
@@ -66,14 +64,16 @@ type Interface struct {
 
 // Config is what New needs.
 type Config struct {
-	Host     Host
-	Network  func() (Network, error) // opens the sockets, with the first adapter
-	Self     func() (transport.Link, error)
-	Registry *registry.Registry
-	Random   func() uint64
-	Clock    transport.Clock
-	Shared   []byte // the key file's
-	Timeout  int64  // ns after which a silent peer is gone
+	Host    Host
+	Network func() (Network, error) // opens the sockets, with the first adapter
+	// Interfaces are the names and addresses of the network interfaces that are up.
+	Interfaces func() []Interface
+	Self       func() (transport.Link, error)
+	Registry   *registry.Registry
+	Random     func() uint64
+	Clock      transport.Clock
+	Shared     []byte // the key file's
+	Timeout    int64  // ns after which a silent peer is gone
 }
 
 // Library is uDAPL in this process: everything that its adapters share.
@@ -138,8 +138,8 @@ func (l *Library) close() {
 	l.memory.Release()
 }
 
-// Open says whether an adapter is open.
-func (l *Library) Open() bool { return len(l.ias) > 0 }
+// Descriptors become readable when there may be something to do.
+func (l *Library) Descriptors() []int { return l.network.Descriptors() }
 
 // Progress receives, sends, and tells consumers. It returns how much happened.
 func (l *Library) Progress() (n int) {

@@ -300,18 +300,20 @@ func (m *RMR) bind(of *LMR, t Triplet, p Privileges, zeroBased bool) bool {
 	return true
 }
 
-// local finds the memory of triplets of an endpoint of pz. A violation is told by the completion.
-func (ia *IA) local(pz *PZ, triplets []Triplet, need Privileges) (segments []rc.Segment, ok bool) {
-	segments = make([]rc.Segment, 0, len(triplets))
-	for _, t := range triplets {
+// local finds the local memory of what is posted. A violation is told by the completion.
+func (ia *IA) local(p *posted) (segments []rc.Segment, ok bool) {
+	segments = make([]rc.Segment, 0, len(p.triplets))
+	for _, t := range p.triplets {
 		if t.N == 0 {
 			continue
 		}
 		r := ia.contexts.find(t.Context)
-		if r == nil || r.pz != pz || r.privileges&need != need {
+		if r == nil || r.pz != p.pz {
 			return nil, false
 		}
-		if _, isLMR := r.owner.(*LMR); !isLMR {
+		_, isLMR := r.owner.(*LMR)
+		if isLMR == p.byRMR || isLMR && r.privileges&p.need != p.need ||
+			!isLMR && r.privileges&(RemoteWrite|LocalWrite) == 0 {
 			return nil, false
 		}
 		addr, inside := r.in(t.Addr, uint64(t.N))

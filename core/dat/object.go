@@ -65,9 +65,6 @@ func (b *base) Handle() Handle { return b.handle }
 
 func (b *base) object() *base { return b }
 
-// object is what a handle names.
-type object interface{ object() *base }
-
 // handles gives out handles and finds what they name. A handle that it has never given out, or that is
 // no longer in use, is found to be so without being looked at.
 type handles struct {
@@ -84,7 +81,7 @@ type area struct {
 }
 
 type place struct {
-	object object
+	object Object
 	slot   *Slot
 	handle Handle
 }
@@ -119,7 +116,7 @@ func (h *handles) grow() bool {
 }
 
 // add gives o a handle; false: there is none.
-func (h *handles) add(kind Kind, ia *IA, o object) bool {
+func (h *handles) add(kind Kind, ia *IA, o Object) bool {
 	if len(h.free) <= restOfHandles && !h.grow() && len(h.free) == 0 {
 		return false
 	}
@@ -147,7 +144,7 @@ func (h *handles) place(handle Handle) *place {
 }
 
 // remove makes a handle useless.
-func (h *handles) remove(o object) {
+func (h *handles) remove(o Object) {
 	b := o.object()
 	p := h.place(b.handle)
 	b.freed = true
@@ -168,7 +165,7 @@ var subtypes = [numKinds]codes.Subtype{
 }
 
 // find is the object of a handle that must be a T.
-func find[T object](l *Library, handle Handle, subtype codes.Subtype) (t T, r codes.Return) {
+func find[T Object](l *Library, handle Handle, subtype codes.Subtype) (t T, r codes.Return) {
 	if p := l.handles.place(handle); p != nil {
 		if t, ok := p.object.(T); ok {
 			return t, codes.Success
@@ -178,7 +175,7 @@ func find[T object](l *Library, handle Handle, subtype codes.Subtype) (t T, r co
 }
 
 // findIn is find for an object that must belong to ia; a null handle is nil, if that may be.
-func findIn[T object](ia *IA, handle Handle, subtype codes.Subtype, null bool) (t T, r codes.Return) {
+func findIn[T Object](ia *IA, handle Handle, subtype codes.Subtype, null bool) (t T, r codes.Return) {
 	if handle == 0 && null {
 		return t, codes.Success
 	}
@@ -190,6 +187,6 @@ func findIn[T object](ia *IA, handle Handle, subtype codes.Subtype, null bool) (
 }
 
 // Find is the object of a handle that must be a T; subtype is what is wrong if it is not.
-func Find[T object](l *Library, handle Handle, subtype codes.Subtype) (T, codes.Return) {
+func Find[T Object](l *Library, handle Handle, subtype codes.Subtype) (T, codes.Return) {
 	return find[T](l, handle, subtype)
 }

@@ -32,6 +32,7 @@ type posted struct {
 	epoch     uint64 // IA.freed when the memory was looked up
 	srq       *SRQ
 	bind      *RMR
+	byRMR     bool // the local triplets are of RMRs
 }
 
 // PostArgs are the arguments of a post.
@@ -46,7 +47,7 @@ type PostArgs struct {
 	Invalidate bool   // of a send: Remote.Context
 	Operand    uint64
 	Compare    uint64
-	ToRMR      *RMR // of a read: where it goes
+	ToRMR      bool // of a read: the local triplet is an RMR's
 }
 
 // needs is what local memory of each operation must grant.
@@ -121,7 +122,8 @@ func (e *EP) Post(a PostArgs) codes.Return {
 		Solicited: a.Flags&Solicited != 0, Fence: a.Flags&Fence != 0, Addr: a.Remote.Addr,
 		Context: a.Remote.Context, Operand: a.Operand, Compare: a.Compare, Owner: p}
 	var ok bool
-	if q.Segments, ok = e.ia.local(e.PZ, a.Triplets, p.need); !ok {
+	p.byRMR = a.ToRMR
+	if q.Segments, ok = e.ia.local(p); !ok {
 		q.Bad = true
 	}
 	e.requests++
@@ -135,12 +137,12 @@ func (e *EP) Post(a PostArgs) codes.Return {
 
 // receive makes a receive of triplets.
 func (ia *IA) receive(pz *PZ, triplets []Triplet, cookie uint64) (*rc.Receive, codes.Return) {
-	segments, ok := ia.local(pz, triplets, LocalWrite)
+	p := &posted{cookie: cookie, triplets: triplets, pz: pz, need: LocalWrite, epoch: ia.freed}
+	segments, ok := ia.local(p)
 	if !ok {
 		return nil, codes.ProtectionViolation.With(codes.ProtectionWrite)
 	}
-	return &rc.Receive{Segments: segments, Owner: &posted{cookie: cookie, triplets: triplets, pz: pz,
-		need: LocalWrite, epoch: ia.freed}}, codes.Success
+	return &rc.Receive{Segments: segments, Owner: p}, codes.Success
 }
 
 // PostReceive is dat_ep_post_recv.
@@ -179,7 +181,7 @@ func (ia *IA) usable(p *posted) bool {
 	if p.epoch == ia.freed {
 		return true
 	}
-	if _, ok := ia.local(p.pz, p.triplets, p.need); !ok {
+	if _, ok := ia.local(p); !ok {
 		return false
 	}
 	p.epoch = ia.freed

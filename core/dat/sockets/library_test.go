@@ -48,10 +48,11 @@ func newProcess(t *testing.T) *process {
 	p := &process{t: t}
 	r := registry.New([]registry.Entry{{Name: "lapi-lo", Major: 2, Default: true}}, nil)
 	p.l = dat.New(dat.Config{Host: p, Registry: r, Random: rand.Uint64, Clock: clock,
-		Timeout: int64(2 * time.Second),
-		Network: func() (dat.Network, error) { return Open(clock, 2*time.Second) },
-		Self:    func() (transport.Link, error) { return self.New(clock) }})
-	ia, ret := p.l.OpenIA("lapi-lo", 8, 0, 2, 0, false)
+		Timeout:    int64(2 * time.Second),
+		Network:    func() (dat.Network, error) { return Open(clock, 2*time.Second) },
+		Interfaces: Interfaces,
+		Self:       func() (transport.Link, error) { return self.New(clock) }})
+	ia, ret := p.l.OpenIA(dat.OpenArgs{Name: "lapi-lo", Size: 8, Major: 2})
 	must(t, "ia", ret)
 	p.ia = ia
 	p.pz, ret = ia.NewPZ()
@@ -67,6 +68,7 @@ func newProcess(t *testing.T) *process {
 	t.Cleanup(func() {
 		if p.ia != nil {
 			p.ia.Close(false)
+			p.l.Shut()
 		}
 		arena.Unmap(b)
 	})

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -306,8 +307,18 @@ func (n *Network) Link(local netip.Addr, c dat.LinkConfig) (transport.Link, neti
 	return l, l.Locals()[0], nil
 }
 
-// Interfaces implements dat.Network.
-func (n *Network) Interfaces() (list []dat.Interface) {
+// InterfaceNames are the names of Interfaces.
+func InterfaceNames() (names []string) {
+	for _, i := range Interfaces() {
+		if !slices.Contains(names, i.Name) {
+			names = append(names, i.Name)
+		}
+	}
+	return names
+}
+
+// Interfaces are the network interfaces that are up, and their addresses.
+func Interfaces() (list []dat.Interface) {
 	all, err := net.Interfaces()
 	if err != nil {
 		return nil
