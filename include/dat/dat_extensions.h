@@ -1,6 +1,6 @@
 /*
- * dat_extensions.h - the names of the proposal on extensions of December 2005, for programs written to
- * it. They are mapped by name to what dat_ib_extensions.h has today.
+ * dat_extensions.h - the names of the proposal on extensions of December 2005, for programs written
+ * to it. They are mapped by name to what dat_ib_extensions.h has today.
  *
  * A program sees in an event:
  *   - event_number DAT_EXTENSION_EVENT, which is today's DAT_IB_DTO_EVENT;

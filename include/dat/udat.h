@@ -9,9 +9,9 @@
  *   - DAT_RMR_TRIPLET's address is also called target_address.
  *   - <dat/dat_extensions.h> is included, as the proposal has it.
  *
- * C++98 by the letter has only the number of arguments of 2.0, and grants no atomics.
- * Sizes and layouts are of 2.0: a program has to be compiled anew. Initializers of triplets by position
- * mean other members, since 1.x has them in another order.
+ * C++98 by the letter has only the number of arguments of 2.0, and grants no atomics. Sizes and
+ * layouts are of 2.0: a program has to be compiled anew. Initializers of triplets by position mean
+ * other members, since 1.x has them in another order.
  */
 #ifndef DAT1_UDAT_H
 #define DAT1_UDAT_H
@@ -22,6 +22,10 @@
 
 #define target_address virtual_address
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* dat_lmr_create with the right that peers' atomics need, where they may read. */
 static __inline__ DAT_RETURN
 dat1_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type, DAT_REGION_DESCRIPTION region,
@@ -30,14 +34,18 @@ dat1_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type, DAT_REGION_DESCR
                 DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *registered_length,
                 DAT_VADDR *registered_address)
 {
-	int rights = (int)mem_privileges;
+	int rights = mem_privileges;
 
 	if (rights & DAT_MEM_PRIV_REMOTE_READ_FLAG)
 		rights |= DAT_IB_MEM_PRIV_REMOTE_ATOMIC;
-	return dat_lmr_create(ia_handle, mem_type, region, length, pz_handle, (DAT_MEM_PRIV_FLAGS)rights,
-	                      va_type, lmr_handle, lmr_context, rmr_context, registered_length,
-	                      registered_address);
+	return dat_lmr_create(ia_handle, mem_type, region, length, pz_handle,
+	                      DAT_CAST(DAT_MEM_PRIV_FLAGS, rights), va_type, lmr_handle,
+	                      lmr_context, rmr_context, registered_length, registered_address);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #ifdef DAT_ARGS_CHOOSE
 #define dat_lmr_create(...) DAT_ARGS_CHOOSE(DAT1_LMR_CREATE, __VA_ARGS__)(__VA_ARGS__)

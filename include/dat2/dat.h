@@ -1,9 +1,10 @@
 /*
  * dat.h - uDAPL 2.0 but for what only user level programs have. Include <dat2/udat.h>: it has all.
  *
- * An interface adapter (IA) is opened by a name of the registry. Endpoints (EP) of two processes are
- * connected: one listens at a service point, the other connects. Then both post sends, receives, RDMA
- * writes and reads of registered memory, and learn from events that they are complete.
+ * An interface adapter (IA) is opened by a name of the registry. Endpoints (EP) of two processes
+ * are connected: one listens at a service point, the other connects. Then both post sends,
+ * receives, RDMA writes and reads of registered memory, and learn from events that they are
+ * complete.
  *
  * Conventions, true of every call unless its comment says otherwise:
  *   - The result is DAT_SUCCESS, or a class, type and subtype (dat_error.h). A call that fails has no
@@ -75,9 +76,9 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HAND
 
 /*
  * dat_ia_close closes an adapter. DAT_CLOSE_ABRUPT_FLAG disconnects its endpoints and frees all its
- * objects, whoever uses them. DAT_CLOSE_GRACEFUL_FLAG fails while there are any but the asynchronous
- * EVD. A second close of the same handle gives DAT_INVALID_HANDLE.
- * Errors: DAT_INVALID_STATE (graceful: DAT_INVALID_STATE_IA_IN_USE), DAT_INVALID_PARAMETER (flags).
+ * objects, whoever uses them. DAT_CLOSE_GRACEFUL_FLAG fails while there are any but the
+ * asynchronous EVD. A second close of the same handle gives DAT_INVALID_HANDLE. Errors:
+ * DAT_INVALID_STATE (graceful: DAT_INVALID_STATE_IA_IN_USE), DAT_INVALID_PARAMETER (flags).
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags);
 
@@ -95,9 +96,9 @@ DAT_EXPORT DAT_RETURN DAT_API dat_get_handle_type(DAT_HANDLE dat_handle,
 
 /*
  * dat_extension_op does what the number op says to the object, with the further arguments of that
- * operation, each exactly of its type. dat_ib_extensions.h has the operations, and macros that spell
- * them out; use those.
- * Errors: DAT_NOT_IMPLEMENTED (no such op; without class), and those of the operation.
+ * operation, each exactly of its type. dat_ib_extensions.h has the operations, and macros that
+ * spell them out; use those. Errors: DAT_NOT_IMPLEMENTED (no such op; without class), and those of
+ * the operation.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP op, ...);
 

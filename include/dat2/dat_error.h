@@ -1,14 +1,16 @@
 /*
- * dat_error.h - the result of every uDAPL 2.0 call: DAT_SUCCESS, or a class, a type and a subtype in one number.
+ * dat_error.h - the result of every uDAPL 2.0 call: DAT_SUCCESS, or a class, a type and a subtype
+ * in one number.
  *
  *	bit 31        an error: the call did not do what it was asked, and had no effect
  *	bit 30        a warning: it did, but look at the type
  *	bits 29-16    the type, a DAT_RETURN_TYPE
  *	bits 15-0     the subtype, a DAT_RETURN_SUBTYPE: which argument, handle, state or resource
  *
- * Compare DAT_GET_TYPE(ret) with a type. The whole number is not to be compared: some calls answer with a bare type,
- * without bit 31, where programs have learned to expect just that (dat_evd_dequeue, dat_cno_wait, dat_cr_accept and
- * what is not implemented). Source: uDAPL 2.0; the values are the deployed libdat2's.
+ * Compare DAT_GET_TYPE(ret) with a type. The whole number is not to be compared: some calls answer
+ * with a bare type, without bit 31, where programs have learned to expect just that
+ * (dat_evd_dequeue, dat_cno_wait, dat_cr_accept and what is not implemented). Source: uDAPL 2.0;
+ * the values are the deployed libdat2's.
  */
 #ifndef _DAT_ERROR_H_
 #define _DAT_ERROR_H_
@@ -22,9 +24,9 @@
 #define DAT_SUBTYPE_MASK 0x0000FFFF
 
 /* The type and subtype of a result, and whether it is a warning (not 0). */
-#define DAT_GET_TYPE(status) ((DAT_UINT32)(status) & DAT_TYPE_MASK)
-#define DAT_GET_SUBTYPE(status) ((DAT_UINT32)(status) & DAT_SUBTYPE_MASK)
-#define DAT_IS_WARNING(status) ((DAT_UINT32)(status) & DAT_CLASS_WARNING)
+#define DAT_GET_TYPE(status) (DAT_CAST(DAT_UINT32, status) & DAT_TYPE_MASK)
+#define DAT_GET_SUBTYPE(status) (DAT_CAST(DAT_UINT32, status) & DAT_SUBTYPE_MASK)
+#define DAT_IS_WARNING(status) (DAT_CAST(DAT_UINT32, status) & DAT_CLASS_WARNING)
 
 typedef enum dat_return_type {
 	DAT_SUCCESS = 0x00000000,
@@ -60,7 +62,10 @@ typedef enum dat_return_type {
 
 typedef DAT_UINT32 DAT_RETURN;
 
-/* "EP lacks" below means an EP that was created without a PZ or EVD, which dat_ep_modify must give it. */
+/*
+ * "EP lacks" below means an EP that was created without a PZ or EVD, which dat_ep_modify must give
+ * it.
+ */
 typedef enum dat_return_subtype {
 	DAT_NO_SUBTYPE = 0x00,                             /* the type says all */
 	DAT_SUB_INTERRUPTED = 0x01,                        /* by a signal */
@@ -173,11 +178,11 @@ extern "C" {
 #endif
 
 /*
- * dat_strerror stores the names of a result's type and subtype, "DAT_INVALID_HANDLE" and "DAT_INVALID_HANDLE_EP", in
- * *major_message and *minor_message. The strings are the library's, constant, and valid for ever; no subtype gives an
- * empty string. minor_message may be NULL. Needs no open adapter; any thread may call.
- * Errors: DAT_INVALID_PARAMETER (without class) for a type or subtype that it does not know, both strings are set then
- * too; for a NULL major_message.
+ * dat_strerror stores the names of a result's type and subtype, "DAT_INVALID_HANDLE" and
+ * "DAT_INVALID_HANDLE_EP", in *major_message and *minor_message. The strings are the library's,
+ * constant, and valid for ever; no subtype gives an empty string. minor_message may be NULL. Needs
+ * no open adapter; any thread may call. Errors: DAT_INVALID_PARAMETER (without class) for a type or
+ * subtype that it does not know, both strings are set then too; for a NULL major_message.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_strerror(DAT_RETURN value, const char **major_message,
                                            const char **minor_message);

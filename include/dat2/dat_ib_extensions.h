@@ -1,18 +1,18 @@
 /*
- * dat_ib_extensions.h - what uDAPL 2.0 has besides the specification, version 2.0.9: RDMA writes with
- * immediate data, atomics, datagrams (UD), counters, queries without opening, and collectives.
+ * dat_ib_extensions.h - what uDAPL 2.0 has besides the specification, version 2.0.9: RDMA writes
+ * with immediate data, atomics, datagrams (UD), counters, queries without opening, and collectives.
  *
  * Each operation is called in one of two ways that mean the same. Its name is a macro that converts
  * the arguments and calls dat_extension_op, so that programs run with any libdat2. Its name in
- * parentheses, or its address, is a function of this library with the prototype shown.
- * The conventions of dat.h hold. dat_ib_collective_ calls are in parts/collective.h.
+ * parentheses, or its address, is a function of this library with the prototype shown. The
+ * conventions of dat.h hold. dat_ib_collective_ calls are in parts/collective.h.
  *
  * An operation that an adapter has is among the named attributes of its provider (dat_ia_query,
- * section 1). Others, and all before an adapter with extensions was opened, give DAT_NOT_IMPLEMENTED
- * without class.
+ * section 1). Others, and all before an adapter with extensions was opened, give
+ * DAT_NOT_IMPLEMENTED without class.
  *
- * Sources: the reference, version 2.0.9; the design of April 2011 (sections 2, 3.1, 3.2), whose names
- * are there too, where they differ.
+ * Sources: the reference, version 2.0.9; the design of April 2011 (sections 2, 3.1, 3.2), whose
+ * names are there too, where they differ.
  */
 #ifndef _DAT_IB_EXTENSIONS_H_
 #define _DAT_IB_EXTENSIONS_H_
@@ -82,7 +82,9 @@ typedef enum dat_ib_event_number {
 	DAT_IB_COLLECTIVE_EVENT = 0x40005
 } DAT_IB_EVENT_NUMBER;
 
-/* The design speaks of one event. Of the numbers above it means the first, that of data transfers. */
+/*
+ * The design speaks of one event. Of the numbers above it means the first, that of data transfers.
+ */
 #define DAT_IB_EXTENSION_EVENT DAT_IB_EXTENSION_RANGE_BASE
 
 /* type of the extension data of an event. */
@@ -124,7 +126,9 @@ typedef DAT_IB_EXT_TYPE DAT_IB_TYPE;
 #define DAT_IB_CMP_AND_SWAP_STATUS DAT_IB_CMP_AND_SWAP
 #define DAT_IB_FETCH_AND_ADD_STATUS DAT_IB_FETCH_AND_ADD
 
-/* status of the extension data. Of a data transfer that failed it is a DAT_DTO_COMPLETION_STATUS. */
+/*
+ * status of the extension data. Of a data transfer that failed it is a DAT_DTO_COMPLETION_STATUS.
+ */
 typedef enum dat_ib_status {
 	DAT_OP_SUCCESS = DAT_SUCCESS,
 	DAT_IB_OP_ERR = 1,
@@ -208,7 +212,8 @@ typedef union dat_ib_extension_value {
 } DAT_IB_EXTENSION_VALUE;
 
 /*
- * What event_extension_data holds if event_number is a DAT_IB_EVENT_NUMBER. Cast its address to this:
+ * What event_extension_data holds if event_number is a DAT_IB_EVENT_NUMBER. Cast its address to
+ * this:
  *	((DAT_IB_EXTENSION_EVENT_DATA *)event.event_extension_data)->val.immed.data
  * type says what is valid.
  */
@@ -242,7 +247,8 @@ extern "C" {
 /*
  * dat_ib_post_rdma_write_immed is dat_ep_post_rdma_write, and afterwards takes one receive of the
  * peer, whose event has the length written and immediate_data. Both ends find DAT_IB_DTO_EVENT:
- * this one of type DAT_IB_RDMA_WRITE_IMMED, the peer's DAT_IB_RDMA_WRITE_IMMED_DATA. (Design, 3.1.1)
+ * this one of type DAT_IB_RDMA_WRITE_IMMED, the peer's DAT_IB_RDMA_WRITE_IMMED_DATA. (Design,
+ * 3.1.1)
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_post_rdma_write_immed(
 	DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments, DAT_LMR_TRIPLET *local_iov,
@@ -250,12 +256,12 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ib_post_rdma_write_immed(
 	DAT_COMPLETION_FLAGS completion_flags);
 
 /*
- * dat_ib_post_cmp_and_swap compares the 64 bits at remote_iov with cmp_value and, if they are equal,
- * stores swap_value there. dat_ib_post_fetch_and_add adds add_value to them. Either is atomic among
- * all operations of the adapter, and puts the 64 bits as they were before into the one segment
- * local_iov. Values are in host byte order. The remote memory needs DAT_IB_MEM_PRIV_REMOTE_ATOMIC,
- * and an address that 8 divides. The event is DAT_IB_DTO_EVENT. (Design, 3.2)
- * Errors: as of dat_ep_post_rdma_read.
+ * dat_ib_post_cmp_and_swap compares the 64 bits at remote_iov with cmp_value and, if they are
+ * equal, stores swap_value there. dat_ib_post_fetch_and_add adds add_value to them. Either is
+ * atomic among all operations of the adapter, and puts the 64 bits as they were before into the one
+ * segment local_iov. Values are in host byte order. The remote memory needs
+ * DAT_IB_MEM_PRIV_REMOTE_ATOMIC, and an address that 8 divides. The event is DAT_IB_DTO_EVENT.
+ * (Design, 3.2) Errors: as of dat_ep_post_rdma_read.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_post_cmp_and_swap(DAT_EP_HANDLE ep_handle, DAT_UINT64 cmp_value,
                                                        DAT_UINT64 swap_value,
@@ -273,10 +279,10 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ib_post_fetch_and_add(DAT_EP_HANDLE ep_handle,
 /* ---- 5. Datagrams ---- */
 
 /*
- * dat_ib_post_send_ud sends the segments as one datagram to the endpoint that remote_ah names, from an
- * endpoint of DAT_IB_SERVICE_TYPE_UD. remote_ah is the one of an event with DAT_IB_UD_REMOTE_AH or
- * DAT_IB_UD_PASSIVE_REMOTE_AH; it is copied. A datagram comes once or not at all.
- * A UD endpoint may connect, and accept, many times; each gives an address handle.
+ * dat_ib_post_send_ud sends the segments as one datagram to the endpoint that remote_ah names, from
+ * an endpoint of DAT_IB_SERVICE_TYPE_UD. remote_ah is the one of an event with DAT_IB_UD_REMOTE_AH
+ * or DAT_IB_UD_PASSIVE_REMOTE_AH; it is copied. A datagram comes once or not at all. A UD endpoint
+ * may connect, and accept, many times; each gives an address handle.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_post_send_ud(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
                                                   DAT_LMR_TRIPLET *local_iov,
@@ -284,7 +290,10 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ib_post_send_ud(DAT_EP_HANDLE ep_handle, DAT_C
                                                   DAT_CONTEXT user_context,
                                                   DAT_COMPLETION_FLAGS completion_flags);
 
-/* dat_ib_ud_cm_free ends what connecting has left: context is the event's, an address or an integer. */
+/*
+ * dat_ib_ud_cm_free ends what connecting has left: context is the event's, an address or an
+ * integer.
+ */
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_ud_cm_free(DAT_EP_HANDLE ep_handle, DAT_CONTEXT context);
 
 /* dat_ib_ud_ah_free gives an address handle back; it is not used afterwards. */
@@ -293,10 +302,10 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ib_ud_ah_free(DAT_EP_HANDLE ep_handle, DAT_IB_
 /* ---- 6. Counters ---- */
 
 /*
- * dat_ib_query_counters reads counters of an IA, EP or EVD. counter is an index of parts/counters.h: it
- * stores that counter in counters[counter]; the ALL_COUNTERS index stores all. reset not 0 sets them
- * to 0 afterwards. The array has ALL_COUNTERS elements of the kind.
- * Errors: DAT_INVALID_PARAMETER (counter, NULL).
+ * dat_ib_query_counters reads counters of an IA, EP or EVD. counter is an index of
+ * parts/counters.h: it stores that counter in counters[counter]; the ALL_COUNTERS index stores all.
+ * reset not 0 sets them to 0 afterwards. The array has ALL_COUNTERS elements of the kind. Errors:
+ * DAT_INVALID_PARAMETER (counter, NULL).
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_query_counters(DAT_HANDLE handle, int counter,
                                                     DAT_UINT64 *counters, int reset);
@@ -304,7 +313,9 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ib_query_counters(DAT_HANDLE handle, int count
 /* dat_ib_print_counters writes a line for each to standard output: host, process, name, value. */
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_print_counters(DAT_HANDLE handle, int counter, int reset);
 
-/* dat_ib_start_counter and dat_ib_stop_counter switch a group of an adapter's counters on and off. */
+/*
+ * dat_ib_start_counter and dat_ib_stop_counter switch a group of an adapter's counters on and off.
+ */
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_start_counter(DAT_IA_HANDLE ia_handle, DAT_COUNTER_TYPE type);
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_stop_counter(DAT_IA_HANDLE ia_handle, DAT_COUNTER_TYPE type);
 
@@ -324,30 +335,32 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ib_close_query(DAT_HANDLE handle);
 /* ---- 8. Strings ---- */
 
 /*
- * dat_strerror_extension stores the name of a result in *message, of dat_error.h's results too. Errors:
- * those of dat_strerror. dat_strerror_ext_status stores the name of a status, an empty string for
- * success. Errors: DAT_INVALID_PARAMETER without class (unknown, *message says so). Strings are constant.
+ * dat_strerror_extension stores the name of a result in *message, of dat_error.h's results too.
+ * Errors: those of dat_strerror. dat_strerror_ext_status stores the name of a status, an empty
+ * string for success. Errors: DAT_INVALID_PARAMETER without class (unknown, *message says so).
+ * Strings are constant.
  */
 static __inline__ DAT_RETURN dat_strerror_extension(DAT_IB_RETURN value, const char **message)
 {
+	const DAT_RETURN result = value;
 	const char *minor = NULL;
 
-	if ((DAT_UINT32)value == DAT_IB_COLLECTIVE_ERR) {
+	if (value == DAT_IB_COLLECTIVE_ERR) {
 		*message = "DAT_IB_COLLECTIVE_ERR";
 		return DAT_SUCCESS;
 	}
-	if (DAT_GET_TYPE(value) == DAT_EXTENSION_BASE) {
+	if (DAT_GET_TYPE(result) == DAT_EXTENSION_BASE) {
 		*message = "DAT_IB_ERR";
 		return DAT_SUCCESS;
 	}
-	return dat_strerror((DAT_RETURN)value, message, &minor);
+	return dat_strerror(result, message, &minor);
 }
 
 static __inline__ DAT_RETURN dat_strerror_ext_status(DAT_IB_STATUS value, const char **message)
 {
 	DAT_RETURN ret = DAT_SUCCESS;
 
-	switch ((int)value) {
+	switch (value) {
 	case DAT_OP_SUCCESS:
 		*message = "";
 		break;

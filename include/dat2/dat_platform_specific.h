@@ -1,8 +1,9 @@
 /*
  * dat_platform_specific.h - uDAPL 2.0's basic types on Linux.
  *
- * It includes the system headers that the rest needs, <netinet/in.h> among them: a socket address of IPv6 is part of
- * an address handle (dat_ib_extensions.h), which must have its full size whatever a program includes before.
+ * It includes the system headers that the rest needs, <netinet/in.h> among them: a socket address
+ * of IPv6 is part of an address handle (dat_ib_extensions.h), which must have its full size
+ * whatever a program includes before.
  */
 #ifndef _DAT_PLATFORM_SPECIFIC_H_
 #define _DAT_PLATFORM_SPECIFIC_H_
@@ -22,7 +23,10 @@
 #define DAT_API
 #endif
 
-/* Programs mark the direction of their own parameters with these words of the specification; they mean nothing. */
+/*
+ * Programs mark the direction of their own parameters with these words of the specification; they
+ * mean nothing.
+ */
 #ifndef IN
 #define IN
 #endif
@@ -38,6 +42,15 @@
 #define DAT_GNU_EXTENSION __extension__
 #else
 #define DAT_GNU_EXTENSION
+#endif
+
+/* The constants that are casts, so that -Wold-style-cast is quiet in C++. */
+#ifdef __cplusplus
+#define DAT_CAST(type, value) static_cast<type>(value)
+#define DAT_CAST_ADDRESS(type, number) reinterpret_cast<type>(number)
+#else
+#define DAT_CAST(type, value) ((type)(value))
+#define DAT_CAST_ADDRESS(type, number) ((type)(number))
 #endif
 
 /* g++ takes no hint from __extension__ about long long before C++11. */
@@ -63,7 +76,10 @@ typedef struct sockaddr_in6 DAT_SOCK_ADDR6;
 #define DAT_AF_INET AF_INET
 #define DAT_AF_INET6 AF_INET6
 
-/* How a socket is made that a connection could be: the three arguments of socket(2). EP queries, dat_csp_create. */
+/*
+ * How a socket is made that a connection could be: the three arguments of socket(2). EP queries,
+ * dat_csp_create.
+ */
 typedef struct dat_comm {
 	int domain;
 	int type;

@@ -1,7 +1,7 @@
 /*
- * dat_redirection.h - for providers: the types of the functions in a provider's table, and macros that
- * call them through a handle. udat_redirection.h has the table. Programs do not need them: they call
- * dat_ functions.
+ * dat_redirection.h - for providers: the types of the functions in a provider's table, and macros
+ * that call them through a handle. udat_redirection.h has the table. Programs do not need them:
+ * they call dat_ functions.
  *
  * Source: uDAPL 2.0, provider interface.
  */

@@ -18,10 +18,10 @@ extern "C" {
 #endif
 
 /*
- * dat_registry_add_provider offers a provider's table under the key info, dat_registry_remove_provider
- * takes it back. The table must stay where it is in between; info is copied.
- * Errors: DAT_PROVIDER_ALREADY_REGISTERED (add), DAT_PROVIDER_NOT_FOUND, DAT_PROVIDER_IN_USE (remove),
- * DAT_INVALID_PARAMETER.
+ * dat_registry_add_provider offers a provider's table under the key info,
+ * dat_registry_remove_provider takes it back. The table must stay where it is in between; info is
+ * copied. Errors: DAT_PROVIDER_ALREADY_REGISTERED (add), DAT_PROVIDER_NOT_FOUND,
+ * DAT_PROVIDER_IN_USE (remove), DAT_INVALID_PARAMETER.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_registry_add_provider(const DAT_PROVIDER *provider,
                                                         const DAT_PROVIDER_INFO *provider_info);
@@ -50,8 +50,8 @@ DAT_EXPORT DAT_RETURN DAT_API dats_get_ia_handle(DAT_IA_HANDLE handle, DAT_IA_HA
 #define DAT_PROVIDER_FINI_FUNC_STR "dat_provider_fini"
 
 /*
- * init registers the provider; it runs under the registry's lock, so it must not open adapters or list
- * providers. fini removes it. Both strings and structures are the registry's, during the call.
+ * init registers the provider; it runs under the registry's lock, so it must not open adapters or
+ * list providers. fini removes it. Both strings and structures are the registry's, during the call.
  */
 typedef void(DAT_API *DAT_PROVIDER_INIT_FUNC)(const DAT_PROVIDER_INFO *info, const char *ia_params);
 typedef void(DAT_API *DAT_PROVIDER_FINI_FUNC)(const DAT_PROVIDER_INFO *info);

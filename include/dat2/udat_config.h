@@ -1,6 +1,4 @@
-/*
- * udat_config.h - which parts of uDAPL 2.0 the headers of this folder declare.
- */
+/* udat_config.h - which parts of uDAPL 2.0 the headers of this folder declare. */
 #ifndef _UDAT_CONFIG_H_
 #define _UDAT_CONFIG_H_
 

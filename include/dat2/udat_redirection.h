@@ -1,6 +1,6 @@
 /*
- * udat_redirection.h - for providers: the table of a user level provider's functions. The order is the
- * binary interface between a registry and its providers.
+ * udat_redirection.h - for providers: the table of a user level provider's functions. The order is
+ * the binary interface between a registry and its providers.
  *
  * Source: uDAPL 2.0, provider interface; the order is the reference's.
  */

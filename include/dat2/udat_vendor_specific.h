@@ -1,5 +1,6 @@
 /*
- * udat_vendor_specific.h - the same as dat_vendor_specific.h, for user level programs. It is empty too.
+ * udat_vendor_specific.h - the same as dat_vendor_specific.h, for user level programs. It is empty
+ * too.
  */
 #ifndef _UDAT_VENDOR_SPECIFIC_H_
 #define _UDAT_VENDOR_SPECIFIC_H_

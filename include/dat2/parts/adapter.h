@@ -1,6 +1,6 @@
 /*
- * adapter.h - part of <dat2/dat.h>: what an interface adapter and its provider can do (dat_ia_query),
- * and how the registry names a provider.
+ * adapter.h - part of <dat2/dat.h>: what an interface adapter and its provider can do
+ * (dat_ia_query), and how the registry names a provider.
  *
  * Source: uDAPL 2.0; the values are the deployed libdat2's.
  */
@@ -135,9 +135,9 @@ typedef enum dat_ha_relationship { /* dat_registry_providers_related */
 } DAT_HA_RELATIONSHIP;
 
 /*
- * What a provider promises. evd_stream_merging_supported has rows and columns in the order SOFTWARE,
- * CR, DTO, CONNECTION, RMR_BIND, ASYNC of DAT_EVD_FLAGS. It is not const, as it is in other headers:
- * so C++ programs can define such a structure, and nothing else is different.
+ * What a provider promises. evd_stream_merging_supported has rows and columns in the order
+ * SOFTWARE, CR, DTO, CONNECTION, RMR_BIND, ASYNC of DAT_EVD_FLAGS. It is not const, as it is in
+ * other headers: so C++ programs can define such a structure, and nothing else is different.
  */
 typedef struct dat_provider_attr {
 	char provider_name[DAT_NAME_MAX_LENGTH];           /* the adapter's name */

@@ -1,8 +1,8 @@
 /*
  * basic.h - part of <dat2/dat.h>: names, handles, contexts, flags and memory of uDAPL 2.0.
  *
- * Where an enumeration below is a set of flags, several are or'd together; in C++ that needs a cast.
- * Source: uDAPL 2.0; the values are the deployed libdat2's.
+ * Where an enumeration below is a set of flags, several are or'd together; in C++ that needs a
+ * cast. Source: uDAPL 2.0; the values are the deployed libdat2's.
  */
 #ifndef DAT2_PARTS_BASIC_H
 #define DAT2_PARTS_BASIC_H
@@ -27,19 +27,19 @@ typedef enum dat_boolean {
 	DAT_TRUE = 1
 } DAT_BOOLEAN;
 
-#define DAT_WATERMARK_INFINITE ((DAT_COUNT)-1) /* a watermark that is never reached */
-#define DAT_HW_DEFAULT DAT_WATERMARK_INFINITE  /* high watermark of a new endpoint with an SRQ */
-#define DAT_SRQ_LW_DEFAULT 0x0                 /* low watermark of a new SRQ: none */
-#define DAT_VALUE_UNKNOWN ((DAT_COUNT)-2)      /* a query's answer that the library does not know */
+#define DAT_WATERMARK_INFINITE DAT_CAST(DAT_COUNT, -1) /* a watermark that is never reached */
+#define DAT_HW_DEFAULT DAT_WATERMARK_INFINITE          /* high watermark of a new endpoint with an SRQ */
+#define DAT_SRQ_LW_DEFAULT 0x0                         /* low watermark of a new SRQ: none */
+#define DAT_VALUE_UNKNOWN DAT_CAST(DAT_COUNT, -2)      /* a query's answer that the library does not know */
 
 typedef DAT_UINT32 DAT_TIMEOUT; /* microseconds */
-#define DAT_TIMEOUT_INFINITE ((DAT_TIMEOUT)~0)
+#define DAT_TIMEOUT_INFINITE DAT_CAST(DAT_TIMEOUT, ~0)
 
 /* How several paths of a connection share its load. There is one path here: DAT_HA_LB_NONE. */
 typedef DAT_UINT32 DAT_HA_LB;
-#define DAT_HA_LB_NONE ((DAT_HA_LB)0)
-#define DAT_HA_LB_INTERCOMM ((DAT_HA_LB)1) /* connections are spread over the paths */
-#define DAT_HA_LB_INTRACOMM ((DAT_HA_LB)2) /* each connection uses all paths */
+#define DAT_HA_LB_NONE DAT_CAST(DAT_HA_LB, 0)
+#define DAT_HA_LB_INTERCOMM DAT_CAST(DAT_HA_LB, 1) /* connections are spread over the paths */
+#define DAT_HA_LB_INTRACOMM DAT_CAST(DAT_HA_LB, 2) /* each connection uses all paths */
 
 /* ---- Handles ---- */
 
@@ -62,11 +62,11 @@ typedef DAT_HANDLE DAT_CSP_HANDLE; /* common service point, CSP: takes them at a
 typedef DAT_HANDLE DAT_CR_HANDLE;  /* connection request, CR: to be accepted or rejected */
 typedef DAT_HANDLE DAT_SRQ_HANDLE; /* shared receive queue, SRQ: receives of several EPs */
 
-#define DAT_HANDLE_NULL ((DAT_HANDLE)NULL) /* no object */
+#define DAT_HANDLE_NULL DAT_CAST(DAT_HANDLE, NULL) /* no object */
 
 /* In place of an asynchronous EVD for dat_ia_open. */
-#define DAT_EVD_ASYNC_EXISTS ((DAT_EVD_HANDLE)0x1) /* share the one that this adapter has */
-#define DAT_EVD_OUT_OF_SCOPE ((DAT_EVD_HANDLE)0x2) /* it has one, which this program does not see */
+#define DAT_EVD_ASYNC_EXISTS DAT_CAST_ADDRESS(DAT_EVD_HANDLE, 0x1) /* share the one that this adapter has */
+#define DAT_EVD_OUT_OF_SCOPE DAT_CAST_ADDRESS(DAT_EVD_HANDLE, 0x2) /* it has one, which this program does not see */
 
 typedef enum dat_handle_type { /* dat_get_handle_type */
 	DAT_HANDLE_TYPE_CR = 0,
@@ -254,7 +254,10 @@ typedef enum dat_extension { /* DAT_IA_ATTR: which extensions the adapter has */
 #define DAT_IB_EXTENSION 1
 #define DAT_IW_EXTENSION 2
 
-/* A number that dat_extension_op is given. These bits say that it is about an adapter to open or close. */
+/*
+ * A number that dat_extension_op is given. These bits say that it is about an adapter to open or
+ * close.
+ */
 typedef int DAT_EXTENDED_OP;
 #define DAT_OPEN_EXTENSION_BASE 0x1000
 #define DAT_CLOSE_EXTENSION_BASE 0x2000

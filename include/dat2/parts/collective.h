@@ -1,13 +1,13 @@
 /*
  * collective.h - part of <dat2/dat_ib_extensions.h>: operations of all members of a group.
  *
- * A group is made of processes (ranks 0 to n - 1), with an EVD for its events. Each operation must be
- * called by all members, in the same order. It returns at once; DAT_IB_COLLECTIVE_EVENT on the
+ * A group is made of processes (ranks 0 to n - 1), with an EVD for its events. Each operation must
+ * be called by all members, in the same order. It returns at once; DAT_IB_COLLECTIVE_EVENT on the
  * group's EVD says that it is complete: type is the ..._STATUS of the operation, status how it
  * ended, coll.context the user_context of the call. With DAT_COMPLETION_SUPPRESS_FLAG there is an
  * event only if it fails. Buffers are any memory of the process, need no registration, and are the
- * library's until then. A buffer that has the data where it belongs ("in place") is passed as NULL, as
- * each call says. A reduction of floating point with a logical or bitwise operation is an error
+ * library's until then. A buffer that has the data where it belongs ("in place") is passed as NULL,
+ * as each call says. A reduction of floating point with a logical or bitwise operation is an error
  * (DAT_INVALID_PARAMETER).
  *
  * There are two sets of calls:
@@ -17,9 +17,9 @@
  *   dat_collective_X       as the design prints them: these sizes are of the whole buffer; the v-calls
  *                          have an array of buffers
  * A macro dat_ib_collective_X with as many arguments as the design prints calls dat_collective_X,
- * where the numbers differ. Where they do not, the name alone says which meaning sizes have.
- * All sizes are bytes. The calls are not there yet: they give DAT_NOT_IMPLEMENTED, and no attribute
- * of section 1 is published.
+ * where the numbers differ. Where they do not, the name alone says which meaning sizes have. All
+ * sizes are bytes. The calls are not there yet: they give DAT_NOT_IMPLEMENTED, and no attribute of
+ * section 1 is published.
  *
  * Sources: the design, sections 2.7 to 2.9 and 3.3; the reference.
  */
@@ -55,7 +55,10 @@ typedef void *DAT_IB_COLLECTIVE_MEMBER;      /* a member's address: opaque, to b
 typedef unsigned int DAT_IB_COLLECTIVE_RANK; /* 0 to the size of the group - 1 */
 typedef unsigned int DAT_IB_COLLECTIVE_ID;   /* a group's number, the same at all members */
 
-/* How the ranks lie on nodes, for adapters that want to know. Arrays are the caller's; NULL: not known. */
+/*
+ * How the ranks lie on nodes, for adapters that want to know. Arrays are the caller's; NULL: not
+ * known.
+ */
 typedef struct dat_ib_collective_group {
 	int local_size;       /* members on this node */
 	int local_rank;       /* this one among them */
@@ -89,8 +92,8 @@ typedef enum dat_ib_collective_data_type {
 } DAT_IB_COLLECTIVE_DATA_TYPE;
 
 /*
- * Reductions. MAXLOC and MINLOC find a value and the first rank that has it: with the pair types above,
- * or with types 0 to 9, of which each element is followed by an unsigned 32-bit rank.
+ * Reductions. MAXLOC and MINLOC find a value and the first rank that has it: with the pair types
+ * above, or with types 0 to 9, of which each element is followed by an unsigned 32-bit rank.
  */
 typedef enum dat_ib_collective_reduce_data_op {
 	DAT_IB_COLLECTIVE_REDUCE_OP_MAX = 0,
@@ -134,8 +137,8 @@ typedef DAT_IB_COLLECTIVE_REDUCE_DATA_OP DAT_IB_REDUCE_OP;
 typedef DAT_IB_COLLECTIVE_REDUCE_DATA_OP DAT_REDUCE_TYPE;
 
 /*
- * The design's data of a creation event. Its members are in the other order than in the event, so it
- * cannot be read by a cast: dat_ib_collective_create_event_data copies it out of an event.
+ * The design's data of a creation event. Its members are in the other order than in the event, so
+ * it cannot be read by a cast: dat_ib_collective_created copies it out of an event.
  */
 typedef struct dat_ib_collective_create_event_data {
 	DAT_CONTEXT user_context;
@@ -143,17 +146,25 @@ typedef struct dat_ib_collective_create_event_data {
 } DAT_IB_COLLECTIVE_CREATE_EVENT_DATA;
 typedef DAT_IB_COLLECTIVE_CREATE_EVENT_DATA DAT_COLLECTIVE_CREATE_DATA;
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 static __inline__ DAT_IB_COLLECTIVE_CREATE_EVENT_DATA
-dat_ib_collective_create_event_data(const DAT_EVENT *event)
+dat_ib_collective_created(const DAT_EVENT *event)
 {
-	const DAT_IB_EXTENSION_EVENT_DATA *extension =
-		(const DAT_IB_EXTENSION_EVENT_DATA *)(const void *)event->event_extension_data;
+	const void *bytes = event->event_extension_data;
+	const DAT_IB_EXTENSION_EVENT_DATA *extension = DAT_CAST(const DAT_IB_EXTENSION_EVENT_DATA *, bytes);
 	DAT_IB_COLLECTIVE_CREATE_EVENT_DATA data;
 
 	data.user_context = extension->coll.context;
 	data.collective_handle = extension->coll.handle;
 	return data;
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 /* ---- 3. Calls ---- */
 

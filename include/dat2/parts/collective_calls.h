@@ -1,6 +1,4 @@
-/*
- * collective_calls.h - part of collective.h: the calls, each with the prototypes of both sets.
- */
+/* collective_calls.h - part of collective.h: the calls, each with the prototypes of both sets. */
 #ifndef DAT2_PARTS_COLLECTIVE_CALLS_H
 #define DAT2_PARTS_COLLECTIVE_CALLS_H
 
@@ -66,9 +64,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ib_collective_read_clock(
 DAT_EXPORT DAT_RETURN DAT_API dat_collective_read_clock(
 	DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_UINT64 *clock_value);
 
-/*
- * ..._broadcast copies root's buffer to the buffers of all. (Design, 3.3.3)
- */
+/* ..._broadcast copies root's buffer to the buffers of all. (Design, 3.3.3) */
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_collective_broadcast(
 	DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_PVOID buffer, DAT_COUNT byte_count,
 	DAT_IB_COLLECTIVE_RANK root, DAT_CONTEXT user_context, DAT_COMPLETION_FLAGS completion_flags);
@@ -217,9 +213,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_collective_reduce_scatter(
 	DAT_IB_COLLECTIVE_REDUCE_DATA_OP reduce_operation, DAT_IB_COLLECTIVE_DATA_TYPE data_type,
 	DAT_CONTEXT user_context, DAT_COMPLETION_FLAGS completion_flags);
 
-/*
- * ..._scan gives rank i the reduction of ranks 0 to i. (Design, 3.3.15)
- */
+/* ..._scan gives rank i the reduction of ranks 0 to i. (Design, 3.3.15) */
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_collective_scan(
 	DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_PVOID send_buffer,
 	DAT_COUNT send_byte_count, DAT_PVOID recv_buffer, DAT_COUNT recv_byte_count,
@@ -231,9 +225,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_collective_scan(
 	DAT_IB_COLLECTIVE_REDUCE_DATA_OP reduce_operation, DAT_IB_COLLECTIVE_DATA_TYPE data_type,
 	DAT_CONTEXT user_context, DAT_COMPLETION_FLAGS completion_flags);
 
-/*
- * ..._barrier is complete when all members have called it. (Design, 3.3.16)
- */
+/* ..._barrier is complete when all members have called it. (Design, 3.3.16) */
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_collective_barrier(
 	DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_CONTEXT user_context,
 	DAT_COMPLETION_FLAGS completion_flags);

@@ -1,6 +1,6 @@
 /*
- * collective_macros.h - part of collective.h: dat_ib_collective_X by dat_extension_op, and the choice
- * between the two sets of calls by the number of arguments.
+ * collective_macros.h - part of collective.h: dat_ib_collective_X by dat_extension_op, and the
+ * choice between the two sets of calls by the number of arguments.
  *
  * What does not compile in the reference (set_clock, read_clock, gatherv, alltoallv) does here.
  */
@@ -12,8 +12,9 @@
 #endif
 
 /*
- * The name of the macro for as many arguments as there are: DAT_ARGS_CHOOSE(F, ...) is F_8 for eight.
- * C++98 by the letter has no macros with any number of arguments: only the reference's number there.
+ * The name of the macro for as many arguments as there are: DAT_ARGS_CHOOSE(F, ...) is F_8 for
+ * eight. C++98 by the letter has no macros with any number of arguments: only the reference's
+ * number there.
  */
 #if defined(__cplusplus) && __cplusplus < 201103L && defined(__STRICT_ANSI__)
 #define dat_ib_collective_create_group DAT_IB_CREATE_GROUP_8

@@ -55,11 +55,11 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_common_connect(DAT_EP_HANDLE ep_handle,
                                                     const DAT_PVOID private_data);
 
 /*
- * dat_ep_disconnect ends a connection, or the attempt at one. DAT_CLOSE_GRACEFUL_FLAG lets what this
- * EP has posted complete first. Receives, and with DAT_CLOSE_ABRUPT_FLAG the rest too, are flushed.
- * Both sides find DAT_CONNECTION_EVENT_DISCONNECTED, once, after the flushed ones. On an EP that is
- * disconnected it succeeds and posts nothing; on a UD endpoint it has no effect.
- * Errors: DAT_INVALID_STATE (UNCONNECTED, RESERVED and their like).
+ * dat_ep_disconnect ends a connection, or the attempt at one. DAT_CLOSE_GRACEFUL_FLAG lets what
+ * this EP has posted complete first. Receives, and with DAT_CLOSE_ABRUPT_FLAG the rest too, are
+ * flushed. Both sides find DAT_CONNECTION_EVENT_DISCONNECTED, once, after the flushed ones. On an
+ * EP that is disconnected it succeeds and posts nothing; on a UD endpoint it has no effect. Errors:
+ * DAT_INVALID_STATE (UNCONNECTED, RESERVED and their like).
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS flags);
 
@@ -73,10 +73,10 @@ DAT_EXPORT DAT_RETURN DAT_API dat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM
                                            DAT_CR_PARAM *cr_param);
 
 /*
- * dat_cr_accept connects ep_handle with the one who asks, and sends private data back. The EP must be
- * UNCONNECTED; it must be null if the request has an endpoint already (RSP, DAT_PSP_PROVIDER_FLAG).
- * The request is gone. ESTABLISHED or ACCEPT_COMPLETION_ERROR follows on the connect EVD.
- * Errors: DAT_INVALID_STATE (the EP's; without class), DAT_INVALID_PARAMETER.
+ * dat_cr_accept connects ep_handle with the one who asks, and sends private data back. The EP must
+ * be UNCONNECTED; it must be null if the request has an endpoint already (RSP,
+ * DAT_PSP_PROVIDER_FLAG). The request is gone. ESTABLISHED or ACCEPT_COMPLETION_ERROR follows on
+ * the connect EVD. Errors: DAT_INVALID_STATE (the EP's; without class), DAT_INVALID_PARAMETER.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
                                             DAT_COUNT private_data_size,
@@ -91,8 +91,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT p
                                             const DAT_PVOID private_data);
 
 /*
- * dat_cr_handoff gives the request to another service point of the same adapter. The request is gone
- * here. Errors: DAT_INVALID_PARAMETER (nobody listens at handoff).
+ * dat_cr_handoff gives the request to another service point of the same adapter. The request is
+ * gone here. Errors: DAT_INVALID_PARAMETER (nobody listens at handoff).
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff);
 
@@ -102,9 +102,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_Q
  * dat_psp_create listens at conn_qual for any number of requests, each of which is an event on
  * evd_handle (DAT_EVD_CR_FLAG). With DAT_PSP_PROVIDER_FLAG each comes with a new endpoint. The
  * handle goes to *psp_handle. dat_psp_create_any chooses a free qualifier, and stores it in
- * *conn_qual.
- * Errors: DAT_CONN_QUAL_IN_USE, DAT_CONN_QUAL_UNAVAILABLE (_any), DAT_INVALID_HANDLE (the EVD has no
- * CR flag), DAT_INVALID_PARAMETER (flags).
+ * *conn_qual. Errors: DAT_CONN_QUAL_IN_USE, DAT_CONN_QUAL_UNAVAILABLE (_any), DAT_INVALID_HANDLE
+ * (the EVD has no CR flag), DAT_INVALID_PARAMETER (flags).
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
                                              DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS psp_flags,
@@ -124,9 +123,9 @@ DAT_EXPORT DAT_RETURN DAT_API dat_psp_free(DAT_PSP_HANDLE psp_handle);
 /* ---- Reserved service points ---- */
 
 /*
- * dat_rsp_create listens at conn_qual for one request, for ep_handle, which becomes RESERVED. Accept
- * it with a null endpoint. The handle goes to *rsp_handle.
- * Errors: DAT_CONN_QUAL_IN_USE, DAT_INVALID_STATE (the EP is not UNCONNECTED), DAT_INVALID_HANDLE.
+ * dat_rsp_create listens at conn_qual for one request, for ep_handle, which becomes RESERVED.
+ * Accept it with a null endpoint. The handle goes to *rsp_handle. Errors: DAT_CONN_QUAL_IN_USE,
+ * DAT_INVALID_STATE (the EP is not UNCONNECTED), DAT_INVALID_HANDLE.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
                                              DAT_EP_HANDLE ep_handle, DAT_EVD_HANDLE evd_handle,

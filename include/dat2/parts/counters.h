@@ -1,8 +1,8 @@
 /*
  * counters.h - part of <dat2/dat_ib_extensions.h>: the counters that dat_ib_query_counters reads.
  *
- * A counter is 64 bits and counts from the making of its object, or the last reset. Spellings are the
- * reference's, a missing S among them. Source: extensions 2.0.3 and 2.0.7.
+ * A counter is 64 bits and counts from the making of its object, or the last reset. Spellings are
+ * the reference's, a missing S among them. Source: extensions 2.0.3 and 2.0.7.
  */
 #ifndef DAT2_PARTS_COUNTERS_H
 #define DAT2_PARTS_COUNTERS_H
@@ -162,7 +162,10 @@ typedef enum dat_ia_counter_type {
 	DCNT_IA_DIAG = 2
 } DAT_IA_COUNTER_TYPE;
 
-/* What the parameter of the start and stop calls is called in the reference, which does not declare it. */
+/*
+ * What the parameter of the start and stop calls is called in the reference, which does not declare
+ * it.
+ */
 typedef DAT_IA_COUNTER_TYPE DAT_COUNTER_TYPE;
 
 #endif /* DAT2_PARTS_COUNTERS_H */

@@ -20,12 +20,12 @@ extern "C" {
 /* ---- Endpoints ---- */
 
 /*
- * dat_ep_create makes an endpoint, UNCONNECTED, and stores its handle in *ep_handle. recv and request
- * EVDs need DAT_EVD_DTO_FLAG, the connect EVD DAT_EVD_CONNECTION_FLAG; they may be one EVD. A null
- * PZ or EVD makes it unconfigured: dat_ep_modify must give it before it is used. attr NULL: reliable,
- * 16 receives and 16 requests of 4 segments, 4 reads each way.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (DAT_INVALID_ARG6: what attr asks for is too
- * much, or a count of operations does not fit to its EVD).
+ * dat_ep_create makes an endpoint, UNCONNECTED, and stores its handle in *ep_handle. recv and
+ * request EVDs need DAT_EVD_DTO_FLAG, the connect EVD DAT_EVD_CONNECTION_FLAG; they may be one EVD.
+ * A null PZ or EVD makes it unconfigured: dat_ep_modify must give it before it is used. attr NULL:
+ * reliable, 16 receives and 16 requests of 4 segments, 4 reads each way. Errors:
+ * DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (DAT_INVALID_ARG6: what attr asks for is too much, or a
+ * count of operations does not fit to its EVD).
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
                                             DAT_EVD_HANDLE recv_evd_handle,
@@ -33,7 +33,9 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HAND
                                             DAT_EVD_HANDLE connect_evd_handle,
                                             const DAT_EP_ATTR *ep_attr, DAT_EP_HANDLE *ep_handle);
 
-/* dat_ep_create_with_srq is dat_ep_create for an endpoint that takes its receives from srq_handle. */
+/*
+ * dat_ep_create_with_srq is dat_ep_create for an endpoint that takes its receives from srq_handle.
+ */
 DAT_EXPORT DAT_RETURN DAT_API dat_ep_create_with_srq(
 	DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle, DAT_EVD_HANDLE recv_evd_handle,
 	DAT_EVD_HANDLE request_evd_handle, DAT_EVD_HANDLE connect_evd_handle, DAT_SRQ_HANDLE srq_handle,
@@ -44,8 +46,9 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM
                                            DAT_EP_PARAM *ep_param);
 
 /*
- * dat_ep_modify changes what the bits of the mask name: PZ, EVDs and attributes, before the endpoint
- * is connected. Errors: DAT_INVALID_STATE, DAT_INVALID_PARAMETER (a bit of what cannot be changed).
+ * dat_ep_modify changes what the bits of the mask name: PZ, EVDs and attributes, before the
+ * endpoint is connected. Errors: DAT_INVALID_STATE, DAT_INVALID_PARAMETER (a bit of what cannot be
+ * changed).
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mask,
                                             const DAT_EP_PARAM *ep_param);
@@ -58,20 +61,21 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_
                                                 DAT_BOOLEAN *recv_idle, DAT_BOOLEAN *request_idle);
 
 /*
- * dat_ep_reset makes a DISCONNECTED endpoint UNCONNECTED, to be connected anew. On an UNCONNECTED one
- * it does nothing: receives stay posted. Errors: DAT_INVALID_STATE otherwise.
+ * dat_ep_reset makes a DISCONNECTED endpoint UNCONNECTED, to be connected anew. On an UNCONNECTED
+ * one it does nothing: receives stay posted. Errors: DAT_INVALID_STATE otherwise.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ep_reset(DAT_EP_HANDLE ep_handle);
 
 /*
  * dat_ep_free frees an endpoint; a connected one is disconnected abruptly first. What is posted is
- * flushed; events stay in their EVDs. Errors: DAT_INVALID_STATE (a service point or a request has it).
+ * flushed; events stay in their EVDs. Errors: DAT_INVALID_STATE (a service point or a request has
+ * it).
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ep_free(DAT_EP_HANDLE ep_handle);
 
 /*
- * dat_ep_recv_query stores how many receives of its SRQ the endpoint has taken and not completed, and
- * the number of messages from the first of them to the newest. Each pointer may be NULL.
+ * dat_ep_recv_query stores how many receives of its SRQ the endpoint has taken and not completed,
+ * and the number of messages from the first of them to the newest. Each pointer may be NULL.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ep_recv_query(DAT_EP_HANDLE ep_handle,
                                                 DAT_COUNT *nbufs_allocated,
@@ -92,10 +96,11 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_set_watermark(DAT_EP_HANDLE ep_handle,
  * Of every dat_ep_post_ call: it queues one operation and returns at once. The array of segments is
  * the caller's again then; the buffers are when the event with user_cookie has come. No segment (0,
  * the array may be NULL) is a transfer of 0 bytes. With DAT_COMPLETION_SUPPRESS_FLAG there is an
- * event only if it fails. On a DISCONNECTED endpoint requests are flushed.
- * Errors: DAT_INVALID_STATE (a request on an endpoint that was not connected), DAT_LENGTH_ERROR,
+ * event only if it fails. On a DISCONNECTED endpoint requests are flushed. Errors:
+ * DAT_INVALID_STATE (a request on an endpoint that was not connected), DAT_LENGTH_ERROR,
  * DAT_INVALID_PARAMETER (segments, flags), DAT_INSUFFICIENT_RESOURCES (the queue is full),
- * DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION (where local memory is looked at when posting).
+ * DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION (where local memory is looked at when
+ * posting).
  */
 
 /* dat_ep_post_send sends the segments as one message, which takes one receive of the peer. */
@@ -106,7 +111,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUN
 
 /*
  * dat_ep_post_send_with_invalidate is dat_ep_post_send, and if invalidate_flag is TRUE it takes the
- * peer's rmr_context back before its receive completes as DAT_DTO_RECEIVE_WITH_INVALIDATE. Addition.
+ * peer's rmr_context back before its receive completes as DAT_DTO_RECEIVE_WITH_INVALIDATE.
+ * Addition.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ep_post_send_with_invalidate(
 	DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments, DAT_LMR_TRIPLET *local_iov,
@@ -123,8 +129,9 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUN
                                                DAT_COMPLETION_FLAGS completion_flags);
 
 /*
- * dat_ep_post_rdma_read copies the peer's memory, which needs REMOTE_READ, to the segments, which need
- * LOCAL_WRITE. Their lengths must be equal in sum to remote_iov's. The peer's program does nothing.
+ * dat_ep_post_rdma_read copies the peer's memory, which needs REMOTE_READ, to the segments, which
+ * need LOCAL_WRITE. Their lengths must be equal in sum to remote_iov's. The peer's program does
+ * nothing.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
                                                     DAT_LMR_TRIPLET *local_iov,
@@ -156,8 +163,9 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DA
 /* ---- Shared receive queues ---- */
 
 /*
- * dat_srq_create makes a queue of receives for several endpoints (dat_ep_create_with_srq), and stores
- * its handle in *srq_handle. srq_attr is read. Errors: DAT_INVALID_PARAMETER, DAT_INVALID_HANDLE.
+ * dat_srq_create makes a queue of receives for several endpoints (dat_ep_create_with_srq), and
+ * stores its handle in *srq_handle. srq_attr is read. Errors: DAT_INVALID_PARAMETER,
+ * DAT_INVALID_HANDLE.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
                                              DAT_SRQ_ATTR *srq_attr, DAT_SRQ_HANDLE *srq_handle);
@@ -182,8 +190,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_srq_query(DAT_SRQ_HANDLE srq_handle,
 DAT_EXPORT DAT_RETURN DAT_API dat_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT srq_max_recv_dto);
 
 /*
- * dat_srq_set_lw: DAT_SRQ_LOW_WATERMARK_EVENT comes, once, when fewer than low_watermark receives are
- * left. DAT_SRQ_LW_DEFAULT: never.
+ * dat_srq_set_lw: DAT_SRQ_LOW_WATERMARK_EVENT comes, once, when fewer than low_watermark receives
+ * are left. DAT_SRQ_LW_DEFAULT: never.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark);
 

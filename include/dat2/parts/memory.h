@@ -1,5 +1,6 @@
 /*
- * memory.h - part of <dat2/dat.h>: protection zones and memory regions. The conventions of dat.h hold.
+ * memory.h - part of <dat2/dat.h>: protection zones and memory regions. The conventions of dat.h
+ * hold.
  */
 #ifndef DAT2_PARTS_MEMORY_H
 #define DAT2_PARTS_MEMORY_H
@@ -20,19 +21,20 @@ DAT_EXPORT DAT_RETURN DAT_API dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HAND
 DAT_EXPORT DAT_RETURN DAT_API dat_pz_query(DAT_PZ_HANDLE pz_handle, DAT_PZ_PARAM_MASK pz_param_mask,
                                            DAT_PZ_PARAM *pz_param);
 
-/* dat_pz_free frees it. Errors: DAT_INVALID_STATE (DAT_INVALID_STATE_PZ_IN_USE: an object has it). */
+/*
+ * dat_pz_free frees it. Errors: DAT_INVALID_STATE (DAT_INVALID_STATE_PZ_IN_USE: an object has it).
+ */
 DAT_EXPORT DAT_RETURN DAT_API dat_pz_free(DAT_PZ_HANDLE pz_handle);
 
 /* ---- Local memory regions ---- */
 
 /*
  * dat_lmr_create registers memory: nothing is copied, and any memory of the process will do. The
- * member of region that mem_type names says where, length how many bytes, which is for
- * DAT_MEM_TYPE_LMR not looked at. mem_privileges are rights; va_type says what virtual_address in
- * its triplets means. The handle goes to *lmr_handle, the contexts for triplets of this process and
- * of peers to *lmr_context and *rmr_context, what was registered to *registered_length and
- * *registered_address; all but lmr_handle may be NULL.
- * Errors: DAT_LENGTH_ERROR (0), DAT_MODEL_NOT_SUPPORTED, DAT_INVALID_PARAMETER.
+ * member of region that mem_type names says where, length how many bytes. mem_privileges are
+ * rights; va_type says what virtual_address in its triplets means. The handle goes to *lmr_handle,
+ * the contexts for triplets of this process and of peers to *lmr_context and *rmr_context, what was
+ * registered to *registered_length and *registered_address; all but lmr_handle may be NULL. Errors:
+ * DAT_LENGTH_ERROR (0), DAT_MODEL_NOT_SUPPORTED, DAT_INVALID_PARAMETER.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
                                              DAT_REGION_DESCRIPTION region, DAT_VLEN length,
@@ -85,10 +87,10 @@ DAT_EXPORT DAT_RETURN DAT_API dat_rmr_query(DAT_RMR_HANDLE rmr_handle,
 /*
  * dat_rmr_bind opens the part of lmr_handle that lmr_triplet names to peers, with these rights, and
  * stores the context for them in *rmr_context. Segment length 0 closes it. It is a request of
- * ep_handle, and complete with DAT_RMR_BIND_COMPLETION_EVENT on its request EVD. A binding before it
- * ends. A null lmr_handle means the LMR of lmr_triplet's lmr_context (DAT 1.x has no such argument).
- * Errors: DAT_INVALID_STATE (the EP is not connected), DAT_PRIVILEGES_VIOLATION (more than the LMR's),
- * DAT_PROTECTION_VIOLATION (bounds, zones), DAT_INSUFFICIENT_RESOURCES.
+ * ep_handle, and complete with DAT_RMR_BIND_COMPLETION_EVENT on its request EVD. A binding before
+ * it ends. A null lmr_handle means the LMR of lmr_triplet's lmr_context (DAT 1.x has no such
+ * argument). Errors: DAT_INVALID_STATE (the EP is not connected), DAT_PRIVILEGES_VIOLATION (more
+ * than the LMR's), DAT_PROTECTION_VIOLATION (bounds, zones), DAT_INSUFFICIENT_RESOURCES.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
                                            const DAT_LMR_TRIPLET *lmr_triplet,

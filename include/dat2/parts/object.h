@@ -1,12 +1,11 @@
 /*
- * object.h - part of <dat2/dat.h>: what the objects of uDAPL 2.0 are made with, and what their query
- * calls tell.
+ * object.h - part of <dat2/dat.h>: what the objects of uDAPL 2.0 are made with, and what their
+ * query calls tell.
  *
  * Each X_PARAM has a mask X_PARAM_MASK of flags, a bit for each member. A query with any bit set
  * fills the whole structure; with none it fills nothing. Handles in it are those that the program
  * was given. Memory that it points to is the library's and lives as long as the object, if nothing
- * else is said.
- * Source: uDAPL 2.0; the values are the deployed libdat2's.
+ * else is said. Source: uDAPL 2.0; the values are the deployed libdat2's.
  */
 #ifndef DAT2_PARTS_OBJECT_H
 #define DAT2_PARTS_OBJECT_H
@@ -77,9 +76,9 @@ typedef enum dat_rmr_param_mask {
 /* ---- Endpoints ---- */
 
 /*
- * What an endpoint can do. dat_ep_create reads it; dat_ep_query and the library's defaults (attr NULL)
- * give it filled. Numbers are limits of what is posted and not complete. The two arrays are the
- * giver's; dat_ep_create reads them during the call.
+ * What an endpoint can do. dat_ep_create reads it; dat_ep_query and the library's defaults (attr
+ * NULL) give it filled. Numbers are limits of what is posted and not complete. The two arrays are
+ * the giver's; dat_ep_create reads them during the call.
  */
 typedef struct dat_ep_attr {
 	DAT_SERVICE_TYPE service_type;

@@ -239,7 +239,7 @@ static void events(void)
 	event.event_extension_data[3] = 99;
 	kind = data->type;
 	status = data->status;
-	created = dat_ib_collective_create_event_data(&event);
+	created = dat_ib_collective_created(&event);
 	checked++;
 	if (kind != DAT_IB_RDMA_WRITE_IMMED_STATUS || status != DAT_OP_SUCCESS ||
 	    data->val.immed != 42 || data->val.coll.context.as_64 != 99 ||

@@ -133,10 +133,11 @@ fetch() {
 }
 
 each_header_alone() { # LANGUAGE COMPILER DIALECT
-	local header result=0
+	local header result=0 more=-Wstrict-prototypes
+	[ "$1" = c ] || more=-Wold-style-cast
 	for header in dat2/*.h dat/*.h; do
 		printf '#include <%s>\nextern int something;\n' "$header" |
-			"$2" -x "$1" "-std=$3" $warnings -fsyntax-only -I. - || result=1
+			"$2" -x "$1" "-std=$3" $warnings $more -fsyntax-only -I. - || result=1
 	done
 	return $result
 }
@@ -161,11 +162,13 @@ declared_is_exported() {
 
 # A call with a number of arguments that neither form has must not compile.
 wrong_count_fails() {
-	local way='gcc -x c -std=gnu11 -Iinclude -Werror=implicit-function-declaration -fsyntax-only -'
+	local way='gcc -x c -std=gnu11 -Iinclude -Wall -Werror -fsyntax-only -'
 	local start='#include <dat2/udat.h>
 #include <dat2/dat_ib_extensions.h>
+DAT_RETURN f(DAT_HANDLE h, DAT_CONTEXT c);
 DAT_RETURN f(DAT_HANDLE h, DAT_CONTEXT c) { return dat_ib_collective_scatterv'
-	echo "$start(h, 0, 0, 0, 0, 0, 0, c, 0); }" | $way && ! echo "$start(h, 0, 0, 0, c, 0); }" | $way
+	echo "$start(h, 0, 0, 0, 0, 0, 0, c, 0); }" | $way &&
+		! echo "$start(h, 0, 0, 0, c, 0); }" | $way
 }
 
 printf '#include <%s>\n' netinet/in.h dat2/udat.h dat2/dat_registry.h dat2/dat_ib_extensions.h \
