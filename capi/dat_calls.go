@@ -467,7 +467,7 @@ func initExtensionCalls() {
 		case ah == nil:
 			return codes.Arg(4)
 		}
-		return e.PostUD(t, dat.Handle(uintptr(ptr(ah.ah))), uint32(ah.qpn), c[4], dat.CompletionFlags(c.u(5)))
+		return e.PostUD(t, dat.Handle(*(*uint64)(ptr(&ah.ah))), uint32(ah.qpn), c[4], dat.CompletionFlags(c.u(5)))
 	})
 	d[C.DAT_CALL_ib_ud_cm_free] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
 		return e.FreeUDConnection(c[1])
@@ -477,7 +477,7 @@ func initExtensionCalls() {
 		if ah == nil {
 			return codes.Arg(2)
 		}
-		return e.FreeAH(dat.Handle(uintptr(ptr(ah.ah))))
+		return e.FreeAH(dat.Handle(*(*uint64)(ptr(&ah.ah))))
 	})
 	d[C.DAT_CALL_ib_query_counters] = queryCounters
 	d[C.DAT_CALL_ib_print_counters] = printCounters

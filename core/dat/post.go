@@ -50,8 +50,9 @@ type PostArgs struct {
 	ToRMR      bool // of a read: the local triplet is an RMR's
 }
 
-// needs is what local memory of each operation must grant.
-var needs = [...]Privileges{rc.Send: LocalRead, rc.Write: LocalRead, rc.Read: LocalWrite,
+// needs is what local memory of each operation must grant. Any that is registered may be sent, as adapters have
+// it and programs expect it.
+var needs = [...]Privileges{rc.Send: 0, rc.Write: 0, rc.Read: LocalWrite,
 	rc.CompareSwap: LocalWrite, rc.FetchAdd: LocalWrite}
 
 // operations is what completions say of each.

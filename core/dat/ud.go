@@ -205,7 +205,7 @@ func (e *EP) PostUD(triplets []Triplet, to Handle, qpn uint32, cookie uint64,
 	case int32(len(triplets)) > e.Attr.MaxRequestIOV:
 		return codes.Arg(2)
 	}
-	segments, ok := e.ia.local(&posted{triplets: triplets, pz: e.PZ, need: LocalRead})
+	segments, ok := e.ia.local(&posted{triplets: triplets, pz: e.PZ})
 	d := &datagram{e: e, p: ah.peer, cookie: cookie, flags: flags}
 	for _, s := range segments {
 		d.n += s.N

@@ -2,9 +2,10 @@ package cm
 
 import "net/netip"
 
-// refusalsMax is how many times in a row a peer may say, or its kernel, that nobody listens: a
+// refusalsMax is how many times in a row a peer may say, or its kernel, that nobody listens, in some three
+// seconds: a
 // program may be about to listen.
-const refusalsMax = 5
+const refusalsMax = 9
 
 // Connect begins a connection to who listens at a qualifier of an address. timeout is in
 // nanoseconds, 0: none. Owner is told of the outcome, never from inside.

@@ -82,8 +82,7 @@ func NewEngine(owner Owner, random func() uint64) *Engine {
 func (e *Engine) Attach(link transport.Link) {
 	for id := msgData; id <= msgEnd; id++ {
 		link.Handle(id, func(m *transport.Msg) transport.Verdict {
-			e.onMessage(link, id, m)
-			return transport.Accept
+			return e.onMessage(link, id, m)
 		})
 	}
 }
@@ -102,22 +101,26 @@ func (e *Engine) New(owner any) *Conn {
 	return c
 }
 
-// onMessage finds the connection of a message.
-func (e *Engine) onMessage(link transport.Link, id transport.MsgID, m *transport.Msg) {
+// onMessage finds the connection of a message. One for a connection that is not open yet comes again
+// later: the peer has heard sooner than this side that it stands.
+func (e *Engine) onMessage(link transport.Link, id transport.MsgID,
+	m *transport.Msg) transport.Verdict {
 	var h header
 	if !h.decode(id, m.Hdr) || int(h.Conn) >= len(e.conns) {
 		e.Dropped++
-		return
+		return transport.Accept
 	}
-	c := e.conns[h.Conn]
-	if c == nil || c.tag != h.Tag || c.state == idle || c.state == over || c.link != link ||
-		c.ep != m.From {
+	switch c := e.conns[h.Conn]; {
+	case c == nil || c.tag != h.Tag || c.state == over:
 		e.Dropped++
-		return
-	}
-	if !c.onMessage(id, &h, m.Data) {
+	case c.state == idle:
+		return transport.Refuse
+	case c.link != link || c.ep != m.From:
+		e.Dropped++
+	case !c.onMessage(id, &h, m.Data):
 		c.breakOff(h.Seq, BadResponse)
 	}
+	return transport.Accept
 }
 
 // PeerFailed ends every connection to a peer that is gone.

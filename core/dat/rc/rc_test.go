@@ -90,8 +90,10 @@ func (l *link) Progress(most int) (n int) {
 			from := l.peers[m.from]
 			from.ops = append(from.ops, m.op)
 		}
-		if err == nil && !l.dead {
-			l.handlers[m.id](&transport.Msg{From: m.from, Hdr: m.hdr, Data: m.data})
+		if err == nil && !l.dead && l.handlers[m.id](&transport.Msg{From: m.from, Hdr: m.hdr,
+			Data: m.data}) == transport.Refuse {
+			m.op = nil
+			l.inbox = append(l.inbox, m)
 		}
 	}
 	for len(l.ops) > 0 {
@@ -427,6 +429,26 @@ func TestLateReceive(t *testing.T) {
 				t.Error("the write has not arrived, or receives are left")
 			}
 		}
+	}
+}
+
+// TestEarly: what the peer sends before this side knows that the connection stands is not lost.
+func TestEarly(t *testing.T) {
+	a, b := pair(t, 5, nil)
+	c, d := a.e.New(nil), b.e.New(nil)
+	ci, ct := c.Name()
+	di, dt := d.Name()
+	d.PostReceive(&Receive{Segments: b.segments(0, 8)})
+	c.Open(a.link, 1, di, dt, 4)
+	c.Post(&Request{Op: Send, Segments: a.segments(0, 8)})
+	for range 10 {
+		a.e.Progress()
+		b.link.Progress(5)
+	}
+	d.Open(b.link, 0, ci, ct, 4)
+	run(a, b)
+	if len(b.received) != 1 || len(a.done) != 1 || a.done[0].Status != Success {
+		t.Errorf("%d received, %d done", len(b.received), len(a.done))
 	}
 }
 
