@@ -24,7 +24,6 @@ endif
 LIB     := $(BUILD)/lib/liblapi_r.so
 RUN     := $(BUILD)/bin/lapirun
 TRACE   := $(BUILD)/bin/lapitrace
-TRANSFERS := $(BUILD)/libexec/lapi/transfers
 
 GO_SOURCES := $(shell find capi core transport cmd/lapirun cmd/lapitrace \
   -name '*.go' -not -name '*_test.go')
@@ -48,7 +47,7 @@ LIB_LDFLAGS := -s -w -X lapi/core/lapi.built=$(BUILT) -extldflags "-Wl,-soname,l
   -Wl,--version-script=$(CURDIR)/cshim/exports.map -Wl,-z,relro -Wl,-z,now"
 
 .PHONY: all build install uninstall test go-test m32-test vet race fuzz clean
-all build: $(LIB) $(RUN) $(TRACE) $(TRANSFERS) $(BUILD)/bin/poe $(BUILD)/lib/pkgconfig/lapi.pc
+all build: $(LIB) $(RUN) $(TRACE) $(BUILD)/bin/poe $(BUILD)/lib/pkgconfig/lapi.pc
 
 $(LIB): $(GO_SOURCES) $(C_SOURCES) go.mod
 	@mkdir -p $(BUILD)/lib
@@ -66,13 +65,6 @@ $(RUN): $(GO_SOURCES) go.mod
 $(TRACE): $(GO_SOURCES) go.mod
 	@mkdir -p $(BUILD)/bin
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./cmd/lapitrace
-
-# What `lapirun --calibrate` times. It finds the library, and lapirun finds it, where the
-# installation was moved to.
-$(TRANSFERS): calibrate/transfers.c include/lapi.h include/css_shared.h $(LIB)
-	@mkdir -p $(@D)
-	$(CC) -O2 -g -std=gnu11 -Wall -Wextra -Werror -Iinclude $< \
-	  -L$(BUILD)/lib -llapi_r -Wl,-rpath,'$$ORIGIN/../../lib' -o $@
 
 $(BUILD)/bin/poe: $(RUN)
 	@ln -sf lapirun $@
@@ -92,15 +84,14 @@ INSTALL_DIR := $(DESTDIR)$(PREFIX)
 LANGUAGES   := $(notdir $(wildcard nls/*))
 # Compilers under the names that old makefiles use; all are links to the first.
 DRIVERS     := mpcc_r mpCC_r mpxlf_r mpxlf90_r mpxlf95_r mpcc mpCC mpxlf mpxlf90 mpxlf95 \
-               cc_r CC_r xlc_r xlC_r xlf_r xlf90_r xlf95_r
+               cc_r CC_r xlc_r xlC_r xlf_r xlf90_r xlf95_r xlc xlC xlf xlf90 xlf95
 # The samples with their makefiles, but what runs them all in the source tree.
 SAMPLES     := $(filter-out samples.mk, \
   $(patsubst tests/c/samples/%,%,$(shell find tests/c/samples -name README.md -o -name Makefile \
-  -o -name '*.mk' -o -name '*.[chF]' -o -name '*.cc' -o -name '*.F90' -o -name start-by-hand)))
+  -o -name '*.mk' -o -name '*.[chF]' -o -name '*.cc' -o -name '*.F90' -o -name start-by-hand -o -name under-mpi)))
 SAMPLES_DIR  = $(INSTALL_DIR)/share/lapi/samples
 install: build
-	install -d $(INSTALL_DIR)/$(LIBDIR)/pkgconfig $(INSTALL_DIR)/include $(INSTALL_DIR)/bin \
-	  $(INSTALL_DIR)/libexec/lapi
+	install -d $(INSTALL_DIR)/$(LIBDIR)/pkgconfig $(INSTALL_DIR)/include $(INSTALL_DIR)/bin
 	install -m 755 $(BUILD)/lib/liblapi_r.so.1 $(INSTALL_DIR)/$(LIBDIR)/
 	ln -sf liblapi_r.so.1 $(INSTALL_DIR)/$(LIBDIR)/liblapi_r.so
 	ln -sf liblapi_r.so.1 $(INSTALL_DIR)/$(LIBDIR)/liblapi.so
@@ -122,7 +113,6 @@ install: build
 	install -m 755 drivers/lapi-compiler $(INSTALL_DIR)/bin/$(firstword $(DRIVERS))
 	for driver in $(wordlist 2,99,$(DRIVERS)); do \
 	  ln -sf $(firstword $(DRIVERS)) $(INSTALL_DIR)/bin/$$driver || exit 1; done
-	[ -n "$(M32)" ] || install -m 755 $(TRANSFERS) $(INSTALL_DIR)/libexec/lapi/
 
 uninstall:
 	rm -f $(MAN_PAGES:%=$(INSTALL_DIR)/share/%) \
@@ -130,7 +120,7 @@ uninstall:
 	rm -f $(addprefix $(INSTALL_DIR)/, \
 	  $(foreach l,lib lib32,$l/liblapi_r.so.1 $l/liblapi_r.so $l/liblapi.so $l/pkgconfig/lapi.pc) \
 	  include/lapi.h include/css_shared.h include/lapif.h include64/lapif.h include32/lapif.h \
-	  bin/lapirun bin/poe bin/lapitrace libexec/lapi/transfers $(DRIVERS:%=bin/%))
+	  bin/lapirun bin/poe bin/lapitrace $(DRIVERS:%=bin/%))
 	rm -f $(SAMPLES:%=$(SAMPLES_DIR)/%)
 	[ ! -d $(INSTALL_DIR)/share/lapi ] || find $(INSTALL_DIR)/share/lapi -type d -empty -delete
 
@@ -180,11 +170,6 @@ fuzz:
 
 clean:
 	rm -rf $(BUILD)
-
-# Tests and benchmarks are not to depend on what somebody has calibrated here; LAPI_CALIBRATION=file
-# for those that are to.
-LAPI_CALIBRATION ?= off
-export LAPI_CALIBRATION
 
 -include tests/c/abi/abi.mk
 -include cshim/ctest/ctest.mk

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -97,12 +98,9 @@ func chooseAdapters(nodes []inventory, device string, instances int) ([][]job.Ad
 }
 
 func oneNamespace(nodes []inventory) bool {
-	for _, n := range nodes {
-		if len(nodes) > 1 && (n.Namespace == 0 || n.Namespace != nodes[0].Namespace) {
-			return false
-		}
-	}
-	return true
+	return len(nodes) == 1 || !slices.ContainsFunc(nodes, func(n inventory) bool {
+		return n.Namespace == 0 || n.Namespace != nodes[0].Namespace
+	})
 }
 
 // allot gives every node its instances, first one of each network, then the second of each, up to
@@ -127,21 +125,10 @@ func allot(networks []network, nodes, instances int) [][]job.Adapter {
 }
 
 // most and least are how many adapters the nodes have on a network.
-func (n network) most() int {
-	m := 0
-	for _, a := range n.adapters {
-		m = max(m, len(a))
-	}
-	return m
-}
+func (n network) most() int  { return len(slices.MaxFunc(n.adapters, byLength)) }
+func (n network) least() int { return len(slices.MinFunc(n.adapters, byLength)) }
 
-func (n network) least() int {
-	m := n.most()
-	for _, a := range n.adapters {
-		m = min(m, len(a))
-	}
-	return m
-}
+func byLength(a, b []job.Adapter) int { return len(a) - len(b) }
 
 // widest is the first network on which every node has as many adapters as are asked for, or else
 // most of them.
@@ -186,22 +173,18 @@ func commonNetworks(nodes []inventory) []network {
 }
 
 // subnets are those of all of a node's interfaces, IPv4 first.
-func subnets(node inventory) []netip.Prefix {
-	var v4, v6 []netip.Prefix
+func subnets(node inventory) (all []netip.Prefix) {
 	for _, i := range node.Interfaces {
 		for _, p := range i.Addrs {
-			subnet := p.Masked()
-			switch {
-			case p.Addr().IsLinkLocalUnicast() || slices.Contains(v4, subnet) ||
-				slices.Contains(v6, subnet):
-			case p.Addr().Is4():
-				v4 = append(v4, subnet)
-			default:
-				v6 = append(v6, subnet)
+			if s := p.Masked(); !p.Addr().IsLinkLocalUnicast() && !slices.Contains(all, s) {
+				all = append(all, s)
 			}
 		}
 	}
-	return append(v4, v6...)
+	slices.SortStableFunc(all, func(a, b netip.Prefix) int {
+		return a.Addr().BitLen() - b.Addr().BitLen()
+	})
+	return all
 }
 
 // on returns the node's adapters on a subnet, but for those in use for another, each with its first
@@ -238,11 +221,8 @@ func (n network) ambiguous(nodes []inventory) bool {
 }
 
 func loopback(nodes []inventory) network {
-	n := network{adapters: make([][]job.Adapter, len(nodes))}
-	for i := range nodes {
-		n.adapters[i] = []job.Adapter{{Addr: netip.AddrFrom4([4]byte{127, 0, 0, 1}), Device: "lo"}}
-	}
-	return n
+	lo := []job.Adapter{{Addr: netip.AddrFrom4([4]byte{127, 0, 0, 1}), Device: "lo"}}
+	return network{adapters: slices.Repeat([][]job.Adapter{lo}, len(nodes))}
 }
 
 // ofDevice is the network of a named device: its first address on each node, of the first kind that
@@ -313,10 +293,7 @@ func (node inventory) names() string {
 	for _, i := range node.Interfaces {
 		all = append(all, i.Name)
 	}
-	if len(all) == 0 {
-		return "none"
-	}
-	return strings.Join(all, ", ")
+	return cmp.Or(strings.Join(all, ", "), "none")
 }
 
 // nodeError is what a node lacks.
@@ -357,10 +334,7 @@ const (
 // sameAdapter says whether several instances are all on one adapter, so that there is none to fail
 // over to.
 func sameAdapter(all []job.Adapter) bool {
-	for _, a := range all {
-		if a.Device != all[0].Device {
-			return false
-		}
-	}
-	return len(all) > 1
+	return len(all) > 1 && !slices.ContainsFunc(all, func(a job.Adapter) bool {
+		return a.Device != all[0].Device
+	})
 }

@@ -16,7 +16,6 @@ type death struct {
 // Values of si_code for SIGCHLD.
 const (
 	cldExited = 1
-	cldKilled = 2
 	cldDumped = 3
 )
 
@@ -38,14 +37,10 @@ func peekDeath(pid int) (death, bool) {
 		}
 		break
 	}
-	// siginfo_t: signo, errno, code, then a union aligned to the word size, for SIGCHLD: pid,
-	// uid, status.
-	words := (*[8]int32)(unsafe.Pointer(&info))
-	union := 3
-	if unsafe.Sizeof(uintptr(0)) == 8 {
-		union = 4
-	}
-	status := int(words[union+2])
+	// siginfo_t: signo, errno, code, then a union aligned to the word size, so at 3 or 4; for
+	// SIGCHLD: pid, uid, status.
+	union := 2 + unsafe.Sizeof(uintptr(0))/4
+	status := int((*[8]int32)(unsafe.Pointer(&info))[union+2])
 	if info.Code == cldExited {
 		return death{Status: status}, true
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,13 +37,11 @@ func taskEnvironment(environ []string, o *options, n *node, task int, partition 
 			set[d[0]] = d[1]
 		}
 	}
-	env := make([]string, 0, len(environ)+len(set))
-	for _, e := range environ {
+	env := slices.DeleteFunc(slices.Clone(environ), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")
-		if _, ok := set[name]; !ok {
-			env = append(env, e)
-		}
-	}
+		_, ok := set[name]
+		return ok
+	})
 	for name, value := range set {
 		env = append(env, name+"="+value)
 	}
@@ -52,12 +51,11 @@ func taskEnvironment(environ []string, o *options, n *node, task int, partition 
 // commonTasks is MP_COMMON_TASKS: how many others there are on the node of procs tasks from first
 // on, and which.
 func commonTasks(task, first, procs int) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d", procs-1)
+	s := strconv.AppendInt(nil, int64(procs-1), 10)
 	for t := first; t < first+procs; t++ {
 		if t != task {
-			fmt.Fprintf(&b, ":%d", t)
+			s = fmt.Appendf(s, ":%d", t)
 		}
 	}
-	return b.String()
+	return string(s)
 }

@@ -24,8 +24,8 @@ func FuzzOptions(f *testing.F) {
 			return
 		}
 		if o.procs < 1 || o.procs > maxProcs || o.infoLevel < 0 || o.infoLevel > 6 || o.grace < 0 ||
-			o.stdin < stdinAll || o.stdin >= o.procs ||
-			o.stdout.kind == single && o.stdout.task >= o.procs {
+			o.stdin < stdinNone || o.stdin >= o.procs ||
+			o.stdout < ordered || o.stdout >= o.procs {
 			t.Errorf("%q, %q: %+v", args, environ, o)
 		}
 		if !slices.Contains(args, o.program) || len(o.args) >= len(args) {

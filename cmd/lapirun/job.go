@@ -1,14 +1,14 @@
 package main
 
 import (
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -62,7 +62,7 @@ type process struct {
 
 func newJob(name string, o *options, environ []string) (*launch, error) {
 	path := o.program
-	if o.startsDirectly() {
+	if slices.ContainsFunc(o.nodes, func(n *node) bool { return len(n.prefix) == 0 }) {
 		var err error
 		if path, err = exec.LookPath(o.program); err != nil && !errors.Is(err, exec.ErrDot) {
 			return nil, err
@@ -72,17 +72,15 @@ func newJob(name string, o *options, environ []string) (*launch, error) {
 	if err != nil {
 		return nil, err
 	}
-	partition := make([]byte, 4)
-	rand.Read(partition) // never fails, says its documentation
 	h := hub.New(o.procs, key)
 	if reapDelay != 0 {
 		h.SetReapDelay(reapDelay)
 	}
 	return &launch{
 		name: name, o: o, path: path, environ: environ, hub: h,
-		partition: binary.LittleEndian.Uint32(partition) >> 1,
-		stdout:    newSink(os.Stdout, o.stdout), stderr: newSink(os.Stderr, stdoutMode{}),
-		forwarded: make(map[int]bool),
+		partition: rand.Uint32() >> 1,
+		stdout:    newSink(os.Stdout, o.stdout), stderr: newSink(os.Stderr, unordered),
+		signals: make(chan os.Signal, 16), forwarded: make(map[int]bool),
 	}, nil
 }
 
@@ -104,7 +102,7 @@ func (j *launch) say(format string, args ...any) {
 
 // run starts the job and returns lapirun's exit status when it is over.
 func (j *launch) run() int {
-	j.catchSignals()
+	catchSignals(j.signals)
 	var err error
 	if j.watchdog, err = startWatchdog(j.o.procs); err != nil {
 		j.say("%v", err)
@@ -189,11 +187,15 @@ func (j *launch) startTask(n *node, task int, stdin *os.File) error {
 	if err != nil {
 		return err
 	}
-	stdout, stderr, err := j.outputs(task)
+	stdout, err := j.output(task, j.stdout)
 	if err != nil {
 		return err
 	}
 	defer stdout.Close()
+	stderr, err := j.output(task, j.stderr)
+	if err != nil {
+		return err
+	}
 	defer stderr.Close()
 	pid, err := j.watchdog.start(order{
 		Task: task, Path: path, Args: args,
@@ -207,29 +209,19 @@ func (j *launch) startTask(n *node, task int, stdin *os.File) error {
 	return nil
 }
 
-// outputs makes the pipes for a task's output and begins to copy them.
-func (j *launch) outputs(task int) (stdout, stderr *os.File, err error) {
-	outRead, outWrite, err := os.Pipe()
-	if err != nil {
-		return nil, nil, err
+// output makes a pipe for what a task writes to k, and begins to copy it.
+func (j *launch) output(task int, k *sink) (*os.File, error) {
+	r, w, err := os.Pipe()
+	if err == nil {
+		j.copying.Go(func() { newStream(k, task, j.o.procs, j.o.label).copyFrom(r) })
 	}
-	errRead, errWrite, err := os.Pipe()
-	if err != nil {
-		outRead.Close()
-		outWrite.Close()
-		return nil, nil, err
-	}
-	j.copying.Go(func() { newStream(j.stdout, task, j.o.procs, j.o.label).copyFrom(outRead) })
-	j.copying.Go(func() { newStream(j.stderr, task, j.o.procs, j.o.label).copyFrom(errRead) })
-	return outWrite, errWrite, nil
+	return w, err
 }
 
 // unwatched: somebody has killed the watchdog, and the kernel the tasks with it.
 func (j *launch) unwatched() {
 	j.say("the watchdog is gone, and the tasks with it")
-	if j.status == 0 {
-		j.status = exitFailure
-	}
+	j.fail(exitFailure)
 	j.killTasks(unix.SIGKILL)
 	for _, p := range j.tasks {
 		p.ended = true
@@ -247,29 +239,21 @@ func (j *launch) ended(task int, p *process, d death) {
 		return
 	}
 	text := fmt.Sprintf("task %d (%s%s, process %d) %s after %s", task, j.o.program, p.node.under(),
-		p.pid, d, since(p.started))
+		p.pid, d, time.Since(p.started).Round(time.Millisecond))
 	first := j.status == 0
 	killed := j.killed && d.Signal == int(unix.SIGKILL) // by lapirun
-	if first {
-		j.status = d.code()
-		if killed && j.asked != 0 {
-			j.status = death{Signal: int(j.asked)}.code()
-		}
+	status := d.code()
+	if killed && j.asked != 0 {
+		status = death{Signal: int(j.asked)}.code()
 	}
 	expected := j.ending || killed || j.forwarded[d.Signal]
-	switch {
-	case j.o.keepGoing && !expected:
-		j.say("%s", text)
-	case first && !expected && j.running > 0:
-		j.say("%s; ending the other tasks", text)
-	case first && !expected:
-		j.say("%s", text)
-	case j.o.infoLevel >= 2:
+	if !expected && first && j.running > 0 && !j.o.keepGoing {
+		text += "; ending the other tasks"
+	}
+	if !expected && (first || j.o.keepGoing) || j.o.infoLevel >= 2 {
 		j.say("%s", text)
 	}
-	if !j.o.keepGoing {
-		j.end()
-	}
+	j.fail(status)
 }
 
 // abandoned: the command of --on has ended, and left a process behind that lapirun can neither wait
@@ -279,8 +263,13 @@ func (j *launch) abandoned(task int, p *process) {
 		j.say("task %d: '%s' has ended, but what it has started goes on. The command must stay until the program ends, or become it; setsid does so "+
 			"with -w", task, p.node.command)
 	}
+	j.fail(exitFailure)
+}
+
+// fail notes the status of a job that has failed, and ends it unless it is to go on.
+func (j *launch) fail(status int) {
 	if j.status == 0 {
-		j.status = exitFailure
+		j.status = status
 	}
 	if !j.o.keepGoing {
 		j.end()

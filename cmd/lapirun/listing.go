@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -48,12 +49,7 @@ func sendInventory(launcher string) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(n)
-	if err != nil {
-		return err
-	}
-	_, err = os.NewFile(launcherFD, "lapirun").Write(text)
-	return err
+	return json.NewEncoder(os.NewFile(launcherFD, "lapirun")).Encode(n)
 }
 
 // takeInventory lists the interfaces that this process sees.
@@ -89,10 +85,7 @@ func networkNamespace() uint64 {
 		return 0
 	}
 	defer unix.Close(fd)
-	cookie, err := unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_NETNS_COOKIE)
-	if err != nil {
-		return 0
-	}
+	cookie, _ := unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_NETNS_COOKIE)
 	return cookie
 }
 
@@ -128,8 +121,7 @@ func (j *launch) listUnder(n *node, lapirun string) (all inventory, err error) {
 	}
 	var said bytes.Buffer
 	cmd := exec.Command(n.prefix[0], append(n.prefix[1:], lapirun, listName)...)
-	cmd.Env = append(withoutVariable(j.environ, job.LauncherVariable),
-		job.LauncherVariable+"="+launcher)
+	cmd.Env = append(slices.Clip(j.environ), job.LauncherVariable+"="+launcher) // the last of one name counts
 	cmd.ExtraFiles = make([]*os.File, launcherFD-2)
 	cmd.ExtraFiles[launcherFD-3] = control
 	cmd.Stderr = &said
@@ -160,14 +152,4 @@ func withOutput(text, said string) error {
 		return errors.New(text)
 	}
 	return fmt.Errorf("%s (%s)", said, text)
-}
-
-func withoutVariable(environ []string, name string) []string {
-	var rest []string
-	for _, e := range environ {
-		if !strings.HasPrefix(e, name+"=") {
-			rest = append(rest, e)
-		}
-	}
-	return rest
 }

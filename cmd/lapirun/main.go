@@ -65,9 +65,6 @@ func run(args, environ []string) int {
 		fmt.Print(usage(name))
 		return 0
 	}
-	if errors.Is(err, errCalibrate) {
-		return calibrate(name, environ)
-	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\nTry '%s -h' for the options.\n", name, err, name)
 		return exitUsage

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strconv"
 
 	"lapi/core/job"
@@ -33,14 +34,6 @@ func applyOn(o *options, v string) error {
 	return nil
 }
 
-func (n *node) setProcs(procs int) error {
-	if n.given {
-		return fmt.Errorf("the number of tasks of --on '%s' is given twice", n.command)
-	}
-	n.procs, n.given = procs, true
-	return nil
-}
-
 // finishNodes numbers the tasks: those of a node follow each other, in the nodes' order.
 func (o *options) finishNodes() error {
 	if len(o.nodes) == 0 {
@@ -56,16 +49,6 @@ func (o *options) finishNodes() error {
 		return fmt.Errorf("%d tasks in all; at most %d are possible", o.procs, maxProcs)
 	}
 	return nil
-}
-
-// startsDirectly says whether some tasks are started without a command.
-func (o *options) startsDirectly() bool {
-	for _, n := range o.nodes {
-		if len(n.prefix) == 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // under names the command of a node, to follow its task.
@@ -95,7 +78,7 @@ func (j *launch) commandLine(n *node) (path string, args []string, err error) {
 	if err != nil && !errors.Is(err, exec.ErrDot) {
 		return "", nil, err
 	}
-	return path, append(append([]string(nil), n.prefix...), program...), nil
+	return path, slices.Concat(n.prefix, program), nil
 }
 
 // chooseAddresses sets the nodes' addresses by MP_EUIDEVICE and MP_INSTANCES (adapters.go), unless

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +17,7 @@ type options struct {
 	device    string  // MP_EUIDEVICE
 	instances int     // MP_INSTANCES; 0: not set
 	label     bool
-	stdout    stdoutMode
+	stdout    int // task whose output is shown, or unordered, ordered
 	stdin     int // task that reads standard input, or stdinAll, stdinNone
 	infoLevel int
 	keepGoing bool
@@ -27,13 +28,13 @@ type options struct {
 }
 
 const (
-	stdinNone = -1
-	stdinAll  = -2
+	stdinAll  = -1
+	stdinNone = -2
 	maxProcs  = 16384 // MAX_TASKS of the guide
 )
 
 // What the command line asks for instead of a job.
-var errHelp, errCalibrate = errors.New("help"), errors.New("calibrate")
+var errHelp = errors.New("help")
 
 // option is one option with a value. POE's may follow the program.
 type option struct {
@@ -43,100 +44,83 @@ type option struct {
 	apply    func(o *options, value string) error
 }
 
-func setOnly(*options, string) error { return nil }
-
-var valued = []option{
+// valued are the options that lapirun looks at, and those that it only passes on.
+var valued = append([]option{
 	{[]string{"procs"}, "MP_PROCS", true, applyProcs},
 	{[]string{"n", "np"}, "", false, applyProcs},
 	{[]string{"on"}, "", false, applyOn},
-	{[]string{"euidevice"}, "MP_EUIDEVICE", true, applyDevice},
-	{[]string{"instances"}, "MP_INSTANCES", true, applyInstances},
-	{[]string{"labelio"}, "MP_LABELIO", true, applyLabel},
-	{[]string{"stdoutmode"}, "MP_STDOUTMODE", true, applyStdout},
-	{[]string{"stdinmode"}, "MP_STDINMODE", true, applyStdin},
-	{[]string{"infolevel", "ilevel"}, "MP_INFOLEVEL", true, applyInfoLevel},
-	{[]string{"msg_api"}, "MP_MSG_API", true, setOnly},
-	{[]string{"euilib"}, "MP_EUILIB", true, setOnly},
-	{[]string{"udp_packet_size"}, "MP_UDP_PACKET_SIZE", true, setOnly},
-	{[]string{"ack_thresh"}, "MP_ACK_THRESH", true, setOnly},
-	{[]string{"polling_interval"}, "MP_POLLING_INTERVAL", true, setOnly},
-	{[]string{"retransmit_interval"}, "MP_RETRANSMIT_INTERVAL", true, setOnly},
-	{[]string{"rexmit_buf_cnt"}, "MP_REXMIT_BUF_CNT", true, setOnly},
-	{[]string{"rexmit_buf_size"}, "MP_REXMIT_BUF_SIZE", true, setOnly},
-	{[]string{"use_bulk_xfer"}, "MP_USE_BULK_XFER", true, setOnly},
-	{[]string{"bulk_min_msg_size"}, "MP_BULK_MIN_MSG_SIZE", true, setOnly},
-	{[]string{"grace"}, "", false, applyGrace},
-}
-
-func applyProcs(o *options, v string) (err error) {
-	n, err := number(v, 1, maxProcs)
-	if err != nil {
+	{[]string{"euidevice"}, "MP_EUIDEVICE", true, func(o *options, v string) error {
+		o.device = v
+		return nil
+	}},
+	{[]string{"instances"}, "MP_INSTANCES", true, func(o *options, v string) (err error) {
+		o.instances, err = parseInstances(v)
 		return err
+	}},
+	{[]string{"labelio"}, "MP_LABELIO", true, applyLabel},
+	{[]string{"stdoutmode"}, "MP_STDOUTMODE", true, func(o *options, v string) (err error) {
+		o.stdout, err = taskOr(v, "unordered", "ordered")
+		return err
+	}},
+	{[]string{"stdinmode"}, "MP_STDINMODE", true, func(o *options, v string) (err error) {
+		o.stdin, err = taskOr(v, "all", "none")
+		return err
+	}},
+	{[]string{"infolevel", "ilevel"}, "MP_INFOLEVEL", true, func(o *options, v string) (err error) {
+		o.infoLevel, err = number(v, 0, 6)
+		return err
+	}},
+	{[]string{"grace"}, "", false, applyGrace},
+}, passedOn("msg_api", "euilib", "udp_packet_size", "ack_thresh", "polling_interval",
+	"retransmit_interval", "rexmit_buf_cnt", "rexmit_buf_size", "use_bulk_xfer",
+	"bulk_min_msg_size")...)
+
+// passedOn are options whose variables are only set for the tasks.
+func passedOn(names ...string) (all []option) {
+	for _, name := range names {
+		all = append(all, option{[]string{name}, "MP_" + strings.ToUpper(name), true,
+			func(*options, string) error { return nil }})
 	}
-	if len(o.nodes) > 0 {
-		return o.nodes[len(o.nodes)-1].setProcs(n)
-	}
-	o.procs, o.counted = n, true
-	return nil
+	return all
 }
 
-func applyDevice(o *options, v string) error {
-	o.device = v
-	return nil
-}
-
-func applyInstances(o *options, v string) (err error) {
-	o.instances, err = parseInstances(v)
+func applyProcs(o *options, v string) error {
+	n, err := number(v, 1, maxProcs)
+	switch {
+	case err != nil:
+	case len(o.nodes) > 0:
+		last := o.nodes[len(o.nodes)-1]
+		if last.given {
+			return fmt.Errorf("the number of tasks of --on '%s' is given twice", last.command)
+		}
+		last.procs, last.given = n, true
+	default:
+		o.procs, o.counted = n, true
+	}
 	return err
 }
 
 func applyLabel(o *options, v string) error {
-	switch strings.ToLower(v) {
-	case "yes":
-		o.label = true
-	case "no":
-		o.label = false
-	default:
+	o.label = strings.EqualFold(v, "yes")
+	if !o.label && !strings.EqualFold(v, "no") {
 		return fmt.Errorf("%q is neither yes nor no", v)
 	}
 	return nil
 }
 
-func applyStdout(o *options, v string) error {
-	switch strings.ToLower(v) {
-	case "unordered":
-		o.stdout = stdoutMode{kind: unordered}
-	case "ordered":
-		o.stdout = stdoutMode{kind: ordered}
-	default:
-		task, err := number(v, 0, maxProcs-1)
-		if err != nil {
-			return fmt.Errorf("%q is neither unordered nor ordered nor a task", v)
-		}
-		o.stdout = stdoutMode{kind: single, task: task}
+// taskOr reads the number of a task, or one of two words: -1 or -2.
+func taskOr(v, first, second string) (int, error) {
+	switch {
+	case strings.EqualFold(v, first):
+		return -1, nil
+	case strings.EqualFold(v, second):
+		return -2, nil
 	}
-	return nil
-}
-
-func applyStdin(o *options, v string) error {
-	switch strings.ToLower(v) {
-	case "all":
-		o.stdin = stdinAll
-	case "none":
-		o.stdin = stdinNone
-	default:
-		task, err := number(v, 0, maxProcs-1)
-		if err != nil {
-			return fmt.Errorf("%q is neither all nor none nor a task", v)
-		}
-		o.stdin = task
+	task, err := number(v, 0, maxProcs-1)
+	if err != nil {
+		return 0, fmt.Errorf("%q is neither %s nor %s nor a task", v, first, second)
 	}
-	return nil
-}
-
-func applyInfoLevel(o *options, v string) (err error) {
-	o.infoLevel, err = number(v, 0, 6)
-	return err
+	return task, nil
 }
 
 func applyGrace(o *options, v string) error {
@@ -159,7 +143,7 @@ func number(v string, lo, hi int) (int, error) {
 
 // parse reads args (without the command's name) and the variables that stand for absent options.
 func parse(args, environ []string) (*options, error) {
-	o := &options{procs: 1, grace: 5 * time.Second, set: make(map[string]string)}
+	o := &options{procs: 1, stdout: unordered, grace: 5 * time.Second, set: make(map[string]string)}
 	if err := o.readVariables(environ); err != nil {
 		return nil, err
 	}
@@ -179,13 +163,11 @@ func parse(args, environ []string) (*options, error) {
 	if err := o.finishNodes(); err != nil {
 		return nil, err
 	}
-	if o.stdout.kind == single && o.stdout.task >= o.procs {
-		return nil, fmt.Errorf("stdoutmode names task %d, but there are only %d tasks",
-			o.stdout.task, o.procs)
-	}
-	if o.stdin >= o.procs {
-		return nil, fmt.Errorf("stdinmode names task %d, but there are only %d tasks", o.stdin,
-			o.procs)
+	for name, task := range map[string]int{"stdoutmode": o.stdout, "stdinmode": o.stdin} {
+		if task >= o.procs {
+			return nil, fmt.Errorf("%s names task %d, but there are only %d tasks", name, task,
+				o.procs)
+		}
 	}
 	return o, nil
 }
@@ -220,11 +202,6 @@ func (o *options) leading(args []string) (rest []string, all bool, err error) {
 		switch name {
 		case "h", "help", "?":
 			return nil, false, errHelp
-		case "calibrate":
-			if len(args) > 0 {
-				return nil, false, fmt.Errorf("%s stands alone: %s", arg, args[0])
-			}
-			return nil, false, errCalibrate
 		case "k", "keep-going":
 			o.keepGoing = true
 			continue
@@ -293,10 +270,8 @@ func (o *options) use(opt *option, shown, value string) error {
 
 func find(name string, poe bool) *option {
 	for i := range valued {
-		for _, n := range valued[i].names {
-			if n == name && (valued[i].poe || !poe) {
-				return &valued[i]
-			}
+		if slices.Contains(valued[i].names, name) && (valued[i].poe || !poe) {
+			return &valued[i]
 		}
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 )
 
 func TestOptions(t *testing.T) {
-	base := options{procs: 1, grace: 5 * time.Second, program: "prog"}
+	base := options{procs: 1, stdout: unordered, grace: 5 * time.Second, program: "prog"}
 	with := func(change func(o *options)) options { o := base; change(&o); return o }
 	cases := []struct {
 		line    string
@@ -27,7 +27,7 @@ func TestOptions(t *testing.T) {
 		{"prog x -procs 4 y -labelio yes -stdoutmode ordered -infolevel 2 -stdinmode none", nil,
 			with(func(o *options) {
 				o.procs, o.label, o.stdout, o.infoLevel, o.stdin = 4, true,
-					stdoutMode{kind: ordered},
+					ordered,
 					2, stdinNone
 				o.args = []string{"x", "y"}
 			})},
@@ -43,7 +43,7 @@ func TestOptions(t *testing.T) {
 		})},
 		{"prog", []string{"MP_PROCS=5", "MP_LABELIO=yes", "MP_STDOUTMODE=3", "MP_INFOLEVEL=1",
 			"MP_STDINMODE=all"}, with(func(o *options) {
-			o.procs, o.label, o.stdout, o.infoLevel, o.stdin = 5, true, stdoutMode{single, 3}, 1,
+			o.procs, o.label, o.stdout, o.infoLevel, o.stdin = 5, true, 3, 1,
 				stdinAll
 		})},
 		{"-n 2 -labelio no prog -stdoutmode unordered", []string{"MP_PROCS=5", "MP_LABELIO=yes",

@@ -10,19 +10,11 @@ import (
 	"time"
 )
 
-// stdoutKind is what MP_STDOUTMODE asks for.
-type stdoutKind uint8
-
+// Values of MP_STDOUTMODE that are no task.
 const (
-	unordered stdoutKind = iota // as it comes
-	ordered                     // task by task
-	single                      // of one task only
+	unordered = -1 // lines as they come
+	ordered   = -2 // task by task
 )
-
-type stdoutMode struct {
-	kind stdoutKind
-	task int // of single
-}
 
 const (
 	// partialDelay is how long an unfinished line waits for its end before it is shown; a
@@ -36,21 +28,19 @@ const (
 type sink struct {
 	mu     sync.Mutex
 	w      *os.File
-	mode   stdoutMode
-	open   int // task whose unfinished line was written last; -1 if none
-	turn   int // ordered: the task that writes now
-	held   map[int]*heldOutput
-	broken bool // nobody reads w any more
+	mode   int            // unordered, ordered, or the only task whose output is shown
+	open   int            // task whose unfinished line was written last; nobody if none
+	turn   int            // ordered: the task that writes now
+	held   map[int][]byte // ordered: what tasks wrote before their turn
+	ended  map[int]bool   // ordered: tasks that will write no more
+	broken bool           // nobody reads w any more
 }
 
-// heldOutput is what a task wrote before its turn.
-type heldOutput struct {
-	data  bytes.Buffer
-	ended bool
-}
+const nobody = -1
 
-func newSink(w *os.File, mode stdoutMode) *sink {
-	return &sink{w: w, mode: mode, open: -1, held: make(map[int]*heldOutput)}
+func newSink(w *os.File, mode int) *sink {
+	return &sink{w: w, mode: mode, open: nobody, held: make(map[int][]byte),
+		ended: make(map[int]bool)}
 }
 
 // stream is one task's output to a sink, used by one goroutine.
@@ -64,8 +54,7 @@ type stream struct {
 func newStream(s *sink, task, procs int, label bool) *stream {
 	st := &stream{sink: s, task: task}
 	if label {
-		width := len(strconv.Itoa(procs - 1))
-		st.label = fmt.Appendf(nil, "%*d:", width, task)
+		st.label = fmt.Appendf(nil, "%*d:", len(strconv.Itoa(procs-1)), task)
 	}
 	return st
 }
@@ -83,14 +72,12 @@ func (s *stream) copyFrom(r *os.File) {
 		n, err := r.Read(buffer)
 		s.line = append(s.line, buffer[:n]...)
 		switch {
-		case errors.Is(err, os.ErrDeadlineExceeded):
+		case errors.Is(err, os.ErrDeadlineExceeded), err == nil && len(s.line) > maxLine:
 			err = s.pass(len(s.line))
 		case err != nil:
 			_ = s.pass(len(s.line))
 			s.sink.finish(s.task)
 			return
-		case len(s.line) > maxLine:
-			err = s.pass(len(s.line))
 		default:
 			err = s.pass(bytes.LastIndexByte(s.line, '\n') + 1)
 		}
@@ -113,52 +100,42 @@ func (s *stream) pass(n int) error {
 func (k *sink) write(s *stream, data []byte) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	switch k.mode.kind {
-	case single:
-		if s.task != k.mode.task {
-			return nil
-		}
-	case ordered:
-		if s.task != k.turn {
-			held := k.heldOf(s.task)
-			held.data.Write(s.labelled(data, held.endsInside()))
-			return nil
-		}
+	switch {
+	case k.mode >= 0 && s.task != k.mode:
+		return nil
+	case k.mode == ordered && s.task != k.turn:
+		before := k.held[s.task]
+		k.held[s.task] = append(before, s.labelled(data, unfinished(before))...)
+		return nil
 	}
-	return k.emit(s, data)
+	return k.emit(s.task, s.labelled(data, k.open == s.task))
 }
 
-// emit writes data now. An unfinished line of another task is ended first. mu is held.
-func (k *sink) emit(s *stream, data []byte) error {
-	text := s.labelled(data, k.open == s.task)
-	if k.open >= 0 && k.open != s.task {
+// unfinished says whether text ends inside a line.
+func unfinished(text []byte) bool { return len(text) > 0 && text[len(text)-1] != '\n' }
+
+// emit writes a task's text now. An unfinished line of another task is ended first. mu is held.
+func (k *sink) emit(task int, text []byte) error {
+	if k.open != nobody && k.open != task {
 		text = append([]byte{'\n'}, text...)
 	}
-	k.open = -1
-	if data[len(data)-1] != '\n' {
-		k.open = s.task
+	k.open = nobody
+	if unfinished(text) {
+		k.open = task
 	}
-	return k.put(text)
-}
-
-// say writes a line of lapirun's own.
-func (k *sink) say(line string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.open >= 0 {
-		line = "\n" + line
-		k.open = -1
-	}
-	_ = k.put([]byte(line)) // where should lapirun complain?
-}
-
-func (k *sink) put(text []byte) error {
 	if k.broken {
 		return os.ErrClosed
 	}
 	_, err := k.w.Write(text)
 	k.broken = err != nil
 	return err
+}
+
+// say writes a line of lapirun's own.
+func (k *sink) say(line string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_ = k.emit(nobody, []byte(line)) // where should lapirun complain?
 }
 
 // labelled puts the label before each line of data; not before the first if that continues one.
@@ -182,47 +159,17 @@ func (s *stream) labelled(data []byte, continued bool) []byte {
 	return out
 }
 
-func (k *sink) heldOf(task int) *heldOutput {
-	h := k.held[task]
-	if h == nil {
-		h = &heldOutput{}
-		k.held[task] = h
-	}
-	return h
-}
-
-func (h *heldOutput) endsInside() bool {
-	b := h.data.Bytes()
-	return len(b) > 0 && b[len(b)-1] != '\n'
-}
-
-// finish says that a task will write no more. In ordered mode the next one's turn comes.
+// finish says that a task will write no more. In ordered mode the next one's turn comes, and what
+// that wrote before is written.
 func (k *sink) finish(task int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.mode.kind != ordered {
-		return
-	}
-	k.heldOf(task).ended = true
-	for k.held[k.turn] != nil && k.held[k.turn].ended {
-		delete(k.held, k.turn)
+	k.ended[task] = true
+	for k.mode == ordered && k.ended[k.turn] {
 		k.turn++
-		if h := k.held[k.turn]; h != nil && h.data.Len() > 0 {
-			k.begin(h)
+		if text := k.held[k.turn]; text != nil {
+			_ = k.emit(k.turn, text) // later writes return the error
+			delete(k.held, k.turn)
 		}
 	}
-}
-
-// begin writes what the task whose turn has come wrote before. mu is held.
-func (k *sink) begin(h *heldOutput) {
-	text := h.data.Bytes()
-	if k.open >= 0 {
-		text = append([]byte{'\n'}, text...)
-	}
-	k.open = -1
-	if h.endsInside() {
-		k.open = k.turn
-	}
-	_ = k.put(text) // later writes return the error
-	h.data = bytes.Buffer{}
 }

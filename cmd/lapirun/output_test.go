@@ -95,7 +95,7 @@ func TestUnfinishedLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	k := newSink(w, stdoutMode{})
+	k := newSink(w, unordered)
 	zero, one := newStream(k, 0, 2, true), newStream(k, 1, 2, true)
 	for _, step := range []struct {
 		s    *stream

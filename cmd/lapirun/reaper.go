@@ -40,7 +40,8 @@ type reaper struct {
 func reap(socket *os.File) {
 	// only a name; all works without it
 	_ = os.WriteFile("/proc/self/comm", []byte(watchdogName), 0)
-	dropSignals()
+	// What would end the watchdog is caught and not ignored, since the tasks would inherit that.
+	catchSignals(make(chan os.Signal, 1))
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, syscall.SIGCHLD)
 	conn, err := net.FileConn(socket)
@@ -73,17 +74,6 @@ func reap(socket *os.File) {
 			w.collectAdopted()
 		}
 	}
-}
-
-// dropSignals drops the signals that would end the watchdog. They are caught and not ignored, since
-// the tasks would inherit that.
-func dropSignals() {
-	for _, s := range passed {
-		if !signal.Ignored(s) {
-			signal.Notify(make(chan os.Signal, 1), s)
-		}
-	}
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 }
 
 func (w *reaper) obey(o received) {

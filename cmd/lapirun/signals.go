@@ -18,11 +18,11 @@ var passed = []os.Signal{
 	syscall.SIGTSTP, syscall.SIGCONT,
 }
 
-func (j *launch) catchSignals() {
-	j.signals = make(chan os.Signal, 16)
+// catchSignals sends them to c.
+func catchSignals(c chan os.Signal) {
 	for _, s := range passed {
 		if !signal.Ignored(s) { // nohup, and background jobs of scripts
-			signal.Notify(j.signals, s)
+			signal.Notify(c, s)
 		}
 	}
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
@@ -75,5 +75,3 @@ func (d death) code() int {
 	}
 	return d.Status
 }
-
-func since(t time.Time) string { return time.Since(t).Round(time.Millisecond).String() }

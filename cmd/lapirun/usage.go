@@ -7,7 +7,6 @@ func usage(name string) string {
 }
 
 const usageText = `Usage: lapirun [options] program [arguments] [POE options]
-       lapirun --calibrate
 
 Starts the tasks of a LAPI job on this machine and waits for them.
 
@@ -40,10 +39,6 @@ Options:
                          set MP_MSG_API, MP_EUILIB and so on for the tasks
   -k, --keep-going       when a task dies, leave the others running
   --grace SECONDS        from asking tasks to end until killing them (5)
-  --calibrate            instead of starting a program: measure, for some
-                         seconds, which way is best for data of which size
-                         between tasks of this machine, and keep it for all
-                         programs of this user (LAPI_CALIBRATION)
   -h, --help             this text
   --                     what follows is the program and its arguments only
 

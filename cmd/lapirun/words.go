@@ -27,7 +27,8 @@ func splitWords(s string) ([]string, error) {
 	}
 }
 
-// firstWord reads the word with which s begins; nil if there is none, only a joined line.
+// firstWord reads the word with which s begins; nil if there is none, only a joined line. Quotes
+// without anything between them are an empty word.
 func firstWord(s string) (word []byte, rest string, err error) {
 	for s != "" {
 		switch c := s[0]; c {
@@ -38,9 +39,9 @@ func firstWord(s string) (word []byte, rest string, err error) {
 			if !ok {
 				return nil, "", errors.New("a ' is not closed")
 			}
-			word, s = append(orEmpty(word), inner...), after
+			word, s = append(append([]byte{}, word...), inner...), after
 		case '"':
-			if word, s, err = doubleQuoted(orEmpty(word), s[1:]); err != nil {
+			if word, s, err = doubleQuoted(append([]byte{}, word...), s[1:]); err != nil {
 				return nil, "", err
 			}
 		case '\\':
@@ -56,14 +57,6 @@ func firstWord(s string) (word []byte, rest string, err error) {
 		}
 	}
 	return word, "", nil
-}
-
-// orEmpty makes a word of none: quotes without anything between them are an empty word.
-func orEmpty(word []byte) []byte {
-	if word == nil {
-		return []byte{}
-	}
-	return word
 }
 
 // doubleQuoted adds to word what stands before the closing quote.

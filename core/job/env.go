@@ -133,31 +133,44 @@ func (r *reader) level(c *Config) {
 func (r *reader) messageAPI(c *Config) error {
 	const remedy = "set it to lapi (or lapi,mpi, mpi,lapi or mpi_lapi)"
 	s, ok := r.get("MP_MSG_API")
-	switch {
-	case !ok:
+	if !ok {
 		return &EnvError{"MP_MSG_API", codeMsgAPI, "it is not set; " + remedy +
 			", or start the program with lapirun"}
-	case s == "lapi" || s == "lapi,mpi" || s == "mpi,lapi" || s == "mpi_lapi":
+	}
+	switch strings.ToLower(s) {
+	case "lapi", "lapi,mpi", "mpi,lapi", "mpi_lapi":
 		return nil
-	case s == "mpi":
+	case "mpi":
 		return &EnvError{"MP_MSG_API", codeMsgAPI, "the value mpi leaves LAPI out; " + remedy}
 	}
 	return &EnvError{"MP_MSG_API", codeMsgAPI, fmt.Sprintf("the value %q is not valid; %s", s,
 		remedy)}
 }
 
-func (r *reader) library(c *Config) error {
-	c.EUILib = "ip"
+// library reads MP_EUILIB. Scripts ask for user space as a matter of course, so that it is not to be
+// had is an error only where LAPI_US, this library's own, says so.
+func (r *reader) library(*Config) error {
+	us, usSet := r.get("LAPI_US")
+	only := strings.EqualFold(us, "only")
+	if usSet && !only && !strings.EqualFold(us, "yes") {
+		return &EnvError{"LAPI_US", codeCSSLoadFailed,
+			fmt.Sprintf("the value %q is not valid; set it to yes or only, or unset it", us)}
+	}
 	s, ok := r.get("MP_EUILIB")
 	switch {
-	case !ok || s == "ip":
+	case !ok || strings.EqualFold(s, "ip"):
 		return nil
-	case s == "us":
+	case !strings.EqualFold(s, "us"):
 		return &EnvError{"MP_EUILIB", codeCSSLoadFailed,
-			"the value us asks for user space communication, which this release cannot do; set it to ip"}
+			fmt.Sprintf("the value %q is not valid; set it to ip or us", s)}
+	case only:
+		return &EnvError{"MP_EUILIB", codeCSSLoadFailed,
+			"the value us and LAPI_US=only ask for user space communication, which this release cannot do; " +
+				"unset LAPI_US, or set MP_EUILIB to ip"}
 	}
-	return &EnvError{"MP_EUILIB", codeCSSLoadFailed,
-		fmt.Sprintf("the value %q is not valid; set it to ip (in lower case)", s)}
+	r.warnf(1, "MP_EUILIB=%s: there is no adapter for user space communication; "+
+		"shared memory and UDP/IP are used. Set it to ip, or LAPI_US=only to fail instead", s)
+	return nil
 }
 
 func (r *reader) identity(c *Config) error {
@@ -346,6 +359,7 @@ func (r *reader) tuning(c *Config) {
 		c.TraceDir = "."
 	}
 	c.FastLane = r.fastLane()
+	c.Route, c.ShowRoutes = r.route()
 	c.UDPPlain = !r.onOff("LAPI_UDP_GSO")
 	debug, ok := r.get("MP_DEBUG_NOTIMEOUT")
 	c.NoTimeout = ok && !strings.EqualFold(debug, "no") // "no" is how the guide writes the default
@@ -364,6 +378,22 @@ func (r *reader) fastLane() FastLane {
 	}
 	r.warnf(0, "LAPI_FASTLANE=%q is not valid; on is used. Set it to on, off or random", s)
 	return FastLaneOn
+}
+
+// route reads LAPI_ROUTE, which is this library's own.
+func (r *reader) route() (route Route, show bool) {
+	names := map[string]Route{"auto": RouteAuto, "pipeline": RoutePipeline, "origin": RouteOrigin,
+		"target": RouteTarget, "halves": RouteHalves}
+	s, ok := r.get("LAPI_ROUTE")
+	if !ok || s == "show" {
+		return RouteAuto, ok
+	}
+	route, ok = names[s]
+	if !ok {
+		r.warnf(0, "LAPI_ROUTE=%q is not valid; auto is used. Set it to auto, show, pipeline, "+
+			"origin, target or halves", s)
+	}
+	return route, false
 }
 
 // bulk reads what concerns bulk transfer. The guide writes its sizes as 4K and 150K, so that is how

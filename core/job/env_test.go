@@ -2,6 +2,7 @@ package job
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"reflect"
 	"strings"
@@ -34,7 +35,7 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Config{
-		Task: 1, NumTasks: 4, Partition: "7", EUILib: "ip", AckThreshold: 30,
+		Task: 1, NumTasks: 4, Partition: "7", AckThreshold: 30,
 		PollingInterval:    400 * time.Millisecond,
 		RetransmitInterval: 1000000, RexmitBufCount: 128, RexmitBufSize: 16384, BulkMin: 153600,
 		TraceDir: ".", TraceSize: 32,
@@ -61,7 +62,7 @@ func TestAllSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Config{
-		Task: 1, NumTasks: 4, Partition: "7", EUILib: "ip", Shm: ShmYes, CommonTasks: []int{0, 3},
+		Task: 1, NumTasks: 4, Partition: "7", Shm: ShmYes, CommonTasks: []int{0, 3},
 		Adapters: []Adapter{{netip.MustParseAddr("192.168.1.2"), "eth0"},
 			{netip.MustParseAddr("10.0.0.1"), "ib0"},
 			{netip.MustParseAddr("fe80::1%eth1"), "eth1"}},
@@ -73,6 +74,21 @@ func TestAllSet(t *testing.T) {
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)
+	}
+}
+
+// User space that is not to be had is IP, and said once; letters may be of either case.
+func TestUserSpaceIsIP(t *testing.T) {
+	for vars, lines := range map[string]int{"MP_EUILIB=us": 1, "MP_EUILIB=US LAPI_US=yes": 1,
+		"MP_EUILIB=us MP_MSG_API=LAPI,Mpi": 1, "MP_EUILIB=IP LAPI_US=only": 0,
+		"MP_MSG_API=MPI_lapi": 0} {
+		var said []string
+		_, err := FromEnv(good(append(strings.Fields(vars), "MP_INFOLEVEL=1")...),
+			func(level int, text string) { said = append(said, fmt.Sprint(level, " ", text)) })
+		if err != nil || len(said) != lines ||
+			lines == 1 && !strings.HasPrefix(said[0], "1 MP_EUILIB=") {
+			t.Errorf("%s: %v, %q", vars, err, said)
+		}
 	}
 }
 
@@ -92,10 +108,11 @@ func TestRefused(t *testing.T) {
 		{"no message API", env("MP_CHILD=0", "MP_PROCS=1"), 406, "MP_MSG_API", "not set"},
 		{"empty message API", good("MP_MSG_API="), 406, "MP_MSG_API", "not set"},
 		{"message API mpi", good("MP_MSG_API=mpi"), 406, "MP_MSG_API", "mpi"},
-		{"bad message API", good("MP_MSG_API=LAPI"), 406, "MP_MSG_API", `"LAPI"`},
+		{"bad message API", good("MP_MSG_API=LAIP"), 406, "MP_MSG_API", `"LAIP"`},
 		{"message API with blank", good("MP_MSG_API=lapi, mpi"), 406, "MP_MSG_API", "lapi, mpi"},
-		{"user space", good("MP_EUILIB=us"), 404, "MP_EUILIB", "user space"},
-		{"library in capitals", good("MP_EUILIB=IP"), 404, "MP_EUILIB", `"IP"`},
+		{"user space only", good("MP_EUILIB=US", "LAPI_US=Only"), 404, "MP_EUILIB", "user space"},
+		{"bad user space", good("MP_EUILIB=us", "LAPI_US=on"), 404, "LAPI_US", `"on"`},
+		{"bad library", good("MP_EUILIB=ib"), 404, "MP_EUILIB", `"ib"`},
 		{"no task", env("MP_MSG_API=lapi", "MP_PROCS=4"), 510, "MP_CHILD", "not set"},
 		{"no number of tasks", env("MP_MSG_API=lapi", "MP_CHILD=4"), 510, "MP_PROCS", "not set"},
 		{"task too high", good("MP_CHILD=4"), 510, "MP_CHILD", "from 0 to 3"},
@@ -366,6 +383,27 @@ func TestAuth(t *testing.T) {
 		if c, err := FromEnv(good("LAPI_JOB_KEY_FILE=/key", "LAPI_AUTH="+value), nil); err != nil ||
 			c.Auth != want {
 			t.Errorf("%q: %+v, %v", value, c, err)
+		}
+	}
+}
+
+// TestRoute: LAPI_ROUTE forces a route or shows what was found; what is not valid is said.
+func TestRoute(t *testing.T) {
+	for value, want := range map[string]struct {
+		route Route
+		show  bool
+		said  int
+	}{"": {}, "auto": {}, "show": {show: true}, "pipeline": {route: RoutePipeline},
+		"origin": {route: RouteOrigin}, "target": {route: RouteTarget},
+		"halves": {route: RouteHalves}, "Origin": {said: 1}, "fast": {said: 1}} {
+		n := 0
+		c, err := FromEnv(good("LAPI_ROUTE="+value), func(int, string) { n++ })
+		if value == "" {
+			c, err = FromEnv(good(), func(int, string) { n++ })
+		}
+		if err != nil || c.Route != want.route || c.ShowRoutes != want.show || n != want.said {
+			t.Errorf("LAPI_ROUTE=%s: %v, show %v, %d messages, %v",
+				value, c.Route, c.ShowRoutes, n, err)
 		}
 	}
 }

@@ -21,6 +21,19 @@ const (
 	FastLaneRandom                 // either, call by call: for tests
 )
 
+// Route is which way LAPI_ROUTE forces for data that is too long for slots, between tasks of a node
+// that poll (docs/bulk.md).
+type Route uint8
+
+// The values of Route.
+const (
+	RouteAuto Route = iota // the fastest, as found: the default
+	RoutePipeline
+	RouteOrigin
+	RouteTarget
+	RouteHalves
+)
+
 // Auth is LAPI_AUTH: how UDP packets prove that they belong to the job (docs/threat-model.md). All
 // tasks must have the same.
 type Auth uint8
@@ -62,10 +75,12 @@ type Config struct {
 	Task      int    // MP_CHILD
 	NumTasks  int    // MP_PROCS
 	Partition string // MP_PARTITION
-	EUILib    string // MP_EUILIB: "ip" or "us"
 	FastLane  FastLane
-	Auth      Auth
-	Shm       ShmMode
+	Route     Route
+	// ShowRoutes: LAPI_ROUTE=show, to print at LAPI_Term which routes were found.
+	ShowRoutes bool
+	Auth       Auth
+	Shm        ShmMode
 	// CommonTasks are the other tasks on this node (MP_COMMON_TASKS), ascending, without Task.
 	CommonTasks []int
 	// Adapters are MP_LAPI_INET_ADDR, in its order, the first MaxAdapters of them; nil if

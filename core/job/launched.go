@@ -23,6 +23,19 @@ type launched struct {
 	gone           bool // the launcher has closed its end
 }
 
+// LauncherProcess is the process whose descendants the tasks of this node are; 0: the task was
+// started by hand, or that process is not visible here.
+func (c *Config) LauncherProcess() int {
+	if !c.Launched {
+		return 0
+	}
+	cred, err := unix.GetsockoptUcred(c.launcherFD, unix.SOL_SOCKET, unix.SO_PEERCRED)
+	if err != nil {
+		return 0
+	}
+	return int(cred.Pid)
+}
+
 // connectLauncher says hello to the launcher and returns the connection; c has the job key then.
 func connectLauncher(c *Config, purpose Purpose, instance int) (*wire.Conn, error) {
 	// Programs that the task starts later shall not hold the launcher's socket.

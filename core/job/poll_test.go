@@ -2,6 +2,7 @@ package job_test
 
 import (
 	"bytes"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -164,5 +165,22 @@ func next(c *wire.Conn) (wire.Message, error) {
 			-1); err != nil && err != unix.EINTR {
 			return m, err
 		}
+	}
+}
+
+// TestLauncherProcess: the process at the other end of the inherited socket; none of a task started
+// by hand.
+func TestLauncherProcess(t *testing.T) {
+	ours, theirs, err := wire.Pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(ours)
+	defer unix.Close(theirs)
+	if got := launchedConfig(t, theirs, 0, 1).LauncherProcess(); got != os.Getpid() {
+		t.Errorf("launched by process %d, not %d", got, os.Getpid())
+	}
+	if got := new(job.Config).LauncherProcess(); got != 0 {
+		t.Errorf("started by hand, launched by %d", got)
 	}
 }

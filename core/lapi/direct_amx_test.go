@@ -9,7 +9,6 @@ import (
 	"lapi/core/lapi/singlecopy"
 	"lapi/core/lapi/vector"
 	"lapi/transport"
-	"lapi/transport/calibration"
 )
 
 // The hints about bulk transfer with the transfer types that have a DGSP, or several targets.
@@ -77,7 +76,7 @@ func TestHintsOfMulticast(t *testing.T) {
 		links[i] = j.tasks[i].watch(0)
 	}
 	name := j.tasks[0].group(t, 3, 0, 1)
-	for flags, least := range map[uint32]int{0: int(calibration.BuiltIn().AmDirect),
+	for flags, least := range map[uint32]int{0: singlecopy.AmMin,
 		singlecopy.UseBulkXfer: 129, singlecopy.NotUseBulkXfer: 1 << 30,
 		singlecopy.UseBulkXfer | singlecopy.NotUseBulkXfer: 1 << 30} {
 		for _, n := range []int{1, 128, 129, 16383, 16384, 200000} {

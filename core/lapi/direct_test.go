@@ -16,7 +16,6 @@ import (
 	"lapi/core/lapi/vector"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
-	"lapi/transport/calibration"
 )
 
 // watchedLink notes each direct copy, and refuses those from number refuse on (0: none) with err.
@@ -169,7 +168,7 @@ var types = []uint32{XferGet, XferAm, XferPut, XferGetv, XferPutv, XferAmv}
 // messages, but not for blocks that are worth no range of the kernel's.
 func TestHints(t *testing.T) {
 	const huge = 1 << 30
-	longBlocks := 2 * int(calibration.BuiltIn().BlockDirect) // the vectors have two
+	longBlocks := 2 * singlecopy.BlockMin // the vectors have two
 	own := map[uint32]int{XferGet: 1, XferAm: 16384, XferPut: 4096, XferGetv: 1,
 		XferPutv: longBlocks, XferAmv: longBlocks}
 	low := map[uint32]int{XferGet: 1, XferAm: 5000, XferPut: 4096, XferGetv: 1,

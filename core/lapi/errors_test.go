@@ -1,6 +1,7 @@
 package lapi
 
 import (
+	"strings"
 	"testing"
 
 	"lapi/core/job"
@@ -20,6 +21,27 @@ func drainErrors(t *testing.T, k *testTask, code codes.Code, of int) (n int) {
 		if e.Code != code || e.Of != of || e.Task != k.me || e.Handler == 0 {
 			t.Errorf("error handler of task %d: %s about task %d: %s",
 				k.me, codes.Name(e.Code), e.Of, e.Text)
+		}
+	}
+}
+
+// TestBadTargetAddressHints: programs from AIX hand out addresses of their own static variables.
+// What is said of an address that is none at the target names the remedy, in both tasks.
+func TestBadTargetAddressHints(t *testing.T) {
+	for path, env := range paths {
+		for n, size := range []uint64{8, 200_000} {
+			j := newJob(t, 2, env)
+			from := make([]byte, size)
+			j.ok(j.tasks[0].Put(1, size, 0x1000, at(&from[0]), 0, 0, 0))
+			j.until("both error handlers", func() bool {
+				return j.tasks[0].faults.Pending() > 0 && j.tasks[1].faults.Pending() > 0
+			})
+			for i, k := range j.tasks {
+				if e := k.events()[0]; e.Code != codes.ErrTgtAddrNull ||
+					!strings.Contains(e.Text, "-no-pie") {
+					t.Errorf("%s, size %d, task %d: %q", path, n, i, e.Text)
+				}
+			}
 		}
 	}
 }

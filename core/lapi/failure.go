@@ -107,8 +107,7 @@ func (c *Context) ended(p *peer.Peer, why string) {
 		return
 	}
 	c.hearLane()
-	if c.in.Busy(p) || c.parts.Busy(p) || c.collectives.UnderWay() > 0 || c.barrier.underWay() ||
-		c.concerned(p) != codes.IntErr {
+	if c.awaits(p) {
 		c.fail(p, codes.ErrNoConnectivity, fmt.Sprintf("task %d %s", p.ID, why))
 		return
 	}
@@ -118,6 +117,21 @@ func (c *Context) ended(p *peer.Peer, why string) {
 	c.cutOff(p)
 	c.collectives.Fail(codes.ErrNoConnectivity)
 	c.wake.Changed()
+}
+
+// awaits says whether something of this task depends on p: then p's end is an error, and its silence
+// must be noticed.
+func (c *Context) awaits(p *peer.Peer) bool {
+	return c.in.Busy(p) || c.parts.Busy(p) || c.collectives.UnderWay() > 0 ||
+		c.barrier.underWay() || c.concerned(p) != codes.IntErr
+}
+
+// expect sees to it that p's silence is noticed while this task waits for p, to which it may have
+// sent nothing. On a node the job's session, or the closed connection, tells.
+func (c *Context) expect(p *peer.Peer) {
+	if !p.Shared && !p.IsSelf {
+		c.net.UDP.Expect(p.Ep)
+	}
 }
 
 // fail takes p out of the job: once for each peer and failure the error handler hears of it.

@@ -53,6 +53,7 @@ func (s *setup) openLane() codes.Code {
 	l.link = link
 	l.TurnsMax = laneTurns
 	l.BulkMin = 1<<64 - 1
+	l.CopyMax = uint32(s.attributes.bufCopy)
 	if s.cfg.UseBulk {
 		l.BulkMin = uint64(s.cfg.BulkMin)
 	}
@@ -175,8 +176,11 @@ func (c *Context) laneQuiet(seq uint64) bool {
 func (c *Context) laneKind(p *peer.Peer) (codes.ErrType, bool) {
 	for o := range c.laneOps {
 		if int(o.Task) == p.ID {
-			if o.Kind == layout.NodeOpGet {
+			switch o.Kind {
+			case layout.NodeOpGet:
 				return codes.GetErr, true
+			case layout.NodeOpPut:
+				return codes.PutErr, true
 			}
 			return codes.RmwErr, true
 		}

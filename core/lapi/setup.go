@@ -113,7 +113,7 @@ func (s *setup) compose() (err error) {
 	c.tickets = fence.NewTickets(&c.wake)
 	c.fences = fence.New(fence.Config{Out: c.out, Settle: c.settle, Quiet: c.quiet})
 	c.collectives = fence.NewCollectives(fence.CollectiveConfig{Me: c.me, Peers: c.peers,
-		Out: c.out, Fences: c.fences, Tickets: c.tickets,
+		Out: c.out, Fences: c.fences, Tickets: c.tickets, Await: c.expect,
 		Fault:  func(err error) { c.faults.Here(err, codes.ErrRetPtrNull, codes.IntErr) },
 		Failed: func(code codes.Code) { c.wake.Changed(); c.barrier.fail(code) }})
 	return err
@@ -163,6 +163,7 @@ func (s *setup) meet() codes.Code {
 		Getenv: s.o.Getenv, CopyMax: s.attributes.bufCopy,
 		Timeout: defaultTimeout * time.Second, Barrier: s.canBarrier(), Message: s.host.Message,
 		PeerFailed: s.peerFailed,
+		Expected:   func(ep transport.Endpoint) bool { return s.awaits(&s.peers[ep]) },
 		Happened: func(level int, e wireup.Event, text string) {
 			s.faults.Attention(level, events[e], "%s", text)
 		},
@@ -178,7 +179,6 @@ func (s *setup) meet() codes.Code {
 	if s.net, err = wireup.Open(&cfg); err != nil {
 		return s.o.report(err)
 	}
-	s.copier.SetSizes(s.net.Sizes)
 	s.links = *progress.NewLinks(s.net.Links())
 	for i := range s.peers {
 		if p := &s.peers[i]; !s.rejoins.peers[i].absent {

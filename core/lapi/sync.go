@@ -1,6 +1,7 @@
 package lapi
 
 import (
+	"strings"
 	"time"
 
 	"lapi/core/lapi/codes"
@@ -119,10 +120,22 @@ func (c *Context) termDeadline() int64 {
 func (c *Context) TermEnd() {
 	memory.Guard()
 	c.leaves = true
+	c.showRoutes()
 	c.announceStatistics()
 	c.net.Close()
 	c.rejoins.close()
 	c.release()
+}
+
+// showRoutes is LAPI_ROUTE=show.
+func (c *Context) showRoutes() {
+	l, ok := c.net.Shm.(interface{ Routes() string })
+	if !ok || !c.cfg.ShowRoutes {
+		return
+	}
+	for line := range strings.Lines(l.Routes()) {
+		c.faults.Message(0, "%s", strings.TrimSuffix(line, "\n"))
+	}
 }
 
 // release gives back everything but the links.

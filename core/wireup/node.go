@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"lapi/core/job"
-	"lapi/transport/calibration"
 	"lapi/transport/shm"
 )
 
@@ -37,27 +36,10 @@ func (n *Net) chooseNode() error {
 	return nil
 }
 
-// chooseSizes reads what `lapirun --calibrate` has left for this machine. What is wrong with it is
-// no reason to fail.
-func (n *Net) chooseSizes() error {
-	n.Sizes = calibration.BuiltIn()
-	path := calibration.Path(n.cfg.Getenv)
-	if path == "" || n.OnNode == nil {
-		return nil
-	}
-	named, _ := n.cfg.Getenv(calibration.Variable)
-	sizes, err := calibration.Load(path, calibration.ThisMachine)
-	switch {
-	case err == nil:
-		n.Sizes = sizes
-		n.say(LevelInform, "the sizes of %s are in force", path)
-	case !calibration.NotThere(err) || named != "":
-		n.say(LevelFailure,
-			"the calibration file %s is not used: %v. Run \"lapirun --calibrate\", or set %s=%s",
-			path, err, calibration.Variable, calibration.Off)
-	}
-	return nil
-}
+// routes has LAPI_ROUTE in the link's words.
+var routes = [...]shm.Route{job.RouteAuto: shm.RouteAuto, job.RoutePipeline: shm.RoutePipeline,
+	job.RouteOrigin: shm.RouteOrigin, job.RouteTarget: shm.RouteTarget,
+	job.RouteHalves: shm.RouteHalves}
 
 // openShared makes this task's segment. Without it the tasks are reached by UDP, where that is
 // allowed.
@@ -68,8 +50,9 @@ func (n *Net) openShared() error {
 	crowded := n.Crowded()
 	l, err := shm.New(shm.Config{Task: n.me, NumTasks: n.job.NumTasks, Tasks: n.OnNode,
 		Clock: n.cfg.Clock, PeerFailed: n.cfg.PeerFailed,
-		Barrier: n.cfg.Barrier && n.remote == 0, Crowded: crowded, Sizes: n.Sizes,
-		Area: calibration.Area(len(n.OnNode), crowded)})
+		Barrier: n.cfg.Barrier && n.remote == 0, Crowded: crowded,
+		Area: shm.Area(len(n.OnNode), crowded), Route: routes[n.job.Route],
+		Tracer: n.job.LauncherProcess()})
 	if err == nil {
 		n.Shm = l
 		return nil

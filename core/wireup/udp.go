@@ -35,7 +35,7 @@ func (n *Net) openUDP() error {
 		RexmitBufCount: n.job.RexmitBufCount,
 		RexmitBufSize:  n.job.RexmitBufSize, CopyMax: n.cfg.CopyMax, Timeout: n.cfg.Timeout,
 		NoTimeout:  n.job.NoTimeout,
-		PeerFailed: n.cfg.PeerFailed, PathChanged: n.pathChanged,
+		PeerFailed: n.cfg.PeerFailed, Expected: n.cfg.Expected, PathChanged: n.pathChanged,
 		SendMaxChanged: n.cfg.SendMaxChanged, Clock: n.cfg.Clock,
 	}
 	if loss := n.job.UDPLoss; loss.Percent > 0 {

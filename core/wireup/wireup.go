@@ -7,7 +7,6 @@ import (
 
 	"lapi/core/job"
 	"lapi/transport"
-	"lapi/transport/calibration"
 	"lapi/transport/self"
 	"lapi/transport/udp"
 )
@@ -83,6 +82,8 @@ type Config struct {
 	Happened   func(level int, e Event, text string)
 	Linked     func(task int, p Peer) // before p.Link is connected to task
 	PeerFailed func(ep transport.Endpoint, err error)
+	// Expected says whether the owner waits for something from ep; see UDPLink.Expect.
+	Expected func(ep transport.Endpoint) bool
 	// SendMaxChanged is told how much a packet to a task holds, if that changes.
 	SendMaxChanged func(ep transport.Endpoint, sendMax int)
 }
@@ -108,6 +109,8 @@ type UDPLink interface {
 	transport.Link
 	transport.Pusher
 	Locals() []netip.AddrPort
+	// Expect tells that the owner waits for ep although it has sent it nothing.
+	Expect(ep transport.Endpoint)
 	SetTimeout(d time.Duration)
 	SetAckThreshold(packets int)
 	Reconnect(ep transport.Endpoint, a transport.Address) error
@@ -121,7 +124,6 @@ type Net struct {
 	Shm     SharedLink // nil if no task is reached by it
 	UDP     UDPLink    // likewise
 	Session job.Session
-	Sizes   *calibration.Table
 	OnNode  []int            // tasks reached by shared memory, this one included; nil: none
 	Listed  []netip.AddrPort // addresses of all tasks, in a job started by hand
 
@@ -136,7 +138,7 @@ type Net struct {
 // *job.EnvError or a Reason; all that was opened is closed then.
 func Open(cfg *Config) (*Net, error) {
 	n := &Net{cfg: cfg, job: cfg.Job, me: cfg.Job.Task}
-	for _, step := range []func() error{n.chooseAdapter, n.chooseNode, n.chooseSizes, n.openLinks,
+	for _, step := range []func() error{n.chooseAdapter, n.chooseNode, n.openLinks,
 		n.meet} {
 		if err := step(); err != nil {
 			n.Close()

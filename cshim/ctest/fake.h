@@ -80,6 +80,8 @@ void test_fatal(void);
 void test_trace(void);
 void test_guard(void);
 void test_node(void);
+void test_route(void);
+void test_pull(void);
 void test_lane(void);
 void test_hostile(void);
 void test_outbox(void);
@@ -93,5 +95,8 @@ int test_lock_fenced(void);
 /* The programs that test_fatal and test_refused start. */
 void fatal_main(void);
 int refused_main(const char *what);
+
+/* How often the calling thread has given up the processor. */
+extern __thread uint32_t fake_yields;
 
 #endif

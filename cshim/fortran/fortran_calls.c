@@ -163,7 +163,7 @@ static int fortran_util(const int32_t *hndl, void *util_cmd)
 		return PLAPI_Util((lapi_handle_t)fortran_int(hndl), command);
 	context = cshim_enter_call((lapi_handle_t)fortran_int(hndl), "LAPI_Util");
 	if (!context)
-		return LAPI_ERR_HNDL_INVALID;
+		return cshim_refused("LAPI_Util");
 	handler = CSHIM_ADDR(command->DdmFunc.ddm_func);
 	golapi_dgsp_ddm(cshim_index_of(context), handler ? handler | CSHIM_FORTRAN_DDM : 0);
 	return cshim_leave(context, LAPI_SUCCESS);

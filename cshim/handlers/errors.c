@@ -50,6 +50,7 @@ void cshim_run_errors(cshim_progress *progress, int polls)
 {
 	cshim_context *context = cshim_context_of(progress);
 	uint32_t handle = progress->handle, depth;
+	cshim_outside before;
 	cshim_error error;
 
 	while (cshim_alive(progress, handle) &&
@@ -63,7 +64,9 @@ void cshim_run_errors(cshim_progress *progress, int polls)
 		cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_BEGIN | CSHIM_TRACE_HANDLER,
 		            "error handler", error.code);
 		depth = cshim_lock_release_all(progress);
+		before = cshim_outside_begins();
 		call_error_handler(context, &error);
+		cshim_outside_ends(before);
 		cshim_lock_forfeit(progress);
 		cshim_lock_restore(progress, depth);
 		cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_END | CSHIM_TRACE_HANDLER,

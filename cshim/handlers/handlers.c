@@ -6,22 +6,24 @@
 #include "handlers.h"
 #include "procedure.h"
 
-/* What handler_begins found: the caller does not own the lock. */
-#define WITHOUT_LOCK UINT32_MAX
-
 /* A handler begins that may run without the lock, as queued completion handlers do. */
-static uint32_t handler_begins(cshim_context *context)
+static void handler_begins(cshim_context *context, cshim_handler *handler)
 {
-	return cshim_lock_owned(&context->progress) ? cshim_handler_begins(&context->progress)
-	                                            : WITHOUT_LOCK;
+	handler->progress = NULL;
+	if (cshim_lock_owned(&context->progress))
+		cshim_handler_begins(&context->progress, handler);
+	else
+		handler->outside = cshim_outside_begins();
 }
 
-static void handler_ends(cshim_context *context, uint32_t before)
+static void handler_ends(cshim_context *context, cshim_handler *handler)
 {
-	if (before == WITHOUT_LOCK)
-		cshim_lock_forfeit(&context->progress);
-	else
-		cshim_handler_ends(&context->progress, before);
+	if (handler->progress) {
+		cshim_handler_ends(&context->progress, handler);
+		return;
+	}
+	cshim_outside_ends(handler->outside);
+	cshim_lock_forfeit(&context->progress);
 }
 
 /*
@@ -123,17 +125,17 @@ void cshim_call_vector_header(int context, cshim_addr handler, cshim_addr uhdr, 
 	vhdr_hndlr_t *header_handler =
 		(vhdr_hndlr_t *)(uintptr_t)header_handler_of(block, handler, src, result);
 	uint length = uhdr_len;
-	uint32_t before;
+	cshim_handler before;
 
 	_Static_assert(sizeof call.lengths == sizeof call.info.msg_len,
 	               "the pointer fills the word of msg_len");
 	if (!header_handler)
 		return;
 	call.lengths = (ulong *)(uintptr_t)lengths;
-	before = handler_begins(block);
+	handler_begins(block, &before);
 	call.buffer = header_handler(cshim_handle_of(block), (void *)(uintptr_t)uhdr, &length,
 	                             &call.lengths, &call.completion, &call.user_info);
-	handler_ends(block, before);
+	handler_ends(block, &before);
 	cshim_header_said(block, &call, result);
 }
 
@@ -148,13 +150,14 @@ void cshim_call_send_completion(int context, cshim_addr handler, cshim_addr info
 	cshim_context *block = &cshim_contexts[context];
 	cshim_progress *progress = &block->progress;
 	scompl_hndlr_t *send_handler = (scompl_hndlr_t *)(uintptr_t)handler;
-	uint32_t was = progress->calling, caller = progress->caller, before;
+	uint32_t was = progress->calling, caller = progress->caller;
+	cshim_handler before;
 	lapi_sh_info_t why = {.src = tgt, .reason = reason};
 
 	cshim_call_begins(progress);
-	before = handler_begins(block);
+	handler_begins(block, &before);
 	send_handler(cshim_handle_of(block), (void *)(uintptr_t)info, &why);
-	handler_ends(block, before);
+	handler_ends(block, &before);
 	if (!was)
 		cshim_call_ends(progress);
 	progress->caller = caller;
@@ -165,20 +168,25 @@ void cshim_call_completion(int context, cshim_addr handler, cshim_addr info)
 	cshim_context *block = &cshim_contexts[context];
 	compl_hndlr_t *completion_handler = (compl_hndlr_t *)(uintptr_t)handler;
 
-	uint32_t before = handler_begins(block);
+	cshim_handler before;
+
+	handler_begins(block, &before);
 
 	completion_handler(cshim_handle_of(block), (void *)(uintptr_t)info);
-	handler_ends(block, before);
+	handler_ends(block, &before);
 }
 
 int cshim_call_udp_handler(cshim_addr handler, int context, cshim_addr local, cshim_addr list,
                            cshim_addr info)
 {
 	udp_init_hndlr *udp_handler = (udp_init_hndlr *)(uintptr_t)handler;
+	cshim_outside before = cshim_outside_begins();
+	int code = udp_handler(cshim_handle_of(&cshim_contexts[context]),
+	                       (lapi_udp_t *)(uintptr_t)local, (lapi_udp_t *)(uintptr_t)list,
+	                       (lapi_udpinfo_t *)(uintptr_t)info);
 
-	return udp_handler(cshim_handle_of(&cshim_contexts[context]),
-	                   (lapi_udp_t *)(uintptr_t)local, (lapi_udp_t *)(uintptr_t)list,
-	                   (lapi_udpinfo_t *)(uintptr_t)info);
+	cshim_outside_ends(before);
+	return code;
 }
 
 int64_t cshim_call_ddm(cshim_addr handler, cshim_addr in, cshim_addr inout, int64_t n,
@@ -188,10 +196,15 @@ int64_t cshim_call_ddm(cshim_addr handler, cshim_addr in, cshim_addr inout, int6
 	                         int32_t *operation);
 	ddm_func_t *ddm_func = (ddm_func_t *)(uintptr_t)handler;
 	long bytes = (long)n;
+	cshim_outside before = cshim_outside_begins();
 
 	if (handler & CSHIM_FORTRAN_DDM)
-		return ((fortran_ddm *)(uintptr_t)(handler & ~CSHIM_FORTRAN_DDM))(
+		bytes = ((fortran_ddm *)(uintptr_t)(handler & ~CSHIM_FORTRAN_DDM))(
 			(void *)(uintptr_t)in, (void *)(uintptr_t)inout, &bytes, &operand,
 			&operation);
-	return ddm_func((void *)(uintptr_t)in, (void *)(uintptr_t)inout, bytes, operand, operation);
+	else
+		bytes = ddm_func((void *)(uintptr_t)in, (void *)(uintptr_t)inout, bytes, operand,
+		                 operation);
+	cshim_outside_ends(before);
+	return bytes;
 }

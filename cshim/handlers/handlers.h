@@ -29,28 +29,6 @@ typedef struct cshim_header_call {
 } cshim_header_call;
 
 /*
- * A handler begins in a thread that has the lock: what is locked now stays locked until it returns.
- * Returns what cshim_handler_ends needs.
- */
-static inline uint32_t cshim_handler_begins(cshim_progress *progress)
-{
-	uint32_t before = progress->lock_floor;
-
-	progress->lock_floor = progress->lock_depth;
-	return before;
-}
-
-/*
- * It has returned. Levels that it took and did not give back are taken from it: they would hold the
- * lock for ever.
- */
-static inline void cshim_handler_ends(cshim_progress *progress, uint32_t before)
-{
-	progress->lock_depth = progress->lock_floor;
-	progress->lock_floor = before;
-}
-
-/*
  * Calls a header handler, under the lock: with all preset so that one which says nothing has its
  * message delivered.
  */
@@ -60,7 +38,7 @@ static inline void cshim_header_run(cshim_context *context, cshim_addr handler, 
 {
 	hdr_hndlr_t *header_handler = (hdr_hndlr_t *)(uintptr_t)handler;
 	uint length = uhdr_len;
-	uint32_t before;
+	cshim_handler before;
 
 	call->info = (lapi_return_info_t){
 		.msg_len = (ulong)msg_len,
@@ -78,11 +56,11 @@ static inline void cshim_header_run(cshim_context *context, cshim_addr handler, 
 	 * The prototype knows only a length; the structure behind it is the newer interface (guide,
 	 * Chapter 11).
 	 */
-	before = cshim_handler_begins(&context->progress);
+	cshim_handler_begins(&context->progress, &before);
 	call->buffer =
 		header_handler(cshim_handle_of(context), (void *)(uintptr_t)uhdr, &length,
 	                       (ulong *)(void *)&call->info, &call->completion, &call->user_info);
-	cshim_handler_ends(&context->progress, before);
+	cshim_handler_ends(&context->progress, &before);
 }
 
 /* header.c: what core needs to know of it. */

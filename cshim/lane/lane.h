@@ -41,6 +41,9 @@
  * tag of a read-modify-write: what COMPARE_AND_SWAP, which node_op.note says it is, compares with
  */
 #define CSHIM_TAG_COMPARE 3
+/* tag of a put that the target reads: the completion counter, if the answer completes it; 0: none
+ */
+#define CSHIM_TAG_COMPLETION 2
 
 typedef struct cshim_lane {
 	uint64_t link; /* address of the node_link; constant */
@@ -59,7 +62,8 @@ typedef struct cshim_lane {
 	uint32_t turns_max;
 	uint32_t turns;   /* since core had one */
 	uint32_t core_ms; /* when core had it, ms of the coarse clock */
-	uint32_t reserved;
+	/* constant: BUF_CP_SIZE: who sends so few bytes may have the buffer back at once */
+	uint32_t copy_max;
 	uint32_t off;     /* CSHIM_OFF_ bits, by core */
 	uint32_t go_work; /* by core: it wants a turn each time */
 	/* by core: operations of its own are outstanding, so a fence must ask it */

@@ -7,14 +7,6 @@ _Static_assert(FETCH_AND_ADD == NODE_ADD && FETCH_AND_OR == NODE_OR && SWAP == N
                        COMPARE_AND_SWAP == NODE_CAS,
                "one numbering");
 
-/* An operation has begun. */
-static void note(cshim_lane *lane, node_peer *peer, node_op *op, lapi_err_t kind, uint64_t org_cntr)
-{
-	cshim_lane_note(lane, peer, kind);
-	op->tag[CSHIM_TAG_COUNTER] = org_cntr;
-	op->tag[CSHIM_TAG_SEQ] = lane->issued;
-}
-
 int cshim_lane_get(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t tgt_addr,
                    uint64_t org_addr, uint64_t tgt_cntr, uint64_t org_cntr)
 {
@@ -22,15 +14,20 @@ int cshim_lane_get(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t 
 	node_peer *peer = cshim_lane_peer(context, lane, tgt);
 	node_op *op;
 
-	/* Only a task that polls answers soon; from the others core reads by itself. */
-	if (!peer || len > CSHIM_LENGTH_MAX || len >= lane->bulk_min || len == 0 || !tgt_addr ||
-	    !org_addr || !node_polls(peer))
+	if (!peer || len > CSHIM_LENGTH_MAX || len == 0 || !tgt_addr || !org_addr)
 		return CSHIM_LANE_PASS;
+	/* Only a task that polls answers soon; the others' memory is read. */
+	if (__builtin_expect(len > NODE_INLINE_MAX || len >= lane->bulk_min || !node_polls(peer),
+	                     0)) {
+		node_transfer get = {org_addr, tgt_addr, len, 0, {tgt_cntr, 0}};
+
+		return cshim_lane_get_long(context, lane, peer, &get, org_cntr);
+	}
 	op = node_get(cshim_link_of(lane), peer, NODE_BY_OWNER, tgt_addr, org_addr, len, tgt_cntr,
 	              0);
 	if (!op)
 		return CSHIM_LANE_PASS;
-	note(lane, peer, op, GET_ERR, org_cntr);
+	cshim_lane_begun(lane, peer, op, GET_ERR, org_cntr);
 	return CSHIM_LANE_DONE;
 }
 
@@ -69,7 +66,7 @@ int cshim_lane_rmw(cshim_context *context, uint32_t width, uint32_t operation, u
 	op->note = (uint8_t)compares;
 	op->tag[CSHIM_TAG_PREVIOUS] = prev_tgt_val;
 	op->tag[CSHIM_TAG_COMPARE] = compare;
-	note(lane, peer, op, RMW_ERR, org_cntr);
+	cshim_lane_begun(lane, peer, op, RMW_ERR, org_cntr);
 	return CSHIM_LANE_DONE;
 }
 
@@ -85,6 +82,17 @@ static int store_previous(const node_op *op, uint64_t value)
 	return node_guarded_copy_short(to, &value, op->width);
 }
 
+/* The target has read its share of a put: the buffer is free, and maybe all is complete. */
+static void put_read(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_op *op)
+{
+	context->msg_state |= LAPI_SEND_COMPLETE;
+	cshim_lane_event(context);
+	cshim_lane_count(context, lane->off, op->tag[CSHIM_TAG_COUNTER], PUT_ERR, context->task,
+	                 peer->task);
+	cshim_lane_count(context, lane->off, op->tag[CSHIM_TAG_COMPLETION], PUT_ERR, peer->task,
+	                 peer->task);
+}
+
 void cshim_lane_answered(cshim_context *context, cshim_lane *lane, node_peer *peer, int result,
                          const node_event *event)
 {
@@ -92,6 +100,10 @@ void cshim_lane_answered(cshim_context *context, cshim_lane *lane, node_peer *pe
 	lapi_err_t kind = event->op == NODE_OP_GET ? GET_ERR : RMW_ERR;
 	uint64_t addr = event->addr;
 
+	if (event->op == NODE_OP_PUT) {
+		put_read(context, lane, peer, op);
+		return;
+	}
 	if (result == NODE_ANSWERED && event->op == NODE_OP_RMW &&
 	    store_previous(op, event->value)) {
 		addr = op->tag[CSHIM_TAG_PREVIOUS];

@@ -134,6 +134,9 @@ static void heed(cshim_context *context, cshim_lane *lane, node_peer *peer, int 
 	case NODE_STRANDED:
 		cshim_lane_answered(context, lane, peer, result, event);
 		break;
+	case NODE_AGAIN:
+		cshim_lane_put_again(context, lane, peer, event);
+		break;
 	case NODE_FAULT:
 		golapi_lane_fault(cshim_index_of(context), peer->task, result, event->addr,
 		                  (int32_t)kinds[event->op]);
@@ -150,7 +153,7 @@ static fate receive_served(cshim_context *context, cshim_lane *lane, node_peer *
 
 	if (result == NODE_OTHERS)
 		return LEFT;
-	if (arrival->kind == NODE_GET || arrival->kind == NODE_RMW)
+	if (arrival->kind == NODE_GET || arrival->kind == NODE_RMW || arrival->kind == NODE_PULL)
 		cshim_lane_used(lane, peer); /* the answer */
 	if (result == NODE_LATER)
 		return golapi_lane_later(cshim_index_of(context), (uint32_t)(peer - link->peer))

@@ -7,48 +7,18 @@
 #include "arm.h"
 #include "lane_shared.h"
 
-/* A put that found no room for all of it: what is left is core's, unless nothing went. */
-static int put_rest(cshim_context *context, cshim_lane *lane, node_peer *peer,
-                    const node_transfer *put, uint64_t org_cntr)
-{
-	node_link *link = cshim_link_of(lane);
-
-	if (put->at == 0)
-		return CSHIM_LANE_PASS;
-	cshim_lane_used(lane, peer);
-	peer->owner[CSHIM_PEER_KIND] = PUT_ERR + 1;
-	memcpy(link->transfer, put, sizeof(*put));
-	golapi_lane_put_rest(cshim_index_of(context), peer->task, org_cntr);
-	return CSHIM_LANE_DONE;
-}
-
-/* A put that does not fit one slot. */
-static int put_long(cshim_context *context, cshim_lane *lane, node_peer *peer,
-                    const node_transfer *wanted, uint64_t org_cntr)
-{
-	node_transfer put = *wanted;
-
-	if (put.n > CSHIM_LENGTH_MAX ||
-	    (put.n > NODE_INLINE_MAX && peer->direct && !node_polls(peer)))
-		return CSHIM_LANE_PASS;
-	if (node_put(cshim_link_of(lane), peer, &put) != NODE_SENT)
-		return put_rest(context, lane, peer, &put, org_cntr);
-	cshim_lane_sent(context, lane, peer, PUT_ERR, org_cntr, put.notice[1]);
-	return CSHIM_LANE_DONE;
-}
-
 int cshim_lane_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t tgt_addr,
                    uint64_t org_addr, uint64_t tgt_cntr, uint64_t org_cntr, uint64_t cmpl_cntr)
 {
 	cshim_lane *lane = cshim_lane_of(context);
 	node_peer *peer = cshim_lane_peer(context, lane, tgt);
 
-	if (!peer || (len && (!tgt_addr || !org_addr)) || len >= lane->bulk_min)
+	if (!peer || (len && (!tgt_addr || !org_addr)))
 		return CSHIM_LANE_PASS;
-	if (__builtin_expect(len > NODE_PUT_SHORT, 0)) {
+	if (__builtin_expect(len > NODE_PUT_SHORT || len >= lane->bulk_min, 0)) {
 		node_transfer put = {org_addr, tgt_addr, len, 0, {tgt_cntr, cmpl_cntr}};
 
-		return put_long(context, lane, peer, &put, org_cntr);
+		return cshim_lane_put_long(context, lane, peer, &put, org_cntr);
 	}
 	/* If an address is bad nothing was published: core meets the same fault. */
 	if (node_put_short(cshim_link_of(lane), peer, tgt_addr, org_addr, len, tgt_cntr,
@@ -146,6 +116,7 @@ int cshim_lane_fenced(cshim_context *context)
 
 		if (!peer->owner[CSHIM_PEER_USED])
 			continue;
+		node_say_read(link, peer); /* without room it is said later */
 		if (peer->closed || node_flushed(peer, peer->sender.tail) != NODE_SENT)
 			return 0;
 		peer->owner[CSHIM_PEER_USED] = 0;

@@ -119,6 +119,28 @@ static inline void cshim_lane_tell(cshim_context *context, cshim_lane *lane, nod
 	lane->told_more = 0;
 }
 
+/* An operation that waits for its answer has begun. */
+static inline void cshim_lane_begun(cshim_lane *lane, node_peer *peer, node_op *op, lapi_err_t kind,
+                                    uint64_t org_cntr)
+{
+	cshim_lane_note(lane, peer, kind);
+	op->tag[CSHIM_TAG_COUNTER] = org_cntr;
+	op->tag[CSHIM_TAG_SEQ] = lane->issued;
+}
+
+/*
+ * lane_routes.c: puts that do not fit one slot, and gets whose data does not fit slots or whose
+ * target does not poll, by the best route. The notices of transfer are the target's counter and,
+ * of a put, the completion counter.
+ */
+int cshim_lane_put_long(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                        const node_transfer *transfer, uint64_t org_cntr);
+int cshim_lane_get_long(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                        const node_transfer *transfer, uint64_t org_cntr);
+/* All of a put that the target was to read goes again, in messages: event is node_serve's. */
+void cshim_lane_put_again(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                          const node_event *event);
+
 /* lane_ops.c: an operation of the lane's is over: result is what node_serve said. */
 void cshim_lane_answered(cshim_context *context, cshim_lane *lane, node_peer *peer, int result,
                          const node_event *event);

@@ -21,6 +21,8 @@ int PLAPI_Setcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int val)
 	if (!cntr)
 		return LAPI_ERR_CNTR_NULL;
 	context = cshim_enter(hndl);
+	if (!context && cshim_this_thread.inside)
+		return cshim_refused(__func__);
 	if (!context) {
 		__atomic_store_n(value_of(cntr), val, __ATOMIC_SEQ_CST);
 		return LAPI_SUCCESS; /* ended meanwhile, and with it all waits */
@@ -50,7 +52,7 @@ int PLAPI_Getcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int *val)
 	 * waiting for the lock.
 	 */
 	if (__atomic_load_n(&context->progress.lock_waiters, __ATOMIC_RELAXED) != 0 &&
-	    cshim_lock_owned(&context->progress))
+	    !cshim_this_thread.inside && cshim_lock_owned(&context->progress))
 		cshim_lock_pass(&context->progress);
 	return LAPI_SUCCESS;
 }

@@ -29,14 +29,12 @@ int PLAPI_Senv(lapi_handle_t hndl, lapi_query_t query, int set_val)
 
 int PLAPI_Msg_string(int error_code, void *buf)
 {
-	int rc;
-
 	if (cshim_forked_away())
 		return LAPI_ERR_UNKNOWN;
 	if (!buf)
 		return LAPI_ERR_RET_PTR_NULL;
-	rc = golapi_msg_string(error_code, CSHIM_ADDR(buf));
-	return rc == LAPI_SUCCESS ? cshim_translate(error_code, buf) : rc;
+	return CSHIM_CALL_WITHOUT(golapi_msg_string(error_code, CSHIM_ADDR(buf))
+	                                  ?: cshim_translate(error_code, buf));
 }
 
 #define CSHIM_GROUP_ENV

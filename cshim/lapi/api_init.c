@@ -23,6 +23,7 @@ static void clear(cshim_context *context, const lapi_info_t *info)
 	context->leaving = 0;
 	context->lib_vers = (uint32_t)info->lib_vers;
 	context->satisfied = 0;
+	context->idle_probes = 0;
 	__atomic_store_n(&context->listed, 0, __ATOMIC_SEQ_CST);
 }
 
@@ -76,17 +77,11 @@ static int activate(cshim_context *context, lapi_handle_t *hndl, const lapi_info
 	return rc;
 }
 
-int PLAPI_Init(lapi_handle_t *hndl, lapi_info_t *lapi_info)
+static int init(lapi_handle_t *hndl, lapi_info_t *lapi_info)
 {
 	cshim_context *context;
 	int rc;
 
-	if (cshim_forked_away())
-		return LAPI_ERR_UNKNOWN;
-	if (!hndl)
-		return LAPI_ERR_HNDL_INVALID;
-	if (!lapi_info)
-		return LAPI_ERR_INFO_NULL;
 	node_guard_install();
 	cshim_progress_prepare();
 	context = cshim_claim();
@@ -101,6 +96,23 @@ int PLAPI_Init(lapi_handle_t *hndl, lapi_info_t *lapi_info)
 	return activate(context, hndl, lapi_info);
 }
 
+/* A thread that is cancelled in LAPI_Init or LAPI_Term is so afterwards. */
+int PLAPI_Init(lapi_handle_t *hndl, lapi_info_t *lapi_info)
+{
+	int rc, cancel;
+
+	if (cshim_forked_away())
+		return LAPI_ERR_UNKNOWN;
+	if (!hndl)
+		return LAPI_ERR_HNDL_INVALID;
+	if (!lapi_info)
+		return LAPI_ERR_INFO_NULL;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	rc = CSHIM_CALL_WITHOUT(init(hndl, lapi_info));
+	pthread_setcancelstate(cancel, NULL);
+	return rc;
+}
+
 /* Waits until the peers have all that this task sent; under the lock. */
 static int finish_sending(cshim_context *context)
 {
@@ -113,17 +125,20 @@ static int finish_sending(cshim_context *context)
 int PLAPI_Term(lapi_handle_t hndl)
 {
 	cshim_context *context = cshim_enter(hndl);
-	int rc, end;
+	int rc, end, cancel;
 
 	if (!context)
-		return LAPI_ERR_HNDL_INVALID;
+		return cshim_refused(__func__);
 	rc = context->leaving ? LAPI_ERR_HNDL_INVALID : cshim_may_wait(context, "LAPI_Term");
 	if (rc != LAPI_SUCCESS)
 		return cshim_leave(context, rc);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	context->leaving = 1;
 	rc = finish_sending(context);
 	end = tear_down(context);
-	return rc != LAPI_SUCCESS ? rc : end;
+	cshim_inside_ends();
+	pthread_setcancelstate(cancel, NULL);
+	return rc ?: end;
 }
 
 #define CSHIM_GROUP_INIT

@@ -5,17 +5,39 @@
 /*
  * One progress call for a polling call of the user's, with all that belongs to it. Under the lock.
  */
-static void call_once(cshim_context *context)
+static uint32_t call_once(cshim_context *context)
 {
-	if (cshim_progress_call(&context->progress, 0) & CSHIM_PROGRESS_ERROR)
+	uint32_t flags = cshim_progress_call(&context->progress, 0);
+
+	if (flags & CSHIM_PROGRESS_ERROR)
 		cshim_run_errors(&context->progress, 1);
+	return flags;
+}
+
+/*
+ * Where tasks share processors, the one that this task waits for, in a loop of LAPI_Probe, may need
+ * this one. A yield costs as much as some empty probes.
+ */
+enum { IDLE_PER_YIELD = 16 };
+
+static void share_processor(cshim_context *context, uint32_t flags)
+{
+	if (flags)
+		context->idle_probes = 0;
+	else if (++context->idle_probes % IDLE_PER_YIELD == 0)
+		cshim_yield_unlocked(&context->progress);
 }
 
 int cshim_probe(cshim_context *context)
 {
+	uint32_t flags;
+
 	cshim_poll_begin(&context->progress);
-	call_once(context);
-	cshim_lock_pass(&context->progress);
+	flags = call_once(context);
+	if (__builtin_expect(context->progress.spin_calls == 0, 0))
+		share_processor(context, flags);
+	else
+		cshim_lock_pass(&context->progress);
 	cshim_poll_end(&context->progress);
 	return LAPI_SUCCESS;
 }
@@ -91,7 +113,7 @@ int PLAPI_Msgpoll(lapi_handle_t hndl, uint cnt, lapi_msg_info_t *info)
 	       __atomic_load_n(&context->progress.calling, __ATOMIC_RELAXED);
 	context = cshim_enter(hndl);
 	if (!context)
-		return LAPI_ERR_HNDL_INVALID;
+		return cshim_refused(__func__);
 	if (!info)
 		rc = LAPI_ERR_MSG_INFO_NULL;
 	else if (busy)

@@ -55,6 +55,8 @@ typedef struct cshim_context {
 	uint32_t listed;
 	/* under the lock: calls of LAPI_Waitcntr that had nothing to wait for */
 	uint32_t satisfied;
+	/* under the lock: LAPI_Probe without news in a row, where tasks share processors */
+	uint32_t idle_probes;
 	/* under the lock: the ticket asked is not done while event_seq is this */
 	uint32_t asked_events;
 	/* under the lock: the ticket that core was last asked about; it was not done then */

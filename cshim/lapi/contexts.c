@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -57,6 +58,20 @@ int cshim_forked_away(void)
 			NULL,
 			"this process was made by fork: LAPI cannot be used in it before an exec");
 	return 1;
+}
+
+int cshim_refused(const char *call)
+{
+	static int told; /* atomic */
+
+	if (!cshim_this_thread.inside)
+		return LAPI_ERR_HNDL_INVALID;
+	if (!__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
+		cshim_complain(NULL,
+		               "%s called from a signal handler that has interrupted LAPI in the "
+		               "same thread: it fails, as all such calls do",
+		               call + (*call == 'P'));
+	return LAPI_ERR_UNKNOWN;
 }
 
 cshim_context *cshim_claim(void)
@@ -113,8 +128,8 @@ void cshim_complain(const cshim_context *context, const char *format, ...)
 	text[used++] = '\n';
 	/*
 	 * Not stdio: a thread of the program may hold its lock, and in the child of a fork nobody
-	 * would release it.
+	 * would release it. Not write, which is a cancellation point.
 	 */
-	if (write(STDERR_FILENO, text, used) < 0)
+	if (syscall(SYS_write, STDERR_FILENO, text, used) < 0)
 		return; /* nowhere left to say so */
 }

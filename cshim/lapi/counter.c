@@ -49,9 +49,10 @@ static uint32_t look_at_rings(cshim_progress *progress, const cshim_goal *goal, 
 }
 
 /* A counter belongs to no context: another's messages may change it. */
-static const cshim_goal_kind with_rings = {.over = over, .look = look_at_rings, .elsewhere = 1};
-static const cshim_goal_kind without_rings = {.over = over, .elsewhere = 1};
-static const cshim_goal_kind nopoll = {.over = over, .elsewhere = 1};
+static const cshim_goal_kind with_rings = {
+	.over = over, .look = look_at_rings, .elsewhere = 1, .cancels = 1};
+static const cshim_goal_kind without_rings = {.over = over, .elsewhere = 1, .cancels = 1};
+static const cshim_goal_kind nopoll = {.over = over, .elsewhere = 1, .cancels = 1};
 
 /* The counter was there already: mostly nothing to do, but see SATISFIED_PER_CALL. */
 static void call_now_and_then(cshim_context *context)

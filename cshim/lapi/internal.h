@@ -108,12 +108,13 @@ static inline __attribute__((always_inline)) cshim_context *cshim_enter_call(lap
 {
 	cshim_context *context = cshim_find(handle);
 
-	if (!context)
+	if (!context || !cshim_inside_begins())
 		return NULL;
 	cshim_lock(&context->progress);
 	/* LAPI_Term may have gone through while this thread waited for the lock. */
 	if (__builtin_expect(!cshim_alive(&context->progress, handle), 0)) {
 		cshim_lock_drop(&context->progress);
+		cshim_inside_ends();
 		return NULL;
 	}
 	cshim_trace(context, CSHIM_TRACE_CALLS, CSHIM_TRACE_BEGIN | CSHIM_TRACE_CALL, call, 0);
@@ -134,18 +135,37 @@ static inline int cshim_leave(cshim_context *context, int code)
 	if (__builtin_expect(__atomic_load_n(&progress->lock_waiters, __ATOMIC_RELAXED) != 0, 0))
 		cshim_lock_be_fair(progress);
 	cshim_lock_drop(progress);
+	cshim_inside_ends();
 	return code;
 }
 
 /*
+ * Why cshim_enter has refused: LAPI_ERR_HNDL_INVALID, or LAPI_ERR_UNKNOWN, with a message, for a
+ * call from a signal handler that has interrupted another one.
+ */
+int cshim_refused(const char *call);
+
+/*
  * A call that works in the context of hndl, under its lock. What follows hndl is an expression of
- * its return code, in which that context is called context.
+ * its return code, in which that context is called context. CSHIM_CALL_WITHOUT needs no context.
  */
 /* clang-format off */
 #define CSHIM_CALL(hndl, ...)                                                               \
 	({                                                                                  \
 		cshim_context *context = cshim_enter(hndl);                                 \
-		context ? cshim_leave(context, (__VA_ARGS__)) : LAPI_ERR_HNDL_INVALID;      \
+		context ? cshim_leave(context, (__VA_ARGS__)) : cshim_refused(__func__);    \
+	})
+#define CSHIM_CALL_WITHOUT(...)                                                             \
+	({                                                                                  \
+		int code;                                                                   \
+                                                                                            \
+		if (cshim_inside_begins()) {                                                \
+			code = (__VA_ARGS__);                                               \
+			cshim_inside_ends();                                                \
+		} else {                                                                    \
+			code = cshim_refused(__func__);                                     \
+		}                                                                           \
+		code;                                                                       \
 	})
 /* clang-format on */
 

@@ -2,6 +2,7 @@
  * owner.c - what a LAPI context does for its progress block: progress calls of lane, barrier and
  * core, arming, errors, traces.
  */
+#include "guard.h"
 #include "handlers.h"
 #include "lane_send.h"
 #include "waits.h"
@@ -36,6 +37,7 @@ static int arm(cshim_progress *progress, int64_t *timeout_ns)
 {
 	cshim_context *context = cshim_context_of(progress);
 
+	node_guard_install(); /* a program may have put its own handler before it meanwhile */
 	return golapi_arm(cshim_index_of(context), timeout_ns) || cshim_gfence_check(context);
 }
 

@@ -45,6 +45,7 @@ static int mutex_lock(lapi_handle_t hndl)
 	if (!context)
 		return EINVAL;
 	taken_with[cshim_index_of(context)] = hndl;
+	cshim_inside_ends();
 	return 0;
 }
 
@@ -52,9 +53,15 @@ static int mutex_trylock(lapi_handle_t hndl)
 {
 	cshim_context *context = cshim_find(hndl);
 
+	int busy;
+
 	if (!context)
 		return EINVAL;
-	if (cshim_trylock(&context->progress) != 0)
+	if (!cshim_inside_begins())
+		return EBUSY;
+	busy = cshim_trylock(&context->progress);
+	cshim_inside_ends();
+	if (busy)
 		return EBUSY;
 	if (!cshim_alive(&context->progress, hndl)) { /* ended between the two */
 		cshim_unlock(&context->progress);
@@ -68,7 +75,8 @@ static int mutex_unlock(lapi_handle_t hndl)
 {
 	cshim_context *context = &cshim_contexts[hndl & (CSHIM_MAX_CONTEXTS - 1)];
 
-	if (cshim_forked_away() || !cshim_lock_owned(&context->progress))
+	if (cshim_forked_away() || cshim_this_thread.inside ||
+	    !cshim_lock_owned(&context->progress))
 		return EINVAL;
 	if (!cshim_alive(&context->progress, hndl) && taken_with[cshim_index_of(context)] != hndl)
 		return EINVAL;
@@ -170,8 +178,8 @@ static cshim_context *may_wait(lapi_handle_t hndl, lapi_cond_t *cond)
 {
 	cshim_context *context = cshim_find(hndl);
 
-	if (!context || !cshim_lock_owned(&context->progress) || !usable(cond) ||
-	    cshim_in_handler(&context->progress))
+	if (!context || cshim_this_thread.inside || !cshim_lock_owned(&context->progress) ||
+	    !usable(cond) || cshim_in_handler(&context->progress))
 		return NULL;
 	return context;
 }
@@ -206,8 +214,7 @@ static int cond_signal(lapi_handle_t hndl, lapi_cond_t *cond)
 	at = oldest_on(context, cond);
 	if (ok && *at)
 		let_go(at, SIGNALED);
-	cshim_unlock(&context->progress);
-	return ok ? 0 : EINVAL;
+	return cshim_leave(context, ok ? 0 : EINVAL);
 }
 
 /*
@@ -227,8 +234,7 @@ static int change_cond(lapi_handle_t hndl, lapi_cond_t *cond, int must_be_one, u
 		rc = EBUSY;
 	else
 		__atomic_store_n(word_of(cond), word, __ATOMIC_RELAXED);
-	cshim_unlock(&context->progress);
-	return rc;
+	return cshim_leave(context, rc);
 }
 
 static int cond_init(lapi_handle_t hndl, lapi_cond_t *cond)

@@ -65,13 +65,17 @@ static int explain(node_link *link, node_peer *peer, int error, int read, uint64
 	switch (-error) {
 	case ESRCH:
 		return NODE_GONE;
-	case EPERM:
-	case ENOSYS:
-		peer->direct =
-			0; /* it was permitted: the peer has changed its credentials, or left */
-		return NODE_DENIED;
 	case ENOMEM:
 		return NODE_BUSY;
+	case 0:
+	case EFAULT:
+	case EINVAL:
+		break;
+	default:
+		/* EPERM, ENOSYS, or what a filter of system calls gives. It was permitted: the peer
+		 * has changed its credentials, or this task has got a filter. */
+		peer->direct = 0;
+		return NODE_DENIED;
 	}
 	if (source_readable(link, peer, read, local, remote) == read) {
 		link->event.addr = local;
@@ -116,9 +120,9 @@ int node_copy(node_link *link, node_peer *peer, int read, node_transfer *t)
 	return NODE_SENT;
 }
 
-/* The message of n bytes moved; it is no packet of the statistics, as the copies were counted. */
-static int tell(node_link *link, node_peer *peer, uint32_t kind, uint64_t n,
-                const uint64_t notice[2])
+/* It is no packet of the statistics, as the copies were counted. */
+int node_tell_copied(node_link *link, node_peer *peer, uint32_t kind, uint64_t n,
+                     const uint64_t notice[2])
 {
 	node_copied_header *header = node_short_begin(peer);
 
@@ -132,7 +136,7 @@ int node_copy_to(node_link *link, node_peer *peer, node_transfer *t)
 {
 	int rc = node_copy(link, peer, 0, t);
 
-	return rc == NODE_SENT ? tell(link, peer, NODE_WRITTEN, t->n, t->notice) : rc;
+	return rc == NODE_SENT ? node_tell_copied(link, peer, NODE_WRITTEN, t->n, t->notice) : rc;
 }
 
 int node_copy_from(node_link *link, node_peer *peer, node_transfer *t)
@@ -143,7 +147,7 @@ int node_copy_from(node_link *link, node_peer *peer, node_transfer *t)
 	peer->unsaid += t->at - before;
 	if (rc != NODE_SENT || (t->notice[0] | t->notice[1]) == 0)
 		return rc; /* bytes alone are no reason for a message */
-	rc = tell(link, peer, NODE_READ, peer->unsaid, t->notice);
+	rc = node_tell_copied(link, peer, NODE_READ, peer->unsaid, t->notice);
 	if (rc == NODE_SENT)
 		peer->unsaid = 0;
 	return rc;
@@ -152,8 +156,11 @@ int node_copy_from(node_link *link, node_peer *peer, node_transfer *t)
 int node_say_read(node_link *link, node_peer *peer)
 {
 	static const uint64_t none[2];
-	int rc = peer->unsaid ? tell(link, peer, NODE_READ, peer->unsaid, none) : NODE_SENT;
+	int rc;
 
+	if (peer->unsaid == 0)
+		return NODE_SENT;
+	rc = node_tell_copied(link, peer, NODE_READ, peer->unsaid, none);
 	if (rc == NODE_SENT)
 		peer->unsaid = 0;
 	return rc;

@@ -155,6 +155,6 @@ void node_link_clear(node_link *link, uint32_t ring)
 	memset(&peer->sender, 0, sizeof(peer->sender));
 	memset(&peer->receiver, 0, sizeof(peer->receiver));
 	memset(&peer->chunks, 0, sizeof(peer->chunks));
-	peer->put_failed = peer->blocked = 0;
+	peer->put_failed = peer->pull_failed = peer->pull_refused = peer->blocked = 0;
 	peer->unsaid = 0;
 }

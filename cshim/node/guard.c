@@ -6,9 +6,10 @@
  * changing the interrupted context. Nothing has to be set up before an access. Elsewhere an access
  * is bracketed by sigsetjmp.
  *
- * The handler is installed after the Go run-time's (LAPI_Init), so it comes first; what is not its
- * own goes to the handler it found. The run-time's handler works on the context it is given, as if
- * the kernel had called it.
+ * The handler comes first. A fault in one of the functions is its own. One elsewhere in the library
+ * is that of core, which has the Go run-time's handler turn it into an error: so that one is
+ * called, also where the program has a handler of its own in its place. All others are for whoever
+ * was there before. Handlers work on the context they are given, as if the kernel had called them.
  */
 #define _GNU_SOURCE
 #include "guard.h"
@@ -19,7 +20,17 @@
 #include <string.h>
 #include <ucontext.h>
 
-static struct sigaction before_segv, before_bus;
+/*
+ * Of SIGSEGV and SIGBUS: who was there when the library came, and who is behind it now, as programs
+ * install handlers later.
+ */
+typedef struct others {
+	struct sigaction first, behind;
+} others;
+static others segv, bus;
+
+/* The run-time's handler, one for all its signals; its flags are 0 if there is no run-time. */
+static struct sigaction runtime;
 
 /* Written by on_fault, in the thread that it interrupted. */
 static __thread volatile uint64_t fault_address __attribute__((tls_model("initial-exec")));
@@ -29,20 +40,51 @@ uint64_t node_bad_address(uint64_t from, uint64_t n)
 	return fault_address - from < n ? fault_address : from;
 }
 
-/* The handler that was there before this one. */
+/* The bounds of the library's code, by the linker. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char etext[] __attribute__((visibility("hidden")));
+
+static int in_library(const char *at)
+{
+	return at >= __ehdr_start && at < etext;
+}
+
+/*
+ * The fault that this thread gave to another handler last. That one may call the handler which it
+ * has replaced, which is this file's: then it is deeper in the stack, with the same context.
+ */
+static __thread struct {
+	const void *context;
+	const char *frame;
+} passed __attribute__((tls_model("initial-exec")));
+
 static void pass_on(int number, siginfo_t *info, void *context)
 {
-	const struct sigaction *before = number == SIGBUS ? &before_bus : &before_segv;
+	const others *who = number == SIGBUS ? &bus : &segv;
+	const char *frame = __builtin_frame_address(0);
+	int again = passed.context == context && frame < passed.frame;
+	const struct sigaction *to = again ? &who->first : &who->behind;
 
-	if (before->sa_flags & SA_SIGINFO) {
-		before->sa_sigaction(number, info, context);
-	} else if (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN) {
-		before->sa_handler(number);
+	passed.context = context;
+	passed.frame = frame;
+	if (to->sa_flags & SA_SIGINFO) {
+		to->sa_sigaction(number, info, context);
+	} else if (to->sa_handler != SIG_DFL && to->sa_handler != SIG_IGN) {
+		to->sa_handler(number);
 	} else {
 		/* After the return the process ends as it would have without us. */
 		signal(number, SIG_DFL);
 		raise(number);
 	}
+}
+
+/* A fault at an instruction that is none of the functions'. */
+static void leave_to_others(int number, siginfo_t *info, void *context, const char *at)
+{
+	if (runtime.sa_flags && in_library(at))
+		runtime.sa_sigaction(number, info, context);
+	else
+		pass_on(number, info, context);
 }
 
 #if defined(__x86_64__)
@@ -208,7 +250,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
 		fault_address = (uintptr_t)info->si_addr;
 		interrupted->uc_mcontext.gregs[REG_RIP] = (greg_t)node_guard_fault;
 	} else {
-		pass_on(number, info, context);
+		leave_to_others(number, info, context, at);
 	}
 }
 
@@ -236,6 +278,13 @@ int node_guarded_rmw(int op, int width, void *at, uint64_t operand, uint64_t com
 
 #else
 
+#if defined(__i386__)
+#define PROGRAM_COUNTER(context) \
+	((const char *)((ucontext_t *)(context))->uc_mcontext.gregs[REG_EIP])
+#else
+#define PROGRAM_COUNTER(context) NULL /* as if all were the program's */
+#endif
+
 /* Where a fault of this thread goes, while it is inside one of the functions below. */
 static __thread sigjmp_buf *volatile armed __attribute__((tls_model("initial-exec")));
 
@@ -248,7 +297,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
 		armed = NULL;
 		siglongjmp(*to, 1);
 	}
-	pass_on(number, info, context);
+	leave_to_others(number, info, context, PROGRAM_COUNTER(context));
 }
 
 static void choose(void)
@@ -315,23 +364,56 @@ int node_guarded_rmw(int op, int width, void *at, uint64_t operand, uint64_t com
 
 #endif
 
-static void install(void)
+/* One of the signals that the run-time handles: mostly it does still. */
+static void find_runtime(void)
 {
+	static const int its[] = {SIGURG, SIGFPE, SIGBUS, SIGSEGV, SIGPIPE};
 	struct sigaction action;
+	size_t i;
 
-	choose();
+	for (i = 0; i < sizeof its / sizeof *its && !runtime.sa_flags; i++)
+		if (sigaction(its[i], NULL, &action) == 0 && action.sa_flags & SA_SIGINFO &&
+		    in_library((const char *)(uintptr_t)action.sa_sigaction))
+			runtime = action;
+}
+
+static int is_own(const struct sigaction *action)
+{
+	return action->sa_flags & SA_SIGINFO && action->sa_sigaction == on_fault;
+}
+
+static void put_in_front(int number, others *who)
+{
+	struct sigaction now, action;
+
+	if (sigaction(number, NULL, &now) != 0 || is_own(&now))
+		return;
+	who->behind = now;
 	memset(&action, 0, sizeof(action));
 	action.sa_sigaction = on_fault;
 	/* On the alternate stack, as the run-time demands of handlers in front of its own. */
 	action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
 	sigfillset(&action.sa_mask);
-	sigaction(SIGSEGV, &action, &before_segv);
-	sigaction(SIGBUS, &action, &before_bus);
+	sigaction(number, &action, NULL);
+}
+
+static void install(void)
+{
+	choose();
+	find_runtime();
+	sigaction(SIGSEGV, NULL, &segv.first);
+	sigaction(SIGBUS, NULL, &bus.first);
 }
 
 void node_guard_install(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	static int busy; /* atomic: one thread at a time; another does the same */
 
 	pthread_once(&once, install);
+	if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE))
+		return;
+	put_in_front(SIGSEGV, &segv);
+	put_in_front(SIGBUS, &bus);
+	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 }

@@ -28,7 +28,9 @@ static inline void *node_memory_at(uint64_t address)
  */
 uint64_t node_bad_address(uint64_t from, uint64_t n);
 
-/* Installs the handler for SIGSEGV and SIGBUS in front of those that there are, once in a process.
+/*
+ * Puts the handler for SIGSEGV and SIGBUS in front of those that there are, again if the program
+ * has installed one since. Any number of times; two or four system calls.
  */
 void node_guard_install(void);
 

@@ -22,7 +22,12 @@
 #define NODE_RMW 37   /* node_rmw_header: answer with NODE_REPLY */
 #define NODE_REPLY 38 /* node_reply_header, data of a get */
 #define NODE_READ 39  /* node_copied_header: the origin has read the receiver's memory by itself */
-#define NODE_KIND_END 40
+/* node_pull_header: read this from the origin's memory, and answer with NODE_REPLY */
+#define NODE_PULL 40
+/* node_copied_header, right behind a NODE_PULL of the same put: its other half was written. n is 0
+ * if that could not be: then the put comes again, and the notice is nobody's. */
+#define NODE_HALF 41
+#define NODE_KIND_END 42
 
 typedef struct node_put_header {
 	uint64_t addr;
@@ -46,6 +51,16 @@ typedef struct node_copied_header {
 	uint64_t notice[2];
 } node_copied_header;
 
+/* A put, or the second half of one, that its target copies: it reads n bytes at from, of the
+ * origin, to its own at. */
+typedef struct node_pull_header {
+	uint64_t from, at, n;
+	uint64_t token; /* the origin's; with NODE_PULL_WHOLE if it is all of the put */
+	uint64_t notice[2];
+} node_pull_header;
+
+#define NODE_PULL_WHOLE ((uint64_t)1 << 32)
+
 typedef struct node_get_header {
 	uint64_t addr, n; /* at the target */
 	uint64_t notice[2];
@@ -64,6 +79,8 @@ typedef struct node_rmw_header {
 #define NODE_REPLY_OK 0
 #define NODE_REPLY_FAILED 1 /* value is the address that was bad */
 #define NODE_REPLY_PART 2   /* of a get: more follows, in order */
+/* of a pull: nothing is in place, send it in messages; value is 1 if no other can succeed either */
+#define NODE_REPLY_AGAIN 3
 
 typedef struct node_reply_header {
 	uint32_t token, state;
@@ -74,10 +91,17 @@ typedef struct node_reply_header {
 	uint64_t value;
 } node_reply_header;
 
+/* The data of the answer to a pull: what the origin has not kept. at is that of the whole put. */
+typedef struct node_pulled {
+	uint64_t at;
+	uint64_t notice[2];
+} node_pulled;
+
 #ifndef __cplusplus
 _Static_assert(sizeof(node_put_header) == 24 && sizeof(node_part_header) == 16 &&
                        sizeof(node_copied_header) == 24 && sizeof(node_get_header) == 40 &&
-                       sizeof(node_rmw_header) == 32 && sizeof(node_reply_header) == 16,
+                       sizeof(node_rmw_header) == 32 && sizeof(node_reply_header) == 16 &&
+                       sizeof(node_pull_header) == 48 && sizeof(node_pulled) == 24,
                "headers have no holes and are whole units");
 #endif
 

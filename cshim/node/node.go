@@ -157,6 +157,14 @@ func Answer(l *layout.NodeLink, ring int, token uint32, failed bool, value uint6
 		C.uint64_t(value)))
 }
 
+// RefusePull answers a request to read a put's data from the peer: it is to come in messages.
+func RefusePull(l *layout.NodeLink, ring int, token uint32, at uint64, notice [2]uint64) Result {
+	pulled := C.node_pulled{at: C.uint64_t(at),
+		notice: [2]C.uint64_t{C.uint64_t(notice[0]), C.uint64_t(notice[1])}}
+	return Result(C.node_answer_pull(of(l), peerOf(l, ring), C.uint32_t(token),
+		C.NODE_REPLY_AGAIN, 0, &pulled))
+}
+
 // FreeOp gives up an operation.
 func FreeOp(l *layout.NodeLink, index int) {
 	C.node_op_free(of(l), (*C.node_op)(unsafe.Pointer(&l.Op[index])))

@@ -20,6 +20,7 @@
 
 #include "barrier.h"
 #include "message.h"
+#include "route.h"
 #include "segment.h"
 
 #define NODE_RING_MASK (NODE_RING_SLOTS - 1)
@@ -108,6 +109,14 @@ typedef struct node_peer {
 	/* by the link: the message at the head was refused and waits for others that were */
 	uint32_t stalled;
 	uint32_t owner[3]; /* the owner's; the node part does not look at it */
+	/* the latest pull of the peer's did not succeed: its other half gives no notice */
+	uint32_t pull_failed;
+	uint32_t pull_refused; /* the peer has said that it cannot read this task's memory */
+	/* by the owner: gets that have read of the peer while it slept, since it was last woken for
+	 * one; after how many it is woken; and sender.tail of that time */
+	uint32_t slept, wake_after;
+	uint64_t woken;
+	uint8_t line[40];
 	node_chunks chunks;
 } node_peer;
 
@@ -115,20 +124,26 @@ typedef struct node_peer {
 #define NODE_OP_FREE 0
 #define NODE_OP_GET 1
 #define NODE_OP_RMW 2
+#define NODE_OP_PUT 3 /* whose data the target reads, all or half */
 
-/* A get or an operation on a word that waits for its answer. */
+/* A get, a put that the target reads or an operation on a word that waits for its answer. */
 typedef struct node_op {
 	uint32_t token; /* index | how often the place was used << 8: a late answer finds nothing */
 	uint8_t kind;
-	uint8_t width; /* of an operation on a word: 4 or 8 bytes */
+	uint8_t width; /* of an operation on a word: 4 or 8 bytes; of a put: below */
 	uint8_t by;    /* who issued it, below */
 	uint8_t note;  /* the issuer's */
 	int32_t task;
 	uint32_t next;   /* index, while free */
-	uint64_t local;  /* address where the data of a get goes */
-	uint64_t n;      /* bytes of a get */
+	uint64_t local;  /* address where the data of a get goes, of a put comes from */
+	uint64_t n;      /* bytes of a get or put */
 	uint64_t tag[4]; /* the issuer's */
 } node_op;
+
+/* width of a put that the target reads: which part of it this task has written */
+#define NODE_PULL_ALL 0       /* none: the target reads all */
+#define NODE_PULL_HALF 1      /* the first half */
+#define NODE_PULL_UNWRITTEN 2 /* it should have, and could not */
 
 #define NODE_BY_LINK 0  /* transport/shm: only it takes the answer */
 #define NODE_BY_OWNER 1 /* the owner's fast path: only it takes the answer */
@@ -192,6 +207,7 @@ typedef struct node_link {
 	uint64_t transfer[6]; /* likewise: the node_transfer of the latest call */
 	uint8_t line[8];
 	node_barrier barrier;
+	node_routes routes;
 	node_op op[NODE_OPS];
 	node_peer peer[NODE_MAX_RINGS];
 } node_link;

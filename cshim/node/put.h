@@ -3,7 +3,7 @@
 #define NODE_PUT_H
 
 #include "guard.h"
-#include "send.h"
+#include "op.h"
 
 /* A transfer between memory of this task and of a peer's. at moves on; a transfer that found no
  * room goes on with another call. */
@@ -44,8 +44,21 @@ int node_put(node_link *link, node_peer *peer, node_transfer *put);
  */
 int node_copy_to(node_link *link, node_peer *peer, node_transfer *transfer);
 int node_copy_from(node_link *link, node_peer *peer, node_transfer *transfer);
-/* What is left of one, without the notice. */
+/* Moves what is left of a transfer, to the peer or (read) from it, and tells nobody. */
 int node_copy(node_link *link, node_peer *peer, int read, node_transfer *transfer);
+/* The message of n bytes moved: NODE_WRITTEN, NODE_READ or NODE_HALF. */
+int node_tell_copied(node_link *link, node_peer *peer, uint32_t kind, uint64_t n,
+                     const uint64_t notice[2]);
+/*
+ * pull.c: a put of which the peer reads all, or (halves) the second half while this task writes the
+ * first. The operation, whose tags are the caller's to fill, or NULL: there is no room, or the peer
+ * has left, and nothing was done. The answer ends it (node_serve): NODE_ANSWERED, or
+ * NODE_AGAIN. Until then the data must stay as it is.
+ */
+node_op *node_pulled_put(node_link *link, node_peer *peer, uint8_t by, const node_transfer *put,
+                         int halves);
+/* 1 once the answer to op is the next message of the peer's; looks for it at most so many times. */
+int node_await_answer(const node_peer *peer, const node_op *op, int looks);
 /* Tells the peer how many bytes were read of it, if it has not been told. */
 int node_say_read(node_link *link, node_peer *peer);
 

@@ -105,14 +105,12 @@ static inline void node_take(node_link *link, node_peer *peer, const node_arriva
 	link->data_received += arrival->data;
 }
 
-/*
- * Copies a header of n bytes, one to five whole words, out of a message once and for all: what a
- * peer changes meanwhile, nobody looks at again.
- */
-static inline void node_take_header(void *to, const node_arrival *arrival, size_t n)
+/* Copies n bytes, one to six whole words, out of a message once and for all: what a peer changes
+ * meanwhile, nobody looks at again. */
+static inline void node_take_words(void *to, uint64_t address, size_t n)
 {
 	typedef uint64_t __attribute__((may_alias)) word;
-	const word *from = (const void *)(uintptr_t)arrival->body;
+	const word *from = (const void *)(uintptr_t)address;
 	word *at = to;
 
 	/* No loop: n is a constant everywhere, and compilers leave loops as they are. */
@@ -126,6 +124,14 @@ static inline void node_take_header(void *to, const node_arrival *arrival, size_
 		at[3] = __atomic_load_n(from + 3, __ATOMIC_RELAXED);
 	if (n > 32)
 		at[4] = __atomic_load_n(from + 4, __ATOMIC_RELAXED);
+	if (n > 40)
+		at[5] = __atomic_load_n(from + 5, __ATOMIC_RELAXED);
+}
+
+/* The same with a message's header. */
+static inline void node_take_header(void *to, const node_arrival *arrival, size_t n)
+{
+	node_take_words(to, arrival->body, n);
 }
 
 /* active.c: which rings are looked at in each progress call. */

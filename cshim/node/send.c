@@ -1,7 +1,9 @@
 /* send.c - the rare cases of appending a message: no room as far as known, the ring's end, a
  * receiver that does not look. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "guard.h"
@@ -64,7 +66,8 @@ void node_ring_bell(node_peer *peer)
 
 	if (!(armed & NODE_ASLEEP))
 		return;
-	if (write(peer->bell, &one, sizeof(one)) < 0)
+	/* not by write, where a thread may be cancelled (pthread_cancel) */
+	if (syscall(SYS_write, peer->bell, &one, sizeof(one)) < 0)
 		errno = saved; /* EAGAIN: it rings already */
 	/* Not before: who is stopped in between has woken the peer, or leaves that to others
 	 * (segment.h). */

@@ -115,8 +115,8 @@ int node_answer_get(node_link *link, node_peer *peer, uint32_t token, uint64_t a
 
 	while (*at < n) {
 		uint64_t part = n - *at < step ? n - *at : step;
-		node_reply_header header = {
-			token, *at + part == n ? NODE_REPLY_OK : NODE_REPLY_PART, *at};
+		node_reply_header header = {token,
+		                            *at + part == n ? NODE_REPLY_OK : NODE_REPLY_PART, *at};
 		int rc = node_send(link, peer, NODE_REPLY, &header, sizeof(header), addr + *at,
 		                   part);
 
@@ -224,16 +224,20 @@ static int serve_rmw(node_link *link, node_peer *peer, const node_arrival *arriv
 static int answers(const node_op *op, const node_reply_header *reply, uint64_t data)
 {
 	if (reply->state == NODE_REPLY_FAILED)
-		return data == 0;
+		return data == 0 && op->kind != NODE_OP_PUT;
 	if (op->kind == NODE_OP_RMW)
 		return reply->state == NODE_REPLY_OK && data == 0;
+	if (op->kind == NODE_OP_PUT)
+		return data == sizeof(node_pulled) &&
+		       (reply->state == NODE_REPLY_OK || reply->state == NODE_REPLY_AGAIN);
 	if (reply->value > op->n || data > op->n - reply->value)
 		return 0;
 	return reply->state == NODE_REPLY_PART ||
 	       (reply->state == NODE_REPLY_OK && reply->value + data == op->n);
 }
 
-static int serve_reply(node_link *link, const node_arrival *arrival, node_op *op, node_event *event)
+static int serve_reply(node_link *link, node_peer *peer, const node_arrival *arrival, node_op *op,
+                       node_event *event)
 {
 	node_reply_header answer;
 	int result = NODE_ANSWERED;
@@ -244,7 +248,9 @@ static int serve_reply(node_link *link, const node_arrival *arrival, node_op *op
 	if (!op || !answers(op, &answer, arrival->data))
 		return NODE_SERVED; /* it was given up meanwhile */
 	event->value = answer.value;
-	if (answer.state == NODE_REPLY_FAILED) {
+	if (op->kind == NODE_OP_PUT) {
+		result = node_pull_over(arrival, &answer, peer, op, event);
+	} else if (answer.state == NODE_REPLY_FAILED) {
 		event->addr = answer.value;
 		result = NODE_FAILED;
 	} else if (op->kind == NODE_OP_GET &&
@@ -278,12 +284,23 @@ static int serve(node_link *link, node_peer *peer, const node_arrival *arrival, 
 	case NODE_WRITTEN:
 	case NODE_READ:
 		return serve_copied(link, arrival, event);
+	case NODE_PULL:
+		return node_serve_pull(link, peer, arrival, event);
+	case NODE_HALF:
+		return node_serve_half(link, peer, arrival, event);
 	case NODE_REPLY:
 		op = node_op_of(link, peer, arrival);
-		return op && op->by != by ? NODE_OTHERS : serve_reply(link, arrival, op, event);
+		return op && op->by != by ? NODE_OTHERS
+		                          : serve_reply(link, peer, arrival, op, event);
 	default:
 		return NODE_BROKEN;
 	}
+}
+
+/* What tells of a single copy is no packet of the statistics: the copy itself was counted. */
+static int tells_of_copy(uint32_t kind)
+{
+	return kind == NODE_WRITTEN || kind == NODE_READ || kind == NODE_PULL || kind == NODE_HALF;
 }
 
 int node_serve(node_link *link, node_peer *peer, const node_arrival *arrival, uint8_t by,
@@ -293,8 +310,7 @@ int node_serve(node_link *link, node_peer *peer, const node_arrival *arrival, ui
 
 	if (result == NODE_LATER || result == NODE_OTHERS)
 		return result;
-	/* What tells of a single copy is no packet of the statistics: the copy itself was counted. */
-	if (result == NODE_BROKEN || arrival->kind == NODE_WRITTEN || arrival->kind == NODE_READ)
+	if (result == NODE_BROKEN || tells_of_copy(arrival->kind))
 		node_advance(peer, arrival);
 	else
 		node_take(link, peer, arrival);

@@ -8,8 +8,8 @@
 #include "guard.h"
 #include "op.h"
 
-/* What node_serve says. But for NODE_LATER and NODE_OTHERS the message was dealt with, and is out of
- * the ring. */
+/* What node_serve says. But for NODE_LATER and NODE_OTHERS the message was dealt with, and is out
+ * of the ring. */
 #define NODE_SERVED 16   /* there is nothing to tell */
 #define NODE_ARRIVED 17  /* a put of n bytes is complete: notice */
 #define NODE_WAS_READ 18 /* memory of this task was read: notice, n */
@@ -24,8 +24,14 @@
 /* a request for which there is no room, or a word that is not aligned: nothing was done */
 #define NODE_LATER 23
 #define NODE_BROKEN 24 /* no peer sends such a message */
+/*
+ * of an answer: the peer did not read what it was to put in place, or this task did not write its
+ * half: all of the put goes again, in messages. The place of done has its address and length here;
+ * addr is where to; notice
+ */
+#define NODE_AGAIN 25
 
-#define NODE_OTHERS 25 /* an answer that another issuer takes */
+#define NODE_OTHERS 26 /* an answer that another issuer takes */
 
 /*
  * Deals with the message of a kind of message.h at the head of peer's ring, for an issuer of
@@ -33,6 +39,17 @@
  */
 int node_serve(node_link *link, node_peer *peer, const node_arrival *arrival, uint8_t by,
                node_event *event);
+/* pull.c: a request to read this put from the peer's memory, and what follows it. */
+int node_serve_pull(node_link *link, node_peer *peer, const node_arrival *arrival,
+                    node_event *event);
+int node_serve_half(node_link *link, const node_peer *peer, const node_arrival *arrival,
+                    node_event *event);
+/* The answer to a pull: NODE_REPLY_OK or NODE_REPLY_AGAIN. NODE_SENT, or NODE_BUSY … */
+int node_answer_pull(node_link *link, node_peer *peer, uint32_t token, uint32_t state,
+                     uint64_t value, const node_pulled *pulled);
+/* What such an answer says of op: NODE_ANSWERED or NODE_AGAIN. */
+int node_pull_over(const node_arrival *arrival, const node_reply_header *reply, node_peer *peer,
+                   const node_op *op, node_event *event);
 
 /*
  * Sends what a get asked for, from *at on, and moves *at; NODE_SENT: all went. NODE_BAD_LOCAL: it
@@ -58,10 +75,10 @@ static inline int node_serve_put(node_peer *peer, const node_arrival *arrival, n
 		if (arrival->kind == NODE_LAST)
 			return NODE_SERVED;
 	}
-	return __builtin_expect(
-		       node_guarded_copy(node_memory_at(put->addr),
-	                                 (const void *)(uintptr_t)arrival->bytes, arrival->data),
-		       0)
+	return __builtin_expect(node_guarded_copy(node_memory_at(put->addr),
+	                                          (const void *)(uintptr_t)arrival->bytes,
+	                                          arrival->data),
+	                        0)
 	               ? NODE_FAULT
 	               : NODE_ARRIVED;
 }

@@ -1,4 +1,7 @@
-/* futex.h - the two futex operations the library needs, on words of this process only. */
+/*
+ * futex.h - the two futex operations the library needs, on words of this process only. None is a
+ * cancellation point.
+ */
 #ifndef CSHIM_FUTEX_H
 #define CSHIM_FUTEX_H
 

@@ -1,5 +1,6 @@
 /* lock.c - the lock of a block, where others are in the way. */
 #define _GNU_SOURCE
+#include <limits.h>
 #include <sched.h>
 
 #include "futex.h"
@@ -12,6 +13,11 @@ enum {
 	PASS_SPINS = 64,
 	/* then yields: enough for a sleeping waiter to wake; a bound, should it never run */
 	PASS_YIELDS = 400,
+	/*
+	 * a thread in a handler looks so often for a lock that it may borrow, as lenders wake it
+	 * but releases need not
+	 */
+	IN_HANDLER_NS = 1000000,
 	/*
 	 * out of so many calls that leave while others wait for the lock, one makes sure that they
 	 * get it
@@ -116,9 +122,94 @@ static int sleep_for_lock(cshim_progress *progress)
 	return 0;
 }
 
+/* Lends the locks that this thread has around its handlers, and wakes who waits for them. */
+static void lend_all(void)
+{
+	cshim_handler *handler;
+
+	for (handler = cshim_this_thread.handler; handler; handler = handler->outer) {
+		cshim_progress *progress = handler->progress;
+
+		if (!cshim_lock_owned(progress) || progress->lock_borrowed)
+			continue; /* lent already, as it has handlers below this one */
+		handler->depth = progress->lock_depth;
+		__atomic_store_n(&progress->lock_word, CSHIM_LOCK_LENT, __ATOMIC_RELEASE);
+		__atomic_add_fetch(&progress->lock_wakes, 1, __ATOMIC_SEQ_CST);
+		if (__atomic_load_n(&progress->lock_waiters, __ATOMIC_SEQ_CST) != 0)
+			cshim_futex_wake(&progress->lock_wakes, INT_MAX);
+	}
+}
+
+/* Takes a lock that is lent; 0 if it is not, or borrowed. Acquire pairs with the lender's release.
+ */
+static int take_lent(cshim_progress *progress)
+{
+	uint32_t lent = CSHIM_LOCK_LENT;
+
+	return __atomic_compare_exchange_n(&progress->lock_word, &lent, cshim_tid(), 0,
+	                                   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+/* Takes all back; 0 if one is borrowed: then some may still be lent. */
+static int take_all_back(void)
+{
+	cshim_handler *handler;
+
+	for (handler = cshim_this_thread.handler; handler; handler = handler->outer) {
+		if (handler->depth == 0)
+			continue;
+		if (!take_lent(handler->progress))
+			return 0;
+		cshim_lock_taken(handler->progress, handler->depth);
+		handler->depth = 0;
+	}
+	return 1;
+}
+
+static int try_or_borrow(cshim_progress *progress)
+{
+	if (cshim_lock_try(progress))
+		return 1;
+	if (!take_lent(progress))
+		return 0;
+	progress->lock_borrowed = 1;
+	return 1;
+}
+
+/*
+ * Becomes the owner in a handler: with all locks that the thread had, or, where one of those is
+ * borrowed, without this one again, so that nobody waits for a lock with another in hand.
+ */
+static void wait_in_handler(cshim_progress *progress)
+{
+	uint32_t tries = 0, seen;
+
+	for (;;) {
+		seen = __atomic_load_n(&progress->lock_wakes, __ATOMIC_SEQ_CST);
+		lend_all();
+		if (try_or_borrow(progress)) {
+			if (take_all_back())
+				return;
+			cshim_lock_let_go(progress);
+		}
+		if (++tries < SPINS && cshim_processors() > 1)
+			cshim_pause();
+		else if (tries < SPINS + PASS_YIELDS)
+			sched_yield();
+		else
+			cshim_futex_wait(&progress->lock_wakes, seen, IN_HANDLER_NS);
+	}
+}
+
 /* Becomes the owner, however long that takes. */
 void cshim_lock_wait(cshim_progress *progress)
 {
+	if (cshim_this_thread.handler) {
+		__atomic_add_fetch(&progress->lock_waiters, 1, __ATOMIC_SEQ_CST);
+		wait_in_handler(progress);
+		__atomic_sub_fetch(&progress->lock_waiters, 1, __ATOMIC_SEQ_CST);
+		return;
+	}
 	__atomic_add_fetch(&progress->lock_waiters, 1, __ATOMIC_SEQ_CST);
 	while (!spin_for_lock(progress) && !sleep_for_lock(progress))
 		;

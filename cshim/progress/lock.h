@@ -19,6 +19,9 @@
 #include "membarrier.h"
 #include "progress.h"
 
+/* lock_word of a lock that is lent: no thread's id */
+#define CSHIM_LOCK_LENT UINT32_MAX
+
 /* lock_after */
 #define CSHIM_LOCK_WAKE 1u /* somebody sleeps, or is about to: one must be woken */
 /* waiters cannot order the releaser's accesses for it: it must look again behind a barrier */
@@ -67,10 +70,16 @@ static inline void cshim_lock_taken(cshim_progress *progress, uint32_t depth)
 /* The owner gives up all levels. */
 static inline void cshim_lock_let_go(cshim_progress *progress)
 {
+	uint32_t free = 0;
+
+	if (__builtin_expect(progress->lock_borrowed != 0, 0)) {
+		progress->lock_borrowed = 0;
+		free = CSHIM_LOCK_LENT;
+	}
 	progress->lock_depth = 0;
 	/* Before the word is free, so that no later owner's entry is overwritten. */
 	__atomic_store_n(&progress->lock_thread, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&progress->lock_word, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&progress->lock_word, free, __ATOMIC_RELEASE);
 	/* Store, then load: the waiter's side of it is in sleep_for_lock. */
 	cshim_light_fence();
 	if (__builtin_expect(__atomic_load_n(&progress->lock_after, __ATOMIC_RELAXED) != 0, 0))
@@ -139,6 +148,46 @@ static inline int cshim_unlock(cshim_progress *progress)
 static inline uint64_t cshim_lock_thread(const cshim_progress *progress)
 {
 	return __atomic_load_n(&progress->lock_thread, __ATOMIC_RELAXED);
+}
+
+/*
+ * A handler of the user's, on the stack of the thread that runs it with the lock held.
+ *
+ * Handlers may call on other blocks, whose owners may be in handlers that call on this one. So a
+ * thread that waits for a lock in a handler lends the locks that it has: another thread in a
+ * handler may take them for a call, as this thread itself could at this place. Such calls do not
+ * wait. What a thread has borrowed it does not lend.
+ */
+typedef struct cshim_handler {
+	cshim_progress *progress;
+	struct cshim_handler *outer;
+	uint32_t floor; /* of the handler around it, in the same block */
+	uint32_t depth; /* levels that its thread has lent; 0: none */
+	cshim_outside outside;
+} cshim_handler;
+
+/* It begins: what is locked now stays locked until it returns, or is lent. */
+static inline void cshim_handler_begins(cshim_progress *progress, cshim_handler *handler)
+{
+	handler->progress = progress;
+	handler->outer = cshim_this_thread.handler;
+	handler->floor = progress->lock_floor;
+	handler->depth = 0;
+	handler->outside = cshim_outside_begins();
+	cshim_this_thread.handler = handler;
+	progress->lock_floor = progress->lock_depth;
+}
+
+/*
+ * It has returned. Levels that it took and did not give back are taken from it: they would hold the
+ * lock for ever.
+ */
+static inline void cshim_handler_ends(cshim_progress *progress, const cshim_handler *handler)
+{
+	cshim_this_thread.handler = handler->outer;
+	cshim_outside_ends(handler->outside);
+	progress->lock_depth = progress->lock_floor;
+	progress->lock_floor = handler->floor;
 }
 
 /* Gives up all levels; the caller owns the lock. Returns how many, for cshim_lock_restore. */

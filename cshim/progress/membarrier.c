@@ -4,9 +4,10 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <time.h>
 
+#include "futex.h"
 #include "membarrier.h"
+#include "progress.h"
 
 /* linux/membarrier.h, which older headers lack. */
 enum { PRIVATE_EXPEDITED = 1 << 3, REGISTER_PRIVATE_EXPEDITED = 1 << 4 };
@@ -37,11 +38,12 @@ void cshim_membarrier_prepare(void (*fence)(void))
  */
 static void switch_to_fences(void)
 {
-	struct timespec left = {0, DRAIN_NS};
+	int64_t until = cshim_now_ns() + DRAIN_NS, left;
+	uint32_t nothing = 0;
 
 	fence_frequent();
-	while (nanosleep(&left, &left) < 0 && errno == EINTR)
-		;
+	while ((left = until - cshim_now_ns()) > 0)
+		cshim_futex_wait(&nothing, 0, left);
 	__atomic_store_n(&granted, 0, __ATOMIC_RELEASE);
 }
 

@@ -2,9 +2,9 @@
 #define _GNU_SOURCE
 #include <sched.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "futex.h"
 #include "lock.h"
 #include "progress.h"
 #include "sleep.h"
@@ -62,10 +62,10 @@ void cshim_progress_clear(cshim_progress *progress)
  */
 static void wait_for_poller(cshim_progress *progress)
 {
-	const struct timespec moment = {0, 50000};
+	uint32_t poller;
 
-	while (__atomic_load_n(&progress->poller, __ATOMIC_SEQ_CST) != 0)
-		nanosleep(&moment, NULL);
+	while ((poller = __atomic_load_n(&progress->poller, __ATOMIC_SEQ_CST)) != 0)
+		cshim_futex_wait(&progress->poller, poller, 50000);
 }
 
 void cshim_progress_close(cshim_progress *progress)

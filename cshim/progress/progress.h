@@ -99,6 +99,8 @@ struct cshim_progress {
 	uint64_t lock_thread;
 	/* atomic: what a thread must see to that has released the lock: CSHIM_LOCK_ flags */
 	uint32_t lock_after;
+	/* by the lock's owner: it has the lock from a thread that lends it, to whom it goes back */
+	uint32_t lock_borrowed;
 
 	/* Who waits (wait.c, sleep.c): */
 	/* atomic, written under the lock: changes when what a thread waits for may be over */
@@ -200,7 +202,11 @@ static inline int cshim_alive(const cshim_progress *progress, uint32_t handle)
 /* What a thread knows of itself; tid is 0 until asked for. */
 typedef struct cshim_self {
 	uint32_t tid;
+	/* it is inside a call of the API, and not in a function of the user's called from there */
+	uint32_t inside;
 	uint64_t thread; /* its pthread_t */
+	/* the user's innermost handler that it runs with the lock of a block held (lock.h) */
+	struct cshim_handler *handler;
 } cshim_self;
 
 /* Initial-exec: one instruction, and no allocation on first use in a thread. */
@@ -216,6 +222,50 @@ static inline uint32_t cshim_tid(void)
 	uint32_t tid = cshim_this_thread.tid;
 
 	return __builtin_expect(tid != 0, 1) ? tid : cshim_tid_ask();
+}
+
+/*
+ * A call of the API begins; 0: it cannot, as it comes from a signal handler that has interrupted
+ * another one in this thread. That is the only way to be here twice: functions of the user's are
+ * outside. Set before the lock is touched, and until it is given up.
+ */
+static inline int cshim_inside_begins(void)
+{
+	if (__builtin_expect(cshim_this_thread.inside != 0, 0))
+		return 0;
+	cshim_this_thread.inside = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return 1;
+}
+
+static inline void cshim_inside_ends(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	cshim_this_thread.inside = 0;
+}
+
+/*
+ * A function of the user's runs in this thread, called by the library, below which the library goes
+ * on: so the thread must not end in it (pthread_cancel).
+ */
+typedef struct cshim_outside {
+	uint32_t inside;
+	int cancel;
+} cshim_outside;
+
+static inline cshim_outside cshim_outside_begins(void)
+{
+	cshim_outside before = {.inside = cshim_this_thread.inside};
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before.cancel);
+	cshim_this_thread.inside = 0;
+	return before;
+}
+
+static inline void cshim_outside_ends(cshim_outside before)
+{
+	cshim_this_thread.inside = before.inside;
+	pthread_setcancelstate(before.cancel, NULL);
 }
 
 /* Progress calls; all under the lock. */
@@ -329,7 +379,7 @@ int64_t cshim_now_ns(void);
 
 typedef struct cshim_threads_plan {
 	uint32_t handlers; /* how many handler threads, beside the service thread */
-	/* of these; NULL: the default. Needed until cshim_threads_start returns */
+	/* of all these threads; NULL: the default. Needed until cshim_threads_start returns */
 	const pthread_attr_t *attributes;
 	void (*begin)(void *, void *); /* NULL, or what each of them calls first, with these: */
 	void *first, *second;

@@ -23,6 +23,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -78,8 +79,12 @@ void cshim_kick(cshim_progress *progress)
 	uint64_t one = 1;
 	int saved = errno;
 
-	/* EAGAIN: its counter is full, so it is readable anyway. */
-	if (progress->num_descriptors > 0 && write(progress->descriptors[0], &one, sizeof(one)) < 0)
+	/*
+	 * EAGAIN: its counter is full, so it is readable anyway. Not by write, which is a
+	 * cancellation point.
+	 */
+	if (progress->num_descriptors > 0 &&
+	    syscall(SYS_write, progress->descriptors[0], &one, sizeof(one)) < 0)
 		errno = saved;
 }
 
@@ -91,14 +96,21 @@ static int concerned(cshim_progress *progress, const cshim_wait *wait)
 	return wait->interrupted || !kind->over || kind->over(progress, wait->goal);
 }
 
+static void stop_following(cshim_progress *progress, cshim_wait *wait)
+{
+	if (!wait->following)
+		return;
+	wait->following = 0;
+	__atomic_sub_fetch(&progress->followers, 1, __ATOMIC_SEQ_CST);
+}
+
 /*
  * The wait lies on its thread's stack, but that thread needs the lock, which the caller has, to
  * leave.
  */
 static void wake_follower(cshim_progress *progress, cshim_wait *wait)
 {
-	wait->following = 0;
-	__atomic_sub_fetch(&progress->followers, 1, __ATOMIC_SEQ_CST);
+	stop_following(progress, wait);
 	if (__atomic_exchange_n(&wait->signal, SIGNAL_WOKEN, __ATOMIC_SEQ_CST) == SIGNAL_ASLEEP)
 		cshim_futex_wake(&wait->signal, 1);
 }
@@ -140,8 +152,15 @@ void cshim_hand_over(cshim_progress *progress)
 		}
 }
 
+/* Whether the thread may be cancelled now: only where it has not the lock. */
+static void set_cancel(const cshim_wait *wait, int asleep)
+{
+	if (wait && wait->goal->kind->cancels)
+		pthread_setcancelstate(asleep ? wait->cancel : PTHREAD_CANCEL_DISABLE, NULL);
+}
+
 /* Sleeps on the descriptors, without the lock; then takes the kicks out of the eventfd. */
-static void ppoll_all(cshim_progress *progress, int64_t timeout_ns)
+static void ppoll_all(cshim_progress *progress, const cshim_wait *wait, int64_t timeout_ns)
 {
 	struct pollfd polled[CSHIM_MAX_DESCRIPTORS];
 	struct timespec limit = {timeout_ns / 1000000000, timeout_ns % 1000000000};
@@ -154,8 +173,11 @@ static void ppoll_all(cshim_progress *progress, int64_t timeout_ns)
 	 * The descriptors stay open: the owner closes them only when nobody polls them. The eventfd
 	 * does not block.
 	 */
-	if (ppoll(polled, (nfds_t)count, timeout_ns >= 0 ? &limit : NULL, NULL) > 0 && count > 0 &&
-	    (polled[0].revents & POLLIN) && read(polled[0].fd, &kicks, sizeof(kicks)) < 0)
+	set_cancel(wait, 1);
+	count = ppoll(polled, (nfds_t)count, timeout_ns >= 0 ? &limit : NULL, NULL);
+	set_cancel(wait, 0);
+	if (count > 0 && progress->num_descriptors > 0 && (polled[0].revents & POLLIN) &&
+	    read(polled[0].fd, &kicks, sizeof(kicks)) < 0)
 		errno = EAGAIN; /* another thread was faster */
 	errno = saved;
 }
@@ -163,6 +185,23 @@ static void ppoll_all(cshim_progress *progress, int64_t timeout_ns)
 static void stop_polling(cshim_progress *progress)
 {
 	__atomic_store_n(&progress->poller, 0, __ATOMIC_SEQ_CST);
+}
+
+/* The poller is awake, and has the lock. */
+static void wake_up(cshim_progress *progress, const cshim_wait *wait, uint32_t handle)
+{
+	const cshim_owner *owner = progress->owner.at;
+
+	owner->trace(progress, NULL, 0);
+	if (progress->asleep.at == wait)
+		progress->asleep.at = NULL;
+	/*
+	 * The owner's half may be gone, but not the descriptors: cshim_progress_close waits for
+	 * this.
+	 */
+	if (cshim_alive(progress, handle))
+		owner->disarm(progress);
+	stop_polling(progress);
 }
 
 int cshim_poll_descriptors(cshim_progress *progress, cshim_wait *wait)
@@ -184,19 +223,20 @@ int cshim_poll_descriptors(cshim_progress *progress, cshim_wait *wait)
 	progress->asleep.at = wait;
 	owner->trace(progress, "asleep", 0);
 	depth = cshim_lock_release_all(progress);
-	ppoll_all(progress, wait ? at_most(wait->goal, timeout_ns) : timeout_ns);
+	if (wait)
+		wait->depth = depth;
+	ppoll_all(progress, wait, wait ? at_most(wait->goal, timeout_ns) : timeout_ns);
 	cshim_lock_restore(progress, depth);
-	owner->trace(progress, NULL, 0);
-	if (progress->asleep.at == wait)
-		progress->asleep.at = NULL;
-	/*
-	 * The owner's half may be gone, but not the descriptors: cshim_progress_close waits for
-	 * this.
-	 */
-	if (cshim_alive(progress, handle))
-		owner->disarm(progress);
-	stop_polling(progress);
+	wake_up(progress, wait, handle);
 	return 1;
+}
+
+void cshim_sleep_ends(cshim_progress *progress, cshim_wait *wait)
+{
+	cshim_lock_restore(progress, wait->depth);
+	if (__atomic_load_n(&progress->poller, __ATOMIC_SEQ_CST) == cshim_tid())
+		wake_up(progress, wait, wait->handle);
+	stop_following(progress, wait);
 }
 
 /*
@@ -237,14 +277,17 @@ void cshim_follow(cshim_progress *progress, cshim_wait *wait, uint32_t spins)
 	__atomic_add_fetch(&progress->followers, 1, __ATOMIC_SEQ_CST);
 	owner->trace(progress, "following", 0);
 	depth = cshim_lock_release_all(progress);
+	wait->depth = depth;
 	spin_for_signal(progress, wait, spins);
 	sleep_for_signal(wait);
+	/* The futex is no cancellation point: a thread that is cancelled finds out here. */
+	set_cancel(wait, 1);
+	if (wait->goal->kind->cancels)
+		pthread_testcancel();
+	set_cancel(wait, 0);
 	cshim_lock_restore(progress, depth);
 	owner->trace(progress, NULL, 0);
-	if (wait->following) {
-		wait->following = 0;
-		__atomic_sub_fetch(&progress->followers, 1, __ATOMIC_SEQ_CST);
-	}
+	stop_following(progress, wait);
 }
 
 void cshim_sleep(cshim_progress *progress, cshim_wait *wait)

@@ -22,6 +22,11 @@ void cshim_follow(cshim_progress *progress, cshim_wait *wait, uint32_t spins);
  * and nothing done, if another thread is the poller. The role is given up again before it returns.
  */
 int cshim_poll_descriptors(cshim_progress *progress, cshim_wait *wait);
+/*
+ * The calling thread is cancelled in its sleep, without the lock: takes it, with depth levels, and
+ * gives up its roles.
+ */
+void cshim_sleep_ends(cshim_progress *progress, cshim_wait *wait);
 /* Wakes all followers, to find that the incarnation has ended. */
 void cshim_wake_followers(cshim_progress *progress);
 

@@ -9,11 +9,11 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "futex.h"
+#include "signals.h"
 #include "sleep.h"
 
 typedef struct member {
@@ -62,8 +62,9 @@ static void *member_main(void *argument)
 	const cshim_owner *owner = threads->progress->owner.at;
 
 	own_member = self;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL); /* only the user's are cancelled */
 	set_name(owner->name, self->number);
-	if (self->number > 0 && threads->plan.begin)
+	if (threads->plan.begin)
 		threads->plan.begin(threads->plan.first, threads->plan.second);
 	if (self->number == 0)
 		cshim_service_run(threads->progress, threads->handle);
@@ -76,26 +77,10 @@ static void *member_main(void *argument)
 	return NULL;
 }
 
-/*
- * The program's signals are for its own threads. Faults stay open: they cannot be handled
- * elsewhere, and the library turns those on user addresses into errors.
- */
-static void block_signals(sigset_t *before)
-{
-	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
-	sigset_t blocked;
-	size_t i;
-
-	sigfillset(&blocked);
-	for (i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
-		sigdelset(&blocked, faults[i]);
-	pthread_sigmask(SIG_SETMASK, &blocked, before);
-}
-
 static int start_member(cshim_threads *threads, uint32_t number)
 {
 	member *self = &threads->members[threads->count];
-	const pthread_attr_t *attributes = number > 0 ? threads->plan.attributes : NULL;
+	const pthread_attr_t *attributes = threads->plan.attributes;
 	int state = PTHREAD_CREATE_JOINABLE, error;
 
 	if (attributes && pthread_attr_getdetachstate(attributes, &state) != 0)
@@ -121,10 +106,10 @@ static int start_members(cshim_threads *threads)
 	uint32_t i;
 	int error = 0;
 
-	block_signals(&before);
+	cshim_signals_block(&before);
 	for (i = 0; i <= threads->plan.handlers && error == 0; i++)
 		error = start_member(threads, i);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	cshim_signals_restore(&before);
 	return error;
 }
 

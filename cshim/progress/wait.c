@@ -184,21 +184,47 @@ static int wait_until_done(cshim_progress *progress, cshim_wait *wait, uint32_t 
 	}
 }
 
-int cshim_wait_long(cshim_progress *progress, const cshim_goal *goal)
+/* Nobody waits here any more. */
+static void end_wait(cshim_progress *progress, cshim_wait *wait, int how)
 {
-	const cshim_owner *owner = progress->owner.at;
-	cshim_wait wait = {.goal = goal};
-	int how;
-
-	owner->trace(progress, "wait", 0);
-	link_wait(progress, &wait);
-	cshim_poll_begin(progress);
-	how = wait_until_done(progress, &wait, progress->handle);
-	unlink_wait(progress, &wait);
-	stop_leading(progress, &wait);
+	unlink_wait(progress, wait);
+	stop_leading(progress, wait);
 	cshim_hand_over(progress);
 	cshim_poll_end(progress);
-	owner->trace(progress, NULL, how);
+	progress->owner.at->trace(progress, NULL, how);
+}
+
+/* The thread is cancelled in its sleep: leaves the wait and the call. */
+static void cancelled(void *argument)
+{
+	cshim_wait *wait = argument;
+	cshim_progress *progress = wait->progress;
+
+	cshim_sleep_ends(progress, wait);
+	end_wait(progress, wait, CSHIM_WAIT_ENDED);
+	cshim_notify(progress);
+	cshim_lock_drop(progress);
+	cshim_inside_ends();
+}
+
+/*
+ * With the lock, or in a handler, the thread is not cancelled; see set_cancel in sleep.c for where
+ * it is.
+ */
+int cshim_wait_long(cshim_progress *progress, const cshim_goal *goal)
+{
+	cshim_wait wait = {.progress = progress, .goal = goal, .handle = progress->handle};
+	int how;
+
+	progress->owner.at->trace(progress, "wait", 0);
+	link_wait(progress, &wait);
+	cshim_poll_begin(progress);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &wait.cancel);
+	pthread_cleanup_push(cancelled, &wait);
+	how = wait_until_done(progress, &wait, progress->handle);
+	pthread_cleanup_pop(0);
+	pthread_setcancelstate(wait.cancel, NULL);
+	end_wait(progress, &wait, how);
 	return how;
 }
 

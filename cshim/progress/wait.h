@@ -33,6 +33,11 @@ typedef struct cshim_goal_kind {
 	uint32_t (*look)(cshim_progress *progress, const cshim_goal *goal, int looks);
 	/* 1: other blocks may reach it too, and their threads do not see this one's waits. */
 	int elsewhere;
+	/*
+	 * 1: a thread that waits for it may be cancelled (pthread_cancel) in cshim_wait_long, as
+	 * nothing is left of the wait then. Of its levels of the lock one is given up: its call's.
+	 */
+	int cancels;
 } cshim_goal_kind;
 
 /* How a thread waits. The numbers are tuned for each kind of goal, where that is defined. */
@@ -75,9 +80,13 @@ enum {
 
 /* One thread's wait, on that thread's stack, while it is in cshim_wait_long. */
 typedef struct cshim_wait {
+	cshim_progress *progress; /* constant */
 	const cshim_goal *goal;
 	int interrupted;         /* under the lock */
 	int following;           /* under the lock: its thread follows and was not woken yet */
+	int cancel;              /* its thread's own: whether it can be cancelled outside of this */
+	uint32_t depth;          /* levels of the lock that it gave up to sleep */
+	uint32_t handle;         /* constant: the incarnation */
 	uint32_t signal;         /* atomic futex: of sleep.c */
 	struct cshim_wait *next; /* list of all waits of the block, under the lock */
 } cshim_wait;

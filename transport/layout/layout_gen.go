@@ -43,6 +43,7 @@ type (
 		LibVers           uint32
 		Listed            uint32
 		Satisfied         uint32
+		IdleProbes        uint32
 		AskedEvents       uint32
 		Asked             uint64
 		Sharers           [8]byte
@@ -56,9 +57,11 @@ type (
 		LockCount      uint32
 		LockThread     uint64
 		LockAfter      uint32
+		LockBorrowed   uint32
 		EventSeq       uint32
 		NoticedEvents  uint32
 		Followers      uint32
+		PadCgo0        [4]byte
 		Leader         [8]byte
 		Asleep         [8]byte
 		Polling        uint32
@@ -160,31 +163,37 @@ type (
 		Partition [56]uint8
 	}
 	NodePeer struct {
-		Sender     Sender
-		Receiver   Receiver
-		OutHead    uint64
-		OutControl uint64
-		OutSlots   uint64
-		OutChunks  uint64
-		InControl  uint64
-		InSlots    uint64
-		InChunks   uint64
-		Task       int32
-		Bell       int32
-		Closed     uint32
-		Stopped    uint32
-		Active     uint32
-		Fenced     uint32
-		Direct     uint32
-		PutFailed  uint32
-		ChunkArea  uint32
-		Blocked    uint32
-		Pid        int32
-		Flushing   uint32
-		Unsaid     uint64
-		Stalled    uint32
-		Owner      [3]uint32
-		Chunks     Chunks
+		Sender      Sender
+		Receiver    Receiver
+		OutHead     uint64
+		OutControl  uint64
+		OutSlots    uint64
+		OutChunks   uint64
+		InControl   uint64
+		InSlots     uint64
+		InChunks    uint64
+		Task        int32
+		Bell        int32
+		Closed      uint32
+		Stopped     uint32
+		Active      uint32
+		Fenced      uint32
+		Direct      uint32
+		PutFailed   uint32
+		ChunkArea   uint32
+		Blocked     uint32
+		Pid         int32
+		Flushing    uint32
+		Unsaid      uint64
+		Stalled     uint32
+		Owner       [3]uint32
+		PullFailed  uint32
+		PullRefused uint32
+		Slept       uint32
+		WakeAfter   uint32
+		Woken       uint64
+		Line        [40]uint8
+		Chunks      Chunks
 	}
 	NodeLink struct {
 		Turn            uint64
@@ -215,6 +224,7 @@ type (
 		Transfer        [6]uint64
 		Line            [8]uint8
 		Barrier         Barrier
+		Routes          NodeRoutes
 		Op              [256]NodeOp
 		Peer            [128]NodePeer
 	}
@@ -245,6 +255,25 @@ type (
 		Zero      [5]uint8
 		Done      uint32
 	}
+	NodeRoutes struct {
+		Forced uint32
+		Line   [15]uint32
+		Class  [2][32]RouteClass
+	}
+	RouteClass struct {
+		Sample    [4][4]uint32
+		Transfers uint64
+		Credit    int64
+		Time      uint32
+		Try       uint32
+		Next      [4]uint8
+		Patience  [4]uint8
+		Best      uint8
+		Candidate uint8
+		Run       uint8
+		Running   uint8
+		Line      [28]uint8
+	}
 	NodeArrival struct {
 		Kind   uint32
 		Zero   uint32
@@ -262,7 +291,7 @@ type (
 		TurnsMax   uint32
 		Turns      uint32
 		CoreMs     uint32
-		Reserved   uint32
+		CopyMax    uint32
 		Off        uint32
 		GoWork     uint32
 		GoBusy     uint32
@@ -316,7 +345,7 @@ const (
 	ProgressError  = 0x4
 
 	SegmentMagic   = 0x315f6d68736c4150
-	SegmentVersion = 0x6
+	SegmentVersion = 0x7
 	MaxRings       = 0x80
 	SlotSize       = 0x40
 	RingSlots      = 0x100
@@ -348,13 +377,25 @@ const (
 	NodeOpFree   = 0x0
 	NodeOpGet    = 0x1
 	NodeOpRmw    = 0x2
+	NodeOpPut    = 0x3
 	NodeByOwner  = 0x1
 	NodeKindMax  = 0x1f
+	NodeKindEnd  = 0x2a
 	NodeCopyMax  = 0x2000000
 	LookAgainNs  = 0x989680
 	NodeFault    = 0x16
 	NodeFailed   = 0x14
 	NodeStranded = 0x15
+
+	Routes        = 0x4
+	RoutePut      = 0x0
+	RouteGet      = 0x1
+	RouteClasses  = 0x20
+	RouteLeastLog = 0x9
+	RoutePipeline = 0x0
+	RouteOrigin   = 0x1
+	RouteTarget   = 0x2
+	RouteHalves   = 0x3
 
 	PeerUsed     = 0x0
 	PeerKind     = 0x1

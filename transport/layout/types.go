@@ -24,6 +24,8 @@ type (
 	NodeLink    C.node_link
 	NodeOp      C.node_op
 	NodeEvent   C.node_event
+	NodeRoutes  C.node_routes
+	RouteClass  C.node_route_class
 	NodeArrival C.node_arrival
 	Lane        C.cshim_lane
 	Outbox      C.cshim_outbox
@@ -79,13 +81,25 @@ const (
 	NodeOpFree   = C.NODE_OP_FREE
 	NodeOpGet    = C.NODE_OP_GET
 	NodeOpRmw    = C.NODE_OP_RMW
+	NodeOpPut    = C.NODE_OP_PUT
 	NodeByOwner  = C.NODE_BY_OWNER
 	NodeKindMax  = C.NODE_KIND_MAX
+	NodeKindEnd  = C.NODE_KIND_END
 	NodeCopyMax  = C.NODE_COPY_MAX
 	LookAgainNs  = C.NODE_LOOK_AGAIN_NS
 	NodeFault    = C.NODE_FAULT
 	NodeFailed   = C.NODE_FAILED
 	NodeStranded = C.NODE_STRANDED
+
+	Routes        = C.NODE_ROUTES
+	RoutePut      = C.NODE_ROUTE_PUT
+	RouteGet      = C.NODE_ROUTE_GET
+	RouteClasses  = C.NODE_ROUTE_CLASSES
+	RouteLeastLog = C.NODE_ROUTE_LEAST_LOG
+	RoutePipeline = C.NODE_ROUTE_PIPELINE
+	RouteOrigin   = C.NODE_ROUTE_ORIGIN
+	RouteTarget   = C.NODE_ROUTE_TARGET
+	RouteHalves   = C.NODE_ROUTE_HALVES
 
 	PeerUsed     = C.CSHIM_PEER_USED
 	PeerKind     = C.CSHIM_PEER_KIND

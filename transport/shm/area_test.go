@@ -3,14 +3,17 @@ package shm
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"lapi/transport"
-	"lapi/transport/calibration"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
 )
@@ -186,22 +189,15 @@ func TestPolls(t *testing.T) {
 
 // TestPartSizes: parts fit messages, and their sizes lie in the table that the lane reads.
 func TestPartSizes(t *testing.T) {
-	calibrated := &calibration.Table{
-		Chunks: []calibration.Chunk{{From: 0, Bytes: 8 << 10}, {From: 1 << 20, Bytes: 64 << 10}}}
-	for _, sizes := range []*calibration.Table{nil, calibrated} {
-		l, want := newLinks(t, 1, func(config *Config) { config.Sizes = sizes })[0], sizes
-		if want == nil {
-			want = calibration.BuiltIn()
-		}
-		for _, c := range want.Chunks {
-			for _, n := range []uint64{c.From, c.From + 1} {
-				if got := l.PartSize(n); uint64(got) != c.Bytes {
-					t.Errorf("%d bytes go in parts of %d, want %d", n, got, c.Bytes)
-				}
+	l := newLinks(t, 1)[0]
+	for _, c := range chunkSizes {
+		for _, n := range []uint64{c.from, c.from + 1} {
+			if got := l.PartSize(n); uint64(got) != c.bytes {
+				t.Errorf("%d bytes go in parts of %d, want %d", n, got, c.bytes)
 			}
 		}
-		partsFit(t, l)
 	}
+	partsFit(t, l)
 }
 
 func partsFit(t *testing.T, l *Link) {
@@ -209,6 +205,45 @@ func partsFit(t *testing.T, l *Link) {
 	for _, n := range []uint64{0, 1, 1 << 40, 1<<64 - 1} {
 		if got := l.PartSize(n); got < layout.ChunkUnit || got > sendMax-headerMax {
 			t.Errorf("%d bytes go in parts of %d", n, got)
+		}
+	}
+}
+
+// TestArea: how much of an area is used follows from the caches' sizes.
+func TestArea(t *testing.T) {
+	const least, most = 256 << 10, 1 << 20
+	for _, c := range []struct {
+		caches  string // nearest first
+		tasks   int
+		crowded bool
+		want    uint64
+	}{
+		{"32K 512K 32768K", 2, false, most},
+		{"32K 512K 32768K", 4, false, most},
+		{"32K 512K 32768K", 2, true, least},
+		{"32K 512K 2048K", 2, false, most},
+		{"32K 512K 2047K", 2, false, least}, // the other direction's does not fit
+		{"32K 512K 8192K", 4, false, least},
+		{"48K 1024K 32768K", 2, false, least}, // the own cache holds it
+		{"32K 513K 32768K", 2, false, least},
+		{"32K 512K", 2, false, least},
+		{"32K 0K 32768K", 2, false, least},
+		{"32K large 32768K", 2, false, least},
+		{"32K 512K 32M", 2, false, least},
+		{"", 2, false, least},
+	} {
+		root := t.TempDir()
+		for i, size := range strings.Fields(c.caches) {
+			folder := filepath.Join(root, "sys/devices/system/cpu/cpu0/cache/index"+
+				string(rune('0'+i)))
+			if err := errors.Join(os.MkdirAll(folder, 0o700),
+				os.WriteFile(filepath.Join(folder, "type"), []byte("Unified\n"), 0o600),
+				os.WriteFile(filepath.Join(folder, "size"), []byte(size+"\n"), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := areaOf(root, c.tasks, c.crowded); got != c.want {
+			t.Errorf("caches of %s, %d tasks, crowded %v: %d", c.caches, c.tasks, c.crowded, got)
 		}
 	}
 }

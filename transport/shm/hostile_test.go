@@ -59,7 +59,7 @@ func (v *victim) ring() []byte { return ringTo(v.writer.peers[1]).all() }
 func TestImpossibleHeads(t *testing.T) {
 	for name, head := range map[string]uint64{
 		"kind 0":                pack(0, 0, 8, 8),
-		"kind of nothing":       pack(0, 40, 8, 8),
+		"kind of nothing":       pack(0, layout.NodeKindEnd, 8, 8),
 		"announcement and more": pack(0, 254, 8, 0),
 		"padding of all":        pack(0, layout.KindPadding, 0, 0),
 		"data over the limit":   pack(0, 1, 0, uint64(slotMax)+1),
@@ -95,7 +95,7 @@ func TestImpossibleHeads(t *testing.T) {
 
 // TestImpossibleRequests: requests that no peer writes are dropped and counted, and touch nothing.
 func TestImpossibleRequests(t *testing.T) {
-	for kind := uint8(layout.NodeKindMax + 1); kind < 40; kind++ {
+	for kind := uint8(layout.NodeKindMax + 1); kind < layout.NodeKindEnd; kind++ {
 		for _, header := range []int{0, 8, 16, 24, 32, 40, 48} {
 			v := newVictim(t)
 			v.HandleNotices(func(k transport.NoticeKind, _ transport.Endpoint, n uint64,

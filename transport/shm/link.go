@@ -40,7 +40,6 @@ import (
 
 	"lapi/cshim/node"
 	"lapi/transport"
-	"lapi/transport/calibration"
 	"lapi/transport/hold"
 	"lapi/transport/layout"
 )
@@ -63,10 +62,13 @@ type Config struct {
 	// Barrier: this task can take part in the barrier of the node's tasks. Crowded: it sees fewer
 	// processors than there are tasks.
 	Barrier, Crowded bool
-	// Sizes has those of chunks and routes; nil: the built-in ones. Area is how many bytes of data
-	// may be in chunks on the way to one task, of those that there are for it; 0: all.
-	Sizes *calibration.Table
-	Area  uint64
+	// Area is how many bytes of data may be in chunks on the way to one task, of those that there
+	// are for it; 0: all.
+	Area uint64
+	// Route is the way that is forced for data that is too long for slots, to a peer that polls.
+	Route Route
+	// Tracer is a process whose descendants all tasks of the node are; 0: none is known.
+	Tracer int
 }
 
 // Link is one task's end of all rings between it and the other tasks of its node. See
@@ -122,6 +124,9 @@ func New(config Config) (*Link, error) {
 			len(tasks), MaxTasks, transport.ErrBadParam)
 	}
 	node.Install()
+	if !config.DisableCMA {
+		admitPeers(config.Tracer)
+	}
 	l := &Link{config: config, tasks: tasks, index: index, pid: unix.Getpid(), bell: -1,
 		fencing: node.CanOrderPeers()}
 	l.own.file = -1
@@ -148,10 +153,8 @@ func (l *Link) create() error {
 	}
 	l.node = l.private.link()
 	l.node.Fencing = flag(l.fencing)
-	if l.config.Sizes == nil {
-		l.config.Sizes = calibration.BuiltIn()
-	}
-	tabulate(&l.node.ChunkOf, l.config.Sizes)
+	l.node.Routes.Forced = l.config.Route.forced()
+	tabulate(&l.node.ChunkOf)
 	l.node.ChunkUnits = chunkUnits(len(l.tasks), l.config.Area)
 	l.node.Rings, l.node.OwnRing = uint32(len(l.tasks)), uint32(l.index)
 	if l.own, err = createSegment(len(l.tasks)); err != nil {
@@ -173,23 +176,6 @@ func flag(b bool) uint32 {
 		return 1
 	}
 	return 0
-}
-
-// tabulate writes the sizes of chunks where C looks for them.
-func tabulate(table *[layout.ChunkClasses]uint32, sizes *calibration.Table) {
-	for class := range table {
-		table[class] = uint32(sizes.ChunkOf(1 << class))
-	}
-}
-
-// chunkUnits is how many units of an area to use if area bytes are wanted: a power of two, what the
-// area has at most, and a longest message at least.
-func chunkUnits(rings int, area uint64) uint64 {
-	units := chunkArea(rings) / layout.ChunkUnit
-	for area != 0 && units*layout.ChunkUnit > area && units/2*layout.ChunkUnit >= layout.ChunkMax {
-		units /= 2
-	}
-	return units
 }
 
 // Limits implements transport.Link.

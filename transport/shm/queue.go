@@ -38,6 +38,7 @@ func (q *opList) pop() *transport.Op {
 type answer struct {
 	token   uint32
 	get     bool
+	pull    bool   // it is refused; addr is where the data was to go
 	failed  bool   // value is the bad address
 	addr, n uint64 // of a get
 	at      uint64 // so much went
@@ -134,6 +135,10 @@ func (l *Link) giveAnswer(p *peer, a *answer) bool {
 			return l.outcome(p, rc) != transport.ErrBusy
 		}
 	}
+	if a.pull {
+		rc := node.RefusePull(l.node, p.ring, a.token, a.addr, a.notice)
+		return l.outcome(p, rc) != transport.ErrBusy
+	}
 	return l.outcome(p, node.Answer(l.node, p.ring, a.token, a.failed, a.value)) !=
 		transport.ErrBusy
 }
@@ -146,9 +151,9 @@ func (l *Link) TakeLater(ring uint32) bool {
 		return false
 	}
 	e := &l.node.Event
-	a := answer{token: e.Token, get: e.Op == layout.NodeOpGet, addr: e.Addr, n: e.N, at: e.Value,
-		notice: e.Notice}
-	if !a.get {
+	a := answer{token: e.Token, get: e.Op == layout.NodeOpGet, pull: e.Op == layout.NodeOpPut,
+		addr: e.Addr, n: e.N, at: e.Value, notice: e.Notice}
+	if !a.get && !a.pull {
 		old, err := memory.Atomic(transport.AtomicKind(e.Operation), transport.Addr(e.Addr), e.Width,
 			e.Operand, e.Compare)
 		a.value = old

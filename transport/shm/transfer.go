@@ -13,6 +13,10 @@ import (
 // once. One that computes or sleeps is not waited for: its memory is copied to or from, where the
 // kernel permits that.
 
+// putDirectMin is from how many bytes on a put to a peer that does not poll is a single copy: equal
+// at 2 to 4 KiB.
+const putDirectMin = 4 << 10
+
 // getAskMin is from how many bytes on a get is answered by a peer that polls: reading less costs
 // less than asking.
 const getAskMin = 4 << 10
@@ -112,7 +116,7 @@ func (l *Link) PutNotice(ep transport.Endpoint, op *transport.Op) (transport.Sta
 	}
 	op.Link = transport.OpState{Ep: ep, Kind: doMessages}
 	if op.N > 0 && (op.Route == transport.RouteSingleCopy ||
-		op.Route == transport.RouteAny && p.node.Direct != 0 && op.N >= l.config.Sizes.PutDirect &&
+		op.Route == transport.RouteAny && p.node.Direct != 0 && op.N >= putDirectMin &&
 			!p.polls()) {
 		op.Link.Kind = doCopyTo
 	}

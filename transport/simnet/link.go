@@ -74,6 +74,12 @@ func (l *Link) Flush(ep transport.Endpoint, op *transport.Op) (transport.Status,
 	return l.Machine.Flush(l.node.net.now, ep, op)
 }
 
+// Expect is udp.Link's.
+func (l *Link) Expect(ep transport.Endpoint) {
+	l.node.Touch()
+	l.Machine.Expect(l.node.net.now, ep)
+}
+
 // Progress implements transport.Link.
 func (l *Link) Progress(max int) int {
 	if l.closed {

@@ -76,6 +76,9 @@ type Config struct {
 	// none of its addresses, transport.ErrUnreachable if none of several paths to the peer worked,
 	// transport.ErrTimeout if it was silent on the only one. May be nil.
 	PeerFailed func(ep transport.Endpoint, err error)
+	// Expected says whether the owner waits for something from ep that is no acknowledgement; see
+	// Machine.Expect. Nil: it never does.
+	Expected func(ep transport.Endpoint) bool
 	// PathChanged is told that the path of that number to ep, of several, is marked down because it
 	// does not work, or reinstated. May be nil.
 	PathChanged func(ep transport.Endpoint, path Path, used bool)

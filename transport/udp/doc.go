@@ -65,10 +65,10 @@
 // that is replayed to an open session is answered by another of the same size, and changes nothing.
 //
 // Replayed packets of the session are duplicates by their sequence number. It has 32 bits, so it
-// comes round again; but the check covers 64 bits of it, and of the acknowledgement. An
-// acknowledgement that comes again tells what is known, at worst that the peer is not ready for a
-// packet, which is then sent again later. A replay can make a silent peer seem alive, and the times
-// of the loss detection worse; it can change no memory.
+// comes round again; but the check covers 64 bits of it, and of the acknowledgement, which only
+// move forward (wire.Secret). An acknowledgement that comes again tells what is known, at worst
+// that the peer is not ready for a packet, which is then sent again later. A replay can make a
+// silent peer seem alive, and the times of the loss detection worse; it can change no memory.
 //
 // # Delivery
 //

@@ -258,6 +258,9 @@ func (l *Link) Flush(ep transport.Endpoint, op *transport.Op) (transport.Status,
 	return l.Machine.Flush(l.clock(), ep, op)
 }
 
+// Expect tells that the owner waits for ep; see Machine.Expect.
+func (l *Link) Expect(ep transport.Endpoint) { l.Machine.Expect(l.clock(), ep) }
+
 // Push implements transport.Pusher; see Machine.Push.
 func (l *Link) Push() {
 	if c := &l.coalescing; c.late {

@@ -94,8 +94,15 @@ func (m *Machine) Stats() *transport.Stats { return &m.stats }
 
 // SetTimeout changes how long a peer may be silent (LAPI_Senv TIMEOUT); d > 0.
 func (m *Machine) SetTimeout(d time.Duration) {
-	if d > 0 {
-		m.cfg.Timeout = d
+	if d <= 0 {
+		return
+	}
+	m.cfg.Timeout = d
+	for _, p := range m.timers.active {
+		if p.session.expectDue != 0 { // it was to be a part of the old one
+			p.session.expectDue = 1
+			p.timer(1)
+		}
 	}
 }
 

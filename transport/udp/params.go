@@ -106,6 +106,8 @@ const (
 	// timeoutTries: so often in a row a peer was asked before it has failed, whatever the clock
 	// says.
 	timeoutTries = 3
+	// expectTimes in TIMEOUT a peer is asked for a sign of life that the owner waits for.
+	expectTimes = 8
 	// longSilence retransmissions in a row close the window.
 	longSilence = 5
 )

@@ -80,6 +80,7 @@ func (p *peer) timer(t int64) {
 func (p *peer) nextDue() int64 {
 	d := earlier(p.session.helloDue, p.session.closeDue)
 	d = earlier(d, p.session.stallDue)
+	d = earlier(d, p.session.expectDue)
 	d = earlier(d, p.receiver.ackDue)
 	d = earlier(d, p.sender.window.NotReadyDue())
 	for i := range p.paths.Len() {
@@ -95,6 +96,9 @@ func (p *peer) nextDue() int64 {
 func (p *peer) onTimers(now int64, all, heard bool) {
 	if heard && over(p.session.helloDue, now) {
 		p.session.onHelloTimer(now)
+	}
+	if heard && over(p.session.expectDue, now) {
+		p.session.onExpectTimer(now)
 	}
 	p.receiver.onTimer(now, all)
 	if over(p.session.closeDue, now) {

@@ -41,6 +41,7 @@ type session struct {
 	waitSince int64
 	tries     uint  // how often in a row the peer was asked for one
 	stallDue  int64 // when to give up because no path can be used; 0: one can
+	expectDue int64 // when to see whether the owner waits for the peer; 0: it does not
 
 	closeDue  int64 // when to send the close notice again; 0: not at all
 	closeSent int
@@ -186,7 +187,50 @@ func (s *session) heard(now int64, outstanding bool) {
 	s.tries, s.waitSince = 0, 0
 	if outstanding {
 		s.waitSince = now
+	} else {
+		s.expect(now) // an answer may be due
 	}
+}
+
+// Expect says that the owner waits for something from ep that is no acknowledgement, as an answer
+// that the peer makes in its own time. While it does (Config.Expected), the peer is asked for a
+// sign of life now and then, so that its silence is noticed although nothing is in flight.
+func (m *Machine) Expect(now int64, ep transport.Endpoint) {
+	if p := m.connected(ep); p != nil && p.session.alive() && !m.leaving {
+		p.session.expect(now)
+		if p.session.state != open {
+			p.session.greet(now)
+		}
+	}
+}
+
+// expect looks whether the owner waits for the peer, after a while.
+func (s *session) expect(now int64) {
+	cfg := &s.p.m.cfg
+	if s.expectDue == 0 && cfg.Expected != nil && !cfg.NoTimeout {
+		s.expectDue = now + int64(cfg.Timeout)/expectTimes
+		s.p.timer(s.expectDue)
+	}
+}
+
+// onExpectTimer asks for a sign of life, unless what is in flight does, by each path in turn.
+func (s *session) onExpectTimer(now int64) {
+	s.expectDue = 0
+	if !s.p.m.cfg.Expected(s.p.ep) {
+		return
+	}
+	if s.state == open && !s.p.sender.window.Outstanding() {
+		if s.isSilent(now) {
+			s.fail()
+			return
+		}
+		if s.tries++; s.tries > 1 {
+			s.p.paths.NextTurn()
+		}
+		s.waits(now)
+		s.p.sender.Ask(s.p.paths.Usable(), now)
+	}
+	s.expect(now)
 }
 
 // isSilent says whether the peer has not been heard of for TIMEOUT, although it was asked several
@@ -239,6 +283,6 @@ func (s *session) onStallTimer(now int64) {
 
 // end stops every timer.
 func (s *session) end(to sessionState) {
-	s.helloDue, s.stallDue, s.closeDue, s.waitSince = 0, 0, 0, 0
+	s.helloDue, s.stallDue, s.expectDue, s.closeDue, s.waitSince = 0, 0, 0, 0, 0
 	s.state = to
 }

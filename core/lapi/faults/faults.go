@@ -16,6 +16,10 @@ import (
 // textBytes bounds the text of an event: it is cshim_error's, in C.
 const textBytes = 240
 
+// ownStatics is the remedy where a program names a target's address that is only its own: on AIX a
+// static variable has one address in all tasks.
+const ownStatics = "; static variables have one address in all tasks only with -no-pie"
+
 // Event is a call of the user's error handler that is due (guide, Chapter 5): code, kind of
 // operation, this task, the task concerned. Handler 0: none was registered, print Text and end the
 // task.
@@ -74,6 +78,9 @@ func (r *Reporter) Attention(level int, code codes.Code, format string, args ...
 // Raise queues an error for the error handler and says it at MP_INFOLEVEL 1.
 func (r *Reporter) Raise(code codes.Code, kind codes.ErrType, of int, what string) {
 	text := fmt.Sprintf("task %d: %s (%d): %s", r.cfg.Me, codes.Name(code), code, what)
+	if code == codes.ErrTgtAddrNull {
+		text += ownStatics
+	}
 	if len(text) >= textBytes {
 		text = text[:textBytes-1]
 	}

@@ -49,6 +49,8 @@ type CollectiveConfig struct {
 	Tickets *Tickets
 	// Fault reports a table that cannot be written.
 	Fault func(err error)
+	// Await is told of a task that a collective waits for.
+	Await func(p *peer.Peer)
 	// Failed is told that all collectives under way have failed, once each time.
 	Failed func(code codes.Code)
 }
@@ -165,6 +167,8 @@ func (c *Collectives) advance(k *collective, x *exchange) bool {
 		if !x.sent {
 			x.sent = true
 			c.sendRound(k, x)
+			n := len(c.cfg.Peers)
+			c.cfg.Await(&c.cfg.Peers[(c.cfg.Me+1<<x.round)%n])
 		}
 		want := uint32(1)
 		if k.table != 0 {

@@ -147,14 +147,14 @@ static void call_header_handlers(int context, void *argument)
 }
 
 /* An inline handler may send, and is told off, not hung, when it waits. */
-static void call_from_inside(int context, void *argument)
+static void calls(lapi_handle_t *hndl, void *argument)
 {
 	lapi_cntr_t counter;
 	lapi_msg_info_t info;
 	void *table[1];
 	char byte = 1;
 
-	(void)argument;
+	(void)hndl, (void)argument;
 	CHECK(LAPI_Put(handle, 0, 1, &byte, &byte, NULL, NULL, NULL) == LAPI_SUCCESS);
 	CHECK(LAPI_Setcntr(handle, &counter, 0) == LAPI_SUCCESS);
 	CHECK(LAPI_Waitcntr(handle, &counter, 0, NULL) == LAPI_SUCCESS);
@@ -165,6 +165,11 @@ static void call_from_inside(int context, void *argument)
 	CHECK(LAPI_Probe(handle) == LAPI_ERR_UNKNOWN);
 	CHECK(LAPI_Msgpoll(handle, 1, &info) == LAPI_ERR_UNKNOWN);
 	CHECK(LAPI_Term(handle) == LAPI_ERR_UNKNOWN);
+}
+
+static void call_from_inside(int context, void *argument)
+{
+	cshim_call_completion(context, CSHIM_ADDR(calls), CSHIM_ADDR(argument));
 	fake_add(context, (int *)&done, 1);
 }
 

@@ -205,6 +205,25 @@ static void await_service_asleep(void)
 
 /* While another thread is in the dispatcher: LAPI_POLLING_NET, and what that thread has completed.
  */
+/* LAPI_Probe in a loop gives up the processor where tasks share it, and only there. */
+static void test_probe_yields(uint32_t spin_calls)
+{
+	enum { PROBES = 320 };
+	cshim_context *context = fake_context(handle);
+	uint32_t before = context->progress.spin_calls;
+	int i;
+
+	context->progress.spin_calls = spin_calls;
+	fake_yields = 0;
+	for (i = 0; i < PROBES; i++)
+		CHECK(LAPI_Probe(handle) == LAPI_SUCCESS);
+	if (spin_calls)
+		CHECK(fake_yields == 0);
+	else
+		CHECK(fake_yields >= PROBES / 32 && fake_yields <= PROBES / 8);
+	context->progress.spin_calls = before;
+}
+
 static void test_polling_net(void)
 {
 	pthread_t prober, poller;
@@ -338,6 +357,8 @@ void test_calls(void)
 	test_amx_members();
 	test_counters();
 	test_msgpoll();
+	test_probe_yields(0);
+	test_probe_yields(400);
 	test_polling_net();
 	test_pairs();
 	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);

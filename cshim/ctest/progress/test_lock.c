@@ -151,6 +151,77 @@ int test_lock_fenced(void)
 	return (__atomic_load_n(&block->lock_after, __ATOMIC_SEQ_CST) & CSHIM_LOCK_FENCE) != 0;
 }
 
+/*
+ * Handlers under the lock of one block call on another, in a ring, so that each waits for the next:
+ * all get there. What they count is under the lock of the block on which they call.
+ */
+enum { RING = 3, CROSSINGS = 20000 };
+static cshim_progress ring[RING];
+static long counted[RING];
+
+static void call_on(int which)
+{
+	CHECK(!cshim_lock_owned(&ring[which]));
+	cshim_lock(&ring[which]);
+	CHECK(cshim_lock_owned(&ring[which]));
+	counted[which]++;
+	cshim_lock_drop(&ring[which]);
+	CHECK(!cshim_lock_owned(&ring[which]));
+}
+
+static void *cross(void *argument)
+{
+	int own = *(int *)argument, i;
+	cshim_handler handler;
+
+	for (i = 0; i < CROSSINGS; i++) {
+		cshim_lock(&ring[own]);
+		cshim_handler_begins(&ring[own], &handler);
+		call_on((own + 1) % RING);
+		CHECK(cshim_lock_owned(&ring[own]) && ring[own].lock_depth == 1);
+		cshim_handler_ends(&ring[own], &handler);
+		counted[own]++;
+		cshim_lock_drop(&ring[own]);
+	}
+	return NULL;
+}
+
+/* Threads outside of handlers, which must not get a lock that is lent. */
+static void *pass_by(void *argument)
+{
+	int i;
+
+	(void)argument;
+	for (i = 0; i < CROSSINGS; i++) {
+		cshim_progress *progress = &ring[i % RING];
+
+		cshim_lock(progress);
+		CHECK(progress->lock_floor == 0);
+		counted[i % RING]++;
+		cshim_lock_drop(progress);
+	}
+	return NULL;
+}
+
+static void test_crossing(void)
+{
+	pthread_t threads[RING + 1];
+	int names[RING], i;
+	long all = 0;
+
+	for (i = 0; i < RING; i++) {
+		names[i] = i;
+		cshim_lock_add(&ring[i]);
+		threads[i] = fake_thread(cross, &names[i]);
+	}
+	threads[RING] = fake_thread(pass_by, NULL);
+	for (i = 0; i <= RING; i++)
+		pthread_join(threads[i], NULL);
+	for (i = 0; i < RING; i++)
+		all += counted[i];
+	CHECK(all == (2 * RING + 1) * CROSSINGS);
+}
+
 void test_lock(void)
 {
 	static const cshim_owner nobody;
@@ -162,4 +233,5 @@ void test_lock(void)
 	test_exclusion();
 	test_pass();
 	test_sleeping_waiter();
+	test_crossing();
 }

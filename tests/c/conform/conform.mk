@@ -6,13 +6,13 @@ CONFORM_DIR      := tests/c/conform
 HOST_DIR         := tests/c/host
 CONFORM_CFLAGS   ?= -O2 -g -std=gnu11 -Wall -Wextra -Wpedantic -Werror
 CONFORM_LINK     := -L$(BUILD)/lib -llapi_r -lpthread -Wl,-rpath,'$$ORIGIN/../lib'
-CONFORM_PROGRAMS := env counters put get amsend vector xfer bulk dgsp dgsp_large multicast handlers completion rmw fence address progress threads errors init huge util locking recovery interop beyond
+CONFORM_PROGRAMS := env counters put get amsend vector vector_errors xfer bulk dgsp dgsp_program dgsp_large multicast handlers completion rmw fence address progress threads errors init huge util conditions locking recovery interop interop_words beyond
 # Two GiB and more in one message is nothing for 32-bit tasks.
 ifdef M32
 CONFORM_PROGRAMS := $(filter-out huge,$(CONFORM_PROGRAMS))
 endif
 CONFORM_FRAME    := $(CONFORM_BUILD)/conform.o $(CONFORM_BUILD)/helpers.o
-HOST_PROGRAMS    := init_env init_codes catalogue fork_child signals leaks standalone error_ends exits stopped restart rejoin exit_rejoin deserted refused_later many
+HOST_PROGRAMS    := init_env crossing own_segv sigwait cancel signal_calls init_codes catalogue fork_child signals leaks standalone error_ends exits stopped restart rejoin exit_rejoin deserted refused_later many
 
 CONFORM_BINARIES := $(addprefix $(CONFORM_BUILD)/,$(CONFORM_PROGRAMS) atexit nopie cxx)
 HOST_BINARIES    := $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS) dlopened no_membarrier victim stepped halted libprofile.so profiled_linked profiled_plain header_only)
@@ -22,6 +22,10 @@ HOST_BINARIES    := $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS) dlopened no_m
 $(CONFORM_BUILD)/%.o: $(CONFORM_DIR)/%.c $(CONFORM_DIR)/conform.h include/lapi.h include/css_shared.h
 	@mkdir -p $(CONFORM_BUILD)
 	$(CC) $(CONFORM_CFLAGS) -Iinclude -c $< -o $@
+
+$(CONFORM_BUILD)/dgsp.o $(CONFORM_BUILD)/dgsp_program.o: $(CONFORM_DIR)/dgsp_common.h
+
+$(CONFORM_BUILD)/util.o $(CONFORM_BUILD)/conditions.o: $(CONFORM_DIR)/thread_func.h
 
 $(addprefix $(CONFORM_BUILD)/,$(CONFORM_PROGRAMS) atexit): $(CONFORM_BUILD)/%: $(CONFORM_BUILD)/%.o $(CONFORM_FRAME) $(LIB)
 	$(CC) $< $(CONFORM_FRAME) $(CONFORM_LINK) -o $@
@@ -41,6 +45,8 @@ $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS)): $(CONFORM_BUILD)/%: $(HOST_DIR)
 BY_HAND := exit_rejoin exits rejoin restart standalone
 $(addprefix $(CONFORM_BUILD)/,$(BY_HAND)): $(HOST_DIR)/by_hand.h
 $(CONFORM_BUILD)/rejoin: $(HOST_DIR)/rejoin.h
+
+$(CONFORM_BUILD)/sigwait $(CONFORM_BUILD)/dlopened: $(HOST_DIR)/masks.h
 
 $(CONFORM_BUILD)/refused_later: $(HOST_DIR)/refuse.h
 
@@ -83,8 +89,8 @@ conform: conform-build
 
 # What the fast lane does, without it and with a coin at each call; tests/c/conform runs with it
 # anyhow.
-CONFORM_LANE := env counters put get amsend vector xfer bulk dgsp multicast handlers completion rmw fence address progress threads errors init util locking \
-  recovery interop beyond atexit nopie cxx
+CONFORM_LANE := env counters put get amsend vector vector_errors xfer bulk dgsp dgsp_program multicast handlers completion rmw fence address progress threads errors init util conditions locking \
+  recovery interop interop_words beyond atexit nopie cxx
 conform-lane: conform-build
 	@for lane in off random; do \
 	  echo "LAPI_FASTLANE=$$lane"; \

@@ -1,6 +1,7 @@
 /*
  * interop.c - LAPI_Address_init64 and LAPI_Xfer, which name another task's memory in 64 bits
- * whatever a task's own word size is: every type of transfer, and handlers. Alone it runs among
+ * whatever a task's own word size is: every type of transfer but read-modify-writes, which are in
+ * interop_words.c, and handlers. Alone it runs among
  * tasks of one word size; tests/c/samples/interop/run-mixed mixes them.
  *
  * Each task works on the next one, and checks what the previous one did here.
@@ -13,10 +14,9 @@
 static unsigned char source[ROOM], sink[ROOM], back[ROOM];
 static lapi_cntr_t tgt_cntr, org_cntr, cmpl_cntr;
 static lapi_long_t sinks[CONFORM_MAX_TASKS], sources[CONFORM_MAX_TASKS],
-	tgt_cntrs[CONFORM_MAX_TASKS], words[CONFORM_MAX_TASKS], handlers[CONFORM_MAX_TASKS],
+	tgt_cntrs[CONFORM_MAX_TASKS], handlers[CONFORM_MAX_TASKS],
 	vector_handlers[CONFORM_MAX_TASKS], dgsp_handlers[CONFORM_MAX_TASKS];
 static int next, previous;
-static long long word_of_mine __attribute__((aligned(8)));
 
 /* What the handlers saw; from the dispatcher and the completion thread. */
 static int headers, completions, parameter, answers, one_packets;
@@ -49,7 +49,6 @@ static void prepare(unsigned seed)
 	address64(sink, sinks);
 	address64(source, sources);
 	address64(&tgt_cntr, tgt_cntrs);
-	address64(&word_of_mine, words);
 	address64((void *)(uintptr_t)header_handler, handlers);
 	address64((void *)(uintptr_t)vector_handler, vector_handlers);
 	address64((void *)(uintptr_t)dgsp_handler, dgsp_handlers);
@@ -465,47 +464,6 @@ static void programs_of_either_word_size(void)
 	LAPI_OK(LAPI_Util(hndl, &cmd));
 }
 
-/* ---- read-modify-write ---- */
-
-static long long modify(RMW_ops_t op, unsigned size, long long *in)
-{
-	int in32[2] = {(int)in[0], (int)in[1]}, before32 = -1;
-	long long before64 = -1;
-	lapi_xfer_t x;
-	memset(&x, 0, sizeof x);
-	x.Rmw.Xfer_type = LAPI_RMW_XFER;
-	x.Rmw.op = op;
-	x.Rmw.tgt = (uint)next;
-	x.Rmw.size = size;
-	x.Rmw.tgt_var = words[next];
-	x.Rmw.in_val = size == 32 ? (void *)in32 : in;
-	x.Rmw.prev_tgt_val = size == 32 ? (void *)&before32 : &before64;
-	x.Rmw.org_cntr = &org_cntr;
-	LAPI_OK(LAPI_Xfer(hndl, &x));
-	counter_wait(&org_cntr, 1);
-	return size == 32 ? before32 : before64;
-}
-
-static void words_of_either_width(void)
-{
-	long long pair[2] = {5, 0};
-	word_of_mine = 1000;
-	prepare(600);
-	conform_sync();
-	CHECK_EQUAL(modify(FETCH_AND_ADD, 32, pair), 1000);
-	pair[0] = 1ll << 40;
-	CHECK_EQUAL(modify(FETCH_AND_ADD, 64, pair), 1005);
-	pair[0] = 2;
-	CHECK_EQUAL(modify(FETCH_AND_OR, 64, pair), (1ll << 40) + 1005);
-	pair[0] = (1ll << 40) + 1007;
-	pair[1] = 1ll << 50;
-	CHECK_EQUAL(modify(COMPARE_AND_SWAP, 64, pair), 1);
-	pair[0] = 77;
-	CHECK_EQUAL(modify(SWAP, 64, pair), 1ll << 50);
-	conform_sync();
-	CHECK_EQUAL(word_of_mine, 77);
-}
-
 /* clang-format off */
 static const conform_case cases[] = {
 	CONFORM_CASE(put_and_get_in_64_bits),
@@ -514,7 +472,6 @@ static const conform_case cases[] = {
 	CONFORM_CASE(strided_vectors),
 	CONFORM_CASE(vectors_in_messages),
 	CONFORM_CASE(programs_of_either_word_size),
-	CONFORM_CASE(words_of_either_width),
 };
 /* clang-format on */
 

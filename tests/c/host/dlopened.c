@@ -6,9 +6,12 @@
 #include <lapi.h>
 
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+
+#include "masks.h"
 
 static const char *path;
 static int failures;
@@ -50,7 +53,7 @@ static void use(const calls *c)
 	void *words[128];
 	lapi_info_t info;
 	lapi_handle_t h;
-	int tasks = 0, value;
+	int tasks = 0, value, all;
 	bzero(&info, sizeof info);
 	expect(c->init(&h, &info), "LAPI_Init");
 	if (failures)
@@ -66,6 +69,11 @@ static void use(const calls *c)
 	expect(c->gfence(h), "LAPI_Gfence");
 	if (word != (task + tasks - 1) % tasks + 1) {
 		fprintf(stderr, "dlopened: the word is %d\n", word);
+		failures++;
+	}
+	/* main's thread and this one: the program's; the library's let its signals alone */
+	if (masks_open(SIGUSR1, &all) != 2) {
+		fprintf(stderr, "dlopened: threads of the library take the program's signals\n");
 		failures++;
 	}
 	expect(c->term(h), "LAPI_Term");

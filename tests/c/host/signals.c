@@ -142,19 +142,20 @@ static void handler_without_alternate_stack(void)
 /* A program that handles its own faults goes on handling them. */
 static void own_fault_handler(void)
 {
-	struct sigaction action, before, now;
+	struct sigaction action, before;
+	volatile int round;
 	memset(&action, 0, sizeof action);
 	action.sa_handler = on_fault;
 	action.sa_flags = SA_ONSTACK | SA_NODEFER;
 	sigaction(SIGSEGV, &action, &before);
-	if (sigsetjmp(after_fault, 1) == 0) {
-		volatile int *volatile nowhere = (volatile int *)16;
-		*nowhere = 1;
-		HOST_CHECK(!"the write to address 16 faulted");
+	for (round = 0; round < 3; round++) {
+		if (sigsetjmp(after_fault, 1) == 0) {
+			volatile int *volatile nowhere = (volatile int *)16;
+			*nowhere = 1;
+			HOST_CHECK(!"the write to address 16 faulted");
+		}
+		host_use(handle);
 	}
-	host_use(handle);
-	sigaction(SIGSEGV, NULL, &now);
-	HOST_CHECK(now.sa_handler == on_fault);
 	sigaction(SIGSEGV, &before, NULL);
 }
 

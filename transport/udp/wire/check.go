@@ -109,7 +109,7 @@ func (s *Secret) Seal(head, data []byte, total int) {
 	}
 	binary.LittleEndian.PutUint16(head[lengthAt:], uint16(total))
 	seq, ack := s.numbers(head)
-	s.seq, s.ack = seq, ack
+	s.advance(seq, ack)
 	put(head, seq, ack)
 	binary.LittleEndian.PutUint64(head[checkAt:], s.sum(head, front, data, total))
 }
@@ -130,9 +130,13 @@ func (s *Secret) Open(b []byte) bool {
 	if s.sum(b, front, nil, len(b)) != check {
 		return false
 	}
-	s.seq, s.ack = seq, ack
+	s.advance(seq, ack)
 	return true
 }
+
+// advance takes in the numbers of a genuine packet. They only go forward: else replays, each from
+// less than half a round ago, would lead back to the oldest, which would be new again.
+func (s *Secret) advance(seq, ack uint64) { s.seq, s.ack = max(s.seq, seq), max(s.ack, ack) }
 
 // numbers are the sequence and acknowledgement numbers of a packet with the high halves that bring
 // them nearest to the latest. The number 0 of packets that have none changes nothing.

@@ -3,6 +3,8 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -171,6 +173,48 @@ func TestOldNumbers(t *testing.T) {
 	}
 	if s := Seq(1<<30 - 300); !open(send(s, s)) {
 		t.Error("a late packet of now is not accepted")
+	}
+}
+
+// TestReplays: packets from any part of the past come again, in any order, between those of now,
+// which all open, also one that is late. What opens again is of the last half round, and so a
+// duplicate by its number.
+func TestReplays(t *testing.T) {
+	type packet struct {
+		at uint64 // its number, with the high half
+		b  []byte
+	}
+	for _, level := range levels {
+		out, in := ends("key", level)
+		seal := func(at uint64, b []byte) packet {
+			binary.LittleEndian.PutUint32(b[ackAt:], uint32(at))
+			out.Seal(b, nil, len(b))
+			return packet{at, b}
+		}
+		open := func(p packet) bool { return in.Open(slices.Clone(p.b)) }
+		r := rand.New(rand.NewPCG(uint64(level), 5))
+		now, opened, past := uint64(testFirst), 0, []packet(nil)
+		for step := range 2000 {
+			newest := now
+			now += 1 + r.Uint64N(2048)<<r.IntN(20)
+			next, ack := seal(now, dataPacket(Seq(now), 8)), seal(now, ackPacket(0))
+			late := seal(now-1000, dataPacket(Seq(now-1000), 8))
+			for range min(len(past), 5) {
+				if old := past[r.IntN(len(past))]; open(old) {
+					if opened++; newest-old.at > 1<<31 {
+						t.Fatalf("%v: a packet opens that is %d numbers old", level,
+							newest-old.at)
+					}
+				}
+			}
+			if !open(next) || !open(ack) || !open(late) {
+				t.Fatalf("%v: after replays, a packet of step %d does not open", level, step)
+			}
+			past = append(past, next, ack, late)
+		}
+		if opened == 0 {
+			t.Errorf("%v: no replay was recent enough to open", level)
+		}
 	}
 }
 

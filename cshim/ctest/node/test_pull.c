@@ -1,0 +1,212 @@
+/*
+ * test_pull.c - puts that the target copies, all or half: both ends in one process, in one thread.
+ * Whatever fails, the notice comes once all is in place or not at all, and the origin hears which.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "fake.h"
+#include "fake_node.h"
+#include "put.h"
+#include "serve.h"
+
+enum { LONGEST = 300000, KIND = 9 };
+
+static unsigned char source[LONGEST], sink[LONGEST];
+static const uint64_t lengths[] = {1, 600, 8191, 20000, LONGEST};
+
+/* What the target was told, and what became of the operation at the origin. */
+typedef struct outcome {
+	int arrived, later;
+	uint64_t n, notice[2];
+	int answer; /* NODE_ANSWERED, NODE_AGAIN, or 0 */
+	node_event event;
+} outcome;
+
+static void start(void)
+{
+	static const int no_bells[2] = {-1, -1};
+	int task, i;
+
+	fake_node_make(no_bells);
+	for (task = 0; task < 2; task++) {
+		fake_node_peer(task)->pid = getpid();
+		fake_node_peer(task)->direct = 1;
+	}
+	for (i = 0; i < LONGEST; i++)
+		source[i] = (unsigned char)(i * 7 + i / 251);
+	memset(sink, 0, sizeof(sink));
+}
+
+/* The target takes all that is there. One that cannot answer now refuses later. */
+static void serve(outcome *o)
+{
+	node_link *link = fake_node_link(1);
+	node_peer *peer = fake_node_peer(1);
+	node_arrival arrival;
+
+	while (node_next(peer, &arrival) == NODE_SOME) {
+		int result = node_serve(link, peer, &arrival, NODE_BY_OWNER, &link->event);
+
+		CHECK(result == NODE_SERVED || result == NODE_ARRIVED || result == NODE_LATER);
+		if (result == NODE_ARRIVED) {
+			o->arrived++;
+			o->n = link->event.n;
+			memcpy(o->notice, link->event.notice, sizeof(o->notice));
+		} else if (result == NODE_LATER) {
+			node_pulled pulled = {link->event.addr,
+			                      {link->event.notice[0], link->event.notice[1]}};
+
+			o->later++;
+			CHECK(node_answer_pull(link, peer, link->event.token, NODE_REPLY_AGAIN, 0,
+			                       &pulled) == NODE_SENT);
+			node_advance(peer, &arrival);
+		}
+	}
+	node_publish_consumed(peer);
+}
+
+/* The origin takes the answer. */
+static void take_answer(outcome *o)
+{
+	node_link *link = fake_node_link(0);
+	node_peer *peer = fake_node_peer(0);
+	node_arrival arrival;
+	node_op *op;
+
+	if (node_next(peer, &arrival) != NODE_SOME)
+		return;
+	CHECK(arrival.kind == NODE_REPLY && (op = node_op_of(link, peer, &arrival)) != NULL);
+	CHECK(node_await_answer(peer, op, 1) == 1);
+	o->answer = node_serve(link, peer, &arrival, NODE_BY_OWNER, &o->event);
+	CHECK(link->ops == 0);
+}
+
+static outcome put(uint64_t n, int halves, uint64_t to)
+{
+	node_transfer transfer = {(uintptr_t)source, to, n, 0, {n, ~n}};
+	outcome o = {0};
+	node_op *op = node_pulled_put(fake_node_link(0), fake_node_peer(0), NODE_BY_OWNER,
+	                              &transfer, halves);
+
+	CHECK(op && op->kind == NODE_OP_PUT && fake_node_link(0)->ops == 1);
+	CHECK(node_await_answer(fake_node_peer(0), op, 10) == 0);
+	serve(&o);
+	take_answer(&o);
+	return o;
+}
+
+static void in_place(int halves)
+{
+	uint64_t i;
+
+	for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		uint64_t n = lengths[i];
+		outcome o = put(n, halves, (uintptr_t)sink);
+
+		CHECK(o.answer == NODE_ANSWERED && o.event.op == NODE_OP_PUT);
+		CHECK(o.arrived == 1 && o.n == n && o.notice[0] == n && o.notice[1] == ~n);
+		CHECK(memcmp(sink, source, n) == 0);
+		memset(sink, 0, sizeof(sink));
+	}
+	/* Both ends have copied, or the target alone. */
+	CHECK((fake_node_link(0)->data_sent != 0) == halves);
+	CHECK(fake_node_link(1)->data_received != 0);
+}
+
+/* It goes again, as it was; the target was told nothing. */
+static void again(const outcome *o, uint64_t n, uint64_t to)
+{
+	const node_op *op = &fake_node_link(0)->op[o->event.done];
+
+	CHECK(o->answer == NODE_AGAIN && o->arrived == 0);
+	CHECK(o->event.addr == to && o->event.notice[0] == n && o->event.notice[1] == ~n);
+	CHECK(op->local == (uintptr_t)source && op->n == n);
+}
+
+static void refusals(int halves)
+{
+	node_peer *origin = fake_node_peer(0), *target = fake_node_peer(1);
+	uint64_t n = 40000, to = (uintptr_t)sink;
+	outcome o;
+
+	target->direct = 0; /* it may not read */
+	o = put(n, halves, to);
+	again(&o, n, to);
+	CHECK(origin->pull_refused == 1);
+	target->direct = 1;
+	origin->pull_refused = 0;
+	o = put(n, halves, 4096); /* a bad address: messages will say whose */
+	again(&o, n, 4096);
+	CHECK(origin->pull_refused == 0);
+	target->closed = NODE_CLOSED_QUEUE; /* others wait in front of the answer */
+	o = put(n, halves, to);
+	CHECK(o.later == 1);
+	again(&o, n, to);
+	target->closed = 0;
+	in_place(halves); /* nothing of all that is remembered */
+}
+
+/* The origin cannot write its half. */
+static void unwritten(void)
+{
+	node_peer *origin = fake_node_peer(0);
+	outcome o;
+
+	origin->direct = 0;
+	o = put(40000, 1, (uintptr_t)sink);
+	again(&o, 40000, (uintptr_t)sink);
+	origin->direct = 1;
+	in_place(1);
+}
+
+/* Without room for both messages neither goes. */
+static void no_room(void)
+{
+	node_transfer transfer = {(uintptr_t)source, (uintptr_t)sink, 40000, 0, {1, 2}};
+	node_link *link = fake_node_link(0);
+	node_peer *peer = fake_node_peer(0);
+	outcome o = {0};
+	uint64_t tail;
+
+	start();
+	while (peer->sender.tail < NODE_RING_SLOTS - 1)
+		CHECK(node_send(link, peer, NODE_WRITTEN, (uint64_t[3]){0}, 24, 0, 0) == NODE_SENT);
+	tail = peer->sender.tail;
+	CHECK(!node_pulled_put(link, peer, NODE_BY_OWNER, &transfer, 1));
+	CHECK(peer->sender.tail == tail && link->ops == 0);
+	serve(&o);
+	CHECK(o.arrived == NODE_RING_SLOTS - 1);
+	o = put(40000, 1, (uintptr_t)sink);
+	CHECK(o.answer == NODE_ANSWERED && o.arrived == 1);
+}
+
+/* An answer behind another message is not the next one. */
+static void behind(void)
+{
+	node_transfer transfer = {(uintptr_t)source, (uintptr_t)sink, 40000, 0, {1, 2}};
+	outcome o = {0};
+	node_op *op;
+
+	start();
+	CHECK(node_send(fake_node_link(1), fake_node_peer(1), KIND, (uint64_t[1]){0}, 8, 0, 0) ==
+	      NODE_SENT);
+	op = node_pulled_put(fake_node_link(0), fake_node_peer(0), NODE_BY_OWNER, &transfer, 0);
+	serve(&o);
+	CHECK(o.arrived == 1 && node_await_answer(fake_node_peer(0), op, 10) == 0);
+}
+
+void test_pull(void)
+{
+	int halves;
+
+	node_guard_install();
+	for (halves = 0; halves < 2; halves++) {
+		start();
+		in_place(halves);
+		refusals(halves);
+	}
+	unwritten();
+	no_room();
+	behind();
+}

@@ -1,0 +1,225 @@
+/*
+ * test_route.c - the chooser of routes by itself, against machines made of numbers: it finds the
+ * best route for each class of lengths under noise, follows a change, and its trials cost little.
+ * Deterministic: no clock, seeded noise.
+ */
+#include <string.h>
+
+#include "fake.h"
+#include "route.h"
+
+/* What a route takes: ns, and ns for each KiB. */
+typedef struct cost {
+	double fixed, kib;
+} cost;
+
+/* A machine: its routes, in their order, and how much its times vary. */
+typedef struct machine {
+	cost route[NODE_ROUTES];
+	double spread;    /* a time is up to this share more or less */
+	double disturbed; /* this share of the transfers takes up to 20 times as long */
+} machine;
+
+enum { ALL = (1 << NODE_ROUTES) - 1 };
+
+/* Fast caches and dear system calls; the other way about; a target that reads faster than the
+ * origin writes. */
+static const machine pipelined = {{{300, 20}, {2000, 100}, {2300, 100}, {2400, 50}}, 0.1, 0.03},
+		     direct = {{{500, 90}, {420, 40}, {700, 40}, {800, 20}}, 0.1, 0.03},
+		     reading = {{{500, 90}, {900, 80}, {700, 30}, {1500, 60}}, 0.1, 0.03},
+		     kernel_faster = {{{300, 20}, {200, 10}, {2300, 100}, {2400, 50}}, 0.1, 0.03},
+		     steady = {{{500, 90}, {420, 40}, {700, 40}, {800, 20}}, 0, 0};
+
+static uint64_t seed;
+
+static double uniform(void)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (double)(seed >> 40) / (double)(1 << 24);
+}
+
+static double time_of(const machine *m, uint32_t route, uint64_t n)
+{
+	return m->route[route].fixed + m->route[route].kib * (double)n / 1024;
+}
+
+static double noisy(const machine *m, double ns)
+{
+	ns *= 1 + m->spread * (2 * uniform() - 1);
+	return uniform() < m->disturbed ? ns * (1 + 19 * uniform()) : ns;
+}
+
+static double best_of(const machine *m, uint64_t n)
+{
+	double best = time_of(m, 0, n);
+	uint32_t i;
+
+	for (i = 1; i < NODE_ROUTES; i++)
+		if (time_of(m, i, n) < best)
+			best = time_of(m, i, n);
+	return best;
+}
+
+/* What transfers took, without noise: all of them, those that were tried by another route than the
+ * one in use, and how many took clearly more than the best route does. */
+typedef struct sums {
+	double all, lost;
+	uint32_t bad;
+} sums;
+
+/* transfers of n bytes, give or take what is within a class, each once the one before is over. */
+static sums run(node_routes *routes, const machine *m, uint64_t n, int transfers)
+{
+	node_route_class *class = &routes->class[NODE_ROUTE_PUT][node_route_class_of(n)];
+	sums s = {0, 0, 0};
+
+	for (; transfers > 0; transfers--) {
+		uint64_t length = n + (uint64_t)(uniform() * (double)n / 4);
+		uint32_t chosen = node_route_choose(routes, NODE_ROUTE_PUT, length, ALL, 4, 0);
+		uint32_t route = chosen & ~NODE_ROUTE_TIMED;
+		double ns = time_of(m, route, length);
+
+		s.all += ns;
+		s.bad += ns > 1.15 * best_of(m, length);
+		if (route != class->best)
+			s.lost += ns - time_of(m, class->best, length);
+		if (chosen & NODE_ROUTE_TIMED)
+			node_route_timed(routes, NODE_ROUTE_PUT, length, route,
+			                 (uint64_t)noisy(m, ns));
+	}
+	return s;
+}
+
+static void begin(node_routes *routes)
+{
+	memset(routes, 0, sizeof(*routes));
+	routes->forced = NODE_ROUTES;
+	seed = 1;
+}
+
+static void classes(void)
+{
+	uint64_t n;
+	uint32_t class, before = 0;
+
+	for (class = 0; class < NODE_ROUTE_CLASSES; class ++) {
+		CHECK(node_route_class_of(node_route_least(class)) == class);
+		CHECK(class == 0 || node_route_class_of(node_route_least(class) - 1) == class - 1);
+	}
+	for (n = 1; n < 1 << 16; n++) {
+		class = node_route_class_of(n);
+		CHECK(class >= before && class <= before + 1);
+		before = class;
+	}
+	CHECK(node_route_class_of(UINT64_MAX) == NODE_ROUTE_CLASSES - 1);
+}
+
+/* After some hundred transfers nearly all go by the best route, or one as good; the trials have
+ * cost less than a fiftieth. */
+static void finds(const machine *m)
+{
+	static node_routes routes;
+	uint64_t n;
+
+	for (n = 512; n <= 16 << 20; n *= 2) {
+		sums s;
+
+		begin(&routes);
+		s = run(&routes, m, n, 2000);
+		CHECK(s.lost < s.all / 50);
+		s = run(&routes, m, n, 20000);
+		CHECK(s.bad < 20000 / 50);
+		CHECK(s.lost < s.all / 50);
+	}
+}
+
+/* A machine that becomes another: some thousand transfers later the route is the other's. */
+static void follows(const machine *first, const machine *then)
+{
+	static node_routes routes;
+	uint64_t n;
+
+	for (n = 1 << 12; n <= 4 << 20; n *= 4) {
+		sums s;
+
+		begin(&routes);
+		run(&routes, first, n, 100000); /* so long that what loses is seldom tried */
+		s = run(&routes, then, n, 8000);
+		CHECK(s.lost < s.all / 40);
+		s = run(&routes, then, n, 8000);
+		CHECK(s.bad < 8000 / 50);
+	}
+}
+
+/* The classes are learnt apart: one route for short data, another for long. */
+static void apart(void)
+{
+	static node_routes routes;
+	node_route_class *class = routes.class[NODE_ROUTE_PUT];
+
+	begin(&routes);
+	run(&routes, &steady, 4 << 10, 3000);
+	run(&routes, &steady, 1 << 20, 3000);
+	CHECK(class[node_route_class_of(4 << 10)].best == NODE_ROUTE_ORIGIN);
+	CHECK(class[node_route_class_of(1 << 20)].best == NODE_ROUTE_HALVES);
+	CHECK(routes.class[NODE_ROUTE_GET][node_route_class_of(1 << 20)].transfers == 0);
+}
+
+/* Transfers that follow each other at once go by the pipeline where its copies then overlap enough:
+ * here it takes 860 ns alone, half as long in a row, the origin's copy 580. */
+static void streams(void)
+{
+	static node_routes routes;
+	uint32_t i, pipelined_ones = 0;
+
+	begin(&routes);
+	run(&routes, &direct, 4 << 10, 5000);
+	for (i = 0; i < 1000; i++)
+		pipelined_ones += node_route_choose(&routes, NODE_ROUTE_PUT, 4 << 10, ALL, 1, 1) ==
+		                  NODE_ROUTE_PIPELINE;
+	CHECK(pipelined_ones > 900);
+	for (i = pipelined_ones = 0; i < 1000; i++)
+		pipelined_ones += node_route_choose(&routes, NODE_ROUTE_PUT, 4 << 10, ALL, 16, 1) ==
+		                  NODE_ROUTE_PIPELINE;
+	CHECK(pipelined_ones < 100);
+}
+
+/* What is forced, or not allowed, is kept to; a target that never lets a transfer be timed costs no
+ * trial. */
+static void bounds(void)
+{
+	static node_routes routes;
+	uint32_t route, i;
+
+	for (route = 0; route < NODE_ROUTES; route++) {
+		begin(&routes);
+		routes.forced = route;
+		CHECK(node_route_choose(&routes, 0, 9000, ALL, 1, 0) == route);
+		CHECK(node_route_choose(&routes, 0, 9000, 1, 1, 0) == NODE_ROUTE_PIPELINE);
+	}
+	begin(&routes);
+	run(&routes, &direct, 1 << 20, 5000);
+	for (i = 0; i < 5000; i++)
+		CHECK(node_route_choose(&routes, 0, 1 << 20, 1 | 1 << NODE_ROUTE_ORIGIN, 4, 0) <
+		      NODE_ROUTE_TARGET + NODE_ROUTE_TIMED);
+	begin(&routes);
+	for (i = 0; i < 5000; i++)
+		CHECK((node_route_choose(&routes, 0, 1 << 20, ALL, 4, 0) & ~NODE_ROUTE_TIMED) ==
+		      NODE_ROUTE_PIPELINE);
+}
+
+void test_route(void)
+{
+	classes();
+	finds(&pipelined);
+	finds(&direct);
+	finds(&reading);
+	finds(&steady);
+	follows(&pipelined, &direct);
+	follows(&direct, &pipelined);
+	follows(&direct, &reading);
+	follows(&pipelined, &kernel_faster);
+	apart();
+	streams();
+	bounds();
+}

@@ -1,0 +1,304 @@
+/*
+ * lane_routes.c - transfers of the lane that do not fit slots, by the best route (../node/route.h).
+ *
+ * One that is to be timed begins when the target has taken all that was sent before, and the call
+ * returns only when it is over: else the time would be that of other transfers, too, or of the
+ * user's own work. Each of these waits is bounded, and one that ends without success only loses the
+ * sample. Nothing is timed in a handler: there the ring may be in the middle of a message.
+ */
+#define _GNU_SOURCE
+#include <string.h>
+#include <time.h>
+
+#include "lane_shared.h"
+
+enum {
+	PULL_MIN = 16 << 10, /* bytes of a put that the target may read: less is over sooner */
+	DIRECT_MIN = 4096, /* bytes of a put from which a target that does not poll is written to */
+	WAKE_LEAST = 32,   /* gets from a target that sleeps, before it is woken for one */
+	WAKE_MOST = 4096,
+	LOOKS = 4000, /* for what is timed, and one more for so many bytes of it: */
+	LOOK_BYTES = 64
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static int looks_for(uint64_t n)
+{
+	uint64_t looks = LOOKS + n / LOOK_BYTES;
+
+	return looks < INT32_MAX ? (int)looks : INT32_MAX;
+}
+
+/* 1 when the target has taken all that was sent to it. */
+static int drained(node_peer *peer, uint64_t n)
+{
+	return node_await_consumed(peer, peer->sender.tail, looks_for(n)) == NODE_SENT;
+}
+
+/* The route of a transfer to or from a target that polls. */
+static uint32_t route_of(cshim_lane *lane, node_peer *peer, int direction, uint64_t n)
+{
+	node_link *link = cshim_link_of(lane);
+	uint32_t allowed = 1 << NODE_ROUTE_PIPELINE;
+	uint64_t step = node_chunk_step(link, n);
+
+	if (peer->direct)
+		allowed |= 1 << NODE_ROUTE_ORIGIN;
+	if (peer->direct && direction == NODE_ROUTE_PUT && !peer->pull_refused &&
+	    n > lane->copy_max && (n >= PULL_MIN || link->routes.forced < NODE_ROUTES))
+		allowed |= 1 << NODE_ROUTE_TARGET | 1 << NODE_ROUTE_HALVES;
+	return node_route_choose(&link->routes, direction, n, allowed, (n + step - 1) / step,
+	                         peer->sender.turn == link->turn);
+}
+
+/* A put that found no room for all of it: what is left is core's, unless nothing went. */
+static int put_rest(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                    const node_transfer *put, uint64_t org_cntr)
+{
+	node_link *link = cshim_link_of(lane);
+
+	if (put->at == 0)
+		return CSHIM_LANE_PASS;
+	cshim_lane_used(lane, peer);
+	peer->owner[CSHIM_PEER_KIND] = PUT_ERR + 1;
+	memcpy(link->transfer, put, sizeof(*put));
+	golapi_lane_put_rest(cshim_index_of(context), peer->task, org_cntr);
+	return CSHIM_LANE_DONE;
+}
+
+static int put_in_messages(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                           node_transfer put, uint64_t org_cntr)
+{
+	if (node_put(cshim_link_of(lane), peer, &put) != NODE_SENT)
+		return put_rest(context, lane, peer, &put, org_cntr);
+	cshim_lane_sent(context, lane, peer, PUT_ERR, org_cntr, put.notice[1]);
+	return CSHIM_LANE_DONE;
+}
+
+/*
+ * This task writes the target's memory. Without a counter at the target the put is complete then:
+ * nothing is left that the target would have to answer for.
+ */
+static int put_written(cshim_context *context, cshim_lane *lane, node_peer *peer, node_transfer put,
+                       uint64_t org_cntr)
+{
+	uint64_t completion = put.notice[0] ? 0 : put.notice[1];
+
+	if (completion)
+		put.notice[1] = 0;
+	if (!node_short_begin(peer) || node_has_left(peer) ||
+	    node_copy_to(cshim_link_of(lane), peer, &put) != NODE_SENT)
+		return CSHIM_LANE_PASS;
+	cshim_lane_sent(context, lane, peer, PUT_ERR, org_cntr, put.notice[1]);
+	cshim_lane_count(context, lane->off, completion, PUT_ERR, peer->task, peer->task);
+	return CSHIM_LANE_DONE;
+}
+
+/* The target reads all, or half. Its answer frees the buffer. */
+static int put_pulled(cshim_lane *lane, node_peer *peer, node_transfer put, uint64_t org_cntr,
+                      int halves, int *timed)
+{
+	uint64_t completion = put.notice[0] ? 0 : put.notice[1];
+	node_op *op;
+
+	if (completion)
+		put.notice[1] = 0;
+	op = node_pulled_put(cshim_link_of(lane), peer, NODE_BY_OWNER, &put, halves);
+	if (!op)
+		return CSHIM_LANE_PASS;
+	cshim_lane_begun(lane, peer, op, PUT_ERR, org_cntr);
+	op->tag[CSHIM_TAG_COMPLETION] = completion;
+	if (put.notice[1])
+		peer->owner[CSHIM_PEER_EXPECTED]++;
+	*timed = *timed && node_await_answer(peer, op, looks_for(put.n));
+	return CSHIM_LANE_DONE;
+}
+
+/* A put by a route; *timed: it is to be timed, and after that whether its end was seen. */
+static int put_by(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                  const node_transfer *put, uint64_t org_cntr, uint32_t route, int *timed)
+{
+	int done;
+
+	switch (route) {
+	case NODE_ROUTE_ORIGIN:
+		return put_written(context, lane, peer, *put, org_cntr);
+	case NODE_ROUTE_TARGET:
+	case NODE_ROUTE_HALVES:
+		return put_pulled(lane, peer, *put, org_cntr, route == NODE_ROUTE_HALVES, timed);
+	}
+	done = put_in_messages(context, lane, peer, *put, org_cntr);
+	*timed = *timed && done && drained(peer, put->n);
+	return done;
+}
+
+int cshim_lane_put_long(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                        const node_transfer *put, uint64_t org_cntr)
+{
+	int bulk = put->n >= lane->bulk_min, polls = node_polls(peer), timed, done;
+	uint32_t route;
+	uint64_t begin;
+
+	if (put->n > CSHIM_LENGTH_MAX)
+		return CSHIM_LANE_PASS;
+	if (bulk || (!polls && peer->direct && put->n >= DIRECT_MIN))
+		return peer->direct ? put_written(context, lane, peer, *put, org_cntr)
+		                    : CSHIM_LANE_PASS;
+	if (put->n <= NODE_INLINE_MAX || !polls)
+		return put_in_messages(context, lane, peer, *put, org_cntr);
+	route = route_of(lane, peer, NODE_ROUTE_PUT, put->n);
+	timed = (route & NODE_ROUTE_TIMED) && !context->progress.calling && drained(peer, put->n);
+	route &= ~NODE_ROUTE_TIMED;
+	begin = timed ? now_ns() : 0;
+	done = put_by(context, lane, peer, put, org_cntr, route, &timed);
+	if (__builtin_expect(timed && done, 0))
+		node_route_timed(&cshim_link_of(lane)->routes, NODE_ROUTE_PUT, put->n, route,
+		                 now_ns() - begin);
+	/* What a single copy cannot do messages may: they also say which address is bad. */
+	return done || route == NODE_ROUTE_PIPELINE
+	               ? done
+	               : put_in_messages(context, lane, peer, *put, org_cntr);
+}
+
+void cshim_lane_put_again(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                          const node_event *event)
+{
+	node_link *link = cshim_link_of(lane);
+	const node_op *op = &link->op[event->done];
+	uint64_t org_cntr = op->tag[CSHIM_TAG_COUNTER], completion = op->tag[CSHIM_TAG_COMPLETION];
+	node_transfer put = {
+		op->local, event->addr, op->n, 0, {event->notice[0], event->notice[1]}};
+
+	/* From here on the completion is the target's to tell, and counted as if nothing was sent.
+	 */
+	if (completion)
+		put.notice[1] = completion;
+	else if (put.notice[1])
+		peer->owner[CSHIM_PEER_EXPECTED]--;
+	if (!peer->closed && put_in_messages(context, lane, peer, put, org_cntr))
+		return;
+	cshim_lane_used(lane, peer);
+	memcpy(link->transfer, &put, sizeof(put));
+	golapi_lane_put_rest(cshim_index_of(context), peer->task, org_cntr);
+}
+
+/* This task reads the target's memory. */
+static int get_read(cshim_context *context, cshim_lane *lane, node_peer *peer, node_transfer get,
+                    uint64_t org_cntr)
+{
+	if ((get.notice[0] && !node_short_begin(peer)) || node_has_left(peer) ||
+	    node_copy_from(cshim_link_of(lane), peer, &get) != NODE_SENT)
+		return CSHIM_LANE_PASS;
+	cshim_lane_note(lane, peer, GET_ERR);
+	context->msg_state |= LAPI_RECV_COMPLETE;
+	cshim_lane_event(context);
+	cshim_lane_count(context, lane->off, org_cntr, GET_ERR, context->task, peer->task);
+	return CSHIM_LANE_DONE;
+}
+
+/* Takes the answer to a get that is timed, as long as nothing else comes. 1 if it came. */
+static int take_answer(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                       const node_op *wanted)
+{
+	node_link *link = cshim_link_of(lane);
+	int looks = looks_for(wanted->n), result = NODE_SERVED;
+
+	while (result == NODE_SERVED && looks > 0 && !peer->stopped) {
+		node_arrival arrival;
+		int found = node_next(peer, &arrival);
+
+		if (found == NODE_NONE) {
+			looks--;
+			cshim_between_polls();
+			continue;
+		}
+		if (found != NODE_SOME || arrival.kind != NODE_REPLY ||
+		    node_op_of(link, peer, &arrival) != wanted)
+			break;
+		result = node_serve(link, peer, &arrival, NODE_BY_OWNER, &link->event);
+	}
+	if (result != NODE_SERVED)
+		cshim_lane_answered(context, lane, peer, result, &link->event);
+	if (peer->receiver.head != peer->receiver.published && !peer->stopped)
+		node_publish_consumed(peer);
+	return result == NODE_ANSWERED;
+}
+
+static int get_asked(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                     const node_transfer *get, uint64_t org_cntr, int *timed)
+{
+	node_op *op = node_get(cshim_link_of(lane), peer, NODE_BY_OWNER, get->remote, get->local,
+	                       get->n, get->notice[0], 0);
+
+	if (!op)
+		return CSHIM_LANE_PASS;
+	cshim_lane_begun(lane, peer, op, GET_ERR, org_cntr);
+	*timed = *timed && take_answer(context, lane, peer, op);
+	return CSHIM_LANE_DONE;
+}
+
+/*
+ * 1 if a get wakes a target that sleeps in a wait of LAPI's: then it answers the next ones, which
+ * may be much faster than reading its memory. It is woken for one of many; for fewer and fewer if
+ * it soon sleeps again.
+ */
+static int wakes(const node_link *link, node_peer *peer, uint64_t n)
+{
+	uint32_t best = link->routes.class[NODE_ROUTE_GET][node_route_class_of(n)].best;
+
+	if (n > NODE_INLINE_MAX && (best == NODE_ROUTE_ORIGIN || link->routes.forced < NODE_ROUTES))
+		return 0;
+	if (__atomic_load_n(&node_head(peer->out_head)->away, __ATOMIC_RELAXED) ||
+	    ++peer->slept < peer->wake_after)
+		return 0;
+	if (peer->sender.tail - peer->woken >= WAKE_LEAST || peer->wake_after == 0)
+		peer->wake_after = WAKE_LEAST;
+	else if (peer->wake_after < WAKE_MOST)
+		peer->wake_after *= 2;
+	peer->slept = 0;
+	peer->woken = peer->sender.tail;
+	return 1;
+}
+
+/* A get from a target that does not poll, or that is to be a single copy. */
+static int get_from_idle(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                         const node_transfer *get, uint64_t org_cntr)
+{
+	if (!peer->direct)
+		return CSHIM_LANE_PASS;
+	if (get->n < lane->bulk_min && wakes(cshim_link_of(lane), peer, get->n))
+		return get_asked(context, lane, peer, get, org_cntr, &(int){0});
+	return get_read(context, lane, peer, *get, org_cntr);
+}
+
+int cshim_lane_get_long(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                        const node_transfer *get, uint64_t org_cntr)
+{
+	node_link *link = cshim_link_of(lane);
+	int timed, done;
+	uint32_t route;
+	uint64_t begin;
+
+	if (get->n >= lane->bulk_min || !node_polls(peer))
+		return get_from_idle(context, lane, peer, get, org_cntr);
+	route = route_of(lane, peer, NODE_ROUTE_GET, get->n);
+	timed = (route & NODE_ROUTE_TIMED) && !context->progress.calling && link->ops == 0 &&
+	        drained(peer, get->n);
+	route &= ~NODE_ROUTE_TIMED;
+	begin = timed ? now_ns() : 0;
+	done = route == NODE_ROUTE_ORIGIN && get_read(context, lane, peer, *get, org_cntr);
+	if (!done) {
+		timed = timed && route == NODE_ROUTE_PIPELINE;
+		done = get_asked(context, lane, peer, get, org_cntr, &timed);
+	}
+	if (__builtin_expect(timed && done, 0))
+		node_route_timed(&link->routes, NODE_ROUTE_GET, get->n, route, now_ns() - begin);
+	return done;
+}

@@ -1,0 +1,92 @@
+/*
+ * route.h - which way data that is too long for slots goes to or from a peer that polls, found out
+ * while the program runs (docs/bulk.md, "Routes"). Private to the library.
+ *
+ * The chooser knows lengths and times only. Who moves the data asks it for each transfer
+ * (node_route_choose), and tells it how long those took that it wanted timed (node_route_timed).
+ * Its state belongs to one process and is under the owner's lock, so nothing has to be ordered.
+ */
+#ifndef NODE_ROUTE_H
+#define NODE_ROUTE_H
+
+#include <stdint.h>
+
+/* The routes. */
+#define NODE_ROUTE_PIPELINE 0 /* through chunks: both ends copy, one behind the other */
+#define NODE_ROUTE_ORIGIN 1   /* the origin copies straight to or from the target's memory */
+#define NODE_ROUTE_TARGET 2   /* the target copies straight from the origin's memory */
+#define NODE_ROUTE_HALVES 3   /* the origin one half, the target the other, at once */
+#define NODE_ROUTES 4
+/* or'd: the transfer is to be timed */
+#define NODE_ROUTE_TIMED 8u
+
+/* Directions: puts and gets are learnt apart. */
+#define NODE_ROUTE_PUT 0
+#define NODE_ROUTE_GET 1
+#define NODE_ROUTE_DIRECTIONS 2
+
+/* Classes of lengths, two for each power of two. */
+#define NODE_ROUTE_LEAST_LOG 9 /* the first begins with 512 bytes */
+#define NODE_ROUTE_CLASSES 32  /* the last is 24 MiB and more */
+
+#define NODE_ROUTE_SAMPLES 4 /* a route's time is the least of so many */
+
+typedef struct node_route_class {
+	/* ns of the latest timed transfers, as if of the class's least length; 0: none */
+	uint32_t sample[NODE_ROUTES][NODE_ROUTE_SAMPLES];
+	uint64_t transfers;            /* that were chosen for */
+	int64_t credit;                /* ns that trials of other routes may cost */
+	uint32_t to_time;              /* transfers since the route in use was timed */
+	uint32_t to_try;               /* at least so many until another is tried */
+	uint8_t next[NODE_ROUTES];     /* the sample that is replaced next */
+	uint8_t patience[NODE_ROUTES]; /* log2 of how much less often a route that lost is tried */
+	uint8_t best;                  /* the route in use */
+	uint8_t candidate;             /* the one that is, or was last, tried */
+	uint8_t run;                   /* transfers left of the candidate's run */
+	uint8_t running; /* 1: a run is under way, or has ended and waits for its verdict */
+	uint8_t line[28];
+} node_route_class;
+
+typedef struct node_routes {
+	/* constant: the route that is forced (LAPI_ROUTE), NODE_ROUTES: none */
+	uint32_t forced;
+	uint32_t line[15];
+	node_route_class class[NODE_ROUTE_DIRECTIONS][NODE_ROUTE_CLASSES];
+} node_routes;
+
+/* The class of n bytes, and the least length of a class. */
+static inline uint32_t node_route_class_of(uint64_t n)
+{
+	uint32_t log = 63u - (uint32_t)__builtin_clzll(n | 1), class;
+
+	if (log < NODE_ROUTE_LEAST_LOG)
+		return 0;
+	class = 2 * (log - NODE_ROUTE_LEAST_LOG) + (uint32_t)(n >> (log - 1) & 1);
+	return class < NODE_ROUTE_CLASSES ? class : NODE_ROUTE_CLASSES - 1;
+}
+
+static inline uint64_t node_route_least(uint32_t class)
+{
+	uint64_t power = (uint64_t)1 << (NODE_ROUTE_LEAST_LOG + class / 2);
+
+	return class & 1 ? power + power / 2 : power;
+}
+
+/*
+ * The route of a transfer of n bytes, with NODE_ROUTE_TIMED if it is to be timed. allowed: a bit
+ * for each route that can be gone; the pipeline always can. chunks: in how many pieces the pipeline
+ * would move it. stream: others follow or precede it at once.
+ */
+uint32_t node_route_choose(node_routes *routes, int direction, uint64_t n, uint32_t allowed,
+                           uint64_t chunks, int stream);
+/* A transfer of n bytes that was to be timed took ns nanoseconds by a route, while nothing else was
+ * under way: from its begin until its last byte was in place. */
+void node_route_timed(node_routes *routes, int direction, uint64_t n, uint32_t route, uint64_t ns);
+/* The time of a route, ns for the class's least length; 0: not known. */
+uint32_t node_route_time(const node_route_class *class, uint32_t route);
+
+#ifndef __cplusplus
+_Static_assert(sizeof(node_route_class) == 128 && sizeof(node_routes) % 64 == 0, "whole lines");
+#endif
+
+#endif

@@ -1,0 +1,103 @@
+package shm
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"lapi/transport/layout"
+)
+
+const (
+	areaLeast = 256 << 10
+	areaMost  = 1 << 20
+)
+
+// chunkSizes: data that goes through chunks, of a length of from or more, goes in chunks of bytes.
+// Many enough that both ends copy at once, few enough to cost little: measured with tasks that
+// poll, at most 10 % between neighbours with 8 to 64 KiB, 25 % for 16 KiB in one chunk or two.
+var chunkSizes = [...]struct{ from, bytes uint64 }{
+	{0, 4 << 10},
+	{16 << 10, 8 << 10},
+	{64 << 10, 16 << 10},
+	{256 << 10, 32 << 10},
+}
+
+// tabulate writes the sizes of chunks where C looks for them.
+func tabulate(table *[layout.ChunkClasses]uint32) {
+	for class := range table {
+		for _, c := range chunkSizes {
+			if uint64(1)<<class >= c.from {
+				table[class] = uint32(c.bytes)
+			}
+		}
+	}
+}
+
+// chunkUnits is how many units of an area to use if area bytes are wanted: a power of two, what the
+// area has at most, and a longest message at least.
+func chunkUnits(rings int, area uint64) uint64 {
+	units := chunkArea(rings) / layout.ChunkUnit
+	for area != 0 && units*layout.ChunkUnit > area && units/2*layout.ChunkUnit >= layout.ChunkMax {
+		units /= 2
+	}
+	return units
+}
+
+// Area is how much data one task of a node should have on its way to another at most, in chunks,
+// bytes. Its tasks; and whether they have to share processors.
+//
+// What the sender writes next is then long gone from both processors' own caches to the one that
+// they share, from where it comes sooner than out of the other's: if what is on its way is more
+// than an own cache holds, and the shared one holds that of all pairs. Measured: 512 KiB and 32
+// MiB, docs/performance.md; with 1 MiB of own cache the least was best.
+func Area(tasks int, crowded bool) uint64 {
+	return areaOf("/", tasks, crowded)
+}
+
+func areaOf(root string, tasks int, crowded bool) uint64 {
+	sizes := strings.Fields(caches(root))
+	if crowded || len(sizes) < 3 {
+		return areaLeast
+	}
+	own, shared := kilobytes(sizes[len(sizes)-2]), kilobytes(sizes[len(sizes)-1])
+	if own == 0 || 2*own > areaMost>>10 || shared < uint64(tasks*(tasks-1))*areaMost>>10 {
+		return areaLeast
+	}
+	return areaMost
+}
+
+// kilobytes is the size of a cache as the kernel writes it; 0 if it is not written so.
+func kilobytes(size string) uint64 {
+	digits, found := strings.CutSuffix(size, "K")
+	n, err := strconv.ParseUint(digits, 10, 32)
+	if !found || err != nil {
+		return 0
+	}
+	return n
+}
+
+// caches are the sizes of the first processor's data and unified caches, nearest first.
+func caches(root string) string {
+	folders, _ := filepath.Glob(filepath.Join(root, "sys/devices/system/cpu/cpu0/cache/index*"))
+	var sizes []string
+	for _, folder := range folders {
+		if strings.TrimSpace(head(filepath.Join(folder, "type"))) == "Instruction" {
+			continue
+		}
+		if size := strings.TrimSpace(head(filepath.Join(folder, "size"))); size != "" {
+			sizes = append(sizes, size)
+		}
+	}
+	return strings.Join(sizes, " ")
+}
+
+// head is what a short file of the kernel holds; "" if it cannot be read.
+func head(name string) string {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
