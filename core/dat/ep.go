@@ -128,9 +128,11 @@ func (e *EP) configure(ia *IA, a EPArgs) (r codes.Return) {
 		{&e.Request, a.Request, EVDDTO, codes.InvalidHandleEVDRequest},
 		{&e.ConnectE, a.Connect, EVDConnection, codes.InvalidHandleEVDConn},
 	} {
-		evd, r := findIn[*EVD](ia, f.h, f.subtype, true)
-		if r != codes.Success {
-			return r
+		var evd *EVD // of any adapter, as programs have it
+		if f.h != 0 {
+			if evd, r = find[*EVD](ia.library, f.h, f.subtype); r != codes.Success {
+				return r
+			}
 		}
 		if evd != nil && evd.Flags&f.need == 0 {
 			return codes.BadHandle(f.subtype)

@@ -157,12 +157,16 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
 		DAT_I(thread_safety)};
 	DAT_RETURN result;
 
+	if (sizeof(void *) != 8)
+		return DAT_CLASS_ERROR | DAT_PROVIDER_NOT_FOUND; /* docs/scope.md */
 	pthread_mutex_lock(&opening);
 	if (!dat_enter()) {
 		pthread_mutex_unlock(&opening);
 		return DAT_CLASS_ERROR | DAT_INVALID_STATE;
 	}
 	result = godat_call(DAT_CALL_ia_openv, (uint64_t *)arguments);
+	if (result == DAT_SUCCESS)
+		dat_extensions = 1;
 	if (result == DAT_SUCCESS && dat_progress.state != CSHIM_ACTIVE) {
 		result = begin();
 		if (result != DAT_SUCCESS)

@@ -31,6 +31,9 @@ typedef struct dat_slot {
 /* The block. Its state is ACTIVE while an adapter is open. */
 extern cshim_progress dat_progress;
 
+/* Of the proposal of 2005: 1 once an adapter was opened (proposal.c). */
+extern int dat_extensions __attribute__((visibility("default")));
+
 /* Arguments of a call as core gets them. */
 #define DAT_P(pointer) ((uint64_t)(uintptr_t)(pointer))
 #define DAT_I(number) ((uint64_t)(uint32_t)(number))

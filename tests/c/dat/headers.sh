@@ -153,11 +153,11 @@ declared_is_exported() {
 	gcc -std=gnu11 -Iinclude -fsyntax-only -aux-info "$build/aux" "$build/declared.c" || return
 	grep -oE 'extern DAT_RETURN \(?dats?_[a-z_0-9]+' "$build/aux" | sed 's/.*[ (]//' |
 		sort -u > "$build/declared"
-	awk '$1 == "T" { print $3 }' $here/exports.txt | sort > "$build/exported"
+	awk '$1 == "T" { print $3 }' cshim/dat/exports.txt | sort > "$build/exported"
 	diff "$build/exported" "$build/declared" || return
-	awk '$1 == "D" { print "extern int " $3 ";" }' $here/exports.txt >> "$build/declared.c"
+	awk '$1 == "B" { print "extern int " $3 ";" }' cshim/dat/exports.txt >> "$build/declared.c"
 	gcc -std=gnu11 -Wall -Wextra -Werror -Iinclude -fsyntax-only "$build/declared.c" &&
-		[ "$(grep -c '^T DAT_2.0 dat' $here/exports.txt)" -ge 74 ]
+		[ "$(grep -c '^T DAT_2.0 dat' cshim/dat/exports.txt)" -ge 74 ]
 }
 
 # A call with a number of arguments that neither form has must not compile.
