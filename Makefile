@@ -32,7 +32,7 @@ C_SOURCES  := $(wildcard cshim/*.[ch] cshim/*/*.[ch] cshim/*.go cshim/*/*.go inc
 
 # Go rebuilds a package of cshim when a file in its own folder has changed. Its parts include each
 # other's headers, so these are part of the flags.
-LIB_CFLAGS = -O2 -g -DCSHIM_HEADERS=$(shell cat cshim/*.h cshim/*/*.h include/*.h | \
+LIB_CFLAGS = -O2 -g -DCSHIM_HEADERS=$(shell cat cshim/*.h cshim/*/*.h include/*.h include/dat*/*.h include/dat2/parts/*.h | \
   cksum | cut -d' ' -f1)
 
 # When the library was built, as it says at MP_INFOLEVEL 2. One source gives one library: it is the
@@ -41,8 +41,8 @@ SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || \
   stat -c %Y $(GO_SOURCES) $(C_SOURCES) | sort -n | tail -n 1)
 BUILT := $(shell date -u -d '@$(SOURCE_DATE_EPOCH)' +%Y-%m-%dT%H:%M:%SZ)
 
-# The version script keeps everything but the API inside: a plain c-shared build exports dozens of
-# the run-time's symbols.
+# The version script keeps everything but the APIs inside: a plain c-shared build exports dozens of
+# the run-time's symbols. It gives uDAPL's their version.
 LIB_LDFLAGS := -s -w -X lapi/core/lapi.built=$(BUILT) -extldflags "-Wl,-soname,liblapi_r.so.1 \
   -Wl,--version-script=$(CURDIR)/cshim/exports.map -Wl,-z,relro -Wl,-z,now"
 
@@ -54,7 +54,8 @@ $(LIB): $(GO_SOURCES) $(C_SOURCES) go.mod
 	CC='$(CC)' CGO_CFLAGS='$(LIB_CFLAGS)' $(GO) build -buildmode=c-shared -trimpath \
 	  -ldflags '$(LIB_LDFLAGS)' -o $(BUILD)/lib/liblapi_r.so.1 ./capi
 	@rm -f $(BUILD)/lib/liblapi_r.h $(BUILD)/lib/liblapi_r.so.h $(BUILD)/lib/liblapi_r.so.1.h
-	@ln -sf liblapi_r.so.1 $(BUILD)/lib/liblapi_r.so
+	@for name in liblapi_r.so libdat2.so.2 libdat2.so libdat.so; do \
+	  ln -sf liblapi_r.so.1 $(BUILD)/lib/$$name; done
 	@ln -sf liblapi_r.so.1 $(BUILD)/lib/liblapi.so
 	@touch -h $(BUILD)/lib/liblapi_r.so
 
@@ -81,6 +82,7 @@ $(BUILD)/lib/pkgconfig/lapi.pc: Makefile
 # Relocatable: nothing in the installed files knows PREFIX. With M32=1 the library goes to lib32,
 # beside the 64-bit one, whose lapirun starts tasks of either kind.
 INSTALL_DIR := $(DESTDIR)$(PREFIX)
+DAT_HEADERS := $(wildcard include/dat/*.h include/dat2/*.h include/dat2/parts/*.h)
 LANGUAGES   := $(notdir $(wildcard nls/*))
 # Compilers under the names that old makefiles use; all are links to the first.
 DRIVERS     := mpcc_r mpCC_r mpxlf_r mpxlf90_r mpxlf95_r mpcc mpCC mpxlf mpxlf90 mpxlf95 \
@@ -114,8 +116,16 @@ install: build
 	install -m 755 drivers/lapi-compiler $(INSTALL_DIR)/bin/$(firstword $(DRIVERS))
 	for driver in $(wordlist 2,99,$(DRIVERS)); do \
 	  ln -sf $(firstword $(DRIVERS)) $(INSTALL_DIR)/bin/$$driver || exit 1; done
+	[ -n "$(M32)" ] || { for file in $(DAT_HEADERS); do \
+	  install -D -m 644 $$file $(INSTALL_DIR)/$$file || exit 1; done; \
+	  for name in libdat2.so.2 libdat2.so libdat.so; do \
+	  ln -sf liblapi_r.so.1 $(INSTALL_DIR)/$(LIBDIR)/$$name || exit 1; done; \
+	  sed -e 's/^Name: .*/Name: dat/' -e 's/^Description: .*/Description: uDAPL 2.0, the Direct Access Programming Library/' \
+	  -e 's/-llapi_r/-ldat2/' $(BUILD)/lib/pkgconfig/lapi.pc > $(INSTALL_DIR)/$(LIBDIR)/pkgconfig/dat.pc; }
 
 uninstall:
+	rm -rf $(INSTALL_DIR)/include/dat2 $(INSTALL_DIR)/include/dat
+	rm -f $(addprefix $(INSTALL_DIR)/$(LIBDIR)/,libdat2.so.2 libdat2.so libdat.so pkgconfig/dat.pc)
 	rm -f $(MAN_PAGES:%=$(INSTALL_DIR)/share/%) \
 	  $(LANGUAGES:%=$(INSTALL_DIR)/share/locale/%/LC_MESSAGES/liblapi_r.cat)
 	rm -f $(addprefix $(INSTALL_DIR)/, \
@@ -127,9 +137,9 @@ uninstall:
 
 # In the order of how soon they tell something. `go-test` runs with the race detector, which 386 has
 # none of.
-TEST_TARGETS ?= build vet abi headers go-test sim cshim-test model conform conform-lane \
-  conform-routes conform-gso host-test kill-test hostile-test fortran-test samples install-test man-test \
-  trace-test net-test m32-test
+TEST_TARGETS ?= build vet abi headers dat-headers-test go-test sim test-dat cshim-test model conform \
+  conform-lane conform-routes conform-gso host-test kill-test hostile-test fortran-test samples \
+  install-test man-test trace-test net-test m32-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 
@@ -185,3 +195,4 @@ clean:
 -include tests/net/net.mk
 -include tests/fortran/fortran.mk
 -include tests/man.mk
+-include tests/dat.mk

@@ -47,7 +47,7 @@ var links = []string{"lapi/transport/self", "lapi/transport/shm", "lapi/transpor
 	"lapi/transport/verbs"}
 
 // cgo says where import "C" is allowed; benchmarks have a library of their own.
-var cgo = []string{"lapi/capi", "lapi/cshim", "lapi/cshim/cpu", "lapi/cshim/fortran",
+var cgo = []string{"lapi/capi", "lapi/cshim", "lapi/cshim/cpu", "lapi/cshim/dat", "lapi/cshim/fortran",
 	"lapi/cshim/handlers", "lapi/cshim/lane", "lapi/cshim/lapi", "lapi/cshim/node",
 	"lapi/cshim/progress", "lapi/transport/verbs", "lapi/tests/bench/crossing"}
 
@@ -93,6 +93,13 @@ func TestLayers(t *testing.T) {
 					p.ImportPath, imported)
 			case (in("lapi/core/wireup") || in("lapi/core/progress")) && uses("lapi/core/lapi"):
 				t.Errorf("%s imports %s: it serves any API", p.ImportPath, imported)
+			case in("lapi/core/dat") && uses("lapi/core/lapi"),
+				in("lapi/core/lapi") && uses("lapi/core/dat"):
+				t.Errorf("%s imports %s: one API knows nothing of the other", p.ImportPath, imported)
+			case in("lapi/core/dat/cm") && uses("lapi/transport"),
+				(in("lapi/core/dat/rc") || in("lapi/core/dat/registry") || in("lapi/core/dat/codes")) &&
+					uses("lapi/core"):
+				t.Errorf("%s imports %s: it is a part that knows no other", p.ImportPath, imported)
 			case in("lapi/core") && uses("lapi/core/lapi") && !in("lapi/core/lapi"):
 				t.Errorf("%s imports %s: only capi and LAPI's own parts may",
 					p.ImportPath, imported)

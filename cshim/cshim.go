@@ -6,6 +6,7 @@
 // names there, and no others. All symbols are hidden but those of exports.map.
 //
 //	lapi      entry points, context blocks and handles
+//	dat       entry points of uDAPL
 //	fortran   the same for Fortran
 //	handlers  calls of the user's functions
 //	progress  the lock, waiting, the library's threads
@@ -16,6 +17,7 @@ package cshim
 
 import (
 	_ "lapi/cshim/cpu"
+	_ "lapi/cshim/dat"
 	_ "lapi/cshim/fortran"
 	_ "lapi/cshim/handlers"
 	_ "lapi/cshim/lane"

@@ -42,13 +42,13 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 
 func TestGenerateWritesAllOutputs(t *testing.T) {
 	dir := t.TempDir()
-	for _, sub := range []string{"cshim/lapi", "cshim/fortran", "tests/c/abi", "tests/fortran",
+	for _, sub := range []string{"cshim/lapi", "cshim/fortran", "cshim/dat", "tests/c/abi", "tests/fortran",
 		"fortran/include32"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, file := range []string{tableFile, typesFile, valuesFile} {
+	for _, file := range []string{tableFile, typesFile, valuesFile, datFile} {
 		if err := os.WriteFile(filepath.Join(dir, file), []byte(read(t, file)), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -169,12 +169,20 @@ func TestRenderedText(t *testing.T) {
 	}
 	want := "B LAPI_ADDRESSES\nB LAPI_ADDRESSES_\nD LAPI_BYTE\nW LAPI_PUT\nW LAPI_PUT_\nW LAPI_Put\nT PLAPI_PUT\nT PLAPI_PUT_\nT PLAPI_Put\n" +
 		"B lapi_addresses\nB lapi_addresses_\nB lapi_addresses__\nW lapi_put\nW lapi_put_\nW lapi_put__\nT plapi_put\nT plapi_put_\nT plapi_put__\n"
-	if got := renderSymbols(calls); got != want {
+	if got := renderSymbols(calls, nil); got != want {
 		t.Errorf("symbols %q, want %q", got, want)
 	}
-	exports := renderExports(calls)
-	if !strings.Contains(exports, "\tLAPI_BYTE;\n\tLAPI_PUT;\n") ||
-		!strings.HasSuffix(exports, "\tplapi_put__;\nlocal:\n\t*;\n};\n") {
+	dat, err := parseSymbols("# comment\n\nT DAT_2.0 dat_b\nB DAT_2.0 dat_a\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parseSymbols("T dat_b\n"); err == nil || !strings.HasPrefix(err.Error(), "1:") {
+		t.Errorf("a line without version: %v", err)
+	}
+	exports := renderExports(calls, dat)
+	if !strings.Contains(exports, "DAT_2.0 {\nglobal:\n\tdat_a;\n\tdat_b;\nlocal:") ||
+		!strings.Contains(renderSymbols(calls, dat), "D LAPI_BYTE\nW LAPI_PUT\n") ||
+		!strings.Contains(renderSymbols(calls, dat), "B dat_a\nT dat_b\n") {
 		t.Errorf("version script %q", exports)
 	}
 	pairs := renderPairs(calls)

@@ -18,6 +18,8 @@ import (
 const (
 	tableFile = "cshim/calls.txt"
 	typesFile = "fortran/types.txt"
+	// what the library shows for uDAPL
+	datFile = "cshim/dat/exports.txt"
 	// the constants of the C headers, as a compiler knows them
 	valuesFile = "tests/c/abi/x86_64.golden"
 )
@@ -28,6 +30,7 @@ type source struct {
 	kinds     []kind
 	types     []structure
 	constants []constant
+	dat       []symbol
 }
 
 // outputs are the generated files, below the root, and what makes their contents.
@@ -37,8 +40,8 @@ var outputs = []struct {
 }{
 	{"cshim/lapi/pairs_gen.h", func(s source) string { return renderPairs(s.calls) }},
 	{"cshim/fortran/fortran_gen.h", renderEntries},
-	{"cshim/exports.map", func(s source) string { return renderExports(s.calls) }},
-	{"tests/c/abi/symbols.golden", func(s source) string { return renderSymbols(s.calls) }},
+	{"cshim/exports.map", func(s source) string { return renderExports(s.calls, s.dat) }},
+	{"tests/c/abi/symbols.golden", func(s source) string { return renderSymbols(s.calls, s.dat) }},
 	{"fortran/lapif.h", func(s source) string { return renderLapif(s, 64) }},
 	{"fortran/include32/lapif.h", func(s source) string { return renderLapif(s, 32) }},
 	{"tests/fortran/layout_gen.f90", renderLayout},
@@ -55,8 +58,8 @@ func main() {
 
 // load reads the sources below root.
 func load(root string) (s source, err error) {
-	var texts [3]string
-	for i, file := range []string{tableFile, typesFile, valuesFile} {
+	var texts [4]string
+	for i, file := range []string{tableFile, typesFile, valuesFile, datFile} {
 		text, err := os.ReadFile(filepath.Join(root, file))
 		if err != nil {
 			return s, err
@@ -71,6 +74,9 @@ func load(root string) (s source, err error) {
 	}
 	if s.constants, err = parseConstants(texts[2]); err != nil {
 		return s, fmt.Errorf("%s: %w", valuesFile, err)
+	}
+	if s.dat, err = parseSymbols(texts[3]); err != nil {
+		return s, fmt.Errorf("%s:%w", datFile, err)
 	}
 	return s, nil
 }

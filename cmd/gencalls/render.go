@@ -49,23 +49,51 @@ func functionGroups(calls []call) []string {
 	return names
 }
 
-// renderExports returns the linker's version script. It names no version: a profiling library in
-// front defines plain symbols, and programs must find those.
-func renderExports(calls []call) string {
+// datVersion is the version of uDAPL's symbols, which existing binaries ask for.
+const datVersion = "DAT_2.0"
+
+// others are all other symbols that a plain c-shared build shows: the run-time's, and what C and Go
+// call of each other. LAPI's stay without version, because a profiling library in front defines plain
+// symbols, and programs must find those; so these cannot be hidden by a *.
+const others = "_cgo*; x_cgo*; x_crosscall*; crosscall*; fatalf; etext; go*; cshim*; node*;"
+
+// renderExports returns the linker's version script.
+func renderExports(calls []call, dat []symbol) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "/* exports.map - all that liblapi_r.so shows. %s */\n{\nglobal:\n", origin)
-	for _, s := range symbols(calls) {
+	fmt.Fprintf(&b, "/* exports.map - what liblapi_r.so shows beside LAPI. %s */\n%s {\nglobal:\n", origin,
+		datVersion)
+	for _, s := range dat {
 		fmt.Fprintf(&b, "\t%s;\n", s.name)
 	}
-	b.WriteString("local:\n\t*;\n};\n")
+	b.WriteString("local:\n\t" + others + "\n};\n")
 	return b.String()
+}
+
+// parseSymbols reads lines of kind, version and name.
+func parseSymbols(text string) (list []symbol, err error) {
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		fields := strings.Fields(line)
+		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
+			continue
+		}
+		if len(fields) != 3 || fields[1] != datVersion {
+			return nil, fmt.Errorf("%d: want kind, %s and name", number, datVersion)
+		}
+		list = append(list, symbol{fields[0], fields[2]})
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].name < list[j].name })
+	return list, nil
 }
 
 // renderSymbols returns what `nm -D --defined-only` must show of the library: kind and name, sorted
 // by name. No comment: it is compared line by line.
-func renderSymbols(calls []call) string {
+func renderSymbols(calls []call, dat []symbol) string {
+	all := append(symbols(calls), dat...)
+	sort.Slice(all, func(i, j int) bool { return all[i].name < all[j].name })
 	var b strings.Builder
-	for _, s := range symbols(calls) {
+	for _, s := range all {
 		fmt.Fprintf(&b, "%s %s\n", s.kind, s.name)
 	}
 	return b.String()

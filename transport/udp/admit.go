@@ -21,9 +21,9 @@ func (s *session) makeHelloKeys() {
 	if s.hasKeys {
 		return
 	}
-	cfg := &s.p.m.cfg
-	s.helloIn = wire.NewHelloKey(cfg.Key, cfg.Level, uint32(s.p.ep), uint32(cfg.Task))
-	s.helloOut = wire.NewHelloKey(cfg.Key, cfg.Level, uint32(cfg.Task), uint32(s.p.ep))
+	level := s.p.m.cfg.Level
+	s.helloIn = wire.NewHelloKey(s.key, level, uint32(s.p.ep), s.self)
+	s.helloOut = wire.NewHelloKey(s.key, level, s.self, uint32(s.p.ep))
 	s.hasKeys = true
 }
 
@@ -87,7 +87,7 @@ func (m *Machine) helloFrom(path Path, from netip.AddrPort, b []byte, h *wire.He
 // fits says whether h is for this task, from a task of this job that the session may be with.
 func (s *session) fits(h *wire.Hello) bool {
 	m := s.p.m
-	return h.Target == uint32(m.cfg.Task) && h.NumTasks == uint32(m.cfg.NumTasks) &&
+	return h.Target == s.self && h.NumTasks == uint32(m.cfg.NumTasks) &&
 		h.Partition == m.partition &&
 		h.Instance == uint16(m.cfg.Instance) &&
 		(h.Round == m.cfg.Round || h.Round == anyRound || s.reconnects) &&

@@ -34,10 +34,14 @@ type Config struct {
 	NumTasks int
 	// Key is the job key; without one the handshake proves nothing but that the peer hears what is
 	// sent to its address. It must stay as it is until Close.
-	Key       []byte
-	Level     wire.Level // what a packet's check covers; equal in all tasks
-	Partition string     // packets of another partition are dropped
-	Instance  int        // LAPI instance; likewise
+	Key   []byte
+	Level wire.Level // what a packet's check covers; equal in all tasks
+	// Pair is for tasks that come and go, and belong to no job: peers of one task know it by
+	// different numbers, which they have agreed on, and each pair has a key of its own. It is asked in
+	// Connect; nil: Task and Key. The number takes the place of Task for that peer.
+	Pair      func(ep transport.Endpoint) (number int, key []byte)
+	Partition string // packets of another partition are dropped
+	Instance  int    // LAPI instance; likewise
 	// Incarnation tells this use of the address from all earlier ones; 0: a random one.
 	Incarnation uint64
 	// Round tells sessions at fixed addresses apart, where peers cannot know each other's

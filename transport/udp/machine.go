@@ -125,7 +125,7 @@ func (m *Machine) Connect(ep transport.Endpoint, a transport.Address) error {
 	if m.closed {
 		return transport.ErrClosed
 	}
-	if ep < 0 || int(ep) >= len(m.peers) || int(ep) == m.cfg.Task {
+	if ep < 0 || int(ep) >= len(m.peers) || m.cfg.Pair == nil && int(ep) == m.cfg.Task {
 		return fmt.Errorf("udp: connect to task %d: %w", ep, transport.ErrBadParam)
 	}
 	if p := m.peers[ep]; p != nil && p.session.alive() {

@@ -25,7 +25,11 @@ type peer struct {
 
 func newPeer(m *Machine, ep transport.Endpoint, addrs []netip.AddrPort, incarnation uint64) *peer {
 	p := &peer{m: m, ep: ep}
-	p.session = session{p: p, expected: incarnation}
+	p.session = session{p: p, expected: incarnation, self: uint32(m.cfg.Task), key: m.cfg.Key}
+	if m.cfg.Pair != nil {
+		number, key := m.cfg.Pair(ep)
+		p.session.self, p.session.key = uint32(number), key
+	}
 	p.sender = sender{p: p, m: m, sendMax: m.limits.SendMax}
 	p.receiver = receiver{p: p, m: m}
 	p.sender.window.Init(&p.sender, firstSeq, int64(m.cfg.PollingInterval))
@@ -134,7 +138,7 @@ func (p *peer) drop(to sessionState, err error, done *opList) {
 // other direction.
 func (p *peer) putHeader(b []byte, r *paths.Path, kind wire.Kind, flags wire.Flags, seq wire.Seq) {
 	h := wire.Header{
-		Kind: kind, Flags: flags, Task: uint16(p.m.cfg.Task), Tx: uint16(r.NextTx()),
+		Kind: kind, Flags: flags, Task: uint16(p.session.self), Tx: uint16(r.NextTx()),
 		Echo: r.Newest(), Seq: seq,
 	}
 	p.receiver.received.PutHeader(&h)

@@ -23,6 +23,8 @@ const (
 // this way.
 type session struct {
 	p        *peer
+	self     uint32 // this task's number, as the peer knows it
+	key      []byte // of the two tasks
 	state    sessionState
 	expected uint64    // the peer's incarnation as its address told; 0: not known
 	nonce    uint64    // ours for this peer
@@ -86,7 +88,7 @@ func (s *session) sendHello(r *paths.Path, flags wire.Flags) {
 	s.makeHelloKeys()
 	h := wire.Hello{
 		Level: m.cfg.Level, Flags: flags, Instance: uint16(m.cfg.Instance),
-		Task: uint32(m.cfg.Task), Target: uint32(s.p.ep),
+		Task: s.self, Target: uint32(s.p.ep),
 		NumTasks: uint32(m.cfg.NumTasks), Partition: m.partition, Incarnation: m.cfg.Incarnation,
 		Nonce:             s.nonce,
 		TargetIncarnation: s.theirs.Incarnation, TargetNonce: s.theirs.Nonce,
@@ -147,9 +149,9 @@ func (s *session) learn(theirs wire.Side) {
 	}
 	s.theirs, s.known = theirs, true
 	cfg := &s.p.m.cfg
-	ours := wire.Side{Task: uint32(cfg.Task), Incarnation: cfg.Incarnation, Nonce: s.nonce}
-	s.in = wire.NewSecret(cfg.Key, cfg.Level, theirs, ours, firstSeq)
-	s.out = wire.NewSecret(cfg.Key, cfg.Level, ours, theirs, firstSeq)
+	ours := wire.Side{Task: s.self, Incarnation: cfg.Incarnation, Nonce: s.nonce}
+	s.in = wire.NewSecret(s.key, cfg.Level, theirs, ours, firstSeq)
+	s.out = wire.NewSecret(s.key, cfg.Level, ours, theirs, firstSeq)
 }
 
 // opened: the peer has proved, by r, that it is alive and knows our nonce.

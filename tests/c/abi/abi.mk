@@ -24,7 +24,7 @@ abi-types: $(BUILD)/abi/print
 abi-symbols: $(LIB)
 	@mkdir -p $(BUILD)/abi
 	@nm -D --defined-only $(LIB) > $(BUILD)/abi/nm.txt
-	@sed -e 's/^[0-9a-f]* *//' -e 's/@.*//' $(BUILD)/abi/nm.txt | LC_ALL=C sort -k 2 > $(BUILD)/abi/symbols.txt
+	@sed -e 's/^[0-9a-f]* *//' -e '/^[Aa-z] /d' -e 's/@.*//' $(BUILD)/abi/nm.txt | LC_ALL=C sort -k 2 > $(BUILD)/abi/symbols.txt
 	@diff -u $(ABI)/symbols.golden $(BUILD)/abi/symbols.txt || { echo 'abi: $(LIB) exports other symbols than the table says'; exit 1; }
 	@echo "abi: $$(wc -l < $(BUILD)/abi/symbols.txt) symbols of $(LIB) as in $(ABI)/symbols.golden"
 

@@ -1,0 +1,301 @@
+package main
+
+// #cgo CFLAGS: -I${SRCDIR}/../include -I${SRCDIR}/../cshim/dat
+// #include <stdlib.h>
+// #include <stdio.h>
+// #include <unistd.h>
+// #include "godat.h"
+// #include "calls.h"
+// #include <dat2/udat.h>
+// #include <dat2/dat_registry.h>
+// #include <dat2/dat_ib_extensions.h>
+import "C"
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+	"unsafe"
+
+	"lapi/core/dat"
+	"lapi/core/dat/codes"
+	"lapi/core/dat/registry"
+	"lapi/core/dat/sockets"
+	"lapi/core/progress"
+	"lapi/transport"
+	"lapi/transport/layout"
+	"lapi/transport/memory"
+	"lapi/transport/self"
+
+	"golang.org/x/sys/unix"
+)
+
+// udapl is uDAPL in this process. Everything of it is under the lock of its block.
+var udapl struct {
+	lib    *dat.Library
+	words  *layout.Progress
+	block  progress.Block
+	due    uint32 // of the block: nobody waits for it
+	agents []agentCall
+	names  map[string]*C.char // strings that programs were given
+	start  time.Time
+}
+
+type agentCall struct {
+	agent dat.Agent
+	evd   dat.Handle
+}
+
+// datHost is what the library asks of C (dat.Host).
+type datHost struct{}
+
+func (datHost) Changed() { udapl.block.Changed() }
+
+func (datHost) CallAgent(a dat.Agent, evd dat.Handle) {
+	udapl.agents = append(udapl.agents, agentCall{a, evd})
+	udapl.words.Reserved = 1
+}
+
+func (datHost) SignalFD(fd int, on bool) {
+	if fd < 0 {
+		return
+	}
+	var b [8]byte
+	if on {
+		b[0] = 1
+		_, _ = unix.Write(fd, b[:])
+	} else {
+		_, _ = unix.Read(fd, b[:])
+	}
+}
+
+func (datHost) CloseFD(fd int) {
+	if fd >= 0 {
+		unix.Close(fd)
+	}
+}
+
+func (datHost) Message(text string) {
+	if level, _ := getenv("MP_INFOLEVEL"); level != "" && level != "0" {
+		fmt.Fprintln(os.Stderr, "uDAPL:", text)
+	}
+}
+
+func datClock() int64 { return int64(time.Since(udapl.start)) + 1 }
+
+func datRandom() uint64 {
+	var b [8]byte
+	rand.Read(b[:])
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+// datTimeout is after how long a silent peer is gone, if LAPI_DAT_TIMEOUT does not say (seconds).
+const datTimeout = 10 * time.Second
+
+//export godat_block
+func godat_block(block unsafe.Pointer) {
+	udapl.start = time.Now()
+	udapl.words = (*layout.Progress)(block)
+	udapl.block = progress.NewBlock(udapl.words, &udapl.due)
+	udapl.names = map[string]*C.char{}
+	timeout := datTimeout
+	if v, ok := getenv("LAPI_DAT_TIMEOUT"); ok {
+		if d, err := time.ParseDuration(v + "s"); err == nil && d > 0 {
+			timeout = d
+		}
+	}
+	udapl.lib = dat.New(dat.Config{Host: datHost{}, Random: datRandom, Clock: datClock,
+		Registry: registry.New(builtInNames(), confNames()), Timeout: int64(timeout),
+		Network:    func() (dat.Network, error) { return sockets.Open(datClock, timeout) },
+		Interfaces: sockets.Interfaces,
+		Self:       func() (transport.Link, error) { return self.New(datClock) }})
+}
+
+// builtInNames are the adapters that need no dat.conf.
+func builtInNames() (list []registry.Entry) {
+	names := []string{"lapi"}
+	for _, i := range sockets.InterfaceNames() {
+		names = append(names, "lapi-"+i, "ofa-v2-"+i)
+	}
+	if v, _ := getenv("LAPI_DAT_ANY"); v != "no" { // the default names of deployed programs
+		names = append(names, "ofa-v2-mlx4_0-1u", "ofa-v2-mlx4_0-1", "ofa-v2-ib0")
+	}
+	for _, n := range names {
+		list = append(list, registry.Entry{Name: n, Major: 2, Default: true})
+	}
+	return list
+}
+
+func confNames() (list []registry.Entry) {
+	for _, e := range registry.Load(getenv, []string{"/etc/dat.conf"},
+		func(s string) { datHost{}.Message(s) }) {
+		if strings.HasPrefix(e.Library, "liblapi") || strings.HasPrefix(e.Library, "libdat2") {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+//export godat_adapters
+func godat_adapters() C.int { return C.int(udapl.lib.Adapters()) }
+
+//export godat_begin
+func godat_begin() {
+	spin, yield := 100, 100
+	if err := udapl.block.Open(spin, yield, udapl.lib.Descriptors()); err != nil {
+		datHost{}.Message(err.Error())
+	}
+	udapl.block.SetInterrupt(true)
+}
+
+//export godat_end
+func godat_end() {
+	udapl.lib.Shut()
+	udapl.block.Close()
+}
+
+//export godat_progress
+func godat_progress() C.uint32_t {
+	n := udapl.lib.Progress()
+	datEnd()
+	flags := C.uint32_t(0)
+	if n > 0 {
+		flags |= layout.ProgressMade
+	}
+	if len(udapl.agents) > 0 {
+		flags |= layout.ProgressError
+	}
+	return flags
+}
+
+// datEnd ends every entry: threads hear of what has changed, and the sleeper of what is due sooner.
+func datEnd() {
+	udapl.block.Publish()
+	if udapl.block.Armed() {
+		udapl.block.Sooner(udapl.lib.NextTimeout())
+	}
+}
+
+//export godat_arm
+func godat_arm(timeout *C.int64_t) C.int {
+	memory.Guard()
+	until, ok := udapl.lib.Arm()
+	if !ok || len(udapl.agents) > 0 {
+		return 1
+	}
+	udapl.block.Arm(until)
+	*timeout = -1
+	if until != 0 {
+		*timeout = C.int64_t(max(until-datClock(), 0))
+	}
+	return 0
+}
+
+//export godat_disarm
+func godat_disarm() {
+	udapl.block.Disarm()
+	udapl.lib.Disarm()
+}
+
+//export godat_agent
+func godat_agent(function, instance, evd *C.uint64_t) C.int {
+	if len(udapl.agents) == 0 {
+		udapl.words.Reserved = 0
+		return 0
+	}
+	a := udapl.agents[0]
+	udapl.agents = udapl.agents[1:]
+	*function, *instance, *evd = C.uint64_t(a.agent.Function), C.uint64_t(a.agent.Instance),
+		C.uint64_t(a.evd)
+	return 1
+}
+
+// datCall is a call's arguments, as C has packed them.
+type datCall [16]uint64
+
+func (c *datCall) h(i int) dat.Handle { return dat.Handle(c[i]) }
+func (c *datCall) i(i int) int        { return int(int32(c[i])) }
+func (c *datCall) u(i int) uint32     { return uint32(c[i]) }
+
+// at is argument i as a pointer; nil of 0.
+func at[T any](c *datCall, i int) *T {
+	p := uintptr(c[i])
+	return *(**T)(unsafe.Pointer(&p))
+}
+
+// set stores v where argument i points to, if anywhere.
+func set[T any](c *datCall, i int, v T) {
+	if p := at[T](c, i); p != nil {
+		*p = v
+	}
+}
+
+// list is n elements at argument i.
+func list[T any](c *datCall, i, n int) []T {
+	if n <= 0 || c[i] == 0 {
+		return nil
+	}
+	return unsafe.Slice(at[T](c, i), n)
+}
+
+// private is private data of size argument i at argument i+1; ok is false of a size that cannot be.
+func (c *datCall) private(i int) (b []byte, ok bool) {
+	n := c.i(i)
+	if n < 0 || n > 0 && c[i+1] == 0 || n > dat.PrivateMax {
+		return nil, false
+	}
+	return list[byte](c, i+1, n), true
+}
+
+func (c *datCall) str(i int) string {
+	if c[i] == 0 {
+		return ""
+	}
+	return C.GoString(at[C.char](c, i))
+}
+
+// datString is a string for the program, for good.
+func datString(s string) *C.char {
+	p := udapl.names[s]
+	if p == nil {
+		p = C.CString(s)
+		udapl.names[s] = p
+	}
+	return p
+}
+
+//export godat_call
+func godat_call(number C.int, arguments *C.uint64_t) C.uint32_t {
+	memory.Guard()
+	c := (*datCall)(unsafe.Pointer(arguments))
+	r := datCalls[number](c)
+	if len(udapl.agents) == 0 && udapl.lib.Adapters() > 0 {
+		udapl.lib.Push()
+	}
+	datEnd()
+	return C.uint32_t(r)
+}
+
+// addrOf reads a sockaddr.
+func (c *datCall) addrOf(i int) (netip.Addr, bool) {
+	if c[i] == 0 {
+		return netip.Addr{}, false
+	}
+	family := *at[uint16](c, i)
+	return dat.Addr(list[byte](c, i, dat.SockaddrSize(family)))
+}
+
+// on calls f with the object of argument 0, of a kind whose handle is wrong with subtype.
+func on[T dat.Object](subtype codes.Subtype, f func(o T, c *datCall) codes.Return) func(*datCall) codes.Return {
+	return func(c *datCall) codes.Return {
+		o, r := dat.Find[T](udapl.lib, c.h(0), subtype)
+		if r != codes.Success {
+			return r
+		}
+		return f(o, c)
+	}
+}

@@ -1,0 +1,492 @@
+package main
+
+// #include "calls.h"
+// #include <dat2/udat.h>
+// #include <dat2/dat_ib_extensions.h>
+import "C"
+
+import (
+	"lapi/core/dat"
+	"lapi/core/dat/codes"
+	"lapi/core/dat/rc"
+
+	"golang.org/x/sys/unix"
+)
+
+func notImplemented(*datCall) codes.Return { return codes.NotImplemented.Raw() }
+
+// made stores the handle of a new object where argument i points to.
+func made[T interface {
+	comparable
+	Handle() dat.Handle
+}](c *datCall, i int, o T, r codes.Return) codes.Return {
+	if r == codes.Success {
+		set(c, i, o.Handle())
+	}
+	return r
+}
+
+// needs is DAT_INVALID_PARAMETER if argument i, counted from 0, is null.
+func (c *datCall) needs(i int) bool { return c[i] == 0 }
+
+// Handles of each kind.
+const (
+	ofIA  = codes.InvalidHandleIA
+	ofEP  = codes.InvalidHandleEP
+	ofEVD = codes.InvalidHandleEVDRequest
+	ofCNO = codes.InvalidHandleCNO
+	ofLMR = codes.InvalidHandleLMR
+	ofRMR = codes.InvalidHandleRMR
+	ofPZ  = codes.InvalidHandlePZ
+	ofPSP = codes.InvalidHandlePSP
+	ofRSP = codes.InvalidHandleRSP
+	ofCR  = codes.InvalidHandleCR
+	ofSRQ = codes.InvalidHandleSRQ
+)
+
+// triplets copies n of them at argument i.
+func (c *datCall) triplets(n, i int) ([]dat.Triplet, codes.Return) {
+	switch {
+	case c.i(n) < 0 || c.i(n) > dat.MaxIOV:
+		return nil, codes.Arg(n + 1)
+	case c.i(n) > 0 && c[i] == 0:
+		return nil, codes.Arg(i + 1)
+	}
+	return append([]dat.Triplet(nil), list[dat.Triplet](c, i, c.i(n))...), codes.Success
+}
+
+// post posts what most posts have in common: segments, local triplets, cookie from argument i on.
+func post(e *dat.EP, c *datCall, a dat.PostArgs, segments, local, cookie, flags int) codes.Return {
+	t, r := c.triplets(segments, local)
+	if r != codes.Success {
+		return r
+	}
+	a.Triplets, a.Cookie, a.Flags = t, c[cookie], dat.CompletionFlags(c.u(flags))
+	return e.Post(a)
+}
+
+// remote is the triplet of the peer's memory at argument i.
+func (c *datCall) remote(i int) (t dat.Triplet, r codes.Return) {
+	p := at[dat.Triplet](c, i)
+	if p == nil {
+		return t, codes.Arg(i + 1)
+	}
+	return *p, codes.Success
+}
+
+// oneSegment is a local triplet at argument i, for operations on words.
+func oneSegment(e *dat.EP, c *datCall, a dat.PostArgs, local, cookie, remote, flags int) codes.Return {
+	t := at[dat.Triplet](c, local)
+	if t == nil {
+		return codes.Arg(local + 1)
+	}
+	var r codes.Return
+	if a.Remote, r = c.remote(remote); r != codes.Success {
+		return r
+	}
+	a.Triplets, a.Cookie, a.Flags = []dat.Triplet{*t}, c[cookie], dat.CompletionFlags(c.u(flags))
+	return e.Post(a)
+}
+
+// rdma posts a write or read: segments, local triplets, cookie, remote triplet.
+func rdma(e *dat.EP, c *datCall, a dat.PostArgs, flags int) codes.Return {
+	var r codes.Return
+	if a.Remote, r = c.remote(4); r != codes.Success {
+		return r
+	}
+	return post(e, c, a, 1, 2, 3, flags)
+}
+
+var datCalls [C.DAT_NUM_CALLS]func(*datCall) codes.Return
+
+func init() {
+	for i := range datCalls {
+		datCalls[i] = notImplemented
+	}
+	initAdapterCalls()
+	initEventCalls()
+	initMemoryCalls()
+	initEndpointCalls()
+	initConnectionCalls()
+	initExtensionCalls()
+}
+
+func initEventCalls() {
+	d := &datCalls
+	d[C.DAT_CALL_evd_create] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
+		if c.needs(4) {
+			return codes.Arg(5)
+		}
+		e, r := ia.NewEVD(c.i(1), c.h(2), dat.EVDFlags(c.u(3)))
+		return made(c, 4, e, r)
+	})
+	d[C.DAT_CALL_evd_free] = on(ofEVD, func(e *dat.EVD, _ *datCall) codes.Return { return e.Free() })
+	d[C.DAT_CALL_evd_modify_cno] = on(ofEVD, func(e *dat.EVD, c *datCall) codes.Return {
+		return e.ModifyCNO(c.h(1))
+	})
+	d[C.DAT_CALL_evd_enable] = on(ofEVD, func(e *dat.EVD, _ *datCall) codes.Return { return e.SetEnabled(true) })
+	d[C.DAT_CALL_evd_disable] = on(ofEVD, func(e *dat.EVD, _ *datCall) codes.Return { return e.SetEnabled(false) })
+	d[C.DAT_CALL_evd_set_unwaitable] = on(ofEVD, func(e *dat.EVD, _ *datCall) codes.Return { return e.SetWaitable(false) })
+	d[C.DAT_CALL_evd_clear_unwaitable] = on(ofEVD, func(e *dat.EVD, _ *datCall) codes.Return { return e.SetWaitable(true) })
+	d[C.DAT_CALL_evd_resize] = on(ofEVD, func(e *dat.EVD, c *datCall) codes.Return { return e.Resize(c.i(1)) })
+	d[C.DAT_CALL_evd_post_se] = on(ofEVD, func(e *dat.EVD, c *datCall) codes.Return {
+		ev := at[C.DAT_EVENT](c, 1)
+		if ev == nil {
+			return codes.Arg(2)
+		}
+		return e.PostSE(dat.EventNumber(ev.event_number), *(*uint64)(ptr(&ev.event_data)))
+	})
+	d[C.DAT_CALL_evd_dequeue] = on(ofEVD, func(e *dat.EVD, c *datCall) codes.Return {
+		if c.needs(1) {
+			return codes.Arg(2)
+		}
+		if e.Len() == 0 {
+			udapl.lib.Progress()
+		}
+		ev, r := e.Dequeue()
+		if r == codes.Success {
+			*at[dat.Event](c, 1) = ev
+		}
+		return r
+	})
+	d[C.DAT_CALL_evd_wait_begin] = on(ofEVD, func(e *dat.EVD, c *datCall) codes.Return {
+		switch {
+		case c.needs(3):
+			return codes.Arg(4)
+		case c.needs(4):
+			return codes.Arg(5)
+		}
+		return e.WaitBegin(c.i(2))
+	})
+	d[C.DAT_CALL_evd_wait_end] = on(ofEVD, func(e *dat.EVD, c *datCall) codes.Return {
+		ev, more, r := e.WaitEnd(c.i(2))
+		if r == codes.Success {
+			*at[dat.Event](c, 3) = ev
+		}
+		set(c, 4, int32(more))
+		return r
+	})
+	d[C.DAT_CALL_cno_create] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
+		if c.needs(3) {
+			return codes.Arg(3)
+		}
+		n, r := ia.NewCNO(dat.Agent{Instance: c[1], Function: c[2]}, -1)
+		return made(c, 3, n, r)
+	})
+	d[C.DAT_CALL_cno_fd_create] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
+		if c.needs(1) || c.needs(2) {
+			return codes.Arg(2)
+		}
+		fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+		if err != nil {
+			return codes.InsufficientResources.With(codes.ResourceDevice)
+		}
+		n, r := ia.NewCNO(dat.Agent{}, fd)
+		if r != codes.Success {
+			unix.Close(fd)
+			return r
+		}
+		set(c, 1, int32(fd))
+		return made(c, 2, n, r)
+	})
+	d[C.DAT_CALL_cno_free] = on(ofCNO, func(n *dat.CNO, _ *datCall) codes.Return { return n.Free() })
+	d[C.DAT_CALL_cno_modify_agent] = on(ofCNO, func(n *dat.CNO, c *datCall) codes.Return {
+		n.ModifyAgent(dat.Agent{Instance: c[1], Function: c[2]})
+		return codes.Success
+	})
+	d[C.DAT_CALL_cno_trigger] = on(ofCNO, func(n *dat.CNO, c *datCall) codes.Return {
+		evd, r := n.Take()
+		set(c, 1, evd)
+		return r
+	})
+	d[C.DAT_CALL_cno_wait_begin] = on(ofCNO, func(n *dat.CNO, c *datCall) codes.Return {
+		if c.needs(1) {
+			return codes.Arg(3)
+		}
+		n.WaitBegin()
+		return codes.Success
+	})
+	d[C.DAT_CALL_cno_wait_end] = on(ofCNO, func(n *dat.CNO, c *datCall) codes.Return {
+		evd, r := n.WaitEnd()
+		set(c, 1, evd)
+		return r
+	})
+}
+
+func initMemoryCalls() {
+	d := &datCalls
+	d[C.DAT_CALL_pz_create] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
+		if c.needs(1) {
+			return codes.Arg(2)
+		}
+		p, r := ia.NewPZ()
+		return made(c, 1, p, r)
+	})
+	d[C.DAT_CALL_pz_free] = on(ofPZ, func(p *dat.PZ, _ *datCall) codes.Return { return p.Free() })
+	d[C.DAT_CALL_lmr_create] = on(ofIA, lmrCreate)
+	d[C.DAT_CALL_lmr_free] = on(ofLMR, func(m *dat.LMR, _ *datCall) codes.Return { return m.Free() })
+	sync := on(ofIA, func(*dat.IA, *datCall) codes.Return { return codes.Success }) // memory is coherent
+	d[C.DAT_CALL_lmr_sync_rdma_read], d[C.DAT_CALL_lmr_sync_rdma_write] = sync, sync
+	create := on(ofPZ, func(p *dat.PZ, c *datCall) codes.Return {
+		if c.needs(1) {
+			return codes.Arg(2)
+		}
+		m, r := p.IA().NewRMR(p.Handle())
+		return made(c, 1, m, r)
+	})
+	d[C.DAT_CALL_rmr_create], d[C.DAT_CALL_rmr_create_for_ep] = create, create
+	d[C.DAT_CALL_rmr_free] = on(ofRMR, func(m *dat.RMR, _ *datCall) codes.Return { return m.Free() })
+	d[C.DAT_CALL_rmr_bind] = on(ofRMR, func(m *dat.RMR, c *datCall) codes.Return {
+		t := at[dat.Triplet](c, 2)
+		if t == nil {
+			return codes.Arg(3)
+		}
+		context, r := m.Bind(dat.BindArgs{LMR: c.h(1), Triplet: *t, Privileges: dat.Privileges(c.u(3)),
+			ZeroBased: c.u(4) != 0, EP: c.h(5), Cookie: c[6], Flags: dat.CompletionFlags(c.u(7))})
+		if r == codes.Success {
+			set(c, 8, context)
+		}
+		return r
+	})
+}
+
+func lmrCreate(ia *dat.IA, c *datCall) codes.Return {
+	a := dat.LMRArgs{Type: c.i(1), Region: [2]uint64{c[2], c[3]}, Length: c[4], PZ: c.h(5),
+		Privileges: dat.Privileges(c.u(6)), ZeroBased: c.u(7) != 0}
+	if c.needs(8) {
+		return codes.Arg(8)
+	}
+	m, r := ia.NewLMR(a)
+	if r != codes.Success {
+		return r
+	}
+	set(c, 9, m.Context)
+	set(c, 10, m.Context)
+	set(c, 11, m.Length)
+	set(c, 12, m.Address())
+	return made(c, 8, m, r)
+}
+
+func initEndpointCalls() {
+	d := &datCalls
+	d[C.DAT_CALL_ep_create] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
+		return epCreate(ia, c, 0, 5)
+	})
+	d[C.DAT_CALL_ep_create_with_srq] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
+		if c[5] == 0 {
+			return codes.BadHandle(ofSRQ)
+		}
+		return epCreate(ia, c, c.h(5), 6)
+	})
+	d[C.DAT_CALL_ep_free] = on(ofEP, func(e *dat.EP, _ *datCall) codes.Return { return e.Free() })
+	d[C.DAT_CALL_ep_reset] = on(ofEP, func(e *dat.EP, _ *datCall) codes.Return { return e.Reset() })
+	d[C.DAT_CALL_ep_get_status] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+		receives, requests := e.Idle()
+		set(c, 1, uint32(e.State))
+		set(c, 2, uint32(receives))
+		set(c, 3, uint32(requests))
+		return codes.Success
+	})
+	d[C.DAT_CALL_ep_recv_query] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+		receives, _ := e.Idle()
+		set(c, 1, int32(receives))
+		set(c, 2, int32(receives))
+		return codes.Success
+	})
+	d[C.DAT_CALL_ep_set_watermark] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+		if e.SRQ == nil {
+			return codes.InvalidState.With(codes.NoSubtype)
+		}
+		return codes.ModelNotSupported.With(codes.NoSubtype)
+	})
+	d[C.DAT_CALL_ep_post_send] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+		return post(e, c, dat.PostArgs{Op: rc.Send}, 1, 2, 3, 4)
+	})
+	d[C.DAT_CALL_ep_post_send_with_invalidate] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+		return post(e, c, dat.PostArgs{Op: rc.Send, Invalidate: c.u(5) != 0,
+			Remote: dat.Triplet{Context: c.u(6)}}, 1, 2, 3, 4)
+	})
+	d[C.DAT_CALL_ep_post_recv] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+		t, r := c.triplets(1, 2)
+		if r != codes.Success {
+			return r
+		}
+		return e.PostReceive(t, c[3], dat.CompletionFlags(c.u(4)))
+	})
+	d[C.DAT_CALL_ep_post_rdma_read] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+		return rdma(e, c, dat.PostArgs{Op: rc.Read}, 5)
+	})
+	d[C.DAT_CALL_ep_post_rdma_write] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+		return rdma(e, c, dat.PostArgs{Op: rc.Write}, 5)
+	})
+	d[C.DAT_CALL_ep_post_rdma_read_to_rmr] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+		return oneSegment(e, c, dat.PostArgs{Op: rc.Read, ToRMR: true}, 1, 2, 3, 4)
+	})
+	d[C.DAT_CALL_srq_create] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
+		a := at[C.DAT_SRQ_ATTR](c, 2)
+		switch {
+		case a == nil:
+			return codes.Arg(3)
+		case c.needs(3):
+			return codes.Arg(4)
+		}
+		s, r := ia.NewSRQ(c.h(1), int32(a.max_recv_dtos), int32(a.max_recv_iov), int32(a.low_watermark))
+		return made(c, 3, s, r)
+	})
+	d[C.DAT_CALL_srq_free] = on(ofSRQ, func(s *dat.SRQ, _ *datCall) codes.Return { return s.Free() })
+	d[C.DAT_CALL_srq_resize] = on(ofSRQ, func(s *dat.SRQ, c *datCall) codes.Return { return s.Resize(int32(c.u(1))) })
+	d[C.DAT_CALL_srq_set_lw] = on(ofSRQ, func(s *dat.SRQ, c *datCall) codes.Return { return s.SetLow(int32(c.u(1))) })
+	d[C.DAT_CALL_srq_post_recv] = on(ofSRQ, func(s *dat.SRQ, c *datCall) codes.Return {
+		t, r := c.triplets(1, 2)
+		if r != codes.Success {
+			return r
+		}
+		return s.Post(t, c[3])
+	})
+}
+
+// epCreate makes an endpoint; its attributes are argument i, its handle goes to the next.
+func epCreate(ia *dat.IA, c *datCall, srq dat.Handle, i int) codes.Return {
+	if c.needs(i + 1) {
+		return codes.Arg(i + 2)
+	}
+	e, r := ia.NewEP(dat.EPArgs{PZ: c.h(1), Recv: c.h(2), Request: c.h(3), Connect: c.h(4), SRQ: srq,
+		Attr: attrOf(at[C.DAT_EP_ATTR](c, i))})
+	return made(c, i+1, e, r)
+}
+
+func initConnectionCalls() {
+	d := &datCalls
+	d[C.DAT_CALL_ep_connect] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+		to, ok := c.addrOf(1)
+		private, fits := c.private(4)
+		switch {
+		case !ok:
+			return codes.InvalidAddress.With(codes.InvalidAddressMalformed)
+		case c.u(3) == 0:
+			return codes.Arg(4)
+		case !fits:
+			return codes.Arg(5)
+		case c.u(6) != 0 || c.u(7) != 0:
+			return codes.ModelNotSupported.With(codes.NoSubtype)
+		}
+		return e.Connect(to, c[2], timeoutOf(c.u(3)), private)
+	})
+	d[C.DAT_CALL_ep_dup_connect] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+		of, r := dat.Find[*dat.EP](udapl.lib, c.h(1), ofEP)
+		private, fits := c.private(3)
+		switch {
+		case r != codes.Success:
+			return r
+		case c.u(2) == 0:
+			return codes.Arg(3)
+		case !fits:
+			return codes.Arg(4)
+		case c.u(5) != 0:
+			return codes.ModelNotSupported.With(codes.NoSubtype)
+		}
+		return e.Duplicate(of, timeoutOf(c.u(2)), private)
+	})
+	d[C.DAT_CALL_ep_disconnect] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+		return e.Disconnect(c.u(1) != 0)
+	})
+	d[C.DAT_CALL_cr_accept] = on(ofCR, func(cr *dat.CR, c *datCall) codes.Return {
+		private, ok := c.private(2)
+		if !ok {
+			return codes.Arg(3)
+		}
+		return cr.Accept(c.h(1), private)
+	})
+	d[C.DAT_CALL_cr_reject] = on(ofCR, func(cr *dat.CR, c *datCall) codes.Return {
+		private, ok := c.private(1)
+		if !ok {
+			return codes.Arg(2)
+		}
+		return cr.Reject(private)
+	})
+	d[C.DAT_CALL_cr_handoff] = on(ofCR, func(cr *dat.CR, c *datCall) codes.Return { return cr.Handoff(c[1]) })
+	d[C.DAT_CALL_psp_create] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
+		switch {
+		case c.needs(4):
+			return codes.Arg(5)
+		case c.u(3) > 1:
+			return codes.Arg(4)
+		}
+		p, r := ia.NewPSP(c[1], c.h(2), c.u(3) == 1)
+		return made(c, 4, p, r)
+	})
+	d[C.DAT_CALL_psp_create_any] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
+		switch {
+		case c.needs(1):
+			return codes.Arg(2)
+		case c.needs(4):
+			return codes.Arg(5)
+		}
+		p, r := ia.NewPSPAny(c.h(2), c.u(3) == 1)
+		if r == codes.Success {
+			set(c, 1, p.Qualifier)
+		}
+		return made(c, 4, p, r)
+	})
+	d[C.DAT_CALL_psp_free] = on(ofPSP, func(p *dat.PSP, _ *datCall) codes.Return { return p.Free() })
+	d[C.DAT_CALL_rsp_create] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
+		if c.needs(4) {
+			return codes.Arg(5)
+		}
+		s, r := ia.NewRSP(c[1], c.h(2), c.h(3))
+		return made(c, 4, s, r)
+	})
+	d[C.DAT_CALL_rsp_free] = on(ofRSP, func(s *dat.RSP, _ *datCall) codes.Return { return s.Free() })
+}
+
+// timeoutOf is microseconds as the library counts time; 0 of the infinite one.
+func timeoutOf(us uint32) int64 {
+	if us == ^uint32(0) {
+		return 0
+	}
+	return int64(us) * 1000
+}
+
+func initExtensionCalls() {
+	d := &datCalls
+	d[C.DAT_CALL_ib_post_fetch_and_add] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+		return oneSegment(e, c, dat.PostArgs{Op: rc.FetchAdd, Operand: c[1]}, 2, 3, 4, 5)
+	})
+	d[C.DAT_CALL_ib_post_cmp_and_swap] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+		return oneSegment(e, c, dat.PostArgs{Op: rc.CompareSwap, Compare: c[1], Operand: c[2]}, 3, 4, 5, 6)
+	})
+	d[C.DAT_CALL_ib_post_rdma_write_immed] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+		return rdma(e, c, dat.PostArgs{Op: rc.Write, Immediate: true, Data: c.u(5)}, 6)
+	})
+	d[C.DAT_CALL_ib_post_send_ud] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+		t, r := c.triplets(1, 2)
+		ah := at[C.DAT_IB_ADDR_HANDLE](c, 3)
+		switch {
+		case r != codes.Success:
+			return r
+		case ah == nil:
+			return codes.Arg(4)
+		}
+		return e.PostUD(t, dat.Handle(*(*uint64)(ptr(&ah.ah))), uint32(ah.qpn), c[4], dat.CompletionFlags(c.u(5)))
+	})
+	d[C.DAT_CALL_ib_ud_cm_free] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+		return e.FreeUDConnection(c[1])
+	})
+	d[C.DAT_CALL_ib_ud_ah_free] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+		ah := at[C.DAT_IB_ADDR_HANDLE](c, 1)
+		if ah == nil {
+			return codes.Arg(2)
+		}
+		return e.FreeAH(dat.Handle(*(*uint64)(ptr(&ah.ah))))
+	})
+	d[C.DAT_CALL_ib_query_counters] = queryCounters
+	d[C.DAT_CALL_ib_print_counters] = printCounters
+	d[C.DAT_CALL_ib_open_query] = openQuery
+	d[C.DAT_CALL_ib_close_query] = func(c *datCall) codes.Return {
+		ia, r := udapl.lib.IAOf(c.h(0))
+		if r != codes.Success {
+			return r
+		}
+		return ia.Close(false)
+	}
+}

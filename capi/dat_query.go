@@ -1,0 +1,472 @@
+package main
+
+// #include <stdio.h>
+// #include <stdlib.h>
+// #include "calls.h"
+// #include <dat2/udat.h>
+// #include <dat2/dat_registry.h>
+// #include <dat2/dat_ib_extensions.h>
+//
+// static void dat_print(const char *text) { fputs(text, stdout); fflush(stdout); }
+import "C"
+
+import (
+	"fmt"
+	"os"
+	"unsafe"
+
+	"lapi/core/dat"
+	"lapi/core/dat/codes"
+	"lapi/core/dat/registry"
+)
+
+func ptr[T any](p *T) unsafe.Pointer { return unsafe.Pointer(p) }
+
+// cHandle is a handle as C has it.
+func cHandle(h dat.Handle) (p C.DAT_HANDLE) {
+	*(*uint64)(ptr(&p)) = uint64(h)
+	return p
+}
+
+// cAddress is an address of the library's memory as C has it.
+func cAddress(a uint64) (p C.DAT_IA_ADDRESS_PTR) {
+	*(*uint64)(ptr(&p)) = a
+	return p
+}
+
+func put(to []C.char, s string) {
+	n := min(len(s), len(to)-1)
+	for i := range n {
+		to[i] = C.char(s[i])
+	}
+	to[n] = 0
+}
+
+// query fills the structure at argument 2, for any mask but a wrong one.
+func query[T dat.Object, P any](subtype codes.Subtype, all uint64, f func(o T, p *P)) func(*datCall) codes.Return {
+	return on(subtype, func(o T, c *datCall) codes.Return {
+		p := at[P](c, 2)
+		switch {
+		case c[1]&^all != 0:
+			return codes.Arg(2)
+		case p == nil:
+			return codes.Arg(3)
+		}
+		f(o, p)
+		return codes.Success
+	})
+}
+
+func initAdapterCalls() {
+	d := &datCalls
+	d[C.DAT_CALL_ia_openv] = func(c *datCall) codes.Return {
+		switch {
+		case c.needs(0):
+			return codes.Arg(1)
+		case c.needs(2):
+			return codes.Arg(3)
+		case c.needs(3):
+			return codes.Arg(4)
+		}
+		evd := at[dat.Handle](c, 2)
+		ia, r := udapl.lib.OpenIA(dat.OpenArgs{Name: c.str(0), Size: c.i(1), Async: *evd, Major: c.u(4),
+			Minor: c.u(5), ThreadSafe: c.u(6) != 0})
+		if r != codes.Success {
+			return r
+		}
+		if *evd == 0 {
+			*evd = ia.Async.Handle()
+		}
+		return made(c, 3, ia, r)
+	}
+	d[C.DAT_CALL_ia_close] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return { return ia.Close(c.u(1) == 1) })
+	d[C.DAT_CALL_ia_query] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
+		if ia.Async != nil {
+			set(c, 1, ia.Async.Handle())
+		}
+		return queryAdapter(ia, c, 2)
+	})
+	d[C.DAT_CALL_set_consumer_context] = on(codes.InvalidHandle1, func(o dat.Object, c *datCall) codes.Return {
+		dat.SetContext(o, c[1])
+		return codes.Success
+	})
+	d[C.DAT_CALL_get_consumer_context] = on(codes.InvalidHandle1, func(o dat.Object, c *datCall) codes.Return {
+		if c.needs(1) {
+			return codes.Arg(2)
+		}
+		set(c, 1, dat.Context(o))
+		return codes.Success
+	})
+	d[C.DAT_CALL_get_handle_type] = on(codes.InvalidHandle1, func(o dat.Object, c *datCall) codes.Return {
+		if c.needs(1) {
+			return codes.Arg(2)
+		}
+		set(c, 1, uint32(dat.KindOf(o)))
+		return codes.Success
+	})
+	d[C.DAT_CALL_get_ia_handle] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
+		return made(c, 1, ia, codes.Success)
+	})
+	d[C.DAT_CALL_strerror] = func(c *datCall) codes.Return {
+		major, minor, known := codes.Strings(codes.Return(c.u(0)))
+		if c.needs(1) {
+			return codes.Arg(2)
+		}
+		set(c, 1, datString(major))
+		set(c, 2, datString(minor))
+		if !known {
+			return codes.InvalidParameter.Raw()
+		}
+		return codes.Success
+	}
+	d[C.DAT_CALL_registry_list_providers] = listProviders
+	d[C.DAT_CALL_registry_add_provider] = func(c *datCall) codes.Return {
+		e, ok := providerInfo(c)
+		switch {
+		case !ok:
+			return codes.Arg(2)
+		case udapl.lib.Registry().Add(e) != nil:
+			return codes.ProviderAlreadyRegistered.With(codes.NoSubtype)
+		}
+		return codes.Success
+	}
+	d[C.DAT_CALL_registry_remove_provider] = func(c *datCall) codes.Return {
+		e, ok := providerInfo(c)
+		switch {
+		case !ok:
+			return codes.Arg(2)
+		case !udapl.lib.Registry().Remove(e.Name, e.Major, e.Minor, e.ThreadSafe):
+			return codes.ProviderNotFound.With(codes.NameNotRegistered)
+		}
+		return codes.Success
+	}
+	d[C.DAT_CALL_registry_providers_related] = func(c *datCall) codes.Return {
+		if c.needs(2) {
+			return codes.Arg(3)
+		}
+		set(c, 2, uint32(C.DAT_HA_FALSE))
+		return codes.Success
+	}
+	initQueries()
+}
+
+func providerInfo(c *datCall) (e registry.Entry, ok bool) {
+	p := at[C.DAT_PROVIDER_INFO](c, 1)
+	if p == nil {
+		return e, false
+	}
+	return registry.Entry{Name: C.GoString(&p.ia_name[0]), Major: uint32(p.dapl_version_major),
+		Minor: uint32(p.dapl_version_minor), ThreadSafe: p.is_thread_safe != 0, Library: "program"}, true
+}
+
+func listProviders(c *datCall) codes.Return {
+	all := udapl.lib.Registry().List()
+	set(c, 1, int32(len(all)))
+	switch n := c.i(0); {
+	case n <= 0:
+		return codes.Arg(1)
+	case c.needs(1):
+		return codes.Arg(2)
+	case c.needs(2):
+		return codes.Arg(3)
+	default:
+		for i, p := range list[*C.DAT_PROVIDER_INFO](c, 2, min(n, len(all))) {
+			put(p.ia_name[:], all[i].Name)
+			p.dapl_version_major, p.dapl_version_minor = C.DAT_UINT32(all[i].Major), C.DAT_UINT32(all[i].Minor)
+			p.is_thread_safe = cBool(all[i].ThreadSafe)
+		}
+		return codes.Success
+	}
+}
+
+func cBool(b bool) C.DAT_BOOLEAN {
+	if b {
+		return C.DAT_TRUE
+	}
+	return C.DAT_FALSE
+}
+
+// queryAdapter fills the attributes that the masks at i and i+2 ask for.
+func queryAdapter(ia *dat.IA, c *datCall, i int) codes.Return {
+	switch {
+	case c[i]&^C.DAT_IA_FIELD_ALL != 0:
+		return codes.Arg(i + 1)
+	case c[i] != 0 && c.needs(i+1):
+		return codes.Arg(i + 2)
+	case c[i+2]&^C.DAT_PROVIDER_FIELD_ALL != 0:
+		return codes.Arg(i + 3)
+	case c[i+2] != 0 && c.needs(i+3):
+		return codes.Arg(i + 4)
+	}
+	if c[i] != 0 {
+		fillAdapter(ia, at[C.DAT_IA_ATTR](c, i+1))
+	}
+	if c[i+2] != 0 {
+		fillProvider(ia, at[C.DAT_PROVIDER_ATTR](c, i+3))
+	}
+	return codes.Success
+}
+
+const (
+	manyObjects = 1 << 16
+	allOnes     = ^C.DAT_VADDR(0)
+)
+
+func fillAdapter(ia *dat.IA, a *C.DAT_IA_ATTR) {
+	*a = C.DAT_IA_ATTR{}
+	put(a.adapter_name[:], ia.Device())
+	put(a.vendor_name[:], ia.Name)
+	a.hardware_version_major, a.firmware_version_major = 1, 1
+	a.ia_address_ptr = cAddress(ia.Address())
+	a.max_eps, a.max_evds, a.max_pzs, a.max_srqs, a.max_ep_per_srq = manyObjects, manyObjects, manyObjects, manyObjects, manyObjects
+	a.max_lmrs, a.max_rmrs = 1<<20, 1<<20
+	a.max_dto_per_ep, a.max_recv_per_srq = dat.MaxDTOs, dat.MaxDTOs
+	a.max_rdma_read_per_ep_in, a.max_rdma_read_per_ep_out = dat.MaxReads, dat.MaxReads
+	a.max_rdma_read_in, a.max_rdma_read_out = 1<<20, 1<<20
+	a.max_rdma_read_per_ep_in_guaranteed, a.max_rdma_read_per_ep_out_guaranteed = C.DAT_TRUE, C.DAT_TRUE
+	a.max_evd_qlen = dat.EVDMax
+	a.max_iov_segments_per_dto, a.max_iov_segments_per_rdma_read, a.max_iov_segments_per_rdma_write = dat.MaxIOV, dat.MaxIOV, dat.MaxIOV
+	a.max_lmr_block_size = ^C.DAT_SEG_LENGTH(0)
+	a.max_lmr_virtual_address, a.max_rmr_target_address = allOnes, allOnes
+	a.max_message_size, a.max_rdma_size = dat.MaxMessage, dat.MaxMessage
+	a.zb_supported = C.DAT_TRUE
+	a.extension_supported, a.extension_version = C.DAT_EXTENSION_IB, C.DAT_IB_EXTENSION_VERSION
+}
+
+func fillProvider(ia *dat.IA, a *C.DAT_PROVIDER_ATTR) {
+	merge := a.evd_stream_merging_supported
+	*a = C.DAT_PROVIDER_ATTR{}
+	a.evd_stream_merging_supported = merge
+	put(a.provider_name[:], ia.Name)
+	a.provider_version_major, a.dapl_version_major = 2, 2
+	a.lmr_mem_types_supported = 7
+	a.completion_flags_supported = 0x0f
+	a.max_private_data_size = dat.PrivateMax
+	a.ep_creator = C.DAT_PSP_CREATES_EP_IFASKED
+	a.optimal_buffer_alignment = 256
+	streams := [6]dat.EVDFlags{dat.EVDSoftware, dat.EVDCR, dat.EVDDTO, dat.EVDConnection, dat.EVDBind, dat.EVDAsync}
+	for i, f := range streams {
+		for j, g := range streams {
+			a.evd_stream_merging_supported[i][j] = cBool(dat.Mergeable(f | g))
+		}
+	}
+	a.srq_supported, a.dto_async_return_guaranteed = C.DAT_TRUE, C.DAT_TRUE
+	a.srq_watermarks_supported, a.srq_info_supported, a.ep_recv_info_supported = 1, 1, 1
+	a.rmr_scope_supported = C.DAT_RMR_SCOPE_PZ
+	attributes := namedAttributes(ia)
+	a.num_provider_specific_attr = C.DAT_COUNT(len(attributes))
+	a.provider_specific_attr = &attributes[0]
+}
+
+// named are the arrays that programs were given, for good.
+var named = map[string][]C.DAT_NAMED_ATTR{}
+
+func namedAttributes(ia *dat.IA) []C.DAT_NAMED_ATTR {
+	if a := named[ia.Device()]; a != nil {
+		return a
+	}
+	p := unsafe.Slice((*C.DAT_NAMED_ATTR)(C.calloc(32, C.size_t(unsafe.Sizeof(C.DAT_NAMED_ATTR{})))), 32)
+	n := 0
+	for _, kv := range ia.Attributes() {
+		p[n].name, p[n].value = datString(kv[0]), datString(kv[1])
+		n++
+	}
+	named[ia.Device()] = p[:n]
+	return p[:n]
+}
+
+func openQuery(c *datCall) codes.Return {
+	if c.needs(1) {
+		return codes.Arg(2)
+	}
+	ia, r := udapl.lib.OpenIA(dat.OpenArgs{Name: c.str(0), Major: 2, Async: dat.AsyncOutOfScope, Query: true})
+	if r != codes.Success {
+		return r
+	}
+	if r = queryAdapter(ia, c, 2); r != codes.Success {
+		ia.Close(false)
+		return r
+	}
+	return made(c, 1, ia, r)
+}
+
+// attrOf is a DAT_EP_ATTR; nil of none.
+func attrOf(a *C.DAT_EP_ATTR) *dat.Attr {
+	if a == nil {
+		return nil
+	}
+	return &dat.Attr{Service: uint32(a.service_type), MaxMessage: uint32(a.max_message_size),
+		MaxRDMA: uint32(a.max_rdma_size), QoS: uint32(a.qos),
+		RecvFlags:    dat.CompletionFlags(a.recv_completion_flags),
+		RequestFlags: dat.CompletionFlags(a.request_completion_flags), MaxRecv: int32(a.max_recv_dtos),
+		MaxRequest: int32(a.max_request_dtos), MaxRecvIOV: int32(a.max_recv_iov),
+		MaxRequestIOV: int32(a.max_request_iov), MaxReadsIn: int32(a.max_rdma_read_in),
+		MaxReadsOut: int32(a.max_rdma_read_out), SRQSoftHW: int32(a.srq_soft_hw),
+		MaxRDMAReadIOV: int32(a.max_rdma_read_iov), MaxRDMAWriteIOV: int32(a.max_rdma_write_iov)}
+}
+
+func fillAttr(a *C.DAT_EP_ATTR, f *dat.Attr) {
+	*a = C.DAT_EP_ATTR{service_type: C.DAT_SERVICE_TYPE(f.Service),
+		max_message_size: C.DAT_SEG_LENGTH(f.MaxMessage), max_rdma_size: C.DAT_SEG_LENGTH(f.MaxRDMA),
+		qos: C.DAT_QOS(f.QoS), recv_completion_flags: C.DAT_COMPLETION_FLAGS(f.RecvFlags),
+		request_completion_flags: C.DAT_COMPLETION_FLAGS(f.RequestFlags),
+		max_recv_dtos:            C.DAT_COUNT(f.MaxRecv), max_request_dtos: C.DAT_COUNT(f.MaxRequest),
+		max_recv_iov: C.DAT_COUNT(f.MaxRecvIOV), max_request_iov: C.DAT_COUNT(f.MaxRequestIOV),
+		max_rdma_read_in: C.DAT_COUNT(f.MaxReadsIn), max_rdma_read_out: C.DAT_COUNT(f.MaxReadsOut),
+		srq_soft_hw: C.DAT_COUNT(f.SRQSoftHW), max_rdma_read_iov: C.DAT_COUNT(f.MaxRDMAReadIOV),
+		max_rdma_write_iov: C.DAT_COUNT(f.MaxRDMAWriteIOV)}
+}
+
+func initQueries() {
+	d := &datCalls
+	d[C.DAT_CALL_evd_query] = query(ofEVD, 31, func(e *dat.EVD, p *C.DAT_EVD_PARAM) {
+		*p = C.DAT_EVD_PARAM{ia_handle: cHandle(e.IA().Handle()), evd_qlen: C.DAT_COUNT(e.Size),
+			evd_state: C.DAT_EVD_STATE(e.State()), cno_handle: cHandle(dat.HandleOf(e.CNO)),
+			evd_flags: C.DAT_EVD_FLAGS(e.Flags)}
+	})
+	d[C.DAT_CALL_cno_query] = query(ofCNO, 7, func(n *dat.CNO, p *C.DAT_CNO_PARAM) {
+		*p = C.DAT_CNO_PARAM{ia_handle: cHandle(n.IA().Handle())}
+		switch {
+		case n.FD >= 0:
+			p.proxy_type = C.DAT_PROXY_TYPE_FD
+			*(*int32)(ptr(&p.proxy)) = int32(n.FD)
+		case n.Agent.Function != 0:
+			p.proxy_type = C.DAT_PROXY_TYPE_AGENT
+			*(*dat.Agent)(ptr(&p.proxy)) = n.Agent
+		}
+	})
+	d[C.DAT_CALL_pz_query] = query(ofPZ, 1, func(z *dat.PZ, p *C.DAT_PZ_PARAM) {
+		p.ia_handle = cHandle(z.IA().Handle())
+	})
+	d[C.DAT_CALL_lmr_query] = query(ofLMR, 2047, func(m *dat.LMR, p *C.DAT_LMR_PARAM) {
+		*p = C.DAT_LMR_PARAM{ia_handle: cHandle(m.IA().Handle()), mem_type: C.DAT_MEM_TYPE(m.Type),
+			length: C.DAT_VLEN(m.Length), pz_handle: cHandle(m.PZ.Handle()),
+			mem_priv: C.DAT_MEM_PRIV_FLAGS(m.Privileges()), lmr_context: C.DAT_LMR_CONTEXT(m.Context),
+			rmr_context: C.DAT_RMR_CONTEXT(m.Context), registered_size: C.DAT_VLEN(m.Length),
+			registered_address: C.DAT_VADDR(m.Address())}
+		*(*[2]uint64)(ptr(&p.region_desc)) = m.Region
+		if m.ZeroBased() {
+			p.va_type = C.DAT_VA_TYPE_ZB
+		}
+	})
+	d[C.DAT_CALL_rmr_query] = query(ofRMR, 127, func(m *dat.RMR, p *C.DAT_RMR_PARAM) {
+		*p = C.DAT_RMR_PARAM{ia_handle: cHandle(m.IA().Handle()), pz_handle: cHandle(m.PZ.Handle()),
+			mem_priv: C.DAT_MEM_PRIV_FLAGS(m.Privileges()), rmr_context: C.DAT_RMR_CONTEXT(m.Context),
+			rmr_scope: C.DAT_RMR_SCOPE_PZ}
+		*(*dat.Triplet)(ptr(&p.lmr_triplet)) = m.Triplet
+		if m.ZeroBased() {
+			p.va_type = C.DAT_VA_TYPE_ZB
+		}
+	})
+	d[C.DAT_CALL_psp_query] = query(ofPSP, 15, func(s *dat.PSP, p *C.DAT_PSP_PARAM) {
+		*p = C.DAT_PSP_PARAM{ia_handle: cHandle(s.IA().Handle()), conn_qual: C.DAT_CONN_QUAL(s.Qualifier),
+			evd_handle: cHandle(s.EVD.Handle())}
+		if s.Provides {
+			p.psp_flags = C.DAT_PSP_PROVIDER_FLAG
+		}
+	})
+	d[C.DAT_CALL_rsp_query] = query(ofRSP, 15, func(s *dat.RSP, p *C.DAT_RSP_PARAM) {
+		*p = C.DAT_RSP_PARAM{ia_handle: cHandle(s.IA().Handle()), conn_qual: C.DAT_CONN_QUAL(s.Qualifier),
+			evd_handle: cHandle(s.EVD.Handle()), ep_handle: cHandle(s.EP.Handle())}
+	})
+	d[C.DAT_CALL_cr_query] = query(ofCR, 31, func(r *dat.CR, p *C.DAT_CR_PARAM) {
+		*p = C.DAT_CR_PARAM{remote_ia_address_ptr: cAddress(r.RemoteAt), remote_port_qual: C.DAT_PORT_QUAL(r.Port),
+			private_data_size: C.DAT_COUNT(r.DataSize), local_ep_handle: cHandle(r.LocalEP())}
+		*(*uint64)(ptr(&p.private_data)) = r.DataAt
+	})
+	d[C.DAT_CALL_srq_query] = query(ofSRQ, 255, func(s *dat.SRQ, p *C.DAT_SRQ_PARAM) {
+		available, outstanding := s.Counts()
+		*p = C.DAT_SRQ_PARAM{ia_handle: cHandle(s.IA().Handle()), srq_state: C.DAT_SRQ_STATE_OPERATIONAL,
+			pz_handle: cHandle(s.PZ.Handle()), max_recv_dtos: C.DAT_COUNT(s.Max), max_recv_iov: C.DAT_COUNT(s.MaxIOV),
+			low_watermark: C.DAT_COUNT(s.LowWatermark), available_dto_count: C.DAT_COUNT(available),
+			outstanding_dto_count: C.DAT_COUNT(outstanding)}
+	})
+	d[C.DAT_CALL_ep_query] = query(ofEP, C.DAT_EP_FIELD_ALL, fillEndpoint)
+	d[C.DAT_CALL_ep_modify] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+		p := at[C.DAT_EP_PARAM](c, 2)
+		if p == nil {
+			return codes.Arg(3)
+		}
+		return e.Modify(c[1], dat.EPArgs{PZ: handle(p.pz_handle), Recv: handle(p.recv_evd_handle),
+			Request: handle(p.request_evd_handle), Connect: handle(p.connect_evd_handle),
+			SRQ: handle(p.srq_handle), Attr: attrOf(&p.ep_attr)})
+	})
+}
+
+func handle(h C.DAT_HANDLE) dat.Handle { return dat.Handle(*(*uint64)(ptr(&h))) }
+
+func fillEndpoint(e *dat.EP, p *C.DAT_EP_PARAM) {
+	*p = C.DAT_EP_PARAM{ia_handle: cHandle(e.IA().Handle()), ep_state: C.DAT_EP_STATE(e.State),
+		pz_handle: cHandle(dat.HandleOf(e.PZ)), recv_evd_handle: cHandle(dat.HandleOf(e.Recv)),
+		request_evd_handle: cHandle(dat.HandleOf(e.Request)),
+		connect_evd_handle: cHandle(dat.HandleOf(e.ConnectE)), srq_handle: cHandle(dat.HandleOf(e.SRQ)),
+		local_ia_address_ptr: cAddress(e.IA().Address()), local_port_qual: C.DAT_PORT_QUAL(e.Qualifier)}
+	if e.Remote.IsValid() {
+		p.remote_ia_address_ptr = cAddress(e.IA().AddressOf(e.Remote.Addr()))
+		p.remote_port_qual = C.DAT_PORT_QUAL(e.Remote.Port())
+	}
+	fillAttr(&p.ep_attr, &e.Attr)
+}
+
+// counterNames are those of the counters of each kind of handle, in order.
+func counterNames(o dat.Object) []string {
+	switch o.(type) {
+	case *dat.IA:
+		return dat.IACounters
+	case *dat.EP:
+		return dat.EPCounters
+	case *dat.EVD:
+		return dat.EVDCounters
+	}
+	return nil
+}
+
+// counted finds the object of a counters call, and which counter is meant; all: every one.
+func counted(c *datCall) (o dat.Object, names []string, r codes.Return) {
+	o, r = dat.Find[dat.Object](udapl.lib, c.h(0), codes.InvalidHandle1)
+	if r != codes.Success {
+		return nil, nil, r
+	}
+	if names = counterNames(o); names == nil {
+		return nil, nil, codes.BadHandle(codes.InvalidHandle1)
+	}
+	if c.i(1) < 0 || c.i(1) > len(names) {
+		return nil, nil, codes.Arg(2)
+	}
+	return o, names, codes.Success
+}
+
+func queryCounters(c *datCall) codes.Return {
+	o, names, r := counted(c)
+	switch {
+	case r != codes.Success:
+		return r
+	case c.needs(2):
+		return codes.Arg(3)
+	}
+	values, _ := dat.Counters(o, c.u(3) != 0)
+	to := list[uint64](c, 2, max(len(names), c.i(1)+1))
+	if c.i(1) == len(names) {
+		copy(to, values)
+	} else {
+		to[c.i(1)] = values[c.i(1)]
+	}
+	return codes.Success
+}
+
+func printCounters(c *datCall) codes.Return {
+	o, names, r := counted(c)
+	if r != codes.Success {
+		return r
+	}
+	values, _ := dat.Counters(o, c.u(2) != 0)
+	hostname, _ := os.Hostname()
+	for i, name := range names {
+		if c.i(1) == len(names) || c.i(1) == i {
+			line := C.CString(fmt.Sprintf("%s:%d:\t%s = %d\n", hostname, os.Getpid(), name, values[i]))
+			C.dat_print(line)
+			C.free(unsafe.Pointer(line))
+		}
+	}
+	return codes.Success
+}

@@ -1,0 +1,107 @@
+package cm
+
+import "net/netip"
+
+// refusalsMax is how many times in a row a peer may say, or its kernel, that nobody listens, in some three
+// seconds: a
+// program may be about to listen.
+const refusalsMax = 9
+
+// Connect begins a connection to who listens at a qualifier of an address. timeout is in
+// nanoseconds, 0: none. Owner is told of the outcome, never from inside.
+func (m *Machine) Connect(now int64, to netip.AddrPort, qualifier uint64, service uint8,
+	card [CardSize]byte, private []byte, timeout int64, owner any) (*Conn, error) {
+	data, err := keep(private)
+	if err != nil {
+		return nil, err
+	}
+	c := m.newConn(Own, to, qualifier, service)
+	c.Active, c.private, c.Card, c.Owner = true, data, card, owner
+	c.timer.begin(now, timeout)
+	c.send(Request)
+	m.timers.add(&c.timer)
+	return c, nil
+}
+
+// Refused: the kernel says that there is nobody at the peer's port. It is believed after several.
+func (m *Machine) Refused(now int64, to netip.AddrPort) {
+	for _, c := range m.conns {
+		if c.Active && c.state == requesting && c.Peer == to {
+			c.refused(now)
+		}
+	}
+}
+
+// refused waits for the next repetition; the last one ends it.
+func (c *Conn) refused(now int64) {
+	if c.timer.refusedAt == c.timer.sent {
+		return // of the same request
+	}
+	c.timer.refusedAt = c.timer.sent
+	if c.refusals++; c.refusals >= refusalsMax {
+		c.fail(NobodyThere, nil)
+	}
+}
+
+// onActive takes an answer. False: it proves nothing.
+func (c *Conn) onActive(now int64, msg *Message, b []byte) bool {
+	switch msg.Kind {
+	case Challenge:
+		if !proved(c.m.cfg.Shared, b) || c.state != requesting || msg.Cookie == 0 ||
+			msg.Cookie == c.cookie {
+			return false
+		}
+		c.cookie = msg.Cookie
+		c.send(Request)
+	case Wait:
+		if !proved(c.m.cfg.Shared, b) || c.state != requesting {
+			return c.state == waiting
+		}
+		c.state = waiting
+		c.m.timers.slow(&c.timer, now)
+	case Refuse:
+		if !proved(c.m.cfg.Shared, b) || c.state != requesting {
+			return false
+		}
+		c.refused(now)
+	case Accept:
+		return c.onAccept(msg, b)
+	case Reject:
+		if c.state != requesting && c.state != waiting || !c.agreed(msg, b) {
+			return false
+		}
+		c.fail(Rejected, msg.Private)
+	}
+	return true
+}
+
+// onAccept takes the answer that makes the connection. It is answered each time it comes.
+func (c *Conn) onAccept(msg *Message, b []byte) bool {
+	switch c.state {
+	case established:
+		if msg.From != c.remote || !proved(c.Secret[:], b) {
+			return false
+		}
+		c.send(Ready)
+	case requesting, waiting:
+		if !c.agreed(msg, b) {
+			return false
+		}
+		c.state, c.PeerCard = established, msg.Card
+		c.m.timers.stop(&c.timer)
+		c.m.cfg.Owner.Established(c, msg.Private) // it may have more to say in its card
+		c.send(Ready)
+	}
+	return true
+}
+
+// agreed makes the secret with who has answered, and says whether the answer is proved by it.
+// Nothing is changed if not.
+func (c *Conn) agreed(msg *Message, b []byte) bool {
+	before := *c
+	if c.agree(msg.From, msg.Key) && proved(c.Secret[:], b) {
+		return true
+	}
+	c.remote, c.Pair, c.Secret = before.remote, before.Pair, before.Secret
+	return false
+}

@@ -1,0 +1,513 @@
+package cm
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+)
+
+// network carries datagrams between machines in virtual time, as badly as it is told.
+type network struct {
+	t       *testing.T
+	random  *rand.Rand
+	now     int64
+	hosts   map[netip.AddrPort]*host
+	flying  []datagram
+	lose    float64
+	double  float64
+	delay   int64 // at most
+	carried int
+	seen    [][]byte // copies of all that was sent, for attackers
+}
+
+type datagram struct {
+	at       int64
+	from, to netip.AddrPort
+	b        []byte
+}
+
+// host is one process: a machine, and what its owner was told.
+type host struct {
+	net     *network
+	m       *Machine
+	own     netip.AddrPort
+	card    [CardSize]byte
+	decide  func(c *Conn, private []byte)
+	private map[*Conn][]byte
+	heard   map[*Conn]string
+	times   map[*Conn]int // outcomes told
+}
+
+var hostIP = netip.MustParseAddr("10.0.0.1")
+
+// portOf is where a qualifier of a host listens.
+func portOf(own netip.AddrPort, qualifier uint64) netip.AddrPort {
+	return netip.AddrPortFrom(own.Addr(), uint16(30000+qualifier))
+}
+
+func newNetwork(t *testing.T, seed uint64) *network {
+	return &network{t: t, random: rand.New(rand.NewPCG(seed, 1)), delay: 1e6,
+		hosts: map[netip.AddrPort]*host{}}
+}
+
+func (n *network) host(shared string) *host {
+	ip := hostIP
+	for range n.hosts {
+		ip = ip.Next()
+	}
+	h := &host{net: n, own: netip.AddrPortFrom(ip, 20000), private: map[*Conn][]byte{},
+		heard: map[*Conn]string{}, times: map[*Conn]int{}}
+	copy(h.card[:], ip.String())
+	h.m = New(Config{Outlet: h, Owner: h, Key: NewKey(n.random.Uint64), Shared: []byte(shared),
+		Random: n.random.Uint64})
+	h.decide = func(c *Conn, private []byte) { _ = c.Accept(n.now, private) }
+	n.hosts[h.own] = h
+	return h
+}
+
+// Send implements Outlet.
+func (h *host) Send(by Port, local netip.Addr, to netip.AddrPort, b []byte) {
+	source := h.own
+	if by != Own && local != h.own.Addr() {
+		h.net.t.Errorf("an answer from %v", local)
+	}
+	if by != Own {
+		source = netip.AddrPortFrom(h.own.Addr(), uint16(by))
+	}
+	h.net.send(source, to, b)
+}
+
+func (n *network) send(from, to netip.AddrPort, b []byte) {
+	n.seen = append(n.seen, bytes.Clone(b))
+	for copies := 1; copies > 0; copies-- {
+		if n.random.Float64() < n.double {
+			copies++
+		}
+		if n.random.Float64() < n.lose {
+			continue
+		}
+		n.flying = append(n.flying,
+			datagram{n.now + 1 + n.random.Int64N(n.delay), from, to, bytes.Clone(b)})
+	}
+}
+
+// Requested implements Owner.
+func (h *host) Requested(c *Conn, private []byte) {
+	c.Card = h.card
+	h.decide(c, private)
+}
+
+// Established implements Owner.
+func (h *host) Established(c *Conn, private []byte) { h.hear(c, "established", private) }
+
+// Failed implements Owner.
+func (h *host) Failed(c *Conn, why Reason, private []byte) {
+	h.hear(c, fmt.Sprintf("failed %d", why), private)
+}
+
+func (h *host) hear(c *Conn, what string, private []byte) {
+	if h.times[c]++; h.times[c] > 1 && h.heard[c] != "established" {
+		h.net.t.Errorf("%v told of %s after %s", h.own, what, h.heard[c])
+	}
+	h.heard[c], h.private[c] = what, bytes.Clone(private)
+}
+
+// step does the next thing that happens until a time; false: nothing does.
+func (n *network) step(until int64) bool {
+	at, next := until+1, -1
+	for i, d := range n.flying {
+		if d.at < at {
+			at, next = d.at, i
+		}
+	}
+	var timer *host
+	for _, h := range n.hosts {
+		if t := h.m.NextTimeout(); t != 0 && t < at {
+			at, next, timer = t, -1, h
+		}
+	}
+	if at > until {
+		n.now = until
+		return false
+	}
+	n.now = max(n.now, at)
+	if timer != nil {
+		timer.m.OnTimeout(n.now)
+		return true
+	}
+	d := n.flying[next]
+	n.flying = append(n.flying[:next], n.flying[next+1:]...)
+	n.deliver(d)
+	return true
+}
+
+func (n *network) deliver(d datagram) {
+	n.carried++
+	for _, h := range n.hosts {
+		switch {
+		case h.own == d.to:
+			h.m.OnPacket(n.now, Own, d.to.Addr(), d.from, d.b)
+		case h.own.Addr() == d.to.Addr():
+			for q := range h.m.listeners {
+				if portOf(h.own, q) == d.to {
+					h.m.OnPacket(n.now, Port(d.to.Port()), d.to.Addr(), d.from, d.b)
+					return
+				}
+			}
+			if sender := n.hosts[d.from]; sender != nil { // as the kernel does
+				sender.m.Refused(n.now, d.to)
+			}
+		}
+	}
+}
+
+func (n *network) run(seconds float64) {
+	for end := n.now + int64(seconds*1e9); n.step(end); {
+	}
+}
+
+// connect connects to a qualifier of a peer.
+func (h *host) connect(to *host, qualifier uint64, private string, timeout float64) *Conn {
+	c, err := h.m.Connect(h.net.now, portOf(to.own, qualifier), qualifier, 0, h.card, []byte(private),
+		int64(timeout*1e9), nil)
+	if err != nil {
+		h.net.t.Fatal(err)
+	}
+	return c
+}
+
+func (h *host) listen(qualifier uint64) *Listener {
+	l, err := h.m.Listen(qualifier, nil)
+	if err != nil {
+		h.net.t.Fatal(err)
+	}
+	return l
+}
+
+// other is the one connection of h's.
+func (h *host) other() *Conn {
+	for c := range h.heard {
+		return c
+	}
+	h.net.t.Fatalf("%v was told of nothing", h.own)
+	return nil
+}
+
+func TestConnect(t *testing.T) {
+	n := newNetwork(t, 1)
+	a, b := n.host("key"), n.host("key")
+	b.listen(7)
+	b.decide = func(c *Conn, private []byte) {
+		if string(private) != "hello" || c.PeerCard != a.card {
+			t.Errorf("the request has %q of %q", private, c.PeerCard)
+		}
+		_ = c.Accept(n.now, append([]byte("you said "), private...))
+	}
+	c := a.connect(b, 7, "hello", 10)
+	n.run(5)
+	d := b.other()
+	if a.heard[c] != "established" || b.heard[d] != "established" {
+		t.Fatalf("active %s, passive %s", a.heard[c], b.heard[d])
+	}
+	if string(a.private[c]) != "you said hello" || len(b.private[d]) != 0 {
+		t.Errorf("private data %q and %q", a.private[c], b.private[d])
+	}
+	if c.Secret != d.Secret || c.Secret == (Secret{}) || c.PeerCard != b.card || c.Pair != d.Pair || c.Pair == c.Secret {
+		t.Error("the two ends do not agree")
+	}
+	if c.Remote() != d.Number() || d.Remote() != c.Number() {
+		t.Error("the ends' numbers do not fit")
+	}
+	if a.m.NextTimeout() != 0 || b.m.NextTimeout() != 0 {
+		t.Error("a timer runs on")
+	}
+	c.Close()
+	d.Close()
+	if a.m.Conns()+b.m.Conns() != 0 || len(b.m.requests) != 0 {
+		t.Error("something is left")
+	}
+}
+
+func TestReject(t *testing.T) {
+	n := newNetwork(t, 2)
+	a, b := n.host(""), n.host("")
+	b.listen(7)
+	b.decide = func(c *Conn, _ []byte) { _ = c.Reject(n.now, []byte("no")) }
+	c := a.connect(b, 7, "", 10)
+	n.run(30)
+	if want := fmt.Sprintf("failed %d", Rejected); a.heard[c] != want || string(a.private[c]) != "no" {
+		t.Errorf("told %q with %q", a.heard[c], a.private[c])
+	}
+	if a.m.Conns()+b.m.Conns() != 0 {
+		t.Error("the rejection is remembered for ever")
+	}
+}
+
+// TestLateListener: a program may connect to one that is about to listen.
+func TestLateListener(t *testing.T) {
+	for _, late := range []bool{true, false} {
+		n := newNetwork(t, 3)
+		a, b := n.host(""), n.host("")
+		b.listen(8) // the kernel answers for other ports
+		c := a.connect(b, 7, "", 100)
+		n.run(0.1)
+		want := fmt.Sprintf("failed %d", NobodyThere)
+		if late {
+			b.listen(7)
+			want = "established"
+		}
+		n.run(10)
+		if a.heard[c] != want {
+			t.Errorf("late %v: told %q, want %q", late, a.heard[c], want)
+		}
+	}
+}
+
+// TestRefused: the same where a process answers for the port, but not the qualifier.
+func TestRefused(t *testing.T) {
+	n := newNetwork(t, 4)
+	a, b := n.host(""), n.host("")
+	l := b.listen(7)
+	c, err := a.m.Connect(0, portOf(b.own, 7), 99, 0, a.card, nil, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.run(10)
+	if want := fmt.Sprintf("failed %d", NobodyThere); a.heard[c] != want {
+		t.Errorf("told %q, want %q", a.heard[c], want)
+	}
+	b.m.Unlisten(l)
+	if b.m.Listener(7) != nil {
+		t.Error("listens on")
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	for _, undecided := range []bool{true, false} {
+		n := newNetwork(t, 5)
+		a, b := n.host(""), n.host("")
+		b.listen(7)
+		b.decide = func(*Conn, []byte) {}
+		if !undecided {
+			n.lose = 1
+		}
+		c := a.connect(b, 7, "", 2)
+		n.run(1.9)
+		if a.heard[c] != "" {
+			t.Fatalf("told %q too soon", a.heard[c])
+		}
+		n.run(1)
+		if want := fmt.Sprintf("failed %d", TimedOut); a.heard[c] != want {
+			t.Errorf("undecided %v: told %q, want %q", undecided, a.heard[c], want)
+		}
+		n.run(30)
+		if undecided && b.heard[b.other()] != fmt.Sprintf("failed %d", Cancelled) {
+			t.Errorf("the passive side was told %q", b.heard[b.other()])
+		}
+		if a.m.Conns()+b.m.Conns() != 0 {
+			t.Error("something is left")
+		}
+	}
+}
+
+// TestLongWait: who waits long for the decision is connected in the end, and asks rarely meanwhile.
+func TestLongWait(t *testing.T) {
+	n := newNetwork(t, 6)
+	a, b := n.host(""), n.host("")
+	b.listen(7)
+	var request *Conn
+	b.decide = func(c *Conn, _ []byte) { request = c }
+	c := a.connect(b, 7, "", 100)
+	n.run(50)
+	if n.carried > 120 {
+		t.Errorf("%d datagrams while it waits", n.carried)
+	}
+	if err := request.Accept(n.now, nil); err != nil {
+		t.Fatal(err)
+	}
+	if request.Accept(n.now, nil) != ErrState || request.Reject(n.now, nil) != ErrState {
+		t.Error("decided twice")
+	}
+	n.run(1)
+	if a.heard[c] != "established" {
+		t.Errorf("told %q", a.heard[c])
+	}
+}
+
+func TestPrivateTooLong(t *testing.T) {
+	n := newNetwork(t, 7)
+	a, b := n.host(""), n.host("")
+	if _, err := a.m.Connect(0, b.own, 7, 0, a.card, make([]byte, PrivateMax+1), 0, nil); err != ErrPrivate {
+		t.Errorf("Connect: %v", err)
+	}
+	b.listen(7)
+	b.decide = func(c *Conn, _ []byte) {
+		if c.Accept(n.now, make([]byte, PrivateMax+1)) != ErrPrivate {
+			t.Error("Accept takes it")
+		}
+		if c.Accept(n.now, make([]byte, PrivateMax)) != nil {
+			t.Error("Accept takes less than it may")
+		}
+	}
+	c := a.connect(b, 7, string(make([]byte, PrivateMax)), 0)
+	n.run(1)
+	if len(a.private[c]) != PrivateMax {
+		t.Errorf("%d bytes have come", len(a.private[c]))
+	}
+}
+
+// TestKeys: processes with different keys do not get together, and hear why nothing comes.
+func TestKeys(t *testing.T) {
+	n := newNetwork(t, 8)
+	a, b := n.host("one"), n.host("other")
+	b.listen(7)
+	c := a.connect(b, 7, "", 3)
+	n.run(10)
+	if a.heard[c] != fmt.Sprintf("failed %d", TimedOut) || len(b.heard) != 0 || b.m.Conns() != 0 {
+		t.Errorf("told %q, and %d there", a.heard[c], len(b.heard))
+	}
+	if b.m.Dropped == 0 {
+		t.Error("nothing was dropped")
+	}
+}
+
+// TestFlood: requests from addresses that cannot be answered take a bounded place, and one that can
+// is still served.
+func TestFlood(t *testing.T) {
+	n := newNetwork(t, 9)
+	a, b := n.host(""), n.host("")
+	b.listen(7)
+	decided := 0
+	b.decide = func(c *Conn, _ []byte) { decided++ }
+	key := NewKey(n.random.Uint64).PublicKey().Bytes()
+	for i := range 5000 {
+		msg := Message{Kind: Request, From: n.random.Uint64() | 1, Qualifier: 7}
+		copy(msg.Key[:], key)
+		d := make([]byte, MessageSize)
+		msg.put(d)
+		seal(nil, d)
+		b.m.OnPacket(0, Port(portOf(b.own, 7).Port()), b.own.Addr(),
+			netip.AddrPortFrom(hostIP.Prev(), uint16(i)), d)
+	}
+	if decided != Challenged || b.m.Conns() != Challenged {
+		t.Fatalf("%d requests were taken, and %d are kept", decided, b.m.Conns())
+	}
+	b.decide = func(c *Conn, _ []byte) { _ = c.Accept(n.now, nil) }
+	c := a.connect(b, 7, "", 10)
+	n.run(1)
+	if a.heard[c] != "established" {
+		t.Errorf("the honest one was told %q", a.heard[c])
+	}
+}
+
+// TestForged: no message of a third party's changes what two others do, be it made up from what it
+// has seen of others or a replay of theirs.
+func TestForged(t *testing.T) {
+	for seed := range uint64(200) {
+		n := newNetwork(t, seed)
+		a, b := n.host("k"), n.host("k")
+		b.listen(7)
+		c := a.connect(b, 7, "x", 10)
+		for n.step(n.now + 5e6) {
+			for range 3 { // the attacker replays, and turns a few bits
+				d := bytes.Clone(n.seen[n.random.IntN(len(n.seen))])
+				if n.random.IntN(4) > 0 {
+					d[8+n.random.IntN(len(d)-8)] ^= 1 << n.random.IntN(8)
+				}
+				switch n.random.IntN(2) {
+				case 0:
+					a.m.OnPacket(n.now, Own, a.own.Addr(), portOf(b.own, 7), d)
+				case 1:
+					b.m.OnPacket(n.now, Port(portOf(b.own, 7).Port()), b.own.Addr(), a.own, d)
+				}
+			}
+		}
+		n.run(30)
+		if a.heard[c] != "established" || len(b.heard) != 1 || b.heard[b.other()] != "established" ||
+			a.m.Conns() != 1 || b.m.Conns() != 1 {
+			t.Fatalf("seed %d: told %q and %v, %d and %d connections", seed, a.heard[c], b.heard,
+				a.m.Conns(), b.m.Conns())
+		}
+	}
+}
+
+// TestBadNetwork: many connections over a network that loses, doubles and reorders. Each attempt
+// has one outcome on each side, and the outcomes fit.
+func TestBadNetwork(t *testing.T) {
+	for seed := range uint64(40) {
+		n := newNetwork(t, seed)
+		n.lose, n.double = 0.3*n.random.Float64(), 0.3*n.random.Float64()
+		n.delay = 1 + n.random.Int64N(200e6)
+		hosts := []*host{n.host("k"), n.host("k"), n.host("k")}
+		for _, h := range hosts {
+			h.listen(7)
+			h.decide = func(c *Conn, private []byte) {
+				if private[0]%3 == 0 {
+					_ = c.Reject(n.now, private)
+					return
+				}
+				_ = c.Accept(n.now, private)
+			}
+		}
+		attempts := map[*Conn]byte{}
+		for i := range 60 {
+			from, to := hosts[i%3], hosts[(i+1+i/3%2)%3]
+			attempts[from.connect(to, 7, string([]byte{byte(i)}), 60)] = byte(i)
+			n.run(0.02)
+		}
+		n.run(120)
+		for c, i := range attempts {
+			h := n.hosts[c.m.out2own()]
+			want := "established"
+			if i%3 == 0 {
+				want = fmt.Sprintf("failed %d", Rejected)
+			}
+			if h.heard[c] != want || h.times[c] != 1 || !bytes.Equal(h.private[c], []byte{i}) {
+				t.Fatalf("seed %d: attempt %d was told %q, %d times, %q", seed, i, h.heard[c],
+					h.times[c], h.private[c])
+			}
+		}
+		passive := 0
+		for _, h := range hosts {
+			for c := range h.heard {
+				if !c.Active {
+					passive++
+				}
+			}
+		}
+		if passive != 40 {
+			t.Fatalf("seed %d: %d of 40 were established on the passive side", seed, passive)
+		}
+	}
+}
+
+// out2own is the address of the host that a machine is of.
+func (m *Machine) out2own() netip.AddrPort { return m.cfg.Outlet.(*host).own }
+
+func FuzzOnPacket(f *testing.F) {
+	var b [MessageSize]byte
+	msg := Message{Kind: Request, From: 5, Qualifier: 7, Private: []byte("private")}
+	msg.put(b[:])
+	f.Add(b[:], true)
+	f.Add(b[:], false)
+	f.Add([]byte{}, true)
+	f.Fuzz(func(t *testing.T, b []byte, listens bool) {
+		n := newNetwork(t, 1)
+		h := n.host("")
+		h.listen(7)
+		c := h.connect(h, 7, "", 1)
+		at := Own
+		if listens {
+			at = Port(portOf(h.own, 7).Port())
+		}
+		h.m.OnPacket(0, at, h.own.Addr(), portOf(h.own, 7), b)
+		if h.heard[c] != "" && !listens && len(b) == MessageSize && Kind(b[8]) != Refuse {
+			t.Errorf("%x tells of %q", b, h.heard[c])
+		}
+		if len(h.m.conns) > 2 {
+			t.Errorf("%d connections", len(h.m.conns))
+		}
+	})
+}

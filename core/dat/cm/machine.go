@@ -1,0 +1,283 @@
+package cm
+
+import (
+	"crypto/ecdh"
+	"errors"
+	"net/netip"
+	"slices"
+)
+
+// Port is a socket of this process: that of listeners at a port, or Own.
+type Port uint16
+
+// Own is the socket that a machine connects from.
+const Own Port = 0
+
+// Outlet is where datagrams go.
+type Outlet interface {
+	// Send sends b, which it must not keep, by one of this process's sockets; from the address
+	// local, if it is valid.
+	Send(by Port, local netip.Addr, to netip.AddrPort, b []byte)
+}
+
+// Reason is why a connection has not come about.
+type Reason int
+
+// The reasons.
+const (
+	Rejected    Reason = iota // by the consumer there; with private data
+	NobodyThere               // nobody listens, or what is there speaks otherwise
+	TimedOut                  // no answer in time
+	Unproved                  // what came was not proved: the two have different keys
+	Cancelled                 // passive: the active side has given up
+)
+
+// Owner is told what happens, from inside the machine's calls. It may call the machine.
+type Owner interface {
+	// Requested: a request has come to a listener. Conn.Accept or Conn.Reject answers it.
+	Requested(c *Conn, private []byte)
+	// Established: data may flow. private is the acceptor's, on the active side.
+	Established(c *Conn, private []byte)
+	// Failed: c is over.
+	Failed(c *Conn, why Reason, private []byte)
+}
+
+// Config is what a machine must know.
+type Config struct {
+	Outlet Outlet
+	Owner  Owner
+	Key    *ecdh.PrivateKey // of this process; NewKey makes one
+	Shared []byte           // a key that all processes were given; may be empty
+	Random func() uint64    // unpredictable numbers
+}
+
+// Bounds of what is pending.
+const (
+	Challenged = 64   // of a listener's requests: more must prove their address
+	PendingMax = 4096 // likewise: more are dropped, and come again
+)
+
+// Errors of calls.
+var (
+	ErrInUse   = errors.New("cm: somebody listens at this qualifier")
+	ErrPrivate = errors.New("cm: too much private data")
+	ErrState   = errors.New("cm: the connection is past that")
+)
+
+// Machine is the connection manager of one interface adapter.
+type Machine struct {
+	cfg       Config
+	cookieKey [32]byte
+	conns     map[uint64]*Conn // by own number
+	requests  map[requestKey]*Conn
+	listeners map[uint64]*Listener // by qualifier
+	timers    timers
+	out       [MessageSize]byte
+	Dropped   uint64 // datagrams that were no messages, or proved nothing
+}
+
+// requestKey finds a request that comes again.
+type requestKey struct {
+	from   netip.AddrPort
+	number uint64
+}
+
+// Listener is a qualifier at which requests are taken.
+type Listener struct {
+	Qualifier uint64
+	Owner     any
+	pending   int // requests that wait for the owner
+}
+
+type state uint8
+
+const (
+	requesting state = iota // active
+	waiting                 // active: the request is pending there
+	pending                 // passive: the owner has to decide
+	accepting               // passive
+	established
+	rejected // passive: remembered, so that it can be said again
+	over
+)
+
+// Conn is one connection, or the attempt at one.
+type Conn struct {
+	Owner     any // the owner's
+	Active    bool
+	Qualifier uint64
+	Service   uint8
+	Peer      netip.AddrPort
+	Local     netip.Addr     // of a passive one: where the request has come to
+	Card      [CardSize]byte // what the owner tells the peer; it may change until the next message
+	PeerCard  [CardSize]byte // the newest; of an active connection once it is accepted
+	Secret    Secret         // once the peer's key is known
+	Pair      Secret         // likewise: the same for all connections of the two processes
+
+	m        *Machine
+	port     Port
+	state    state
+	listener *Listener // of a passive one, while it is pending
+	number   uint64
+	remote   uint64 // the peer's number, 0: unknown
+	private  []byte // to send
+	cookie   uint64
+	refusals int
+	timer    timer
+}
+
+// New makes a machine without connections.
+func New(cfg Config) *Machine {
+	m := &Machine{cfg: cfg, conns: map[uint64]*Conn{}, requests: map[requestKey]*Conn{},
+		listeners: map[uint64]*Listener{}}
+	for i := range m.cookieKey {
+		m.cookieKey[i] = byte(cfg.Random())
+	}
+	return m
+}
+
+// Listen takes requests at a qualifier from now on.
+func (m *Machine) Listen(qualifier uint64, owner any) (*Listener, error) {
+	if m.listeners[qualifier] != nil {
+		return nil, ErrInUse
+	}
+	l := &Listener{Qualifier: qualifier, Owner: owner}
+	m.listeners[qualifier] = l
+	return l, nil
+}
+
+// Unlisten takes no more. Requests that wait for the owner stay.
+func (m *Machine) Unlisten(l *Listener) { delete(m.listeners, l.Qualifier) }
+
+// Listener is the one at a qualifier; nil: nobody listens.
+func (m *Machine) Listener(qualifier uint64) *Listener { return m.listeners[qualifier] }
+
+// newConn makes a connection with a number of its own.
+func (m *Machine) newConn(by Port, to netip.AddrPort, qualifier uint64, service uint8) *Conn {
+	c := &Conn{m: m, port: by, Peer: to, Qualifier: qualifier, Service: service}
+	for c.number == 0 || m.conns[c.number] != nil {
+		c.number = m.cfg.Random()
+	}
+	c.timer.c = c
+	m.conns[c.number] = c
+	return c
+}
+
+// forget takes c out of everything.
+func (c *Conn) forget() {
+	c.state = over
+	c.settled()
+	delete(c.m.conns, c.number)
+	if !c.Active {
+		delete(c.m.requests, requestKey{c.Peer, c.remote})
+	}
+	c.m.timers.stop(&c.timer)
+}
+
+// settled: the owner has decided about a request.
+func (c *Conn) settled() {
+	if c.listener != nil {
+		c.listener.pending--
+		c.listener = nil
+	}
+}
+
+// fail ends c and tells the owner.
+func (c *Conn) fail(why Reason, private []byte) {
+	c.forget()
+	c.m.cfg.Owner.Failed(c, why, private)
+}
+
+// Close forgets c, at any time. The peer of an attempt is told; that of an established connection
+// must be told by the owner.
+func (c *Conn) Close() {
+	if c.Active && (c.state == requesting || c.state == waiting) {
+		c.send(Cancel)
+	}
+	if !c.Active && c.state == pending {
+		c.send(Reject)
+	}
+	if c.state != over {
+		c.forget()
+	}
+}
+
+// Number is what the peer's messages name c by.
+func (c *Conn) Number() uint64 { return c.number }
+
+// Remote is the peer's number, once the connection is known there.
+func (c *Conn) Remote() uint64 { return c.remote }
+
+// send sends a message of c's.
+func (c *Conn) send(kind Kind) {
+	msg := Message{Kind: kind, Service: c.Service, From: c.number, To: c.remote,
+		Qualifier: c.Qualifier, Cookie: c.cookie, Card: c.Card}
+	copy(msg.Key[:], c.m.cfg.Key.PublicKey().Bytes())
+	if kind == Request || kind == Accept || kind == Reject {
+		msg.Private = c.private
+	}
+	b := c.m.out[:]
+	msg.put(b)
+	seal(c.proofKey(kind), b)
+	c.m.cfg.Outlet.Send(c.port, c.Local, c.Peer, b)
+}
+
+// proofKey is what proves messages of a kind.
+func (c *Conn) proofKey(kind Kind) []byte {
+	if byConnection(kind) {
+		return c.Secret[:]
+	}
+	return c.m.cfg.Shared
+}
+
+// byConnection: messages of the kind are proved by the connection's own secret, others by the key
+// that all were given.
+func byConnection(kind Kind) bool { return kind == Accept || kind == Ready || kind == Reject }
+
+// agree makes the secret, when the peer's number and key are known.
+func (c *Conn) agree(remote uint64, key [keySize]byte) bool {
+	first, second := c.number, remote
+	if !c.Active {
+		first, second = remote, c.number
+	}
+	pair, ok := agree(c.m.cfg.Key, key, c.m.cfg.Shared)
+	if ok {
+		c.remote, c.Pair, c.Secret = remote, pair, pair.of(first, second)
+	}
+	return ok
+}
+
+// OnPacket is told what has come to one of this process's sockets, at one of its addresses.
+func (m *Machine) OnPacket(now int64, at Port, local netip.Addr, from netip.AddrPort, b []byte) {
+	var msg Message
+	if msg.decode(b) != nil {
+		m.Dropped++
+		return
+	}
+	ok := false
+	switch msg.Kind {
+	case Request:
+		ok = at != Own && m.onRequest(at, local, from, &msg, b)
+	case Ready, Cancel: // who cancels may not have heard of c's number yet
+		c := m.requests[requestKey{from, msg.From}]
+		ok = at != Own && c != nil && c.port == at && (c.number == msg.To || msg.To == 0) && c.onPassive(&msg, b)
+	default:
+		if c := m.conns[msg.To]; c != nil && c.Active {
+			ok = c.onActive(now, &msg, b)
+		}
+	}
+	if !ok {
+		m.Dropped++
+	}
+}
+
+// Conns is how many connections and attempts there are; for tests and limits.
+func (m *Machine) Conns() int { return len(m.conns) }
+
+// keep is a copy of private data.
+func keep(private []byte) ([]byte, error) {
+	if len(private) > PrivateMax {
+		return nil, ErrPrivate
+	}
+	return slices.Clone(private), nil
+}

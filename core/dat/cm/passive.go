@@ -1,0 +1,108 @@
+package cm
+
+import "net/netip"
+
+// onRequest takes a request that has come to a listener's socket.
+func (m *Machine) onRequest(at Port, local netip.Addr, from netip.AddrPort, msg *Message, b []byte) bool {
+	if !proved(m.cfg.Shared, b) {
+		return false
+	}
+	if c := m.requests[requestKey{from, msg.From}]; c != nil {
+		c.again()
+		return true
+	}
+	l := m.listeners[msg.Qualifier]
+	switch {
+	case l == nil:
+		m.answer(Refuse, at, local, from, msg, 0)
+		return true
+	case l.pending >= PendingMax:
+		return true
+	case l.pending >= Challenged && msg.Cookie != m.cookie(from, msg.From):
+		m.answer(Challenge, at, local, from, msg, m.cookie(from, msg.From))
+		return true
+	}
+	c := m.newConn(at, from, msg.Qualifier, msg.Service)
+	c.Local = local
+	if !c.agree(msg.From, msg.Key) {
+		c.forget()
+		return false
+	}
+	c.PeerCard, c.state = msg.Card, pending
+	c.listener = l
+	l.pending++
+	m.requests[requestKey{from, msg.From}] = c
+	c.send(Wait)
+	m.cfg.Owner.Requested(c, msg.Private)
+	return true
+}
+
+// answer answers a request of which nothing is kept.
+func (m *Machine) answer(kind Kind, by Port, local netip.Addr, to netip.AddrPort, msg *Message, cookie uint64) {
+	reply := Message{Kind: kind, Service: msg.Service, From: 1, To: msg.From,
+		Qualifier: msg.Qualifier, Cookie: cookie}
+	reply.put(m.out[:])
+	seal(m.cfg.Shared, m.out[:])
+	m.cfg.Outlet.Send(by, local, to, m.out[:])
+}
+
+// again answers a request that has come once more.
+func (c *Conn) again() {
+	switch c.state {
+	case pending:
+		c.send(Wait)
+	case accepting, established:
+		c.send(Accept)
+	case rejected:
+		c.send(Reject)
+	}
+}
+
+// Accept makes the connection; private goes to the active side. The owner hears of the outcome.
+func (c *Conn) Accept(now int64, private []byte) error {
+	return c.decide(now, accepting, Accept, private)
+}
+
+// Reject does not. c is over.
+func (c *Conn) Reject(now int64, private []byte) error {
+	return c.decide(now, rejected, Reject, private)
+}
+
+func (c *Conn) decide(now int64, next state, kind Kind, private []byte) error {
+	data, err := keep(private)
+	if err != nil {
+		return err
+	}
+	if c.state != pending {
+		return ErrState
+	}
+	c.settled()
+	c.state, c.private = next, data
+	c.send(kind)
+	c.timer.begin(now, answerTimeout)
+	c.m.timers.add(&c.timer)
+	return nil
+}
+
+func (c *Conn) confirmed() {
+	c.state = established
+	c.m.timers.stop(&c.timer)
+	c.m.cfg.Owner.Established(c, nil)
+}
+
+// onPassive takes what the active side says of a request.
+func (c *Conn) onPassive(msg *Message, b []byte) bool {
+	if !proved(c.proofKey(msg.Kind), b) {
+		return false
+	}
+	switch {
+	case msg.Kind == Cancel && c.state == rejected:
+		c.forget()
+	case msg.Kind == Cancel && c.state != established:
+		c.fail(Cancelled, nil)
+	case msg.Kind == Ready && c.state == accepting:
+		c.PeerCard = msg.Card
+		c.confirmed()
+	}
+	return true
+}

@@ -1,0 +1,88 @@
+package cm
+
+import (
+	"crypto/ecdh"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"net/netip"
+)
+
+// Secret is what the two ends of a connection share, and nobody else.
+type Secret [32]byte
+
+// NewKey makes a process's key of unpredictable numbers.
+func NewKey(random func() uint64) *ecdh.PrivateKey {
+	for {
+		var b [32]byte
+		for i := 0; i < len(b); i += 8 {
+			binary.LittleEndian.PutUint64(b[i:], random())
+		}
+		if k, err := ecdh.X25519().NewPrivateKey(b[:]); err == nil {
+			return k
+		}
+	}
+}
+
+// agree makes the secret of two processes. False: the peer's key is none.
+func agree(own *ecdh.PrivateKey, peer [keySize]byte, shared []byte) (s Secret, ok bool) {
+	public, err := ecdh.X25519().NewPublicKey(peer[:])
+	if err != nil {
+		return s, false
+	}
+	common, err := own.ECDH(public)
+	if err != nil {
+		return s, false
+	}
+	b, err := hkdf.Key(sha256.New, append(common, shared...), nil, "lapi dat processes", len(s))
+	if err != nil {
+		return s, false
+	}
+	return Secret(b), true
+}
+
+// of is the secret of one connection of the two, by its numbers, the active side's first.
+func (s Secret) of(n1, n2 uint64) Secret {
+	var numbers [16]byte
+	binary.LittleEndian.PutUint64(numbers[0:], n1)
+	binary.LittleEndian.PutUint64(numbers[8:], n2)
+	return Secret(s.Derive("lapi dat connection "+string(numbers[:]), len(s)))
+}
+
+// Derive makes a key of size bytes for one purpose.
+func (s Secret) Derive(purpose string, size int) []byte {
+	b, err := hkdf.Expand(sha256.New, s[:], purpose, size)
+	if err != nil {
+		panic(err) // size is a constant of the caller's
+	}
+	return b
+}
+
+// proof is what a message is proved by.
+func proof(key []byte, b []byte) []byte {
+	h := hmac.New(sha256.New, key)
+	h.Write(b[:provedSize])
+	return h.Sum(nil)[:proofSize]
+}
+
+func seal(key, b []byte) { copy(b[provedSize:], proof(key, b)) }
+
+func proved(key, b []byte) bool { return hmac.Equal(proof(key, b), b[provedSize:]) }
+
+// cookie is what a request from an address must bring when much is pending. Only who gets what is
+// sent to that address knows it.
+func (m *Machine) cookie(from netip.AddrPort, number uint64) uint64 {
+	h := hmac.New(sha256.New, m.cookieKey[:])
+	ip := from.Addr().As16()
+	h.Write(ip[:])
+	var b [10]byte
+	binary.LittleEndian.PutUint16(b[:], from.Port())
+	binary.LittleEndian.PutUint64(b[2:], number)
+	h.Write(b[:])
+	c := binary.LittleEndian.Uint64(h.Sum(nil))
+	if c == 0 {
+		return 1
+	}
+	return c
+}

@@ -1,0 +1,188 @@
+package dat
+
+import (
+	"net/netip"
+
+	"lapi/core/dat/cm"
+	"lapi/core/dat/codes"
+	"lapi/core/dat/rc"
+)
+
+// PortOf is the port at which a qualifier is listened to. Two qualifiers may share one.
+func PortOf(qualifier uint64) cm.Port {
+	return cm.Port(1024 + (qualifier+1000)%(65536-1024))
+}
+
+// Connect is dat_ep_connect. timeout is in ns, 0: none.
+func (e *EP) Connect(to netip.Addr, qualifier uint64, timeout int64, private []byte) codes.Return {
+	l := e.ia.library
+	switch {
+	case e.ud != nil:
+		return e.connectUD(to, qualifier, timeout, private)
+	case e.ConnectE == nil:
+		return codes.InvalidState.With(codes.InvalidStateEPEVDConnect)
+	case len(private) > PrivateMax:
+		return codes.Arg(5)
+	}
+	if r := e.may(stepConnect); r != codes.Success {
+		return r
+	}
+	c, d, r := l.dial(e, to, qualifier, ServiceRC, timeout, private)
+	if r != codes.Success {
+		return r
+	}
+	e.step(stepConnect)
+	e.attempt, e.Qualifier, e.Local = c, qualifier, d.local
+	e.Remote = c.Peer
+	e.counters[epConnect]++
+	return codes.Success
+}
+
+// dial begins a connection for e.
+func (l *Library) dial(e *EP, to netip.Addr, qualifier uint64, service uint8, timeout int64,
+	private []byte) (*cm.Conn, *dataLink, codes.Return) {
+	local, err := l.network.LocalFor(to)
+	if err != nil {
+		return nil, nil, codes.InvalidAddress.With(codes.InvalidAddressUnreachable)
+	}
+	d, err := l.dataLinkAt(local)
+	if err != nil {
+		return nil, nil, codes.InsufficientResources.With(codes.ResourceDevice)
+	}
+	c, err := l.machine.Connect(l.cfg.Clock(), netip.AddrPortFrom(to, uint16(PortOf(qualifier))),
+		qualifier, service, e.cardOf(d, nil), private, timeout, e)
+	if err != nil {
+		return nil, nil, codes.Arg(5)
+	}
+	c.Local = local
+	return c, d, codes.Success
+}
+
+// Established implements cm.Owner.
+func (l *Library) Established(c *cm.Conn, private []byte) {
+	e, ok := c.Owner.(*EP)
+	if !ok {
+		return
+	}
+	if e.ud != nil {
+		e.establishedUD(c, private)
+		return
+	}
+	d, err := l.dataLinkAt(c.Local)
+	if err != nil {
+		e.failed(EventBroken, nil)
+		return
+	}
+	theirs := readCard(&c.PeerCard)
+	p := l.findPeer(d, &theirs, c.Pair)
+	if p == nil || !p.reach(c.Peer.Addr(), &theirs) {
+		e.failed(EventBroken, nil)
+		return
+	}
+	if c.Active {
+		c.Card = e.cardOf(d, p) // Ready tells it
+	}
+	e.Remote = c.Peer
+	e.join(p, &theirs)
+	e.step(stepEstablished)
+	e.tellConnection(EventEstablished, private)
+}
+
+// tellConnection posts an event of the connection.
+func (e *EP) tellConnection(number EventNumber, private []byte) {
+	if e.abandon {
+		return
+	}
+	address := uint64(0)
+	if len(private) > 0 {
+		address, _ = e.private.keep(e.ia.library, private)
+	}
+	ev := connectionEvent(number, e.handle, len(private), address)
+	e.ConnectE.post(&ev)
+}
+
+// Failed implements cm.Owner.
+func (l *Library) Failed(c *cm.Conn, why cm.Reason, private []byte) {
+	switch o := c.Owner.(type) {
+	case *CR:
+		o.gone = true
+	case *EP:
+		if o.ud != nil {
+			o.failedUD(c, why, private)
+			return
+		}
+		number := EventAcceptCompletionError
+		if c.Active {
+			number = map[cm.Reason]EventNumber{cm.Rejected: EventPeerRejected,
+				cm.NobodyThere: EventNonPeerRejected, cm.TimedOut: EventTimedOut,
+				cm.Unproved: EventNonPeerRejected}[why]
+		}
+		o.failed(number, private)
+	}
+}
+
+// failed: the connection has not come about. What was posted is flushed.
+func (e *EP) failed(number EventNumber, private []byte) {
+	if e.attempt != nil {
+		e.attempt.Close()
+		e.attempt = nil
+	}
+	if e.may(stepFailed) != codes.Success {
+		return
+	}
+	e.step(stepFailed)
+	e.conn.Discard()
+	e.tellConnection(number, private)
+}
+
+// ended: the connection c is over.
+func (e *EP) ended(c *rc.Conn, how rc.Ending) {
+	e.leavePeer()
+	if e.attempt != nil {
+		e.attempt.Close()
+		e.attempt = nil
+	}
+	if e.abandon || e.may(stepEnded) != codes.Success {
+		return
+	}
+	e.step(stepEnded)
+	number := EventDisconnected
+	if how == rc.Broken {
+		number = EventBroken
+	}
+	e.tellConnection(number, nil)
+	if e.SRQ != nil { // no receive of the queue will come to this endpoint any more
+		e.ia.asyncError(EventEPBroken, e.handle, 0)
+	}
+}
+
+// Disconnect is dat_ep_disconnect.
+func (e *EP) Disconnect(graceful bool) codes.Return {
+	if e.ud != nil {
+		return codes.Success
+	}
+	r := e.may(stepGraceful)
+	if r != codes.Success || e.State == Disconnected {
+		return r
+	}
+	e.counters[epDisconnect]++
+	before := e.State
+	e.step(stepGraceful)
+	if before == Connected || before == DisconnectPending {
+		e.conn.Disconnect(graceful)
+		return codes.Success
+	}
+	e.attempt.Close() // it was not established yet
+	e.attempt = nil
+	e.conn.Discard()
+	e.tellConnection(EventDisconnected, nil)
+	return codes.Success
+}
+
+// Duplicate is dat_ep_dup_connect: to where of is connected.
+func (e *EP) Duplicate(of *EP, timeout int64, private []byte) codes.Return {
+	if of.State != Connected {
+		return codes.InvalidState.With(why[of.State])
+	}
+	return e.Connect(of.Remote.Addr(), of.Qualifier, timeout, private)
+}

@@ -1,0 +1,239 @@
+package dat
+
+import (
+	"net/netip"
+
+	"lapi/core/dat/cm"
+	"lapi/core/dat/codes"
+	"lapi/core/dat/rc"
+)
+
+// Service types of an endpoint.
+const (
+	ServiceRC = 0
+	ServiceUD = 1
+)
+
+// CompletionFlags of a request or receive (DAT_COMPLETION_FLAGS).
+type CompletionFlags uint32
+
+// The flags.
+const (
+	Suppress   CompletionFlags = 0x1
+	Solicited  CompletionFlags = 0x2
+	Unsignaled CompletionFlags = 0x4
+	Fence      CompletionFlags = 0x8
+	Threshold  CompletionFlags = 0x10
+)
+
+// Attr are the attributes of an endpoint (DAT_EP_ATTR, without names).
+type Attr struct {
+	Service                         uint32
+	MaxMessage, MaxRDMA             uint32
+	QoS                             uint32
+	RecvFlags, RequestFlags         CompletionFlags
+	MaxRecv, MaxRequest             int32
+	MaxRecvIOV, MaxRequestIOV       int32
+	MaxReadsIn, MaxReadsOut         int32
+	SRQSoftHW                       int32
+	MaxRDMAReadIOV, MaxRDMAWriteIOV int32
+}
+
+// Limits of the adapters, which queries tell.
+const (
+	MaxMessage  = 1 << 30
+	MaxIOV      = 256
+	MaxDTOs     = 1 << 20
+	MaxReads    = 16
+	PrivateMax  = cm.PrivateMax
+	defaultDTOs = 16
+	defaultIOV  = 4
+)
+
+// DefaultAttr is what an endpoint has that is made without attributes.
+var DefaultAttr = Attr{MaxMessage: MaxMessage, MaxRDMA: MaxMessage, RecvFlags: Threshold,
+	RequestFlags: Threshold, MaxRecv: defaultDTOs, MaxRequest: defaultDTOs, MaxRecvIOV: defaultIOV,
+	MaxRequestIOV: defaultIOV, MaxReadsIn: defaultIOV, MaxReadsOut: defaultIOV,
+	MaxRDMAReadIOV: defaultIOV, MaxRDMAWriteIOV: defaultIOV}
+
+// EP is an endpoint.
+type EP struct {
+	base
+	PZ                      *PZ
+	Recv, Request, ConnectE *EVD // nil: none
+	SRQ                     *SRQ
+	Attr                    Attr
+	State                   EPState
+	Remote                  netip.AddrPort // of the peer, while connected
+	Local                   netip.Addr
+	Qualifier               uint64
+
+	conn     *rc.Conn
+	attempt  *cm.Conn // until the connection is over
+	peer     *peer
+	rsp      *RSP
+	cr       *CR
+	private  memoryBlock // what events point to
+	requests int         // posted and not complete
+	receives int
+	abandon  bool // it is being freed: nobody hears of it any more
+	quiet    bool // the consumer has disconnected before there was a connection
+	ud       *udState
+	counters counters
+}
+
+// EPArgs are the arguments of dat_ep_create and dat_ep_create_with_srq.
+type EPArgs struct {
+	PZ, Recv, Request, Connect, SRQ Handle
+	Attr                            *Attr // nil: DefaultAttr
+}
+
+// NewEP is dat_ep_create, and dat_ep_create_with_srq.
+func (ia *IA) NewEP(a EPArgs) (*EP, codes.Return) {
+	e := &EP{Attr: DefaultAttr}
+	if r := e.configure(ia, a); r != codes.Success {
+		return nil, r
+	}
+	if a.Attr != nil {
+		e.Attr = *a.Attr
+		e.Attr.RequestFlags, e.Attr.RecvFlags = a.Attr.RequestFlags, a.Attr.RecvFlags
+	}
+	if r := e.checkAttr(); r != codes.Success {
+		return nil, r
+	}
+	if !ia.add(KindEP, e) {
+		return nil, codes.InsufficientResources.With(codes.ResourceTEP)
+	}
+	e.use(1)
+	e.newConn()
+	if e.Attr.Service == ServiceUD {
+		e.openUD()
+	}
+	ia.count(iaEPCreate)
+	return e, codes.Success
+}
+
+// configure sets PZ, EVDs and SRQ. ia is the adapter, as e may have no handle yet.
+func (e *EP) configure(ia *IA, a EPArgs) (r codes.Return) {
+	if e.PZ, r = findIn[*PZ](ia, a.PZ, codes.InvalidHandlePZ, false); r != codes.Success {
+		return r
+	}
+	for _, f := range []struct {
+		to      **EVD
+		h       Handle
+		need    EVDFlags
+		subtype codes.Subtype
+	}{
+		{&e.Recv, a.Recv, EVDDTO, codes.InvalidHandleEVDRecv},
+		{&e.Request, a.Request, EVDDTO, codes.InvalidHandleEVDRequest},
+		{&e.ConnectE, a.Connect, EVDConnection, codes.InvalidHandleEVDConn},
+	} {
+		var evd *EVD // of any adapter, as programs have it
+		if f.h != 0 {
+			if evd, r = find[*EVD](ia.library, f.h, f.subtype); r != codes.Success {
+				return r
+			}
+		}
+		if evd != nil && evd.Flags&f.need == 0 {
+			return codes.BadHandle(f.subtype)
+		}
+		*f.to = evd
+	}
+	e.SRQ, r = findIn[*SRQ](ia, a.SRQ, codes.InvalidHandleSRQ, true)
+	return r
+}
+
+// checkAttr checks attributes against limits and what the endpoint has.
+func (e *EP) checkAttr() codes.Return {
+	a := &e.Attr
+	bad := a.Service > ServiceUD || a.QoS != 0 || a.RecvFlags&Suppress != 0 ||
+		a.MaxMessage > MaxMessage<<1 || a.MaxRDMA > MaxMessage<<1
+	for _, n := range []struct{ n, most int32 }{{a.MaxRecv, MaxDTOs}, {a.MaxRequest, MaxDTOs},
+		{a.MaxRecvIOV, MaxIOV}, {a.MaxRequestIOV, MaxIOV}, {a.MaxReadsIn, MaxDTOs},
+		{a.MaxReadsOut, MaxDTOs}, {a.MaxRDMAReadIOV, MaxIOV}, {a.MaxRDMAWriteIOV, MaxIOV}} {
+		bad = bad || n.n < 0 || n.n > n.most
+	}
+	bad = bad || e.Recv == nil && e.SRQ == nil && a.MaxRecv != 0 ||
+		e.Recv != nil && e.SRQ == nil && a.MaxRecv == 0 ||
+		(e.Request == nil) != (a.MaxRequest == 0)
+	if bad {
+		return codes.Arg(6)
+	}
+	return codes.Success
+}
+
+// use counts the endpoint among the users of what it has.
+func (e *EP) use(n int) {
+	e.PZ.users += n
+	for _, evd := range []*EVD{e.Recv, e.Request, e.ConnectE} {
+		if evd != nil {
+			evd.users += n
+		}
+	}
+	if e.SRQ != nil {
+		e.SRQ.users += n
+	}
+}
+
+// newConn makes a connection for receives to be posted to.
+func (e *EP) newConn() {
+	e.conn = e.ia.library.engine.New(e)
+	if e.SRQ != nil {
+		e.conn.Shared = &e.SRQ.queue
+	}
+}
+
+// Reset is dat_ep_reset.
+func (e *EP) Reset() codes.Return {
+	if r := e.may(stepReset); r != codes.Success {
+		return r
+	}
+	if e.State == Disconnected {
+		e.newConn()
+		e.Remote, e.Qualifier = netip.AddrPort{}, 0
+	}
+	e.step(stepReset)
+	return codes.Success
+}
+
+// Free is dat_ep_free. A connection is ended first.
+func (e *EP) Free() codes.Return {
+	if r := e.may(stepFree); r != codes.Success {
+		return r
+	}
+	e.release()
+	e.ia.count(iaEPFree)
+	return codes.Success
+}
+
+func (e *EP) release() {
+	e.abandon = true
+	if e.ud != nil {
+		e.closeUD()
+	}
+	e.giveUp()
+	if e.conn.Opened() {
+		e.conn.Disconnect(false)
+	} else {
+		e.conn.Discard()
+	}
+	e.leavePeer()
+	e.private.release()
+	e.use(-1)
+	e.ia.remove(e)
+}
+
+// giveUp ends an attempt to connect.
+func (e *EP) giveUp() {
+	if e.attempt != nil {
+		e.attempt.Close()
+		e.attempt = nil
+	}
+	if e.cr != nil {
+		e.cr.ep = nil
+		e.cr = nil
+	}
+}
+
+// Idle is what dat_ep_get_status tells: receives and requests that are posted.
+func (e *EP) Idle() (receives, requests int) { return e.receives, e.requests }

@@ -1,0 +1,280 @@
+package dat
+
+import (
+	"slices"
+
+	"lapi/core/dat/codes"
+)
+
+// EVDFlags are the streams of an EVD (DAT_EVD_FLAGS).
+type EVDFlags uint32
+
+// The streams.
+const (
+	EVDSoftware   EVDFlags = 0x1
+	EVDCR         EVDFlags = 0x10
+	EVDDTO        EVDFlags = 0x20
+	EVDConnection EVDFlags = 0x40
+	EVDBind       EVDFlags = 0x80
+	EVDAsync      EVDFlags = 0x100
+	EVDExtension  EVDFlags = 0x200
+
+	evdAll = EVDSoftware | EVDCR | EVDDTO | EVDConnection | EVDBind | EVDAsync | EVDExtension
+)
+
+// EVDState is what dat_evd_query tells (DAT_EVD_STATE).
+type EVDState uint32
+
+// The states.
+const (
+	EVDEnabled         EVDState = 0x1
+	EVDDisabled        EVDState = 0x2
+	EVDWaitable        EVDState = 0x4
+	EVDUnwaitable      EVDState = 0x8
+	EVDConfigSolicited EVDState = 0x20
+)
+
+// EVDMax is the longest queue of an EVD.
+const EVDMax = 1 << 22
+
+// EVD is a queue of events.
+type EVD struct {
+	base
+	Flags EVDFlags
+	CNO   *CNO
+	Size  int // events that fit
+
+	queue      []Event
+	users      int // endpoints, service points and adapters that post to it
+	disabled   bool
+	unwaitable bool
+	waiting    bool // a thread is in a wait
+	overflowed bool // the asynchronous error was posted
+	counters   counters
+}
+
+// mergeable says whether streams may share an EVD: any may, but completions with connection events,
+// and asynchronous errors with others.
+func mergeable(f EVDFlags) bool {
+	return f != 0 && f&^evdAll == 0 && f&(EVDDTO|EVDConnection) != EVDDTO|EVDConnection &&
+		(f&EVDAsync == 0 || f == EVDAsync)
+}
+
+// NewEVD is dat_evd_create.
+func (ia *IA) NewEVD(size int, cno Handle, flags EVDFlags) (*EVD, codes.Return) {
+	c, r := findIn[*CNO](ia, cno, codes.InvalidHandleCNO, true)
+	switch {
+	case size <= 0:
+		return nil, codes.Arg(2)
+	case r != codes.Success:
+		return nil, r
+	case !mergeable(flags):
+		return nil, codes.Arg(4)
+	case size > EVDMax:
+		return nil, codes.InsufficientResources.With(codes.ResourceTEVD)
+	}
+	e := &EVD{Flags: flags, Size: size}
+	if !ia.add(KindEVD, e) {
+		return nil, codes.InsufficientResources.With(codes.ResourceTEVD)
+	}
+	e.setCNO(c)
+	ia.count(iaEVDCreate)
+	return e, codes.Success
+}
+
+func (e *EVD) setCNO(c *CNO) {
+	if e.CNO != nil {
+		e.CNO.remove(e)
+	}
+	if e.CNO = c; c != nil {
+		c.evds = append(c.evds, e)
+		if len(e.queue) > 0 && !e.disabled {
+			c.trigger(e)
+		}
+	}
+}
+
+// Free is dat_evd_free.
+func (e *EVD) Free() codes.Return {
+	if e.users > 0 {
+		return codes.InvalidState.With(codes.InvalidStateEVDInUse)
+	}
+	e.release()
+	e.ia.count(iaEVDFree)
+	return codes.Success
+}
+
+func (e *EVD) release() {
+	e.setCNO(nil)
+	e.queue = nil
+	e.ia.remove(e)
+}
+
+// State is what a query tells.
+func (e *EVD) State() EVDState {
+	s := EVDEnabled
+	if e.disabled {
+		s = EVDDisabled
+	}
+	if e.unwaitable {
+		return s | EVDUnwaitable
+	}
+	return s | EVDWaitable
+}
+
+// ModifyCNO is dat_evd_modify_cno.
+func (e *EVD) ModifyCNO(cno Handle) codes.Return {
+	c, r := findIn[*CNO](e.ia, cno, codes.InvalidHandleCNO, true)
+	if r == codes.Success {
+		e.setCNO(c)
+	}
+	return r
+}
+
+// SetEnabled is dat_evd_enable and dat_evd_disable: a disabled EVD queues events, and triggers nothing.
+func (e *EVD) SetEnabled(on bool) codes.Return {
+	e.disabled = !on
+	if on && e.CNO != nil && len(e.queue) > 0 {
+		e.CNO.trigger(e)
+	}
+	return codes.Success
+}
+
+// SetWaitable is dat_evd_clear_unwaitable and dat_evd_set_unwaitable, which ends a wait.
+func (e *EVD) SetWaitable(on bool) codes.Return {
+	e.unwaitable = !on
+	if !on {
+		e.poke()
+	}
+	return codes.Success
+}
+
+// poke ends the wait of a thread in C.
+func (e *EVD) poke() {
+	e.slot.Poked++
+	e.ia.library.host.Changed()
+}
+
+// Resize is dat_evd_resize.
+func (e *EVD) Resize(size int) codes.Return {
+	switch {
+	case size <= 0:
+		return codes.Arg(2)
+	case size < len(e.queue):
+		return codes.InvalidState.With(codes.NoSubtype)
+	case size > EVDMax:
+		return codes.InsufficientResources.With(codes.ResourceTEVD)
+	}
+	e.Size = size
+	return codes.Success
+}
+
+// post adds an event. One that does not fit is dropped, and the adapter's asynchronous EVD is told.
+func (e *EVD) post(ev *Event) bool {
+	if e == nil || e.freed {
+		return false
+	}
+	if len(e.queue) >= e.Size {
+		e.overflow()
+		return false
+	}
+	ev.EVD = e.handle
+	e.queue = append(e.queue, *ev)
+	e.noticed()
+	if e.CNO != nil && !e.disabled {
+		e.CNO.trigger(e)
+	}
+	return true
+}
+
+// noticed tells threads in C how many events there are.
+func (e *EVD) noticed() {
+	e.slot.Length = uint32(len(e.queue))
+	e.slot.Ready = e.slot.Length
+	e.ia.library.host.Changed()
+}
+
+func (e *EVD) overflow() {
+	if async := e.ia.Async; !e.overflowed && async != e {
+		e.overflowed = true
+		e.ia.asyncError(EventEVDOverflow, e.handle, 0)
+	}
+}
+
+// PostSE is dat_evd_post_se.
+func (e *EVD) PostSE(number EventNumber, pointer uint64) codes.Return {
+	switch {
+	case e.Flags&EVDSoftware == 0 || number != EventSoftware:
+		return codes.Arg(2)
+	case len(e.queue) >= e.Size:
+		return codes.QueueFull.With(codes.NoSubtype)
+	}
+	ev := Event{Number: EventSoftware}
+	ev.setPointer(pointer)
+	e.post(&ev)
+	return codes.Success
+}
+
+// Len is how many events are in the queue.
+func (e *EVD) Len() int { return len(e.queue) }
+
+// take takes the oldest event.
+func (e *EVD) take() (ev Event) {
+	ev = e.queue[0]
+	e.queue = e.queue[1:]
+	if len(e.queue) == 0 {
+		e.queue = nil
+		e.overflowed = false
+	} else if cap(e.queue) > 4*len(e.queue)+1024 {
+		e.queue = slices.Clone(e.queue)
+	}
+	e.slot.Length = uint32(len(e.queue))
+	e.slot.Ready = e.slot.Length
+	return ev
+}
+
+// Dequeue is dat_evd_dequeue. The library has made progress before.
+func (e *EVD) Dequeue() (Event, codes.Return) {
+	e.counters[evdDequeue]++
+	switch {
+	case e.waiting:
+		return Event{}, codes.InvalidState.With(codes.InvalidStateEVDWaiter)
+	case len(e.queue) > 0:
+		e.counters[evdDequeueFound]++
+		return e.take(), codes.Success
+	}
+	e.counters[evdDequeueNotFound]++
+	if e.Flags&EVDDTO != 0 { // as programs expect it
+		return Event{}, codes.QueueEmpty.Raw()
+	}
+	return Event{}, codes.QueueEmpty.With(codes.NoSubtype)
+}
+
+// WaitBegin begins dat_evd_wait: the caller waits until the slot has threshold events, or is poked, and
+// then calls WaitEnd.
+func (e *EVD) WaitBegin(threshold int) codes.Return {
+	e.counters[evdWait]++
+	switch {
+	case threshold < 1 || threshold > e.Size:
+		return codes.Arg(3)
+	case e.unwaitable:
+		return codes.InvalidState.With(codes.InvalidStateEVDUnwaitable)
+	case e.waiting:
+		return codes.InvalidState.With(codes.InvalidStateEVDWaiter)
+	}
+	e.waiting = true
+	return codes.Success
+}
+
+// WaitEnd ends it: with the oldest event if there are enough; more is how many are left.
+func (e *EVD) WaitEnd(threshold int) (ev Event, more int, r codes.Return) {
+	e.waiting = false
+	switch {
+	case e.unwaitable:
+		return ev, len(e.queue), codes.InvalidState.With(codes.InvalidStateEVDUnwaitable)
+	case len(e.queue) < threshold:
+		return ev, len(e.queue), codes.TimeoutExpired.With(codes.NoSubtype)
+	}
+	ev = e.take()
+	return ev, len(e.queue), codes.Success
+}

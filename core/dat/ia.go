@@ -1,0 +1,354 @@
+package dat
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"lapi/core/dat/codes"
+	"lapi/core/dat/registry"
+)
+
+// IA is an interface adapter that a program has opened.
+type IA struct {
+	base
+	Name  string
+	Async *EVD // for asynchronous errors
+	Addr  netip.Addr
+
+	library   *Library
+	contexts  contexts
+	freed     uint64 // changes when memory that was looked up may be another's
+	objects   []Object
+	hidden    bool // the asynchronous EVD is the library's own
+	query     bool // by dat_ib_open_query
+	device    string
+	addresses map[netip.Addr]*memoryBlock
+	counters  counters
+}
+
+// iasMax is how many adapters can be open.
+const iasMax = 4096
+
+// How dat_ia_openv is told of an asynchronous EVD that there is, or that nobody wants.
+const (
+	AsyncExists     Handle = 1
+	AsyncOutOfScope Handle = 2
+)
+
+// OpenArgs are the arguments of dat_ia_openv, and of dat_ib_open_query.
+type OpenArgs struct {
+	Name         string
+	Size         int
+	Async        Handle // null, AsyncExists or AsyncOutOfScope; else another adapter's, to be shared
+	Major, Minor uint32
+	ThreadSafe   bool
+	Query        bool // for queries only: no sockets are opened
+}
+
+// OpenIA is dat_ia_openv, and dat_ib_open_query.
+func (l *Library) OpenIA(a OpenArgs) (*IA, codes.Return) {
+	if a.Size <= 0 && a.Async == 0 {
+		return nil, codes.Arg(2)
+	}
+	_, missing := l.cfg.Registry.Lookup(a.Name, a.Major, a.Minor, a.ThreadSafe)
+	if missing != registry.Found {
+		return nil, codes.ProviderNotFound.With(codes.NameNotRegistered + codes.Subtype(missing-registry.NoName))
+	}
+	if err := l.open(); !a.Query && err != nil {
+		l.host.Message("dat_ia_open: " + err.Error())
+		return nil, codes.InsufficientResources.With(codes.ResourceDevice)
+	}
+	ia := &IA{Name: a.Name, library: l, addresses: map[netip.Addr]*memoryBlock{}, query: a.Query}
+	if len(l.ias) >= iasMax || !l.handles.add(KindIA, nil, ia) {
+		return nil, codes.InsufficientResources.With(codes.ResourceDevice)
+	}
+	ia.ia = ia
+	ia.device, ia.Addr = l.interfaceOf(a.Name)
+	l.ias = append(l.ias, ia)
+	if r := ia.setAsync(a.Size, a.Async); r != codes.Success {
+		ia.close()
+		return nil, r
+	}
+	return ia, codes.Success
+}
+
+func (ia *IA) setAsync(size int, async Handle) codes.Return {
+	if async == 0 || async == AsyncOutOfScope || async == AsyncExists {
+		e, r := ia.NewEVD(max(size, 1), 0, EVDAsync)
+		if r == codes.Success {
+			e.users++
+			ia.Async, ia.hidden = e, async != 0
+		}
+		return r
+	}
+	e, r := find[*EVD](ia.library, async, codes.InvalidHandleEVDAsync)
+	if r == codes.Success && e.Flags&EVDAsync == 0 {
+		r = codes.BadHandle(codes.InvalidHandleEVDAsync)
+	}
+	if r == codes.Success {
+		e.users++
+		ia.Async = e
+	}
+	return r
+}
+
+// interfaceOf is the network interface of an adapter of that name, and the address that it shows: that
+// which the name ends with, else the first that is not the loopback.
+func (l *Library) interfaceOf(name string) (string, netip.Addr) {
+	device, best := "lo", netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	list := l.cfg.Interfaces()
+	for _, i := range slices.Backward(list) {
+		if !i.Addr.IsLoopback() && i.Addr.Is4() {
+			device, best = i.Name, i.Addr
+		}
+	}
+	for _, i := range list {
+		if strings.HasSuffix(name, "-"+i.Name) {
+			return i.Name, i.Addr
+		}
+	}
+	return device, best
+}
+
+// add gives an object of the adapter a handle.
+func (ia *IA) add(kind Kind, o Object) bool {
+	if !ia.library.handles.add(kind, ia, o) {
+		return false
+	}
+	ia.objects = append(ia.objects, o)
+	return true
+}
+
+// remove makes an object's handle useless.
+func (ia *IA) remove(o Object) {
+	if i := slices.Index(ia.objects, o); i >= 0 {
+		last := len(ia.objects) - 1
+		ia.objects[i] = ia.objects[last]
+		ia.objects[last] = nil
+		ia.objects = ia.objects[:last]
+	}
+	ia.library.handles.remove(o)
+}
+
+// Close is dat_ia_close. Graceful: only if nothing but the asynchronous EVD is left.
+func (ia *IA) Close(graceful bool) codes.Return {
+	left := len(ia.objects)
+	if ia.Async != nil && ia.Async.ia == ia {
+		left--
+		if ia.Async.users > 1 {
+			return codes.InvalidState.With(codes.InvalidStateIAInUse)
+		}
+	}
+	if graceful && left > 0 {
+		return codes.InvalidState.With(codes.InvalidStateIAInUse)
+	}
+	ia.close()
+	return codes.Success
+}
+
+// orderOfEnd is in which order an abrupt close frees what is left: users before what they use.
+var orderOfEnd = []func(Object) bool{
+	func(o Object) bool { p, ok := o.(*PSP); return ok && p.Free() == codes.Success },
+	func(o Object) bool { p, ok := o.(*RSP); return ok && p.Free() == codes.Success },
+	func(o Object) bool {
+		c, ok := o.(*CR)
+		if ok {
+			c.decide(nil, false)
+		}
+		return ok
+	},
+	func(o Object) bool {
+		e, ok := o.(*EP)
+		if ok {
+			e.release()
+		}
+		return ok
+	},
+	func(o Object) bool {
+		a, ok := o.(*AH)
+		if ok {
+			a.release()
+		}
+		return ok
+	},
+	func(o Object) bool { m, ok := o.(*RMR); return ok && m.Free() == codes.Success },
+	func(o Object) bool {
+		m, ok := o.(*LMR)
+		if ok {
+			m.release()
+		}
+		return ok
+	},
+	func(o Object) bool { s, ok := o.(*SRQ); return ok && s.Free() == codes.Success },
+	func(o Object) bool { p, ok := o.(*PZ); return ok && p.Free() == codes.Success },
+	func(o Object) bool {
+		e, ok := o.(*EVD)
+		if ok {
+			e.release()
+		}
+		return ok
+	},
+	func(o Object) bool {
+		c, ok := o.(*CNO)
+		if ok {
+			c.release()
+		}
+		return ok
+	},
+}
+
+func (ia *IA) close() {
+	l := ia.library
+	for _, free := range orderOfEnd {
+		for _, o := range slices.Clone(ia.objects) {
+			free(o)
+		}
+	}
+	if l.network != nil {
+		l.push() // the peers hear of the end
+	}
+	if ia.Async != nil && ia.Async.ia != ia {
+		ia.Async.users--
+	}
+	for _, b := range ia.addresses {
+		b.release()
+	}
+	l.ias = slices.DeleteFunc(l.ias, func(o *IA) bool { return o == ia })
+	l.handles.remove(ia)
+}
+
+// Adapters is how many are open, those for queries not counted.
+func (l *Library) Adapters() (n int) {
+	for _, ia := range l.ias {
+		if !ia.query {
+			n++
+		}
+	}
+	return n
+}
+
+// Shut closes the sockets, once no adapter is open.
+func (l *Library) Shut() {
+	if l.Adapters() == 0 && l.network != nil {
+		l.close()
+	}
+}
+
+// Registry is the names.
+func (l *Library) Registry() *registry.Registry { return l.cfg.Registry }
+
+// Device is the name of the network interface.
+func (ia *IA) Device() string { return ia.device }
+
+// asyncError tells the consumer of something that belongs to no call.
+func (ia *IA) asyncError(number EventNumber, h Handle, reason uint32) {
+	ia.count(iaAsyncError)
+	if ia.Async != nil {
+		ev := asyncEvent(number, h, reason)
+		ia.Async.post(&ev)
+	}
+}
+
+// Reasons of asynchronous errors of an SRQ.
+const asyncSRQLow = 2
+
+// address is where the sockaddr of an address is, as long as the adapter is open.
+func (ia *IA) address(a netip.Addr) uint64 {
+	b := ia.addresses[a]
+	if b == nil {
+		b = &memoryBlock{}
+		ia.addresses[a] = b
+		at, _ := b.keep(ia.library, sockaddr(netip.AddrPortFrom(a, 0)))
+		return at
+	}
+	return blockAddress(b)
+}
+
+// Address is where the sockaddr of the adapter's own address is.
+func (ia *IA) Address() uint64 { return ia.address(ia.Addr) }
+
+// AddressOf is where the sockaddr of another one is.
+func (ia *IA) AddressOf(a netip.Addr) uint64 { return ia.address(a) }
+
+// sockaddr is a struct sockaddr_in or sockaddr_in6.
+func sockaddr(a netip.AddrPort) []byte {
+	ip := a.Addr().Unmap()
+	if ip.Is4() || !ip.IsValid() {
+		b := make([]byte, 16)
+		binary.NativeEndian.PutUint16(b, 2)
+		binary.BigEndian.PutUint16(b[2:], a.Port())
+		if ip.IsValid() {
+			copy(b[4:], ip.AsSlice())
+		}
+		return b
+	}
+	b := make([]byte, 28)
+	binary.NativeEndian.PutUint16(b, 10)
+	binary.BigEndian.PutUint16(b[2:], a.Port())
+	copy(b[8:], ip.AsSlice())
+	return b
+}
+
+// SockaddrSize is how many bytes of a sockaddr of that family Addr needs; 0: no family of this library.
+func SockaddrSize(family uint16) int {
+	switch family {
+	case 2:
+		return 16
+	case 10:
+		return 28
+	}
+	return 0
+}
+
+// Addr reads a sockaddr.
+func Addr(b []byte) (netip.Addr, bool) {
+	if len(b) < 2 {
+		return netip.Addr{}, false
+	}
+	switch family := binary.NativeEndian.Uint16(b); {
+	case family == 2 && len(b) >= 16:
+		return netip.AddrFrom4([4]byte(b[4:8])), true
+	case family == 10 && len(b) >= 28:
+		return netip.AddrFrom16([16]byte(b[8:24])).Unmap(), true
+	}
+	return netip.Addr{}, false
+}
+
+// IAOf is the adapter of a handle.
+func (l *Library) IAOf(h Handle) (*IA, codes.Return) { return find[*IA](l, h, codes.InvalidHandleIA) }
+
+// IA is the adapter that an object belongs to.
+func (b *base) IA() *IA { return b.ia }
+
+// Object is what a handle names.
+type Object interface{ object() *base }
+
+// SetContext and Context are the consumer's context of an object.
+func SetContext(o Object, c uint64) { o.object().context = c }
+
+// Context is what SetContext set.
+func Context(o Object) uint64 { return o.object().context }
+
+// KindOf is an object's kind.
+func KindOf(o Object) Kind { return Kind(o.object().slot.Kind - 1) }
+
+// Mergeable says whether streams may share an EVD.
+func Mergeable(f EVDFlags) bool { return mergeable(f) }
+
+// Attributes are the named attributes of the adapter's provider.
+func (ia *IA) Attributes() [][2]string {
+	mtu := "1500"
+	if ia.Addr.IsLoopback() {
+		mtu = "65507"
+	}
+	return [][2]string{{"DAT_IB_PROVIDER_NAME", "LAPI"}, {"DAT_IB_DEVICE_NAME", ia.device},
+		{"DAT_IB_CONNECTIVITY_MODE", "DIRECT"}, {"DAT_IB_RDMA_READ", "TRUE"},
+		{"DAT_IB_NODE_GUID", "0000:0000:0000:0000"},
+		{"DAT_IB_GID", "0000:0000:0000:0000:0000:ffff:0000:0000"}, {"DAT_IB_TRANSPORT_MTU", mtu},
+		{"DAT_IB_PORT_STATUS", "ACTIVE"}, {"DAT_IB_PORT_NUMBER", "1"},
+		{"DAT_EXTENSION_INTERFACE", "TRUE"}, {"DAT_IB_FETCH_AND_ADD", "TRUE"},
+		{"DAT_IB_CMP_AND_SWAP", "TRUE"}, {"DAT_IB_IMMED_DATA", "TRUE"}, {"DAT_IB_UD", "TRUE"},
+		{"DAT_COUNTERS", "TRUE"}}
+}

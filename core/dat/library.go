@@ -1,0 +1,316 @@
+package dat
+
+import (
+	"encoding/binary"
+	"net/netip"
+
+	"lapi/core/dat/cm"
+	"lapi/core/dat/codes"
+	"lapi/core/dat/rc"
+	"lapi/core/dat/registry"
+	"lapi/core/progress"
+	"lapi/transport"
+	"lapi/transport/arena"
+	"lapi/transport/memory"
+)
+
+// Host is what the library's owner does for it: what only C can.
+type Host interface {
+	// Changed: what a thread in C may wait for has changed.
+	Changed()
+	// CallAgent calls a CNO's agent when the library's lock is free again.
+	CallAgent(a Agent, evd Handle)
+	// SignalFD makes the descriptor of a CNO readable, or not; CloseFD closes it. -1: there is none.
+	SignalFD(fd int, on bool)
+	CloseFD(fd int)
+	// Message prints a line for the user.
+	Message(text string)
+}
+
+// Network is the process's sockets.
+type Network interface {
+	cm.Outlet
+	// Listen opens the port of a qualifier. Close gives it back; a port may be open several times.
+	Listen(port cm.Port) error
+	Unlisten(port cm.Port)
+	// Receive gives what has come to OnPacket and OnRefused, at most max datagrams.
+	Receive(max int, m Arrivals) int
+	// LocalFor is the address of this process by which one is reached.
+	LocalFor(to netip.Addr) (netip.Addr, error)
+	// Link opens a link for data at an address of this process.
+	Link(local netip.Addr, c LinkConfig) (transport.Link, netip.AddrPort, error)
+	Descriptors() []int
+	Close()
+}
+
+// Arrivals is what a Network tells of.
+type Arrivals interface {
+	OnPacket(at cm.Port, local netip.Addr, from netip.AddrPort, b []byte)
+	OnRefused(to netip.AddrPort)
+}
+
+// LinkConfig is what a link for data must know.
+type LinkConfig struct {
+	Peers  int
+	Pair   func(ep transport.Endpoint) (number int, key []byte)
+	Failed func(ep transport.Endpoint, err error)
+}
+
+// Interface is a network interface.
+type Interface struct {
+	Name string
+	Addr netip.Addr
+}
+
+// Config is what New needs.
+type Config struct {
+	Host    Host
+	Network func() (Network, error) // opens the sockets, with the first adapter
+	// Interfaces are the names and addresses of the network interfaces that are up.
+	Interfaces func() []Interface
+	Self       func() (transport.Link, error)
+	Registry   *registry.Registry
+	Random     func() uint64
+	Clock      transport.Clock
+	Shared     []byte // the key file's
+	Timeout    int64  // ns after which a silent peer is gone
+}
+
+// Library is uDAPL in this process: everything that its adapters share.
+type Library struct {
+	cfg     Config
+	host    Host
+	handles handles
+	ias     []*IA
+	memory  arena.Arena
+
+	network Network
+	self    transport.Link
+	machine *cm.Machine
+	engine  *rc.Engine
+	process [16]byte // tells this process from all others
+	links   []*dataLink
+	peers   map[peerKey]*peer
+	ud      map[uint32]*EP // by number
+	tickAt  int64
+	busy    bool // a link had no room
+}
+
+// New makes the library without an adapter.
+func New(cfg Config) *Library {
+	l := &Library{cfg: cfg, host: cfg.Host}
+	l.engine = rc.NewEngine(l, l.random)
+	return l
+}
+
+func (l *Library) random() uint64 { return l.cfg.Random() }
+
+// open opens the sockets, for the first adapter.
+func (l *Library) open() (err error) {
+	if l.network != nil {
+		return nil
+	}
+	if l.self, err = l.cfg.Self(); err != nil {
+		return err
+	}
+	if l.network, err = l.cfg.Network(); err != nil {
+		l.self.Close()
+		return err
+	}
+	for i := 0; i < len(l.process); i += 8 {
+		binary.LittleEndian.PutUint64(l.process[i:], l.random())
+	}
+	l.machine = cm.New(cm.Config{Outlet: l.network, Owner: l, Key: cm.NewKey(l.random),
+		Shared: l.cfg.Shared, Random: l.random})
+	l.peers = map[peerKey]*peer{}
+	l.engine.Attach(l.self)
+	return nil
+}
+
+// close closes them, after the last one.
+func (l *Library) close() {
+	for _, d := range l.links {
+		d.link.Close()
+	}
+	l.self.Close()
+	l.network.Close()
+	l.links, l.peers, l.network, l.self, l.machine, l.ud = nil, nil, nil, nil, nil, nil
+	l.memory.Release()
+}
+
+// Descriptors become readable when there may be something to do.
+func (l *Library) Descriptors() []int { return l.network.Descriptors() }
+
+// Progress receives, sends, and tells consumers. It returns how much happened.
+func (l *Library) Progress() (n int) {
+	if l.network == nil {
+		return 0
+	}
+	memory.Guard()
+	n = l.self.Progress(progressBatch)
+	for _, d := range l.links {
+		n += d.link.Progress(progressBatch)
+	}
+	n += l.network.Receive(progressBatch, l)
+	now := l.cfg.Clock()
+	l.machine.OnTimeout(now)
+	if now >= l.tickAt {
+		l.tick(now)
+	}
+	n += l.push()
+	return n
+}
+
+// push sends what calls and arrivals have brought.
+func (l *Library) push() int {
+	done, busy := l.engine.Progress()
+	l.busy = !l.sendWaiting() || busy
+	for _, d := range l.links {
+		if p, ok := d.link.(transport.Pusher); ok {
+			p.Push()
+		}
+	}
+	return done
+}
+
+// Push sends what a call has posted. Every call that may send ends with it.
+func (l *Library) Push() {
+	if l.network != nil {
+		memory.Guard()
+		l.push()
+	}
+}
+
+const (
+	progressBatch = 64
+	tickPause     = 1e9 // ns between looks at idle peers
+	roomPause     = 1e6 // ns until a link without room is asked again
+)
+
+// NextTimeout is when Progress must run even if nothing arrives; 0: never.
+func (l *Library) NextTimeout() int64 {
+	if l.network == nil {
+		return 0
+	}
+	next := progress.Earlier(l.machine.NextTimeout(), 0)
+	for _, d := range l.links {
+		if w, ok := d.link.(transport.Waiter); ok {
+			next = progress.Earlier(next, w.NextTimeout())
+		}
+		if d.used > 0 {
+			next = progress.Earlier(next, l.tickAt)
+		}
+	}
+	if l.busy {
+		next = progress.Earlier(next, l.cfg.Clock()+roomPause)
+	}
+	return next
+}
+
+// Arm says whether a thread may sleep: true if there is nothing to do now; until when, 0 without end.
+func (l *Library) Arm() (until int64, ok bool) {
+	if l.network == nil {
+		return 0, true
+	}
+	for _, d := range l.links {
+		if w, is := d.link.(transport.Waiter); is && w.Arm() {
+			l.Disarm()
+			return 0, false
+		}
+	}
+	if n := l.NextTimeout(); n != 0 {
+		return n, n > l.cfg.Clock()
+	}
+	return 0, true
+}
+
+// Disarm ends what Arm began.
+func (l *Library) Disarm() {
+	for _, d := range l.links {
+		if w, ok := d.link.(transport.Waiter); ok {
+			w.Disarm()
+		}
+	}
+}
+
+// Now is the time of the library's clock, ns.
+func (l *Library) Now() int64 { return l.cfg.Clock() }
+
+// OnPacket implements Arrivals.
+func (l *Library) OnPacket(at cm.Port, local netip.Addr, from netip.AddrPort, b []byte) {
+	l.machine.OnPacket(l.cfg.Clock(), at, local, from, b)
+}
+
+// OnRefused implements Arrivals.
+func (l *Library) OnRefused(to netip.AddrPort) { l.machine.Refused(l.cfg.Clock(), to) }
+
+// Access implements rc.Owner.
+func (l *Library) Access(c *rc.Conn, context uint32, addr transport.Addr, n uint64,
+	right rc.Right) (transport.Addr, bool) {
+	e := c.Owner.(*EP)
+	return e.ia.remote(e.PZ, context, addr, n, right)
+}
+
+// Usable implements rc.Owner.
+func (l *Library) Usable(c *rc.Conn, owner any) bool {
+	return c.Owner.(*EP).ia.usable(owner.(*posted))
+}
+
+// Invalidate implements rc.Owner: a peer may make its own window useless.
+func (l *Library) Invalidate(c *rc.Conn, context uint32) bool {
+	e := c.Owner.(*EP)
+	r := e.ia.contexts.find(context)
+	if r == nil || r.pz != e.PZ {
+		return false
+	}
+	m, ok := r.owner.(*RMR)
+	if ok {
+		m.unbind()
+	}
+	return ok
+}
+
+// Completed implements rc.Owner.
+func (l *Library) Completed(c *rc.Conn, r *rc.Request) { c.Owner.(*EP).completed(r) }
+
+// Received implements rc.Owner.
+func (l *Library) Received(c *rc.Conn, r *rc.Receive) { c.Owner.(*EP).received(r) }
+
+// Ended implements rc.Owner.
+func (l *Library) Ended(c *rc.Conn, how rc.Ending) { c.Owner.(*EP).ended(c, how) }
+
+// blockAddress is where a block's memory is.
+func blockAddress(m *memoryBlock) uint64 {
+	if m.b == nil {
+		return 0
+	}
+	return uint64(memory.AddrOf(m.b))
+}
+
+// memoryBlock is memory that the consumer sees, at an address that stays.
+type memoryBlock struct {
+	l *Library
+	b []byte
+}
+
+// keep copies data to memory of its own.
+func (m *memoryBlock) keep(l *Library, data []byte) (address uint64, r codes.Return) {
+	m.release()
+	if len(data) == 0 {
+		return 0, codes.Success
+	}
+	b, err := l.memory.Get(len(data))
+	if err != nil {
+		return 0, codes.InsufficientResources.With(codes.ResourceMemory)
+	}
+	m.l, m.b = l, b
+	copy(b, data)
+	return uint64(memory.AddrOf(b)), codes.Success
+}
+
+func (m *memoryBlock) release() {
+	if m.b != nil {
+		m.l.memory.Put(m.b)
+		m.b = nil
+	}
+}

@@ -1,0 +1,338 @@
+package dat
+
+import (
+	"lapi/core/dat/codes"
+	"lapi/core/dat/rc"
+	"lapi/transport"
+)
+
+// Privileges of a memory region (DAT_MEM_PRIV_FLAGS).
+type Privileges uint32
+
+// The privileges.
+const (
+	LocalRead    Privileges = 0x1
+	RemoteRead   Privileges = 0x2
+	LocalWrite   Privileges = 0x10
+	RemoteWrite  Privileges = 0x20
+	RemoteAtomic Privileges = 0x40
+
+	allPrivileges = LocalRead | RemoteRead | LocalWrite | RemoteWrite | RemoteAtomic
+)
+
+// Memory types (DAT_MEM_TYPE).
+const (
+	MemVirtual = 0
+	MemLMR     = 1
+	MemShared  = 2
+)
+
+// PZ is a protection zone.
+type PZ struct {
+	base
+	users int
+}
+
+// NewPZ is dat_pz_create.
+func (ia *IA) NewPZ() (*PZ, codes.Return) {
+	p := &PZ{}
+	if !ia.add(KindPZ, p) {
+		return nil, codes.InsufficientResources.With(codes.ResourceProtectionDomain)
+	}
+	ia.count(iaPZCreate)
+	return p, codes.Success
+}
+
+// Free is dat_pz_free.
+func (p *PZ) Free() codes.Return {
+	if p.users > 0 {
+		return codes.InvalidState.With(codes.InvalidStatePZInUse)
+	}
+	p.ia.remove(p)
+	p.ia.count(iaPZFree)
+	return codes.Success
+}
+
+// region is memory that a context names.
+type region struct {
+	addr       uint64
+	n          uint64
+	pz         *PZ
+	privileges Privileges
+	zeroBased  bool
+	lmr        *LMR
+	owner      any // *LMR or *RMR
+}
+
+// contexts are what the contexts of an adapter's triplets name. A context is an index, and 12 bits
+// that change with every use of the place.
+type contexts struct {
+	places []contextPlace
+	free   []uint32
+}
+
+type contextPlace struct {
+	region *region
+	stamp  uint32
+}
+
+const (
+	contextIndex  = 20 // bits
+	contextsMax   = 1 << contextIndex
+	contextStamps = 1 << 12
+)
+
+// add gives r a context, never 0; false: there is none.
+func (t *contexts) add(r *region, random uint64) (uint32, bool) {
+	var i uint32
+	switch n := len(t.free); {
+	case n > 64 || n > 0 && len(t.places) == contextsMax: // not at once the one freed last
+		i = t.free[0]
+		t.free = t.free[1:]
+	case len(t.places) == contextsMax:
+		return 0, false
+	default:
+		i = uint32(len(t.places))
+		t.places = append(t.places, contextPlace{stamp: uint32(random) % contextStamps})
+	}
+	p := &t.places[i]
+	p.region = r
+	for {
+		if p.stamp = (p.stamp + 1 + uint32(random>>32)%7) % contextStamps; p.stamp != 0 {
+			return p.stamp<<contextIndex | i, true
+		}
+	}
+}
+
+// find is what a context names; nil: nothing.
+func (t *contexts) find(context uint32) *region {
+	i := context % contextsMax
+	if int(i) >= len(t.places) || t.places[i].stamp != context>>contextIndex {
+		return nil
+	}
+	return t.places[i].region
+}
+
+func (t *contexts) remove(context uint32) {
+	i := context % contextsMax
+	t.places[i].region = nil
+	t.free = append(t.free, i)
+}
+
+// in finds n bytes at addr in a region, as the program counts them.
+func (r *region) in(addr, n uint64) (transport.Addr, bool) {
+	start := r.addr
+	if r.zeroBased {
+		start = 0
+	}
+	if addr < start || addr-start > r.n || n > r.n-(addr-start) {
+		return 0, false
+	}
+	return transport.Addr(r.addr + (addr - start)), true
+}
+
+// LMR is a local memory region.
+type LMR struct {
+	base
+	Type    int
+	Region  [2]uint64 // DAT_REGION_DESCRIPTION as given
+	Length  uint64
+	PZ      *PZ
+	Context uint32
+	users   int // RMRs bound to it
+	region  region
+	cookie  string // of a shared one
+}
+
+// LMRArgs are the arguments of dat_lmr_create.
+type LMRArgs struct {
+	Type       int
+	Region     [2]uint64
+	Length     uint64
+	PZ         Handle
+	Privileges Privileges
+	ZeroBased  bool
+	Cookie     string // of MemShared: what the address in Region names
+}
+
+// NewLMR is dat_lmr_create.
+func (ia *IA) NewLMR(a LMRArgs) (*LMR, codes.Return) {
+	pz, r := findIn[*PZ](ia, a.PZ, codes.InvalidHandlePZ, false)
+	if r != codes.Success {
+		return nil, r
+	}
+	m := &LMR{Type: a.Type, Region: a.Region, Length: a.Length, PZ: pz, cookie: a.Cookie}
+	m.region = region{addr: a.Region[0], n: a.Length, pz: pz, privileges: a.Privileges,
+		zeroBased: a.ZeroBased, lmr: m, owner: m}
+	switch {
+	case a.Privileges&^allPrivileges != 0:
+		return nil, codes.Arg(6)
+	case a.Type == MemLMR:
+		of, r := findIn[*LMR](ia, Handle(a.Region[0]), codes.InvalidHandleLMR, false)
+		if r != codes.Success {
+			return nil, r
+		}
+		m.Length = of.Length
+		m.region.addr, m.region.n = of.region.addr, of.region.n
+	case a.Type != MemVirtual && a.Type != MemShared:
+		return nil, codes.Arg(2)
+	case a.Length == 0:
+		return nil, codes.LengthError.With(codes.NoSubtype)
+	case a.Region[0]+a.Length < a.Region[0]:
+		return nil, codes.Arg(3)
+	}
+	context, ok := ia.contexts.add(&m.region, ia.library.random())
+	if ok && !ia.add(KindLMR, m) {
+		ia.contexts.remove(context)
+		ok = false
+	}
+	if !ok {
+		return nil, codes.InsufficientResources.With(codes.ResourceMemoryRegion)
+	}
+	m.Context = context
+	pz.users++
+	ia.count(iaLMRCreate)
+	return m, codes.Success
+}
+
+// Address is where the memory is.
+func (m *LMR) Address() uint64 { return m.region.addr }
+
+// Privileges are its.
+func (m *LMR) Privileges() Privileges { return m.region.privileges }
+
+// ZeroBased says whether addresses in it begin at 0.
+func (m *LMR) ZeroBased() bool { return m.region.zeroBased }
+
+// Free is dat_lmr_free.
+func (m *LMR) Free() codes.Return {
+	if m.users > 0 {
+		return codes.InvalidState.With(codes.InvalidStateLMRInUse)
+	}
+	m.release()
+	m.ia.count(iaLMRFree)
+	return codes.Success
+}
+
+func (m *LMR) release() {
+	m.ia.contexts.remove(m.Context)
+	m.ia.freed++
+	m.PZ.users--
+	m.ia.remove(m)
+}
+
+// RMR is a remote memory region: a window of an LMR.
+type RMR struct {
+	base
+	PZ      *PZ
+	LMR     *LMR // that it is bound to; nil: none
+	Triplet Triplet
+	Context uint32
+	region  region
+}
+
+// Triplet names local memory (DAT_LMR_TRIPLET), or a peer's (DAT_RMR_TRIPLET).
+type Triplet struct {
+	Addr    uint64
+	N       uint32
+	Context uint32
+}
+
+// NewRMR is dat_rmr_create.
+func (ia *IA) NewRMR(pz Handle) (*RMR, codes.Return) {
+	p, r := findIn[*PZ](ia, pz, codes.InvalidHandlePZ, false)
+	if r != codes.Success {
+		return nil, r
+	}
+	m := &RMR{PZ: p}
+	if !ia.add(KindRMR, m) {
+		return nil, codes.InsufficientResources.With(codes.ResourceMemoryRegion)
+	}
+	p.users++
+	ia.count(iaRMRCreate)
+	return m, codes.Success
+}
+
+// Privileges are those that it is bound with.
+func (m *RMR) Privileges() Privileges { return m.region.privileges }
+
+// ZeroBased says whether addresses in it begin at 0.
+func (m *RMR) ZeroBased() bool { return m.region.zeroBased }
+
+// Free is dat_rmr_free: what it was bound to is bound no more.
+func (m *RMR) Free() codes.Return {
+	m.unbind()
+	m.PZ.users--
+	m.ia.remove(m)
+	m.ia.count(iaRMRFree)
+	return codes.Success
+}
+
+// unbind makes its context useless.
+func (m *RMR) unbind() {
+	if m.LMR != nil {
+		m.ia.contexts.remove(m.Context)
+		m.LMR.users--
+		m.LMR, m.Context = nil, 0
+	}
+}
+
+// bind binds it to n bytes of an LMR; 0 bytes: to none. The LMR must have what is to be granted.
+func (m *RMR) bind(of *LMR, t Triplet, p Privileges, zeroBased bool) bool {
+	m.unbind()
+	m.Triplet = t
+	if of == nil || t.N == 0 {
+		return true
+	}
+	addr, ok := of.region.in(t.Addr, uint64(t.N))
+	need := of.region.privileges
+	if !ok || of.PZ != m.PZ || p&RemoteWrite != 0 && need&LocalWrite == 0 ||
+		p&RemoteRead != 0 && need&LocalRead == 0 || p&RemoteAtomic != 0 && need&LocalWrite == 0 {
+		return false
+	}
+	m.region = region{addr: uint64(addr), n: uint64(t.N), pz: m.PZ, privileges: p,
+		zeroBased: zeroBased, lmr: of, owner: m}
+	if m.Context, ok = m.ia.contexts.add(&m.region, m.ia.library.random()); !ok {
+		return false
+	}
+	m.LMR = of
+	of.users++
+	return true
+}
+
+// local finds the local memory of what is posted. A violation is told by the completion.
+func (ia *IA) local(p *posted) (segments []rc.Segment, ok bool) {
+	segments = make([]rc.Segment, 0, len(p.triplets))
+	for _, t := range p.triplets {
+		if t.N == 0 {
+			continue
+		}
+		r := ia.contexts.find(t.Context)
+		if r == nil || r.pz != p.pz {
+			return nil, false
+		}
+		_, isLMR := r.owner.(*LMR)
+		if isLMR == p.byRMR || isLMR && r.privileges&p.need != p.need ||
+			!isLMR && r.privileges&(RemoteWrite|LocalWrite) == 0 {
+			return nil, false
+		}
+		addr, inside := r.in(t.Addr, uint64(t.N))
+		if !inside {
+			return nil, false
+		}
+		segments = append(segments, rc.Segment{Addr: addr, N: t.N})
+	}
+	return segments, true
+}
+
+// remote finds memory that the peer of an endpoint of pz names.
+func (ia *IA) remote(pz *PZ, context uint32, addr transport.Addr, n uint64,
+	right rc.Right) (transport.Addr, bool) {
+	need := [...]Privileges{rc.RightRead: RemoteRead, rc.RightWrite: RemoteWrite,
+		rc.RightAtomic: RemoteAtomic}[right]
+	r := ia.contexts.find(context)
+	if r == nil || r.pz != pz || r.privileges&need == 0 {
+		return 0, false
+	}
+	return r.in(uint64(addr), n)
+}

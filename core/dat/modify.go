@@ -1,0 +1,103 @@
+package dat
+
+import (
+	"slices"
+
+	"lapi/core/dat/codes"
+)
+
+// Fields of an endpoint that dat_ep_modify changes (DAT_EP_FIELD).
+const (
+	FieldPZ      = 1 << 7
+	FieldRecv    = 1 << 8
+	FieldRequest = 1 << 9
+	FieldConnect = 1 << 10
+	FieldSRQ     = 1 << 11
+	FieldAttr    = 0x7ffff000
+	fieldsFixed  = 0x7f
+)
+
+// Modify is dat_ep_modify: in a state without connection. a holds all handles and attributes, of which
+// mask says which count.
+func (e *EP) Modify(mask uint64, a EPArgs) codes.Return {
+	if mask&fieldsFixed != 0 || mask&^(fieldsFixed|FieldPZ|FieldRecv|FieldRequest|FieldConnect|
+		FieldSRQ|FieldAttr) != 0 {
+		return codes.Arg(2)
+	}
+	allowed := []EPState{Unconnected, UnconfiguredUnconnected, Reserved, UnconfiguredReserved,
+		PassivePending, UnconfiguredPassive, TentativePending, UnconfiguredTentative}
+	if !slices.Contains(allowed, e.State) {
+		return codes.InvalidState.With(why[e.State])
+	}
+	if e.receives > 0 && mask&(FieldPZ|FieldRecv|FieldSRQ) != 0 {
+		return codes.InvalidState.With(codes.NoSubtype)
+	}
+	n := *e
+	for _, f := range []struct {
+		bit uint64
+		to  *Handle
+		now Handle
+	}{{FieldPZ, &a.PZ, handleOf(e.PZ)}, {FieldRecv, &a.Recv, handleOf(e.Recv)},
+		{FieldRequest, &a.Request, handleOf(e.Request)}, {FieldConnect, &a.Connect, handleOf(e.ConnectE)},
+		{FieldSRQ, &a.SRQ, handleOf(e.SRQ)}} {
+		if mask&f.bit == 0 {
+			*f.to = f.now
+		}
+	}
+	if r := n.configure(e.ia, a); r != codes.Success {
+		return r
+	}
+	if a.Attr != nil && mask&FieldAttr != 0 {
+		n.Attr = *a.Attr
+	}
+	if r := n.checkAttr(); r != codes.Success && e.configured() {
+		return codes.Arg(3)
+	}
+	n.use(1)
+	if e.PZ != nil {
+		e.use(-1)
+	}
+	e.PZ, e.Recv, e.Request, e.ConnectE, e.SRQ, e.Attr = n.PZ, n.Recv, n.Request, n.ConnectE, n.SRQ, n.Attr
+	if e.conn.Shared = nil; e.SRQ != nil {
+		e.conn.Shared = &e.SRQ.queue
+	}
+	if e.configured() && e.may(stepConfigured) == codes.Success {
+		e.step(stepConfigured)
+	}
+	return codes.Success
+}
+
+// configured says whether the endpoint has all that a connection needs.
+func (e *EP) configured() bool { return e.PZ != nil && e.ConnectE != nil }
+
+// provide makes the endpoint of a request at a PSP that provides one. The consumer configures it.
+func (ia *IA) provide() (*EP, bool) {
+	e := &EP{Attr: DefaultAttr}
+	if !ia.add(KindEP, e) {
+		return nil, false
+	}
+	e.State = UnconfiguredTentative
+	e.newConn()
+	ia.count(iaEPCreate)
+	return e, true
+}
+
+// handleOf is an object's handle, 0 of none.
+func handleOf[T interface {
+	comparable
+	Handle() Handle
+}](o T) Handle {
+	var none T
+	if o == none {
+		return 0
+	}
+	return o.Handle()
+}
+
+// HandleOf is handleOf for those who fill structures of the program's.
+func HandleOf[T interface {
+	comparable
+	Handle() Handle
+}](o T) Handle {
+	return handleOf(o)
+}

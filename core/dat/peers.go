@@ -1,0 +1,226 @@
+package dat
+
+import (
+	"encoding/binary"
+	"net/netip"
+
+	"lapi/core/dat/cm"
+	"lapi/core/dat/rc"
+	"lapi/transport"
+	"lapi/transport/udp"
+)
+
+// peersMax is how many processes one address of this one can be connected to.
+const peersMax = 4096
+
+// dataLink is the link for data at one address of this process.
+type dataLink struct {
+	link    transport.Link
+	local   netip.Addr
+	address netip.AddrPort
+	used    int // connections
+	peers   []*peer
+	free    []transport.Endpoint
+	made    transport.Endpoint
+}
+
+type peerKey struct {
+	process [16]byte
+	local   netip.Addr
+}
+
+// peer is another process, or this one. It stays as long as both processes do.
+type peer struct {
+	key    peerKey
+	data   *dataLink // nil: this process
+	ep     transport.Endpoint
+	remote int // the number that it has given this process; -1: not known
+	pair   cm.Secret
+	conns  int
+	opened bool
+}
+
+// card is what the two ends of a connection tell each other beside the consumer's private data.
+type card struct {
+	process [16]byte
+	port    uint16 // of the link for data
+	number  uint16 // that the sender has given the receiver; noNumber: none yet
+	conn    uint32
+	tag     uint32
+	reads   uint16 // reads and atomic operations that the sender lets be under way
+	qpn     uint32 // of a UD endpoint
+}
+
+const noNumber = 0xffff
+
+func (c *card) bytes() (b [cm.CardSize]byte) {
+	copy(b[:], c.process[:])
+	le := binary.LittleEndian
+	le.PutUint16(b[16:], c.port)
+	le.PutUint16(b[18:], c.number)
+	le.PutUint32(b[20:], c.conn)
+	le.PutUint32(b[24:], c.tag)
+	le.PutUint16(b[28:], c.reads)
+	le.PutUint32(b[32:], c.qpn)
+	return b
+}
+
+func readCard(b *[cm.CardSize]byte) (c card) {
+	copy(c.process[:], b[:])
+	le := binary.LittleEndian
+	c.port, c.number = le.Uint16(b[16:]), le.Uint16(b[18:])
+	c.conn, c.tag = le.Uint32(b[20:]), le.Uint32(b[24:])
+	c.reads, c.qpn = le.Uint16(b[28:]), le.Uint32(b[32:])
+	return c
+}
+
+// dataLinkAt is the link at an address, made when it is first needed.
+func (l *Library) dataLinkAt(local netip.Addr) (*dataLink, error) {
+	for _, d := range l.links {
+		if d.local == local {
+			return d, nil
+		}
+	}
+	d := &dataLink{local: local, peers: make([]*peer, peersMax)}
+	var err error
+	d.link, d.address, err = l.network.Link(local, LinkConfig{Peers: peersMax,
+		Pair: func(ep transport.Endpoint) (int, []byte) {
+			p := d.peers[ep]
+			return p.remote, p.pair.Derive("lapi dat session", 32)
+		},
+		Failed: func(ep transport.Endpoint, _ error) { l.peerFailed(d, ep) }})
+	if err != nil {
+		return nil, err
+	}
+	l.engine.Attach(d.link)
+	d.link.Handle(msgPing, func(*transport.Msg) transport.Verdict { return transport.Accept })
+	l.attachUDTo(d.link)
+	l.links = append(l.links, d)
+	l.host.Changed()
+	return d, nil
+}
+
+// msgPing asks for a sign of life.
+const msgPing transport.MsgID = 20
+
+// cardOf is what e tells its peer. p is the peer, once it is known.
+func (e *EP) cardOf(d *dataLink, p *peer) [cm.CardSize]byte {
+	c := card{process: e.ia.library.process, port: d.address.Port(), number: noNumber,
+		reads: uint16(min(e.Attr.MaxReadsIn, MaxReads))}
+	if p != nil && p.data != nil {
+		c.number = uint16(p.ep)
+	}
+	c.conn, c.tag = e.conn.Name()
+	if e.ud != nil {
+		c.qpn = e.ud.qpn
+	}
+	return c.bytes()
+}
+
+// findPeer is the process that a card is of, by the link d; a new one gets a number.
+func (l *Library) findPeer(d *dataLink, c *card, pair cm.Secret) *peer {
+	if c.process == l.process {
+		return l.myself()
+	}
+	key := peerKey{c.process, d.local}
+	p := l.peers[key]
+	if p != nil {
+		return p
+	}
+	p = &peer{key: key, data: d, remote: -1, pair: pair}
+	switch n := len(d.free); {
+	case n > 64 || n > 0 && d.made == peersMax:
+		p.ep = d.free[0]
+		d.free = d.free[1:]
+	case d.made == peersMax:
+		return nil
+	default:
+		p.ep = d.made
+		d.made++
+	}
+	d.peers[p.ep] = p
+	l.peers[key] = p
+	return p
+}
+
+// myself is this process as its own peer.
+func (l *Library) myself() *peer {
+	key := peerKey{process: l.process}
+	p := l.peers[key]
+	if p == nil {
+		p = &peer{key: key, opened: l.self.Connect(0, l.self.Address()) == nil}
+		l.peers[key] = p
+	}
+	return p
+}
+
+// reach makes data flow to a peer whose card has come; false: it cannot.
+func (p *peer) reach(from netip.Addr, c *card) bool {
+	if p.data == nil || p.opened {
+		return p.opened
+	}
+	if c.number == noNumber || int(c.number) >= peersMax {
+		return false
+	}
+	p.remote = int(c.number)
+	a := transport.Address{Bytes: udp.EncodeAddress(netip.AddrPortFrom(from, c.port))}
+	p.opened = p.data.link.Connect(p.ep, a) == nil
+	return p.opened
+}
+
+// link is by which link p is reached, and as whom.
+func (p *peer) link(l *Library) (transport.Link, transport.Endpoint) {
+	if p.data == nil {
+		return l.self, 0
+	}
+	return p.data.link, p.ep
+}
+
+// join opens e's connection to the endpoint that a card names.
+func (e *EP) join(p *peer, c *card) {
+	link, ep := p.link(e.ia.library)
+	e.peer = p
+	p.conns++
+	if p.data != nil {
+		p.data.used++
+	}
+	e.conn.Open(link, ep, c.conn, c.tag, int(min(uint16(e.Attr.MaxReadsOut), c.reads)))
+}
+
+// leavePeer counts a connection out.
+func (e *EP) leavePeer() {
+	if p := e.peer; p != nil {
+		e.peer = nil
+		p.conns--
+		if p.data != nil {
+			p.data.used--
+		}
+	}
+}
+
+// peerFailed: a process is gone.
+func (l *Library) peerFailed(d *dataLink, ep transport.Endpoint) {
+	p := d.peers[ep]
+	if p == nil {
+		return
+	}
+	l.engine.PeerFailed(d.link, ep)
+	d.link.Disconnect(ep, transport.ErrUnreachable)
+	d.peers[ep] = nil
+	d.free = append(d.free, ep)
+	delete(l.peers, p.key)
+}
+
+// tick asks idle peers for a sign of life, so that one that has died is noticed.
+func (l *Library) tick(now int64) {
+	l.tickAt = now + tickPause
+	for _, d := range l.links {
+		for _, p := range d.peers[:d.made] {
+			if p != nil && p.opened && p.conns > 0 {
+				_, _ = d.link.Send(p.ep, msgPing, nil, &transport.Op{Done: func(*transport.Op, error) {}})
+			}
+		}
+	}
+}
+
+var _ rc.Owner = (*Library)(nil)

@@ -1,0 +1,248 @@
+package dat
+
+import (
+	"lapi/core/dat/codes"
+	"lapi/core/dat/rc"
+)
+
+// DTO operations as events tell them (DAT_DTOS, DAT_IB_DTOS).
+const (
+	dtoSend                  = 0
+	dtoWrite                 = 1
+	dtoRead                  = 2
+	dtoReceive               = 3
+	dtoReceiveWithInvalidate = 4
+	dtoBind                  = 5
+	dtoWriteImmed            = 8
+	dtoReceiveImmed          = 9
+	dtoFetchAdd              = 10
+	dtoCompareSwap           = 11
+	dtoSendUD                = 13
+	dtoReceiveUD             = 14
+)
+
+// posted is what the library remembers of a request or receive.
+type posted struct {
+	cookie    uint64
+	flags     CompletionFlags
+	operation uint32
+	triplets  []Triplet
+	pz        *PZ
+	need      Privileges
+	epoch     uint64 // IA.freed when the memory was looked up
+	srq       *SRQ
+	bind      *RMR
+	byRMR     bool // the local triplets are of RMRs
+}
+
+// PostArgs are the arguments of a post.
+type PostArgs struct {
+	Op         rc.Op
+	Triplets   []Triplet
+	Remote     Triplet
+	Cookie     uint64
+	Flags      CompletionFlags
+	Immediate  bool
+	Data       uint32 // with Immediate
+	Invalidate bool   // of a send: Remote.Context
+	Operand    uint64
+	Compare    uint64
+	ToRMR      bool // of a read: the local triplet is an RMR's
+}
+
+// needs is what local memory of each operation must grant. Any that is registered may be sent, as adapters have
+// it and programs expect it.
+var needs = [...]Privileges{rc.Send: 0, rc.Write: 0, rc.Read: LocalWrite,
+	rc.CompareSwap: LocalWrite, rc.FetchAdd: LocalWrite}
+
+// operations is what completions say of each.
+var operations = [...]uint32{rc.Send: dtoSend, rc.Write: dtoWrite, rc.Read: dtoRead,
+	rc.CompareSwap: dtoCompareSwap, rc.FetchAdd: dtoFetchAdd}
+
+// iovMax is how many triplets an operation may have.
+func (e *EP) iovMax(op rc.Op) int32 {
+	switch op {
+	case rc.Write:
+		return max(e.Attr.MaxRDMAWriteIOV, e.Attr.MaxRequestIOV)
+	case rc.Read:
+		return max(e.Attr.MaxRDMAReadIOV, e.Attr.MaxRequestIOV)
+	case rc.Send:
+		return e.Attr.MaxRequestIOV
+	}
+	return 1
+}
+
+// mayPost says whether a request can be posted now; over: it completes with Flushed at once.
+func (e *EP) mayPost() (over bool, r codes.Return) {
+	switch {
+	case e.Attr.Service == ServiceUD:
+		return false, codes.InvalidState.With(codes.InvalidStateEPNotready)
+	case e.State == Disconnected || e.State == DisconnectPending:
+		over = true
+	case e.State != Connected:
+		return false, codes.InvalidState.With(codes.InvalidStateEPUnconnected)
+	}
+	switch {
+	case e.Request == nil:
+		return false, codes.InvalidState.With(codes.InvalidStateEPEVDRequest)
+	case e.requests >= int(e.Attr.MaxRequest):
+		return false, codes.InsufficientResources.With(codes.ResourceTEP)
+	}
+	return over, codes.Success
+}
+
+// Post is dat_ep_post_send, _rdma_write, _rdma_read and their extensions.
+func (e *EP) Post(a PostArgs) codes.Return {
+	over, r := e.mayPost()
+	switch {
+	case r != codes.Success:
+		return r
+	case int32(len(a.Triplets)) > e.iovMax(a.Op):
+		return codes.Arg(2)
+	}
+	total := uint64(0)
+	for _, t := range a.Triplets {
+		total += uint64(t.N)
+	}
+	switch {
+	case total > MaxMessage:
+		return codes.LengthError.With(codes.NoSubtype)
+	case a.Op >= rc.CompareSwap && total != 8:
+		return codes.Arg(3)
+	case a.Op >= rc.CompareSwap && (a.Remote.Addr%8 != 0 || a.Triplets[0].Addr%8 != 0):
+		return codes.Arg(5)
+	case a.Op == rc.Read && a.Remote.N != uint32(total) && uint64(a.Remote.N) < total:
+		return codes.LengthError.With(codes.NoSubtype)
+	}
+	p := &posted{cookie: a.Cookie, flags: a.Flags, operation: operations[a.Op], triplets: a.Triplets,
+		pz: e.PZ, need: needs[a.Op], epoch: e.ia.freed}
+	if a.Immediate {
+		p.operation = dtoWriteImmed
+	}
+	q := &rc.Request{Op: a.Op, Immediate: a.Immediate, Data: a.Data, Invalidate: a.Invalidate,
+		Solicited: a.Flags&Solicited != 0, Fence: a.Flags&Fence != 0, Addr: a.Remote.Addr,
+		Context: a.Remote.Context, Operand: a.Operand, Compare: a.Compare, Owner: p}
+	var ok bool
+	p.byRMR = a.ToRMR
+	if q.Segments, ok = e.ia.local(p); !ok {
+		q.Bad = true
+	}
+	e.requests++
+	e.countPost(a.Op, total, a.Immediate)
+	if over || !e.conn.Post(q) {
+		q.Status = rc.Flushed
+		e.completed(q)
+	}
+	return codes.Success
+}
+
+// receive makes a receive of triplets.
+func (ia *IA) receive(pz *PZ, triplets []Triplet, cookie uint64) (*rc.Receive, codes.Return) {
+	p := &posted{cookie: cookie, triplets: triplets, pz: pz, need: LocalWrite, epoch: ia.freed}
+	segments, ok := ia.local(p)
+	if !ok {
+		return nil, codes.ProtectionViolation.With(codes.ProtectionWrite)
+	}
+	return &rc.Receive{Segments: segments, Owner: p}, codes.Success
+}
+
+// PostReceive is dat_ep_post_recv.
+func (e *EP) PostReceive(triplets []Triplet, cookie uint64, flags CompletionFlags) codes.Return {
+	switch {
+	case e.SRQ != nil:
+		return codes.InvalidState.With(codes.InvalidStateSRQInUse)
+	case e.Recv == nil:
+		return codes.InvalidState.With(codes.InvalidStateEPEVDRecv)
+	case e.receives >= int(e.Attr.MaxRecv):
+		return codes.InsufficientResources.With(codes.ResourceTEP)
+	case len(triplets) > int(e.Attr.MaxRecvIOV):
+		return codes.Arg(2)
+	}
+	r, ret := e.ia.receive(e.PZ, triplets, cookie)
+	if ret != codes.Success {
+		return ret
+	}
+	r.Owner.(*posted).flags = flags
+	e.receives++
+	e.countReceive(r)
+	switch {
+	case e.ud != nil:
+		e.ud.receives = append(e.ud.receives, r)
+	case e.State == Disconnected:
+		r.Status = rc.Flushed
+		e.received(r)
+	default:
+		e.conn.PostReceive(r)
+	}
+	return codes.Success
+}
+
+// usable says whether memory that was looked up at a post is still what it was.
+func (ia *IA) usable(p *posted) bool {
+	if p.epoch == ia.freed {
+		return true
+	}
+	if _, ok := ia.local(p); !ok {
+		return false
+	}
+	p.epoch = ia.freed
+	return true
+}
+
+// completed tells the consumer of a request.
+func (e *EP) completed(r *rc.Request) {
+	p := r.Owner.(*posted)
+	e.requests--
+	if p.bind != nil {
+		e.bound(r, p)
+		return
+	}
+	if r.Status == rc.Success && p.flags&Suppress != 0 {
+		return
+	}
+	number, extension := EventDTO, uint32(0)
+	switch {
+	case r.Immediate:
+		number, extension = EventExtendedDTO, extWriteImmed
+	case r.Op == rc.CompareSwap:
+		number, extension = EventExtendedDTO, extCompareSwap
+	case r.Op == rc.FetchAdd:
+		number, extension = EventExtendedDTO, extFetchAdd
+	}
+	n := uint32(0)
+	if r.Status == rc.Success {
+		n = r.Bytes()
+	}
+	ev := dtoEvent(number, e.handle, p.cookie, uint8(r.Status), n, p.operation, 0)
+	if number == EventExtendedDTO {
+		ev.extend(extension, uint8(r.Status), r.Data)
+	}
+	e.Request.post(&ev)
+}
+
+// received tells the consumer of a receive.
+func (e *EP) received(r *rc.Receive) {
+	p := r.Owner.(*posted)
+	if p.srq != nil {
+		p.srq.posted--
+		p.srq.checkLow()
+	} else {
+		e.receives--
+	}
+	number, operation := EventDTO, uint32(dtoReceive)
+	switch {
+	case r.HasData:
+		number, operation = EventExtendedDTO, dtoReceiveImmed
+	case r.Invalid:
+		operation = dtoReceiveWithInvalidate
+	}
+	ev := dtoEvent(number, e.handle, p.cookie, uint8(r.Status), r.N, operation, r.Context)
+	if r.HasData {
+		ev.extend(extWriteImmedEnd, uint8(r.Status), r.Immediate)
+	}
+	if r.Status == rc.Success {
+		e.counters[epRecv]++
+		e.counters[epRecvData] += uint64(r.N)
+	}
+	e.Recv.post(&ev)
+}

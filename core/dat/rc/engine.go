@@ -1,0 +1,191 @@
+package rc
+
+import (
+	"lapi/transport"
+)
+
+// Status is how a request or a receive has ended. The numbers are uDAPL's
+// (DAT_DTO_COMPLETION_STATUS).
+type Status uint8
+
+// The statuses.
+const (
+	Success         Status = 0
+	Flushed         Status = 1
+	LocalLength     Status = 2
+	LocalProtection Status = 4
+	BadResponse     Status = 5
+	RemoteAccess    Status = 6
+	RemoteResponder Status = 7
+	Transport       Status = 8
+)
+
+// Window is how many requests of a connection may be under way.
+const Window = 64
+
+// Right is what a remote access needs.
+type Right uint8
+
+// The rights.
+const (
+	RightRead Right = iota
+	RightWrite
+	RightAtomic
+)
+
+// Owner is told what happens, under its lock. It may post, and must not call Progress.
+type Owner interface {
+	// Access says whether the peer of c may access n bytes at addr by context, and where they are.
+	Access(c *Conn, context uint32, addr transport.Addr, n uint64, right Right) (transport.Addr, bool)
+	// Usable says whether local memory of a request or receive with that Owner may still be written.
+	Usable(c *Conn, owner any) bool
+	// Invalidate makes context useless, as a send of the peer's asks; false: it may not.
+	Invalidate(c *Conn, context uint32) bool
+	// Completed: a request is over; the owner has it again.
+	Completed(c *Conn, r *Request)
+	// Received: a receive is over; likewise. c.Shared's receives come with the connection that took
+	// them.
+	Received(c *Conn, r *Receive)
+	// Ended: the connection is over, everything posted has completed. c is forgotten.
+	Ended(c *Conn, how Ending)
+}
+
+// Ending is how a connection has ended.
+type Ending int
+
+// The endings.
+const (
+	ByUser Ending = iota // Disconnect, here
+	ByPeer               // Disconnect, there
+	Broken               // an error of a request, here or there, or the peer is gone
+)
+
+// Engine has the connections of one interface adapter.
+type Engine struct {
+	owner   Owner
+	random  func() uint64
+	conns   []*Conn // by number; nil: free
+	free    []uint32
+	dirty   []*Conn // may have something to send
+	spare   []*Conn
+	ops     *transport.Op // unused, by Link.Next
+	scratch [askSize]byte
+	Dropped uint64 // messages that fit no connection
+}
+
+// NewEngine makes an engine. random gives unpredictable numbers.
+func NewEngine(owner Owner, random func() uint64) *Engine {
+	return &Engine{owner: owner, random: random}
+}
+
+// Attach makes the engine take the messages of a link, before its first Progress.
+func (e *Engine) Attach(link transport.Link) {
+	for id := msgData; id <= msgEnd; id++ {
+		link.Handle(id, func(m *transport.Msg) transport.Verdict {
+			return e.onMessage(link, id, m)
+		})
+	}
+}
+
+// New makes a connection that nothing can be sent by yet: Name tells the peer, Open opens it.
+func (e *Engine) New(owner any) *Conn {
+	c := &Conn{Owner: owner, e: e, tag: uint32(e.random())}
+	if n := len(e.free); n > 0 {
+		c.index = e.free[n-1]
+		e.free = e.free[:n-1]
+		e.conns[c.index] = c
+		return c
+	}
+	c.index = uint32(len(e.conns))
+	e.conns = append(e.conns, c)
+	return c
+}
+
+// onMessage finds the connection of a message. One for a connection that is not open yet comes again
+// later: the peer has heard sooner than this side that it stands.
+func (e *Engine) onMessage(link transport.Link, id transport.MsgID,
+	m *transport.Msg) transport.Verdict {
+	var h header
+	if !h.decode(id, m.Hdr) || int(h.Conn) >= len(e.conns) {
+		e.Dropped++
+		return transport.Accept
+	}
+	switch c := e.conns[h.Conn]; {
+	case c == nil || c.tag != h.Tag || c.state == over:
+		e.Dropped++
+	case c.state == idle:
+		return transport.Refuse
+	case c.link != link || c.ep != m.From:
+		e.Dropped++
+	case !c.onMessage(id, &h, m.Data):
+		c.breakOff(h.Seq, BadResponse)
+	}
+	return transport.Accept
+}
+
+// PeerFailed ends every connection to a peer that is gone.
+func (e *Engine) PeerFailed(link transport.Link, ep transport.Endpoint) {
+	for _, c := range e.conns {
+		if c != nil && c.link == link && c.ep == ep && c.state != idle {
+			c.unsent = 0
+			c.end(Broken)
+			c.settle()
+		}
+	}
+}
+
+// Progress sends what is due, after the links' Progress and after posts. It returns how much it has
+// done, and whether something waits for room in a link.
+func (e *Engine) Progress() (done int, waiting bool) {
+	list := e.dirty
+	e.dirty = e.spare[:0]
+	for i, c := range list {
+		list[i] = nil
+		c.listed = false
+		if c.pump() {
+			done++
+		} else {
+			c.touch()
+			waiting = true
+		}
+	}
+	e.spare = list[:0]
+	return done, waiting
+}
+
+// touch makes Progress look at c.
+func (c *Conn) touch() {
+	if !c.listed {
+		c.listed = true
+		c.e.dirty = append(c.e.dirty, c)
+	}
+}
+
+// op is an operation for a link.
+func (e *Engine) op() *transport.Op {
+	op := e.ops
+	if op == nil {
+		return &transport.Op{Done: e.opDone}
+	}
+	e.ops = op.Link.Next
+	*op = transport.Op{Done: op.Done}
+	return op
+}
+
+func (e *Engine) giveBack(op *transport.Op) {
+	op.Owner = nil
+	op.Link.Next = e.ops
+	e.ops = op
+}
+
+// opDone: the link needs the memory of a fragment no more.
+func (e *Engine) opDone(op *transport.Op, err error) {
+	owner := op.Owner
+	e.giveBack(op)
+	switch o := owner.(type) {
+	case *Request:
+		o.conn.requestSent(o, err)
+	case *Conn:
+		o.replySent(err)
+	}
+}

@@ -1,0 +1,105 @@
+package rc
+
+// Receive is a posted receive. The owner fills the upper part.
+type Receive struct {
+	Segments []Segment
+	Owner    any
+
+	// When it completes:
+	Status    Status
+	N         uint32 // bytes that have come
+	Immediate uint32
+	HasData   bool // Immediate is valid
+	ByWrite   bool // it was taken by a write with immediate data
+	Solicited bool
+	Context   uint32 // that the send has invalidated, if Invalidated
+	Invalid   bool
+	taken     bool
+	total     uint64
+}
+
+// Room is how many bytes the receive can take.
+func (r *Receive) Room() uint64 { return sum(r.Segments) }
+
+// Place writes data to the receive's memory, from offset on. There must be room.
+func (r *Receive) Place(offset uint32, data []byte) error {
+	return scatter(r.Segments, offset, data)
+}
+
+// receives are those of one connection: oldest first, numbered from base on.
+type receives struct {
+	list []*Receive
+	base uint32
+}
+
+func (q *receives) post(r *Receive) { q.list = append(q.list, r) }
+
+// take is the receive of that number, which nobody else may take; nil: it is not posted. ok is false if
+// it cannot be asked for.
+func (q *receives) take(number uint32) (r *Receive, ok bool) {
+	at := number - q.base
+	if at >= 1<<31 {
+		return nil, false
+	}
+	if int(at) >= len(q.list) {
+		return nil, true
+	}
+	if r = q.list[at]; r.taken {
+		return nil, false
+	}
+	r.taken = true
+	return r, true
+}
+
+// finish takes the oldest out.
+func (q *receives) finish() {
+	q.list[0] = nil
+	q.list = q.list[1:]
+	q.base++
+}
+
+// Shared is a queue of receives that several connections take from.
+type Shared struct {
+	list    []*Receive
+	waiting []waits // requests that found none, oldest first
+}
+
+// waits is a request that needs a receive.
+type waits struct {
+	c   *Conn
+	seq uint32
+}
+
+// Len is how many receives are posted and not taken.
+func (s *Shared) Len() int { return len(s.list) }
+
+// Post adds a receive. One that a request waits for is taken at once.
+func (s *Shared) Post(r *Receive) {
+	r.total = sum(r.Segments)
+	for len(s.waiting) > 0 {
+		w := s.waiting[0]
+		s.waiting = s.waiting[1:]
+		if w.c.state != over && w.c.offer(w.seq, r) {
+			return
+		}
+	}
+	s.list = append(s.list, r)
+}
+
+// Drain takes out all receives that were not taken.
+func (s *Shared) Drain() []*Receive {
+	list := s.list
+	s.list = nil
+	return list
+}
+
+func (s *Shared) take() *Receive {
+	if len(s.list) == 0 {
+		return nil
+	}
+	r := s.list[0]
+	s.list[0] = nil
+	s.list = s.list[1:]
+	r.taken = true
+	return r
+}

@@ -1,0 +1,397 @@
+package rc
+
+import (
+	"errors"
+	"slices"
+
+	"lapi/transport"
+	"lapi/transport/memory"
+)
+
+// incoming is a request of the peer's that has not taken effect.
+type incoming struct {
+	used      bool
+	unready   bool // it has found no receive; what is still on its way of this attempt is dropped
+	ready     bool // all of it is here
+	holds     bool // last is the write's last byte
+	last      byte
+	op        Op
+	flags     uint8
+	attempt   uint8
+	total     uint32
+	got       uint32
+	context   uint32
+	immediate uint32
+	number    uint32
+	addr      uint64
+	operand   uint64
+	compare   uint64
+	receive   *Receive
+}
+
+// responder is what a connection knows of its peer's requests.
+type responder struct {
+	expected uint32 // number of the oldest request that has not taken effect
+	slots    []incoming
+	receives receives
+	readied  []uint32 // requests whose readiness must be told
+	// the answer to the oldest request, while it is being sent
+	reply struct {
+		on    bool
+		sent  uint32 // bytes
+		ops   int    // fragments that the link has memory of
+		from  transport.Addr
+		value uint64 // of an atomic operation
+	}
+}
+
+// PostReceive adds a receive. It completes by Owner.Received.
+func (c *Conn) PostReceive(r *Receive) {
+	r.total = sum(r.Segments)
+	r.taken = false
+	number := c.receives.base + uint32(len(c.receives.list))
+	c.receives.post(r)
+	for i := range c.slots {
+		if s := &c.slots[i]; s.used && s.unready && s.number == number {
+			c.offer(c.seqOf(i), r)
+			return
+		}
+	}
+}
+
+// Receives is how many receives of its own are posted.
+func (c *Conn) Receives() int { return len(c.receives.list) }
+
+// seqOf is the number of the request in a slot.
+func (c *Conn) seqOf(slot int) uint32 {
+	return c.expected + (uint32(slot)-c.expected)%Window
+}
+
+// slot is the place of a request; nil: it has taken effect already. ok is false if no peer may be so far.
+func (c *Conn) slot(seq uint32) (s *incoming, ok bool) {
+	at := seq - c.expected
+	if at >= 1<<31 {
+		return nil, true
+	}
+	if at >= Window {
+		return nil, false
+	}
+	if c.slots == nil {
+		c.slots = make([]incoming, Window)
+	}
+	return &c.slots[seq%Window], true
+}
+
+// onData takes a fragment.
+func (c *Conn) onData(h *header, data []byte) bool {
+	s, ok := c.slot(h.Seq)
+	if s == nil || h.Op.asks() {
+		return ok && s == nil
+	}
+	if !s.used {
+		*s = incoming{used: true, op: h.Op, flags: h.Flags, attempt: h.Attempt, total: h.Total,
+			context: h.Context, immediate: h.Immediate, number: h.Number, addr: h.Addr}
+	}
+	switch {
+	case s.op != h.Op || s.total != h.Total || s.ready ||
+		uint64(h.Offset)+uint64(len(data)) > uint64(s.total) ||
+		uint64(s.got)+uint64(len(data)) > uint64(s.total):
+		return h.Attempt != s.attempt && s.op == h.Op && s.total == h.Total
+	case h.Attempt != s.attempt || s.unready:
+		return true // of an attempt that was given up
+	case s.receive == nil && (s.op == Send || s.flags&flagImmediate != 0) && !c.takeReceive(h.Seq, s):
+		return c.state == over || s.unready
+	}
+	if s.op == Send && uint64(s.total) > s.receive.total {
+		s.receive.Status = LocalLength
+		c.breakOff(h.Seq, RemoteResponder)
+		return true
+	}
+	return c.placeData(h, s, data)
+}
+
+// takeReceive finds a request's receive; false: there is none yet, or it cannot have one.
+func (c *Conn) takeReceive(seq uint32, s *incoming) bool {
+	if c.Shared != nil {
+		s.receive = c.Shared.take()
+	} else {
+		var ok bool
+		if s.receive, ok = c.receives.take(s.number); !ok {
+			return false
+		}
+	}
+	if s.receive != nil {
+		return true
+	}
+	s.unready = true
+	c.readied = append(c.readied, seq)
+	c.touch()
+	if c.Shared != nil {
+		c.Shared.waiting = append(c.Shared.waiting, waits{c, seq})
+	}
+	return false
+}
+
+// offer gives a receive to a request that has found none; false: it needs none any more.
+func (c *Conn) offer(seq uint32, r *Receive) bool {
+	s, _ := c.slot(seq)
+	if s == nil || !s.used || !s.unready {
+		return false
+	}
+	r.taken = true
+	s.receive, s.unready, s.got = r, false, 0
+	s.attempt++
+	c.readied = append(c.readied, seq)
+	c.touch()
+	return true
+}
+
+// tellReadiness tells the peer which requests have found no receive, and which now have one. The
+// latter is told of each that was told the former, so the newest state of each is enough.
+func (c *Conn) tellReadiness() bool {
+	for len(c.readied) > 0 {
+		seq := c.readied[0]
+		if s, _ := c.slot(seq); s != nil && s.used {
+			id, attempt := msgReady, s.attempt
+			if s.unready {
+				id = msgNotReady
+			}
+			if !c.tell(id, &header{Seq: seq, Attempt: attempt}) {
+				return false
+			}
+		}
+		c.readied = c.readied[1:]
+	}
+	return true
+}
+
+// placeData places the data of a fragment.
+func (c *Conn) placeData(h *header, s *incoming, data []byte) bool {
+	if s.op == Send {
+		if !c.e.owner.Usable(c, s.receive.Owner) ||
+			scatter(s.receive.Segments, h.Offset, data) != nil {
+			s.receive.Status = LocalProtection
+			c.breakOff(h.Seq, RemoteResponder)
+			return true
+		}
+	} else if !c.placeWrite(h, s, data) {
+		c.breakOff(h.Seq, RemoteAccess)
+		return true
+	}
+	s.got += uint32(len(data))
+	if s.got == s.total {
+		s.ready = true
+		c.advance()
+	}
+	return true
+}
+
+// placeWrite places a fragment of a write, all but the last byte of one that is not the next to take
+// effect.
+func (c *Conn) placeWrite(h *header, s *incoming, data []byte) bool {
+	n := len(data)
+	if n == 0 {
+		return true
+	}
+	addr, ok := c.e.owner.Access(c, s.context, transport.Addr(s.addr+uint64(h.Offset)), uint64(n),
+		RightWrite)
+	if !ok {
+		return false
+	}
+	whole := h.Seq == c.expected && s.got+uint32(n) == s.total
+	if h.Offset+uint32(n) == s.total && !whole {
+		s.holds, s.last = true, data[n-1]
+		n--
+	}
+	return memory.CopyIn(addr, data[:n]) == nil
+}
+
+// onAsk takes a read or an atomic operation.
+func (c *Conn) onAsk(h *header) bool {
+	s, ok := c.slot(h.Seq)
+	if s == nil || s.used || !h.Op.asks() || h.Op != Read && h.Total != 8 {
+		return ok && s == nil
+	}
+	*s = incoming{used: true, ready: true, op: h.Op, total: h.Total, context: h.Context,
+		addr: h.Addr, operand: h.Operand, compare: h.Compare}
+	c.advance()
+	return true
+}
+
+// advance lets requests take effect, in order.
+func (c *Conn) advance() {
+	for c.state != over && c.slots != nil {
+		s := &c.slots[c.expected%Window]
+		if !s.used || !s.ready || c.reply.on {
+			return
+		}
+		if !c.takeEffect(s) {
+			return
+		}
+		c.passed(s)
+	}
+}
+
+// passed: the oldest request has taken effect.
+func (c *Conn) passed(s *incoming) {
+	r := s.receive
+	if r != nil {
+		c.finishReceive(r, s)
+	}
+	*s = incoming{}
+	c.expected++
+	c.unsent |= tellDone
+	c.touch()
+	if r != nil {
+		c.e.owner.Received(c, r)
+	}
+}
+
+// takeEffect does what the oldest request asks for; false: it is not over yet, or the connection is.
+func (c *Conn) takeEffect(s *incoming) bool {
+	switch {
+	case s.op == Send && s.flags&flagInvalidate != 0 && !c.e.owner.Invalidate(c, s.context):
+		c.breakOff(c.expected, RemoteAccess)
+		return false
+	case s.op == Write && s.holds:
+		addr, ok := c.e.owner.Access(c, s.context, transport.Addr(s.addr+uint64(s.total)-1), 1,
+			RightWrite)
+		if !ok || memory.CopyIn(addr, []byte{s.last}) != nil {
+			c.breakOff(c.expected, RemoteAccess)
+			return false
+		}
+	case s.op.asks() && s.total > 0:
+		c.beginReply(s)
+		return false
+	}
+	return true
+}
+
+func (c *Conn) finishReceive(r *Receive, s *incoming) {
+	r.N = s.total
+	r.HasData = s.flags&flagImmediate != 0
+	r.Immediate = s.immediate
+	r.ByWrite = s.op == Write
+	r.Solicited = s.flags&flagSolicited != 0
+	r.Invalid, r.Context = s.flags&flagInvalidate != 0, s.context
+	if c.Shared == nil {
+		c.receives.finish()
+	}
+}
+
+// beginReply checks what a read or atomic operation asks for, makes the latter, and begins the
+// answer.
+func (c *Conn) beginReply(s *incoming) {
+	right := RightRead
+	if s.op != Read {
+		right = RightAtomic
+	}
+	addr, ok := c.e.owner.Access(c, s.context, transport.Addr(s.addr), uint64(s.total), right)
+	if ok && s.op != Read {
+		c.reply.value, ok = atomic(s, addr)
+	}
+	if !ok {
+		c.breakOff(c.expected, RemoteAccess)
+		return
+	}
+	c.reply.on, c.reply.sent, c.reply.from = true, 0, addr
+	c.touch()
+}
+
+// atomic makes an atomic operation of 8 bytes, and returns the value before it.
+func atomic(s *incoming, addr transport.Addr) (uint64, bool) {
+	if addr%8 != 0 {
+		return 0, false
+	}
+	kind := transport.AtomicAdd
+	if s.op == CompareSwap {
+		kind = transport.AtomicCAS
+	}
+	old, err := memory.Atomic(kind, addr, 8, s.operand, s.compare)
+	return old, err == nil
+}
+
+// sendReplies goes on with an answer; false: the link has no room.
+func (c *Conn) sendReplies() bool {
+	for c.reply.on && c.state != over {
+		s := &c.slots[c.expected%Window]
+		if c.reply.sent == s.total {
+			if c.reply.ops > 0 {
+				return true
+			}
+			c.reply.on = false
+			c.passed(s)
+			c.advance()
+			continue
+		}
+		switch err := c.sendReply(s); {
+		case errors.Is(err, transport.ErrBusy):
+			return false
+		case err != nil:
+			c.breakOff(c.expected, RemoteAccess)
+		}
+	}
+	return true
+}
+
+// sendReply sends the next fragment of an answer.
+func (c *Conn) sendReply(s *incoming) error {
+	h := header{Seq: c.expected, Op: s.op, Total: s.total, Offset: c.reply.sent}
+	if s.op != Read {
+		h.Addr = c.reply.value
+		c.reply.sent = s.total
+		err := c.send(msgReply, &h, nil, Segment{})
+		if err != nil {
+			c.reply.sent = 0
+		}
+		return err
+	}
+	part := Segment{c.reply.from + transport.Addr(c.reply.sent),
+		min(s.total-c.reply.sent, c.fragment)}
+	err := c.send(msgReply, &h, c, part)
+	if err == nil {
+		c.reply.sent += part.N
+	}
+	return err
+}
+
+// replySent: a link needs the memory of a fragment of an answer no more.
+func (c *Conn) replySent(err error) {
+	c.ops--
+	c.reply.ops--
+	var fault *transport.FaultError
+	if errors.As(err, &fault) && c.state != over {
+		c.breakOff(c.expected, RemoteAccess)
+		return
+	}
+	c.touch()
+	c.settle()
+}
+
+// dropSlots forgets the peer's requests. Receives that they have taken are flushed with the others.
+func (c *Conn) dropSlots() {
+	for i := range c.slots {
+		if r := c.slots[i].receive; r != nil && c.Shared != nil {
+			c.receives.post(r)
+		}
+	}
+	if c.Shared != nil {
+		c.Shared.waiting = slices.DeleteFunc(c.Shared.waiting,
+			func(w waits) bool { return w.c == c })
+	}
+	c.slots = nil
+	c.readied = nil
+	c.reply.on = false
+}
+
+// flushReceives completes every receive of a connection that is over.
+func (c *Conn) flushReceives() {
+	for len(c.receives.list) > 0 {
+		r := c.receives.list[0]
+		if r.Status == Success {
+			r.Status = Flushed
+		}
+		c.receives.finish()
+		c.e.owner.Received(c, r)
+	}
+}

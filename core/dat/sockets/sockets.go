@@ -1,0 +1,341 @@
+// Package sockets is uDAPL's network: the sockets of the connection manager, and the links for data.
+// It implements dat.Network.
+package sockets
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"lapi/core/dat"
+	"lapi/core/dat/cm"
+	"lapi/transport"
+	"lapi/transport/udp"
+	"lapi/transport/udp/wire"
+)
+
+// Network is the sockets of one process. It is driven under the owner's lock.
+type Network struct {
+	own     *socket
+	ports   map[cm.Port]*socket
+	byFD    map[int32]*socket
+	epoll   int
+	events  [16]unix.EpollEvent
+	buffer  [cm.MessageSize + 1]byte
+	oob     [256]byte
+	turns   int
+	timeout time.Duration
+	clock   transport.Clock
+}
+
+// socket is one of the connection manager's.
+type socket struct {
+	fd    int
+	port  cm.Port
+	users int // listeners at qualifiers that share the port
+	v6    bool
+}
+
+// Open makes the network, with a socket of its own. timeout is after how long a silent peer is gone.
+func Open(clock transport.Clock, timeout time.Duration) (*Network, error) {
+	n := &Network{ports: map[cm.Port]*socket{}, byFD: map[int32]*socket{}, epoll: -1, clock: clock,
+		timeout: timeout}
+	var err error
+	if n.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err == nil {
+		n.own, err = n.open(0, cm.Own)
+	}
+	if err != nil {
+		n.Close()
+		return nil, fmt.Errorf("uDAPL's sockets: %w", err)
+	}
+	return n, nil
+}
+
+// open makes a socket that both kinds of addresses reach, where the kernel has both.
+func (n *Network) open(port uint16, as cm.Port) (*socket, error) {
+	s, err := n.bind(unix.AF_INET6, &unix.SockaddrInet6{Port: int(port)})
+	if errors.Is(err, unix.EAFNOSUPPORT) || errors.Is(err, unix.EADDRNOTAVAIL) {
+		s, err = n.bind(unix.AF_INET, &unix.SockaddrInet4{Port: int(port)})
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.port = as
+	n.byFD[int32(s.fd)] = s
+	return s, nil
+}
+
+func (n *Network) bind(family int, a unix.Sockaddr) (*socket, error) {
+	fd, err := unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("socket", err)
+	}
+	s := &socket{fd: fd, v6: family == unix.AF_INET6}
+	set := func(level, option, value int) {
+		if err == nil {
+			err = os.NewSyscallError("setsockopt", unix.SetsockoptInt(fd, level, option, value))
+		}
+	}
+	if s.v6 {
+		set(unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0)
+		set(unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO, 1)
+		set(unix.IPPROTO_IPV6, unix.IPV6_RECVERR, 1)
+	}
+	set(unix.IPPROTO_IP, unix.IP_PKTINFO, 1)
+	set(unix.IPPROTO_IP, unix.IP_RECVERR, 1)
+	if err == nil {
+		err = os.NewSyscallError("bind", unix.Bind(fd, a))
+	}
+	if err == nil {
+		err = os.NewSyscallError("epoll_ctl", n.watch(fd))
+	}
+	if err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	return s, nil
+}
+
+func (n *Network) watch(fd int) error {
+	return unix.EpollCtl(n.epoll, unix.EPOLL_CTL_ADD, fd,
+		&unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)})
+}
+
+// Listen implements dat.Network.
+func (n *Network) Listen(port cm.Port) error {
+	s := n.ports[port]
+	if s == nil {
+		var err error
+		if s, err = n.open(uint16(port), port); err != nil {
+			return err
+		}
+		n.ports[port] = s
+	}
+	s.users++
+	return nil
+}
+
+// Unlisten implements dat.Network.
+func (n *Network) Unlisten(port cm.Port) {
+	s := n.ports[port]
+	if s == nil {
+		return
+	}
+	if s.users--; s.users == 0 {
+		delete(n.ports, port)
+		n.closeSocket(s)
+	}
+}
+
+func (n *Network) closeSocket(s *socket) {
+	delete(n.byFD, int32(s.fd))
+	unix.Close(s.fd)
+}
+
+// Close implements dat.Network.
+func (n *Network) Close() {
+	for _, s := range n.byFD {
+		unix.Close(s.fd)
+	}
+	if n.epoll >= 0 {
+		unix.Close(n.epoll)
+	}
+	n.epoll, n.byFD, n.ports = -1, nil, nil
+}
+
+// Descriptors implements dat.Network.
+func (n *Network) Descriptors() []int { return []int{n.epoll} }
+
+// Send implements cm.Outlet. A datagram that the kernel does not take is lost, as any may be.
+func (n *Network) Send(by cm.Port, local netip.Addr, to netip.AddrPort, b []byte) {
+	s := n.own
+	if by != cm.Own {
+		s = n.ports[by]
+	}
+	if s == nil {
+		return
+	}
+	_ = unix.Sendmsg(s.fd, b, s.from(local), s.sockaddr(to), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+}
+
+// from is the control message that makes a datagram come from an address.
+func (s *socket) from(local netip.Addr) []byte {
+	local = local.Unmap()
+	switch {
+	case !local.IsValid() || local.IsUnspecified():
+		return nil
+	case local.Is4():
+		return unix.PktInfo4(&unix.Inet4Pktinfo{Spec_dst: local.As4()})
+	case s.v6:
+		return unix.PktInfo6(&unix.Inet6Pktinfo{Addr: local.As16()})
+	}
+	return nil
+}
+
+func (s *socket) sockaddr(a netip.AddrPort) unix.Sockaddr {
+	if s.v6 {
+		return &unix.SockaddrInet6{Addr: a.Addr().As16(), Port: int(a.Port())}
+	}
+	return &unix.SockaddrInet4{Addr: a.Addr().Unmap().As4(), Port: int(a.Port())}
+}
+
+func addrPort(a unix.Sockaddr) netip.AddrPort {
+	switch a := a.(type) {
+	case *unix.SockaddrInet4:
+		return netip.AddrPortFrom(netip.AddrFrom4(a.Addr), uint16(a.Port))
+	case *unix.SockaddrInet6:
+		return netip.AddrPortFrom(netip.AddrFrom16(a.Addr).Unmap(), uint16(a.Port))
+	}
+	return netip.AddrPort{}
+}
+
+// idleTurns is how many calls of Receive share one look, which costs a system call.
+const idleTurns = 16
+
+// Woken makes the next Receive look.
+func (n *Network) Woken() { n.turns = 0 }
+
+// Receive implements dat.Network.
+func (n *Network) Receive(max int, m dat.Arrivals) (got int) {
+	if n.turns--; n.turns > 0 {
+		return 0
+	}
+	n.turns = idleTurns
+	ready, err := unix.EpollWait(n.epoll, n.events[:], 0)
+	if err != nil {
+		return 0
+	}
+	for _, e := range n.events[:ready] {
+		s := n.byFD[e.Fd]
+		for s != nil && n.byFD[e.Fd] == s && got < max && n.receive(s, m) {
+			got++
+		}
+		if s != nil && e.Events&unix.EPOLLERR != 0 {
+			n.receiveError(s, m)
+		}
+	}
+	if got > 0 {
+		n.turns = 0
+	}
+	return got
+}
+
+// receive takes one datagram; false: there is none.
+func (n *Network) receive(s *socket, m dat.Arrivals) bool {
+	length, control, _, from, err := unix.Recvmsg(s.fd, n.buffer[:], n.oob[:], unix.MSG_DONTWAIT)
+	if err != nil {
+		return err != unix.EAGAIN && err != unix.EBADF && n.receiveError(s, m)
+	}
+	m.OnPacket(s.port, localOf(n.oob[:control]), addrPort(from), n.buffer[:length])
+	return true
+}
+
+// receiveError takes what the kernel says of a datagram that was sent; false: nothing.
+func (n *Network) receiveError(s *socket, m dat.Arrivals) bool {
+	_, _, _, to, err := unix.Recvmsg(s.fd, n.buffer[:], n.oob[:],
+		unix.MSG_DONTWAIT|unix.MSG_ERRQUEUE)
+	if err != nil {
+		return false
+	}
+	if s == n.own {
+		m.OnRefused(addrPort(to))
+	}
+	return true
+}
+
+// localOf is the address that a datagram has come to.
+func localOf(control []byte) netip.Addr {
+	messages, err := unix.ParseSocketControlMessage(control)
+	if err != nil {
+		return netip.Addr{}
+	}
+	for _, c := range messages {
+		switch {
+		case c.Header.Level == unix.IPPROTO_IP && c.Header.Type == unix.IP_PKTINFO && len(c.Data) >= 12:
+			return netip.AddrFrom4([4]byte(c.Data[8:12]))
+		case c.Header.Level == unix.IPPROTO_IPV6 && c.Header.Type == unix.IPV6_PKTINFO &&
+			len(c.Data) >= 16:
+			return netip.AddrFrom16([16]byte(c.Data[:16])).Unmap()
+		}
+	}
+	return netip.Addr{}
+}
+
+// LocalFor implements dat.Network.
+func (n *Network) LocalFor(to netip.Addr) (netip.Addr, error) {
+	to = to.Unmap()
+	if !to.IsValid() || to.IsUnspecified() || to.IsMulticast() {
+		return netip.Addr{}, unix.EADDRNOTAVAIL
+	}
+	s := socket{v6: to.Is6()}
+	family := unix.AF_INET
+	if s.v6 {
+		family = unix.AF_INET6
+	}
+	fd, err := unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	defer unix.Close(fd)
+	if err := unix.Connect(fd, s.sockaddr(netip.AddrPortFrom(to, 1))); err != nil {
+		return netip.Addr{}, err
+	}
+	a, err := unix.Getsockname(fd)
+	return addrPort(a).Addr(), err
+}
+
+// Link implements dat.Network.
+func (n *Network) Link(local netip.Addr, c dat.LinkConfig) (transport.Link, netip.AddrPort, error) {
+	l, err := udp.New(udp.Config{Locals: []udp.Local{{Addr: netip.AddrPortFrom(local, 0)}},
+		Clock: n.clock, NumTasks: c.Peers, Level: wire.LevelCookie, Partition: "dat",
+		Timeout: n.timeout, Pair: c.Pair, PeerFailed: c.Failed})
+	if err != nil {
+		return nil, netip.AddrPort{}, err
+	}
+	for _, fd := range l.Descriptors() {
+		if err := n.watch(fd); err != nil {
+			l.Close()
+			return nil, netip.AddrPort{}, os.NewSyscallError("epoll_ctl", err)
+		}
+	}
+	return l, l.Locals()[0], nil
+}
+
+// InterfaceNames are the names of Interfaces.
+func InterfaceNames() (names []string) {
+	for _, i := range Interfaces() {
+		if !slices.Contains(names, i.Name) {
+			names = append(names, i.Name)
+		}
+	}
+	return names
+}
+
+// Interfaces are the network interfaces that are up, and their addresses.
+func Interfaces() (list []dat.Interface) {
+	all, err := net.Interfaces()
+	if err != nil {
+		return nil
+	}
+	for _, i := range all {
+		if i.Flags&net.FlagUp == 0 {
+			continue
+		}
+		addrs, _ := i.Addrs()
+		for _, a := range addrs {
+			if p, err := netip.ParsePrefix(a.String()); err == nil &&
+				!p.Addr().IsLinkLocalUnicast() {
+				list = append(list, dat.Interface{Name: i.Name, Addr: p.Addr()})
+			}
+		}
+	}
+	return list
+}
+
+var _ dat.Network = (*Network)(nil)

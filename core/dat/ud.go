@@ -1,0 +1,346 @@
+package dat
+
+import (
+	"encoding/binary"
+	"errors"
+	"net/netip"
+	"slices"
+
+	"lapi/core/dat/cm"
+	"lapi/core/dat/codes"
+	"lapi/core/dat/rc"
+	"lapi/transport"
+	"lapi/transport/memory"
+)
+
+// A UD endpoint sends datagrams to any endpoint that it has an address handle of, which it gets by
+// connecting, any number of times. Datagrams are not repeated where no receive waits for them.
+
+// msgDatagram is a datagram between two processes.
+const msgDatagram transport.MsgID = 21
+
+// Sizes of datagrams, bytes.
+const (
+	datagramHeader = 16
+	grhSize        = 40 // in front of the data, in each receive: a header that adapters write there
+	// MaxDatagram is the longest message of a UD endpoint.
+	MaxDatagram = 1024
+)
+
+// udState is what a UD endpoint has in place of a connection.
+type udState struct {
+	qpn      uint32 // its number, by which peers name it
+	receives []*rc.Receive
+	attempts []*cm.Conn
+	waiting  []*datagram // the link had no room for them
+}
+
+// AH is an address handle.
+type AH struct {
+	base
+	peer   *peer
+	remote netip.Addr
+	QPN    uint32
+	users  []*EP
+}
+
+// datagram is one that waits.
+type datagram struct {
+	e      *EP
+	p      *peer
+	header [datagramHeader]byte
+	data   []byte
+	cookie uint64
+	flags  CompletionFlags
+	n      uint32
+	sent   bool // it was told as complete
+}
+
+// openUD gives the endpoint a number.
+func (e *EP) openUD() {
+	l := e.ia.library
+	if l.ud == nil {
+		l.ud = map[uint32]*EP{}
+		l.attachUDTo(l.self)
+	}
+	q := uint32(l.random())&0xffffff | 1
+	for l.ud[q] != nil {
+		q = uint32(l.random())&0xffffff | 1
+	}
+	l.ud[q] = e
+	e.ud = &udState{qpn: q}
+}
+
+func (e *EP) closeUD() {
+	u := e.ud
+	for _, c := range slices.Clone(u.attempts) {
+		c.Close()
+	}
+	delete(e.ia.library.ud, u.qpn)
+	for _, r := range u.receives {
+		r.Status = rc.Flushed
+		e.receivedUD(r)
+	}
+	for _, d := range u.waiting {
+		e.sentUD(d, rc.Flushed)
+	}
+	u.receives, u.waiting, u.attempts = nil, nil, nil
+}
+
+// connectUD is dat_ep_connect of a UD endpoint.
+func (e *EP) connectUD(to netip.Addr, qualifier uint64, timeout int64, private []byte) codes.Return {
+	switch {
+	case e.ConnectE == nil:
+		return codes.InvalidState.With(codes.InvalidStateEPEVDConnect)
+	case len(private) > PrivateMax:
+		return codes.Arg(5)
+	}
+	c, _, r := e.ia.library.dial(e, to, qualifier, ServiceUD, timeout, private)
+	if r == codes.Success {
+		e.ud.attempts = append(e.ud.attempts, c)
+		e.Qualifier = qualifier
+		e.counters[epConnect]++
+	}
+	return r
+}
+
+// establishedUD: an address handle is known.
+func (e *EP) establishedUD(c *cm.Conn, private []byte) {
+	l := e.ia.library
+	theirs := readCard(&c.PeerCard)
+	d, err := l.dataLinkAt(c.Local)
+	var p *peer
+	if err == nil {
+		p = l.findPeer(d, &theirs, c.Pair)
+	}
+	ah := &AH{}
+	if p == nil || !p.reach(c.Peer.Addr(), &theirs) || !e.ia.add(kindAH, ah) {
+		e.failedUD(c, cm.NobodyThere, nil)
+		return
+	}
+	ah.peer, ah.QPN, ah.remote = p, theirs.qpn, c.Peer.Addr()
+	p.conns++
+	kind := uint32(extUDPassiveAH)
+	if c.Active {
+		c.Card = e.cardOf(d, p)
+		kind = extUDRemoteAH
+	}
+	address := uint64(0)
+	if len(private) > 0 {
+		address, _ = e.private.keep(l, private)
+	}
+	ev := connectionEvent(EventUDEstablished, e.handle, len(private), address)
+	ev.extend(kind, 0, 0)
+	le := binary.LittleEndian
+	le.PutUint64(ev.Extension[16:], uint64(ah.handle))
+	le.PutUint32(ev.Extension[24:], ah.QPN)
+	copy(ev.Extension[28:], sockaddr(netip.AddrPortFrom(ah.remote, c.Peer.Port())))
+	le.PutUint64(ev.Extension[56:], c.Number())
+	e.ConnectE.post(&ev)
+}
+
+// failedUD: an attempt has come to nothing.
+func (e *EP) failedUD(c *cm.Conn, why cm.Reason, private []byte) {
+	e.dropAttempt(c)
+	number, kind := EventUDError, uint32(extUDError)
+	if why == cm.Rejected {
+		number, kind = EventUDReject, extUDReject
+	}
+	address := uint64(0)
+	if len(private) > 0 {
+		address, _ = e.private.keep(e.ia.library, private)
+	}
+	ev := connectionEvent(number, e.handle, len(private), address)
+	ev.extend(kind, uint8(rc.Transport), 0)
+	e.ConnectE.post(&ev)
+}
+
+func (e *EP) dropAttempt(c *cm.Conn) {
+	e.ud.attempts = slices.DeleteFunc(e.ud.attempts, func(o *cm.Conn) bool { return o == c })
+}
+
+// FreeUDConnection is dat_ib_ud_cm_free: the connection manager forgets the attempt that an event's
+// context names.
+func (e *EP) FreeUDConnection(number uint64) codes.Return {
+	if e.ud != nil {
+		for _, c := range e.ud.attempts {
+			if c.Number() == number {
+				c.Close()
+				e.dropAttempt(c)
+				return codes.Success
+			}
+		}
+	}
+	return codes.Success // an accepted one, which the library has forgotten by itself
+}
+
+// FreeAH is dat_ib_ud_ah_free.
+func (e *EP) FreeAH(h Handle) codes.Return {
+	ah, r := findIn[*AH](e.ia, h, codes.NoSubtype, false)
+	if r != codes.Success {
+		return codes.Arg(2)
+	}
+	ah.release()
+	return codes.Success
+}
+
+func (a *AH) release() {
+	a.peer.conns--
+	a.ia.remove(a)
+}
+
+// PostUD is dat_ib_post_send_ud.
+func (e *EP) PostUD(triplets []Triplet, to Handle, qpn uint32, cookie uint64,
+	flags CompletionFlags) codes.Return {
+	ah, r := findIn[*AH](e.ia, to, codes.NoSubtype, false)
+	switch {
+	case e.ud == nil:
+		return codes.InvalidState.With(codes.NoSubtype)
+	case r != codes.Success:
+		return codes.Arg(4)
+	case e.Request == nil:
+		return codes.InvalidState.With(codes.InvalidStateEPEVDRequest)
+	case e.requests >= int(e.Attr.MaxRequest):
+		return codes.InsufficientResources.With(codes.ResourceTEP)
+	case int32(len(triplets)) > e.Attr.MaxRequestIOV:
+		return codes.Arg(2)
+	}
+	segments, ok := e.ia.local(&posted{triplets: triplets, pz: e.PZ})
+	d := &datagram{e: e, p: ah.peer, cookie: cookie, flags: flags}
+	for _, s := range segments {
+		d.n += s.N
+	}
+	switch {
+	case !ok:
+		return codes.ProtectionViolation.With(codes.ProtectionRead)
+	case d.n > MaxDatagram:
+		return codes.LengthError.With(codes.NoSubtype)
+	}
+	if !d.gather(segments) {
+		return codes.ProtectionViolation.With(codes.ProtectionRead)
+	}
+	binary.LittleEndian.PutUint32(d.header[0:], qpn)
+	binary.LittleEndian.PutUint32(d.header[4:], e.ud.qpn)
+	e.requests++
+	e.counters[epPostSendUD]++
+	e.counters[epPostSendUD+1] += uint64(d.n)
+	if len(e.ud.waiting) > 0 || !d.send() {
+		e.ud.waiting = append(e.ud.waiting, d)
+	}
+	return codes.Success
+}
+
+// gather copies the data; false: it cannot be read.
+func (d *datagram) gather(segments []rc.Segment) bool {
+	if d.n == 0 {
+		return true
+	}
+	b, err := d.e.ia.library.memory.Get(int(d.n))
+	if err != nil {
+		return false
+	}
+	d.data = b
+	at := 0
+	for _, s := range segments {
+		if memory.CopyOut(b[at:at+int(s.N)], s.Addr) != nil {
+			d.release()
+			return false
+		}
+		at += int(s.N)
+	}
+	return true
+}
+
+func (d *datagram) release() {
+	if d.data != nil {
+		d.e.ia.library.memory.Put(d.data)
+		d.data = nil
+	}
+}
+
+// send gives it to the link; false: there is no room.
+func (d *datagram) send() bool {
+	link, ep := d.p.link(d.e.ia.library)
+	op := &transport.Op{N: uint64(d.n), Done: func(*transport.Op, error) { d.release() }}
+	if d.n > 0 {
+		op.Local = memory.AddrOf(d.data)
+	}
+	status, err := link.Send(ep, msgDatagram, d.header[:], op)
+	if errors.Is(err, transport.ErrBusy) {
+		return false
+	}
+	if err != nil || status == transport.Done {
+		d.release()
+	}
+	d.e.sentUD(d, rc.Success)
+	return true
+}
+
+// sentUD tells the consumer of a datagram: it is complete when the library has it.
+func (e *EP) sentUD(d *datagram, status rc.Status) {
+	e.requests--
+	if status != rc.Success {
+		d.release()
+	}
+	if status == rc.Success && d.flags&Suppress != 0 {
+		return
+	}
+	ev := dtoEvent(EventExtendedDTO, e.handle, d.cookie, uint8(status), d.n, dtoSendUD, 0)
+	ev.extend(extUDSend, uint8(status), 0)
+	e.Request.post(&ev)
+}
+
+// sendWaiting sends datagrams that have waited for room; false: some still do.
+func (l *Library) sendWaiting() bool {
+	for _, e := range l.ud {
+		for len(e.ud.waiting) > 0 {
+			if !e.ud.waiting[0].send() {
+				return false
+			}
+			e.ud.waiting = slices.Delete(e.ud.waiting, 0, 1)
+		}
+	}
+	return true
+}
+
+func (l *Library) attachUDTo(link transport.Link) {
+	link.Handle(msgDatagram, func(m *transport.Msg) transport.Verdict {
+		l.onDatagram(m)
+		return transport.Accept
+	})
+}
+
+// onDatagram takes a datagram. One that finds no endpoint or receive is dropped.
+func (l *Library) onDatagram(m *transport.Msg) {
+	if len(m.Hdr) != datagramHeader || len(m.Data) > MaxDatagram {
+		return
+	}
+	e := l.ud[binary.LittleEndian.Uint32(m.Hdr)]
+	if e == nil || len(e.ud.receives) == 0 {
+		return
+	}
+	r := e.ud.receives[0]
+	e.ud.receives = slices.Delete(e.ud.receives, 0, 1)
+	var grh [grhSize]byte
+	switch n := uint64(grhSize + len(m.Data)); {
+	case !e.ia.usable(r.Owner.(*posted)):
+		r.Status = rc.LocalProtection
+	case n > r.Room():
+		r.Status = rc.LocalLength
+	case r.Place(0, grh[:]) != nil || r.Place(grhSize, m.Data) != nil:
+		r.Status = rc.LocalProtection
+	default:
+		r.N = uint32(n)
+	}
+	e.receivedUD(r)
+}
+
+func (e *EP) receivedUD(r *rc.Receive) {
+	e.receives--
+	p := r.Owner.(*posted)
+	ev := dtoEvent(EventExtendedDTO, e.handle, p.cookie, uint8(r.Status), r.N, dtoReceiveUD, 0)
+	ev.extend(extUDReceive, uint8(r.Status), 0)
+	e.counters[epRecvUD]++
+	e.counters[epRecvUD+1] += uint64(r.N)
+	e.Recv.post(&ev)
+}

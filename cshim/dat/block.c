@@ -1,0 +1,198 @@
+/* block.c - the block of uDAPL: its owner, the first and the last adapter, agents. */
+#define _GNU_SOURCE
+#include <pthread.h>
+
+#include "godat.h"
+#include "internal.h"
+#include "lock.h"
+
+cshim_progress dat_progress __attribute__((aligned(128)));
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+/* Held while adapters are opened and closed. Before the block's lock. */
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+static int forked; /* atomic: set in the child of a fork */
+
+static uint32_t call(cshim_progress *progress, uint64_t ticket)
+{
+	return godat_progress();
+}
+
+static int arm(cshim_progress *progress, int64_t *timeout_ns)
+{
+	return godat_arm(timeout_ns);
+}
+
+static void disarm(cshim_progress *progress)
+{
+	godat_disarm();
+}
+
+static void polling(cshim_progress *progress, int polls)
+{
+}
+
+static void run_agents(void)
+{
+	uint64_t function, instance, evd;
+
+	while (dat_enter()) {
+		int some = godat_agent(&function, &instance, &evd);
+
+		cshim_lock_drop(&dat_progress);
+		if (!some)
+			return;
+		((DAT_AGENT_FUNC)(uintptr_t)function)((DAT_PVOID)(uintptr_t)instance,
+		                                      (DAT_EVD_HANDLE)(uintptr_t)evd);
+	}
+}
+
+static void errors(cshim_progress *progress, int polls)
+{
+	run_agents();
+}
+
+static void trace(cshim_progress *progress, const char *what, int32_t code)
+{
+}
+
+static void handlers(cshim_progress *progress, uint32_t handle)
+{
+}
+
+static void wake_handlers(cshim_progress *progress)
+{
+}
+
+static const cshim_owner owner = {
+	.name = "dat",
+	.call = call,
+	.arm = arm,
+	.disarm = disarm,
+	.polling = polling,
+	.errors = errors,
+	.trace = trace,
+	.handlers = handlers,
+	.wake_handlers = wake_handlers,
+};
+
+static void after_fork_in_child(void)
+{
+	__atomic_store_n(&forked, 1, __ATOMIC_RELAXED);
+}
+
+static void prepare(void)
+{
+	pthread_atfork(NULL, NULL, after_fork_in_child);
+	cshim_progress_prepare();
+	cshim_progress_add(&dat_progress, &owner);
+	godat_block(&dat_progress);
+}
+
+int dat_enter(void)
+{
+	if (__builtin_expect(__atomic_load_n(&forked, __ATOMIC_RELAXED), 0))
+		return 0;
+	pthread_once(&once, prepare);
+	cshim_lock(&dat_progress);
+	return 1;
+}
+
+DAT_RETURN dat_leave(DAT_RETURN result)
+{
+	cshim_notify(&dat_progress);
+	if (__builtin_expect(__atomic_load_n(&dat_progress.lock_waiters, __ATOMIC_RELAXED) != 0, 0))
+		cshim_lock_be_fair(&dat_progress);
+	cshim_lock_drop(&dat_progress);
+	if (__builtin_expect(dat_progress.reserved != 0, 0))
+		run_agents();
+	return result;
+}
+
+DAT_RETURN dat_call(int number, const uint64_t *arguments)
+{
+	DAT_RETURN result;
+
+	if (!dat_enter())
+		return DAT_CLASS_ERROR | DAT_INVALID_STATE;
+	result = godat_call(number, (uint64_t *)arguments);
+	return dat_leave(result);
+}
+
+/* The block becomes active; under opening and the lock, which is free afterwards. */
+static DAT_RETURN begin(void)
+{
+	const cshim_threads_plan plan = {0, NULL, NULL, NULL, NULL};
+
+	cshim_progress_clear(&dat_progress);
+	dat_progress.handle++;
+	godat_begin();
+	__atomic_add_fetch(&cshim_progress_claimed, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&dat_progress.state, CSHIM_ACTIVE, __ATOMIC_RELEASE);
+	cshim_lock_drop(&dat_progress);
+	return cshim_threads_start(&dat_progress, &plan) == 0
+	               ? DAT_SUCCESS
+	               : DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_DEVICE;
+}
+
+/* It ends; likewise. */
+static void end(void)
+{
+	cshim_progress_close(&dat_progress);
+	cshim_threads_stop(&dat_progress);
+	cshim_lock(&dat_progress);
+	godat_end();
+	__atomic_sub_fetch(&cshim_progress_claimed, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&dat_progress.state, CSHIM_FREE, __ATOMIC_RELEASE);
+	cshim_lock_drop(&dat_progress);
+}
+
+DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
+                        DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,
+                        DAT_UINT32 dapl_major, DAT_UINT32 dapl_minor, DAT_BOOLEAN thread_safety)
+{
+	const uint64_t arguments[] = {
+		DAT_P(name),         DAT_I(async_evd_min_qlen), DAT_P(async_evd_handle),
+		DAT_P(ia_handle),    DAT_I(dapl_major),         DAT_I(dapl_minor),
+		DAT_I(thread_safety)};
+	DAT_RETURN result;
+
+	if (sizeof(void *) != 8)
+		return DAT_CLASS_ERROR | DAT_PROVIDER_NOT_FOUND; /* docs/scope.md */
+	pthread_mutex_lock(&opening);
+	if (!dat_enter()) {
+		pthread_mutex_unlock(&opening);
+		return DAT_CLASS_ERROR | DAT_INVALID_STATE;
+	}
+	result = godat_call(DAT_CALL_ia_openv, (uint64_t *)arguments);
+	if (result == DAT_SUCCESS)
+		dat_extensions = 1;
+	if (result == DAT_SUCCESS && dat_progress.state != CSHIM_ACTIVE) {
+		result = begin();
+		if (result != DAT_SUCCESS)
+			dat_ia_close(*ia_handle, DAT_CLOSE_ABRUPT_FLAG);
+	} else {
+		dat_leave(result);
+	}
+	pthread_mutex_unlock(&opening);
+	return result;
+}
+
+DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
+{
+	const uint64_t arguments[] = {DAT_P(ia_handle), DAT_I(flags)};
+	DAT_RETURN result;
+
+	pthread_mutex_lock(&opening);
+	if (!dat_enter()) {
+		pthread_mutex_unlock(&opening);
+		return DAT_CLASS_ERROR | DAT_INVALID_STATE;
+	}
+	result = godat_call(DAT_CALL_ia_close, (uint64_t *)arguments);
+	if (dat_progress.state == CSHIM_ACTIVE && godat_adapters() == 0)
+		end();
+	else
+		dat_leave(result);
+	pthread_mutex_unlock(&opening);
+	return result;
+}

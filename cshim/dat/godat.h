@@ -1,0 +1,23 @@
+/* godat.h - what capi does for uDAPL's entry points. All but the last under the block's lock. */
+#ifndef GODAT_H
+#define GODAT_H
+
+#include <stdint.h>
+
+/* A call of calls.h; its DAT_RETURN. */
+uint32_t godat_call(int number, uint64_t *arguments);
+/* How many adapters are open. */
+int godat_adapters(void);
+/* The first adapter is open: the block gets its descriptors. The last one is closed. */
+void godat_begin(void);
+void godat_end(void);
+/* Of the block's owner. */
+uint32_t godat_progress(void);
+int godat_arm(int64_t *timeout_ns);
+void godat_disarm(void);
+/* Where the block is; before anything else. */
+void godat_block(void *progress);
+/* Takes an agent that is due: 1, and its function, instance and EVD. */
+int godat_agent(uint64_t *function, uint64_t *instance, uint64_t *evd);
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * internal.h - uDAPL's entry points: how they reach core, and how threads wait in them.
+ *
+ * One block serves all interface adapters of the process; its lock covers everything of uDAPL.
+ * Every call locks it, has core do the work, and unlocks it. What waits, waits here.
+ */
+#ifndef DAT_INTERNAL_H
+#define DAT_INTERNAL_H
+
+#include <stdint.h>
+
+#include "progress.h"
+
+#pragma GCC visibility push(default)
+#include <dat2/udat.h>
+#include <dat2/dat_registry.h>
+#include <dat2/dat_ib_extensions.h>
+#pragma GCC visibility pop
+
+#include "calls.h"
+
+/* What a handle other than an adapter's is the address of: core/dat's Slot. */
+typedef struct dat_slot {
+	uint64_t table;
+	uint32_t kind;   /* 0: not in use */
+	uint32_t ready;  /* of an EVD: events that wake a waiter; of a CNO: 1 if triggered */
+	uint32_t poked;  /* it changes to end waits */
+	uint32_t length; /* of an EVD: events in the queue */
+} dat_slot;
+
+/* The block. Its state is ACTIVE while an adapter is open. */
+extern cshim_progress dat_progress;
+
+/* Of the proposal of 2005: 1 once an adapter was opened (proposal.c). */
+extern int dat_extensions __attribute__((visibility("default")));
+
+/* Arguments of a call as core gets them. */
+#define DAT_P(pointer) ((uint64_t)(uintptr_t)(pointer))
+#define DAT_I(number) ((uint64_t)(uint32_t)(number))
+
+/* A call of core's by number, with its arguments. */
+#define DAT_CALL(number, ...) dat_call(DAT_CALL_##number, (const uint64_t[]){__VA_ARGS__})
+DAT_RETURN dat_call(int number, const uint64_t *arguments);
+
+/* Locks the block; 0: not in this process (it was forked). */
+int dat_enter(void);
+/* Unlocks it, and runs the agents that are due. */
+DAT_RETURN dat_leave(DAT_RETURN result);
+
+#endif
