@@ -88,7 +88,8 @@ DRIVERS     := mpcc_r mpCC_r mpxlf_r mpxlf90_r mpxlf95_r mpcc mpCC mpxlf mpxlf90
 # The samples with their makefiles, but what runs them all in the source tree.
 SAMPLES     := $(filter-out samples.mk, \
   $(patsubst tests/c/samples/%,%,$(shell find tests/c/samples -name README.md -o -name Makefile \
-  -o -name '*.mk' -o -name '*.[chF]' -o -name '*.cc' -o -name '*.F90' -o -name start-by-hand -o -name under-mpi)))
+  -o -name '*.mk' -o -name '*.[chF]' -o -name '*.cc' -o -name '*.F90' -o -name start-by-hand \
+  -o -name under-mpi)))
 SAMPLES_DIR  = $(INSTALL_DIR)/share/lapi/samples
 install: build
 	install -d $(INSTALL_DIR)/$(LIBDIR)/pkgconfig $(INSTALL_DIR)/include $(INSTALL_DIR)/bin
@@ -134,7 +135,7 @@ test:
 
 # The simulator's seeds take ten times as long with the race detector: `sim` runs all.
 RACE_SEEDS ?= 20
-TESTED     := ./cmd/... ./core/... ./transport/... ./tests/bench/...
+TESTED     := ./cmd/... ./core/... ./transport/... ./tests/bench/... ./tests/mutants/...
 go-test:
 	SIM_SEEDS=$(RACE_SEEDS) $(GO) test $(if $(M32),,-race) -shuffle=on -timeout 15m \
 	  $(TESTED)
@@ -178,6 +179,7 @@ clean:
 -include tests/c/conform/conform.mk
 -include tests/c/samples/samples.mk
 -include tests/bench/bench.mk
+-include tests/mutants/mutants.mk
 -include tests/c/trace/trace.mk
 -include tests/c/hostile/hostile.mk
 -include tests/net/net.mk

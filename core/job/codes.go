@@ -30,6 +30,9 @@ const (
 	defaultRetransmitLoops = 1000000
 	defaultRexmitBufCount  = 128
 	defaultRexmitBufSize   = 16384
+	minSendQueue           = 64 // KiB
+	maxSendQueue           = 1 << 20
+	defaultSendQueue       = 4 << 10
 	maxInfoLevel           = 6
 	maxTraceLevel          = 5
 	maxTraceSize           = 1024 // MiB

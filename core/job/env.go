@@ -353,6 +353,8 @@ func (r *reader) tuning(c *Config) {
 	c.RexmitBufCount, _ = r.number("MP_REXMIT_BUF_CNT", 1, math.MaxInt32, defaultRexmitBufCount)
 	c.RexmitBufSize, c.RexmitBufSizeSet = r.number("MP_REXMIT_BUF_SIZE", 1, math.MaxInt32,
 		defaultRexmitBufSize)
+	kilobytes, _ := r.number("LAPI_SEND_QUEUE", minSendQueue, maxSendQueue, defaultSendQueue)
+	c.SendQueue = kilobytes << 10
 	c.TraceLevel, _ = r.number("MP_LAPI_TRACE_LEVEL", 0, maxTraceLevel, 0)
 	c.TraceSize, _ = r.number("LAPI_TRACE_SIZE", 1, maxTraceSize, defaultTraceSize)
 	if c.TraceDir, _ = r.get("LAPI_TRACE_DIR"); c.TraceDir == "" {

@@ -38,7 +38,8 @@ func TestDefaults(t *testing.T) {
 		Task: 1, NumTasks: 4, Partition: "7", AckThreshold: 30,
 		PollingInterval:    400 * time.Millisecond,
 		RetransmitInterval: 1000000, RexmitBufCount: 128, RexmitBufSize: 16384, BulkMin: 153600,
-		TraceDir: ".", TraceSize: 32,
+		SendQueue: 4 << 20,
+		TraceDir:  ".", TraceSize: 32,
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)
@@ -52,7 +53,7 @@ func TestAllSet(t *testing.T) {
 		"MP_DEBUG_NOTIMEOUT=yes",
 		"MP_UDP_PACKET_SIZE=65536", "MP_ACK_THRESH=5", "MP_POLLING_INTERVAL=10001",
 		"MP_RETRANSMIT_INTERVAL=1000",
-		"MP_REXMIT_BUF_CNT=1", "MP_REXMIT_BUF_SIZE=256", "MP_USE_BULK_XFER=yes",
+		"MP_REXMIT_BUF_CNT=1", "MP_REXMIT_BUF_SIZE=256", "LAPI_SEND_QUEUE=64", "MP_USE_BULK_XFER=yes",
 		"MP_BULK_MIN_MSG_SIZE=4096", "MP_LAPI_TRACE_LEVEL=3", "LAPI_TRACE_DIR=/traces",
 		"LAPI_TRACE_SIZE=64"), func(level int, text string) {
 		t.Errorf("warning %d: %s",
@@ -69,7 +70,7 @@ func TestAllSet(t *testing.T) {
 		InetSet: true, InfoLevel: 2, NoTimeout: true, UDPPacketSize: 65536, AckThreshold: 5,
 		PollingInterval:    10001 * time.Microsecond,
 		RetransmitInterval: 1000, RexmitBufCount: 1, RexmitBufSize: 256, RexmitBufSizeSet: true,
-		UseBulk: true, BulkMin: 4096,
+		UseBulk: true, BulkMin: 4096, SendQueue: 64 << 10,
 		TraceLevel: 3, TraceDir: "/traces", TraceSize: 64,
 	}
 	if !reflect.DeepEqual(c, want) {

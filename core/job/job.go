@@ -100,6 +100,7 @@ type Config struct {
 	RetransmitInterval int           // MP_RETRANSMIT_INTERVAL, polling loops; default 1000000
 	RexmitBufCount     int           // MP_REXMIT_BUF_CNT; default 128
 	RexmitBufSize      int           // MP_REXMIT_BUF_SIZE; default 16384
+	SendQueue          int           // LAPI_SEND_QUEUE, bytes; default 4 MiB
 	RexmitBufSizeSet   bool          // then BUF_CP_SIZE is its value, else min(128, RexmitBufSize)
 
 	UseBulk bool // MP_USE_BULK_XFER

@@ -325,7 +325,7 @@ func (c *Context) multicast(x *Transfer) codes.Code {
 		return codes.ErrTgt
 	}
 	for _, id := range members {
-		if _, code := c.target(id); code != codes.Success {
+		if _, code := c.target(id, codes.AmErr); code != codes.Success {
 			return code
 		}
 	}

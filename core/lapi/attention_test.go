@@ -2,6 +2,7 @@ package lapi
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -49,7 +50,9 @@ func TestEachLevelAdds(t *testing.T) {
 		"shm": {2: "built ", 3: "by shared memory: 1,", 4: "task 1 is reached by shared memory",
 			5: "shared memory: packets sent ", 6: "yields "},
 	} {
-		j := newJob(t, 2, paths[path])
+		env := maps.Clone(paths[path])
+		env["MP_INFOLEVEL"] = "4"
+		j := newJob(t, 2, env)
 		j.exercise(1, 0)
 		j.settle()
 		k := j.tasks[0]
@@ -142,25 +145,5 @@ func TestVersionIsTheMakefiles(t *testing.T) {
 	}
 	if !strings.Contains(string(text), "VERSION := "+Version+"\n") {
 		t.Errorf("the Makefile has another version than %s", Version)
-	}
-}
-
-// A header handler of a contiguous message may name a DGSP only once DGSPs can be registered.
-func TestDGSPNamedByHeaderHandler(t *testing.T) {
-	j := newJob(t, 2, paths["shm"])
-	k := j.tasks[1]
-	data, dst, head := pattern(64, 1), make([]byte, 64), pattern(8, 2)
-	k.headers[0x1000] = func(_ *headerCall, r *HeaderResult) {
-		r.Buffer, r.DGSP = at(&dst[0]), 0x3000
-	}
-	var target int32
-	j.ok(j.tasks[0].Amsend(1, 0x1000, addrOf(head), 8, addrOf(data), 64, at(&target), 0, 0))
-	j.until("the target counter", func() bool { return target == 1 })
-	if e, ok := k.NextError(); !ok || e.Code != codes.ErrDgsp || e.Type != codes.AmErr ||
-		e.Of != 0 {
-		t.Errorf("error event %+v, %v", e, ok)
-	}
-	if dst[0] != 0 {
-		t.Error("data was written as if there were no DGSP")
 	}
 }

@@ -160,6 +160,9 @@ func (c *Context) Senv(query uint32, v int32) codes.Code {
 		if c.net.UDP != nil {
 			c.net.UDP.SetTimeout(time.Duration(v) * time.Second)
 		}
+		if c.net.Shm != nil {
+			c.net.Shm.SetTimeout(time.Duration(v) * time.Second)
+		}
 	case qAckThreshold:
 		c.attributes.ackThreshold = int(v)
 		if c.net.UDP != nil {

@@ -17,7 +17,7 @@ type barrier struct {
 
 // barrierLink is what it needs of the link of this node's tasks.
 type barrierLink interface {
-	Barrier() *layout.Barrier
+	Barrier(crowded bool) *layout.Barrier
 	RefuseBarrier(code uint32)
 }
 
@@ -34,7 +34,7 @@ func (s *setup) openBarrier() codes.Code {
 	if !ok || s.net.UDP != nil {
 		return codes.Success
 	}
-	if b := link.Barrier(); b != nil {
+	if b := link.Barrier(s.net.AnyCrowded()); b != nil {
 		s.barrier = &barrier{b, link}
 		s.shared.Barrier = nodeAddress(s.net.Shm.(laneLink))
 	}

@@ -80,6 +80,7 @@ type Context struct {
 	tickets     *fence.Tickets
 	fences      *fence.Fences
 	collectives *fence.Collectives
+	rooms       []room
 	answers     token.Table[answerOp, *answerOp] // gets and read-modify-writes under way
 	offers      token.Table[offer, *offer]       // data that targets are still to fetch
 	reads       readNews
@@ -105,12 +106,15 @@ type Context struct {
 	header    [24]byte               // of a put that is sent at once
 }
 
-// target checks a task id that names the target of an operation.
-func (c *Context) target(id uint32) (*peer.Peer, codes.Code) {
+// target checks a task id that names the target of an operation of that kind.
+func (c *Context) target(id uint32, kind codes.ErrType) (*peer.Peer, codes.Code) {
 	if id >= uint32(len(c.peers)) {
 		return nil, codes.ErrTgt
 	}
 	p := &c.peers[id]
+	if !p.Dead() && c.hasLeft(p) {
+		c.leftBefore(p, kind)
+	}
 	return p, p.Gone()
 }
 

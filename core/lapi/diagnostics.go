@@ -81,8 +81,11 @@ func (s *setup) announceJob() {
 		c.RetransmitInterval, c.BulkMin, s.bulkEnabled())
 }
 
-// announceTasks says of each other task how it is reached.
+// announceTasks says of each other task how it is reached. There may be thousands.
 func (s *setup) announceTasks() {
+	if s.cfg.InfoLevel < levelTasks {
+		return
+	}
 	for i := range s.peers {
 		if p := &s.peers[i]; !p.IsSelf {
 			s.faults.Message(levelTasks, "task %d is reached by %s, %d bytes a message", i,

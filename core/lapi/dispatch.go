@@ -46,6 +46,9 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 	if c.out.Waiting() > 0 {
 		n += c.out.Progress()
 	}
+	if len(c.rooms) > 0 {
+		c.checkRooms()
+	}
 	if c.fences.UnderWay() > 0 {
 		c.fences.Advance()
 	}
@@ -67,6 +70,9 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 		if now := c.clock(); now-c.pace.sessionAt >= sessionPause {
 			c.pace.sessionAt = now
 			c.pollSession()
+			if c.term == nil {
+				c.checkLeft()
+			}
 		}
 	}
 	c.publish()
@@ -161,4 +167,5 @@ func (c *Context) Disarm() {
 	c.wake.Disarm()
 	c.links.Disarm()
 	c.pace.udpIdle = 0
+	c.tellLane() // a link may have come to want a progress call
 }

@@ -23,6 +23,7 @@
 //	setup.go       LAPI_Init: wire-up, and how the parts are put together
 //	dispatch.go    Dispatch, one progress call; what every entry ends with; a thread's sleep
 //	transfer.go    Transfer and Xfer: the one entry of all operations; what follows a message
+//	room.go        calls that wait for room
 //	put.go         puts, and puts of vectors: origin and target
 //	get.go         gets likewise, and the operations that wait for an answer
 //	notice.go      puts and gets that a node's link makes by itself

@@ -101,13 +101,12 @@ const maxLastTurns = 1000
 // it return LAPI_ERR_NO_CONNECTIVITY.
 func (c *Context) ended(p *peer.Peer, why string) {
 	c.rejoins.peers[p.ID].died = true
-	for turn := 0; turn < maxLastTurns && !p.Dead() && p.Link.Progress(progressBatch) > 0; turn++ {
-	}
+	c.lastMessages(p)
 	if p.Dead() {
 		return
 	}
 	c.hearLane()
-	if c.awaits(p) {
+	if c.dependsOn(p) {
 		c.fail(p, codes.ErrNoConnectivity, fmt.Sprintf("task %d %s", p.ID, why))
 		return
 	}
@@ -119,9 +118,9 @@ func (c *Context) ended(p *peer.Peer, why string) {
 	c.wake.Changed()
 }
 
-// awaits says whether something of this task depends on p: then p's end is an error, and its silence
+// dependsOn says whether something of this task depends on p: then p's end is an error, and its silence
 // must be noticed.
-func (c *Context) awaits(p *peer.Peer) bool {
+func (c *Context) dependsOn(p *peer.Peer) bool {
 	return c.in.Busy(p) || c.parts.Busy(p) || c.collectives.UnderWay() > 0 ||
 		c.barrier.underWay() || c.concerned(p) != codes.IntErr
 }
@@ -131,6 +130,61 @@ func (c *Context) awaits(p *peer.Peer) bool {
 func (c *Context) expect(p *peer.Peer) {
 	if !p.Shared && !p.IsSelf {
 		c.net.UDP.Expect(p.Ep)
+	}
+}
+
+// hasLeft says whether p has called LAPI_Term.
+func (c *Context) hasLeft(p *peer.Peer) bool {
+	switch {
+	case p.Shared:
+		return c.net.Shm.HasLeft(p.Ep)
+	case p.IsSelf:
+		return false
+	}
+	return c.net.UDP.HasLeft(p.Ep)
+}
+
+// left: p has left, and something of this task's that was on its way to it is lost.
+func (c *Context) left(p *peer.Peer) { c.leftBefore(p, c.concerned(p)) }
+
+// leftBefore is left, where an operation of that kind was about to begin.
+func (c *Context) leftBefore(p *peer.Peer, kind codes.ErrType) {
+	if c.term == nil && !p.Dead() {
+		c.failWith(p, codes.ErrNoConnectivity, kind,
+			"it has ended its LAPI context; a LAPI_Gfence before LAPI_Term keeps tasks together")
+	}
+}
+
+// checkLeft tells of tasks that have left while this one waits for them. What they had sent is taken
+// in first.
+func (c *Context) checkLeft() {
+	for i := range c.peers {
+		p := &c.peers[i]
+		if p.Dead() || !c.awaits(p) || !c.hasLeft(p) {
+			continue
+		}
+		c.lastMessages(p)
+		if _, waits := c.waitsForAnswer(p); waits {
+			c.left(p)
+		} else if _, waits := c.laneKind(p); waits {
+			c.left(p)
+		} else {
+			c.out.Confirm(p)
+		}
+	}
+}
+
+// awaits says whether this task is yet to hear of p what became of an operation.
+func (c *Context) awaits(p *peer.Peer) bool {
+	_, asked := c.waitsForAnswer(p)
+	_, lane := c.laneKind(p)
+	_, owes := c.out.Owes(p)
+	return asked || lane || owes
+}
+
+// lastMessages takes in what a task had sent that is gone.
+func (c *Context) lastMessages(p *peer.Peer) {
+	for turn := 0; turn < maxLastTurns && !p.Dead() && p.Link.Progress(progressBatch) > 0; turn++ {
 	}
 }
 
@@ -161,6 +215,7 @@ func (c *Context) cutOff(p *peer.Peer) {
 	p.GiveUp()
 	c.hearLane()
 	c.mayRun(p)
+	c.noteLost(p)
 	c.dropLaneOps(p)
 	c.counters.Forget(p.ID)
 	c.rejoins.setAbsent(p.ID, false)
@@ -174,6 +229,23 @@ func (c *Context) cutOff(p *peer.Peer) {
 	c.parts.GiveUp(p)
 	c.giveUpOffers(p)
 	c.reads.bytes[p.ID] = 0
+}
+
+// noteLost sees to it that a fence tells of what p, which is gone, has not taken. Who purges a task
+// knows.
+func (c *Context) noteLost(p *peer.Peer) {
+	if p.Purged() {
+		return
+	}
+	_, asked := c.waitsForAnswer(p)
+	_, lane := c.laneKind(p)
+	c.out.Confirm(p)
+	switch seq, owes := c.out.Owes(p); {
+	case asked || lane:
+		c.fences.Lose(p.ID, p.Gone(), c.out.Issued())
+	case owes:
+		c.fences.Lose(p.ID, p.Gone(), seq)
+	}
 }
 
 // concerned is the kind of operation that a failure of p hits, IntErr if none is known to be under

@@ -144,6 +144,16 @@ func (c *Context) onGetData(m *transport.Msg) transport.Verdict {
 	return transport.Accept
 }
 
+// unanswered says whether o, which ends with err, is over already: its peer has left, and all that
+// waits for that is given up.
+func (c *Context) unanswered(o *answerOp, err error) bool {
+	if err != transport.ErrUnreachable || o.p.Dead() || c.term != nil {
+		return false
+	}
+	c.left(o.p)
+	return true
+}
+
 // answered ends a get or a read-modify-write.
 func (c *Context) answered(o *answerOp) {
 	if !o.failed {

@@ -98,7 +98,7 @@ func (c *Context) tellLane() {
 	}
 	under := c.out.Waiting() > 0 || c.fences.UnderWay() > 0 || c.term != nil
 	busy := under || c.answers.Oldest() != nil || c.offers.Oldest() != nil ||
-		c.collectives.UnderWay() > 0 || c.out.Unflushed()
+		c.collectives.UnderWay() > 0 || c.out.Unflushed() || c.fences.HasLost()
 	work := under || c.in.Unknown() > 0 || c.faults.Pending() > 0 ||
 		c.lane.link.Busy() || c.net.Self.(transport.Waiter).NextTimeout() != 0 ||
 		c.net.UDP != nil && c.pace.udpIdle < udpIdleTurns

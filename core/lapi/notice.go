@@ -37,6 +37,9 @@ func (c *Context) getByLink(p *peer.Peer, x *Transfer) bool {
 func getDone(op *transport.Op, err error) {
 	o := op.Owner.(*answerOp)
 	c := o.c
+	if c.unanswered(o, err) {
+		return
+	}
 	if fault, ok := err.(*transport.FaultError); ok {
 		if fault.Remote && fault.Told {
 			c.faults.Remote(o.p, fault.Addr, codes.ErrTgtAddrNull, codes.GetErr)

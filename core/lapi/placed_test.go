@@ -36,6 +36,12 @@ func enroll(t *testing.T, n, stride int64, atom int32) transport.Addr {
 	if stride == n {
 		d.Density = dgsm.Unit
 	}
+	return enrollCode(t, d, code)
+}
+
+// enrollCode registers a program.
+func enrollCode(t *testing.T, d dgsm.Descriptor, code []int32) transport.Addr {
+	t.Helper()
 	p, err := dgsm.New(d, code, true)
 	if err != nil {
 		t.Fatal(err)

@@ -60,6 +60,7 @@ func (c *Context) Resume(dest uint32) codes.Code {
 		return codes.ErrNoConnectivity
 	}
 	p.Resume()
+	c.fences.Forget(p.ID)
 	c.mayRun(p)
 	c.publish()
 	return codes.Success
@@ -72,7 +73,7 @@ type reconnector interface {
 
 func (c *Context) reconnect(p *peer.Peer) error {
 	r := &c.rejoins.peers[p.ID]
-	if p.Shared && (r.died || c.net.Shm.Left(p.Ep)) {
+	if p.Shared && (r.died || c.net.Shm.HasLeft(p.Ep)) {
 		return c.resumeShared(p)
 	}
 	l, ok := untraced(p.Link).(reconnector)

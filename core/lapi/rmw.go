@@ -73,6 +73,9 @@ func loadWords(a transport.Addr, width uint8, two bool) (w [2]uint64, err error)
 func rmwDone(op *transport.Op, err error) {
 	o := op.Owner.(*answerOp)
 	c := o.c
+	if c.unanswered(o, err) {
+		return
+	}
 	if err != nil {
 		o.failed = true
 		if fault, ok := err.(*transport.FaultError); ok {

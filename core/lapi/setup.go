@@ -101,8 +101,8 @@ func (s *setup) compose() (err error) {
 	c.counters = counter.New(counter.Config{Wake: &c.wake, Fault: c.faults.Local,
 		Tell: c.tellCompletion, Tasks: n, Me: c.me})
 	c.out = send.New(send.Config{Peers: c.peers, Links: &c.links, CopyMax: c.attributes.bufCopy,
-		Placements: &c.placements,
-		Finished:   c.sent, Failed: c.sendFailed, Queued: c.mayRun})
+		QueueMost: s.cfg.SendQueue, Placements: &c.placements,
+		Finished: c.sent, Failed: c.sendFailed, Queued: c.mayRun, Lost: c.left})
 	c.copier = singlecopy.New(singlecopy.Config{Bulk: s.cfg.UseBulk, BulkMin: uint64(s.cfg.BulkMin),
 		CopyMax: uint64(c.attributes.bufCopy)})
 	c.in, err = receive.New(receive.Config{Peers: c.peers, Host: &c.host, Out: c.out,
@@ -163,7 +163,7 @@ func (s *setup) meet() codes.Code {
 		Getenv: s.o.Getenv, CopyMax: s.attributes.bufCopy,
 		Timeout: defaultTimeout * time.Second, Barrier: s.canBarrier(), Message: s.host.Message,
 		PeerFailed: s.peerFailed,
-		Expected:   func(ep transport.Endpoint) bool { return s.awaits(&s.peers[ep]) },
+		Expected:   func(ep transport.Endpoint) bool { return s.dependsOn(&s.peers[ep]) },
 		Happened: func(level int, e wireup.Event, text string) {
 			s.faults.Attention(level, events[e], "%s", text)
 		},

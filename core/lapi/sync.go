@@ -16,10 +16,10 @@ import (
 func (c *Context) TicketResult(id uint64) codes.Code { return c.tickets.Result(id) }
 
 // FenceBegin is LAPI_Fence: its ticket is done when all operations issued before are complete at
-// their targets.
+// their targets. ErrNoConnectivity: some are lost, as their target is gone.
 func (c *Context) FenceBegin() (uint64, codes.Code) {
 	id := c.tickets.New()
-	c.fences.Begin(func() { c.tickets.End(id, codes.Success) })
+	c.fences.Begin(func(code codes.Code) { c.tickets.End(id, code) })
 	c.publish() // what the lane sent is core's to fence now
 	return id, codes.Success
 }
@@ -92,7 +92,7 @@ func (c *Context) TermBegin() (uint64, codes.Code) {
 	}
 	c.term = &leaving{ticket: c.tickets.New(), deadline: c.clock() +
 		c.attributes.timeout*int64(time.Second)}
-	c.fences.Begin(func() { c.term.fenced = true })
+	c.fences.Begin(func(codes.Code) { c.term.fenced = true })
 	c.advanceTerm()
 	c.publish()
 	return c.term.ticket, codes.Success

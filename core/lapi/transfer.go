@@ -38,6 +38,11 @@ const (
 	notStripe = 0x80
 )
 
+// kinds is what an error of each type concerns.
+var kinds = [...]codes.ErrType{XferGet: codes.GetErr, XferAm: codes.AmErr, XferPut: codes.PutErr,
+	XferGetv: codes.GetErr, XferPutv: codes.PutErr, XferAmv: codes.AmErr, XferRmw: codes.RmwErr,
+	XferDGSP: codes.AmErr, XferAmLw: codes.AmErr, XferAmx: codes.AmErr}
+
 // Transfer is what any operation is asked to do: the members of all of LAPI_Xfer's structures. It
 // is cshim_transfer of cshim/lapi/golapi.h. Addresses are 0 where an operation has none.
 type Transfer struct {
@@ -61,6 +66,8 @@ type Transfer struct {
 	Op            uint32 // RMW_ops_t
 	Size          uint32 // of a read-modify-write's words, bits
 	_             uint32
+	// the answer: a ticket to wait for, as enough waits for the target; 0: none
+	Room uint64
 }
 
 // done is what follows when x's data may be overwritten, or is there.
@@ -85,6 +92,7 @@ func (c *Context) Xfer(kind uint32, x *Transfer) codes.Code {
 	if code != codes.Success {
 		return code
 	}
+	c.askRoom(kind, x)
 	c.publish()
 	if kind == XferPut && c.outboxes.Outboxes != nil {
 		c.reserve(&c.peers[x.Tgt])
@@ -102,7 +110,7 @@ func (c *Context) xfer(kind uint32, x *Transfer) codes.Code {
 	case kind == XferRmw && x.Size != 32 && x.Size != 64:
 		return codes.ErrOpSz
 	}
-	p, code := c.target(x.Tgt)
+	p, code := c.target(x.Tgt, kinds[kind])
 	if code != codes.Success {
 		return code
 	}
@@ -220,10 +228,9 @@ func (c *Context) sendFailed(m *send.Message, err error) {
 	case *dgsm.Error:
 		c.faults.Raise(e.Code, m.Kind(), p.ID, e.Text)
 	default:
-		if err == transport.ErrUnreachable && m.User && c.term == nil {
-			c.fail(p, codes.ErrNoConnectivity,
-				"it has ended its LAPI context; a LAPI_Gfence before LAPI_Term keeps tasks "+
-					"together")
+		asks := m.ID() == wire.MsgGet || m.ID() == wire.MsgGetv
+		if err == transport.ErrUnreachable && (m.User || asks) {
+			c.left(p)
 		}
 	}
 }

@@ -9,9 +9,9 @@ import (
 )
 
 // Card is what a task tells the others: the addresses of its links, empty for a link that it has
-// not. On the wire there are a version (8), and for UDP and shared memory each a length (16) and an
-// address.
-type Card struct{ UDP, Shm []byte }
+// not, and where it runs (processors.go). On the wire there are a version (8), and for each of these
+// a length (16) and its bytes.
+type Card struct{ UDP, Shm, Where []byte }
 
 // Card is this task's, with the files that go along; withShared: with its shared memory.
 func (n *Net) Card(withShared bool) job.Part {
@@ -32,6 +32,9 @@ func (n *Net) Card(withShared bool) job.Part {
 		p.Data = append(p.Data, a.Bytes...)
 		p.Files = append(p.Files, a.Files...)
 	}
+	place := where{machineID(), ownProcessors()}.append(nil)
+	p.Data = binary.LittleEndian.AppendUint16(p.Data, uint16(len(place)))
+	p.Data = append(p.Data, place...)
 	return p
 }
 
@@ -42,7 +45,7 @@ func DecodeCard(b []byte, version byte) (c Card, err error) {
 		return c, bad
 	}
 	b = b[1:]
-	for _, field := range []*[]byte{&c.UDP, &c.Shm} {
+	for _, field := range []*[]byte{&c.UDP, &c.Shm, &c.Where} {
 		if len(b) < 2 || len(b) < 2+int(binary.LittleEndian.Uint16(b)) {
 			return c, bad
 		}

@@ -17,17 +17,22 @@ func (n *Net) meet() error {
 		return n.fail(Unknown, "cannot meet the other tasks: %v", err)
 	}
 	defer CloseFiles(parts...)
+	places := make([][]byte, n.job.NumTasks)
 	for i := range n.job.NumTasks {
 		var c Card
-		if i != n.me && len(parts) > i && parts[i].Data != nil {
+		if len(parts) > i && parts[i].Data != nil {
 			if c, err = DecodeCard(parts[i].Data, n.cfg.Card); err != nil {
 				return n.fail(Unknown, "task %d: %v", i, err)
 			}
+		}
+		if places[i] = c.Where; i == n.me && c.Where == nil {
+			places[i] = where{machineID(), ownProcessors()}.append(nil)
 		}
 		if err := n.connect(i, &c, parts); err != nil {
 			return err
 		}
 	}
+	n.chooseProcessors(places)
 	return nil
 }
 

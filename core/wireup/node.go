@@ -47,11 +47,13 @@ func (n *Net) openShared() error {
 	if n.OnNode == nil {
 		return nil
 	}
-	crowded := n.Crowded()
+	// the others' processors are not known yet
+	crowded := len(n.OnNode) > runtime.NumCPU()
 	l, err := shm.New(shm.Config{Task: n.me, NumTasks: n.job.NumTasks, Tasks: n.OnNode,
 		Clock: n.cfg.Clock, PeerFailed: n.cfg.PeerFailed,
-		Barrier: n.cfg.Barrier && n.remote == 0, Crowded: crowded,
-		Area: shm.Area(len(n.OnNode), crowded), Route: routes[n.job.Route],
+		Timeout: n.cfg.Timeout, NoTimeout: n.job.NoTimeout,
+		Barrier: n.cfg.Barrier && n.remote == 0,
+		Area:    shm.Area(len(n.OnNode), crowded), Route: routes[n.job.Route],
 		Tracer: n.job.LauncherProcess()})
 	if err == nil {
 		n.Shm = l
@@ -67,18 +69,16 @@ func (n *Net) openShared() error {
 	return nil
 }
 
-// Crowded says whether tasks of this node have to share processors, as far as this task sees.
-func (n *Net) Crowded() bool {
-	tasks := len(n.OnNode)
-	if n.OnNode == nil {
-		tasks = n.job.NumTasks
-	}
-	return tasks > runtime.NumCPU()
-}
+// Crowded says whether this task has to share processors with others, by what all have said of
+// those that they may run on.
+func (n *Net) Crowded() bool { return n.crowded }
+
+// AnyCrowded says whether some task of this machine has to; all its tasks come to the same answer.
+func (n *Net) AnyCrowded() bool { return n.anyCrowded }
 
 // Patience is how many turns a waiting thread spins, and then yields, before it sleeps.
 //
-// While every task of the node has a processor of its own a thread spins about as long as a wake-up
+// While this task has a processor of its own a thread spins about as long as a wake-up
 // costs. Then it yields, which leaves the processor to anyone who wants it, about as long as a peer
 // takes to copy some MiB: a sleep and a wake-up would only lengthen that (1 MiB there and back:
 // from 200 to 130 us). Else it does not spin at all: another task needs the processor, and gets it

@@ -101,7 +101,8 @@ type SharedLink interface {
 	transport.Link
 	Reset(ep transport.Endpoint) error
 	Await(ep transport.Endpoint) error
-	Left(ep transport.Endpoint) bool
+	HasLeft(ep transport.Endpoint) bool
+	SetTimeout(d time.Duration)
 }
 
 // UDPLink is the UDP link with what can be set later.
@@ -114,6 +115,7 @@ type UDPLink interface {
 	SetTimeout(d time.Duration)
 	SetAckThreshold(packets int)
 	Reconnect(ep transport.Endpoint, a transport.Address) error
+	HasLeft(ep transport.Endpoint) bool
 	Reserve(ep transport.Endpoint) (tail []byte, messages int)
 	Commit(ep transport.Endpoint, bytes, messages, data int)
 }
@@ -127,11 +129,14 @@ type Net struct {
 	OnNode  []int            // tasks reached by shared memory, this one included; nil: none
 	Listed  []netip.AddrPort // addresses of all tasks, in a job started by hand
 
-	cfg     *Config
-	job     *job.Config
-	me      int
-	remote  int          // tasks to reach by UDP
-	adapter []netip.Addr // addresses of Config.Adapter; nil: none is asked for
+	cfg    *Config
+	job    *job.Config
+	me     int
+	remote int // tasks to reach by UDP
+	// crowded: this task has to share processors with others of this machine; anyCrowded: some
+	// task of it has to.
+	crowded, anyCrowded bool
+	adapter             []netip.Addr // addresses of Config.Adapter; nil: none is asked for
 }
 
 // Open decides how each task is reached, meets the others and connects the links. The error is a

@@ -17,13 +17,14 @@ static const struct {
 } tests[] = {
 	{"guard", test_guard}, /* first: the handler that it looks for is there before the library's
                                 */
-	{"node", test_node},       {"route", test_route},     {"pull", test_pull},
-	{"trace", test_trace},     {"lane", test_lane},       {"hostile", test_hostile},
-	{"barrier", test_barrier}, {"outbox", test_outbox},   {"progress", test_progress},
-	{"lock", test_lock},       {"wait", test_wait},       {"stress", test_stress},
-	{"threads", test_threads}, {"calls", test_calls},     {"handlers", test_handlers},
-	{"term", test_term},       {"fork", test_fork},       {"share", test_share},
-	{"fatal", test_fatal},     {"refused", test_refused}, {"fortran", test_fortran},
+	{"node", test_node},       {"looks", test_looks},       {"route", test_route},
+	{"pull", test_pull},       {"trace", test_trace},       {"lane", test_lane},
+	{"rules", test_rules},     {"hostile", test_hostile},   {"barrier", test_barrier},
+	{"outbox", test_outbox},   {"progress", test_progress}, {"lock", test_lock},
+	{"block", test_block},     {"wait", test_wait},         {"stress", test_stress},
+	{"threads", test_threads}, {"calls", test_calls},       {"handlers", test_handlers},
+	{"term", test_term},       {"fork", test_fork},         {"share", test_share},
+	{"fatal", test_fatal},     {"refused", test_refused},   {"fortran", test_fortran},
 };
 
 static const char *running;

@@ -80,8 +80,14 @@ static int activate(cshim_context *context, lapi_handle_t *hndl, const lapi_info
 static int init(lapi_handle_t *hndl, lapi_info_t *lapi_info)
 {
 	cshim_context *context;
-	int rc;
+	int rc = cshim_threads_probe();
 
+	if (rc != 0) { /* Go's run-time would end the process */
+		cshim_complain(NULL,
+		               "LAPI_Init: no more threads to be had: error %d of pthread_create",
+		               rc);
+		return LAPI_ERR_MEMORY_EXHAUSTED;
+	}
 	node_guard_install();
 	cshim_progress_prepare();
 	context = cshim_claim();

@@ -42,6 +42,12 @@ int cshim_probe(cshim_context *context)
 	return LAPI_SUCCESS;
 }
 
+void cshim_progress_for_sends(cshim_context *context)
+{
+	if (!context->progress.calling && !cshim_in_handler(&context->progress))
+		cshim_probe(context);
+}
+
 int PLAPI_Probe(lapi_handle_t hndl)
 {
 	return CSHIM_CALL(hndl, cshim_may_wait(context, "LAPI_Probe") ?: cshim_probe(context));

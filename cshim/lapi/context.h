@@ -57,6 +57,7 @@ typedef struct cshim_context {
 	uint32_t satisfied;
 	/* under the lock: LAPI_Probe without news in a row, where tasks share processors */
 	uint32_t idle_probes;
+	uint32_t sends; /* under the lock: transfers that were begun */
 	/* under the lock: the ticket asked is not done while event_seq is this */
 	uint32_t asked_events;
 	/* under the lock: the ticket that core was last asked about; it was not done then */

@@ -81,8 +81,12 @@ typedef struct cshim_transfer {
 	uint32_t flags, tgt, uhdr_len;
 	uint32_t op, size; /* of a read-modify-write: RMW_ops_t, bits */
 	uint32_t reserved;
+	uint64_t room; /* the answer: a ticket; 0: there is nothing to wait for */
 } cshim_transfer;
-/* type: an lapi_xfer_type_t; core refuses what it does not know. */
+/*
+ * type: an lapi_xfer_type_t; core refuses what it does not know. If so much waits for the target
+ * that this call should wait for room, transfer->room is its ticket.
+ */
 extern int golapi_xfer(int context, uint32_t type, cshim_transfer *transfer);
 
 /* list: an array of num_tasks uint; *group, a lapi_group_t, gets the name. */

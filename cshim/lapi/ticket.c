@@ -16,3 +16,12 @@ int cshim_wait_ticket(cshim_context *context, uint64_t ticket)
 	return how == CSHIM_WAIT_OVER ? golapi_ticket_result(cshim_index_of(context), ticket)
 	                              : cshim_wait_code(how);
 }
+
+void cshim_await_room(cshim_context *context, uint64_t ticket)
+{
+	if (cshim_in_handler(&context->progress))
+		golapi_ticket_result(cshim_index_of(context), ticket); /* nobody asks any more */
+	else
+		cshim_wait_ticket(context,
+		                  ticket); /* if the context ends meanwhile, so does the call */
+}

@@ -35,6 +35,8 @@ static inline int cshim_wait_code(int how)
 
 /* api_progress.c: LAPI_Probe, outside of handlers. LAPI_SUCCESS. */
 int cshim_probe(cshim_context *context);
+/* The same for a thread that sends, anywhere: nothing in a handler, or while another is at it. */
+void cshim_progress_for_sends(cshim_context *context);
 
 /* counter.c */
 
@@ -59,6 +61,8 @@ void cshim_end_purged_waits(cshim_context *context);
  * meanwhile.
  */
 int cshim_wait_ticket(cshim_context *context, uint64_t ticket);
+/* Waits until there is room for what a transfer has added to; not in a handler. */
+void cshim_await_room(cshim_context *context, uint64_t ticket);
 
 /*
  * gfence.c: LAPI_Gfence by the node's barrier (barrier.h), which a context has that has

@@ -1,5 +1,7 @@
-# What check-lane and check-lock share; they source it. Runs models through spin: as they are nothing may be found; with each of their defects
-# something must be. Without spin (Debian: spin) or a C compiler it says that it skips, and succeeds. `expect` runs one; `conclude` ends.
+# What check-lane, check-lock and check-wait share; they source it. Runs models through spin: as
+# they are nothing may be found; with each of their defects something must be. Without spin (Debian:
+# spin) or a C compiler it says that all is skipped, which scripts/test.sh does not count as passed.
+# `expect` runs one; `conclude` ends.
 set -u
 list=$(basename "$0")
 cd "$(dirname "$0")" || exit 2

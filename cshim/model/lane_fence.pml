@@ -7,10 +7,10 @@
  * `consumed` before `held`. A message may be consumed by the lane, whose store of `consumed` is a
  * release, while others are held.
  *
- * Found: a fence that is over before a message was accepted, or never.
+ * Found: a fence that is over before all see what the handler of a message has written, or never.
  *
- * Defects: HELD_LATE: held is stored after consumed. HELD_FIRST: the sender loads held first; with
- * WEAK what a load without acquire comes to. CONSUMED_RELAXED (WEAK only).
+ * Defects: HELD_LATE: held is stored after consumed. HELD_FIRST: the sender loads held first: what
+ * a load without acquire comes to. WEAK only: CONSUMED_RELAXED, HELD_RELAXED: stores without release.
  */
 #ifndef MESSAGES
 #define MESSAGES 3
@@ -21,10 +21,11 @@
 
 #define CONSUMED 0
 #define HELD 1
-#define CELLS 2
+#define WRITTEN(i) (2 + i) /* by the handler that accepts message i */
+#define CELLS (2 + MESSAGES)
 #include "lane_memory.pml"
 
-bool accepted[MESSAGES];
+bool accepted[MESSAGES]; /* as the receiver knows */
 byte sent, oldest = MESSAGES; /* of those that are held; MESSAGES: none */
 
 inline find_oldest() {
@@ -39,11 +40,16 @@ inline find_oldest() {
 	fi
 }
 
+inline accept(i) {
+	store(WRITTEN(i), 1);
+	accepted[i] = true
+}
+
 proctype receiver() {
 	byte me = RECEIVER, k, head, published;
 
 	do
-	:: head < sent -> accepted[head] = true; head++
+	:: head < sent -> accept(head); head++
 	:: head < sent -> head++; /* refused; held says the oldest */
 		if
 		:: oldest == MESSAGES ->
@@ -64,9 +70,13 @@ proctype receiver() {
 		store_release(HELD, (oldest == MESSAGES -> 0 : oldest + 1))
 #endif
 	:: oldest != MESSAGES -> /* it is offered again */
-		accepted[oldest] = true;
+		accept(oldest);
 		d_step { find_oldest() };
+#ifdef HELD_RELAXED
+		store(HELD, (oldest == MESSAGES -> 0 : oldest + 1))
+#else
 		store_release(HELD, (oldest == MESSAGES -> 0 : oldest + 1))
+#endif
 	:: head == MESSAGES && published == MESSAGES && oldest == MESSAGES -> break
 	od
 }
@@ -95,7 +105,7 @@ proctype sender() {
 			od;
 			i = 0;
 			do
-			:: i < sent -> assert(accepted[i]); i++
+			:: i < sent -> assert(cell[WRITTEN(i)] == 1); i++
 			:: else -> break
 			od
 		:: true

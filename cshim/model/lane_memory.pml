@@ -4,8 +4,10 @@
  * use.
  *
  * A processor keeps its stores to itself until `memory` lets them out, at any time. As on x86
- * (TSO): in order, and a load sees the own ones. With -DWEAK: in any order, but stores to one word
- * in theirs, and one with `release` after all before it. What weak loads may do besides is with the
+ * (TSO): in order, and a load sees the own ones. A sequentially consistent store is visible at
+ * once. With -DWEAK: in any order, but stores to one word in theirs, and one with `release` after all
+ * before it. A sequentially consistent store is a release that is out before the next fence, locked
+ * instruction or load_sc: other loads may pass it. What weak loads may do besides is with the
  * models: they say where.
  */
 #ifndef DEPTH
@@ -18,9 +20,11 @@ typedef buffer {
 	byte n; /* oldest first */
 	byte at[DEPTH];
 	byte value[DEPTH];
-	bool release[DEPTH]
+	byte release[DEPTH] /* RELEASE, or with WEAK SEQ_CST */
 };
 buffer kept[PROCESSORS];
+#define RELEASE 1
+#define SEQ_CST 2
 
 /* Store i of processor t becomes visible. */
 inline let_out(t, i) {
@@ -58,28 +62,51 @@ inline keep(where, what, is_release) {
 }
 
 inline store(where, what) { d_step { keep(where, what, 0) } }
-inline store_release(where, what) { d_step { keep(where, what, 1) } }
-
-/* Sequentially consistent: as Go's, or __ATOMIC_SEQ_CST. */
-inline store_sc(where, what) { d_step { drain(me); cell[where] = what } }
+inline store_release(where, what) { d_step { keep(where, what, RELEASE) } }
 
 /* The own stores are seen first, the latest before the others. */
-inline load(where, into) {
+inline look_up(where, into) {
+	into = cell[where];
+	k = 0;
+	do
+	:: k < kept[me].n ->
+		if
+		:: kept[me].at[k] == where -> into = kept[me].value[k]
+		:: else
+		fi;
+		k++
+	:: else -> break
+	od;
+	k = 0
+}
+
+inline load(where, into) { d_step { look_up(where, into) } }
+
+/* Sequentially consistent: as Go's, or __ATOMIC_SEQ_CST. */
+#ifdef WEAK
+#if DEPTH > 3
+#error "KEEPS_SEQ_CST looks at three stores"
+#endif
+#define IS_SEQ_CST(t, i) (kept[t].release[i] == SEQ_CST)
+#if DEPTH == 3
+#define KEEPS_SEQ_CST(t) (IS_SEQ_CST(t, 0) || IS_SEQ_CST(t, 1) || IS_SEQ_CST(t, 2))
+#else
+#define KEEPS_SEQ_CST(t) (IS_SEQ_CST(t, 0) || IS_SEQ_CST(t, DEPTH - 1))
+#endif
+inline store_sc(where, what) { d_step { keep(where, what, SEQ_CST) } }
+inline load_sc(where, into) {
 	d_step {
-		into = cell[where];
-		k = 0;
 		do
-		:: k < kept[me].n ->
-			if
-			:: kept[me].at[k] == where -> into = kept[me].value[k]
-			:: else
-			fi;
-			k++
+		:: KEEPS_SEQ_CST(me) -> let_out(me, 0)
 		:: else -> break
 		od;
-		k = 0
+		look_up(where, into)
 	}
 }
+#else
+inline store_sc(where, what) { d_step { drain(me); cell[where] = what } }
+inline load_sc(where, into) { load(where, into) }
+#endif
 
 inline fence() { d_step { drain(me); skip } }
 

@@ -12,8 +12,8 @@
  * Found: the sender sleeps for ever.
  *
  * Defects: NO_MEMBARRIER with LANE. LOOK_FIRST: the receiver looks before it stores. RINGS_FIRST:
- * it rings, then takes waiting back. LAZY: the store that takes `waiting` back is plain, and so is
- * the load of `armed`.
+ * it rings, then takes waiting back. WEAK only: LAZY_STORE, LAZY_LOAD: the store that takes
+ * `waiting` back, or the load of `armed` behind it, is relaxed.
  */
 #define LANE 0
 #define FENCED 1
@@ -39,7 +39,7 @@ bool bell, other_bell, latest;
 byte seen;
 
 inline take_waiting() {
-#ifdef LAZY
+#ifdef LAZY_STORE
 	store(WAITING, 0)
 #else
 	store_sc(WAITING, 0)
@@ -47,8 +47,12 @@ inline take_waiting() {
 }
 
 inline ring_bell() {
-	d_step {
-		armed = cell[ARMED];
+	atomic {
+#ifdef LAZY_LOAD
+		load(ARMED, armed);
+#else
+		load_sc(ARMED, armed);
+#endif
 		latest = armed
 	};
 	if
@@ -67,7 +71,10 @@ inline ring_bell() {
 }
 
 inline tell() {
-	load(WAITING, waiting);
+	if
+	:: HOW == GO -> load_sc(WAITING, waiting)
+	:: else -> load(WAITING, waiting)
+	fi;
 	if
 	:: waiting ->
 #ifdef RINGS_FIRST
@@ -131,10 +138,7 @@ proctype sender() {
 			:: else ->
 end:				(bell || other_bell) -> other_bell = false
 			fi;
-			d_step { /* Disarm */
-				drain(me);
-				cell[ARMED] = 0
-			};
+			store_sc(ARMED, 0); /* Disarm */
 			bell = false
 		fi;
 		now = 0

@@ -302,6 +302,9 @@ init {
 		run receiver();
 		run memory(0);
 		run memory(1);
+#ifdef WEAK
+		run memory(RECEIVER); /* without, it keeps nothing to itself */
+#endif
 #ifdef STOP
 		run stop();
 #endif

@@ -1,6 +1,8 @@
-# The memory order of the context lock and of the fast lane in Promela, and the defects that the
-# checker must find; skips without spin (Debian: spin).
-.PHONY: model model-lock model-lane
-model: model-lock model-lane
-model-lock model-lane: model-%:
+# The memory order of the context lock, of the fast lane and of the node barrier, and who of several
+# waiting threads does what, in Promela, and the defects that the checker must find. Without spin
+# (Debian: spin) they are skipped, and counted so.
+.PHONY: model model-lock model-lane model-wait
+model: model-lock model-lane model-wait
+model-lock model-lane model-wait: model-%:
+	@scripts/setup.sh spin=spin
 	@cshim/model/check-$*

@@ -104,10 +104,8 @@ static void cool_down(node_link *link)
 
 void node_look_around(node_link *link)
 {
-	if (link->rings <= NODE_HOT_RINGS)
-		return;
 	take_pending(link);
-	if (link->turn - link->cooled < COLD_LOOK)
+	if (link->rings <= NODE_HOT_RINGS || link->turn - link->cooled < COLD_LOOK)
 		return;
 	link->cooled = link->turn;
 	cool_down(link);

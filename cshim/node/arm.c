@@ -69,3 +69,62 @@ int node_flushed(const node_peer *peer, uint64_t mark)
 		return 1;
 	return closed ? NODE_GONE : 0;
 }
+
+int node_is_behind(node_peer *peer)
+{
+	node_sender *sender = &peer->sender;
+	uint64_t consumed;
+
+	if (sender->consumed == sender->tail)
+		return 0;
+	consumed = __atomic_load_n(&node_control(peer->out_control)->consumed, __ATOMIC_ACQUIRE);
+	if (consumed - sender->consumed > sender->tail - sender->consumed)
+		return 1; /* nonsense: who sends or flushes says so */
+	if (!peer->blocked) /* else has_room looks for the change */
+		sender->consumed = consumed;
+	return consumed != sender->tail;
+}
+
+int node_is_due(node_link *link, node_peer *peer, uint64_t *heard)
+{
+	int due = node_is_behind(peer);
+	uint32_t i;
+
+	*heard = peer->receiver.head +
+	         __atomic_load_n(&node_control(peer->out_control)->consumed, __ATOMIC_RELAXED);
+	for (i = 0; link->ops && i < NODE_OPS && !due; i++)
+		due = link->op[i].kind != NODE_OP_FREE && link->op[i].task == peer->task;
+	return due;
+}
+
+int node_is_over(const node_peer *peer)
+{
+	/* closed first: what it sent before is seen then */
+	return node_has_left(peer) && !node_holds(peer);
+}
+
+void node_leave(node_link *link)
+{
+	uint32_t i;
+
+	__atomic_store_n(&node_head(link->own_head)->armed, NODE_CLOSED, __ATOMIC_SEQ_CST);
+	for (i = 0; i < link->rings; i++) {
+		node_peer *peer = &link->peer[i];
+
+		if (!peer->out_head || i == link->own_ring)
+			continue;
+		__atomic_fetch_or(&node_head(peer->out_head)->pending[link->own_ring / 64],
+		                  (uint64_t)1 << (link->own_ring % 64), __ATOMIC_SEQ_CST);
+		node_ring_bell(peer);
+	}
+}
+
+int node_ask(node_link *link, node_peer *peer)
+{
+	node_copied_header *header = node_short_begin(peer);
+
+	if (!header)
+		return NODE_BUSY;
+	*header = (node_copied_header){0, {0, 0}};
+	return node_short_end(link, peer, NODE_READ, sizeof(*header), 0);
+}

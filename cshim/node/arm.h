@@ -28,4 +28,19 @@ void node_disarm(node_link *link);
  */
 int node_flushed(const node_peer *peer, uint64_t mark);
 
+/* 1 if a peer has yet to consume something. */
+int node_is_behind(node_peer *peer);
+/*
+ * 1 if something is due from a peer: it has not consumed all that was sent to it, or not answered
+ * an operation. *heard changes whenever it does either.
+ */
+int node_is_due(node_link *link, node_peer *peer, uint64_t *heard);
+/* 1 if a peer has left, and all that it sent was received. */
+int node_is_over(const node_peer *peer);
+/* This task reads no more: says so, and has all peers look (pending). After the last consumed and
+ * held, see node_flushed. */
+void node_leave(node_link *link);
+/* A message that says nothing: who looks at its ring consumes it. */
+int node_ask(node_link *link, node_peer *peer);
+
 #endif

@@ -1,7 +1,11 @@
 /* chunk.c - messages whose data lies in the sender's chunk area (segment.h): room, sending,
  * finding. */
+#define _GNU_SOURCE
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
+#include "arm.h"
 #include "receive.h"
 #include "send.h"
 
@@ -10,20 +14,72 @@ static node_place *place_of(node_slot *slot)
 	return (node_place *)(void *)slot->bytes;
 }
 
+/*
+ * The slot index at which all of these units are free. The area is filled in a circle that grows
+ * when it is full, so a unit may be older than the one before it.
+ */
+static uint64_t free_at(const node_chunks *chunks, uint64_t at, uint64_t units)
+{
+	uint64_t latest = 0, i;
+
+	for (i = at; i < at + units; i++)
+		if (chunks->until[i] > latest)
+			latest = chunks->until[i];
+	return latest;
+}
+
+/* So many units of the area are in use: what is in flight decides, not how much there is. */
+static uint64_t circle(const node_chunks *chunks)
+{
+	return chunks->used ? chunks->used : NODE_CHUNK_LEAST;
+}
+
+/* Takes more of the area into the circle, for so many units, if there is more: 1. What is new is
+ * free, and goes next, with what is free in front of it. */
+static int grow(const node_link *link, node_peer *peer, uint64_t units)
+{
+	node_chunks *chunks = &peer->chunks;
+	uint64_t before = circle(chunks), used = before;
+
+	if (before == link->chunk_units)
+		return 0;
+	if (free_at(chunks, chunks->next, before - chunks->next) > peer->sender.consumed)
+		chunks->next = (uint32_t)before;
+	while (used == before || used < chunks->next + units)
+		used *= 2;
+	chunks->used = (uint32_t)(used < link->chunk_units ? used : link->chunk_units);
+	peer->blocked = 0;
+	return 1;
+}
+
+/* Finds room for so many units: NODE_SENT, and *at, or why there is none. */
+static int find_room(const node_link *link, node_peer *peer, uint64_t units, uint64_t *at)
+{
+	node_chunks *chunks = &peer->chunks;
+
+	for (;;) {
+		uint64_t until = UINT64_MAX;
+		int whole = circle(chunks) == link->chunk_units, rc = NODE_BUSY;
+
+		*at = chunks->next + units > circle(chunks) ? 0 : chunks->next;
+		if (units <= circle(chunks))
+			until = free_at(chunks, *at, units);
+		if (peer->sender.consumed >= until)
+			return NODE_SENT;
+		if (until != UINT64_MAX)
+			rc = node_await_consumed(peer, until, whole ? NODE_CHUNK_LOOKS : 1);
+		if (rc != NODE_BUSY || !grow(link, peer, units))
+			return rc;
+	}
+}
+
 int node_chunk_begin(const node_link *link, node_peer *peer, uint64_t header, uint64_t data,
                      node_message *message)
 {
-	const node_chunks *chunks = &peer->chunks;
-	uint64_t units = (data + NODE_CHUNK_UNIT - 1) / NODE_CHUNK_UNIT,
-		 at = chunks->tail & (link->chunk_units - 1);
-	uint64_t skipped = at + units > link->chunk_units ? link->chunk_units - at : 0;
-	uint64_t until;
-	int rc;
+	uint64_t units = (data + NODE_CHUNK_UNIT - 1) / NODE_CHUNK_UNIT, at;
+	int rc = find_room(link, peer, units, &at);
 
-	at = skipped ? 0 : at;
-	until = chunks->until[at + units - 1]; /* of all these the last to become free */
-	if (peer->sender.consumed < until &&
-	    (rc = node_await_consumed(peer, until, NODE_CHUNK_LOOKS)) != NODE_SENT)
+	if (rc != NODE_SENT)
 		return rc;
 	rc = node_slots_begin(peer, node_slots_of(sizeof(node_place) + header), NODE_CHUNK_LOOKS,
 	                      message);
@@ -31,7 +87,6 @@ int node_chunk_begin(const node_link *link, node_peer *peer, uint64_t header, ui
 		return rc;
 	message->header += sizeof(node_place);
 	message->bytes = (unsigned char *)(uintptr_t)peer->out_chunks + at * NODE_CHUNK_UNIT;
-	message->skipped = skipped;
 	message->units = units;
 	message->data = data;
 	return NODE_SENT;
@@ -44,16 +99,39 @@ int node_chunk_end(node_link *link, node_peer *peer, const node_message *message
 	node_place place = {
 		(uint32_t)(message->bytes - (unsigned char *)(uintptr_t)peer->out_chunks),
 		(uint32_t)message->data};
-	uint64_t end = chunks->tail + message->skipped + message->units;
-	uint64_t until = peer->sender.tail + message->padding + message->slots;
+	uint64_t at = place.offset / NODE_CHUNK_UNIT, end = at + message->units;
 
-	for (; chunks->tail < end; chunks->tail++)
-		chunks->until[chunks->tail & (link->chunk_units - 1)] = until;
+	for (; at < end; at++)
+		chunks->until[at] = peer->sender.tail + message->padding + message->slots;
+	chunks->next = (uint32_t)end;
+	chunks->sent++;
 	memcpy(message->header - sizeof(place), &place, sizeof(place));
 	if (message->padding)
 		node_append_padding(peer, message->padding);
 	return node_publish(link, peer, message->slots,
 	                    node_head_word(kind | NODE_KIND_CHUNK, header, 0), message->data);
+}
+
+int node_chunks_rest(node_peer *peer)
+{
+	node_chunks *chunks = &peer->chunks;
+	uint64_t kept = NODE_CHUNK_LEAST * NODE_CHUNK_UNIT, all = circle(chunks) * NODE_CHUNK_UNIT;
+
+	if (all == kept || node_is_behind(peer))
+		return 0;
+	/* The kernel may refuse: then the memory stays. Keeps errno. */
+	node_give_back(peer->out_chunks + kept, all - kept);
+	chunks->used = NODE_CHUNK_LEAST;
+	chunks->next = 0;
+	return 1;
+}
+
+void node_give_back(uint64_t address, uint64_t n)
+{
+	int saved = errno;
+
+	(void)madvise((void *)(uintptr_t)address, n, MADV_REMOVE);
+	errno = saved;
 }
 
 int node_chunk_arrived(const node_peer *peer, node_slot *slot, node_arrival *arrival)

@@ -101,6 +101,8 @@ int node_copy(node_link *link, node_peer *peer, int read, node_transfer *t)
 {
 	if (!peer->direct)
 		return NODE_DENIED;
+	if (node_has_left(peer)) /* its memory may still be there */
+		return NODE_GONE;
 	link->event.addr = t->remote;
 	if (beyond(t->remote, t->n))
 		return NODE_BAD_REMOTE;
@@ -207,6 +209,8 @@ int node_copy_ranges(node_link *link, node_peer *peer, int read, const node_rang
 	*moved = 0;
 	if (!peer->direct)
 		return NODE_DENIED;
+	if (node_has_left(peer))
+		return NODE_GONE;
 	there = NARROWED(remote, remotes, NODE_BAD_REMOTE);
 	here = NARROWED(local, locals, NODE_BAD_LOCAL);
 	done = attach(peer->pid, read, here, locals, there, remotes);

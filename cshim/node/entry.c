@@ -152,9 +152,10 @@ void node_link_clear(node_link *link, uint32_t ring)
 	__atomic_store_n(&control->waiting, 0, __ATOMIC_SEQ_CST);
 	__atomic_fetch_and(&node_head(link->own_head)->pending[ring / 64],
 	                   ~((uint64_t)1 << (ring % 64)), __ATOMIC_SEQ_CST);
+	node_give_back(peer->in_chunks, peer->chunk_area); /* what the old process left there */
 	memset(&peer->sender, 0, sizeof(peer->sender));
 	memset(&peer->receiver, 0, sizeof(peer->receiver));
 	memset(&peer->chunks, 0, sizeof(peer->chunks));
 	peer->put_failed = peer->pull_failed = peer->pull_refused = peer->blocked = 0;
-	peer->unsaid = 0;
+	peer->unsaid = peer->out_head = peer->out_control = 0;
 }

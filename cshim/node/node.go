@@ -76,7 +76,7 @@ const (
 	InMessages = C.NODE_IN_MESSAGES
 	CopyTo     = C.NODE_COPY_TO
 	CopyFrom   = C.NODE_COPY_FROM
-	Ask        = C.NODE_ASK
+	AskGet     = C.NODE_ASK
 	Operate    = C.NODE_OPERATE
 	AnswerGet  = C.NODE_ANSWER
 	BareTo     = C.NODE_BARE_TO
@@ -217,6 +217,25 @@ func Disarm(l *layout.NodeLink) { C.node_disarm(of(l)) }
 func Flushed(l *layout.NodeLink, ring int, mark uint64) Result {
 	return Result(C.node_flushed(peerOf(l, ring), C.uint64_t(mark)))
 }
+
+// IsDue says whether something is due from a peer; heard changes whenever it is heard of.
+func IsDue(l *layout.NodeLink, ring int) (due bool, heard uint64) {
+	var value C.uint64_t
+	due = C.node_is_due(of(l), peerOf(l, ring), &value) != 0
+	return due, uint64(value)
+}
+
+// IsOver says whether a peer has left and all that it sent was received.
+func IsOver(l *layout.NodeLink, ring int) bool { return C.node_is_over(peerOf(l, ring)) != 0 }
+
+// Leave tells all peers that this task reads no more.
+func Leave(l *layout.NodeLink) { C.node_leave(of(l)) }
+
+// Ask sends a message that says nothing.
+func Ask(l *layout.NodeLink, ring int) Result { return Result(C.node_ask(of(l), peerOf(l, ring))) }
+
+// Rest gives chunk memory that nothing was sent in for long back.
+func Rest(l *layout.NodeLink, ring int) { C.node_chunks_rest(peerOf(l, ring)) }
 
 // Wake rings a peer's bell if it sleeps.
 func Wake(l *layout.NodeLink, ring int) { C.node_ring_bell(peerOf(l, ring)) }

@@ -58,12 +58,14 @@ typedef struct node_receiver {
 
 /* The sender's view of its chunk area. */
 typedef struct node_chunks {
-	/* number of the next unit to write; its place is that modulo node_link.chunk_units */
-	uint64_t tail;
-	/* By place: the unit is in use until consumed is so far. Never less than an older unit's.
-	 */
+	uint32_t next; /* unit to write, unless the message does not fit before the circle's end */
+	/* Units that are in use, in a circle: grows with what is in flight, up to
+	 * node_link.chunk_units, and is given back in silence. 0: NODE_CHUNK_LEAST. */
+	uint32_t used;
+	uint64_t sent; /* messages */
+	/* The unit is in use until consumed is so far. */
 	uint64_t until[NODE_CHUNK_UNITS];
-	uint8_t line[56];
+	uint8_t line[48];
 } node_chunks;
 
 /* closed: why the fast path must not send to a peer; who has a reason sets its bit */

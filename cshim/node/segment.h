@@ -22,9 +22,12 @@
  *
  * Data that is too long for slots lies in the sender's chunk area. Then NODE_KIND_CHUNK is set in
  *the message's kind, the head word says 0 bytes of data, and the 8 bytes behind it say where the
- *data lies and how much it is. The sender fills the area in order, in units, each chunk in one
- *piece. A unit is free again when consumed passes the message that used it. So chunks need no words
- *of their own, and both ends copy at once: a pipeline.
+ *data lies and how much it is. The sender fills the area in units, each chunk in one piece. A unit
+ *is free again when consumed passes the message that used it: its acquire, with the receiver's
+ *release, lets the sender write there again, or give the memory back to the kernel. So chunks need
+ *no words of their own, and both ends copy at once: a pipeline. Which units are used is the
+ *sender's business alone, under its owner's lock: as few as what is in flight needs. So an area
+ *takes memory only where that was once.
  *
  * Sleeping, cold rings and waiting for room each are a pair "store mine, then read yours" on both
  * sides. The side that runs often has a plain store and a plain load. The side that is about to
@@ -52,14 +55,15 @@
 #define NODE_BARRIER_ROUNDS 7  /* log2 of NODE_MAX_RINGS */
 #define NODE_BARRIER_PLACES 64 /* for processors; more of them share */
 
-#define NODE_CHUNK_UNIT 4096
+#define NODE_CHUNK_UNIT 1024
 /* Of an area, 1 MiB, where few tasks share the node's memory; a sender may use less of it. */
-#define NODE_CHUNK_UNITS 256
+#define NODE_CHUNK_UNITS 1024
+#define NODE_CHUNK_LEAST 4 /* units, a page: what a sender keeps */
 #define NODE_CHUNK_AREA (NODE_CHUNK_UNIT * NODE_CHUNK_UNITS)
 #define NODE_CHUNK_AREA_RINGS 4           /* with more rings than this, */
 #define NODE_CHUNK_AREA_LEAST (256 << 10) /* so much */
 /* header and data of the longest message: 64 KiB and any header */
-#define NODE_CHUNK_MAX (17 * NODE_CHUNK_UNIT)
+#define NODE_CHUNK_MAX (68 * NODE_CHUNK_UNIT)
 #define NODE_CHUNK_CLASSES 32 /* of lengths, by powers of two */
 
 /*
@@ -170,8 +174,8 @@ typedef struct node_segment_head {
 	uint32_t away;
 	uint8_t line2[52];
 	uint8_t line3[64];
-	/* Bit set: the cold ring of that sender has messages. Set by senders, taken by the owner.
-	 */
+	/* Bit set: the cold ring of that sender has messages, or the sender has left. Set by
+	   senders, taken by the owner. */
 	uint64_t pending[NODE_MAX_RINGS / 64];
 	uint8_t line4[48];
 	uint8_t line5[64];

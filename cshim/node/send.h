@@ -53,7 +53,6 @@ typedef struct node_message {
 	uint64_t slots;
 	uint64_t data;    /* bytes */
 	uint64_t units;   /* of the chunk; 0: the data lies in slots */
-	uint64_t skipped; /* units up to the area's end */
 } node_message;
 
 /* send.c: the rare cases */
@@ -217,12 +216,17 @@ static inline int node_slots_begin(node_peer *peer, uint64_t slots, int looks,
 	return NODE_SENT;
 }
 
-/* chunk.c: begins a message with its data in a chunk. Header and data of NODE_CHUNK_MAX bytes at most, of
- * data some. */
+/* chunk.c: begins a message with its data in a chunk. Header and data of NODE_CHUNK_MAX bytes at
+ * most, of data some. */
 int node_chunk_begin(const node_link *link, node_peer *peer, uint64_t header, uint64_t data,
                      node_message *message);
 int node_chunk_end(node_link *link, node_peer *peer, const node_message *message, uint32_t kind,
                    uint64_t header);
+/* Nothing was sent in chunks for long: gives all but a page of the memory back, if the peer has
+ * consumed everything. 1: something was. */
+int node_chunks_rest(node_peer *peer);
+/* Memory of a segment that holds nothing any more. */
+void node_give_back(uint64_t address, uint64_t n);
 
 /* Begins a message: in slots if that is enough, else with its data in a chunk. header is a multiple
  * of 8. NODE_SENT: header and bytes say where to write. */

@@ -386,6 +386,11 @@ typedef struct cshim_threads_plan {
 } cshim_threads_plan;
 
 /*
+ * Whether some threads can be had now, for those who do not survive that there are none: 0, or the
+ * error of pthread_create. Makes them and ends them.
+ */
+int cshim_threads_probe(void);
+/*
  * Starts the service thread and the handler threads of a block in state ACTIVE: 0, or the error of
  * pthread_create; also then cshim_threads_stop must be called. Without the lock.
  */

@@ -131,6 +131,38 @@ int cshim_threads_start(cshim_progress *progress, const cshim_threads_plan *plan
 	return error;
 }
 
+static void *await_release(void *released)
+{
+	while (__atomic_load_n((uint32_t *)released, __ATOMIC_ACQUIRE) == 0)
+		cshim_futex_wait(released, 0, -1);
+	return NULL;
+}
+
+int cshim_threads_probe(void)
+{
+	/* Go's run-time has started some, and makes four or five more when it is first used */
+	enum { SPARE = 8, STACK = 256 << 10 };
+	pthread_t threads[SPARE];
+	pthread_attr_t attributes;
+	uint32_t released = 0;
+	sigset_t before;
+	int made = 0, error;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK);
+	cshim_signals_block(&before);
+	do
+		error = pthread_create(&threads[made], &attributes, await_release, &released);
+	while (error == 0 && ++made < SPARE);
+	__atomic_store_n(&released, 1, __ATOMIC_RELEASE);
+	cshim_futex_wake(&released, INT_MAX);
+	while (made > 0)
+		pthread_join(threads[--made], NULL);
+	cshim_signals_restore(&before);
+	pthread_attr_destroy(&attributes);
+	return error;
+}
+
 /* The threads see by themselves that their incarnation has ended, once awake. */
 static void wake_members(cshim_progress *progress)
 {

@@ -1,6 +1,7 @@
 package hostile
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -19,12 +20,13 @@ const fewest = 200
 
 // attack sends for a while and lets the job end. The job checks its own memory. A task must have
 // counted what was sent to it, as ghosts or, if it is genuine, as duplicates, but for what the
-// kernel had no room for. Of an address that is not the other task's the kernel lets nothing
-// through: in a job of two their sockets are connected.
-func attack(t *testing.T, a *Attacker, perSecond int, send func(j *job, r *rand.Rand),
+// kernel had no room for. In a job of two their sockets are connected: of an address that is not
+// the other task's the kernel lets nothing through. With more tasks it lets everything through, and
+// the library is alone.
+func attack(t *testing.T, a *Attacker, tasks, perSecond int, send func(j *job, r *rand.Rand),
 	env ...string) {
 	t.Helper()
-	j := start(t, "check", attackTime, env...)
+	j := startTasks(t, tasks, "check", attackTime, env...)
 	r := rand.New(rand.NewPCG(1, 2))
 	before := a.Sent
 	Rate(perSecond, attackTime, func() { send(j, r) })
@@ -34,17 +36,21 @@ func attack(t *testing.T, a *Attacker, perSecond int, send func(j *job, r *rand.
 	}
 	sent := a.Sent - before
 	j.finish()
-	c := [2]struct{ rounds, ghosts, duplicates, retransmitted int }{j.counts(0), j.counts(1)}
-	counted := c[0].ghosts + c[1].ghosts + c[0].duplicates + c[1].duplicates
-	t.Logf("%d packets, %d counted; %d rounds", sent, counted, c[0].rounds)
-	if sent < fewest || a.forge && counted < fewest/4 {
-		t.Errorf("%d packets sent, %d counted", sent, counted)
+	ghosts, duplicates := 0, 0
+	for task := range tasks {
+		c := j.counts(task)
+		if ghosts, duplicates = ghosts+c.ghosts, duplicates+c.duplicates; c.rounds == 0 {
+			t.Errorf("task %d did nothing", task)
+		}
 	}
-	if !a.forge && c[0].ghosts+c[1].ghosts > 0 {
-		t.Errorf("%d packets of an attacker's address got in", c[0].ghosts+c[1].ghosts)
+	t.Logf("%d tasks: %d packets, %d ghosts, %d duplicates; %d rounds", tasks, sent, ghosts,
+		duplicates, j.counts(0).rounds)
+	connected := tasks == 2
+	if sent < fewest || (a.forge || !connected) && ghosts+duplicates < fewest/4 {
+		t.Errorf("%d packets sent, %d counted", sent, ghosts+duplicates)
 	}
-	if c[0].rounds == 0 {
-		t.Error("the job did nothing")
+	if !a.forge && connected && ghosts > 0 {
+		t.Errorf("%d packets of an attacker's address got in", ghosts)
 	}
 }
 
@@ -74,15 +80,25 @@ func TestStrangersPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	attack(t, a, 20000, func(j *job, r *rand.Rand) {
-		a.Send(0, j.ports[r.IntN(2)],
-			someForgery(r))
-	})
+	for _, tasks := range jobSizes {
+		attack(t, a, tasks, 20000, func(j *job, r *rand.Rand) {
+			a.Send(0, j.ports[r.IntN(tasks)], someForgery(r))
+		})
+	}
+}
+
+// jobSizes are the numbers of tasks of the jobs under attack: with two, sockets are connected.
+var jobSizes = []int{2, 3}
+
+// someTasks draws one that seems to send, and another.
+func someTasks(r *rand.Rand, tasks int) (from, victim int) {
+	victim = r.IntN(tasks)
+	return (victim + 1 + r.IntN(tasks-1)) % tasks, victim
 }
 
 // someForgery is a forged packet, whole or cut, or mere noise.
 func someForgery(r *rand.Rand) []byte {
-	b := Forge(r, kinds[r.IntN(len(kinds))], r.IntN(3), r.IntN(3))
+	b := Forge(r, kinds[r.IntN(len(kinds))], 2+r.IntN(2), r.IntN(4), r.IntN(4))
 	switch r.IntN(3) {
 	case 0:
 		b = b[:r.IntN(len(b)+1)]
@@ -97,14 +113,16 @@ func someForgery(r *rand.Rand) []byte {
 func TestForgedSource(t *testing.T) {
 	a := forger(t)
 	for _, level := range levels {
-		attack(t, a, 20000, func(j *job, r *rand.Rand) {
-			victim := r.IntN(2)
-			b := someForgery(r)
-			if r.IntN(2) == 0 {
-				b = Forge(r, kinds[r.IntN(len(kinds))], 1-victim, victim)
-			}
-			a.Send(j.ports[1-victim], j.ports[victim], b)
-		}, level)
+		for _, tasks := range jobSizes {
+			attack(t, a, tasks, 20000, func(j *job, r *rand.Rand) {
+				from, victim := someTasks(r, tasks)
+				b := someForgery(r)
+				if r.IntN(2) == 0 {
+					b = Forge(r, kinds[r.IntN(len(kinds))], tasks, from, victim)
+				}
+				a.Send(j.ports[from], j.ports[victim], b)
+			}, level)
+		}
 	}
 }
 
@@ -122,34 +140,46 @@ func TestReplay(t *testing.T) {
 				d.B[r.IntN(min(len(d.B), wire.HeaderSize+wire.MessageSize))] ^= 1 << r.IntN(8)
 			},
 		} {
-			t.Run(level+" "+name, func(t *testing.T) {
-				c, err := NewCapture()
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer c.Close()
-				var seen []Datagram
-				attack(t, a, 5000, func(j *job, r *rand.Rand) {
-					if seen == nil {
-						if seen = c.Take(200, patience, j.ports[0], j.ports[1]); len(seen) == 0 {
-							t.Fatal("nothing to replay was seen")
-						}
-					}
-					d := seen[r.IntN(len(seen))]
-					change(r, &d)
-					a.Send(d.From, d.To, d.B)
-				}, level)
-			})
+			for _, tasks := range jobSizes {
+				t.Run(fmt.Sprintf("%s %s, %d tasks", level, name, tasks), func(t *testing.T) {
+					replay(t, a, tasks, change, level)
+				})
+			}
 		}
 	}
+}
+
+// replay attacks a job with what it has sent itself, as change has made it.
+func replay(t *testing.T, a *Attacker, tasks int, change func(r *rand.Rand, d *Datagram),
+	level string) {
+	t.Helper()
+	c, err := NewCapture()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var seen []Datagram
+	attack(t, a, tasks, 5000, func(j *job, r *rand.Rand) {
+		if seen == nil {
+			if seen = c.Take(200, patience, j.ports[0], j.ports[1]); len(seen) == 0 {
+				t.Fatal("nothing to replay was seen")
+			}
+		}
+		d := seen[r.IntN(len(seen))]
+		change(r, &d)
+		a.Send(d.From, d.To, d.B)
+	}, level)
 }
 
 // TestHelloFlood: Hellos that are right but for their signature, from a task's address, while there
 // is a session.
 func TestHelloFlood(t *testing.T) {
 	a := forger(t)
-	attack(t, a, 50000, func(j *job, r *rand.Rand) {
-		victim := r.IntN(2)
-		a.Send(j.ports[1-victim], j.ports[victim], Forge(r, wire.KindHello, 1-victim, victim))
-	})
+	for _, tasks := range jobSizes {
+		attack(t, a, tasks, 50000, func(j *job, r *rand.Rand) {
+			from, victim := someTasks(r, tasks)
+			b := Forge(r, wire.KindHello, tasks, from, victim)
+			a.Send(j.ports[from], j.ports[victim], b)
+		})
+	}
 }

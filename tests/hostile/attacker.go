@@ -80,12 +80,12 @@ func Rate(perSecond int, d time.Duration, send func()) {
 	}
 }
 
-// Forge makes a packet of a kind that a task would send, with everything right but the check, which
+// Forge makes a packet of a kind that a task of a job of so many would send, with everything right but the check, which
 // is random: half the time it is well formed inside, too.
-func Forge(r *rand.Rand, kind wire.Kind, origin, target int) []byte {
+func Forge(r *rand.Rand, kind wire.Kind, tasks, origin, target int) []byte {
 	if kind == wire.KindHello {
 		h := wire.Hello{Level: wire.Level(r.IntN(4)), Flags: wire.Flags(r.IntN(16)),
-			Task: uint32(origin), Target: uint32(target), NumTasks: 2, Partition: r.Uint64(),
+			Task: uint32(origin), Target: uint32(target), NumTasks: uint32(tasks), Partition: r.Uint64(),
 			Incarnation: r.Uint64(), Nonce: r.Uint64(), TargetIncarnation: r.Uint64(),
 			TargetNonce: r.Uint64(), ReceiveBuffer: r.Uint32(), Round: r.Uint32N(3)}
 		b := make([]byte, wire.HelloSize)

@@ -20,7 +20,7 @@ import (
 // patience is how long anything may take that needs no time.
 const patience = 2 * time.Minute
 
-// job is a job of two tasks under lapirun that runs traffic.c.
+// job is a job under lapirun, of two tasks if nothing else is said, that runs traffic.c.
 type job struct {
 	t       testing.TB
 	run     []*exec.Cmd
@@ -29,9 +29,9 @@ type job struct {
 	out     bytes.Buffer
 	until   string // the file that a job of the mode check waits for before it ends
 	launch  int    // lapirun's process id
-	tasks   [2]int // process ids
+	tasks   []int  // process ids
 	overUDP bool
-	ports   [2]uint16
+	ports   []uint16
 }
 
 // built is a file below the build folder.
@@ -44,21 +44,31 @@ func built(t testing.TB, name string) string {
 	return filepath.Join(dir, name)
 }
 
-func newJob(t testing.TB) *job { return &job{t: t, until: filepath.Join(t.TempDir(), "over")} }
+func newJob(t testing.TB, tasks int) *job {
+	return &job{t: t, until: filepath.Join(t.TempDir(), "over"), tasks: make([]int, tasks),
+		ports: make([]uint16, tasks)}
+}
 
-// start starts a job over UDP that lasts for d at least, and until it is waited for, with these
-// variables beside, and waits until its tasks are there.
+// start is startTasks with two.
 func start(t testing.TB, mode string, d time.Duration, env ...string) *job {
 	t.Helper()
-	j := newJob(t)
+	return startTasks(t, 2, mode, d, env...)
+}
+
+// startTasks starts a job over UDP that lasts for d at least, and until it is waited for, with these
+// variables beside, and waits until its tasks are there.
+func startTasks(t testing.TB, tasks int, mode string, d time.Duration, env ...string) *job {
+	t.Helper()
+	j := newJob(t, tasks)
 	j.overUDP = !slices.Contains(env, "LAPI_USE_SHM=only")
-	command := append([]string{built(t, "bin/lapirun"), "-n", "2"},
+	command := append([]string{built(t, "bin/lapirun"), "-n", fmt.Sprint(tasks)},
 		strings.Fields(os.Getenv("HOSTILE_PREFIX"))...)
 	command = append(command, built(t, "hostile/traffic"), mode, fmt.Sprint(d.Seconds()))
 	j.begin(append([]string{"LAPI_USE_SHM=no"}, env...), command...)
 	j.launch = j.run[0].Process.Pid
-	j.await("task 0 ready")
-	j.await("task 1 ready")
+	for task := range tasks {
+		j.await(fmt.Sprintf("task %d ready", task))
+	}
 	j.find()
 	return j
 }
@@ -80,8 +90,8 @@ func startByHandShared(t testing.TB, d time.Duration) *job {
 // own; it does not wait.
 func startByHand(t testing.TB, d time.Duration, env ...[]string) *job {
 	t.Helper()
-	j := newJob(t)
-	j.ports = [2]uint16{freePort(t), freePort(t)}
+	j := newJob(t, 2)
+	j.ports = []uint16{freePort(t), freePort(t)}
 	for task := range j.tasks {
 		vars := []string{"MP_MSG_API=lapi", fmt.Sprint("MP_CHILD=", task), "MP_PROCS=2",
 			fmt.Sprint("MP_PARTITION=", os.Getpid()),
@@ -107,9 +117,9 @@ func freePort(t testing.TB) uint16 {
 // freeze stops all processes of the job, so that it does not end while they are looked at; they go
 // on when the function that it returns is called, or the test ends.
 func (j *job) freeze() (thaw func()) {
-	all := j.tasks[:]
+	all := slices.Clone(j.tasks)
 	if j.launch != 0 {
-		all = append(all[:len(all):len(all)], j.launch)
+		all = append(all, j.launch)
 	}
 	signal := func(s syscall.Signal) {
 		for _, pid := range all {
@@ -241,7 +251,7 @@ func (j *job) find() {
 		environ, _ := os.ReadFile(dir + "/environ")
 		for _, v := range bytes.Split(environ, []byte{0}) {
 			if task, ok := strings.CutPrefix(string(v), "MP_CHILD="); ok && len(task) == 1 &&
-				task[0] < '2' {
+				int(task[0]-'0') < len(j.tasks) {
 				pid, _ := strconv.Atoi(filepath.Base(dir))
 				j.tasks[task[0]-'0'], j.ports[task[0]-'0'] = pid, portOf(pid)
 			}

@@ -64,7 +64,7 @@ func underFlood(b *testing.B, mode, level string, attack bool) float64 {
 	r := rand.New(rand.NewPCG(3, 4))
 	packets := make([][]byte, 1024)
 	for i := range packets {
-		packets[i] = Forge(r, kinds[i%len(kinds)], 0, 1)
+		packets[i] = Forge(r, kinds[i%len(kinds)], 2, 0, 1)
 	}
 	Rate(flood, d, func() { a.Send(j.ports[0], to, packets[a.Sent%len(packets)]) })
 	j.finish()

@@ -44,6 +44,7 @@ type (
 		Listed            uint32
 		Satisfied         uint32
 		IdleProbes        uint32
+		Sends             uint32
 		AskedEvents       uint32
 		Asked             uint64
 		Sharers           [8]byte
@@ -321,9 +322,11 @@ type (
 		CmplCntr uint64
 	}
 	Chunks struct {
-		Tail  uint64
-		Until [256]uint64
-		Line  [56]uint8
+		Next  uint32
+		Used  uint32
+		Sent  uint64
+		Until [1024]uint64
+		Line  [48]uint8
 	}
 	Place struct {
 		Offset uint32
@@ -360,8 +363,9 @@ const (
 	KindPadding    = 0xff
 	KindChunk      = 0x80
 	InlineMax      = 0x200
-	ChunkUnit      = 0x1000
-	ChunkUnits     = 0x100
+	ChunkUnit      = 0x400
+	ChunkUnits     = 0x400
+	ChunkLeast     = 0x4
 	ChunkArea      = 0x100000
 	ChunkAreaLeast = 0x40000
 	ChunkAreaRings = 0x4

@@ -66,6 +66,7 @@ const (
 	InlineMax      = C.NODE_INLINE_MAX
 	ChunkUnit      = C.NODE_CHUNK_UNIT
 	ChunkUnits     = C.NODE_CHUNK_UNITS
+	ChunkLeast     = C.NODE_CHUNK_LEAST
 	ChunkArea      = C.NODE_CHUNK_AREA
 	ChunkAreaLeast = C.NODE_CHUNK_AREA_LEAST
 	ChunkAreaRings = C.NODE_CHUNK_AREA_RINGS

@@ -14,8 +14,9 @@ import (
 // Barrier is this task's state of the barrier, nil if not every task of the node has said that it
 // takes part (Config.Barrier), or one is not connected. All tasks come to the same answer. It is
 // valid from the last Connect until Close.
-func (l *Link) Barrier() *layout.Barrier {
-	crowded := l.config.Crowded
+//
+// crowded, the same in all: some of the tasks have to share processors.
+func (l *Link) Barrier(crowded bool) *layout.Barrier {
 	if !l.config.Barrier {
 		return nil
 	}
@@ -26,7 +27,6 @@ func (l *Link) Barrier() *layout.Barrier {
 		if p == nil || p.flags&joinsBarrier == 0 {
 			return nil
 		}
-		crowded = crowded || p.flags&isCrowded != 0
 	}
 	b := &l.node.Barrier
 	if !crowded {

@@ -10,20 +10,21 @@ import (
 // TestBarrierNeedsAll: there is a barrier in all tasks or in none, and they agree on how it works.
 func TestBarrierNeedsAll(t *testing.T) {
 	for name, c := range map[string]struct {
-		without, crowded int // the task that differs, -1: none
-		rounds           uint32
-		none             bool
+		without int // the task that differs, -1: none
+		crowded bool
+		rounds  uint32
+		none    bool
 	}{
-		"all":              {-1, -1, 3, false},
-		"one cannot":       {2, -1, 0, true},
-		"one is crowded":   {-1, 4, 0, false},
-		"the last one not": {4, 0, 0, true},
+		"all":              {-1, false, 3, false},
+		"one cannot":       {2, false, 0, true},
+		"they are crowded": {-1, true, 0, false},
+		"the last one not": {4, true, 0, true},
 	} {
 		links := newLinks(t, 5, func(config *Config) {
-			config.Barrier, config.Crowded = config.Task != c.without, config.Task == c.crowded
+			config.Barrier = config.Task != c.without
 		})
 		for i, l := range links {
-			switch b := l.Barrier(); {
+			switch b := l.Barrier(c.crowded); {
 			case (b == nil) != c.none:
 				t.Errorf("%s: task %d: barrier %v", name, i, b)
 			case b != nil && b.Rounds != c.rounds:
@@ -40,7 +41,7 @@ func TestBarrierUnconnected(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if l.Barrier() != nil {
+	if l.Barrier(false) != nil {
 		t.Error("a barrier with nobody")
 	}
 }

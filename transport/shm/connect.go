@@ -33,6 +33,7 @@ type peer struct {
 	flushes       opList
 	flushing      bool // in Link.waiting
 
+	watch     watch
 	held      hold.Queue
 	holding   bool // counted in Link.holding
 	reoffered bool // the message at the head was refused and could not be held
@@ -57,7 +58,6 @@ const (
 	// the task cannot call membarrier, so its senders need barriers of their own
 	needsBarriers = 1 << iota
 	joinsBarrier  // Config.Barrier
-	isCrowded     // Config.Crowded
 )
 
 // addressMagic begins the bytes of an address.
@@ -74,9 +74,6 @@ func (l *Link) Address() transport.Address {
 	}
 	if l.config.Barrier {
 		flags |= joinsBarrier
-	}
-	if l.config.Crowded {
-		flags |= isCrowded
 	}
 	b, err := binary.Append([]byte(addressMagic), binary.LittleEndian, address{
 		Version: layout.SegmentVersion, SlotSize: layout.SlotSize, RingSlots: layout.RingSlots,

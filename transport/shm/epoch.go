@@ -42,10 +42,11 @@ func (l *Link) Reconnect(ep transport.Endpoint, _ transport.Address) error {
 	switch {
 	case !p.gone:
 		return transport.ErrBusy
-	case p.failure != nil || atomic.LoadUint64(&p.outHead.Armed) == layout.Closed:
+	case p.failure != nil && p.failure != transport.ErrTimeout || atomic.LoadUint64(&p.outHead.Armed) == layout.Closed:
 		return transport.ErrUnreachable
 	}
 	p.gone, p.reoffered = false, false
+	p.failure, p.watch = nil, watch{}
 	p.node.Blocked = 0
 	p.awaiting, p.early, p.announced = !p.early, false, false
 	// the refused messages were dropped; release, as in offerHeld

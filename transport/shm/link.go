@@ -9,8 +9,9 @@
 // sendMax bytes of which headerMax are header (64 KiB of data and any header); any length and
 // alignment of transfers. Progress: Send and Put are done when they return. Progress receives; a
 // refused message is copied aside and comes again. When the receiver sleeps (Waiter), senders wake
-// it through an eventfd; otherwise no message costs a system call. Environment variables: none.
-// Config.DisableCMA switches cross-memory attach off.
+// it through an eventfd; otherwise no message costs a system call. A peer that is silent for
+// Config.Timeout fails (watch.go). Environment variables: none. Config.DisableCMA switches
+// cross-memory attach off.
 //
 // # Memory
 //
@@ -34,7 +35,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -54,14 +55,17 @@ type Config struct {
 	NumTasks int             // of the job; endpoints are 0 to NumTasks-1
 	Tasks    []int           // on this node, this one included; all of them must pass the same set
 	Clock    transport.Clock // paces the repetition of refused messages
-	// PeerFailed is called, from Progress, when a peer has written what no peer writes. ep is
-	// disconnected already. May be nil.
+	// PeerFailed is called, from Progress, when a peer has written what no peer writes, or was
+	// silent for Timeout. ep is disconnected already. May be nil.
 	PeerFailed func(ep transport.Endpoint, err error)
+	// Timeout is for how long a peer may be silent while something is due from it; then it fails
+	// with transport.ErrTimeout. 0, or NoTimeout: for ever. See SetTimeout.
+	Timeout   time.Duration
+	NoTimeout bool
 	// DisableCMA makes the link do without cross-memory attach: Put and Get are not supported.
 	DisableCMA bool
-	// Barrier: this task can take part in the barrier of the node's tasks. Crowded: it sees fewer
-	// processors than there are tasks.
-	Barrier, Crowded bool
+	// Barrier: this task can take part in the barrier of the node's tasks.
+	Barrier bool
 	// Area is how many bytes of data may be in chunks on the way to one task, of those that there
 	// are for it; 0: all.
 	Area uint64
@@ -104,8 +108,13 @@ type Link struct {
 	changingEpoch int
 	queued        int // operations and answers that wait for room
 	inFlight      [layout.NodeOps]*transport.Op
-	pool          hold.Pool
-	stats         transport.Stats
+	// of watch.go: the latest look at the peers, and when one must follow
+	lookedAt   int64
+	lookedTurn uint64
+	lookSoon   bool
+	lookAgain  int64 // while this task sleeps
+	pool       hold.Pool
+	stats      transport.Stats
 }
 
 // New makes the link and this task's segment. It fails if the kernel gives no memory or
@@ -241,7 +250,7 @@ func (l *Link) NodePeer(ep transport.Endpoint) (*layout.NodePeer, int) {
 // Busy says whether Progress may have something to do beside messages in active rings.
 func (l *Link) Busy() bool {
 	return l.holding > 0 || l.changingEpoch > 0 || l.queued > 0 || len(l.waiting) > 0 ||
-		len(l.broken) > 0
+		len(l.broken) > 0 || l.lookSoon
 }
 
 // path returns the peer of ep if operations to it are possible.
@@ -291,11 +300,9 @@ func (l *Link) Close() error {
 		return nil
 	}
 	l.closed = true
-	// release: after the last consumed and held; see node_flushed
-	atomic.StoreUint64(&l.own.head().Armed, layout.Closed)
+	node.Leave(l.node)
 	for _, p := range l.rings {
 		if p != nil {
-			node.Wake(l.node, p.ring) // it may wait for room or for a flush that will never be
 			p.gone = true
 			p.settle()
 			l.drop(p, transport.ErrClosed)

@@ -30,7 +30,8 @@ func (l *Link) Progress(max int) int {
 	if l.queued > 0 {
 		n += l.advanceQueues()
 	}
-	if v.Rings > node.HotRings {
+	if pending := l.somePending(); pending || v.Rings > node.HotRings {
+		l.lookSoon = l.lookSoon || pending // a peer may have left
 		node.LookAround(v)
 	}
 	if v.NumActive > 0 {
@@ -50,10 +51,17 @@ func (l *Link) Progress(max int) int {
 	if len(l.waiting) > 0 {
 		n += l.checkFlushes()
 	}
+	l.lookAtPeers()
 	if len(l.broken) > 0 {
 		n += l.reportBroken()
 	}
 	return n
+}
+
+// somePending says whether a peer has something to tell beside the messages in active rings.
+func (l *Link) somePending() bool {
+	pending := &l.own.head().Pending
+	return atomic.LoadUint64(&pending[0])|atomic.LoadUint64(&pending[1]) != 0
 }
 
 // receive deals with at most max messages of p's ring, and returns how many were taken or held.

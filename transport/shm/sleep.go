@@ -20,6 +20,7 @@ func (l *Link) Arm() bool {
 		l.Disarm()
 		return true
 	}
+	l.watchSleep()
 	return false
 }
 
@@ -36,14 +37,15 @@ func (l *Link) Disarm() {
 		return
 	}
 	node.Disarm(l.node)
+	l.watchAwake()
 	// EAGAIN: nobody has rung. Who rings does so before it takes armed, so armed does not tell.
 	_, _ = unix.Read(l.bell, l.bellBuffer[:])
 }
 
-// NextTimeout implements transport.Waiter: when a refused message is to be offered again, or a peer
-// may not have rung.
+// NextTimeout implements transport.Waiter: when a refused message is to be offered again, a peer
+// may not have rung, or one may have been silent for too long.
 func (l *Link) NextTimeout() int64 {
-	var next int64
+	next := l.lookAgain
 	if l.node.Unordered != 0 {
 		next = l.config.Clock() + layout.LookAgainNs
 	}

@@ -26,7 +26,7 @@ const (
 	doMessages = uint8(node.InMessages)
 	doCopyTo   = transport.CopiedTo   // node.CopyTo
 	doCopyFrom = transport.CopiedFrom // node.CopyFrom
-	doGet      = uint8(node.Ask)
+	doGet      = uint8(node.AskGet)
 	doAtomic   = uint8(node.Operate)
 )
 

@@ -78,14 +78,14 @@ func (s *sender) roomIs(bytes uint32) {
 }
 
 // Flush implements transport.Link: done when all packets before it are acknowledged, which the peer
-// does when its handlers have accepted all that is in them. A peer that left in good order has
-// nothing more to acknowledge.
+// does when its handlers have accepted all that is in them. Of a peer that left in good order it is
+// known whether it took all.
 func (m *Machine) Flush(now int64, ep transport.Endpoint, op *transport.Op) (transport.Status,
 	error) {
 	p, err := m.target(ep)
 	if err != nil {
 		if q := m.connected(ep); q != nil && q.session.state == closed && !m.closed {
-			return transport.Done, nil
+			return transport.Done, q.session.lost
 		}
 		return 0, err
 	}

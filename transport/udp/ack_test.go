@@ -106,6 +106,35 @@ func retransmissions(t *testing.T, d time.Duration, set func(int, *Config), turn
 	return int(p.ms[0].Stats().RetransmittedPackets - before)
 }
 
+// A wait that sleeps makes no turns: its time counts as turns, and it wakes when they are over.
+func TestSleepCountsAsTurns(t *testing.T) {
+	const d = 4 * time.Second
+	p := newPair(t, 2, func(_ int, c *Config) { c.RetransmitInterval = 10000 })
+	p.meet()
+	before := p.ms[0].Stats().RetransmittedPackets
+	p.lose = func(from int, _ []byte) bool { return from == 0 }
+	p.send(0, 1, 1, 8)
+	for end := p.now + int64(d); p.now < end; {
+		wake := p.ms[0].WakeBy(p.now)
+		if wake == 0 || wake > p.now+10000*turnTime {
+			t.Fatalf("the sleep ends in %v", time.Duration(wake-p.now))
+		}
+		p.ms[0].Slept(wake - p.now)
+		p.now = max(wake, p.now+1)
+		p.ms[0].OnTimeout(p.now, true)
+		if p.ms[0].Turn() {
+			p.ms[0].Check(p.now)
+		}
+	}
+	// every 10 ms, whatever the backoff says
+	if n := p.ms[0].Stats().RetransmittedPackets - before; n < 300 {
+		t.Errorf("%d retransmissions in %v asleep", n, d)
+	}
+	if idle := newPair(t, 2, nil); idle.ms[0].WakeBy(idle.now) != 0 {
+		t.Error("it wakes with nothing to wait for")
+	}
+}
+
 // POLLING_INTERVAL and RETRANSMIT_INTERVAL are upper bounds of the pause between retransmissions,
 // whatever the backoff is.
 func TestIntervalsBoundRetransmission(t *testing.T) {

@@ -1,6 +1,7 @@
 package udp
 
 import (
+	"lapi/transport"
 	"lapi/transport/udp/internal/paths"
 	"lapi/transport/udp/wire"
 )
@@ -27,6 +28,12 @@ func (m *Machine) Left() bool {
 		}
 	}
 	return true
+}
+
+// HasLeft says whether ep's task has closed its session in good order.
+func (m *Machine) HasLeft(ep transport.Endpoint) bool {
+	p := m.connected(ep)
+	return p != nil && p.session.state == closed
 }
 
 // notify sends the close notice, and sees to it that it is sent again unless it has been often
@@ -62,6 +69,9 @@ func (s *session) onClose(now int64, r *paths.Path, h *wire.Header, rest []byte)
 	}
 	s.p.receiver.sendAck(r, wire.KindBye, wire.FlagAnswer)
 	if s.state == open {
-		s.p.drop(closed, nil, &m.done)
+		if s.p.sender.window.Outstanding() { // it will not take this any more
+			s.lost = transport.ErrUnreachable
+		}
+		s.p.drop(closed, s.lost, &m.done)
 	}
 }

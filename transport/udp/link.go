@@ -36,6 +36,7 @@ type Link struct {
 	partners
 	stream   bool  // the last call of Progress found a packet
 	lookedAt int64 // when it was, with several sockets
+	armedAt  int64 // when the owner's sleep began; 0: it is awake
 
 	gathered int                      // packets that the sockets hold back since the last Push
 	holding  uint                     // which sockets do: a bit each
@@ -372,11 +373,21 @@ func (l *Link) Arm() bool {
 		l.acknowledgeAll()
 	}
 	l.Push()
+	l.armedAt = l.clock()
 	return l.done.first != nil || l.socks.Waiting()
 }
 
+// NextTimeout implements transport.Waiter: it is asked for a sleep.
+func (l *Link) NextTimeout() int64 { return l.WakeBy(l.clock()) }
+
 // Disarm implements transport.Waiter.
-func (l *Link) Disarm() { l.socks.Woken() }
+func (l *Link) Disarm() {
+	if l.armedAt != 0 {
+		l.Slept(l.clock() - l.armedAt)
+		l.armedAt = 0
+	}
+	l.socks.Woken()
+}
 
 // Close implements transport.Link. It tells the peers, and waits for their answers for some
 // milliseconds.

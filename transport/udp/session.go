@@ -42,6 +42,7 @@ type session struct {
 	expectDue int64 // when to see whether the owner waits for the peer; 0: it does not
 
 	closeDue  int64 // when to send the close notice again; 0: not at all
+	lost      error // once closed: the peer did not take all that was sent to it; nil: it did
 	closeSent int
 }
 

@@ -378,7 +378,7 @@ func TestLastAcknowledgementLost(t *testing.T) {
 	}
 }
 
-// A peer that left in good order is no failure; what it no longer took is dropped.
+// A peer that left in good order is no failure; what it no longer took is dropped, and fails.
 func TestPeerLeft(t *testing.T) {
 	p := newPair(t, 2, func(_ int, c *Config) { c.Timeout = time.Second })
 	p.meet()
@@ -390,14 +390,16 @@ func TestPeerLeft(t *testing.T) {
 	flush := p.flush(0, 1)
 	p.ms[1].Leave(p.now)
 	p.pass(10 * time.Millisecond)
-	if borrowed.done != 1 || borrowed.err != nil || flush.done != 1 || flush.err != nil {
+	if borrowed.done != 1 || borrowed.err != transport.ErrUnreachable || flush.done != 1 ||
+		flush.err != transport.ErrUnreachable {
 		t.Errorf("borrowed: %d %v, flush: %d %v", borrowed.done, borrowed.err, flush.done, flush.err)
 	}
 	if _, err := p.trySend(0, 1, 1, 8); err != transport.ErrUnreachable {
 		t.Errorf("Send: %v", err)
 	}
-	if f := p.flush(0, 1); f.status != transport.Done {
-		t.Error("a flush of a peer that left has something to wait for")
+	if s, err := p.ms[0].Flush(p.now, 1, &transport.Op{}); s != transport.Done ||
+		err != transport.ErrUnreachable || !p.ms[0].HasLeft(1) {
+		t.Errorf("a flush of a peer that left: %v, %v", s, err)
 	}
 	if _, err := p.ms[1].Send(p.now, 0, 1, nil, &transport.Op{}); err != transport.ErrUnreachable {
 		t.Errorf("Send after Leave: %v", err)

@@ -39,6 +39,27 @@ func (m *Machine) Turn() bool {
 	return m.timers.turns >= m.cfg.RetransmitInterval
 }
 
+// turnTime is how long a call of Progress takes that finds nothing, about. A thread that waits asleep
+// makes none: each turnTime of its sleep counts as one.
+const turnTime = 1000
+
+// WakeBy is NextTimeout for an owner that sleeps from now on: it wakes when RETRANSMIT_INTERVAL turns
+// would be over.
+func (m *Machine) WakeBy(now int64) int64 {
+	due := m.NextTimeout()
+	if due <= now {
+		return due
+	}
+	return min(due, now+int64(max(m.cfg.RetransmitInterval-m.timers.turns, 1))*turnTime)
+}
+
+// Slept counts the turns of a sleep of d nanoseconds.
+func (m *Machine) Slept(d int64) {
+	if m.timers.due != 0 {
+		m.timers.turns += int(min(d/turnTime, int64(m.cfg.RetransmitInterval)))
+	}
+}
+
 // Check runs the acknowledge and retransmit logic now: every delayed acknowledgement goes, and what
 // is older than a round trip allows is sent again, whatever the backoff says.
 func (m *Machine) Check(now int64) { m.timers.run(now, true, true) }

@@ -29,7 +29,7 @@ type list struct {
 	state  []int32        // a copy of dest_status, which is the user's and only written
 	status transport.Addr // dest_status
 	member transport.Addr // where the counter itself keeps that pointer
-	news   bool           // a task of it was purged, and no thread has been told
+	news   bool           // a task of it is purged, and no thread has been told
 }
 
 // believed says whether the counter's memory still holds the list: a program may have freed it, and
@@ -81,7 +81,7 @@ func (c *Counters) List(cntr transport.Addr, n int32, dest, status, member trans
 	for i, id := range l.tasks {
 		state := int32(StatusInitial)
 		if purged(id) {
-			state = StatusInvalid
+			state, l.news = StatusInvalid, true
 		}
 		if err := l.store(i, state); err != nil {
 			c.cfg.Fault(err, codes.ErrRetPtrNull, codes.IntErr, c.cfg.Me)

@@ -162,8 +162,12 @@ func (r *Reporter) Tell(p *peer.Peer, code codes.Code, kind codes.ErrType, addr 
 func (r *Reporter) Heard(p *peer.Peer, h *wire.Fault) {
 	kind := codes.ErrType(min(h.Kind, uint32(codes.TmrErr)))
 	what := fmt.Sprintf("%s: address %#x was not accessible at the target", kind, uint64(h.Addr))
-	if codes.Code(h.Code) == codes.ErrDataLen {
+	switch codes.Code(h.Code) {
+	case codes.ErrDataLen:
 		what = fmt.Sprintf("%s: longer than task %d, which has 32 bits, can take; send it in parts",
+			kind, p.ID)
+	case codes.ErrDgsp, codes.ErrDgspCtl, codes.ErrDgspOther, codes.ErrDgspBranch:
+		what = fmt.Sprintf("%s: the DGSP that the header handler named in task %d cannot be used",
 			kind, p.ID)
 	}
 	r.Raise(codes.Code(h.Code), kind, p.ID, what)

@@ -20,6 +20,7 @@ type collective struct {
 	isFence    bool
 	fencing    bool
 	fenced     bool
+	code       codes.Code // its result
 	value      uint64
 	table      transport.Addr // gets a value of every task; 0: none wanted
 	width      uint32         // of its entries: 4 or 8 bytes
@@ -101,7 +102,7 @@ func (c *Collectives) Advance() {
 		k := c.line[0]
 		if k.isFence && !k.fencing {
 			k.fencing = true
-			c.cfg.Fences.Begin(func() { k.fenced = true })
+			c.cfg.Fences.Begin(func(code codes.Code) { k.fenced, k.code = true, code })
 		}
 		if k.isFence && !k.fenced {
 			return
@@ -110,13 +111,12 @@ func (c *Collectives) Advance() {
 		if !c.advance(k, x) {
 			return
 		}
-		code := codes.Success
 		if k.table != 0 {
-			code = c.store(k, x)
+			k.code = c.store(k, x)
 		}
 		c.line = append(c.line[:0], c.line[1:]...)
 		c.end(x)
-		c.cfg.Tickets.End(k.ticket, code)
+		c.cfg.Tickets.End(k.ticket, k.code)
 	}
 }
 

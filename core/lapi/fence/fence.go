@@ -47,6 +47,11 @@ func (t *Tickets) Done(id uint64) bool {
 	return true
 }
 
+// Known says whether its call waits, or its result was not asked for.
+func (t *Tickets) Known(id uint64) bool {
+	return slices.ContainsFunc(t.all, func(k ticket) bool { return k.id == id })
+}
+
 // End ends its call.
 func (t *Tickets) End(id uint64, code codes.Code) {
 	for i := range t.all {
@@ -75,7 +80,8 @@ type fence struct {
 	seq      uint64
 	flushing bool
 	flush    send.Flush
-	done     func()
+	code     codes.Code
+	done     func(code codes.Code)
 }
 
 // Config is what Fences need of others.
@@ -89,19 +95,45 @@ type Config struct {
 
 // Fences are those under way.
 type Fences struct {
-	cfg Config
-	all []*fence
+	cfg  Config
+	all  []*fence
+	lost map[int]codes.Code // by task that is gone: of operations that no fence has covered yet
 }
 
 // New has none.
-func New(cfg Config) *Fences { return &Fences{cfg: cfg} }
+func New(cfg Config) *Fences { return &Fences{cfg: cfg, lost: map[int]codes.Code{}} }
 
-// Begin begins one; done is called when all operations issued before are complete at their targets.
-func (s *Fences) Begin(done func()) {
+// Begin begins one; done is called when all operations issued before are complete at their targets,
+// or lost: then with the code for that.
+func (s *Fences) Begin(done func(code codes.Code)) {
 	s.cfg.Settle()
-	s.all = append(s.all, &fence{seq: s.cfg.Out.Issued(), done: done})
+	f := &fence{seq: s.cfg.Out.Issued(), done: done}
+	for _, f.code = range s.lost {
+	}
+	clear(s.lost)
+	s.all = append(s.all, f)
 	s.Advance()
 }
+
+// Lose says that operations up to seq are lost, as a task is gone: the fences under way that cover
+// them say so, or the next one.
+func (s *Fences) Lose(task int, code codes.Code, seq uint64) {
+	covered := false
+	for _, f := range s.all {
+		if f.seq >= seq {
+			f.code, covered = code, true
+		}
+	}
+	if !covered {
+		s.lost[task] = code
+	}
+}
+
+// Forget: what a task has not taken is its user's business, who begins anew with it.
+func (s *Fences) Forget(task int) { delete(s.lost, task) }
+
+// HasLost says whether the next fence has a loss to tell of.
+func (s *Fences) HasLost() bool { return len(s.lost) > 0 }
 
 // UnderWay is how many there are.
 func (s *Fences) UnderWay() int { return len(s.all) }
@@ -119,6 +151,9 @@ func (s *Fences) Advance() {
 			continue
 		}
 		s.all = slices.Delete(s.all, i, i+1)
-		f.done()
+		if f.flush.Lost() && f.code == codes.Success {
+			f.code = codes.ErrNoConnectivity
+		}
+		f.done(f.code)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/dgsm"
 	"lapi/core/lapi/host"
 	"lapi/core/lapi/peer"
 	"lapi/core/lapi/vector"
@@ -73,22 +74,26 @@ func (r *Receiver) heed(p *peer.Peer, in *incoming, result *host.HeaderResult) t
 }
 
 // scatterBy makes the data go where the DGSP says that the header handler named, as many bytes and
-// from where in its stream on as the handler said. A bad DGSP reaches the error handler, and the
-// data is dropped.
+// from where in its stream on as the handler said. Of a bad DGSP the error handlers of both tasks
+// hear, and the data is dropped.
 func (r *Receiver) scatterBy(p *peer.Peer, in *incoming, result *host.HeaderResult) {
-	atom := int32(in.am.Atom)
-	if atom == 0 && in.whole {
-		atom = -1
-	}
 	l, err := r.cfg.Placements.Scatter(transport.Addr(result.DGSP), in.buffer, result.Skip,
-		min(result.Bytes, in.am.Length), r.ddm, atom)
+		min(result.Bytes, in.am.Length), r.ddm, int32(in.am.Atom))
 	if err != nil {
-		in.buried = true
-		r.cfg.Faults.Raise(err.Code, codes.AmErr, p.ID,
-			"the DGSP that the header handler named cannot be used: "+err.Text)
+		r.misplaced(p, in, err)
 		return
 	}
 	in.placement = l
+}
+
+// misplaced: the DGSP that the header handler named cannot be used.
+func (r *Receiver) misplaced(p *peer.Peer, in *incoming, err *dgsm.Error) {
+	in.failed = true
+	r.cfg.Faults.Raise(err.Code, codes.AmErr, p.ID,
+		"the DGSP that the header handler named cannot be used: "+err.Text)
+	if !p.IsSelf {
+		r.cfg.Faults.Tell(p, err.Code, codes.AmErr, 0, 0)
+	}
 }
 
 // scatterTo reads the vector that the header handler returned and holds it against the origin's. If

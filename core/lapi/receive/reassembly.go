@@ -2,6 +2,7 @@ package receive
 
 import (
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/dgsm"
 	"lapi/core/lapi/handlers"
 	"lapi/core/lapi/peer"
 	"lapi/core/lapi/wire"
@@ -127,7 +128,9 @@ func (r *Receiver) place(p *peer.Peer, in *incoming, offset uint64, data []byte)
 	default:
 		err = memory.CopyIn(in.buffer+transport.Addr(offset), data)
 	}
-	if err != nil {
+	if bad, ok := err.(*dgsm.Error); ok {
+		r.misplaced(p, in, bad)
+	} else if err != nil {
 		in.failed = true
 		r.cfg.Faults.Target(err, codes.AmErr, p, 0)
 	}

@@ -10,7 +10,6 @@ import (
 // fragment is a link operation for one fragment of a message.
 type fragment struct {
 	op   transport.Op
-	next *fragment
 	m    *Message
 	s    *Sender
 	id   transport.MsgID
@@ -24,12 +23,10 @@ type fragment struct {
 }
 
 func (s *Sender) newFragment(m *Message) *fragment {
-	f := s.fragments
+	f := s.fragments.get()
 	if f == nil {
 		f = &fragment{s: s}
 		f.op.Owner, f.op.Done = f, fragmentDone
-	} else {
-		s.fragments = f.next
 	}
 	f.m, f.moves = m, false
 	f.op.Single = m != nil && m.single
@@ -37,13 +34,11 @@ func (s *Sender) newFragment(m *Message) *fragment {
 }
 
 func (s *Sender) freeFragment(f *fragment) {
-	if f.staging != nil {
+	if f.staging != nil && len(s.stagings)*len(f.staging) < stagingsMost {
 		s.stagings = append(s.stagings, f.staging)
-		f.staging = nil
 	}
-	f.m, f.hdr = nil, nil
-	f.next = s.fragments
-	s.fragments = f
+	f.m, f.hdr, f.staging = nil, nil, nil
+	s.fragments.put(f)
 }
 
 // send gives f to the link.
@@ -104,7 +99,7 @@ func nextWhole(s *Sender, m *Message) (*fragment, error) {
 func nextTransfer(s *Sender, m *Message) (*fragment, error) {
 	f, err := s.piece(m, m.id, nil, m.data, m.n)
 	f.moves, f.by = true, nil
-	f.op.Remote, f.op.Notice, f.op.Route = m.remote, m.notice, m.route
+	f.op.Remote, f.op.Notice, f.op.Route = m.put.TgtAddr, notice(&m.put), m.route
 	return f, err
 }
 

@@ -14,6 +14,9 @@ import (
 // ones were better: each costs some work.
 const vectorPartMin = 16 << 10
 
+// stagingsMost is how much memory of fragments is kept for later ones, bytes.
+const stagingsMost = 4 << 20
+
 // nextOfLists is the next fragment of such a message.
 func nextOfLists(s *Sender, m *Message) (*fragment, error) {
 	if f := m.lists.held; f != nil {

@@ -42,7 +42,6 @@ type Message struct {
 	After
 	Follow Follower // nil: nothing else follows
 
-	next *Message
 	p    *peer.Peer
 	seq  uint64
 	kind codes.ErrType
@@ -68,9 +67,8 @@ type Message struct {
 	allSent  bool // the link has got every fragment, or gets no more
 	failed   bool
 
-	remote transport.Addr   // of a put that the link makes by itself: where to,
-	notice transport.Notice // what the target's core hears of it,
-	route  transport.Route  // and its way
+	put   wire.Put        // of a put in one message, or that the link makes by itself,
+	route transport.Route // and its way
 
 	lists  *lists // nil: the data lies in one piece
 	copied []byte // this package's copy of small data
@@ -80,7 +78,6 @@ type Message struct {
 
 // lists is a Message's data that does not lie in one piece.
 type lists struct {
-	next      *lists
 	org       vector.Vector     // where the data is
 	tgt       vector.Vector     // of MsgPutv and MsgGetv: the target's blocks
 	lengths   uint64            // bytes of lengths of org's blocks in the stream, before the data
@@ -112,14 +109,19 @@ func (m *Message) Seq() uint64 { return m.seq }
 
 func (s *Sender) newMessage(p *peer.Peer, id transport.MsgID, kind codes.ErrType,
 	prepare func(*Sender, *Message) (*fragment, error)) *Message {
-	m := s.messages
+	m := s.blank(p, id, kind, prepare)
+	m.seq, m.single = s.Issue(1), s.Single
+	return m
+}
+
+// blank is a message without a number.
+func (s *Sender) blank(p *peer.Peer, id transport.MsgID, kind codes.ErrType,
+	prepare func(*Sender, *Message) (*fragment, error)) *Message {
+	m := s.messages.get()
 	if m == nil {
 		m = new(Message)
-	} else {
-		s.messages = m.next
 	}
-	m.p, m.id, m.kind, m.prepare, m.seq, m.single, m.step = p, id, kind, prepare, s.Issue(1),
-		s.Single, p.SendMax()
+	m.p, m.id, m.kind, m.prepare, m.step = p, id, kind, prepare, p.SendMax()
 	return m
 }
 
@@ -132,21 +134,19 @@ func (s *Sender) Drop(m *Message) {
 		}
 		l.org.Reset()
 		l.tgt.Reset()
-		*l = lists{next: s.lists, org: l.org, tgt: l.tgt}
-		s.lists = l
+		*l = lists{org: l.org, tgt: l.tgt}
+		s.lists.put(l)
 	}
-	*m = Message{next: s.messages, copied: m.copied, large: m.large}
-	s.messages = m
+	s.keepLarge(m.large)
+	*m = Message{copied: m.copied}
+	s.messages.put(m)
 }
 
 func (s *Sender) newLists() *lists {
-	l := s.lists
-	if l == nil {
-		return new(lists)
+	if l := s.lists.get(); l != nil {
+		return l
 	}
-	s.lists = l.next
-	l.next = nil
-	return l
+	return new(lists)
 }
 
 // copyRoom is memory for a copy of n bytes of m's data.
@@ -163,18 +163,25 @@ func (m *Message) copyRoom(n uint64) []byte {
 func (s *Sender) Put(p *peer.Peer, h *wire.Put, data transport.Addr, n uint64,
 	route transport.Route, after After) {
 	m := s.newMessage(p, wire.MsgPut, codes.PutErr, nextWhole)
-	m.After, m.data, m.n = after, data, n
-	switch part := p.PartSize(n); {
-	case p.Noticing != nil:
-		m.prepare, m.remote, m.notice, m.route = nextTransfer, h.TgtAddr, notice(h), route
+	m.After = after
+	s.shapePut(m, h, data, n, route)
+	s.Start(m)
+}
+
+// shapePut makes m a put.
+func (s *Sender) shapePut(m *Message, h *wire.Put, data transport.Addr, n uint64,
+	route transport.Route) {
+	m.put, m.route, m.data, m.n = *h, route, data, n
+	switch part := m.p.PartSize(n); {
+	case m.p.Noticing != nil:
+		m.prepare = nextTransfer
 	case n <= part:
 		m.hdr = h.Encode(m.small[:])
 	default:
-		f := wire.PutFragment{Put: *h, Total: n, ID: s.NextID(p)}
+		f := wire.PutFragment{Put: *h, Total: n, ID: s.NextID(m.p)}
 		m.id, m.prepare, m.first = wire.MsgPutFragment, nextPutFragment, part
 		m.hdr = f.Encode(m.small[:])
 	}
-	s.Start(m)
 }
 
 // notice is what the target's core must know of a put that the link made: its counters.
@@ -267,9 +274,7 @@ func (s *Sender) StartAnswer(m *Message, token, skipped uint64, single bool) {
 // NewAm is an active message of that kind, whose user header of n bytes the caller writes to uhdr.
 func (s *Sender) NewAm(p *peer.Peer, id transport.MsgID, n uint32) (m *Message, uhdr []byte) {
 	m = s.newMessage(p, id, codes.AmErr, nextOfStream)
-	if m.large == nil {
-		m.large = make([]byte, largeHeader)
-	}
+	m.large = s.largeRoom()
 	m.uhdrAt = wire.AmSize
 	if id != wire.MsgAm {
 		m.uhdrAt += wire.AmvSize

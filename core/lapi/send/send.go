@@ -1,7 +1,8 @@
 // Package send gives messages to links: it cuts them into fragments, keeps those that a link has no
 // room for, and says when the user's memory may be overwritten.
 //
-//	send.go      Sender: queues, messages on their way; flushes
+//	send.go      Sender: messages on their way; flushes
+//	queue.go     what waits for room, in little memory
 //	message.go   Message: what all of them have; how each kind is made
 //	fragment.go  fragments of data in one piece
 //	gather.go    fragments of data in many: vectors, and what a DGSP places
@@ -23,7 +24,9 @@ type Config struct {
 	Peers []peer.Peer
 	Links *progress.Links
 	// bytes of data up to which a message that must wait is copied (BUF_CP_SIZE)
-	CopyMax    int
+	CopyMax int
+	// memory that what waits for one task may take, bytes; then calls that add to it should wait
+	QueueMost  int
 	Placements *placed.Pool // gets back what messages had
 	// Finished: the data of m may be overwritten, or m has failed.
 	Finished func(m *Message)
@@ -31,6 +34,8 @@ type Config struct {
 	Failed func(m *Message, err error)
 	// Queued: messages to p wait for room, or none does any more.
 	Queued func(p *peer.Peer)
+	// Lost: data of the user's was sent to p, which has left without taking it.
+	Lost func(p *peer.Peer)
 }
 
 // Sender sends to all tasks of a job.
@@ -46,21 +51,13 @@ type Sender struct {
 	sends  uint64  // what was given to links, to order it against flushes
 	unsure []int32 // tasks sent to since their last flush began
 
-	messages  *Message // pools
-	fragments *fragment
-	lists     *lists
+	messages  pool[Message]
+	entries   pool[entry]
+	larges    pool[[largeHeader]byte]
+	fragments pool[fragment]
+	lists     pool[lists]
+	flushes   pool[flushOp]
 	stagings  [][]byte
-	flushes   *flushOp
-}
-
-// queue is what a Sender knows of one task.
-type queue struct {
-	head, tail *Message // that the link had no room for, oldest first
-	nextID     uint32   // of fragmented messages
-	lastKind   codes.ErrType
-	used       bool   // in Sender.unsure
-	usedAt     uint64 // Sender.sends when it was last sent to
-	flushed    uint64 // Sender.sends when the latest finished flush began
 }
 
 // New is a Sender without messages.
@@ -95,6 +92,9 @@ func (s *Sender) Used(p *peer.Peer, kind codes.ErrType) {
 	q.lastKind = kind
 	s.sends++
 	q.usedAt = s.sends
+	if kind == codes.PutErr || kind == codes.AmErr {
+		q.dataAt, q.dataSeq = s.sends, s.Issued()
+	}
 	if !q.used {
 		q.used = true
 		s.unsure = append(s.unsure, int32(p.ID))
@@ -112,10 +112,20 @@ func (s *Sender) Waiting() int { return s.waiting }
 
 // Waits says whether messages to p do, and of which kind the oldest is.
 func (s *Sender) Waits(p *peer.Peer) (codes.ErrType, bool) {
-	if m := s.queues[p.ID].head; m != nil {
-		return m.kind, true
+	if e := s.queues[p.ID].head; e != nil {
+		return e.kind(), true
 	}
 	return 0, false
+}
+
+// Owes says whether data of the user's on its way to p is not known to be delivered, and the number
+// of the last such operation, or of a later one.
+func (s *Sender) Owes(p *peer.Peer) (seq uint64, owes bool) {
+	q := &s.queues[p.ID]
+	if q.head != nil {
+		return s.Issued(), true
+	}
+	return q.dataSeq, q.flushed < q.dataAt
 }
 
 // Quiet says whether no message issued at seq or before waits for room.
@@ -124,41 +134,13 @@ func (s *Sender) Quiet(seq uint64) bool {
 		return true
 	}
 	for i := range s.queues {
-		for m := s.queues[i].head; m != nil; m = m.next {
-			if m.seq <= seq {
+		for e := s.queues[i].head; e != nil; e = e.next {
+			if e.seq <= seq {
 				return false
 			}
 		}
 	}
 	return true
-}
-
-func (q *queue) push(m *Message) {
-	m.next = nil
-	if q.tail == nil {
-		q.head = m
-	} else {
-		q.tail.next = m
-	}
-	q.tail = m
-}
-
-func (q *queue) pop() *Message {
-	m := q.head
-	q.head = m.next
-	if q.head == nil {
-		q.tail = nil
-	}
-	m.next = nil
-	return m
-}
-
-func (q *queue) putBack(m *Message) {
-	m.next = q.head
-	q.head = m
-	if q.tail == nil {
-		q.tail = m
-	}
 }
 
 // Now sends a message of the user's that fits one fragment, without the bookkeeping of a Message.
@@ -192,8 +174,7 @@ func (s *Sender) Control(p *peer.Peer, id transport.MsgID, kind codes.ErrType,
 	s.Start(m)
 }
 
-// Start gives m to its link, or queues it. Small user data is copied if it must wait, so that the
-// user may overwrite it.
+// Start gives m to its link, or queues it.
 func (s *Sender) Start(m *Message) {
 	p, q := m.p, &s.queues[m.p.ID]
 	if p.Dead() {
@@ -202,14 +183,7 @@ func (s *Sender) Start(m *Message) {
 	if q.head == nil && s.advance(m) {
 		return
 	}
-	if m.lists != nil {
-		s.copyLists(m)
-	} else if n := m.n - m.uhdrLen; n > 0 && n <= uint64(s.cfg.CopyMax) && !m.ours {
-		s.copyData(m)
-	}
-	q.push(m)
-	s.cfg.Queued(p)
-	s.waiting++
+	s.wait(m)
 }
 
 // copyData makes m independent of the user's memory. If that cannot be read, m fails as if it had
@@ -219,12 +193,12 @@ func (s *Sender) copyData(m *Message) {
 		s.fail(m, err)
 		return
 	}
-	m.data = memory.AddrOf(m.copied)
+	m.data, m.ours = memory.AddrOf(m.copied), true
 }
 
 // keep is copyData for a put of which the link has only sent the beginning.
 func (s *Sender) keep(m *Message, f *fragment) {
-	if m.n <= uint64(s.cfg.CopyMax) {
+	if m.n <= uint64(s.cfg.CopyMax) && !m.ours {
 		s.copyData(m)
 		f.op.Local = m.data
 	}
@@ -312,11 +286,13 @@ func (s *Sender) Progress() (n int) {
 func (s *Sender) drain(p *peer.Peer) (n int) {
 	q := &s.queues[p.ID]
 	for q.head != nil {
-		m := q.pop()
+		e := q.pop()
+		m := s.message(p, e)
 		if !s.advance(m) {
-			q.putBack(m)
+			s.again(q, e, m)
 			break
 		}
+		s.entries.put(e)
 		s.waiting--
 		n++
 	}
@@ -335,7 +311,7 @@ func (s *Sender) drained(p *peer.Peer) bool {
 func (s *Sender) GiveUp(p *peer.Peer) {
 	q := &s.queues[p.ID]
 	for q.head != nil {
-		m := q.pop()
+		m := s.message(p, q.pop())
 		s.waiting--
 		m.failed = true
 		s.advance(m)
@@ -344,18 +320,23 @@ func (s *Sender) GiveUp(p *peer.Peer) {
 }
 
 // Flush waits until all that was given to links before it is delivered, or its task is gone.
-type Flush struct{ outstanding int }
+type Flush struct {
+	outstanding int
+	lost        bool
+}
 
 // Done says whether that is so.
 func (f *Flush) Done() bool { return f.outstanding == 0 }
 
+// Lost says whether a task is gone that did not take data of the user's.
+func (f *Flush) Lost() bool { return f.lost }
+
 type flushOp struct {
-	op   transport.Op
-	next *flushOp
-	s    *Sender
-	f    *Flush
-	p    *peer.Peer
-	seq  uint64
+	op  transport.Op
+	s   *Sender
+	f   *Flush
+	p   *peer.Peer
+	seq uint64
 }
 
 // Unflushed says whether there may be something to flush.
@@ -372,18 +353,25 @@ func (s *Sender) Flush(f *Flush) {
 			continue
 		}
 		kept = append(kept, id)
-		s.flush(f, p)
 	}
 	s.unsure = kept
+	for _, id := range kept {
+		s.flush(f, &s.cfg.Peers[id])
+	}
+}
+
+// Confirm asks p's link whether all that was given to it is delivered, which changes what Owes says.
+func (s *Sender) Confirm(p *peer.Peer) {
+	if _, owes := s.Owes(p); owes {
+		s.flush(new(Flush), p)
+	}
 }
 
 func (s *Sender) flush(f *Flush, p *peer.Peer) {
-	o := s.flushes
+	o := s.flushes.get()
 	if o == nil {
 		o = &flushOp{s: s}
 		o.op.Owner, o.op.Done = o, flushed
-	} else {
-		s.flushes = o.next
 	}
 	o.f, o.p, o.seq = f, p, s.sends
 	f.outstanding++
@@ -397,12 +385,16 @@ func (s *Sender) flush(f *Flush, p *peer.Peer) {
 // gone.
 func flushed(op *transport.Op, err error) {
 	o := op.Owner.(*flushOp)
-	s := o.s
-	if q := &s.queues[o.p.ID]; err == nil {
-		q.flushed = max(q.flushed, o.seq)
-	}
-	o.f.outstanding--
+	s, f, p := o.s, o.f, o.p
+	q := &s.queues[p.ID]
+	f.outstanding--
 	o.f, o.p = nil, nil
-	o.next = s.flushes
-	s.flushes = o
+	s.flushes.put(o)
+	switch {
+	case err == nil:
+		q.flushed = max(q.flushed, o.seq)
+	case q.flushed < q.dataAt && err != transport.ErrClosed && !p.Purged():
+		f.lost = true
+		s.cfg.Lost(p)
+	}
 }

@@ -7,7 +7,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "arm.h"
 #include "guard.h"
+#include "lane_send.h"
 #include "lane_shared.h"
 #include "fake_lane.h"
 
@@ -363,6 +365,39 @@ static void passes(void)
 	stop();
 }
 
+/* Transfers of every length to a task that has left, and the fence after one that it did not take,
+ * are for core: no counter changes, nothing is in flight. */
+static void target_left(void)
+{
+	static const ulong lengths[] = {0, 8, 200, 600, DATA};
+	unsigned char *in = sides[1].in[0], *out = sides[0].in[0];
+	int four = 4, value = -1;
+	lapi_cntr_t counter;
+	size_t i;
+
+	start(200);
+	CHECK(LAPI_Setcntr(handles[0], &counter, 0) == LAPI_SUCCESS);
+	CHECK(LAPI_Put(handles[0], 1, 8, in, out, NULL, NULL, &counter) == LAPI_SUCCESS);
+	node_leave(fake_node_link(1));
+	CHECK(!cshim_lane_fenced(fake_context(handles[0])));
+	for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		CHECK(LAPI_Put(handles[0], 1, lengths[i], in, out, NULL, &counter, &counter) ==
+		      LAPI_ERR_TGT);
+		CHECK(LAPI_Get(handles[0], 1, lengths[i], in, out, NULL, &counter) == LAPI_ERR_TGT);
+		CHECK(LAPI_Amsend(handles[0], 1, (void *)take_message, NULL, 0, out, lengths[i],
+		                  NULL, &counter, &counter) == LAPI_ERR_TGT);
+		CHECK(LAPI_Amsend(handles[0], 1, (void *)take_message, out, 8, out, lengths[i],
+		                  NULL, &counter, &counter) == LAPI_ERR_TGT);
+	}
+	CHECK(LAPI_Rmw(handles[0], FETCH_AND_ADD, 1, &sides[1].sum, &four, NULL, &counter) ==
+	      LAPI_ERR_TGT);
+	CHECK(LAPI_Getcntr(handles[0], &counter, &value) == LAPI_SUCCESS && value == 0);
+	CHECK(fake_node_link(0)->ops == 0);
+	/* core hears of it in the next progress call */
+	CHECK(cshim_lane_turn(fake_context(handles[0])) & CSHIM_LANE_CORE);
+	stop();
+}
+
 /* The one operation that is in flight. */
 static const node_op *op_in_flight(lapi_handle_t handle)
 {
@@ -456,6 +491,7 @@ void test_lane(void)
 {
 	node_guard_install();
 	passes();
+	target_left();
 	late_answers();
 	exchange(200, NULL); /* mostly spinning */
 	exchange(0, NULL);   /* mostly asleep */

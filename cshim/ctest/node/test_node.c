@@ -65,7 +65,8 @@ static void *receive_all(void *unused)
 		}
 		CHECK(arrival.kind == KIND && arrival.header == 16 && arrival.data == length_of(i));
 		node_take_header(&number, &arrival, sizeof(number));
-		CHECK(number == i && memcmp((void *)(uintptr_t)arrival.bytes, source, arrival.data) == 0);
+		CHECK(number == i &&
+		      memcmp((void *)(uintptr_t)arrival.bytes, source, arrival.data) == 0);
 		node_advance(peer, &arrival);
 		i++;
 	}
@@ -265,6 +266,105 @@ static void beginnings_and_ends(void)
 	      link->ops == 0);
 }
 
+/* Chunks take what is in flight needs: a page, more while more is under way, and that until it is
+ * consumed. */
+static void chunk_memory(void)
+{
+	node_peer *peer = fake_node_peer(0), *other = fake_node_peer(1);
+	node_link *link = fake_node_link(0);
+	node_arrival arrival;
+	uint64_t i, used;
+
+	start();
+	for (i = 0; i < 3 * link->chunk_units; i++) { /* one at a time */
+		CHECK(node_send(link, peer, KIND, &i, 8, (uintptr_t)source, 1000) == NODE_SENT);
+		CHECK(node_next(other, &arrival) == NODE_SOME);
+		node_advance(other, &arrival);
+		node_publish_consumed(other);
+	}
+	CHECK(peer->chunks.used <= NODE_CHUNK_LEAST && !node_chunks_rest(peer));
+	for (i = 0; i < 3; i++)
+		CHECK(node_send(link, peer, KIND, &i, 8, (uintptr_t)source, 60000) == NODE_SENT);
+	used = peer->chunks.used;
+	CHECK(used > 3 * 60000 / NODE_CHUNK_UNIT && used <= link->chunk_units);
+	CHECK(!node_chunks_rest(peer) && peer->chunks.used == used);
+	for (i = 0; i < 3; i++) {
+		CHECK(node_next(other, &arrival) == NODE_SOME &&
+		      memcmp((void *)(uintptr_t)arrival.bytes, source, 60000) == 0);
+		node_advance(other, &arrival);
+	}
+	node_publish_consumed(other);
+	CHECK(node_chunks_rest(peer) && peer->chunks.used == NODE_CHUNK_LEAST);
+	CHECK(!node_chunks_rest(peer));
+	while (node_send(link, peer, KIND, &i, 8, (uintptr_t)source, 60000) == NODE_SENT)
+		;
+	CHECK(peer->chunks.used == link->chunk_units && peer->blocked);
+}
+
+/* Who looks at what a peer owes takes no news from who waits for room, or for an answer. */
+static void debts(void)
+{
+	node_link *link = fake_node_link(0);
+	node_peer *peer = fake_node_peer(0), *other = fake_node_peer(1);
+	uint64_t heard, before;
+	node_arrival arrival;
+	node_event event;
+	node_op *op;
+
+	start();
+	CHECK(!node_is_due(link, peer, &before));
+	while (node_send(link, peer, KIND, &before, 8, 0, 0) == NODE_SENT)
+		;
+	CHECK(peer->blocked && node_is_due(link, peer, &before));
+	CHECK(!node_arm(link));
+	node_disarm(link);
+	while (node_next(other, &arrival) == NODE_SOME)
+		node_advance(other, &arrival);
+	node_publish_consumed(other);
+	CHECK(!node_is_due(link, peer, &heard) && heard != before);
+	CHECK(node_arm(link)); /* there is room again */
+	node_disarm(link);
+	op = node_get(link, peer, NODE_BY_OWNER, (uintptr_t)source, (uintptr_t)copy, 8, 0, 0);
+	CHECK(op && node_next(other, &arrival) == NODE_SOME);
+	other->closed = NODE_CLOSED_QUEUE; /* others' answers wait for room */
+	CHECK(node_serve(fake_node_link(1), other, &arrival, NODE_BY_OWNER, &event) == NODE_LATER);
+	node_advance(other, &arrival);
+	node_publish_consumed(other);
+	CHECK(node_is_due(link, peer, &heard)); /* the answer */
+	node_op_free(link, op);
+	CHECK(!node_is_due(link, peer, &heard));
+	/* A message that says nothing. */
+	CHECK(node_ask(link, peer) == NODE_SENT && node_is_due(link, peer, &heard));
+	CHECK(node_next(other, &arrival) == NODE_SOME &&
+	      node_serve(fake_node_link(1), other, &arrival, NODE_BY_LINK, &event) == NODE_SERVED &&
+	      node_next(other, &arrival) == NODE_NONE);
+}
+
+/* Of one that leaves what it sent is received first; then all know, and wake. */
+static void leaving(void)
+{
+	node_link *link = fake_node_link(0);
+	node_peer *peer = fake_node_peer(0), *other = fake_node_peer(1);
+	node_arrival arrival;
+	uint64_t i = 0;
+
+	start();
+	CHECK(node_send(fake_node_link(1), other, KIND, &i, 8, 0, 0) == NODE_SENT);
+	CHECK(node_next(peer, &arrival) == NODE_SOME && !node_is_over(peer));
+	node_advance(peer, &arrival);
+	CHECK(!node_some_pending(link));
+	CHECK(node_send(fake_node_link(1), other, KIND, &i, 8, 0, 0) == NODE_SENT);
+	node_leave(fake_node_link(1));
+	CHECK(node_has_left(peer) && node_some_pending(link) && !node_is_over(peer));
+	CHECK(node_next(peer, &arrival) == NODE_SOME);
+	node_advance(peer, &arrival);
+	CHECK(node_is_over(peer) && node_arm(link));
+	CHECK(node_flushed(peer, 0) == NODE_SENT);
+	CHECK(node_send(link, peer, KIND, &i, 8, 0, 0) == NODE_GONE);
+	CHECK(node_flushed(peer, peer->sender.tail) == NODE_GONE);
+	node_disarm(link);
+}
+
 /* No more operations are in flight than there are places, and each place is used again. */
 static void places(void)
 {
@@ -289,6 +389,9 @@ void test_node(void)
 	cshim_cpu_prepare();
 	beginnings_and_ends();
 	places();
+	chunk_memory();
+	debts();
+	leaving();
 	bad_put();
 	messages();
 	transfers();

@@ -2,6 +2,7 @@
 #include "fake.h"
 
 #include <errno.h>
+#include <string.h>
 
 enum { THREADS = 4, ROUNDS = 20000, TURNS = 300 };
 
@@ -206,12 +207,16 @@ static void *pass_by(void *argument)
 static void test_crossing(void)
 {
 	pthread_t threads[RING + 1];
+	static int added; /* blocks are so for good */
 	int names[RING], i;
 	long all = 0;
 
+	for (i = 0; !added && i < RING; i++)
+		cshim_lock_add(&ring[i]);
+	added = 1;
+	memset(counted, 0, sizeof(counted));
 	for (i = 0; i < RING; i++) {
 		names[i] = i;
-		cshim_lock_add(&ring[i]);
 		threads[i] = fake_thread(cross, &names[i]);
 	}
 	threads[RING] = fake_thread(pass_by, NULL);

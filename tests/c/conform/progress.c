@@ -361,6 +361,23 @@ static void interrupt_set_toggled_from_a_thread(void)
 	CHECK_EQUAL(query(INTERRUPT_SET), 0);
 }
 
+/* Nobody calls anything but LAPI_Amsend, and each receives: sending makes progress. */
+static void sends_make_progress(void)
+{
+	enum { MOST = 1000000 };
+	int sent = 0;
+	prepare();
+	LAPI_OK(LAPI_Senv(hndl, INTERRUPT_SET, 0));
+	conform_sync();
+	do {
+		LAPI_OK(LAPI_Amsend(hndl, (uint)next, handlers[next], NULL, 0, NULL, 0, NULL, NULL,
+		                    NULL));
+	} while (peek(&header_calls) == 0 && ++sent < MOST);
+	CHECK(sent < MOST);
+	LAPI_OK(LAPI_Senv(hndl, INTERRUPT_SET, !conform_polling));
+	LAPI_OK(LAPI_Fence(hndl));
+}
+
 static const conform_case cases[] = {
 	CONFORM_CASE(probe_with_nothing_to_do),
 	CONFORM_CASE(probe_drives_messages),
@@ -376,6 +393,7 @@ static const conform_case cases[] = {
 	CONFORM_CASE(interrupt_serves_right_after_a_call),
 	CONFORM_CASE(polling_changes_nothing_without_a_call),
 	CONFORM_CASE(interrupt_set_toggled_from_a_thread),
+	CONFORM_CASE(sends_make_progress),
 };
 
 int main(int argc, char **argv)

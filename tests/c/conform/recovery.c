@@ -292,6 +292,8 @@ static void purge_gives_up(void)
 	LAPI_OK(LAPI_Setcntr_wstatus(own, &cntr, 2, pair, status));
 	CHECK_EQUAL(status[0], LAPI_MSG_INVALID);
 	CHECK_EQUAL(status[1], LAPI_MSG_INITIAL);
+	/* It was purged before the list was made: told once as well. */
+	CHECK_CODE(LAPI_ERR_TGT_PURGED, LAPI_Nopoll_wait(own, &cntr, 1, &current));
 	/* A counter without a list: every purge ends the wait. */
 	if (previous != (int)next) {
 		LAPI_OK(LAPI_Setcntr_wstatus(own, &cntr, 0, NULL, NULL));

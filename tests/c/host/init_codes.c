@@ -388,13 +388,14 @@ static const struct init_case {
 	{"adapter_selects_the_interface", adapter_selects_the_interface, "bound to 127.0.0.1:", 1},
 	{"no_memory_for_threads", no_memory_for_threads, NULL, 0},
 	{"list_without_own_port", list_without_own_port, "no address and port", 0},
-	{"list_without_anothers_entry", list_without_anothers_entry, "no UDP address for task 1", 0},
+	{"list_without_anothers_entry", list_without_anothers_entry, "no UDP address for task 1",
+         0},
 	{"address_of_no_machine", address_of_no_machine, "192.0.2.1", 0},
 	{"no_launcher_behind_its_variable", no_launcher_behind_its_variable, NULL, 0},
 	{"nothing_at_level_0", nothing_at_level_0, "!LAPI", 0},
 	{"failures_at_level_1", failures_at_level_1, ": 504: |!501", 0},
-	{"shared_memory_of_one_task", shared_memory_of_one_task,
-         ": 504: |: 501: |, built 2", 0}, /* LAPI_ATT_SHM_SINGLE_TASK, LAPI_ATT_VERSION */
+	{"shared_memory_of_one_task", shared_memory_of_one_task, ": 504: |: 501: |, built 2",
+         0}, /* LAPI_ATT_SHM_SINGLE_TASK, LAPI_ATT_VERSION */
 	{"two_tasks_over_udp", two_tasks_over_udp, "509", 0}, /* LAPI_ATT_PORT_START */
 	{"no_segment", no_segment, "502",
          0}, /* LAPI_ATT_SHMINIT_FAIL, after LAPI_ATT_SHM_CREATE_FAIL */

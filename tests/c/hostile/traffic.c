@@ -1,11 +1,12 @@
 /*
- * traffic.c - a job of two tasks that the tests of tests/hostile attack.
+ * traffic.c - a job of two or more tasks that the tests of tests/hostile attack.
  *
  * usage: traffic check|small|large SECONDS
  *
- * check   each task writes a pattern into the other's memory, round by round, with puts, active
- * messages and gets; each looks whether it is as it must be, and whether anything beside it has
- * changed small   task 0 keeps 64 puts of 8 bytes under way; large: 8 of 64 KiB
+ * check   each task writes a pattern into the next one's memory, round by round, with puts and
+ *         active messages, and gets another; each looks whether it is as it must be, and whether
+ *         anything beside it has changed
+ * small   task 0 keeps 64 puts of 8 bytes under way; large: 8 of 64 KiB
  *
  * TIMEOUT is 10 seconds. At the end each task prints `task T rounds R ghosts G duplicates D
  * retransmitted X`; task 0 of small and large also `rate N`, puts a second.
@@ -21,6 +22,7 @@
 
 #define BYTES 100000
 #define MARGIN 65536
+#define MOST 8 /* tasks */
 
 #define CHECK(call)                                                                           \
 	do {                                                                                  \
@@ -83,27 +85,27 @@ static void untouched(const char *what, const unsigned char *b)
 			wrong(what, i - MARGIN);
 }
 
-/* One round: a put, an active message and a get of each task to the other. All is checked before
- * the next begins. */
+/* One round: a put, an active message and a get of each task to the next. All is checked before
+ * the next round begins. */
 static void check_round(void **puts, void **handlers, void **sources, void **counters)
 {
 	static const int sizes[] = {8, 100, 4000, BYTES};
-	int n = sizes[rounds % 4], other = task ^ 1, i;
+	int n = sizes[rounds % 4], i;
+	int to = (task + 1) % tasks, from = (task + tasks - 1) % tasks;
 	lapi_cntr_t done;
 	for (i = 0; i < n; i++)
 		source[i] = pattern(task, rounds, i);
 	CHECK(LAPI_Setcntr(hndl, &done, 0));
 	CHECK(LAPI_Gfence(hndl));
-	CHECK(LAPI_Put(hndl, (uint)other, (ulong)n, puts[other], source, counters[other], NULL,
-	               &done));
-	CHECK(LAPI_Amsend(hndl, (uint)other, handlers[other], NULL, 0, source, (ulong)n,
-	                  counters[other], NULL, &done));
-	CHECK(LAPI_Get(hndl, (uint)other, (ulong)n, sources[other], got, NULL, &done));
+	CHECK(LAPI_Put(hndl, (uint)to, (ulong)n, puts[to], source, counters[to], NULL, &done));
+	CHECK(LAPI_Amsend(hndl, (uint)to, handlers[to], NULL, 0, source, (ulong)n, counters[to],
+	                  NULL, &done));
+	CHECK(LAPI_Get(hndl, (uint)to, (ulong)n, sources[to], got, NULL, &done));
 	CHECK(LAPI_Waitcntr(hndl, &done, 3, NULL));
 	CHECK(LAPI_Waitcntr(hndl, &arrived, 2, NULL));
-	compare("put", put_here.data, other, n);
-	compare("active message", sent_here.data, other, n);
-	compare("get", got, other, n);
+	compare("put", put_here.data, from, n);
+	compare("active message", sent_here.data, from, n);
+	compare("get", got, to, n);
 	untouched("before", put_here.before), untouched("after", put_here.after);
 	untouched("before", sent_here.before), untouched("after", sent_here.after);
 	CHECK(LAPI_Gfence(hndl));
@@ -133,7 +135,7 @@ static void flow(double seconds, int window, int n, void **puts)
 static int go_on(double end)
 {
 	const char *until = getenv("TRAFFIC_UNTIL");
-	void *votes[2];
+	void *votes[MOST];
 	CHECK(LAPI_Address_init(
 		hndl,
 		(void *)(size_t)(task == 0 && now() >= end && (!until || access(until, F_OK) == 0)),
@@ -158,7 +160,7 @@ static int by_hand(lapi_udp_t *list)
 
 int main(int argc, char **argv)
 {
-	void *puts[2], *handlers[2], *sources[2], *counters[2];
+	void *puts[MOST], *handlers[MOST], *sources[MOST], *counters[MOST];
 	lapi_statistics_t s;
 	lapi_info_t info;
 	lapi_extend_t extension;
@@ -179,8 +181,8 @@ int main(int argc, char **argv)
 	CHECK(LAPI_Senv(hndl, TIMEOUT, 10));
 	CHECK(LAPI_Qenv(hndl, TASK_ID, &task));
 	CHECK(LAPI_Qenv(hndl, NUM_TASKS, &tasks));
-	if (tasks != 2) {
-		fprintf(stderr, "this program needs 2 tasks\n");
+	if (tasks < 2 || tasks > MOST) {
+		fprintf(stderr, "this program needs 2 to %d tasks\n", MOST);
 		return 2;
 	}
 	memset(&put_here, 0xa5, sizeof put_here);

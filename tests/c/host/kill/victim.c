@@ -222,7 +222,9 @@ static void be_busy(unsigned seed)
 /* Survivors still reach each other, with counters. */
 static void survivors_work(void)
 {
-	int target, sent = 0;
+	int target, sent = 0, rc = LAPI_Fence(handle);
+	/* it tells of what the victim has not taken */
+	HOST_CHECK(rc == LAPI_SUCCESS || rc == LAPI_ERR_NO_CONNECTIVITY);
 	for (target = 0; target < tasks; target++)
 		if (target != victim) {
 			HOST_OK(LAPI_Put(handle, (uint)target, 5000,

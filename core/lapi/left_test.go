@@ -1,0 +1,163 @@
+package lapi
+
+import (
+	"testing"
+
+	"lapi/core/lapi/codes"
+	"lapi/core/lapi/singlecopy"
+	"lapi/core/lapi/wire"
+)
+
+// leave is LAPI_Term.
+func (k *testTask) leave() {
+	k.ended = true
+	k.TermEnd()
+}
+
+// leftOperations are operations of task 0's towards task 1.
+var leftOperations = map[string]func(k *testTask, word, other *uint64, cntr *int32) codes.Code{
+	"put": func(k *testTask, word, other *uint64, cntr *int32) codes.Code {
+		return k.Put(1, 8, at(word), at(other), 0, 0, at(cntr))
+	},
+	"get": func(k *testTask, word, other *uint64, cntr *int32) codes.Code {
+		return k.Xfer(XferGet, &Transfer{Tgt: 1, N: 8, TgtAddr: at(word), OrgAddr: at(other),
+			OrgCntr: at(cntr), Flags: singlecopy.NotUseBulkXfer}) // else it reads at once
+	},
+	"am": func(k *testTask, word, other *uint64, cntr *int32) codes.Code {
+		return k.Amsend(1, 0x1000, 0, 0, at(other), 8, 0, 0, at(cntr))
+	},
+	"rmw": func(k *testTask, word, other *uint64, cntr *int32) codes.Code {
+		return k.Rmw(8, wire.FetchAndAdd, 1, at(word), at(other), 0, at(cntr))
+	},
+}
+
+// lost checks that task 0 was told once that task 1 is gone, and that the next fence says so, but
+// not the one after it.
+func (j *testJob) lost(t *testing.T, cntr int32) {
+	t.Helper()
+	k := j.tasks[0]
+	for i, want := range []codes.Code{codes.ErrNoConnectivity, codes.Success} {
+		id, code := k.FenceBegin()
+		j.ok(code)
+		for !k.tickets.Done(id) {
+			k.Dispatch(0)
+		}
+		if code := k.TicketResult(id); code != want {
+			t.Errorf("fence %d: %s, want %s", i, codes.Name(code), codes.Name(want))
+		}
+	}
+	if all := k.events(); len(all) != 1 || all[0].Code != codes.ErrNoConnectivity ||
+		all[0].Of != 1 {
+		t.Errorf("errors %+v", all)
+	}
+	if cntr != 0 {
+		t.Error("a counter has changed")
+	}
+}
+
+// TestLostWhenTaskLeaves: what a task that leaves has not taken is lost: the error handler hears of
+// it, the fence that covers it says so, and no counter changes.
+func TestLostWhenTaskLeaves(t *testing.T) {
+	for path, env := range paths {
+		for name, begin := range leftOperations {
+			t.Run(path+" "+name, func(t *testing.T) {
+				j := newJob(t, 2, env)
+				var word, other uint64
+				var cntr int32
+				j.ok(j.tasks[0].Put(1, 8, at(&word), at(&other), 0, 0, 0)) // a session
+				j.fence(0)
+				j.ok(begin(j.tasks[0], &word, &other, &cntr))
+				j.tasks[1].leave()
+				j.lost(t, cntr)
+			})
+		}
+	}
+}
+
+// TestOperationOnTaskThatLeft: it fails, in the same way whatever it is.
+func TestOperationOnTaskThatLeft(t *testing.T) {
+	kinds := map[string]codes.ErrType{"put": codes.PutErr, "get": codes.GetErr, "am": codes.AmErr,
+		"rmw": codes.RmwErr}
+	for path, env := range paths {
+		for name, begin := range leftOperations {
+			t.Run(path+" "+name, func(t *testing.T) {
+				j := newJob(t, 2, env)
+				k := j.tasks[0]
+				var word, other uint64
+				var cntr int32
+				j.ok(k.Put(1, 8, at(&word), at(&other), 0, 0, 0))
+				j.fence(0)
+				j.tasks[1].leave()
+				j.until1(k, "word of it", func() bool { return k.hasLeft(&k.peers[1]) })
+				for range 2 {
+					if code := begin(k, &word, &other, &cntr); code != codes.ErrNoConnectivity {
+						t.Errorf("it returns %s", codes.Name(code))
+					}
+				}
+				all := k.events()
+				if len(all) != 1 || all[0].Code != codes.ErrNoConnectivity || all[0].Of != 1 ||
+					all[0].Type != kinds[name] {
+					t.Errorf("errors %+v", all)
+				}
+				id, _ := k.FenceBegin()
+				j.until1(k, "the fence", func() bool { return k.tickets.Done(id) })
+				if code := k.TicketResult(id); code != codes.Success {
+					t.Errorf("fence: %s, although nothing is lost", codes.Name(code))
+				}
+			})
+		}
+	}
+}
+
+// TestNothingLostWhenTaskLeaves: what was taken before is not lost, whether a fence has asked or
+// not, and nobody hears of anything.
+func TestNothingLostWhenTaskLeaves(t *testing.T) {
+	for path, env := range paths {
+		t.Run(path, func(t *testing.T) {
+			j := newJob(t, 2, env)
+			k := j.tasks[0]
+			var word uint64
+			var arrived int32
+			other := uint64(7)
+			j.ok(k.Put(1, 8, at(&word), at(&other), at(&arrived), 0, 0))
+			j.until("the put", func() bool { return arrived == 1 })
+			j.tasks[1].leave()
+			j.until1(k, "word of it", func() bool { return k.hasLeft(&k.peers[1]) })
+			k.checkLeft()
+			id, _ := k.FenceBegin()
+			j.until1(k, "the fence", func() bool { return k.tickets.Done(id) })
+			if code := k.TicketResult(id); code != codes.Success || len(k.events()) != 0 {
+				t.Errorf("fence: %s", codes.Name(code))
+			}
+		})
+	}
+}
+
+// TestPurgeLosesNothing: who purges a task knows what becomes of operations on it.
+func TestPurgeLosesNothing(t *testing.T) {
+	j := newJob(t, 2, paths["shm"])
+	k := j.tasks[0]
+	var word, other uint64
+	j.ok(k.Put(1, 8, at(&word), at(&other), 0, 0, 0))
+	j.ok(k.Purge(1))
+	j.fence(0)
+	if all := k.events(); len(all) != 0 {
+		t.Errorf("errors %+v", all)
+	}
+}
+
+// fence is LAPI_Fence of a task.
+func (j *testJob) fence(task int) {
+	j.t.Helper()
+	k := j.tasks[task]
+	id, code := k.FenceBegin()
+	j.ok(code)
+	j.until("a fence", func() bool { return k.tickets.Done(id) })
+	j.ok(k.TicketResult(id))
+}
+
+// until1 is until where only k is left to make progress.
+func (j *testJob) until1(k *testTask, what string, done func() bool) {
+	j.t.Helper()
+	(&testJob{t: j.t, tasks: []*testTask{k}}).until(what, done)
+}

@@ -1,0 +1,317 @@
+/*
+ * test_rules.c - when the fast lane must not be fast: what a fence waits for, what is core's, what
+ * a ring holds whose task was given up, and counters of two contexts. One step after the other, but
+ * for the counters. Each case is one of the defects of docs/mutants.md.
+ */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "guard.h"
+#include "lane_shared.h"
+#include "fake_lane.h"
+#include "lane_send.h"
+
+enum { BYTES = 200, COUNTS = 200000 };
+
+static lapi_handle_t handles[2];
+static unsigned char source[BYTES], sink[BYTES];
+
+static cshim_lane *lane_of(int task)
+{
+	return (cshim_lane *)(uintptr_t)fake_context(handles[task])->lane;
+}
+
+static void start(void)
+{
+	lapi_info_t info;
+	int i;
+
+	fake_settings.polling = 1;
+	for (i = 0; i < 2; i++) {
+		memset(&info, 0, sizeof(info));
+		handles[i] = fake_init(&info);
+	}
+	memset(&fake_lane_counts, 0, sizeof(fake_lane_counts));
+	fake_lane_attach(handles);
+	memset(source, 7, sizeof(source));
+	memset(sink, 0, sizeof(sink));
+}
+
+static void stop(void)
+{
+	int i;
+
+	for (i = 0; i < 2; i++)
+		fake_lane_detach(handles[i]);
+	for (i = 0; i < 2; i++)
+		CHECK(LAPI_Term(handles[i]) == LAPI_SUCCESS);
+	fake_settings.polling = 0;
+}
+
+static int put(uint64_t n, lapi_cntr_t *tgt_cntr, lapi_cntr_t *cmpl_cntr)
+{
+	return LAPI_Put(handles[0], 1, n, sink, source, tgt_cntr, NULL, cmpl_cntr);
+}
+
+static void probe(int task)
+{
+	CHECK(LAPI_Probe(handles[task]) == LAPI_SUCCESS);
+}
+
+/* Whether task 0's fence is over, as far as the lane knows. */
+static int fenced(void)
+{
+	cshim_context *context = fake_context(handles[0]);
+	int over;
+
+	cshim_lock(&context->progress);
+	over = cshim_lane_fenced(context);
+	cshim_unlock(&context->progress);
+	return over;
+}
+
+/* Until the very last message was taken, and none of them is held. */
+static void fence_of_messages(void)
+{
+	node_ring_control *control;
+
+	start();
+	control = node_control(fake_lane_peer(handles[0])->out_control);
+	CHECK(fenced());
+	CHECK(put(8, NULL, NULL) == LAPI_SUCCESS);
+	CHECK(!fenced());
+	probe(1);
+	CHECK(put(8, NULL, NULL) == LAPI_SUCCESS);
+	CHECK(!fenced());
+	probe(1);
+	/* As where transport/shm keeps a message that its handler has refused. */
+	__atomic_store_n(&control->held, 1, __ATOMIC_SEQ_CST);
+	CHECK(!fenced());
+	__atomic_store_n(&control->held, 0, __ATOMIC_SEQ_CST);
+	CHECK(fenced());
+	stop();
+}
+
+/* Until answers are here, core's too, and not where the lane is closed. */
+static void fence_of_operations(void)
+{
+	lapi_cntr_t over;
+
+	start();
+	CHECK(LAPI_Setcntr(handles[0], &over, 0) == LAPI_SUCCESS);
+	CHECK(LAPI_Get(handles[0], 1, 8, source, sink, NULL, &over) == LAPI_SUCCESS);
+	probe(1);
+	CHECK(!fenced());
+	probe(0);
+	CHECK(fenced());
+	lane_of(0)->go_busy = 1;
+	CHECK(!fenced());
+	lane_of(0)->go_busy = 0;
+	CHECK(put(8, NULL, NULL) == LAPI_SUCCESS);
+	probe(1);
+	fake_lane_peer(handles[0])->closed = NODE_CLOSED_OWNER;
+	CHECK(!fenced());
+	fake_lane_peer(handles[0])->closed = 0;
+	CHECK(fenced());
+	stop();
+}
+
+static void *take(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                  compl_hndlr_t **completion, void **info)
+{
+	(void)hndl, (void)uhdr, (void)uhdr_len, (void)msg_len, (void)info;
+	*completion = NULL;
+	return NULL;
+}
+
+static int amsend(uint uhdr_len, ulong n, lapi_cntr_t *tgt_cntr)
+{
+	return LAPI_Amsend(handles[0], 1, (void *)take, uhdr_len ? source : NULL, uhdr_len, source,
+	                   n, tgt_cntr, NULL, NULL);
+}
+
+/* What is to be a bulk transfer is core's, to the byte. */
+static void bulk_is_cores(void)
+{
+	const node_sender *sender;
+	lapi_cntr_t over;
+	uint64_t tail;
+
+	start();
+	CHECK(LAPI_Setcntr(handles[0], &over, 0) == LAPI_SUCCESS);
+	lane_of(0)->bulk_min = 100;
+	sender = &fake_lane_peer(handles[0])->sender;
+	tail = sender->tail;
+	CHECK(put(100, NULL, NULL) == LAPI_ERR_TGT);
+	CHECK(amsend(0, 100, NULL) == LAPI_ERR_TGT && amsend(8, 100, NULL) == LAPI_ERR_TGT);
+	CHECK(LAPI_Get(handles[0], 1, 100, source, sink, NULL, &over) == LAPI_ERR_TGT);
+	CHECK(sender->tail == tail);
+	CHECK(put(99, NULL, NULL) == LAPI_SUCCESS && amsend(8, 99, NULL) == LAPI_SUCCESS);
+	CHECK(LAPI_Get(handles[0], 1, 99, source, sink, NULL, &over) == LAPI_SUCCESS);
+	probe(1);
+	probe(0);
+	CHECK(LAPI_Waitcntr(handles[0], &over, 1, NULL) == LAPI_SUCCESS);
+	stop();
+}
+
+/* With ERROR_CHK on a user header whose length is no multiple of 4 is core's to refuse. */
+static void lengths_are_checked(void)
+{
+	start();
+	lane_of(0)->error_check = 1;
+	CHECK(amsend(5, 8, NULL) != LAPI_SUCCESS && amsend(8, 8, NULL) == LAPI_SUCCESS);
+	lane_of(0)->error_check = 0;
+	CHECK(amsend(5, 8, NULL) == LAPI_SUCCESS);
+	probe(1);
+	stop();
+}
+
+static lapi_cntr_t arrived;
+
+static int value_of(lapi_handle_t handle, lapi_cntr_t *counter)
+{
+	int value = -1;
+
+	CHECK(LAPI_Getcntr(handle, counter, &value) == LAPI_SUCCESS);
+	return value;
+}
+
+/* Nothing comes of a ring whose task was given up. */
+static void stopped_is_not_read(void)
+{
+	node_peer *peer;
+
+	start();
+	peer = fake_lane_peer(handles[1]);
+	CHECK(LAPI_Setcntr(handles[1], &arrived, 0) == LAPI_SUCCESS);
+	CHECK(put(8, &arrived, NULL) == LAPI_SUCCESS);
+	peer->stopped = 1;
+	probe(1);
+	CHECK(value_of(handles[1], &arrived) == 0 && sink[0] == 0 && peer->receiver.head == 0);
+	peer->stopped = 0;
+	probe(1);
+	CHECK(value_of(handles[1], &arrived) == 1 && sink[0] == 7);
+	stop();
+}
+
+static void *give_up(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                     compl_hndlr_t **completion, void **info)
+{
+	(void)hndl, (void)uhdr, (void)uhdr_len, (void)msg_len, (void)info;
+	fake_lane_peer(handles[1])->stopped = 1;
+	*completion = NULL;
+	return NULL;
+}
+
+/* Nor of a message during whose handler that has happened. */
+static void stopped_in_its_handler(void)
+{
+	node_peer *peer;
+
+	start();
+	peer = fake_lane_peer(handles[1]);
+	CHECK(LAPI_Setcntr(handles[1], &arrived, 0) == LAPI_SUCCESS);
+	CHECK(LAPI_Amsend(handles[0], 1, (void *)give_up, NULL, 0, source, 8, &arrived, NULL,
+	                  NULL) == LAPI_SUCCESS);
+	probe(1);
+	CHECK(peer->stopped && value_of(handles[1], &arrived) == 0);
+	CHECK(peer->receiver.head == 0 && fake_lane_counts.handled == 0);
+	peer->receiver.head = fake_lane_peer(handles[0])->sender.tail;
+	peer->stopped = 0;
+	stop();
+}
+
+/* Of completions that are told together none is owed any more, and each is counted once. */
+static void completions_together(void)
+{
+	const node_peer *peer;
+	lapi_cntr_t completed;
+	int i;
+
+	start();
+	peer = fake_lane_peer(handles[0]);
+	CHECK(LAPI_Setcntr(handles[0], &completed, 0) == LAPI_SUCCESS);
+	for (i = 0; i < 5; i++)
+		CHECK(put(8, NULL, &completed) == LAPI_SUCCESS);
+	CHECK(peer->owner[CSHIM_PEER_EXPECTED] == 5);
+	probe(1);
+	CHECK(fake_lane_peer(handles[1])->sender.tail == 1);
+	probe(0);
+	CHECK(value_of(handles[0], &completed) == 5 && peer->owner[CSHIM_PEER_EXPECTED] == 0);
+	stop();
+}
+
+/* Core has a turn now and then, however busy the lane is: only so deaths become known. */
+static void core_has_its_turn(void)
+{
+	cshim_context *context;
+	uint32_t without, flags;
+
+	start();
+	context = fake_context(handles[1]);
+	cshim_lock(&context->progress);
+	lane_of(1)->turns_max = 10;
+	cshim_lane_turned(context);
+	for (without = 0, flags = 0; without < 100 && !(flags & CSHIM_LANE_CORE); without++) {
+		CHECK(put(8, NULL, NULL) == LAPI_SUCCESS);
+		flags = cshim_lane_turn(context);
+		CHECK(flags & CSHIM_PROGRESS_MADE);
+	}
+	cshim_unlock(&context->progress);
+	CHECK(without == 10);
+	stop();
+}
+
+static int ready; /* atomic: threads that have sent all */
+
+static void *count_together(void *argument)
+{
+	int me = (int)(intptr_t)argument, i;
+
+	for (i = 0; i < COUNTS; i++)
+		while (LAPI_Put(handles[me], (uint)(1 - me), 0, NULL, NULL, NULL, &arrived, NULL) !=
+		       LAPI_SUCCESS)
+			probe(me);
+	__atomic_add_fetch(&ready, 1, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(&ready, __ATOMIC_SEQ_CST) < 2)
+		probe(me); /* the other one needs the room */
+	return NULL;
+}
+
+/* Threads of two contexts count one counter at once, and lose none. */
+static void counted_in_two_contexts(void)
+{
+	pthread_t threads[2];
+	int i;
+
+	start();
+	CHECK(LAPI_Setcntr(handles[0], &arrived, 0) == LAPI_SUCCESS);
+	ready = 0;
+	for (i = 0; i < 2; i++)
+		threads[i] = fake_thread(count_together, (void *)(intptr_t)i);
+	for (i = 0; i < 2; i++)
+		CHECK(pthread_join(threads[i], NULL) == 0);
+	while (fake_lane_peer(handles[0])->receiver.head !=
+	               fake_lane_peer(handles[1])->sender.tail ||
+	       fake_lane_peer(handles[1])->receiver.head !=
+	               fake_lane_peer(handles[0])->sender.tail) {
+		probe(0);
+		probe(1);
+	}
+	CHECK(value_of(handles[0], &arrived) == 2 * COUNTS);
+	stop();
+}
+
+void test_rules(void)
+{
+	node_guard_install();
+	fence_of_messages();
+	fence_of_operations();
+	bulk_is_cores();
+	lengths_are_checked();
+	stopped_is_not_read();
+	stopped_in_its_handler();
+	completions_together();
+	core_has_its_turn();
+	counted_in_two_contexts();
+}

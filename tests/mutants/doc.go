@@ -1,0 +1,16 @@
+// Mutants makes one small defect after the other in a copy of the tree, and sees that the test
+// which stands beside it fails. `make mutants` runs it, `make mutants ONLY=lane J=2` a part.
+//
+//	table.go     what a mutation is, and all of them
+//	lane.go      the fast lane
+//	node.go      data on a node, and the link that drives it
+//	progress.go  the lock, waiting, sleep
+//	core.go      LAPI's own part, and wire-up
+//	udp.go       the protocol over UDP
+//	kill.go      the commands that must fail
+//	tree.go      copies of the tree
+//	run.go       the run
+//	report.go    docs/mutants.md, and what is printed
+//
+// `make test` holds only that the table fits the sources (table_test.go).
+package main

@@ -1,0 +1,18 @@
+# Defects, and the tests that must notice them (docs/mutants.md). Included by the top Makefile.
+#
+#   make mutants                      all; it takes long
+#   make mutants ONLY='lane|udp' J=2  some, in two copies of the tree at once
+
+J ?= 1
+.PHONY: mutants
+mutants:
+	@$(GO) run ./tests/mutants -j $(J) -only '$(ONLY)' $(MUTANTS_FLAGS)
+
+# The same program as cshim-test-plain, from objects: a mutation compiles few of them again.
+MUTANTS_OBJECTS := $(CSHIM_TEST_SOURCES:%.c=$(BUILD)/mutants/%.o)
+$(BUILD)/mutants/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CSHIM_TEST_FLAGS) -MMD -MP -c $< -o $@
+$(BUILD)/mutants/cshim-test: $(MUTANTS_OBJECTS)
+	$(CC) $(CSHIM_TEST_FLAGS) -o $@ $^
+-include $(MUTANTS_OBJECTS:.o=.d)

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"testing"
+)
+
+const root = "../.."
+
+// TestTableFits: each mutation is one still, and names a test that there is.
+func TestTableFits(t *testing.T) {
+	for _, err := range check(root, table()) {
+		t.Error(err)
+	}
+}
+
+// TestDocument: docs/mutants.md has the table as it is.
+func TestDocument(t *testing.T) {
+	var want bytes.Buffer
+	document(&want)
+	got, err := os.ReadFile(root + "/docs/mutants.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want.Bytes()) {
+		t.Error("docs/mutants.md is old: go run ./tests/mutants -doc > docs/mutants.md")
+	}
+}
+
+// TestCheckBites: what does not fit is said.
+func TestCheckBites(t *testing.T) {
+	good := mutation{name: "a", file: "go.mod", old: "module lapi", new: "module lap",
+		kill: "go ./tests/mutants TestCheckBites"}
+	if wrong := check(root, []mutation{good}); wrong != nil {
+		t.Fatal(wrong)
+	}
+	for _, spoil := range []func(m *mutation){
+		func(m *mutation) { m.file = "nowhere" },
+		func(m *mutation) { m.old = "no such text" },
+		func(m *mutation) { m.old = "o" }, // more than once
+		func(m *mutation) { m.new = m.old },
+		func(m *mutation) { m.kill = "go ./tests/mutants TestNone" },
+		func(m *mutation) { m.kill = "c nothing" },
+		func(m *mutation) { m.kill = "job 2 fence no_such_case" },
+		func(m *mutation) { m.kill = "host nothing" },
+		func(m *mutation) { m.kill = "true" },
+		func(m *mutation) { m.kill = "A=1" },
+	} {
+		bad := good
+		spoil(&bad)
+		if len(check(root, []mutation{bad})) != 1 {
+			t.Errorf("%+v passes", bad)
+		}
+	}
+	if len(check(root, []mutation{good, good})) != 1 {
+		t.Error("two of one name pass")
+	}
+}

@@ -1,0 +1,158 @@
+package shm
+
+import (
+	"sync/atomic"
+	"time"
+
+	"lapi/cshim/node"
+	"lapi/transport"
+	"lapi/transport/layout"
+)
+
+// Who watches over peers: one from which something is due, and nothing is heard for TIMEOUT, has
+// failed, as over UDP; what waits for one that has left ends once all that it sent was received.
+//
+// A peer is heard of when it consumes what was sent to it, or sends. A task in interrupt mode does
+// so while it computes; one in polling mode only in its calls. A peer that a barrier waits for may
+// have nothing to consume: it gets a message that says nothing.
+//
+// Who looks also gives back memory of chunks that was in use once and is not for restAfter.
+//
+// One look counts for a quarter of TIMEOUT at most. So a task that was stopped itself, together
+// with its peers, gives them time before it says that they are silent.
+
+const (
+	looksPerTimeout = 4
+	lookTurns       = 64 // progress calls between looks at the clock
+	lookPause       = int64(10 * time.Millisecond)
+	restAfter       = int64(time.Second)
+)
+
+// watch is what is known of a peer.
+type watch struct {
+	due    bool   // something was due at the latest look
+	heard  uint64 // changes whenever it is heard of
+	silent int64  // ns
+	waits  int64  // ns that a barrier has waited for it with nothing due
+	left   bool   // what waited for it has ended
+	sent   uint64 // messages in chunks, at the latest look
+	unused int64  // ns since then
+}
+
+// SetTimeout changes for how long a peer may be silent (LAPI_Senv TIMEOUT); 0: for ever.
+func (l *Link) SetTimeout(d time.Duration) { l.config.Timeout = d }
+
+// timeout is for how long a peer may be silent, ns; 0: for ever.
+func (l *Link) timeout() int64 {
+	if l.config.NoTimeout {
+		return 0
+	}
+	return int64(l.config.Timeout)
+}
+
+// share is what one look counts for at most.
+func (l *Link) share() int64 { return l.timeout() / looksPerTimeout }
+
+// lookAtPeers is a part of each progress call.
+func (l *Link) lookAtPeers() {
+	turn := l.node.Turn
+	if !l.lookSoon && turn-l.lookedTurn < lookTurns {
+		return
+	}
+	l.lookedTurn = turn
+	now := l.config.Clock()
+	if l.lookSoon || now-l.lookedAt >= lookPause {
+		gap := now - l.lookedAt
+		l.lookedAt, l.lookSoon = now, false
+		for _, p := range l.rings {
+			if p != nil && !p.gone {
+				l.rest(p, gap)
+				l.lookAt(p, min(gap, l.share()))
+			}
+		}
+	}
+}
+
+// rest gives memory back that was needed once, and was not for restAfter.
+func (l *Link) rest(p *peer, gap int64) {
+	chunks, w := &p.node.Chunks, &p.watch
+	switch {
+	case chunks.Used <= layout.ChunkLeast:
+	case chunks.Sent != w.sent:
+		w.sent, w.unused = chunks.Sent, 0
+	default:
+		if w.unused += gap; w.unused >= restAfter {
+			node.Rest(l.node, p.ring)
+		}
+	}
+}
+
+func (l *Link) lookAt(p *peer, gap int64) {
+	if p.watch.left || p.ring == l.index {
+		return
+	}
+	if atomic.LoadUint64(&p.outHead.Armed) == layout.Closed {
+		l.hasLeft(p)
+		return
+	}
+	if l.timeout() == 0 {
+		return
+	}
+	w := &p.watch
+	due, heard := node.IsDue(l.node, p.ring)
+	silent := heard == w.heard
+	w.heard = heard
+	if !due || !w.due || !silent {
+		w.silent = 0
+	} else if w.silent += gap; w.silent >= l.timeout() {
+		l.suspect(p, transport.ErrTimeout)
+	}
+	w.due = due
+	if due || !silent || !l.barrierAwaits(p) {
+		w.waits = 0
+	} else if w.waits += gap; w.waits >= l.share() {
+		node.Ask(l.node, p.ring)
+	}
+}
+
+// hasLeft ends what waits for a peer that has closed its link, once its last messages are here.
+func (l *Link) hasLeft(p *peer) {
+	if !node.IsOver(l.node, p.ring) {
+		l.lookSoon = true // they come first
+		return
+	}
+	p.watch.left = true
+	l.dropQueues(p, transport.ErrUnreachable)
+	p.settle()
+}
+
+// barrierAwaits says whether the node's barrier waits for p.
+func (l *Link) barrierAwaits(p *peer) bool {
+	b := &l.node.Barrier
+	return b.Arrived != b.Over && b.Failed == 0 &&
+		atomic.LoadUint64(&p.outHead.Barrier.Round[0].Value)-b.Arrived > 1
+}
+
+// watchSleep is the end of arming: when a look is due. The fast path may send while the service
+// thread sleeps.
+func (l *Link) watchSleep() {
+	pause := l.share()
+	for _, p := range l.rings {
+		if p != nil && !p.gone && p.node.Chunks.Used > layout.ChunkLeast &&
+			(pause == 0 || pause > restAfter) {
+			pause = restAfter
+		}
+	}
+	l.lookAgain = 0
+	if pause != 0 {
+		l.lookAgain = l.config.Clock() + pause
+	}
+}
+
+// watchAwake ends what watchSleep began.
+func (l *Link) watchAwake() {
+	if l.lookAgain != 0 && l.lookAgain <= l.config.Clock() {
+		l.lookSoon = true
+	}
+	l.lookAgain = 0
+}
