@@ -202,13 +202,13 @@ static void behind(void)
 /* In a child, as a filter stays: the kernel refuses the system call from now on, whatever error the
  * filter gives. Then nothing is copied any more, no address counts as bad, and nobody asks again.
  */
-static void refused_by_filter(unsigned error)
+static void refused_by_filter(int error)
 {
 	node_transfer transfer = {(uintptr_t)source, (uintptr_t)sink, 4096, 0, {0, 0}};
 	node_peer *peer = fake_node_peer(0);
 
 	start();
-	if (refuse_call(SYS_process_vm_writev, error))
+	if (refuse_calls(error, SYS_process_vm_writev, SYS_process_vm_readv))
 		_exit(77);
 	CHECK(node_copy_to(fake_node_link(0), peer, &transfer) == NODE_DENIED);
 	CHECK(peer->direct == 0 && peer->sender.tail == 0);
@@ -217,7 +217,7 @@ static void refused_by_filter(unsigned error)
 
 static void filters(void)
 {
-	static const unsigned errors[] = {EPERM, ENOSYS, EACCES};
+	static const int errors[] = {EPERM, ENOSYS, EACCES};
 	size_t i;
 
 	for (i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
