@@ -57,7 +57,7 @@ func (datHost) Changed() { udapl.block.Changed() }
 
 func (datHost) CallAgent(a dat.Agent, evd dat.Handle) {
 	udapl.agents = append(udapl.agents, agentCall{a, evd})
-	udapl.words.Reserved = 1
+	udapl.words.Due = 1
 }
 
 func (datHost) SignalFD(fd int, on bool) {
@@ -204,7 +204,7 @@ func godat_disarm() {
 //export godat_agent
 func godat_agent(function, instance, evd *C.uint64_t) C.int {
 	if len(udapl.agents) == 0 {
-		udapl.words.Reserved = 0
+		udapl.words.Due = 0
 		return 0
 	}
 	a := udapl.agents[0]

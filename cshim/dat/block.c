@@ -104,7 +104,7 @@ DAT_RETURN dat_leave(DAT_RETURN result)
 	if (__builtin_expect(__atomic_load_n(&dat_progress.lock_waiters, __ATOMIC_RELAXED) != 0, 0))
 		cshim_lock_be_fair(&dat_progress);
 	cshim_lock_drop(&dat_progress);
-	if (__builtin_expect(dat_progress.reserved != 0, 0))
+	if (__builtin_expect(dat_progress.due != 0, 0))
 		run_agents();
 	return result;
 }

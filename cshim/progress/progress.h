@@ -108,6 +108,7 @@ struct cshim_progress {
 	/* under the lock: event_seq up to which waiting threads were told */
 	uint32_t noticed_events;
 	uint32_t followers; /* atomic, written under the lock: waits that are following */
+	uint32_t due;         /* under the lock, the owner's: functions of the user's are due */
 	CSHIM_AT(struct cshim_wait)
 	leader; /* under the lock: the leader's wait, NULL if there is none */
 	/* under the lock: the leader's wait while it is the poller, until it is kicked */

@@ -62,7 +62,7 @@ type (
 		EventSeq       uint32
 		NoticedEvents  uint32
 		Followers      uint32
-		PadCgo0        [4]byte
+		Due            uint32
 		Leader         [8]byte
 		Asleep         [8]byte
 		Polling        uint32
