@@ -45,6 +45,10 @@ static int grow(const node_link *link, node_peer *peer, uint64_t units)
 		return 0;
 	if (free_at(chunks, chunks->next, before - chunks->next) > peer->sender.consumed)
 		chunks->next = (uint32_t)before;
+	/* Where few share the node's memory all of it: a sender that finds room never looks whether
+	 * the receiver has read. */
+	if (link->rings <= NODE_CHUNK_AREA_RINGS)
+		used = link->chunk_units;
 	while (used == before || used < chunks->next + units)
 		used *= 2;
 	chunks->used = (uint32_t)(used < link->chunk_units ? used : link->chunk_units);
