@@ -13,6 +13,8 @@
 #include "lane_shared.h"
 
 enum {
+	/* bytes that a route is chosen for: with less the choice costs more than it may bring */
+	ROUTED_MIN = 2048,
 	PULL_MIN = 16 << 10, /* bytes of a put that the target may read: less is over sooner */
 	DIRECT_MIN = 4096, /* bytes of a put from which a target that does not poll is written to */
 	WAKE_LEAST = 32,   /* gets from a target that sleeps, before it is woken for one */
@@ -47,8 +49,11 @@ static uint32_t route_of(cshim_lane *lane, node_peer *peer, int direction, uint6
 {
 	node_link *link = cshim_link_of(lane);
 	uint32_t allowed = 1 << NODE_ROUTE_PIPELINE;
-	uint64_t step = node_chunk_step(link, n);
+	uint64_t step;
 
+	if (n < ROUTED_MIN && link->routes.forced == NODE_ROUTES)
+		return NODE_ROUTE_PIPELINE;
+	step = node_chunk_step(link, n);
 	if (peer->direct)
 		allowed |= 1 << NODE_ROUTE_ORIGIN;
 	if (peer->direct && direction == NODE_ROUTE_PUT && !peer->pull_refused &&
