@@ -77,7 +77,6 @@ type EP struct {
 	requests int         // posted and not complete
 	receives int
 	abandon  bool // it is being freed: nobody hears of it any more
-	quiet    bool // the consumer has disconnected before there was a connection
 	ud       *udState
 	counters counters
 }

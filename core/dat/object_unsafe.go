@@ -28,7 +28,6 @@ const (
 	KindSRQ
 	kindAH // the program sees it in address handles only
 
-	numKinds
 )
 
 // Slot is the part of an object that lies in memory that C and the program see: its handle is the
@@ -68,10 +67,9 @@ func (b *base) object() *base { return b }
 // handles gives out handles and finds what they name. A handle that it has never given out, or that is
 // no longer in use, is found to be so without being looked at.
 type handles struct {
-	areas   map[uint64]*area // by address
-	free    []*place         // oldest first
-	inUse   int
-	maximum int
+	areas map[uint64]*area // by address
+	free  []*place         // oldest first
+	inUse int
 }
 
 // area is memory for slots.
@@ -152,16 +150,6 @@ func (h *handles) remove(o Object) {
 	p.slot.Poked++
 	h.free = append(h.free, p)
 	h.inUse--
-}
-
-// subtypes is what is wrong with a handle that should be of a kind.
-var subtypes = [numKinds]codes.Subtype{
-	KindCR: codes.InvalidHandleCR, KindEP: codes.InvalidHandleEP,
-	KindEVD: codes.InvalidHandleEVDRequest, KindIA: codes.InvalidHandleIA,
-	KindLMR: codes.InvalidHandleLMR, KindPSP: codes.InvalidHandlePSP,
-	KindPZ: codes.InvalidHandlePZ, KindRMR: codes.InvalidHandleRMR,
-	KindRSP: codes.InvalidHandleRSP, KindCNO: codes.InvalidHandleCNO,
-	KindSRQ: codes.InvalidHandleSRQ,
 }
 
 // find is the object of a handle that must be a T.

@@ -41,7 +41,6 @@ type AH struct {
 	peer   *peer
 	remote netip.Addr
 	QPN    uint32
-	users  []*EP
 }
 
 // datagram is one that waits.
@@ -53,7 +52,6 @@ type datagram struct {
 	cookie uint64
 	flags  CompletionFlags
 	n      uint32
-	sent   bool // it was told as complete
 }
 
 // openUD gives the endpoint a number.

@@ -111,7 +111,6 @@ type side struct {
 	link     *link
 	e        *Engine
 	memory   []byte
-	right    map[uint32]Right // contexts
 	done     []*Request
 	received []*Receive
 	ended    map[*Conn]Ending
@@ -524,13 +523,13 @@ func TestRandom(t *testing.T) {
 					d.PostReceive(r)
 					posted[1-k]++
 				}
+			case 7:
+				from.link.Progress(random.IntN(5))
+				from.e.Progress()
 			default:
 				if c.Post(randomRequest(random, from, to)) {
 					posted[k]++
 				}
-			case 7:
-				from.link.Progress(random.IntN(5))
-				from.e.Progress()
 			}
 			if step == end {
 				switch random.IntN(3) {

@@ -28,8 +28,6 @@ const (
 	CompareSwap
 	FetchAdd
 	Bind // nothing but a place in the order of completions
-
-	numOps
 )
 
 // asks says whether the responder answers with data.

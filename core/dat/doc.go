@@ -1,0 +1,23 @@
+// Package dat is uDAPL: adapters, endpoints, event dispatchers, memory, connections. docs/dat.md has
+// the whole picture.
+//
+//	library.go        Library: what all adapters of the process share; progress
+//	object_unsafe.go  handles, and how they are found
+//	ia.go             adapters, their names and addresses
+//	memory.go, rmr.go protection zones, regions, contexts, what a remote access is checked against
+//	ep.go, modify.go  endpoints
+//	states.go         their states: one table
+//	post.go           what is posted, and what its completion tells
+//	ud.go             endpoints of datagrams, address handles
+//	srq.go            shared receive queues
+//	connect.go        the side that connects; events of connections
+//	passive.go        service points, connection requests
+//	peers.go          other processes, and the links to them
+//	evd.go, cno.go    event dispatchers, consumer notification objects
+//	event.go          the layout of events
+//	counters.go, counter_names.go
+//
+// Its parts are packages: cm (connection manager), rc (the protocol of connections), registry, codes,
+// sockets. Everything runs under the library's lock; memory.Guard must have run on the calling
+// goroutine where user memory is touched.
+package dat
