@@ -1,5 +1,5 @@
 /* api_ib.c - InfiniBand extensions as functions. Each has core do it. */
-#include "internal.h"
+#include "dat_internal.h"
 
 DAT_RETURN(dat_ib_post_rdma_write_immed)
 (DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments, DAT_LMR_TRIPLET *local_iov,

@@ -1,5 +1,5 @@
 /* api_memory.c - protection zones and memory regions. Each has core do it. */
-#include "internal.h"
+#include "dat_internal.h"
 
 DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle)
 {

@@ -3,7 +3,7 @@
 #include <pthread.h>
 
 #include "godat.h"
-#include "internal.h"
+#include "dat_internal.h"
 #include "lock.h"
 
 cshim_progress dat_progress __attribute__((aligned(128)));

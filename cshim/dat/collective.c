@@ -1,5 +1,5 @@
 /* collective.c - the collective calls, which are declared and not there yet. */
-#include "internal.h"
+#include "dat_internal.h"
 
 /* All of them are this function. */
 __attribute__((used)) static DAT_RETURN not_implemented(void)

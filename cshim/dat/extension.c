@@ -2,7 +2,7 @@
  */
 #include <stdarg.h>
 
-#include "internal.h"
+#include "dat_internal.h"
 
 typedef DAT_LMR_TRIPLET *local_iov;
 typedef DAT_RMR_TRIPLET *remote_iov;

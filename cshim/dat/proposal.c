@@ -1,7 +1,7 @@
 /* proposal.c - the entry points of the proposal of 2005 (dat/dat_extensions.h). */
 #include <stdarg.h>
 
-#include "internal.h"
+#include "dat_internal.h"
 
 #pragma GCC visibility push(default)
 #include <dat/dat_extensions.h>

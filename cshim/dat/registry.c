@@ -1,6 +1,6 @@
 /* registry.c - the registry of providers, and dat_strerror. */
 #include "godat.h"
-#include "internal.h"
+#include "dat_internal.h"
 
 DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *number_entries,
                                        DAT_PROVIDER_INFO *(dat_provider_list[]))

@@ -1,6 +1,6 @@
 /* wait.c - dat_evd_wait, dat_cno_wait and dat_evd_dequeue. */
 #include "godat.h"
-#include "internal.h"
+#include "dat_internal.h"
 #include "wait.h"
 
 /* Until so many events are ready, or the object is freed or poked. */

@@ -1,5 +1,5 @@
 /*
- * internal.h - uDAPL's entry points: how they reach core, and how threads wait in them.
+ * dat_internal.h - uDAPL's entry points: how they reach core, and how threads wait in them.
  *
  * One block serves all interface adapters of the process; its lock covers everything of uDAPL.
  * Every call locks it, has core do the work, and unlocks it. What waits, waits here.
