@@ -75,7 +75,8 @@ func (c *datCall) remote(i int) (t dat.Triplet, r codes.Return) {
 }
 
 // oneSegment is a local triplet at argument i, for operations on words.
-func oneSegment(e *dat.EP, c *datCall, a dat.PostArgs, local, cookie, remote, flags int) codes.Return {
+func oneSegment(e *dat.EP, c *datCall, a dat.PostArgs, local, cookie, remote,
+	flags int) codes.Return {
 	t := at[dat.Triplet](c, local)
 	if t == nil {
 		return codes.Arg(local + 1)
@@ -120,15 +121,33 @@ func initEventCalls() {
 		e, r := ia.NewEVD(c.i(1), c.h(2), dat.EVDFlags(c.u(3)))
 		return made(c, 4, e, r)
 	})
-	d[C.DAT_CALL_evd_free] = on(ofEVD, func(e *dat.EVD, _ *datCall) codes.Return { return e.Free() })
+	d[C.DAT_CALL_evd_free] = on(ofEVD, func(e *dat.EVD,
+		_ *datCall) codes.Return {
+		return e.Free()
+	})
 	d[C.DAT_CALL_evd_modify_cno] = on(ofEVD, func(e *dat.EVD, c *datCall) codes.Return {
 		return e.ModifyCNO(c.h(1))
 	})
-	d[C.DAT_CALL_evd_enable] = on(ofEVD, func(e *dat.EVD, _ *datCall) codes.Return { return e.SetEnabled(true) })
-	d[C.DAT_CALL_evd_disable] = on(ofEVD, func(e *dat.EVD, _ *datCall) codes.Return { return e.SetEnabled(false) })
-	d[C.DAT_CALL_evd_set_unwaitable] = on(ofEVD, func(e *dat.EVD, _ *datCall) codes.Return { return e.SetWaitable(false) })
-	d[C.DAT_CALL_evd_clear_unwaitable] = on(ofEVD, func(e *dat.EVD, _ *datCall) codes.Return { return e.SetWaitable(true) })
-	d[C.DAT_CALL_evd_resize] = on(ofEVD, func(e *dat.EVD, c *datCall) codes.Return { return e.Resize(c.i(1)) })
+	d[C.DAT_CALL_evd_enable] = on(ofEVD, func(e *dat.EVD,
+		_ *datCall) codes.Return {
+		return e.SetEnabled(true)
+	})
+	d[C.DAT_CALL_evd_disable] = on(ofEVD, func(e *dat.EVD,
+		_ *datCall) codes.Return {
+		return e.SetEnabled(false)
+	})
+	d[C.DAT_CALL_evd_set_unwaitable] = on(ofEVD, func(e *dat.EVD,
+		_ *datCall) codes.Return {
+		return e.SetWaitable(false)
+	})
+	d[C.DAT_CALL_evd_clear_unwaitable] = on(ofEVD, func(e *dat.EVD,
+		_ *datCall) codes.Return {
+		return e.SetWaitable(true)
+	})
+	d[C.DAT_CALL_evd_resize] = on(ofEVD, func(e *dat.EVD,
+		c *datCall) codes.Return {
+		return e.Resize(c.i(1))
+	})
 	d[C.DAT_CALL_evd_post_se] = on(ofEVD, func(e *dat.EVD, c *datCall) codes.Return {
 		ev := at[C.DAT_EVENT](c, 1)
 		if ev == nil {
@@ -189,7 +208,10 @@ func initEventCalls() {
 		set(c, 1, int32(fd))
 		return made(c, 2, n, r)
 	})
-	d[C.DAT_CALL_cno_free] = on(ofCNO, func(n *dat.CNO, _ *datCall) codes.Return { return n.Free() })
+	d[C.DAT_CALL_cno_free] = on(ofCNO, func(n *dat.CNO,
+		_ *datCall) codes.Return {
+		return n.Free()
+	})
 	d[C.DAT_CALL_cno_modify_agent] = on(ofCNO, func(n *dat.CNO, c *datCall) codes.Return {
 		n.ModifyAgent(dat.Agent{Instance: c[1], Function: c[2]})
 		return codes.Success
@@ -224,8 +246,14 @@ func initMemoryCalls() {
 	})
 	d[C.DAT_CALL_pz_free] = on(ofPZ, func(p *dat.PZ, _ *datCall) codes.Return { return p.Free() })
 	d[C.DAT_CALL_lmr_create] = on(ofIA, lmrCreate)
-	d[C.DAT_CALL_lmr_free] = on(ofLMR, func(m *dat.LMR, _ *datCall) codes.Return { return m.Free() })
-	sync := on(ofIA, func(*dat.IA, *datCall) codes.Return { return codes.Success }) // memory is coherent
+	d[C.DAT_CALL_lmr_free] = on(ofLMR, func(m *dat.LMR,
+		_ *datCall) codes.Return {
+		return m.Free()
+	})
+	sync := on(ofIA, func(*dat.IA,
+		*datCall) codes.Return {
+		return codes.Success
+	}) // memory is coherent
 	d[C.DAT_CALL_lmr_sync_rdma_read], d[C.DAT_CALL_lmr_sync_rdma_write] = sync, sync
 	create := on(ofPZ, func(p *dat.PZ, c *datCall) codes.Return {
 		if c.needs(1) {
@@ -235,14 +263,18 @@ func initMemoryCalls() {
 		return made(c, 1, m, r)
 	})
 	d[C.DAT_CALL_rmr_create], d[C.DAT_CALL_rmr_create_for_ep] = create, create
-	d[C.DAT_CALL_rmr_free] = on(ofRMR, func(m *dat.RMR, _ *datCall) codes.Return { return m.Free() })
+	d[C.DAT_CALL_rmr_free] = on(ofRMR, func(m *dat.RMR,
+		_ *datCall) codes.Return {
+		return m.Free()
+	})
 	d[C.DAT_CALL_rmr_bind] = on(ofRMR, func(m *dat.RMR, c *datCall) codes.Return {
 		t := at[dat.Triplet](c, 2)
 		if t == nil {
 			return codes.Arg(3)
 		}
-		context, r := m.Bind(dat.BindArgs{LMR: c.h(1), Triplet: *t, Privileges: dat.Privileges(c.u(3)),
-			ZeroBased: c.u(4) != 0, EP: c.h(5), Cookie: c[6], Flags: dat.CompletionFlags(c.u(7))})
+		context, r := m.Bind(dat.BindArgs{LMR: c.h(1), Triplet: *t,
+			Privileges: dat.Privileges(c.u(3)),
+			ZeroBased:  c.u(4) != 0, EP: c.h(5), Cookie: c[6], Flags: dat.CompletionFlags(c.u(7))})
 		if r == codes.Success {
 			set(c, 8, context)
 		}
@@ -330,12 +362,22 @@ func initEndpointCalls() {
 		case c.needs(3):
 			return codes.Arg(4)
 		}
-		s, r := ia.NewSRQ(c.h(1), int32(a.max_recv_dtos), int32(a.max_recv_iov), int32(a.low_watermark))
+		s, r := ia.NewSRQ(c.h(1), int32(a.max_recv_dtos), int32(a.max_recv_iov),
+			int32(a.low_watermark))
 		return made(c, 3, s, r)
 	})
-	d[C.DAT_CALL_srq_free] = on(ofSRQ, func(s *dat.SRQ, _ *datCall) codes.Return { return s.Free() })
-	d[C.DAT_CALL_srq_resize] = on(ofSRQ, func(s *dat.SRQ, c *datCall) codes.Return { return s.Resize(int32(c.u(1))) })
-	d[C.DAT_CALL_srq_set_lw] = on(ofSRQ, func(s *dat.SRQ, c *datCall) codes.Return { return s.SetLow(int32(c.u(1))) })
+	d[C.DAT_CALL_srq_free] = on(ofSRQ, func(s *dat.SRQ,
+		_ *datCall) codes.Return {
+		return s.Free()
+	})
+	d[C.DAT_CALL_srq_resize] = on(ofSRQ, func(s *dat.SRQ,
+		c *datCall) codes.Return {
+		return s.Resize(int32(c.u(1)))
+	})
+	d[C.DAT_CALL_srq_set_lw] = on(ofSRQ, func(s *dat.SRQ,
+		c *datCall) codes.Return {
+		return s.SetLow(int32(c.u(1)))
+	})
 	d[C.DAT_CALL_srq_post_recv] = on(ofSRQ, func(s *dat.SRQ, c *datCall) codes.Return {
 		t, r := c.triplets(1, 2)
 		if r != codes.Success {
@@ -350,7 +392,8 @@ func epCreate(ia *dat.IA, c *datCall, srq dat.Handle, i int) codes.Return {
 	if c.needs(i + 1) {
 		return codes.Arg(i + 2)
 	}
-	e, r := ia.NewEP(dat.EPArgs{PZ: c.h(1), Recv: c.h(2), Request: c.h(3), Connect: c.h(4), SRQ: srq,
+	e, r := ia.NewEP(dat.EPArgs{PZ: c.h(1), Recv: c.h(2), Request: c.h(3), Connect: c.h(4),
+		SRQ:  srq,
 		Attr: attrOf(at[C.DAT_EP_ATTR](c, i))})
 	return made(c, i+1, e, r)
 }
@@ -404,7 +447,10 @@ func initConnectionCalls() {
 		}
 		return cr.Reject(private)
 	})
-	d[C.DAT_CALL_cr_handoff] = on(ofCR, func(cr *dat.CR, c *datCall) codes.Return { return cr.Handoff(c[1]) })
+	d[C.DAT_CALL_cr_handoff] = on(ofCR, func(cr *dat.CR,
+		c *datCall) codes.Return {
+		return cr.Handoff(c[1])
+	})
 	d[C.DAT_CALL_psp_create] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
 		switch {
 		case c.needs(4):
@@ -428,7 +474,10 @@ func initConnectionCalls() {
 		}
 		return made(c, 4, p, r)
 	})
-	d[C.DAT_CALL_psp_free] = on(ofPSP, func(p *dat.PSP, _ *datCall) codes.Return { return p.Free() })
+	d[C.DAT_CALL_psp_free] = on(ofPSP, func(p *dat.PSP,
+		_ *datCall) codes.Return {
+		return p.Free()
+	})
 	d[C.DAT_CALL_rsp_create] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
 		if c.needs(4) {
 			return codes.Arg(5)
@@ -436,7 +485,10 @@ func initConnectionCalls() {
 		s, r := ia.NewRSP(c[1], c.h(2), c.h(3))
 		return made(c, 4, s, r)
 	})
-	d[C.DAT_CALL_rsp_free] = on(ofRSP, func(s *dat.RSP, _ *datCall) codes.Return { return s.Free() })
+	d[C.DAT_CALL_rsp_free] = on(ofRSP, func(s *dat.RSP,
+		_ *datCall) codes.Return {
+		return s.Free()
+	})
 }
 
 // timeoutOf is microseconds as the library counts time; 0 of the infinite one.
@@ -453,7 +505,8 @@ func initExtensionCalls() {
 		return oneSegment(e, c, dat.PostArgs{Op: rc.FetchAdd, Operand: c[1]}, 2, 3, 4, 5)
 	})
 	d[C.DAT_CALL_ib_post_cmp_and_swap] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
-		return oneSegment(e, c, dat.PostArgs{Op: rc.CompareSwap, Compare: c[1], Operand: c[2]}, 3, 4, 5, 6)
+		return oneSegment(e, c, dat.PostArgs{Op: rc.CompareSwap, Compare: c[1], Operand: c[2]}, 3,
+			4, 5, 6)
 	})
 	d[C.DAT_CALL_ib_post_rdma_write_immed] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
 		return rdma(e, c, dat.PostArgs{Op: rc.Write, Immediate: true, Data: c.u(5)}, 6)
@@ -467,7 +520,8 @@ func initExtensionCalls() {
 		case ah == nil:
 			return codes.Arg(4)
 		}
-		return e.PostUD(t, dat.Handle(*(*uint64)(ptr(&ah.ah))), uint32(ah.qpn), c[4], dat.CompletionFlags(c.u(5)))
+		return e.PostUD(t, dat.Handle(*(*uint64)(ptr(&ah.ah))), uint32(ah.qpn), c[4],
+			dat.CompletionFlags(c.u(5)))
 	})
 	d[C.DAT_CALL_ib_ud_cm_free] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
 		return e.FreeUDConnection(c[1])

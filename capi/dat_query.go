@@ -43,7 +43,8 @@ func put(to []C.char, s string) {
 }
 
 // query fills the structure at argument 2, for any mask but a wrong one.
-func query[T dat.Object, P any](subtype codes.Subtype, all uint64, f func(o T, p *P)) func(*datCall) codes.Return {
+func query[T dat.Object, P any](subtype codes.Subtype, all uint64, f func(o T,
+	p *P)) func(*datCall) codes.Return {
 	return on(subtype, func(o T, c *datCall) codes.Return {
 		p := at[P](c, 2)
 		switch {
@@ -69,7 +70,8 @@ func initAdapterCalls() {
 			return codes.Arg(4)
 		}
 		evd := at[dat.Handle](c, 2)
-		ia, r := udapl.lib.OpenIA(dat.OpenArgs{Name: c.str(0), Size: c.i(1), Async: *evd, Major: c.u(4),
+		ia, r := udapl.lib.OpenIA(dat.OpenArgs{Name: c.str(0), Size: c.i(1), Async: *evd,
+			Major: c.u(4),
 			Minor: c.u(5), ThreadSafe: c.u(6) != 0})
 		if r != codes.Success {
 			return r
@@ -79,25 +81,31 @@ func initAdapterCalls() {
 		}
 		return made(c, 3, ia, r)
 	}
-	d[C.DAT_CALL_ia_close] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return { return ia.Close(c.u(1) == 1) })
+	d[C.DAT_CALL_ia_close] = on(ofIA, func(ia *dat.IA,
+		c *datCall) codes.Return {
+		return ia.Close(c.u(1) == 1)
+	})
 	d[C.DAT_CALL_ia_query] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
 		if ia.Async != nil {
 			set(c, 1, ia.Async.Handle())
 		}
 		return queryAdapter(ia, c, 2)
 	})
-	d[C.DAT_CALL_set_consumer_context] = on(codes.InvalidHandle1, func(o dat.Object, c *datCall) codes.Return {
+	d[C.DAT_CALL_set_consumer_context] = on(codes.InvalidHandle1, func(o dat.Object,
+		c *datCall) codes.Return {
 		dat.SetContext(o, c[1])
 		return codes.Success
 	})
-	d[C.DAT_CALL_get_consumer_context] = on(codes.InvalidHandle1, func(o dat.Object, c *datCall) codes.Return {
+	d[C.DAT_CALL_get_consumer_context] = on(codes.InvalidHandle1, func(o dat.Object,
+		c *datCall) codes.Return {
 		if c.needs(1) {
 			return codes.Arg(2)
 		}
 		set(c, 1, dat.Context(o))
 		return codes.Success
 	})
-	d[C.DAT_CALL_get_handle_type] = on(codes.InvalidHandle1, func(o dat.Object, c *datCall) codes.Return {
+	d[C.DAT_CALL_get_handle_type] = on(codes.InvalidHandle1, func(o dat.Object,
+		c *datCall) codes.Return {
 		if c.needs(1) {
 			return codes.Arg(2)
 		}
@@ -156,7 +164,8 @@ func providerInfo(c *datCall) (e registry.Entry, ok bool) {
 		return e, false
 	}
 	return registry.Entry{Name: C.GoString(&p.ia_name[0]), Major: uint32(p.dapl_version_major),
-		Minor: uint32(p.dapl_version_minor), ThreadSafe: p.is_thread_safe != 0, Library: "program"}, true
+		Minor: uint32(p.dapl_version_minor), ThreadSafe: p.is_thread_safe != 0,
+		Library: "program"}, true
 }
 
 func listProviders(c *datCall) codes.Return {
@@ -172,7 +181,8 @@ func listProviders(c *datCall) codes.Return {
 	default:
 		for i, p := range list[*C.DAT_PROVIDER_INFO](c, 2, min(n, len(all))) {
 			put(p.ia_name[:], all[i].Name)
-			p.dapl_version_major, p.dapl_version_minor = C.DAT_UINT32(all[i].Major), C.DAT_UINT32(all[i].Minor)
+			p.dapl_version_major, p.dapl_version_minor = C.DAT_UINT32(all[i].Major),
+				C.DAT_UINT32(all[i].Minor)
 			p.is_thread_safe = cBool(all[i].ThreadSafe)
 		}
 		return codes.Success
@@ -218,14 +228,17 @@ func fillAdapter(ia *dat.IA, a *C.DAT_IA_ATTR) {
 	put(a.vendor_name[:], ia.Name)
 	a.hardware_version_major, a.firmware_version_major = 1, 1
 	a.ia_address_ptr = cAddress(ia.Address())
-	a.max_eps, a.max_evds, a.max_pzs, a.max_srqs, a.max_ep_per_srq = manyObjects, manyObjects, manyObjects, manyObjects, manyObjects
+	a.max_eps, a.max_evds, a.max_pzs, a.max_srqs, a.max_ep_per_srq = manyObjects, manyObjects,
+		manyObjects, manyObjects, manyObjects
 	a.max_lmrs, a.max_rmrs = 1<<20, 1<<20
 	a.max_dto_per_ep, a.max_recv_per_srq = dat.MaxDTOs, dat.MaxDTOs
 	a.max_rdma_read_per_ep_in, a.max_rdma_read_per_ep_out = dat.MaxReads, dat.MaxReads
 	a.max_rdma_read_in, a.max_rdma_read_out = 1<<20, 1<<20
-	a.max_rdma_read_per_ep_in_guaranteed, a.max_rdma_read_per_ep_out_guaranteed = C.DAT_TRUE, C.DAT_TRUE
+	a.max_rdma_read_per_ep_in_guaranteed, a.max_rdma_read_per_ep_out_guaranteed = C.DAT_TRUE,
+		C.DAT_TRUE
 	a.max_evd_qlen = dat.EVDMax
-	a.max_iov_segments_per_dto, a.max_iov_segments_per_rdma_read, a.max_iov_segments_per_rdma_write = dat.MaxIOV, dat.MaxIOV, dat.MaxIOV
+	a.max_iov_segments_per_dto, a.max_iov_segments_per_rdma_read,
+		a.max_iov_segments_per_rdma_write = dat.MaxIOV, dat.MaxIOV, dat.MaxIOV
 	a.max_lmr_block_size = ^C.DAT_SEG_LENGTH(0)
 	a.max_lmr_virtual_address, a.max_rmr_target_address = allOnes, allOnes
 	a.max_message_size, a.max_rdma_size = dat.MaxMessage, dat.MaxMessage
@@ -244,7 +257,8 @@ func fillProvider(ia *dat.IA, a *C.DAT_PROVIDER_ATTR) {
 	a.max_private_data_size = dat.PrivateMax
 	a.ep_creator = C.DAT_PSP_CREATES_EP_IFASKED
 	a.optimal_buffer_alignment = 256
-	streams := [6]dat.EVDFlags{dat.EVDSoftware, dat.EVDCR, dat.EVDDTO, dat.EVDConnection, dat.EVDBind, dat.EVDAsync}
+	streams := [6]dat.EVDFlags{dat.EVDSoftware, dat.EVDCR, dat.EVDDTO, dat.EVDConnection,
+		dat.EVDBind, dat.EVDAsync}
 	for i, f := range streams {
 		for j, g := range streams {
 			a.evd_stream_merging_supported[i][j] = cBool(dat.Mergeable(f | g))
@@ -265,7 +279,8 @@ func namedAttributes(ia *dat.IA) []C.DAT_NAMED_ATTR {
 	if a := named[ia.Device()]; a != nil {
 		return a
 	}
-	p := unsafe.Slice((*C.DAT_NAMED_ATTR)(C.calloc(32, C.size_t(unsafe.Sizeof(C.DAT_NAMED_ATTR{})))), 32)
+	p := unsafe.Slice((*C.DAT_NAMED_ATTR)(C.calloc(32,
+		C.size_t(unsafe.Sizeof(C.DAT_NAMED_ATTR{})))), 32)
 	n := 0
 	for _, kv := range ia.Attributes() {
 		p[n].name, p[n].value = datString(kv[0]), datString(kv[1])
@@ -279,7 +294,8 @@ func openQuery(c *datCall) codes.Return {
 	if c.needs(1) {
 		return codes.Arg(2)
 	}
-	ia, r := udapl.lib.OpenIA(dat.OpenArgs{Name: c.str(0), Major: 2, Async: dat.AsyncOutOfScope, Query: true})
+	ia, r := udapl.lib.OpenIA(dat.OpenArgs{Name: c.str(0), Major: 2, Async: dat.AsyncOutOfScope,
+		Query: true})
 	if r != codes.Success {
 		return r
 	}
@@ -298,8 +314,9 @@ func attrOf(a *C.DAT_EP_ATTR) *dat.Attr {
 	return &dat.Attr{Service: uint32(a.service_type), MaxMessage: uint32(a.max_message_size),
 		MaxRDMA: uint32(a.max_rdma_size), QoS: uint32(a.qos),
 		RecvFlags:    dat.CompletionFlags(a.recv_completion_flags),
-		RequestFlags: dat.CompletionFlags(a.request_completion_flags), MaxRecv: int32(a.max_recv_dtos),
-		MaxRequest: int32(a.max_request_dtos), MaxRecvIOV: int32(a.max_recv_iov),
+		RequestFlags: dat.CompletionFlags(a.request_completion_flags),
+		MaxRecv:      int32(a.max_recv_dtos),
+		MaxRequest:   int32(a.max_request_dtos), MaxRecvIOV: int32(a.max_recv_iov),
 		MaxRequestIOV: int32(a.max_request_iov), MaxReadsIn: int32(a.max_rdma_read_in),
 		MaxReadsOut: int32(a.max_rdma_read_out), SRQSoftHW: int32(a.srq_soft_hw),
 		MaxRDMAReadIOV: int32(a.max_rdma_read_iov), MaxRDMAWriteIOV: int32(a.max_rdma_write_iov)}
@@ -307,11 +324,13 @@ func attrOf(a *C.DAT_EP_ATTR) *dat.Attr {
 
 func fillAttr(a *C.DAT_EP_ATTR, f *dat.Attr) {
 	*a = C.DAT_EP_ATTR{service_type: C.DAT_SERVICE_TYPE(f.Service),
-		max_message_size: C.DAT_SEG_LENGTH(f.MaxMessage), max_rdma_size: C.DAT_SEG_LENGTH(f.MaxRDMA),
-		qos: C.DAT_QOS(f.QoS), recv_completion_flags: C.DAT_COMPLETION_FLAGS(f.RecvFlags),
+		max_message_size: C.DAT_SEG_LENGTH(f.MaxMessage),
+		max_rdma_size:    C.DAT_SEG_LENGTH(f.MaxRDMA),
+		qos:              C.DAT_QOS(f.QoS), recv_completion_flags: C.DAT_COMPLETION_FLAGS(f.RecvFlags),
 		request_completion_flags: C.DAT_COMPLETION_FLAGS(f.RequestFlags),
-		max_recv_dtos:            C.DAT_COUNT(f.MaxRecv), max_request_dtos: C.DAT_COUNT(f.MaxRequest),
-		max_recv_iov: C.DAT_COUNT(f.MaxRecvIOV), max_request_iov: C.DAT_COUNT(f.MaxRequestIOV),
+		max_recv_dtos:            C.DAT_COUNT(f.MaxRecv),
+		max_request_dtos:         C.DAT_COUNT(f.MaxRequest),
+		max_recv_iov:             C.DAT_COUNT(f.MaxRecvIOV), max_request_iov: C.DAT_COUNT(f.MaxRequestIOV),
 		max_rdma_read_in: C.DAT_COUNT(f.MaxReadsIn), max_rdma_read_out: C.DAT_COUNT(f.MaxReadsOut),
 		srq_soft_hw: C.DAT_COUNT(f.SRQSoftHW), max_rdma_read_iov: C.DAT_COUNT(f.MaxRDMAReadIOV),
 		max_rdma_write_iov: C.DAT_COUNT(f.MaxRDMAWriteIOV)}
@@ -341,7 +360,8 @@ func initQueries() {
 	d[C.DAT_CALL_lmr_query] = query(ofLMR, 2047, func(m *dat.LMR, p *C.DAT_LMR_PARAM) {
 		*p = C.DAT_LMR_PARAM{ia_handle: cHandle(m.IA().Handle()), mem_type: C.DAT_MEM_TYPE(m.Type),
 			length: C.DAT_VLEN(m.Length), pz_handle: cHandle(m.PZ.Handle()),
-			mem_priv: C.DAT_MEM_PRIV_FLAGS(m.Privileges()), lmr_context: C.DAT_LMR_CONTEXT(m.Context),
+			mem_priv:    C.DAT_MEM_PRIV_FLAGS(m.Privileges()),
+			lmr_context: C.DAT_LMR_CONTEXT(m.Context),
 			rmr_context: C.DAT_RMR_CONTEXT(m.Context), registered_size: C.DAT_VLEN(m.Length),
 			registered_address: C.DAT_VADDR(m.Address())}
 		*(*[2]uint64)(ptr(&p.region_desc)) = m.Region
@@ -351,33 +371,39 @@ func initQueries() {
 	})
 	d[C.DAT_CALL_rmr_query] = query(ofRMR, 127, func(m *dat.RMR, p *C.DAT_RMR_PARAM) {
 		*p = C.DAT_RMR_PARAM{ia_handle: cHandle(m.IA().Handle()), pz_handle: cHandle(m.PZ.Handle()),
-			mem_priv: C.DAT_MEM_PRIV_FLAGS(m.Privileges()), rmr_context: C.DAT_RMR_CONTEXT(m.Context),
-			rmr_scope: C.DAT_RMR_SCOPE_PZ}
+			mem_priv:    C.DAT_MEM_PRIV_FLAGS(m.Privileges()),
+			rmr_context: C.DAT_RMR_CONTEXT(m.Context),
+			rmr_scope:   C.DAT_RMR_SCOPE_PZ}
 		*(*dat.Triplet)(ptr(&p.lmr_triplet)) = m.Triplet
 		if m.ZeroBased() {
 			p.va_type = C.DAT_VA_TYPE_ZB
 		}
 	})
 	d[C.DAT_CALL_psp_query] = query(ofPSP, 15, func(s *dat.PSP, p *C.DAT_PSP_PARAM) {
-		*p = C.DAT_PSP_PARAM{ia_handle: cHandle(s.IA().Handle()), conn_qual: C.DAT_CONN_QUAL(s.Qualifier),
+		*p = C.DAT_PSP_PARAM{ia_handle: cHandle(s.IA().Handle()),
+			conn_qual:  C.DAT_CONN_QUAL(s.Qualifier),
 			evd_handle: cHandle(s.EVD.Handle())}
 		if s.Provides {
 			p.psp_flags = C.DAT_PSP_PROVIDER_FLAG
 		}
 	})
 	d[C.DAT_CALL_rsp_query] = query(ofRSP, 15, func(s *dat.RSP, p *C.DAT_RSP_PARAM) {
-		*p = C.DAT_RSP_PARAM{ia_handle: cHandle(s.IA().Handle()), conn_qual: C.DAT_CONN_QUAL(s.Qualifier),
+		*p = C.DAT_RSP_PARAM{ia_handle: cHandle(s.IA().Handle()),
+			conn_qual:  C.DAT_CONN_QUAL(s.Qualifier),
 			evd_handle: cHandle(s.EVD.Handle()), ep_handle: cHandle(s.EP.Handle())}
 	})
 	d[C.DAT_CALL_cr_query] = query(ofCR, 31, func(r *dat.CR, p *C.DAT_CR_PARAM) {
-		*p = C.DAT_CR_PARAM{remote_ia_address_ptr: cAddress(r.RemoteAt), remote_port_qual: C.DAT_PORT_QUAL(r.Port),
+		*p = C.DAT_CR_PARAM{remote_ia_address_ptr: cAddress(r.RemoteAt),
+			remote_port_qual:  C.DAT_PORT_QUAL(r.Port),
 			private_data_size: C.DAT_COUNT(r.DataSize), local_ep_handle: cHandle(r.LocalEP())}
 		*(*uint64)(ptr(&p.private_data)) = r.DataAt
 	})
 	d[C.DAT_CALL_srq_query] = query(ofSRQ, 255, func(s *dat.SRQ, p *C.DAT_SRQ_PARAM) {
 		available, outstanding := s.Counts()
-		*p = C.DAT_SRQ_PARAM{ia_handle: cHandle(s.IA().Handle()), srq_state: C.DAT_SRQ_STATE_OPERATIONAL,
-			pz_handle: cHandle(s.PZ.Handle()), max_recv_dtos: C.DAT_COUNT(s.Max), max_recv_iov: C.DAT_COUNT(s.MaxIOV),
+		*p = C.DAT_SRQ_PARAM{ia_handle: cHandle(s.IA().Handle()),
+			srq_state: C.DAT_SRQ_STATE_OPERATIONAL,
+			pz_handle: cHandle(s.PZ.Handle()), max_recv_dtos: C.DAT_COUNT(s.Max),
+			max_recv_iov:  C.DAT_COUNT(s.MaxIOV),
 			low_watermark: C.DAT_COUNT(s.LowWatermark), available_dto_count: C.DAT_COUNT(available),
 			outstanding_dto_count: C.DAT_COUNT(outstanding)}
 	})
@@ -398,9 +424,11 @@ func handle(h C.DAT_HANDLE) dat.Handle { return dat.Handle(*(*uint64)(ptr(&h))) 
 func fillEndpoint(e *dat.EP, p *C.DAT_EP_PARAM) {
 	*p = C.DAT_EP_PARAM{ia_handle: cHandle(e.IA().Handle()), ep_state: C.DAT_EP_STATE(e.State),
 		pz_handle: cHandle(dat.HandleOf(e.PZ)), recv_evd_handle: cHandle(dat.HandleOf(e.Recv)),
-		request_evd_handle: cHandle(dat.HandleOf(e.Request)),
-		connect_evd_handle: cHandle(dat.HandleOf(e.ConnectE)), srq_handle: cHandle(dat.HandleOf(e.SRQ)),
-		local_ia_address_ptr: cAddress(e.IA().Address()), local_port_qual: C.DAT_PORT_QUAL(e.Qualifier)}
+		request_evd_handle:   cHandle(dat.HandleOf(e.Request)),
+		connect_evd_handle:   cHandle(dat.HandleOf(e.ConnectE)),
+		srq_handle:           cHandle(dat.HandleOf(e.SRQ)),
+		local_ia_address_ptr: cAddress(e.IA().Address()),
+		local_port_qual:      C.DAT_PORT_QUAL(e.Qualifier)}
 	if e.Remote.IsValid() {
 		p.remote_ia_address_ptr = cAddress(e.IA().AddressOf(e.Remote.Addr()))
 		p.remote_port_qual = C.DAT_PORT_QUAL(e.Remote.Port())
@@ -463,7 +491,8 @@ func printCounters(c *datCall) codes.Return {
 	hostname, _ := os.Hostname()
 	for i, name := range names {
 		if c.i(1) == len(names) || c.i(1) == i {
-			line := C.CString(fmt.Sprintf("%s:%d:\t%s = %d\n", hostname, os.Getpid(), name, values[i]))
+			line := C.CString(fmt.Sprintf("%s:%d:\t%s = %d\n", hostname, os.Getpid(), name,
+				values[i]))
 			C.dat_print(line)
 			C.free(unsafe.Pointer(line))
 		}

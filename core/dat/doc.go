@@ -1,5 +1,5 @@
-// Package dat is uDAPL: adapters, endpoints, event dispatchers, memory, connections. docs/dat.md has
-// the whole picture.
+// Package dat is uDAPL: adapters, endpoints, event dispatchers, memory, connections. docs/dat.md
+// has the whole picture.
 //
 //	library.go        Library: what all adapters of the process share; progress
 //	object_unsafe.go  handles, and how they are found
@@ -17,7 +17,7 @@
 //	event.go          the layout of events
 //	counters.go, counter_names.go
 //
-// Its parts are packages: cm (connection manager), rc (the protocol of connections), registry, codes,
-// sockets. Everything runs under the library's lock; memory.Guard must have run on the calling
-// goroutine where user memory is touched.
+// Its parts are packages: cm (connection manager), rc (the protocol of connections), registry,
+// codes, sockets. Everything runs under the library's lock; memory.Guard must have run on the
+// calling goroutine where user memory is touched.
 package dat

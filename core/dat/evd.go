@@ -131,7 +131,8 @@ func (e *EVD) ModifyCNO(cno Handle) codes.Return {
 	return r
 }
 
-// SetEnabled is dat_evd_enable and dat_evd_disable: a disabled EVD queues events, and triggers nothing.
+// SetEnabled is dat_evd_enable and dat_evd_disable: a disabled EVD queues events, and triggers
+// nothing.
 func (e *EVD) SetEnabled(on bool) codes.Return {
 	e.disabled = !on
 	if on && e.CNO != nil && len(e.queue) > 0 {
@@ -250,8 +251,8 @@ func (e *EVD) Dequeue() (Event, codes.Return) {
 	return Event{}, codes.QueueEmpty.With(codes.NoSubtype)
 }
 
-// WaitBegin begins dat_evd_wait: the caller waits until the slot has threshold events, or is poked, and
-// then calls WaitEnd.
+// WaitBegin begins dat_evd_wait: the caller waits until the slot has threshold events, or is
+// poked, and then calls WaitEnd.
 func (e *EVD) WaitBegin(threshold int) codes.Return {
 	e.counters[evdWait]++
 	switch {

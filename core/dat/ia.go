@@ -54,7 +54,8 @@ func (l *Library) OpenIA(a OpenArgs) (*IA, codes.Return) {
 	}
 	_, missing := l.cfg.Registry.Lookup(a.Name, a.Major, a.Minor, a.ThreadSafe)
 	if missing != registry.Found {
-		return nil, codes.ProviderNotFound.With(codes.NameNotRegistered + codes.Subtype(missing-registry.NoName))
+		return nil,
+			codes.ProviderNotFound.With(codes.NameNotRegistered + codes.Subtype(missing-registry.NoName))
 	}
 	if err := l.open(); !a.Query && err != nil {
 		l.host.Message("dat_ia_open: " + err.Error())
@@ -94,8 +95,8 @@ func (ia *IA) setAsync(size int, async Handle) codes.Return {
 	return r
 }
 
-// interfaceOf is the network interface of an adapter of that name, and the address that it shows: that
-// which the name ends with, else the first that is not the loopback.
+// interfaceOf is the network interface of an adapter of that name, and the address that it shows:
+// that which the name ends with, else the first that is not the loopback.
 func (l *Library) interfaceOf(name string) (string, netip.Addr) {
 	device, best := "lo", netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	list := l.cfg.Interfaces()
@@ -291,7 +292,8 @@ func sockaddr(a netip.AddrPort) []byte {
 	return b
 }
 
-// SockaddrSize is how many bytes of a sockaddr of that family Addr needs; 0: no family of this library.
+// SockaddrSize is how many bytes of a sockaddr of that family Addr needs; 0: no family of this
+// library.
 func SockaddrSize(family uint16) int {
 	switch family {
 	case 2:
@@ -317,7 +319,10 @@ func Addr(b []byte) (netip.Addr, bool) {
 }
 
 // IAOf is the adapter of a handle.
-func (l *Library) IAOf(h Handle) (*IA, codes.Return) { return find[*IA](l, h, codes.InvalidHandleIA) }
+func (l *Library) IAOf(h Handle) (*IA, codes.Return) {
+	return find[*IA](l, h,
+		codes.InvalidHandleIA)
+}
 
 // IA is the adapter that an object belongs to.
 func (b *base) IA() *IA { return b.ia }

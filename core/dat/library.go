@@ -20,7 +20,8 @@ type Host interface {
 	Changed()
 	// CallAgent calls a CNO's agent when the library's lock is free again.
 	CallAgent(a Agent, evd Handle)
-	// SignalFD makes the descriptor of a CNO readable, or not; CloseFD closes it. -1: there is none.
+	// SignalFD makes the descriptor of a CNO readable, or not; CloseFD closes it. -1: there is
+	// none.
 	SignalFD(fd int, on bool)
 	CloseFD(fd int)
 	// Message prints a line for the user.
@@ -207,7 +208,8 @@ func (l *Library) NextTimeout() int64 {
 	return next
 }
 
-// Arm says whether a thread may sleep: true if there is nothing to do now; until when, 0 without end.
+// Arm says whether a thread may sleep: true if there is nothing to do now; until when, 0 without
+// end.
 func (l *Library) Arm() (until int64, ok bool) {
 	if l.network == nil {
 		return 0, true

@@ -17,8 +17,8 @@ const (
 	fieldsFixed  = 0x7f
 )
 
-// Modify is dat_ep_modify: in a state without connection. a holds all handles and attributes, of which
-// mask says which count.
+// Modify is dat_ep_modify: in a state without connection. a holds all handles and attributes, of
+// which mask says which count.
 func (e *EP) Modify(mask uint64, a EPArgs) codes.Return {
 	if mask&fieldsFixed != 0 || mask&^(fieldsFixed|FieldPZ|FieldRecv|FieldRequest|FieldConnect|
 		FieldSRQ|FieldAttr) != 0 {
@@ -38,7 +38,8 @@ func (e *EP) Modify(mask uint64, a EPArgs) codes.Return {
 		to  *Handle
 		now Handle
 	}{{FieldPZ, &a.PZ, handleOf(e.PZ)}, {FieldRecv, &a.Recv, handleOf(e.Recv)},
-		{FieldRequest, &a.Request, handleOf(e.Request)}, {FieldConnect, &a.Connect, handleOf(e.ConnectE)},
+		{FieldRequest, &a.Request, handleOf(e.Request)}, {FieldConnect, &a.Connect,
+			handleOf(e.ConnectE)},
 		{FieldSRQ, &a.SRQ, handleOf(e.SRQ)}} {
 		if mask&f.bit == 0 {
 			*f.to = f.now
@@ -57,7 +58,8 @@ func (e *EP) Modify(mask uint64, a EPArgs) codes.Return {
 	if e.PZ != nil {
 		e.use(-1)
 	}
-	e.PZ, e.Recv, e.Request, e.ConnectE, e.SRQ, e.Attr = n.PZ, n.Recv, n.Request, n.ConnectE, n.SRQ, n.Attr
+	e.PZ, e.Recv, e.Request, e.ConnectE, e.SRQ, e.Attr = n.PZ, n.Recv, n.Request, n.ConnectE,
+		n.SRQ, n.Attr
 	if e.conn.Shared = nil; e.SRQ != nil {
 		e.conn.Shared = &e.SRQ.queue
 	}

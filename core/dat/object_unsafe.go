@@ -64,8 +64,8 @@ func (b *base) Handle() Handle { return b.handle }
 
 func (b *base) object() *base { return b }
 
-// handles gives out handles and finds what they name. A handle that it has never given out, or that is
-// no longer in use, is found to be so without being looked at.
+// handles gives out handles and finds what they name. A handle that it has never given out, or
+// that is no longer in use, is found to be so without being looked at.
 type handles struct {
 	areas map[uint64]*area // by address
 	free  []*place         // oldest first
@@ -163,7 +163,8 @@ func find[T Object](l *Library, handle Handle, subtype codes.Subtype) (t T, r co
 }
 
 // findIn is find for an object that must belong to ia; a null handle is nil, if that may be.
-func findIn[T Object](ia *IA, handle Handle, subtype codes.Subtype, null bool) (t T, r codes.Return) {
+func findIn[T Object](ia *IA, handle Handle, subtype codes.Subtype, null bool) (t T,
+	r codes.Return) {
 	if handle == 0 && null {
 		return t, codes.Success
 	}

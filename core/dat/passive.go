@@ -341,7 +341,8 @@ func (cr *CR) Handoff(qualifier uint64) codes.Return {
 		return codes.Arg(2)
 	}
 	cr.SP = sp.handle
-	ev := requestEvent(EventConnectionRequest, sp.handle, cr.ia.address(cr.attempt.Local), qualifier,
+	ev := requestEvent(EventConnectionRequest, sp.handle, cr.ia.address(cr.attempt.Local),
+		qualifier,
 		cr.handle)
 	if sp.ia != cr.ia || !sp.EVD.post(&ev) {
 		return codes.InsufficientResources.With(codes.ResourceTEVD)

@@ -217,7 +217,9 @@ func (l *Library) tick(now int64) {
 	for _, d := range l.links {
 		for _, p := range d.peers[:d.made] {
 			if p != nil && p.opened && p.conns > 0 {
-				_, _ = d.link.Send(p.ep, msgPing, nil, &transport.Op{Done: func(*transport.Op, error) {}})
+				_, _ = d.link.Send(p.ep, msgPing, nil, &transport.Op{Done: func(*transport.Op,
+					error) {
+				}})
 			}
 		}
 	}

@@ -50,8 +50,8 @@ type PostArgs struct {
 	ToRMR      bool // of a read: the local triplet is an RMR's
 }
 
-// needs is what local memory of each operation must grant. Any that is registered may be sent, as adapters have
-// it and programs expect it.
+// needs is what local memory of each operation must grant. Any that is registered may be sent, as
+// adapters have it and programs expect it.
 var needs = [...]Privileges{rc.Send: 0, rc.Write: 0, rc.Read: LocalWrite,
 	rc.CompareSwap: LocalWrite, rc.FetchAdd: LocalWrite}
 
@@ -114,8 +114,9 @@ func (e *EP) Post(a PostArgs) codes.Return {
 	case a.Op == rc.Read && a.Remote.N != uint32(total) && uint64(a.Remote.N) < total:
 		return codes.LengthError.With(codes.NoSubtype)
 	}
-	p := &posted{cookie: a.Cookie, flags: a.Flags, operation: operations[a.Op], triplets: a.Triplets,
-		pz: e.PZ, need: needs[a.Op], epoch: e.ia.freed}
+	p := &posted{cookie: a.Cookie, flags: a.Flags, operation: operations[a.Op],
+		triplets: a.Triplets,
+		pz:       e.PZ, need: needs[a.Op], epoch: e.ia.freed}
 	if a.Immediate {
 		p.operation = dtoWriteImmed
 	}

@@ -16,8 +16,8 @@ type BindArgs struct {
 	Flags      CompletionFlags
 }
 
-// Bind is dat_rmr_bind. The context is valid for the peer once the bind has completed; it completes in
-// the order of the endpoint's requests.
+// Bind is dat_rmr_bind. The context is valid for the peer once the bind has completed; it
+// completes in the order of the endpoint's requests.
 func (m *RMR) Bind(a BindArgs) (context uint32, r codes.Return) {
 	of, r := findIn[*LMR](m.ia, a.LMR, codes.InvalidHandleLMR, a.Triplet.N == 0)
 	if r != codes.Success {

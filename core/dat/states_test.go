@@ -7,9 +7,11 @@ import (
 	"lapi/core/dat/codes"
 )
 
-// TestStates holds the machine to the document: each step is allowed in these states, and in no other.
+// TestStates holds the machine to the document: each step is allowed in these states, and in no
+// other.
 func TestStates(t *testing.T) {
-	pending := []EPState{PassivePending, UnconfiguredPassive, TentativePending, UnconfiguredTentative}
+	pending := []EPState{PassivePending, UnconfiguredPassive, TentativePending,
+		UnconfiguredTentative}
 	for s, want := range map[step]map[EPState]EPState{
 		stepConnect: {Unconnected: ActivePending},
 		stepAccept: {Unconnected: CompletionPending, PassivePending: CompletionPending,
@@ -40,7 +42,8 @@ func TestStates(t *testing.T) {
 		}
 	}
 	for state := range EPState(numStates) {
-		busy := state == Reserved || state == UnconfiguredReserved || slices.Contains(pending, state)
+		busy := state == Reserved || state == UnconfiguredReserved || slices.Contains(pending,
+			state)
 		if e := (&EP{State: state}); (e.may(stepFree) == codes.Success) == busy {
 			t.Errorf("an endpoint in state %d can be freed: %v", state, !busy)
 		}
@@ -80,7 +83,8 @@ func TestRegion(t *testing.T) {
 		at   uint64
 		n    uint64
 		ok   bool
-	}{{false, 1000, 100, true}, {false, 1000, 101, false}, {false, 999, 1, false}, {false, 1100, 0, true},
+	}{{false, 1000, 100, true}, {false, 1000, 101, false}, {false, 999, 1, false}, {false, 1100,
+		0, true},
 		{false, 1101, 0, false}, {false, 1050, ^uint64(0), false}, {true, 0, 100, true},
 		{true, 1000, 1, false}, {true, 99, 1, true}} {
 		r := region{addr: 1000, n: 100, zeroBased: c.zero}

@@ -86,7 +86,8 @@ func (e *EP) closeUD() {
 }
 
 // connectUD is dat_ep_connect of a UD endpoint.
-func (e *EP) connectUD(to netip.Addr, qualifier uint64, timeout int64, private []byte) codes.Return {
+func (e *EP) connectUD(to netip.Addr, qualifier uint64, timeout int64,
+	private []byte) codes.Return {
 	switch {
 	case e.ConnectE == nil:
 		return codes.InvalidState.With(codes.InvalidStateEPEVDConnect)

@@ -2,9 +2,8 @@ package cm
 
 import "net/netip"
 
-// refusalsMax is how many times in a row a peer may say, or its kernel, that nobody listens, in some three
-// seconds: a
-// program may be about to listen.
+// refusalsMax is how many times in a row a peer may say, or its kernel, that nobody listens, in
+// some three seconds: a program may be about to listen.
 const refusalsMax = 9
 
 // Connect begins a connection to who listens at a qualifier of an address. timeout is in

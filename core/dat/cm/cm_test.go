@@ -170,7 +170,8 @@ func (n *network) run(seconds float64) {
 
 // connect connects to a qualifier of a peer.
 func (h *host) connect(to *host, qualifier uint64, private string, timeout float64) *Conn {
-	c, err := h.m.Connect(h.net.now, portOf(to.own, qualifier), qualifier, 0, h.card, []byte(private),
+	c, err := h.m.Connect(h.net.now, portOf(to.own, qualifier), qualifier, 0, h.card,
+		[]byte(private),
 		int64(timeout*1e9), nil)
 	if err != nil {
 		h.net.t.Fatal(err)
@@ -214,7 +215,8 @@ func TestConnect(t *testing.T) {
 	if string(a.private[c]) != "you said hello" || len(b.private[d]) != 0 {
 		t.Errorf("private data %q and %q", a.private[c], b.private[d])
 	}
-	if c.Secret != d.Secret || c.Secret == (Secret{}) || c.PeerCard != b.card || c.Pair != d.Pair || c.Pair == c.Secret {
+	if c.Secret != d.Secret || c.Secret == (Secret{}) || c.PeerCard != b.card ||
+		c.Pair != d.Pair || c.Pair == c.Secret {
 		t.Error("the two ends do not agree")
 	}
 	if c.Remote() != d.Number() || d.Remote() != c.Number() {
@@ -237,7 +239,8 @@ func TestReject(t *testing.T) {
 	b.decide = func(c *Conn, _ []byte) { _ = c.Reject(n.now, []byte("no")) }
 	c := a.connect(b, 7, "", 10)
 	n.run(30)
-	if want := fmt.Sprintf("failed %d", Rejected); a.heard[c] != want || string(a.private[c]) != "no" {
+	if want := fmt.Sprintf("failed %d", Rejected); a.heard[c] != want ||
+		string(a.private[c]) != "no" {
 		t.Errorf("told %q with %q", a.heard[c], a.private[c])
 	}
 	if a.m.Conns()+b.m.Conns() != 0 {
@@ -339,7 +342,8 @@ func TestLongWait(t *testing.T) {
 func TestPrivateTooLong(t *testing.T) {
 	n := newNetwork(t, 7)
 	a, b := n.host(""), n.host("")
-	if _, err := a.m.Connect(0, b.own, 7, 0, a.card, make([]byte, PrivateMax+1), 0, nil); err != ErrPrivate {
+	if _, err := a.m.Connect(0, b.own, 7, 0, a.card, make([]byte, PrivateMax+1), 0,
+		nil); err != ErrPrivate {
 		t.Errorf("Connect: %v", err)
 	}
 	b.listen(7)
@@ -425,7 +429,8 @@ func TestForged(t *testing.T) {
 			}
 		}
 		n.run(30)
-		if a.heard[c] != "established" || len(b.heard) != 1 || b.heard[b.other()] != "established" ||
+		if a.heard[c] != "established" || len(b.heard) != 1 ||
+			b.heard[b.other()] != "established" ||
 			a.m.Conns() != 1 || b.m.Conns() != 1 {
 			t.Fatalf("seed %d: told %q and %v, %d and %d connections", seed, a.heard[c], b.heard,
 				a.m.Conns(), b.m.Conns())

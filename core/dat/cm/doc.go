@@ -2,8 +2,8 @@
 // address, carries private data to and fro, and agrees on a secret. It moves no data of the
 // consumer's, and knows nothing of endpoints or events.
 //
-// Machine is a state machine without sockets, clock or goroutines, driven under its owner's lock. It
-// is told what arrives and what time it is, and hands datagrams to an Outlet.
+// Machine is a state machine without sockets, clock or goroutines, driven under its owner's lock.
+// It is told what arrives and what time it is, and hands datagrams to an Outlet.
 //
 //	message.go  the datagrams, byte by byte
 //	secret.go   the agreement on keys, what proves a message, cookies
@@ -23,19 +23,20 @@
 //	or
 //	                                <─────   Reject, private data, or Refuse: nobody listens
 //
-// Request is repeated with growing pauses until it is answered, and less often after Wait. Accept is
-// repeated until Ready has come. Whoever gets a message again answers it again. Reject is answered
-// with nothing: the passive side remembers what it has rejected for a while, and says so again.
+// Request is repeated with growing pauses until it is answered, and less often after Wait. Accept
+// is repeated until Ready has come. Whoever gets a message again answers it again. Reject is
+// answered with nothing: the passive side remembers what it has rejected for a while, and says so
+// again.
 //
 // # What is proved
 //
-// Numbers are random and have 64 bits: an answer that names n1 is from who has seen the request, or
-// sent by chance. The secret of two processes comes from their keys K1 and K2, made when they started, and,
-// where there is one, from the key that both were given; that of a connection from it and both
-// numbers. Accept, Ready, Reject and Cancel are
-// proved by it. So without a key nobody off the path can take part, and with one nobody at all who
-// does not have it. A Refuse is not proved: it is a hint, and believed after several. Every message
-// has the same size, so that no answer is longer than what it answers. Up to Challenged pending
-// requests of a listener a request is taken at once; beyond, only with the cookie, which proves that
-// its sender gets what is sent to its address.
+// Numbers are random and have 64 bits: an answer that names n1 is from who has seen the request,
+// or sent by chance. The secret of two processes comes from their keys K1 and K2, made when they
+// started, and, where there is one, from the key that both were given; that of a connection from
+// it and both numbers. Accept, Ready, Reject and Cancel are proved by it. So without a key nobody
+// off the path can take part, and with one nobody at all who does not have it. A Refuse is not
+// proved: it is a hint, and believed after several. Every message has the same size, so that no
+// answer is longer than what it answers. Up to Challenged pending requests of a listener a
+// request is taken at once; beyond, only with the cookie, which proves that its sender gets what
+// is sent to its address.
 package cm

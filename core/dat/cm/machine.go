@@ -260,7 +260,8 @@ func (m *Machine) OnPacket(now int64, at Port, local netip.Addr, from netip.Addr
 		ok = at != Own && m.onRequest(at, local, from, &msg, b)
 	case Ready, Cancel: // who cancels may not have heard of c's number yet
 		c := m.requests[requestKey{from, msg.From}]
-		ok = at != Own && c != nil && c.port == at && (c.number == msg.To || msg.To == 0) && c.onPassive(&msg, b)
+		ok = at != Own && c != nil && c.port == at && (c.number == msg.To || msg.To == 0) &&
+			c.onPassive(&msg, b)
 	default:
 		if c := m.conns[msg.To]; c != nil && c.Active {
 			ok = c.onActive(now, &msg, b)

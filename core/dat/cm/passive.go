@@ -3,7 +3,8 @@ package cm
 import "net/netip"
 
 // onRequest takes a request that has come to a listener's socket.
-func (m *Machine) onRequest(at Port, local netip.Addr, from netip.AddrPort, msg *Message, b []byte) bool {
+func (m *Machine) onRequest(at Port, local netip.Addr, from netip.AddrPort, msg *Message,
+	b []byte) bool {
 	if !proved(m.cfg.Shared, b) {
 		return false
 	}
@@ -38,7 +39,8 @@ func (m *Machine) onRequest(at Port, local netip.Addr, from netip.AddrPort, msg 
 }
 
 // answer answers a request of which nothing is kept.
-func (m *Machine) answer(kind Kind, by Port, local netip.Addr, to netip.AddrPort, msg *Message, cookie uint64) {
+func (m *Machine) answer(kind Kind, by Port, local netip.Addr, to netip.AddrPort, msg *Message,
+	cookie uint64) {
 	reply := Message{Kind: kind, Service: msg.Service, From: 1, To: msg.From,
 		Qualifier: msg.Qualifier, Cookie: cookie}
 	reply.put(m.out[:])

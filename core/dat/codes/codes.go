@@ -14,8 +14,8 @@ const (
 	subtypeMask = 0x0000ffff
 )
 
-// Type is what kind of failure it is (DAT_RETURN_TYPE). By itself it is also a Return, without class,
-// which a few calls answer with.
+// Type is what kind of failure it is (DAT_RETURN_TYPE). By itself it is also a Return, without
+// class, which a few calls answer with.
 type Type uint32
 
 // The types.
@@ -176,8 +176,8 @@ func Arg(n int) Return { return InvalidParameter.With(InvalidArg1 + Subtype(n-1)
 // BadHandle is DAT_INVALID_HANDLE, of something that should have been of that kind.
 func BadHandle(s Subtype) Return { return InvalidHandle.With(s) }
 
-// Strings are the names of a result for dat_strerror. What has none is said to be unknown, and known
-// is false.
+// Strings are the names of a result for dat_strerror. What has none is said to be unknown, and
+// known is false.
 func Strings(r Return) (major, minor string, known bool) {
 	major, known = typeNames[r.Type()]
 	if !known {

@@ -74,8 +74,9 @@ func (c *Conn) Discard() {
 	c.forget()
 }
 
-// Disconnect ends the connection: gracefully when all that is posted is complete, else at once. The
-// owner hears of the end. Again it changes nothing, but for a graceful end that is to be abrupt now.
+// Disconnect ends the connection: gracefully when all that is posted is complete, else at once.
+// The owner hears of the end. Again it changes nothing, but for a graceful end that is to be
+// abrupt now.
 func (c *Conn) Disconnect(graceful bool) {
 	switch {
 	case c.state != open && c.state != closing:

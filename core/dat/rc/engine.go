@@ -36,8 +36,10 @@ const (
 // Owner is told what happens, under its lock. It may post, and must not call Progress.
 type Owner interface {
 	// Access says whether the peer of c may access n bytes at addr by context, and where they are.
-	Access(c *Conn, context uint32, addr transport.Addr, n uint64, right Right) (transport.Addr, bool)
-	// Usable says whether local memory of a request or receive with that Owner may still be written.
+	Access(c *Conn, context uint32, addr transport.Addr, n uint64, right Right) (transport.Addr,
+		bool)
+	// Usable says whether local memory of a request or receive with that Owner may still be
+	// written.
 	Usable(c *Conn, owner any) bool
 	// Invalidate makes context useless, as a send of the peer's asks; false: it may not.
 	Invalidate(c *Conn, context uint32) bool
@@ -101,8 +103,8 @@ func (e *Engine) New(owner any) *Conn {
 	return c
 }
 
-// onMessage finds the connection of a message. One for a connection that is not open yet comes again
-// later: the peer has heard sooner than this side that it stands.
+// onMessage finds the connection of a message. One for a connection that is not open yet comes
+// again later: the peer has heard sooner than this side that it stands.
 func (e *Engine) onMessage(link transport.Link, id transport.MsgID,
 	m *transport.Msg) transport.Verdict {
 	var h header

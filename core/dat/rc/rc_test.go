@@ -38,7 +38,10 @@ type message struct {
 	data []byte
 }
 
-func (l *link) Limits() transport.Limits   { return transport.Limits{SendMax: l.most, HeaderMax: 128} }
+func (l *link) Limits() transport.Limits {
+	return transport.Limits{SendMax: l.most,
+		HeaderMax: 128}
+}
 func (l *link) Address() transport.Address { return transport.Address{} }
 func (l *link) Stats() *transport.Stats    { return &l.stats }
 func (l *link) Close() error               { return nil }
@@ -150,7 +153,8 @@ func (s *side) Invalidate(_ *Conn, context uint32) bool {
 // Completed implements Owner.
 func (s *side) Completed(c *Conn, r *Request) {
 	if s.over[r]++; s.over[r] > 1 || r.ops != 0 {
-		s.t.Errorf("%s: a request completed %d times, with %d fragments out", s.name, s.over[r], r.ops)
+		s.t.Errorf("%s: a request completed %d times, with %d fragments out", s.name, s.over[r],
+			r.ops)
 	}
 	s.done = append(s.done, r)
 }
@@ -255,11 +259,15 @@ func TestEach(t *testing.T) {
 		d.PostReceive(&Receive{})
 		requests := []*Request{
 			{Op: Send, Segments: a.segments(0, 5000), Solicited: true},
-			{Op: Write, Segments: a.segments(0, 100, 0, 2000), Addr: uint64(b.addr(10000)), Context: ctxWrite},
-			{Op: Write, Immediate: true, Data: 77, Segments: a.segments(0, 9), Addr: uint64(b.addr(13000)),
+			{Op: Write, Segments: a.segments(0, 100, 0, 2000), Addr: uint64(b.addr(10000)),
+				Context: ctxWrite},
+			{Op: Write, Immediate: true, Data: 77, Segments: a.segments(0, 9),
+				Addr:    uint64(b.addr(13000)),
 				Context: ctxAll},
-			{Op: Read, Segments: a.segments(50000, 4000, 6000), Addr: uint64(b.addr(20000)), Context: ctxRead},
-			{Op: FetchAdd, Operand: 5, Segments: a.segments(70000, 8), Addr: uint64(b.addr(40000)), Context: ctxAll},
+			{Op: Read, Segments: a.segments(50000, 4000, 6000), Addr: uint64(b.addr(20000)),
+				Context: ctxRead},
+			{Op: FetchAdd, Operand: 5, Segments: a.segments(70000, 8),
+				Addr: uint64(b.addr(40000)), Context: ctxAll},
 			{Op: CompareSwap, Compare: 105, Operand: 9, Segments: a.segments(70008, 8),
 				Addr: uint64(b.addr(40000)), Context: ctxAll},
 			{Op: CompareSwap, Compare: 105, Operand: 7, Segments: a.segments(70016, 8),
@@ -287,9 +295,12 @@ func TestEach(t *testing.T) {
 				t.Errorf("ordered %v: %s has not arrived whole", ordered, what)
 			}
 		}
-		same("the send", append(bytes.Clone(b.memory[:3000]), b.memory[3008:5008]...), a.memory[:5000])
-		same("the write", b.memory[10000:12100], append(bytes.Clone(a.memory[:100]), a.memory[116:2116]...))
-		same("the read", append(bytes.Clone(a.memory[50000:54000]), a.memory[54008:60008]...), b.memory[20000:30000])
+		same("the send", append(bytes.Clone(b.memory[:3000]), b.memory[3008:5008]...),
+			a.memory[:5000])
+		same("the write", b.memory[10000:12100], append(bytes.Clone(a.memory[:100]),
+			a.memory[116:2116]...))
+		same("the read", append(bytes.Clone(a.memory[50000:54000]), a.memory[54008:60008]...),
+			b.memory[20000:30000])
 		for i, want := range []uint64{100, 105, 9} {
 			if got := binary.LittleEndian.Uint64(a.memory[70000+8*i:]); got != want {
 				t.Errorf("atomic operation %d: %d, want %d", i, got, want)
@@ -324,20 +335,25 @@ func TestErrors(t *testing.T) {
 		receive Status
 	}{
 		"context": {func(a, b *side) *Request {
-			return &Request{Op: Write, Segments: a.segments(0, 8), Addr: uint64(b.addr(0)), Context: ctxRead}
+			return &Request{Op: Write, Segments: a.segments(0, 8), Addr: uint64(b.addr(0)),
+				Context: ctxRead}
 		}, RemoteAccess, Flushed},
 		"read": {func(a, b *side) *Request {
-			return &Request{Op: Read, Segments: a.segments(0, 8), Addr: uint64(b.addr(0)), Context: ctxWrite}
+			return &Request{Op: Read, Segments: a.segments(0, 8), Addr: uint64(b.addr(0)),
+				Context: ctxWrite}
 		}, RemoteAccess, Flushed},
 		"bounds": {func(a, b *side) *Request {
-			return &Request{Op: Write, Segments: a.segments(0, 3000), Addr: uint64(b.addr(memorySize - 2999)),
+			return &Request{Op: Write, Segments: a.segments(0, 3000),
+				Addr:    uint64(b.addr(memorySize - 2999)),
 				Context: ctxAll}
 		}, RemoteAccess, Flushed},
 		"wrap": {func(a, b *side) *Request {
-			return &Request{Op: Read, Segments: a.segments(0, 16), Addr: ^uint64(7), Context: ctxAll}
+			return &Request{Op: Read, Segments: a.segments(0, 16), Addr: ^uint64(7),
+				Context: ctxAll}
 		}, RemoteAccess, Flushed},
 		"unaligned": {func(a, b *side) *Request {
-			return &Request{Op: FetchAdd, Segments: a.segments(0, 8), Addr: uint64(b.addr(4)), Context: ctxAll}
+			return &Request{Op: FetchAdd, Segments: a.segments(0, 8), Addr: uint64(b.addr(4)),
+				Context: ctxAll}
 		}, RemoteAccess, Flushed},
 		"short": {func(a, b *side) *Request {
 			return &Request{Op: Send, Segments: a.segments(0, 101)}
@@ -349,7 +365,8 @@ func TestErrors(t *testing.T) {
 			return &Request{Op: Send, Segments: []Segment{{8, 8}}}
 		}, LocalProtection, Flushed},
 		"local of a read": {func(a, b *side) *Request {
-			return &Request{Op: Read, Segments: []Segment{{8, 8}}, Addr: uint64(b.addr(0)), Context: ctxAll}
+			return &Request{Op: Read, Segments: []Segment{{8, 8}}, Addr: uint64(b.addr(0)),
+				Context: ctxAll}
 		}, LocalProtection, Success}, // the send behind it has arrived
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -365,7 +382,8 @@ func TestErrors(t *testing.T) {
 			}
 			run(a, b)
 			if first.Status != Success || bad.Status != f.status || later.Status != Flushed {
-				t.Errorf("statuses %d, %d, %d; want 0, %d, 1", first.Status, bad.Status, later.Status,
+				t.Errorf("statuses %d, %d, %d; want 0, %d, 1", first.Status, bad.Status,
+					later.Status,
 					f.status)
 			}
 			if a.ended[c] != Broken || b.ended[d] != Broken {
@@ -398,7 +416,8 @@ func TestLateReceive(t *testing.T) {
 				a.memory[i] = byte(i)
 				c.Post(&Request{Op: Send, Segments: []Segment{{a.addr(i), 1}}})
 			}
-			c.Post(&Request{Op: Write, Segments: []Segment{{a.addr(99), 1}}, Addr: uint64(b.addr(5000)),
+			c.Post(&Request{Op: Write, Segments: []Segment{{a.addr(99), 1}},
+				Addr:    uint64(b.addr(5000)),
 				Context: ctxAll})
 			run(a, b)
 			if len(a.done) != 0 || a.link.sent > 400 {
@@ -420,8 +439,10 @@ func TestLateReceive(t *testing.T) {
 				t.Fatalf("seed %d: %d and %d are complete", seed, len(a.done), len(b.received))
 			}
 			for i, r := range b.received {
-				if got := memory.Bytes(r.Segments[0].Addr, 1)[0]; got != byte(i) || !shared && r.Owner != i {
-					t.Fatalf("seed %d: receive %d, the %vth posted, has send %d", seed, i, r.Owner, got)
+				if got := memory.Bytes(r.Segments[0].Addr, 1)[0]; got != byte(i) || !shared &&
+					r.Owner != i {
+					t.Fatalf("seed %d: receive %d, the %vth posted, has send %d", seed, i,
+						r.Owner, got)
 				}
 			}
 			if b.memory[5000] != 99 || shared && s.Len() != 0 {
@@ -461,7 +482,8 @@ func TestOrder(t *testing.T) {
 			d.PostReceive(&Receive{Owner: i})
 			fill(a.memory[i*size:][:size], byte(i))
 			a.memory[(i+1)*size-1] = 0xff
-			c.Post(&Request{Op: Write, Segments: a.segments(i*size, size), Addr: uint64(b.addr(i * size)),
+			c.Post(&Request{Op: Write, Segments: a.segments(i*size, size),
+				Addr:    uint64(b.addr(i * size)),
 				Context: ctxAll})
 			c.Post(&Request{Op: Send})
 		}
@@ -485,8 +507,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestRandom: random requests both ways over many connections, which end in every way at any moment.
-// Everything posted completes once, and the ends agree on what has happened.
+// TestRandom: random requests both ways over many connections, which end in every way at any
+// moment. Everything posted completes once, and the ends agree on what has happened.
 func TestRandom(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 3))
@@ -591,7 +613,8 @@ func randomRequest(random *rand.Rand, from, to *side) *Request {
 		8 * random.IntN(1000))), Fence: random.IntN(4) == 0, Operand: 1}
 	switch r.Op {
 	case Send, Write, Read:
-		r.Segments = from.segments(random.IntN(5000), uint32(random.IntN(3000)), uint32(random.IntN(3000)))
+		r.Segments = from.segments(random.IntN(5000), uint32(random.IntN(3000)),
+			uint32(random.IntN(3000)))
 		r.Immediate = r.Op == Write && random.IntN(3) == 0
 		if random.IntN(100) == 0 {
 			r.Context = ctxRead
@@ -614,7 +637,8 @@ func FuzzMessages(f *testing.F) {
 		c, d := join(a, b, nil)
 		e, g := join(a, b, nil)
 		d.PostReceive(&Receive{Segments: b.segments(0, 100)})
-		d.Post(&Request{Op: Read, Segments: b.segments(0, 16), Addr: uint64(a.addr(0)), Context: ctxAll})
+		d.Post(&Request{Op: Read, Segments: b.segments(0, 16), Addr: uint64(a.addr(0)),
+			Context: ctxAll})
 		b.e.Progress()
 		if len(hdr) >= 12 {
 			binary.LittleEndian.PutUint32(hdr, d.index)

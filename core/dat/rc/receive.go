@@ -34,8 +34,8 @@ type receives struct {
 
 func (q *receives) post(r *Receive) { q.list = append(q.list, r) }
 
-// take is the receive of that number, which nobody else may take; nil: it is not posted. ok is false if
-// it cannot be asked for.
+// take is the receive of that number, which nobody else may take; nil: it is not posted. ok is
+// false if it cannot be asked for.
 func (q *receives) take(number uint32) (r *Receive, ok bool) {
 	at := number - q.base
 	if at >= 1<<31 {

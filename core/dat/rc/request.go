@@ -176,8 +176,8 @@ func (c *Conn) requestSent(r *Request, err error) {
 	c.settle()
 }
 
-// failLocal: a request's own memory is bad. Nothing is sent any more, and the connection ends when the
-// requests before it are complete.
+// failLocal: a request's own memory is bad. Nothing is sent any more, and the connection ends
+// when the requests before it are complete.
 func (c *Conn) failLocal(r *Request) {
 	r.Status = LocalProtection
 	c.complete()

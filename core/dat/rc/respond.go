@@ -67,7 +67,8 @@ func (c *Conn) seqOf(slot int) uint32 {
 	return c.expected + (uint32(slot)-c.expected)%Window
 }
 
-// slot is the place of a request; nil: it has taken effect already. ok is false if no peer may be so far.
+// slot is the place of a request; nil: it has taken effect already. ok is false if no peer may be
+// so far.
 func (c *Conn) slot(seq uint32) (s *incoming, ok bool) {
 	at := seq - c.expected
 	if at >= 1<<31 {
@@ -99,7 +100,8 @@ func (c *Conn) onData(h *header, data []byte) bool {
 		return h.Attempt != s.attempt && s.op == h.Op && s.total == h.Total
 	case h.Attempt != s.attempt || s.unready:
 		return true // of an attempt that was given up
-	case s.receive == nil && (s.op == Send || s.flags&flagImmediate != 0) && !c.takeReceive(h.Seq, s):
+	case s.receive == nil && (s.op == Send || s.flags&flagImmediate != 0) && !c.takeReceive(h.Seq,
+		s):
 		return c.state == over || s.unready
 	}
 	if s.op == Send && uint64(s.total) > s.receive.total {
@@ -186,8 +188,8 @@ func (c *Conn) placeData(h *header, s *incoming, data []byte) bool {
 	return true
 }
 
-// placeWrite places a fragment of a write, all but the last byte of one that is not the next to take
-// effect.
+// placeWrite places a fragment of a write, all but the last byte of one that is not the next to
+// take effect.
 func (c *Conn) placeWrite(h *header, s *incoming, data []byte) bool {
 	n := len(data)
 	if n == 0 {
@@ -247,7 +249,8 @@ func (c *Conn) passed(s *incoming) {
 	}
 }
 
-// takeEffect does what the oldest request asks for; false: it is not over yet, or the connection is.
+// takeEffect does what the oldest request asks for; false: it is not over yet, or the connection
+// is.
 func (c *Conn) takeEffect(s *incoming) bool {
 	switch {
 	case s.op == Send && s.flags&flagInvalidate != 0 && !c.e.owner.Invalidate(c, s.context):

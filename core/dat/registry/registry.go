@@ -1,5 +1,5 @@
-// Package registry knows the names of interface adapters: those built into the library, and those of
-// dat.conf. It opens nothing.
+// Package registry knows the names of interface adapters: those built into the library, and those
+// of dat.conf. It opens nothing.
 //
 //	registry.go  the names, lookup, what a program registers
 //	conf.go      dat.conf

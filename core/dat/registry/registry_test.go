@@ -39,7 +39,8 @@ func TestParse(t *testing.T) {
 	if !reflect.DeepEqual(entries, want) {
 		t.Errorf("entries\n%v\nwant\n%v", entries, want)
 	}
-	for i, part := range []string{":9: 7 fields", ":10: a quote", ":11: \"2.0\"", ":12: \"perhaps\"",
+	for i, part := range []string{":9: 7 fields", ":10: a quote", ":11: \"2.0\"",
+		":12: \"perhaps\"",
 		":13: \"maybe\""} {
 		if i >= len(warnings) || !strings.Contains(warnings[i], part) {
 			t.Fatalf("warnings %q, want %s", warnings, part)

@@ -62,8 +62,9 @@ func newProcess(t *testing.T) *process {
 		t.Fatal(err)
 	}
 	p.memory = b
-	p.lmr, ret = ia.NewLMR(dat.LMRArgs{Region: [2]uint64{uint64(memory.AddrOf(b))}, Length: memorySize,
-		PZ: p.pz.Handle(), Privileges: all})
+	p.lmr, ret = ia.NewLMR(dat.LMRArgs{Region: [2]uint64{uint64(memory.AddrOf(b))},
+		Length: memorySize,
+		PZ:     p.pz.Handle(), Privileges: all})
 	must(t, "lmr", ret)
 	t.Cleanup(func() {
 		if p.ia != nil {
@@ -84,7 +85,8 @@ func must(t *testing.T, what string, r codes.Return) {
 }
 
 func (p *process) triplet(at int, n int) dat.Triplet {
-	return dat.Triplet{Addr: uint64(memory.AddrOf(p.memory)) + uint64(at), N: uint32(n), Context: p.lmr.Context}
+	return dat.Triplet{Addr: uint64(memory.AddrOf(p.memory)) + uint64(at), N: uint32(n),
+		Context: p.lmr.Context}
 }
 
 func (p *process) evd(flags dat.EVDFlags) *dat.EVD {
@@ -103,7 +105,8 @@ type end struct {
 func (p *process) end(attr *dat.Attr, srq dat.Handle) *end {
 	e := &end{p: p, recv: p.evd(dat.EVDDTO), req: p.evd(dat.EVDDTO), con: p.evd(dat.EVDConnection)}
 	var r codes.Return
-	e.ep, r = p.ia.NewEP(dat.EPArgs{PZ: p.pz.Handle(), Recv: e.recv.Handle(), Request: e.req.Handle(),
+	e.ep, r = p.ia.NewEP(dat.EPArgs{PZ: p.pz.Handle(), Recv: e.recv.Handle(),
+		Request: e.req.Handle(),
 		Connect: e.con.Handle(), SRQ: srq, Attr: attr})
 	must(p.t, "ep", r)
 	return e
@@ -183,12 +186,14 @@ func TestTransfers(t *testing.T) {
 	sides(t, func(t *testing.T, p, q *process) {
 		a, b := p.end(nil, 0), q.end(nil, 0)
 		const far = memorySize / 2 // q's part, where both are one
-		must(t, "recv", b.ep.PostReceive([]dat.Triplet{q.triplet(far, 3000), q.triplet(far+5000, 3000)}, 7, 0))
+		must(t, "recv", b.ep.PostReceive([]dat.Triplet{q.triplet(far, 3000), q.triplet(far+5000,
+			3000)}, 7, 0))
 		connect(t, a, b)
 		for i := range 5000 {
 			p.memory[i] = byte(i * 7)
 		}
-		must(t, "send", a.ep.Post(dat.PostArgs{Op: rc.Send, Triplets: []dat.Triplet{p.triplet(0, 5000)}, Cookie: 1}))
+		must(t, "send", a.ep.Post(dat.PostArgs{Op: rc.Send, Triplets: []dat.Triplet{p.triplet(0,
+			5000)}, Cookie: 1}))
 		ev := expect(t, b.recv, dat.EventDTO, p, q)
 		if status(&ev) != 0 || length(&ev) != 5000 || cookie(&ev) != 7 ||
 			!bytes.Equal(q.memory[far:far+3000], p.memory[:3000]) ||
@@ -200,10 +205,12 @@ func TestTransfers(t *testing.T) {
 			t.Errorf("sent %d bytes, status %d", length(&ev), status(&ev))
 		}
 		remote := q.triplet(far+100000, 1000000)
-		must(t, "write", a.ep.Post(dat.PostArgs{Op: rc.Write, Triplets: []dat.Triplet{p.triplet(0, 1000000)},
+		must(t, "write", a.ep.Post(dat.PostArgs{Op: rc.Write, Triplets: []dat.Triplet{p.triplet(0,
+			1000000)},
 			Remote: remote, Cookie: 2}))
-		must(t, "read", a.ep.Post(dat.PostArgs{Op: rc.Read, Triplets: []dat.Triplet{p.triplet(1000000, 1000000)},
-			Remote: remote, Cookie: 3}))
+		must(t, "read", a.ep.Post(dat.PostArgs{Op: rc.Read,
+			Triplets: []dat.Triplet{p.triplet(1000000, 1000000)},
+			Remote:   remote, Cookie: 3}))
 		binary.LittleEndian.PutUint64(q.memory[far+8:], 40)
 		must(t, "add", a.ep.Post(dat.PostArgs{Op: rc.FetchAdd, Operand: 2, Cookie: 4,
 			Triplets: []dat.Triplet{p.triplet(2000000, 8)}, Remote: q.triplet(far+8, 8)}))
@@ -246,7 +253,8 @@ func TestRejected(t *testing.T) {
 		}
 		must(t, "connect", a.ep.Connect(loopback, at, int64(time.Second*10), nil))
 		ev := expect(t, cr, dat.EventConnectionRequest, p, q)
-		request, _ := dat.Find[*dat.CR](q.l, dat.Handle(binary.LittleEndian.Uint64(ev.Data[24:])), 0)
+		request, _ := dat.Find[*dat.CR](q.l, dat.Handle(binary.LittleEndian.Uint64(ev.Data[24:])),
+			0)
 		must(t, "reject", request.Reject([]byte("no")))
 		ev = expect(t, a.con, dat.EventPeerRejected, p, q)
 		if string(private(&ev)) != "no" || a.ep.State != dat.Disconnected {
@@ -256,8 +264,10 @@ func TestRejected(t *testing.T) {
 		must(t, "connect", a.ep.Connect(loopback, at+1, int64(time.Second*10), nil))
 		expect(t, a.con, dat.EventNonPeerRejected, p, q)
 		must(t, "reset", a.ep.Reset())
-		must(t, "connect", a.ep.Connect(netip.AddrFrom4([4]byte{192, 0, 2, 1}), at, int64(time.Second/5), nil))
-		if ev := next(t, a.con, p, q); ev.Number != dat.EventTimedOut && ev.Number != dat.EventNonPeerRejected {
+		must(t, "connect", a.ep.Connect(netip.AddrFrom4([4]byte{192, 0, 2, 1}), at,
+			int64(time.Second/5), nil))
+		if ev := next(t, a.con, p, q); ev.Number != dat.EventTimedOut &&
+			ev.Number != dat.EventNonPeerRejected {
 			t.Errorf("event %#x", uint32(ev.Number))
 		}
 	})
@@ -314,10 +324,12 @@ func TestDatagrams(t *testing.T) {
 		must(t, "psp", r)
 		must(t, "connect", a.ep.Connect(loopback, at, int64(time.Second*10), []byte("x")))
 		ev := expect(t, cr, dat.EventUDRequest, p, q)
-		request, _ := dat.Find[*dat.CR](q.l, dat.Handle(binary.LittleEndian.Uint64(ev.Data[24:])), 0)
+		request, _ := dat.Find[*dat.CR](q.l, dat.Handle(binary.LittleEndian.Uint64(ev.Data[24:])),
+			0)
 		must(t, "accept", request.Accept(b.ep.Handle(), []byte("y")))
 		ev = expect(t, a.con, dat.EventUDEstablished, p, q)
-		ah, qpn := binary.LittleEndian.Uint64(ev.Extension[16:]), binary.LittleEndian.Uint32(ev.Extension[24:])
+		ah, qpn := binary.LittleEndian.Uint64(ev.Extension[16:]),
+			binary.LittleEndian.Uint32(ev.Extension[24:])
 		expect(t, b.con, dat.EventUDEstablished, p, q)
 		const far = memorySize / 2
 		must(t, "recv", b.ep.PostReceive([]dat.Triplet{q.triplet(far, 1000)}, 3, 0))

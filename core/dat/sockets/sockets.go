@@ -1,5 +1,5 @@
-// Package sockets is uDAPL's network: the sockets of the connection manager, and the links for data.
-// It implements dat.Network.
+// Package sockets is uDAPL's network: the sockets of the connection manager, and the links for
+// data. It implements dat.Network.
 package sockets
 
 import (
@@ -42,7 +42,8 @@ type socket struct {
 	v6    bool
 }
 
-// Open makes the network, with a socket of its own. timeout is after how long a silent peer is gone.
+// Open makes the network, with a socket of its own. timeout is after how long a silent peer is
+// gone.
 func Open(clock transport.Clock, timeout time.Duration) (*Network, error) {
 	n := &Network{ports: map[cm.Port]*socket{}, byFD: map[int32]*socket{}, epoll: -1, clock: clock,
 		timeout: timeout}
@@ -257,7 +258,8 @@ func localOf(control []byte) netip.Addr {
 	}
 	for _, c := range messages {
 		switch {
-		case c.Header.Level == unix.IPPROTO_IP && c.Header.Type == unix.IP_PKTINFO && len(c.Data) >= 12:
+		case c.Header.Level == unix.IPPROTO_IP && c.Header.Type == unix.IP_PKTINFO &&
+			len(c.Data) >= 12:
 			return netip.AddrFrom4([4]byte(c.Data[8:12]))
 		case c.Header.Level == unix.IPPROTO_IPV6 && c.Header.Type == unix.IPV6_PKTINFO &&
 			len(c.Data) >= 16:
