@@ -38,7 +38,7 @@ bad() {
 }
 judge() { # row, what, a pattern that each log must have
 	if grep -q "$3" "$build/client.log" && grep -q "$3" "$build/server.log" &&
-		! grep -qE 'FAILED|ERROR|DAT_[A-Z_]*ERR|symbol lookup' "$build/client.log" "$build/server.log"; then
+		! grep -qE 'FAILED|: ERROR|[^_]ERR: |symbol lookup' "$build/client.log" "$build/server.log"; then
 		good "$1" "$2"
 	else
 		bad "$1" "$2"
@@ -112,8 +112,8 @@ selection() {
 	for f in hwconn endpoint pz mem connmgt queryinfo; do
 		alone C8 'Result: PASS' dapltest -T F -D $name -f $f
 	done
-	both C4 'Connections:' dtestcm -c 10 -b 10
-	both C5 'Connections:' dtestcm -c 100 -b 50 -w
+	both C4 'TOTAL:' dtestcm -c 10 -b 10
+	both C5 'TOTAL:' dtestcm -c 100 -b 50 -w
 	both D2 PASSED dtest -b 4096 -B 100
 	both D5 PASSED dtest -b 4096 -B 10 -p
 	both D6 PASSED dtest -b 4096 -B 10 -c
@@ -136,7 +136,7 @@ selection() {
 	wait $server
 	local l
 	for l in limit_ia limit_pz limit_evd limit_ep limit_psp limit_lmr; do
-		alone M1 'created: 100' dapltest -T L -D $name -w 8 -m 100 $l
+		alone M1 '\(created\|opened\): 100' dapltest -T L -D $name -w 8 -m 100 $l
 	done
 }
 
@@ -154,9 +154,9 @@ full() {
 	both D9 PASSED dtest -a -i 64 -W -b 8192
 	both D10 PASSED dtest -d 5 -b 4096
 	both D11 PASSED dtest -t -v -b 4096
-	both C1 'Connections:' dtestcm
-	both C3 'Connections:' dtestcm -m
-	both C6 'Connections:' dtestcm -p 50000 -d 1 -c 100
+	both C1 'TOTAL:' dtestcm
+	both C3 'TOTAL:' dtestcm -m
+	both C6 'TOTAL:' dtestcm -p 50000 -d 1 -c 100
 	local U
 	for U in 1 16 100; do both X5 PASSED dtestx -U $U -- -c; done
 	both S2 'Test Complete' dtestsrq -c 100
