@@ -94,6 +94,7 @@ type Library struct {
 	peers   map[peerKey]*peer
 	ud      map[uint32]*EP // by number
 	tickAt  int64
+	ticks   int
 	busy    bool // a link had no room
 }
 
@@ -128,8 +129,33 @@ func (l *Library) open() (err error) {
 	return nil
 }
 
+// drainTime is how long the last adapter's end waits for the peers to have heard of it, ns.
+const drainTime = 1e9
+
+// drain waits until the peers have what was sent to them.
+func (l *Library) drain() {
+	pending := 0
+	for _, p := range l.peers {
+		if p.data == nil || !p.opened {
+			continue
+		}
+		op := &transport.Op{Done: func(*transport.Op, error) { pending-- }}
+		status, err := p.data.link.Flush(p.ep, op)
+		if err == nil && status == transport.Queued {
+			pending++
+		}
+	}
+	for end := l.cfg.Clock() + drainTime; pending > 0 && l.cfg.Clock() < end; {
+		for _, d := range l.links {
+			d.link.Progress(progressBatch)
+		}
+	}
+}
+
 // close closes them, after the last one.
 func (l *Library) close() {
+	memory.Guard()
+	l.drain()
 	for _, d := range l.links {
 		d.link.Close()
 	}
@@ -184,8 +210,9 @@ func (l *Library) Push() {
 
 const (
 	progressBatch = 64
-	tickPause     = 1e9 // ns between looks at idle peers
-	roomPause     = 1e6 // ns until a link without room is asked again
+	tickPause     = 50e6 // ns between looks for peers that have left
+	pingTicks     = 20   // of these from one ping of idle peers to the next
+	roomPause     = 1e6  // ns until a link without room is asked again
 )
 
 // NextTimeout is when Progress must run even if nothing arrives; 0: never.

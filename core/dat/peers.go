@@ -211,15 +211,27 @@ func (l *Library) peerFailed(d *dataLink, ep transport.Endpoint) {
 	delete(l.peers, p.key)
 }
 
-// tick asks idle peers for a sign of life, so that one that has died is noticed.
+// leaver is a link that knows whether a peer has closed its end in good order.
+type leaver interface {
+	HasLeft(ep transport.Endpoint) bool
+}
+
+// tick looks for peers that have left, and now and then asks idle ones for a sign of life, so that
+// one that has died is noticed.
 func (l *Library) tick(now int64) {
 	l.tickAt = now + tickPause
+	l.ticks++
 	for _, d := range l.links {
+		left, _ := d.link.(leaver)
 		for _, p := range d.peers[:d.made] {
-			if p != nil && p.opened && p.conns > 0 {
-				_, _ = d.link.Send(p.ep, msgPing, nil, &transport.Op{Done: func(*transport.Op,
-					error) {
-				}})
+			switch {
+			case p == nil || !p.opened:
+			case left != nil && left.HasLeft(p.ep):
+				l.engine.PeerLeft(d.link, p.ep)
+				l.peerFailed(d, p.ep)
+			case p.conns > 0 && l.ticks%pingTicks == 0:
+				op := &transport.Op{Done: func(*transport.Op, error) {}}
+				_, _ = d.link.Send(p.ep, msgPing, nil, op)
 			}
 		}
 	}

@@ -127,10 +127,17 @@ func (e *Engine) onMessage(link transport.Link, id transport.MsgID,
 
 // PeerFailed ends every connection to a peer that is gone.
 func (e *Engine) PeerFailed(link transport.Link, ep transport.Endpoint) {
+	e.endAll(link, ep, Broken)
+}
+
+// PeerLeft is PeerFailed of a peer that has closed its end in good order.
+func (e *Engine) PeerLeft(link transport.Link, ep transport.Endpoint) { e.endAll(link, ep, ByPeer) }
+
+func (e *Engine) endAll(link transport.Link, ep transport.Endpoint, how Ending) {
 	for _, c := range e.conns {
 		if c != nil && c.link == link && c.ep == ep && c.state != idle {
 			c.unsent = 0
-			c.end(Broken)
+			c.end(how)
 			c.settle()
 		}
 	}

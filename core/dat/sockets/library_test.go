@@ -292,6 +292,33 @@ func TestPeerDies(t *testing.T) {
 	}
 }
 
+// TestPeerCloses: an adapter that is closed with its connections ends them in good order, at once.
+func TestPeerCloses(t *testing.T) {
+	for range 20 {
+		p, q := newProcess(t), newProcess(t)
+		a, b := p.end(nil, 0), q.end(nil, 0)
+		connect(t, a, b)
+		must(t, "recv", b.ep.PostReceive(nil, 5, 0))
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			memory.Guard()
+			must(t, "close", p.ia.Close(false))
+			p.ia = nil
+			p.l.Shut()
+		}()
+		began := time.Now()
+		expect(t, b.con, dat.EventDisconnected, q)
+		if time.Since(began) > time.Second {
+			t.Error("only its silence told")
+		}
+		if ev := expect(t, b.recv, dat.EventDTO, q); status(&ev) != 1 {
+			t.Errorf("the receive has status %d", status(&ev))
+		}
+		<-done
+	}
+}
+
 func TestManyConnections(t *testing.T) {
 	sides(t, func(t *testing.T, p, q *process) {
 		for i := range 200 {
