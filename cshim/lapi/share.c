@@ -201,6 +201,18 @@ static int cond_timedwait(lapi_handle_t hndl, lapi_cond_t *cond, struct timespec
 	return wait_on(context, cond, timeout->tv_sec < 0 ? &long_ago : timeout);
 }
 
+/*
+ * cshim_leave of a call that changes no more than a condition variable. The program may hold the
+ * lock around it, and it must stay held: nobody else is let in between.
+ */
+static int leave_held(cshim_context *context, int code)
+{
+	cshim_trace(context, CSHIM_TRACE_CALLS, CSHIM_TRACE_END | CSHIM_TRACE_CALL, "", code);
+	cshim_lock_drop(&context->progress);
+	cshim_inside_ends();
+	return code;
+}
+
 /* The caller need not own the lock. */
 static int cond_signal(lapi_handle_t hndl, lapi_cond_t *cond)
 {
@@ -214,7 +226,7 @@ static int cond_signal(lapi_handle_t hndl, lapi_cond_t *cond)
 	at = oldest_on(context, cond);
 	if (ok && *at)
 		let_go(at, SIGNALED);
-	return cshim_leave(context, ok ? 0 : EINVAL);
+	return leave_held(context, ok ? 0 : EINVAL);
 }
 
 /*
@@ -234,7 +246,7 @@ static int change_cond(lapi_handle_t hndl, lapi_cond_t *cond, int must_be_one, u
 		rc = EBUSY;
 	else
 		__atomic_store_n(word_of(cond), word, __ATOMIC_RELAXED);
-	return cshim_leave(context, rc);
+	return leave_held(context, rc);
 }
 
 static int cond_init(lapi_handle_t hndl, lapi_cond_t *cond)
