@@ -1,7 +1,7 @@
 /*
- * stopped.c - a task that is stopped (SIGSTOP) answers nobody. Over UDP the others hear
- * LAPI_ERR_TIMEOUT after TIMEOUT seconds, once, and not before; over shared memory nothing is lost
- * and nobody times out; with MP_DEBUG_NOTIMEOUT nobody does over UDP either.
+ * stopped.c - a task that is stopped (SIGSTOP) answers nobody. The others hear LAPI_ERR_TIMEOUT
+ * after TIMEOUT seconds, once, and not before, over shared memory as over UDP; with
+ * MP_DEBUG_NOTIMEOUT nobody does, and nothing is lost.
  *
  * argv[1]: "timeout" or "patient", what task 0 must see. A child of task 0 stops task 1; task 0
  * lets it go on when it has heard of the timeout, or after PATIENT_S, which is more than TIMEOUT.
