@@ -9,7 +9,7 @@
  *
  * Compare DAT_GET_TYPE(ret) with a type. The whole number is not to be compared: some calls answer
  * with a bare type, without bit 31, where programs have learned to expect just that
- * (dat_evd_dequeue, dat_cno_wait, dat_cr_accept and what is not implemented). Source: uDAPL 2.0;
+ * (dat_evd_dequeue, dat_cno_wait, dat_cr_accept and extensions that an adapter lacks). Source: uDAPL 2.0;
  * the values are the deployed libdat2's.
  */
 #ifndef _DAT_ERROR_H_

@@ -6,21 +6,21 @@
 build=$1/dat-matrix
 which=$2
 here=$(dirname "$0")
+bin=$build/package/usr/bin
 mkdir -p "$build" || exit 1
 passed=0
 failed=0
 
 # The programs, fetched once.
 fetch() {
-	[ -x "$build/root/usr/bin/dtest" ] && return
+	[ -x "$bin/dtest" ] && return
 	(cd "$build" && apt-get download dapl2-utils > apt.log 2>&1 &&
-		for package in dapl2-utils_*.deb; do dpkg -x "$package" root || exit 1; done)
+		for package in dapl2-utils_*.deb; do dpkg -x "$package" package || exit 1; done)
 }
-if ! fetch || [ ! -x "$build/root/usr/bin/dtest" ]; then
+if ! fetch || [ ! -x "$bin/dtest" ]; then
 	echo "dat-matrix: skipped: dapl2-utils cannot be fetched ($(tail -1 "$build/apt.log"))"
 	exit 0
 fi
-bin=$build/root/usr/bin
 mkdir -p "$build/lib"
 ln -sf "$(realpath "$1/lib/liblapi_r.so.1")" "$build/lib/libdat2.so.2"
 export LD_LIBRARY_PATH=$build/lib
