@@ -252,7 +252,7 @@ func fillProvider(ia *dat.IA, a *C.DAT_PROVIDER_ATTR) {
 	a.evd_stream_merging_supported = merge
 	put(a.provider_name[:], ia.Name)
 	a.provider_version_major, a.dapl_version_major = 2, 2
-	a.lmr_mem_types_supported = 7
+	a.lmr_mem_types_supported = 3 // virtual, and of another region
 	a.completion_flags_supported = 0x0f
 	a.max_private_data_size = dat.PrivateMax
 	a.ep_creator = C.DAT_PSP_CREATES_EP_IFASKED

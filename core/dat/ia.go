@@ -21,7 +21,6 @@ type IA struct {
 	contexts  contexts
 	freed     uint64 // changes when memory that was looked up may be another's
 	objects   []Object
-	hidden    bool // the asynchronous EVD is the library's own
 	query     bool // by dat_ib_open_query
 	device    string
 	addresses map[netip.Addr]*memoryBlock
@@ -80,7 +79,7 @@ func (ia *IA) setAsync(size int, async Handle) codes.Return {
 		e, r := ia.NewEVD(max(size, 1), 0, EVDAsync)
 		if r == codes.Success {
 			e.users++
-			ia.Async, ia.hidden = e, async != 0
+			ia.Async = e
 		}
 		return r
 	}
@@ -156,7 +155,7 @@ var orderOfEnd = []func(Object) bool{
 	func(o Object) bool {
 		c, ok := o.(*CR)
 		if ok {
-			c.decide(nil, false)
+			c.decide(nil)
 		}
 		return ok
 	},

@@ -141,7 +141,6 @@ type LMR struct {
 	Context uint32
 	users   int // RMRs bound to it
 	region  region
-	cookie  string // of a shared one
 }
 
 // LMRArgs are the arguments of dat_lmr_create.
@@ -152,7 +151,6 @@ type LMRArgs struct {
 	PZ         Handle
 	Privileges Privileges
 	ZeroBased  bool
-	Cookie     string // of MemShared: what the address in Region names
 }
 
 // NewLMR is dat_lmr_create.
@@ -161,7 +159,7 @@ func (ia *IA) NewLMR(a LMRArgs) (*LMR, codes.Return) {
 	if r != codes.Success {
 		return nil, r
 	}
-	m := &LMR{Type: a.Type, Region: a.Region, Length: a.Length, PZ: pz, cookie: a.Cookie}
+	m := &LMR{Type: a.Type, Region: a.Region, Length: a.Length, PZ: pz}
 	m.region = region{addr: a.Region[0], n: a.Length, pz: pz, privileges: a.Privileges,
 		zeroBased: a.ZeroBased, lmr: m, owner: m}
 	switch {
@@ -174,7 +172,9 @@ func (ia *IA) NewLMR(a LMRArgs) (*LMR, codes.Return) {
 		}
 		m.Length = of.Length
 		m.region.addr, m.region.n = of.region.addr, of.region.n
-	case a.Type != MemVirtual && a.Type != MemShared:
+	case a.Type == MemShared:
+		return nil, codes.ModelNotSupported.With(codes.NoSubtype)
+	case a.Type != MemVirtual:
 		return nil, codes.Arg(2)
 	case a.Length == 0:
 		return nil, codes.LengthError.With(codes.NoSubtype)

@@ -200,7 +200,7 @@ func (l *Library) Requested(c *cm.Conn, private []byte) {
 		ev.extend(extUDRequest, 0, 0)
 	}
 	if !evd.post(&ev) {
-		cr.decide(nil, false)
+		cr.decide(nil)
 	}
 }
 
@@ -316,12 +316,12 @@ func (cr *CR) Reject(private []byte) codes.Return {
 		return codes.Arg(2)
 	}
 	cr.ia.count(iaSPCRRejected)
-	cr.decide(private, true)
+	cr.decide(private)
 	return codes.Success
 }
 
 // decide rejects the request.
-func (cr *CR) decide(private []byte, _ bool) {
+func (cr *CR) decide(private []byte) {
 	if e := cr.ep; e != nil && e.may(stepReject) == codes.Success {
 		e.step(stepReject)
 	}

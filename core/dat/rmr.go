@@ -16,10 +16,22 @@ type BindArgs struct {
 	Flags      CompletionFlags
 }
 
+// boundTo is the region of a bind. Programs of DAT 1.x give none: the triplet's context names it.
+func (m *RMR) boundTo(a BindArgs) (*LMR, codes.Return) {
+	if a.LMR == 0 && a.Triplet.N != 0 {
+		if r := m.ia.contexts.find(a.Triplet.Context); r != nil {
+			if of, ok := r.owner.(*LMR); ok {
+				return of, codes.Success
+			}
+		}
+	}
+	return findIn[*LMR](m.ia, a.LMR, codes.InvalidHandleLMR, a.Triplet.N == 0)
+}
+
 // Bind is dat_rmr_bind. The context is valid for the peer once the bind has completed; it
 // completes in the order of the endpoint's requests.
 func (m *RMR) Bind(a BindArgs) (context uint32, r codes.Return) {
-	of, r := findIn[*LMR](m.ia, a.LMR, codes.InvalidHandleLMR, a.Triplet.N == 0)
+	of, r := m.boundTo(a)
 	if r != codes.Success {
 		return 0, r
 	}

@@ -89,12 +89,8 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 
 	if (!dat_enter())
 		return DAT_CLASS_ERROR | DAT_INVALID_STATE;
-	if (dat_progress.state == CSHIM_ACTIVE) {
-		const dat_slot *slot = (const dat_slot *)evd_handle;
-
+	if (dat_progress.state == CSHIM_ACTIVE)
 		cshim_poll_note(&dat_progress);
-		(void)slot;
-	}
 	result = godat_call(DAT_CALL_evd_dequeue, (uint64_t *)arguments);
 	return dat_leave(result);
 }

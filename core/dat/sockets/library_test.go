@@ -374,3 +374,39 @@ func TestDatagrams(t *testing.T) {
 }
 
 var _ = fmt.Sprint
+
+// TestWindows: a window grants what it was bound to, by handle or, as in DAT 1.x, by context, until
+// it is bound to something else.
+func TestWindows(t *testing.T) {
+	sides(t, func(t *testing.T, p, q *process) {
+		const far = memorySize / 2
+		for _, byHandle := range []bool{true, false} {
+			a, b := p.end(nil, 0), q.end(nil, 0)
+			connect(t, a, b)
+			w, r := q.ia.NewRMR(q.pz.Handle())
+			must(t, "rmr", r)
+			bind := dat.BindArgs{Triplet: q.triplet(far, 100), Privileges: dat.RemoteWrite,
+				EP: b.ep.Handle(), Cookie: 8}
+			if byHandle {
+				bind.LMR = q.lmr.Handle()
+			}
+			context, r := w.Bind(bind)
+			must(t, "bind", r)
+			expect(t, b.req, dat.EventBind, p, q)
+			remote := q.triplet(far, 100)
+			remote.Context = context
+			write := dat.PostArgs{Op: rc.Write, Triplets: []dat.Triplet{p.triplet(0, 100)},
+				Remote: remote}
+			must(t, "write", a.ep.Post(write))
+			if ev := expect(t, a.req, dat.EventDTO, p, q); status(&ev) != 0 {
+				t.Errorf("within the window: status %d", status(&ev))
+			}
+			write.Remote.Addr++
+			must(t, "write", a.ep.Post(write))
+			if ev := expect(t, a.req, dat.EventDTO, p, q); status(&ev) != 6 {
+				t.Errorf("beyond the window: status %d", status(&ev))
+			}
+			must(t, "rmr_free", w.Free())
+		}
+	})
+}
