@@ -472,6 +472,67 @@ func TestEarly(t *testing.T) {
 	}
 }
 
+// TestFence: a fenced request waits for the reads before it, others do not.
+func TestFence(t *testing.T) {
+	for _, fence := range []bool{true, false} {
+		a, b := pair(t, 6, nil)
+		c, _ := join(a, b, nil)
+		c.Post(&Request{Op: Read, Segments: a.segments(0, 8), Addr: uint64(b.addr(0)),
+			Context: ctxAll})
+		c.Post(&Request{Op: Write, Addr: uint64(b.addr(0)), Context: ctxAll, Fence: fence})
+		a.e.Progress()
+		if want := map[bool]int{true: 1, false: 2}[fence]; a.link.sent != want {
+			t.Errorf("fence %v: %d messages before the answer, want %d", fence, a.link.sent, want)
+		}
+		run(a, b)
+		if len(a.done) != 2 {
+			t.Errorf("fence %v: %d of 2 are complete", fence, len(a.done))
+		}
+	}
+}
+
+// TestLateFragments: of a send in many fragments that found no receive at first only those count
+// that were sent again.
+func TestLateFragments(t *testing.T) {
+	for seed := range uint64(100) {
+		a, b := pair(t, seed, func(l *link) { l.queued, l.most = 0.3, 300 })
+		c, d := join(a, b, nil)
+		fill(a.memory[:5000], byte(seed))
+		r := &Request{Op: Send, Segments: a.segments(0, 5000)}
+		c.Post(r)
+		for step := range 60 {
+			a.e.Progress()
+			b.link.Progress(1)
+			b.e.Progress()
+			a.link.Progress(1)
+			if step == 5 {
+				d.PostReceive(&Receive{Segments: b.segments(0, 5000)})
+			}
+		}
+		run(a, b)
+		if len(b.received) != 1 || b.received[0].Status != Success || r.Status != Success ||
+			!bytes.Equal(a.memory[:5000], b.memory[:5000]) {
+			t.Fatalf("seed %d: %d received, status %d", seed, len(b.received), r.Status)
+		}
+	}
+}
+
+// TestUnusable: memory that may not be written any more is not.
+func TestUnusable(t *testing.T) {
+	a, b := pair(t, 7, func(l *link) { l.ordered = true })
+	c, d := join(a, b, nil)
+	a.memory[0] = 1
+	d.PostReceive(&Receive{Segments: b.segments(0, 8)})
+	b.unusable = true
+	r := &Request{Op: Send, Segments: a.segments(0, 8)}
+	c.Post(r)
+	run(a, b)
+	if b.memory[0] != 0 || r.Status != RemoteResponder || b.received[0].Status != LocalProtection {
+		t.Errorf("%d was written, statuses %d and %d", b.memory[0], r.Status,
+			b.received[0].Status)
+	}
+}
+
 // TestOrder: whoever sees a write's last byte, or an event of a later request, sees all before.
 func TestOrder(t *testing.T) {
 	for seed := range uint64(100) {

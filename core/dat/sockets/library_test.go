@@ -410,3 +410,51 @@ func TestWindows(t *testing.T) {
 		}
 	})
 }
+
+// TestZones: a peer reaches only memory of the zone of the endpoint that it is connected to.
+func TestZones(t *testing.T) {
+	sides(t, func(t *testing.T, p, q *process) {
+		const far = memorySize / 2
+		other, r := q.ia.NewPZ()
+		must(t, "pz", r)
+		lmr, r := q.ia.NewLMR(dat.LMRArgs{Region: [2]uint64{uint64(memory.AddrOf(q.memory)) + far},
+			Length: 100, PZ: other.Handle(), Privileges: all})
+		must(t, "lmr", r)
+		a, b := p.end(nil, 0), q.end(nil, 0)
+		connect(t, a, b)
+		remote := q.triplet(far, 100)
+		remote.Context = lmr.Context
+		must(t, "write", a.ep.Post(dat.PostArgs{Op: rc.Write,
+			Triplets: []dat.Triplet{p.triplet(0, 100)}, Remote: remote}))
+		if ev := expect(t, a.req, dat.EventDTO, p, q); status(&ev) != 6 {
+			t.Errorf("status %d", status(&ev))
+		}
+	})
+}
+
+// TestOverflow: events beyond an EVD's length are dropped, and the asynchronous EVD hears of it once.
+func TestOverflow(t *testing.T) {
+	p := newProcess(t)
+	e, r := p.ia.NewEVD(2, 0, dat.EVDDTO)
+	must(t, "evd", r)
+	a := p.end(nil, 0)
+	ep, r := p.ia.NewEP(dat.EPArgs{PZ: p.pz.Handle(), Recv: e.Handle(), Request: e.Handle(),
+		Connect: a.con.Handle()})
+	must(t, "ep", r)
+	for i := range 5 {
+		must(t, "recv", ep.PostReceive(nil, uint64(i), 0))
+	}
+	must(t, "free", ep.Free()) // flushes all
+	for i := range uint64(2) {
+		if ev := expect(t, e, dat.EventDTO, p); cookie(&ev) != i {
+			t.Errorf("event of receive %d", cookie(&ev))
+		}
+	}
+	if _, r := e.Dequeue(); r != codes.QueueEmpty.Raw() {
+		t.Errorf("a third event: %#x", uint32(r))
+	}
+	expect(t, p.ia.Async, dat.EventEVDOverflow, p)
+	if _, r := p.ia.Async.Dequeue(); r == codes.Success {
+		t.Error("told twice")
+	}
+}
