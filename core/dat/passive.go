@@ -63,14 +63,20 @@ func (ia *IA) unlisten(ln *cm.Listener) {
 	}
 }
 
+// requestEVD is the EVD of a service point.
+func (ia *IA) requestEVD(evd Handle) (*EVD, codes.Return) {
+	e, r := findIn[*EVD](ia, evd, codes.InvalidHandleEVDCR, false)
+	if r == codes.Success && e.Flags&EVDCR == 0 {
+		r = codes.BadHandle(codes.InvalidHandleEVDCR)
+	}
+	return e, r
+}
+
 // NewPSP is dat_psp_create.
 func (ia *IA) NewPSP(qualifier uint64, evd Handle, provides bool) (*PSP, codes.Return) {
-	e, r := findIn[*EVD](ia, evd, codes.InvalidHandleEVDCR, false)
-	switch {
-	case r != codes.Success:
+	e, r := ia.requestEVD(evd)
+	if r != codes.Success {
 		return nil, r
-	case e.Flags&EVDCR == 0:
-		return nil, codes.BadHandle(codes.InvalidHandleEVDCR)
 	}
 	p := &PSP{}
 	ln, r := ia.listen(qualifier, p)
@@ -116,12 +122,9 @@ func (ia *IA) NewRSP(qualifier uint64, ep, evd Handle) (*RSP, codes.Return) {
 	if r != codes.Success {
 		return nil, r
 	}
-	q, r := findIn[*EVD](ia, evd, codes.InvalidHandleEVDCR, false)
-	switch {
-	case r != codes.Success:
+	q, r := ia.requestEVD(evd)
+	if r != codes.Success {
 		return nil, r
-	case q.Flags&EVDCR == 0:
-		return nil, codes.BadHandle(codes.InvalidHandleEVDCR)
 	}
 	if r = e.may(stepReserve); r != codes.Success {
 		return nil, r
