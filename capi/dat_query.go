@@ -324,14 +324,16 @@ func attrOf(a *C.DAT_EP_ATTR) *dat.Attr {
 
 func fillAttr(a *C.DAT_EP_ATTR, f *dat.Attr) {
 	*a = C.DAT_EP_ATTR{service_type: C.DAT_SERVICE_TYPE(f.Service),
-		max_message_size: C.DAT_SEG_LENGTH(f.MaxMessage),
-		max_rdma_size:    C.DAT_SEG_LENGTH(f.MaxRDMA),
-		qos:              C.DAT_QOS(f.QoS), recv_completion_flags: C.DAT_COMPLETION_FLAGS(f.RecvFlags),
+		max_message_size:         C.DAT_SEG_LENGTH(f.MaxMessage),
+		max_rdma_size:            C.DAT_SEG_LENGTH(f.MaxRDMA),
+		qos:                      C.DAT_QOS(f.QoS),
+		recv_completion_flags:    C.DAT_COMPLETION_FLAGS(f.RecvFlags),
 		request_completion_flags: C.DAT_COMPLETION_FLAGS(f.RequestFlags),
 		max_recv_dtos:            C.DAT_COUNT(f.MaxRecv),
 		max_request_dtos:         C.DAT_COUNT(f.MaxRequest),
-		max_recv_iov:             C.DAT_COUNT(f.MaxRecvIOV), max_request_iov: C.DAT_COUNT(f.MaxRequestIOV),
-		max_rdma_read_in: C.DAT_COUNT(f.MaxReadsIn), max_rdma_read_out: C.DAT_COUNT(f.MaxReadsOut),
+		max_recv_iov:             C.DAT_COUNT(f.MaxRecvIOV),
+		max_request_iov:          C.DAT_COUNT(f.MaxRequestIOV),
+		max_rdma_read_in:         C.DAT_COUNT(f.MaxReadsIn), max_rdma_read_out: C.DAT_COUNT(f.MaxReadsOut),
 		srq_soft_hw: C.DAT_COUNT(f.SRQSoftHW), max_rdma_read_iov: C.DAT_COUNT(f.MaxRDMAReadIOV),
 		max_rdma_write_iov: C.DAT_COUNT(f.MaxRDMAWriteIOV)}
 }

@@ -38,9 +38,10 @@ const (
 
 // OpenArgs are the arguments of dat_ia_openv, and of dat_ib_open_query.
 type OpenArgs struct {
-	Name         string
-	Size         int
-	Async        Handle // null, AsyncExists or AsyncOutOfScope; else another adapter's, to be shared
+	Name string
+	Size int
+	// null, AsyncExists or AsyncOutOfScope; else another adapter's, to be shared
+	Async        Handle
 	Major, Minor uint32
 	ThreadSafe   bool
 	Query        bool // for queries only: no sockets are opened
@@ -54,7 +55,8 @@ func (l *Library) OpenIA(a OpenArgs) (*IA, codes.Return) {
 	_, missing := l.cfg.Registry.Lookup(a.Name, a.Major, a.Minor, a.ThreadSafe)
 	if missing != registry.Found {
 		return nil,
-			codes.ProviderNotFound.With(codes.NameNotRegistered + codes.Subtype(missing-registry.NoName))
+			codes.ProviderNotFound.With(
+				codes.NameNotRegistered + codes.Subtype(missing-registry.NoName))
 	}
 	if err := l.open(); !a.Query && err != nil {
 		l.host.Message("dat_ia_open: " + err.Error())

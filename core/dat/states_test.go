@@ -47,7 +47,8 @@ func TestStates(t *testing.T) {
 		if e := (&EP{State: state}); (e.may(stepFree) == codes.Success) == busy {
 			t.Errorf("an endpoint in state %d can be freed: %v", state, !busy)
 		}
-		if e := (&EP{State: state}); (e.may(stepReject) == codes.Success) != slices.Contains(pending, state) {
+		e := &EP{State: state}
+		if (e.may(stepReject) == codes.Success) != slices.Contains(pending, state) {
 			t.Errorf("a request is rejected in state %d", state)
 		}
 	}

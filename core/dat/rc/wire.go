@@ -69,7 +69,7 @@ const (
 	flagImmediate  uint8 = 1 << iota // it has immediate data
 	flagInvalidate                   // the context is to be invalidated
 	flagSolicited                    // the receive's event is for solicited waits
-	flagError                        // of msgEnd: not by the consumer's wish; Seq and Status say why
+	flagError                        // of msgEnd: an error; Seq and Status say which
 )
 
 func (h *header) put(b []byte) []byte {

@@ -40,7 +40,8 @@ func clock() int64 { return time.Now().UnixNano() }
 
 const (
 	memorySize = 1 << 22
-	all        = dat.LocalRead | dat.LocalWrite | dat.RemoteRead | dat.RemoteWrite | dat.RemoteAtomic
+	all        = dat.LocalRead | dat.LocalWrite | dat.RemoteRead | dat.RemoteWrite |
+		dat.RemoteAtomic
 )
 
 func newProcess(t *testing.T) *process {
