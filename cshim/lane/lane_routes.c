@@ -49,17 +49,14 @@ static uint32_t route_of(cshim_lane *lane, node_peer *peer, int direction, uint6
 {
 	node_link *link = cshim_link_of(lane);
 	uint32_t allowed = 1 << NODE_ROUTE_PIPELINE;
-	uint64_t step;
-
 	if (n < ROUTED_MIN && link->routes.forced == NODE_ROUTES)
 		return NODE_ROUTE_PIPELINE;
-	step = node_chunk_step(link, n);
 	if (peer->direct)
 		allowed |= 1 << NODE_ROUTE_ORIGIN;
 	if (peer->direct && direction == NODE_ROUTE_PUT && !peer->pull_refused &&
 	    n > lane->copy_max && (n >= PULL_MIN || link->routes.forced < NODE_ROUTES))
 		allowed |= 1 << NODE_ROUTE_TARGET | 1 << NODE_ROUTE_HALVES;
-	return node_route_choose(&link->routes, direction, n, allowed, (n + step - 1) / step,
+	return node_route_choose(&link->routes, direction, n, allowed, node_chunk_step(link, n),
 	                         peer->sender.turn == link->turn);
 }
 

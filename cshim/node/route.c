@@ -46,6 +46,12 @@ uint32_t node_route_time(const node_route_class *class, uint32_t route)
 	return least;
 }
 
+/* The route in use is another, or has other samples: each transfer asks for its time. */
+static void settle(node_route_class *class)
+{
+	class->in_use = node_route_time(class, class->best);
+}
+
 static int clearly_less(uint32_t ns, uint32_t than)
 {
 	return ns && than && (uint64_t)ns * 100 < (uint64_t)than * (100 - MARGIN_PERCENT);
@@ -57,6 +63,7 @@ static void forget(node_route_class *class, uint32_t route)
 
 	for (i = 0; i < NODE_ROUTE_SAMPLES; i++)
 		class->sample[route][i] = 0;
+	settle(class);
 }
 
 static void lost(node_route_class *class, uint32_t route)
@@ -96,12 +103,12 @@ static void judge(node_route_class *class)
 
 	class->running = 0;
 	class->to_try = TRY_EACH;
-	if (tried ||
-	    !clearly_less(node_route_time(class, route), node_route_time(class, class->best))) {
+	if (tried || !clearly_less(node_route_time(class, route), class->in_use)) {
 		lost(class, route);
 		return;
 	}
 	class->best = (uint8_t)route;
+	settle(class);
 	class->patience[route] = 0;
 	class->to_time = TIME_EACH;
 }
@@ -110,7 +117,7 @@ static void judge(node_route_class *class)
  * time in use. */
 static int64_t expected_cost(const node_route_class *class, uint32_t route)
 {
-	int64_t known = node_route_time(class, route), best = node_route_time(class, class->best);
+	int64_t known = node_route_time(class, route), best = class->in_use;
 
 	if (!known)
 		return best;
@@ -152,16 +159,17 @@ static void save(node_route_class *class, uint32_t best)
  * Of transfers that follow each other at once the pipeline takes less time each than of one alone:
  * the target copies the last chunk out while the origin copies the next one in.
  */
-static uint32_t in_use(const node_route_class *class, uint64_t chunks, int stream)
+static uint32_t in_use(const node_route_class *class, uint64_t n, uint64_t chunk, int stream)
 {
+	uint64_t chunks;
 	uint32_t pipeline;
 
 	if (!stream || class->best == NODE_ROUTE_PIPELINE)
 		return class->best;
+	chunks = (n + chunk - 1) / chunk;
 	pipeline = node_route_time(class, NODE_ROUTE_PIPELINE);
 	pipeline = (uint32_t)((uint64_t)pipeline * chunks / (chunks + 1));
-	return clearly_less(pipeline, node_route_time(class, class->best)) ? NODE_ROUTE_PIPELINE
-	                                                                   : class->best;
+	return clearly_less(pipeline, class->in_use) ? NODE_ROUTE_PIPELINE : class->best;
 }
 
 /* The first transfers of a class, by the route in use: then its time is known. */
@@ -177,7 +185,8 @@ static int is_good_moment(const node_route_class *class, int stream)
 	return !stream || class->transfers % STREAM_EACH == 0;
 }
 
-static uint32_t choose(node_route_class *class, uint32_t allowed, uint64_t chunks, int stream)
+static uint32_t choose(node_route_class *class, uint64_t n, uint32_t allowed, uint64_t chunk,
+                       int stream)
 {
 	uint32_t best;
 
@@ -185,7 +194,7 @@ static uint32_t choose(node_route_class *class, uint32_t allowed, uint64_t chunk
 		return first_ones(class);
 	if (class->running && class->run == 0)
 		judge(class);
-	best = node_route_time(class, class->best);
+	best = class->in_use;
 	save(class, best);
 	if (class->running && allowed >> class->candidate & 1)
 		return next_of_run(class);
@@ -198,11 +207,11 @@ static uint32_t choose(node_route_class *class, uint32_t allowed, uint64_t chunk
 	} else if (best && is_good_moment(class, stream) && begin_trial(class, allowed)) {
 		return next_of_run(class);
 	}
-	return in_use(class, chunks, stream);
+	return in_use(class, n, chunk, stream);
 }
 
 uint32_t node_route_choose(node_routes *routes, int direction, uint64_t n, uint32_t allowed,
-                           uint64_t chunks, int stream)
+                           uint64_t chunk, int stream)
 {
 	uint32_t route;
 
@@ -210,7 +219,8 @@ uint32_t node_route_choose(node_routes *routes, int direction, uint64_t n, uint3
 		return allowed >> routes->forced & 1 ? routes->forced : NODE_ROUTE_PIPELINE;
 	if (!(allowed & ~(1u << NODE_ROUTE_PIPELINE)))
 		return NODE_ROUTE_PIPELINE;
-	route = choose(&routes->class[direction][node_route_class_of(n)], allowed, chunks, stream);
+	route = choose(&routes->class[direction][node_route_class_of(n)], n, allowed, chunk,
+	               stream);
 	return allowed >> (route & ~NODE_ROUTE_TIMED) & 1 ? route : NODE_ROUTE_PIPELINE;
 }
 
@@ -218,7 +228,7 @@ void node_route_passed(node_routes *routes, int direction, uint64_t n)
 {
 	node_route_class *class = &routes->class[direction][node_route_class_of(n)];
 
-	save(class, node_route_time(class, class->best));
+	save(class, class->in_use);
 }
 
 void node_route_try_soon(node_routes *routes, int direction, uint64_t n)
@@ -230,12 +240,13 @@ static void keep_sample(node_route_class *class, uint32_t route, uint32_t ns)
 {
 	class->sample[route][class->next[route]] = ns;
 	class->next[route] = (uint8_t)((class->next[route] + 1) % NODE_ROUTE_SAMPLES);
+	settle(class);
 }
 
 /* The route in use has become slower than another was when last tried: is that still so? */
 static void reconsider(node_route_class *class)
 {
-	uint32_t route, best = node_route_time(class, class->best);
+	uint32_t route, best = class->in_use;
 
 	if (class->running || class->transfers <= WARM)
 		return;
@@ -248,7 +259,7 @@ static void reconsider(node_route_class *class)
 
 static void pay(node_route_class *class, uint32_t ns)
 {
-	int64_t best = node_route_time(class, class->best), loss = (int64_t)ns - best;
+	int64_t best = class->in_use, loss = (int64_t)ns - best;
 
 	if (loss > COST_MAX * best)
 		loss = COST_MAX * best;
@@ -272,7 +283,7 @@ void node_route_timed(node_routes *routes, int direction, uint64_t n, uint32_t r
 	if (class->running == RUNNING)
 		return; /* the run will be judged as a whole */
 	class->running = 0;
-	if (clearly_less(scaled, node_route_time(class, class->best)))
+	if (clearly_less(scaled, class->in_use))
 		begin_run(class, route);
 	else
 		lost(class, route);

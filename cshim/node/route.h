@@ -36,6 +36,7 @@ typedef struct node_route_class {
 	uint32_t sample[NODE_ROUTES][NODE_ROUTE_SAMPLES];
 	uint64_t transfers;            /* that were chosen for */
 	int64_t credit;                /* ns that trials of other routes may cost */
+	uint32_t in_use;               /* ns: the time of the route in use, 0: none */
 	uint32_t to_time;              /* transfers since the route in use was timed */
 	uint32_t to_try;               /* at least so many until another is tried */
 	uint8_t next[NODE_ROUTES];     /* the sample that is replaced next */
@@ -44,7 +45,7 @@ typedef struct node_route_class {
 	uint8_t candidate;             /* the one that is, or was last, tried */
 	uint8_t run;                   /* transfers left of the candidate's run */
 	uint8_t running; /* 1: a trial, 2: a run is under way, or waits for its verdict */
-	uint8_t line[28];
+	uint8_t line[24];
 } node_route_class;
 
 typedef struct node_routes {
@@ -74,11 +75,11 @@ static inline uint64_t node_route_least(uint32_t class)
 
 /*
  * The route of a transfer of n bytes, with NODE_ROUTE_TIMED if it is to be timed. allowed: a bit
- * for each route that can be gone; the pipeline always can. chunks: in how many pieces the pipeline
- * would move it. stream: others follow or precede it at once.
+ * for each route that can be gone; the pipeline always can. chunk: bytes of the pieces that the
+ * pipeline would move it in. stream: others follow or precede it at once.
  */
 uint32_t node_route_choose(node_routes *routes, int direction, uint64_t n, uint32_t allowed,
-                           uint64_t chunks, int stream);
+                           uint64_t chunk, int stream);
 /* A transfer that could not be chosen for, as its target does not poll: it pays for trials, too. */
 void node_route_passed(node_routes *routes, int direction, uint64_t n);
 /* The next transfer may be a trial at once: the target polls, and maybe not for long. */

@@ -265,15 +265,16 @@ type (
 		Sample    [4][4]uint32
 		Transfers uint64
 		Credit    int64
-		Time      uint32
-		Try       uint32
+		InUse     uint32
+		ToTime    uint32
+		ToTry     uint32
 		Next      [4]uint8
 		Patience  [4]uint8
 		Best      uint8
 		Candidate uint8
 		Run       uint8
 		Running   uint8
-		Line      [28]uint8
+		Line      [24]uint8
 	}
 	NodeArrival struct {
 		Kind   uint32

@@ -75,7 +75,8 @@ static sums run(node_routes *routes, const machine *m, uint64_t n, int transfers
 
 	for (; transfers > 0; transfers--) {
 		uint64_t length = n + (uint64_t)(uniform() * (double)n / 4);
-		uint32_t chosen = node_route_choose(routes, NODE_ROUTE_PUT, length, ALL, 4, 0);
+		uint32_t chosen =
+			node_route_choose(routes, NODE_ROUTE_PUT, length, ALL, length / 4, 0);
 		uint32_t route = chosen & ~NODE_ROUTE_TIMED;
 		double ns = time_of(m, route, length);
 
@@ -175,12 +176,12 @@ static void streams(void)
 	begin(&routes);
 	run(&routes, &direct, 4 << 10, 5000);
 	for (i = 0; i < 1000; i++)
-		pipelined_ones += node_route_choose(&routes, NODE_ROUTE_PUT, 4 << 10, ALL, 1, 1) ==
-		                  NODE_ROUTE_PIPELINE;
+		pipelined_ones += node_route_choose(&routes, NODE_ROUTE_PUT, 4 << 10, ALL, 4 << 10,
+		                                    1) == NODE_ROUTE_PIPELINE;
 	CHECK(pipelined_ones > 900);
 	for (i = pipelined_ones = 0; i < 1000; i++)
-		pipelined_ones += node_route_choose(&routes, NODE_ROUTE_PUT, 4 << 10, ALL, 16, 1) ==
-		                  NODE_ROUTE_PIPELINE;
+		pipelined_ones += node_route_choose(&routes, NODE_ROUTE_PUT, 4 << 10, ALL, 256,
+		                                    1) == NODE_ROUTE_PIPELINE;
 	CHECK(pipelined_ones < 100);
 }
 
@@ -193,7 +194,8 @@ static void interrupts(void)
 	begin(&routes);
 	run(&routes, &pipelined, 4 << 10, 5000);
 	for (i = 0; i < 64000; i++) {
-		chosen = node_route_choose(&routes, NODE_ROUTE_PUT, 4 << 10, ALL, 1, i % 64 != 0);
+		chosen = node_route_choose(&routes, NODE_ROUTE_PUT, 4 << 10, ALL, 4 << 10,
+		                           i % 64 != 0);
 		if (!(chosen & NODE_ROUTE_TIMED))
 			continue;
 		node_route_timed(
@@ -203,7 +205,7 @@ static void interrupts(void)
 	}
 	CHECK(timed <= 64000 / 512 + 1);
 	for (i = timed = 0; i < 64000; i++)
-		timed += node_route_choose(&routes, NODE_ROUTE_PUT, 4 << 10, ALL, 1, 1) >
+		timed += node_route_choose(&routes, NODE_ROUTE_PUT, 4 << 10, ALL, 4 << 10, 1) >
 		         NODE_ROUTE_TIMED - 1;
 	CHECK(timed > 64000 / 512 - 5 && timed <= 64000 / 512 + 1);
 }
@@ -217,7 +219,7 @@ static void cold_start(void)
 
 	begin(&routes);
 	for (i = 0; i < 5000; i++) {
-		uint32_t chosen = node_route_choose(&routes, NODE_ROUTE_GET, 1024, ALL, 1, 0);
+		uint32_t chosen = node_route_choose(&routes, NODE_ROUTE_GET, 1024, ALL, 1024, 0);
 		uint32_t route = chosen & ~NODE_ROUTE_TIMED;
 		double ns = time_of(&pipelined, route, 1024) + (i < 72 ? 5000 : 0);
 
