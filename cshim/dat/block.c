@@ -147,6 +147,21 @@ static void end(void)
 	cshim_lock_drop(&dat_progress);
 }
 
+/* Closes an adapter; under opening. */
+static DAT_RETURN close_adapter(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
+{
+	const uint64_t arguments[] = {DAT_P(ia_handle), DAT_I(flags)};
+	DAT_RETURN result;
+
+	if (!dat_enter())
+		return DAT_CLASS_ERROR | DAT_INVALID_STATE;
+	result = godat_call(DAT_CALL_ia_close, (uint64_t *)arguments);
+	if (dat_progress.state != CSHIM_ACTIVE || godat_adapters() > 0)
+		return dat_leave(result);
+	end();
+	return result;
+}
+
 DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
                         DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,
                         DAT_UINT32 dapl_major, DAT_UINT32 dapl_minor, DAT_BOOLEAN thread_safety)
@@ -170,7 +185,7 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
 	if (result == DAT_SUCCESS && dat_progress.state != CSHIM_ACTIVE) {
 		result = begin();
 		if (result != DAT_SUCCESS)
-			dat_ia_close(*ia_handle, DAT_CLOSE_ABRUPT_FLAG);
+			close_adapter(*ia_handle, DAT_CLOSE_ABRUPT_FLAG);
 	} else {
 		dat_leave(result);
 	}
@@ -180,19 +195,10 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
 
 DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
 {
-	const uint64_t arguments[] = {DAT_P(ia_handle), DAT_I(flags)};
 	DAT_RETURN result;
 
 	pthread_mutex_lock(&opening);
-	if (!dat_enter()) {
-		pthread_mutex_unlock(&opening);
-		return DAT_CLASS_ERROR | DAT_INVALID_STATE;
-	}
-	result = godat_call(DAT_CALL_ia_close, (uint64_t *)arguments);
-	if (dat_progress.state == CSHIM_ACTIVE && godat_adapters() == 0)
-		end();
-	else
-		dat_leave(result);
+	result = close_adapter(ia_handle, flags);
 	pthread_mutex_unlock(&opening);
 	return result;
 }
