@@ -119,6 +119,8 @@ DAT_RETURN dat_call(int number, const uint64_t *arguments)
 	return dat_leave(result);
 }
 
+#define NO_THREADS (DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_DEVICE)
+
 /* The block becomes active; under opening and the lock, which is free afterwards. */
 static DAT_RETURN begin(void)
 {
@@ -130,9 +132,7 @@ static DAT_RETURN begin(void)
 	__atomic_add_fetch(&cshim_progress_claimed, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&dat_progress.state, CSHIM_ACTIVE, __ATOMIC_RELEASE);
 	cshim_lock_drop(&dat_progress);
-	return cshim_threads_start(&dat_progress, &plan) == 0
-	               ? DAT_SUCCESS
-	               : DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_DEVICE;
+	return cshim_threads_start(&dat_progress, &plan) == 0 ? DAT_SUCCESS : NO_THREADS;
 }
 
 /* It ends; likewise. */
@@ -175,6 +175,11 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
 	if (sizeof(void *) != 8)
 		return DAT_CLASS_ERROR | DAT_PROVIDER_NOT_FOUND; /* docs/scope.md */
 	pthread_mutex_lock(&opening);
+	/* without threads Go's run-time would end the process */
+	if (dat_progress.state != CSHIM_ACTIVE && cshim_threads_probe() != 0) {
+		pthread_mutex_unlock(&opening);
+		return NO_THREADS;
+	}
 	if (!dat_enter()) {
 		pthread_mutex_unlock(&opening);
 		return DAT_CLASS_ERROR | DAT_INVALID_STATE;

@@ -1,16 +1,26 @@
 /*
- * no_threads.c - a system that has no more threads for this process: LAPI_Init returns an error,
- * and the program goes on. A filter of system calls stands for the limit.
+ * no_threads.c - a system that has no more threads for this process: LAPI_Init and dat_ia_open
+ * return an error, and the program goes on. A filter of system calls stands for the limit.
  */
 #define _GNU_SOURCE
 #include "host.h"
 #include "refuse.h"
 
+#include <dat2/udat.h>
 #include <pthread.h>
 
 static void *nothing(void *unused)
 {
 	return unused;
+}
+
+static void open_adapter(void)
+{
+	DAT_IA_HANDLE adapter = DAT_HANDLE_NULL;
+	DAT_EVD_HANDLE events = DAT_HANDLE_NULL;
+
+	HOST_CODE((int)(DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_DEVICE),
+	          (int)dat_ia_open("ofa-v2-lo", 8, &events, &adapter));
 }
 
 int main(void)
@@ -31,5 +41,8 @@ int main(void)
 	}
 	HOST_CODE(LAPI_ERR_HNDL_INVALID, LAPI_Probe(handle));
 	host_end_case("init_without_threads", 0);
+	for (i = 0; i < 3; i++)
+		open_adapter();
+	host_end_case("adapter_without_threads", 0);
 	return host_close("no_threads", 0);
 }
