@@ -35,7 +35,8 @@ for target in "$@"; do
 	printf '%s\n' "${line:15}"
 	table="$table$line"$'\n'
 	if [ $result = FAILED ]; then
-		echo "---- the end of $log"
+		echo "---- $log: what failed, and its end"
+		grep -nE 'FAIL|fail(ed)?:|fail |error:|WARNING: Thread' "$log" | head -n 20
 		tail -n 40 "$log"
 		echo "----"
 	fi

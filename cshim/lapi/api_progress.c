@@ -42,10 +42,14 @@ int cshim_probe(cshim_context *context)
 	return LAPI_SUCCESS;
 }
 
-void cshim_progress_for_sends(cshim_context *context)
+int cshim_progress_for_sends(cshim_context *context)
 {
+	uint32_t handle = context->progress.handle;
+
 	if (!context->progress.calling && !cshim_in_handler(&context->progress))
 		cshim_probe(context);
+	/* Others have had the lock, and may have ended it. */
+	return cshim_alive(&context->progress, handle);
 }
 
 int PLAPI_Probe(lapi_handle_t hndl)

@@ -54,8 +54,9 @@ cshim_transfer_in(cshim_context *context, uint32_t type, cshim_transfer transfer
 	cshim_transfer whole;
 	int rc;
 
-	if (__builtin_expect(++context->sends % CSHIM_SENDS_PER_CALL == 0, 0))
-		cshim_progress_for_sends(context);
+	if (__builtin_expect(++context->sends % CSHIM_SENDS_PER_CALL == 0, 0) &&
+	    !cshim_progress_for_sends(context))
+		return LAPI_ERR_HNDL_INVALID;
 	if (cshim_transfer_fast(context, type, &transfer))
 		return LAPI_SUCCESS;
 	whole = transfer;

@@ -35,8 +35,11 @@ static inline int cshim_wait_code(int how)
 
 /* api_progress.c: LAPI_Probe, outside of handlers. LAPI_SUCCESS. */
 int cshim_probe(cshim_context *context);
-/* The same for a thread that sends, anywhere: nothing in a handler, or while another is at it. */
-void cshim_progress_for_sends(cshim_context *context);
+/*
+ * The same for a thread that sends, anywhere: nothing in a handler, or while another is at it. 0:
+ * the context has ended meanwhile.
+ */
+int cshim_progress_for_sends(cshim_context *context);
 
 /* counter.c */
 

@@ -72,9 +72,9 @@ program dgsps
 
 contains
 
-  subroutine register(code_address, ints, size, extent, handle)
+  subroutine register(code_address, ints, size, extent, atom, handle)
     integer(LAPI_ADDR_TYPE), intent(in) :: code_address
-    integer(4), intent(in) :: ints
+    integer(4), intent(in) :: ints, atom
     integer(LAPI_LONG_TYPE), intent(in) :: size, extent
     integer(LAPI_ADDR_TYPE), intent(out) :: handle
     type(LAPI_DGSP_DESCR_T) :: descriptor
@@ -87,7 +87,7 @@ contains
     descriptor%extent = extent
     descriptor%lext = 0
     descriptor%rext = extent
-    descriptor%atom_size = 0
+    descriptor%atom_size = atom
     command%Util_type = LAPI_REGISTER_DGSP
     call LAPI_ADDRESS(descriptor, command%idgsp, rc)
     command%dgsp_handle = LAPI_ADDR_NULL
@@ -110,7 +110,7 @@ contains
     code_of%copy = copy_of(4)
     code_of%iterate = LAPI_DGSM_ITERATE_T(LAPI_DGSM_ITERATE, -LAPI_DGSM_COPY_SIZE)
     call LAPI_ADDRESS(code_of, address, rc)
-    call register(address, LAPI_DGSM_COPY_SIZE + LAPI_DGSM_ITERATE_SIZE, 4_LAPI_LONG_TYPE, 8_LAPI_LONG_TYPE, gather)
+    call register(address, LAPI_DGSM_COPY_SIZE + LAPI_DGSM_ITERATE_SIZE, 4_LAPI_LONG_TYPE, 8_LAPI_LONG_TYPE, 0, gather)
     call expect(gather /= LAPI_ADDR_NULL, 'a handle')
     command%Util_type = LAPI_REGISTER_DGSP
     command%idgsp = LAPI_ADDR_NULL
@@ -194,12 +194,20 @@ contains
     type(LAPI_REG_DDM_T) :: command
     integer(4), parameter :: copy = LAPI_DGSM_CONTROL_SIZE, iterate = copy + LAPI_DGSM_COPY_SIZE
     integer(4), save :: ints(iterate + LAPI_DGSM_ITERATE_SIZE)
+    integer(LAPI_ADDR_TYPE) :: operands
+    type(every_other), save :: plain
     ! CONTROL has three numbers, so in 64 bits COPY is not where a type would have it.
     ints(:copy) = [LAPI_DGSM_CONTROL, 21, 42]
     ints(copy + 1:iterate) = transfer(copy_of(400), ints(copy + 1:iterate))
     ints(iterate + 1:) = [LAPI_DGSM_ITERATE, -iterate]
     call LAPI_ADDRESS(ints, address, rc)
-    call register(address, size(ints), 400_LAPI_LONG_TYPE, 400_LAPI_LONG_TYPE, scatter)
+    call register(address, size(ints), 400_LAPI_LONG_TYPE, 400_LAPI_LONG_TYPE, 0, scatter)
+    ! What gathers has atoms: no number is cut in two.
+    plain%copy = copy_of(400)
+    plain%iterate = LAPI_DGSM_ITERATE_T(LAPI_DGSM_ITERATE, -LAPI_DGSM_COPY_SIZE)
+    call LAPI_ADDRESS(plain, address, rc)
+    call register(address, LAPI_DGSM_COPY_SIZE + LAPI_DGSM_ITERATE_SIZE, 400_LAPI_LONG_TYPE, &
+                  400_LAPI_LONG_TYPE, 4, operands)
     call LAPI_ADDRESS(adding, function_address, rc)
     command%Util_type = LAPI_REG_DDM_FUNC
     command%ddm_func = function_address
@@ -208,7 +216,7 @@ contains
     call LAPI_UTIL(h, command, rc)
     call good(rc, 'LAPI_REG_DDM_FUNC')
     place = 1000
-    call send(LAPI_BYTE, 400_LAPI_LONG_TYPE)
+    call send(operands, 400_LAPI_LONG_TYPE)
     call expect(calls > 0 .and. seen_operand == 42 .and. seen_operation == 21, 'what the function was told')
     call expect(all(place == data + 1000), 'sums')
     command%ddm_func = LAPI_ADDR_NULL

@@ -59,8 +59,7 @@ func (o *Pool) Gather(handle, base transport.Addr, first, n uint64) (*Placement,
 }
 
 // Scatter is the target's end of a message of which n bytes go where the DGSP says, from byte first
-// of its stream on. atom is atom_size at the origin, 0 if there was none, -1 if all data came in
-// one message.
+// of its stream on. atom is atom_size at the origin, 0 if there was none.
 func (o *Pool) Scatter(handle, base transport.Addr, first, n uint64, ddm dgsm.DDM,
 	atom int32) (*Placement, *dgsm.Error) {
 	l, err := o.hold(handle)

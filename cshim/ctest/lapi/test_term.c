@@ -83,8 +83,22 @@ static void fail(int context, void *argument)
 	fake_queue_error(context, end_in_error, LAPI_ERR_TIMEOUT);
 }
 
+/* From the error handler in a thread that only sends, and makes a progress call now and then. */
+static void test_sender(lapi_info_t *info)
+{
+	char byte = 0;
+	int i, rc = LAPI_SUCCESS;
+
+	handle = fake_init(info);
+	fake_arrive(fake_context(handle), fail, NULL);
+	for (i = 0; rc == LAPI_SUCCESS && i < 1000; i++)
+		rc = LAPI_Put(handle, 0, 1, &byte, &byte, NULL, NULL, NULL);
+	CHECK(rc == LAPI_ERR_HNDL_INVALID);
+	CHECK(__atomic_load_n(&ended, __ATOMIC_SEQ_CST) == 4);
+}
+
 /* From a completion handler, from the error handler in the service thread, from it in a waiting
- * user thread with the lock held. */
+ * user thread with the lock held, from it in a call that sends. */
 static void test_own_threads(int detached)
 {
 	lapi_info_t info;
@@ -115,6 +129,7 @@ static void test_own_threads(int detached)
 	/* The user's level of the ended context's lock is the user's to give up. */
 	cshim_unlock(&fake_context(handle)->progress);
 	CHECK(fake_context(handle)->progress.lock_word == 0);
+	test_sender(&info);
 	fake_settings.polling = 0;
 	pthread_attr_destroy(&attributes);
 }

@@ -15,7 +15,8 @@ enum { SENDS = 1000000, ROOM_KB = 24 << 10, STALL_MS = 500 };
 
 static lapi_handle_t handle;
 static int task;
-static long sent, sum;
+static long sent;
+static int64_t sum;
 static long long box;
 static pid_t other;
 
@@ -95,7 +96,7 @@ int main(int argc, char **argv)
 		flood(put, boxes[1]);
 	HOST_OK(LAPI_Gfence(handle));
 	if (task == 1)
-		HOST_CHECK(put ? box == SENDS : sum == (long)SENDS * (SENDS + 1) / 2);
+		HOST_CHECK(put ? box == SENDS : sum == (int64_t)SENDS * (SENDS + 1) / 2);
 	HOST_OK(LAPI_Term(handle));
 	host_end_case("a_stopped_task_costs_bounded_memory", task != 0);
 	return host_close("flood", task != 0);
