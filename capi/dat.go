@@ -96,6 +96,12 @@ func datRandom() uint64 {
 // datTimeout is after how long a silent peer is gone, if LAPI_DAT_TIMEOUT does not say (seconds).
 const datTimeout = 10 * time.Second
 
+// datNoShm: LAPI_USE_SHM says that data between processes of a node goes over UDP.
+func datNoShm() bool {
+	v, _ := getenv("LAPI_USE_SHM")
+	return strings.EqualFold(v, "no")
+}
+
 //export godat_block
 func godat_block(block unsafe.Pointer) {
 	udapl.start = time.Now()
@@ -110,7 +116,9 @@ func godat_block(block unsafe.Pointer) {
 	}
 	udapl.lib = dat.New(dat.Config{Host: datHost{}, Random: datRandom, Clock: datClock,
 		Registry: registry.New(builtInNames(), confNames()), Timeout: int64(timeout),
-		Network:    func() (dat.Network, error) { return sockets.Open(datClock, timeout) },
+		Network: func() (dat.Network, error) {
+			return sockets.Open(sockets.Config{Clock: datClock, Timeout: timeout, NoShm: datNoShm()})
+		},
 		Interfaces: sockets.Interfaces,
 		Self:       func() (transport.Link, error) { return self.New(datClock) }})
 }

@@ -74,8 +74,8 @@ func (l *Library) Established(c *cm.Conn, private []byte) {
 		return
 	}
 	theirs := readCard(&c.PeerCard)
-	p := l.findPeer(d, &theirs, c.Pair)
-	if p == nil || !p.reach(c.Peer.Addr(), &theirs) {
+	p := l.peerOf(c, d, &theirs)
+	if p == nil {
 		e.failed(EventBroken, nil)
 		return
 	}

@@ -13,6 +13,7 @@
 //	connect.go        the side that connects; events of connections
 //	passive.go        service points, connection requests
 //	peers.go          other processes, and the links to them
+//	node.go           those of this node
 //	evd.go, cno.go    event dispatchers, consumer notification objects
 //	event.go          the layout of events
 //	counters.go, counter_names.go

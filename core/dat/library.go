@@ -8,6 +8,7 @@ import (
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
 	"lapi/core/dat/registry"
+	"lapi/core/job/wire"
 	"lapi/core/progress"
 	"lapi/transport"
 	"lapi/transport/arena"
@@ -40,6 +41,16 @@ type Network interface {
 	LocalFor(to netip.Addr) (netip.Addr, error)
 	// Link opens a link for data at an address of this process.
 	Link(local netip.Addr, c LinkConfig) (transport.Link, netip.AddrPort, error)
+	// Door lets processes of this node and user come by lines, under this process's name; an error:
+	// it cannot be, or is not wanted.
+	Door(name [16]byte) error
+	// Dial opens a line to the process of that name; an error: there is none on this node. It never
+	// waits.
+	Dial(name [16]byte) (Line, error)
+	// NodeLink opens one end, task me of 0 and 1, of a link between two processes of this node.
+	NodeLink(me int, failed func(ep transport.Endpoint, err error)) (transport.Link, error)
+	// CloseLink closes it.
+	CloseLink(link transport.Link)
 	Descriptors() []int
 	Close()
 }
@@ -48,6 +59,10 @@ type Network interface {
 type Arrivals interface {
 	OnPacket(at cm.Port, local netip.Addr, from netip.AddrPort, b []byte)
 	OnRefused(to netip.AddrPort)
+	// OnLine: m has come by a line. Files that are not taken out of it are closed.
+	OnLine(line Line, m *wire.Message)
+	// OnLineEnd: the other process has closed it, or is gone. The line is closed.
+	OnLineEnd(line Line)
 }
 
 // LinkConfig is what a link for data must know.
@@ -92,10 +107,15 @@ type Library struct {
 	process [16]byte // tells this process from all others
 	links   []*dataLink
 	peers   map[peerKey]*peer
-	ud      map[uint32]*EP // by number
-	tickAt  int64
-	ticks   int
-	busy    bool // a link had no room
+	// other processes of this node, and whether there can be any
+	neighbours []*neighbour
+	door       bool
+	ud         map[uint32]*EP // by number
+	tickAt     int64
+	ticks      int
+	busy       bool // a link had no room
+	// a thread sleeps; links have come since, which it must hear of
+	asleep, added bool
 }
 
 // New makes the library without an adapter.
@@ -126,6 +146,7 @@ func (l *Library) open() (err error) {
 		Shared: l.cfg.Shared, Random: l.random})
 	l.peers = map[peerKey]*peer{}
 	l.engine.Attach(l.self)
+	l.openDoor()
 	return nil
 }
 
@@ -135,14 +156,16 @@ const drainTime = 1e9
 // drain waits until the peers have what was sent to them.
 func (l *Library) drain() {
 	pending := 0
-	for _, p := range l.peers {
-		if p.data == nil || !p.opened {
-			continue
-		}
-		op := &transport.Op{Done: func(*transport.Op, error) { pending-- }}
-		status, err := p.data.link.Flush(p.ep, op)
-		if err == nil && status == transport.Queued {
-			pending++
+	for _, d := range l.links {
+		for _, p := range d.peers[:d.made] {
+			if p == nil || !p.opened {
+				continue
+			}
+			op := &transport.Op{Done: func(*transport.Op, error) { pending-- }}
+			status, err := d.link.Flush(p.ep, op)
+			if err == nil && status == transport.Queued {
+				pending++
+			}
 		}
 	}
 	for end := l.cfg.Clock() + drainTime; pending > 0 && l.cfg.Clock() < end; {
@@ -157,10 +180,16 @@ func (l *Library) close() {
 	memory.Guard()
 	l.drain()
 	for _, d := range l.links {
-		d.link.Close()
+		if d.node == nil {
+			d.link.Close()
+		}
+	}
+	for _, n := range l.neighbours {
+		l.network.CloseLink(n.data.link)
 	}
 	l.self.Close()
 	l.network.Close()
+	l.neighbours, l.door, l.added, l.asleep = nil, false, false, false
 	l.links, l.peers, l.network, l.self, l.machine, l.ud = nil, nil, nil, nil, nil, nil
 	l.memory.Release()
 }
@@ -183,6 +212,9 @@ func (l *Library) Progress() (n int) {
 	l.machine.OnTimeout(now)
 	if now >= l.tickAt {
 		l.tick(now)
+	}
+	if len(l.neighbours) > 0 {
+		l.visit(now)
 	}
 	n += l.push()
 	return n
@@ -220,7 +252,10 @@ func (l *Library) NextTimeout() int64 {
 	if l.network == nil {
 		return 0
 	}
-	next := progress.Earlier(l.machine.NextTimeout(), 0)
+	if l.added {
+		return 1
+	}
+	next := progress.Earlier(l.machine.NextTimeout(), l.nextVisit())
 	for _, d := range l.links {
 		if w, ok := d.link.(transport.Waiter); ok {
 			next = progress.Earlier(next, w.NextTimeout())
@@ -241,20 +276,21 @@ func (l *Library) Arm() (until int64, ok bool) {
 	if l.network == nil {
 		return 0, true
 	}
+	l.added = false
 	for _, d := range l.links {
 		if w, is := d.link.(transport.Waiter); is && w.Arm() {
 			l.Disarm()
 			return 0, false
 		}
 	}
-	if n := l.NextTimeout(); n != 0 {
-		return n, n > l.cfg.Clock()
-	}
-	return 0, true
+	n := l.NextTimeout()
+	l.asleep = n == 0 || n > l.cfg.Clock()
+	return n, l.asleep
 }
 
 // Disarm ends what Arm began.
 func (l *Library) Disarm() {
+	l.asleep, l.added = false, false
 	for _, d := range l.links {
 		if w, ok := d.link.(transport.Waiter); ok {
 			w.Disarm()

@@ -13,9 +13,10 @@ import (
 // peersMax is how many processes one address of this one can be connected to.
 const peersMax = 4096
 
-// dataLink is the link for data at one address of this process.
+// dataLink is the link for data at one address of this process, or to a neighbour.
 type dataLink struct {
 	link    transport.Link
+	node    *neighbour // nil: the link is one of an address
 	local   netip.Addr
 	address netip.AddrPort
 	used    int // connections
@@ -38,6 +39,8 @@ type peer struct {
 	pair   cm.Secret
 	conns  int
 	opened bool
+	// data to the process does not go by shared memory: it is not of this node, or it cannot
+	elsewhere bool
 }
 
 // card is what the two ends of a connection tell each other beside the consumer's private data.
@@ -48,7 +51,9 @@ type card struct {
 	conn    uint32
 	tag     uint32
 	reads   uint16 // reads and atomic operations that the sender lets be under way
+	door    bool   // processes of the sender's node can share memory with it
 	qpn     uint32 // of a UD endpoint
+	node    uint32 // of the active side: the link of the node by which data goes; 0: none
 }
 
 const noNumber = 0xffff
@@ -61,7 +66,11 @@ func (c *card) bytes() (b [cm.CardSize]byte) {
 	le.PutUint32(b[20:], c.conn)
 	le.PutUint32(b[24:], c.tag)
 	le.PutUint16(b[28:], c.reads)
+	if c.door {
+		b[30] = 1
+	}
 	le.PutUint32(b[32:], c.qpn)
+	le.PutUint32(b[36:], c.node)
 	return b
 }
 
@@ -70,14 +79,15 @@ func readCard(b *[cm.CardSize]byte) (c card) {
 	le := binary.LittleEndian
 	c.port, c.number = le.Uint16(b[16:]), le.Uint16(b[18:])
 	c.conn, c.tag = le.Uint32(b[20:]), le.Uint32(b[24:])
-	c.reads, c.qpn = le.Uint16(b[28:]), le.Uint32(b[32:])
+	c.reads, c.door = le.Uint16(b[28:]), b[30] == 1
+	c.qpn, c.node = le.Uint32(b[32:]), le.Uint32(b[36:])
 	return c
 }
 
 // dataLinkAt is the link at an address, made when it is first needed.
 func (l *Library) dataLinkAt(local netip.Addr) (*dataLink, error) {
 	for _, d := range l.links {
-		if d.local == local {
+		if d.node == nil && d.local == local {
 			return d, nil
 		}
 	}
@@ -92,12 +102,17 @@ func (l *Library) dataLinkAt(local netip.Addr) (*dataLink, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.engine.Attach(d.link)
-	d.link.Handle(msgPing, func(*transport.Msg) transport.Verdict { return transport.Accept })
+	l.attach(d.link)
 	l.attachUDTo(d.link)
 	l.links = append(l.links, d)
 	l.host.Changed()
 	return d, nil
+}
+
+// attach makes the library take the messages of a link to other processes.
+func (l *Library) attach(link transport.Link) {
+	l.engine.Attach(link)
+	link.Handle(msgPing, func(*transport.Msg) transport.Verdict { return transport.Accept })
 }
 
 // msgPing asks for a sign of life.
@@ -106,8 +121,12 @@ const msgPing transport.MsgID = 20
 // cardOf is what e tells its peer. p is the peer, once it is known.
 func (e *EP) cardOf(d *dataLink, p *peer) [cm.CardSize]byte {
 	c := card{process: e.ia.library.process, port: d.address.Port(), number: noNumber,
-		reads: uint16(min(e.Attr.MaxReadsIn, MaxReads))}
-	if p != nil && p.data != nil {
+		reads: uint16(min(e.Attr.MaxReadsIn, MaxReads)), door: e.ia.library.door}
+	switch {
+	case p == nil || p.data == nil:
+	case p.data.node != nil:
+		c.node = p.data.node.number
+	default:
 		c.number = uint16(p.ep)
 	}
 	c.conn, c.tag = e.conn.Name()
@@ -140,6 +159,31 @@ func (l *Library) findPeer(d *dataLink, c *card, pair cm.Secret) *peer {
 	}
 	d.peers[p.ep] = p
 	l.peers[key] = p
+	return p
+}
+
+// peerOf is the process at the other end of a connection that is being established, as it is
+// reached by the way that the active side has chosen; nil: it cannot be.
+func (l *Library) peerOf(c *cm.Conn, d *dataLink, theirs *card) *peer {
+	var n *neighbour
+	switch {
+	case c.Active:
+		n = l.neighbourAt(theirs.process, func(n *neighbour) bool { return n.state == joined })
+	case theirs.node != 0:
+		n = l.neighbourAt(theirs.process, func(n *neighbour) bool { return n.number == theirs.node })
+		if n == nil || n.state == meeting {
+			return nil
+		}
+		n.state = joined
+	}
+	if n != nil {
+		return n.peer()
+	}
+	p := l.findPeer(d, theirs, c.Pair)
+	if p == nil || !p.reach(c.Peer.Addr(), theirs) {
+		return nil
+	}
+	p.elsewhere = p.elsewhere || c.Active
 	return p
 }
 
@@ -206,8 +250,13 @@ func (l *Library) peerFailed(d *dataLink, ep transport.Endpoint) {
 	}
 	l.engine.PeerFailed(d.link, ep)
 	d.link.Disconnect(ep, transport.ErrUnreachable)
-	d.peers[ep] = nil
-	d.free = append(d.free, ep)
+	l.forget(p)
+}
+
+// forget gives the number of a peer back.
+func (l *Library) forget(p *peer) {
+	p.data.peers[p.ep] = nil
+	p.data.free = append(p.data.free, p.ep)
 	delete(l.peers, p.key)
 }
 
@@ -226,6 +275,8 @@ func (l *Library) tick(now int64) {
 		for _, p := range d.peers[:d.made] {
 			switch {
 			case p == nil || !p.opened:
+			case left != nil && left.HasLeft(p.ep) && d.node != nil:
+				l.part(d.node)
 			case left != nil && left.HasLeft(p.ep):
 				l.engine.PeerLeft(d.link, p.ep)
 				l.peerFailed(d, p.ep)

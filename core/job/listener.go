@@ -59,19 +59,9 @@ func (l *listener) address(task, slot int) *unix.SockaddrUnix {
 	return &unix.SockaddrUnix{Name: name}
 }
 
-// newSocket is one of the kind that listeners and those who dial them use.
-func newSocket() (int, error) {
-	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK,
-		0)
-	if err != nil {
-		return -1, fmt.Errorf("socket: %w", err)
-	}
-	return fd, nil
-}
-
 // open takes a name slot and listens.
 func (l *listener) open() error {
-	fd, err := newSocket()
+	fd, err := wire.Socket()
 	if err != nil {
 		return err
 	}
@@ -124,11 +114,11 @@ var errNobody = errors.New("its owner has ended")
 // dial connects to a name slot; conn is -1 if there is an error. ECONNREFUSED: nobody listens
 // there.
 func dial(address *unix.SockaddrUnix) (conn, pid int, err error) {
-	if conn, err = newSocket(); err != nil {
+	if conn, err = wire.Socket(); err != nil {
 		return -1, 0, err
 	}
 	if err = unix.Connect(conn, address); err == nil {
-		if pid, err = sameUser(conn); err == nil && hasEnded(pid) {
+		if pid, err = wire.SameUser(conn); err == nil && hasEnded(pid) {
 			err = errNobody
 		}
 	}
@@ -155,18 +145,6 @@ func (l *listener) find(task, first int) (conn, pid int, absent bool, err error)
 		}
 	}
 	return -1, 0, true, nil
-}
-
-// sameUser returns the process at the other end, which must belong to this user.
-func sameUser(fd int) (pid int, err error) {
-	cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
-	if err != nil {
-		return 0, fmt.Errorf("credentials: %w", err)
-	}
-	if int(cred.Uid) != os.Geteuid() {
-		return 0, fmt.Errorf("process %d of user %d is no task of this job", cred.Pid, cred.Uid)
-	}
-	return int(cred.Pid), nil
 }
 
 // hasEnded says whether a process is no more, or a zombie, as far as the kernel tells.
@@ -199,7 +177,7 @@ func (l *listener) accept() error {
 		if err != nil {
 			return fmt.Errorf("accepting a task: %w", err)
 		}
-		pid, err := sameUser(fd)
+		pid, err := wire.SameUser(fd)
 		if err != nil {
 			unix.Close(fd)
 			continue

@@ -1,6 +1,9 @@
 package cm
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // refusalsMax is how many times in a row a peer may say, or its kernel, that nobody listens, in
 // some three seconds: a program may be about to listen.
@@ -86,12 +89,28 @@ func (c *Conn) onAccept(msg *Message, b []byte) bool {
 		if !c.agreed(msg, b) {
 			return false
 		}
-		c.state, c.PeerCard = established, msg.Card
-		c.m.timers.stop(&c.timer)
-		c.m.cfg.Owner.Established(c, msg.Private) // it may have more to say in its card
-		c.send(Ready)
+		c.state, c.PeerCard = confirming, msg.Card
+		c.private = slices.Clone(msg.Private)
+		if c.m.cfg.Owner.Accepted(c) {
+			c.Confirm()
+		}
+	case confirming: // once more; the answer comes when the owner is ready
+		return msg.From == c.remote && proved(c.Secret[:], b)
 	}
 	return true
+}
+
+// Confirm makes a connection that the owner was not ready for. Of one that has failed or was closed
+// meanwhile it does nothing.
+func (c *Conn) Confirm() {
+	if c.state != confirming {
+		return
+	}
+	c.state = established
+	c.m.timers.stop(&c.timer)
+	c.m.cfg.Owner.Established(c, c.private) // it may have more to say in its card
+	c.private = nil
+	c.send(Ready)
 }
 
 // agreed makes the secret with who has answered, and says whether the answer is proved by it.

@@ -38,6 +38,15 @@ type host struct {
 	private map[*Conn][]byte
 	heard   map[*Conn]string
 	times   map[*Conn]int // outcomes told
+
+	slow        int64 // how long Accepted takes, ns
+	unconfirmed []unconfirmed
+	accepted    map[*Conn]int
+}
+
+type unconfirmed struct {
+	c  *Conn
+	at int64
 }
 
 var hostIP = netip.MustParseAddr("10.0.0.1")
@@ -58,7 +67,7 @@ func (n *network) host(shared string) *host {
 		ip = ip.Next()
 	}
 	h := &host{net: n, own: netip.AddrPortFrom(ip, 20000), private: map[*Conn][]byte{},
-		heard: map[*Conn]string{}, times: map[*Conn]int{}}
+		heard: map[*Conn]string{}, times: map[*Conn]int{}, accepted: map[*Conn]int{}}
 	copy(h.card[:], ip.String())
 	h.m = New(Config{Outlet: h, Owner: h, Key: NewKey(n.random.Uint64), Shared: []byte(shared),
 		Random: n.random.Uint64})
@@ -99,6 +108,18 @@ func (h *host) Requested(c *Conn, private []byte) {
 	h.decide(c, private)
 }
 
+// Accepted implements Owner.
+func (h *host) Accepted(c *Conn) bool {
+	if h.slow == 0 {
+		return true
+	}
+	if h.accepted[c]++; h.accepted[c] > 1 {
+		h.net.t.Errorf("%v told twice that it was accepted", h.own)
+	}
+	h.unconfirmed = append(h.unconfirmed, unconfirmed{c, h.net.now + h.slow})
+	return false
+}
+
 // Established implements Owner.
 func (h *host) Established(c *Conn, private []byte) { h.hear(c, "established", private) }
 
@@ -122,7 +143,12 @@ func (n *network) step(until int64) bool {
 			at, next = d.at, i
 		}
 	}
-	var timer *host
+	var timer, confirms *host
+	for _, h := range n.hosts {
+		if len(h.unconfirmed) > 0 && h.unconfirmed[0].at < at {
+			at, next, confirms = h.unconfirmed[0].at, -1, h
+		}
+	}
 	for _, h := range n.hosts {
 		if t := h.m.NextTimeout(); t != 0 && t < at {
 			at, next, timer = t, -1, h
@@ -133,6 +159,12 @@ func (n *network) step(until int64) bool {
 		return false
 	}
 	n.now = max(n.now, at)
+	if timer == nil && confirms != nil {
+		c := confirms.unconfirmed[0].c
+		confirms.unconfirmed = confirms.unconfirmed[1:]
+		c.Confirm()
+		return true
+	}
 	if timer != nil {
 		timer.m.OnTimeout(n.now)
 		return true
@@ -448,6 +480,7 @@ func TestBadNetwork(t *testing.T) {
 		hosts := []*host{n.host("k"), n.host("k"), n.host("k")}
 		for _, h := range hosts {
 			h.listen(7)
+			h.slow = int64(seed%3) * 1e8
 			h.decide = func(c *Conn, private []byte) {
 				if private[0]%3 == 0 {
 					_ = c.Reject(n.now, private)

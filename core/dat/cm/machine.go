@@ -36,6 +36,10 @@ const (
 type Owner interface {
 	// Requested: a request has come to a listener. Conn.Accept or Conn.Reject answers it.
 	Requested(c *Conn, private []byte)
+	// Accepted: the peer of an active connection has accepted, and Pair and PeerCard are known.
+	// False: the owner has something to do before data may flow, and calls Conn.Confirm after it,
+	// within a time of its own, never from inside.
+	Accepted(c *Conn) bool
 	// Established: data may flow. private is the acceptor's, on the active side.
 	Established(c *Conn, private []byte)
 	// Failed: c is over.
@@ -94,6 +98,7 @@ type state uint8
 const (
 	requesting state = iota // active
 	waiting                 // active: the request is pending there
+	confirming              // active: Accept has come, and the owner is not ready
 	pending                 // passive: the owner has to decide
 	accepting               // passive
 	established
@@ -120,7 +125,7 @@ type Conn struct {
 	listener *Listener // of a passive one, while it is pending
 	number   uint64
 	remote   uint64 // the peer's number, 0: unknown
-	private  []byte // to send
+	private  []byte // to send; while confirming, what has come
 	cookie   uint64
 	refusals int
 	timer    timer
@@ -191,7 +196,7 @@ func (c *Conn) fail(why Reason, private []byte) {
 // Close forgets c, at any time. The peer of an attempt is told; that of an established connection
 // must be told by the owner.
 func (c *Conn) Close() {
-	if c.Active && (c.state == requesting || c.state == waiting) {
+	if c.Active && (c.state == requesting || c.state == waiting || c.state == confirming) {
 		c.send(Cancel)
 	}
 	if !c.Active && c.state == pending {

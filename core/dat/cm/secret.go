@@ -86,3 +86,10 @@ func (m *Machine) cookie(from netip.AddrPort, number uint64) uint64 {
 	}
 	return c
 }
+
+// Proof proves that who says b, for one purpose, has the secret: 32 bytes.
+func (s Secret) Proof(purpose string, b []byte) []byte {
+	h := hmac.New(sha256.New, s.Derive(purpose, len(s)))
+	h.Write(b)
+	return h.Sum(nil)
+}

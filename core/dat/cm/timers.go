@@ -119,9 +119,10 @@ func (c *Conn) onTimer(now int64) {
 		t.due = min(t.due, t.end)
 	}
 	heap.Fix(&c.m.timers, t.at-1)
-	if c.state == accepting {
+	switch c.state {
+	case accepting:
 		c.send(Accept)
-	} else {
+	case requesting, waiting:
 		c.send(Request)
 	}
 }

@@ -28,6 +28,8 @@ type process struct {
 	memory []byte
 	lmr    *dat.LMR
 	agents []dat.Handle
+
+	network *Network
 }
 
 func (p *process) Changed()                            {}
@@ -44,13 +46,21 @@ const (
 		dat.RemoteAtomic
 )
 
-func newProcess(t *testing.T) *process {
+func newProcess(t *testing.T) *process { return newProcessWith(t, Config{}) }
+
+// newProcessWith is a process whose network is opened with cfg, which needs no clock.
+func newProcessWith(t *testing.T, cfg Config) *process {
 	memory.Guard()
+	cfg.Clock, cfg.Timeout = clock, 2*time.Second
 	p := &process{t: t}
 	r := registry.New([]registry.Entry{{Name: "lapi-lo", Major: 2, Default: true}}, nil)
 	p.l = dat.New(dat.Config{Host: p, Registry: r, Random: rand.Uint64, Clock: clock,
-		Timeout:    int64(2 * time.Second),
-		Network:    func() (dat.Network, error) { return Open(clock, 2*time.Second) },
+		Timeout: int64(2 * time.Second),
+		Network: func() (dat.Network, error) {
+			n, err := Open(cfg)
+			p.network = n
+			return n, err
+		},
 		Interfaces: Interfaces,
 		Self:       func() (transport.Link, error) { return self.New(clock) }})
 	ia, ret := p.l.OpenIA(dat.OpenArgs{Name: "lapi-lo", Size: 8, Major: 2})
@@ -177,9 +187,11 @@ func connect(t *testing.T, a, b *end) {
 	must(t, "evd_free", cr.Free())
 }
 
-// sides are two processes, or one that talks to itself.
+// sides are two processes, by both ways that data may go between them, or one that talks to itself.
 func sides(t *testing.T, f func(t *testing.T, a, b *process)) {
-	t.Run("two processes", func(t *testing.T) { f(t, newProcess(t), newProcess(t)) })
+	for name, cfg := range map[string]Config{"shared memory": {}, "UDP": {NoShm: true}} {
+		t.Run(name, func(t *testing.T) { f(t, newProcessWith(t, cfg), newProcessWith(t, cfg)) })
+	}
 	t.Run("one process", func(t *testing.T) { p := newProcess(t); f(t, p, p) })
 }
 

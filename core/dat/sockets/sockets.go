@@ -1,5 +1,5 @@
-// Package sockets is uDAPL's network: the sockets of the connection manager, and the links for
-// data. It implements dat.Network.
+// Package sockets is uDAPL's network: the sockets of the connection manager, those by which
+// processes of a node find each other (door.go), and the links for data. It implements dat.Network.
 package sockets
 
 import (
@@ -22,16 +22,16 @@ import (
 
 // Network is the sockets of one process. It is driven under the owner's lock.
 type Network struct {
-	own     *socket
-	ports   map[cm.Port]*socket
-	byFD    map[int32]*socket
-	epoll   int
-	events  [16]unix.EpollEvent
-	buffer  [cm.MessageSize + 1]byte
-	oob     [256]byte
-	turns   int
-	timeout time.Duration
-	clock   transport.Clock
+	own    *socket
+	ports  map[cm.Port]*socket
+	byFD   map[int32]*socket
+	epoll  int
+	events [16]unix.EpollEvent
+	buffer [cm.MessageSize + 1]byte
+	oob    [256]byte
+	turns  int
+	cfg    Config
+	door   door
 }
 
 // socket is one of the connection manager's.
@@ -42,11 +42,19 @@ type socket struct {
 	v6    bool
 }
 
-// Open makes the network, with a socket of its own. timeout is after how long a silent peer is
-// gone.
-func Open(clock transport.Clock, timeout time.Duration) (*Network, error) {
-	n := &Network{ports: map[cm.Port]*socket{}, byFD: map[int32]*socket{}, epoll: -1, clock: clock,
-		timeout: timeout}
+// Config is what Open needs to know.
+type Config struct {
+	Clock   transport.Clock
+	Timeout time.Duration // after which a silent peer is gone
+	NoShm   bool          // data between processes of a node goes over UDP
+	// DisableCMA: memory is not copied straight between processes of a node.
+	DisableCMA bool
+}
+
+// Open makes the network, with a socket of its own.
+func Open(cfg Config) (*Network, error) {
+	n := &Network{ports: map[cm.Port]*socket{}, byFD: map[int32]*socket{}, epoll: -1, cfg: cfg,
+		door: door{fd: -1}}
 	var err error
 	if n.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err == nil {
 		n.own, err = n.open(0, cm.Own)
@@ -144,6 +152,7 @@ func (n *Network) Close() {
 	for _, s := range n.byFD {
 		unix.Close(s.fd)
 	}
+	n.closeDoor()
 	if n.epoll >= 0 {
 		unix.Close(n.epoll)
 	}
@@ -214,6 +223,9 @@ func (n *Network) Receive(max int, m dat.Arrivals) (got int) {
 	}
 	for _, e := range n.events[:ready] {
 		s := n.byFD[e.Fd]
+		if s == nil {
+			got += n.receiveNode(e.Fd, m)
+		}
 		for s != nil && n.byFD[e.Fd] == s && got < max && n.receive(s, m) {
 			got++
 		}
@@ -295,8 +307,8 @@ func (n *Network) LocalFor(to netip.Addr) (netip.Addr, error) {
 // Link implements dat.Network.
 func (n *Network) Link(local netip.Addr, c dat.LinkConfig) (transport.Link, netip.AddrPort, error) {
 	l, err := udp.New(udp.Config{Locals: []udp.Local{{Addr: netip.AddrPortFrom(local, 0)}},
-		Clock: n.clock, NumTasks: c.Peers, Level: wire.LevelCookie, Partition: "dat",
-		Timeout: n.timeout, Pair: c.Pair, PeerFailed: c.Failed})
+		Clock: n.cfg.Clock, NumTasks: c.Peers, Level: wire.LevelCookie, Partition: "dat",
+		Timeout: n.cfg.Timeout, Pair: c.Pair, PeerFailed: c.Failed})
 	if err != nil {
 		return nil, netip.AddrPort{}, err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,12 +16,22 @@ type Scratch struct {
 	control [4 * (MaxRecordFiles + 16)]byte
 }
 
-// Conn sends and receives messages over one socket. It never blocks.
+// Conn sends and receives messages over one socket. It waits for nothing but what Patience says.
 type Conn struct {
+	// Patience is for how long Flush waits where more descriptors of this user are under way than
+	// it may have open, until their receivers take them.
+	Patience time.Duration
+	// Whole: a message that does not come in one record is malformed. So one that is not known yet
+	// takes no memory.
+	Whole bool
+
 	fd  int
 	in  assembler
 	out []*cutter
 }
+
+// patience is that of a Conn by default.
+const patience = 8 * time.Second
 
 // NewConn takes over fd, an AF_UNIX SOCK_SEQPACKET socket.
 func NewConn(fd int) (*Conn, error) {
@@ -28,7 +39,7 @@ func NewConn(fd int) (*Conn, error) {
 		unix.Close(fd)
 		return nil, err
 	}
-	return &Conn{fd: fd}, nil
+	return &Conn{Patience: patience, fd: fd}, nil
 }
 
 // Fd is the socket; -1 after Close.
@@ -58,7 +69,7 @@ func (c *Conn) Queue(m Message) { c.out = append(c.out, &cutter{m: m}) }
 func (c *Conn) Flush() (bool, error) {
 	for len(c.out) > 0 {
 		record, files, last := c.out[0].peek()
-		err := sendRecord(c.fd, record, files)
+		err := sendRecord(c.fd, record, files, c.Patience)
 		if err == unix.EAGAIN {
 			return false, nil
 		}
@@ -74,7 +85,7 @@ func (c *Conn) Flush() (bool, error) {
 }
 
 // sendRecord retries where waiting for the socket would not help.
-func sendRecord(fd int, record []byte, files []int) error {
+func sendRecord(fd int, record []byte, files []int, patience time.Duration) error {
 	var control []byte
 	if len(files) > 0 {
 		control = unix.UnixRights(files...)
@@ -83,9 +94,7 @@ func sendRecord(fd int, record []byte, files []int) error {
 		_, err := unix.SendmsgN(fd, record, control, nil, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
 		switch {
 		case err == unix.EINTR:
-		case err == unix.ETOOMANYREFS && wait < 4*time.Second:
-			// More descriptors of this user are under way than it may have open: until
-			// their receivers take them.
+		case err == unix.ETOOMANYREFS && 2*wait <= patience:
 			time.Sleep(wait)
 			wait *= 2
 		case errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE):
@@ -108,6 +117,10 @@ func (c *Conn) Receive(s *Scratch) (m Message, ok bool, err error) {
 			return Message{}, false, err
 		}
 		m, done, err := c.in.add(record, files)
+		if !done && err == nil && c.Whole {
+			c.in.drop()
+			err = fmt.Errorf("%w: more than a record", ErrMalformed)
+		}
 		if done || err != nil {
 			return m, done, err
 		}
@@ -192,7 +205,7 @@ func SendTo(fd int, m Message) error {
 		return fmt.Errorf("%w: longer than a record", ErrMalformed)
 	}
 	for {
-		err := sendRecord(fd, record, files)
+		err := sendRecord(fd, record, files, patience)
 		if err != unix.EAGAIN {
 			return err
 		}
@@ -201,4 +214,26 @@ func SendTo(fd int, m Message) error {
 			return err
 		}
 	}
+}
+
+// Socket is one of the kind that who listens and who dials use.
+func Socket() (int, error) {
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK,
+		0)
+	if err != nil {
+		return -1, fmt.Errorf("socket: %w", err)
+	}
+	return fd, nil
+}
+
+// SameUser returns the process at the other end, which must belong to this user.
+func SameUser(fd int) (pid int, err error) {
+	cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+	if err != nil {
+		return 0, fmt.Errorf("credentials: %w", err)
+	}
+	if int(cred.Uid) != os.Geteuid() {
+		return 0, fmt.Errorf("process %d of user %d is no task of this job", cred.Pid, cred.Uid)
+	}
+	return int(cred.Pid), nil
 }

@@ -156,7 +156,7 @@ func TestMalformedRecords(t *testing.T) {
 			a, b := conns(t)
 			before := openFiles(t)
 			for _, r := range records {
-				if err := sendRecord(a.fd, r, []int{0}); err != nil {
+				if err := sendRecord(a.fd, r, []int{0}, patience); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -247,4 +247,27 @@ func FuzzRecords(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestWhole: a message in several records is refused where nothing may be kept of it.
+func TestWhole(t *testing.T) {
+	a, b, err := Pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, _ := NewConn(a)
+	to, _ := NewConn(b)
+	defer from.Close()
+	defer to.Close()
+	to.Whole = true
+	for _, n := range []int{MaxRecord, MaxRecord + 1} {
+		from.Queue(Message{Kind: Hello, Data: make([]byte, n)})
+		if _, err := from.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		_, ok, err := to.Receive(new(Scratch))
+		if whole := n <= MaxRecord; ok != whole || (err == nil) != whole {
+			t.Errorf("%d bytes: %v, %v", n, ok, err)
+		}
+	}
 }

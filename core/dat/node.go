@@ -1,0 +1,362 @@
+package dat
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"encoding/binary"
+	"slices"
+
+	"lapi/core/dat/cm"
+	"lapi/core/job/wire"
+	"lapi/transport"
+)
+
+// Data between two processes of one node goes over a link of shared memory, one for each pair of
+// them, made when the first of them connects to the other:
+//
+//	active                                             passive
+//	                     <── Accept (connection manager) ──
+//	dials the other's door; Hello, its end's files ──>
+//	                     <── Welcome, its end's files ─────  neighbour: offered
+//	Ready, with the link's number (connection manager) ──>   joined
+//
+// So the active side decides, when it has both ends, and says so before the connection stands. If
+// anything fails, or takes longer than meetTimeout, data goes over UDP. If both connect to each
+// other at the same time there are two links; each connection uses the one that its Ready has named.
+
+// Line is a connection to another process of this node and this user.
+type Line interface {
+	// Send sends a message. Its files stay the sender's. False: it cannot go, and never will.
+	Send(m wire.Message) bool
+	Close()
+}
+
+const (
+	// neighboursMax is to how many processes of its node a process has such links.
+	neighboursMax = 64
+	meetTimeout   = 2e9 // ns
+)
+
+type meetState uint8
+
+const (
+	meeting meetState = iota // Hello was sent
+	offered                  // Welcome was sent
+	joined                   // both ends stand
+	parted                   // to be closed
+)
+
+// neighbour is another process of this node, and the link to it.
+type neighbour struct {
+	data    dataLink
+	process [16]byte
+	number  uint32 // of the link, by who has said Hello
+	pair    cm.Secret
+	line    Line
+	ended   bool // the line has
+	state   meetState
+	waiting []*cm.Conn // for the outcome
+	until   int64      // meeting ends
+}
+
+// peer is the one peer of its link.
+func (n *neighbour) peer() *peer { return n.data.peers[n.data.made-1] }
+
+// openDoor makes this process one that others of its node can share memory with, if it may be.
+func (l *Library) openDoor() {
+	err := l.network.Door(l.process)
+	if l.door = err == nil; !l.door {
+		l.host.Message("data to processes of this node goes over UDP: " + err.Error())
+	}
+}
+
+// Neighbours is to how many processes of this node data goes through shared memory; for tests.
+func (l *Library) Neighbours() (count int) {
+	for _, n := range l.neighbours {
+		if n.state == joined {
+			count++
+		}
+	}
+	return count
+}
+
+// Process is the number that tells this process from all others, while an adapter is open.
+func (l *Library) Process() [16]byte { return l.process }
+
+// neighbourAt is the neighbour of that process for which is is true; nil: there is none.
+func (l *Library) neighbourAt(process [16]byte, is func(n *neighbour) bool) *neighbour {
+	for _, n := range l.neighbours {
+		if n.process == process && n.state != parted && is(n) {
+			return n
+		}
+	}
+	return nil
+}
+
+// Accepted implements cm.Owner: data to a process of this node waits for a link.
+func (l *Library) Accepted(c *cm.Conn) bool {
+	e, ok := c.Owner.(*EP)
+	theirs := readCard(&c.PeerCard)
+	if !ok || e.ud != nil || !l.door || !theirs.door || theirs.process == l.process {
+		return true
+	}
+	n := l.neighbourAt(theirs.process, func(n *neighbour) bool { return n.state != offered })
+	known := l.peers[peerKey{theirs.process, c.Local}]
+	switch {
+	case n != nil && n.state == joined, n == nil && known != nil && known.elsewhere:
+		return true
+	case n == nil:
+		if n = l.sayHello(theirs.process, c.Pair); n == nil {
+			return true
+		}
+	}
+	n.waiting = append(n.waiting, c)
+	return false
+}
+
+// newNeighbour makes this side's end of a link, as task me; nil: there cannot be one.
+func (l *Library) newNeighbour(me int, process [16]byte, pair cm.Secret) *neighbour {
+	if len(l.neighbours) >= neighboursMax {
+		return nil
+	}
+	n := &neighbour{process: process, pair: pair}
+	link, err := l.network.NodeLink(me, func(transport.Endpoint, error) { l.part(n) })
+	if err != nil {
+		l.host.Message("data to a process of this node goes over UDP: " + err.Error())
+		return nil
+	}
+	other := transport.Endpoint(1 - me)
+	n.data = dataLink{link: link, node: n, made: other + 1, peers: make([]*peer, other+1)}
+	n.data.peers[other] = &peer{key: peerKey{process: process}, data: &n.data, ep: other,
+		remote: -1, pair: pair}
+	l.attach(link)
+	l.neighbours = append(l.neighbours, n)
+	return n
+}
+
+// sayHello begins a link with a process that may be of this node; nil: it is not, or there cannot
+// be one.
+func (l *Library) sayHello(process [16]byte, pair cm.Secret) *neighbour {
+	line, err := l.network.Dial(process)
+	if err != nil {
+		return nil
+	}
+	n := l.newNeighbour(0, process, pair)
+	if n == nil {
+		line.Close()
+		return nil
+	}
+	n.line, n.until = line, l.cfg.Clock()+meetTimeout
+	for n.number == 0 {
+		n.number = uint32(l.random())
+	}
+	if !l.greet(n, wire.Hello) {
+		l.part(n)
+		return nil
+	}
+	return n
+}
+
+// greet sends this side's end of a neighbour's link.
+func (l *Library) greet(n *neighbour, kind wire.Kind) bool {
+	a := n.data.link.Address()
+	g := greeting{from: l.process, to: n.process, address: a.Bytes}
+	return n.line.Send(wire.Message{Kind: kind, Number: n.number,
+		Data: g.seal(n.pair, kind, n.number), Files: a.Files})
+}
+
+// join connects this side's end to the peer's.
+func (n *neighbour) join(g *greeting, m *wire.Message) bool {
+	p := n.peer()
+	err := n.data.link.Connect(p.ep, transport.Address{Bytes: g.address, Files: m.Files})
+	m.Files = nil // the link has taken them over
+	p.opened = err == nil
+	return p.opened
+}
+
+// OnLine implements Arrivals.
+func (l *Library) OnLine(line Line, m *wire.Message) {
+	g, ok := readGreeting(m.Data)
+	var n *neighbour
+	for _, o := range l.neighbours {
+		if o.line == line {
+			n = o
+		}
+	}
+	switch {
+	case ok && n == nil && m.Kind == wire.Hello:
+		ok = l.onHello(line, m, &g)
+	case ok && n != nil && n.state == meeting && m.Kind == wire.Welcome:
+		ok = n.number == m.Number && g.from == n.process && g.proved(n.pair, l.process, m) &&
+			n.join(&g, m)
+		if ok {
+			n.state = joined
+			l.use(n)
+			l.confirm(n)
+		}
+	default:
+		ok = false
+	}
+	switch {
+	case ok:
+	case n != nil:
+		l.part(n)
+	default:
+		line.Close()
+	}
+}
+
+// onHello takes the link of a process that a connection was accepted from; false: it is none.
+func (l *Library) onHello(line Line, m *wire.Message, g *greeting) bool {
+	pair, ok := l.pairWith(g.from)
+	if !ok || m.Number == 0 || !g.proved(pair, l.process, m) ||
+		l.neighbourAt(g.from, func(n *neighbour) bool { return n.number == m.Number }) != nil {
+		return false
+	}
+	n := l.newNeighbour(1, g.from, pair)
+	if n == nil {
+		return false
+	}
+	n.line, n.number, n.state = line, m.Number, offered
+	if !n.join(g, m) || !l.greet(n, wire.Welcome) {
+		l.part(n)
+		return true // the line is the neighbour's
+	}
+	l.use(n)
+	return true
+}
+
+// pairWith is the secret with a process that a connection was accepted from.
+func (l *Library) pairWith(process [16]byte) (s cm.Secret, ok bool) {
+	for _, p := range l.peers {
+		if p.key.process == process && p.data != nil {
+			return p.pair, true
+		}
+	}
+	return s, false
+}
+
+// use makes a link that stands one of the library's. A thread that sleeps has not armed it.
+func (l *Library) use(n *neighbour) {
+	l.links = append(l.links, &n.data)
+	l.added = l.asleep
+}
+
+// confirm goes on with the connections that have waited for the outcome.
+func (l *Library) confirm(n *neighbour) {
+	list := n.waiting
+	n.waiting = nil
+	for _, c := range list {
+		c.Confirm()
+	}
+}
+
+// OnLineEnd implements Arrivals: the other process has ended, or does not want the link. What it
+// has sent before comes first.
+func (l *Library) OnLineEnd(line Line) {
+	for _, n := range l.neighbours {
+		if n.line == line {
+			n.ended = true
+			if n.state == meeting {
+				l.part(n)
+			}
+		}
+	}
+}
+
+// part ends a neighbour's link: connections over it are broken, those that wait for it go over UDP.
+// It is closed by reap, as the link may be at work.
+func (l *Library) part(n *neighbour) {
+	if n.state == parted {
+		return
+	}
+	p := n.peer()
+	before := n.state
+	n.state = parted
+	if before != meeting {
+		how := l.engine.PeerFailed
+		if left, ok := n.data.link.(leaver); ok && p.opened && left.HasLeft(p.ep) {
+			how = l.engine.PeerLeft
+		}
+		how(n.data.link, p.ep)
+		n.data.link.Disconnect(p.ep, transport.ErrUnreachable)
+	}
+	for _, o := range l.peers { // their numbers, if the process was never reached by them
+		if o.key.process == n.process && o.data != nil && !o.opened && before == joined {
+			l.forget(o)
+		}
+	}
+}
+
+// visit is a part of Progress: what has become of the neighbours. n is how much has come by links.
+func (l *Library) visit(now int64) {
+	for _, n := range l.neighbours {
+		if n.ended && n.data.link.Progress(progressBatch) == 0 ||
+			n.state == meeting && now >= n.until {
+			l.part(n)
+		}
+	}
+	for i := 0; i < len(l.neighbours); {
+		n := l.neighbours[i]
+		if n.state != parted {
+			i++
+			continue
+		}
+		l.neighbours = slices.Delete(l.neighbours, i, i+1)
+		l.links = slices.DeleteFunc(l.links, func(d *dataLink) bool { return d == &n.data })
+		n.line.Close()
+		l.network.CloseLink(n.data.link)
+		l.confirm(n)
+	}
+}
+
+// nextVisit is when visit must run; 0: never.
+func (l *Library) nextVisit() (next int64) {
+	for _, n := range l.neighbours {
+		switch {
+		case n.state == parted || n.ended:
+			return 1
+		case n.state == meeting && (next == 0 || n.until < next):
+			next = n.until
+		}
+	}
+	return next
+}
+
+// greeting is what a message by a line holds: from whom, to whom, where the sender's end of the
+// link is; and, behind it, what proves it.
+type greeting struct {
+	from, to [16]byte
+	address  []byte
+	body     []byte // without the proof
+	proof    []byte
+}
+
+const proofSize = 32
+
+func (g *greeting) seal(pair cm.Secret, kind wire.Kind, number uint32) []byte {
+	b := bytes.Join([][]byte{g.from[:], g.to[:], g.address}, nil)
+	return append(b, proofOf(pair, kind, number, b)...)
+}
+
+func proofOf(pair cm.Secret, kind wire.Kind, number uint32, body []byte) []byte {
+	b := binary.LittleEndian.AppendUint32([]byte{byte(kind)}, number)
+	return pair.Proof("lapi dat node", append(b, body...))
+}
+
+// readGreeting takes a message apart; false: it is none. It proves nothing.
+func readGreeting(b []byte) (g greeting, ok bool) {
+	n := len(b) - proofSize
+	if n < len(g.from)+len(g.to) {
+		return g, false
+	}
+	copy(g.from[:], b)
+	copy(g.to[:], b[len(g.from):])
+	g.address, g.body, g.proof = b[len(g.from)+len(g.to):n], b[:n], b[n:]
+	return g, true
+}
+
+// proved says whether the greeting in m is from who shares pair, for process me.
+func (g *greeting) proved(pair cm.Secret, me [16]byte, m *wire.Message) bool {
+	return g.to == me && hmac.Equal(g.proof, proofOf(pair, m.Kind, m.Number, g.body))
+}

@@ -1,0 +1,240 @@
+package sockets
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"lapi/core/dat"
+	"lapi/core/job/wire"
+	"lapi/transport"
+	"lapi/transport/shm"
+)
+
+// Where the processes of a node find each other: a socket of the kind that LAPI's tasks use, in the
+// abstract name space (nothing on disk, gone with the process; a network namespace has one of its
+// own). The name is the process's random number. Who comes must be of the same user.
+
+// door is the listening socket, and the lines.
+type door struct {
+	fd      int // -1: there is none
+	lines   map[int32]*line
+	silent  []*line // accepted, and nothing has come: oldest first
+	scratch *wire.Scratch
+}
+
+var errUnwanted = errors.New("LAPI_USE_SHM=no")
+
+// silentMax is how many lines may say nothing. Of more the oldest is closed, so that nobody can
+// keep others out.
+const silentMax = 32
+
+// line is a connection to another process. It implements dat.Line.
+type line struct {
+	n    *Network
+	conn *wire.Conn
+}
+
+func doorAddress(name [16]byte) *unix.SockaddrUnix {
+	return &unix.SockaddrUnix{Name: fmt.Sprintf("@lapi/dat/%x", name)}
+}
+
+// Door implements dat.Network.
+func (n *Network) Door(name [16]byte) error {
+	if n.cfg.NoShm {
+		return errUnwanted
+	}
+	fd, err := wire.Socket()
+	if err == nil {
+		n.door.fd = fd
+		err = unix.Bind(fd, doorAddress(name))
+	}
+	if err == nil {
+		err = unix.Listen(fd, unix.SOMAXCONN)
+	}
+	if err == nil {
+		err = n.watch(fd)
+	}
+	if err == nil {
+		n.door.lines, n.door.scratch = map[int32]*line{}, new(wire.Scratch)
+		return nil
+	}
+	n.closeDoor()
+	return fmt.Errorf("the socket for processes of this node: %w", err)
+}
+
+func (n *Network) closeDoor() {
+	for _, l := range n.door.lines {
+		l.conn.Close()
+	}
+	n.shutDoor()
+	n.door = door{fd: -1}
+}
+
+// shutDoor lets nobody else in.
+func (n *Network) shutDoor() {
+	if n.door.fd >= 0 {
+		n.unwatch(n.door.fd)
+		_ = unix.Shutdown(n.door.fd, unix.SHUT_RDWR) // a process that was forked may have it too
+		unix.Close(n.door.fd)
+		n.door.fd = -1
+	}
+}
+
+// Dial implements dat.Network.
+func (n *Network) Dial(name [16]byte) (dat.Line, error) {
+	if n.door.lines == nil {
+		return nil, errUnwanted
+	}
+	fd, err := wire.Socket()
+	if err != nil {
+		return nil, err
+	}
+	if err = unix.Connect(fd, doorAddress(name)); err == nil {
+		_, err = wire.SameUser(fd)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	return n.newLine(fd)
+}
+
+// newLine takes over a socket.
+func (n *Network) newLine(fd int) (*line, error) {
+	conn, err := wire.NewConn(fd)
+	if err != nil {
+		return nil, err
+	}
+	if err := n.watch(fd); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	conn.Patience, conn.Whole = 0, true
+	l := &line{n, conn}
+	n.door.lines[int32(fd)] = l
+	return l, nil
+}
+
+// Send implements dat.Line.
+func (l *line) Send(m wire.Message) bool {
+	if l.conn.Fd() < 0 {
+		return false
+	}
+	l.conn.Queue(m)
+	all, err := l.conn.Flush()
+	return all && err == nil // what does not go at once into an empty socket never will
+}
+
+// Close implements dat.Line.
+func (l *line) Close() {
+	fd := l.conn.Fd()
+	if fd < 0 {
+		return
+	}
+	l.n.unwatch(fd)
+	delete(l.n.door.lines, int32(fd))
+	l.n.spoken(l)
+	l.conn.Close()
+}
+
+// spoken: l is silent no more.
+func (n *Network) spoken(l *line) {
+	n.door.silent = slices.DeleteFunc(n.door.silent, func(o *line) bool { return o == l })
+}
+
+// knock takes who has come to the door.
+func (n *Network) knock() {
+	for range silentMax {
+		fd, _, err := unix.Accept4(n.door.fd, unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK)
+		switch err {
+		case nil:
+		case unix.EAGAIN, unix.EINTR, unix.ECONNABORTED:
+			return
+		default: // no descriptors: else it would be looked at for ever; who dials uses UDP at once
+			n.shutDoor()
+			return
+		}
+		if _, err := wire.SameUser(fd); err != nil {
+			unix.Close(fd)
+			continue
+		}
+		l, err := n.newLine(fd)
+		if err != nil {
+			continue
+		}
+		if n.door.silent = append(n.door.silent, l); len(n.door.silent) > silentMax {
+			n.door.silent[0].Close()
+		}
+	}
+}
+
+// hear takes what has come by a line.
+func (n *Network) hear(l *line, m dat.Arrivals) (got int) {
+	for l.conn.Fd() >= 0 {
+		message, ok, err := l.conn.Receive(n.door.scratch)
+		switch {
+		case err != nil:
+			l.Close()
+			m.OnLineEnd(l)
+			return got + 1
+		case !ok:
+			return got
+		}
+		n.spoken(l)
+		m.OnLine(l, &message)
+		message.CloseFiles() // that were not taken
+		got++
+	}
+	return got
+}
+
+// receiveNode is the part of Receive for the door and the lines.
+func (n *Network) receiveNode(fd int32, m dat.Arrivals) (got int) {
+	switch l := n.door.lines[fd]; {
+	case l != nil:
+		return n.hear(l, m)
+	case n.door.fd >= 0 && int(fd) == n.door.fd:
+		n.knock()
+		return 1
+	}
+	return 0
+}
+
+// nodeArea is how much data may be on its way to a process of the node, in memory, bytes.
+const nodeArea = 256 << 10
+
+// NodeLink implements dat.Network.
+func (n *Network) NodeLink(me int, failed func(ep transport.Endpoint, err error)) (transport.Link,
+	error) {
+	l, err := shm.New(shm.Config{Task: me, NumTasks: 2, Tasks: []int{0, 1}, Clock: n.cfg.Clock,
+		PeerFailed: failed, Timeout: n.cfg.Timeout, DisableCMA: n.cfg.DisableCMA, Area: nodeArea})
+	if err != nil {
+		return nil, err
+	}
+	for _, fd := range l.Descriptors() {
+		if err := n.watch(fd); err != nil {
+			l.Close()
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+// CloseLink implements dat.Network.
+func (n *Network) CloseLink(l transport.Link) {
+	if w, ok := l.(transport.Waiter); ok {
+		for _, fd := range w.Descriptors() {
+			n.unwatch(fd)
+		}
+	}
+	l.Close()
+}
+
+// unwatch takes a descriptor out of the epoll descriptor. Closing does not: a process that was
+// forked may have it too.
+func (n *Network) unwatch(fd int) {
+	_ = unix.EpollCtl(n.epoll, unix.EPOLL_CTL_DEL, fd, nil)
+}
