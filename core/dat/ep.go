@@ -71,6 +71,7 @@ type EP struct {
 	conn     *rc.Conn
 	attempt  *cm.Conn // until the connection is over
 	peer     *peer
+	endAfter uint // of Library.looks; 0: the peer has not ended the connection
 	rsp      *RSP
 	cr       *CR
 	private  memoryBlock // what events point to
@@ -176,7 +177,7 @@ func (e *EP) use(n int) {
 
 // newConn makes a connection for receives to be posted to.
 func (e *EP) newConn() {
-	e.conn = e.ia.library.engine.New(e)
+	e.conn, e.endAfter = e.ia.library.engine.New(e), 0
 	if e.SRQ != nil {
 		e.conn.Shared = &e.SRQ.queue
 	}

@@ -37,6 +37,8 @@ type Network interface {
 	Unlisten(port cm.Port)
 	// Receive gives what has come to OnPacket and OnRefused, at most max datagrams.
 	Receive(max int, m Arrivals) int
+	// Look makes the next Receive look for certain: not every call does, as a look is a system call.
+	Look()
 	// LocalFor is the address of this process by which one is reached.
 	LocalFor(to netip.Addr) (netip.Addr, error)
 	// Link opens a link for data at an address of this process.
@@ -113,6 +115,8 @@ type Library struct {
 	ud         map[uint32]*EP // by number
 	tickAt     int64
 	ticks      int
+	turns      uint
+	looks      uint // at the network that have found everything; see MayEnd
 	busy       bool // a link had no room
 	// a thread sleeps; links have come since, which it must hear of
 	asleep, added bool
@@ -204,10 +208,16 @@ func (l *Library) Progress() (n int) {
 	}
 	memory.Guard()
 	n = l.self.Progress(progressBatch)
+	l.turns++
 	for _, d := range l.links {
-		n += d.link.Progress(progressBatch)
+		if d.node != nil || d.opened > 0 || l.turns%idleTurns == 0 {
+			n += d.link.Progress(progressBatch)
+		}
 	}
-	n += l.network.Receive(progressBatch, l)
+	got := l.network.Receive(progressBatch, l)
+	if n += got; got < progressBatch {
+		l.looks++
+	}
 	now := l.cfg.Clock()
 	l.machine.OnTimeout(now)
 	if now >= l.tickAt {
@@ -244,6 +254,7 @@ const (
 	progressBatch = 64
 	tickPause     = 50e6 // ns between looks for peers that have left
 	pingTicks     = 20   // of these from one ping of idle peers to the next
+	idleTurns     = 16   // calls that share one look, a system call, at a link that nobody uses
 	roomPause     = 1e6  // ns until a link without room is asked again
 )
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"lapi/core/dat/cm"
+	"lapi/core/dat/rc"
 	"lapi/core/job/wire"
 	"lapi/transport"
 )
@@ -286,6 +287,21 @@ func (l *Library) part(n *neighbour) {
 			l.forget(o)
 		}
 	}
+}
+
+// MayEnd implements rc.Owner. The end of a connection comes by shared memory, and may overtake what
+// the peer has said of others before, to the connection manager's sockets: consumers rely on that
+// order. So those are looked at first.
+func (l *Library) MayEnd(c *rc.Conn) bool {
+	e := c.Owner.(*EP)
+	if e.peer == nil || e.peer.data == nil || e.peer.data.node == nil || l.machine.Accepting() == 0 {
+		return true
+	}
+	if e.endAfter == 0 {
+		e.endAfter = l.looks + 1
+		l.network.Look()
+	}
+	return l.looks >= e.endAfter
 }
 
 // visit is a part of Progress: what has become of the neighbours. n is how much has come by links.

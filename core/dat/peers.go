@@ -20,6 +20,7 @@ type dataLink struct {
 	local   netip.Addr
 	address netip.AddrPort
 	used    int // connections
+	opened  int // peers; of a link of an address, as that of a node has one
 	peers   []*peer
 	free    []transport.Endpoint
 	made    transport.Endpoint
@@ -208,7 +209,9 @@ func (p *peer) reach(from netip.Addr, c *card) bool {
 	}
 	p.remote = int(c.number)
 	a := transport.Address{Bytes: udp.EncodeAddress(netip.AddrPortFrom(from, c.port))}
-	p.opened = p.data.link.Connect(p.ep, a) == nil
+	if p.opened = p.data.link.Connect(p.ep, a) == nil; p.opened {
+		p.data.opened++
+	}
 	return p.opened
 }
 
@@ -255,6 +258,9 @@ func (l *Library) peerFailed(d *dataLink, ep transport.Endpoint) {
 
 // forget gives the number of a peer back.
 func (l *Library) forget(p *peer) {
+	if p.opened {
+		p.data.opened--
+	}
 	p.data.peers[p.ep] = nil
 	p.data.free = append(p.data.free, p.ep)
 	delete(l.peers, p.key)

@@ -76,6 +76,7 @@ type Machine struct {
 	requests  map[requestKey]*Conn
 	listeners map[uint64]*Listener // by qualifier
 	timers    timers
+	accepting int // connections in that state
 	out       [MessageSize]byte
 	Dropped   uint64 // datagrams that were no messages, or proved nothing
 }
@@ -170,6 +171,9 @@ func (m *Machine) newConn(by Port, to netip.AddrPort, qualifier uint64, service 
 
 // forget takes c out of everything.
 func (c *Conn) forget() {
+	if c.state == accepting {
+		c.m.accepting--
+	}
 	c.state = over
 	c.settled()
 	delete(c.m.conns, c.number)
@@ -276,6 +280,9 @@ func (m *Machine) OnPacket(now int64, at Port, local netip.Addr, from netip.Addr
 		m.Dropped++
 	}
 }
+
+// Accepting is how many connections this side has accepted whose peers have not said Ready.
+func (m *Machine) Accepting() int { return m.accepting }
 
 // Conns is how many connections and attempts there are; for tests and limits.
 func (m *Machine) Conns() int { return len(m.conns) }

@@ -80,6 +80,9 @@ func (c *Conn) decide(now int64, next state, kind Kind, private []byte) error {
 	}
 	c.settled()
 	c.state, c.private = next, data
+	if next == accepting {
+		c.m.accepting++
+	}
 	c.send(kind)
 	c.timer.begin(now, answerTimeout)
 	c.m.timers.add(&c.timer)
@@ -88,6 +91,7 @@ func (c *Conn) decide(now int64, next state, kind Kind, private []byte) error {
 
 func (c *Conn) confirmed() {
 	c.state = established
+	c.m.accepting--
 	c.m.timers.stop(&c.timer)
 	c.m.cfg.Owner.Established(c, nil)
 }

@@ -94,6 +94,43 @@ func TestCrossing(t *testing.T) {
 	}
 }
 
+// TestOrderOfEvents: a connection that has ended is not told before one that was established before.
+func TestOrderOfEvents(t *testing.T) {
+	p, q := newProcess(t), newProcess(t)
+	cr, told := q.evd(dat.EVDCR), q.evd(dat.EVDConnection)
+	at := qualifier()
+	_, r := q.ia.NewPSP(at, cr.Handle(), false)
+	must(t, "psp", r)
+	const n = 5
+	var ends [2 * n]*end
+	for i := range ends {
+		ends[i] = p.end(nil, 0)
+		must(t, "connect", ends[i].ep.Connect(loopback, at, int64(10*time.Second), nil))
+		ev := expect(t, cr, dat.EventConnectionRequest, p, q)
+		b := q.end(nil, 0)
+		ep, r := q.ia.NewEP(dat.EPArgs{PZ: q.pz.Handle(), Recv: b.recv.Handle(),
+			Request: b.req.Handle(), Connect: told.Handle()})
+		must(t, "ep", r)
+		must(t, "accept", requestOf(t, q, &ev).Accept(ep.Handle(), nil))
+		if i < n {
+			expect(t, ends[i].con, dat.EventEstablished, p, q)
+			expect(t, told, dat.EventEstablished, p, q)
+		} else {
+			expect(t, ends[i].con, dat.EventEstablished, p)
+		}
+	}
+	for _, e := range ends[:n] {
+		must(t, "disconnect", e.ep.Disconnect(false))
+	}
+	p.l.Progress()
+	for range n {
+		expect(t, told, dat.EventEstablished, q)
+	}
+	for range n {
+		expect(t, told, dat.EventDisconnected, q)
+	}
+}
+
 // TestStrangers: who comes to the door and is no peer, or has not its secret, gets nothing and harms
 // nobody.
 func TestStrangers(t *testing.T) {

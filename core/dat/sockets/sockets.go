@@ -208,8 +208,8 @@ func addrPort(a unix.Sockaddr) netip.AddrPort {
 // idleTurns is how many calls of Receive share one look, which costs a system call.
 const idleTurns = 16
 
-// Woken makes the next Receive look.
-func (n *Network) Woken() { n.turns = 0 }
+// Look implements dat.Network.
+func (n *Network) Look() { n.turns = 0 }
 
 // Receive implements dat.Network.
 func (n *Network) Receive(max int, m dat.Arrivals) (got int) {
