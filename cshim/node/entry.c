@@ -75,7 +75,8 @@ int node_link_step(node_link *link, uint32_t ring, uint32_t took)
 				return NODE_EPOCH;
 			continue;
 		}
-		if (kind == 0 || kind >= NODE_KIND_END)
+		if (kind == 0 || kind >= NODE_KIND_END ||
+		    (kind > NODE_KIND_MAX && link->messages_only))
 			return NODE_CANNOT;
 		return kind <= NODE_KIND_MAX
 		               ? NODE_SOME

@@ -207,7 +207,9 @@ typedef struct node_link {
 	uint8_t out[1024];    /* of transport/shm: the header of the message that it sends */
 	uint64_t message[10]; /* likewise: what node_link_begin has begun */
 	uint64_t transfer[6]; /* likewise: the node_transfer of the latest call */
-	uint8_t line[8];
+	/* constant, 1: peers may send this task messages, and nothing that touches its memory */
+	uint32_t messages_only;
+	uint8_t line[4];
 	node_barrier barrier;
 	node_routes routes;
 	node_op op[NODE_OPS];

@@ -223,7 +223,8 @@ type (
 		Out             [1024]uint8
 		Message         [10]uint64
 		Transfer        [6]uint64
-		Line            [8]uint8
+		MessagesOnly    uint32
+		Line            [4]uint8
 		Barrier         Barrier
 		Routes          NodeRoutes
 		Op              [256]NodeOp

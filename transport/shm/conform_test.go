@@ -3,6 +3,7 @@ package shm
 import (
 	"testing"
 
+	"lapi/transport"
 	"lapi/transport/conform"
 	"lapi/transport/emul"
 )
@@ -23,6 +24,25 @@ func TestConform(t *testing.T) { conform.Run(t, factory(0)) }
 
 func TestConformWithoutCMA(t *testing.T) {
 	conform.Run(t, factory(0, func(c *Config) { c.DisableCMA = true }))
+}
+
+// messageLink is a link without transfers.
+type messageLink struct {
+	transport.Link
+	transport.Waiter
+}
+
+func TestConformMessagesOnly(t *testing.T) {
+	f := factory(0, func(c *Config) { c.MessagesOnly = true })
+	conform.Run(t, conform.Factory{MaxNodes: f.MaxNodes, New: func(t *testing.T,
+		n int) *conform.Net {
+		net := f.New(t, n)
+		for i := range net.Nodes {
+			l := net.Nodes[i].Link.(*Link)
+			net.Nodes[i].Link = messageLink{l, l}
+		}
+		return net
+	}})
 }
 
 // TestConformColdRings has so many tasks on the node that silent rings are not looked at.

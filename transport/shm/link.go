@@ -64,6 +64,10 @@ type Config struct {
 	NoTimeout bool
 	// DisableCMA makes the link do without cross-memory attach: Put and Get are not supported.
 	DisableCMA bool
+	// MessagesOnly: peers may send this task messages, and nothing that touches its memory: one that
+	// tries has failed. Nor does this task touch theirs: Put, Get, Atomic and transfers with notices
+	// are not supported. Implies DisableCMA.
+	MessagesOnly bool
 	// Barrier: this task can take part in the barrier of the node's tasks.
 	Barrier bool
 	// Area is how many bytes of data may be in chunks on the way to one task, of those that there
@@ -132,6 +136,7 @@ func New(config Config) (*Link, error) {
 		return nil, fmt.Errorf("shm: %d tasks on one node, at most %d: %w",
 			len(tasks), MaxTasks, transport.ErrBadParam)
 	}
+	config.DisableCMA = config.DisableCMA || config.MessagesOnly
 	node.Install()
 	if !config.DisableCMA {
 		admitPeers(config.Tracer)
@@ -162,6 +167,7 @@ func (l *Link) create() error {
 	}
 	l.node = l.private.link()
 	l.node.Fencing = flag(l.fencing)
+	l.node.MessagesOnly = flag(l.config.MessagesOnly)
 	l.node.Routes.Forced = l.config.Route.forced()
 	tabulate(&l.node.ChunkOf)
 	l.node.ChunkUnits = chunkUnits(len(l.tasks), l.config.Area)
@@ -194,6 +200,9 @@ func (l *Link) Limits() transport.Limits {
 		SendMax: sendMax, HeaderMax: headerMax,
 		PutAlign: 1, GetAlign: 1,
 		Atomics: transport.AllAtomics,
+	}
+	if l.config.MessagesOnly {
+		limits.Caps, limits.Atomics = transport.CapOrdered, 0
 	}
 	if !l.config.DisableCMA {
 		limits.Caps |= transport.CapPut | transport.CapGet

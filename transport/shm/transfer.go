@@ -99,9 +99,17 @@ func (l *Link) GetVector(ep transport.Endpoint, local, remote []transport.Range)
 	return l.copyRanges(ep, local, remote, true)
 }
 
+// transferPath is path for operations on the peer's memory.
+func (l *Link) transferPath(ep transport.Endpoint) (*peer, error) {
+	if l.config.MessagesOnly {
+		return nil, transport.ErrNotSupported
+	}
+	return l.path(ep)
+}
+
 // PutNotice implements transport.Noticing.
 func (l *Link) PutNotice(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
-	p, err := l.path(ep)
+	p, err := l.transferPath(ep)
 	if err == nil && op.N > 1<<62 {
 		err = transport.ErrBadParam
 	}
@@ -125,7 +133,7 @@ func (l *Link) PutNotice(ep transport.Endpoint, op *transport.Op) (transport.Sta
 
 // GetNotice implements transport.Noticing.
 func (l *Link) GetNotice(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
-	p, err := l.path(ep)
+	p, err := l.transferPath(ep)
 	if err == nil && (op.N > 1<<62 || op.N == 0) {
 		err = transport.ErrBadParam
 	}
@@ -143,7 +151,7 @@ func (l *Link) GetNotice(ep transport.Endpoint, op *transport.Op) (transport.Sta
 // Atomic implements transport.Link.
 func (l *Link) Atomic(ep transport.Endpoint, kind transport.AtomicKind,
 	op *transport.Op) (transport.Status, error) {
-	p, err := l.path(ep)
+	p, err := l.transferPath(ep)
 	if err == nil && (!transport.AllAtomics.Has(kind) || op.Width != 4 && op.Width != 8) {
 		err = transport.ErrNotSupported
 	}

@@ -210,7 +210,7 @@ const nodeArea = 256 << 10
 func (n *Network) NodeLink(me int, failed func(ep transport.Endpoint, err error)) (transport.Link,
 	error) {
 	l, err := shm.New(shm.Config{Task: me, NumTasks: 2, Tasks: []int{0, 1}, Clock: n.cfg.Clock,
-		PeerFailed: failed, Timeout: n.cfg.Timeout, DisableCMA: n.cfg.DisableCMA, Area: nodeArea})
+		PeerFailed: failed, Timeout: n.cfg.Timeout, MessagesOnly: true, Area: nodeArea})
 	if err != nil {
 		return nil, err
 	}

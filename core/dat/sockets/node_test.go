@@ -49,8 +49,7 @@ func TestWay(t *testing.T) {
 	for _, k := range []struct {
 		a, b Config
 		want int
-	}{{want: 1}, {a: Config{NoShm: true}}, {b: Config{NoShm: true}},
-		{a: Config{DisableCMA: true}, want: 1}} {
+	}{{want: 1}, {a: Config{NoShm: true}}, {b: Config{NoShm: true}}} {
 		p, q := newProcessWith(t, k.a), newProcessWith(t, k.b)
 		byShm(t, 0, p, q)
 		for range 2 {

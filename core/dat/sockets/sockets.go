@@ -47,8 +47,6 @@ type Config struct {
 	Clock   transport.Clock
 	Timeout time.Duration // after which a silent peer is gone
 	NoShm   bool          // data between processes of a node goes over UDP
-	// DisableCMA: memory is not copied straight between processes of a node.
-	DisableCMA bool
 }
 
 // Open makes the network, with a socket of its own.
