@@ -91,7 +91,7 @@ DRIVERS     := mpcc_r mpCC_r mpxlf_r mpxlf90_r mpxlf95_r mpcc mpCC mpxlf mpxlf90
 SAMPLES     := $(filter-out samples.mk, \
   $(patsubst tests/c/samples/%,%,$(shell find tests/c/samples -name README.md -o -name Makefile \
   -o -name '*.mk' -o -name '*.[chF]' -o -name '*.cc' -o -name '*.F90' -o -name start-by-hand \
-  -o -name under-mpi)))
+  -o -name under-mpi -o -name run-pair)))
 SAMPLES_DIR  = $(INSTALL_DIR)/share/lapi/samples
 install: build
 	install -d $(INSTALL_DIR)/$(LIBDIR)/pkgconfig $(INSTALL_DIR)/include $(INSTALL_DIR)/bin
