@@ -1,5 +1,6 @@
 # Sourced by man-test: the pages of uDAPL, man/man3/dat*.3 and man/man7/dat.7. Those of calls that
-# belong together are one page, to which the others' names lead (.so).
+# belong together are one page, to which the others' names lead (.so). man-dat-results.c makes calls
+# that fail, to see that pages list what they return.
 #
 # In a page a comment precedes each example:
 #   .\" example: process      a whole program, run as it is
@@ -102,6 +103,31 @@ dat_codes() {
 	done
 }
 
+# The results that a page lists, each as man-dat-results prints it: type, and subtype or "without
+# class".
+dat_listed() {
+	section "$1" "RETURN VALUES" | sed -n 's/^\.BR\{0,1\} \(DAT_.*\)/\1/p' | tr -d '",' |
+		awk '/without class/ { print $1, "without class"; next }
+			NF == 1 { print $1 }
+			{ for (i = 2; i <= NF; i++) print $1, $i }'
+}
+
+# What calls return that fail is listed by their pages.
+dat_results() {
+	local program=$scratch/man-dat-results call
+	cat "$scratch/dat-frame.c" tests/man-dat-results.c >"$program.c"
+	# shellcheck disable=SC2086  # a compiler and its options
+	$cc -std=gnu11 -Wall -Wextra -Werror -Wno-unused-function -Iinclude -o "$program" "$program.c" \
+		-L"$build/lib" -llapi_r -Wl,-rpath,"$PWD/$build/lib" || return
+	timeout -k 5 "${LIMIT:-300}" "$program" >"$program.out" 2>&1 </dev/null ||
+		{ echo "exit status $?" && tail -n 3 "$program.out" && return; }
+	sort -u -o "$program.out" "$program.out"
+	for call in $(cut -d ' ' -f 1 "$program.out" | uniq); do
+		dat_listed "$(dat_page_of "$call")" >"$scratch/listed"
+		sed -n "s/^$call //p" "$program.out" | grep -vxFf "$scratch/listed" | sed "s/^/$call: /"
+	done
+}
+
 # run_dat PROGRAM EXPECTED: what is wrong, if anything.
 run_dat() {
 	local output status line
@@ -156,6 +182,7 @@ dat_pages() {
 	dat_have_pages
 	verdict "man/man7/dat.7: calls" "$(dat_overview)"
 	dat_examples man/man7/dat.7
+	verdict "results of calls that fail, as man-dat-results.c has them" "$(dat_results)"
 	for page in man/man3/dat*.3; do
 		grep -q '^\.so ' "$page" && continue
 		verdict "$page: headings" "$(dat_headings "$page")"
