@@ -172,6 +172,19 @@ func (e *EP) use(n int) {
 	if e.SRQ != nil {
 		e.SRQ.users += n
 	}
+	if e.Recv != nil && e.Attr.RecvFlags&Solicited != 0 {
+		e.Recv.solicited += n
+	}
+}
+
+// tellReceive posts the event of a receive. Where they are solicited, a good one that its sender
+// has not marked is silent.
+func (e *EP) tellReceive(ev *Event, r *rc.Receive) {
+	if e.Attr.RecvFlags&Solicited != 0 && r.Status == rc.Success && !r.Solicited {
+		e.Recv.postSilent(ev)
+		return
+	}
+	e.Recv.post(ev)
 }
 
 // newConn makes a connection for receives to be posted to.

@@ -50,6 +50,7 @@ type EVD struct {
 	unwaitable bool
 	waiting    bool // a thread is in a wait
 	overflowed bool // the asynchronous error was posted
+	solicited  int  // endpoints whose receives wake only if they are solicited
 	counters   counters
 }
 
@@ -116,6 +117,9 @@ func (e *EVD) State() EVDState {
 	if e.disabled {
 		s = EVDDisabled
 	}
+	if e.solicited > 0 {
+		s |= EVDConfigSolicited
+	}
 	if e.unwaitable {
 		return s | EVDUnwaitable
 	}
@@ -170,8 +174,22 @@ func (e *EVD) Resize(size int) codes.Return {
 	return codes.Success
 }
 
-// post adds an event. One that does not fit is dropped, and the adapter's asynchronous EVD is told.
+// post adds an event, which wakes a waiter and triggers the CNO. One that does not fit is dropped,
+// and the adapter's asynchronous EVD is told.
 func (e *EVD) post(ev *Event) bool {
+	if !e.postSilent(ev) {
+		return false
+	}
+	e.slot.Ready = e.slot.Length
+	e.ia.library.host.Changed()
+	if e.CNO != nil && !e.disabled {
+		e.CNO.trigger(e)
+	}
+	return true
+}
+
+// postSilent is post of an event that is no news: it waits for who looks.
+func (e *EVD) postSilent(ev *Event) bool {
 	if e == nil || e.freed {
 		return false
 	}
@@ -181,18 +199,8 @@ func (e *EVD) post(ev *Event) bool {
 	}
 	ev.EVD = e.handle
 	e.queue = append(e.queue, *ev)
-	e.noticed()
-	if e.CNO != nil && !e.disabled {
-		e.CNO.trigger(e)
-	}
-	return true
-}
-
-// noticed tells threads in C how many events there are.
-func (e *EVD) noticed() {
 	e.slot.Length = uint32(len(e.queue))
-	e.slot.Ready = e.slot.Length
-	e.ia.library.host.Changed()
+	return true
 }
 
 func (e *EVD) overflow() {
@@ -264,6 +272,7 @@ func (e *EVD) WaitBegin(threshold int) codes.Return {
 		return codes.InvalidState.With(codes.InvalidStateEVDWaiter)
 	}
 	e.waiting = true
+	e.slot.Ready = e.slot.Length // silent ones are found, too
 	return codes.Success
 }
 

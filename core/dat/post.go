@@ -245,5 +245,5 @@ func (e *EP) received(r *rc.Receive) {
 		e.counters[epRecv]++
 		e.counters[epRecvData] += uint64(r.N)
 	}
-	e.Recv.post(&ev)
+	e.tellReceive(&ev, r)
 }

@@ -19,7 +19,8 @@ import (
 // msgDatagram is a datagram between two processes.
 const msgDatagram transport.MsgID = 21
 
-// Sizes of datagrams, bytes.
+// Sizes of datagrams, bytes. The header is the numbers of the receiver and the sender, 32 bits
+// each, and Solicited or 0, as long; the rest is 0.
 const (
 	datagramHeader = 16
 	grhSize        = 40 // in front of the data, in each receive: a header that adapters write there
@@ -220,6 +221,7 @@ func (e *EP) PostUD(triplets []Triplet, to Handle, qpn uint32, cookie uint64,
 	}
 	binary.LittleEndian.PutUint32(d.header[0:], qpn)
 	binary.LittleEndian.PutUint32(d.header[4:], e.ud.qpn)
+	binary.LittleEndian.PutUint32(d.header[8:], uint32(flags&Solicited))
 	e.requests++
 	e.counters[epPostSendUD]++
 	e.counters[epPostSendUD+1] += uint64(d.n)
@@ -330,6 +332,7 @@ func (l *Library) onDatagram(m *transport.Msg) {
 		r.Status = rc.LocalProtection
 	default:
 		r.N = uint32(n)
+		r.Solicited = binary.LittleEndian.Uint32(m.Hdr[8:]) == uint32(Solicited)
 	}
 	e.receivedUD(r)
 }
@@ -341,5 +344,5 @@ func (e *EP) receivedUD(r *rc.Receive) {
 	ev.extend(extUDReceive, uint8(r.Status), 0)
 	e.counters[epRecvUD]++
 	e.counters[epRecvUD+1] += uint64(r.N)
-	e.Recv.post(&ev)
+	e.tellReceive(&ev, r)
 }
