@@ -474,7 +474,7 @@ func queryCounters(c *datCall) codes.Return {
 	case c.needs(2):
 		return codes.Arg(3)
 	}
-	values, _ := dat.Counters(o, c.u(3) != 0)
+	values := dat.Counters(o, c.i(1), c.u(3) != 0)
 	to := list[uint64](c, 2, max(len(names), c.i(1)+1))
 	if c.i(1) == len(names) {
 		copy(to, values)
@@ -489,7 +489,7 @@ func printCounters(c *datCall) codes.Return {
 	if r != codes.Success {
 		return r
 	}
-	values, _ := dat.Counters(o, c.u(2) != 0)
+	values := dat.Counters(o, c.i(1), c.u(2) != 0)
 	hostname, _ := os.Hostname()
 	for i, name := range names {
 		if c.i(1) == len(names) || c.i(1) == i {

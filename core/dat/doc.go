@@ -15,7 +15,7 @@
 //	peers.go          other processes, and the links to them
 //	evd.go, cno.go    event dispatchers, consumer notification objects
 //	event.go          the layout of events
-//	counters.go, counter_names.go
+//	counters.go, counter_names.go, link_errors.go
 //
 // Its parts are packages: cm (connection manager), rc (the protocol of connections), registry,
 // codes, sockets. Everything runs under the library's lock; memory.Guard must have run on the

@@ -25,6 +25,8 @@ type IA struct {
 	device    string
 	addresses map[netip.Addr]*memoryBlock
 	counters  counters
+	stopped   bool // the connection manager's counters
+	errors    linkCount
 }
 
 // iasMax is how many adapters can be open.
@@ -262,7 +264,7 @@ func (ia *IA) address(a netip.Addr) uint64 {
 	if b == nil {
 		b = &memoryBlock{}
 		ia.addresses[a] = b
-		at, _ := b.keep(ia.library, sockaddr(netip.AddrPortFrom(a, 0)))
+		at, _ := b.keep(ia, sockaddr(netip.AddrPortFrom(a, 0)))
 		return at
 	}
 	return blockAddress(b)

@@ -396,18 +396,24 @@ func (w *world) connect(a, b *simEnd) {
 	w.must("psp", r)
 	w.must("connect", a.ep.Connect(b.p.addr, psp.Qualifier, 0, nil))
 	w.must("accept", w.request(b.p, cr).Accept(b.ep.Handle(), nil))
-	number := EventEstablished
-	if a.ep.ud != nil {
-		number = EventUDEstablished
-	}
-	w.expect(a.con, number)
-	w.expect(b.con, number)
+	w.expect(a.con, EventEstablished)
+	w.expect(b.con, EventEstablished)
 	w.must("psp_free", psp.Free())
 	w.must("evd_free", cr.Free())
 }
 
-// addressHandle is what an event of a UD connection tells of the peer.
-func addressHandle(ev *Event) (ah Handle, qpn uint32) {
+// connectUD has a learn by what b is reached.
+func (w *world) connectUD(a, b *simEnd) (ah Handle, qpn uint32) {
+	w.t.Helper()
+	cr := b.p.evd(EVDCR)
+	psp, r := b.p.ia.NewPSPAny(cr.Handle(), false)
+	w.must("psp", r)
+	w.must("connect", a.ep.Connect(b.p.addr, psp.Qualifier, 0, nil))
+	w.must("accept", w.request(b.p, cr).Accept(b.ep.Handle(), nil))
+	ev := w.expect(a.con, EventUDEstablished)
+	w.expect(b.con, EventUDEstablished)
+	w.must("psp_free", psp.Free())
+	w.must("evd_free", cr.Free())
 	return Handle(binary.LittleEndian.Uint64(ev.Extension[16:])),
 		binary.LittleEndian.Uint32(ev.Extension[24:])
 }

@@ -2,7 +2,6 @@ package dat
 
 import (
 	"testing"
-	"time"
 
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
@@ -34,7 +33,7 @@ func TestSolicited(t *testing.T) {
 			t.Fatal("nothing has come")
 		}
 	}
-	w.must("wait", b.recv.WaitBegin(1))
+	w.must("wait", b.recv.WaitBegin(1, true))
 	send(0)
 	if b.recv.slot.Ready != 0 || b.recv.slot.Length != 1 || len(cno.fired) != 0 {
 		t.Errorf("a plain send: %d wake, %d are there, %d have triggered", b.recv.slot.Ready,
@@ -47,13 +46,13 @@ func TestSolicited(t *testing.T) {
 	if _, more, r := b.recv.WaitEnd(1); r != codes.Success || more != 1 {
 		t.Errorf("the wait: %#x, %d more", r, more)
 	}
-	w.must("wait", b.recv.WaitBegin(1)) // for what is there already
+	w.must("wait", b.recv.WaitBegin(1, true)) // for what is there already
 	if b.recv.slot.Ready != 1 {
 		t.Errorf("a wait that begins: %d wake", b.recv.slot.Ready)
 	}
 	_, _, r = b.recv.WaitEnd(1)
 	w.must("wait", r)
-	w.must("wait", b.recv.WaitBegin(1))
+	w.must("wait", b.recv.WaitBegin(1, true))
 	write := PostArgs{Op: rc.Write, Triplets: []Triplet{p.part(0, 8)}, Remote: q.part(0, 8),
 		Immediate: true}
 	w.must("write", a.ep.Post(write))
@@ -83,14 +82,8 @@ func TestSolicitedDatagrams(t *testing.T) {
 	attr := DefaultAttr
 	attr.Service, attr.RecvFlags = ServiceUD, Solicited
 	a, b := p.end(&attr), q.end(&attr)
-	cr := q.evd(EVDCR)
-	psp, r := q.ia.NewPSPAny(cr.Handle(), false)
-	w.must("psp", r)
-	w.must("connect", a.ep.Connect(q.addr, psp.Qualifier, 0, nil))
-	w.must("accept", w.request(q, cr).Accept(b.ep.Handle(), nil))
-	ev := w.expect(a.con, EventUDEstablished)
-	ah, qpn := addressHandle(&ev)
-	w.must("wait", b.recv.WaitBegin(1))
+	ah, qpn := w.connectUD(a, b)
+	w.must("wait", b.recv.WaitBegin(1, true))
 	for i, flags := range []CompletionFlags{0, Solicited} {
 		w.must("recv", b.ep.PostReceive([]Triplet{q.part(0, 100)}, 1, 0))
 		w.must("send", a.ep.PostUD([]Triplet{p.part(0, 8)}, ah, qpn, 2, flags))
@@ -101,5 +94,4 @@ func TestSolicitedDatagrams(t *testing.T) {
 			t.Errorf("datagram %d: %d wake, not %d", i, b.recv.slot.Ready, want)
 		}
 	}
-	w.run(time.Second)
 }

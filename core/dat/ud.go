@@ -120,6 +120,7 @@ func (e *EP) establishedUD(c *cm.Conn, private []byte) {
 	}
 	ah.peer, ah.QPN, ah.remote = p, theirs.qpn, c.Peer.Addr()
 	p.conns++
+	e.ia.count(iaCMAHResolved)
 	kind := uint32(extUDPassiveAH)
 	if c.Active {
 		c.Card = e.cardOf(d, p)
@@ -127,7 +128,7 @@ func (e *EP) establishedUD(c *cm.Conn, private []byte) {
 	}
 	address := uint64(0)
 	if len(private) > 0 {
-		address, _ = e.private.keep(l, private)
+		address, _ = e.private.keep(e.ia, private)
 	}
 	ev := connectionEvent(EventUDEstablished, e.handle, len(private), address)
 	ev.extend(kind, 0, 0)
@@ -148,7 +149,7 @@ func (e *EP) failedUD(c *cm.Conn, why cm.Reason, private []byte) {
 	}
 	address := uint64(0)
 	if len(private) > 0 {
-		address, _ = e.private.keep(e.ia.library, private)
+		address, _ = e.private.keep(e.ia, private)
 	}
 	ev := connectionEvent(number, e.handle, len(private), address)
 	ev.extend(kind, uint8(rc.Transport), 0)
@@ -342,7 +343,8 @@ func (e *EP) receivedUD(r *rc.Receive) {
 	p := r.Owner.(*posted)
 	ev := dtoEvent(EventExtendedDTO, e.handle, p.cookie, uint8(r.Status), r.N, dtoReceiveUD, 0)
 	ev.extend(extUDReceive, uint8(r.Status), 0)
-	e.counters[epRecvUD]++
-	e.counters[epRecvUD+1] += uint64(r.N)
+	if r.Status == rc.Success {
+		e.countData(epRecvUD, r.N)
+	}
 	e.tellReceive(&ev, r)
 }
