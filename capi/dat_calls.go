@@ -286,6 +286,9 @@ func lmrCreate(ia *dat.IA, c *datCall) codes.Return {
 	if c.needs(8) {
 		return codes.Arg(8)
 	}
+	if a.Type == dat.MemShared {
+		a.Cookie = list[byte](c, 3, dat.CookieSize)
+	}
 	m, r := ia.NewLMR(a)
 	if r != codes.Success {
 		return r

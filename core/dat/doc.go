@@ -4,7 +4,9 @@
 //	library.go        Library: what all adapters of the process share; progress
 //	object_unsafe.go  handles, and how they are found
 //	ia.go             adapters, their names and addresses
+//	attributes.go     what an adapter tells of its network interface
 //	memory.go, rmr.go protection zones, regions, contexts, what a remote access is checked against
+//	shared.go         memory that processes share, told by a cookie
 //	ep.go, modify.go  endpoints
 //	states.go         their states: one table
 //	post.go           what is posted, and what its completion tells

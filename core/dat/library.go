@@ -57,17 +57,11 @@ type LinkConfig struct {
 	Failed func(ep transport.Endpoint, err error)
 }
 
-// Interface is a network interface.
-type Interface struct {
-	Name string
-	Addr netip.Addr
-}
-
 // Config is what New needs.
 type Config struct {
 	Host    Host
 	Network func() (Network, error) // opens the sockets, with the first adapter
-	// Interfaces are the names and addresses of the network interfaces that are up.
+	// Interfaces are the addresses of the network interfaces that are up.
 	Interfaces func() []Interface
 	Self       func() (transport.Link, error)
 	Registry   *registry.Registry
@@ -86,6 +80,7 @@ type Library struct {
 	handles handles
 	ias     []*IA
 	memory  arena.Arena
+	shared  map[string]*sharedMemory // that is registered, by cookie
 
 	network Network
 	self    transport.Link

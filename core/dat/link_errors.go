@@ -24,7 +24,7 @@ func (ia *IA) readLinks() {
 	if !ia.errors.on {
 		return
 	}
-	now, ok := ia.library.cfg.LinkErrors(ia.device)
+	now, ok := ia.library.cfg.LinkErrors(ia.port.Name)
 	if !ok {
 		return
 	}
@@ -48,7 +48,7 @@ func (ia *IA) StartCounters(group int) codes.Return {
 		if ia.library.cfg.LinkErrors == nil {
 			return codes.ModelNotSupported.With(codes.NoSubtype)
 		}
-		now, ok := ia.library.cfg.LinkErrors(ia.device)
+		now, ok := ia.library.cfg.LinkErrors(ia.port.Name)
 		if !ok {
 			return codes.ModelNotSupported.With(codes.NoSubtype)
 		}
