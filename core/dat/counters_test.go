@@ -2,6 +2,7 @@ package dat
 
 import (
 	"bytes"
+	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -199,11 +200,11 @@ func countFailures(w *world, all tally) {
 	q.l.Full(psp.listener)
 
 	forged := begin(77, 0) // an answer that nothing proves
-	for _, f := range slices.Clone(w.flying) {
-		if len(f.b) > 0 && cm.Kind(f.b[8]) == cm.Reject && f.to == p {
-			b := bytes.Clone(f.b)
-			copy(b[24:32], w.flying[len(w.flying)-1].b[16:24])
-			p.l.OnPacket(cm.Own, p.addr, f.from, b)
+	for _, b := range w.seen {
+		if len(b) > 0 && cm.Kind(b[8]) == cm.Reject {
+			b = bytes.Clone(b)
+			copy(b[24:32], w.seen[len(w.seen)-1][16:24])
+			p.l.OnPacket(cm.Own, p.addr, netip.AddrPortFrom(q.addr, ownPort), b)
 			break
 		}
 	}

@@ -166,7 +166,9 @@ func (e *EP) checkAttr() codes.Return {
 
 // use counts the endpoint among the users of what it has.
 func (e *EP) use(n int) {
-	e.PZ.users += n
+	if e.PZ != nil { // else it was never configured
+		e.PZ.users += n
+	}
 	for _, evd := range []*EVD{e.Recv, e.Request, e.ConnectE} {
 		if evd != nil {
 			evd.users += n

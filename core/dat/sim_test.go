@@ -11,6 +11,7 @@ import (
 	"lapi/core/dat/cm"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/registry"
+	"lapi/core/progress"
 	"lapi/transport"
 	"lapi/transport/arena"
 	"lapi/transport/memory"
@@ -28,7 +29,10 @@ type world struct {
 	random *rand.Rand
 	way    simnet.Way
 	procs  []*proc
-	flying []flying
+	memory [][]byte // of all processes there ever were
+	flying map[int32]flying
+	number int32    // of the next datagram
+	seen   [][]byte // the newest datagrams
 }
 
 // flying is a datagram of the connection manager on its way.
@@ -59,6 +63,7 @@ type proc struct {
 }
 
 const (
+	nobody     = 1 << 29 // of no datagram: it lets time pass
 	ownPort    = 9000
 	simTimeout = 5 * time.Second
 	simMemory  = 1 << 18
@@ -84,7 +89,7 @@ func newWorld(t *testing.T, seed uint64, n int, way simnet.Way) *world {
 	w := &world{t: t, net: simnet.New(sc, nil), way: way,
 		random: rand.New(rand.NewPCG(seed, 9))}
 	w.net.Happen = w.happen
-	w.flying = []flying{{to: &proc{}}} // the first reaches nobody: it lets time pass
+	w.flying = map[int32]flying{}
 	t.Cleanup(w.close)
 	for i := range n {
 		w.start(i)
@@ -111,10 +116,14 @@ func (w *world) start(i int) *proc {
 		w.t.Fatal(err)
 	}
 	p.memory = b
+	w.memory = append(w.memory, b)
 	p.lmr, r = p.ia.NewLMR(LMRArgs{Region: [2]uint64{uint64(memory.AddrOf(b))}, Length: simMemory,
 		PZ: p.pz.Handle(), Privileges: simAll})
 	w.must("lmr", r)
 	p.node.Attach(p.turn, p.next)
+	if _, err := p.l.dataLinkAt(p.addr); err != nil { // who takes what comes for one before it
+		w.t.Fatal(err)
+	}
 	for len(w.procs) <= i {
 		w.procs = append(w.procs, nil)
 	}
@@ -122,17 +131,24 @@ func (w *world) start(i int) *proc {
 	return p
 }
 
+// close ends everything. It runs by itself at the end of a test.
 func (w *world) close() {
+	if w.net == nil {
+		return
+	}
 	for _, p := range w.procs {
 		if p.open {
 			p.kill()
 		}
-		arena.Unmap(p.memory)
+	}
+	for _, b := range w.memory {
+		arena.Unmap(b)
 	}
 	if err := w.net.Err(); err != nil {
 		w.t.Error(err)
 	}
 	w.net.Close()
+	w.net = nil
 }
 
 // kill ends a process without a word to anybody.
@@ -157,6 +173,7 @@ func (p *proc) leave() {
 // clock lets time pass while the library waits for its peers to have heard of its end.
 func (p *proc) clock() int64 {
 	if p.closing {
+		p.w.net.Schedule(time.Millisecond, nobody)
 		p.w.net.Step()
 	}
 	return p.w.net.Now()
@@ -177,7 +194,11 @@ func (p *proc) turn() {
 
 func (p *proc) next() int64 {
 	if p.closing || !p.open {
-		return 0
+		next := int64(0)
+		for _, d := range p.l.links {
+			next = progress.Earlier(next, d.link.(transport.Waiter).NextTimeout())
+		}
+		return next
 	}
 	if len(p.inbox) > 0 {
 		return p.w.net.Now()
@@ -188,13 +209,17 @@ func (p *proc) next() int64 {
 // happen lets datagram number code arrive.
 func (w *world) happen(code int32) {
 	f := w.flying[code]
-	if f.to.open {
+	delete(w.flying, code)
+	if f.to != nil && f.to.open {
 		f.to.inbox = append(f.to.inbox, f)
 		f.to.node.Touch()
 	}
 }
 
 func (w *world) fly(f flying) {
+	if w.seen = append(w.seen, f.b); len(w.seen) > 100 {
+		w.seen = w.seen[1:]
+	}
 	for copies := 1; copies > 0; copies-- {
 		if w.random.Float64() < w.way.Duplicate {
 			copies++
@@ -202,12 +227,13 @@ func (w *world) fly(f flying) {
 		if w.random.Float64() < w.way.Loss {
 			continue
 		}
-		w.flying = append(w.flying, f)
+		w.number = (w.number + 1) % nobody
+		w.flying[w.number] = f
 		delay := w.way.DelayMin
 		if d := w.way.DelayMax - w.way.DelayMin; d > 0 {
 			delay += time.Duration(w.random.Int64N(int64(d)))
 		}
-		w.net.Schedule(delay, int32(len(w.flying)-1))
+		w.net.Schedule(delay, w.number)
 	}
 }
 
@@ -303,7 +329,7 @@ func (w *world) run(d time.Duration) {
 		for _, p := range w.procs {
 			p.node.Touch()
 		}
-		w.net.Schedule(min(d, 10*time.Millisecond), 0)
+		w.net.Schedule(min(d, 10*time.Millisecond), nobody)
 		if !w.net.Step() {
 			w.t.Fatal(w.net.Err())
 		}
@@ -315,6 +341,9 @@ func (w *world) until(what func() bool) bool {
 	for end := w.net.Now() + int64(time.Minute); w.net.Now() < end; {
 		if what() {
 			return true
+		}
+		for _, p := range w.procs {
+			p.node.Touch() // calls may have set timers
 		}
 		if !w.net.Step() {
 			break
