@@ -70,10 +70,11 @@ static DAT_EVENT extended(DAT_UINT64 cookie, DAT_SEG_LENGTH length)
 	return event;
 }
 
-/* The immediate data of an event. */
+/* The immediate data of an event that brings some. */
 static DAT_UINT32 immediate(const DAT_EVENT *event)
 {
-	return ((const DAT_IB_EXTENSION_EVENT_DATA *)event->event_extension_data)->val.immed.data;
+	EXPECT(event->event_data.extension_data.type == DAT_EXT_RECV_IMMED_DATA_EVENT);
+	return event->event_data.extension_data.val.immed.data;
 }
 
 /* Receives: for what the other tells of its memory, and for its immediate data. */
