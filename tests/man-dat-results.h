@@ -1,7 +1,7 @@
 /*
- * man-dat-results.c - makes uDAPL calls that fail, each in another way, and prints what they
+ * man-dat-results.h - makes uDAPL calls that fail, each in another way, and prints what they
  * return: name, type and subtype. man-dat.sh looks whether the pages list it. It stands below the
- * functions that dat(7) shows.
+ * functions that dat(7) shows, and is no source file by itself.
  */
 #include <dat/dat_extensions.h>
 #include <dat2/dat_registry.h>
