@@ -119,8 +119,8 @@ dat_results() {
 	# shellcheck disable=SC2086  # a compiler and its options
 	$cc -std=gnu11 -Wall -Wextra -Werror -Wno-unused-function -Iinclude -o "$program" "$program.c" \
 		-L"$build/lib" -llapi_r -Wl,-rpath,"$PWD/$build/lib" || return
-	timeout -k 5 "${LIMIT:-300}" "$program" >"$program.out" 2>&1 </dev/null ||
-		{ echo "exit status $?" && tail -n 3 "$program.out" && return; }
+	timeout -k 5 "${LIMIT:-300}" "$program" >"$program.out" 2>"$program.err" </dev/null ||
+		{ echo "exit status $?" && cat "$program.err" && tail -n 3 "$program.out" && return; }
 	sort -u -o "$program.out" "$program.out"
 	for call in $(cut -d ' ' -f 1 "$program.out" | uniq); do
 		dat_listed "$(dat_page_of "$call")" >"$scratch/listed"
