@@ -76,9 +76,13 @@ func (l *Library) OpenIA(a OpenArgs) (*IA, codes.Return) {
 	return ia, codes.Success
 }
 
+// asyncMin is how many asynchronous events an adapter keeps at the least: what a lost one would
+// have told, no call tells, and deployed programs ask for fewer than they then wait for.
+const asyncMin = 4096
+
 func (ia *IA) setAsync(size int, async Handle) codes.Return {
 	if async == 0 || async == AsyncOutOfScope || async == AsyncExists {
-		e, r := ia.NewEVD(max(size, 1), 0, EVDAsync)
+		e, r := ia.NewEVD(max(size, asyncMin), 0, EVDAsync)
 		if r == codes.Success {
 			e.users++
 			ia.Async = e

@@ -72,6 +72,7 @@ func (e *EP) openUD() {
 func (e *EP) closeUD() {
 	u := e.ud
 	for _, c := range slices.Clone(u.attempts) {
+		c.Confirm()
 		c.Close()
 	}
 	delete(e.ia.library.ud, u.qpn)
@@ -164,6 +165,7 @@ func (e *EP) FreeUDConnection(number uint64) codes.Return {
 	if e.ud != nil {
 		for _, c := range e.ud.attempts {
 			if c.Number() == number {
+				c.Confirm()
 				c.Close()
 				e.dropAttempt(c)
 				return codes.Success
