@@ -2,8 +2,8 @@
 #
 # dat-headers-test the headers of include/dat2 and include/dat: sizes, offsets, values and types, also
 # against Debian's, which it fetches; the macros; every dialect. Needs no library.
-# test-dat         on demand: Debian's uDAPL programs over the library: a selection of docs/dat-matrix.md.
-# test-dat-full    all lines of it.
+# test-dat         Debian's uDAPL programs over the library: every row of docs/dat-matrix.md, short.
+# test-dat-full    on demand: all of it; writes the table there. ROWS="T5 T6" runs some.
 
 .PHONY: dat-headers-test test-dat test-dat-full
 
@@ -11,7 +11,7 @@ dat-headers-test:
 	@tests/c/dat/headers.sh $(BUILD)
 
 test-dat: $(LIB)
-	@tests/c/dat/matrix.sh $(BUILD) selection
+	@tests/c/dat/matrix/run.sh $(BUILD) short $(ROWS)
 
 test-dat-full: $(LIB)
-	@tests/c/dat/matrix.sh $(BUILD) full
+	@tests/c/dat/matrix/run.sh $(BUILD) full $(ROWS)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"lapi/core/dat/codes"
@@ -349,10 +350,8 @@ func Mergeable(f EVDFlags) bool { return mergeable(f) }
 
 // Attributes are the named attributes of the adapter's provider.
 func (ia *IA) Attributes() [][2]string {
-	mtu := "1500"
-	if ia.Addr.IsLoopback() {
-		mtu = "65507"
-	}
+	// as of InfiniBand: what a datagram of a UD endpoint carries
+	mtu := strconv.Itoa(MaxDatagram)
 	return [][2]string{{"DAT_IB_PROVIDER_NAME", "LAPI"}, {"DAT_IB_DEVICE_NAME", ia.device},
 		{"DAT_IB_CONNECTIVITY_MODE", "DIRECT"}, {"DAT_IB_RDMA_READ", "TRUE"},
 		{"DAT_IB_NODE_GUID", "0000:0000:0000:0000"},
