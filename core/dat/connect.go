@@ -135,8 +135,8 @@ func (e *EP) failed(number EventNumber, private []byte) {
 	e.tellConnection(number, private)
 }
 
-// ended: the connection c is over.
-func (e *EP) ended(c *rc.Conn, how rc.Ending) {
+// ended: the connection is over.
+func (e *EP) ended(how rc.Ending) {
 	e.leavePeer()
 	if e.attempt != nil {
 		e.attempt.Close()

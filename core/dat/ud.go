@@ -33,7 +33,7 @@ type udState struct {
 	receives []*rc.Receive
 	attempts []*cm.Conn
 	asked    map[*cm.Conn][]byte // requests that were accepted: their private data
-	waiting  []*datagram // the link had no room for them
+	waiting  []*datagram         // the link had no room for them
 }
 
 // AH is an address handle.

@@ -13,7 +13,7 @@ make=${MAKE:-make}
 . "$here/../packages.sh"
 mkdir -p "$build/ours"
 build=$(realpath --relative-to=. "$build")
-ln -sf "$(realpath "$build/../lib/liblapi_r.so.1")" "$build/ours/liblapi_r.so.1"
+cp -L "$build/../lib/liblapi_r.so.1" "$build/ours/" || exit 1
 ln -sf liblapi_r.so.1 "$build/ours/libdat2.so.2"
 
 skip_all() {
@@ -88,46 +88,48 @@ for try in 'unshare -n' 'unshare -rn'; do
 done
 echo "dat-matrix: $lanes at once${way:+, each in a network of its own}"
 
-rm -rf "$build/lines"
-mkdir -p "$build/lines"
-ln -s ../package ../built ../ours ../conf.conf ../provider.conf "$build/lines/"
+lines=$build/lines-$which
+[ "$wanted" = "  " ] || lines=$build/lines-some
+rm -rf "$lines"
+mkdir -p "$lines"
+ln -s ../package ../built ../ours ../conf.conf ../provider.conf "$lines/"
 n=1000
 expand > "$build/expanded"
 while read -r line; do
 	n=$((n + 1))
-	mkdir "$build/lines/$n"
-	echo "$line" > "$build/lines/$n/line"
+	mkdir "$lines/$n"
+	echo "$line" > "$lines/$n/line"
 	read -r _ _ with _ <<< "$line"
-	[ -z "${missing[$with]:-}" ] || echo "skipped 0 ${missing[$with]}" > "$build/lines/$n/result"
+	[ -z "${missing[$with]:-}" ] || echo "skipped 0 ${missing[$with]}" > "$lines/$n/result"
 done < "$build/expanded"
 
 began=$SECONDS
 show() { # NUMBER: its result, as it ends
 	local result seconds why row options
-	read -r result seconds why < "$build/lines/$1/result"
-	read -r row _ _ _ _ options < "$build/lines/$1/line"
+	read -r result seconds why < "$lines/$1/result"
+	read -r row _ _ _ _ options < "$lines/$1/line"
 	printf '%-7s %-4s %4d s  %s%s\n' "$result" "$row" "$seconds" "$options" "${why:+: $why}"
-	[ "$result" != FAILED ] || tail -n 6 "$build/lines/$1"/*.log | sed 's/^/        | /'
+	[ "$result" != FAILED ] || tail -n 6 "$lines/$1"/*.log | sed 's/^/        | /'
 }
 run_one() { # NUMBER
-	[ -e "$build/lines/$1/result" ] ||
-		"${way[@]}" "$here/line.sh" "$build/lines" "$1" $alone
-	[ -e "$build/lines/$1/result" ] || echo "FAILED 0 the line broke off" > "$build/lines/$1/result"
+	[ -e "$lines/$1/result" ] ||
+		"${way[@]}" "$here/line.sh" "$lines" "$1" $alone
+	[ -e "$lines/$1/result" ] || echo "FAILED 0 the line broke off" > "$lines/$1/result"
 	show "$1"
 }
 # The lines go to whoever is free.
 running=0
-for folder in "$build"/lines/1*; do
+for folder in "$lines"/1*; do
 	[ $running -lt "$lanes" ] || { wait -n; running=$((running - 1)); }
 	run_one "${folder##*/}" &
 	running=$((running + 1))
 done
 wait
 
-count() { cat "$build"/lines/1*/result | grep -c "^$1"; }
+count() { cat "$lines"/1*/result | grep -c "^$1"; }
 echo "dat-matrix: $((SECONDS - began)) s"
 if [ "$which" = full ] && [ "$wanted" = "  " ]; then
-	"$here/table.sh" "$build/lines" docs/dat-matrix.md
+	"$here/table.sh" "$lines" docs/dat-matrix.md
 fi
 echo "dat-matrix: $(count passed) passed, $(count FAILED) failed, $(count skipped) skipped"
 [ "$(count FAILED)" = 0 ]
