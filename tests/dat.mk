@@ -10,8 +10,8 @@
 dat-headers-test:
 	@tests/c/dat/headers.sh $(BUILD)
 
-test-dat: $(LIB)
+test-dat: $(LIB) $(DAPL)
 	@tests/c/dat/matrix/run.sh $(BUILD) short $(ROWS)
 
-test-dat-full: $(LIB)
+test-dat-full: $(LIB) $(DAPL)
 	@tests/c/dat/matrix/run.sh $(BUILD) full $(ROWS)

@@ -25,6 +25,7 @@ type IA struct {
 	query     bool // by dat_ib_open_query
 	device    string
 	addresses map[netip.Addr]*memoryBlock
+	table     uint64 // of every slot
 	counters  counters
 }
 
@@ -63,7 +64,8 @@ func (l *Library) OpenIA(a OpenArgs) (*IA, codes.Return) {
 		l.host.Message("dat_ia_open: " + err.Error())
 		return nil, codes.InsufficientResources.With(codes.ResourceDevice)
 	}
-	ia := &IA{Name: a.Name, library: l, addresses: map[netip.Addr]*memoryBlock{}, query: a.Query}
+	ia := &IA{Name: a.Name, library: l, addresses: map[netip.Addr]*memoryBlock{}, query: a.Query,
+		table: l.tables[a.Name]}
 	if len(l.ias) >= iasMax || !l.handles.add(KindIA, nil, ia) {
 		return nil, codes.InsufficientResources.With(codes.ResourceDevice)
 	}

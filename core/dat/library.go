@@ -84,6 +84,7 @@ type Library struct {
 	cfg     Config
 	host    Host
 	handles handles
+	tables  map[string]uint64 // another registry's, by the name of adapters
 	ias     []*IA
 	memory  arena.Arena
 

@@ -13,7 +13,7 @@ make=${MAKE:-make}
 . "$here/../packages.sh"
 mkdir -p "$build/ours"
 build=$(realpath --relative-to=. "$build")
-cp -L "$build/../lib/liblapi_r.so.1" "$build/ours/" || exit 1
+cp -L --remove-destination "$build/../lib/liblapi_r.so.1" "$build/ours/" || exit 1
 ln -sf liblapi_r.so.1 "$build/ours/libdat2.so.2"
 
 skip_all() {
@@ -26,6 +26,7 @@ skip_all() {
 build_programs() {
 	local source=$build/source/test program files
 	local flags="-g -w -D_GNU_SOURCE -DDAT_EXTENSIONS -Iinclude"
+	[ -z "$(find include/dat* "$build/built/dapltest" -newer "$build/built/dapltest" 2>&1)" ] && return
 	mkdir -p "$build/built"
 	for program in dtest dtestx dtestcm dtestsrq; do
 		# shellcheck disable=SC2086
@@ -39,20 +40,22 @@ build_programs() {
 		-o "$build/built/dapltest" $files -L"$build/../lib" -ldat2 -lpthread
 }
 
-# A configuration with what a parser must stand: see docs/dat-matrix.md, L5.
-write_conf() { # FILE LIBRARY
-	cat > "$1" << END
+# Configurations: one with what a parser must stand (L5), one for Debian's libdat2 (L6).
+write_confs() {
+	local line="nonthreadsafe default $(realpath "$build/../lib")/libdapllapi.so.2 lapi.2.0"
+	echo "matrix-lo u2.0 $line \"lo 0\" \"\"" > "$build/provider.conf"
+	line="nonthreadsafe default liblapi_r.so.1 lapi.2.0"
+	cat > "$build/conf.conf" << END
 # name api threadsafe default library version params platform
-seven-fields u2.0 nonthreadsafe default $2 lapi.2.0 "lo 0"
-matrix-lo k2.0 nonthreadsafe default $2 lapi.2.0 "lo 0" ""
-matrix-lo u2.0 nonthreadsafe default $2 lapi.2.0 "a \"quoted\" lo 0" ""   # comment
-matrix-lo u2.0 nonthreadsafe default $2 lapi.2.0 "lo 0" ""
+seven-fields u2.0 $line "lo 0"
+matrix-lo k2.0 $line "lo 0" ""
+matrix-lo u2.0 $line "a \"quoted\" lo 0" ""   # comment
+matrix-lo u2.0 $line "lo 0" ""
 END
 }
 
-why=$(unpack "$build/package" usr/bin/dtest dapl2-utils libdapl2) || skip_all "$why"
-write_conf "$build/conf.conf" liblapi_r.so.1
-write_conf "$build/provider.conf" "$(realpath "$build/../lib")/libdapllapi.so.2"
+why=$(unpack "$build/package" usr/lib/x86_64-linux-gnu/libdat2.so.2 dapl2-utils libdapl2) || skip_all "$why"
+write_confs
 declare -A missing
 if why=$(unpack_source "$build" test/dtest/dtest.c dapl); then
 	build_programs > "$build/built.log" 2>&1 || missing[built]="does not compile: $build/built.log"
