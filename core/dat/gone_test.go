@@ -1,6 +1,7 @@
 package dat
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"testing"
@@ -183,7 +184,7 @@ func FuzzDatagram(f *testing.F) {
 		for i := range uint64(2) {
 			w.must("recv", e.ep.PostReceive([]Triplet{p.part(0, 100)}, i, 0))
 		}
-		if known && len(header) >= 4 {
+		if header = bytes.Clone(header); known && len(header) >= 4 {
 			binary.LittleEndian.PutUint32(header, e.ep.ud.qpn)
 		}
 		copy(p.memory[100:], "guard")

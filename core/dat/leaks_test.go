@@ -33,14 +33,15 @@ func TestNothingLeft(t *testing.T) {
 		b.free()
 	}
 	type amounts struct {
-		handles, conns, attempts, contexts, peers int
+		handles, conns, attempts, contexts, peers, blocks int
 	}
 	count := func() (n [2]amounts, heap uint64) {
 		w.until(func() bool { return p.l.machine.Conns()+q.l.machine.Conns() == 0 })
 		for i, l := range []*Library{p.l, q.l} {
 			n[i] = amounts{handles: l.handles.inUse, attempts: l.machine.Conns(),
 				conns: l.engine.Conns(), contexts: len(l.ias[0].contexts.places),
-				peers: len(l.peers)}
+				peers:  len(l.peers),
+				blocks: int(l.ias[0].counters[iaMemAlloc] - l.ias[0].counters[iaMemFree])}
 		}
 		runtime.GC()
 		var m runtime.MemStats
