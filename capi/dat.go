@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 	"unsafe"
@@ -119,8 +120,8 @@ func godat_block(block unsafe.Pointer) {
 		Network: func() (dat.Network, error) {
 			return sockets.Open(sockets.Config{Clock: datClock, Timeout: timeout, NoShm: datNoShm()})
 		},
-		Interfaces: sockets.Interfaces,
-		Self:       func() (transport.Link, error) { return self.New(datClock) }})
+		Interfaces: sockets.Interfaces, LinkErrors: sockets.LinkErrors,
+		Self: func() (transport.Link, error) { return self.New(datClock) }})
 }
 
 // builtInNames are the adapters that need no dat.conf.
@@ -138,10 +139,17 @@ func builtInNames() (list []registry.Entry) {
 	return list
 }
 
+// provides says whether a dat.conf names this library, or its provider object for other registries.
+func provides(file string) bool {
+	name := filepath.Base(file)
+	return strings.HasPrefix(name, "liblapi") || strings.HasPrefix(name, "libdat2") ||
+		strings.HasPrefix(name, "libdapllapi")
+}
+
 func confNames() (list []registry.Entry) {
 	for _, e := range registry.Load(getenv, []string{"/etc/dat.conf"},
 		func(s string) { datHost{}.Message(s) }) {
-		if strings.HasPrefix(e.Library, "liblapi") || strings.HasPrefix(e.Library, "libdat2") {
+		if provides(e.Library) {
 			list = append(list, e)
 		}
 	}

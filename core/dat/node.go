@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"lapi/core/dat/cm"
-	"lapi/core/dat/rc"
 	"lapi/core/job/wire"
 	"lapi/transport"
 )
@@ -23,7 +22,8 @@ import (
 //
 // So the active side decides, when it has both ends, and says so before the connection stands. If
 // anything fails, or takes longer than meetTimeout, data goes over UDP. If both connect to each
-// other at the same time there are two links; each connection uses the one that its Ready has named.
+// other at the same time there are two links; each connection uses the one that its Ready has
+// named.
 
 // Line is a connection to another process of this node and this user.
 type Line interface {
@@ -248,7 +248,7 @@ func (l *Library) confirm(n *neighbour) {
 	list := n.waiting
 	n.waiting = nil
 	for _, c := range list {
-		c.Confirm()
+		c.Proceed()
 	}
 }
 
@@ -287,21 +287,6 @@ func (l *Library) part(n *neighbour) {
 			l.forget(o)
 		}
 	}
-}
-
-// MayEnd implements rc.Owner. The end of a connection comes by shared memory, and may overtake what
-// the peer has said of others before, to the connection manager's sockets: consumers rely on that
-// order. So those are looked at first.
-func (l *Library) MayEnd(c *rc.Conn) bool {
-	e := c.Owner.(*EP)
-	if e.peer == nil || e.peer.data == nil || e.peer.data.node == nil || l.machine.Accepting() == 0 {
-		return true
-	}
-	if e.endAfter == 0 {
-		e.endAfter = l.looks + 1
-		l.network.Look()
-	}
-	return l.looks >= e.endAfter
 }
 
 // visit is a part of Progress: what has become of the neighbours. n is how much has come by links.

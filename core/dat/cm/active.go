@@ -40,6 +40,7 @@ func (c *Conn) refused(now int64) {
 		return // of the same request
 	}
 	c.timer.refusedAt = c.timer.sent
+	c.hear(Refuse)
 	if c.refusals++; c.refusals >= refusalsMax {
 		c.fail(NobodyThere, nil)
 	}
@@ -56,11 +57,14 @@ func (c *Conn) onActive(now int64, msg *Message, b []byte) bool {
 		c.cookie = msg.Cookie
 		c.send(Request)
 	case Wait:
-		if !proved(c.m.cfg.Shared, b) || c.state != requesting {
-			return c.state == waiting
+		if !proved(c.m.cfg.Shared, b) {
+			return false
 		}
-		c.state = waiting
-		c.m.timers.slow(&c.timer, now)
+		c.hear(Wait)
+		if c.state == requesting { // else it is late, or comes again
+			c.state = waiting
+			c.m.timers.slow(&c.timer, now)
+		}
 	case Refuse:
 		if !proved(c.m.cfg.Shared, b) || c.state != requesting {
 			return false
@@ -84,25 +88,30 @@ func (c *Conn) onAccept(msg *Message, b []byte) bool {
 		if msg.From != c.remote || !proved(c.Secret[:], b) {
 			return false
 		}
+		c.hear(Accept)
 		c.send(Ready)
 	case requesting, waiting:
 		if !c.agreed(msg, b) {
 			return false
 		}
+		c.hear(Accept)
 		c.state, c.PeerCard = confirming, msg.Card
 		c.private = slices.Clone(msg.Private)
 		if c.m.cfg.Owner.Accepted(c) {
-			c.Confirm()
+			c.Proceed()
 		}
 	case confirming: // once more; the answer comes when the owner is ready
-		return msg.From == c.remote && proved(c.Secret[:], b)
+		if msg.From != c.remote || !proved(c.Secret[:], b) {
+			return false
+		}
+		c.hear(Accept)
 	}
 	return true
 }
 
-// Confirm makes a connection that the owner was not ready for. Of one that has failed or was closed
+// Proceed makes a connection that the owner was not ready for. Of one that has failed or was closed
 // meanwhile it does nothing.
-func (c *Conn) Confirm() {
+func (c *Conn) Proceed() {
 	if c.state != confirming {
 		return
 	}

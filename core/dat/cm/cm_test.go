@@ -162,7 +162,7 @@ func (n *network) step(until int64) bool {
 	if timer == nil && confirms != nil {
 		c := confirms.unconfirmed[0].c
 		confirms.unconfirmed = confirms.unconfirmed[1:]
-		c.Confirm()
+		c.Proceed()
 		return true
 	}
 	if timer != nil {

@@ -19,7 +19,7 @@
 //	Request once more, cookie       ─────>   the owner hears of it (Owner.Requested)
 //	                                <─────   Wait, until the owner has decided; then
 //	                                <─────   Accept, n2, K2, private data
-//	Owner.Accepted, Conn.Confirm:
+//	Owner.Accepted, Conn.Proceed:
 //	Owner.Established; Ready        ─────>   Owner.Established
 //	or
 //	                                <─────   Reject, private data, or Refuse: nobody listens

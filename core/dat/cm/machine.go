@@ -37,7 +37,7 @@ type Owner interface {
 	// Requested: a request has come to a listener. Conn.Accept or Conn.Reject answers it.
 	Requested(c *Conn, private []byte)
 	// Accepted: the peer of an active connection has accepted, and Pair and PeerCard are known.
-	// False: the owner has something to do before data may flow, and calls Conn.Confirm after it,
+	// False: the owner has something to do before data may flow, and calls Conn.Proceed after it,
 	// within a time of its own, never from inside.
 	Accepted(c *Conn) bool
 	// Established: data may flow. private is the acceptor's, on the active side.
@@ -53,6 +53,19 @@ type Config struct {
 	Key    *ecdh.PrivateKey // of this process; NewKey makes one
 	Shared []byte           // a key that all processes were given; may be empty
 	Random func() uint64    // unpredictable numbers
+	Stats  Stats            // nil: nobody counts
+}
+
+// Stats is told of messages, for who counts them.
+type Stats interface {
+	// Sent and Heard are told of a message of c's; again: it is not the first of its kind. Refuse
+	// also stands for the kernel's word that nobody is there.
+	Sent(c *Conn, kind Kind, again bool)
+	Heard(c *Conn, kind Kind, again bool)
+	// Unexpected: a message to c was not proved, or does not fit its state.
+	Unexpected(c *Conn)
+	// Full: a request was dropped, as too many wait for the listener's owner.
+	Full(l *Listener)
 }
 
 // Bounds of what is pending.
@@ -76,7 +89,6 @@ type Machine struct {
 	requests  map[requestKey]*Conn
 	listeners map[uint64]*Listener // by qualifier
 	timers    timers
-	accepting int // connections in that state
 	out       [MessageSize]byte
 	Dropped   uint64 // datagrams that were no messages, or proved nothing
 }
@@ -129,6 +141,8 @@ type Conn struct {
 	private  []byte // to send; while confirming, what has come
 	cookie   uint64
 	refusals int
+	said     uint16 // kinds of messages that were sent, a bit each
+	heard    uint16 // that have come
 	timer    timer
 }
 
@@ -171,9 +185,6 @@ func (m *Machine) newConn(by Port, to netip.AddrPort, qualifier uint64, service 
 
 // forget takes c out of everything.
 func (c *Conn) forget() {
-	if c.state == accepting {
-		c.m.accepting--
-	}
 	c.state = over
 	c.settled()
 	delete(c.m.conns, c.number)
@@ -211,6 +222,14 @@ func (c *Conn) Close() {
 	}
 }
 
+// Confirm tells the passive side once more that the connection is there. It is for owners whose data
+// does not tell that: what has come last may have been lost, and c is about to be forgotten.
+func (c *Conn) Confirm() {
+	if c.Active && c.state == established {
+		c.send(Ready)
+	}
+}
+
 // Number is what the peer's messages name c by.
 func (c *Conn) Number() uint64 { return c.number }
 
@@ -229,6 +248,20 @@ func (c *Conn) send(kind Kind) {
 	msg.put(b)
 	seal(c.proofKey(kind), b)
 	c.m.cfg.Outlet.Send(c.port, c.Local, c.Peer, b)
+	again := c.said&(1<<kind) != 0
+	c.said |= 1 << kind
+	if s := c.m.cfg.Stats; s != nil {
+		s.Sent(c, kind, again)
+	}
+}
+
+// hear counts a message that has come.
+func (c *Conn) hear(kind Kind) {
+	again := c.heard&(1<<kind) != 0
+	c.heard |= 1 << kind
+	if s := c.m.cfg.Stats; s != nil {
+		s.Heard(c, kind, again)
+	}
 }
 
 // proofKey is what proves messages of a kind.
@@ -274,15 +307,15 @@ func (m *Machine) OnPacket(now int64, at Port, local netip.Addr, from netip.Addr
 	default:
 		if c := m.conns[msg.To]; c != nil && c.Active {
 			ok = c.onActive(now, &msg, b)
+			if s := m.cfg.Stats; !ok && s != nil {
+				s.Unexpected(c)
+			}
 		}
 	}
 	if !ok {
 		m.Dropped++
 	}
 }
-
-// Accepting is how many connections this side has accepted whose peers have not said Ready.
-func (m *Machine) Accepting() int { return m.accepting }
 
 // Conns is how many connections and attempts there are; for tests and limits.
 func (m *Machine) Conns() int { return len(m.conns) }

@@ -43,9 +43,6 @@ type Owner interface {
 	Usable(c *Conn, owner any) bool
 	// Invalidate makes context useless, as a send of the peer's asks; false: it may not.
 	Invalidate(c *Conn, context uint32) bool
-	// MayEnd says whether the end of c, as its peer has told it, may take place now; else it comes
-	// again soon.
-	MayEnd(c *Conn) bool
 	// Completed: a request is over; the owner has it again.
 	Completed(c *Conn, r *Request)
 	// Received: a receive is over; likewise. c.Shared's receives come with the connection that took
@@ -122,13 +119,14 @@ func (e *Engine) onMessage(link transport.Link, id transport.MsgID,
 		return transport.Refuse
 	case c.link != link || c.ep != m.From:
 		e.Dropped++
-	case id == msgEnd && !e.owner.MayEnd(c):
-		return transport.Refuse
 	case !c.onMessage(id, &h, m.Data):
 		c.breakOff(h.Seq, BadResponse)
 	}
 	return transport.Accept
 }
+
+// Conns is how many connections there are, those that were not opened included; for tests.
+func (e *Engine) Conns() int { return len(e.conns) - len(e.free) }
 
 // PeerFailed ends every connection to a peer that is gone.
 func (e *Engine) PeerFailed(link transport.Link, ep transport.Endpoint) {

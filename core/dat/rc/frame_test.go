@@ -169,9 +169,6 @@ func (s *side) Received(c *Conn, r *Receive) {
 	s.received = append(s.received, r)
 }
 
-// MayEnd implements Owner.
-func (s *side) MayEnd(*Conn) bool { return true }
-
 // Ended implements Owner.
 func (s *side) Ended(c *Conn, how Ending) {
 	if _, twice := s.ended[c]; twice {
