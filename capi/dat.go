@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 	"unsafe"
@@ -130,10 +131,17 @@ func builtInNames() (list []registry.Entry) {
 	return list
 }
 
+// provides says whether a dat.conf names this library, or its provider object for other registries.
+func provides(file string) bool {
+	name := filepath.Base(file)
+	return strings.HasPrefix(name, "liblapi") || strings.HasPrefix(name, "libdat2") ||
+		strings.HasPrefix(name, "libdapllapi")
+}
+
 func confNames() (list []registry.Entry) {
 	for _, e := range registry.Load(getenv, []string{"/etc/dat.conf"},
 		func(s string) { datHost{}.Message(s) }) {
-		if strings.HasPrefix(e.Library, "liblapi") || strings.HasPrefix(e.Library, "libdat2") {
+		if provides(e.Library) {
 			list = append(list, e)
 		}
 	}

@@ -136,6 +136,7 @@ func initAdapterCalls() {
 		case udapl.lib.Registry().Add(e) != nil:
 			return codes.ProviderAlreadyRegistered.With(codes.NoSubtype)
 		}
+		udapl.lib.SetTable(e.Name, c[0])
 		return codes.Success
 	}
 	d[C.DAT_CALL_registry_remove_provider] = func(c *datCall) codes.Return {

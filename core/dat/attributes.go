@@ -78,7 +78,7 @@ func (ia *IA) Attributes() [][2]string {
 	return [][2]string{{"DAT_IB_PROVIDER_NAME", "LAPI"}, {"DAT_IB_DEVICE_NAME", ia.port.Name},
 		{"DAT_IB_CONNECTIVITY_MODE", "DIRECT"}, {"DAT_IB_RDMA_READ", "TRUE"},
 		{"DAT_IB_NODE_GUID", groups(g[:])}, {"DAT_IB_GID", groups(gid[:])},
-		{"DAT_IB_TRANSPORT_MTU", strconv.Itoa(ia.port.MTU)},
+		{"DAT_IB_TRANSPORT_MTU", strconv.Itoa(min(ia.port.MTU, MaxDatagram))},
 		{"DAT_IB_PORT_STATUS", status}, {"DAT_IB_PORT_NUMBER", "1"},
 		{"DAT_EXTENSION_INTERFACE", "TRUE"}, {"DAT_IB_FETCH_AND_ADD", "TRUE"},
 		{"DAT_IB_CMP_AND_SWAP", "TRUE"}, {"DAT_IB_IMMED_DATA", "TRUE"}, {"DAT_IB_UD", "TRUE"},

@@ -15,12 +15,12 @@ func TestAttributes(t *testing.T) {
 	}{
 		{Interface{Name: "eth0", Addr: netip.MustParseAddr("192.0.2.7"), Hardware: mac, MTU: 9000,
 			Running: true}, "021b:21ff:fe01:0203", "0000:0000:0000:0000:0000:ffff:c000:0207",
-			"9000", "ACTIVE"},
-		{Interface{Name: "ib0", Addr: netip.MustParseAddr("2001:db8::17"), Hardware: ib, MTU: 2044},
-			"0002:c903:0001:0203", "2001:0db8:0000:0000:0000:0000:0000:0017", "2044", "DOWN"},
+			"1024", "ACTIVE"},
+		{Interface{Name: "ib0", Addr: netip.MustParseAddr("2001:db8::17"), Hardware: ib, MTU: 576},
+			"0002:c903:0001:0203", "2001:0db8:0000:0000:0000:0000:0000:0017", "576", "DOWN"},
 		{Interface{Name: "lo", Addr: netip.MustParseAddr("127.0.0.1"), Hardware: make([]byte, 6),
 			MTU: 65536, Running: true}, "0000:0000:0000:0000",
-			"0000:0000:0000:0000:0000:ffff:7f00:0001", "65536", "ACTIVE"},
+			"0000:0000:0000:0000:0000:ffff:7f00:0001", "1024", "ACTIVE"},
 	} {
 		ia := &IA{port: c.port, Addr: c.port.Addr}
 		got := map[string]string{}

@@ -141,8 +141,8 @@ func (e *EP) failed(number EventNumber, private []byte) {
 	e.tellConnection(number, private)
 }
 
-// ended: the connection c is over.
-func (e *EP) ended(c *rc.Conn, how rc.Ending) {
+// ended: the connection is over.
+func (e *EP) ended(how rc.Ending) {
 	e.leavePeer()
 	switch how {
 	case rc.ByUser:

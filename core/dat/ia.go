@@ -23,6 +23,7 @@ type IA struct {
 	query     bool      // by dat_ib_open_query
 	port      Interface // whose counts and attributes it shows
 	addresses map[netip.Addr]*memoryBlock
+	table     uint64 // of every slot
 	counters  counters
 	stopped   bool // the connection manager's counters
 	errors    linkCount
@@ -63,7 +64,8 @@ func (l *Library) OpenIA(a OpenArgs) (*IA, codes.Return) {
 		l.host.Message("dat_ia_open: " + err.Error())
 		return nil, codes.InsufficientResources.With(codes.ResourceDevice)
 	}
-	ia := &IA{Name: a.Name, library: l, addresses: map[netip.Addr]*memoryBlock{}, query: a.Query}
+	ia := &IA{Name: a.Name, library: l, addresses: map[netip.Addr]*memoryBlock{}, query: a.Query,
+		table: l.tables[a.Name]}
 	if len(l.ias) >= iasMax || !l.handles.add(KindIA, nil, ia) {
 		return nil, codes.InsufficientResources.With(codes.ResourceDevice)
 	}
@@ -78,9 +80,13 @@ func (l *Library) OpenIA(a OpenArgs) (*IA, codes.Return) {
 	return ia, codes.Success
 }
 
+// asyncMin is how many asynchronous events an adapter keeps at the least: what a lost one would
+// have told, no call tells, and deployed programs ask for fewer than they then wait for.
+const asyncMin = 4096
+
 func (ia *IA) setAsync(size int, async Handle) codes.Return {
 	if async == 0 || async == AsyncOutOfScope || async == AsyncExists {
-		e, r := ia.NewEVD(max(size, 1), 0, EVDAsync)
+		e, r := ia.NewEVD(max(size, asyncMin), 0, EVDAsync)
 		if r == codes.Success {
 			e.users++
 			ia.Async = e

@@ -36,6 +36,8 @@ type Network interface {
 	Unlisten(port cm.Port)
 	// Receive gives what has come to OnPacket and OnRefused, at most max datagrams.
 	Receive(max int, m Arrivals) int
+	// Woken makes the next Receive look at the sockets, which it does not each time.
+	Woken()
 	// LocalFor is the address of this process by which one is reached.
 	LocalFor(to netip.Addr) (netip.Addr, error)
 	// Link opens a link for data at an address of this process.
@@ -78,6 +80,7 @@ type Library struct {
 	cfg     Config
 	host    Host
 	handles handles
+	tables  map[string]uint64 // another registry's, by the name of adapters
 	ias     []*IA
 	memory  arena.Arena
 	shared  map[string]*sharedMemory // that is registered, by cookie
@@ -93,6 +96,9 @@ type Library struct {
 	tickAt  int64
 	ticks   int
 	busy    bool // a link had no room
+
+	receiving bool     // from links: what ends is kept in ended
+	ended     []ending // empty between calls
 }
 
 // New makes the library without an adapter.
@@ -171,11 +177,7 @@ func (l *Library) Progress() (n int) {
 		return 0
 	}
 	memory.Guard()
-	n = l.self.Progress(progressBatch)
-	for _, d := range l.links {
-		n += d.link.Progress(progressBatch)
-	}
-	n += l.network.Receive(progressBatch, l)
+	n = l.progressLinks()
 	now := l.cfg.Clock()
 	l.machine.OnTimeout(now)
 	if now >= l.tickAt {
@@ -183,6 +185,42 @@ func (l *Library) Progress() (n int) {
 	}
 	n += l.push()
 	return n
+}
+
+// progressLinks receives. A peer's connections that have ended end here after those that it has made
+// before were told, though the two come by different sockets: programs count on that order.
+func (l *Library) progressLinks() (n int) {
+	l.receiving = true
+	n = l.self.Progress(progressBatch)
+	for _, d := range l.links {
+		n += d.link.Progress(progressBatch)
+	}
+	l.receiving = false
+	if len(l.ended) > 0 {
+		l.network.Woken()
+	}
+	for turn := 0; turn == 0 || len(l.ended) > 0 && turn < turnsMax; turn++ {
+		got := l.network.Receive(progressBatch, l)
+		n += got
+		if got < progressBatch {
+			break
+		}
+	}
+	for i, o := range l.ended {
+		l.ended[i].e = nil
+		o.e.ended(o.how)
+	}
+	l.ended = l.ended[:0]
+	return n
+}
+
+// turnsMax bounds how much the connection manager may receive before ends are told.
+const turnsMax = 64
+
+// ending is a connection that has ended, and is still to be told of.
+type ending struct {
+	e   *EP
+	how rc.Ending
 }
 
 // push sends what calls and arrivals have brought.
@@ -303,7 +341,13 @@ func (l *Library) Completed(c *rc.Conn, r *rc.Request) { c.Owner.(*EP).completed
 func (l *Library) Received(c *rc.Conn, r *rc.Receive) { c.Owner.(*EP).received(r) }
 
 // Ended implements rc.Owner.
-func (l *Library) Ended(c *rc.Conn, how rc.Ending) { c.Owner.(*EP).ended(c, how) }
+func (l *Library) Ended(c *rc.Conn, how rc.Ending) {
+	if e := c.Owner.(*EP); l.receiving {
+		l.ended = append(l.ended, ending{e, how})
+	} else {
+		e.ended(how)
+	}
+}
 
 // blockAddress is where a block's memory is.
 func blockAddress(m *memoryBlock) uint64 {

@@ -1,6 +1,8 @@
 package dat
 
 import (
+	"bytes"
+
 	"lapi/core/dat/cm"
 	"lapi/core/dat/codes"
 )
@@ -36,6 +38,7 @@ type CR struct {
 	DataAt   uint64
 	DataSize int
 
+	data    []byte // what DataAt showed the consumer, who may have changed it there
 	attempt *cm.Conn
 	ep      *EP  // of an RSP, or of a PSP that provides
 	gone    bool // the active side has given up
@@ -228,7 +231,7 @@ func (ia *IA) turnDown(c *cm.Conn) {
 func (cr *CR) take(ln *cm.Listener, c *cm.Conn, private []byte) bool {
 	var r1, r2 codes.Return
 	cr.DataAt, r1 = cr.Private.keep(cr.ia, private)
-	cr.DataSize = len(private)
+	cr.DataSize, cr.data = len(private), bytes.Clone(private)
 	cr.RemoteAt, r2 = cr.Remote.keep(cr.ia, sockaddr(c.Peer))
 	cr.Port = uint64(c.Peer.Port())
 	if r1 != codes.Success || r2 != codes.Success {
@@ -313,6 +316,8 @@ func (cr *CR) accept(e *EP, private []byte) codes.Return {
 	if e.ud == nil {
 		e.step(stepAccept)
 		e.attempt, e.Local, e.Remote = cr.attempt, d.local, cr.attempt.Peer
+	} else {
+		e.ud.asked[cr.attempt] = cr.data
 	}
 	e.Qualifier = cr.attempt.Qualifier
 	cr.attempt.Card = e.cardOf(d, p)

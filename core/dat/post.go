@@ -221,15 +221,20 @@ func (e *EP) completed(r *rc.Request) {
 	e.Request.post(&ev)
 }
 
-// received tells the consumer of a receive.
-func (e *EP) received(r *rc.Receive) {
-	p := r.Owner.(*posted)
+// countOut: a receive of the endpoint's, or of its SRQ, is complete.
+func (e *EP) countOut(p *posted) {
 	if p.srq != nil {
 		p.srq.posted--
 		p.srq.checkLow()
 	} else {
 		e.receives--
 	}
+}
+
+// received tells the consumer of a receive.
+func (e *EP) received(r *rc.Receive) {
+	p := r.Owner.(*posted)
+	e.countOut(p)
 	number, operation := EventDTO, uint32(dtoReceive)
 	switch {
 	case r.HasData:

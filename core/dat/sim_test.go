@@ -307,6 +307,9 @@ func (p *proc) Link(local netip.Addr, c LinkConfig) (transport.Link, netip.AddrP
 	return l, l.Locals()[0], nil
 }
 
+// Woken implements Network: Receive looks each time.
+func (p *proc) Woken() {}
+
 // Descriptors implements Network.
 func (p *proc) Descriptors() []int { return nil }
 

@@ -217,6 +217,14 @@ func (c *Conn) Close() {
 	}
 }
 
+// Confirm tells the passive side once more that the connection is there. It is for owners whose data
+// does not tell that: what has come last may have been lost, and c is about to be forgotten.
+func (c *Conn) Confirm() {
+	if c.Active && c.state == established {
+		c.send(Ready)
+	}
+}
+
 // Number is what the peer's messages name c by.
 func (c *Conn) Number() uint64 { return c.number }
 
