@@ -5,7 +5,7 @@
 set -u
 here=$(dirname "$0")
 build=$1/dat-matrix
-which=$2
+which=$2 # short or full
 shift 2
 wanted=" $* "
 make=${MAKE:-make}
