@@ -28,5 +28,6 @@ trap 'rm -f "$table"' EXIT
 awk -v table="$table" '
 	/<!-- end of results -->/ { skip = 0 }
 	!skip { print }
-	/<!-- results -->/ { skip = 1; while ((getline line < table) > 0) print line }' "$file" > "$table.new" &&
+	/<!-- results -->/ { skip = 1; while ((getline line < table) > 0) print line }' \
+	"$file" > "$table.new" &&
 	mv "$table.new" "$file"
