@@ -100,7 +100,7 @@ DRIVERS     := mpcc_r mpCC_r mpxlf_r mpxlf90_r mpxlf95_r mpcc mpCC mpxlf mpxlf90
 SAMPLES     := $(filter-out samples.mk, \
   $(patsubst tests/c/samples/%,%,$(shell find tests/c/samples -name README.md -o -name Makefile \
   -o -name '*.mk' -o -name '*.[chF]' -o -name '*.cc' -o -name '*.F90' -o -name start-by-hand \
-  -o -name under-mpi)))
+  -o -name under-mpi -o -name run-pair)))
 SAMPLES_DIR  = $(INSTALL_DIR)/share/lapi/samples
 install: build
 	install -d $(INSTALL_DIR)/$(LIBDIR)/pkgconfig $(INSTALL_DIR)/include $(INSTALL_DIR)/bin
@@ -148,7 +148,7 @@ uninstall:
 
 # In the order of how soon they tell something. `go-test` runs with the race detector, which 386 has
 # none of.
-TEST_TARGETS ?= build vet abi headers dat-headers-test go-test sim cshim-test model conform \
+TEST_TARGETS ?= build vet abi headers dat-headers-test dat-test go-test sim cshim-test model conform \
   conform-lane conform-routes conform-gso host-test kill-test hostile-test fortran-test samples \
   install-test man-test trace-test test-dat net-test m32-test
 test:

@@ -112,8 +112,8 @@ func godat_block(block unsafe.Pointer) {
 	udapl.lib = dat.New(dat.Config{Host: datHost{}, Random: datRandom, Clock: datClock,
 		Registry: registry.New(builtInNames(), confNames()), Timeout: int64(timeout),
 		Network:    func() (dat.Network, error) { return sockets.Open(datClock, timeout) },
-		Interfaces: sockets.Interfaces,
-		Self:       func() (transport.Link, error) { return self.New(datClock) }})
+		Interfaces: sockets.Interfaces, LinkErrors: sockets.LinkErrors,
+		Self: func() (transport.Link, error) { return self.New(datClock) }})
 }
 
 // builtInNames are the adapters that need no dat.conf.

@@ -59,22 +59,18 @@ type LinkConfig struct {
 	Failed func(ep transport.Endpoint, err error)
 }
 
-// Interface is a network interface.
-type Interface struct {
-	Name string
-	Addr netip.Addr
-}
-
 // Config is what New needs.
 type Config struct {
 	Host    Host
 	Network func() (Network, error) // opens the sockets, with the first adapter
-	// Interfaces are the names and addresses of the network interfaces that are up.
+	// Interfaces are the addresses of the network interfaces that are up.
 	Interfaces func() []Interface
 	Self       func() (transport.Link, error)
 	Registry   *registry.Registry
 	Random     func() uint64
 	Clock      transport.Clock
+	// LinkErrors are what a network interface has counted; false: it cannot be read. Nil: none can.
+	LinkErrors func(device string) (LinkErrors, bool)
 	Shared     []byte // the key file's
 	Timeout    int64  // ns after which a silent peer is gone
 }
@@ -87,6 +83,7 @@ type Library struct {
 	tables  map[string]uint64 // another registry's, by the name of adapters
 	ias     []*IA
 	memory  arena.Arena
+	shared  map[string]*sharedMemory // that is registered, by cookie
 
 	network Network
 	self    transport.Link
@@ -129,7 +126,7 @@ func (l *Library) open() (err error) {
 		binary.LittleEndian.PutUint64(l.process[i:], l.random())
 	}
 	l.machine = cm.New(cm.Config{Outlet: l.network, Owner: l, Key: cm.NewKey(l.random),
-		Shared: l.cfg.Shared, Random: l.random})
+		Shared: l.cfg.Shared, Random: l.random, Stats: l})
 	l.peers = map[peerKey]*peer{}
 	l.engine.Attach(l.self)
 	return nil
@@ -362,28 +359,31 @@ func blockAddress(m *memoryBlock) uint64 {
 
 // memoryBlock is memory that the consumer sees, at an address that stays.
 type memoryBlock struct {
-	l *Library
-	b []byte
+	ia *IA
+	b  []byte
 }
 
-// keep copies data to memory of its own.
-func (m *memoryBlock) keep(l *Library, data []byte) (address uint64, r codes.Return) {
+// keep copies data to memory of its own, for an adapter.
+func (m *memoryBlock) keep(ia *IA, data []byte) (address uint64, r codes.Return) {
 	m.release()
 	if len(data) == 0 {
 		return 0, codes.Success
 	}
-	b, err := l.memory.Get(len(data))
+	b, err := ia.library.memory.Get(len(data))
 	if err != nil {
 		return 0, codes.InsufficientResources.With(codes.ResourceMemory)
 	}
-	m.l, m.b = l, b
+	m.ia, m.b = ia, b
+	ia.count(iaMemAlloc)
+	ia.counters[iaMemAllocData] += uint64(len(data))
 	copy(b, data)
 	return uint64(memory.AddrOf(b)), codes.Success
 }
 
 func (m *memoryBlock) release() {
 	if m.b != nil {
-		m.l.memory.Put(m.b)
+		m.ia.library.memory.Put(m.b)
+		m.ia.count(iaMemFree)
 		m.b = nil
 	}
 }

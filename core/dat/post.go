@@ -246,9 +246,12 @@ func (e *EP) received(r *rc.Receive) {
 	if r.HasData {
 		ev.extend(extWriteImmedEnd, uint8(r.Status), r.Immediate)
 	}
-	if r.Status == rc.Success {
-		e.counters[epRecv]++
-		e.counters[epRecvData] += uint64(r.N)
+	switch {
+	case r.Status != rc.Success:
+	case r.HasData:
+		e.countData(epRecvRDMAImm, r.N)
+	default:
+		e.countData(epRecv, r.N)
 	}
-	e.Recv.post(&ev)
+	e.tellReceive(&ev, r)
 }

@@ -19,7 +19,8 @@ import (
 // msgDatagram is a datagram between two processes.
 const msgDatagram transport.MsgID = 21
 
-// Sizes of datagrams, bytes.
+// Sizes of datagrams, bytes. The header is the numbers of the receiver and the sender, 32 bits
+// each, and Solicited or 0, as long; the rest is 0.
 const (
 	datagramHeader = 16
 	grhSize        = 40 // in front of the data, in each receive: a header that adapters write there
@@ -123,6 +124,7 @@ func (e *EP) establishedUD(c *cm.Conn, private []byte) {
 	}
 	ah.peer, ah.QPN, ah.remote = p, theirs.qpn, c.Peer.Addr()
 	p.conns++
+	e.ia.count(iaCMAHResolved)
 	kind := uint32(extUDPassiveAH)
 	if c.Active {
 		c.Card = e.cardOf(d, p)
@@ -133,7 +135,7 @@ func (e *EP) establishedUD(c *cm.Conn, private []byte) {
 	}
 	address := uint64(0)
 	if len(private) > 0 {
-		address, _ = ah.private.keep(l, private)
+		address, _ = ah.private.keep(e.ia, private)
 	}
 	ev := connectionEvent(EventUDEstablished, e.handle, len(private), address)
 	ev.extend(kind, 0, 0)
@@ -155,7 +157,7 @@ func (e *EP) failedUD(c *cm.Conn, why cm.Reason, private []byte) {
 	}
 	address := uint64(0)
 	if len(private) > 0 {
-		address, _ = e.private.keep(e.ia.library, private)
+		address, _ = e.private.keep(e.ia, private)
 	}
 	ev := connectionEvent(number, e.handle, len(private), address)
 	ev.extend(kind, uint8(rc.Transport), 0)
@@ -230,6 +232,7 @@ func (e *EP) PostUD(triplets []Triplet, to Handle, qpn uint32, cookie uint64,
 	}
 	binary.LittleEndian.PutUint32(d.header[0:], qpn)
 	binary.LittleEndian.PutUint32(d.header[4:], e.ud.qpn)
+	binary.LittleEndian.PutUint32(d.header[8:], uint32(flags&Solicited))
 	e.requests++
 	e.counters[epPostSendUD]++
 	e.counters[epPostSendUD+1] += uint64(d.n)
@@ -342,6 +345,7 @@ func (l *Library) onDatagram(m *transport.Msg) {
 		r.Status = rc.LocalProtection
 	default:
 		r.N = uint32(n)
+		r.Solicited = binary.LittleEndian.Uint32(m.Hdr[8:]) == uint32(Solicited)
 	}
 	e.receivedUD(r)
 }
@@ -364,7 +368,8 @@ func (e *EP) receivedUD(r *rc.Receive) {
 	e.countOut(p)
 	ev := dtoEvent(EventExtendedDTO, e.handle, p.cookie, uint8(r.Status), r.N, dtoReceiveUD, 0)
 	ev.extend(extUDReceive, uint8(r.Status), 0)
-	e.counters[epRecvUD]++
-	e.counters[epRecvUD+1] += uint64(r.N)
-	e.Recv.post(&ev)
+	if r.Status == rc.Success {
+		e.countData(epRecvUD, r.N)
+	}
+	e.tellReceive(&ev, r)
 }

@@ -338,7 +338,9 @@ func Interfaces() (list []dat.Interface) {
 		for _, a := range addrs {
 			if p, err := netip.ParsePrefix(a.String()); err == nil &&
 				!p.Addr().IsLinkLocalUnicast() {
-				list = append(list, dat.Interface{Name: i.Name, Addr: p.Addr()})
+				list = append(list, dat.Interface{Name: i.Name, Addr: p.Addr(),
+					Hardware: i.HardwareAddr, MTU: i.MTU,
+					Running: i.Flags&net.FlagRunning != 0})
 			}
 		}
 	}
