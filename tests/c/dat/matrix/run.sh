@@ -5,7 +5,7 @@
 set -u
 here=$(dirname "$0")
 build=$1/dat-matrix
-which=$2
+which=$2 # short or full
 shift 2
 wanted=" $* "
 make=${MAKE:-make}
@@ -54,7 +54,8 @@ matrix-lo u2.0 $line "lo 0" ""
 END
 }
 
-why=$(unpack "$build/package" usr/lib/x86_64-linux-gnu/libdat2.so.2 dapl2-utils libdapl2) || skip_all "$why"
+why=$(unpack "$build/package" usr/lib/x86_64-linux-gnu/libdat2.so.2 dapl2-utils libdapl2) ||
+	skip_all "$why"
 write_confs
 declare -A missing
 if why=$(unpack_source "$build" test/dtest/dtest.c dapl); then
