@@ -91,9 +91,9 @@ func (s *story) drain(i int, e *simEnd) {
 	}
 }
 
-// TestPeerGone: a peer dies, or closes its adapter, after each single thing that happens between two
-// processes from the first request on. The one that stays hears of the end once, everything that it
-// has posted completes, it can connect again, and it has nothing left of the other.
+// TestPeerGone: a peer dies, or closes its adapter, after each single thing that happens between
+// two processes from the first request on. The one that stays hears of the end once, everything
+// that it has posted completes, it can connect again, and it has nothing left of the other.
 func TestPeerGone(t *testing.T) {
 	for seed := range uint64(16) {
 		dies, who := seed/4%2 == 0, int(seed/8)
@@ -170,7 +170,7 @@ func peerGone(t *testing.T, seed uint64, who, steps int, dies bool) bool {
 	return true
 }
 
-// FuzzDatagram: no datagram of a peer's does more than fill a receive of the endpoint that it names.
+// FuzzDatagram: no datagram of a peer's does more than fill a receive of the endpoint it names.
 func FuzzDatagram(f *testing.F) {
 	f.Add(make([]byte, datagramHeader), []byte("hello"), true)
 	f.Add([]byte{1, 2, 3}, []byte{}, false)

@@ -62,6 +62,13 @@ func TestSolicited(t *testing.T) {
 	if b.recv.slot.Ready != 0 || b.recv.Len() != 1 {
 		t.Errorf("immediate data: %d wake", b.recv.slot.Ready)
 	}
+	if _, _, r = b.recv.WaitEnd(2); r.Type() != codes.TimeoutExpired {
+		t.Errorf("a wait for two: %#x", uint32(r))
+	}
+	w.must("wait", b.recv.WaitBegin(1, true))
+	if b.recv.slot.Ready != 1 {
+		t.Errorf("a wait for what came silently: %d wake", b.recv.slot.Ready)
+	}
 	w.must("disconnect", a.ep.Disconnect(false)) // what fails wakes
 	w.expect(b.con, EventDisconnected)
 	if b.recv.slot.Ready != 4 || b.recv.Len() != 4 {
