@@ -67,7 +67,8 @@ run_client() { # COMMAND...
 
 # What no program may print. dapltest's names of tests have "error" and DAT_ names in them.
 wrong() {
-	local results='ABORT|INSUFF|INVALID|LENGTH|TIMEOUT|QUEUE|PROTECTION|PRIV|CONN_QUAL|INTERNAL|NOT_IMPL|MODEL'
+	local results='ABORT|INSUFF|INVALID|LENGTH|TIMEOUT|QUEUE|PROTECTION|PRIV|CONN_QUAL|INTERNAL'
+	results+='|NOT_IMPL|MODEL'
 	local words='FAILED|FAIL$|ERR(OR)?:|\bERR\b|[Uu]nexpected|symbol lookup|[Nn]ot PASSED|mismatch'
 	grep -nE "$words|DAT_($results)" "$@" |
 		grep -v 'Description:' | head -n 1
