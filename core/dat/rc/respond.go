@@ -195,6 +195,13 @@ func (c *Conn) placeWrite(h *header, s *incoming, data []byte) bool {
 	if n == 0 {
 		return true
 	}
+	if s.got == 0 { // a write that does not fit changes nothing
+		_, ok := c.e.owner.Access(c, s.context, transport.Addr(s.addr), uint64(s.total),
+			RightWrite)
+		if !ok {
+			return false
+		}
+	}
 	addr, ok := c.e.owner.Access(c, s.context, transport.Addr(s.addr+uint64(h.Offset)), uint64(n),
 		RightWrite)
 	if !ok {
