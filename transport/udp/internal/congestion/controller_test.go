@@ -111,7 +111,7 @@ func TestRandomLoss(t *testing.T) {
 // quarter changes nothing.
 func TestHeavyLossHalves(t *testing.T) {
 	for _, k := range []struct{ lost, want int }{{24, 64 << 10}, {60, 32 << 10}} {
-		c := &delivery{packetSize: packet, window: 64 << 10, limit: 1 << 20, found: true,
+		c := &aimd{packetSize: packet, window: 64 << 10, limit: 1 << 20, found: true,
 			roundAt: 1}
 		var flat rtt.Estimator
 		flat.Sample(1, 1e6)
