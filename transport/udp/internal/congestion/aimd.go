@@ -15,8 +15,10 @@ const (
 	firstBytes   = 1 << 16
 	firstShare   = 8
 	firstTotal   = 16
-	// leastTotal packets, divided by the number of origins, are what losses leave of a window.
-	leastTotal = 4
+	// What losses leave of a window, in packets, divided by the number of origins: enough that
+	// losses at random do not make a transfer slow, also where a task that waits for a processor
+	// looks like a queue. Where more than a quarter is lost it is heavyTotal.
+	leastTotal, heavyTotal = 16, 4
 	// many origins of one target divide what is known to be a queue there: see increase.
 	many = 4
 
@@ -128,7 +130,7 @@ func (c *aimd) Update(now int64, t *rtt.Estimator) {
 	}
 	if c.roundAt != 0 && elapsed < int64(time.Second) && c.roundLost > c.packetSize &&
 		c.roundLost > (c.roundBytes+c.roundLost)/4 {
-		c.shrink(0.5)
+		c.shrink(0.5, heavyTotal)
 	}
 	c.roundAt, c.roundBytes, c.roundLost, c.blocked = now, 0, 0, false
 }
@@ -185,11 +187,12 @@ func (c *aimd) isQueueing(t *rtt.Estimator) bool {
 	return t.Standing(rtt.Recent)-t.Shortest() > max(int64(queueTime), t.Shortest()/queueShare)
 }
 
-// shrink leaves the part to of the window.
-func (c *aimd) shrink(to float64) {
+// shrink leaves the part to of the window, and not less than this origin's share of total packets.
+func (c *aimd) shrink(to, total float64) {
 	c.found = true
-	least := int(leastTotal * float64(c.packet()) / c.origins())
-	c.window, c.rest = max(int(float64(min(c.window, c.limit))*to), least), 0
+	window := min(c.window, c.limit)
+	least := min(window, int(total*float64(c.packet())/c.origins()))
+	c.window, c.rest = max(int(float64(window)*to), least), 0
 }
 
 // Lost shrinks the window once for all that was in flight at that time.
@@ -200,6 +203,6 @@ func (c *aimd) Lost(l Loss, t *rtt.Estimator) {
 	}
 	c.recoveryTx = l.Newest
 	if c.isQueueing(t) {
-		c.shrink(1 - decrease)
+		c.shrink(1-decrease, leastTotal)
 	}
 }

@@ -20,8 +20,6 @@ const (
 	believed = 10 * time.Second
 	// Recent samples are kept.
 	Recent = 16
-	// queueTime more than the shortest round trip, and a quarter of it, are no queue.
-	queueTime = 50 * time.Microsecond
 )
 
 // Estimator is what is known of a path's round trip. The zero value knows nothing.
@@ -87,11 +85,6 @@ func (r *Estimator) Standing(n int) int64 {
 		least = min(least, r.recent[(r.count-i)%Recent])
 	}
 	return least
-}
-
-// Queueing says whether packets seem to wait in a queue on their way.
-func (r *Estimator) Queueing() bool {
-	return r.smooth > r.shortest+max(r.shortest/4, int64(queueTime))
 }
 
 // Timeout is how long an acknowledgement may take before it is missed.
