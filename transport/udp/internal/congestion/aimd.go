@@ -15,10 +15,8 @@ const (
 	firstBytes   = 1 << 16
 	firstShare   = 8
 	firstTotal   = 16
-	// What losses leave of a window, in packets, divided by the number of origins: enough that
-	// losses at random do not make a transfer slow, also where a task that waits for a processor
-	// looks like a queue. Where more than a quarter is lost it is heavyTotal.
-	leastTotal, heavyTotal = 16, 4
+	// leastTotal packets, divided by the number of origins, are what losses leave of a window.
+	leastTotal = 4
 	// many origins of one target divide what is known to be a queue there: see increase.
 	many = 4
 
@@ -39,7 +37,8 @@ const (
 	// A window of fewer packets is kept to by pauses.
 	pacedPackets = 4
 	// A queue shows if the shortest of the latest samples is longer than the shortest of all by
-	// queueTime, and a queueShare of it; where many share the target, by the lesser of each.
+	// queueTime, and a queueShare of it, and half their usual spread; where many share the target, by
+	// the lesser of each, whatever the spread.
 	queueTime, manyQueueTime   = 50 * time.Microsecond, 10 * time.Microsecond
 	queueShare, manyQueueShare = 4, 16
 	// longQueue, and twice the shortest round trip, end the doubling.
@@ -130,7 +129,7 @@ func (c *aimd) Update(now int64, t *rtt.Estimator) {
 	}
 	if c.roundAt != 0 && elapsed < int64(time.Second) && c.roundLost > c.packetSize &&
 		c.roundLost > (c.roundBytes+c.roundLost)/4 {
-		c.shrink(0.5, heavyTotal)
+		c.shrink(0.5)
 	}
 	c.roundAt, c.roundBytes, c.roundLost, c.blocked = now, 0, 0, false
 }
@@ -184,14 +183,15 @@ func (c *aimd) isQueueing(t *rtt.Estimator) bool {
 		return t.Standing(max(c.window/c.packet(), 2))-t.Shortest() >
 			max(int64(manyQueueTime), t.Shortest()/manyQueueShare)
 	}
-	return t.Standing(rtt.Recent)-t.Shortest() > max(int64(queueTime), t.Shortest()/queueShare)
+	return t.Standing(rtt.Recent)-t.Shortest() >
+		max(int64(queueTime), t.Shortest()/queueShare)+t.Deviation()/2
 }
 
-// shrink leaves the part to of the window, and not less than this origin's share of total packets.
-func (c *aimd) shrink(to, total float64) {
+// shrink leaves the part to of the window, and not less than this origin's share of leastTotal.
+func (c *aimd) shrink(to float64) {
 	c.found = true
 	window := min(c.window, c.limit)
-	least := min(window, int(total*float64(c.packet())/c.origins()))
+	least := min(window, int(leastTotal*float64(c.packet())/c.origins()))
 	c.window, c.rest = max(int(float64(window)*to), least), 0
 }
 
@@ -203,6 +203,6 @@ func (c *aimd) Lost(l Loss, t *rtt.Estimator) {
 	}
 	c.recoveryTx = l.Newest
 	if c.isQueueing(t) {
-		c.shrink(1-decrease, leastTotal)
+		c.shrink(1 - decrease)
 	}
 }

@@ -71,6 +71,9 @@ func (r *Estimator) Renew()        { r.anew = true }        // the next sample b
 func (r *Estimator) Known() bool   { return r.smooth != 0 } // whether there was a sample
 func (r *Estimator) Smooth() int64 { return r.smooth }      // the average; 0: not known
 
+// Deviation is how far samples are from the average, on the average.
+func (r *Estimator) Deviation() int64 { return r.deviation }
+
 // Shortest is the shortest that was met lately; 0: not known.
 func (r *Estimator) Shortest() int64 { return r.shortest }
 
