@@ -24,6 +24,8 @@ endif
 LIB     := $(BUILD)/lib/liblapi_r.so
 RUN     := $(BUILD)/bin/lapirun
 TRACE   := $(BUILD)/bin/lapitrace
+# What another uDAPL registry loads. There is none for 32-bit programs, which have no uDAPL.
+DAPL    := $(if $(M32),,$(BUILD)/lib/libdapllapi.so.2)
 
 GO_SOURCES := $(shell find capi core transport cmd/lapirun cmd/lapitrace \
   -name '*.go' -not -name '*_test.go')
@@ -47,7 +49,7 @@ LIB_LDFLAGS := -s -w -X lapi/core/lapi.built=$(BUILT) -extldflags "-Wl,-soname,l
   -Wl,--version-script=$(CURDIR)/cshim/exports.map -Wl,-z,relro -Wl,-z,now"
 
 .PHONY: all build install uninstall test go-test m32-test vet race fuzz clean
-all build: $(LIB) $(RUN) $(TRACE) $(BUILD)/bin/poe $(BUILD)/lib/pkgconfig/lapi.pc
+all build: $(LIB) $(DAPL) $(RUN) $(TRACE) $(BUILD)/bin/poe $(BUILD)/lib/pkgconfig/lapi.pc
 
 $(LIB): $(GO_SOURCES) $(C_SOURCES) go.mod
 	@mkdir -p $(BUILD)/lib
@@ -58,6 +60,13 @@ $(LIB): $(GO_SOURCES) $(C_SOURCES) go.mod
 	  ln -sf liblapi_r.so.1 $(BUILD)/lib/$$name; done
 	@ln -sf liblapi_r.so.1 $(BUILD)/lib/liblapi.so
 	@touch -h $(BUILD)/lib/liblapi_r.so
+
+# It finds the library beside itself. Registries unload providers, Go's run-time cannot be unloaded.
+$(BUILD)/lib/libdapllapi.so.2: $(wildcard cshim/dat/provider/*.[ch] include/dat2/*.h include/dat2/parts/*.h)
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 -Wall -Wextra -Werror -fPIC -fvisibility=hidden -Iinclude -shared -o $@ \
+	  -Wl,-soname,$(@F) -Wl,-z,nodelete,-z,relro,-z,now -Wl,-rpath,'$$ORIGIN',--enable-new-dtags \
+	  cshim/dat/provider/provider.c
 
 $(RUN): $(GO_SOURCES) go.mod
 	@mkdir -p $(BUILD)/bin
@@ -91,7 +100,7 @@ DRIVERS     := mpcc_r mpCC_r mpxlf_r mpxlf90_r mpxlf95_r mpcc mpCC mpxlf mpxlf90
 SAMPLES     := $(filter-out samples.mk, \
   $(patsubst tests/c/samples/%,%,$(shell find tests/c/samples -name README.md -o -name Makefile \
   -o -name '*.mk' -o -name '*.[chF]' -o -name '*.cc' -o -name '*.F90' -o -name start-by-hand \
-  -o -name under-mpi)))
+  -o -name under-mpi -o -name run-pair)))
 SAMPLES_DIR  = $(INSTALL_DIR)/share/lapi/samples
 install: build
 	install -d $(INSTALL_DIR)/$(LIBDIR)/pkgconfig $(INSTALL_DIR)/include $(INSTALL_DIR)/bin
@@ -116,7 +125,8 @@ install: build
 	install -m 755 drivers/lapi-compiler $(INSTALL_DIR)/bin/$(firstword $(DRIVERS))
 	for driver in $(wordlist 2,99,$(DRIVERS)); do \
 	  ln -sf $(firstword $(DRIVERS)) $(INSTALL_DIR)/bin/$$driver || exit 1; done
-	[ -n "$(M32)" ] || { for file in $(DAT_HEADERS); do \
+	[ -n "$(M32)" ] || { install -m 755 $(DAPL) $(INSTALL_DIR)/$(LIBDIR)/ && \
+	  for file in $(DAT_HEADERS); do \
 	  install -D -m 644 $$file $(INSTALL_DIR)/$$file || exit 1; done; \
 	  for name in libdat2.so.2 libdat2.so libdat.so; do \
 	  ln -sf liblapi_r.so.1 $(INSTALL_DIR)/$(LIBDIR)/$$name || exit 1; done; \
@@ -125,7 +135,8 @@ install: build
 
 uninstall:
 	rm -rf $(INSTALL_DIR)/include/dat2 $(INSTALL_DIR)/include/dat
-	rm -f $(addprefix $(INSTALL_DIR)/$(LIBDIR)/,libdat2.so.2 libdat2.so libdat.so pkgconfig/dat.pc)
+	rm -f $(addprefix $(INSTALL_DIR)/$(LIBDIR)/,libdat2.so.2 libdat2.so libdat.so \
+	  libdapllapi.so.2 pkgconfig/dat.pc)
 	rm -f $(MAN_PAGES:%=$(INSTALL_DIR)/share/%) \
 	  $(LANGUAGES:%=$(INSTALL_DIR)/share/locale/%/LC_MESSAGES/liblapi_r.cat)
 	rm -f $(addprefix $(INSTALL_DIR)/, \
@@ -137,9 +148,9 @@ uninstall:
 
 # In the order of how soon they tell something. `go-test` runs with the race detector, which 386 has
 # none of.
-TEST_TARGETS ?= build vet abi headers dat-headers-test go-test sim cshim-test model conform \
+TEST_TARGETS ?= build vet abi headers dat-headers-test dat-test go-test sim cshim-test model conform \
   conform-lane conform-routes conform-gso host-test kill-test hostile-test fortran-test samples \
-  install-test man-test trace-test net-test m32-test
+  install-test man-test trace-test test-dat net-test m32-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 	"unsafe"
@@ -111,8 +112,8 @@ func godat_block(block unsafe.Pointer) {
 	udapl.lib = dat.New(dat.Config{Host: datHost{}, Random: datRandom, Clock: datClock,
 		Registry: registry.New(builtInNames(), confNames()), Timeout: int64(timeout),
 		Network:    func() (dat.Network, error) { return sockets.Open(datClock, timeout) },
-		Interfaces: sockets.Interfaces,
-		Self:       func() (transport.Link, error) { return self.New(datClock) }})
+		Interfaces: sockets.Interfaces, LinkErrors: sockets.LinkErrors,
+		Self: func() (transport.Link, error) { return self.New(datClock) }})
 }
 
 // builtInNames are the adapters that need no dat.conf.
@@ -130,10 +131,17 @@ func builtInNames() (list []registry.Entry) {
 	return list
 }
 
+// provides says whether a dat.conf names this library, or its provider object for other registries.
+func provides(file string) bool {
+	name := filepath.Base(file)
+	return strings.HasPrefix(name, "liblapi") || strings.HasPrefix(name, "libdat2") ||
+		strings.HasPrefix(name, "libdapllapi")
+}
+
 func confNames() (list []registry.Entry) {
 	for _, e := range registry.Load(getenv, []string{"/etc/dat.conf"},
 		func(s string) { datHost{}.Message(s) }) {
-		if strings.HasPrefix(e.Library, "liblapi") || strings.HasPrefix(e.Library, "libdat2") {
+		if provides(e.Library) {
 			list = append(list, e)
 		}
 	}

@@ -159,9 +159,7 @@ func initEventCalls() {
 		if c.needs(1) {
 			return codes.Arg(2)
 		}
-		if e.Len() == 0 {
-			udapl.lib.Progress()
-		}
+		e.Look()
 		ev, r := e.Dequeue()
 		if r == codes.Success {
 			*at[dat.Event](c, 1) = ev
@@ -175,7 +173,7 @@ func initEventCalls() {
 		case c.needs(4):
 			return codes.Arg(5)
 		}
-		return e.WaitBegin(c.i(2))
+		return e.WaitBegin(c.i(2), c.u(1) != 0)
 	})
 	d[C.DAT_CALL_evd_wait_end] = on(ofEVD, func(e *dat.EVD, c *datCall) codes.Return {
 		ev, more, r := e.WaitEnd(c.i(2))
@@ -287,6 +285,9 @@ func lmrCreate(ia *dat.IA, c *datCall) codes.Return {
 		Privileges: dat.Privileges(c.u(6)), ZeroBased: c.u(7) != 0}
 	if c.needs(8) {
 		return codes.Arg(8)
+	}
+	if a.Type == dat.MemShared {
+		a.Cookie = list[byte](c, 3, dat.CookieSize)
 	}
 	m, r := ia.NewLMR(a)
 	if r != codes.Success {
@@ -535,6 +536,12 @@ func initExtensionCalls() {
 	})
 	d[C.DAT_CALL_ib_query_counters] = queryCounters
 	d[C.DAT_CALL_ib_print_counters] = printCounters
+	d[C.DAT_CALL_ib_start_counter] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
+		return ia.StartCounters(c.i(1))
+	})
+	d[C.DAT_CALL_ib_stop_counter] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
+		return ia.StopCounters(c.i(1))
+	})
 	d[C.DAT_CALL_ib_open_query] = openQuery
 	d[C.DAT_CALL_ib_close_query] = func(c *datCall) codes.Return {
 		ia, r := udapl.lib.IAOf(c.h(0))

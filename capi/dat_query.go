@@ -136,6 +136,7 @@ func initAdapterCalls() {
 		case udapl.lib.Registry().Add(e) != nil:
 			return codes.ProviderAlreadyRegistered.With(codes.NoSubtype)
 		}
+		udapl.lib.SetTable(e.Name, c[0])
 		return codes.Success
 	}
 	d[C.DAT_CALL_registry_remove_provider] = func(c *datCall) codes.Return {
@@ -230,7 +231,7 @@ func fillAdapter(ia *dat.IA, a *C.DAT_IA_ATTR) {
 	a.ia_address_ptr = cAddress(ia.Address())
 	a.max_eps, a.max_evds, a.max_pzs, a.max_srqs, a.max_ep_per_srq = manyObjects, manyObjects,
 		manyObjects, manyObjects, manyObjects
-	a.max_lmrs, a.max_rmrs = 1<<20, 1<<20
+	a.max_lmrs, a.max_rmrs = dat.MaxLMRs, dat.MaxRMRs
 	a.max_dto_per_ep, a.max_recv_per_srq = dat.MaxDTOs, dat.MaxDTOs
 	a.max_rdma_read_per_ep_in, a.max_rdma_read_per_ep_out = dat.MaxReads, dat.MaxReads
 	a.max_rdma_read_in, a.max_rdma_read_out = 1<<20, 1<<20
@@ -252,8 +253,9 @@ func fillProvider(ia *dat.IA, a *C.DAT_PROVIDER_ATTR) {
 	a.evd_stream_merging_supported = merge
 	put(a.provider_name[:], ia.Name)
 	a.provider_version_major, a.dapl_version_major = 2, 2
-	a.lmr_mem_types_supported = 3 // virtual, and of another region
-	a.completion_flags_supported = 0x0f
+	a.lmr_mem_types_supported = 1<<dat.MemVirtual | 1<<dat.MemLMR | 1<<dat.MemShared
+	a.completion_flags_supported = C.DAT_COMPLETION_FLAGS(dat.Suppress | dat.Solicited | dat.Fence |
+		dat.Threshold)
 	a.max_private_data_size = dat.PrivateMax
 	a.ep_creator = C.DAT_PSP_CREATES_EP_IFASKED
 	a.optimal_buffer_alignment = 256
@@ -265,6 +267,7 @@ func fillProvider(ia *dat.IA, a *C.DAT_PROVIDER_ATTR) {
 		}
 	}
 	a.srq_supported, a.dto_async_return_guaranteed = C.DAT_TRUE, C.DAT_TRUE
+	a.srq_ep_pz_difference_supported = C.DAT_TRUE
 	a.srq_watermarks_supported, a.srq_info_supported, a.ep_recv_info_supported = 1, 1, 1
 	a.rmr_scope_supported = C.DAT_RMR_SCOPE_PZ
 	attributes := namedAttributes(ia)
@@ -272,22 +275,23 @@ func fillProvider(ia *dat.IA, a *C.DAT_PROVIDER_ATTR) {
 	a.provider_specific_attr = &attributes[0]
 }
 
-// named are the arrays that programs were given, for good.
+// named are the arrays that programs were given, for good, by what they say.
 var named = map[string][]C.DAT_NAMED_ATTR{}
 
 func namedAttributes(ia *dat.IA) []C.DAT_NAMED_ATTR {
-	if a := named[ia.Device()]; a != nil {
+	attributes := ia.Attributes()
+	key := fmt.Sprint(attributes)
+	if a := named[key]; a != nil {
 		return a
 	}
-	p := unsafe.Slice((*C.DAT_NAMED_ATTR)(C.calloc(32,
-		C.size_t(unsafe.Sizeof(C.DAT_NAMED_ATTR{})))), 32)
-	n := 0
-	for _, kv := range ia.Attributes() {
-		p[n].name, p[n].value = datString(kv[0]), datString(kv[1])
-		n++
+	n := len(attributes)
+	p := unsafe.Slice((*C.DAT_NAMED_ATTR)(C.calloc(C.size_t(n),
+		C.size_t(unsafe.Sizeof(C.DAT_NAMED_ATTR{})))), n)
+	for i, kv := range attributes {
+		p[i].name, p[i].value = datString(kv[0]), datString(kv[1])
 	}
-	named[ia.Device()] = p[:n]
-	return p[:n]
+	named[key] = p
+	return p
 }
 
 func openQuery(c *datCall) codes.Return {
@@ -429,7 +433,7 @@ func fillEndpoint(e *dat.EP, p *C.DAT_EP_PARAM) {
 		request_evd_handle:   cHandle(dat.HandleOf(e.Request)),
 		connect_evd_handle:   cHandle(dat.HandleOf(e.ConnectE)),
 		srq_handle:           cHandle(dat.HandleOf(e.SRQ)),
-		local_ia_address_ptr: cAddress(e.IA().Address()),
+		local_ia_address_ptr: cAddress(e.LocalAddress()),
 		local_port_qual:      C.DAT_PORT_QUAL(e.Qualifier)}
 	if e.Remote.IsValid() {
 		p.remote_ia_address_ptr = cAddress(e.IA().AddressOf(e.Remote.Addr()))
@@ -474,7 +478,7 @@ func queryCounters(c *datCall) codes.Return {
 	case c.needs(2):
 		return codes.Arg(3)
 	}
-	values, _ := dat.Counters(o, c.u(3) != 0)
+	values := dat.Counters(o, c.i(1), c.u(3) != 0)
 	to := list[uint64](c, 2, max(len(names), c.i(1)+1))
 	if c.i(1) == len(names) {
 		copy(to, values)
@@ -489,7 +493,7 @@ func printCounters(c *datCall) codes.Return {
 	if r != codes.Success {
 		return r
 	}
-	values, _ := dat.Counters(o, c.u(2) != 0)
+	values := dat.Counters(o, c.i(1), c.u(2) != 0)
 	hostname, _ := os.Hostname()
 	for i, name := range names {
 		if c.i(1) == len(names) || c.i(1) == i {

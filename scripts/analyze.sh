@@ -11,17 +11,23 @@ gcc --version > /dev/null 2>&1 || { echo "analyze: gcc is missing" >&2; exit 1; 
 [ $# -gt 0 ] || set -- $(find capi cshim transport tests fortran -name '*.c' \
 	-not -path 'tests/c/conform/*')
 folders=$(find cshim transport tests/c -name '*.h' -printf '-I%h\n' 2> /dev/null | sort -u)
-failed=0 looked=0
-for file; do
-	if grep -q '<mpi.h>' "$file" && ! echo '#include <mpi.h>' | gcc -E - > /dev/null 2>&1; then
-		continue
+export folders
+
+look() { # FILE
+	grep -q '<mpi.h>' "$1" && ! echo '#include <mpi.h>' | gcc -E - > /dev/null 2>&1 && return
+	# shellcheck disable=SC2086  # folders are words
+	if gcc -fanalyzer -O1 -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror \
+		-DHOST_FOLDER='""' -Iinclude $folders -c "$1" -o /dev/null; then
+		echo "analyze: looked"
+	else
+		echo "analyze: $1"
 	fi
-	looked=$((looked + 1))
-	gcc -fanalyzer -O1 -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror -DHOST_FOLDER='""' \
-		-Iinclude $folders -c "$file" -o /dev/null || {
-		echo "analyze: $file" >&2
-		failed=$((failed + 1))
-	}
-done
+}
+export -f look
+
+found=$(printf '%s\n' "$@" | xargs -P "$(nproc)" -I {} bash -c 'look {}')
+looked=$(grep -c . <<< "$found")
+failed=$(grep -vc '^analyze: looked$' <<< "$found")
+[ "$failed" = 0 ] || grep -v '^analyze: looked$' <<< "$found" >&2
 echo "analyze: $looked files, $failed with findings"
-[ $failed = 0 ] && [ $looked -gt 0 ]
+[ "$failed" = 0 ] && [ -n "$found" ]

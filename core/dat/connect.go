@@ -85,6 +85,11 @@ func (l *Library) Established(c *cm.Conn, private []byte) {
 	e.Remote = c.Peer
 	e.join(p, &theirs)
 	e.step(stepEstablished)
+	if c.Active {
+		e.ia.count(iaCMActiveEst)
+	} else {
+		e.ia.count(iaCMPassiveEst)
+	}
 	e.tellConnection(EventEstablished, private)
 }
 
@@ -95,7 +100,7 @@ func (e *EP) tellConnection(number EventNumber, private []byte) {
 	}
 	address := uint64(0)
 	if len(private) > 0 {
-		address, _ = e.private.keep(e.ia.library, private)
+		address, _ = e.private.keep(e.ia, private)
 	}
 	ev := connectionEvent(number, e.handle, len(private), address)
 	e.ConnectE.post(&ev)
@@ -107,6 +112,7 @@ func (l *Library) Failed(c *cm.Conn, why cm.Reason, private []byte) {
 	case *CR:
 		o.gone = true
 	case *EP:
+		o.ia.countFailure(why)
 		if o.ud != nil {
 			o.failedUD(c, why, private)
 			return
@@ -135,9 +141,15 @@ func (e *EP) failed(number EventNumber, private []byte) {
 	e.tellConnection(number, private)
 }
 
-// ended: the connection c is over.
-func (e *EP) ended(c *rc.Conn, how rc.Ending) {
+// ended: the connection is over.
+func (e *EP) ended(how rc.Ending) {
 	e.leavePeer()
+	switch how {
+	case rc.ByUser:
+		e.ia.count(iaCMDreqTX)
+	case rc.ByPeer:
+		e.ia.count(iaCMDreqRX)
+	}
 	if e.attempt != nil {
 		e.attempt.Close()
 		e.attempt = nil
@@ -152,6 +164,7 @@ func (e *EP) ended(c *rc.Conn, how rc.Ending) {
 	}
 	e.tellConnection(number, nil)
 	if e.SRQ != nil { // no receive of the queue will come to this endpoint any more
+		e.ia.count(iaAsyncQPError)
 		e.ia.asyncError(EventEPBroken, e.handle, 0)
 	}
 }

@@ -1,37 +1,81 @@
 package dat
 
-import "lapi/core/dat/rc"
-
-// counters count what an object has done, by the numbers of dat_ib_extensions.h.
-type counters [numIACounters]uint64
-
-// Of an adapter (DAT_IA_COUNTERS), those that something here counts.
-const (
-	iaPZCreate     = 0
-	iaPZFree       = 1
-	iaLMRCreate    = 2
-	iaLMRFree      = 3
-	iaRMRCreate    = 4
-	iaRMRFree      = 5
-	iaPSPCreate    = 6
-	iaPSPFree      = 8
-	iaRSPCreate    = 9
-	iaRSPFree      = 10
-	iaEVDCreate    = 11
-	iaEVDFree      = 12
-	iaEPCreate     = 13
-	iaEPFree       = 14
-	iaSRQCreate    = 15
-	iaSRQFree      = 16
-	iaSPCR         = 17
-	iaSPCRAccepted = 18
-	iaSPCRRejected = 19
-	iaAsyncError   = 23
-	iaCMListen     = 26
-	numIACounters  = 85
+import (
+	"lapi/core/dat/cm"
+	"lapi/core/dat/rc"
 )
 
-// Of an endpoint (DAT_EP_COUNTERS).
+// counters count what an object has done, by the numbers of dat_ib_extensions.h. docs/dat.md says
+// which of them stay 0, and why.
+type counters [numIACounters]uint64
+
+// Of an adapter (DAT_IA_COUNTERS).
+const (
+	iaPZCreate      = 0
+	iaPZFree        = 1
+	iaLMRCreate     = 2
+	iaLMRFree       = 3
+	iaRMRCreate     = 4
+	iaRMRFree       = 5
+	iaPSPCreate     = 6
+	iaPSPCreateAny  = 7
+	iaPSPFree       = 8
+	iaRSPCreate     = 9
+	iaRSPFree       = 10
+	iaEVDCreate     = 11
+	iaEVDFree       = 12
+	iaEPCreate      = 13
+	iaEPFree        = 14
+	iaSRQCreate     = 15
+	iaSRQFree       = 16
+	iaSPCR          = 17
+	iaSPCRAccepted  = 18
+	iaSPCRRejected  = 19
+	iaMemAlloc      = 20
+	iaMemAllocData  = 21
+	iaMemFree       = 22
+	iaAsyncError    = 23
+	iaAsyncQPError  = 24
+	iaAsyncCQError  = 25
+	iaCMListen      = 26
+	iaCMReqTX       = 27
+	iaCMReqRX       = 28
+	iaCMRepTX       = 29
+	iaCMRepRX       = 30
+	iaCMRtuTX       = 31
+	iaCMRtuRX       = 32
+	iaCMUserRejTX   = 33
+	iaCMUserRejRX   = 34
+	iaCMActiveEst   = 35
+	iaCMPassiveEst  = 36
+	iaCMAHReqTX     = 37
+	iaCMAHReqRX     = 38
+	iaCMAHResolved  = 39
+	iaCMDreqTX      = 40
+	iaCMDreqRX      = 41
+	iaCMMraTX       = 44
+	iaCMMraRX       = 45
+	iaCMErr         = 47
+	iaCMErrFullQ    = 48
+	iaCMErrReqDup   = 49
+	iaCMErrReqRetry = 50
+	iaCMErrRepDup   = 51
+	iaCMErrRepRetry = 52
+	iaCMErrRtuDup   = 53
+	iaCMErrRtuRetry = 54
+	iaCMErrRefused  = 55
+	iaCMErrTimeout  = 57
+	iaCMErrRejTX    = 58
+	iaCMErrRejRX    = 59
+	iaCMErrMraDup   = 64
+	iaCMErrMraRetry = 65
+	iaCMUnexpected  = 66
+	iaLinks         = 67 // the first of an interface's
+	iaDiag          = 76 // the first of an adapter chip's
+	numIACounters   = 85
+)
+
+// Of an endpoint (DAT_EP_COUNTERS). Behind most is one of bytes.
 const (
 	epConnect      = 0
 	epDisconnect   = 1
@@ -44,21 +88,32 @@ const (
 	epPostCmpSwap  = 14
 	epPostFetchAdd = 15
 	epRecv         = 16
-	epRecvData     = 17
 	epRecvUD       = 18
+	epRecvRDMAImm  = 22
 	numEPCounters  = 24
 )
 
 // Of an EVD (DAT_EVD_COUNTERS).
 const (
-	evdWait            = 0
-	evdDequeue         = 3
-	evdDequeueFound    = 4
-	evdDequeueNotFound = 5
-	numEVDCounters     = 10
+	evdWait             = 0
+	evdWaitBlocked      = 1
+	evdWaitNotify       = 2
+	evdDequeue          = 3
+	evdDequeueFound     = 4
+	evdDequeueNotFound  = 5
+	evdDequeuePoll      = 6
+	evdDequeuePollFound = 7
+	evdConnCallback     = 8
+	evdDTOCallback      = 9
+	numEVDCounters      = 10
 )
 
-func (ia *IA) count(i int) { ia.counters[i]++ }
+// count counts; those of the connection manager only while they run.
+func (ia *IA) count(i int) {
+	if i < iaCMListen || !ia.stopped {
+		ia.counters[i]++
+	}
+}
 
 // countPost counts a request and its bytes.
 func (e *EP) countPost(op rc.Op, n uint64, immediate bool) {
@@ -74,29 +129,148 @@ func (e *EP) countPost(op rc.Op, n uint64, immediate bool) {
 }
 
 func (e *EP) countReceive(r *rc.Receive) {
-	e.counters[epPostRecv]++
+	e.countData(epPostRecv, 0)
 	for _, s := range r.Segments {
 		e.counters[epPostRecv+1] += uint64(s.N)
 	}
 }
 
-// Counters are those of an object that has some, and are zero afterwards if reset is true.
-func Counters(o any, reset bool) (list []uint64, ok bool) {
+// countData counts what has n bytes.
+func (e *EP) countData(i int, n uint32) {
+	e.counters[i]++
+	e.counters[i+1] += uint64(n)
+}
+
+// countPosted counts an event by its stream.
+func (e *EVD) countPosted(number EventNumber) {
+	switch number {
+	case EventDTO, EventExtendedDTO, EventBind:
+		e.counters[evdDTOCallback]++
+	case EventSoftware, EventEVDOverflow, EventIACatastrophic, EventEPBroken:
+	default:
+		e.counters[evdConnCallback]++
+	}
+}
+
+// countFailure counts an attempt to connect, or to accept, that has come to nothing.
+func (ia *IA) countFailure(why cm.Reason) {
+	switch why {
+	case cm.Rejected:
+		ia.count(iaCMUserRejRX)
+		return
+	case cm.TimedOut:
+		ia.count(iaCMErrTimeout)
+	case cm.NobodyThere, cm.Unproved:
+		ia.count(iaCMErrRejRX)
+	}
+	ia.count(iaCMErr)
+}
+
+// adapterOf is the adapter that a connection of the connection manager's counts for; nil: none any
+// more.
+func (l *Library) adapterOf(c *cm.Conn) *IA {
+	switch o := c.Owner.(type) {
+	case *EP:
+		return o.ia
+	case *CR:
+		return o.ia
+	}
+	return listenerIA(l.machine.Listener(c.Qualifier))
+}
+
+func listenerIA(ln *cm.Listener) *IA {
+	if ln != nil {
+		if o, ok := ln.Owner.(Object); ok {
+			return o.object().ia
+		}
+	}
+	return nil
+}
+
+// countMessage counts a message: the first of its kind by one counter, others by another. 0: by
+// none.
+func (l *Library) countMessage(c *cm.Conn, again bool, first, other int) {
+	i := first
+	if again {
+		i = other
+	}
+	if ia := l.adapterOf(c); ia != nil && i != 0 {
+		ia.count(i)
+	}
+}
+
+// Sent implements cm.Stats.
+func (l *Library) Sent(c *cm.Conn, kind cm.Kind, again bool) {
+	switch kind {
+	case cm.Request:
+		first := iaCMReqTX
+		if c.Service == ServiceUD {
+			first = iaCMAHReqTX
+		}
+		l.countMessage(c, again, first, iaCMErrReqRetry)
+	case cm.Wait:
+		l.countMessage(c, again, iaCMMraTX, iaCMErrMraRetry)
+	case cm.Accept:
+		l.countMessage(c, again, iaCMRepTX, iaCMErrRepRetry)
+	case cm.Ready:
+		l.countMessage(c, again, iaCMRtuTX, iaCMErrRtuRetry)
+	}
+}
+
+// Heard implements cm.Stats.
+func (l *Library) Heard(c *cm.Conn, kind cm.Kind, again bool) {
+	switch kind {
+	case cm.Request:
+		first := iaCMReqRX
+		if c.Service == ServiceUD {
+			first = iaCMAHReqRX
+		}
+		l.countMessage(c, again, first, iaCMErrReqDup)
+	case cm.Wait:
+		l.countMessage(c, again, iaCMMraRX, iaCMErrMraDup)
+	case cm.Accept:
+		l.countMessage(c, again, iaCMRepRX, iaCMErrRepDup)
+	case cm.Ready:
+		l.countMessage(c, again, iaCMRtuRX, iaCMErrRtuDup)
+	case cm.Refuse:
+		l.countMessage(c, again, iaCMErrRefused, iaCMErrRefused)
+	}
+}
+
+// Unexpected implements cm.Stats.
+func (l *Library) Unexpected(c *cm.Conn) {
+	l.countMessage(c, false, iaCMUnexpected, iaCMUnexpected)
+}
+
+// Full implements cm.Stats.
+func (l *Library) Full(ln *cm.Listener) {
+	if ia := listenerIA(ln); ia != nil {
+		ia.count(iaCMErrFullQ)
+	}
+}
+
+// Counters are those of an adapter, endpoint or EVD; nil of any other object. With reset they are 0
+// afterwards: the one of that number, or all if there is none such.
+func Counters(o any, number int, reset bool) (list []uint64) {
 	var c *counters
 	n := 0
 	switch o := o.(type) {
 	case *IA:
+		o.readLinks()
 		c, n = &o.counters, numIACounters
 	case *EP:
 		c, n = &o.counters, numEPCounters
 	case *EVD:
 		c, n = &o.counters, numEVDCounters
 	default:
-		return nil, false
+		return nil
 	}
 	list = append(list, c[:n]...)
-	if reset {
+	switch {
+	case reset && number >= 0 && number < n:
+		c[number] = 0
+	case reset:
 		*c = counters{}
 	}
-	return list, true
+	return list
 }

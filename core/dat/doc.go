@@ -4,7 +4,9 @@
 //	library.go        Library: what all adapters of the process share; progress
 //	object_unsafe.go  handles, and how they are found
 //	ia.go             adapters, their names and addresses
+//	attributes.go     what an adapter tells of its network interface
 //	memory.go, rmr.go protection zones, regions, contexts, what a remote access is checked against
+//	shared.go         memory that processes share, told by a cookie
 //	ep.go, modify.go  endpoints
 //	states.go         their states: one table
 //	post.go           what is posted, and what its completion tells
@@ -15,7 +17,7 @@
 //	peers.go          other processes, and the links to them
 //	evd.go, cno.go    event dispatchers, consumer notification objects
 //	event.go          the layout of events
-//	counters.go, counter_names.go
+//	counters.go, counter_names.go, link_errors.go
 //
 // Its parts are packages: cm (connection manager), rc (the protocol of connections), registry,
 // codes, sockets. Everything runs under the library's lock; memory.Guard must have run on the

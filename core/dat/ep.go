@@ -39,8 +39,10 @@ type Attr struct {
 	MaxRDMAReadIOV, MaxRDMAWriteIOV int32
 }
 
-// Limits of the adapters, which queries tell.
+// Limits of the adapters, which queries tell. All handles of a process are 1<<20.
 const (
+	MaxLMRs     = 1 << 19
+	MaxRMRs     = 1 << 17
 	MaxMessage  = 1 << 30
 	MaxIOV      = 256
 	MaxDTOs     = 1 << 20
@@ -106,6 +108,7 @@ func (ia *IA) NewEP(a EPArgs) (*EP, codes.Return) {
 	e.use(1)
 	e.newConn()
 	if e.Attr.Service == ServiceUD {
+		e.Attr.MaxMessage = min(e.Attr.MaxMessage, MaxDatagram)
 		e.openUD()
 	}
 	ia.count(iaEPCreate)
@@ -148,8 +151,8 @@ func (e *EP) checkAttr() codes.Return {
 	bad := a.Service > ServiceUD || a.QoS != 0 || a.RecvFlags&Suppress != 0 ||
 		a.MaxMessage > MaxMessage<<1 || a.MaxRDMA > MaxMessage<<1
 	for _, n := range []struct{ n, most int32 }{{a.MaxRecv, MaxDTOs}, {a.MaxRequest, MaxDTOs},
-		{a.MaxRecvIOV, MaxIOV}, {a.MaxRequestIOV, MaxIOV}, {a.MaxReadsIn, MaxDTOs},
-		{a.MaxReadsOut, MaxDTOs}, {a.MaxRDMAReadIOV, MaxIOV}, {a.MaxRDMAWriteIOV, MaxIOV}} {
+		{a.MaxRecvIOV, MaxIOV}, {a.MaxRequestIOV, MaxIOV}, {a.MaxReadsIn, MaxReads},
+		{a.MaxReadsOut, MaxReads}, {a.MaxRDMAReadIOV, MaxIOV}, {a.MaxRDMAWriteIOV, MaxIOV}} {
 		bad = bad || n.n < 0 || n.n > n.most
 	}
 	bad = bad || e.Recv == nil && e.SRQ == nil && a.MaxRecv != 0 ||
@@ -163,7 +166,9 @@ func (e *EP) checkAttr() codes.Return {
 
 // use counts the endpoint among the users of what it has.
 func (e *EP) use(n int) {
-	e.PZ.users += n
+	if e.PZ != nil { // else it was never configured
+		e.PZ.users += n
+	}
 	for _, evd := range []*EVD{e.Recv, e.Request, e.ConnectE} {
 		if evd != nil {
 			evd.users += n
@@ -172,6 +177,19 @@ func (e *EP) use(n int) {
 	if e.SRQ != nil {
 		e.SRQ.users += n
 	}
+	if e.Recv != nil && e.Attr.RecvFlags&Solicited != 0 {
+		e.Recv.solicited += n
+	}
+}
+
+// tellReceive posts the event of a receive. Where they are solicited, a good one that its sender
+// has not marked is silent.
+func (e *EP) tellReceive(ev *Event, r *rc.Receive) {
+	if e.Attr.RecvFlags&Solicited != 0 && r.Status == rc.Success && !r.Solicited {
+		e.Recv.postSilent(ev)
+		return
+	}
+	e.Recv.post(ev)
 }
 
 // newConn makes a connection for receives to be posted to.
@@ -189,7 +207,7 @@ func (e *EP) Reset() codes.Return {
 	}
 	if e.State == Disconnected {
 		e.newConn()
-		e.Remote, e.Qualifier = netip.AddrPort{}, 0
+		e.Remote, e.Local, e.Qualifier = netip.AddrPort{}, netip.Addr{}, 0
 	}
 	e.step(stepReset)
 	return codes.Success
@@ -232,6 +250,15 @@ func (e *EP) giveUp() {
 		e.cr.ep = nil
 		e.cr = nil
 	}
+}
+
+// LocalAddress is where the sockaddr of its own address is: the one that its connection has, if it
+// has one, else the adapter's.
+func (e *EP) LocalAddress() uint64 {
+	if e.Local.IsValid() {
+		return e.ia.address(e.Local)
+	}
+	return e.ia.Address()
 }
 
 // Idle is what dat_ep_get_status tells: receives and requests that are posted.

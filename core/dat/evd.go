@@ -49,7 +49,9 @@ type EVD struct {
 	disabled   bool
 	unwaitable bool
 	waiting    bool // a thread is in a wait
+	blocked    bool // in one that has found too few events
 	overflowed bool // the asynchronous error was posted
+	solicited  int  // endpoints whose receives wake only if they are solicited
 	counters   counters
 }
 
@@ -116,6 +118,9 @@ func (e *EVD) State() EVDState {
 	if e.disabled {
 		s = EVDDisabled
 	}
+	if e.solicited > 0 {
+		s |= EVDConfigSolicited
+	}
 	if e.unwaitable {
 		return s | EVDUnwaitable
 	}
@@ -170,8 +175,22 @@ func (e *EVD) Resize(size int) codes.Return {
 	return codes.Success
 }
 
-// post adds an event. One that does not fit is dropped, and the adapter's asynchronous EVD is told.
+// post adds an event, which wakes a waiter and triggers the CNO. One that does not fit is dropped,
+// and the adapter's asynchronous EVD is told.
 func (e *EVD) post(ev *Event) bool {
+	if !e.postSilent(ev) {
+		return false
+	}
+	e.slot.Ready = e.slot.Length
+	e.ia.library.host.Changed()
+	if e.CNO != nil && !e.disabled {
+		e.CNO.trigger(e)
+	}
+	return true
+}
+
+// postSilent is post of an event that is no news: it waits for who looks.
+func (e *EVD) postSilent(ev *Event) bool {
 	if e == nil || e.freed {
 		return false
 	}
@@ -180,24 +199,16 @@ func (e *EVD) post(ev *Event) bool {
 		return false
 	}
 	ev.EVD = e.handle
+	e.countPosted(ev.Number)
 	e.queue = append(e.queue, *ev)
-	e.noticed()
-	if e.CNO != nil && !e.disabled {
-		e.CNO.trigger(e)
-	}
-	return true
-}
-
-// noticed tells threads in C how many events there are.
-func (e *EVD) noticed() {
 	e.slot.Length = uint32(len(e.queue))
-	e.slot.Ready = e.slot.Length
-	e.ia.library.host.Changed()
+	return true
 }
 
 func (e *EVD) overflow() {
 	if async := e.ia.Async; !e.overflowed && async != e {
 		e.overflowed = true
+		e.ia.count(iaAsyncCQError)
 		e.ia.asyncError(EventEVDOverflow, e.handle, 0)
 	}
 }
@@ -234,7 +245,19 @@ func (e *EVD) take() (ev Event) {
 	return ev
 }
 
-// Dequeue is dat_evd_dequeue. The library has made progress before.
+// Look has the library make progress, if no event is there.
+func (e *EVD) Look() {
+	if len(e.queue) > 0 {
+		return
+	}
+	e.counters[evdDequeuePoll]++
+	e.ia.library.Progress()
+	if len(e.queue) > 0 {
+		e.counters[evdDequeuePollFound]++
+	}
+}
+
+// Dequeue is dat_evd_dequeue. Look has run before.
 func (e *EVD) Dequeue() (Event, codes.Return) {
 	e.counters[evdDequeue]++
 	switch {
@@ -252,8 +275,8 @@ func (e *EVD) Dequeue() (Event, codes.Return) {
 }
 
 // WaitBegin begins dat_evd_wait: the caller waits until the slot has threshold events, or is
-// poked, and then calls WaitEnd.
-func (e *EVD) WaitBegin(threshold int) codes.Return {
+// poked, and then calls WaitEnd. blocks: it has time to wait.
+func (e *EVD) WaitBegin(threshold int, blocks bool) codes.Return {
 	e.counters[evdWait]++
 	switch {
 	case threshold < 1 || threshold > e.Size:
@@ -264,6 +287,11 @@ func (e *EVD) WaitBegin(threshold int) codes.Return {
 		return codes.InvalidState.With(codes.InvalidStateEVDWaiter)
 	}
 	e.waiting = true
+	e.blocked = blocks && len(e.queue) < threshold
+	if e.blocked {
+		e.counters[evdWaitBlocked]++
+	}
+	e.slot.Ready = e.slot.Length // silent ones are found, too
 	return codes.Success
 }
 
@@ -275,6 +303,9 @@ func (e *EVD) WaitEnd(threshold int) (ev Event, more int, r codes.Return) {
 		return ev, len(e.queue), codes.InvalidState.With(codes.InvalidStateEVDUnwaitable)
 	case len(e.queue) < threshold:
 		return ev, len(e.queue), codes.TimeoutExpired.With(codes.NoSubtype)
+	}
+	if e.blocked {
+		e.counters[evdWaitNotify]++
 	}
 	ev = e.take()
 	return ev, len(e.queue), codes.Success

@@ -108,8 +108,17 @@ const (
 	extUDError       = 11
 )
 
-// extend sets type, status and immediate data of a DAT_IB_EXTENSION_EVENT_DATA.
+// proposed are the types that the proposal of 2005 has (DAT_EXT_EVENT_TYPE).
+var proposed = map[uint32]uint32{extWriteImmed: 1, extWriteImmedEnd: 3, extFetchAdd: 5,
+	extCompareSwap: 6}
+
+// extend sets type, status and immediate data of a DAT_IB_EXTENSION_EVENT_DATA. Of what the
+// proposal of 2005 knows its type and immediate data, too: behind the DTO (DAT_EXTENSION_DATA).
 func (e *Event) extend(kind uint32, status uint8, immediate uint32) {
+	if t := proposed[kind]; t != 0 && e.Number == EventExtendedDTO {
+		e.put32(32, t)
+		e.put32(36, immediate)
+	}
 	le := binary.LittleEndian
 	le.PutUint32(e.Extension[0:], kind)
 	le.PutUint32(e.Extension[4:], uint32(status))

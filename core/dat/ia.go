@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"lapi/core/dat/codes"
 	"lapi/core/dat/registry"
@@ -21,10 +20,13 @@ type IA struct {
 	contexts  contexts
 	freed     uint64 // changes when memory that was looked up may be another's
 	objects   []Object
-	query     bool // by dat_ib_open_query
-	device    string
+	query     bool      // by dat_ib_open_query
+	port      Interface // whose counts and attributes it shows
 	addresses map[netip.Addr]*memoryBlock
+	table     uint64 // of every slot
 	counters  counters
+	stopped   bool // the connection manager's counters
+	errors    linkCount
 }
 
 // iasMax is how many adapters can be open.
@@ -62,12 +64,14 @@ func (l *Library) OpenIA(a OpenArgs) (*IA, codes.Return) {
 		l.host.Message("dat_ia_open: " + err.Error())
 		return nil, codes.InsufficientResources.With(codes.ResourceDevice)
 	}
-	ia := &IA{Name: a.Name, library: l, addresses: map[netip.Addr]*memoryBlock{}, query: a.Query}
+	ia := &IA{Name: a.Name, library: l, addresses: map[netip.Addr]*memoryBlock{}, query: a.Query,
+		table: l.tables[a.Name]}
 	if len(l.ias) >= iasMax || !l.handles.add(KindIA, nil, ia) {
 		return nil, codes.InsufficientResources.With(codes.ResourceDevice)
 	}
 	ia.ia = ia
-	ia.device, ia.Addr = l.interfaceOf(a.Name)
+	ia.port = l.interfaceOf(a.Name)
+	ia.Addr = ia.port.Addr
 	l.ias = append(l.ias, ia)
 	if r := ia.setAsync(a.Size, a.Async); r != codes.Success {
 		ia.close()
@@ -76,9 +80,13 @@ func (l *Library) OpenIA(a OpenArgs) (*IA, codes.Return) {
 	return ia, codes.Success
 }
 
+// asyncMin is how many asynchronous events an adapter keeps at the least: what a lost one would
+// have told, no call tells, and deployed programs ask for fewer than they then wait for.
+const asyncMin = 4096
+
 func (ia *IA) setAsync(size int, async Handle) codes.Return {
 	if async == 0 || async == AsyncOutOfScope || async == AsyncExists {
-		e, r := ia.NewEVD(max(size, 1), 0, EVDAsync)
+		e, r := ia.NewEVD(max(size, asyncMin), 0, EVDAsync)
 		if r == codes.Success {
 			e.users++
 			ia.Async = e
@@ -94,24 +102,6 @@ func (ia *IA) setAsync(size int, async Handle) codes.Return {
 		ia.Async = e
 	}
 	return r
-}
-
-// interfaceOf is the network interface of an adapter of that name, and the address that it shows:
-// that which the name ends with, else the first that is not the loopback.
-func (l *Library) interfaceOf(name string) (string, netip.Addr) {
-	device, best := "lo", netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	list := l.cfg.Interfaces()
-	for _, i := range slices.Backward(list) {
-		if !i.Addr.IsLoopback() && i.Addr.Is4() {
-			device, best = i.Name, i.Addr
-		}
-	}
-	for _, i := range list {
-		if strings.HasSuffix(name, "-"+i.Name) {
-			return i.Name, i.Addr
-		}
-	}
-	return device, best
 }
 
 // add gives an object of the adapter a handle.
@@ -242,7 +232,7 @@ func (l *Library) Shut() {
 func (l *Library) Registry() *registry.Registry { return l.cfg.Registry }
 
 // Device is the name of the network interface.
-func (ia *IA) Device() string { return ia.device }
+func (ia *IA) Device() string { return ia.port.Name }
 
 // asyncError tells the consumer of something that belongs to no call.
 func (ia *IA) asyncError(number EventNumber, h Handle, reason uint32) {
@@ -262,7 +252,7 @@ func (ia *IA) address(a netip.Addr) uint64 {
 	if b == nil {
 		b = &memoryBlock{}
 		ia.addresses[a] = b
-		at, _ := b.keep(ia.library, sockaddr(netip.AddrPortFrom(a, 0)))
+		at, _ := b.keep(ia, sockaddr(netip.AddrPortFrom(a, 0)))
 		return at
 	}
 	return blockAddress(b)
@@ -342,19 +332,3 @@ func KindOf(o Object) Kind { return Kind(o.object().slot.Kind - 1) }
 
 // Mergeable says whether streams may share an EVD.
 func Mergeable(f EVDFlags) bool { return mergeable(f) }
-
-// Attributes are the named attributes of the adapter's provider.
-func (ia *IA) Attributes() [][2]string {
-	mtu := "1500"
-	if ia.Addr.IsLoopback() {
-		mtu = "65507"
-	}
-	return [][2]string{{"DAT_IB_PROVIDER_NAME", "LAPI"}, {"DAT_IB_DEVICE_NAME", ia.device},
-		{"DAT_IB_CONNECTIVITY_MODE", "DIRECT"}, {"DAT_IB_RDMA_READ", "TRUE"},
-		{"DAT_IB_NODE_GUID", "0000:0000:0000:0000"},
-		{"DAT_IB_GID", "0000:0000:0000:0000:0000:ffff:0000:0000"}, {"DAT_IB_TRANSPORT_MTU", mtu},
-		{"DAT_IB_PORT_STATUS", "ACTIVE"}, {"DAT_IB_PORT_NUMBER", "1"},
-		{"DAT_EXTENSION_INTERFACE", "TRUE"}, {"DAT_IB_FETCH_AND_ADD", "TRUE"},
-		{"DAT_IB_CMP_AND_SWAP", "TRUE"}, {"DAT_IB_IMMED_DATA", "TRUE"}, {"DAT_IB_UD", "TRUE"},
-		{"DAT_COUNTERS", "TRUE"}}
-}

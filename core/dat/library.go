@@ -36,6 +36,8 @@ type Network interface {
 	Unlisten(port cm.Port)
 	// Receive gives what has come to OnPacket and OnRefused, at most max datagrams.
 	Receive(max int, m Arrivals) int
+	// Woken makes the next Receive look at the sockets, which it does not each time.
+	Woken()
 	// LocalFor is the address of this process by which one is reached.
 	LocalFor(to netip.Addr) (netip.Addr, error)
 	// Link opens a link for data at an address of this process.
@@ -57,22 +59,18 @@ type LinkConfig struct {
 	Failed func(ep transport.Endpoint, err error)
 }
 
-// Interface is a network interface.
-type Interface struct {
-	Name string
-	Addr netip.Addr
-}
-
 // Config is what New needs.
 type Config struct {
 	Host    Host
 	Network func() (Network, error) // opens the sockets, with the first adapter
-	// Interfaces are the names and addresses of the network interfaces that are up.
+	// Interfaces are the addresses of the network interfaces that are up.
 	Interfaces func() []Interface
 	Self       func() (transport.Link, error)
 	Registry   *registry.Registry
 	Random     func() uint64
 	Clock      transport.Clock
+	// LinkErrors are what a network interface has counted; false: it cannot be read. Nil: none can.
+	LinkErrors func(device string) (LinkErrors, bool)
 	Shared     []byte // the key file's
 	Timeout    int64  // ns after which a silent peer is gone
 }
@@ -82,8 +80,10 @@ type Library struct {
 	cfg     Config
 	host    Host
 	handles handles
+	tables  map[string]uint64 // another registry's, by the name of adapters
 	ias     []*IA
 	memory  arena.Arena
+	shared  map[string]*sharedMemory // that is registered, by cookie
 
 	network Network
 	self    transport.Link
@@ -96,6 +96,9 @@ type Library struct {
 	tickAt  int64
 	ticks   int
 	busy    bool // a link had no room
+
+	receiving bool     // from links: what ends is kept in ended
+	ended     []ending // empty between calls
 }
 
 // New makes the library without an adapter.
@@ -123,7 +126,7 @@ func (l *Library) open() (err error) {
 		binary.LittleEndian.PutUint64(l.process[i:], l.random())
 	}
 	l.machine = cm.New(cm.Config{Outlet: l.network, Owner: l, Key: cm.NewKey(l.random),
-		Shared: l.cfg.Shared, Random: l.random})
+		Shared: l.cfg.Shared, Random: l.random, Stats: l})
 	l.peers = map[peerKey]*peer{}
 	l.engine.Attach(l.self)
 	return nil
@@ -174,11 +177,7 @@ func (l *Library) Progress() (n int) {
 		return 0
 	}
 	memory.Guard()
-	n = l.self.Progress(progressBatch)
-	for _, d := range l.links {
-		n += d.link.Progress(progressBatch)
-	}
-	n += l.network.Receive(progressBatch, l)
+	n = l.progressLinks()
 	now := l.cfg.Clock()
 	l.machine.OnTimeout(now)
 	if now >= l.tickAt {
@@ -186,6 +185,42 @@ func (l *Library) Progress() (n int) {
 	}
 	n += l.push()
 	return n
+}
+
+// progressLinks receives. A peer's connections that have ended end here after those that it has made
+// before were told, though the two come by different sockets: programs count on that order.
+func (l *Library) progressLinks() (n int) {
+	l.receiving = true
+	n = l.self.Progress(progressBatch)
+	for _, d := range l.links {
+		n += d.link.Progress(progressBatch)
+	}
+	l.receiving = false
+	if len(l.ended) > 0 {
+		l.network.Woken()
+	}
+	for turn := 0; turn == 0 || len(l.ended) > 0 && turn < turnsMax; turn++ {
+		got := l.network.Receive(progressBatch, l)
+		n += got
+		if got < progressBatch {
+			break
+		}
+	}
+	for i, o := range l.ended {
+		l.ended[i].e = nil
+		o.e.ended(o.how)
+	}
+	l.ended = l.ended[:0]
+	return n
+}
+
+// turnsMax bounds how much the connection manager may receive before ends are told.
+const turnsMax = 64
+
+// ending is a connection that has ended, and is still to be told of.
+type ending struct {
+	e   *EP
+	how rc.Ending
 }
 
 // push sends what calls and arrivals have brought.
@@ -306,7 +341,13 @@ func (l *Library) Completed(c *rc.Conn, r *rc.Request) { c.Owner.(*EP).completed
 func (l *Library) Received(c *rc.Conn, r *rc.Receive) { c.Owner.(*EP).received(r) }
 
 // Ended implements rc.Owner.
-func (l *Library) Ended(c *rc.Conn, how rc.Ending) { c.Owner.(*EP).ended(c, how) }
+func (l *Library) Ended(c *rc.Conn, how rc.Ending) {
+	if e := c.Owner.(*EP); l.receiving {
+		l.ended = append(l.ended, ending{e, how})
+	} else {
+		e.ended(how)
+	}
+}
 
 // blockAddress is where a block's memory is.
 func blockAddress(m *memoryBlock) uint64 {
@@ -318,28 +359,31 @@ func blockAddress(m *memoryBlock) uint64 {
 
 // memoryBlock is memory that the consumer sees, at an address that stays.
 type memoryBlock struct {
-	l *Library
-	b []byte
+	ia *IA
+	b  []byte
 }
 
-// keep copies data to memory of its own.
-func (m *memoryBlock) keep(l *Library, data []byte) (address uint64, r codes.Return) {
+// keep copies data to memory of its own, for an adapter.
+func (m *memoryBlock) keep(ia *IA, data []byte) (address uint64, r codes.Return) {
 	m.release()
 	if len(data) == 0 {
 		return 0, codes.Success
 	}
-	b, err := l.memory.Get(len(data))
+	b, err := ia.library.memory.Get(len(data))
 	if err != nil {
 		return 0, codes.InsufficientResources.With(codes.ResourceMemory)
 	}
-	m.l, m.b = l, b
+	m.ia, m.b = ia, b
+	ia.count(iaMemAlloc)
+	ia.counters[iaMemAllocData] += uint64(len(data))
 	copy(b, data)
 	return uint64(memory.AddrOf(b)), codes.Success
 }
 
 func (m *memoryBlock) release() {
 	if m.b != nil {
-		m.l.memory.Put(m.b)
+		m.ia.library.memory.Put(m.b)
+		m.ia.count(iaMemFree)
 		m.b = nil
 	}
 }

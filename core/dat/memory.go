@@ -141,6 +141,9 @@ type LMR struct {
 	Context uint32
 	users   int // RMRs bound to it
 	region  region
+
+	shared *sharedMemory // of MemShared
+	cookie memoryBlock
 }
 
 // LMRArgs are the arguments of dat_lmr_create.
@@ -151,6 +154,7 @@ type LMRArgs struct {
 	PZ         Handle
 	Privileges Privileges
 	ZeroBased  bool
+	Cookie     []byte // of MemShared: the 40 bytes that Region names
 }
 
 // NewLMR is dat_lmr_create.
@@ -167,19 +171,27 @@ func (ia *IA) NewLMR(a LMRArgs) (*LMR, codes.Return) {
 		return nil, codes.Arg(6)
 	case a.Type == MemLMR:
 		of, r := findIn[*LMR](ia, Handle(a.Region[0]), codes.InvalidHandleLMR, false)
-		if r != codes.Success {
+		switch {
+		case r != codes.Success:
 			return nil, r
+		case a.Privileges&^of.region.privileges != 0:
+			return nil, codes.PrivilegesViolation.With(codes.NoSubtype)
 		}
 		m.Length = of.Length
 		m.region.addr, m.region.n = of.region.addr, of.region.n
-	case a.Type == MemShared:
-		return nil, codes.ModelNotSupported.With(codes.NoSubtype)
-	case a.Type != MemVirtual:
+	case a.Type == MemShared && a.Cookie == nil:
+		return nil, codes.Arg(3)
+	case a.Type != MemVirtual && a.Type != MemShared:
 		return nil, codes.Arg(2)
 	case a.Length == 0:
 		return nil, codes.LengthError.With(codes.NoSubtype)
 	case a.Region[0]+a.Length < a.Region[0]:
 		return nil, codes.Arg(3)
+	}
+	if a.Type == MemShared {
+		if r := m.share(ia, a.Cookie); r != codes.Success {
+			return nil, r
+		}
 	}
 	context, ok := ia.contexts.add(&m.region, ia.library.random())
 	if ok && !ia.add(KindLMR, m) {
@@ -187,6 +199,7 @@ func (ia *IA) NewLMR(a LMRArgs) (*LMR, codes.Return) {
 		ok = false
 	}
 	if !ok {
+		m.unshare()
 		return nil, codes.InsufficientResources.With(codes.ResourceMemoryRegion)
 	}
 	m.Context = context
@@ -216,6 +229,7 @@ func (m *LMR) Free() codes.Return {
 
 func (m *LMR) release() {
 	m.ia.contexts.remove(m.Context)
+	m.unshare()
 	m.ia.freed++
 	m.PZ.users--
 	m.ia.remove(m)

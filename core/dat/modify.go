@@ -55,9 +55,7 @@ func (e *EP) Modify(mask uint64, a EPArgs) codes.Return {
 		return codes.Arg(3)
 	}
 	n.use(1)
-	if e.PZ != nil {
-		e.use(-1)
-	}
+	e.use(-1)
 	e.PZ, e.Recv, e.Request, e.ConnectE, e.SRQ, e.Attr = n.PZ, n.Recv, n.Request, n.ConnectE,
 		n.SRQ, n.Attr
 	if e.conn.Shared = nil; e.SRQ != nil {

@@ -122,10 +122,26 @@ func (h *handles) add(kind Kind, ia *IA, o Object) bool {
 	h.free[0] = nil
 	h.free = h.free[1:]
 	p.object = o
-	*p.slot = Slot{Table: p.slot.Table, Kind: uint32(kind) + 1}
+	*p.slot = Slot{Table: tableOf(ia, o), Kind: uint32(kind) + 1}
 	*o.object() = base{handle: p.handle, slot: p.slot, ia: ia}
 	h.inUse++
 	return true
+}
+
+// SetTable says by which table of functions another registry, which has loaded this library as a
+// provider, finds the objects of adapters of that name. It is that of dat_registry_add_provider.
+func (l *Library) SetTable(name string, address uint64) {
+	if l.tables == nil {
+		l.tables = map[string]uint64{}
+	}
+	l.tables[name] = address
+}
+
+func tableOf(ia *IA, o Object) uint64 {
+	if adapter, ok := o.(*IA); ok {
+		ia = adapter
+	}
+	return ia.table
 }
 
 // place is where a handle belongs, if it is in use.

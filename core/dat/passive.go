@@ -1,6 +1,8 @@
 package dat
 
 import (
+	"bytes"
+
 	"lapi/core/dat/cm"
 	"lapi/core/dat/codes"
 )
@@ -36,6 +38,7 @@ type CR struct {
 	DataAt   uint64
 	DataSize int
 
+	data    []byte // what DataAt showed the consumer, who may have changed it there
 	attempt *cm.Conn
 	ep      *EP  // of an RSP, or of a PSP that provides
 	gone    bool // the active side has given up
@@ -74,6 +77,14 @@ func (ia *IA) requestEVD(evd Handle) (*EVD, codes.Return) {
 
 // NewPSP is dat_psp_create.
 func (ia *IA) NewPSP(qualifier uint64, evd Handle, provides bool) (*PSP, codes.Return) {
+	p, r := ia.newPSP(qualifier, evd, provides)
+	if r == codes.Success {
+		ia.count(iaPSPCreate)
+	}
+	return p, r
+}
+
+func (ia *IA) newPSP(qualifier uint64, evd Handle, provides bool) (*PSP, codes.Return) {
 	e, r := ia.requestEVD(evd)
 	if r != codes.Success {
 		return nil, r
@@ -89,7 +100,6 @@ func (ia *IA) NewPSP(qualifier uint64, evd Handle, provides bool) (*PSP, codes.R
 	}
 	p.Qualifier, p.EVD, p.Provides, p.listener = qualifier, e, provides, ln
 	e.users++
-	ia.count(iaPSPCreate)
 	return p, codes.Success
 }
 
@@ -99,7 +109,10 @@ const anyQualifiers = 1024
 // NewPSPAny is dat_psp_create_any: at a qualifier that nobody listens at.
 func (ia *IA) NewPSPAny(evd Handle, provides bool) (*PSP, codes.Return) {
 	for q := uint64(anyQualifiers); q < 1<<16; q++ {
-		p, r := ia.NewPSP(q, evd, provides)
+		p, r := ia.newPSP(q, evd, provides)
+		if r == codes.Success {
+			ia.count(iaPSPCreateAny)
+		}
 		if r.Type() != codes.ConnQualInUse {
 			return p, r
 		}
@@ -178,19 +191,19 @@ func (l *Library) Requested(c *cm.Conn, private []byte) {
 	case *RSP:
 		evd, ia, cr.SP = sp.EVD, sp.ia, sp.handle
 		if c.Service != ServiceRC || sp.EP.may(stepRequest) != codes.Success {
-			_ = c.Reject(l.cfg.Clock(), nil) // it has had its one request
+			ia.turnDown(c) // it has had its one request
 			return
 		}
 	}
 	sp := cr.SP
 	if !ia.add(KindCR, cr) {
-		_ = c.Reject(l.cfg.Clock(), nil)
+		ia.turnDown(c)
 		return
 	}
 	cr.SP, cr.attempt = sp, c
 	if !cr.take(ln, c, private) {
 		cr.release()
-		_ = c.Reject(l.cfg.Clock(), nil)
+		ia.turnDown(c)
 		return
 	}
 	ia.count(iaSPCR)
@@ -203,17 +216,23 @@ func (l *Library) Requested(c *cm.Conn, private []byte) {
 		ev.extend(extUDRequest, 0, 0)
 	}
 	if !evd.post(&ev) {
+		ia.count(iaCMErrRejTX)
 		cr.decide(nil)
 	}
 }
 
+// turnDown rejects a request that the consumer does not hear of.
+func (ia *IA) turnDown(c *cm.Conn) {
+	ia.count(iaCMErrRejTX)
+	_ = c.Reject(ia.library.cfg.Clock(), nil)
+}
+
 // take keeps what a request has brought; false: it cannot be taken.
 func (cr *CR) take(ln *cm.Listener, c *cm.Conn, private []byte) bool {
-	l := cr.ia.library
 	var r1, r2 codes.Return
-	cr.DataAt, r1 = cr.Private.keep(l, private)
-	cr.DataSize = len(private)
-	cr.RemoteAt, r2 = cr.Remote.keep(l, sockaddr(c.Peer))
+	cr.DataAt, r1 = cr.Private.keep(cr.ia, private)
+	cr.DataSize, cr.data = len(private), bytes.Clone(private)
+	cr.RemoteAt, r2 = cr.Remote.keep(cr.ia, sockaddr(c.Peer))
 	cr.Port = uint64(c.Peer.Port())
 	if r1 != codes.Success || r2 != codes.Success {
 		return false
@@ -297,6 +316,8 @@ func (cr *CR) accept(e *EP, private []byte) codes.Return {
 	if e.ud == nil {
 		e.step(stepAccept)
 		e.attempt, e.Local, e.Remote = cr.attempt, d.local, cr.attempt.Peer
+	} else {
+		e.ud.asked[cr.attempt] = cr.data
 	}
 	e.Qualifier = cr.attempt.Qualifier
 	cr.attempt.Card = e.cardOf(d, p)
@@ -319,6 +340,7 @@ func (cr *CR) Reject(private []byte) codes.Return {
 		return codes.Arg(2)
 	}
 	cr.ia.count(iaSPCRRejected)
+	cr.ia.count(iaCMUserRejTX)
 	cr.decide(private)
 	return codes.Success
 }

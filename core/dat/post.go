@@ -221,15 +221,20 @@ func (e *EP) completed(r *rc.Request) {
 	e.Request.post(&ev)
 }
 
-// received tells the consumer of a receive.
-func (e *EP) received(r *rc.Receive) {
-	p := r.Owner.(*posted)
+// countOut: a receive of the endpoint's, or of its SRQ, is complete.
+func (e *EP) countOut(p *posted) {
 	if p.srq != nil {
 		p.srq.posted--
 		p.srq.checkLow()
 	} else {
 		e.receives--
 	}
+}
+
+// received tells the consumer of a receive.
+func (e *EP) received(r *rc.Receive) {
+	p := r.Owner.(*posted)
+	e.countOut(p)
 	number, operation := EventDTO, uint32(dtoReceive)
 	switch {
 	case r.HasData:
@@ -241,9 +246,12 @@ func (e *EP) received(r *rc.Receive) {
 	if r.HasData {
 		ev.extend(extWriteImmedEnd, uint8(r.Status), r.Immediate)
 	}
-	if r.Status == rc.Success {
-		e.counters[epRecv]++
-		e.counters[epRecvData] += uint64(r.N)
+	switch {
+	case r.Status != rc.Success:
+	case r.HasData:
+		e.countData(epRecvRDMAImm, r.N)
+	default:
+		e.countData(epRecv, r.N)
 	}
-	e.Recv.post(&ev)
+	e.tellReceive(&ev, r)
 }

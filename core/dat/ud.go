@@ -19,7 +19,8 @@ import (
 // msgDatagram is a datagram between two processes.
 const msgDatagram transport.MsgID = 21
 
-// Sizes of datagrams, bytes.
+// Sizes of datagrams, bytes. The header is the numbers of the receiver and the sender, 32 bits
+// each, and Solicited or 0, as long; the rest is 0.
 const (
 	datagramHeader = 16
 	grhSize        = 40 // in front of the data, in each receive: a header that adapters write there
@@ -32,7 +33,8 @@ type udState struct {
 	qpn      uint32 // its number, by which peers name it
 	receives []*rc.Receive
 	attempts []*cm.Conn
-	waiting  []*datagram // the link had no room for them
+	asked    map[*cm.Conn][]byte // requests that were accepted: their private data
+	waiting  []*datagram         // the link had no room for them
 }
 
 // AH is an address handle.
@@ -41,6 +43,8 @@ type AH struct {
 	peer   *peer
 	remote netip.Addr
 	QPN    uint32
+	// what the event points to: an endpoint may have many
+	private memoryBlock
 }
 
 // datagram is one that waits.
@@ -66,12 +70,13 @@ func (e *EP) openUD() {
 		q = uint32(l.random())&0xffffff | 1
 	}
 	l.ud[q] = e
-	e.ud = &udState{qpn: q}
+	e.ud = &udState{qpn: q, asked: map[*cm.Conn][]byte{}}
 }
 
 func (e *EP) closeUD() {
 	u := e.ud
 	for _, c := range slices.Clone(u.attempts) {
+		c.Confirm()
 		c.Close()
 	}
 	delete(e.ia.library.ud, u.qpn)
@@ -119,14 +124,18 @@ func (e *EP) establishedUD(c *cm.Conn, private []byte) {
 	}
 	ah.peer, ah.QPN, ah.remote = p, theirs.qpn, c.Peer.Addr()
 	p.conns++
+	e.ia.count(iaCMAHResolved)
 	kind := uint32(extUDPassiveAH)
 	if c.Active {
 		c.Card = e.cardOf(d, p)
 		kind = extUDRemoteAH
+	} else {
+		private = e.ud.asked[c] // programs look there for whom the address handle is of
+		delete(e.ud.asked, c)
 	}
 	address := uint64(0)
 	if len(private) > 0 {
-		address, _ = e.private.keep(l, private)
+		address, _ = ah.private.keep(e.ia, private)
 	}
 	ev := connectionEvent(EventUDEstablished, e.handle, len(private), address)
 	ev.extend(kind, 0, 0)
@@ -141,13 +150,14 @@ func (e *EP) establishedUD(c *cm.Conn, private []byte) {
 // failedUD: an attempt has come to nothing.
 func (e *EP) failedUD(c *cm.Conn, why cm.Reason, private []byte) {
 	e.dropAttempt(c)
+	delete(e.ud.asked, c)
 	number, kind := EventUDError, uint32(extUDError)
 	if why == cm.Rejected {
 		number, kind = EventUDReject, extUDReject
 	}
 	address := uint64(0)
 	if len(private) > 0 {
-		address, _ = e.private.keep(e.ia.library, private)
+		address, _ = e.private.keep(e.ia, private)
 	}
 	ev := connectionEvent(number, e.handle, len(private), address)
 	ev.extend(kind, uint8(rc.Transport), 0)
@@ -164,6 +174,7 @@ func (e *EP) FreeUDConnection(number uint64) codes.Return {
 	if e.ud != nil {
 		for _, c := range e.ud.attempts {
 			if c.Number() == number {
+				c.Confirm()
 				c.Close()
 				e.dropAttempt(c)
 				return codes.Success
@@ -184,6 +195,7 @@ func (e *EP) FreeAH(h Handle) codes.Return {
 }
 
 func (a *AH) release() {
+	a.private.release()
 	a.peer.conns--
 	a.ia.remove(a)
 }
@@ -220,6 +232,7 @@ func (e *EP) PostUD(triplets []Triplet, to Handle, qpn uint32, cookie uint64,
 	}
 	binary.LittleEndian.PutUint32(d.header[0:], qpn)
 	binary.LittleEndian.PutUint32(d.header[4:], e.ud.qpn)
+	binary.LittleEndian.PutUint32(d.header[8:], uint32(flags&Solicited))
 	e.requests++
 	e.counters[epPostSendUD]++
 	e.counters[epPostSendUD+1] += uint64(d.n)
@@ -315,11 +328,13 @@ func (l *Library) onDatagram(m *transport.Msg) {
 		return
 	}
 	e := l.ud[binary.LittleEndian.Uint32(m.Hdr)]
-	if e == nil || len(e.ud.receives) == 0 {
+	if e == nil {
 		return
 	}
-	r := e.ud.receives[0]
-	e.ud.receives = slices.Delete(e.ud.receives, 0, 1)
+	r := e.nextUD()
+	if r == nil {
+		return
+	}
 	var grh [grhSize]byte
 	switch n := uint64(grhSize + len(m.Data)); {
 	case !e.ia.usable(r.Owner.(*posted)):
@@ -330,16 +345,31 @@ func (l *Library) onDatagram(m *transport.Msg) {
 		r.Status = rc.LocalProtection
 	default:
 		r.N = uint32(n)
+		r.Solicited = binary.LittleEndian.Uint32(m.Hdr[8:]) == uint32(Solicited)
 	}
 	e.receivedUD(r)
 }
 
+// nextUD takes the receive of the next datagram; nil: none is posted.
+func (e *EP) nextUD() *rc.Receive {
+	if e.SRQ != nil {
+		return e.SRQ.queue.Take()
+	}
+	if len(e.ud.receives) == 0 {
+		return nil
+	}
+	r := e.ud.receives[0]
+	e.ud.receives = slices.Delete(e.ud.receives, 0, 1)
+	return r
+}
+
 func (e *EP) receivedUD(r *rc.Receive) {
-	e.receives--
 	p := r.Owner.(*posted)
+	e.countOut(p)
 	ev := dtoEvent(EventExtendedDTO, e.handle, p.cookie, uint8(r.Status), r.N, dtoReceiveUD, 0)
 	ev.extend(extUDReceive, uint8(r.Status), 0)
-	e.counters[epRecvUD]++
-	e.counters[epRecvUD+1] += uint64(r.N)
-	e.Recv.post(&ev)
+	if r.Status == rc.Success {
+		e.countData(epRecvUD, r.N)
+	}
+	e.tellReceive(&ev, r)
 }

@@ -186,7 +186,7 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
 	}
 	result = godat_call(DAT_CALL_ia_openv, (uint64_t *)arguments);
 	if (result == DAT_SUCCESS)
-		dat_extensions = 1;
+		dat_extensions_found();
 	if (result == DAT_SUCCESS && dat_progress.state != CSHIM_ACTIVE) {
 		result = begin();
 		if (result != DAT_SUCCESS)

@@ -31,8 +31,8 @@ typedef struct dat_slot {
 /* The block. Its state is ACTIVE while an adapter is open. */
 extern cshim_progress dat_progress;
 
-/* Of the proposal of 2005: 1 once an adapter was opened (proposal.c). */
-extern int dat_extensions __attribute__((visibility("default")));
+/* Of the proposal of 2005: dat_extensions is 1 from now on, here and in the program (proposal.c). */
+void dat_extensions_found(void);
 
 /* Arguments of a call as core gets them. */
 #define DAT_P(pointer) ((uint64_t)(uintptr_t)(pointer))

@@ -1,4 +1,5 @@
 /* proposal.c - the entry points of the proposal of 2005 (dat/dat_extensions.h). */
+#include <dlfcn.h>
 #include <stdarg.h>
 
 #include "dat_internal.h"
@@ -8,6 +9,22 @@
 #pragma GCC visibility pop
 
 int dat_extensions;
+
+/*
+ * A program that names the variable has a copy of its own, as linkers have it for data, and this
+ * library is linked so that it sees but its own one.
+ */
+void dat_extensions_found(void)
+{
+	void *program = dlopen(NULL, RTLD_LAZY);
+	int *copy = program ? dlsym(program, "dat_extensions") : NULL;
+
+	dat_extensions = 1;
+	if (copy)
+		*copy = 1;
+	if (program)
+		dlclose(program);
+}
 
 static DAT_RETURN write_immed(DAT_HANDLE handle, va_list list)
 {

@@ -113,8 +113,5 @@ void cshim_lane_answered(cshim_context *context, cshim_lane *lane, node_peer *pe
 		golapi_lane_fault(cshim_index_of(context), peer->task, result, addr, (int32_t)kind);
 		return;
 	}
-	context->msg_state |= LAPI_RECV_COMPLETE;
-	cshim_lane_event(context);
-	cshim_lane_count(context, lane->off, op->tag[CSHIM_TAG_COUNTER], kind, context->task,
-	                 peer->task);
+	cshim_lane_got(context, lane, peer, op, kind);
 }

@@ -27,6 +27,14 @@ static inline void put_arrived(cshim_context *context, cshim_lane *lane, node_pe
 	cshim_lane_tell(context, lane, peer, notice[1]);
 }
 
+/* A get is answered: its target's counter. */
+static inline void was_read(cshim_context *context, const cshim_lane *lane, const node_peer *peer,
+                            uint64_t cntr)
+{
+	context->msg_state |= LAPI_SEND_COMPLETE;
+	cshim_lane_count(context, lane->off, cntr, GET_ERR, peer->task, peer->task);
+}
+
 static fate receive_counter(cshim_context *context, cshim_lane *lane, node_peer *peer,
                             const node_arrival *arrival)
 {
@@ -126,8 +134,7 @@ static void heed(cshim_context *context, cshim_lane *lane, node_peer *peer, int 
 		put_arrived(context, lane, peer, event->notice);
 		break;
 	case NODE_WAS_READ:
-		context->msg_state |= LAPI_SEND_COMPLETE;
-		cshim_lane_count(context, lane->off, event->notice[0], GET_ERR, peer->task, peer->task);
+		was_read(context, lane, peer, event->notice[0]);
 		break;
 	case NODE_ANSWERED:
 	case NODE_FAILED:
@@ -163,6 +170,33 @@ static fate receive_served(cshim_context *context, cshim_lane *lane, node_peer *
 	return GONE;
 }
 
+/*
+ * A get and its answer as they usually are; 0: receive_served shall see to it. Not inline: puts
+ * need less of the stack.
+ */
+static __attribute__((noinline)) int receive_get(cshim_context *context, cshim_lane *lane,
+                                                 node_peer *peer, const node_arrival *arrival)
+{
+	node_get_header get;
+
+	if (!node_serve_slots_get(cshim_link_of(lane), peer, arrival, &get))
+		return 0;
+	cshim_lane_used(lane, peer); /* the answer */
+	was_read(context, lane, peer, get.notice[0]);
+	return 1;
+}
+
+static __attribute__((noinline)) int receive_got(cshim_context *context, cshim_lane *lane,
+                                                 node_peer *peer, const node_arrival *arrival)
+{
+	const node_op *op = node_take_slots_get(cshim_link_of(lane), peer, arrival, NODE_BY_OWNER);
+
+	if (!op)
+		return 0;
+	cshim_lane_got(context, lane, peer, op, GET_ERR);
+	return 1;
+}
+
 /* One message of a kind that the lane knows, else LEFT. only_replies: core does all that can be
  * left to it. */
 static fate receive(cshim_context *context, cshim_lane *lane, node_peer *peer,
@@ -177,6 +211,14 @@ static fate receive(cshim_context *context, cshim_lane *lane, node_peer *peer,
 		if (__builtin_expect(node_serve_put(peer, arrival, &put) != NODE_ARRIVED, 0))
 			break;
 		put_arrived(context, lane, peer, put.notice);
+		return TAKEN;
+	case NODE_GET:
+		if (!receive_get(context, lane, peer, arrival))
+			break;
+		return TAKEN;
+	case NODE_REPLY:
+		if (!receive_got(context, lane, peer, arrival))
+			break;
 		return TAKEN;
 	case CSHIM_MSG_COUNTER:
 		return receive_counter(context, lane, peer, arrival);

@@ -75,6 +75,19 @@ static int put_rest(cshim_context *context, cshim_lane *lane, node_peer *peer,
 	return CSHIM_LANE_DONE;
 }
 
+/* One that is too short for parts. */
+static int put_whole(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                     const node_transfer *put, uint64_t org_cntr)
+{
+	node_put_header header = {put->remote, {put->notice[0], put->notice[1]}};
+
+	if (node_send_inline(cshim_link_of(lane), peer, NODE_PUT, &header, sizeof(header),
+	                     put->local, put->n) != NODE_SENT)
+		return CSHIM_LANE_PASS;
+	cshim_lane_sent(context, lane, peer, PUT_ERR, org_cntr, put->notice[1]);
+	return CSHIM_LANE_DONE;
+}
+
 static int put_in_messages(cshim_context *context, cshim_lane *lane, node_peer *peer,
                            node_transfer put, uint64_t org_cntr)
 {
@@ -144,16 +157,20 @@ static int put_by(cshim_context *context, cshim_lane *lane, node_peer *peer,
 int cshim_lane_put_long(cshim_context *context, cshim_lane *lane, node_peer *peer,
                         const node_transfer *put, uint64_t org_cntr)
 {
-	int bulk = put->n >= lane->bulk_min, polls = node_polls(peer), timed, done;
+	int bulk = put->n >= lane->bulk_min, polls, timed, done;
 	uint32_t route;
 	uint64_t begin;
 
+	if (!bulk && (put->n <= NODE_INLINE_MAX ||
+	              (put->n < ROUTED_MIN && cshim_link_of(lane)->routes.forced == NODE_ROUTES)))
+		return put_whole(context, lane, peer, put, org_cntr);
+	polls = node_polls(peer);
 	if (put->n > CSHIM_LENGTH_MAX)
 		return CSHIM_LANE_PASS;
 	if (bulk || (!polls && peer->direct && put->n >= DIRECT_MIN))
 		return peer->direct ? put_written(context, lane, peer, *put, org_cntr)
 		                    : CSHIM_LANE_PASS;
-	if (put->n <= NODE_INLINE_MAX || !polls)
+	if (!polls)
 		return put_in_messages(context, lane, peer, *put, org_cntr);
 	route = route_of(lane, peer, NODE_ROUTE_PUT, put->n);
 	timed = (route & NODE_ROUTE_TIMED) && !context->progress.calling && drained(peer, put->n);

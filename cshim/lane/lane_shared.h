@@ -128,8 +128,18 @@ static inline void cshim_lane_begun(cshim_lane *lane, node_peer *peer, node_op *
 	op->tag[CSHIM_TAG_SEQ] = lane->issued;
 }
 
+/* The data of a get, or the value that an operation on a word found, is here. */
+static inline void cshim_lane_got(cshim_context *context, const cshim_lane *lane,
+                                  const node_peer *peer, const node_op *op, lapi_err_t kind)
+{
+	context->msg_state |= LAPI_RECV_COMPLETE;
+	cshim_lane_event(context);
+	cshim_lane_count(context, lane->off, op->tag[CSHIM_TAG_COUNTER], kind, context->task,
+	                 peer->task);
+}
+
 /*
- * lane_routes.c: puts that do not fit one slot, and gets whose data does not fit slots or whose
+ * lane_routes.c: puts that do not fit slots, and gets whose data does not fit slots or whose
  * target does not poll, by the best route. The notices of transfer are the target's counter and,
  * of a put, the completion counter.
  */

@@ -1,12 +1,13 @@
-# What check-lane, check-lock and check-wait share; they source it. Runs models through spin: as
-# they are nothing may be found; with each of their defects something must be. Without spin (Debian:
-# spin) or a C compiler it says that all is skipped, which scripts/test.sh does not count as passed.
-# `expect` runs one; `conclude` ends.
+# What check-lane, check-lock and check-wait share; they source it. Runs models through spin, one on
+# each processor: as they are nothing may be found; with each of their defects something must be.
+# Without spin (Debian: spin) or a C compiler it says that all is skipped, which scripts/test.sh does
+# not count as passed. `expect` runs one, `large` one that has a smaller sister and takes long, only
+# if FULL is 1; `conclude` ends.
 set -u
 list=$(basename "$0")
 cd "$(dirname "$0")" || exit 2
 models=$PWD
-passed=0 failed=0
+jobs=0 running=0 processors=$(nproc)
 for program in spin cc; do
 	command -v $program >/dev/null || {
 		echo "$list: skipped: $program is not installed"
@@ -16,14 +17,12 @@ for program in spin cc; do
 done
 scratch=$(mktemp -d) || exit 2
 trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 2
 
-# explore optimization model definitions...: 0 if no error is found, 1 if one is, 2 if spin could not look everywhere
+# explore optimization model definitions...: in a folder of its own. 0 if no error is found, 1 if one
+# is, 2 if spin could not look everywhere
 explore() {
-	optimize=$1
-	file=$models/$2.pml
+	local optimize=$1 file=$models/$2.pml
 	shift 2
-	rm -f pan* ./*.trail
 	spin -a "$@" "$file" >spin.log 2>&1 && cc "$optimize" -w -DSAFETY -DCOLLAPSE -DVECTORSZ=1024 -o pan pan.c >>spin.log 2>&1 || {
 		cat spin.log
 		return 2
@@ -36,25 +35,40 @@ explore() {
 	return 2
 }
 
-expect() { # expect result model definitions...
-	want=$1
-	shift
+one() { # number result model definitions...
+	local want=$2 optimize=-O1 found=
+	mkdir "$scratch/$1" && cd "$scratch/$1" || exit 2
+	shift 2
 	# Most of the time is the compiler's: a defect is found after a few states, and -O2 takes longer than it saves.
-	[ "$want" = 1 ] && optimize=-O0 || optimize=-O1
+	[ "$want" = 1 ] && optimize=-O0
 	explore $optimize "$@"
 	got=$?
+	[ "$want" = 1 ] && found='found out' || found=$(sed -n 's/ *\([0-9e+.]*\) states, stored.*/\1 states/p' pan.log)
 	if [ $got = "$want" ]; then
-		passed=$((passed + 1))
-		[ "$want" = 1 ] && found='found out' || found=$(sed -n 's/ *\([0-9e+.]*\) states, stored.*/\1 states/p' pan.log)
 		echo "  pass $*: $found"
 	else
-		failed=$((failed + 1))
 		echo "  FAIL $*: $got instead of $want"
 	fi
 }
 
+expect() { # result model definitions...
+	[ $running -lt "$processors" ] || { wait -n; running=$((running - 1)); }
+	jobs=$((jobs + 1)) running=$((running + 1))
+	one $jobs "$@" >"$scratch/$jobs.log" 2>&1 &
+}
+
+large() { # expect result model definitions...
+	[ "${FULL:-0}" != 1 ] || "$@"
+}
+
 conclude() {
-	echo "$passed passed, $failed failed, 0 skipped"
+	local number failed
+	wait
+	for ((number = 1; number <= jobs; number++)); do
+		cat "$scratch/$number.log"
+	done
+	failed=$((jobs - $(cat "$scratch"/*.log | grep -c '^  pass')))
+	echo "$((jobs - failed)) passed, $failed failed, 0 skipped"
 	[ $failed = 0 ]
 	exit
 }

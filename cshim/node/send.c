@@ -87,15 +87,5 @@ int node_append_wake(node_link *link, node_peer *peer)
 int node_send(node_link *link, node_peer *peer, uint32_t kind, const void *header,
               uint64_t header_bytes, uint64_t from, uint64_t n)
 {
-	node_message message;
-	int rc = node_begin(link, peer, header_bytes, n, &message);
-
-	if (rc != NODE_SENT)
-		return rc;
-	memcpy(message.header, header, header_bytes);
-	if (node_guarded_copy(message.bytes, node_memory_at(from), n)) {
-		link->event.addr = node_bad_address(from, n);
-		return NODE_BAD_LOCAL;
-	}
-	return node_end(link, peer, &message, kind, header_bytes);
+	return node_send_inline(link, peer, kind, header, header_bytes, from, n);
 }

@@ -8,7 +8,10 @@
 #ifndef NODE_SEND_H
 #define NODE_SEND_H
 
+#include <string.h>
+
 #include "../cpu/cpu.h"
+#include "guard.h"
 #include "membarrier.h"
 #include "node.h"
 
@@ -194,12 +197,26 @@ static inline int node_short_end(node_link *link, node_peer *peer, uint32_t kind
 	return node_publish(link, peer, 1, node_head_word(kind, header, data), data);
 }
 
+/*
+ * count slots from first on are continuations; they do not wrap, and are fewer than a word of the
+ * set has bits.
+ */
+static inline void node_note_continued(node_sender *sender, uint64_t first, uint64_t count)
+{
+	uint64_t bits = ((uint64_t)1 << count) - 1, shift = first % 64;
+
+	_Static_assert(NODE_MESSAGE_SLOTS < 64, "of one message, or one chunk's header");
+	sender->continued[first / 64] |= bits << shift;
+	if (shift + count > 64)
+		sender->continued[first / 64 + 1] |= bits >> (64 - shift);
+}
+
 /* Begins a message of that many slots. */
 static inline int node_slots_begin(node_peer *peer, uint64_t slots, int looks,
                                    node_message *message)
 {
 	const node_sender *sender = &peer->sender;
-	uint64_t position = sender->tail & NODE_RING_MASK, end, i;
+	uint64_t position = sender->tail & NODE_RING_MASK, end;
 	int rc;
 
 	message->slots = slots;
@@ -210,8 +227,8 @@ static inline int node_slots_begin(node_peer *peer, uint64_t slots, int looks,
 	    (rc = node_await_consumed(peer, end - NODE_RING_SLOTS, looks)) != NODE_SENT)
 		return rc;
 	position = (position + message->padding) & NODE_RING_MASK;
-	for (i = position + 1; i < position + slots; i++)
-		peer->sender.continued[i / 64] |= (uint64_t)1 << (i % 64);
+	if (slots > 1)
+		node_note_continued(&peer->sender, position + 1, slots - 1);
 	message->header = node_slot_at(peer->out_slots, position)->bytes;
 	return NODE_SENT;
 }
@@ -260,6 +277,24 @@ static inline int node_end(node_link *link, node_peer *peer, const node_message 
 /* A message with its data from memory of this process: NODE_SENT, or why nothing was published. */
 int node_send(node_link *link, node_peer *peer, uint32_t kind, const void *header,
               uint64_t header_bytes, uint64_t from, uint64_t n);
+
+/* The same for callers whose header_bytes is a constant. */
+static inline __attribute__((always_inline)) int
+node_send_inline(node_link *link, node_peer *peer, uint32_t kind, const void *header,
+                 uint64_t header_bytes, uint64_t from, uint64_t n)
+{
+	node_message message;
+	int rc = node_begin(link, peer, header_bytes, n, &message);
+
+	if (rc != NODE_SENT)
+		return rc;
+	memcpy(message.header, header, header_bytes);
+	if (node_guarded_copy(message.bytes, node_memory_at(from), n)) {
+		link->event.addr = node_bad_address(from, n);
+		return NODE_BAD_LOCAL;
+	}
+	return node_end(link, peer, &message, kind, header_bytes);
+}
 
 /* In chunks of how many bytes n bytes go. */
 static inline uint64_t node_chunk_step(const node_link *link, uint64_t n)

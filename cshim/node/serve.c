@@ -89,23 +89,9 @@ static int serve_copied(node_link *link, const node_arrival *arrival, node_event
 	return copied.notice[0] | copied.notice[1] ? NODE_WAS_READ : NODE_SERVED;
 }
 
-/* An answer in one slot, with n bytes of data. */
-static inline __attribute__((always_inline)) int
-reply(node_link *link, node_peer *peer, node_reply_header answer, uint64_t addr, uint64_t n)
-{
-	node_reply_header *header = node_short_begin(peer);
-
-	if (!header)
-		return NODE_BUSY;
-	if (n && node_guarded_copy_short(header + 1, node_memory_at(addr), n))
-		return NODE_BAD_LOCAL;
-	*header = answer;
-	return node_short_end(link, peer, NODE_REPLY, sizeof(*header), n);
-}
-
 int node_answer(node_link *link, node_peer *peer, uint32_t token, uint32_t state, uint64_t value)
 {
-	return reply(link, peer, (node_reply_header){token, state, value}, 0, 0);
+	return node_reply(link, peer, (node_reply_header){token, state, value}, 0, 0);
 }
 
 int node_answer_get(node_link *link, node_peer *peer, uint32_t token, uint64_t addr, uint64_t n,
@@ -175,9 +161,7 @@ static int serve_get(node_link *link, node_peer *peer, const node_arrival *arriv
 		return NODE_BROKEN;
 	event->n = get.n;
 	take_notice(event, get.notice);
-	if (get.n <= NODE_ONE_SLOT - sizeof(node_reply_header) && !peer->closed &&
-	    reply(link, peer, (node_reply_header){(uint32_t)get.token, NODE_REPLY_OK, 0}, get.addr,
-	          get.n) == NODE_SENT)
+	if (node_answer_slots_get(link, peer, &get))
 		return NODE_WAS_READ;
 	return serve_long_get(link, peer, &get, event);
 }

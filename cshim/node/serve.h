@@ -51,6 +51,36 @@ int node_answer_pull(node_link *link, node_peer *peer, uint32_t token, uint32_t 
 int node_pull_over(node_link *link, const node_arrival *arrival, const node_reply_header *reply,
                    node_peer *peer, const node_op *op, node_event *event);
 
+/* An answer in one slot, with n bytes of data. */
+static inline __attribute__((always_inline)) int
+node_reply(node_link *link, node_peer *peer, node_reply_header answer, uint64_t addr, uint64_t n)
+{
+	node_reply_header *header = node_short_begin(peer);
+
+	if (!header)
+		return NODE_BUSY;
+	if (n && node_guarded_copy_short(header + 1, node_memory_at(addr), n))
+		return NODE_BAD_LOCAL;
+	*header = answer;
+	return node_short_end(link, peer, NODE_REPLY, sizeof(*header), n);
+}
+
+#define NODE_REPLY_SHORT (NODE_ONE_SLOT - sizeof(node_reply_header)) /* bytes of data */
+
+/* 1 if a get has its answer, in slots. */
+static inline int node_answer_slots_get(node_link *link, node_peer *peer,
+                                        const node_get_header *get)
+{
+	const node_reply_header answer = {(uint32_t)get->token, NODE_REPLY_OK, 0};
+
+	if (get->n - 1 >= NODE_INLINE_MAX || peer->closed)
+		return 0;
+	return (get->n <= NODE_REPLY_SHORT
+	                ? node_reply(link, peer, answer, get->addr, get->n)
+	                : node_send(link, peer, NODE_REPLY, &answer, sizeof(answer), get->addr,
+	                            get->n)) == NODE_SENT;
+}
+
 /*
  * Sends what a get asked for, from *at on, and moves *at; NODE_SENT: all went. NODE_BAD_LOCAL: it
  * cannot be read; the origin has been told, if there was room (then *at is n), else try again.
@@ -81,6 +111,35 @@ static inline int node_serve_put(node_peer *peer, const node_arrival *arrival, n
 	                        0)
 	               ? NODE_FAULT
 	               : NODE_ARRIVED;
+}
+
+/* Likewise a get whose answer fits slots: 1 if it has it; *get gets its header. */
+static inline int node_serve_slots_get(node_link *link, node_peer *peer,
+                                       const node_arrival *arrival, node_get_header *get)
+{
+	if (arrival->header != sizeof(*get) || arrival->data != 0)
+		return 0;
+	node_take_header(get, arrival, sizeof(*get));
+	return node_answer_slots_get(link, peer, get);
+}
+
+/* Likewise that answer: the operation, whose place is free now, or NULL. */
+static inline const node_op *node_take_slots_get(node_link *link, const node_peer *peer,
+                                                 const node_arrival *arrival, uint8_t by)
+{
+	node_op *op = node_op_of(link, peer, arrival);
+	node_reply_header answer;
+
+	if (!op || op->kind != NODE_OP_GET || op->by != by || arrival->data != op->n ||
+	    arrival->data > NODE_INLINE_MAX)
+		return NULL;
+	node_take_header(&answer, arrival, sizeof(answer));
+	if (answer.state != NODE_REPLY_OK || answer.value != 0 ||
+	    node_guarded_copy(node_memory_at(op->local), (const void *)(uintptr_t)arrival->bytes,
+	                      arrival->data))
+		return NULL;
+	node_op_free(link, op);
+	return op;
 }
 
 #endif

@@ -304,7 +304,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ib_ud_ah_free(DAT_EP_HANDLE ep_handle, DAT_IB_
 /*
  * dat_ib_query_counters reads counters of an IA, EP or EVD. counter is an index of
  * parts/counters.h: it stores that counter in counters[counter]; the ALL_COUNTERS index stores all.
- * reset not 0 sets them to 0 afterwards. The array has ALL_COUNTERS elements of the kind. Errors:
+ * reset not 0 sets what it has read to 0 afterwards. The array has ALL_COUNTERS elements of the kind. Errors:
  * DAT_INVALID_PARAMETER (counter, NULL).
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_query_counters(DAT_HANDLE handle, int counter,
@@ -314,7 +314,9 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ib_query_counters(DAT_HANDLE handle, int count
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_print_counters(DAT_HANDLE handle, int counter, int reset);
 
 /*
- * dat_ib_start_counter and dat_ib_stop_counter switch a group of an adapter's counters on and off.
+ * dat_ib_start_counter has a group of an adapter's counters begin at 0, dat_ib_stop_counter holds
+ * it. DCNT_IA_CM runs from dat_ia_open on, DCNT_IA_LNK once it is started. Errors:
+ * DAT_INVALID_PARAMETER (type), DAT_MODEL_NOT_SUPPORTED (DCNT_IA_DIAG).
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_start_counter(DAT_IA_HANDLE ia_handle, DAT_COUNTER_TYPE type);
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_stop_counter(DAT_IA_HANDLE ia_handle, DAT_COUNTER_TYPE type);

@@ -28,6 +28,7 @@ var areas = []struct {
 	{"Lock, waiting, sleep", progress},
 	{"Core and wire-up", core},
 	{"UDP", udp},
+	{"uDAPL", dat},
 }
 
 // table is all mutations in order.

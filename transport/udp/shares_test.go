@@ -41,7 +41,7 @@ func (s shares) String() string {
 		100*s.lost, s.least)
 }
 
-// isGood is what issue 12 asks for.
+// isGood is what is asked of a congestion law.
 func (s shares) isGood() bool { return s.used >= 0.9 && s.lost <= 0.01 && s.least >= 0.5 }
 
 // share has so many flows begin within 50 ms, lets settle pass, and measures for d. Each flow has a

@@ -37,6 +37,7 @@ func (c *Conn) refused(now int64) {
 		return // of the same request
 	}
 	c.timer.refusedAt = c.timer.sent
+	c.hear(Refuse)
 	if c.refusals++; c.refusals >= refusalsMax {
 		c.fail(NobodyThere, nil)
 	}
@@ -53,11 +54,14 @@ func (c *Conn) onActive(now int64, msg *Message, b []byte) bool {
 		c.cookie = msg.Cookie
 		c.send(Request)
 	case Wait:
-		if !proved(c.m.cfg.Shared, b) || c.state != requesting {
-			return c.state == waiting
+		if !proved(c.m.cfg.Shared, b) {
+			return false
 		}
-		c.state = waiting
-		c.m.timers.slow(&c.timer, now)
+		c.hear(Wait)
+		if c.state == requesting { // else it is late, or comes again
+			c.state = waiting
+			c.m.timers.slow(&c.timer, now)
+		}
 	case Refuse:
 		if !proved(c.m.cfg.Shared, b) || c.state != requesting {
 			return false
@@ -81,11 +85,13 @@ func (c *Conn) onAccept(msg *Message, b []byte) bool {
 		if msg.From != c.remote || !proved(c.Secret[:], b) {
 			return false
 		}
+		c.hear(Accept)
 		c.send(Ready)
 	case requesting, waiting:
 		if !c.agreed(msg, b) {
 			return false
 		}
+		c.hear(Accept)
 		c.state, c.PeerCard = established, msg.Card
 		c.m.timers.stop(&c.timer)
 		c.m.cfg.Owner.Established(c, msg.Private) // it may have more to say in its card

@@ -49,6 +49,19 @@ type Config struct {
 	Key    *ecdh.PrivateKey // of this process; NewKey makes one
 	Shared []byte           // a key that all processes were given; may be empty
 	Random func() uint64    // unpredictable numbers
+	Stats  Stats            // nil: nobody counts
+}
+
+// Stats is told of messages, for who counts them.
+type Stats interface {
+	// Sent and Heard are told of a message of c's; again: it is not the first of its kind. Refuse
+	// also stands for the kernel's word that nobody is there.
+	Sent(c *Conn, kind Kind, again bool)
+	Heard(c *Conn, kind Kind, again bool)
+	// Unexpected: a message to c was not proved, or does not fit its state.
+	Unexpected(c *Conn)
+	// Full: a request was dropped, as too many wait for the listener's owner.
+	Full(l *Listener)
 }
 
 // Bounds of what is pending.
@@ -123,6 +136,8 @@ type Conn struct {
 	private  []byte // to send
 	cookie   uint64
 	refusals int
+	said     uint16 // kinds of messages that were sent, a bit each
+	heard    uint16 // that have come
 	timer    timer
 }
 
@@ -202,6 +217,14 @@ func (c *Conn) Close() {
 	}
 }
 
+// Confirm tells the passive side once more that the connection is there. It is for owners whose data
+// does not tell that: what has come last may have been lost, and c is about to be forgotten.
+func (c *Conn) Confirm() {
+	if c.Active && c.state == established {
+		c.send(Ready)
+	}
+}
+
 // Number is what the peer's messages name c by.
 func (c *Conn) Number() uint64 { return c.number }
 
@@ -220,6 +243,20 @@ func (c *Conn) send(kind Kind) {
 	msg.put(b)
 	seal(c.proofKey(kind), b)
 	c.m.cfg.Outlet.Send(c.port, c.Local, c.Peer, b)
+	again := c.said&(1<<kind) != 0
+	c.said |= 1 << kind
+	if s := c.m.cfg.Stats; s != nil {
+		s.Sent(c, kind, again)
+	}
+}
+
+// hear counts a message that has come.
+func (c *Conn) hear(kind Kind) {
+	again := c.heard&(1<<kind) != 0
+	c.heard |= 1 << kind
+	if s := c.m.cfg.Stats; s != nil {
+		s.Heard(c, kind, again)
+	}
 }
 
 // proofKey is what proves messages of a kind.
@@ -265,6 +302,9 @@ func (m *Machine) OnPacket(now int64, at Port, local netip.Addr, from netip.Addr
 	default:
 		if c := m.conns[msg.To]; c != nil && c.Active {
 			ok = c.onActive(now, &msg, b)
+			if s := m.cfg.Stats; !ok && s != nil {
+				s.Unexpected(c)
+			}
 		}
 	}
 	if !ok {

@@ -9,6 +9,7 @@ func (m *Machine) onRequest(at Port, local netip.Addr, from netip.AddrPort, msg 
 		return false
 	}
 	if c := m.requests[requestKey{from, msg.From}]; c != nil {
+		c.hear(Request)
 		c.again()
 		return true
 	}
@@ -18,6 +19,9 @@ func (m *Machine) onRequest(at Port, local netip.Addr, from netip.AddrPort, msg 
 		m.answer(Refuse, at, local, from, msg, 0)
 		return true
 	case l.pending >= PendingMax:
+		if s := m.cfg.Stats; s != nil {
+			s.Full(l)
+		}
 		return true
 	case l.pending >= Challenged && msg.Cookie != m.cookie(from, msg.From):
 		m.answer(Challenge, at, local, from, msg, m.cookie(from, msg.From))
@@ -33,6 +37,7 @@ func (m *Machine) onRequest(at Port, local netip.Addr, from netip.AddrPort, msg 
 	c.listener = l
 	l.pending++
 	m.requests[requestKey{from, msg.From}] = c
+	c.hear(Request)
 	c.send(Wait)
 	m.cfg.Owner.Requested(c, msg.Private)
 	return true
@@ -97,6 +102,7 @@ func (c *Conn) onPassive(msg *Message, b []byte) bool {
 	if !proved(c.proofKey(msg.Kind), b) {
 		return false
 	}
+	c.hear(msg.Kind)
 	switch {
 	case msg.Kind == Cancel && c.state == rejected:
 		c.forget()

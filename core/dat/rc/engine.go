@@ -125,6 +125,9 @@ func (e *Engine) onMessage(link transport.Link, id transport.MsgID,
 	return transport.Accept
 }
 
+// Conns is how many connections there are, those that were not opened included; for tests.
+func (e *Engine) Conns() int { return len(e.conns) - len(e.free) }
+
 // PeerFailed ends every connection to a peer that is gone.
 func (e *Engine) PeerFailed(link transport.Link, ep transport.Endpoint) {
 	e.endAll(link, ep, Broken)

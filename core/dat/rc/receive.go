@@ -93,7 +93,8 @@ func (s *Shared) Drain() []*Receive {
 	return list
 }
 
-func (s *Shared) take() *Receive {
+// Take takes the oldest receive out; nil: there is none.
+func (s *Shared) Take() *Receive {
 	if len(s.list) == 0 {
 		return nil
 	}

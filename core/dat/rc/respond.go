@@ -115,7 +115,7 @@ func (c *Conn) onData(h *header, data []byte) bool {
 // takeReceive finds a request's receive; false: there is none yet, or it cannot have one.
 func (c *Conn) takeReceive(seq uint32, s *incoming) bool {
 	if c.Shared != nil {
-		s.receive = c.Shared.take()
+		s.receive = c.Shared.Take()
 	} else {
 		var ok bool
 		if s.receive, ok = c.receives.take(s.number); !ok {

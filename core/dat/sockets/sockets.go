@@ -72,6 +72,9 @@ func (n *Network) open(port uint16, as cm.Port) (*socket, error) {
 	return s, nil
 }
 
+// receiveBuffer is how many bytes may wait in a socket; the kernel counts some 1,300 for a message.
+const receiveBuffer = 4 << 20
+
 func (n *Network) bind(family int, a unix.Sockaddr) (*socket, error) {
 	fd, err := unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
@@ -88,6 +91,8 @@ func (n *Network) bind(family int, a unix.Sockaddr) (*socket, error) {
 		set(unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO, 1)
 		set(unix.IPPROTO_IPV6, unix.IPV6_RECVERR, 1)
 	}
+	// Of a burst of connections nothing should be lost: the kernel gives what it allows.
+	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, receiveBuffer)
 	set(unix.IPPROTO_IP, unix.IP_PKTINFO, 1)
 	set(unix.IPPROTO_IP, unix.IP_RECVERR, 1)
 	if err == nil {
@@ -333,7 +338,9 @@ func Interfaces() (list []dat.Interface) {
 		for _, a := range addrs {
 			if p, err := netip.ParsePrefix(a.String()); err == nil &&
 				!p.Addr().IsLinkLocalUnicast() {
-				list = append(list, dat.Interface{Name: i.Name, Addr: p.Addr()})
+				list = append(list, dat.Interface{Name: i.Name, Addr: p.Addr(),
+					Hardware: i.HardwareAddr, MTU: i.MTU,
+					Running: i.Flags&net.FlagRunning != 0})
 			}
 		}
 	}

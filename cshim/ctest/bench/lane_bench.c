@@ -18,7 +18,9 @@ enum { BATCHES = 301, ROUNDS = 2000 };
 static lapi_handle_t origin, target;
 static lapi_cntr_t counter, completed;
 static long long word, one = 1, previous;
-static char from[64], to[64];
+enum { LONGEST = 4096 };
+static char from[LONGEST], to[LONGEST];
+static unsigned long bytes = 8; /* of the puts and gets */
 
 static double now_ns(void)
 {
@@ -49,7 +51,7 @@ static void *handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg
 
 static void put(void)
 {
-	LAPI_Put(origin, 1, 8, to, from, &counter, NULL, NULL);
+	LAPI_Put(origin, 1, bytes, to, from, &counter, NULL, NULL);
 	LAPI_Waitcntr(target, &counter, 1, NULL);
 }
 
@@ -58,7 +60,7 @@ static void put_window(void)
 	int i;
 
 	for (i = 0; i < 64; i++)
-		LAPI_Put(origin, 1, 8, to, from, &counter, NULL, NULL);
+		LAPI_Put(origin, 1, bytes, to, from, &counter, NULL, NULL);
 	LAPI_Waitcntr(target, &counter, 64, NULL);
 }
 
@@ -76,14 +78,14 @@ static void am_probe(void)
 
 static void put_answered(void)
 {
-	LAPI_Put(origin, 1, 8, to, from, NULL, NULL, &completed);
+	LAPI_Put(origin, 1, bytes, to, from, NULL, NULL, &completed);
 	LAPI_Probe(target);
 	LAPI_Waitcntr(origin, &completed, 1, NULL);
 }
 
 static void get_answered(void)
 {
-	LAPI_Get(origin, 1, 8, from, to, NULL, &completed);
+	LAPI_Get(origin, 1, bytes, from, to, NULL, &completed);
 	LAPI_Probe(target);
 	LAPI_Waitcntr(origin, &completed, 1, NULL);
 }
@@ -156,5 +158,15 @@ int main(int argc, char **argv)
 	measure(wanted, "rmw answered", rmw_answered);
 	measure(wanted, "64 puts", put_window);
 	measure(wanted, "probe", probe_nothing);
+	for (bytes = 512; bytes <= LONGEST; bytes *= bytes < 1024 ? 2 : 4) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "put %lu", bytes);
+		measure(wanted, name, put);
+		snprintf(name, sizeof(name), "64 puts %lu", bytes);
+		measure(wanted, name, put_window);
+		snprintf(name, sizeof(name), "get %lu", bytes);
+		measure(wanted, name, get_answered);
+	}
 	return 0;
 }

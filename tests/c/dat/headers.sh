@@ -12,6 +12,8 @@ here=tests/c/dat
 passed=0 failed=0 skipped=0
 warnings='-Wall -Wextra -pedantic -Werror'
 mkdir -p "$build"
+# shellcheck source=tests/c/dat/packages.sh
+. $here/packages.sh
 
 # check NAME COMMAND...: counts it, and shows its output if it fails.
 check() {
@@ -106,32 +108,6 @@ table_is_complete() {
 	[ ! -s "$build/missing" ]
 }
 
-download() {
-	mkdir -p "$build/package" && cd "$build/package" || return
-	rm -f ./*.deb
-	timeout 60 apt-get download libdapl-dev && dpkg -x libdapl-dev*.deb .
-	local result=$?
-	cd - > /dev/null || exit
-	return $result
-}
-
-# fetch: the deployed headers into $deployed, by the package manager, unless they are there.
-fetch() {
-	[ -e "$deployed/dat2/udat.h" ] && return
-	if ! command -v apt-get > /dev/null || ! command -v dpkg > /dev/null; then
-		echo "no apt-get"
-	elif [ "$(dpkg --print-architecture)" != amd64 ]; then
-		echo "not amd64"
-	elif ! download > "$build/apt.log" 2>&1; then
-		grep -m 1 '^E:' "$build/apt.log" || tail -n 1 "$build/apt.log"
-	elif [ ! -e "$deployed/dat2/udat.h" ]; then
-		echo "the package has no dat2/udat.h"
-	else
-		return 0
-	fi
-	return 1
-}
-
 each_header_alone() { # LANGUAGE COMPILER DIALECT
 	local header result=0 more=-Wstrict-prototypes
 	[ "$1" = c ] || more=-Wold-style-cast
@@ -188,7 +164,7 @@ for compiler in $c_compilers; do
 done
 
 deployed=$build/package/usr/include
-if why=$(fetch); then
+if why=$(unpack "$build/package" usr/include/dat2/udat.h libdapl-dev); then
 	check "facts of the deployed headers" \
 		facts_are "$build/facts-deployed" "$build/facts-deployed" gcc "-I$deployed"
 	check "names of the deployed headers" names_are_listed

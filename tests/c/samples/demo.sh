@@ -32,7 +32,7 @@ mkdir -p build
 heading "Installing what is missing, building"
 scripts/setup.sh gfortran=gfortran </dev/null || fail "see above"
 "${MAKE:-make}" -s all >>"$log" 2>&1 || { tail -n 20 "$log"; fail "the build failed, all of it is in $log"; }
-for group in init lapi_api basic demo standalone/udp; do
+for group in init lapi_api basic demo standalone/udp dat; do
 	"${MAKE:-make}" -s -C "tests/c/samples/$group" OUT="$PWD/$out/$group" >>"$log" 2>&1 ||
 		{ tail -n 20 "$log"; fail "the samples do not build, see $log"; }
 done
@@ -62,6 +62,11 @@ heading "A job without a launcher: each task is started by hand"
 OUT="$PWD/$out/standalone/udp" tests/c/samples/standalone/udp/start-by-hand 2 >>"$log" 2>&1 ||
 	{ tail -n 20 "$log"; fail "the standalone job failed, see $log"; }
 awk '/^-- user handler, UDP\/IP$/ { shown = 1; next } /^-- / { shown = 0 } shown && NF' "$log" | grep -v ': passed$'
+
+heading "uDAPL: a client works on the memory of a server by RDMA; the two are started by hand"
+OUT="$PWD/$out/dat" tests/c/samples/dat/run-pair Rdma >"$log.dat" 2>&1 ||
+	{ cat "$log.dat"; fail "that was not right"; }
+grep -v ': passed$' "$log.dat" | grep .
 
 heading "${green}All results were checked and right.${off}${bold} What next?"
 cat <<'END'

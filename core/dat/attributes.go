@@ -1,0 +1,90 @@
+package dat
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// Interface is one address of a network interface.
+type Interface struct {
+	Name     string
+	Addr     netip.Addr
+	Hardware []byte // the interface's hardware address; empty: it has none
+	MTU      int    // bytes
+	Running  bool   // it has a carrier
+}
+
+// interfaceOf is the interface and address of an adapter of that name: those that the name ends
+// with, else the first that are not the loopback's.
+func (l *Library) interfaceOf(name string) Interface {
+	list := l.cfg.Interfaces()
+	for _, i := range list {
+		if strings.HasSuffix(name, "-"+i.Name) {
+			return i
+		}
+	}
+	for _, i := range list {
+		if !i.Addr.IsLoopback() && i.Addr.Is4() {
+			return i
+		}
+	}
+	for _, i := range list {
+		if i.Addr.IsLoopback() {
+			return i
+		}
+	}
+	return Interface{Name: "lo", Addr: netip.AddrFrom4([4]byte{127, 0, 0, 1}), MTU: 65536}
+}
+
+// groups writes bytes as InfiniBand's tools do: four hexadecimal digits, a colon, and so on.
+func groups(b []byte) string {
+	var s strings.Builder
+	for i := 0; i+1 < len(b); i += 2 {
+		if i > 0 {
+			s.WriteByte(':')
+		}
+		fmt.Fprintf(&s, "%02x%02x", b[i], b[i+1])
+	}
+	return s.String()
+}
+
+// guid makes an EUI-64 of a hardware address, as adapters of Ethernet do; zeros if there is none.
+// Of InfiniBand's address of 20 bytes it is the end.
+func guid(hardware []byte) (g [8]byte) {
+	switch len(hardware) {
+	case 6:
+		copy(g[:], hardware[:3])
+		copy(g[3:], []byte{0xff, 0xfe})
+		copy(g[5:], hardware[3:])
+		g[0] ^= 2 // given by a maker: the opposite bit
+	case 8, 20:
+		copy(g[:], hardware[len(hardware)-8:])
+	}
+	if len(hardware) == 6 && [6]byte(hardware) == [6]byte{} {
+		return [8]byte{} // the loopback's
+	}
+	return g
+}
+
+// Attributes are the named attributes of the adapter's provider.
+func (ia *IA) Attributes() [][2]string {
+	g, gid := guid(ia.port.Hardware), ia.Addr.As16() // IPv4 as ::ffff:a.b.c.d
+	status := "DOWN"
+	if ia.port.Running {
+		status = "ACTIVE"
+	}
+	return [][2]string{{"DAT_IB_PROVIDER_NAME", "LAPI"}, {"DAT_IB_DEVICE_NAME", ia.port.Name},
+		{"DAT_IB_CONNECTIVITY_MODE", "DIRECT"}, {"DAT_IB_RDMA_READ", "TRUE"},
+		{"DAT_IB_NODE_GUID", groups(g[:])}, {"DAT_IB_GID", groups(gid[:])},
+		{"DAT_IB_TRANSPORT_MTU", strconv.Itoa(min(ia.port.MTU, MaxDatagram))},
+		{"DAT_IB_PORT_STATUS", status}, {"DAT_IB_PORT_NUMBER", "1"},
+		{"DAT_EXTENSION_INTERFACE", "TRUE"}, {"DAT_IB_FETCH_AND_ADD", "TRUE"},
+		{"DAT_IB_CMP_AND_SWAP", "TRUE"}, {"DAT_IB_IMMED_DATA", "TRUE"}, {"DAT_IB_UD", "TRUE"},
+		{"DAT_COUNTERS", "TRUE"},
+		// the proposal of 2005
+		{"DAT_EXT_RDMA_WRITE_IMMED", "TRUE"}, {"DAT_EXT_RECV_IMMED", "TRUE"},
+		{"DAT_EXT_RECV_IMMED_EVENT", "TRUE"}, {"DAT_EXT_RECV_IMMED_PAYLOAD", "FALSE"},
+		{"DAT_EXT_FETCH_AND_ADD", "TRUE"}, {"DAT_EXT_CMP_AND_SWAP", "TRUE"}}
+}

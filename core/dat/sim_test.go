@@ -1,0 +1,451 @@
+package dat
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+	"time"
+
+	"lapi/core/dat/cm"
+	"lapi/core/dat/codes"
+	"lapi/core/dat/registry"
+	"lapi/core/progress"
+	"lapi/transport"
+	"lapi/transport/arena"
+	"lapi/transport/memory"
+	"lapi/transport/self"
+	"lapi/transport/simnet"
+	"lapi/transport/udp"
+	"lapi/transport/udp/wire"
+)
+
+// world is a simulated network with processes that have opened an adapter each. The connection
+// manager's datagrams are lost, doubled and delayed as the packets of data are.
+type world struct {
+	t      *testing.T
+	net    *simnet.Net
+	random *rand.Rand
+	way    simnet.Way
+	procs  []*proc
+	memory [][]byte // of all processes there ever were
+	flying map[int32]flying
+	number int32    // of the next datagram
+	seen   [][]byte // the newest datagrams
+}
+
+// flying is a datagram of the connection manager on its way.
+type flying struct {
+	to       *proc
+	at       cm.Port
+	from     netip.AddrPort
+	refusing netip.AddrPort // it is the kernel's word that nobody is there
+	b        []byte
+}
+
+// proc is a process: a library, its adapter, memory of the program's. It is the library's Host and
+// Network.
+type proc struct {
+	w       *world
+	node    *simnet.Node
+	addr    netip.Addr
+	l       *Library
+	ia      *IA
+	pz      *PZ
+	lmr     *LMR
+	memory  []byte
+	ports   map[cm.Port]int
+	inbox   []flying
+	agents  []Handle
+	open    bool
+	closing bool
+}
+
+const (
+	nobody     = 1 << 29 // of no datagram: it lets time pass
+	ownPort    = 9000
+	simTimeout = 5 * time.Second
+	simMemory  = 1 << 18
+	simAll     = allPrivileges
+)
+
+// newWorld makes a network with n processes. way says how bad it is.
+func newWorld(t *testing.T, seed uint64, n int, way simnet.Way) *world {
+	memory.Guard()
+	sc := &simnet.Scenario{Seed: seed, Tasks: n, Level: wire.LevelCookie, PacketSize: 1472,
+		CopyMax: 128, RexmitBufCount: 32, AckThreshold: 2, ReceiveBuffer: 1 << 20,
+		PollingInterval: 100 * time.Millisecond, Timeout: simTimeout}
+	way.MTU = sc.PacketSize
+	if way.DelayMin == 0 {
+		way.DelayMin, way.DelayMax = time.Microsecond, 100*time.Microsecond
+	}
+	for i := range sc.Ways {
+		sc.Ways[i] = way
+	}
+	for range n {
+		sc.Addresses = append(sc.Addresses, 1)
+	}
+	w := &world{t: t, net: simnet.New(sc, nil), way: way,
+		random: rand.New(rand.NewPCG(seed, 9))}
+	w.net.Happen = w.happen
+	w.flying = map[int32]flying{}
+	t.Cleanup(w.close)
+	for i := range n {
+		w.start(i)
+	}
+	return w
+}
+
+// start starts a process at node i.
+func (w *world) start(i int) *proc {
+	p := &proc{w: w, node: w.net.Node(i), ports: map[cm.Port]int{}, open: true}
+	p.addr = p.node.Locals()[0].Addr.Addr()
+	p.l = New(Config{Host: p, Network: func() (Network, error) { return p, nil },
+		Interfaces: func() []Interface { return []Interface{{Name: "sim", Addr: p.addr}} },
+		Self:       func() (transport.Link, error) { return self.New(p.clock) },
+		Registry:   registry.New([]registry.Entry{{Name: "lapi-sim", Major: 2, Default: true}}, nil),
+		Random:     w.random.Uint64, Clock: p.clock, Timeout: int64(simTimeout)})
+	var r codes.Return
+	p.ia, r = p.l.OpenIA(OpenArgs{Name: "lapi-sim", Size: 100, Major: 2})
+	w.must("ia", r)
+	p.pz, r = p.ia.NewPZ()
+	w.must("pz", r)
+	b, err := arena.Map(simMemory)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	p.memory = b
+	w.memory = append(w.memory, b)
+	p.lmr, r = p.ia.NewLMR(LMRArgs{Region: [2]uint64{uint64(memory.AddrOf(b))}, Length: simMemory,
+		PZ: p.pz.Handle(), Privileges: simAll})
+	w.must("lmr", r)
+	p.node.Attach(p.turn, p.next)
+	if _, err := p.l.dataLinkAt(p.addr); err != nil { // who takes what comes for one before it
+		w.t.Fatal(err)
+	}
+	for len(w.procs) <= i {
+		w.procs = append(w.procs, nil)
+	}
+	w.procs[i] = p
+	return p
+}
+
+// close ends everything. It runs by itself at the end of a test.
+func (w *world) close() {
+	if w.net == nil {
+		return
+	}
+	for _, p := range w.procs {
+		if p.open {
+			p.kill()
+		}
+	}
+	for _, b := range w.memory {
+		arena.Unmap(b)
+	}
+	if err := w.net.Err(); err != nil {
+		w.t.Error(err)
+	}
+	w.net.Close()
+	w.net = nil
+}
+
+// kill ends a process without a word to anybody.
+func (p *proc) kill() {
+	p.open = false
+	for _, d := range p.l.links {
+		d.link.(*simnet.Link).Abandon()
+	}
+	p.l.links = nil // what it still calls goes nowhere
+	p.node.Detach(false)
+}
+
+// leave ends it in good order.
+func (p *proc) leave() {
+	p.closing = true
+	p.ia.Close(false)
+	p.l.Shut()
+	p.open = false
+	p.node.Detach(false)
+}
+
+// clock lets time pass while the library waits for its peers to have heard of its end.
+func (p *proc) clock() int64 {
+	if p.closing {
+		p.w.net.Schedule(time.Millisecond, nobody)
+		p.w.net.Step()
+	}
+	return p.w.net.Now()
+}
+
+func (p *proc) turn() {
+	if !p.open {
+		return
+	}
+	if p.closing {
+		for _, d := range p.l.links {
+			d.link.Progress(progressBatch)
+		}
+		return
+	}
+	p.l.Progress()
+}
+
+func (p *proc) next() int64 {
+	if p.closing || !p.open {
+		next := int64(0)
+		for _, d := range p.l.links {
+			next = progress.Earlier(next, d.link.(transport.Waiter).NextTimeout())
+		}
+		return next
+	}
+	if len(p.inbox) > 0 {
+		return p.w.net.Now()
+	}
+	return p.l.NextTimeout()
+}
+
+// happen lets datagram number code arrive.
+func (w *world) happen(code int32) {
+	f := w.flying[code]
+	delete(w.flying, code)
+	if f.to != nil && f.to.open {
+		f.to.inbox = append(f.to.inbox, f)
+		f.to.node.Touch()
+	}
+}
+
+func (w *world) fly(f flying) {
+	if w.seen = append(w.seen, f.b); len(w.seen) > 100 {
+		w.seen = w.seen[1:]
+	}
+	for copies := 1; copies > 0; copies-- {
+		if w.random.Float64() < w.way.Duplicate {
+			copies++
+		}
+		if w.random.Float64() < w.way.Loss {
+			continue
+		}
+		w.number = (w.number + 1) % nobody
+		w.flying[w.number] = f
+		delay := w.way.DelayMin
+		if d := w.way.DelayMax - w.way.DelayMin; d > 0 {
+			delay += time.Duration(w.random.Int64N(int64(d)))
+		}
+		w.net.Schedule(delay, w.number)
+	}
+}
+
+// Changed implements Host.
+func (p *proc) Changed() {}
+
+// CallAgent implements Host.
+func (p *proc) CallAgent(_ Agent, h Handle) { p.agents = append(p.agents, h) }
+
+// SignalFD implements Host.
+func (p *proc) SignalFD(int, bool) {}
+
+// CloseFD implements Host.
+func (p *proc) CloseFD(int) {}
+
+// Message implements Host.
+func (p *proc) Message(text string) { p.w.t.Log(text) }
+
+// Send implements cm.Outlet.
+func (p *proc) Send(by cm.Port, local netip.Addr, to netip.AddrPort, b []byte) {
+	source := netip.AddrPortFrom(p.addr, ownPort)
+	if by != cm.Own {
+		source = netip.AddrPortFrom(p.addr, uint16(by))
+	}
+	for _, q := range p.w.procs {
+		if q == nil || q.addr != to.Addr() || !q.open {
+			continue
+		}
+		switch at := cm.Port(to.Port()); {
+		case to.Port() == ownPort:
+			p.w.fly(flying{to: q, at: cm.Own, from: source, b: bytes.Clone(b)})
+		case q.ports[at] > 0:
+			p.w.fly(flying{to: q, at: at, from: source, b: bytes.Clone(b)})
+		default:
+			p.w.fly(flying{to: p, refusing: to})
+		}
+	}
+}
+
+// Listen implements Network.
+func (p *proc) Listen(port cm.Port) error { p.ports[port]++; return nil }
+
+// Unlisten implements Network.
+func (p *proc) Unlisten(port cm.Port) { p.ports[port]-- }
+
+// Receive implements Network.
+func (p *proc) Receive(max int, m Arrivals) (n int) {
+	for ; n < max && len(p.inbox) > 0; n++ {
+		f := p.inbox[0]
+		p.inbox = p.inbox[1:]
+		if f.refusing.IsValid() {
+			m.OnRefused(f.refusing)
+		} else {
+			m.OnPacket(f.at, p.addr, f.from, f.b)
+		}
+	}
+	return n
+}
+
+// LocalFor implements Network.
+func (p *proc) LocalFor(netip.Addr) (netip.Addr, error) { return p.addr, nil }
+
+// Link implements Network.
+func (p *proc) Link(local netip.Addr, c LinkConfig) (transport.Link, netip.AddrPort, error) {
+	l, err := simnet.NewLink(p.node, udp.Config{NumTasks: c.Peers, Level: wire.LevelCookie,
+		Partition: "dat", Timeout: simTimeout, Pair: c.Pair, PeerFailed: c.Failed,
+		PollingInterval: 100 * time.Millisecond})
+	if err != nil {
+		return nil, netip.AddrPort{}, err
+	}
+	return l, l.Locals()[0], nil
+}
+
+// Woken implements Network: Receive looks each time.
+func (p *proc) Woken() {}
+
+// Descriptors implements Network.
+func (p *proc) Descriptors() []int { return nil }
+
+// Close implements Network.
+func (p *proc) Close() {}
+
+var _ Network = (*proc)(nil)
+
+func (w *world) must(what string, r codes.Return) {
+	w.t.Helper()
+	if r != codes.Success {
+		major, minor, _ := codes.Strings(r)
+		w.t.Fatalf("%s: %s %s", what, major, minor)
+	}
+}
+
+// run lets time pass.
+func (w *world) run(d time.Duration) {
+	for end := w.net.Now() + int64(d); w.net.Now() < end; {
+		for _, p := range w.procs {
+			p.node.Touch()
+		}
+		w.net.Schedule(min(d, 10*time.Millisecond), nobody)
+		if !w.net.Step() {
+			w.t.Fatal(w.net.Err())
+		}
+	}
+}
+
+// until runs until something is so; false: it has not come about in a minute.
+func (w *world) until(what func() bool) bool {
+	for end := w.net.Now() + int64(time.Minute); w.net.Now() < end; {
+		if what() {
+			return true
+		}
+		for _, p := range w.procs {
+			p.node.Touch() // calls may have set timers
+		}
+		if !w.net.Step() {
+			break
+		}
+	}
+	return what()
+}
+
+// next waits for an event.
+func (w *world) next(e *EVD) Event {
+	w.t.Helper()
+	if !w.until(func() bool { return e.Len() > 0 }) {
+		w.t.Fatal("no event")
+	}
+	ev, r := e.Dequeue()
+	w.must("dequeue", r)
+	return ev
+}
+
+func (w *world) expect(e *EVD, number EventNumber) Event {
+	w.t.Helper()
+	ev := w.next(e)
+	if ev.Number != number {
+		w.t.Fatalf("event %#x, want %#x", uint32(ev.Number), uint32(number))
+	}
+	return ev
+}
+
+// part is n bytes of the process's memory.
+func (p *proc) part(at, n int) Triplet {
+	return Triplet{Addr: uint64(memory.AddrOf(p.memory)) + uint64(at), N: uint32(n),
+		Context: p.lmr.Context}
+}
+
+func (p *proc) evd(flags EVDFlags) *EVD {
+	e, r := p.ia.NewEVD(1000, 0, flags)
+	p.w.must("evd", r)
+	return e
+}
+
+// simEnd is an endpoint and its EVDs.
+type simEnd struct {
+	p              *proc
+	ep             *EP
+	recv, req, con *EVD
+}
+
+func (p *proc) end(attr *Attr) *simEnd {
+	e := &simEnd{p: p, recv: p.evd(EVDDTO), req: p.evd(EVDDTO), con: p.evd(EVDConnection)}
+	var r codes.Return
+	e.ep, r = p.ia.NewEP(EPArgs{PZ: p.pz.Handle(), Recv: e.recv.Handle(), Request: e.req.Handle(),
+		Connect: e.con.Handle(), Attr: attr})
+	p.w.must("ep", r)
+	return e
+}
+
+// free frees the endpoint and its EVDs.
+func (e *simEnd) free() {
+	e.p.w.must("ep_free", e.ep.Free())
+	for _, evd := range []*EVD{e.recv, e.req, e.con} {
+		e.p.w.must("evd_free", evd.Free())
+	}
+}
+
+// request waits for a connection request.
+func (w *world) request(p *proc, cr *EVD) *CR {
+	w.t.Helper()
+	ev := w.next(cr)
+	c, r := Find[*CR](p.l, Handle(binary.LittleEndian.Uint64(ev.Data[24:])), codes.InvalidHandleCR)
+	w.must("cr", r)
+	return c
+}
+
+// connect connects two ends, of which b accepts.
+func (w *world) connect(a, b *simEnd) {
+	w.t.Helper()
+	cr := b.p.evd(EVDCR)
+	psp, r := b.p.ia.NewPSPAny(cr.Handle(), false)
+	w.must("psp", r)
+	w.must("connect", a.ep.Connect(b.p.addr, psp.Qualifier, 0, nil))
+	w.must("accept", w.request(b.p, cr).Accept(b.ep.Handle(), nil))
+	w.expect(a.con, EventEstablished)
+	w.expect(b.con, EventEstablished)
+	w.must("psp_free", psp.Free())
+	w.must("evd_free", cr.Free())
+}
+
+// connectUD has a learn by what b is reached.
+func (w *world) connectUD(a, b *simEnd) (ah Handle, qpn uint32) {
+	w.t.Helper()
+	cr := b.p.evd(EVDCR)
+	psp, r := b.p.ia.NewPSPAny(cr.Handle(), false)
+	w.must("psp", r)
+	w.must("connect", a.ep.Connect(b.p.addr, psp.Qualifier, 0, nil))
+	w.must("accept", w.request(b.p, cr).Accept(b.ep.Handle(), nil))
+	ev := w.expect(a.con, EventUDEstablished)
+	w.expect(b.con, EventUDEstablished)
+	w.must("psp_free", psp.Free())
+	w.must("evd_free", cr.Free())
+	return Handle(binary.LittleEndian.Uint64(ev.Extension[16:])),
+		binary.LittleEndian.Uint32(ev.Extension[24:])
+}
