@@ -191,8 +191,11 @@ func initEventCalls() {
 		return made(c, 3, n, r)
 	})
 	d[C.DAT_CALL_cno_fd_create] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
-		if c.needs(1) || c.needs(2) {
+		switch {
+		case c.needs(1):
 			return codes.Arg(2)
+		case c.needs(2):
+			return codes.Arg(3)
 		}
 		fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 		if err != nil {
@@ -396,6 +399,9 @@ func epCreate(ia *dat.IA, c *datCall, srq dat.Handle, i int) codes.Return {
 	e, r := ia.NewEP(dat.EPArgs{PZ: c.h(1), Recv: c.h(2), Request: c.h(3), Connect: c.h(4),
 		SRQ:  srq,
 		Attr: attrOf(at[C.DAT_EP_ATTR](c, i))})
+	if r == codes.Arg(6) {
+		r = codes.Arg(i + 1) // the attributes'
+	}
 	return made(c, i+1, e, r)
 }
 

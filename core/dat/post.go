@@ -100,6 +100,10 @@ func (e *EP) Post(a PostArgs) codes.Return {
 	case int32(len(a.Triplets)) > e.iovMax(a.Op):
 		return codes.Arg(2)
 	}
+	local, remote := 3, 5 // arguments of an atomic operation
+	if a.Op == rc.CompareSwap {
+		local, remote = 4, 6
+	}
 	total := uint64(0)
 	for _, t := range a.Triplets {
 		total += uint64(t.N)
@@ -107,10 +111,10 @@ func (e *EP) Post(a PostArgs) codes.Return {
 	switch {
 	case total > MaxMessage:
 		return codes.LengthError.With(codes.NoSubtype)
-	case a.Op >= rc.CompareSwap && total != 8:
-		return codes.Arg(3)
-	case a.Op >= rc.CompareSwap && (a.Remote.Addr%8 != 0 || a.Triplets[0].Addr%8 != 0):
-		return codes.Arg(5)
+	case a.Op >= rc.CompareSwap && (total != 8 || a.Triplets[0].Addr%8 != 0):
+		return codes.Arg(local)
+	case a.Op >= rc.CompareSwap && a.Remote.Addr%8 != 0:
+		return codes.Arg(remote)
 	case a.Op == rc.Read && a.Remote.N != uint32(total) && uint64(a.Remote.N) < total:
 		return codes.LengthError.With(codes.NoSubtype)
 	}

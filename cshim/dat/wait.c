@@ -41,6 +41,14 @@ static int wait_for(const dat_slot *slot, uint32_t threshold, DAT_TIMEOUT timeou
 	return cshim_wait_for(&dat_progress, &goal);
 }
 
+#define ABORTED (DAT_CLASS_ERROR | DAT_ABORT)
+
+/* What the end of a wait has returned; a handle that was valid when it began has been freed. */
+static DAT_RETURN ended(DAT_RETURN result)
+{
+	return DAT_GET_TYPE(result) == DAT_INVALID_HANDLE ? ABORTED : result;
+}
+
 DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
                         DAT_EVENT *event, DAT_COUNT *n_more)
 {
@@ -56,9 +64,9 @@ DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COUN
 	cshim_poll_begin(&dat_progress);
 	if (wait_for((const dat_slot *)evd_handle, (uint32_t)threshold, timeout) ==
 	    CSHIM_WAIT_ENDED)
-		result = DAT_CLASS_ERROR | DAT_ABORT;
+		result = ABORTED;
 	else
-		result = godat_call(DAT_CALL_evd_wait_end, (uint64_t *)arguments);
+		result = ended(godat_call(DAT_CALL_evd_wait_end, (uint64_t *)arguments));
 	cshim_poll_end(&dat_progress);
 	return dat_leave(result);
 }
@@ -75,9 +83,9 @@ DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout, DAT_EVD_
 		return dat_leave(result);
 	cshim_poll_begin(&dat_progress);
 	if (wait_for((const dat_slot *)cno_handle, 1, timeout) == CSHIM_WAIT_ENDED)
-		result = DAT_CLASS_ERROR | DAT_ABORT;
+		result = ABORTED;
 	else
-		result = godat_call(DAT_CALL_cno_wait_end, (uint64_t *)arguments);
+		result = ended(godat_call(DAT_CALL_cno_wait_end, (uint64_t *)arguments));
 	cshim_poll_end(&dat_progress);
 	return dat_leave(result);
 }

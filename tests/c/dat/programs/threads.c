@@ -149,6 +149,32 @@ static void *look(void *argument)
 	return NULL;
 }
 
+static void *wait_for_ever(void *evd)
+{
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	CHECK(DAT_GET_TYPE(dat_evd_wait(evd, DAT_TIMEOUT_INFINITE, 1, &event, &more)) ==
+	      DAT_ABORT);
+	return NULL;
+}
+
+/* Who waits on an EVD that another thread frees is told so. */
+static void free_under_a_wait(void)
+{
+	DAT_EVD_HANDLE evd;
+	DAT_EVENT event;
+	DAT_COUNT more;
+	pthread_t waiter;
+
+	MUST(dat_evd_create(p.ia, 8, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, &evd));
+	CHECK(pthread_create(&waiter, NULL, wait_for_ever, evd) == 0);
+	while (DAT_GET_TYPE(dat_evd_wait(evd, 0, 1, &event, &more)) != DAT_INVALID_STATE)
+		sched_yield(); /* until it is the one that waits */
+	MUST(dat_evd_free(evd));
+	CHECK(pthread_join(waiter, NULL) == 0);
+}
+
 int main(void)
 {
 	pthread_t threads[SENDERS + 2 + TAKERS + 1 + 1];
@@ -173,6 +199,7 @@ int main(void)
 	MUST(dat_evd_modify_cno(p.a.request, DAT_HANDLE_NULL));
 	MUST(dat_evd_modify_cno(p.b.recv, DAT_HANDLE_NULL));
 	MUST(dat_cno_free(cno));
+	free_under_a_wait();
 	pair_close(&p);
 	puts("threads: passed");
 	return 0;
