@@ -60,9 +60,11 @@ func (l *Library) OpenIA(a OpenArgs) (*IA, codes.Return) {
 			codes.ProviderNotFound.With(
 				codes.NameNotRegistered + codes.Subtype(missing-registry.NoName))
 	}
-	if err := l.open(); !a.Query && err != nil {
-		l.host.Message("dat_ia_open: " + err.Error())
-		return nil, codes.InsufficientResources.With(codes.ResourceDevice)
+	if !a.Query {
+		if err := l.open(); err != nil {
+			l.host.Message("dat_ia_open: " + err.Error())
+			return nil, codes.InsufficientResources.With(codes.ResourceDevice)
+		}
 	}
 	ia := &IA{Name: a.Name, library: l, addresses: map[netip.Addr]*memoryBlock{}, query: a.Query,
 		table: l.tables[a.Name]}
@@ -85,6 +87,15 @@ func (l *Library) OpenIA(a OpenArgs) (*IA, codes.Return) {
 const asyncMin = 4096
 
 func (ia *IA) setAsync(size int, async Handle) codes.Return {
+	if async == AsyncExists {
+		for _, o := range ia.library.ias {
+			if o != ia && o.Name == ia.Name && o.Async != nil {
+				o.Async.users++
+				ia.Async = o.Async
+				return codes.Success
+			}
+		}
+	}
 	if async == 0 || async == AsyncOutOfScope || async == AsyncExists {
 		e, r := ia.NewEVD(max(size, asyncMin), 0, EVDAsync)
 		if r == codes.Success {

@@ -8,8 +8,7 @@
  * conventions of dat.h hold. dat_ib_collective_ calls are in parts/collective.h.
  *
  * An operation that an adapter has is among the named attributes of its provider (dat_ia_query,
- * section 1). Others, and all before an adapter with extensions was opened, give
- * DAT_NOT_IMPLEMENTED without class.
+ * section 1). Others give DAT_NOT_IMPLEMENTED without class.
  *
  * Sources: the reference, version 2.0.9; the design of April 2011 (sections 2, 3.1, 3.2), whose
  * names are there too, where they differ.

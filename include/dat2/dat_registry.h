@@ -29,8 +29,9 @@ DAT_EXPORT DAT_RETURN DAT_API dat_registry_remove_provider(const DAT_PROVIDER *p
                                                            const DAT_PROVIDER_INFO *provider_info);
 
 /*
- * dat_registry_providers_related stores whether two adapters, by name, stay up for each other.
- * Needs no open adapter. Errors: DAT_PROVIDER_NOT_FOUND. Addition.
+ * dat_registry_providers_related stores whether two adapters, by name, stay up for each other: here
+ * none does, DAT_HA_FALSE. Needs no open adapter. Errors: DAT_INVALID_PARAMETER (DAT_INVALID_ARG3:
+ * answer is NULL). Addition.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_registry_providers_related(const DAT_NAME_PTR name1,
                                                              const DAT_NAME_PTR name2,
