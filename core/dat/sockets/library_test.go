@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/netip"
 	"testing"
 	"time"
@@ -158,8 +159,17 @@ func private(ev *dat.Event) []byte {
 
 var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
-// qualifier is one that no other test of this machine uses at the time.
-func qualifier() uint64 { return 20000 + rand.Uint64N(20000) }
+// qualifier is one at whose port nobody on this machine listens; none that the kernel hands out.
+func qualifier() uint64 {
+	for {
+		q := 20000 + rand.Uint64N(10000)
+		c, err := net.ListenUDP("udp", &net.UDPAddr{Port: int(dat.PortOf(q))})
+		if err == nil {
+			c.Close()
+			return q
+		}
+	}
+}
 
 // connect connects two ends, of which b accepts.
 func connect(t *testing.T, a, b *end) {
