@@ -96,6 +96,9 @@ func (s *story) drain(i int, e *simEnd) {
 // that it has posted completes, it can connect again, and it has nothing left of the other.
 func TestPeerGone(t *testing.T) {
 	for seed := range uint64(16) {
+		if raced && seed%4 != seed/4 {
+			continue // `make sim` runs all
+		}
 		dies, who := seed/4%2 == 0, int(seed/8)
 		t.Run(fmt.Sprintf("dies %v, %d, seed %d", dies, who, seed), func(t *testing.T) {
 			steps := 0

@@ -243,6 +243,9 @@ func runChaos(t *testing.T, seed uint64, seen map[move]bool) {
 func TestTransitions(t *testing.T) {
 	seen := map[move]bool{}
 	for seed := range uint64(40) {
+		if raced && seed%5 > 0 {
+			continue // `make sim` runs all
+		}
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { runChaos(t, seed, seen) })
 	}
 	known := map[move]bool{}
@@ -261,7 +264,7 @@ func TestTransitions(t *testing.T) {
 		}
 	}
 	for m := range known {
-		if !seen[m] {
+		if !seen[m] && !raced {
 			t.Errorf("no endpoint went from state %d to %d", m.from, m.to)
 		}
 	}
