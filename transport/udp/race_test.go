@@ -1,6 +1,0 @@
-//go:build race
-
-package udp
-
-// raced: the race detector makes what takes seconds take minutes.
-const raced = true
