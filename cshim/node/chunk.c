@@ -34,6 +34,16 @@ static uint64_t circle(const node_chunks *chunks)
 	return chunks->used ? chunks->used : NODE_CHUNK_LEAST;
 }
 
+/*
+ * 1 where few tasks share the node's memory: a sender soon has the whole area in its circle. One
+ * that finds room never looks whether the receiver has read, and what it writes has long gone from
+ * the receiver's cache (transport/shm/area.go).
+ */
+static int few(const node_link *link)
+{
+	return link->rings <= NODE_CHUNK_AREA_RINGS;
+}
+
 /* Takes more of the area into the circle, for so many units, if there is more: 1. What is new is
  * free, and goes next, with what is free in front of it. */
 static int grow(const node_link *link, node_peer *peer, uint64_t units)
@@ -45,9 +55,7 @@ static int grow(const node_link *link, node_peer *peer, uint64_t units)
 		return 0;
 	if (free_at(chunks, chunks->next, before - chunks->next) > peer->sender.consumed)
 		chunks->next = (uint32_t)before;
-	/* Where few share the node's memory all of it: a sender that finds room never looks whether
-	 * the receiver has read. */
-	if (link->rings <= NODE_CHUNK_AREA_RINGS)
+	if (few(link))
 		used = link->chunk_units;
 	while (used == before || used < chunks->next + units)
 		used *= 2;
@@ -70,6 +78,8 @@ static int find_room(const node_link *link, node_peer *peer, uint64_t units, uin
 			until = free_at(chunks, *at, units);
 		if (peer->sender.consumed >= until)
 			return NODE_SENT;
+		if (few(link) && grow(link, peer, units))
+			continue;
 		if (until != UINT64_MAX)
 			rc = node_await_consumed(peer, until, whole ? NODE_CHUNK_LOOKS : 1);
 		if (rc != NODE_BUSY || !grow(link, peer, units))
@@ -81,8 +91,13 @@ int node_chunk_begin(const node_link *link, node_peer *peer, uint64_t header, ui
                      node_message *message)
 {
 	uint64_t units = (data + NODE_CHUNK_UNIT - 1) / NODE_CHUNK_UNIT, at;
-	int rc = find_room(link, peer, units, &at);
+	int rc;
 
+	/* Whole pages where there is memory for it: in a page of two chunks one end's prefetcher
+	 * takes lines that the other end writes. */
+	if (few(link))
+		units = (units + NODE_CHUNK_LEAST - 1) & ~(uint64_t)(NODE_CHUNK_LEAST - 1);
+	rc = find_room(link, peer, units, &at);
 	if (rc != NODE_SENT)
 		return rc;
 	rc = node_slots_begin(peer, node_slots_of(sizeof(node_place) + header), NODE_CHUNK_LOOKS,

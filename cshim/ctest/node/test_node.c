@@ -266,22 +266,41 @@ static void beginnings_and_ends(void)
 	      link->ops == 0);
 }
 
-/* Chunks take what is in flight needs: a page, more while more is under way, and that until it is
- * consumed. */
-static void chunk_memory(void)
+/* So many messages, each consumed before the next. */
+static void one_at_a_time(node_link *link, node_peer *peer, uint64_t messages)
 {
-	node_peer *peer = fake_node_peer(0), *other = fake_node_peer(1);
-	node_link *link = fake_node_link(0);
+	node_peer *other = fake_node_peer(1);
 	node_arrival arrival;
-	uint64_t i, used;
+	uint64_t i;
 
-	start();
-	for (i = 0; i < 3 * link->chunk_units; i++) { /* one at a time */
+	for (i = 0; i < messages; i++) {
 		CHECK(node_send(link, peer, KIND, &i, 8, (uintptr_t)source, 1000) == NODE_SENT);
 		CHECK(node_next(other, &arrival) == NODE_SOME);
 		node_advance(other, &arrival);
 		node_publish_consumed(other);
 	}
+}
+
+/* Chunks take what is in flight needs: a page, more while more is under way, and that until it is
+ * consumed. Where few share the node's memory one that goes on has all, in whole pages. */
+static void chunk_memory(void)
+{
+	node_peer *peer = fake_node_peer(0), *other = fake_node_peer(1);
+	node_link *link = fake_node_link(0);
+	node_arrival arrival;
+	uint32_t rings = link->rings;
+	uint64_t i, used;
+
+	start();
+	one_at_a_time(link, peer, 1);
+	CHECK(peer->chunks.used <= NODE_CHUNK_LEAST && !node_chunks_rest(peer));
+	one_at_a_time(link, peer, 2);
+	CHECK(peer->chunks.used == link->chunk_units && peer->chunks.next % NODE_CHUNK_LEAST == 0);
+	CHECK(node_chunks_rest(peer) && peer->chunks.used == NODE_CHUNK_LEAST);
+
+	start();
+	link->rings = NODE_CHUNK_AREA_RINGS + 1;
+	one_at_a_time(link, peer, 3 * link->chunk_units);
 	CHECK(peer->chunks.used <= NODE_CHUNK_LEAST && !node_chunks_rest(peer));
 	for (i = 0; i < 3; i++)
 		CHECK(node_send(link, peer, KIND, &i, 8, (uintptr_t)source, 60000) == NODE_SENT);
@@ -299,6 +318,7 @@ static void chunk_memory(void)
 	while (node_send(link, peer, KIND, &i, 8, (uintptr_t)source, 60000) == NODE_SENT)
 		;
 	CHECK(peer->chunks.used == link->chunk_units && peer->blocked);
+	link->rings = rings;
 }
 
 /* Who looks at what a peer owes takes no news from who waits for room, or for an answer. */
