@@ -9,6 +9,10 @@
 #include "receive.h"
 #include "send.h"
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
 static node_place *place_of(node_slot *slot)
 {
 	return (node_place *)(void *)slot->bytes;
@@ -35,13 +39,24 @@ static uint64_t circle(const node_chunks *chunks)
 }
 
 /*
- * 1 where few tasks share the node's memory: a sender soon has the whole area in its circle. One
- * that finds room never looks whether the receiver has read, and what it writes has long gone from
- * the receiver's cache (transport/shm/area.go).
+ * 1 where few tasks share the node's memory: each time round the circle grows, until it is the
+ * whole area. A sender that finds room never looks whether the receiver has read, and what it
+ * writes has long gone from the receiver's cache (transport/shm/area.go).
  */
 static int few(const node_link *link)
 {
 	return link->rings <= NODE_CHUNK_AREA_RINGS;
+}
+
+/* Has the kernel make all of this memory now: cheaper than page by page, and no transfer that is
+ * timed (route.h) pays for it. Where the kernel cannot, pages come as they are touched. Keeps
+ * errno. */
+static void touch(uint64_t address, uint64_t n)
+{
+	int saved = errno;
+
+	(void)madvise((void *)(uintptr_t)address, n, MADV_POPULATE_WRITE);
+	errno = saved;
 }
 
 /* Takes more of the area into the circle, for so many units, if there is more: 1. What is new is
@@ -55,11 +70,12 @@ static int grow(const node_link *link, node_peer *peer, uint64_t units)
 		return 0;
 	if (free_at(chunks, chunks->next, before - chunks->next) > peer->sender.consumed)
 		chunks->next = (uint32_t)before;
-	if (few(link))
-		used = link->chunk_units;
 	while (used == before || used < chunks->next + units)
 		used *= 2;
 	chunks->used = (uint32_t)(used < link->chunk_units ? used : link->chunk_units);
+	if (few(link))
+		touch(peer->out_chunks + before * NODE_CHUNK_UNIT,
+		      (chunks->used - before) * NODE_CHUNK_UNIT);
 	peer->blocked = 0;
 	return 1;
 }

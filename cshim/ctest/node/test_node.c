@@ -282,7 +282,7 @@ static void one_at_a_time(node_link *link, node_peer *peer, uint64_t messages)
 }
 
 /* Chunks take what is in flight needs: a page, more while more is under way, and that until it is
- * consumed. Where few share the node's memory one that goes on has all, in whole pages. */
+ * consumed. Where few share the node's memory one that goes on has all in the end, in whole pages. */
 static void chunk_memory(void)
 {
 	node_peer *peer = fake_node_peer(0), *other = fake_node_peer(1);
@@ -295,6 +295,8 @@ static void chunk_memory(void)
 	one_at_a_time(link, peer, 1);
 	CHECK(peer->chunks.used <= NODE_CHUNK_LEAST && !node_chunks_rest(peer));
 	one_at_a_time(link, peer, 2);
+	CHECK(peer->chunks.used == 4 * NODE_CHUNK_LEAST);
+	one_at_a_time(link, peer, link->chunk_units);
 	CHECK(peer->chunks.used == link->chunk_units && peer->chunks.next % NODE_CHUNK_LEAST == 0);
 	CHECK(node_chunks_rest(peer) && peer->chunks.used == NODE_CHUNK_LEAST);
 
