@@ -49,7 +49,7 @@ var links = []string{"lapi/transport/self", "lapi/transport/shm", "lapi/transpor
 // cgo says where import "C" is allowed; benchmarks have a library of their own.
 var cgo = []string{"lapi/capi", "lapi/cshim", "lapi/cshim/cpu", "lapi/cshim/dat", "lapi/cshim/fortran",
 	"lapi/cshim/handlers", "lapi/cshim/lane", "lapi/cshim/lapi", "lapi/cshim/node",
-	"lapi/cshim/progress", "lapi/transport/verbs", "lapi/tests/bench/crossing"}
+	"lapi/cshim/pmix", "lapi/cshim/progress", "lapi/transport/verbs", "lapi/tests/bench/crossing"}
 
 // parts says which parts of LAPI each part may import. The package lapi puts them together.
 var parts = map[string][]string{

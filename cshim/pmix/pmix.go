@@ -1,0 +1,100 @@
+// Package pmix asks a PMIx server who this task is, and passes one card of each task to all others
+// (mpirun, prun, srun --mpi=pmix). The C part (pmix.h) opens libpmix when it is needed; what is
+// known of its binary interface is in abi.h.
+package pmix
+
+// #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden -Wno-unused-parameter
+// #cgo LDFLAGS: -ldl
+// #include <stdlib.h>
+// #include "pmix.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"unsafe"
+)
+
+// library is the name by which Open MPI and Slurm know it, too.
+const library = "libpmix.so.2"
+
+// cardKey is not the server's: those begin with pmix.
+const cardKey = "lapi.card"
+
+// Client is the process's connection. It is for one goroutine at a time.
+type Client struct{ rank, size int }
+
+// Present says whether a PMIx server has started this process. Without one Open fails late.
+func Present(getenv func(string) (string, bool)) bool {
+	for _, name := range []string{"PMIX_NAMESPACE", "PMIX_RANK"} {
+		if s, ok := getenv(name); !ok || s == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// Open connects this process to its server, or finds the connection that it has. The process's exit
+// handlers end it.
+func Open() (*Client, error) { return open(library) }
+
+func open(library string) (*Client, error) {
+	file := C.CString(library)
+	defer C.free(unsafe.Pointer(file))
+	var rank, size C.uint32_t
+	var why [C.CSHIM_PMIX_WHY]C.char
+	if C.cshim_pmix_open(file, &rank, &size, &why[0]) != 0 {
+		return nil, errors.New(C.GoString(&why[0]))
+	}
+	return &Client{rank: int(rank), size: int(size)}, nil
+}
+
+// Rank is this task's number, from 0.
+func (c *Client) Rank() int { return c.rank }
+
+// Size is the number of tasks.
+func (c *Client) Size() int { return c.size }
+
+// Exchange gives card to all tasks and returns theirs, by rank. All tasks call it, once: a server
+// may keep the first card.
+func (c *Client) Exchange(card []byte) ([][]byte, error) {
+	if len(card) == 0 || len(card) > math.MaxInt32 {
+		return nil, fmt.Errorf("a card of %d bytes", len(card))
+	}
+	key := C.CString(cardKey)
+	defer C.free(unsafe.Pointer(key))
+	var why [C.CSHIM_PMIX_WHY]C.char
+	if C.cshim_pmix_give(key, unsafe.Pointer(&card[0]), C.size_t(len(card)), &why[0]) != 0 {
+		return nil, errors.New(C.GoString(&why[0]))
+	}
+	cards := make([][]byte, c.size)
+	for rank := range cards {
+		var bytes unsafe.Pointer
+		var length C.size_t
+		if C.cshim_pmix_take(key, C.uint32_t(rank), &bytes, &length, &why[0]) != 0 {
+			return nil, fmt.Errorf("task %d: %s", rank, C.GoString(&why[0]))
+		}
+		if length > math.MaxInt32 {
+			C.free(bytes)
+			return nil, fmt.Errorf("task %d: a card of %d bytes", rank, length)
+		}
+		cards[rank] = C.GoBytes(bytes, C.int(length))
+		C.free(bytes)
+	}
+	return cards, nil
+}
+
+// Abort has the server end the whole job with that exit code. This process ends with it, now or a
+// little later.
+func (c *Client) Abort(code int) error {
+	var why [C.CSHIM_PMIX_WHY]C.char
+	if C.cshim_pmix_abort(C.int(code), &why[0]) != 0 {
+		return errors.New(C.GoString(&why[0]))
+	}
+	return nil
+}
+
+// End is what the exit handler does, for a process that ends without: os.Exit of a Go program calls
+// none. No call follows.
+func End() { C.cshim_pmix_end() }

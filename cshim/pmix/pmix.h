@@ -1,0 +1,38 @@
+/*
+ * pmix.h - a task's talk with a PMIx server (mpirun, prun, srun --mpi=pmix): who it is, one card of
+ * each task to all others, and the end of the whole job. libpmix is opened when it is needed, so
+ * that nobody else has to have it. Knows nothing of the rest of the library.
+ *
+ * All functions return 0 or -1, with a sentence in why, which holds CSHIM_PMIX_WHY bytes. They are
+ * for one thread at a time.
+ */
+#ifndef CSHIM_PMIX_H
+#define CSHIM_PMIX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CSHIM_PMIX_WHY 256
+
+/*
+ * Connects to the server; library is the file to open. Only for a process that has a server:
+ * without one it fails late. The process's exit handlers end the connection, for mpirun takes a
+ * process that exits without for one that crashed. A child that was forked leaves it alone. The
+ * server counts connections, so an MPI in this process keeps its own.
+ * After MPI_Finalize it is too late for a first connection: it is refused.
+ */
+int cshim_pmix_open(const char *library, uint32_t *rank, uint32_t *size, char *why);
+
+/* Publishes this task's value of key, and returns when all tasks have done so. */
+int cshim_pmix_give(const char *key, const void *card, size_t length, char *why);
+
+/* A task's value of key, which the caller frees. After cshim_pmix_give with that key. */
+int cshim_pmix_take(const char *key, uint32_t rank, void **card, size_t *length, char *why);
+
+/* Has the server end all tasks of the job, this one included, with that exit code. */
+int cshim_pmix_abort(int code, char *why);
+
+/* What the exit handler does, for a process that ends without. No call follows. */
+void cshim_pmix_end(void);
+
+#endif
