@@ -259,8 +259,10 @@ func Counters(o any, number int, reset bool) (list []uint64) {
 		o.readLinks()
 		c, n = &o.counters, numIACounters
 	case *EP:
+		o.hearCounters()
 		c, n = &o.counters, numEPCounters
 	case *EVD:
+		hear(&o.counters, o.queue.Counters[:])
 		c, n = &o.counters, numEVDCounters
 	default:
 		return nil

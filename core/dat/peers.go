@@ -236,6 +236,7 @@ func (e *EP) join(p *peer, c *card) {
 
 // leavePeer counts a connection out.
 func (e *EP) leavePeer() {
+	e.closeEnd()
 	if p := e.peer; p != nil {
 		e.peer = nil
 		p.conns--
