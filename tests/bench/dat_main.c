@@ -179,6 +179,7 @@ static void run(board *b, const bench_options *o, int id, void (*test)(side *))
 	test(&s);
 	board_barrier(b, 2, NULL, NULL);
 	DAT(dat_ia_close(s.ia, DAT_CLOSE_ABRUPT_FLAG));
+	board_account(b);
 }
 
 int main(int argc, char **argv)
