@@ -117,7 +117,7 @@ type Library struct {
 	door       bool
 	ud         map[uint32]*EP // by number
 	tickAt     int64
-	ticks      int
+	pingAt     int64
 	turns      uint
 	busy       bool // a link had no room
 	// a thread sleeps; links have come since, which it must hear of
@@ -291,7 +291,7 @@ func (l *Library) Push() {
 const (
 	progressBatch = 64
 	tickPause     = 50e6 // ns between looks for peers that have left
-	pingTicks     = 20   // of these from one ping of idle peers to the next
+	pingPause     = 1e9  // ns from one ping of idle peers to the next
 	idleTurns     = 16   // calls that share one look, a system call, at a link that nobody uses
 	roomPause     = 1e6  // ns until a link without room is asked again
 )
@@ -309,7 +309,11 @@ func (l *Library) NextTimeout() int64 {
 		if w, ok := d.link.(transport.Waiter); ok {
 			next = progress.Earlier(next, w.NextTimeout())
 		}
-		if d.used > 0 {
+		switch {
+		case d.used == 0:
+		case d.node != nil: // the line tells of an end at once
+			next = progress.Earlier(next, l.pingAt)
+		default:
 			next = progress.Earlier(next, l.tickAt)
 		}
 	}

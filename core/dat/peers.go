@@ -276,7 +276,10 @@ type leaver interface {
 // one that has died is noticed.
 func (l *Library) tick(now int64) {
 	l.tickAt = now + tickPause
-	l.ticks++
+	pings := now >= l.pingAt
+	if pings {
+		l.pingAt = now + pingPause
+	}
 	for _, d := range l.links {
 		left, _ := d.link.(leaver)
 		for _, p := range d.peers[:d.made] {
@@ -287,7 +290,7 @@ func (l *Library) tick(now int64) {
 			case left != nil && left.HasLeft(p.ep):
 				l.engine.PeerLeft(d.link, p.ep)
 				l.peerFailed(d, p.ep)
-			case p.conns > 0 && l.ticks%pingTicks == 0:
+			case p.conns > 0 && pings:
 				op := &transport.Op{Done: func(*transport.Op, error) {}}
 				_, _ = d.link.Send(p.ep, msgPing, nil, op)
 			}
