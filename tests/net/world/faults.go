@@ -29,13 +29,24 @@ func (w *World) down(n, l int) error {
 }
 
 func (w *World) up(n, l int) error {
-	return run("ip", "-n", w.node(n), "link", "set", device(l),
-		"up")
+	return w.awaitUp(n, l, run("ip", "-n", w.node(n), "link", "set", device(l), "up"))
 }
 
 func (w *World) unplug(n, l int) error { return run("ip", "link", "set", w.port(n, l), "down") }
 
-func (w *World) plug(n, l int) error { return run("ip", "link", "set", w.port(n, l), "up") }
+func (w *World) plug(n, l int) error {
+	return w.awaitUp(n, l, run("ip", "link", "set", w.port(n, l), "up"))
+}
+
+// awaitUp waits until the device of a link that was switched on can send, if that went well. The
+// kernel sees to that later, and may take many seconds while other changes of networks wait for
+// processors that tasks keep busy.
+func (w *World) awaitUp(n, l int, err error) error {
+	if err != nil {
+		return err
+	}
+	return w.awaitRunning(n, l)
+}
 
 func (w *World) isolate(n, l int) error {
 	return run("ip", "link", "set", w.port(n, l),
