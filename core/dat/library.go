@@ -117,7 +117,8 @@ type Library struct {
 	door       bool
 	ud         map[uint32]*EP // by number
 	tickAt     int64
-	pingAt     int64
+	ticks      int
+	pingAt     int64 // on links of the node
 	turns      uint
 	busy       bool // a link had no room
 	// a thread sleeps; links have come since, which it must hear of
@@ -291,7 +292,7 @@ func (l *Library) Push() {
 const (
 	progressBatch = 64
 	tickPause     = 50e6 // ns between looks for peers that have left
-	pingPause     = 1e9  // ns from one ping of idle peers to the next
+	pingTicks     = 20   // of these from one ping of idle peers to the next
 	idleTurns     = 16   // calls that share one look, a system call, at a link that nobody uses
 	roomPause     = 1e6  // ns until a link without room is asked again
 )

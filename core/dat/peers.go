@@ -276,9 +276,10 @@ type leaver interface {
 // one that has died is noticed.
 func (l *Library) tick(now int64) {
 	l.tickAt = now + tickPause
-	pings := now >= l.pingAt
-	if pings {
-		l.pingAt = now + pingPause
+	l.ticks++
+	late := now >= l.pingAt // of links of the node, for which ticks may be rare
+	if late {
+		l.pingAt = now + pingTicks*tickPause
 	}
 	for _, d := range l.links {
 		left, _ := d.link.(leaver)
@@ -290,7 +291,7 @@ func (l *Library) tick(now int64) {
 			case left != nil && left.HasLeft(p.ep):
 				l.engine.PeerLeft(d.link, p.ep)
 				l.peerFailed(d, p.ep)
-			case p.conns > 0 && pings:
+			case p.conns > 0 && (d.node == nil && l.ticks%pingTicks == 0 || d.node != nil && late):
 				op := &transport.Op{Done: func(*transport.Op, error) {}}
 				_, _ = d.link.Send(p.ep, msgPing, nil, op)
 			}
