@@ -118,7 +118,12 @@ int cshim_pmix_open(const char *library, uint32_t *rank, uint32_t *size, char *w
 {
 	if (!calls.init && load(library, why) < 0)
 		return -1;
-	if (connected != getpid()) {
+	if (connected && connected != getpid()) {
+		snprintf(why, CSHIM_PMIX_WHY,
+		         "the PMIx server knows the process that forked this one");
+		return -1;
+	}
+	if (!connected) {
 		if (mpi_has_ended()) {
 			snprintf(why, CSHIM_PMIX_WHY,
 			         "MPI_Finalize has ended this process's use of the "

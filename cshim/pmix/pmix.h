@@ -17,9 +17,9 @@
 /*
  * Connects to the server; library is the file to open. Only for a process that has a server:
  * without one it fails late. The process's exit handlers end the connection, for mpirun takes a
- * process that exits without for one that crashed. A child that was forked leaves it alone. The
- * server counts connections, so an MPI in this process keeps its own.
- * After MPI_Finalize it is too late for a first connection: it is refused.
+ * process that exits without for one that crashed. A child that was forked leaves it alone, and can
+ * have none. The server counts connections, so an MPI in this process keeps its own. After
+ * MPI_Finalize it is too late for a first connection: it is refused.
  */
 int cshim_pmix_open(const char *library, uint32_t *rank, uint32_t *size, char *why);
 

@@ -23,7 +23,10 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[2], "fork")) {
 		pid_t child = fork();
 		if (child == 0)
-			exit(cshim_pmix_give("key2", "x", 1, why) < 0 ? 0 : 3);
+			exit(cshim_pmix_give("key2", "x", 1, why) < 0 &&
+			                     cshim_pmix_open(argv[1], &rank, &size, why) < 0
+			             ? 0
+			             : 3);
 		int status;
 		if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
 			fprintf(stderr, "the child's status is %#x\n", status);
