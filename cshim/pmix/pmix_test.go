@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -88,6 +89,9 @@ func mpirun(t *testing.T, tasks int, env string, program ...string) (string, int
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "mpirun", append([]string{"--oversubscribe", "-n",
 		fmt.Sprint(tasks)}, program...)...)
+	// killed, it would leave its tasks behind
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 20 * time.Second
 	cmd.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1",
 		"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
 	if env != "" {
