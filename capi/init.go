@@ -14,6 +14,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"lapi/core/job"
 	"lapi/core/lapi"
 	"lapi/core/lapi/codes"
 	"lapi/core/wireup"
@@ -90,6 +91,7 @@ func golapi_init(context C.int, infoAddr C.cshim_addr) C.int {
 	}
 	info.protocol = C.UDP_DEV
 	contexts[context] = c
+	C.cshim_exit_launcher_set(C.int(job.LauncherSocket()))
 	return C.int(codes.Success)
 }
 

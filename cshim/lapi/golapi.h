@@ -213,6 +213,8 @@ cshim_context *cshim_context_at(int context);
 enum { CSHIM_EXIT_NOTICE_BYTES = 16 };
 void cshim_exit_notice_set(int context, const void *record, size_t bytes, const int *fds, size_t n);
 void cshim_exit_notice_clear(int context);
+/* The socket of the launcher that the process has asked by PMI, -1: none (exit_launcher.c). */
+void cshim_exit_launcher_set(int fd);
 cshim_addr cshim_byte(void); /* the descriptor of LAPI_BYTE */
 
 #endif
