@@ -85,13 +85,14 @@ func golapi_init(context C.int, infoAddr C.cshim_addr) C.int {
 		Adapter:    adapterName(info, flags),
 		Polling:    flags&C.LAPI_INTERRUPT_OFF != 0,
 	})
+	launcher, asked := job.LauncherSocket(getenv)
+	C.cshim_exit_launcher_set(C.int(launcher), C.bool(asked), C.bool(code != codes.Success))
 	if code != codes.Success {
 		freeInstance(context)
 		return C.int(code)
 	}
 	info.protocol = C.UDP_DEV
 	contexts[context] = c
-	C.cshim_exit_launcher_set(C.int(job.LauncherSocket()))
 	return C.int(codes.Success)
 }
 

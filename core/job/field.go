@@ -92,6 +92,7 @@ func (c *Config) Gathered() bool { return c.Launched || c.start != byHand }
 // meeting is what the one exchange of a process has told it.
 type meeting struct {
 	done      bool
+	asked     bool // the launcher has answered
 	err       error
 	socket    int    // the launcher's
 	node      []int  // the other tasks of this node
@@ -134,7 +135,7 @@ func (m *meeting) hold(c *Config) error {
 	if err != nil {
 		return fmt.Errorf("the launcher cannot be asked: %w", err)
 	}
-	m.socket = socket
+	m.asked, m.socket = true, socket
 	mine, err := ownCard(c.Task == 0)
 	if err != nil {
 		return err
@@ -207,14 +208,23 @@ func (m *meeting) copyKey(c *Config) error {
 	return nil
 }
 
-// LauncherSocket is the socket of the launcher that this process has asked; -1: none.
-func LauncherSocket() int {
+// LauncherSocket is the socket of the launcher that has started this process, -1: none; asked: the
+// process has begun with it, so it must take leave.
+func LauncherSocket(getenv func(string) (string, bool)) (fd int, asked bool) {
 	met.Lock()
 	defer met.Unlock()
-	if !met.done || met.err != nil {
-		return -1
+	if met.asked {
+		return met.socket, true
 	}
-	return met.socket
+	r := &reader{getenv: getenv, warn: func(int, string) {}}
+	if start, err := r.starter(); err != nil || start != byPMI {
+		return -1, false
+	}
+	s, _ := r.get(pmiVariable)
+	if fd, err := parseNumber(s); err == nil {
+		return fd, false
+	}
+	return -1, false
 }
 
 // nodeText is what the tasks of one node have in common, and no two nodes: they can share memory,

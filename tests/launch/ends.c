@@ -30,7 +30,7 @@ static void must(int code, const char *what)
 		return;
 	LAPI_Msg_string(code, text);
 	fprintf(stderr, "ends: %s: %s\n", what, text);
-	_exit(99);
+	exit(99);
 }
 
 static void begin(void)
