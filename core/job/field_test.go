@@ -167,3 +167,19 @@ func FuzzFieldCard(f *testing.F) {
 		}
 	})
 }
+
+// TestLauncherSocket: a task that fails before it has asked the launcher can still tell it.
+func TestLauncherSocket(t *testing.T) {
+	for env, want := range map[string]int{
+		"PMI_FD=9 PMI_RANK=0 PMI_SIZE=2":                      9,
+		"PMI_FD=9 PMI_RANK=0 PMI_SIZE=2 MP_PROCS=2 MP_CHILD=": 9,
+		"PMI_FD=9 MP_PROCS=2 MP_CHILD=0":                      -1, // of another job
+		"PMI_FD=x":                                            -1,
+		"SLURM_STEP_ID=0 SLURM_PROCID=0":                      -1,
+		"":                                                    -1,
+	} {
+		if fd, asked := LauncherSocket(environment(env)); fd != want || asked {
+			t.Errorf("%q: %d %v", env, fd, asked)
+		}
+	}
+}

@@ -64,13 +64,14 @@ static void finalize(int fd)
 
 /*
  * A launcher that ends a job throws away what tasks have said and it has not read, and with it the
- * reason. Waits until it has, a second at most.
+ * reason. Waits until it has, a second at most. exit itself would write stdout's buffer too late.
  */
 static void await_output(void)
 {
 	static const struct timespec while_it_reads = {.tv_nsec = 1000000};
 	int fd, turn, left, unread = 1;
 
+	(void)fflush(stdout);
 	for (turn = 0; turn < 1000 && unread; turn++) {
 		for (unread = 0, fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
 			unread |= ioctl(fd, FIONREAD, &left) == 0 && left > 0 && is_pipe(fd);

@@ -249,7 +249,8 @@ func FuzzLine(f *testing.F) {
 }
 
 func FuzzFirst(f *testing.F) {
-	for _, s := range []string{"1.", "256.abc", "0.", "257.x", "-1.", "1", ".", "9999999999999999999."} {
+	for _, s := range []string{"1.", "256.abc", "0.", "257.x", "-1.", "1", ".",
+		"9999999999999999999."} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
