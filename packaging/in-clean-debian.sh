@@ -102,7 +102,7 @@ done
 check "there is no libdat2.so.2 without liblapi-dat" not test -e "/usr/lib/$(gcc -print-multiarch)/libdat2.so.2"
 cd /debs || exit 1
 check "liblapi-dat installs" install liblapi-dat
-check "it is libdat2.so.2" sh -c 'ldconfig -p | grep -q libdat2.so.2 && dpkg-query -W -f "\${Conflicts}" liblapi-dat | grep -q libdapl2'
+check "the loader finds it" sh -c '[ -z "$(LD_PRELOAD=libdat2.so.2 /bin/true 2>&1)" ]'
 # shellcheck disable=SC2086  # names are words
 check "all are removed" dpkg --purge liblapi-dat $packages
 files >/tmp/after
