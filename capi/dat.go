@@ -31,6 +31,7 @@ import (
 	"lapi/transport/layout"
 	"lapi/transport/memory"
 	"lapi/transport/self"
+	"lapi/transport/shm"
 
 	"golang.org/x/sys/unix"
 )
@@ -103,8 +104,21 @@ func datNoShm() bool {
 	return strings.EqualFold(v, "no")
 }
 
+// datLane is the fast lane that C and the library share; nil: it is not wanted, or cannot be.
+func datLane(lane unsafe.Pointer) *layout.DatLane {
+	l := (*layout.DatLane)(lane)
+	v, _ := getenv("LAPI_FASTLANE")
+	switch {
+	case strings.EqualFold(v, "off") || !shm.CanBeFast():
+		return nil
+	case strings.EqualFold(v, "random"):
+		l.Random = uint32(datRandom()) | 1
+	}
+	return l
+}
+
 //export godat_block
-func godat_block(block unsafe.Pointer) {
+func godat_block(block, lane unsafe.Pointer) {
 	udapl.start = time.Now()
 	udapl.words = (*layout.Progress)(block)
 	udapl.block = progress.NewBlock(udapl.words, &udapl.due)
@@ -120,6 +134,7 @@ func godat_block(block unsafe.Pointer) {
 		Network: func() (dat.Network, error) {
 			return sockets.Open(sockets.Config{Clock: datClock, Timeout: timeout, NoShm: datNoShm()})
 		},
+		Lane:       datLane(lane),
 		Interfaces: sockets.Interfaces, LinkErrors: sockets.LinkErrors,
 		Self: func() (transport.Link, error) { return self.New(datClock) }})
 }
@@ -190,6 +205,7 @@ func godat_progress() C.uint32_t {
 
 // datEnd ends every entry: threads hear of what has changed, and the sleeper of what is due sooner.
 func datEnd() {
+	udapl.lib.TellLane()
 	udapl.block.Publish()
 	if udapl.block.Armed() {
 		udapl.block.Sooner(udapl.lib.NextTimeout())

@@ -193,48 +193,37 @@ func (l *Library) countMessage(c *cm.Conn, again bool, first, other int) {
 	i := first
 	if again {
 		i = other
+	} else if u := ofDatagrams[i]; u != 0 && c.Service == ServiceUD {
+		i = u
 	}
 	if ia := l.adapterOf(c); ia != nil && i != 0 {
 		ia.count(i)
 	}
 }
 
+// messageCounters are the counters of each message of the connection manager: the first of a
+// connection, and the same once more. 0: there is none.
+var messageCounters = map[cm.Kind]struct{ sent, sentAgain, heard, heardAgain int }{
+	cm.Request: {iaCMReqTX, iaCMErrReqRetry, iaCMReqRX, iaCMErrReqDup},
+	cm.Wait:    {iaCMMraTX, iaCMErrMraRetry, iaCMMraRX, iaCMErrMraDup},
+	cm.Accept:  {iaCMRepTX, iaCMErrRepRetry, iaCMRepRX, iaCMErrRepDup},
+	cm.Ready:   {iaCMRtuTX, iaCMErrRtuRetry, iaCMRtuRX, iaCMErrRtuDup},
+	cm.Refuse:  {0, 0, iaCMErrRefused, iaCMErrRefused},
+}
+
+// ofDatagrams is which counter stands for another where the connection is a UD endpoint's.
+var ofDatagrams = map[int]int{iaCMReqTX: iaCMAHReqTX, iaCMReqRX: iaCMAHReqRX}
+
 // Sent implements cm.Stats.
 func (l *Library) Sent(c *cm.Conn, kind cm.Kind, again bool) {
-	switch kind {
-	case cm.Request:
-		first := iaCMReqTX
-		if c.Service == ServiceUD {
-			first = iaCMAHReqTX
-		}
-		l.countMessage(c, again, first, iaCMErrReqRetry)
-	case cm.Wait:
-		l.countMessage(c, again, iaCMMraTX, iaCMErrMraRetry)
-	case cm.Accept:
-		l.countMessage(c, again, iaCMRepTX, iaCMErrRepRetry)
-	case cm.Ready:
-		l.countMessage(c, again, iaCMRtuTX, iaCMErrRtuRetry)
-	}
+	n := messageCounters[kind]
+	l.countMessage(c, again, n.sent, n.sentAgain)
 }
 
 // Heard implements cm.Stats.
 func (l *Library) Heard(c *cm.Conn, kind cm.Kind, again bool) {
-	switch kind {
-	case cm.Request:
-		first := iaCMReqRX
-		if c.Service == ServiceUD {
-			first = iaCMAHReqRX
-		}
-		l.countMessage(c, again, first, iaCMErrReqDup)
-	case cm.Wait:
-		l.countMessage(c, again, iaCMMraRX, iaCMErrMraDup)
-	case cm.Accept:
-		l.countMessage(c, again, iaCMRepRX, iaCMErrRepDup)
-	case cm.Ready:
-		l.countMessage(c, again, iaCMRtuRX, iaCMErrRtuDup)
-	case cm.Refuse:
-		l.countMessage(c, again, iaCMErrRefused, iaCMErrRefused)
-	}
+	n := messageCounters[kind]
+	l.countMessage(c, again, n.heard, n.heardAgain)
 }
 
 // Unexpected implements cm.Stats.
@@ -259,8 +248,10 @@ func Counters(o any, number int, reset bool) (list []uint64) {
 		o.readLinks()
 		c, n = &o.counters, numIACounters
 	case *EP:
+		o.hearCounters()
 		c, n = &o.counters, numEPCounters
 	case *EVD:
+		hear(&o.counters, o.queue.Counters[:])
 		c, n = &o.counters, numEVDCounters
 	default:
 		return nil

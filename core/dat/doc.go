@@ -18,6 +18,8 @@
 //	node.go           those of this node
 //	evd.go, cno.go    event dispatchers, consumer notification objects
 //	event.go          the layout of events
+//	queue_unsafe.go   events in memory that C shares
+//	lane_unsafe.go    what C's fast lane shares beside those
 //	counters.go, counter_names.go, link_errors.go
 //
 // Its parts are packages: cm (connection manager), rc (the protocol of connections), registry,

@@ -80,6 +80,7 @@ type EP struct {
 	receives int
 	abandon  bool // it is being freed: nobody hears of it any more
 	ud       *udState
+	end      *end // the lane's view of the connection; nil: it has none
 	counters counters
 }
 
@@ -262,4 +263,7 @@ func (e *EP) LocalAddress() uint64 {
 }
 
 // Idle is what dat_ep_get_status tells: receives and requests that are posted.
-func (e *EP) Idle() (receives, requests int) { return e.receives, e.requests }
+func (e *EP) Idle() (receives, requests int) {
+	e.conn.Recall()
+	return e.receives, e.requests
+}

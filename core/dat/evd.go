@@ -1,9 +1,8 @@
 package dat
 
 import (
-	"slices"
-
 	"lapi/core/dat/codes"
+	"lapi/transport/layout"
 )
 
 // EVDFlags are the streams of an EVD (DAT_EVD_FLAGS).
@@ -44,15 +43,11 @@ type EVD struct {
 	CNO   *CNO
 	Size  int // events that fit
 
-	queue      []Event
-	users      int // endpoints, service points and adapters that post to it
-	disabled   bool
-	unwaitable bool
-	waiting    bool // a thread is in a wait
-	blocked    bool // in one that has found too few events
-	overflowed bool // the asynchronous error was posted
-	solicited  int  // endpoints whose receives wake only if they are solicited
-	counters   counters
+	queue     queue
+	users     int // endpoints, service points and adapters that post to it
+	disabled  bool
+	solicited int // endpoints whose receives wake only if they are solicited
+	counters  counters
 }
 
 // mergeable says whether streams may share an EVD: any may, but completions with connection events,
@@ -79,6 +74,12 @@ func (ia *IA) NewEVD(size int, cno Handle, flags EVDFlags) (*EVD, codes.Return) 
 	if !ia.add(KindEVD, e) {
 		return nil, codes.InsufficientResources.With(codes.ResourceTEVD)
 	}
+	if !e.queue.open(&ia.library.rings, e.slot, size) {
+		ia.remove(e)
+		return nil, codes.InsufficientResources.With(codes.ResourceTEVD)
+	}
+	e.queue.set(layout.QueueTransfers, flags&^(EVDDTO|EVDExtension|EVDBind) == 0)
+	e.queue.set(layout.QueueDTO, flags&EVDDTO != 0)
 	e.setCNO(c)
 	ia.count(iaEVDCreate)
 	return e, codes.Success
@@ -88,9 +89,10 @@ func (e *EVD) setCNO(c *CNO) {
 	if e.CNO != nil {
 		e.CNO.remove(e)
 	}
+	e.queue.set(layout.QueueCNO, c != nil)
 	if e.CNO = c; c != nil {
 		c.evds = append(c.evds, e)
-		if len(e.queue) > 0 && !e.disabled {
+		if e.queue.length() > 0 && !e.disabled {
 			c.trigger(e)
 		}
 	}
@@ -108,7 +110,7 @@ func (e *EVD) Free() codes.Return {
 
 func (e *EVD) release() {
 	e.setCNO(nil)
-	e.queue = nil
+	e.queue.close(&e.ia.library.rings)
 	e.ia.remove(e)
 }
 
@@ -121,7 +123,7 @@ func (e *EVD) State() EVDState {
 	if e.solicited > 0 {
 		s |= EVDConfigSolicited
 	}
-	if e.unwaitable {
+	if e.queue.has(layout.QueueUnwaitable) {
 		return s | EVDUnwaitable
 	}
 	return s | EVDWaitable
@@ -140,7 +142,7 @@ func (e *EVD) ModifyCNO(cno Handle) codes.Return {
 // nothing.
 func (e *EVD) SetEnabled(on bool) codes.Return {
 	e.disabled = !on
-	if on && e.CNO != nil && len(e.queue) > 0 {
+	if on && e.CNO != nil && e.queue.length() > 0 {
 		e.CNO.trigger(e)
 	}
 	return codes.Success
@@ -148,7 +150,7 @@ func (e *EVD) SetEnabled(on bool) codes.Return {
 
 // SetWaitable is dat_evd_clear_unwaitable and dat_evd_set_unwaitable, which ends a wait.
 func (e *EVD) SetWaitable(on bool) codes.Return {
-	e.unwaitable = !on
+	e.queue.set(layout.QueueUnwaitable, !on)
 	if !on {
 		e.poke()
 	}
@@ -166,12 +168,12 @@ func (e *EVD) Resize(size int) codes.Return {
 	switch {
 	case size <= 0:
 		return codes.Arg(2)
-	case size < len(e.queue):
+	case size < e.queue.length():
 		return codes.InvalidState.With(codes.NoSubtype)
 	case size > EVDMax:
 		return codes.InsufficientResources.With(codes.ResourceTEVD)
 	}
-	e.Size = size
+	e.Size, e.queue.Size = size, uint32(size)
 	return codes.Success
 }
 
@@ -194,20 +196,22 @@ func (e *EVD) postSilent(ev *Event) bool {
 	if e == nil || e.freed {
 		return false
 	}
-	if len(e.queue) >= e.Size {
+	if e.queue.length() >= e.Size {
 		e.overflow()
 		return false
 	}
 	ev.EVD = e.handle
+	if !e.queue.push(&e.ia.library.rings, ev) {
+		e.overflow()
+		return false
+	}
 	e.countPosted(ev.Number)
-	e.queue = append(e.queue, *ev)
-	e.slot.Length = uint32(len(e.queue))
 	return true
 }
 
 func (e *EVD) overflow() {
-	if async := e.ia.Async; !e.overflowed && async != e {
-		e.overflowed = true
+	if async := e.ia.Async; !e.queue.has(layout.QueueOverflowed) && async != e {
+		e.queue.set(layout.QueueOverflowed, true)
 		e.ia.count(iaAsyncCQError)
 		e.ia.asyncError(EventEVDOverflow, e.handle, 0)
 	}
@@ -218,7 +222,7 @@ func (e *EVD) PostSE(number EventNumber, pointer uint64) codes.Return {
 	switch {
 	case e.Flags&EVDSoftware == 0 || number != EventSoftware:
 		return codes.Arg(2)
-	case len(e.queue) >= e.Size:
+	case e.queue.length() >= e.Size:
 		return codes.QueueFull.With(codes.NoSubtype)
 	}
 	ev := Event{Number: EventSoftware}
@@ -228,31 +232,23 @@ func (e *EVD) PostSE(number EventNumber, pointer uint64) codes.Return {
 }
 
 // Len is how many events are in the queue.
-func (e *EVD) Len() int { return len(e.queue) }
+func (e *EVD) Len() int { return e.queue.length() }
 
 // take takes the oldest event.
-func (e *EVD) take() (ev Event) {
-	ev = e.queue[0]
-	e.queue = e.queue[1:]
-	if len(e.queue) == 0 {
-		e.queue = nil
-		e.overflowed = false
-	} else if cap(e.queue) > 4*len(e.queue)+1024 {
-		e.queue = slices.Clone(e.queue)
-	}
-	e.slot.Length = uint32(len(e.queue))
+func (e *EVD) take() Event {
+	ev := e.queue.pop()
 	e.slot.Ready = e.slot.Length
 	return ev
 }
 
 // Look has the library make progress, if no event is there.
 func (e *EVD) Look() {
-	if len(e.queue) > 0 {
+	if e.queue.length() > 0 {
 		return
 	}
 	e.counters[evdDequeuePoll]++
 	e.ia.library.Progress()
-	if len(e.queue) > 0 {
+	if e.queue.length() > 0 {
 		e.counters[evdDequeuePollFound]++
 	}
 }
@@ -261,9 +257,9 @@ func (e *EVD) Look() {
 func (e *EVD) Dequeue() (Event, codes.Return) {
 	e.counters[evdDequeue]++
 	switch {
-	case e.waiting:
+	case e.queue.has(layout.QueueWaiting):
 		return Event{}, codes.InvalidState.With(codes.InvalidStateEVDWaiter)
-	case len(e.queue) > 0:
+	case e.queue.length() > 0:
 		e.counters[evdDequeueFound]++
 		return e.take(), codes.Success
 	}
@@ -281,14 +277,15 @@ func (e *EVD) WaitBegin(threshold int, blocks bool) codes.Return {
 	switch {
 	case threshold < 1 || threshold > e.Size:
 		return codes.Arg(3)
-	case e.unwaitable:
+	case e.queue.has(layout.QueueUnwaitable):
 		return codes.InvalidState.With(codes.InvalidStateEVDUnwaitable)
-	case e.waiting:
+	case e.queue.has(layout.QueueWaiting):
 		return codes.InvalidState.With(codes.InvalidStateEVDWaiter)
 	}
-	e.waiting = true
-	e.blocked = blocks && len(e.queue) < threshold
-	if e.blocked {
+	blocks = blocks && e.queue.length() < threshold
+	e.queue.set(layout.QueueWaiting, true)
+	e.queue.set(layout.QueueBlocked, blocks)
+	if blocks {
 		e.counters[evdWaitBlocked]++
 	}
 	e.slot.Ready = e.slot.Length // silent ones are found, too
@@ -297,16 +294,16 @@ func (e *EVD) WaitBegin(threshold int, blocks bool) codes.Return {
 
 // WaitEnd ends it: with the oldest event if there are enough; more is how many are left.
 func (e *EVD) WaitEnd(threshold int) (ev Event, more int, r codes.Return) {
-	e.waiting = false
+	e.queue.set(layout.QueueWaiting, false)
 	switch {
-	case e.unwaitable:
-		return ev, len(e.queue), codes.InvalidState.With(codes.InvalidStateEVDUnwaitable)
-	case len(e.queue) < threshold:
-		return ev, len(e.queue), codes.TimeoutExpired.With(codes.NoSubtype)
+	case e.queue.has(layout.QueueUnwaitable):
+		return ev, e.queue.length(), codes.InvalidState.With(codes.InvalidStateEVDUnwaitable)
+	case e.queue.length() < threshold:
+		return ev, e.queue.length(), codes.TimeoutExpired.With(codes.NoSubtype)
 	}
-	if e.blocked {
+	if e.queue.has(layout.QueueBlocked) {
 		e.counters[evdWaitNotify]++
 	}
 	ev = e.take()
-	return ev, len(e.queue), codes.Success
+	return ev, e.queue.length(), codes.Success
 }

@@ -72,6 +72,9 @@ func (l *Library) OpenIA(a OpenArgs) (*IA, codes.Return) {
 		return nil, codes.InsufficientResources.With(codes.ResourceDevice)
 	}
 	ia.ia = ia
+	if l.cfg.Lane != nil {
+		ia.contexts.shared = newSharedContexts(&l.rings)
+	}
 	ia.port = l.interfaceOf(a.Name)
 	ia.Addr = ia.port.Addr
 	l.ias = append(l.ias, ia)
@@ -218,6 +221,7 @@ func (ia *IA) close() {
 	for _, b := range ia.addresses {
 		b.release()
 	}
+	ia.contexts.shared.release()
 	l.ias = slices.DeleteFunc(l.ias, func(o *IA) bool { return o == ia })
 	l.handles.remove(ia)
 }

@@ -12,6 +12,7 @@ import (
 	"lapi/core/progress"
 	"lapi/transport"
 	"lapi/transport/arena"
+	"lapi/transport/layout"
 	"lapi/transport/memory"
 )
 
@@ -88,6 +89,8 @@ type Config struct {
 	LinkErrors func(device string) (LinkErrors, bool)
 	Shared     []byte // the key file's
 	Timeout    int64  // ns after which a silent peer is gone
+	// Lane is what C's fast lane shares with this library; nil: there is none.
+	Lane *layout.DatLane
 }
 
 // Library is uDAPL in this process: everything that its adapters share.
@@ -98,6 +101,8 @@ type Library struct {
 	tables  map[string]uint64 // another registry's, by the name of adapters
 	ias     []*IA
 	memory  arena.Arena
+	rings   rings                    // of what C shares
+	ends    []byte                   // the lane's view of connections, by number
 	shared  map[string]*sharedMemory // that is registered, by cookie
 
 	network Network
@@ -113,6 +118,7 @@ type Library struct {
 	ud         map[uint32]*EP // by number
 	tickAt     int64
 	ticks      int
+	pingAt     int64 // on links of the node
 	turns      uint
 	busy       bool // a link had no room
 	// a thread sleeps; links have come since, which it must hear of
@@ -125,6 +131,7 @@ type Library struct {
 // New makes the library without an adapter.
 func New(cfg Config) *Library {
 	l := &Library{cfg: cfg, host: cfg.Host}
+	l.handles.lane = cfg.Lane
 	l.engine = rc.NewEngine(l, l.random)
 	return l
 }
@@ -151,6 +158,7 @@ func (l *Library) open() (err error) {
 	l.peers = map[peerKey]*peer{}
 	l.engine.Attach(l.self)
 	l.openDoor()
+	l.openLane()
 	return nil
 }
 
@@ -183,6 +191,7 @@ func (l *Library) drain() {
 func (l *Library) close() {
 	memory.Guard()
 	l.drain()
+	l.closeLane()
 	for _, d := range l.links {
 		if d.node == nil {
 			d.link.Close()
@@ -207,6 +216,7 @@ func (l *Library) Progress() (n int) {
 		return 0
 	}
 	memory.Guard()
+	l.hearLane()
 	n = l.progressLinks()
 	now := l.cfg.Clock()
 	l.machine.OnTimeout(now)
@@ -300,11 +310,15 @@ func (l *Library) NextTimeout() int64 {
 		if w, ok := d.link.(transport.Waiter); ok {
 			next = progress.Earlier(next, w.NextTimeout())
 		}
-		if d.used > 0 {
+		switch {
+		case d.used == 0:
+		case d.node != nil: // the line tells of an end at once
+			next = progress.Earlier(next, l.pingAt)
+		default:
 			next = progress.Earlier(next, l.tickAt)
 		}
 	}
-	if l.busy {
+	if l.busy || l.cfg.Lane != nil && l.cfg.Lane.Unsent+l.cfg.Lane.Stuck > 0 {
 		next = progress.Earlier(next, l.cfg.Clock()+roomPause)
 	}
 	return next

@@ -69,6 +69,7 @@ type region struct {
 type contexts struct {
 	places []contextPlace
 	free   []uint32
+	shared *sharedContexts
 }
 
 type contextPlace struct {
@@ -99,7 +100,9 @@ func (t *contexts) add(r *region, random uint64) (uint32, bool) {
 	p.region = r
 	for {
 		if p.stamp = (p.stamp + 1 + uint32(random>>32)%7) % contextStamps; p.stamp != 0 {
-			return p.stamp<<contextIndex | i, true
+			context := p.stamp<<contextIndex | i
+			t.shared.tell(context, r)
+			return context, true
 		}
 	}
 }
@@ -115,6 +118,7 @@ func (t *contexts) find(context uint32) *region {
 
 func (t *contexts) remove(context uint32) {
 	i := context % contextsMax
+	t.shared.tell(context, nil)
 	t.places[i].region = nil
 	t.free = append(t.free, i)
 }

@@ -240,6 +240,7 @@ func (l *Library) pairWith(process [16]byte) (s cm.Secret, ok bool) {
 // use makes a link that stands one of the library's. A thread that sleeps has not armed it.
 func (l *Library) use(n *neighbour) {
 	l.links = append(l.links, &n.data)
+	l.tellLinks()
 	l.added = l.asleep
 }
 
@@ -305,6 +306,7 @@ func (l *Library) visit(now int64) {
 		}
 		l.neighbours = slices.Delete(l.neighbours, i, i+1)
 		l.links = slices.DeleteFunc(l.links, func(d *dataLink) bool { return d == &n.data })
+		l.tellLinks()
 		n.line.Close()
 		l.network.CloseLink(n.data.link)
 		l.confirm(n)

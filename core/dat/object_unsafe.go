@@ -5,6 +5,7 @@ import (
 
 	"lapi/core/dat/codes"
 	"lapi/transport/arena"
+	"lapi/transport/layout"
 )
 
 // Handle is what a program knows an object by. 0 is null.
@@ -31,15 +32,8 @@ const (
 )
 
 // Slot is the part of an object that lies in memory that C and the program see: its handle is the
-// address.
-type Slot struct {
-	Table  uint64 // address of a provider's functions, as a registry of others' expects it, or 0
-	Kind   uint32 // 1 + its kind; 0: the handle is not in use
-	Ready  uint32 // of an EVD: events that wake a waiter; of a CNO: 1 if it is triggered
-	Poked  uint32 // it changes to end waits
-	Length uint32 // of an EVD: events in the queue
-	_      [5]uint64
-}
+// address. Its members are those of cshim/dat/lane.h.
+type Slot = layout.DatSlot
 
 // Freed handles are used again after so many others, so that a program's mistake is found.
 const restOfHandles = 1024
@@ -70,7 +64,22 @@ type handles struct {
 	areas map[uint64]*area // by address
 	free  []*place         // oldest first
 	inUse int
+	lane  *layout.DatLane // hears of areas; nil: there is none
 }
+
+// tellLane tells the fast lane of an area, if its place there is free: handles of others are core's.
+func (h *handles) tellLane(area uint64) {
+	if h.lane == nil {
+		return
+	}
+	at := &h.lane.Areas[area>>layout.DatAreaShift%uint64(len(h.lane.Areas))]
+	if *at == 0 {
+		*at = area
+	}
+}
+
+// An area is as large as C takes it to be.
+var _ = [1]struct{}{}[areaSize-1<<layout.DatAreaShift]
 
 // area is memory for slots.
 type area struct {
@@ -110,6 +119,7 @@ func (h *handles) grow() bool {
 		h.areas = map[uint64]*area{}
 	}
 	h.areas[start+skip] = a
+	h.tellLane(start + skip)
 	return true
 }
 

@@ -236,6 +236,7 @@ func (e *EP) join(p *peer, c *card) {
 
 // leavePeer counts a connection out.
 func (e *EP) leavePeer() {
+	e.closeEnd()
 	if p := e.peer; p != nil {
 		e.peer = nil
 		p.conns--
@@ -276,6 +277,10 @@ type leaver interface {
 func (l *Library) tick(now int64) {
 	l.tickAt = now + tickPause
 	l.ticks++
+	late := now >= l.pingAt // of links of the node, for which ticks may be rare
+	if late {
+		l.pingAt = now + pingTicks*tickPause
+	}
 	for _, d := range l.links {
 		left, _ := d.link.(leaver)
 		for _, p := range d.peers[:d.made] {
@@ -286,7 +291,7 @@ func (l *Library) tick(now int64) {
 			case left != nil && left.HasLeft(p.ep):
 				l.engine.PeerLeft(d.link, p.ep)
 				l.peerFailed(d, p.ep)
-			case p.conns > 0 && l.ticks%pingTicks == 0:
+			case p.conns > 0 && (d.node == nil && l.ticks%pingTicks == 0 || d.node != nil && late):
 				op := &transport.Op{Done: func(*transport.Op, error) {}}
 				_, _ = d.link.Send(p.ep, msgPing, nil, op)
 			}

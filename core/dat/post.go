@@ -74,6 +74,7 @@ func (e *EP) iovMax(op rc.Op) int32 {
 
 // mayPost says whether a request can be posted now; over: it completes with Flushed at once.
 func (e *EP) mayPost() (over bool, r codes.Return) {
+	e.conn.Recall()
 	switch {
 	case e.Attr.Service == ServiceUD:
 		return false, codes.InvalidState.With(codes.InvalidStateEPNotready)
@@ -153,6 +154,7 @@ func (ia *IA) receive(pz *PZ, triplets []Triplet, cookie uint64) (*rc.Receive, c
 
 // PostReceive is dat_ep_post_recv.
 func (e *EP) PostReceive(triplets []Triplet, cookie uint64, flags CompletionFlags) codes.Return {
+	e.conn.Recall()
 	switch {
 	case e.SRQ != nil:
 		return codes.InvalidState.With(codes.InvalidStateSRQInUse)

@@ -1,5 +1,5 @@
 /* api_endpoint.c - endpoints, what they post, shared receive queues. Each has core do it. */
-#include "dat_internal.h"
+#include "lane_calls.h"
 
 DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
                          DAT_EVD_HANDLE recv_evd_handle, DAT_EVD_HANDLE request_evd_handle,
@@ -69,8 +69,15 @@ DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
                             DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
                             DAT_COMPLETION_FLAGS completion_flags)
 {
-	return DAT_CALL(ep_post_send, DAT_P(ep_handle), DAT_I(num_segments), DAT_P(local_iov),
-	                user_cookie.as_64, DAT_I(completion_flags));
+	const dat_post post = {.op = DAT_LANE_SEND,
+	                       .num_segments = num_segments,
+	                       .local_iov = local_iov,
+	                       .cookie = user_cookie.as_64,
+	                       .completion = completion_flags};
+
+	return DAT_CALL_OR_LANE(dat_lane_post(ep_handle, &post), ep_post_send, DAT_P(ep_handle),
+	                        DAT_I(num_segments), DAT_P(local_iov), user_cookie.as_64,
+	                        DAT_I(completion_flags));
 }
 
 DAT_RETURN dat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
@@ -88,8 +95,10 @@ DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
                             DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
                             DAT_COMPLETION_FLAGS completion_flags)
 {
-	return DAT_CALL(ep_post_recv, DAT_P(ep_handle), DAT_I(num_segments), DAT_P(local_iov),
-	                user_cookie.as_64, DAT_I(completion_flags));
+	return DAT_CALL_OR_LANE(dat_lane_receive(ep_handle, num_segments, local_iov,
+	                                         user_cookie.as_64, completion_flags),
+	                        ep_post_recv, DAT_P(ep_handle), DAT_I(num_segments),
+	                        DAT_P(local_iov), user_cookie.as_64, DAT_I(completion_flags));
 }
 
 DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
@@ -115,8 +124,16 @@ DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segment
                                   const DAT_RMR_TRIPLET *remote_iov,
                                   DAT_COMPLETION_FLAGS completion_flags)
 {
-	return DAT_CALL(ep_post_rdma_write, DAT_P(ep_handle), DAT_I(num_segments), DAT_P(local_iov),
-	                user_cookie.as_64, DAT_P(remote_iov), DAT_I(completion_flags));
+	const dat_post post = {.op = DAT_LANE_WRITE,
+	                       .num_segments = num_segments,
+	                       .local_iov = local_iov,
+	                       .cookie = user_cookie.as_64,
+	                       .remote_iov = remote_iov,
+	                       .completion = completion_flags};
+
+	return DAT_CALL_OR_LANE(dat_lane_post(ep_handle, &post), ep_post_rdma_write,
+	                        DAT_P(ep_handle), DAT_I(num_segments), DAT_P(local_iov),
+	                        user_cookie.as_64, DAT_P(remote_iov), DAT_I(completion_flags));
 }
 
 DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle, DAT_SRQ_ATTR *srq_attr,

@@ -1,14 +1,24 @@
 /* api_ib.c - InfiniBand extensions as functions. Each has core do it. */
-#include "dat_internal.h"
+#include "lane_calls.h"
 
 DAT_RETURN(dat_ib_post_rdma_write_immed)
 (DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments, DAT_LMR_TRIPLET *local_iov,
  DAT_CONTEXT user_context, DAT_RMR_TRIPLET *remote_iov, DAT_UINT32 immediate_data,
  DAT_COMPLETION_FLAGS completion_flags)
 {
-	return DAT_CALL(ib_post_rdma_write_immed, DAT_P(ep_handle), DAT_I(num_segments),
-	                DAT_P(local_iov), user_context.as_64, DAT_P(remote_iov),
-	                DAT_I(immediate_data), DAT_I(completion_flags));
+	const dat_post post = {.op = DAT_LANE_WRITE,
+	                       .immed = 1,
+	                       .num_segments = num_segments,
+	                       .local_iov = local_iov,
+	                       .cookie = user_context.as_64,
+	                       .remote_iov = remote_iov,
+	                       .data = immediate_data,
+	                       .completion = completion_flags};
+
+	return DAT_CALL_OR_LANE(dat_lane_post(ep_handle, &post), ib_post_rdma_write_immed,
+	                        DAT_P(ep_handle), DAT_I(num_segments), DAT_P(local_iov),
+	                        user_context.as_64, DAT_P(remote_iov), DAT_I(immediate_data),
+	                        DAT_I(completion_flags));
 }
 
 DAT_RETURN(dat_ib_post_cmp_and_swap)

@@ -3,7 +3,7 @@
 #include <pthread.h>
 
 #include "godat.h"
-#include "dat_internal.h"
+#include "lane_calls.h"
 #include "lock.h"
 
 cshim_progress dat_progress __attribute__((aligned(128)));
@@ -13,9 +13,21 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 static int forked; /* atomic: set in the child of a fork */
 
+/* How many turns of the lane stand for one of core's, while a thread waits. */
+enum { LANE_TURNS = 8 };
+static uint32_t turns; /* under the lock */
+
 static uint32_t call(cshim_progress *progress, uint64_t ticket)
 {
-	return godat_progress();
+	uint32_t flags, made;
+
+	if (!dat_the_lane.on)
+		return godat_progress();
+	flags = dat_lane_turn();
+	made = flags & DAT_LANE_MADE ? CSHIM_PROGRESS_MADE : 0;
+	if (!(flags & DAT_LANE_CORE) && (made || ++turns % LANE_TURNS))
+		return made;
+	return godat_progress() | made;
 }
 
 static int arm(cshim_progress *progress, int64_t *timeout_ns)
@@ -26,6 +38,7 @@ static int arm(cshim_progress *progress, int64_t *timeout_ns)
 static void disarm(cshim_progress *progress)
 {
 	godat_disarm();
+	turns = LANE_TURNS - 1; /* a descriptor may have woken the thread: core looks there */
 }
 
 static void polling(cshim_progress *progress, int polls)
@@ -86,7 +99,7 @@ static void prepare(void)
 	pthread_atfork(NULL, NULL, after_fork_in_child);
 	cshim_progress_prepare();
 	cshim_progress_add(&dat_progress, &owner);
-	godat_block(&dat_progress);
+	godat_block(&dat_progress, &dat_the_lane);
 }
 
 int dat_enter(void)

@@ -18,20 +18,13 @@
 #pragma GCC visibility pop
 
 #include "calls.h"
-
-/* What a handle other than an adapter's is the address of: core/dat's Slot. */
-typedef struct dat_slot {
-	uint64_t table;
-	uint32_t kind;   /* 0: not in use */
-	uint32_t ready;  /* of an EVD: events that wake a waiter; of a CNO: 1 if triggered */
-	uint32_t poked;  /* it changes to end waits */
-	uint32_t length; /* of an EVD: events in the queue */
-} dat_slot;
+#include "lane.h"
 
 /* The block. Its state is ACTIVE while an adapter is open. */
 extern cshim_progress dat_progress;
 
-/* Of the proposal of 2005: dat_extensions is 1 from now on, here and in the program (proposal.c). */
+/* Of the proposal of 2005: dat_extensions is 1 from now on, here and in the program (proposal.c).
+ */
 void dat_extensions_found(void);
 
 /* Arguments of a call as core gets them. */

@@ -15,8 +15,8 @@ void godat_end(void);
 uint32_t godat_progress(void);
 int godat_arm(int64_t *timeout_ns);
 void godat_disarm(void);
-/* Where the block is; before anything else. */
-void godat_block(void *progress);
+/* Where the block and the lane are; before anything else. */
+void godat_block(void *progress, void *lane);
 /* Takes an agent that is due: 1, and its function, instance and EVD. */
 int godat_agent(uint64_t *function, uint64_t *instance, uint64_t *evd);
 

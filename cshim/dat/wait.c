@@ -1,6 +1,6 @@
 /* wait.c - dat_evd_wait, dat_cno_wait and dat_evd_dequeue. */
 #include "godat.h"
-#include "dat_internal.h"
+#include "lane_calls.h"
 #include "wait.h"
 
 /* Until so many events are ready, or the object is freed or poked. */
@@ -41,6 +41,15 @@ static int wait_for(const dat_slot *slot, uint32_t threshold, DAT_TIMEOUT timeou
 	return cshim_wait_for(&dat_progress, &goal);
 }
 
+/* The arguments of dat_evd_wait. */
+typedef struct dat_wait {
+	DAT_EVD_HANDLE evd;
+	DAT_TIMEOUT timeout;
+	DAT_COUNT threshold;
+	DAT_EVENT *event;
+	DAT_COUNT *n_more;
+} dat_wait;
+
 #define ABORTED (DAT_CLASS_ERROR | DAT_ABORT)
 
 /* What the end of a wait has returned; a handle that was valid when it began has been freed. */
@@ -49,26 +58,75 @@ static DAT_RETURN ended(DAT_RETURN result)
 	return DAT_GET_TYPE(result) == DAT_INVALID_HANDLE ? ABORTED : result;
 }
 
+/*
+ * What dat_evd_wait begins with, and ends with, as core does it (core/dat/evd.go). NULL: core
+ * must, as a result is not DAT_SUCCESS.
+ */
+static dat_queue *wait_begin(dat_slot *slot, DAT_TIMEOUT timeout, DAT_COUNT threshold)
+{
+	dat_queue *queue = slot ? dat_queue_of(slot) : NULL;
+
+	if (!queue || threshold < 1 || (uint32_t)threshold > queue->size ||
+	    queue->flags & (DAT_QUEUE_UNWAITABLE | DAT_QUEUE_WAITING))
+		return NULL;
+	queue->counters[DCNT_EVD_WAIT]++;
+	queue->flags = (queue->flags | DAT_QUEUE_WAITING) & ~DAT_QUEUE_BLOCKED;
+	if (timeout != 0 && slot->length < (uint32_t)threshold) {
+		queue->flags |= DAT_QUEUE_BLOCKED;
+		queue->counters[DCNT_EVD_WAIT_BLOCKED]++;
+	}
+	slot->ready = slot->length;
+	return queue;
+}
+
+static int wait_end(const dat_wait *wait, dat_queue *queue)
+{
+	dat_slot *slot = dat_slot_of(wait->evd, DAT_HANDLE_TYPE_EVD);
+
+	if (!slot || dat_queue_of(slot) != queue || slot->length < (uint32_t)wait->threshold ||
+	    queue->flags & DAT_QUEUE_UNWAITABLE)
+		return 0;
+	queue->flags &= ~DAT_QUEUE_WAITING;
+	if (queue->flags & DAT_QUEUE_BLOCKED)
+		queue->counters[DCNT_EVD_WAIT_NOTIFY]++;
+	dat_queue_pop(slot, queue, wait->event);
+	*wait->n_more = (DAT_COUNT)slot->length;
+	return 1;
+}
+
+static DAT_RETURN wait_by(const dat_wait *wait, const uint64_t *arguments)
+{
+	dat_queue *queue = NULL;
+	DAT_RETURN result = DAT_SUCCESS;
+	int late = 0;
+
+	if (wait->event && wait->n_more)
+		queue = wait_begin(dat_slot_of(wait->evd, DAT_HANDLE_TYPE_EVD), wait->timeout,
+		                   wait->threshold);
+	if (!queue)
+		result = godat_call(DAT_CALL_evd_wait_begin, (uint64_t *)arguments);
+	if (result != DAT_SUCCESS)
+		return result;
+	cshim_poll_begin(&dat_progress);
+	late = wait_for((const dat_slot *)wait->evd, (uint32_t)wait->threshold, wait->timeout);
+	if (late == CSHIM_WAIT_ENDED)
+		result = ABORTED;
+	else if (!queue || !wait_end(wait, queue))
+		result = ended(godat_call(DAT_CALL_evd_wait_end, (uint64_t *)arguments));
+	cshim_poll_end(&dat_progress);
+	return result;
+}
+
 DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
                         DAT_EVENT *event, DAT_COUNT *n_more)
 {
 	const uint64_t arguments[] = {DAT_P(evd_handle), DAT_I(timeout), DAT_I(threshold),
 	                              DAT_P(event), DAT_P(n_more)};
-	DAT_RETURN result;
+	const dat_wait wait = {evd_handle, timeout, threshold, event, n_more};
 
 	if (!dat_enter())
 		return DAT_CLASS_ERROR | DAT_INVALID_STATE;
-	result = godat_call(DAT_CALL_evd_wait_begin, (uint64_t *)arguments);
-	if (result != DAT_SUCCESS)
-		return dat_leave(result);
-	cshim_poll_begin(&dat_progress);
-	if (wait_for((const dat_slot *)evd_handle, (uint32_t)threshold, timeout) ==
-	    CSHIM_WAIT_ENDED)
-		result = ABORTED;
-	else
-		result = ended(godat_call(DAT_CALL_evd_wait_end, (uint64_t *)arguments));
-	cshim_poll_end(&dat_progress);
-	return dat_leave(result);
+	return dat_leave(wait_by(&wait, arguments));
 }
 
 DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout, DAT_EVD_HANDLE *evd_handle)
@@ -90,6 +148,35 @@ DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout, DAT_EVD_
 	return dat_leave(result);
 }
 
+/* The same as core's; 0: core must do it. Of an EVD that also gets what comes by sockets core looks
+ * for it. */
+static int dequeue(dat_slot *slot, DAT_EVENT *event, DAT_RETURN *result)
+{
+	dat_queue *queue = slot ? dat_queue_of(slot) : NULL;
+
+	if (!queue || !event || queue->flags & DAT_QUEUE_WAITING)
+		return 0;
+	if (slot->length == 0) {
+		if (!(queue->flags & DAT_QUEUE_TRANSFERS))
+			return 0;
+		queue->counters[DCNT_EVD_DEQUEUE_POLL]++;
+		dat_lane_poll();
+		queue->counters[DCNT_EVD_DEQUEUE_POLL_FOUND] += slot->length > 0;
+	}
+	queue->counters[DCNT_EVD_DEQUEUE]++;
+	if (slot->length == 0) {
+		queue->counters[DCNT_EVD_DEQUEUE_NOT_FOUND]++;
+		*result = queue->flags & DAT_QUEUE_DTO
+		                  ? (DAT_RETURN)DAT_QUEUE_EMPTY
+		                  : (DAT_RETURN)(DAT_CLASS_ERROR | DAT_QUEUE_EMPTY);
+		return 1;
+	}
+	queue->counters[DCNT_EVD_DEQUEUE_FOUND]++;
+	dat_queue_pop(slot, queue, event);
+	*result = DAT_SUCCESS;
+	return 1;
+}
+
 DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
 	const uint64_t arguments[] = {DAT_P(evd_handle), DAT_P(event)};
@@ -99,6 +186,10 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 		return DAT_CLASS_ERROR | DAT_INVALID_STATE;
 	if (dat_progress.state == CSHIM_ACTIVE)
 		cshim_poll_note(&dat_progress);
-	result = godat_call(DAT_CALL_evd_dequeue, (uint64_t *)arguments);
+	if (!dequeue(dat_slot_of(evd_handle, DAT_HANDLE_TYPE_EVD), event, &result)) {
+		if (dat_the_lane.on)
+			dat_lane_turn(); /* else core would take it all */
+		result = godat_call(DAT_CALL_evd_dequeue, (uint64_t *)arguments);
+	}
 	return dat_leave(result);
 }

@@ -4,23 +4,30 @@
 #   make bench            about five minutes; ROWS='shm-*' and BENCH_FLAGS="-rounds 3" narrow it
 #   make bench QUICK=1    about a minute
 #   make bench-plot       draws the last run
+#   make bench-dat        uDAPL beside LAPI, bare calls, UCX and libfabric; QUICK=1
 
 BENCH := build/bench
 BENCH_SRC := tests/bench
 BENCH_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror
 BENCH_HEADERS := $(wildcard $(BENCH_SRC)/*.h)
 BENCH_LAPI := $(wildcard $(BENCH_SRC)/lapi_*.c)
+BENCH_DAT := $(wildcard $(BENCH_SRC)/dat_*.c)
 BENCH_RAW := $(wildcard $(BENCH_SRC)/raw_*.c)
 BENCH_SHARED := $(BENCH_SRC)/board.c $(BENCH_SRC)/measure.c
-BENCH_PROGRAMS := $(BENCH)/rawbench $(BENCH)/lapibench $(BENCH)/crossing $(BENCH)/harness
+BENCH_PROGRAMS := $(BENCH)/rawbench $(BENCH)/lapibench $(BENCH)/datbench \
+  $(BENCH)/crossing $(BENCH)/harness
 
 BENCH_RUN = $(if $(QUICK),-quick) $(if $(ROWS),-rows '$(ROWS)') $(if $(BEFORE),-before '$(BEFORE)') \
   $(BENCH_FLAGS) -bin $(BENCH) -lapirun $(RUN)
 
-.PHONY: bench bench-plot bench-programs
+.PHONY: bench bench-dat bench-plot bench-programs
 
 bench: build bench-programs
 	$(BENCH)/harness $(BENCH_RUN) -out $(BENCH)
+
+# Of peers what is there; they are the same as those of bench-peers.
+bench-dat: build bench-programs
+	$(BENCH)/harness $(BENCH_RUN) -rows 'dat*' -out $(BENCH)/dat
 
 bench-programs: $(BENCH_PROGRAMS)
 
@@ -37,6 +44,11 @@ $(BENCH)/rawbench: $(BENCH_RAW) $(BENCH_SHARED) $(BENCH_HEADERS)
 $(BENCH)/lapibench: $(BENCH_LAPI) $(BENCH_SHARED) $(BENCH_HEADERS) include/lapi.h | build
 	@mkdir -p $(@D)
 	$(CC) $(BENCH_CFLAGS) -Iinclude -o $@ $(BENCH_LAPI) $(BENCH_SHARED) \
+	  -Lbuild/lib -llapi_r -lpthread -Wl,-rpath,'$$ORIGIN/../lib'
+
+$(BENCH)/datbench: $(BENCH_DAT) $(BENCH_SHARED) $(BENCH_HEADERS) $(DAT_HEADERS) | build
+	@mkdir -p $(@D)
+	$(CC) $(BENCH_CFLAGS) -Iinclude -o $@ $(BENCH_DAT) $(BENCH_SHARED) \
 	  -Lbuild/lib -llapi_r -lpthread -Wl,-rpath,'$$ORIGIN/../lib'
 
 $(BENCH)/libcrossing.so: $(BENCH_SRC)/crossing/crossing.go

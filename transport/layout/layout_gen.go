@@ -334,6 +334,108 @@ type (
 		Offset uint32
 		Length uint32
 	}
+	DatSlot struct {
+		Table  uint64
+		Kind   uint32
+		Ready  uint32
+		Poked  uint32
+		Length uint32
+		Lane   uint64
+		Line   [4]uint64
+	}
+	DatLane struct {
+		On       uint32
+		Random   uint32
+		GoWork   uint32
+		NumLinks uint32
+		NumEnds  uint32
+		Unsent   uint32
+		Stuck    uint32
+		Zero     uint32
+		Ends     uint64
+		Links    [64]uint64
+		Areas    [1024]uint64
+	}
+	DatName struct {
+		Addr       uint64
+		N          uint64
+		Pz         uint64
+		Context    uint32
+		Privileges uint16
+		Zerobased  uint8
+		Window     uint8
+	}
+	DatNames struct {
+		Places uint64
+		Room   uint32
+		Zero   uint32
+	}
+	DatQueue struct {
+		Events   uint64
+		Room     uint32
+		Head     uint32
+		Size     uint32
+		Flags    uint32
+		Counters [10]uint64
+	}
+	DatRequest struct {
+		Cookie     uint64
+		From       uint64
+		Addr       uint64
+		N          uint32
+		Local      uint32
+		Context    uint32
+		Data       uint32
+		Number     uint32
+		Sent       uint32
+		Op         uint8
+		Flags      uint8
+		Started    uint8
+		Zero       uint8
+		Completion uint32
+		At         uint64
+	}
+	DatReceive struct {
+		Cookie     uint64
+		Addr       uint64
+		N          uint32
+		Context    uint32
+		Completion uint32
+		Zero       uint32
+	}
+	DatEnd struct {
+		Link        uint64
+		Peer        uint64
+		Ep          uint64
+		Pz          uint64
+		Recv        uint64
+		Request     uint64
+		Contexts    uint64
+		Requests    uint64
+		Receives    uint64
+		Room        uint32
+		MaxRequests uint32
+		MaxReceives uint32
+		Solicited   uint32
+		Index       uint32
+		Tag         uint32
+		PeerIndex   uint32
+		PeerTag     uint32
+		On          uint32
+		Oldest      uint32
+		Posted      uint32
+		Sent        uint32
+		Numbers     uint32
+		Expected    uint32
+		Got         uint32
+		Base        uint32
+		Received    uint32
+		Tell        uint32
+		Stuck       uint32
+		Zero        uint32
+		Coming      [6]uint64
+		Counters    [24]uint64
+	}
 )
 
 const (
@@ -374,6 +476,17 @@ const (
 	ChunkMax       = 0x11000
 	ChunkClasses   = 0x20
 	ChunkPublish   = 0x4000
+
+	DatAreaShift    = 0x10
+	DatWindow       = 0x40
+	DatContextIndex = 0xfffff
+	QueueWaiting    = 0x1
+	QueueBlocked    = 0x2
+	QueueUnwaitable = 0x4
+	QueueOverflowed = 0x8
+	QueueCNO        = 0x10
+	QueueTransfers  = 0x20
+	QueueDTO        = 0x40
 
 	ClosedLink  = 0x1
 	ClosedOwner = 0x2

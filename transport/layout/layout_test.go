@@ -35,6 +35,14 @@ var structs = map[string]any{
 	"cshim_outbox":       Outbox{},
 	"cshim_outboxes":     Outboxes{},
 	"cshim_am_header":    AmSmall{},
+	"dat_slot":           DatSlot{},
+	"dat_lane":           DatLane{},
+	"dat_name":           DatName{},
+	"dat_names":          DatNames{},
+	"dat_queue":          DatQueue{},
+	"dat_request":        DatRequest{},
+	"dat_receive":        DatReceive{},
+	"dat_end":            DatEnd{},
 }
 
 // cName turns LockWord back into lock_word.

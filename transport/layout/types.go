@@ -33,6 +33,14 @@ type (
 	AmSmall     C.cshim_am_header
 	Chunks      C.node_chunks
 	Place       C.node_place
+	DatSlot     C.dat_slot
+	DatLane     C.dat_lane
+	DatName     C.dat_name
+	DatNames    C.dat_names
+	DatQueue    C.dat_queue
+	DatRequest  C.dat_request
+	DatReceive  C.dat_receive
+	DatEnd      C.dat_end
 )
 
 const (
@@ -73,6 +81,17 @@ const (
 	ChunkMax       = C.NODE_CHUNK_MAX
 	ChunkClasses   = C.NODE_CHUNK_CLASSES
 	ChunkPublish   = C.NODE_CHUNK_PUBLISH
+
+	DatAreaShift    = C.DAT_AREA_SHIFT
+	DatWindow       = C.DAT_LANE_WINDOW
+	DatContextIndex = C.DAT_CONTEXT_INDEX
+	QueueWaiting    = C.DAT_QUEUE_WAITING
+	QueueBlocked    = C.DAT_QUEUE_BLOCKED
+	QueueUnwaitable = C.DAT_QUEUE_UNWAITABLE
+	QueueOverflowed = C.DAT_QUEUE_OVERFLOWED
+	QueueCNO        = C.DAT_QUEUE_CNO
+	QueueTransfers  = C.DAT_QUEUE_TRANSFERS
+	QueueDTO        = C.DAT_QUEUE_DTO
 
 	ClosedLink  = C.NODE_CLOSED_LINK
 	ClosedOwner = C.NODE_CLOSED_OWNER

@@ -176,8 +176,8 @@ func TestFastRetransmission(t *testing.T) {
 	p.settle()
 	p.want("retransmitted packets", int(p.ms[0].Stats().RetransmittedPackets), 2)
 	p.want("duplicates", int(p.ms[1].Stats().DuplicatePackets), 0)
-	if got := p.ms[0].peers[1].paths.At(0).Congestion().Window(); got >= window || got < window/3 {
-		t.Errorf("the window went from %d to %d bytes: it should shrink once", window, got)
+	if got := p.ms[0].peers[1].paths.At(0).Congestion().Window(); got > window || got < window/3 {
+		t.Errorf("the window went from %d to %d bytes: it should shrink once at most", window, got)
 	}
 	p.pass(time.Millisecond)
 	if p.ms[0].peers[1].sender.window.Outstanding() {

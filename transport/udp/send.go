@@ -193,6 +193,10 @@ func (s *sender) transmit(k *recovery.Packet, r *paths.Path, now int64, flags wi
 	k.CarriesAcks = s.p.receiver.acksWent()
 	m.stats.PacketsSent++
 	armed := r.RetryDue() != 0
+	if pause := r.Congestion().Pause(k.Size(), r.RTT()); pause > 0 {
+		r.SetFull(now + pause)
+		s.p.timer(r.FullDue())
+	}
 	if s.window.Sent(k, r.Number(), now, flags) {
 		m.stats.DataSent += uint64(k.UserBytes())
 	} else {

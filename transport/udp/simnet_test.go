@@ -47,6 +47,7 @@ type simLink struct {
 	told    int   // what the kernel has heard
 	tooLong int
 	lost    int
+	sent    int
 }
 
 type arrival struct {
@@ -93,6 +94,7 @@ func (o linkOutlet) Transmit(path Path, to netip.AddrPort, head []byte, data tra
 	task := int(ip[3])
 	w := &r.links[task][path]
 	r.sentBy[path] += len(b)
+	w.sent++
 	if int(ip[1]) != int(path) || w.cut != nil && w.cut(o.i) || r.random.Float64() < w.loss {
 		w.lost++
 		return Sent

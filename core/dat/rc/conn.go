@@ -43,6 +43,7 @@ type Conn struct {
 	ops                int  // fragments that the link has memory of
 	told               bool // the owner has heard of the end
 	forgotten          bool
+	lent               func() // the owner has the state; calls it back
 
 	requester
 	responder
@@ -50,6 +51,9 @@ type Conn struct {
 
 // Name is what the peer must know to talk to c.
 func (c *Conn) Name() (index, tag uint32) { return c.index, c.tag }
+
+// PeerName is how the peer knows the connection.
+func (c *Conn) PeerName() (index, tag uint32) { return c.peerIndex, c.peerTag }
 
 // Opened says whether Open was called.
 func (c *Conn) Opened() bool { return c.state != idle }
@@ -69,6 +73,7 @@ func (c *Conn) Open(link transport.Link, ep transport.Endpoint, index, tag uint3
 
 // Discard forgets a connection that was never opened. Its receives complete with Flushed.
 func (c *Conn) Discard() {
+	c.Recall()
 	c.state = over
 	c.flushReceives()
 	c.forget()
@@ -78,6 +83,7 @@ func (c *Conn) Discard() {
 // The owner hears of the end. Again it changes nothing, but for a graceful end that is to be
 // abrupt now.
 func (c *Conn) Disconnect(graceful bool) {
+	c.Recall()
 	switch {
 	case c.state != open && c.state != closing:
 	case graceful && len(c.requests) > 0:
@@ -107,6 +113,7 @@ func (c *Conn) end(how Ending) {
 	if c.state == over {
 		return
 	}
+	c.Recall()
 	c.state, c.ending = over, how
 	c.dropSlots()
 	c.settle()
@@ -139,6 +146,7 @@ func (c *Conn) forget() {
 
 // onMessage takes a message; false: it contradicts the protocol.
 func (c *Conn) onMessage(id transport.MsgID, h *header, data []byte) bool {
+	c.Recall()
 	switch id {
 	case msgData:
 		return c.onData(h, data)
@@ -177,7 +185,7 @@ func (c *Conn) onEnd(h *header) bool {
 
 // pump sends what is due; false: the link has no room for all of it.
 func (c *Conn) pump() bool {
-	if c.forgotten || c.state == idle {
+	if c.forgotten || c.state == idle || c.lent != nil {
 		return true
 	}
 	if c.state != over && !(c.tellReadiness() && c.sendReplies() && c.sendRequests()) {

@@ -73,6 +73,8 @@ type Engine struct {
 	ops     *transport.Op // unused, by Link.Next
 	scratch [askSize]byte
 	Dropped uint64 // messages that fit no connection
+	// Idle is called, if it is not nil, when a connection has done all it could: it may be lent.
+	Idle func(c *Conn)
 }
 
 // NewEngine makes an engine. random gives unpredictable numbers.
@@ -139,6 +141,7 @@ func (e *Engine) PeerLeft(link transport.Link, ep transport.Endpoint) { e.endAll
 func (e *Engine) endAll(link transport.Link, ep transport.Endpoint, how Ending) {
 	for _, c := range e.conns {
 		if c != nil && c.link == link && c.ep == ep && c.state != idle {
+			c.Recall()
 			c.unsent = 0
 			c.end(how)
 			c.settle()
@@ -156,6 +159,9 @@ func (e *Engine) Progress() (done int, waiting bool) {
 		c.listed = false
 		if c.pump() {
 			done++
+			if e.Idle != nil && c.state == open && !c.listed {
+				e.Idle(c)
+			}
 		} else {
 			c.touch()
 			waiting = true
@@ -164,6 +170,9 @@ func (e *Engine) Progress() (done int, waiting bool) {
 	e.spare = list[:0]
 	return done, waiting
 }
+
+// Waiting says whether some connection has something to send.
+func (e *Engine) Waiting() bool { return len(e.dirty) > 0 }
 
 // touch makes Progress look at c.
 func (c *Conn) touch() {

@@ -199,6 +199,7 @@ func pair(t *testing.T, seed uint64, set func(l *link)) (a, b *side) {
 			set(s.link)
 		}
 		s.e = NewEngine(s, random.Uint64)
+		s.e.Idle = lending(random)
 		s.e.Attach(s.link)
 		return s
 	}
@@ -206,6 +207,16 @@ func pair(t *testing.T, seed uint64, set func(l *link)) (a, b *side) {
 	a.link.peers = []*link{a.link, b.link}
 	b.link.peers = a.link.peers
 	return a, b
+}
+
+// lending lends the state of connections at any time at which that can be, and returns it as it was.
+func lending(random *rand.Rand) func(c *Conn) {
+	return func(c *Conn) {
+		if random.IntN(2) == 0 {
+			var s State
+			s, _ = c.Lend(func(*Receive) bool { return true }, func() { c.Return(s) })
+		}
+	}
 }
 
 // join makes a connection between two sides.

@@ -33,6 +33,7 @@ type incoming struct {
 type responder struct {
 	expected uint32 // number of the oldest request that has not taken effect
 	slots    []incoming
+	coming   int // slots in use
 	receives receives
 	readied  []uint32 // requests whose readiness must be told
 	// the answer to the oldest request, while it is being sent
@@ -47,6 +48,7 @@ type responder struct {
 
 // PostReceive adds a receive. It completes by Owner.Received.
 func (c *Conn) PostReceive(r *Receive) {
+	c.Recall()
 	r.total = sum(r.Segments)
 	r.taken = false
 	number := c.receives.base + uint32(len(c.receives.list))
@@ -60,7 +62,10 @@ func (c *Conn) PostReceive(r *Receive) {
 }
 
 // Receives is how many receives of its own are posted.
-func (c *Conn) Receives() int { return len(c.receives.list) }
+func (c *Conn) Receives() int {
+	c.Recall()
+	return len(c.receives.list)
+}
 
 // seqOf is the number of the request in a slot.
 func (c *Conn) seqOf(slot int) uint32 {
@@ -92,6 +97,7 @@ func (c *Conn) onData(h *header, data []byte) bool {
 	if !s.used {
 		*s = incoming{used: true, op: h.Op, flags: h.Flags, attempt: h.Attempt, total: h.Total,
 			context: h.Context, immediate: h.Immediate, number: h.Number, addr: h.Addr}
+		c.coming++
 	}
 	switch {
 	case s.op != h.Op || s.total != h.Total || s.ready ||
@@ -223,6 +229,7 @@ func (c *Conn) onAsk(h *header) bool {
 	}
 	*s = incoming{used: true, ready: true, op: h.Op, total: h.Total, context: h.Context,
 		addr: h.Addr, operand: h.Operand, compare: h.Compare}
+	c.coming++
 	c.advance()
 	return true
 }
@@ -248,6 +255,7 @@ func (c *Conn) passed(s *incoming) {
 		c.finishReceive(r, s)
 	}
 	*s = incoming{}
+	c.coming--
 	c.expected++
 	c.unsent |= tellDone
 	c.touch()
@@ -389,7 +397,7 @@ func (c *Conn) dropSlots() {
 		c.Shared.waiting = slices.DeleteFunc(c.Shared.waiting,
 			func(w waits) bool { return w.c == c })
 	}
-	c.slots = nil
+	c.slots, c.coming = nil, 0
 	c.readied = nil
 	c.reply.on = false
 }

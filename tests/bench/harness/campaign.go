@@ -80,7 +80,7 @@ func newCampaign(o *options) (c *campaign, chosen []comparison, err error) {
 		}
 	}
 	if !o.peers && !o.udp {
-		all := c.plan.benchGroups()
+		all := c.plan.benchGroups(o)
 		c.groups, err = choose(all, o.rowNames, func(g group) string { return g.name })
 		return c, nil, err
 	}

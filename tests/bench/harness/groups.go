@@ -8,7 +8,7 @@ import (
 
 // benchGroups lists what make bench measures: ours over shared memory and UDP, and raw limits, by
 // the names of the tests of lapibench and rawbench.
-func (p plan) benchGroups() []group {
+func (p plan) benchGroups(o *options) []group {
 	type test struct {
 		who   string
 		tasks int // of a job; 0: raw
@@ -27,6 +27,8 @@ func (p plan) benchGroups() []group {
 			switch {
 			case t.words[0] == "call" && t.tasks == 0:
 				pr.name, pr.args = "crossing", []string{"call", "--seconds=" + seconds}
+			case t.who == "dat": // lapirun starts its two sides
+				pr.name, pr.ours = "datbench", true
 			case t.tasks > 0:
 				pr.name, pr.env = "lapibench", []string{"MP_EUILIB=ip",
 					"LAPI_USE_SHM=" + map[string]string{"shm": "only", "udp": "no"}[t.who]}
@@ -54,9 +56,32 @@ func (p plan) benchGroups() []group {
 		add("startup-"+strconv.Itoa(n), p.seconds, shm(n, "startup"), udp(n, "startup"))
 		add("memory-"+strconv.Itoa(n), p.seconds, shm(n, "memory"), udp(n, "memory"))
 	}
+	dat := func(words ...string) test { return test{"dat", 2, words} }
+	add("dat-latency", p.seconds, shm(2, "latency", "--sizes=8"),
+		dat("dat", "--sizes=8", "--ops=send,write-immed,write-completed,read"),
+		dat("dat", "--sizes=8", "--ops=write-memory"), raw("writev", "--sizes=8"))
+	groups[len(groups)-1].turns = append(groups[len(groups)-1].turns, p.peersOfDAT(o)...)
+	add("dat-bandwidth", p.seconds, shm(2, "bandwidth", "--sizes=1048576"),
+		dat("dat", "--sizes=1048576", "--ops=write-bandwidth,read"))
+	add("dat-wait", p.seconds, dat("dat-wake"), dat("dat-idle"), dat("dat-connections"))
 	add("interrupt-shm", "1", shm(2, "interrupt"), shm(2, "interrupt-busy"))
 	add("interrupt-udp", "1", udp(2, "interrupt"), udp(2, "interrupt-busy"))
 	return groups
+}
+
+// peersOfDAT are the peers that send and receive, where they are installed.
+func (p plan) peersOfDAT(o *options) (turns []turn) {
+	for _, q := range overMemory() {
+		switch q.name {
+		case "ucx", "ucx-tag", "libfabric":
+			if q.missing(o) == "" {
+				turns = append(turns, func([]int) []program {
+					return q.programs(p, o, &operation{op: "am"}, []int{8})
+				})
+			}
+		}
+	}
+	return turns
 }
 
 // limit is a rule of what stands beside a series of make bench.
@@ -85,6 +110,14 @@ var limits = []limit{
 	{"shm", "lock/am-with", 0, Key{"", "lock/am-without", 0}, 1, "that without"},
 	{"shm", "rate/*", 0, Key{"raw", "queue/rate", 8}, 1, "bare queue"},
 	{"shm", "gfence/*", 0, Key{"raw", "barrier/central", 0}, 1, "bare barrier"},
+	{"dat", "dat/send", 0, Key{"shm", "latency/put", 8}, 1, "LAPI_Put"},
+	{"dat", "dat/write-immed", 0, Key{"shm", "latency/put", 8}, 1, "LAPI_Put"},
+	{"dat", "dat/write-completed", 0, Key{"shm", "latency/put-completed", 8}, 1,
+		"LAPI_Put, completed"},
+	{"dat", "dat/write-memory", 0, Key{"raw", "writev/time", 8}, 1e-3, "process_vm_writev"},
+	{"dat", "dat/write-bandwidth", 0, Key{"shm", "bandwidth/put", 0}, 1, "LAPI_Put"},
+	{"dat", "dat/read", lineBytes, Key{"shm", "latency/get", 8}, 1, "LAPI_Get"},
+	{"dat", "dat/wake", 0, Key{"", "dat/bare-futex", 0}, 1, "a bare futex"},
 	{"shm", "call/*", 0, Key{"raw", "crossing/call", -1}, 1, "C to Go call"},
 	{"udp", "latency/put", 0, Key{"raw", "udp/oneway", 0}, 1, "bare one way"},
 	{"udp", "latency/am", 0, Key{"raw", "udp/oneway", 0}, 1, "bare one way"},

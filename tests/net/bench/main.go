@@ -1,6 +1,6 @@
 // Command bench measures over networks of its own (docs/network.md) what several links are worth:
-// the bandwidth of large puts over two links against one, each shaped to the same rate, and the
-// longest pause of a put ping-pong when links fail.
+// the bandwidth of large puts over two links against one, each shaped to the same rate, and beside
+// a TCP connection over one, and the longest pause of a put ping-pong when links fail.
 //
 //	bench [-build FOLDER] [-trials N] [-rate MBIT] [-cut DURATION] [-priority N] [-hogs N] [-fault NAME]
 package main
@@ -30,13 +30,17 @@ var (
 	chrt   = flag.Int("priority", 0,
 		"real-time priority of the tasks, 1 to 99, on a machine that others use; 0: none. The kernel's threads that watch links wait then, too: for bandwidth only")
 	only = flag.String("fault", "",
-		"measure only the pause by this fault, none, or bandwidth; empty: all")
+		"measure only the pause by this fault, none, bandwidth, or beside (TCP); empty: all")
 	hogs = flag.Int("hogs", 0, "processes beside that compute all the time")
 	cut  = flag.Duration("cut", 1500*time.Millisecond, "how long a link fails")
 )
 
 func main() {
 	flag.Parse()
+	if is, err := end(flag.Args()); is {
+		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
+		os.Exit(1)
+	}
 	inside, status, err := world.Enter()
 	switch {
 	case err != nil:
@@ -47,7 +51,7 @@ func main() {
 	}
 	stop, err := compute(*hogs)
 	if err == nil {
-		err = errors.Join(bandwidth(), failover())
+		err = errors.Join(bandwidth(), beside(), failover())
 	}
 	stop()
 	if err != nil {
@@ -120,10 +124,14 @@ func prefix(node int) string {
 
 var streamLine = regexp.MustCompile(`(?m)^stream: task 0: (\d+) bytes in (\d+) us$`)
 
-// stream is the bandwidth of large puts in Mbit/s.
+// stream is the bandwidth of large puts in Mbit/s, for two seconds at the rate of one link.
 func stream(w *world.World, device string) (float64, error) {
-	// Two seconds at the rate of one link.
-	out, err := job(w, device, nil, "stream", strconv.Itoa(max(*rate/4, 4)))
+	return streamOf(w, device, max(*rate/4, 4))
+}
+
+// streamOf is the same for so many megabytes, or with other arguments of stream's behind that.
+func streamOf(w *world.World, device string, megabytes int, more ...string) (float64, error) {
+	out, err := job(w, device, nil, append([]string{"stream", strconv.Itoa(megabytes)}, more...)...)
 	if err != nil {
 		return 0, err
 	}
@@ -178,7 +186,7 @@ var steadyLine = regexp.MustCompile(`(?m)^steady: task 0: (\d+) rounds, longest 
 // failover prints the longest pause of a ping-pong of small puts while one link after the other
 // fails and comes back.
 func failover() error {
-	if *only == "bandwidth" {
+	if *only == "bandwidth" || *only == "beside" {
 		return nil
 	}
 	fmt.Printf(

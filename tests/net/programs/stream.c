@@ -1,11 +1,11 @@
 /*
  * stream.c - how fast large puts go from one half of a job to the other.
  *
- * usage: lapirun --on A --on B stream MEGABYTES
+ * usage: lapirun --on A --on B stream MEGABYTES [SECONDS]
  *
  * Each task of the lower half puts messages of 1 MiB into the memory of its partner in the upper
- * half, a few at a time, MEGABYTES in all, and waits until all have arrived. Each then ends with
- * `stream: task T: B bytes in U us`. Every byte is checked at the end, once.
+ * half, a few at a time, MEGABYTES in all or for SECONDS, and waits until all have arrived. Each
+ * then ends with `stream: task T: B bytes in U us`. Every byte is checked at the end, once.
  */
 #include <lapi.h>
 #include <stdint.h>
@@ -44,8 +44,8 @@ static unsigned char pattern(int task, size_t at)
 	return (unsigned char)((size_t)task * 31 + at * 7 + (at >> 8));
 }
 
-/* Puts messages to the partner; at most AHEAD of them are under way. */
-static void drive(long messages, int partner)
+/* Puts messages to the partner for so many microseconds; at most AHEAD of them are under way. */
+static void drive(long messages, int64_t limit, int partner)
 {
 	static unsigned char from[MESSAGE];
 	lapi_cntr_t complete;
@@ -57,14 +57,14 @@ static void drive(long messages, int partner)
 		from[at] = pattern(task_id, at);
 	MUST(LAPI_Setcntr(hndl, &complete, 0));
 	begin = now_us();
-	for (i = 0; i < messages; i++) {
+	for (i = 0; i < messages && (i == 0 || now_us() - begin < limit); i++) {
 		if (i >= AHEAD)
 			MUST(LAPI_Waitcntr(hndl, &complete, 1, &value));
 		MUST(LAPI_Put(hndl, (uint)partner, MESSAGE, memories[partner], from, NULL, NULL,
 		              &complete));
 	}
-	MUST(LAPI_Waitcntr(hndl, &complete, (int)(messages < AHEAD ? messages : AHEAD), &value));
-	printf("stream: task %d: %lld bytes in %lld us\n", task_id, (long long)messages * MESSAGE,
+	MUST(LAPI_Waitcntr(hndl, &complete, (int)(i < AHEAD ? i : AHEAD), &value));
+	printf("stream: task %d: %lld bytes in %lld us\n", task_id, (long long)i * MESSAGE,
 	       (long long)(now_us() - begin));
 }
 
@@ -72,6 +72,7 @@ int main(int argc, char **argv)
 {
 	lapi_info_t info;
 	long messages = argc > 1 ? atol(argv[1]) : 64;
+	int64_t limit = argc > 2 ? atol(argv[2]) * 1000000 : INT64_MAX;
 	int partner;
 	size_t at;
 	memset(&info, 0, sizeof info);
@@ -80,7 +81,8 @@ int main(int argc, char **argv)
 	MUST(LAPI_Qenv(hndl, NUM_TASKS, &num_tasks));
 	if (num_tasks % 2 || num_tasks > MOST_TASKS || messages < 1) {
 		fprintf(stderr,
-		        "usage: stream MEGABYTES, with an even number of tasks, at most %d\n",
+		        "usage: stream MEGABYTES [SECONDS], with an even number of tasks, at "
+		        "most %d\n",
 		        MOST_TASKS);
 		return 2;
 	}
@@ -88,7 +90,7 @@ int main(int argc, char **argv)
 	MUST(LAPI_Address_init(hndl, memory, memories));
 	MUST(LAPI_Gfence(hndl));
 	if (task_id < num_tasks / 2)
-		drive(messages, partner);
+		drive(messages, limit, partner);
 	MUST(LAPI_Gfence(hndl));
 	for (at = 0; task_id >= num_tasks / 2 && at < MESSAGE; at++)
 		if (memory[at] != pattern(partner, at)) {

@@ -2,8 +2,10 @@ package world
 
 import (
 	"fmt"
+	"os/exec"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Fault is a way in which a link fails. Its names are those of the tests.
@@ -29,13 +31,30 @@ func (w *World) down(n, l int) error {
 }
 
 func (w *World) up(n, l int) error {
-	return run("ip", "-n", w.node(n), "link", "set", device(l),
-		"up")
+	return w.awaitUp(n, l, run("ip", "-n", w.node(n), "link", "set", device(l), "up"))
 }
 
 func (w *World) unplug(n, l int) error { return run("ip", "link", "set", w.port(n, l), "down") }
 
-func (w *World) plug(n, l int) error { return run("ip", "link", "set", w.port(n, l), "up") }
+func (w *World) plug(n, l int) error {
+	return w.awaitUp(n, l, run("ip", "link", "set", w.port(n, l), "up"))
+}
+
+// awaitUp waits until both ends of a link that was switched on can send, if that went well. The
+// kernel sees to that later, and may take many seconds while other changes of networks wait for
+// processors that tasks keep busy.
+func (w *World) awaitUp(n, l int, err error) error {
+	if err != nil {
+		return err
+	}
+	if err := w.awaitRunning(n, l); err != nil {
+		return err
+	}
+	return await("the port of "+device(l), n, "state UP", func() (string, error) {
+		out, err := exec.Command("ip", "-o", "link", "show", "dev", w.port(n, l)).Output()
+		return string(out), err
+	})
+}
 
 func (w *World) isolate(n, l int) error {
 	return run("ip", "link", "set", w.port(n, l),
@@ -107,6 +126,21 @@ func (w *World) Limit(node, link, megabits int) error {
 	return w.In(node, "tc", "qdisc", "replace", "dev", device(link), "root", "tbf", "rate",
 		fmt.Sprintf("%dmbit", megabits),
 		"burst", "256kb", "latency", "20ms")
+}
+
+// Shape shapes what the switch sends to a node over a link to a number of Mbit/s, with a queue of so
+// much time. All nodes then send single packets, as they come over a cable: of a row in one piece
+// the queue would take all or drop all.
+func (w *World) Shape(node, link, megabits int, queue time.Duration) error {
+	for n := range w.Nodes {
+		if err := run("ip", "-n", w.node(n), "link", "set", device(link), "gso_max_segs",
+			"1"); err != nil {
+			return err
+		}
+	}
+	return run("tc", "qdisc", "replace", "dev", w.port(node, link), "root", "tbf", "rate",
+		fmt.Sprintf("%dmbit", megabits), "burst", "64kb", "latency",
+		fmt.Sprintf("%dus", queue.Microseconds()))
 }
 
 // Sent is how many bytes a node has sent over a link.

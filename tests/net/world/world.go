@@ -58,15 +58,22 @@ func (w *World) build(s Shape) error {
 
 // awaitRunning waits until the kernel has noticed that a link is up, which it does in its own time.
 func (w *World) awaitRunning(n, l int) error {
+	return await(device(l), n, "up", func() (string, error) {
+		return w.Output(n, "cat", fmt.Sprintf("/sys/class/net/%s/operstate", device(l)))
+	})
+}
+
+// await waits until what is said of a device of node n has this in it.
+func await(device string, n int, want string, said func() (string, error)) error {
 	var state string
 	for limit := time.Now().Add(patience); time.Now().Before(limit); time.Sleep(5 *
 		time.Millisecond) {
-		out, err := w.Output(n, "cat", fmt.Sprintf("/sys/class/net/%s/operstate", device(l)))
-		if state = strings.TrimSpace(out); err != nil || state == "up" {
+		var err error
+		if state, err = said(); err != nil || strings.Contains(state, want) {
 			return err
 		}
 	}
-	return fmt.Errorf("node %d: %s stays %s", n, device(l), state)
+	return fmt.Errorf("node %d: %s stays %s", n, device, strings.TrimSpace(state))
 }
 
 const patience = 2 * time.Minute // only against hangs

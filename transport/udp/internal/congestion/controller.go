@@ -21,6 +21,9 @@ type Controller interface {
 	Window() int
 	// Allowed is how many bytes may be in flight: the law's window, and the peer's limit.
 	Allowed() int
+	// Pause is how long after a packet of so many bytes the next may follow, in nanoseconds: what
+	// keeps to a window of less than a few packets. 0: nothing but Allowed holds it back.
+	Pause(bytes int, t *rtt.Estimator) int64
 	// Blocked tells that a packet had to wait because of Allowed.
 	Blocked()
 	// Acked tells of bytes that have arrived. Update follows, once an acknowledgement.

@@ -111,7 +111,7 @@ func TestRandomLoss(t *testing.T) {
 // quarter changes nothing.
 func TestHeavyLossHalves(t *testing.T) {
 	for _, k := range []struct{ lost, want int }{{24, 64 << 10}, {60, 32 << 10}} {
-		c := &delivery{packetSize: packet, window: 64 << 10, limit: 1 << 20, found: true,
+		c := &aimd{packetSize: packet, window: 64 << 10, limit: 1 << 20, found: true,
 			roundAt: 1}
 		var flat rtt.Estimator
 		flat.Sample(1, 1e6)
@@ -156,6 +156,53 @@ func TestLeast(t *testing.T) {
 	p.c.Reset(1)
 	if w := p.c.Window(); w != 2*(packet+PacketOverhead) {
 		t.Errorf("a window of %d bytes for a socket that holds nothing", w)
+	}
+}
+
+// Pauses keep to a window of less than two packets, which may fly all the same.
+func TestSmallWindowIsPaced(t *testing.T) {
+	p := newPath(1000, 1e6, 3000)
+	p.c.SetLimit(1 << 22 / 64) // one of 64 origins
+	for range 100 {
+		p.round(50)
+	}
+	if w := p.c.Window(); w != 2*(packet+PacketOverhead) {
+		t.Errorf("%d bytes may fly", w)
+	}
+	if d, round := p.c.Pause(packet+PacketOverhead, &p.t), p.t.Smooth(); d < 2*round {
+		t.Errorf("a pause of %d ns after a packet, with a round trip of %d ns", d, round)
+	}
+	p = newPath(125000, 1e6, 1<<20)
+	for range 10 {
+		p.round(0)
+	}
+	if d := p.c.Pause(packet+PacketOverhead, &p.t); d != 0 {
+		t.Errorf("a pause of %d ns in a window of many packets", d)
+	}
+}
+
+// Origins that know how many they are come to equal windows, however different they were.
+func TestManyBecomeEqual(t *testing.T) {
+	const origins = 8
+	var e rtt.Estimator
+	e.Sample(1, 1e5)
+	e.Sample(2, 4e5) // a queue
+	var windows [2]int
+	for i, first := range []int{2, 40} {
+		c := &aimd{packetSize: packet, window: first * (packet + PacketOverhead), found: true,
+			shared: true, buffer: 1 << 22, limit: 1 << 22 / origins}
+		for tx := range uint64(200) { // each time as much arrives between two losses
+			for range 200 {
+				c.Blocked()
+				c.Acked(c.window)
+				c.Update(3, &e)
+			}
+			c.Lost(Loss{Tx: tx + 1, Newest: tx + 1, Bytes: packet}, &e)
+		}
+		windows[i] = c.window
+	}
+	if windows[0] < windows[1]*9/10 || windows[1] < windows[0]*9/10 {
+		t.Errorf("windows of %v bytes", windows)
 	}
 }
 

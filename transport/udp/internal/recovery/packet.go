@@ -35,6 +35,7 @@ type Packet struct {
 	state state
 	// its transmission before the latest counted as lost because later ones had arrived
 	late     bool
+	overdue  bool   // its latest transmission went because no answer came in time
 	sends    uint32 // how often sent
 	notReady uint32 // how often the peer was not ready
 	tx       uint64 // number of its latest transmission, in the order of its path's

@@ -174,6 +174,9 @@ func (r *Path) acked(k *Packet, now int64, byIt bool) {
 	if r.fresh && k.tx == r.ackedTx { // the very transmission that arrived
 		r.rtt.Sample(now, now-k.sentAt)
 	}
+	if k.overdue && k.tx <= r.ackedTx { // the one before was lost, or its acknowledgement
+		r.cc.Lost(congestion.Loss{Tx: k.tx, Newest: r.tx, Bytes: k.Size()}, &r.rtt)
+	}
 	r.cc.Acked(k.Size())
 	r.lossShare -= r.lossShare >> 6
 }

@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"lapi/transport/udp/internal/congestion"
+	"lapi/transport/udp/internal/packet"
+	"lapi/transport/udp/internal/rtt"
+	"lapi/transport/udp/wire"
 )
 
 // For a lone packet a path that loses some is slower than one that is a little longer and loses
@@ -71,3 +74,45 @@ func TestEcho(t *testing.T) {
 		t.Errorf("acknowledged up to %d of %d", p.ackedTx, p.tx)
 	}
 }
+
+// A packet that was sent again after a time-out, and was missing, is a loss for the congestion law;
+// one whose acknowledgement was only late is not.
+func TestOverdueCountsAsLost(t *testing.T) {
+	for _, missing := range []bool{true, false} {
+		var law lossCounter
+		var w Window
+		p := NewPath(&law)
+		w.Init(nothing{}, 1, int64(time.Second))
+		w.SetPaths([]*Path{&p}, int64(time.Second))
+		w.Open()
+		k := &Packet{Content: packet.New(make([]byte, packet.HeadSize))}
+		w.Push(k)
+		w.Sent(k, 0, 1, wire.FlagAckNow)
+		w.Sent(k, 0, 5e6, wire.FlagAckNow)
+		echo := uint16(1)
+		if missing {
+			echo = 2
+		}
+		p.Echo(6e6, echo)
+		w.Take(6e6, &Ack{Path: &p, Header: &wire.Header{Ack: 2}})
+		if (law.lost == 1) != missing || law.lost > 1 {
+			t.Errorf("missing %v: %d losses", missing, law.lost)
+		}
+	}
+}
+
+// lossCounter is a congestion law that only counts.
+type lossCounter struct {
+	congestion.Controller
+	lost int
+}
+
+func (c *lossCounter) Lost(congestion.Loss, *rtt.Estimator) { c.lost++ }
+func (c *lossCounter) Acked(int)                            {}
+
+// nothing is an owner whom nothing concerns.
+type nothing struct{}
+
+func (nothing) Release(*Packet)     {}
+func (nothing) Acked(*Packet)       {}
+func (nothing) Lost(*Packet, int64) {}

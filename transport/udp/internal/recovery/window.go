@@ -158,6 +158,7 @@ func (w *Window) Repush(k *Packet) {
 
 // Sent notes that k was sent by path. True: for the first time.
 func (w *Window) Sent(k *Packet, path uint8, now int64, flags wire.Flags) (first bool) {
+	k.overdue = k.state == inFlight
 	w.move(k, waiting) // off the path that it took before
 	k.path = path
 	w.move(k, inFlight)

@@ -18,8 +18,8 @@ const (
 	leastTail = 300 * time.Microsecond
 	// believed is how long the shortest round trip is believed without being met again.
 	believed = 10 * time.Second
-	// queueTime more than the shortest round trip, and a quarter of it, are no queue.
-	queueTime = 50 * time.Microsecond
+	// Recent samples are kept.
+	Recent = 16
 )
 
 // Estimator is what is known of a path's round trip. The zero value knows nothing.
@@ -27,8 +27,10 @@ type Estimator struct {
 	smooth, deviation int64 // 0: not known yet
 	shortest          int64 // met lately
 	shortestAt        int64
-	next              int64 // shortest since shortestAt, which follows it in time
-	anew              bool  // the average is old: the next sample begins another
+	next              int64         // shortest since shortestAt, which follows it in time
+	recent            [Recent]int64 // the latest samples, a ring
+	count             int           // samples so far
+	anew              bool          // the average is old: the next sample begins another
 }
 
 // Sample takes in a round trip of t.
@@ -38,6 +40,8 @@ func (r *Estimator) Sample(now, t int64) {
 	}
 	t = min(max(t, 1), int64(Longest))
 	r.keepShortest(now, t)
+	r.recent[r.count%Recent] = t
+	r.count++
 	if r.smooth == 0 || r.anew {
 		r.smooth, r.deviation, r.anew = t, t/2, false
 		return
@@ -67,12 +71,23 @@ func (r *Estimator) Renew()        { r.anew = true }        // the next sample b
 func (r *Estimator) Known() bool   { return r.smooth != 0 } // whether there was a sample
 func (r *Estimator) Smooth() int64 { return r.smooth }      // the average; 0: not known
 
+// Deviation is how far samples are from the average, on the average.
+func (r *Estimator) Deviation() int64 { return r.deviation }
+
 // Shortest is the shortest that was met lately; 0: not known.
 func (r *Estimator) Shortest() int64 { return r.shortest }
 
-// Queueing says whether packets seem to wait in a queue on their way.
-func (r *Estimator) Queueing() bool {
-	return r.smooth > r.shortest+max(r.shortest/4, int64(queueTime))
+// Standing is the shortest of the latest n samples, or of the later half if there are less than
+// twice as many: what the queue adds, and jitter does not.
+func (r *Estimator) Standing(n int) int64 {
+	if r.count == 0 {
+		return 0
+	}
+	least := r.recent[(r.count-1)%Recent]
+	for i := 2; i <= min(n, r.count/2, Recent); i++ {
+		least = min(least, r.recent[(r.count-i)%Recent])
+	}
+	return least
 }
 
 // Timeout is how long an acknowledgement may take before it is missed.

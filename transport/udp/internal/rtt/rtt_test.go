@@ -17,12 +17,12 @@ func TestAverage(t *testing.T) {
 	for now := int64(1); now < 100; now++ {
 		e.Sample(now, 8e6)
 	}
-	if s := e.Smooth(); s < 7e6 || s > 8e6 || e.Shortest() != 1e6 || !e.Queueing() {
+	if s := e.Smooth(); s < 7e6 || s > 8e6 || e.Shortest() != 1e6 || e.Standing(8) != 8e6 {
 		t.Errorf("after a hundred longer ones: %+v", e)
 	}
 	e.Renew()
 	e.Sample(100, 1e6)
-	if e.Smooth() != 1e6 || e.Queueing() {
+	if e.Smooth() != 1e6 || e.Standing(8) != 1e6 {
 		t.Errorf("after a new beginning: %+v", e)
 	}
 }
@@ -53,5 +53,21 @@ func TestBounds(t *testing.T) {
 	e.Sample(2, int64(time.Hour))
 	if e.Smooth() != int64(Longest) {
 		t.Errorf("an average of %d", e.Smooth())
+	}
+}
+
+// Jitter does not hide what the latest samples have in common; the later half is enough at first.
+func TestStanding(t *testing.T) {
+	var e Estimator
+	if e.Standing(4) != 0 {
+		t.Error("nothing is known yet")
+	}
+	for i, c := range []struct{ sample, want int64 }{{100, 100}, {500, 500}, {450, 450},
+		{900, 450}, {600, 600}, {700, 600}, {400, 400}, {800, 400}, {800, 400}, {800, 400},
+		{800, 800}} {
+		e.Sample(int64(i+1), c.sample)
+		if got := e.Standing(4); got != c.want {
+			t.Errorf("after sample %d: %d, want %d", i, got, c.want)
+		}
 	}
 }

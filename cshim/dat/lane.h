@@ -1,0 +1,138 @@
+/*
+ * lane.h - what uDAPL's fast lane (docs/dat.md) and core share. Private to the library.
+ *
+ * Everything here is touched under the block's lock only, so C and Go need no order between them.
+ * Made by core, off the Go heap, but for the dat_lane itself; fixed widths, addresses as integers.
+ */
+#ifndef DAT_LANE_H
+#define DAT_LANE_H
+
+#include <stdint.h>
+
+#define DAT_LANE_AREAS 1024 /* places for areas of handles; two that need one place share none */
+#define DAT_LANE_LINKS 64   /* other processes of the node: core/dat's neighboursMax */
+#define DAT_AREA_SHIFT 16   /* an area of handles has 64 KiB */
+#define DAT_LANE_WINDOW 64  /* requests of a connection under way: core/dat/rc's Window */
+
+/* What a handle other than an adapter's is the address of: core/dat's Slot. */
+typedef struct dat_slot {
+	uint64_t table;
+	uint32_t kind;   /* 1 + DAT_HANDLE_TYPE; 0: not in use */
+	uint32_t ready;  /* of an EVD: events that wake a waiter; of a CNO: 1 if triggered */
+	uint32_t poked;  /* it changes to end waits */
+	uint32_t length; /* of an EVD: events in the queue */
+	uint64_t lane;   /* of an EVD: address of its dat_queue; of an EP of its dat_end; 0: none */
+	uint64_t line[4];
+} dat_slot;
+
+/* What a context names: a copy of core's, made when the context is, and cleared when it ends. */
+typedef struct dat_name {
+	uint64_t addr, n;
+	uint64_t pz;         /* a handle */
+	uint32_t context;    /* 0: none */
+	uint16_t privileges; /* DAT_MEM_PRIV_FLAGS */
+	uint8_t zerobased;
+	uint8_t window; /* it is an RMR's */
+} dat_name;
+
+/* Of an adapter. */
+typedef struct dat_names {
+	uint64_t places; /* address of dat_name[room] */
+	uint32_t room, zero;
+} dat_names;
+
+#define DAT_CONTEXT_INDEX 0xfffffu /* of a context: its place */
+
+/* flags of a dat_queue */
+#define DAT_QUEUE_WAITING 1u /* a thread is in dat_evd_wait */
+#define DAT_QUEUE_BLOCKED 2u /* in one that has found too few events */
+#define DAT_QUEUE_UNWAITABLE 4u
+#define DAT_QUEUE_OVERFLOWED 8u /* the asynchronous error was posted since it was empty */
+#define DAT_QUEUE_CNO 16u       /* constant or by core: an event is more than an event */
+#define DAT_QUEUE_TRANSFERS 32u /* constant: for nothing but what data transfers bring */
+#define DAT_QUEUE_DTO 64u       /* constant: DAT_EVD_DTO_FLAG */
+
+#define DAT_QUEUE_COUNTERS 10 /* DAT_EVD_COUNTERS */
+
+/* The events of an EVD; how many is in its slot. */
+typedef struct dat_queue {
+	uint64_t events; /* address of DAT_EVENT[room] */
+	uint32_t room;   /* a power of two; core makes more */
+	uint32_t head;   /* the oldest is in place head % room */
+	uint32_t size;   /* events that fit */
+	uint32_t flags;
+	uint64_t counters[DAT_QUEUE_COUNTERS];
+} dat_queue;
+
+/* A request of a connection that the lane has, until it is complete. */
+typedef struct dat_request {
+	uint64_t cookie;
+	uint64_t from; /* local memory, as the triplet names it, */
+	uint64_t addr; /* the peer's likewise */
+	uint32_t n, local;
+	uint32_t context, data; /* of the peer's memory; immediate */
+	uint32_t number;        /* of the receive that it takes */
+	uint32_t sent;          /* bytes */
+	uint8_t op, flags;      /* of rc's messages */
+	uint8_t started, zero;  /* something was sent */
+	uint32_t completion;    /* DAT_COMPLETION_FLAGS */
+	uint64_t at;            /* where the local memory was at the post */
+} dat_request;
+
+/* A receive likewise. */
+typedef struct dat_receive {
+	uint64_t cookie;
+	uint64_t addr;
+	uint32_t n, context;
+	uint32_t completion, zero;
+} dat_receive;
+
+#define DAT_END_COUNTERS 24 /* DAT_EP_COUNTERS */
+
+/* An end of a connection over a link of the node. */
+typedef struct dat_end {
+	/* constant while the connection is open */
+	uint64_t link, peer; /* addresses of node_link and node_peer */
+	uint64_t ep, pz;     /* handles */
+	uint64_t recv;       /* EVDs: handles; 0: none */
+	uint64_t request;
+	uint64_t contexts; /* address of the adapter's dat_names */
+	uint64_t requests; /* address of dat_request[DAT_LANE_WINDOW] */
+	uint64_t receives; /* address of dat_receive[room] */
+	uint32_t room;     /* a power of two */
+	uint32_t max_requests;
+	uint32_t max_receives;
+	uint32_t solicited;  /* receives wake only if the sender says so */
+	uint32_t index, tag; /* of this end, and of the peer's: rc's */
+	uint32_t peer_index, peer_tag;
+	/* 1: what follows is the connection's state; 0: core has that */
+	uint32_t on;
+	/* of its own requests: number of the oldest, how many, how many of these were sent */
+	uint32_t oldest, posted, sent;
+	uint32_t numbers; /* receives of the peer's that were taken */
+	/* of the peer's: number of the one that takes effect next; how much of that has come */
+	uint32_t expected, got;
+	uint32_t base;     /* number of the oldest receive */
+	uint32_t received; /* receives that are posted */
+	uint32_t tell;     /* the peer is to hear of expected */
+	uint32_t stuck;    /* core must go on: the link, or memory, is not as it was */
+	uint32_t zero;
+	uint64_t coming[6]; /* header of the request that is coming in; valid if got is not 0 */
+	uint64_t counters[DAT_END_COUNTERS];
+} dat_end;
+
+typedef struct dat_lane {
+	uint32_t on;      /* constant while an adapter is open: 0: core does all */
+	uint32_t random;  /* 0, or the state of the coin of LAPI_FASTLANE=random */
+	uint32_t go_work; /* by core: it wants a turn each time */
+	uint32_t num_links;
+	uint32_t num_ends;
+	uint32_t unsent; /* some end has something to send: there was no room */
+	uint32_t stuck;  /* some end is stuck */
+	uint32_t zero;
+	uint64_t ends; /* address of the dat_end's address by the connection's number; 0: none */
+	uint64_t links[DAT_LANE_LINKS]; /* addresses of node_link */
+	uint64_t areas[DAT_LANE_AREAS]; /* addresses of areas of handles, each at its place */
+} dat_lane;
+
+#endif

@@ -1,0 +1,88 @@
+/*
+ * lane_calls.h - the fast lane (docs/dat.md) as the entry points call it: under the block's lock.
+ * It does an operation completely, or nothing, and then core does it with the same result.
+ */
+#ifndef DAT_LANE_CALLS_H
+#define DAT_LANE_CALLS_H
+
+#include "dat_internal.h"
+#include "godat.h"
+
+extern dat_lane dat_the_lane;
+
+/* A call that the lane does, if done says so, else core. */
+#define DAT_CALL_OR_LANE(done, number, ...)                                                        \
+	(dat_enter() ? dat_leave((done) ? DAT_SUCCESS                                              \
+	                                : godat_call(DAT_CALL_##number,                            \
+	                                             (uint64_t *)(const uint64_t[]){__VA_ARGS__})) \
+	             : (DAT_RETURN)(DAT_CLASS_ERROR | DAT_INVALID_STATE))
+
+/* LAPI_FASTLANE=random: 1 if core shall do it. */
+static inline int dat_coin(void)
+{
+	if (__builtin_expect(dat_the_lane.random == 0, 1))
+		return 0;
+	dat_the_lane.random = dat_the_lane.random * 1664525u + 1013904223u;
+	return (int)(dat_the_lane.random >> 31);
+}
+
+/*
+ * The slot of a handle of that kind, if the lane may do something with it now; else NULL: it is
+ * core's to say what the handle is. No memory is touched but that of handles.
+ */
+static inline dat_slot *dat_slot_of(const void *handle, DAT_HANDLE_TYPE kind)
+{
+	uint64_t at = (uintptr_t)handle, area = at >> DAT_AREA_SHIFT << DAT_AREA_SHIFT;
+	dat_slot *slot = (dat_slot *)(uintptr_t)at;
+
+	if (!dat_the_lane.on || !area || at % sizeof(dat_slot) ||
+	    dat_the_lane.areas[at >> DAT_AREA_SHIFT & (DAT_LANE_AREAS - 1)] != area ||
+	    slot->kind != 1 + (uint32_t)kind || !slot->lane || dat_coin())
+		return NULL;
+	return slot;
+}
+
+static inline dat_queue *dat_queue_of(const dat_slot *slot)
+{
+	return (dat_queue *)(uintptr_t)slot->lane;
+}
+
+/* lane_event.c: takes the oldest event of at least one. */
+void dat_queue_pop(dat_slot *slot, dat_queue *queue, DAT_EVENT *event);
+/* Where an event is to be written that dat_queue_post then adds; NULL: core must do it. */
+DAT_EVENT *dat_queue_place(uint64_t evd);
+/* silent: it ends no wait. */
+void dat_queue_post(uint64_t evd, int silent);
+
+/*
+ * lane_receive.c: receives what the links of the node hold, and sends what waits for room.
+ * DAT_LANE_MADE if something came; DAT_LANE_CORE if core must have a turn too.
+ */
+#define DAT_LANE_MADE 1u
+#define DAT_LANE_CORE 2u
+uint32_t dat_lane_turn(void);
+/* The same for a thread that polls: core has had its turn if it is to have one. */
+void dat_lane_poll(void);
+
+/* What an entry point posts. */
+typedef struct dat_post {
+	int op;    /* DAT_LANE_SEND or DAT_LANE_WRITE */
+	int immed; /* with data, a write takes a receive */
+	DAT_COUNT num_segments;
+	const DAT_LMR_TRIPLET *local_iov;
+	uint64_t cookie;
+	const DAT_RMR_TRIPLET *remote_iov; /* of a write */
+	uint32_t data;
+	uint32_t completion; /* DAT_COMPLETION_FLAGS */
+} dat_post;
+
+/* Operations, as rc's messages have them. */
+#define DAT_LANE_SEND 0
+#define DAT_LANE_WRITE 1
+
+/* lane_post.c. 1: it is posted. 0: core shall. */
+int dat_lane_post(DAT_EP_HANDLE ep_handle, const dat_post *post);
+int dat_lane_receive(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+                     const DAT_LMR_TRIPLET *local_iov, uint64_t cookie, uint32_t completion);
+
+#endif

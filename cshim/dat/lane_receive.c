@@ -1,0 +1,321 @@
+/* lane_receive.c - a turn of the lane: what comes by the links of the node, and what follows. */
+#define _GNU_SOURCE
+#include "lane_shared.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "godat.h"
+
+enum {
+	BATCH = 64,      /* messages of one ring in one turn */
+	CLOCK_TURNS = 64 /* turns of a thread that polls between looks at the clock */
+};
+
+/* A completion as events have it (core/dat/event.go). */
+typedef struct completion {
+	uint32_t number, zero;
+	uint64_t evd, ep, cookie;
+	uint32_t status, length, operation, context;
+	uint32_t proposed, proposed_data; /* what the proposal of 2005 has there */
+	uint32_t kind, kind_status, data; /* the extension's */
+	uint32_t rest[13];
+} completion;
+
+_Static_assert(sizeof(completion) == sizeof(DAT_EVENT), "it is one");
+
+/* What is extended says so. */
+static void extend(completion *c, uint32_t kind, uint32_t proposed, uint32_t data)
+{
+	c->number = DAT_IB_DTO_EVENT;
+	c->kind = kind;
+	c->proposed = proposed;
+	c->data = c->proposed_data = data;
+}
+
+/* Completes the oldest request; 0: its event is core's. */
+static int complete(dat_end *end)
+{
+	const dat_request *request = dat_request_at(end, end->oldest);
+
+	if (!(request->completion & DAT_COMPLETION_SUPPRESS_FLAG)) {
+		DAT_EVENT *event = dat_queue_place(end->request);
+		completion c = {.number = DAT_DTO_COMPLETION_EVENT,
+		                .evd = end->request,
+		                .ep = end->ep,
+		                .cookie = request->cookie,
+		                .length = request->n,
+		                .operation = request->op == DAT_LANE_SEND ? DAT_DTO_SEND
+		                                                          : DAT_DTO_RDMA_WRITE};
+
+		if (!event)
+			return 0;
+		if (request->flags & DAT_FLAG_IMMEDIATE) {
+			extend(&c, DAT_IB_RDMA_WRITE_IMMED, 1, request->data);
+			c.operation = DAT_IB_DTO_RDMA_WRITE_IMMED;
+		}
+		memcpy(event, &c, sizeof(c));
+		dat_queue_post(end->request, 0);
+	}
+	end->oldest++;
+	end->posted--;
+	end->sent--;
+	return 1;
+}
+
+/* The peer is done with everything before a number; 0: core must deal with the rest of it. */
+static int receive_done(dat_end *end, const dat_header *header)
+{
+	uint32_t n = header->seq - end->oldest;
+
+	if (n >= 1u << 31)
+		return 1; /* an old one */
+	if (n > end->sent)
+		return 0;
+	for (; n > 0; n--)
+		if (!complete(end))
+			return 0;
+	return 1;
+}
+
+static int takes_receive(const dat_header *header)
+{
+	return header->op == DAT_LANE_SEND || (header->flags & DAT_FLAG_IMMEDIATE);
+}
+
+/* 1 if the lane deals with a message of data: the next in order, of a plain send or write. */
+static int is_next(const dat_end *end, const dat_header *header, uint64_t data)
+{
+	if (header->seq != end->expected || header->attempt || header->op > DAT_LANE_WRITE ||
+	    header->flags & DAT_FLAG_INVALIDATE || header->offset != end->got ||
+	    data > header->total - header->offset || header->offset > header->total)
+		return 0;
+	if (end->got) { /* it goes on as it began */
+		dat_header begun;
+
+		memcpy(&begun, end->coming, sizeof(begun));
+		begun.offset = header->offset;
+		if (memcmp(&begun, header, sizeof(begun)))
+			return 0;
+	} else if (!data && header->total) {
+		return 0;
+	}
+	return !takes_receive(header) || (end->received && header->number == end->base);
+}
+
+/* Where the data of a message goes; 0: core says what is wrong. */
+static uint64_t place_of(const dat_end *end, const dat_header *header)
+{
+	const dat_receive *receive;
+	uint64_t at;
+
+	if (header->op == DAT_LANE_WRITE) {
+		at = dat_memory_of(end, header->context, header->addr, header->total,
+		                   DAT_MEM_PRIV_REMOTE_WRITE_FLAG, 1);
+		return at ? at + header->offset : 0;
+	}
+	receive = dat_receive_at(end, end->base);
+	if (header->total > receive->n)
+		return 0;
+	at = dat_memory_of(end, receive->context, receive->addr, receive->n,
+	                   DAT_MEM_PRIV_LOCAL_WRITE_FLAG, 0);
+	return at ? at + header->offset : 0;
+}
+
+/* The event of the receive that the message takes: the oldest. */
+static void tell_receive(dat_end *end, const dat_header *header, DAT_EVENT *event)
+{
+	int immed = (header->flags & DAT_FLAG_IMMEDIATE) != 0;
+	int counter = immed ? DCNT_EP_RECV_RDMA_IMM : DCNT_EP_RECV;
+	completion c = {.number = DAT_DTO_COMPLETION_EVENT,
+	                .evd = end->recv,
+	                .ep = end->ep,
+	                .cookie = dat_receive_at(end, end->base)->cookie,
+	                .length = header->total,
+	                .operation = DAT_DTO_RECEIVE,
+	                .context = header->context};
+
+	if (immed) {
+		extend(&c, DAT_IB_RDMA_WRITE_IMMED_DATA, 3, header->immediate);
+		c.operation = DAT_IB_DTO_RECV_IMMED;
+	}
+	memcpy(event, &c, sizeof(c));
+	end->base++;
+	end->received--;
+	end->counters[counter]++;
+	end->counters[counter + 1] += header->total;
+	dat_queue_post(end->recv, end->solicited && !(header->flags & DAT_FLAG_SOLICITED));
+}
+
+/* Takes a message of data; 0: core shall. */
+static int receive_data(dat_end *end, const dat_header *header, const node_arrival *arrival)
+{
+	int last = header->total - header->offset == arrival->data;
+	DAT_EVENT *event = NULL;
+
+	if (!is_next(end, header, arrival->data))
+		return 0;
+	if (last && takes_receive(header) && !(event = dat_queue_place(end->recv)))
+		return 0;
+	if (arrival->data) {
+		uint64_t at = place_of(end, header);
+
+		if (!at ||
+		    node_guarded_copy(node_memory_at(at), (const void *)(uintptr_t)arrival->bytes,
+		                      arrival->data))
+			return 0;
+	}
+	if (!last) {
+		if (!end->got)
+			memcpy(end->coming, header, sizeof(*header));
+		end->got += (uint32_t)arrival->data;
+		return 1;
+	}
+	end->got = 0;
+	end->expected++;
+	end->tell = 1;
+	if (event)
+		tell_receive(end, header, event);
+	return 1;
+}
+
+/* The end that a message is for, if the lane has its connection; else NULL. */
+static dat_end *end_for(const node_link *link, const node_peer *peer, const dat_header *header)
+{
+	dat_end *end = NULL;
+
+	if (header->conn < dat_the_lane.num_ends)
+		end = (dat_end *)(uintptr_t)((const uint64_t *)(uintptr_t)
+		                                     dat_the_lane.ends)[header->conn];
+	return end && end->on && !end->stuck && end->tag == header->tag &&
+	                       end->link == (uintptr_t)link && end->peer == (uintptr_t)peer
+	               ? end
+	               : NULL;
+}
+
+/* Tells the peer how far its requests have come, if there is room. */
+static void tell(dat_end *end)
+{
+	node_peer *peer = dat_peer_of(end);
+	dat_header header = {.conn = end->peer_index, .tag = end->peer_tag, .seq = end->expected};
+	void *at = peer->closed ? NULL : node_short_begin(peer);
+
+	if (!at) {
+		dat_the_lane.unsent = 1;
+		return;
+	}
+	memcpy(at, &header, sizeof(header));
+	end->tell = 0;
+	if (node_short_end(dat_link_of(end), peer, DAT_MSG_DONE, sizeof(header), 0) != NODE_SENT)
+		dat_the_lane.stuck = end->stuck = 1;
+}
+
+/* The message at the head of a ring: its end if it was dealt with; NULL: it is core's. */
+static dat_end *receive(const node_link *link, const node_peer *peer, const node_arrival *arrival)
+{
+	dat_header header;
+	dat_end *end;
+
+	if (arrival->header != sizeof(header))
+		return NULL;
+	node_take_header(&header, arrival, sizeof(header));
+	if (!(end = end_for(link, peer, &header)))
+		return NULL;
+	if (arrival->kind == DAT_MSG_DATA)
+		return receive_data(end, &header, arrival) ? end : NULL;
+	return arrival->kind == DAT_MSG_DONE && receive_done(end, &header) ? end : NULL;
+}
+
+/* What one ring holds, up to a batch. Each end whose peer is to hear of it is told at the end. */
+static uint32_t receive_ring(node_link *link, node_peer *peer)
+{
+	uint32_t n = 0, flags = 0, ends = 0;
+	dat_end *told[BATCH];
+
+	while (n < BATCH) {
+		node_arrival arrival;
+		int found = node_next(peer, &arrival);
+		dat_end *end;
+
+		if (found == NODE_NONE)
+			break;
+		if (found == NODE_CANNOT || peer->stopped || peer->stalled || dat_coin() ||
+		    !(end = receive(link, peer, &arrival))) {
+			flags = DAT_LANE_CORE;
+			break;
+		}
+		n++;
+		node_take(link, peer, &arrival);
+		if (end->tell && (ends == 0 || told[ends - 1] != end))
+			told[ends++] = end;
+	}
+	while (ends > 0)
+		if (told[--ends]->tell)
+			tell(told[ends]);
+	if (n > 0) {
+		peer->receiver.turn = link->turn;
+		flags |= DAT_LANE_MADE;
+	}
+	if (peer->receiver.head != peer->receiver.published && !peer->stopped)
+		node_publish_consumed(peer);
+	return flags;
+}
+
+/* Ends that have waited for room go on. */
+static void send_waiting(void)
+{
+	const uint64_t *ends = (const uint64_t *)(uintptr_t)dat_the_lane.ends;
+	uint32_t i;
+
+	dat_the_lane.unsent = 0;
+	for (i = 0; i < dat_the_lane.num_ends; i++) {
+		dat_end *end = (dat_end *)(uintptr_t)ends[i];
+
+		if (!end || !end->on || end->stuck)
+			continue;
+		if (end->tell)
+			tell(end);
+		dat_lane_send(end);
+	}
+}
+
+uint32_t dat_lane_turn(void)
+{
+	uint32_t i, k, flags = 0;
+
+	for (i = 0; i < dat_the_lane.num_links; i++) {
+		node_link *link = (node_link *)(uintptr_t)dat_the_lane.links[i];
+
+		link->turn++;
+		for (k = 0; k < link->num_active; k++)
+			flags |= receive_ring(link, node_active(link, k));
+		if (node_some_pending(link))
+			flags |= DAT_LANE_CORE;
+	}
+	if (__builtin_expect(dat_the_lane.unsent != 0, 0))
+		send_waiting();
+	if (dat_the_lane.go_work || dat_the_lane.stuck)
+		flags |= DAT_LANE_CORE;
+	return flags;
+}
+
+/* Core looks at its sockets and at peers now and then in any case. */
+static int core_is_due(void)
+{
+	static uint32_t turns;
+	static int64_t ms;
+	struct timespec now;
+	int64_t then = ms;
+
+	if (++turns % CLOCK_TURNS)
+		return 0;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	ms = now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return ms != then;
+}
+
+void dat_lane_poll(void)
+{
+	if (dat_lane_turn() & DAT_LANE_CORE || core_is_due())
+		godat_progress();
+}

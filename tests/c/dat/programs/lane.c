@@ -1,0 +1,409 @@
+/*
+ * lane.c - two processes of a node, connected: what goes by the fast lane, what does not, and each
+ * change between the two, with LAPI_FASTLANE on, off and random in either. The first process of
+ * all starts a client and a server for each pair of settings; these meet by pipes.
+ */
+#define _GNU_SOURCE
+#include "pair.h"
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { DEPTH = 16, SENDS = 600, ROUNDS = 600, AREA = 4096, LONG = 300000 };
+
+extern char **environ;
+
+static struct {
+	int from, to, is_server;
+	pair p;
+	DAT_PSP_HANDLE psp;
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT local;
+	DAT_RMR_CONTEXT remote, theirs;
+	DAT_VADDR address; /* of the peer's memory */
+	unsigned char *memory;
+	unsigned random;
+} me;
+
+static void say(const void *bytes, size_t n)
+{
+	CHECK(write(me.to, bytes, n) == (ssize_t)n);
+}
+
+static void hear(void *bytes, size_t n)
+{
+	CHECK(read(me.from, bytes, n) == (ssize_t)n);
+}
+
+static void meet(void)
+{
+	char c = 0;
+
+	say(&c, 1);
+	hear(&c, 1);
+}
+
+/* Both sides draw the same numbers. */
+static unsigned draw(unsigned below)
+{
+	me.random = me.random * 1103515245u + 12345u;
+	return (me.random >> 16) % below;
+}
+
+static DAT_LMR_TRIPLET local(size_t at, DAT_SEG_LENGTH n)
+{
+	DAT_LMR_TRIPLET t = {(DAT_VADDR)(size_t)(me.memory + at), n, me.local};
+
+	return t;
+}
+
+static DAT_RMR_TRIPLET remote(size_t at, DAT_SEG_LENGTH n)
+{
+	DAT_RMR_TRIPLET t = {me.address + at, n, me.theirs};
+
+	return t;
+}
+
+static DAT_DTO_COOKIE cookie(DAT_UINT64 n)
+{
+	DAT_DTO_COOKIE c = {.as_64 = n};
+
+	return c;
+}
+
+static void post_recv(DAT_UINT64 n, size_t at, DAT_SEG_LENGTH size)
+{
+	DAT_LMR_TRIPLET t = local(at, size);
+
+	MUST(dat_ep_post_recv(me.p.a.ep, 1, &t, cookie(n), DAT_COMPLETION_DEFAULT_FLAG));
+}
+
+/* The next event of an EVD, by polling or waiting, must be a completion of that request. */
+static DAT_EVENT completed(DAT_EVD_HANDLE evd, DAT_UINT64 n, DAT_DTO_COMPLETION_STATUS status)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA *dto;
+	DAT_RETURN result = DAT_QUEUE_EMPTY;
+	DAT_EVENT event;
+	DAT_COUNT more;
+	int i;
+
+	for (i = 0; i < 1000 && result != DAT_SUCCESS; i++)
+		result = dat_evd_dequeue(evd, &event);
+	if (result != DAT_SUCCESS)
+		MUST(dat_evd_wait(evd, PAIR_WAIT, 1, &event, &more));
+	dto = &event.event_data.dto_completion_event_data;
+	CHECK(event.evd_handle == evd && dto->ep_handle == me.p.a.ep);
+	if (dto->user_cookie.as_64 != n || dto->status != status) {
+		printf("cookie %llu, not %llu; status %d, not %d\n",
+		       (unsigned long long)dto->user_cookie.as_64, (unsigned long long)n,
+		       (int)dto->status, (int)status);
+		exit(1);
+	}
+	return event;
+}
+
+static void fill(size_t at, size_t n, unsigned seed)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		me.memory[at + i] = (unsigned char)(seed + i * 7);
+}
+
+static void expect(size_t at, size_t n, unsigned seed)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		CHECK(me.memory[at + i] == (unsigned char)(seed + i * 7));
+}
+
+/* Mostly short, some in several parts. */
+static DAT_SEG_LENGTH length(void)
+{
+	unsigned n = draw(20);
+
+	return n == 0   ? 0
+	       : n < 12 ? 1 + draw(600)
+	       : n < 18 ? draw(AREA)
+	                : 20000 + draw(LONG - 20000);
+}
+
+/* Messages with receives posted before, in order. */
+static void sends(void)
+{
+	DAT_UINT64 i;
+
+	if (me.is_server)
+		for (i = 0; i < DEPTH; i++)
+			post_recv(i, LONG * (i % 2), LONG);
+	meet();
+	for (i = 0; i < SENDS; i++) {
+		DAT_SEG_LENGTH n = length();
+
+		if (me.is_server) {
+			DAT_EVENT event = completed(me.p.a.recv, i, DAT_DTO_SUCCESS);
+
+			CHECK(event.event_data.dto_completion_event_data.transfered_length == n);
+			expect(LONG * (i % 2), n, (unsigned)i);
+			post_recv(i + DEPTH, LONG * (i % 2), LONG);
+		} else {
+			DAT_LMR_TRIPLET t = local(0, n);
+
+			fill(0, n, (unsigned)i);
+			MUST(dat_ep_post_send(me.p.a.ep, n > 0, &t, cookie(i),
+			                      DAT_COMPLETION_DEFAULT_FLAG));
+			completed(me.p.a.request, i, DAT_DTO_SUCCESS);
+		}
+		if (i % 2)
+			meet(); /* two buffers are there */
+	}
+}
+
+/* Many at once, the receives come later; some of the requests say nothing. */
+static void late_receives(void)
+{
+	DAT_UINT64 i;
+
+	if (me.is_server) /* those of before */
+		for (i = 0; i < DEPTH; i++)
+			completed(me.p.a.recv, SENDS + i, DAT_DTO_SUCCESS);
+	for (i = 0; !me.is_server && i < DEPTH; i++) {
+		MUST(dat_ep_post_send(me.p.a.ep, 0, NULL, cookie(i), DAT_COMPLETION_SUPPRESS_FLAG));
+	}
+	meet();
+	for (i = 0; !me.is_server && i < 8; i++) {
+		DAT_LMR_TRIPLET t = local(i * 16, 16);
+
+		fill(i * 16, 16, (unsigned)i);
+		MUST(dat_ep_post_send(me.p.a.ep, 1, &t, cookie(i),
+		                      i % 3 ? DAT_COMPLETION_DEFAULT_FLAG
+		                            : DAT_COMPLETION_SUPPRESS_FLAG));
+	}
+	meet();
+	usleep(2000);
+	for (i = 0; i < 8; i++) {
+		if (me.is_server) {
+			post_recv(i, i * 16, 16);
+			completed(me.p.a.recv, i, DAT_DTO_SUCCESS);
+			expect(i * 16, 16, (unsigned)i);
+		} else if (i % 3) {
+			completed(me.p.a.request, i, DAT_DTO_SUCCESS);
+		}
+	}
+	meet();
+}
+
+/* Reads and atomics are core's: the connection goes to and fro. */
+static void round_of(DAT_UINT64 i)
+{
+	DAT_SEG_LENGTH n = length();
+	DAT_LMR_TRIPLET from = local(0, n), word = local(AREA * 300, 8);
+	DAT_RMR_TRIPLET to = remote(0, n), counter = remote(AREA * 310, 8);
+
+	fill(0, n, (unsigned)i);
+	switch (draw(6)) {
+	case 0:
+	case 1: /* a write and its notice; the first makes no event */
+		MUST(dat_ep_post_rdma_write(me.p.a.ep, 1, &from, cookie(0), &to,
+		                            DAT_COMPLETION_SUPPRESS_FLAG));
+		MUST(dat_ep_post_send(me.p.a.ep, 0, NULL, cookie(i), DAT_COMPLETION_DEFAULT_FLAG));
+		break;
+	case 2:
+	case 3:
+		MUST(dat_ib_post_rdma_write_immed(me.p.a.ep, 1, &from, cookie(i), &to,
+		                                  (DAT_UINT32)i, DAT_COMPLETION_DEFAULT_FLAG));
+		break;
+	case 4:
+		MUST(dat_ep_post_rdma_write(me.p.a.ep, 1, &from, cookie(i), &to,
+		                            DAT_COMPLETION_DEFAULT_FLAG));
+		completed(me.p.a.request, i, DAT_DTO_SUCCESS);
+		memset(me.memory, 0, n);
+		MUST(dat_ep_post_rdma_read(me.p.a.ep, 1, &from, cookie(i), &to,
+		                           DAT_COMPLETION_DEFAULT_FLAG));
+		completed(me.p.a.request, i, DAT_DTO_SUCCESS);
+		expect(0, n, (unsigned)i);
+		MUST(dat_ep_post_send(me.p.a.ep, 0, NULL, cookie(i), DAT_COMPLETION_DEFAULT_FLAG));
+		break;
+	default:
+		MUST(dat_ep_post_rdma_write(me.p.a.ep, 1, &from, cookie(0), &to,
+		                            DAT_COMPLETION_SUPPRESS_FLAG));
+		MUST(dat_ib_post_fetch_and_add(me.p.a.ep, 1, &word, cookie(i), &counter,
+		                               DAT_COMPLETION_DEFAULT_FLAG));
+		MUST(dat_ep_post_send(me.p.a.ep, 0, NULL, cookie(i), DAT_COMPLETION_DEFAULT_FLAG));
+		completed(me.p.a.request, i, DAT_DTO_SUCCESS);
+	}
+	completed(me.p.a.request, i, DAT_DTO_SUCCESS);
+}
+
+static void see_round(DAT_UINT64 i)
+{
+	DAT_SEG_LENGTH n = length();
+	unsigned kind = draw(6);
+	DAT_EVENT event = completed(me.p.a.recv, i, DAT_DTO_SUCCESS);
+
+	if (kind == 2 || kind == 3) {
+		const DAT_IB_EXTENSION_EVENT_DATA *extension =
+			(const void *)event.event_extension_data;
+
+		CHECK((unsigned)event.event_number == DAT_IB_DTO_EVENT);
+		CHECK(extension->type == DAT_IB_RDMA_WRITE_IMMED_DATA);
+		CHECK(extension->val.immed.data == (DAT_UINT32)i);
+		CHECK(event.event_data.dto_completion_event_data.transfered_length == n);
+	}
+	expect(0, n, (unsigned)i);
+	post_recv(i + DEPTH, LONG, 64);
+}
+
+static void mixed(void)
+{
+	DAT_UINT64 i;
+
+	if (me.is_server)
+		for (i = 0; i < DEPTH; i++)
+			post_recv(i, LONG, 64);
+	meet();
+	for (i = 0; i < ROUNDS; i++) {
+		if (me.is_server)
+			see_round(i);
+		else
+			round_of(i);
+		meet();
+	}
+}
+
+/* Memory that is no longer registered ends the connection, and everything completes. */
+static void ending(void)
+{
+	DAT_LMR_TRIPLET t = local(0, 8);
+	DAT_RMR_TRIPLET to = remote(0, 8);
+	DAT_UINT64 i;
+
+	if (me.is_server) {
+		MUST(dat_lmr_free(me.lmr));
+		meet();
+		for (i = 0; i < DEPTH; i++)
+			completed(me.p.a.recv, ROUNDS + i, DAT_DTO_ERR_FLUSHED);
+	} else {
+		post_recv(7, 0, 8);
+		meet();
+		MUST(dat_ep_post_rdma_write(me.p.a.ep, 1, &t, cookie(1), &to,
+		                            DAT_COMPLETION_DEFAULT_FLAG));
+		MUST(dat_ep_post_send(me.p.a.ep, 0, NULL, cookie(2), DAT_COMPLETION_DEFAULT_FLAG));
+		completed(me.p.a.request, 1, DAT_DTO_ERR_REMOTE_ACCESS);
+		completed(me.p.a.request, 2, DAT_DTO_ERR_FLUSHED);
+		completed(me.p.a.recv, 7, DAT_DTO_ERR_FLUSHED);
+	}
+	pair_event(me.p.a.connection, DAT_CONNECTION_EVENT_BROKEN);
+	meet();
+}
+
+static void register_memory(void)
+{
+	int privileges = DAT_MEM_PRIV_ALL_FLAG | DAT_IB_MEM_PRIV_REMOTE_ATOMIC;
+	DAT_REGION_DESCRIPTION region;
+	DAT_VLEN size;
+	DAT_VADDR address;
+
+	me.memory = calloc(1, AREA * 400);
+	CHECK(me.memory != NULL);
+	region.for_va = me.memory;
+	MUST(dat_lmr_create(me.p.ia, DAT_MEM_TYPE_VIRTUAL, region, AREA * 400, me.p.pz,
+	                    (DAT_MEM_PRIV_FLAGS)privileges, DAT_VA_TYPE_VA, &me.lmr, &me.local,
+	                    &me.remote, &size, &address));
+	address = (DAT_VADDR)(size_t)me.memory;
+	say(&me.remote, sizeof me.remote);
+	say(&address, sizeof address);
+	hear(&me.theirs, sizeof me.theirs);
+	hear(&me.address, sizeof me.address);
+}
+
+static void connect_sides(void)
+{
+	struct sockaddr_in to;
+	DAT_CONN_QUAL qualifier;
+	DAT_EVENT event;
+
+	if (me.is_server) {
+		MUST(dat_psp_create_any(me.p.ia, &qualifier, me.p.requests, DAT_PSP_CONSUMER_FLAG,
+		                        &me.psp));
+		say(&qualifier, sizeof qualifier);
+		event = pair_event(me.p.requests, DAT_CONNECTION_REQUEST_EVENT);
+		MUST(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, me.p.a.ep, 0,
+		                   NULL));
+	} else {
+		memset(&to, 0, sizeof to);
+		to.sin_family = AF_INET;
+		to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+		hear(&qualifier, sizeof qualifier);
+		MUST(dat_ep_connect(me.p.a.ep, (DAT_IA_ADDRESS_PTR)&to, qualifier, PAIR_WAIT, 0,
+		                    NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+	}
+	pair_event(me.p.a.connection, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+static int side_of(char **argv)
+{
+	me.is_server = !strcmp(argv[1], "server");
+	me.from = atoi(argv[2]);
+	me.to = atoi(argv[3]);
+	me.random = 7;
+	MUST(dat_ia_open((DAT_NAME_PTR) "lapi-lo", 8, &me.p.async, &me.p.ia));
+	MUST(dat_pz_create(me.p.ia, &me.p.pz));
+	register_memory();
+	MUST(dat_evd_create(me.p.ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &me.p.requests));
+	pair_side(&me.p, &me.p.a, 2 * DEPTH);
+	connect_sides();
+	sends();
+	late_receives();
+	mixed();
+	ending();
+	MUST(dat_ia_close(me.p.ia, DAT_CLOSE_ABRUPT_FLAG));
+	return 0;
+}
+
+static pid_t start(char *program, const char *role, int from, int to, const char *setting)
+{
+	char in[16], out[16];
+	char *argv[] = {program, (char *)role, in, out, NULL};
+	pid_t pid;
+
+	snprintf(in, sizeof in, "%d", from);
+	snprintf(out, sizeof out, "%d", to);
+	setenv("LAPI_FASTLANE", setting, 1);
+	CHECK(posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ) == 0);
+	return pid;
+}
+
+static void run(char *program, const char *server, const char *client)
+{
+	int there[2], back[2], status, i;
+
+	printf("server %s, client %s\n", server, client);
+	fflush(stdout);
+	CHECK(pipe(there) == 0 && pipe(back) == 0);
+	start(program, "server", there[0], back[1], server);
+	start(program, "client", back[0], there[1], client);
+	for (i = 0; i < 2; i++)
+		CHECK(wait(&status) > 0 && status == 0);
+	for (i = 0; i < 2; i++) {
+		close(there[i]);
+		close(back[i]);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const settings[] = {"on", "random", "off"};
+	int i, k;
+
+	alarm(280); /* guards against hangs only */
+	if (argc == 4)
+		return side_of(argv);
+	for (i = 0; i < 3; i++)
+		for (k = 0; k < 3; k++)
+			run(argv[0], settings[i], settings[k]);
+	printf("lane: passed\n");
+	return 0;
+}
