@@ -1,6 +1,6 @@
 // Command lapirun starts a LAPI job: N tasks of a program, or of one each, on this machine, wired
-// up with each other. It is installed as poe too, and takes the options and MP_ variables of POE that make sense
-// for local tasks. See usage.go for the user's view.
+// up with each other. It is installed as poe too, and takes the options and MP_ variables of POE
+// that make sense for local tasks. See usage.go for the user's view.
 //
 // # Processes
 //
