@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"os"
 	"slices"
@@ -178,20 +179,13 @@ func (m *meeting) read(task int, cards [][]byte) error {
 		}
 	}
 	if len(elsewhere) > 0 {
-		hosts := append(mapKeys(elsewhere), all[task].host)
-		slices.Sort(hosts)
+		elsewhere[all[task].host] = true
+		hosts := slices.Sorted(maps.Keys(elsewhere))
 		return fmt.Errorf("its tasks are on several nodes (%s), which this release cannot bring "+
 			"together by itself. Start all on one, or set MP_PROCS, MP_CHILD and addresses for "+
-			"each task (docs/network.md)", strings.Join(slices.Compact(hosts), ", "))
+			"each task (docs/network.md)", strings.Join(hosts, ", "))
 	}
 	return nil
-}
-
-func mapKeys(m map[string]bool) (keys []string) {
-	for k := range m {
-		keys = append(keys, k)
-	}
-	return keys
 }
 
 // copyKey gives c a copy of the job key, which ForgetKey wipes.
