@@ -61,11 +61,12 @@ $(LIB): $(GO_SOURCES) $(C_SOURCES) go.mod
 	@ln -sf liblapi_r.so.1 $(BUILD)/lib/liblapi.so
 	@touch -h $(BUILD)/lib/liblapi_r.so
 
-# It finds the library beside itself. Registries unload providers, Go's run-time cannot be unloaded.
+# It finds the library beside itself; in the system's folder it needs no run path. Registries unload providers, Go's run-time cannot be unloaded.
+DAPL_RPATH = -Wl,-rpath,'$$ORIGIN',--enable-new-dtags
 $(BUILD)/lib/libdapllapi.so.2: $(wildcard cshim/dat/provider/*.[ch] include/dat2/*.h include/dat2/parts/*.h)
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O2 -Wall -Wextra -Werror -fPIC -fvisibility=hidden -Iinclude -shared -o $@ \
-	  -Wl,-soname,$(@F) -Wl,-z,nodelete,-z,relro,-z,now -Wl,-rpath,'$$ORIGIN',--enable-new-dtags \
+	  -Wl,-soname,$(@F) -Wl,-z,nodelete,-z,relro,-z,now $(DAPL_RPATH) \
 	  cshim/dat/provider/provider.c
 
 $(RUN): $(GO_SOURCES) go.mod
@@ -150,7 +151,7 @@ uninstall:
 # none of.
 TEST_TARGETS ?= build vet abi headers dat-headers-test dat-test go-test sim cshim-test model conform \
   conform-lane conform-routes conform-gso host-test kill-test hostile-test fortran-test samples \
-  install-test man-test trace-test test-dat net-test m32-test
+  install-test man-test trace-test test-dat net-test launch-test m32-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 
@@ -204,6 +205,8 @@ clean:
 -include tests/c/trace/trace.mk
 -include tests/c/hostile/hostile.mk
 -include tests/net/net.mk
+-include tests/launch/launch.mk
 -include tests/fortran/fortran.mk
 -include tests/man.mk
 -include tests/dat.mk
+-include packaging/package.mk

@@ -14,12 +14,25 @@ import (
 	"sync"
 	"unsafe"
 
+	"lapi/core/job"
+	"lapi/core/job/pmi"
 	"lapi/core/lapi"
 	"lapi/core/lapi/codes"
 	"lapi/core/wireup"
+	"lapi/cshim/pmix"
 	"lapi/transport"
 	"lapi/transport/layout"
 )
+
+func init() {
+	job.OpenPMIx = func() (pmi.Launcher, error) {
+		c, err := pmix.Open()
+		if err != nil {
+			return nil, err
+		}
+		return c, nil
+	}
+}
 
 // instances says which context has which instance number; LAPI_Init may run in several threads at
 // once.
@@ -84,6 +97,8 @@ func golapi_init(context C.int, infoAddr C.cshim_addr) C.int {
 		Adapter:    adapterName(info, flags),
 		Polling:    flags&C.LAPI_INTERRUPT_OFF != 0,
 	})
+	launcher, asked := job.LauncherSocket(getenv)
+	C.cshim_exit_launcher_set(C.int(launcher), C.bool(asked), C.bool(code != codes.Success))
 	if code != codes.Success {
 		freeInstance(context)
 		return C.int(code)

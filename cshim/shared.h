@@ -5,7 +5,7 @@
 #ifndef CSHIM_SHARED_H
 #define CSHIM_SHARED_H
 
-#include "dat/lane.h"
+#include "dat/dat_lane.h"
 #include "lane/lane.h"
 #include "lane/outbox.h"
 #include "lapi/context.h"

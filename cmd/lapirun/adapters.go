@@ -29,6 +29,7 @@ type inventory struct {
 type netInterface struct {
 	Name     string
 	Up       bool
+	Late     bool // up, but without a carrier yet
 	Loopback bool
 	MTU      int            // bytes
 	Addrs    []netip.Prefix // without zones
@@ -239,6 +240,9 @@ func ofDevice(nodes []inventory, device string, together bool) (network, error) 
 		case !ok:
 			return network{}, nodeError{i, fmt.Sprintf("has no device %s (MP_EUIDEVICE); it has %s",
 				device, node.names())}
+		case d.Late && !d.Up:
+			return network{}, nodeError{i, fmt.Sprintf(
+				"has device %s (MP_EUIDEVICE) without a carrier", device)}
 		case !d.Up:
 			return network{}, nodeError{i, fmt.Sprintf("has device %s (MP_EUIDEVICE) down", device)}
 		case d.Loopback && !together:

@@ -13,6 +13,10 @@ import (
 // for themselves.
 const launcherFD = 60
 
+// defaultVariables are set for tasks unless the user has set them.
+var defaultVariables = [][2]string{{"MP_MSG_API", "lapi"}, {"MP_EUILIB", "ip"},
+	{"LAPI_USE_SHM", "yes"}}
+
 // taskEnvironment returns the environment of a task: the launcher's with what POE would set.
 func taskEnvironment(environ []string, o *options, n *node, task int, partition uint32,
 	launcher string) []string {
@@ -31,8 +35,10 @@ func taskEnvironment(environ []string, o *options, n *node, task int, partition 
 	if n.addresses != "" {
 		set["MP_LAPI_INET_ADDR"] = n.addresses
 	}
-	defaults := [][2]string{{"MP_MSG_API", "lapi"}, {"MP_EUILIB", "ip"}, {"LAPI_USE_SHM", "yes"}}
-	for _, d := range defaults {
+	if o.wdir != "" {
+		set["PWD"] = o.wdir
+	}
+	for _, d := range defaultVariables {
 		if _, ok := set[d[0]]; !ok && lookup(environ, d[0]) == "" {
 			set[d[0]] = d[1]
 		}

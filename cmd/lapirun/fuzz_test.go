@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,10 +14,13 @@ func FuzzOptions(f *testing.F) {
 	for _, s := range []string{"-n\n4\nprog", "--procs=2\n-labelio\nyes\na.out\n-x",
 		"prog\n-procs\n3\n--\n-infolevel", "-stdoutmode\n1\n-n\n2\np", "-h", "-grace\nNaN\np",
 		"-np\n16385\np", "--on\nchroot '/x y'\n-n\n2\n--on\n\nprog", "--on=a\n-n\n3\np\n-procs\n7",
-		"prog\n-euilib", "--\n-n", "-stdinmode=7\nx", ""} {
+		"prog\n-euilib", "-H\na:2,b\nprog\n-tasks_per_node\n3", "-cmdfile\nf", "p\n-nodes\n2",
+		"-x\nA=b\n-timeout\n3\n-bind\ncore\np\n-retry\n5", "--\n-n", "-stdinmode=7\nx", ""} {
 		f.Add(s, "MP_PROCS=2\nMP_LABELIO=yes")
 		f.Add(s, "MP_STDOUTMODE=0\nMP_INFOLEVEL=9\nMP_PROCS")
 	}
+	readFile = func(string) ([]byte, error) { return nil, os.ErrNotExist }
+	f.Cleanup(func() { readFile = os.ReadFile })
 	f.Fuzz(func(t *testing.T, command, variables string) {
 		args, environ := strings.Split(command, "\n"), strings.Split(variables, "\n")
 		o, err := parse(slices.Clone(args), environ)
@@ -53,6 +57,28 @@ func FuzzOptions(f *testing.F) {
 			"MP_COMMON_TASKS="} {
 			if n := strings.Count("\n"+strings.Join(env, "\n"), "\n"+want); n != 1 {
 				t.Errorf("%q, %q: %s is there %d times", args, environ, want, n)
+			}
+		}
+	})
+}
+
+// FuzzFiles: host lists and commands files are refused, or name hosts and commands.
+func FuzzFiles(f *testing.F) {
+	for _, s := range []string{"a\nb\n", "a:3\n# c\nb slots=2 max_slots=4\n", "* x\n!y\n\na",
+		"./prog 'a b'\n\n# none\nother", "'", "a:0", "-x", "@pool 1"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		hosts, err := parseHostFile([]byte(text))
+		for _, h := range merge(hosts) {
+			if err == nil && (h.name == "" || h.name[0] == '-' || h.tasks < 1) {
+				t.Errorf("%q: host %+v", text, h)
+			}
+		}
+		commands, err := commandLines([]byte(text))
+		for _, c := range commands {
+			if err == nil && len(c) == 0 {
+				t.Errorf("%q: a command without words", text)
 			}
 		}
 	})

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -31,7 +30,9 @@ var reapDelay time.Duration
 type launch struct {
 	name      string
 	o         *options
-	path      string // of the program, if tasks are started without a command
+	paths     map[string]string // of the programs of tasks that are started without a command
+	cores     []unix.CPUSet     // by --bind, tasks get one after the other; none: they are not bound
+	emptied   map[string]bool   // files of -output and -error
 	environ   []string
 	partition uint32
 	hub       *hub.Hub
@@ -48,8 +49,9 @@ type launch struct {
 	interrupt int            // SIGINTs so far
 	asked     syscall.Signal // by which this lapirun was told to end the job; 0: by none
 	kill      <-chan time.Time
-	killed    bool // the grace is over
-	status    int  // of the first task that failed
+	killed    bool             // the grace is over
+	timeout   <-chan time.Time // of --timeout
+	status    int              // of the first task that failed
 }
 
 // process is one task.
@@ -61,10 +63,13 @@ type process struct {
 }
 
 func newJob(name string, o *options, environ []string) (*launch, error) {
-	path := o.program
-	if slices.ContainsFunc(o.nodes, func(n *node) bool { return len(n.prefix) == 0 }) {
-		var err error
-		if path, err = exec.LookPath(o.program); err != nil && !errors.Is(err, exec.ErrDot) {
+	paths, err := o.lookUpAll()
+	if err != nil {
+		return nil, err
+	}
+	var bound []unix.CPUSet
+	if o.bind == bindCore {
+		if bound, err = cores(); err != nil {
 			return nil, err
 		}
 	}
@@ -77,7 +82,8 @@ func newJob(name string, o *options, environ []string) (*launch, error) {
 		h.SetReapDelay(reapDelay)
 	}
 	return &launch{
-		name: name, o: o, path: path, environ: environ, hub: h,
+		name: name, o: o, paths: paths, cores: bound, environ: environ, hub: h,
+		emptied:   make(map[string]bool),
 		partition: rand.Uint32() >> 1,
 		stdout:    newSink(os.Stdout, o.stdout), stderr: newSink(os.Stderr, unordered),
 		signals: make(chan os.Signal, 16), forwarded: make(map[int]bool),
@@ -108,6 +114,9 @@ func (j *launch) run() int {
 		j.say("%v", err)
 		return exitFailure
 	}
+	for _, note := range j.o.notes {
+		j.say("%s", note)
+	}
 	if err := j.chooseAddresses(); err != nil {
 		j.say("%v", err)
 		j.status = startStatus(err)
@@ -117,7 +126,11 @@ func (j *launch) run() int {
 		j.ending = true
 		j.killTasks(unix.SIGKILL)
 	} else if j.o.infoLevel >= 2 {
-		j.say("%d tasks of %s, MP_PARTITION %d", j.o.procs, j.path, j.partition)
+		j.say("%d tasks of %s, MP_PARTITION %d", j.o.procs, j.o.programs(),
+			j.partition)
+	}
+	if j.o.timeout > 0 {
+		j.timeout = time.After(j.o.timeout)
 	}
 	for j.running > 0 {
 		j.step()
@@ -146,7 +159,19 @@ func (j *launch) step() {
 			j.say("killing the tasks that have not ended within %v", j.o.grace)
 		}
 		j.killTasks(unix.SIGKILL)
+	case <-j.timeout:
+		j.timedOut()
 	}
+}
+
+// timedOut: the time of --timeout is over. --keep-going is for tasks that fail.
+func (j *launch) timedOut() {
+	j.timeout = nil
+	if !j.ending && j.running > 0 {
+		j.say("the job has not ended within %v; ending its tasks", j.o.timeout)
+	}
+	j.fail(exitTimeout)
+	j.end()
 }
 
 func (j *launch) startTasks() error {
@@ -170,7 +195,7 @@ func (j *launch) startTasks() error {
 }
 
 func (j *launch) startTask(n *node, task int, stdin *os.File) error {
-	path, args, err := j.commandLine(n)
+	path, args, err := j.commandLine(n, task)
 	if err != nil {
 		return err
 	}
@@ -187,19 +212,16 @@ func (j *launch) startTask(n *node, task int, stdin *os.File) error {
 	if err != nil {
 		return err
 	}
-	stdout, err := j.output(task, j.stdout)
+	stdout, stderr, err := j.outputs(task)
 	if err != nil {
 		return err
 	}
 	defer stdout.Close()
-	stderr, err := j.output(task, j.stderr)
-	if err != nil {
-		return err
-	}
 	defer stderr.Close()
 	pid, err := j.watchdog.start(order{
 		Task: task, Path: path, Args: args,
-		Env: taskEnvironment(j.environ, j.o, n, task, j.partition, launcher),
+		Env: taskEnvironment(j.environ, j.o, n, task, j.partition, launcher), Dir: j.o.wdir,
+		Processors: j.core(task),
 	}, stdin, stdout, stderr, control)
 	if err != nil {
 		return err
@@ -209,8 +231,16 @@ func (j *launch) startTask(n *node, task int, stdin *os.File) error {
 	return nil
 }
 
-// output makes a pipe for what a task writes to k, and begins to copy it.
-func (j *launch) output(task int, k *sink) (*os.File, error) {
+// core is what a task is bound to, nil if it is not. More tasks than cores share them.
+func (j *launch) core(task int) *unix.CPUSet {
+	if len(j.cores) == 0 {
+		return nil
+	}
+	return &j.cores[task%len(j.cores)]
+}
+
+// pipe makes a pipe for what a task writes to k, and begins to copy it.
+func (j *launch) pipe(task int, k *sink) (*os.File, error) {
 	r, w, err := os.Pipe()
 	if err == nil {
 		j.copying.Go(func() { newStream(k, task, j.o.procs, j.o.label).copyFrom(r) })
@@ -238,8 +268,8 @@ func (j *launch) ended(task int, p *process, d death) {
 	if d.code() == 0 {
 		return
 	}
-	text := fmt.Sprintf("task %d (%s%s, process %d) %s after %s", task, j.o.program, p.node.under(),
-		p.pid, d, time.Since(p.started).Round(time.Millisecond))
+	text := fmt.Sprintf("task %d (%s%s, process %d) %s after %s", task, j.o.command(task)[0],
+		p.node.under(), p.pid, d, time.Since(p.started).Round(time.Millisecond))
 	first := j.status == 0
 	killed := j.killed && d.Signal == int(unix.SIGKILL) // by lapirun
 	status := d.code()

@@ -66,6 +66,7 @@ func takeInventory() (inventory, error) {
 		}
 		const up = net.FlagUp | net.FlagRunning
 		d := netInterface{Name: i.Name, Up: i.Flags&up == up,
+			Late:     i.Flags&up == net.FlagUp && lateInterface(i.Name),
 			Loopback: i.Flags&net.FlagLoopback != 0, MTU: i.MTU}
 		for _, a := range addrs {
 			if p, err := netip.ParsePrefix(a.String()); err == nil {

@@ -1,6 +1,6 @@
-// Command lapirun starts a LAPI job: N tasks of a program on this machine, wired up with each
-// other. It is installed as poe too, and takes the options and MP_ variables of POE that make sense
-// for local tasks. See usage.go for the user's view.
+// Command lapirun starts a LAPI job: N tasks of a program, or of one each, on this machine, wired
+// up with each other. It is installed as poe too, and takes the options and MP_ variables of POE
+// that make sense for local tasks. See usage.go for the user's view.
 //
 // # Processes
 //
@@ -13,6 +13,9 @@
 // whatever process group, session or environment. The watchdog kills them all when lapirun is gone
 // without a word, and when the job has failed. When the watchdog itself is killed, the kernel kills
 // the tasks (PR_SET_PDEATHSIG).
+//
+// A job of several machines is not lapirun's work: it becomes a launcher that starts tasks there
+// (placement.go, delegate.go).
 //
 // With --on, the tasks of a group are started by a command, which may be their parent or, as env
 // and ip netns exec do, become them; groups stand for nodes (node.go). Beforehand a process under
@@ -54,6 +57,7 @@ func main() {
 const (
 	exitUsage       = 2
 	exitFailure     = 1   // lapirun could not do its work
+	exitTimeout     = 124 // as timeout(1) has it
 	exitNotRunnable = 126 // as shells have it
 	exitNotFound    = 127
 )
@@ -68,6 +72,9 @@ func run(args, environ []string) int {
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\nTry '%s -h' for the options.\n", name, err, name)
 		return exitUsage
+	}
+	if o.place.away {
+		return delegate(name, o, environ)
 	}
 	j, err := newJob(name, o, environ)
 	if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strconv"
 
@@ -69,16 +68,13 @@ func (n *node) tasks() string {
 
 // commandLine is what starts a task of n. Where a command does, that one looks the program up: it
 // may see other files than lapirun.
-func (j *launch) commandLine(n *node) (path string, args []string, err error) {
-	program := append([]string{j.o.program}, j.o.args...)
+func (j *launch) commandLine(n *node, task int) (path string, args []string, err error) {
+	program := j.o.command(task)
 	if len(n.prefix) == 0 {
-		return j.path, program, nil
+		return j.paths[program[0]], program, nil
 	}
-	path, err = exec.LookPath(n.prefix[0])
-	if err != nil && !errors.Is(err, exec.ErrDot) {
-		return "", nil, err
-	}
-	return path, slices.Concat(n.prefix, program), nil
+	path, err = j.o.lookUp(n.prefix[0])
+	return path, slices.Concat(n.prefix, program), err
 }
 
 // chooseAddresses sets the nodes' addresses by MP_EUIDEVICE and MP_INSTANCES (adapters.go), unless
@@ -95,18 +91,9 @@ func (j *launch) chooseAddresses() error {
 		}
 		return nil
 	}
-	nodes := make([]inventory, len(j.o.nodes))
-	if chosen || len(nodes) > 1 {
-		for i, n := range j.o.nodes {
-			var err error
-			if nodes[i], err = j.inventoryOf(n); err != nil {
-				return fmt.Errorf("%s cannot be started: %w. The command must run what follows it, with the environment and descriptor %d that it "+
-					"was given; where lapirun itself cannot run under it, as in a chroot without /proc, set MP_LAPI_INET_ADDR",
-					n.tasks(), err, launcherFD)
-			}
-		}
-	}
-	all, err := chooseAdapters(nodes, j.o.device, j.o.instances)
+	nodes, all, err := j.choose(func() ([]inventory, error) {
+		return j.inventories(chosen || len(j.o.nodes) > 1)
+	})
 	var lacks nodeError
 	if errors.As(err, &lacks) {
 		return fmt.Errorf("the node of %s %s", j.o.nodes[lacks.node].tasks(), lacks.text)
@@ -132,4 +119,21 @@ func (j *launch) chooseAddresses() error {
 		}
 	}
 	return nil
+}
+
+// inventories asks what the nodes have, or says nothing of them where it does not matter.
+func (j *launch) inventories(asked bool) ([]inventory, error) {
+	nodes := make([]inventory, len(j.o.nodes))
+	if !asked {
+		return nodes, nil
+	}
+	for i, n := range j.o.nodes {
+		var err error
+		if nodes[i], err = j.inventoryOf(n); err != nil {
+			return nil, fmt.Errorf("%s cannot be started: %w. The command must run what follows it, with the environment and descriptor %d that it "+
+				"was given; where lapirun itself cannot run under it, as in a chroot without /proc, set MP_LAPI_INET_ADDR",
+				n.tasks(), err, launcherFD)
+		}
+	}
+	return nodes, nil
 }

@@ -12,6 +12,7 @@ import (
 // options is what the command line and the MP_ variables ask for.
 type options struct {
 	procs     int
+	asked     bool    // procs was given, as an option or by MP_PROCS
 	counted   bool    // procs was given as an option
 	nodes     []*node // of --on, in order; without it one, without a command
 	device    string  // MP_EUIDEVICE
@@ -22,16 +23,31 @@ type options struct {
 	infoLevel int
 	keepGoing bool
 	grace     time.Duration
+	timeout   time.Duration     // 0: none
+	bind      string            // bindCore, bindNone
+	wdir      string            // absolute; "": lapirun's
+	output    string            // pattern for the files of standard output; "": none
+	errors    string            // of standard error; "": those of output
 	set       map[string]string // variables that options set for the tasks
+	place     placement         // on which hosts
+	notes     []string          // what is to be told before the job starts
 	program   string
 	args      []string
+
+	model       string     // MP_PGMMODEL; "": not set
+	commandFile string     // MP_CMDFILE
+	commands    [][]string // of each task, if they have their own
 }
 
 const (
 	stdinAll  = -1
 	stdinNone = -2
 	maxProcs  = 16384 // MAX_TASKS of the guide
+
+	maxSeconds = 31 * 86400
 )
+
+const defaultGrace = 5 * time.Second
 
 // What the command line asks for instead of a job.
 var errHelp = errors.New("help")
@@ -70,10 +86,37 @@ var valued = append([]option{
 		o.infoLevel, err = number(v, 0, 6)
 		return err
 	}},
-	{[]string{"grace"}, "", false, applyGrace},
+	{[]string{"grace"}, "", false, func(o *options, v string) (err error) {
+		o.grace, err = seconds(v)
+		return err
+	}},
+	{[]string{"timeout"}, "", false, func(o *options, v string) (err error) {
+		o.timeout, err = seconds(v)
+		return err
+	}},
+	{[]string{"bind"}, "", false, applyBind},
+	{[]string{"wdir"}, "", false, text(func(o *options) *string { return &o.wdir })},
+	{[]string{"output"}, "", false, text(func(o *options) *string { return &o.output })},
+	{[]string{"error"}, "", false, text(func(o *options) *string { return &o.errors })},
+	{[]string{"x"}, "", false, applyExport},
+	{[]string{"pgmmodel"}, "MP_PGMMODEL", true, applyModel},
+	{[]string{"cmdfile"}, "MP_CMDFILE", true,
+		text(func(o *options) *string { return &o.commandFile })},
+	{[]string{"H", "hosts"}, "", false, applyHosts},
+	{[]string{"hostfile", "hfile"}, "MP_HOSTFILE", true,
+		text(func(o *options) *string { return &o.place.file })},
+	{[]string{"nodes"}, "MP_NODES", true, func(o *options, v string) (err error) {
+		o.place.nodes, err = number(v, 1, maxProcs)
+		return err
+	}},
+	{[]string{"tasks_per_node"}, "MP_TASKS_PER_NODE", true,
+		func(o *options, v string) (err error) {
+			o.place.perNode, err = number(v, 1, maxProcs)
+			return err
+		}},
 }, passedOn("msg_api", "euilib", "udp_packet_size", "ack_thresh", "polling_interval",
 	"retransmit_interval", "rexmit_buf_cnt", "rexmit_buf_size", "use_bulk_xfer",
-	"bulk_min_msg_size")...)
+	"bulk_min_msg_size", "debug_notimeout")...)
 
 // passedOn are options whose variables are only set for the tasks.
 func passedOn(names ...string) (all []option) {
@@ -95,7 +138,7 @@ func applyProcs(o *options, v string) error {
 		}
 		last.procs, last.given = n, true
 	default:
-		o.procs, o.counted = n, true
+		o.procs, o.asked, o.counted = n, true, true
 	}
 	return err
 }
@@ -123,13 +166,33 @@ func taskOr(v, first, second string) (int, error) {
 	return task, nil
 }
 
-func applyGrace(o *options, v string) error {
-	s, err := strconv.ParseFloat(v, 64)
-	if err != nil || !(s >= 0 && s <= 86400) {
-		return fmt.Errorf("%q is not a number of seconds from 0 to 86400", v)
+// text is what keeps the value of an option as it is.
+func text(of func(o *options) *string) func(*options, string) error {
+	return func(o *options, v string) error {
+		*of(o) = v
+		return nil
 	}
-	o.grace = time.Duration(s * float64(time.Second))
+}
+
+// applyExport is -x: NAME=value sets a variable for the tasks, NAME passes on lapirun's own.
+func applyExport(o *options, v string) error {
+	name, value, set := strings.Cut(v, "=")
+	if name == "" {
+		return fmt.Errorf("%q is neither NAME nor NAME=value", v)
+	}
+	o.place.exports = append(o.place.exports, name)
+	if set {
+		o.set[name] = value
+	}
 	return nil
+}
+
+func seconds(v string) (time.Duration, error) {
+	s, err := strconv.ParseFloat(v, 64)
+	if err != nil || !(s >= 0 && s <= maxSeconds) {
+		return 0, fmt.Errorf("%q is not a number of seconds from 0 to %d", v, maxSeconds)
+	}
+	return time.Duration(s * float64(time.Second)), nil
 }
 
 func number(v string, lo, hi int) (int, error) {
@@ -143,7 +206,8 @@ func number(v string, lo, hi int) (int, error) {
 
 // parse reads args (without the command's name) and the variables that stand for absent options.
 func parse(args, environ []string) (*options, error) {
-	o := &options{procs: 1, stdout: unordered, grace: 5 * time.Second, set: make(map[string]string)}
+	o := &options{procs: 1, stdout: unordered, grace: defaultGrace, bind: bindNone,
+		set: make(map[string]string)}
 	if err := o.readVariables(environ); err != nil {
 		return nil, err
 	}
@@ -151,17 +215,18 @@ func parse(args, environ []string) (*options, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(rest) == 0 {
-		return nil, errors.New("no program is named")
-	}
-	o.program, o.args = rest[0], rest[1:]
-	if !all {
-		if err := o.trailing(rest[1:]); err != nil {
+	if !all && len(rest) > 0 {
+		own, err := o.trailing(rest[1:])
+		if err != nil {
 			return nil, err
 		}
+		rest = append(rest[:1:1], own...)
 	}
-	if err := o.finishNodes(); err != nil {
-		return nil, err
+	for _, finish := range []func() error{func() error { return o.chooseProgram(rest) }, o.chooseHosts,
+		o.finishNodes, o.checkCommands, o.checkFiles, o.directory} {
+		if err := finish(); err != nil {
+			return nil, err
+		}
 	}
 	for name, task := range map[string]int{"stdoutmode": o.stdout, "stdinmode": o.stdin} {
 		if task >= o.procs {
@@ -211,7 +276,7 @@ func (o *options) leading(args []string) (rest []string, all bool, err error) {
 		}
 		name, value, given := strings.Cut(name, "=")
 		opt := find(name, false)
-		if opt == nil {
+		if opt == nil && !poeAlone(name) {
 			return nil, false, fmt.Errorf("unknown option %s", arg)
 		}
 		if !given {
@@ -227,38 +292,42 @@ func (o *options) leading(args []string) (rest []string, all bool, err error) {
 	return nil, false, nil
 }
 
-// trailing takes POE's options out of the program's arguments.
-func (o *options) trailing(args []string) error {
-	o.args = nil
+// trailing takes POE's options out of the program's arguments, and returns the others.
+func (o *options) trailing(args []string) (own []string, err error) {
 	for i := 0; i < len(args); i++ {
 		if args[i] == "--" {
-			o.args = append(o.args, args[i:]...)
-			return nil
+			return append(own, args[i:]...), nil
 		}
 		name, dash := strings.CutPrefix(args[i], "-")
 		opt := find(name, true)
-		if !dash || opt == nil {
-			o.args = append(o.args, args[i])
+		if !dash || opt == nil && !poeAlone(name) {
+			own = append(own, args[i])
 			continue
 		}
 		if i+1 == len(args) {
-			return fmt.Errorf(
+			return nil, fmt.Errorf(
 				"%s needs a value (put -- before the program if this is the program's own option)",
 				args[i])
 		}
-		if opt.variable == "MP_PROCS" && len(o.nodes) > 0 {
-			return fmt.Errorf(
+		if opt != nil && opt.variable == "MP_PROCS" && len(o.nodes) > 0 {
+			return nil, fmt.Errorf(
 				"%s after the program: with --on, the number of tasks follows each --on", args[i])
 		}
 		if err := o.use(opt, args[i], args[i+1]); err != nil {
-			return err
+			return nil, err
 		}
 		i++
 	}
-	return nil
+	return own, nil
 }
 
+// use does what an option says; opt is nil for one that POE has and lapirun does not.
 func (o *options) use(opt *option, shown, value string) error {
+	if opt == nil {
+		o.notes = append(o.notes, fmt.Sprintf("POE's option %s %s has no effect here (put -- before the program if it is the program's own)",
+			shown, value))
+		return nil
+	}
 	if err := opt.apply(o, value); err != nil {
 		return fmt.Errorf("%s: %w", shown, err)
 	}

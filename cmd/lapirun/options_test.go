@@ -9,7 +9,8 @@ import (
 )
 
 func TestOptions(t *testing.T) {
-	base := options{procs: 1, stdout: unordered, grace: 5 * time.Second, program: "prog"}
+	base := options{procs: 1, stdout: unordered, grace: 5 * time.Second, bind: bindNone,
+		program: "prog"}
 	with := func(change func(o *options)) options { o := base; change(&o); return o }
 	cases := []struct {
 		line    string
@@ -41,6 +42,12 @@ func TestOptions(t *testing.T) {
 			o.keepGoing, o.grace, o.label = true, 500*time.Millisecond, true
 			o.args = []string{"--procs", "3"} // POE's options have one dash
 		})},
+		{"-timeout 1.5 --bind core -output o.%t -error e.%t prog -wdir /", nil,
+			with(func(o *options) {
+				o.timeout, o.bind = 1500*time.Millisecond, bindCore
+				o.output, o.errors = "o.%t", "e.%t"
+				o.args = []string{"-wdir", "/"}
+			})},
 		{"prog", []string{"MP_PROCS=5", "MP_LABELIO=yes", "MP_STDOUTMODE=3", "MP_INFOLEVEL=1",
 			"MP_STDINMODE=all"}, with(func(o *options) {
 			o.procs, o.label, o.stdout, o.infoLevel, o.stdin = 5, true, 3, 1,
@@ -55,7 +62,7 @@ func TestOptions(t *testing.T) {
 			t.Errorf("%s: %v", k.line, err)
 			continue
 		}
-		got.set, got.nodes, got.counted = nil, nil, false
+		got.set, got.nodes, got.counted, got.asked = nil, nil, false, false
 		if len(got.args) == 0 {
 			got.args = nil
 		}
@@ -140,6 +147,20 @@ func TestBadOptions(t *testing.T) {
 		"-instances -1 prog":               `"-1"`,
 		"-instances all prog":              "from 1 on nor max",
 		"prog -instances 1x":               `"1x"`,
+		"--bind socket prog":               "neither core nor none",
+		"--timeout -1 prog":                "seconds",
+		"-n 2 --output file prog":          "%t stands for",
+		"-n 2 --error f%%t prog":           "%t stands for",
+		"-wdir /no/such prog":              "no such",
+		"-wdir /dev/null prog":             "is no directory",
+		"-pgmmodel mpmd prog":              "needs a commands file",
+		"-pgmmodel both prog":              "neither spmd nor mpmd",
+		"-cmdfile /no/such":                "no such file",
+		"-cmdfile /dev/null":               "names no program",
+		"-cmdfile /dev/null prog":          "both a program, prog",
+		"-x =1 prog":                       "neither NAME",
+		"-retry":                           "needs a value",
+		"prog -resd":                       "needs a value",
 	} {
 		if o, err := parse(strings.Fields(line), nil); err == nil ||
 			!strings.Contains(err.Error(), says) {

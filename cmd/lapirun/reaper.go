@@ -96,10 +96,17 @@ func (w *reaper) start(o order, fds []int) report {
 		files[at] = os.NewFile(uintptr(fds[i]), "")
 		defer files[at].Close()
 	}
-	p, err := os.StartProcess(o.Path, o.Args, &os.ProcAttr{
-		Env: o.Env, Files: files,
-		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
+	var p *os.Process
+	var err error
+	bindErr := bindTo(o.Processors, func() {
+		p, err = os.StartProcess(o.Path, o.Args, &os.ProcAttr{
+			Dir: o.Dir, Env: o.Env, Files: files,
+			Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
+		})
 	})
+	if p == nil && err == nil {
+		err = bindErr
+	}
 	if err != nil {
 		var number syscall.Errno
 		if !errors.As(err, &number) {

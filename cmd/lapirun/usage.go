@@ -8,7 +8,8 @@ func usage(name string) string {
 
 const usageText = `Usage: lapirun [options] program [arguments] [POE options]
 
-Starts the tasks of a LAPI job on this machine and waits for them.
+Starts the tasks of a LAPI job and waits for them: on this machine, or with -H
+or -hostfile on others.
 
 Options:
   -n, -np, -procs N      number of tasks, 1 to 16384 (MP_PROCS; 1)
@@ -35,16 +36,39 @@ Options:
   -infolevel, -ilevel N  0 to 6: how much LAPI and lapirun say (MP_INFOLEVEL; 0)
   -msg_api, -euilib, -udp_packet_size, -ack_thresh, -polling_interval,
   -retransmit_interval, -rexmit_buf_cnt, -rexmit_buf_size, -use_bulk_xfer,
-  -bulk_min_msg_size VALUE
+  -bulk_min_msg_size, -debug_notimeout VALUE
                          set MP_MSG_API, MP_EUILIB and so on for the tasks
+  -cmdfile FILE          each task has a command of its own: a line of FILE, in
+                         the tasks' order; # and ! begin comments (MP_CMDFILE)
+  -pgmmodel spmd|mpmd    spmd: the first of them is for all tasks
+                         (MP_PGMMODEL; mpmd with -cmdfile)
+  -wdir FOLDER           where tasks start
+  -x NAME[=VALUE]        set a variable for the tasks, or pass it on
+  --bind core|none       give each task a core, in turn (none). Unlike with --on
+                         taskset, all stay tasks of one node
+  --output FILE, --error FILE
+                         write what a task prints to FILE, in which %t stands
+                         for its number. Without --error, --output takes both
+  --timeout SECONDS      end a job that takes longer, with exit status 124
   -k, --keep-going       when a task dies, leave the others running
   --grace SECONDS        from asking tasks to end until killing them (5)
+
+Several machines: srun inside a Slurm allocation, or else mpiexec.hydra (MPICH)
+or mpirun (Open MPI) starts the tasks; lapirun becomes that.
+  -H, -hosts HOST[:N],...
+                         N tasks (1) on each
+  -hostfile, -hfile FILE the same from a file: a line a host, HOST, HOST:N or
+                         HOST slots=N (MP_HOSTFILE)
+  -nodes N               that many of the hosts, or nodes of Slurm's (MP_NODES)
+  -tasks_per_node N      tasks on each (MP_TASKS_PER_NODE)
+If all hosts are this one, lapirun starts the tasks by itself.
+
   -h, --help             this text
   --                     what follows is the program and its arguments only
 
--procs, -euidevice, -instances, -labelio, -stdoutmode, -stdinmode, -infolevel,
--ilevel and the options that set MP_ variables may also follow the program, as
-with POE; up to a -- they are then taken out of its arguments. An option goes
+The options that have an MP_ variable may also follow the program, as with POE;
+up to a -- they are then taken out of its arguments, and so are options of POE's
+that mean nothing here (-resd, -rmpool, ...), with a warning. An option goes
 before a variable.
 
 Every task gets MP_CHILD, MP_PROCS, MP_PARTITION and MP_COMMON_TASKS, and unless
@@ -62,13 +86,14 @@ says so, ends the other tasks (SIGTERM, then SIGKILL), and exits with that
 task's status, or 128 plus the signal's number. With --keep-going the others go
 on; the status is still that of the first task that failed. SIGINT, SIGTERM,
 SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are passed to all tasks;
-a second SIGINT ends the job. Exit status 2: bad usage; 126: the program cannot
-be run; 127: there is no such program.
+a second SIGINT ends the job. Exit status 2: bad usage; 124: --timeout; 126: the
+program cannot be run; 127: there is no such program.
 
 Examples:
   lapirun -n 4 ./program input.dat
   lapirun -n 8 -labelio yes -stdoutmode ordered ./program
   lapirun --on 'ip netns exec a' -n 2 --on 'ip netns exec b' -n 2 ./program
   lapirun --on 'taskset -c 0-3' -n 4 --on 'taskset -c 4-7' -n 4 ./program
+  lapirun -H n1:4,n2:4 -wdir /scratch ./program
   poe ./program -procs 2 -infolevel 2
 `

@@ -24,6 +24,9 @@ type order struct {
 	Path string // of the program, or of the command of --on
 	Args []string
 	Env  []string
+	Dir  string // ""; lapirun's
+	// Processors are those that the task may run on; nil: all of lapirun's
+	Processors *unix.CPUSet
 }
 
 type verb int

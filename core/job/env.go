@@ -33,12 +33,16 @@ func FromEnv(getenv func(string) (string, bool), warn func(level int, text strin
 		warn = func(int, string) {}
 	}
 	r := &reader{getenv: getenv, warn: warn}
-	if !r.any(variables) {
+	start, err := r.starter()
+	if err != nil {
+		return nil, err
+	}
+	if start == byHand && !r.any(variables) {
 		return nil, &EnvError{"MP_CHILD", codeNoEnvVar,
 			"no MP_ variable is set, so this program was started without a job. " +
-				"Start it with \"lapirun -n N program\", or, to start tasks by hand, set MP_MSG_API=lapi, MP_CHILD, MP_PROCS and MP_PARTITION for each"}
+				"Start it with \"lapirun -n N program\", mpiexec.hydra or mpirun, or, to start tasks by hand, set MP_MSG_API=lapi, MP_CHILD, MP_PROCS and MP_PARTITION for each"}
 	}
-	c := &Config{}
+	c := &Config{start: start}
 	r.level(c)
 	steps := []func(*Config) error{r.messageAPI, r.library, r.identity, r.launcher, r.network,
 		r.sharedMemory, r.udpPacketSize, r.udpLoss, r.authentication}
@@ -64,7 +68,7 @@ func (r *reader) authentication(c *Config) error {
 	case s != "mac":
 		return &EnvError{authVariable, codeNoEnvVar,
 			fmt.Sprintf("the value %q is not valid; set it to cookie, mac or none (in lower case), the same for all tasks", s)}
-	case !c.Launched && c.keyFile == "":
+	case !c.Gathered() && c.keyFile == "":
 		return &EnvError{KeyFileVariable, codeNoEnvVar, "it is not set, and " + authVariable +
 			"=mac needs a job key; " +
 			"set it to a file with a secret that all tasks of the job share, or start the program with lapirun"}
@@ -133,6 +137,9 @@ func (r *reader) level(c *Config) {
 func (r *reader) messageAPI(c *Config) error {
 	const remedy = "set it to lapi (or lapi,mpi, mpi,lapi or mpi_lapi)"
 	s, ok := r.get("MP_MSG_API")
+	if !ok && c.start != byHand {
+		return nil
+	}
 	if !ok {
 		return &EnvError{"MP_MSG_API", codeMsgAPI, "it is not set; " + remedy +
 			", or start the program with lapirun"}
@@ -174,6 +181,9 @@ func (r *reader) library(*Config) error {
 }
 
 func (r *reader) identity(c *Config) error {
+	if c.start != byHand {
+		return r.fieldIdentity(c)
+	}
 	procs, err := r.required("MP_PROCS", "the number of tasks of the job", 1, maxTasks)
 	if err != nil {
 		return err
@@ -263,6 +273,9 @@ func (r *reader) network(c *Config) error {
 }
 
 func (r *reader) sharedMemory(c *Config) error {
+	if c.start != byHand {
+		c.Shm = ShmYes
+	}
 	if s, ok := r.get("LAPI_USE_SHM"); ok {
 		mode, ok := parseShm(s)
 		if !ok {
@@ -270,6 +283,9 @@ func (r *reader) sharedMemory(c *Config) error {
 				fmt.Sprintf("the value %q is not valid; set it to yes, no or only", s)}
 		}
 		c.Shm = mode
+	}
+	if c.start != byHand { // Meet finds the common tasks
+		return nil
 	}
 	if s, ok := r.get("MP_COMMON_TASKS"); ok {
 		tasks, err := parseCommonTasks(s, c.Task, c.NumTasks)

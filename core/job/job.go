@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net/netip"
 	"time"
+
+	"lapi/core/job/pmi"
 )
 
 // FastLane is what LAPI_FASTLANE says: whether small transfers on one node are done without a call
@@ -112,9 +114,11 @@ type Config struct {
 
 	Launched bool // under lapirun: an inherited socket leads to the launcher
 
-	launcherFD int    // that socket, if Launched
-	keyFile    string // LAPI_JOB_KEY_FILE
-	key        []byte // what Key or Open has found
+	start      starter
+	openField  func() (pmi.Launcher, int, error) // of a launcher of the field, and its socket
+	launcherFD int                               // that socket, if Launched
+	keyFile    string                            // LAPI_JOB_KEY_FILE
+	key        []byte                            // what Key or Open has found
 }
 
 // EnvError is an environment variable that keeps LAPI from initialising.

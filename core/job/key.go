@@ -22,7 +22,7 @@ const (
 const KeySize = 64
 
 // Key returns the secret that all tasks of the job share, KeySize bytes: from lapirun, or made from
-// the contents of LAPI_JOB_KEY_FILE. Without either the job is not authenticated, and key is nil.
+// the contents of LAPI_JOB_KEY_FILE, or, of tasks that Meet, what task 0 has made. Without either the job is not authenticated, and key is nil.
 // The key is in memory that no core dump contains, the only copy in this process; the caller must
 // neither change nor copy it, nor use it after ForgetKey. Not for concurrent use.
 //
@@ -37,6 +37,10 @@ func (c *Config) Key() (key []byte, authenticated bool, err error) {
 		err = fetchKey(c)
 	case c.keyFile != "":
 		c.key, err = readKeyFile(c.keyFile)
+	case c.start != byHand:
+		met.Lock()
+		err = met.copyKey(c)
+		met.Unlock()
 	default:
 		return nil, false, nil
 	}

@@ -3,12 +3,12 @@ package job
 import "fmt"
 
 // Open begins the wire-up of one LAPI instance (0 to 15, equal in all tasks): with lapirun, or
-// among CommonTasks of this node, or, for a task started by hand that shares memory with nobody,
+// among those that Meet has found, or among CommonTasks of this node, or, for a task started by hand that shares memory with nobody,
 // with this task alone. Tasks may open an instance at different times; the n-th session that each
 // opens of an instance belong together.
 //
 // Among tasks started by hand Open waits until all have come, a minute at most (without limit if
-// c.NoTimeout); the error then names the missing tasks. Several instances may be opened at a time,
+// c.NoTimeout, or where a launcher of the field ends the job if one dies); the error then names the missing tasks. Several instances may be opened at a time,
 // by several threads, but not with one Config.
 func Open(c *Config, instance int) (Session, error) {
 	if instance < 0 || instance >= maxInstances {
@@ -17,7 +17,7 @@ func Open(c *Config, instance int) (Session, error) {
 	switch {
 	case c.Launched:
 		return openLaunched(c, instance)
-	case c.Shm != ShmNo && len(c.CommonTasks) > 0:
+	case (c.Shm != ShmNo || c.Gathered()) && len(c.CommonTasks) > 0:
 		return openStandalone(c, instance)
 	}
 	return &alone{task: c.Task, numTasks: c.NumTasks}, nil

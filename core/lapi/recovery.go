@@ -87,13 +87,13 @@ func (c *Context) reconnect(p *peer.Peer) error {
 // hand, task tgt is, or will be, at another address. It is where LAPI_Resume_totask looks, or what
 // has not reached the task yet goes. instance: of this context, or 0.
 //
-// ErrUtilCmd under lapirun, which knows the addresses; ErrTgt for a task that is not in the job;
+// ErrUtilCmd under a launcher, which knows the addresses; ErrTgt for a task that is not in the job;
 // ErrUDPPortInfo for an address that cannot be, of another instance, or of a task that is not
 // reached by UDP.
 func (c *Context) AddUDPDest(tgt, instance uint32, a netip.AddrPort) codes.Code {
-	if c.cfg.Launched {
+	if c.cfg.Gathered() {
 		c.faults.Message(0,
-			"LAPI_Util: UDP addresses cannot be given in a job that lapirun has started")
+			"LAPI_Util: UDP addresses cannot be given in a job that a launcher has started")
 		return codes.ErrUtilCmd
 	}
 	if tgt >= uint32(len(c.peers)) {

@@ -16,7 +16,7 @@ func (n *Net) openUDP() error {
 		return err
 	}
 	locals := n.locals()
-	if !n.job.Launched {
+	if !n.job.Gathered() {
 		if err := n.listed(n.localAddress()); err != nil {
 			return err
 		}

@@ -143,7 +143,7 @@ type Net struct {
 // *job.EnvError or a Reason; all that was opened is closed then.
 func Open(cfg *Config) (*Net, error) {
 	n := &Net{cfg: cfg, job: cfg.Job, me: cfg.Job.Task}
-	for _, step := range []func() error{n.chooseAdapter, n.chooseNode, n.openLinks,
+	for _, step := range []func() error{n.gather, n.chooseAdapter, n.chooseNode, n.openLinks,
 		n.meet} {
 		if err := step(); err != nil {
 			n.Close()
@@ -151,6 +151,14 @@ func Open(cfg *Config) (*Net, error) {
 		}
 	}
 	return n, nil
+}
+
+// gather has a task that a launcher of the field has started find the others of its node.
+func (n *Net) gather() error {
+	if err := n.job.Meet(); err != nil {
+		return n.fail(Unknown, "cannot meet the other tasks: %v", err)
+	}
+	return nil
 }
 
 // Links are the links that there are.

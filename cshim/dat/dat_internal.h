@@ -18,7 +18,7 @@
 #pragma GCC visibility pop
 
 #include "calls.h"
-#include "lane.h"
+#include "dat_lane.h"
 
 /* The block. Its state is ACTIVE while an adapter is open. */
 extern cshim_progress dat_progress;

@@ -1,5 +1,5 @@
 /* lane_event.c - the events of an EVD, in memory that core shares (core/dat/queue_unsafe.go). */
-#include "lane_shared.h"
+#include "dat_lane_shared.h"
 
 _Static_assert(sizeof(DAT_EVENT) == 120, "core has the same");
 

@@ -1,5 +1,5 @@
 /* lane_post.c - posting sends, writes and receives, and sending what was posted. */
-#include "lane_shared.h"
+#include "dat_lane_shared.h"
 
 static dat_header header_of(const dat_end *end, uint32_t seq, const dat_request *request)
 {

@@ -1,6 +1,6 @@
 /* lane_receive.c - a turn of the lane: what comes by the links of the node, and what follows. */
 #define _GNU_SOURCE
-#include "lane_shared.h"
+#include "dat_lane_shared.h"
 
 #include <string.h>
 #include <time.h>

@@ -70,14 +70,13 @@ void cshim_exit_notice_clear(int context)
 }
 
 /* Best effort: a socket that is full, or closed, is left alone. */
-static void send_notices(int status, void *unused)
+static void send_notices(int status)
 {
 	notice *f;
 	size_t i;
 	int context;
 
-	(void)unused;
-	if ((status & 0xff) != 0 || __atomic_load_n(&cshim_forked, __ATOMIC_RELAXED))
+	if ((status & 0xff) != 0)
 		return;
 	for (context = 0; context < CSHIM_MAX_CONTEXTS; context++) {
 		f = take(context);
@@ -88,6 +87,27 @@ static void send_notices(int status, void *unused)
 	}
 }
 
+static int any_notice(void)
+{
+	int context;
+
+	for (context = 0; context < CSHIM_MAX_CONTEXTS; context++)
+		if (__atomic_load_n(&notices[context], __ATOMIC_ACQUIRE))
+			return 1;
+	return 0;
+}
+
+static void at_exit(int status, void *unused)
+{
+	int live = any_notice(); /* without LAPI_Term */
+
+	(void)unused;
+	if (__atomic_load_n(&cshim_forked, __ATOMIC_RELAXED))
+		return;
+	send_notices(status);
+	cshim_exit_launcher(status, live);
+}
+
 /*
  * When the library is loaded, so that it runs after the program's own exit handlers: those may
  * still call LAPI_Term.
@@ -96,8 +116,8 @@ __attribute__((constructor)) static void loaded(void)
 {
 #ifdef __GLIBC__ /* others tell no exit handler the status: there such an exit counts as a death \
                   */
-	on_exit(send_notices, NULL);
+	on_exit(at_exit, NULL);
 #else
-	(void)send_notices;
+	(void)at_exit;
 #endif
 }

@@ -8,6 +8,7 @@
 #ifndef CSHIM_GOLAPI_H
 #define CSHIM_GOLAPI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "context.h"
@@ -213,6 +214,11 @@ cshim_context *cshim_context_at(int context);
 enum { CSHIM_EXIT_NOTICE_BYTES = 16 };
 void cshim_exit_notice_set(int context, const void *record, size_t bytes, const int *fds, size_t n);
 void cshim_exit_notice_clear(int context);
+/*
+ * After each LAPI_Init: the socket of a launcher with PMI, -1: none; whether the process has asked
+ * it, and must take leave (exit_launcher.c); and whether that LAPI_Init has failed.
+ */
+void cshim_exit_launcher_set(int fd, bool asked, bool failed);
 cshim_addr cshim_byte(void); /* the descriptor of LAPI_BYTE */
 
 #endif

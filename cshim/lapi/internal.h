@@ -51,6 +51,12 @@ int cshim_forked_away(void);
 extern int cshim_forked; /* atomic: the same without a word */
 
 /*
+ * In the exit handler: says good-bye to a launcher with PMI, or, of a process that fails with a
+ * context that is live, has it end the job.
+ */
+void cshim_exit_launcher(int status, int live);
+
+/*
  * Makes the compiler keep an address that it has worked out, rather than work it out again at each
  * use.
  */

@@ -47,16 +47,19 @@ const (
 		dat.RemoteAtomic
 )
 
+// silence is after how long a peer that says nothing is gone.
+const silence = 2 * time.Second
+
 func newProcess(t *testing.T) *process { return newProcessWith(t, Config{}) }
 
 // newProcessWith is a process whose network is opened with cfg, which needs no clock.
 func newProcessWith(t *testing.T, cfg Config) *process {
 	memory.Guard()
-	cfg.Clock, cfg.Timeout = clock, 2*time.Second
+	cfg.Clock, cfg.Timeout = clock, silence
 	p := &process{t: t}
 	r := registry.New([]registry.Entry{{Name: "lapi-lo", Major: 2, Default: true}}, nil)
 	p.l = dat.New(dat.Config{Host: p, Registry: r, Random: rand.Uint64, Clock: clock,
-		Timeout: int64(2 * time.Second),
+		Timeout: int64(silence),
 		Network: func() (dat.Network, error) {
 			n, err := Open(cfg)
 			p.network = n
@@ -332,7 +335,7 @@ func TestPeerCloses(t *testing.T) {
 		}()
 		began := time.Now()
 		expect(t, b.con, dat.EventDisconnected, q)
-		if time.Since(began) > time.Second {
+		if time.Since(began) >= silence {
 			t.Error("only its silence told")
 		}
 		if ev := expect(t, b.recv, dat.EventDTO, q); status(&ev) != 1 {

@@ -28,7 +28,8 @@ endif
 ifneq ($(LAPI_PREFIX),)
   lapi_bits := $(if $(findstring -m32,$(CC)),32)
   lapi_cflags := -I$(LAPI_PREFIX)/include
-  lapi_fflags := $(if $(lapi_bits),-m32) -I$(LAPI_PREFIX)/include$(or $(lapi_bits),64)
+  lapi_fflags := $(if $(lapi_bits),-m32) -I$(LAPI_PREFIX)/include$(or $(lapi_bits),64) \
+    $(if $(lapi_bits),,-I$(LAPI_PREFIX)/include)
   lapi_libs := -L$(LAPI_PREFIX)/lib$(lapi_bits) -Wl,-rpath,$(abspath $(LAPI_PREFIX)/lib$(lapi_bits)) -llapi_r
   LAPIRUN ?= $(LAPI_PREFIX)/bin/lapirun
 else ifneq ($(wildcard $(top)/include/lapi.h),)

@@ -1,5 +1,5 @@
-/* lane_shared.h - what the files of the lane share: messages, contexts, ends. Private to cshim/dat.
- * Everything runs under the block's lock. */
+/* dat_lane_shared.h - what the files of the lane share: messages, contexts, ends. Private to
+ * cshim/dat. Everything runs under the block's lock. */
 #ifndef DAT_LANE_SHARED_H
 #define DAT_LANE_SHARED_H
 

@@ -1,5 +1,5 @@
 /*
- * lane.h - what uDAPL's fast lane (docs/dat.md) and core share. Private to the library.
+ * dat_lane.h - what uDAPL's fast lane (docs/dat.md) and core share. Private to the library.
  *
  * Everything here is touched under the block's lock only, so C and Go need no order between them.
  * Made by core, off the Go heap, but for the dat_lane itself; fixed widths, addresses as integers.

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// What each task runs. Usually all run one program; MPMD jobs (MP_PGMMODEL=mpmd, or a commands file
+// without that variable) run what a file has for each, a line a task.
+
+const (
+	oneProgram    = "spmd"
+	manyPrograms  = "mpmd"
+	commandsLimit = 16 << 20 // bytes; a line that goes to a launcher must be much shorter anyway
+)
+
+// readFile is os.ReadFile but for tests that may not read.
+var readFile = os.ReadFile
+
+func applyModel(o *options, v string) error {
+	o.model = strings.ToLower(v)
+	if o.model != oneProgram && o.model != manyPrograms {
+		return fmt.Errorf("%q is neither %s nor %s", v, oneProgram, manyPrograms)
+	}
+	return nil
+}
+
+// chooseProgram takes the program from rest, what follows the options, or from the commands file.
+func (o *options) chooseProgram(rest []string) error {
+	switch {
+	case o.model == manyPrograms && o.commandFile == "":
+		return errors.New("MP_PGMMODEL=mpmd needs a commands file: -cmdfile or MP_CMDFILE, a line for each task")
+	case o.commandFile == "" && len(rest) == 0:
+		return errors.New("no program is named")
+	case o.commandFile == "":
+		o.program, o.args = rest[0], rest[1:]
+		return nil
+	case len(rest) > 0:
+		return fmt.Errorf("both a program, %s, and a commands file, %s, are named", rest[0],
+			o.commandFile)
+	}
+	text, err := readFile(o.commandFile)
+	if err != nil {
+		return fmt.Errorf("-cmdfile: %w", err)
+	}
+	lines, err := commandLines(text)
+	if err != nil {
+		return fmt.Errorf("%s, %w", o.commandFile, err)
+	}
+	if len(lines) == 0 {
+		return fmt.Errorf("%s names no program", o.commandFile)
+	}
+	o.program, o.args = lines[0][0], lines[0][1:]
+	if o.model == oneProgram {
+		return nil
+	}
+	o.commands = lines
+	if !o.asked {
+		o.procs = len(lines)
+	}
+	return nil
+}
+
+// commandLines splits a commands file: a line a command, into words as splitWords does. Empty lines
+// and those that begin with # or ! say nothing.
+func commandLines(text []byte) (all [][]string, err error) {
+	if len(text) > commandsLimit {
+		return nil, fmt.Errorf("longer than %d bytes", commandsLimit)
+	}
+	for i, line := range strings.Split(string(text), "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' || line[0] == '!' {
+			continue
+		}
+		words, err := splitWords(line)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", i+1, err)
+		}
+		if len(words) > 0 {
+			all = append(all, words)
+		}
+	}
+	return all, nil
+}
+
+// checkCommands: a commands file has a line for each task.
+func (o *options) checkCommands() error {
+	if o.commands != nil && len(o.commands) != o.procs {
+		return fmt.Errorf("%s has %d commands for %d tasks", o.commandFile, len(o.commands),
+			o.procs)
+	}
+	return nil
+}
+
+// command is what a task runs: the program and its arguments.
+func (o *options) command(task int) []string {
+	if o.commands != nil {
+		return o.commands[task]
+	}
+	return append([]string{o.program}, o.args...)
+}
+
+// directory makes -wdir absolute, and sees that it is there.
+func (o *options) directory() error {
+	if o.wdir == "" {
+		return nil
+	}
+	dir, err := filepath.Abs(o.wdir)
+	if err != nil {
+		return err
+	}
+	o.wdir = dir
+	if info, err := os.Stat(dir); err != nil {
+		return fmt.Errorf("-wdir: %w", err)
+	} else if !info.IsDir() {
+		return fmt.Errorf("-wdir: %s is no directory", dir)
+	}
+	return nil
+}
+
+// lookUp finds a program as the tasks would: a relative path starts at their working directory.
+func (o *options) lookUp(program string) (string, error) {
+	if o.wdir != "" && strings.Contains(program, "/") && !filepath.IsAbs(program) {
+		program = filepath.Join(o.wdir, program)
+	}
+	path, err := exec.LookPath(program)
+	if err != nil && !errors.Is(err, exec.ErrDot) {
+		return "", err
+	}
+	if o.wdir != "" {
+		return filepath.Abs(path)
+	}
+	return path, nil
+}
+
+// lookUpAll finds the programs of the tasks that are started without a command.
+func (o *options) lookUpAll() (map[string]string, error) {
+	paths := make(map[string]string)
+	for _, n := range o.nodes {
+		if len(n.prefix) > 0 {
+			continue
+		}
+		for task := n.first; task < n.first+n.procs; task++ {
+			program := o.command(task)[0]
+			if paths[program] != "" {
+				continue
+			}
+			path, err := o.lookUp(program)
+			if err != nil {
+				return nil, err
+			}
+			paths[program] = path
+		}
+	}
+	return paths, nil
+}
+
+// programs names what the job runs, for messages.
+func (o *options) programs() string {
+	if o.commands == nil {
+		return o.program
+	}
+	var names []string
+	for _, c := range o.commands {
+		if !slices.Contains(names, c[0]) {
+			names = append(names, c[0])
+		}
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,185 @@
+package job
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"lapi/core/job/pmi"
+)
+
+func environment(pairs string) func(string) (string, bool) {
+	all := make(map[string]string)
+	for _, p := range strings.Fields(pairs) {
+		name, value, _ := strings.Cut(p, "=")
+		all[name] = value
+	}
+	return func(name string) (string, bool) { v, ok := all[name]; return v, ok }
+}
+
+// TestStarter: who is believed where several have left their variables.
+func TestStarter(t *testing.T) {
+	const slurm = " SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_NTASKS=2"
+	const hydra = " PMI_FD=9 PMI_RANK=2 PMI_SIZE=3"
+	const pmix = " PMIX_NAMESPACE=x PMIX_RANK=0"
+	const hand = " MP_MSG_API=lapi MP_CHILD=1 MP_PROCS=2 MP_PARTITION=7"
+	for _, c := range []struct {
+		env        string
+		task, size int
+		says       string // the error names it
+	}{
+		{env: hand + hydra + pmix + slurm, task: 1, size: 2},
+		{env: hydra + pmix + slurm, task: 2, size: 3},
+		{env: hydra + " MP_PROCS=4", task: 2, size: 3},
+		{env: hydra + " MP_MSG_API=mpi", says: "MP_MSG_API"},
+		{env: pmix + slurm, says: "--mpi=pmix"},
+		{env: slurm, says: "--mpi=pmi2"},
+		{env: slurm, says: "--mpi=pmix"},
+		{env: " PMI_PORT=h:1 PMI_ID=0", says: "-pmi-port"},
+		{env: " PMI_FD=9 PMI_SIZE=3", says: "PMI_RANK"},
+		{env: " PMI_FD=x PMI_RANK=0 PMI_SIZE=3", says: "PMI_FD"},
+		{env: " PMI_FD=9 PMI_RANK=3 PMI_SIZE=3", says: "PMI_SIZE"},
+		{env: " PMI_FD=9 PMI_RANK=0 PMI_SIZE=16385", says: "PMI_SIZE"},
+		{env: "", says: "without a job"},
+	} {
+		got, err := FromEnv(environment(c.env), nil)
+		var e *EnvError
+		switch {
+		case c.says != "" && (!errors.As(err, &e) || !strings.Contains(err.Error(), c.says)):
+			t.Errorf("%q: %v, which does not say %q", c.env, err, c.says)
+		case c.says == "" && err != nil:
+			t.Errorf("%q: %v", c.env, err)
+		case c.says == "" && (got.Task != c.task || got.NumTasks != c.size):
+			t.Errorf("%q: task %d of %d", c.env, got.Task, got.NumTasks)
+		}
+	}
+}
+
+// TestFieldDefaults: shared memory is on, and what only tasks started by hand need is not needed.
+func TestFieldDefaults(t *testing.T) {
+	const hydra = "PMI_FD=9 PMI_RANK=0 PMI_SIZE=3 "
+	for env, want := range map[string]ShmMode{"": ShmYes, "LAPI_USE_SHM=no": ShmNo,
+		"LAPI_USE_SHM=only": ShmOnly, "MP_COMMON_TASKS=nonsense": ShmYes} {
+		c, err := FromEnv(environment(hydra+env), nil)
+		if err != nil || c.Shm != want || !c.Gathered() {
+			t.Errorf("%q: %+v, %v", env, c, err)
+		}
+	}
+	if _, err := FromEnv(environment(hydra+"LAPI_AUTH=mac"), nil); err != nil {
+		t.Error(err) // task 0 makes a key
+	}
+}
+
+// board passes cards around in this process.
+type board struct {
+	pmi.Launcher
+	task  int
+	cards [][]byte
+	all   *sync.WaitGroup
+}
+
+func (b board) Exchange(card []byte) ([][]byte, error) {
+	b.cards[b.task] = slices.Clone(card)
+	b.all.Done()
+	b.all.Wait()
+	all := make([][]byte, len(b.cards)) // everybody wipes what is his
+	for i := range all {
+		all[i] = slices.Clone(b.cards[i])
+	}
+	return all, nil
+}
+
+// TestMeeting: all tasks come to the same name and key, and to the others of the node.
+func TestMeeting(t *testing.T) {
+	const size = 4
+	cards, all, done := make([][]byte, size), new(sync.WaitGroup), new(sync.WaitGroup)
+	all.Add(size)
+	var got [size]meeting
+	for task := range size {
+		done.Add(1)
+		go func() {
+			defer done.Done()
+			c := &Config{Task: task, NumTasks: size, openField: func() (pmi.Launcher, int, error) {
+				return board{task: task, cards: cards, all: all}, 40 + task, nil
+			}}
+			if err := got[task].hold(c); err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	done.Wait()
+	for task := range got {
+		m := &got[task]
+		want := slices.DeleteFunc([]int{0, 1, 2, 3}, func(i int) bool { return i == task })
+		if !slices.Equal(m.node, want) || m.socket != 40+task || m.partition != got[0].partition ||
+			len(m.partition) != 2*nameSize || !bytes.Equal(m.key, got[0].key) {
+			t.Errorf("task %d: %v %d %q", task, m.node, m.socket, m.partition)
+		}
+	}
+	for task := range got {
+		freeSecret(got[task].key)
+	}
+}
+
+// TestOtherNodes: what is not there yet is said with the names of the nodes.
+func TestOtherNodes(t *testing.T) {
+	cards := make([][]byte, 3)
+	for i := range cards {
+		f := fieldCard{host: fmt.Sprintf("host%d", i)}
+		f.node[0] = byte(i)
+		if i == 0 {
+			f.secret = make([]byte, nameSize+KeySize)
+		}
+		cards[i] = f.encode()
+	}
+	var m meeting
+	err := m.read(1, cards)
+	if err == nil || !strings.Contains(err.Error(), "(host0, host1, host2)") {
+		t.Error(err)
+	}
+	freeSecret(m.key)
+	if err := new(meeting).read(0, cards[1:]); err == nil {
+		t.Error("a job without a key")
+	}
+}
+
+func FuzzFieldCard(f *testing.F) {
+	for _, first := range []bool{false, true} {
+		c, err := ownCard(first)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(c.encode())
+	}
+	f.Add([]byte{fieldVersion})
+	f.Add(append([]byte{fieldVersion}, bytes.Repeat([]byte{255}, 200)...))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c, err := decodeFieldCard(b)
+		if err != nil {
+			return
+		}
+		if again := c.encode(); !bytes.Equal(again, b) {
+			t.Fatalf("% x becomes % x", b, again)
+		}
+	})
+}
+
+// TestLauncherSocket: a task that fails before it has asked the launcher can still tell it.
+func TestLauncherSocket(t *testing.T) {
+	for env, want := range map[string]int{
+		"PMI_FD=9 PMI_RANK=0 PMI_SIZE=2":                      9,
+		"PMI_FD=9 PMI_RANK=0 PMI_SIZE=2 MP_PROCS=2 MP_CHILD=": 9,
+		"PMI_FD=9 MP_PROCS=2 MP_CHILD=0":                      -1, // of another job
+		"PMI_FD=x":                                            -1,
+		"SLURM_STEP_ID=0 SLURM_PROCID=0":                      -1,
+		"":                                                    -1,
+	} {
+		if fd, asked := LauncherSocket(environment(env)); fd != want || asked {
+			t.Errorf("%q: %d %v", env, fd, asked)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+// Package pmi asks the launcher of an MPI who this task is, and passes one card of each task to all
+// others: by PMI-1, lines of text over an inherited socket (mpiexec.hydra; srun --mpi=pmi2).
+//
+//	pmi.go       Launcher; a session of PMI-1
+//	exchange.go  cards as values of the launcher's key-value space
+//	line.go      lines of the protocol
+//
+// The space is for one exchange. It is slow, and after the launcher's finalize there is no second
+// time. So nothing here finalizes: that is for the end of the process.
+package pmi
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// Launcher is what a task can ask of what has started it. It is not for concurrent use.
+type Launcher interface {
+	Rank() int
+	Size() int
+	// Exchange gives card to all tasks and returns theirs, by rank. All tasks call it, once.
+	Exchange(card []byte) ([][]byte, error)
+	// Abort has the launcher end the whole job with that exit code. It does not wait.
+	Abort(code int) error
+}
+
+// Client is a session of PMI-1.
+type Client struct {
+	fd         int
+	rank, size int
+	space      string // the job's key-value space
+	value      int    // most bytes of a value
+	rest       []byte // received, after the last line
+}
+
+var _ Launcher = (*Client)(nil)
+
+// Limits of what a launcher may say.
+const (
+	maxLine    = 64 << 10
+	minValue   = 64
+	firstValue = 600 // longer values are cut by some, and a line of 1024 hangs others
+)
+
+// Open begins a session over the socket fd, which stays the process's: MPI may use it as well.
+// Programs that the task starts do not inherit it any more.
+func Open(fd, rank, size int) (*Client, error) {
+	if size < 1 || rank < 0 || rank >= size {
+		return nil, fmt.Errorf("rank %d of %d tasks", rank, size)
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, fmt.Errorf("descriptor %d: %w", fd, err)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFSOCK {
+		return nil, fmt.Errorf("descriptor %d is no socket", fd)
+	}
+	c := &Client{fd: fd, rank: rank, size: size}
+	if _, err := c.ask("init", "response_to_init", "pmi_version=1 pmi_subversion=1"); err != nil {
+		return nil, err
+	}
+	unix.CloseOnExec(fd)
+	sizes, err := c.ask("get_maxes", "maxes", "")
+	if err != nil {
+		return nil, err
+	}
+	if c.value, err = strconv.Atoi(sizes["vallen_max"]); err != nil || c.value < minValue {
+		return nil, fmt.Errorf("values of %q bytes", sizes["vallen_max"])
+	}
+	c.value = min(c.value-1, firstValue)
+	name, err := c.ask("get_my_kvsname", "my_kvsname", "")
+	if err != nil {
+		return nil, err
+	}
+	if c.space = name["kvsname"]; c.space == "" {
+		return nil, errors.New("the launcher names no key-value space")
+	}
+	return c, nil
+}
+
+// Rank implements Launcher.
+func (c *Client) Rank() int { return c.rank }
+
+// Size implements Launcher.
+func (c *Client) Size() int { return c.size }
+
+// Abort implements Launcher. There is no answer: the launcher kills.
+func (c *Client) Abort(code int) error {
+	return c.send(fmt.Sprintf("cmd=abort exitcode=%d\n", code))
+}
+
+// ask sends a command and returns the words of its answer, whose command must be want.
+func (c *Client) ask(command, want, words string) (map[string]string, error) {
+	line := "cmd=" + command
+	if words != "" {
+		line += " " + words
+	}
+	if err := c.send(line + "\n"); err != nil {
+		return nil, fmt.Errorf("%s: %w", command, err)
+	}
+	answer, err := c.line()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", command, err)
+	}
+	got, err := parse(answer)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", command, err)
+	}
+	if got["cmd"] != want {
+		return nil, fmt.Errorf("%s is answered by %q", command, got["cmd"])
+	}
+	if rc, ok := got["rc"]; ok && rc != "0" {
+		return nil, fmt.Errorf("%s: refused (rc=%s %s)", command, rc, got["msg"])
+	}
+	return got, nil
+}
+
+// send writes a line. A launcher that has closed its end is an error, not a signal.
+func (c *Client) send(line string) error {
+	b := []byte(line)
+	for len(b) > 0 {
+		n, err := unix.SendmsgN(c.fd, b, nil, nil, unix.MSG_NOSIGNAL)
+		switch err {
+		case nil:
+			b = b[n:]
+		case unix.EINTR:
+		case unix.EAGAIN:
+			if err := c.wait(unix.POLLOUT); err != nil {
+				return err
+			}
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// line returns the next line, without its end, however long it takes: others may be late.
+func (c *Client) line() (string, error) {
+	var room [4096]byte
+	for {
+		if line, rest, ok := cutLine(c.rest); ok {
+			c.rest = rest
+			return line, nil
+		}
+		if len(c.rest) > maxLine {
+			return "", errors.New("the launcher's line has no end")
+		}
+		n, err := unix.Read(c.fd, room[:])
+		switch {
+		case err == unix.EINTR:
+		case err == unix.EAGAIN:
+			if err := c.wait(unix.POLLIN); err != nil {
+				return "", err
+			}
+		case err != nil:
+			return "", err
+		case n == 0:
+			return "", fmt.Errorf("the launcher has closed the connection: %w", io.EOF)
+		default:
+			c.rest = append(c.rest, room[:n]...)
+		}
+	}
+}
+
+func (c *Client) wait(events int16) error {
+	_, err := unix.Poll([]unix.PollFd{{Fd: int32(c.fd), Events: events}}, -1)
+	if err == unix.EINTR {
+		return nil
+	}
+	return err
+}

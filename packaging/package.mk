@@ -1,0 +1,21 @@
+# Packages. Included by the top Makefile.
+#
+# dist       build/lapi-VERSION.tar.xz: the sources with all Go modules; builds without a network
+# dist-test  unpacks that, and builds it where there is no network
+# deb        Debian's packages, from that archive, in build/deb; lintian looks at them
+# deb-test   installs them in a clean Debian, builds and runs programs there, removes them
+
+DIST := $(BUILD)/lapi-$(VERSION).tar.xz
+
+.PHONY: dist dist-test deb deb-test
+dist:
+	packaging/dist.sh $(DIST) lapi-$(VERSION) $(SOURCE_DATE_EPOCH)
+
+dist-test: dist
+	packaging/dist-test.sh $(DIST)
+
+deb: dist
+	packaging/deb.sh $(DIST) $(VERSION) $(BUILD)/deb
+
+deb-test: deb
+	packaging/deb-test.sh $(BUILD)/deb
