@@ -11,7 +11,8 @@
 //	handlers  calls of the user's functions
 //	progress  the lock, waiting, the library's threads
 //	lane      the fast path of LAPI's small operations
-//	node      data between tasks of a node
+//	node      data between tasks of a node; transport/shm calls it, too
+//	pmix      a client of PMIx; capi calls it
 //	cpu       what all ask of the processor
 package cshim
 
