@@ -22,7 +22,7 @@ typedef struct completion {
 	uint32_t rest[13];
 } completion;
 
-_Static_assert(sizeof(completion) == sizeof(DAT_EVENT), "it is one");
+_Static_assert(sizeof(void *) < 8 || sizeof(completion) == sizeof(DAT_EVENT), "it is one");
 
 /* What is extended says so. */
 static void extend(completion *c, uint32_t kind, uint32_t proposed, uint32_t data)
