@@ -138,7 +138,7 @@ var udp = []mutation{
 		old:    "if w.Of != s && c.received.Has(w.Of) {",
 		new:    "if false {",
 		broken: "parts of a packet that had arrived whole are offered again",
-		kill:   "SIM_SEEDS=20 go ./transport/simnet TestSimulation"},
+		kill:   "SIM_SEEDS=100 go ./transport/simnet TestSimulation"},
 	{name: "bye-unanswered",
 		file:   "transport/udp/close.go",
 		old:    "s.p.receiver.sendAck(r, wire.KindBye, wire.FlagAnswer)",

@@ -180,7 +180,9 @@ static void *cross(void *argument)
 		cshim_handler_begins(&ring[own], &handler);
 		call_on((own + 1) % RING);
 		CHECK(cshim_lock_owned(&ring[own]) && ring[own].lock_depth == 1);
+		CHECK(cshim_trylock(&ring[own]) == 0); /* a level that the handler keeps */
 		cshim_handler_ends(&ring[own], &handler);
+		CHECK(ring[own].lock_depth == 1);
 		counted[own]++;
 		cshim_lock_drop(&ring[own]);
 	}
