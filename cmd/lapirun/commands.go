@@ -31,7 +31,13 @@ func applyModel(o *options, v string) error {
 }
 
 // chooseProgram takes the program from rest, what follows the options, or from the commands file.
+// As with POE, MP_CMDFILE is for jobs without a program on the command line.
 func (o *options) chooseProgram(rest []string) error {
+	if byVariable := o.set["MP_CMDFILE"] == ""; byVariable && o.commandFile != "" &&
+		len(rest) > 0 && o.model != manyPrograms {
+		o.commandFile = ""
+		o.notes = append(o.notes, "MP_CMDFILE is not read, since a program is named")
+	}
 	switch {
 	case o.model == manyPrograms && o.commandFile == "":
 		return errors.New("MP_PGMMODEL=mpmd needs a commands file: -cmdfile or MP_CMDFILE, a line for each task")

@@ -48,6 +48,21 @@ sh -c 'echo "other $MP_CHILD: $0"' c
 		"has 3 commands for 2 tasks") {
 		t.Errorf("%q", r.err())
 	}
+	// a program that is named goes before the variable, as with POE, not before the option
+	cmd := prepare("echo", "named")
+	cmd.Env = append(cmd.Env, "MP_CMDFILE="+file)
+	r := startCmd(t, cmd).want(0)
+	if !strings.Contains(r.err(), "MP_CMDFILE is not read, since a program is named") ||
+		r.out() != "named\n" {
+		t.Errorf("%q %q", r.out(), r.err())
+	}
+	cmd = prepare("-pgmmodel", "mpmd", "echo", "named")
+	cmd.Env = append(cmd.Env, "MP_CMDFILE="+file)
+	for _, r := range []*lr{startCmd(t, cmd), start(t, "-cmdfile", file, "echo", "named")} {
+		if r.want(2); !strings.Contains(r.err(), "both a program, echo, and a commands file") {
+			t.Errorf("%q", r.err())
+		}
+	}
 	write(t, file, "true\n/no/such/program\n")
 	if r := start(t, "-cmdfile", file).want(127); !strings.Contains(r.err(), "/no/such/program") {
 		t.Errorf("%q", r.err())
@@ -131,20 +146,24 @@ func TestOutputFiles(t *testing.T) {
 	if got := read("o") + read("e"); got != "out 0\nagain\nerr 0\n" {
 		t.Errorf("two files: %q", got)
 	}
-	if r := start(t, "--output", dir+"/no/such", "true").want(127); !strings.Contains(r.err(),
-		"/no/such") {
-		t.Errorf("%q", r.err())
+	// a folder that is not there is no program that is not there
+	for _, option := range []string{"--output", "--error"} {
+		if r := start(t, option, dir+"/no/such", "true").want(1); !strings.Contains(r.err(),
+			"task 0: "+option+": open "+dir+"/no/such") {
+			t.Errorf("%q", r.err())
+		}
 	}
 }
 
 // What only POE has is told and taken out; the program's own arguments stay.
 func TestForeignOptions(t *testing.T) {
 	r := start(t, "-rmpool", "1", "sh", "-c", `echo "got $*"`, "sh", "-resd", "no", "-x", "1",
-		"-wait_mode", "poll").want(0)
+		"-wait_mode", "poll", "-tracelevel", "9", "-tdir", "/tmp").want(0)
 	if got := r.lines(1, "got "); got[0] != "-x 1" {
 		t.Errorf("%q", got)
 	}
-	for _, option := range []string{"-rmpool 1", "-resd no", "-wait_mode poll"} {
+	for _, option := range []string{"-rmpool 1", "-resd no", "-wait_mode poll", "-tracelevel 9",
+		"-tdir /tmp"} {
 		if !strings.Contains(r.err(), "POE's option "+option+" has no effect") {
 			t.Errorf("%q lacks %s", r.err(), option)
 		}

@@ -26,13 +26,13 @@ func (o *options) checkFiles() error {
 // outputs are what a task has as standard output and error: pipes whose lines lapirun passes on, or
 // the files of -output and -error. Without -error the file of -output gets both.
 func (j *launch) outputs(task int) (stdout, stderr *os.File, err error) {
-	if stdout, err = j.outputTo(task, j.o.output, j.stdout); err != nil {
+	if stdout, err = j.outputTo(task, "--output", j.o.output, j.stdout); err != nil {
 		return nil, nil, err
 	}
 	if j.o.errors == "" {
-		stderr, err = j.outputTo(task, j.o.output, j.stderr)
+		stderr, err = j.outputTo(task, "--output", j.o.output, j.stderr)
 	} else {
-		stderr, err = j.outputTo(task, j.o.errors, j.stderr)
+		stderr, err = j.outputTo(task, "--error", j.o.errors, j.stderr)
 	}
 	if err != nil {
 		stdout.Close()
@@ -43,7 +43,7 @@ func (j *launch) outputs(task int) (stdout, stderr *os.File, err error) {
 // outputTo opens a task's file, or makes a pipe to k if there is no pattern for files. Each end
 // appends, so that standard output and error may be one file. A file is emptied when it is opened
 // for the first time.
-func (j *launch) outputTo(task int, pattern string, k *sink) (*os.File, error) {
+func (j *launch) outputTo(task int, option, pattern string, k *sink) (*os.File, error) {
 	if pattern == "" {
 		return j.pipe(task, k)
 	}
@@ -53,5 +53,10 @@ func (j *launch) outputTo(task int, pattern string, k *sink) (*os.File, error) {
 		mode |= os.O_TRUNC
 		j.emptied[name] = true
 	}
-	return os.OpenFile(name, mode, 0o666)
+	f, err := os.OpenFile(name, mode, 0o666)
+	if err != nil {
+		// without %w: startStatus would take it for a program that is not there
+		return nil, fmt.Errorf("%s: %v", option, err)
+	}
+	return f, nil
 }

@@ -39,7 +39,8 @@ Options:
   -bulk_min_msg_size, -debug_notimeout VALUE
                          set MP_MSG_API, MP_EUILIB and so on for the tasks
   -cmdfile FILE          each task has a command of its own: a line of FILE, in
-                         the tasks' order; # and ! begin comments (MP_CMDFILE)
+                         the tasks' order; # and ! begin comments (MP_CMDFILE,
+                         if no program is named)
   -pgmmodel spmd|mpmd    spmd: the first of them is for all tasks
                          (MP_PGMMODEL; mpmd with -cmdfile)
   -wdir FOLDER           where tasks start
@@ -68,7 +69,7 @@ If all hosts are this one, lapirun starts the tasks by itself.
 
 The options that have an MP_ variable may also follow the program, as with POE;
 up to a -- they are then taken out of its arguments, and so are options of POE's
-that mean nothing here (-resd, -rmpool, ...), with a warning. An option goes
+that mean nothing here (-resd, -tdir, ...), with a warning. An option goes
 before a variable.
 
 Every task gets MP_CHILD, MP_PROCS, MP_PARTITION and MP_COMMON_TASKS, and unless
