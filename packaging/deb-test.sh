@@ -27,6 +27,12 @@ if [ ! -e "$base/.complete" ]; then
 		skip "debootstrap of $suite fails: $(tail -n 1 "$folder/base.log")"
 	: >"$base/.complete"
 fi
+# Debian's uDAPL, to be installed in the test, where there need not be a network any more
+if ! ls "$base"/var/cache/apt/archives/libdapl2_*.deb >/dev/null 2>&1; then
+	chroot "$base" sh -c 'PATH=/usr/sbin:/usr/bin:/sbin:/bin; apt-get -qq update &&
+		apt-get -qq install -y --no-install-recommends --download-only dapl2-utils' >"$folder/dapl.log" 2>&1 ||
+		echo "no libdapl2 from Debian: $(tail -n 1 "$folder/dapl.log")"
+fi
 
 # Processes and mounts of the test end with its first process.
 exec unshare -m -p -f --kill-child bash -u -c '

@@ -2,7 +2,7 @@
 # Inside the clean Debian of deb-test.sh: the test itself. The packages are beside it.
 set -u
 cd "$(dirname "$0")" || exit 2
-passed=0 failed=0
+passed=0 failed=0 skipped=0
 packages="liblapi1 liblapi-dev lapi-bin liblapi-samples"
 user="setpriv --reuid=nobody --regid=nogroup --clear-groups env HOME=/tmp/user"
 
@@ -27,6 +27,13 @@ files() {
 		-path /var/lib/dpkg -o -path /var/cache \) -prune -o -printf '%p %l\n' | sort
 }
 install() { for p in "$@"; do set -- "$@" ./"$p"_*.deb && shift; done && dpkg -i "$@"; }
+# What is in the cache, or a file, is not fetched.
+from_cache() { apt-get -qq install -y --no-install-recommends "$@"; }
+installed() { [ "$(dpkg-query -W -f '${db:Status-Abbrev}' "$1" 2>/dev/null)" = "ii " ]; }
+# Whose libdat2.so.2 programs get.
+dat_is_of() { [ "$(dpkg-query -S "/usr/lib/$(gcc -print-multiarch)/libdat2.so.2" | cut -d: -f1)" = "$1" ]; }
+# A program of Debian's finds each of its symbols.
+dtest_loads() { LD_BIND_NOW=1 dtest -U 2>&1 | tee /dev/stderr | grep -q "DAPL USAGE"; }
 said_by_two() { [ "$("$@" | sort | tr '\n' ' ')" = "task 0 of 2 task 1 of 2 " ]; }
 
 programs() {
@@ -107,5 +114,24 @@ check "the loader finds it" sh -c '[ -z "$(LD_PRELOAD=libdat2.so.2 /bin/true 2>&
 check "all are removed" dpkg --purge liblapi-dat $packages
 files >/tmp/after
 check "nothing is left" diff /tmp/before /tmp/after
-echo "$passed passed, $failed failed, 0 skipped"
+
+# Last, since what Debian's uDAPL depends on leaves files behind.
+if ls /var/cache/apt/archives/libdapl2_*.deb >/dev/null 2>&1; then
+	check "Debian's uDAPL installs" from_cache dapl2-utils
+	check "liblapi1 installs beside it" install liblapi1
+	check "libdat2.so.2 is Debian's" dat_is_of libdapl2
+	check "liblapi-dat takes its place" from_cache /debs/liblapi-dat_*.deb
+	check "libdat2.so.2 is ours" dat_is_of liblapi-dat
+	check "libdapl2 is gone" not installed libdapl2
+	check "Debian's uDAPL programs are not" installed dapl2-utils
+	check "they load" dtest_loads
+	check "dpkg finds nothing amiss" test -z "$(dpkg --audit)"
+	check "libdapl2 takes the place back" from_cache libdapl2
+	check "libdat2.so.2 is Debian's again" dat_is_of libdapl2
+	check "liblapi-dat is gone" not installed liblapi-dat
+else
+	skipped=1
+	echo "skipped: liblapi-dat in the place of libdapl2: Debian's is not at hand"
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]
