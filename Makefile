@@ -94,7 +94,8 @@ $(BUILD)/lib/pkgconfig/lapi.pc: Makefile
 INSTALL_DIR := $(DESTDIR)$(PREFIX)
 DAT_HEADERS := $(wildcard include/dat/*.h include/dat2/*.h include/dat2/parts/*.h)
 LANGUAGES   := $(notdir $(wildcard nls/*))
-# Compilers under the names that old makefiles use; all are links to the first.
+# Compilers under the names that old makefiles use; all are links to the first, whose man page is
+# that of all.
 DRIVERS     := mpcc_r mpCC_r mpxlf_r mpxlf90_r mpxlf95_r mpcc mpCC mpxlf mpxlf90 mpxlf95 \
                cc_r CC_r xlc_r xlC_r xlf_r xlf90_r xlf95_r xlc xlC xlf xlf90 xlf95
 # The samples with their makefiles, but what runs them all in the source tree.
@@ -125,7 +126,9 @@ install: build
 	ln -sf lapirun $(INSTALL_DIR)/bin/poe
 	install -m 755 drivers/lapi-compiler $(INSTALL_DIR)/bin/$(firstword $(DRIVERS))
 	for driver in $(wordlist 2,99,$(DRIVERS)); do \
-	  ln -sf $(firstword $(DRIVERS)) $(INSTALL_DIR)/bin/$$driver || exit 1; done
+	  ln -sf $(firstword $(DRIVERS)) $(INSTALL_DIR)/bin/$$driver && \
+	  echo .so man1/$(firstword $(DRIVERS)).1 | \
+	  install -m 644 /dev/stdin $(INSTALL_DIR)/share/man/man1/$$driver.1 || exit 1; done
 	[ -n "$(M32)" ] || { install -m 755 $(DAPL) $(INSTALL_DIR)/$(LIBDIR)/ && \
 	  for file in $(DAT_HEADERS); do \
 	  install -D -m 644 $$file $(INSTALL_DIR)/$$file || exit 1; done; \
@@ -138,7 +141,7 @@ uninstall:
 	rm -rf $(INSTALL_DIR)/include/dat2 $(INSTALL_DIR)/include/dat
 	rm -f $(addprefix $(INSTALL_DIR)/$(LIBDIR)/,libdat2.so.2 libdat2.so libdat.so \
 	  libdapllapi.so.2 pkgconfig/dat.pc)
-	rm -f $(MAN_PAGES:%=$(INSTALL_DIR)/share/%) \
+	rm -f $(MAN_PAGES:%=$(INSTALL_DIR)/share/%) $(DRIVERS:%=$(INSTALL_DIR)/share/man/man1/%.1) \
 	  $(LANGUAGES:%=$(INSTALL_DIR)/share/locale/%/LC_MESSAGES/liblapi_r.cat)
 	rm -f $(addprefix $(INSTALL_DIR)/, \
 	  $(foreach l,lib lib32,$l/liblapi_r.so.1 $l/liblapi_r.so $l/liblapi.so $l/pkgconfig/lapi.pc) \
