@@ -6,6 +6,7 @@
 set -eu
 archive=$(realpath -m "$1") folder=$2 date=$3
 cd "$(dirname "$0")/.."
+scripts/setup.sh xz=xz-utils
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$(dirname "$archive")" "$scratch/$folder"

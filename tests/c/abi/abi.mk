@@ -8,8 +8,8 @@ ABI_MACHINE := $(if $(M32),i386,$(shell $(CC) -dumpmachine | cut -d- -f1))
 ABI_GOLDEN  := $(ABI)/$(ABI_MACHINE).golden
 ABI_SOURCES := $(addprefix $(ABI)/,main.c types.c layout.c values.c codes.c)
 
-.PHONY: abi abi-types abi-symbols abi-update headers
-abi: abi-types abi-symbols
+.PHONY: abi abi-types abi-symbols abi-packages abi-update headers
+abi: abi-types abi-symbols abi-packages
 
 $(BUILD)/abi/print: $(ABI_SOURCES) $(ABI)/abi.h include/lapi.h include/css_shared.h
 	@mkdir -p $(@D)
@@ -27,6 +27,16 @@ abi-symbols: $(LIB)
 	@sed -e 's/^[0-9a-f]* *//' -e '/^[Aa-z] /d' -e 's/@.*//' $(BUILD)/abi/nm.txt | LC_ALL=C sort -k 2 > $(BUILD)/abi/symbols.txt
 	@diff -u $(ABI)/symbols.golden $(BUILD)/abi/symbols.txt || { echo 'abi: $(LIB) exports other symbols than the table says'; exit 1; }
 	@echo "abi: $$(wc -l < $(BUILD)/abi/symbols.txt) symbols of $(LIB) as in $(ABI)/symbols.golden"
+
+# Debian's packages promise the same symbols; without this, only `make deb` would notice a new one.
+abi-packages:
+	@mkdir -p $(BUILD)/abi
+	@cut -d' ' -f2 $(ABI)/symbols.golden | LC_ALL=C sort > $(BUILD)/abi/golden.txt
+	@sed -e '1,/^liblapi_r/d' -e '/^ \(.*\)@\1 /d' -e 's/^ //' -e 's/@.*//' \
+	  debian/liblapi1.symbols | LC_ALL=C sort > $(BUILD)/abi/debian.txt
+	@diff -u $(BUILD)/abi/golden.txt $(BUILD)/abi/debian.txt || \
+	  { echo 'abi: debian/liblapi1.symbols differs from $(ABI)/symbols.golden'; exit 1; }
+	@echo "abi: debian/liblapi1.symbols as $(ABI)/symbols.golden"
 
 abi-update: $(BUILD)/abi/print
 	$(BUILD)/abi/print > $(ABI_GOLDEN)
