@@ -9,6 +9,11 @@ mkdir -p "$3"
 folder=$(realpath "$3")
 cd "$(dirname "$0")/.."
 scripts/setup.sh dh=debhelper lintian=lintian dpkg-gensymbols=dpkg-dev fakeroot=fakeroot
+packaged=$(dpkg-parsechangelog -S Version)
+if [ "${packaged%-*}" != "$version" ]; then
+	echo "debian/changelog ends with version $packaged, the archive has $version"
+	exit 1
+fi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cp "$archive" "$scratch/lapi_$version.orig.tar.xz"
