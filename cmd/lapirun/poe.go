@@ -3,8 +3,8 @@ package main
 import "slices"
 
 // poeOnly are options of POE's, each with a value, that mean nothing here: they concern its
-// resource manager, MPI, the switch, dumps, traces and its own traffic. They are taken out of what the
-// program gets, as POE does.
+// resource manager, MPI, the switch, dumps, traces and its own traffic. They are taken out of what
+// the program gets, as POE does.
 var poeOnly = []string{
 	"adapter_use", "buffer_mem", "bulk_xfer_chunk_size", "bulk_xfer_recv_conn", "cc_scratch_buf",
 	"clock_source", "coredir", "corefile_format", "corefile_sigterm", "cpu_use", "css_interrupt",
