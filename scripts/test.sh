@@ -6,7 +6,7 @@ set -u
 make=${MAKE:-make}
 logs=build/test
 mkdir -p $logs
-passed=0 failed=0 skipped=0 table=
+passed=0 failed=0 skipped=0 table= broken=()
 began=$SECONDS
 for target in "$@"; do
 	printf '%-14s ' "$target"
@@ -35,13 +35,18 @@ for target in "$@"; do
 	printf '%s\n' "${line:15}"
 	table="$table$line"$'\n'
 	if [ $result = FAILED ]; then
-		echo "---- $log: what failed, and its end"
-		grep -nE 'FAIL|fail(ed)?:|fail |error:|WARNING: Thread' "$log" | head -n 20
+		echo "---- the end of $log"
 		tail -n 40 "$log"
 		echo "----"
+		broken+=("$target")
 	fi
 done
 printf '\n%s\n' "$table"
+# At the very end: who sees no more than the end of this output sees what failed.
+for target in "${broken[@]}"; do
+	echo "---- what failed in $logs/$target.log"
+	grep -nE -A 6 'FAIL|fail(ed)?:|fail |error:|WARNING: Thread' "$logs/$target.log" | head -n 25
+done
 echo "$((SECONDS - began)) s in all; logs in $logs/"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ] && [ $passed -gt 0 ]

@@ -248,7 +248,7 @@ func (l *Library) progressLinks() (n int) {
 	for turn := 0; turn == 0 || len(l.ended) > 0 && turn < turnsMax; turn++ {
 		got := l.network.Receive(progressBatch, l)
 		n += got
-		if got < progressBatch {
+		if got == 0 { // fewer than a batch means little: a look is at some of the sockets only
 			break
 		}
 	}

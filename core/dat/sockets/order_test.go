@@ -8,13 +8,14 @@ import (
 	"lapi/core/dat"
 )
 
-// A peer makes a connection and then ends an older one. Both have come before this side looks: it
-// tells of the first one first, as dtestcm of Debian counts on.
+// A peer makes connections and then ends an older one. All have come before this side looks: it
+// tells of the new ones first, as dtestcm of Debian counts on. 40 are at more sockets than one look
+// at them takes.
 func TestNewBeforeEnded(t *testing.T) {
-	for range 2 {
+	for _, count := range []int{1, 1, 40} {
 		p, q := newProcess(t), newProcess(t)
-		con := q.evd(dat.EVDConnection)
-		var mine, theirs [2]*end
+		con, cr := q.evd(dat.EVDConnection), q.evd(dat.EVDCR)
+		mine, theirs := make([]*end, count+1), make([]*end, count+1)
 		for i := range mine {
 			mine[i], theirs[i] = p.end(nil, 0), q.end(nil, 0)
 			b := theirs[i]
@@ -24,24 +25,32 @@ func TestNewBeforeEnded(t *testing.T) {
 			b.ep, b.con = ep, con
 		}
 		connect(t, mine[0], theirs[0])
-		cr := q.evd(dat.EVDCR)
-		at := qualifier()
-		_, r := q.ia.NewPSP(at, cr.Handle(), false)
-		must(t, "psp", r)
-		must(t, "connect", mine[1].ep.Connect(loopback, at, int64(10*time.Second), nil))
-		ev := expect(t, cr, dat.EventConnectionRequest, p, q)
-		request, r := dat.Find[*dat.CR](q.l, dat.Handle(binary.LittleEndian.Uint64(ev.Data[24:])), 0)
-		must(t, "cr", r)
-		must(t, "accept", request.Accept(theirs[1].ep.Handle(), nil))
+		for i := 1; i <= count; i++ {
+			at := qualifier()
+			_, r := q.ia.NewPSP(at, cr.Handle(), false)
+			must(t, "psp", r)
+			must(t, "connect", mine[i].ep.Connect(loopback, at, int64(10*time.Second), nil))
+		}
+		for i := 1; i <= count; i++ {
+			ev := expect(t, cr, dat.EventConnectionRequest, q)
+			h := dat.Handle(binary.LittleEndian.Uint64(ev.Data[24:]))
+			request, r := dat.Find[*dat.CR](q.l, h, 0)
+			must(t, "cr", r)
+			must(t, "accept", request.Accept(theirs[i].ep.Handle(), nil))
+		}
 		q.l.Progress() // it finds nothing, and will not look each time
-		expect(t, mine[1].con, dat.EventEstablished, p)
+		for i := 1; i <= count; i++ {
+			expect(t, mine[i].con, dat.EventEstablished, p)
+		}
 		must(t, "disconnect", mine[0].ep.Disconnect(false))
 		for range 100 {
 			p.l.Progress()
 			time.Sleep(100 * time.Microsecond)
 		}
-		expect(t, con, dat.EventEstablished, q, p)
-		ev = expect(t, con, dat.EventDisconnected, q, p)
+		for range count {
+			expect(t, con, dat.EventEstablished, q, p)
+		}
+		ev := expect(t, con, dat.EventDisconnected, q, p)
 		if h := dat.Handle(binary.LittleEndian.Uint64(ev.Data[:])); h != theirs[0].ep.Handle() {
 			t.Error("the wrong one ended")
 		}
