@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -153,19 +154,11 @@ func (d *delegation) environment(environ []string) []string {
 		return set || own || slices.Contains(ownVariables, name)
 	})
 	for _, all := range []map[string]string{d.set, d.env} {
-		for _, name := range sortedNames(all) {
+		for _, name := range slices.Sorted(maps.Keys(all)) {
 			env = append(env, name+"="+all[name])
 		}
 	}
 	return env
-}
-
-func sortedNames(all map[string]string) (names []string) {
-	for name := range all {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 func (d *delegation) add(words ...string) { d.args = append(d.args, words...) }
@@ -241,7 +234,7 @@ func openMPI(d *delegation) error {
 		d.add("--timeout", strconv.Itoa(wholeSeconds(o.timeout)))
 	}
 	each := []string{"-wdir", d.dir}
-	for _, name := range sortedNames(d.set) {
+	for _, name := range slices.Sorted(maps.Keys(d.set)) {
 		each = append(each, "-x", name)
 	}
 	d.programs("-n", each...)

@@ -244,10 +244,11 @@ func (e *EP) openEnd() bool {
 	n.Solicited = uint32(flag(e.Attr.RecvFlags&Solicited != 0))
 	n.Index, n.Tag = index, tag
 	n.PeerIndex, n.PeerTag = e.conn.PeerName()
-	if e.Request == nil {
+	// The lane posts one segment: an endpoint that takes none is core's, which says so.
+	if e.Request == nil || e.Attr.MaxRequestIOV == 0 {
 		n.MaxRequests = 0
 	}
-	if e.Recv == nil {
+	if e.Recv == nil || e.Attr.MaxRecvIOV == 0 {
 		n.MaxReceives = 0
 	}
 	e.end = n

@@ -34,6 +34,7 @@ uint64_t node_bad_address(uint64_t from, uint64_t n);
  */
 void node_guard_install(void);
 
+/* The last byte is stored last (x86-64): a thread that polls it then sees the others. */
 int node_guarded_copy(void *to, const void *from, size_t n);
 /* The same for few bytes: no faster way is looked for. */
 int node_guarded_copy_short(void *to, const void *from, size_t n);

@@ -79,6 +79,24 @@ static void bad_addresses(unsigned char *good, unsigned char *end)
 	}
 }
 
+/* The last byte is written last: who polls it sees the others. It cannot be written here. What
+ * comes before was, but for what one store of 32 bytes writes together with it. */
+static void last_byte_last(unsigned char *from, unsigned char *end)
+{
+	size_t n, together, i;
+
+	for (i = 0; i < SPACE; i++)
+		from[i] = (unsigned char)(i % 251 + 1);
+	for (n = 2; n < 9000; n += n < 300 ? 1 : 97) {
+		unsigned char *to = end - n + 1;
+
+		together = n < 4 ? 1 : n < 16 ? 8 : 32;
+		memset(to, 0, n - 1);
+		CHECK(node_guarded_copy(to, from, n) == 1);
+		CHECK(n < together || memcmp(to, from, n - together) == 0);
+	}
+}
+
 static void atomics(void)
 {
 	int32_t counter = 41;
@@ -116,6 +134,8 @@ void test_guard(void)
 	signal(SIGSEGV, see);
 	node_guard_install();
 	every_length(from, to);
+	if (sizeof(void *) == 8)
+		last_byte_last(from, to + SPACE);
 	bad_addresses(from, to + SPACE);
 	atomics();
 	CHECK(seen == 0);
