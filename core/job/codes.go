@@ -1,5 +1,7 @@
 package job
 
+import "lapi/core/job/wire"
+
 // LAPI return codes that environment variables can lead to; abi/lapi.md and the guide's Table 35
 // fix their numbers.
 const (
@@ -16,7 +18,7 @@ const (
 // Limits and defaults of environment variables: the guide's Appendix D and F, and abi/lapi.md where
 // the guide contradicts itself.
 const (
-	maxTasks = 16384 // MAX_TASKS
+	maxTasks = wire.MaxTasks
 
 	minUDPPacketSize = 1024
 	maxUDPPacketSize = 65536
@@ -40,7 +42,7 @@ const (
 	defaultBulkMin         = 150 * 1024
 	defaultTraceSize       = 32 // MiB: half a million records
 	// LAPI instances of a process, and network instances of MP_LAPI_INET_ADDR
-	maxInstances  = 16
+	maxInstances  = wire.MaxInstances
 	maxDeviceName = 15 // IFNAMSIZ without the NUL
 )
 

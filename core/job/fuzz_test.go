@@ -112,15 +112,3 @@ func FuzzEnvironment(f *testing.F) {
 		}
 	})
 }
-
-func FuzzHello(f *testing.F) {
-	f.Add(Hello{Join, 1, 2, 3, 4}.Encode())
-	f.Add([]byte{})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		g, err := ParseHello(b)
-		if err == nil && (g.Task >= g.NumTasks || g.Task < 0 || g.Instance < 0 ||
-			g.Instance >= maxInstances) {
-			t.Fatalf("%+v", g)
-		}
-	})
-}

@@ -9,6 +9,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"lapi/core/job/wire"
 )
 
 // Sizes of a key file: less could be guessed, more is a mistake.
@@ -19,7 +21,7 @@ const (
 
 // KeySize is the size of a job key in bytes. It is the block size of SHA-256 so that a hash reads
 // the key where it is and keeps no part of it in a buffer of its own.
-const KeySize = 64
+const KeySize = wire.KeySize
 
 // Key returns the secret that all tasks of the job share, KeySize bytes: from lapirun, or made from
 // the contents of LAPI_JOB_KEY_FILE, or, of tasks that Meet, what task 0 has made. Without either the job is not authenticated, and key is nil.

@@ -37,7 +37,7 @@ func (c *Config) LauncherProcess() int {
 }
 
 // connectLauncher says hello to the launcher and returns the connection; c has the job key then.
-func connectLauncher(c *Config, purpose Purpose, instance int) (*wire.Conn, error) {
+func connectLauncher(c *Config, purpose wire.Purpose, instance int) (*wire.Conn, error) {
 	// Programs that the task starts later shall not hold the launcher's socket.
 	unix.CloseOnExec(c.launcherFD)
 	mine, theirs, err := wire.Pair()
@@ -49,7 +49,7 @@ func connectLauncher(c *Config, purpose Purpose, instance int) (*wire.Conn, erro
 		unix.Close(theirs)
 		return nil, err
 	}
-	g := Hello{Purpose: purpose, Task: c.Task, NumTasks: c.NumTasks, Instance: instance,
+	g := wire.Greeting{Purpose: purpose, Task: c.Task, NumTasks: c.NumTasks, Instance: instance,
 		PID: os.Getpid()}
 	err = wire.SendTo(c.launcherFD, wire.Message{Kind: wire.Hello, Data: g.Encode(),
 		Files: []int{theirs}})
@@ -99,7 +99,7 @@ func await(conn *wire.Conn, scratch *wire.Scratch) (wire.Message, error) {
 }
 
 func fetchKey(c *Config) error {
-	conn, err := connectLauncher(c, Ask, 0)
+	conn, err := connectLauncher(c, wire.Ask, 0)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func fetchKey(c *Config) error {
 }
 
 func openLaunched(c *Config, instance int) (Session, error) {
-	conn, err := connectLauncher(c, Join, instance)
+	conn, err := connectLauncher(c, wire.Join, instance)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ type pendingConn struct {
 	conn  *wire.Conn
 	pid   int
 	known bool // its hello has come: who it is
-	who   Hello
+	who   wire.Greeting
 }
 
 const (
@@ -215,11 +215,11 @@ func (l *listener) readHello(p *pendingConn, scratch *wire.Scratch) error {
 }
 
 // check says whether the sender of a hello belongs to this session.
-func (l *listener) check(hello wire.Message) (Hello, error) {
+func (l *listener) check(hello wire.Message) (wire.Greeting, error) {
 	if hello.Kind != wire.Hello {
-		return Hello{}, errors.New("it does not say hello")
+		return wire.Greeting{}, errors.New("it does not say hello")
 	}
-	who, err := ParseHello(hello.Data)
+	who, err := wire.ParseGreeting(hello.Data)
 	switch {
 	case err != nil:
 		return who, err
@@ -231,8 +231,8 @@ func (l *listener) check(hello wire.Message) (Hello, error) {
 	case !l.common(who.Task):
 		return who, fmt.Errorf("MP_COMMON_TASKS of task %d does not list task %d", l.c.Task,
 			who.Task)
-	case who.Purpose != Join && who.Purpose != Rejoin ||
-		(who.Purpose == Join) != (who.Task > l.c.Task):
+	case who.Purpose != wire.Join && who.Purpose != wire.Rejoin ||
+		(who.Purpose == wire.Join) != (who.Task > l.c.Task):
 		return who, errors.New("it has no reason to come")
 	}
 	return who, nil

@@ -382,7 +382,7 @@ func attackerRole() error {
 	if err != nil {
 		return err
 	}
-	hello := job.Hello{Purpose: job.Join, Task: 1, NumTasks: c.NumTasks}
+	hello := wire.Greeting{Purpose: wire.Join, Task: 1, NumTasks: c.NumTasks}
 	conn.Queue(wire.Message{Kind: wire.Hello, Data: hello.Encode()})
 	if _, err := conn.Flush(); err != nil && err != io.EOF {
 		return err

@@ -128,10 +128,10 @@ func (w *wireUp) dialTask(task int, everywhere bool) error {
 	if err != nil {
 		return err
 	}
-	h := Hello{Purpose: Join, Task: w.c.Task, NumTasks: w.c.NumTasks, Instance: w.instance,
+	h := wire.Greeting{Purpose: wire.Join, Task: w.c.Task, NumTasks: w.c.NumTasks, Instance: w.instance,
 		PID: os.Getpid()}
 	if task > w.c.Task {
-		h.Purpose = Rejoin
+		h.Purpose = wire.Rejoin
 	}
 	conn.Queue(wire.Message{Kind: wire.Hello, Number: uint32(task), Data: h.Encode()})
 	_, _ = conn.Flush() // if it cannot go, readAnswers sees why
@@ -191,7 +191,7 @@ func (w *wireUp) admit(p *pendingConn) bool {
 		}
 		return true
 	}
-	if !p.known || p.who.Purpose == Rejoin {
+	if !p.known || p.who.Purpose == wire.Rejoin {
 		return false
 	}
 	t := p.who.Task

@@ -21,7 +21,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-	"lapi/core/job"
 	"lapi/core/job/wire"
 )
 
@@ -51,7 +50,7 @@ type task struct {
 
 type groupID struct{ instance, incarnation int }
 
-// New returns a hub for a job of numTasks tasks with the given key of job.KeySize bytes.
+// New returns a hub for a job of numTasks tasks with the given key of wire.KeySize bytes.
 func New(numTasks int, key []byte) *Hub {
 	h := &Hub{key: key, tasks: make([]task, numTasks), groups: make(map[groupID]*group),
 		reap: reapDelay}
@@ -149,12 +148,12 @@ func (h *Hub) hello(taskID int, m wire.Message) {
 	if err != nil {
 		return
 	}
-	g, err := job.ParseHello(m.Data)
+	g, err := wire.ParseGreeting(m.Data)
 	if err == nil && (g.Task != taskID || g.NumTasks != len(h.tasks)) {
 		err = fmt.Errorf("this process was started as task %d of %d, but its MP_CHILD and MP_PROCS say task %d of %d",
 			taskID, len(h.tasks), g.Task, g.NumTasks)
 	}
-	if err == nil && g.Purpose == job.Rejoin {
+	if err == nil && g.Purpose == wire.Rejoin {
 		err = errors.New("tasks that lapirun has started do not rejoin")
 	}
 	if err != nil {
@@ -162,7 +161,7 @@ func (h *Hub) hello(taskID int, m wire.Message) {
 		return
 	}
 	welcome := wire.Message{Kind: wire.Welcome, Data: h.key}
-	if g.Purpose == job.Ask {
+	if g.Purpose == wire.Ask {
 		link.sendAndClose(welcome)
 		return
 	}

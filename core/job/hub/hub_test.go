@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-	"lapi/core/job"
 	"lapi/core/job/wire"
 )
 
@@ -23,7 +22,7 @@ type bench struct {
 
 func newBench(t *testing.T, n int) *bench {
 	t.Helper()
-	b := &bench{t: t, hub: New(n, bytes.Repeat([]byte{1}, job.KeySize))}
+	b := &bench{t: t, hub: New(n, bytes.Repeat([]byte{1}, wire.KeySize))}
 	for i := range n {
 		mine, theirs, err := wire.Pair()
 		if err != nil {
@@ -60,7 +59,7 @@ func (b *bench) sayHello(task int, data []byte) *wire.Conn {
 
 func (b *bench) join(task, instance int) *wire.Conn {
 	b.t.Helper()
-	g := job.Hello{Purpose: job.Join, Task: task, NumTasks: len(b.control), Instance: instance}
+	g := wire.Greeting{Purpose: wire.Join, Task: task, NumTasks: len(b.control), Instance: instance}
 	c := b.sayHello(task, g.Encode())
 	b.expect(c, wire.Welcome)
 	return c
@@ -104,11 +103,11 @@ func (b *bench) send(c *wire.Conn, m wire.Message) {
 
 func TestBadHellos(t *testing.T) {
 	b := newBench(t, 2)
-	for name, g := range map[string]job.Hello{
-		"another task":   {Purpose: job.Join, Task: 1, NumTasks: 2},
-		"another number": {Purpose: job.Join, Task: 0, NumTasks: 3},
-		"instance":       {Purpose: job.Join, Task: 0, NumTasks: 2, Instance: 16},
-		"return":         {Purpose: job.Rejoin, Task: 0, NumTasks: 2},
+	for name, g := range map[string]wire.Greeting{
+		"another task":   {Purpose: wire.Join, Task: 1, NumTasks: 2},
+		"another number": {Purpose: wire.Join, Task: 0, NumTasks: 3},
+		"instance":       {Purpose: wire.Join, Task: 0, NumTasks: 2, Instance: 16},
+		"return":         {Purpose: wire.Rejoin, Task: 0, NumTasks: 2},
 		"purpose":        {Purpose: 9, Task: 0, NumTasks: 2},
 	} {
 		c := b.sayHello(0, g.Encode())

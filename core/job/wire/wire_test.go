@@ -271,3 +271,15 @@ func TestWhole(t *testing.T) {
 		}
 	}
 }
+
+func FuzzGreeting(f *testing.F) {
+	f.Add(Greeting{Join, 1, 2, 3, 4}.Encode())
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		g, err := ParseGreeting(b)
+		if err == nil && (g.Task >= g.NumTasks || g.Task < 0 || g.Instance < 0 ||
+			g.Instance >= MaxInstances) {
+			t.Fatalf("%+v", g)
+		}
+	})
+}
