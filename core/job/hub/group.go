@@ -9,7 +9,9 @@ import (
 
 // group is the sessions that belong together: at most one of each task. Guarded by Hub.mu.
 type group struct {
-	members []*session // by task; nil before it joins
+	hub     *Hub
+	id      groupID
+	members []*session // by task; nil before it joins, and of other nodes
 	left    []bool     // by task: said Leave
 	ending  []bool     // by task: said Ending
 	dead    []string   // by task: how it died, "" if it did not
@@ -22,10 +24,12 @@ type group struct {
 type round struct {
 	parts   []wire.Contribution
 	present []bool
+	own     int // parts of this hub's tasks
 }
 
-func newGroup(numTasks int) *group {
-	return &group{
+func newGroup(h *Hub, id groupID) *group {
+	numTasks := len(h.tasks)
+	return &group{hub: h, id: id,
 		members: make([]*session, numTasks), left: make([]bool, numTasks),
 		ending: make([]bool, numTasks), dead: make([]string, numTasks),
 		rounds: make(map[uint32]*round),
@@ -39,15 +43,13 @@ func (g *group) contribute(s *session, m wire.Message) error {
 		return fmt.Errorf("part of round %d in round %d", m.Number, s.round)
 	}
 	s.round++
-	r := g.rounds[m.Number]
-	if r == nil {
-		r = &round{present: make([]bool, len(g.members))}
-		g.rounds[m.Number] = r
+	r := g.round(m.Number)
+	r.add(wire.Contribution{Task: s.task, Data: m.Data, Files: m.Files})
+	r.own++
+	if r.own == g.hub.own {
+		g.hub.tellParts(g.id, m.Number, r)
 	}
-	r.present[s.task] = true
-	r.parts = append(r.parts, wire.Contribution{Task: s.task, Data: m.Data, Files: m.Files})
-	if len(r.parts) == len(g.members) {
-		g.complete(m.Number, r)
+	if g.complete(m.Number, r) {
 		return nil
 	}
 	for t := range g.members {
@@ -59,21 +61,42 @@ func (g *group) contribute(s *session, m wire.Message) error {
 	return nil
 }
 
-// complete sends all parts to all members; the descriptors are closed when the last of them has got
-// its copy.
-func (g *group) complete(number uint32, r *round) {
+// round is the one with that number, which it begins if need be.
+func (g *group) round(number uint32) *round {
+	r := g.rounds[number]
+	if r == nil {
+		r = &round{present: make([]bool, len(g.members))}
+		g.rounds[number] = r
+	}
+	return r
+}
+
+func (r *round) add(c wire.Contribution) {
+	r.present[c.Task] = true
+	r.parts = append(r.parts, c)
+}
+
+// complete sends all parts to all members, if they are there; the descriptors are closed when the
+// last of them has got its copy.
+func (g *group) complete(number uint32, r *round) bool {
+	if len(r.parts) < len(g.members) {
+		return false
+	}
 	delete(g.rounds, number)
 	data, files := wire.EncodeParts(r.parts)
 	pending := new(atomic.Int32)
-	pending.Store(int32(len(g.members)))
+	pending.Store(int32(g.hub.own))
 	done := func() {
 		if pending.Add(-1) == 0 {
 			closeFiles(files)
 		}
 	}
 	for _, s := range g.members {
-		s.send(wire.Message{Kind: wire.Parts, Number: number, Data: data, Files: files}, done)
+		if s != nil {
+			s.send(wire.Message{Kind: wire.Parts, Number: number, Data: data, Files: files}, done)
+		}
 	}
+	return true
 }
 
 // failWithout tells everybody who waits in an exchange for a task that will not contribute any
@@ -84,7 +107,7 @@ func (g *group) failWithout(taskID int) {
 			continue
 		}
 		for t, s := range g.members {
-			if r.present[t] {
+			if s != nil && r.present[t] {
 				s.send(g.failure(number, taskID), nil)
 			}
 		}
@@ -104,7 +127,7 @@ func (g *group) failure(number uint32, taskID int) wire.Message {
 	text := fmt.Sprintf("task %d %s", taskID, g.dead[taskID])
 	if g.dead[taskID] == "" {
 		text = fmt.Sprintf("task %d has left (LAPI_Term)", taskID)
-	} else if g.members[taskID] == nil {
+	} else if g.members[taskID] == nil && g.hub.isOwn(taskID) {
 		text += " before it called LAPI_Init"
 	}
 	return wire.Message{Kind: wire.Failed, Number: number, Data: []byte(text)}
@@ -113,7 +136,7 @@ func (g *group) failure(number uint32, taskID int) wire.Message {
 // allAccounted says that nobody will join any more.
 func (g *group) allAccounted() bool {
 	for t, s := range g.members {
-		if s == nil && g.dead[t] == "" {
+		if s == nil && g.dead[t] == "" && !g.left[t] {
 			return false
 		}
 	}

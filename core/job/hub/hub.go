@@ -38,6 +38,8 @@ type Hub struct {
 	groups map[groupID]*group
 	quiet  bool
 	reap   time.Duration // from a socket's end to TaskEnded
+	own    int           // tasks that it serves: all, or those of its node
+	span   *span         // of a job on several nodes
 }
 
 // task is what the hub knows of one task. Guarded by Hub.mu.
@@ -53,7 +55,7 @@ type groupID struct{ instance, incarnation int }
 // New returns a hub for a job of numTasks tasks with the given key of wire.KeySize bytes.
 func New(numTasks int, key []byte) *Hub {
 	h := &Hub{key: key, tasks: make([]task, numTasks), groups: make(map[groupID]*group),
-		reap: reapDelay}
+		reap: reapDelay, own: numTasks}
 	for t := range h.tasks {
 		h.tasks[t].opened = make(map[int]int)
 	}
@@ -71,23 +73,26 @@ func (h *Hub) Serve(taskID int, socket int) error {
 	if err != nil {
 		return err
 	}
+	go h.control(taskID, link)
+	return nil
+}
+
+// control serves a task's control socket.
+func (h *Hub) control(taskID int, link *link) {
 	h.mu.Lock()
 	h.tasks[taskID].control = link
 	h.mu.Unlock()
-	go func() {
-		for {
-			m, err := link.receive()
-			if err != nil {
-				break
-			}
-			h.hello(taskID, m)
+	for {
+		m, err := link.receive()
+		if err != nil {
+			break
 		}
-		h.mu.Lock()
-		h.tasks[taskID].control = nil
-		h.mu.Unlock()
-		link.close()
-	}()
-	return nil
+		h.hello(taskID, m)
+	}
+	h.mu.Lock()
+	h.tasks[taskID].control = nil
+	h.mu.Unlock()
+	link.close()
 }
 
 // Abandoned says whether some process still holds a task's control socket, but none has begun a
@@ -137,6 +142,7 @@ func (h *Hub) endSessions(taskID int) {
 		h.died(g, taskID, h.tasks[taskID].how)
 		h.forget(id, g)
 	}
+	h.tellGone(taskID)
 }
 
 func (h *Hub) hello(taskID int, m wire.Message) {
@@ -178,12 +184,7 @@ func (h *Hub) join(s *session, instance int) {
 	t := &h.tasks[s.task]
 	id := groupID{instance, t.opened[instance]}
 	t.opened[instance]++
-	g := h.groups[id]
-	if g == nil {
-		g = newGroup(len(h.tasks))
-		h.groups[id] = g
-		h.markAbsent(g, id)
-	}
+	g := h.group(id)
 	s.group, s.id = g, id
 	g.members[s.task] = s
 	g.joined++
@@ -192,6 +193,17 @@ func (h *Hub) join(s *session, instance int) {
 			s.send(g.deathNotice(dead), nil)
 		}
 	}
+}
+
+// group is the one with that name, which it begins if need be.
+func (h *Hub) group(id groupID) *group {
+	g := h.groups[id]
+	if g == nil {
+		g = newGroup(h, id)
+		h.groups[id] = g
+		h.markAbsent(g, id)
+	}
+	return g
 }
 
 // markAbsent marks the tasks that will never join g, because they have ended with fewer sessions.
@@ -219,6 +231,7 @@ func (h *Hub) died(g *group, taskID int, how string) {
 		}
 	}
 	g.failWithout(taskID)
+	h.tellDeath(g, taskID)
 }
 
 // closed is called when a session's socket has ended.

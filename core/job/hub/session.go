@@ -215,6 +215,7 @@ func (s *session) received(m wire.Message) error {
 		s.left = true
 		s.group.left[s.task] = true
 		s.group.failWithout(s.task)
+		s.hub.tellNodes(noteLeft, s.id, 0, s.task, nil)
 		return nil
 	}
 	m.CloseFiles()

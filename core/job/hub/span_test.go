@@ -1,0 +1,352 @@
+package hub
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"lapi/core/job/wire"
+)
+
+var testKey = bytes.Repeat([]byte{7}, wire.KeySize)
+
+// spanned is a job on several nodes, with two tasks on each: tasks 2i and 2i+1 are on node i.
+type spanned struct {
+	bench
+	hubs   []*Hub
+	trunks map[[2]int]net.Conn // by the dialing and the listening node
+}
+
+func newSpanned(t *testing.T, nodes int) *spanned {
+	t.Helper()
+	s := &spanned{bench: bench{t: t}, trunks: make(map[[2]int]net.Conn)}
+	table := make([]int, 2*nodes)
+	for task := range table {
+		table[task] = task / 2
+	}
+	for node := range nodes {
+		h := New(len(table), testKey)
+		h.Span(table, node)
+		s.hubs = append(s.hubs, h)
+		for task := 2 * node; task < 2*node+2; task++ {
+			s.control = append(s.control, s.admit(h, task, len(table)))
+		}
+	}
+	for high := range nodes {
+		for low := range high {
+			s.connect(high, low)
+		}
+	}
+	return s
+}
+
+// admit is a task's control socket, once its hub knows it.
+func (s *spanned) admit(h *Hub, task, numTasks int) int {
+	mine, theirs, err := wire.Pair()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := h.Admit(mine); err != nil {
+		s.t.Fatal(err)
+	}
+	g := wire.Greeting{Purpose: wire.Join, Task: task, NumTasks: numTasks}
+	if err := wire.SendTo(theirs, wire.Message{Kind: wire.Hello, Data: g.Encode()}); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { unix.Close(theirs) })
+	return theirs
+}
+
+func (s *spanned) connect(high, low int) {
+	a, b := tcpPair(s.t)
+	accepted := make(chan error, 1)
+	go func() {
+		p, err := Accept(b, testKey)
+		if err == nil {
+			err = s.hubs[low].Attach(p)
+		}
+		accepted <- err
+	}()
+	p, err := Dial(a, testKey, high, low)
+	if err == nil {
+		err = s.hubs[high].Attach(p)
+	}
+	if err := errors.Join(err, <-accepted); err != nil {
+		s.t.Fatal(err)
+	}
+	s.trunks[[2]int{high, low}] = a
+}
+
+func tcpPair(t *testing.T) (dialing, listening net.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if dialing, err = net.Dial("tcp", l.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	if listening, err = l.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dialing.Close(); listening.Close() })
+	return dialing, listening
+}
+
+// joinAll has all tasks begin a session and exchange a part.
+func (s *spanned) joinAll() (all []*wire.Conn) {
+	s.t.Helper()
+	for task := range s.control {
+		all = append(all, s.join(task, 0))
+	}
+	for task, c := range all {
+		s.send(c, wire.Message{Kind: wire.Part, Data: []byte{'a' + byte(task)}})
+	}
+	for task, c := range all {
+		m := s.expect(c, wire.Parts)
+		parts, err := wire.DecodeParts(m.Data, m.Files, len(all))
+		if err != nil || len(parts) != len(all) {
+			s.t.Fatal(task, len(parts), err)
+		}
+		for _, p := range parts {
+			if string(p.Data) != string(rune('a'+p.Task)) {
+				s.t.Fatalf("task %d gave %q", p.Task, p.Data)
+			}
+		}
+	}
+	return all
+}
+
+// An exchange reaches all nodes, in every order of joining, with descriptors within a node only.
+func TestSpannedExchange(t *testing.T) {
+	s := newSpanned(t, 3)
+	all := s.joinAll()
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	for task, c := range all {
+		if task != 5 {
+			s.send(c, wire.Message{Kind: wire.Part, Number: 1, Files: []int{int(null.Fd())}})
+		}
+	}
+	s.send(all[5], wire.Message{Kind: wire.Part, Number: 1, Files: []int{int(null.Fd())}})
+	for task, c := range all {
+		m := s.expect(c, wire.Parts)
+		parts, err := wire.DecodeParts(m.Data, m.Files, len(all))
+		if err != nil || m.Number != 1 {
+			t.Fatal(m.Number, err)
+		}
+		for _, p := range parts {
+			if got, want := len(p.Files) > 0, p.Task/2 == task/2; got != want {
+				t.Errorf("task %d has descriptors of task %d: %v", task, p.Task, got)
+			}
+		}
+		m.CloseFiles()
+	}
+}
+
+// Sessions that one node's tasks begin before another's are kept apart.
+func TestSpannedIncarnations(t *testing.T) {
+	s := newSpanned(t, 2)
+	first := s.joinAll()
+	for _, c := range first {
+		s.send(c, wire.Message{Kind: wire.Leave})
+	}
+	for task, c := range s.joinAll() {
+		s.send(c, wire.Message{Kind: wire.Leave})
+		first[task].Close()
+	}
+	for deadline := time.Now().Add(guard); ; time.Sleep(time.Millisecond) {
+		left := 0
+		for _, h := range s.hubs {
+			h.mu.Lock()
+			for _, g := range h.groups {
+				if g.id.incarnation == 0 {
+					left++
+				}
+			}
+			h.mu.Unlock()
+		}
+		if left == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d groups are not forgotten", left)
+		}
+	}
+}
+
+// What happens to a task is told on all nodes.
+func TestSpannedEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func(s *spanned, session *wire.Conn)
+		want wire.Kind
+	}{
+		"died": {func(s *spanned, session *wire.Conn) { session.Close() }, wire.Died},
+		"ended": {func(s *spanned, session *wire.Conn) {
+			s.send(session, wire.Message{Kind: wire.Ending})
+			session.Close()
+		}, wire.Ended},
+		"process": {func(s *spanned, session *wire.Conn) {
+			_ = unix.Shutdown(s.control[3], unix.SHUT_RDWR)
+		}, wire.Died},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSpanned(t, 3)
+			all := s.joinAll()
+			c.end(s, all[3])
+			for _, task := range []int{0, 2, 5} {
+				m := s.expect(all[task], c.want)
+				if m.Number != 3 || len(m.Data) == 0 {
+					t.Errorf("task %d hears of task %d: %q", task, m.Number, m.Data)
+				}
+			}
+		})
+	}
+}
+
+// An exchange that will never be complete fails on all nodes, with the reason.
+func TestSpannedExchangeFails(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func(s *spanned)
+		want string
+	}{
+		"left": {func(s *spanned) {
+			s.send(s.join(3, 0), wire.Message{Kind: wire.Leave})
+		}, "task 3 has left (LAPI_Term)"},
+		"never came": {func(s *spanned) {
+			unix.Close(s.control[3])
+			s.control[3] = -1
+		}, "task 3 has ended"},
+		"hub": {func(s *spanned) { s.trunks[[2]int{1, 0}].Close() }, "task 2 has ended"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSpanned(t, 2)
+			waiting := s.join(0, 0)
+			s.send(waiting, wire.Message{Kind: wire.Part})
+			c.end(s)
+			for {
+				m, ok := s.next(waiting)
+				if !ok || m.Kind == wire.Failed {
+					if text := string(m.Data); !ok || !strings.HasPrefix(text, c.want) {
+						t.Fatalf("%q (%v), want %q", text, ok, c.want)
+					}
+					return
+				}
+			}
+		})
+	}
+}
+
+// Whoever lacks the key, or alters, repeats or cuts anything, is found out.
+func TestTrunkProof(t *testing.T) {
+	wrong := bytes.Repeat([]byte{8}, wire.KeySize)
+	for name, keys := range map[string][2][]byte{"dialing": {wrong, testKey},
+		"listening": {testKey, wrong}} {
+		a, b := tcpPair(t)
+		accepted := make(chan error, 1)
+		go func() {
+			_, err := Accept(b, keys[1])
+			accepted <- err
+		}()
+		_, err := Dial(a, keys[0], 1, 0)
+		if other := <-accepted; err == nil || other == nil {
+			t.Errorf("%s with a wrong key: %v, %v", name, err, other)
+		}
+	}
+	for name, alter := range map[string]func(b []byte) []byte{
+		"as it is": func(b []byte) []byte { return b },
+		"altered":  func(b []byte) []byte { b[len(b)-1] ^= 1; return b },
+		"proof":    func(b []byte) []byte { b[5] ^= 1; return b },
+		"length":   func(b []byte) []byte { b[0]--; return b },
+		"long":     func(b []byte) []byte { b[3] = 0xff; return b },
+		"repeated": func(b []byte) []byte { return append(b, b...) },
+	} {
+		a, b := tcpPair(t)
+		accepted := make(chan *Proved, 1)
+		go func() {
+			p, _ := Accept(b, testKey)
+			accepted <- p
+		}()
+		p, err := Dial(a, testKey, 1, 0)
+		q := <-accepted
+		if err != nil || q == nil || q.Node != 1 {
+			t.Fatal(err)
+		}
+		record := &recorder{Conn: p.conn}
+		p.conn = record
+		if err := p.write([]byte("hello")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Write(alter(record.bytes)); err != nil {
+			t.Fatal(err)
+		}
+		a.Close()
+		got, err := q.read()
+		if good := name == "as it is" || name == "repeated"; good != (err == nil) ||
+			good && string(got) != "hello" {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+		if _, err = q.read(); err == nil {
+			t.Errorf("%s: a second frame", name)
+		}
+	}
+}
+
+// recorder keeps what is written.
+type recorder struct {
+	net.Conn
+	bytes []byte
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	r.bytes = append(r.bytes, b...)
+	return len(b), nil
+}
+
+// A node that has a trunk gets no second one, and nobody can be a node that is none.
+func TestTrunkOnce(t *testing.T) {
+	s := newSpanned(t, 2)
+	for _, node := range []int{1, 0, 2, 9999} {
+		a, b := tcpPair(t)
+		go Dial(a, testKey, node, 0)
+		p, err := Accept(b, testKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.hubs[0].Attach(p) == nil {
+			t.Errorf("node %d is attached", node)
+		}
+	}
+	s.joinAll()
+}
+
+// FuzzNote: no note of a node that has proved itself does more than end its trunk.
+func FuzzNote(f *testing.F) {
+	for kind := noteParts; kind < lastNote; kind++ {
+		n := note{kind: kind, number: 1, task: 3, data: make([]byte, 80)}
+		f.Add(n.encode())
+	}
+	data, _ := wire.EncodeParts([]wire.Contribution{{Task: 2}, {Task: 3, Data: []byte("x")}})
+	n := note{kind: noteParts, task: 2, data: data}
+	f.Add(n.encode())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		h := New(4, testKey)
+		h.Span([]int{0, 0, 1, 1}, 0)
+		for range 2 {
+			_ = h.heard(1, b)
+		}
+		if len(h.groups) > 1 {
+			t.Fatalf("%d groups of one note", len(h.groups))
+		}
+	})
+}
