@@ -6,9 +6,9 @@ package job
 
 import (
 	"fmt"
-	"net/netip"
 	"time"
 
+	"lapi/core/job/adapters"
 	"lapi/core/job/pmi"
 )
 
@@ -59,10 +59,7 @@ const (
 
 // Adapter is one instance of MP_LAPI_INET_ADDR: an address of this task and the network interface
 // that has it.
-type Adapter struct {
-	Addr   netip.Addr // with its zone, which is Device, if it is link-local IPv6
-	Device string
-}
+type Adapter = adapters.Adapter
 
 // Loss is what LAPI_UDP_LOSS asks for: datagrams that this task loses on purpose before it sends
 // them.
