@@ -113,7 +113,10 @@ type Config struct {
 
 	start      starter
 	openField  func() (pmi.Launcher, int, error) // of a launcher of the field, and its socket
-	launcherFD int                               // that socket, if Launched
+	device     string                            // MP_EUIDEVICE, where a launcher of the field has started it
+	instances  int                               // MP_INSTANCES likewise; adapters.Max: max, 0: not set
+	spans      bool                              // the job is on several nodes; after Meet
+	launcherFD int                               // the socket to lapirun if Launched, to the node's hub if spans
 	keyFile    string                            // LAPI_JOB_KEY_FILE
 	key        []byte                            // what Key or Open has found
 }
