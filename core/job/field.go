@@ -5,6 +5,7 @@ import (
 
 	"lapi/core/job/adapters"
 	"lapi/core/job/pmi"
+	"lapi/core/job/rendezvous"
 )
 
 // A launcher of the field, such as mpiexec.hydra, knows nothing of LAPI. It tells a task who it is,
@@ -18,6 +19,7 @@ const (
 	byHand starter = iota // or by lapirun
 	byPMI
 	byPMIx
+	byAddress // by hand, with the address of task 0
 )
 
 // OpenPMIx connects to the PMIx server that has started this process, or finds the connection that
@@ -43,6 +45,9 @@ func (r *reader) starter() (starter, error) {
 		"or set MP_PROCS and MP_CHILD for each task"
 	switch {
 	case both("MP_PROCS", "MP_CHILD"):
+		if r.any([]string{rendezvous.Variable}) && !r.any([]string{LauncherVariable}) {
+			return byAddress, nil
+		}
 		return byHand, nil
 	case r.any([]string{pmiVariable}):
 		return byPMI, nil
@@ -118,6 +123,28 @@ func pmixIdentity(c *Config) error {
 	return nil
 }
 
+// meetByAddress has tasks started by hand exchange their cards by way of task 0.
+func (r *reader) meetByAddress(c *Config) {
+	address, _ := r.get(rendezvous.Variable)
+	c.openField = func() (pmi.Launcher, int, error) {
+		cfg := rendezvous.Config{Address: address, Task: c.Task, NumTasks: c.NumTasks,
+			Partition: c.Partition, Timeout: wireUpLimit,
+			Say: func(level int, text string) { r.warnf(level, "%s", text) }}
+		if c.NoTimeout {
+			cfg.Timeout = 0
+		}
+		if c.keyFile != "" {
+			var err error
+			if cfg.Key, err = readKeyFile(c.keyFile); err != nil {
+				return nil, -1, err
+			}
+			defer freeSecret(cfg.Key)
+		}
+		l, err := rendezvous.Open(cfg)
+		return l, -1, err
+	}
+}
+
 // checkIdentity holds what a launcher says, by that variable among others, against what is possible.
 func checkIdentity(c *Config, variable string) error {
 	if c.NumTasks < 1 || c.NumTasks > maxTasks || c.Task < 0 || c.Task >= c.NumTasks {
@@ -127,7 +154,7 @@ func checkIdentity(c *Config, variable string) error {
 	return nil
 }
 
-// Gathered says whether a launcher brings the tasks together: the session reaches all of them, and
+// Gathered says whether the tasks are brought together, by a launcher or at an address: the session reaches all of them, and
 // nobody has to be told addresses.
 func (c *Config) Gathered() bool { return c.Launched || c.start != byHand }
 

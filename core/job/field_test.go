@@ -27,6 +27,7 @@ func TestStarter(t *testing.T) {
 		says       string // the error names it
 	}{
 		{env: hand + hydra + pmix + slurm, task: 1, size: 2},
+		{env: hand + " LAPI_RENDEZVOUS=h:1" + hydra + pmix + slurm, task: 1, size: 2},
 		{env: hydra + pmix + slurm, task: 2, size: 3},
 		{env: hydra + " MP_PROCS=4", task: 2, size: 3},
 		{env: hydra + " MP_MSG_API=mpi", says: "MP_MSG_API"},
