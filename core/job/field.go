@@ -1,7 +1,9 @@
 package job
 
 import (
+	"errors"
 	"fmt"
+	"sync"
 
 	"lapi/core/job/adapters"
 	"lapi/core/job/pmi"
@@ -18,6 +20,7 @@ type starter uint8
 const (
 	byHand starter = iota // or by lapirun
 	byPMI
+	byPort // likewise PMI, by a socket of the task's own
 	byPMIx
 	byAddress // by hand, with the address of task 0
 )
@@ -26,6 +29,10 @@ const (
 // there is. The library's C part has it, which core does not import: whoever links both sets it,
 // before any FromEnv. Nil: such tasks are refused.
 var OpenPMIx func() (pmi.Launcher, error)
+
+// MPIIsUsed says whether MPI is in this process and initialised. Likewise set by who links both; nil:
+// it is not.
+var MPIIsUsed func() bool
 
 const pmiVariable = "PMI_FD"
 
@@ -52,8 +59,7 @@ func (r *reader) starter() (starter, error) {
 	case r.any([]string{pmiVariable}):
 		return byPMI, nil
 	case both("PMI_PORT", "PMI_ID"):
-		return refuse("PMI_PORT", "it is set, by mpiexec.hydra -pmi-port, which this release "+
-			"cannot ask. "+instead)
+		return byPort, nil
 	case both("PMIX_NAMESPACE", "PMIX_RANK"):
 		if OpenPMIx == nil {
 			return refuse("PMIX_NAMESPACE", "it is set, by a launcher with PMIx (mpirun, prun, "+
@@ -72,8 +78,11 @@ func (r *reader) fieldIdentity(c *Config) error {
 	if err := r.adapterWishes(c); err != nil {
 		return err
 	}
-	if c.start == byPMIx {
+	switch c.start {
+	case byPMIx:
 		return pmixIdentity(c)
+	case byPort:
+		return r.portIdentity(c)
 	}
 	numbers := make(map[string]int)
 	for _, name := range []string{pmiVariable, "PMI_RANK", "PMI_SIZE"} {
@@ -106,6 +115,40 @@ func (r *reader) adapterWishes(c *Config) (err error) {
 		}
 	}
 	return nil
+}
+
+// portSession is this process's session with the launcher at PMI_PORT, which takes one of it.
+var portSession struct {
+	sync.Once
+	client *pmi.Client
+	err    error
+}
+
+// portIdentity asks the launcher at PMI_PORT, as only it knows rank and size.
+func (r *reader) portIdentity(c *Config) error {
+	address, _ := r.get("PMI_PORT")
+	text, _ := r.get("PMI_ID")
+	id, err := parseNumber(text)
+	if err != nil {
+		return &EnvError{"PMI_ID", codeNoEnvVar,
+			fmt.Sprintf("the value %q of the launcher's variable is %v", text, err)}
+	}
+	portSession.Do(func() {
+		if MPIIsUsed != nil && MPIIsUsed() {
+			portSession.err = errors.New("with -pmi-port MPI_Init takes the only session; call " +
+				"LAPI_Init before it, or leave -pmi-port out")
+			return
+		}
+		portSession.client, portSession.err = pmi.Dial(address, id)
+	})
+	if portSession.err != nil {
+		return &EnvError{"PMI_PORT", codeNoEnvVar,
+			fmt.Sprintf("it is set, but the launcher cannot be asked: %v", portSession.err)}
+	}
+	l := portSession.client
+	c.Task, c.NumTasks = l.Rank(), l.Size()
+	c.openField = func() (pmi.Launcher, int, error) { return l, l.Socket(), nil }
+	return checkIdentity(c, "PMI_PORT")
 }
 
 // pmixIdentity asks the server, as only it knows the number of tasks.
