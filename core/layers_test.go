@@ -88,6 +88,9 @@ func TestLayers(t *testing.T) {
 					p.ImportPath, imported)
 			case in("lapi/transport") && uses("lapi/core"):
 				t.Errorf("%s imports %s: transport knows nothing of core", p.ImportPath, imported)
+			case in("lapi/core/job/adapters") && uses("lapi"):
+				t.Errorf("%s imports %s: job, which imports it, and lapirun bring what it needs",
+					p.ImportPath, imported)
 			case in("lapi/core/job") && uses("lapi/transport"),
 				in("lapi/core/job") && uses("lapi/core/lapi"):
 				t.Errorf("%s imports %s: job knows nothing of links and calls",

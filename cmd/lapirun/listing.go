@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
 	"os"
 	"os/exec"
 	"slices"
@@ -16,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	"lapi/core/job"
+	"lapi/core/job/adapters"
 )
 
 // A node's interfaces are listed by a process that is started like its tasks: under the node's
@@ -28,16 +27,16 @@ const listName = "--lapi-list-interfaces"
 // listLimit is how long a command may take to start something.
 const listLimit = 30 * time.Second
 
-// list is that process: it writes an inventory to the launcher's socket.
+// list is that process: it writes what it sees to the launcher's socket.
 func list() int {
-	if err := sendInventory(os.Getenv(job.LauncherVariable)); err != nil {
+	if err := sendNode(os.Getenv(job.LauncherVariable)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return exitFailure
 	}
 	return 0
 }
 
-func sendInventory(launcher string) error {
+func sendNode(launcher string) error {
 	if launcher == "" {
 		return errors.New("the command does not pass the environment on")
 	}
@@ -45,56 +44,18 @@ func sendInventory(launcher string) error {
 		return fmt.Errorf("the command closes descriptor %d, by which tasks reach lapirun",
 			launcherFD)
 	}
-	n, err := takeInventory()
+	n, err := adapters.List()
 	if err != nil {
 		return err
 	}
 	return json.NewEncoder(os.NewFile(launcherFD, "lapirun")).Encode(n)
 }
 
-// takeInventory lists the interfaces that this process sees.
-func takeInventory() (inventory, error) {
-	n := inventory{Namespace: networkNamespace()}
-	all, err := net.Interfaces()
-	if err != nil {
-		return n, fmt.Errorf("listing network interfaces: %w", err)
-	}
-	for _, i := range all {
-		addrs, err := i.Addrs()
-		if err != nil {
-			return n, fmt.Errorf("listing the addresses of %s: %w", i.Name, err)
-		}
-		const up = net.FlagUp | net.FlagRunning
-		d := netInterface{Name: i.Name, Up: i.Flags&up == up,
-			Late:     i.Flags&up == net.FlagUp && lateInterface(i.Name),
-			Loopback: i.Flags&net.FlagLoopback != 0, MTU: i.MTU}
-		for _, a := range addrs {
-			if p, err := netip.ParsePrefix(a.String()); err == nil {
-				d.Addrs = append(d.Addrs, netip.PrefixFrom(p.Addr().Unmap(), p.Bits()))
-			}
-		}
-		n.Interfaces = append(n.Interfaces, d)
-	}
-	return n, nil
-}
-
-// networkNamespace is the kernel's number for the network namespace of this process, the same for
-// no two; 0 if it does not tell (before Linux 5.14).
-func networkNamespace() uint64 {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return 0
-	}
-	defer unix.Close(fd)
-	cookie, _ := unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_NETNS_COOKIE)
-	return cookie
-}
-
-// inventoryOf asks what a node has. lapirun is first started from /proc, where it is found whatever
+// networkOf asks what a node has. lapirun is first started from /proc, where it is found whatever
 // the command makes of the file system as long as that is mounted, then from its own place.
-func (j *launch) inventoryOf(n *node) (inventory, error) {
+func (j *launch) networkOf(n *node) (adapters.Node, error) {
 	if len(n.prefix) == 0 {
-		return takeInventory()
+		return adapters.List()
 	}
 	all, err := j.listUnder(n, fmt.Sprintf("/proc/%d/exe", os.Getpid()))
 	if err == nil {
@@ -107,7 +68,7 @@ func (j *launch) inventoryOf(n *node) (inventory, error) {
 	return j.listUnder(n, own)
 }
 
-func (j *launch) listUnder(n *node, lapirun string) (all inventory, err error) {
+func (j *launch) listUnder(n *node, lapirun string) (all adapters.Node, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return all, os.NewSyscallError("socketpair", err)

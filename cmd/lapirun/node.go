@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"lapi/core/job"
+	"lapi/core/job/adapters"
 )
 
 // node is a group of tasks that share memory with each other, and reach others by UDP: those of one
@@ -77,8 +78,8 @@ func (j *launch) commandLine(n *node, task int) (path string, args []string, err
 	return path, slices.Concat(n.prefix, program), err
 }
 
-// chooseAddresses sets the nodes' addresses by MP_EUIDEVICE and MP_INSTANCES (adapters.go), unless
-// the user has named addresses, and with them the packet size that they have in common.
+// chooseAddresses sets the nodes' addresses by MP_EUIDEVICE and MP_INSTANCES (package adapters),
+// unless the user has named addresses, and with them the packet size that they have in common.
 func (j *launch) chooseAddresses() error {
 	chosen := j.o.device != "" || j.o.instances != 0
 	// with either, LAPI_Init refuses the other
@@ -91,17 +92,17 @@ func (j *launch) chooseAddresses() error {
 		}
 		return nil
 	}
-	nodes, all, err := j.choose(func() ([]inventory, error) {
-		return j.inventories(chosen || len(j.o.nodes) > 1)
-	})
-	var lacks nodeError
+	nodes, all, err := adapters.ChooseAwaiting(func() ([]adapters.Node, error) {
+		return j.networks(chosen || len(j.o.nodes) > 1)
+	}, j.o.device, j.o.instances, func(i int) string { return j.o.nodes[i].under() }, j.say)
+	var lacks adapters.NodeError
 	if errors.As(err, &lacks) {
-		return fmt.Errorf("the node of %s %s", j.o.nodes[lacks.node].tasks(), lacks.text)
+		return fmt.Errorf("the node of %s %s", j.o.nodes[lacks.Node].tasks(), lacks.Text)
 	}
 	if err != nil {
 		return err
 	}
-	if size := packetSize(nodes, all); size != 0 && lookup(j.environ, "MP_UDP_PACKET_SIZE") == "" &&
+	if size := adapters.PacketSize(nodes, all); size != 0 && lookup(j.environ, "MP_UDP_PACKET_SIZE") == "" &&
 		j.o.set["MP_UDP_PACKET_SIZE"] == "" {
 		j.o.set["MP_UDP_PACKET_SIZE"] = strconv.Itoa(size)
 		if j.o.infoLevel >= 2 {
@@ -110,7 +111,7 @@ func (j *launch) chooseAddresses() error {
 	}
 	for i, n := range j.o.nodes {
 		n.addresses = job.FormatAdapters(all[i])
-		if j.o.infoLevel >= 1 && sameAdapter(all[i]) {
+		if j.o.infoLevel >= 1 && adapters.SameAdapter(all[i]) {
 			j.say("%s: all %d instances are on %s; failover and recovery may not be possible",
 				n.tasks(), len(all[i]), all[i][0].Device)
 		}
@@ -121,15 +122,15 @@ func (j *launch) chooseAddresses() error {
 	return nil
 }
 
-// inventories asks what the nodes have, or says nothing of them where it does not matter.
-func (j *launch) inventories(asked bool) ([]inventory, error) {
-	nodes := make([]inventory, len(j.o.nodes))
+// networks asks what the nodes have, or says nothing of them where it does not matter.
+func (j *launch) networks(asked bool) ([]adapters.Node, error) {
+	nodes := make([]adapters.Node, len(j.o.nodes))
 	if !asked {
 		return nodes, nil
 	}
 	for i, n := range j.o.nodes {
 		var err error
-		if nodes[i], err = j.inventoryOf(n); err != nil {
+		if nodes[i], err = j.networkOf(n); err != nil {
 			return nil, fmt.Errorf("%s cannot be started: %w. The command must run what follows it, with the environment and descriptor %d that it "+
 				"was given; where lapirun itself cannot run under it, as in a chroot without /proc, set MP_LAPI_INET_ADDR",
 				n.tasks(), err, launcherFD)

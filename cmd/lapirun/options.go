@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"lapi/core/job/adapters"
 )
 
 // options is what the command line and the MP_ variables ask for.
@@ -70,7 +72,7 @@ var valued = append([]option{
 		return nil
 	}},
 	{[]string{"instances"}, "MP_INSTANCES", true, func(o *options, v string) (err error) {
-		o.instances, err = parseInstances(v)
+		o.instances, err = adapters.ParseInstances(v)
 		return err
 	}},
 	{[]string{"labelio"}, "MP_LABELIO", true, applyLabel},

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"lapi/core/job/adapters"
 )
 
 func TestOptions(t *testing.T) {
@@ -85,7 +87,7 @@ func TestNodes(t *testing.T) {
 		{command: "env X=Y", prefix: []string{"env", "X=Y"}, procs: 1, first: 2},
 		{procs: 3, given: true, first: 3},
 	}
-	if !reflect.DeepEqual(o.nodes, want) || o.procs != 6 || o.instances != allAdapters ||
+	if !reflect.DeepEqual(o.nodes, want) || o.procs != 6 || o.instances != adapters.All ||
 		o.device != "sn_all" || !o.label {
 		t.Errorf("%+v", o)
 	}

@@ -1,6 +1,9 @@
 package job
 
-import "lapi/core/job/wire"
+import (
+	"lapi/core/job/adapters"
+	"lapi/core/job/wire"
+)
 
 // LAPI return codes that environment variables can lead to; abi/lapi.md and the guide's Table 35
 // fix their numbers.
@@ -20,8 +23,8 @@ const (
 const (
 	maxTasks = wire.MaxTasks
 
-	minUDPPacketSize = 1024
-	maxUDPPacketSize = 65536
+	minUDPPacketSize = adapters.MinPacketSize
+	maxUDPPacketSize = adapters.MaxPacketSize
 
 	maxAckThreshold        = 31 // accepted; acts as 30, the limit of LAPI_Senv
 	effectiveAckThreshold  = 30
@@ -42,13 +45,11 @@ const (
 	defaultBulkMin         = 150 * 1024
 	defaultTraceSize       = 32 // MiB: half a million records
 	// LAPI instances of a process, and network instances of MP_LAPI_INET_ADDR
-	maxInstances  = wire.MaxInstances
-	maxDeviceName = 15 // IFNAMSIZ without the NUL
+	maxInstances = wire.MaxInstances
 )
 
-// MaxAdapters is how many instances of MP_LAPI_INET_ADDR count; further ones are ignored (guide,
-// Chapter 14, note below Table 12).
-const MaxAdapters = 8
+// MaxAdapters is how many instances of MP_LAPI_INET_ADDR count; further ones are ignored.
+const MaxAdapters = adapters.Max
 
 // LauncherVariable leads a task to its launcher: "fd:inode", the number of an inherited socket and
 // the inode that fstat must show for it, so that a process which inherits the variable but not the

@@ -64,9 +64,9 @@ func TestAllSet(t *testing.T) {
 	}
 	want := &Config{
 		Task: 1, NumTasks: 4, Partition: "7", Shm: ShmYes, CommonTasks: []int{0, 3},
-		Adapters: []Adapter{{netip.MustParseAddr("192.168.1.2"), "eth0"},
-			{netip.MustParseAddr("10.0.0.1"), "ib0"},
-			{netip.MustParseAddr("fe80::1%eth1"), "eth1"}},
+		Adapters: []Adapter{{Addr: netip.MustParseAddr("192.168.1.2"), Device: "eth0"},
+			{Addr: netip.MustParseAddr("10.0.0.1"), Device: "ib0"},
+			{Addr: netip.MustParseAddr("fe80::1%eth1"), Device: "eth1"}},
 		InetSet: true, InfoLevel: 2, NoTimeout: true, UDPPacketSize: 65536, AckThreshold: 5,
 		PollingInterval:    10001 * time.Microsecond,
 		RetransmitInterval: 1000, RexmitBufCount: 1, RexmitBufSize: 256, RexmitBufSizeSet: true,

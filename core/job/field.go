@@ -2,16 +2,9 @@ package job
 
 import (
 	"fmt"
-	"maps"
-	"net/netip"
-	"os"
-	"slices"
-	"strings"
-	"sync"
 
-	"golang.org/x/sys/unix"
+	"lapi/core/job/adapters"
 	"lapi/core/job/pmi"
-	"lapi/core/job/wire"
 )
 
 // A launcher of the field, such as mpiexec.hydra, knows nothing of LAPI. It tells a task who it is,
@@ -71,6 +64,9 @@ func (r *reader) starter() (starter, error) {
 
 // fieldIdentity reads what a launcher of the field tells of this task.
 func (r *reader) fieldIdentity(c *Config) error {
+	if err := r.adapterWishes(c); err != nil {
+		return err
+	}
 	if c.start == byPMIx {
 		return pmixIdentity(c)
 	}
@@ -92,6 +88,17 @@ func (r *reader) fieldIdentity(c *Config) error {
 		fd := numbers[pmiVariable]
 		l, err := pmi.Open(fd, c.Task, c.NumTasks)
 		return l, fd, err
+	}
+	return nil
+}
+
+// adapterWishes reads what lapirun does for its tasks (guide, Chapter 14, Table 12).
+func (r *reader) adapterWishes(c *Config) (err error) {
+	c.device, _ = r.get("MP_EUIDEVICE")
+	if s, ok := r.get("MP_INSTANCES"); ok {
+		if c.instances, err = adapters.ParseInstances(s); err != nil {
+			return &EnvError{"MP_INSTANCES", codeNoNetstrSet, fmt.Sprintf("the value %v", err)}
+		}
 	}
 	return nil
 }
@@ -124,118 +131,6 @@ func checkIdentity(c *Config, variable string) error {
 // nobody has to be told addresses.
 func (c *Config) Gathered() bool { return c.Launched || c.start != byHand }
 
-// meeting is what the one exchange of a process has told it.
-type meeting struct {
-	done      bool
-	asked     bool // the launcher has answered
-	err       error
-	socket    int    // the launcher's
-	node      []int  // the other tasks of this node
-	partition string // a name for the job
-	key       []byte // its key, in secret memory
-}
-
-// met is this process's. The launcher's space is there once, so every LAPI_Init has to do with it.
-var met struct {
-	sync.Mutex
-	meeting
-}
-
-// Meet completes the Config of a task that a launcher of the field has started: CommonTasks,
-// Partition, the job key, and addresses if the user gave none. It waits until all tasks of the job
-// call it; in other jobs it does nothing. Only a process's first Meet asks the launcher.
-func (c *Config) Meet() error {
-	if c.start == byHand {
-		return nil
-	}
-	met.Lock()
-	defer met.Unlock()
-	if !met.done {
-		met.done = true
-		met.err = met.hold(c)
-	}
-	if met.err != nil {
-		return met.err
-	}
-	c.CommonTasks, c.Partition = slices.Clone(met.node), met.partition
-	if c.Adapters == nil && len(met.node) == c.NumTasks-1 {
-		c.Adapters = []Adapter{{Addr: netip.AddrFrom4([4]byte{127, 0, 0, 1}), Device: "lo"}}
-	}
-	return nil
-}
-
-// hold is the exchange.
-func (m *meeting) hold(c *Config) error {
-	l, socket, err := c.openField()
-	if err != nil {
-		return fmt.Errorf("the launcher cannot be asked: %w", err)
-	}
-	m.asked, m.socket = true, socket
-	mine, err := ownCard(c.Task == 0)
-	if err != nil {
-		return err
-	}
-	encoded := mine.encode()
-	cards, err := l.Exchange(encoded)
-	wire.Wipe(encoded)
-	if err != nil {
-		return fmt.Errorf("the launcher's exchange: %w", err)
-	}
-	return m.read(c.Task, cards)
-}
-
-// read draws the conclusions from all tasks' cards, and wipes them.
-func (m *meeting) read(task int, cards [][]byte) error {
-	all := make([]fieldCard, len(cards))
-	for i, b := range cards {
-		var err error
-		if all[i], err = decodeFieldCard(b); err != nil {
-			return fmt.Errorf("task %d: %w", i, err)
-		}
-	}
-	if len(all[0].secret) == 0 {
-		return fmt.Errorf("task 0: %w", errCard)
-	}
-	m.partition = fmt.Sprintf("%x", all[0].secret[:nameSize])
-	var err error
-	if m.key, err = secretMemory(KeySize); err != nil {
-		return err
-	}
-	copy(m.key, all[0].secret[nameSize:])
-	wire.Wipe(cards[0])
-	elsewhere := make(map[string]bool)
-	for i, card := range all {
-		switch {
-		case card.node != all[task].node:
-			elsewhere[card.host] = true
-		case i != task:
-			m.node = append(m.node, i)
-		}
-	}
-	if len(elsewhere) > 0 {
-		elsewhere[all[task].host] = true
-		hosts := slices.Sorted(maps.Keys(elsewhere))
-		return fmt.Errorf("its tasks are on several nodes (%s), which this release cannot bring "+
-			"together by itself. Start all on one, or set MP_PROCS, MP_CHILD and addresses for "+
-			"each task (docs/network.md)", strings.Join(hosts, ", "))
-	}
-	return nil
-}
-
-// copyKey gives c a copy of the job key, which ForgetKey wipes.
-func (m *meeting) copyKey(c *Config) error {
-	if m.key == nil {
-		return fmt.Errorf("the tasks have not met")
-	}
-	key, err := secretMemory(KeySize)
-	if err != nil {
-		return err
-	}
-	copy(key, m.key)
-	c.key = key
-	return nil
-}
-
 // LauncherSocket is the socket of the launcher that has started this process, -1: none; asked: the
 // process has begun with it, so it must take leave.
 func LauncherSocket(getenv func(string) (string, bool)) (fd int, asked bool) {
@@ -253,24 +148,4 @@ func LauncherSocket(getenv func(string) (string, bool)) (fd int, asked bool) {
 		return fd, false
 	}
 	return -1, false
-}
-
-// nodeText is what the tasks of one node have in common, and no two nodes: they can share memory,
-// and see each other's sockets. Namespaces on one machine differ in one of the last two.
-func nodeText() (text, host string, err error) {
-	host, err = os.Hostname()
-	if err != nil {
-		return "", "", err
-	}
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		boot = nil // the others say enough
-	}
-	var shm, network unix.Stat_t
-	for path, st := range map[string]*unix.Stat_t{"/dev/shm": &shm, "/proc/self/ns/net": &network} {
-		if unix.Stat(path, st) != nil {
-			*st = unix.Stat_t{} // in a container without it all tasks lack it
-		}
-	}
-	return fmt.Sprintf("%s\n%s\n%d\n%d", host, boot, shm.Dev, network.Ino), host, nil
 }

@@ -1,15 +1,9 @@
 package job
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
-
-	"lapi/core/job/pmi"
 )
 
 func environment(pairs string) func(string) (string, bool) {
@@ -72,100 +66,6 @@ func TestFieldDefaults(t *testing.T) {
 	if _, err := FromEnv(environment(hydra+"LAPI_AUTH=mac"), nil); err != nil {
 		t.Error(err) // task 0 makes a key
 	}
-}
-
-// board passes cards around in this process.
-type board struct {
-	pmi.Launcher
-	task  int
-	cards [][]byte
-	all   *sync.WaitGroup
-}
-
-func (b board) Exchange(card []byte) ([][]byte, error) {
-	b.cards[b.task] = slices.Clone(card)
-	b.all.Done()
-	b.all.Wait()
-	all := make([][]byte, len(b.cards)) // everybody wipes what is his
-	for i := range all {
-		all[i] = slices.Clone(b.cards[i])
-	}
-	return all, nil
-}
-
-// TestMeeting: all tasks come to the same name and key, and to the others of the node.
-func TestMeeting(t *testing.T) {
-	const size = 4
-	cards, all, done := make([][]byte, size), new(sync.WaitGroup), new(sync.WaitGroup)
-	all.Add(size)
-	var got [size]meeting
-	for task := range size {
-		done.Add(1)
-		go func() {
-			defer done.Done()
-			c := &Config{Task: task, NumTasks: size, openField: func() (pmi.Launcher, int, error) {
-				return board{task: task, cards: cards, all: all}, 40 + task, nil
-			}}
-			if err := got[task].hold(c); err != nil {
-				t.Error(err)
-			}
-		}()
-	}
-	done.Wait()
-	for task := range got {
-		m := &got[task]
-		want := slices.DeleteFunc([]int{0, 1, 2, 3}, func(i int) bool { return i == task })
-		if !slices.Equal(m.node, want) || m.socket != 40+task || m.partition != got[0].partition ||
-			len(m.partition) != 2*nameSize || !bytes.Equal(m.key, got[0].key) {
-			t.Errorf("task %d: %v %d %q", task, m.node, m.socket, m.partition)
-		}
-	}
-	for task := range got {
-		freeSecret(got[task].key)
-	}
-}
-
-// TestOtherNodes: what is not there yet is said with the names of the nodes.
-func TestOtherNodes(t *testing.T) {
-	cards := make([][]byte, 3)
-	for i := range cards {
-		f := fieldCard{host: fmt.Sprintf("host%d", i)}
-		f.node[0] = byte(i)
-		if i == 0 {
-			f.secret = make([]byte, nameSize+KeySize)
-		}
-		cards[i] = f.encode()
-	}
-	var m meeting
-	err := m.read(1, cards)
-	if err == nil || !strings.Contains(err.Error(), "(host0, host1, host2)") {
-		t.Error(err)
-	}
-	freeSecret(m.key)
-	if err := new(meeting).read(0, cards[1:]); err == nil {
-		t.Error("a job without a key")
-	}
-}
-
-func FuzzFieldCard(f *testing.F) {
-	for _, first := range []bool{false, true} {
-		c, err := ownCard(first)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(c.encode())
-	}
-	f.Add([]byte{fieldVersion})
-	f.Add(append([]byte{fieldVersion}, bytes.Repeat([]byte{255}, 200)...))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		c, err := decodeFieldCard(b)
-		if err != nil {
-			return
-		}
-		if again := c.encode(); !bytes.Equal(again, b) {
-			t.Fatalf("% x becomes % x", b, again)
-		}
-	})
 }
 
 // TestLauncherSocket: a task that fails before it has asked the launcher can still tell it.

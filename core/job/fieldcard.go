@@ -3,20 +3,25 @@ package job
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
+
+	"lapi/core/job/adapters"
 )
 
 // fieldCard is what a task tells the others by a launcher of the field. On the wire: a version (8),
-// the node's identity, the length of the host's name (8), the name, and of task 0 a secret: a name
-// for the job, and its key.
+// the node's identity, the port (16, little-endian), the length of the host's name (8), the name,
+// the network interfaces, and of task 0 a secret: a name for the job, and its key.
 type fieldCard struct {
 	node   [nodeSize]byte
+	port   uint16 // of TCP, where the task would be found as its node's hub
 	host   string // for messages
+	nics   adapters.Node
 	secret []byte // of task 0: nameSize and KeySize bytes
 }
 
 const (
-	fieldVersion = 1
+	fieldVersion = 2
 	nodeSize     = 16
 	nameSize     = 8
 	maxHost      = 64
@@ -24,40 +29,47 @@ const (
 
 var errCard = errors.New("it runs another version of the library")
 
-// ownCard is this task's; first: it is task 0 and makes the secret.
-func ownCard(first bool) (f fieldCard, err error) {
-	text, host, err := nodeText()
-	if err != nil {
-		return f, err
-	}
-	sum := sha256.Sum256([]byte(text))
+// fill says where the task is; first: it is task 0 and makes the secret.
+func (f *fieldCard) fill(at place, first bool) {
+	sum := sha256.Sum256([]byte(at.text))
 	copy(f.node[:], sum[:])
-	f.host = host[:min(len(host), maxHost)]
+	f.host = at.host[:min(len(at.host), maxHost)]
+	f.nics.Namespace = 0
+	if at.network != "" { // the kernel's own number is good on one machine only
+		sum = sha256.Sum256([]byte(at.network))
+		f.nics.Namespace = binary.LittleEndian.Uint64(sum[:])
+	}
 	if first {
 		f.secret = make([]byte, nameSize+KeySize)
 		rand.Read(f.secret) // never fails, says its documentation
 	}
-	return f, nil
 }
 
 func (f *fieldCard) encode() []byte {
 	b := append([]byte{fieldVersion}, f.node[:]...)
+	b = binary.LittleEndian.AppendUint16(b, f.port)
 	b = append(b, byte(len(f.host)))
 	b = append(b, f.host...)
+	b = f.nics.Append(b)
 	return append(b, f.secret...)
 }
 
 // decodeFieldCard reads a card; its secret stays where it is in b.
 func decodeFieldCard(b []byte) (f fieldCard, err error) {
-	const head = 1 + nodeSize + 1
-	if len(b) < head || b[0] != fieldVersion || int(b[head-1]) > maxHost {
+	const head = 1 + nodeSize + 2 + 1
+	if len(b) < head || b[0] != fieldVersion || int(b[head-1]) > maxHost ||
+		len(b) < head+int(b[head-1]) {
 		return f, errCard
 	}
 	copy(f.node[:], b[1:])
+	f.port = binary.LittleEndian.Uint16(b[1+nodeSize:])
 	end := head + int(b[head-1])
-	if len(b) != end && len(b) != end+nameSize+KeySize {
+	f.host = string(b[head:end])
+	if f.nics, f.secret, err = adapters.Decode(b[end:]); err != nil {
 		return f, errCard
 	}
-	f.host, f.secret = string(b[head:end]), b[end:]
+	if len(f.secret) != 0 && len(f.secret) != nameSize+KeySize {
+		return f, errCard
+	}
 	return f, nil
 }

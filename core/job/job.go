@@ -6,9 +6,9 @@ package job
 
 import (
 	"fmt"
-	"net/netip"
 	"time"
 
+	"lapi/core/job/adapters"
 	"lapi/core/job/pmi"
 )
 
@@ -59,10 +59,7 @@ const (
 
 // Adapter is one instance of MP_LAPI_INET_ADDR: an address of this task and the network interface
 // that has it.
-type Adapter struct {
-	Addr   netip.Addr // with its zone, which is Device, if it is link-local IPv6
-	Device string
-}
+type Adapter = adapters.Adapter
 
 // Loss is what LAPI_UDP_LOSS asks for: datagrams that this task loses on purpose before it sends
 // them.
@@ -116,7 +113,10 @@ type Config struct {
 
 	start      starter
 	openField  func() (pmi.Launcher, int, error) // of a launcher of the field, and its socket
-	launcherFD int                               // that socket, if Launched
+	device     string                            // MP_EUIDEVICE, where a launcher of the field has started it
+	instances  int                               // MP_INSTANCES likewise; adapters.Max: max, 0: not set
+	spans      bool                              // the job is on several nodes; after Meet
+	launcherFD int                               // the socket to lapirun if Launched, to the node's hub if spans
 	keyFile    string                            // LAPI_JOB_KEY_FILE
 	key        []byte                            // what Key or Open has found
 }

@@ -10,17 +10,26 @@ import (
 	"lapi/core/job/wire"
 )
 
-// launched is a session with lapirun. It has a socket of its own, of which the launcher gets the
+// launched is a session with a hub: lapirun's, or that of the node (nodehub.go). It has a socket of its own, of which the launcher gets the
 // other end through the inherited socket: so sessions of several instances need not know of each
 // other, and a session's end is seen when its process ends.
 type launched struct {
 	task, numTasks int
+	server         string // who serves it, for messages
 	conn           *wire.Conn
 	watch          *watch
 	scratch        *wire.Scratch
 	round          uint32
 	events         []Event
 	gone           bool // the launcher has closed its end
+}
+
+// server is who has the hub, for messages.
+func (c *Config) server() string {
+	if c.Launched {
+		return "lapirun"
+	}
+	return "the task with this node's hub"
 }
 
 // LauncherProcess is the process whose descendants the tasks of this node are; 0: the task was
@@ -54,21 +63,20 @@ func connectLauncher(c *Config, purpose wire.Purpose, instance int) (*wire.Conn,
 	err = wire.SendTo(c.launcherFD, wire.Message{Kind: wire.Hello, Data: g.Encode(),
 		Files: []int{theirs}})
 	unix.Close(theirs)
-	if err == io.EOF {
-		err = fmt.Errorf("lapirun has ended")
-	}
 	var m wire.Message
 	if err == nil {
 		m, err = await(conn, new(wire.Scratch))
 	}
 	switch {
+	case err == io.EOF:
+		err = fmt.Errorf("%s has ended", c.server())
 	case err != nil:
 	case m.Kind == wire.Refuse:
-		err = fmt.Errorf("lapirun refuses: %s", m.Data)
+		err = fmt.Errorf("%s refuses: %s", c.server(), m.Data)
 	case m.Kind != wire.Welcome || len(m.Data) != KeySize:
-		err = fmt.Errorf("lapirun answers with a message that this release does not know")
+		err = fmt.Errorf("%s answers with a message that this release does not know", c.server())
 	}
-	if err == nil && c.key == nil {
+	if err == nil && c.Launched && c.key == nil {
 		if c.key, err = secretMemory(KeySize); err == nil {
 			copy(c.key, m.Data)
 		}
@@ -85,9 +93,6 @@ func connectLauncher(c *Config, purpose wire.Purpose, instance int) (*wire.Conn,
 func await(conn *wire.Conn, scratch *wire.Scratch) (wire.Message, error) {
 	for {
 		m, ok, err := conn.Receive(scratch)
-		if err == io.EOF {
-			return m, fmt.Errorf("lapirun has ended")
-		}
 		if err != nil || ok {
 			return m, err
 		}
@@ -122,14 +127,28 @@ func openLaunched(c *Config, instance int) (Session, error) {
 		conn.Close()
 		return nil, err
 	}
-	return &launched{task: c.Task, numTasks: c.NumTasks, conn: conn, watch: w,
+	return &launched{task: c.Task, numTasks: c.NumTasks, server: c.server(), conn: conn, watch: w,
 		scratch: new(wire.Scratch)}, nil
 }
 
 // Exchange waits without limit, because a task of the job may call LAPI_Init hours after another;
 // it ends when one that it waits for dies.
 func (s *launched) Exchange(part Part) ([]Part, error) {
+	if err := s.contribute(part); err != nil {
+		return nil, err
+	}
+	return s.others()
+}
+
+// contribute begins an exchange: it sends what can be sent at once.
+func (s *launched) contribute(part Part) error {
 	s.conn.Queue(wire.Message{Kind: wire.Part, Number: s.round, Data: part.Data, Files: part.Files})
+	_, err := flush(s.conn)
+	return err
+}
+
+// others waits for all parts.
+func (s *launched) others() ([]Part, error) {
 	for {
 		sent, err := flush(s.conn)
 		if err != nil {
@@ -139,7 +158,7 @@ func (s *launched) Exchange(part Part) ([]Part, error) {
 		switch {
 		case err == io.EOF:
 			s.launcherGone()
-			return nil, fmt.Errorf("lapirun has ended")
+			return nil, fmt.Errorf("%s has ended", s.server)
 		case err != nil:
 			return nil, err
 		case !ok:
@@ -188,7 +207,7 @@ func (s *launched) launcherGone() {
 	if !s.gone {
 		s.gone = true
 		s.watch.remove(s.conn.Fd()) // else the descriptor would stay readable for ever
-		s.events = append(s.events, Event{Kind: LauncherGone, Text: "lapirun has ended"})
+		s.events = append(s.events, Event{Kind: LauncherGone, Text: s.server + " has ended"})
 	}
 }
 

@@ -17,6 +17,8 @@ func Open(c *Config, instance int) (Session, error) {
 	switch {
 	case c.Launched:
 		return openLaunched(c, instance)
+	case c.spans:
+		return openSpanning(c, instance)
 	case (c.Shm != ShmNo || c.Gathered()) && len(c.CommonTasks) > 0:
 		return openStandalone(c, instance)
 	}

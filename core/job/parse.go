@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"lapi/core/job/adapters"
 )
 
 var (
@@ -126,7 +128,7 @@ func splitOutsideBrackets(s string) []string {
 }
 
 func checkDevice(name string) error {
-	if name == "" || len(name) > maxDeviceName || strings.ContainsAny(name, " \t\n/,:[]%") {
+	if !adapters.ValidDevice(name) {
 		return fmt.Errorf("%q is no name of a network device", name)
 	}
 	return nil

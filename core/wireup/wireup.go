@@ -153,10 +153,14 @@ func Open(cfg *Config) (*Net, error) {
 	return n, nil
 }
 
-// gather has a task that a launcher of the field has started find the others of its node.
+// gather has a task that a launcher of the field has started find the others.
 func (n *Net) gather() error {
-	if err := n.job.Meet(); err != nil {
+	said, err := n.job.Meet()
+	if err != nil {
 		return n.fail(Unknown, "cannot meet the other tasks: %v", err)
+	}
+	for _, text := range said {
+		n.say(LevelFailure, "%s", text)
 	}
 	return nil
 }

@@ -14,7 +14,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	core "lapi/core/job"
 	"lapi/core/job/wire"
 )
 
@@ -99,7 +98,7 @@ func trySockets() {
 		if !ok {
 			continue
 		}
-		for _, purpose := range []core.Purpose{core.Join, core.Ask, core.Rejoin} {
+		for _, purpose := range []wire.Purpose{wire.Join, wire.Ask, wire.Rejoin} {
 			for task := range 2 {
 				tried(fmt.Sprintf("hello %d as task %d at %s", purpose, task, name),
 					sayHello("@lapi/"+name, purpose, task))
@@ -109,7 +108,7 @@ func trySockets() {
 }
 
 // sayHello says whether the other end answers with anything but a refusal.
-func sayHello(name string, purpose core.Purpose, task int) bool {
+func sayHello(name string, purpose wire.Purpose, task int) bool {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil || unix.Connect(fd, &unix.SockaddrUnix{Name: name}) != nil {
 		return false
@@ -119,7 +118,7 @@ func sayHello(name string, purpose core.Purpose, task int) bool {
 		return false
 	}
 	defer c.Close()
-	g := core.Hello{Purpose: purpose, Task: task, NumTasks: 2, Instance: 0, PID: os.Getpid()}
+	g := wire.Greeting{Purpose: purpose, Task: task, NumTasks: 2, Instance: 0, PID: os.Getpid()}
 	c.Queue(wire.Message{Kind: wire.Hello, Data: g.Encode()})
 	_, _ = c.Flush()
 	for end := time.Now().Add(200 *

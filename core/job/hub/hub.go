@@ -1,5 +1,12 @@
 // Package hub is the launcher's side of the wire-up: it accepts sessions of tasks, passes their
-// contributions to exchanges around, and tells them of deaths.
+// contributions to exchanges around, and tells them of deaths. lapirun has one. In a job on several
+// nodes that lapirun has not started each node has one, in the process of a task.
+//
+//	hub.go      tasks, groups, deaths
+//	group.go    sessions that belong together, their exchanges
+//	session.go  one task's session: its socket and its queue
+//	span.go     what hubs of several nodes tell each other
+//	trunk.go    how: TCP, proved by the job key
 //
 // Every task has a control socket, which it inherits; over it come Hello messages, each with a
 // socket for one session. The n-th session that each task opens of a LAPI instance form a group; an

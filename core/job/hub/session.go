@@ -210,6 +210,7 @@ func (s *session) received(m wire.Message) error {
 		return s.group.contribute(s, m)
 	case wire.Ending:
 		s.group.ending[s.task] = true
+		s.hub.tellNodes(noteEnding, s.id, 0, s.task, nil)
 		return nil
 	case wire.Leave:
 		s.left = true

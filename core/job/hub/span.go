@@ -28,11 +28,11 @@ type span struct {
 type noteKind uint8
 
 const (
-	noteParts noteKind = iota + 1 // the parts of all of a node's tasks for the round Number
-	noteLeft                      // Task has left the group
-	noteDied                      // Task is dead to the group; how
-	noteEnded                     // likewise, after it has said Ending
-	noteGone                      // Task's process has ended; sessions it has opened, and how
+	noteParts  noteKind = iota + 1 // the parts of all of a node's tasks for the round Number
+	noteLeft                       // Task has left the group
+	noteDied                       // Task is dead to the group; how
+	noteEnding                     // Task has said Ending
+	noteGone                       // Task's process has ended; sessions it has opened, and how
 	lastNote
 )
 
@@ -136,11 +136,7 @@ func (h *Hub) tellDeath(g *group, task int) {
 	if h.span == nil || !h.isOwn(task) {
 		return
 	}
-	kind := noteDied
-	if g.ending[task] {
-		kind = noteEnded
-	}
-	h.tellNodes(kind, g.id, 0, task, []byte(cut(g.dead[task])))
+	h.tellNodes(noteDied, g.id, 0, task, []byte(cut(g.dead[task])))
 }
 
 // tellGone tells of the end of a process: in groups that it has not joined it is dead.
@@ -179,8 +175,9 @@ func (h *Hub) heard(node int, b []byte) error {
 	case noteLeft:
 		g.left[n.task] = true
 		g.failWithout(n.task)
-	case noteDied, noteEnded:
-		g.ending[n.task] = n.kind == noteEnded
+	case noteEnding:
+		g.ending[n.task] = true
+	case noteDied:
 		h.died(g, n.task, string(n.data))
 	}
 	h.forget(n.id, g)
@@ -240,11 +237,20 @@ func (h *Hub) gone(n *note) error {
 	return nil
 }
 
+// Attached says whether a node's hub has been reached, or is this one.
+func (h *Hub) Attached(node int) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := h.span.trunks[node]
+	return t == nil || t.conn != nil
+}
+
 // Lost says that a node's hub is reached no more, and why. The task in whose process it was is dead;
 // whole: all of the node's are, for the node itself does not answer.
 func (h *Hub) Lost(node int, whole bool, why string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.span.trunks[node].end()
 	for t, n := range h.span.nodes {
 		if n != node {
 			continue

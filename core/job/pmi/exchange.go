@@ -41,31 +41,37 @@ func first(value string) (count int, text string, err error) {
 
 // Exchange implements Launcher.
 func (c *Client) Exchange(card []byte) ([][]byte, error) {
-	values := pieces(card, c.value)
-	if len(values) > maxPieces {
-		return nil, fmt.Errorf("a card of %d bytes is too long", len(card))
-	}
-	for i, v := range values {
-		words := fmt.Sprintf("kvsname=%s key=%s value=%s", c.space, key(c.rank, i), v)
-		if _, err := c.ask("put", "put_result", words); err != nil {
-			return nil, err
-		}
-	}
-	if _, err := c.ask("barrier_in", "barrier_out", ""); err != nil {
+	if err := c.Put(card); err != nil {
 		return nil, err
 	}
 	cards := make([][]byte, c.size)
 	for rank := range cards {
 		var err error
-		if cards[rank], err = c.card(rank); err != nil {
+		if cards[rank], err = c.Get(rank); err != nil {
 			return nil, fmt.Errorf("task %d: %w", rank, err)
 		}
 	}
 	return cards, nil
 }
 
-// card gets the card of a task.
-func (c *Client) card(rank int) ([]byte, error) {
+// Put implements Shelf. It waits for all tasks.
+func (c *Client) Put(card []byte) error {
+	values := pieces(card, c.value)
+	if len(values) > maxPieces {
+		return fmt.Errorf("a card of %d bytes is too long", len(card))
+	}
+	for i, v := range values {
+		words := fmt.Sprintf("kvsname=%s key=%s value=%s", c.space, key(c.rank, i), v)
+		if _, err := c.ask("put", "put_result", words); err != nil {
+			return err
+		}
+	}
+	_, err := c.ask("barrier_in", "barrier_out", "")
+	return err
+}
+
+// Get implements Shelf.
+func (c *Client) Get(rank int) ([]byte, error) {
 	value, err := c.get(key(rank, 0))
 	if err != nil {
 		return nil, err

@@ -28,6 +28,14 @@ type Launcher interface {
 	Abort(code int) error
 }
 
+// Shelf is a Launcher of which each card is a question of its own. Get comes after Put, which all
+// tasks call, once, instead of Exchange.
+type Shelf interface {
+	Launcher
+	Put(card []byte) error
+	Get(rank int) ([]byte, error)
+}
+
 // Client is a session of PMI-1.
 type Client struct {
 	fd         int
@@ -37,7 +45,7 @@ type Client struct {
 	rest       []byte // received, after the last line
 }
 
-var _ Launcher = (*Client)(nil)
+var _ Shelf = (*Client)(nil)
 
 // Limits of what a launcher may say.
 const (

@@ -1,4 +1,4 @@
-package main
+package adapters
 
 import (
 	"cmp"
@@ -9,53 +9,41 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"lapi/core/job"
 )
 
-// Which addresses the tasks of a node use: MP_EUIDEVICE and MP_INSTANCES by the guide's Chapter 14,
-// Table 12. A network is an IP subnet, an adapter a network interface, an instance an address in
-// MP_LAPI_INET_ADDR. The i-th instance of a task talks to the i-th of others, so all tasks get the
-// same number, and the i-th ones are on one network.
-
-// inventory is what a node has, as seen from inside it.
-type inventory struct {
-	// the network namespace, one number for each on this machine; 0: the kernel does not tell
-	Namespace  uint64
-	Interfaces []netInterface
+// Adapter is one instance of MP_LAPI_INET_ADDR: an address of a task and the network interface that
+// has it.
+type Adapter struct {
+	Addr   netip.Addr // with its zone, which is Device, if it is link-local IPv6
+	Device string
 }
 
-// netInterface is one network interface that is up and running, or not.
-type netInterface struct {
-	Name     string
-	Up       bool
-	Late     bool // up, but without a carrier yet
-	Loopback bool
-	MTU      int            // bytes
-	Addrs    []netip.Prefix // without zones
-}
+// Max is how many instances of MP_LAPI_INET_ADDR count; further ones are ignored (guide, Chapter
+// 14, note below Table 12).
+const Max = 8
 
-// Values of MP_EUIDEVICE that are no device.
+// Values of MP_EUIDEVICE that are no device (guide, Chapter 14, Table 12).
 const (
-	oneNetwork  = "sn_single"
-	allNetworks = "sn_all"
+	OneNetwork  = "sn_single" // instances on one network that all nodes are on
+	AllNetworks = "sn_all"    // instances on each of them
 )
 
-// allAdapters stands for max in MP_INSTANCES: every adapter that the node with the most of them has
-// on a network.
-const allAdapters = -1
+// All stands for max in MP_INSTANCES: every adapter that the node with the most of them has on a
+// network.
+const All = -1
 
-// parseInstances reads MP_INSTANCES. Larger numbers than count are allowed, as in the guide.
-func parseInstances(v string) (int, error) {
+// ParseInstances reads MP_INSTANCES (guide, Chapter 14, Table 12): 1 to Max, or All. Larger numbers
+// than count are allowed, as in the guide, and give Max.
+func ParseInstances(v string) (int, error) {
 	if strings.EqualFold(v, "max") {
-		return allAdapters, nil
+		return All, nil
 	}
 	if v == "" || strings.Trim(v, "0123456789") != "" || strings.Trim(v, "0") == "" {
 		return 0, fmt.Errorf("%q is neither a number from 1 on nor max", v)
 	}
 	n, err := strconv.Atoi(v)
-	if err != nil || n > job.MaxAdapters {
-		n = job.MaxAdapters
+	if err != nil || n > Max {
+		n = Max
 	}
 	return n, nil
 }
@@ -63,18 +51,20 @@ func parseInstances(v string) (int, error) {
 // network is a subnet that every node is on: the adapters of each, one address of each adapter.
 type network struct {
 	subnet   netip.Prefix
-	adapters [][]job.Adapter // by node
+	adapters [][]Adapter // by node
 }
 
-// chooseAdapters returns for each node what MP_LAPI_INET_ADDR is to hold. instances 0: MP_INSTANCES
-// is not set. device "": MP_EUIDEVICE is not set; then tasks that have one network namespace use
-// loopback, unless instances are asked for, and others one network. An error says what nodes lack,
-// with their index in front.
-func chooseAdapters(nodes []inventory, device string, instances int) ([][]job.Adapter, error) {
+// Choose returns for each of nodes, of which there is at least one, what MP_LAPI_INET_ADDR of its
+// tasks is to hold (guide, Chapter 14, Table 12): equally many for all, Max at most. device is
+// MP_EUIDEVICE, instances what ParseInstances has made of MP_INSTANCES, or 0: it is not set. device
+// "": MP_EUIDEVICE is not set; then tasks that have one network namespace use loopback, unless
+// instances are asked for, and others one network. What one node lacks is a NodeError. The same
+// nodes in the same order give the same choice, so each task may choose for itself.
+func Choose(nodes []Node, device string, instances int) ([][]Adapter, error) {
 	together := oneNamespace(nodes)
 	var networks []network
 	switch device {
-	case "", oneNetwork, allNetworks:
+	case "", OneNetwork, AllNetworks:
 		if device != "" || instances != 0 || !together {
 			networks = commonNetworks(nodes)
 		}
@@ -92,29 +82,31 @@ func chooseAdapters(nodes []inventory, device string, instances int) ([][]job.Ad
 		}
 		networks = []network{n}
 	}
-	if device != allNetworks {
+	if device != AllNetworks {
 		networks = []network{widest(networks, instances)}
 	}
 	return allot(networks, len(nodes), instances), nil
 }
 
-func oneNamespace(nodes []inventory) bool {
-	return len(nodes) == 1 || !slices.ContainsFunc(nodes, func(n inventory) bool {
+// oneNamespace says whether all nodes see the same network. It believes Namespace: two hosts with
+// one number would be given loopback.
+func oneNamespace(nodes []Node) bool {
+	return len(nodes) == 1 || !slices.ContainsFunc(nodes, func(n Node) bool {
 		return n.Namespace == 0 || n.Namespace != nodes[0].Namespace
 	})
 }
 
 // allot gives every node its instances, first one of each network, then the second of each, up to
 // the eight that count. A node with too few adapters on a network uses them several times.
-func allot(networks []network, nodes, instances int) [][]job.Adapter {
-	all := make([][]job.Adapter, nodes)
-	for k := 0; k < job.MaxAdapters; k++ {
+func allot(networks []network, nodes, instances int) [][]Adapter {
+	all := make([][]Adapter, nodes)
+	for k := 0; k < Max; k++ {
 		for _, n := range networks {
 			wanted := max(instances, 1)
-			if instances == allAdapters {
+			if instances == All {
 				wanted = n.most()
 			}
-			if k >= wanted || len(all[0]) == job.MaxAdapters {
+			if k >= wanted || len(all[0]) == Max {
 				continue
 			}
 			for i, adapters := range n.adapters {
@@ -129,13 +121,13 @@ func allot(networks []network, nodes, instances int) [][]job.Adapter {
 func (n network) most() int  { return len(slices.MaxFunc(n.adapters, byLength)) }
 func (n network) least() int { return len(slices.MinFunc(n.adapters, byLength)) }
 
-func byLength(a, b []job.Adapter) int { return len(a) - len(b) }
+func byLength(a, b []Adapter) int { return len(a) - len(b) }
 
 // widest is the first network on which every node has as many adapters as are asked for, or else
 // most of them.
 func widest(networks []network, instances int) network {
-	if instances == allAdapters {
-		instances = job.MaxAdapters
+	if instances == All {
+		instances = Max
 	}
 	best := networks[0]
 	for _, n := range networks[1:] {
@@ -149,14 +141,14 @@ func widest(networks []network, instances int) network {
 // commonNetworks are the subnets that all nodes are on, in the first node's order, IPv4 first.
 // Loopback and link-local addresses are no network. An adapter is on one network only, the first:
 // what it has of IPv6 is the same wire.
-func commonNetworks(nodes []inventory) []network {
+func commonNetworks(nodes []Node) []network {
 	used := make([]map[string]bool, len(nodes))
 	for i := range used {
 		used[i] = make(map[string]bool)
 	}
 	var all []network
 	for _, subnet := range subnets(nodes[0]) {
-		n := network{subnet: subnet, adapters: make([][]job.Adapter, len(nodes))}
+		n := network{subnet: subnet, adapters: make([][]Adapter, len(nodes))}
 		for i, node := range nodes {
 			n.adapters[i] = node.on(subnet, used[i])
 		}
@@ -174,7 +166,7 @@ func commonNetworks(nodes []inventory) []network {
 }
 
 // subnets are those of all of a node's interfaces, IPv4 first.
-func subnets(node inventory) (all []netip.Prefix) {
+func subnets(node Node) (all []netip.Prefix) {
 	for _, i := range node.Interfaces {
 		for _, p := range i.Addrs {
 			if s := p.Masked(); !p.Addr().IsLinkLocalUnicast() && !slices.Contains(all, s) {
@@ -190,15 +182,15 @@ func subnets(node inventory) (all []netip.Prefix) {
 
 // on returns the node's adapters on a subnet, but for those in use for another, each with its first
 // address there.
-func (node inventory) on(subnet netip.Prefix, used map[string]bool) []job.Adapter {
-	var all []job.Adapter
-	for _, i := range node.Interfaces {
+func (n Node) on(subnet netip.Prefix, used map[string]bool) []Adapter {
+	var all []Adapter
+	for _, i := range n.Interfaces {
 		if !i.Up || i.Loopback || used[i.Name] {
 			continue
 		}
 		for _, p := range i.Addrs {
 			if p.Masked() == subnet {
-				all = append(all, job.Adapter{Addr: p.Addr(), Device: i.Name})
+				all = append(all, Adapter{Addr: p.Addr(), Device: i.Name})
 				break
 			}
 		}
@@ -208,7 +200,7 @@ func (node inventory) on(subnet netip.Prefix, used map[string]bool) []job.Adapte
 
 // ambiguous says whether two nodes that see different networks have an address in common, as have
 // the machine's own bridges for containers: the subnet is one in name only.
-func (n network) ambiguous(nodes []inventory) bool {
+func (n network) ambiguous(nodes []Node) bool {
 	owner := make(map[netip.Addr]uint64)
 	for i, adapters := range n.adapters {
 		for _, a := range adapters {
@@ -221,36 +213,22 @@ func (n network) ambiguous(nodes []inventory) bool {
 	return false
 }
 
-func loopback(nodes []inventory) network {
-	lo := []job.Adapter{{Addr: netip.AddrFrom4([4]byte{127, 0, 0, 1}), Device: "lo"}}
-	return network{adapters: slices.Repeat([][]job.Adapter{lo}, len(nodes))}
+func loopback(nodes []Node) network {
+	lo := []Adapter{{Addr: netip.AddrFrom4([4]byte{127, 0, 0, 1}), Device: "lo"}}
+	return network{adapters: slices.Repeat([][]Adapter{lo}, len(nodes))}
 }
 
 // ofDevice is the network of a named device: its first address on each node, of the first kind that
 // all nodes have. Subnets may differ: there may be routers between them.
-func ofDevice(nodes []inventory, device string, together bool) (network, error) {
+func ofDevice(nodes []Node, device string, together bool) (network, error) {
 	kinds := []func(netip.Addr) bool{
 		netip.Addr.Is4,
 		func(a netip.Addr) bool { return a.Is6() && !a.IsLinkLocalUnicast() },
 		netip.Addr.IsLinkLocalUnicast,
 	}
 	for i, node := range nodes {
-		d, ok := node.device(device)
-		switch {
-		case !ok:
-			return network{}, nodeError{i, fmt.Sprintf("has no device %s (MP_EUIDEVICE); it has %s",
-				device, node.names())}
-		case d.Late && !d.Up:
-			return network{}, nodeError{i, fmt.Sprintf(
-				"has device %s (MP_EUIDEVICE) without a carrier", device)}
-		case !d.Up:
-			return network{}, nodeError{i, fmt.Sprintf("has device %s (MP_EUIDEVICE) down", device)}
-		case d.Loopback && !together:
-			return network{}, nodeError{i, fmt.Sprintf("reaches no other by %s (MP_EUIDEVICE)",
-				device)}
-		case len(d.Addrs) == 0:
-			return network{}, nodeError{i, fmt.Sprintf("has no IP address on %s (MP_EUIDEVICE)",
-				device)}
+		if lacks := node.lacksFor(device, together); lacks != "" {
+			return network{}, NodeError{Node: i, Text: lacks}
 		}
 	}
 	for _, kind := range kinds {
@@ -267,8 +245,26 @@ func ofDevice(nodes []inventory, device string, together bool) (network, error) 
 		"device %s (MP_EUIDEVICE) has only IPv4 on one node and only IPv6 on another", device)
 }
 
-func withKind(nodes []inventory, device string, kind func(netip.Addr) bool) (network, bool) {
-	n := network{adapters: make([][]job.Adapter, len(nodes))}
+// lacksFor says why a node cannot use a device; "": it can, with some address.
+func (n Node) lacksFor(device string, together bool) string {
+	d, ok := n.device(device)
+	switch {
+	case !ok:
+		return fmt.Sprintf("has no device %s (MP_EUIDEVICE); it has %s", device, n.names())
+	case d.Late && !d.Up:
+		return fmt.Sprintf("has device %s (MP_EUIDEVICE) without a carrier", device)
+	case !d.Up:
+		return fmt.Sprintf("has device %s (MP_EUIDEVICE) down", device)
+	case d.Loopback && !together:
+		return fmt.Sprintf("reaches no other by %s (MP_EUIDEVICE)", device)
+	case len(d.Addrs) == 0:
+		return fmt.Sprintf("has no IP address on %s (MP_EUIDEVICE)", device)
+	}
+	return ""
+}
+
+func withKind(nodes []Node, device string, kind func(netip.Addr) bool) (network, bool) {
+	n := network{adapters: make([][]Adapter, len(nodes))}
 	for i, node := range nodes {
 		d, _ := node.device(device)
 		k := slices.IndexFunc(d.Addrs, func(p netip.Prefix) bool { return kind(p.Addr()) })
@@ -279,39 +275,32 @@ func withKind(nodes []inventory, device string, kind func(netip.Addr) bool) (net
 		if a.Is6() && a.IsLinkLocalUnicast() {
 			a = a.WithZone(device)
 		}
-		n.adapters[i] = []job.Adapter{{Addr: a, Device: device}}
+		n.adapters[i] = []Adapter{{Addr: a, Device: device}}
 	}
 	return n, true
 }
 
-func (node inventory) device(name string) (netInterface, bool) {
-	k := slices.IndexFunc(node.Interfaces, func(i netInterface) bool { return i.Name == name })
-	if k < 0 {
-		return netInterface{}, false
-	}
-	return node.Interfaces[k], true
-}
-
-func (node inventory) names() string {
+func (n Node) names() string {
 	var all []string
-	for _, i := range node.Interfaces {
+	for _, i := range n.Interfaces {
 		all = append(all, i.Name)
 	}
 	return cmp.Or(strings.Join(all, ", "), "none")
 }
 
-// nodeError is what a node lacks.
-type nodeError struct {
-	node int
-	text string
+// NodeError is what one node lacks. A caller that has a name for its nodes puts it before Text.
+type NodeError struct {
+	Node int    // the node's index
+	Text string // such as "has device eth1 (MP_EUIDEVICE) down"
 }
 
-func (e nodeError) Error() string { return fmt.Sprintf("node %d %s", e.node, e.text) }
+func (e NodeError) Error() string { return fmt.Sprintf("node %d %s", e.Node, e.Text) }
 
-// packetSize is the largest datagram that every chosen adapter takes in one piece, in bytes, if
-// their MTUs differ; 0 if they do not, when each task finds that out by itself. A switch drops what
-// is too long for the other side, and nobody hears of it.
-func packetSize(nodes []inventory, chosen [][]job.Adapter) int {
+// PacketSize is the largest datagram that every chosen adapter takes in one piece, in bytes and
+// within what MP_UDP_PACKET_SIZE allows, if their MTUs differ; 0 if they do not, when each task
+// finds that out by itself. A switch drops what is too long for the other side, and nobody hears of
+// it. chosen is what Choose has made of nodes.
+func PacketSize(nodes []Node, chosen [][]Adapter) int {
 	least, most := math.MaxInt, math.MinInt
 	for i, adapters := range chosen {
 		for _, a := range adapters {
@@ -326,19 +315,19 @@ func packetSize(nodes []inventory, chosen [][]job.Adapter) int {
 	if least == most {
 		return 0
 	}
-	return min(max(least, minPacketSize), maxPacketSize)
+	return min(max(least, MinPacketSize), MaxPacketSize)
 }
 
-// What MP_UDP_PACKET_SIZE allows (guide, Appendix D).
+// What MP_UDP_PACKET_SIZE allows, in bytes (guide, Appendix D).
 const (
-	minPacketSize = 1024
-	maxPacketSize = 65536
+	MinPacketSize = 1024
+	MaxPacketSize = 65536
 )
 
-// sameAdapter says whether several instances are all on one adapter, so that there is none to fail
+// SameAdapter says whether several instances are all on one adapter, so that there is none to fail
 // over to.
-func sameAdapter(all []job.Adapter) bool {
-	return len(all) > 1 && !slices.ContainsFunc(all, func(a job.Adapter) bool {
+func SameAdapter(all []Adapter) bool {
+	return len(all) > 1 && !slices.ContainsFunc(all, func(a Adapter) bool {
 		return a.Device != all[0].Device
 	})
 }

@@ -1,0 +1,48 @@
+// Package rendezvous lets tasks that were started by hand, on any hosts, exchange one card each.
+// They know their number, how many they are, the job's partition and one address: that of task 0.
+//
+//	rendezvous.go  Config, Open, and the launcher that Open returns
+//	address.go     where task 0 listens
+//	host.go        task 0's side: connections, strangers, the end
+//	members.go     task 0's side: who is there, and who gets what
+//	caller.go      the side of the other tasks
+//	message.go     messages, and how they are read
+//	proof.go       the key, and what proves a message
+//	stream.go      a connection
+//
+// # Conversation
+//
+// Each task but 0 has one TCP connection to task 0. Numbers are little-endian.
+//
+//	caller  opening    "LAPImeet", version (16 bits), 1: with a key (8), 0 (8), nonce (256)
+//	task 0  challenge  the same of task 0, and its proof (256)
+//	caller  hello      task, number of tasks, partition, card
+//	task 0  cards      of all tasks, when all are there
+//	caller  bye        it has them
+//
+// Instead of cards task 0 may say refused, to this task, or failed, to all; both with a reason.
+// Opening and challenge are the same in all versions, so tasks of two versions can say so. What
+// follows are messages: kind (8), 0 (24), length (32), proof (256), content.
+//
+// All tasks have met when the last hello has come. Until then a task whose connection breaks, or
+// another process in its place, may come again, with any card. From then on only with the same
+// card, because others may have it already. Task 0 is done when each task has said bye; one that
+// breaks before that and does not come again within some seconds is an error at task 0.
+//
+// # Secrets
+//
+// A proof is an HMAC-SHA-256 over both nonces, the direction, the kind and the content. Its key is
+// derived from the job key, which is that of LAPI_JOB_KEY_FILE: so nothing secret travels. A card
+// can be read on its way, but neither changed nor sent again in another conversation. What does not
+// prove is dropped, and its sender is not told why.
+//
+// Without a job key the proof has an empty key, which everybody has: it finds accidents. Then
+// whoever reaches task 0's port and guesses the partition can be a task, or, at the address before
+// task 0, can be task 0. So the partition's name is told to nobody who has not proved the key.
+//
+// # Bounds
+//
+// A card has at most MaxCard bytes. Task 0 has at most a connection for each task and 64 more: a
+// further one costs the oldest that has not said hello its place. Who has not said hello after 10
+// seconds is closed. Before hello is proved a connection costs at most one card's memory.
+package rendezvous
