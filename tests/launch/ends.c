@@ -5,6 +5,7 @@
  *   M MPI_Init   m MPI_Finalize   b MPI_Barrier                 (with -DWITH_MPI)
  *   x task 1 exits with status 21, the others wait             X all exit with status 21
  *   k task 1 is killed, the others wait
+ *   w all say "task N waits", and wait to be killed
  *
  * usage: ends LETTERS. Each task that comes to the end says "end of LETTERS".
  */
@@ -58,6 +59,11 @@ static void step(char letter)
 		break;
 	case 'X':
 		exit(21);
+	case 'w':
+		printf("task %d waits\n", task);
+		fflush(stdout);
+		sleep(300);
+		break;
 	case 'x':
 	case 'k':
 		if (task == 1 && letter == 'x') {
