@@ -171,3 +171,18 @@ func TestNoSignal(t *testing.T) {
 	case <-time.After(20 * time.Millisecond):
 	}
 }
+
+// TestJustInTime: all have met, and the time is over: whichever is seen first, they have met.
+func TestJustInTime(t *testing.T) {
+	h := newHost(mustOpen(t, config(freeAddress(t), 0, 2, nil)), card(0))
+	h.members.all[1] = member{card: card(1), bye: true}
+	h.members.absent, h.members.unready = 0, 0
+	close(h.members.complete)
+	ctx, stop := context.WithTimeout(context.Background(), 0)
+	defer stop()
+	for range 100 {
+		if err := h.wait(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

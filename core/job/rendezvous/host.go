@@ -109,9 +109,13 @@ func (h *host) late(ctx context.Context) error {
 	if ctx.Err() == context.Canceled {
 		return errAborted
 	}
+	missing := h.missing()
+	if len(missing) == 0 {
+		return nil // just in time
+	}
 	return fmt.Errorf("%s of %d did not come within %v; start each with its MP_CHILD, and "+
 		"MP_PROCS=%d, MP_PARTITION=%s and %s=%s as task 0 has them, on a host that reaches this "+
-		"address", list(h.missing()), h.NumTasks, h.Timeout, h.NumTasks, h.Partition, Variable,
+		"address", list(missing), h.NumTasks, h.Timeout, h.NumTasks, h.Partition, Variable,
 		h.Address)
 }
 
