@@ -32,6 +32,7 @@ func init() {
 		}
 		return c, nil
 	}
+	job.MPIIsUsed = func() bool { return C.cshim_mpi_is_used() != 0 }
 }
 
 // instances says which context has which instance number; LAPI_Init may run in several threads at

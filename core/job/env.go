@@ -68,7 +68,7 @@ func (r *reader) authentication(c *Config) error {
 	case s != "mac":
 		return &EnvError{authVariable, codeNoEnvVar,
 			fmt.Sprintf("the value %q is not valid; set it to cookie, mac or none (in lower case), the same for all tasks", s)}
-	case !c.Gathered() && c.keyFile == "":
+	case (!c.Gathered() || c.start == byAddress) && c.keyFile == "":
 		return &EnvError{KeyFileVariable, codeNoEnvVar, "it is not set, and " + authVariable +
 			"=mac needs a job key; " +
 			"set it to a file with a secret that all tasks of the job share, or start the program with lapirun"}
@@ -181,7 +181,14 @@ func (r *reader) library(*Config) error {
 }
 
 func (r *reader) identity(c *Config) error {
-	if c.start != byHand {
+	switch c.start {
+	case byHand:
+	case byAddress:
+		if err := r.adapterWishes(c); err != nil {
+			return err
+		}
+		r.meetByAddress(c)
+	default:
 		return r.fieldIdentity(c)
 	}
 	procs, err := r.required("MP_PROCS", "the number of tasks of the job", 1, maxTasks)

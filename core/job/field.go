@@ -1,10 +1,13 @@
 package job
 
 import (
+	"errors"
 	"fmt"
+	"sync"
 
 	"lapi/core/job/adapters"
 	"lapi/core/job/pmi"
+	"lapi/core/job/rendezvous"
 )
 
 // A launcher of the field, such as mpiexec.hydra, knows nothing of LAPI. It tells a task who it is,
@@ -17,13 +20,19 @@ type starter uint8
 const (
 	byHand starter = iota // or by lapirun
 	byPMI
+	byPort // likewise PMI, by a socket of the task's own
 	byPMIx
+	byAddress // by hand, with the address of task 0
 )
 
 // OpenPMIx connects to the PMIx server that has started this process, or finds the connection that
 // there is. The library's C part has it, which core does not import: whoever links both sets it,
 // before any FromEnv. Nil: such tasks are refused.
 var OpenPMIx func() (pmi.Launcher, error)
+
+// MPIIsUsed says whether MPI is in this process and initialised. Likewise set by who links both; nil:
+// it is not.
+var MPIIsUsed func() bool
 
 const pmiVariable = "PMI_FD"
 
@@ -43,12 +52,14 @@ func (r *reader) starter() (starter, error) {
 		"or set MP_PROCS and MP_CHILD for each task"
 	switch {
 	case both("MP_PROCS", "MP_CHILD"):
+		if r.any([]string{rendezvous.Variable}) && !r.any([]string{LauncherVariable}) {
+			return byAddress, nil
+		}
 		return byHand, nil
 	case r.any([]string{pmiVariable}):
 		return byPMI, nil
 	case both("PMI_PORT", "PMI_ID"):
-		return refuse("PMI_PORT", "it is set, by mpiexec.hydra -pmi-port, which this release "+
-			"cannot ask. "+instead)
+		return byPort, nil
 	case both("PMIX_NAMESPACE", "PMIX_RANK"):
 		if OpenPMIx == nil {
 			return refuse("PMIX_NAMESPACE", "it is set, by a launcher with PMIx (mpirun, prun, "+
@@ -67,8 +78,11 @@ func (r *reader) fieldIdentity(c *Config) error {
 	if err := r.adapterWishes(c); err != nil {
 		return err
 	}
-	if c.start == byPMIx {
+	switch c.start {
+	case byPMIx:
 		return pmixIdentity(c)
+	case byPort:
+		return r.portIdentity(c)
 	}
 	numbers := make(map[string]int)
 	for _, name := range []string{pmiVariable, "PMI_RANK", "PMI_SIZE"} {
@@ -103,6 +117,40 @@ func (r *reader) adapterWishes(c *Config) (err error) {
 	return nil
 }
 
+// portSession is this process's session with the launcher at PMI_PORT, which takes one of it.
+var portSession struct {
+	sync.Once
+	client *pmi.Client
+	err    error
+}
+
+// portIdentity asks the launcher at PMI_PORT, as only it knows rank and size.
+func (r *reader) portIdentity(c *Config) error {
+	address, _ := r.get("PMI_PORT")
+	text, _ := r.get("PMI_ID")
+	id, err := parseNumber(text)
+	if err != nil {
+		return &EnvError{"PMI_ID", codeNoEnvVar,
+			fmt.Sprintf("the value %q of the launcher's variable is %v", text, err)}
+	}
+	portSession.Do(func() {
+		if MPIIsUsed != nil && MPIIsUsed() {
+			portSession.err = errors.New("with -pmi-port MPI_Init takes the only session; call " +
+				"LAPI_Init before it, or leave -pmi-port out")
+			return
+		}
+		portSession.client, portSession.err = pmi.Dial(address, id)
+	})
+	if portSession.err != nil {
+		return &EnvError{"PMI_PORT", codeNoEnvVar,
+			fmt.Sprintf("it is set, but the launcher cannot be asked: %v", portSession.err)}
+	}
+	l := portSession.client
+	c.Task, c.NumTasks = l.Rank(), l.Size()
+	c.openField = func() (pmi.Launcher, int, error) { return l, l.Socket(), nil }
+	return checkIdentity(c, "PMI_PORT")
+}
+
 // pmixIdentity asks the server, as only it knows the number of tasks.
 func pmixIdentity(c *Config) error {
 	l, err := OpenPMIx()
@@ -118,6 +166,28 @@ func pmixIdentity(c *Config) error {
 	return nil
 }
 
+// meetByAddress has tasks started by hand exchange their cards by way of task 0.
+func (r *reader) meetByAddress(c *Config) {
+	address, _ := r.get(rendezvous.Variable)
+	c.openField = func() (pmi.Launcher, int, error) {
+		cfg := rendezvous.Config{Address: address, Task: c.Task, NumTasks: c.NumTasks,
+			Partition: c.Partition, Timeout: wireUpLimit,
+			Say: func(level int, text string) { r.warnf(level, "%s", text) }}
+		if c.NoTimeout {
+			cfg.Timeout = 0
+		}
+		if c.keyFile != "" {
+			var err error
+			if cfg.Key, err = readKeyFile(c.keyFile); err != nil {
+				return nil, -1, err
+			}
+			defer freeSecret(cfg.Key)
+		}
+		l, err := rendezvous.Open(cfg)
+		return l, -1, err
+	}
+}
+
 // checkIdentity holds what a launcher says, by that variable among others, against what is possible.
 func checkIdentity(c *Config, variable string) error {
 	if c.NumTasks < 1 || c.NumTasks > maxTasks || c.Task < 0 || c.Task >= c.NumTasks {
@@ -127,7 +197,7 @@ func checkIdentity(c *Config, variable string) error {
 	return nil
 }
 
-// Gathered says whether a launcher brings the tasks together: the session reaches all of them, and
+// Gathered says whether the tasks are brought together, by a launcher or at an address: the session reaches all of them, and
 // nobody has to be told addresses.
 func (c *Config) Gathered() bool { return c.Launched || c.start != byHand }
 

@@ -27,13 +27,15 @@ func TestStarter(t *testing.T) {
 		says       string // the error names it
 	}{
 		{env: hand + hydra + pmix + slurm, task: 1, size: 2},
+		{env: hand + " LAPI_RENDEZVOUS=h:1" + hydra + pmix + slurm, task: 1, size: 2},
 		{env: hydra + pmix + slurm, task: 2, size: 3},
 		{env: hydra + " MP_PROCS=4", task: 2, size: 3},
 		{env: hydra + " MP_MSG_API=mpi", says: "MP_MSG_API"},
 		{env: pmix + slurm, says: "--mpi=pmix"},
 		{env: slurm, says: "--mpi=pmi2"},
 		{env: slurm, says: "--mpi=pmix"},
-		{env: " PMI_PORT=h:1 PMI_ID=0", says: "-pmi-port"},
+		{env: " PMI_PORT=127.0.0.1:1 PMI_ID=x", says: "PMI_ID"},
+		{env: " PMI_PORT=127.0.0.1:1 PMI_ID=0", says: "cannot be asked"},
 		{env: " PMI_FD=9 PMI_SIZE=3", says: "PMI_RANK"},
 		{env: " PMI_FD=x PMI_RANK=0 PMI_SIZE=3", says: "PMI_FD"},
 		{env: " PMI_FD=9 PMI_RANK=3 PMI_SIZE=3", says: "PMI_SIZE"},

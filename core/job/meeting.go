@@ -79,9 +79,12 @@ func (m *meeting) tell(c *Config) {
 func (m *meeting) hold(c *Config) error {
 	l, socket, err := c.openField()
 	if err != nil {
+		if c.start == byAddress {
+			return err
+		}
 		return fmt.Errorf("the launcher cannot be asked: %w", err)
 	}
-	m.asked, m.socket, m.control = true, socket, -1
+	m.asked, m.socket, m.control = c.start != byAddress, socket, -1
 	mine, err := m.ownCard(c)
 	if err != nil {
 		return err
@@ -99,6 +102,9 @@ func (m *meeting) hold(c *Config) error {
 	cards, err := m.exchange(c, l, encoded)
 	wire.Wipe(encoded)
 	if err != nil {
+		if c.start == byAddress {
+			return err
+		}
 		return fmt.Errorf("the launcher's exchange: %w", err)
 	}
 	all, err := m.read(c.Task, cards)

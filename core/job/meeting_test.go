@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -215,6 +217,51 @@ func TestSpanning(t *testing.T) {
 		}
 		return errors.New("it has heard of no death")
 	})
+}
+
+// TestRendezvous: tasks started by hand meet by the address of task 0. Without a key file the job is
+// not authenticated.
+func TestRendezvous(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr()
+	l.Close()
+	key := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(key, []byte("sixteen bytes are enough"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"", " LAPI_JOB_KEY_FILE=" + key} {
+		got := make([]*meeting, 3)
+		each(t, len(got), func(task int) error {
+			c, err := FromEnv(environment(fmt.Sprintf("MP_PROCS=3 MP_CHILD=%d MP_PARTITION=5 "+
+				"LAPI_RENDEZVOUS=%v%s", task, address, file)), nil)
+			if err != nil {
+				return err
+			}
+			host := fmt.Sprint(task % 2)
+			got[task] = &meeting{place: func() (place, error) {
+				return place{host + file, "one", host}, nil
+			}}
+			if err := got[task].hold(c); err != nil {
+				return err
+			}
+			defer unix.Close(got[task].control)
+			got[task].tell(c)
+			_, proved, err := c.Key()
+			c.ForgetKey()
+			if err != nil || proved != (file != "") || got[task].asked || len(c.Adapters) != 1 {
+				return fmt.Errorf("%v %+v %v", proved, c, err)
+			}
+			return nil
+		})
+		for _, m := range got {
+			if fmt.Sprint(m.nodes) != "[0 1 0]" || m.partition != got[0].partition {
+				t.Error(m.nodes, m.partition)
+			}
+		}
+	}
 }
 
 // TestNoSecret: without task 0's secret there is no job.

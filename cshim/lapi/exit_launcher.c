@@ -44,7 +44,7 @@ static int is_pipe(int fd)
 	return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
-static int mpi_is_used(void)
+int cshim_mpi_is_used(void)
 {
 	int (*initialized)(int *) = (int (*)(int *))dlsym(RTLD_DEFAULT, "MPI_Initialized");
 	int flag = 0;
@@ -96,6 +96,6 @@ void cshim_exit_launcher(int status, int live)
 		(void)!send(fd, word, strlen(word), MSG_NOSIGNAL | MSG_DONTWAIT);
 		return;
 	}
-	if (__atomic_load_n(&was_asked, __ATOMIC_RELAXED) && !mpi_is_used())
+	if (__atomic_load_n(&was_asked, __ATOMIC_RELAXED) && !cshim_mpi_is_used())
 		finalize(fd);
 }

@@ -219,6 +219,8 @@ void cshim_exit_notice_clear(int context);
  * it, and must take leave (exit_launcher.c); and whether that LAPI_Init has failed.
  */
 void cshim_exit_launcher_set(int fd, bool asked, bool failed);
+/* Whether MPI is in the process and initialised. */
+int cshim_mpi_is_used(void);
 cshim_addr cshim_byte(void); /* the descriptor of LAPI_BYTE */
 
 #endif

@@ -27,6 +27,7 @@ var areas = []struct {
 	{"Data on a node", node},
 	{"Lock, waiting, sleep", progress},
 	{"Core and wire-up", core},
+	{"Rendezvous", rendezvous},
 	{"UDP", udp},
 	{"uDAPL", dat},
 }

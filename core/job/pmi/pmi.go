@@ -2,6 +2,7 @@
 // others: by PMI-1, lines of text over an inherited socket (mpiexec.hydra; srun --mpi=pmi2).
 //
 //	pmi.go       Launcher; a session of PMI-1
+//	port.go      the same by a socket of the process's own (mpiexec.hydra -pmi-port)
 //	exchange.go  cards as values of the launcher's key-value space
 //	line.go      lines of the protocol
 //
@@ -68,27 +69,38 @@ func Open(fd, rank, size int) (*Client, error) {
 		return nil, fmt.Errorf("descriptor %d is no socket", fd)
 	}
 	c := &Client{fd: fd, rank: rank, size: size}
-	if _, err := c.ask("init", "response_to_init", "pmi_version=1 pmi_subversion=1"); err != nil {
+	if err := c.begin(); err != nil {
 		return nil, err
 	}
 	unix.CloseOnExec(fd)
+	return c, nil
+}
+
+// begin asks for what a session needs to know.
+func (c *Client) begin() error {
+	if _, err := c.ask("init", "response_to_init", "pmi_version=1 pmi_subversion=1"); err != nil {
+		return err
+	}
 	sizes, err := c.ask("get_maxes", "maxes", "")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if c.value, err = strconv.Atoi(sizes["vallen_max"]); err != nil || c.value < minValue {
-		return nil, fmt.Errorf("values of %q bytes", sizes["vallen_max"])
+		return fmt.Errorf("values of %q bytes", sizes["vallen_max"])
 	}
 	c.value = min(c.value-1, firstValue)
 	name, err := c.ask("get_my_kvsname", "my_kvsname", "")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if c.space = name["kvsname"]; c.space == "" {
-		return nil, errors.New("the launcher names no key-value space")
+		return errors.New("the launcher names no key-value space")
 	}
-	return c, nil
+	return nil
 }
+
+// Socket is the session's socket.
+func (c *Client) Socket() int { return c.fd }
 
 // Rank implements Launcher.
 func (c *Client) Rank() int { return c.rank }

@@ -161,6 +161,52 @@ func TestOpenedDescriptor(t *testing.T) {
 	}
 }
 
+// TestDial: the launcher says who the task is.
+func TestDial(t *testing.T) {
+	for name, c := range map[string]struct {
+		says string
+		ok   bool
+	}{
+		"as mpiexec.hydra": {"cmd=initack\ncmd=set size=3\ncmd=set rank=2\ncmd=set debug=0\n", true},
+		"no rank":          {"cmd=initack\ncmd=set size=3\ncmd=set debug=0\ncmd=set x=0\n", false},
+		"rank":             {"cmd=initack\ncmd=set size=3\ncmd=set rank=3\ncmd=set debug=0\n", false},
+		"refused":          {"cmd=initack rc=-1\n", false},
+		"something else":   {"cmd=initack\nhello\n", false},
+		"nothing":          {"", false},
+	} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newServer(3, false)
+		said := make(chan string, 1)
+		go func() {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			line, _ := bufio.NewReader(conn).ReadString('\n')
+			said <- line
+			fmt.Fprint(conn, c.says)
+			if c.ok {
+				s.serve(conn)
+			}
+			conn.Close()
+		}()
+		got, err := Dial(l.Addr().String(), 7)
+		l.Close()
+		if line := <-said; line != "cmd=initack pmiid=7\n" {
+			t.Errorf("%s: %q", name, line)
+		}
+		if c.ok != (err == nil) || c.ok && (got.Rank() != 2 || got.Size() != 3) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+		if err == nil {
+			unix.Close(got.Socket())
+		}
+	}
+}
+
 func TestAbort(t *testing.T) {
 	s := newServer(1, false)
 	fd := s.connect(t)

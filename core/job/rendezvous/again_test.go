@@ -124,23 +124,18 @@ func TestLostLate(t *testing.T) {
 // TestHostAgain: task 0's process dies, and another takes its place.
 func TestHostAgain(t *testing.T) {
 	address := freeAddress(t)
-	first := newHosted(t, address, 2, nil)
+	first := newHosted(t, address, 3, nil)
 	var words said
-	one := begin(mustOpen(t, config(address, 1, 2, func(c *Config) { c.Say = words.say })), card(1))
-	// Nobody tells task 1 of an Abort: it sees what it would see if the process died.
-	eventually(t, func() bool {
-		first.mu.Lock()
-		defer first.mu.Unlock()
-		return first.arrived > 0
-	}, func() string { return "task 1 does not come" })
-	first.Abort(0)
-	o := await(t, first.end)
-	if o.err == nil {
-		t.Skip("they met before the end")
+	one := begin(mustOpen(t, config(address, 1, 3, func(c *Config) { c.Say = words.say })), card(1))
+	awaitMissing(t, first.host, 1)
+	first.Abort(0) // tells nobody: task 1 sees what it would see if the process died
+	refused(t, first.end, "aborted")
+	words.await(t, "task 1 tries again")
+	second := newHosted(t, address, 3, nil)
+	two := begin(mustOpen(t, config(address, 2, 3, nil)), card(2))
+	for _, end := range []<-chan outcome{second.end, one, two} {
+		met(t, end, card(0), card(1), card(2))
 	}
-	second := newHosted(t, address, 2, nil)
-	met(t, second.end, card(0), card(1))
-	met(t, one, card(0), card(1))
 }
 
 // TestNoSignal: a connection that the other side has closed is an error, and no SIGPIPE, for which
@@ -174,5 +169,20 @@ func TestNoSignal(t *testing.T) {
 	case <-pipes:
 		t.Fatal("SIGPIPE")
 	case <-time.After(20 * time.Millisecond):
+	}
+}
+
+// TestJustInTime: all have met, and the time is over: whichever is seen first, they have met.
+func TestJustInTime(t *testing.T) {
+	h := newHost(mustOpen(t, config(freeAddress(t), 0, 2, nil)), card(0))
+	h.members.all[1] = member{card: card(1), bye: true}
+	h.members.absent, h.members.unready = 0, 0
+	close(h.members.complete)
+	ctx, stop := context.WithTimeout(context.Background(), 0)
+	defer stop()
+	for range 100 {
+		if err := h.wait(ctx); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -23,6 +23,7 @@ type host struct {
 	*rendezvous
 	done chan struct{} // closed when everything ends
 	says chan string   // sentences about visitors, for Exchange's goroutine
+	told int           // how many of them it has said
 	work sync.WaitGroup
 
 	mu       sync.Mutex
@@ -35,9 +36,10 @@ type host struct {
 // visitor is a connection to task 0.
 type visitor struct {
 	*stream
-	from   string        // its address
-	order  uint64        // when it came
-	member bool          // it has said hello, and is one of the tasks. Guarded by host.mu
+	from   string // its address
+	order  uint64 // when it came
+	member bool   // it is the connection of task, or was. Guarded by host.mu, as task
+	task   int
 	gone   chan struct{} // closed when it has left
 }
 
@@ -53,6 +55,9 @@ func (h *host) run(ctx context.Context) ([][]byte, error) {
 	h.work.Go(h.accept)
 	err := h.wait(ctx)
 	h.finish(err)
+	for len(h.says) > 0 {
+		h.tell(<-h.says)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +68,7 @@ func (h *host) run(ctx context.Context) ([][]byte, error) {
 func (h *host) wait(ctx context.Context) error {
 	tick := time.NewTicker(h.pauses.progress)
 	defer tick.Stop()
-	for told := 0; ; {
+	for {
 		select {
 		case <-h.members.complete:
 			h.Say(levelInfo, fmt.Sprintf("%s: all %d tasks have met", Variable, h.NumTasks))
@@ -71,12 +76,7 @@ func (h *host) wait(ctx context.Context) error {
 		case err := <-h.members.failed:
 			return err
 		case text := <-h.says:
-			if told++; told == maxTold {
-				text += ". Others like it are not reported any more"
-			}
-			if told <= maxTold {
-				h.Say(levelError, Variable+": "+text)
-			}
+			h.tell(text)
 		case <-tick.C:
 			if missing := h.missing(); len(missing) > 0 {
 				h.Say(levelError, fmt.Sprintf("%s: task 0 waits for %s of %d at %s", Variable,
@@ -85,6 +85,16 @@ func (h *host) wait(ctx context.Context) error {
 		case <-ctx.Done():
 			return h.late(ctx)
 		}
+	}
+}
+
+// tell says something of a visitor. There may be very many.
+func (h *host) tell(text string) {
+	if h.told++; h.told == maxTold {
+		text += ". Others like it are not reported any more"
+	}
+	if h.told <= maxTold {
+		h.Say(levelError, Variable+": "+text)
 	}
 }
 
@@ -99,9 +109,13 @@ func (h *host) late(ctx context.Context) error {
 	if ctx.Err() == context.Canceled {
 		return errAborted
 	}
+	missing := h.missing()
+	if len(missing) == 0 {
+		return nil // just in time
+	}
 	return fmt.Errorf("%s of %d did not come within %v; start each with its MP_CHILD, and "+
 		"MP_PROCS=%d, MP_PARTITION=%s and %s=%s as task 0 has them, on a host that reaches this "+
-		"address", list(h.missing()), h.NumTasks, h.Timeout, h.NumTasks, h.Partition, Variable,
+		"address", list(missing), h.NumTasks, h.Timeout, h.NumTasks, h.Partition, Variable,
 		h.Address)
 }
 

@@ -65,14 +65,12 @@ func (m *members) cards() [][]byte {
 	return cards
 }
 
-// bye takes note that v's task has all cards.
+// bye takes note that the task of v, which is a member, has all cards.
 func (m *members) bye(v *visitor) {
-	for i := range m.all {
-		if one := &m.all[i]; one.here == v && m.full() && !one.bye {
-			one.bye = true
-			if m.unready--; m.unready == 0 {
-				close(m.complete)
-			}
+	if one := &m.all[v.task]; m.full() && !one.bye {
+		one.bye = true
+		if m.unready--; m.unready == 0 {
+			close(m.complete)
 		}
 	}
 }
@@ -111,7 +109,7 @@ func (h *host) join(v *visitor, said hello) (why string) {
 		return fmt.Sprintf("task %d at %s came after all tasks had met; start the job again",
 			said.task, v.from)
 	}
-	one.here, v.member = v, true
+	one.here, v.member, v.task = v, true, said.task
 	if h.members.full() {
 		h.pass(v)
 		return ""
@@ -153,32 +151,30 @@ func (h *host) leave(v *visitor) {
 	defer h.mu.Unlock()
 	delete(h.visitors, v)
 	close(v.gone)
-	for i := range h.members.all {
-		one := &h.members.all[i]
-		if one.here != v {
-			continue
-		}
-		one.here, one.lost = nil, v
-		switch {
-		case !h.members.full():
-			one.card = nil
-			h.members.absent++
-		case !one.bye && !h.over:
-			h.work.Go(func() { h.awaitReturn(i, v) })
-		}
+	if !v.member {
+		return
+	}
+	one := &h.members.all[v.task]
+	one.here, one.lost = nil, v
+	switch {
+	case !h.members.full():
+		one.card = nil
+		h.members.absent++
+	case !one.bye && !h.over:
+		h.work.Go(func() { h.awaitReturn(v) })
 	}
 }
 
-// awaitReturn ends the exchange if a task does not come for its cards after v has broken. Others
-// have them already.
-func (h *host) awaitReturn(task int, v *visitor) {
+// awaitReturn ends the exchange if the task of v, which has broken, does not come for its cards.
+// Others have them already.
+func (h *host) awaitReturn(v *visitor) {
 	select {
 	case <-time.After(h.pauses.again):
 	case <-h.done:
 		return
 	}
 	h.mu.Lock()
-	one := &h.members.all[task]
+	one := &h.members.all[v.task]
 	lost := one.here == nil && one.lost == v && !one.bye
 	h.mu.Unlock()
 	if !lost {
@@ -186,7 +182,7 @@ func (h *host) awaitReturn(task int, v *visitor) {
 	}
 	select {
 	case h.members.failed <- fmt.Errorf("task %d was lost while all tasks were told of each other; "+
-		"start the job again", task):
+		"start the job again", v.task):
 	default:
 	}
 }
