@@ -87,6 +87,9 @@ func (m *meeting) hold(c *Config) error {
 	m.asked, m.socket, m.control = c.start != byAddress, socket, -1
 	mine, err := m.ownCard(c)
 	if err != nil {
+		if c.start == byAddress {
+			_ = l.Abort(1) // it listens; a launcher of the field learns it from the exit status
+		}
 		return err
 	}
 	door, doorErr := net.Listen("tcp", ":0") // it is missed only where there are several nodes

@@ -28,7 +28,7 @@ func TestAckThreshold(t *testing.T) {
 			}
 			p.want("acknowledgements at the threshold", p.count(1, wire.KindAck), 1)
 			p.settle()
-			if p.ms[0].peers[1].sender.window.Outstanding() {
+			if p.ms[0].connected(1).sender.window.Outstanding() {
 				t.Fatalf("threshold %d, round %d: something is not acknowledged", threshold, round)
 			}
 		}
@@ -82,10 +82,10 @@ func TestPiggyback(t *testing.T) {
 	p.deliver(0)
 	p.send(1, 0, 1, 8)
 	p.deliver(1)
-	if p.ms[0].peers[1].sender.window.Outstanding() {
+	if p.ms[0].connected(1).sender.window.Outstanding() {
 		t.Error("the answer acknowledged nothing")
 	}
-	if p.ms[1].peers[0].receiver.ackDue != 0 {
+	if p.ms[1].connected(0).receiver.ackDue != 0 {
 		t.Error("the acknowledgement went and is still to go")
 	}
 }
@@ -172,15 +172,15 @@ func TestFastRetransmission(t *testing.T) {
 	for range 12 {
 		p.send(0, 1, 1, 500) // borrowed: each is a packet
 	}
-	window := p.ms[0].peers[1].paths.At(0).Congestion().Window()
+	window := p.ms[0].connected(1).paths.At(0).Congestion().Window()
 	p.settle()
 	p.want("retransmitted packets", int(p.ms[0].Stats().RetransmittedPackets), 2)
 	p.want("duplicates", int(p.ms[1].Stats().DuplicatePackets), 0)
-	if got := p.ms[0].peers[1].paths.At(0).Congestion().Window(); got > window || got < window/3 {
+	if got := p.ms[0].connected(1).paths.At(0).Congestion().Window(); got > window || got < window/3 {
 		t.Errorf("the window went from %d to %d bytes: it should shrink once at most", window, got)
 	}
 	p.pass(time.Millisecond)
-	if p.ms[0].peers[1].sender.window.Outstanding() {
+	if p.ms[0].connected(1).sender.window.Outstanding() {
 		t.Error("something is missing")
 	}
 }
@@ -195,13 +195,13 @@ func TestLateReceiver(t *testing.T) {
 	}
 	p.now += int64(rtt.Initial) + 1
 	p.ms[0].OnTimeout(p.now, true)
-	window := p.ms[0].peers[1].paths.At(0).Congestion().Window()
+	window := p.ms[0].connected(1).paths.At(0).Congestion().Window()
 	p.settle()
 	p.pass(time.Millisecond)
 	p.want("retransmitted packets", int(p.ms[0].Stats().RetransmittedPackets), 1)
 	p.want("duplicates", int(p.ms[1].Stats().DuplicatePackets), 1)
-	if p.ms[0].peers[1].paths.At(0).Congestion().Window() < window ||
-		p.ms[0].peers[1].sender.window.Outstanding() {
+	if p.ms[0].connected(1).paths.At(0).Congestion().Window() < window ||
+		p.ms[0].connected(1).sender.window.Outstanding() {
 		t.Error("the window shrank, or something is missing")
 	}
 }
@@ -285,7 +285,7 @@ func TestByteWindow(t *testing.T) {
 	for range 60 {
 		p.send(0, 1, 1, 8000)
 	}
-	for p.ms[0].peers[1].sender.window.Outstanding() {
+	for p.ms[0].connected(1).sender.window.Outstanding() {
 		bytes = 0
 		for _, f := range p.wires[0] {
 			bytes += len(f.b)
@@ -399,7 +399,7 @@ func TestMissingIsToldSoon(t *testing.T) {
 func TestEnormousBuffer(t *testing.T) {
 	p := newPair(t, 2, nil)
 	p.meet()
-	of := p.ms[0].peers[1]
+	of := p.ms[0].connected(1)
 	for _, bytes := range []uint32{1 << 31, math.MaxUint32} {
 		of.sender.roomIs(bytes)
 		for i := range of.paths.Len() {

@@ -3,6 +3,7 @@ package udp
 import (
 	"net/netip"
 
+	"lapi/transport"
 	"lapi/transport/udp/internal/paths"
 	"lapi/transport/udp/wire"
 )
@@ -68,7 +69,7 @@ func (m *Machine) helloFrom(path Path, from netip.AddrPort, b []byte, h *wire.He
 	if h.Decode(b) != nil || h.Task >= uint32(len(m.peers)) || m.leaving {
 		return nil, nil
 	}
-	p := m.peers[h.Task]
+	p := m.connected(transport.Endpoint(h.Task))
 	if p == nil || p.session.state == failed {
 		return nil, nil
 	}

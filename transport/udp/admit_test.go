@@ -65,7 +65,7 @@ func TestFlippedBits(t *testing.T) {
 			p.pass(time.Second)
 			p.want("messages", got, messages)
 			if ghosts := p.ms[1].Stats().GhostPackets; !intact || ghosts == 0 ||
-				p.ms[0].peers[1].sender.window.Outstanding() {
+				p.ms[0].connected(1).sender.window.Outstanding() {
 				t.Errorf("intact: %v; %d ghosts", intact, ghosts)
 			}
 		})
@@ -147,8 +147,8 @@ func TestDisagreement(t *testing.T) {
 			told[1] != ours {
 			t.Errorf("%s: told %q", name, told)
 		}
-		if p.ms[0].peers[1].session.state != handshaking ||
-			p.ms[1].peers[0].session.state != handshaking {
+		if p.ms[0].connected(1).session.state != handshaking ||
+			p.ms[1].connected(0).session.state != handshaking {
 			t.Errorf("%s: there is a session", name)
 		}
 	}
@@ -206,7 +206,7 @@ func TestSendingAllocatesNothing(t *testing.T) {
 	for _, level := range levels {
 		p := newPair(t, 2, atLevel(level))
 		p.meet()
-		peer := p.ms[0].peers[1]
+		peer := p.ms[0].connected(1)
 		data := userMemory(t, 4096)
 		b := userMemory(t, 4096)
 		peer.putHeader(b, peer.paths.At(0), wire.KindData, 0, peer.sender.window.End())

@@ -234,7 +234,7 @@ func TestBurstFault(t *testing.T) {
 func TestBurstFull(t *testing.T) {
 	p, gs := newGatheringPair(t, 2, nil)
 	p.meet()
-	before, window := p.ms[0].stats, p.ms[0].peers[1].paths.At(0).Congestion().Window()
+	before, window := p.ms[0].stats, p.ms[0].connected(1).paths.At(0).Congestion().Window()
 	gs[0].bounce = func(int) Outcome { return Full }
 	var all []*sent
 	for range 5 {
@@ -259,9 +259,9 @@ func TestBurstFull(t *testing.T) {
 	s := p.ms[0].stats
 	if s.RetransmittedPackets != before.RetransmittedPackets ||
 		s.DataSent-before.DataSent != 5000 ||
-		p.ms[0].peers[1].paths.At(0).Congestion().Window() < window {
+		p.ms[0].connected(1).paths.At(0).Congestion().Window() < window {
 		t.Errorf("%d retransmissions, %d bytes sent, window %d", s.RetransmittedPackets,
-			s.DataSent-before.DataSent, p.ms[0].peers[1].paths.At(0).Congestion().Window())
+			s.DataSent-before.DataSent, p.ms[0].connected(1).paths.At(0).Congestion().Window())
 	}
 }
 

@@ -32,8 +32,8 @@ func (m *Machine) Left() bool {
 
 // HasLeft says whether ep's task has closed its session in good order.
 func (m *Machine) HasLeft(ep transport.Endpoint) bool {
-	p := m.connected(ep)
-	return p != nil && p.session.state == closed
+	return ep >= 0 && int(ep) < len(m.peers) && m.peers[ep] != nil &&
+		m.peers[ep].session.state == closed
 }
 
 // notify sends the close notice, and sees to it that it is sent again unless it has been often

@@ -62,7 +62,7 @@ func FuzzOffPath(f *testing.F) {
 			c.Random = counter() // the same secrets in each run
 			c.Disagreement = func(transport.Endpoint, wire.Level) { told++ }
 		})
-		m, peer := p.ms[0], p.ms[0].peers[1]
+		m, peer := p.ms[0], p.ms[0].connected(1)
 		got := 0
 		m.Handle(1, func(*transport.Msg) transport.Verdict { got++; return transport.Accept })
 		if open {
@@ -119,7 +119,7 @@ func FuzzHello(f *testing.F) {
 	f.Fuzz(func(t *testing.T, flags byte, instance uint16, tasks uint32, incarnation, nonce,
 		targetIncarnation, targetNonce uint64, buffer, round uint32) {
 		p := newPair(t, 2, nil)
-		m, peer := p.ms[0], p.ms[0].peers[1]
+		m, peer := p.ms[0], p.ms[0].connected(1)
 		h := wire.Hello{Flags: wire.Flags(flags), Instance: instance, Task: 1, NumTasks: tasks,
 			Partition: m.partition, Incarnation: incarnation, Nonce: nonce,
 			TargetIncarnation: targetIncarnation ^ m.cfg.Incarnation,

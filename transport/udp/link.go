@@ -175,13 +175,16 @@ func (l *Link) pair(ep transport.Endpoint) {
 	}
 	l.several = l.some && ep != l.only
 	l.some, l.only = true, ep
-	to := &l.peers[ep].paths
+	var only *peer
+	if !l.several {
+		only = l.connected(ep)
+	}
 	for i := range l.socks.Len() {
-		peer := netip.AddrPort{}
-		if !l.several && i < to.Len() {
-			peer = to.At(i).Addr()
+		to := netip.AddrPort{}
+		if only != nil && i < only.paths.Len() {
+			to = only.paths.At(i).Addr()
 		}
-		l.socks.At(i).Connect(peer)
+		l.socks.At(i).Connect(to)
 	}
 }
 

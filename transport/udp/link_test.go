@@ -398,16 +398,16 @@ func TestTwoAddresses(t *testing.T) {
 	})
 	transfer(t, ls, 0, 1, 2000, func(i int) int { return 50000 + i })
 	for path := range 2 { // how they share depends on the machine, see route_test.go
-		if r := ls[0].peers[1].paths.At(path); r.Health() != "live" || r.Transmissions() == 0 {
+		if r := ls[0].connected(1).paths.At(path); r.Health() != "live" || r.Transmissions() == 0 {
 			t.Errorf("path %d is %s, %d transmissions", path, r.Health(), r.Transmissions())
 		}
 	}
 	for _, l := range ls {
 		l.PathDown(l.clock(), 0)
 	}
-	before := ls[0].peers[1].paths.At(0).Transmissions()
+	before := ls[0].connected(1).paths.At(0).Transmissions()
 	transfer(t, ls, 0, 1, 200, func(i int) int { return 50000 + i })
-	if after := ls[0].peers[1].paths.At(0).Transmissions(); after != before {
+	if after := ls[0].connected(1).paths.At(0).Transmissions(); after != before {
 		t.Errorf("%d transmissions from an address that is down", after-before)
 	}
 	closeAll(t, ls)
@@ -422,7 +422,7 @@ func TestLateTaskReadsAllSockets(t *testing.T) {
 	})
 	transfer(t, ls, 0, 1, 200, func(i int) int { return 1000 })
 	for path := range 2 {
-		p := ls[0].peers[1]
+		p := ls[0].connected(1)
 		for range 3 {
 			if !p.sender.Ask(p.paths.At(path), ls[0].clock()) {
 				t.Fatal("the socket is full")

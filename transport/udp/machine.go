@@ -50,7 +50,8 @@ type Machine struct {
 	partition uint64
 	stats     transport.Stats
 	handlers  [transport.MaxMsgID + 1]transport.MsgHandler
-	peers     []*peer // by endpoint; nil: not connected
+	peers     []*peer  // by endpoint; nil: not connected, or nothing was to be done with it yet:
+	addresses []string // then where it is, as in transport.Address; else ""
 	// those whose origins asked for an acknowledgement when there is nothing else to do
 	soon       []*receiver
 	timers     timers
@@ -74,7 +75,7 @@ func NewMachine(cfg Config, out Outlet) (*Machine, error) {
 		return nil, err
 	}
 	m := &Machine{cfg: cfg, out: out, partition: wire.PartitionHash(cfg.Partition),
-		peers: make([]*peer, cfg.NumTasks), batch: newBatch(out)}
+		peers: make([]*peer, cfg.NumTasks), addresses: make([]string, cfg.NumTasks), batch: newBatch(out)}
 	sendMax := m.sendMax(cfg.PacketSize)
 	m.limits = transport.Limits{SendMax: sendMax, HeaderMax: min(sendMax-minData, maxHeader),
 		PutAlign: 1, GetAlign: 1}
@@ -128,14 +129,13 @@ func (m *Machine) Connect(ep transport.Endpoint, a transport.Address) error {
 	if ep < 0 || int(ep) >= len(m.peers) || m.cfg.Pair == nil && int(ep) == m.cfg.Task {
 		return fmt.Errorf("udp: connect to task %d: %w", ep, transport.ErrBadParam)
 	}
-	if p := m.peers[ep]; p != nil && p.session.alive() {
+	if p := m.peers[ep]; p == nil && m.addresses[ep] != "" || p != nil && p.session.alive() {
 		return fmt.Errorf("udp: task %d is connected already: %w", ep, transport.ErrBadParam)
 	}
-	addrs, incarnation, err := DecodeAddress(a.Bytes)
-	if err != nil {
+	if _, _, err := DecodeAddress(a.Bytes); err != nil {
 		return err
 	}
-	m.peers[ep] = newPeer(m, ep, addrs, incarnation)
+	m.peers[ep], m.addresses[ep] = nil, string(a.Bytes)
 	return nil
 }
 
@@ -176,12 +176,22 @@ func (m *Machine) Disconnect(ep transport.Endpoint, err error) {
 	}
 }
 
-// connected returns the peer of ep, or nil.
+// connected returns the peer of ep, or nil. It is made now if this is the first time that anything is
+// to be done with it: tasks of large jobs talk to few others.
 func (m *Machine) connected(ep transport.Endpoint) *peer {
 	if ep < 0 || int(ep) >= len(m.peers) {
 		return nil
 	}
-	return m.peers[ep]
+	p := m.peers[ep]
+	if p == nil && m.addresses[ep] != "" && !m.closed {
+		addrs, incarnation, err := DecodeAddress([]byte(m.addresses[ep]))
+		if err != nil { // Connect has looked
+			return nil
+		}
+		p = newPeer(m, ep, addrs, incarnation)
+		m.peers[ep], m.addresses[ep] = p, ""
+	}
+	return p
 }
 
 // Complete calls Done of the operations that are over and returns how many there were.

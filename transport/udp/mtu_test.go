@@ -66,7 +66,7 @@ func TestTold(t *testing.T) {
 	var told int
 	r := narrowed(t, &told, way)
 	r.moves(200, 1400, &told)
-	if size := r.ms[0].peers[1].sender.mtus[0].size; size != 1372 ||
+	if size := r.ms[0].connected(1).sender.mtus[0].size; size != 1372 ||
 		told != (1372-packet.Overhead)&^7 {
 		t.Errorf("packets have %d bytes, messages %d", size, told)
 	}
@@ -75,7 +75,7 @@ func TestTold(t *testing.T) {
 	if n := r.links[1][0].tooLong - before; n != 0 || before == 0 {
 		t.Errorf("%d packets were too long, then %d", before, n)
 	}
-	if r.ms[1].peers[0].sender.mtus[0].size != 1472 {
+	if r.ms[1].connected(0).sender.mtus[0].size != 1472 {
 		t.Error("the way back has got narrower, which nobody has said")
 	}
 
@@ -114,7 +114,7 @@ func TestSwallowed(t *testing.T) {
 		for range 1000 {
 			r.moves(10, 1424, &told)
 			r.pass(5 * time.Millisecond)
-			if r.ms[0].peers[1].sender.mtus[0].size == want {
+			if r.ms[0].connected(1).sender.mtus[0].size == want {
 				short++
 			}
 		}
@@ -137,7 +137,7 @@ func TestWiderAgain(t *testing.T) {
 		w := &r.links[1][0]
 		w.mtu, w.tells = 1000, tells
 		r.moves(1000, 1400, &told)
-		if size := r.ms[0].peers[1].sender.mtus[0].size; size > 1000 {
+		if size := r.ms[0].connected(1).sender.mtus[0].size; size > 1000 {
 			t.Fatalf("told %v: packets have %d bytes", tells, size)
 		}
 		w.mtu, w.told = 0, 0 // the kernel forgets in the end
@@ -168,7 +168,7 @@ func TestLossIsNotLength(t *testing.T) {
 		short := 0
 		for range 400 {
 			r.moves(10, 1400, &told)
-			if r.ms[0].peers[1].sender.mtus[0].size < 1472 {
+			if r.ms[0].connected(1).sender.mtus[0].size < 1472 {
 				short++
 			}
 		}
@@ -178,7 +178,7 @@ func TestLossIsNotLength(t *testing.T) {
 			r.pass(20 * time.Millisecond)
 		}
 		t.Logf("loss %.2f: shorter in %d of 400 looks", loss, short)
-		if size := r.ms[0].peers[1].sender.mtus[0].size; size != 1472 || short > 200 {
+		if size := r.ms[0].connected(1).sender.mtus[0].size; size != 1472 || short > 200 {
 			t.Errorf("loss %.2f: shorter in %d of 400 looks, %d bytes in the end", loss, short,
 				size)
 		}
@@ -193,8 +193,8 @@ func TestNarrowBesideWide(t *testing.T) {
 	var told int
 	r := narrowed(t, &told, narrow, gigabit())
 	r.moves(5000, 1400, &told)
-	if told != (1232-packet.Overhead)&^7 || r.ms[0].peers[1].sender.limits.size != 1232 ||
-		r.ms[0].peers[1].sender.mtus[1].size != 1472 {
+	if told != (1232-packet.Overhead)&^7 || r.ms[0].connected(1).sender.limits.size != 1232 ||
+		r.ms[0].connected(1).sender.mtus[1].size != 1472 {
 		t.Errorf("messages hold %d bytes", told)
 	}
 	if r.sentBy[0] < 1<<20 || r.sentBy[1] < 1<<20 {
@@ -230,7 +230,7 @@ func TestRecut(t *testing.T) {
 				512
 		})
 		p.meet()
-		peer := p.ms[0].peers[1]
+		peer := p.ms[0].connected(1)
 		most := 1000
 		peer.sender.resize(peer.paths.At(0), most, p.now)
 		data := userMemory(t, 8192)
@@ -300,7 +300,7 @@ func TestRecut(t *testing.T) {
 func TestRecutFault(t *testing.T) {
 	p := newPair(t, 2, func(_ int, c *Config) { c.Discover, c.CopyMax = true, 512 })
 	p.meet()
-	peer := p.ms[0].peers[1]
+	peer := p.ms[0].connected(1)
 	peer.sender.resize(peer.paths.At(0), 1000, p.now)
 	gone, err := syscall.Mmap(-1, 0, 8192, syscall.PROT_READ|syscall.PROT_WRITE,
 		syscall.MAP_PRIVATE|syscall.MAP_ANONYMOUS)

@@ -149,7 +149,7 @@ func (p *pair) meet() {
 	p.ms[1].Handle(1, func(*transport.Msg) transport.Verdict { return transport.Accept })
 	p.send(0, 1, 1, 0)
 	p.pass(10 * time.Millisecond)
-	if p.ms[0].peers[1].session.state != open || p.ms[1].peers[0].session.state != open {
+	if p.ms[0].connected(1).session.state != open || p.ms[1].connected(0).session.state != open {
 		p.t.Fatal("no session comes about")
 	}
 }

@@ -34,13 +34,13 @@ func TestJitterEnds(t *testing.T) {
 		spread: 2 * time.Millisecond}
 	r := newSimNet(t, 2, nil, way)
 	r.rate(5000, false)
-	slack := r.ms[0].peers[1].paths.At(0).Slack()
+	slack := r.ms[0].connected(1).paths.At(0).Slack()
 	r.links[0][0].spread, r.links[1][0].spread = 0, 0
 	for range 120 {
 		r.rate(50, false)
 		r.pass(100 * time.Millisecond)
 	}
-	if left := r.ms[0].peers[1].paths.At(0).Slack(); slack == 0 || left != 0 {
+	if left := r.ms[0].connected(1).paths.At(0).Slack(); slack == 0 || left != 0 {
 		t.Errorf("%v were allowed for, and %v in the end", time.Duration(slack),
 			time.Duration(left))
 	}

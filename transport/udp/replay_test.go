@@ -14,7 +14,7 @@ import (
 // jump moves the session from 0 to 1, which is idle, on as if n packets had gone and arrived.
 func (p *pair) jump(n uint32) {
 	p.t.Helper()
-	o, i := p.ms[0].peers[1], p.ms[1].peers[0]
+	o, i := p.ms[0].connected(1), p.ms[1].connected(0)
 	w := &o.sender.window
 	if w.Outstanding() || i.receiver.received.Expect() != w.End() {
 		p.t.Fatal("the session is not idle")
@@ -55,7 +55,7 @@ func testReplays(t *testing.T, level wire.Level) {
 		}
 		s := p.send(0, 1, 1, 8)
 		p.pass(20 * time.Millisecond)
-		if got != n || !s.over() || p.ms[0].peers[1].sender.window.Outstanding() {
+		if got != n || !s.over() || p.ms[0].connected(1).sender.window.Outstanding() {
 			t.Fatalf("after %d messages and replays of theirs %d were offered", n, got)
 		}
 		for i := len(kept[0]) - 1; n%20 == 0 && i >= 0; i-- { // backwards, step by step

@@ -25,7 +25,7 @@ func TestReserve(t *testing.T) {
 	p.send(0, 1, 1, 8)
 	p.send(0, 1, 1, 8)
 	m.Push() // the first flies, and is not answered; these wait
-	q := m.peers[1]
+	q := m.connected(1)
 	if q.sender.window.Unsent() != 1 {
 		t.Fatal("no packet waits")
 	}

@@ -120,7 +120,7 @@ func TestFailoverOfLonePacket(t *testing.T) {
 	r := newSimNet(t, 2, nil, gigabit(), gigabit())
 	r.pingPong(100*time.Millisecond, nil)
 	for path := range r.links[1] {
-		if r.ms[0].peers[1].paths.At(path) == r.ms[0].peers[1].paths.Usable() {
+		if r.ms[0].connected(1).paths.At(path) == r.ms[0].connected(1).paths.Usable() {
 			r.links[1][path].cut = func(int) bool { return true }
 		}
 	}
@@ -194,7 +194,7 @@ func TestFlapping(t *testing.T) {
 		t.Errorf("the path was left and used again %v times", changes)
 	}
 	r.pingPong(5*time.Second, nil)
-	if o := r.ms[0].peers[1].paths.At(0); o.Health() != "live" {
+	if o := r.ms[0].connected(1).paths.At(0); o.Health() != "live" {
 		t.Errorf("the path is not used again at all: it is %s", o.Health())
 	}
 }
@@ -280,7 +280,7 @@ func TestHandshakeByOtherPath(t *testing.T) {
 	}
 	r.pingPong(time.Second, nil)
 	for path, want := range []string{"untested", "live", "live"} {
-		if h := r.ms[0].peers[1].paths.At(path).Health(); h != want && !(path == 0 && h == "dead") {
+		if h := r.ms[0].connected(1).paths.At(path).Health(); h != want && !(path == 0 && h == "dead") {
 			t.Errorf("path %d is %s, want %s", path, h, want)
 		}
 	}
@@ -295,7 +295,7 @@ func TestFewerAddresses(t *testing.T) {
 		}
 	}, gigabit(), gigabit())
 	r.rate(1000, false)
-	r.want("paths", r.ms[0].peers[1].paths.Len(), 1)
+	r.want("paths", r.ms[0].connected(1).paths.Len(), 1)
 	if r.sentBy[1] != 0 && r.links[0][1].lost == 0 {
 		t.Errorf("%d bytes by a path that the peer does not have", r.sentBy[1])
 	}
@@ -340,7 +340,7 @@ func TestIdleNeedsNoTimer(t *testing.T) {
 func TestDownTakesNoTime(t *testing.T) {
 	r := newSimNet(t, 2, nil, gigabit(), gigabit())
 	r.pingPong(time.Second, nil)
-	best := Path(r.ms[0].peers[1].paths.Usable().Number())
+	best := Path(r.ms[0].connected(1).paths.Usable().Number())
 	r.links[1][best].cut = func(int) bool { return true }
 	var op transport.Op
 	if _, err := r.ms[0].Send(r.now, 1, 1, nil, &op); err != nil {
@@ -365,7 +365,7 @@ func TestDownTakesNoTime(t *testing.T) {
 func TestIdlePathIsWatched(t *testing.T) {
 	r := newSimNet(t, 2, nil, gigabit(), simLink{delay: time.Millisecond})
 	r.pingPong(time.Second, nil)
-	other := r.ms[0].peers[1].paths.At(1)
+	other := r.ms[0].connected(1).paths.At(1)
 	if other.Health() != "live" {
 		t.Fatalf("it is %s", other.Health())
 	}
@@ -419,7 +419,7 @@ func TestDeadPathIsBetterThanNone(t *testing.T) {
 	r.pingPong(time.Second, nil)
 	r.silence(1, 0, true)
 	r.pingPong(2*time.Second, nil)
-	if h := r.ms[0].peers[1].paths.At(0).Health(); h != "dead" {
+	if h := r.ms[0].connected(1).paths.At(0).Health(); h != "dead" {
 		t.Fatalf("a path that does not work is %s", h)
 	}
 	r.silence(1, 0, false)

@@ -42,8 +42,8 @@ func TestHandshake(t *testing.T) {
 			p.pass(50 * time.Millisecond)
 			p.want("messages", got, 2*len(c.begin))
 			for i, m := range p.ms {
-				if m.peers[1-i].session.state != open || m.peers[1-i].sender.window.Outstanding() {
-					t.Errorf("task %d: state %d", i, m.peers[1-i].session.state)
+				if m.connected(transport.Endpoint(1-i)).session.state != open || m.connected(transport.Endpoint(1-i)).sender.window.Outstanding() {
+					t.Errorf("task %d: state %d", i, m.connected(transport.Endpoint(1-i)).session.state)
 				}
 				p.want("ghosts", int(m.Stats().GhostPackets), 0)
 			}
@@ -72,8 +72,8 @@ func TestStrangers(t *testing.T) {
 			p.ms[1] = p.machine(1, 2, func(_ int, c *Config) { set(c) })
 			s := p.send(1, 0, 1, 8)
 			p.pass(time.Second)
-			if p.ms[0].peers[1].session.state != idle || s.done != 0 {
-				t.Errorf("state %d", p.ms[0].peers[1].session.state)
+			if p.ms[0].connected(1).session.state != idle || s.done != 0 {
+				t.Errorf("state %d", p.ms[0].connected(1).session.state)
 			}
 			if p.ms[0].Stats().GhostPackets == 0 {
 				t.Error("nothing was counted")
@@ -87,7 +87,7 @@ func TestStrangers(t *testing.T) {
 	p.hand(netip.MustParseAddrPort("10.0.0.7:99"), f)
 	p.want("ghosts from wrong addresses", int(p.ms[0].Stats().GhostPackets), 2)
 	p.hand(pairAddr(1), f)
-	p.want("the same from the right one", int(p.ms[0].peers[1].session.state), int(handshaking))
+	p.want("the same from the right one", int(p.ms[0].connected(1).session.state), int(handshaking))
 }
 
 // An address that names an incarnation admits no other.
@@ -102,7 +102,7 @@ func TestExpectedIncarnation(t *testing.T) {
 	p.send(0, 1, 1, 8)
 	p.send(1, 0, 1, 8)
 	p.pass(time.Second)
-	if p.ms[0].peers[1].session.state == open {
+	if p.ms[0].connected(1).session.state == open {
 		t.Error("a session with another incarnation")
 	}
 }
@@ -218,7 +218,7 @@ func TestOwnAbsence(t *testing.T) {
 		if len(p.failed) != 0 || !flush.over() || got != 1 {
 			t.Errorf("%s: failed: %v, %d messages", name, p.failed, got)
 		}
-		if r := p.ms[0].peers[1].paths.At(0).RTT().Smooth(); r > int64(rtt.Longest) {
+		if r := p.ms[0].connected(1).paths.At(0).RTT().Smooth(); r > int64(rtt.Longest) {
 			t.Errorf("%s: a round trip of %v", name, time.Duration(r))
 		}
 	}
@@ -255,7 +255,7 @@ func TestRefusalIsNoTimeout(t *testing.T) {
 	p.want("others", others, 300)
 	accept = true
 	p.pass(time.Second)
-	if p.ms[0].peers[1].sender.window.Outstanding() {
+	if p.ms[0].connected(1).sender.window.Outstanding() {
 		t.Error("the message does not get through when it may")
 	}
 	p.want("failures", len(p.failed), 0)
@@ -279,7 +279,7 @@ func TestRefusalInSharedPacket(t *testing.T) {
 	}
 	flush := p.flush(0, 1)
 	p.settle()
-	p.want("data packets", int(p.ms[0].peers[1].paths.At(0).Transmissions()), 1)
+	p.want("data packets", int(p.ms[0].connected(1).paths.At(0).Transmissions()), 1)
 	if flush.over() {
 		t.Error("flushed although a message is refused")
 	}
@@ -293,7 +293,7 @@ func TestRefusalInSharedPacket(t *testing.T) {
 			t.Fatalf("offered %v, want %v", got, want)
 		}
 	}
-	if !flush.over() || len(p.ms[1].peers[0].receiver.accepted) != 0 {
+	if !flush.over() || len(p.ms[1].connected(0).receiver.accepted) != 0 {
 		t.Error("something is left over")
 	}
 }
@@ -343,7 +343,7 @@ func TestFault(t *testing.T) {
 		t.Errorf("memory gone after Send: %v", borrowed.err)
 	}
 	p.want("good messages", got, 1)
-	if w, r := &p.ms[0].peers[1].sender.window, p.ms[0].peers[1].paths.At(0); w.Outstanding() ||
+	if w, r := &p.ms[0].connected(1).sender.window, p.ms[0].connected(1).paths.At(0); w.Outstanding() ||
 		r.BytesInFlight() != 0 || w.InFlight() != 0 {
 		t.Errorf("%d packets, %d bytes are still in flight", w.InFlight(), r.BytesInFlight())
 	}
@@ -447,7 +447,7 @@ func FuzzPacket(f *testing.F) {
 		for range 5 {
 			p.send(0, 1, 1, 200) // something to acknowledge
 		}
-		m, peer := p.ms[0], p.ms[0].peers[1]
+		m, peer := p.ms[0], p.ms[0].connected(1)
 		h := wire.Header{
 			Kind: wire.Kind(kind & 15), Flags: wire.Flags(flags), AckBlock: uint8(block & 15),
 			Task: 1, Tx: tx, Echo: uint16(peer.paths.At(0).Transmissions()) + echo,
@@ -456,7 +456,7 @@ func FuzzPacket(f *testing.F) {
 		}
 		b := p.buffer[:wire.HeaderSize+copy(p.buffer[wire.HeaderSize:], rest)]
 		h.Put(b)
-		sealed(p.ms[1].peers[0].session.out, b)
+		sealed(p.ms[1].connected(0).session.out, b)
 		m.Handle(1, func(msg *transport.Msg) transport.Verdict {
 			return transport.Verdict(len(msg.Data) & 1)
 		})

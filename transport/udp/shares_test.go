@@ -57,7 +57,7 @@ func share(t *testing.T, flows int, way simLink, settle, d time.Duration) (s sha
 	feed := func() bool {
 		n := 1 + int(min(r.now-start, int64(begin))*int64(flows-1)/int64(begin))
 		for _, s := range streams[:n] {
-			if r.ms[s.from].peers[0].sender.window.Unsent() < maxWaitingIdle/2 {
+			if r.ms[s.from].connected(0).sender.window.Unsent() < maxWaitingIdle/2 {
 				s.feed()
 			}
 		}

@@ -28,7 +28,7 @@ func TestStarvedPeerIsNotAFailedPath(t *testing.T) {
 					starve()
 					for i := range r.ms {
 						for path := range 2 {
-							if o := r.ms[i].peers[1-i].paths.At(path); o.Health() == "live" &&
+							if o := r.ms[i].connected(transport.Endpoint(1 - i)).paths.At(path); o.Health() == "live" &&
 								!o.Works() {
 								silent++
 							}
@@ -78,7 +78,7 @@ func TestFailedPathIsLeft(t *testing.T) {
 						each = r.starve(rand.New(rand.NewPCG(seed, 7)), c.sleep, c.run)
 					}
 					r.pingPong(500*time.Millisecond, each)
-					of := []*paths.Set{&r.ms[0].peers[1].paths, &r.ms[1].peers[0].paths}
+					of := []*paths.Set{&r.ms[0].connected(1).paths, &r.ms[1].connected(0).paths}
 					// neither is better: both tasks shall use this one
 					if strings.HasPrefix(name, "alike") {
 						for _, s := range of {
@@ -135,7 +135,7 @@ func TestTimerWaitsForWhatCame(t *testing.T) {
 	if _, err := r.ms[0].Send(r.now, 1, 1, nil, &op); err != nil {
 		t.Fatal(err)
 	}
-	p := r.ms[0].peers[1]
+	p := r.ms[0].connected(1)
 	used, again := p.paths.Usable(), r.ms[0].Stats().RetransmittedPackets
 	r.asleep = []int64{r.now + int64(10*time.Millisecond), 0}
 	r.pass(9 * time.Millisecond) // the answer has come to the socket
@@ -162,7 +162,7 @@ func TestTimerWaitsForWhatCame(t *testing.T) {
 func TestStrandedGoAgain(t *testing.T) {
 	r := newSimNet(t, 2, nil, gigabit(), gigabit())
 	r.pingPong(time.Second, nil)
-	p := r.ms[0].peers[1]
+	p := r.ms[0].connected(1)
 	failed := p.paths.Usable()
 	failed.RTT().Renew()
 	for range 4 { // so its timer is slow, and slower each time
@@ -201,7 +201,7 @@ func TestAllSilent(t *testing.T) {
 			t.Errorf("path %d: a pause of %v after it came back", path, pause)
 		}
 		for i := range r.ms {
-			of := &r.ms[i].peers[1-i].paths
+			of := &r.ms[i].connected(transport.Endpoint(1 - i)).paths
 			if of.At(path).Health() != "live" || of.At(1-path).Health() == "live" {
 				t.Errorf("task %d: path %d, which is back, is %s, the other %s", i, path,
 					of.At(path).Health(), of.At(1-path).Health())

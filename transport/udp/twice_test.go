@@ -40,16 +40,16 @@ func TestOfferedOnce(t *testing.T) {
 func TestFarAhead(t *testing.T) {
 	p := newPair(t, 2, nil)
 	p.meet()
-	c := &p.ms[1].peers[0].receiver
+	c := &p.ms[1].connected(0).receiver
 	calls := 0
 	p.ms[1].Handle(1, func(*transport.Msg) transport.Verdict { calls++; return transport.Accept })
 	before := c.received.Expect()
 	h := wire.Header{Kind: wire.KindData, Seq: before + 1<<20,
-		Ack: p.ms[1].peers[0].sender.window.Base()}
+		Ack: p.ms[1].connected(0).sender.window.Base()}
 	content := make([]byte, wire.MessageSize+8)
 	wire.PutMessage(content, 1, 0, 8)
 	ghosts := p.ms[1].stats.GhostPackets
-	c.onData(p.now, p.ms[1].peers[0].paths.At(0), &h, content)
+	c.onData(p.now, p.ms[1].connected(0).paths.At(0), &h, content)
 	p.want("messages", calls, 0)
 	p.want("ghosts", int(p.ms[1].stats.GhostPackets-ghosts), 1)
 	if c.received.Expect() != before || c.received.Has(before) {
