@@ -9,6 +9,7 @@
 # tests skip, and say so.
 set -u
 cd "$(dirname "$0")/.." || exit 2
+PATH=$PATH:/usr/sbin # where daemons are, and no user's PATH leads
 
 # program=Debian package
 required="gcc=gcc make=make pkg-config=pkg-config nm=binutils"
@@ -50,6 +51,22 @@ as_root() {
 	fi
 }
 
+# Nothing that is installed for tests starts a service: Debian asks policy-rc.d, which is put there for
+# the time, unless there is one.
+policy=/usr/sbin/policy-rc.d
+without_services() {
+	local status
+	if [ -e $policy ]; then
+		"$@"
+		return
+	fi
+	as_root sh -c "printf '#!/bin/sh\nexit 101\n' > $policy && chmod 755 $policy" || return
+	"$@"
+	status=$?
+	as_root rm -f $policy
+	return $status
+}
+
 updated=no
 install() {
 	have apt-get || { say "no apt-get here: install by hand: $*"; return 1; }
@@ -57,7 +74,7 @@ install() {
 		as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update </dev/null || return 1
 		updated=yes
 	fi
-	as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$@" </dev/null >/dev/null
+	without_services as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$@" </dev/null >/dev/null
 }
 
 # shellcheck disable=SC2046,SC2086  # lists of words are meant to be split

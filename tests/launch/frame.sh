@@ -20,8 +20,8 @@ skip() {
 	say skipped "$1: skipped: $2"
 }
 
-# expect CASE STATUS TIMES PATTERN COMMAND...: the command ends with that status, and PATTERN stands
-# TIMES in its output, + for once or more.
+# expect CASE STATUS TIMES PATTERN COMMAND...: the command ends with that status, or with one of those
+# between |, and PATTERN stands TIMES in its output, + for once or more.
 expect() {
 	local name=$1 want=$2 times=$3 pattern=$4 log status found
 	shift 4
@@ -30,7 +30,7 @@ expect() {
 	status=$?
 	found=$(grep -cE -- "$pattern" "$log")
 	[ "$times" = + ] && [ "$found" -gt 0 ] && times=$found
-	if [ $status = "$want" ] && [ "$found" = "$times" ]; then
+	if [[ $status =~ ^($want)$ ]] && [ "$found" = "$times" ]; then
 		passed=$((passed + 1))
 		say passed "$name"
 		return

@@ -1,17 +1,27 @@
 # Programs started by launchers of the field (docs/launchers.md). Included by the top Makefile.
 #
-#   make launch-test      samples, conformance programs and ends of jobs under mpiexec.hydra and mpirun
+#   make launch-test       samples, conformance programs and ends of jobs under mpiexec.hydra, mpirun and
+#                          srun, on this host and on several nodes that are namespaces
+#   make launch-test-full  on demand: more programs, under each of them
 
-LAUNCH_BUILD := $(BUILD)/launch
-LAUNCH_LINK  := -L$(BUILD)/lib -llapi_r -Wl,-rpath,'$$ORIGIN/../lib'
+LAUNCH_BUILD   := $(BUILD)/launch
+LAUNCH_LINK    := -L$(BUILD)/lib -llapi_r -Wl,-rpath,'$$ORIGIN/../lib'
+LAUNCH_SAMPLES := basic demo dgsp lapi_api vector xfer
 
-.PHONY: launch-test
+.PHONY: launch-test launch-test-full
 
 $(LAUNCH_BUILD)/ends: tests/launch/ends.c $(LIB)
 	@mkdir -p $(LAUNCH_BUILD)
 	$(CC) $(CONFORM_CFLAGS) -Iinclude $< $(LAUNCH_LINK) -o $@
 
-launch-test: conform-build $(LAUNCH_BUILD)/ends
+launch-test: conform-build net-build $(LAUNCH_BUILD)/ends
 	@scripts/setup.sh mpiexec.hydra=mpich mpicc.mpich=libmpich-dev \
-  mpirun.openmpi=openmpi-bin mpicc.openmpi=libopenmpi-dev
-	@BUILD=$(BUILD) CC='$(CC)' bash tests/launch/run
+  mpirun.openmpi=openmpi-bin mpicc.openmpi=libopenmpi-dev ip=iproute2 \
+  srun=slurm-client slurmctld=slurmctld slurmd=slurmd
+	@for group in $(LAUNCH_SAMPLES); do \
+	  $(MAKE) -s -C tests/c/samples/$$group OUT=$(CURDIR)/$(BUILD)/samples/$$group > /dev/null || exit 1; \
+	done
+	@BUILD=$(BUILD) CC='$(CC)' FULL=$(FULL) bash tests/launch/run
+
+launch-test-full: FULL := yes
+launch-test-full: launch-test

@@ -1,11 +1,32 @@
 # Jobs over several nodes (tests/launch/nodes), under each launcher. Sourced by tests/launch/run.
-# shellcheck shell=bash disable=SC2086,SC2154  # $remote is several words; run sets $ends
+# shellcheck shell=bash disable=SC2046,SC2086,SC2154  # commands are several words; run sets $ends
 
 # hosts NODES TASKS: n0:TASKS,n1:TASKS …
 hosts() {
 	local i list=
 	for ((i = 0; i < $1; i++)); do list=$list,n$i:$2; done
 	echo "${list#,}"
+}
+
+# places HOSTS: how many tasks that makes
+places() {
+	local sum=0 host
+	for host in ${1//,/ }; do sum=$((sum + ${host#*:})); done
+	echo $sum
+}
+
+# command_for HOSTS: the launcher's command for a task on each place. Slurm gets a name for each.
+command_for() {
+	local host i names=
+	case $remote in
+	srun*)
+		for host in ${1//,/ }; do
+			for ((i = 0; i < ${host#*:}; i++)); do names=$names,${host%:*}; done
+		done
+		echo "$remote -N $(echo ${1//,/ } | wc -w) -m arbitrary -w ${names#,} -n $(places $1)"
+		;;
+	*) echo "$remote $1 -n $(places $1)" ;;
+	esac
 }
 
 # over NODES LINKS STATUS TIMES PATTERN HOSTS [WHEN…] -- [VARIABLE=VALUE…] PROGRAM...: a job of one
@@ -16,15 +37,7 @@ over() {
 	while [ "$1" != -- ]; do when+=("$1") && shift; done
 	shift
 	expect "$launcher: $hosts, $links links, ${when[*]:+${when[-1]}, }${*##*/}" "$status" "$times" "$pattern" \
-		tests/launch/nodes "$nodes" "$links" job "${when[@]}" $remote "$hosts" -n "$(places "$hosts")" \
-		env "$@"
-}
-
-# places HOSTS: how many tasks that makes
-places() {
-	local sum=0 host
-	for host in ${1//,/ }; do sum=$((sum + ${host#*:})); done
-	echo $sum
+		tests/launch/nodes "$nodes" "$links" $around job "${when[@]}" $(command_for "$hosts") env "$@"
 }
 
 # on NODES TASKS PROGRAM [VARIABLE=VALUE…]: one of tests/c/conform
@@ -45,17 +58,22 @@ sample() {
 
 # Tasks of a node share memory, and talk to others by UDP.
 programs_over_nodes() {
-	local program
-	for program in put rmw address; do on 2 2 $program; done
-	on 2 2 get LAPI_USE_SHM=no
+	on 2 2 put
 	on 2 2 amsend LAPI_UDP_LOSS=1:7
-	on 4 4 address
-	sample 2 2 lapi_api/Am
 	sample 4 4 xfer/Mc_xfer
 	over 4 1 0 16 '^end of LBl$' "$(hosts 4 4)" -- "$ends" LBl
 	over 2 1 0 4 '^end of LlLlLl$' n0:1,n1:3 -- "$ends" LlLlLl
-	over 2 1 0 4 '^end of $' n0:2,n1:2 -- "$ends"
 	over 2 1 99 + 'LAPI_USE_SHM' n0:2,n1:2 -- LAPI_USE_SHM=only "$ends" L
+}
+
+# What depends on the launcher no more.
+further_programs_over_nodes() {
+	local program
+	for program in rmw address; do on 2 2 $program; done
+	on 2 2 get LAPI_USE_SHM=no
+	on 4 4 address
+	sample 2 2 lapi_api/Am
+	over 2 1 0 4 '^end of $' n0:2,n1:2 -- "$ends"
 }
 
 more_programs_over_nodes() {
@@ -76,51 +94,86 @@ more_programs_over_nodes() {
 	done
 }
 
-# A link of a node fails while the job goes on over the other. The launcher needs one as well, and is
-# told by $away that it is the second.
+# steady_over LINKS ACTION [VARIABLE=VALUE…]: a link of a node fails, and the job goes on.
+steady_over() {
+	local links=$1 action=$2
+	shift 2
+	over 2 "$links" 0 2 '^steady: task [01]: [0-9]+ rounds' n0:2,n1:2 --when 1 'steady: started' "$action" -- \
+		"$@" "$BUILD/net/steady" 1
+}
+
+# The launcher needs a link as well: $away has it use the second.
 links_over_nodes() {
-	local steady="$BUILD/net/steady"
-	LINKS=2 on 2 2 put MP_EUIDEVICE=sn_all
-	over 2 1 0 2 '^steady: task [01]: [0-9]+ rounds' n0:2,n1:2 --when 1 'steady: started' 'flap 0' -- "$steady" 1
-	over 2 2 0 2 '^steady: task [01]: [0-9]+ rounds' n0:2,n1:2 --when 1 'steady: started' 'cut 1' -- \
-		MP_EUIDEVICE=sn_all "$steady" 1
-	remote=$away over 2 2 0 2 '^steady: task [01]: [0-9]+ rounds' n0:2,n1:2 --when 1 'steady: started' 'cut 0' -- \
-		MP_EUIDEVICE=sn_all "$steady" 1
+	if [ -n "$away" ]; then
+		remote=$away steady_over 2 'cut 0' MP_EUIDEVICE=sn_all
+	else
+		steady_over 2 'cut 1' MP_EUIDEVICE=sn_all
+	fi
+	[ -z "$all" ] || steady_over 1 'flap 0'
 }
 
-# Task 1 is on n1, with those that wait.
+# Task 1 is on n1, with those that wait. The others hear of its end by LAPI, and end with 1: mpirun tells
+# what it hears of first.
 ends_over_nodes() {
-	over 2 1 21 0 '^end of' n0:1,n1:3 -- "$ends" LlX
-	over 2 1 21 0 '^end of' n0:1,n1:3 -- "$ends" Lx
+	local waits='task [0-3] waits'
+	over 2 1 "$exited" 0 '^end of' n0:1,n1:3 -- "$ends" Lx
 	over 2 1 "$killed" 0 '^end of' n0:1,n1:3 -- "$ends" Lk
-	over 2 1 137 4 'task [0-3] waits' n0:2,n1:2 --when 4 'task [0-3] waits' kill-launcher -- "$ends" Lw
-	over 2 1 "$daemon_killed" 4 'task [0-3] waits' n0:2,n1:2 --when 4 'task [0-3] waits' kill-daemon -- "$ends" Lw
+	over 2 1 137 4 "$waits" n0:2,n1:2 --when 4 "$waits" kill-launcher -- "$ends" Lw
+	[ -z "$daemon_killed" ] ||
+		over 2 1 "$daemon_killed" 4 "$waits" n0:2,n1:2 --when 4 "$waits" kill-daemon -- "$ends" Lw
+	[ -z "$all" ] || over 2 1 21 0 '^end of' n0:1,n1:3 -- "$ends" LlX
 }
 
-# cases_over_nodes: under one launcher. $remote is its command up to the list of hosts.
+# cases_over_nodes: under one launcher, of which $remote is the command up to the list of hosts. $around
+# is what has to be there before; with $all come cases that one launcher, or FULL, is enough for.
 cases_over_nodes() {
-	if ! timeout 60 tests/launch/nodes 2 1 $remote n0:1,n1:1 -n 2 hostname > "$LOGS/nodes.log" 2>&1; then
+	if ! timeout 60 tests/launch/nodes 2 1 $around $(command_for n0:1,n1:1) hostname > "$LOGS/nodes.log" 2>&1; then
 		skip "$launcher over nodes" "it starts nothing there ($(head -n 1 "$LOGS/nodes.log"))"
 		return
 	fi
 	programs_over_nodes
+	[ -z "$all" ] || further_programs_over_nodes
 	links_over_nodes
 	ends_over_nodes
 	[ -z "${FULL-}" ] || more_programs_over_nodes
 }
 
+# one_host_in_slurm: what Slurm does not need several nodes for
+one_host_in_slurm() {
+	over 1 1 0 4 '^end of LBl$' n0:4 -- "$ends" LBl
+	over 1 1 0 4 '^end of LlLl$' n0:4 -- LAPI_USE_SHM=no "$ends" LlLl
+}
+
+# srun waits for a step whose slurmstepd has been killed, and its daemons have one address.
+slurm_cases() {
+	local kind around=slurm exited=21 killed=137 daemon_killed='' away='' all=${FULL-}
+	if ! command -v srun > /dev/null || ! PATH=$PATH:/usr/sbin command -v slurmctld > /dev/null; then
+		skip 'srun' 'there is no Slurm: install slurmctld, slurmd and slurm-client'
+		return
+	fi
+	for kind in pmi2 pmix; do
+		launcher="srun --mpi=$kind" remote="srun --mpi=$kind"
+		one_host_in_slurm
+		cases_over_nodes
+	done
+	remote='srun --mpi=none'
+	over 1 1 99 2 'srun --mpi=pmi2' n0:2 -- "$ends" L
+}
+
 nodes_cases() {
-	local launcher remote away killed daemon_killed
+	local launcher remote around='' away exited killed daemon_killed all=yes
 	if ! timeout 60 tests/launch/nodes 2 2 true 2> "$LOGS/nodes.log"; then
 		skip 'several nodes' "$(head -n 1 "$LOGS/nodes.log")"
 		return
 	fi
-	launcher=mpiexec.hydra killed=255 daemon_killed=255
+	launcher=mpiexec.hydra exited=21 killed=255 daemon_killed=255
 	remote='mpiexec.hydra -launcher ssh -launcher-exec node-shell -hosts'
 	away="${remote% -hosts} -iface eth1 -hosts"
 	cases_over_nodes
-	launcher=mpirun killed=137 daemon_killed=1
+	all=${FULL-}
+	launcher=mpirun exited='21|1' killed=137 daemon_killed=205
 	remote='mpirun.openmpi --oversubscribe --mca plm_rsh_agent node-shell -H'
 	away="${remote% -H} --mca oob_tcp_if_include eth1 -H"
 	cases_over_nodes
+	slurm_cases
 }
