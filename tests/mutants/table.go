@@ -28,6 +28,7 @@ var areas = []struct {
 	{"Lock, waiting, sleep", progress},
 	{"Core and wire-up", core},
 	{"Rendezvous", rendezvous},
+	{"Jobs over several nodes", hubs},
 	{"UDP", udp},
 	{"uDAPL", dat},
 }

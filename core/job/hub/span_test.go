@@ -306,6 +306,18 @@ func TestTrunkProof(t *testing.T) {
 			t.Errorf("%s with a wrong key: %v, %v", name, err, other)
 		}
 	}
+	a, b := tcpPair(t)
+	go func() { // who dials without a key and does not mind
+		said := make([]byte, firstSize)
+		copy(said, trunkMagic)
+		said[len(trunkMagic)] = 1
+		_, _ = a.Write(said)
+		_, _ = io.ReadFull(a, make([]byte, nonceSize+proofSize))
+		_, _ = a.Write(make([]byte, proofSize))
+	}()
+	if _, err := Accept(b, testKey); err == nil {
+		t.Error("a hub without a key is taken")
+	}
 	for name, alter := range map[string]func(b []byte) []byte{
 		"as it is": func(b []byte) []byte { return b },
 		"altered":  func(b []byte) []byte { b[len(b)-1] ^= 1; return b },
