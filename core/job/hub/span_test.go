@@ -3,9 +3,11 @@ package hub
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -246,6 +248,47 @@ func TestSpannedExchangeFails(t *testing.T) {
 		})
 	}
 }
+
+// If a connection ends, the task that has the hub is dead; if a node acknowledges nothing, all of its
+// tasks are.
+func TestLostNode(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		dead []uint32
+	}{
+		"ended":  {io.EOF, []uint32{2}},
+		"reset":  {os.NewSyscallError("read", syscall.ECONNRESET), []uint32{2}},
+		"silent": {os.NewSyscallError("read", syscall.ETIMEDOUT), []uint32{2, 3}},
+	} {
+		s := &spanned{bench: bench{t: t}}
+		h := New(4, testKey)
+		h.Span([]int{0, 0, 1, 1}, 0)
+		s.hubs, s.control = []*Hub{h}, []int{s.admit(h, 0, 4), s.admit(h, 1, 4), -1, -1}
+		waiting := s.join(0, 0)
+		a, _ := tcpPair(t)
+		if err := h.Attach(&Proved{Node: 1, conn: broken{a, c.err}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, dead := range c.dead {
+			if m := s.expect(waiting, wire.Died); m.Number != dead {
+				t.Errorf("%s: task %d is dead: %s", name, m.Number, m.Data)
+			}
+		}
+		s.send(waiting, wire.Message{Kind: wire.Part})
+		m := s.expect(waiting, wire.Failed)
+		if !strings.HasPrefix(string(m.Data), "task 2 ") {
+			t.Errorf("%s: %s", name, m.Data)
+		}
+	}
+}
+
+// broken is a connection that cannot be read.
+type broken struct {
+	net.Conn
+	err error
+}
+
+func (b broken) Read([]byte) (int, error) { return 0, b.err }
 
 // Whoever lacks the key, or alters, repeats or cuts anything, is found out.
 func TestTrunkProof(t *testing.T) {
