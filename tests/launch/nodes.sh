@@ -77,9 +77,10 @@ further_programs_over_nodes() {
 	over 2 1 0 4 '^end of $' n0:2,n1:2 -- "$ends"
 }
 
+# Not env: it holds what it is told against the variables that lapirun sets.
 more_programs_over_nodes() {
 	local program
-	for program in env counters get amsend vector xfer bulk dgsp multicast handlers \
+	for program in counters get amsend vector xfer bulk dgsp multicast handlers \
 		completion fence progress threads errors; do
 		on 2 2 $program
 		on 2 2 $program LAPI_UDP_LOSS=1:5
