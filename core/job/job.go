@@ -6,6 +6,7 @@ package job
 
 import (
 	"fmt"
+	"os"
 	"time"
 
 	"lapi/core/job/adapters"
@@ -116,6 +117,7 @@ type Config struct {
 	device     string                            // MP_EUIDEVICE, where a launcher of the field has started it
 	instances  int                               // MP_INSTANCES likewise; adapters.Max: max, 0: not set
 	spans      bool                              // the job is on several nodes; after Meet
+	daemon     *os.File                          // the launcher's process on this node; nil: unknown
 	launcherFD int                               // the socket to lapirun if Launched, to the node's hub if spans
 	keyFile    string                            // LAPI_JOB_KEY_FILE
 	key        []byte                            // what Key or Open has found
@@ -145,7 +147,7 @@ const (
 	TaskDied EventKind = iota + 1
 	// TaskEnded: Event.Task has ended on purpose, with status 0, but without LAPI_Term.
 	TaskEnded
-	// LauncherGone: lapirun has ended; this task must end too.
+	// LauncherGone: the launcher, or what it has on this node, has ended; this task must end too.
 	LauncherGone
 	// TaskRejoined: Event.Task has died, or left, and was started again. Event.Part is its part
 	// of the exchange, whose files are the receiver's; it waits for Rejoiner.Answer.

@@ -28,7 +28,8 @@ type meeting struct {
 	// of this task, unless the user gave some; and MP_UDP_PACKET_SIZE likewise, 0: none
 	adapters   []Adapter
 	packetSize int
-	control    int // the socket to this node's hub; -1: all tasks are on one node
+	control    int      // the socket to this node's hub; -1: all tasks are on one node
+	daemon     *os.File // the launcher's process on this node; nil: it is not known
 	warnings   []string
 
 	place func() (place, error) // nil: ownPlace; for tests
@@ -66,7 +67,7 @@ func (c *Config) Meet() ([]string, error) {
 // tell writes into c what is known.
 func (m *meeting) tell(c *Config) {
 	c.CommonTasks, c.Partition = slices.Clone(m.node), m.partition
-	c.spans, c.launcherFD = m.control >= 0, m.control
+	c.spans, c.launcherFD, c.daemon = m.control >= 0, m.control, m.daemon
 	if c.Adapters == nil {
 		c.Adapters = slices.Clone(m.adapters)
 	}
@@ -85,6 +86,9 @@ func (m *meeting) hold(c *Config) error {
 		return fmt.Errorf("the launcher cannot be asked: %w", err)
 	}
 	m.asked, m.socket, m.control = c.start != byAddress, socket, -1
+	if m.asked {
+		m.daemon = daemonOf(socket)
+	}
 	mine, err := m.ownCard(c)
 	if err != nil {
 		if c.start == byAddress {

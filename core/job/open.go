@@ -14,6 +14,14 @@ func Open(c *Config, instance int) (Session, error) {
 	if instance < 0 || instance >= maxInstances {
 		return nil, fmt.Errorf("instance %d is not in 0 to %d", instance, maxInstances-1)
 	}
+	s, err := open(c, instance)
+	if err != nil || c.daemon == nil {
+		return s, err
+	}
+	return attend(s, c.daemon)
+}
+
+func open(c *Config, instance int) (Session, error) {
 	switch {
 	case c.Launched:
 		return openLaunched(c, instance)

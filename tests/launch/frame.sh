@@ -1,6 +1,6 @@
 # Cases of programs started by launchers: what they are to end with and to say. Sourced by
-# tests/launch/run. Prints a line a case; tally prints "launch: N passed, N failed, N skipped". Logs are
-# in $BUILD/launch/logs. LIMIT: seconds that a case may take, against hangs.
+# tests/launch/run. Prints a line a case; tally prints "launch: N passed, N failed, N skipped".
+# Logs are in $BUILD/launch/logs. LIMIT: seconds that a case may take, against hangs.
 # shellcheck shell=bash
 
 BUILD=${BUILD:-build}
@@ -20,8 +20,8 @@ skip() {
 	say skipped "$1: skipped: $2"
 }
 
-# expect CASE STATUS TIMES PATTERN COMMAND...: the command ends with that status, or with one of those
-# between |, and PATTERN stands TIMES in its output, + for once or more.
+# expect CASE STATUS TIMES PATTERN COMMAND...: the command ends with that status, or with one of
+# those between |, and PATTERN stands TIMES in its output, + for once or more.
 expect() {
 	local name=$1 want=$2 times=$3 pattern=$4 log status found
 	shift 4

@@ -36,24 +36,25 @@ over() {
 	shift 6
 	while [ "$1" != -- ]; do when+=("$1") && shift; done
 	shift
-	expect "$launcher: $hosts, $links links, ${when[*]:+${when[-1]}, }${*##*/}" "$status" "$times" "$pattern" \
-		tests/launch/nodes "$nodes" "$links" $around job "${when[@]}" $(command_for "$hosts") env "$@"
+	expect "$launcher: $hosts, $links links, ${when[*]:+${when[-1]}, }${*##*/}" \
+		"$status" "$times" "$pattern" tests/launch/nodes "$nodes" "$links" $around \
+		job "${when[@]}" $(command_for "$hosts") env "$@"
 }
 
 # on NODES TASKS PROGRAM [VARIABLE=VALUE…]: one of tests/c/conform
 on() {
 	local nodes=$1 tasks=$2 program=$3
 	shift 3
-	over "$nodes" "${LINKS:-1}" 0 1 '^[a-z_]+: [1-9][0-9]* passed, 0 failed, ' "$(hosts "$nodes" "$tasks")" \
-		-- "$@" "$BUILD/conform/$program"
+	over "$nodes" "${LINKS:-1}" 0 1 '^[a-z_]+: [1-9][0-9]* passed, 0 failed, ' \
+		"$(hosts "$nodes" "$tasks")" -- "$@" "$BUILD/conform/$program"
 }
 
 # sample NODES TASKS PROGRAM [VARIABLE=VALUE…]: one of tests/c/samples
 sample() {
 	local nodes=$1 tasks=$2 program=$3
 	shift 3
-	over "$nodes" 1 0 $((nodes * tasks)) '^task [0-9]+: passed$' "$(hosts "$nodes" "$tasks")" \
-		-- "$@" "$BUILD/samples/$program"
+	over "$nodes" 1 0 $((nodes * tasks)) '^task [0-9]+: passed$' \
+		"$(hosts "$nodes" "$tasks")" -- "$@" "$BUILD/samples/$program"
 }
 
 # Tasks of a node share memory, and talk to others by UDP.
@@ -63,7 +64,7 @@ programs_over_nodes() {
 	sample 4 4 xfer/Mc_xfer
 	over 4 1 0 16 '^end of LBl$' "$(hosts 4 4)" -- "$ends" LBl
 	over 2 1 0 4 '^end of LlLlLl$' n0:1,n1:3 -- "$ends" LlLlLl
-	over 2 1 99 + 'LAPI_USE_SHM' n0:2,n1:2 -- LAPI_USE_SHM=only "$ends" L
+	over 2 1 "$refused" + 'LAPI_USE_SHM' n0:2,n1:2 -- LAPI_USE_SHM=only "$ends" L
 }
 
 # What depends on the launcher no more.
@@ -76,9 +77,11 @@ further_programs_over_nodes() {
 	over 2 1 0 4 '^end of $' n0:2,n1:2 -- "$ends"
 }
 
+# Not env: it holds what it is told against the variables that lapirun sets.
 more_programs_over_nodes() {
 	local program
-	for program in env counters get amsend vector xfer bulk dgsp multicast handlers completion fence progress threads errors; do
+	for program in counters get amsend vector xfer bulk dgsp multicast handlers \
+		completion fence progress threads errors; do
 		on 2 2 $program
 		on 2 2 $program LAPI_UDP_LOSS=1:5
 	done
@@ -87,8 +90,8 @@ more_programs_over_nodes() {
 		LINKS=2 on 2 2 $program MP_EUIDEVICE=sn_all
 	done
 	on 2 2 put LAPI_AUTH=mac
-	for program in lapi_api/Put lapi_api/Get lapi_api/Rmw64 basic/accumulate_and_return.Xfer vector/matrix \
-		dgsp/Dgsp_simple demo/heat; do
+	for program in lapi_api/Put lapi_api/Get lapi_api/Rmw64 \
+		basic/accumulate_and_return.Xfer vector/matrix dgsp/Dgsp_simple demo/heat; do
 		sample 2 2 $program
 		sample 4 2 $program LAPI_UDP_LOSS=1:3
 	done
@@ -98,8 +101,8 @@ more_programs_over_nodes() {
 steady_over() {
 	local links=$1 action=$2
 	shift 2
-	over 2 "$links" 0 2 '^steady: task [01]: [0-9]+ rounds' n0:2,n1:2 --when 1 'steady: started' "$action" -- \
-		"$@" "$BUILD/net/steady" 1
+	over 2 "$links" 0 2 '^steady: task [01]: [0-9]+ rounds' n0:2,n1:2 \
+		--when 1 'steady: started' "$action" -- "$@" "$BUILD/net/steady" 1
 }
 
 # The launcher needs a link as well: $away has it use the second.
@@ -112,22 +115,25 @@ links_over_nodes() {
 	[ -z "$all" ] || steady_over 1 'flap 0'
 }
 
-# Task 1 is on n1, with those that wait. The others hear of its end by LAPI, and end with 1: mpirun tells
-# what it hears of first.
+# Task 1 is on n1, with those that wait. The others hear of its end by LAPI, and end with 1:
+# launchers tell what they hear of first.
 ends_over_nodes() {
 	local waits='task [0-3] waits'
 	over 2 1 "$exited" 0 '^end of' n0:1,n1:3 -- "$ends" Lx
 	over 2 1 "$killed" 0 '^end of' n0:1,n1:3 -- "$ends" Lk
 	over 2 1 137 4 "$waits" n0:2,n1:2 --when 4 "$waits" kill-launcher -- "$ends" Lw
 	[ -z "$daemon_killed" ] ||
-		over 2 1 "$daemon_killed" 4 "$waits" n0:2,n1:2 --when 4 "$waits" kill-daemon -- "$ends" Lw
+		over 2 1 "$daemon_killed" 4 "$waits" n0:2,n1:2 \
+			--when 4 "$waits" kill-daemon -- "$ends" Lw
 	[ -z "$all" ] || over 2 1 21 0 '^end of' n0:1,n1:3 -- "$ends" LlX
 }
 
-# cases_over_nodes: under one launcher, of which $remote is the command up to the list of hosts. $around
-# is what has to be there before; with $all come cases that one launcher, or FULL, is enough for.
+# cases_over_nodes: under one launcher, of which $remote is the command up to the list of hosts.
+# $around is what has to be there before; with $all come cases that one launcher, or FULL, is
+# enough for.
 cases_over_nodes() {
-	if ! timeout 60 tests/launch/nodes 2 1 $around $(command_for n0:1,n1:1) hostname > "$LOGS/nodes.log" 2>&1; then
+	if ! timeout 60 tests/launch/nodes 2 1 $around $(command_for n0:1,n1:1) hostname \
+		> "$LOGS/nodes.log" 2>&1; then
 		skip "$launcher over nodes" "it starts nothing there ($(head -n 1 "$LOGS/nodes.log"))"
 		return
 	fi
@@ -144,14 +150,17 @@ one_host_in_slurm() {
 	over 1 1 0 4 '^end of LlLl$' n0:4 -- LAPI_USE_SHM=no "$ends" LlLl
 }
 
-# srun waits for a step whose slurmstepd has been killed, and its daemons have one address.
+# A task that LAPI_Init fails for aborts the job, for which Slurm kills by pmi2. srun waits for a
+# step whose slurmstepd has been killed, and its daemons have one address.
 slurm_cases() {
 	local kind around=slurm exited=21 killed=137 daemon_killed='' away='' all=${FULL-}
-	if ! command -v srun > /dev/null || ! PATH=$PATH:/usr/sbin command -v slurmctld > /dev/null; then
+	if ! command -v srun > /dev/null ||
+		! PATH=$PATH:/usr/sbin command -v slurmctld > /dev/null; then
 		skip 'srun' 'there is no Slurm: install slurmctld, slurmd and slurm-client'
 		return
 	fi
 	for kind in pmi2 pmix; do
+		[ $kind = pmi2 ] && refused='99|137' || refused=99
 		launcher="srun --mpi=$kind" remote="srun --mpi=$kind"
 		one_host_in_slurm
 		cases_over_nodes
@@ -161,12 +170,12 @@ slurm_cases() {
 }
 
 nodes_cases() {
-	local launcher remote around='' away exited killed daemon_killed all=yes
+	local launcher remote around='' away refused=99 exited killed daemon_killed all=yes
 	if ! timeout 60 tests/launch/nodes 2 2 true 2> "$LOGS/nodes.log"; then
 		skip 'several nodes' "$(head -n 1 "$LOGS/nodes.log")"
 		return
 	fi
-	launcher=mpiexec.hydra exited=21 killed=255 daemon_killed=255
+	launcher=mpiexec.hydra exited=21 killed='1|9|255' daemon_killed=255
 	remote='mpiexec.hydra -launcher ssh -launcher-exec node-shell -hosts'
 	away="${remote% -hosts} -iface eth1 -hosts"
 	cases_over_nodes

@@ -1,0 +1,75 @@
+package job
+
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// attended is a session of a task whose launcher's daemon on this node is watched: where that is
+// killed, nobody else ends the task. The socket's end would not do, as it is closed by MPI_Finalize
+// too.
+type attended struct {
+	Session
+	watch   *watch
+	process *os.File // of the daemon, readable when that has ended; nil: it has been told
+}
+
+const (
+	tagSession = iota
+	tagProcess
+)
+
+// daemonOf is the process that has made the other end of a launcher's socket: mpiexec.hydra's proxy,
+// Slurm's step daemon. Nil: it is not visible here.
+func daemonOf(socket int) *os.File {
+	cred, err := unix.GetsockoptUcred(socket, unix.SOL_SOCKET, unix.SO_PEERCRED)
+	if err != nil || cred.Pid <= 0 || int(cred.Pid) == os.Getpid() {
+		return nil
+	}
+	fd, err := unix.PidfdOpen(int(cred.Pid), 0)
+	if err != nil {
+		return nil
+	}
+	return os.NewFile(uintptr(fd), "launcher")
+}
+
+// attend watches that process for a session, which it closes if that fails.
+func attend(s Session, process *os.File) (Session, error) {
+	w, err := newWatch()
+	if err == nil {
+		if s.Descriptor() >= 0 {
+			err = w.add(s.Descriptor(), tagSession)
+		}
+		if err == nil {
+			err = w.add(int(process.Fd()), tagProcess)
+		}
+		if err == nil {
+			return &attended{Session: s, watch: w, process: process}, nil
+		}
+		w.close()
+	}
+	s.Close()
+	return nil, fmt.Errorf("watching the launcher: %w", err)
+}
+
+func (s *attended) Descriptor() int { return s.watch.fd }
+
+// Poll asks the session first: it may have events that no descriptor tells of.
+func (s *attended) Poll() (Event, bool) {
+	if e, ok := s.Session.Poll(); ok || s.process == nil {
+		return e, ok
+	}
+	if tag, ok := s.watch.ready(); !ok || tag != tagProcess {
+		return Event{}, false
+	}
+	s.watch.remove(int(s.process.Fd()))
+	s.process = nil
+	return Event{Kind: LauncherGone, Text: "its process on this node"}, true
+}
+
+func (s *attended) Close() error {
+	s.watch.close()
+	return s.Session.Close()
+}
