@@ -14,6 +14,7 @@ type attended struct {
 	Session
 	watch   *watch
 	process *os.File // of the daemon, readable when that has ended; nil: it has been told
+	look    bool     // the session may have events that the watch does not tell
 }
 
 const (
@@ -46,7 +47,7 @@ func attend(s Session, process *os.File) (Session, error) {
 			err = w.add(int(process.Fd()), tagProcess)
 		}
 		if err == nil {
-			return &attended{Session: s, watch: w, process: process}, nil
+			return &attended{Session: s, watch: w, process: process, look: true}, nil
 		}
 		w.close()
 	}
@@ -56,17 +57,27 @@ func attend(s Session, process *os.File) (Session, error) {
 
 func (s *attended) Descriptor() int { return s.watch.fd }
 
-// Poll asks the session first: it may have events that no descriptor tells of.
+// Exchange may keep events for Poll.
+func (s *attended) Exchange(part Part) ([]Part, error) {
+	s.look = true
+	return s.Session.Exchange(part)
+}
+
+// Poll costs one system call if there is no event.
 func (s *attended) Poll() (Event, bool) {
-	if e, ok := s.Session.Poll(); ok || s.process == nil {
-		return e, ok
+	if !s.look {
+		switch tag, ok := s.watch.ready(); {
+		case !ok:
+			return Event{}, false
+		case tag == tagProcess:
+			s.watch.remove(int(s.process.Fd()))
+			s.process = nil
+			return Event{Kind: LauncherGone, Text: "its process on this node"}, true
+		}
 	}
-	if tag, ok := s.watch.ready(); !ok || tag != tagProcess {
-		return Event{}, false
-	}
-	s.watch.remove(int(s.process.Fd()))
-	s.process = nil
-	return Event{Kind: LauncherGone, Text: "its process on this node"}, true
+	e, ok := s.Session.Poll()
+	s.look = ok
+	return e, ok
 }
 
 func (s *attended) Close() error {
