@@ -32,6 +32,7 @@ func init() {
 		}
 		return c, nil
 	}
+	job.HasHub = func() { C.cshim_exit_notice_wait() }
 	job.MPIIsUsed = func() bool { return C.cshim_mpi_is_used() != 0 }
 }
 

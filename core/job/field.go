@@ -34,6 +34,10 @@ var OpenPMIx func() (pmi.Launcher, error)
 // it is not.
 var MPIIsUsed func() bool
 
+// HasHub is told that this process has its node's hub, so that its end is to wait until others know
+// of it. Likewise set by who links both.
+var HasHub func()
+
 const pmiVariable = "PMI_FD"
 
 // starter looks for whoever has started this task. Whoever sets both MP_PROCS and MP_CHILD knows

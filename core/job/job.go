@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lapi/core/job/adapters"
+	"lapi/core/job/hub"
 	"lapi/core/job/pmi"
 )
 
@@ -116,6 +117,7 @@ type Config struct {
 	openField  func() (pmi.Launcher, int, error) // of a launcher of the field, and its socket
 	device     string                            // MP_EUIDEVICE, where a launcher of the field has started it
 	instances  int                               // MP_INSTANCES likewise; adapters.Max: max, 0: not set
+	hub        *hub.Hub                          // this node's, if this process has it; after Meet
 	spans      bool                              // the job is on several nodes; after Meet
 	daemon     *os.File                          // the launcher's process on this node; nil: unknown
 	launcherFD int                               // the socket to lapirun if Launched, to the node's hub if spans

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/core/job/adapters"
+	"lapi/core/job/hub"
 	"lapi/core/job/wire"
 )
 
@@ -30,6 +31,7 @@ type meeting struct {
 	packetSize int
 	control    int      // the socket to this node's hub; -1: all tasks are on one node
 	daemon     *os.File // the launcher's process on this node; nil: it is not known
+	hub        *hub.Hub // of this node, if this process has it
 	warnings   []string
 
 	place func() (place, error) // nil: ownPlace; for tests
@@ -67,6 +69,7 @@ func (c *Config) Meet() ([]string, error) {
 // tell writes into c what is known.
 func (m *meeting) tell(c *Config) {
 	c.CommonTasks, c.Partition = slices.Clone(m.node), m.partition
+	c.hub = m.hub
 	c.spans, c.launcherFD, c.daemon = m.control >= 0, m.control, m.daemon
 	if c.Adapters == nil {
 		c.Adapters = slices.Clone(m.adapters)

@@ -95,6 +95,10 @@ func (m *meeting) lead(c *Config, me int, all []fieldCard, door net.Listener,
 	if err != nil {
 		return fmt.Errorf("the socket of this node's hub: %w", err)
 	}
+	m.hub = h
+	if HasHub != nil {
+		HasHub()
+	}
 	go admitTasks(h, os.NewFile(uintptr(fd), "hub")) // non-blocking, so the poller takes it
 	go m.acceptHubs(h, key, door, slices.Max(m.nodes)-me, all)
 	for node := range me {

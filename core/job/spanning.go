@@ -1,6 +1,14 @@
 package job
 
-import "slices"
+import (
+	"slices"
+	"time"
+
+	"lapi/core/job/hub"
+)
+
+// hubPatience is how long a task waits at most until other nodes know that it has left.
+const hubPatience = 2 * time.Second
 
 // spanning is a session of a job on several nodes: with those of the node, which pass descriptors
 // and see each other's ends themselves, and by the node's hub with all.
@@ -10,6 +18,9 @@ type spanning struct {
 	onNode []bool // by task
 	watch  *watch
 	look   bool // something may be there that the watch does not tell
+	// where this process has the node's hub: that, and what tells this session's Leave from others
+	hub            *hub.Hub
+	task, instance int
 }
 
 func openSpanning(c *Config, instance int) (Session, error) {
@@ -17,7 +28,7 @@ func openSpanning(c *Config, instance int) (Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &spanning{watch: w, onNode: make([]bool, c.NumTasks)}
+	s := &spanning{watch: w, hub: c.hub, task: c.Task, instance: instance, onNode: make([]bool, c.NumTasks)}
 	for _, t := range append(slices.Clone(c.CommonTasks), c.Task) {
 		s.onNode[t] = true
 	}
@@ -96,9 +107,18 @@ func (s *spanning) Poll() (Event, bool) {
 	}
 }
 
+// Leave of the task that has the hub returns when the other nodes know it: its process may end now.
 func (s *spanning) Leave() {
+	times := 0
+	if s.hub != nil {
+		times = s.hub.TimesLeft(s.task, s.instance)
+	}
 	s.here.Leave()
 	s.all.Leave()
+	if s.hub != nil {
+		s.hub.Left(s.task, s.instance, times+1, hubPatience)
+		s.hub.Flush(hubPatience)
+	}
 }
 
 // ExitNotice implements Session: both say it with the same record.

@@ -3,11 +3,12 @@
  * LAPI_Term, says so to the others' job sessions. Else they could not tell it from one that
  * crashed: tasks started by hand are no children of anybody who would know the status.
  *
- * Nothing here may wait or take a lock: exit may be called in a handler, in a signal handler, with
+ * Nothing here may take a lock, or wait for one: exit may be called in a handler, in a signal handler, with
  * the context lock held. So core leaves the one record to be sent and the sockets here when the
  * context begins, and when another process takes a task's place.
  */
 #define _GNU_SOURCE
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -69,6 +70,22 @@ void cshim_exit_notice_clear(int context)
 	free(take(context));
 }
 
+static int waits; /* this process has a hub, which answers by the first socket */
+
+void cshim_exit_notice_wait(void)
+{
+	__atomic_store_n(&waits, 1, __ATOMIC_RELAXED);
+}
+
+/* The hub's threads take no lock that this one may hold. The limit is for others that do not answer. */
+static void await_hub(const notice *f)
+{
+	struct pollfd answer = {.fd = f->sockets ? f->to[0].fd : -1, .events = POLLIN};
+
+	if (__atomic_load_n(&waits, __ATOMIC_RELAXED))
+		(void)poll(&answer, 1, 2000);
+}
+
 /* Best effort: a socket that is full, or closed, is left alone. */
 static void send_notices(int status)
 {
@@ -84,6 +101,8 @@ static void send_notices(int status)
 			if (f->to[i].inode && inode_of(f->to[i].fd) == f->to[i].inode)
 				(void)!send(f->to[i].fd, f->record, f->bytes,
 				            MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (f)
+			await_hub(f);
 	}
 }
 

@@ -219,6 +219,9 @@ void cshim_exit_notice_clear(int context);
  * it, and must take leave (exit_launcher.c); and whether that LAPI_Init has failed.
  */
 void cshim_exit_launcher_set(int fd, bool asked, bool failed);
+/* At its end this process waits until the hub that it has answers a notice, for others have what they
+ * know of this node from that hub. */
+void cshim_exit_notice_wait(void);
 /* Whether MPI is in the process and initialised. */
 int cshim_mpi_is_used(void);
 cshim_addr cshim_byte(void); /* the descriptor of LAPI_BYTE */

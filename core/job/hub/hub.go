@@ -54,6 +54,7 @@ type task struct {
 	ended   bool
 	how     string      // how its process ended, if ended
 	opened  map[int]int // sessions opened so far, by instance
+	left    map[int]int // of those, how many have left
 	control *link       // its control socket; nil: no process holds the other end any more
 }
 
@@ -64,7 +65,7 @@ func New(numTasks int, key []byte) *Hub {
 	h := &Hub{key: key, tasks: make([]task, numTasks), groups: make(map[groupID]*group),
 		reap: reapDelay, own: numTasks}
 	for t := range h.tasks {
-		h.tasks[t].opened = make(map[int]int)
+		h.tasks[t].opened, h.tasks[t].left = make(map[int]int), make(map[int]int)
 	}
 	return h
 }

@@ -202,6 +202,12 @@ func (s *session) readAll() {
 	s.link.close()
 }
 
+// answerEnding tells a task that may have this hub in its process that it can go.
+func (s *session) answerEnding() {
+	s.hub.Flush(flushLimit)
+	s.send(wire.Message{Kind: wire.Ending}, nil)
+}
+
 func (s *session) received(m wire.Message) error {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
@@ -211,12 +217,16 @@ func (s *session) received(m wire.Message) error {
 	case wire.Ending:
 		s.group.ending[s.task] = true
 		s.hub.tellNodes(noteEnding, s.id, 0, s.task, nil)
+		if s.hub.span != nil {
+			go s.answerEnding()
+		}
 		return nil
 	case wire.Leave:
 		s.left = true
 		s.group.left[s.task] = true
 		s.group.failWithout(s.task)
 		s.hub.tellNodes(noteLeft, s.id, 0, s.task, nil)
+		s.hub.tasks[s.task].left[s.id.instance]++
 		return nil
 	}
 	m.CloseFiles()

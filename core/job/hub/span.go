@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -22,6 +23,7 @@ type span struct {
 	nodes  []int    // the node of each task
 	me     int      // this node
 	trunks []*trunk // by node; nil: this one
+	asked  uint32   // questions of Flush so far
 }
 
 // noteKind says what a note between hubs means.
@@ -33,6 +35,8 @@ const (
 	noteDied                       // Task is dead to the group; how
 	noteEnding                     // Task has said Ending
 	noteGone                       // Task's process has ended; sessions it has opened, and how
+	noteAsk                        // say noteHeard with Number, once all before was taken in
+	noteHeard
 	lastNote
 )
 
@@ -50,6 +54,7 @@ const (
 	noteHeader = 14
 	maxAhead   = 64      // sessions that tasks of another node may have begun before those of this one
 	maxHow     = 1 << 10 // bytes of text
+	flushLimit = 2 * time.Second
 )
 
 var errNote = errors.New("malformed note of another node's hub")
@@ -162,8 +167,16 @@ func (h *Hub) heard(node int, b []byte) error {
 	if err != nil || h.span.nodes[n.task] != node {
 		return errNote
 	}
-	if n.kind == noteGone {
+	switch n.kind {
+	case noteGone:
 		return h.gone(&n)
+	case noteAsk:
+		answer := note{kind: noteHeard, number: n.number, task: slices.Index(h.span.nodes, h.span.me)}
+		h.span.trunks[node].send(answer.encode())
+		return nil
+	case noteHeard:
+		h.span.trunks[node].heard = n.number
+		return nil
 	}
 	if n.id.incarnation > h.incarnations(n.id.instance)+maxAhead {
 		return errNote
@@ -235,6 +248,55 @@ func (h *Hub) gone(n *note) error {
 		}
 	}
 	return nil
+}
+
+// Flush waits until the other hubs have taken in all that they were told before, or are gone, but no
+// longer than limit. After it the process may end.
+func (h *Hub) Flush(limit time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.span == nil {
+		return
+	}
+	h.span.asked++
+	asked := h.span.asked
+	h.tellNodes(noteAsk, groupID{}, asked, slices.Index(h.span.nodes, h.span.me), nil)
+	h.await(limit, func() bool {
+		return !slices.ContainsFunc(h.span.trunks, func(t *trunk) bool {
+			return t != nil && t.conn != nil && t.waitsFor(asked)
+		})
+	})
+}
+
+// waitsFor says whether a question was not answered yet and still can be. Hub.mu is held.
+func (t *trunk) waitsFor(number uint32) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !t.over && int32(t.heard-number) < 0
+}
+
+// Left waits until a task's sessions of an instance have left so many times, but no longer than
+// limit.
+func (h *Hub) Left(task, instance, times int, limit time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.await(limit, func() bool { return h.tasks[task].left[instance] >= times })
+}
+
+// TimesLeft is how many of a task's sessions of an instance have left.
+func (h *Hub) TimesLeft(task, instance int) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.tasks[task].left[instance]
+}
+
+// await looks, now and then, whether something holds. mu is held, but for while it sleeps.
+func (h *Hub) await(limit time.Duration, holds func() bool) {
+	for end := time.Now().Add(limit); !holds() && time.Now().Before(end); {
+		h.mu.Unlock()
+		time.Sleep(50 * time.Microsecond)
+		h.mu.Lock()
+	}
 }
 
 // Attached says whether a node's hub has been reached, or is this one.

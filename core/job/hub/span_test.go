@@ -290,6 +290,31 @@ type broken struct {
 
 func (b broken) Read([]byte) (int, error) { return 0, b.err }
 
+// After Flush the other nodes know what was told them, so that the process with the hub may end. A task
+// that has said Ending is answered then.
+func TestFlush(t *testing.T) {
+	for range 20 {
+		s := newSpanned(t, 3)
+		all := s.joinAll()
+		h := s.hubs[1]
+		s.send(all[2], wire.Message{Kind: wire.Leave})
+		h.Left(2, 0, 1, guard)
+		s.send(all[3], wire.Message{Kind: wire.Ending})
+		s.expect(all[3], wire.Ending)
+		for _, other := range []int{0, 2} {
+			g := s.hubs[other]
+			g.mu.Lock()
+			id := groupID{}
+			if !g.groups[id].left[2] || !g.groups[id].ending[3] {
+				t.Error("it was not told yet")
+			}
+			g.mu.Unlock()
+		}
+		s.trunks[[2]int{1, 0}].Close() // nobody waits for a hub that is gone
+		h.Flush(guard)
+	}
+}
+
 // Whoever lacks the key, or alters, repeats or cuts anything, is found out.
 func TestTrunkProof(t *testing.T) {
 	wrong := bytes.Repeat([]byte{8}, wire.KeySize)

@@ -50,7 +50,9 @@ var errProof = errors.New("it does not have the job's key")
 type trunk struct {
 	hub  *Hub
 	node int
-	conn net.Conn // nil until it is attached; guarded by Hub.mu
+	conn net.Conn // nil until it is attached; guarded by Hub.mu, as is
+	// heard: the last of this hub's questions that the other has answered
+	heard uint32
 
 	mu    sync.Mutex // of what follows; taken with or without Hub.mu held
 	queue [][]byte
