@@ -169,6 +169,18 @@ slurm_cases() {
 	over 1 1 99 2 'srun --mpi=pmi2' n0:2 -- "$ends" L
 }
 
+# lapirun becomes a launcher that starts tasks on other hosts (docs/network.md).
+delegated() {
+	local ssh=(env HYDRA_LAUNCHER=ssh HYDRA_LAUNCHER_EXEC=node-shell)
+	expect 'lapirun -H' 0 4 '^end of LBlLl$' "${ssh[@]}" tests/launch/nodes 2 1 \
+		"$BUILD/bin/lapirun" -H n0:2,n1:2 "$ends" LBlLl
+	printf 'n0 slots=1\nn1 slots=1\nn2 slots=2\n' > "$LOGS/hosts"
+	expect 'poe -hostfile' 0 4 '^end of LBl$' "${ssh[@]}" MP_EUIDEVICE=sn_all tests/launch/nodes 3 2 \
+		"$BUILD/bin/poe" "$ends" LBl -hostfile "$LOGS/hosts" -procs 4
+	expect 'lapirun -H, exit 21' 21 0 '^end of' "${ssh[@]}" tests/launch/nodes 2 1 \
+		"$BUILD/bin/lapirun" -H n0:2,n1:2 "$ends" Lx
+}
+
 nodes_cases() {
 	local launcher remote around='' away refused=99 exited killed daemon_killed all=yes
 	if ! timeout 60 tests/launch/nodes 2 2 true 2> "$LOGS/nodes.log"; then
@@ -179,6 +191,7 @@ nodes_cases() {
 	remote='mpiexec.hydra -launcher ssh -launcher-exec node-shell -hosts'
 	away="${remote% -hosts} -iface eth1 -hosts"
 	cases_over_nodes
+	delegated
 	all=${FULL-}
 	launcher=mpirun exited='21|1' killed=137 daemon_killed=205
 	remote='mpirun.openmpi --oversubscribe --mca plm_rsh_agent node-shell -H'
