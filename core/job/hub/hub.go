@@ -5,6 +5,7 @@
 //	hub.go      tasks, groups, deaths
 //	group.go    sessions that belong together, their exchanges
 //	session.go  one task's session: its socket and its queue
+//	queue.go    what waits to be written
 //	span.go     what hubs of several nodes tell each other
 //	trunk.go    how: TCP, proved by the job key
 //
@@ -81,15 +82,15 @@ func (h *Hub) Serve(taskID int, socket int) error {
 	if err != nil {
 		return err
 	}
+	h.mu.Lock()
+	h.tasks[taskID].control = link
+	h.mu.Unlock()
 	go h.control(taskID, link)
 	return nil
 }
 
-// control serves a task's control socket.
+// control serves a task's control socket until its end.
 func (h *Hub) control(taskID int, link *link) {
-	h.mu.Lock()
-	h.tasks[taskID].control = link
-	h.mu.Unlock()
 	for {
 		m, err := link.receive()
 		if err != nil {
@@ -179,7 +180,7 @@ func (h *Hub) hello(taskID int, m wire.Message) {
 		link.sendAndClose(welcome)
 		return
 	}
-	s := &session{hub: h, task: taskID, link: link, wake: make(chan struct{}, 1)}
+	s := &session{hub: h, task: taskID, link: link, queue: newQueue[outgoing]()}
 	s.send(welcome, nil)
 	h.join(s, g.Instance)
 	go s.readAll()

@@ -3,7 +3,6 @@ package hub
 import (
 	"io"
 	"os"
-	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -108,11 +107,7 @@ type session struct {
 	closed   bool // its socket has ended
 	finished bool // finish has run
 
-	// The queue of writeAll has its own mutex, because completions of sends come from writers.
-	queueMu sync.Mutex
-	queue   []outgoing
-	ended   bool          // writeAll has ended: nothing is sent any more
-	wake    chan struct{} // one token: the queue has changed
+	queue queue[outgoing] // of writeAll; completions of sends come from writers
 }
 
 type outgoing struct {
@@ -122,42 +117,15 @@ type outgoing struct {
 
 // send queues m for writeAll. It does not block.
 func (s *session) send(m wire.Message, done func()) {
-	s.queueMu.Lock()
-	ended := s.ended
-	if !ended {
-		s.queue = append(s.queue, outgoing{m, done})
+	if !s.queue.put(outgoing{m, done}) && done != nil {
+		done()
 	}
-	s.queueMu.Unlock()
-	if ended {
-		if done != nil {
-			done()
-		}
-		return
-	}
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
-// take returns what is queued; nil when the session has ended.
-func (s *session) take() []outgoing {
-	for range s.wake {
-		s.queueMu.Lock()
-		batch, ended := s.queue, s.ended
-		s.queue = nil
-		s.queueMu.Unlock()
-		if ended || len(batch) > 0 {
-			return batch
-		}
-	}
-	return nil
 }
 
 // writeAll sends until the session ends or its task no longer listens.
 func (s *session) writeAll() {
 	for {
-		batch := s.take()
+		batch := s.queue.take()
 		if batch == nil {
 			return
 		}
@@ -174,18 +142,10 @@ func (s *session) writeAll() {
 
 // endQueue lets go of everything unsent and ends writeAll.
 func (s *session) endQueue() {
-	s.queueMu.Lock()
-	rest := s.queue
-	s.queue, s.ended = nil, true
-	s.queueMu.Unlock()
-	for _, o := range rest {
+	for _, o := range s.queue.end() {
 		if o.done != nil {
 			o.done()
 		}
-	}
-	select {
-	case s.wake <- struct{}{}:
-	default:
 	}
 }
 

@@ -117,7 +117,7 @@ func (h *Hub) tellNodes(kind noteKind, id groupID, number uint32, task int, data
 	b := n.encode()
 	for _, t := range h.span.trunks {
 		if t != nil {
-			t.send(b)
+			t.queue.put(b)
 		}
 	}
 }
@@ -172,7 +172,7 @@ func (h *Hub) heard(node int, b []byte) error {
 		return h.gone(&n)
 	case noteAsk:
 		answer := note{kind: noteHeard, number: n.number, task: slices.Index(h.span.nodes, h.span.me)}
-		h.span.trunks[node].send(answer.encode())
+		h.span.trunks[node].queue.put(answer.encode())
 		return nil
 	case noteHeard:
 		h.span.trunks[node].heard = n.number
@@ -270,9 +270,7 @@ func (h *Hub) Flush(limit time.Duration) {
 
 // waitsFor says whether a question was not answered yet and still can be. Hub.mu is held.
 func (t *trunk) waitsFor(number uint32) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return !t.over && int32(t.heard-number) < 0
+	return int32(t.heard-number) < 0 && !t.queue.ended()
 }
 
 // Left waits until a task's sessions of an instance have left so many times, but no longer than
@@ -312,7 +310,7 @@ func (h *Hub) Attached(node int) bool {
 func (h *Hub) Lost(node int, whole bool, why string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.span.trunks[node].end()
+	h.span.trunks[node].queue.end()
 	for t, n := range h.span.nodes {
 		if n != node {
 			continue

@@ -11,7 +11,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"sync"
 	"syscall"
 	"time"
 
@@ -54,52 +53,11 @@ type trunk struct {
 	// heard: the last of this hub's questions that the other has answered
 	heard uint32
 
-	mu    sync.Mutex // of what follows; taken with or without Hub.mu held
-	queue [][]byte
-	over  bool
-	wake  chan struct{} // one token: queue or over has changed
+	queue queue[[]byte] // notes
 }
 
 func newTrunk(h *Hub, node int) *trunk {
-	return &trunk{hub: h, node: node, wake: make(chan struct{}, 1)}
-}
-
-// send queues a note. It does not block.
-func (t *trunk) send(b []byte) {
-	t.mu.Lock()
-	if !t.over {
-		t.queue = append(t.queue, b)
-	}
-	t.mu.Unlock()
-	t.token()
-}
-
-func (t *trunk) token() {
-	select {
-	case t.wake <- struct{}{}:
-	default:
-	}
-}
-
-// take waits for notes; nil: the trunk is over.
-func (t *trunk) take() [][]byte {
-	for range t.wake {
-		t.mu.Lock()
-		batch, over := t.queue, t.over
-		t.queue = nil
-		t.mu.Unlock()
-		if over || len(batch) > 0 {
-			return batch
-		}
-	}
-	return nil
-}
-
-func (t *trunk) end() {
-	t.mu.Lock()
-	t.over, t.queue = true, nil
-	t.mu.Unlock()
-	t.token()
+	return &trunk{hub: h, node: node, queue: newQueue[[]byte]()}
 }
 
 // Proved is a connection to another hub of the job, which has proved that it is one.
@@ -286,9 +244,8 @@ func watchSilence(conn net.Conn) {
 }
 
 func (t *trunk) writeAll(p *Proved) {
-	t.token()
 	for {
-		batch := t.take()
+		batch := t.queue.take()
 		if batch == nil {
 			return
 		}
@@ -308,7 +265,7 @@ func (t *trunk) readAll(p *Proved) {
 			err = t.hub.heard(t.node, b)
 		}
 	}
-	t.end()
+	t.queue.end()
 	p.conn.Close()
 	silent := errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, syscall.ETIMEDOUT) ||
 		errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH)
