@@ -193,7 +193,7 @@ nodes_cases() {
 	cases_over_nodes
 	delegated
 	all=${FULL-}
-	launcher=mpirun exited='21|1' killed=137 daemon_killed=205
+	launcher=mpirun exited='21|1' killed='137|1' daemon_killed=205
 	remote='mpirun.openmpi --oversubscribe --mca plm_rsh_agent node-shell -H'
 	away="${remote% -H} --mca oob_tcp_if_include eth1 -H"
 	cases_over_nodes
