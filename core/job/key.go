@@ -24,7 +24,8 @@ const (
 const KeySize = wire.KeySize
 
 // Key returns the secret that all tasks of the job share, KeySize bytes: from lapirun, or made from
-// the contents of LAPI_JOB_KEY_FILE, or, of tasks that Meet, what task 0 has made. Without either the job is not authenticated, and key is nil.
+// the contents of LAPI_JOB_KEY_FILE, or, under a launcher of the field, what task 0 has made.
+// Without any the job is not authenticated, and key is nil.
 // The key is in memory that no core dump contains, the only copy in this process; the caller must
 // neither change nor copy it, nor use it after ForgetKey. Not for concurrent use.
 //

@@ -52,7 +52,7 @@ type note struct {
 
 const (
 	noteHeader = 14
-	maxAhead   = 64      // sessions that tasks of another node may have begun before those of this one
+	maxAhead   = 64      // sessions that another node's tasks may begin before this one's; rounds
 	maxHow     = 1 << 10 // bytes of text
 	flushLimit = 2 * time.Second
 )
@@ -210,6 +210,9 @@ func (h *Hub) parts(g *group, node int, n *note) error {
 	all, err := wire.DecodeParts(n.data, nil, len(h.tasks))
 	if err != nil {
 		return err
+	}
+	if g.rounds[n.number] == nil && len(g.rounds) >= maxAhead {
+		return errNote // else rounds that nobody here will ever begin would take any memory
 	}
 	r := g.round(n.number)
 	for _, c := range all {

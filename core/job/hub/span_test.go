@@ -410,6 +410,23 @@ func TestTrunkOnce(t *testing.T) {
 	s.joinAll()
 }
 
+// A hub that has proved itself cannot fill another's memory with exchanges.
+func TestManyRounds(t *testing.T) {
+	h := New(4, testKey)
+	h.Span([]int{0, 0, 1, 1}, 0)
+	data, _ := wire.EncodeParts([]wire.Contribution{{Task: 2}, {Task: 3}})
+	var err error
+	for number := range uint32(2 * maxAhead) {
+		n := note{kind: noteParts, number: number, task: 2, data: data}
+		if err = h.heard(1, n.encode()); err != nil {
+			break
+		}
+	}
+	if got := len(h.groups[groupID{}].rounds); err == nil || got != maxAhead {
+		t.Errorf("%d rounds, %v", got, err)
+	}
+}
+
 // FuzzNote: no note of a node that has proved itself does more than end its trunk.
 func FuzzNote(f *testing.F) {
 	for kind := noteParts; kind < lastNote; kind++ {
