@@ -73,7 +73,7 @@ func connectLauncher(c *Config, purpose wire.Purpose, instance int) (*wire.Conn,
 	case err != nil:
 	case m.Kind == wire.Refuse:
 		err = fmt.Errorf("%s refuses: %s", c.server(), m.Data)
-	case m.Kind != wire.Welcome || len(m.Data) != KeySize:
+	case m.Kind != wire.Welcome || c.Launched != (len(m.Data) == KeySize):
 		err = fmt.Errorf("%s answers with a message that this release does not know", c.server())
 	}
 	if err == nil && c.Launched && c.key == nil {

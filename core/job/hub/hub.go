@@ -48,6 +48,8 @@ type Hub struct {
 	reap   time.Duration // from a socket's end to TaskEnded
 	own    int           // tasks that it serves: all, or those of its node
 	span   *span         // of a job on several nodes
+
+	changed *sync.Cond // on mu: what await may wait for
 }
 
 // task is what the hub knows of one task. Guarded by Hub.mu.
@@ -65,6 +67,7 @@ type groupID struct{ instance, incarnation int }
 func New(numTasks int, key []byte) *Hub {
 	h := &Hub{key: key, tasks: make([]task, numTasks), groups: make(map[groupID]*group),
 		reap: reapDelay, own: numTasks}
+	h.changed = sync.NewCond(&h.mu)
 	for t := range h.tasks {
 		h.tasks[t].opened, h.tasks[t].left = make(map[int]int), make(map[int]int)
 	}
@@ -175,7 +178,10 @@ func (h *Hub) hello(taskID int, m wire.Message) {
 		link.sendAndClose(wire.Message{Kind: wire.Refuse, Data: []byte(err.Error())})
 		return
 	}
-	welcome := wire.Message{Kind: wire.Welcome, Data: h.key}
+	welcome := wire.Message{Kind: wire.Welcome}
+	if h.span == nil { // else the tasks have the key already
+		welcome.Data = h.key
+	}
 	if g.Purpose == wire.Ask {
 		link.sendAndClose(welcome)
 		return

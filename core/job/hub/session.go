@@ -187,6 +187,7 @@ func (s *session) received(m wire.Message) error {
 		s.group.failWithout(s.task)
 		s.hub.tellNodes(noteLeft, s.id, 0, s.task, nil)
 		s.hub.tasks[s.task].left[s.id.instance]++
+		s.hub.changed.Broadcast()
 		return nil
 	}
 	m.CloseFiles()

@@ -176,6 +176,7 @@ func (h *Hub) heard(node int, b []byte) error {
 		return nil
 	case noteHeard:
 		h.span.trunks[node].heard = n.number
+		h.changed.Broadcast()
 		return nil
 	}
 	if n.id.incarnation > h.incarnations(n.id.instance)+maxAhead {
@@ -291,12 +292,19 @@ func (h *Hub) TimesLeft(task, instance int) int {
 	return h.tasks[task].left[instance]
 }
 
-// await looks, now and then, whether something holds. mu is held, but for while it sleeps.
+// await sleeps until something holds, and looks whenever a hub has answered or ended, or a task has
+// left. mu is held, but for while it sleeps.
 func (h *Hub) await(limit time.Duration, holds func() bool) {
-	for end := time.Now().Add(limit); !holds() && time.Now().Before(end); {
-		h.mu.Unlock()
-		time.Sleep(50 * time.Microsecond)
+	over := false
+	timer := time.AfterFunc(limit, func() {
 		h.mu.Lock()
+		defer h.mu.Unlock()
+		over = true
+		h.changed.Broadcast()
+	})
+	defer timer.Stop()
+	for !holds() && !over {
+		h.changed.Wait()
 	}
 }
 
@@ -314,6 +322,7 @@ func (h *Hub) Lost(node int, whole bool, why string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.span.trunks[node].queue.end()
+	h.changed.Broadcast()
 	for t, n := range h.span.nodes {
 		if n != node {
 			continue

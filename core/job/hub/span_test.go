@@ -315,6 +315,40 @@ func TestFlush(t *testing.T) {
 	}
 }
 
+// A hub that waits sleeps until something has changed.
+func TestAwaitSleeps(t *testing.T) {
+	s := newSpanned(t, 2)
+	all, h := s.joinAll(), s.hubs[0]
+	looks := make(chan int)
+	go func() {
+		n := 0
+		h.mu.Lock()
+		h.await(guard, func() bool {
+			n++
+			return h.tasks[0].left[0] > 0
+		})
+		h.mu.Unlock()
+		looks <- n
+	}()
+	time.Sleep(100 * time.Millisecond)
+	s.send(all[0], wire.Message{Kind: wire.Leave})
+	if n := <-looks; n > 10 {
+		t.Errorf("it has looked %d times for one change", n)
+	}
+	h.mu.Lock()
+	h.await(time.Millisecond, func() bool { return false }) // ends by its limit
+	h.mu.Unlock()
+}
+
+// Tasks on several nodes have the job key before there is a hub, so no hub sends it.
+func TestSpannedWelcome(t *testing.T) {
+	s := newSpanned(t, 2)
+	g := wire.Greeting{Purpose: wire.Join, Task: 0, NumTasks: 4}
+	if m := s.expect(s.sayHello(0, g.Encode()), wire.Welcome); len(m.Data) != 0 {
+		t.Errorf("the hub sends %d bytes with its welcome", len(m.Data))
+	}
+}
+
 // Whoever lacks the key, or alters, repeats or cuts anything, is found out.
 func TestTrunkProof(t *testing.T) {
 	wrong := bytes.Repeat([]byte{8}, wire.KeySize)
