@@ -113,6 +113,7 @@ func (r *reader) fieldIdentity(c *Config) error {
 // adapterWishes reads what lapirun does for its tasks (guide, Chapter 14, Table 12).
 func (r *reader) adapterWishes(c *Config) (err error) {
 	c.device, _ = r.get("MP_EUIDEVICE")
+	c.say = func(text string) { r.warnf(0, "%s", text) }
 	if s, ok := r.get("MP_INSTANCES"); ok {
 		if c.instances, err = adapters.ParseInstances(s); err != nil {
 			return &EnvError{"MP_INSTANCES", codeNoNetstrSet, fmt.Sprintf("the value %v", err)}

@@ -34,7 +34,8 @@ type meeting struct {
 	hub        *hub.Hub // of this node, if this process has it
 	warnings   []string
 
-	place func() (place, error) // nil: ownPlace; for tests
+	place func() (place, error)         // nil: ownPlace; for tests
+	list  func() (adapters.Node, error) // nil: adapters.List; likewise
 }
 
 // met is this process's. The launcher's space is there once, so every LAPI_Init has to do with it.
@@ -140,7 +141,10 @@ func (m *meeting) ownCard(c *Config) (f fieldCard, err error) {
 	if err != nil {
 		return f, err
 	}
-	if f.nics, err = adapters.List(); err != nil {
+	if m.list == nil {
+		m.list = adapters.List
+	}
+	if f.nics, err = m.awaitCarrier(c); err != nil {
 		return f, err
 	}
 	f.fill(at, c.Task == 0)
