@@ -122,6 +122,7 @@ type Config struct {
 	daemon     *os.File                          // the launcher's process on this node; nil: unknown
 	launcherFD int                               // the socket to lapirun if Launched, to the node's hub if spans
 	say        func(text string)                 // to the user at once; nil: to nobody
+	munge      sealing                           // LAPI_MUNGE
 	keyFile    string                            // LAPI_JOB_KEY_FILE
 	key        []byte                            // what Key or Open has found
 }
