@@ -105,10 +105,14 @@ int call_may_be_in_place(int kind);
 
 /* Buffers for a rank of a group of so many. */
 void call_make(call *c, int rank, int size);
-DAT_RETURN call_post(call *c, DAT_IB_COLLECTIVE_HANDLE group);
+/* It must not be refused. */
+void call_post(call *c, DAT_IB_COLLECTIVE_HANDLE group);
 /* After its event: the buffers have what they must. */
 void call_check(const call *c);
 void call_free(call *c);
+/* Prints which call it was, what is wrong with it, and a result unless it is a success; ends the
+ * program. */
+void call_fail(const call *c, const char *what, DAT_RETURN result);
 
 /* reductions, coll_values.c */
 int values_legal(int op, int type);

@@ -32,6 +32,17 @@ int call_may_be_in_place(int kind)
 	       kind != (int)KIND(BARRIER);
 }
 
+void call_fail(const call *c, const char *what, DAT_RETURN result)
+{
+	printf("%s of rank %d of %d: n %zu, form %d, root %d, op %d, type %d%s, seed %u: %s",
+	       call_name(c->kind), c->rank, c->size, c->n, c->form, c->root, c->op, c->type,
+	       c->in_place ? ", in place" : "", c->seed, what);
+	if (result != DAT_SUCCESS)
+		printf(" %#x", (unsigned)result);
+	printf("\n");
+	exit(1);
+}
+
 static int is_uneven(int kind)
 {
 	return kind == (int)KIND(SCATTERV) || kind == (int)KIND(GATHERV) ||
@@ -246,6 +257,7 @@ void call_free(call *c)
 void call_check(const call *c)
 {
 	size_t i, before = 0;
+	char what[80];
 	int k;
 
 	if (c->send && memcmp(c->send, c->send_before, c->send_room + 1) != 0)
@@ -262,12 +274,9 @@ void call_check(const call *c)
 	}
 	for (i = 0; c->recv && i <= c->recv_room; i++)
 		if (c->recv[i] != c->recv_after[i]) {
-			printf("%s of rank %d of %d: n %zu, form %d, root %d%s, seed %u: byte %zu of "
-			       "%zu is %#x, not %#x\n",
-			       call_name(c->kind), c->rank, c->size, c->n, c->form, c->root,
-			       c->in_place ? ", in place" : "", c->seed, i, c->recv_room,
-			       c->recv[i], c->recv_after[i]);
-			exit(1);
+			snprintf(what, sizeof what, "byte %zu of %zu is %#x, not %#x", i,
+			         c->recv_room, c->recv[i], c->recv_after[i]);
+			call_fail(c, what, DAT_SUCCESS);
 		}
 }
 
@@ -405,7 +414,7 @@ static DAT_RETURN post_op(call *c, DAT_IB_COLLECTIVE_HANDLE group, DAT_CONTEXT c
 	}
 }
 
-DAT_RETURN call_post(call *c, DAT_IB_COLLECTIVE_HANDLE group)
+static DAT_RETURN post(call *c, DAT_IB_COLLECTIVE_HANDLE group)
 {
 	DAT_CONTEXT context;
 
@@ -418,4 +427,12 @@ DAT_RETURN call_post(call *c, DAT_IB_COLLECTIVE_HANDLE group)
 		return post_lists(c, group, context);
 	return c->form == FORM_FUNCTION ? post_displaced(c, group, context)
 	                                : post_op(c, group, context);
+}
+
+void call_post(call *c, DAT_IB_COLLECTIVE_HANDLE group)
+{
+	DAT_RETURN result = post(c, group);
+
+	if (result != DAT_SUCCESS)
+		call_fail(c, "it is refused:", result);
 }

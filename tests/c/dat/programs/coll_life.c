@@ -29,7 +29,7 @@ static void post(call *c, int kind, size_t n, unsigned seed)
 	c->op = DAT_IB_COLLECTIVE_REDUCE_OP_SUM;
 	c->type = DAT_IB_COLLECTIVE_TYPE_DOUBLE;
 	call_make(c, coll_me.rank, coll_me.size);
-	MUST(call_post(c, coll_me.group));
+	call_post(c, coll_me.group);
 }
 
 static void finish(call *c)

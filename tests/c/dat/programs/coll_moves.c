@@ -21,7 +21,7 @@ static void one(int kind, int form, int root, int in_place, size_t n, unsigned s
 	c.seed = seed;
 	c.context = ((DAT_UINT64)seed << 32) | 5;
 	call_make(&c, coll_me.rank, coll_me.size);
-	MUST(call_post(&c, coll_me.group));
+	call_post(&c, coll_me.group);
 	coll_expect(coll_me.evd, coll_me.group, (unsigned)kind, c.context);
 	call_check(&c);
 	call_free(&c);

@@ -188,6 +188,7 @@ void values_fill(const call *c, int rank, unsigned char *to, size_t from, size_t
 void values_check(const call *c, const unsigned char *result, size_t from, size_t n, int last)
 {
 	size_t size = values_size(c->op, c->type), i;
+	char what[200];
 	int rank;
 
 	for (i = 0; i < n; i++) {
@@ -200,12 +201,10 @@ void values_check(const call *c, const unsigned char *result, size_t from, size_
 		                               : got.integer == expected.integer)
 			if (!is_pair(c->op) || got.rank == expected.rank)
 				continue;
-		printf("%s of rank %d of %d: op %d, type %d, n %zu, form %d, root %d%s, seed %u: "
-		       "element %zu is %lld %Lg (rank %u), not %lld %Lg (rank %u)\n",
-		       call_name(c->kind), c->rank, c->size, c->op, c->type, c->n, c->form, c->root,
-		       c->in_place ? ", in place" : "", c->seed, from + i, (long long)got.integer,
-		       got.real, got.rank, (long long)expected.integer, expected.real,
-		       expected.rank);
-		exit(1);
+		snprintf(what, sizeof what,
+		         "element %zu is %lld %Lg (rank %u), not %lld %Lg (rank %u)", from + i,
+		         (long long)got.integer, got.real, got.rank, (long long)expected.integer,
+		         expected.real, expected.rank);
+		call_fail(c, what, DAT_SUCCESS);
 	}
 }
