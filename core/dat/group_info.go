@@ -38,8 +38,8 @@ func side(count, place, lowest int, ranks, places []int32, size, self int) bool 
 		place < 0 && slices.Contains(ranks, int32(self))) {
 		return false
 	}
-	for _, p := range places {
-		if p < -1 || int(p) >= count {
+	for r, p := range places {
+		if p < -1 || int(p) >= count || p >= 0 && ranks != nil && int(ranks[p]) != r {
 			return false
 		}
 	}

@@ -86,7 +86,7 @@ type Config struct {
 	Registry   *registry.Registry
 	Random     func() uint64
 	Clock      transport.Clock
-	Kernel     coll.Kernel // of collective reductions; nil: there are none
+	Kernel     coll.Kernel // does reductions
 	// LinkErrors are what a network interface has counted; false: it cannot be read. Nil: none can.
 	LinkErrors func(device string) (LinkErrors, bool)
 	Shared     []byte // the key file's

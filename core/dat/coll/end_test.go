@@ -234,11 +234,28 @@ func TestClock(t *testing.T) {
 	if high-low > 1000*100 {
 		t.Errorf("the clocks are %d ns apart, and messages take less", high-low)
 	}
+	for _, e := range n.members { // the first one to be done frees the group
+		e.g.Post(&Args{Kind: SetClock, Clock: 1 << 41})
+	}
+	for len(n.members[1].done) == 0 {
+		n.members[1].g.Pump()
+		n.members[0].g.Pump()
+		n.members[2].g.Pump()
+		n.members[3].g.Pump()
+		n.deliver()
+	}
+	n.members[1].g.Free()
+	n.run()
+	for _, e := range n.members {
+		if o := e.done[len(e.done)-1]; o.Clock != 1<<41 || o.Failed {
+			t.Errorf("member %d: a setting fails as a member has left", e.rank)
+		}
+	}
 	n.members[0].g.Post(&Args{Kind: SetClock, Clock: 6})
 	n.kill(3)
 	n.run()
-	if len(n.members[0].done) != 1 {
-		t.Error("a setting waits for a dead member")
+	if o := n.members[0].done[len(n.members[0].done)-1]; o.Clock != 6 || !o.Failed {
+		t.Error("a setting does not fail with a dead member")
 	}
 }
 

@@ -56,6 +56,7 @@ type Group struct {
 	ops     []*Operation // that are not complete, oldest first
 	seq     uint64       // number of the oldest one, or of the next
 	broken  bool
+	lost    bool   // the process of some member is gone, which has not ended before
 	ended   bool   // some member takes part in no operation from until on
 	until   uint64 // the lowest of those
 	endedAt uint64 // of a broken one: the operation that this member has failed
@@ -136,6 +137,7 @@ func (g *Group) ready() bool {
 func (g *Group) Lost(rank int) {
 	m := &g.members[rank]
 	if !m.ended {
+		g.lost = true
 		g.memberEnded(rank, 0)
 	}
 	m.gone, m.unsent, m.queue = true, 0, nil
@@ -152,9 +154,9 @@ func (g *Group) memberEnded(rank int, seq uint64) {
 	if !g.ended || seq < g.until {
 		g.ended, g.until = true, seq
 	}
-	if len(g.ops) > 0 && g.seq >= g.until {
+	if len(g.ops) > 0 && g.seq >= g.until && (g.lost || g.ops[0].Kind != SetClock) {
 		g.fail()
-	} else if len(g.ops) > 0 && m.clockDue {
+	} else if m.clockDue { // it needs no clock any more
 		m.clockDue = false
 		g.ops[0].pending--
 	}
