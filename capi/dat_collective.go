@@ -130,7 +130,7 @@ func collArguments(a *coll.Args, g *dat.Collective, c *datCall) bool {
 		}
 	case coll.Alltoall:
 		if whole {
-			ok = ok && (send.Null() || divide(&send, n)) && shareOut(&recv, &send, n)
+			ok = ok && divide(&send, n) && shareOut(&recv, &send, n)
 		} else {
 			ok = ok && within(&recv, &send)
 		}
