@@ -1,0 +1,28 @@
+package main
+
+var collectives = []mutation{
+	{name: "maximum-nan",
+		file:   "cshim/coll/kernel_bodies.h",
+		old:    "KERNEL(max, type, x >= y || x != x ? x : y)",
+		new:    "KERNEL(max, type, x >= y ? x : y)",
+		broken: "a NaN of a lower rank is lost in a maximum",
+		kill:   "c coll"},
+	{name: "pair-tie",
+		file:   "cshim/coll/kernel_pairs.h",
+		old:    "keeps = wins | (lower & !other);",
+		new:    "keeps = wins;",
+		broken: "of equal values MAXLOC gives the higher rank",
+		kill:   "c coll"},
+	{name: "pair-zeros",
+		file:   "cshim/coll/kernel_pairs.h",
+		old:    "(magnitude ^ sign) - sign",
+		new:    "(magnitude ^ sign) + 0",
+		broken: "MAXLOC and MINLOC tell -0 from +0",
+		kill:   "c coll"},
+	{name: "logical-bits",
+		file:   "cshim/coll/kernel_bodies.h",
+		old:    "(x != 0) & (y != 0)",
+		new:    "x & y",
+		broken: "LAND combines bits",
+		kill:   "c coll"},
+}
