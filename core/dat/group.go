@@ -56,7 +56,7 @@ type groupTable struct {
 	list     []*Collective // by index; nil: free
 	touched  []*Collective // have something to do
 	spare    []*Collective
-	requests []*joinRequest // that no group waits for yet
+	requests []*joinRequest // that no group waits for yet, oldest first
 	blocks   [][]byte       // large memory that operations have had
 }
 
@@ -316,23 +316,31 @@ func (c *Collective) forget() {
 	}
 }
 
-// onTimeout ends creations that have taken too long.
+// onTimeout ends creations that have taken too long, and requests that nobody wants.
 func (g *groupTable) onTimeout(now int64) {
 	for _, c := range g.list {
 		if c != nil && !c.made && !c.over && now >= c.until {
 			c.fail()
 		}
 	}
+	for len(g.requests) > 0 && now >= g.requests[0].until {
+		q := g.requests[0]
+		g.requests = slices.Delete(g.requests, 0, 1)
+		_ = q.attempt.Reject(now, nil)
+	}
 }
 
-// nextTimeout is when onTimeout has something to do; 0: never.
-func (g *groupTable) nextTimeout() (next int64) {
+// nextTimeout is when onTimeout or pump has something to do; 0: never. waiting: links have no room.
+func (g *groupTable) nextTimeout(waiting bool) (next int64) {
 	for _, c := range g.list {
 		if c != nil && !c.made && !c.over {
 			next = progress.Earlier(next, c.until)
 		}
 	}
-	if len(g.touched) > 0 {
+	if len(g.requests) > 0 {
+		next = progress.Earlier(next, g.requests[0].until)
+	}
+	if len(g.touched) > 0 && !waiting {
 		next = 1
 	}
 	return next

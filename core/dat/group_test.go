@@ -330,3 +330,65 @@ func TestGroupInfo(t *testing.T) {
 		}
 	}
 }
+
+// TestGroupRequestExpires: a request that no group comes for is not kept for ever.
+func TestGroupRequestExpires(t *testing.T) {
+	w := newWorld(t, 6, 2, simnet.Way{})
+	list := w.members(2)
+	w.must("create_group", list[1].create(list, 1, 9))
+	if !w.until(func() bool { return len(w.procs[0].l.groups.requests) == 1 }) {
+		t.Fatal("the request does not come")
+	}
+	w.procs[1].kill()
+	if !w.until(func() bool { return len(w.procs[0].l.groups.requests) == 0 }) {
+		t.Error("the request stays")
+	}
+}
+
+// FuzzJoin: what a process says when it connects as a member is taken or rejected, whatever it is.
+func FuzzJoin(f *testing.F) {
+	good := make([]byte, joinSize)
+	for i, v := range []uint32{joinMagic, 9, 2, 1, 0} {
+		binary.LittleEndian.PutUint32(good[4*i:], v)
+	}
+	f.Add(good)
+	f.Add(good[:8])
+	f.Fuzz(func(t *testing.T, private []byte) {
+		if len(private) > PrivateMax {
+			return
+		}
+		w := newWorld(t, 7, 2, simnet.Way{})
+		list := w.members(2)
+		w.must("create_group", list[0].create(list, 0, 9))
+		l := w.procs[1].l
+		x := &fellow{c: &Collective{}, rank: 0}
+		x.c.ia, x.c.over = w.procs[1].ia, true
+		b := list[0].blob
+		_, _, r := l.dial(x, b.Addr, b.Qualifier, serviceGroup, 1e9, private)
+		w.must("dial", r)
+		w.run(100 * time.Millisecond)
+	})
+}
+
+// FuzzCollective: a message of a process that is in no group, or in one, does not make this one
+// panic.
+func FuzzCollective(f *testing.F) {
+	f.Add(make([]byte, coll.HeaderSize), []byte{1})
+	f.Fuzz(func(t *testing.T, header, data []byte) {
+		w := newWorld(t, 8, 2, simnet.Way{})
+		list := w.members(2)
+		w.group(list, 5)
+		c := list[0].g
+		if len(header) >= 8 { // so that more than the lookup is tried
+			binary.LittleEndian.PutUint32(header, c.index)
+			binary.LittleEndian.PutUint32(header[4:], c.tag)
+		}
+		link, ep := c.fellows[1].peer.link(c.ia.library)
+		b := make([]byte, len(data))
+		copy(b, data)
+		c.ia.library.onCollective(link, &transport.Msg{From: ep, Hdr: header, Data: b})
+		w.must("barrier", c.Post(&coll.Args{Kind: coll.Barrier}))
+		w.run(10 * time.Millisecond)
+		w.must("free_group", c.Free())
+	})
+}

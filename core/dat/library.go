@@ -315,7 +315,7 @@ func (l *Library) NextTimeout() int64 {
 		return 1
 	}
 	next := progress.Earlier(l.machine.NextTimeout(), l.nextVisit())
-	next = progress.Earlier(next, l.groups.nextTimeout())
+	next = progress.Earlier(next, l.groups.nextTimeout(l.busy))
 	for _, d := range l.links {
 		if w, ok := d.link.(transport.Waiter); ok {
 			next = progress.Earlier(next, w.NextTimeout())

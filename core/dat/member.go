@@ -96,12 +96,17 @@ const joinSize = 20
 // joinMagic begins it.
 const joinMagic = 0x4c4c4f43 // "COLL"
 
+// requestTimeouts is for how many times its own timeout a process keeps a request that no group waits
+// for: the one that asks may have a longer one, and may have gone without a word.
+const requestTimeouts = 4
+
 // joinRequest is a request of a member that no group waits for yet.
 type joinRequest struct {
 	attempt   *cm.Conn
 	id, size  uint32
 	from, to  int
 	qualifier uint64
+	until     int64 // then it is rejected
 }
 
 // readJoin reads the private data of a request; nil: it is none.
@@ -143,7 +148,7 @@ func (l *Library) requestedMember(c *cm.Conn, private []byte) {
 			return
 		}
 	}
-	c.Owner = q
+	c.Owner, q.until = q, l.cfg.Clock()+requestTimeouts*l.cfg.Timeout
 	l.groups.requests = append(l.groups.requests, q)
 }
 

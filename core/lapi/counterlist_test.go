@@ -14,7 +14,7 @@ import (
 
 func (k *testTask) addrOfUDP(t *testing.T) netip.AddrPort {
 	t.Helper()
-	a, _, err := udp.DecodeAddress(k.rejoins.peers[1-k.me].address.Bytes)
+	a, _, err := udp.DecodeAddress(k.net.UDP.AddressOf(transport.Endpoint(1 - k.me)).Bytes)
 	if err != nil {
 		t.Fatal(err)
 	}

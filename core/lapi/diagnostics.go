@@ -97,14 +97,14 @@ func (s *setup) announceTasks() {
 // way is by what, and where, a task is reached.
 func (s *setup) way(i int, p *peer.Peer) string {
 	switch {
-	case s.rejoins.peers[i].absent:
+	case s.rejoins.known(i).absent:
 		return "nothing yet"
 	case p.Shared && p.SingleCopy:
 		return "shared memory with single copies"
 	case p.Shared:
 		return "shared memory"
 	}
-	addrs, _, err := udp.DecodeAddress(s.rejoins.peers[i].address.Bytes)
+	addrs, _, err := udp.DecodeAddress(s.net.UDP.AddressOf(p.Ep).Bytes)
 	if err != nil {
 		return "UDP/IP"
 	}

@@ -100,7 +100,7 @@ const maxLastTurns = 1000
 // is taken in first. That it is gone is an error only if somebody waits for it; later calls towards
 // it return LAPI_ERR_NO_CONNECTIVITY.
 func (c *Context) ended(p *peer.Peer, why string) {
-	c.rejoins.peers[p.ID].died = true
+	c.rejoins.of(p.ID).died = true
 	c.lastMessages(p)
 	if p.Dead() {
 		return

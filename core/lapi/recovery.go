@@ -72,7 +72,7 @@ type reconnector interface {
 }
 
 func (c *Context) reconnect(p *peer.Peer) error {
-	r := &c.rejoins.peers[p.ID]
+	r := c.rejoins.known(p.ID)
 	if p.Shared && (r.died || c.net.Shm.HasLeft(p.Ep)) {
 		return c.resumeShared(p)
 	}
@@ -80,7 +80,11 @@ func (c *Context) reconnect(p *peer.Peer) error {
 	if !ok {
 		return transport.ErrNotSupported
 	}
-	return l.Reconnect(p.Ep, r.address)
+	a := r.moved
+	if a.Bytes == nil && !p.Shared {
+		a = c.net.UDP.AddressOf(p.Ep)
+	}
+	return l.Reconnect(p.Ep, a)
 }
 
 // AddUDPDest is LAPI_Util's LAPI_ADD_UDP_DEST_PORT and LAPI_ADD_UDP_DEST_EXT: in a job started by
@@ -108,13 +112,13 @@ func (c *Context) AddUDPDest(tgt, instance uint32, a netip.AddrPort) codes.Code 
 		return codes.ErrUDPPortInfo
 	}
 	c.net.Listed[tgt] = a
-	r := &c.rejoins.peers[tgt]
-	r.address = transport.Address{Bytes: bytes}
+	r := c.rejoins.of(int(tgt))
+	r.moved = transport.Address{Bytes: bytes}
 	if p.Dead() {
 		return codes.Success
 	}
 	// Open: the session goes on where it is; the address is for the next.
-	if err := c.net.UDP.Reconnect(p.Ep, r.address); err != nil && err != transport.ErrBusy {
+	if err := c.net.UDP.Reconnect(p.Ep, r.moved); err != nil && err != transport.ErrBusy {
 		return codes.ErrUDPPortInfo
 	}
 	c.publish() // Hello may be due

@@ -27,8 +27,8 @@ import (
 
 // rejoins is what a context knows of tasks whose processes may be replaced.
 type rejoins struct {
-	peers   []rejoin // by task
-	awaited int      // how many are absent
+	peers   map[int]*rejoin // by task; of most there is nothing to know
+	awaited int             // how many are absent
 }
 
 type rejoin struct {
@@ -37,7 +37,28 @@ type rejoin struct {
 	absent  bool              // operations wait for one
 	since   int64             // when one that waits was first seen; 0: none
 	arrived transport.Address // of one that is there while the task is dead
-	address transport.Address // what Link.Connect got, without files
+	moved   transport.Address // where the next one is by UDP, if not where the last one was
+}
+
+// of is what is known of a task, to be changed.
+func (s *rejoins) of(task int) *rejoin {
+	r := s.peers[task]
+	if r == nil {
+		r = new(rejoin)
+		if s.peers == nil {
+			s.peers = map[int]*rejoin{}
+		}
+		s.peers[task] = r
+	}
+	return r
+}
+
+// known is what is known of a task, to be looked at.
+func (s *rejoins) known(task int) rejoin {
+	if r := s.peers[task]; r != nil {
+		return *r
+	}
+	return rejoin{}
 }
 
 // reject forgets a process that arrived and was not connected.
@@ -50,16 +71,17 @@ func (r *rejoin) reject() {
 
 // lost: a task's process is gone.
 func (s *rejoins) lost(task int) {
-	s.peers[task].died = true
-	s.peers[task].reject()
+	r := s.of(task)
+	r.died = true
+	r.reject()
 }
 
 // setAbsent says whether operations wait for a process of a task.
 func (s *rejoins) setAbsent(task int, absent bool) {
-	r := &s.peers[task]
-	if r.absent == absent {
+	if s.known(task).absent == absent {
 		return
 	}
+	r := s.of(task)
 	r.absent, r.since = absent, 0
 	if absent {
 		s.awaited++
@@ -70,8 +92,8 @@ func (s *rejoins) setAbsent(task int, absent bool) {
 
 // close gives back what was kept.
 func (s *rejoins) close() {
-	for i := range s.peers {
-		s.peers[i].reject()
+	for _, r := range s.peers {
+		r.reject()
 	}
 }
 
@@ -85,7 +107,7 @@ func (c *Context) taskReturned(e job.Event) {
 		wireup.CloseFiles(e.Part)
 		return
 	}
-	r := &c.rejoins.peers[p.ID]
+	r := c.rejoins.of(p.ID)
 	if p.Shared && err == nil && card.Shm == nil {
 		err = errors.New("it has no shared memory any more")
 	}
@@ -120,7 +142,7 @@ func (c *Context) taskReturned(e job.Event) {
 
 // admit connects the process that has arrived.
 func (c *Context) admit(p *peer.Peer) error {
-	r := &c.rejoins.peers[p.ID]
+	r := c.rejoins.of(p.ID)
 	a := r.arrived
 	r.arrived = transport.Address{}
 	if err := c.net.Shm.Connect(p.Ep, a); err != nil {
@@ -134,7 +156,7 @@ func (c *Context) admit(p *peer.Peer) error {
 
 // resumeShared is Resume of a task whose process has ended, or its context.
 func (c *Context) resumeShared(p *peer.Peer) error {
-	r := &c.rejoins.peers[p.ID]
+	r := c.rejoins.of(p.ID)
 	if r.arrived.Bytes != nil {
 		return c.admit(p)
 	}
@@ -159,9 +181,9 @@ func (c *Context) resumeShared(p *peer.Peer) error {
 // checkAbsent gives up a task that operations have waited for longer than TIMEOUT.
 func (c *Context) checkAbsent() {
 	for i := range c.peers {
-		p, r := &c.peers[i], &c.rejoins.peers[i]
+		p, r := &c.peers[i], c.rejoins.peers[i]
 		switch {
-		case !r.absent:
+		case r == nil || !r.absent:
 		case !c.waitedFor(p):
 			r.since = 0
 		case r.since == 0:
@@ -184,8 +206,8 @@ func (c *Context) absentDeadline() (at int64) {
 	if c.rejoins.awaited == 0 || c.timeout() < 0 {
 		return 0
 	}
-	for i := range c.rejoins.peers {
-		if r := &c.rejoins.peers[i]; r.absent && r.since != 0 {
+	for _, r := range c.rejoins.peers {
+		if r.absent && r.since != 0 {
 			at = progress.Earlier(at, r.since+c.timeout())
 		}
 	}

@@ -2,6 +2,7 @@ package lapi
 
 import (
 	"errors"
+	"math"
 	"time"
 
 	"lapi/core/job"
@@ -45,8 +46,9 @@ type Options struct {
 // setup is a LAPI_Init under way: what a failure must give back.
 type setup struct {
 	*Context
-	o     *Options
-	began uint64 // for the trace
+	o       *Options
+	began   uint64 // for the trace
+	reaches map[transport.Link]*peer.Reach
 }
 
 // New is LAPI_Init (guide, Chapter 5, Figure 1): it meets the other tasks and connects the links.
@@ -58,7 +60,7 @@ func New(o *Options) (*Context, codes.Code) {
 	if err != nil {
 		return nil, o.report(err)
 	}
-	s := &setup{o: o, began: began, Context: &Context{
+	s := &setup{o: o, began: began, reaches: map[transport.Link]*peer.Reach{}, Context: &Context{
 		shared: o.Shared, wake: progress.NewBlock(&o.Shared.Progress, &o.Shared.CompletionSeq),
 		host: o.Host, cfg: cfg, clock: o.clock(), instance: o.Instance, me: cfg.Task,
 		attributes: attributes{timeout: defaultTimeout, ackThreshold: cfg.AckThreshold,
@@ -89,7 +91,6 @@ func New(o *Options) (*Context, codes.Code) {
 func (s *setup) compose() (err error) {
 	c, n := s.Context, s.cfg.NumTasks
 	c.peers, c.atomics = make([]peer.Peer, n), make([]*emul.Emulator, n)
-	c.rejoins.peers = make([]rejoin, n)
 	c.reads = readNews{bytes: make([]uint64, n), noted: make([]bool, n)}
 	c.placements = placed.NewPool(&dgsps)
 	c.due = handlers.New(&c.host, &c.wake)
@@ -181,7 +182,7 @@ func (s *setup) meet() codes.Code {
 	}
 	s.links = *progress.NewLinks(s.net.Links())
 	for i := range s.peers {
-		if p := &s.peers[i]; !s.rejoins.peers[i].absent {
+		if p := &s.peers[i]; !s.rejoins.known(i).absent {
 			p.SingleCopy = wireup.SingleCopy(p.Link, p.Ep)
 		}
 	}
@@ -190,11 +191,26 @@ func (s *setup) meet() codes.Code {
 
 // linked notes the link to a task.
 func (s *setup) linked(id int, l wireup.Peer) {
-	p, r := &s.peers[id], &s.rejoins.peers[id]
-	p.ID, p.Ep, p.Shared, p.IsSelf = id, transport.Endpoint(id), l.Shared, id == s.me
-	p.SetLink(l.Link, s.attributes.bufCopy)
-	r.address, r.died = l.Address, l.Absent
+	p := &s.peers[id]
+	p.ID, p.Ep, p.IsSelf, p.Reach = id, transport.Endpoint(id), id == s.me, s.reach(l)
+	if l.Absent {
+		s.rejoins.of(id).died = true
+	}
 	s.rejoins.setAbsent(id, l.Absent)
+}
+
+// reach is what the link of l reaches.
+func (s *setup) reach(l wireup.Peer) *peer.Reach {
+	r := s.reaches[l.Link]
+	if r == nil {
+		copyMax := math.MaxInt // memory is where all data goes at once
+		if _, keeps := l.Link.(wireup.UDPLink); keeps {
+			copyMax = s.attributes.bufCopy
+		}
+		r = peer.NewReach(l.Link, l.Shared, copyMax)
+		s.reaches[l.Link] = r
+	}
+	return r
 }
 
 // finish sets the handlers of every link, the emulated atomics and the block that C reads.

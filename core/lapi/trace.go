@@ -7,6 +7,7 @@ import (
 
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/host"
+	"lapi/core/lapi/peer"
 	"lapi/core/lapi/wire"
 	"lapi/core/trace"
 	"lapi/transport"
@@ -55,14 +56,23 @@ func (s *setup) startTrace() codes.Code {
 		s.host = t.host(s.host)
 	}
 	if t.level >= layout.TraceMessages {
+		seen := map[*peer.Reach]bool{}
 		for i := range s.peers {
-			s.peers[i].Link = s.traced(s.peers[i].Link)
-			if n := s.peers[i].Noticing; n != nil {
-				s.peers[i].Noticing = &tracedNoticing{n, s.trace}
+			if r := s.peers[i].Reach; !seen[r] {
+				seen[r] = true
+				s.traceReach(r)
 			}
 		}
 	}
 	return codes.Success
+}
+
+// traceReach has messages by r recorded.
+func (s *setup) traceReach(r *peer.Reach) {
+	r.Link = s.traced(r.Link)
+	if r.Noticing != nil {
+		r.Noticing = &tracedNoticing{r.Noticing, s.trace}
+	}
 }
 
 // traced is l with its messages recorded, if the trace has them.

@@ -90,7 +90,6 @@ func (n *Net) connect(task int, c *Card, parts []job.Part) error {
 }
 
 func (n *Net) use(task int, p Peer, a transport.Address) error {
-	p.Address = transport.Address{Bytes: a.Bytes}
 	n.cfg.Linked(task, p)
 	err := p.Link.Connect(transport.Endpoint(task), a)
 	if err == nil {

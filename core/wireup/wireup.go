@@ -90,10 +90,9 @@ type Config struct {
 
 // Peer is how one task is reached.
 type Peer struct {
-	Link    transport.Link
-	Shared  bool              // by shared memory
-	Address transport.Address // what Link.Connect gets, without files
-	Absent  bool              // it is not there: this task has rejoined, and it has not
+	Link   transport.Link
+	Shared bool // by shared memory
+	Absent bool // it is not there: this task has rejoined, and it has not
 }
 
 // SharedLink is the link of shared memory.
@@ -115,6 +114,8 @@ type UDPLink interface {
 	SetTimeout(d time.Duration)
 	SetAckThreshold(packets int)
 	Reconnect(ep transport.Endpoint, a transport.Address) error
+	// AddressOf is where ep was last said to be.
+	AddressOf(ep transport.Endpoint) transport.Address
 	HasLeft(ep transport.Endpoint) bool
 	Reserve(ep transport.Endpoint) (tail []byte, messages int)
 	Commit(ep transport.Endpoint, bytes, messages, data int)

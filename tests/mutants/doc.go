@@ -7,7 +7,6 @@
 //	progress.go  the lock, waiting, sleep
 //	core.go      LAPI's own part, and wire-up
 //	udp.go       the protocol over UDP
-//	coll.go      reductions of uDAPL's collectives
 //	kill.go      the commands that must fail
 //	tree.go      copies of the tree
 //	run.go       the run

@@ -50,8 +50,8 @@ type Machine struct {
 	partition uint64
 	stats     transport.Stats
 	handlers  [transport.MaxMsgID + 1]transport.MsgHandler
-	peers     []*peer  // by endpoint; nil: not connected, or nothing was to be done with it yet:
-	addresses []string // then where it is, as in transport.Address; else ""
+	peers     []*peer  // by endpoint; nil: not connected, or nothing was to be done with it yet
+	addresses []string // where each was last said to be, as in transport.Address; "": not connected
 	// those whose origins asked for an acknowledgement when there is nothing else to do
 	soon       []*receiver
 	timers     timers
@@ -139,6 +139,11 @@ func (m *Machine) Connect(ep transport.Endpoint, a transport.Address) error {
 	return nil
 }
 
+// AddressOf is where ep was last said to be, by Connect or Reconnect; without bytes: nowhere.
+func (m *Machine) AddressOf(ep transport.Endpoint) transport.Address {
+	return transport.Address{Bytes: []byte(m.addresses[ep])}
+}
+
 // Reconnect gives ep, whose task is to come back or has moved, another session: with whatever
 // incarnation of the task is, or will be, at a, in any Config.Round. A session that was
 // disconnected, has failed or was left begins anew; one that has never been open only looks
@@ -163,6 +168,7 @@ func (m *Machine) Reconnect(now int64, ep transport.Endpoint, a transport.Addres
 	} else {
 		p.move(now, addrs, incarnation)
 	}
+	m.addresses[ep] = string(a.Bytes)
 	p.session.reconnects = true
 	return nil
 }
@@ -176,8 +182,8 @@ func (m *Machine) Disconnect(ep transport.Endpoint, err error) {
 	}
 }
 
-// connected returns the peer of ep, or nil. It is made now if this is the first time that anything is
-// to be done with it: tasks of large jobs talk to few others.
+// connected returns the peer of ep, or nil. It is made now if this is the first time that anything
+// is to be done with it: tasks of large jobs talk to few others.
 func (m *Machine) connected(ep transport.Endpoint) *peer {
 	if ep < 0 || int(ep) >= len(m.peers) {
 		return nil
@@ -189,7 +195,7 @@ func (m *Machine) connected(ep transport.Endpoint) *peer {
 			return nil
 		}
 		p = newPeer(m, ep, addrs, incarnation)
-		m.peers[ep], m.addresses[ep] = p, ""
+		m.peers[ep] = p
 	}
 	return p
 }

@@ -36,7 +36,7 @@ func (g *Group) beginClock(o *Operation) {
 		}
 		m.clockNum++
 		m.clockDue = true
-		m.unsent |= tellClock
+		g.tell(i, tellClock)
 		o.pending++
 	}
 }

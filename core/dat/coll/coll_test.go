@@ -396,6 +396,39 @@ func TestSameBits(t *testing.T) {
 	}
 }
 
+// TestOrder: lower ranks stand on the left, where a reduction is made as a whole.
+func TestOrder(t *testing.T) {
+	for size := 1; size <= 9; size++ {
+		n := newNet(t, uint64(size), size, nil, 8192)
+		for _, kind := range []Kind{Allreduce, Scan, Reduce} {
+			var first []byte
+			outs := make([][]byte, size)
+			for i, e := range n.members {
+				in := n.buffer(400)
+				if i == 0 {
+					first = bytes.Clone(in)
+				}
+				outs[i] = n.buffer(400)
+				a := Args{Kind: kind, Op: 20, Type: 9, Send: Parts{One: spanOf(in)},
+					Recv: Parts{One: spanOf(outs[i])}}
+				if !e.g.Legal(&a) {
+					t.Fatal("illegal")
+				}
+				e.g.Post(&a)
+			}
+			n.run()
+			n.allDone(1, "all")
+			n.forget()
+			for i, out := range outs {
+				if (kind != Reduce || i == 0) && !bytes.Equal(out, first) {
+					t.Errorf("kind %d of %d: the result of member %d is not the left one", kind,
+						size, i)
+				}
+			}
+		}
+	}
+}
+
 // TestLogarithm: the rounds of barrier and allreduce grow as the logarithm of the group's size.
 func TestLogarithm(t *testing.T) {
 	for _, kind := range []Kind{Barrier, Allreduce} {

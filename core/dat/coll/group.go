@@ -65,6 +65,8 @@ type Group struct {
 	places  []byte // while the members tell theirs
 	clock   clock
 	touched bool
+	due     []int         // members to which something may be sent
+	marked  []int         // unused
 	spare   *transport.Op // unused, by Link.Next
 	header  [HeaderSize]byte
 }
@@ -174,7 +176,7 @@ func (g *Group) fail() {
 		m.expects, m.early, m.queue, m.clockDue = nil, nil, nil, false
 		m.unsent &= tellClockSet
 		if i != g.Self && m.joined && !m.gone {
-			m.unsent |= tellEnd
+			g.tell(i, tellEnd)
 		}
 	}
 	g.touch()

@@ -220,11 +220,12 @@ func spanOf(b []byte) Span {
 	return Span{memory.AddrOf(b), uint64(len(b))}
 }
 
-// goKernel reduces a few types: 5 unsigned 32 bits, 9 float64; operations 0 max, 2 sum.
+// goKernel reduces a few types: 5 unsigned 32 bits, 9 float64; operations 0 max, 2 sum, and one that
+// uDAPL has not: 20 is the left one.
 type goKernel struct{}
 
 func (goKernel) Size(op, typ int) int {
-	if op != 0 && op != 2 {
+	if op != 0 && op != 2 && op != 20 {
 		return 0
 	}
 	return map[int]int{5: 4, 9: 8}[typ]
@@ -237,6 +238,10 @@ func (k goKernel) Reduce(op, typ int, inout, in transport.Addr, count uint64) {
 
 // reduceBytes makes inout in op inout.
 func reduceBytes(op, typ int, inout, in []byte) {
+	if op == 20 {
+		copy(inout, in)
+		return
+	}
 	le := binary.LittleEndian
 	for i := 0; i < len(inout); {
 		if typ == 5 {

@@ -36,7 +36,7 @@ func (g *Group) expect(o *Operation, t transfer) {
 		f := m.early[i]
 		m.early = slices.Delete(m.early, i, i+1)
 		m.earlyN -= uint64(len(f.data)) + fragmentCost
-		g.place(m, x, &f.h, f.data)
+		g.place(t.rank, x, &f.h, f.data)
 	}
 }
 
@@ -45,19 +45,18 @@ func (g *Group) OnMessage(from int, h *Header, data []byte) {
 	m := &g.members[from]
 	switch h.What {
 	case sayData:
-		g.onData(m, h, data)
+		g.onData(from, h, data)
 	case sayCredit:
 		if way := h.Total - m.credit; way <= m.sent-m.credit { // else it is an old one, overtaken
 			m.credit = h.Total
-			g.touch()
+			g.mark(from)
 		}
 	case sayEnd:
 		g.memberEnded(from, h.Total)
 	case sayClock:
 		g.clock.atLeast(h.Total, g.cfg.Clock())
 		m.clockEcho = h.Number
-		m.unsent |= tellClockSet
-		g.touch()
+		g.tell(from, tellClockSet)
 	case sayClockSet:
 		if m.clockDue && h.Number == m.clockNum && len(g.ops) > 0 {
 			m.clockDue = false
@@ -68,7 +67,8 @@ func (g *Group) OnMessage(from int, h *Header, data []byte) {
 }
 
 // onData takes a fragment.
-func (g *Group) onData(m *member, h *Header, data []byte) {
+func (g *Group) onData(from int, h *Header, data []byte) {
+	m := &g.members[from]
 	cost := uint64(len(data)) + fragmentCost
 	switch {
 	case g.broken:
@@ -80,7 +80,7 @@ func (g *Group) onData(m *member, h *Header, data []byte) {
 	}
 	for _, x := range m.expects {
 		if x.number == h.Number {
-			g.place(m, x, h, data)
+			g.place(from, x, h, data)
 			return
 		}
 	}
@@ -97,7 +97,8 @@ func (g *Group) onData(m *member, h *Header, data []byte) {
 
 // place puts a fragment where it belongs. Of a message that is too long the rest is dropped, and
 // the operation has failed at this member only.
-func (g *Group) place(m *member, x *expected, h *Header, data []byte) {
+func (g *Group) place(from int, x *expected, h *Header, data []byte) {
+	m := &g.members[from]
 	if h.Kind != x.o.Kind || h.Seq != uint32(g.seq) || h.Check != x.o.check() {
 		g.fail() // members have called different operations
 		return
@@ -119,8 +120,7 @@ func (g *Group) place(m *member, x *expected, h *Header, data []byte) {
 	}
 	m.consumed += n + fragmentCost
 	if m.consumed-m.told >= g.cfg.Window/4 {
-		m.unsent |= tellCredit
-		g.touch()
+		g.tell(from, tellCredit)
 	}
 	if x.got += n; x.got == h.Total {
 		m.expects = slices.DeleteFunc(m.expects, func(o *expected) bool { return o == x })

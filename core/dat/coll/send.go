@@ -22,6 +22,7 @@ type member struct {
 	ended     bool   // it takes part in no operation from until on
 	until     uint64 //
 	unsent    uint8
+	marked    bool   // it is in Group.due
 	clockDue  bool   // it has not answered the setting of the clock
 	clockNum  uint32 // of the setting, here and there
 	clockEcho uint32
@@ -59,17 +60,38 @@ func (g *Group) queue(o *Operation, t transfer) {
 		return
 	}
 	m.queue = append(m.queue, x)
+	g.mark(t.rank)
+}
+
+// mark makes flush look at a member.
+func (g *Group) mark(rank int) {
+	if m := &g.members[rank]; !m.marked {
+		m.marked = true
+		g.due = append(g.due, rank)
+	}
+	g.touch()
+}
+
+// tell makes flush tell a member something.
+func (g *Group) tell(rank int, bits uint8) {
+	g.members[rank].unsent |= bits
+	g.mark(rank)
 }
 
 // flush sends what may be sent; false: a link has no room.
 func (g *Group) flush() bool {
 	ok := true
-	for i := range g.members {
-		m := &g.members[i]
-		if len(m.queue) > 0 && !g.sendQueue(i, m) || m.unsent != 0 && !g.sendNews(i, m) {
+	list := g.due
+	g.due = g.marked[:0]
+	for _, rank := range list {
+		m := &g.members[rank]
+		m.marked = false
+		if len(m.queue) > 0 && !g.sendQueue(rank, m) || m.unsent != 0 && !g.sendNews(rank, m) {
 			ok = false
+			g.mark(rank)
 		}
 	}
+	g.marked = list[:0]
 	return ok
 }
 

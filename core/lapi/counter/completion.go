@@ -9,7 +9,7 @@ import (
 
 // peer is what this task waits for from one other.
 type peer struct {
-	outstanding int           // completions that it will tell us
+	outstanding int32         // completions that it will tell us
 	last        codes.ErrType // of the latest operation to it
 }
 
@@ -27,11 +27,11 @@ func (c *Counters) Issued(task int, kind codes.ErrType, cmplCntr transport.Addr)
 func (c *Counters) IssuedMany(task int, kind codes.ErrType, completions int) {
 	p := &c.peers[task]
 	p.last = kind
-	p.outstanding = max(0, p.outstanding+completions)
+	p.outstanding = max(0, p.outstanding+int32(completions))
 }
 
 // Outstanding is how many completions a task will tell us.
-func (c *Counters) Outstanding(task int) int { return c.peers[task].outstanding }
+func (c *Counters) Outstanding(task int) int { return int(c.peers[task].outstanding) }
 
 // Last is the kind of the latest operation to a task.
 func (c *Counters) Last(task int) codes.ErrType { return c.peers[task].last }
@@ -39,7 +39,7 @@ func (c *Counters) Last(task int) codes.ErrType { return c.peers[task].last }
 // Completed takes in an acknowledgement of a task.
 func (c *Counters) Completed(task int, h *wire.Completion) {
 	p, n := &c.peers[task], int32(h.More+1)
-	p.outstanding = max(0, p.outstanding-int(n))
+	p.outstanding = max(0, p.outstanding-n)
 	c.AddMany(h.Cntr, p.last, task, n)
 }
 

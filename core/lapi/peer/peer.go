@@ -14,62 +14,76 @@ type Poller interface {
 	PartSize(n uint64) int
 }
 
-// Peer is one task.
+// Peer is one task. There may be very many that this task never talks to, so it is small: what is
+// the same for all tasks of a link is in Reach.
 type Peer struct {
-	ID   int
-	Ep   transport.Endpoint
-	Link transport.Link // nil only while LAPI_Init runs
-	// Noticing is Link, if it makes puts and gets by itself, whatever their length; else nil.
-	Noticing transport.Noticing
-	IsSelf   bool
-	Shared   bool // reached by shared memory
+	*Reach // nil only while LAPI_Init runs
+	ID     int
+	Ep     transport.Endpoint
+	epoch  uint32 // how often all that was under way with it was given up
+	IsSelf bool
 	// the link copies straight between the two tasks' memory; it may turn out not to
 	SingleCopy bool
+
+	dead   bool
+	purged bool // by LAPI_Purge_totask; then it is dead as well
+	own    bool // Reach is this peer's alone
+}
+
+// Reach is a link and what its limits mean for messages to a task. The tasks that a link reaches
+// share one, but those for which CutFor was called.
+type Reach struct {
+	Link transport.Link
+	// Noticing is Link, if it makes puts and gets by itself, whatever their length; else nil.
+	Noticing transport.Noticing
+	Shared   bool // by shared memory
 
 	packet  int // header and data of the longest message that is one packet of the link's
 	sendMax int // data bytes of the largest fragment, whatever its header
 	headers int // the link's HeaderMax
 	atOnce  int // bytes of data up to which a Send that finds room copies them
 	poller  Poller
-
-	dead   bool
-	purged bool   // by LAPI_Purge_totask; then it is dead as well
-	epoch  uint32 // how often all that was under way with it was given up
 }
 
-// SetLink notes the link to p and what its limits mean for messages. copyMax is up to how many
-// bytes a link that keeps data copies them.
-func (p *Peer) SetLink(l transport.Link, copyMax int) {
-	p.Link = l
+// NewReach is the tasks that l reaches: by shared memory or not. copyMax is up to how many bytes of
+// data l copies if it must keep them.
+func NewReach(l transport.Link, shared bool, copyMax int) *Reach {
+	r := &Reach{Link: l, Shared: shared}
 	lim := l.Limits()
-	p.CutFor(lim.SendMax)
-	p.headers = lim.HeaderMax
-	p.poller, _ = l.(Poller)
-	p.Noticing, _ = l.(transport.Noticing)
-	p.atOnce = p.sendMax
-	if !p.IsSelf && !p.Shared {
-		p.atOnce = min(copyMax, p.sendMax)
-	}
+	r.cutFor(lim.SendMax)
+	r.headers = lim.HeaderMax
+	r.poller, _ = l.(Poller)
+	r.Noticing, _ = l.(transport.Noticing)
+	r.atOnce = min(copyMax, r.sendMax)
+	return r
+}
+
+func (r *Reach) cutFor(sendMax int) {
+	r.packet = sendMax
+	r.sendMax = (sendMax - wire.PutFragmentSize) &^ 7
 }
 
 // CutFor says how long messages to p are to be: sendMax bytes of header and data. What was cut
 // already goes as it is.
 func (p *Peer) CutFor(sendMax int) {
-	p.packet = sendMax
-	p.sendMax = (sendMax - wire.PutFragmentSize) &^ 7
+	if !p.own {
+		r := *p.Reach
+		p.Reach, p.own = &r, true
+	}
+	p.cutFor(sendMax)
 }
 
 // SendMax is the data of the largest fragment, whatever its header, bytes.
-func (p *Peer) SendMax() uint64 { return uint64(p.sendMax) }
+func (r *Reach) SendMax() uint64 { return uint64(r.sendMax) }
 
 // Headers is the longest header, bytes.
-func (p *Peer) Headers() int { return p.headers }
+func (r *Reach) Headers() int { return r.headers }
 
 // AtOnce is up to how many bytes of data a Send that finds room copies.
-func (p *Peer) AtOnce() uint64 { return uint64(p.atOnce) }
+func (r *Reach) AtOnce() uint64 { return uint64(r.atOnce) }
 
 // Room is how much data goes in one message with a header of so many bytes.
-func (p *Peer) Room(header int) uint64 { return uint64(max(p.packet-header, 0)) }
+func (r *Reach) Room(header int) uint64 { return uint64(max(r.packet-header, 0)) }
 
 // GatherRoom is how much data the next fragment may hold, with any header, if it is gathered.
 func (p *Peer) GatherRoom() uint64 {
@@ -86,12 +100,12 @@ func (p *Peer) GatherRoom() uint64 {
 // accessed directly, where the kernel permits that.
 func (p *Peer) Pipelines() bool { return p.poller != nil && p.poller.Polls(p.Ep) }
 
-// PartSize is in parts of how many bytes n bytes go to p.
-func (p *Peer) PartSize(n uint64) uint64 {
-	if p.poller == nil {
-		return uint64(p.sendMax)
+// PartSize is in parts of how many bytes n bytes go.
+func (r *Reach) PartSize(n uint64) uint64 {
+	if r.poller == nil {
+		return uint64(r.sendMax)
 	}
-	return uint64(p.poller.PartSize(n))
+	return uint64(r.poller.PartSize(n))
 }
 
 // Dead says whether operations on p fail.

@@ -29,9 +29,17 @@ func TestGone(t *testing.T) {
 
 // TestRoom: a header leaves its message less data, and never less than none.
 func TestRoom(t *testing.T) {
-	var p Peer
+	p := Peer{Reach: &Reach{}}
+	shared := p.Reach
 	p.CutFor(1000)
 	if p.Room(24) != 976 || p.Room(2000) != 0 || p.SendMax()%8 != 0 || p.SendMax() >= 1000 {
 		t.Errorf("room %d and %d, largest fragment %d", p.Room(24), p.Room(2000), p.SendMax())
+	}
+	if shared.Room(0) != 0 {
+		t.Error("the other tasks of the link are sent other messages, too")
+	}
+	own := p.Reach
+	if p.CutFor(2000); p.Reach != own || p.Room(0) != 2000 {
+		t.Errorf("room %d after the second change", p.Room(0))
 	}
 }

@@ -23,6 +23,24 @@ type queue struct {
 	flushed    uint64 // Sender.sends when the latest finished flush began
 }
 
+// queue is p's, made when something is first sent to it: most tasks of a large job never talk.
+func (s *Sender) queue(p *peer.Peer) *queue {
+	q := s.queues[p.ID]
+	if q == nil {
+		q = new(queue)
+		s.queues[p.ID] = q
+	}
+	return q
+}
+
+// known is p's queue to look at; an empty one if nothing was sent to it yet.
+func (s *Sender) known(p *peer.Peer) *queue {
+	if q := s.queues[p.ID]; q != nil {
+		return q
+	}
+	return &s.none
+}
+
 // entry is a message that waits: m, or a short put of which nothing went, as the rest says. There
 // may be very many of these, so it is as small as can be.
 type entry struct {
@@ -120,7 +138,7 @@ func (s *Sender) wait(m *Message) {
 	case m.large != nil && !m.started:
 		s.fitHeader(m)
 	}
-	s.queues[p.ID].push(e)
+	s.queue(p).push(e)
 	s.waiting++
 	s.cfg.Queued(p)
 }
@@ -161,8 +179,8 @@ func (s *Sender) again(q *queue, e *entry, m *Message) {
 
 // Full says whether so much waits for p that a call which adds to it should wait for room; eased:
 // whether it need wait no longer.
-func (s *Sender) Full(p *peer.Peer) bool  { return s.queues[p.ID].bytes > s.cfg.QueueMost }
-func (s *Sender) Eased(p *peer.Peer) bool { return s.queues[p.ID].bytes <= s.cfg.QueueMost/4*3 }
+func (s *Sender) Full(p *peer.Peer) bool  { return s.known(p).bytes > s.cfg.QueueMost }
+func (s *Sender) Eased(p *peer.Peer) bool { return s.known(p).bytes <= s.cfg.QueueMost/4*3 }
 
 // pool keeps what can be used again.
 type pool[T any] []*T

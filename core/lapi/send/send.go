@@ -43,9 +43,10 @@ type Sender struct {
 	Single bool // messages made now keep to one of several addresses (LAPI_NOT_STRIPE)
 
 	cfg     Config
-	queues  []queue
-	waiting int     // messages on all queues
-	issued  *uint64 // number of the latest operation; own, or shared with the lane
+	queues  []*queue // by task; nil: nothing was sent to it yet
+	none    queue    // stands for these
+	waiting int      // messages on all queues
+	issued  *uint64  // number of the latest operation; own, or shared with the lane
 	own     uint64
 
 	sends  uint64  // what was given to links, to order it against flushes
@@ -62,7 +63,7 @@ type Sender struct {
 
 // New is a Sender without messages.
 func New(cfg Config) *Sender {
-	s := &Sender{cfg: cfg, queues: make([]queue, len(cfg.Peers))}
+	s := &Sender{cfg: cfg, queues: make([]*queue, len(cfg.Peers))}
 	s.issued = &s.own
 	return s
 }
@@ -81,14 +82,14 @@ func (s *Sender) Issue(n uint64) uint64 {
 
 // NextID numbers the fragmented messages to p.
 func (s *Sender) NextID(p *peer.Peer) uint32 {
-	q := &s.queues[p.ID]
+	q := s.queue(p)
 	q.nextID++
 	return q.nextID
 }
 
 // Used notes that something of an operation of that kind was given to p's link, for fences.
 func (s *Sender) Used(p *peer.Peer, kind codes.ErrType) {
-	q := &s.queues[p.ID]
+	q := s.queue(p)
 	q.lastKind = kind
 	s.sends++
 	q.usedAt = s.sends
@@ -103,7 +104,7 @@ func (s *Sender) Used(p *peer.Peer, kind codes.ErrType) {
 
 // LastUsed is the kind of what was given to p's link last; false: nothing was.
 func (s *Sender) LastUsed(p *peer.Peer) (codes.ErrType, bool) {
-	q := &s.queues[p.ID]
+	q := s.known(p)
 	return q.lastKind, q.usedAt != 0
 }
 
@@ -112,7 +113,7 @@ func (s *Sender) Waiting() int { return s.waiting }
 
 // Waits says whether messages to p do, and of which kind the oldest is.
 func (s *Sender) Waits(p *peer.Peer) (codes.ErrType, bool) {
-	if e := s.queues[p.ID].head; e != nil {
+	if e := s.known(p).head; e != nil {
 		return e.kind(), true
 	}
 	return 0, false
@@ -121,7 +122,7 @@ func (s *Sender) Waits(p *peer.Peer) (codes.ErrType, bool) {
 // Owes says whether data of the user's on its way to p is not known to be delivered, and the number
 // of the last such operation, or of a later one.
 func (s *Sender) Owes(p *peer.Peer) (seq uint64, owes bool) {
-	q := &s.queues[p.ID]
+	q := s.known(p)
 	if q.head != nil {
 		return s.Issued(), true
 	}
@@ -133,8 +134,11 @@ func (s *Sender) Quiet(seq uint64) bool {
 	if s.waiting == 0 {
 		return true
 	}
-	for i := range s.queues {
-		for e := s.queues[i].head; e != nil; e = e.next {
+	for _, q := range s.queues {
+		if q == nil {
+			continue
+		}
+		for e := q.head; e != nil; e = e.next {
 			if e.seq <= seq {
 				return false
 			}
@@ -148,7 +152,7 @@ func (s *Sender) Quiet(seq uint64) bool {
 // at once.
 func (s *Sender) Now(p *peer.Peer, id transport.MsgID, kind codes.ErrType, hdr []byte,
 	data transport.Addr, n uint64) bool {
-	if n > p.AtOnce() || s.queues[p.ID].head != nil && !s.drained(p) {
+	if n > p.AtOnce() || s.known(p).head != nil && !s.drained(p) {
 		return false
 	}
 	f := s.newFragment(nil)
@@ -176,7 +180,7 @@ func (s *Sender) Control(p *peer.Peer, id transport.MsgID, kind codes.ErrType,
 
 // Start gives m to its link, or queues it.
 func (s *Sender) Start(m *Message) {
-	p, q := m.p, &s.queues[m.p.ID]
+	p, q := m.p, s.queue(m.p)
 	if p.Dead() {
 		m.failed = true
 	}
@@ -284,7 +288,7 @@ func (s *Sender) Progress() (n int) {
 
 // drain tries again for the messages that wait for room on the way to p.
 func (s *Sender) drain(p *peer.Peer) (n int) {
-	q := &s.queues[p.ID]
+	q := s.known(p)
 	for q.head != nil {
 		e := q.pop()
 		m := s.message(p, e)
@@ -303,13 +307,13 @@ func (s *Sender) drain(p *peer.Peer) (n int) {
 // drained is drain for one who wants to send to p now: whether nothing waits in front any more.
 func (s *Sender) drained(p *peer.Peer) bool {
 	s.drain(p)
-	return s.queues[p.ID].head == nil
+	return s.known(p).head == nil
 }
 
 // GiveUp ends every message that waits for p, which is gone. What the link holds of them ends with
 // the link's own.
 func (s *Sender) GiveUp(p *peer.Peer) {
-	q := &s.queues[p.ID]
+	q := s.known(p)
 	for q.head != nil {
 		m := s.message(p, q.pop())
 		s.waiting--
@@ -347,7 +351,7 @@ func (s *Sender) Unflushed() bool { return len(s.unsure) > 0 }
 func (s *Sender) Flush(f *Flush) {
 	kept := s.unsure[:0]
 	for _, id := range s.unsure {
-		p, q := &s.cfg.Peers[id], &s.queues[id]
+		p, q := &s.cfg.Peers[id], s.queues[id]
 		if q.flushed >= q.usedAt || p.Dead() {
 			q.used = false
 			continue
@@ -386,7 +390,7 @@ func (s *Sender) flush(f *Flush, p *peer.Peer) {
 func flushed(op *transport.Op, err error) {
 	o := op.Owner.(*flushOp)
 	s, f, p := o.s, o.f, o.p
-	q := &s.queues[p.ID]
+	q := s.queue(p)
 	f.outstanding--
 	o.f, o.p = nil, nil
 	s.flushes.put(o)

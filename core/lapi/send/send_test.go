@@ -63,7 +63,7 @@ func (l *fake) SendGathered(_ transport.Endpoint, id transport.MsgID, hdr []byte
 func newSender(l *fake) (s *Sender, p *peer.Peer, finished *int) {
 	memory.Guard()
 	peers := make([]peer.Peer, 1)
-	peers[0].SetLink(l, 0)
+	peers[0].Reach = peer.NewReach(l, false, 0)
 	finished = new(int)
 	pool := placed.NewPool(new(dgsm.Registry))
 	return New(Config{Peers: peers, CopyMax: 128, Placements: &pool, Finished: func(*Message) {
@@ -118,7 +118,7 @@ func (l *noticing) ContinuePut(_ transport.Endpoint, op *transport.Op,
 func TestTransfer(t *testing.T) {
 	l := &noticing{fake: &fake{room: 1, part: 1 << 15}}
 	s, p, finished := newSender(l.fake)
-	p.SetLink(l, 0)
+	p.Reach = peer.NewReach(l, false, 0)
 	p.SingleCopy = true
 	src := userData(t, 100_000)
 	for i := range 2 {

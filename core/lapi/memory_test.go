@@ -1,0 +1,78 @@
+package lapi
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"lapi/core/job"
+	"lapi/core/lapi/codes"
+	"lapi/core/wireup"
+	"lapi/transport/layout"
+)
+
+// crowd is a job.Session of so many tasks that this process could not hold them: each has the card
+// of the one that is there.
+type crowd struct {
+	seat
+	tasks int
+}
+
+func (s *crowd) Exchange(p job.Part) ([]job.Part, error) {
+	parts := make([]job.Part, s.tasks)
+	for i := range parts {
+		if i != s.me {
+			parts[i] = job.Part{Data: append([]byte(nil), p.Data...)}
+		}
+	}
+	return parts, nil
+}
+
+func (s *crowd) Poll() (job.Event, bool) { return job.Event{}, false }
+
+// inCrowd is the context of task 0 of n, of which the others are not there.
+func inCrowd(t *testing.T, n int) *testTask {
+	k := newTestTask()
+	vars := map[string]string{"MP_MSG_API": "lapi", "MP_CHILD": "0", "MP_PROCS": fmt.Sprint(n),
+		"MP_PARTITION": "test", "MP_LAPI_INET_ADDR": "@1:127.0.0.1,lo", "LAPI_USE_SHM": "no"}
+	var code codes.Code
+	k.Context, code = New(&Options{Shared: new(layout.Context), Host: k, Instance: 1,
+		Getenv: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
+		Hooks: wireup.Hooks{
+			Key: func(*job.Config) ([]byte, bool, error) {
+				return []byte("a key that all tasks of this job have"), true, nil
+			},
+			OpenSession: func(c *job.Config, _ int) (job.Session, error) {
+				c.Launched = true
+				return &crowd{tasks: n}, nil
+			},
+		}})
+	if code != codes.Success {
+		t.Fatalf("LAPI_Init: %s %q", codes.Name(code), k.messages)
+	}
+	return k
+}
+
+// TestMemoryOfPeers: a task holds little for each of the others that it never talks to.
+func TestMemoryOfPeers(t *testing.T) {
+	held := func(n int) int64 {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.GC() // what has finalizers goes by the second
+		runtime.ReadMemStats(&before)
+		k := inCrowd(t, n)
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		k.TermEnd()
+		return int64(after.HeapAlloc) - int64(before.HeapAlloc)
+	}
+	const n = 16384
+	held(2) // what is made once for the process
+	small, large := held(2), held(n)
+	each := (large - small) / n
+	t.Logf("%d bytes for each of %d tasks", each, n)
+	if each > 200 {
+		t.Error("more than 200")
+	}
+}
