@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { HANG_S = 280 };
+enum { HANG_S = 280, MICROSECONDS = 1000000 };
 
 extern char **environ;
 
@@ -201,12 +201,15 @@ void coll_close(void)
 
 coll_event coll_wait(DAT_EVD_HANDLE evd)
 {
-	DAT_EVENT event = pair_event(evd, DAT_IB_COLLECTIVE_EVENT);
-	const DAT_IB_EXTENSION_EVENT_DATA *data =
-		(const DAT_IB_EXTENSION_EVENT_DATA *)(const void *)event.event_extension_data;
+	const DAT_IB_EXTENSION_EVENT_DATA *data;
 	coll_event e;
+	DAT_EVENT event;
+	DAT_COUNT more;
 
-	CHECK(event.evd_handle == evd);
+	/* As long as a member may live: with many members the naive reductions alone take long. */
+	MUST(dat_evd_wait(evd, HANG_S * MICROSECONDS, 1, &event, &more));
+	CHECK((int)event.event_number == (int)DAT_IB_COLLECTIVE_EVENT && event.evd_handle == evd);
+	data = (const DAT_IB_EXTENSION_EVENT_DATA *)(const void *)event.event_extension_data;
 	e.type = (unsigned)data->type;
 	e.status = (unsigned)data->status;
 	e.group = data->coll.handle;
