@@ -19,6 +19,7 @@ import (
 	"lapi/core/lapi"
 	"lapi/core/lapi/codes"
 	"lapi/core/wireup"
+	"lapi/cshim/munge"
 	"lapi/cshim/pmix"
 	"lapi/transport"
 	"lapi/transport/layout"
@@ -32,6 +33,7 @@ func init() {
 		}
 		return c, nil
 	}
+	job.Munge = munge.New()
 	job.HasHub = func() { C.cshim_exit_notice_wait() }
 	job.MPIIsUsed = func() bool { return C.cshim_mpi_is_used() != 0 }
 }

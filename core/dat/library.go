@@ -172,6 +172,14 @@ const drainTime = 1e9
 
 // drain waits until the peers have what was sent to them.
 func (l *Library) drain() {
+	for end := l.cfg.Clock() + drainTime; l.cfg.Clock() < end; {
+		if _, waiting := l.groups.pump(); !waiting { // all members hear of the ends of groups
+			break
+		}
+		for _, d := range l.links {
+			d.link.Progress(progressBatch)
+		}
+	}
 	pending := 0
 	for _, d := range l.links {
 		for _, p := range d.peers[:d.made] {

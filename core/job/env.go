@@ -45,7 +45,7 @@ func FromEnv(getenv func(string) (string, bool), warn func(level int, text strin
 	c := &Config{start: start}
 	r.level(c)
 	steps := []func(*Config) error{r.messageAPI, r.library, r.identity, r.launcher, r.network,
-		r.sharedMemory, r.udpPacketSize, r.udpLoss, r.authentication}
+		r.sharedMemory, r.udpPacketSize, r.udpLoss, r.authentication, r.munge}
 	for _, step := range steps {
 		if err := step(c); err != nil {
 			return nil, err

@@ -11,17 +11,17 @@ import (
 
 // fieldCard is what a task tells the others by a launcher of the field. On the wire: a version (8),
 // the node's identity, the port (16, little-endian), the length of the host's name (8), the name,
-// the network interfaces, and of task 0 a secret: a name for the job, and its key.
+// the network interfaces, and of task 0 a secret: a name for the job, and its key; or both sealed.
 type fieldCard struct {
 	node   [nodeSize]byte
 	port   uint16 // of TCP, where the task would be found as its node's hub
 	host   string // for messages
 	nics   adapters.Node
-	secret []byte // of task 0: nameSize and KeySize bytes
+	secret []byte // of task 0: nameSize and KeySize bytes, or these sealed (seal.go)
 }
 
 const (
-	fieldVersion = 2
+	fieldVersion = 3
 	nodeSize     = 16
 	nameSize     = 8
 	maxHost      = 64
@@ -68,7 +68,8 @@ func decodeFieldCard(b []byte) (f fieldCard, err error) {
 	if f.nics, f.secret, err = adapters.Decode(b[end:]); err != nil {
 		return f, errCard
 	}
-	if len(f.secret) != 0 && len(f.secret) != nameSize+KeySize {
+	n := len(f.secret)
+	if n != 0 && n != nameSize+KeySize && (n > maxSealed || !isSealed(f.secret)) {
 		return f, errCard
 	}
 	return f, nil

@@ -121,6 +121,7 @@ type Config struct {
 	spans      bool                              // the job is on several nodes; after Meet
 	daemon     *os.File                          // the launcher's process on this node; nil: unknown
 	launcherFD int                               // the socket to lapirun if Launched, to the node's hub if spans
+	munge      sealing                           // LAPI_MUNGE
 	keyFile    string                            // LAPI_JOB_KEY_FILE
 	key        []byte                            // what Key or Open has found
 }

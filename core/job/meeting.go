@@ -117,7 +117,7 @@ func (m *meeting) hold(c *Config) error {
 		}
 		return fmt.Errorf("the launcher's exchange: %w", err)
 	}
-	all, err := m.read(c.Task, cards)
+	all, err := m.read(c, cards)
 	if err == nil {
 		err = m.chooseAdapters(c, all)
 	}
@@ -144,11 +144,11 @@ func (m *meeting) ownCard(c *Config) (f fieldCard, err error) {
 		return f, err
 	}
 	f.fill(at, c.Task == 0)
-	return f, nil
+	return f, c.sealSecret(&f)
 }
 
 // read draws the conclusions from all tasks' cards, and wipes them.
-func (m *meeting) read(task int, cards [][]byte) ([]fieldCard, error) {
+func (m *meeting) read(c *Config, cards [][]byte) ([]fieldCard, error) {
 	all := make([]fieldCard, len(cards))
 	for i, b := range cards {
 		var err error
@@ -159,12 +159,16 @@ func (m *meeting) read(task int, cards [][]byte) ([]fieldCard, error) {
 	if len(all[0].secret) == 0 {
 		return nil, fmt.Errorf("task 0: %w", errCard)
 	}
+	err := c.openSecret(&all[0])
+	if err != nil {
+		return nil, err
+	}
 	m.partition = fmt.Sprintf("%x", all[0].secret[:nameSize])
-	var err error
 	if m.key, err = secretMemory(KeySize); err != nil {
 		return nil, err
 	}
 	copy(m.key, all[0].secret[nameSize:])
+	wire.Wipe(all[0].secret)
 	wire.Wipe(cards[0])
 	numbers := make(map[[nodeSize]byte]int)
 	for i := range all {
@@ -174,7 +178,7 @@ func (m *meeting) read(task int, cards [][]byte) ([]fieldCard, error) {
 			numbers[all[i].node] = number
 		}
 		m.nodes = append(m.nodes, number)
-		if all[i].node == all[task].node && i != task {
+		if all[i].node == all[c.Task].node && i != c.Task {
 			m.node = append(m.node, i)
 		}
 	}

@@ -267,7 +267,7 @@ func TestRendezvous(t *testing.T) {
 // TestNoSecret: without task 0's secret there is no job.
 func TestNoSecret(t *testing.T) {
 	var f fieldCard
-	if _, err := new(meeting).read(0, [][]byte{f.encode()}); err == nil {
+	if _, err := new(meeting).read(&Config{}, [][]byte{f.encode()}); err == nil {
 		t.Error("a job without a key")
 	}
 }
@@ -306,6 +306,8 @@ func FuzzFieldCard(f *testing.F) {
 		c.nics = nics
 		f.Add(c.encode())
 	}
+	sealed := fieldCard{secret: []byte(sealedBegin + "credential:")}
+	f.Add(sealed.encode())
 	f.Add([]byte{fieldVersion})
 	f.Add(append([]byte{fieldVersion}, bytes.Repeat([]byte{255}, 200)...))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -17,7 +17,8 @@ $(LAUNCH_BUILD)/ends: tests/launch/ends.c $(LIB)
 launch-test: conform-build net-build $(LAUNCH_BUILD)/ends
 	@scripts/setup.sh mpiexec.hydra=mpich mpicc.mpich=libmpich-dev \
   mpirun.openmpi=openmpi-bin mpicc.openmpi=libopenmpi-dev ip=iproute2 \
-  srun=slurm-client slurmctld=slurmctld slurmd=slurmd
+  srun=slurm-client slurmctld=slurmctld slurmd=slurmd munged=munge
+	@$(GO) test -c -o $(LAUNCH_BUILD)/munge.test ./cshim/munge
 	@for group in $(LAUNCH_SAMPLES); do \
 	  $(MAKE) -s -C tests/c/samples/$$group OUT=$(CURDIR)/$(BUILD)/samples/$$group > /dev/null || exit 1; \
 	done

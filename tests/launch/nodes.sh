@@ -165,6 +165,7 @@ slurm_cases() {
 		one_host_in_slurm
 		cases_over_nodes
 	done
+	delegated_to_srun
 	remote='srun --mpi=none'
 	over 1 1 99 2 'srun --mpi=pmi2' n0:2 -- "$ends" L
 }
@@ -179,6 +180,46 @@ delegated() {
 		"$BUILD/bin/poe" "$ends" LBl -hostfile "$LOGS/hosts" -procs 4
 	expect 'lapirun -H, exit 21' '21|1' 0 '^end of' "${ssh[@]}" tests/launch/nodes 2 1 \
 		"$BUILD/bin/lapirun" -H n0:2,n1:2 "$ends" Lx
+	delegated_to_mpirun
+}
+
+# lapirun takes mpirun where there is no mpiexec.hydra: in a PATH of what mpirun itself needs.
+delegated_to_mpirun() {
+	local program folder=$LOGS/mpirun-only
+	mkdir -p "$folder"
+	for program in orted sh env nsenter cat bash; do
+		ln -sf "$(command -v $program)" "$folder/" || return
+	done
+	ln -sf "$(command -v mpirun.openmpi)" "$folder/mpirun"
+	ln -sf "$PWD/tests/launch/node-shell" "$folder/"
+	expect 'lapirun -H by mpirun' 0 4 '^end of LBlLl$' tests/launch/nodes 2 1 \
+		env PATH="$PWD/$folder" OMPI_MCA_plm_rsh_agent=node-shell \
+		"$PWD/$BUILD/bin/lapirun" -H n0:2,n1:2 "$PWD/$ends" LBlLl
+}
+
+# lapirun takes srun inside an allocation.
+delegated_to_srun() {
+	local node=(tests/launch/nodes 2 1 slurm salloc -N 2 -n 4 "$BUILD/bin/lapirun")
+	expect 'lapirun -nodes by srun' 0 4 '^end of LBl$' "${node[@]}" -nodes 2 -procs 4 "$ends" LBl
+	expect 'lapirun -H by srun' 0 4 '^end of LBlLl$' "${node[@]}" -H n0:1,n1:3 "$ends" LBlLl
+	expect 'lapirun by srun, exit 21' 21 0 '^end of' "${node[@]}" -nodes 2 -procs 4 "$ends" LlX
+}
+
+# Munge seals the job key. Its daemon is the same one for all nodes, but where its socket is hidden.
+sealed_keys() {
+	local job="$remote n0:2,n1:2" sealed=(tests/launch/nodes 2 1 with-munge)
+	if ! timeout 60 "${sealed[@]}" munge -n > "$LOGS/munge.log" 2>&1; then
+		skip 'a sealed key' "munged does not come up ($(head -n 1 "$LOGS/munge.log"))"
+		return
+	fi
+	expect 'a sealed key' 0 4 '^end of LBlLl$' \
+		"${sealed[@]}" $job env LAPI_MUNGE=only "$ends" LBlLl
+	expect 'a sealed key, one node' 0 4 '^end of LBlLl$' \
+		"${sealed[@]}" mpiexec.hydra -n 4 env LAPI_MUNGE=only "$ends" LBlLl
+	expect 'a sealed key that one node does not open' 99 + 'set LAPI_MUNGE=no' \
+		"${sealed[@]}" bash -c "node-shell n1 mount -t tmpfs none /run/munge; $job $ends L"
+	expect 'no munge' 99 1 'start munged' mpiexec.hydra -n 2 env LAPI_MUNGE=only "$ends" L
+	expect 'munge itself' 0 1 '^PASS' "${sealed[@]}" "$BUILD/launch/munge.test" -test.run TestSeal -test.v
 }
 
 nodes_cases() {
@@ -192,6 +233,7 @@ nodes_cases() {
 	away="${remote% -hosts} -iface eth1 -hosts"
 	cases_over_nodes
 	delegated
+	sealed_keys
 	all=${FULL-}
 	launcher=mpirun exited='21|1' killed='137|1' daemon_killed=205
 	remote='mpirun.openmpi --oversubscribe --mca plm_rsh_agent node-shell -H'
