@@ -135,6 +135,7 @@ func godat_block(block, lane unsafe.Pointer) {
 			return sockets.Open(sockets.Config{Clock: datClock, Timeout: timeout, NoShm: datNoShm()})
 		},
 		Lane:       datLane(lane),
+		Kernel:     kernel{},
 		Interfaces: sockets.Interfaces, LinkErrors: sockets.LinkErrors,
 		Self: func() (transport.Link, error) { return self.New(datClock) }})
 }

@@ -110,6 +110,7 @@ func init() {
 	initEndpointCalls()
 	initConnectionCalls()
 	initExtensionCalls()
+	initCollectiveCalls()
 }
 
 func initEventCalls() {

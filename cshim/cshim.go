@@ -12,11 +12,13 @@
 //	progress  the lock, waiting, the library's threads
 //	lane      the fast path of LAPI's small operations
 //	node      data between tasks of a node; transport/shm calls it, too
+//	coll      reductions of uDAPL's collectives
 //	pmix      a client of PMIx; capi calls it
 //	cpu       what all ask of the processor
 package cshim
 
 import (
+	_ "lapi/cshim/coll"
 	_ "lapi/cshim/cpu"
 	_ "lapi/cshim/dat"
 	_ "lapi/cshim/fortran"

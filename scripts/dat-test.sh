@@ -3,11 +3,14 @@
 # "N passed, N failed, 0 skipped".
 #
 # usage: scripts/dat-test.sh PROGRAM...
+# DAT_TEST_ARGUMENT=full gives them that argument, and an hour.
 set -u
 passed=0 failed=0
+limit=300
+[ "${DAT_TEST_ARGUMENT:-}" = full ] && limit=3600
 for program; do
 	name=${program##*/}
-	if output=$(timeout 300 "$program" 2>&1) && [[ $output == *"$name: passed"* ]]; then
+	if output=$(timeout $limit "$program" ${DAT_TEST_ARGUMENT:+"$DAT_TEST_ARGUMENT"} 2>&1) && [[ $output == *"$name: passed"* ]]; then
 		passed=$((passed + 1))
 		echo "ok    $name"
 	else

@@ -3,16 +3,18 @@
 # dat-headers-test the headers of include/dat2 and include/dat: sizes, offsets, values and types, also
 # against Debian's, which it fetches; the macros; every dialect. Needs no library.
 # dat-test         programs of tests/c/dat/programs over the library: each ends with a line "passed".
+# coll-test-full   on demand: the programs of collectives with all sizes and groups of up to 16.
 # test-dat         Debian's uDAPL programs over the library: every row of docs/dat-matrix.md, short.
 # test-dat-full    on demand: all of it; writes the table there. ROWS="T5 T6" runs some.
 
 DAT_DIR      := tests/c/dat/programs
 DAT_BUILD    := $(BUILD)/dat
 DAT_PROGRAMS := proposal counters memory leaks threads lane
+DAT_COLL     := coll_moves coll_reductions coll_groups coll_life coll_random
 DAT_CFLAGS   ?= -O2 -g -std=gnu11 -Wall -Wextra -Werror
 DAT_LINK     := -L$(BUILD)/lib -ldat2 -lpthread -Wl,-rpath,'$$ORIGIN/../lib'
 
-.PHONY: dat-headers-test dat-test test-dat test-dat-full
+.PHONY: dat-headers-test dat-test test-dat test-dat-full coll-test-full
 
 dat-headers-test:
 	@tests/c/dat/headers.sh $(BUILD)
@@ -27,5 +29,14 @@ $(DAT_BUILD)/%: $(DAT_DIR)/%.c $(DAT_DIR)/pair.h $(DAT_HEADERS) $(LIB)
 	@mkdir -p $(DAT_BUILD)
 	$(CC) $(DAT_CFLAGS) -Iinclude $< $(DAT_LINK) -o $@
 
-dat-test: $(addprefix $(DAT_BUILD)/,$(DAT_PROGRAMS))
+# What the programs of collectives share.
+COLL_SHARED := $(addprefix $(DAT_DIR)/coll_,frame.c call.c values.c)
+$(DAT_BUILD)/coll_%: $(DAT_DIR)/coll_%.c $(COLL_SHARED) $(DAT_DIR)/coll.h $(DAT_DIR)/pair.h $(DAT_HEADERS) $(LIB)
+	@mkdir -p $(DAT_BUILD)
+	$(CC) $(DAT_CFLAGS) -Iinclude $< $(COLL_SHARED) $(DAT_LINK) -lm -o $@
+
+dat-test: $(addprefix $(DAT_BUILD)/,$(DAT_PROGRAMS) $(DAT_COLL))
 	@scripts/dat-test.sh $^
+
+coll-test-full: $(addprefix $(DAT_BUILD)/,$(DAT_COLL))
+	@DAT_TEST_ARGUMENT=full scripts/dat-test.sh $^

@@ -443,9 +443,9 @@ static void posting(void)
 	T((dat_ib_ud_ah_free)(BAD, &ah));
 	T((dat_ib_ud_cm_free)(BAD, context));
 	T((dat_ib_ud_cm_free)(ud, context));
-	T((dat_ib_collective_barrier)(NO, context, DAT_COMPLETION_DEFAULT_FLAG));
-	T(dat_collective_barrier(NO, context, DAT_COMPLETION_DEFAULT_FLAG));
 }
+
+#include "man-dat-collectives.h"
 
 static void ending(void)
 {
@@ -474,6 +474,7 @@ int main(void)
 	service_points();
 	connecting();
 	posting();
+	collectives();
 	ending();
 	finish();
 	return 0;

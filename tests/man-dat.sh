@@ -117,8 +117,8 @@ dat_results() {
 	local program=$scratch/man-dat-results call
 	cat "$scratch/dat-frame.c" tests/man-dat-results.h >"$program.c"
 	# shellcheck disable=SC2086  # a compiler and its options
-	$cc -std=gnu11 -Wall -Wextra -Werror -Wno-unused-function -Iinclude -o "$program" "$program.c" \
-		-L"$build/lib" -llapi_r -Wl,-rpath,"$PWD/$build/lib" || return
+	$cc -std=gnu11 -Wall -Wextra -Werror -Wno-unused-function -Iinclude -Itests -o "$program" \
+		"$program.c" -L"$build/lib" -llapi_r -Wl,-rpath,"$PWD/$build/lib" || return
 	timeout -k 5 "${LIMIT:-300}" "$program" >"$program.out" 2>"$program.err" </dev/null ||
 		{ echo "exit status $?" && cat "$program.err" && tail -n 3 "$program.out" && return; }
 	sort -u -o "$program.out" "$program.out"

@@ -75,7 +75,7 @@ func (ia *IA) Attributes() [][2]string {
 	if ia.port.Running {
 		status = "ACTIVE"
 	}
-	return [][2]string{{"DAT_IB_PROVIDER_NAME", "LAPI"}, {"DAT_IB_DEVICE_NAME", ia.port.Name},
+	list := [][2]string{{"DAT_IB_PROVIDER_NAME", "LAPI"}, {"DAT_IB_DEVICE_NAME", ia.port.Name},
 		{"DAT_IB_CONNECTIVITY_MODE", "DIRECT"}, {"DAT_IB_RDMA_READ", "TRUE"},
 		{"DAT_IB_NODE_GUID", groups(g[:])}, {"DAT_IB_GID", groups(gid[:])},
 		{"DAT_IB_TRANSPORT_MTU", strconv.Itoa(min(ia.port.MTU, MaxDatagram))},
@@ -87,4 +87,19 @@ func (ia *IA) Attributes() [][2]string {
 		{"DAT_EXT_RDMA_WRITE_IMMED", "TRUE"}, {"DAT_EXT_RECV_IMMED", "TRUE"},
 		{"DAT_EXT_RECV_IMMED_EVENT", "TRUE"}, {"DAT_EXT_RECV_IMMED_PAYLOAD", "FALSE"},
 		{"DAT_EXT_FETCH_AND_ADD", "TRUE"}, {"DAT_EXT_CMP_AND_SWAP", "TRUE"}}
+	for _, name := range collectives {
+		list = append(list, [2]string{"DAT_COLL_" + name, "TRUE"})
+	}
+	return append(list, [2]string{"DAT_COLL_PORT_REDUCE", reductions})
 }
+
+// collectives are the operations that groups have. The last one has two names, of which the second
+// is that of the design of 2011.
+var collectives = []string{"SET_CLOCK", "READ_CLOCK", "BROADCAST", "BARRIER", "SCATTER", "SCATTERV",
+	"GATHER", "GATHERV", "ALLGATHER", "ALLGATHERV", "ALLTOALL", "ALLTOALLV", "REDUCE", "ALLREDUCE",
+	"SCAN", "REDUCE_SCATTER", "REDUCESCATTER"}
+
+// reductions are those of groups, by the short names of that design.
+const reductions = "REDUCE_OP_MAX REDUCE_OP_MIN REDUCE_OP_SUM REDUCE_OP_PROD REDUCE_OP_LAND " +
+	"REDUCE_OP_BAND REDUCE_OP_LOR REDUCE_OP_BOR REDUCE_OP_LXOR REDUCE_OP_BXOR REDUCE_OP_MAXLOC " +
+	"REDUCE_OP_MINLOC"

@@ -38,8 +38,13 @@ func (e *EP) Connect(to netip.Addr, qualifier uint64, timeout int64, private []b
 	return codes.Success
 }
 
+// caller is who connects.
+type caller interface {
+	cardOf(d *dataLink, p *peer) [cm.CardSize]byte
+}
+
 // dial begins a connection for e.
-func (l *Library) dial(e *EP, to netip.Addr, qualifier uint64, service uint8, timeout int64,
+func (l *Library) dial(e caller, to netip.Addr, qualifier uint64, service uint8, timeout int64,
 	private []byte) (*cm.Conn, *dataLink, codes.Return) {
 	local, err := l.network.LocalFor(to)
 	if err != nil {
@@ -60,6 +65,10 @@ func (l *Library) dial(e *EP, to netip.Addr, qualifier uint64, service uint8, ti
 
 // Established implements cm.Owner.
 func (l *Library) Established(c *cm.Conn, private []byte) {
+	if f, member := c.Owner.(*fellow); member {
+		f.established(c)
+		return
+	}
 	e, ok := c.Owner.(*EP)
 	if !ok {
 		return
@@ -111,6 +120,10 @@ func (l *Library) Failed(c *cm.Conn, why cm.Reason, private []byte) {
 	switch o := c.Owner.(type) {
 	case *CR:
 		o.gone = true
+	case *fellow:
+		o.lost(why)
+	case *joinRequest:
+		l.forgetRequest(o)
 	case *EP:
 		o.ia.countFailure(why)
 		if o.ud != nil {

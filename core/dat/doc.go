@@ -16,13 +16,16 @@
 //	passive.go        service points, connection requests
 //	peers.go          other processes, and the links to them
 //	node.go           those of this node
+//	group.go          groups of collective operations; collective.go their operations
+//	member.go         members: their addresses, and the connections to them
+//	group_info.go     what a program says of the nodes
 //	evd.go, cno.go    event dispatchers, consumer notification objects
 //	event.go          the layout of events
 //	queue_unsafe.go   events in memory that C shares
 //	lane_unsafe.go    what C's fast lane shares beside those
 //	counters.go, counter_names.go, link_errors.go
 //
-// Its parts are packages: cm (connection manager), rc (the protocol of connections), registry,
-// codes, sockets. Everything runs under the library's lock; memory.Guard must have run on the
+// Its parts are packages: cm (connection manager), rc (the protocol of connections), coll (that
+// of groups), registry, codes, sockets. Everything runs under the library's lock; memory.Guard must have run on the
 // calling goroutine where user memory is touched.
 package dat

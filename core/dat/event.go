@@ -27,6 +27,7 @@ const (
 	EventUDEstablished         EventNumber = 0x40002
 	EventUDReject              EventNumber = 0x40003
 	EventUDError               EventNumber = 0x40004
+	EventCollective            EventNumber = 0x40005
 )
 
 // Event is one event. It has the layout of DAT_EVENT, 120 bytes.
@@ -124,3 +125,19 @@ func (e *Event) extend(kind uint32, status uint8, immediate uint32) {
 	le.PutUint32(e.Extension[4:], uint32(status))
 	le.PutUint32(e.Extension[8:], immediate)
 }
+
+// collectiveEvent is an event of a group, with its DAT_IB_COLLECTIVE_EVENT_DATA.
+func collectiveEvent(kind uint32, failed bool, group Handle, context uint64) (e Event) {
+	e.Number = EventCollective
+	status := uint8(0)
+	if failed {
+		status = statusCollective
+	}
+	e.extend(kind, status, 0)
+	binary.LittleEndian.PutUint64(e.Extension[16:], uint64(group))
+	binary.LittleEndian.PutUint64(e.Extension[24:], context)
+	return e
+}
+
+// statusCollective is DAT_IB_COLL_COMP_ERR.
+const statusCollective = 2

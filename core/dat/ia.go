@@ -27,6 +27,7 @@ type IA struct {
 	counters  counters
 	stopped   bool // the connection manager's counters
 	errors    linkCount
+	members   []*Member
 }
 
 // iasMax is how many adapters can be open.
@@ -140,7 +141,7 @@ func (ia *IA) remove(o Object) {
 
 // Close is dat_ia_close. Graceful: only if nothing but the asynchronous EVD is left.
 func (ia *IA) Close(graceful bool) codes.Return {
-	left := len(ia.objects)
+	left := len(ia.objects) + len(ia.members)
 	if ia.Async != nil && ia.Async.ia == ia {
 		left--
 		if ia.Async.users > 1 {
@@ -156,6 +157,7 @@ func (ia *IA) Close(graceful bool) codes.Return {
 
 // orderOfEnd is in which order an abrupt close frees what is left: users before what they use.
 var orderOfEnd = []func(Object) bool{
+	func(o Object) bool { c, ok := o.(*Collective); return ok && c.Free() == codes.Success },
 	func(o Object) bool { p, ok := o.(*PSP); return ok && p.Free() == codes.Success },
 	func(o Object) bool { p, ok := o.(*RSP); return ok && p.Free() == codes.Success },
 	func(o Object) bool {
@@ -211,6 +213,9 @@ func (ia *IA) close() {
 		for _, o := range slices.Clone(ia.objects) {
 			free(o)
 		}
+	}
+	for len(ia.members) > 0 {
+		ia.members[0].free()
 	}
 	if l.network != nil {
 		l.push() // the peers hear of the end

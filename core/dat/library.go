@@ -6,6 +6,7 @@ import (
 
 	"lapi/core/dat/cm"
 	"lapi/core/dat/codes"
+	"lapi/core/dat/coll"
 	"lapi/core/dat/rc"
 	"lapi/core/dat/registry"
 	"lapi/core/job/wire"
@@ -85,6 +86,7 @@ type Config struct {
 	Registry   *registry.Registry
 	Random     func() uint64
 	Clock      transport.Clock
+	Kernel     coll.Kernel // does reductions
 	// LinkErrors are what a network interface has counted; false: it cannot be read. Nil: none can.
 	LinkErrors func(device string) (LinkErrors, bool)
 	Shared     []byte // the key file's
@@ -126,6 +128,8 @@ type Library struct {
 
 	receiving bool     // from links: what ends is kept in ended
 	ended     []ending // empty between calls
+
+	groups groupTable
 }
 
 // New makes the library without an adapter.
@@ -157,6 +161,7 @@ func (l *Library) open() (err error) {
 		Shared: l.cfg.Shared, Random: l.random, Stats: l})
 	l.peers = map[peerKey]*peer{}
 	l.engine.Attach(l.self)
+	l.attachGroups(l.self)
 	l.openDoor()
 	l.openLane()
 	return nil
@@ -167,6 +172,14 @@ const drainTime = 1e9
 
 // drain waits until the peers have what was sent to them.
 func (l *Library) drain() {
+	for end := l.cfg.Clock() + drainTime; l.cfg.Clock() < end; {
+		if _, waiting := l.groups.pump(); !waiting { // all members hear of the ends of groups
+			break
+		}
+		for _, d := range l.links {
+			d.link.Progress(progressBatch)
+		}
+	}
 	pending := 0
 	for _, d := range l.links {
 		for _, p := range d.peers[:d.made] {
@@ -204,6 +217,7 @@ func (l *Library) close() {
 	l.network.Close()
 	l.neighbours, l.door, l.added, l.asleep = nil, false, false, false
 	l.links, l.peers, l.network, l.self, l.machine, l.ud = nil, nil, nil, nil, nil, nil
+	l.groups.close()
 	l.memory.Release()
 }
 
@@ -220,6 +234,7 @@ func (l *Library) Progress() (n int) {
 	n = l.progressLinks()
 	now := l.cfg.Clock()
 	l.machine.OnTimeout(now)
+	l.groups.onTimeout(now)
 	if now >= l.tickAt {
 		l.tick(now)
 	}
@@ -272,7 +287,9 @@ type ending struct {
 // push sends what calls and arrivals have brought.
 func (l *Library) push() int {
 	done, busy := l.engine.Progress()
-	l.busy = !l.sendWaiting() || busy
+	n, waiting := l.groups.pump()
+	done += n
+	l.busy = !l.sendWaiting() || busy || waiting
 	for _, d := range l.links {
 		if p, ok := d.link.(transport.Pusher); ok {
 			p.Push()
@@ -306,6 +323,7 @@ func (l *Library) NextTimeout() int64 {
 		return 1
 	}
 	next := progress.Earlier(l.machine.NextTimeout(), l.nextVisit())
+	next = progress.Earlier(next, l.groups.nextTimeout(l.busy))
 	for _, d := range l.links {
 		if w, ok := d.link.(transport.Waiter); ok {
 			next = progress.Earlier(next, w.NextTimeout())

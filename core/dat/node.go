@@ -97,8 +97,13 @@ func (l *Library) neighbourAt(process [16]byte, is func(n *neighbour) bool) *nei
 // Accepted implements cm.Owner: data to a process of this node waits for a link.
 func (l *Library) Accepted(c *cm.Conn) bool {
 	e, ok := c.Owner.(*EP)
+	if _, member := c.Owner.(*fellow); member {
+		ok = true
+	} else if ok {
+		ok = e.ud == nil
+	}
 	theirs := readCard(&c.PeerCard)
-	if !ok || e.ud != nil || !l.door || !theirs.door || theirs.process == l.process {
+	if !ok || !l.door || !theirs.door || theirs.process == l.process {
 		return true
 	}
 	n := l.neighbourAt(theirs.process, func(n *neighbour) bool { return n.state != offered })
@@ -281,6 +286,7 @@ func (l *Library) part(n *neighbour) {
 			how = l.engine.PeerLeft
 		}
 		how(n.data.link, p.ep)
+		l.memberGone(n.data.link, p.ep)
 		n.data.link.Disconnect(p.ep, transport.ErrUnreachable)
 	}
 	for _, o := range l.peers { // their numbers, if the process was never reached by them

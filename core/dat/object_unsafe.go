@@ -29,6 +29,8 @@ const (
 	KindSRQ
 	kindAH // the program sees it in address handles only
 
+	// KindCollective is a group (DAT_IB_HANDLE_TYPE_COLLECTIVE).
+	KindCollective Kind = 13
 )
 
 // Slot is the part of an object that lies in memory that C and the program see: its handle is the

@@ -181,6 +181,10 @@ func (l *Library) Requested(c *cm.Conn, private []byte) {
 		c.Close()
 		return
 	}
+	if _, member := ln.Owner.(*Member); member || c.Service == serviceGroup {
+		l.requestedMember(c, private)
+		return
+	}
 	cr := &CR{attempt: c}
 	c.Owner = cr
 	var evd *EVD

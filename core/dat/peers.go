@@ -113,16 +113,16 @@ func (l *Library) dataLinkAt(local netip.Addr) (*dataLink, error) {
 // attach makes the library take the messages of a link to other processes.
 func (l *Library) attach(link transport.Link) {
 	l.engine.Attach(link)
+	l.attachGroups(link)
 	link.Handle(msgPing, func(*transport.Msg) transport.Verdict { return transport.Accept })
 }
 
 // msgPing asks for a sign of life.
 const msgPing transport.MsgID = 20
 
-// cardOf is what e tells its peer. p is the peer, once it is known.
-func (e *EP) cardOf(d *dataLink, p *peer) [cm.CardSize]byte {
-	c := card{process: e.ia.library.process, port: d.address.Port(), number: noNumber,
-		reads: uint16(min(e.Attr.MaxReadsIn, MaxReads)), door: e.ia.library.door}
+// cardOf is what this process tells a peer. p is the peer, once it is known.
+func (l *Library) cardOf(d *dataLink, p *peer) card {
+	c := card{process: l.process, port: d.address.Port(), number: noNumber, door: l.door}
 	switch {
 	case p == nil || p.data == nil:
 	case p.data.node != nil:
@@ -130,6 +130,13 @@ func (e *EP) cardOf(d *dataLink, p *peer) [cm.CardSize]byte {
 	default:
 		c.number = uint16(p.ep)
 	}
+	return c
+}
+
+// cardOf is what e tells its peer.
+func (e *EP) cardOf(d *dataLink, p *peer) [cm.CardSize]byte {
+	c := e.ia.library.cardOf(d, p)
+	c.reads = uint16(min(e.Attr.MaxReadsIn, MaxReads))
 	c.conn, c.tag = e.conn.Name()
 	if e.ud != nil {
 		c.qpn = e.ud.qpn
@@ -227,10 +234,7 @@ func (p *peer) link(l *Library) (transport.Link, transport.Endpoint) {
 func (e *EP) join(p *peer, c *card) {
 	link, ep := p.link(e.ia.library)
 	e.peer = p
-	p.conns++
-	if p.data != nil {
-		p.data.used++
-	}
+	p.use(1)
 	e.conn.Open(link, ep, c.conn, c.tag, int(min(uint16(e.Attr.MaxReadsOut), c.reads)))
 }
 
@@ -239,10 +243,15 @@ func (e *EP) leavePeer() {
 	e.closeEnd()
 	if p := e.peer; p != nil {
 		e.peer = nil
-		p.conns--
-		if p.data != nil {
-			p.data.used--
-		}
+		p.use(-1)
+	}
+}
+
+// use counts connections to p.
+func (p *peer) use(n int) {
+	p.conns += n
+	if p.data != nil {
+		p.data.used += n
 	}
 }
 
@@ -253,6 +262,7 @@ func (l *Library) peerFailed(d *dataLink, ep transport.Endpoint) {
 		return
 	}
 	l.engine.PeerFailed(d.link, ep)
+	l.memberGone(d.link, ep)
 	d.link.Disconnect(ep, transport.ErrUnreachable)
 	l.forget(p)
 }

@@ -105,7 +105,7 @@ func (w *world) start(i int) *proc {
 		Interfaces: func() []Interface { return []Interface{{Name: "sim", Addr: p.addr}} },
 		Self:       func() (transport.Link, error) { return self.New(p.clock) },
 		Registry:   registry.New([]registry.Entry{{Name: "lapi-sim", Major: 2, Default: true}}, nil),
-		Random:     w.random.Uint64, Clock: p.clock, Timeout: int64(simTimeout)})
+		Kernel:     simKernel{}, Random: w.random.Uint64, Clock: p.clock, Timeout: int64(simTimeout)})
 	var r codes.Return
 	p.ia, r = p.l.OpenIA(OpenArgs{Name: "lapi-sim", Size: 100, Major: 2})
 	w.must("ia", r)

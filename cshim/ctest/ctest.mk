@@ -2,7 +2,7 @@
 # address sanitizer. `make cshim-test`; needs nothing but a C compiler.
 
 CSHIM_TEST_DIR := $(or $(BUILD),build)/cshim-test
-CSHIM_PARTS := cpu fortran handlers lane lapi node progress
+CSHIM_PARTS := coll cpu fortran handlers lane lapi node progress
 CSHIM_SOURCES := $(wildcard cshim/*.c $(CSHIM_PARTS:%=cshim/%/*.c))
 CSHIM_INCLUDES := -Icshim $(CSHIM_PARTS:%=-Icshim/%) -Iinclude
 CSHIM_TEST_SOURCES := $(CSHIM_SOURCES) $(wildcard cshim/ctest/*.c cshim/ctest/*/test_*.c)

@@ -98,6 +98,13 @@ enum {
 	DAT_CALL_ib_stop_counter,
 	DAT_CALL_ib_open_query,
 	DAT_CALL_ib_close_query,
+	DAT_CALL_collective_create_member,
+	DAT_CALL_collective_free_member,
+	DAT_CALL_collective_create_group,
+	DAT_CALL_collective_free_group,
+	DAT_CALL_collective_set_clock,
+	DAT_CALL_collective_read_clock,
+	DAT_CALL_collective,
 	DAT_CALL_strerror,
 	DAT_CALL_get_ia_handle,
 	DAT_NUM_CALLS

@@ -1,37 +1,279 @@
-/* collective.c - the collective calls, which are declared and not there yet. */
+/*
+ * collective.c - the collective calls. Each has core do it (docs/dat.md, "Collectives").
+ *
+ * There are two sets of names with the same operations. They differ in what a size is of, and in
+ * where the parts of the v-calls are, so core is told by which set a call has come: never by what
+ * its counts look like.
+ */
 #include "dat_internal.h"
 
-/* All of them are this function. */
-__attribute__((used)) static DAT_RETURN not_implemented(void)
+/* Sizes are of whole buffers, and v-calls have a buffer for each rank; or of one rank's part, and
+ * they have displacements. */
+enum { WHOLE, OF_RANK };
+
+/* What core takes of an operation, by place; capi/dat_collective.go has the same. */
+enum {
+	GROUP,
+	KIND,
+	SET,
+	SEND,
+	SEND_SIZE,
+	SEND_SIZES,
+	SEND_PLACES,
+	RECV,
+	RECV_SIZE,
+	RECV_SIZES,
+	RECV_PLACES,
+	ROOT,
+	OPERATION,
+	TYPE,
+	CONTEXT,
+	FLAGS,
+	NUM_ARGUMENTS
+};
+
+#define OPERATE(group, operation, set, context, flags, ...)                                       \
+	dat_call(DAT_CALL_collective,                                                             \
+	         (const uint64_t[NUM_ARGUMENTS]){[GROUP] = DAT_P(group),                          \
+	                                         [KIND] = DAT_IB_COLLECTIVE_##operation##_STATUS, \
+	                                         [SET] = set,                                     \
+	                                         [CONTEXT] = (context).as_64,                     \
+	                                         [FLAGS] = DAT_I(flags),                          \
+	                                         ##__VA_ARGS__})
+
+#define PLAIN(from, from_size, to, to_size)                                       \
+	[SEND] = DAT_P(from), [SEND_SIZE] = DAT_I(from_size), [RECV] = DAT_P(to), \
+	[RECV_SIZE] = DAT_I(to_size)
+
+/* ---- Members and groups ---- */
+
+#define MEMBER(name)                                                                              \
+	DAT_RETURN(name##_create_member)                                                          \
+	(DAT_IA_HANDLE ia_handle, void *progress_func, DAT_IB_COLLECTIVE_MEMBER *member,          \
+	 DAT_UINT32 *member_size)                                                                 \
+	{                                                                                         \
+		return DAT_CALL(collective_create_member, DAT_P(ia_handle), DAT_P(progress_func), \
+		                DAT_P(member), DAT_P(member_size));                               \
+	}                                                                                         \
+	DAT_RETURN(name##_free_member)                                                            \
+	(DAT_IA_HANDLE ia_handle, DAT_IB_COLLECTIVE_MEMBER member)                                \
+	{                                                                                         \
+		return DAT_CALL(collective_free_member, DAT_P(ia_handle), DAT_P(member));         \
+	}                                                                                         \
+	DAT_RETURN(name##_free_group)(DAT_IB_COLLECTIVE_HANDLE collective_handle)                 \
+	{                                                                                         \
+		return DAT_CALL(collective_free_group, DAT_P(collective_handle));                 \
+	}                                                                                         \
+	DAT_RETURN(name##_set_clock)                                                              \
+	(DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_UINT64 clock_value,                      \
+	 DAT_CONTEXT user_context)                                                                \
+	{                                                                                         \
+		return DAT_CALL(collective_set_clock, DAT_P(collective_handle), clock_value,      \
+		                user_context.as_64);                                              \
+	}                                                                                         \
+	DAT_RETURN(name##_read_clock)                                                             \
+	(DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_UINT64 * clock_value)                    \
+	{                                                                                         \
+		return DAT_CALL(collective_read_clock, DAT_P(collective_handle),                  \
+		                DAT_P(clock_value));                                              \
+	}
+
+MEMBER(dat_ib_collective)
+MEMBER(dat_collective)
+
+DAT_RETURN(dat_ib_collective_create_group)
+(DAT_IB_COLLECTIVE_MEMBER *members, DAT_COUNT group_size, DAT_IB_COLLECTIVE_RANK self,
+ DAT_IB_COLLECTIVE_ID group_id, DAT_IB_COLLECTIVE_GROUP *group_info, DAT_EVD_HANDLE evd_handle,
+ DAT_PZ_HANDLE pz_handle, DAT_CONTEXT user_context)
 {
-	return DAT_NOT_IMPLEMENTED; /* without class, as programs expect it */
+	return DAT_CALL(collective_create_group, DAT_P(evd_handle), DAT_P(members),
+	                DAT_I(group_size), DAT_I(self), DAT_I(group_id), DAT_P(group_info),
+	                DAT_P(pz_handle), user_context.as_64);
 }
 
-#define NOT_YET(name)                          \
-	__asm__(".globl " #name "\n"           \
-	        ".type " #name ", @function\n" \
-	        ".set " #name ", not_implemented\n");
-#define BOTH(name)                        \
-	NOT_YET(dat_ib_collective_##name) \
-	NOT_YET(dat_collective_##name)
+DAT_RETURN(dat_collective_create_group)
+(DAT_COLLECTIVE_MEMBER *collective_group, DAT_COUNT group_size, DAT_COLLECTIVE_RANK self,
+ DAT_COLLECTIVE_ID group_id, DAT_EVD_HANDLE evd_handle, DAT_PZ_HANDLE pz_handle,
+ DAT_CONTEXT user_context)
+{
+	return (dat_ib_collective_create_group)(collective_group, group_size, self, group_id, NULL,
+	                                        evd_handle, pz_handle, user_context);
+}
 
-BOTH(create_member)
-BOTH(free_member)
-BOTH(create_group)
-BOTH(free_group)
-BOTH(set_clock)
-BOTH(read_clock)
-BOTH(broadcast)
-BOTH(scatter)
-BOTH(scatterv)
-BOTH(gather)
-BOTH(gatherv)
-BOTH(allgather)
-BOTH(allgatherv)
-BOTH(alltoall)
-BOTH(alltoallv)
-BOTH(reduce)
-BOTH(allreduce)
-BOTH(reduce_scatter)
-BOTH(scan)
-BOTH(barrier)
+/* ---- What both sets have alike, but for what sizes are of ---- */
+
+#define BOTH(name, set)                                                                           \
+	DAT_RETURN(name##_broadcast)                                                              \
+	(DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_PVOID buffer, DAT_COUNT byte_count,      \
+	 DAT_IB_COLLECTIVE_RANK root, DAT_CONTEXT user_context,                                   \
+	 DAT_COMPLETION_FLAGS completion_flags)                                                   \
+	{                                                                                         \
+		return OPERATE(collective_handle, BROADCAST, set, user_context, completion_flags, \
+		               PLAIN(buffer, byte_count, NULL, 0), [ROOT] = DAT_I(root));         \
+	}                                                                                         \
+	DAT_RETURN(name##_barrier)                                                                \
+	(DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_CONTEXT user_context,                    \
+	 DAT_COMPLETION_FLAGS completion_flags)                                                   \
+	{                                                                                         \
+		return OPERATE(collective_handle, BARRIER, set, user_context, completion_flags);  \
+	}
+
+/* Operations with a plain buffer each way. */
+#define ROOTED(name, operation, set)                                                              \
+	DAT_RETURN(name)                                                                          \
+	(DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_PVOID send_buffer,                       \
+	 DAT_COUNT send_byte_count, DAT_PVOID recv_buffer, DAT_COUNT recv_byte_count,             \
+	 DAT_IB_COLLECTIVE_RANK root, DAT_CONTEXT user_context,                                   \
+	 DAT_COMPLETION_FLAGS completion_flags)                                                   \
+	{                                                                                         \
+		return OPERATE(collective_handle, operation, set, user_context, completion_flags, \
+		               PLAIN(send_buffer, send_byte_count, recv_buffer, recv_byte_count), \
+		               [ROOT] = DAT_I(root));                                             \
+	}
+#define ROOTLESS(name, operation, set)                                                             \
+	DAT_RETURN(name)                                                                           \
+	(DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_PVOID send_buffer,                        \
+	 DAT_COUNT send_byte_count, DAT_PVOID recv_buffer, DAT_COUNT recv_byte_count,              \
+	 DAT_CONTEXT user_context, DAT_COMPLETION_FLAGS completion_flags)                          \
+	{                                                                                          \
+		return OPERATE(collective_handle, operation, set, user_context, completion_flags,  \
+		               PLAIN(send_buffer, send_byte_count, recv_buffer, recv_byte_count)); \
+	}
+#define REDUCING(name, operation, set)                                                             \
+	DAT_RETURN(name)                                                                           \
+	(DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_PVOID send_buffer,                        \
+	 DAT_COUNT send_byte_count, DAT_PVOID recv_buffer, DAT_COUNT recv_byte_count,              \
+	 DAT_IB_COLLECTIVE_REDUCE_DATA_OP reduce_operation, DAT_IB_COLLECTIVE_DATA_TYPE data_type, \
+	 DAT_CONTEXT user_context, DAT_COMPLETION_FLAGS completion_flags)                          \
+	{                                                                                          \
+		return OPERATE(collective_handle, operation, set, user_context, completion_flags,  \
+		               PLAIN(send_buffer, send_byte_count, recv_buffer, recv_byte_count),  \
+		               [OPERATION] = DAT_I(reduce_operation), [TYPE] = DAT_I(data_type));  \
+	}
+#define TO_ROOT(name, set)                                                                         \
+	DAT_RETURN(name##_reduce)                                                                  \
+	(DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_PVOID send_buffer,                        \
+	 DAT_COUNT send_byte_count, DAT_PVOID recv_buffer, DAT_COUNT recv_byte_count,              \
+	 DAT_IB_COLLECTIVE_REDUCE_DATA_OP reduce_operation, DAT_IB_COLLECTIVE_DATA_TYPE data_type, \
+	 DAT_IB_COLLECTIVE_RANK root, DAT_CONTEXT user_context,                                    \
+	 DAT_COMPLETION_FLAGS completion_flags)                                                    \
+	{                                                                                          \
+		return OPERATE(collective_handle, REDUCE, set, user_context, completion_flags,     \
+		               PLAIN(send_buffer, send_byte_count, recv_buffer, recv_byte_count),  \
+		               [OPERATION] = DAT_I(reduce_operation), [TYPE] = DAT_I(data_type),   \
+		               [ROOT] = DAT_I(root));                                              \
+	}                                                                                          \
+	DAT_RETURN(name##_reduce_scatter)                                                          \
+	(DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_PVOID send_buffer,                        \
+	 DAT_COUNT send_byte_count, DAT_PVOID recv_buffer, DAT_COUNT * recv_byte_counts,           \
+	 DAT_IB_COLLECTIVE_REDUCE_DATA_OP reduce_operation, DAT_IB_COLLECTIVE_DATA_TYPE data_type, \
+	 DAT_CONTEXT user_context, DAT_COMPLETION_FLAGS completion_flags)                          \
+	{                                                                                          \
+		return OPERATE(collective_handle, REDUCE_SCATTER, set, user_context,               \
+		               completion_flags,                                                   \
+		               PLAIN(send_buffer, send_byte_count, recv_buffer, 0),                \
+		               [RECV_SIZES] = DAT_P(recv_byte_counts),                             \
+		               [OPERATION] = DAT_I(reduce_operation), [TYPE] = DAT_I(data_type));  \
+	}
+#define SET(name, set)                             \
+	BOTH(name, set)                            \
+	ROOTED(name##_scatter, SCATTER, set)       \
+	ROOTED(name##_gather, GATHER, set)         \
+	ROOTLESS(name##_allgather, ALLGATHER, set) \
+	ROOTLESS(name##_alltoall, ALLTOALL, set)   \
+	TO_ROOT(name, set)                         \
+	REDUCING(name##_allreduce, ALLREDUCE, set) \
+	REDUCING(name##_scan, SCAN, set)
+
+SET(dat_ib_collective, OF_RANK)
+SET(dat_collective, WHOLE)
+
+/* ---- Parts of different sizes: in one buffer ---- */
+
+DAT_RETURN(dat_ib_collective_scatterv)
+(DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_PVOID send_buffer, DAT_COUNT *send_byte_counts,
+ DAT_COUNT *displacements, DAT_PVOID recv_buffer, DAT_COUNT recv_byte_count,
+ DAT_IB_COLLECTIVE_RANK root, DAT_CONTEXT user_context, DAT_COMPLETION_FLAGS completion_flags)
+{
+	return OPERATE(collective_handle, SCATTERV, OF_RANK, user_context, completion_flags,
+	               PLAIN(send_buffer, 0, recv_buffer, recv_byte_count),
+	               [SEND_SIZES] = DAT_P(send_byte_counts), [SEND_PLACES] = DAT_P(displacements),
+	               [ROOT] = DAT_I(root));
+}
+
+DAT_RETURN(dat_ib_collective_gatherv)
+(DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_PVOID send_buffer, DAT_COUNT send_byte_count,
+ DAT_PVOID recv_buffer, DAT_COUNT *recv_byte_counts, DAT_COUNT *displacements,
+ DAT_IB_COLLECTIVE_RANK root, DAT_CONTEXT user_context, DAT_COMPLETION_FLAGS completion_flags)
+{
+	return OPERATE(collective_handle, GATHERV, OF_RANK, user_context, completion_flags,
+	               PLAIN(send_buffer, send_byte_count, recv_buffer, 0),
+	               [RECV_SIZES] = DAT_P(recv_byte_counts), [RECV_PLACES] = DAT_P(displacements),
+	               [ROOT] = DAT_I(root));
+}
+
+DAT_RETURN(dat_ib_collective_allgatherv)
+(DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_PVOID send_buffer, DAT_COUNT send_byte_count,
+ DAT_PVOID recv_buffer, DAT_COUNT *recv_byte_counts, DAT_COUNT *displacements,
+ DAT_CONTEXT user_context, DAT_COMPLETION_FLAGS completion_flags)
+{
+	return OPERATE(
+		collective_handle, ALLGATHERV, OF_RANK, user_context, completion_flags,
+		PLAIN(send_buffer, send_byte_count, recv_buffer, 0),
+		[RECV_SIZES] = DAT_P(recv_byte_counts), [RECV_PLACES] = DAT_P(displacements));
+}
+
+DAT_RETURN(dat_ib_collective_alltoallv)
+(DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_PVOID send_buffer, DAT_COUNT *send_byte_counts,
+ DAT_COUNT *send_displacements, DAT_PVOID recv_buffer, DAT_COUNT *recv_byte_counts,
+ DAT_COUNT *recv_displacements, DAT_CONTEXT user_context, DAT_COMPLETION_FLAGS completion_flags)
+{
+	return OPERATE(
+		collective_handle, ALLTOALLV, OF_RANK, user_context, completion_flags,
+		PLAIN(send_buffer, 0, recv_buffer, 0), [SEND_SIZES] = DAT_P(send_byte_counts),
+		[SEND_PLACES] = DAT_P(send_displacements), [RECV_SIZES] = DAT_P(recv_byte_counts),
+		[RECV_PLACES] = DAT_P(recv_displacements));
+}
+
+/* ---- The same in a buffer for each rank ---- */
+
+DAT_RETURN(dat_collective_scatterv)
+(DAT_COLLECTIVE_HANDLE collective_handle, DAT_PVOID *send_buffers, DAT_COUNT *send_byte_counts,
+ DAT_PVOID recv_buffer, DAT_COUNT recv_byte_count, DAT_COLLECTIVE_RANK root,
+ DAT_CONTEXT user_context, DAT_COMPLETION_FLAGS completion_flags)
+{
+	return OPERATE(collective_handle, SCATTERV, WHOLE, user_context, completion_flags,
+	               PLAIN(send_buffers, 0, recv_buffer, recv_byte_count),
+	               [SEND_SIZES] = DAT_P(send_byte_counts), [ROOT] = DAT_I(root));
+}
+
+DAT_RETURN(dat_collective_gatherv)
+(DAT_COLLECTIVE_HANDLE collective_handle, DAT_PVOID send_buffer, DAT_COUNT send_byte_count,
+ DAT_PVOID *recv_buffers, DAT_COUNT *recv_byte_counts, DAT_COLLECTIVE_RANK root,
+ DAT_CONTEXT user_context, DAT_COMPLETION_FLAGS completion_flags)
+{
+	return OPERATE(collective_handle, GATHERV, WHOLE, user_context, completion_flags,
+	               PLAIN(send_buffer, send_byte_count, recv_buffers, 0),
+	               [RECV_SIZES] = DAT_P(recv_byte_counts), [ROOT] = DAT_I(root));
+}
+
+DAT_RETURN(dat_collective_allgatherv)
+(DAT_COLLECTIVE_HANDLE collective_handle, DAT_PVOID send_buffer, DAT_COUNT send_byte_count,
+ DAT_PVOID *recv_buffers, DAT_COUNT *recv_byte_counts, DAT_CONTEXT user_context,
+ DAT_COMPLETION_FLAGS completion_flags)
+{
+	return OPERATE(collective_handle, ALLGATHERV, WHOLE, user_context, completion_flags,
+	               PLAIN(send_buffer, send_byte_count, recv_buffers, 0),
+	               [RECV_SIZES] = DAT_P(recv_byte_counts));
+}
+
+DAT_RETURN(dat_collective_alltoallv)
+(DAT_COLLECTIVE_HANDLE collective_handle, DAT_PVOID *send_buffers, DAT_COUNT *send_byte_counts,
+ DAT_PVOID *recv_buffers, DAT_COUNT *recv_byte_counts, DAT_CONTEXT user_context,
+ DAT_COMPLETION_FLAGS completion_flags)
+{
+	return OPERATE(
+		collective_handle, ALLTOALLV, WHOLE, user_context, completion_flags,
+		PLAIN(send_buffers, 0, recv_buffers, 0), [SEND_SIZES] = DAT_P(send_byte_counts),
+		[RECV_SIZES] = DAT_P(recv_byte_counts));
+}

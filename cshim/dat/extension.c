@@ -1,8 +1,7 @@
 /* extension.c - dat_extension_op: the extensions by number, as programs built elsewhere call them.
  */
-#include <stdarg.h>
-
 #include "dat_internal.h"
+#include "extension.h"
 
 typedef DAT_LMR_TRIPLET *local_iov;
 typedef DAT_RMR_TRIPLET *remote_iov;
@@ -108,7 +107,7 @@ static DAT_RETURN extension(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list list)
 	case DAT_IB_CLOSE_QUERY_OP:
 		return (dat_ib_close_query)(handle);
 	}
-	return DAT_NOT_IMPLEMENTED; /* without class, as programs expect it */
+	return dat_collective_extension(handle, op, list);
 }
 
 DAT_RETURN dat_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP op, ...)

@@ -31,6 +31,7 @@ var areas = []struct {
 	{"Jobs over several nodes", hubs},
 	{"UDP", udp},
 	{"uDAPL", dat},
+	{"Collectives of uDAPL", collectives},
 }
 
 // table is all mutations in order.

@@ -130,5 +130,6 @@ func (c *Conn) agreed(msg *Message, b []byte) bool {
 		return true
 	}
 	c.remote, c.Pair, c.Secret = before.remote, before.Pair, before.Secret
+	c.PeerKey = before.PeerKey
 	return false
 }

@@ -131,6 +131,7 @@ type Conn struct {
 	PeerCard  [CardSize]byte // the newest; of an active connection once it is accepted
 	Secret    Secret         // once the peer's key is known
 	Pair      Secret         // likewise: the same for all connections of the two processes
+	PeerKey   [keySize]byte  // likewise: the public key of the peer's process
 
 	m        *Machine
 	port     Port
@@ -285,6 +286,7 @@ func (c *Conn) agree(remote uint64, key [keySize]byte) bool {
 	pair, ok := agree(c.m.cfg.Key, key, c.m.cfg.Shared)
 	if ok {
 		c.remote, c.Pair, c.Secret = remote, pair, pair.of(first, second)
+		c.PeerKey = key
 	}
 	return ok
 }
@@ -316,6 +318,9 @@ func (m *Machine) OnPacket(now int64, at Port, local netip.Addr, from netip.Addr
 		m.Dropped++
 	}
 }
+
+// PublicKey is that of this process.
+func (m *Machine) PublicKey() [keySize]byte { return [keySize]byte(m.cfg.Key.PublicKey().Bytes()) }
 
 // Conns is how many connections and attempts there are; for tests and limits.
 func (m *Machine) Conns() int { return len(m.conns) }

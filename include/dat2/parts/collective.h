@@ -7,8 +7,18 @@
  * ended, coll.context the user_context of the call. With DAT_COMPLETION_SUPPRESS_FLAG there is an
  * event only if it fails. Buffers are any memory of the process, need no registration, and are the
  * library's until then. A buffer that has the data where it belongs ("in place") is passed as NULL,
- * as each call says. A reduction of floating point with a logical or bitwise operation is an error
- * (DAT_INVALID_PARAMETER).
+ * as each call says. A reduction of floating point with a logical or bitwise operation is an error.
+ * Events of a group come in the order of its calls, so a suppressed call is complete once a later
+ * one is. Of sums of floating point the result is the same at all members, and in each run with as
+ * many members, nodes and elements.
+ *
+ * Errors of all: DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER, for a root that is no rank, a negative
+ * size, NULL where it is not in place, a size that is no whole number of elements, a reduction that
+ * the type has not, unknown flags. What only a comparison with other members shows is told by the
+ * event: status DAT_IB_COLL_COMP_ERR. Data that does not fit fails the call where it does not fit.
+ * Anything else - different calls, memory that is not there, a member that has freed the group or
+ * is gone - fails that call at all members, and each later one: then the group is only good for
+ * ..._free_group.
  *
  * There are two sets of calls:
  *   dat_ib_collective_X    as the reference's header has them: a receive size of gather, allgather and
@@ -18,8 +28,7 @@
  *                          have an array of buffers
  * A macro dat_ib_collective_X with as many arguments as the design prints calls dat_collective_X,
  * where the numbers differ. Where they do not, the name alone says which meaning sizes have. All
- * sizes are bytes. The calls are not there yet: they give DAT_NOT_IMPLEMENTED, and no attribute of
- * section 1 is published.
+ * sizes are bytes.
  *
  * Sources: the design, sections 2.7 to 2.9 and 3.3; the reference.
  */

@@ -14,7 +14,9 @@ extern "C" {
  * ..._create_member makes an address of this process for groups, stores it in *member and its size,
  * bytes, in *member_size. The bytes are the library's, to be copied to the other members by the
  * program. progress_func is a function that the library may call while it waits, or NULL.
- * ..._free_member takes it back. (Design, 2.7; prototypes of the reference)
+ * ..._free_member takes it back; groups that were made stay. (Design, 2.7; prototypes of the
+ * reference) Errors: DAT_INVALID_HANDLE (IA), DAT_INVALID_PARAMETER (NULL, no member of the
+ * adapter's), DAT_INSUFFICIENT_RESOURCES.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_collective_create_member(
 	DAT_IA_HANDLE ia_handle, void *progress_func, DAT_IB_COLLECTIVE_MEMBER *member,
@@ -29,10 +31,18 @@ DAT_EXPORT DAT_RETURN DAT_API dat_collective_free_member(
 
 /*
  * ..._create_group makes a group of group_size members, whose addresses members has in the order of
- * ranks; self is the rank of the caller. All members call it, with the same group_id. group_info
- * may be NULL. The event is of type DAT_IB_COLLECTIVE_CREATE_DATA, with the handle of the group, or
- * DAT_IB_COLLECTIVE_CREATE_STATUS; this one is never suppressed. A process may be in many groups.
- * (Design, 3.3.1)
+ * ranks; self is the rank of the caller. All members call it, with the same group_id. An address is
+ * a member's bytes, at any place in memory, or
+ *	struct { DAT_IA_ADDRESS_PTR address; DAT_CONN_QUAL qualifier; }
+ * of a service point that the member has made (dat_psp_create); its requests for groups are no
+ * events. Each of the two calls takes both. group_info may be NULL; what it says of the caller's node
+ * is followed only where it is right. The event is of type DAT_IB_COLLECTIVE_CREATE_DATA, with the
+ * handle of the group, or DAT_IB_COLLECTIVE_CREATE_STATUS: a member has not come within
+ * LAPI_DAT_TIMEOUT seconds, or is another process than the one that its address is of. evd_handle
+ * and pz_handle cannot be freed before the group. A process may be in many groups, and more than
+ * once in one. (Design, 3.3.1) Errors: DAT_INVALID_HANDLE (EVD, PZ), DAT_INVALID_PARAMETER (members,
+ * not this process's self, group_size over 4096, group_id of a group that there is, group_info that
+ * contradicts itself), DAT_INSUFFICIENT_RESOURCES.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_collective_create_group(
 	DAT_IB_COLLECTIVE_MEMBER *members, DAT_COUNT group_size, DAT_IB_COLLECTIVE_RANK self,
@@ -44,7 +54,9 @@ DAT_EXPORT DAT_RETURN DAT_API dat_collective_create_group(
 	DAT_CONTEXT user_context);
 
 /*
- * ..._free_group ends a group, at once: what is under way fails, with its events. (Design, 3.3.2)
+ * ..._free_group ends a group, at once: what is under way fails, and its events are there when the
+ * call returns. What the other members have called that this one has completed is not disturbed.
+ * (Design, 3.3.2)
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_collective_free_group(
 	DAT_IB_COLLECTIVE_HANDLE collective_handle);
@@ -52,8 +64,12 @@ DAT_EXPORT DAT_RETURN DAT_API dat_collective_free_group(DAT_IB_COLLECTIVE_HANDLE
 
 /*
  * ..._set_clock sets the clock that the group shares; its event is of type
- * DAT_IB_COLLECTIVE_CLOCK_SET_STATUS. ..._read_clock stores it in *clock_value, at once.
- * (Prototypes of the reference, whose macros for them do not compile)
+ * DAT_IB_COLLECTIVE_CLOCK_SET_STATUS: all members' clocks are set. One member may call it, or
+ * several. ..._read_clock stores it in *clock_value, at once. The clock counts nanoseconds, from 0 when
+ * the group is made, and never goes back: setting it to less than it shows changes nothing, and a
+ * member reads more each time. Two members' clocks differ by no more than the time that a message
+ * takes from one to the other, and what their processors' clocks drift apart. (Prototypes of the
+ * reference, whose macros for them do not compile)
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_collective_set_clock(
 	DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_UINT64 clock_value, DAT_CONTEXT user_context);
@@ -75,7 +91,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_collective_broadcast(
 /*
  * ..._scatter gives each rank its part of root's send_buffer, in the order of ranks. At others
  * send_buffer and its size are not looked at. recv_buffer NULL at root: in place. An error of
- * dat_collective_scatter: the size cannot be divided by the number of ranks. (Design, 3.3.4)
+ * dat_collective_scatter: the size cannot be divided by the number of ranks. recv_byte_count may be
+ * more than the part has. (Design, 3.3.4)
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_collective_scatter(
 	DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_PVOID send_buffer,
@@ -102,8 +119,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_collective_scatterv(
 
 /*
  * ..._gather puts the send_buffer of each rank into root's recv_buffer, in the order of ranks. At
- * others recv_buffer and its size are not looked at. send_buffer NULL at root: in place. (Design,
- * 3.3.6)
+ * others recv_buffer and its size are not looked at. send_buffer NULL at root: in place. A member may
+ * send less than there is room. (Design, 3.3.6)
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_collective_gather(
 	DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_PVOID send_buffer,
@@ -151,7 +168,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_collective_allgatherv(
 
 /*
  * ..._alltoall sends part j of rank i's send_buffer to part i of rank j's recv_buffer.
- * ..._alltoallv is the same for parts of different sizes. (Design, 3.3.10, 3.3.11)
+ * ..._alltoallv is the same for parts of different sizes. send_buffer NULL: in place, the parts to
+ * send are where the received ones go. (Design, 3.3.10, 3.3.11)
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_collective_alltoall(
 	DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_PVOID send_buffer,
@@ -174,8 +192,9 @@ DAT_EXPORT DAT_RETURN DAT_API dat_collective_alltoallv(
 /*
  * ..._reduce combines the send_buffers of all ranks, element by element of data_type, with
  * reduce_operation, into root's recv_buffer. At others recv_buffer is not looked at. ..._allreduce
- * gives the result to all. (Design, 3.3.12; 3.3.13, which prints the second under the first one's
- * name, without root: so called it is allreduce too)
+ * gives the result to all. send_buffer NULL where a result comes: in place, of send_byte_count
+ * bytes, or of recv_byte_count if that is 0. So in scan. (Design, 3.3.12; 3.3.13, which prints the
+ * second under the first one's name, without root: so called it is allreduce too)
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_collective_reduce(
 	DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_PVOID send_buffer,
@@ -200,7 +219,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_collective_allreduce(
 
 /*
  * ..._reduce_scatter is a reduce of which rank i gets recv_byte_counts[i] bytes, in the order of
- * ranks. (Design, 3.3.14)
+ * ranks. send_buffer NULL: recv_buffer has all that is to be reduced, and then this rank's part at
+ * its beginning, and anything behind it. (Design, 3.3.14)
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_collective_reduce_scatter(
 	DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_PVOID send_buffer,

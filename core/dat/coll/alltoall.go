@@ -1,0 +1,39 @@
+package coll
+
+// atOnceMax is up to how many bytes alltoall sends to all members at once.
+const atOnceMax = 64 << 10
+
+// alltoall: with one member after the other, or with all at once where there is little.
+func (p *planner) alltoall() {
+	g, a := p.g, p.a
+	send := a.Send
+	if a.Send.Null() {
+		send = p.aside()
+	}
+	r := p.step()
+	r.copy(a.Recv.of(g.Self), send.of(g.Self))
+	little := send.total(g.Size) <= atOnceMax
+	for d := 1; d < g.Size; d++ {
+		if !little && d > 1 {
+			r = p.step()
+		}
+		to, from := (g.Self+d)%g.Size, (g.Self-d+g.Size)%g.Size
+		r.send(to, send.of(to))
+		r.recvAtMost(from, a.Recv.of(from))
+	}
+}
+
+// aside is a copy of what is received into: of an operation in place.
+func (p *planner) aside() (parts Parts) {
+	g, a := p.g, p.a
+	all := p.room(a.Recv.total(g.Size))
+	r := p.step()
+	at := uint64(0)
+	for i := range g.Size {
+		s := a.Recv.of(i)
+		parts.List = append(parts.List, all.part(at, s.N))
+		r.copy(parts.List[i], s)
+		at += s.N
+	}
+	return parts
+}

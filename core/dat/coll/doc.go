@@ -1,0 +1,55 @@
+// Package coll is uDAPL's collectives: groups, what their operations become as messages between
+// members, and in which order they complete. It knows no handles, no EVDs and no connections; its
+// owner has those, and moves the messages.
+//
+//	wire.go       the messages, byte by byte
+//	blob.go       a member's address, as programs exchange it
+//	group.go      Group: its operations, its life and its end
+//	run.go        one operation: round after round
+//	send.go       to a member: fragments, the window, what is to be told
+//	receive.go    from a member: what is expected, what is early
+//	clock.go      the group's clock
+//	arguments.go  an operation's arguments, and whether they are legal
+//	plan.go       Plan: rounds of transfers and of work on memory
+//	nodes.go      which members share a node, and who leads there
+//	broadcast.go, gather.go, alltoall.go, reduce.go, scan.go
+//	              the plans of the operations
+//
+// # Plans
+//
+// An operation becomes a plan: rounds, each with messages to receive, messages to send, and then
+// copies and reductions. A round ends when all of its messages are here and the links need the
+// memory of those sent no more. A plan depends on the arguments, the group's size and its nodes,
+// and on nothing that time decides. So every reduction associates in one order for a group and a
+// size: results are the same from run to run, and at all members, as each part is reduced at one
+// of them, or at two in the same order.
+//
+// # Order
+//
+// Operations of a group run one after the other, so they complete in the order of posting. The
+// messages of one member to another are numbered over the group's life, and both count them as
+// their plans have them: a message needs no other name. Each says of which operation it is, so
+// that members that call different ones hear of an error.
+//
+// # Early messages
+//
+// A member may be ahead of another. What it sends then waits at the receiver, at most Window bytes
+// of each member; the receiver tells what it has consumed (Credit), and no more than that is under
+// way. Data of a receive that is posted goes to its place without a copy between.
+//
+// # The end of a member
+//
+// End says that a member takes part in no operation from a number on: it has freed its group, or an
+// operation has failed there. A member whose process is gone has ended at once. Whoever has an
+// operation from that number on fails it, and all later ones, and says End in turn. As each member
+// is connected to each, nobody waits for ever. A group does not recover.
+//
+// # Trust
+//
+// Who may send to a group is the owner's to check. Members are not trusted beyond that: a message
+// that contradicts the plan fails the group, and none makes memory grow past the window.
+//
+// All of it runs under the owner's lock. Addresses are user memory: memory.Guard must have run on
+// the calling goroutine. Reductions work on memory of this package, or on user memory that was
+// copied to before.
+package coll

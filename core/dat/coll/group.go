@@ -1,0 +1,202 @@
+package coll
+
+import (
+	"lapi/transport"
+)
+
+// Owner is told what happens, and moves messages. It may post, and must not call Pump.
+type Owner interface {
+	// Send sends a message to a member, as transport.Link's Send.
+	Send(to int, header []byte, op *transport.Op) (transport.Status, error)
+	// SendMax is how many bytes a message to a member may have, header included.
+	SendMax(to int) int
+	// Completed: an operation is over.
+	Completed(o *Operation)
+	// Touched: Pump has something to do.
+	Touched()
+}
+
+// Config is what a group must know.
+type Config struct {
+	Self, Size int
+	Owner      Owner
+	Kernel     Kernel
+	Memory     Memory
+	Clock      transport.Clock
+	// Conn and Tag are how each member knows its group. They are set by Join.
+	Window uint64 // bytes of a member's early messages; 0: Window
+}
+
+// Window is how many bytes one member may send another beyond what that one has consumed.
+const Window = 256 << 10
+
+// fragmentCost is what a fragment counts beside its data.
+const fragmentCost = 64
+
+// Operation is an operation of a group, from Post until Completed.
+type Operation struct {
+	Args
+	Failed bool // not all of it has come about
+
+	plan    *Plan
+	at      int  // round
+	begun   bool // round 0 has
+	over    bool
+	pending int // messages of the round, or answers, that are still to come
+	held    int // fragments that links have memory of
+}
+
+// Group is this member's view of a group.
+type Group struct {
+	Self, Size int
+	Dropped    uint64 // messages that no operation waits for
+
+	cfg     Config
+	members []member
+	ops     []*Operation // that are not complete, oldest first
+	seq     uint64       // number of the oldest one, or of the next
+	broken  bool
+	lost    bool   // the process of some member is gone, which has not ended before
+	ended   bool   // some member takes part in no operation from until on
+	until   uint64 // the lowest of those
+	endedAt uint64 // of a broken one: the operation that this member has failed
+	all     []int
+	nodes   *nodes
+	places  []byte // while the members tell theirs
+	clock   clock
+	touched bool
+	due     []int         // members to which something may be sent
+	marked  []int         // unused
+	spare   *transport.Op // unused, by Link.Next
+	header  [HeaderSize]byte
+}
+
+// New makes a group. Members are to Join before anything is posted.
+func New(c Config) *Group {
+	if c.Window == 0 {
+		c.Window = Window
+	}
+	g := &Group{Self: c.Self, Size: c.Size, cfg: c, members: make([]member, c.Size)}
+	g.clock.begin(c.Clock())
+	return g
+}
+
+// Join says how a member knows its group.
+func (g *Group) Join(rank int, conn, tag uint32) {
+	g.members[rank].conn, g.members[rank].tag = conn, tag
+	g.members[rank].joined = true
+}
+
+// Joined says whether messages to a member can be sent, and taken from it.
+func (g *Group) Joined(rank int) bool { return g.members[rank].joined }
+
+// Post adds an operation, whose arguments are legal. It completes by Owner.Completed, never from
+// inside.
+func (g *Group) Post(a *Args) {
+	g.ops = append(g.ops, &Operation{Args: *a})
+	g.touch()
+}
+
+// Pending is how many operations are not complete.
+func (g *Group) Pending() int { return len(g.ops) }
+
+// Nodes is on how many nodes the members are, once that is known.
+func (g *Group) Nodes() int {
+	if g.nodes == nil {
+		return 0
+	}
+	return len(g.nodes.list)
+}
+
+// touch makes the owner call Pump.
+func (g *Group) touch() {
+	if !g.touched {
+		g.touched = true
+		g.cfg.Owner.Touched()
+	}
+}
+
+// Pump goes on with everything that can go on. It returns how much that was, and whether something
+// waits for room in a link.
+func (g *Group) Pump() (done int, waiting bool) {
+	g.touched = false
+	for {
+		for g.step() {
+			done++
+		}
+		if waiting = !g.flush(); waiting || !g.ready() {
+			return done, waiting
+		}
+	}
+}
+
+// ready says whether step has something to do.
+func (g *Group) ready() bool {
+	return len(g.ops) > 0 && (g.broken || !g.ops[0].begun || g.ops[0].pending == 0)
+}
+
+// Lost: a member's process is gone.
+func (g *Group) Lost(rank int) {
+	m := &g.members[rank]
+	if !m.ended {
+		g.lost = true
+		g.memberEnded(rank, 0)
+	}
+	m.gone, m.unsent, m.queue = true, 0, nil
+	g.touch()
+}
+
+// memberEnded: a member takes part in no operation from seq on.
+func (g *Group) memberEnded(rank int, seq uint64) {
+	m := &g.members[rank]
+	if m.ended && m.until <= seq {
+		return
+	}
+	m.ended, m.until = true, seq
+	if !g.ended || seq < g.until {
+		g.ended, g.until = true, seq
+	}
+	if len(g.ops) > 0 && g.seq >= g.until && (g.lost || g.ops[0].Kind != SetClock) {
+		g.fail()
+	} else if m.clockDue { // it needs no clock any more
+		m.clockDue = false
+		g.ops[0].pending--
+	}
+	g.touch()
+}
+
+// fail ends the group: everything that is posted, and whatever will be, fails.
+func (g *Group) fail() {
+	if g.broken {
+		return
+	}
+	g.broken, g.endedAt = true, g.seq
+	for i := range g.members {
+		m := &g.members[i]
+		m.expects, m.early, m.queue, m.clockDue = nil, nil, nil, false
+		m.unsent &= tellClockSet
+		if i != g.Self && m.joined && !m.gone {
+			g.tell(i, tellEnd)
+		}
+	}
+	g.touch()
+}
+
+// Free ends the group: everything that is posted fails before it returns. The owner calls Pump
+// until Quiet.
+func (g *Group) Free() {
+	g.fail()
+	for g.step() {
+	}
+	g.forgetPlaces()
+}
+
+// Quiet says whether nothing is left to be told, of a group that was freed.
+func (g *Group) Quiet() bool {
+	for i := range g.members {
+		if g.members[i].unsent != 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,101 @@
+package coll
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// nodes is which members share a node. All members have the same, as they have told each other.
+type nodes struct {
+	leader []int // of the node of each rank
+	list   []int // the leaders, in order
+	most   int   // members of the largest node
+}
+
+// worth says whether messages between nodes should be left to leaders.
+func (n *nodes) worth() bool { return n != nil && len(n.list) > 1 && n.most > 1 }
+
+// local is the team of this member's node.
+func (n *nodes) local(g *Group) (t team) {
+	for rank, leader := range n.leader {
+		if leader == n.leader[g.Self] {
+			t.ranks = append(t.ranks, rank)
+		}
+	}
+	t.me = t.place(g.Self)
+	return t
+}
+
+// leaders is the team of the leaders; root, if it is a rank, stands for its node.
+func (n *nodes) leaders(g *Group, root int) (t team) {
+	t.ranks = slices.Clone(n.list)
+	if root >= 0 {
+		t.ranks[t.place(n.leader[root])] = root
+	}
+	t.me = t.place(g.Self)
+	return t
+}
+
+// placeSize is the size of what each member tells of its place: the lowest rank of its node, and
+// whether it wants to lead.
+const placeSize = 8
+
+// TellPlace begins the exchange that ends a group's creation: node is the lowest rank on this
+// member's node, lead says that the consumer has named this one as the node's. The event of the
+// operation is that of the creation.
+func (g *Group) TellPlace(node int, lead bool, context uint64) bool {
+	b, addr, err := g.cfg.Memory.Get(uint64(placeSize * g.Size))
+	if err != nil {
+		return false
+	}
+	own := b[placeSize*g.Self:]
+	binary.LittleEndian.PutUint32(own, uint32(node))
+	binary.LittleEndian.PutUint32(own[4:], 0)
+	if lead {
+		own[4] = 1
+	}
+	g.places = b
+	g.Post(&Args{Kind: Create, Context: context, Recv: Parts{One: Span{addr, placeSize}}})
+	return true
+}
+
+// learnPlaces takes what all have told.
+func (g *Group) learnPlaces() bool {
+	n := &nodes{leader: make([]int, g.Size)}
+	count, leads := map[int]int{}, map[int]int{}
+	for rank := range g.Size {
+		b := g.places[placeSize*rank:]
+		node := int(binary.LittleEndian.Uint32(b))
+		if node < 0 || node >= g.Size {
+			return false
+		}
+		n.leader[rank] = node
+		if count[node]++; count[node] > n.most {
+			n.most = count[node]
+		}
+		if _, known := leads[node]; !known && b[4] == 1 {
+			leads[node] = rank
+		}
+	}
+	first := map[int]int{}
+	for rank, node := range n.leader {
+		if _, known := first[node]; !known {
+			first[node] = rank
+			if r, wants := leads[node]; wants {
+				first[node] = r
+			}
+			n.list = append(n.list, first[node])
+		}
+		n.leader[rank] = first[node]
+	}
+	g.nodes = n
+	return true
+}
+
+// forgetPlaces gives the memory of the exchange back.
+func (g *Group) forgetPlaces() {
+	if g.places != nil {
+		g.cfg.Memory.Put(g.places)
+		g.places = nil
+	}
+}

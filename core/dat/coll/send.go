@@ -1,0 +1,228 @@
+package coll
+
+import (
+	"errors"
+
+	"lapi/transport"
+)
+
+// What is to be told to a member, bits of member.unsent.
+const (
+	tellCredit = 1 << iota
+	tellEnd
+	tellClock
+	tellClockSet
+)
+
+// member is what a group knows of one of its members.
+type member struct {
+	conn, tag uint32
+	joined    bool
+	gone      bool   // its process is
+	ended     bool   // it takes part in no operation from until on
+	until     uint64 //
+	unsent    uint8
+	marked    bool   // it is in Group.due
+	clockDue  bool   // it has not answered the setting of the clock
+	clockNum  uint32 // of the setting, here and there
+	clockEcho uint32
+
+	queue    []*outgoing // to it, oldest first
+	numbered uint32      // messages to it that plans have had
+	sent     uint64      // bytes, as the window counts them
+	credit   uint64      // how many of these it has consumed
+
+	expects  []*expected // from it
+	awaited  uint32      // messages from it that plans have had
+	early    []fragment
+	earlyN   uint64
+	consumed uint64
+	told     uint64 // of these
+}
+
+// outgoing is a message to a member.
+type outgoing struct {
+	o      *Operation
+	span   Span
+	number uint32
+	at     uint64 // bytes that links have taken
+	held   int    // fragments that they have memory of
+	all    bool
+}
+
+// queue adds a message of an operation's.
+func (g *Group) queue(o *Operation, t transfer) {
+	m := &g.members[t.rank]
+	x := &outgoing{o: o, span: t.span, number: m.numbered}
+	m.numbered++
+	if m.gone {
+		o.pending--
+		return
+	}
+	m.queue = append(m.queue, x)
+	g.mark(t.rank)
+}
+
+// mark makes flush look at a member.
+func (g *Group) mark(rank int) {
+	if m := &g.members[rank]; !m.marked {
+		m.marked = true
+		g.due = append(g.due, rank)
+	}
+	g.touch()
+}
+
+// tell makes flush tell a member something.
+func (g *Group) tell(rank int, bits uint8) {
+	g.members[rank].unsent |= bits
+	g.mark(rank)
+}
+
+// flush sends what may be sent; false: a link has no room.
+func (g *Group) flush() bool {
+	ok := true
+	list := g.due
+	g.due = g.marked[:0]
+	for _, rank := range list {
+		m := &g.members[rank]
+		m.marked = false
+		if len(m.queue) > 0 && !g.sendQueue(rank, m) || m.unsent != 0 && !g.sendNews(rank, m) {
+			ok = false
+			g.mark(rank)
+		}
+	}
+	g.marked = list[:0]
+	return ok
+}
+
+// sendQueue sends messages to a member as far as its window allows; false: the link has no room.
+func (g *Group) sendQueue(rank int, m *member) bool {
+	most := uint64(g.cfg.Owner.SendMax(rank)-HeaderSize) &^ 7
+	for len(m.queue) > 0 {
+		x := m.queue[0]
+		n := min(x.span.N-x.at, most)
+		if way := m.sent - m.credit; way > 0 && way+n+fragmentCost > g.cfg.Window {
+			return true
+		}
+		switch err := g.sendFragment(rank, m, x, n); {
+		case errors.Is(err, transport.ErrBusy):
+			return false
+		case err != nil:
+			g.fail() // the consumer's memory cannot be read
+			return true
+		}
+		m.sent += n + fragmentCost
+		if x.at += n; x.at == x.span.N {
+			m.queue[0] = nil
+			m.queue = m.queue[1:]
+			x.all = true
+			g.sentAll(x)
+		}
+	}
+	return true
+}
+
+// sentAll: an operation's message may be on its way as a whole.
+func (g *Group) sentAll(x *outgoing) {
+	if x.all && x.held == 0 && !x.o.over {
+		x.o.pending--
+		g.touch()
+	}
+}
+
+// sendFragment sends n bytes of a message.
+func (g *Group) sendFragment(rank int, m *member, x *outgoing, n uint64) error {
+	h := Header{What: sayData, Kind: x.o.Kind, Number: x.number, Seq: uint32(g.seq),
+		Total: x.span.N, Offset: x.at, Check: x.o.check()}
+	op := g.op()
+	op.Local, op.N, op.Owner = x.span.Addr+transport.Addr(x.at), n, x
+	status, err := g.send(rank, m, &h, op)
+	if err == nil && status == transport.Queued {
+		x.held++
+		x.o.held++
+		return nil
+	}
+	g.giveBack(op)
+	return err
+}
+
+// send sends a message. Of a member that is gone the owner tells by Lost.
+func (g *Group) send(rank int, m *member, h *Header, op *transport.Op) (transport.Status, error) {
+	h.Conn, h.Tag, h.From = m.conn, m.tag, uint32(g.Self)
+	h.put(g.header[:])
+	status, err := g.cfg.Owner.Send(rank, g.header[:], op)
+	if errors.Is(err, transport.ErrUnreachable) || errors.Is(err, transport.ErrClosed) {
+		return transport.Done, nil
+	}
+	return status, err
+}
+
+// sendNews tells a member what it is to know; false: the link has no room.
+func (g *Group) sendNews(rank int, m *member) bool {
+	for _, news := range []struct {
+		bit  uint8
+		what what
+	}{{tellCredit, sayCredit}, {tellClockSet, sayClockSet}, {tellClock, sayClock}, {tellEnd, sayEnd}} {
+		if m.unsent&news.bit == 0 {
+			continue
+		}
+		h := Header{What: news.what}
+		switch news.what {
+		case sayCredit:
+			h.Total = m.consumed
+		case sayClock:
+			h.Total, h.Number = g.ReadClock(), m.clockNum
+		case sayClockSet:
+			h.Number = m.clockEcho
+		case sayEnd:
+			h.Total = g.endedAt
+		}
+		op := g.op()
+		status, err := g.send(rank, m, &h, op)
+		if err != nil || status != transport.Queued {
+			g.giveBack(op)
+		}
+		if errors.Is(err, transport.ErrBusy) {
+			return false
+		}
+		m.unsent &^= news.bit
+		if news.what == sayCredit {
+			m.told = m.consumed
+		}
+	}
+	return true
+}
+
+// op is an operation for a link.
+func (g *Group) op() *transport.Op {
+	op := g.spare
+	if op == nil {
+		return &transport.Op{Done: g.opDone}
+	}
+	g.spare = op.Link.Next
+	*op = transport.Op{Done: op.Done}
+	return op
+}
+
+func (g *Group) giveBack(op *transport.Op) {
+	op.Owner = nil
+	op.Link.Next = g.spare
+	g.spare = op
+}
+
+// opDone: a link needs the memory of a fragment no more.
+func (g *Group) opDone(op *transport.Op, err error) {
+	x, ok := op.Owner.(*outgoing)
+	g.giveBack(op)
+	if !ok {
+		return
+	}
+	x.held--
+	x.o.held--
+	var fault *transport.FaultError
+	if errors.As(err, &fault) {
+		g.fail()
+	}
+	g.sentAll(x)
+	g.settle(x.o)
+}

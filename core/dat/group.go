@@ -1,0 +1,387 @@
+package dat
+
+import (
+	"slices"
+
+	"lapi/core/dat/codes"
+	"lapi/core/dat/coll"
+	"lapi/core/progress"
+	"lapi/transport"
+	"lapi/transport/arena"
+	"lapi/transport/layout"
+	"lapi/transport/memory"
+)
+
+// Collective is a group of collective operations, as this member has it:
+//
+//	dat_collective_create_group ─> making ─ all members are connected ─> telling ─> made
+//	                                  └──── too late, or one is gone ───────┴────> over
+//
+// Higher ranks connect to lower ones. A request that comes before this member's call waits.
+type Collective struct {
+	base
+	EVD *EVD
+	PZ  *PZ
+
+	group     *coll.Group
+	id        uint32
+	qualifier uint64 // at which others reach this member
+	fellows   []*fellow
+	missing   int // that are not connected
+	made      bool
+	over      bool // nothing more is told to the consumer
+	until     int64
+	info      *GroupInfo
+	user      uint64 // the consumer's context
+	index     uint32
+	tag       uint32
+	touched   bool
+}
+
+// GroupArgs are the arguments of dat_collective_create_group.
+type GroupArgs struct {
+	Members []MemberAddress
+	Self    int
+	ID      uint32
+	Info    *GroupInfo // nil: not known
+	PZ      Handle
+	Context uint64
+}
+
+// GroupMax is how many members a group can have.
+const GroupMax = peersMax
+
+// groupTable has those of a library.
+type groupTable struct {
+	list     []*Collective // by index; nil: free
+	touched  []*Collective // have something to do
+	spare    []*Collective
+	requests []*joinRequest // that no group waits for yet, oldest first
+	blocks   [][]byte       // large memory that operations have had
+}
+
+// NewGroup is dat_collective_create_group. The outcome is an event.
+func (e *EVD) NewGroup(a GroupArgs) codes.Return {
+	ia := e.ia
+	l := ia.library
+	pz, r := findIn[*PZ](ia, a.PZ, codes.InvalidHandlePZ, false)
+	switch n := len(a.Members); {
+	case r != codes.Success:
+		return r
+	case n < 1 || n > GroupMax:
+		return codes.Arg(2)
+	case a.Self < 0 || a.Self >= n:
+		return codes.Arg(3)
+	case a.Info != nil && !a.Info.legal(n, a.Self):
+		return codes.Arg(5)
+	case ia.query || l.network == nil:
+		return codes.BadHandle(codes.InvalidHandleIA)
+	}
+	own := &a.Members[a.Self]
+	if l.machine.Listener(own.Qualifier) == nil || own.Blob != nil && own.Blob.Process != l.process {
+		return codes.Arg(1) // it is not this process that listens there
+	}
+	for _, o := range l.groups.list {
+		if o != nil && !o.over && o.id == a.ID && o.qualifier == own.Qualifier {
+			return codes.Arg(4)
+		}
+	}
+	c := &Collective{EVD: e, PZ: pz, id: a.ID, qualifier: own.Qualifier, user: a.Context,
+		info: a.Info, until: l.cfg.Clock() + l.cfg.Timeout, missing: len(a.Members) - 1,
+		tag: uint32(l.random())}
+	if !ia.add(KindCollective, c) {
+		return codes.InsufficientResources.With(codes.ResourceMemory)
+	}
+	e.users++
+	pz.users++
+	e.queue.set(layout.QueueTransfers, false) // what comes for it is core's to take
+	c.begin(&a)
+	return codes.Success
+}
+
+// begin connects to the other members.
+func (c *Collective) begin(a *GroupArgs) {
+	l := c.ia.library
+	c.index = l.groups.add(c)
+	c.group = coll.New(coll.Config{Self: a.Self, Size: len(a.Members), Owner: c,
+		Kernel: l.cfg.Kernel, Memory: l, Clock: l.cfg.Clock})
+	for rank, m := range a.Members {
+		c.fellows = append(c.fellows, &fellow{c: c, rank: rank, address: m})
+	}
+	for _, f := range c.fellows[:a.Self] {
+		if f.dial(); c.over {
+			return
+		}
+	}
+	for _, q := range slices.Clone(l.groups.requests) {
+		if q.isFor(c) { // of one that has failed it is not
+			l.forgetRequest(q)
+			c.fellows[q.from].accept(q.attempt)
+		}
+	}
+	c.connected()
+}
+
+func (g *groupTable) add(c *Collective) uint32 {
+	for i, o := range g.list {
+		if o == nil {
+			g.list[i] = c
+			return uint32(i)
+		}
+	}
+	g.list = append(g.list, c)
+	return uint32(len(g.list) - 1)
+}
+
+// connected goes on when all members are: they tell each other where they are.
+func (c *Collective) connected() {
+	if c.missing > 0 || c.over {
+		return
+	}
+	node := c.group.Self
+	local := []int{}
+	for _, f := range c.fellows {
+		if f.rank == c.group.Self || f.peer.data == nil || f.peer.data.node != nil {
+			node = min(node, f.rank)
+			local = append(local, f.rank)
+		}
+	}
+	if !c.group.TellPlace(node, c.info != nil && c.info.leads(local), c.user) {
+		c.fail()
+	}
+}
+
+// fail: no group comes about.
+func (c *Collective) fail() {
+	if c.over || c.made {
+		return
+	}
+	ev := collectiveEvent(extGroupFailed, true, 0, c.user)
+	c.EVD.post(&ev)
+	c.end()
+}
+
+// end frees the group. What is posted fails at once.
+func (c *Collective) end() {
+	if c.over {
+		return
+	}
+	if !c.made {
+		c.over = true
+	}
+	c.group.Free()
+	c.over = true
+	for _, f := range c.fellows {
+		f.stop()
+	}
+	c.EVD.users--
+	c.PZ.users--
+	c.ia.remove(c)
+	c.Touched()
+}
+
+// Free is dat_collective_free_group.
+func (c *Collective) Free() codes.Return {
+	c.end()
+	return codes.Success
+}
+
+// Touched implements coll.Owner.
+func (c *Collective) Touched() {
+	if !c.touched {
+		c.touched = true
+		g := &c.ia.library.groups
+		g.touched = append(g.touched, c)
+	}
+}
+
+// Completed implements coll.Owner.
+func (c *Collective) Completed(o *coll.Operation) {
+	switch {
+	case c.over:
+	case o.Kind == coll.Create && o.Failed:
+		c.fail()
+	case o.Kind == coll.Create:
+		c.made = true
+		ev := collectiveEvent(uint32(coll.Create), false, c.handle, c.user)
+		c.EVD.post(&ev)
+	case o.Failed || !o.Suppress:
+		ev := collectiveEvent(uint32(o.Kind), o.Failed, c.handle, o.Context)
+		c.EVD.post(&ev)
+	}
+}
+
+// Send implements coll.Owner.
+func (c *Collective) Send(to int, header []byte, op *transport.Op) (transport.Status, error) {
+	f := c.fellows[to]
+	if f.peer == nil {
+		return transport.Done, transport.ErrUnreachable
+	}
+	link, ep := f.peer.link(c.ia.library)
+	return link.Send(ep, msgCollective, header, op)
+}
+
+// SendMax implements coll.Owner.
+func (c *Collective) SendMax(to int) int {
+	link, _ := c.fellows[to].peer.link(c.ia.library)
+	return link.Limits().SendMax
+}
+
+// msgCollective is a message of a group.
+const msgCollective transport.MsgID = 22
+
+// attachGroups makes the groups take messages of a link.
+func (l *Library) attachGroups(link transport.Link) {
+	link.Handle(msgCollective, func(m *transport.Msg) transport.Verdict {
+		return l.onCollective(link, m)
+	})
+}
+
+// onCollective finds the group of a message. One of a member that this side does not know as
+// connected yet comes again later.
+func (l *Library) onCollective(link transport.Link, m *transport.Msg) transport.Verdict {
+	var h coll.Header
+	if !h.Decode(m.Hdr) || int(h.Conn) >= len(l.groups.list) {
+		return transport.Accept
+	}
+	c := l.groups.list[h.Conn]
+	if c == nil || c.tag != h.Tag || c.over || int(h.From) >= len(c.fellows) {
+		return transport.Accept
+	}
+	f := c.fellows[h.From]
+	if f.peer == nil {
+		if int(h.From) == c.group.Self || f.gone {
+			return transport.Accept
+		}
+		return transport.Refuse
+	}
+	if of, ep := f.peer.link(l); of == link && ep == m.From {
+		c.group.OnMessage(f.rank, &h, m.Data)
+	}
+	return transport.Accept
+}
+
+// memberGone: a process is.
+func (l *Library) memberGone(link transport.Link, ep transport.Endpoint) {
+	for _, c := range l.groups.list {
+		if c == nil {
+			continue
+		}
+		for _, f := range c.fellows {
+			if f.peer == nil {
+				continue
+			}
+			if of, at := f.peer.link(l); of == link && at == ep {
+				f.peer.use(-1)
+				f.peer, f.gone = nil, true
+				c.group.Lost(f.rank)
+			}
+		}
+	}
+}
+
+// pump lets groups go on that can. waiting: some wait for room in a link.
+func (g *groupTable) pump() (done int, waiting bool) {
+	list := g.touched
+	g.touched = g.spare[:0]
+	for i, c := range list {
+		list[i] = nil
+		c.touched = false
+		n, busy := c.group.Pump()
+		done += n
+		switch {
+		case busy:
+			waiting = true
+			c.Touched()
+		case c.over && c.group.Quiet():
+			c.forget()
+		}
+	}
+	g.spare = list[:0]
+	return done, waiting
+}
+
+// forget lets go of a group that has told its end to all.
+func (c *Collective) forget() {
+	g := &c.ia.library.groups
+	if g.list[c.index] != c {
+		return
+	}
+	g.list[c.index] = nil
+	for _, f := range c.fellows {
+		if f.peer != nil {
+			f.peer.use(-1)
+			f.peer = nil
+		}
+	}
+}
+
+// onTimeout ends creations that have taken too long, and requests that nobody wants.
+func (g *groupTable) onTimeout(now int64) {
+	for _, c := range g.list {
+		if c != nil && !c.made && !c.over && now >= c.until {
+			c.fail()
+		}
+	}
+	for len(g.requests) > 0 && now >= g.requests[0].until {
+		q := g.requests[0]
+		g.requests = slices.Delete(g.requests, 0, 1)
+		_ = q.attempt.Reject(now, nil)
+	}
+}
+
+// nextTimeout is when onTimeout or pump has something to do; 0: never. waiting: links have no room.
+func (g *groupTable) nextTimeout(waiting bool) (next int64) {
+	for _, c := range g.list {
+		if c != nil && !c.made && !c.over {
+			next = progress.Earlier(next, c.until)
+		}
+	}
+	if len(g.requests) > 0 {
+		next = progress.Earlier(next, g.requests[0].until)
+	}
+	if len(g.touched) > 0 && !waiting {
+		next = 1
+	}
+	return next
+}
+
+// close gives back what is left with the last adapter.
+func (g *groupTable) close() {
+	for _, b := range g.blocks {
+		arena.Unmap(b)
+	}
+	*g = groupTable{}
+}
+
+// blocksMax is how much large memory is kept for the next operation, in pieces.
+const blocksMax = 4
+
+// Get implements coll.Memory.
+func (l *Library) Get(n uint64) ([]byte, transport.Addr, error) {
+	if n <= arena.Largest {
+		b, err := l.memory.Get(int(n))
+		return b, memory.AddrOf(b), err
+	}
+	g := &l.groups
+	for i, b := range g.blocks {
+		if uint64(cap(b)) >= n {
+			g.blocks = slices.Delete(g.blocks, i, i+1)
+			return b[:n], memory.AddrOf(b), nil
+		}
+	}
+	b, err := arena.Map(int(n))
+	return b, memory.AddrOf(b), err
+}
+
+// Put implements coll.Memory.
+func (l *Library) Put(b []byte) {
+	switch g := &l.groups; {
+	case cap(b) <= arena.Largest:
+		l.memory.Put(b)
+	case len(g.blocks) < blocksMax:
+		g.blocks = append(g.blocks, b[:cap(b)])
+	default:
+		arena.Unmap(b)
+	}
+}

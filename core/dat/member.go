@@ -1,0 +1,256 @@
+package dat
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"slices"
+
+	"lapi/core/dat/cm"
+	"lapi/core/dat/codes"
+	"lapi/core/dat/coll"
+)
+
+// serviceGroup is the service of the connections between members of a group.
+const serviceGroup = 2
+
+// Member is what dat_collective_create_member makes: a qualifier that only members of groups
+// connect to.
+type Member struct {
+	ia       *IA
+	listener *cm.Listener
+	blob     memoryBlock
+}
+
+// qualifierTries is how many random qualifiers are tried before there is none.
+const qualifierTries = 1000
+
+// NewMember is dat_collective_create_member. address is where the member's blob is.
+func (ia *IA) NewMember() (address uint64, size int, r codes.Return) {
+	l := ia.library
+	if ia.query || l.network == nil {
+		return 0, 0, codes.BadHandle(codes.InvalidHandleIA)
+	}
+	m := &Member{ia: ia}
+	for try := 0; m.listener == nil; try++ {
+		q := l.random() | 1<<63 // programs choose small ones
+		if m.listener, r = ia.listen(q, m); r != codes.Success && try == qualifierTries {
+			return 0, 0, codes.InsufficientResources.With(codes.NoSubtype)
+		}
+	}
+	b := coll.Blob{Address: ia.Addr, Qualifier: m.listener.Qualifier, Process: l.process,
+		Key: l.machine.PublicKey()}
+	bytes := b.Bytes()
+	if address, r = m.blob.keep(ia, bytes[:]); r != codes.Success {
+		ia.unlisten(m.listener)
+		return 0, 0, r
+	}
+	ia.members = append(ia.members, m)
+	return address, len(bytes), codes.Success
+}
+
+// FreeMember is dat_collective_free_member. Groups that were made stay.
+func (ia *IA) FreeMember(address uint64) codes.Return {
+	for _, m := range ia.members {
+		if blockAddress(&m.blob) == address {
+			m.free()
+			return codes.Success
+		}
+	}
+	return codes.Arg(2)
+}
+
+func (m *Member) free() {
+	ia := m.ia
+	ia.unlisten(m.listener)
+	m.blob.release()
+	ia.members = slices.DeleteFunc(ia.members, func(o *Member) bool { return o == m })
+}
+
+// MemberAddress is where a member of a group is: the qualifier of a service point, or a blob's.
+type MemberAddress struct {
+	Addr      netip.Addr
+	Qualifier uint64
+	Blob      *coll.Blob // nil: a service point's
+}
+
+// MemberOf is the address that a blob has; false: it is damaged.
+func MemberOf(blob []byte) (a MemberAddress, ok bool) {
+	b, ok := coll.ReadBlob(blob)
+	return MemberAddress{Addr: b.Address, Qualifier: b.Qualifier, Blob: &b}, ok
+}
+
+// fellow is a member of a group, and the way to it.
+type fellow struct {
+	c       *Collective
+	rank    int
+	address MemberAddress
+	attempt *cm.Conn
+	peer    *peer // once it is connected
+	gone    bool
+}
+
+// joinSize is the size of the private data of a connection between members: magic, the group's id
+// and size, ranks of the sender and the receiver, 32 bits each.
+const joinSize = 20
+
+// joinMagic begins it.
+const joinMagic = 0x4c4c4f43 // "COLL"
+
+// requestTimeouts is for how many times its own timeout a process keeps a request that no group waits
+// for: the one that asks may have a longer one, and may have gone without a word.
+const requestTimeouts = 4
+
+// joinRequest is a request of a member that no group waits for yet.
+type joinRequest struct {
+	attempt   *cm.Conn
+	id, size  uint32
+	from, to  int
+	qualifier uint64
+	until     int64 // then it is rejected
+}
+
+// readJoin reads the private data of a request; nil: it is none.
+func readJoin(c *cm.Conn, b []byte) *joinRequest {
+	le := binary.LittleEndian
+	if len(b) != joinSize || le.Uint32(b) != joinMagic || c.Service != serviceGroup {
+		return nil
+	}
+	q := &joinRequest{attempt: c, id: le.Uint32(b[4:]), size: le.Uint32(b[8:]),
+		from: int(le.Uint32(b[12:])), to: int(le.Uint32(b[16:])), qualifier: c.Qualifier}
+	if q.from >= int(q.size) || q.to >= q.from || q.size > GroupMax {
+		return nil
+	}
+	return q
+}
+
+// isFor says whether c waits for this request.
+func (q *joinRequest) isFor(c *Collective) bool {
+	return !c.over && !c.made && c.id == q.id && c.qualifier == q.qualifier &&
+		c.group.Size == int(q.size) && c.group.Self == q.to &&
+		c.fellows[q.from].peer == nil && c.fellows[q.from].mayBe(q.attempt)
+}
+
+// mayBe says whether who has connected is the process that the member's blob is of.
+func (f *fellow) mayBe(c *cm.Conn) bool {
+	return f.address.Blob == nil || f.address.Blob.Key == c.PeerKey
+}
+
+// requestedMember takes the request of a member.
+func (l *Library) requestedMember(c *cm.Conn, private []byte) {
+	q := readJoin(c, private)
+	if q == nil {
+		_ = c.Reject(l.cfg.Clock(), nil)
+		return
+	}
+	for _, o := range l.groups.list {
+		if o != nil && q.isFor(o) {
+			o.fellows[q.from].accept(c)
+			return
+		}
+	}
+	c.Owner, q.until = q, l.cfg.Clock()+requestTimeouts*l.cfg.Timeout
+	l.groups.requests = append(l.groups.requests, q)
+}
+
+// forgetRequest: a request has given up, or is taken.
+func (l *Library) forgetRequest(q *joinRequest) {
+	l.groups.requests = slices.DeleteFunc(l.groups.requests,
+		func(o *joinRequest) bool { return o == q })
+}
+
+// dial connects to a member of lower rank.
+func (f *fellow) dial() {
+	l := f.c.ia.library
+	b := make([]byte, joinSize)
+	for i, v := range []int{joinMagic, int(f.c.id), f.c.group.Size, f.c.group.Self, f.rank} {
+		binary.LittleEndian.PutUint32(b[4*i:], uint32(v))
+	}
+	left := f.c.until - l.cfg.Clock()
+	if left <= 0 {
+		f.c.fail()
+		return
+	}
+	c, _, r := l.dial(f, f.address.Addr, f.address.Qualifier, serviceGroup, left, b)
+	if r != codes.Success {
+		f.c.fail()
+		return
+	}
+	f.attempt = c
+}
+
+// accept takes the request of a member of higher rank. A newer one replaces an older one.
+func (f *fellow) accept(c *cm.Conn) {
+	l := f.c.ia.library
+	d, err := l.dataLinkAt(c.Local)
+	var p *peer
+	if err == nil {
+		theirs := readCard(&c.PeerCard)
+		p = l.findPeer(d, &theirs, c.Pair)
+	}
+	if p == nil {
+		_ = c.Reject(l.cfg.Clock(), nil)
+		f.c.fail()
+		return
+	}
+	if f.attempt != nil {
+		f.attempt.Owner = nil
+		f.attempt.Close()
+	}
+	c.Card, c.Owner, f.attempt = f.cardOf(d, p), f, c
+	if c.Accept(l.cfg.Clock(), nil) != nil {
+		f.attempt = nil
+	}
+}
+
+// cardOf implements caller.
+func (f *fellow) cardOf(d *dataLink, p *peer) [cm.CardSize]byte {
+	c := f.c.ia.library.cardOf(d, p)
+	c.conn, c.tag = f.c.index, f.c.tag
+	return c.bytes()
+}
+
+// established: the member is connected.
+func (f *fellow) established(c *cm.Conn) {
+	l := f.c.ia.library
+	theirs := readCard(&c.PeerCard)
+	d, err := l.dataLinkAt(c.Local)
+	var p *peer
+	if err == nil && f.mayBe(c) {
+		p = l.peerOf(c, d, &theirs)
+	}
+	if p == nil || f.c.over || f.peer != nil {
+		f.c.fail()
+		return
+	}
+	if c.Active {
+		c.Card = f.cardOf(d, p) // Ready tells it
+	}
+	f.peer = p
+	p.use(1)
+	f.c.group.Join(f.rank, theirs.conn, theirs.tag)
+	f.c.missing--
+	f.c.connected()
+}
+
+// lost: an attempt has come to nothing. One that may still come about is tried again.
+func (f *fellow) lost(why cm.Reason) {
+	f.attempt = nil
+	switch {
+	case f.c.over || f.peer != nil:
+	case f.rank > f.c.group.Self: // it will ask again
+	case why == cm.NobodyThere:
+		f.dial()
+	default:
+		f.c.fail()
+	}
+}
+
+// stop ends the attempt to connect.
+func (f *fellow) stop() {
+	if f.attempt != nil {
+		f.attempt.Owner = nil
+		f.attempt.Confirm()
+		f.attempt.Close()
+		f.attempt = nil
+	}
+}

@@ -1,0 +1,15 @@
+/* kernels_avx2.c - the kernels for processors with AVX2. */
+#if defined(__x86_64__)
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
+#else
+#pragma GCC target("avx2")
+#endif
+#define COLL_KERNELS coll_kernels_avx2
+#include "kernel_bodies.h"
+#ifdef __clang__
+#pragma clang attribute pop
+#endif
+#else
+typedef int coll_no_avx2; /* a file must not be empty */
+#endif

@@ -1,0 +1,10 @@
+/* extension.h - the parts of dat_extension_op. */
+#ifndef DAT_EXTENSION_H
+#define DAT_EXTENSION_H
+
+#include <stdarg.h>
+
+/* A collective operation by number. */
+DAT_RETURN dat_collective_extension(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list list);
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * coll_ops.h - what coll_dat.c and coll_mpi.c measure: the same operations, sizes and rounds, so
+ * that `make bench-coll` can compare them.
+ */
+#ifndef BENCH_COLL_OPS_H
+#define BENCH_COLL_OPS_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum coll_op { COLL_BARRIER, COLL_ALLREDUCE, COLL_BROADCAST, COLL_ALLGATHER, COLL_ALLTOALL };
+
+static const struct coll_row {
+	const char *name;
+	enum coll_op op;
+	size_t bytes; /* of an allgather and an alltoall those of one rank's part */
+	int rounds;
+} coll_rows[] = {
+	{"barrier", COLL_BARRIER, 0, 4000},
+	{"allreduce-8", COLL_ALLREDUCE, 8, 4000},
+	{"allreduce-64K", COLL_ALLREDUCE, 64 << 10, 600},
+	{"allreduce-1M", COLL_ALLREDUCE, 1 << 20, 60},
+	{"broadcast-1M", COLL_BROADCAST, 1 << 20, 60},
+	{"allgather-1M", COLL_ALLGATHER, 1 << 20, 30},
+	{"alltoall-64K", COLL_ALLTOALL, 64 << 10, 200},
+};
+
+enum { COLL_ROWS = sizeof coll_rows / sizeof *coll_rows, COLL_BATCHES = 9 };
+
+static inline double coll_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
+}
+
+static inline int coll_ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Runs all rows; once does one operation, and only rank 0 prints: name, and us of one, the median
+ * of batches. */
+static inline void coll_measure(int rank, int size, void (*once)(const struct coll_row *row))
+{
+	double batch[COLL_BATCHES], start;
+	int r, b, i, rounds;
+
+	for (r = 0; r < COLL_ROWS; r++) {
+		rounds = coll_rows[r].rounds / (size > 2 ? size / 2 : 1) / COLL_BATCHES + 1;
+		for (i = 0; i < rounds; i++)
+			once(&coll_rows[r]);
+		for (b = 0; b < COLL_BATCHES; b++) {
+			once(&coll_rows[0]); /* all begin together */
+			start = coll_now();
+			for (i = 0; i < rounds; i++)
+				once(&coll_rows[r]);
+			batch[b] = (coll_now() - start) / rounds;
+		}
+		qsort(batch, COLL_BATCHES, sizeof *batch, coll_ascending);
+		if (rank == 0)
+			printf("%s %.3f\n", coll_rows[r].name, batch[COLL_BATCHES / 2]);
+		fflush(stdout);
+	}
+}
+
+/* Room for what all ranks send or get. */
+static inline void *coll_room(int size)
+{
+	size_t n = (size_t)size << 20;
+	char *p = aligned_alloc(4096, n);
+
+	if (p == NULL)
+		abort();
+	memset(p, 0, n);
+	return p;
+}
+
+#endif
