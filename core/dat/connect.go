@@ -93,6 +93,7 @@ func (l *Library) Established(c *cm.Conn, private []byte) {
 	}
 	e.Remote = c.Peer
 	e.join(p, &theirs)
+	e.grant()
 	e.step(stepEstablished)
 	if c.Active {
 		e.ia.count(iaCMActiveEst)

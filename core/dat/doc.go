@@ -23,6 +23,7 @@
 //	event.go          the layout of events
 //	queue_unsafe.go   events in memory that C shares
 //	lane_unsafe.go    what C's fast lane shares beside those
+//	table_unsafe.go   the protection table: what peers of the node may access by themselves
 //	counters.go, counter_names.go, link_errors.go
 //
 // Its parts are packages: cm (connection manager), rc (the protocol of connections), coll (that

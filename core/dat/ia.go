@@ -17,8 +17,8 @@ type IA struct {
 	Addr  netip.Addr
 
 	library   *Library
-	contexts  contexts
-	freed     uint64 // changes when memory that was looked up may be another's
+	contexts  *contexts // the library's
+	freed     uint64    // changes when memory that was looked up may be another's
 	objects   []Object
 	query     bool      // by dat_ib_open_query
 	port      Interface // whose counts and attributes it shows
@@ -68,14 +68,11 @@ func (l *Library) OpenIA(a OpenArgs) (*IA, codes.Return) {
 		}
 	}
 	ia := &IA{Name: a.Name, library: l, addresses: map[netip.Addr]*memoryBlock{}, query: a.Query,
-		table: l.tables[a.Name]}
+		table: l.tables[a.Name], contexts: &l.contexts}
 	if len(l.ias) >= iasMax || !l.handles.add(KindIA, nil, ia) {
 		return nil, codes.InsufficientResources.With(codes.ResourceDevice)
 	}
 	ia.ia = ia
-	if l.cfg.Lane != nil {
-		ia.contexts.shared = newSharedContexts(&l.rings)
-	}
 	ia.port = l.interfaceOf(a.Name)
 	ia.Addr = ia.port.Addr
 	l.ias = append(l.ias, ia)
@@ -226,7 +223,6 @@ func (ia *IA) close() {
 	for _, b := range ia.addresses {
 		b.release()
 	}
-	ia.contexts.shared.release()
 	l.ias = slices.DeleteFunc(l.ias, func(o *IA) bool { return o == ia })
 	l.handles.remove(ia)
 }

@@ -38,67 +38,11 @@ func elements[T any](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(t)))
 }
 
-// sharedContexts are an adapter's contexts as the lane sees them; nil: there is no lane. A context
-// that there is no memory for is core's alone.
-type sharedContexts struct {
-	*layout.DatNames
-	rings         *rings
-	memory, table []byte
-}
-
-func newSharedContexts(r *rings) *sharedContexts {
-	t := &sharedContexts{rings: r, memory: r.get(int(unsafe.Sizeof(layout.DatNames{})))}
-	if t.memory == nil {
-		return nil
-	}
-	t.DatNames = (*layout.DatNames)(unsafe.Pointer(unsafe.SliceData(t.memory)))
-	return t
-}
-
-// tell tells the lane what a context names; nil: nothing any more.
-func (t *sharedContexts) tell(context uint32, m *region) {
-	if t == nil {
-		return
-	}
-	i := context & layout.DatContextIndex
-	if i >= t.Room && (m == nil || !t.grow(i)) {
-		return
-	}
-	c := &elements[layout.DatName](t.table)[i]
-	*c = layout.DatName{}
-	if m != nil {
-		_, isLMR := m.owner.(*LMR)
-		*c = layout.DatName{Addr: m.addr, N: m.n, Pz: uint64(m.pz.handle), Context: context,
-			Privileges: uint16(m.privileges), Zerobased: flag(m.zeroBased), Window: flag(!isLMR)}
-	}
-}
-
 func flag(b bool) uint8 {
 	if b {
 		return 1
 	}
 	return 0
-}
-
-func (t *sharedContexts) grow(i uint32) bool {
-	room := max(powerOfTwo(i+1), 64)
-	b := t.rings.get(int(room) * int(unsafe.Sizeof(layout.DatName{})))
-	if b == nil {
-		return false
-	}
-	copy(b, t.table)
-	t.rings.put(t.table)
-	t.table = b
-	t.Places, t.Room = addressOf(b), room
-	return true
-}
-
-// release gives the memory back, when the adapter is closed.
-func (t *sharedContexts) release() {
-	if t != nil {
-		t.rings.put(t.table)
-		t.rings.put(t.memory)
-	}
 }
 
 // openLane readies the lane, for the first adapter.
@@ -107,6 +51,7 @@ func (l *Library) openLane() {
 		return
 	}
 	l.engine.Idle = l.idle
+	l.openTable()
 	l.cfg.Lane.On, l.cfg.Lane.GoWork = 1, 1
 }
 
@@ -116,6 +61,7 @@ func (l *Library) closeLane() {
 		n.On, n.NumLinks, n.NumEnds, n.Ends, n.Unsent, n.Stuck = 0, 0, 0, 0, 0, 0
 		l.rings.put(l.ends)
 		l.ends = nil
+		l.closeTable()
 	}
 }
 
@@ -221,7 +167,7 @@ func (e *EP) openEnd() bool {
 	l := e.ia.library
 	link, at := e.conn.Peer()
 	node, ok := link.(laneLink)
-	if !ok || e.ia.contexts.shared == nil {
+	if !ok || l.contexts.shared == nil {
 		return false
 	}
 	room := powerOfTwo(uint32(max(1, min(e.Attr.MaxRecv, roomMost))))
@@ -238,7 +184,7 @@ func (e *EP) openEnd() bool {
 	n.Link, n.Peer = uint64At(node.Node()), uint64At(peer)
 	n.Ep, n.Pz = uint64(e.handle), uint64(e.PZ.handle)
 	n.Recv, n.Request = uint64(handleOf(e.Recv)), uint64(handleOf(e.Request))
-	n.Contexts = addressOf(e.ia.contexts.shared.memory)
+	n.Table, n.Reads = e.peer.data.node.table.address(), uint32(e.conn.Reads())
 	n.Requests, n.Receives, n.Room = addressOf(n.requests), addressOf(n.receives), room
 	n.MaxRequests, n.MaxReceives = uint32(e.Attr.MaxRequest), uint32(e.Attr.MaxRecv)
 	n.Solicited = uint32(flag(e.Attr.RecvFlags&Solicited != 0))
@@ -282,6 +228,7 @@ func (n *end) release(r *rings) {
 
 // closeEnd ends the lane's view, when the connection is over.
 func (e *EP) closeEnd() {
+	e.revoke()
 	n := e.end
 	if n == nil {
 		return

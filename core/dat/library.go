@@ -97,15 +97,16 @@ type Config struct {
 
 // Library is uDAPL in this process: everything that its adapters share.
 type Library struct {
-	cfg     Config
-	host    Host
-	handles handles
-	tables  map[string]uint64 // another registry's, by the name of adapters
-	ias     []*IA
-	memory  arena.Arena
-	rings   rings                    // of what C shares
-	ends    []byte                   // the lane's view of connections, by number
-	shared  map[string]*sharedMemory // that is registered, by cookie
+	cfg      Config
+	host     Host
+	handles  handles
+	tables   map[string]uint64 // another registry's, by the name of adapters
+	ias      []*IA
+	memory   arena.Arena
+	rings    rings  // of what C shares
+	ends     []byte // the lane's view of connections, by number
+	contexts contexts
+	shared   map[string]*sharedMemory // that is registered, by cookie
 
 	network Network
 	self    transport.Link
@@ -212,6 +213,7 @@ func (l *Library) close() {
 	}
 	for _, n := range l.neighbours {
 		l.network.CloseLink(n.data.link)
+		l.unmapTable(n)
 	}
 	l.self.Close()
 	l.network.Close()

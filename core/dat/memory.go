@@ -64,12 +64,12 @@ type region struct {
 	owner      any // *LMR or *RMR
 }
 
-// contexts are what the contexts of an adapter's triplets name. A context is an index, and 12 bits
-// that change with every use of the place.
+// contexts are what the contexts of triplets name, of all adapters: who looks one up knows the
+// protection zone. A context is an index, and 12 bits that change with every use of the place.
 type contexts struct {
 	places []contextPlace
 	free   []uint32
-	shared *sharedContexts
+	shared *ownTable // what C and the peers know of them; nil: nothing
 }
 
 type contextPlace struct {

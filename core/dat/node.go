@@ -56,6 +56,7 @@ type neighbour struct {
 	line    Line
 	ended   bool // the line has
 	state   meetState
+	table   peerTable
 	waiting []*cm.Conn // for the outcome
 	until   int64      // meeting ends
 }
@@ -163,21 +164,28 @@ func (l *Library) sayHello(process [16]byte, pair cm.Secret) *neighbour {
 	return n
 }
 
-// greet sends this side's end of a neighbour's link.
+// greet sends this side's end of a neighbour's link, and its protection table if there is one.
 func (l *Library) greet(n *neighbour, kind wire.Kind) bool {
 	a := n.data.link.Address()
 	g := greeting{from: l.process, to: n.process, address: a.Bytes}
 	return n.line.Send(wire.Message{Kind: kind, Number: n.number,
-		Data: g.seal(n.pair, kind, n.number), Files: a.Files})
+		Data: g.seal(n.pair, kind, n.number), Files: l.withTable(n, kind, a.Files)})
 }
 
+// linkFiles is how many files the address of a link has.
+const linkFiles = 2
+
 // join connects this side's end to the peer's.
-func (n *neighbour) join(g *greeting, m *wire.Message) bool {
+func (l *Library) join(n *neighbour, g *greeting, m *wire.Message) bool {
 	p := n.peer()
-	err := n.data.link.Connect(p.ep, transport.Address{Bytes: g.address, Files: m.Files})
-	m.Files = nil // the link has taken them over
+	if len(m.Files) < linkFiles {
+		return false
+	}
+	err := n.data.link.Connect(p.ep,
+		transport.Address{Bytes: g.address, Files: m.Files[:linkFiles]})
+	m.Files = m.Files[linkFiles:] // the link has taken the others over
 	p.opened = err == nil
-	return p.opened
+	return p.opened && l.mapTable(n, m)
 }
 
 // OnLine implements Arrivals.
@@ -194,7 +202,7 @@ func (l *Library) OnLine(line Line, m *wire.Message) {
 		ok = l.onHello(line, m, &g)
 	case ok && n != nil && n.state == meeting && m.Kind == wire.Welcome:
 		ok = n.number == m.Number && g.from == n.process && g.proved(n.pair, l.process, m) &&
-			n.join(&g, m)
+			l.join(n, &g, m)
 		if ok {
 			n.state = joined
 			l.use(n)
@@ -224,7 +232,7 @@ func (l *Library) onHello(line Line, m *wire.Message, g *greeting) bool {
 		return false
 	}
 	n.line, n.number, n.state = line, m.Number, offered
-	if !n.join(g, m) || !l.greet(n, wire.Welcome) {
+	if !l.join(n, g, m) || !l.greet(n, wire.Welcome) {
 		l.part(n)
 		return true // the line is the neighbour's
 	}
@@ -315,6 +323,7 @@ func (l *Library) visit(now int64) {
 		l.tellLinks()
 		n.line.Close()
 		l.network.CloseLink(n.data.link)
+		l.unmapTable(n)
 		l.confirm(n)
 	}
 }

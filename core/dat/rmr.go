@@ -20,7 +20,7 @@ type BindArgs struct {
 func (m *RMR) boundTo(a BindArgs) (*LMR, codes.Return) {
 	if a.LMR == 0 && a.Triplet.N != 0 {
 		if r := m.ia.contexts.find(a.Triplet.Context); r != nil {
-			if of, ok := r.owner.(*LMR); ok {
+			if of, ok := r.owner.(*LMR); ok && of.ia == m.ia {
 				return of, codes.Success
 			}
 		}

@@ -106,8 +106,16 @@ DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments
                                  const DAT_RMR_TRIPLET *remote_iov,
                                  DAT_COMPLETION_FLAGS completion_flags)
 {
-	return DAT_CALL(ep_post_rdma_read, DAT_P(ep_handle), DAT_I(num_segments), DAT_P(local_iov),
-	                user_cookie.as_64, DAT_P(remote_iov), DAT_I(completion_flags));
+	const dat_post post = {.op = DAT_LANE_READ,
+	                       .num_segments = num_segments,
+	                       .local_iov = local_iov,
+	                       .cookie = user_cookie.as_64,
+	                       .remote_iov = remote_iov,
+	                       .completion = completion_flags};
+
+	return DAT_CALL_OR_LANE(dat_lane_post(ep_handle, &post), ep_post_rdma_read,
+	                        DAT_P(ep_handle), DAT_I(num_segments), DAT_P(local_iov),
+	                        user_cookie.as_64, DAT_P(remote_iov), DAT_I(completion_flags));
 }
 
 DAT_RETURN dat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle, const DAT_RMR_TRIPLET *local_iov,

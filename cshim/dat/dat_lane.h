@@ -2,6 +2,7 @@
  * dat_lane.h - what uDAPL's fast lane (docs/dat.md) and core share. Private to the library.
  *
  * Everything here is touched under the block's lock only, so C and Go need no order between them.
+ * But for dat_table, which other processes read: there the order is told with it.
  * Made by core, off the Go heap, but for the dat_lane itself; fixed widths, addresses as integers.
  */
 #ifndef DAT_LANE_H
@@ -35,13 +36,30 @@ typedef struct dat_name {
 	uint8_t window; /* it is an RMR's */
 } dat_name;
 
-/* Of an adapter. */
-typedef struct dat_names {
-	uint64_t places; /* address of dat_name[room] */
-	uint32_t room, zero;
-} dat_names;
-
 #define DAT_CONTEXT_INDEX 0xfffffu /* of a context: its place */
+#define DAT_TABLE_NAMES 65536      /* contexts that C knows; others are core's alone */
+#define DAT_TABLE_ENDS 4096        /* connections that peers may write and read by themselves */
+
+/* A connection whose peer may access this process's memory. */
+typedef struct dat_open {
+	uint64_t pz;        /* a handle: its contexts are those of this zone */
+	uint32_t tag, open; /* rc's; 1: it is open */
+} dat_open;
+
+/*
+ * The protection table of a process: what its peers may access. Other processes of the node map
+ * it, and can only read. The origin of a copy makes copies odd, looks the connection and the name
+ * up, copies, and makes it even. Who takes one of these away clears it, and then waits until each
+ * copies that was odd has changed. Each side has a full barrier between its store and its look.
+ */
+typedef struct dat_table {
+	uint64_t copies; /* odd: this process accesses the memory of another; under its lock */
+	uint64_t line0[7];
+	uint64_t polls; /* a hint: how often a program has looked for events in vain */
+	uint64_t line1[7];
+	dat_open ends[DAT_TABLE_ENDS];   /* by number; open is stored last (release) */
+	dat_name names[DAT_TABLE_NAMES]; /* context likewise */
+} dat_table;
 
 /* flags of a dat_queue */
 #define DAT_QUEUE_WAITING 1u /* a thread is in dat_evd_wait */
@@ -77,6 +95,7 @@ typedef struct dat_request {
 	uint8_t started, zero;  /* something was sent */
 	uint32_t completion;    /* DAT_COMPLETION_FLAGS */
 	uint64_t at;            /* where the local memory was at the post */
+	int64_t begun;          /* ns; 0: it is not timed */
 } dat_request;
 
 /* A receive likewise. */
@@ -96,7 +115,7 @@ typedef struct dat_end {
 	uint64_t ep, pz;     /* handles */
 	uint64_t recv;       /* EVDs: handles; 0: none */
 	uint64_t request;
-	uint64_t contexts; /* address of the adapter's dat_names */
+	uint64_t table;    /* address of the peer's dat_table; 0: only messages reach its memory */
 	uint64_t requests; /* address of dat_request[DAT_LANE_WINDOW] */
 	uint64_t receives; /* address of dat_receive[room] */
 	uint32_t room;     /* a power of two */
@@ -105,6 +124,11 @@ typedef struct dat_end {
 	uint32_t solicited;  /* receives wake only if the sender says so */
 	uint32_t index, tag; /* of this end, and of the peer's: rc's */
 	uint32_t peer_index, peer_tag;
+	uint32_t reads; /* so many may be under way */
+	/* of lane_direct.c */
+	uint32_t polls;     /* the peer does: writes may be better by messages */
+	uint32_t writes;    /* that went one way or the other */
+	uint32_t direct_ns; /* what the latest short copy took that was timed */
 	/* 1: what follows is the connection's state; 0: core has that */
 	uint32_t on;
 	/* of its own requests: number of the oldest, how many, how many of these were sent */
@@ -130,7 +154,8 @@ typedef struct dat_lane {
 	uint32_t unsent; /* some end has something to send: there was no room */
 	uint32_t stuck;  /* some end is stuck */
 	uint32_t zero;
-	uint64_t ends; /* address of the dat_end's address by the connection's number; 0: none */
+	uint64_t ends;  /* address of the dat_end's address by the connection's number; 0: none */
+	uint64_t table; /* address of this process's dat_table; 0: there is no memory for it */
 	uint64_t links[DAT_LANE_LINKS]; /* addresses of node_link */
 	uint64_t areas[DAT_LANE_AREAS]; /* addresses of areas of handles, each at its place */
 } dat_lane;

@@ -50,18 +50,19 @@ static inline dat_receive *dat_receive_at(const dat_end *end, uint32_t number)
 }
 
 /*
- * Where n bytes are that a context names, as the program or the peer counts them; 0: they are not
- * to be accessed so. need: privileges, all of which it must have. windows: it may be an RMR's.
+ * Where n bytes are that a context of a table names for a zone, as the program or the peer counts
+ * them; 0: they are not to be accessed so. need: privileges, all of which it must have. windows: it
+ * may be an RMR's.
  */
-static inline uint64_t dat_memory_of(const dat_end *end, uint32_t context, uint64_t addr,
-                                     uint64_t n, uint16_t need, int windows)
+static inline uint64_t dat_memory_in(const dat_table *table, uint64_t pz, uint32_t context,
+                                     uint64_t addr, uint64_t n, uint16_t need, int windows)
 {
-	const dat_names *all = (const dat_names *)(uintptr_t)end->contexts;
 	uint32_t index = context & DAT_CONTEXT_INDEX;
-	const dat_name *c = (const dat_name *)(uintptr_t)all->places + index;
+	const dat_name *c = table->names + index;
 	uint64_t start;
 
-	if (index >= all->room || c->context != context || context == 0 || c->pz != end->pz ||
+	if (index >= DAT_TABLE_NAMES || context == 0 ||
+	    __atomic_load_n(&c->context, __ATOMIC_ACQUIRE) != context || c->pz != pz ||
 	    (c->privileges & need) != need || (c->window && !windows))
 		return 0;
 	start = c->zerobased ? 0 : c->addr;
@@ -70,7 +71,30 @@ static inline uint64_t dat_memory_of(const dat_end *end, uint32_t context, uint6
 	return c->addr + (addr - start);
 }
 
+/* The same of this process's memory, for an end's zone. */
+static inline uint64_t dat_memory_of(const dat_end *end, uint32_t context, uint64_t addr,
+                                     uint64_t n, uint16_t need, int windows)
+{
+	const dat_table *table = (const dat_table *)(uintptr_t)dat_the_lane.table;
+
+	return table ? dat_memory_in(table, end->pz, context, addr, n, need, windows) : 0;
+}
+
 /* lane_post.c: sends what requests have not sent yet. 1: all of it went. */
 int dat_lane_send(dat_end *end);
+
+/*
+ * lane_direct.c: does a write or read by one copy between the two processes, if that is possible,
+ * and for a write the best. 1: it is done. 0: it is to go by messages.
+ */
+int dat_lane_direct(dat_end *end, dat_request *request);
+/* After a write that is to go by messages was sent. */
+void dat_lane_time(dat_end *end, dat_request *request);
+/* Such a write that is still timed is done. */
+void dat_lane_learn(dat_end *end, const dat_request *request);
+
+/* lane_receive.c: the event of a request that has succeeded, if it is to have one; 0: core must do
+ * it. */
+int dat_lane_completion(const dat_end *end, const dat_request *request);
 
 #endif

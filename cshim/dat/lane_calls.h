@@ -66,12 +66,12 @@ void dat_lane_poll(void);
 
 /* What an entry point posts. */
 typedef struct dat_post {
-	int op;    /* DAT_LANE_SEND or DAT_LANE_WRITE */
+	int op;    /* DAT_LANE_SEND, DAT_LANE_WRITE or DAT_LANE_READ */
 	int immed; /* with data, a write takes a receive */
 	DAT_COUNT num_segments;
 	const DAT_LMR_TRIPLET *local_iov;
 	uint64_t cookie;
-	const DAT_RMR_TRIPLET *remote_iov; /* of a write */
+	const DAT_RMR_TRIPLET *remote_iov; /* of a write or read */
 	uint32_t data;
 	uint32_t completion; /* DAT_COMPLETION_FLAGS */
 } dat_post;
@@ -79,6 +79,7 @@ typedef struct dat_post {
 /* Operations, as rc's messages have them. */
 #define DAT_LANE_SEND 0
 #define DAT_LANE_WRITE 1
+#define DAT_LANE_READ 2
 
 /* lane_post.c. 1: it is posted. 0: core shall. */
 int dat_lane_post(DAT_EP_HANDLE ep_handle, const dat_post *post);

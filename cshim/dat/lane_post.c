@@ -1,4 +1,4 @@
-/* lane_post.c - posting sends, writes and receives, and sending what was posted. */
+/* lane_post.c - posting sends, writes, reads and receives, and sending what was posted. */
 #include "dat_lane_shared.h"
 
 static dat_header header_of(const dat_end *end, uint32_t seq, const dat_request *request)
@@ -96,46 +96,75 @@ static uint8_t flags_of(const dat_post *post)
 	                                                                        : 0));
 }
 
-int dat_lane_post(DAT_EP_HANDLE ep_handle, const dat_post *post)
+/* Where the local memory of a post is; 0: core's completion says what is wrong. */
+static uint64_t local_memory(const dat_end *end, const DAT_LMR_TRIPLET *local, int op)
 {
-	dat_end *end = end_of(ep_handle);
-	DAT_LMR_TRIPLET local;
-	dat_request *request;
-	uint64_t at = 0;
+	return dat_memory_of(end, local->lmr_context, local->virtual_address, local->segment_length,
+	                     op == DAT_LANE_READ ? DAT_MEM_PRIV_LOCAL_WRITE_FLAG : 0, 0);
+}
 
-	if (!end || !one_segment(post->num_segments, post->local_iov, &local) ||
-	    (post->op == DAT_LANE_WRITE && !post->remote_iov) || local.segment_length >> 30 ||
-	    !has_room(end))
-		return 0;
-	if (local.segment_length) {
-		at = dat_memory_of(end, local.lmr_context, local.virtual_address,
-		                   local.segment_length, 0, 0);
-		if (!at)
-			return 0; /* core's completion says so */
-	}
-	request = dat_request_at(end, end->oldest + end->posted);
+/* 1 if the other side of a write or read is what the lane can take. */
+static int fits_remote(const dat_end *end, const dat_post *post, const DAT_LMR_TRIPLET *local)
+{
+	return post->op == DAT_LANE_SEND ||
+	       (post->remote_iov &&
+	        (post->op == DAT_LANE_WRITE ||
+	         (end->reads && post->remote_iov->segment_length >= local->segment_length)));
+}
+
+static int counter_of(const dat_post *post)
+{
+	return post->immed                  ? DCNT_EP_POST_WRITE_IMM
+	       : post->op == DAT_LANE_WRITE ? DCNT_EP_POST_WRITE
+	       : post->op == DAT_LANE_READ  ? DCNT_EP_POST_READ
+	                                    : DCNT_EP_POST_SEND;
+}
+
+static void fill(dat_request *request, const dat_post *post, const DAT_LMR_TRIPLET *local,
+                 uint64_t at)
+{
 	*request = (dat_request){.cookie = post->cookie,
-	                         .from = local.virtual_address,
-	                         .n = (uint32_t)local.segment_length,
-	                         .local = local.lmr_context,
+	                         .from = local->virtual_address,
+	                         .n = (uint32_t)local->segment_length,
+	                         .local = local->lmr_context,
 	                         .op = (uint8_t)post->op,
 	                         .flags = flags_of(post),
 	                         .completion = post->completion,
 	                         .data = post->data,
 	                         .at = at};
-	if (post->op == DAT_LANE_WRITE) {
+	if (post->op != DAT_LANE_SEND) {
 		request->addr = post->remote_iov->virtual_address;
 		request->context = post->remote_iov->rmr_context;
 	}
+}
+
+int dat_lane_post(DAT_EP_HANDLE ep_handle, const dat_post *post)
+{
+	dat_end *end = end_of(ep_handle);
+	int by_copy = post->op != DAT_LANE_SEND && !post->immed;
+	DAT_LMR_TRIPLET local;
+	dat_request *request;
+	uint64_t at = 0;
+
+	if (!end || !one_segment(post->num_segments, post->local_iov, &local) ||
+	    !fits_remote(end, post, &local) || local.segment_length >> 30 || !has_room(end))
+		return 0;
+	if (local.segment_length && !(at = local_memory(end, &local, post->op)))
+		return 0;
+	request = dat_request_at(end, end->oldest + end->posted);
+	fill(request, post, &local, at);
+	if (by_copy && dat_lane_direct(end, request)) {
+		count(end, counter_of(post), request->n);
+		return 1;
+	}
+	if (post->op == DAT_LANE_READ || end->stuck)
+		return 0;
 	if (post->op == DAT_LANE_SEND || post->immed)
 		request->number = end->numbers++;
 	end->posted++;
-	count(end,
-	      post->immed                  ? DCNT_EP_POST_WRITE_IMM
-	      : post->op == DAT_LANE_WRITE ? DCNT_EP_POST_WRITE
-	                                   : DCNT_EP_POST_SEND,
-	      request->n);
-	dat_lane_send(end);
+	count(end, counter_of(post), request->n);
+	if (dat_lane_send(end) && __builtin_expect(request->begun != 0, 0))
+		dat_lane_time(end, request);
 	return 1;
 }
 

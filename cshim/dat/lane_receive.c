@@ -33,30 +33,41 @@ static void extend(completion *c, uint32_t kind, uint32_t proposed, uint32_t dat
 	c->data = c->proposed_data = data;
 }
 
+int dat_lane_completion(const dat_end *end, const dat_request *request)
+{
+	static const uint32_t operations[] = {[DAT_LANE_SEND] = DAT_DTO_SEND,
+	                                      [DAT_LANE_WRITE] = DAT_DTO_RDMA_WRITE,
+	                                      [DAT_LANE_READ] = DAT_DTO_RDMA_READ};
+	completion c = {.number = DAT_DTO_COMPLETION_EVENT,
+	                .evd = end->request,
+	                .ep = end->ep,
+	                .cookie = request->cookie,
+	                .length = request->n,
+	                .operation = operations[request->op]};
+	DAT_EVENT *event;
+
+	if (request->completion & DAT_COMPLETION_SUPPRESS_FLAG)
+		return 1;
+	if (!(event = dat_queue_place(end->request)))
+		return 0;
+	if (request->flags & DAT_FLAG_IMMEDIATE) {
+		extend(&c, DAT_IB_RDMA_WRITE_IMMED, 1, request->data);
+		c.operation = DAT_IB_DTO_RDMA_WRITE_IMMED;
+	}
+	memcpy(event, &c, sizeof(c));
+	dat_queue_post(end->request, 0);
+	return 1;
+}
+
 /* Completes the oldest request; 0: its event is core's. */
 static int complete(dat_end *end)
 {
 	const dat_request *request = dat_request_at(end, end->oldest);
 
-	if (!(request->completion & DAT_COMPLETION_SUPPRESS_FLAG)) {
-		DAT_EVENT *event = dat_queue_place(end->request);
-		completion c = {.number = DAT_DTO_COMPLETION_EVENT,
-		                .evd = end->request,
-		                .ep = end->ep,
-		                .cookie = request->cookie,
-		                .length = request->n,
-		                .operation = request->op == DAT_LANE_SEND ? DAT_DTO_SEND
-		                                                          : DAT_DTO_RDMA_WRITE};
-
-		if (!event)
-			return 0;
-		if (request->flags & DAT_FLAG_IMMEDIATE) {
-			extend(&c, DAT_IB_RDMA_WRITE_IMMED, 1, request->data);
-			c.operation = DAT_IB_DTO_RDMA_WRITE_IMMED;
-		}
-		memcpy(event, &c, sizeof(c));
-		dat_queue_post(end->request, 0);
-	}
+	if (!dat_lane_completion(end, request))
+		return 0;
+	if (__builtin_expect(request->begun != 0, 0))
+		dat_lane_learn(end, request);
 	end->oldest++;
 	end->posted--;
 	end->sent--;
@@ -316,6 +327,10 @@ static int core_is_due(void)
 
 void dat_lane_poll(void)
 {
+	dat_table *own = (dat_table *)(uintptr_t)dat_the_lane.table;
+
+	if (own)
+		__atomic_store_n(&own->polls, own->polls + 1, __ATOMIC_RELAXED);
 	if (dat_lane_turn() & DAT_LANE_CORE || core_is_due())
 		godat_progress();
 }

@@ -22,6 +22,7 @@ void raw_barrier(board *b, const bench_options *o);
 void raw_memcpy(board *b, const bench_options *o);
 void raw_writev(board *b, const bench_options *o);
 void raw_writev_computing(board *b, const bench_options *o);
+void raw_writev_turns(board *b, const bench_options *o);
 void raw_pipeline(board *b, const bench_options *o);
 void raw_route(board *b, const bench_options *o);
 void raw_state(board *b, const bench_options *o);

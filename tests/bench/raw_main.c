@@ -19,6 +19,7 @@ static const struct {
 	{"memcpy", raw_memcpy},
 	{"writev", raw_writev},
 	{"writev-computing", raw_writev_computing},
+	{"writev-turns", raw_writev_turns},
 	{"pipeline", raw_pipeline},
 	{"each-pipeline", raw_route},
 	{"each-write", raw_route},

@@ -298,3 +298,59 @@ void raw_writev_computing(board *b, const bench_options *o)
 
 	raw_spawn(b, o, 2, copy_body, &kind);
 }
+
+/* ---- a write to a target that looks at memory, to and fro ---- */
+
+typedef struct turns {
+	volatile uint64_t *in; /* the other side writes it */
+	uint64_t turn, theirs; /* theirs: address of the other side's in */
+	pid_t target;
+	int id;
+} turns;
+
+static void look(const turns *t)
+{
+	while (*t->in != t->turn)
+		poll_pause();
+}
+
+static void turn_rounds(void *arg, uint64_t n)
+{
+	turns *t = arg;
+	struct iovec l = {&t->turn, sizeof t->turn}, r = {(void *)(uintptr_t)t->theirs, l.iov_len};
+
+	for (; n > 0; n--) {
+		t->turn++;
+		if (t->id == 1)
+			look(t);
+		if (process_vm_writev(t->target, &l, 1, &r, 1, 0) != (ssize_t)l.iov_len)
+			fail("process_vm_writev: %s", strerror(errno));
+		if (t->id == 0)
+			look(t);
+	}
+}
+
+static void turns_body(board *b, const bench_options *o, int id, void *arg)
+{
+	turns t = {.id = id};
+	measured m;
+
+	(void)arg;
+	t.in = (volatile uint64_t *)buffer(4096);
+	*t.in = 0;
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+	b->task[id].begin = (uintptr_t)t.in;
+	b->task[id].end = (uint64_t)getpid();
+	board_barrier(b, 2, NULL, NULL);
+	t.theirs = b->task[1 - id].begin;
+	t.target = (pid_t)b->task[1 - id].end;
+	m = raw_measure(b, o, id, turn_rounds, &t);
+	if (id == 0)
+		print_row(o->test, "oneway", sizeof t.turn, m.ns / 2, "ns", m.before, m.after,
+		          m.preempted);
+}
+
+void raw_writev_turns(board *b, const bench_options *o)
+{
+	raw_spawn(b, o, 2, turns_body, NULL);
+}

@@ -353,6 +353,7 @@ type (
 		Stuck    uint32
 		Zero     uint32
 		Ends     uint64
+		Table    uint64
 		Links    [64]uint64
 		Areas    [1024]uint64
 	}
@@ -365,10 +366,18 @@ type (
 		Zerobased  uint8
 		Window     uint8
 	}
-	DatNames struct {
-		Places uint64
-		Room   uint32
-		Zero   uint32
+	DatOpen struct {
+		Pz   uint64
+		Tag  uint32
+		Open uint32
+	}
+	DatTable struct {
+		Copies uint64
+		Line0  [7]uint64
+		Polls  uint64
+		Line1  [7]uint64
+		Ends   [4096]DatOpen
+		Names  [65536]DatName
 	}
 	DatQueue struct {
 		Events   uint64
@@ -394,6 +403,7 @@ type (
 		Zero       uint8
 		Completion uint32
 		At         uint64
+		Begun      int64
 	}
 	DatReceive struct {
 		Cookie     uint64
@@ -410,7 +420,7 @@ type (
 		Pz          uint64
 		Recv        uint64
 		Request     uint64
-		Contexts    uint64
+		Table       uint64
 		Requests    uint64
 		Receives    uint64
 		Room        uint32
@@ -421,6 +431,10 @@ type (
 		Tag         uint32
 		PeerIndex   uint32
 		PeerTag     uint32
+		Reads       uint32
+		Polls       uint32
+		Writes      uint32
+		DirectNs    uint32
 		On          uint32
 		Oldest      uint32
 		Posted      uint32
@@ -480,6 +494,8 @@ const (
 	DatAreaShift    = 0x10
 	DatWindow       = 0x40
 	DatContextIndex = 0xfffff
+	DatTableNames   = 0x10000
+	DatTableEnds    = 0x1000
 	QueueWaiting    = 0x1
 	QueueBlocked    = 0x2
 	QueueUnwaitable = 0x4

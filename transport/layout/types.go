@@ -36,7 +36,8 @@ type (
 	DatSlot     C.dat_slot
 	DatLane     C.dat_lane
 	DatName     C.dat_name
-	DatNames    C.dat_names
+	DatOpen     C.dat_open
+	DatTable    C.dat_table
 	DatQueue    C.dat_queue
 	DatRequest  C.dat_request
 	DatReceive  C.dat_receive
@@ -85,6 +86,8 @@ const (
 	DatAreaShift    = C.DAT_AREA_SHIFT
 	DatWindow       = C.DAT_LANE_WINDOW
 	DatContextIndex = C.DAT_CONTEXT_INDEX
+	DatTableNames   = C.DAT_TABLE_NAMES
+	DatTableEnds    = C.DAT_TABLE_ENDS
 	QueueWaiting    = C.DAT_QUEUE_WAITING
 	QueueBlocked    = C.DAT_QUEUE_BLOCKED
 	QueueUnwaitable = C.DAT_QUEUE_UNWAITABLE

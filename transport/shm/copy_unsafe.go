@@ -10,7 +10,7 @@ import (
 // copyRanges moves all bytes. The kernel may stop early, at a bad range or at its limit for one
 // call: the next call begins there.
 func (l *Link) copyRanges(ep transport.Endpoint, local, remote []transport.Range, read bool) error {
-	p, err := l.path(ep)
+	p, err := l.transferPath(ep)
 	if err != nil {
 		return err
 	}

@@ -65,8 +65,8 @@ type Config struct {
 	// DisableCMA makes the link do without cross-memory attach: Put and Get are not supported.
 	DisableCMA bool
 	// MessagesOnly: peers may send this task messages, and nothing that touches its memory: one that
-	// tries has failed. Nor does this task touch theirs: Put, Get, Atomic and transfers with notices
-	// are not supported. Implies DisableCMA.
+	// tries has failed. Nor does this link touch theirs: Put, Get, Atomic and transfers with notices
+	// are not supported. Its owner may, by NodePeer.Direct.
 	MessagesOnly bool
 	// Barrier: this task can take part in the barrier of the node's tasks.
 	Barrier bool
@@ -136,9 +136,8 @@ func New(config Config) (*Link, error) {
 		return nil, fmt.Errorf("shm: %d tasks on one node, at most %d: %w",
 			len(tasks), MaxTasks, transport.ErrBadParam)
 	}
-	config.DisableCMA = config.DisableCMA || config.MessagesOnly
 	node.Install()
-	if !config.DisableCMA {
+	if !config.DisableCMA && !config.MessagesOnly {
 		admitPeers(config.Tracer)
 	}
 	l := &Link{config: config, tasks: tasks, index: index, pid: unix.Getpid(), bell: -1,
@@ -204,7 +203,7 @@ func (l *Link) Limits() transport.Limits {
 	if l.config.MessagesOnly {
 		limits.Caps, limits.Atomics = transport.CapOrdered, 0
 	}
-	if !l.config.DisableCMA {
+	if !l.config.DisableCMA && !l.config.MessagesOnly {
 		limits.Caps |= transport.CapPut | transport.CapGet
 		limits.PutMax, limits.GetMax = math.MaxInt64, math.MaxInt64
 	}

@@ -62,7 +62,7 @@ func (l *Link) SetAway(away bool) {
 
 // CanDirect says whether Put and Get work to ep.
 func (l *Link) CanDirect(ep transport.Endpoint) bool {
-	p, err := l.path(ep)
+	p, err := l.transferPath(ep)
 	return err == nil && p.node.Direct != 0
 }
 
@@ -78,7 +78,7 @@ func (l *Link) Get(ep transport.Endpoint, op *transport.Op) (transport.Status, e
 
 // copy moves all of op.
 func (l *Link) copy(ep transport.Endpoint, op *transport.Op, how int) error {
-	p, err := l.path(ep)
+	p, err := l.transferPath(ep)
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,9 @@ func (c *Conn) Lend(fits func(r *Receive) bool, back func()) (s State, ok bool) 
 	return s, true
 }
 
+// Reads is how many reads and atomic operations may be under way.
+func (c *Conn) Reads() int { return c.readsMax }
+
 // Recall has the owner return the state, if it was lent. Every call of this package that needs it
 // does so.
 func (c *Conn) Recall() {

@@ -3,7 +3,9 @@ package sockets
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -203,14 +205,15 @@ func (n *Network) receiveNode(fd int32, m dat.Arrivals) (got int) {
 	return 0
 }
 
-// nodeArea is how much data may be on its way to a process of the node, in memory, bytes.
-const nodeArea = 256 << 10
+// nodeArea is how much data may be on its way to a process of the node, in memory, bytes: as much as
+// LAPI takes for two tasks.
+var nodeArea = sync.OnceValue(func() uint64 { return shm.Area(2, runtime.NumCPU() < 2) })
 
 // NodeLink implements dat.Network.
 func (n *Network) NodeLink(me int, failed func(ep transport.Endpoint, err error)) (transport.Link,
 	error) {
 	l, err := shm.New(shm.Config{Task: me, NumTasks: 2, Tasks: []int{0, 1}, Clock: n.cfg.Clock,
-		PeerFailed: failed, Timeout: n.cfg.Timeout, MessagesOnly: true, Area: nodeArea})
+		PeerFailed: failed, Timeout: n.cfg.Timeout, MessagesOnly: true, Area: nodeArea()})
 	if err != nil {
 		return nil, err
 	}

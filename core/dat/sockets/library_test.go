@@ -16,6 +16,7 @@ import (
 	"lapi/core/dat/registry"
 	"lapi/transport"
 	"lapi/transport/arena"
+	"lapi/transport/layout"
 	"lapi/transport/memory"
 	"lapi/transport/self"
 )
@@ -31,6 +32,7 @@ type process struct {
 	agents []dat.Handle
 
 	network *Network
+	lane    *layout.DatLane // nil: there is none
 }
 
 func (p *process) Changed()                            {}
@@ -52,14 +54,21 @@ const silence = 2 * time.Second
 
 func newProcess(t *testing.T) *process { return newProcessWith(t, Config{}) }
 
+// newLaneProcess is a process that has what the fast lane needs, but no C that uses it.
+func newLaneProcess(t *testing.T) *process {
+	return newProcessAs(t, Config{}, &layout.DatLane{})
+}
+
 // newProcessWith is a process whose network is opened with cfg, which needs no clock.
-func newProcessWith(t *testing.T, cfg Config) *process {
+func newProcessWith(t *testing.T, cfg Config) *process { return newProcessAs(t, cfg, nil) }
+
+func newProcessAs(t *testing.T, cfg Config, lane *layout.DatLane) *process {
 	memory.Guard()
 	cfg.Clock, cfg.Timeout = clock, silence
-	p := &process{t: t}
+	p := &process{t: t, lane: lane}
 	r := registry.New([]registry.Entry{{Name: "lapi-lo", Major: 2, Default: true}}, nil)
 	p.l = dat.New(dat.Config{Host: p, Registry: r, Random: rand.Uint64, Clock: clock,
-		Timeout: int64(silence),
+		Timeout: int64(silence), Lane: lane,
 		Network: func() (dat.Network, error) {
 			n, err := Open(cfg)
 			p.network = n

@@ -59,7 +59,7 @@ func (p plan) benchGroups(o *options) []group {
 	dat := func(words ...string) test { return test{"dat", 2, words} }
 	add("dat-latency", p.seconds, shm(2, "latency", "--sizes=8"),
 		dat("dat", "--sizes=8", "--ops=send,write-immed,write-completed,read"),
-		dat("dat", "--sizes=8", "--ops=write-memory"), raw("writev", "--sizes=8"))
+		dat("dat", "--sizes=8", "--ops=write-memory"), raw("writev-turns", "--sizes=8"))
 	groups[len(groups)-1].turns = append(groups[len(groups)-1].turns, p.peersOfDAT(o)...)
 	add("dat-bandwidth", p.seconds, shm(2, "bandwidth", "--sizes=1048576"),
 		dat("dat", "--sizes=1048576", "--ops=write-bandwidth,read"))
@@ -114,7 +114,8 @@ var limits = []limit{
 	{"dat", "dat/write-immed", 0, Key{"shm", "latency/put", 8}, 1, "LAPI_Put"},
 	{"dat", "dat/write-completed", 0, Key{"shm", "latency/put-completed", 8}, 1,
 		"LAPI_Put, completed"},
-	{"dat", "dat/write-memory", 0, Key{"raw", "writev/time", 8}, 1e-3, "process_vm_writev"},
+	{"dat", "dat/write-memory", 0, Key{"raw", "writev-turns/oneway", 8}, 1e-3,
+		"process_vm_writev"},
 	{"dat", "dat/write-bandwidth", 0, Key{"shm", "bandwidth/put", 0}, 1, "LAPI_Put"},
 	{"dat", "dat/read", lineBytes, Key{"shm", "latency/get", 8}, 1, "LAPI_Get"},
 	{"dat", "dat/wake", 0, Key{"", "dat/bare-futex", 0}, 1, "a bare futex"},

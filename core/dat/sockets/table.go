@@ -1,0 +1,79 @@
+package sockets
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// tableSeals: a table never changes its size, so that a mapping of it is always good; and nobody
+// else can map it to write (since Linux 5.1).
+const tableSeals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW
+
+// Table implements dat.TableMaker. It takes memory only where it is touched.
+func (n *Network) Table(size int) (b []byte, file int, err error) {
+	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
+	file, err = unix.MemfdCreate("lapi-dat", flags|unix.MFD_NOEXEC_SEAL)
+	if err == unix.EINVAL { // before Linux 6.3
+		file, err = unix.MemfdCreate("lapi-dat", flags)
+	}
+	if err != nil {
+		return nil, -1, os.NewSyscallError("memfd_create", err)
+	}
+	_ = unix.Fchmod(file, 0o600)
+	if err = unix.Ftruncate(file, int64(size)); err == nil {
+		_, err = unix.FcntlInt(uintptr(file), unix.F_ADD_SEALS, tableSeals)
+	}
+	if err == nil {
+		b, err = unix.Mmap(file, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	}
+	if err == nil {
+		_, err = unix.FcntlInt(uintptr(file), unix.F_ADD_SEALS,
+			unix.F_SEAL_FUTURE_WRITE|unix.F_SEAL_SEAL)
+	}
+	if err != nil {
+		n.CloseTable(b, file)
+		return nil, -1, err
+	}
+	return b, file, nil
+}
+
+// PeerTable implements dat.TableMaker. One that its owner could truncate would make accesses fault.
+func (n *Network) PeerTable(file, size int) ([]byte, error) {
+	var stat unix.Stat_t
+	if err := unix.Fstat(file, &stat); err != nil {
+		return nil, err
+	}
+	have, err := unix.FcntlInt(uintptr(file), unix.F_GET_SEALS, 0)
+	if err != nil {
+		return nil, err
+	}
+	if stat.Size != int64(size) || have&tableSeals != tableSeals {
+		return nil, errors.New("no table of this library")
+	}
+	return unix.Mmap(file, 0, size, unix.PROT_READ, unix.MAP_SHARED)
+}
+
+// CloseTable implements dat.TableMaker.
+func (n *Network) CloseTable(b []byte, file int) {
+	if b != nil {
+		_ = unix.Munmap(b)
+	}
+	if file >= 0 {
+		_ = unix.Close(file)
+	}
+}
+
+// Gone implements dat.TableMaker. A process is gone when its last thread is, though its parent may
+// not have heard of it.
+func (n *Network) Gone(pid int) bool {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return err == unix.ESRCH
+	}
+	defer unix.Close(fd)
+	set := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	got, err := unix.Poll(set, 0)
+	return err == nil && got > 0
+}

@@ -1,0 +1,221 @@
+package dat
+
+import (
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"lapi/core/job/wire"
+	"lapi/transport/arena"
+	"lapi/transport/layout"
+)
+
+// The protection table of a process (cshim/dat/dat_lane.h) is what its peers of the node look up
+// before they write or read its memory by themselves. Each maps the other's, and only if both do
+// may either copy: who takes a right away must see the other's copies.
+//
+// Core writes the own table. To take something away is to clear it, and then to wait until each
+// copy that may have found it is over.
+
+// TableMaker is a Network whose processes can share tables.
+type TableMaker interface {
+	// Table makes memory of n bytes, which who has the file can map and only read.
+	Table(n int) (b []byte, file int, err error)
+	// PeerTable maps the memory of another process's file.
+	PeerTable(file, n int) ([]byte, error)
+	CloseTable(b []byte, file int)
+	// Gone says whether a process of this node has ended.
+	Gone(pid int) bool
+}
+
+const tableSize = int(unsafe.Sizeof(layout.DatTable{}))
+
+// ownTable is this process's.
+type ownTable struct {
+	*layout.DatTable
+	bytes   []byte
+	file    int // -1: no other process sees it
+	library *Library
+}
+
+// peerTable is another process's, as it is mapped here.
+type peerTable struct {
+	bytes []byte
+	// copies of a peer that is gone, or as good as: nobody waits for that one to end
+	stuck uint64
+}
+
+func (t *peerTable) address() uint64 {
+	if t.bytes == nil {
+		return 0
+	}
+	return addressOf(t.bytes)
+}
+
+func (t *peerTable) copies() *uint64 {
+	return &(*layout.DatTable)(unsafe.Pointer(unsafe.SliceData(t.bytes))).Copies
+}
+
+// openTable makes the own table. Where others cannot share it, it is C's alone.
+func (l *Library) openTable() {
+	t := &ownTable{file: -1, library: l}
+	var err error
+	if maker, ok := l.network.(TableMaker); ok && l.door {
+		if t.bytes, t.file, err = maker.Table(tableSize); err != nil {
+			t.file = -1
+		}
+	}
+	if t.bytes == nil {
+		if t.bytes, err = arena.Map(tableSize); err != nil {
+			return
+		}
+	}
+	t.DatTable = (*layout.DatTable)(unsafe.Pointer(unsafe.SliceData(t.bytes)))
+	l.contexts.shared = t
+	l.cfg.Lane.Table = addressOf(t.bytes)
+}
+
+func (l *Library) closeTable() {
+	t := l.contexts.shared
+	l.contexts.shared, l.cfg.Lane.Table = nil, 0
+	switch {
+	case t == nil:
+	case t.file >= 0:
+		l.network.(TableMaker).CloseTable(t.bytes, t.file)
+	default:
+		arena.Unmap(t.bytes)
+	}
+}
+
+// tell tells C and the peers what a context names; nil: nothing any more, and when tell returns no
+// peer is at a copy by it.
+func (t *ownTable) tell(context uint32, m *region) {
+	i := context & layout.DatContextIndex
+	if t == nil || i >= layout.DatTableNames {
+		return
+	}
+	c := &t.Names[i]
+	if m == nil {
+		atomic.StoreUint32(&c.Context, 0)
+		t.library.awaitCopies()
+		return
+	}
+	_, isLMR := m.owner.(*LMR)
+	c.Addr, c.N, c.Pz = m.addr, m.n, uint64(m.pz.handle)
+	c.Privileges, c.Zerobased, c.Window = uint16(m.privileges), flag(m.zeroBased), flag(!isLMR)
+	atomic.StoreUint32(&c.Context, context)
+}
+
+// open is the entry of e's connection; nil: there is none.
+func (e *EP) open() *layout.DatOpen {
+	index, _ := e.conn.Name()
+	t := e.ia.contexts.shared
+	if t == nil || index >= layout.DatTableEnds {
+		return nil
+	}
+	return &t.Ends[index]
+}
+
+// grant lets the peer access memory of e's protection zone by itself.
+func (e *EP) grant() {
+	o := e.open()
+	if o == nil || e.peer.data == nil || e.peer.data.node == nil {
+		return
+	}
+	o.Pz = uint64(e.PZ.handle)
+	_, o.Tag = e.conn.Name()
+	atomic.StoreUint32(&o.Open, 1)
+}
+
+// revoke is the end of that: then the peer is at no copy any more.
+func (e *EP) revoke() {
+	o := e.open()
+	if o == nil {
+		return
+	}
+	if _, tag := e.conn.Name(); o.Open == 0 || o.Tag != tag {
+		return
+	}
+	atomic.StoreUint32(&o.Open, 0)
+	e.ia.library.awaitCopies()
+}
+
+// awaitCopies waits for the copies that are under way.
+func (l *Library) awaitCopies() {
+	for _, n := range l.neighbours {
+		if n.table.bytes != nil {
+			l.awaitCopy(n)
+		}
+	}
+}
+
+const (
+	copyLooks = 2000 // at a copy, before this thread sleeps
+	copyPause = 50e3 // ns: between looks then
+)
+
+// awaitCopy waits for a peer's, which it makes under its own lock: so there is one at most. A copy
+// is of a megabyte at most. The mark of a process that was killed stays, and one that is stopped is
+// gone after the timeout.
+func (l *Library) awaitCopy(n *neighbour) {
+	at := n.table.copies()
+	was := atomic.LoadUint64(at)
+	if was&1 == 0 || was == n.table.stuck {
+		return
+	}
+	for range copyLooks {
+		if atomic.LoadUint64(at) != was {
+			return
+		}
+	}
+	pid := n.pid()
+	for until := l.cfg.Clock() + l.cfg.Timeout; atomic.LoadUint64(at) == was; {
+		if l.network.(TableMaker).Gone(pid) || l.cfg.Clock() >= until {
+			n.table.stuck = was
+			return
+		}
+		time.Sleep(copyPause)
+	}
+}
+
+// pid is the number of the other process.
+func (n *neighbour) pid() int {
+	link, ok := n.data.link.(laneLink)
+	if !ok {
+		return 0
+	}
+	peer, _ := link.NodePeer(n.peer().ep)
+	return int(peer.Pid)
+}
+
+// withTable is the files of a greeting: those of the link, and that of the own table. Who answers
+// adds it only if it has the other's.
+func (l *Library) withTable(n *neighbour, kind wire.Kind, files []int) []int {
+	t := l.contexts.shared
+	if t == nil || t.file < 0 || kind == wire.Welcome && n.table.bytes == nil {
+		return files
+	}
+	return append(files[:len(files):len(files)], t.file)
+}
+
+// mapTable maps the table that has come with a greeting; false: the peer may count on it, and it
+// cannot be.
+func (l *Library) mapTable(n *neighbour, m *wire.Message) bool {
+	t := l.contexts.shared
+	if t == nil || t.file < 0 || len(m.Files) == 0 {
+		return true
+	}
+	b, err := l.network.(TableMaker).PeerTable(m.Files[0], tableSize)
+	if err == nil {
+		n.table.bytes = b
+	}
+	return err == nil || m.Kind == wire.Hello
+}
+
+// unmapTable is the end of that.
+func (l *Library) unmapTable(n *neighbour) {
+	if n.table.bytes != nil {
+		l.network.(TableMaker).CloseTable(n.table.bytes, -1)
+		n.table.bytes = nil
+	}
+}
