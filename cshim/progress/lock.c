@@ -108,7 +108,8 @@ static int spin_for_lock(cshim_progress *progress)
  * among those of whom one is woken.
  *  3. One flag and one wake-up may stand for several sleepers. The one woken is answerable for the
  * others: it sets the flag again, before it sleeps again (here) or, once it has the lock, if there
- * are others (cshim_lock_wait).
+ * are others (cshim_lock_wait). So is a thread in a handler, which sleeps at the same word and may
+ * be the one woken, also when it gives the lock up again (wait_in_handler).
  */
 static int sleep_for_lock(cshim_progress *progress)
 {
@@ -176,6 +177,13 @@ static int try_or_borrow(cshim_progress *progress)
 	return 1;
 }
 
+/* There are more than so many waiters for a lock that this thread owns: its release wakes one. */
+static void answer_for(cshim_progress *progress, uint32_t waiters, uint32_t known)
+{
+	if (waiters > known)
+		__atomic_fetch_or(&progress->lock_after, CSHIM_LOCK_WAKE, __ATOMIC_SEQ_CST);
+}
+
 /*
  * Becomes the owner in a handler: with all locks that the thread had, or, where one of those is
  * borrowed, without this one again, so that nobody waits for a lock with another in hand.
@@ -190,6 +198,8 @@ static void wait_in_handler(cshim_progress *progress)
 		if (try_or_borrow(progress)) {
 			if (take_all_back())
 				return;
+			answer_for(progress,
+			           __atomic_load_n(&progress->lock_waiters, __ATOMIC_SEQ_CST), 1);
 			cshim_lock_let_go(progress);
 		}
 		if (++tries < SPINS && cshim_processors() > 1)
@@ -204,18 +214,14 @@ static void wait_in_handler(cshim_progress *progress)
 /* Becomes the owner, however long that takes. */
 void cshim_lock_wait(cshim_progress *progress)
 {
-	if (cshim_this_thread.handler) {
-		__atomic_add_fetch(&progress->lock_waiters, 1, __ATOMIC_SEQ_CST);
-		wait_in_handler(progress);
-		__atomic_sub_fetch(&progress->lock_waiters, 1, __ATOMIC_SEQ_CST);
-		return;
-	}
 	__atomic_add_fetch(&progress->lock_waiters, 1, __ATOMIC_SEQ_CST);
-	while (!spin_for_lock(progress) && !sleep_for_lock(progress))
-		;
+	if (cshim_this_thread.handler)
+		wait_in_handler(progress);
+	else
+		while (!spin_for_lock(progress) && !sleep_for_lock(progress))
+			;
 	/* A thread that comes into the count later sets the flag itself before it sleeps. */
-	if (__atomic_sub_fetch(&progress->lock_waiters, 1, __ATOMIC_SEQ_CST) > 0)
-		__atomic_fetch_or(&progress->lock_after, CSHIM_LOCK_WAKE, __ATOMIC_SEQ_CST);
+	answer_for(progress, __atomic_sub_fetch(&progress->lock_waiters, 1, __ATOMIC_SEQ_CST), 0);
 }
 
 uint32_t cshim_lock_release_all(cshim_progress *progress)

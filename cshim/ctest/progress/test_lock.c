@@ -1,4 +1,5 @@
 /* test_lock.c - the lock by itself, on a block that nobody owns. */
+#define _GNU_SOURCE
 #include "fake.h"
 
 #include <errno.h>
@@ -229,6 +230,57 @@ static void test_crossing(void)
 	CHECK(all == (2 * RING + 1) * CROSSINGS);
 }
 
+/*
+ * A thread in a handler and one outside sleep for the same lock. Who of them a release wakes is
+ * answerable for the other, which else would sleep on although the lock is free.
+ */
+enum { PAIRS = 300, GUARD_S = 60 };
+
+static void *call_in_handler(void *argument)
+{
+	cshim_handler handler;
+
+	(void)argument;
+	cshim_lock(&ring[1]);
+	cshim_handler_begins(&ring[1], &handler);
+	call_on(0);
+	cshim_handler_ends(&ring[1], &handler);
+	cshim_lock_drop(&ring[1]);
+	return NULL;
+}
+
+static void *call_outside(void *argument)
+{
+	(void)argument;
+	call_on(0);
+	return NULL;
+}
+
+static void test_both_asleep(void)
+{
+	int i;
+
+	for (i = 0; i < PAIRS; i++) {
+		pthread_t inside, outside;
+		struct timespec guard;
+
+		cshim_lock(&ring[0]);
+		inside = fake_thread(call_in_handler, NULL);
+		fake_await(&ring[0].lock_waiters, 1);
+		fake_sleep_us(300 + 7 * i); /* asleep, for a millisecond at a time */
+		outside = fake_thread(call_outside, NULL);
+		fake_await(&ring[0].lock_waiters, 2);
+		while (!(__atomic_load_n(&ring[0].lock_after, __ATOMIC_SEQ_CST) & CSHIM_LOCK_WAKE))
+			;
+		fake_sleep_us(20);
+		cshim_lock_drop(&ring[0]);
+		clock_gettime(CLOCK_REALTIME, &guard);
+		guard.tv_sec += GUARD_S;
+		CHECK(pthread_timedjoin_np(outside, NULL, &guard) == 0);
+		pthread_join(inside, NULL);
+	}
+}
+
 void test_lock(void)
 {
 	static const cshim_owner nobody;
@@ -241,4 +293,5 @@ void test_lock(void)
 	test_pass();
 	test_sleeping_waiter();
 	test_crossing();
+	test_both_asleep();
 }
