@@ -266,10 +266,13 @@ func nodesOf(size, perNode int) (nodes []int) {
 	return nodes
 }
 
+// largest is how many members groups have at the most.
+var largest = 17
+
 // TestOperations: every operation, group size, data size and layout of nodes against a naive
 // reference.
 func TestOperations(t *testing.T) {
-	for size := 1; size <= 17; size++ {
+	for size := 1; size <= largest; size++ {
 		for layout, nodes := range map[string][]int{"flat": nil, "by three": nodesOf(size, 3),
 			"alternating": alternating(size, 3)} {
 			t.Run(fmt.Sprint(size, " ", layout), func(t *testing.T) {
