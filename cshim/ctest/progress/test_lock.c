@@ -232,9 +232,11 @@ static void test_crossing(void)
 
 /*
  * A thread in a handler and one outside sleep for the same lock. Who of them a release wakes is
- * answerable for the other, which else would sleep on although the lock is free.
+ * answerable for the other, which else would sleep on although the lock is free. Also if the one in
+ * the handler cannot keep the lock, because its own is borrowed.
  */
 enum { PAIRS = 300, GUARD_S = 60 };
+static uint32_t borrowed, give_back;
 
 static void *call_in_handler(void *argument)
 {
@@ -256,17 +258,40 @@ static void *call_outside(void *argument)
 	return NULL;
 }
 
+/* Borrows the lock of the thread in the handler for a while. */
+static void *borrow(void *argument)
+{
+	cshim_handler handler;
+
+	(void)argument;
+	cshim_lock(&ring[2]);
+	cshim_handler_begins(&ring[2], &handler);
+	cshim_lock(&ring[1]);
+	__atomic_store_n(&borrowed, 1, __ATOMIC_SEQ_CST);
+	fake_await(&give_back, 1);
+	cshim_lock_drop(&ring[1]);
+	cshim_handler_ends(&ring[2], &handler);
+	cshim_lock_drop(&ring[2]);
+	return NULL;
+}
+
 static void test_both_asleep(void)
 {
 	int i;
 
 	for (i = 0; i < PAIRS; i++) {
-		pthread_t inside, outside;
+		pthread_t inside, outside, borrower = 0;
+		int borrows = i % 2;
 		struct timespec guard;
 
 		cshim_lock(&ring[0]);
 		inside = fake_thread(call_in_handler, NULL);
 		fake_await(&ring[0].lock_waiters, 1);
+		borrowed = give_back = 0;
+		if (borrows) {
+			borrower = fake_thread(borrow, NULL);
+			fake_await(&borrowed, 1);
+		}
 		fake_sleep_us(300 + 7 * i); /* asleep, for a millisecond at a time */
 		outside = fake_thread(call_outside, NULL);
 		fake_await(&ring[0].lock_waiters, 2);
@@ -277,7 +302,10 @@ static void test_both_asleep(void)
 		clock_gettime(CLOCK_REALTIME, &guard);
 		guard.tv_sec += GUARD_S;
 		CHECK(pthread_timedjoin_np(outside, NULL, &guard) == 0);
+		__atomic_store_n(&give_back, 1, __ATOMIC_SEQ_CST);
 		pthread_join(inside, NULL);
+		if (borrows)
+			pthread_join(borrower, NULL);
 	}
 }
 
