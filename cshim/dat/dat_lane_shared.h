@@ -66,7 +66,8 @@ static inline uint64_t dat_memory_in(const dat_table *table, uint64_t pz, uint32
 	    (c->privileges & need) != need || (c->window && !windows))
 		return 0;
 	start = c->zerobased ? 0 : c->addr;
-	if (addr < start || addr - start > c->n || n > c->n - (addr - start))
+	/* what lies before it wraps round, past its end */
+	if (addr - start > c->n || n > c->n - (addr - start))
 		return 0;
 	return c->addr + (addr - start);
 }

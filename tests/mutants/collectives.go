@@ -82,7 +82,7 @@ var collectives = []mutation{
 	{name: "pair-tie",
 		file:   "cshim/coll/kernel_pairs.h",
 		old:    "keeps = wins | (lower & !other);",
-		new:    "keeps = wins;",
+		new:    "keeps = wins | (!lower & !other);",
 		broken: "of equal values MAXLOC gives the higher rank",
 		kill:   "c coll"},
 	{name: "pair-zeros",

@@ -124,7 +124,7 @@ var dat = []mutation{
 	{name: "table-truncated",
 		file:   "core/dat/sockets/table.go",
 		old:    "have&tableSeals != tableSeals",
-		new:    "false",
+		new:    "have < 0",
 		broken: "a peer that truncates its table ends this process",
 		kill:   "go ./core/dat/sockets TestTableFile"},
 }

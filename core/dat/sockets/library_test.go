@@ -62,7 +62,8 @@ func newLaneProcess(t *testing.T) *process {
 // newProcessWith is a process whose network is opened with cfg, which needs no clock.
 func newProcessWith(t *testing.T, cfg Config) *process { return newProcessAs(t, cfg, nil) }
 
-func newProcessAs(t *testing.T, cfg Config, lane *layout.DatLane) *process {
+func newProcessAs(t *testing.T, cfg Config, lane *layout.DatLane,
+	wrap ...func(*Network) dat.Network) *process {
 	memory.Guard()
 	cfg.Clock, cfg.Timeout = clock, silence
 	p := &process{t: t, lane: lane}
@@ -72,6 +73,9 @@ func newProcessAs(t *testing.T, cfg Config, lane *layout.DatLane) *process {
 		Network: func() (dat.Network, error) {
 			n, err := Open(cfg)
 			p.network = n
+			if len(wrap) > 0 && err == nil {
+				return wrap[0](n), nil
+			}
 			return n, err
 		},
 		Interfaces: Interfaces,

@@ -99,15 +99,24 @@ func TestStuckCopy(t *testing.T) {
 	}
 }
 
+// blindNetwork cannot map the tables of others.
+type blindNetwork struct{ *Network }
+
+func (blindNetwork) PeerTable(int, int) ([]byte, error) { return nil, unix.ENOMEM }
+
 // TestOneTable: only if both processes have each other's table may one copy. Where there is no lane
 // there is no table, and data goes by messages.
 func TestOneTable(t *testing.T) {
 	without := func(t *testing.T) *process { return newProcess(t) }
+	blind := func(t *testing.T) *process {
+		return newProcessAs(t, Config{}, &layout.DatLane{},
+			func(n *Network) dat.Network { return blindNetwork{n} })
+	}
 	for _, k := range []struct {
 		a, b func(t *testing.T) *process
 		want bool
 	}{{newLaneProcess, newLaneProcess, true}, {newLaneProcess, without, false},
-		{without, newLaneProcess, false}} {
+		{without, newLaneProcess, false}, {newLaneProcess, blind, false}} {
 		p, q := k.a(t), k.b(t)
 		a, b := p.end(nil, 0), q.end(nil, 0)
 		connect(t, a, b)
