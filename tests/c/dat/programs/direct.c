@@ -5,59 +5,14 @@
  * of the library while it hears a pipe.
  */
 #define _GNU_SOURCE
-#include "pair.h"
+#include "two.h"
 
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { PAGE = 4096, AREA = 4 << 20, ROUNDS = 25, DEPTH = 8 };
 
-extern char **environ;
-
-static struct {
-	int from, to, is_server;
-	pair p;
-	DAT_LMR_HANDLE lmr;
-	DAT_LMR_CONTEXT local;
-	DAT_RMR_CONTEXT remote, theirs;
-	DAT_VADDR address; /* of the peer's memory */
-	unsigned char *memory;
-	pid_t peer;
-} me;
-
-static void say(const void *bytes, size_t n)
-{
-	CHECK(write(me.to, bytes, n) == (ssize_t)n);
-}
-
-static void hear(void *bytes, size_t n)
-{
-	CHECK(read(me.from, bytes, n) == (ssize_t)n);
-}
-
-static void meet(void)
-{
-	char c = 0;
-
-	say(&c, 1);
-	hear(&c, 1);
-}
-
-static DAT_DTO_COOKIE cookie(DAT_UINT64 n)
-{
-	DAT_DTO_COOKIE c = {.as_64 = n};
-
-	return c;
-}
-
-static DAT_LMR_TRIPLET local(size_t at, DAT_SEG_LENGTH n)
-{
-	DAT_LMR_TRIPLET t = {(DAT_VADDR)(size_t)(me.memory + at), n, me.local};
-
-	return t;
-}
+static pid_t other; /* the process of the peer */
 
 static void post_write(DAT_SEG_LENGTH n, DAT_VADDR to, DAT_RMR_CONTEXT context)
 {
@@ -113,7 +68,7 @@ static void stopped(void)
 	size_t i;
 
 	for (i = 0; !me.is_server && i < sizeof sizes / sizeof *sizes; i++) {
-		CHECK(kill(me.peer, SIGSTOP) == 0);
+		CHECK(kill(other, SIGSTOP) == 0);
 		memset(me.memory, (int)i + 1, AREA);
 		post_write(sizes[i], me.address, me.theirs);
 		CHECK(status() == DAT_DTO_SUCCESS);
@@ -123,7 +78,7 @@ static void stopped(void)
 		expect(0, sizes[i], (unsigned char)(i + 1));
 		expect(sizes[i], PAGE, 0);
 		memset(me.memory, 0, AREA);
-		CHECK(kill(me.peer, SIGCONT) == 0);
+		CHECK(kill(other, SIGCONT) == 0);
 		meet();
 		meet();
 	}
@@ -233,7 +188,7 @@ static void killed(void)
 	}
 	meet();
 	usleep(1000 + (useconds_t)(getpid() % 13 * 100));
-	CHECK(kill(me.peer, SIGKILL) == 0);
+	CHECK(kill(other, SIGKILL) == 0);
 	MUST(dat_lmr_free(me.lmr));
 	mark(0x55);
 	stay_marked(0x55);
@@ -377,34 +332,7 @@ static void tell_each_other(void)
 	say(&pid, sizeof pid);
 	hear(&me.theirs, sizeof me.theirs);
 	hear(&me.address, sizeof me.address);
-	hear(&me.peer, sizeof me.peer);
-}
-
-static void connect_sides(void)
-{
-	struct sockaddr_in to;
-	DAT_CONN_QUAL qualifier;
-	DAT_PSP_HANDLE psp;
-	DAT_EVENT event;
-
-	if (me.is_server) {
-		MUST(dat_psp_create_any(me.p.ia, &qualifier, me.p.requests, DAT_PSP_CONSUMER_FLAG,
-		                        &psp));
-		say(&qualifier, sizeof qualifier);
-		event = pair_event(me.p.requests, DAT_CONNECTION_REQUEST_EVENT);
-		MUST(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, me.p.a.ep, 0,
-		                   NULL));
-	} else {
-		memset(&to, 0, sizeof to);
-		to.sin_family = AF_INET;
-		to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-		hear(&qualifier, sizeof qualifier);
-		MUST(dat_ep_connect(me.p.a.ep, (DAT_IA_ADDRESS_PTR)&to, qualifier, PAIR_WAIT, 0,
-		                    NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
-	}
-	pair_event(me.p.a.connection, DAT_CONNECTION_EVENT_ESTABLISHED);
-	meet();
-	usleep(2000); /* the fast lane gets the connection when core has nothing to do */
+	hear(&other, sizeof other);
 }
 
 static int side_of(char **argv)
@@ -412,12 +340,12 @@ static int side_of(char **argv)
 	int number = atoi(argv[4]), time = atoi(argv[5]);
 
 	alarm(40); /* guards against hangs */
-	me.is_server = !strcmp(argv[1], "server");
-	me.from = atoi(argv[2]);
-	me.to = atoi(argv[3]);
+	begin(argv);
 	open_side(number);
 	tell_each_other();
 	connect_sides();
+	meet();
+	usleep(2000); /* the fast lane gets the connection when core has nothing to do */
 	if (cases[number].run)
 		cases[number].run();
 	else
@@ -426,29 +354,18 @@ static int side_of(char **argv)
 	return 0;
 }
 
-static pid_t start(char *program, const char *role, int from, int to, int number, int time)
-{
-	char in[16], out[16], which[16], when[16];
-	char *argv[] = {program, (char *)role, in, out, which, when, NULL};
-	pid_t pid;
-
-	snprintf(in, sizeof in, "%d", from);
-	snprintf(out, sizeof out, "%d", to);
-	snprintf(which, sizeof which, "%d", number);
-	snprintf(when, sizeof when, "%d", time);
-	CHECK(posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ) == 0);
-	return pid;
-}
-
 /* 1 if the case went well. */
 static int run(char *program, int number, int time)
 {
 	int there[2], back[2], server_status, client_status, i;
 	pid_t server, client;
+	char which[16], when[16];
 
+	snprintf(which, sizeof which, "%d", number);
+	snprintf(when, sizeof when, "%d", time);
 	CHECK(pipe2(there, 0) == 0 && pipe2(back, 0) == 0);
-	server = start(program, "server", there[0], back[1], number, time);
-	client = start(program, "client", back[0], there[1], number, time);
+	server = start(program, "server", there[0], back[1], which, when);
+	client = start(program, "client", back[0], there[1], which, when);
 	for (i = 0; i < 2; i++) {
 		close(there[i]);
 		close(back[i]);
@@ -462,27 +379,40 @@ static int run(char *program, int number, int time)
 	return server_status == 0 && client_status == 0;
 }
 
+/* All cases, or one of them, with the fast lane set so; 1 if they went well. */
+static int all(char *program, const char *setting, const char *only)
+{
+	int i, k;
+
+	setenv("LAPI_FASTLANE", setting, 1);
+	for (i = 0; i < CASES; i++) {
+		if (only && strcmp(only, cases[i].name))
+			continue;
+		if (strcmp(setting, "on") && cases[i].run == stopped)
+			continue; /* then the target takes part, at least now and then */
+		printf("%s, %s\n", setting, cases[i].name);
+		fflush(stdout);
+		for (k = 0; k < cases[i].times; k++)
+			if (!run(program, i, k)) {
+				printf("%s %d has failed\n", cases[i].name, k);
+				return 0;
+			}
+	}
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
-	const char *only = argc == 2 ? argv[1] : NULL, *set = getenv("LAPI_FASTLANE");
-	int i, k;
+	static const char *const settings[] = {"on", "random", "off"};
+	const char *only = argc == 2 ? argv[1] : NULL;
+	int i;
 
 	if (argc == 6)
 		return side_of(argv);
 	setenv("LAPI_DAT_TIMEOUT", "1000", 1); /* nothing is to end by that */
-	for (i = 0; i < CASES; i++) {
-		if (only && strcmp(only, cases[i].name))
-			continue;
-		if (set && strcmp(set, "on") && cases[i].run == stopped)
-			continue; /* then the target takes part, at least now and then */
-		printf("%s\n", cases[i].name);
-		fflush(stdout);
-		for (k = 0; k < cases[i].times; k++)
-			if (!run(argv[0], i, k)) {
-				printf("%s %d has failed\n", cases[i].name, k);
-				return 1;
-			}
-	}
+	for (i = 0; i < 3; i++)
+		if (!all(argv[0], settings[i], only))
+			return 1;
 	puts("direct: passed"); /* as scripts/dat-test.sh wants it */
 	return 0;
 }

@@ -4,58 +4,19 @@
  * all starts a client and a server for each pair of settings; these meet by pipes.
  */
 #define _GNU_SOURCE
-#include "pair.h"
+#include "two.h"
 
-#include <spawn.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { DEPTH = 16, SENDS = 600, ROUNDS = 600, AREA = 4096, LONG = 300000 };
 
-extern char **environ;
-
-static struct {
-	int from, to, is_server;
-	pair p;
-	DAT_PSP_HANDLE psp;
-	DAT_LMR_HANDLE lmr;
-	DAT_LMR_CONTEXT local;
-	DAT_RMR_CONTEXT remote, theirs;
-	DAT_VADDR address; /* of the peer's memory */
-	unsigned char *memory;
-	unsigned random;
-} me;
-
-static void say(const void *bytes, size_t n)
-{
-	CHECK(write(me.to, bytes, n) == (ssize_t)n);
-}
-
-static void hear(void *bytes, size_t n)
-{
-	CHECK(read(me.from, bytes, n) == (ssize_t)n);
-}
-
-static void meet(void)
-{
-	char c = 0;
-
-	say(&c, 1);
-	hear(&c, 1);
-}
-
 /* Both sides draw the same numbers. */
+static unsigned random_state;
+
 static unsigned draw(unsigned below)
 {
-	me.random = me.random * 1103515245u + 12345u;
-	return (me.random >> 16) % below;
-}
-
-static DAT_LMR_TRIPLET local(size_t at, DAT_SEG_LENGTH n)
-{
-	DAT_LMR_TRIPLET t = {(DAT_VADDR)(size_t)(me.memory + at), n, me.local};
-
-	return t;
+	random_state = random_state * 1103515245u + 12345u;
+	return (random_state >> 16) % below;
 }
 
 static DAT_RMR_TRIPLET remote(size_t at, DAT_SEG_LENGTH n)
@@ -63,13 +24,6 @@ static DAT_RMR_TRIPLET remote(size_t at, DAT_SEG_LENGTH n)
 	DAT_RMR_TRIPLET t = {me.address + at, n, me.theirs};
 
 	return t;
-}
-
-static DAT_DTO_COOKIE cookie(DAT_UINT64 n)
-{
-	DAT_DTO_COOKIE c = {.as_64 = n};
-
-	return c;
 }
 
 static void post_recv(DAT_UINT64 n, size_t at, DAT_SEG_LENGTH size)
@@ -319,36 +273,10 @@ static void register_memory(void)
 	hear(&me.address, sizeof me.address);
 }
 
-static void connect_sides(void)
-{
-	struct sockaddr_in to;
-	DAT_CONN_QUAL qualifier;
-	DAT_EVENT event;
-
-	if (me.is_server) {
-		MUST(dat_psp_create_any(me.p.ia, &qualifier, me.p.requests, DAT_PSP_CONSUMER_FLAG,
-		                        &me.psp));
-		say(&qualifier, sizeof qualifier);
-		event = pair_event(me.p.requests, DAT_CONNECTION_REQUEST_EVENT);
-		MUST(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, me.p.a.ep, 0,
-		                   NULL));
-	} else {
-		memset(&to, 0, sizeof to);
-		to.sin_family = AF_INET;
-		to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-		hear(&qualifier, sizeof qualifier);
-		MUST(dat_ep_connect(me.p.a.ep, (DAT_IA_ADDRESS_PTR)&to, qualifier, PAIR_WAIT, 0,
-		                    NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
-	}
-	pair_event(me.p.a.connection, DAT_CONNECTION_EVENT_ESTABLISHED);
-}
-
 static int side_of(char **argv)
 {
-	me.is_server = !strcmp(argv[1], "server");
-	me.from = atoi(argv[2]);
-	me.to = atoi(argv[3]);
-	me.random = 7;
+	begin(argv);
+	random_state = 7;
 	MUST(dat_ia_open((DAT_NAME_PTR) "lapi-lo", 8, &me.p.async, &me.p.ia));
 	MUST(dat_pz_create(me.p.ia, &me.p.pz));
 	register_memory();
@@ -363,19 +291,6 @@ static int side_of(char **argv)
 	return 0;
 }
 
-static pid_t start(char *program, const char *role, int from, int to, const char *setting)
-{
-	char in[16], out[16];
-	char *argv[] = {program, (char *)role, in, out, NULL};
-	pid_t pid;
-
-	snprintf(in, sizeof in, "%d", from);
-	snprintf(out, sizeof out, "%d", to);
-	setenv("LAPI_FASTLANE", setting, 1);
-	CHECK(posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ) == 0);
-	return pid;
-}
-
 static void run(char *program, const char *server, const char *client)
 {
 	int there[2], back[2], status, i;
@@ -383,8 +298,10 @@ static void run(char *program, const char *server, const char *client)
 	printf("server %s, client %s\n", server, client);
 	fflush(stdout);
 	CHECK(pipe(there) == 0 && pipe(back) == 0);
-	start(program, "server", there[0], back[1], server);
-	start(program, "client", back[0], there[1], client);
+	setenv("LAPI_FASTLANE", server, 1);
+	start(program, "server", there[0], back[1], NULL, NULL);
+	setenv("LAPI_FASTLANE", client, 1);
+	start(program, "client", back[0], there[1], NULL, NULL);
 	for (i = 0; i < 2; i++)
 		CHECK(wait(&status) > 0 && status == 0);
 	for (i = 0; i < 2; i++) {
