@@ -191,8 +191,8 @@ func within(recv, send *coll.Parts) bool {
 	return recv.One.N <= recv.Stride
 }
 
-// lists are the parts of a v-call: its buffers or its buffer, sizes and places at the arguments from
-// first on.
+// lists are the parts of a v-call: its buffers or its buffer, sizes and places at the arguments
+// from first on.
 func lists(c *datCall, p *coll.Parts, n, first int) bool {
 	const sizesAt, placesAt = collSendSizes - collSend, collSendPlaces - collSend
 	sizes := list[int32](c, first+sizesAt, n)

@@ -31,7 +31,8 @@ $(DAT_BUILD)/%: $(DAT_DIR)/%.c $(DAT_DIR)/pair.h $(DAT_DIR)/two.h $(DAT_HEADERS)
 
 # What the programs of collectives share.
 COLL_SHARED := $(addprefix $(DAT_DIR)/coll_,frame.c call.c values.c)
-$(DAT_BUILD)/coll_%: $(DAT_DIR)/coll_%.c $(COLL_SHARED) $(DAT_DIR)/coll.h $(DAT_DIR)/pair.h $(DAT_DIR)/two.h $(DAT_HEADERS) $(LIB)
+$(DAT_BUILD)/coll_%: $(DAT_DIR)/coll_%.c $(COLL_SHARED) $(DAT_DIR)/coll.h $(DAT_DIR)/pair.h \
+  $(DAT_HEADERS) $(LIB)
 	@mkdir -p $(DAT_BUILD)
 	$(CC) $(DAT_CFLAGS) -Iinclude $< $(COLL_SHARED) $(DAT_LINK) -lm -o $@
 

@@ -96,8 +96,8 @@ const joinSize = 20
 // joinMagic begins it.
 const joinMagic = 0x4c4c4f43 // "COLL"
 
-// requestTimeouts is for how many times its own timeout a process keeps a request that no group waits
-// for: the one that asks may have a longer one, and may have gone without a word.
+// requestTimeouts is for how many times its own timeout a process keeps a request that no group
+// waits for: the one that asks may have a longer one, and may have gone without a word.
 const requestTimeouts = 4
 
 // joinRequest is a request of a member that no group waits for yet.

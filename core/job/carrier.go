@@ -6,10 +6,10 @@ import (
 	"lapi/core/job/adapters"
 )
 
-// awaitCarrier lists this node's interfaces for the card, when those that the choice of addresses may
-// depend on have a carrier, or after some seconds. A task does not know the other nodes yet, so it
-// looks at its own only. Where the user has named no interface and asked for no instances, any one
-// that has a carrier will do: else each job on a host with an unplugged one would wait.
+// awaitCarrier lists this node's interfaces for the card, when those that the choice of addresses
+// may depend on have a carrier, or after some seconds. A task does not know the other nodes yet, so
+// it looks at its own only. Where the user has named no interface and asked for no instances, any
+// one that has a carrier will do: else each job on a host with an unplugged one would wait.
 func (m *meeting) awaitCarrier(c *Config) (adapters.Node, error) {
 	mine, err := m.list()
 	if err != nil || c.Adapters != nil {

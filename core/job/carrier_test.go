@@ -10,8 +10,8 @@ import (
 	"lapi/core/job/adapters"
 )
 
-// A task's card has the interface whose carrier came late, if MP_EUIDEVICE or MP_INSTANCES ask for it
-// or the host has no other, and only then is it waited for.
+// A task's card has the interface whose carrier came late, if MP_EUIDEVICE or MP_INSTANCES ask for
+// it or the host has no other, and only then is it waited for.
 func TestLateCarrier(t *testing.T) {
 	node := func(late bool, more ...adapters.Interface) adapters.Node {
 		return adapters.Node{Namespace: 1, Interfaces: append([]adapters.Interface{

@@ -94,8 +94,8 @@ func (c *Config) openSecret(f *fieldCard) error {
 	switch {
 	case !isSealed(f.secret):
 		if c.munge == sealOnly && c.keyFile == "" {
-			return fmt.Errorf("%s=only here, but task 0 has not sealed the job key: set it for all "+
-				"tasks", mungeVariable)
+			return fmt.Errorf("%s=only here, but task 0 has not sealed the job key: set it for "+
+				"all tasks", mungeVariable)
 		}
 		return nil
 	case Munge == nil:
@@ -104,8 +104,9 @@ func (c *Config) openSecret(f *fieldCard) error {
 	}
 	plain := make([]byte, nameSize+KeySize)
 	if err := Munge.Open(f.secret, plain); err != nil {
-		return fmt.Errorf("task 0 has sealed the job key by munge, which does not open it here: %w; "+
-			"start munged with the same key on all hosts, or set %s=no for all tasks", err, mungeVariable)
+		return fmt.Errorf("task 0 has sealed the job key by munge, which does not open it here: "+
+			"%w; start munged with the same key on all hosts, or set %s=no for all tasks", err,
+			mungeVariable)
 	}
 	f.secret = plain
 	return nil

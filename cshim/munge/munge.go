@@ -28,7 +28,8 @@ func (c *Client) Seal(secret []byte) ([]byte, error) {
 	defer C.free(unsafe.Pointer(file))
 	var why [C.CSHIM_MUNGE_WHY]C.char
 	var credential *C.char
-	if C.cshim_munge_seal(file, unsafe.Pointer(unsafe.SliceData(secret)), C.size_t(len(secret)), &credential, &why[0]) != 0 {
+	if C.cshim_munge_seal(file, unsafe.Pointer(unsafe.SliceData(secret)), C.size_t(len(secret)),
+		&credential, &why[0]) != 0 {
 		return nil, errors.New(C.GoString(&why[0]))
 	}
 	defer C.free(unsafe.Pointer(credential))

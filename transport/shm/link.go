@@ -65,8 +65,8 @@ type Config struct {
 	// DisableCMA makes the link do without cross-memory attach: Put and Get are not supported.
 	DisableCMA bool
 	// MessagesOnly: peers may send this task messages, and nothing that touches its memory: one that
-	// tries has failed. Nor does this link touch theirs: Put, Get, Atomic and transfers with notices
-	// are not supported. Its owner may, by NodePeer.Direct.
+	// tries has failed. Nor does this link touch theirs: Put, Get, Atomic and transfers with
+	// notices are not supported. Its owner may, by NodePeer.Direct.
 	MessagesOnly bool
 	// Barrier: this task can take part in the barrier of the node's tasks.
 	Barrier bool

@@ -24,7 +24,8 @@ func (p *planner) broadcast() {
 	p.spread(local, from, p.a.Send.One)
 }
 
-// spread copies what the team's member at a place has to all, along a binomial tree, chunk by chunk.
+// spread copies what the team's member at a place has to all, along a binomial tree, chunk by
+// chunk.
 func (p *planner) spread(t team, root int, s Span) {
 	if t.size() == 1 {
 		return

@@ -220,8 +220,8 @@ func spanOf(b []byte) Span {
 	return Span{memory.AddrOf(b), uint64(len(b))}
 }
 
-// goKernel reduces a few types: 5 unsigned 32 bits, 9 float64; operations 0 max, 2 sum, and one that
-// uDAPL has not: 20 is the left one.
+// goKernel reduces a few types: 5 unsigned 32 bits, 9 float64; operations 0 max, 2 sum, and one
+// that uDAPL has not: 20 is the left one.
 type goKernel struct{}
 
 func (goKernel) Size(op, typ int) int {

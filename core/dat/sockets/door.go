@@ -205,8 +205,8 @@ func (n *Network) receiveNode(fd int32, m dat.Arrivals) (got int) {
 	return 0
 }
 
-// nodeArea is how much data may be on its way to a process of the node, in memory, bytes: as much as
-// LAPI takes for two tasks.
+// nodeArea is how much data may be on its way to a process of the node, in memory, bytes: as much
+// as LAPI takes for two tasks.
 var nodeArea = sync.OnceValue(func() uint64 { return shm.Area(2, runtime.NumCPU() < 2) })
 
 // NodeLink implements dat.Network.

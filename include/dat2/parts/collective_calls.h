@@ -35,14 +35,14 @@ DAT_EXPORT DAT_RETURN DAT_API dat_collective_free_member(
  * a member's bytes, at any place in memory, or
  *	struct { DAT_IA_ADDRESS_PTR address; DAT_CONN_QUAL qualifier; }
  * of a service point that the member has made (dat_psp_create); its requests for groups are no
- * events. Each of the two calls takes both. group_info may be NULL; what it says of the caller's node
- * is followed only where it is right. The event is of type DAT_IB_COLLECTIVE_CREATE_DATA, with the
- * handle of the group, or DAT_IB_COLLECTIVE_CREATE_STATUS: a member has not come within
+ * events. Each of the two calls takes both. group_info may be NULL; what it says of the caller's
+ * node is followed only where it is right. The event is of type DAT_IB_COLLECTIVE_CREATE_DATA, with
+ * the handle of the group, or DAT_IB_COLLECTIVE_CREATE_STATUS: a member has not come within
  * LAPI_DAT_TIMEOUT seconds, or is another process than the one that its address is of. evd_handle
  * and pz_handle cannot be freed before the group. A process may be in many groups, and more than
- * once in one. (Design, 3.3.1) Errors: DAT_INVALID_HANDLE (EVD, PZ), DAT_INVALID_PARAMETER (members,
- * not this process's self, group_size over 4096, group_id of a group that there is, group_info that
- * contradicts itself), DAT_INSUFFICIENT_RESOURCES.
+ * once in one. (Design, 3.3.1) Errors: DAT_INVALID_HANDLE (EVD, PZ), DAT_INVALID_PARAMETER
+ * (members, not this process's self, group_size over 4096, group_id of a group that there is,
+ * group_info that contradicts itself), DAT_INSUFFICIENT_RESOURCES.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_collective_create_group(
 	DAT_IB_COLLECTIVE_MEMBER *members, DAT_COUNT group_size, DAT_IB_COLLECTIVE_RANK self,
@@ -65,11 +65,11 @@ DAT_EXPORT DAT_RETURN DAT_API dat_collective_free_group(DAT_IB_COLLECTIVE_HANDLE
 /*
  * ..._set_clock sets the clock that the group shares; its event is of type
  * DAT_IB_COLLECTIVE_CLOCK_SET_STATUS: all members' clocks are set. One member may call it, or
- * several. ..._read_clock stores it in *clock_value, at once. The clock counts nanoseconds, from 0 when
- * the group is made, and never goes back: setting it to less than it shows changes nothing, and a
- * member reads more each time. Two members' clocks differ by no more than the time that a message
- * takes from one to the other, and what their processors' clocks drift apart. (Prototypes of the
- * reference, whose macros for them do not compile)
+ * several. ..._read_clock stores it in *clock_value, at once. The clock counts nanoseconds, from 0
+ * when the group is made, and never goes back: setting it to less than it shows changes nothing,
+ * and a member reads more each time. Two members' clocks differ by no more than the time that a
+ * message takes from one to the other, and what their processors' clocks drift apart. (Prototypes
+ * of the reference, whose macros for them do not compile)
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_collective_set_clock(
 	DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_UINT64 clock_value, DAT_CONTEXT user_context);
@@ -119,8 +119,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_collective_scatterv(
 
 /*
  * ..._gather puts the send_buffer of each rank into root's recv_buffer, in the order of ranks. At
- * others recv_buffer and its size are not looked at. send_buffer NULL at root: in place. A member may
- * send less than there is room. (Design, 3.3.6)
+ * others recv_buffer and its size are not looked at. send_buffer NULL at root: in place. A member
+ * may send less than there is room. (Design, 3.3.6)
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_collective_gather(
 	DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_PVOID send_buffer,
