@@ -104,6 +104,7 @@ func golapi_next_error(context C.int, e *C.cshim_error) C.int {
 	e.handler = C.cshim_addr(event.Handler)
 	e.code, e._type, e.task, e.src = C.int32_t(event.Code), C.int32_t(event.Type),
 		C.int32_t(event.Task), C.int32_t(event.Of)
+	e.patience_ms = C.int32_t(event.Patience.Milliseconds())
 	text := unsafe.Slice((*byte)(unsafe.Pointer(&e.text[0])), len(e.text))
 	text[copy(text[:len(text)-1], event.Text)] = 0
 	return 1

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"lapi/core/job/adapters"
 	"lapi/core/job/pmi"
@@ -205,6 +206,19 @@ func checkIdentity(c *Config, variable string) error {
 // Gathered says whether the tasks are brought together, by a launcher or at an address: the session reaches all of them, and
 // nobody has to be told addresses.
 func (c *Config) Gathered() bool { return c.Launched || c.start != byHand }
+
+// launcherPatience is much longer than launchers take to end a job's tasks.
+const launcherPatience = 2 * time.Second
+
+// LauncherPatience is how long a task that has to end, because another is lost, leaves that to its
+// launcher. It is none where nobody but the task itself does so.
+func (c *Config) LauncherPatience() time.Duration {
+	switch c.start {
+	case byPMI, byPort, byPMIx:
+		return launcherPatience
+	}
+	return 0
+}
 
 // LauncherSocket is the socket of the launcher that has started this process, -1: none; asked: the
 // process has begun with it, so it must take leave.

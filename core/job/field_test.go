@@ -70,6 +70,16 @@ func TestFieldDefaults(t *testing.T) {
 	}
 }
 
+// TestLauncherPatience: who has no launcher that ends jobs waits for none.
+func TestLauncherPatience(t *testing.T) {
+	for start, waits := range map[starter]bool{byHand: false, byAddress: false, byPMI: true,
+		byPort: true, byPMIx: true} {
+		if p := (&Config{start: start}).LauncherPatience(); p > 0 != waits {
+			t.Errorf("started in way %d: %v", start, p)
+		}
+	}
+}
+
 // TestLauncherSocket: a task that fails before it has asked the launcher can still tell it.
 func TestLauncherSocket(t *testing.T) {
 	for env, want := range map[string]int{

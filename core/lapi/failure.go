@@ -204,7 +204,8 @@ func (c *Context) failWith(p *peer.Peer, code codes.Code, kind codes.ErrType, wh
 	c.cutOff(p)
 	c.collectives.Fail(codes.ErrNoConnectivity)
 	if !c.leaves {
-		c.faults.Raise(code, kind, p.ID, fmt.Sprintf("no connectivity to task %d: %s", p.ID, why))
+		c.faults.RaiseLoss(code, kind, p.ID,
+			fmt.Sprintf("no connectivity to task %d: %s", p.ID, why))
 	}
 	c.wake.Changed()
 }

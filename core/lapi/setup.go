@@ -95,7 +95,7 @@ func (s *setup) compose() (err error) {
 	c.placements = placed.NewPool(&dgsps)
 	c.due = handlers.New(&c.host, &c.wake)
 	c.faults = faults.New(faults.Config{Me: c.me, Handler: s.o.ErrHandler, Host: &c.host,
-		Wake: &c.wake, Send: c.tellFault,
+		Wake: &c.wake, Send: c.tellFault, Patience: c.cfg.LauncherPatience(),
 		Traced: func(code codes.Code, kind codes.ErrType, of int) {
 			c.trace.failure(code, kind, of)
 		}})

@@ -51,6 +51,8 @@ void fake_set_state(int context, uint32_t bits);
 void fake_finish_tickets(int context, int result);
 void fake_queue_completion(int context, compl_hndlr_t *handler, void *info);
 void fake_queue_error(int context, LAPI_err_hndlr *handler, int code);
+/* Another task is lost, of which the launcher is about to end the job. */
+void fake_queue_loss(int context, int patience_ms);
 /* When set, tickets stay open until fake_finish_tickets; else one dispatcher turn ends them. */
 void fake_hold_tickets(int hold);
 /* What golapi_xfer was given last. */
@@ -98,6 +100,7 @@ void test_lane_after(void (*first)(void));
 int test_lock_fenced(void);
 /* The programs that test_fatal and test_refused start. */
 void fatal_main(void);
+void lost_main(const char *patience);
 int refused_main(const char *what);
 
 /* How often the calling thread has given up the processor. */

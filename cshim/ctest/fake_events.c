@@ -46,7 +46,16 @@ void fake_queue_error(int context, LAPI_err_hndlr *handler, int code)
 	e->type = PUT_ERR;
 	e->task = 0;
 	e->src = 3;
+	e->patience_ms = 0;
 	snprintf(e->text, sizeof(e->text), "fake failure %d", code);
+}
+
+void fake_queue_loss(int context, int patience_ms)
+{
+	fake_core *core = fake_enter(context);
+
+	fake_queue_error(context, NULL, LAPI_ERR_NO_CONNECTIVITY);
+	core->errors[(core->end_error - 1) % FAKE_TURN].patience_ms = patience_ms;
 }
 
 int golapi_next_error(int context, cshim_error *error)

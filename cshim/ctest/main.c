@@ -54,6 +54,8 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && strcmp(argv[1], "fatal-child") == 0)
 		fatal_main();
+	if (argc == 3 && strcmp(argv[1], "lost-child") == 0)
+		lost_main(argv[2]);
 	signal(SIGALRM, hangs);
 	if (argc == 3 && strcmp(argv[1], "refused-child") == 0) {
 		running = argv[2];

@@ -3,8 +3,10 @@
  * none.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "handlers.h"
@@ -21,15 +23,26 @@ static void flush_if_free(FILE *stream)
 	funlockfile(stream);
 }
 
+/* Signals that the program handles do not shorten it. */
+static void wait_to_be_ended(int ms)
+{
+	struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+
+	while (nanosleep(&left, &left) != 0 && errno == EINTR)
+		;
+}
+
 /*
  * No error handler: the failure ends the task. Not by exit: atexit handlers of the program make
- * LAPI calls, which may wait for the very peer that has failed.
+ * LAPI calls, which may wait for the very peer that has failed. A launcher that is about to end the
+ * job does so first: the job's status is that of the task that has failed.
  */
 static void end_task(const cshim_context *context, const cshim_error *error)
 {
 	cshim_complain(context, "%.*s", (int)sizeof(error->text), error->text);
 	flush_if_free(stdout);
 	flush_if_free(stderr);
+	wait_to_be_ended(error->patience_ms);
 	_exit(EXIT_FAILURE);
 }
 

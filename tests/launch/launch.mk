@@ -14,7 +14,7 @@ $(LAUNCH_BUILD)/ends: tests/launch/ends.c $(LIB)
 	@mkdir -p $(LAUNCH_BUILD)
 	$(CC) $(CONFORM_CFLAGS) -Iinclude $< $(LAUNCH_LINK) -o $@
 
-launch-test: conform-build net-build $(LAUNCH_BUILD)/ends
+launch-test: conform-build net-build $(BUILD)/bin/poe $(LAUNCH_BUILD)/ends
 	@scripts/setup.sh mpiexec.hydra=mpich mpicc.mpich=libmpich-dev \
   mpirun.openmpi=openmpi-bin mpicc.openmpi=libopenmpi-dev ip=iproute2 \
   srun=slurm-client slurmctld=slurmctld slurmd=slurmd munged=munge

@@ -115,8 +115,8 @@ links_over_nodes() {
 	[ -z "$all" ] || steady_over 1 'flap 0'
 }
 
-# Task 1 is on n1, with those that wait. The others hear of its end by LAPI, and end with 1:
-# launchers tell what they hear of first.
+# Task 1 is on n1, with those that wait. The others hear of its end by LAPI, and leave theirs to the
+# launcher: so its status is that of task 1.
 ends_over_nodes() {
 	local waits='task [0-3] waits'
 	over 2 1 "$exited" 0 '^end of' n0:1,n1:3 -- "$ends" Lx
@@ -150,18 +150,19 @@ one_host_in_slurm() {
 	over 1 1 0 4 '^end of LlLl$' n0:4 -- LAPI_USE_SHM=no "$ends" LlLl
 }
 
-# A task that LAPI_Init fails for aborts the job, for which Slurm kills by pmi2. srun waits for a
-# step whose slurmstepd has been killed, and its daemons have one address. Of all tasks' statuses it
-# ends with the highest: 137 where it has killed those that did not end by themselves in time.
+# A task that LAPI_Init fails for aborts the job, for which Slurm kills by pmi2; a task that ends
+# with LAPI does the same. srun waits for a step whose slurmstepd has been killed, and its daemons
+# have one address. Of all tasks' statuses it ends with the highest: 137 where it has killed.
 slurm_cases() {
-	local kind around=slurm exited='21|137' killed=137 daemon_killed='' away='' all=${FULL-}
+	local kind around=slurm exited killed=137 daemon_killed='' away='' all=${FULL-}
 	if ! command -v srun > /dev/null ||
 		! PATH=$PATH:/usr/sbin command -v slurmctld > /dev/null; then
 		skip 'srun' 'there is no Slurm: install slurmctld, slurmd and slurm-client'
 		return
 	fi
 	for kind in pmi2 pmix; do
-		[ $kind = pmi2 ] && refused='99|137' || refused=99
+		refused=99 exited=21
+		[ $kind = pmix ] || refused='99|137' exited=137
 		launcher="srun --mpi=$kind" remote="srun --mpi=$kind"
 		one_host_in_slurm
 		cases_over_nodes
@@ -179,7 +180,7 @@ delegated() {
 	printf 'n0 slots=1\nn1 slots=1\nn2 slots=2\n' > "$LOGS/hosts"
 	expect 'poe -hostfile' 0 4 '^end of LBl$' "${ssh[@]}" MP_EUIDEVICE=sn_all tests/launch/nodes 3 2 \
 		"$BUILD/bin/poe" "$ends" LBl -hostfile "$LOGS/hosts" -procs 4
-	expect 'lapirun -H, exit 21' '21|1' 0 '^end of' "${ssh[@]}" tests/launch/nodes 2 1 \
+	expect 'lapirun -H, exit 21' 21 0 '^end of' "${ssh[@]}" tests/launch/nodes 2 1 \
 		"$BUILD/bin/lapirun" -H n0:2,n1:2 "$ends" Lx
 	delegated_to_mpirun
 }
@@ -229,14 +230,14 @@ nodes_cases() {
 		skip 'several nodes' "$(head -n 1 "$LOGS/nodes.log")"
 		return
 	fi
-	launcher=mpiexec.hydra exited='21|1' killed='1|9|255' daemon_killed=255
+	launcher=mpiexec.hydra exited=21 killed=255 daemon_killed=255
 	remote='mpiexec.hydra -launcher ssh -launcher-exec node-shell -hosts'
 	away="${remote% -hosts} -iface eth1 -hosts"
 	cases_over_nodes
 	delegated
 	sealed_keys
 	all=${FULL-}
-	launcher=mpirun exited='21|1' killed='137|1' daemon_killed=205
+	launcher=mpirun exited=21 killed=137 daemon_killed=205
 	remote='mpirun.openmpi --oversubscribe --mca plm_rsh_agent node-shell -H'
 	away="${remote% -H} --mca oob_tcp_if_include eth1 -H"
 	cases_over_nodes

@@ -4,6 +4,7 @@ package faults
 
 import (
 	"fmt"
+	"time"
 
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/host"
@@ -29,6 +30,8 @@ type Event struct {
 	Type     codes.ErrType
 	Task, Of int
 	Text     string
+	// Patience is how long a task without a handler waits for the launcher to end it.
+	Patience time.Duration
 }
 
 // Config is what a Reporter needs of others.
@@ -39,6 +42,8 @@ type Config struct {
 	Wake    *progress.Block
 	Send    func(p *peer.Peer, h wire.Fault)
 	Traced  func(code codes.Code, kind codes.ErrType, of int)
+	// Patience is that of events of a task's death (job.Config).
+	Patience time.Duration
 }
 
 // Reporter is that of one context.
@@ -88,9 +93,17 @@ func (r *Reporter) Raise(code codes.Code, kind codes.ErrType, of int, what strin
 		(*r.cfg.Host).Message(1, text)
 	}
 	r.cfg.Traced(code, kind, of)
-	r.events = append(r.events, Event{r.cfg.Handler, code, kind, r.cfg.Me, of, text})
+	r.events = append(r.events, Event{Handler: r.cfg.Handler, Code: code, Type: kind, Task: r.cfg.Me,
+		Of: of, Text: text})
 	r.cfg.Wake.Kick()
 	r.cfg.Wake.Changed()
+}
+
+// RaiseLoss is Raise of a task that is lost. Launchers end a job for that, with the status of the
+// task that they hear of first: it shall not be this one's.
+func (r *Reporter) RaiseLoss(code codes.Code, kind codes.ErrType, of int, what string) {
+	r.Raise(code, kind, of, what)
+	r.events[len(r.events)-1].Patience = r.cfg.Patience
 }
 
 // Local raises code for an address of this task that could not be accessed. src is the task that
