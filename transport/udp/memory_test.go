@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"runtime"
 	"testing"
+	"time"
 
 	"lapi/transport"
 )
@@ -37,5 +38,42 @@ func TestMemoryOfPeers(t *testing.T) {
 	}
 	if m.connected(1) == nil || m.connected(0) != nil {
 		t.Error("the wrong one is known")
+	}
+}
+
+// A peer that this task has talked to costs what is under way to it and a small constant.
+func TestMemoryOfSessions(t *testing.T) {
+	const n, most = 32, 6 << 10
+	p := newPair(t, n, nil)
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	for _, m := range p.ms {
+		m.Handle(1, func(*transport.Msg) transport.Verdict { return transport.Accept })
+	}
+	before := heap()
+	for from := range n {
+		for to := range n {
+			if from != to {
+				p.send(from, to, 1, 0)
+			}
+		}
+	}
+	p.pass(10 * time.Millisecond)
+	each := (heap() - before) / (n * (n - 1))
+	t.Logf("%d bytes each", each)
+	if each > most {
+		t.Errorf("%d bytes each", each)
+	}
+	for i, m := range p.ms {
+		for j := range n {
+			if i != j && m.connected(transport.Endpoint(j)).session.state != open {
+				t.Fatalf("%d has no session with %d", i, j)
+			}
+		}
 	}
 }

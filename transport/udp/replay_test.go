@@ -22,7 +22,6 @@ func (p *pair) jump(n uint32) {
 	next := w.End() + wire.Seq(n)
 	w.Init(&o.sender, next, int64(p.ms[0].cfg.PollingInterval))
 	w.SetPaths(o.paths.Recovery(), int64(paths.TurnTimeout))
-	w.Open()
 	i.receiver.received.Init(next)
 }
 

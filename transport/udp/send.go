@@ -98,7 +98,6 @@ func (s *sender) join(id transport.MsgID, hdr []byte, op *transport.Op) (joined 
 func (s *sender) begin(now int64, id transport.MsgID, hdr []byte,
 	op *transport.Op) (transport.Status, error) {
 	m := s.m
-	s.window.Open()
 	if !s.hasRoom() {
 		return 0, transport.ErrBusy
 	}

@@ -156,7 +156,6 @@ func (s *session) learn(theirs wire.Side) {
 
 // opened: the peer has proved, by r, that it is alive and knows our nonce.
 func (s *session) opened(r *paths.Path, now int64) {
-	s.p.sender.window.Open()
 	s.state = open
 	s.helloDue, s.waitSince, s.tries = 0, 0, 0
 	s.p.paths.Opened(r, now)

@@ -84,7 +84,6 @@ func TestOverdueCountsAsLost(t *testing.T) {
 		p := NewPath(&law)
 		w.Init(nothing{}, 1, int64(time.Second))
 		w.SetPaths([]*Path{&p}, int64(time.Second))
-		w.Open()
 		k := &Packet{Content: packet.New(make([]byte, packet.HeadSize))}
 		w.Push(k)
 		w.Sent(k, 0, 1, wire.FlagAckNow)

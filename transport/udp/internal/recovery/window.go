@@ -12,6 +12,8 @@ const (
 	// is larger than the packets that may be in flight, so that those which the peer is not ready
 	// for let others pass. A power of two, and a multiple of wire.BlockSpan.
 	Numbers = 2048
+	// fewest slots are there for the first packet.
+	fewest = 8
 	// spare numbers are for what is left of packets that are cut again.
 	spare = 2
 	// A packet that the peer is not ready for is sent again after notReadyDelay, doubled each time,
@@ -38,11 +40,11 @@ type Owner interface {
 type Window struct {
 	owner   Owner
 	paths   []*Path
-	slots   *[Numbers]*Packet // by number; nil: acknowledged or not yet used
-	base    wire.Seq          // the oldest without an acknowledgement
-	next    wire.Seq          // the first that was never sent
-	end     wire.Seq          // of the next packet
-	polling int64             // bounds all times
+	slots   []*Packet // by number, a power of two of them; nil: acknowledged or not yet used
+	base    wire.Seq  // the oldest without an acknowledgement
+	next    wire.Seq  // the first that was never sent
+	end     wire.Seq  // of the next packet
+	polling int64     // bounds all times
 
 	inFlight, lost int      // packets in these states, on all paths
 	firstLost      wire.Seq // no packet before it is lost
@@ -66,17 +68,26 @@ func (w *Window) SetPaths(paths []*Path, retry int64) {
 	}
 }
 
-// Open makes the window's memory: once a peer is used, not before.
-func (w *Window) Open() {
-	if w.slots == nil {
-		w.slots = new([Numbers]*Packet)
+// At is the packet with number s; nil: it is acknowledged, or not used.
+func (w *Window) At(s wire.Seq) *Packet {
+	if uint32(s-w.base) >= uint32(w.end-w.base) {
+		return nil
 	}
+	return w.slots[w.slot(s)]
 }
 
-// At is the packet with number s; nil: it is acknowledged, or not used.
-func (w *Window) At(s wire.Seq) *Packet { return w.slots[s%Numbers] }
+func (w *Window) set(s wire.Seq, k *Packet) { w.slots[w.slot(s)] = k }
 
-func (w *Window) set(s wire.Seq, k *Packet) { w.slots[s%Numbers] = k }
+func (w *Window) slot(s wire.Seq) int { return int(s) & (len(w.slots) - 1) }
+
+// grow makes room for one more packet: most peers never have many under way.
+func (w *Window) grow() {
+	old := *w
+	w.slots = make([]*Packet, max(fewest, 2*len(old.slots)))
+	for s := old.base; s != old.end; s++ {
+		w.set(s, old.At(s))
+	}
+}
 
 // Base is the number of the oldest packet without an acknowledgement.
 func (w *Window) Base() wire.Seq { return w.base }
@@ -125,6 +136,9 @@ func (w *Window) FirstLost() *Packet {
 func (w *Window) Push(k *Packet) {
 	if w.Unsent() > 0 {
 		w.Last().Shut()
+	}
+	if int(w.end-w.base) == len(w.slots) {
+		w.grow()
 	}
 	k.seq = w.end
 	k.state = waiting
@@ -239,12 +253,10 @@ func (w *Window) RetryNotReady(now int64) {
 
 // Drain empties the window, and gives each packet to drop.
 func (w *Window) Drain(drop func(k *Packet)) {
-	if w.slots != nil {
-		for s := w.base; s != w.end; s++ {
-			if k := w.At(s); k != nil {
-				w.set(s, nil)
-				drop(k)
-			}
+	for s := w.base; s != w.end; s++ {
+		if k := w.At(s); k != nil {
+			w.set(s, nil)
+			drop(k)
 		}
 	}
 	w.base, w.next = w.end, w.end

@@ -24,7 +24,6 @@ func newWindow(n int) (*Window, *Path, *owner) {
 	w, o := &Window{}, &owner{}
 	w.Init(o, first, 1e9)
 	w.SetPaths([]*Path{&r}, 1e9)
-	w.Open()
 	for range n {
 		w.Push(newPacket())
 	}
