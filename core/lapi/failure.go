@@ -41,7 +41,7 @@ func (c *Context) onFault(m *transport.Msg) transport.Verdict {
 // always hits an operation: links wait for an answer only when they have sent something.
 func (c *Context) peerFailed(ep transport.Endpoint, err error) {
 	p := &c.peers[ep]
-	if p.Dead() {
+	if c.leaves || p.Dead() {
 		return
 	}
 	code := codes.ErrNoConnectivity
@@ -131,6 +131,12 @@ func (c *Context) expect(p *peer.Peer) {
 	if !p.Shared && !p.IsSelf {
 		c.net.UDP.Expect(p.Ep)
 	}
+}
+
+// looksAfter says whether p's silence must be noticed. Not by a task that leaves: the node's memory
+// is gone before its last packets are out.
+func (c *Context) looksAfter(ep transport.Endpoint) bool {
+	return !c.leaves && c.dependsOn(&c.peers[ep])
 }
 
 // hasLeft says whether p has called LAPI_Term.

@@ -3,15 +3,49 @@ package lapi
 import (
 	"testing"
 
+	"lapi/core/job"
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/singlecopy"
 	"lapi/core/lapi/wire"
+	"lapi/transport"
 )
 
 // leave is LAPI_Term.
 func (k *testTask) leave() {
 	k.ended = true
 	k.TermEnd()
+}
+
+// lastWord is a session that does something after the links have ended.
+type lastWord struct {
+	job.Session
+	do func()
+}
+
+func (s lastWord) Close() error {
+	s.do()
+	return s.Session.Close()
+}
+
+// TestCallsBackWhileLeaving: the link to other nodes ends after that of the node, and may take its
+// time: it asks meanwhile whether it is to look after a peer, and tells of one that is lost.
+func TestCallsBackWhileLeaving(t *testing.T) {
+	j := newJob(t, 2, paths["shm"])
+	k, told := j.tasks[0], false
+	if k.lane == nil {
+		t.Fatal("no lane")
+	}
+	k.net.Session = lastWord{k.net.Session, func() {
+		told = true
+		if k.looksAfter(1) {
+			t.Error("a task that leaves looks after another")
+		}
+		k.peerFailed(1, transport.ErrTimeout)
+	}}
+	k.leave()
+	if _, ok := k.NextError(); ok || !told {
+		t.Errorf("an error of a task that leaves, or no last word (%v)", told)
+	}
 }
 
 // leftOperations are operations of task 0's towards task 1.

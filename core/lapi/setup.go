@@ -164,7 +164,7 @@ func (s *setup) meet() codes.Code {
 		Getenv: s.o.Getenv, CopyMax: s.attributes.bufCopy,
 		Timeout: defaultTimeout * time.Second, Barrier: s.canBarrier(), Message: s.host.Message,
 		PeerFailed: s.peerFailed,
-		Expected:   func(ep transport.Endpoint) bool { return s.dependsOn(&s.peers[ep]) },
+		Expected:   s.looksAfter,
 		Happened: func(level int, e wireup.Event, text string) {
 			s.faults.Attention(level, events[e], "%s", text)
 		},

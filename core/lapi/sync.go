@@ -122,9 +122,12 @@ func (c *Context) TermEnd() {
 	c.leaves = true
 	c.showRoutes()
 	c.announceStatistics()
+	lane := c.lane
+	c.lane = nil // it goes with the node's link, and the others end later
 	c.net.Close()
 	c.rejoins.close()
 	c.release()
+	lane.close()
 }
 
 // showRoutes is LAPI_ROUTE=show.
