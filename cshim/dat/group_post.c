@@ -308,12 +308,20 @@ static dat_group *group_of(const uint64_t *arguments)
 	return (dat_group *)(uintptr_t)slot->lane;
 }
 
+static DAT_RETURN post_by_core(const uint64_t *arguments)
+{
+	DAT_RETURN result = godat_call(DAT_CALL_collective, (uint64_t *)arguments);
+
+	dat_groups_turn(); /* it may be the oldest */
+	return result;
+}
+
 static DAT_RETURN post(const uint64_t *arguments)
 {
 	dat_group *group = group_of(arguments);
 
 	if (!group || group->failed)
-		return godat_call(DAT_CALL_collective, (uint64_t *)arguments);
+		return post_by_core(arguments);
 	if (group->posted == group->room) {
 		DAT_RETURN result = godat_call(DAT_CALL_collective_room, (uint64_t *)arguments);
 
@@ -321,7 +329,7 @@ static DAT_RETURN post(const uint64_t *arguments)
 			return result;
 	}
 	if (!read_call(group, arguments) || coin(group))
-		return godat_call(DAT_CALL_collective, (uint64_t *)arguments);
+		return post_by_core(arguments);
 	group->posted++;
 	group->count++;
 	dat_group_turn(group);
@@ -335,12 +343,13 @@ DAT_RETURN dat_collective_post(const uint64_t *arguments)
 	if (!dat_enter())
 		return DAT_CLASS_ERROR | DAT_INVALID_STATE;
 	result = post(arguments);
-	dat_collective_settle();
+	if (__builtin_expect(dat_the_lane.go_groups != 0, 0))
+		godat_progress();
 	return dat_leave(result);
 }
 
 void dat_collective_settle(void)
 {
-	if (dat_the_lane.num_groups && dat_groups_turn() & DAT_LANE_CORE)
+	if (dat_groups_turn() & DAT_LANE_CORE)
 		godat_progress();
 }

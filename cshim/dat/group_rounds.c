@@ -8,6 +8,8 @@
 /* core's operations, in the check of a card */
 #define CHECK_CORE UINT64_C(0xff)
 
+int dat_groups_crowd;
+
 static int news; /* something was stored that others may wait for */
 
 void dat_group_fail(dat_group *group)
@@ -226,8 +228,14 @@ uint32_t dat_groups_turn(void)
 	const uint64_t *groups = (const uint64_t *)(uintptr_t)dat_the_lane.groups;
 	uint32_t i, flags = 0;
 
-	for (i = 0; i < dat_the_lane.num_groups; i++)
-		if (dat_group_turn((dat_group *)(uintptr_t)groups[i]))
+	dat_groups_crowd = 0;
+	for (i = 0; i < dat_the_lane.num_groups; i++) {
+		dat_group *group = (dat_group *)(uintptr_t)groups[i];
+
+		if (dat_group_turn(group))
 			flags = DAT_LANE_MADE;
+		if (group->posted && group->crowded)
+			dat_groups_crowd = 1;
+	}
 	return dat_the_lane.go_groups ? flags | DAT_LANE_CORE : flags;
 }

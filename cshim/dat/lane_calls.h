@@ -69,6 +69,8 @@ void dat_lane_poll(void);
  * group: 1 if others may have waited for what was done.
  */
 uint32_t dat_groups_turn(void);
+/* An operation of a group waits whose members share processors. */
+extern int dat_groups_crowd;
 int dat_group_turn(dat_group *group);
 
 /* What an entry point posts. */
