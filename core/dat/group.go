@@ -63,6 +63,7 @@ type groupTable struct {
 	requests []*joinRequest // that no group waits for yet, oldest first
 	blocks   [][]byte       // large memory that operations have had
 	lane     []byte         // the groups that C has
+	crowded  bool           // some of these has more members than there are processors
 }
 
 // NewGroup is dat_collective_create_group. The outcome is an event.

@@ -238,13 +238,18 @@ func (c *Collective) closeNode() {
 	}
 }
 
+// Crowded says whether there is a group of one node whose members share processors.
+func (l *Library) Crowded() bool { return l.groups.crowded }
+
 // tellGroups tells C which groups it has.
 func (l *Library) tellGroups() {
 	n := l.cfg.Lane
 	var list []uint64
+	l.groups.crowded = false
 	for _, c := range l.groups.list {
 		if c != nil && c.node != nil {
 			list = append(list, addressOf(c.node.memory))
+			l.groups.crowded = l.groups.crowded || c.crowded
 		}
 	}
 	l.rings.put(l.groups.lane)

@@ -67,6 +67,8 @@ void dat_group_done(dat_group *group, uint64_t round);
 /* Copies where one side is the program's memory; 0: it is not what it should be, and the group has
  * failed. */
 int dat_group_copy(dat_group *group, uint64_t to, uint64_t from, uint64_t n);
+/* The same of more data than caches hold. */
+int dat_group_stream(dat_group *group, uint64_t to, uint64_t from, uint64_t n);
 
 /* Data of a round: in the card if it is so short, else in the stage. */
 static inline const unsigned char *dat_group_data(const dat_group *group, uint32_t rank,

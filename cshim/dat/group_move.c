@@ -12,6 +12,7 @@
 enum {
 	LENGTH = 16,           /* bytes in front of a first piece, so that data stays aligned */
 	ALIGN = 64,            /* of pieces */
+	HUGE_MIN = 32 << 20,   /* bytes */
 	ROUNDS_MOST = 1 << 30, /* more than any operation has: data has less than 2 GiB */
 };
 
@@ -128,6 +129,17 @@ static int reads_all(const dat_group_op *op)
 	return op->kind != DAT_IB_COLLECTIVE_BROADCAST_STATUS && !is_scatter(op);
 }
 
+/* 1 if all that members receive of each other does not fit the caches that they share. */
+static int is_huge(const dat_group *group, const dat_group_op *op)
+{
+	uint64_t n = 0;
+	uint32_t i;
+
+	for (i = 0; !is_gather(op) && !is_scatter(op) && i < group->size; i++)
+		n += dat_group_part(group, op, 1, i).n;
+	return n * group->size >= HUGE_MIN;
+}
+
 void dat_group_move_begin(dat_group *group, dat_group_op *op)
 {
 	uint64_t longest = 0;
@@ -143,6 +155,7 @@ void dat_group_move_begin(dat_group *group, dat_group_op *op)
 	}
 	group->wrote = 0;
 	group->own = 0;
+	group->huge = is_huge(group, op);
 	group->rounds = group->all = rounds_of(group, in_pieces(op), longest);
 	for (i = 0; i < group->size; i++)
 		if (group->limit[i] > group->all)
@@ -280,6 +293,8 @@ static int read_round(dat_group *group, dat_group_op *op, uint32_t from, const d
 		op->flags |= DAT_GROUP_SHORT;
 		n = to.n <= start ? 0 : (n < to.n - start ? n : to.n - start);
 	}
+	if (group->huge)
+		return dat_group_stream(group, to.addr + start, (uintptr_t)data, n);
 	return dat_group_copy(group, to.addr + start, (uintptr_t)data, n);
 }
 

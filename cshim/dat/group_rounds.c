@@ -59,6 +59,9 @@ void dat_group_publish(dat_group *group, uint64_t round, uint64_t n, const void 
 	/* release: pairs with dat_group_card */
 	__atomic_store_n(&card->stamp, round + 1, __ATOMIC_RELEASE);
 	news = 1;
+	/* others have the next card in their caches, from the time when it was last written */
+	node_prefetch_to_write(&dat_group_seat(group, group->rank)
+	                                ->card[(round + 1) % DAT_GROUP_UNITS]);
 }
 
 const dat_card *dat_group_card(dat_group *group, uint32_t rank, uint64_t round)
@@ -92,6 +95,14 @@ void dat_group_done(dat_group *group, uint64_t round)
 int dat_group_copy(dat_group *group, uint64_t to, uint64_t from, uint64_t n)
 {
 	if (n == 0 || to == from || !node_guarded_copy(node_memory_at(to), node_memory_at(from), n))
+		return 1;
+	dat_group_fail(group);
+	return 0;
+}
+
+int dat_group_stream(dat_group *group, uint64_t to, uint64_t from, uint64_t n)
+{
+	if (n == 0 || !node_guarded_stream(node_memory_at(to), node_memory_at(from), n))
 		return 1;
 	dat_group_fail(group);
 	return 0;

@@ -500,6 +500,7 @@ type (
 		Rounds     uint32
 		All        uint32
 		Own        uint32
+		Huge       uint32
 		Got        [64]uint32
 		Limit      [64]uint32
 		Total      [64]uint64
@@ -508,7 +509,7 @@ type (
 		Taken      uint32
 		InputNext  uint32
 		ResultNext uint32
-		Line       uint32
+		PadCgo0    [4]byte
 	}
 	DatGroupOp struct {
 		Kind       uint32
