@@ -39,6 +39,7 @@ type Collective struct {
 	area    []byte     // memory that all members map; nil: there is none
 	word    bool       // the first member has told of it
 	crowded bool       // there are more members than processors
+	seed    uint32     // of coins, of LAPI_FASTLANE=random
 	node    *nodeGroup // nil: all operations are the engine's
 }
 

@@ -34,9 +34,10 @@ type areaWord struct {
 	size      uint32 // members
 	bytes     uint64
 	crowded   bool
+	seed      uint32
 }
 
-const areaWordSize = 28
+const areaWordSize = 32
 
 func (w *areaWord) put() (b []byte) {
 	le := binary.LittleEndian
@@ -45,7 +46,8 @@ func (w *areaWord) put() (b []byte) {
 	b = le.AppendUint32(b, w.version)
 	b = le.AppendUint32(b, w.size)
 	b = le.AppendUint64(b, w.bytes)
-	return le.AppendUint32(b, uint32(flag(w.crowded)))
+	b = le.AppendUint32(b, uint32(flag(w.crowded)))
+	return le.AppendUint32(b, w.seed)
 }
 
 func (w *areaWord) read(b []byte) bool {
@@ -54,7 +56,8 @@ func (w *areaWord) read(b []byte) bool {
 	}
 	le := binary.LittleEndian
 	*w = areaWord{conn: le.Uint32(b), tag: le.Uint32(b[4:]), version: le.Uint32(b[8:]),
-		size: le.Uint32(b[12:]), bytes: le.Uint64(b[16:]), crowded: le.Uint32(b[24:]) != 0}
+		size: le.Uint32(b[12:]), bytes: le.Uint64(b[16:]), crowded: le.Uint32(b[24:]) != 0,
+		seed: le.Uint32(b[28:])}
 	return true
 }
 
@@ -96,7 +99,7 @@ func (c *Collective) offerArea() {
 			c.area, file = nil, -1
 		}
 	}
-	c.crowded = isCrowded(size)
+	c.crowded, c.seed = isCrowded(size), uint32(l.random())
 	for _, f := range c.fellows[1:] {
 		if n := f.neighbourOf(); n != nil {
 			f.tellArea(n, file)
@@ -110,7 +113,7 @@ func (c *Collective) offerArea() {
 // tellArea passes the memory to a member; file -1: there is none.
 func (f *fellow) tellArea(n *neighbour, file int) {
 	w := areaWord{conn: f.conn, tag: f.tag, version: areaVersion, size: uint32(f.c.group.Size),
-		crowded: f.c.crowded}
+		crowded: f.c.crowded, seed: f.c.seed}
 	m := wire.Message{Kind: shareArea, Number: n.number}
 	if file >= 0 {
 		w.bytes = uint64(len(f.c.area))
@@ -142,7 +145,7 @@ func (l *Library) onArea(n *neighbour, m *wire.Message, g *greeting) bool {
 		w.bytes == uint64(groupSize(c.group.Size)) {
 		c.area, _ = maker.PeerArea(m.Files[0], int(w.bytes))
 	}
-	c.word, c.crowded = true, w.crowded
+	c.word, c.crowded, c.seed = true, w.crowded, w.seed
 	c.connected()
 	return true
 }
@@ -166,12 +169,12 @@ func (c *Collective) areaFlags() (f uint8) {
 // useNode has C do the group's operations, if all members have the memory; false: there is none for
 // what C needs, and the others count on this member.
 func (c *Collective) useNode() bool {
-	all, any := c.group.Told()
+	all, some := c.group.Told()
 	if all&areaMapped == 0 {
 		c.closeNode()
 		return true
 	}
-	return c.openNode(c.area, c.crowded, any&areaRandom != 0)
+	return c.openNode(c.area, some&areaRandom != 0)
 }
 
 var _ coll.Owner = (*Collective)(nil)

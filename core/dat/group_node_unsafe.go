@@ -50,7 +50,7 @@ func groupSize(size int) int {
 func isCrowded(size int) bool { return size > runtime.NumCPU() }
 
 // openNode makes C's view; false: there is no memory.
-func (c *Collective) openNode(area []byte, crowded, random bool) bool {
+func (c *Collective) openNode(area []byte, random bool) bool {
 	r, size := &c.ia.library.rings, c.group.Size
 	n := &nodeGroup{area: area, memory: r.get(int(unsafe.Sizeof(layout.DatGroup{}))),
 		scratch: r.get(layout.DatGroupScratch)}
@@ -65,9 +65,9 @@ func (c *Collective) openNode(area []byte, crowded, random bool) bool {
 	n.Seats, n.Scratch = addressOf(area), addressOf(n.scratch)
 	n.Stages = n.Seats + uint64(groupSeats(size))
 	n.Size, n.Rank, n.Unit = uint32(size), uint32(c.group.Self), uint32(groupUnit(size))
-	n.Crowded = uint32(flag(crowded))
+	n.Crowded = uint32(flag(c.crowded))
 	if random {
-		n.Random = c.id | 1
+		n.Random = c.seed | 1
 	}
 	for _, f := range c.fellows {
 		if f.peer != nil {

@@ -96,12 +96,13 @@ typedef struct dat_group {
 	uint32_t all;                   /* of the operation, as far as known */
 	uint32_t own;                   /* 1: the part that stays at this member was copied */
 	uint32_t huge; /* 1: all members together receive more than caches hold */
+	uint32_t zero;
 	uint32_t got[DAT_GROUP_MOST];   /* rounds that were read of each member */
 	uint32_t limit[DAT_GROUP_MOST]; /* of how many, as far as known */
 	uint64_t total[DAT_GROUP_MOST]; /* bytes that each member has for this one */
 	/* of group_reduce.c: blocks that were published, reduced, and whose result was taken; and
 	 * the member whose card is looked for next, of what is to be reduced, and of results */
-	uint32_t staged, reduced, taken, input_next, result_next;
+	uint32_t staged, reduced, taken, input_next, result_next, line;
 } dat_group;
 
 #endif

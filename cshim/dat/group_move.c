@@ -326,9 +326,21 @@ static void say_done(dat_group *group)
 		dat_group_done(group, group->base + least);
 }
 
+/* Changes with each round that is written or read. */
+static uint64_t moved(const dat_group *group)
+{
+	uint64_t sum = group->wrote;
+	uint32_t i;
+
+	for (i = 0; i < group->size; i++)
+		sum += group->got[i];
+	return sum;
+}
+
 int dat_group_move(dat_group *group, dat_group_op *op, uint64_t *next)
 {
-	uint32_t i, waits = 0, before, after = 0;
+	uint64_t before, after = moved(group);
+	uint32_t i, waits;
 
 	do {
 		before = after;
@@ -339,13 +351,9 @@ int dat_group_move(dat_group *group, dat_group_op *op, uint64_t *next)
 		waits = group->wrote < group->rounds;
 		if (!group->own && !keep_own(group, op))
 			return 0;
-		after = group->wrote;
-		for (i = 1; i < group->size; i++) {
-			uint32_t from = (group->rank + i) % group->size;
-
-			waits |= !read_from(group, op, from);
-			after += group->got[from];
-		}
+		for (i = 1; i < group->size; i++)
+			waits |= !read_from(group, op, (group->rank + i) % group->size);
+		after = moved(group);
 		if (group->failed)
 			return 0;
 		if (after != before && waits)

@@ -287,10 +287,13 @@ static int read_call(const dat_group *group, const uint64_t *arguments)
 	return flags <= FLAGS_ALL && r.op->root < group->size && read_buffers(&r) && legal(&r);
 }
 
-/* LAPI_FASTLANE=random: 1 if core shall do the next one; the same at all members. */
+/* LAPI_FASTLANE=random: 1 if core shall do the next one; the same at all members, and for a
+ * reduction each time. */
 static int coin(const dat_group *group)
 {
-	uint32_t x = group->random + group->count * 2654435761u;
+	const dat_group_op *op = dat_group_op_at(group, group->head + group->posted);
+	uint32_t by = dat_group_reduces(op) ? (uint32_t)op->n ^ op->kind << 24 : group->count;
+	uint32_t x = group->random + by * 2654435761u;
 
 	x = (x ^ x >> 15) * 2246822519u;
 	return group->random && (x >> 13 & 1);

@@ -501,6 +501,7 @@ type (
 		All        uint32
 		Own        uint32
 		Huge       uint32
+		Zero       uint32
 		Got        [64]uint32
 		Limit      [64]uint32
 		Total      [64]uint64
@@ -509,7 +510,7 @@ type (
 		Taken      uint32
 		InputNext  uint32
 		ResultNext uint32
-		PadCgo0    [4]byte
+		Line       uint32
 	}
 	DatGroupOp struct {
 		Kind       uint32
