@@ -84,7 +84,7 @@ static inline const unsigned char *dat_group_data(const dat_group *group, uint32
  */
 void dat_group_move_begin(dat_group *group, dat_group_op *op);
 int dat_group_move(dat_group *group, dat_group_op *op, uint64_t *next);
-void dat_group_reduce_begin(dat_group *group, dat_group_op *op);
+void dat_group_reduce_begin(dat_group *group);
 int dat_group_reduce(dat_group *group, dat_group_op *op, uint64_t *next);
 
 static inline int dat_group_reduces(const dat_group_op *op)

@@ -23,14 +23,14 @@ enum {
 	STEP = DAT_GROUP_SCRATCH / 2 /* of a reduction, so that it stays in the first cache */
 };
 
-static int is_short(const dat_group_op *op)
+static int is_short(const dat_group *group, const dat_group_op *op)
 {
-	return op->n <= SHORT;
+	return op->n <= SHORT && op->n <= group->unit;
 }
 
 static uint32_t units(const dat_group *group, const dat_group_op *op)
 {
-	return is_short(op) ? 1 : group->crowded ? UNITS_CROWDED : UNITS;
+	return is_short(group, op) ? 1 : group->crowded ? UNITS_CROWDED : UNITS;
 }
 
 /* The round in which the first block begins: its units lie side by side. */
@@ -78,10 +78,10 @@ static int has_result(const dat_group *group, const dat_group_op *op)
 }
 
 /* 1 if there are second cards, of the parts. */
-static int has_parts(const dat_group_op *op)
+static int has_parts(const dat_group *group, const dat_group_op *op)
 {
-	return !is_short(op) && (op->kind == DAT_IB_COLLECTIVE_ALLREDUCE_STATUS ||
-	                         op->kind == DAT_IB_COLLECTIVE_REDUCE_STATUS);
+	return !is_short(group, op) && (op->kind == DAT_IB_COLLECTIVE_ALLREDUCE_STATUS ||
+	                                op->kind == DAT_IB_COLLECTIVE_REDUCE_STATUS);
 }
 
 /* How many ranks, from 0 on, this member reduces. */
@@ -89,7 +89,7 @@ static uint32_t operands(const dat_group *group, const dat_group_op *op)
 {
 	if (op->kind == DAT_IB_COLLECTIVE_SCAN_STATUS)
 		return group->rank + 1;
-	if (is_short(op) && !has_result(group, op))
+	if (is_short(group, op) && !has_result(group, op))
 		return 0;
 	return group->size;
 }
@@ -121,7 +121,7 @@ static dat_span part_of(const dat_group *group, const dat_group_op *op, dat_span
 		to = to < block.n ? to : block.n;
 		return (dat_span){from, to > from ? to - from : 0};
 	}
-	if (!has_parts(op))
+	if (!has_parts(group, op))
 		return (dat_span){0, block.n};
 	size = coll_type_size((int)op->op, (int)op->type);
 	count = block.n / size;
@@ -130,7 +130,7 @@ static dat_span part_of(const dat_group *group, const dat_group_op *op, dat_span
 	return (dat_span){from * size, (to - from) * size};
 }
 
-void dat_group_reduce_begin(dat_group *group, dat_group_op *op)
+void dat_group_reduce_begin(dat_group *group)
 {
 	group->staged = group->reduced = group->taken = 0;
 	group->input_next = group->result_next = 0;
@@ -177,7 +177,7 @@ static void combine(const dat_group *group, const dat_group_op *op, uint64_t rou
 static uint64_t destination(const dat_group *group, const dat_group_op *op, dat_span block,
                             dat_span part)
 {
-	if (has_parts(op) || !has_result(group, op))
+	if (has_parts(group, op) || !has_result(group, op))
 		return 0;
 	if (op->kind == DAT_IB_COLLECTIVE_REDUCE_SCATTER_STATUS)
 		return op->recv.addr + block.addr + part.addr - scattered(group, group->rank).addr;
@@ -204,7 +204,7 @@ static int reduce_block(dat_group *group, const dat_group_op *op)
 		if (to && !dat_group_copy(group, to + at, (uintptr_t)out, n))
 			return 0;
 	}
-	if (has_parts(op))
+	if (has_parts(group, op))
 		dat_group_publish(group, round + 1, 0, NULL);
 	return 1;
 }
@@ -231,7 +231,7 @@ static int take_block(dat_group *group, const dat_group_op *op)
 	uint64_t round = round_of(group, op, group->taken);
 	dat_span block = block_of(group, op, group->taken);
 
-	for (; has_parts(op) && has_result(group, op) && group->result_next < group->size;
+	for (; has_parts(group, op) && has_result(group, op) && group->result_next < group->size;
 	     group->result_next++) {
 		uint32_t from = group->result_next;
 		dat_span part = part_of(group, op, block, from);

@@ -60,8 +60,8 @@ void dat_group_publish(dat_group *group, uint64_t round, uint64_t n, const void 
 	__atomic_store_n(&card->stamp, round + 1, __ATOMIC_RELEASE);
 	news = 1;
 	/* others have the next card in their caches, from the time when it was last written */
-	node_prefetch_to_write(&dat_group_seat(group, group->rank)
-	                                ->card[(round + 1) % DAT_GROUP_UNITS]);
+	node_prefetch_to_write(
+		&dat_group_seat(group, group->rank)->card[(round + 1) % DAT_GROUP_UNITS]);
 }
 
 const dat_card *dat_group_card(dat_group *group, uint32_t rank, uint64_t round)
@@ -185,7 +185,7 @@ static int begin(dat_group *group, dat_group_op *op)
 	}
 	group->state = DAT_GROUP_RUNS;
 	if (dat_group_reduces(op))
-		dat_group_reduce_begin(group, op);
+		dat_group_reduce_begin(group);
 	else
 		dat_group_move_begin(group, op);
 	return 1;
