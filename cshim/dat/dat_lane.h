@@ -160,8 +160,8 @@ typedef struct dat_lane {
 	uint32_t go_groups; /* by C: core has something to do for some group */
 	uint32_t zero;
 	uint64_t groups; /* address of the addresses of all dat_group */
-	uint64_t ends;  /* address of the dat_end's address by the connection's number; 0: none */
-	uint64_t table; /* address of this process's dat_table; 0: there is no memory for it */
+	uint64_t ends;   /* address of the dat_end's address by the connection's number; 0: none */
+	uint64_t table;  /* address of this process's dat_table; 0: there is no memory for it */
 	uint64_t links[DAT_LANE_LINKS]; /* addresses of node_link */
 	uint64_t areas[DAT_LANE_AREAS]; /* addresses of areas of handles, each at its place */
 } dat_lane;

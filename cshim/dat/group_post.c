@@ -12,6 +12,10 @@
 
 #define FLAGS_ALL 0x3fu
 
+/* Where each operation is over as it is posted, nothing else may come to look at the links: one
+ * post in so many does. */
+enum { POSTS = 64 };
+
 /* The call that is being read. */
 typedef struct reading {
 	const uint64_t *arguments;
@@ -341,11 +345,14 @@ static DAT_RETURN post(const uint64_t *arguments)
 
 DAT_RETURN dat_collective_post(const uint64_t *arguments)
 {
+	static uint32_t posts;
 	DAT_RETURN result;
 
 	if (!dat_enter())
 		return DAT_CLASS_ERROR | DAT_INVALID_STATE;
 	result = post(arguments);
+	if (dat_the_lane.num_groups && ++posts % POSTS == 0)
+		dat_lane_poll();
 	if (__builtin_expect(dat_the_lane.go_groups != 0, 0))
 		godat_progress();
 	return dat_leave(result);

@@ -5,8 +5,9 @@
 #include "lane_calls.h"
 #include "wait.h"
 
-/* Who waits for members that share processors looks at the links one time in so many. */
-enum { CROWD_LOOKS = 4 };
+/* Who finds events of a group, or waits for members that share processors, looks at the links one
+ * time in so many. */
+enum { GROUP_LOOKS = 8 };
 
 /* Until so many events are ready, or the object is freed or poked. */
 typedef struct event_wait {
@@ -160,7 +161,7 @@ static void look(const dat_slot *slot)
 
 	if (dat_the_lane.num_groups) {
 		dat_groups_turn();
-		if (slot->length > 0 || (dat_groups_crowd && ++looks % CROWD_LOOKS))
+		if ((slot->length > 0 || dat_groups_crowd) && ++looks % GROUP_LOOKS)
 			return;
 	}
 	dat_lane_poll();

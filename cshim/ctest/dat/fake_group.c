@@ -36,6 +36,10 @@ uint32_t godat_progress(void)
 	return 0;
 }
 
+void dat_lane_poll(void)
+{
+}
+
 static void open_member(uint32_t rank, uint64_t base, int crowded)
 {
 	fake_member *m = &fake_world.member[rank];
@@ -116,7 +120,7 @@ uint32_t fake_events(uint32_t rank)
 	return fake_world.member[rank].evd_slot->length;
 }
 
-uint32_t fake_event(uint32_t rank, uint32_t kind)
+uint32_t fake_status(uint32_t rank, uint32_t kind)
 {
 	fake_member *m = &fake_world.member[rank];
 	DAT_IB_EXTENSION_EVENT_DATA data;

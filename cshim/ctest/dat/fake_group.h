@@ -41,7 +41,7 @@ int fake_turn(uint32_t rank);
 void fake_turns(void);
 /* How many events a member has; the oldest is taken: its status. */
 uint32_t fake_events(uint32_t rank);
-uint32_t fake_event(uint32_t rank, uint32_t kind);
+uint32_t fake_status(uint32_t rank, uint32_t kind);
 
 /* Calls of a member's, each to be legal. */
 void fake_barrier(uint32_t rank);

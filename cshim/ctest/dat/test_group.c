@@ -81,7 +81,7 @@ static void sums(uint32_t size, int kind, uint32_t n, uint64_t base, int crowded
 			fake_sum(i, kind, root, in[i], out[i], n);
 		random_turns();
 		for (i = 0; i < size; i++) {
-			CHECK(fake_event(i, (uint32_t)kind) == DAT_OP_SUCCESS);
+			CHECK(fake_status(i, (uint32_t)kind) == DAT_OP_SUCCESS);
 			for (k = 0; k < n / 8 && (kind != REDUCE || i == root); k++)
 				CHECK(out[i][k] == sum_of(kind == SCAN ? i + 1 : size, k));
 		}
@@ -119,7 +119,7 @@ static void slow_reader(void)
 	fake_broadcast(2, 0, out[2], LONG);
 	fake_turns();
 	for (k = 0; k < 3; k++) {
-		CHECK(fake_event(k, BROADCAST) == DAT_OP_SUCCESS);
+		CHECK(fake_status(k, BROADCAST) == DAT_OP_SUCCESS);
 		CHECK(memcmp(out[k], in[0], LONG) == 0);
 	}
 	fake_group_close();
@@ -187,7 +187,7 @@ static void ended(void)
 	__atomic_store_n(&fake_world.seats[2].ended, 1, __ATOMIC_RELEASE);
 	fake_barrier(0);
 	fake_turns();
-	CHECK(fake_event(0, BARRIER) == DAT_OP_SUCCESS && fake_event(1, BARRIER) == DAT_OP_SUCCESS);
+	CHECK(fake_status(0, BARRIER) == DAT_OP_SUCCESS && fake_status(1, BARRIER) == DAT_OP_SUCCESS);
 	CHECK(fake_world.member[0].group.failed && !fake_world.member[1].group.failed);
 	fake_group_close();
 }
@@ -202,7 +202,7 @@ static void lost(void)
 	fake_world.member[0].group.lost = 1;
 	fake_barrier(1); /* its turn, not that of member 0, which has heard of the end before */
 	fake_turn(0);
-	CHECK(fake_event(0, BARRIER) == DAT_OP_SUCCESS);
+	CHECK(fake_status(0, BARRIER) == DAT_OP_SUCCESS);
 	CHECK(fake_world.member[0].group.failed);
 	CHECK(fake_world.seats[0].ended == 1); /* the others hear of it */
 	fake_group_close();
@@ -244,7 +244,7 @@ static void too_long(void)
 	fake_gather(1, 0, in[1], NULL, 3 * FAKE_UNIT);
 	fake_gather(2, 0, in[2], NULL, 3 * FAKE_UNIT + 8);
 	fake_turns();
-	CHECK(fake_event(0, GATHER) != DAT_OP_SUCCESS && fake_event(1, GATHER) == DAT_OP_SUCCESS);
+	CHECK(fake_status(0, GATHER) != DAT_OP_SUCCESS && fake_status(1, GATHER) == DAT_OP_SUCCESS);
 	CHECK(!memcmp((char *)out[0] + 3 * FAKE_UNIT, in[1], 3 * FAKE_UNIT));
 	CHECK(!memcmp((char *)out[0] + 6 * FAKE_UNIT, in[2], 3 * FAKE_UNIT));
 	for (k = 9 * FAKE_UNIT; k < sizeof(out[0]); k++)
@@ -252,7 +252,7 @@ static void too_long(void)
 	for (k = 0; k < 3; k++)
 		fake_barrier(k);
 	fake_turns();
-	CHECK(fake_event(0, BARRIER) == DAT_OP_SUCCESS);
+	CHECK(fake_status(0, BARRIER) == DAT_OP_SUCCESS);
 	fake_group_close();
 }
 
