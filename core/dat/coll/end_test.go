@@ -26,7 +26,7 @@ func (n *net) over(t *testing.T, count int, failed bool, what string) {
 func TestDeath(t *testing.T) {
 	for seed := range uint64(200) {
 		size := 2 + int(seed)%7
-		n := newNet(t, seed, size, [][]int{nil, nodesOf(size, 3)}[seed%2], 2048)
+		n := newNet(t, seed, size, [][]int{nil, nodesOf(size, 3), uneven(size)}[seed%3], 2048)
 		victim := n.random.IntN(size)
 		for k := range 6 {
 			c := newCall(n, kinds[n.random.IntN(len(kinds))], sizes[1+n.random.IntN(4)])
