@@ -50,7 +50,7 @@ func TestLeadersPay(t *testing.T) {
 				t.Errorf("%s, kind %d: %d messages between nodes, without leaders %d", name, kind, led,
 					flat)
 			}
-			flat, led = crossings(t, kind, places, false, 40<<10), crossings(t, kind, places, true, 40<<10)
+			flat, led = crossings(t, kind, places, false, 6<<10), crossings(t, kind, places, true, 6<<10)
 			if led > flat+flat/8 {
 				t.Errorf("%s, kind %d, long: %d messages between nodes, without leaders %d", name, kind,
 					led, flat)

@@ -202,6 +202,26 @@ func (n *net) kill(rank int) {
 	}
 }
 
+// leave ends the process of a member that has told nobody of it. What it has sent arrives, as links
+// see to; then the others hear of its end.
+func (n *net) leave(rank int) {
+	for again := true; again; {
+		again = false
+		for i, p := range n.flying {
+			if p.from == rank {
+				last := len(n.flying) - 1
+				n.flying[i], n.flying[last] = n.flying[last], n.flying[i]
+				calm, before := n.calm, n.flying
+				n.calm, n.flying = true, append([]packet{n.flying[last]}, before[:last]...)
+				n.deliver()
+				n.calm, again = calm, true
+				break
+			}
+		}
+	}
+	n.kill(rank)
+}
+
 // buffer is memory of a program's, with some content.
 func (n *net) buffer(size uint64) []byte {
 	if size == 0 {

@@ -40,6 +40,9 @@ func (g *Group) expect(o *Operation, t transfer) {
 		m.earlyN -= uint64(len(f.data)) + fragmentCost
 		g.place(t.rank, x, &f.h, f.data)
 	}
+	if m.gone && !g.broken && slices.Contains(m.expects, x) {
+		g.fail() // it does not come any more
+	}
 }
 
 // OnMessage takes a message that is from a member.

@@ -27,7 +27,7 @@ func (g *Group) step() bool {
 // begin begins an operation whose turn it is.
 func (g *Group) begin(o *Operation) {
 	o.begun = true
-	if g.ended && g.seq >= g.until && (g.lost || o.Kind != SetClock) {
+	if g.ended && g.seq >= g.until && o.Kind != SetClock || g.lost && o.Kind == SetClock {
 		g.fail()
 		return
 	}
