@@ -17,6 +17,7 @@
 //	peers.go          other processes, and the links to them
 //	node.go           those of this node
 //	group.go          groups of collective operations; collective.go their operations
+//	question.go       whether a member that has not come is there
 //	member.go         members: their addresses, and the connections to them
 //	group_info.go     what a program says of the nodes
 //	evd.go, cno.go    event dispatchers, consumer notification objects

@@ -215,6 +215,43 @@ func TestGroupNeverComes(t *testing.T) {
 	w.group(list[:2], 9)
 }
 
+// TestGroupOrphan: the process of a member is gone before the others create the group, or while they
+// do. All others hear of it long before the time for a creation is over, also those that the member
+// would have connected to.
+func TestGroupOrphan(t *testing.T) {
+	for victim := range 4 {
+		for _, late := range []bool{false, true} {
+			w := newWorld(t, uint64(victim), 4, lossy)
+			list := w.members(4)
+			if !late {
+				w.procs[victim].die()
+			}
+			begin := w.net.Now()
+			for i, m := range list {
+				if i == victim && late || i == (victim+1)%4 {
+					continue // of those that come later, or never
+				}
+				if i != victim {
+					w.must("create_group", m.create(list, i, 9))
+				}
+			}
+			if late {
+				w.run(300 * time.Millisecond)
+				w.procs[victim].die()
+			}
+			w.must("create_group", list[(victim+1)%4].create(list, (victim+1)%4, 9))
+			for i, m := range list {
+				if i != victim {
+					w.collective(m, extGroupFailed, 2)
+				}
+			}
+			if took := w.net.Now() - begin; took > int64(simTimeout) {
+				t.Errorf("member %d, late is %v: it took %d ns", victim, late, took)
+			}
+		}
+	}
+}
+
 // TestGroupLate: members call create_group one after the other, in any order.
 func TestGroupLate(t *testing.T) {
 	for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 2, 0}} {

@@ -100,6 +100,9 @@ func (g *Group) Post(a *Args) {
 // Pending is how many operations are not complete.
 func (g *Group) Pending() int { return len(g.ops) }
 
+// Ended says whether some member takes part no more.
+func (g *Group) Ended() bool { return g.ended }
+
 // Nodes is on how many nodes the members are, once that is known.
 func (g *Group) Nodes() int {
 	if g.nodes == nil {
