@@ -166,7 +166,7 @@ func (c *Collective) fail() {
 
 // spoilt ends a creation of which some member has already failed, or is gone.
 func (c *Collective) spoilt() {
-	if !c.made && c.group.Ended() {
+	if !c.made && c.group.Spoilt() {
 		c.fail()
 	}
 }
@@ -194,6 +194,22 @@ func (c *Collective) end() {
 func (c *Collective) Free() codes.Return {
 	c.end()
 	return codes.Success
+}
+
+// LeaveGroups is for a process that ends: its groups end, and the members have what was sent to them
+// before it returns, if they live.
+func (l *Library) LeaveGroups() {
+	some := false
+	for _, c := range l.groups.list {
+		if c != nil {
+			some = true
+			c.end()
+		}
+	}
+	if some {
+		memory.Guard()
+		l.drain()
+	}
 }
 
 // Touched implements coll.Owner.

@@ -191,6 +191,36 @@ func TestGroupDeath(t *testing.T) {
 	}
 }
 
+// TestGroupExit: a program ends once its last operation has completed there, and frees nothing. What
+// the network has lost meanwhile comes all the same, so the others complete it too.
+func TestGroupExit(t *testing.T) {
+	for seed := range uint64(12) {
+		w := newWorld(t, seed, 4, lossy)
+		list := w.members(4)
+		w.group(list, 5)
+		const calls = 3
+		for k := range calls {
+			for i, m := range list {
+				w.must("allreduce", m.g.Post(m.sum(i, 100, 2000*k)))
+			}
+		}
+		for range calls {
+			w.collective(list[3], uint32(coll.Allreduce), 0)
+		}
+		p := w.procs[3]
+		p.closing = true
+		p.l.LeaveGroups()
+		p.kill()
+		for _, m := range list[:3] {
+			for range calls {
+				w.collective(m, uint32(coll.Allreduce), 0)
+			}
+			w.must("barrier", m.g.Post(&coll.Args{Kind: coll.Barrier}))
+			w.collective(m, uint32(coll.Barrier), 2)
+		}
+	}
+}
+
 // TestGroupNeverComes: a member does not call create_group; the others hear of it in time.
 func TestGroupNeverComes(t *testing.T) {
 	w := newWorld(t, 1, 3, simnet.Way{})

@@ -100,8 +100,8 @@ func (g *Group) Post(a *Args) {
 // Pending is how many operations are not complete.
 func (g *Group) Pending() int { return len(g.ops) }
 
-// Ended says whether some member takes part no more.
-func (g *Group) Ended() bool { return g.ended }
+// Spoilt says whether some member takes no part in the first operation, the creation.
+func (g *Group) Spoilt() bool { return g.ended && g.until == 0 }
 
 // Nodes is on how many nodes the members are, once that is known.
 func (g *Group) Nodes() int {
