@@ -1,6 +1,7 @@
 package main
 
 // #include "calls.h"
+// #include "godat.h"
 // #include <dat2/udat.h>
 // #include <dat2/dat_ib_extensions.h>
 import "C"
@@ -266,8 +267,12 @@ func createGroup(e *dat.EVD, c *datCall) codes.Return {
 			return codes.Arg(5)
 		}
 	}
+	C.dat_has_groups()
 	return e.NewGroup(a)
 }
+
+//export godat_exit
+func godat_exit() { udapl.lib.LeaveGroups() }
 
 // pointerTo is a call with one argument, which points to what is to be read.
 func pointerTo(p uint64) *datCall { return &datCall{p} }

@@ -30,6 +30,8 @@ type Collective struct {
 	made      bool
 	over      bool // nothing more is told to the consumer
 	until     int64
+	askAt     int64 // members that have not come are asked whether they are there
+	askPause  int64
 	info      *GroupInfo
 	user      uint64 // the consumer's context
 	index     uint32
@@ -94,7 +96,8 @@ func (e *EVD) NewGroup(a GroupArgs) codes.Return {
 		}
 	}
 	c := &Collective{EVD: e, PZ: pz, id: a.ID, qualifier: own.Qualifier, user: a.Context,
-		info: a.Info, until: l.cfg.Clock() + l.cfg.Timeout, missing: len(a.Members) - 1,
+		info: a.Info, until: l.cfg.Clock() + l.cfg.Timeout, askAt: l.cfg.Clock() + firstAsk,
+		askPause: firstAsk, missing: len(a.Members) - 1,
 		tag: uint32(l.random())}
 	if !ia.add(KindCollective, c) {
 		return codes.InsufficientResources.With(codes.ResourceMemory)
@@ -169,6 +172,13 @@ func (c *Collective) fail() {
 	c.end()
 }
 
+// spoilt ends a creation of which some member has already failed, or is gone.
+func (c *Collective) spoilt() {
+	if !c.made && c.group.Spoilt() {
+		c.fail()
+	}
+}
+
 // end frees the group. What is posted fails at once.
 func (c *Collective) end() {
 	if c.over {
@@ -196,6 +206,22 @@ func (c *Collective) end() {
 func (c *Collective) Free() codes.Return {
 	c.end()
 	return codes.Success
+}
+
+// LeaveGroups is for a process that ends: its groups end, and the members have what was sent to them
+// before it returns, if they live.
+func (l *Library) LeaveGroups() {
+	some := false
+	for _, c := range l.groups.list {
+		if c != nil {
+			some = true
+			c.end()
+		}
+	}
+	if some {
+		memory.Guard()
+		l.drain()
+	}
 }
 
 // Touched implements coll.Owner.
@@ -277,6 +303,7 @@ func (l *Library) onCollective(link transport.Link, m *transport.Msg) transport.
 	}
 	if of, ep := f.peer.link(l); of == link && ep == m.From {
 		c.group.OnMessage(f.rank, &h, m.Data)
+		c.spoilt()
 	}
 	return transport.Accept
 }
@@ -296,6 +323,7 @@ func (l *Library) memberGone(link transport.Link, ep transport.Endpoint) {
 				f.peer, f.gone = nil, true
 				c.nodeLost(f.rank)
 				c.group.Lost(f.rank)
+				c.spoilt()
 			}
 		}
 	}
@@ -343,7 +371,13 @@ func (c *Collective) forget() {
 // onTimeout ends creations that have taken too long, and requests that nobody wants.
 func (g *groupTable) onTimeout(now int64) {
 	for _, c := range g.list {
-		if c != nil && !c.made && !c.over && now >= c.until {
+		if c == nil || c.made || c.over {
+			continue
+		}
+		if now >= c.askAt {
+			c.ask(now)
+		}
+		if now >= c.until {
 			c.fail()
 		}
 	}
@@ -358,7 +392,7 @@ func (g *groupTable) onTimeout(now int64) {
 func (g *groupTable) nextTimeout(waiting bool) (next int64) {
 	for _, c := range g.list {
 		if c != nil && !c.made && !c.over {
-			next = progress.Earlier(next, c.until)
+			next = progress.Earlier(next, min(c.until, c.askAt))
 		}
 	}
 	if len(g.requests) > 0 {

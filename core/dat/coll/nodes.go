@@ -15,6 +15,14 @@ type nodes struct {
 // worth says whether messages between nodes should be left to leaders.
 func (n *nodes) worth() bool { return n != nil && len(n.list) > 1 && n.most > 1 }
 
+// largest is how many members the largest node has.
+func (n *nodes) largest() int {
+	if n == nil {
+		return 1
+	}
+	return n.most
+}
+
 // local is the team of this member's node.
 func (n *nodes) local(g *Group) (t team) {
 	for rank, leader := range n.leader {
@@ -24,6 +32,37 @@ func (n *nodes) local(g *Group) (t team) {
 	}
 	t.me = t.place(g.Self)
 	return t
+}
+
+// of is the ranks of a leader's node.
+func (n *nodes) of(leader int) (ranks []int) {
+	for rank, l := range n.leader {
+		if l == leader {
+			ranks = append(ranks, rank)
+		}
+	}
+	return ranks
+}
+
+// byNode is the team of all members, node after node.
+func (n *nodes) byNode(g *Group) (t team) {
+	for _, leader := range n.list {
+		t.ranks = append(t.ranks, n.of(leader)...)
+	}
+	t.me = t.place(g.Self)
+	return t
+}
+
+// inOrder says whether the ranks of each node follow each other.
+func (n *nodes) inOrder() bool {
+	seen := map[int]bool{}
+	for rank, l := range n.leader {
+		if seen[l] && n.leader[rank-1] != l {
+			return false
+		}
+		seen[l] = true
+	}
+	return true
 }
 
 // leaders is the team of the leaders; root, if it is a rank, stands for its node.

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SIZE = 4, LAZY = 1, PENDING = 6, LONG_S = 3, DEATHS = 8 };
+enum { SIZE = 4, LAZY = 1, PENDING = 6, LONG_S = 3, DEATHS = 8, LEAVES = 6 };
 
 static DAT_CONTEXT context(DAT_UINT64 value)
 {
@@ -230,8 +230,31 @@ static void orphan(void)
 	coll_expect_none(coll_me.evd);
 }
 
+/* Each ends when its last operation has completed, and frees nothing; all complete at all. */
+static void leaves(void)
+{
+	static const int kinds[] = {
+		DAT_IB_COLLECTIVE_ALLREDUCE_STATUS, DAT_IB_COLLECTIVE_GATHER_STATUS,
+		DAT_IB_COLLECTIVE_ALLTOALL_STATUS,  DAT_IB_COLLECTIVE_ALLGATHER_STATUS,
+		DAT_IB_COLLECTIVE_SCAN_STATUS,      DAT_IB_COLLECTIVE_BROADCAST_STATUS};
+	call c[PENDING];
+	int i;
+
+	coll_open();
+	for (i = 0; i < PENDING; i++)
+		post(&c[i], kinds[(i + coll_me.seed) % PENDING], i % 2 ? 100 : 20000,
+		     coll_me.seed + (unsigned)i);
+	if (coll_me.rank == (int)coll_me.seed % SIZE)
+		usleep(20000); /* the others are done before it looks */
+	for (i = 0; i < PENDING; i++)
+		finish(&c[i]);
+	exit(0);
+}
+
 static void member(void)
 {
+	if (strcmp(coll_me.test, "leaves") == 0)
+		leaves();
 	if (strcmp(coll_me.test, "orphan") == 0) {
 		orphan();
 	} else {
@@ -261,9 +284,13 @@ static void tests(int full)
 	coll_run("later", SIZE, 1, 1u << LAZY);
 	coll_run("data", SIZE, 1, 1u << LAZY);
 	coll_run("flush", SIZE, 1, 0);
-	coll_run("orphan", SIZE, 1, 1u << LAZY);
+	for (seed = 0; seed < LEAVES; seed++)
+		coll_run("leaves", SIZE, seed, 0);
 	for (seed = 1; seed <= DEATHS; seed++)
 		coll_run("anytime", SIZE, seed, 1u << LAZY);
+	setenv("LAPI_DAT_TIMEOUT", "1000", 1); /* longer than a member may live */
+	coll_run("orphan", SIZE, 1, 1u << LAZY);
+	unsetenv("LAPI_DAT_TIMEOUT");
 }
 
 int main(int argc, char **argv)
