@@ -78,6 +78,7 @@ void test_calls(void);
 void test_handlers(void);
 void test_term(void);
 void test_fork(void);
+void test_exit(void);
 void test_share(void);
 void test_fatal(void);
 void test_trace(void);

@@ -23,9 +23,9 @@ static const struct {
 	{"outbox", test_outbox},   {"progress", test_progress}, {"lock", test_lock},
 	{"block", test_block},     {"wait", test_wait},         {"stress", test_stress},
 	{"threads", test_threads}, {"calls", test_calls},       {"handlers", test_handlers},
-	{"term", test_term},       {"fork", test_fork},         {"share", test_share},
-	{"fatal", test_fatal},     {"refused", test_refused},   {"fortran", test_fortran},
-	{"coll", test_coll},       {"group", test_group},
+	{"term", test_term},       {"fork", test_fork},         {"exit", test_exit},
+	{"share", test_share},     {"fatal", test_fatal},       {"refused", test_refused},
+	{"fortran", test_fortran}, {"coll", test_coll},         {"group", test_group},
 };
 
 static const char *running;

@@ -52,14 +52,20 @@ int cshim_mpi_is_used(void)
 	return initialized && initialized(&flag) == 0 && flag;
 }
 
-/* The launcher acknowledges; without that the end of the process could overtake the word. */
+/*
+ * The launcher acknowledges, on a loaded host after seconds. A task that is gone by then ends its
+ * launcher's daemon by a broken pipe, and all tasks of the node. The limit is against launchers that
+ * are stopped; of one that is gone poll tells at once.
+ */
+enum { LEAVE_MS = 60000 };
+
 static void finalize(int fd)
 {
 	static const char word[] = "cmd=finalize\n";
 	struct pollfd answer = {.fd = fd, .events = POLLIN};
 
 	if (send(fd, word, sizeof(word) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
-		(void)poll(&answer, 1, 1000);
+		(void)poll(&answer, 1, LEAVE_MS);
 }
 
 /*

@@ -10,11 +10,11 @@ LAUNCH_SAMPLES := basic demo dgsp lapi_api vector xfer
 
 .PHONY: launch-test launch-test-full
 
-$(LAUNCH_BUILD)/ends: tests/launch/ends.c $(LIB)
+$(LAUNCH_BUILD)/ends $(LAUNCH_BUILD)/pairs: $(LAUNCH_BUILD)/%: tests/launch/%.c $(LIB)
 	@mkdir -p $(LAUNCH_BUILD)
 	$(CC) $(CONFORM_CFLAGS) -Iinclude $< $(LAUNCH_LINK) -o $@
 
-launch-test: conform-build net-build $(BUILD)/bin/poe $(LAUNCH_BUILD)/ends
+launch-test: conform-build net-build $(BUILD)/bin/poe $(LAUNCH_BUILD)/ends $(LAUNCH_BUILD)/pairs
 	@scripts/setup.sh mpiexec.hydra=mpich mpicc.mpich=libmpich-dev \
   mpirun.openmpi=openmpi-bin mpicc.openmpi=libopenmpi-dev ip=iproute2 \
   srun=slurm-client slurmctld=slurmctld slurmd=slurmd munged=munge

@@ -1,5 +1,5 @@
 # Jobs over several nodes (tests/launch/nodes), under each launcher. Sourced by tests/launch/run.
-# shellcheck shell=bash disable=SC2046,SC2086,SC2154  # commands are several words; run sets $ends
+# shellcheck shell=bash disable=SC2046,SC2086,SC2154  # commands are several words; run sets $ends, $pairs
 
 # hosts NODES TASKS: n0:TASKS,n1:TASKS …
 hosts() {
@@ -64,6 +64,7 @@ programs_over_nodes() {
 	sample 4 4 xfer/Mc_xfer
 	over 4 1 0 16 '^end of LBl$' "$(hosts 4 4)" -- "$ends" LBl
 	over 2 1 0 4 '^end of LlLlLl$' n0:1,n1:3 -- "$ends" LlLlLl
+	over 4 1 0 1 '^pairs: 16 tasks' "$(hosts 4 4)" -- "$pairs"
 	over 2 1 "$refused" + 'LAPI_USE_SHM' n0:2,n1:2 -- LAPI_USE_SHM=only "$ends" L
 }
 
@@ -75,6 +76,13 @@ further_programs_over_nodes() {
 	on 4 4 address
 	sample 2 2 lapi_api/Am
 	over 2 1 0 4 '^end of $' n0:2,n1:2 -- "$ends"
+}
+
+# Many tasks: of the one launcher that starts them fast.
+many_over_nodes() {
+	local LIMIT=900
+	over 8 1 0 1 '^pairs: 128 tasks' "$(hosts 8 16)" -- "$pairs"
+	over 8 1 0 1 '^pairs: 1024 tasks' "$(hosts 8 128)" -- "$pairs"
 }
 
 # Not env: it holds what it is told against the variables that lapirun sets.
@@ -234,6 +242,7 @@ nodes_cases() {
 	remote='mpiexec.hydra -launcher ssh -launcher-exec node-shell -hosts'
 	away="${remote% -hosts} -iface eth1 -hosts"
 	cases_over_nodes
+	[ -z "${FULL-}" ] || many_over_nodes
 	delegated
 	sealed_keys
 	all=${FULL-}
