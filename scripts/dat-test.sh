@@ -6,7 +6,7 @@
 # DAT_TEST_ARGUMENT=full gives them that argument, and an hour.
 set -u
 passed=0 failed=0
-limit=300
+limit=600
 [ "${DAT_TEST_ARGUMENT:-}" = full ] && limit=3600
 for program; do
 	name=${program##*/}

@@ -1,6 +1,6 @@
 /*
- * pairs.c - each task puts a word to every task and looks that all words have come. The last line, of
- * task 0: what it took. usage: pairs
+ * pairs.c - each task puts a word to every task and looks that all words have come. The last line,
+ * of task 0: what it took. usage: pairs
  */
 #include <lapi.h>
 #include <stdio.h>
