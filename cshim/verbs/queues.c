@@ -40,6 +40,22 @@ int cshim_verbs_deregister(struct ibv_mr *mr)
 	return verbs.dereg_mr(mr);
 }
 
+int cshim_verbs_revive(struct cshim_verbs *a, uint32_t qkey)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
+
+	int err = verbs.modify_qp(a->datagrams, &attr, IBV_QP_STATE);
+	attr = (struct ibv_qp_attr){
+		.qp_state = IBV_QPS_INIT, .port_num = a->port, .qkey = qkey, .sq_psn = 1};
+	err = err ? err
+	          : verbs.modify_qp(a->datagrams, &attr,
+	                            IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+	attr.qp_state = IBV_QPS_RTR;
+	err = err ? err : verbs.modify_qp(a->datagrams, &attr, IBV_QP_STATE);
+	attr.qp_state = IBV_QPS_RTS;
+	return err ? err : verbs.modify_qp(a->datagrams, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
+}
+
 static int datagram_queue(struct cshim_verbs *a, int datagrams, uint32_t qkey)
 {
 	struct ibv_qp_init_attr init = {.send_cq = a->cq,
@@ -51,20 +67,10 @@ static int datagram_queue(struct cshim_verbs *a, int datagrams, uint32_t qkey)
 	                                        .max_inline_data = 256},
 	                                .qp_type = IBV_QPT_UD,
 	                                .sq_sig_all = 1};
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT, .port_num = a->port, .qkey = qkey, .sq_psn = 1};
-	int err;
 
 	errno = 0;
 	a->datagrams = verbs.create_qp(a->pd, &init);
-	if (!a->datagrams)
-		return reason();
-	err = verbs.modify_qp(a->datagrams, &attr,
-	                      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
-	attr.qp_state = IBV_QPS_RTR;
-	err = err ? err : verbs.modify_qp(a->datagrams, &attr, IBV_QP_STATE);
-	attr.qp_state = IBV_QPS_RTS;
-	return err ? err : verbs.modify_qp(a->datagrams, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
+	return a->datagrams ? cshim_verbs_revive(a, qkey) : reason();
 }
 
 int cshim_verbs_queues(struct cshim_verbs *a, int completions, int receives, int datagrams,

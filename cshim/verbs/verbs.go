@@ -32,7 +32,8 @@ type Adapter struct {
 	c     *C.struct_cshim_verbs
 	info  adapter.Info
 	qps   map[adapter.QP]*C.struct_ibv_qp
-	work  *C.struct_cshim_verbs_work             // of Post
+	work  *C.struct_cshim_verbs_work // of Post
+	qkey  uint32
 	found *[most]C.struct_cshim_verbs_completion // of Poll
 }
 
@@ -99,6 +100,7 @@ func (a *Adapter) Deregister(r adapter.Region) error {
 // Open implements adapter.Adapter.
 func (a *Adapter) Open(completions, receives, datagrams int, qkey uint32) (uint32, error) {
 	var qpn C.uint32_t
+	a.qkey = qkey
 	err := C.cshim_verbs_queues(a.c, C.int(completions), C.int(receives), C.int(datagrams),
 		C.uint32_t(qkey), &qpn)
 	return uint32(qpn), failure("making queues", err)
@@ -178,6 +180,12 @@ func (a *Adapter) Datagram(p adapter.Path, qpn, qkey uint32, b []byte) error {
 	return failure("sending a datagram", C.cshim_verbs_datagram(a.c,
 		*(**C.struct_ibv_ah)(unsafe.Pointer(&p)), C.uint32_t(qpn), C.uint32_t(qkey),
 		unsafe.Pointer(unsafe.SliceData(b)), C.uint32_t(len(b))))
+}
+
+// Revive implements adapter.Adapter.
+func (a *Adapter) Revive() error {
+	return failure("reviving the datagram queue pair",
+		C.cshim_verbs_revive(a.c, C.uint32_t(a.qkey)))
 }
 
 // Poll implements adapter.Adapter.

@@ -92,6 +92,8 @@ int cshim_verbs_free(struct ibv_ah *);
 int cshim_verbs_datagram(struct cshim_verbs *, struct ibv_ah *, uint32_t qpn, uint32_t qkey,
                          const void *data, uint32_t n);
 
+int cshim_verbs_revive(struct cshim_verbs *, uint32_t qkey);
+
 /* How many completions were taken, at most max; negative if the queue is broken. */
 int cshim_verbs_poll(struct cshim_verbs *, int max, struct cshim_verbs_completion *);
 int cshim_verbs_arm(struct cshim_verbs *);

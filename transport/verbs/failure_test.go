@@ -86,7 +86,7 @@ func TestEachState(t *testing.T) {
 		n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
 		n.sendNumbers(t, 300, func(i int) {
 			if i%50 == 20 {
-				n.devices[i/50%2].EndNext(state)
+				n.devices[i/50%2].EndNext(state, false)
 			}
 		})
 		if again := n.links[0].Stats().RetransmittedPackets; again == 0 {
@@ -215,7 +215,9 @@ func TestNoRegistration(t *testing.T) {
 // TestRefusedKey: an adapter refuses an RDMA request; the operation is copied.
 func TestRefusedKey(t *testing.T) {
 	for _, state := range []adapter.State{adapter.RemoteAccess, adapter.LocalAccess} {
-		n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
+		n := newNet(t, 2, 1, func(f *fake.Fabric, c *Config) {
+			c.Clock, f.Info.MaxMessage = fast(), 1<<14
+		})
 		n.sendNumbers(t, 1, func(int) {})
 		here, there := userMemory(t, 1<<18), userMemory(t, 1<<18)
 		here[1<<17] = 5
@@ -230,11 +232,14 @@ func TestRefusedKey(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := n.links[0].peers[1].calls[0]
-		n.until(t, "RDMA", func() bool { return c.state == moving || ended })
-		n.devices[0].EndNext(state)
-		n.until(t, "the end", func() bool { return ended })
-		if there[1<<17] != 5 {
-			t.Error("damaged")
+		n.devices[0].EndNext(state, true)
+		copied := false
+		n.until(t, "the end", func() bool {
+			copied = copied || c.state == copying && !ended
+			return ended
+		})
+		if there[1<<17] != 5 || !copied || n.links[0].Replaced() == 0 {
+			t.Errorf("damaged, or not copied (%v)", copied)
 		}
 		n.close(t)
 	}

@@ -35,6 +35,7 @@ type Link struct {
 	info     adapter.Info
 	handlers [transport.MaxMsgID + 1]transport.MsgHandler
 	stats    transport.Stats
+	replaced uint64
 
 	addresses []address // by endpoint; incarnation 0: not connected
 	peers     map[transport.Endpoint]*peer
@@ -42,11 +43,12 @@ type Link struct {
 	pool      hold.Pool
 
 	slots     slots
-	small     slots // for datagrams
-	sending   int   // slots with packets to send
-	receives  int   // buffers of the shared receive queue
-	wanted    int   // how many it should have
-	moving    int   // RDMA requests under way
+	small     slots  // for datagrams, datagramsMax of them
+	revived   uint64 // how often the datagram queue pair had failed
+	sending   int    // slots with packets to send
+	receives  int    // buffers of the shared receive queue
+	wanted    int    // how many it should have
+	moving    int    // RDMA requests under way
 	limitSend int
 	limitRecv int
 	limitMove int
@@ -115,16 +117,10 @@ func (l *Link) open() error {
 	l.own = address{task: uint32(l.cfg.Task), qpn: qpn, qkey: qkey, mtu: uint16(l.info.MTU),
 		reads: uint16(l.info.MaxReads), lid: l.info.LID, gid: l.info.GID,
 		incarnation: binary.LittleEndian.Uint64(secret[:]) | 1}
-	for range datagramsMax {
-		s, ok := l.small.get()
-		if !ok {
-			return adapter.ErrNoMemory
-		}
-		if err := l.receiveDatagram(s); err != nil {
-			return err
-		}
+	if err := l.small.grow(); err != nil {
+		return err
 	}
-	return nil
+	return l.receiveDatagrams()
 }
 
 // Limits implements transport.Link.
@@ -178,6 +174,9 @@ func (l *Link) Atomic(ep transport.Endpoint, _ transport.AtomicKind,
 
 // Stats implements transport.Link. A packet is one send, or one RDMA request.
 func (l *Link) Stats() *transport.Stats { return &l.stats }
+
+// Replaced is how many queue pairs of this task have failed and were replaced, or given up.
+func (l *Link) Replaced() uint64 { return l.replaced }
 
 // usable is the peer behind ep, which an operation is for.
 func (l *Link) usable(ep transport.Endpoint) (*peer, error) {

@@ -50,10 +50,10 @@ const (
 
 // Of a link; less where the adapter has less.
 const (
-	receivesMax  = 4096 // buffers of the shared receive queue
-	sendsMax     = 2048 // slots for packets to send
-	movingMax    = 1024 // RDMA requests
-	datagramsMax = 64   // receive buffers for the handshake
+	receivesMax  = 4096        // buffers of the shared receive queue
+	sendsMax     = 2048        // slots for packets to send
+	movingMax    = 1024        // RDMA requests
+	datagramsMax = slotsAtOnce // receive buffers for the handshake
 	// datagramSize is that of such a buffer.
 	datagramSize = 320
 	// slotsAtOnce is how many slots are registered together.

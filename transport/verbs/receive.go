@@ -73,12 +73,7 @@ func (l *Link) handle(c *adapter.Completion) {
 			l.slots.put(int32(value))
 		}
 	case idDatagram:
-		if c.State == adapter.OK && c.N >= adapter.DatagramHead {
-			l.onDatagram(l.small.bytes(int32(value))[adapter.DatagramHead:c.N])
-		}
-		if l.dead == nil && !l.closed && l.receiveDatagram(int32(value)) != nil {
-			l.lose()
-		}
+		l.datagram(c)
 	case idSend:
 		if c.State != adapter.OK {
 			l.broke(c)
@@ -116,11 +111,7 @@ func (l *Link) receive(p *peer, b []byte) {
 		l.stats.AcksReceived++
 		return
 	}
-	if h.number < p.expected {
-		l.stats.DuplicatePackets++
-		return
-	}
-	if h.number > p.expected { // no queue pair does that
+	if h.number != p.expected { // no queue pair does that, and none sends what was received
 		l.giveUp(p, transport.ErrUnreachable, transport.ErrUnreachable)
 		return
 	}

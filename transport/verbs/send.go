@@ -11,7 +11,7 @@ const (
 	idSend     = uint64(iota+1) << 56 // the number of posted packets
 	idMove                            // the place of a call
 	idReceive                         // a slot
-	idDatagram                        // a slot of small
+	idDatagram                        // a slot of small; above 16 bits Link.revived
 	idMask     = uint64(0xff) << 56
 )
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"lapi/transport"
-	"lapi/transport/memory"
 	"lapi/transport/verbs/adapter"
 )
 
@@ -194,6 +193,7 @@ func (l *Link) fail(p *peer) {
 // repair replaces a queue pair that has failed.
 func (l *Link) repair(p *peer) {
 	p.failures++
+	l.replaced++
 	l.dropPair(p)
 	if p.gone {
 		return
@@ -205,8 +205,43 @@ func (l *Link) repair(p *peer) {
 	l.begin(p)
 }
 
-// receiveDatagram gives a slot to the datagram queue pair.
+// receiveDatagrams gives all its buffers to the datagram queue pair.
+func (l *Link) receiveDatagrams() error {
+	for s := range int32(datagramsMax) {
+		if err := l.receiveDatagram(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// receiveDatagram gives one. The ID also says how often the queue pair was revived before.
 func (l *Link) receiveDatagram(s int32) error {
-	return l.adapter.Receive(true, idDatagram|uint64(s), memory.AddrOf(l.small.bytes(s)),
+	return l.adapter.Receive(true, idDatagram|l.revived<<16|uint64(s), l.small.addr(s),
 		datagramSize, l.small.key(s))
+}
+
+// datagram takes in what the datagram queue pair has completed.
+func (l *Link) datagram(c *adapter.Completion) {
+	s := int32(c.ID & 0xffff)
+	if c.ID&^idMask>>16 != l.revived {
+		return // the buffer was given to it again when it was revived
+	}
+	if c.State == adapter.OK && c.N >= adapter.DatagramHead {
+		l.onDatagram(l.small.bytes(s)[adapter.DatagramHead:c.N])
+	}
+	var err error
+	switch {
+	case l.dead != nil || l.closed:
+	case c.State == adapter.OK:
+		err = l.receiveDatagram(s)
+	default:
+		l.revived++
+		if err = l.adapter.Revive(); err == nil {
+			err = l.receiveDatagrams()
+		}
+	}
+	if err != nil {
+		l.lose()
+	}
 }

@@ -158,6 +158,9 @@ type Adapter interface {
 	Path(r Remote) (Path, error)
 	Free(p Path)
 	Datagram(p Path, qpn, qkey uint32, b []byte) error
+	// Revive makes the datagram queue pair work again after its buffers were flushed: soft-RoCE
+	// fails it when there is no route. Its number stays, its buffers are gone.
+	Revive() error
 
 	// Poll takes completions.
 	Poll(out []Completion) int

@@ -45,9 +45,11 @@ type Device struct {
 	files           [2]int // eventfds
 
 	failures [calls]int
-	states   []adapter.State
+	state    adapter.State // how the next request is to end
+	rdma     bool
 	notReady int
 	down     bool
+	deaf     bool // the datagram queue pair has failed
 	closed   bool
 }
 
@@ -88,11 +90,11 @@ func (d *Device) FailNext(c Call, n int) {
 	d.failures[c] = n
 }
 
-// EndNext makes the next requests end like that, one each, before they are done.
-func (d *Device) EndNext(states ...adapter.State) {
+// EndNext makes the next request end like that before it is done; if rdma, the next RDMA request.
+func (d *Device) EndNext(state adapter.State, rdma bool) {
 	d.fabric.mu.Lock()
 	defer d.fabric.mu.Unlock()
-	d.states = append(d.states, states...)
+	d.state, d.rdma = state, rdma
 }
 
 // Down takes the port down, or up again, and tells.
@@ -140,12 +142,10 @@ func (d *Device) fails(c Call) error {
 	return nil
 }
 
-func (d *Device) takeState() adapter.State {
-	if len(d.states) == 0 {
-		return adapter.OK
+func (d *Device) takeState(r *request) (s adapter.State) {
+	if !d.rdma || r.Op != adapter.Send {
+		s, d.state = d.state, adapter.OK
 	}
-	s := d.states[0]
-	d.states = d.states[1:]
 	return s
 }
 
@@ -258,6 +258,11 @@ func (d *Device) Receive(datagram bool, id uint64, a transport.Addr, n, lkey uin
 		return unix.EINVAL
 	}
 	b := buffer{id, memory.Bytes(a, uint64(n))}
+	if datagram && d.deaf {
+		d.complete(adapter.Completion{ID: id, QP: d.datagrams, Datagram: true,
+			State: adapter.Flushed}, nil, 0)
+		return nil
+	}
 	if datagram {
 		d.datagramBuffers = append(d.datagramBuffers, b)
 		return nil
@@ -292,7 +297,24 @@ func (d *Device) Free(p adapter.Path) {
 func (d *Device) Datagram(p adapter.Path, qpn, qkey uint32, b []byte) error {
 	d.fabric.mu.Lock()
 	defer d.fabric.mu.Unlock()
-	d.fabric.datagram(d, d.paths[p], qpn, qkey, b)
+	if d.down { // as soft-RoCE, which has no route then
+		for _, b := range d.datagramBuffers {
+			d.complete(adapter.Completion{ID: b.id, QP: d.datagrams, Datagram: true,
+				State: adapter.Flushed}, nil, 0)
+		}
+		d.datagramBuffers, d.deaf = nil, true
+	}
+	if !d.deaf {
+		d.fabric.datagram(d, d.paths[p], qpn, qkey, b)
+	}
+	return nil
+}
+
+// Revive implements adapter.Adapter.
+func (d *Device) Revive() error {
+	d.fabric.mu.Lock()
+	defer d.fabric.mu.Unlock()
+	d.datagramBuffers, d.deaf = nil, false
 	return nil
 }
 

@@ -99,7 +99,7 @@ func (f *Fabric) step() {
 // perform does the first request; false: it must wait.
 func (p *pair) perform() bool {
 	f, r := p.device.fabric, &p.queue[0]
-	if state := p.device.takeState(); state != adapter.OK {
+	if state := p.device.takeState(r); state != adapter.OK {
 		p.end(state)
 		return false
 	}
@@ -203,7 +203,7 @@ func (p *pair) deliver(q *pair, r *request) (state adapter.State, wait bool) {
 // datagram brings b to its receiver, or not.
 func (f *Fabric) datagram(from *Device, gid adapter.GID, qpn, qkey uint32, b []byte) {
 	for _, d := range f.devices {
-		if d.info.GID != gid || d.closed || d.down || from.down || uint32(d.datagrams) != qpn ||
+		if d.info.GID != gid || d.closed || d.down || d.deaf || uint32(d.datagrams) != qpn ||
 			d.qkey != qkey || len(d.datagramBuffers) == 0 || f.random.Float64() < f.Lose {
 			continue
 		}
