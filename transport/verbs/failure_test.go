@@ -344,6 +344,31 @@ func TestGivenUp(t *testing.T) {
 	n.close(t)
 }
 
+// TestKilled: a peer's adapter has taken a flush, and its process has died before it could answer.
+func TestKilled(t *testing.T) {
+	n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
+	n.sendNumbers(t, 1, func(int) {})
+	var ended error
+	if _, err := n.links[0].Flush(1, &transport.Op{Done: func(_ *transport.Op, err error) {
+		ended = err
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	for range 50 {
+		n.links[0].Progress(16) // the network brings it
+	}
+	n.devices[1].Kill()
+	for end := time.Now().Add(time.Minute); ended == nil; n.links[0].Progress(16) {
+		if time.Now().After(end) {
+			t.Fatal("the death is not noticed")
+		}
+	}
+	if ended != transport.ErrUnreachable {
+		t.Errorf("the flush ends with %v", ended)
+	}
+	n.close(t)
+}
+
 // TestPortReturns: a port is down for a while; what was sent meanwhile arrives.
 func TestPortReturns(t *testing.T) {
 	n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })

@@ -69,6 +69,7 @@ type Link struct {
 	starved []*peer // that wait for what others hold
 	shaking []*peer // with a timer
 	due     int64   // of the earliest timer; 0: none
+	probeAt int64   // when peers are probed
 	holding int     // peers with held messages
 	dead    error   // the adapter is gone
 	closed  bool

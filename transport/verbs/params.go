@@ -66,6 +66,9 @@ const (
 const (
 	helloFirst = int64(10 * time.Millisecond) // pause before the second Hello; then doubled
 	helloLast  = int64(time.Second)
+	// probeEach is how often a peer that an answer is awaited of is sent a packet: its adapter may
+	// have taken the question, and its process ended before it could answer.
+	probeEach = int64(time.Second)
 	// defaultTimeout is how long a peer may leave Hellos unanswered.
 	defaultTimeout = int64(150 * time.Second)
 	// lingerMax bounds Close.

@@ -17,6 +17,7 @@ func (l *Link) Progress(max int) int {
 		l.idle = 0
 	} else if l.idle++; l.idle%eventsEach == 0 {
 		l.events()
+		l.probe()
 	}
 	if len(l.active) > 0 {
 		n += l.work(max)
@@ -77,6 +78,24 @@ func (l *Link) events() {
 		case adapter.Fatal:
 			l.lose()
 			return
+		}
+	}
+}
+
+// awaited says whether an answer of p is.
+func (p *peer) awaited() bool { return p.open && len(p.flushes)+len(p.calls) > 0 }
+
+// probe sends a packet to each peer that an answer is awaited of: where there is no queue pair any
+// more, the adapter finds out.
+func (l *Link) probe() {
+	now := l.cfg.Clock()
+	if l.closed || now < l.probeAt {
+		return
+	}
+	l.probeAt = now + probeEach
+	for _, p := range l.peers {
+		if p.awaited() {
+			_ = l.transmit(p, kindCredit, 0, nil, 0, 0) // no room: others are on their way
 		}
 	}
 }
@@ -156,6 +175,7 @@ func (l *Link) Disarm() {
 	if !l.closed {
 		l.adapter.Quiet()
 		l.events()
+		l.idle = eventsEach - 1 // the next empty turn also looks at the clock
 	}
 }
 
@@ -165,6 +185,11 @@ func (l *Link) NextTimeout() int64 {
 	for _, p := range l.active {
 		if at := p.held.Due(); at != 0 && (due == 0 || at < due) {
 			due = at
+		}
+	}
+	for _, p := range l.peers {
+		if p.awaited() && (due == 0 || l.probeAt < due) {
+			due = max(l.probeAt, 1)
 		}
 	}
 	return due

@@ -109,6 +109,16 @@ func (d *Device) Down(down bool) {
 	d.Raise(adapter.Event{Kind: kind})
 }
 
+// Kill ends all queue pairs, as the kernel does when a process dies.
+func (d *Device) Kill() {
+	d.fabric.mu.Lock()
+	defer d.fabric.mu.Unlock()
+	for _, p := range d.pairs {
+		p.failed, p.queue = true, nil
+	}
+	d.deaf = true
+}
+
 // Raise makes an event.
 func (d *Device) Raise(e adapter.Event) {
 	d.fabric.mu.Lock()
