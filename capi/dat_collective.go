@@ -1,6 +1,7 @@
 package main
 
 // #include "calls.h"
+// #include "godat.h"
 // #include <dat2/udat.h>
 // #include <dat2/dat_ib_extensions.h>
 import "C"
@@ -28,7 +29,7 @@ func (kernel) Reduce(op, typ int, inout, in transport.Addr, count uint64) {
 	reductions.Reduce(op, typ, uint64(inout), uint64(in), uint64(inout), count)
 }
 
-// Arguments of an operation by place, as cshim/dat/collective.c has them.
+// Arguments of an operation by place, as cshim/dat/collective.h has them.
 const (
 	collGroup = iota
 	collKind
@@ -89,6 +90,9 @@ func initCollectiveCalls() {
 		}
 		set(c, 1, g.ReadClock())
 		return codes.Success
+	})
+	d[C.DAT_CALL_collective_room] = on(ofGroup, func(g *dat.Collective, _ *datCall) codes.Return {
+		return g.Room()
 	})
 	d[C.DAT_CALL_collective] = on(ofGroup, func(g *dat.Collective, c *datCall) codes.Return {
 		a := coll.Args{Kind: coll.Kind(c[collKind]), Root: int(c.u(collRoot)),
@@ -263,8 +267,12 @@ func createGroup(e *dat.EVD, c *datCall) codes.Return {
 			return codes.Arg(5)
 		}
 	}
+	C.dat_has_groups()
 	return e.NewGroup(a)
 }
+
+//export godat_exit
+func godat_exit() { udapl.lib.LeaveGroups() }
 
 // pointerTo is a call with one argument, which points to what is to be read.
 func pointerTo(p uint64) *datCall { return &datCall{p} }

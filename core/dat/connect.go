@@ -123,6 +123,8 @@ func (l *Library) Failed(c *cm.Conn, why cm.Reason, private []byte) {
 		o.gone = true
 	case *fellow:
 		o.lost(why)
+	case *question:
+		o.answered(why)
 	case *joinRequest:
 		l.forgetRequest(o)
 	case *EP:

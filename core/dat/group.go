@@ -8,7 +8,6 @@ import (
 	"lapi/core/progress"
 	"lapi/transport"
 	"lapi/transport/arena"
-	"lapi/transport/layout"
 	"lapi/transport/memory"
 )
 
@@ -31,11 +30,19 @@ type Collective struct {
 	made      bool
 	over      bool // nothing more is told to the consumer
 	until     int64
+	askAt     int64 // members that have not come are asked whether they are there
+	askPause  int64
 	info      *GroupInfo
 	user      uint64 // the consumer's context
 	index     uint32
 	tag       uint32
 	touched   bool
+	// of a group of one node (group_area.go):
+	area    []byte     // memory that all members map; nil: there is none
+	word    bool       // the first member has told of it
+	crowded bool       // there are more members than processors
+	seed    uint32     // of coins, of LAPI_FASTLANE=random
+	node    *nodeGroup // nil: all operations are the engine's
 }
 
 // GroupArgs are the arguments of dat_collective_create_group.
@@ -58,6 +65,8 @@ type groupTable struct {
 	spare    []*Collective
 	requests []*joinRequest // that no group waits for yet, oldest first
 	blocks   [][]byte       // large memory that operations have had
+	lane     []byte         // the groups that C has
+	crowded  bool           // some of these has more members than there are processors
 }
 
 // NewGroup is dat_collective_create_group. The outcome is an event.
@@ -87,14 +96,15 @@ func (e *EVD) NewGroup(a GroupArgs) codes.Return {
 		}
 	}
 	c := &Collective{EVD: e, PZ: pz, id: a.ID, qualifier: own.Qualifier, user: a.Context,
-		info: a.Info, until: l.cfg.Clock() + l.cfg.Timeout, missing: len(a.Members) - 1,
+		info: a.Info, until: l.cfg.Clock() + l.cfg.Timeout, askAt: l.cfg.Clock() + firstAsk,
+		askPause: firstAsk, missing: len(a.Members) - 1,
 		tag: uint32(l.random())}
 	if !ia.add(KindCollective, c) {
 		return codes.InsufficientResources.With(codes.ResourceMemory)
 	}
 	e.users++
 	pz.users++
-	e.queue.set(layout.QueueTransfers, false) // what comes for it is core's to take
+	e.useByCore(1)
 	c.begin(&a)
 	return codes.Success
 }
@@ -135,7 +145,7 @@ func (g *groupTable) add(c *Collective) uint32 {
 
 // connected goes on when all members are: they tell each other where they are.
 func (c *Collective) connected() {
-	if c.missing > 0 || c.over {
+	if c.missing > 0 || c.over || !c.share() {
 		return
 	}
 	node := c.group.Self
@@ -146,7 +156,8 @@ func (c *Collective) connected() {
 			local = append(local, f.rank)
 		}
 	}
-	if !c.group.TellPlace(node, c.info != nil && c.info.leads(local), c.user) {
+	leads := c.info != nil && c.info.leads(local)
+	if !c.group.TellPlace(node, leads, c.areaFlags(), c.user) {
 		c.fail()
 	}
 }
@@ -161,6 +172,13 @@ func (c *Collective) fail() {
 	c.end()
 }
 
+// spoilt ends a creation of which some member has already failed, or is gone.
+func (c *Collective) spoilt() {
+	if !c.made && c.group.Spoilt() {
+		c.fail()
+	}
+}
+
 // end frees the group. What is posted fails at once.
 func (c *Collective) end() {
 	if c.over {
@@ -169,6 +187,10 @@ func (c *Collective) end() {
 	if !c.made {
 		c.over = true
 	}
+	if c.node == nil {
+		c.EVD.useByCore(-1)
+	}
+	c.closeNode()
 	c.group.Free()
 	c.over = true
 	for _, f := range c.fellows {
@@ -186,6 +208,22 @@ func (c *Collective) Free() codes.Return {
 	return codes.Success
 }
 
+// LeaveGroups is for a process that ends: its groups end, and the members have what was sent to them
+// before it returns, if they live.
+func (l *Library) LeaveGroups() {
+	some := false
+	for _, c := range l.groups.list {
+		if c != nil {
+			some = true
+			c.end()
+		}
+	}
+	if some {
+		memory.Guard()
+		l.drain()
+	}
+}
+
 // Touched implements coll.Owner.
 func (c *Collective) Touched() {
 	if !c.touched {
@@ -197,12 +235,20 @@ func (c *Collective) Touched() {
 
 // Completed implements coll.Owner.
 func (c *Collective) Completed(o *coll.Operation) {
+	if o.Kind != coll.Create {
+		c.doneByCore()
+	}
 	switch {
 	case c.over:
 	case o.Kind == coll.Create && o.Failed:
 		c.fail()
+	case o.Kind == coll.Create && !c.useNode():
+		c.fail()
 	case o.Kind == coll.Create:
 		c.made = true
+		if c.node != nil {
+			c.EVD.useByCore(-1)
+		}
 		ev := collectiveEvent(uint32(coll.Create), false, c.handle, c.user)
 		c.EVD.post(&ev)
 	case o.Failed || !o.Suppress:
@@ -257,6 +303,7 @@ func (l *Library) onCollective(link transport.Link, m *transport.Msg) transport.
 	}
 	if of, ep := f.peer.link(l); of == link && ep == m.From {
 		c.group.OnMessage(f.rank, &h, m.Data)
+		c.spoilt()
 	}
 	return transport.Accept
 }
@@ -274,7 +321,9 @@ func (l *Library) memberGone(link transport.Link, ep transport.Endpoint) {
 			if of, at := f.peer.link(l); of == link && at == ep {
 				f.peer.use(-1)
 				f.peer, f.gone = nil, true
+				c.nodeLost(f.rank)
 				c.group.Lost(f.rank)
+				c.spoilt()
 			}
 		}
 	}
@@ -289,6 +338,9 @@ func (g *groupTable) pump() (done int, waiting bool) {
 		c.touched = false
 		n, busy := c.group.Pump()
 		done += n
+		if c.node != nil && c.node.Failed == 0 && c.group.Broken() {
+			c.failNode()
+		}
 		switch {
 		case busy:
 			waiting = true
@@ -319,7 +371,13 @@ func (c *Collective) forget() {
 // onTimeout ends creations that have taken too long, and requests that nobody wants.
 func (g *groupTable) onTimeout(now int64) {
 	for _, c := range g.list {
-		if c != nil && !c.made && !c.over && now >= c.until {
+		if c == nil || c.made || c.over {
+			continue
+		}
+		if now >= c.askAt {
+			c.ask(now)
+		}
+		if now >= c.until {
 			c.fail()
 		}
 	}
@@ -334,7 +392,7 @@ func (g *groupTable) onTimeout(now int64) {
 func (g *groupTable) nextTimeout(waiting bool) (next int64) {
 	for _, c := range g.list {
 		if c != nil && !c.made && !c.over {
-			next = progress.Earlier(next, c.until)
+			next = progress.Earlier(next, min(c.until, c.askAt))
 		}
 	}
 	if len(g.requests) > 0 {

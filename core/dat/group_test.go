@@ -191,6 +191,36 @@ func TestGroupDeath(t *testing.T) {
 	}
 }
 
+// TestGroupExit: a program ends once its last operation has completed there, and frees nothing. What
+// the network has lost meanwhile comes all the same, so the others complete it too.
+func TestGroupExit(t *testing.T) {
+	for seed := range uint64(12) {
+		w := newWorld(t, seed, 4, lossy)
+		list := w.members(4)
+		w.group(list, 5)
+		const calls = 3
+		for k := range calls {
+			for i, m := range list {
+				w.must("allreduce", m.g.Post(m.sum(i, 100, 2000*k)))
+			}
+		}
+		for range calls {
+			w.collective(list[3], uint32(coll.Allreduce), 0)
+		}
+		p := w.procs[3]
+		p.closing = true
+		p.l.LeaveGroups()
+		p.kill()
+		for _, m := range list[:3] {
+			for range calls {
+				w.collective(m, uint32(coll.Allreduce), 0)
+			}
+			w.must("barrier", m.g.Post(&coll.Args{Kind: coll.Barrier}))
+			w.collective(m, uint32(coll.Barrier), 2)
+		}
+	}
+}
+
 // TestGroupNeverComes: a member does not call create_group; the others hear of it in time.
 func TestGroupNeverComes(t *testing.T) {
 	w := newWorld(t, 1, 3, simnet.Way{})
@@ -213,6 +243,43 @@ func TestGroupNeverComes(t *testing.T) {
 		m.evd = m.p.evd(EVDExtension)
 	}
 	w.group(list[:2], 9)
+}
+
+// TestGroupOrphan: the process of a member is gone before the others create the group, or while they
+// do. All others hear of it long before the time for a creation is over, also those that the member
+// would have connected to.
+func TestGroupOrphan(t *testing.T) {
+	for victim := range 4 {
+		for _, late := range []bool{false, true} {
+			w := newWorld(t, uint64(victim), 4, lossy)
+			list := w.members(4)
+			if !late {
+				w.procs[victim].die()
+			}
+			begin := w.net.Now()
+			for i, m := range list {
+				if i == victim && late || i == (victim+1)%4 {
+					continue // of those that come later, or never
+				}
+				if i != victim {
+					w.must("create_group", m.create(list, i, 9))
+				}
+			}
+			if late {
+				w.run(300 * time.Millisecond)
+				w.procs[victim].die()
+			}
+			w.must("create_group", list[(victim+1)%4].create(list, (victim+1)%4, 9))
+			for i, m := range list {
+				if i != victim {
+					w.collective(m, extGroupFailed, 2)
+				}
+			}
+			if took := w.net.Now() - begin; took > int64(simTimeout) {
+				t.Errorf("member %d, late is %v: it took %d ns", victim, late, took)
+			}
+		}
+	}
 }
 
 // TestGroupLate: members call create_group one after the other, in any order.

@@ -85,7 +85,10 @@ type fellow struct {
 	rank    int
 	address MemberAddress
 	attempt *cm.Conn
-	peer    *peer // once it is connected
+	asked   *cm.Conn // whether its process is there
+	peer    *peer    // once it is connected
+	conn    uint32
+	tag     uint32 // how it knows its group
 	gone    bool
 }
 
@@ -175,6 +178,7 @@ func (f *fellow) dial() {
 		f.c.fail()
 		return
 	}
+	c.Known = f.address.Blob != nil // it was made before the blob
 	f.attempt = c
 }
 
@@ -227,7 +231,8 @@ func (f *fellow) established(c *cm.Conn) {
 	}
 	f.peer = p
 	p.use(1)
-	f.c.group.Join(f.rank, theirs.conn, theirs.tag)
+	f.conn, f.tag = theirs.conn, theirs.tag
+	f.c.group.Join(f.rank, f.conn, f.tag)
 	f.c.missing--
 	f.c.connected()
 }
@@ -238,7 +243,7 @@ func (f *fellow) lost(why cm.Reason) {
 	switch {
 	case f.c.over || f.peer != nil:
 	case f.rank > f.c.group.Self: // it will ask again
-	case why == cm.NobodyThere:
+	case why == cm.NobodyThere && f.address.Blob == nil: // it may be about to listen
 		f.dial()
 	default:
 		f.c.fail()
@@ -247,6 +252,11 @@ func (f *fellow) lost(why cm.Reason) {
 
 // stop ends the attempt to connect.
 func (f *fellow) stop() {
+	if f.asked != nil {
+		f.asked.Owner = nil
+		f.asked.Close()
+		f.asked = nil
+	}
 	if f.attempt != nil {
 		f.attempt.Owner = nil
 		f.attempt.Confirm()

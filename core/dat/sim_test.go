@@ -59,6 +59,7 @@ type proc struct {
 	inbox   []flying
 	agents  []Handle
 	open    bool
+	refuses bool // its node does, as nobody listens there any more
 	closing bool
 }
 
@@ -161,6 +162,12 @@ func (p *proc) kill() {
 	p.node.Detach(false)
 }
 
+// die is kill, where the node lives: its kernel refuses what comes for the process.
+func (p *proc) die() {
+	p.kill()
+	p.refuses = true
+}
+
 // leave ends it in good order.
 func (p *proc) leave() {
 	p.closing = true
@@ -259,7 +266,13 @@ func (p *proc) Send(by cm.Port, local netip.Addr, to netip.AddrPort, b []byte) {
 		source = netip.AddrPortFrom(p.addr, uint16(by))
 	}
 	for _, q := range p.w.procs {
-		if q == nil || q.addr != to.Addr() || !q.open {
+		if q == nil || q.addr != to.Addr() {
+			continue
+		}
+		if !q.open {
+			if q.refuses {
+				p.w.fly(flying{to: p, refusing: to})
+			}
 			continue
 		}
 		switch at := cm.Port(to.Port()); {

@@ -19,5 +19,10 @@ void godat_disarm(void);
 void godat_block(void *progress, void *lane);
 /* Takes an agent that is due: 1, and its function, instance and EVD. */
 int godat_agent(uint64_t *function, uint64_t *instance, uint64_t *evd);
+/* The process ends: so do its groups. */
+void godat_exit(void);
+
+/* For capi: from now on godat_exit is called at exit. */
+void dat_has_groups(void);
 
 #endif

@@ -9,6 +9,9 @@ import (
 // some three seconds: a program may be about to listen.
 const refusalsMax = 9
 
+// refusalsKnown is likewise where somebody is known to have listened before (Conn.Known).
+const refusalsKnown = 3
+
 // Connect begins a connection to who listens at a qualifier of an address. timeout is in
 // nanoseconds, 0: none. Owner is told of the outcome, never from inside.
 func (m *Machine) Connect(now int64, to netip.AddrPort, qualifier uint64, service uint8,
@@ -28,11 +31,14 @@ func (m *Machine) Connect(now int64, to netip.AddrPort, qualifier uint64, servic
 // Refused: the kernel says that there is nobody at the peer's port. It is believed after several.
 func (m *Machine) Refused(now int64, to netip.AddrPort) {
 	for _, c := range m.conns {
-		if c.Active && c.state == requesting && c.Peer == to {
+		if c.Active && c.asking() && c.Peer == to {
 			c.refused(now)
 		}
 	}
 }
+
+// asking says whether c waits for the peer's decision.
+func (c *Conn) asking() bool { return c.state == requesting || c.state == waiting }
 
 // refused waits for the next repetition; the last one ends it.
 func (c *Conn) refused(now int64) {
@@ -41,7 +47,11 @@ func (c *Conn) refused(now int64) {
 	}
 	c.timer.refusedAt = c.timer.sent
 	c.hear(Refuse)
-	if c.refusals++; c.refusals >= refusalsMax {
+	most := refusalsMax
+	if c.Known {
+		most = refusalsKnown
+	}
+	if c.refusals++; c.refusals >= most {
 		c.fail(NobodyThere, nil)
 	}
 }
@@ -61,19 +71,20 @@ func (c *Conn) onActive(now int64, msg *Message, b []byte) bool {
 			return false
 		}
 		c.hear(Wait)
+		c.refusals = 0
 		if c.state == requesting { // else it is late, or comes again
 			c.state = waiting
 			c.m.timers.slow(&c.timer, now)
 		}
 	case Refuse:
-		if !proved(c.m.cfg.Shared, b) || c.state != requesting {
+		if !proved(c.m.cfg.Shared, b) || !c.asking() {
 			return false
 		}
 		c.refused(now)
 	case Accept:
 		return c.onAccept(msg, b)
 	case Reject:
-		if c.state != requesting && c.state != waiting || !c.agreed(msg, b) {
+		if !c.asking() || !c.agreed(msg, b) {
 			return false
 		}
 		c.fail(Rejected, msg.Private)

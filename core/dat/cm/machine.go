@@ -123,6 +123,7 @@ const (
 type Conn struct {
 	Owner     any // the owner's
 	Active    bool
+	Known     bool // somebody has listened at the qualifier: a refusal means that he is gone
 	Qualifier uint64
 	Service   uint8
 	Peer      netip.AddrPort

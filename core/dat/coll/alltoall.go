@@ -10,9 +10,13 @@ func (p *planner) alltoall() {
 	if a.Send.Null() {
 		send = p.aside()
 	}
+	little := send.total(g.Size) <= atOnceMax
 	r := p.step()
 	r.copy(a.Recv.of(g.Self), send.of(g.Self))
-	little := send.total(g.Size) <= atOnceMax
+	if p.route(routed{pair: func(from, to int) bool { return from != to }, out: send.of,
+		in: a.Recv.of, together: little}, -1, g.Size*g.nodes.largest()) {
+		return
+	}
 	for d := 1; d < g.Size; d++ {
 		if !little && d > 1 {
 			r = p.step()

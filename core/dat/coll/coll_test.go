@@ -274,7 +274,7 @@ var largest = 17
 func TestOperations(t *testing.T) {
 	for size := 1; size <= largest; size++ {
 		for layout, nodes := range map[string][]int{"flat": nil, "by three": nodesOf(size, 3),
-			"alternating": alternating(size, 3)} {
+			"alternating": alternating(size, 3), "uneven": uneven(size)} {
 			t.Run(fmt.Sprint(size, " ", layout), func(t *testing.T) {
 				n := newNet(t, uint64(size), size, nodes, 8192)
 				for _, kind := range kinds {
@@ -300,6 +300,21 @@ func alternating(size, nodes int) (list []int) {
 		list = append(list, i%nodes)
 	}
 	return list
+}
+
+// uneven is one small node amid the ranks of a large one, and one at the end.
+func uneven(size int) (nodes []int) {
+	for i := range size {
+		switch {
+		case i == 1:
+			nodes = append(nodes, 1)
+		case i > 2*size/3:
+			nodes = append(nodes, 2)
+		default:
+			nodes = append(nodes, 0)
+		}
+	}
+	return nodes
 }
 
 func (n *net) forget() {

@@ -11,6 +11,7 @@
 //	clock.go      the group's clock
 //	arguments.go  an operation's arguments, and whether they are legal
 //	plan.go       Plan: rounds of transfers and of work on memory
+//	route.go      short parts between nodes, by their leaders
 //	nodes.go      which members share a node, and who leads there
 //	broadcast.go, gather.go, alltoall.go, reduce.go, scan.go
 //	              the plans of the operations

@@ -26,7 +26,7 @@ func (n *net) over(t *testing.T, count int, failed bool, what string) {
 func TestDeath(t *testing.T) {
 	for seed := range uint64(200) {
 		size := 2 + int(seed)%7
-		n := newNet(t, seed, size, [][]int{nil, nodesOf(size, 3)}[seed%2], 2048)
+		n := newNet(t, seed, size, [][]int{nil, nodesOf(size, 3), uneven(size)}[seed%3], 2048)
 		victim := n.random.IntN(size)
 		for k := range 6 {
 			c := newCall(n, kinds[n.random.IntN(len(kinds))], sizes[1+n.random.IntN(4)])
@@ -97,6 +97,50 @@ func TestFree(t *testing.T) {
 		leaver.dead = true
 		n.over(t, 3, true, "without the leaver")
 		leaver.dead = false
+	}
+}
+
+// TestLeave: a member's process ends when its last operation has completed there. What the others
+// still have to do, without it, succeeds; what they post later fails.
+func TestLeave(t *testing.T) {
+	for seed := range uint64(120) {
+		size := 2 + int(seed)%7
+		n := newNet(t, seed, size, [][]int{nil, nodesOf(size, 3), uneven(size)}[seed%3], 2048)
+		var calls []*call
+		for range 1 + n.random.IntN(4) {
+			c := newCall(n, kinds[n.random.IntN(len(kinds))], sizes[n.random.IntN(4)])
+			for i, e := range n.members {
+				e.g.Post(&c.args[i])
+			}
+			calls = append(calls, c)
+		}
+		leaver := n.members[n.random.IntN(size)]
+		for leaver.g.Pending() > 0 {
+			leaver.g.Pump()
+			for _, e := range n.members { // some are slow
+				if n.random.IntN(3) == 0 {
+					e.g.Pump()
+				}
+			}
+			if len(n.flying) > 0 {
+				n.deliver()
+			}
+		}
+		n.leave(leaver.rank)
+		n.run()
+		what := fmt.Sprint("seed ", seed)
+		n.over(t, len(calls), false, what)
+		for _, c := range calls {
+			c.check(n, what)
+		}
+		for i, e := range n.members {
+			if e != leaver {
+				e.g.Post(&Args{Kind: []Kind{Broadcast, SetClock}[seed%2], Context: uint64(i),
+					Root: (leaver.rank + 1) % size})
+			}
+		}
+		n.run()
+		n.over(t, len(calls)+1, true, what+", later")
 	}
 }
 

@@ -3,16 +3,21 @@ package coll
 // bruckMax is up to how many bytes of all parts allgather takes few rounds rather than few copies.
 const bruckMax = 32 << 10
 
-// gather: the root receives each part where it belongs.
+// gather: the root receives each part where it belongs; short ones of other nodes by their leaders.
 func (p *planner) gather() {
 	g, a := p.g, p.a
 	r := p.step()
+	if a.Root == g.Self && !a.Send.Null() {
+		r.copy(a.Recv.of(g.Self), a.Send.One)
+	}
+	if p.route(routed{pair: func(from, to int) bool { return to == a.Root && from != to },
+		out: func(int) Span { return a.Send.One }, in: a.Recv.of, together: true},
+		a.Root, g.Size) {
+		return
+	}
 	if a.Root != g.Self {
 		r.send(a.Root, a.Send.One)
 		return
-	}
-	if !a.Send.Null() {
-		r.copy(a.Recv.of(g.Self), a.Send.One)
 	}
 	for i := range g.Size {
 		if i != g.Self {
@@ -21,16 +26,21 @@ func (p *planner) gather() {
 	}
 }
 
-// scatter: the root sends each part from where it is.
+// scatter: the root sends each part from where it is; short ones for other nodes by their leaders.
 func (p *planner) scatter() {
 	g, a := p.g, p.a
 	r := p.step()
+	if a.Root == g.Self && !a.Recv.Null() {
+		r.copy(a.Recv.One, a.Send.of(g.Self))
+	}
+	if p.route(routed{pair: func(from, to int) bool { return from == a.Root && from != to },
+		out: a.Send.of, in: func(int) Span { return a.Recv.One }, together: true},
+		a.Root, g.Size) {
+		return
+	}
 	if a.Root != g.Self {
 		r.recvAtMost(a.Root, a.Recv.One)
 		return
-	}
-	if !a.Recv.Null() {
-		r.copy(a.Recv.One, a.Send.of(g.Self))
 	}
 	for d := 1; d < g.Size; d++ {
 		to := (g.Self + d) % g.Size
@@ -38,17 +48,27 @@ func (p *planner) scatter() {
 	}
 }
 
-// allgather: of little data in log n rounds, else around a ring.
+// allgather: of little data in log n rounds, between nodes by their leaders; else around a ring, in
+// which those of a node stand side by side.
 func (p *planner) allgather() {
 	g, a := p.g, p.a
+	own := a.Recv.of(g.Self)
 	if !a.Send.Null() {
-		p.step().copy(a.Recv.of(g.Self), a.Send.One)
+		p.step().copy(own, a.Send.One)
 	}
-	if a.Recv.List == nil && a.Recv.total(g.Size) <= bruckMax {
-		p.bruck()
-		return
+	n, all := g.nodes, g.everybody()
+	little := a.Recv.total(g.Size) <= bruckMax
+	switch {
+	case little && n.worth():
+		p.gatherByLeaders()
+	case little && a.Recv.List == nil:
+		p.bruck(all, func(place int) []int { return all.ranks[place : place+1] })
+	default:
+		if n.worth() {
+			all = n.byNode(g)
+		}
+		p.ring(all, func(place int) Span { return a.Recv.of(all.ranks[place]) })
 	}
-	p.ring(g.everybody(), a.Recv.of)
 }
 
 // ring passes the part of each member around.
@@ -61,24 +81,90 @@ func (p *planner) ring(t team, part func(place int) Span) {
 	}
 }
 
-// bruck doubles what each member has with each round, in the order of ranks from its own on.
-func (p *planner) bruck() {
-	g, a := p.g, p.a
-	n, size := a.Recv.One.N, g.Size
-	if size == 1 {
-		return
+// parts is memory for the parts of some ranks, in that order.
+func (p *planner) parts(ranks []int) (all Span, of func(rank int) Span) {
+	at := make(map[int]uint64, len(ranks))
+	total := uint64(0)
+	for _, rank := range ranks {
+		at[rank] = total
+		total += p.a.Recv.of(rank).N
 	}
-	t := g.everybody()
-	all := p.room(n * uint64(size))
-	p.step().copy(all.part(0, n), a.Recv.of(g.Self))
-	for d := 1; d < size; d *= 2 {
-		count := uint64(min(d, size-d)) * n
-		r := p.step()
-		r.send(t.at(g.Self-d), all.part(0, count))
-		r.recv(t.at(g.Self+d), all.part(uint64(d)*n, count))
-	}
+	all = p.room(total)
+	return all, func(rank int) Span { return all.part(at[rank], p.a.Recv.of(rank).N) }
+}
+
+// bruck doubles what each member of the team has with each round: the parts of the ranks of one
+// place after the other, from its own on. It says where all are.
+func (p *planner) bruck(t team, ranks func(place int) []int) {
+	order, starts := rotated(t, ranks)
+	all, of := p.parts(order)
 	r := p.step()
-	for i := 1; i < size; i++ {
-		r.copy(a.Recv.of((g.Self+i)%size), all.part(uint64(i)*n, n))
+	for _, rank := range order[:starts[1]] {
+		r.copy(of(rank), p.a.Recv.of(rank))
 	}
+	p.bruckAmong(t, all, of, order, starts)
+	p.takeOut(order, of)
+}
+
+// rotated is the ranks of all places of a team, from this member's own on, and where those of each
+// place begin.
+func rotated(t team, ranks func(place int) []int) (order, starts []int) {
+	for i := range t.size() {
+		starts = append(starts, len(order))
+		order = append(order, ranks((t.me+i)%t.size())...)
+	}
+	return order, append(starts, len(order))
+}
+
+// bruckAmong is the rounds of bruck. What each place has is at its beginning.
+func (p *planner) bruckAmong(t team, all Span, of func(int) Span, order, starts []int) {
+	size := t.size()
+	offset := func(place int) uint64 {
+		if place == size {
+			return all.N
+		}
+		return uint64(of(order[starts[place]]).Addr - all.Addr)
+	}
+	for d := 1; d < size; d *= 2 {
+		count := min(d, size-d)
+		r := p.step()
+		r.send(t.at(t.me-d), all.part(0, offset(count)))
+		r.recv(t.at(t.me+d), all.part(offset(d), offset(d+count)-offset(d)))
+	}
+}
+
+// takeOut copies parts to where the consumer wants them.
+func (p *planner) takeOut(ranks []int, of func(int) Span) {
+	r := p.step()
+	for _, rank := range ranks {
+		if rank != p.g.Self {
+			r.copy(p.a.Recv.of(rank), of(rank))
+		}
+	}
+}
+
+// gatherByLeaders: leaders have the parts of their members, exchange them, and give all to them.
+func (p *planner) gatherByLeaders() {
+	g, n := p.g, p.g.nodes
+	leaders, local := n.leaders(g, -1), n.local(g)
+	mine := n.leader[g.Self]
+	view := leaders // as this member's leader has it
+	view.me = view.place(mine)
+	order, starts := rotated(view, func(place int) []int { return n.of(view.ranks[place]) })
+	all, of := p.parts(order)
+	p.step().copy(of(g.Self), p.a.Recv.of(g.Self))
+	r := p.step()
+	for _, rank := range local.ranks {
+		switch {
+		case leaders.me < 0 && rank == g.Self:
+			r.send(mine, of(rank))
+		case leaders.me >= 0 && rank != g.Self:
+			r.recv(rank, of(rank))
+		}
+	}
+	if leaders.me >= 0 {
+		p.bruckAmong(leaders, all, of, order, starts)
+	}
+	p.spread(local, local.place(mine), all)
+	p.takeOut(order, of)
 }

@@ -50,6 +50,8 @@ type Operation struct {
 type Group struct {
 	Self, Size int
 	Dropped    uint64 // messages that no operation waits for
+	// By the owner, which has operations of its own in between: no operation may begin, nor end.
+	Held bool
 
 	cfg     Config
 	members []member
@@ -63,6 +65,8 @@ type Group struct {
 	all     []int
 	nodes   *nodes
 	places  []byte // while the members tell theirs
+	toldAll uint8  // flags of all, and of some
+	toldAny uint8
 	clock   clock
 	touched bool
 	due     []int         // members to which something may be sent
@@ -100,6 +104,9 @@ func (g *Group) Post(a *Args) {
 // Pending is how many operations are not complete.
 func (g *Group) Pending() int { return len(g.ops) }
 
+// Spoilt says whether some member takes no part in the first operation, the creation.
+func (g *Group) Spoilt() bool { return g.ended && g.until == 0 }
+
 // Nodes is on how many nodes the members are, once that is known.
 func (g *Group) Nodes() int {
 	if g.nodes == nil {
@@ -132,18 +139,54 @@ func (g *Group) Pump() (done int, waiting bool) {
 
 // ready says whether step has something to do.
 func (g *Group) ready() bool {
-	return len(g.ops) > 0 && (g.broken || !g.ops[0].begun || g.ops[0].pending == 0)
+	return len(g.ops) > 0 && !g.waits() && (g.broken || !g.ops[0].begun || g.ops[0].pending == 0)
 }
 
-// Lost: a member's process is gone.
+// waits says whether it is not the turn of the oldest operation.
+func (g *Group) waits() bool { return g.Held && !g.ops[0].begun }
+
+// Broken says whether everything that is posted fails.
+func (g *Group) Broken() bool { return g.broken }
+
+// Fail ends the group as if an operation had failed.
+func (g *Group) Fail() { g.fail() }
+
+// FailOldest ends the oldest operation of a group that is broken, held or not.
+func (g *Group) FailOldest() {
+	g.Held = false
+	g.step()
+}
+
+// Lost: a member's process is gone, and all that it has sent is here. What is posted goes on as far
+// as nothing more of it is needed: it may have completed that before. What is posted later fails.
 func (g *Group) Lost(rank int) {
 	m := &g.members[rank]
+	m.gone, m.unsent = true, 0
 	if !m.ended {
 		g.lost = true
-		g.memberEnded(rank, 0)
+		g.memberEnded(rank, g.nextSeq())
 	}
-	m.gone, m.unsent, m.queue = true, 0, nil
+	if len(m.expects) > 0 || m.clockDue || g.lost && len(g.ops) > 0 && g.ops[0].Kind == SetClock {
+		g.fail()
+	}
+	queue := m.queue
+	m.queue = nil
+	for _, x := range queue { // nobody takes these any more
+		x.all = true
+		g.sentAll(x)
+	}
 	g.touch()
+}
+
+// nextSeq is the number of the operation that is posted next.
+func (g *Group) nextSeq() uint64 {
+	n := g.seq
+	for _, o := range g.ops {
+		if o.Kind != SetClock {
+			n++
+		}
+	}
+	return n
 }
 
 // memberEnded: a member takes part in no operation from seq on.
@@ -158,7 +201,7 @@ func (g *Group) memberEnded(rank int, seq uint64) {
 	}
 	if len(g.ops) > 0 && g.seq >= g.until && (g.lost || g.ops[0].Kind != SetClock) {
 		g.fail()
-	} else if m.clockDue { // it needs no clock any more
+	} else if m.clockDue && !m.gone { // it needs no clock any more
 		m.clockDue = false
 		g.ops[0].pending--
 	}

@@ -21,6 +21,8 @@ type net struct {
 	now     int64
 	calm    bool // order and room are as good as can be
 	sent    int
+	between int   // messages of data between nodes
+	places  []int // the node of each member; nil: it is not counted
 	buffers [][]byte
 }
 
@@ -59,7 +61,7 @@ func newNet(t testing.TB, seed uint64, size int, nodes []int, window uint64) *ne
 			for nodes[lowest] != nodes[i] {
 				lowest++
 			}
-			e.g.TellPlace(lowest, i == size-1, 0)
+			e.g.TellPlace(lowest, (i+size)%3 == 0, 0, 0) // some lead by group_info
 		}
 		n.run()
 		for _, e := range n.members {
@@ -119,6 +121,9 @@ func (e *end) Send(to int, header []byte, op *transport.Op) (transport.Status, e
 		e.n.t.Fatal("a header that is none")
 	}
 	e.n.sent++
+	if at := e.n.places; at != nil && p.h.What == sayData && at[e.rank] != at[to] {
+		e.n.between++
+	}
 	queued := op.N > 0 && e.n.random.IntN(3) == 0
 	if queued {
 		p.op = op
@@ -195,6 +200,26 @@ func (n *net) kill(rank int) {
 			e.g.Lost(rank)
 		}
 	}
+}
+
+// leave ends the process of a member that has told nobody of it. What it has sent arrives, as links
+// see to; then the others hear of its end.
+func (n *net) leave(rank int) {
+	for again := true; again; {
+		again = false
+		for i, p := range n.flying {
+			if p.from == rank {
+				last := len(n.flying) - 1
+				n.flying[i], n.flying[last] = n.flying[last], n.flying[i]
+				calm, before := n.calm, n.flying
+				n.calm, n.flying = true, append([]packet{n.flying[last]}, before[:last]...)
+				n.deliver()
+				n.calm, again = calm, true
+				break
+			}
+		}
+	}
+	n.kill(rank)
 }
 
 // buffer is memory of a program's, with some content.

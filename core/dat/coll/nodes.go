@@ -15,6 +15,14 @@ type nodes struct {
 // worth says whether messages between nodes should be left to leaders.
 func (n *nodes) worth() bool { return n != nil && len(n.list) > 1 && n.most > 1 }
 
+// largest is how many members the largest node has.
+func (n *nodes) largest() int {
+	if n == nil {
+		return 1
+	}
+	return n.most
+}
+
 // local is the team of this member's node.
 func (n *nodes) local(g *Group) (t team) {
 	for rank, leader := range n.leader {
@@ -24,6 +32,37 @@ func (n *nodes) local(g *Group) (t team) {
 	}
 	t.me = t.place(g.Self)
 	return t
+}
+
+// of is the ranks of a leader's node.
+func (n *nodes) of(leader int) (ranks []int) {
+	for rank, l := range n.leader {
+		if l == leader {
+			ranks = append(ranks, rank)
+		}
+	}
+	return ranks
+}
+
+// byNode is the team of all members, node after node.
+func (n *nodes) byNode(g *Group) (t team) {
+	for _, leader := range n.list {
+		t.ranks = append(t.ranks, n.of(leader)...)
+	}
+	t.me = t.place(g.Self)
+	return t
+}
+
+// inOrder says whether the ranks of each node follow each other.
+func (n *nodes) inOrder() bool {
+	seen := map[int]bool{}
+	for rank, l := range n.leader {
+		if seen[l] && n.leader[rank-1] != l {
+			return false
+		}
+		seen[l] = true
+	}
+	return true
 }
 
 // leaders is the team of the leaders; root, if it is a rank, stands for its node.
@@ -42,8 +81,8 @@ const placeSize = 8
 
 // TellPlace begins the exchange that ends a group's creation: node is the lowest rank on this
 // member's node, lead says that the consumer has named this one as the node's. The event of the
-// operation is that of the creation.
-func (g *Group) TellPlace(node int, lead bool, context uint64) bool {
+// operation is that of the creation. flags is what the owner tells the others', see Told.
+func (g *Group) TellPlace(node int, lead bool, flags uint8, context uint64) bool {
 	b, addr, err := g.cfg.Memory.Get(uint64(placeSize * g.Size))
 	if err != nil {
 		return false
@@ -54,6 +93,7 @@ func (g *Group) TellPlace(node int, lead bool, context uint64) bool {
 	if lead {
 		own[4] = 1
 	}
+	own[5] = flags
 	g.places = b
 	g.Post(&Args{Kind: Create, Context: context, Recv: Parts{One: Span{addr, placeSize}}})
 	return true
@@ -63,6 +103,7 @@ func (g *Group) TellPlace(node int, lead bool, context uint64) bool {
 func (g *Group) learnPlaces() bool {
 	n := &nodes{leader: make([]int, g.Size)}
 	count, leads := map[int]int{}, map[int]int{}
+	g.toldAll, g.toldAny = 0xff, 0
 	for rank := range g.Size {
 		b := g.places[placeSize*rank:]
 		node := int(binary.LittleEndian.Uint32(b))
@@ -70,6 +111,7 @@ func (g *Group) learnPlaces() bool {
 			return false
 		}
 		n.leader[rank] = node
+		g.toldAll, g.toldAny = g.toldAll&b[5], g.toldAny|b[5]
 		if count[node]++; count[node] > n.most {
 			n.most = count[node]
 		}
@@ -91,6 +133,9 @@ func (g *Group) learnPlaces() bool {
 	g.nodes = n
 	return true
 }
+
+// Told is which flags all members have told, and which some: of a group that stands.
+func (g *Group) Told() (all, some uint8) { return g.toldAll, g.toldAny }
 
 // forgetPlaces gives the memory of the exchange back.
 func (g *Group) forgetPlaces() {

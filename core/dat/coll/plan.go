@@ -7,19 +7,22 @@ type Plan struct {
 	rounds  []round
 	scratch [][]byte
 	failed  bool // there was no memory
+	tooLong bool // a part had no room
 }
 
 // round is a step of a plan.
 type round struct {
 	recvs, sends []transfer
-	then         []work // in this order, when all of them are done
+	then         []work      // in this order, when all of them are done
+	rest         func() bool // after that: plans what is not known before; false: it cannot
 }
 
 // transfer is a message to receive or to send.
 type transfer struct {
 	rank   int
 	span   Span
-	atMost bool // to receive: a shorter one will do
+	atMost bool    // to receive: a shorter one will do
+	length *uint64 // becomes how long what is received is
 }
 
 // work is done at the member itself.

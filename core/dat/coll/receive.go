@@ -13,6 +13,7 @@ type expected struct {
 	span   Span
 	number uint32
 	atMost bool
+	length *uint64
 	got    uint64
 }
 
@@ -25,7 +26,8 @@ type fragment struct {
 // expect waits for a message, of which fragments may be here.
 func (g *Group) expect(o *Operation, t transfer) {
 	m := &g.members[t.rank]
-	x := &expected{o: o, span: t.span, number: m.awaited, atMost: t.atMost}
+	x := &expected{o: o, span: t.span, number: m.awaited, atMost: t.atMost,
+		length: t.length}
 	m.awaited++
 	m.expects = append(m.expects, x)
 	for i := 0; i < len(m.early) && !g.broken; {
@@ -37,6 +39,9 @@ func (g *Group) expect(o *Operation, t transfer) {
 		m.early = slices.Delete(m.early, i, i+1)
 		m.earlyN -= uint64(len(f.data)) + fragmentCost
 		g.place(t.rank, x, &f.h, f.data)
+	}
+	if m.gone && !g.broken && slices.Contains(m.expects, x) {
+		g.fail() // it does not come any more
 	}
 }
 
@@ -123,6 +128,9 @@ func (g *Group) place(from int, x *expected, h *Header, data []byte) {
 		g.tell(from, tellCredit)
 	}
 	if x.got += n; x.got == h.Total {
+		if x.length != nil {
+			*x.length = h.Total
+		}
 		m.expects = slices.DeleteFunc(m.expects, func(o *expected) bool { return o == x })
 		x.o.pending--
 		g.touch()

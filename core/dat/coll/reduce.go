@@ -204,20 +204,70 @@ func (p *planner) reduceRing(t team, parts []Span, tmp Span) {
 	}
 }
 
-// reduceScatter works on a copy, of which each member reduces its part.
+// reduceScatter works on a copy, in which the parts of a node's members stand together. Between
+// nodes leaders reduce what their nodes need.
 func (p *planner) reduceScatter(from Span) {
-	g, a := p.g, p.a
-	at := p.room(from.N)
-	p.step().copy(at, from)
-	parts := make([]Span, g.Size)
-	longest, sum := uint64(0), uint64(0)
-	for i := range parts {
-		n := a.Recv.List[i].N
-		parts[i] = at.part(sum, n)
-		sum, longest = sum+n, max(longest, n)
+	g, n := p.g, p.g.nodes
+	if !n.worth() {
+		_, of := p.copyParts(from, g.everybody().ranks)
+		p.reduceParts(g.everybody(), of)
+		p.step().copy(p.a.Recv.One, of(g.Self))
+		return
 	}
-	if g.Size > 1 {
-		p.reduceRing(g.everybody(), parts, p.room(longest))
+	at, of := p.copyParts(from, n.byNode(g).ranks)
+	other := p.room(at.N)
+	leaders, local := n.leaders(g, -1), n.local(g)
+	lead := n.leader[g.Self]
+	was := at
+	at, other = p.reduceTo(local, local.place(lead), at, other)
+	moved := func(s Span) Span { return at.part(uint64(s.Addr-was.Addr), s.N) }
+	if leaders.me >= 0 {
+		var parts []Span
+		for _, l := range leaders.ranks {
+			ranks := n.of(l)
+			first, last := of(ranks[0]), of(ranks[len(ranks)-1])
+			first.N = uint64(last.Addr-first.Addr) + last.N
+			parts = append(parts, moved(first))
+		}
+		p.reduceRing(leaders, parts, other)
 	}
-	p.step().copy(a.Recv.One, parts[g.Self])
+	r := p.step()
+	if leaders.me < 0 {
+		r.recv(lead, of(g.Self))
+		r.copy(p.a.Recv.One, of(g.Self))
+		return
+	}
+	for _, rank := range local.ranks {
+		if rank != g.Self {
+			r.send(rank, moved(of(rank)))
+		}
+	}
+	r.copy(p.a.Recv.One, moved(of(g.Self)))
+}
+
+// copyParts copies what members are to have, of a reduce_scatter, in the order of ranks.
+func (p *planner) copyParts(from Span, ranks []int) (all Span, of func(rank int) Span) {
+	all, of = p.parts(ranks)
+	r := p.step()
+	at := uint64(0)
+	for rank := range p.g.Size {
+		n := p.a.Recv.of(rank).N
+		r.copy(of(rank), from.part(at, n))
+		at += n
+	}
+	return all, of
+}
+
+// reduceParts reduces the part of each member of the team there.
+func (p *planner) reduceParts(t team, of func(rank int) Span) {
+	if t.size() == 1 {
+		return
+	}
+	parts := make([]Span, t.size())
+	longest := uint64(0)
+	for i, rank := range t.ranks {
+		parts[i] = of(rank)
+		longest = max(longest, parts[i].N)
+	}
+	p.reduceRing(t, parts, p.room(longest))
 }

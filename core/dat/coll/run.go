@@ -9,6 +9,8 @@ func (g *Group) step() bool {
 	}
 	o := g.ops[0]
 	switch {
+	case g.waits():
+		return false
 	case g.broken:
 		o.Failed = true
 		g.finish(o)
@@ -27,7 +29,7 @@ func (g *Group) step() bool {
 // begin begins an operation whose turn it is.
 func (g *Group) begin(o *Operation) {
 	o.begun = true
-	if g.ended && g.seq >= g.until && (g.lost || o.Kind != SetClock) {
+	if g.ended && g.seq >= g.until && o.Kind != SetClock || g.lost && o.Kind == SetClock {
 		g.fail()
 		return
 	}
@@ -64,7 +66,8 @@ func (g *Group) beginRound(o *Operation) {
 
 // endRound does what is to be done when all messages of a round are here.
 func (g *Group) endRound(o *Operation) {
-	for _, w := range o.plan.rounds[o.at].then {
+	r := &o.plan.rounds[o.at]
+	for _, w := range r.then {
 		if w.reduces {
 			size := uint64(g.cfg.Kernel.Size(o.Op, o.Type))
 			g.cfg.Kernel.Reduce(o.Op, o.Type, w.to.Addr, w.from.Addr, w.from.N/size)
@@ -75,6 +78,11 @@ func (g *Group) endRound(o *Operation) {
 			return
 		}
 	}
+	if r.rest != nil && !r.rest() {
+		g.fail()
+		return
+	}
+	o.Failed = o.Failed || o.plan.tooLong
 	o.at++
 	g.beginRound(o)
 }
