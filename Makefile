@@ -154,7 +154,7 @@ uninstall:
 # none of.
 TEST_TARGETS ?= build vet abi headers dat-headers-test dat-test go-test sim cshim-test model conform \
   conform-lane conform-routes conform-gso host-test kill-test hostile-test fortran-test samples \
-  install-test man-test trace-test test-dat net-test verbs-test launch-test dist-test m32-test
+  install-test man-test trace-test test-dat net-test launch-test dist-test m32-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 
