@@ -17,32 +17,37 @@
 //
 // # How changes are heard of
 //
-// A userfaultfd watches the mappings that hold registered memory, in write-protect mode, without
-// ever write-protecting a page: no fault of the program takes another way than before. In the mode
-// for missing pages the program's next touch of a page it has given back would wait for an answer,
-// and the kernel's own accesses to it, such as those of read, would fail.
-//
-// What is watched is the mapping as a whole, never a part: a part would split the mapping, and the
-// kernel refuses to mremap across two.
+// lapi/cshim/watch watches the mappings that hold registered memory. What is watched is the mapping
+// as a whole, never a part: a part would cut the mapping in two, and the kernel refuses to mremap
+// across the cut.
 //
 // The kernel counts a change before the addresses are free (munmap, mremap, mmap over what was
-// there, brk) or the pages go (madvise). It makes the thread that changes them wait until the event
-// was read, and takes the change off its count then. Acquire asks for the count under the cache's
-// lock: one system call. If it is not zero, Acquire reads the events and drops the entries that they
-// name, until it is. So a change that any thread can have noticed is seen by its next Acquire, also
-// when the thread that makes it has not returned from the kernel yet. A monitor goroutine reads
-// the events when nobody acquires, under the same lock.
+// there, brk) or the pages go (madvise). It makes the thread that changes them wait until its event
+// was read, and takes the change off the count then. Acquire asks for the count under the caches'
+// lock, by one system call; while it is not zero, Acquire applies events: it drops the entries that
+// they name. So a change that any thread can have noticed is seen by its next Acquire, also when the
+// thread that makes it has not returned from the kernel yet. Events that come while nobody acquires
+// are applied by a goroutine, so that unmapped memory does not stay pinned.
 //
 // An madvise gives the pages back only after its event was read, at a moment that nobody tells. What
 // is registered in between would be stale. So memory that madvise has taken pages from is no longer
 // kept, but registered for each transfer, until it is unmapped.
 //
+// All caches of the process have one watcher, since a mapping can be watched by one userfaultfd only.
+//
 // # The lock
 //
-// Nothing that may unmap memory runs under the lock: the thread would wait for the monitor, which
-// waits for the lock. So the device is called without it, and the monitor never calls the device:
-// entries that it has dropped are deregistered by another goroutine. For the same reason Go's own
-// memory is never watched: the run-time gives memory back while the world is stopped.
+// It is the innermost. The device is called without it. A device may unmap memory at any time, as
+// free does: who reads the events takes no lock.
+//
+// # Limits
+//
+// The kernel does not tell when shmat with SHM_REMAP covers anonymous memory, nor when madvise makes
+// guard pages of it (MADV_GUARD_INSTALL, Linux 6.13). Programs must not do that to memory that they
+// have transferred and not unmapped. A change of protection (mprotect) changes no page: an adapter
+// goes on writing to what was registered when it could be written to. A watched mapping is not
+// joined with a new one beside it, so that mremap refuses what was put together of both. A child
+// after fork has no cache.
 //
 // # Where to find what
 //
@@ -50,8 +55,7 @@
 //	cache.go         Cache: Acquire, Release, Close
 //	evict.go         the limit, what is unused, deregistering
 //	index.go         entries by address and access
-//	intervals.go     sets of addresses
-//	changes.go       what events do to the entries; the monitor
+//	changes.go       what events do; the watcher of the process
 //	mappings.go      the mapping that holds an address
-//	uffd_unsafe.go   the userfaultfd
+//	intervals.go     sets of addresses
 package registration
