@@ -127,6 +127,7 @@ func (c *Cache) make(e *Entry, keep bool) error {
 	err := c.register(e)
 	c.lock()
 	defer c.unlock()
+	keep = keep && c.watcher.settle() // while e is among those that a change marks
 	c.making = slices.DeleteFunc(c.making, func(m *Entry) bool { return m == e })
 	c.moved.Broadcast()
 	if err != nil {
@@ -135,8 +136,7 @@ func (c *Cache) make(e *Entry, keep bool) error {
 		return fmt.Errorf("%w: %w", ErrCopy, err)
 	}
 	c.stats.Misses++
-	if keep && c.watcher.settle() && !e.changed && !c.closed &&
-		c.index.find(e.lo, e.hi, e.access) == nil {
+	if keep && !e.changed && !c.closed && c.index.find(e.lo, e.hi, e.access) == nil {
 		e.kept = true
 		for _, old := range c.index.insert(e) {
 			c.stats.Evictions++
