@@ -2,15 +2,16 @@ package registration
 
 import (
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"lapi/cshim/watch"
 )
 
-// settleMax bounds how often Acquire asks whether memory is still being changed. The program's
-// other threads may do nothing but unmap.
-const settleMax = 256
+// settleMax bounds how often Acquire asks whether memory is still being changed, with pauses in the
+// second half. The program's other threads may do nothing but unmap.
+const settleMax, settlePause = 64, 50 * time.Microsecond
 
 // takenMax bounds the list of what madvise has taken pages from. What is beyond is taken for one
 // piece with what lies between.
@@ -39,7 +40,6 @@ type watcher struct {
 	watched      intervals // certain: the kernel tells of changes here
 	maybeWatched intervals // what close has to end
 	taken        intervals // madvise has taken pages, perhaps not yet all
-	losses       uint64    // how often watched has shrunk
 
 	swept chan struct{} // closed when sweep has ended
 }
@@ -110,7 +110,7 @@ func (w *watcher) settle() bool {
 	if w.kernel == nil {
 		return false
 	}
-	for range settleMax {
+	for try := range settleMax {
 		settled, events := w.kernel.Look()
 		if events {
 			w.applyAll()
@@ -119,7 +119,11 @@ func (w *watcher) settle() bool {
 			return true
 		}
 		// the thread that changes memory, or the one that reads, has to run
-		_, _, _ = unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
+		if try < settleMax/2 {
+			_, _, _ = unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
+		} else {
+			time.Sleep(settlePause)
+		}
 	}
 	return false
 }
@@ -158,7 +162,6 @@ func (w *watcher) gone(lo, hi uint64) {
 	w.watched.remove(lo, hi)
 	w.maybeWatched.remove(lo, hi)
 	w.taken.remove(lo, hi)
-	w.losses++
 }
 
 // take notes that madvise takes pages from lo to hi.
@@ -184,25 +187,26 @@ func (w *watcher) sweep() {
 	}
 }
 
-// watch has the kernel tell of changes from lo to hi from now on, and says whether it does. w.mu is
-// not held.
-func (w *watcher) watch(lo, hi uint64) bool {
+// watch has the kernel tell of changes of e's memory from now on, and says whether it does. e is
+// being registered. w.mu is not held.
+func (w *watcher) watch(e *Entry) bool {
 	w.mu.Lock()
-	known := w.watched.covers(lo, hi)
-	losses := w.losses
+	known := w.watched.covers(e.lo, e.hi)
 	w.mu.Unlock()
 	if known {
 		return true
 	}
-	at, err := hullOf(lo, hi)
+	at, err := hullOf(e.lo, e.hi)
 	if err != nil || w.kernel.Add(at.lo, at.hi) != nil {
 		return false
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.maybeWatched.add(at.lo, at.hi)
-	if w.settle() && w.losses == losses { // else parts may be gone, and other memory be there
-		w.watched.add(at.lo, at.hi)
+	// Certain is what is in use: other threads may have unmapped the rest before it was watched, and
+	// mapped it since.
+	if !e.changed {
+		w.watched.add(e.lo, e.hi)
 	}
 	return true
 }

@@ -25,12 +25,13 @@ func mmap(t testing.TB, at, n uint64) uint64 {
 
 func mmapOf(t testing.TB, at, n uint64, flags, fd int) uint64 {
 	t.Helper()
-	a, _, e := unix.Syscall6(unix.SYS_MMAP, uintptr(at), uintptr(n), unix.PROT_READ|unix.PROT_WRITE,
-		uintptr(flags), uintptr(fd), 0)
-	if e != 0 {
-		t.Fatalf("mmap: %v", e)
+	var hint unsafe.Pointer
+	*(*uintptr)(unsafe.Pointer(&hint)) = uintptr(at)
+	a, err := unix.MmapPtr(fd, 0, hint, uintptr(n), unix.PROT_READ|unix.PROT_WRITE, flags)
+	if err != nil {
+		t.Fatalf("mmap: %v", err)
 	}
-	return uint64(a)
+	return uint64(uintptr(a))
 }
 
 func munmap(t testing.TB, at, n uint64) {

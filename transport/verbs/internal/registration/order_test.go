@@ -190,6 +190,19 @@ func TestWatchedAnew(t *testing.T) {
 	}
 }
 
+// Watched for certain is what was asked for, not its neighbours in the mapping: another thread may
+// have unmapped them before they were watched.
+func TestNeighbourIsWatchedByItself(t *testing.T) {
+	d := &fakeDevice{}
+	c, s := onFake(t, d)
+	a := fresh(t, 0, size)
+	touch(t, c, d, a+pageSize, pageSize)
+	touch(t, c, d, a+2*pageSize, pageSize)
+	if len(s.added) != 2 {
+		t.Errorf("watched %d times", len(s.added))
+	}
+}
+
 // More has happened than was told of: anything may have changed, and be changing.
 func TestEventsLost(t *testing.T) {
 	d := &fakeDevice{}

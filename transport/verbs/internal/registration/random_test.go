@@ -23,7 +23,7 @@ func seeds(t *testing.T) []uint64 {
 		}
 		return []uint64{seed}
 	}
-	return []uint64{1, 2, 3, 4, 5, 6, 7, 8}
+	return []uint64{1, 2, 3, 4}
 }
 
 // user is a thread that maps, changes, acquires and unmaps memory of its own. The kernel gives it
@@ -57,7 +57,7 @@ func TestRandom(t *testing.T) {
 				go func() {
 					defer wg.Done()
 					u := &user{t: t, r: rand.New(rand.NewPCG(seed, i+1)), c: c, d: d}
-					for range 400 {
+					for range 300 {
 						u.step()
 					}
 					u.finish()
