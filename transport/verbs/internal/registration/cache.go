@@ -75,11 +75,12 @@ func newCache(d Device, config Config, attach func(*Cache) error) *Cache {
 
 func (c *Cache) lock() { c.watcher.mu.Lock() }
 
-// Acquire returns a registration that holds the n bytes at addr with at least the given access, for
-// one Release. It must remain the caller's memory until then.
+// Acquire returns a registration that holds the n bytes at addr with at least the given access (of
+// which the device may know more bits than package transport), for one Release. It must remain the
+// caller's memory until then.
 func (c *Cache) Acquire(addr transport.Addr, n uint64, access transport.Access) (*Entry, error) {
 	lo, hi := uint64(addr), uint64(addr)+n
-	if n == 0 || hi < lo || hi > -c.page || access == 0 || access&^anyAccess != 0 {
+	if n == 0 || hi < lo || hi > -c.page {
 		return nil, ErrParam
 	}
 	c.lock()

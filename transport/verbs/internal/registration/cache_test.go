@@ -56,24 +56,24 @@ func TestAccess(t *testing.T) {
 	ask(transport.AccessRead)
 	ask(transport.AccessWrite)
 	counts(t, c, 2, 3, 2, 0, 0)
-	ask(all | transport.AccessAtomic)
-	ask(all)
-	counts(t, c, 3, 4, 3, 0, 0)
+	ask(all | transport.AccessAtomic | 1<<6)
+	ask(all | 1<<6)
+	ask(0)
+	counts(t, c, 4, 4, 3, 0, 0)
 }
 
 func TestBounds(t *testing.T) {
 	d := &fakeDevice{}
 	c := open(t, d, Config{})
 	for _, r := range []struct {
-		addr   transport.Addr
-		n      uint64
-		access transport.Access
+		addr transport.Addr
+		n    uint64
 	}{
-		{4096, 0, all}, {4096, 1, 0}, {4096, 1, 8}, {^transport.Addr(0), 1, all},
-		{^transport.Addr(0) - 9, 20, all}, {1, ^uint64(0), all}, {^transport.Addr(0) - 4096, 4096, all},
+		{4096, 0}, {^transport.Addr(0), 1}, {^transport.Addr(0) - 9, 20}, {1, ^uint64(0)},
+		{^transport.Addr(0) - 4096, 4096},
 	} {
-		if _, err := c.Acquire(r.addr, r.n, r.access); err != ErrParam {
-			t.Errorf("%#x, %d, %d: %v", uint64(r.addr), r.n, r.access, err)
+		if _, err := c.Acquire(r.addr, r.n, all); err != ErrParam {
+			t.Errorf("%#x, %d: %v", uint64(r.addr), r.n, err)
 		}
 	}
 	if d.calls != 0 {

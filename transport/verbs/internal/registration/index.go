@@ -7,69 +7,88 @@ import (
 	"lapi/transport"
 )
 
-// anyAccess is every bit of transport.Access.
-const anyAccess = transport.AccessRead | transport.AccessWrite | transport.AccessAtomic
+// index holds the entries that Acquire may find: a list for each access that was asked for, of which
+// there are a few.
+type index []accessList
 
-// index holds the entries that Acquire may find: a list for each access. In a list no entry lies
-// within another; so, sorted by their beginnings, they are sorted by their ends as well.
-type index [anyAccess + 1][]*Entry
+// accessList is the entries of one access. No entry lies within another; so, sorted by their
+// beginnings, they are sorted by their ends as well.
+type accessList struct {
+	access  transport.Access
+	entries []*Entry
+}
+
+// from is the first entry that begins at lo or behind.
+func (l *accessList) from(lo uint64) int {
+	return sort.Search(len(l.entries), func(i int) bool { return l.entries[i].lo >= lo })
+}
+
+// cut takes entries i to j out and returns them.
+func (l *accessList) cut(i, j int) []*Entry {
+	out := slices.Clone(l.entries[i:j])
+	l.entries = slices.Delete(l.entries, i, j)
+	return out
+}
 
 // find returns an entry that holds lo to hi with at least the given access, or nil. If any entry of
 // a list does, the last that begins at lo or before does: it ends last of those.
-func (x *index) find(lo, hi uint64, access transport.Access) *Entry {
-	for a := access; a <= anyAccess; a++ {
-		list := x[a]
-		if a&access != access || len(list) == 0 {
+func (x index) find(lo, hi uint64, access transport.Access) *Entry {
+	for k := range x {
+		l := &x[k]
+		if l.access&access != access {
 			continue
 		}
-		i := sort.Search(len(list), func(i int) bool { return list[i].lo > lo })
-		if i > 0 && list[i-1].hi >= hi {
-			return list[i-1]
+		if i := l.from(lo + 1); i > 0 && l.entries[i-1].hi >= hi {
+			return l.entries[i-1]
 		}
 	}
 	return nil
 }
 
-// insert adds e, which no entry holds, and takes out and returns those that e can stand for.
-func (x *index) insert(e *Entry) (superseded []*Entry) {
-	for a := transport.Access(1); a <= e.access; a++ {
-		if a&e.access != a {
-			continue
-		}
-		list := x[a]
-		from := sort.Search(len(list), func(i int) bool { return list[i].lo >= e.lo })
-		to := from
-		for to < len(list) && list[to].hi <= e.hi {
-			to++
-		}
-		superseded = append(superseded, list[from:to]...)
-		if a == e.access {
-			x[a] = slices.Replace(list, from, to, e)
-		} else {
-			x[a] = slices.Delete(list, from, to)
+// list is that of access.
+func (x *index) list(access transport.Access) *accessList {
+	for k := range *x {
+		if (*x)[k].access == access {
+			return &(*x)[k]
 		}
 	}
+	*x = append(*x, accessList{access: access})
+	return &(*x)[len(*x)-1]
+}
+
+// insert adds e, which no entry holds, and takes out and returns those that e can stand for.
+func (x *index) insert(e *Entry) (superseded []*Entry) {
+	own := x.list(e.access)
+	for k := range *x {
+		l := &(*x)[k]
+		if l.access&e.access != l.access {
+			continue
+		}
+		i := l.from(e.lo)
+		j := i
+		for j < len(l.entries) && l.entries[j].hi <= e.hi {
+			j++
+		}
+		superseded = append(superseded, l.cut(i, j)...)
+	}
+	own.entries = slices.Insert(own.entries, own.from(e.lo), e)
 	return superseded
 }
 
 // remove takes e out.
 func (x *index) remove(e *Entry) {
-	list := x[e.access]
-	i := sort.Search(len(list), func(i int) bool { return list[i].lo >= e.lo })
-	x[e.access] = slices.Delete(list, i, i+1)
+	l := x.list(e.access)
+	i := l.from(e.lo)
+	l.cut(i, i+1)
 }
 
 // removeOverlapping takes out and returns the entries that have a byte from lo to hi.
-func (x *index) removeOverlapping(lo, hi uint64) (removed []*Entry) {
-	for a, list := range x {
-		from := sort.Search(len(list), func(i int) bool { return list[i].hi > lo })
-		to := from
-		for to < len(list) && list[to].lo < hi {
-			to++
-		}
-		if from < to {
-			removed = append(removed, list[from:to]...)
-			x[a] = slices.Delete(list, from, to)
+func (x index) removeOverlapping(lo, hi uint64) (removed []*Entry) {
+	for k := range x {
+		l := &x[k]
+		i := sort.Search(len(l.entries), func(i int) bool { return l.entries[i].hi > lo })
+		if j := l.from(hi); i < j {
+			removed = append(removed, l.cut(i, j)...)
 		}
 	}
 	return removed

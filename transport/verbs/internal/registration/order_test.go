@@ -170,7 +170,9 @@ func TestWatchedAnew(t *testing.T) {
 	for _, kind := range []watch.Kind{watch.Gone, watch.Moved} {
 		d := &fakeDevice{}
 		c, s := onFake(t, d)
-		a, b := fresh(t, 0, size), fresh(t, 0, size)
+		a := fresh(t, 0, 3*size)
+		b := a + 2*size
+		munmap(t, a+size, size)
 		touch(t, c, d, a, size)
 		s.tell(watch.Event{Kind: kind, Lo: a, Hi: a + size, To: b})
 		touch(t, c, d, a, size)

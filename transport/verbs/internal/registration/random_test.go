@@ -125,7 +125,7 @@ func (u *user) change(i int, b *interval, what int) {
 func (u *user) acquire(b interval) {
 	lo := b.lo + u.r.Uint64N(b.hi-b.lo)
 	n := 1 + u.r.Uint64N(b.hi-lo)
-	access := transport.Access(1 + u.r.IntN(int(anyAccess)))
+	access := transport.Access(u.r.IntN(8))
 	e, err := u.c.Acquire(transport.Addr(lo), n, access)
 	if err != nil {
 		if !errors.Is(err, ErrCopy) {

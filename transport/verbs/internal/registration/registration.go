@@ -60,6 +60,6 @@ var (
 	// ErrCopy: this memory cannot be registered now; transfer it by copies. The device's error is
 	// wrapped as well, where there was one.
 	ErrCopy   = errors.New("registration: memory cannot be registered")
-	ErrParam  = errors.New("registration: no bytes, no access, or beyond the end of memory")
+	ErrParam  = errors.New("registration: no bytes, or beyond the end of memory")
 	ErrClosed = errors.New("registration: closed")
 )
