@@ -29,6 +29,7 @@ var areas = []struct {
 	{"Core and wire-up", core},
 	{"Rendezvous", rendezvous},
 	{"Jobs over several nodes", hubs},
+	{"RDMA verbs", verbsLink},
 	{"UDP", udp},
 	{"uDAPL", dat},
 	{"Collectives of uDAPL", collectives},

@@ -1,0 +1,49 @@
+package verbs
+
+import (
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"lapi/transport"
+)
+
+// TestNoLibrary: where there is no libibverbs, or it is something else, Open says so.
+func TestNoLibrary(t *testing.T) {
+	for library, says := range map[string]string{
+		"libibverbs-of-nowhere.so": "libibverbs-of-nowhere.so", "libc.so.6": "ibv_get_device_list"} {
+		if _, err := open(library, Choice{}); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("with %s: %v", library, err)
+		}
+	}
+}
+
+// TestNoAdapter: a name that no adapter has is in the error.
+func TestNoAdapter(t *testing.T) {
+	if _, err := Open(Choice{Name: "of_nowhere"}); err == nil ||
+		!strings.Contains(err.Error(), "nowhere") && !strings.Contains(err.Error(), library) {
+		t.Error(err)
+	}
+}
+
+// TestBadMemory: what the kernel refuses comes back as its error. It needs an adapter.
+func TestBadMemory(t *testing.T) {
+	a, err := Open(Choice{GIDIndex: -1})
+	if err != nil {
+		t.Skip(err)
+	}
+	defer a.Close()
+	if _, err := a.Register(4096, 8192, transport.AccessWrite); !errors.Is(err, syscall.EFAULT) {
+		t.Errorf("memory that there is not: %v", err)
+	}
+	word := new(uint64)
+	at := transport.Addr(uintptr(unsafe.Pointer(word)))
+	if _, err := a.Register(at, 0, 0); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("no bytes: %v", err)
+	}
+	if i := a.Info(); i.MTU < 256 || i.MaxMessage == 0 || i.Port == 0 || i.GID == [16]byte{} {
+		t.Errorf("%+v", i)
+	}
+}

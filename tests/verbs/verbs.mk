@@ -1,0 +1,12 @@
+# The link over RDMA verbs, on the kernel's soft-RoCE in machines of its own (docs/verbs.md).
+# Included by the top Makefile.
+#
+#   make verbs-test        VERBS_FLAGS="-test.run TestNodesOutage" narrows it
+
+.PHONY: verbs-test
+verbs-test:
+	@scripts/setup.sh qemu-system-x86_64=qemu-system-x86 cpio=cpio rdma=iproute2 \
+	  rxe-provider=ibverbs-providers
+	@mkdir -p $(BUILD)/verbs
+	$(GO) test -c -o $(BUILD)/verbs/verbs.test ./cshim/verbs
+	@tests/verbs/run $(BUILD)/verbs $(VERBS_FLAGS)

@@ -1,0 +1,165 @@
+package verbs
+
+import (
+	"lapi/transport"
+	"lapi/transport/verbs/adapter"
+)
+
+const localWrite = adapter.LocalWrite
+
+// grant is a key that a peer has, for one range and one operation.
+type grant struct {
+	peer   *peer // nil: free
+	memory *entry
+}
+
+// onWant gives a peer a key for exactly the range of its operation. Where memory cannot be
+// registered, or is not there, there is none: then the data is copied.
+func (l *Link) onWant(p *peer, c *control) {
+	r := reply{kind: kindGrant, control: control{token: c.token, status: statusRefused}}
+	access := transport.AccessRead
+	if c.status == wantWrite {
+		access = transport.AccessWrite
+	}
+	if p.granted < callsMax {
+		e, err := l.registry.acquire(transport.Addr(c.addr), c.n, access)
+		if err == nil {
+			r.status, r.key = statusOK, e.RKey
+			r.offset = uint64(l.newGrant(p, e))
+		}
+	}
+	l.answer(p, r)
+}
+
+func (l *Link) newGrant(p *peer, e *entry) uint32 {
+	p.granted++
+	if last := len(l.freeGrant) - 1; last >= 0 {
+		i := l.freeGrant[last]
+		l.freeGrant = l.freeGrant[:last]
+		l.grants[i] = grant{p, e}
+		return i
+	}
+	l.grants = append(l.grants, grant{p, e})
+	return uint32(len(l.grants) - 1)
+}
+
+// release takes a key back.
+func (l *Link) release(i uint32) {
+	g := &l.grants[i]
+	l.registry.release(g.memory)
+	g.peer.granted--
+	*g = grant{}
+	l.freeGrant = append(l.freeGrant, i)
+}
+
+func (l *Link) onFinish(p *peer, c *control) {
+	if c.offset >= uint64(len(l.grants)) || l.grants[c.offset].peer != p {
+		return // not its own
+	}
+	l.release(uint32(c.offset))
+	l.answer(p, reply{kind: kindFinished, control: control{token: c.token}})
+}
+
+// onGrant begins to move data.
+func (l *Link) onGrant(c *call, m *control) {
+	if m.status != statusOK {
+		l.copyInstead(c)
+		return
+	}
+	c.key, c.grant, c.state = m.key, m.offset, moving
+	_ = l.advance(c)
+}
+
+// copyInstead begins c anew with copies. They also find out which address is bad, if one is.
+func (l *Link) copyInstead(c *call) {
+	if c.memory != nil {
+		l.registry.release(c.memory)
+		c.memory = nil
+	}
+	c.state, c.sent, c.done, c.retry = copying, 0, 0, false
+	if err := l.advance(c); err != nil && err != transport.ErrBusy {
+		l.end(c, err)
+	}
+}
+
+// move posts RDMA requests for c, as many as may be under way.
+func (l *Link) move(c *call) error {
+	p := c.peer
+	for c.sent < c.op.N && c.parts < piecesOfCall && !c.retry {
+		if !p.open || p.broken || p.moving == piecesMax {
+			return transport.ErrBusy
+		}
+		if l.moving >= l.limitMove {
+			l.starve(p)
+			return transport.ErrBusy
+		}
+		n := min(c.op.N-c.sent, pieceMax, l.info.MaxMessage)
+		w := &l.request
+		*w = adapter.Work{ID: idMove | uint64(uint32(c.token)), Op: adapter.Write, Signaled: true,
+			Addr: c.op.Local + transport.Addr(c.sent), N: n, LKey: c.memory.LKey,
+			RemoteAddr: c.op.Remote + transport.Addr(c.sent), RKey: c.key}
+		if c.get {
+			w.Op = adapter.Read
+		}
+		if l.adapter.Post(p.qp, w) != nil {
+			l.fail(p)
+			return transport.ErrBusy
+		}
+		c.sent += n
+		c.parts++
+		p.moving++
+		l.moving++
+		l.stats.PacketsSent++
+	}
+	return nil
+}
+
+// moved: an RDMA request of c has ended. Requests of one queue pair end in order.
+func (l *Link) moved(p *peer, c *call, state adapter.State) {
+	p.moving--
+	l.moving--
+	c.parts--
+	switch state {
+	case adapter.OK:
+		n := min(c.op.N-c.done, pieceMax, l.info.MaxMessage)
+		c.done += n
+		p.failures = 0
+		if c.get {
+			l.stats.DataReceived += n
+		} else {
+			l.stats.DataSent += n
+		}
+	case adapter.RemoteAccess, adapter.LocalAccess:
+		c.retry = true
+		l.fail(p)
+	default:
+		l.fail(p)
+	}
+	if c.state == moving && c.done == c.op.N {
+		c.state = finishing
+	}
+	l.attend(p)
+	l.feed()
+}
+
+// interrupted: the queue pair has failed, and c goes on over another. What was not moved for
+// certain is moved again: nobody has been told of it. What an adapter refused is copied.
+func (c *call) interrupted() {
+	c.parts = 0
+	if c.state != moving {
+		return
+	}
+	c.sent = c.done
+	if c.retry {
+		c.state = finishing
+	}
+}
+
+// onFinished: the peer has taken its key back.
+func (l *Link) onFinished(c *call) {
+	if c.retry {
+		l.copyInstead(c)
+		return
+	}
+	l.end(c, nil)
+}

@@ -1,0 +1,242 @@
+package verbs
+
+import (
+	"lapi/transport"
+	"lapi/transport/memory"
+)
+
+// call is a put or get of this task under way.
+//
+//	                   key refused, memory not registered
+//	asking ──Want──> waiting ───────────────────────────────> copying ──last part in place──> over
+//	                   │ Grant                                   ▲
+//	                   ▼                refused by an adapter    │
+//	                 moving ──────────────────────────────> giving back
+//	                   │ all moved                               ▲
+//	                   ▼                                         │
+//	                finishing ──Finish──> finished ──Finished── over
+//
+// A short one begins with copying. In asking and finishing a packet waits for room.
+type call struct {
+	op    *transport.Op
+	peer  *peer
+	token uint64 // the place in Link.calls, and above 32 bits how often it was used
+	issue uint64
+	get   bool
+	state callState
+	sent  uint64 // bytes that were sent, asked for, or posted
+	done  uint64 // of a get: bytes that came; of RDMA: bytes that were moved
+	parts int    // RDMA requests under way
+
+	memory *entry // op's memory, registered
+	grant  uint64 // the peer's name of the key
+	key    uint32
+	retry  bool // copy when the key has been given back
+}
+
+type callState uint8
+
+const (
+	copying callState = iota
+	asking
+	waiting
+	moving
+	finishing
+	finished
+)
+
+// Put implements transport.Link.
+func (l *Link) Put(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
+	return l.start(ep, op, false)
+}
+
+// Get implements transport.Link.
+func (l *Link) Get(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
+	return l.start(ep, op, true)
+}
+
+func (l *Link) start(ep transport.Endpoint, op *transport.Op, get bool) (transport.Status, error) {
+	p, err := l.usable(ep)
+	switch {
+	case err != nil:
+		return transport.Done, err
+	case op.N > oneSidedMax:
+		return transport.Done, transport.ErrBadParam
+	case op.N == 0:
+		return transport.Done, nil
+	case len(p.calls) == callsMax:
+		return transport.Done, transport.ErrBusy
+	}
+	c := l.newCall(p, op, get)
+	if op.N >= l.cfg.BulkMin && l.acquire(c) {
+		c.state = asking
+	}
+	if err := l.advance(c); err != nil && err != transport.ErrBusy {
+		p.removeCall(c)
+		l.free(c)
+		return transport.Done, err
+	}
+	return transport.Queued, nil
+}
+
+func (l *Link) newCall(p *peer, op *transport.Op, get bool) *call {
+	var c *call
+	if last := len(l.freeCalls) - 1; last >= 0 {
+		c = l.freeCalls[last]
+		l.freeCalls = l.freeCalls[:last]
+	} else {
+		c = &call{token: uint64(len(l.calls))}
+		l.calls = append(l.calls, c)
+	}
+	*c = call{op: op, peer: p, token: c.token + 1<<32, issue: p.issued, get: get}
+	p.issued++
+	p.calls = append(p.calls, c)
+	return c
+}
+
+// acquire registers the local memory of c.
+func (l *Link) acquire(c *call) bool {
+	access := transport.Access(0)
+	if c.get {
+		access = localWrite
+	}
+	e, err := l.registry.acquire(c.op.Local, c.op.N, access)
+	c.memory = e
+	return err == nil
+}
+
+// free forgets c, which is in no list.
+func (l *Link) free(c *call) {
+	if c.memory != nil {
+		l.registry.release(c.memory)
+	}
+	c.op, c.peer, c.memory = nil, nil, nil
+	l.freeCalls = append(l.freeCalls, c)
+}
+
+// end completes c.
+func (l *Link) end(c *call, err error) {
+	op, p := c.op, c.peer
+	p.removeCall(c)
+	l.free(c)
+	op.Done(op, err)
+	l.flushesDone(p)
+}
+
+// advance sends what c can send now. ErrBusy: it goes on when there is room. Another error is that
+// of the local memory, and only copies tell it.
+func (l *Link) advance(c *call) (err error) {
+	switch c.state {
+	case copying:
+		if c.get {
+			err = l.askParts(c)
+		} else {
+			err = l.putParts(c)
+		}
+	case asking:
+		want := control{token: c.token, addr: uint64(c.op.Remote), n: c.op.N, status: wantWrite}
+		if c.get {
+			want.status = wantRead
+		}
+		if err = l.control(c.peer, kindWant, &want, 0, 0); err == nil {
+			c.state = waiting
+		}
+	case moving:
+		err = l.move(c)
+	case finishing:
+		if err = l.control(c.peer, kindFinish, &control{token: c.token, offset: c.grant}, 0,
+			0); err == nil {
+			c.state = finished
+		}
+	}
+	return err
+}
+
+func (l *Link) putParts(c *call) error {
+	for c.sent < c.op.N {
+		n := min(c.op.N-c.sent, chunkMax)
+		part := control{token: c.token, addr: uint64(c.op.Remote) + c.sent}
+		if c.sent+n == c.op.N {
+			part.status = statusLast
+		}
+		if err := l.control(c.peer, kindPut, &part, c.op.Local+transport.Addr(c.sent),
+			n); err != nil {
+			return err
+		}
+		c.sent += n
+		l.stats.DataSent += n
+	}
+	return nil
+}
+
+func (l *Link) askParts(c *call) error {
+	for c.sent < c.op.N && c.sent-c.done < askedMax*chunkMax {
+		n := min(c.op.N-c.sent, chunkMax)
+		if err := l.control(c.peer, kindAsk, &control{token: c.token, n: n, offset: c.sent,
+			addr: uint64(c.op.Remote) + c.sent}, 0, 0); err != nil {
+			return err
+		}
+		c.sent += n
+	}
+	return nil
+}
+
+// onAnswer takes in an answer to a call. One that is over, by Disconnect or a fault, misses none.
+func (l *Link) onAnswer(p *peer, k kind, m *control, data []byte) {
+	if uint64(uint32(m.token)) >= uint64(len(l.calls)) {
+		return
+	}
+	c := l.calls[uint32(m.token)]
+	if c.token != m.token || c.peer != p || c.op == nil {
+		return
+	}
+	switch {
+	case k == kindGrant && c.state == waiting:
+		l.onGrant(c, m)
+	case k == kindFinished && c.state == finished:
+		l.onFinished(c)
+	case c.state != copying:
+	case m.status == statusFault:
+		l.end(c, &transport.FaultError{Addr: transport.Addr(m.addr), Remote: true})
+	case k == kindPutDone && !c.get && c.sent == c.op.N:
+		l.end(c, nil)
+	case k == kindGot && c.get:
+		l.onGot(c, m, data)
+	}
+}
+
+// onGot writes a part of a copied get to memory.
+func (l *Link) onGot(c *call, m *control, data []byte) {
+	n := uint64(len(data))
+	if n == 0 || m.offset != c.done || c.done+n > c.sent {
+		return // not what was asked for
+	}
+	if err := memory.CopyIn(c.op.Local+transport.Addr(c.done), data); err != nil {
+		l.end(c, err)
+		return
+	}
+	l.stats.DataReceived += n
+	if c.done += n; c.done == c.op.N {
+		l.end(c, nil)
+		return
+	}
+	if err := l.advance(c); err != nil && err != transport.ErrBusy {
+		l.end(c, err)
+	}
+}
+
+// pump lets p's calls go on.
+func (l *Link) pump(p *peer) {
+	for i := 0; i < len(p.calls); {
+		c := p.calls[i]
+		err := l.advance(c)
+		switch {
+		case err == transport.ErrBusy:
+			return
+		case err != nil:
+			l.end(c, err) // takes it out of the list, and more if Done says so
+		default:
+			i++
+		}
+	}
+}

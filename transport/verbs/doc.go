@@ -1,0 +1,51 @@
+// Package verbs is the link between tasks over RDMA adapters: InfiniBand and RoCE.
+//
+// It is a state machine over adapter.Adapter, of which there are two: cshim/verbs, the adapters of
+// this host by libibverbs, and internal/fake, a network in the process whose queue pairs fail as
+// tests want. docs/verbs.md tells how it works as a whole.
+//
+//	link.go      the Link: what it is made of, addresses, its end
+//	params.go    sizes, bounds and times, each with its reason
+//	packet.go    the packets over queue pairs
+//	hello.go     the address, and Hello, the datagram by which two queue pairs are joined
+//	slots.go     the link's registered memory
+//	registry.go  the registration of user memory
+//	peer.go      what is kept of a peer, its packets, its queue pair
+//	shake.go     the handshake, and another queue pair for one that has failed
+//	send.go      messages, packets, answers
+//	receive.go   completions, and what packets ask for
+//	calls.go     puts and gets: by copies, or by RDMA
+//	bulk.go      keys, and RDMA
+//	flush.go     flushes, this task's and the peers'
+//	progress.go  a turn, events, sleep
+//
+// Abilities: messages, and puts and gets of any length; atomics are made of messages by
+// transport/emul, so that they are the processor's. Limits: a message is a packet, 4072 bytes.
+// Progress: nothing happens outside calls. Idle, a turn costs one call into C. Waiter: the
+// completion channel and the adapter's events. Environment variables: none here.
+//
+// # A connection
+//
+//	                  first use, or Hello comes          Hello comes, for this queue pair or none
+//	no queue pair ───────────────────────────> Hello said ──────────────────────────────────────> joined
+//	      ▲                                        │                                                │
+//	      │                                        │ Config.Timeout                                 │ its own queue pair
+//	      │                                        ▼                                                ▼ in Hello, or a packet
+//	      └──────────────────────────────────── given up <── failures follow each other ── open ──failure──> no queue pair
+//
+// A queue pair that can receive (joined) is not open before its peer's can, too: what was sent
+// earlier would be lost until the adapter sends it again.
+//
+// A Hello says how many queue pairs its sender has made for the receiver before: the round. It is a
+// ghost if the round is older than what was heard, or that of a queue pair that was joined and has
+// failed. A Hello of a later round tells that the peer's queue pair has failed, so this task's is
+// dropped, too. Packets have numbers that go on over all queue pairs. Hello carries the number that
+// its sender expects; all from there on are sent again, in order, and nothing else. RDMA requests that are not complete are done again: nobody has been told that they
+// were done, and the peer's key lasts until then.
+//
+// # Memory
+//
+// Of a peer never talked to: its address. Of a connected peer: a queue pair, window + spare receive
+// buffers, the structs, and what its puts, gets and refused messages take, which params.go bounds.
+// Slots for packets to send are shared by all.
+package verbs

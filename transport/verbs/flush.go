@@ -1,0 +1,77 @@
+package verbs
+
+import "lapi/transport"
+
+// flushAsked is a flush of the peer: it is told when every packet before mark was accepted.
+type flushAsked struct{ number, mark uint64 }
+
+// Flush implements transport.Link.
+func (l *Link) Flush(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
+	p, err := l.usable(ep)
+	switch {
+	case err != nil:
+		return transport.Done, err
+	case p.number == 0 && len(p.calls) == 0:
+		return transport.Done, nil
+	case len(p.flushes) == callsMax:
+		return transport.Done, transport.ErrBusy
+	}
+	p.numbers++
+	op.Link.Mark, op.Link.Offset = p.number, p.issued
+	p.flushes = append(p.flushes, op)
+	l.sayFlushes(p)
+	return transport.Queued, nil
+}
+
+// sayFlushes asks for the flushes that there was no room for.
+func (l *Link) sayFlushes(p *peer) {
+	for p.said < p.numbers {
+		op := p.flushes[len(p.flushes)-int(p.numbers-p.said)]
+		if l.control(p, kindFlush, &control{token: p.said + 1, n: op.Link.Mark}, 0, 0) != nil {
+			return
+		}
+		p.said++
+	}
+}
+
+// onFlush notes a flush of the peer.
+func (l *Link) onFlush(p *peer, c *control) {
+	if len(p.asked) == callsMax {
+		l.giveUp(p, transport.ErrUnreachable, transport.ErrUnreachable)
+		return
+	}
+	p.asked = append(p.asked, flushAsked{c.token, c.n})
+	l.payFlushes(p)
+}
+
+// payFlushes answers the flushes of the peer before which everything was accepted.
+func (l *Link) payFlushes(p *peer) {
+	oldest, some := p.held.Oldest()
+	for len(p.asked) > 0 && (!some || oldest >= p.asked[0].mark) {
+		number := p.asked[0].number
+		p.asked = append(p.asked[:0], p.asked[1:]...)
+		l.answer(p, reply{kind: kindFlushed, control: control{token: number}})
+	}
+}
+
+// onFlushed: the peer has accepted all before that flush.
+func (l *Link) onFlushed(p *peer, c *control) {
+	if c.token > p.said {
+		return
+	}
+	p.flushed = max(p.flushed, c.token)
+	l.flushesDone(p)
+}
+
+// flushesDone ends the flushes that wait for nothing any more: no answer, no put.
+func (l *Link) flushesDone(p *peer) {
+	for len(p.flushes) > 0 {
+		op := p.flushes[0]
+		first := p.numbers - uint64(len(p.flushes)) + 1
+		if first > p.flushed || len(p.calls) > 0 && p.calls[0].issue < op.Link.Offset {
+			return
+		}
+		p.flushes = append(p.flushes[:0], p.flushes[1:]...)
+		op.Done(op, nil)
+	}
+}

@@ -1,0 +1,119 @@
+package verbs
+
+import (
+	"encoding/binary"
+
+	"lapi/transport"
+)
+
+// A packet is what one send carries, little-endian:
+//
+//	 0        1        2             4                        8
+//	+--------+--------+-------------+------------------------+-------------------------------+
+//	| kind   | MsgID  | header's n  | bytes of data          | number of the packet          |
+//	+--------+--------+-------------+------------------------+-------------------------------+
+//	16                              24
+//	| credit: the first number that | header (a message's,   | data
+//	| the receiver may not send     | or a control)          |
+//
+// Numbers count the packets of one direction of one pair of tasks, from 0, over all its queue
+// pairs. A packet of kind credit has none.
+const headSize = 24
+
+type kind uint8
+
+const (
+	kindMessage  kind = iota + 1
+	kindPut           // data of a copied put; control says where it goes
+	kindPutDone       // the last of it is in place, or a fault
+	kindAsk           // asks for a part of a copied get
+	kindGot           // that part, or a fault
+	kindWant          // asks for a key
+	kindGrant         // the key, or none
+	kindFinish        // the key is not needed any more
+	kindFinished      // it is not valid any more
+	kindFlush         // asks to be told when all before mark was accepted
+	kindFlushed       // it was
+	kindBye           // the peer closes
+	kindCredit        // grants credits, and does nothing else
+	kinds
+)
+
+type head struct {
+	kind   kind
+	id     transport.MsgID
+	header uint16
+	data   uint32
+	number uint64
+	credit uint64
+}
+
+func (h *head) encode(b []byte) {
+	b[0], b[1] = byte(h.kind), byte(h.id)
+	binary.LittleEndian.PutUint16(b[2:], h.header)
+	binary.LittleEndian.PutUint32(b[4:], h.data)
+	binary.LittleEndian.PutUint64(b[8:], h.number)
+	binary.LittleEndian.PutUint64(b[16:], h.credit)
+}
+
+// decode says whether b is a packet: all its lengths are right.
+func (h *head) decode(b []byte) bool {
+	if len(b) < headSize {
+		return false
+	}
+	*h = head{kind: kind(b[0]), id: transport.MsgID(b[1]),
+		header: binary.LittleEndian.Uint16(b[2:]), data: binary.LittleEndian.Uint32(b[4:]),
+		number: binary.LittleEndian.Uint64(b[8:]), credit: binary.LittleEndian.Uint64(b[16:])}
+	if uint64(headSize)+uint64(h.header)+uint64(h.data) != uint64(len(b)) || h.header%8 != 0 {
+		return false
+	}
+	switch h.kind {
+	case kindMessage:
+		return h.id > 0 && h.id <= transport.MaxMsgID && h.header <= headerMax
+	case kindBye, kindCredit:
+		return h.header == 0 && h.data == 0
+	case kindPut, kindGot:
+		return h.header == controlSize
+	}
+	return h.kind > 0 && h.kind < kinds && h.header == controlSize && h.data == 0
+}
+
+// controlSize is a multiple of 8, so that data stays aligned.
+const controlSize = 40
+
+// control is what packets say that are no messages.
+type control struct {
+	token  uint64 // of the origin's call; of a flush, its number
+	addr   uint64 // at the target; of a fault, where
+	n      uint64 // bytes of the whole; of a flush, its mark
+	offset uint64 // of this part
+	key    uint32 // of the granted range
+	status status // also: which kind of key is wanted
+}
+
+type status uint32
+
+const (
+	statusOK status = iota
+	statusFault
+	statusRefused // no key: memory that cannot be registered
+	statusLast    // of a put: this part is the last
+	wantWrite
+	wantRead
+)
+
+func (c *control) encode(b []byte) {
+	binary.LittleEndian.PutUint64(b, c.token)
+	binary.LittleEndian.PutUint64(b[8:], c.addr)
+	binary.LittleEndian.PutUint64(b[16:], c.n)
+	binary.LittleEndian.PutUint64(b[24:], c.offset)
+	binary.LittleEndian.PutUint32(b[32:], c.key)
+	binary.LittleEndian.PutUint32(b[36:], uint32(c.status))
+}
+
+func (c *control) decode(b []byte) {
+	*c = control{token: binary.LittleEndian.Uint64(b), addr: binary.LittleEndian.Uint64(b[8:]),
+		n: binary.LittleEndian.Uint64(b[16:]), offset: binary.LittleEndian.Uint64(b[24:]),
+		key:    binary.LittleEndian.Uint32(b[32:]),
+		status: status(binary.LittleEndian.Uint32(b[36:]))}
+}

@@ -1,0 +1,73 @@
+package verbs
+
+import "time"
+
+// Sizes, in bytes.
+const (
+	slotSize = 4096
+	// sendMax is what one message holds, chunkMax what one packet of a copied put or get does.
+	sendMax   = slotSize - headSize
+	chunkMax  = slotSize - headSize - controlSize
+	headerMax = 1024
+	// bulkMin is from where on puts and gets are RDMA: what the three packets for the key cost
+	// is then less than what copies would.
+	bulkMin = 16 << 10
+	// pieceMax is the longest RDMA request. After a failure a whole one is done again.
+	pieceMax = 1 << 20
+	// oneSidedMax is the longest put or get.
+	oneSidedMax = 1 << 40
+)
+
+// Of each connected peer.
+const (
+	// window is how many packets a peer may send ahead of what this task has taken in. It is part
+	// of the protocol: both sides begin with it.
+	window = 32
+	// spare receive buffers are for packets that only grant credits, which need none: a peer
+	// sends no third while two of them wait, as each stands for half a window.
+	spare = 2
+	// ringSize is how many packets may be sent and not known to be complete.
+	ringSize = 96
+	// piecesMax is how many RDMA requests are under way, of one put or get a part of it.
+	piecesMax    = 16
+	piecesOfCall = 4
+	// depth of a queue pair: all of the above.
+	depth = ringSize + piecesMax
+	// callsMax is how many puts and gets, and how many flushes, may be under way. As many keys and
+	// answers a peer may ask for.
+	callsMax = 64
+	// owedMax bounds the answers that wait for room.
+	owedMax = callsMax * (askedMax + 3)
+	// askedMax is how much of a copied get is asked for at a time, in packets.
+	askedMax = 8
+	// heldMax is how many refused messages are kept beyond the window.
+	heldMax = 256
+	// signalEach is how many packets make one completion.
+	signalEach = 8
+	// failuresMax is how many queue pairs may fail one after the other with nothing sent.
+	failuresMax = 5
+)
+
+// Of a link; less where the adapter has less.
+const (
+	receivesMax  = 4096        // buffers of the shared receive queue
+	sendsMax     = 2048        // slots for packets to send
+	movingMax    = 1024        // RDMA requests
+	datagramsMax = slotsAtOnce // receive buffers for the handshake
+	// datagramSize is that of such a buffer.
+	datagramSize = 320
+	// slotsAtOnce is how many slots are registered together.
+	slotsAtOnce = 64
+	// eventsEach is after how many empty turns the adapter is asked for events.
+	eventsEach = 1024
+)
+
+// Times, in nanoseconds.
+const (
+	helloFirst = int64(10 * time.Millisecond) // pause before the second Hello; then doubled
+	helloLast  = int64(time.Second)
+	// defaultTimeout is how long a peer may leave Hellos unanswered.
+	defaultTimeout = int64(150 * time.Second)
+	// lingerMax bounds Close.
+	lingerMax = int64(70 * time.Millisecond)
+)

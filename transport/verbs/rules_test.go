@@ -1,0 +1,267 @@
+package verbs
+
+import (
+	"testing"
+
+	"lapi/transport"
+	"lapi/transport/memory"
+	"lapi/transport/verbs/internal/fake"
+)
+
+// TestHeldIsBounded: a peer whose messages are all refused must wait at last, and goes on.
+func TestHeldIsBounded(t *testing.T) {
+	n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
+	refuse, got := true, 0
+	n.links[1].Handle(2, func(*transport.Msg) transport.Verdict {
+		if refuse {
+			return transport.Refuse
+		}
+		got++
+		return transport.Accept
+	})
+	sent := 0
+	push := func() {
+		for {
+			if _, err := n.links[0].Send(1, 2, nil, &transport.Op{}); err != nil {
+				return
+			}
+			sent++
+		}
+	}
+	for range 3000 {
+		push()
+		n.turn()
+	}
+	if held := n.links[1].peers[0].held.Len(); held <= window || held > heldMax+window {
+		t.Errorf("%d messages are held, the bound is %d", held, heldMax+window)
+	}
+	refuse = false
+	n.until(t, "all messages", func() bool { return got == sent })
+	before := sent
+	push()
+	n.until(t, "more messages", func() bool { return got == sent })
+	if sent == before {
+		t.Error("there was no room again")
+	}
+	n.close(t)
+}
+
+// TestFlushWaitsForPuts: a flush is not done before a put that began earlier, however long.
+func TestFlushWaitsForPuts(t *testing.T) {
+	for _, length := range []uint64{3000, 15_000, 1 << 20} {
+		n := newNet(t, 2, 1, nil)
+		n.sendNumbers(t, 1, func(int) {})
+		here, there := userMemory(t, 1<<20), userMemory(t, 1<<20)
+		order := ""
+		put := &transport.Op{Local: memory.AddrOf(here), Remote: memory.AddrOf(there), N: length,
+			Done: func(*transport.Op, error) { order += "p" }}
+		flush := &transport.Op{Done: func(*transport.Op, error) { order += "f" }}
+		if _, err := n.links[0].Put(1, put); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := n.links[0].Flush(1, flush); err != nil {
+			t.Fatal(err)
+		}
+		n.until(t, "both", func() bool { return len(order) == 2 })
+		if order != "pf" {
+			t.Errorf("%d bytes: %s", length, order)
+		}
+		n.close(t)
+	}
+}
+
+// TestScarceSlots: a peer that finds no slot goes on when another has given some back.
+func TestScarceSlots(t *testing.T) {
+	n := newNet(t, 3, 1, func(f *fake.Fabric, _ *Config) { f.Info.MaxCQE = 32 }) // 8 slots
+	refuse := true
+	got := [3]int{}
+	for i := 1; i < 3; i++ {
+		n.links[i].Handle(2, func(*transport.Msg) transport.Verdict {
+			if refuse {
+				return transport.Refuse
+			}
+			got[i]++
+			return transport.Accept
+		})
+	}
+	flushed := 0
+	for _, ep := range []transport.Endpoint{1, 2} {
+		for range 4 {
+			if _, err := n.links[0].Send(ep, 2, nil, &transport.Op{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	// No slot is left: the flushes wait, and nothing else looks after them.
+	for _, ep := range []transport.Endpoint{2, 1} {
+		if _, err := n.links[0].Flush(ep, &transport.Op{Done: func(*transport.Op, error) {
+			flushed++
+		}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refuse = false
+	n.until(t, "the flushes", func() bool { return flushed == 2 })
+	if got != [3]int{0, 4, 4} {
+		t.Errorf("%v messages", got)
+	}
+	n.close(t)
+}
+
+// TestRDMAIsCounted: RDMA requests that a failure has cut off are not counted for ever.
+func TestRDMAIsCounted(t *testing.T) {
+	n := newNet(t, 2, 3, func(f *fake.Fabric, c *Config) {
+		c.Clock, f.Info.MaxMessage, f.Break = fast(), 1<<10, 0.05
+	})
+	here, there := userMemory(t, 1<<18), userMemory(t, 1<<18)
+	ended := false
+	put := &transport.Op{Local: memory.AddrOf(here), Remote: memory.AddrOf(there), N: 1 << 17,
+		Done: func(*transport.Op, error) { ended = true }}
+	if _, err := n.links[0].Put(1, put); err != nil {
+		t.Fatal(err)
+	}
+	n.until(t, "the put", func() bool { return ended })
+	if n.links[0].Replaced() == 0 || n.links[0].moving != 0 || n.links[0].peers[1].moving != 0 {
+		t.Errorf("%d queue pairs failed, %d requests are under way", n.links[0].Replaced(),
+			n.links[0].moving)
+	}
+	n.close(t)
+}
+
+// TestArmLooksAgain: what came before the adapter was armed is work.
+func TestArmLooksAgain(t *testing.T) {
+	n := newNet(t, 2, 1, nil)
+	n.sendNumbers(t, 1, func(int) {})
+	n.until(t, "a quiet link", func() bool { return !n.links[1].Arm() })
+	n.links[1].Disarm()
+	n.devices[1].Quiet()
+	if _, err := n.links[0].Send(1, 2, make([]byte, 8), &transport.Op{}); err != nil {
+		t.Fatal(err)
+	}
+	for range 50 { // the network brings it, and nobody is woken
+		n.links[0].Progress(16)
+	}
+	if !n.links[1].Arm() {
+		t.Error("a message waits, and the link would sleep")
+	}
+	n.close(t)
+}
+
+// TestReceiveBuffers: connected peers share no more receive buffers than their windows need, and
+// give them back.
+func TestReceiveBuffers(t *testing.T) {
+	n := newNet(t, 3, 1, nil)
+	n.sendNumbers(t, 200, func(int) {})
+	if now, notReady := n.devices[1].Receives(); now != window+spare || notReady != 0 {
+		t.Errorf("%d buffers for one peer, and %d times there was none", now, notReady)
+	}
+	if now, _ := n.devices[2].Receives(); now != 0 || n.devices[2].Pairs() != 0 {
+		t.Errorf("%d buffers, %d queue pairs for no peer", now, n.devices[2].Pairs())
+	}
+	n.close(t)
+}
+
+// from is a Hello of node 0 for node 1, as node 0 would say it.
+func (n *net) from(h hello) []byte {
+	h.from, h.to = 0, 1
+	b := h.encode([]byte("a key"), n.links[0].own.incarnation, n.links[1].own.incarnation)
+	return b
+}
+
+// TestForgedHello: a Hello that is not proven, or is of before, changes nothing.
+func TestForgedHello(t *testing.T) {
+	n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
+	n.sendNumbers(t, 1, func(int) {})
+	n.devices[0].EndNext(5, false)
+	n.sendNumbers(t, 20, func(int) {}) // the second round
+	p := n.links[1].peers[0]
+	before, round := p.shake, n.links[0].peers[1].round
+	forged := n.from(hello{qpn: 7, psn: 1, round: round + 1})
+	forged[20]++
+	for what, b := range map[string][]byte{
+		"one that is not proven": forged,
+		"an older one":           n.from(hello{qpn: 7, psn: 1, round: round - 1}),
+		"another of this round":  n.from(hello{qpn: 7, psn: 1, round: round}),
+		"a short one":            forged[:20],
+		"nothing":                nil,
+	} {
+		ghosts := n.links[1].stats.GhostPackets
+		n.links[1].onDatagram(b)
+		if p.shake != before || n.links[1].stats.GhostPackets != ghosts+1 {
+			t.Errorf("%s changes something", what)
+		}
+	}
+	n.close(t)
+}
+
+// TestHelloForAnother: a queue pair that is joined to one of before is not joined to.
+func TestHelloForAnother(t *testing.T) {
+	n := newNet(t, 2, 1, nil)
+	n.links[1].onDatagram(n.from(hello{qpn: 7, psn: 1, round: 1, echo: 99999}))
+	p := n.links[1].peers[0]
+	if p == nil || p.qp == 0 || p.joined {
+		t.Fatal("joined, or no answer")
+	}
+	n.sendNumbers(t, 5, func(int) {})
+	n.close(t)
+}
+
+// TestNonsense: packets that no peer sends end nothing that is not theirs.
+func TestNonsense(t *testing.T) {
+	n := newNet(t, 3, 1, nil)
+	l := n.links[1]
+	n.sendNumbers(t, 1, func(int) {})
+	got := 0
+	l.Handle(3, func(*transport.Msg) transport.Verdict { got++; return transport.Accept })
+	if _, err := n.links[2].Send(1, 3, nil, &transport.Op{}); err != nil {
+		t.Fatal(err)
+	}
+	n.until(t, "a message", func() bool { return got == 1 })
+	there := userMemory(t, 4096)
+	e, err := l.registry.acquire(memory.AddrOf(there), 4096, transport.AccessWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := l.newGrant(l.peers[0], e)
+	l.onFinish(l.peers[2], &control{offset: uint64(mine)}) // another's key
+	l.onFinish(l.peers[2], &control{offset: 1 << 40})
+	if l.grants[mine].peer != l.peers[0] {
+		t.Error("one peer has given back another's key")
+	}
+	l.onAnswer(l.peers[2], kindGrant, &control{token: 1 << 33}, nil)
+	l.onFlushed(l.peers[2], &control{token: 5})
+	for _, b := range [][]byte{nil, make([]byte, headSize-1), make([]byte, headSize),
+		make([]byte, 200)} {
+		ghosts := l.stats.GhostPackets
+		if l.receive(l.peers[2], b); l.stats.GhostPackets != ghosts+1 {
+			t.Errorf("%d zeros are a packet", len(b))
+		}
+	}
+	if l.peers[2].gone || l.peers[0].gone {
+		t.Error("a peer was given up")
+	}
+	n.close(t)
+}
+
+// FuzzPacket: what is decoded lies within the packet, and is encoded as it was.
+func FuzzPacket(f *testing.F) {
+	var c [headSize + controlSize]byte
+	for k := range kinds {
+		h := head{kind: k, header: controlSize}
+		h.encode(c[:])
+		f.Add(c[:])
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var h head
+		if !h.decode(b) {
+			return
+		}
+		if headSize+int(h.header)+int(h.data) != len(b) {
+			t.Errorf("%+v of %d bytes", h, len(b))
+		}
+		var again [headSize]byte
+		if h.encode(again[:]); string(again[:]) != string(b[:headSize]) {
+			t.Errorf("% x becomes % x", b[:headSize], again)
+		}
+	})
+}

@@ -1,0 +1,196 @@
+package verbs
+
+import (
+	"lapi/transport"
+	"lapi/transport/memory"
+	"lapi/transport/verbs/adapter"
+)
+
+// The upper byte of a request's ID says what it was.
+const (
+	idSend     = uint64(iota+1) << 56 // the number of posted packets
+	idMove                            // the place of a call
+	idReceive                         // a slot
+	idDatagram                        // a slot of small; above 16 bits Link.revived
+	idMask     = uint64(0xff) << 56
+)
+
+// Send implements transport.Link. The data is copied: the operation is done on return.
+func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte,
+	op *transport.Op) (transport.Status, error) {
+	p, err := l.usable(ep)
+	if err != nil {
+		return transport.Done, err
+	}
+	if id == 0 || id > transport.MaxMsgID || len(hdr) > headerMax || len(hdr)%8 != 0 ||
+		op.N > uint64(sendMax-len(hdr)) {
+		return transport.Done, transport.ErrBadParam
+	}
+	if p.first < len(p.owed) { // answers go first
+		return transport.Done, transport.ErrBusy
+	}
+	err = l.transmit(p, kindMessage, id, hdr, op.Local, op.N)
+	if err == nil {
+		l.stats.DataSent += op.N
+	}
+	return transport.Done, err
+}
+
+// transmit makes a packet and sends it as soon as the peer can receive. It returns ErrBusy if there
+// is no room, or a *FaultError for data.
+func (l *Link) transmit(p *peer, k kind, id transport.MsgID, header []byte, data transport.Addr,
+	n uint64) error {
+	numbered := k != kindCredit
+	if numbered && p.number >= p.credit || p.ring.count == ringSize {
+		return transport.ErrBusy // what comes from the peer, or from the adapter, attends to p
+	}
+	s, ok := l.sendSlot()
+	if !ok {
+		l.starve(p)
+		return transport.ErrBusy
+	}
+	b := l.slots.bytes(s)
+	if err := memory.CopyOut(b[headSize+len(header):headSize+len(header)+int(n)],
+		data); err != nil {
+		l.slots.put(s)
+		return err
+	}
+	h := head{kind: k, id: id, header: uint16(len(header)), data: uint32(n), number: p.number}
+	h.encode(b)
+	copy(b[headSize:], header)
+	p.ring.push(sent{slot: s, n: uint32(headSize+len(header)) + uint32(n), number: p.number,
+		numbered: numbered})
+	l.sending++
+	if numbered {
+		p.number++
+	}
+	if !p.open {
+		l.begin(p)
+		return nil
+	}
+	l.post(p)
+	return nil
+}
+
+// sendSlot takes a slot for a packet.
+func (l *Link) sendSlot() (int32, bool) {
+	if l.sending >= l.limitSend {
+		return 0, false
+	}
+	return l.slots.get()
+}
+
+// starve has p look again when another peer has given something back.
+func (l *Link) starve(p *peer) {
+	if l.sending == 0 && l.moving == 0 { // nobody will: the kernel gives no memory
+		l.attend(p)
+	} else if !p.starved {
+		p.starved = true
+		l.starved = append(l.starved, p)
+	}
+}
+
+// feed attends to who has starved.
+func (l *Link) feed() {
+	for _, p := range l.starved {
+		p.starved = false
+		l.attend(p)
+	}
+	l.starved = l.starved[:0]
+}
+
+// control sends what is no message.
+func (l *Link) control(p *peer, k kind, c *control, data transport.Addr, n uint64) error {
+	var b [controlSize]byte
+	c.encode(b[:])
+	return l.transmit(p, k, 0, b[:], data, n)
+}
+
+// post gives the adapter what it does not have yet of p's packets.
+func (l *Link) post(p *peer) {
+	r := &p.ring
+	for p.open && !p.broken && r.posted < r.count {
+		s := r.at(r.posted)
+		var h head
+		b := l.slots.bytes(s.slot)[:s.n]
+		h.decode(b)
+		h.credit = l.grantable(p)
+		h.encode(b)
+		r.since++
+		// With few slots left none waits for others to be complete.
+		signaled := r.since >= signalEach || l.sending > l.limitSend/4 || h.kind == kindBye
+		l.request = adapter.Work{ID: idSend | (r.done + uint64(r.posted) + 1), Op: adapter.Send,
+			Addr: l.slots.addr(s.slot), N: uint64(s.n), LKey: l.slots.key(s.slot),
+			Signaled: signaled, Inline: int(s.n) <= l.info.MaxInline}
+		if l.adapter.Post(p.qp, &l.request) != nil {
+			l.fail(p)
+			return
+		}
+		if signaled {
+			r.since = 0
+		}
+		r.posted++
+		p.told = max(p.told, h.credit)
+		l.stats.PacketsSent++
+		if h.kind == kindCredit {
+			l.stats.AcksSent++
+		}
+	}
+}
+
+// packetsSent: the adapter has brought all packets up to that one to the peer's memory.
+func (l *Link) packetsSent(p *peer, upTo uint64) {
+	r := &p.ring
+	if upTo <= r.done || upTo > r.done+uint64(r.posted) {
+		return
+	}
+	for ; r.done < upTo; r.done++ {
+		l.releaseFirst(p)
+	}
+	p.failures = 0
+	l.attend(p)
+	l.feed()
+}
+
+// reply is an answer that there was no room for.
+type reply struct {
+	kind kind
+	control
+	data bool // of kindGot: the data lies at addr
+}
+
+// answer sends c, at once or later. How many wait is bounded by what peers may ask for.
+func (l *Link) answer(p *peer, r reply) {
+	p.owed = append(p.owed, r)
+	l.payOwed(p)
+}
+
+// payOwed sends answers while there is room.
+func (l *Link) payOwed(p *peer) {
+	for p.first < len(p.owed) {
+		r := &p.owed[p.first]
+		if err := l.send(p, r); err == transport.ErrBusy {
+			p.owed = append(p.owed[:0], p.owed[p.first:]...)
+			p.first = 0
+			return
+		}
+		p.first++
+	}
+	p.owed, p.first = p.owed[:0], 0
+}
+
+// send sends an answer. Data that cannot be read makes it tell of the fault.
+func (l *Link) send(p *peer, r *reply) error {
+	if !r.data {
+		return l.control(p, r.kind, &r.control, 0, 0)
+	}
+	err := l.control(p, r.kind, &r.control, transport.Addr(r.addr), r.n)
+	if f, ok := err.(*transport.FaultError); ok {
+		r.data, r.status, r.addr = false, statusFault, uint64(f.Addr)
+		return l.control(p, r.kind, &r.control, 0, 0)
+	}
+	if err == nil {
+		l.stats.DataSent += r.n
+	}
+	return err
+}
