@@ -12,72 +12,74 @@ import (
 
 const size = 16 * pageSize
 
-// Each of these changes the memory behind a registration, by the thread that acquires or by another.
+// changes are what a program can do to memory that is registered: change changes the pages from a
+// on, and returns where they are to be acquired then.
+var changes = map[string]struct {
+	change func(t *testing.T, a uint64) uint64
+	kept   bool // the new registration is
+}{
+	"munmap, mmap": {func(t *testing.T, a uint64) uint64 {
+		munmap(t, a, size)
+		return fresh(t, a, size)
+	}, true},
+	"munmap of a page in the middle": {func(t *testing.T, a uint64) uint64 {
+		munmap(t, a+5*pageSize, pageSize)
+		fresh(t, a+5*pageSize, pageSize)
+		return a
+	}, true},
+	"mmap over it": {func(t *testing.T, a uint64) uint64 { return fresh(t, a, size) }, true},
+	"mremap grows in place": {func(t *testing.T, a uint64) uint64 {
+		munmap(t, a+size/2, size/2)
+		if b := mremap(t, a, size/2, size, 0, 0); b != a {
+			t.Fatal("it has moved")
+		}
+		stamp(a+size/2, a+size)
+		return a
+	}, true},
+	"mremap shrinks and grows": {func(t *testing.T, a uint64) uint64 {
+		mremap(t, a, size, pageSize, 0, 0)
+		mremap(t, a, pageSize, size, 0, 0)
+		stamp(a+pageSize, a+size)
+		return a
+	}, true},
+	"mremap moves it": {func(t *testing.T, a uint64) uint64 {
+		b := mmap(t, 0, size)
+		mremap(t, a, size, size, unix.MREMAP_MAYMOVE|unix.MREMAP_FIXED, b)
+		fresh(t, a, size)
+		return a
+	}, true},
+	"mremap moves other memory there": {func(t *testing.T, a uint64) uint64 {
+		b := fresh(t, 0, size)
+		mremap(t, b, size, size, unix.MREMAP_MAYMOVE|unix.MREMAP_FIXED, a)
+		return a
+	}, true},
+	"mremap leaves the mapping": {func(t *testing.T, a uint64) uint64 {
+		mremap(t, a, size, size, unix.MREMAP_MAYMOVE|unix.MREMAP_DONTUNMAP, 0)
+		stamp(a, a+size)
+		return a
+	}, true},
+	"MADV_DONTNEED": {func(t *testing.T, a uint64) uint64 {
+		madvise(t, a, size, unix.MADV_DONTNEED)
+		stamp(a, a+size)
+		return a
+	}, false},
+	"MADV_DONTNEED of a page": {func(t *testing.T, a uint64) uint64 {
+		madvise(t, a+pageSize, pageSize, unix.MADV_DONTNEED)
+		stamp(a+pageSize, a+2*pageSize)
+		return a
+	}, false},
+	"MADV_FREE": {func(t *testing.T, a uint64) uint64 {
+		madvise(t, a, size, unix.MADV_FREE)
+		stamp(a, a+size)
+		return a
+	}, false},
+}
+
+// Each of them, by the thread that acquires or by another.
 func TestStale(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		// change changes the pages from a on, and returns where they are to be acquired then
-		change func(t *testing.T, a uint64) uint64
-		kept   bool // the new registration is
-	}{
-		{"munmap, mmap", func(t *testing.T, a uint64) uint64 {
-			munmap(t, a, size)
-			return fresh(t, a, size)
-		}, true},
-		{"munmap of a page in the middle", func(t *testing.T, a uint64) uint64 {
-			munmap(t, a+5*pageSize, pageSize)
-			fresh(t, a+5*pageSize, pageSize)
-			return a
-		}, true},
-		{"mmap over it", func(t *testing.T, a uint64) uint64 { return fresh(t, a, size) }, true},
-		{"mremap grows in place", func(t *testing.T, a uint64) uint64 {
-			munmap(t, a+size/2, size/2)
-			if b := mremap(t, a, size/2, size, 0, 0); b != a {
-				t.Fatal("it has moved")
-			}
-			stamp(a+size/2, a+size)
-			return a
-		}, true},
-		{"mremap shrinks and grows", func(t *testing.T, a uint64) uint64 {
-			mremap(t, a, size, pageSize, 0, 0)
-			mremap(t, a, pageSize, size, 0, 0)
-			stamp(a+pageSize, a+size)
-			return a
-		}, true},
-		{"mremap moves it", func(t *testing.T, a uint64) uint64 {
-			b := mmap(t, 0, size)
-			mremap(t, a, size, size, unix.MREMAP_MAYMOVE|unix.MREMAP_FIXED, b)
-			fresh(t, a, size)
-			return a
-		}, true},
-		{"mremap moves other memory there", func(t *testing.T, a uint64) uint64 {
-			b := fresh(t, 0, size)
-			mremap(t, b, size, size, unix.MREMAP_MAYMOVE|unix.MREMAP_FIXED, a)
-			return a
-		}, true},
-		{"mremap leaves the mapping", func(t *testing.T, a uint64) uint64 {
-			mremap(t, a, size, size, unix.MREMAP_MAYMOVE|unix.MREMAP_DONTUNMAP, 0)
-			stamp(a, a+size)
-			return a
-		}, true},
-		{"MADV_DONTNEED", func(t *testing.T, a uint64) uint64 {
-			madvise(t, a, size, unix.MADV_DONTNEED)
-			stamp(a, a+size)
-			return a
-		}, false},
-		{"MADV_DONTNEED of a page", func(t *testing.T, a uint64) uint64 {
-			madvise(t, a+pageSize, pageSize, unix.MADV_DONTNEED)
-			stamp(a+pageSize, a+2*pageSize)
-			return a
-		}, false},
-		{"MADV_FREE", func(t *testing.T, a uint64) uint64 {
-			madvise(t, a, size, unix.MADV_FREE)
-			stamp(a, a+size)
-			return a
-		}, false},
-	} {
+	for name, c := range changes {
 		for _, other := range []bool{false, true} {
-			name := c.name
+			name := name
 			if other {
 				name += ", by another thread"
 			}
