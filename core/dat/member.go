@@ -86,6 +86,8 @@ type fellow struct {
 	address MemberAddress
 	attempt *cm.Conn
 	peer    *peer // once it is connected
+	conn    uint32
+	tag     uint32 // how it knows its group
 	gone    bool
 }
 
@@ -227,7 +229,8 @@ func (f *fellow) established(c *cm.Conn) {
 	}
 	f.peer = p
 	p.use(1)
-	f.c.group.Join(f.rank, theirs.conn, theirs.tag)
+	f.conn, f.tag = theirs.conn, theirs.tag
+	f.c.group.Join(f.rank, f.conn, f.tag)
 	f.c.missing--
 	f.c.connected()
 }

@@ -59,7 +59,7 @@ func newNet(t testing.TB, seed uint64, size int, nodes []int, window uint64) *ne
 			for nodes[lowest] != nodes[i] {
 				lowest++
 			}
-			e.g.TellPlace(lowest, i == size-1, 0)
+			e.g.TellPlace(lowest, i == size-1, 0, 0)
 		}
 		n.run()
 		for _, e := range n.members {
