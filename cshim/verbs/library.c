@@ -1,4 +1,7 @@
 /* library.c - see library.h */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dlvsym */
+#endif
 #include "library.h"
 
 #include <dlfcn.h>

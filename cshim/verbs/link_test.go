@@ -3,6 +3,7 @@ package verbs_test
 import (
 	"os"
 	"testing"
+	"time"
 
 	cshim "lapi/cshim/verbs"
 	"lapi/transport"
@@ -71,4 +72,43 @@ func TestConform(t *testing.T) { conform.Run(t, factory(nil)) }
 // TestConformRDMA: RDMA for nearly everything.
 func TestConformRDMA(t *testing.T) {
 	conform.Run(t, factory(func(c *verbs.Config) { c.BulkMin = 8 }))
+}
+
+// TestSilentPeer: a peer has ended its queue pair without a word, and does not answer; the adapter
+// finds out, and the peer is given up.
+func TestSilentPeer(t *testing.T) {
+	all := links(t, 2, func(c *verbs.Config) { c.Timeout = int64(3 * time.Second) })
+	got := false
+	all[1].Handle(2, func(*transport.Msg) transport.Verdict { got = true; return transport.Accept })
+	until := func(what string, done func() bool) {
+		for end := time.Now().Add(time.Minute); !done(); {
+			if time.Now().After(end) {
+				t.Fatalf("never happened: %s", what)
+			}
+			for _, l := range all {
+				l.Progress(16)
+			}
+		}
+	}
+	if _, err := all[0].Send(1, 2, nil, &transport.Op{}); err != nil {
+		t.Fatal(err)
+	}
+	until("a message", func() bool { return got })
+	all[1].Disconnect(0, transport.ErrUnreachable)
+	var ended error
+	if _, err := all[0].Flush(1, &transport.Op{Done: func(_ *transport.Op, err error) {
+		ended = err
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	until("a queue pair that fails", func() bool { return all[0].Replaced() > 0 })
+	until("the end of the flush", func() bool { return ended != nil })
+	if ended != transport.ErrUnreachable {
+		t.Errorf("the flush ends with %v", ended)
+	}
+	for _, l := range all {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }

@@ -160,8 +160,8 @@ int cshim_verbs_connect(struct cshim_verbs *a, struct ibv_qp *qp, uint32_t psn,
 	attr = (struct ibv_qp_attr){
 		.qp_state = IBV_QPS_RTS,
 		.sq_psn = psn,
-		.timeout = 16, /* 268 ms, seven times */
-		.retry_cnt = 7,
+		.timeout = 16,  /* 268 ms, the time of one try */
+		.retry_cnt = 6, /* 7 is without end for soft-RoCE */
 		.rnr_retry = 7, /* without end: the peer is only slow */
 		.max_rd_atomic = (uint8_t)(r->reads < a->max_reads ? r->reads : a->max_reads)};
 	return verbs.modify_qp(qp, &attr,

@@ -173,7 +173,9 @@ func (a *Adapter) Path(r adapter.Remote) (adapter.Path, error) {
 }
 
 // Free implements adapter.Adapter.
-func (a *Adapter) Free(p adapter.Path) { C.cshim_verbs_free(*(**C.struct_ibv_ah)(unsafe.Pointer(&p))) }
+func (a *Adapter) Free(p adapter.Path) {
+	C.cshim_verbs_free(*(**C.struct_ibv_ah)(unsafe.Pointer(&p)))
+}
 
 // Datagram implements adapter.Adapter.
 func (a *Adapter) Datagram(p adapter.Path, qpn, qkey uint32, b []byte) error {

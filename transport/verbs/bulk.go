@@ -17,7 +17,7 @@ type grant struct {
 // registered, or is not there, there is none: then the data is copied.
 func (l *Link) onWant(p *peer, c *control) {
 	r := reply{kind: kindGrant, control: control{token: c.token, status: statusRefused}}
-	access := transport.AccessRead
+	access := transport.AccessRead | localWrite // as for acquire
 	if c.status == wantWrite {
 		access = transport.AccessWrite
 	}

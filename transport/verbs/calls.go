@@ -94,13 +94,10 @@ func (l *Link) newCall(p *peer, op *transport.Op, get bool) *call {
 	return c
 }
 
-// acquire registers the local memory of c.
+// acquire registers the local memory of c. Also what is only read must permit writing: else the
+// kernel lets the adapter read memory that the program itself may not. Constants are copied.
 func (l *Link) acquire(c *call) bool {
-	access := transport.Access(0)
-	if c.get {
-		access = localWrite
-	}
-	e, err := l.registry.acquire(c.op.Local, c.op.N, access)
+	e, err := l.registry.acquire(c.op.Local, c.op.N, localWrite)
 	c.memory = e
 	return err == nil
 }

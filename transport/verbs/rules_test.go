@@ -147,8 +147,8 @@ func TestArmLooksAgain(t *testing.T) {
 	n.close(t)
 }
 
-// TestReceiveBuffers: connected peers share no more receive buffers than their windows need, and
-// give them back.
+// TestReceiveBuffers: there are as many receive buffers as the windows of connected peers need, and
+// none for a peer never talked to.
 func TestReceiveBuffers(t *testing.T) {
 	n := newNet(t, 3, 1, nil)
 	n.sendNumbers(t, 200, func(int) {})
