@@ -33,6 +33,7 @@ var areas = []struct {
 	{"UDP", udp},
 	{"uDAPL", dat},
 	{"Collectives of uDAPL", collectives},
+	{"Registration of memory", registration},
 }
 
 // table is all mutations in order.

@@ -9,4 +9,5 @@ verbs-test:
 	  rxe-provider=ibverbs-providers
 	@mkdir -p $(BUILD)/verbs
 	$(GO) test -c -o $(BUILD)/verbs/verbs.test ./cshim/verbs
+	$(GO) test -c -o $(BUILD)/verbs/registration.test ./transport/verbs/internal/registration
 	@tests/verbs/run $(BUILD)/verbs $(VERBS_FLAGS)
