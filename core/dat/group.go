@@ -196,8 +196,8 @@ func (c *Collective) Free() codes.Return {
 	return codes.Success
 }
 
-// LeaveGroups is for a process that ends: its groups end, and the members have what was sent to them
-// before it returns, if they live.
+// LeaveGroups is for a process that ends: its groups end, and the members have what was sent to
+// them before it returns, if they live.
 func (l *Library) LeaveGroups() {
 	some := false
 	for _, c := range l.groups.list {

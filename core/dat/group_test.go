@@ -191,8 +191,8 @@ func TestGroupDeath(t *testing.T) {
 	}
 }
 
-// TestGroupExit: a program ends once its last operation has completed there, and frees nothing. What
-// the network has lost meanwhile comes all the same, so the others complete it too.
+// TestGroupExit: a program ends once its last operation has completed there, and frees nothing.
+// What the network has lost meanwhile comes all the same, so the others complete it too.
 func TestGroupExit(t *testing.T) {
 	for seed := range uint64(12) {
 		w := newWorld(t, seed, 4, lossy)
@@ -245,8 +245,8 @@ func TestGroupNeverComes(t *testing.T) {
 	w.group(list[:2], 9)
 }
 
-// TestGroupOrphan: the process of a member is gone before the others create the group, or while they
-// do. All others hear of it long before the time for a creation is over, also those that the member
+// TestGroupOrphan: the process of a member is gone before the others create the group, or while
+// they do. All others hear of it long before the time for a creation is over, also those that the member
 // would have connected to.
 func TestGroupOrphan(t *testing.T) {
 	for victim := range 4 {
