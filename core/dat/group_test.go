@@ -164,6 +164,11 @@ func TestGroup(t *testing.T) {
 						t.Error("a group that was freed stays")
 					}
 				}
+				for _, o := range p.l.peers {
+					if len(o.fellows)+len(p.l.groups.making) > 0 {
+						t.Error("a member of a group that was freed stays")
+					}
+				}
 			}
 		})
 	}
