@@ -175,10 +175,13 @@ func confNames() (list []registry.Entry) {
 //export godat_adapters
 func godat_adapters() C.int { return C.int(udapl.lib.Adapters()) }
 
+// How long threads wait before they sleep, in turns. Those of a group whose members share processors
+// do not spin.
+const datSpin, datYield = 100, 100
+
 //export godat_begin
 func godat_begin() {
-	spin, yield := 100, 100
-	if err := udapl.block.Open(spin, yield, udapl.lib.Descriptors()); err != nil {
+	if err := udapl.block.Open(datSpin, datYield, udapl.lib.Descriptors()); err != nil {
 		datHost{}.Message(err.Error())
 	}
 	udapl.block.SetInterrupt(true)
@@ -207,6 +210,11 @@ func godat_progress() C.uint32_t {
 // datEnd ends every entry: threads hear of what has changed, and the sleeper of what is due sooner.
 func datEnd() {
 	udapl.lib.TellLane()
+	spin := datSpin
+	if udapl.lib.Crowded() {
+		spin = 0
+	}
+	udapl.block.SetSpin(spin)
 	udapl.block.Publish()
 	if udapl.block.Armed() {
 		udapl.block.Sooner(udapl.lib.NextTimeout())

@@ -29,7 +29,7 @@ func (kernel) Reduce(op, typ int, inout, in transport.Addr, count uint64) {
 	reductions.Reduce(op, typ, uint64(inout), uint64(in), uint64(inout), count)
 }
 
-// Arguments of an operation by place, as cshim/dat/collective.c has them.
+// Arguments of an operation by place, as cshim/dat/collective.h has them.
 const (
 	collGroup = iota
 	collKind
@@ -90,6 +90,9 @@ func initCollectiveCalls() {
 		}
 		set(c, 1, g.ReadClock())
 		return codes.Success
+	})
+	d[C.DAT_CALL_collective_room] = on(ofGroup, func(g *dat.Collective, _ *datCall) codes.Return {
+		return g.Room()
 	})
 	d[C.DAT_CALL_collective] = on(ofGroup, func(g *dat.Collective, c *datCall) codes.Return {
 		a := coll.Args{Kind: coll.Kind(c[collKind]), Root: int(c.u(collRoot)),

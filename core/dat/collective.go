@@ -22,6 +22,9 @@ func (c *Collective) Post(a *coll.Args) codes.Return {
 	case !c.group.Legal(a):
 		return codes.InvalidParameter.With(codes.NoSubtype)
 	}
+	if r := c.queueForCore(a.Kind); r != codes.Success {
+		return r
+	}
 	c.group.Post(a)
 	return codes.Success
 }
@@ -29,5 +32,4 @@ func (c *Collective) Post(a *coll.Args) codes.Return {
 // ReadClock is dat_collective_read_clock.
 func (c *Collective) ReadClock() uint64 { return c.group.ReadClock() }
 
-var _ coll.Owner = (*Collective)(nil)
 var _ coll.Memory = (*Library)(nil)

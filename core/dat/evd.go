@@ -46,6 +46,7 @@ type EVD struct {
 	queue     queue
 	users     int // endpoints, service points and adapters that post to it
 	disabled  bool
+	groups    int // of useByCore
 	solicited int // endpoints whose receives wake only if they are solicited
 	counters  counters
 }
@@ -83,6 +84,12 @@ func (ia *IA) NewEVD(size int, cno Handle, flags EVDFlags) (*EVD, codes.Return) 
 	e.setCNO(c)
 	ia.count(iaEVDCreate)
 	return e, codes.Success
+}
+
+// useByCore counts groups whose events core alone posts: what comes for them is core's to take.
+func (e *EVD) useByCore(n int) {
+	e.groups += n
+	e.queue.set(layout.QueueTransfers, e.groups == 0 && e.Flags&^(EVDDTO|EVDExtension|EVDBind) == 0)
 }
 
 func (e *EVD) setCNO(c *CNO) {

@@ -8,7 +8,6 @@ import (
 	"lapi/core/progress"
 	"lapi/transport"
 	"lapi/transport/arena"
-	"lapi/transport/layout"
 	"lapi/transport/memory"
 )
 
@@ -38,6 +37,12 @@ type Collective struct {
 	index     uint32
 	tag       uint32
 	touched   bool
+	// of a group of one node (group_area.go):
+	area    []byte     // memory that all members map; nil: there is none
+	word    bool       // the first member has told of it
+	crowded bool       // there are more members than processors
+	seed    uint32     // of coins, of LAPI_FASTLANE=random
+	node    *nodeGroup // nil: all operations are the engine's
 }
 
 // GroupArgs are the arguments of dat_collective_create_group.
@@ -61,6 +66,8 @@ type groupTable struct {
 	spare    []*Collective
 	requests []*joinRequest // that no group waits for yet, oldest first
 	blocks   [][]byte       // large memory that operations have had
+	lane     []byte         // the groups that C has
+	crowded  bool           // some of these has more members than there are processors
 }
 
 // NewGroup is dat_collective_create_group. The outcome is an event.
@@ -98,7 +105,7 @@ func (e *EVD) NewGroup(a GroupArgs) codes.Return {
 	}
 	e.users++
 	pz.users++
-	e.queue.set(layout.QueueTransfers, false) // what comes for it is core's to take
+	e.useByCore(1)
 	c.begin(&a)
 	return codes.Success
 }
@@ -145,7 +152,7 @@ func (g *groupTable) add(c *Collective) uint32 {
 
 // connected goes on when all members are: they tell each other where they are.
 func (c *Collective) connected() {
-	if c.missing > 0 || c.over {
+	if c.missing > 0 || c.over || !c.share() {
 		return
 	}
 	node := c.group.Self
@@ -156,7 +163,8 @@ func (c *Collective) connected() {
 			local = append(local, f.rank)
 		}
 	}
-	if !c.group.TellPlace(node, c.info != nil && c.info.leads(local), c.user) {
+	leads := c.info != nil && c.info.leads(local)
+	if !c.group.TellPlace(node, leads, c.areaFlags(), c.user) {
 		c.fail()
 	}
 }
@@ -187,6 +195,10 @@ func (c *Collective) end() {
 		c.over = true
 		c.ia.library.groups.settled(c)
 	}
+	if c.node == nil {
+		c.EVD.useByCore(-1)
+	}
+	c.closeNode()
 	c.group.Free()
 	c.over = true
 	for _, f := range c.fellows {
@@ -231,13 +243,21 @@ func (c *Collective) Touched() {
 
 // Completed implements coll.Owner.
 func (c *Collective) Completed(o *coll.Operation) {
+	if o.Kind != coll.Create {
+		c.doneByCore()
+	}
 	switch {
 	case c.over:
 	case o.Kind == coll.Create && o.Failed:
 		c.fail()
+	case o.Kind == coll.Create && !c.useNode():
+		c.fail()
 	case o.Kind == coll.Create:
 		c.made = true
 		c.ia.library.groups.settled(c)
+		if c.node != nil {
+			c.EVD.useByCore(-1)
+		}
 		ev := collectiveEvent(uint32(coll.Create), false, c.handle, c.user)
 		c.EVD.post(&ev)
 	case o.Failed || !o.Suppress:
@@ -305,6 +325,7 @@ func (l *Library) memberGone(p *peer) {
 		}
 		f.part()
 		f.gone = true
+		f.c.nodeLost(f.rank)
 		f.c.group.Lost(f.rank)
 		f.c.spoilt()
 	}
@@ -319,6 +340,9 @@ func (g *groupTable) pump() (done int, waiting bool) {
 		c.touched = false
 		n, busy := c.group.Pump()
 		done += n
+		if c.node != nil && c.node.Failed == 0 && c.group.Broken() {
+			c.failNode()
+		}
 		switch {
 		case busy:
 			waiting = true

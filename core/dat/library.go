@@ -233,6 +233,7 @@ func (l *Library) Progress() (n int) {
 	}
 	memory.Guard()
 	l.hearLane()
+	l.hearGroups()
 	n = l.progressLinks()
 	now := l.cfg.Clock()
 	l.machine.OnTimeout(now)

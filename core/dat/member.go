@@ -87,6 +87,8 @@ type fellow struct {
 	attempt *cm.Conn
 	asked   *cm.Conn // whether its process is there
 	peer    *peer    // once it is connected
+	conn    uint32
+	tag     uint32 // how it knows its group
 	gone    bool
 }
 
@@ -228,7 +230,8 @@ func (f *fellow) established(c *cm.Conn) {
 		c.Card = f.cardOf(d, p) // Ready tells it
 	}
 	f.meet(p)
-	f.c.group.Join(f.rank, theirs.conn, theirs.tag)
+	f.conn, f.tag = theirs.conn, theirs.tag
+	f.c.group.Join(f.rank, f.conn, f.tag)
 	f.c.missing--
 	f.c.connected()
 }

@@ -208,6 +208,8 @@ func (l *Library) OnLine(line Line, m *wire.Message) {
 			l.use(n)
 			l.confirm(n)
 		}
+	case ok && n != nil && n.state != meeting && m.Kind == shareArea:
+		ok = l.onArea(n, m, &g)
 	default:
 		ok = false
 	}

@@ -53,6 +53,13 @@ func (b *Block) Open(spin, yield int, descriptors []int) error {
 	return nil
 }
 
+// SetSpin is for owners that learn later whether threads have a processor each.
+func (b *Block) SetSpin(spin int) {
+	if b.words.SpinCalls != uint32(spin) {
+		atomic.StoreUint32(&b.words.SpinCalls, uint32(spin))
+	}
+}
+
 // Close closes the eventfd, if Open has made one. No thread is left then.
 func (b *Block) Close() {
 	if b.words.NumDescriptors > 0 {

@@ -5,7 +5,10 @@ CSHIM_TEST_DIR := $(or $(BUILD),build)/cshim-test
 CSHIM_PARTS := coll cpu fortran handlers lane lapi node progress
 CSHIM_SOURCES := $(wildcard cshim/*.c $(CSHIM_PARTS:%=cshim/%/*.c))
 CSHIM_INCLUDES := -Icshim $(CSHIM_PARTS:%=-Icshim/%) -Iinclude
-CSHIM_TEST_SOURCES := $(CSHIM_SOURCES) $(wildcard cshim/ctest/*.c cshim/ctest/*/test_*.c)
+# Of uDAPL what needs neither core nor the block.
+CSHIM_TEST_DAT := $(wildcard cshim/dat/group_*.c) cshim/dat/lane_event.c cshim/ctest/dat/fake_group.c
+CSHIM_TEST_SOURCES := $(CSHIM_SOURCES) $(CSHIM_TEST_DAT) \
+  $(wildcard cshim/ctest/*.c cshim/ctest/*/test_*.c)
 CSHIM_TEST_HEADERS := $(wildcard cshim/*.h cshim/*/*.h include/*.h) tests/c/host/refuse.h
 # Without the sleepers' safety net, so that a lost wake-up shows.
 CSHIM_TEST_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror $(CSHIM_INCLUDES) -Icshim/ctest -fvisibility=hidden -DCSHIM_SAFETY_NS=-1 -pthread

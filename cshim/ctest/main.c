@@ -25,7 +25,7 @@ static const struct {
 	{"threads", test_threads}, {"calls", test_calls},       {"handlers", test_handlers},
 	{"term", test_term},       {"fork", test_fork},         {"share", test_share},
 	{"fatal", test_fatal},     {"refused", test_refused},   {"fortran", test_fortran},
-	{"coll", test_coll},
+	{"coll", test_coll},       {"group", test_group},
 };
 
 static const char *running;

@@ -32,7 +32,12 @@ static uint32_t call(cshim_progress *progress, uint64_t ticket)
 
 static int arm(cshim_progress *progress, int64_t *timeout_ns)
 {
-	return godat_arm(timeout_ns);
+	int work = godat_arm(timeout_ns);
+
+	/* the peers' cards are looked at once more, too, after the links were armed */
+	if (dat_the_lane.on && dat_the_lane.num_groups && dat_groups_turn())
+		work = 1;
+	return work;
 }
 
 static void disarm(cshim_progress *progress)

@@ -105,6 +105,7 @@ enum {
 	DAT_CALL_collective_set_clock,
 	DAT_CALL_collective_read_clock,
 	DAT_CALL_collective,
+	DAT_CALL_collective_room,
 	DAT_CALL_strerror,
 	DAT_CALL_get_ia_handle,
 	DAT_NUM_CALLS

@@ -1,51 +1,39 @@
 /*
- * collective.c - the collective calls. Each has core do it (docs/dat.md, "Collectives").
+ * collective.c - the collective calls (docs/dat.md, "Collectives"): group_post.c or core does them.
  *
  * There are two sets of names with the same operations. They differ in what a size is of, and in
  * where the parts of the v-calls are, so core is told by which set a call has come: never by what
  * its counts look like.
  */
-#include "dat_internal.h"
+#include "collective.h"
+#include "godat.h"
 
-/* Sizes are of whole buffers, and v-calls have a buffer for each rank; or of one rank's part, and
- * they have displacements. */
-enum { WHOLE, OF_RANK };
+#define OPERATE(group, operation, set, context, flags, ...)               \
+	dat_collective_post((const uint64_t[DAT_COLL_ARGUMENTS]){         \
+		[DAT_COLL_GROUP] = DAT_P(group),                          \
+		[DAT_COLL_KIND] = DAT_IB_COLLECTIVE_##operation##_STATUS, \
+		[DAT_COLL_SET] = set,                                     \
+		[DAT_COLL_CONTEXT] = (context).as_64,                     \
+		[DAT_COLL_FLAGS] = DAT_I(flags),                          \
+		##__VA_ARGS__})
 
-/* What core takes of an operation, by place; capi/dat_collective.go has the same. */
-enum {
-	GROUP,
-	KIND,
-	SET,
-	SEND,
-	SEND_SIZE,
-	SEND_SIZES,
-	SEND_PLACES,
-	RECV,
-	RECV_SIZE,
-	RECV_SIZES,
-	RECV_PLACES,
-	ROOT,
-	OPERATION,
-	TYPE,
-	CONTEXT,
-	FLAGS,
-	NUM_ARGUMENTS
-};
-
-#define OPERATE(group, operation, set, context, flags, ...)                                       \
-	dat_call(DAT_CALL_collective,                                                             \
-	         (const uint64_t[NUM_ARGUMENTS]){[GROUP] = DAT_P(group),                          \
-	                                         [KIND] = DAT_IB_COLLECTIVE_##operation##_STATUS, \
-	                                         [SET] = set,                                     \
-	                                         [CONTEXT] = (context).as_64,                     \
-	                                         [FLAGS] = DAT_I(flags),                          \
-	                                         ##__VA_ARGS__})
-
-#define PLAIN(from, from_size, to, to_size)                                       \
-	[SEND] = DAT_P(from), [SEND_SIZE] = DAT_I(from_size), [RECV] = DAT_P(to), \
-	[RECV_SIZE] = DAT_I(to_size)
+#define PLAIN(from, from_size, to, to_size)                                     \
+	[DAT_COLL_SEND] = DAT_P(from), [DAT_COLL_SEND_SIZE] = DAT_I(from_size), \
+	[DAT_COLL_RECV] = DAT_P(to), [DAT_COLL_RECV_SIZE] = DAT_I(to_size)
 
 /* ---- Members and groups ---- */
+
+static DAT_RETURN set_clock(uint64_t group, uint64_t value, uint64_t context)
+{
+	const uint64_t arguments[] = {group, value, context};
+	DAT_RETURN result;
+
+	if (!dat_enter())
+		return DAT_CLASS_ERROR | DAT_INVALID_STATE;
+	result = godat_call(DAT_CALL_collective_set_clock, (uint64_t *)arguments);
+	dat_collective_settle();
+	return dat_leave(result);
+}
 
 #define MEMBER(name)                                                                              \
 	DAT_RETURN(name##_create_member)                                                          \
@@ -68,8 +56,7 @@ enum {
 	(DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_UINT64 clock_value,                      \
 	 DAT_CONTEXT user_context)                                                                \
 	{                                                                                         \
-		return DAT_CALL(collective_set_clock, DAT_P(collective_handle), clock_value,      \
-		                user_context.as_64);                                              \
+		return set_clock(DAT_P(collective_handle), clock_value, user_context.as_64);      \
 	}                                                                                         \
 	DAT_RETURN(name##_read_clock)                                                             \
 	(DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_UINT64 * clock_value)                    \
@@ -102,20 +89,20 @@ DAT_RETURN(dat_collective_create_group)
 
 /* ---- What both sets have alike, but for what sizes are of ---- */
 
-#define BOTH(name, set)                                                                           \
-	DAT_RETURN(name##_broadcast)                                                              \
-	(DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_PVOID buffer, DAT_COUNT byte_count,      \
-	 DAT_IB_COLLECTIVE_RANK root, DAT_CONTEXT user_context,                                   \
-	 DAT_COMPLETION_FLAGS completion_flags)                                                   \
-	{                                                                                         \
-		return OPERATE(collective_handle, BROADCAST, set, user_context, completion_flags, \
-		               PLAIN(buffer, byte_count, NULL, 0), [ROOT] = DAT_I(root));         \
-	}                                                                                         \
-	DAT_RETURN(name##_barrier)                                                                \
-	(DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_CONTEXT user_context,                    \
-	 DAT_COMPLETION_FLAGS completion_flags)                                                   \
-	{                                                                                         \
-		return OPERATE(collective_handle, BARRIER, set, user_context, completion_flags);  \
+#define BOTH(name, set)                                                                            \
+	DAT_RETURN(name##_broadcast)                                                               \
+	(DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_PVOID buffer, DAT_COUNT byte_count,       \
+	 DAT_IB_COLLECTIVE_RANK root, DAT_CONTEXT user_context,                                    \
+	 DAT_COMPLETION_FLAGS completion_flags)                                                    \
+	{                                                                                          \
+		return OPERATE(collective_handle, BROADCAST, set, user_context, completion_flags,  \
+		               PLAIN(buffer, byte_count, NULL, 0), [DAT_COLL_ROOT] = DAT_I(root)); \
+	}                                                                                          \
+	DAT_RETURN(name##_barrier)                                                                 \
+	(DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_CONTEXT user_context,                     \
+	 DAT_COMPLETION_FLAGS completion_flags)                                                    \
+	{                                                                                          \
+		return OPERATE(collective_handle, BARRIER, set, user_context, completion_flags);   \
 	}
 
 /* Operations with a plain buffer each way. */
@@ -128,7 +115,7 @@ DAT_RETURN(dat_collective_create_group)
 	{                                                                                         \
 		return OPERATE(collective_handle, operation, set, user_context, completion_flags, \
 		               PLAIN(send_buffer, send_byte_count, recv_buffer, recv_byte_count), \
-		               [ROOT] = DAT_I(root));                                             \
+		               [DAT_COLL_ROOT] = DAT_I(root));                                    \
 	}
 #define ROOTLESS(name, operation, set)                                                             \
 	DAT_RETURN(name)                                                                           \
@@ -148,7 +135,8 @@ DAT_RETURN(dat_collective_create_group)
 	{                                                                                          \
 		return OPERATE(collective_handle, operation, set, user_context, completion_flags,  \
 		               PLAIN(send_buffer, send_byte_count, recv_buffer, recv_byte_count),  \
-		               [OPERATION] = DAT_I(reduce_operation), [TYPE] = DAT_I(data_type));  \
+		               [DAT_COLL_OPERATION] = DAT_I(reduce_operation),                     \
+		               [DAT_COLL_TYPE] = DAT_I(data_type));                                \
 	}
 #define TO_ROOT(name, set)                                                                         \
 	DAT_RETURN(name##_reduce)                                                                  \
@@ -160,8 +148,8 @@ DAT_RETURN(dat_collective_create_group)
 	{                                                                                          \
 		return OPERATE(collective_handle, REDUCE, set, user_context, completion_flags,     \
 		               PLAIN(send_buffer, send_byte_count, recv_buffer, recv_byte_count),  \
-		               [OPERATION] = DAT_I(reduce_operation), [TYPE] = DAT_I(data_type),   \
-		               [ROOT] = DAT_I(root));                                              \
+		               [DAT_COLL_OPERATION] = DAT_I(reduce_operation),                     \
+		               [DAT_COLL_TYPE] = DAT_I(data_type), [DAT_COLL_ROOT] = DAT_I(root)); \
 	}                                                                                          \
 	DAT_RETURN(name##_reduce_scatter)                                                          \
 	(DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_PVOID send_buffer,                        \
@@ -172,8 +160,9 @@ DAT_RETURN(dat_collective_create_group)
 		return OPERATE(collective_handle, REDUCE_SCATTER, set, user_context,               \
 		               completion_flags,                                                   \
 		               PLAIN(send_buffer, send_byte_count, recv_buffer, 0),                \
-		               [RECV_SIZES] = DAT_P(recv_byte_counts),                             \
-		               [OPERATION] = DAT_I(reduce_operation), [TYPE] = DAT_I(data_type));  \
+		               [DAT_COLL_RECV_SIZES] = DAT_P(recv_byte_counts),                    \
+		               [DAT_COLL_OPERATION] = DAT_I(reduce_operation),                     \
+		               [DAT_COLL_TYPE] = DAT_I(data_type));                                \
 	}
 #define SET(name, set)                             \
 	BOTH(name, set)                            \
@@ -185,8 +174,8 @@ DAT_RETURN(dat_collective_create_group)
 	REDUCING(name##_allreduce, ALLREDUCE, set) \
 	REDUCING(name##_scan, SCAN, set)
 
-SET(dat_ib_collective, OF_RANK)
-SET(dat_collective, WHOLE)
+SET(dat_ib_collective, DAT_COLL_OF_RANK)
+SET(dat_collective, DAT_COLL_WHOLE)
 
 /* ---- Parts of different sizes: in one buffer ---- */
 
@@ -195,10 +184,11 @@ DAT_RETURN(dat_ib_collective_scatterv)
  DAT_COUNT *displacements, DAT_PVOID recv_buffer, DAT_COUNT recv_byte_count,
  DAT_IB_COLLECTIVE_RANK root, DAT_CONTEXT user_context, DAT_COMPLETION_FLAGS completion_flags)
 {
-	return OPERATE(collective_handle, SCATTERV, OF_RANK, user_context, completion_flags,
-	               PLAIN(send_buffer, 0, recv_buffer, recv_byte_count),
-	               [SEND_SIZES] = DAT_P(send_byte_counts), [SEND_PLACES] = DAT_P(displacements),
-	               [ROOT] = DAT_I(root));
+	return OPERATE(
+		collective_handle, SCATTERV, DAT_COLL_OF_RANK, user_context, completion_flags,
+		PLAIN(send_buffer, 0, recv_buffer, recv_byte_count),
+		[DAT_COLL_SEND_SIZES] = DAT_P(send_byte_counts),
+		[DAT_COLL_SEND_PLACES] = DAT_P(displacements), [DAT_COLL_ROOT] = DAT_I(root));
 }
 
 DAT_RETURN(dat_ib_collective_gatherv)
@@ -206,10 +196,11 @@ DAT_RETURN(dat_ib_collective_gatherv)
  DAT_PVOID recv_buffer, DAT_COUNT *recv_byte_counts, DAT_COUNT *displacements,
  DAT_IB_COLLECTIVE_RANK root, DAT_CONTEXT user_context, DAT_COMPLETION_FLAGS completion_flags)
 {
-	return OPERATE(collective_handle, GATHERV, OF_RANK, user_context, completion_flags,
-	               PLAIN(send_buffer, send_byte_count, recv_buffer, 0),
-	               [RECV_SIZES] = DAT_P(recv_byte_counts), [RECV_PLACES] = DAT_P(displacements),
-	               [ROOT] = DAT_I(root));
+	return OPERATE(
+		collective_handle, GATHERV, DAT_COLL_OF_RANK, user_context, completion_flags,
+		PLAIN(send_buffer, send_byte_count, recv_buffer, 0),
+		[DAT_COLL_RECV_SIZES] = DAT_P(recv_byte_counts),
+		[DAT_COLL_RECV_PLACES] = DAT_P(displacements), [DAT_COLL_ROOT] = DAT_I(root));
 }
 
 DAT_RETURN(dat_ib_collective_allgatherv)
@@ -217,10 +208,10 @@ DAT_RETURN(dat_ib_collective_allgatherv)
  DAT_PVOID recv_buffer, DAT_COUNT *recv_byte_counts, DAT_COUNT *displacements,
  DAT_CONTEXT user_context, DAT_COMPLETION_FLAGS completion_flags)
 {
-	return OPERATE(
-		collective_handle, ALLGATHERV, OF_RANK, user_context, completion_flags,
-		PLAIN(send_buffer, send_byte_count, recv_buffer, 0),
-		[RECV_SIZES] = DAT_P(recv_byte_counts), [RECV_PLACES] = DAT_P(displacements));
+	return OPERATE(collective_handle, ALLGATHERV, DAT_COLL_OF_RANK, user_context,
+	               completion_flags, PLAIN(send_buffer, send_byte_count, recv_buffer, 0),
+	               [DAT_COLL_RECV_SIZES] = DAT_P(recv_byte_counts),
+	               [DAT_COLL_RECV_PLACES] = DAT_P(displacements));
 }
 
 DAT_RETURN(dat_ib_collective_alltoallv)
@@ -228,11 +219,12 @@ DAT_RETURN(dat_ib_collective_alltoallv)
  DAT_COUNT *send_displacements, DAT_PVOID recv_buffer, DAT_COUNT *recv_byte_counts,
  DAT_COUNT *recv_displacements, DAT_CONTEXT user_context, DAT_COMPLETION_FLAGS completion_flags)
 {
-	return OPERATE(
-		collective_handle, ALLTOALLV, OF_RANK, user_context, completion_flags,
-		PLAIN(send_buffer, 0, recv_buffer, 0), [SEND_SIZES] = DAT_P(send_byte_counts),
-		[SEND_PLACES] = DAT_P(send_displacements), [RECV_SIZES] = DAT_P(recv_byte_counts),
-		[RECV_PLACES] = DAT_P(recv_displacements));
+	return OPERATE(collective_handle, ALLTOALLV, DAT_COLL_OF_RANK, user_context,
+	               completion_flags, PLAIN(send_buffer, 0, recv_buffer, 0),
+	               [DAT_COLL_SEND_SIZES] = DAT_P(send_byte_counts),
+	               [DAT_COLL_SEND_PLACES] = DAT_P(send_displacements),
+	               [DAT_COLL_RECV_SIZES] = DAT_P(recv_byte_counts),
+	               [DAT_COLL_RECV_PLACES] = DAT_P(recv_displacements));
 }
 
 /* ---- The same in a buffer for each rank ---- */
@@ -242,9 +234,10 @@ DAT_RETURN(dat_collective_scatterv)
  DAT_PVOID recv_buffer, DAT_COUNT recv_byte_count, DAT_COLLECTIVE_RANK root,
  DAT_CONTEXT user_context, DAT_COMPLETION_FLAGS completion_flags)
 {
-	return OPERATE(collective_handle, SCATTERV, WHOLE, user_context, completion_flags,
-	               PLAIN(send_buffers, 0, recv_buffer, recv_byte_count),
-	               [SEND_SIZES] = DAT_P(send_byte_counts), [ROOT] = DAT_I(root));
+	return OPERATE(
+		collective_handle, SCATTERV, DAT_COLL_WHOLE, user_context, completion_flags,
+		PLAIN(send_buffers, 0, recv_buffer, recv_byte_count),
+		[DAT_COLL_SEND_SIZES] = DAT_P(send_byte_counts), [DAT_COLL_ROOT] = DAT_I(root));
 }
 
 DAT_RETURN(dat_collective_gatherv)
@@ -252,9 +245,10 @@ DAT_RETURN(dat_collective_gatherv)
  DAT_PVOID *recv_buffers, DAT_COUNT *recv_byte_counts, DAT_COLLECTIVE_RANK root,
  DAT_CONTEXT user_context, DAT_COMPLETION_FLAGS completion_flags)
 {
-	return OPERATE(collective_handle, GATHERV, WHOLE, user_context, completion_flags,
-	               PLAIN(send_buffer, send_byte_count, recv_buffers, 0),
-	               [RECV_SIZES] = DAT_P(recv_byte_counts), [ROOT] = DAT_I(root));
+	return OPERATE(
+		collective_handle, GATHERV, DAT_COLL_WHOLE, user_context, completion_flags,
+		PLAIN(send_buffer, send_byte_count, recv_buffers, 0),
+		[DAT_COLL_RECV_SIZES] = DAT_P(recv_byte_counts), [DAT_COLL_ROOT] = DAT_I(root));
 }
 
 DAT_RETURN(dat_collective_allgatherv)
@@ -262,9 +256,9 @@ DAT_RETURN(dat_collective_allgatherv)
  DAT_PVOID *recv_buffers, DAT_COUNT *recv_byte_counts, DAT_CONTEXT user_context,
  DAT_COMPLETION_FLAGS completion_flags)
 {
-	return OPERATE(collective_handle, ALLGATHERV, WHOLE, user_context, completion_flags,
-	               PLAIN(send_buffer, send_byte_count, recv_buffers, 0),
-	               [RECV_SIZES] = DAT_P(recv_byte_counts));
+	return OPERATE(collective_handle, ALLGATHERV, DAT_COLL_WHOLE, user_context,
+	               completion_flags, PLAIN(send_buffer, send_byte_count, recv_buffers, 0),
+	               [DAT_COLL_RECV_SIZES] = DAT_P(recv_byte_counts));
 }
 
 DAT_RETURN(dat_collective_alltoallv)
@@ -272,8 +266,8 @@ DAT_RETURN(dat_collective_alltoallv)
  DAT_PVOID *recv_buffers, DAT_COUNT *recv_byte_counts, DAT_CONTEXT user_context,
  DAT_COMPLETION_FLAGS completion_flags)
 {
-	return OPERATE(
-		collective_handle, ALLTOALLV, WHOLE, user_context, completion_flags,
-		PLAIN(send_buffers, 0, recv_buffers, 0), [SEND_SIZES] = DAT_P(send_byte_counts),
-		[RECV_SIZES] = DAT_P(recv_byte_counts));
+	return OPERATE(collective_handle, ALLTOALLV, DAT_COLL_WHOLE, user_context, completion_flags,
+	               PLAIN(send_buffers, 0, recv_buffers, 0),
+	               [DAT_COLL_SEND_SIZES] = DAT_P(send_byte_counts),
+	               [DAT_COLL_RECV_SIZES] = DAT_P(recv_byte_counts));
 }

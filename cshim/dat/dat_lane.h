@@ -10,6 +10,8 @@
 
 #include <stdint.h>
 
+#include "dat_group.h"
+
 #define DAT_LANE_AREAS 1024 /* places for areas of handles; two that need one place share none */
 #define DAT_LANE_LINKS 64   /* other processes of the node: core/dat's neighboursMax */
 #define DAT_AREA_SHIFT 16   /* an area of handles has 64 KiB */
@@ -22,7 +24,8 @@ typedef struct dat_slot {
 	uint32_t ready;  /* of an EVD: events that wake a waiter; of a CNO: 1 if triggered */
 	uint32_t poked;  /* it changes to end waits */
 	uint32_t length; /* of an EVD: events in the queue */
-	uint64_t lane;   /* of an EVD: address of its dat_queue; of an EP of its dat_end; 0: none */
+	/* address of an EVD's dat_queue, of an EP's dat_end, of a group's dat_group; 0: none */
+	uint64_t lane;
 	uint64_t line[4];
 } dat_slot;
 
@@ -153,9 +156,12 @@ typedef struct dat_lane {
 	uint32_t num_ends;
 	uint32_t unsent; /* some end has something to send: there was no room */
 	uint32_t stuck;  /* some end is stuck */
+	uint32_t num_groups;
+	uint32_t go_groups; /* by C: core has something to do for some group */
 	uint32_t zero;
-	uint64_t ends;  /* address of the dat_end's address by the connection's number; 0: none */
-	uint64_t table; /* address of this process's dat_table; 0: there is no memory for it */
+	uint64_t groups; /* address of the addresses of all dat_group */
+	uint64_t ends;   /* address of the dat_end's address by the connection's number; 0: none */
+	uint64_t table;  /* address of this process's dat_table; 0: there is no memory for it */
 	uint64_t links[DAT_LANE_LINKS]; /* addresses of node_link */
 	uint64_t areas[DAT_LANE_AREAS]; /* addresses of areas of handles, each at its place */
 } dat_lane;

@@ -51,8 +51,8 @@ static inline dat_queue *dat_queue_of(const dat_slot *slot)
 void dat_queue_pop(dat_slot *slot, dat_queue *queue, DAT_EVENT *event);
 /* Where an event is to be written that dat_queue_post then adds; NULL: core must do it. */
 DAT_EVENT *dat_queue_place(uint64_t evd);
-/* silent: it ends no wait. */
-void dat_queue_post(uint64_t evd, int silent);
+/* counter: DCNT_EVD_DTO_CALLBACK or another. silent: it ends no wait. */
+void dat_queue_post(uint64_t evd, int counter, int silent);
 
 /*
  * lane_receive.c: receives what the links of the node hold, and sends what waits for room.
@@ -63,6 +63,15 @@ void dat_queue_post(uint64_t evd, int silent);
 uint32_t dat_lane_turn(void);
 /* The same for a thread that polls: core has had its turn if it is to have one. */
 void dat_lane_poll(void);
+
+/*
+ * group_rounds.c: goes on with what is posted to groups of one node; flags as above. Or to one
+ * group: 1 if others may have waited for what was done.
+ */
+uint32_t dat_groups_turn(void);
+/* An operation of a group waits whose members share processors. */
+extern int dat_groups_crowd;
+int dat_group_turn(dat_group *group);
 
 /* What an entry point posts. */
 typedef struct dat_post {

@@ -37,12 +37,12 @@ DAT_EVENT *dat_queue_place(uint64_t evd)
 	return event_at(queue, queue->head + slot->length);
 }
 
-void dat_queue_post(uint64_t evd, int silent)
+void dat_queue_post(uint64_t evd, int counter, int silent)
 {
 	dat_slot *slot = (dat_slot *)(uintptr_t)evd;
 
 	slot->length++;
-	dat_queue_of(slot)->counters[DCNT_EVD_DTO_CALLBACK]++;
+	dat_queue_of(slot)->counters[counter]++;
 	if (silent)
 		return;
 	slot->ready = slot->length;

@@ -55,7 +55,7 @@ int dat_lane_completion(const dat_end *end, const dat_request *request)
 		c.operation = DAT_IB_DTO_RDMA_WRITE_IMMED;
 	}
 	memcpy(event, &c, sizeof(c));
-	dat_queue_post(end->request, 0);
+	dat_queue_post(end->request, DCNT_EVD_DTO_CALLBACK, 0);
 	return 1;
 }
 
@@ -155,7 +155,8 @@ static void tell_receive(dat_end *end, const dat_header *header, DAT_EVENT *even
 	end->received--;
 	end->counters[counter]++;
 	end->counters[counter + 1] += header->total;
-	dat_queue_post(end->recv, end->solicited && !(header->flags & DAT_FLAG_SOLICITED));
+	dat_queue_post(end->recv, DCNT_EVD_DTO_CALLBACK,
+	               end->solicited && !(header->flags & DAT_FLAG_SOLICITED));
 }
 
 /* Takes a message of data; 0: core shall. */
@@ -305,6 +306,8 @@ uint32_t dat_lane_turn(void)
 	}
 	if (__builtin_expect(dat_the_lane.unsent != 0, 0))
 		send_waiting();
+	if (dat_the_lane.num_groups)
+		flags |= dat_groups_turn();
 	if (dat_the_lane.go_work || dat_the_lane.stuck)
 		flags |= DAT_LANE_CORE;
 	return flags;

@@ -1,7 +1,13 @@
 /* wait.c - dat_evd_wait, dat_cno_wait and dat_evd_dequeue. */
+#include <sched.h>
+
 #include "godat.h"
 #include "lane_calls.h"
 #include "wait.h"
+
+/* Who finds events of a group, or waits for members that share processors, looks at the links one
+ * time in so many. */
+enum { GROUP_LOOKS = 8 };
 
 /* Until so many events are ready, or the object is freed or poked. */
 typedef struct event_wait {
@@ -148,6 +154,19 @@ DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout, DAT_EVD_
 	return dat_leave(result);
 }
 
+/* Looks for events: first where they take least, so that who waits for a group's is not held up. */
+static void look(const dat_slot *slot)
+{
+	static uint32_t looks;
+
+	if (dat_the_lane.num_groups) {
+		dat_groups_turn();
+		if ((slot->length > 0 || dat_groups_crowd) && ++looks % GROUP_LOOKS)
+			return;
+	}
+	dat_lane_poll();
+}
+
 /* The same as core's; 0: core must do it. Of an EVD that also gets what comes by sockets core looks
  * for it. */
 static int dequeue(dat_slot *slot, DAT_EVENT *event, DAT_RETURN *result)
@@ -160,7 +179,7 @@ static int dequeue(dat_slot *slot, DAT_EVENT *event, DAT_RETURN *result)
 		if (!(queue->flags & DAT_QUEUE_TRANSFERS))
 			return 0;
 		queue->counters[DCNT_EVD_DEQUEUE_POLL]++;
-		dat_lane_poll();
+		look(slot);
 		queue->counters[DCNT_EVD_DEQUEUE_POLL_FOUND] += slot->length > 0;
 	}
 	queue->counters[DCNT_EVD_DEQUEUE]++;
@@ -181,6 +200,7 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
 	const uint64_t arguments[] = {DAT_P(evd_handle), DAT_P(event)};
 	DAT_RETURN result;
+	int crowd;
 
 	if (!dat_enter())
 		return DAT_CLASS_ERROR | DAT_INVALID_STATE;
@@ -191,5 +211,10 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 			dat_lane_turn(); /* else core would take it all */
 		result = godat_call(DAT_CALL_evd_dequeue, (uint64_t *)arguments);
 	}
-	return dat_leave(result);
+	crowd = dat_groups_crowd;
+	result = dat_leave(result);
+	/* what is waited for comes of members that this processor is to run */
+	if (crowd && result != DAT_SUCCESS)
+		sched_yield();
+	return result;
 }

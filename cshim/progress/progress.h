@@ -128,7 +128,10 @@ struct cshim_progress {
 	 * that run with the lock held. While it is not 0 the lock stays.
 	 */
 	uint32_t lock_floor;
-	/* constant: progress calls in vain before a waiting thread yields; 0: it does not spin */
+	/*
+	 * progress calls in vain before a waiting thread yields; 0: it does not spin. Under the
+	 * lock; the service thread looks at it without
+	 */
 	uint32_t spin_calls;
 	uint32_t yields;   /* constant: yields before it sleeps */
 	uint32_t spinners; /* atomic: followers that spin */

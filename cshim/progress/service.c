@@ -54,7 +54,7 @@ typedef struct look {
 
 static int own_processor(const cshim_progress *progress)
 {
-	return progress->spin_calls >= OWN_MIN_SPIN;
+	return __atomic_load_n(&progress->spin_calls, __ATOMIC_RELAXED) >= OWN_MIN_SPIN;
 }
 
 static int64_t tick_ns(const cshim_progress *progress)

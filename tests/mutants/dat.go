@@ -123,7 +123,7 @@ var dat = []mutation{
 		kill:   "go ./core/dat/sockets TestOneTable"},
 	{name: "table-truncated",
 		file:   "core/dat/sockets/table.go",
-		old:    "have&tableSeals != tableSeals",
+		old:    "have&seals != seals",
 		new:    "have < 0",
 		broken: "a peer that truncates its table ends this process",
 		kill:   "go ./core/dat/sockets TestTableFile"},

@@ -344,18 +344,21 @@ type (
 		Line   [4]uint64
 	}
 	DatLane struct {
-		On       uint32
-		Random   uint32
-		GoWork   uint32
-		NumLinks uint32
-		NumEnds  uint32
-		Unsent   uint32
-		Stuck    uint32
-		Zero     uint32
-		Ends     uint64
-		Table    uint64
-		Links    [64]uint64
-		Areas    [1024]uint64
+		On        uint32
+		Random    uint32
+		GoWork    uint32
+		NumLinks  uint32
+		NumEnds   uint32
+		Unsent    uint32
+		Stuck     uint32
+		NumGroups uint32
+		GoGroups  uint32
+		Zero      uint32
+		Groups    uint64
+		Ends      uint64
+		Table     uint64
+		Links     [64]uint64
+		Areas     [1024]uint64
 	}
 	DatName struct {
 		Addr       uint64
@@ -450,6 +453,79 @@ type (
 		Coming      [6]uint64
 		Counters    [24]uint64
 	}
+	DatCard struct {
+		Stamp  uint64
+		Check  uint64
+		N      uint64
+		Rounds uint32
+		Zero   uint32
+		Tiny   [32]uint8
+	}
+	DatSeat struct {
+		Done  uint64
+		Line0 [7]uint64
+		Ended uint64
+		Line1 [7]uint64
+		Card  [8]DatCard
+	}
+	DatSpan struct {
+		Addr uint64
+		N    uint64
+	}
+	DatGroup struct {
+		Handle     uint64
+		Evd        uint64
+		Seats      uint64
+		Stages     uint64
+		Scratch    uint64
+		Size       uint32
+		Rank       uint32
+		Unit       uint32
+		Crowded    uint32
+		Random     uint32
+		Failed     uint32
+		Lost       uint32
+		State      uint32
+		Peers      [64]uint64
+		Ops        uint64
+		Lists      uint64
+		Room       uint32
+		Head       uint32
+		Posted     uint32
+		Count      uint32
+		Base       uint64
+		Free       uint64
+		Check      uint64
+		Wrote      uint32
+		Rounds     uint32
+		All        uint32
+		Own        uint32
+		Huge       uint32
+		Zero       uint32
+		Got        [64]uint32
+		Limit      [64]uint32
+		Total      [64]uint64
+		Staged     uint32
+		Reduced    uint32
+		Taken      uint32
+		InputNext  uint32
+		ResultNext uint32
+		Line       uint32
+	}
+	DatGroupOp struct {
+		Kind       uint32
+		Flags      uint32
+		Root       uint32
+		Op         uint32
+		Type       uint32
+		Zero       uint32
+		Context    uint64
+		N          uint64
+		Send       DatSpan
+		Recv       DatSpan
+		SendStride uint64
+		RecvStride uint64
+	}
 )
 
 const (
@@ -496,6 +572,17 @@ const (
 	DatContextIndex = 0xfffff
 	DatTableNames   = 0x10000
 	DatTableEnds    = 0x1000
+	DatGroupMost    = 0x40
+	DatGroupUnits   = 0x8
+	DatGroupUnit    = 0x10000
+	DatGroupAll     = 0x400000
+	DatGroupScratch = 0x4000
+	DatGroupQuiet   = 0x1
+	DatGroupShort   = 0x10
+	DatGroupOfCore  = 0x8
+	DatGroupWaits   = 0x0
+	DatGroupOver    = 0x2
+	DatGroupCore    = 0x3
 	QueueWaiting    = 0x1
 	QueueBlocked    = 0x2
 	QueueUnwaitable = 0x4

@@ -44,6 +44,11 @@ var structs = map[string]any{
 	"dat_request":        DatRequest{},
 	"dat_receive":        DatReceive{},
 	"dat_end":            DatEnd{},
+	"dat_card":           DatCard{},
+	"dat_seat":           DatSeat{},
+	"dat_span":           DatSpan{},
+	"dat_group":          DatGroup{},
+	"dat_group_op":       DatGroupOp{},
 }
 
 // cName turns LockWord back into lock_word.

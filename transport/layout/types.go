@@ -42,6 +42,11 @@ type (
 	DatRequest  C.dat_request
 	DatReceive  C.dat_receive
 	DatEnd      C.dat_end
+	DatCard     C.dat_card
+	DatSeat     C.dat_seat
+	DatSpan     C.dat_span
+	DatGroup    C.dat_group
+	DatGroupOp  C.dat_group_op
 )
 
 const (
@@ -88,6 +93,17 @@ const (
 	DatContextIndex = C.DAT_CONTEXT_INDEX
 	DatTableNames   = C.DAT_TABLE_NAMES
 	DatTableEnds    = C.DAT_TABLE_ENDS
+	DatGroupMost    = C.DAT_GROUP_MOST
+	DatGroupUnits   = C.DAT_GROUP_UNITS
+	DatGroupUnit    = C.DAT_GROUP_UNIT
+	DatGroupAll     = C.DAT_GROUP_ALL
+	DatGroupScratch = C.DAT_GROUP_SCRATCH
+	DatGroupQuiet   = C.DAT_GROUP_QUIET
+	DatGroupShort   = C.DAT_GROUP_SHORT
+	DatGroupOfCore  = C.DAT_GROUP_OF_CORE
+	DatGroupWaits   = C.DAT_GROUP_WAITS
+	DatGroupOver    = C.DAT_GROUP_OVER
+	DatGroupCore    = C.DAT_GROUP_CORE
 	QueueWaiting    = C.DAT_QUEUE_WAITING
 	QueueBlocked    = C.DAT_QUEUE_BLOCKED
 	QueueUnwaitable = C.DAT_QUEUE_UNWAITABLE

@@ -50,6 +50,8 @@ type Operation struct {
 type Group struct {
 	Self, Size int
 	Dropped    uint64 // messages that no operation waits for
+	// By the owner, which has operations of its own in between: no operation may begin, nor end.
+	Held bool
 
 	cfg     Config
 	members []member
@@ -63,6 +65,8 @@ type Group struct {
 	all     []int
 	nodes   *nodes
 	places  []byte // while the members tell theirs
+	toldAll uint8  // flags of all, and of some
+	toldAny uint8
 	clock   clock
 	touched bool
 	due     []int         // members to which something may be sent
@@ -135,7 +139,22 @@ func (g *Group) Pump() (done int, waiting bool) {
 
 // ready says whether step has something to do.
 func (g *Group) ready() bool {
-	return len(g.ops) > 0 && (g.broken || !g.ops[0].begun || g.ops[0].pending == 0)
+	return len(g.ops) > 0 && !g.waits() && (g.broken || !g.ops[0].begun || g.ops[0].pending == 0)
+}
+
+// waits says whether it is not the turn of the oldest operation.
+func (g *Group) waits() bool { return g.Held && !g.ops[0].begun }
+
+// Broken says whether everything that is posted fails.
+func (g *Group) Broken() bool { return g.broken }
+
+// Fail ends the group as if an operation had failed.
+func (g *Group) Fail() { g.fail() }
+
+// FailOldest ends the oldest operation of a group that is broken, held or not.
+func (g *Group) FailOldest() {
+	g.Held = false
+	g.step()
 }
 
 // Lost: a member's process is gone, and all that it has sent is here. What is posted goes on as far

@@ -81,8 +81,8 @@ const placeSize = 8
 
 // TellPlace begins the exchange that ends a group's creation: node is the lowest rank on this
 // member's node, lead says that the consumer has named this one as the node's. The event of the
-// operation is that of the creation.
-func (g *Group) TellPlace(node int, lead bool, context uint64) bool {
+// operation is that of the creation. flags is what the owner tells the others', see Told.
+func (g *Group) TellPlace(node int, lead bool, flags uint8, context uint64) bool {
 	b, addr, err := g.cfg.Memory.Get(uint64(placeSize * g.Size))
 	if err != nil {
 		return false
@@ -93,6 +93,7 @@ func (g *Group) TellPlace(node int, lead bool, context uint64) bool {
 	if lead {
 		own[4] = 1
 	}
+	own[5] = flags
 	g.places = b
 	g.Post(&Args{Kind: Create, Context: context, Recv: Parts{One: Span{addr, placeSize}}})
 	return true
@@ -102,6 +103,7 @@ func (g *Group) TellPlace(node int, lead bool, context uint64) bool {
 func (g *Group) learnPlaces() bool {
 	n := &nodes{leader: make([]int, g.Size)}
 	count, leads := map[int]int{}, map[int]int{}
+	g.toldAll, g.toldAny = 0xff, 0
 	for rank := range g.Size {
 		b := g.places[placeSize*rank:]
 		node := int(binary.LittleEndian.Uint32(b))
@@ -109,6 +111,7 @@ func (g *Group) learnPlaces() bool {
 			return false
 		}
 		n.leader[rank] = node
+		g.toldAll, g.toldAny = g.toldAll&b[5], g.toldAny|b[5]
 		if count[node]++; count[node] > n.most {
 			n.most = count[node]
 		}
@@ -130,6 +133,9 @@ func (g *Group) learnPlaces() bool {
 	g.nodes = n
 	return true
 }
+
+// Told is which flags all members have told, and which some: of a group that stands.
+func (g *Group) Told() (all, some uint8) { return g.toldAll, g.toldAny }
 
 // forgetPlaces gives the memory of the exchange back.
 func (g *Group) forgetPlaces() {

@@ -88,8 +88,7 @@ type routed struct {
 	home     []int                   // the leader of each rank
 	leaders  team
 	local    team
-	long     []bool // from whom such a part is to come
-	bundles  map[int]*bundle
+	long     []bool    // from whom such a part is to come
 	up       []*bundle // a leader's: of each of its members
 }
 

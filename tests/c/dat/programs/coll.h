@@ -35,6 +35,10 @@ int coll_is_member(int argc, char **argv);
  * with 0. Not in a member. */
 void coll_run(const char *test, int size, unsigned seed, unsigned killed);
 
+/* Runs tests with the fast lane on, which does operations of one node by itself, and, unless it is
+ * all of them, off, and tossing coins. */
+void coll_each_way(void (*tests)(int full), int full);
+
 /* All members that live: each gives n bytes and gets those of all, one after the other. */
 void coll_exchange(const void *mine, size_t n, void *all);
 void coll_meet(void);

@@ -95,6 +95,17 @@ void coll_run(const char *test, int size, unsigned seed, unsigned killed)
 	close(fd);
 }
 
+void coll_each_way(void (*tests)(int full), int full)
+{
+	static const char *const ways[] = {"on", "off", "random"};
+	size_t i;
+
+	for (i = 0; i < (full ? 1 : sizeof ways / sizeof *ways); i++) {
+		CHECK(setenv("LAPI_FASTLANE", ways[i], 1) == 0);
+		tests(full);
+	}
+}
+
 /* Waits until every living member has come as often as this one. */
 static void gather_round(void)
 {

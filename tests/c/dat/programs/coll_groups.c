@@ -396,11 +396,17 @@ static void attributes(void)
 	}
 }
 
+static void tests(int full)
+{
+	(void)full;
+	coll_run("groups", SIZE, 1, 0);
+	coll_run("groups", 1, 1, 0);
+}
+
 int main(int argc, char **argv)
 {
 	if (!coll_is_member(argc, argv)) {
-		coll_run("groups", SIZE, 1, 0);
-		coll_run("groups", 1, 1, 0);
+		coll_each_way(tests, 0);
 		printf("coll_groups: passed\n");
 		return 0;
 	}

@@ -6,10 +6,11 @@
 #include "coll.h"
 
 #include <signal.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { SIZE = 4, LAZY = 1, PENDING = 6, LONG_S = 3, LEAVES = 6 };
+enum { SIZE = 4, LAZY = 1, PENDING = 6, LONG_S = 3, DEATHS = 8, LEAVES = 6 };
 
 static DAT_CONTEXT context(DAT_UINT64 value)
 {
@@ -142,6 +143,45 @@ static void lose_data(void)
 	coll_expect_none(coll_me.evd);
 }
 
+static void die(int signal)
+{
+	(void)signal;
+	raise(SIGKILL);
+}
+
+/* A member is killed at any time in a sequence of operations. The others complete what they can,
+ * rightly, and then all fails. */
+static void lose_anytime(void)
+{
+	static const int kinds[] = {
+		DAT_IB_COLLECTIVE_ALLTOALL_STATUS,  DAT_IB_COLLECTIVE_BARRIER_STATUS,
+		DAT_IB_COLLECTIVE_ALLREDUCE_STATUS, DAT_IB_COLLECTIVE_BROADCAST_STATUS,
+		DAT_IB_COLLECTIVE_GATHER_STATUS,    DAT_IB_COLLECTIVE_REDUCE_STATUS,
+		DAT_IB_COLLECTIVE_ALLGATHER_STATUS, DAT_IB_COLLECTIVE_SCAN_STATUS};
+	static const size_t sizes[] = {40, 30000, 8};
+	struct itimerval soon = {{0, 0}, {0, 500 + coll_mix(coll_me.seed, 1, 2) % 60000}};
+	unsigned i, failed = 0;
+	coll_event e;
+	call c;
+
+	coll_meet();
+	if (coll_me.rank == LAZY) {
+		signal(SIGALRM, die);
+		CHECK(setitimer(ITIMER_REAL, &soon, NULL) == 0);
+	}
+	for (i = 1; failed < 2; i++) { /* the second finds a group that has failed */
+		post(&c, kinds[i % 8], sizes[i % 3], i);
+		e = coll_wait(coll_me.evd);
+		CHECK(e.context == i && e.type == (unsigned)c.kind && (!failed || e.status));
+		if (e.status)
+			failed++;
+		else
+			call_check(&c);
+		call_free(&c);
+	}
+	coll_expect_none(coll_me.evd);
+}
+
 /* free_group ends what is under way here with error events, and at the others, too. */
 static void flush(void)
 {
@@ -225,6 +265,8 @@ static void member(void)
 			flush();
 		else if (strcmp(coll_me.test, "data") == 0)
 			lose_data();
+		else if (strcmp(coll_me.test, "anytime") == 0)
+			lose_anytime();
 		else
 			lose(strcmp(coll_me.test, "later") == 0);
 	}
@@ -232,14 +274,11 @@ static void member(void)
 	coll_close();
 }
 
-int main(int argc, char **argv)
+static void tests(int full)
 {
 	unsigned seed;
 
-	if (coll_is_member(argc, argv)) {
-		member();
-		return 0;
-	}
+	(void)full;
 	coll_run("computing", SIZE, 1, 0);
 	coll_run("killed", SIZE, 1, 1u << LAZY);
 	coll_run("later", SIZE, 1, 1u << LAZY);
@@ -247,8 +286,20 @@ int main(int argc, char **argv)
 	coll_run("flush", SIZE, 1, 0);
 	for (seed = 0; seed < LEAVES; seed++)
 		coll_run("leaves", SIZE, seed, 0);
+	for (seed = 1; seed <= DEATHS; seed++)
+		coll_run("anytime", SIZE, seed, 1u << LAZY);
 	setenv("LAPI_DAT_TIMEOUT", "1000", 1); /* longer than a member may live */
 	coll_run("orphan", SIZE, 1, 1u << LAZY);
+	unsetenv("LAPI_DAT_TIMEOUT");
+}
+
+int main(int argc, char **argv)
+{
+	if (coll_is_member(argc, argv)) {
+		member();
+		return 0;
+	}
+	coll_each_way(tests, 0);
 	printf("coll_life: passed\n");
 	return 0;
 }

@@ -66,17 +66,22 @@ static void member(void)
 	coll_close();
 }
 
+static void tests(int full)
+{
+	int n;
+
+	for (n = 1; n <= COLL_MEMBERS; n++)
+		if (full || n <= 3 || n == 6)
+			coll_run(full ? "full" : "short", n, 1000u * (unsigned)n, 0);
+}
+
 int main(int argc, char **argv)
 {
-	int is_full = argc > 1 && strcmp(argv[1], "full") == 0, n;
-
 	if (coll_is_member(argc, argv)) {
 		member();
 		return 0;
 	}
-	for (n = 1; n <= COLL_MEMBERS; n++)
-		if (is_full || n <= 3 || n == 6)
-			coll_run(is_full ? "full" : "short", n, 1000u * (unsigned)n, 0);
+	coll_each_way(tests, argc > 1 && strcmp(argv[1], "full") == 0);
 	printf("coll_moves: passed\n");
 	return 0;
 }

@@ -90,10 +90,26 @@ static void member(void)
 	coll_close();
 }
 
-int main(int argc, char **argv)
+static void tests(int full)
 {
 	static const int sizes[] = {1, 2, 3, 4, 5, 7, 8, 11, 16};
-	int full = argc == 2 && strcmp(argv[1], "full") == 0, i;
+	unsigned seed;
+	int i;
+
+	for (seed = 1; full && seed <= 32; seed++) {
+		printf("seed %u\n", seed);
+		coll_run("full", (int)(seed % COLL_MEMBERS) + 1, seed, 0);
+	}
+	for (i = 0; !full && i < 9; i += 2) {
+		seed = 100u * COLL_MEMBERS + (unsigned)sizes[i] - 1;
+		printf("coll_random %u\n", seed);
+		coll_run("short", sizes[i], seed, 0);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	int full = argc == 2 && strcmp(argv[1], "full") == 0;
 	unsigned seed;
 
 	if (coll_is_member(argc, argv)) {
@@ -103,17 +119,8 @@ int main(int argc, char **argv)
 	if (argc == 2 && !full) {
 		seed = (unsigned)strtoul(argv[1], NULL, 10);
 		coll_run("short", (int)(seed % COLL_MEMBERS) + 1, seed, 0);
-	} else if (full) {
-		for (seed = 1; seed <= 32; seed++) {
-			printf("seed %u\n", seed);
-			coll_run("full", (int)(seed % COLL_MEMBERS) + 1, seed, 0);
-		}
 	} else {
-		for (i = 0; i < 9; i += 2) {
-			seed = 100u * COLL_MEMBERS + (unsigned)sizes[i] - 1;
-			printf("coll_random %u\n", seed);
-			coll_run("short", sizes[i], seed, 0);
-		}
+		coll_each_way(tests, full);
 	}
 	printf("coll_random: passed\n");
 	return 0;

@@ -146,17 +146,22 @@ static void member(void)
 	coll_close();
 }
 
+static void tests(int full)
+{
+	int n;
+
+	for (n = 1; n <= COLL_MEMBERS; n++)
+		if (full || n == 1 || n == 3 || n == 4)
+			coll_run(full ? "full" : "short", n, 7000u * (unsigned)n, 0);
+}
+
 int main(int argc, char **argv)
 {
-	int full = argc > 1 && strcmp(argv[1], "full") == 0, n;
-
 	if (coll_is_member(argc, argv)) {
 		member();
 		return 0;
 	}
-	for (n = 1; n <= COLL_MEMBERS; n++)
-		if (full || n == 1 || n == 3 || n == 4)
-			coll_run(full ? "full" : "short", n, 7000u * (unsigned)n, 0);
+	coll_each_way(tests, argc > 1 && strcmp(argv[1], "full") == 0);
 	printf("coll_reductions: passed\n");
 	return 0;
 }

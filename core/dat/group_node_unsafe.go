@@ -1,0 +1,264 @@
+package dat
+
+import (
+	"math/bits"
+	"runtime"
+	"sync/atomic"
+	"unsafe"
+
+	"lapi/core/dat/codes"
+	"lapi/core/dat/coll"
+	"lapi/transport/layout"
+)
+
+// The part of groups whose members are processes of one node that C does by itself
+// (cshim/dat/group_*.c): here is what both have in memory of their own, and what C leaves to core.
+// All operations of such a group are in C's queue, in the order of posting, those of core too: when
+// it is the turn of one of these the engine may begin it.
+
+// nodeGroup is C's view of a group.
+type nodeGroup struct {
+	*layout.DatGroup
+	memory, ops, lists, scratch []byte
+	area                        []byte // what all members map
+}
+
+const (
+	groupRoom = 64 // operations that there is memory for at first
+	roomLimit = 1 << 16
+	spanSize  = int(unsafe.Sizeof(layout.DatSpan{}))
+	opSize    = int(unsafe.Sizeof(layout.DatGroupOp{}))
+	seatSize  = int(unsafe.Sizeof(layout.DatSeat{}))
+)
+
+// groupUnit is how large a unit of a member's stage is in a group of so many.
+func groupUnit(size int) int {
+	most := layout.DatGroupAll / layout.DatGroupUnits / size
+	return min(layout.DatGroupUnit, 1<<(bits.Len(uint(most))-1))
+}
+
+// groupSeats is how much of the area seats take, groupSize all of it.
+func groupSeats(size int) int {
+	return (size*seatSize + layout.Page - 1) &^ (layout.Page - 1)
+}
+
+func groupSize(size int) int {
+	return groupSeats(size) + size*layout.DatGroupUnits*groupUnit(size)
+}
+
+// isCrowded says whether members share processors.
+func isCrowded(size int) bool { return size > runtime.NumCPU() }
+
+// openNode makes C's view; false: there is no memory.
+func (c *Collective) openNode(area []byte, random bool) bool {
+	r, size := &c.ia.library.rings, c.group.Size
+	n := &nodeGroup{area: area, memory: r.get(int(unsafe.Sizeof(layout.DatGroup{}))),
+		scratch: r.get(layout.DatGroupScratch)}
+	if n.memory != nil {
+		n.DatGroup = (*layout.DatGroup)(unsafe.Pointer(unsafe.SliceData(n.memory)))
+	}
+	if n.memory == nil || n.scratch == nil || !n.grow(r, size) {
+		n.release(r)
+		return false
+	}
+	n.Handle, n.Evd = uint64(c.handle), uint64(c.EVD.handle)
+	n.Seats, n.Scratch = addressOf(area), addressOf(n.scratch)
+	n.Stages = n.Seats + uint64(groupSeats(size))
+	n.Size, n.Rank, n.Unit = uint32(size), uint32(c.group.Self), uint32(groupUnit(size))
+	n.Crowded = uint32(flag(c.crowded))
+	if random {
+		n.Random = c.seed | 1
+	}
+	for _, f := range c.fellows {
+		if f.peer != nil {
+			link, ep := f.peer.link(c.ia.library)
+			peer, _ := link.(laneLink).NodePeer(ep)
+			n.Peers[f.rank] = uint64At(peer)
+		}
+	}
+	c.node = n
+	c.group.Held = true
+	c.slot.Lane = addressOf(n.memory)
+	c.ia.library.tellGroups()
+	return true
+}
+
+// grow makes room for twice as many operations; false: there is no memory.
+func (n *nodeGroup) grow(r *rings, size int) bool {
+	room := max(groupRoom, 2*n.Room)
+	if room > roomLimit {
+		return false
+	}
+	ops, lists := r.get(int(room)*opSize), r.get(int(room)*2*size*spanSize)
+	if ops == nil || lists == nil {
+		r.put(ops)
+		r.put(lists)
+		return false
+	}
+	list := 2 * size * spanSize
+	for i := range n.Posted {
+		from, to := int((n.Head+i)%n.Room), int((n.Head+i)%room)
+		copy(ops[to*opSize:], n.ops[from*opSize:][:opSize])
+		copy(lists[to*list:], n.lists[from*list:][:list])
+	}
+	r.put(n.ops)
+	r.put(n.lists)
+	n.ops, n.lists, n.Room = ops, lists, room
+	n.Ops, n.Lists = addressOf(ops), addressOf(lists)
+	return true
+}
+
+func (n *nodeGroup) release(r *rings) {
+	r.put(n.memory)
+	r.put(n.ops)
+	r.put(n.lists)
+	r.put(n.scratch)
+}
+
+// Room makes room for another operation.
+func (c *Collective) Room() codes.Return {
+	if n := c.node; n != nil && n.Posted == n.Room && !n.grow(&c.ia.library.rings, c.group.Size) {
+		return codes.InsufficientResources.With(codes.ResourceMemory)
+	}
+	return codes.Success
+}
+
+// oldest is the operation whose turn it is, of at least one.
+func (n *nodeGroup) oldest() *layout.DatGroupOp {
+	return &elements[layout.DatGroupOp](n.ops)[n.Head%n.Room]
+}
+
+// pop takes it out.
+func (n *nodeGroup) pop() {
+	n.Head++
+	n.Posted--
+	n.State = layout.DatGroupWaits
+}
+
+// queueForCore gives an operation of the engine's its place among those of C.
+func (c *Collective) queueForCore(kind coll.Kind) codes.Return {
+	n := c.node
+	if n == nil {
+		return codes.Success
+	}
+	if n.Failed != 0 {
+		c.failNode()
+		return codes.Success
+	}
+	if r := c.Room(); r != codes.Success {
+		return r
+	}
+	elements[layout.DatGroupOp](n.ops)[(n.Head+n.Posted)%n.Room] = layout.DatGroupOp{
+		Kind: uint32(kind), Flags: layout.DatGroupOfCore}
+	n.Posted++
+	n.Count++
+	return codes.Success
+}
+
+// doneByCore: the engine's operation is over, unless it never had a turn.
+func (c *Collective) doneByCore() {
+	if n := c.node; n != nil && n.Posted > 0 && n.oldest().Flags&layout.DatGroupOfCore != 0 {
+		n.pop()
+		c.group.Held = n.Failed == 0
+	}
+}
+
+// hearGroups does what C has left to core.
+func (l *Library) hearGroups() {
+	if l.cfg.Lane == nil || l.cfg.Lane.GoGroups == 0 {
+		return
+	}
+	l.cfg.Lane.GoGroups = 0
+	for _, c := range l.groups.list {
+		if c != nil && c.node != nil {
+			c.hearNode()
+		}
+	}
+}
+
+func (c *Collective) hearNode() {
+	switch n := c.node; {
+	case n.Failed != 0:
+		c.failNode()
+	case n.State == layout.DatGroupOver:
+		o := n.oldest()
+		if failed := o.Flags&layout.DatGroupShort != 0; failed || o.Flags&layout.DatGroupQuiet == 0 {
+			ev := collectiveEvent(o.Kind, failed, c.handle, o.Context)
+			c.EVD.post(&ev)
+		}
+		n.pop()
+	case n.State == layout.DatGroupCore && c.group.Held:
+		c.group.Held = false
+		c.Touched()
+	}
+}
+
+// failNode ends the group as C has it: what is posted fails, in order.
+func (c *Collective) failNode() {
+	n := c.node
+	n.Failed = 1
+	atomic.StoreUint64(&elements[layout.DatSeat](n.area[:seatSize*c.group.Size])[n.Rank].Ended, 1)
+	c.group.Fail()
+	for n.Posted > 0 {
+		o := n.oldest()
+		if o.Flags&layout.DatGroupOfCore != 0 {
+			c.group.FailOldest()
+			continue
+		}
+		if !c.over {
+			ev := collectiveEvent(o.Kind, true, c.handle, o.Context)
+			c.EVD.post(&ev)
+		}
+		n.pop()
+	}
+	c.group.Held = false
+}
+
+// nodeLost: the process of a member is gone. What it has left may do for some operations still, so
+// C looks before it fails.
+func (c *Collective) nodeLost(rank int) {
+	if c.node != nil {
+		c.node.Peers[rank], c.node.Lost = 0, 1
+	}
+}
+
+// closeNode ends C's view of a group, whose end is told to the others afterwards.
+func (c *Collective) closeNode() {
+	l := c.ia.library
+	if n := c.node; n != nil {
+		c.failNode()
+		c.node, c.slot.Lane = nil, 0
+		l.tellGroups()
+		n.release(&l.rings)
+		c.area = n.area
+	}
+	if c.area != nil {
+		l.network.(AreaMaker).CloseTable(c.area, -1)
+		c.area = nil
+	}
+}
+
+// Crowded says whether there is a group of one node whose members share processors.
+func (l *Library) Crowded() bool { return l.groups.crowded }
+
+// tellGroups tells C which groups it has.
+func (l *Library) tellGroups() {
+	n := l.cfg.Lane
+	var list []uint64
+	l.groups.crowded = false
+	for _, c := range l.groups.list {
+		if c != nil && c.node != nil {
+			list = append(list, addressOf(c.node.memory))
+			l.groups.crowded = l.groups.crowded || c.crowded
+		}
+	}
+	l.rings.put(l.groups.lane)
+	l.groups.lane, n.Groups, n.NumGroups = nil, 0, 0
+	if len(list) == 0 {
+		return
+	}
+	if b := l.rings.get(8 * len(list)); b != nil {
+		copy(elements[uint64](b), list)
+		l.groups.lane, n.Groups, n.NumGroups = b, addressOf(b), uint32(len(list))
+	}
+}

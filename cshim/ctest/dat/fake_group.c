@@ -1,0 +1,189 @@
+/* fake_group.c - see fake_group.h. */
+#define _GNU_SOURCE
+#include "fake_group.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { AREA = 1 << DAT_AREA_SHIFT };
+
+struct fake_world fake_world;
+cshim_progress dat_progress;
+
+static uint64_t addresses[FAKE_MOST];
+static unsigned char *area;
+
+int dat_enter(void)
+{
+	return 1;
+}
+
+DAT_RETURN dat_leave(DAT_RETURN result)
+{
+	return result;
+}
+
+uint32_t godat_call(int number, uint64_t *arguments)
+{
+	(void)number;
+	(void)arguments;
+	fake_world.core_calls++;
+	return DAT_CLASS_ERROR | DAT_INVALID_PARAMETER;
+}
+
+uint32_t godat_progress(void)
+{
+	return 0;
+}
+
+void dat_lane_poll(void)
+{
+}
+
+static void open_member(uint32_t rank, uint64_t base, int crowded)
+{
+	fake_member *m = &fake_world.member[rank];
+
+	memset(m, 0, sizeof(*m));
+	m->group_slot = (dat_slot *)(void *)area + 2 * rank + 1;
+	m->evd_slot = m->group_slot + 1;
+	m->queue = (dat_queue){.events = (uintptr_t)m->events, .room = 64, .size = 64};
+	*m->evd_slot = (dat_slot){.kind = 1 + DAT_HANDLE_TYPE_EVD, .lane = (uintptr_t)&m->queue};
+	m->group = (dat_group){.handle = (uintptr_t)m->group_slot,
+	                       .evd = (uintptr_t)m->evd_slot,
+	                       .seats = (uintptr_t)fake_world.seats,
+	                       .stages = (uintptr_t)fake_world.stages,
+	                       .scratch = (uintptr_t)m->scratch,
+	                       .size = fake_world.size,
+	                       .rank = rank,
+	                       .unit = FAKE_UNIT,
+	                       .crowded = (uint32_t)crowded,
+	                       .ops = (uintptr_t)m->ops,
+	                       .lists = (uintptr_t)m->lists,
+	                       .room = FAKE_ROOM,
+	                       .base = base,
+	                       .free = base};
+	*m->group_slot = (dat_slot){.kind = 1 + (uint32_t)DAT_IB_HANDLE_TYPE_COLLECTIVE,
+	                            .lane = (uintptr_t)&m->group};
+	fake_world.seats[rank].done = base;
+	addresses[rank] = (uintptr_t)&m->group;
+}
+
+void fake_group_open(uint32_t size, uint64_t base, int crowded)
+{
+	uint32_t i;
+
+	node_guard_install();
+	memset(&dat_the_lane, 0, sizeof(dat_the_lane));
+	fake_world.size = size;
+	fake_world.core_calls = 0;
+	/* of their very size, so that the address sanitizer sees what goes beyond */
+	fake_world.seats = aligned_alloc(128, size * sizeof(dat_seat));
+	fake_world.stages = aligned_alloc(128, (size_t)size * DAT_GROUP_UNITS * FAKE_UNIT);
+	area = aligned_alloc(AREA, AREA);
+	CHECK(fake_world.seats && fake_world.stages && area);
+	memset(fake_world.seats, 0, size * sizeof(dat_seat));
+	memset(fake_world.stages, 0, (size_t)size * DAT_GROUP_UNITS * FAKE_UNIT);
+	memset(area, 0, AREA);
+	for (i = 0; i < size; i++)
+		open_member(i, base, crowded);
+	dat_the_lane.on = 1;
+	dat_the_lane.areas[(uintptr_t)area >> DAT_AREA_SHIFT & (DAT_LANE_AREAS - 1)] =
+		(uintptr_t)area;
+	dat_the_lane.groups = (uintptr_t)addresses;
+	dat_the_lane.num_groups = 0; /* calls make no turn of the other members */
+}
+
+void fake_group_close(void)
+{
+	free(fake_world.seats);
+	free(fake_world.stages);
+	free(area);
+	memset(&dat_the_lane, 0, sizeof(dat_the_lane));
+}
+
+int fake_turn(uint32_t rank)
+{
+	return dat_group_turn(&fake_world.member[rank].group);
+}
+
+void fake_turns(void)
+{
+	uint32_t i, idle = 0;
+
+	for (i = 0; idle <= fake_world.size; i = (i + 1) % fake_world.size)
+		idle = fake_turn(i) ? 0 : idle + 1;
+}
+
+uint32_t fake_events(uint32_t rank)
+{
+	return fake_world.member[rank].evd_slot->length;
+}
+
+uint32_t fake_status(uint32_t rank, uint32_t kind)
+{
+	fake_member *m = &fake_world.member[rank];
+	DAT_IB_EXTENSION_EVENT_DATA data;
+	DAT_EVENT event;
+
+	CHECK(m->evd_slot->length > 0);
+	dat_queue_pop(m->evd_slot, &m->queue, &event);
+	memcpy(&data, event.event_extension_data, sizeof(data));
+	CHECK((uint32_t)data.type == kind && data.coll.handle == (void *)m->group_slot);
+	return (uint32_t)data.status;
+}
+
+static void call(uint32_t rank, uint64_t *arguments)
+{
+	arguments[DAT_COLL_GROUP] = fake_world.member[rank].group.handle;
+	arguments[DAT_COLL_SET] = DAT_COLL_OF_RANK;
+	dat_the_lane.num_groups = 1;
+	CHECK(dat_collective_post(arguments) == DAT_SUCCESS);
+	dat_the_lane.num_groups = 0;
+}
+
+void fake_barrier(uint32_t rank)
+{
+	uint64_t a[DAT_COLL_ARGUMENTS] = {[DAT_COLL_KIND] = DAT_IB_COLLECTIVE_BARRIER_STATUS};
+
+	call(rank, a);
+}
+
+void fake_broadcast(uint32_t rank, uint32_t root, void *buffer, uint32_t n)
+{
+	uint64_t a[DAT_COLL_ARGUMENTS] = {[DAT_COLL_KIND] = DAT_IB_COLLECTIVE_BROADCAST_STATUS,
+	                                  [DAT_COLL_SEND] = (uintptr_t)buffer,
+	                                  [DAT_COLL_SEND_SIZE] = n,
+	                                  [DAT_COLL_ROOT] = root};
+
+	call(rank, a);
+}
+
+static void move(uint32_t rank, int kind, uint32_t root, void *send, void *recv, uint32_t n)
+{
+	uint64_t a[DAT_COLL_ARGUMENTS] = {[DAT_COLL_KIND] = (uint64_t)kind,
+	                                  [DAT_COLL_SEND] = (uintptr_t)send,
+	                                  [DAT_COLL_SEND_SIZE] = n,
+	                                  [DAT_COLL_RECV] = (uintptr_t)recv,
+	                                  [DAT_COLL_RECV_SIZE] = n,
+	                                  [DAT_COLL_ROOT] = root,
+	                                  [DAT_COLL_OPERATION] = DAT_IB_COLLECTIVE_REDUCE_OP_SUM,
+	                                  [DAT_COLL_TYPE] = DAT_IB_COLLECTIVE_TYPE_DOUBLE};
+
+	call(rank, a);
+}
+
+void fake_sum(uint32_t rank, int kind, uint32_t root, void *send, void *recv, uint32_t n)
+{
+	move(rank, kind, root, send, recv, n);
+}
+
+void fake_alltoall(uint32_t rank, void *send, void *recv, uint32_t part)
+{
+	move(rank, DAT_IB_COLLECTIVE_ALLTOALL_STATUS, 0, send, recv, part);
+}
+
+void fake_gather(uint32_t rank, uint32_t root, void *send, void *recv, uint32_t part)
+{
+	move(rank, DAT_IB_COLLECTIVE_GATHER_STATUS, root, send, recv, part);
+}

@@ -1,0 +1,53 @@
+/*
+ * fake_group.h - the members of a group of one node in one process and thread, each with what it
+ * has by itself, and the memory that all map. Who gets a turn when is the test's to say. Nobody
+ * sleeps, and core does nothing but count.
+ */
+#ifndef FAKE_GROUP_H
+#define FAKE_GROUP_H
+
+#include "fake.h"
+
+#include "../../dat/collective.h"
+#include "../../dat/group.h"
+
+enum { FAKE_MOST = 8, FAKE_ROOM = 16, FAKE_UNIT = 256 };
+
+typedef struct fake_member {
+	dat_slot *group_slot, *evd_slot;
+	dat_group group;
+	dat_group_op ops[FAKE_ROOM];
+	dat_span lists[FAKE_ROOM * 2 * FAKE_MOST];
+	dat_queue queue;
+	DAT_EVENT events[64];
+	unsigned char scratch[DAT_GROUP_SCRATCH];
+} fake_member;
+
+extern struct fake_world {
+	uint32_t size;
+	fake_member member[FAKE_MOST];
+	dat_seat *seats;
+	unsigned char *stages;
+	int core_calls; /* that C has left to core */
+} fake_world;
+
+/* Makes a group of so many, at round base, with a unit of FAKE_UNIT; ends it. */
+void fake_group_open(uint32_t size, uint64_t base, int crowded);
+void fake_group_close(void);
+
+/* A turn of a member's; as dat_group_turn. */
+int fake_turn(uint32_t rank);
+/* Turns of all until nothing happens. */
+void fake_turns(void);
+/* How many events a member has; the oldest is taken: its status. */
+uint32_t fake_events(uint32_t rank);
+uint32_t fake_status(uint32_t rank, uint32_t kind);
+
+/* Calls of a member's, each to be legal. */
+void fake_barrier(uint32_t rank);
+void fake_broadcast(uint32_t rank, uint32_t root, void *buffer, uint32_t n);
+void fake_sum(uint32_t rank, int kind, uint32_t root, void *send, void *recv, uint32_t n);
+void fake_alltoall(uint32_t rank, void *send, void *recv, uint32_t part);
+void fake_gather(uint32_t rank, uint32_t root, void *send, void *recv, uint32_t part);
+
+#endif

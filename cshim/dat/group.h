@@ -1,0 +1,96 @@
+/*
+ * group.h - what the files of group_*.c share. Everything runs under the block's lock.
+ *
+ * An operation has rounds, numbered over the group's life and the same at all members. In a round a
+ * member may publish a card, with data in the card or in a unit of its stage; the others read that
+ * when they find the card's stamp. A member publishes what needs the unit of DAT_GROUP_UNITS rounds
+ * before only when all have read that (dat_seat.done). So one that runs late holds the others up
+ * after that many rounds, and nobody ever writes what another reads.
+ */
+#ifndef DAT_GROUP_SHARED_H
+#define DAT_GROUP_SHARED_H
+
+#include "dat_lane_shared.h"
+
+static inline dat_seat *dat_group_seat(const dat_group *group, uint32_t rank)
+{
+	return (dat_seat *)(uintptr_t)group->seats + rank;
+}
+
+/* The unit of a member's stage for a round. */
+static inline unsigned char *dat_group_stage(const dat_group *group, uint32_t rank, uint64_t round)
+{
+	return (unsigned char *)(uintptr_t)group->stages +
+	       ((uint64_t)rank * DAT_GROUP_UNITS + round % DAT_GROUP_UNITS) * group->unit;
+}
+
+static inline dat_group_op *dat_group_op_at(const dat_group *group, uint32_t index)
+{
+	return (dat_group_op *)(uintptr_t)group->ops + index % group->room;
+}
+
+/* The list of parts of an operation: to send, or to receive. */
+static inline dat_span *dat_group_list(const dat_group *group, uint32_t index, int receive)
+{
+	return (dat_span *)(uintptr_t)group->lists +
+	       (uint64_t)(index % group->room * 2 + (receive != 0)) * group->size;
+}
+
+/* The part of a rank of the oldest operation's buffer. */
+static inline dat_span dat_group_part(const dat_group *group, const dat_group_op *op, int receive,
+                                      uint32_t rank)
+{
+	const dat_span *one = receive ? &op->recv : &op->send;
+	uint64_t stride = receive ? op->recv_stride : op->send_stride;
+
+	if (op->flags & (receive ? DAT_GROUP_RECV_LIST : DAT_GROUP_SEND_LIST))
+		return dat_group_list(group, group->head, receive)[rank];
+	return (dat_span){one->addr + rank * stride, one->n};
+}
+
+/* group_rounds.c */
+
+/* The operation, and the group, fail: core tells. */
+void dat_group_fail(dat_group *group);
+/* 1 if what lies before round upto may be published. */
+int dat_group_has_room(dat_group *group, uint64_t upto);
+/*
+ * Publishes this member's card of a round. n: bytes that it sends in the operation. data: NULL, or
+ * where the DAT_GROUP_TINY bytes are that go in the card.
+ */
+void dat_group_publish(dat_group *group, uint64_t round, uint64_t n, const void *data);
+/* A member's card of a round, or NULL: it is not there; or it never will be, and the group has
+ * failed. */
+const dat_card *dat_group_card(dat_group *group, uint32_t rank, uint64_t round);
+/* This member reads nothing of rounds before this one any more. */
+void dat_group_done(dat_group *group, uint64_t round);
+/* Copies where one side is the program's memory; 0: it is not what it should be, and the group has
+ * failed. */
+int dat_group_copy(dat_group *group, uint64_t to, uint64_t from, uint64_t n);
+/* The same of more data than caches hold. */
+int dat_group_stream(dat_group *group, uint64_t to, uint64_t from, uint64_t n);
+
+/* Data of a round: in the card if it is so short, else in the stage. */
+static inline const unsigned char *dat_group_data(const dat_group *group, uint32_t rank,
+                                                  uint64_t round, uint64_t n)
+{
+	return n <= DAT_GROUP_TINY ? dat_group_seat(group, rank)->card[round % DAT_GROUP_UNITS].tiny
+	                           : dat_group_stage(group, rank, round);
+}
+
+/*
+ * group_move.c and group_reduce.c: begins an operation; goes on with it, 1: it is over. After that
+ * next is the round in which the next one begins.
+ */
+void dat_group_move_begin(dat_group *group, dat_group_op *op);
+int dat_group_move(dat_group *group, dat_group_op *op, uint64_t *next);
+void dat_group_reduce_begin(dat_group *group);
+int dat_group_reduce(dat_group *group, dat_group_op *op, uint64_t *next);
+
+static inline int dat_group_reduces(const dat_group_op *op)
+{
+	return op->kind >= DAT_IB_COLLECTIVE_REDUCE_STATUS &&
+	       op->kind <= DAT_IB_COLLECTIVE_SCAN_STATUS;
+}
+
+#endif
