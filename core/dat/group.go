@@ -61,6 +61,7 @@ const GroupMax = peersMax
 // groupTable has those of a library.
 type groupTable struct {
 	list     []*Collective // by index; nil: free
+	making   []*Collective // that are neither made nor over
 	touched  []*Collective // have something to do
 	spare    []*Collective
 	requests []*joinRequest // that no group waits for yet, oldest first
@@ -132,7 +133,13 @@ func (c *Collective) begin(a *GroupArgs) {
 	c.connected()
 }
 
+// settled: a creation has come to its end.
+func (g *groupTable) settled(c *Collective) {
+	g.making = slices.DeleteFunc(g.making, func(o *Collective) bool { return o == c })
+}
+
 func (g *groupTable) add(c *Collective) uint32 {
+	g.making = append(g.making, c)
 	for i, o := range g.list {
 		if o == nil {
 			g.list[i] = c
@@ -186,6 +193,7 @@ func (c *Collective) end() {
 	}
 	if !c.made {
 		c.over = true
+		c.ia.library.groups.settled(c)
 	}
 	if c.node == nil {
 		c.EVD.useByCore(-1)
@@ -208,8 +216,8 @@ func (c *Collective) Free() codes.Return {
 	return codes.Success
 }
 
-// LeaveGroups is for a process that ends: its groups end, and the members have what was sent to them
-// before it returns, if they live.
+// LeaveGroups is for a process that ends: its groups end, and the members have what was sent to
+// them before it returns, if they live.
 func (l *Library) LeaveGroups() {
 	some := false
 	for _, c := range l.groups.list {
@@ -246,6 +254,7 @@ func (c *Collective) Completed(o *coll.Operation) {
 		c.fail()
 	case o.Kind == coll.Create:
 		c.made = true
+		c.ia.library.groups.settled(c)
 		if c.node != nil {
 			c.EVD.useByCore(-1)
 		}
@@ -309,23 +318,16 @@ func (l *Library) onCollective(link transport.Link, m *transport.Msg) transport.
 }
 
 // memberGone: a process is.
-func (l *Library) memberGone(link transport.Link, ep transport.Endpoint) {
-	for _, c := range l.groups.list {
-		if c == nil {
-			continue
+func (l *Library) memberGone(p *peer) {
+	for _, f := range slices.Clone(p.fellows) {
+		if f.peer != p {
+			continue // its group has ended meanwhile
 		}
-		for _, f := range c.fellows {
-			if f.peer == nil {
-				continue
-			}
-			if of, at := f.peer.link(l); of == link && at == ep {
-				f.peer.use(-1)
-				f.peer, f.gone = nil, true
-				c.nodeLost(f.rank)
-				c.group.Lost(f.rank)
-				c.spoilt()
-			}
-		}
+		f.part()
+		f.gone = true
+		f.c.nodeLost(f.rank)
+		f.c.group.Lost(f.rank)
+		f.c.spoilt()
 	}
 }
 
@@ -362,18 +364,14 @@ func (c *Collective) forget() {
 	g.list[c.index] = nil
 	for _, f := range c.fellows {
 		if f.peer != nil {
-			f.peer.use(-1)
-			f.peer = nil
+			f.part()
 		}
 	}
 }
 
 // onTimeout ends creations that have taken too long, and requests that nobody wants.
 func (g *groupTable) onTimeout(now int64) {
-	for _, c := range g.list {
-		if c == nil || c.made || c.over {
-			continue
-		}
+	for _, c := range slices.Clone(g.making) {
 		if now >= c.askAt {
 			c.ask(now)
 		}
@@ -390,10 +388,8 @@ func (g *groupTable) onTimeout(now int64) {
 
 // nextTimeout is when onTimeout or pump has something to do; 0: never. waiting: links have no room.
 func (g *groupTable) nextTimeout(waiting bool) (next int64) {
-	for _, c := range g.list {
-		if c != nil && !c.made && !c.over {
-			next = progress.Earlier(next, min(c.until, c.askAt))
-		}
+	for _, c := range g.making {
+		next = progress.Earlier(next, min(c.until, c.askAt))
 	}
 	if len(g.requests) > 0 {
 		next = progress.Earlier(next, g.requests[0].until)

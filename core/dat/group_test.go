@@ -164,6 +164,11 @@ func TestGroup(t *testing.T) {
 						t.Error("a group that was freed stays")
 					}
 				}
+				for _, o := range p.l.peers {
+					if len(o.fellows)+len(p.l.groups.making) > 0 {
+						t.Error("a member of a group that was freed stays")
+					}
+				}
 			}
 		})
 	}
@@ -191,8 +196,8 @@ func TestGroupDeath(t *testing.T) {
 	}
 }
 
-// TestGroupExit: a program ends once its last operation has completed there, and frees nothing. What
-// the network has lost meanwhile comes all the same, so the others complete it too.
+// TestGroupExit: a program ends once its last operation has completed there, and frees nothing.
+// What the network has lost meanwhile comes all the same, so the others complete it too.
 func TestGroupExit(t *testing.T) {
 	for seed := range uint64(12) {
 		w := newWorld(t, seed, 4, lossy)
@@ -245,9 +250,9 @@ func TestGroupNeverComes(t *testing.T) {
 	w.group(list[:2], 9)
 }
 
-// TestGroupOrphan: the process of a member is gone before the others create the group, or while they
-// do. All others hear of it long before the time for a creation is over, also those that the member
-// would have connected to.
+// TestGroupOrphan: the process of a member is gone before the others create the group, or while
+// they do. All others hear of it long before the time for a creation is over, also those that the
+// member would have connected to.
 func TestGroupOrphan(t *testing.T) {
 	for victim := range 4 {
 		for _, late := range []bool{false, true} {
@@ -279,6 +284,23 @@ func TestGroupOrphan(t *testing.T) {
 				t.Errorf("member %d, late is %v: it took %d ns", victim, late, took)
 			}
 		}
+	}
+}
+
+// TestGroupGivenUp: a member gives up while others wait for one that does not come. They hear of it
+// long before the time for a creation is over.
+func TestGroupGivenUp(t *testing.T) {
+	w := newWorld(t, 3, 3, lossy)
+	list := w.members(3)
+	for i, m := range list[:2] {
+		w.must("create_group", m.create(list, i, 9))
+	}
+	w.run(300 * time.Millisecond)
+	begin := w.net.Now()
+	w.procs[0].leave()
+	w.collective(list[1], extGroupFailed, 2)
+	if took := w.net.Now() - begin; took > int64(simTimeout)/2 {
+		t.Errorf("it took %d ns", took)
 	}
 }
 

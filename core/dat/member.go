@@ -229,12 +229,25 @@ func (f *fellow) established(c *cm.Conn) {
 	if c.Active {
 		c.Card = f.cardOf(d, p) // Ready tells it
 	}
-	f.peer = p
-	p.use(1)
+	f.meet(p)
 	f.conn, f.tag = theirs.conn, theirs.tag
 	f.c.group.Join(f.rank, f.conn, f.tag)
 	f.c.missing--
 	f.c.connected()
+}
+
+// meet and part connect a member to its process.
+func (f *fellow) meet(p *peer) {
+	f.peer = p
+	p.fellows = append(p.fellows, f)
+	p.use(1)
+}
+
+func (f *fellow) part() {
+	p := f.peer
+	p.fellows = slices.DeleteFunc(p.fellows, func(o *fellow) bool { return o == f })
+	p.use(-1)
+	f.peer = nil
 }
 
 // lost: an attempt has come to nothing. One that may still come about is tried again.

@@ -296,7 +296,7 @@ func (l *Library) part(n *neighbour) {
 			how = l.engine.PeerLeft
 		}
 		how(n.data.link, p.ep)
-		l.memberGone(n.data.link, p.ep)
+		l.memberGone(p)
 		n.data.link.Disconnect(p.ep, transport.ErrUnreachable)
 	}
 	for _, o := range l.peers { // their numbers, if the process was never reached by them

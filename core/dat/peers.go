@@ -40,6 +40,8 @@ type peer struct {
 	pair   cm.Secret
 	conns  int
 	opened bool
+	// members of groups that are reached there
+	fellows []*fellow
 	// data to the process does not go by shared memory: it is not of this node, or it cannot
 	elsewhere bool
 }
@@ -262,7 +264,7 @@ func (l *Library) peerFailed(d *dataLink, ep transport.Endpoint) {
 		return
 	}
 	l.engine.PeerFailed(d.link, ep)
-	l.memberGone(d.link, ep)
+	l.memberGone(p)
 	d.link.Disconnect(ep, transport.ErrUnreachable)
 	l.forget(p)
 }

@@ -11,7 +11,7 @@ import (
 // process is gone, they ask those that have not come: by a request that is no member's. Whoever
 // lives rejects it. Nobody is asked who comes soon.
 
-// firstAsk is after how long the first question goes, and lastAsk the longest pause between two, ns.
+// firstAsk is after how long the first question goes, lastAsk the longest pause between two, ns.
 const (
 	firstAsk = 50e6
 	lastAsk  = 1e9

@@ -204,7 +204,7 @@ var collectives = []mutation{
 		old:    "if !c.made && c.group.Spoilt() {",
 		new:    "if c.made && c.over {",
 		broken: "members wait for one that has told them that its creation has failed",
-		kill:   "go ./core/dat TestGroupOrphan"},
+		kill:   "go ./core/dat TestGroupGivenUp"},
 	{name: "exit-spoils",
 		file:   "core/dat/coll/group.go",
 		old:    "g.memberEnded(rank, g.nextSeq())",

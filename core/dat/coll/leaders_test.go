@@ -42,18 +42,19 @@ func TestLeadersPay(t *testing.T) {
 			flat, led := crossings(t, kind, places, false, 64), crossings(t, kind, places, true, 64)
 			t.Logf("%s, kind %d: %d messages between nodes, by leaders %d", name, kind, flat, led)
 			switch {
-			case kind == Scan && (name == "alternating" || name == "uneven"): // it has no leaders there
-				if led != flat {
-					t.Errorf("%s: a scan of nodes out of order has %d messages, not %d", name, led, flat)
+			case kind == Scan && (name == "alternating" || name == "uneven"):
+				if led != flat { // it has no leaders there
+					t.Errorf("%s: a scan of nodes out of order has %d messages, not %d", name,
+						led, flat)
 				}
 			case led >= flat:
-				t.Errorf("%s, kind %d: %d messages between nodes, without leaders %d", name, kind, led,
-					flat)
+				t.Errorf("%s, kind %d: %d messages between nodes, without leaders %d", name,
+					kind, led, flat)
 			}
-			flat, led = crossings(t, kind, places, false, 6<<10), crossings(t, kind, places, true, 6<<10)
-			if led > flat+flat/8 {
-				t.Errorf("%s, kind %d, long: %d messages between nodes, without leaders %d", name, kind,
-					led, flat)
+			flat = crossings(t, kind, places, false, 6<<10)
+			if led = crossings(t, kind, places, true, 6<<10); led > flat+flat/8 {
+				t.Errorf("%s, kind %d, long: %d messages between nodes, without leaders %d",
+					name, kind, led, flat)
 			}
 		}
 	}
@@ -70,8 +71,8 @@ func TestSameBitsByLeaders(t *testing.T) {
 						if run == 0 {
 							first[i] = b
 						} else if !bytes.Equal(b, first[i]) {
-							t.Fatalf("%s, kind %d, %d bytes: run %d has other bits at member %d", name,
-								kind, part, run, i)
+							t.Fatalf("%s, kind %d, %d bytes: run %d has other bits at member %d",
+								name, kind, part, run, i)
 						}
 					}
 				}

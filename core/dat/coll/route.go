@@ -88,8 +88,7 @@ type routed struct {
 	home     []int                   // the leader of each rank
 	leaders  team
 	local    team
-	long     []bool // from whom such a part is to come
-	bundles  map[int]*bundle
+	long     []bool    // from whom such a part is to come
 	up       []*bundle // a leader's: of each of its members
 }
 
@@ -134,7 +133,9 @@ func (x *routed) begin() bool {
 		down := x.bundle(x.everybody(), []int{self})
 		r = x.step()
 		r.recvBundle(lead, down)
-		r.rest = func() bool { return x.arrive(x.everybodyByNode(), []int{self}, down, nil) && x.finish() }
+		r.rest = func() bool {
+			return x.arrive(x.everybodyByNode(), []int{self}, down, nil) && x.finish()
+		}
 		return !x.failed
 	}
 	for _, m := range x.local.ranks {
@@ -249,8 +250,8 @@ func (x *routed) finish() bool {
 	return !x.failed
 }
 
-// each calls f for each part that goes from the node of one of the first ranks to that of one of the
-// second, in the order of bundles.
+// each calls f for each part that goes from one of the first ranks to one of the second on another
+// node, in the order of bundles.
 func (x *routed) each(from, to []int, f func(from, to int)) {
 	for _, a := range from {
 		for _, b := range to {
