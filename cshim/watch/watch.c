@@ -1,4 +1,7 @@
 /* watch.c - the userfaultfd, and the thread that reads it. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "watch.h"
 #include <errno.h>
 #include <fcntl.h>
