@@ -197,7 +197,7 @@ func (c *Collective) hearNode() {
 func (c *Collective) failNode() {
 	n := c.node
 	n.Failed = 1
-	atomic.StoreUint64(&elements[layout.DatSeat](n.area[:seatSize*c.group.Size])[n.Rank].Ended, 1)
+	c.setEnded(c.group.Self)
 	c.group.Fail()
 	for n.Posted > 0 {
 		o := n.oldest()
@@ -214,12 +214,19 @@ func (c *Collective) failNode() {
 	c.group.Held = false
 }
 
-// nodeLost: the process of a member is gone. What it has left may do for some operations still, so
-// C looks before it fails.
+// nodeLost: the process of a member is gone. An operation that is posted fails if it needs more than
+// what that has left, as it may have completed what the others have not; what is posted later fails.
 func (c *Collective) nodeLost(rank int) {
-	if c.node != nil {
-		c.node.Peers[rank], c.node.Lost = 0, 1
+	if n := c.node; n != nil {
+		n.Peers[rank], n.Lost = 0, 1
+		c.setEnded(rank)
 	}
+}
+
+// setEnded tells C, here and at the other members, that a member publishes no card any more.
+func (c *Collective) setEnded(rank int) {
+	seats := elements[layout.DatSeat](c.node.area[:seatSize*c.group.Size])
+	atomic.StoreUint64(&seats[rank].Ended, 1)
 }
 
 // closeNode ends C's view of a group, whose end is told to the others afterwards.

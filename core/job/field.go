@@ -203,8 +203,8 @@ func checkIdentity(c *Config, variable string) error {
 	return nil
 }
 
-// Gathered says whether the tasks are brought together, by a launcher or at an address: the session reaches all of them, and
-// nobody has to be told addresses.
+// Gathered says whether the tasks are brought together, by a launcher or at an address: the session
+// reaches all of them, and nobody has to be told addresses.
 func (c *Config) Gathered() bool { return c.Launched || c.start != byHand }
 
 // launcherPatience is much longer than launchers take to end a job's tasks.

@@ -33,7 +33,8 @@ typedef struct dat_card {
 typedef struct dat_seat {
 	uint64_t done; /* it reads nothing of rounds before this one any more (release) */
 	uint64_t line0[7];
-	uint64_t ended; /* 1: it writes no card any more (release) */
+	uint64_t ended; /* 1, by it or by who has seen its end: it writes no card any more (release)
+	                 */
 	uint64_t line1[7];
 	dat_card card[DAT_GROUP_UNITS]; /* by round */
 } dat_seat;
@@ -76,7 +77,8 @@ typedef struct dat_group {
 	uint32_t unit;    /* bytes, a power of two */
 	uint32_t crowded; /* there are more members than processors */
 	uint32_t random;  /* LAPI_FASTLANE=random at some member: the seed of their coins */
-	/* failed: by either; core ends the group. lost: by core; a member's process is gone */
+	/* failed: by either; core ends the group. lost: by core; a member's process is gone, and
+	 * what is posted from now on fails in its turn */
 	uint32_t failed, lost;
 	uint32_t state;
 	uint64_t peers[DAT_GROUP_MOST]; /* addresses of node_peer; 0: none to wake */

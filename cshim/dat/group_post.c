@@ -327,7 +327,7 @@ static DAT_RETURN post(const uint64_t *arguments)
 {
 	dat_group *group = group_of(arguments);
 
-	if (!group || group->failed)
+	if (!group || group->failed || group->lost)
 		return post_by_core(arguments);
 	if (group->posted == group->room) {
 		DAT_RETURN result = godat_call(DAT_CALL_collective_room, (uint64_t *)arguments);

@@ -226,9 +226,6 @@ int dat_group_turn(dat_group *group)
 	news = 0;
 	while (group->posted && step(group))
 		;
-	/* what was published before it ended was of use still */
-	if (group->lost && group->posted && group->state != DAT_GROUP_OVER)
-		dat_group_fail(group);
 	if (news)
 		wake(group);
 	return news;

@@ -153,7 +153,8 @@ static void idle(void)
 	fake_group_open(3, 0, 0);
 	fake_alltoall(0, in[0], out[0], LONG);
 	fake_alltoall(1, in[1], out[1], LONG);
-	fake_alltoall(2, in[2], out[2], LONG); /* has some rounds ready, and gets no turn any more */
+	fake_alltoall(2, in[2], out[2],
+	              LONG); /* has some rounds ready, and gets no turn any more */
 	for (k = 0; k < 50; k++)
 		fake_turn(k % 2);
 	CHECK(!fake_turn(0) && !fake_turn(1) && !fake_turn(0));
@@ -189,12 +190,14 @@ static void ended(void)
 	__atomic_store_n(&fake_world.seats[2].ended, 1, __ATOMIC_RELEASE);
 	fake_barrier(0);
 	fake_turns();
-	CHECK(fake_status(0, BARRIER) == DAT_OP_SUCCESS && fake_status(1, BARRIER) == DAT_OP_SUCCESS);
+	CHECK(fake_status(0, BARRIER) == DAT_OP_SUCCESS &&
+	      fake_status(1, BARRIER) == DAT_OP_SUCCESS);
 	CHECK(fake_world.member[0].group.failed && !fake_world.member[1].group.failed);
 	fake_group_close();
 }
 
-/* The process of a member is gone: what it has published still does. */
+/* The process of a member is gone: what it has published still does, also where others have not
+ * come yet. */
 static void lost(void)
 {
 	fake_group_open(3, 0, 0);
@@ -202,7 +205,10 @@ static void lost(void)
 	fake_barrier(0);
 	fake_barrier(0);
 	fake_world.member[0].group.lost = 1;
-	fake_barrier(1); /* its turn, not that of member 0, which has heard of the end before */
+	__atomic_store_n(&fake_world.seats[2].ended, 1, __ATOMIC_RELEASE);
+	fake_turn(0);
+	CHECK(!fake_world.member[0].group.failed);
+	fake_barrier(1);
 	fake_turn(0);
 	CHECK(fake_status(0, BARRIER) == DAT_OP_SUCCESS);
 	CHECK(fake_world.member[0].group.failed);

@@ -31,7 +31,8 @@ extern struct coll_me {
 /* 1 in a process that is a member, with coll_me's first four set. */
 int coll_is_member(int argc, char **argv);
 
-/* Starts so many members, and waits for them: those of the mask must be killed, the others end
+/* Starts so many members, on the nodes of tests/launch/nodes if COLL_NODES says how many there are,
+ * and waits for them: those of the mask must be killed, the others end
  * with 0. Not in a member. */
 void coll_run(const char *test, int size, unsigned seed, unsigned killed);
 

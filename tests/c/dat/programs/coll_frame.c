@@ -8,7 +8,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { HANG_S = 280, MICROSECONDS = 1000000 };
+enum {
+	HANG_S = 280,
+	MICROSECONDS = 1000000,
+	SELF = 8, /* of a command that starts on another node: where the command begins */
+};
 
 extern char **environ;
 
@@ -42,18 +46,48 @@ int coll_is_member(int argc, char **argv)
 	return 1;
 }
 
+/* How many nodes there are besides this one; 0: all members are here. */
+static int nodes(void)
+{
+	const char *n = getenv("COLL_NODES");
+
+	return n ? atoi(n) : 0;
+}
+
+/* The process whose namespaces are the node of a member: of two nodes each has one half, of more
+ * they take turns. */
+static void find_node(int rank, int size, char *pid, size_t room)
+{
+	char name[64];
+	FILE *file;
+
+	snprintf(name, sizeof name, "/run/lapi-nodes/n%d",
+	         nodes() == 2 ? rank * 2 / size : rank % nodes());
+	file = fopen(name, "r");
+	CHECK(file != NULL && fgets(pid, (int)room, file) != NULL);
+	fclose(file);
+	pid[strcspn(pid, "\n")] = 0;
+}
+
 static pid_t start(int fd, int rank, int size, const char *test, unsigned seed)
 {
-	char numbers[4][16];
-	char *argv[] = {"collective", "member",     numbers[0], numbers[1],
-	                numbers[2],   (char *)test, numbers[3], NULL};
+	char numbers[4][16], node[16], self[4096] = "";
+	char *argv[] = {"nsenter",  "-t",         node,       "-n",     "-u",       "-m",
+	                "-i",       "--wd=.",     self,       "member", numbers[0], numbers[1],
+	                numbers[2], (char *)test, numbers[3], NULL};
+	int here = nodes() == 0;
 	pid_t pid;
+
+	CHECK(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
+	if (!here)
+		find_node(rank, size, node, sizeof node);
 
 	snprintf(numbers[0], sizeof numbers[0], "%d", fd);
 	snprintf(numbers[1], sizeof numbers[1], "%d", rank);
 	snprintf(numbers[2], sizeof numbers[2], "%d", size);
 	snprintf(numbers[3], sizeof numbers[3], "%u", seed);
-	CHECK(posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ) == 0);
+	CHECK(posix_spawnp(&pid, here ? self : argv[0], NULL, NULL, here ? argv + SELF : argv,
+	                   environ) == 0);
 	return pid;
 }
 
@@ -157,7 +191,9 @@ DAT_EVD_HANDLE coll_evd(void)
 
 void coll_open_adapter(void)
 {
-	MUST(dat_ia_open((DAT_NAME_PTR) "lapi-lo", 8, &coll_me.async, &coll_me.ia));
+	char *name = nodes() ? "lapi-eth0" : "lapi-lo";
+
+	MUST(dat_ia_open(name, 8, &coll_me.async, &coll_me.ia));
 	MUST(dat_pz_create(coll_me.ia, &coll_me.pz));
 	coll_me.evd = coll_evd();
 	MUST((dat_ib_collective_create_member)(coll_me.ia, NULL, &coll_me.member,
