@@ -3,6 +3,7 @@
 # dat-headers-test the headers of include/dat2 and include/dat: sizes, offsets, values and types, also
 # against Debian's, which it fetches; the macros; every dialect. Needs no library.
 # dat-test         programs of tests/c/dat/programs over the library: each ends with a line "passed".
+# coll-nodes-test  programs of collectives with their members on two and three nodes.
 # coll-test-full   on demand: the programs of collectives with all sizes and groups of up to 16.
 # test-dat         Debian's uDAPL programs over the library: every row of docs/dat-matrix.md, short.
 # test-dat-full    on demand: all of it; writes the table there. ROWS="T5 T6" runs some.
@@ -14,7 +15,7 @@ DAT_COLL     := coll_moves coll_reductions coll_groups coll_life coll_random
 DAT_CFLAGS   ?= -O2 -g -std=gnu11 -Wall -Wextra -Werror
 DAT_LINK     := -L$(BUILD)/lib -ldat2 -lpthread -Wl,-rpath,'$$ORIGIN/../lib'
 
-.PHONY: dat-headers-test dat-test test-dat test-dat-full coll-test-full
+.PHONY: dat-headers-test dat-test test-dat test-dat-full coll-test-full coll-nodes-test
 
 dat-headers-test:
 	@tests/c/dat/headers.sh $(BUILD)
@@ -30,6 +31,7 @@ $(DAT_BUILD)/%: $(DAT_DIR)/%.c $(DAT_DIR)/pair.h $(DAT_DIR)/two.h $(DAT_HEADERS)
 	$(CC) $(DAT_CFLAGS) -Iinclude $< $(DAT_LINK) -o $@
 
 # What the programs of collectives share.
+COLL_MOVING := $(addprefix $(DAT_BUILD)/coll_,moves reductions random)
 COLL_SHARED := $(addprefix $(DAT_DIR)/coll_,frame.c call.c values.c)
 $(DAT_BUILD)/coll_%: $(DAT_DIR)/coll_%.c $(COLL_SHARED) $(DAT_DIR)/coll.h $(DAT_DIR)/pair.h \
   $(DAT_HEADERS) $(LIB)
@@ -39,5 +41,10 @@ $(DAT_BUILD)/coll_%: $(DAT_DIR)/coll_%.c $(COLL_SHARED) $(DAT_DIR)/coll.h $(DAT_
 dat-test: $(addprefix $(DAT_BUILD)/,$(DAT_PROGRAMS) $(DAT_COLL))
 	@scripts/dat-test.sh $^
 
+coll-nodes-test: $(DAT_BUILD)/coll_moves $(DAT_BUILD)/coll_reductions
+	@scripts/setup.sh ip=iproute2
+	@scripts/coll-nodes.sh 2:$(DAT_BUILD)/coll_moves 3:$(DAT_BUILD)/coll_reductions
+
 coll-test-full: $(addprefix $(DAT_BUILD)/,$(DAT_COLL))
+	@scripts/coll-nodes.sh $(foreach n,1 2 3,$(COLL_MOVING:%=$n:%))
 	@DAT_TEST_ARGUMENT=full scripts/dat-test.sh $^
