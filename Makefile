@@ -153,8 +153,8 @@ uninstall:
 # In the order of how soon they tell something. `go-test` runs with the race detector, which 386 has
 # none of.
 TEST_TARGETS ?= build vet abi headers dat-headers-test dat-test coll-nodes-test go-test sim \
-  cshim-test model conform conform-lane conform-routes conform-gso host-test kill-test hostile-test fortran-test samples \
-  install-test man-test trace-test test-dat net-test launch-test dist-test m32-test
+  cshim-test model conform conform-lane conform-routes conform-gso host-test kill-test \
+  hostile-test fortran-test samples install-test man-test trace-test test-dat net-test launch-test dist-test m32-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 
