@@ -27,10 +27,10 @@ static int find(void *file, const char *library, const char *name, const char *v
 
 int verbs_load(const char *library, char *why)
 {
-	static int loaded;
+	static char loaded[64]; /* its name */
 	struct verbs_library l;
 
-	if (loaded)
+	if (strcmp(loaded, library) == 0)
 		return 0;
 	void *file = dlopen(library, RTLD_NOW | RTLD_LOCAL);
 	if (!file) {
@@ -48,6 +48,6 @@ int verbs_load(const char *library, char *why)
 	}
 	find(file, library, "_ibv_query_gid_ex", "IBVERBS_1.11", &l.query_gid_ex, NULL);
 	verbs = l;
-	loaded = 1;
+	snprintf(loaded, sizeof loaded, "%s", library);
 	return 0;
 }

@@ -262,6 +262,8 @@ static void init_completion_handler_threads(void)
 			else
 				LAPI_OK(LAPI_Probe(h));
 		LAPI_OK(LAPI_Waitcntr(h, &done, HANDLERS, NULL));
+		while (peek(&init_calls) < HANDLERS + 1)
+			usleep(100); /* the service thread may not have run yet */
 		CHECK_EQUAL(peek(&init_calls), HANDLERS + 1);
 		CHECK(!peek(&handler_without_init));
 		CHECK(seen_parameter == &parameter && seen_extra == &extra);
