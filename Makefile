@@ -154,13 +154,15 @@ uninstall:
 # none of.
 TEST_TARGETS ?= build vet abi headers dat-headers-test dat-test coll-nodes-test go-test sim \
   cshim-test model conform conform-lane conform-routes conform-gso host-test kill-test \
-  hostile-test fortran-test samples install-test man-test trace-test test-dat net-test launch-test dist-test m32-test
+  hostile-test fortran-test samples install-test man-test trace-test test-dat net-test launch-test \
+  dist-test m32-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 
 # The simulator's seeds take ten times as long with the race detector: `sim` runs all.
 RACE_SEEDS ?= 20
-TESTED     := ./cmd/... ./core/... ./transport/... ./cshim/verbs/... ./tests/bench/... ./tests/mutants/...
+TESTED     := ./cmd/... ./core/... ./transport/... ./cshim/verbs/... ./tests/bench/... \
+  ./tests/mutants/...
 go-test:
 	SIM_SEEDS=$(RACE_SEEDS) $(GO) test $(if $(M32),,-race) -shuffle=on -timeout 15m \
 	  $(TESTED)

@@ -175,8 +175,8 @@ func confNames() (list []registry.Entry) {
 //export godat_adapters
 func godat_adapters() C.int { return C.int(udapl.lib.Adapters()) }
 
-// How long threads wait before they sleep, in turns. Those of a group whose members share processors
-// do not spin.
+// How long threads wait before they sleep, in turns. Those of a group whose members share
+// processors do not spin.
 const datSpin, datYield = 100, 100
 
 //export godat_begin

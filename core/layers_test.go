@@ -87,8 +87,9 @@ func TestLayers(t *testing.T) {
 					uses("lapi/cshim/verbs")) && in("lapi/capi"):
 			case uses("lapi/cshim") && imported != "lapi/cshim" && !in("lapi/cshim"),
 				imported == "lapi/cshim" && !in("lapi/capi"):
-				t.Errorf("%s imports %s: only capi may import cshim and its coll, munge, pmix and verbs parts, only cshim the others, transport/shm the node part, and registration the watch part",
-					p.ImportPath, imported)
+				t.Errorf("%s imports %s: only capi may import cshim and its coll, munge, pmix and "+
+					"verbs parts, only cshim the others, transport/shm the node part, and "+
+					"registration the watch part", p.ImportPath, imported)
 			case in("lapi/transport") && uses("lapi/core"):
 				t.Errorf("%s imports %s: transport knows nothing of core", p.ImportPath, imported)
 			case in("lapi/core/job/adapters") && uses("lapi"):

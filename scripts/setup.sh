@@ -24,7 +24,10 @@ have() {
 	g++-m32) printf '#include <cstdlib>\nint main() {}\n' | g++ -m32 -x c++ -o /dev/null - 2>/dev/null ;;
 	gfortran-m32) printf 'print *, 1\nend\n' | gfortran -m32 -x f95 -o /dev/null - 2>/dev/null ;;
 	rxe-provider) ls /usr/lib/*/libibverbs/librxe-rdmav*.so >/dev/null 2>&1 ;;
-	verbs.h) ! command -v gcc >/dev/null || printf '#include <infiniband/verbs.h>\n' | gcc -fsyntax-only -x c - 2>/dev/null ;;
+	verbs.h)
+		! command -v gcc >/dev/null ||
+			printf '#include <infiniband/verbs.h>\n' | gcc -fsyntax-only -x c - 2>/dev/null
+		;;
 	*) command -v "$1" >/dev/null 2>&1 ;;
 	esac
 }

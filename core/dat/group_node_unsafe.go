@@ -182,7 +182,8 @@ func (c *Collective) hearNode() {
 		c.failNode()
 	case n.State == layout.DatGroupOver:
 		o := n.oldest()
-		if failed := o.Flags&layout.DatGroupShort != 0; failed || o.Flags&layout.DatGroupQuiet == 0 {
+		failed := o.Flags&layout.DatGroupShort != 0
+		if failed || o.Flags&layout.DatGroupQuiet == 0 {
 			ev := collectiveEvent(o.Kind, failed, c.handle, o.Context)
 			c.EVD.post(&ev)
 		}
@@ -214,8 +215,9 @@ func (c *Collective) failNode() {
 	c.group.Held = false
 }
 
-// nodeLost: the process of a member is gone. An operation that is posted fails if it needs more than
-// what that has left, as it may have completed what the others have not; what is posted later fails.
+// nodeLost: the process of a member is gone. An operation that is posted fails if it needs more
+// than what that has left, as it may have completed what the others have not; what is posted later
+// fails.
 func (c *Collective) nodeLost(rank int) {
 	if n := c.node; n != nil {
 		n.Peers[rank], n.Lost = 0, 1

@@ -44,15 +44,7 @@ func links(t testing.TB, n int, set func(*verbs.Config)) []*verbs.Link {
 		}
 		all[i] = l
 	}
-	for i, l := range all {
-		for j := range all {
-			if i != j {
-				if err := l.Connect(transport.Endpoint(j), all[j].Address()); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-	}
+	conform.ConnectAll(t, all)
 	return all
 }
 

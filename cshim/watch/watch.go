@@ -53,8 +53,8 @@ func (w *Watch) Look() (settled, events bool) {
 	return found&C.CSHIM_WATCH_SETTLED != 0, found&C.CSHIM_WATCH_EVENTS != 0
 }
 
-// Take gives f the events that are there, in order. Lost: there were more, so that anything may have
-// happened to any memory.
+// Take gives f the events that are there, in order. Lost: there were more, so that anything may
+// have happened to any memory.
 func (w *Watch) Take(f func(Event)) (lost bool) {
 	for {
 		var some C.int

@@ -51,6 +51,21 @@ type Factory struct {
 // hang only guards against a hang; nothing is asserted about time.
 const hang = 60 * time.Second
 
+// ConnectAll connects each of those links, whose tasks are 0, 1 and so on, with all others.
+func ConnectAll[L transport.Link](t testing.TB, links []L) {
+	t.Helper()
+	for i, l := range links {
+		for j, peer := range links {
+			if i == j {
+				continue
+			}
+			if err := l.Connect(transport.Endpoint(j), peer.Address()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 // Run runs the suite.
 func Run(t *testing.T, f Factory) {
 	for _, test := range []struct {

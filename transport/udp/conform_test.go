@@ -4,7 +4,6 @@ import (
 	"net/netip"
 	"testing"
 
-	"lapi/transport"
 	"lapi/transport/conform"
 	"lapi/transport/emul"
 )
@@ -27,15 +26,7 @@ func links(t testing.TB, n int, set func(task int, c *Config)) []*Link {
 		}
 		all[i] = l
 	}
-	for i, l := range all {
-		for j := range all {
-			if i != j {
-				if err := l.Connect(transport.Endpoint(j), all[j].Address()); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-	}
+	conform.ConnectAll(t, all)
 	return all
 }
 

@@ -41,15 +41,7 @@ func newNet(t testing.TB, n int, seed uint64, set func(*fake.Fabric, *Config)) *
 		}
 		all.devices, all.links = append(all.devices, d), append(all.links, l)
 	}
-	for i, l := range all.links {
-		for j := range all.links {
-			if i != j {
-				if err := l.Connect(transport.Endpoint(j), all.links[j].Address()); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-	}
+	conform.ConnectAll(t, all.links)
 	return all
 }
 

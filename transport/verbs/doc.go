@@ -26,12 +26,14 @@
 //
 // # A connection
 //
-//	                  first use, or Hello comes          Hello comes, for this queue pair or none
-//	no queue pair ───────────────────────────> Hello said ──────────────────────────────────────> joined
-//	      ▲                                        │                                                │
-//	      │                                        │ Config.Timeout                                 │ its own queue pair
-//	      │                                        ▼                                                ▼ in Hello, or a packet
-//	      └──────────────────────────────────── given up <── failures follow each other ── open ──failure──> no queue pair
+//	              first use,             Hello comes, for this        its own queue pair
+//	              or Hello comes         queue pair or for none       in Hello, or a packet
+//	no queue pair ─────────> Hello said ─────────────────> joined ─────────────────> open
+//	    ▲                         │                                                   │
+//	    │                         │ Config.Timeout                                    │ failure
+//	    │                         ▼                                                   │
+//	    │                     given up <── failures follow each other ────────────────┤
+//	    └─────────────────────────────────────────────────────────────────────────────┘
 //
 // A queue pair that can receive (joined) is not open before its peer's can, too: what was sent
 // earlier would be lost until the adapter sends it again.
@@ -40,8 +42,9 @@
 // ghost if the round is older than what was heard, or that of a queue pair that was joined and has
 // failed. A Hello of a later round tells that the peer's queue pair has failed, so this task's is
 // dropped, too. Packets have numbers that go on over all queue pairs. Hello carries the number that
-// its sender expects; all from there on are sent again, in order, and nothing else. RDMA requests that are not complete are done again: nobody has been told that they
-// were done, and the peer's key lasts until then.
+// its sender expects; all from there on are sent again, in order, and nothing else. RDMA requests
+// that are not complete are done again: nobody has been told that they were done, and the peer's
+// key lasts until then.
 //
 // # Memory
 //

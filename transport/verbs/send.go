@@ -118,7 +118,8 @@ func (l *Link) post(p *peer) {
 		h.encode(b)
 		r.since++
 		// With few slots left none waits for others to be complete.
-		signaled := r.since >= signalEach || l.sending > l.limitSend/4 || h.kind == kindBye || h.kind == kindCredit
+		signaled := r.since >= signalEach || l.sending > l.limitSend/4 || h.kind == kindBye ||
+			h.kind == kindCredit
 		l.request = adapter.Work{ID: idSend | (r.done + uint64(r.posted) + 1), Op: adapter.Send,
 			Addr: l.slots.addr(s.slot), N: uint64(s.n), LKey: l.slots.key(s.slot),
 			Signaled: signaled, Inline: int(s.n) <= l.info.MaxInline}

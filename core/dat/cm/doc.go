@@ -37,7 +37,7 @@
 // it and both numbers. Accept, Ready, Reject and Cancel are proved by it. So without a key nobody
 // off the path can take part, and with one nobody at all who does not have it. A Refuse is not
 // proved: it is a hint, and believed after several (Conn.Known: after fewer). Every message has the
-// same size, so that no answer is longer than what it answers. Up to Challenged pending requests of a
-// listener a request is taken at once; beyond, only with the cookie, which proves that its sender
+// same size, so that no answer is longer than what it answers. Up to Challenged pending requests of
+// a listener a request is taken at once; beyond, only with the cookie, which proves that its sender
 // gets what is sent to its address.
 package cm

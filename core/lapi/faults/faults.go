@@ -93,8 +93,8 @@ func (r *Reporter) Raise(code codes.Code, kind codes.ErrType, of int, what strin
 		(*r.cfg.Host).Message(1, text)
 	}
 	r.cfg.Traced(code, kind, of)
-	r.events = append(r.events, Event{Handler: r.cfg.Handler, Code: code, Type: kind, Task: r.cfg.Me,
-		Of: of, Text: text})
+	r.events = append(r.events, Event{Handler: r.cfg.Handler, Code: code, Type: kind,
+		Task: r.cfg.Me, Of: of, Text: text})
 	r.cfg.Wake.Kick()
 	r.cfg.Wake.Changed()
 }

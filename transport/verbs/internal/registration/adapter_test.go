@@ -120,7 +120,8 @@ func TestAdapterWrites(t *testing.T) {
 	}
 }
 
-// A parent that writes after a fork goes on seeing what the adapter writes, by the old registration.
+// A parent that writes after a fork goes on seeing what the adapter writes, by the old
+// registration.
 func TestAdapterFork(t *testing.T) {
 	r := openReal(t)
 	c := New(r, Config{Say: func(text string) { t.Fatal(text) }})

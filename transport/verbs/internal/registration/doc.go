@@ -25,15 +25,16 @@
 // there, brk) or the pages go (madvise). It makes the thread that changes them wait until its event
 // was read, and takes the change off the count then. Acquire asks for the count under the caches'
 // lock, by one system call; while it is not zero, Acquire applies events: it drops the entries that
-// they name. So a change that any thread can have noticed is seen by its next Acquire, also when the
-// thread that makes it has not returned from the kernel yet. Events that come while nobody acquires
-// are applied by a goroutine, so that unmapped memory does not stay pinned.
+// they name. So a change that any thread can have noticed is seen by its next Acquire, also when
+// the thread that makes it has not returned from the kernel yet. Events that come while nobody
+// acquires are applied by a goroutine, so that unmapped memory does not stay pinned.
 //
-// An madvise gives the pages back only after its event was read, at a moment that nobody tells. What
-// is registered in between would be stale. So memory that madvise has taken pages from is no longer
-// kept, but registered for each transfer, until it is unmapped.
+// An madvise gives the pages back only after its event was read, at a moment that nobody tells.
+// What is registered in between would be stale. So memory that madvise has taken pages from is no
+// longer kept, but registered for each transfer, until it is unmapped.
 //
-// All caches of the process have one watcher, since a mapping can be watched by one userfaultfd only.
+// All caches of the process have one watcher, since a mapping can be watched by one userfaultfd
+// only.
 //
 // # The lock
 //
@@ -42,12 +43,12 @@
 //
 // # Limits
 //
-// The kernel does not tell when shmat with SHM_REMAP covers anonymous memory, nor when madvise makes
-// guard pages of it (MADV_GUARD_INSTALL, Linux 6.13). Programs must not do that to memory that they
-// have transferred and not unmapped. A change of protection (mprotect) changes no page: an adapter
-// goes on writing to what was registered when it could be written to. A watched mapping is not
-// joined with a new one beside it, so that mremap refuses what was put together of both. A child
-// after fork has no cache.
+// The kernel does not tell when shmat with SHM_REMAP covers anonymous memory, nor when madvise
+// makes guard pages of it (MADV_GUARD_INSTALL, Linux 6.13). Programs must not do that to memory
+// that they have transferred and not unmapped. A change of protection (mprotect) changes no page:
+// an adapter goes on writing to what was registered when it could be written to. A watched mapping
+// is not joined with a new one beside it, so that mremap refuses what was put together of both. A
+// child after fork has no cache.
 //
 // # Where to find what
 //

@@ -27,7 +27,8 @@ func (l *lru) remove(e *Entry) {
 	e.before, e.after = nil, nil
 }
 
-// drop: e has left the index. It is deregistered when The lock is given up, or, in use, at its release.
+// drop: e has left the index. It is deregistered when the lock is given up, or, in use, at its
+// release.
 func (c *Cache) drop(e *Entry) {
 	e.kept = false
 	if e.uses == 0 {
@@ -36,7 +37,7 @@ func (c *Cache) drop(e *Entry) {
 	}
 }
 
-// leave has e deregistered when The lock is given up.
+// leave has e deregistered when the lock is given up.
 func (c *Cache) leave(e *Entry) {
 	c.account(e, -1)
 	c.leaving = append(c.leaving, e)
@@ -65,8 +66,8 @@ func (c *Cache) evict() bool {
 	return true
 }
 
-// makeRoom evicts until e is within the limits; false, and nothing is evicted: what is in use leaves
-// no room.
+// makeRoom evicts until e is within the limits; false, and nothing is evicted: what is in use
+// leaves no room.
 func (c *Cache) makeRoom(e *Entry) bool {
 	entries, bytes := c.stats.Entries+1, c.stats.Bytes+c.pages(e.lo, e.hi)
 	over := func() bool { return entries > c.config.Entries || bytes > c.config.Bytes }
@@ -102,7 +103,8 @@ func (c *Cache) unlock() {
 	c.deregister(leaving)
 }
 
-// deregister deregisters what takeLeaving returned. The lock is not held: the device may unmap memory.
+// deregister deregisters what takeLeaving returned. The lock is not held: the device may unmap
+// memory.
 func (c *Cache) deregister(list []*Entry) {
 	lost := uint64(0)
 	for _, e := range list {

@@ -7,8 +7,8 @@ import (
 	"lapi/transport"
 )
 
-// index holds the entries that Acquire may find: a list for each access that was asked for, of which
-// there are a few.
+// index holds the entries that Acquire may find: a list for each access that was asked for, of
+// which there are a few.
 type index []accessList
 
 // accessList is the entries of one access. No entry lies within another; so, sorted by their

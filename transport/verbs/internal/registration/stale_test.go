@@ -234,8 +234,8 @@ func TestUnwatched(t *testing.T) {
 	}
 }
 
-// A child neither changes what its parent has registered nor, though it holds the userfaultfd, makes
-// a thread of its parent wait for it.
+// A child neither changes what its parent has registered nor, though it holds the userfaultfd,
+// makes a thread of its parent wait for it.
 func TestFork(t *testing.T) {
 	d := &fakeDevice{}
 	c := open(t, d, Config{})
