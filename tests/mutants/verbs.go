@@ -12,7 +12,7 @@ var verbsLink = []mutation{
 		old:    "h.round <= p.used || ",
 		new:    "",
 		broken: "a late Hello joins a queue pair to one that has failed",
-		kill:   "go ./transport/verbs TestForgedHello"},
+		kill:   "go ./transport/verbs TestLateHello"},
 	{name: "verbs-echo-of-another",
 		file:   "transport/verbs/shake.go",
 		old:    "(h.echo == 0 || h.echo == uint32(p.qp)) && ",

@@ -84,27 +84,29 @@ func TestScarceSlots(t *testing.T) {
 			return transport.Accept
 		})
 	}
-	flushed := 0
-	for _, ep := range []transport.Endpoint{1, 2} {
-		for range 4 {
-			if _, err := n.links[0].Send(ep, 2, nil, &transport.Op{}); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	// No slot is left: the flushes wait, and nothing else looks after them.
-	for _, ep := range []transport.Endpoint{2, 1} {
-		if _, err := n.links[0].Flush(ep, &transport.Op{Done: func(*transport.Op, error) {
-			flushed++
-		}}); err != nil {
+	send := func(ep transport.Endpoint) {
+		if _, err := n.links[0].Send(ep, 2, nil, &transport.Op{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	refuse = false
-	n.until(t, "the flushes", func() bool { return flushed == 2 })
-	if got != [3]int{0, 4, 4} {
-		t.Errorf("%v messages", got)
+	const asks = 3 // the third packet asks for a completion: a quarter of the slots is taken
+	for range asks {
+		send(2)
 	}
+	n.until(t, "the slots", func() bool { return n.links[0].sending == 0 })
+	for range n.links[0].limitSend {
+		send(1)
+	}
+	// No slot is left, and nothing of task 2 is under way: nothing else looks after its flush.
+	flushed := false
+	if _, err := n.links[0].Flush(2, &transport.Op{Done: func(*transport.Op, error) {
+		flushed = true
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	refuse = false
+	n.until(t, "the flush", func() bool { return flushed })
+	n.until(t, "the messages", func() bool { return got == [3]int{0, n.links[0].limitSend, asks} })
 	n.close(t)
 }
 
@@ -124,6 +126,15 @@ func TestRDMAIsCounted(t *testing.T) {
 	if n.links[0].Replaced() == 0 || n.links[0].moving != 0 || n.links[0].peers[1].moving != 0 {
 		t.Errorf("%d queue pairs failed, %d requests are under way", n.links[0].Replaced(),
 			n.links[0].moving)
+	}
+	ended = false
+	if _, err := n.links[0].Put(1, put); err != nil {
+		t.Fatal(err)
+	}
+	n.until(t, "RDMA", func() bool { return n.links[0].moving > 0 })
+	n.links[0].Disconnect(1, transport.ErrUnreachable)
+	if !ended || n.links[0].moving != 0 {
+		t.Errorf("%d requests of a peer that is gone are under way", n.links[0].moving)
 	}
 	n.close(t)
 }
@@ -190,6 +201,22 @@ func TestForgedHello(t *testing.T) {
 		if p.shake != before || n.links[1].stats.GhostPackets != ghosts+1 {
 			t.Errorf("%s changes something", what)
 		}
+	}
+	n.close(t)
+}
+
+// TestLateHello: one of a queue pair that was joined and has failed joins no other to it.
+func TestLateHello(t *testing.T) {
+	n := newNet(t, 2, 1, nil)
+	n.sendNumbers(t, 1, func(int) {})
+	l := n.links[1]
+	p := l.peers[0]
+	late := n.from(hello{qpn: p.heard, psn: 1, round: p.hisRound})
+	l.dropPair(p)
+	ghosts := l.stats.GhostPackets
+	l.onDatagram(late)
+	if p.qp != 0 || l.stats.GhostPackets != ghosts+1 {
+		t.Error("it is taken")
 	}
 	n.close(t)
 }
