@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"math"
 	"testing"
 
 	"lapi/transport"
@@ -72,12 +73,16 @@ func TestFlushWaitsForPuts(t *testing.T) {
 
 // TestScarceSlots: a peer that finds no slot goes on when another has given some back.
 func TestScarceSlots(t *testing.T) {
-	n := newNet(t, 3, 1, func(f *fake.Fabric, _ *Config) { f.Info.MaxCQE = 32 }) // 8 slots
+	n := newNet(t, 3, 1, func(f *fake.Fabric, c *Config) {
+		f.Info.MaxCQE = 32                  // 8 slots
+		c.Clock = func() int64 { return 1 } // no timer looks after a peer
+	})
+	n.links[0].probeAt = math.MaxInt64 // nor a probe
 	refuse := true
 	got := [3]int{}
 	for i := 1; i < 3; i++ {
 		n.links[i].Handle(2, func(*transport.Msg) transport.Verdict {
-			if refuse {
+			if refuse && i == 1 {
 				return transport.Refuse
 			}
 			got[i]++
@@ -93,7 +98,9 @@ func TestScarceSlots(t *testing.T) {
 	for range asks {
 		send(2)
 	}
-	n.until(t, "the slots", func() bool { return n.links[0].sending == 0 })
+	n.until(t, "the slots", func() bool {
+		return n.links[0].sending == 0 && len(n.links[0].active) == 0
+	})
 	for range n.links[0].limitSend {
 		send(1)
 	}
