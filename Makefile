@@ -170,6 +170,8 @@ go-test:
 # A 32-bit build, its headers and symbols, a part of the conformance suite, and jobs of 32- and
 # 64-bit tasks. All of it: make M32=1 conform host-test kill-test samples abi.
 m32-test: conform-build
+	@scripts/setup.sh gcc-m32=gcc-multilib g++-m32=g++-multilib gfortran=gfortran \
+	  gfortran-m32=gfortran-multilib
 	@tests/c/m32-test
 
 # staticcheck is a tool of a module of its own, so that the library's go.mod names nothing that it

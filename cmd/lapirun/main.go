@@ -12,7 +12,7 @@
 // a child subreaper: what a task has started becomes the watchdog's child when its parent ends, in
 // whatever process group, session or environment. The watchdog kills them all when lapirun is gone
 // without a word, and when the job has failed. When the watchdog itself is killed, the kernel kills
-// the tasks (PR_SET_PDEATHSIG).
+// the tasks (PR_SET_PDEATHSIG), and lapirun, a subreaper as well, what they have started.
 //
 // A job of several machines is not lapirun's work: it becomes a launcher that starts tasks there
 // (placement.go, delegate.go).

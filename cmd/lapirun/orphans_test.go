@@ -111,6 +111,18 @@ func TestKillWatchdog(t *testing.T) {
 	gone(t, tasks)
 }
 
+// Processes that have left their task's group end too when the watchdog is killed.
+func TestKillWatchdogOfOrphans(t *testing.T) {
+	for _, how := range []string{sessionOrphan, daemonOrphan} {
+		r, all := startOrphans(t, how, "wait; sleep 1000")
+		if err := unix.Kill(watchdogOf(t, r.cmd.Process.Pid), unix.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		r.want(1)
+		gone(t, all)
+	}
+}
+
 // With watchdog and lapirun killed at once, too.
 func TestKillWatchdogToo(t *testing.T) {
 	r := start(t, "-n", "3", "sh", "-c", "echo pid $$; exec sleep 1000")

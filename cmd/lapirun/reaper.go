@@ -18,7 +18,7 @@ import (
 // and the task's end of the socket to the hub.
 const taskFiles = 4
 
-// Bounds of killAll.
+// Bounds of killChildren.
 const (
 	patience = 20 * time.Second // a process that the kernel holds dies late
 	pause    = time.Millisecond // between passes
@@ -146,26 +146,34 @@ func (w *reaper) collectAdopted() {
 	}
 }
 
-// killAll kills every process that descends from the watchdog. The children of one that dies become
-// the watchdog's before that one counts as dead, so nothing is left after a pass that has found no
-// child but tasks that were known to have ended before. What it may not kill, it leaves.
+// killAll kills every process that descends from the watchdog.
 func (w *reaper) killAll() {
 	for pid := range w.tasks {
 		_ = unix.Kill(-pid, unix.SIGKILL) // ESRCH: nobody is left in its group
 	}
+	killChildren(w.ended, func() {
+		w.collectTasks()
+		w.adopted = true
+		w.collectAdopted()
+	})
+}
+
+// killChildren kills every process that descends from this one, which is a child subreaper. The
+// children of one that dies become this one's before that one counts as dead, so nothing is left
+// after a pass that has found no child but those known to have ended before. What it may not kill,
+// it leaves. After each pass, collect collects those that have ended.
+func killChildren(ended map[int]bool, collect func()) {
 	for limit := time.Now().Add(patience); time.Now().Before(limit); time.Sleep(pause) {
 		found := false
 		for _, pid := range ownChildren() {
-			if !w.ended[pid] && unix.Kill(pid, unix.SIGKILL) == nil {
+			if !ended[pid] && unix.Kill(pid, unix.SIGKILL) == nil {
 				found = true
 			}
 		}
 		if !found {
 			return
 		}
-		w.collectTasks()
-		w.adopted = true
-		w.collectAdopted()
+		collect()
 	}
 }
 

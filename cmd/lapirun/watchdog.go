@@ -56,8 +56,12 @@ type watchdog struct {
 	deaths  chan report // each task's end; closed when the watchdog is gone
 }
 
-// startWatchdog starts the watchdog of a job of so many tasks.
+// startWatchdog starts the watchdog of a job of so many tasks. What the watchdog has, lapirun
+// inherits should it be killed.
 func startWatchdog(procs int) (*watchdog, error) {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("becoming a child subreaper: %w", err)
+	}
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
@@ -158,8 +162,20 @@ func (w *watchdog) start(o order, stdin, stdout, stderr, control *os.File) (pid 
 	return r.Pid, nil
 }
 
-// killAll kills the tasks and all that descends from them, whatever they did to get away.
-func (w *watchdog) killAll() { _, _ = w.ask(order{Verb: killAll}) }
+// killAll kills the tasks and all that descends from them, whatever they did to get away. When the
+// watchdog is gone, they are lapirun's children, also those of a task that it has not reported.
+func (w *watchdog) killAll() {
+	if _, err := w.ask(order{Verb: killAll}); err == nil {
+		return
+	}
+	_ = w.process.Kill()
+	_, _ = w.process.Wait()
+	killChildren(nil, func() {
+		for _, pid := range ownChildren() {
+			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+		}
+	})
+}
 
 // dismiss ends the watchdog; the tasks have ended.
 func (w *watchdog) dismiss() {

@@ -75,7 +75,6 @@ further_programs_over_nodes() {
 	on 2 2 get LAPI_USE_SHM=no
 	on 4 4 address
 	sample 2 2 lapi_api/Am
-	over 2 1 0 4 '^end of $' n0:2,n1:2 -- "$ends"
 }
 
 # Many tasks: of the one launcher that starts them fast.
