@@ -150,12 +150,14 @@ uninstall:
 	rm -f $(SAMPLES:%=$(SAMPLES_DIR)/%)
 	[ ! -d $(INSTALL_DIR)/share/lapi ] || find $(INSTALL_DIR)/share/lapi -type d -empty -delete
 
-# In the order of how soon they tell something. `go-test` runs with the race detector, which 386 has
-# none of.
-TEST_TARGETS ?= build vet abi headers dat-headers-test dat-test coll-nodes-test go-test sim \
-  cshim-test model conform conform-lane conform-routes conform-gso host-test kill-test \
-  hostile-test fortran-test samples install-test man-test trace-test test-dat net-test launch-test \
-  dist-test m32-test
+# Stages (--) one after the other; in a stage, lanes (+) side by side: one of suites that compute, one
+# of suites that mostly wait. Those of the last stage look whether anything is left in the node's shared
+# memory, and so want it for themselves. `go-test` runs with the race detector, which 386 has none of.
+TEST_TARGETS ?= build abi headers conform-build -- \
+  vet go-test sim cshim-test model fortran-test man-test dist-test + \
+  dat-headers-test dat-test coll-nodes-test conform conform-lane conform-routes conform-gso samples \
+  install-test trace-test test-dat net-test launch-test -- \
+  host-test kill-test hostile-test m32-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 

@@ -1,23 +1,28 @@
 #!/bin/bash
-# Runs the test targets named as arguments one after the other, each with its log in build/test/,
-# shows progress, goes on after a failure, and ends with a table and a line "N passed, N failed, N
-# skipped" (targets; the cases are in the logs).
+# Runs test targets, each with its log in build/test/, shows progress, goes on after a failure, and
+# ends with a table and a line "N passed, N failed, N skipped" (targets; the cases are in the logs).
+#
+# usage: scripts/test.sh TARGET... [-- LANE...]...
+#
+# Stages are divided by "--" and run one after the other. A stage of one word runs that target; in a
+# stage, "+" divides lanes, which run side by side, each its targets in turn. So suites that mostly
+# wait share the processors with those that compute:
+#
+#   scripts/test.sh build -- vet go-test + conform launch-test -- kill-test
 set -u
 make=${MAKE:-make}
 logs=build/test
 mkdir -p $logs
-passed=0 failed=0 skipped=0 table= broken=()
+rm -f $logs/*.line
 began=$SECONDS
-for target in "$@"; do
-	printf '%-14s ' "$target"
-	start=$SECONDS
-	log=$logs/$target.log
+
+# Runs one target; its line of the table goes to $logs/TARGET.line, which begins with the result.
+run_target() {
+	local target=$1 start=$SECONDS log=$logs/$1.log result counts skips line
 	if $make --no-print-directory "$target" >"$log" 2>&1 </dev/null; then
 		result=passed
-		passed=$((passed + 1))
 	else
 		result=FAILED
-		failed=$((failed + 1))
 	fi
 	# What the target itself counts, if it does: its last line of the form "N passed, N failed".
 	counts=$(grep -E '^([a-z-]+: )?[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
@@ -27,19 +32,75 @@ for target in "$@"; do
 	case "$result $counts" in
 	passed*" 0 passed, 0 failed, "[1-9]*)
 		result=skipped
-		passed=$((passed - 1)) skipped=$((skipped + 1))
 		counts="$counts: $(grep -m 1 'skipped: ' "$log")"
 		;;
 	esac
-	line=$(printf '%-14s %-7s %4d s  %s' "$target" "$result" $((SECONDS - start)) "$counts")
-	printf '%s\n' "${line:15}"
-	table="$table$line"$'\n'
+	line=$(printf '%-18s %-7s %4d s  %s' "$target" $result $((SECONDS - start)) "$counts")
+	printf '%s\n' "$line" >"$logs/$target.line"
+	# One write, so that lines of lanes do not mix.
 	if [ $result = FAILED ]; then
-		echo "---- the end of $log"
-		tail -n 40 "$log"
-		echo "----"
-		broken+=("$target")
+		printf '%s\n---- the end of %s\n%s\n----\n' "$line" "$log" "$(tail -n 40 "$log")"
+	else
+		printf '%s\n' "$line"
 	fi
+}
+
+lane() {
+	local target
+	for target in "$@"; do
+		run_target "$target"
+	done
+}
+
+# A lane is a process group of its own, and ends with this script.
+lanes=()
+stop_lanes() {
+	local group
+	for group in "${lanes[@]}"; do
+		kill -TERM -- "-$group" 2>/dev/null
+	done
+}
+trap 'stop_lanes; exit 130' INT TERM HUP
+
+# Runs the lanes of one stage, and waits for them all.
+stage() {
+	local word targets=()
+	lanes=()
+	set -m
+	for word in "$@" +; do
+		if [ "$word" = + ]; then
+			lane "${targets[@]}" &
+			lanes+=($!)
+			targets=()
+		else
+			targets+=("$word")
+		fi
+	done
+	set +m
+	wait "${lanes[@]}"
+}
+
+words=() all=()
+for word in "$@" --; do
+	case $word in
+	--)
+		[ ${#words[@]} = 0 ] || stage "${words[@]}"
+		words=()
+		;;
+	+) words+=(+) ;;
+	*) words+=("$word") all+=("$word") ;;
+	esac
+done
+
+passed=0 failed=0 skipped=0 table='' broken=()
+for target in "${all[@]}"; do
+	line=$(cat "$logs/$target.line" 2>/dev/null)
+	case $line in
+	*" passed  "*) passed=$((passed + 1)) ;;
+	*" skipped "*) skipped=$((skipped + 1)) ;;
+	*) failed=$((failed + 1)) broken+=("$target") ;;
+	esac
+	table="$table${line:-$target broke off}"$'\n'
 done
 printf '\n%s\n' "$table"
 # At the very end: who sees no more than the end of this output sees what failed.
