@@ -12,8 +12,7 @@
 
 enum {
 	PART = 1 << 20,    /* bytes of one copy: who frees the memory waits for it */
-	LINE = 64,         /* of a long write come last: programs look at the last byte */
-	PAGE = 4096,       /* the kernel copies so much at a time */
+	LINE = 64,         /* what the processor makes seen at a time */
 	ROUTED_MIN = 2048, /* as LAPI's: with less a choice costs more than it may bring */
 	TIME_EACH = 8,     /* so many short writes from one that is timed to the next */
 	SLOW = 4,          /* a peer polls whose writes take at most so many copies' time */
@@ -37,11 +36,23 @@ static uint64_t place_there(const dat_end *end, const dat_request *request)
 	                     1);
 }
 
+/*
+ * How many of the n bytes at an address come last, in a copy of their own: those in the last line,
+ * since programs look at the last byte. What the kernel copies at once is a string instruction's,
+ * whose stores are seen in any order.
+ */
+static uint64_t last_line(uint64_t at, uint64_t n)
+{
+	uint64_t in_line = (at + n - 1) % LINE + 1;
+
+	return n > in_line ? in_line : 0;
+}
+
 /* Copies n bytes of a request, and some at the least: 0 if it cannot. */
 static uint64_t copy_part(const dat_end *end, const dat_request *request, uint64_t at, uint64_t n)
 {
 	dat_table *own = (dat_table *)(uintptr_t)dat_the_lane.table;
-	uint64_t last = n > PAGE && at + n == request->n ? LINE : 0, moved = 0, there;
+	uint64_t last = 0, moved = 0, there;
 	node_range here = {request->at + at, n}, ranges[2];
 
 	/* pairs with core's look at it, when that has cleared what place_there looks at */
@@ -49,6 +60,8 @@ static uint64_t copy_part(const dat_end *end, const dat_request *request, uint64
 	cshim_full_fence();
 	there = place_there(end, request);
 	if (there) {
+		if (request->op == DAT_LANE_WRITE && at + n == request->n)
+			last = last_line(there + at, n);
 		ranges[0] = (node_range){there + at, n - last};
 		ranges[1] = (node_range){there + at + n - last, last};
 		node_copy_ranges(dat_link_of(end), dat_peer_of(end), request->op == DAT_LANE_READ,

@@ -16,9 +16,9 @@
 // Requests of a connection have sequence numbers. They are started in the order of posting, at
 // most Window at a time, and complete in that order. The responder places data as it comes, over
 // links that reorder too, but lets requests take effect one after the other: a receive completes,
-// a read is read and an atomic operation made when all before it are done. Of a write in several
-// fragments the last byte is held back until then. So who looks at the last byte of a write sees
-// all of it, and of the writes before.
+// a read is read and an atomic operation made when all before it are done. Of a write the last word
+// is held back until then. So who looks at the last byte of a write sees all of it, and of the
+// writes before.
 //
 // # Receives
 //

@@ -8,13 +8,16 @@ import (
 	"lapi/transport/memory"
 )
 
+// word is what a processor stores at once: programs look at the last one of a write.
+const word = 8
+
 // incoming is a request of the peer's that has not taken effect.
 type incoming struct {
 	used      bool
 	unready   bool // it has found no receive; what is still on its way of this attempt is dropped
 	ready     bool // all of it is here
-	holds     bool // last is the write's last byte
-	last      byte
+	held      int  // so many bytes of last are the end of the write
+	last      [word]byte
 	op        Op
 	flags     uint8
 	attempt   uint8
@@ -194,8 +197,8 @@ func (c *Conn) placeData(h *header, s *incoming, data []byte) bool {
 	return true
 }
 
-// placeWrite places a fragment of a write, all but the last byte of one that is not the next to
-// take effect.
+// placeWrite places a fragment of a write, all but what is in the write's last word: a copy of many
+// bytes may store its last ones first.
 func (c *Conn) placeWrite(h *header, s *incoming, data []byte) bool {
 	n := len(data)
 	if n == 0 {
@@ -213,10 +216,10 @@ func (c *Conn) placeWrite(h *header, s *incoming, data []byte) bool {
 	if !ok {
 		return false
 	}
-	whole := h.Seq == c.expected && s.got+uint32(n) == s.total
-	if h.Offset+uint32(n) == s.total && !whole {
-		s.holds, s.last = true, data[n-1]
-		n--
+	if h.Offset+uint32(n) == s.total {
+		s.held = min(n, int((uint64(addr)+uint64(n)-1)%word)+1)
+		n -= s.held
+		copy(s.last[:], data[n:])
 	}
 	return memory.CopyIn(addr, data[:n]) == nil
 }
@@ -271,10 +274,10 @@ func (c *Conn) takeEffect(s *incoming) bool {
 	case s.op == Send && s.flags&flagInvalidate != 0 && !c.e.owner.Invalidate(c, s.context):
 		c.breakOff(c.expected, RemoteAccess)
 		return false
-	case s.op == Write && s.holds:
-		addr, ok := c.e.owner.Access(c, s.context, transport.Addr(s.addr+uint64(s.total)-1), 1,
-			RightWrite)
-		if !ok || memory.CopyIn(addr, []byte{s.last}) != nil {
+	case s.op == Write && s.held > 0:
+		at := transport.Addr(s.addr + uint64(s.total) - uint64(s.held))
+		addr, ok := c.e.owner.Access(c, s.context, at, uint64(s.held), RightWrite)
+		if !ok || memory.CopyIn(addr, s.last[:s.held]) != nil {
 			c.breakOff(c.expected, RemoteAccess)
 			return false
 		}

@@ -120,6 +120,36 @@ static void order(void)
 	}
 }
 
+/* Who looks at a write's last byte sees the others, with as many writes as show it. */
+static void last_byte(void)
+{
+	static const DAT_SEG_LENGTH sizes[] = {65, 200, 2047, 4096, 5000, 70000};
+	enum { SIZES = sizeof sizes / sizeof *sizes, WRITES = 1500 };
+	unsigned char *memory = me.memory;
+	int i;
+
+	for (i = 0; i < WRITES * SIZES; i++) {
+		DAT_SEG_LENGTH n = sizes[i % SIZES];
+		unsigned char value = (unsigned char)(i % 251 + 1);
+		size_t at = (size_t)(i / SIZES % 3 * 24);
+
+		if (!me.is_server) {
+			memset(memory, value, n);
+			meet();
+			usleep(1); /* now the server looks */
+			post_write(n, me.address + at, me.theirs);
+			CHECK(status() == DAT_DTO_SUCCESS);
+			continue;
+		}
+		meet();
+		while (__atomic_load_n(memory + at + n - 1, __ATOMIC_ACQUIRE) != value) {
+		}
+		while (n-- > 0) /* from the end: a copy from the start on stays in front of no one */
+			CHECK(memory[at + n] == value);
+	}
+	meet();
+}
+
 /* Writes that follow each other until one fails. */
 static void write_until_it_ends(void)
 {
@@ -293,6 +323,7 @@ static const struct {
 	int times;
 } cases[] = {
 	{"stopped", stopped, 1},    {"order", order, 1},
+	{"last byte", last_byte, 1},
 	{"freed", freed, ROUNDS},   {"disconnected", disconnected, ROUNDS},
 	{"killed", killed, ROUNDS}, {"deserted", deserted, ROUNDS},
 	{"forbidden", NULL, BADS},  {"no segments", no_segments, 1},
