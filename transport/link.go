@@ -39,8 +39,8 @@ const MaxMsgID MsgID = 31
 type Verdict uint8
 
 const (
-	// Accept: the handler has consumed the message; it is never offered again, whatever the medium
-	// duplicates.
+	// Accept: the handler has consumed the message; it is never offered again, whatever the
+	// medium duplicates.
 	Accept Verdict = iota
 	// Refuse: the message was not consumed. The link offers the same message again later, as a
 	// retransmission; others pass meanwhile. Until it is accepted it counts as undelivered for
@@ -111,10 +111,10 @@ type Op struct {
 	Single  bool   // of Send: by one path only, where the link has several
 	Route   Route  // of PutNotice and GetNotice
 	Notice  Notice // likewise
-	// Done runs once if the operation was Queued: when Local may be reused (Send), when the data is
-	// in place (Put: at the peer, Get: here), when Result is valid (Atomic), when all earlier
-	// messages were accepted (Flush). err is nil, ErrClosed, ErrUnreachable or a *FaultError. Done
-	// may start new operations on any link.
+	// Done runs once if the operation was Queued: when Local may be reused (Send), when the
+	// data is in place (Put: at the peer, Get: here), when Result is valid (Atomic), when all
+	// earlier messages were accepted (Flush). err is nil, ErrClosed, ErrUnreachable or a
+	// *FaultError. Done may start new operations on any link.
 	Done func(op *Op, err error)
 	// Owner is the caller's, to find its own object in Done.
 	Owner any
@@ -204,18 +204,18 @@ type Link interface {
 	// operation uses it.
 	Register(a Addr, n uint64, access Access) (Region, error)
 	Deregister(r Region) error
-	// Send delivers hdr and the op.N bytes at op.Local to the peer's handler of id, once, in any
-	// order. hdr is copied before Send returns; a Done return means that the data was too.
+	// Send delivers hdr and the op.N bytes at op.Local to the peer's handler of id, once, in
+	// any order. hdr is copied before Send returns; a Done return means that the data was too.
 	Send(ep Endpoint, id MsgID, hdr []byte, op *Op) (Status, error)
 	Put(ep Endpoint, op *Op) (Status, error)
 	Get(ep Endpoint, op *Op) (Status, error)
 	Atomic(ep Endpoint, kind AtomicKind, op *Op) (Status, error)
-	// Flush is done when every Send and Put issued to ep before it is delivered: accepted by the
-	// peer's handler, in its memory. It does not wait for what was issued later.
+	// Flush is done when every Send and Put issued to ep before it is delivered: accepted by
+	// the peer's handler, in its memory. It does not wait for what was issued later.
 	Flush(ep Endpoint, op *Op) (Status, error)
-	// Progress receives at most max messages, offers them to their handlers, sends what is due and
-	// runs completions. It returns how many messages and completions there were. It is never
-	// nested.
+	// Progress receives at most max messages, offers them to their handlers, sends what is due
+	// and runs completions. It returns how many messages and completions there were. It is
+	// never nested.
 	Progress(max int) int
 	Stats() *Stats
 	// Close completes every queued operation with ErrClosed and releases everything.
@@ -237,9 +237,9 @@ type Waiter interface {
 
 // Pusher is what a link offers that keeps messages of one entry, to send them together.
 type Pusher interface {
-	// Push sends them. The owner calls it at the end of each entry that may have sent, and before
-	// it waits or runs user code that may take long. Progress pushes by itself. Calls with nothing
-	// to send cost next to nothing.
+	// Push sends them. The owner calls it at the end of each entry that may have sent, and
+	// before it waits or runs user code that may take long. Progress pushes by itself. Calls
+	// with nothing to send cost next to nothing.
 	Push()
 }
 

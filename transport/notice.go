@@ -44,8 +44,8 @@ type Noticing interface {
 	// handler then. Done means, as of Send, that Local may be reused; Flush says when all is in
 	// place. ErrBusy: nothing was sent.
 	PutNotice(ep Endpoint, op *Op) (Status, error)
-	// GetNotice copies op.N bytes at op.Remote of the peer to op.Local. Done: they are here. The
-	// peer's notice handler gets op.Notice, if it is not zero, once they were read.
+	// GetNotice copies op.N bytes at op.Remote of the peer to op.Local. Done: they are here.
+	// The peer's notice handler gets op.Notice, if it is not zero, once they were read.
 	GetNotice(ep Endpoint, op *Op) (Status, error)
 	// HandleNotices sets the handlers, before the first Progress.
 	HandleNotices(n NoticeHandler, f FaultHandler)

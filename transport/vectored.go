@@ -22,12 +22,12 @@ type Vectored interface {
 // Gathering is offered by links that copy a message's data before Send returns: they let its maker
 // write it where they would copy it.
 type Gathering interface {
-	// SendGathered is Send of n bytes of data that from writes, and never Queued. from is called at
-	// most once, and only if there is room and n is not 0; its error is returned, and then nothing
-	// was sent.
+	// SendGathered is Send of n bytes of data that from writes, and never Queued. from is
+	// called at most once, and only if there is room and n is not 0; its error is returned, and
+	// then nothing was sent.
 	SendGathered(ep Endpoint, id MsgID, hdr []byte, n uint64, from Gatherer) error
-	// GatherMax is how many bytes the next SendGathered to ep may have, with any header; it depends
-	// on what is under way.
+	// GatherMax is how many bytes the next SendGathered to ep may have, with any header; it
+	// depends on what is under way.
 	GatherMax(ep Endpoint) int
 }
 

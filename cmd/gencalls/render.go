@@ -16,7 +16,8 @@ func renderPairs(calls []call) string {
 	fmt.Fprintf(&b, `/*
  * pairs_gen.h - the LAPI_ names of the calls. %s
  *
- * A file that defines the PLAPI_ functions of a group defines CSHIM_GROUP_<GROUP> and includes this file at its end.
+ * A file that defines the PLAPI_ functions of a group defines CSHIM_GROUP_<GROUP> and includes this
+ * file at its end.
  */
 `, origin)
 	for _, group := range functionGroups(calls) {
@@ -53,8 +54,8 @@ func functionGroups(calls []call) []string {
 const datVersion = "DAT_2.0"
 
 // others are all other symbols that a plain c-shared build shows: the run-time's, and what C and Go
-// call of each other. LAPI's stay without version, because a profiling library in front defines plain
-// symbols, and programs must find those; so these cannot be hidden by a *.
+// call of each other. LAPI's stay without version, because a profiling library in front defines
+// plain symbols, and programs must find those; so these cannot be hidden by a *.
 const others = "_cgo*; x_cgo*; x_crosscall*; crosscall*; fatalf; etext; go*; cshim*; node*;"
 
 // renderExports returns the linker's version script.

@@ -15,8 +15,8 @@ import (
 )
 
 // A job of several hosts is started by a launcher of the field: srun inside a Slurm allocation,
-// else Hydra's mpiexec or Open MPI's mpirun. lapirun becomes that launcher, with its options said in
-// the launcher's words, so signals, exit statuses and ends of jobs are the launcher's.
+// else Hydra's mpiexec or Open MPI's mpirun. lapirun becomes that launcher, with its options said
+// in the launcher's words, so signals, exit statuses and ends of jobs are the launcher's.
 
 // launcher is what starts tasks on other hosts.
 type launcher struct {

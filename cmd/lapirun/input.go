@@ -71,8 +71,8 @@ type feed struct {
 	more  *sync.Cond // size has grown, or ended is set
 	size  int64      // bytes read so far
 	ended bool
-	// needed says from which byte on each task still needs the spool, freed up to where it was given
-	// back.
+	// needed says from which byte on each task still needs the spool, freed up to where it was
+	// given back.
 	needed map[*os.File]int64
 	freed  int64
 }

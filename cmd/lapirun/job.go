@@ -31,7 +31,7 @@ type launch struct {
 	name      string
 	o         *options
 	paths     map[string]string // of the programs of tasks that are started without a command
-	cores     []unix.CPUSet     // by --bind, tasks get one after the other; none: they are not bound
+	cores     []unix.CPUSet     // by --bind, one task each; none: they are not bound
 	emptied   map[string]bool   // files of -output and -error
 	environ   []string
 	partition uint32

@@ -83,7 +83,8 @@ func (j *launch) listUnder(n *node, lapirun string) (all adapters.Node, err erro
 	}
 	var said bytes.Buffer
 	cmd := exec.Command(n.prefix[0], append(n.prefix[1:], lapirun, listName)...)
-	cmd.Env = append(slices.Clip(j.environ), job.LauncherVariable+"="+launcher) // the last of one name counts
+	// the last of one name counts
+	cmd.Env = append(slices.Clip(j.environ), job.LauncherVariable+"="+launcher)
 	cmd.ExtraFiles = make([]*os.File, launcherFD-2)
 	cmd.ExtraFiles[launcherFD-3] = control
 	cmd.Stderr = &said

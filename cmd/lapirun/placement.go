@@ -18,7 +18,7 @@ type placement struct {
 	nodes   int      // MP_NODES; 0: not set
 	perNode int      // MP_TASKS_PER_NODE; 0: not set
 	exports []string // names of -x
-	hosts   []host   // those that get tasks, each once; none: on this machine, or the launcher knows
+	hosts   []host   // those that get tasks, each once; none: this one, or the launcher knows
 	away    bool     // a launcher is to start the tasks
 }
 

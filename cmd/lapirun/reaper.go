@@ -40,7 +40,8 @@ type reaper struct {
 func reap(socket *os.File) {
 	// only a name; all works without it
 	_ = os.WriteFile("/proc/self/comm", []byte(watchdogName), 0)
-	// What would end the watchdog is caught and not ignored, since the tasks would inherit that.
+	// What would end the watchdog is caught and not ignored, since the tasks would inherit
+	// that.
 	catchSignals(make(chan os.Signal, 1))
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, syscall.SIGCHLD)

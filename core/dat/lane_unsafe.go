@@ -8,8 +8,9 @@ import (
 	"lapi/transport/layout"
 )
 
-// The library's side of C's fast lane (cshim/dat/dat_lane.h): what both have in memory of their own.
-// While the lane has a connection, rc has lent its state (rc/lend.go); whoever needs it recalls it.
+// The library's side of C's fast lane (cshim/dat/dat_lane.h): what both have in memory of their
+// own. While the lane has a connection, rc has lent its state (rc/lend.go); whoever needs it
+// recalls it.
 
 // roomMost is how many receives of a connection the lane can have.
 const roomMost = 4096
@@ -25,8 +26,8 @@ type laneLink interface {
 type end struct {
 	*layout.DatEnd
 	memory, requests, receives []byte
-	// Calls of Idle since the state came back, less what must be: to hand over many receives, again
-	// and again, would cost more than the lane saves.
+	// Calls of Idle since the state came back, less what must be: to hand over many receives,
+	// again and again, would cost more than the lane saves.
 	idle int
 }
 
@@ -120,7 +121,8 @@ func (l *Library) hearLane() {
 	}
 }
 
-// idle gives the lane a connection that has done all it could, if the lane can do something with it.
+// idle gives the lane a connection that has done all it could, if the lane can do something with
+// it.
 func (l *Library) idle(c *rc.Conn) {
 	e, ok := c.Owner.(*EP)
 	if !ok || e.State != Connected || e.conn != c || e.ud != nil || e.SRQ != nil ||
@@ -281,8 +283,8 @@ func (e *EP) takeBack() rc.State {
 	return s
 }
 
-// receiveOf is a receive of the lane's as core has it. Memory that is no longer what it was is found
-// to be so when data comes.
+// receiveOf is a receive of the lane's as core has it. Memory that is no longer what it was is
+// found to be so when data comes.
 func (e *EP) receiveOf(d *layout.DatReceive) *rc.Receive {
 	p := &posted{cookie: d.Cookie, flags: CompletionFlags(d.Completion), pz: e.PZ,
 		need: LocalWrite, epoch: e.ia.freed}

@@ -34,7 +34,8 @@ type Host interface {
 // Network is the process's sockets.
 type Network interface {
 	cm.Outlet
-	// Listen opens the port of a qualifier. Close gives it back; a port may be open several times.
+	// Listen opens the port of a qualifier. Close gives it back; a port may be open several
+	// times.
 	Listen(port cm.Port) error
 	Unlisten(port cm.Port)
 	// Receive gives what has come to OnPacket and OnRefused, at most max datagrams.
@@ -45,11 +46,11 @@ type Network interface {
 	LocalFor(to netip.Addr) (netip.Addr, error)
 	// Link opens a link for data at an address of this process.
 	Link(local netip.Addr, c LinkConfig) (transport.Link, netip.AddrPort, error)
-	// Door lets processes of this node and user come by lines, under this process's name; an error:
-	// it cannot be, or is not wanted.
+	// Door lets processes of this node and user come by lines, under this process's name; an
+	// error: it cannot be, or is not wanted.
 	Door(name [16]byte) error
-	// Dial opens a line to the process of that name; an error: there is none on this node. It never
-	// waits.
+	// Dial opens a line to the process of that name; an error: there is none on this node. It
+	// never waits.
 	Dial(name [16]byte) (Line, error)
 	// NodeLink opens one end, task me of 0 and 1, of a link between two processes of this node.
 	NodeLink(me int, failed func(ep transport.Endpoint, err error)) (transport.Link, error)
@@ -87,7 +88,8 @@ type Config struct {
 	Random     func() uint64
 	Clock      transport.Clock
 	Kernel     coll.Kernel // does reductions
-	// LinkErrors are what a network interface has counted; false: it cannot be read. Nil: none can.
+	// LinkErrors are what a network interface has counted; false: it cannot be read. Nil: none
+	// can.
 	LinkErrors func(device string) (LinkErrors, bool)
 	Shared     []byte // the key file's
 	Timeout    int64  // ns after which a silent peer is gone
@@ -248,8 +250,8 @@ func (l *Library) Progress() (n int) {
 	return n
 }
 
-// progressLinks receives. A peer's connections that have ended end here after those that it has made
-// before were told, though the two come by different sockets: programs count on that order.
+// progressLinks receives. A peer's connections that have ended end here after those that it has
+// made before were told, though the two come by different sockets: programs count on that order.
 func (l *Library) progressLinks() (n int) {
 	l.receiving = true
 	n = l.self.Progress(progressBatch)

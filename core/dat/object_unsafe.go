@@ -69,7 +69,8 @@ type handles struct {
 	lane  *layout.DatLane // hears of areas; nil: there is none
 }
 
-// tellLane tells the fast lane of an area, if its place there is free: handles of others are core's.
+// tellLane tells the fast lane of an area, if its place there is free: handles of others are
+// core's.
 func (h *handles) tellLane(area uint64) {
 	if h.lane == nil {
 		return

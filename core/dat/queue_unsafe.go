@@ -19,8 +19,8 @@ type queue struct {
 const (
 	eventSize = int(unsafe.Sizeof(Event{}))
 	queueSize = int(unsafe.Sizeof(layout.DatQueue{}))
-	// roomFirst is how many events there is memory for at first: what the fast lane does without
-	// asking for more.
+	// roomFirst is how many events there is memory for at first: what the fast lane does
+	// without asking for more.
 	roomFirst = 32
 )
 

@@ -22,8 +22,8 @@ const (
 	tagProcess
 )
 
-// daemonOf is the process that has made the other end of a launcher's socket: mpiexec.hydra's proxy,
-// Slurm's step daemon. Nil: it is not visible here.
+// daemonOf is the process that has made the other end of a launcher's socket: mpiexec.hydra's
+// proxy, Slurm's step daemon. Nil: it is not visible here.
 func daemonOf(socket int) *os.File {
 	cred, err := unix.GetsockoptUcred(socket, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err != nil || cred.Pid <= 0 || int(cred.Pid) == os.Getpid() {

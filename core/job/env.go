@@ -154,8 +154,8 @@ func (r *reader) messageAPI(c *Config) error {
 		remedy)}
 }
 
-// library reads MP_EUILIB. Scripts ask for user space as a matter of course, so that it is not to be
-// had is an error only where LAPI_US, this library's own, says so.
+// library reads MP_EUILIB. Scripts ask for user space as a matter of course, so that it is not to
+// be had is an error only where LAPI_US, this library's own, says so.
 func (r *reader) library(*Config) error {
 	us, usSet := r.get("LAPI_US")
 	only := strings.EqualFold(us, "only")

@@ -31,8 +31,8 @@ const (
 // before any FromEnv. Nil: such tasks are refused.
 var OpenPMIx func() (pmi.Launcher, error)
 
-// MPIIsUsed says whether MPI is in this process and initialised. Likewise set by who links both; nil:
-// it is not.
+// MPIIsUsed says whether MPI is in this process and initialised. Likewise set by who links both;
+// nil: it is not.
 var MPIIsUsed func() bool
 
 // HasHub is told that this process has its node's hub, so that its end is to wait until others know
@@ -194,7 +194,8 @@ func (r *reader) meetByAddress(c *Config) {
 	}
 }
 
-// checkIdentity holds what a launcher says, by that variable among others, against what is possible.
+// checkIdentity holds what a launcher says, by that variable among others, against what is
+// possible.
 func checkIdentity(c *Config, variable string) error {
 	if c.NumTasks < 1 || c.NumTasks > maxTasks || c.Task < 0 || c.Task >= c.NumTasks {
 		return &EnvError{variable, codeNoEnvVar, fmt.Sprintf("the launcher says task %d of %d; "+

@@ -114,13 +114,13 @@ type Config struct {
 	Launched bool // under lapirun: an inherited socket leads to the launcher
 
 	start      starter
-	openField  func() (pmi.Launcher, int, error) // of a launcher of the field, and its socket
-	device     string                            // MP_EUIDEVICE, where a launcher of the field has started it
+	openField  func() (pmi.Launcher, int, error) // of a launcher, and its socket
+	device     string                            // MP_EUIDEVICE, if a launcher started it
 	instances  int                               // MP_INSTANCES likewise; adapters.Max: max, 0: not set
-	hub        *hub.Hub                          // this node's, if this process has it; after Meet
+	hub        *hub.Hub                          // the node's, if it is here; after Meet
 	spans      bool                              // the job is on several nodes; after Meet
 	daemon     *os.File                          // the launcher's process on this node; nil: unknown
-	launcherFD int                               // the socket to lapirun if Launched, to the node's hub if spans
+	launcherFD int                               // to lapirun if Launched, to the hub if spans
 	say        func(text string)                 // to the user at once; nil: to nobody
 	munge      sealing                           // LAPI_MUNGE
 	keyFile    string                            // LAPI_JOB_KEY_FILE
@@ -151,7 +151,8 @@ const (
 	TaskDied EventKind = iota + 1
 	// TaskEnded: Event.Task has ended on purpose, with status 0, but without LAPI_Term.
 	TaskEnded
-	// LauncherGone: the launcher, or what it has on this node, has ended; this task must end too.
+	// LauncherGone: the launcher, or what it has on this node, has ended; this task must end
+	// too.
 	LauncherGone
 	// TaskRejoined: Event.Task has died, or left, and was started again. Event.Part is its part
 	// of the exchange, whose files are the receiver's; it waits for Rejoiner.Answer.

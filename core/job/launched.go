@@ -10,9 +10,9 @@ import (
 	"lapi/core/job/wire"
 )
 
-// launched is a session with a hub: lapirun's, or that of the node (nodehub.go). It has a socket of its own, of which the launcher gets the
-// other end through the inherited socket: so sessions of several instances need not know of each
-// other, and a session's end is seen when its process ends.
+// launched is a session with a hub: lapirun's, or that of the node (nodehub.go). It has a socket of
+// its own, of which the launcher gets the other end through the inherited socket: so sessions of
+// several instances need not know of each other, and a session's end is seen when its process ends.
 type launched struct {
 	task, numTasks int
 	server         string // who serves it, for messages

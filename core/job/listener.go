@@ -37,7 +37,8 @@ type pendingConn struct {
 const (
 	nameSlots = 4
 	bindLimit = 2 * time.Second // a task that has just ended may still hold its name
-	// a name that is taken and refuses belongs to a task that is about to listen, so long at most
+	// a name that is taken and refuses belongs to a task that is about to listen, so long at
+	// most
 	mayListen  = 20 * time.Millisecond
 	maxPending = 4096
 )

@@ -46,8 +46,8 @@ var met struct {
 
 // Meet completes the Config of a task that a launcher of the field has started: CommonTasks,
 // Partition, the job key, and addresses if the user gave none. It waits until all tasks of the job
-// call it; in other jobs it does nothing. Only a process's first Meet asks the launcher. The strings
-// are for the user, at MP_INFOLEVEL 1; only that first Meet has any.
+// call it; in other jobs it does nothing. Only a process's first Meet asks the launcher. The
+// strings are for the user, at MP_INFOLEVEL 1; only that first Meet has any.
 func (c *Config) Meet() ([]string, error) {
 	if c.start == byHand {
 		return nil, nil
@@ -246,8 +246,9 @@ func (m *meeting) copyKey(c *Config) error {
 
 // place is where a task runs.
 type place struct {
-	// text is what the tasks of one node have in common, and no two nodes: they can share memory,
-	// and see each other's sockets. Namespaces on one machine differ in one of its last two parts.
+	// text is what the tasks of one node have in common, and no two nodes: they can share
+	// memory, and see each other's sockets. Namespaces on one machine differ in one of its last
+	// two parts.
 	text    string
 	network string // what only those in one network namespace have in common; "": unknown
 	host    string

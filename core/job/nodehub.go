@@ -107,8 +107,8 @@ func (m *meeting) lead(c *Config, me int, all []fieldCard, door net.Listener,
 	return nil
 }
 
-// hubKey is what hubs prove themselves by: the key file's, or else what task 0 has made. It stays for
-// as long as the process.
+// hubKey is what hubs prove themselves by: the key file's, or else what task 0 has made. It stays
+// for as long as the process.
 func (m *meeting) hubKey(c *Config) ([]byte, error) {
 	if c.keyFile != "" {
 		return readKeyFile(c.keyFile)

@@ -4,12 +4,12 @@ import "fmt"
 
 // Open begins the wire-up of one LAPI instance (0 to 15, equal in all tasks): with lapirun, or
 // among those that Meet has found, or among CommonTasks of this node, or, for a task started by
-// hand that shares memory with nobody, with this task alone. Tasks may open an instance at different times; the n-th session that each
-// opens of an instance belong together.
+// hand that shares memory with nobody, with this task alone. Tasks may open an instance at
+// different times; the n-th session that each opens of an instance belong together.
 //
-// Among tasks started by hand Open waits until all have come, a minute at most; the error then names
-// the missing tasks. There is no limit with c.NoTimeout, or after Meet: then all tasks have begun.
-// Several instances may be opened at a time, by several threads, but not with one Config.
+// Among tasks started by hand Open waits until all have come, a minute at most; the error then
+// names the missing tasks. There is no limit with c.NoTimeout, or after Meet: then all tasks have
+// begun. Several instances may be opened at a time, by several threads, but not with one Config.
 func Open(c *Config, instance int) (Session, error) {
 	if instance < 0 || instance >= maxInstances {
 		return nil, fmt.Errorf("instance %d is not in 0 to %d", instance, maxInstances-1)

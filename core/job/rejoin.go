@@ -7,8 +7,10 @@ import (
 // A task that has died and is started again rejoins the session of the others: its LAPI_Init finds
 // their listeners open. Between each of them and it this happens:
 //
-//	it: Hello ──> they, once they know of its death: Welcome, with intoSession ──> it: its part of the exchange
-//	  ──> they: TaskRejoined with that part; their owner makes ready for it and answers ──> it: their part
+//	it:   Hello
+//	they: Welcome, with intoSession, once they know of its death
+//	it:   its part of the exchange
+//	they: TaskRejoined with that part; their owner makes ready for it and answers: their part
 //
 // A task that has left in good order may be a task of the job's next session. Its hello waits for
 // the end of this one, unless the owner expects it to rejoin.

@@ -18,7 +18,8 @@ type spanning struct {
 	onNode []bool // by task
 	watch  *watch
 	look   bool // something may be there that the watch does not tell
-	// where this process has the node's hub: that, and what tells this session's Leave from others
+	// where this process has the node's hub: that, and what tells this session's Leave from
+	// others
 	hub            *hub.Hub
 	task, instance int
 }

@@ -35,8 +35,8 @@ type standalone struct {
 	round    uint32
 	events   []Event
 	listener *listener
-	// nobody waits on the listener, for lack of descriptors or too many pending connections, until
-	// a task dies
+	// nobody waits on the listener, for lack of descriptors or too many pending connections,
+	// until a task dies
 	unwatched bool
 	// rejoining: others have readmitted this task to their session, so it does without those
 	// that are not there.

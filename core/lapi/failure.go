@@ -118,8 +118,8 @@ func (c *Context) ended(p *peer.Peer, why string) {
 	c.wake.Changed()
 }
 
-// dependsOn says whether something of this task depends on p: then p's end is an error, and its silence
-// must be noticed.
+// dependsOn says whether something of this task depends on p: then p's end is an error, and its
+// silence must be noticed.
 func (c *Context) dependsOn(p *peer.Peer) bool {
 	return c.in.Busy(p) || c.parts.Busy(p) || c.collectives.UnderWay() > 0 ||
 		c.barrier.underWay() || c.concerned(p) != codes.IntErr
@@ -161,8 +161,8 @@ func (c *Context) leftBefore(p *peer.Peer, kind codes.ErrType) {
 	}
 }
 
-// checkLeft tells of tasks that have left while this one waits for them. What they had sent is taken
-// in first.
+// checkLeft tells of tasks that have left while this one waits for them. What they had sent is
+// taken in first.
 func (c *Context) checkLeft() {
 	for i := range c.peers {
 		p := &c.peers[i]

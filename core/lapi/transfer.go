@@ -33,8 +33,8 @@ const (
 // nothing here, or are for types that have their own calls.
 const (
 	UseTgtVecType = 0x2 // USE_TGT_VEC_TYPE: the target's vector is a lapi_vec_t
-	// LAPI_NOT_STRIPE: the data keeps to one of several addresses (guide, Chapter 14), also that of
-	// a get
+	// LAPI_NOT_STRIPE: the data keeps to one of several addresses (guide, Chapter 14), also
+	// that of a get
 	notStripe = 0x80
 )
 

@@ -9,8 +9,8 @@ import (
 )
 
 // Card is what a task tells the others: the addresses of its links, empty for a link that it has
-// not, and where it runs (processors.go). On the wire there are a version (8), and for each of these
-// a length (16) and its bytes.
+// not, and where it runs (processors.go). On the wire there are a version (8), and for each of
+// these a length (16) and its bytes.
 type Card struct{ UDP, Shm, Where []byte }
 
 // Card is this task's, with the files that go along; withShared: with its shared memory.

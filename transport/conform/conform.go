@@ -34,8 +34,8 @@ type Net struct {
 	Nodes []Node
 	// Self: a node is connected to itself. A Net of one node must be.
 	Self bool
-	// Step, if not nil, makes progress beyond the Progress of every node, which the suite calls:
-	// for example it moves a simulated clock.
+	// Step, if not nil, makes progress beyond the Progress of every node, which the suite
+	// calls: for example it moves a simulated clock.
 	Step func()
 }
 

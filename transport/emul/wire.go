@@ -8,7 +8,8 @@ import (
 
 // Headers of the two messages, little-endian, so that 32- and 64-bit tasks understand each other.
 //
-//	request: kind u8 | width u8 | 0 u16 | 0 u32 | token u64 | remote address u64 | bytes u64 | operand u64 | compare u64
+//	request: kind u8 | width u8 | 0 u16 | 0 u32 | token u64 | remote address u64 | bytes u64 |
+//	         operand u64 | compare u64
 //	reply:   state u8 | 0 u8 | 0 u16 | 0 u32 | token u64 | result u64, or the bad address
 //
 // The data of a put follows the request, that of a get the reply. token is the origin's; the reply

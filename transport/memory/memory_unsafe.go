@@ -135,7 +135,8 @@ func Copy(dst, src transport.Addr, n uint64) (err error) {
 	}
 	base := dst
 	if src > dst {
-		// where the kernel does not tell, the higher one is the one that no user address has
+		// where the kernel does not tell, the higher one is the one that no user address
+		// has
 		base = src
 	}
 	defer recoverFault(&err, base)

@@ -184,8 +184,8 @@ func (l *Link) newPeer(ep transport.Endpoint, a transport.Address) (*peer, error
 	p.node.Fenced = flag(from.Flags&needsBarriers != 0 || !node.Registered())
 	l.locatePeer(p)
 	_ = closeFile(a.Files[0])
-	// A process whose addresses have 32 bits cannot name those of one with 64; the other way there
-	// is nothing in the way.
+	// A process whose addresses have 32 bits cannot name those of one with 64; the other way
+	// there is nothing in the way.
 	p.node.Direct = flag(!l.config.DisableCMA && from.WordSize <= wordSize &&
 		node.Probe(l.node, ring, from.CookieAt, from.Cookie))
 	p.settle()

@@ -22,7 +22,8 @@ import (
 // epoch is a peer's state of it.
 type epoch struct {
 	awaiting bool // what comes is of the epoch before
-	// the announcement came although this side has not reconnected: that is for the next Reconnect
+	// the announcement came although this side has not reconnected: that is for the next
+	// Reconnect
 	early     bool
 	announced bool // ours is in the ring, or none is due
 }

@@ -58,22 +58,23 @@ type Config struct {
 	// PeerFailed is called, from Progress, when a peer has written what no peer writes, or was
 	// silent for Timeout. ep is disconnected already. May be nil.
 	PeerFailed func(ep transport.Endpoint, err error)
-	// Timeout is for how long a peer may be silent while something is due from it; then it fails
-	// with transport.ErrTimeout. 0, or NoTimeout: for ever. See SetTimeout.
+	// Timeout is for how long a peer may be silent while something is due from it; then it
+	// fails with transport.ErrTimeout. 0, or NoTimeout: for ever. See SetTimeout.
 	Timeout   time.Duration
 	NoTimeout bool
 	// DisableCMA makes the link do without cross-memory attach: Put and Get are not supported.
 	DisableCMA bool
-	// MessagesOnly: peers may send this task messages, and nothing that touches its memory: one that
-	// tries has failed. Nor does this link touch theirs: Put, Get, Atomic and transfers with
-	// notices are not supported. Its owner may, by NodePeer.Direct.
+	// MessagesOnly: peers may send this task messages, and nothing that touches its memory: one
+	// that tries has failed. Nor does this link touch theirs: Put, Get, Atomic and transfers
+	// with notices are not supported. Its owner may, by NodePeer.Direct.
 	MessagesOnly bool
 	// Barrier: this task can take part in the barrier of the node's tasks.
 	Barrier bool
-	// Area is how many bytes of data may be in chunks on the way to one task, of those that there
-	// are for it; 0: all.
+	// Area is how many bytes of data may be in chunks on the way to one task, of those that
+	// there are for it; 0: all.
 	Area uint64
-	// Route is the way that is forced for data that is too long for slots, to a peer that polls.
+	// Route is the way that is forced for data that is too long for slots, to a peer that
+	// polls.
 	Route Route
 	// Tracer is a process whose descendants all tasks of the node are; 0: none is known.
 	Tracer int

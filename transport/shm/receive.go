@@ -38,8 +38,8 @@ func (l *Link) Progress(max int) int {
 		if v.First++; v.First >= v.NumActive {
 			v.First = 0
 		}
-		// The list may change under a handler (Disconnect): then a ring is looked at in the next
-		// call.
+		// The list may change under a handler (Disconnect): then a ring is looked at in the
+		// next call.
 		for i, at := uint32(0), v.First; i < v.NumActive && n < max; i++ {
 			if at >= v.NumActive {
 				at = 0

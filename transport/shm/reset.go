@@ -69,7 +69,8 @@ func (l *Link) Await(ep transport.Endpoint) error {
 	return nil
 }
 
-// HasLeft says whether the peer of ep has closed its link, so that there is nobody to reconnect with.
+// HasLeft says whether the peer of ep has closed its link, so that there is nobody to reconnect
+// with.
 func (l *Link) HasLeft(ep transport.Endpoint) bool {
 	if uint(ep) >= uint(len(l.peers)) || l.peers[ep] == nil {
 		return false

@@ -18,7 +18,8 @@ type Scenario struct {
 	Level     wire.Level
 	HasKey    bool
 
-	// Settings of the protocol, alike in all tasks but for ReceiveBuffer, which is the socket's.
+	// Settings of the protocol, alike in all tasks but for ReceiveBuffer, which is the
+	// socket's.
 	PacketSize, CopyMax, RexmitBufCount, AckThreshold, RetransmitInterval, ReceiveBuffer int
 	PollingInterval,
 	Timeout time.Duration

@@ -46,7 +46,8 @@ func (m *Machine) authentic(now int64, path Path, from netip.AddrPort, b []byte)
 	}
 	s := &p.session
 	if s.in == nil || !s.in.Open(b) {
-		// it may have a session with us that we do not know: it must tell us its nonce again
+		// it may have a session with us that we do not know: it must tell us its nonce
+		// again
 		if s.state == handshaking && now >= s.nextHello {
 			s.nextHello = now + int64(helloDelay)
 			s.sendHello(r, 0)

@@ -14,11 +14,11 @@ import (
 // Machine writes again at once, to Transmit.
 type Gatherer interface {
 	Outlet
-	// Gather is Transmit, but the packet may be sent later, at Push at the latest. Gathered: head
-	// and data are the Gatherer's to read until then. Any other outcome is final.
+	// Gather is Transmit, but the packet may be sent later, at Push at the latest. Gathered:
+	// head and data are the Gatherer's to read until then. Any other outcome is final.
 	Gather(path Path, to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome
-	// Push sends all that was gathered and returns what could not be sent. The slice is valid until
-	// the next Push.
+	// Push sends all that was gathered and returns what could not be sent. The slice is valid
+	// until the next Push.
 	Push() []Bounce
 }
 

@@ -23,8 +23,8 @@ type Local struct {
 type Config struct {
 	Locals []Local         // this task's addresses, 1 to MaxPaths
 	Clock  transport.Clock // of the Link, not the Machine; nil: the monotonic clock
-	// Plain: each packet is a system call of its own; else the kernel is given, and gives, several
-	// in one where it can. Of the Link.
+	// Plain: each packet is a system call of its own; else the kernel is given, and gives,
+	// several in one where it can. Of the Link.
 	Plain bool
 	// Drop, if not nil, is asked for each packet going out whether to lose it: for tests of the
 	// Link.
@@ -32,31 +32,31 @@ type Config struct {
 
 	Task     int // this task; 0 <= Task < NumTasks
 	NumTasks int
-	// Key is the job key; without one the handshake proves nothing but that the peer hears what is
-	// sent to its address. It must stay as it is until Close.
+	// Key is the job key; without one the handshake proves nothing but that the peer hears what
+	// is sent to its address. It must stay as it is until Close.
 	Key   []byte
 	Level wire.Level // what a packet's check covers; equal in all tasks
 	// Pair is for tasks that come and go, and belong to no job: peers of one task know it by
-	// different numbers, which they have agreed on, and each pair has a key of its own. It is asked in
-	// Connect; nil: Task and Key. The number takes the place of Task for that peer.
+	// different numbers, which they have agreed on, and each pair has a key of its own. It is
+	// asked in Connect; nil: Task and Key. The number takes the place of Task for that peer.
 	Pair      func(ep transport.Endpoint) (number int, key []byte)
 	Partition string // packets of another partition are dropped
 	Instance  int    // LAPI instance; likewise
 	// Incarnation tells this use of the address from all earlier ones; 0: a random one.
 	Incarnation uint64
 	// Round tells sessions at fixed addresses apart, where peers cannot know each other's
-	// incarnation beforehand: a task in its second LAPI_Init must not meet one that is still in its
-	// first. Hellos of another round are dropped. A Link at a fixed port counts by itself.
+	// incarnation beforehand: a task in its second LAPI_Init must not meet one that is still in
+	// its first. Hellos of another round are dropped. A Link at a fixed port counts by itself.
 	Round uint32
 
-	// bytes of a datagram, MinPacketSize to 65536, of which wire.MaxDatagram are sent; 0: what the
-	// path takes in one piece
+	// bytes of a datagram, MinPacketSize to 65536, of which wire.MaxDatagram are sent; 0: what
+	// the path takes in one piece
 	PacketSize int
-	// Discover: each path's packet size is found, PacketSize at the most; packets may not be cut on
-	// their way. Else PacketSize is that of all. New sets it if PacketSize is 0.
+	// Discover: each path's packet size is found, PacketSize at the most; packets may not be
+	// cut on their way. Else PacketSize is that of all. New sets it if PacketSize is 0.
 	Discover bool
-	// bytes that may wait at this task's socket, for peers' windows; the Link asks the kernel for
-	// so much (0: for as much as it gives)
+	// bytes that may wait at this task's socket, for peers' windows; the Link asks the kernel
+	// for so much (0: for as much as it gives)
 	ReceiveBuffer int
 
 	AckThreshold       int           // 1 to MaxAckThreshold packets
@@ -71,26 +71,27 @@ type Config struct {
 	// a peer that is silent for so long, while something is due from it, has failed
 	Timeout   time.Duration
 	NoTimeout bool // never
-	// PeerFailed is told of such a peer, from inside OnTimeout, once; everything queued for it has
-	// completed or will in Complete. err is transport.ErrAdaptersDown if this task could send by
-	// none of its addresses, transport.ErrUnreachable if none of several paths to the peer worked,
-	// transport.ErrTimeout if it was silent on the only one. May be nil.
+	// PeerFailed is told of such a peer, from inside OnTimeout, once; everything queued for it
+	// has completed or will in Complete. err is transport.ErrAdaptersDown if this task could
+	// send by none of its addresses, transport.ErrUnreachable if none of several paths to the
+	// peer worked, transport.ErrTimeout if it was silent on the only one. May be nil.
 	PeerFailed func(ep transport.Endpoint, err error)
-	// Expected says whether the owner waits for something from ep that is no acknowledgement; see
-	// Machine.Expect. Nil: it never does.
+	// Expected says whether the owner waits for something from ep that is no acknowledgement;
+	// see Machine.Expect. Nil: it never does.
 	Expected func(ep transport.Endpoint) bool
-	// PathChanged is told that the path of that number to ep, of several, is marked down because it
-	// does not work, or reinstated. May be nil.
+	// PathChanged is told that the path of that number to ep, of several, is marked down
+	// because it does not work, or reinstated. May be nil.
 	PathChanged func(ep transport.Endpoint, path Path, used bool)
 
-	// SendMaxChanged is told that from now on messages of up to so many bytes, header and data, go
-	// to ep in one packet; Limits().SendMax at the most, as at the beginning. Longer ones are taken
-	// as before, and are cut again, which costs more. It may be told inside any method. May be nil.
+	// SendMaxChanged is told that from now on messages of up to so many bytes, header and data,
+	// go to ep in one packet; Limits().SendMax at the most, as at the beginning. Longer ones
+	// are taken as before, and are cut again, which costs more. It may be told inside any
+	// method. May be nil.
 	SendMaxChanged func(ep transport.Endpoint, sendMax int)
 
-	// Disagreement is told, from inside OnPacket and once a session, of a peer whose Hello fits but
-	// for its level, theirs, or, if that is the same, its key. Nothing proves that the Hello is the
-	// peer's own. There will be no session with it. May be nil.
+	// Disagreement is told, from inside OnPacket and once a session, of a peer whose Hello fits
+	// but for its level, theirs, or, if that is the same, its key. Nothing proves that the
+	// Hello is the peer's own. There will be no session with it. May be nil.
 	Disagreement func(ep transport.Endpoint, theirs wire.Level)
 
 	// law makes the congestion law of a path; nil: the usual one.

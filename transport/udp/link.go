@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// socketBuffer is what the kernel is asked for, each way; it gives what net.core.rmem_max and
-	// wmem_max allow.
+	// socketBuffer is what the kernel is asked for, each way; it gives what net.core.rmem_max
+	// and wmem_max allow.
 	socketBuffer = 4 << 20
-	// lateTime: a task with several sockets that did not look at them for so long, in nanoseconds,
-	// because it computed or did not get the processor, asks all of them and takes in what has
-	// come. Longer than some turns that find nothing.
+	// lateTime: a task with several sockets that did not look at them for so long, in
+	// nanoseconds, because it computed or did not get the processor, asks all of them and takes
+	// in what has come. Longer than some turns that find nothing.
 	lateTime = int64(100 * time.Microsecond)
 	// lingerMax bounds Close, in nanoseconds: a little more than all close notices take.
 	lingerMax = int64(70 * time.Millisecond)

@@ -26,8 +26,8 @@ const (
 
 // Outlet is the medium below a Machine.
 type Outlet interface {
-	// Transmit sends head, followed by n bytes of user memory at data, as one packet from the local
-	// address of path. Nothing is kept.
+	// Transmit sends head, followed by n bytes of user memory at data, as one packet from the
+	// local address of path. Nothing is kept.
 	Transmit(path Path, to netip.AddrPort, head []byte, data transport.Addr, n int) Outcome
 }
 

@@ -18,16 +18,16 @@ const (
 	// MP_ACK_THRESH.
 	DefaultAckThreshold = 30
 	// MaxAckThreshold is the highest that LAPI_Senv ACK_THRESHOLD allows. It is below
-	// MaxPacketsOut/2, so that a sender with a full window gets an acknowledgement before it must
-	// stop, of whatever size the packets are.
+	// MaxPacketsOut/2, so that a sender with a full window gets an acknowledgement before it
+	// must stop, of whatever size the packets are.
 	MaxAckThreshold = 30
 	// DefaultTimeout is how long a peer may be silent: LAPI_Senv TIMEOUT.
 	DefaultTimeout = 900 * time.Second
 	// DefaultPollingInterval is MP_POLLING_INTERVAL: the longest time between two runs of the
 	// acknowledge and retransmit logic.
 	DefaultPollingInterval = 400 * time.Millisecond
-	// DefaultRetransmitInterval is MP_RETRANSMIT_INTERVAL: the most calls of Progress between two
-	// such runs.
+	// DefaultRetransmitInterval is MP_RETRANSMIT_INTERVAL: the most calls of Progress between
+	// two such runs.
 	DefaultRetransmitInterval = 1000000
 	// DefaultRexmitBufCount and DefaultRexmitBufSize (bytes) are MP_REXMIT_BUF_CNT and
 	// MP_REXMIT_BUF_SIZE.
@@ -44,8 +44,8 @@ const (
 	// mostPackets may be in flight to one peer, however small they are. Enough for 1.4 MiB in
 	// Ethernet's packets.
 	mostPackets = 1024
-	// firstSeq is a session's first sequence number: so near the end that each longer session wraps
-	// around.
+	// firstSeq is a session's first sequence number: so near the end that each longer session
+	// wraps around.
 	firstSeq = wire.Seq(1<<32 - 100)
 	// maxWaiting packets may wait for the window, a peer; maxWaitingIdle before the peer has
 	// answered for the first time: peers that never start must not take the packets that others
@@ -53,26 +53,27 @@ const (
 	maxWaiting     = 64
 	maxWaitingIdle = 16
 	// maxSmall: an open packet, which others may join, goes only if fewer than so many are in
-	// flight, or the owner finds nothing else to do. Else the next acknowledgement, which the last
-	// of these asks for, lets all go that has come together meanwhile.
+	// flight, or the owner finds nothing else to do. Else the next acknowledgement, which the
+	// last of these asks for, lets all go that has come together meanwhile.
 	maxSmall = 1
 	// maxMessages may share a packet.
 	maxMessages = packet.MaxMessages
 
 	// maxHeader bounds Limits.HeaderMax; several headers must fit a head.
 	maxHeader = 2048
-	// minData bytes of data fit beside the longest header, in the smallest packet too. A multiple
-	// of 8.
+	// minData bytes of data fit beside the longest header, in the smallest packet too. A
+	// multiple of 8.
 	minData = 256
-	// headChunk packets are allocated at a time, at most headsPerTask a task and maxHeads at all.
+	// headChunk packets are allocated at a time, at most headsPerTask a task and maxHeads at
+	// all.
 	headChunk    = 64
 	headsPerTask = 256
 	moreHeads    = mostPackets + maxWaiting
 	maxHeads     = 32768
 	rexChunk     = 8
-	// Memory for packets that arrive in parts: wholeSize bytes each, of which only what is used is
-	// touched, wholeChunk at a time, at most maxWholes. As many as a peer may have on its way: a
-	// part that must wait for memory could hold up those that would free some.
+	// Memory for packets that arrive in parts: wholeSize bytes each, of which only what is used
+	// is touched, wholeChunk at a time, at most maxWholes. As many as a peer may have on its
+	// way: a part that must wait for memory could hold up those that would free some.
 	wholeSize  = 1 << 16
 	wholeChunk = 8
 	maxWholes  = 16 * recovery.Numbers
@@ -87,16 +88,16 @@ const (
 	closeCount = 5
 	closeDelay = 2 * time.Millisecond
 
-	// Packet sizes. The kernel is asked what it has heard of a path when a long packet was lost, at
-	// most every askGap. After blackHoleRounds rounds with lost long packets and none that arrived,
-	// a path gets shorter ones only. Longer ones are tried after raiseLeast, then after twice as
-	// long, up to raiseMost.
+	// Packet sizes. The kernel is asked what it has heard of a path when a long packet was
+	// lost, at most every askGap. After blackHoleRounds rounds with lost long packets and none
+	// that arrived, a path gets shorter ones only. Longer ones are tried after raiseLeast, then
+	// after twice as long, up to raiseMost.
 	askGap          = 5 * time.Millisecond
 	blackHoleRounds = 3
 	raiseLeast      = 10 * time.Millisecond
 	raiseMost       = 30 * time.Second
-	// lonelySends: a packet that went so often without arriving may be too long, if the paths that
-	// it went by answer what went before it.
+	// lonelySends: a packet that went so often without arriving may be too long, if the paths
+	// that it went by answer what went before it.
 	lonelySends = 8
 
 	// fullDelay is when to try again after the socket took no more.

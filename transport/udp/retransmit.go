@@ -43,8 +43,8 @@ func (s *sender) onRetryTimer(r *paths.Path, now int64) {
 // timedOut sees to it that k, the oldest in flight on r, goes again.
 func (s *sender) timedOut(k *recovery.Packet, r *paths.Path, now int64) {
 	long := s.isLong(k, r)
-	// Something that went later has arrived. A lone packet that goes from path to path has nothing
-	// behind it: there an answer must do.
+	// Something that went later has arrived. A lone packet that goes from path to path has
+	// nothing behind it: there an answer must do.
 	if k.Tx() < r.AckedTx() || k.Sends() > lonelySends && r.AnsweredAt() > k.SentAt() {
 		s.lostLong(k, r, now)
 	}

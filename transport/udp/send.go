@@ -23,7 +23,8 @@ type sender struct {
 	limits  packetLimits
 	sendMax int    // header and data of a message that fills a packet, as the owner was told
 	flushes opList // in their order
-	// a flush waits for packets not yet sent: the one before flushSeq asks for its acknowledgement
+	// a flush waits for packets not yet sent: the one before flushSeq asks for its
+	// acknowledgement
 	flushing  bool
 	flushSeq  wire.Seq // where the latest flush stands
 	coalesced coalesced

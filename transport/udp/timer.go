@@ -39,12 +39,12 @@ func (m *Machine) Turn() bool {
 	return m.timers.turns >= m.cfg.RetransmitInterval
 }
 
-// turnTime is how long a call of Progress takes that finds nothing, about. A thread that waits asleep
-// makes none: each turnTime of its sleep counts as one.
+// turnTime is how long a call of Progress takes that finds nothing, about. A thread that waits
+// asleep makes none: each turnTime of its sleep counts as one.
 const turnTime = 1000
 
-// WakeBy is NextTimeout for an owner that sleeps from now on: it wakes when RETRANSMIT_INTERVAL turns
-// would be over.
+// WakeBy is NextTimeout for an owner that sleeps from now on: it wakes when RETRANSMIT_INTERVAL
+// turns would be over.
 func (m *Machine) WakeBy(now int64) int64 {
 	due := m.NextTimeout()
 	if due <= now {

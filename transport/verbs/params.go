@@ -20,8 +20,8 @@ const (
 
 // Of each connected peer.
 const (
-	// window is how many packets a peer may send ahead of what this task has taken in. It is part
-	// of the protocol: both sides begin with it.
+	// window is how many packets a peer may send ahead of what this task has taken in. It is
+	// part of the protocol: both sides begin with it.
 	window = 32
 	// spare receive buffers are for packets that only grant credits, which need none: a peer
 	// sends no third while two of them wait, as each stands for half a window.
@@ -33,8 +33,8 @@ const (
 	piecesOfCall = 4
 	// depth of a queue pair: all of the above.
 	depth = ringSize + piecesMax
-	// callsMax is how many puts and gets, and how many flushes, may be under way. As many keys and
-	// answers a peer may ask for.
+	// callsMax is how many puts and gets, and how many flushes, may be under way. As many keys
+	// and answers a peer may ask for.
 	callsMax = 64
 	// owedMax bounds the answers that wait for room.
 	owedMax = callsMax * (askedMax + 3)
@@ -66,8 +66,8 @@ const (
 const (
 	helloFirst = int64(10 * time.Millisecond) // pause before the second Hello; then doubled
 	helloLast  = int64(time.Second)
-	// probeEach is how often a peer that an answer is awaited of is sent a packet: its adapter may
-	// have taken the question, and its process ended before it could answer.
+	// probeEach is how often a peer that an answer is awaited of is sent a packet: its adapter
+	// may have taken the question, and its process ended before it could answer.
 	probeEach = int64(time.Second)
 	// defaultTimeout is how long a peer may leave Hellos unanswered.
 	defaultTimeout = int64(150 * time.Second)

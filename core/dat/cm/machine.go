@@ -37,8 +37,8 @@ type Owner interface {
 	// Requested: a request has come to a listener. Conn.Accept or Conn.Reject answers it.
 	Requested(c *Conn, private []byte)
 	// Accepted: the peer of an active connection has accepted, and Pair and PeerCard are known.
-	// False: the owner has something to do before data may flow, and calls Conn.Proceed after it,
-	// within a time of its own, never from inside.
+	// False: the owner has something to do before data may flow, and calls Conn.Proceed after
+	// it, within a time of its own, never from inside.
 	Accepted(c *Conn) bool
 	// Established: data may flow. private is the acceptor's, on the active side.
 	Established(c *Conn, private []byte)
@@ -58,8 +58,8 @@ type Config struct {
 
 // Stats is told of messages, for who counts them.
 type Stats interface {
-	// Sent and Heard are told of a message of c's; again: it is not the first of its kind. Refuse
-	// also stands for the kernel's word that nobody is there.
+	// Sent and Heard are told of a message of c's; again: it is not the first of its kind.
+	// Refuse also stands for the kernel's word that nobody is there.
 	Sent(c *Conn, kind Kind, again bool)
 	Heard(c *Conn, kind Kind, again bool)
 	// Unexpected: a message to c was not proved, or does not fit its state.
@@ -224,8 +224,8 @@ func (c *Conn) Close() {
 	}
 }
 
-// Confirm tells the passive side once more that the connection is there. It is for owners whose data
-// does not tell that: what has come last may have been lost, and c is about to be forgotten.
+// Confirm tells the passive side once more that the connection is there. It is for owners whose
+// data does not tell that: what has come last may have been lost, and c is about to be forgotten.
 func (c *Conn) Confirm() {
 	if c.Active && c.state == established {
 		c.send(Ready)

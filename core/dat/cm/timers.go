@@ -7,7 +7,8 @@ import "container/heap"
 const (
 	firstPause = 20e6 // between a message and its repetition; doubled each time,
 	lastPause  = 1e9  // so far at the most
-	// what an accepted connection may take to become ready, and how long a rejection is remembered
+	// what an accepted connection may take to become ready, and how long a rejection is
+	// remembered
 	answerTimeout = 20e9
 )
 

@@ -93,8 +93,8 @@ type Args struct {
 
 // Kernel does reductions.
 type Kernel interface {
-	// Size is how many bytes an element of op on type has; 0: there is no such operation, or not on
-	// that type.
+	// Size is how many bytes an element of op on type has; 0: there is no such operation, or
+	// not on that type.
 	Size(op, typ int) int
 	// Reduce makes count elements at inout those at in, which are of lower ranks, op inout.
 	Reduce(op, typ int, inout, in transport.Addr, count uint64)

@@ -50,7 +50,8 @@ type Operation struct {
 type Group struct {
 	Self, Size int
 	Dropped    uint64 // messages that no operation waits for
-	// By the owner, which has operations of its own in between: no operation may begin, nor end.
+	// By the owner, which has operations of its own in between: no operation may begin, nor
+	// end.
 	Held bool
 
 	cfg     Config

@@ -35,7 +35,8 @@ const (
 
 // Owner is told what happens, under its lock. It may post, and must not call Progress.
 type Owner interface {
-	// Access says whether the peer of c may access n bytes at addr by context, and where they are.
+	// Access says whether the peer of c may access n bytes at addr by context, and where they
+	// are.
 	Access(c *Conn, context uint32, addr transport.Addr, n uint64, right Right) (transport.Addr,
 		bool)
 	// Usable says whether local memory of a request or receive with that Owner may still be
@@ -45,8 +46,8 @@ type Owner interface {
 	Invalidate(c *Conn, context uint32) bool
 	// Completed: a request is over; the owner has it again.
 	Completed(c *Conn, r *Request)
-	// Received: a receive is over; likewise. c.Shared's receives come with the connection that took
-	// them.
+	// Received: a receive is over; likewise. c.Shared's receives come with the connection that
+	// took them.
 	Received(c *Conn, r *Receive)
 	// Ended: the connection is over, everything posted has completed. c is forgotten.
 	Ended(c *Conn, how Ending)
@@ -73,7 +74,8 @@ type Engine struct {
 	ops     *transport.Op // unused, by Link.Next
 	scratch [askSize]byte
 	Dropped uint64 // messages that fit no connection
-	// Idle is called, if it is not nil, when a connection has done all it could: it may be lent.
+	// Idle is called, if it is not nil, when a connection has done all it could: it may be
+	// lent.
 	Idle func(c *Conn)
 }
 

@@ -8,8 +8,8 @@ type State struct {
 	Expected uint32 // of the peer's: number of the one that takes effect next
 	Base     uint32 // number of the oldest receive
 	Receives []*Receive
-	// Of a returned state: requests that are not complete, how many of them were sent as a whole,
-	// how many bytes of the next one; and the receive that each takes.
+	// Of a returned state: requests that are not complete, how many of them were sent as a
+	// whole, how many bytes of the next one; and the receive that each takes.
 	Requests []*Request
 	Whole    int
 	Part     uint32

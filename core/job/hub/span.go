@@ -254,8 +254,8 @@ func (h *Hub) gone(n *note) error {
 	return nil
 }
 
-// Flush waits until the other hubs have taken in all that they were told before, or are gone, but no
-// longer than limit. After it the process may end.
+// Flush waits until the other hubs have taken in all that they were told before, or are gone, but
+// no longer than limit. After it the process may end.
 func (h *Hub) Flush(limit time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -316,8 +316,8 @@ func (h *Hub) Attached(node int) bool {
 	return t == nil || t.conn != nil
 }
 
-// Lost says that a node's hub is reached no more, and why. The task in whose process it was is dead;
-// whole: all of the node's are, for the node itself does not answer.
+// Lost says that a node's hub is reached no more, and why. The task in whose process it was is
+// dead; whole: all of the node's are, for the node itself does not answer.
 func (h *Hub) Lost(node int, whole bool, why string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

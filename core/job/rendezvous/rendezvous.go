@@ -24,14 +24,14 @@ const (
 
 // Config is what a task knows before it has met the others.
 type Config struct {
-	// Address is task 0's, as the other tasks reach it: a name, an IPv4 address or an IPv6 address
-	// in brackets; a colon; a port.
+	// Address is task 0's, as the other tasks reach it: a name, an IPv4 address or an IPv6
+	// address in brackets; a colon; a port.
 	Address        string
 	Task, NumTasks int
 	// Partition is what the tasks of the job have in common and no other job has.
 	Partition string
-	// Key is the job key, wire.KeySize bytes; nil: tasks do not prove who they are. It is read in
-	// Open and not kept.
+	// Key is the job key, wire.KeySize bytes; nil: tasks do not prove who they are. It is read
+	// in Open and not kept.
 	Key []byte
 	// Timeout is how long Exchange waits for all tasks; 0: as long as it takes.
 	Timeout time.Duration

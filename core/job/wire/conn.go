@@ -18,11 +18,11 @@ type Scratch struct {
 
 // Conn sends and receives messages over one socket. It waits for nothing but what Patience says.
 type Conn struct {
-	// Patience is for how long Flush waits where more descriptors of this user are under way than
-	// it may have open, until their receivers take them.
+	// Patience is for how long Flush waits where more descriptors of this user are under way
+	// than it may have open, until their receivers take them.
 	Patience time.Duration
-	// Whole: a message that does not come in one record is malformed. So one that is not known yet
-	// takes no memory.
+	// Whole: a message that does not come in one record is malformed. So one that is not known
+	// yet takes no memory.
 	Whole bool
 
 	fd  int

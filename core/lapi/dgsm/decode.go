@@ -268,8 +268,8 @@ func (t *path) iterate() *Error {
 		return err
 	}
 	target := int64(t.ic) + int64(t.d.code[t.ic+iterateLoc])
-	// Unverified, a wrong branch is an error only where it would be taken: a routine that runs once
-	// never does.
+	// Unverified, a wrong branch is an error only where it would be taken: a routine that runs
+	// once never does.
 	if t.d.verify && (target < 0 || target >= int64(len(t.d.code))) {
 		return errorf(codes.ErrDgspBranch, "code[%d]: ITERATE to %d", t.ic, target)
 	}

@@ -23,7 +23,8 @@ type Machine struct {
 	leaf     *op
 	leafBase uint64 // of the pass that leaf belongs to
 	blk, rem uint64
-	// frames[:active] are the routines active, the main routine first; none for a regular program.
+	// frames[:active] are the routines active, the main routine first; none for a regular
+	// program.
 	frames []frame
 	active int
 }

@@ -12,11 +12,11 @@ import (
 const (
 	// MaxAtomSize is the largest atom_size, bytes: MAX_ATOM_SIZE of LAPI_Qenv.
 	MaxAtomSize = 32
-	// MaxDepth is how many routines may be active at once, whatever a descriptor's depth allows. It
-	// bounds a Machine.
+	// MaxDepth is how many routines may be active at once, whatever a descriptor's depth
+	// allows. It bounds a Machine.
 	MaxDepth = 1024
-	// MaxBytes bounds the packed size of a program and the length of a transfer, so that sums of
-	// two do not overflow; and where longs have 32 bits, what these can count.
+	// MaxBytes bounds the packed size of a program and the length of a transfer, so that sums
+	// of two do not overflow; and where longs have 32 bits, what these can count.
 	MaxBytes = 1 << (31 + 31*(^uint(0)>>63))
 )
 
@@ -65,8 +65,8 @@ type Program struct {
 	regular bool
 	flat    op
 
-	// fault is why the program cannot be used, nil if it can: without verification it is registered
-	// all the same.
+	// fault is why the program cannot be used, nil if it can: without verification it is
+	// registered all the same.
 	fault *Error
 }
 

@@ -23,8 +23,8 @@ type Host interface {
 	Message(level int, text string)
 	// DDM runs a data distribution manager function (LAPI_REG_DDM_FUNC).
 	DDM(handler, in, inout transport.Addr, n uint64, operand, operation int32) int64
-	// ExitNotice leaves with C what to send to which sockets if the process ends with status 0 but
-	// without LAPI_Term. Both are copied; each call replaces the one before.
+	// ExitNotice leaves with C what to send to which sockets if the process ends with status 0
+	// but without LAPI_Term. Both are copied; each call replaces the one before.
 	ExitNotice(record []byte, sockets []int)
 	// Print writes to the standard output, through C's stdio.
 	Print(text string)

@@ -42,7 +42,8 @@ type Config struct {
 	Faults     *faults.Reporter
 	Placements *placed.Pool
 	Clock      transport.Clock
-	// Completed: all data of a message of p's is in place. inline: its completion handler runs now.
+	// Completed: all data of a message of p's is in place. inline: its completion handler runs
+	// now.
 	Completed func(p *peer.Peer, c handlers.Completion, inline bool)
 }
 

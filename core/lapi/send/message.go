@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// smallHeader is room for any header but those of active messages, and a Part; largeHeader is
-	// for these, bytes.
+	// smallHeader is room for any header but those of active messages, and a Part; largeHeader
+	// is for these, bytes.
 	smallHeader = wire.VectorSize + wire.PartSize
 	largeHeader = wire.AmSize + wire.AmvSize + wire.MaxUhdrSize
 	// copiedLeast is the least memory for a copy of data, bytes.

@@ -25,7 +25,8 @@ type Config struct {
 	Links *progress.Links
 	// bytes of data up to which a message that must wait is copied (BUF_CP_SIZE)
 	CopyMax int
-	// memory that what waits for one task may take, bytes; then calls that add to it should wait
+	// memory that what waits for one task may take, bytes; then calls that add to it should
+	// wait
 	QueueMost  int
 	Placements *placed.Pool // gets back what messages had
 	// Finished: the data of m may be overwritten, or m has failed.
@@ -364,7 +365,8 @@ func (s *Sender) Flush(f *Flush) {
 	}
 }
 
-// Confirm asks p's link whether all that was given to it is delivered, which changes what Owes says.
+// Confirm asks p's link whether all that was given to it is delivered, which changes what Owes
+// says.
 func (s *Sender) Confirm(p *peer.Peer) {
 	if _, owes := s.Owes(p); owes {
 		s.flush(new(Flush), p)

@@ -8,15 +8,15 @@ import (
 	"lapi/transport"
 )
 
-// Tunables: what is a single copy to a target that does not poll. Measured on a virtual machine with
-// 2 processors, x86-64 server, target computing.
+// Tunables: what is a single copy to a target that does not poll. Measured on a virtual machine
+// with 2 processors, x86-64 server, target computing.
 const (
 	putMin = 4 << 10 // bytes from which a put is one: equal at 2 to 4 KiB
-	// bytes from which an active message is one: below, it comes whole, and its handler sees it at
-	// once
+	// bytes from which an active message is one: below, it comes whole, and its handler sees it
+	// at once
 	AmMin = 16 << 10
-	// bytes from which a vector's blocks are worth a range of the kernel's, on average: below, two
-	// copies through a chunk take less than the kernel's work for each block
+	// bytes from which a vector's blocks are worth a range of the kernel's, on average: below,
+	// two copies through a chunk take less than the kernel's work for each block
 	BlockMin = 16 << 10
 
 	getMin         = 1        // bytes from which a get is one: it costs the target nothing

@@ -15,8 +15,8 @@ import (
 const (
 	maxSegments = 64    // datagrams of a run; kernels before 6.9 allow no more
 	maxRun      = 65507 // bytes of a run: the kernel makes one packet of it first
-	// recheck: so many datagrams are sent one by one after the kernel has refused a run, before one
-	// is tried again.
+	// recheck: so many datagrams are sent one by one after the kernel has refused a run, before
+	// one is tried again.
 	recheck = 4096
 )
 
@@ -35,7 +35,8 @@ type gathering struct {
 	parts   [maxSegments]datagram
 	full    bool            // the kernel took no more: until Push
 	bounces []medium.Bounce // of runs sent since the last Push
-	// the kernel has refused runs of datagrams of this length; longer ones go by themselves, too
+	// the kernel has refused runs of datagrams of this length; longer ones go by themselves,
+	// too
 	refused  int
 	refusals int // how many have; at recheck, refused is forgotten
 	row

@@ -27,7 +27,8 @@ const (
 	// roundTurns looks make a round; after it every socket is asked for, in one system call. It
 	// bounds how long a packet to a silent socket waits.
 	roundTurns = 64
-	// loneTurns is that for a task with one socket, where only the interfaces' state is asked for.
+	// loneTurns is that for a task with one socket, where only the interfaces' state is asked
+	// for.
 	loneTurns = 4096
 	// fairShare looks in a row find something at one socket before the next has a turn.
 	fairShare = 8

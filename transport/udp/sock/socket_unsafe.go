@@ -56,17 +56,17 @@ type calls struct {
 type Options struct {
 	Device        string // the interface that its packets must use; empty: any
 	Receive, Send int    // buffer sizes to ask the kernel for, in bytes
-	// Fragment: datagrams may be cut here and on their way, as they are longer than the path's MTU
-	// on purpose. Else nobody cuts them: a router that cannot pass one on in one piece says so,
-	// which PathPayload knows then (RFC 1191, RFC 8201), and what is longer than the interface
-	// takes is lost.
+	// Fragment: datagrams may be cut here and on their way, as they are longer than the path's
+	// MTU on purpose. Else nobody cuts them: a router that cannot pass one on in one piece says
+	// so, which PathPayload knows then (RFC 1191, RFC 8201), and what is longer than the
+	// interface takes is lost.
 	Fragment bool
-	// Length says how long the datagram that b begins with is, by what stands in it; 0: no datagram
-	// of ours. b may go on behind it with others of the same length, the last of them perhaps
-	// shorter. Nil: they are to be received one by one.
+	// Length says how long the datagram that b begins with is, by what stands in it; 0: no
+	// datagram of ours. b may go on behind it with others of the same length, the last of them
+	// perhaps shorter. Nil: they are to be received one by one.
 	Length func(b []byte) int
-	// Plain: every datagram is a system call of its own, as where the kernel has no UDP_SEGMENT and
-	// UDP_GRO.
+	// Plain: every datagram is a system call of its own, as where the kernel has no UDP_SEGMENT
+	// and UDP_GRO.
 	Plain bool
 }
 

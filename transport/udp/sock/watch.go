@@ -32,7 +32,8 @@ type watched struct {
 }
 
 const (
-	// lookMost messages of the kernel are read at a time at most: others want the processor, too.
+	// lookMost messages of the kernel are read at a time at most: others want the processor,
+	// too.
 	lookMost    = 64
 	watchBuffer = 32 << 10
 )

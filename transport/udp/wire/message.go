@@ -36,7 +36,8 @@ const PartSize = 16
 type Part struct {
 	Of            Seq
 	Offset, Total int // bytes
-	// likewise; less than Total if the sender could not read all: what is behind is not to be used
+	// likewise; less than Total if the sender could not read all: what is behind is not to be
+	// used
 	Keep int
 }
 

@@ -144,11 +144,13 @@ type Adapter interface {
 	Open(completions, receives, datagrams int, qkey uint32) (qpn uint32, err error)
 	// Create makes a queue pair that takes depth requests.
 	Create(depth int) (QP, error)
-	// Connect makes qp ready to receive from and send to r; psn is of the first packet it sends.
+	// Connect makes qp ready to receive from and send to r; psn is of the first packet it
+	// sends.
 	Connect(qp QP, psn uint32, r Remote) error
 	// Fail moves qp to its error state: what is posted completes as Flushed.
 	Fail(qp QP)
-	// Destroy ends qp. On return its requests touch no memory any more; they may still complete.
+	// Destroy ends qp. On return its requests touch no memory any more; they may still
+	// complete.
 	Destroy(qp QP)
 	Post(qp QP, w *Work) error
 	// Receive gives a buffer to the shared receive queue, or to the datagram queue pair.

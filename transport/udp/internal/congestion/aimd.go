@@ -24,9 +24,9 @@ const (
 	// packets a round trip, and the part of the window that a loss costs.
 	increase = 0.53
 	decrease = 0.3
-	// Below fullIncrease packets the increase falls with the window to the power smallExponent, so
-	// that the losses stay below a hundredth; of many origins it is manyIncrease divided by the
-	// square of their number, and at most mostGrowth of the square of the window.
+	// Below fullIncrease packets the increase falls with the window to the power smallExponent,
+	// so that the losses stay below a hundredth; of many origins it is manyIncrease divided by
+	// the square of their number, and at most mostGrowth of the square of the window.
 	fullIncrease  = 40
 	smallExponent = 1.45
 	manyIncrease  = 2.4
@@ -37,8 +37,8 @@ const (
 	// A window of fewer packets is kept to by pauses.
 	pacedPackets = 4
 	// A queue shows if the shortest of the latest samples is longer than the shortest of all by
-	// queueTime, and a queueShare of it, and half their usual spread; where many share the target, by
-	// the lesser of each, whatever the spread.
+	// queueTime, and a queueShare of it, and half their usual spread; where many share the
+	// target, by the lesser of each, whatever the spread.
 	queueTime, manyQueueTime   = 50 * time.Microsecond, 10 * time.Microsecond
 	queueShare, manyQueueShare = 4, 16
 	// longQueue, and twice the shortest round trip, end the doubling.

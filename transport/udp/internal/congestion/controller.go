@@ -11,18 +11,18 @@ const PacketOverhead = 512
 // Controller is a congestion law for one path of one peer. Loss detection drives it: it says what
 // was acknowledged and lost, and asks before each packet.
 type Controller interface {
-	// Reset begins anew: a session begins, or the path works again and may be another one. buffer
-	// is how many bytes the peer's socket holds.
+	// Reset begins anew: a session begins, or the path works again and may be another one.
+	// buffer is how many bytes the peer's socket holds.
 	Reset(buffer int)
-	// SetLimit is what the peer says of its socket: no more than so many bytes, whatever the law
-	// says.
+	// SetLimit is what the peer says of its socket: no more than so many bytes, whatever the
+	// law says.
 	SetLimit(bytes int)
 	// Window is how many bytes the law allows in flight.
 	Window() int
 	// Allowed is how many bytes may be in flight: the law's window, and the peer's limit.
 	Allowed() int
-	// Pause is how long after a packet of so many bytes the next may follow, in nanoseconds: what
-	// keeps to a window of less than a few packets. 0: nothing but Allowed holds it back.
+	// Pause is how long after a packet of so many bytes the next may follow, in nanoseconds:
+	// what keeps to a window of less than a few packets. 0: nothing but Allowed holds it back.
 	Pause(bytes int, t *rtt.Estimator) int64
 	// Blocked tells that a packet had to wait because of Allowed.
 	Blocked()

@@ -14,8 +14,8 @@ const (
 	HeadSize = 4096
 	// ShareBytes: a packet of so many bytes is full; no further messages are waited for.
 	ShareBytes = HeadSize - 96
-	// MaxMessages may share a packet: what the receiver remembers of a packet that is accepted in
-	// part is one word.
+	// MaxMessages may share a packet: what the receiver remembers of a packet that is accepted
+	// in part is one word.
 	MaxMessages = 64
 	// stripeBytes: a shorter packet, whose data was copied, is no part of something long.
 	stripeBytes = 1024
@@ -37,8 +37,8 @@ type Content struct {
 	buf  []byte // head or rex: what is sent starts here
 	n    int    // bytes of buf in use
 
-	// The last message's data, if they were not copied: bytes of user memory, the operation that
-	// they belong to, and where in buf that message starts.
+	// The last message's data, if they were not copied: bytes of user memory, the operation
+	// that they belong to, and where in buf that message starts.
 	data  transport.Addr
 	dataN int
 	op    *transport.Op

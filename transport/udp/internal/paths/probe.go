@@ -3,10 +3,10 @@ package paths
 import "time"
 
 const (
-	// A path that does not answer while others do is marked down, and dead when it has not answered
-	// for deadAfter. A dead one is reinstated after recoverAnswers probes in a row were answered,
-	// probeGap apart; after twice as many, up to mostAnswers, each time that it died again within
-	// flapTime.
+	// A path that does not answer while others do is marked down, and dead when it has not
+	// answered for deadAfter. A dead one is reinstated after recoverAnswers probes in a row
+	// were answered, probeGap apart; after twice as many, up to mostAnswers, each time that it
+	// died again within flapTime.
 	deadAfter      = 500 * time.Millisecond
 	recoverAnswers = 3
 	mostAnswers    = 48

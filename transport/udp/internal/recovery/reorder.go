@@ -3,13 +3,13 @@ package recovery
 import "time"
 
 const (
-	// A packet counts as lost when one sent this many transmissions by the same path, or this much
-	// time and a quarter of a round trip, later was acknowledged and it was not.
+	// A packet counts as lost when one sent this many transmissions by the same path, or this
+	// much time and a quarter of a round trip, later was acknowledged and it was not.
 	reorderPackets = 3
 	reorderTime    = 200 * time.Microsecond
-	// Where packets sent again for that reason are found to have been late only, so much more time
-	// is allowed for, as RFC 8985 does: from lateLeast on, doubled up to a round trip each time,
-	// and halved after each lateKeep without.
+	// Where packets sent again for that reason are found to have been late only, so much more
+	// time is allowed for, as RFC 8985 does: from lateLeast on, doubled up to a round trip each
+	// time, and halved after each lateKeep without.
 	lateLeast = 100 * time.Microsecond
 	lateKeep  = time.Second
 )

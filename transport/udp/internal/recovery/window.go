@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// Numbers is how far the newest packet may be ahead of the oldest that is not acknowledged. It
-	// is larger than the packets that may be in flight, so that those which the peer is not ready
-	// for let others pass. A power of two, and a multiple of wire.BlockSpan.
+	// Numbers is how far the newest packet may be ahead of the oldest that is not acknowledged.
+	// It is larger than the packets that may be in flight, so that those which the peer is not
+	// ready for let others pass. A power of two, and a multiple of wire.BlockSpan.
 	Numbers = 2048
 	// fewest slots are there for the first packet.
 	fewest = 8
 	// spare numbers are for what is left of packets that are cut again.
 	spare = 2
-	// A packet that the peer is not ready for is sent again after notReadyDelay, doubled each time,
-	// up to notReadyMost.
+	// A packet that the peer is not ready for is sent again after notReadyDelay, doubled each
+	// time, up to notReadyMost.
 	notReadyDelay = 500 * time.Microsecond
 	notReadyMost  = 20 * time.Millisecond
 )

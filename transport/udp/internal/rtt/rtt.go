@@ -13,8 +13,8 @@ const (
 	// leastTimeout is the shortest time-out. A peer that is descheduled looks like loss, and a
 	// superfluous retransmission costs little.
 	leastTimeout = 2 * time.Millisecond
-	// leastTail is the shortest time before a peer is asked what has arrived: the usual loss of a
-	// last packet is found that way.
+	// leastTail is the shortest time before a peer is asked what has arrived: the usual loss of
+	// a last packet is found that way.
 	leastTail = 300 * time.Microsecond
 	// believed is how long the shortest round trip is believed without being met again.
 	believed = 10 * time.Second

@@ -24,7 +24,8 @@ const maxInline = 64
 type Fabric struct {
 	// Lose is the share of datagrams that are lost.
 	Lose float64
-	// Break is the share of requests at which the queue pair fails; half of these have been done.
+	// Break is the share of requests at which the queue pair fails; half of these have been
+	// done.
 	Break float64
 	// Info of each device, but for its name and GID.
 	Info adapter.Info

@@ -31,8 +31,8 @@ type source interface {
 // watcher knows of changes of memory, for all caches of the process: a mapping can be watched by
 // one only.
 type watcher struct {
-	// mu is the caches' lock as well. It is the innermost: neither is a device called nor memory
-	// unmapped with it.
+	// mu is the caches' lock as well. It is the innermost: neither is a device called nor
+	// memory unmapped with it.
 	mu     sync.Mutex
 	kernel source // nil: nothing is kept
 	caches []*Cache
@@ -203,8 +203,8 @@ func (w *watcher) watch(e *Entry) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.maybeWatched.add(at.lo, at.hi)
-	// Certain is what is in use: other threads may have unmapped the rest before it was watched,
-	// and mapped it since.
+	// Certain is what is in use: other threads may have unmapped the rest before it was
+	// watched, and mapped it since.
 	if !e.changed {
 		w.watched.add(e.lo, e.hi)
 	}

@@ -16,8 +16,8 @@ type Handle struct {
 // Device registers memory with an adapter. Its methods may be called by any thread, several at a
 // time, without the owner's lock; they may free memory.
 type Device interface {
-	// Register pins n bytes at addr. Errors that wrap unix.ENOMEM or unix.EAGAIN are taken for lack
-	// of lockable memory: others are given up, and it is tried again.
+	// Register pins n bytes at addr. Errors that wrap unix.ENOMEM or unix.EAGAIN are taken for
+	// lack of lockable memory: others are given up, and it is tried again.
 	Register(addr transport.Addr, n uint64, access transport.Access) (Handle, error)
 	Deregister(Handle) error
 }
@@ -29,8 +29,8 @@ type Config struct {
 	Entries int
 	// Off: nothing is kept; each Acquire registers.
 	Off bool
-	// ForkUnsafe: after a fork this process's registered pages may be the child's, so that nothing
-	// may be kept (kernels before 5.12; ibv_is_fork_initialized tells).
+	// ForkUnsafe: after a fork this process's registered pages may be the child's, so that
+	// nothing may be kept (kernels before 5.12; ibv_is_fork_initialized tells).
 	ForkUnsafe bool
 	// Say is told once why nothing is kept, where Off is false; may be nil. It runs inside New.
 	Say func(text string)
@@ -57,8 +57,8 @@ type Stats struct {
 
 // Errors of Acquire. ErrParam and ErrClosed are the caller's fault.
 var (
-	// ErrCopy: this memory cannot be registered now; transfer it by copies. The device's error is
-	// wrapped as well, where there was one.
+	// ErrCopy: this memory cannot be registered now; transfer it by copies. The device's error
+	// is wrapped as well, where there was one.
 	ErrCopy   = errors.New("registration: memory cannot be registered")
 	ErrParam  = errors.New("registration: no bytes, or beyond the end of memory")
 	ErrClosed = errors.New("registration: closed")
